@@ -1,0 +1,74 @@
+# Heddle's house keeping. `make` alone lists the targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+BIN := bin/yarn
+SECONDS_PER_FUZZ ?= 60
+SEED ?= 1
+export CGO_ENABLED ?= 0
+
+# Pinned; `make lint` and `make generate` install them below bin/tools, nowhere else.
+GOLANGCI_LINT_VERSION := v2.5.0
+PROTOC_GEN_GO_VERSION := $(shell awk '$$1 == "google.golang.org/protobuf" {print $$2}' go.mod)
+
+.PHONY: help demo build check test race golden fuzz sim bench compat ui docs generate clean lint
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' Makefile
+
+demo: build ## a cluster on this machine: Heddle, two stock Java nodes, one application; then all of it removed
+	@test/demo
+
+build: ## bin/yarn, one static binary
+	go build -trimpath -o $(BIN) ./cmd/yarn
+
+check: ## what must hold before a commit: build, lint, tests, recorded decisions, 5 s of every fuzz target, one stock job
+	@test/check
+
+test: ## the Go tests
+	go test ./...
+
+race: ## the Go tests under the race detector (needs a C compiler)
+	CGO_ENABLED=1 go test -race ./...
+
+golden: build ## every recorded decision of Apache's schedulers, replayed and compared
+	@test/parity/run all
+
+fuzz: ## every fuzz target for SECONDS_PER_FUZZ (60) seconds
+	@test/fuzz $(SECONDS_PER_FUZZ)
+
+sim: ## the simulated cluster's tests; SEED=N chooses the run
+	@test/sim $(SEED)
+
+bench: ## the load driver, and its own tests; bench/README.md tells how to measure
+	go test ./bench/...
+	go build -trimpath -o bin/rmbench ./bench/rmbench
+
+compat: build ## stock workloads in all mixtures, failures, and recorded REST and command line answers
+	@test/compat/all
+
+ui: ## build the web interface from ui/ (needs Node.js)
+	@test -f ui/package.json || { echo "ui: there is no ui/package.json" >&2; exit 1; }
+	@command -v npm >/dev/null || { echo "ui: npm is not installed" >&2; exit 1; }
+	cd ui && npm ci && npm run build
+
+docs: ## check the documents: every link leads somewhere, every feature has a row in docs/parity.md
+	go test -count=1 -run 'Documents' ./internal/tidy
+
+generate: bin/tools/protoc-gen-go ## regenerate the protobuf code and the configuration tables
+	@PATH="$(CURDIR)/bin/tools:$$PATH" test/generate
+
+clean: ## remove what was built or unpacked
+	rm -rf bin/yarn bin/rmbench out test/compat/unpacked test/parity/unpacked
+
+lint: bin/tools/golangci-lint ## gofmt, go vet, golangci-lint
+	@out=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); [ -z "$$out" ] || { echo "not gofmt'ed: $$out" >&2; exit 1; }
+	go vet ./...
+	bin/tools/golangci-lint run ./...
+
+bin/tools/golangci-lint: Makefile
+	GOBIN=$(CURDIR)/bin/tools go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	@touch $@
+
+bin/tools/protoc-gen-go: go.mod
+	GOBIN=$(CURDIR)/bin/tools go install google.golang.org/protobuf/cmd/protoc-gen-go@$(PROTOC_GEN_GO_VERSION)
+	@touch $@

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/heddle-project/heddle/client"
+)
+
+var clusterOptions = []option{
+	{name: "lnl", long: "list-node-labels", help: "Lists the node labels of the cluster."},
+	{name: "lna", long: "list-node-attributes", help: "Lists the attributes that nodes of the cluster have."},
+	{name: "dnl", long: "directly-access-node-label-store", help: "Reads the label store without the ResourceManager. Deprecated in Hadoop, and not built here."},
+	{name: "h", long: "help", help: "Prints this text."},
+}
+
+func cluster(c *call) error {
+	if c.opts.has("dnl") {
+		return fmt.Errorf("--directly-access-node-label-store is deprecated and not built; leave it out to ask the ResourceManager")
+	}
+	switch {
+	case c.opts.has("lnl"):
+		return clusterLabels(c)
+	case c.opts.has("lna"):
+		return clusterAttributes(c)
+	case c.opts.has("h"):
+		c.usage()
+		fmt.Fprintln(c.Stdout)
+		return nil
+	}
+	err := c.invalid(0)
+	fmt.Fprintln(c.Stdout)
+	return err
+}
+
+func clusterLabels(c *call) error {
+	rm, err := c.client()
+	if err != nil {
+		return err
+	}
+	labels, err := rm.ClusterLabels(c.ctx)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return writeDocument(c.Stdout, "nodeLabels", document{{"nodeLabels", items(labels, func(l client.NodeLabel) document {
+			return document{{"name", l.Name}, {"exclusive", l.Exclusive}}
+		})}})
+	}
+	var texts []string
+	for _, l := range labels {
+		texts = append(texts, l.String())
+	}
+	fmt.Fprintf(c.Stdout, "Node Labels: %s\n", strings.Join(texts, ","))
+	return nil
+}
+
+func clusterAttributes(c *call) error {
+	rm, err := c.client()
+	if err != nil {
+		return err
+	}
+	attributes, err := rm.ClusterAttributes(c.ctx)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return writeDocument(c.Stdout, "nodeAttributes", document{{"nodeAttributes", items(attributes, func(a client.AttributeType) document {
+			return document{{"prefix", a.Prefix}, {"name", a.Name}, {"type", a.Type}}
+		})}})
+	}
+	for _, a := range attributes {
+		fmt.Fprintf(c.Stdout, "%s/%s(%s)\n", a.Prefix, a.Name, a.Type)
+	}
+	fmt.Fprintln(c.Stdout)
+	return nil
+}

@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/heddle-project/heddle/client"
+	"github.com/heddle-project/heddle/conf"
+)
+
+// kind says how a subcommand is carried out.
+type kind int
+
+const (
+	clientCommand kind = iota // here, calling the cluster
+	daemonCommand             // a function of Daemons, also with --daemon
+	javaCommand               // by the Hadoop in HADOOP_HOME
+	missing                   // Hadoop has it, this program not yet
+)
+
+// command is one subcommand.
+type command struct {
+	name    string
+	alias   string
+	title   string // in its usage text; the name if empty
+	summary string // for the list of subcommands
+	group   string // heading in the list of subcommands
+	kind    kind
+	options []option
+	fold    string // a flag that is known in any case
+	raw     bool   // parses its own words
+	bare    bool   // needs no configuration
+	run     func(*call) error
+}
+
+// call is one run of a subcommand.
+type call struct {
+	*Env
+	ctx     context.Context
+	global  global
+	command *command
+	args    []string // after generic options and --output
+	opts    *parsed
+	json    bool
+	props   *conf.Properties
+	rm      *client.Client
+}
+
+func (c *call) debug() bool { return strings.EqualFold(c.global.logLevel, "DEBUG") }
+
+// usage prints the subcommand's usage to standard output, as Hadoop's tools do
+// even for errors.
+func (c *call) usage() {
+	writeUsage(c.Stdout, c.command.heading(), c.command.options)
+}
+
+func (k *command) heading() string {
+	if k.title != "" {
+		return k.title
+	}
+	return k.name
+}
+
+// misused prints the usage and is exit code -1.
+func (c *call) misused() error {
+	c.usage()
+	return failed
+}
+
+// textOnly refuses --output json where there is nothing but a message.
+func (c *call) textOnly() error {
+	if c.json {
+		return fmt.Errorf("--output json is for lists and reports; this prints only messages")
+	}
+	return nil
+}
+
+// caller is the user that runs the command.
+func (c *call) caller() string {
+	if user := c.Getenv("HADOOP_USER_NAME"); user != "" {
+		return user
+	}
+	return c.User
+}
+
+// client connects on first use.
+func (c *call) client() (*client.Client, error) {
+	if c.rm != nil {
+		return c.rm, nil
+	}
+	user := c.caller()
+	o := client.Options{CallerContext: "CLI", Retrying: func(r client.Retry) { fmt.Fprintln(c.Stderr, "WARN "+r.String()+"; trying again") }}
+	if as := c.Getenv("HADOOP_PROXY_USER"); as != "" && as != user {
+		o.RealUser, user = user, as
+	}
+	var err error
+	c.rm, err = client.New(c.props, user, o)
+	return c.rm, err
+}
+
+// start parses the words after the subcommand, loads the configuration and runs.
+func (c *call) start(args []string) int {
+	g, rest, err := genericOptions(args)
+	if err == nil {
+		var format string
+		format, rest, err = outputFormat(rest)
+		c.json = format == "json"
+	}
+	if err == nil && !c.command.bare {
+		c.props, err = c.load(g)
+	}
+	if err != nil {
+		return c.report(err)
+	}
+	c.args = rest
+	defer func() {
+		if c.rm != nil {
+			c.rm.Close()
+		}
+	}()
+	if !c.command.raw {
+		if err := c.parse(); err != nil {
+			return c.report(err)
+		}
+	}
+	return c.report(c.command.run(c))
+}
+
+func (c *call) parse() error {
+	for i, word := range c.args {
+		if c.command.fold != "" && strings.EqualFold(word, "-"+c.command.fold) {
+			c.args[i] = "-" + c.command.fold
+		}
+	}
+	var err error
+	c.opts, err = parse(c.command.options, c.args)
+	var noValue errMissing
+	if errors.As(err, &noValue) {
+		fmt.Fprintln(c.Stdout, "Missing argument for options")
+		return c.misused()
+	}
+	return err
+}
+
+// invalid is what a command line with no action in it gets.
+func (c *call) invalid(exit Exit) error {
+	fmt.Fprintln(c.Stderr, "Invalid Command Usage : ")
+	c.usage()
+	if exit == 0 {
+		return nil
+	}
+	return exit
+}
+
+// Commands lists the names of all subcommands, sorted.
+func Commands() []string {
+	var names []string
+	for _, k := range table() {
+		names = append(names, k.name)
+		if k.alias != "" {
+			names = append(names, k.alias)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func lookUp(name string) *command {
+	for _, k := range table() {
+		if strings.EqualFold(name, k.name) || k.alias != "" && strings.EqualFold(name, k.alias) {
+			return k
+		}
+	}
+	return nil
+}

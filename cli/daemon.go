@@ -1,0 +1,263 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Exit codes of --daemon status, as the Linux Standard Base has them.
+const (
+	statusRunning Exit = 0
+	statusDead    Exit = 1 // a pid file without its process
+	statusStopped Exit = 3
+)
+
+// logFileVariable tells a daemon in the background where to log.
+const logFileVariable = "HEDDLE_DAEMON_LOG"
+
+// daemon runs a daemon in the foreground, or does what --daemon says.
+func (c *call) daemon(args []string) int {
+	d, ok := c.function()
+	if !ok {
+		fmt.Fprintf(c.Stderr, "yarn %s: not built yet in this version\n", c.command.name)
+		return 1
+	}
+	switch c.global.daemon {
+	case "start":
+		return c.report(c.startDaemon(args))
+	case "stop":
+		return c.report(c.stopDaemon())
+	case "status":
+		return int(c.statusOf())
+	}
+	return c.foreground(d, args)
+}
+
+func (c *call) function() (Daemon, bool) {
+	d := map[string]Daemon{"resourcemanager": c.Daemons.ResourceManager, "nodemanager": c.Daemons.NodeManager,
+		"sim": c.Daemons.Simulation}[c.command.name]
+	return d, d != nil
+}
+
+func (c *call) foreground(d Daemon, args []string) int {
+	g, rest, err := genericOptions(args)
+	if err != nil {
+		return c.report(err)
+	}
+	s, err := c.begin(g)
+	if err != nil {
+		return c.report(err)
+	}
+	s.Args, s.LogFile = rest, c.Getenv(logFileVariable)
+	err = d(c.ctx, s)
+	if errors.Is(err, context.Canceled) && c.ctx.Err() != nil {
+		return 0 // asked to stop
+	}
+	return c.report(err)
+}
+
+// files are the paths of a daemon in the background.
+type files struct{ pid, out, log string }
+
+func (c *call) files() files {
+	identity := c.Getenv("HADOOP_IDENT_STRING")
+	if identity == "" {
+		identity = c.User
+	}
+	name := "hadoop-" + identity + "-" + c.command.name
+	pids := c.setting("HADOOP_PID_DIR", "YARN_PID_DIR")
+	if pids == "" {
+		pids = "/tmp"
+	}
+	logs := c.setting("HADOOP_LOG_DIR", "YARN_LOG_DIR")
+	if logs == "" {
+		logs = filepath.Join(c.home(), "logs")
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	return files{filepath.Join(pids, name+".pid"), filepath.Join(logs, name+"-"+host+".out"), filepath.Join(logs, name+"-"+host+".log")}
+}
+
+// readPID returns the process that a pid file names, or 0 if there is no file.
+func readPID(path string) (int, error) {
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
+	if err != nil || pid <= 1 {
+		return 0, fmt.Errorf("pid file %s holds %.20q, not a process id: remove it", path, raw)
+	}
+	return pid, nil
+}
+
+// alive tells whether a process exists and is not a zombie.
+func alive(pid int) bool {
+	if err := syscall.Kill(pid, 0); err != nil && err != syscall.EPERM {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return true
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(after, "Z")
+}
+
+func (c *call) statusOf() Exit {
+	pid, err := readPID(c.files().pid)
+	switch {
+	case err != nil:
+		return statusDead
+	case pid == 0:
+		return statusStopped
+	case alive(pid):
+		return statusRunning
+	}
+	return statusDead
+}
+
+// startDaemon starts this program again without --daemon, in a session of its
+// own, and returns once it has survived for Settle.
+func (c *call) startDaemon(args []string) error {
+	f := c.files()
+	pid, err := readPID(f.pid)
+	if err != nil {
+		return err
+	}
+	if pid != 0 && alive(pid) {
+		fmt.Fprintf(c.Stderr, "%s is running as process %d.  Stop it first and ensure %s file is empty before retry.\n", c.command.name, pid, f.pid)
+		return Exit(1)
+	}
+	if _, err := c.begin(genericValues{}); err != nil { // a bad directory is better said here than in a file
+		return err
+	}
+	cmd, out, err := c.background(f, args)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("starting %s: %w", c.Program, err)
+	}
+	c.renice(cmd.Process.Pid)
+	if err := os.WriteFile(f.pid, []byte(strconv.Itoa(cmd.Process.Pid)+"\n"), 0o644); err != nil {
+		return errors.Join(fmt.Errorf("cannot write the pid file, so the daemon is stopped again: %w", err), cmd.Process.Kill(), cmd.Wait())
+	}
+	return c.survives(cmd, f)
+}
+
+func (c *call) background(f files, args []string) (*exec.Cmd, *os.File, error) {
+	for _, dir := range []string{filepath.Dir(f.pid), filepath.Dir(f.out)} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, nil, err
+		}
+	}
+	rotate(f.out)
+	out, err := os.OpenFile(f.out, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, nil, err
+	}
+	var words []string
+	if c.global.config != "" {
+		words = append(words, "--config", c.global.config)
+	}
+	if c.global.logLevel != "" {
+		words = append(words, "--loglevel", c.global.logLevel)
+	}
+	cmd := exec.Command(c.Program, append(append(words, c.command.name), args...)...)
+	cmd.Env = append(c.Environ(), logFileVariable+"="+f.log)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return cmd, out, nil
+}
+
+// survives waits for Settle, or the daemon's end.
+func (c *call) survives(cmd *exec.Cmd, f files) error {
+	ended := make(chan struct{})
+	go func() { cmd.Wait(); close(ended) }()
+	select {
+	case <-ended:
+		os.Remove(f.pid)
+		fmt.Fprintf(c.Stderr, "ERROR: %s ended at once (%v); see %s\n", c.command.name, cmd.ProcessState, f.out)
+		return Exit(1)
+	case <-time.After(cmp.Or(c.Settle, time.Second)):
+		return nil
+	}
+}
+
+// renice applies HADOOP_NICENESS.
+func (c *call) renice(pid int) {
+	n, err := strconv.Atoi(c.setting("HADOOP_NICENESS", "YARN_NICENESS"))
+	if err != nil || n == 0 {
+		return
+	}
+	if err := syscall.Setpriority(syscall.PRIO_PROCESS, pid, n); err != nil {
+		fmt.Fprintf(c.Stderr, "WARNING: HADOOP_NICENESS=%d cannot be applied: %v\n", n, err)
+	}
+}
+
+// keptLogs is how many older .out files are kept.
+const keptLogs = 5
+
+func rotate(path string) {
+	for i := keptLogs - 1; i >= 1; i-- {
+		os.Rename(path+"."+strconv.Itoa(i), path+"."+strconv.Itoa(i+1))
+	}
+	os.Rename(path, path+".1")
+}
+
+// stopDaemon asks a daemon to end and, after HADOOP_STOP_TIMEOUT seconds, kills it.
+func (c *call) stopDaemon() error {
+	f := c.files()
+	pid, err := readPID(f.pid)
+	if err != nil || pid == 0 {
+		return err // compat: nothing to stop is no failure
+	}
+	seconds := 5
+	if n, err := strconv.Atoi(c.setting("HADOOP_STOP_TIMEOUT", "YARN_STOP_TIMEOUT")); err == nil && n >= 0 {
+		seconds = n
+	}
+	if alive(pid) {
+		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+			return fmt.Errorf("stopping process %d: %w", pid, err)
+		}
+		if !gone(pid, time.Duration(seconds)*time.Second) {
+			fmt.Fprintf(c.Stderr, "WARNING: %s did not stop gracefully after %d seconds: Trying to kill with kill -9\n", c.command.name, seconds)
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if !gone(pid, 2*time.Second) {
+			fmt.Fprintf(c.Stderr, "ERROR: Unable to kill %d\n", pid)
+			return Exit(1)
+		}
+	}
+	if now, err := readPID(f.pid); err != nil || now != pid {
+		fmt.Fprintf(c.Stderr, "WARNING: pid has changed for %s, skip deleting pid file\n", c.command.name)
+		return nil
+	}
+	return os.Remove(f.pid)
+}
+
+// gone waits for a process to end.
+func gone(pid int, patience time.Duration) bool {
+	for end := time.Now().Add(patience); alive(pid); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,57 @@
+package cli
+
+// The headings under which the list of subcommands shows them.
+const (
+	groupAdmin  = "Admin Commands:"
+	groupClient = "Client Commands:"
+	groupDaemon = "Daemon Commands:"
+)
+
+// table lists every subcommand.
+func table() []*command {
+	return append([]*command{
+		{name: "application", alias: "app", group: groupClient, summary: "list, inspect, kill, move and change applications",
+			options: applicationOptions, run: application},
+		{name: "applicationattempt", group: groupClient, summary: "list, inspect and fail attempts of an application",
+			options: attemptOptions, run: applicationAttempt},
+		{name: "container", group: groupClient, summary: "list, inspect and signal containers",
+			options: containerOptions, run: container},
+		{name: "node", group: groupClient, summary: "list and inspect nodes", options: nodeOptions, fold: "all", run: node},
+		{name: "queue", group: groupClient, summary: "list and inspect queues", options: queueOptions, run: queue},
+		{name: "cluster", title: "yarn cluster", group: groupClient, summary: "list the cluster's node labels and attributes",
+			options: clusterOptions, run: cluster},
+		{name: "version", group: groupClient, summary: "print the version", raw: true, bare: true, run: version},
+		{name: "rmadmin", group: groupAdmin, summary: "reload parts of the ResourceManager, change labels and nodes", raw: true, run: rmadmin},
+		{name: "resourcemanager", kind: daemonCommand, group: groupDaemon, summary: "run the ResourceManager", raw: true},
+		{name: "nodemanager", kind: daemonCommand, group: groupDaemon, summary: "run a NodeManager", raw: true},
+		{name: "sim", kind: daemonCommand, group: groupClient, summary: "replay recorded decisions: sim replay TRACE...", raw: true},
+		{name: "jar", kind: javaCommand, group: groupClient, summary: "run a jar file with the Hadoop in HADOOP_HOME"},
+		{name: "classpath", kind: javaCommand, group: groupClient, summary: "print the class path of the Hadoop in HADOOP_HOME"},
+	}, unbuilt()...)
+}
+
+// unbuilt are the subcommands of Hadoop's bin/yarn that are not here yet.
+func unbuilt() []*command {
+	var out []*command
+	for _, k := range []struct{ name, group, summary string }{
+		{"daemonlog", groupAdmin, "get and set log levels of a running daemon"},
+		{"schedulerconf", groupAdmin, "change the scheduler's configuration"},
+		{"nodeattributes", groupAdmin, "list and change node attributes"},
+		{"scmadmin", groupAdmin, "administer the shared cache"},
+		{"fs2cs", groupAdmin, "convert a FairScheduler configuration"},
+		{"routeradmin", groupAdmin, "administer a federation router"},
+		{"logs", groupClient, "print containers' logs"},
+		{"top", groupClient, "watch the cluster on a full screen"},
+		{"envvars", groupClient, "print the environment that Hadoop computes"},
+		{"proxyserver", groupDaemon, "run the web proxy on its own"},
+		{"registrydns", groupDaemon, "run the registry's name server"},
+		{"router", groupDaemon, "run a federation router"},
+		{"globalpolicygenerator", groupDaemon, "run the federation policy generator"},
+		{"sharedcachemanager", groupDaemon, "run the shared cache"},
+		{"timelinereader", groupDaemon, "run the timeline reader"},
+		{"timelineserver", groupDaemon, "run the timeline server"},
+	} {
+		out = append(out, &command{name: k.name, group: k.group, summary: k.summary, kind: missing, raw: true})
+	}
+	return out
+}

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// What this build is; set by the linker (-X).
+var (
+	VERSION  = "0.1.0-dev"
+	REVISION = "" // of the source, if the build knows it
+	BUILT    = "" // when and by whom
+)
+
+// HadoopVersion is the version of Apache Hadoop whose protocols, commands and
+// files this program speaks.
+const HadoopVersion = "3.5.0"
+
+// version prints in the layout of Hadoop's own command. Its first line keeps
+// the form "Hadoop X" because scripts cut the version out of it.
+func version(c *call) error {
+	revision, built := REVISION, BUILT
+	if info, ok := debug.ReadBuildInfo(); ok && revision == "" {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				revision = s.Value
+			case "vcs.time":
+				built = s.Value
+			}
+		}
+	}
+	if revision == "" {
+		revision = "unknown"
+	}
+	if built == "" {
+		built = "unknown"
+	}
+	if c.json {
+		return writeDocument(c.Stdout, "version", document{{"hadoop", HadoopVersion}, {"heddle", VERSION},
+			{"revision", revision}, {"built", built}, {"platform", runtime.GOOS + "-" + runtime.GOARCH}, {"go", runtime.Version()}})
+	}
+	fmt.Fprintf(c.Stdout, "Hadoop %s\nHeddle %s\nSource code repository https://github.com/heddle-project/heddle -r %s\n"+
+		"Compiled on %s\nCompiled on platform %s-%s\nCompiled with %s\nThis command was run using %s\n",
+		HadoopVersion, VERSION, revision, built, runtime.GOOS, runtime.GOARCH, runtime.Version(), c.Program)
+	return nil
+}

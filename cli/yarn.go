@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"os/user"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/heddle-project/heddle/conf"
+)
+
+// Start is what a daemon or simulation begins with.
+type Start struct {
+	ConfDir   string          // directory of the configuration files
+	Files     []string        // further configuration files (-conf)
+	Overrides []conf.Override // -D name=value
+	Env       func(string) (string, bool)
+	System    map[string]string // Java system properties: variables for ${...}
+	LogLevel  string            // "" for the configuration's
+	LogFile   string            // where to log; "" for standard error
+	Args      []string          // after the subcommand and the generic options
+	Stdout    io.Writer
+	Stderr    io.Writer
+}
+
+// Load reads the configuration that s names.
+func (s Start) Load() (*conf.Properties, error) {
+	return conf.Load(conf.Options{Dir: s.ConfDir, Files: s.Files, Overrides: s.Overrides, Env: s.Env, System: s.System})
+}
+
+// Daemon runs until ctx ends or it cannot go on. An error of type Exit is an
+// exit code without a message.
+type Daemon func(ctx context.Context, s Start) error
+
+// Daemons are the parts of the program that this package does not know. A nil
+// one answers that it is not built.
+type Daemons struct {
+	ResourceManager Daemon
+	NodeManager     Daemon
+	Simulation      Daemon // Args begin with "replay" or "rerun"
+}
+
+// Env is the world that commands see.
+type Env struct {
+	Stdin     io.Reader
+	Stdout    io.Writer
+	Stderr    io.Writer
+	LookupEnv func(string) (string, bool)
+	Environ   func() []string
+	User      string         // of the process, unless HADOOP_USER_NAME names another
+	Zone      *time.Location // in which times are printed
+	Now       func() time.Time
+	Program   string // path of this executable
+	Daemons   Daemons
+	// Settle is how long a daemon in the background must survive to count as
+	// started; a second if zero.
+	Settle time.Duration
+	// Replace turns the process into another program and returns only on failure.
+	Replace func(path string, argv, environ []string) error
+}
+
+// Main runs the yarn command with the process's arguments and returns its exit code.
+func Main(d Daemons) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	program, err := os.Executable()
+	if err != nil {
+		program = os.Args[0]
+	}
+	e := &Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Environ: os.Environ,
+		User: processUser(), Zone: time.Local, Now: time.Now, Program: program, Daemons: d, Replace: syscall.Exec}
+	return e.Run(ctx, os.Args[1:])
+}
+
+func processUser() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return os.Getenv("USER")
+}
+
+// Run runs one command line, without the program's name, and returns the exit code.
+func (e *Env) Run(ctx context.Context, args []string) int {
+	g, rest, err := parseGlobal(args)
+	if err != nil {
+		fmt.Fprintf(e.Stderr, "ERROR: %v\n", err)
+		e.list(e.Stderr)
+		return 1
+	}
+	if g.help || len(rest) == 0 {
+		e.list(e.Stdout)
+		if g.help {
+			return 0
+		}
+		return 1
+	}
+	k := lookUp(rest[0])
+	c := &call{Env: e, ctx: ctx, global: g, command: k}
+	if k == nil {
+		return c.unknown(rest)
+	}
+	if g.daemon != "" && k.kind != daemonCommand || g.daemon != "" && k.name == "sim" {
+		fmt.Fprintf(e.Stderr, "ERROR: %s is not a daemon; --daemon %s does not apply\n", k.name, g.daemon)
+		return 1
+	}
+	switch k.kind {
+	case daemonCommand:
+		return c.daemon(rest[1:])
+	case javaCommand:
+		return c.delegate(rest)
+	case missing:
+		fmt.Fprintf(e.Stderr, "yarn %s: not built yet in this version; use Hadoop's own command for it\n", k.name)
+		return 1
+	}
+	return c.start(rest[1:])
+}
+
+// unknown tells a Java class, which needs Hadoop, from a mistake.
+func (c *call) unknown(rest []string) int {
+	if c.global.daemon == "" && strings.Contains(rest[0], ".") {
+		return c.delegate(rest)
+	}
+	fmt.Fprintf(c.Stderr, "ERROR: %s is not a subcommand\n", rest[0])
+	c.list(c.Stderr)
+	return 1
+}
+
+// global are the options before the subcommand.
+type global struct {
+	config   string
+	logLevel string
+	daemon   string // start, stop, status or ""
+	help     bool
+}
+
+var errUnbuiltHosts = errors.New("--hosts, --hostnames and --workers are not built yet; run the command on each host")
+
+// parseGlobal cuts the options before the subcommand off args.
+func parseGlobal(args []string) (g global, rest []string, err error) {
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		word := args[0]
+		name := "--" + strings.TrimLeft(word, "-")
+		args = args[1:]
+		switch name {
+		case "--help", "--h", "--?":
+			g.help = true
+			continue
+		case "--debug":
+			g.logLevel = "DEBUG"
+			continue
+		case "--buildpaths":
+			continue
+		case "--hosts", "--hostnames", "--workers":
+			return g, nil, errUnbuiltHosts
+		case "--config", "--loglevel", "--daemon":
+		default:
+			return g, nil, fmt.Errorf("%s: unknown option", word)
+		}
+		if len(args) == 0 {
+			return g, nil, fmt.Errorf("%s needs a value", word)
+		}
+		switch name {
+		case "--config":
+			g.config = args[0]
+		case "--loglevel":
+			g.logLevel = args[0]
+		case "--daemon":
+			g.daemon = strings.ToLower(args[0])
+			if !slices.Contains([]string{"start", "stop", "status"}, g.daemon) {
+				return g, nil, fmt.Errorf("--daemon %s: must be start, stop or status", args[0])
+			}
+		}
+		args = args[1:]
+	}
+	return g, args, nil
+}
+
+// list prints what the program can do.
+func (e *Env) list(w io.Writer) {
+	fmt.Fprint(w, "Usage: yarn [OPTIONS] SUBCOMMAND [SUBCOMMAND OPTIONS]\n"+
+		" or    yarn [OPTIONS] CLASSNAME [CLASSNAME OPTIONS]\n\n  OPTIONS:\n\n"+
+		"--config dir                      directory of the configuration files\n"+
+		"--daemon (start|status|stop)      run a daemon in the background, ask about it, end it\n"+
+		"--debug                           same as --loglevel DEBUG\n"+
+		"--help                            this text\n"+
+		"--loglevel level                  log level of this command or daemon\n"+
+		"\n  SUBCOMMAND is one of:\n\n")
+	for _, group := range []string{groupAdmin, groupClient, groupDaemon} {
+		fmt.Fprintf(w, "\n    %s\n\n", group)
+		var rows []string
+		for _, k := range table() {
+			if k.group == group {
+				rows = append(rows, k.row())
+			}
+		}
+		slices.Sort(rows)
+		fmt.Fprint(w, strings.Join(rows, ""))
+	}
+	fmt.Fprint(w, "\nSUBCOMMAND may print help when invoked without options or with -help.\n")
+}
+
+func (k *command) row() string {
+	name := k.name
+	if k.alias != "" {
+		name = k.alias + "|" + k.name
+	}
+	summary := k.summary
+	if k.kind == missing {
+		summary += " (not built yet)"
+	}
+	return fmt.Sprintf("%-24s %s\n", name, summary)
+}

@@ -1,0 +1,183 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/wire/ipc"
+	"google.golang.org/protobuf/proto"
+)
+
+// The protocols' names on the wire.
+const (
+	userProtocol  = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
+	adminProtocol = "org.apache.hadoop.yarn.server.api.ResourceManagerAdministrationProtocolPB"
+	haProtocol    = "org.apache.hadoop.ha.HAServiceProtocol"
+)
+
+// Token is a delegation token to log in with.
+type Token = ipc.Token
+
+// Options of a client. The zero value is usable.
+type Options struct {
+	// Retrying, when set, is told at the first failure to reach an address
+	// and at every tenth after it. It must not block.
+	Retrying func(Retry)
+	// Token, when set, is used for the user protocol in place of the name.
+	Token *Token
+	// RealUser acts for the user, if the ResourceManager allows it.
+	RealUser string
+	// CallerContext is sent with every call, for audit logs.
+	CallerContext string
+}
+
+// Retry is one failed try to reach a ResourceManager.
+type Retry struct {
+	Target Target
+	Tries  int // failures in a row, from 1
+	Err    error
+}
+
+func (r Retry) String() string {
+	return fmt.Sprintf("cannot reach the ResourceManager at %s (%s), try %d: %v", r.Target.Address, r.Target.Property, r.Tries, r.Err)
+}
+
+// Client calls a ResourceManager, or whichever of several is active. It is safe
+// for concurrent use. Close releases its connections.
+type Client struct {
+	settings settings
+	rpc      *ipc.Client
+	users    *ipc.Group
+	admins   *ipc.Group
+	warn     *warner
+}
+
+// New reads the addresses and the retry policy from props; user is the name
+// claimed under simple authentication. It connects to nothing yet. The error
+// names every property that is wrong.
+func New(props *conf.Properties, user string, o Options) (*Client, error) {
+	s, err := read(props)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{settings: s, warn: newWarner(o.Retrying, s)}
+	patience := time.Duration(s.ConnectRetries)*(s.ConnectPause+s.ConnectTimeout) + s.ConnectTimeout
+	c.rpc = ipc.NewClient(ipc.ClientConfig{
+		Credentials: ipc.Credentials{User: user, RealUser: o.RealUser, Tokens: func(protocol string) *ipc.Token {
+			if protocol == userProtocol {
+				return o.Token
+			}
+			return nil
+		}},
+		Timeout: s.CallTimeout, ConnectTimeout: patience, CallerContext: o.CallerContext, Dial: c.dial,
+	})
+	if c.users, err = ipc.NewGroup(c.rpc, addresses(s.User), s.Policy); err == nil {
+		c.admins, err = ipc.NewGroup(c.rpc, addresses(s.Admin), s.Policy)
+	}
+	return c, err
+}
+
+// Close ends all connections and the calls on them.
+func (c *Client) Close() error { return c.rpc.Close() }
+
+// ResourceManagers are the addresses that user calls go to.
+func (c *Client) ResourceManagers() []Target { return append([]Target(nil), c.settings.User...) }
+
+// AdminAddresses are the addresses that administrators' calls go to.
+func (c *Client) AdminAddresses() []Target { return append([]Target(nil), c.settings.Admin...) }
+
+func addresses(ts []Target) []string { return each(ts, func(t Target) string { return t.Address }) }
+
+// once lists the methods that must not be sent again when it is unknown
+// whether the ResourceManager acted on them.
+var once = map[string]bool{"failApplicationAttempt": true, "signalToContainer": true}
+
+func (c *Client) user(ctx context.Context, method string, in, out proto.Message) error {
+	return c.call(ctx, c.users, c.settings.User, userProtocol, method, in, out)
+}
+
+func (c *Client) admin(ctx context.Context, method string, in, out proto.Message) error {
+	return c.call(ctx, c.admins, c.settings.Admin, adminProtocol, method, in, out)
+}
+
+func (c *Client) call(ctx context.Context, g *ipc.Group, to []Target, protocol, method string, in, out proto.Message) error {
+	request, err := proto.Marshal(in)
+	if err != nil {
+		return fmt.Errorf("%s: encoding the request: %w", method, err)
+	}
+	answer, err := g.Call(ctx, protocol, method, !once[method], request)
+	if err != nil {
+		return failure(method, to, err)
+	}
+	return decode(method, answer, out)
+}
+
+// at calls one particular address, without failover.
+func (c *Client) at(ctx context.Context, t Target, protocol, method string, in, out proto.Message) error {
+	request, err := proto.Marshal(in)
+	if err != nil {
+		return fmt.Errorf("%s: encoding the request: %w", method, err)
+	}
+	answer, err := c.rpc.Call(ctx, t.Address, protocol, method, request)
+	if err != nil {
+		return failure(method, []Target{t}, err)
+	}
+	return decode(method, answer, out)
+}
+
+func decode(method string, answer []byte, out proto.Message) error {
+	if err := proto.Unmarshal(answer, out); err != nil {
+		return fmt.Errorf("%s: the ResourceManager's answer of %d bytes does not parse: %w", method, len(answer), err)
+	}
+	return nil
+}
+
+// failure turns the transport's errors into this package's.
+func failure(method string, to []Target, err error) error {
+	var r *ipc.RemoteError
+	if errors.As(err, &r) {
+		return &Error{Method: method, Class: r.Class, Message: r.Message}
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, ipc.ErrClosed) {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	return &Unreachable{Method: method, Targets: to, Err: err}
+}
+
+// dial connects, and tries again as Hadoop's connection does beneath the
+// policy: ipc.client.connect.max.retries times, in equal steps.
+func (c *Client) dial(ctx context.Context, address string) (net.Conn, error) {
+	for try := 0; ; try++ {
+		conn, err := c.dialOnce(ctx, address)
+		if err == nil {
+			c.warn.reached(address)
+			return conn, nil
+		}
+		c.warn.failed(address, err)
+		if try >= c.settings.ConnectRetries || ctx.Err() != nil {
+			return nil, err
+		}
+		select {
+		case <-time.After(c.settings.ConnectPause):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+func (c *Client) dialOnce(ctx context.Context, address string) (net.Conn, error) {
+	d := net.Dialer{Timeout: c.settings.ConnectTimeout}
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err == nil && conn.LocalAddr().String() == conn.RemoteAddr().String() {
+		// A free local port in the ephemeral range can connect to itself.
+		conn.Close()
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: conn.RemoteAddr(), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	}
+	return conn, err
+}

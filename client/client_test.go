@@ -1,0 +1,257 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/heddle-project/heddle/client/clienttest"
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/yarn"
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t *testing.T, rm *clienttest.RM, more ...string) *Client {
+	t.Helper()
+	c, err := New(rm.Properties(t, more...), "alice", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// decodeInto makes a Method that hands the parsed request to f.
+func decodeInto[M proto.Message](m M, f func(M) (proto.Message, error)) clienttest.Method {
+	return func(body []byte) (proto.Message, error) {
+		proto.Reset(m)
+		if err := proto.Unmarshal(body, m); err != nil {
+			return nil, err
+		}
+		return f(m)
+	}
+}
+
+var app7 = yarn.ApplicationID{ClusterTimestamp: 1700000000000, Sequence: 7}
+
+func TestKillPollsUntilTheEndIsStored(t *testing.T) {
+	tries := 0
+	rm := clienttest.Start(t, map[string]clienttest.Method{
+		"forceKillApplication": decodeInto(&pb.KillApplicationRequest{}, func(in *pb.KillApplicationRequest) (proto.Message, error) {
+			if tries++; in.GetApplicationId().GetId() != 7 || in.GetDiagnostics() != "enough" {
+				return nil, fmt.Errorf("unexpected request %v", in)
+			}
+			return &pb.KillApplicationResponse{IsKillCompleted: proto.Bool(tries == 3)}, nil
+		}),
+	})
+	if err := open(t, rm).KillApplication(t.Context(), app7, "enough"); err != nil || tries != 3 {
+		t.Fatalf("%d tries, %v", tries, err)
+	}
+	if got := rm.Calls()[0]; got.User != "alice" || got.Protocol != userProtocol {
+		t.Errorf("called as %+v", got)
+	}
+}
+
+func TestPollTimeoutNamesItsProperty(t *testing.T) {
+	rm := clienttest.Start(t, map[string]clienttest.Method{"forceKillApplication": clienttest.Answer(&pb.KillApplicationResponse{})})
+	err := open(t, rm, "yarn.client.application-client-protocol.poll-timeout-ms=5").KillApplication(t.Context(), app7, "")
+	if err == nil || !strings.Contains(err.Error(), "poll-timeout-ms") || !strings.Contains(err.Error(), app7.String()) {
+		t.Fatal(err)
+	}
+}
+
+func TestPollEndsWithTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	rm := clienttest.Start(t, map[string]clienttest.Method{"forceKillApplication": func([]byte) (proto.Message, error) {
+		cancel()
+		return &pb.KillApplicationResponse{}, nil
+	}})
+	if err := open(t, rm).KillApplication(ctx, app7, ""); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+}
+
+func TestRefusalsKeepClassAndMessage(t *testing.T) {
+	rm := clienttest.Start(t, map[string]clienttest.Method{
+		"getApplicationReport": clienttest.Refuse(ClassApplicationNotFound, "no such thing\n\tat Some.java:1")})
+	_, err := open(t, rm).Application(t.Context(), app7)
+	var e *Error
+	if !errors.As(err, &e) || !Is(err, ClassApplicationNotFound) || Is(err, ClassStandby) || e.FirstLine() != "no such thing" ||
+		e.Method != "getApplicationReport" || !strings.Contains(e.Message, "Some.java") {
+		t.Fatalf("%#v", err)
+	}
+}
+
+func TestListSendsTheFilter(t *testing.T) {
+	var got *pb.GetApplicationsRequest
+	rm := clienttest.Start(t, map[string]clienttest.Method{
+		"getApplications": decodeInto(&pb.GetApplicationsRequest{}, func(in *pb.GetApplicationsRequest) (proto.Message, error) {
+			got = proto.Clone(in).(*pb.GetApplicationsRequest)
+			return &pb.GetApplicationsResponse{Applications: []*pb.ApplicationReport{{ApplicationId: toApplicationID(app7)}}}, nil
+		})})
+	c := open(t, rm)
+	apps, err := c.Applications(t.Context(), ApplicationFilter{States: []yarn.PublicState{yarn.PublicRunning}, Types: []string{"SPARK"}, Tags: []string{"a"}})
+	if err != nil || len(apps) != 1 || apps[0].ID != app7 || apps[0].Diagnostics != nil || apps[0].Usage != nil {
+		t.Fatal(apps, err)
+	}
+	if got.ApplicationStates[0] != pb.YarnApplicationState_RUNNING || got.GetLimit() != math.MaxInt64 || got.ApplicationTypes[0] != "SPARK" ||
+		got.ApplicationTags[0] != "a" || got.GetScope() != pb.ApplicationsRequestScope_ALL {
+		t.Fatal(got)
+	}
+	if _, err := c.Applications(t.Context(), ApplicationFilter{Limit: 3, Name: "n", Users: []string{"u"}, Queues: []string{"q"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got.GetLimit() != 3 || got.GetName() != "n" || got.Users[0] != "u" || got.Queues[0] != "q" || len(got.ApplicationStates) != 0 {
+		t.Fatal(got)
+	}
+}
+
+func TestSubmitWaitsAndSubmitsAgainAfterFailover(t *testing.T) {
+	submitted, asked := 0, 0
+	rm := clienttest.Start(t, map[string]clienttest.Method{
+		"submitApplication": decodeInto(&pb.SubmitApplicationRequest{}, func(in *pb.SubmitApplicationRequest) (proto.Message, error) {
+			s := in.GetApplicationSubmissionContext()
+			if submitted++; s.GetQueue() != "default" || s.GetApplicationName() != "job" || s.GetResource().GetMemory() != 512 ||
+				s.GetAmContainerSpec().GetCommand()[0] != "true" || s.GetApplicationTimeouts()[0].GetTimeout() != 60 {
+				return nil, fmt.Errorf("unexpected request %v", in)
+			}
+			return &pb.SubmitApplicationResponse{}, nil
+		}),
+		"getApplicationReport": func([]byte) (proto.Message, error) {
+			switch asked++; asked {
+			case 1:
+				return nil, &ipc.RemoteError{Class: ClassApplicationNotFound, Message: "lost"}
+			case 2:
+				return &pb.GetApplicationReportResponse{ApplicationReport: &pb.ApplicationReport{YarnApplicationState: pb.YarnApplicationState_SUBMITTED.Enum()}}, nil
+			}
+			return &pb.GetApplicationReportResponse{ApplicationReport: &pb.ApplicationReport{YarnApplicationState: pb.YarnApplicationState_ACCEPTED.Enum()}}, nil
+		},
+	})
+	err := open(t, rm).Submit(t.Context(), Submission{ID: app7, Name: "job", Master: Resource{MemoryMB: 512, VCores: 1},
+		Launch: Launch{Commands: []string{"true"}}, LifetimeSeconds: 60})
+	if err != nil || submitted != 2 || asked != 3 {
+		t.Fatal(err, submitted, asked)
+	}
+}
+
+// dead is an address where nobody listens.
+func dead(t *testing.T) string {
+	t.Helper()
+	s, err := ipc.Listen(ipc.ServerConfig{Name: "short", Address: "127.0.0.1:0", Methods: []ipc.Method{ipc.MethodSimple}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := s.Addr().String()
+	done := make(chan error, 1)
+	go func() { done <- s.Serve() }()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := errors.Join(s.Close(ctx), <-done); err != nil {
+		t.Fatal(err)
+	}
+	return address
+}
+
+func TestUnreachableSaysWhereAndWhichProperty(t *testing.T) {
+	address := dead(t)
+	var mu sync.Mutex
+	var told []Retry
+	c, err := New(clienttest.Properties(t, "yarn.resourcemanager.address="+address), "alice", Options{Retrying: func(r Retry) {
+		mu.Lock()
+		told = append(told, r)
+		mu.Unlock()
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, err = c.Metrics(t.Context())
+	var u *Unreachable
+	if !errors.As(err, &u) || u.Method != "getClusterMetrics" || !strings.Contains(err.Error(), address+" (yarn.resourcemanager.address)") {
+		t.Fatal(err)
+	}
+	// Five attempts of the policy (20 ms / 5 ms + 1), two tries each: notices at the first, never at the tenth.
+	if len(told) != 1 || told[0].Tries != 1 || told[0].Target.Address != address || !strings.Contains(told[0].String(), "yarn.resourcemanager.address") {
+		t.Errorf("told %v", told)
+	}
+}
+
+func TestFailoverFindsTheActiveOne(t *testing.T) {
+	standby := clienttest.Start(t, map[string]clienttest.Method{"getClusterMetrics": clienttest.Refuse(ClassStandby, "not me")})
+	active := clienttest.Start(t, map[string]clienttest.Method{
+		"getClusterMetrics": clienttest.Answer(&pb.GetClusterMetricsResponse{ClusterMetrics: &pb.YarnClusterMetrics{NumNodeManagers: proto.Int32(5)}}),
+		"getServiceStatus":  clienttest.Answer(&pb.GetServiceStatusResponse{State: pb.HAServiceState_ACTIVE.Enum()}),
+	})
+	c, err := New(clienttest.Properties(t, "yarn.resourcemanager.ha.enabled=true", "yarn.resourcemanager.ha.rm-ids=rm1,rm2,rm3",
+		"yarn.resourcemanager.address.rm1="+dead(t), "yarn.resourcemanager.address.rm2="+standby.Address, "yarn.resourcemanager.address.rm3="+active.Address,
+		"yarn.resourcemanager.hostname.rm1=h1", "yarn.resourcemanager.hostname.rm2=h2", "yarn.resourcemanager.admin.address.rm3="+active.Address), "alice", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	m, err := c.Metrics(t.Context())
+	if err != nil || m.NodeManagers != 5 {
+		t.Fatal(m, err)
+	}
+	admin := c.AdminAddresses()
+	if !c.HA() || admin[0] != (Target{"rm1", "h1:8033", "yarn.resourcemanager.hostname.rm1"}) || admin[2].Property != "yarn.resourcemanager.admin.address.rm3" {
+		t.Error(admin)
+	}
+	s, err := c.ServiceStatus(t.Context(), admin[2])
+	if err != nil || s.State != "active" {
+		t.Error(s, err)
+	}
+}
+
+func TestConfigurationErrorsNameEveryProperty(t *testing.T) {
+	for _, x := range []struct{ set, want string }{
+		{"yarn.resourcemanager.address=a b", "yarn.resourcemanager.address"},
+		{"yarn.resourcemanager.ha.enabled=true", "yarn.resourcemanager.ha.rm-ids"},
+		{"hadoop.security.authentication=kerberos", "not built yet"},
+	} {
+		_, err := New(clienttest.Properties(t, x.set), "alice", Options{})
+		if err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: %v", x.set, err)
+		}
+	}
+	_, err := New(clienttest.Properties(t, "yarn.resourcemanager.ha.enabled=true", "yarn.resourcemanager.ha.rm-ids=x,y"), "alice", Options{})
+	if err == nil || !strings.Contains(err.Error(), "yarn.resourcemanager.address.y") {
+		t.Error(err)
+	}
+}
+
+func TestActsForAnother(t *testing.T) {
+	rm := clienttest.Start(t, map[string]clienttest.Method{"refreshQueues": clienttest.Answer(&pb.RefreshQueuesResponse{})})
+	c, err := New(rm.Properties(t), "bob", Options{RealUser: "oozie"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.RefreshQueues(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := rm.Calls()[0]; got != (clienttest.Seen{Protocol: adminProtocol, Method: "refreshQueues", User: "bob", RealUser: "oozie"}) {
+		t.Error(got)
+	}
+}
+
+func TestGarbageIsAnError(t *testing.T) {
+	rm := clienttest.Start(t, map[string]clienttest.Method{"getApplicationReport": clienttest.Answer(&pb.GetApplicationReportResponse{}),
+		"getClusterMetrics": clienttest.Answer(&pb.ContainerLaunchContext{Tokens: []byte{1}, Command: []string{"x"}})})
+	c := open(t, rm)
+	if _, err := c.Application(t.Context(), app7); err == nil || !strings.Contains(err.Error(), "no report") {
+		t.Error(err)
+	}
+	if err := decode("m", []byte{0xff}, &pb.QueueInfo{}); err == nil {
+		t.Error("garbage parsed")
+	}
+}

@@ -1,0 +1,78 @@
+package client
+
+import (
+	"context"
+
+	"github.com/heddle-project/heddle/wire/pb"
+)
+
+// MaxQueueDepth bounds how deep a received queue tree is followed.
+const MaxQueueDepth = 100
+
+// Queue is the report on a queue. Capacities are fractions of the parent's.
+type Queue struct {
+	Name, Path              string
+	Scheduler               *string // CapacityScheduler, FairScheduler, …
+	State                   string  // RUNNING, STOPPED, DRAINING
+	Capacity                float32
+	Current                 float32
+	Maximum                 float32
+	Weight                  float32
+	MaxParallelApps         int32
+	AccessibleLabels        []string
+	DefaultLabel            *string
+	PreemptionDisabled      *bool // as sent: a FairScheduler of Apache's sends the opposite
+	IntraPreemptionDisabled *bool
+	Children                []*Queue
+	// Of a FairScheduler:
+	MinMemory, MaxMemory, ReservedMemory, SteadyMemory int64
+	MinVCores, MaxVCores, ReservedVCores, SteadyVCores int32
+}
+
+// QueueACL is what the caller may do in a queue.
+type QueueACL struct {
+	Queue      string
+	Operations []string // SUBMIT_APPLICATIONS, ADMINISTER_QUEUE
+}
+
+// Queue reports on one queue by its name or path, nil if there is none.
+// children asks for the queues below, all levels of them if recursive.
+func (c *Client) Queue(ctx context.Context, name string, children, recursive bool) (*Queue, error) {
+	// compat: the stock client asks for the applications only when it asks for
+	// one queue alone.
+	apps := !children
+	in := &pb.GetQueueInfoRequest{QueueName: &name, IncludeApplications: &apps, IncludeChildQueues: &children, Recursive: &recursive}
+	out := &pb.GetQueueInfoResponse{}
+	if err := c.user(ctx, "getQueueInfo", in, out); err != nil || out.QueueInfo == nil {
+		return nil, err
+	}
+	return fromQueue(out.QueueInfo, MaxQueueDepth), nil
+}
+
+// QueueACLs lists what the caller may do in each queue.
+func (c *Client) QueueACLs(ctx context.Context) ([]QueueACL, error) {
+	out := &pb.GetQueueUserAclsInfoResponse{}
+	if err := c.user(ctx, "getQueueUserAcls", &pb.GetQueueUserAclsInfoRequest{}, out); err != nil {
+		return nil, err
+	}
+	return each(out.GetQueueUserAcls(), func(m *pb.QueueUserACLInfo) QueueACL {
+		return QueueACL{m.GetQueueName(), each(m.GetUserAcls(), func(a pb.QueueACL) string { return trimPrefix(a.String(), "QACL_") })}
+	}), nil
+}
+
+func fromQueue(m *pb.QueueInfo, depth int) *Queue {
+	q := &Queue{
+		Name: m.GetQueueName(), Path: m.GetQueuePath(), Scheduler: m.SchedulerType, State: trimPrefix(m.GetState().String(), "Q_"),
+		Capacity: m.GetCapacity(), Current: m.GetCurrentCapacity(), Maximum: m.GetMaximumCapacity(), Weight: m.GetWeight(),
+		MaxParallelApps: m.GetMaxParallelApps(), AccessibleLabels: m.GetAccessibleNodeLabels(), DefaultLabel: m.DefaultNodeLabelExpression,
+		PreemptionDisabled: m.PreemptionDisabled, IntraPreemptionDisabled: m.IntraQueuePreemptionDisabled,
+		MinMemory: m.GetMinResourceMemory(), MaxMemory: m.GetMaxResourceMemory(),
+		ReservedMemory: m.GetReservedResourceMemory(), SteadyMemory: m.GetSteadyFairShareMemory(),
+		MinVCores: m.GetMinResourceVCore(), MaxVCores: m.GetMaxResourceVCore(),
+		ReservedVCores: m.GetReservedResourceVCore(), SteadyVCores: m.GetSteadyFairShareVCore(),
+	}
+	if depth > 0 {
+		q.Children = each(m.GetChildQueues(), func(child *pb.QueueInfo) *Queue { return fromQueue(child, depth-1) })
+	}
+	return q
+}

@@ -1,0 +1,19 @@
+// Package conf reads Hadoop's XML configuration and turns it into typed,
+// immutable settings for our daemons and commands.
+//
+// It has three layers, each a pure function of the one before:
+//
+//   - [Load] merges core-default.xml, core-site.xml, yarn-default.xml,
+//     yarn-site.xml and command-line overrides into [Properties]. Every value
+//     knows the file, line and column it came from.
+//   - [ReadResourceManager] turns Properties into one [ResourceManager] value
+//     and reports every bad property at once.
+//   - [Unsupported] names what is configured but not built: what must stop the
+//     daemon, and what deserves one line in its log.
+//
+// Nothing here watches files or keeps state: a daemon that refreshes loads
+// again and swaps the value. Java class names that appear in configuration are
+// translated to our own words in this package and nowhere else.
+package conf
+
+//go:generate go run ./gendefaults -in gendefaults/hadoop-3.5.0.tsv -out defaults.tsv

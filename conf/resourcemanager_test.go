@@ -1,0 +1,221 @@
+package conf
+
+import (
+	"net/netip"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// settings reads name, value pairs over the defaults.
+func settings(t *testing.T, pairs ...string) *ResourceManager {
+	t.Helper()
+	s, err := ReadResourceManager(overrides(t, pairs...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func overrides(t *testing.T, pairs ...string) *Properties {
+	t.Helper()
+	o := site(nil)
+	for i := 0; i < len(pairs); i += 2 {
+		o.Overrides = append(o.Overrides, Override{pairs[i], pairs[i+1]})
+	}
+	return mustLoad(t, o)
+}
+
+// TestDefaultsAgree compares the defaults written in code with Hadoop's files.
+func TestDefaultsAgree(t *testing.T) {
+	empty := mustLoad(t, Options{NoDefaults: true})
+	inCode, err := ReadResourceManager(empty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inFiles, err := ReadResourceManager(Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	inCode.Recovery.Path = inFiles.Recovery.Path // needs hadoop.tmp.dir
+	if !reflect.DeepEqual(inCode, inFiles) {
+		t.Errorf("code  %+v\nfiles %+v", inCode, inFiles)
+	}
+}
+
+// TestNamesAreKnown catches misspelt property names: all but these are in
+// Hadoop's default files.
+func TestNamesAreKnown(t *testing.T) {
+	only := map[string]string{
+		"yarn.webapp.heddle.anonymous-writes":                                    "ours",
+		"yarn.resourcemanager.heddle.state-store.path":                           "ours",
+		"yarn.resourcemanager.epoch":                                             "code only",
+		"yarn.resourcemanager.am-scheduling.node-blacklisting-enabled":           "code only",
+		"yarn.resourcemanager.am-scheduling.node-blacklisting-disable-threshold": "code only",
+		"yarn.resourcemanager.webapp.rest-csrf.browser-useragents-regex":         "code only",
+	}
+	r := NewReader(Defaults())
+	readResourceManager(r)
+	for _, name := range r.Asked() {
+		if !known(name) && only[name] == "" {
+			t.Errorf("%s is in no default file", name)
+		}
+	}
+	if len(r.Asked()) < 100 {
+		t.Errorf("only %d names are read", len(r.Asked()))
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	s := settings(t,
+		"yarn.resourcemanager.hostname", "rm1",
+		"yarn.resourcemanager.bind-host", "0.0.0.0",
+		"yarn.resourcemanager.admin.address", "rm2:9033",
+		"yarn.resourcemanager.webapp.address", "rm3",
+		"yarn.web-proxy.address", "proxy",
+		"yarn.web-proxy.bind-host", "::1",
+	)
+	for _, c := range []struct {
+		got  Address
+		want string
+	}{
+		{s.Client.Address, "rm1:8032"}, {s.Client.Bind, "0.0.0.0:8032"},
+		{s.Master.Address, "rm1:8030"}, {s.Tracker.Address, "rm1:8031"},
+		{s.Admin.Address, "rm2:9033"}, {s.Admin.Bind, "0.0.0.0:9033"},
+		{s.Web.Address, "rm3:8088"}, {s.Web.Bind, "0.0.0.0:8088"},
+		{s.Web.HTTPS, "rm1:8090"}, {s.Web.Proxy, "proxy:9099"}, {s.Web.ProxyBind, "[::1]:9099"},
+	} {
+		if c.got.String() != c.want {
+			t.Errorf("got %s, want %s", c.got, c.want)
+		}
+	}
+	if !(Address{"127.0.0.9", 1}).Loopback() || !(Address{"::1", 1}).Loopback() || (Address{"rm1", 1}).Loopback() {
+		t.Error("Loopback")
+	}
+}
+
+func TestDurationsAndLimits(t *testing.T) {
+	s := settings(t,
+		"yarn.am.liveness-monitor.expiry-interval-ms", "10m",
+		"yarn.nm.liveness-monitor.expiry-interval-ms", "60000",
+		"yarn.resourcemanager.container-tokens.master-key-rolling-interval-secs", "181",
+		"yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", "-1",
+		"yarn.resourcemanager.max-completed-applications", "5",
+		"yarn.resourcemanager.state-store.max-completed-applications", "50",
+		"yarn.resourcemanager.am.max-attempts", "4",
+		"yarn.resourcemanager.proxy.timeout.enabled", "false",
+		"yarn.webapp.xfs-filter.enabled", "FALSE",
+	)
+	if s.Applications.MasterExpiry != 10*time.Minute || s.Nodes.Expiry != time.Minute {
+		t.Errorf("expiries %v %v", s.Applications.MasterExpiry, s.Nodes.Expiry)
+	}
+	if s.Tokens.ContainerKeyRolling != 181*time.Second || s.Nodes.DecommissionTimeout != -time.Second {
+		t.Errorf("%v %v", s.Tokens.ContainerKeyRolling, s.Nodes.DecommissionTimeout)
+	}
+	if s.Applications.MaxCompletedStored != 5 || s.Applications.GlobalMaxAttempts != 4 {
+		t.Errorf("%+v", s.Applications)
+	}
+	if s.Web.ProxyConnectTimeout != 0 || s.Web.FrameOptions != "" {
+		t.Errorf("%+v", s.Web)
+	}
+}
+
+func TestRecoveryStore(t *testing.T) {
+	if s := settings(t, "yarn.resourcemanager.recovery.enabled", "true", "hadoop.tmp.dir", "/d").Recovery; s.Store != "bolt" || s.Path != "/d/yarn/system/rmstore.bolt" {
+		t.Errorf("%+v", s)
+	}
+	if s := settings(t, "yarn.resourcemanager.store.class", recoveryPackage+"MemoryRMStateStore").Recovery; s.Store != "memory" {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestParseACL(t *testing.T) {
+	for text, want := range map[string]ACL{
+		"*":                {All: true},
+		" *":               {All: true},
+		"alice,bob admins": {Users: []string{"alice", "bob"}, Groups: []string{"admins"}},
+		" admins,ops":      {Groups: []string{"admins", "ops"}},
+		" ":                {},
+		"":                 {},
+		"alice,,alice":     {Users: []string{"alice"}},
+		"alice  ops":       {Users: []string{"alice"}, Groups: []string{"ops"}},
+		"alice,*":          {Users: []string{"alice", "*"}},
+	} {
+		if got := ParseACL(text); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+}
+
+func TestSecurity(t *testing.T) {
+	s := settings(t,
+		"hadoop.user.group.static.mapping.overrides", "alice=dev, ops;bob=;carol",
+		"hadoop.proxyuser.oozie.server.hosts", "10.0.0.0/8, h1 ,192.168.1.1,::1",
+		"hadoop.proxyuser.oozie.server.groups", "users",
+		"hadoop.proxyuser.livy.users", "*",
+		"hadoop.proxyuser.hue.hosts", "*",
+		"yarn.resourcemanager.proxyuser.hue.users", "alice",
+		"yarn.admin.acl", " ops",
+		"hadoop.security.group.mapping", securityPackage+"ShellBasedUnixGroupsMapping",
+	).Security
+	if want := map[string][]string{"alice": {"dev", "ops"}, "bob": nil, "carol": nil}; !reflect.DeepEqual(s.StaticGroups, want) {
+		t.Errorf("static groups %v", s.StaticGroups)
+	}
+	if len(s.ProxyUsers) != 3 || s.GroupMapping != "shell" {
+		t.Fatalf("%+v", s)
+	}
+	hue, livy, oozie := s.ProxyUsers[0], s.ProxyUsers[1], s.ProxyUsers[2]
+	if !hue.Hosts.All || !slices.Equal(hue.Allowed.Users, []string{"alice"}) {
+		t.Errorf("hue %+v", hue)
+	}
+	if !livy.Allowed.All || livy.Hosts.Contains(netip.MustParseAddr("127.0.0.1")) {
+		t.Errorf("livy has no hosts and must be let in from nowhere: %+v", livy)
+	}
+	if oozie.User != "oozie.server" || !slices.Equal(oozie.Hosts.Names, []string{"h1"}) || !slices.Equal(oozie.Allowed.Groups, []string{"users"}) {
+		t.Errorf("oozie %+v", oozie)
+	}
+	for addr, want := range map[string]bool{"10.1.2.3": true, "::ffff:10.1.2.3": true, "192.168.1.1": true, "192.168.1.2": false, "::1": true} {
+		if got := oozie.Hosts.Contains(netip.MustParseAddr(addr)); got != want {
+			t.Errorf("%s: %v", addr, got)
+		}
+	}
+}
+
+func TestTopologyWords(t *testing.T) {
+	if s := settings(t, "net.topology.node.switch.mapping.impl", netPackage+"TableMapping", "net.topology.table.file.name", "/t").Topology; s.Mapping != "table" || s.Table != "/t" {
+		t.Errorf("%+v", s)
+	}
+	if s := settings(t, "topology.script.file.name", "/s").Topology; s.Mapping != "script" || s.Script != "/s" {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	vars := map[string]string{
+		"HADOOP_HOME": "/opt/hadoop", "YARN_LOG_DIR": "/var/log/y", "HADOOP_OPTS": "-Xmx1g -Da=1 -Db=x=y -D",
+		"YARN_RESOURCEMANAGER_OPTS": "-Da=2", "HADOOP_IDENT_STRING": "yarn",
+	}
+	env := func(n string) (string, bool) { v, ok := vars[n]; return v, ok }
+	e := ReadEnvironment(env, "YARN_RESOURCEMANAGER_OPTS")
+	if e.ConfDir != "/opt/hadoop/etc/hadoop" || e.LogDir != "/var/log/y" || e.PIDDir != "/tmp" || e.Ident != "yarn" || e.RootLogger != "INFO,console" {
+		t.Errorf("%+v", e)
+	}
+	if want := map[string]string{"a": "2", "b": "x=y"}; !reflect.DeepEqual(e.System, want) {
+		t.Errorf("system %v", e.System)
+	}
+	if !slices.Equal(e.Warnings, []string{"YARN_LOG_DIR is deprecated, use HADOOP_LOG_DIR"}) {
+		t.Errorf("warnings %v", e.Warnings)
+	}
+	sys := e.SystemProperties(os.LookupEnv)
+	for name, want := range map[string]string{"yarn.log.dir": "/var/log/y", "hadoop.home.dir": "/opt/hadoop", "a": "2", "java.io.tmpdir": "/tmp"} {
+		if sys[name] != want {
+			t.Errorf("%s = %q", name, sys[name])
+		}
+	}
+	if sys["user.name"] == "" || strings.Contains(sys["user.home"], "$") {
+		t.Errorf("user %q, home %q", sys["user.name"], sys["user.home"])
+	}
+}

@@ -1,0 +1,40 @@
+package logs
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLineLayout(t *testing.T) {
+	var out bytes.Buffer
+	h := New(&out, slog.LevelInfo).WithAttrs([]slog.Attr{slog.String("logger", "resourcemanager"), slog.Int("port", 8032)})
+	r := slog.NewRecord(time.Date(2026, 11, 22, 2, 10, 4, 123e6, time.UTC), slog.LevelWarn, "two\nlines", 0)
+	r.AddAttrs(slog.String("why", `a "b"`), slog.Group("g", slog.Int("n", 1)))
+	if err := h.Handle(context.Background(), r); err != nil {
+		t.Fatal(err)
+	}
+	want := `2026-11-22 02:10:04,123+0000 WARN  resourcemanager: two\nlines port=8032 why="a \"b\"" g.n=1` + "\n"
+	if out.String() != want {
+		t.Errorf("got  %q\nwant %q", out.String(), want)
+	}
+}
+
+func TestLongLineIsCut(t *testing.T) {
+	var out bytes.Buffer
+	slog.New(New(&out, slog.LevelInfo)).Info(strings.Repeat("x", 2*MaxLine))
+	if out.Len() != MaxLine+1 {
+		t.Errorf("line of %d bytes, want %d", out.Len(), MaxLine+1)
+	}
+}
+
+func TestLevel(t *testing.T) {
+	var out bytes.Buffer
+	slog.New(New(&out, slog.LevelWarn)).Info("quiet")
+	if out.Len() != 0 {
+		t.Errorf("wrote %q below its level", out.String())
+	}
+}

@@ -1,0 +1,2 @@
+// Package said says what it is for.
+package said

@@ -1,0 +1,3 @@
+// A detached remark.
+
+package silent // want "package silent has no package comment"

@@ -1,0 +1,2 @@
+// Package x.
+package tiny // want "package tiny has no package comment"

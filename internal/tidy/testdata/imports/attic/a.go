@@ -1,0 +1,1 @@
+package attic // want "package attic has no row"

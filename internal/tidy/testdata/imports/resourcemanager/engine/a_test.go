@@ -1,0 +1,3 @@
+package engine
+
+import _ "sample/resourcemanager/store"

@@ -1,0 +1,4 @@
+// Package store is a sample.
+package store
+
+import _ "sample/yarn"

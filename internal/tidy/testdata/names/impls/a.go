@@ -1,0 +1,2 @@
+// Package impl is a sample. // want "impls"
+package impl

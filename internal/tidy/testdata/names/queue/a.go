@@ -1,0 +1,2 @@
+// Package x is a sample.
+package x

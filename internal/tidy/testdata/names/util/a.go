@@ -1,0 +1,2 @@
+// Package util is a sample. // want "util"
+package util

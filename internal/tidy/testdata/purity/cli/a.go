@@ -1,0 +1,6 @@
+// Package cli is not pure and need not be.
+package cli
+
+import "time"
+
+var started = time.Now()

@@ -1,0 +1,153 @@
+package resourcemanager
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/internal/acl"
+	"github.com/heddle-project/heddle/internal/groups"
+	"github.com/heddle-project/heddle/resourcemanager/rpc/client"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/wire/ipc"
+)
+
+// groupWait bounds how long a call waits for a user's groups.
+const groupWait = 10 * time.Second
+
+// rights say who may do what. A refresh swaps the rules; a call sees one set.
+type rights struct {
+	rules    atomic.Pointer[rules]
+	schedule atomic.Pointer[config.Config] // in force, for the queues' ACLs
+	groups   *groups.Groups
+	log      *slog.Logger
+}
+
+type rules struct {
+	enabled bool // yarn.acl.enable
+	admins  acl.List
+	owner   string // whom the daemon runs as: always an administrator
+	proxies []conf.ProxyUser
+}
+
+func newRules(p *conf.Properties, rm *conf.ResourceManager, owner string) *rules {
+	r := &rules{enabled: rm.Security.ACLs, admins: acl.Everybody(), owner: owner, proxies: rm.Security.ProxyUsers}
+	if v, ok := p.Lookup("yarn.admin.acl"); ok {
+		r.admins = acl.Parse(v.Value)
+	}
+	return r
+}
+
+// Groups are the user's groups, the primary one first; none when they cannot be found.
+func (r *rights) Groups(user string) []string {
+	ctx, cancel := context.WithTimeout(context.Background(), groupWait)
+	defer cancel()
+	list, err := r.groups.Of(ctx, user)
+	if err != nil {
+		r.log.Debug("no groups", "user", user, "error", err)
+	}
+	return list
+}
+
+// IsAdmin tells whether the caller is an administrator (yarn.admin.acl).
+func (r *rights) IsAdmin(c *ipc.Identity) bool {
+	x := r.rules.Load()
+	return c.User == x.owner || x.admins.Allows(c.User, c.RealUser, r.groupsFor(x.admins, c.User))
+}
+
+// groupsFor spares looking groups up where a list names none.
+func (r *rights) groupsFor(l acl.List, user string) []string {
+	if l.All() || len(l.Groups()) == 0 {
+		return nil
+	}
+	return r.Groups(user)
+}
+
+// MayView tells whether the caller may see the inside of an application.
+func (r *rights) MayView(c *ipc.Identity, a *view.Application) bool { return r.may(c, a, a.ViewACL) }
+
+// MayModify tells whether the caller may kill, move or change an application.
+func (r *rights) MayModify(c *ipc.Identity, a *view.Application) bool {
+	return r.may(c, a, a.ModifyACL)
+}
+
+func (r *rights) may(c *ipc.Identity, a *view.Application, text string) bool {
+	x := r.rules.Load()
+	if !x.enabled || c.User == a.User || r.IsAdmin(c) {
+		return true
+	}
+	if text != "" {
+		if l := acl.Parse(text); l.Allows(c.User, c.RealUser, r.groupsFor(l, c.User)) {
+			return true
+		}
+	}
+	return r.mayAdminister(c, a.Queue)
+}
+
+// Allow implements ipc.ProxyRules: a real user may act for another one if the
+// address and either the user or one of its groups is allowed.
+func (r *rights) Allow(realUser, user string, from netip.Addr) error {
+	for _, p := range r.rules.Load().proxies {
+		if p.User != realUser {
+			continue
+		}
+		if !p.Hosts.Contains(from) {
+			return fmt.Errorf("Unauthorized connection for super-user: %s from IP %s: see hadoop.proxyuser.%s.hosts", realUser, from, realUser)
+		}
+		if p.Allowed.All || slices.Contains(p.Allowed.Users, user) {
+			return nil
+		}
+		if len(p.Allowed.Groups) > 0 && slices.ContainsFunc(r.Groups(user), func(g string) bool { return slices.Contains(p.Allowed.Groups, g) }) {
+			return nil
+		}
+		break
+	}
+	return fmt.Errorf("User: %s is not allowed to impersonate %s: see hadoop.proxyuser.%s.users and .groups", realUser, user, realUser)
+}
+
+// QueueRights are the caller's rights on queues.
+func (r *rights) QueueRights(c *ipc.Identity, paths []string) []client.Rights {
+	out := make([]client.Rights, len(paths))
+	x := r.rules.Load()
+	for i, path := range paths {
+		if !x.enabled {
+			out[i] = client.Rights{Submit: true, Administer: true}
+			continue
+		}
+		out[i] = client.Rights{Submit: r.maySubmit(c, path), Administer: r.mayAdminister(c, path)}
+	}
+	return out
+}
+
+// mayAdminister and maySubmit walk from the queue to the root: the right on any
+// of them will do. A queue that the configuration does not know, because it was
+// created on demand or is gone, has the rights of the nearest one above it.
+func (r *rights) mayAdminister(c *ipc.Identity, path string) bool {
+	return r.onQueue(c, path, func(q *config.Queue) bool { return q.Admin.Permits(c.User, c.RealUser, r.Groups(c.User)) })
+}
+
+func (r *rights) maySubmit(c *ipc.Identity, path string) bool {
+	return r.onQueue(c, path, func(q *config.Queue) bool { return q.Submit.Permits(c.User, c.RealUser, r.Groups(c.User)) }) || r.mayAdminister(c, path)
+}
+
+func (r *rights) onQueue(c *ipc.Identity, path string, permits func(*config.Queue) bool) bool {
+	q := r.schedule.Load().Root
+	for _, name := range strings.Split(path, ".")[1:] {
+		if permits(q) {
+			return true
+		}
+		i := slices.IndexFunc(q.Children, func(x *config.Queue) bool { return x.Name == name })
+		if i < 0 {
+			return false
+		}
+		q = q.Children[i]
+	}
+	return permits(q)
+}

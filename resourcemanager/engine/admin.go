@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// movable tells whether the application's queue and priority may change, or why not.
+func movable(a *application, what string) *Error {
+	if a.state == yarn.AppAccepted || a.state == yarn.AppRunning {
+		return nil
+	}
+	return refuse(Failed, "Application in %s state cannot %s.", a.public(), what)
+}
+
+// move checks, stores and then does it; a queue that has closed meanwhile
+// makes it take the stored change back.
+func (e *Engine) move(c Move) {
+	a := e.apps[c.Application]
+	if a == nil {
+		e.fail(c.Ticket, unknownApp(c.Application))
+		return
+	}
+	if err := movable(a, "be moved"); err != nil {
+		e.fail(c.Ticket, err)
+		return
+	}
+	if why := e.sched.MayMove(a.ref, c.Queue); !why.OK() {
+		e.fail(c.Ticket, refuse(Failed, "Cannot move %s to queue %s: %s", a.sub.ID, c.Queue, describe(why)))
+		return
+	}
+	record := e.appRecord(a)
+	record.Queue, _ = e.sched.Resolve(c.Queue)
+	e.save(state.Put(record), saved{app: a, what: savedChange, subject: a.sub.ID.String(), ticket: c.Ticket, apply: func() (any, *Error) {
+		return nil, e.moved(a, c.Queue)
+	}})
+}
+
+func (e *Engine) moved(a *application, queue string) *Error {
+	if a.ref == scheduler.NoApp {
+		return nil // it has ended; the queue is history
+	}
+	if why := e.sched.MoveApplication(a.ref, queue); !why.OK() {
+		e.save(state.Put(e.appRecord(a)), saved{what: savedNothing})
+		return refuse(Failed, "Cannot move %s to queue %s: %s", a.sub.ID, queue, describe(why))
+	}
+	a.queue = e.sched.AppUsage(a.ref).Queue
+	e.sweepDue = true
+	return nil
+}
+
+func (e *Engine) setPriority(c SetPriority) {
+	a := e.apps[c.Application]
+	if a == nil {
+		e.fail(c.Ticket, unknownApp(c.Application))
+		return
+	}
+	if a.ending() {
+		e.reply(c.Ticket, PriorityReply{a.priority}) // it is too late to matter
+		return
+	}
+	if err := movable(a, "change its priority"); err != nil {
+		e.fail(c.Ticket, err)
+		return
+	}
+	sa := schedulerApp(&a.sub)
+	sa.Priority, sa.PrioritySet = c.Priority, true
+	priority, why := e.sched.CheckPriority(&sa, a.queue)
+	if !why.OK() {
+		e.fail(c.Ticket, refuse(AccessDenied, "Cannot set the priority of %s to %d: %s", a.sub.ID, c.Priority, describe(why)))
+		return
+	}
+	record := e.appRecord(a)
+	record.Priority = priority
+	e.save(state.Put(record), saved{app: a, what: savedChange, subject: a.sub.ID.String(), ticket: c.Ticket, apply: func() (any, *Error) {
+		a.priority = priority
+		if a.ref != scheduler.NoApp {
+			e.sched.SetPriority(a.ref, priority)
+			e.sweepDue = true
+		}
+		return PriorityReply{priority}, nil
+	}})
+}
+
+func (e *Engine) setLifetime(c SetLifetime) {
+	a := e.apps[c.Application]
+	if a == nil {
+		e.fail(c.Ticket, unknownApp(c.Application))
+		return
+	}
+	if a.ending() || a.state == yarn.AppKilling {
+		e.reply(c.Ticket, LifetimeReply{c.ExpireAt})
+		return
+	}
+	if c.ExpireAt > 0 && c.ExpireAt < e.now.Wall {
+		e.fail(c.Ticket, refuse(Failed, "Expire time is less than current time for %s: the lifetime must end in the future", a.sub.ID))
+		return
+	}
+	expire := c.ExpireAt
+	asked := int64(0)
+	if expire > 0 {
+		asked = max((expire-a.submitTime)/1000, 1)
+	}
+	if most := e.sched.Lifetime(a.queue, asked); most > 0 && most < asked {
+		expire = a.submitTime + most*1000
+	}
+	record := e.appRecord(a)
+	record.Timeouts = []state.Timeout{{Type: 1, ExpireAt: expire}}
+	e.save(state.Put(record), saved{app: a, what: savedChange, subject: a.sub.ID.String(), ticket: c.Ticket, apply: func() (any, *Error) {
+		if !a.ending() {
+			e.setDeadline(a, expire)
+		}
+		return LifetimeReply{expire}, nil
+	}})
+}
+
+func (e *Engine) refreshQueues(c RefreshQueues) {
+	if err := e.sched.Reconfigure(c.Config); err != nil {
+		e.fail(c.Ticket, refuse(InvalidConfig, "Failed to re-init queues : %v", err))
+		return
+	}
+	for _, a := range e.order {
+		if a.ref != scheduler.NoApp {
+			a.queue = e.sched.AppUsage(a.ref).Queue
+		}
+	}
+	e.sweepDue = true
+	e.reply(c.Ticket, nil)
+}
+
+func (e *Engine) refreshNodes(c RefreshNodes) {
+	for _, n := range e.sortedNodes() {
+		excluded := c.Excluded[n.id]
+		switch {
+		case excluded && (n.state.Usable() || n.state == yarn.NodeUnhealthy):
+			e.loseNode(n, yarn.NodeDecommissioned, "The include and exclude lists no longer admit it")
+		case !excluded && n.state == yarn.NodeDecommissioned:
+			e.forgetInactive(n.id) // it may register again
+		}
+	}
+	e.reply(c.Ticket, nil)
+}
+
+func (e *Engine) setNodeResource(c SetNodeResource) {
+	n := e.nodes[c.Node]
+	if n == nil || n.ref == scheduler.NoNode {
+		e.fail(c.Ticket, refuse(Failed, "Resource update get failed on unrecognized node: %s; nothing was changed", c.Node))
+		return
+	}
+	n.total, n.resized = c.Total, true
+	e.sched.SetNodeTotal(n.ref, c.Total)
+	e.sweepDue = true
+	e.touchNode(n)
+	e.reply(c.Ticket, nil)
+}
+
+func (e *Engine) setNodeLabel(c SetNodeLabel) {
+	n := e.nodes[c.Node]
+	if n == nil || n.ref == scheduler.NoNode {
+		e.fail(c.Ticket, refuse(Failed, "Cannot label %s: it is not a node of this cluster", c.Node))
+		return
+	}
+	n.label = c.Label
+	for _, ended := range e.sched.SetNodeLabel(n.ref, c.Label) {
+		e.followEnd(ended, yarn.ExitAborted, "The node has moved to another partition")
+	}
+	e.sweepDue = true
+	e.touchNode(n)
+	e.reply(c.Ticket, nil)
+}
+
+// sortedNodes are all nodes by id.
+func (e *Engine) sortedNodes() []*node {
+	out := make([]*node, 0, len(e.nodes))
+	for _, n := range e.nodes { //tidy:unordered sorted below
+		out = append(out, n)
+	}
+	slices.SortFunc(out, func(a, b *node) int { return a.id.Compare(b.id) })
+	return out
+}

@@ -1,0 +1,354 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// application is one application's life. See transitions.go for its steps.
+type application struct {
+	sub      Submission
+	ref      scheduler.AppRef // NoApp while the scheduler does not know it
+	state    yarn.ApplicationState
+	before   yarn.ApplicationState // what clients see during FINAL_SAVING and KILLING
+	target   yarn.ApplicationState // what FINAL_SAVING leads to
+	queue    string                // full path
+	priority int32
+	attempts []*attempt
+
+	submitTime, launchTime, finishTime int64
+	expireAt                           int64 // wall clock, 0 never
+
+	final       yarn.FinalStatus
+	diagnostics string
+	waiting     []Ticket // submissions that wait to be stored
+	ranOn       []*node  // nodes that may hold something of it
+	seconds     yarn.Resource
+	preempted   yarn.Resource
+	updateNodes int // position in the log of nodes
+	granted     bool
+	dirty       bool
+}
+
+// current is the newest attempt, or nil.
+func (a *application) current() *attempt {
+	if len(a.attempts) == 0 {
+		return nil
+	}
+	return a.attempts[len(a.attempts)-1]
+}
+
+// ending tells that the end is decided, stored or not.
+func (a *application) ending() bool {
+	return a.state == yarn.AppFinalSaving || a.state == yarn.AppFinishing || a.state.Final()
+}
+
+func (e *Engine) newApplication(c NewApplication) {
+	e.nextApp++
+	id := yarn.ApplicationID{ClusterTimestamp: e.set.ClusterTimestamp, Sequence: e.nextApp}
+	e.reply(c.Ticket, NewApplicationReply{ID: id, Maximum: e.sched.MaximumAllocation("")})
+}
+
+// submit checks an application and, if nothing speaks against it, has it
+// stored. A refused one leaves no trace.
+func (e *Engine) submit(c Submit) {
+	if known := e.apps[c.Application.ID]; known != nil {
+		// A client that heard no answer asks again; the first word counts.
+		if known.state == yarn.AppNewSaving {
+			known.waiting = append(known.waiting, c.Ticket)
+			return
+		}
+		e.reply(c.Ticket, nil)
+		return
+	}
+	a := &application{sub: c.Application, ref: scheduler.NoApp, submitTime: e.now.Wall, waiting: []Ticket{c.Ticket}}
+	if err := e.admissible(a); err != nil {
+		e.fail(c.Ticket, err)
+		return
+	}
+	a.updateNodes = e.nodeLogStart + len(e.nodeLog)
+	e.apps[a.sub.ID] = a
+	e.order = append(e.order, a)
+	if seq := a.sub.ID.Sequence; a.sub.ID.ClusterTimestamp == e.set.ClusterTimestamp && seq > e.nextApp {
+		e.nextApp = seq
+	}
+	e.counts.submitted++
+	e.appTo(a, yarn.AppNewSaving)
+	e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedNewApp})
+}
+
+// admissible runs every check that refuses the call itself and fills in what
+// the application gets: its queue, priority and lifetime.
+func (e *Engine) admissible(a *application) *Error {
+	s := &a.sub
+	sa := schedulerApp(s)
+	path, why := e.sched.Place(&sa)
+	if !why.OK() {
+		return refuse(Failed, "Failed to submit %s by user %s: %s", s.ID, s.User, describe(why))
+	}
+	a.queue = path
+	if !s.Unmanaged {
+		if why := e.sched.NormalizeAM(path, s.AMAsks, s.Label, s.LabelSet); !why.OK() {
+			return refuse(requestKind(why), "Invalid resource request for the ApplicationMaster of %s: %s", s.ID, describe(why))
+		}
+	}
+	if why := e.sched.MaySubmit(path, s.User, s.RealUser, s.Groups); !why.OK() {
+		return refuse(AccessDenied, "User %s does not have permission to submit %s to queue %s", s.User, s.ID, s.Queue)
+	}
+	if a.priority, why = e.sched.CheckPriority(&sa, path); !why.OK() {
+		return refuse(AccessDenied, "Cannot submit %s: %s", s.ID, describe(why))
+	}
+	if seconds := e.sched.Lifetime(path, s.LifetimeSeconds); seconds > 0 && seconds < math.MaxInt64/2000 {
+		a.expireAt = e.now.Wall + seconds*1000
+	}
+	return nil
+}
+
+func schedulerApp(s *Submission) scheduler.Application {
+	return scheduler.Application{ID: s.ID, User: s.User, RealUser: s.RealUser, Groups: s.Groups, Queue: s.Queue,
+		Name: s.Name, Tags: s.Tags, Priority: s.Priority, PrioritySet: s.PrioritySet,
+		Label: s.Label, LabelSet: s.LabelSet, Unmanaged: s.Unmanaged}
+}
+
+// stored: the submission survives a crash from here on, so its callers may know.
+func (e *Engine) appStored(a *application, err error) {
+	waiting := a.waiting
+	a.waiting = nil
+	if err != nil {
+		e.discard(a)
+		for _, t := range waiting {
+			e.fail(t, refuse(NotStored, "Cannot store %s: %v", a.sub.ID, err))
+		}
+		return
+	}
+	for _, t := range waiting {
+		e.reply(t, nil)
+	}
+	if a.state != yarn.AppNewSaving {
+		return // killed meanwhile
+	}
+	e.setDeadline(a, a.expireAt)
+	e.appTo(a, yarn.AppSubmitted)
+	e.admit(a)
+}
+
+// admit enters the application into its queue, or ends it.
+func (e *Engine) admit(a *application) {
+	sa := schedulerApp(&a.sub)
+	sa.Priority, sa.PrioritySet = a.priority, true
+	ref, why := e.sched.AddApplication(sa, a.queue)
+	if !why.OK() {
+		e.endApp(a, yarn.AppFailed, yarn.FinalFailed, rejection(a, why))
+		return
+	}
+	a.ref = ref
+	*at(&e.byRef, int(ref)) = a
+	if usage := e.sched.AppUsage(ref); usage.Queue != "" {
+		a.queue = usage.Queue
+	}
+	e.appTo(a, yarn.AppAccepted)
+	e.startAttempt(a)
+}
+
+// kill answers whether the end is stored; if not, the caller asks again.
+func (e *Engine) kill(c Kill) {
+	a := e.apps[c.Application]
+	if a == nil {
+		e.fail(c.Ticket, unknownApp(c.Application))
+		return
+	}
+	if !a.state.Final() {
+		e.killApp(a, c.Diagnostics)
+	}
+	// A master that runs elsewhere is nobody's process to wait for.
+	done := a.state.Final() || a.state == yarn.AppFinishing || a.sub.Unmanaged
+	e.reply(c.Ticket, KillReply{Completed: done})
+}
+
+// killApp begins the end, whatever the application is doing.
+func (e *Engine) killApp(a *application, why string) {
+	switch a.state {
+	case yarn.AppNewSaving:
+		e.endApp(a, yarn.AppKilled, yarn.FinalKilled, why)
+	case yarn.AppAccepted, yarn.AppRunning:
+		a.diagnostics = clip(why, MaxDiagnostics)
+		a.before = a.state
+		e.appTo(a, yarn.AppKilling)
+		e.endAttempt(a.current(), yarn.AttemptKilled, yarn.FinalKilled, why)
+	}
+}
+
+// outlived: the application's lifetime is over.
+func (e *Engine) outlived(a *application) {
+	e.killApp(a, fmt.Sprintf("Application %s is killed because its lifetime of %d s is over.",
+		a.sub.ID, (a.expireAt-a.submitTime)/1000))
+}
+
+// endApp has the end stored; what it means happens when it is.
+func (e *Engine) endApp(a *application, target yarn.ApplicationState, final yarn.FinalStatus, diagnostics string) {
+	if a.state != yarn.AppKilling {
+		a.before = a.state
+	}
+	a.target, a.final = target, final
+	a.finishTime = e.now.Wall
+	a.diagnostics = clip(diagnostics, MaxDiagnostics)
+	e.appTo(a, yarn.AppFinalSaving)
+	e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedFinalApp})
+}
+
+// appEndStored: clients may see the end now.
+func (e *Engine) appEndStored(a *application, err error) {
+	if err != nil && len(a.diagnostics) > cutDiagnostics {
+		// Texts are the only part of an end without a small bound of its own.
+		a.diagnostics = clip(a.diagnostics, cutDiagnostics)
+		e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedFinalApp})
+		return
+	}
+	e.appTo(a, a.target)
+	if a.target != yarn.AppFinishing {
+		e.leave(a)
+	}
+}
+
+// leave takes an ended application out of the scheduler and off the nodes.
+func (e *Engine) leave(a *application) {
+	if a.ref != scheduler.NoApp {
+		e.sched.RemoveApplication(a.ref)
+		e.byRef[a.ref] = nil
+		a.ref = scheduler.NoApp
+		e.sweepDue = true
+	}
+	for _, n := range a.ranOn {
+		if n.apps[a.sub.ID] {
+			n.cleanApps = append(n.cleanApps, a.sub.ID)
+		}
+	}
+	a.ranOn = nil
+	e.fx.Summaries = append(e.fx.Summaries, a.sub.ID)
+	e.remember(a)
+}
+
+// remember keeps the ended application among the last so many.
+func (e *Engine) remember(a *application) {
+	e.ended = append(e.ended, a.sub.ID)
+	for len(e.ended) > e.set.MaxCompleted {
+		if old := e.apps[e.ended[0]]; old != nil {
+			e.save(state.RemoveApplication(old.sub.ID), saved{what: savedNothing})
+			e.discard(old)
+		}
+		e.ended = e.ended[1:]
+	}
+}
+
+// discard forgets the application altogether.
+func (e *Engine) discard(a *application) {
+	delete(e.apps, a.sub.ID)
+	e.counts.forget(a)
+	e.fx.Discarded = append(e.fx.Discarded, a.sub.ID)
+	e.goneApps = append(e.goneApps, a.sub.ID)
+	if len(e.apps)*2 < len(e.order) {
+		kept := e.order[:0]
+		for _, x := range e.order {
+			if e.apps[x.sub.ID] == x {
+				kept = append(kept, x)
+			}
+		}
+		clear(e.order[len(kept):])
+		e.order = kept
+	}
+}
+
+// The attempt's news for its application.
+
+func (e *Engine) attemptLaunched(a *application) {
+	if a.launchTime != 0 {
+		return
+	}
+	a.launchTime = e.now.Wall
+	e.touchApp(a)
+	e.save(state.Put(e.appRecord(a)), saved{what: savedNothing})
+}
+
+func (e *Engine) attemptRegistered(a *application) {
+	if a.state == yarn.AppAccepted {
+		e.appTo(a, yarn.AppRunning)
+	}
+}
+
+// attemptUnregistered: the master has said good-bye and judged the outcome.
+func (e *Engine) attemptUnregistered(a *application, t *attempt) {
+	target := yarn.AppFinishing
+	if a.sub.Unmanaged {
+		target = yarn.AppFinished
+	}
+	e.endApp(a, target, t.final, t.diagnostics)
+}
+
+// attemptOver: the end of the attempt is stored and its containers are gone.
+func (e *Engine) attemptOver(a *application, t *attempt) {
+	if a.state == yarn.AppFinishing {
+		e.appTo(a, yarn.AppFinished)
+		e.leave(a)
+		return
+	}
+	if a.state == yarn.AppFinalSaving {
+		if t.state == yarn.AttemptFinished && a.target == yarn.AppFinishing {
+			a.target = yarn.AppFinished
+		}
+		return
+	}
+	switch {
+	case a.state.Final():
+	case t.state == yarn.AttemptFinished:
+		e.endApp(a, yarn.AppFinished, t.final, t.diagnostics)
+	case t.state == yarn.AttemptKilled, a.state == yarn.AppKilling:
+		e.endApp(a, yarn.AppKilled, yarn.FinalKilled, a.diagnostics)
+	default:
+		e.attemptFailed(a, t)
+	}
+}
+
+// attemptFailed tries again or gives up.
+func (e *Engine) attemptFailed(a *application, t *attempt) {
+	failures, max := e.failures(a), a.maxAttempts(e.set)
+	if a.sub.Unmanaged || failures >= max {
+		e.endApp(a, yarn.AppFailed, yarn.FinalFailed, exhausted(a, t, failures, max))
+		return
+	}
+	if a.state == yarn.AppRunning {
+		e.appTo(a, yarn.AppAccepted)
+	}
+	e.startAttempt(a)
+}
+
+// failures counts the attempts that count: those that failed by their own
+// fault, and not longer ago than the validity interval.
+func (e *Engine) failures(a *application) int32 {
+	var n int32
+	for _, t := range a.attempts {
+		if t.state == yarn.AttemptFailed && t.counts && (a.sub.ValidityInterval <= 0 || t.finishTime >= e.now.Wall-a.sub.ValidityInterval) {
+			n++
+		}
+	}
+	return n
+}
+
+// maxAttempts is how often the application's master may fail.
+func (a *application) maxAttempts(set Settings) int32 {
+	switch asked := a.sub.MaxAttempts; {
+	case asked <= 0:
+		return set.MaxAttempts
+	case asked > set.GlobalMaxAttempts:
+		return set.GlobalMaxAttempts
+	default:
+		return asked
+	}
+}
+
+func unknownApp(id yarn.ApplicationID) *Error {
+	return refuse(UnknownApplication, "Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.", id)
+}

@@ -1,0 +1,283 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// attempt is one try at running an application's master.
+type attempt struct {
+	id     yarn.AttemptID
+	app    *application
+	state  yarn.AttemptState
+	before yarn.AttemptState // what reports show during FINAL_SAVING
+	target yarn.AttemptState // what FINAL_SAVING leads to
+
+	master     *container       // nil before it is granted, and for unmanaged masters
+	masterID   yarn.ContainerID // stays when the container is gone
+	masterNode *node
+	exitStatus int32
+
+	registered  bool
+	host        string
+	rpcPort     int32
+	trackingURL string // as the master gave it
+	progress    float32
+	responseID  int32
+
+	grants   []*container        // not fetched yet
+	finished []finishedContainer // not told yet
+	told     []finishedContainer // told by the last answer, acknowledged by the next call
+	previous []Grant             // late containers of earlier attempts
+	lease    lease
+
+	startTime, finishTime int64
+	final                 yarn.FinalStatus
+	diagnostics           string
+	counts                bool // a failure that counts against the limit
+	gone                  bool // its end has been carried out
+	containers            int64
+}
+
+// finishedContainer is a container's end on its way to the master, and the node
+// that repeats it until the master has heard.
+type finishedContainer struct {
+	CompletedContainer
+	node *node
+}
+
+// startAttempt begins the next try.
+func (e *Engine) startAttempt(a *application) {
+	number := int32(1)
+	if last := a.current(); last != nil {
+		number = last.id.Attempt + 1
+	}
+	t := &attempt{
+		id: yarn.AttemptID{Application: a.sub.ID, Attempt: number}, app: a,
+		host: "N/A", rpcPort: -1, exitStatus: yarn.ExitInvalid, responseID: -1, startTime: e.now.Wall,
+	}
+	t.lease.attempt = t
+	keep := a.sub.KeepContainers && number > 1
+	a.attempts = append(a.attempts, t)
+	e.attemptTo(t, yarn.AttemptSubmitted)
+	at := scheduler.Attempt{ID: t.id, StartWall: t.startTime, KeepContainers: keep, Epoch: e.set.Epoch}
+	if len(a.sub.AMAsks) > 0 {
+		at.AM, at.AMLabel = a.sub.AMAsks[0].Capability, a.sub.AMAsks[0].Label
+	}
+	e.sched.AddAttempt(a.ref, at)
+	if a.sub.Unmanaged {
+		e.attemptTo(t, yarn.AttemptLaunchedUnmanagedSaving)
+		e.save(state.Put(e.attemptRecord(t)), saved{attempt: t, what: savedNewAttempt})
+		return
+	}
+	e.attemptTo(t, yarn.AttemptScheduled)
+	e.sched.Ask(a.ref, a.sub.AMAsks)
+	e.sweepDue = true
+}
+
+// masterGranted: the scheduler has found room for the master.
+func (e *Engine) masterGranted(t *attempt, c *container) {
+	t.master, t.masterID, t.masterNode = c, c.id, c.node
+	e.acquire(c)
+	e.attemptTo(t, yarn.AttemptAllocatedSaving)
+	e.save(state.Put(e.attemptRecord(t)), saved{attempt: t, what: savedNewAttempt})
+}
+
+// attemptStored: a restart would find the master now, so it may start.
+func (e *Engine) attemptStored(t *attempt, err error) {
+	if err != nil {
+		if !t.ending() {
+			e.endAttempt(t, yarn.AttemptFailed, yarn.FinalFailed, fmt.Sprintf("Cannot store %s: %v", t.id, err))
+		}
+		return
+	}
+	switch t.state {
+	case yarn.AttemptLaunchedUnmanagedSaving:
+		e.attemptTo(t, yarn.AttemptLaunched)
+		e.openLogin(t)
+		e.masterLeases.renew(&t.lease, e.now.Mono)
+	case yarn.AttemptAllocatedSaving:
+		e.attemptTo(t, yarn.AttemptAllocated)
+		e.openLogin(t)
+		e.fx.Launches = append(e.fx.Launches, Launch{Attempt: t.id, User: t.app.sub.User, Grant: e.grant(t.master), Submit: t.app.submitTime})
+	}
+}
+
+func (e *Engine) openLogin(t *attempt) {
+	e.fx.Logins = append(e.fx.Logins, Login{Attempt: t.id, Open: true})
+}
+
+func (e *Engine) launched(c Launched) {
+	t := e.findAttempt(c.Attempt)
+	if t == nil {
+		return
+	}
+	if t.state == yarn.AttemptAllocated {
+		e.attemptTo(t, yarn.AttemptLaunched)
+		e.masterLeases.renew(&t.lease, e.now.Mono)
+	}
+	if !t.ending() {
+		e.attemptLaunched(t.app)
+	}
+}
+
+func (e *Engine) launchFailed(c LaunchFailed) {
+	if t := e.findAttempt(c.Attempt); t != nil && t.state == yarn.AttemptAllocated {
+		t.counts = true
+		e.endAttempt(t, yarn.AttemptFailed, yarn.FinalFailed, fmt.Sprintf("Error launching %s. Got exception: %s", t.id, clip(c.Why, MaxDiagnostics/2)))
+	}
+}
+
+// masterSilent: the master has not called for too long.
+func (e *Engine) masterSilent(t *attempt) {
+	if t.state == yarn.AttemptFinishing {
+		e.attemptTo(t, yarn.AttemptFinished)
+		e.attemptGone(t)
+		return
+	}
+	if t.state == yarn.AttemptFinalSaving {
+		if t.target == yarn.AttemptFinishing {
+			t.target = yarn.AttemptFinished
+		}
+		return
+	}
+	if !t.ending() {
+		t.counts = true
+		e.endAttempt(t, yarn.AttemptFailed, yarn.FinalFailed,
+			fmt.Sprintf("ApplicationMaster for attempt %s timed out: it did not call for %d s", t.id, e.set.MasterExpiry/1000))
+	}
+}
+
+// lostMaster is a master whose process is gone, and what that means has yet to
+// be carried out.
+type lostMaster struct {
+	attempt     *attempt
+	exit        int32
+	diagnostics string
+}
+
+// settle carries out what the ends of masters mean.
+//
+// compat: the heartbeat that brings the news offers its node's room first; the
+// rest of the attempt leaves its queue only then.
+func (e *Engine) settle() {
+	for len(e.lostMasters) > 0 {
+		lost := e.lostMasters[0]
+		e.lostMasters = e.lostMasters[1:]
+		e.masterEnded(lost.attempt, lost.exit, lost.diagnostics)
+	}
+	e.lostMasters = nil
+}
+
+// masterEnded: the process of the master is gone.
+func (e *Engine) masterEnded(t *attempt, exit int32, diagnostics string) {
+	t.exitStatus = exit
+	switch {
+	case t.state == yarn.AttemptFinishing:
+		e.attemptTo(t, yarn.AttemptFinished)
+		e.attemptGone(t)
+	case t.state == yarn.AttemptFinalSaving:
+		if t.target == yarn.AttemptFinishing {
+			t.target = yarn.AttemptFinished
+		}
+	case !t.ending():
+		t.counts = exit != yarn.ExitPreempted && exit != yarn.ExitAborted && exit != yarn.ExitDisksFailed && exit != yarn.ExitKilledByRM
+		e.endAttempt(t, yarn.AttemptFailed, yarn.FinalFailed, masterCrashed(t, exit, diagnostics))
+	}
+}
+
+// ending tells that the attempt's end is decided, stored or not.
+func (t *attempt) ending() bool {
+	return t.state == yarn.AttemptFinalSaving || t.state == yarn.AttemptFinishing || t.state.Final()
+}
+
+// endAttempt has the end stored; what it means happens when it is.
+func (e *Engine) endAttempt(t *attempt, target yarn.AttemptState, final yarn.FinalStatus, diagnostics string) {
+	if t == nil || t.ending() {
+		return
+	}
+	t.before, t.target, t.final = t.state, target, final
+	t.finishTime = e.now.Wall
+	t.diagnostics = clip(diagnostics, MaxDiagnostics)
+	e.attemptTo(t, yarn.AttemptFinalSaving)
+	e.save(state.Put(e.attemptRecord(t)), saved{attempt: t, what: savedFinalAttempt})
+}
+
+func (e *Engine) attemptEndStored(t *attempt) {
+	e.attemptTo(t, t.target)
+	if t.target == yarn.AttemptFinishing {
+		e.masterLeases.renew(&t.lease, e.now.Mono) // it has as long again to leave
+		return
+	}
+	e.attemptGone(t)
+}
+
+// attemptGone carries the end out: no more calls, no more containers.
+func (e *Engine) attemptGone(t *attempt) {
+	if t.gone {
+		return
+	}
+	t.gone = true
+	e.masterLeases.drop(&t.lease)
+	e.fx.Logins = append(e.fx.Logins, Login{Attempt: t.id, Open: false})
+	a := t.app
+	if t.master != nil && !t.master.state.Final() && (t.before == yarn.AttemptLaunched || t.before == yarn.AttemptAllocated || t.before == yarn.AttemptRunning) {
+		e.fx.Stops = append(e.fx.Stops, Stop{Attempt: t.id, User: a.sub.User, Node: t.master.node.id, Container: t.masterID})
+	}
+	e.acknowledge(t.told)
+	e.acknowledge(t.finished)
+	t.told, t.finished, t.grants = nil, nil, nil
+	for _, ended := range e.sched.EndAttempt(a.ref, e.keepsContainers(a, t)) {
+		e.followEnd(ended, yarn.ExitAborted, "Container of a completed application attempt")
+	}
+	e.sweepDue = true
+	e.attemptOver(a, t)
+}
+
+// keepsContainers tells whether the containers live on for a next attempt.
+func (e *Engine) keepsContainers(a *application, t *attempt) bool {
+	if !a.sub.KeepContainers || a.sub.Unmanaged || t.state != yarn.AttemptFailed || a.state == yarn.AppKilling {
+		return false
+	}
+	max := a.maxAttempts(e.set)
+	return max > 1 && e.failures(a) < max
+}
+
+func (e *Engine) failAttempt(c FailAttempt) {
+	a := e.apps[c.Attempt.Application]
+	if a == nil {
+		e.fail(c.Ticket, unknownApp(c.Attempt.Application))
+		return
+	}
+	t := e.findAttempt(c.Attempt)
+	if t == nil {
+		e.fail(c.Ticket, unknownAttempt(c.Attempt))
+		return
+	}
+	if !t.ending() {
+		t.counts = true
+		e.endAttempt(t, yarn.AttemptFailed, yarn.FinalFailed, c.Diagnostics)
+	}
+	e.reply(c.Ticket, nil)
+}
+
+// findAttempt is the attempt with that id, or nil.
+func (e *Engine) findAttempt(id yarn.AttemptID) *attempt {
+	a := e.apps[id.Application]
+	if a == nil {
+		return nil
+	}
+	for i := len(a.attempts) - 1; i >= 0; i-- {
+		if a.attempts[i].id == id {
+			return a.attempts[i]
+		}
+	}
+	return nil
+}
+
+func unknownAttempt(id yarn.AttemptID) *Error {
+	return refuse(UnknownAttempt, "Application attempt %s doesn't exist in RM.", id)
+}

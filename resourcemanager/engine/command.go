@@ -1,0 +1,313 @@
+package engine
+
+import (
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Command is one way in which the ResourceManager can change. The set is
+// closed: the types in this file.
+//
+// A command with a Ticket is answered by exactly one Reply that bears it, in
+// the effects of this or of a later command.
+type Command interface{ command() }
+
+// Ticket ties a reply to the call that waits for it. 0 means nobody waits.
+type Ticket uint64
+
+// Clients' calls.
+type (
+	// NewApplication takes the next application id.
+	NewApplication struct{ Ticket Ticket }
+
+	// Submit hands in an application. Replied when it is stored, or refused.
+	// Submitting a known id again succeeds and changes nothing.
+	Submit struct {
+		Ticket      Ticket
+		Application Submission
+	}
+
+	// Kill ends an application. Replied with KillReply.
+	Kill struct {
+		Ticket      Ticket
+		Application yarn.ApplicationID
+		Diagnostics string
+	}
+
+	// FailAttempt ends an attempt as failed.
+	FailAttempt struct {
+		Ticket      Ticket
+		Attempt     yarn.AttemptID
+		Diagnostics string
+	}
+
+	// Move takes an application to another queue.
+	Move struct {
+		Ticket      Ticket
+		Application yarn.ApplicationID
+		Queue       string
+	}
+
+	// SetPriority changes an application's priority. Replied with PriorityReply.
+	SetPriority struct {
+		Ticket      Ticket
+		Application yarn.ApplicationID
+		Priority    int32
+	}
+
+	// SetLifetime changes when an application is killed. Replied with LifetimeReply.
+	SetLifetime struct {
+		Ticket      Ticket
+		Application yarn.ApplicationID
+		ExpireAt    int64 // wall clock, milliseconds; 0 for never
+	}
+
+	// SignalContainer has a container's node deliver a signal.
+	SignalContainer struct {
+		Ticket    Ticket
+		Container yarn.ContainerID
+		Signal    int32 // SignalContainerCommandProto
+	}
+)
+
+// Masters' calls. The caller has proved by its token that it is the attempt.
+type (
+	// RegisterMaster is the first call of a master. Replied with RegisterReply.
+	RegisterMaster struct {
+		Ticket      Ticket
+		Attempt     yarn.AttemptID
+		Host        string
+		RPCPort     int32
+		TrackingURL string
+	}
+
+	// Allocate is a master's heartbeat: what it wants, what it gives back, and
+	// what has happened since. Replied with *AllocateReply.
+	Allocate struct {
+		Ticket          Ticket
+		Attempt         yarn.AttemptID
+		ResponseID      int32
+		Progress        float32
+		TrackingURL     string // empty: unchanged
+		Asks            []yarn.Ask
+		Release         []yarn.ContainerID
+		BlacklistAdd    []string
+		BlacklistRemove []string
+		Updates         []yarn.ContainerUpdate
+		HasConstraints  bool // it brought scheduling requests, which need a handler
+	}
+
+	// FinishMaster is the last call of a master. Replied with FinishReply.
+	FinishMaster struct {
+		Ticket      Ticket
+		Attempt     yarn.AttemptID
+		Diagnostics string
+		TrackingURL string
+		FinalStatus yarn.FinalStatus
+	}
+)
+
+// Nodes' calls.
+type (
+	// RegisterNode brings a node, or brings it back. Replied with RegisterNodeReply.
+	RegisterNode struct {
+		Ticket       Ticket
+		Node         yarn.NodeID
+		HTTPPort     int32
+		Rack         string
+		Total        yarn.Resource
+		Physical     yarn.Resource
+		Version      string
+		Label        string
+		Health       Health
+		Containers   []RecoveredContainer
+		Applications []yarn.ApplicationID
+		Excluded     string // why the lists do not admit it; empty when they do
+	}
+
+	// Heartbeat is a node's sign of life. Replied with *HeartbeatReply.
+	Heartbeat struct {
+		Ticket        Ticket
+		Node          yarn.NodeID
+		ResponseID    int32
+		Containers    []ContainerStatus
+		KeepAlive     []yarn.ApplicationID
+		Health        Health
+		ContainersUse Utilization
+		NodeUse       Utilization
+		Opportunistic Opportunistic
+	}
+
+	// UnregisterNode is a node's good-bye.
+	UnregisterNode struct {
+		Ticket Ticket
+		Node   yarn.NodeID
+	}
+)
+
+// The launcher's reports.
+type (
+	// Launched tells that the node accepted the master's container.
+	Launched struct{ Attempt yarn.AttemptID }
+
+	// LaunchFailed tells that it did not.
+	LaunchFailed struct {
+		Attempt yarn.AttemptID
+		Why     string
+	}
+)
+
+// Administrators' calls.
+type (
+	// RefreshQueues replaces the scheduler's configuration, wholly or not at all.
+	RefreshQueues struct {
+		Ticket Ticket
+		Config *config.Config
+	}
+
+	// RefreshNodes applies the include and exclude lists: nodes that they no
+	// longer admit leave at once, others may come back.
+	RefreshNodes struct {
+		Ticket   Ticket
+		Excluded map[yarn.NodeID]bool // of the nodes known now
+	}
+
+	// SetNodeResource changes what a node offers.
+	SetNodeResource struct {
+		Ticket Ticket
+		Node   yarn.NodeID
+		Total  yarn.Resource
+	}
+
+	// SetNodeLabel moves a node to a partition.
+	SetNodeLabel struct {
+		Ticket Ticket
+		Node   yarn.NodeID
+		Label  string
+	}
+
+	// TendQueues is one run of the care for automatically created queues:
+	// deleting those that nobody uses, or sharing out the guarantees below
+	// managed parents.
+	TendQueues struct{ Deleting bool }
+)
+
+// Time and the house itself.
+type (
+	// Tick lets everything happen that is due.
+	Tick struct{}
+
+	// Sweep is an opportunity that no heartbeat brought: the scheduler looks at
+	// a bounded number of nodes.
+	Sweep struct{}
+
+	// Stored confirms the oldest unconfirmed Save.
+	Stored struct {
+		Seq uint64
+		Err error // the record can never be stored; nil when it is
+	}
+
+	// Remember stores a record that is not the engine's own, such as keys.
+	Remember struct {
+		Ticket Ticket
+		Record state.Record
+	}
+
+	// ExpireNode declares a node lost, as if its heartbeats had stopped.
+	ExpireNode struct{ Node yarn.NodeID }
+)
+
+// Submission is an application as handed in, checked for shape at the edge. The
+// launch context itself stays at the edge; the engine knows its size.
+type Submission struct {
+	ID                 yarn.ApplicationID
+	User               string
+	RealUser           string
+	Groups             []string // of User, primary first
+	Name               string
+	Queue              string // as asked for; empty for the default
+	Type               string
+	Tags               []string
+	Priority           int32
+	PrioritySet        bool
+	AMAsks             []yarn.Ask // one row for any host, more for locality
+	Unmanaged          bool
+	MaxAttempts        int32
+	KeepContainers     bool
+	ValidityInterval   int64 // milliseconds; attempts that failed longer ago do not count; ≤ 0 all count
+	Label              string
+	LabelSet           bool
+	LifetimeSeconds    int64 // ≤ 0: none asked for
+	ViewACL, ModifyACL string
+	CallerContext      string
+	LogAggregation     bool
+	ContextBytes       int // size of the stored context
+}
+
+// Health is what a node says of itself.
+type Health struct {
+	Healthy bool
+	Report  string
+	At      int64
+}
+
+// Utilization is measured use: memory in MiB, cpu in cores.
+type Utilization struct {
+	PhysicalMemoryMB, VirtualMemoryMB int32
+	CPU                               float32
+}
+
+// Opportunistic counts a node's opportunistic containers.
+type Opportunistic struct {
+	Running, Queued int32
+	MemoryMB        int64
+	VCores          int32
+}
+
+// ContainerStatus is one container in a heartbeat.
+type ContainerStatus struct {
+	ID          yarn.ContainerID
+	Complete    bool
+	ExitStatus  int32
+	Diagnostics string
+	Execution   yarn.ExecutionType
+}
+
+// RecoveredContainer is a container that a registering node already has.
+type RecoveredContainer struct {
+	ContainerStatus
+	Resource            yarn.Resource
+	Priority            int32
+	CreatedAt           int64
+	Label               string
+	Version             int32
+	AllocationRequestID int64
+}
+
+func (NewApplication) command()  {}
+func (Submit) command()          {}
+func (Kill) command()            {}
+func (FailAttempt) command()     {}
+func (Move) command()            {}
+func (SetPriority) command()     {}
+func (SetLifetime) command()     {}
+func (SignalContainer) command() {}
+func (RegisterMaster) command()  {}
+func (*Allocate) command()       {}
+func (FinishMaster) command()    {}
+func (RegisterNode) command()    {}
+func (*Heartbeat) command()      {}
+func (UnregisterNode) command()  {}
+func (Launched) command()        {}
+func (LaunchFailed) command()    {}
+func (RefreshQueues) command()   {}
+func (RefreshNodes) command()    {}
+func (SetNodeResource) command() {}
+func (SetNodeLabel) command()    {}
+func (TendQueues) command()      {}
+func (Tick) command()            {}
+func (Sweep) command()           {}
+func (Stored) command()          {}
+func (Remember) command()        {}
+func (ExpireNode) command()      {}

@@ -1,0 +1,205 @@
+package engine
+
+import (
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// container is a granted container's life. What it is and where stands in the
+// scheduler's books; here is how far it has come.
+type container struct {
+	ref     scheduler.ContainerRef
+	id      yarn.ContainerID
+	state   yarn.ContainerState
+	app     *application
+	attempt *attempt
+	node    *node
+	lease   lease // between being handed out and running
+	created int64
+
+	launched bool // its node reported it; so it does the end, too
+}
+
+// born enters a container that the scheduler has just placed.
+func (e *Engine) born(ref scheduler.ContainerRef) {
+	book := e.sched.Container(ref)
+	if !book.Update.IsZero() {
+		return // a part of a container that grows: the scheduler's own affair until it has grown
+	}
+	a := e.byRef[book.App]
+	c := &container{ref: ref, id: book.ID, state: yarn.ContainerAllocated, app: a,
+		attempt: a.current(), node: e.nodeByRef[book.Node], created: e.now.Wall}
+	c.lease.container = c
+	*at(&e.containers, int(ref)) = c
+	e.byID[c.id] = c
+	c.node.held++
+	e.counts.grant(a)
+	c.attempt.containers++
+	e.touchApp(a)
+	e.touchNode(c.node)
+	e.fx.Containers = append(e.fx.Containers, ContainerEvent{Container: c.id, Node: c.node.id,
+		Resource: book.Resource, Priority: book.Priority, Master: book.AM, Born: true})
+	if c.attempt.state == yarn.AttemptScheduled && c.attempt.master == nil {
+		e.masterGranted(c.attempt, c)
+	} else {
+		c.attempt.grants = append(c.attempt.grants, c)
+	}
+}
+
+// acquire hands the container out: from now on its node may hear of it.
+func (e *Engine) acquire(c *container) {
+	if c.state != yarn.ContainerAllocated {
+		return
+	}
+	c.state = yarn.ContainerAcquired
+	e.grantLeases.renew(&c.lease, e.now.Mono)
+	e.runsOn(c.app, c.node)
+}
+
+// runsOn notes that the application may leave something on the node.
+func (e *Engine) runsOn(a *application, n *node) {
+	if !n.apps[a.sub.ID] {
+		n.apps[a.sub.ID] = true
+		a.ranOn = append(a.ranOn, n)
+	}
+}
+
+// running: the node reports the container for the first time.
+func (e *Engine) running(c *container) {
+	c.state, c.launched = yarn.ContainerRunning, true
+	c.node.launched++
+	e.grantLeases.drop(&c.lease)
+	e.sched.Launched(c.ref)
+}
+
+// grantUnclaimed: the container was handed out and never started.
+func (e *Engine) grantUnclaimed(c *container) {
+	if c.state == yarn.ContainerAcquired {
+		e.end(c, scheduler.Expired, yarn.ExitAborted, "Container expired since it was unused")
+	}
+}
+
+// end takes the container out of the books. Its node's room stays taken until
+// the node reports the end, if the node ever reported the beginning.
+func (e *Engine) end(c *container, cause scheduler.Cause, exit int32, diagnostics string) {
+	book := *e.sched.Container(c.ref)
+	if c.state == yarn.ContainerAllocated && (cause == scheduler.Expired || cause == scheduler.Preempted) {
+		e.sched.RestoreAsk(c.ref)
+	}
+	vacated := e.sched.Finish(c.ref, cause)
+	e.followEnd(scheduler.Ended{Ref: c.ref, Container: book, Cause: cause, Vacated: vacated}, exit, diagnostics)
+}
+
+// endStates tells how a container's end is called.
+var endStates = map[scheduler.Cause]yarn.ContainerState{
+	scheduler.Completed:    yarn.ContainerCompleted,
+	scheduler.ReleasedByAM: yarn.ContainerReleased,
+	scheduler.Expired:      yarn.ContainerExpired,
+}
+
+// followEnd does the rest once the scheduler has ended a container: its node,
+// its master and its application hear of it.
+func (e *Engine) followEnd(ended scheduler.Ended, exit int32, diagnostics string) {
+	c := e.lookup(ended)
+	if c == nil || c.state.Final() {
+		return
+	}
+	before, book := c.state, &ended.Container
+	c.state = yarn.ContainerKilled
+	if s, ok := endStates[ended.Cause]; ok {
+		c.state = s
+	}
+	e.grantLeases.drop(&c.lease)
+	if ended.Vacated {
+		e.forget(c)
+	}
+	if before != yarn.ContainerAllocated && ended.Cause != scheduler.Completed && (c.node.state.Usable() || c.node.state == yarn.NodeUnhealthy) {
+		c.node.cleanup = append(c.node.cleanup, c.id)
+	}
+	e.account(c, book, ended.Cause)
+	e.fx.Containers = append(e.fx.Containers, ContainerEvent{Container: c.id, Node: c.node.id,
+		Resource: book.Resource, Priority: book.Priority, Master: book.AM, Exit: exit})
+	e.sweepDue = true
+	e.touchApp(c.app)
+	e.touchNode(c.node)
+	e.tell(c, CompletedContainer{ID: c.id, ExitStatus: exit, Diagnostics: clip(diagnostics, MaxDiagnostics),
+		Resource: book.Resource, Execution: book.Execution})
+}
+
+// lookup is the container that a scheduler's record speaks of; a reservation has none.
+func (e *Engine) lookup(ended scheduler.Ended) *container {
+	if ended.Container.Reserved || int(ended.Ref) >= len(e.containers) {
+		return nil
+	}
+	c := e.containers[ended.Ref]
+	if c == nil || c.id != ended.Container.ID {
+		return nil
+	}
+	return c
+}
+
+// forget drops a container whose slot in the scheduler is free.
+func (e *Engine) forget(c *container) {
+	e.containers[c.ref] = nil
+	delete(e.byID, c.id)
+	c.node.held--
+	if c.launched {
+		c.node.launched--
+	}
+}
+
+// account adds what the container has used.
+func (e *Engine) account(c *container, book *scheduler.Container, cause scheduler.Cause) {
+	for i, amount := range book.Resource {
+		used := amount * (e.now.Wall - c.created) / 1000
+		c.app.seconds[i] += used
+		if cause == scheduler.Preempted {
+			c.app.preempted[i] += used
+		}
+	}
+}
+
+// tell sends the end to the master, unless it is the master's own.
+func (e *Engine) tell(c *container, end CompletedContainer) {
+	t := c.app.current()
+	if c.attempt.masterID == c.id {
+		e.lostMasters = append(e.lostMasters, lostMaster{c.attempt, end.ExitStatus, end.Diagnostics})
+		return
+	}
+	for i, g := range t.grants {
+		if g == c {
+			t.grants = append(t.grants[:i], t.grants[i+1:]...)
+			break
+		}
+	}
+	if t.gone || t != c.attempt && !c.app.sub.KeepContainers {
+		return
+	}
+	t.finished = append(t.finished, finishedContainer{end, c.node})
+	c.node.unheard[c.id] = true
+}
+
+// acknowledge lets the nodes forget containers whose master knows their end.
+func (e *Engine) acknowledge(ends []finishedContainer) {
+	for _, f := range ends {
+		delete(f.node.unheard, f.ID)
+		f.node.remove = append(f.node.remove, f.ID)
+	}
+}
+
+// grant is the container as its master gets it.
+func (e *Engine) grant(c *container) Grant {
+	book := e.sched.Container(c.ref)
+	return Grant{ID: c.id, Node: c.node.id, NodeHTTPAddress: c.node.http, User: c.app.sub.User,
+		Resource: book.Resource, Priority: book.Priority, AllocationRequestID: book.AllocationRequestID,
+		Execution: book.Execution, Version: book.Version, Label: c.node.label, CreatedAt: c.created, Master: c.attempt.masterID == c.id}
+}
+
+func (e *Engine) signalContainer(c SignalContainer) {
+	if x := e.byID[c.Container]; x != nil && !x.state.Final() {
+		x.node.signals = append(x.node.signals, SignalContainer{Container: c.Container, Signal: c.Signal})
+		e.reply(c.Ticket, nil)
+		return
+	}
+	e.fail(c.Ticket, refuse(UnknownContainer, "Container %s is not running; nothing was signalled", c.Container))
+}

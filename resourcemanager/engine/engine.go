@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Settings are what the lives depend on beside the scheduler's configuration.
+// Intervals are milliseconds; 0 means never.
+type Settings struct {
+	ClusterTimestamp  int64 // start of this ResourceManager, in every new application's id
+	Epoch             int64 // how often it was restarted with its state
+	NodeExpiry        int64
+	MasterExpiry      int64
+	AllocationExpiry  int64 // a container handed out must run within this time
+	MaxAttempts       int32 // when a submission does not say
+	GlobalMaxAttempts int32 // whatever a submission says
+	MaxCompleted      int   // ended applications that are remembered
+	Sweeps            bool  // opportunities after events, not at heartbeats alone
+	LogAggregation    bool
+	NodeMinimum       yarn.Resource // a smaller node is turned away
+	ResourceTypes     yarn.ResourceTypes
+}
+
+// Bounds of what is kept. Beyond them the oldest is forgotten or text is cut.
+const (
+	MaxDiagnostics   = 64 << 10 // bytes of diagnostics of an application or attempt
+	cutDiagnostics   = 1 << 10  // what is left of them when a store finds them too long
+	MaxInactiveNodes = 10_000
+	MaxNodeLog       = 1 << 16 // changes of nodes that masters may still have to learn
+	SweepNodes       = 64      // nodes that one sweep looks at
+)
+
+// Engine is the model of the whole ResourceManager. It is a value of one
+// goroutine.
+type Engine struct {
+	set   Settings
+	sched *scheduler.Scheduler
+	now   yarn.Now
+	fx    *Effects
+
+	apps       map[yarn.ApplicationID]*application
+	order      []*application // as submitted
+	byRef      []*application // by the scheduler's index
+	nextApp    int32
+	ended      []yarn.ApplicationID // oldest first
+	nodes      map[yarn.NodeID]*node
+	nodeByRef  []*node
+	inactive   []yarn.NodeID // nodes that left, oldest first
+	containers []*container  // by the scheduler's index
+	byID       map[yarn.ContainerID]*container
+
+	nodeLeases   leases // nodes by their last sign of life
+	masterLeases leases // masters by their last sign of life
+	grantLeases  leases // containers handed out and not yet running
+	lifetimes    deadlines
+	nodeLog      []*node // changes of usability, oldest first
+	nodeLogStart int     // position of its first entry, counted from the start of time
+	saves        saveQueue
+	decisions    []scheduler.Decision
+	lostMasters  []lostMaster
+	sweepDue     bool
+	counts       counts
+	queues       *queue.Snapshot // while views are being built
+	dirtyApps    []*application
+	dirtyNodes   []*node
+	goneApps     []yarn.ApplicationID
+	goneNodes    []yarn.NodeID
+}
+
+// New is an engine without nodes and applications.
+func New(set Settings, sched *scheduler.Scheduler) *Engine {
+	return &Engine{
+		set: set, sched: sched,
+		apps:  map[yarn.ApplicationID]*application{},
+		nodes: map[yarn.NodeID]*node{},
+		byID:  map[yarn.ContainerID]*container{},
+	}
+}
+
+// Apply carries one command out and adds its consequences to fx.
+func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
+	e.now, e.fx = now, fx
+	switch c := c.(type) {
+	case *Heartbeat:
+		e.heartbeat(c)
+	case *Allocate:
+		e.allocate(c)
+	case NewApplication:
+		e.newApplication(c)
+	case Submit:
+		e.submit(c)
+	case Kill:
+		e.kill(c)
+	case FailAttempt:
+		e.failAttempt(c)
+	case Move:
+		e.move(c)
+	case SetPriority:
+		e.setPriority(c)
+	case SetLifetime:
+		e.setLifetime(c)
+	case SignalContainer:
+		e.signalContainer(c)
+	case RegisterMaster:
+		e.registerMaster(c)
+	case FinishMaster:
+		e.finishMaster(c)
+	case RegisterNode:
+		e.registerNode(c)
+	case UnregisterNode:
+		e.unregisterNode(c)
+	case Launched:
+		e.launched(c)
+	case LaunchFailed:
+		e.launchFailed(c)
+	case RefreshQueues:
+		e.refreshQueues(c)
+	case RefreshNodes:
+		e.refreshNodes(c)
+	case SetNodeResource:
+		e.setNodeResource(c)
+	case SetNodeLabel:
+		e.setNodeLabel(c)
+	case TendQueues:
+		e.sched.RunDynamicQueues(c.Deleting, e.now)
+		e.sweepDue = true
+	case Tick:
+		e.tick()
+	case Sweep:
+		e.sweep()
+	case Stored:
+		e.stored(c)
+	case Remember:
+		e.save(state.Put(c.Record), saved{what: savedChange, ticket: c.Ticket, subject: c.Record.Key().String()})
+	case ExpireNode:
+		e.expireNode(c)
+	default:
+		panic(fmt.Sprintf("engine: unknown command %T", c))
+	}
+	e.settle()
+}
+
+// SweepDue tells that an opportunity may bring something: a Sweep should be
+// applied once nothing more urgent waits.
+func (e *Engine) SweepDue() bool { return e.set.Sweeps && e.sweepDue }
+
+// sweep offers room that no heartbeat speaks for.
+func (e *Engine) sweep() {
+	if !e.SweepDue() {
+		return
+	}
+	var more bool
+	e.decisions, more = e.sched.Sweep(SweepNodes, e.now, e.decisions[:0])
+	e.sweepDue = more
+	e.take(e.decisions)
+}
+
+// offer gives one node's room away.
+func (e *Engine) offer(n *node) {
+	e.decisions = e.sched.Offer(n.ref, e.now, e.decisions[:0])
+	e.take(e.decisions)
+}
+
+// take follows the scheduler's decisions. Reservations need no following: they
+// are the scheduler's own affair until they turn into containers.
+func (e *Engine) take(decisions []scheduler.Decision) {
+	for _, d := range decisions {
+		switch d.Kind {
+		case scheduler.Allocated, scheduler.AllocatedFromReserved:
+			e.born(d.Container)
+		}
+	}
+}
+
+func (e *Engine) reply(t Ticket, value any) {
+	if t != 0 {
+		e.fx.Replies = append(e.fx.Replies, Reply{Ticket: t, Value: value})
+	}
+}
+
+func (e *Engine) fail(t Ticket, err *Error) {
+	if t != 0 {
+		e.fx.Replies = append(e.fx.Replies, Reply{Ticket: t, Err: err})
+	}
+}
+
+// at returns the element at index i of a slice that grows as needed.
+func at[T any](s *[]*T, i int) **T {
+	for len(*s) <= i {
+		*s = append(*s, nil)
+	}
+	return &(*s)[i]
+}
+
+// clip bounds a text that is kept.
+func clip(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	return s[:max]
+}

@@ -1,0 +1,135 @@
+package engine
+
+import "container/heap"
+
+// lease is a place in a list that is ordered by time: of a sign of life, or of
+// when something was handed out. All leases of a list last equally long, so
+// that the first one is always the next to run out, and renewing one means
+// going to the end of the list.
+type lease struct {
+	since      int64 // monotonic milliseconds
+	prev, next *lease
+	held       bool
+
+	node      *node
+	attempt   *attempt
+	container *container
+}
+
+type leases struct{ first, last *lease }
+
+// renew puts the lease at the end, held since now.
+func (l *leases) renew(x *lease, now int64) {
+	l.drop(x)
+	x.since, x.held, x.prev = now, true, l.last
+	if l.last != nil {
+		l.last.next = x
+	} else {
+		l.first = x
+	}
+	l.last = x
+}
+
+func (l *leases) drop(x *lease) {
+	if !x.held {
+		return
+	}
+	if x.prev != nil {
+		x.prev.next = x.next
+	} else {
+		l.first = x.next
+	}
+	if x.next != nil {
+		x.next.prev = x.prev
+	} else {
+		l.last = x.prev
+	}
+	x.prev, x.next, x.held = nil, nil, false
+}
+
+// expired is the first lease if it has lasted for the term.
+func (l *leases) expired(now, term int64) *lease {
+	if term > 0 && l.first != nil && now-l.first.since >= term {
+		return l.first
+	}
+	return nil
+}
+
+// due is when the first lease runs out, or ok false when none does.
+func (l *leases) due(term int64) (at int64, ok bool) {
+	if term <= 0 || l.first == nil {
+		return 0, false
+	}
+	return l.first.since + term, true
+}
+
+// deadline is a moment of wall-clock time at which an application is killed.
+// An application may have stale ones in the heap; only the one that equals its
+// own expireAt counts.
+type deadline struct {
+	at  int64
+	seq int32 // applications due at the same moment go by number
+	app *application
+}
+
+type deadlines []deadline
+
+func (d deadlines) Len() int { return len(d) }
+func (d deadlines) Less(i, j int) bool {
+	return d[i].at < d[j].at || d[i].at == d[j].at && d[i].seq < d[j].seq
+}
+func (d deadlines) Swap(i, j int) { d[i], d[j] = d[j], d[i] }
+func (d *deadlines) Push(x any)   { *d = append(*d, x.(deadline)) }
+func (d *deadlines) Pop() any {
+	last := (*d)[len(*d)-1]
+	*d = (*d)[:len(*d)-1]
+	return last
+}
+
+// NextDue is the monotonic moment at which a Tick should be applied.
+func (e *Engine) NextDue() (at int64, ok bool) {
+	for _, l := range [...]struct {
+		leases *leases
+		term   int64
+	}{{&e.nodeLeases, e.set.NodeExpiry}, {&e.masterLeases, e.set.MasterExpiry}, {&e.grantLeases, e.set.AllocationExpiry}} {
+		if t, found := l.leases.due(l.term); found && (!ok || t < at) {
+			at, ok = t, true
+		}
+	}
+	if len(e.lifetimes) > 0 {
+		// The wall clock may jump; the answer is as good as the last command's time.
+		if t := e.now.Mono + e.lifetimes[0].at - e.now.Wall; !ok || t < at {
+			at, ok = t, true
+		}
+	}
+	return at, ok
+}
+
+// tick lets everything happen that is due.
+func (e *Engine) tick() {
+	for x := e.nodeLeases.expired(e.now.Mono, e.set.NodeExpiry); x != nil; x = e.nodeLeases.expired(e.now.Mono, e.set.NodeExpiry) {
+		e.loseNode(x.node, nodeLostState, "no heartbeat for too long")
+	}
+	for x := e.masterLeases.expired(e.now.Mono, e.set.MasterExpiry); x != nil; x = e.masterLeases.expired(e.now.Mono, e.set.MasterExpiry) {
+		e.masterLeases.drop(x)
+		e.masterSilent(x.attempt)
+	}
+	for x := e.grantLeases.expired(e.now.Mono, e.set.AllocationExpiry); x != nil; x = e.grantLeases.expired(e.now.Mono, e.set.AllocationExpiry) {
+		e.grantLeases.drop(x)
+		e.grantUnclaimed(x.container)
+	}
+	for len(e.lifetimes) > 0 && e.lifetimes[0].at <= e.now.Wall {
+		d := heap.Pop(&e.lifetimes).(deadline)
+		if d.app.expireAt == d.at {
+			e.outlived(d.app)
+		}
+	}
+}
+
+// setDeadline makes the application end at the given wall-clock time; 0 is never.
+func (e *Engine) setDeadline(a *application, at int64) {
+	a.expireAt = at
+	if at > 0 {
+		heap.Push(&e.lifetimes, deadline{at, a.sub.ID.Sequence, a})
+	}
+}

@@ -1,0 +1,265 @@
+package engine
+
+import (
+	"math"
+	"slices"
+
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// nextResponse follows a response id; it wraps to 0 after 2^31-1.
+func nextResponse(id int32) int32 { return (id + 1) & math.MaxInt32 }
+
+func (e *Engine) registerMaster(c RegisterMaster) {
+	t := e.findAttempt(c.Attempt)
+	switch {
+	case t == nil || t.gone:
+		e.fail(c.Ticket, refuse(InvalidMaster, "Application doesn't exist in cache %s", c.Attempt))
+	case t.registered && !(t.app.sub.Unmanaged && t.app.sub.KeepContainers):
+		e.fail(c.Ticket, refuse(InvalidMaster, "Application Master is already registered : %s", c.Attempt.Application))
+	case t.ending():
+		e.fail(c.Ticket, refuse(InvalidMaster, "Attempt %s is ending and can no longer register", c.Attempt))
+	case t.state == yarn.AttemptAllocated, t.state == yarn.AttemptLaunched, t.state == yarn.AttemptRunning:
+		e.welcome(t, c)
+	default:
+		e.fail(c.Ticket, refuse(InvalidMaster, "Attempt %s is %s: its master has nothing to register yet", c.Attempt, t.state))
+	}
+}
+
+// welcome takes the master's address and tells it what it must know.
+func (e *Engine) welcome(t *attempt, c RegisterMaster) {
+	t.registered, t.responseID = true, 0
+	t.host, t.rpcPort, t.trackingURL = c.Host, c.RPCPort, c.TrackingURL
+	e.masterLeases.renew(&t.lease, e.now.Mono)
+	if t.state != yarn.AttemptRunning {
+		e.attemptTo(t, yarn.AttemptRunning)
+	}
+	e.attemptLaunched(t.app)
+	e.attemptRegistered(t.app)
+	a := t.app
+	e.reply(c.Ticket, RegisterReply{Maximum: e.sched.MaximumAllocation(a.queue), Queue: a.queue,
+		ViewACL: a.sub.ViewACL, ModifyACL: a.sub.ModifyACL, Previous: e.inherited(t)})
+}
+
+// inherited are the containers that earlier attempts left to this one.
+func (e *Engine) inherited(t *attempt) []Grant {
+	if !t.app.sub.KeepContainers || t.id.Attempt == 1 {
+		return nil
+	}
+	var out []Grant
+	for _, ref := range e.sched.Containers(t.app.ref, nil) {
+		if c := e.containers[ref]; c != nil && c.attempt != t && !c.state.Final() {
+			out = append(out, e.grant(c))
+		}
+	}
+	return out
+}
+
+// allocate is the masters' heartbeat. Whatever is wrong with a part of it
+// refuses the whole, before anything has changed.
+func (e *Engine) allocate(c *Allocate) {
+	t := e.findAttempt(c.Attempt)
+	if t == nil || t.gone {
+		e.fail(c.Ticket, unknownAttempt(c.Attempt))
+		return
+	}
+	e.masterLeases.renew(&t.lease, e.now.Mono)
+	if !t.registered {
+		e.fail(c.Ticket, refuse(NotRegistered, "AM is not registered for known application attempt: %s or RM had restarted after AM registered. AM should re-register.", c.Attempt))
+		return
+	}
+	if nextResponse(c.ResponseID) == t.responseID {
+		e.reply(c.Ticket, &AllocateReply{Duplicate: true})
+		return
+	}
+	if c.ResponseID != t.responseID {
+		e.fail(c.Ticket, refuse(InvalidMaster, "Invalid responseId in AllocateRequest from application attempt: %s, expect responseId to be %d, but get %d", c.Attempt, t.responseID, c.ResponseID))
+		return
+	}
+	if t.ending() {
+		t.responseID = nextResponse(t.responseID)
+		e.reply(c.Ticket, &AllocateReply{ResponseID: t.responseID, Priority: t.app.priority})
+		return
+	}
+	if err := e.checkAllocate(t, c); err != nil {
+		e.fail(c.Ticket, err)
+		return
+	}
+	e.progressed(t, c)
+	reply := &AllocateReply{}
+	e.applyAllocate(t, c, reply)
+	if e.set.Sweeps && e.sweepDue {
+		e.sweep() // an ask that fits is granted in the same answer
+	}
+	e.answerAllocate(t, reply)
+	e.reply(c.Ticket, reply)
+}
+
+// checkAllocate looks at every part of the call and changes nothing but the
+// call itself: the asks are normalized in place.
+func (e *Engine) checkAllocate(t *attempt, c *Allocate) *Error {
+	if c.HasConstraints {
+		return refuse(InvalidRequest, "Found non empty SchedulingRequest of AllocateRequest for application=%s, however the configured placement constraints handler does not accept them; set yarn.resourcemanager.placement-constraints.handler, which is not built yet", t.id)
+	}
+	if slices.Contains(c.BlacklistAdd, yarn.AnyHost) {
+		return refuse(InvalidBlacklist, "Cannot add * to the blacklist of %s: nothing would be left", t.id)
+	}
+	for _, id := range c.Release {
+		if id.Attempt != t.id && !(t.app.sub.KeepContainers && id.Attempt.Application == t.id.Application) {
+			return refuse(InvalidRelease, "Cannot release container : %s not belonging to this application attempt : %s", id, t.id)
+		}
+	}
+	if why := e.sched.Normalize(t.app.ref, c.Asks); !why.OK() {
+		return refuse(requestKind(why), "Invalid resource request of %s: %s", t.id, describe(why))
+	}
+	return nil
+}
+
+// progressed notes what the master says of itself.
+func (e *Engine) progressed(t *attempt, c *Allocate) {
+	p := c.Progress
+	switch {
+	case p != p || p < 0:
+		p = 0
+	case p > 1:
+		p = 1
+	}
+	if t.progress != p || c.TrackingURL != "" && c.TrackingURL != t.trackingURL {
+		e.touchApp(t.app)
+	}
+	t.progress = p
+	if c.TrackingURL != "" {
+		t.trackingURL = c.TrackingURL
+	}
+}
+
+// applyAllocate carries the call out, in Apache's order.
+func (e *Engine) applyAllocate(t *attempt, c *Allocate, reply *AllocateReply) {
+	a := t.app
+	if len(c.Updates) > 0 {
+		for _, x := range e.sched.Update(a.ref, c.Updates) {
+			reply.UpdateErrors = append(reply.UpdateErrors, UpdateError{Update: x.Update, Reason: x.Reason, CurrentVersion: x.Version})
+		}
+		e.sweepDue = true
+	}
+	for _, id := range c.Release {
+		e.release(id)
+	}
+	if len(c.Asks) > 0 {
+		e.sched.Ask(a.ref, c.Asks)
+		e.sweepDue = true
+		e.touchApp(a)
+	}
+	if len(c.BlacklistAdd)+len(c.BlacklistRemove) > 0 {
+		e.sched.Blacklist(a.ref, c.BlacklistAdd, c.BlacklistRemove)
+		e.sweepDue = true
+	}
+}
+
+// release ends a container that its master gives back. An unknown one has
+// ended already.
+func (e *Engine) release(id yarn.ContainerID) {
+	if c := e.byID[id]; c != nil && !c.state.Final() {
+		e.end(c, scheduler.ReleasedByAM, yarn.ExitAborted, "Container released by application")
+	}
+}
+
+// answerAllocate fetches everything that has happened for the master.
+func (e *Engine) answerAllocate(t *attempt, reply *AllocateReply) {
+	a := t.app
+	e.acknowledge(t.told)
+	t.told, t.finished = t.finished, t.told[:0]
+	for _, f := range t.told {
+		reply.Completed = append(reply.Completed, f.CompletedContainer)
+	}
+	if len(t.grants) > 0 {
+		reply.Granted = make([]Grant, 0, len(t.grants))
+		for _, c := range t.grants {
+			e.acquire(c)
+			reply.Granted = append(reply.Granted, e.grant(c))
+		}
+		clear(t.grants)
+		t.grants = t.grants[:0]
+		e.touchApp(a)
+	}
+	reply.Updated = e.updated(a)
+	reply.Previous, t.previous = t.previous, nil
+	reply.Nodes = e.nodesChanged(a)
+	reply.Headroom = e.sched.Headroom(a.ref)
+	reply.ClusterNodes = int32(e.counts.nodes[yarn.NodeRunning] + e.counts.nodes[yarn.NodeDecommissioning])
+	reply.Priority = a.priority
+	t.responseID = nextResponse(t.responseID)
+	reply.ResponseID = t.responseID
+}
+
+// updated are the containers whose change has become possible.
+func (e *Engine) updated(a *application) []UpdatedContainer {
+	var out []UpdatedContainer
+	for _, ch := range e.sched.Updated(a.ref, nil) {
+		c := e.containers[ch.Container]
+		if c == nil {
+			continue
+		}
+		g := e.grant(c)
+		out = append(out, UpdatedContainer{Type: ch.Type, Grant: g})
+		if ch.Type == yarn.DecreaseResource {
+			c.node.updates = append(c.node.updates, g)
+		}
+	}
+	return out
+}
+
+// nodesChanged are the nodes whose usability has changed since the master was
+// last told, each once, as they are now.
+func (e *Engine) nodesChanged(a *application) []*view.Node {
+	from := max(a.updateNodes-e.nodeLogStart, 0)
+	a.updateNodes = e.nodeLogStart + len(e.nodeLog)
+	var out []*view.Node
+	for i, n := range e.nodeLog[from:] {
+		if !slices.Contains(e.nodeLog[from:from+i], n) {
+			out = append(out, e.nodeView(n))
+		}
+	}
+	return out
+}
+
+// finishMaster: the master says good-bye. It asks again until the end is stored.
+func (e *Engine) finishMaster(c FinishMaster) {
+	t := e.findAttempt(c.Attempt)
+	if t == nil {
+		e.fail(c.Ticket, refuse(InvalidMaster, "Application attempt %s is unknown", c.Attempt))
+		return
+	}
+	a := t.app
+	if a.state.Final() || a.state == yarn.AppFinishing {
+		e.reply(c.Ticket, FinishReply{Unregistered: true})
+		return
+	}
+	if !t.registered {
+		e.fail(c.Ticket, refuse(NotRegistered, "Application Master is trying to unregister before registering for: %s", c.Attempt.Application))
+		return
+	}
+	e.masterLeases.renew(&t.lease, e.now.Mono)
+	if t.state == yarn.AttemptRunning {
+		e.unregistered(t, c)
+	}
+	e.reply(c.Ticket, FinishReply{Unregistered: a.sub.Unmanaged})
+}
+
+func (e *Engine) unregistered(t *attempt, c FinishMaster) {
+	t.trackingURL = c.TrackingURL
+	target := yarn.AttemptFinishing
+	if t.app.sub.Unmanaged {
+		target = yarn.AttemptFinished
+	}
+	final := c.FinalStatus
+	if final == yarn.FinalUndefined {
+		final = yarn.FinalFailed
+	}
+	e.endAttempt(t, target, final, c.Diagnostics)
+	if a := t.app; a.state == yarn.AppRunning || a.state == yarn.AppKilling {
+		e.attemptUnregistered(a, t)
+	}
+}

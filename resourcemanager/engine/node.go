@@ -1,0 +1,431 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// node is one NodeManager's life, from its registration on.
+type node struct {
+	id              yarn.NodeID
+	ref             scheduler.NodeRef // NoNode while the scheduler does not use it
+	state           yarn.NodeState
+	http            string
+	rack            string
+	label           string
+	version         string
+	total, physical yarn.Resource
+	health          Health
+	containersUse   Utilization
+	nodeUse         Utilization
+	opportunistic   Opportunistic
+	lastHeartbeat   int64
+	lostReason      string
+
+	responseID int32 // of the last answered heartbeat
+	lease      lease
+	held       int                         // containers that the node may still have
+	unheard    map[yarn.ContainerID]bool   // ended; their masters have yet to confirm that they know
+	launched   int                         // of those: that it has reported
+	apps       map[yarn.ApplicationID]bool // that may have something here
+
+	// What the next answer to a heartbeat brings.
+	cleanup   []yarn.ContainerID
+	cleanApps []yarn.ApplicationID
+	remove    []yarn.ContainerID
+	signals   []SignalContainer
+	updates   []Grant
+	resized   bool
+	dirty     bool
+}
+
+const nodeLostState = yarn.NodeLost
+
+// MaxCleanup bounds what one answer to a heartbeat tells a node to drop; the
+// rest goes with the next one.
+const MaxCleanup = 10_000
+
+func (e *Engine) registerNode(c RegisterNode) {
+	if why := e.turnAway(c); why != "" {
+		e.reply(c.Ticket, RegisterNodeReply{Action: NodeShutdown, Diagnostics: why})
+		return
+	}
+	n := e.nodes[c.Node]
+	switch {
+	case n == nil:
+		n = e.newNode(c)
+	case !n.state.Usable() && n.state != yarn.NodeUnhealthy:
+		e.forgetInactive(n.id)
+		n = e.newNode(c)
+	default:
+		n = e.reconnect(n, c)
+	}
+	e.nodeLeases.renew(&n.lease, e.now.Mono)
+	n.lastHeartbeat, n.responseID = e.now.Wall, 0
+	e.fx.Forgotten = append(e.fx.Forgotten, n.id)
+	for _, r := range c.Containers {
+		e.recovered(n, r)
+	}
+	for _, id := range c.Applications {
+		e.reportedApp(n, id)
+	}
+	e.reply(c.Ticket, RegisterNodeReply{Action: NodeNormal})
+	e.touchNode(n)
+}
+
+// turnAway says why the node may not join, or nothing.
+func (e *Engine) turnAway(c RegisterNode) string {
+	if c.Excluded != "" {
+		return c.Excluded
+	}
+	if !e.set.NodeMinimum.FitsIn(c.Total) {
+		return fmt.Sprintf("NodeManager from %s doesn't satisfy minimum allocations, Sending SHUTDOWN signal to the NodeManager. Node capabilities are %s; minimums are %dmb and %d vcores",
+			c.Node.Host, c.Total, e.set.NodeMinimum.MemoryMB(), e.set.NodeMinimum.VCoreCount())
+	}
+	return ""
+}
+
+func (e *Engine) newNode(c RegisterNode) *node {
+	n := &node{
+		id: c.Node, ref: scheduler.NoNode, state: yarn.NodeNew,
+		unheard: map[yarn.ContainerID]bool{}, apps: map[yarn.ApplicationID]bool{},
+	}
+	n.lease.node = n
+	e.nodes[n.id] = n
+	e.describeNode(n, c)
+	e.counts.nodes[yarn.NodeNew]++
+	if c.Health.Healthy {
+		e.join(n)
+	} else {
+		e.countNode(n, yarn.NodeUnhealthy)
+	}
+	return n
+}
+
+func (e *Engine) describeNode(n *node, c RegisterNode) {
+	n.http = fmt.Sprintf("%s:%d", c.Node.Host, c.HTTPPort)
+	n.rack, n.label, n.version = c.Rack, c.Label, c.Version
+	n.total, n.physical, n.health = c.Total, c.Physical, c.Health
+}
+
+// join makes the node usable.
+func (e *Engine) join(n *node) {
+	e.countNode(n, yarn.NodeRunning)
+	n.ref = e.sched.AddNode(scheduler.Node{ID: n.id, Rack: n.rack, Label: n.label, Total: n.total})
+	*at(&e.nodeByRef, int(n.ref)) = n
+	e.logNode(n)
+	e.sweepDue = true
+}
+
+// reconnect: the node registers again without having been missed.
+func (e *Engine) reconnect(n *node, c RegisterNode) *node {
+	if n.ref == scheduler.NoNode {
+		e.describeNode(n, c)
+		e.followHealth(n, c.Health)
+		return n
+	}
+	if len(c.Applications) == 0 && n.held == 0 || n.rack != c.Rack || n.label != c.Label {
+		e.depart(n, "The node registered anew")
+		e.describeNode(n, c)
+		n.ref = e.sched.AddNode(scheduler.Node{ID: n.id, Rack: n.rack, Label: n.label, Total: n.total})
+		*at(&e.nodeByRef, int(n.ref)) = n
+		e.sweepDue = true
+		return n
+	}
+	if n.total != c.Total {
+		e.sched.SetNodeTotal(n.ref, c.Total)
+		e.sweepDue = true
+	}
+	e.describeNode(n, c)
+	e.missing(n, 0, func(yield func(yarn.ContainerID)) {
+		for _, r := range c.Containers {
+			yield(r.ID)
+		}
+	})
+	return n
+}
+
+// recovered: a registering node has this container.
+func (e *Engine) recovered(n *node, r RecoveredContainer) {
+	e.status(n, r.ContainerStatus)
+}
+
+// reportedApp: a registering node still has something of this application.
+func (e *Engine) reportedApp(n *node, id yarn.ApplicationID) {
+	if a := e.apps[id]; a != nil && !a.state.Final() {
+		e.runsOn(a, n)
+		return
+	}
+	n.cleanApps = append(n.cleanApps, id)
+}
+
+// heartbeat is a node's sign of life and, in the mode that Apache's traces
+// record, the only opportunity to place something on it.
+func (e *Engine) heartbeat(c *Heartbeat) {
+	n := e.nodes[c.Node]
+	if n == nil || !n.state.Usable() && n.state != yarn.NodeUnhealthy {
+		e.strangerBeats(n, c)
+		return
+	}
+	e.nodeLeases.renew(&n.lease, e.now.Mono)
+	n.lastHeartbeat = e.now.Wall
+	if nextResponse(c.ResponseID) == n.responseID {
+		e.reply(c.Ticket, &HeartbeatReply{Duplicate: true})
+		return
+	}
+	if c.ResponseID != n.responseID {
+		text := fmt.Sprintf("Too far behind rm response id:%d nm response id:%d", n.responseID, c.ResponseID)
+		e.loseNode(n, yarn.NodeRebooted, text)
+		e.reply(c.Ticket, &HeartbeatReply{Action: NodeResync, Diagnostics: text})
+		return
+	}
+	n.containersUse, n.nodeUse, n.opportunistic = c.ContainersUse, c.NodeUse, c.Opportunistic
+	e.touchNode(n)
+	e.followHealth(n, c.Health)
+	if n.state != yarn.NodeUnhealthy {
+		e.statuses(n, c.Containers)
+		for _, id := range c.KeepAlive {
+			e.reportedApp(n, id)
+		}
+		if n.state == yarn.NodeRunning {
+			e.offer(n)
+		}
+	}
+	e.settle()
+	e.answerHeartbeat(n, c)
+}
+
+// strangerBeats answers a node that is not, or no longer, one of the cluster's.
+func (e *Engine) strangerBeats(n *node, c *Heartbeat) {
+	if n != nil && n.state == yarn.NodeDecommissioned {
+		e.reply(c.Ticket, &HeartbeatReply{Action: NodeShutdown, Diagnostics: fmt.Sprintf("Disallowed NodeManager nodeId: %s hostname: %s", n.id, n.id.Host)})
+		return
+	}
+	e.reply(c.Ticket, &HeartbeatReply{Action: NodeResync, Diagnostics: fmt.Sprintf("Node not found resyncing %s", c.Node)})
+}
+
+func (e *Engine) answerHeartbeat(n *node, c *Heartbeat) {
+	n.responseID = nextResponse(n.responseID)
+	r := &HeartbeatReply{ResponseID: n.responseID}
+	r.CleanupContainers, n.cleanup = drain(n.cleanup)
+	r.CleanupApplications, n.cleanApps = drain(n.cleanApps)
+	r.RemoveContainers, n.remove = drain(n.remove)
+	r.Signals, n.signals = drain(n.signals)
+	r.Updates, n.updates = drain(n.updates)
+	for _, id := range r.CleanupApplications {
+		delete(n.apps, id)
+	}
+	if n.resized {
+		total := n.total
+		r.Total, n.resized = &total, false
+	}
+	e.reply(c.Ticket, r)
+}
+
+// drain takes the first MaxCleanup entries.
+func drain[T any](list []T) (taken, rest []T) {
+	if len(list) <= MaxCleanup {
+		return list, nil
+	}
+	return list[:MaxCleanup:MaxCleanup], list[MaxCleanup:]
+}
+
+// followHealth moves the node between RUNNING and UNHEALTHY.
+func (e *Engine) followHealth(n *node, h Health) {
+	n.health = h
+	switch {
+	case n.state == yarn.NodeRunning && !h.Healthy:
+		e.countNode(n, yarn.NodeUnhealthy)
+		e.depart(n, "The node is unhealthy: "+clip(h.Report, 1024))
+		e.logNode(n)
+	case n.state == yarn.NodeUnhealthy && h.Healthy:
+		e.join(n)
+	}
+}
+
+// statuses follows the containers of a heartbeat: first those that run, then
+// those that have ended, each in the order of the report.
+func (e *Engine) statuses(n *node, list []ContainerStatus) {
+	running := 0
+	for _, s := range list {
+		if !s.Complete && e.status(n, s) {
+			running++
+		}
+	}
+	for _, s := range list {
+		if s.Complete {
+			e.status(n, s)
+		}
+	}
+	e.missing(n, running, func(yield func(yarn.ContainerID)) {
+		for _, s := range list {
+			yield(s.ID)
+		}
+	})
+}
+
+// status follows one container. What nobody here knows is cleaned up, or
+// acknowledged so that the node may forget it. running tells that it is one of
+// ours and has not ended on the node.
+func (e *Engine) status(n *node, s ContainerStatus) (running bool) {
+	c := e.onNode(n, s.ID)
+	switch {
+	case c == nil && s.Complete:
+		if !n.unheard[s.ID] {
+			n.remove = append(n.remove, s.ID)
+		}
+	case c == nil || !s.Complete && c.state.Final():
+		e.stranger(n, s.ID)
+	case s.Complete:
+		e.completed(n, c, s)
+	case c.state == yarn.ContainerAcquired:
+		e.running(c)
+	}
+	return c != nil && c.launched && !s.Complete
+}
+
+// stranger: the node runs a container that it should not. It will be reported
+// again, so nothing is lost when the list is full.
+func (e *Engine) stranger(n *node, id yarn.ContainerID) {
+	if len(n.cleanup) < MaxCleanup {
+		n.cleanup = append(n.cleanup, id)
+	}
+	app := id.Attempt.Application
+	if a := e.apps[app]; (a == nil || a.state.Final()) && !n.apps[app] && len(n.cleanApps) < MaxCleanup {
+		n.apps[app] = true
+		n.cleanApps = append(n.cleanApps, app)
+	}
+}
+
+// onNode is the container with that id if this node has it.
+func (e *Engine) onNode(n *node, id yarn.ContainerID) *container {
+	if c := e.byID[id]; c != nil && c.node == n {
+		return c
+	}
+	return nil
+}
+
+// completed: the node says that the container's process has ended.
+func (e *Engine) completed(n *node, c *container, s ContainerStatus) {
+	if !c.state.Final() {
+		e.end(c, scheduler.Completed, s.ExitStatus, s.Diagnostics)
+	}
+	e.vacate(c)
+	if !n.unheard[c.id] {
+		n.remove = append(n.remove, c.id)
+	}
+}
+
+// missing ends containers that the node has reported once and no longer does,
+// and gives the room of those back that have ended meanwhile. reported counts
+// the report's running containers; only a short one is looked at in full.
+func (e *Engine) missing(n *node, reported int, each func(func(yarn.ContainerID))) {
+	if reported >= n.launched {
+		return
+	}
+	seen := make(map[yarn.ContainerID]bool, reported)
+	each(func(id yarn.ContainerID) { seen[id] = true })
+	for _, ref := range e.sched.NodeUsage(n.ref).Containers {
+		c := e.containers[ref]
+		if c == nil || c.node != n || !c.launched || seen[c.id] {
+			continue
+		}
+		if !c.state.Final() {
+			e.end(c, scheduler.Completed, yarn.ExitAborted, fmt.Sprintf("Container %s was running but not reported from %s", c.id, n.id))
+		}
+		e.vacate(c)
+	}
+}
+
+// vacate gives the room of a container back that is no longer on its node.
+func (e *Engine) vacate(c *container) {
+	if e.byID[c.id] == c {
+		e.sched.Vacate(c.ref)
+		e.forget(c)
+		e.sweepDue = true
+	}
+}
+
+// depart takes the node out of the scheduler; all that ran there is lost.
+func (e *Engine) depart(n *node, why string) {
+	if n.ref == scheduler.NoNode {
+		return
+	}
+	ref := n.ref
+	held := e.sched.NodeUsage(ref).Containers
+	lost := e.sched.RemoveNode(ref)
+	n.ref = scheduler.NoNode
+	for _, ended := range lost {
+		e.followEnd(ended, yarn.ExitAborted, "Container released on a *lost* node: "+why)
+	}
+	e.nodeByRef[ref] = nil
+	for _, r := range held { // those that had ended and waited for the node's word
+		if c := e.containers[r]; c != nil && c.node == n {
+			e.forget(c)
+		}
+	}
+}
+
+// loseNode ends the node's life: it was lost, rebooted, excluded or left.
+func (e *Engine) loseNode(n *node, to yarn.NodeState, why string) {
+	e.nodeLeases.drop(&n.lease)
+	n.lostReason = why
+	usable := n.state.Usable()
+	e.countNode(n, to)
+	e.depart(n, why)
+	n.cleanup, n.cleanApps, n.remove, n.signals, n.updates = nil, nil, nil, nil, nil
+	clear(n.unheard)
+	e.fx.Forgotten = append(e.fx.Forgotten, n.id)
+	if usable {
+		e.logNode(n)
+	}
+	e.inactive = append(e.inactive, n.id)
+	if len(e.inactive) > MaxInactiveNodes {
+		e.forgetInactive(e.inactive[0])
+	}
+}
+
+// forgetInactive drops a node that left.
+func (e *Engine) forgetInactive(id yarn.NodeID) {
+	for i, x := range e.inactive {
+		if x == id {
+			e.inactive = append(e.inactive[:i], e.inactive[i+1:]...)
+			break
+		}
+	}
+	if n := e.nodes[id]; n != nil {
+		e.counts.nodes[n.state]--
+		delete(e.nodes, id)
+		e.goneNodes = append(e.goneNodes, id)
+	}
+}
+
+// logNode lets masters learn that the node's usability has changed.
+func (e *Engine) logNode(n *node) {
+	e.nodeLog = append(e.nodeLog, n)
+	if len(e.nodeLog) > MaxNodeLog {
+		e.nodeLog = append(e.nodeLog[:0], e.nodeLog[MaxNodeLog/2:]...)
+		e.nodeLogStart += MaxNodeLog / 2
+	}
+}
+
+func (e *Engine) countNode(n *node, to yarn.NodeState) {
+	e.counts.nodes[n.state]--
+	e.counts.nodes[to]++
+	e.nodeTo(n, to)
+}
+
+func (e *Engine) unregisterNode(c UnregisterNode) {
+	if n := e.nodes[c.Node]; n != nil && (n.state.Usable() || n.state == yarn.NodeUnhealthy) {
+		e.loseNode(n, yarn.NodeShutdown, "The node said good-bye")
+	}
+	e.reply(c.Ticket, nil)
+}
+
+func (e *Engine) expireNode(c ExpireNode) {
+	if n := e.nodes[c.Node]; n != nil && (n.state.Usable() || n.state == yarn.NodeUnhealthy) {
+		e.loseNode(n, yarn.NodeLost, "declared lost")
+	}
+}

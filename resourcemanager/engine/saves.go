@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// saved is what a Save was for: whose life goes on, and how, when it is stored.
+type saved struct {
+	app     *application
+	attempt *attempt
+	what    savedWhat
+	ticket  Ticket // of the call that wants a record changed
+	subject string
+	apply   func() (any, *Error) // what the stored change means, and its answer; nil if nothing
+}
+
+type savedWhat uint8
+
+const (
+	savedNothing savedWhat = iota // nobody waits
+	savedNewApp
+	savedChange
+	savedFinalApp
+	savedNewAttempt
+	savedFinalAttempt
+)
+
+// saveQueue holds the unconfirmed saves, oldest first.
+type saveQueue struct {
+	entries []saved
+	first   uint64 // sequence number of the first entry
+}
+
+func (e *Engine) save(op state.Op, s saved) {
+	if len(e.saves.entries) == 0 && e.saves.first == 0 {
+		e.saves.first = 1
+	}
+	seq := e.saves.first + uint64(len(e.saves.entries))
+	e.saves.entries = append(e.saves.entries, s)
+	e.fx.Saves = append(e.fx.Saves, Save{Seq: seq, Op: op})
+}
+
+// stored carries on with whoever waited for the oldest save.
+func (e *Engine) stored(c Stored) {
+	q := &e.saves
+	if len(q.entries) == 0 || c.Seq != q.first {
+		panic(fmt.Sprintf("engine: save %d is confirmed, %d is due", c.Seq, q.first))
+	}
+	s := q.entries[0]
+	q.entries[0] = saved{}
+	q.entries = q.entries[1:]
+	q.first++
+	switch s.what {
+	case savedNewApp:
+		e.appStored(s.app, c.Err)
+	case savedFinalApp:
+		e.appEndStored(s.app, c.Err)
+	case savedNewAttempt:
+		e.attemptStored(s.attempt, c.Err)
+	case savedFinalAttempt:
+		e.attemptEndStored(s.attempt)
+	case savedChange:
+		e.changeStored(s, c.Err)
+	}
+}
+
+// changeStored lets a stored change take effect and answers the call.
+func (e *Engine) changeStored(s saved, err error) {
+	if err != nil {
+		e.fail(s.ticket, refuse(NotStored, "Cannot store the change of %s: %v", s.subject, err))
+		return
+	}
+	if s.apply == nil {
+		e.reply(s.ticket, nil)
+		return
+	}
+	value, refusal := s.apply()
+	e.touchApp(s.app)
+	if refusal != nil {
+		e.fail(s.ticket, refusal)
+		return
+	}
+	e.reply(s.ticket, value)
+}
+
+// appRecord is what a restart would need of the application. The launch context
+// is added at the edge, which alone has it.
+func (e *Engine) appRecord(a *application) state.Application {
+	r := state.Application{
+		ID: a.sub.ID, User: a.sub.User, RealUser: a.sub.RealUser, Queue: a.queue, CallerContext: a.sub.CallerContext,
+		Priority: a.priority, SubmitTime: a.submitTime, StartTime: a.submitTime, LaunchTime: a.launchTime, FinishTime: a.finishTime,
+	}
+	if a.expireAt > 0 {
+		r.Timeouts = []state.Timeout{{Type: 1, ExpireAt: a.expireAt}}
+	}
+	if a.state == yarn.AppFinalSaving {
+		r.Final, r.FinalStatus, r.Diagnostics = a.target, a.final, a.diagnostics
+		if a.target == yarn.AppFinishing {
+			r.Final = yarn.AppFinished
+		}
+	}
+	return r
+}
+
+// attemptRecord is what a restart would need of the attempt.
+func (e *Engine) attemptRecord(t *attempt) state.Attempt {
+	r := state.Attempt{
+		ID: t.id, MasterContainer: t.masterID, Host: t.host, RPCPort: t.rpcPort, TrackingURL: t.trackingURL,
+		StartTime: t.startTime, FinishTime: t.finishTime, ExitStatus: t.exitStatus, Diagnostics: t.diagnostics,
+		UsageSeconds: t.app.seconds, PreemptedUsage: t.app.preempted, TotalContainers: t.containers,
+	}
+	if t.masterNode != nil {
+		r.MasterNode, r.MasterHTTP = t.masterNode.id, t.masterNode.http
+	}
+	if t.master != nil && !t.master.state.Final() {
+		book := e.sched.Container(t.master.ref)
+		r.MasterResource, r.MasterPriority = book.Resource, book.Priority
+	}
+	if t.state == yarn.AttemptFinalSaving {
+		r.Final, r.FinalStatus = t.target, t.final
+		if t.target == yarn.AttemptFinishing {
+			r.Final = yarn.AttemptFinished
+		}
+	}
+	return r
+}

@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// The steps that a life may take. Whatever is not listed is a defect: the
+// engine stops rather than going on with a life that makes no sense.
+
+type appStep struct{ from, to yarn.ApplicationState }
+
+var appSteps = map[appStep]string{
+	{yarn.AppNew, yarn.AppNewSaving}: "submitted; the record is being stored",
+
+	{yarn.AppNewSaving, yarn.AppSubmitted}:   "stored",
+	{yarn.AppNewSaving, yarn.AppFinalSaving}: "killed before it was admitted",
+	{yarn.AppSubmitted, yarn.AppAccepted}:    "admitted to its queue",
+	{yarn.AppSubmitted, yarn.AppFinalSaving}: "refused by its queue",
+
+	{yarn.AppAccepted, yarn.AppRunning}:     "its master registered",
+	{yarn.AppAccepted, yarn.AppFinalSaving}: "failed for good, or ended without having registered",
+	{yarn.AppAccepted, yarn.AppKilling}:     "to be killed",
+	{yarn.AppRunning, yarn.AppAccepted}:     "its attempt failed; another one begins",
+	{yarn.AppRunning, yarn.AppFinalSaving}:  "its master unregistered, or it failed for good",
+	{yarn.AppRunning, yarn.AppKilling}:      "to be killed",
+	{yarn.AppKilling, yarn.AppFinalSaving}:  "its attempt has ended",
+
+	{yarn.AppFinalSaving, yarn.AppFinishing}: "the end is stored; its master's process is still there",
+	{yarn.AppFinalSaving, yarn.AppFinished}:  "the end is stored",
+	{yarn.AppFinalSaving, yarn.AppFailed}:    "the end is stored",
+	{yarn.AppFinalSaving, yarn.AppKilled}:    "the end is stored",
+	{yarn.AppFinishing, yarn.AppFinished}:    "its master's process has ended",
+}
+
+type attemptStep struct{ from, to yarn.AttemptState }
+
+var attemptSteps = map[attemptStep]string{
+	{yarn.AttemptNew, yarn.AttemptSubmitted}: "begins",
+
+	{yarn.AttemptSubmitted, yarn.AttemptScheduled}:                 "waits for its master's container",
+	{yarn.AttemptSubmitted, yarn.AttemptLaunchedUnmanagedSaving}:   "its master runs elsewhere",
+	{yarn.AttemptScheduled, yarn.AttemptAllocatedSaving}:           "the master's container is granted",
+	{yarn.AttemptAllocatedSaving, yarn.AttemptAllocated}:           "stored",
+	{yarn.AttemptLaunchedUnmanagedSaving, yarn.AttemptLaunched}:    "stored",
+	{yarn.AttemptAllocated, yarn.AttemptLaunched}:                  "the node accepted the container",
+	{yarn.AttemptAllocated, yarn.AttemptRunning}:                   "registered before the node's answer was heard",
+	{yarn.AttemptLaunched, yarn.AttemptRunning}:                    "registered",
+	{yarn.AttemptScheduled, yarn.AttemptFinalSaving}:               "ended early",
+	{yarn.AttemptAllocatedSaving, yarn.AttemptFinalSaving}:         "ended early",
+	{yarn.AttemptLaunchedUnmanagedSaving, yarn.AttemptFinalSaving}: "ended early",
+	{yarn.AttemptAllocated, yarn.AttemptFinalSaving}:               "ended early",
+	{yarn.AttemptLaunched, yarn.AttemptFinalSaving}:                "ended before it registered",
+	{yarn.AttemptRunning, yarn.AttemptFinalSaving}:                 "ended",
+
+	{yarn.AttemptFinalSaving, yarn.AttemptFinishing}: "the end is stored; the process is still there",
+	{yarn.AttemptFinalSaving, yarn.AttemptFinished}:  "the end is stored",
+	{yarn.AttemptFinalSaving, yarn.AttemptFailed}:    "the end is stored",
+	{yarn.AttemptFinalSaving, yarn.AttemptKilled}:    "the end is stored",
+	{yarn.AttemptFinishing, yarn.AttemptFinished}:    "the process has ended",
+}
+
+type nodeStep struct{ from, to yarn.NodeState }
+
+var nodeSteps = map[nodeStep]string{
+	{yarn.NodeNew, yarn.NodeRunning}:   "registered",
+	{yarn.NodeNew, yarn.NodeUnhealthy}: "registered unhealthy",
+
+	{yarn.NodeRunning, yarn.NodeUnhealthy}:        "reports itself unhealthy",
+	{yarn.NodeUnhealthy, yarn.NodeRunning}:        "reports itself healthy again",
+	{yarn.NodeRunning, yarn.NodeLost}:             "no heartbeat for too long",
+	{yarn.NodeUnhealthy, yarn.NodeLost}:           "no heartbeat for too long",
+	{yarn.NodeRunning, yarn.NodeRebooted}:         "its heartbeats lost count",
+	{yarn.NodeUnhealthy, yarn.NodeRebooted}:       "its heartbeats lost count",
+	{yarn.NodeRunning, yarn.NodeShutdown}:         "said good-bye",
+	{yarn.NodeUnhealthy, yarn.NodeShutdown}:       "said good-bye",
+	{yarn.NodeRunning, yarn.NodeDecommissioned}:   "the lists no longer admit it",
+	{yarn.NodeUnhealthy, yarn.NodeDecommissioned}: "the lists no longer admit it",
+}
+
+func (e *Engine) appTo(a *application, to yarn.ApplicationState) {
+	cause, ok := appSteps[appStep{a.state, to}]
+	if !ok {
+		panic(fmt.Sprintf("engine: application %s cannot go from %s to %s", a.sub.ID, a.state, to))
+	}
+	e.fx.Transitions = append(e.fx.Transitions, Transition{Application: a.sub.ID, From: a.state.String(), To: to.String(), Cause: cause})
+	e.counts.apps(a, to)
+	a.state = to
+	e.touchApp(a)
+}
+
+func (e *Engine) attemptTo(t *attempt, to yarn.AttemptState) {
+	cause, ok := attemptSteps[attemptStep{t.state, to}]
+	if !ok {
+		panic(fmt.Sprintf("engine: attempt %s cannot go from %s to %s", t.id, t.state, to))
+	}
+	e.fx.Transitions = append(e.fx.Transitions, Transition{Attempt: t.id, From: t.state.String(), To: to.String(), Cause: cause})
+	t.state = to
+	e.touchApp(t.app)
+}
+
+func (e *Engine) nodeTo(n *node, to yarn.NodeState) {
+	cause, ok := nodeSteps[nodeStep{n.state, to}]
+	if !ok {
+		panic(fmt.Sprintf("engine: node %s cannot go from %s to %s", n.id, n.state, to))
+	}
+	e.fx.Transitions = append(e.fx.Transitions, Transition{Node: n.id, From: n.state.String(), To: to.String(), Cause: cause})
+	n.state = to
+	e.touchNode(n)
+}

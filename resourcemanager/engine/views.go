@@ -1,0 +1,307 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Publisher takes what readers may see. The engine hands over only what has
+// changed since it did so last.
+type Publisher interface {
+	Application(*view.Application)
+	ForgetApplication(yarn.ApplicationID)
+	Node(*view.Node)
+	ForgetNode(yarn.NodeID)
+	Summary(view.Metrics, *queue.Snapshot)
+}
+
+func (e *Engine) touchApp(a *application) {
+	if !a.dirty {
+		a.dirty = true
+		e.dirtyApps = append(e.dirtyApps, a)
+	}
+}
+
+func (e *Engine) touchNode(n *node) {
+	if !n.dirty {
+		n.dirty = true
+		e.dirtyNodes = append(e.dirtyNodes, n)
+	}
+}
+
+// Publish hands every changed view over.
+func (e *Engine) Publish(now yarn.Now, p Publisher) {
+	e.now, e.queues = now, e.sched.Queues()
+	for _, a := range e.dirtyApps {
+		a.dirty = false
+		if e.apps[a.sub.ID] == a {
+			p.Application(e.appView(a))
+		}
+	}
+	for _, n := range e.dirtyNodes {
+		n.dirty = false
+		if e.nodes[n.id] == n {
+			p.Node(e.nodeView(n))
+		}
+	}
+	for _, id := range e.goneApps {
+		p.ForgetApplication(id)
+	}
+	for _, id := range e.goneNodes {
+		if e.nodes[id] == nil {
+			p.ForgetNode(id)
+		}
+	}
+	clear(e.dirtyApps)
+	clear(e.dirtyNodes)
+	e.dirtyApps, e.dirtyNodes, e.goneApps, e.goneNodes = e.dirtyApps[:0], e.dirtyNodes[:0], e.goneApps[:0], e.goneNodes[:0]
+	p.Summary(e.metrics(), e.queues)
+	e.queues = nil
+}
+
+// public is the state that clients see: the saving states show what was before.
+func (a *application) public() yarn.PublicState {
+	s := a.state
+	if s == yarn.AppFinalSaving || s == yarn.AppKilling {
+		s = a.before
+	}
+	switch s {
+	case yarn.AppNew:
+		return yarn.PublicNew
+	case yarn.AppNewSaving:
+		return yarn.PublicNewSaving
+	case yarn.AppSubmitted:
+		return yarn.PublicSubmitted
+	case yarn.AppAccepted:
+		return yarn.PublicAccepted
+	case yarn.AppRunning:
+		return yarn.PublicRunning
+	case yarn.AppFailed:
+		return yarn.PublicFailed
+	case yarn.AppKilled:
+		return yarn.PublicKilled
+	}
+	return yarn.PublicFinished
+}
+
+func (e *Engine) appView(a *application) *view.Application {
+	v := &view.Application{
+		ID: a.sub.ID, User: a.sub.User, RealUser: a.sub.RealUser, Name: a.sub.Name, Type: a.sub.Type, Tags: a.sub.Tags,
+		Queue: a.queue, Priority: a.priority, State: a.state, PublicState: a.public(), Unmanaged: a.sub.Unmanaged,
+		KeepContainers: a.sub.KeepContainers, MaxAttempts: a.maxAttempts(e.set), Label: a.sub.Label,
+		CallerContext: a.sub.CallerContext, LogAggregation: e.set.LogAggregation, SubmitTime: a.submitTime, StartTime: a.submitTime,
+		LaunchTime: a.launchTime, ViewACL: a.sub.ViewACL, ModifyACL: a.sub.ModifyACL,
+	}
+	if len(a.sub.AMAsks) > 0 {
+		v.AMLabel = a.sub.AMAsks[0].Label
+	}
+	if a.expireAt > 0 {
+		v.Timeouts = []view.Timeout{{Type: "LIFETIME", ExpireAt: a.expireAt}}
+	}
+	e.viewEnd(a, v)
+	e.viewUsage(a, v)
+	for _, t := range a.attempts {
+		v.Attempts = append(v.Attempts, e.attemptView(t))
+	}
+	return v
+}
+
+// viewEnd shows how the application ended, once that is durable, or how it is doing.
+func (e *Engine) viewEnd(a *application, v *view.Application) {
+	t := a.current()
+	if a.state.Final() || a.state == yarn.AppFinishing {
+		v.FinalStatus, v.Diagnostics, v.FinishTime = a.final, a.diagnostics, a.finishTime
+		if a.final == yarn.FinalSucceeded || t != nil && t.progress == 1 {
+			v.Progress = 1
+		}
+		if a.state != yarn.AppFinishing {
+			v.Progress = 1 // compat: whatever has ended counts as complete
+		}
+		return
+	}
+	if t == nil {
+		return
+	}
+	v.Progress = t.progress
+	if a.ref != scheduler.NoApp {
+		v.Diagnostics = t.waitingFor(e.sched.AppUsage(a.ref).Active)
+	}
+}
+
+func (e *Engine) viewUsage(a *application, v *view.Application) {
+	v.Usage.ResourceSeconds, v.Usage.PreemptedSeconds = a.seconds, a.preempted
+	if a.ref == scheduler.NoApp {
+		return
+	}
+	u := e.sched.AppUsage(a.ref)
+	v.Usage.Containers, v.Usage.ReservedContainers = int(u.Live), int(u.ReservedCount)
+	v.Usage.Used, v.Usage.Reserved, v.Usage.Pending, v.Usage.AMUsed = u.Used, u.Reserved, u.Pending, u.AM
+	if total := e.sched.ClusterTotal().MemoryMB(); total > 0 {
+		v.Usage.ClusterPercent = 100 * float32(u.Used.MemoryMB()) / float32(total)
+	}
+	if info, ok := e.queues.ByPath(u.Queue); ok {
+		if share := info.Default.EffectiveMin.MemoryMB(); share > 0 {
+			v.Usage.QueuePercent = 100 * float32(u.Used.MemoryMB()) / float32(share)
+		}
+	}
+	if t := a.current(); t != nil && t.state == yarn.AttemptScheduled {
+		for _, why := range e.sched.Explain(a.ref, explainNodes) {
+			v.Why = describe(why)
+			break
+		}
+	}
+}
+
+// Explain says why the application waits, by the walk that an offer takes over
+// at most so many nodes. It changes nothing. Nothing is returned for an
+// application that the scheduler does not have.
+func (e *Engine) Explain(id yarn.ApplicationID, nodes int) []yarn.Reason {
+	a := e.apps[id]
+	if a == nil || a.ref == scheduler.NoApp {
+		return nil
+	}
+	return e.sched.Explain(a.ref, nodes)
+}
+
+// explainNodes bounds the walk that finds out why an application waits.
+const explainNodes = 16
+
+func (e *Engine) attemptView(t *attempt) *view.Attempt {
+	v := &view.Attempt{
+		ID: t.id, State: t.state, PublicState: t.state, MasterContainer: t.masterID, Host: t.host, RPCPort: t.rpcPort,
+		OriginalTrackingURL: t.trackingURL, StartTime: t.startTime,
+	}
+	if t.state == yarn.AttemptFinalSaving {
+		v.PublicState = t.before
+	} else if t.ending() {
+		v.FinalStatus, v.Diagnostics, v.FinishTime = t.final, t.diagnostics, t.finishTime
+	}
+	if t.masterNode != nil {
+		v.Node, v.NodeHTTPAddress = t.masterNode.id, t.masterNode.http
+	}
+	if a := t.app; a.ref != scheduler.NoApp && t == a.current() && !t.gone {
+		for _, ref := range e.sched.Containers(a.ref, nil) {
+			if c := e.containers[ref]; c != nil && !c.state.Final() {
+				v.Containers = append(v.Containers, e.containerView(c))
+			}
+		}
+	}
+	return v
+}
+
+func (e *Engine) containerView(c *container) *view.Container {
+	g := e.grant(c)
+	return &view.Container{ID: c.id, Node: g.Node, NodeHTTPAddress: g.NodeHTTPAddress, Resource: g.Resource, Priority: g.Priority,
+		AllocationRequestID: g.AllocationRequestID, State: c.state, ExecutionType: g.Execution, CreatedAt: c.created,
+		User: g.User, Master: g.Master, Label: g.Label}
+}
+
+func (e *Engine) nodeView(n *node) *view.Node {
+	v := &view.Node{
+		ID: n.id, HTTPAddress: n.http, Rack: n.rack, State: n.state, Version: n.version, HealthReport: n.health.Report,
+		LastHealth: n.health.At, LastHeartbeat: n.lastHeartbeat, Total: n.total, Physical: n.physical,
+		ContainersUse: view.Utilization(n.containersUse), NodeUse: view.Utilization(n.nodeUse),
+		Opportunistic: view.Opportunistic(n.opportunistic), LostReason: n.lostReason,
+	}
+	if n.label != "" {
+		v.Labels = []string{n.label}
+	}
+	if n.ref == scheduler.NoNode {
+		return v
+	}
+	u := e.sched.NodeUsage(n.ref)
+	v.Total, v.Used, v.Available = u.Total, u.Used, u.Available
+	if u.Reserved != scheduler.NoContainer {
+		v.Reserved = e.sched.Container(u.Reserved).Resource
+	}
+	for _, ref := range u.Containers {
+		c := e.containers[ref]
+		if c == nil || c.state.Final() {
+			continue
+		}
+		v.RunningOn = append(v.RunningOn, e.containerView(c))
+		if !slices.Contains(v.Applications, c.app.sub.ID) {
+			v.Applications = append(v.Applications, c.app.sub.ID)
+		}
+	}
+	v.Containers = len(v.RunningOn)
+	return v
+}
+
+// counts are kept as things happen.
+type counts struct {
+	submitted, grants int64
+	live, running     int64 // applications that have not ended; of these, with a container granted
+	byState           [yarn.AppKilled + 1]int64
+	nodes             [yarn.NodeShutdown + 1]int
+	forgotten         [yarn.AppKilled + 1]int64 // ended and no longer remembered
+}
+
+// apps follows a step of an application, before the step is taken.
+func (c *counts) apps(a *application, to yarn.ApplicationState) {
+	if a.state == yarn.AppNew {
+		c.live++
+	} else {
+		c.byState[a.state]--
+	}
+	c.byState[to]++
+	if to == yarn.AppFinalSaving {
+		c.live--
+		if a.granted {
+			c.running--
+		}
+	}
+}
+
+// grant counts a container, and the application that got its first one.
+func (c *counts) grant(a *application) {
+	c.grants++
+	if !a.granted && !a.ending() {
+		c.running++
+	}
+	a.granted = true
+}
+
+func (c *counts) forget(a *application) {
+	c.byState[a.state]--
+	if a.state == yarn.AppNewSaving {
+		c.live--
+		return
+	}
+	c.forgotten[a.state]++
+}
+
+func (e *Engine) metrics() view.Metrics {
+	c := &e.counts
+	m := view.Metrics{
+		Submitted: c.submitted, Pending: c.live - c.running, Running: c.running, GrantsTotal: c.grants, Total: e.sched.ClusterTotal(), NodesByState: c.nodes,
+		Completed: c.byState[yarn.AppFinished] + c.forgotten[yarn.AppFinished],
+		Failed:    c.byState[yarn.AppFailed] + c.forgotten[yarn.AppFailed],
+		Killed:    c.byState[yarn.AppKilled] + c.forgotten[yarn.AppKilled],
+	}
+	if root, ok := e.queues.ByPath("root"); ok {
+		for _, share := range shares(root) {
+			m.Allocated = m.Allocated.Add(share.Used.Sub(share.Reserved))
+			m.Reserved = m.Reserved.Add(share.Reserved)
+			m.PendingResource = m.PendingResource.Add(share.Pending)
+			m.ContainersAllocated += int64(share.AllocatedContainers)
+			m.ContainersReserved += int64(share.ReservedContainers)
+			m.ContainersPending += int64(share.PendingContainers)
+		}
+	}
+	m.Available = m.Total.Sub(m.Allocated).Sub(m.Reserved)
+	return m
+}
+
+// shares are a queue's books in every partition.
+func shares(q *queue.Info) []queue.Share {
+	out := []queue.Share{q.Default}
+	for _, s := range q.Partitions { //tidy:unordered they are only added up
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,114 @@
+package resourcemanager
+
+import (
+	"log/slog"
+	"sync"
+
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/launch"
+	"github.com/heddle-project/heddle/resourcemanager/rpc/master"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// maxJournal bounds the log lines that wait; beyond it lines are counted and
+// dropped, for the loop never waits for a terminal.
+const maxJournal = 1 << 16
+
+// outside carries out what the loop's commands lead to.
+type outside struct {
+	launcher *launch.Launcher
+	grants   *grants
+	contexts *contexts
+	masters  *master.Server
+	log      *slog.Logger
+	summary  func(yarn.ApplicationID)
+
+	lines   chan func()
+	mu      sync.Mutex
+	dropped int
+	done    chan struct{}
+}
+
+func newOutside(log *slog.Logger) *outside {
+	return &outside{log: log, lines: make(chan func(), maxJournal), done: make(chan struct{})}
+}
+
+// write logs what the loop hands over, in order.
+func (o *outside) write() {
+	defer close(o.done)
+	for line := range o.lines {
+		line()
+		o.mu.Lock()
+		n := o.dropped
+		o.dropped = 0
+		o.mu.Unlock()
+		if n > 0 {
+			o.log.Warn("log lines were dropped: the log is slower than the cluster", "lines", n)
+		}
+	}
+}
+
+func (o *outside) later(line func()) {
+	select {
+	case o.lines <- line:
+	default:
+		o.mu.Lock()
+		o.dropped++
+		o.mu.Unlock()
+	}
+}
+
+// Launch implements loop.Outside.
+func (o *outside) Launch(x engine.Launch) { o.launcher.Launch(x) }
+
+// Stop implements loop.Outside.
+func (o *outside) Stop(x engine.Stop) { o.launcher.Stop(x) }
+
+// Login implements loop.Outside.
+func (o *outside) Login(x engine.Login) {
+	if x.Open {
+		o.grants.amrm.Register(x.Attempt)
+		o.grants.nodes.Register(x.Attempt)
+		return
+	}
+	o.grants.amrm.Unregister(x.Attempt)
+	o.grants.nodes.Unregister(x.Attempt)
+	o.masters.Forget(x.Attempt)
+}
+
+// Forgotten implements loop.Outside.
+func (o *outside) Forgotten(id yarn.NodeID) { o.grants.nodes.ClearNode(id) }
+
+// Discarded implements loop.Outside.
+func (o *outside) Discarded(id yarn.ApplicationID) { o.contexts.Drop(id) }
+
+// Transitions implements loop.Outside.
+func (o *outside) Transitions(list []engine.Transition) {
+	copied := append([]engine.Transition(nil), list...)
+	o.later(func() {
+		for _, t := range copied {
+			o.transition(t)
+		}
+	})
+}
+
+func (o *outside) transition(t engine.Transition) {
+	subject := t.Node.String()
+	switch {
+	case !t.Application.IsZero():
+		subject = t.Application.String()
+	case !t.Attempt.IsZero():
+		subject = t.Attempt.String()
+	}
+	o.log.Info(subject+" went from "+t.From+" to "+t.To, "cause", t.Cause)
+}
+
+// Summaries implements loop.Outside.
+func (o *outside) Summaries(ids []yarn.ApplicationID) {
+	copied := append([]yarn.ApplicationID(nil), ids...)
+	o.later(func() {
+		for _, id := range copied {
+			o.summary(id)
+		}
+	})
+}

@@ -1,0 +1,134 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/store"
+)
+
+// How the committer deals with its store.
+const (
+	maxCommit  = 1024 // changes of one commit
+	retryPause = 50 * time.Millisecond
+	retryFor   = 30 * time.Second // a store that is away longer costs the ResourceManager its role
+)
+
+// committer stores saves in the order in which they were made, as many at once
+// as have gathered, and confirms each.
+type committer struct {
+	store   store.Store
+	log     *slog.Logger
+	confirm func([]engine.Stored)
+	fatal   func(error)
+
+	mu      sync.Mutex
+	waiting []engine.Save
+	more    sync.Cond
+	stopped bool
+	done    chan struct{}
+}
+
+func newCommitter(s store.Store, log *slog.Logger, confirm func([]engine.Stored), fatal func(error)) *committer {
+	c := &committer{store: s, log: log, confirm: confirm, fatal: fatal, done: make(chan struct{})}
+	c.more.L = &c.mu
+	return c
+}
+
+func (c *committer) put(s engine.Save) {
+	c.mu.Lock()
+	c.waiting = append(c.waiting, s)
+	c.mu.Unlock()
+	c.more.Signal()
+}
+
+// stop lets the commit under way finish; what has not begun is not stored, and
+// nobody was told that it is.
+func (c *committer) stop() {
+	c.mu.Lock()
+	c.stopped = true
+	c.mu.Unlock()
+	c.more.Signal()
+	<-c.done
+}
+
+func (c *committer) run() {
+	defer close(c.done)
+	for {
+		batch := c.next()
+		if batch == nil {
+			return
+		}
+		stored, err := c.commit(batch)
+		if err != nil {
+			c.fatal(err)
+			return
+		}
+		c.confirm(stored)
+	}
+}
+
+func (c *committer) next() []engine.Save {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.waiting) == 0 && !c.stopped {
+		c.more.Wait()
+	}
+	if c.stopped {
+		return nil
+	}
+	n := min(len(c.waiting), maxCommit)
+	batch := append([]engine.Save(nil), c.waiting[:n]...)
+	c.waiting = append(c.waiting[:0], c.waiting[n:]...)
+	return batch
+}
+
+// commit stores a batch. A record that can never be stored is confirmed with
+// its error and the others are tried without it.
+func (c *committer) commit(batch []engine.Save) ([]engine.Stored, error) {
+	out := make([]engine.Stored, len(batch))
+	left := make([]int, len(batch))
+	for i, s := range batch {
+		out[i], left[i] = engine.Stored{Seq: s.Seq}, i
+	}
+	giveUp := time.Now().Add(retryFor)
+	for len(left) > 0 {
+		ops := make([]state.Op, len(left))
+		for i, at := range left {
+			ops[i] = batch[at].Op
+		}
+		err := c.store.Commit(context.Background(), ops)
+		var poison *store.PoisonError
+		var away *store.UnavailableError
+		switch {
+		case err == nil:
+			return out, nil
+		case errors.As(err, &poison) && poison.Index >= 0 && poison.Index < len(left):
+			out[left[poison.Index]].Err = err
+			left = append(left[:poison.Index], left[poison.Index+1:]...)
+		case errors.As(err, &away) && time.Now().Before(giveUp):
+			c.log.Warn("the state store does not answer; trying again", "error", err, "pause", retryPause)
+			time.Sleep(retryPause)
+		case len(left) > 1 && errors.As(err, new(*store.BatchError)):
+			return c.halves(batch)
+		default:
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// halves commits a batch that is too large in two parts.
+func (c *committer) halves(batch []engine.Save) ([]engine.Stored, error) {
+	first, err := c.commit(batch[:len(batch)/2])
+	if err != nil {
+		return nil, err
+	}
+	second, err := c.commit(batch[len(batch)/2:])
+	return append(first, second...), err
+}

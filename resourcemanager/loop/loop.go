@@ -1,0 +1,392 @@
+// Package loop is the single writer around the engine: a mailbox of commands,
+// the clock, the store's committer, and the publication of views. It never
+// waits for I/O; whatever does runs on other goroutines and comes back as a
+// command.
+//
+// Answers leave in batches on a few goroutines of their own, after everything
+// that they promise is durable.
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/heddle-project/heddle/internal/clock"
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/store"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Bounds. At MaxMailbox a caller waits, which holds its connection back.
+const (
+	MaxMailbox  = 1 << 16 // commands that wait
+	maxBatch    = 1 << 10 // commands between two looks at the clock
+	answerChunk = 32      // answers that one goroutine takes at once
+	blackBox    = 64      // last commands that a crash prints
+)
+
+// ErrClosed is the answer to whatever comes after the end.
+var ErrClosed = errors.New("the ResourceManager is stopping; try again at its successor")
+
+// Outside is where the consequences go that are not answers. Its methods are
+// called by the loop, in order, and must not block.
+type Outside interface {
+	Launch(engine.Launch)
+	Stop(engine.Stop)
+	Login(engine.Login)
+	Forgotten(yarn.NodeID)
+	Discarded(yarn.ApplicationID)
+	Transitions([]engine.Transition) // valid during the call
+	Summaries([]yarn.ApplicationID)  // valid during the call
+}
+
+// Config is what a Loop needs.
+type Config struct {
+	Engine   *engine.Engine
+	Clock    clock.Clock
+	Outside  Outside
+	Store    store.Store        // nil keeps nothing: every save is confirmed at once
+	Complete func(*engine.Save) // adds to a record what only the edge has, before it is stored; may be nil
+	Log      *slog.Logger
+	Fatal    func(error) // the store is lost: the process must step down
+}
+
+// Done takes the answer to a command. It runs on a goroutine of the loop's that
+// other answers wait for, so it must not block for long.
+type Done func(value any, err error)
+
+// Loop runs an engine. Its methods are safe for use by many goroutines.
+type Loop struct {
+	cfg     Config
+	mu      sync.Mutex
+	room    sync.Cond
+	inbox   []engine.Command
+	publish []chan struct{} // readers that wait for fresh views
+	closed  bool
+	wake    chan struct{}
+	stopped chan struct{}
+
+	tickets tickets
+	answers chan []answer
+	workers sync.WaitGroup
+	views   Views
+
+	// Of the loop's goroutine alone.
+	fx        engine.Effects
+	pending   []answer
+	confirmed []engine.Stored
+	committer *committer
+	recent    [blackBox]engine.Command
+	applied   int
+	stats     Stats
+}
+
+// Stats count what the loop has done.
+type Stats struct{ Commands, Batches, Publications int64 }
+
+type answer struct {
+	done  Done
+	value any
+	err   *engine.Error
+}
+
+// New is a loop that does not run yet.
+func New(cfg Config) *Loop {
+	l := &Loop{cfg: cfg, wake: make(chan struct{}, 1), stopped: make(chan struct{}), answers: make(chan []answer, 1024)}
+	l.room.L = &l.mu
+	l.views.init()
+	if cfg.Store != nil {
+		l.committer = newCommitter(cfg.Store, cfg.Log, func(s []engine.Stored) {
+			for _, x := range s {
+				l.force(x)
+			}
+		}, cfg.Fatal)
+	}
+	return l
+}
+
+// Expect registers who takes the answer to the command that will carry the ticket.
+func (l *Loop) Expect(done Done) engine.Ticket { return l.tickets.take(done) }
+
+// Post hands a command in. It waits while the mailbox is full. After the end
+// the command's ticket is answered with ErrClosed by Run.
+func (l *Loop) Post(c engine.Command) {
+	l.mu.Lock()
+	for len(l.inbox) >= MaxMailbox && !l.closed {
+		l.room.Wait()
+	}
+	l.add(c)
+}
+
+// force hands a command in even when the mailbox is full: the loop itself waits for it.
+func (l *Loop) force(c engine.Command) {
+	l.mu.Lock()
+	l.add(c)
+}
+
+// add appends a command and unlocks.
+func (l *Loop) add(c engine.Command) {
+	first := len(l.inbox) == 0
+	if !l.closed {
+		l.inbox = append(l.inbox, c)
+	}
+	l.mu.Unlock()
+	if first {
+		l.nudge()
+	}
+}
+
+func (l *Loop) nudge() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Views are fresh: everything that was answered before the call shows in them.
+func (l *Loop) Views(ctx context.Context) (*Views, error) {
+	ready := make(chan struct{})
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil, ErrClosed
+	}
+	l.publish = append(l.publish, ready)
+	l.mu.Unlock()
+	l.nudge()
+	select {
+	case <-ready:
+		return &l.views, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting for a fresh view: %w", ctx.Err())
+	case <-l.stopped:
+		return nil, ErrClosed
+	}
+}
+
+// Run applies commands until ctx ends. It then answers whoever still waits.
+func (l *Loop) Run(ctx context.Context, answerers int) {
+	for range answerers {
+		l.workers.Add(1)
+		go l.answer()
+	}
+	if l.committer != nil {
+		go l.committer.run()
+	}
+	defer l.end()
+	defer l.openBlackBox()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	var batch []engine.Command
+	for {
+		if !l.engineBusy() {
+			timer.Reset(l.untilDue())
+			select {
+			case <-l.wake:
+			case <-timer.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+		var readers []chan struct{}
+		batch, readers = l.take(batch[:0])
+		l.run(batch)
+		if len(readers) > 0 {
+			l.show(readers)
+		}
+		clear(batch)
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// Wait returns when Run has ended.
+func (l *Loop) Wait() { <-l.stopped }
+
+// engineBusy tells that there is work without a wake-up.
+func (l *Loop) engineBusy() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.inbox) > 0 || l.cfg.Engine.SweepDue() || len(l.publish) > 0
+}
+
+// take moves at most a batch out of the mailbox.
+func (l *Loop) take(batch []engine.Command) ([]engine.Command, []chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := min(len(l.inbox), maxBatch)
+	batch = append(batch, l.inbox[:n]...)
+	rest := copy(l.inbox, l.inbox[n:])
+	clear(l.inbox[rest:])
+	l.inbox = l.inbox[:rest]
+	l.room.Broadcast()
+	readers := l.publish
+	if rest > 0 {
+		readers = nil // what they may know of is still in the mailbox
+	} else {
+		l.publish = nil
+	}
+	return batch, readers
+}
+
+// run applies a batch, then what is due, then one opportunity.
+func (l *Loop) run(batch []engine.Command) {
+	now := l.cfg.Clock.Now()
+	for _, c := range batch {
+		l.apply(now, c)
+	}
+	if due, ok := l.cfg.Engine.NextDue(); ok && due <= now.Mono {
+		l.apply(now, engine.Tick{})
+	}
+	if l.cfg.Engine.SweepDue() {
+		l.apply(now, engine.Sweep{})
+	}
+	l.stats.Batches++
+	l.release()
+}
+
+// apply carries one command out, and the confirmations that follow from it at once.
+func (l *Loop) apply(now yarn.Now, c engine.Command) {
+	l.one(now, c)
+	for len(l.confirmed) > 0 {
+		s := l.confirmed[0]
+		l.confirmed = l.confirmed[1:]
+		l.one(now, s)
+	}
+	l.confirmed = l.confirmed[:0]
+}
+
+func (l *Loop) one(now yarn.Now, c engine.Command) {
+	l.recent[l.applied%blackBox] = c
+	l.applied++
+	l.stats.Commands++
+	l.fx.Reset()
+	l.cfg.Engine.Apply(now, c, &l.fx)
+	l.carry(&l.fx)
+}
+
+// carry sends the consequences on their ways.
+func (l *Loop) carry(fx *engine.Effects) {
+	for i := range fx.Saves {
+		l.save(fx.Saves[i])
+	}
+	out := l.cfg.Outside
+	for _, x := range fx.Logins {
+		out.Login(x)
+	}
+	for _, x := range fx.Forgotten {
+		out.Forgotten(x)
+	}
+	for _, x := range fx.Launches {
+		out.Launch(x)
+	}
+	for _, x := range fx.Stops {
+		out.Stop(x)
+	}
+	if len(fx.Transitions) > 0 {
+		out.Transitions(fx.Transitions)
+	}
+	if len(fx.Summaries) > 0 {
+		out.Summaries(fx.Summaries)
+	}
+	for _, x := range fx.Discarded {
+		out.Discarded(x)
+	}
+	for _, r := range fx.Replies {
+		if done := l.tickets.redeem(r.Ticket); done != nil {
+			l.pending = append(l.pending, answer{done, r.Value, r.Err})
+		}
+	}
+	if len(l.pending) >= answerChunk {
+		l.release()
+	}
+}
+
+func (l *Loop) save(s engine.Save) {
+	if l.committer == nil {
+		l.confirmed = append(l.confirmed, engine.Stored{Seq: s.Seq})
+		return
+	}
+	if l.cfg.Complete != nil {
+		l.cfg.Complete(&s)
+	}
+	l.committer.put(s)
+}
+
+// release hands the collected answers to the goroutines that send them.
+func (l *Loop) release() {
+	if len(l.pending) == 0 {
+		return
+	}
+	l.answers <- l.pending
+	l.pending = make([]answer, 0, answerChunk)
+}
+
+func (l *Loop) answer() {
+	defer l.workers.Done()
+	for chunk := range l.answers {
+		for _, a := range chunk {
+			if a.err != nil {
+				a.done(nil, a.err)
+			} else {
+				a.done(a.value, nil)
+			}
+		}
+	}
+}
+
+// untilDue is how long nothing is due.
+func (l *Loop) untilDue() time.Duration {
+	due, ok := l.cfg.Engine.NextDue()
+	if !ok {
+		return time.Hour
+	}
+	return max(time.Duration(due-l.cfg.Clock.Now().Mono)*time.Millisecond, 0)
+}
+
+func (l *Loop) show(readers []chan struct{}) {
+	l.views.begin()
+	l.cfg.Engine.Publish(l.cfg.Clock.Now(), &l.views)
+	l.views.end()
+	l.stats.Publications++
+	for _, r := range readers {
+		close(r)
+	}
+}
+
+// end refuses what has not been answered and lets the answering goroutines finish.
+func (l *Loop) end() {
+	l.mu.Lock()
+	l.closed = true
+	l.inbox = nil
+	l.mu.Unlock()
+	l.room.Broadcast()
+	if l.committer != nil {
+		l.committer.stop()
+	}
+	for _, done := range l.tickets.all() {
+		l.pending = append(l.pending, answer{done: func(any, error) { done(nil, ErrClosed) }})
+	}
+	l.release()
+	close(l.answers)
+	l.workers.Wait()
+	close(l.stopped)
+}
+
+// openBlackBox prints the last commands when the engine has found itself in a
+// state that cannot be, and lets the process end: the store knows what is true.
+func (l *Loop) openBlackBox() {
+	p := recover()
+	if p == nil {
+		return
+	}
+	for i := max(0, l.applied-blackBox); i < l.applied; i++ {
+		l.cfg.Log.Error("black box", "number", i, "command", fmt.Sprintf("%T", l.recent[i%blackBox]))
+	}
+	panic(p)
+}

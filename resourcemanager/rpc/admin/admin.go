@@ -1,0 +1,197 @@
+// Package admin serves ResourceManagerAdministrationProtocol and
+// HAServiceProtocol: what administrators call.
+package admin
+
+import (
+	"fmt"
+
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/rpc"
+	"github.com/heddle-project/heddle/wire/convert"
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/yarn"
+	"google.golang.org/protobuf/proto"
+)
+
+// The protocols' names on the wire.
+const (
+	Name   = "org.apache.hadoop.yarn.server.api.ResourceManagerAdministrationProtocolPB"
+	HAName = "org.apache.hadoop.ha.HAServiceProtocol"
+)
+
+// MaxNodes bounds the nodes of one call.
+const MaxNodes = 100_000
+
+// Daemon is what an administrator can have re-read. Each call reads its files
+// anew and either takes effect as a whole or changes nothing.
+type Daemon interface {
+	IsAdmin(caller *ipc.Identity) bool
+	// RefreshQueues also gives what is to be done once the engine has agreed.
+	RefreshQueues() (cmd engine.RefreshQueues, applied func(), err error)
+	RefreshNodes() (engine.RefreshNodes, error)
+	RefreshGroups() error
+	RefreshProxyUsers() error
+	RefreshAdminACL() error
+	RefreshServiceACL() error
+	Groups(user string) []string
+	Audit(caller *ipc.Identity, operation string, err error)
+}
+
+// Config is what the protocols need.
+type Config struct {
+	Loop   rpc.Poster
+	Types  yarn.ResourceTypes
+	Daemon Daemon
+}
+
+type admin struct{ Config }
+
+// Protocols are the tables of both protocols' methods.
+func Protocols(cfg Config) []ipc.Protocol {
+	a := &admin{cfg}
+	methods := map[string]ipc.Handler{
+		"refreshQueues":                       a.guarded("refreshQueues", a.refreshQueues),
+		"refreshNodes":                        a.guarded("refreshNodes", a.refreshNodes),
+		"refreshUserToGroupsMappings":         a.reread("refreshUserToGroupsMappings", cfg.Daemon.RefreshGroups, &pb.RefreshUserToGroupsMappingsResponse{}),
+		"refreshSuperUserGroupsConfiguration": a.reread("refreshSuperUserGroupsConfiguration", cfg.Daemon.RefreshProxyUsers, &pb.RefreshSuperUserGroupsConfigurationResponse{}),
+		"refreshAdminAcls":                    a.reread("refreshAdminAcls", cfg.Daemon.RefreshAdminACL, &pb.RefreshAdminAclsResponse{}),
+		"refreshServiceAcls":                  a.reread("refreshServiceAcls", cfg.Daemon.RefreshServiceACL, &pb.RefreshServiceAclsResponse{}),
+		"getGroupsForUser":                    a.groups,
+		"updateNodeResource":                  a.guarded("updateNodeResource", a.updateNodeResource),
+		"refreshNodesResources":               a.guarded("refreshNodesResources", rpc.Missing("dynamic-resources.xml")),
+		"refreshClusterMaxPriority":           a.guarded("refreshClusterMaxPriority", rpc.Missing("a changing yarn.cluster.max-application-priority; restart to change it")),
+		"checkForDecommissioningNodes":        a.guarded("checkForDecommissioningNodes", answer(&pb.CheckForDecommissioningNodesResponse{})),
+		"addToClusterNodeLabels":              a.guarded("addToClusterNodeLabels", labelsOff),
+		"removeFromClusterNodeLabels":         a.guarded("removeFromClusterNodeLabels", labelsOff),
+		"replaceLabelsOnNodes":                a.guarded("replaceLabelsOnNodes", labelsOff),
+		"mapAttributesToNodes":                a.guarded("mapAttributesToNodes", rpc.Missing("node attributes")),
+	}
+	return []ipc.Protocol{{Name: Name, Version: 1, Methods: methods}, {Name: HAName, Version: 1, Methods: haMethods()}}
+}
+
+// guarded lets administrators alone through.
+func (a *admin) guarded(operation string, h ipc.Handler) ipc.Handler {
+	return func(c *ipc.Call) {
+		if !a.Daemon.IsAdmin(c.Caller) {
+			err := fmt.Errorf("User %s doesn't have permission to call '%s': it is not in yarn.admin.acl", c.Caller.User, operation)
+			a.Daemon.Audit(c.Caller, operation, err)
+			rpc.Deny(c, "%v", err)
+			return
+		}
+		h(c)
+	}
+}
+
+// finish answers and audits a call that has run.
+func (a *admin) finish(c *ipc.Call, operation string, err error, m proto.Message) {
+	a.Daemon.Audit(c.Caller, operation, err)
+	if err != nil {
+		rpc.Fail(c, err)
+		return
+	}
+	rpc.Answer(c, m)
+}
+
+// reread handles calls that read something anew. Reading may take a while, so
+// it happens beside the connection.
+func (a *admin) reread(operation string, do func() error, m proto.Message) ipc.Handler {
+	return a.guarded(operation, func(c *ipc.Call) {
+		go func() {
+			err := do()
+			if err != nil {
+				err = &ipc.RemoteError{Class: rpc.YarnException, Message: operation + " failed and changed nothing: " + err.Error()}
+			}
+			a.finish(c, operation, err, m)
+		}()
+	})
+}
+
+func (a *admin) refreshQueues(c *ipc.Call) {
+	go func() {
+		cmd, applied, err := a.Daemon.RefreshQueues()
+		if err != nil {
+			a.finish(c, "refreshQueues", &ipc.RemoteError{Class: rpc.YarnException, Message: "refreshQueues failed and changed nothing: " + err.Error()}, nil)
+			return
+		}
+		cmd.Ticket = a.Loop.Expect(func(_ any, err error) {
+			if err == nil {
+				applied()
+			}
+			a.finish(c, "refreshQueues", err, &pb.RefreshQueuesResponse{})
+		})
+		a.Loop.Post(cmd)
+	}()
+}
+
+func (a *admin) refreshNodes(c *ipc.Call) {
+	m := &pb.RefreshNodesRequest{}
+	if !rpc.Decode(c, m) {
+		return
+	}
+	if m.GetDecommissionType() == pb.DecommissionType_GRACEFUL {
+		rpc.Missing("graceful decommissioning; leave out -g to decommission at once")(c)
+		return
+	}
+	go func() {
+		cmd, err := a.Daemon.RefreshNodes()
+		if err != nil {
+			a.finish(c, "refreshNodes", &ipc.RemoteError{Class: rpc.YarnException, Message: "refreshNodes failed and changed nothing: " + err.Error()}, nil)
+			return
+		}
+		cmd.Ticket = a.Loop.Expect(func(_ any, err error) { a.finish(c, "refreshNodes", err, &pb.RefreshNodesResponse{}) })
+		a.Loop.Post(cmd)
+	}()
+}
+
+func (a *admin) groups(c *ipc.Call) {
+	m := &pb.GetGroupsForUserRequest{}
+	if rpc.Decode(c, m) {
+		go func() { rpc.Answer(c, &pb.GetGroupsForUserResponse{Groups: a.Daemon.Groups(m.GetUser())}) }()
+	}
+}
+
+// updateNodeResource changes one node; several in one call would not be all or
+// nothing, and no stock command sends more than one.
+func (a *admin) updateNodeResource(c *ipc.Call) {
+	m := &pb.UpdateNodeResourceRequest{}
+	if !rpc.Decode(c, m) {
+		return
+	}
+	if len(m.GetNodeResourceMap()) != 1 {
+		rpc.Refuse(c, rpc.YarnException, "updateNodeResource takes exactly one node at a time, not %d", len(m.GetNodeResourceMap()))
+		return
+	}
+	entry := m.GetNodeResourceMap()[0]
+	total, err := convert.Resource(entry.GetResourceOption().GetResource(), a.Types)
+	if err == nil && (total.MemoryMB() < 0 || total.VCoreCount() < 0) {
+		err = fmt.Errorf("a node cannot have less than nothing: %s", total)
+	}
+	if err != nil {
+		rpc.Refuse(c, rpc.YarnException, "Cannot change %s: %v", convert.NodeID(entry.GetNodeId()), err)
+		return
+	}
+	cmd := engine.SetNodeResource{Node: convert.NodeID(entry.GetNodeId()), Total: total}
+	cmd.Ticket = a.Loop.Expect(func(_ any, err error) {
+		a.finish(c, "updateNodeResource", err, &pb.UpdateNodeResourceResponse{})
+	})
+	a.Loop.Post(cmd)
+}
+
+func labelsOff(c *ipc.Call) {
+	rpc.Refuse(c, "java.io.IOException", "Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled; Heddle does not have node labels yet")
+}
+
+func answer(m proto.Message) ipc.Handler { return func(c *ipc.Call) { rpc.Answer(c, m) } }
+
+// haMethods answer for a ResourceManager without a standby.
+func haMethods() map[string]ipc.Handler {
+	state := pb.HAServiceState_ACTIVE
+	return map[string]ipc.Handler{
+		"monitorHealth":        answer(&pb.MonitorHealthResponse{}),
+		"getServiceStatus":     answer(&pb.GetServiceStatusResponse{State: &state, ReadyToBecomeActive: proto.Bool(true)}),
+		"transitionToActive":   rpc.Missing("high availability"),
+		"transitionToStandby":  rpc.Missing("high availability"),
+		"transitionToObserver": rpc.Missing("high availability"),
+	}
+}

@@ -1,0 +1,153 @@
+package client
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/loop"
+	"github.com/heddle-project/heddle/resourcemanager/rpc"
+	"github.com/heddle-project/heddle/wire/convert"
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/token"
+	"github.com/heddle-project/heddle/yarn"
+	"google.golang.org/protobuf/proto"
+)
+
+const maxDiagnostics = 16 << 10
+
+// change runs a command on an application that its caller may modify.
+func (s *client) change(c *ipc.Call, id yarn.ApplicationID, what string, make func(engine.Ticket) engine.Command, answer func(any)) {
+	s.look(c, func(v *loop.Views) {
+		a := v.FindApplication(id)
+		if a == nil {
+			rpc.Refuse(c, rpc.ApplicationNotFound, "Trying to %s an absent application %s", what, id)
+			return
+		}
+		if !s.Access.MayModify(c.Caller, a) {
+			rpc.Deny(c, "User %s cannot perform operation MODIFY_APP on %s", c.Caller.User, id)
+			return
+		}
+		s.Loop.Post(make(s.Loop.Expect(func(v any, err error) {
+			if err != nil {
+				rpc.Fail(c, err)
+				return
+			}
+			answer(v)
+		})))
+	})
+}
+
+func (s *client) kill(c *ipc.Call, m *pb.KillApplicationRequest) {
+	id := convert.ApplicationID(m.GetApplicationId())
+	why := fmt.Sprintf("Application %s was killed by user %s at %s", id, c.Caller.User, c.Caller.Remote.Addr())
+	if d := m.GetDiagnostics(); d != "" {
+		why += " with diagnostic message: " + clip(d, maxDiagnostics)
+	}
+	s.change(c, id, "kill", func(t engine.Ticket) engine.Command {
+		return engine.Kill{Ticket: t, Application: id, Diagnostics: why}
+	}, func(v any) {
+		done := v.(engine.KillReply).Completed
+		rpc.Answer(c, &pb.KillApplicationResponse{IsKillCompleted: &done})
+	})
+}
+
+func (s *client) failAttempt(c *ipc.Call, m *pb.FailApplicationAttemptRequest) {
+	id := convert.AttemptID(m.GetApplicationAttemptId())
+	s.change(c, id.Application, "fail", func(t engine.Ticket) engine.Command {
+		return engine.FailAttempt{Ticket: t, Attempt: id, Diagnostics: "Attempt failed by user."}
+	}, func(any) { rpc.Answer(c, &pb.FailApplicationAttemptResponse{}) })
+}
+
+func (s *client) move(c *ipc.Call, m *pb.MoveApplicationAcrossQueuesRequest) {
+	id := convert.ApplicationID(m.GetApplicationId())
+	s.change(c, id, "move", func(t engine.Ticket) engine.Command {
+		return engine.Move{Ticket: t, Application: id, Queue: m.GetTargetQueue()}
+	}, func(any) { rpc.Answer(c, &pb.MoveApplicationAcrossQueuesResponse{}) })
+}
+
+func (s *client) priority(c *ipc.Call, m *pb.UpdateApplicationPriorityRequest) {
+	id := convert.ApplicationID(m.GetApplicationId())
+	s.change(c, id, "update priority of", func(t engine.Ticket) engine.Command {
+		return engine.SetPriority{Ticket: t, Application: id, Priority: m.GetApplicationPriority().GetPriority()}
+	}, func(v any) {
+		rpc.Answer(c, &pb.UpdateApplicationPriorityResponse{ApplicationPriority: convert.ToPriority(v.(engine.PriorityReply).Priority)})
+	})
+}
+
+// Times of timeouts travel as ISO-8601 with milliseconds and a zone, as Java's
+// SimpleDateFormat yyyy-MM-dd'T'HH:mm:ss.SSSZ writes them.
+const timeoutFormat = "2006-01-02T15:04:05.000-0700"
+
+// ParseTimeout reads the moment at which an application shall end.
+func ParseTimeout(s string) (time.Time, error) {
+	for _, layout := range []string{timeoutFormat, time.RFC3339} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("invalid time %q: want ISO-8601 as in %s", s, timeoutFormat)
+}
+
+func (s *client) timeouts(c *ipc.Call, m *pb.UpdateApplicationTimeoutsRequest) {
+	id := convert.ApplicationID(m.GetApplicationId())
+	list := m.GetApplicationTimeouts()
+	if len(list) != 1 || list[0].GetApplicationTimeoutType() != pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME {
+		rpc.Refuse(c, rpc.YarnException, "At least one ApplicationTimeoutType should be configured for updating timeouts of %s: LIFETIME is the only one", id)
+		return
+	}
+	at, err := ParseTimeout(list[0].GetExpireTime())
+	if err != nil {
+		rpc.Refuse(c, rpc.YarnException, "Cannot update timeouts of %s: %v", id, err)
+		return
+	}
+	s.change(c, id, "update timeouts of", func(t engine.Ticket) engine.Command {
+		return engine.SetLifetime{Ticket: t, Application: id, ExpireAt: at.UnixMilli()}
+	}, func(v any) {
+		text := time.UnixMilli(v.(engine.LifetimeReply).ExpireAt).Format(timeoutFormat)
+		rpc.Answer(c, &pb.UpdateApplicationTimeoutsResponse{ApplicationTimeouts: []*pb.ApplicationUpdateTimeoutMap{{
+			ApplicationTimeoutType: pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME.Enum(), ExpireTime: &text}}})
+	})
+}
+
+func (s *client) signal(c *ipc.Call, m *pb.SignalContainerRequest) {
+	id := convert.ContainerID(m.GetContainerId())
+	s.change(c, id.Attempt.Application, "signal a container of", func(t engine.Ticket) engine.Command {
+		return engine.SignalContainer{Ticket: t, Container: id, Signal: int32(m.GetCommand())}
+	}, func(any) { rpc.Answer(c, &pb.SignalContainerResponse{}) })
+}
+
+func (s *client) delegationToken(c *ipc.Call, m *pb.GetDelegationTokenRequest) {
+	s.Delegation.Issue(c.Caller, m.GetRenewer(), func(t token.Token, err error) {
+		if err != nil {
+			rpc.Fail(c, err)
+			return
+		}
+		rpc.Answer(c, &pb.GetDelegationTokenResponse{Token: rpc.ToToken(t)})
+	})
+}
+
+func (s *client) renewToken(c *ipc.Call, m *pb.RenewDelegationTokenRequest) {
+	s.Delegation.Renew(c.Caller, fromToken(m.GetToken()), func(expires int64, err error) {
+		if err != nil {
+			rpc.Fail(c, err)
+			return
+		}
+		rpc.Answer(c, &pb.RenewDelegationTokenResponse{NewExpiryTime: proto.Uint64(uint64(expires))})
+	})
+}
+
+func (s *client) cancelToken(c *ipc.Call, m *pb.CancelDelegationTokenRequest) {
+	s.Delegation.Cancel(c.Caller, fromToken(m.GetToken()), func(err error) {
+		if err != nil {
+			rpc.Fail(c, err)
+			return
+		}
+		rpc.Answer(c, &pb.CancelDelegationTokenResponse{})
+	})
+}
+
+func fromToken(p *pb.Token) token.Token {
+	return token.Token{Identifier: p.GetIdentifier(), Password: p.GetPassword(), Kind: p.GetKind(), Service: p.GetService()}
+}

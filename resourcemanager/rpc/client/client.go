@@ -1,0 +1,141 @@
+// Package client serves ApplicationClientProtocol: what submitters and their
+// tools call.
+package client
+
+import (
+	"context"
+
+	"github.com/heddle-project/heddle/resourcemanager/loop"
+	"github.com/heddle-project/heddle/resourcemanager/rpc"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/token"
+	"github.com/heddle-project/heddle/yarn"
+	"google.golang.org/protobuf/proto"
+)
+
+// Name is the protocol's name on the wire.
+const Name = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
+
+// Access says who may see and change what.
+type Access interface {
+	MayView(caller *ipc.Identity, a *view.Application) bool
+	MayModify(caller *ipc.Identity, a *view.Application) bool
+	Groups(user string) []string
+	// Queues are the rights that the caller has on each queue, by path.
+	QueueRights(caller *ipc.Identity, paths []string) []Rights
+}
+
+// Rights are what a caller may do with a queue.
+type Rights struct{ Submit, Administer bool }
+
+// Contexts keep submission contexts, which the engine never sees.
+type Contexts interface {
+	// Keep remembers the context of an application that is being submitted, unless
+	// one is known; Drop forgets it when the submission is refused.
+	Keep(yarn.ApplicationID, []byte) bool
+	Drop(yarn.ApplicationID)
+}
+
+// Config is what the protocol needs.
+type Config struct {
+	Loop interface {
+		rpc.Poster
+		rpc.Reader
+	}
+	Types        yarn.ResourceTypes
+	Access       Access
+	Contexts     Contexts
+	Delegation   Delegation
+	LoginToken   func(yarn.AttemptID) token.Token // of an unmanaged application's master
+	ClusterID    string
+	MaxTags      int
+	MaxTagLength int
+	Places       view.Places
+}
+
+// Delegation issues, renews and cancels delegation tokens. The answers are
+// durable.
+type Delegation interface {
+	Issue(caller *ipc.Identity, renewer string, done func(token.Token, error))
+	Renew(caller *ipc.Identity, t token.Token, done func(expires int64, err error))
+	Cancel(caller *ipc.Identity, t token.Token, done func(error))
+}
+
+type client struct{ Config }
+
+// Protocol is the table of the protocol's methods.
+func Protocol(cfg Config) ipc.Protocol {
+	s := &client{cfg}
+	return ipc.Protocol{Name: Name, Version: 1, Methods: map[string]ipc.Handler{
+		"getNewApplication":           rpc.With(message[pb.GetNewApplicationRequest], s.newApplication),
+		"submitApplication":           s.submit,
+		"getApplicationReport":        rpc.With(message[pb.GetApplicationReportRequest], s.report),
+		"getApplications":             rpc.With(message[pb.GetApplicationsRequest], s.list),
+		"forceKillApplication":        rpc.With(message[pb.KillApplicationRequest], s.kill),
+		"failApplicationAttempt":      rpc.With(message[pb.FailApplicationAttemptRequest], s.failAttempt),
+		"moveApplicationAcrossQueues": rpc.With(message[pb.MoveApplicationAcrossQueuesRequest], s.move),
+		"updateApplicationPriority":   rpc.With(message[pb.UpdateApplicationPriorityRequest], s.priority),
+		"updateApplicationTimeouts":   rpc.With(message[pb.UpdateApplicationTimeoutsRequest], s.timeouts),
+		"signalToContainer":           rpc.With(message[pb.SignalContainerRequest], s.signal),
+		"getApplicationAttemptReport": rpc.With(message[pb.GetApplicationAttemptReportRequest], s.attempt),
+		"getApplicationAttempts":      rpc.With(message[pb.GetApplicationAttemptsRequest], s.attempts),
+		"getContainerReport":          rpc.With(message[pb.GetContainerReportRequest], s.container),
+		"getContainers":               rpc.With(message[pb.GetContainersRequest], s.containers),
+		"getClusterMetrics":           rpc.With(message[pb.GetClusterMetricsRequest], s.metrics),
+		"getClusterNodes":             rpc.With(message[pb.GetClusterNodesRequest], s.nodes),
+		"getQueueInfo":                rpc.With(message[pb.GetQueueInfoRequest], s.queue),
+		"getQueueUserAcls":            rpc.With(message[pb.GetQueueUserAclsInfoRequest], s.queueACLs),
+		"getResourceTypeInfo":         rpc.With(message[pb.GetAllResourceTypeInfoRequest], s.resourceTypes),
+		"getNodeToLabels":             rpc.With(message[pb.GetNodesToLabelsRequest], s.nodesToLabels),
+		"getLabelsToNodes":            rpc.With(message[pb.GetLabelsToNodesRequest], s.labelsToNodes),
+		"getClusterNodeLabels":        rpc.With(message[pb.GetClusterNodeLabelsRequest], s.labels),
+		"getDelegationToken":          rpc.With(message[pb.GetDelegationTokenRequest], s.delegationToken),
+		"renewDelegationToken":        rpc.With(message[pb.RenewDelegationTokenRequest], s.renewToken),
+		"cancelDelegationToken":       rpc.With(message[pb.CancelDelegationTokenRequest], s.cancelToken),
+		"getResourceProfiles":         disabled("Resource profile is not enabled, please enable resource profile feature before using its functions. (by setting yarn.resourcemanager.resource-profiles.enabled to true)"),
+		"getResourceProfile":          disabled("Resource profile is not enabled, please enable resource profile feature before using its functions. (by setting yarn.resourcemanager.resource-profiles.enabled to true)"),
+		"getNewReservation":           rpc.Missing("reservations"),
+		"submitReservation":           rpc.Missing("reservations"),
+		"updateReservation":           rpc.Missing("reservations"),
+		"deleteReservation":           rpc.Missing("reservations"),
+		"listReservations":            rpc.Missing("reservations"),
+		"getClusterNodeAttributes":    answer(&pb.GetClusterNodeAttributesResponse{}),
+		"getAttributesToNodes":        answer(&pb.GetAttributesToNodesResponse{}),
+		"getNodesToAttributes":        answer(&pb.GetNodesToAttributesResponse{}),
+	}}
+}
+
+// message makes an empty request.
+func message[T any, P interface {
+	*T
+	proto.Message
+}]() P {
+	return new(T)
+}
+
+func disabled(text string) ipc.Handler {
+	return func(c *ipc.Call) { rpc.Refuse(c, rpc.YarnException, "%s", text) }
+}
+
+// answer is the handler of a method whose answer is always the same, because
+// what it asks for cannot exist in this cluster.
+func answer(m proto.Message) ipc.Handler {
+	return func(c *ipc.Call) { rpc.Answer(c, m) }
+}
+
+// look runs a reader on fresh views, on a goroutine of its own: building them
+// takes the loop a moment.
+func (s *client) look(c *ipc.Call, read func(*loop.Views)) {
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
+		defer cancel()
+		v, err := s.Loop.Views(ctx)
+		if err != nil {
+			rpc.Fail(c, err)
+			return
+		}
+		read(v)
+	}()
+}

@@ -1,0 +1,101 @@
+package client
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/heddle-project/heddle/resourcemanager/loop"
+	"github.com/heddle-project/heddle/resourcemanager/rpc"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// list gives the applications that pass every filter, newest first. compat:
+// types are compared in their first 20 characters, types and tags without
+// regard to case, a queue by its short or its full name; limit 0 gives nothing.
+func (s *client) list(c *ipc.Call, m *pb.GetApplicationsRequest) {
+	s.look(c, func(v *loop.Views) {
+		queues, _ := v.Queues()
+		f := filter{m: m, caller: c.Caller, access: s.Access, queues: inQueues(queues, m.GetQueues())}
+		out := &pb.GetApplicationsResponse{}
+		limit := int64(math.MaxInt64)
+		if m.Limit != nil {
+			limit = m.GetLimit()
+		}
+		apps := v.Applications()
+		for i := len(apps) - 1; i >= 0 && int64(len(out.Applications)) < limit; i-- {
+			if f.passes(apps[i]) {
+				out.Applications = append(out.Applications, s.applicationReport(c.Caller, apps[i]))
+			}
+		}
+		rpc.Answer(c, out)
+	})
+}
+
+type filter struct {
+	m      *pb.GetApplicationsRequest
+	caller *ipc.Identity
+	access Access
+	queues map[string]bool // full paths; nil means all
+}
+
+// inQueues are the paths of the named queues and of those below them.
+func inQueues(all *queue.Snapshot, names []string) map[string]bool {
+	if len(names) == 0 {
+		return nil
+	}
+	out := map[string]bool{}
+	for _, name := range names {
+		out[name] = true
+		for i := range all.Queues {
+			q := &all.Queues[i]
+			if q.Name == name || q.Path == name || strings.HasPrefix(q.Path, name+".") {
+				out[q.Path] = true
+			}
+		}
+	}
+	return out
+}
+
+func (f *filter) passes(a *view.Application) bool {
+	m := f.m
+	return f.inState(a.PublicState) && f.ofType(a.Type) && f.tagged(a.Tags) &&
+		(len(m.GetUsers()) == 0 || slices.Contains(m.GetUsers(), a.User)) &&
+		(f.queues == nil || f.queues[a.Queue]) &&
+		(m.Name == nil || m.GetName() == a.Name) &&
+		within(m.StartBegin, m.StartEnd, a.StartTime) && within(m.FinishBegin, m.FinishEnd, a.FinishTime) && f.inScope(a)
+}
+
+func (f *filter) inState(s yarn.PublicState) bool {
+	return len(f.m.GetApplicationStates()) == 0 || slices.Contains(f.m.GetApplicationStates(), pb.YarnApplicationState(s))
+}
+
+func (f *filter) ofType(t string) bool {
+	return len(f.m.GetApplicationTypes()) == 0 || slices.ContainsFunc(f.m.GetApplicationTypes(), func(want string) bool {
+		return strings.EqualFold(clip(want, maxType), t)
+	})
+}
+
+func (f *filter) tagged(tags []string) bool {
+	return len(f.m.GetApplicationTags()) == 0 || slices.ContainsFunc(f.m.GetApplicationTags(), func(want string) bool {
+		return slices.Contains(tags, strings.ToLower(want))
+	})
+}
+
+func (f *filter) inScope(a *view.Application) bool {
+	switch f.m.GetScope() {
+	case pb.ApplicationsRequestScope_OWN:
+		return a.User == f.caller.User
+	case pb.ApplicationsRequestScope_VIEWABLE:
+		return f.access.MayView(f.caller, a)
+	}
+	return true
+}
+
+func within(begin, end *int64, t int64) bool {
+	return (begin == nil || t >= *begin) && (end == nil || t <= *end)
+}

@@ -1,0 +1,133 @@
+package client
+
+import (
+	"strings"
+
+	"github.com/heddle-project/heddle/resourcemanager/loop"
+	"github.com/heddle-project/heddle/resourcemanager/rpc"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/wire/convert"
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/pb"
+	"google.golang.org/protobuf/proto"
+)
+
+func (s *client) queue(c *ipc.Call, m *pb.GetQueueInfoRequest) {
+	s.look(c, func(v *loop.Views) {
+		queues, _ := v.Queues()
+		q := findQueue(queues, m.GetQueueName())
+		if q == nil {
+			// compat: an unknown queue is no error but an answer without a queue.
+			rpc.Answer(c, &pb.GetQueueInfoResponse{})
+			return
+		}
+		out := s.queueInfo(queues, q, m.GetIncludeChildQueues(), m.GetRecursive())
+		if m.GetIncludeApplications() {
+			below := inQueues(queues, []string{q.Path})
+			for _, a := range v.Applications() {
+				if below[a.Queue] {
+					out.Applications = append(out.Applications, s.applicationReport(c.Caller, a))
+				}
+			}
+		}
+		rpc.Answer(c, &pb.GetQueueInfoResponse{QueueInfo: out})
+	})
+}
+
+// findQueue is the queue with that path, or the only one with that short name.
+func findQueue(all *queue.Snapshot, name string) *queue.Info {
+	if q, ok := all.ByPath(name); ok {
+		return q
+	}
+	var found *queue.Info
+	for i := range all.Queues {
+		if all.Queues[i].Name == name {
+			if found != nil {
+				return nil
+			}
+			found = &all.Queues[i]
+		}
+	}
+	return found
+}
+
+var queueStates = map[queue.State]pb.QueueState{
+	queue.Running: pb.QueueState_Q_RUNNING, queue.Draining: pb.QueueState_Q_DRAINING, queue.Stopped: pb.QueueState_Q_STOPPED,
+}
+
+func (s *client) queueInfo(all *queue.Snapshot, q *queue.Info, children, recursive bool) *pb.QueueInfo {
+	d := &q.Default
+	out := &pb.QueueInfo{
+		QueueName: &q.Name, QueuePath: &q.Path, SchedulerType: proto.String("CapacityScheduler"),
+		Capacity: &d.Capacity, MaximumCapacity: &d.MaxCapacity, CurrentCapacity: &d.UsedCapacity, Weight: &d.Weight,
+		State: queueStates[q.State].Enum(), AccessibleNodeLabels: q.Labels, MaxParallelApps: &q.MaxParallelApps,
+		PreemptionDisabled: &q.PreemptionDisabled, IntraQueuePreemptionDisabled: &q.IntraQueuePreemptionDisabled,
+		QueueStatistics: statistics(q), QueueConfigurationsMap: s.partitions(q),
+	}
+	if q.DefaultLabel != "" {
+		out.DefaultNodeLabelExpression = &q.DefaultLabel
+	}
+	if children || recursive {
+		for _, path := range q.Children {
+			if child, ok := all.ByPath(path); ok {
+				out.ChildQueues = append(out.ChildQueues, s.queueInfo(all, child, recursive, recursive))
+			}
+		}
+	}
+	return out
+}
+
+func statistics(q *queue.Info) *pb.QueueStatistics {
+	d := &q.Default
+	n := func(v int64) *int64 { return &v }
+	allocated := d.Used.Sub(d.Reserved)
+	free := d.EffectiveMin.Sub(d.Used)
+	return &pb.QueueStatistics{
+		NumAppsSubmitted: n(int64(q.SubmittedApps)), NumAppsRunning: n(int64(q.ActiveApps)), NumAppsPending: n(int64(q.PendingApps)),
+		NumActiveUsers: n(int64(len(q.Users))), AvailableMemoryMB: n(max(free.MemoryMB(), 0)), AvailableVCores: n(max(free.VCoreCount(), 0)),
+		AllocatedMemoryMB: n(allocated.MemoryMB()), AllocatedVCores: n(allocated.VCoreCount()),
+		PendingMemoryMB: n(d.Pending.MemoryMB()), PendingVCores: n(d.Pending.VCoreCount()),
+		ReservedMemoryMB: n(d.Reserved.MemoryMB()), ReservedVCores: n(d.Reserved.VCoreCount()),
+		AllocatedContainers: n(int64(d.AllocatedContainers)), PendingContainers: n(int64(d.PendingContainers)), ReservedContainers: n(int64(d.ReservedContainers)),
+	}
+}
+
+func (s *client) partitions(q *queue.Info) []*pb.QueueConfigurationsMap {
+	out := []*pb.QueueConfigurationsMap{s.partition("", &q.Default)}
+	for _, label := range q.Labels {
+		if share, ok := q.Partitions[label]; ok {
+			out = append(out, s.partition(label, &share))
+		}
+	}
+	return out
+}
+
+func (s *client) partition(label string, d *queue.Share) *pb.QueueConfigurationsMap {
+	return &pb.QueueConfigurationsMap{PartitionName: &label, QueueConfigurations: &pb.QueueConfigurations{
+		Capacity: &d.Capacity, AbsoluteCapacity: &d.AbsoluteCapacity, MaxCapacity: &d.MaxCapacity, AbsoluteMaxCapacity: &d.AbsoluteMax,
+		MaxAMPercentage: &d.MaxAMShare, EffectiveMinCapacity: convert.ToResource(d.EffectiveMin, s.Types), EffectiveMaxCapacity: convert.ToResource(d.EffectiveMax, s.Types),
+		ConfiguredMinCapacity: convert.ToResource(d.ConfiguredMin, s.Types), ConfiguredMaxCapacity: convert.ToResource(d.ConfiguredMax, s.Types)}}
+}
+
+func (s *client) queueACLs(c *ipc.Call, _ *pb.GetQueueUserAclsInfoRequest) {
+	s.look(c, func(v *loop.Views) {
+		queues, _ := v.Queues()
+		paths := make([]string, len(queues.Queues))
+		for i := range queues.Queues {
+			paths[i] = queues.Queues[i].Path
+		}
+		out := &pb.GetQueueUserAclsInfoResponse{}
+		for i, r := range s.Access.QueueRights(c.Caller, paths) {
+			name := paths[i][strings.LastIndexByte(paths[i], '.')+1:]
+			info := &pb.QueueUserACLInfo{QueueName: &name}
+			if r.Submit {
+				info.UserAcls = append(info.UserAcls, pb.QueueACL_QACL_SUBMIT_APPLICATIONS)
+			}
+			if r.Administer {
+				info.UserAcls = append(info.UserAcls, pb.QueueACL_QACL_ADMINISTER_QUEUE)
+			}
+			out.QueueUserAcls = append(out.QueueUserAcls, info)
+		}
+		rpc.Answer(c, out)
+	})
+}

@@ -1,0 +1,190 @@
+package client
+
+import (
+	"github.com/heddle-project/heddle/resourcemanager/loop"
+	"github.com/heddle-project/heddle/resourcemanager/rpc"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/wire/convert"
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/yarn"
+	"google.golang.org/protobuf/proto"
+)
+
+func (s *client) report(c *ipc.Call, m *pb.GetApplicationReportRequest) {
+	id := convert.ApplicationID(m.GetApplicationId())
+	s.look(c, func(v *loop.Views) {
+		a := v.FindApplication(id)
+		if a == nil {
+			rpc.Refuse(c, rpc.ApplicationNotFound, "Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.", id)
+			return
+		}
+		rpc.Answer(c, &pb.GetApplicationReportResponse{ApplicationReport: s.applicationReport(c.Caller, a)})
+	})
+}
+
+// viewable is the application with that id if the caller may see its inside.
+// Otherwise the call is answered.
+func (s *client) viewable(c *ipc.Call, v *loop.Views, id yarn.ApplicationID) *view.Application {
+	a := v.FindApplication(id)
+	switch {
+	case a == nil:
+		rpc.Refuse(c, rpc.ApplicationNotFound, "Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.", id)
+	case !s.Access.MayView(c.Caller, a):
+		rpc.Refuse(c, rpc.YarnException, "User %s does not have privilege to see this application %s", c.Caller.User, id)
+	default:
+		return a
+	}
+	return nil
+}
+
+func (s *client) attempts(c *ipc.Call, m *pb.GetApplicationAttemptsRequest) {
+	s.look(c, func(v *loop.Views) {
+		a := s.viewable(c, v, convert.ApplicationID(m.GetApplicationId()))
+		if a == nil {
+			return
+		}
+		out := &pb.GetApplicationAttemptsResponse{}
+		for _, t := range a.Attempts {
+			out.ApplicationAttempts = append(out.ApplicationAttempts, s.attemptReport(a, t))
+		}
+		rpc.Answer(c, out)
+	})
+}
+
+// findAttempt answers the call if there is no such attempt for the caller.
+func (s *client) findAttempt(c *ipc.Call, v *loop.Views, id yarn.AttemptID) (*view.Application, *view.Attempt) {
+	a := s.viewable(c, v, id.Application)
+	if a == nil {
+		return nil, nil
+	}
+	for _, t := range a.Attempts {
+		if t.ID == id {
+			return a, t
+		}
+	}
+	rpc.Refuse(c, rpc.AttemptNotFound, "ApplicationAttempt with id '%s' doesn't exist in RM.", id)
+	return nil, nil
+}
+
+func (s *client) attempt(c *ipc.Call, m *pb.GetApplicationAttemptReportRequest) {
+	s.look(c, func(v *loop.Views) {
+		if a, t := s.findAttempt(c, v, convert.AttemptID(m.GetApplicationAttemptId())); t != nil {
+			rpc.Answer(c, &pb.GetApplicationAttemptReportResponse{ApplicationAttemptReport: s.attemptReport(a, t)})
+		}
+	})
+}
+
+func (s *client) containers(c *ipc.Call, m *pb.GetContainersRequest) {
+	s.look(c, func(v *loop.Views) {
+		_, t := s.findAttempt(c, v, convert.AttemptID(m.GetApplicationAttemptId()))
+		if t == nil {
+			return
+		}
+		out := &pb.GetContainersResponse{}
+		for _, x := range t.Containers {
+			out.Containers = append(out.Containers, s.containerReport(x))
+		}
+		rpc.Answer(c, out)
+	})
+}
+
+func (s *client) container(c *ipc.Call, m *pb.GetContainerReportRequest) {
+	id := convert.ContainerID(m.GetContainerId())
+	s.look(c, func(v *loop.Views) {
+		_, t := s.findAttempt(c, v, id.Attempt)
+		if t == nil {
+			return
+		}
+		for _, x := range t.Containers {
+			if x.ID == id {
+				rpc.Answer(c, &pb.GetContainerReportResponse{ContainerReport: s.containerReport(x)})
+				return
+			}
+		}
+		rpc.Refuse(c, rpc.ContainerNotFound, "Container with id '%s' doesn't exist in RM.", id)
+	})
+}
+
+func (s *client) metrics(c *ipc.Call, _ *pb.GetClusterMetricsRequest) {
+	s.look(c, func(v *loop.Views) {
+		_, m := v.Queues()
+		n := func(states ...yarn.NodeState) *int32 {
+			var sum int32
+			for _, st := range states {
+				sum += int32(m.NodesByState[st])
+			}
+			return &sum
+		}
+		rpc.Answer(c, &pb.GetClusterMetricsResponse{ClusterMetrics: &pb.YarnClusterMetrics{
+			NumNodeManagers: n(yarn.NodeRunning), NumActiveNms: n(yarn.NodeRunning), NumDecommissionedNms: n(yarn.NodeDecommissioned),
+			NumLostNms: n(yarn.NodeLost), NumUnhealthyNms: n(yarn.NodeUnhealthy), NumRebootedNms: n(yarn.NodeRebooted),
+			NumDecommissioningNms: n(yarn.NodeDecommissioning), NumShutdownNms: n(yarn.NodeShutdown)}})
+	})
+}
+
+// nodes lists nodes in the wanted states; none named means all.
+func (s *client) nodes(c *ipc.Call, m *pb.GetClusterNodesRequest) {
+	var wanted [yarn.NodeShutdown + 1]bool
+	for _, st := range m.GetNodeStates() {
+		if st > 0 && int(st) < len(wanted) {
+			wanted[st] = true
+		}
+	}
+	s.look(c, func(v *loop.Views) {
+		out := &pb.GetClusterNodesResponse{}
+		for _, n := range v.Nodes() {
+			if len(m.GetNodeStates()) == 0 || wanted[n.State] {
+				out.NodeReports = append(out.NodeReports, rpc.NodeReport(n, s.Types))
+			}
+		}
+		rpc.Answer(c, out)
+	})
+}
+
+func (s *client) resourceTypes(c *ipc.Call, _ *pb.GetAllResourceTypeInfoRequest) {
+	rpc.Answer(c, &pb.GetAllResourceTypeInfoResponse{ResourceTypeInfo: rpc.ToTypes(s.Types)})
+}
+
+func (s *client) nodesToLabels(c *ipc.Call, _ *pb.GetNodesToLabelsRequest) {
+	s.look(c, func(v *loop.Views) {
+		out := &pb.GetNodesToLabelsResponse{}
+		for _, n := range v.Nodes() {
+			if len(n.Labels) > 0 {
+				out.NodeToLabels = append(out.NodeToLabels, &pb.NodeIdToLabels{NodeId: convert.ToNodeID(n.ID), NodeLabels: n.Labels})
+			}
+		}
+		rpc.Answer(c, out)
+	})
+}
+
+func (s *client) labelsToNodes(c *ipc.Call, m *pb.GetLabelsToNodesRequest) {
+	s.look(c, func(v *loop.Views) {
+		var order []string
+		byLabel := map[string][]*pb.NodeId{}
+		for _, n := range v.Nodes() {
+			for _, l := range n.Labels {
+				if byLabel[l] == nil {
+					order = append(order, l)
+				}
+				byLabel[l] = append(byLabel[l], convert.ToNodeID(n.ID))
+			}
+		}
+		if len(m.GetNodeLabels()) > 0 {
+			order = m.GetNodeLabels()
+		}
+		out := &pb.GetLabelsToNodesResponse{}
+		for _, l := range order {
+			if byLabel[l] != nil {
+				out.LabelsToNodes = append(out.LabelsToNodes, &pb.LabelsToNodeIds{NodeLabels: proto.String(l), NodeId: byLabel[l]})
+			}
+		}
+		rpc.Answer(c, out)
+	})
+}
+
+// labels are the cluster's partitions. Without yarn.node-labels.enabled, which
+// Heddle refuses at start so far, there are none.
+func (s *client) labels(c *ipc.Call, _ *pb.GetClusterNodeLabelsRequest) {
+	rpc.Answer(c, &pb.GetClusterNodeLabelsResponse{})
+}

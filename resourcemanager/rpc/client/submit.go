@@ -1,0 +1,212 @@
+package client
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/rpc"
+	"github.com/heddle-project/heddle/wire/convert"
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/token"
+	"github.com/heddle-project/heddle/yarn"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Bounds of a submission. The context as a whole is bounded by the store, which
+// refuses what it could not keep.
+const (
+	MaxName      = 1024
+	maxType      = 20 // compat: longer types are cut
+	maxAMAsks    = 1000
+	maxQueueName = 4096
+)
+
+func (s *client) newApplication(c *ipc.Call, _ *pb.GetNewApplicationRequest) {
+	s.Loop.Post(engine.NewApplication{Ticket: s.Loop.Expect(func(v any, err error) {
+		if err != nil {
+			rpc.Fail(c, err)
+			return
+		}
+		r := v.(engine.NewApplicationReply)
+		rpc.Answer(c, &pb.GetNewApplicationResponse{ApplicationId: convert.ToApplicationID(r.ID), MaximumCapability: convert.ToResource(r.Maximum, s.Types)})
+	})})
+}
+
+// submit takes an application in. The answer comes when it is stored.
+func (s *client) submit(c *ipc.Call) {
+	raw, err := contextBytes(c.Body)
+	m := &pb.ApplicationSubmissionContext{}
+	if err == nil {
+		err = rpc.Unmarshal(raw, m)
+	}
+	if err != nil {
+		rpc.Refuse(c, ipc.ClassServer, "cannot read the submission: %v", err)
+		return
+	}
+	if m.GetApplicationId().GetId() <= 0 {
+		rpc.Refuse(c, rpc.IDNotProvided, "ApplicationId is not provided in ApplicationSubmissionContext")
+		return
+	}
+	sub, class, err := s.submission(c, m)
+	if err != nil {
+		rpc.Refuse(c, class, "Cannot submit %s: %v", sub.ID, err)
+		return
+	}
+	if m.ReservationId != nil {
+		rpc.Refuse(c, rpc.YarnException, "Cannot submit %s into a reservation: Heddle does not have reservations yet", sub.ID)
+		return
+	}
+	sub.ContextBytes = len(raw)
+	fresh := s.Contexts.Keep(sub.ID, append([]byte(nil), raw...))
+	s.Loop.Post(engine.Submit{Application: sub, Ticket: s.Loop.Expect(func(_ any, err error) {
+		if err != nil {
+			if fresh {
+				s.Contexts.Drop(sub.ID)
+			}
+			rpc.Fail(c, err)
+			return
+		}
+		rpc.Answer(c, &pb.SubmitApplicationResponse{})
+	})})
+}
+
+// contextBytes cuts the submission context out of its request, byte for byte:
+// that is what is stored and launched, fields unknown to us included.
+func contextBytes(body []byte) ([]byte, error) {
+	for len(body) > 0 {
+		field, typ, n := protowire.ConsumeTag(body)
+		if n < 0 {
+			return nil, protowire.ParseError(n)
+		}
+		body = body[n:]
+		if field == 1 && typ == protowire.BytesType {
+			raw, n := protowire.ConsumeBytes(body)
+			if n < 0 {
+				return nil, protowire.ParseError(n)
+			}
+			return raw, nil
+		}
+		if n = protowire.ConsumeFieldValue(field, typ, body); n < 0 {
+			return nil, protowire.ParseError(n)
+		}
+		body = body[n:]
+	}
+	return nil, fmt.Errorf("the request holds no submission context")
+}
+
+// submission checks the shape of a context; class names the exception if it is bad.
+func (s *client) submission(c *ipc.Call, m *pb.ApplicationSubmissionContext) (sub engine.Submission, class string, err error) {
+	sub = engine.Submission{
+		ID: convert.ApplicationID(m.GetApplicationId()), User: c.Caller.User, RealUser: c.Caller.RealUser, Groups: s.Access.Groups(c.Caller.User),
+		Name: m.GetApplicationName(), Queue: m.GetQueue(), Type: m.GetApplicationType(), Unmanaged: m.GetUnmanagedAm(),
+		MaxAttempts: m.GetMaxAppAttempts(), KeepContainers: m.GetKeepContainersAcrossApplicationAttempts(),
+		ValidityInterval: m.GetAttemptFailuresValidityInterval(), Label: m.GetNodeLabelExpression(), LabelSet: m.NodeLabelExpression != nil,
+		CallerContext: c.CallerContext,
+	}
+	if p := m.GetPriority(); p != nil && p.Priority != nil {
+		sub.Priority, sub.PrioritySet = p.GetPriority(), true
+	}
+	if len(sub.Type) > maxType {
+		sub.Type = sub.Type[:maxType]
+	}
+	switch {
+	case len(sub.Name) > MaxName:
+		return sub, rpc.YarnException, fmt.Errorf("its name has %d bytes, at most %d are allowed", len(sub.Name), MaxName)
+	case len(sub.Queue) > maxQueueName:
+		return sub, rpc.YarnException, fmt.Errorf("the name of its queue has %d bytes, at most %d are allowed", len(sub.Queue), maxQueueName)
+	case m.AmContainerSpec == nil && !sub.Unmanaged:
+		return sub, rpc.YarnException, fmt.Errorf("it has no launch context for its master")
+	}
+	if sub.Tags, err = s.tags(m.GetApplicationTags()); err != nil {
+		return sub, rpc.IllegalArgument, err
+	}
+	for _, t := range m.GetApplicationTimeouts() {
+		if t.GetApplicationTimeoutType() != pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME || t.GetTimeout() <= 0 {
+			return sub, rpc.YarnException, fmt.Errorf("invalid application timeout %d s: it must be a LIFETIME above 0", t.GetTimeout())
+		}
+		sub.LifetimeSeconds = t.GetTimeout()
+	}
+	if _, err := token.ParseCredentials(m.GetAmContainerSpec().GetTokens()); err != nil && len(m.GetAmContainerSpec().GetTokens()) > 0 {
+		return sub, rpc.YarnException, fmt.Errorf("its credentials cannot be read: %w", err)
+	}
+	for _, a := range m.GetAmContainerSpec().GetApplication_ACLs() {
+		if a.GetAccessType() == pb.ApplicationAccessType_APPACCESS_VIEW_APP {
+			sub.ViewACL = acl(a)
+		} else {
+			sub.ModifyACL = acl(a)
+		}
+	}
+	sub.AMAsks, err = s.masterAsks(m)
+	return sub, rpc.InvalidResource, err
+}
+
+// acl is an entry's text; left out it means nobody.
+func acl(a *pb.ApplicationACLMap) string {
+	if a.Acl == nil {
+		return " "
+	}
+	return *a.Acl
+}
+
+// tags are lower case and in order, as every list shows them.
+func (s *client) tags(tags []string) ([]string, error) {
+	if len(tags) > s.MaxTags {
+		return nil, fmt.Errorf("Too many applicationTags, a maximum of only %d are allowed!", s.MaxTags)
+	}
+	out := make([]string, 0, len(tags))
+	for _, t := range tags {
+		if len(t) > s.MaxTagLength {
+			return nil, fmt.Errorf("Tag %q is too long, maximum allowed length of a tag is %d", clip(t, 100), s.MaxTagLength)
+		}
+		if strings.ContainsFunc(t, func(r rune) bool { return r > 127 }) {
+			return nil, fmt.Errorf("A tag can only have ASCII characters! Invalid tag - %q", t)
+		}
+		out = append(out, strings.ToLower(t))
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// masterAsks are the rows that ask for the master's container: one for any
+// place, which decides size and label, and perhaps more for locality.
+func (s *client) masterAsks(m *pb.ApplicationSubmissionContext) ([]yarn.Ask, error) {
+	if m.GetUnmanagedAm() {
+		return nil, nil
+	}
+	rows := m.GetAmContainerResourceRequest()
+	if len(rows) > maxAMAsks {
+		return nil, fmt.Errorf("%d requests for the master's container, at most %d are taken", len(rows), maxAMAsks)
+	}
+	asks, err := convert.Asks(rows, s.Types)
+	if err != nil {
+		return nil, err
+	}
+	if len(asks) == 0 {
+		size, err := convert.Resource(m.GetResource(), s.Types)
+		if err != nil {
+			return nil, err
+		}
+		asks = []yarn.Ask{{Where: yarn.AnyHost, Capability: size, RelaxLocality: true}}
+	}
+	anywhere := slices.IndexFunc(asks, func(a yarn.Ask) bool { return a.Where == yarn.AnyHost })
+	if anywhere < 0 || slices.IndexFunc(asks[anywhere+1:], func(a yarn.Ask) bool { return a.Where == yarn.AnyHost }) >= 0 {
+		return nil, fmt.Errorf("the master's container needs exactly one request for %q", yarn.AnyHost)
+	}
+	asks[0], asks[anywhere] = asks[anywhere], asks[0]
+	for i := range asks {
+		a := &asks[i]
+		a.Capability, a.Count, a.Priority, a.AllocationRequestID = asks[0].Capability, 1, 0, -1
+		a.ExecutionType, a.Label, a.LabelSet = yarn.Guaranteed, asks[0].Label, asks[0].LabelSet
+	}
+	return asks, nil
+}
+
+func clip(s string, max int) string {
+	if len(s) > max {
+		return s[:max]
+	}
+	return s
+}

@@ -1,0 +1,269 @@
+// Package tracker serves ResourceTracker: what NodeManagers call.
+package tracker
+
+import (
+	"fmt"
+	"net/netip"
+	"sync"
+
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/rpc"
+	"github.com/heddle-project/heddle/resourcemanager/secrets"
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/wire/convert"
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/yarn"
+	"google.golang.org/protobuf/proto"
+)
+
+// Name is the protocol's name on the wire.
+const Name = "org.apache.hadoop.yarn.server.api.ResourceTrackerPB"
+
+// Bounds of what a node may report.
+const (
+	MaxContainers = 20_000 // in one registration or heartbeat
+	maxText       = 64 << 10
+)
+
+// Version is what nodes are told, and compare with their own wishes.
+const Version = "3.5.0"
+
+// Config is what the protocol needs.
+type Config struct {
+	Loop             rpc.Poster
+	Types            yarn.ResourceTypes
+	ContainerKeys    *secrets.Containers
+	NodeKeys         *secrets.NM
+	ClusterTimestamp int64
+	HeartbeatMillis  int64
+	MinimumVersion   string                                    // "NONE", "EqualToRM" or a version
+	Rack             func(host string) string                  // may take a moment, never long
+	Excluded         func(host string, addr netip.Addr) string // why the lists do not admit a host, or nothing
+}
+
+type tracker struct {
+	Config
+	mu   sync.Mutex
+	last map[yarn.NodeID][]byte // the last answer to each node's heartbeat, in case it was lost
+}
+
+// Protocol is the table of the protocol's methods.
+func Protocol(cfg Config) ipc.Protocol {
+	t := &tracker{Config: cfg, last: map[yarn.NodeID][]byte{}}
+	return ipc.Protocol{Name: Name, Version: 1, Methods: map[string]ipc.Handler{
+		"registerNodeManager":   rpc.With(func() *pb.RegisterNodeManagerRequest { return &pb.RegisterNodeManagerRequest{} }, t.register),
+		"nodeHeartbeat":         rpc.With(func() *pb.NodeHeartbeatRequest { return &pb.NodeHeartbeatRequest{} }, t.heartbeat),
+		"unRegisterNodeManager": rpc.With(func() *pb.UnRegisterNodeManagerRequest { return &pb.UnRegisterNodeManagerRequest{} }, t.unregister),
+	}}
+}
+
+func (t *tracker) register(c *ipc.Call, m *pb.RegisterNodeManagerRequest) {
+	cmd, err := t.registration(c, m)
+	if err != nil {
+		rpc.Refuse(c, rpc.YarnException, "cannot register %s: %v", convert.NodeID(m.GetNodeId()), err)
+		return
+	}
+	if why := t.tooOld(m.GetNmVersion()); why != "" {
+		t.answerRegistration(c, engine.RegisterNodeReply{Action: engine.NodeShutdown, Diagnostics: why})
+		return
+	}
+	cmd.Ticket = t.Loop.Expect(func(v any, err error) {
+		if err != nil {
+			rpc.Fail(c, err)
+			return
+		}
+		t.answerRegistration(c, v.(engine.RegisterNodeReply))
+	})
+	t.Loop.Post(cmd)
+}
+
+// registration checks the shape of a request.
+func (t *tracker) registration(c *ipc.Call, m *pb.RegisterNodeManagerRequest) (cmd engine.RegisterNode, err error) {
+	id := convert.NodeID(m.GetNodeId())
+	if id.Host == "" || len(id.Host) > 255 || id.Port < 0 || id.Port > 65535 {
+		return cmd, fmt.Errorf("%q is not a node's address", id)
+	}
+	if len(m.GetContainerStatuses()) > MaxContainers {
+		return cmd, fmt.Errorf("%d containers reported, at most %d are taken", len(m.GetContainerStatuses()), MaxContainers)
+	}
+	cmd = engine.RegisterNode{Node: id, HTTPPort: m.GetHttpPort(), Version: m.GetNmVersion(), Health: engine.Health{Healthy: true}}
+	if cmd.Total, err = convert.Resource(m.GetResource(), t.Types); err != nil {
+		return cmd, err
+	}
+	for i, amount := range cmd.Total {
+		if amount < 0 {
+			return cmd, fmt.Errorf("it offers a negative amount of %s", t.Types[i].Name)
+		}
+	}
+	if cmd.Physical, err = convert.Resource(m.GetPhysicalResource(), t.Types); err != nil {
+		cmd.Physical = yarn.Resource{}
+	}
+	if s := m.GetNodeStatus(); s != nil && s.GetNodeHealthStatus() != nil {
+		cmd.Health = health(s.GetNodeHealthStatus())
+	}
+	for _, p := range m.GetContainerStatuses() {
+		r, err := t.recovered(p)
+		if err != nil {
+			return cmd, err
+		}
+		cmd.Containers = append(cmd.Containers, r)
+	}
+	for _, p := range m.GetRunningApplications() {
+		cmd.Applications = append(cmd.Applications, convert.ApplicationID(p))
+	}
+	cmd.Excluded = t.Excluded(id.Host, c.Caller.Remote.Addr())
+	cmd.Rack = t.Rack(id.Host)
+	return cmd, nil
+}
+
+func (t *tracker) recovered(p *pb.NMContainerStatus) (engine.RecoveredContainer, error) {
+	resource, err := convert.Resource(p.GetResource(), t.Types)
+	return engine.RecoveredContainer{
+		ContainerStatus: engine.ContainerStatus{ID: convert.ContainerID(p.GetContainerId()),
+			Complete:   p.GetContainerState() == pb.ContainerState_C_COMPLETE,
+			ExitStatus: p.GetContainerExitStatus(), Diagnostics: clip(p.GetDiagnostics()),
+			Execution: convert.ExecutionType(p.GetExecutionType())},
+		Resource: resource, Priority: p.GetPriority().GetPriority(), CreatedAt: p.GetCreationTime(),
+		Label: p.GetNodeLabelExpression(), Version: p.GetVersion(), AllocationRequestID: p.GetAllocationRequestId(),
+	}, err
+}
+
+func (t *tracker) answerRegistration(c *ipc.Call, r engine.RegisterNodeReply) {
+	m := &pb.RegisterNodeManagerResponse{
+		NodeAction: action(r.Action), RmIdentifier: &t.ClusterTimestamp, RmVersion: proto.String(Version),
+		ContainerTokenMasterKey: masterKey(t.ContainerKeys.Current()), NmTokenMasterKey: masterKey(t.NodeKeys.Current()),
+	}
+	if r.Diagnostics != "" {
+		m.DiagnosticsMessage = &r.Diagnostics
+	}
+	rpc.Answer(c, m)
+}
+
+func (t *tracker) heartbeat(c *ipc.Call, m *pb.NodeHeartbeatRequest) {
+	s := m.GetNodeStatus()
+	if len(s.GetContainersStatuses()) > MaxContainers {
+		rpc.Refuse(c, rpc.YarnException, "heartbeat of %s reports %d containers, at most %d are taken", convert.NodeID(s.GetNodeId()), len(s.GetContainersStatuses()), MaxContainers)
+		return
+	}
+	cmd := &engine.Heartbeat{
+		Node: convert.NodeID(s.GetNodeId()), ResponseID: s.GetResponseId(), Health: health(s.GetNodeHealthStatus()),
+		ContainersUse: utilization(s.GetContainersUtilization()), NodeUse: utilization(s.GetNodeUtilization()),
+	}
+	if o := s.GetOpportunisticContainersStatus(); o != nil {
+		cmd.Opportunistic = engine.Opportunistic{Running: o.GetRunningOpportContainers(), Queued: o.GetQueuedOpportContainers(),
+			MemoryMB: o.GetOpportMemoryUsed(), VCores: o.GetOpportCoresUsed()}
+	}
+	if list := s.GetContainersStatuses(); len(list) > 0 {
+		cmd.Containers = make([]engine.ContainerStatus, len(list))
+		for i, p := range list {
+			cmd.Containers[i] = engine.ContainerStatus{ID: convert.ContainerID(p.GetContainerId()),
+				Complete: p.GetState() == pb.ContainerState_C_COMPLETE, ExitStatus: p.GetExitStatus(),
+				Diagnostics: clip(p.GetDiagnostics()), Execution: convert.ExecutionType(p.GetExecutionType())}
+		}
+	}
+	for _, p := range s.GetKeepAliveApplications() {
+		cmd.KeepAlive = append(cmd.KeepAlive, convert.ApplicationID(p))
+	}
+	known := knownKeys{container: m.GetLastKnownContainerTokenMasterKey().GetKeyId(), node: m.GetLastKnownNmTokenMasterKey().GetKeyId()}
+	cmd.Ticket = t.Loop.Expect(func(v any, err error) {
+		if err != nil {
+			rpc.Fail(c, err)
+			return
+		}
+		t.answerHeartbeat(c, cmd.Node, known, v.(*engine.HeartbeatReply))
+	})
+	t.Loop.Post(cmd)
+}
+
+type knownKeys struct{ container, node int32 }
+
+// answerHeartbeat writes the answer and keeps it: the engine says when it is to
+// be repeated.
+func (t *tracker) answerHeartbeat(c *ipc.Call, node yarn.NodeID, known knownKeys, r *engine.HeartbeatReply) {
+	if r.Duplicate {
+		t.mu.Lock()
+		last := t.last[node]
+		t.mu.Unlock()
+		c.Reply(last)
+		return
+	}
+	m := &pb.NodeHeartbeatResponse{
+		ResponseId: &r.ResponseID, NodeAction: action(r.Action), NextHeartBeatInterval: &t.HeartbeatMillis,
+		ContainersToCleanup:         convert.ToContainerIDs(r.CleanupContainers),
+		ContainersToBeRemovedFromNm: convert.ToContainerIDs(r.RemoveContainers),
+	}
+	if r.Diagnostics != "" {
+		m.DiagnosticsMessage = &r.Diagnostics
+	}
+	for _, id := range r.CleanupApplications {
+		m.ApplicationsToCleanup = append(m.ApplicationsToCleanup, convert.ToApplicationID(id))
+	}
+	for _, s := range r.Signals {
+		m.ContainersToSignal = append(m.ContainersToSignal, &pb.SignalContainerRequest{
+			ContainerId: convert.ToContainerID(s.Container), Command: pb.SignalContainerCommand(s.Signal).Enum()})
+	}
+	for _, g := range r.Updates {
+		m.ContainersToUpdate = append(m.ContainersToUpdate, t.updated(g))
+	}
+	if r.Total != nil {
+		m.Resource = convert.ToResource(*r.Total, t.Types)
+	}
+	if k, ok := t.ContainerKeys.ForHeartbeat(known.container); ok {
+		m.ContainerTokenMasterKey = masterKey(k)
+	}
+	if k, ok := t.NodeKeys.ForHeartbeat(known.node); ok {
+		m.NmTokenMasterKey = masterKey(k)
+	}
+	b, err := proto.Marshal(m)
+	if err != nil {
+		c.Fail(fmt.Errorf("cannot write the answer to %s: %w", node, err))
+		return
+	}
+	t.mu.Lock()
+	if r.Action == engine.NodeNormal {
+		t.last[node] = b
+	} else {
+		delete(t.last, node)
+	}
+	t.mu.Unlock()
+	c.Reply(b)
+}
+
+func (t *tracker) updated(g engine.Grant) *pb.Container {
+	return &pb.Container{Id: convert.ToContainerID(g.ID), NodeId: convert.ToNodeID(g.Node), NodeHttpAddress: &g.NodeHTTPAddress,
+		Resource: convert.ToResource(g.Resource, t.Types), Priority: convert.ToPriority(g.Priority),
+		ExecutionType: convert.ToExecutionType(g.Execution), Version: &g.Version, AllocationRequestId: &g.AllocationRequestID}
+}
+
+func (t *tracker) unregister(c *ipc.Call, m *pb.UnRegisterNodeManagerRequest) {
+	t.Loop.Post(engine.UnregisterNode{Node: convert.NodeID(m.GetNodeId()), Ticket: t.Loop.Expect(func(_ any, err error) {
+		if err != nil {
+			rpc.Fail(c, err)
+			return
+		}
+		rpc.Answer(c, &pb.UnRegisterNodeManagerResponse{})
+	})})
+}
+
+func action(a engine.NodeAction) *pb.NodeAction { return pb.NodeAction(a).Enum() }
+
+func masterKey(k state.MasterKey) *pb.MasterKey {
+	return &pb.MasterKey{KeyId: &k.ID, Bytes: k.Bytes}
+}
+
+func health(p *pb.NodeHealthStatus) engine.Health {
+	return engine.Health{Healthy: p == nil || p.GetIsNodeHealthy(), Report: clip(p.GetHealthReport()), At: p.GetLastHealthReportTime()}
+}
+
+func utilization(p *pb.ResourceUtilization) engine.Utilization {
+	return engine.Utilization{PhysicalMemoryMB: p.GetPmem(), VirtualMemoryMB: p.GetVmem(), CPU: p.GetCpu()}
+}
+
+// clip bounds a text that a node sends.
+func clip(s string) string {
+	if len(s) > maxText {
+		return s[:maxText]
+	}
+	return s
+}

@@ -1,0 +1,110 @@
+package resourcemanager
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// The way from settings to the two pure machines. No I/O happens here, so that
+// whoever replaces the daemon around them starts them in the same way.
+
+// Cluster is what the scheduler must know from outside of its queue file. site
+// holds core-site.xml and yarn-site.xml, types resource-types.xml (both may be
+// the same), labels the partitions that are known.
+func Cluster(site, types *conf.Properties, labels []config.Label) (config.Cluster, error) {
+	s, err := conf.ReadResourceManager(site)
+	if err != nil {
+		return config.Cluster{}, err
+	}
+	r := conf.NewReader(site)
+	const rm = "yarn.resourcemanager."
+	c := config.Cluster{
+		MinAllocation: yarn.NewResource(s.Allocation.MinimumMB, int64(s.Allocation.MinimumVCores)),
+		MaxAllocation: yarn.NewResource(s.Allocation.MaximumMB, int64(s.Allocation.MaximumVCores)),
+		MaxPriority:   s.Applications.MaxPriority,
+		ACLEnabled:    s.Security.ACLs,
+		Admins:        r.String("yarn.admin.acl", "*"),
+		LabelsEnabled: r.Bool("yarn.node-labels.enabled", false),
+		Labels:        labels,
+		AMLabel:       r.String(rm+"node-labels.am.default-node-label-expression", ""),
+		AMSharing:     r.Bool(rm+"node-labels.am.allow-non-exclusive-allocation", false),
+		PortInName:    s.Allocation.PortInNodeName,
+		Monitors:      r.Bool(rm+"scheduler.monitor.enable", false),
+
+		IntraQueuePreemption: r.Bool(rm+"monitor.capacity.preemption.intra-queue-preemption.enabled", false),
+	}
+	if s.Recovery.Enabled && s.Recovery.WorkPreserving {
+		c.StartWait = s.Recovery.SchedulingWait.Milliseconds()
+	}
+	if err := r.Err(); err != nil {
+		return config.Cluster{}, err
+	}
+	return c, addTypes(&c, types)
+}
+
+// addTypes enters the resource types and the smallest and largest amounts of
+// those that are not memory and vcores.
+func addTypes(c *config.Cluster, p *conf.Properties) error {
+	const prefix = "yarn.resource-types"
+	r := conf.NewReader(p)
+	c.Types = yarn.BasicResourceTypes()
+	for _, name := range r.Strings(prefix) {
+		if c.Types.Index(name) >= 0 {
+			continue // memory-mb and vcores may be listed; the scheduler's own properties bound them
+		}
+		i := len(c.Types)
+		if i == yarn.MaxResourceTypes {
+			return fmt.Errorf("%s: more than %d resource types, with memory and vcores; leave some out", prefix, yarn.MaxResourceTypes)
+		}
+		if strings.ContainsAny(name, " \t\n") {
+			return fmt.Errorf("%s: %q is not a name of a resource type", prefix, name)
+		}
+		k := prefix + "." + name + "."
+		c.Types = append(c.Types, yarn.ResourceType{Name: name, Units: r.String(k+"units", "")})
+		c.MinAllocation[i] = r.Int64(k+"minimum-allocation", 0, conf.NotBelow(0))
+		c.MaxAllocation[i] = r.Int64(k+"maximum-allocation", math.MaxInt64, conf.NotBelow(0))
+	}
+	return r.Err()
+}
+
+// Queues are the properties that make the CapacityScheduler's queues: those of
+// the queue file over those of the same prefix in the site's files.
+func Queues(p *conf.Properties) []config.Property {
+	values := p.WithPrefix(config.Prefix)
+	out := make([]config.Property, len(values))
+	for i, v := range conf.Plain(values) {
+		out[i] = config.Property(v)
+	}
+	return out
+}
+
+// Settings are what the engine must know beside the scheduler's configuration.
+// started is the wall clock of this start, epoch the number of this start among
+// those that kept their state.
+func Settings(s *conf.ResourceManager, cfg *config.Config, started time.Time, epoch int64) (engine.Settings, error) {
+	if cfg == nil {
+		return engine.Settings{}, errors.New("settings of the engine: there is no scheduler configuration")
+	}
+	a := s.Applications
+	return engine.Settings{
+		ClusterTimestamp:  started.UnixMilli(),
+		Epoch:             epoch,
+		NodeExpiry:        s.Nodes.Expiry.Milliseconds(),
+		MasterExpiry:      a.MasterExpiry.Milliseconds(),
+		AllocationExpiry:  s.Allocation.ExpiryInterval.Milliseconds(),
+		MaxAttempts:       int32(min(a.MaxAttempts, math.MaxInt32)),
+		GlobalMaxAttempts: int32(min(a.GlobalMaxAttempts, math.MaxInt32)),
+		MaxCompleted:      a.MaxCompleted,
+		Sweeps:            cfg.Asynchronous,
+		NodeMinimum:       yarn.NewResource(s.Allocation.MinimumMB, int64(s.Allocation.MinimumVCores)),
+		ResourceTypes:     cfg.Cluster.Types,
+	}, nil
+}

@@ -1,0 +1,211 @@
+package resourcemanager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/heddle-project/heddle/internal/clock"
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/rpc"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/resourcemanager/web"
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// The daemon as the web server sees it: web.Source and web.Controller.
+
+// Cluster implements web.Source.
+func (d *Daemon) Cluster(ctx context.Context) (*view.Cluster, error) {
+	v, err := d.loop.Views(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, metrics := v.Queues()
+	return &view.Cluster{
+		At: clock.System().Now(), StartedAt: d.started, Applications: v.Applications(), Nodes: v.Nodes(), Metrics: metrics,
+		ResourceTypes: d.types, MinAllocation: d.rights.schedule.Load().Cluster.MinAllocation,
+		MaxAllocation:  d.rights.schedule.Load().Cluster.MaxAllocation,
+		MaxAppPriority: d.settings.Applications.MaxPriority,
+	}, nil
+}
+
+// Application implements web.Source.
+func (d *Daemon) Application(ctx context.Context, id yarn.ApplicationID) (*view.Application, error) {
+	v, err := d.loop.Views(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := v.FindApplication(id)
+	if a == nil {
+		return nil, access.Errorf(access.NotFound, "app with id: %s not found", id)
+	}
+	return a, nil
+}
+
+// Queues implements web.Source.
+func (d *Daemon) Queues(ctx context.Context) (*queue.Snapshot, error) {
+	v, err := d.loop.Views(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q, _ := v.Queues()
+	return q, nil
+}
+
+// Java names of stores, as /info shows them.
+const (
+	nullStore   = "org.apache.hadoop.yarn.server.resourcemanager.recovery.NullRMStateStore"
+	memoryStore = "org.apache.hadoop.yarn.server.resourcemanager.recovery.MemoryRMStateStore"
+)
+
+// Daemon implements web.Source.
+func (d *Daemon) Daemon(context.Context) web.Daemon {
+	name := nullStore
+	switch r := d.settings.Recovery; {
+	case d.store != nil:
+		name = "heddle.bolt"
+	case r.Enabled && r.Store == "memory":
+		name = memoryStore
+	}
+	return web.Daemon{StartedAt: d.started, State: "STARTED", HAState: "ACTIVE", Store: name, LoginUser: d.User, Scheduler: "Capacity Scheduler",
+		Connection: "Could not find leader elector. Verify both HA and automatic failover are enabled."}
+}
+
+// MayView implements web.Source.
+func (d *Daemon) MayView(c web.Caller, a *view.Application) bool {
+	return d.rights.MayView(identity(c), a)
+}
+
+func identity(c web.Caller) *ipc.Identity {
+	addr, _ := netip.ParseAddr(c.Address)
+	return &ipc.Identity{User: c.User, Remote: netip.AddrPortFrom(addr, 0)}
+}
+
+// ask applies a command and waits for its answer.
+func (d *Daemon) ask(ctx context.Context, command func(engine.Ticket) engine.Command) (any, error) {
+	type answer struct {
+		value any
+		err   error
+	}
+	got := make(chan answer, 1)
+	d.loop.Post(command(d.loop.Expect(func(v any, err error) { got <- answer{v, err} })))
+	select {
+	case a := <-got:
+		return a.value, refusal(a.err)
+	case <-ctx.Done():
+		return nil, fmt.Errorf("no answer in time: %w", ctx.Err())
+	}
+}
+
+var refusals = map[engine.Kind]access.Kind{
+	engine.UnknownApplication: access.NotFound, engine.UnknownAttempt: access.NotFound, engine.UnknownContainer: access.NotFound,
+	engine.AccessDenied: access.Forbidden, engine.Failed: access.WrongState, engine.Unsupported: access.NotBuilt,
+	engine.InvalidRequest: access.Invalid, engine.InvalidLabel: access.Invalid,
+}
+
+func refusal(err error) error {
+	var e *engine.Error
+	if errors.As(err, &e) {
+		return access.Errorf(refusals[e.Kind], "%s", e.Text)
+	}
+	return err
+}
+
+// modifiable fails unless the caller may change the application.
+func (d *Daemon) modifiable(ctx context.Context, c web.Caller, id yarn.ApplicationID) error {
+	a, err := d.Application(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !d.rights.MayModify(identity(c), a) {
+		return access.Errorf(access.Forbidden, "User %s cannot perform operation MODIFY_APP on %s", c.User, id)
+	}
+	return nil
+}
+
+// Kill implements web.Controller.
+func (d *Daemon) Kill(ctx context.Context, c web.Caller, id yarn.ApplicationID, diagnostics string) (bool, error) {
+	if err := d.modifiable(ctx, c, id); err != nil {
+		return false, err
+	}
+	why := fmt.Sprintf("Application %s was killed by user %s at %s", id, c.User, c.Address)
+	if diagnostics != "" {
+		why += " with diagnostic message: " + diagnostics
+	}
+	v, err := d.ask(ctx, func(t engine.Ticket) engine.Command { return engine.Kill{Ticket: t, Application: id, Diagnostics: why} })
+	if err != nil {
+		return false, err
+	}
+	return v.(engine.KillReply).Completed, nil
+}
+
+// Move implements web.Controller.
+func (d *Daemon) Move(ctx context.Context, c web.Caller, id yarn.ApplicationID, queue string) (string, error) {
+	if err := d.modifiable(ctx, c, id); err != nil {
+		return "", err
+	}
+	if _, err := d.ask(ctx, func(t engine.Ticket) engine.Command { return engine.Move{Ticket: t, Application: id, Queue: queue} }); err != nil {
+		return "", err
+	}
+	a, err := d.Application(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	return a.Queue, nil
+}
+
+// SetPriority implements web.Controller.
+func (d *Daemon) SetPriority(ctx context.Context, c web.Caller, id yarn.ApplicationID, priority int32) (int32, error) {
+	if err := d.modifiable(ctx, c, id); err != nil {
+		return 0, err
+	}
+	v, err := d.ask(ctx, func(t engine.Ticket) engine.Command {
+		return engine.SetPriority{Ticket: t, Application: id, Priority: priority}
+	})
+	if err != nil {
+		return 0, err
+	}
+	return v.(engine.PriorityReply).Priority, nil
+}
+
+// SetLifetime implements web.Controller.
+func (d *Daemon) SetLifetime(ctx context.Context, c web.Caller, id yarn.ApplicationID, expireAt int64) (int64, error) {
+	if err := d.modifiable(ctx, c, id); err != nil {
+		return 0, err
+	}
+	v, err := d.ask(ctx, func(t engine.Ticket) engine.Command {
+		return engine.SetLifetime{Ticket: t, Application: id, ExpireAt: expireAt}
+	})
+	if err != nil {
+		return 0, err
+	}
+	return v.(engine.LifetimeReply).ExpireAt, nil
+}
+
+// NewApplication implements web.Controller.
+func (d *Daemon) NewApplication(ctx context.Context, _ web.Caller) (yarn.ApplicationID, yarn.Resource, error) {
+	v, err := d.ask(ctx, func(t engine.Ticket) engine.Command { return engine.NewApplication{Ticket: t} })
+	if err != nil {
+		return yarn.ApplicationID{}, yarn.Resource{}, err
+	}
+	r := v.(engine.NewApplicationReply)
+	return r.ID, r.Maximum, nil
+}
+
+// logSummary writes the line by which operators account for ended applications.
+func (d *Daemon) logSummary(id yarn.ApplicationID) {
+	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
+	defer cancel()
+	a, err := d.Application(ctx, id)
+	if err != nil {
+		return // forgotten already, or the daemon is stopping
+	}
+	d.Log.Info("application has ended", "logger", "summary", "appId", id, "name", a.Name, "user", a.User, "queue", a.Queue,
+		"state", a.PublicState, "finalStatus", a.FinalStatus, "memorySeconds", a.Usage.ResourceSeconds.MemoryMB(),
+		"vcoreSeconds", a.Usage.ResourceSeconds.VCoreCount(), "startTime", a.StartTime, "finishTime", a.FinishTime, "attempts", len(a.Attempts))
+}

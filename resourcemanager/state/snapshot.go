@@ -1,0 +1,91 @@
+package state
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Snapshot is everything that was durable when a store was loaded. Lists are
+// ordered by key. Every attempt's application is present.
+type Snapshot struct {
+	// Epoch belongs to this start of the ResourceManager alone: the store has
+	// already set aside the next one. It goes into container identifiers.
+	Epoch int64
+
+	Applications       []Application
+	Attempts           []Attempt
+	MasterKeys         MasterKeys // no bytes: none were stored
+	DelegationKeys     []DelegationKey
+	DelegationTokens   []DelegationToken
+	DelegationSequence int32
+	NodeDeadlines      []NodeDeadline
+	Config             ConfigVersion // version 0: none was stored
+
+	// Quarantined are records that could not be used. They stay in the store
+	// as they are until overwritten or removed, and never stop a start.
+	Quarantined []Quarantined
+}
+
+// Quarantined is a record that was left out of a snapshot.
+type Quarantined struct {
+	Key    Key
+	Reason string
+}
+
+// Add puts a record that was read into the snapshot; Finish must follow the last.
+func (s *Snapshot) Add(r Record) {
+	switch r := r.(type) {
+	case Application:
+		s.Applications = append(s.Applications, r)
+	case Attempt:
+		s.Attempts = append(s.Attempts, r)
+	case MasterKeys:
+		s.MasterKeys = r
+	case DelegationKey:
+		s.DelegationKeys = append(s.DelegationKeys, r)
+	case DelegationToken:
+		s.DelegationTokens = append(s.DelegationTokens, r)
+	case DelegationSequence:
+		s.DelegationSequence = r.Last
+	case NodeDeadline:
+		s.NodeDeadlines = append(s.NodeDeadlines, r)
+	case ConfigVersion:
+		s.Config = r
+	}
+}
+
+// Quarantine notes that the record under the key could not be used, and why.
+func (s *Snapshot) Quarantine(key Key, reason string) {
+	s.Quarantined = append(s.Quarantined, Quarantined{key, reason})
+}
+
+// Finish orders the lists, sets attempts without an application aside and keeps
+// the sequence number from falling below that of a known token.
+func (s *Snapshot) Finish() {
+	slices.SortFunc(s.Applications, func(a, b Application) int { return a.ID.Compare(b.ID) })
+	slices.SortFunc(s.Attempts, func(a, b Attempt) int { return a.ID.Compare(b.ID) })
+	slices.SortFunc(s.DelegationKeys, func(a, b DelegationKey) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(s.DelegationTokens, func(a, b DelegationToken) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	slices.SortFunc(s.NodeDeadlines, func(a, b NodeDeadline) int { return a.Node.Compare(b.Node) })
+	s.Attempts = slices.DeleteFunc(s.Attempts, s.orphaned)
+	if n := len(s.DelegationTokens); n > 0 {
+		// A quarantined sequence record must not make numbers come up twice.
+		s.DelegationSequence = max(s.DelegationSequence, s.DelegationTokens[n-1].Sequence)
+	}
+	slices.SortFunc(s.Quarantined, func(a, b Quarantined) int {
+		return cmp.Or(cmp.Compare(a.Key.Table, b.Key.Table), cmp.Compare(a.Key.Name, b.Key.Name))
+	})
+}
+
+// orphaned quarantines an attempt whose application is not in the snapshot.
+func (s *Snapshot) orphaned(a Attempt) bool {
+	_, found := slices.BinarySearchFunc(s.Applications, a.ID.Application,
+		func(app Application, id yarn.ApplicationID) int { return app.ID.Compare(id) })
+	if !found {
+		s.Quarantine(a.Key(), fmt.Sprintf("its application %s is missing or quarantined", a.ID.Application))
+	}
+	return !found
+}

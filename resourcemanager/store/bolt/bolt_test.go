@@ -1,0 +1,282 @@
+package bolt
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/store"
+	"github.com/heddle-project/heddle/resourcemanager/store/storetest"
+)
+
+// childFile makes the test binary the child of TestKilled: it commits to the
+// file named by it until it is killed.
+const childFile = "HEDDLE_TEST_BOLT_CHILD"
+
+func TestMain(m *testing.M) {
+	path := os.Getenv(childFile)
+	if path == "" {
+		os.Exit(m.Run())
+	}
+	s, err := Open(path, Options{Options: store.Options{Types: storetest.Types()}})
+	if err == nil {
+		err = storetest.CommitForever(s, os.Stdout)
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+func file(t testing.TB) string { return filepath.Join(t.TempDir(), "deeper", "state.db") }
+
+func mustOpen(t testing.TB, path string) store.Store {
+	t.Helper()
+	s, err := Open(path, Options{Options: store.Options{Types: storetest.Types()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// edit changes the file while no store has it open.
+func edit(t testing.TB, path string, f func(*bbolt.Tx) error) {
+	t.Helper()
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second})
+	if err == nil {
+		err = errors.Join(db.Update(f), db.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestConformance(t *testing.T) {
+	storetest.Run(t, func(t testing.TB) storetest.Subject {
+		path := file(t)
+		return storetest.Subject{
+			Open: func(t testing.TB, o store.Options) store.Store {
+				s, err := Open(path, Options{Options: o})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return s
+			},
+			Overwrite: func(t testing.TB, key state.Key, value []byte) {
+				edit(t, path, func(tx *bbolt.Tx) error { return tx.Bucket([]byte(key.Table)).Put([]byte(key.Name), value) })
+			},
+		}
+	})
+}
+
+func TestKilled(t *testing.T) {
+	path := file(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, enough := range []int{1, 20} {
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+		child := exec.CommandContext(t.Context(), self)
+		child.Env = append(os.Environ(), childFile+"="+path)
+		storetest.Kill(t, child, enough, func() store.Store { return mustOpen(t, path) })
+	}
+}
+
+func TestModeIsPrivate(t *testing.T) {
+	path := file(t)
+	for _, before := range []fs.FileMode{0, 0o644} {
+		if before != 0 {
+			if err := os.Chmod(path, before); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := mustOpen(t, path).Close(); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil || info.Mode() != 0o600 {
+			t.Fatalf("mode %v, %v", info.Mode(), err)
+		}
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	path := file(t)
+	mustOpen(t, path)
+	_, err := Open(path, Options{LockTimeout: time.Millisecond})
+	says(t, err, path, "another process has held its lock", "is a ResourceManager running already?")
+
+	version := func(v string) string {
+		path := file(t)
+		_ = mustOpen(t, path).Close()
+		edit(t, path, func(tx *bbolt.Tx) error { return tx.Bucket(metaBucket).Put(versionKey, []byte(v)) })
+		return path
+	}
+	_, err = Open(version("2.0"), Options{})
+	says(t, err, "layout version is 2.0, this program reads 1.x")
+	_, err = Open(version("x"), Options{})
+	says(t, err, `layout version "x" is not major.minor`)
+
+	path = version("1.7") // a later minor is used and marked with ours
+	_ = mustOpen(t, path).Close()
+	edit(t, path, func(tx *bbolt.Tx) error {
+		if v := string(tx.Bucket(metaBucket).Get(versionKey)); v != "1.0" {
+			t.Errorf("version is %s", v)
+		}
+		return nil
+	})
+
+	path = filepath.Join(t.TempDir(), "other.db")
+	edit(t, path, func(tx *bbolt.Tx) error { _, err := tx.CreateBucket([]byte("theirs")); return err })
+	_, err = Open(path, Options{})
+	says(t, err, "bbolt file of another program", "theirs")
+
+	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 2000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(path, Options{})
+	says(t, err, "not a usable bbolt file", "move it away")
+}
+
+func says(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	for _, p := range parts {
+		if err == nil || !strings.Contains(err.Error(), p) {
+			t.Fatalf("error %v does not say %q", err, p)
+		}
+	}
+}
+
+func TestEpochOutOfRange(t *testing.T) {
+	path := file(t)
+	_ = mustOpen(t, path).Close()
+	for text, want := range map[string]string{"many": "is not a number", "99999999": "epoch 99999999 is not in the configured range"} {
+		edit(t, path, func(tx *bbolt.Tx) error { return tx.Bucket(metaBucket).Put(epochKey, []byte(text)) })
+		s := mustOpen(t, path)
+		_, err := s.Load(t.Context())
+		says(t, err, want)
+		_ = s.Close()
+	}
+}
+
+// filled is a file with enough records for many pages.
+func filled(t testing.TB) string {
+	path := file(t)
+	s := mustOpen(t, path)
+	if _, err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var ops []state.Op
+	for n := range 2000 {
+		ops = append(ops, state.Put(storetest.Application(n+1, 1000)))
+	}
+	if err := errors.Join(s.Commit(t.Context(), ops), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestDamagedPages(t *testing.T) {
+	path := filled(t)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := append([]byte(nil), good...)
+	for i := 2 * os.Getpagesize(); i < len(bad); i++ {
+		bad[i] ^= 0xff
+	}
+	for name, content := range map[string][]byte{"inverted pages": bad, "cut short": good[:4*os.Getpagesize()]} {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(path, Options{LockTimeout: time.Second})
+		if err == nil {
+			_, err = s.Load(t.Context())
+			_ = s.Close()
+		}
+		t.Logf("%s: %v", name, err)
+		says(t, err, path)
+	}
+	if err := os.WriteFile(path, good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if snapshot, err := mustOpen(t, path).Load(t.Context()); err != nil || len(snapshot.Applications) != 2000 {
+		t.Fatalf("the copy: %v", err)
+	}
+}
+
+func TestFileReplacedWhileOpen(t *testing.T) {
+	for name, mischief := range map[string]func(path string) error{
+		"is gone": os.Remove,
+		"was replaced": func(path string) error {
+			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600))
+		},
+	} {
+		path := file(t)
+		s := mustOpen(t, path)
+		if _, err := s.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := mischief(path); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			err := s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 1)))
+			var unavailable *store.UnavailableError
+			if !errors.As(err, &unavailable) {
+				t.Fatalf("got %v", err)
+			}
+			says(t, err, name)
+		}
+	}
+}
+
+func TestWhichErrorsPass(t *testing.T) {
+	for err, want := range map[error]bool{
+		&fs.PathError{Op: "write", Err: syscall.ENOSPC}: true,
+		&fs.PathError{Op: "write", Err: syscall.EDQUOT}: true,
+		&fs.PathError{Op: "write", Err: syscall.EIO}:    false,
+		syscall.ENOSPC: false, // fdatasync
+		syscall.EIO:    false,
+	} {
+		if got := passing(fmt.Errorf("state.db: %w", err)); got != want {
+			t.Errorf("%v: passing %v", err, got)
+		}
+	}
+}
+
+func BenchmarkCommit(b *testing.B) {
+	for _, size := range []int{1, 64, 1024} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			s := mustOpen(b, filepath.Join(b.TempDir(), "state.db"))
+			if _, err := s.Load(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			n := 0
+			for b.Loop() {
+				ops := make([]state.Op, size)
+				for i := range ops {
+					n++
+					ops[i] = state.Put(storetest.Application(1+n%20000, 2000))
+				}
+				if err := s.Commit(b.Context(), ops); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(size)*float64(b.N)/b.Elapsed().Seconds(), "records/s")
+		})
+	}
+}

@@ -1,0 +1,26 @@
+// Package bolt is a state store in one file of go.etcd.io/bbolt: the store of a
+// single ResourceManager that has a local disk.
+//
+// Layout of the file, one bucket per table:
+//
+//	heddle                 version → "1.0", epoch → decimal epoch of the next start
+//	application            application_1700000000000_0007
+//	attempt                appattempt_1700000000000_0007_000001
+//	amrm-keys              current
+//	delegation-key         <key id>
+//	delegation-token       <sequence number>
+//	delegation-sequence    current
+//	node-deadline          <host>:<port>
+//	configuration          current
+//
+// Names are state.Key's, values are those of package record. The version is
+// that of this layout, major.minor: with another major the file is refused,
+// with another minor it is used and marked with this program's.
+//
+// A batch is one transaction, durable when Commit returns (fdatasync). The file
+// has mode 0600, for it holds secrets, and is locked while it is open.
+//
+// A write that fails other than for want of space makes the store useless until
+// it is opened anew: after a failed fsync the kernel may forget what was to be
+// written and report success later.
+package bolt

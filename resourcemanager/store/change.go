@@ -1,0 +1,97 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/store/record"
+)
+
+// Change is an op as a store of keys and values does it, in this order: remove
+// the key, or all keys that begin with it; or put the value.
+type Change struct {
+	Key    state.Key
+	Prefix bool   // Key.Name is only the beginning of the names to remove
+	Value  []byte // nil: remove
+}
+
+// Changes encodes a batch and applies the limits. Its errors are those of
+// Commit: *PoisonError and *BatchError.
+func (o Options) Changes(ops []state.Op) ([]Change, error) {
+	if len(ops) > MaxOps {
+		return nil, &BatchError{Ops: len(ops)}
+	}
+	codec := record.Codec{Types: o.Types}
+	changes := make([]Change, 0, len(ops))
+	total := 0
+	for i, op := range ops {
+		if err := op.Check(); err != nil {
+			return nil, &PoisonError{Index: i, Err: err}
+		}
+		size := 0
+		var err error
+		if changes, size, err = o.change(codec, changes, op); err != nil {
+			return nil, &PoisonError{Index: i, Key: op.Record.Key(), Err: err}
+		}
+		if total += size; total > MaxBatchBytes {
+			return nil, &BatchError{Ops: len(ops), Bytes: total}
+		}
+	}
+	return changes, nil
+}
+
+func (o Options) change(codec record.Codec, to []Change, op state.Op) (changes []Change, size int, err error) {
+	key := op.Record.Key()
+	if len(key.Name) > MaxName {
+		return nil, 0, fmt.Errorf("name of %d bytes is longer than %d", len(key.Name), MaxName)
+	}
+	switch op.Kind {
+	case state.OpPut:
+		value, err := codec.Encode(op.Record)
+		if err != nil {
+			return nil, 0, err
+		}
+		if len(value) > o.MaxRecord {
+			return nil, 0, &SizeError{Size: len(value), Limit: o.MaxRecord}
+		}
+		return append(to, Change{Key: key, Value: value}), len(value), nil
+	case state.OpRemove:
+		to = append(to, Change{Key: key})
+		if app, ok := op.Record.(state.Application); ok {
+			to = append(to, Change{Key: state.Key{Table: state.Attempts, Name: state.AttemptPrefix(app.ID)}, Prefix: true})
+		}
+		return to, 0, nil
+	}
+	return nil, 0, fmt.Errorf("no way to %s a record", op.Kind)
+}
+
+// Reader builds a snapshot from keys and values in any order.
+type Reader struct {
+	codec    record.Codec
+	snapshot state.Snapshot
+}
+
+// Reader returns an empty one for the epoch of this start.
+func (o Options) Reader(epoch int64) *Reader {
+	return &Reader{codec: record.Codec{Types: o.Types}, snapshot: state.Snapshot{Epoch: epoch}}
+}
+
+// Add reads one record or quarantines it. It keeps no reference to value. The
+// size limit does not apply: lowering it must not lose what was stored before.
+func (r *Reader) Add(key state.Key, value []byte) {
+	rec, err := r.codec.Decode(key, value)
+	if err != nil {
+		r.snapshot.Quarantine(key, err.Error())
+		return
+	}
+	r.snapshot.Add(rec)
+}
+
+// Quarantine sets a record aside that could not even be handed to Add.
+func (r *Reader) Quarantine(key state.Key, reason string) { r.snapshot.Quarantine(key, reason) }
+
+// Snapshot is the result; the reader is spent.
+func (r *Reader) Snapshot() *state.Snapshot {
+	r.snapshot.Finish()
+	return &r.snapshot
+}

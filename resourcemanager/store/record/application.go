@@ -1,0 +1,99 @@
+package record
+
+import (
+	"fmt"
+
+	"github.com/heddle-project/heddle/resourcemanager/state"
+)
+
+func writeApplication(w *writer, r state.Application) {
+	w.int(1, r.ID.ClusterTimestamp)
+	w.int(2, int64(r.ID.Sequence))
+	w.bytes(3, r.Context)
+	w.text(4, r.User)
+	w.text(5, r.RealUser)
+	w.text(6, r.Queue)
+	w.text(7, r.CallerContext)
+	w.bytes(8, r.CallerSignature)
+	w.int(9, int64(r.Priority))
+	w.int(10, r.SubmitTime)
+	w.int(11, r.StartTime)
+	w.int(12, r.LaunchTime)
+	w.int(13, r.FinishTime)
+	for _, t := range r.Timeouts {
+		var nested writer
+		nested.int(1, int64(t.Type))
+		nested.int(2, t.ExpireAt)
+		w.nested(14, nested.b)
+	}
+	w.int(15, int64(r.Final))
+	w.int(16, int64(r.FinalStatus))
+	w.text(17, r.Diagnostics)
+	w.b = append(w.b, r.Unknown...)
+}
+
+func readApplication(body []byte) (state.Record, error) {
+	var r state.Application
+	unknown, err := read(body, func(f *field) bool { return applicationField(f, &r) })
+	r.Unknown = unknown
+	return r, err
+}
+
+func applicationField(f *field, r *state.Application) bool {
+	switch f.number {
+	case 1:
+		return f.int64(&r.ID.ClusterTimestamp)
+	case 2:
+		return f.int32(&r.ID.Sequence)
+	case 3:
+		return f.bytes(&r.Context)
+	case 4:
+		return f.text(&r.User)
+	case 5:
+		return f.text(&r.RealUser)
+	case 6:
+		return f.text(&r.Queue)
+	case 7:
+		return f.text(&r.CallerContext)
+	case 8:
+		return f.bytes(&r.CallerSignature)
+	case 9:
+		return f.int32(&r.Priority)
+	case 10:
+		return f.int64(&r.SubmitTime)
+	case 11:
+		return f.int64(&r.StartTime)
+	case 12:
+		return f.int64(&r.LaunchTime)
+	case 13:
+		return f.int64(&r.FinishTime)
+	case 14:
+		return timeoutField(f, r)
+	case 15:
+		return small(f, &r.Final)
+	case 16:
+		return small(f, &r.FinalStatus)
+	case 17:
+		return f.text(&r.Diagnostics)
+	}
+	return false
+}
+
+func timeoutField(f *field, r *state.Application) bool {
+	if len(r.Timeouts) == state.MaxTimeouts {
+		f.err = fmt.Errorf("more than %d timeouts", state.MaxTimeouts)
+		return true
+	}
+	var t state.Timeout
+	f.message(func(f *field) bool {
+		switch f.number {
+		case 1:
+			return f.int32(&t.Type)
+		case 2:
+			return f.int64(&t.ExpireAt)
+		}
+		return false
+	})
+	r.Timeouts = append(r.Timeouts, t)
+	return true
+}

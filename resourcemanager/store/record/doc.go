@@ -1,0 +1,20 @@
+// Package record is the binary form of the durable records, shared by the
+// stores of our own layout (memory, bolt).
+//
+// A stored value is
+//
+//	version byte (1) │ fields │ CRC-32C of all before, big endian (4 bytes)
+//
+// Fields are those of protobuf's wire format: tag, then a zigzag varint or a
+// length and bytes. Zero values are left out, fields are written in the order
+// of their numbers, lists in their own order: equal records have equal bytes.
+//
+// How it may evolve: a new field gets a new number and a zero that means what
+// its absence meant; a number is never used again. Readers keep fields that
+// they do not know and write them back (Unknown), so a newer version's record
+// survives an older one. Anything that an old reader must not touch raises the
+// version byte, upon which old readers refuse the record.
+//
+// Amounts of resources are stored by the name of the resource type, not by
+// position: the order of types may change between two starts.
+package record

@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Store keeps durable records. Methods may be called from any goroutine and
+// run one after the other.
+type Store interface {
+	// Load claims the store for this process, sets the next epoch aside and
+	// returns all records. It must succeed once before the first Commit. A
+	// record that cannot be read is listed in the snapshot's Quarantined and
+	// is no error. Errors: ErrLoaded, ErrClosed, ErrFenced, *UnavailableError,
+	// or a description of why the store as a whole cannot be used.
+	Load(ctx context.Context) (*state.Snapshot, error)
+
+	// Commit makes all of ops durable, in order, or none of them.
+	//
+	//	nil                durable
+	//	ErrFenced          another ResourceManager owns the store: step down
+	//	*PoisonError       op Index can never be stored; nothing was: commit
+	//	                   the others without it, and fail its subject
+	//	*UnavailableError  not known to be stored: commit the same ops again,
+	//	                   which is safe, until a deadline; then step down
+	//	*BatchError        too much for one batch; nothing was stored: halve it
+	//	ErrNotLoaded, ErrClosed
+	//
+	// A cancelled ctx is an *UnavailableError. The records must not be changed
+	// until Commit has returned.
+	Commit(ctx context.Context, ops []state.Op) error
+
+	// Close releases the store; what was committed stays. It may be repeated.
+	Close() error
+}
+
+// Limits of a batch and of a record.
+const (
+	MaxOps        = 8192      // changes in one batch
+	MaxBatchBytes = 256 << 20 // encoded bytes of one batch
+	MaxName       = 1024      // bytes of a record's name within its table
+	DefaultRecord = 1 << 20   // encoded bytes of one record, as yarn.resourcemanager.zk-max-znode-size.bytes
+)
+
+// Options apply to every kind of store. The zero value is ready for use.
+type Options struct {
+	Types     yarn.ResourceTypes // nil: memory and vcores alone
+	MaxRecord int                // bytes of one record, at most MaxBatchBytes; 0: DefaultRecord
+	Epochs    state.Epochs
+}
+
+// WithDefaults fills in what was left out.
+func (o Options) WithDefaults() Options {
+	if o.Types == nil {
+		o.Types = yarn.BasicResourceTypes()
+	}
+	if o.MaxRecord <= 0 {
+		o.MaxRecord = DefaultRecord
+	}
+	o.MaxRecord = min(o.MaxRecord, MaxBatchBytes)
+	return o
+}
+
+// Outcomes that need no further data.
+var (
+	ErrFenced    = errors.New("state store is owned by another ResourceManager")
+	ErrNotLoaded = errors.New("state store must be loaded before the first commit")
+	ErrLoaded    = errors.New("state store was loaded already; open it anew to load it again")
+	ErrClosed    = errors.New("state store is closed")
+)
+
+// PoisonError tells that one change can never be stored, however often it is tried.
+type PoisonError struct {
+	Index int // position in the ops given to Commit
+	Key   state.Key
+	Err   error
+}
+
+func (e *PoisonError) Error() string {
+	return fmt.Sprintf("cannot store %s (change %d of the batch): %v", e.Key, e.Index, e.Err)
+}
+
+func (e *PoisonError) Unwrap() error { return e.Err }
+
+// UnavailableError tells that the store did not answer as it should. Whether
+// the batch was stored is not known.
+type UnavailableError struct{ Err error }
+
+func (e *UnavailableError) Error() string { return "state store is unavailable: " + e.Err.Error() }
+
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// BatchError tells that a batch has too many changes or bytes.
+type BatchError struct{ Ops, Bytes int }
+
+func (e *BatchError) Error() string {
+	return fmt.Sprintf("a batch of %d changes and at least %d bytes is larger than %d changes or %d bytes: commit it in parts",
+		e.Ops, e.Bytes, MaxOps, MaxBatchBytes)
+}
+
+// SizeError is the reason of a PoisonError for a record over the limit.
+type SizeError struct{ Size, Limit int }
+
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("record of %d bytes is larger than the limit of %d", e.Size, e.Limit)
+}

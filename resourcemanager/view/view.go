@@ -1,0 +1,189 @@
+// Package view holds what readers see of the ResourceManager: immutable values
+// that the engine builds and the loop publishes. REST, pages, commands and
+// metrics read these and nothing else, so that no reader can slow or disturb a
+// decision.
+//
+// Whoever gets a view may keep it for as long as it likes and must not change
+// it. Times are milliseconds since 1970; 0 means "not yet". Only durable facts
+// show in a view, except the saving states themselves.
+package view
+
+import "github.com/heddle-project/heddle/yarn"
+
+// Application is everything that is shown of one application.
+type Application struct {
+	ID             yarn.ApplicationID
+	User           string
+	RealUser       string
+	Name           string
+	Type           string
+	Tags           []string // lower case, sorted
+	Queue          string   // full path, or what was asked for if no queue was found
+	Priority       int32
+	State          yarn.ApplicationState // inside the ResourceManager, as /state shows it
+	PublicState    yarn.PublicState      // what every list and report shows
+	FinalStatus    yarn.FinalStatus
+	Diagnostics    string
+	Progress       float32 // 0 to 1
+	Unmanaged      bool
+	KeepContainers bool
+	MaxAttempts    int32
+	Label          string // node label expression of the application
+	AMLabel        string // and of its master's container
+	CallerContext  string
+	LogAggregation bool // whether the cluster aggregates logs
+	SubmitTime     int64
+	StartTime      int64
+	LaunchTime     int64
+	FinishTime     int64
+	Timeouts       []Timeout
+	ViewACL        string // empty: owner and administrators only
+	ModifyACL      string
+	Attempts       []*Attempt // oldest first; at least the current one once accepted
+	Usage          Usage
+	Requests       []Request // outstanding asks of the current attempt
+	Why            string    // why nothing has been granted yet, in words; empty when nothing waits
+}
+
+// Current is the newest attempt, or nil before there is one.
+func (a *Application) Current() *Attempt {
+	if len(a.Attempts) == 0 {
+		return nil
+	}
+	return a.Attempts[len(a.Attempts)-1]
+}
+
+// Timeout is a deadline of an application. The only type is LIFETIME.
+type Timeout struct {
+	Type     string
+	ExpireAt int64 // milliseconds since 1970; 0 means unlimited
+}
+
+// Usage is what an application has and has had.
+type Usage struct {
+	Containers         int // live, the master's included
+	ReservedContainers int
+	Used               yarn.Resource
+	Reserved           yarn.Resource
+	Pending            yarn.Resource
+	AMUsed             yarn.Resource
+	ResourceSeconds    yarn.Resource // amount × seconds over all attempts
+	PreemptedSeconds   yarn.Resource
+	Preempted          yarn.Resource
+	PreemptedAM        int
+	PreemptedNonAM     int
+	QueuePercent       float32 // of the queue's guaranteed share
+	ClusterPercent     float32
+}
+
+// Request is one outstanding row of asks.
+type Request struct {
+	Priority            int32
+	AllocationRequestID int64
+	Where               string
+	Capability          yarn.Resource
+	Count               int32
+	RelaxLocality       bool
+	Label               string
+	ExecutionType       yarn.ExecutionType
+	EnforceExecution    bool
+}
+
+// Attempt is one try at running an application.
+type Attempt struct {
+	ID                  yarn.AttemptID
+	State               yarn.AttemptState
+	PublicState         yarn.AttemptState // state as reports show it: FINAL_SAVING shows what was before
+	FinalStatus         yarn.FinalStatus
+	MasterContainer     yarn.ContainerID // zero before it is allocated, and for unmanaged masters
+	Node                yarn.NodeID
+	NodeHTTPAddress     string
+	Host                string // where the master listens, "N/A" before it registers
+	RPCPort             int32  // -1 before it registers
+	OriginalTrackingURL string // as the master gave it; "N/A" or empty when it gave none
+	Diagnostics         string
+	StartTime           int64
+	FinishTime          int64
+	Blacklisted         []string
+	Containers          []*Container // live ones, by id
+}
+
+// Container is a live container.
+type Container struct {
+	ID                  yarn.ContainerID
+	Node                yarn.NodeID
+	NodeHTTPAddress     string
+	Resource            yarn.Resource
+	Priority            int32
+	AllocationRequestID int64
+	State               yarn.ContainerState
+	ExecutionType       yarn.ExecutionType
+	CreatedAt           int64
+	User                string
+	Master              bool
+	Label               string
+}
+
+// Node is everything that is shown of one node.
+type Node struct {
+	ID              yarn.NodeID
+	HTTPAddress     string // host:port
+	Rack            string
+	State           yarn.NodeState
+	Labels          []string
+	Version         string
+	HealthReport    string
+	LastHealth      int64
+	LastHeartbeat   int64
+	Total           yarn.Resource
+	Used            yarn.Resource
+	Available       yarn.Resource
+	Reserved        yarn.Resource
+	Physical        yarn.Resource // what the machine has; zero when it did not say
+	Containers      int
+	ContainersUse   Utilization
+	NodeUse         Utilization
+	Opportunistic   Opportunistic
+	Applications    []yarn.ApplicationID
+	RunningOn       []*Container // live containers on the node, by id
+	DecommissionAt  int64        // deadline of a graceful decommission, 0 when there is none
+	DecommissionFor int32        // its timeout in seconds, -1 without limit
+	LostReason      string
+}
+
+// Utilization is measured use: memory in MiB, cpu in cores.
+type Utilization struct {
+	PhysicalMemoryMB int32
+	VirtualMemoryMB  int32
+	CPU              float32
+}
+
+// Opportunistic counts a node's opportunistic containers.
+type Opportunistic struct {
+	Running, Queued int32
+	MemoryMB        int64
+	VCores          int32
+}
+
+// Metrics are the counts of the whole cluster.
+type Metrics struct {
+	Submitted, Pending, Running, Completed, Failed, Killed int64
+	ContainersAllocated, ContainersReserved                int64
+	ContainersPending                                      int64
+	Total, Allocated, Available, Reserved, PendingResource yarn.Resource
+	NodesByState                                           [yarn.NodeShutdown + 1]int // indexed by yarn.NodeState; RUNNING counts active nodes
+	GrantsTotal                                            int64                      // containers ever allocated
+}
+
+// Cluster is a consistent picture of everything at one moment.
+type Cluster struct {
+	At             yarn.Now
+	StartedAt      int64 // the cluster timestamp that is in every application's id
+	Applications   []*Application
+	Nodes          []*Node // active first, by id, then inactive
+	Metrics        Metrics
+	ResourceTypes  yarn.ResourceTypes
+	MinAllocation  yarn.Resource
+	MaxAllocation  yarn.Resource // of the cluster, as new applications are told
+	MaxAppPriority int32
+}

@@ -1,0 +1,48 @@
+package access
+
+import (
+	"strings"
+
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Links makes the addresses that the pages and the web services show.
+type Links struct {
+	Scheme  string // "http" or "https"
+	Address string // host:port of this web server as users reach it
+}
+
+func (l Links) base() string { return l.Scheme + "://" + l.Address }
+
+// Page is the application's page.
+func (l Links) Page(id yarn.ApplicationID) string { return l.base() + "/cluster/app/" + id.String() }
+
+// Proxy is the application's own pages behind the proxy.
+func (l Links) Proxy(id yarn.ApplicationID) string { return l.base() + "/proxy/" + id.String() + "/" }
+
+// Logs is where a node shows the logs of a container, empty without a node.
+func (l Links) Logs(nodeHTTP string, c yarn.ContainerID, user string) string {
+	if nodeHTTP == "" {
+		return ""
+	}
+	return l.Scheme + "://" + nodeHTTP + "/node/containerlogs/" + c.String() + "/" + user
+}
+
+// Tracking is the tracking address of an attempt as reports show it: the proxy's
+// for managed applications, the address itself for unmanaged ones, the
+// application's page once the application failed or was killed.
+func (l Links) Tracking(app *view.Application, t *view.Attempt) string {
+	switch {
+	case t.State == yarn.AttemptFailed || t.State == yarn.AttemptKilled:
+		return l.Page(app.ID)
+	case app.Unmanaged && HasTracking(t):
+		return t.OriginalTrackingURL
+	}
+	return l.Proxy(app.ID)
+}
+
+// HasTracking tells whether the master gave an address of pages of its own.
+func HasTracking(t *view.Attempt) bool {
+	return t != nil && strings.TrimSpace(t.OriginalTrackingURL) != "" && t.OriginalTrackingURL != "N/A"
+}

@@ -1,0 +1,226 @@
+// Package proxy relays the pages of applications' masters, /proxy/<id>/…, as
+// Hadoop's web proxy does: browsers talk to the ResourceManager, which talks to
+// the address that the application's current master registered and to no other.
+//
+// What comes from a master is untrusted: neither its redirects are followed nor
+// its cookies passed on, and sizes and times are bounded. What goes to a master
+// is a short list of headers and the caller's name, never his credentials.
+//
+// Pages of applications are served from the ResourceManager's own origin, which
+// stock masters depend on (their pages fetch data by the proxy's paths), so a
+// sandboxing Content-Security-Policy is not possible here; the gate of package
+// web refuses changes that such pages ask for.
+package proxy
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Limits of relaying.
+const (
+	maxRelays       = 128 // at once, over all applications
+	maxRelaysPerApp = 16  // at once, to one application
+	dialTime        = 10 * time.Second
+	headerTime      = 30 * time.Second // until a master begins to answer
+	totalTime       = 10 * time.Minute
+	maxHeaderBytes  = 64 << 10
+	maxAnswer       = 1 << 30 // bytes of one answer
+	maxBody         = 1 << 20 // bytes of one request
+)
+
+// Config is what the proxy needs.
+type Config struct {
+	Source access.Source
+	Links  access.Links
+	From   net.IP // local address to connect from; nil leaves it to the kernel
+	Log    *slog.Logger
+}
+
+// Proxy is the handler of everything at and below /proxy.
+type Proxy struct {
+	Config
+	transport http.RoundTripper
+	underway  gates
+	total     time.Duration // of one relay
+	most      int64         // bytes of one answer
+}
+
+// New is a proxy.
+func New(c Config) *Proxy {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	dialer := &net.Dialer{Timeout: dialTime}
+	return &Proxy{
+		Config: c,
+		transport: &http.Transport{
+			Proxy: nil, // never through another proxy: the master's filter wants our address
+			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				return dialFrom(ctx, dialer, c.From, network, address)
+			},
+			DisableCompression:     true, // what the caller accepts is the caller's business
+			DisableKeepAlives:      true, // masters come and go
+			ResponseHeaderTimeout:  headerTime,
+			MaxResponseHeaderBytes: maxHeaderBytes,
+		},
+		total: totalTime,
+		most:  maxAnswer,
+	}
+}
+
+// dialFrom connects from the given address. A loopback address cannot reach
+// another machine, so then the kernel chooses.
+func dialFrom(ctx context.Context, d *net.Dialer, from net.IP, network, address string) (net.Conn, error) {
+	if from == nil {
+		return d.DialContext(ctx, network, address)
+	}
+	bound := *d
+	bound.LocalAddr = &net.TCPAddr{IP: from}
+	c, err := bound.DialContext(ctx, network, address)
+	if err != nil && from.IsLoopback() && ctx.Err() == nil {
+		return d.DialContext(ctx, network, address)
+	}
+	return c, err
+}
+
+// LocalAddress is the address to connect from: what the host of the web
+// server's address resolves to. nil if it is the wildcard.
+func LocalAddress(ctx context.Context, hostPort string) (net.IP, error) {
+	host, _, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		return nil, err
+	}
+	found, err := net.DefaultResolver.LookupIP(ctx, "ip4", host)
+	if err != nil {
+		found, err = net.DefaultResolver.LookupIP(ctx, "ip", host)
+	}
+	if err != nil || len(found) == 0 || found[0].IsUnspecified() {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// request is a proxied path taken apart: /proxy/[redirect/]<id>[/<rest>].
+type request struct {
+	bounced bool // a master's filter has sent the caller here
+	id      yarn.ApplicationID
+	rest    string // escaped, without a leading slash
+}
+
+// parse takes the path as it was sent, so that nothing in rest is unescaped and
+// escaped again.
+func parse(escaped string) (q request, ok bool, err error) {
+	rest := strings.TrimPrefix(strings.TrimPrefix(escaped, "/proxy"), "/")
+	if after, found := strings.CutPrefix(rest, "redirect/"); found {
+		q.bounced, rest = true, after
+	}
+	id, rest, _ := strings.Cut(rest, "/")
+	if id == "" {
+		return q, false, nil
+	}
+	q.rest = rest
+	q.id, err = yarn.ParseApplicationID(id)
+	return q, true, err
+}
+
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodPut {
+		w.Header().Set("Allow", "GET,PUT")
+		say(w, http.StatusMethodNotAllowed, "Only GET and PUT are passed on to applications.")
+		return
+	}
+	q, ok, err := parse(r.URL.EscapedPath())
+	switch {
+	case !ok:
+		say(w, http.StatusNotFound, "There is no application in this path: it must be /proxy/<application id>/…")
+	case err != nil:
+		// Hadoop answers 500; nothing here has failed.
+		say(w, http.StatusBadRequest, err.Error())
+	case r.Header.Get(relayed) != "":
+		say(w, http.StatusLoopDetected, "The address that the application registered leads back to this proxy.")
+	case r.Header.Get("Service-Worker") != "":
+		say(w, http.StatusForbidden, "Applications' pages may not install service workers here.")
+	default:
+		p.serve(w, r, q)
+	}
+}
+
+func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, q request) {
+	if q.bounced && p.mine(r) {
+		// The master took us for a stranger: going on would never end.
+		move(w, r, "/cluster/failure/"+q.id.String())
+		return
+	}
+	app, err := p.Source.Application(r.Context(), q.id)
+	switch {
+	case err != nil && access.KindOf(err) == access.NotFound:
+		say(w, http.StatusNotFound, "Application "+q.id.String()+" could not be found in the ResourceManager.")
+		return
+	case err != nil:
+		say(w, http.StatusServiceUnavailable, err.Error())
+		return
+	}
+	t := app.Current()
+	if !access.HasTracking(t) || app.State == yarn.AppFailed || app.State == yarn.AppKilled {
+		move(w, r, "/cluster/app/"+q.id.String())
+		return
+	}
+	target, err := address(t.OriginalTrackingURL, q.rest, r.URL.RawQuery, p.Links.Scheme)
+	if err != nil {
+		p.Log.Info("proxy refused an address", "application", q.id, "error", err)
+		say(w, http.StatusBadGateway, "The application registered an address that cannot be used: "+err.Error())
+		return
+	}
+	if app.PublicState >= yarn.PublicFinished {
+		// The master has ended: what it named is a history server.
+		move(w, r, target.String())
+		return
+	}
+	p.relay(w, r, app, target)
+}
+
+// mine tells whether the caller is this very machine's web server.
+func (p *Proxy) mine(r *http.Request) bool {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	ip := net.ParseIP(host)
+	return err == nil && p.From != nil && p.From.Equal(ip)
+}
+
+// gates count the relays that are under way.
+type gates struct {
+	mu    sync.Mutex
+	total int
+	apps  map[yarn.ApplicationID]int
+}
+
+func (g *gates) enter(id yarn.ApplicationID) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.total >= maxRelays || g.apps[id] >= maxRelaysPerApp {
+		return false
+	}
+	if g.apps == nil {
+		g.apps = map[yarn.ApplicationID]int{}
+	}
+	g.total++
+	g.apps[id]++
+	return true
+}
+
+func (g *gates) leave(id yarn.ApplicationID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.total--
+	if g.apps[id]--; g.apps[id] == 0 {
+		delete(g.apps, id)
+	}
+}

@@ -1,0 +1,199 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
+)
+
+// relayed marks requests that this proxy makes, so that it knows them again if
+// an application's address leads back here.
+const relayed = "X-Heddle-Proxied"
+
+// passed are the request headers that masters see (WebAppProxyServlet).
+var passed = []string{"User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Accept-Charset", "Content-Type",
+	"Origin", "Access-Control-Request-Method", "Access-Control-Request-Headers"}
+
+// kept back are response headers that concern the connection, or would speak for
+// the ResourceManager's origin rather than for the application's page.
+var keptBack = []string{"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
+	"Transfer-Encoding", "Upgrade", "Set-Cookie", "Set-Cookie2", "Www-Authenticate", "Strict-Transport-Security", "Clear-Site-Data",
+	"Service-Worker-Allowed", "Alt-Svc", "Nel", "Report-To", "Reporting-Endpoints", "Public-Key-Pins", "Origin-Agent-Cluster", "Accept-Ch",
+	// We set these ourselves; twice they would contradict each other.
+	"X-Frame-Options", "X-Xss-Protection", "X-Content-Type-Options"}
+
+// address is where to fetch from: what the master registered, then the rest of
+// the path, then both queries. Only the scheme may be missing from what the
+// master registered.
+func address(registered, rest, query, scheme string) (*url.URL, error) {
+	registered = strings.TrimSpace(registered)
+	if !strings.Contains(registered, "://") {
+		registered = scheme + "://" + registered
+	}
+	u, err := url.Parse(registered)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%q does not parse", registered)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("%q is neither http nor https", registered)
+	case u.Hostname() == "" || u.User != nil:
+		return nil, fmt.Errorf("%q must name a host, and no user", registered)
+	}
+	escaped := strings.TrimSuffix(u.EscapedPath(), "/") + "/" + rest
+	if u.Path, err = url.PathUnescape(escaped); err != nil {
+		return nil, fmt.Errorf("the path does not parse: %w", err)
+	}
+	u.RawPath, u.Fragment = escaped, ""
+	u.RawQuery = strings.Trim(u.RawQuery+"&"+query, "&")
+	return u, nil
+}
+
+func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, app *view.Application, target *url.URL) {
+	if !p.underway.enter(app.ID) {
+		w.Header().Set("Retry-After", "1")
+		say(w, http.StatusServiceUnavailable, "Too many requests to applications are under way; try again.")
+		return
+	}
+	defer p.underway.leave(app.ID)
+	ctx, cancel := context.WithTimeout(r.Context(), p.total)
+	defer cancel()
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(p.total + time.Second))
+
+	out, err := outgoing(ctx, w, r, target)
+	if err != nil {
+		say(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	res, err := p.transport.RoundTrip(out)
+	if err != nil {
+		p.fail(w, app, target, err)
+		return
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode < http.StatusOK {
+		p.fail(w, app, target, fmt.Errorf("it answered with status %d", res.StatusCode))
+		return
+	}
+	p.answer(w, res, app)
+}
+
+// outgoing is the request to the master.
+func outgoing(ctx context.Context, w http.ResponseWriter, r *http.Request, target *url.URL) (*http.Request, error) {
+	var body io.Reader
+	if r.Method == http.MethodPut {
+		body = http.MaxBytesReader(w, r.Body, maxBody)
+	}
+	out, err := http.NewRequestWithContext(ctx, r.Method, target.String(), body)
+	if err != nil {
+		return nil, fmt.Errorf("asking the application for %s: %w", target, err)
+	}
+	if body != nil && r.ContentLength >= 0 {
+		out.ContentLength = r.ContentLength
+	}
+	out.Header.Set("User-Agent", "") // none of our own
+	for _, name := range passed {
+		if values := r.Header.Values(name); len(values) > 0 {
+			out.Header[textproto.CanonicalMIMEHeaderKey(name)] = values
+		}
+	}
+	out.Header.Set("Cookie", "proxy-user="+url.QueryEscape(access.From(r.Context()).User))
+	out.Header.Set(relayed, "1")
+	return out, nil
+}
+
+// answer copies what the master says. An answer that is too long or too slow is
+// cut off in a way that the caller notices.
+func (p *Proxy) answer(w http.ResponseWriter, res *http.Response, app *view.Application) {
+	h := w.Header()
+	gone := append(slices.Clone(keptBack), connectionNames(res.Header)...)
+	if res.Header.Get("Cache-Control") != "" {
+		h.Del("Pragma")
+		h.Del("Expires")
+	}
+	for name, values := range res.Header {
+		if !slices.Contains(gone, name) {
+			h[name] = values
+		}
+	}
+	w.WriteHeader(res.StatusCode)
+	n, err := io.Copy(w, io.LimitReader(res.Body, p.most+1))
+	if err == nil && n > p.most {
+		err = fmt.Errorf("it is longer than %d bytes", p.most)
+	}
+	if err != nil {
+		p.Log.Info("an application's answer was cut off", "application", app.ID, "bytes", n, "error", err)
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// connectionNames are the headers that the master declares to be about the
+// connection.
+func connectionNames(h http.Header) []string {
+	var names []string
+	for _, value := range h.Values("Connection") {
+		for _, name := range strings.Split(value, ",") {
+			names = append(names, textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name)))
+		}
+	}
+	return names
+}
+
+func (p *Proxy) fail(w http.ResponseWriter, app *view.Application, target *url.URL, err error) {
+	p.Log.Info("an application's pages cannot be reached", "application", app.ID, "address", target.Host, "error", err)
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		say(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("The body is larger than %d bytes.", tooLarge.Limit))
+	case errors.Is(err, context.DeadlineExceeded):
+		say(w, http.StatusGatewayTimeout, "The master of "+app.ID.String()+" at "+target.Host+" took too long to answer.")
+	default:
+		say(w, http.StatusBadGateway, "The master of "+app.ID.String()+" at "+target.Host+" does not answer: "+err.Error())
+	}
+}
+
+var spoken = template.Must(template.New("say").Parse(`<!DOCTYPE html>
+<html lang="en"><head><title>{{.Title}}</title></head>
+<body><h1>{{.Title}}</h1><p>{{.Text}}{{if .Link}} <a href="{{.Link}}">here</a>{{end}}</p></body></html>
+`))
+
+type words struct{ Title, Text, Link string }
+
+// ours are the headers of pages of the proxy itself.
+func ours(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/html;charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'self'")
+}
+
+func say(w http.ResponseWriter, status int, text string) {
+	ours(w)
+	w.WriteHeader(status)
+	_ = spoken.Execute(w, words{Title: http.StatusText(status), Text: text})
+}
+
+// move sends the caller elsewhere: to a path of ours or to an address of http or
+// https that has been parsed.
+func move(w http.ResponseWriter, r *http.Request, target string) {
+	if strings.HasPrefix(target, "/") {
+		target = "//" + r.Host + target
+		if r.TLS != nil {
+			target = "https:" + target
+		} else {
+			target = "http:" + target
+		}
+	}
+	ours(w)
+	w.Header().Set("Location", target)
+	w.WriteHeader(http.StatusFound)
+	_ = spoken.Execute(w, words{Title: "Moved", Text: "Content has moved", Link: target})
+}

@@ -1,0 +1,336 @@
+package rest
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/resourcemanager/web/rest/tree"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+func (s *server) apps(r *http.Request) (*response, error) {
+	f, err := parseFilter(r.URL.Query(), func(name string) (string, bool, error) {
+		q, err := s.Source.Queues(r.Context())
+		if err != nil {
+			return "", false, err
+		}
+		path, ok := findQueue(q, name)
+		return path, ok, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.Source.Cluster(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	caller := access.From(r.Context())
+	chosen := f.choose(c.Applications, func(a *view.Application) bool {
+		return !s.FilterByUser || s.Source.MayView(caller, a)
+	})
+	list := tree.Stream(func(yield func(tree.Value) bool) {
+		for _, a := range chosen {
+			if !yield(s.appObject(caller, c, a, f.without)) {
+				return
+			}
+		}
+	})
+	return wrapped("apps", tree.New().Add("app", list)), nil
+}
+
+func (s *server) app(r *http.Request) (*response, error) {
+	without, err := deselected(r.URL.Query()["deSelects"])
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.find(r)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.Source.Cluster(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	return wrapped("app", s.appObject(access.From(r.Context()), c, a, without)), nil
+}
+
+// find is the application that the path names.
+func (s *server) find(r *http.Request) (*view.Application, error) {
+	id, err := parseApp(r.PathValue("app"))
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.Source.Application(r.Context(), id)
+	if err != nil && access.KindOf(err) == access.NotFound {
+		return nil, notFound("app with id: %s not found", id)
+	}
+	return a, err
+}
+
+func parseApp(text string) (yarn.ApplicationID, error) {
+	id, err := yarn.ParseApplicationID(text)
+	switch {
+	case err == nil:
+		return id, nil
+	case !strings.HasPrefix(text, "application"):
+		return id, badRequest("Invalid ApplicationId prefix: %s. The valid ApplicationId should start with prefix application", text)
+	}
+	return id, badRequest("Invalid ApplicationId: %s", text)
+}
+
+// appObject is an application as lists and single answers show it. Without the
+// right to view it, times, places and resources are blank.
+func (s *server) appObject(c access.Caller, all *view.Cluster, a *view.Application, without map[string]bool) *tree.Object {
+	o, types := tree.New(), all.ResourceTypes
+	s.appHead(o, a, all.StartedAt)
+	t := a.Current()
+	if s.Source.MayView(c, a) {
+		s.appTimes(o, a)
+		s.appPlace(o, a, t)
+		appResources(o, a, t)
+		appHistory(o, types, a)
+		if !without["resourceRequests"] {
+			o.Add("resourceRequests", requests(types, a))
+		}
+		o.Add("logAggregationStatus", logStatus(a))
+	} else {
+		o.Add("startedTime", 0).Add("launchTime", 0).Add("finishedTime", 0).Add("elapsedTime", 0).Add("masterNodeId", "")
+		appResources(o, a, nil)
+		appHistory(o, types, a)
+	}
+	o.Add("unmanagedApplication", a.Unmanaged).
+		AddIf(!without["appNodeLabelExpression"], "appNodeLabelExpression", a.Label).
+		AddIf(!without["amNodeLabelExpression"] && !a.Unmanaged, "amNodeLabelExpression", a.AMLabel)
+	if !without["resourceInfo"] && t != nil && !t.State.Final() {
+		o.Add("resourceInfo", appPartitions(types, a, t))
+	}
+	if !without["timeouts"] {
+		o.Add("timeouts", s.timeoutList(a))
+	}
+	return o
+}
+
+func (s *server) appHead(o *tree.Object, a *view.Application, cluster int64) {
+	url := ""
+	if t := a.Current(); t != nil && a.PublicState > yarn.PublicAccepted {
+		url = s.Links.Tracking(a, t)
+	}
+	o.Add("id", a.ID.String()).
+		Add("user", a.User).
+		Add("name", a.Name).
+		Add("queue", a.Queue).
+		Add("state", a.PublicState.String()).
+		Add("finalStatus", a.FinalStatus.String()).
+		Add("progress", a.Progress*100).
+		Add("trackingUI", trackingUI(a, url)).
+		AddIf(url != "", "trackingUrl", url).
+		Add("diagnostics", a.Diagnostics).
+		Add("clusterId", cluster).
+		Add("applicationType", a.Type).
+		Add("applicationTags", strings.Join(a.Tags, ",")).
+		Add("priority", a.Priority)
+}
+
+func trackingUI(a *view.Application, url string) string {
+	switch {
+	case url == "":
+		return "UNASSIGNED"
+	case a.FinishTime == 0:
+		return "ApplicationMaster"
+	}
+	return "History"
+}
+
+func (s *server) appTimes(o *tree.Object, a *view.Application) {
+	o.Add("startedTime", a.StartTime).
+		Add("launchTime", a.LaunchTime).
+		Add("finishedTime", a.FinishTime).
+		Add("elapsedTime", elapsed(a.StartTime, a.FinishTime, s.now()))
+}
+
+// elapsed is how long something has lasted, in milliseconds; it lasts still if
+// it has no end.
+func elapsed(start, end, now int64) int64 {
+	if start <= 0 {
+		return 0
+	}
+	if end <= 0 {
+		end = now
+	}
+	return max(end-start, 0)
+}
+
+// appPlace adds where the master runs.
+func (s *server) appPlace(o *tree.Object, a *view.Application, t *view.Attempt) {
+	if t == nil || t.MasterContainer.IsZero() {
+		o.Add("masterNodeId", "")
+		return
+	}
+	o.Add("amContainerLogs", s.Links.Logs(t.NodeHTTPAddress, t.MasterContainer, a.User)).
+		Add("amHostHttpAddress", t.NodeHTTPAddress).
+		AddIf(t.Host != "" && t.Host != "N/A" && t.RPCPort >= 0, "amRPCAddress", hostPort(t)).
+		Add("masterNodeId", t.Node.String())
+}
+
+func hostPort(t *view.Attempt) string { return yarn.NodeID{Host: t.Host, Port: t.RPCPort}.String() }
+
+// appResources adds what the application has: -1 once its last attempt has
+// ended, 0 before it had one.
+func appResources(o *tree.Object, a *view.Application, t *view.Attempt) {
+	u := view.Usage{}
+	switch {
+	case t == nil:
+	case t.State.Final():
+		none := yarn.NewResource(-1, -1)
+		u = view.Usage{Used: none, Reserved: none, Containers: -1}
+	default:
+		u = a.Usage
+	}
+	o.Add("allocatedMB", u.Used.MemoryMB()).
+		Add("allocatedVCores", u.Used.VCoreCount()).
+		Add("reservedMB", u.Reserved.MemoryMB()).
+		Add("reservedVCores", u.Reserved.VCoreCount()).
+		Add("runningContainers", u.Containers).
+		Add("memorySeconds", a.Usage.ResourceSeconds.MemoryMB()).
+		Add("vcoreSeconds", a.Usage.ResourceSeconds.VCoreCount()).
+		Add("queueUsagePercentage", u.QueuePercent).
+		Add("clusterUsagePercentage", u.ClusterPercent)
+}
+
+// appHistory adds what the application has used and lost.
+func appHistory(o *tree.Object, types yarn.ResourceTypes, a *view.Application) {
+	u := &a.Usage
+	o.AddIf(len(a.Attempts) > 0, "resourceSecondsMap", amounts(types, u.ResourceSeconds)).
+		Add("preemptedResourceMB", u.Preempted.MemoryMB()).
+		Add("preemptedResourceVCores", u.Preempted.VCoreCount()).
+		Add("numNonAMContainerPreempted", u.PreemptedNonAM).
+		Add("numAMContainerPreempted", u.PreemptedAM).
+		Add("preemptedMemorySeconds", u.PreemptedSeconds.MemoryMB()).
+		Add("preemptedVcoreSeconds", u.PreemptedSeconds.VCoreCount()).
+		AddIf(!u.PreemptedSeconds.IsZero(), "preemptedResourceSecondsMap", amounts(types, u.PreemptedSeconds))
+}
+
+func requests(types yarn.ResourceTypes, a *view.Application) tree.List {
+	list := make(tree.List, 0, len(a.Requests))
+	for i := range a.Requests {
+		r := &a.Requests[i]
+		list = append(list, tree.New().
+			Add("priority", r.Priority).
+			Add("allocationRequestId", r.AllocationRequestID).
+			Add("resourceName", r.Where).
+			Add("capability", resource(types, r.Capability)).
+			Add("numContainers", r.Count).
+			Add("relaxLocality", r.RelaxLocality).
+			Add("nodeLabelExpression", r.Label).
+			Add("executionTypeRequest", tree.New().
+				Add("executionType", r.ExecutionType.String()).
+				Add("enforceExecutionType", r.EnforceExecution)))
+	}
+	return list
+}
+
+// logStatus is what is known of the collection of logs, which the
+// ResourceManager only hears of from the nodes.
+func logStatus(a *view.Application) string {
+	if !a.LogAggregation {
+		return "DISABLED"
+	}
+	return "NOT_START"
+}
+
+// appPartitions splits what the application has by partition. Reserved and
+// pending amounts are known for the whole application and shown in the default
+// partition.
+func appPartitions(types yarn.ResourceTypes, a *view.Application, t *view.Attempt) *tree.Object {
+	used := map[string]yarn.Resource{}
+	rest := a.Usage.Used
+	for _, c := range t.Containers {
+		if c.Label != "" {
+			used[c.Label] = used[c.Label].Add(c.Resource)
+			rest = rest.Sub(c.Resource)
+		}
+	}
+	labels := make([]string, 0, len(used))
+	for l := range used {
+		labels = append(labels, l)
+	}
+	slices.Sort(labels)
+	used[""] = rest
+	var rows tree.List
+	for _, label := range append([]string{""}, labels...) {
+		row := partition{label: label, used: used[label]}
+		if label == "" {
+			row.reserved, row.pending = a.Usage.Reserved, a.Usage.Pending
+		}
+		if label == a.AMLabel {
+			row.amUsed = a.Usage.AMUsed
+		}
+		rows = append(rows, row.object(types, true))
+	}
+	return tree.New().Add("resourceUsagesByPartition", rows)
+}
+
+// partition is a row of usage in one partition.
+type partition struct {
+	label                                          string
+	used, reserved, pending, amUsed, amLimit, user yarn.Resource
+}
+
+// object leaves the masters' share out where there is none, in parent queues.
+func (p partition) object(types yarn.ResourceTypes, masters bool) *tree.Object {
+	o := tree.New().
+		Add("partitionName", p.label).
+		Add("used", resource(types, p.used)).
+		Add("reserved", resource(types, p.reserved)).
+		Add("pending", resource(types, p.pending))
+	if masters {
+		o.Add("amUsed", resource(types, p.amUsed)).
+			Add("amLimit", resource(types, p.amLimit)).
+			Add("userAmLimit", resource(types, p.user))
+	}
+	return o
+}
+
+func (s *server) statistics(r *http.Request) (*response, error) {
+	q := r.URL.Query()
+	states, err := publicStates(words(q["states"]))
+	if err != nil {
+		return nil, err
+	}
+	types := lower(words(q["applicationTypes"]))
+	if len(types) > 1 {
+		return nil, badRequest("# of applicationTypes = %d, we temporarily support at most one applicationType", len(types))
+	}
+	c, err := s.Source.Cluster(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	if len(states) == 0 {
+		states = yarn.PublicStates()
+	}
+	kind := "*"
+	if len(types) == 1 {
+		kind = types[0]
+	}
+	var items tree.List
+	for _, state := range slices.Compact(slices.Sorted(slices.Values(states))) {
+		items = append(items, tree.New().
+			Add("state", state.String()).
+			Add("type", kind).
+			Add("count", countApps(c.Applications, state, kind)))
+	}
+	return wrapped("appStatInfo", tree.New().Add("statItem", items)), nil
+}
+
+func countApps(apps []*view.Application, state yarn.PublicState, kind string) int64 {
+	var n int64
+	for _, a := range apps {
+		if a.PublicState == state && (kind == "*" || strings.EqualFold(a.Type, kind)) {
+			n++
+		}
+	}
+	return n
+}

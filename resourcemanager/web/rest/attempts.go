@@ -1,0 +1,176 @@
+package rest
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/resourcemanager/web/rest/tree"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+func (s *server) attempts(r *http.Request) (*response, error) {
+	a, err := s.find(r)
+	if err != nil {
+		return nil, err
+	}
+	allowed := s.Source.MayView(access.From(r.Context()), a)
+	list := make(tree.List, 0, len(a.Attempts))
+	for _, t := range a.Attempts {
+		list = append(list, s.attemptRow(a, t, allowed))
+	}
+	return wrapped("appAttempts", tree.New().Add("appAttempt", list)), nil
+}
+
+// attemptRow is an attempt in the list of all: the states are those inside the
+// ResourceManager, and where the master runs is blank without the right to see
+// it.
+func (s *server) attemptRow(a *view.Application, t *view.Attempt, allowed bool) *tree.Object {
+	o := tree.New().
+		Add("id", t.ID.Attempt).
+		Add("startTime", t.StartTime).
+		Add("finishedTime", t.FinishTime)
+	placed := allowed && !t.MasterContainer.IsZero()
+	container, http, node, logs, ports := "", "", "", "", ""
+	if placed {
+		container, http, node = t.MasterContainer.String(), t.NodeHTTPAddress, t.Node.String()
+		logs = s.Links.Logs(t.NodeHTTPAddress, t.MasterContainer, a.User)
+		ports = "null" // compat: no exposed ports, in the words of a JSON library
+	}
+	blacklisted := ""
+	if allowed {
+		blacklisted = strings.Join(t.Blacklisted, ", ")
+	}
+	return o.Add("containerId", container).
+		Add("nodeHttpAddress", http).
+		Add("nodeId", node).
+		Add("logsLink", logs).
+		Add("blacklistedNodes", blacklisted).
+		AddIf(placed, "nodesBlacklistedBySystem", "").
+		Add("appAttemptId", t.ID.String()).
+		Add("exportPorts", ports).
+		Add("appAttemptState", t.State.String())
+}
+
+// attempt is one attempt as its report shows it. Hadoop 3.5 fails to write it as
+// JSON, with 503; here it can.
+func (s *server) attempt(r *http.Request) (*response, error) {
+	a, t, err := s.findAttempt(r)
+	if err != nil {
+		return nil, err
+	}
+	original := t.OriginalTrackingURL
+	if !access.HasTracking(t) {
+		original = "N/A"
+	}
+	return wrapped("appAttempt", tree.New().
+		Add("appAttemptId", t.ID.String()).
+		Add("host", t.Host).
+		Add("rpcPort", t.RPCPort).
+		Add("trackingUrl", s.Links.Tracking(a, t)).
+		Add("originalTrackingUrl", original).
+		Add("diagnosticsInfo", t.Diagnostics).
+		Add("appAttemptState", t.PublicState.String()).
+		AddIf(!t.MasterContainer.IsZero(), "amContainerId", t.MasterContainer.String()).
+		Add("startedTime", t.StartTime).
+		Add("finishedTime", t.FinishTime)), nil
+}
+
+// findAttempt is the attempt that the path names, if the caller may see it.
+func (s *server) findAttempt(r *http.Request) (*view.Application, *view.Attempt, error) {
+	app, err := parseApp(r.PathValue("app"))
+	if err != nil {
+		return nil, nil, err
+	}
+	text := r.PathValue("attempt")
+	id, err := yarn.ParseAttemptID(text)
+	switch {
+	case err != nil && !strings.HasPrefix(text, "appattempt"):
+		return nil, nil, badRequest("Invalid AppAttemptId prefix: %s", text)
+	case err != nil:
+		return nil, nil, badRequest("Invalid AppAttemptId: %s", text)
+	case id.Application != app:
+		return nil, nil, notFound("appId and appAttemptId don't match")
+	}
+	a, err := s.find(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c := access.From(r.Context()); !s.Source.MayView(c, a) {
+		return nil, nil, Forbidden("User " + c.User + " may not view " + app.String())
+	}
+	i := slices.IndexFunc(a.Attempts, func(t *view.Attempt) bool { return t.ID == id })
+	if i < 0 {
+		return nil, nil, notFound("app attempt with id: %s not found", id)
+	}
+	return a, a.Attempts[i], nil
+}
+
+func (s *server) containers(r *http.Request) (*response, error) {
+	c, err := s.Source.Cluster(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	a, t, err := s.findAttempt(r)
+	if err != nil {
+		return nil, err
+	}
+	list := tree.Stream(func(yield func(tree.Value) bool) {
+		for _, one := range t.Containers {
+			if !yield(s.containerObject(c.ResourceTypes, a, one)) {
+				return
+			}
+		}
+	})
+	return bare("containers", tree.New().Add("container", list)), nil
+}
+
+func (s *server) container(r *http.Request) (*response, error) {
+	c, err := s.Source.Cluster(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	a, t, err := s.findAttempt(r)
+	if err != nil {
+		return nil, err
+	}
+	text := r.PathValue("container")
+	id, err := yarn.ParseContainerID(text)
+	switch {
+	case err != nil && !strings.HasPrefix(text, "container"):
+		return nil, badRequest("Invalid ContainerId prefix: %s", text)
+	case err != nil:
+		return nil, badRequest("Invalid ContainerId: %s", text)
+	case id.Attempt != t.ID:
+		return nil, notFound("appAttemptId and containerId don't match")
+	}
+	i := slices.IndexFunc(t.Containers, func(one *view.Container) bool { return one.ID == id })
+	if i < 0 {
+		return nil, notFound("Container with id '%s' doesn't exist in RM.", id)
+	}
+	return wrapped("container", s.containerObject(c.ResourceTypes, a, t.Containers[i])), nil
+}
+
+// containerObject is a live container. compat: whatever its state inside, it is
+// RUNNING until it ends, and its exit status reads 0.
+func (s *server) containerObject(types yarn.ResourceTypes, a *view.Application, c *view.Container) *tree.Object {
+	node := c.Node.String()
+	return tree.New().
+		Add("containerId", c.ID.String()).
+		Add("allocatedMB", c.Resource.MemoryMB()).
+		Add("allocatedVCores", c.Resource.VCoreCount()).
+		Add("assignedNodeId", node).
+		Add("priority", c.Priority).
+		Add("startedTime", c.CreatedAt).
+		Add("finishedTime", 0).
+		Add("elapsedTime", elapsed(c.CreatedAt, 0, s.now())).
+		Add("logUrl", s.Links.Logs(c.NodeHTTPAddress, c.ID, a.User)).
+		Add("containerExitStatus", 0).
+		Add("containerState", "RUNNING").
+		Add("nodeHttpAddress", s.Links.Scheme+"://"+c.NodeHTTPAddress).
+		Add("nodeId", node).
+		Add("allocatedResources", amounts(types, c.Resource)).
+		Add("exposedPorts", "")
+}

@@ -1,0 +1,106 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+)
+
+// Bounds of a request's XML: these bodies are flat and small.
+const (
+	maxXMLDepth  = 4
+	maxXMLTokens = 1000
+)
+
+// unreadable is what Hadoop says of a body that does not parse: no message.
+func unreadable() *Exception {
+	return &Exception{http.StatusBadRequest, jaxrs + "WebApplicationException", ""}
+}
+
+// fields reads a flat body, JSON or XML, into texts by name. root is the name of
+// the XML root, which JSON bodies may have around them.
+func fields(r *http.Request, root string) (map[string]string, error) {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if r.Header.Get("Content-Type") == "" {
+		kind, err = "application/json", nil
+	}
+	if err != nil || kind != "application/json" && kind != "application/xml" {
+		return nil, &Exception{http.StatusUnsupportedMediaType, jaxrs + "NotSupportedException", "HTTP 415 Unsupported Media Type"}
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, fmt.Errorf("reading the body of %s %s: %w", r.Method, r.URL.Path, err)
+	}
+	if kind == "application/xml" {
+		return xmlFields(body, root)
+	}
+	return jsonFields(body, root)
+}
+
+func jsonFields(body []byte, root string) (map[string]string, error) {
+	object := map[string]json.RawMessage{}
+	if json.Unmarshal(body, &object) != nil || object == nil {
+		return nil, unreadable()
+	}
+	if inner, ok := object[root]; ok && len(object) == 1 && bytes.HasPrefix(bytes.TrimSpace(inner), []byte("{")) {
+		object = nil
+		if json.Unmarshal(inner, &object) != nil {
+			return nil, unreadable()
+		}
+	}
+	out := make(map[string]string, len(object))
+	for name, raw := range object {
+		text := string(bytes.TrimSpace(raw))
+		switch {
+		case text == "null":
+		case strings.HasPrefix(text, `"`):
+			var s string
+			if json.Unmarshal(raw, &s) != nil {
+				return nil, unreadable()
+			}
+			out[name] = s
+		default:
+			out[name] = text
+		}
+	}
+	return out, nil
+}
+
+// xmlFields reads the children of the root. Entities other than XML's own five
+// are not known to the decoder and end in an error.
+func xmlFields(body []byte, root string) (map[string]string, error) {
+	d := xml.NewDecoder(bytes.NewReader(body))
+	out, path, text := map[string]string{}, []string(nil), ""
+	for range maxXMLTokens {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) && len(path) == 0 && len(out) > 0 {
+			return out, nil
+		}
+		if err != nil {
+			return nil, unreadable()
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			path, text = append(path, t.Name.Local), ""
+			if len(path) > maxXMLDepth || path[0] != root {
+				return nil, unreadable()
+			}
+		case xml.CharData:
+			text += string(t)
+		case xml.EndElement:
+			if len(path) == 2 {
+				out[path[1]] = text
+			}
+			path = path[:len(path)-1]
+		case xml.Directive:
+			return nil, unreadable()
+		}
+	}
+	return nil, unreadable()
+}

@@ -1,0 +1,234 @@
+package rest
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/resourcemanager/web/rest/tree"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+func stateDoc(state yarn.ApplicationState) *response {
+	return bare("appstate", tree.New().Add("state", state.String()))
+}
+
+func (s *server) state(r *http.Request) (*response, error) {
+	a, err := s.find(r)
+	if err != nil {
+		return nil, err
+	}
+	return stateDoc(a.State), nil
+}
+
+// setState kills an application, the only change of state that can be asked
+// for. Asking for the state that it has already is no change and succeeds.
+func (s *server) setState(r *http.Request) (*response, error) {
+	body, err := fields(r, "appstate")
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.find(r)
+	if err != nil {
+		return nil, err
+	}
+	if body["state"] == a.State.String() {
+		return stateDoc(a.State), nil
+	}
+	if body["state"] != yarn.AppKilled.String() {
+		return nil, badRequest("Only 'KILLED' is allowed as a target state.")
+	}
+	done, err := s.Controller.Kill(r.Context(), access.From(r.Context()), a.ID, body["diagnostics"])
+	if err != nil {
+		return nil, err
+	}
+	if a, err = s.find(r); err != nil {
+		return nil, err
+	}
+	res := stateDoc(a.State)
+	if !done {
+		res.status, res.location = http.StatusAccepted, here(r, s.Links.Scheme)
+	}
+	return res, nil
+}
+
+// here is the address of the request, as the caller wrote it, without the query.
+func here(r *http.Request, scheme string) string {
+	return scheme + "://" + r.Host + r.URL.EscapedPath()
+}
+
+func (s *server) queue(r *http.Request) (*response, error) {
+	a, err := s.find(r)
+	if err != nil {
+		return nil, err
+	}
+	return queueDoc(a.Queue), nil
+}
+
+func queueDoc(path string) *response {
+	return bare("appqueue", tree.New().Add("queue", path))
+}
+
+func (s *server) setQueue(r *http.Request) (*response, error) {
+	body, err := fields(r, "appqueue")
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.find(r)
+	if err != nil {
+		return nil, err
+	}
+	target := body["queue"]
+	switch target {
+	case "":
+		return nil, badRequest("no queue given: the body must be {\"queue\":\"<path>\"}")
+	case a.Queue:
+		return queueDoc(a.Queue), nil
+	}
+	path, err := s.Controller.Move(r.Context(), access.From(r.Context()), a.ID, target)
+	if err != nil {
+		return nil, err
+	}
+	return queueDoc(path), nil
+}
+
+func (s *server) priority(r *http.Request) (*response, error) {
+	a, err := s.find(r)
+	if err != nil {
+		return nil, err
+	}
+	return priorityDoc(a.Priority), nil
+}
+
+func priorityDoc(p int32) *response {
+	return bare("applicationpriority", tree.New().Add("priority", p))
+}
+
+func (s *server) setPriority(r *http.Request) (*response, error) {
+	body, err := fields(r, "applicationpriority")
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.find(r)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := strconv.ParseInt(body["priority"], 10, 32)
+	if err != nil {
+		return nil, badRequest("priority %q is not a number of 32 bits", body["priority"])
+	}
+	if int32(wanted) == a.Priority {
+		return priorityDoc(a.Priority), nil
+	}
+	given, err := s.Controller.SetPriority(r.Context(), access.From(r.Context()), a.ID, int32(wanted))
+	if err != nil {
+		return nil, err
+	}
+	return priorityDoc(given), nil
+}
+
+// lifetime is the only type of timeout.
+const lifetime = "LIFETIME"
+
+// isoTime is Hadoop's form of a deadline.
+const isoTime = "2006-01-02T15:04:05.000-0700"
+
+func (s *server) timeoutList(a *view.Application) *tree.Object {
+	var list tree.List
+	for _, t := range a.Timeouts {
+		list = append(list, s.timeoutObject(t.Type, t.ExpireAt, a.State.Final()))
+	}
+	if len(list) == 0 {
+		list = tree.List{s.timeoutObject(lifetime, 0, false)}
+	}
+	return tree.New().Add("timeout", list)
+}
+
+func (s *server) timeoutObject(kind string, expireAt int64, ended bool) *tree.Object {
+	when, remaining := "UNLIMITED", int64(-1)
+	if expireAt > 0 {
+		when, remaining = time.UnixMilli(expireAt).Format(isoTime), 0
+		if !ended {
+			remaining = max((expireAt-s.now())/1000, 0)
+		}
+	}
+	return tree.New().Add("type", kind).Add("expiryTime", when).Add("remainingTimeInSeconds", remaining)
+}
+
+func (s *server) timeouts(r *http.Request) (*response, error) {
+	a, err := s.find(r)
+	if err != nil {
+		return nil, err
+	}
+	return wrapped("timeouts", s.timeoutList(a)), nil
+}
+
+func (s *server) timeout(r *http.Request) (*response, error) {
+	if kind := r.PathValue("type"); kind != lifetime {
+		// compat: the text speaks of a state.
+		return nil, badRequest("Invalid application-state %s specified. It should be one of [%s]", kind, lifetime)
+	}
+	a, err := s.find(r)
+	if err != nil {
+		return nil, err
+	}
+	return wrapped("timeout", s.timeoutObject(lifetime, deadline(a), a.State.Final())), nil
+}
+
+func deadline(a *view.Application) int64 {
+	for _, t := range a.Timeouts {
+		if t.Type == lifetime {
+			return t.ExpireAt
+		}
+	}
+	return 0
+}
+
+// setTimeout sets the deadline of an application's life. The body may bear the
+// root's name around it, as Hadoop's documentation shows it, or not.
+func (s *server) setTimeout(r *http.Request) (*response, error) {
+	body, err := fields(r, "timeout")
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.find(r)
+	if err != nil {
+		return nil, err
+	}
+	if body["type"] != lifetime || body["expiryTime"] == "" {
+		return &response{status: http.StatusBadRequest, text: "Timeout type or ExpiryTime is null."}, nil
+	}
+	when, err := time.Parse(isoTime, body["expiryTime"])
+	if err != nil {
+		return nil, badRequest("expiryTime %q is not a time like 2030-01-31T12:00:00.000+0000", body["expiryTime"])
+	}
+	given, err := s.Controller.SetLifetime(r.Context(), access.From(r.Context()), a.ID, when.UnixMilli())
+	if err != nil {
+		return nil, err
+	}
+	return wrapped("timeout", s.timeoutObject(lifetime, given, a.State.Final())), nil
+}
+
+func (s *server) newApplication(r *http.Request) (*response, error) {
+	if s.SubmissionsOff {
+		return nil, Forbidden("App submission via REST is disabled: yarn.webapp.enable-rest-app-submissions is false.")
+	}
+	c, err := s.Source.Cluster(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	id, most, err := s.Controller.NewApplication(r.Context(), access.From(r.Context()))
+	if err != nil {
+		return nil, err
+	}
+	return bare("NewApplication", tree.New().
+		Add("application-id", id.String()).
+		Add("maximum-resource-capability", resource(c.ResourceTypes, most))), nil
+}
+
+func (s *server) submit(*http.Request) (*response, error) {
+	return nil, access.Errorf(access.NotBuilt,
+		"submitting an application over REST is not built in this version; use the client protocol (yarn jar, spark-submit)")
+}

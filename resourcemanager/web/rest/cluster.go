@@ -1,0 +1,155 @@
+package rest
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/resourcemanager/web/rest/tree"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+func (s *server) info(r *http.Request) (*response, error) {
+	d, v := s.Source.Daemon(r.Context()), s.Version
+	build := v.Number + " from " + v.Build
+	return wrapped("clusterInfo", tree.New().
+		Add("id", d.StartedAt).
+		Add("startedOn", d.StartedAt).
+		Add("state", d.State).
+		Add("haState", d.HAState).
+		Add("rmStateStoreName", d.Store).
+		Add("resourceManagerVersion", v.Number).
+		Add("resourceManagerBuildVersion", build).
+		Add("resourceManagerVersionBuiltOn", v.Date).
+		Add("hadoopVersion", v.Number).
+		Add("hadoopBuildVersion", build).
+		Add("hadoopVersionBuiltOn", v.Date).
+		Add("haZooKeeperConnectionState", d.Connection)), nil
+}
+
+func (s *server) userInfo(r *http.Request) (*response, error) {
+	return bare("clusterUserInfo", tree.New().
+		Add("rmLoginUser", s.Source.Daemon(r.Context()).LoginUser).
+		Add("requestedUser", access.From(r.Context()).User)), nil
+}
+
+func (s *server) metrics(r *http.Request) (*response, error) {
+	c, err := s.Source.Cluster(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	o := tree.New()
+	appCounts(o, &c.Metrics)
+	capacityCounts(o, c)
+	nodeCounts(o, &c.Metrics)
+	m, types := &c.Metrics, c.ResourceTypes
+	o.Add("containerAssignedPerSecond", 0). // not measured here
+						Add("totalUsedResourcesAcrossPartition", resource(types, m.Allocated)).
+						Add("totalClusterResourcesAcrossPartition", resource(types, m.Total)).
+						Add("totalReservedResourcesAcrossPartition", resource(types, m.Reserved)).
+						Add("totalAllocatedContainersAcrossPartition", m.ContainersAllocated).
+						Add("crossPartitionMetricsAvailable", true).
+						Add("rmEventQueueSize", 0). // there are no event queues here
+						Add("schedulerEventQueueSize", 0)
+	return wrapped("clusterMetrics", o), nil
+}
+
+func appCounts(o *tree.Object, m *view.Metrics) {
+	o.Add("appsSubmitted", m.Submitted).
+		Add("appsCompleted", m.Completed).
+		Add("appsPending", m.Pending).
+		Add("appsRunning", m.Running).
+		Add("appsFailed", m.Failed).
+		Add("appsKilled", m.Killed)
+}
+
+// capacityCounts sums what is free, taken and reserved to the total, as the
+// CapacityScheduler does.
+func capacityCounts(o *tree.Object, c *view.Cluster) {
+	m := &c.Metrics
+	total := m.Available.Add(m.Allocated).Add(m.Reserved)
+	usedMB, usedCores := measured(c.Nodes)
+	o.Add("reservedMB", m.Reserved.MemoryMB()).
+		Add("availableMB", m.Available.MemoryMB()).
+		Add("allocatedMB", m.Allocated.MemoryMB()).
+		Add("pendingMB", m.PendingResource.MemoryMB()).
+		Add("reservedVirtualCores", m.Reserved.VCoreCount()).
+		Add("availableVirtualCores", m.Available.VCoreCount()).
+		Add("allocatedVirtualCores", m.Allocated.VCoreCount()).
+		Add("pendingVirtualCores", m.PendingResource.VCoreCount()).
+		Add("containersAllocated", m.ContainersAllocated).
+		Add("containersReserved", m.ContainersReserved).
+		Add("containersPending", m.ContainersPending).
+		Add("totalMB", total.MemoryMB()).
+		Add("utilizedMB", usedMB).
+		Add("totalVirtualCores", total.VCoreCount()).
+		Add("utilizedVirtualCores", usedCores).
+		Add("utilizedMBPercent", percentOf(usedMB, total.MemoryMB())).
+		Add("utilizedVirtualCoresPercent", percentOf(usedCores, total.VCoreCount())).
+		Add("rmSchedulerBusyPercent", -1) // compat: -1 is "not monitored"
+}
+
+// measured sums what the active nodes' machines use.
+func measured(nodes []*view.Node) (mb, cores int64) {
+	var cpu float64
+	for _, n := range nodes {
+		if n.State.Usable() {
+			mb += int64(n.NodeUse.PhysicalMemoryMB)
+			cpu += float64(n.NodeUse.CPU)
+		}
+	}
+	return mb, int64(cpu)
+}
+
+func percentOf(part, whole int64) int64 {
+	if whole <= 0 {
+		return 0
+	}
+	return part * 100 / whole
+}
+
+func nodeCounts(o *tree.Object, m *view.Metrics) {
+	total := 0
+	for _, state := range yarn.NodeStates() {
+		if state != yarn.NodeNew {
+			total += m.NodesByState[state]
+		}
+	}
+	o.Add("totalNodes", total).
+		Add("lostNodes", m.NodesByState[yarn.NodeLost]).
+		Add("unhealthyNodes", m.NodesByState[yarn.NodeUnhealthy]).
+		Add("decommissioningNodes", m.NodesByState[yarn.NodeDecommissioning]).
+		Add("decommissionedNodes", m.NodesByState[yarn.NodeDecommissioned]).
+		Add("rebootedNodes", m.NodesByState[yarn.NodeRebooted]).
+		Add("activeNodes", m.NodesByState[yarn.NodeRunning]).
+		Add("shutdownNodes", m.NodesByState[yarn.NodeShutdown])
+}
+
+func (s *server) overview(r *http.Request) (*response, error) {
+	c, err := s.Source.Cluster(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	return wrapped("scheduler", tree.New().
+		Add("schedulerType", s.Source.Daemon(r.Context()).Scheduler).
+		Add("schedulingResourceType", typesText(c.ResourceTypes)).
+		Add("minimumAllocation", resource(c.ResourceTypes, c.MinAllocation)).
+		Add("maximumAllocation", resource(c.ResourceTypes, c.MaxAllocation)).
+		Add("applicationPriority", c.MaxAppPriority).
+		Add("schedulerBusy", -1).
+		Add("rmDispatcherEventQueueSize", 0).
+		Add("schedulerDispatcherEventQueueSize", 0)), nil
+}
+
+// typesText names the resource types with their units.
+func typesText(types yarn.ResourceTypes) string {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = t.Name
+		if t.Units != "" {
+			names[i] += " (unit=" + t.Units + ")"
+		}
+	}
+	return strings.Join(names, ",")
+}

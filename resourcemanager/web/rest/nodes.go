@@ -1,0 +1,143 @@
+package rest
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/resourcemanager/web/rest/tree"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+func (s *server) nodes(r *http.Request) (*response, error) {
+	wanted, err := nodeStates(r.URL.Query()["states"])
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.Source.Cluster(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	list := tree.Stream(func(yield func(tree.Value) bool) {
+		for _, n := range c.Nodes {
+			if (len(wanted) == 0 || slices.Contains(wanted, n.State)) && !yield(nodeObject(c.ResourceTypes, n)) {
+				return
+			}
+		}
+	})
+	return wrapped("nodes", tree.New().Add("node", list)), nil
+}
+
+// nodeStates reads names of states, in any case, separated by commas or repeated.
+func nodeStates(params []string) ([]yarn.NodeState, error) {
+	var out []yarn.NodeState
+	for _, name := range words(params) {
+		state, ok := yarn.ParseNodeState(strings.ToUpper(name))
+		if !ok {
+			return nil, illegalArgument("No enum constant org.apache.hadoop.yarn.api.records.NodeState.%s", strings.ToUpper(name))
+		}
+		out = append(out, state)
+	}
+	return out, nil
+}
+
+func (s *server) node(r *http.Request) (*response, error) {
+	text := r.PathValue("node")
+	id, err := yarn.ParseNodeID(text)
+	if err != nil {
+		return nil, illegalArgument("Invalid NodeId [%s]. Expected host:port", text)
+	}
+	c, err := s.Source.Cluster(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(c.Nodes, func(n *view.Node) bool { return n.ID == id })
+	if i < 0 {
+		return nil, notFound("nodeId, %s, is not found", id)
+	}
+	return wrapped("node", nodeObject(c.ResourceTypes, c.Nodes[i])), nil
+}
+
+// gone tells whether the node no longer belongs to the cluster: Hadoop keeps
+// those in another list and shows no address for them.
+func gone(s yarn.NodeState) bool {
+	return s == yarn.NodeDecommissioned || s == yarn.NodeLost || s == yarn.NodeRebooted || s == yarn.NodeShutdown
+}
+
+func nodeObject(types yarn.ResourceTypes, n *view.Node) *tree.Object {
+	o := tree.New().
+		Add("rack", n.Rack).
+		Add("state", n.State.String()).
+		Add("id", n.ID.String()).
+		Add("nodeHostName", n.ID.Host)
+	if gone(n.State) {
+		o.Add("nodeHTTPAddress", "")
+	} else {
+		o.Add("nodeHTTPAddress", n.HTTPAddress)
+	}
+	o.Add("lastHealthUpdate", n.LastHealth).
+		Add("version", n.Version).
+		Add("healthReport", n.HealthReport)
+	nodeUse(o, n)
+	labels := tree.List{}
+	for _, l := range slices.Sorted(slices.Values(n.Labels)) {
+		labels = append(labels, l)
+	}
+	return o.Add("nodeLabels", labels).
+		Add("allocationTags", tree.New()).
+		Add("resourceUtilization", utilization(n)).
+		AddIf(n.State.Usable(), "usedResource", resource(types, n.Used)).
+		AddIf(n.State.Usable(), "availableResource", resource(types, n.Available)).
+		Add("nodeAttributesInfo", tree.New()).
+		Add("totalResource", resource(types, n.Total))
+}
+
+// nodeUse adds what the scheduler knows of the node, which is nothing when it is
+// not usable.
+func nodeUse(o *tree.Object, n *view.Node) {
+	var used, available yarn.Resource
+	var containers int
+	var memory, cpu float32
+	if n.State.Usable() {
+		used, available, containers = n.Used, n.Available, n.Containers
+		memory, cpu = shares(n)
+	}
+	o.Add("numContainers", containers).
+		Add("usedMemoryMB", used.MemoryMB()).
+		Add("availMemoryMB", available.MemoryMB()).
+		Add("usedVirtualCores", used.VCoreCount()).
+		Add("availableVirtualCores", available.VCoreCount()).
+		Add("memUtilization", memory).
+		Add("cpuUtilization", cpu).
+		Add("numRunningOpportContainers", n.Opportunistic.Running).
+		Add("usedMemoryOpportGB", n.Opportunistic.MemoryMB). // compat: the name is wrong, the unit is MB
+		Add("usedVirtualCoresOpport", n.Opportunistic.VCores).
+		Add("numQueuedContainers", n.Opportunistic.Queued)
+}
+
+// shares are the percentages of the machine that are in use. Without knowing
+// the machine, its memory is what YARN has of it and its cores count as one.
+func shares(n *view.Node) (memory, cpu float32) {
+	mb, cores := n.Physical.MemoryMB(), n.Physical.VCoreCount()
+	if n.Physical.IsZero() {
+		mb, cores = n.Used.MemoryMB()+n.Available.MemoryMB(), 1
+	}
+	if mb > 0 {
+		memory = float32(n.NodeUse.PhysicalMemoryMB) * 100 / float32(mb)
+	}
+	if cores > 0 {
+		cpu = n.NodeUse.CPU * 100 / float32(cores)
+	}
+	return memory, cpu
+}
+
+func utilization(n *view.Node) *tree.Object {
+	return tree.New().
+		Add("nodePhysicalMemoryMB", n.NodeUse.PhysicalMemoryMB).
+		Add("nodeVirtualMemoryMB", n.NodeUse.VirtualMemoryMB).
+		Add("nodeCPUUsage", float64(n.NodeUse.CPU)).
+		Add("aggregatedContainersPhysicalMemoryMB", n.ContainersUse.PhysicalMemoryMB).
+		Add("aggregatedContainersVirtualMemoryMB", n.ContainersUse.VirtualMemoryMB).
+		Add("containersCPUUsage", float64(n.ContainersUse.CPU))
+}

@@ -1,0 +1,47 @@
+package rest
+
+import (
+	"math"
+
+	"github.com/heddle-project/heddle/resourcemanager/web/rest/tree"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// resource is an amount with a row for every resource type of the cluster.
+// compat: the bounds in the rows are those of an unlimited type, except in what
+// is configured of queues.
+func resource(types yarn.ResourceTypes, r yarn.Resource) *tree.Object {
+	return bounded(types, r, yarn.Resource{}, yarn.Resource{})
+}
+
+// bounded is a resource whose rows bear the bounds of one allocation; a largest
+// of zero is no bound.
+func bounded(types yarn.ResourceTypes, r, least, most yarn.Resource) *tree.Object {
+	rows := make(tree.List, 0, len(types))
+	for i := range types {
+		top := most[i]
+		if top == 0 {
+			top = math.MaxInt64
+		}
+		rows = append(rows, tree.New().
+			Add("maximumAllocation", top).
+			Add("minimumAllocation", least[i]).
+			Add("name", types[i].Name).
+			Add("resourceType", "COUNTABLE").
+			Add("units", types[i].Units).
+			Add("value", r[i]))
+	}
+	return tree.New().
+		Add("memory", r.MemoryMB()).
+		Add("vCores", r.VCoreCount()).
+		Add("resourceInformations", tree.New().Add("resourceInformation", rows))
+}
+
+// amounts is a map from a resource type's name to its amount.
+func amounts(types yarn.ResourceTypes, r yarn.Resource) *tree.Object {
+	entries := make(tree.List, 0, len(types))
+	for i := range types {
+		entries = append(entries, tree.New().Add("key", types[i].Name).Add("value", r[i]))
+	}
+	return tree.New().Add("entry", entries)
+}

@@ -1,0 +1,376 @@
+package rest
+
+import (
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/resourcemanager/web/rest/tree"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// maxDepth bounds how deep the queue tree is followed.
+const maxDepth = 64
+
+func (s *server) scheduler(r *http.Request) (*response, error) {
+	c, err := s.Source.Cluster(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := s.Source.Queues(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	root, ok := snapshot.ByPath("root")
+	if !ok {
+		return wrapped("scheduler", tree.New()), nil
+	}
+	w := &queueWriter{snapshot, c, s.now()}
+	return wrapped("scheduler", tree.New().Add("schedulerInfo", w.root(root))), nil
+}
+
+// queueWriter writes the CapacityScheduler's queues.
+type queueWriter struct {
+	all     *queue.Snapshot
+	cluster *view.Cluster
+	now     int64
+}
+
+// percent is a share of 1 as Hadoop prints it.
+func percent(f float32) float32 { return f * 100 }
+
+// clamped is a share cut to 0..1, as a percentage.
+func clamped(f float32) float32 { return min(max(f, 0), 1) * 100 }
+
+// maximum is the largest share, 100 if there is none.
+func maximum(f float32) float32 {
+	if f < 1e-8 || f > 1 {
+		f = 1
+	}
+	return f * 100
+}
+
+func (w *queueWriter) resource(r yarn.Resource) *tree.Object {
+	return resource(w.cluster.ResourceTypes, r)
+}
+
+func (w *queueWriter) configured(r yarn.Resource) *tree.Object {
+	return bounded(w.cluster.ResourceTypes, r, w.cluster.MinAllocation, w.cluster.MaxAllocation)
+}
+
+func (w *queueWriter) root(q *queue.Info) *tree.Object {
+	d := &q.Default
+	o := &tree.Object{Type: "capacityScheduler"}
+	o.Add("capacity", percent(d.Capacity)).
+		Add("usedCapacity", percent(d.UsedCapacity)).
+		Add("maxCapacity", maximum(d.MaxCapacity)).
+		Add("weight", d.Weight).
+		Add("normalizedWeight", d.NormalizedWeight).
+		Add("queueCapacityVectorInfo", w.vector(q, d)).
+		Add("queueName", q.Name).
+		Add("queuePath", q.Path).
+		Add("maxParallelApps", q.MaxParallelApps).
+		Add("isAbsoluteResource", q.Mode == "absolute").
+		Add("queues", w.children(q, 1)).
+		Add("capacities", w.capacities(q)).
+		Add("health", w.health()).
+		Add("maximumAllocation", w.resource(q.MaxAllocation)).
+		Add("queueAcls", tree.New()).
+		Add("queuePriority", q.Priority).
+		Add("orderingPolicyInfo", q.OrderingPolicy)
+	w.kind(o, q)
+	return o
+}
+
+// children lists the leaves first, then the parents, each in the scheduler's
+// order (compat).
+func (w *queueWriter) children(q *queue.Info, depth int) *tree.Object {
+	var leaves, parents tree.List
+	for _, path := range q.Children {
+		child, ok := w.all.ByPath(path)
+		switch {
+		case !ok || depth > maxDepth:
+		case child.Leaf:
+			leaves = append(leaves, w.leaf(child))
+		default:
+			parents = append(parents, w.parent(child, depth))
+		}
+	}
+	return tree.New().Add("queue", append(leaves, parents...))
+}
+
+func (w *queueWriter) parent(q *queue.Info, depth int) *tree.Object {
+	o := tree.New()
+	w.share(o, q)
+	o.Add("queues", w.children(q, depth+1))
+	w.usage(o, q)
+	w.kind(o, q)
+	return o
+}
+
+func (w *queueWriter) leaf(q *queue.Info) *tree.Object {
+	o := &tree.Object{Type: "capacitySchedulerLeafQueueInfo"}
+	w.share(o, q)
+	w.usage(o, q)
+	w.kind(o, q)
+	w.limits(o, q)
+	return o
+}
+
+func (w *queueWriter) share(o *tree.Object, q *queue.Info) {
+	d := &q.Default
+	o.Add("queuePath", q.Path).
+		Add("capacity", percent(d.Capacity)).
+		Add("usedCapacity", percent(d.UsedCapacity)).
+		Add("maxCapacity", maximum(d.MaxCapacity)).
+		Add("absoluteCapacity", clamped(d.AbsoluteCapacity)).
+		Add("absoluteMaxCapacity", clamped(d.AbsoluteMax)).
+		Add("absoluteUsedCapacity", clamped(d.AbsoluteUsed)).
+		Add("weight", d.Weight).
+		Add("normalizedWeight", d.NormalizedWeight).
+		Add("numApplications", w.applications(q, 0)).
+		Add("maxParallelApps", q.MaxParallelApps).
+		Add("queueName", q.Name).
+		Add("isAbsoluteResource", q.Mode == "absolute").
+		Add("state", q.State.String())
+}
+
+// applications counts those in the leaves at and below a queue.
+func (w *queueWriter) applications(q *queue.Info, depth int) int32 {
+	if q.Leaf {
+		return q.ActiveApps + q.PendingApps + q.WaitingApps
+	}
+	var n int32
+	for _, path := range q.Children {
+		if child, ok := w.all.ByPath(path); ok && depth < maxDepth {
+			n += w.applications(child, depth+1)
+		}
+	}
+	return n
+}
+
+func (w *queueWriter) usage(o *tree.Object, q *queue.Info) {
+	d := &q.Default
+	labels := make(tree.List, 0, len(q.Labels))
+	for _, l := range slices.Sorted(slices.Values(q.Labels)) {
+		labels = append(labels, l)
+	}
+	o.Add("resourcesUsed", w.resource(d.Used)).
+		Add("hideReservationQueues", false).
+		Add("nodeLabels", labels).
+		Add("allocatedContainers", d.AllocatedContainers).
+		Add("reservedContainers", d.ReservedContainers).
+		Add("pendingContainers", d.PendingContainers).
+		Add("capacities", w.capacities(q)).
+		Add("resources", w.partitions(q)).
+		Add("minEffectiveCapacity", w.resource(d.EffectiveMin)).
+		Add("maxEffectiveCapacity", w.resource(d.EffectiveMax)).
+		Add("maximumAllocation", w.resource(q.MaxAllocation)).
+		Add("queueAcls", tree.New()).
+		Add("queuePriority", q.Priority).
+		Add("orderingPolicyInfo", q.OrderingPolicy).
+		Add("autoCreateChildQueueEnabled", q.CreatesLegacyLeaves).
+		Add("leafQueueTemplate", tree.New())
+}
+
+// kind adds how the queue came to be and what may come below it.
+func (w *queueWriter) kind(o *tree.Object, q *queue.Info) {
+	kind, creation, creates := "parent", "static", "off"
+	if q.Leaf {
+		kind = "leaf"
+	}
+	if q.Dynamic {
+		creation = "dynamicFlexible"
+		if parent, ok := w.all.ByPath(q.Parent); ok && parent.CreatesLegacyLeaves {
+			creation = "dynamicLegacy"
+		}
+	}
+	switch {
+	case q.CreatesLegacyLeaves:
+		creates = "legacy"
+	case q.CreatesQueues:
+		creates = "flexible"
+	}
+	o.Add("mode", q.Mode).
+		Add("queueType", kind).
+		Add("creationMethod", creation).
+		Add("autoCreationEligibility", creates).
+		AddIf(q.DefaultLabel != "", "defaultNodeLabelExpression", q.DefaultLabel).
+		Add("autoQueueTemplateProperties", tree.New()).
+		Add("autoQueueParentTemplateProperties", tree.New()).
+		Add("autoQueueLeafTemplateProperties", tree.New())
+}
+
+func (w *queueWriter) limits(o *tree.Object, q *queue.Info) {
+	d := &q.Default
+	containers := d.AllocatedContainers
+	for _, p := range q.Partitions {
+		containers += p.AllocatedContainers
+	}
+	o.Add("numActiveApplications", q.ActiveApps).
+		Add("numPendingApplications", q.PendingApps).
+		Add("numContainers", containers).
+		Add("maxApplications", q.MaxApps).
+		Add("maxApplicationsPerUser", q.MaxAppsPerUser).
+		Add("userLimit", q.UserLimitPercent).
+		Add("users", w.users(q)).
+		Add("userLimitFactor", q.UserLimitFactor).
+		Add("configuredMaxAMResourceLimit", d.MaxAMShare).
+		Add("AMResourceLimit", w.resource(d.AMLimit)).
+		Add("usedAMResource", w.resource(d.AMUsed)).
+		Add("userAMResourceLimit", w.resource(userAMLimit(q, d.AMLimit))).
+		Add("preemptionDisabled", q.PreemptionDisabled).
+		Add("intraQueuePreemptionDisabled", q.IntraQueuePreemptionDisabled).
+		Add("defaultPriority", q.DefaultPriority).
+		Add("isAutoCreatedLeafQueue", q.Dynamic).
+		Add("maxApplicationLifetime", q.MaxLifetime).
+		Add("defaultApplicationLifetime", q.DefaultLifetime)
+}
+
+// userAMLimit is what one user's masters may take: the same for all users of a
+// queue, and without any the queue's own limit stands in.
+func userAMLimit(q *queue.Info, none yarn.Resource) yarn.Resource {
+	if len(q.Users) == 0 {
+		return none
+	}
+	return q.Users[0].AMLimit
+}
+
+func (w *queueWriter) users(q *queue.Info) *tree.Object {
+	list := make(tree.List, 0, len(q.Users))
+	for i := range q.Users {
+		u := &q.Users[i]
+		list = append(list, tree.New().
+			Add("username", u.Name).
+			Add("resourcesUsed", w.resource(u.Used)).
+			Add("numPendingApplications", u.PendingApps).
+			Add("numActiveApplications", u.ActiveApps).
+			Add("AMResourceUsed", w.resource(u.AMUsed)).
+			Add("userResourceLimit", w.resource(u.Limit)).
+			Add("resources", w.userPartitions(u)).
+			Add("userWeight", u.Weight).
+			Add("isActive", u.ActiveApps > 0))
+	}
+	return tree.New().Add("user", list)
+}
+
+func (w *queueWriter) userPartitions(u *queue.UserUsage) *tree.Object {
+	types := w.cluster.ResourceTypes
+	rows := tree.List{partition{used: u.Used, amUsed: u.AMUsed, amLimit: u.AMLimit}.object(types, true)}
+	for _, label := range sortedKeys(u.Partitions) {
+		p := u.Partitions[label]
+		rows = append(rows, partition{label: label, used: p.Used, amUsed: p.AMUsed, amLimit: p.AMLimit}.object(types, true))
+	}
+	return tree.New().Add("resourceUsagesByPartition", rows)
+}
+
+// eachShare visits the default partition and then the others by name.
+func eachShare(q *queue.Info, visit func(label string, s *queue.Share)) {
+	visit("", &q.Default)
+	for _, label := range sortedKeys(q.Partitions) {
+		s := q.Partitions[label]
+		visit(label, &s)
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (w *queueWriter) partitions(q *queue.Info) *tree.Object {
+	var rows tree.List
+	eachShare(q, func(label string, s *queue.Share) {
+		p := partition{label: label, used: s.Used, reserved: s.Reserved, pending: s.Pending, amUsed: s.AMUsed, amLimit: s.AMLimit}
+		if label == "" {
+			p.user = userAMLimit(q, yarn.Resource{})
+		}
+		rows = append(rows, p.object(w.cluster.ResourceTypes, q.Leaf))
+	})
+	return tree.New().Add("resourceUsagesByPartition", rows)
+}
+
+func (w *queueWriter) capacities(q *queue.Info) *tree.Object {
+	var rows tree.List
+	eachShare(q, func(label string, s *queue.Share) {
+		rows = append(rows, tree.New().
+			Add("partitionName", label).
+			Add("queueCapacityVectorInfo", w.vector(q, s)).
+			Add("capacity", percent(s.Capacity)).
+			Add("usedCapacity", percent(s.UsedCapacity)).
+			Add("maxCapacity", maximum(s.MaxCapacity)).
+			Add("absoluteCapacity", percent(s.AbsoluteCapacity)).
+			Add("absoluteUsedCapacity", percent(s.AbsoluteUsed)).
+			Add("absoluteMaxCapacity", percent(s.AbsoluteMax)).
+			Add("maxAMLimitPercentage", percent(s.MaxAMShare)).
+			Add("weight", s.Weight).
+			Add("normalizedWeight", s.NormalizedWeight).
+			Add("configuredMinResource", w.configured(s.ConfiguredMin)).
+			Add("configuredMaxResource", w.configured(s.ConfiguredMax)).
+			Add("effectiveMinResource", w.resource(s.EffectiveMin)).
+			Add("effectiveMaxResource", w.resource(s.EffectiveMax)))
+	})
+	return tree.New().Add("queueCapacitiesByPartition", rows)
+}
+
+// vector says for each resource type what the queue's capacity is and in which
+// unit: percent, weight (w) or amount.
+func (w *queueWriter) vector(q *queue.Info, s *queue.Share) *tree.Object {
+	var entries tree.List
+	var texts []string
+	for i, t := range w.cluster.ResourceTypes {
+		value := configuredPercent(s.Capacity) + "%"
+		switch {
+		case q.Mode == "absolute":
+			value = javaFloat(float32(s.ConfiguredMin[i]))
+		case s.Weight >= 0:
+			value = javaFloat(s.Weight) + "w"
+		}
+		texts = append(texts, t.Name+"="+value)
+		entries = append(entries, tree.New().Add("resourceName", t.Name).Add("resourceValue", value))
+	}
+	return tree.New().
+		Add("configuredCapacityVector", "["+strings.Join(texts, ",")+"]").
+		Add("capacityVectorEntries", entries)
+}
+
+// configuredPercent is a share as it was configured: what 60 becomes on the way
+// through a share in single precision, 60.000004, is not shown here.
+func configuredPercent(share float32) string {
+	exact, _ := strconv.ParseFloat(strconv.FormatFloat(float64(share), 'g', -1, 32), 64)
+	return javaFloat(float32(exact * 100))
+}
+
+func javaFloat(f float32) string {
+	s := strconv.FormatFloat(float64(f), 'f', -1, 32)
+	if !strings.Contains(s, ".") && !math.IsInf(float64(f), 0) {
+		s += ".0"
+	}
+	return s
+}
+
+// health is the account of the last scheduling runs, which is not kept here: it
+// reads as in a cluster in which nothing has happened.
+func (w *queueWriter) health() *tree.Object {
+	var operations, details tree.List
+	for _, name := range []string{"last-allocation", "last-release", "last-preemption", "last-reservation"} {
+		operations = append(operations, tree.New().
+			Add("operation", name).Add("nodeId", "N/A").Add("containerId", "N/A").Add("queue", "N/A"))
+	}
+	for _, name := range []string{"releases", "allocations", "reservations"} {
+		details = append(details, tree.New().
+			Add("operation", name).Add("count", 0).Add("resources", w.resource(yarn.Resource{})))
+	}
+	return tree.New().
+		Add("lastrun", w.now).
+		Add("operationsInfo", operations).
+		Add("lastRunDetails", details)
+}

@@ -1,0 +1,183 @@
+package rest_test
+
+import (
+	"encoding/json"
+	"io/fs"
+	"math"
+	"regexp"
+	"testing"
+
+	"github.com/heddle-project/heddle/internal/golden"
+	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// What recorded queues look like, as far as a snapshot can hold it.
+type amount struct {
+	Memory int64 `json:"memory"`
+	VCores int64 `json:"vCores"`
+}
+
+func (a amount) resource() yarn.Resource { return yarn.NewResource(a.Memory, a.VCores) }
+
+type recordedQueue struct {
+	Type                        string
+	QueuePath, QueueName, State string
+	Capacity, UsedCapacity      float64
+	MaxCapacity                 float64
+	AbsoluteCapacity            float64
+	AbsoluteMaxCapacity         float64
+	AbsoluteUsedCapacity        float64
+	Weight, NormalizedWeight    float32
+	MaxParallelApps             int32
+	ResourcesUsed               amount
+	NodeLabels                  []string
+	AllocatedContainers         int32
+	ReservedContainers          int32
+	PendingContainers           int32
+	Queues                      struct{ Queue []recordedQueue }
+	Capacities                  struct {
+		QueueCapacitiesByPartition []struct {
+			PartitionName                                string
+			MaxAMLimitPercentage                         float64
+			AbsoluteUsedCapacity, AbsoluteCapacity       float64
+			AbsoluteMaxCapacity                          float64
+			EffectiveMinResource, EffectiveMaxResource   amount
+			ConfiguredMinResource, ConfiguredMaxResource amount
+		}
+	}
+	Resources struct {
+		ResourceUsagesByPartition []struct{ Used, Reserved, Pending, AMUsed, AMLimit amount }
+	}
+	MaximumAllocation            amount
+	QueuePriority                int32
+	OrderingPolicyInfo           string
+	Mode                         string
+	NumActiveApplications        int32
+	NumPendingApplications       int32
+	MaxApplications              int32
+	MaxApplicationsPerUser       int32
+	UserLimit, UserLimitFactor   float32
+	PreemptionDisabled           bool
+	IntraQueuePreemptionDisabled bool
+	MaxApplicationLifetime       int64
+	DefaultApplicationLifetime   int64
+	Users                        struct {
+		User []struct {
+			Username                      string
+			ResourcesUsed, AMResourceUsed amount
+			UserResourceLimit             amount
+			NumActiveApplications         int32
+			NumPendingApplications        int32
+			UserWeight                    float32
+			Resources                     struct {
+				ResourceUsagesByPartition []struct{ AMLimit amount }
+			}
+		}
+	}
+}
+
+// of1 is a share of 1 that prints as the percentage.
+func of1(percent float64) float32 {
+	f := float32(percent / 100)
+	for _, near := range []float32{math.Nextafter32(f, 0), math.Nextafter32(f, 1)} {
+		if f*100 != float32(percent) && near*100 == float32(percent) {
+			return near
+		}
+	}
+	return f
+}
+
+// snapshot is what must have been in the scheduler for this to be recorded.
+func (r *recordedQueue) snapshot(parent string) []queue.Info {
+	c := r.Capacities.QueueCapacitiesByPartition[0]
+	q := queue.Info{Path: r.QueuePath, Name: r.QueueName, Parent: parent, Leaf: r.Type == "capacitySchedulerLeafQueueInfo",
+		Priority: r.QueuePriority, Labels: r.NodeLabels, OrderingPolicy: r.OrderingPolicyInfo, Mode: r.Mode, MaxParallelApps: r.MaxParallelApps,
+		ActiveApps: r.NumActiveApplications, PendingApps: r.NumPendingApplications, MaxApps: r.MaxApplications, MaxAppsPerUser: r.MaxApplicationsPerUser,
+		UserLimitPercent: r.UserLimit, UserLimitFactor: r.UserLimitFactor, MaxAllocation: r.MaximumAllocation.resource(),
+		PreemptionDisabled: r.PreemptionDisabled, IntraQueuePreemptionDisabled: r.IntraQueuePreemptionDisabled,
+		MaxLifetime: r.MaxApplicationLifetime, DefaultLifetime: r.DefaultApplicationLifetime}
+	if r.State == "STOPPED" {
+		q.State = queue.Stopped
+	}
+	q.Default = queue.Share{Capacity: of1(r.Capacity), UsedCapacity: of1(r.UsedCapacity), MaxCapacity: of1(r.MaxCapacity),
+		AbsoluteCapacity: of1(c.AbsoluteCapacity), AbsoluteMax: of1(c.AbsoluteMaxCapacity), AbsoluteUsed: of1(c.AbsoluteUsedCapacity),
+		Weight: r.Weight, NormalizedWeight: r.NormalizedWeight, MaxAMShare: of1(c.MaxAMLimitPercentage), Used: r.ResourcesUsed.resource(),
+		EffectiveMin: c.EffectiveMinResource.resource(), EffectiveMax: c.EffectiveMaxResource.resource(),
+		AllocatedContainers: r.AllocatedContainers, ReservedContainers: r.ReservedContainers, PendingContainers: r.PendingContainers}
+	if u := r.Resources.ResourceUsagesByPartition; len(u) > 0 {
+		q.Default.Pending, q.Default.AMUsed, q.Default.AMLimit = u[0].Pending.resource(), u[0].AMUsed.resource(), u[0].AMLimit.resource()
+	}
+	for _, u := range r.Users.User {
+		q.Users = append(q.Users, queue.UserUsage{Name: u.Username, Used: u.ResourcesUsed.resource(), AMUsed: u.AMResourceUsed.resource(),
+			AMLimit: u.Resources.ResourceUsagesByPartition[0].AMLimit.resource(), Limit: u.UserResourceLimit.resource(),
+			ActiveApps: u.NumActiveApplications, PendingApps: u.NumPendingApplications, Weight: u.UserWeight})
+	}
+	all := []queue.Info{}
+	for i := range r.Queues.Queue {
+		q.Children = append(q.Children, r.Queues.Queue[i].QueuePath)
+		all = append(all, r.Queues.Queue[i].snapshot(r.QueuePath)...)
+	}
+	return append([]queue.Info{q}, all...)
+}
+
+// What a snapshot does not hold: access control lists, the account of the last
+// runs, who of the users has something outstanding, and the masters' limit of
+// users of a queue that has none any more.
+var notHeld = map[*regexp.Regexp]string{
+	regexp.MustCompile(`"userAmLimit":\{.*?\]\}\}|<userAmLimit>.*?</userAmLimit>`):  `userAmLimit`,
+	regexp.MustCompile(`"health":\{"lastrun".*?"maximumAllocation"`):                `"maximumAllocation"`,
+	regexp.MustCompile(`<health>.*?</health>`):                                      ``,
+	regexp.MustCompile(`"queueAcls":\{("queueAcl":\[.*?\])?\}`):                     `"queueAcls":~`,
+	regexp.MustCompile(`<queueAcls>.*?</queueAcls>|<queueAcls/>`):                   `<queueAcls>~`,
+	regexp.MustCompile(`"isActive":(true|false)|<isActive>(true|false)</isActive>`): `isActive`,
+	regexp.MustCompile(`"lastrun":\d+|<lastrun>\d+</lastrun>`):                      `lastrun`,
+	regexp.MustCompile(`("queueAcls":~|<queueAcls>~)`):                              `acls`,
+}
+
+// TestRecordedScheduler rebuilds the snapshot from a recorded answer and expects
+// the same answer from it, in both forms.
+func TestRecordedScheduler(t *testing.T) {
+	recorded, err := golden.Open("capacity")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := fs.ReadFile(recorded, "http/get-scheduler.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Scheduler struct{ SchedulerInfo recordedQueue }
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	s := webtest.New()
+	s.Tree = queue.NewSnapshot(doc.Scheduler.SchedulerInfo.snapshot(""))
+	h := serve(t, s, &webtest.Controller{})
+	for file, accept := range map[string]string{"http/get-scheduler.json": "application/json", "http/get-scheduler.xml.xml": "application/xml"} {
+		want, err := fs.ReadFile(recorded, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, g := string(want), get(h, "/scheduler", accept).Body.String()
+		for re, by := range notHeld {
+			w, g = re.ReplaceAllString(w, by), re.ReplaceAllString(g, by)
+		}
+		diff(t, file, w, g)
+	}
+}
+
+func diff(t *testing.T, what, want, got string) {
+	t.Helper()
+	if want == got {
+		return
+	}
+	at := 0
+	for at < len(want) && at < len(got) && want[at] == got[at] {
+		at++
+	}
+	from := max(at-120, 0)
+	t.Errorf("%s differs at %d:\nrecorded …%s\n     got …%s", what, at, want[from:min(at+300, len(want))], got[from:min(at+300, len(got))])
+}

@@ -1,0 +1,94 @@
+// Package rest serves the ResourceManager's web services, /ws/v1/cluster, in the
+// shapes of Hadoop 3.5.0. It reads published views; changes go through the
+// Controller. Who asks has been decided before a request comes here.
+package rest
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
+)
+
+// Prefix is the path below which everything here lies.
+const Prefix = "/ws/v1/cluster"
+
+// Config is what the services need.
+type Config struct {
+	Source     access.Source
+	Controller access.Controller
+	Links      access.Links
+	Version    Version
+	// FilterByUser hides applications that the caller may not view instead of
+	// blanking their details (yarn.webapp.filter-entity-list-by-user).
+	FilterByUser bool
+	// SubmissionsOff refuses new applications
+	// (yarn.webapp.enable-rest-app-submissions=false).
+	SubmissionsOff bool
+	Now            func() time.Time
+	Log            *slog.Logger
+}
+
+// Version is what /info says of the software.
+type Version struct {
+	Number string // the Hadoop version that clients may expect: 3.5.0
+	Build  string // with revision and checksum
+	Date   string
+}
+
+// Route is one operation.
+type Route struct {
+	Method  string
+	Pattern string // of a http.ServeMux, without method
+	Handler http.HandlerFunc
+}
+
+type server struct{ Config }
+
+// handler is an operation: a document, or an error that becomes a RemoteException.
+type handler func(*http.Request) (*response, error)
+
+// Routes are all operations. GET routes also serve HEAD.
+func Routes(c Config) []Route {
+	s := &server{c}
+	table := []struct {
+		method, path string
+		do           handler
+	}{
+		{"GET", "", s.info},
+		{"GET", "/info", s.info},
+		{"GET", "/metrics", s.metrics},
+		{"GET", "/userinfo", s.userInfo},
+		{"GET", "/scheduler", s.scheduler},
+		{"GET", "/scheduler-overview", s.overview},
+		{"GET", "/nodes", s.nodes},
+		{"GET", "/nodes/{node}", s.node},
+		{"GET", "/apps", s.apps},
+		{"POST", "/apps", s.submit},
+		{"POST", "/apps/new-application", s.newApplication},
+		{"GET", "/appstatistics", s.statistics},
+		{"GET", "/apps/{app}", s.app},
+		{"GET", "/apps/{app}/appattempts", s.attempts},
+		{"GET", "/apps/{app}/appattempts/{attempt}", s.attempt},
+		{"GET", "/apps/{app}/appattempts/{attempt}/containers", s.containers},
+		{"GET", "/apps/{app}/appattempts/{attempt}/containers/{container}", s.container},
+		{"GET", "/apps/{app}/state", s.state},
+		{"PUT", "/apps/{app}/state", s.setState},
+		{"GET", "/apps/{app}/queue", s.queue},
+		{"PUT", "/apps/{app}/queue", s.setQueue},
+		{"GET", "/apps/{app}/priority", s.priority},
+		{"PUT", "/apps/{app}/priority", s.setPriority},
+		{"GET", "/apps/{app}/timeouts", s.timeouts},
+		{"GET", "/apps/{app}/timeouts/{type}", s.timeout},
+		{"PUT", "/apps/{app}/timeout", s.setTimeout},
+	}
+	routes := make([]Route, 0, len(table))
+	for _, row := range table {
+		routes = append(routes, Route{row.method, Prefix + row.path, s.serve(row.do)})
+	}
+	return routes
+}
+
+// now is the time in milliseconds since 1970.
+func (s *server) now() int64 { return s.Now().UnixMilli() }

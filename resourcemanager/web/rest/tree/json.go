@@ -1,0 +1,122 @@
+package tree
+
+import (
+	"bufio"
+	"io"
+	"unicode/utf8"
+)
+
+// WriteJSON writes the document as Hadoop's JSON.
+func WriteJSON(w io.Writer, d Document) error {
+	b := bufio.NewWriter(w)
+	if d.Bare {
+		jsonObject(b, d.Body)
+		return b.Flush()
+	}
+	b.WriteByte('{')
+	jsonText(b, d.Root)
+	b.WriteByte(':')
+	jsonObject(b, d.Body)
+	b.WriteByte('}')
+	return b.Flush()
+}
+
+func jsonObject(b *bufio.Writer, o *Object) {
+	b.WriteByte('{')
+	first := true
+	if o.Type != "" {
+		b.WriteString(`"type":`)
+		jsonText(b, o.Type)
+		first = false
+	}
+	for i := range o.members {
+		if jsonMember(b, &o.members[i], first) {
+			first = false
+		}
+	}
+	b.WriteByte('}')
+}
+
+// jsonMember writes a member unless it is an empty list, and tells whether it did.
+func jsonMember(b *bufio.Writer, m *member, first bool) bool {
+	elements, repeated := each(m.value)
+	if !repeated {
+		jsonName(b, m.name, first)
+		jsonValue(b, m.value)
+		return true
+	}
+	open := false
+	for e := range elements {
+		if open {
+			b.WriteByte(',')
+		} else {
+			jsonName(b, m.name, first)
+			b.WriteByte('[')
+			open = true
+		}
+		jsonValue(b, e)
+	}
+	if open {
+		b.WriteByte(']')
+	}
+	return open
+}
+
+func jsonName(b *bufio.Writer, name string, first bool) {
+	if !first {
+		b.WriteByte(',')
+	}
+	jsonText(b, name)
+	b.WriteByte(':')
+}
+
+func jsonValue(b *bufio.Writer, v Value) {
+	switch x := v.(type) {
+	case *Object:
+		jsonObject(b, x)
+	case string:
+		jsonText(b, x)
+	default:
+		text, quoted := scalar(b.AvailableBuffer(), v)
+		if quoted {
+			b.WriteByte('"')
+		}
+		b.Write(text)
+		if quoted {
+			b.WriteByte('"')
+		}
+	}
+}
+
+const hex = "0123456789abcdef"
+
+// jsonText writes a quoted text. What is not UTF-8 becomes the replacement
+// character; U+2028 and U+2029 are escaped because scripts choke on them.
+func jsonText(b *bufio.Writer, s string) {
+	b.WriteByte('"')
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(byte(r))
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r < 0x20 || r == 0x7f:
+			b.WriteString(`\u00`)
+			b.WriteByte(hex[r>>4])
+			b.WriteByte(hex[r&15])
+		case r == 0x2028 || r == 0x2029:
+			b.WriteString(`\u202`)
+			b.WriteByte(hex[r&15])
+		default:
+			b.WriteRune(r)
+		}
+		i += n
+	}
+	b.WriteByte('"')
+}

@@ -1,0 +1,164 @@
+package ui
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// number prints an amount of something that lives, else "N/A".
+func number(ok bool, n int64) string {
+	if !ok {
+		return "N/A"
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// appPage is one application.
+type appPage struct {
+	appRow
+	Lifetime         int64
+	AggregateText    string
+	PreemptedText    string
+	PreemptedSeconds string
+	Attempts         []attemptRow
+	Requests         []requestRow
+	MoreRequests     int
+}
+
+type attemptRow struct {
+	*view.Attempt
+	NodeLink, Logs string
+}
+
+type requestRow struct {
+	view.Request
+	CapabilityText string
+}
+
+// maxRequests bounds the outstanding asks that a page lists.
+const maxRequests = 200
+
+func (s *server) app(r *http.Request) (*frame, error) {
+	id, err := yarn.ParseApplicationID(r.PathValue("app"))
+	if err != nil {
+		return nil, &problem{http.StatusBadRequest, err.Error()}
+	}
+	a, c, err := s.find(r, id)
+	if err != nil {
+		return nil, err
+	}
+	p := appPage{appRow: s.appRow(access.From(r.Context()), a)}
+	types := c.ResourceTypes
+	p.AggregateText = types.Format(a.Usage.ResourceSeconds)
+	p.PreemptedText, p.PreemptedSeconds = types.Format(a.Usage.Preempted), types.Format(a.Usage.PreemptedSeconds)
+	for _, t := range a.Timeouts {
+		p.Lifetime = t.ExpireAt
+	}
+	for _, t := range slices.Backward(a.Attempts[max(0, len(a.Attempts)-rowsPerPage):]) {
+		p.Attempts = append(p.Attempts, s.attemptRow(a, t))
+	}
+	p.MoreRequests = max(0, len(a.Requests)-maxRequests)
+	for _, q := range a.Requests[:len(a.Requests)-p.MoreRequests] {
+		p.Requests = append(p.Requests, requestRow{q, types.Format(q.Capability)})
+	}
+	return &frame{Title: "Application " + id.String(), Here: "apps", Body: p}, nil
+}
+
+// find is an application and the cluster that it is in.
+func (s *server) find(r *http.Request, id yarn.ApplicationID) (*view.Application, *view.Cluster, error) {
+	c, err := s.Source.Cluster(r.Context())
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := s.Source.Application(r.Context(), id)
+	if err != nil && access.KindOf(err) == access.NotFound {
+		return nil, nil, &problem{http.StatusNotFound, "There is no application " + id.String() + " in this ResourceManager."}
+	}
+	return a, c, err
+}
+
+func (s *server) attemptRow(a *view.Application, t *view.Attempt) attemptRow {
+	row := attemptRow{Attempt: t}
+	if t.NodeHTTPAddress != "" {
+		row.NodeLink = s.Links.Scheme + "://" + t.NodeHTTPAddress
+		row.Logs = s.Links.Logs(t.NodeHTTPAddress, t.MasterContainer, a.User)
+	}
+	return row
+}
+
+// attemptPage is one attempt with its live containers.
+type attemptPage struct {
+	attemptRow
+	App        *view.Application
+	Tracking   string
+	Containers []containerRow
+	paging
+}
+
+type containerRow struct {
+	*view.Container
+	Amount, Logs, NodeLink string
+}
+
+func (s *server) attempt(r *http.Request) (*frame, error) {
+	id, err := yarn.ParseAttemptID(r.PathValue("attempt"))
+	if err != nil {
+		return nil, &problem{http.StatusBadRequest, err.Error()}
+	}
+	a, t, c, err := s.findAttempt(r, id)
+	if err != nil {
+		return nil, err
+	}
+	p := attemptPage{attemptRow: s.attemptRow(a, t), App: a, Tracking: web(s.Links.Tracking(a, t)),
+		paging: pageOf(r.URL.Path, r.URL.Query(), len(t.Containers))}
+	for _, one := range t.Containers[p.From:p.To] {
+		p.Containers = append(p.Containers, s.containerRow(c, a, one))
+	}
+	return &frame{Title: "Application Attempt " + id.String(), Here: "apps", Body: p}, nil
+}
+
+// findAttempt is an attempt that the caller may see.
+func (s *server) findAttempt(r *http.Request, id yarn.AttemptID) (*view.Application, *view.Attempt, *view.Cluster, error) {
+	a, c, err := s.find(r, id.Application)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if caller := access.From(r.Context()); !s.Source.MayView(caller, a) {
+		return nil, nil, nil, &problem{http.StatusForbidden, caller.User + " may not see the details of " + a.ID.String() + "."}
+	}
+	i := slices.IndexFunc(a.Attempts, func(t *view.Attempt) bool { return t.ID == id })
+	if i < 0 {
+		return nil, nil, nil, &problem{http.StatusNotFound, "There is no attempt " + id.String() + " in this ResourceManager."}
+	}
+	return a, a.Attempts[i], c, nil
+}
+
+func (s *server) containerRow(c *view.Cluster, a *view.Application, one *view.Container) containerRow {
+	row := containerRow{Container: one, Amount: c.ResourceTypes.Format(one.Resource)}
+	if one.NodeHTTPAddress != "" {
+		row.NodeLink = s.Links.Scheme + "://" + one.NodeHTTPAddress
+		row.Logs = s.Links.Logs(one.NodeHTTPAddress, one.ID, a.User)
+	}
+	return row
+}
+
+func (s *server) container(r *http.Request) (*frame, error) {
+	id, err := yarn.ParseContainerID(r.PathValue("container"))
+	if err != nil {
+		return nil, &problem{http.StatusBadRequest, err.Error()}
+	}
+	a, t, c, err := s.findAttempt(r, id.Attempt)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(t.Containers, func(one *view.Container) bool { return one.ID == id })
+	if i < 0 {
+		return nil, &problem{http.StatusNotFound, "There is no live container " + id.String() + ": it has ended, or never was."}
+	}
+	return &frame{Title: "Container " + id.String(), Here: "apps", Body: s.containerRow(c, a, t.Containers[i])}, nil
+}

@@ -1,0 +1,188 @@
+package ui
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// metrics are the tables at the top of most pages.
+type metrics struct {
+	view.Metrics
+	UsedText, TotalText, ReservedText string
+	MemoryPercent, CoresPercent       int64
+	Nodes                             []nodeCount
+	Scheduler, Types                  string
+	MinText, MaxText                  string
+	MaxPriority                       int32
+}
+
+// nodeCount is a column of the table of nodes.
+type nodeCount struct {
+	Name  string // as the heading says it
+	State string // as the address says it
+	Count int
+}
+
+func (s *server) metrics(ctx context.Context, c *view.Cluster) *metrics {
+	m := &metrics{
+		Metrics:      c.Metrics,
+		UsedText:     amount(c.ResourceTypes, c.Metrics.Allocated),
+		TotalText:    amount(c.ResourceTypes, c.Metrics.Total),
+		ReservedText: amount(c.ResourceTypes, c.Metrics.Reserved),
+		Scheduler:    s.Source.Daemon(ctx).Scheduler,
+		Types:        typeNames(c.ResourceTypes),
+		MinText:      c.ResourceTypes.Format(c.MinAllocation),
+		MaxText:      c.ResourceTypes.Format(c.MaxAllocation),
+		MaxPriority:  c.MaxAppPriority,
+	}
+	m.MemoryPercent, m.CoresPercent = physical(c)
+	for _, n := range []struct {
+		name  string
+		state yarn.NodeState
+	}{{"Active", yarn.NodeRunning}, {"Decommissioning", yarn.NodeDecommissioning}, {"Decommissioned", yarn.NodeDecommissioned},
+		{"Lost", yarn.NodeLost}, {"Unhealthy", yarn.NodeUnhealthy}, {"Rebooted", yarn.NodeRebooted}, {"Shutdown", yarn.NodeShutdown}} {
+		m.Nodes = append(m.Nodes, nodeCount{n.name + " Nodes", n.state.String(), c.Metrics.NodesByState[n.state]})
+	}
+	return m
+}
+
+// physical is how much of the cluster's total the machines measure as used.
+func physical(c *view.Cluster) (memory, cores int64) {
+	var mb int64
+	var cpu float64
+	for _, n := range c.Nodes {
+		if n.State.Usable() {
+			mb += int64(n.NodeUse.PhysicalMemoryMB)
+			cpu += float64(n.NodeUse.CPU)
+		}
+	}
+	if t := c.Metrics.Total.MemoryMB(); t > 0 {
+		memory = mb * 100 / t
+	}
+	if t := c.Metrics.Total.VCoreCount(); t > 0 {
+		cores = int64(cpu * 100 / float64(t))
+	}
+	return memory, cores
+}
+
+// amount is a resource with memory in readable units.
+func amount(types yarn.ResourceTypes, r yarn.Resource) string {
+	text := types.Format(r)
+	_, rest, _ := strings.Cut(text, ",")
+	return "<memory:" + memory(r.MemoryMB()) + "," + rest
+}
+
+func typeNames(types yarn.ResourceTypes) string {
+	var names []string
+	for _, t := range types {
+		name := t.Name
+		if t.Units != "" {
+			name += " (unit=" + t.Units + ")"
+		}
+		names = append(names, name)
+	}
+	return "[" + strings.Join(names, ", ") + "]"
+}
+
+func (s *server) about(r *http.Request) (*frame, error) {
+	f := &frame{Title: "About the Cluster", Here: "about", Body: struct {
+		access.Daemon
+		Version string
+	}{s.Source.Daemon(r.Context()), s.Version}}
+	if c, err := s.Source.Cluster(r.Context()); err == nil {
+		f.Metrics = s.metrics(r.Context(), c) // a standby has no tables, but it has this page
+	}
+	return f, nil
+}
+
+// nodeRow is a node with what the page computes.
+type nodeRow struct {
+	*view.Node
+	Link                         string
+	Used, Available, Total       string
+	MemoryPercent, CoresPercent  float32
+	Draining                     bool
+	LabelText, DecommissionTitle string
+}
+
+func (s *server) nodes(r *http.Request) (*frame, error) {
+	c, err := s.Source.Cluster(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	name := strings.ToUpper(r.PathValue("state"))
+	wanted, known := yarn.ParseNodeState(name)
+	if name != "" && !known {
+		return nil, &problem{http.StatusNotFound, "There is no state of nodes with the name " + r.PathValue("state") + "."}
+	}
+	var chosen []*view.Node
+	for _, n := range c.Nodes {
+		if name == "" || n.State == wanted {
+			chosen = append(chosen, n)
+		}
+	}
+	p := pageOf(r.URL.Path, r.URL.Query(), len(chosen))
+	body := struct {
+		State string
+		Rows  []nodeRow
+		paging
+	}{name, nil, p}
+	for _, n := range chosen[p.From:p.To] {
+		body.Rows = append(body.Rows, s.nodeRow(n))
+	}
+	return &frame{Title: "Nodes of the cluster", Here: "nodes", Metrics: s.metrics(r.Context(), c), Body: body}, nil
+}
+
+func (s *server) nodeRow(n *view.Node) nodeRow {
+	row := nodeRow{Node: n, LabelText: strings.Join(n.Labels, ", "), Draining: n.State == yarn.NodeDecommissioning}
+	row.Used, row.Available, row.Total = memory(n.Used.MemoryMB()), memory(n.Available.MemoryMB()), memory(n.Total.MemoryMB())
+	if n.HTTPAddress != "" && n.State != yarn.NodeLost {
+		row.Link = s.Links.Scheme + "://" + n.HTTPAddress
+	}
+	if mb := n.Physical.MemoryMB(); mb > 0 {
+		row.MemoryPercent = float32(n.NodeUse.PhysicalMemoryMB) * 100 / float32(mb)
+	}
+	if cores := n.Physical.VCoreCount(); cores > 0 {
+		row.CoresPercent = n.NodeUse.CPU * 100 / float32(cores)
+	}
+	return row
+}
+
+// labelRow is a partition.
+type labelRow struct {
+	Name  string
+	Nodes int
+	Total string
+}
+
+func (s *server) labels(r *http.Request) (*frame, error) {
+	c, err := s.Source.Cluster(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	count, total := map[string]int{"": 0}, map[string]yarn.Resource{}
+	for _, n := range c.Nodes {
+		labels := n.Labels
+		if len(labels) == 0 {
+			labels = []string{""}
+		}
+		for _, l := range labels {
+			if n.State.Usable() {
+				count[l]++
+				total[l] = total[l].Add(n.Total)
+			}
+		}
+	}
+	var rows []labelRow
+	for l, n := range count {
+		rows = append(rows, labelRow{l, n, c.ResourceTypes.Format(total[l])})
+	}
+	slices.SortFunc(rows, func(a, b labelRow) int { return strings.Compare(a.Name, b.Name) })
+	return &frame{Title: "Node labels of the cluster", Here: "labels", Metrics: s.metrics(r.Context(), c), Body: rows}, nil
+}

@@ -1,0 +1,224 @@
+// Package ui serves the pages below /cluster: the same addresses and the same
+// words as Hadoop's built-in pages, drawn by the server, without scripts. Lists
+// are paged by the server, so that no page grows with the cluster.
+//
+// Everything that comes from applications or nodes (names, tags, diagnostics,
+// addresses) is attacker's text: it is escaped by html/template, linked only as
+// http or https, and the Content-Security-Policy allows no script at all.
+package ui
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+//go:embed page/*.html page/style.css
+var files embed.FS
+
+// Config is what the pages need.
+type Config struct {
+	Source       access.Source
+	Links        access.Links
+	Version      string // of Hadoop, as clients may expect it
+	FilterByUser bool
+	Now          func() time.Time
+	Log          *slog.Logger
+}
+
+// Route is one page; all are read with GET.
+type Route struct {
+	Pattern string // of a http.ServeMux, without method
+	Handler http.HandlerFunc
+}
+
+// server draws pages.
+type server struct {
+	Config
+	pages map[string]*template.Template
+	style []byte
+}
+
+// policy allows the style sheet, forms that lead here, and nothing else.
+const policy = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
+
+// Routes are all pages.
+func Routes(c Config) []Route {
+	s := &server{Config: c, pages: map[string]*template.Template{}}
+	s.style, _ = files.ReadFile("page/style.css")
+	layout := template.Must(template.New("layout").Funcs(s.functions()).ParseFS(files, "page/layout.html"))
+	for _, name := range []string{"about", "apps", "app", "attempt", "container", "nodes", "labels", "scheduler", "failure"} {
+		s.pages[name] = template.Must(template.Must(layout.Clone()).ParseFS(files, "page/"+name+".html"))
+	}
+	return []Route{
+		{"/cluster", s.page("apps", s.apps)},
+		{"/cluster/cluster", s.page("about", s.about)},
+		{"/cluster/apps", s.page("apps", s.apps)},
+		{"/cluster/apps/{state}", s.page("apps", s.apps)},
+		{"/cluster/app/{app}", s.page("app", s.app)},
+		{"/cluster/appattempt/{attempt}", s.page("attempt", s.attempt)},
+		{"/cluster/container/{container}", s.page("container", s.container)},
+		{"/cluster/nodes", s.page("nodes", s.nodes)},
+		{"/cluster/nodes/{state}", s.page("nodes", s.nodes)},
+		{"/cluster/nodelabels", s.page("labels", s.labels)},
+		{"/cluster/scheduler", s.page("scheduler", s.scheduler)},
+		{"/cluster/failure/{app}", s.page("failure", s.failure)},
+		{"/static/heddle.css", s.stylesheet},
+	}
+}
+
+// frame is what every page has.
+type frame struct {
+	Title   string
+	Here    string // the entry of the navigation that is current
+	User    string
+	Version string
+	Metrics *metrics // nil on pages without the tables of the cluster
+	States  []string
+	Body    any
+}
+
+// draw makes the body of a page.
+type draw func(*http.Request) (*frame, error)
+
+// problem is a refusal that a page shows.
+type problem struct {
+	status int
+	text   string
+}
+
+func (p *problem) Error() string { return p.text }
+
+func (s *server) page(name string, do draw) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		f, err := do(r)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		s.show(w, r, http.StatusOK, name, f)
+	}
+}
+
+// fail shows a refusal as a page.
+func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	status := http.StatusServiceUnavailable
+	var p *problem
+	switch {
+	case errors.As(err, &p):
+		status = p.status
+	case access.KindOf(err) == access.NotFound:
+		status = http.StatusNotFound
+	case access.KindOf(err) == access.Forbidden || access.KindOf(err) == access.Unauthorized:
+		status = http.StatusForbidden
+	}
+	s.show(w, r, status, "failure", &frame{Title: http.StatusText(status), Body: err.Error()})
+}
+
+func (s *server) show(w http.ResponseWriter, r *http.Request, status int, name string, f *frame) {
+	f.User, f.Version = access.From(r.Context()).User, s.Version
+	for _, state := range yarn.PublicStates() {
+		f.States = append(f.States, state.String())
+	}
+	var b bytes.Buffer
+	if err := s.pages[name].ExecuteTemplate(&b, "layout.html", f); err != nil {
+		s.Log.Error("a page cannot be drawn", "page", name, "error", err)
+		http.Error(w, "The page cannot be drawn: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html;charset=utf-8")
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes())
+}
+
+func (s *server) stylesheet(w http.ResponseWriter, _ *http.Request) {
+	h := w.Header()
+	h.Del("Pragma")
+	h.Del("Expires")
+	h.Set("Cache-Control", "max-age=300")
+	h.Set("Content-Type", "text/css;charset=utf-8")
+	_, _ = w.Write(s.style)
+}
+
+func (s *server) failure(r *http.Request) (*frame, error) {
+	return &frame{Title: "Application unreachable", Body: "The master of " + r.PathValue("app") + " sent this ResourceManager's own proxy away. " +
+		"It lets only the proxy's address through: check that yarn.web-proxy.address or yarn.resourcemanager.webapp.address names this machine " +
+		"as the application sees it."}, nil
+}
+
+// functions are those that the templates use.
+func (s *server) functions() template.FuncMap {
+	return template.FuncMap{
+		"time":    when,
+		"moment":  moment,
+		"elapsed": func(start, end int64) string { return lasted(start, end, s.Now().UnixMilli()) },
+		"percent": func(f float32) string { return strconv.FormatFloat(float64(f), 'f', 1, 32) },
+		"memory":  memory,
+		"join":    func(list []string) string { return strings.Join(list, ", ") },
+		"entry":   func(name, link, text, here string) entry { return entry{link, text, name == here} },
+	}
+}
+
+// entry is a line of the navigation.
+type entry struct {
+	Link, Text string
+	Current    bool
+}
+
+// when is a time as people read it.
+func when(ms int64) string {
+	if ms <= 0 {
+		return "N/A"
+	}
+	return time.UnixMilli(ms).Format("Mon Jan 02 15:04:05 -0700 2006")
+}
+
+// moment is a time in a table.
+func moment(ms int64) string {
+	if ms <= 0 {
+		return "N/A"
+	}
+	return time.UnixMilli(ms).Format(time.DateTime)
+}
+
+// lasted is a duration as people read it.
+func lasted(start, end, now int64) string {
+	if start <= 0 {
+		return "N/A"
+	}
+	if end <= 0 {
+		end = now
+	}
+	return (time.Duration(max(end-start, 0)) * time.Millisecond).Round(time.Second).String()
+}
+
+// memory is an amount of MiB as Hadoop's pages print it.
+func memory(mb int64) string {
+	units := []string{"MB", "GB", "TB", "PB"}
+	f, i := float64(mb), 0
+	for ; f >= 1024 && i < len(units)-1; i++ {
+		f /= 1024
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 2, 64), ".00") + " " + units[i]
+}
+
+// web is an address if it is one that a browser may be sent to, else empty.
+func web(address string) string {
+	if strings.HasPrefix(address, "http://") || strings.HasPrefix(address, "https://") {
+		return address
+	}
+	return ""
+}

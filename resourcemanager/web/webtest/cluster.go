@@ -1,0 +1,182 @@
+package webtest
+
+import (
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Started is the cluster timestamp, that of the recorded answers.
+const Started = 1795305251364
+
+// Moment is the time at which the picture stands still, in milliseconds.
+const Moment = 1795305439052
+
+// App is the id of an application of the cluster.
+func App(n int32) yarn.ApplicationID {
+	return yarn.ApplicationID{ClusterTimestamp: Started, Sequence: n}
+}
+
+// The two nodes.
+var (
+	nodeA = yarn.NodeID{Host: "localhost", Port: 22717}
+	nodeB = yarn.NodeID{Host: "localhost", Port: 26839}
+)
+
+var httpOf = map[yarn.NodeID]string{nodeA: "localhost:11475", nodeB: "localhost:18576"}
+
+// New is a source with the cluster and its queues.
+func New() *Source {
+	return &Source{
+		Picture: Cluster(),
+		Tree:    Queues(),
+		Self: access.Daemon{StartedAt: Started, State: "STARTED", HAState: "ACTIVE", LoginUser: "yarn", Scheduler: "Capacity Scheduler",
+			Store:      "org.apache.hadoop.yarn.server.resourcemanager.recovery.NullRMStateStore",
+			Connection: "Could not find leader elector. Verify both HA and automatic failover are enabled."},
+	}
+}
+
+// Cluster is the picture: what the recorded cluster had at that moment.
+func Cluster() *view.Cluster {
+	c := &view.Cluster{
+		StartedAt:      Started,
+		ResourceTypes:  yarn.BasicResourceTypes(),
+		MinAllocation:  yarn.NewResource(256, 1),
+		MaxAllocation:  yarn.NewResource(4096, 4),
+		MaxAppPriority: 10,
+		Applications:   []*view.Application{finished(), failed(), killed(), running(), pending(), rejected()},
+		Nodes: []*view.Node{
+			node(nodeA, yarn.NewResource(1024, 3), 3),
+			node(nodeB, yarn.NewResource(1792, 5), 5),
+		},
+	}
+	m := &c.Metrics
+	m.Submitted, m.Completed, m.Pending, m.Running, m.Failed, m.Killed = 8, 2, 1, 3, 1, 1
+	m.ContainersAllocated, m.ContainersPending = 8, 1
+	m.Total, m.Allocated, m.Available = yarn.NewResource(8192, 8), yarn.NewResource(2816, 8), yarn.NewResource(5376, 0)
+	m.PendingResource = yarn.NewResource(512, 1)
+	m.NodesByState[yarn.NodeRunning] = 2
+	return c
+}
+
+func node(id yarn.NodeID, used yarn.Resource, containers int) *view.Node {
+	total := yarn.NewResource(4096, 4)
+	return &view.Node{ID: id, HTTPAddress: httpOf[id], Rack: "/default-rack", State: yarn.NodeRunning, Version: "3.5.0",
+		LastHealth: 1795305336654, Total: total, Used: used, Available: total.Sub(used), Physical: yarn.NewResource(24105, 2),
+		Containers: containers, NodeUse: view.Utilization{PhysicalMemoryMB: 4961, VirtualMemoryMB: 4961, CPU: 1.5},
+		ContainersUse: view.Utilization{PhysicalMemoryMB: 115, VirtualMemoryMB: 3062, CPU: 0.25}}
+}
+
+// app fills what all applications here have in common.
+func app(n int32, a view.Application) *view.Application {
+	a.ID = App(n)
+	a.LogAggregation = true
+	a.SubmitTime = a.StartTime
+	for _, t := range a.Attempts {
+		t.ID.Application = a.ID
+		t.Host, t.RPCPort = "N/A", -1
+		if t.Node != (yarn.NodeID{}) {
+			t.NodeHTTPAddress = httpOf[t.Node]
+			t.MasterContainer = yarn.ContainerID{Attempt: t.ID, Number: 1}
+		}
+	}
+	return &a
+}
+
+func attempt(n int32, state yarn.AttemptState, at yarn.NodeID, start, finish int64) *view.Attempt {
+	return &view.Attempt{ID: yarn.AttemptID{Attempt: n}, State: state, PublicState: state, Node: at, StartTime: start, FinishTime: finish}
+}
+
+func finished() *view.Application {
+	return app(1, view.Application{User: "alice", Name: "finished", Type: "YARN", Queue: "root.prod.etl.fast", State: yarn.AppFinished,
+		PublicState: yarn.PublicFinished, FinalStatus: yarn.FinalSucceeded, Progress: 1,
+		StartTime: 1795305298467, LaunchTime: 1795305308073, FinishTime: 1795305342488,
+		Usage:    view.Usage{ResourceSeconds: yarn.NewResource(24416, 51)},
+		Attempts: []*view.Attempt{attempt(1, yarn.AttemptFinished, nodeB, 1795305298580, 1795305342459)}})
+}
+
+func failed() *view.Application {
+	return app(3, view.Application{User: "bob", Name: "rest", Type: "REST", Queue: "root.prod.adhoc", State: yarn.AppFailed,
+		PublicState: yarn.PublicFailed, FinalStatus: yarn.FinalFailed, Priority: 1, Diagnostics: "Application failed 2 times",
+		StartTime: 1795305363454, LaunchTime: 1795305363651, FinishTime: 1795305365920,
+		Usage: view.Usage{ResourceSeconds: yarn.NewResource(1215, 1)},
+		Attempts: []*view.Attempt{attempt(1, yarn.AttemptFailed, nodeB, 1795305363460, 1795305364000),
+			attempt(2, yarn.AttemptFailed, nodeB, 1795305364010, 1795305365900)}})
+}
+
+func killed() *view.Application {
+	return app(4, view.Application{User: "carol", Name: "rest", Type: "REST", Queue: "root.prod.adhoc", State: yarn.AppKilled,
+		PublicState: yarn.PublicKilled, FinalStatus: yarn.FinalKilled, Priority: 1, Progress: 1,
+		Diagnostics: "Application application_1795305251364_0004 was killed by user root at 127.0.0.1",
+		StartTime:   1795305366201, LaunchTime: 1795305366248, FinishTime: 1795305369667,
+		Usage:    view.Usage{ResourceSeconds: yarn.NewResource(1772, 3)},
+		Attempts: []*view.Attempt{attempt(1, yarn.AttemptKilled, nodeA, 1795305366210, 1795305369600)}})
+}
+
+func running() *view.Application {
+	t := attempt(1, yarn.AttemptRunning, nodeA, 1795305393485, 0)
+	a := app(6, view.Application{User: "alice", Name: "running2", Type: "YARN", Queue: "root.prod.adhoc", State: yarn.AppRunning,
+		PublicState: yarn.PublicRunning, Priority: 4, StartTime: 1795305393483, LaunchTime: 1795305393583,
+		Usage: view.Usage{Containers: 4, Used: yarn.NewResource(1280, 4), AMUsed: yarn.NewResource(512, 1),
+			ResourceSeconds: yarn.NewResource(39599, 107), QueuePercent: 55.822067, ClusterPercent: 15.625},
+		Attempts: []*view.Attempt{t}})
+	for i, at := range []yarn.NodeID{nodeA, nodeA, nodeB, nodeA} {
+		size := yarn.NewResource(256, 1)
+		if i == 0 {
+			size = yarn.NewResource(512, 1)
+		}
+		t.Containers = append(t.Containers, &view.Container{ID: yarn.ContainerID{Attempt: t.ID, Number: int64(i + 1)}, Node: at,
+			NodeHTTPAddress: httpOf[at], Resource: size, State: yarn.ContainerRunning, CreatedAt: 1795305393494, User: "alice", Master: i == 0})
+	}
+	return a
+}
+
+func pending() *view.Application {
+	return app(8, view.Application{User: "bob", Name: "rest", Type: "REST", Queue: "root.dev", State: yarn.AppAccepted,
+		PublicState: yarn.PublicAccepted, Priority: 1, Tags: []string{"loom", "weft"}, StartTime: 1795305416971,
+		Diagnostics: "Application is added to the scheduler and is not yet activated.",
+		Why:         "the masters of root.dev may take <memory:768, vCores:1> and take <memory:512, vCores:1>; this one needs <memory:512, vCores:1>",
+		Usage:       view.Usage{Pending: yarn.NewResource(512, 1), AMUsed: yarn.NewResource(512, 1)},
+		Requests:    []view.Request{{AllocationRequestID: -1, Where: yarn.AnyHost, Capability: yarn.NewResource(512, 1), Count: 1, RelaxLocality: true}},
+		Attempts:    []*view.Attempt{attempt(1, yarn.AttemptScheduled, yarn.NodeID{}, 1795305416982, 0)}})
+}
+
+func rejected() *view.Application {
+	return app(9, view.Application{User: "bob", Name: "rest", Type: "REST", Queue: "root.closed", State: yarn.AppFailed,
+		PublicState: yarn.PublicFailed, FinalStatus: yarn.FinalFailed, Priority: 1,
+		Diagnostics: "org.apache.hadoop.security.AccessControlException: Queue root.closed is STOPPED. Cannot accept submission of application: application_1795305251364_0009",
+		StartTime:   1795305417653, FinishTime: 1795305417729})
+}
+
+// Queues is the tree of the recorded cluster, with what the pages need.
+func Queues() *queue.Snapshot {
+	share := func(abs, max, used float32) queue.Share {
+		return queue.Share{Capacity: abs, AbsoluteCapacity: abs, MaxCapacity: max, AbsoluteMax: max, AbsoluteUsed: used, UsedCapacity: used / abs,
+			Weight: -1, Accessible: true, Used: yarn.NewResource(int64(used*8192), 1), AMLimit: yarn.NewResource(768, 1), MaxAMShare: 0.1}
+	}
+	leaf := func(path, name, parent string, s queue.Share) queue.Info {
+		return queue.Info{Path: path, Name: name, Parent: parent, Leaf: true, Default: s, Labels: []string{"*"}, OrderingPolicy: "fifo",
+			Mode: "percentage", UserLimitPercent: 100, UserLimitFactor: 1, MaxApps: 2000, MaxAppsPerUser: 2000, MaxParallelApps: 2147483647,
+			MaxLifetime: -1, DefaultLifetime: -1, MaxAllocation: yarn.NewResource(4096, 4)}
+	}
+	parent := func(path, name, above string, s queue.Share, children ...string) queue.Info {
+		return queue.Info{Path: path, Name: name, Parent: above, Default: s, Children: children, Labels: []string{"*"},
+			OrderingPolicy: "utilization", Mode: "percentage", MaxParallelApps: 2147483647, MaxAllocation: yarn.NewResource(4096, 4)}
+	}
+	dev := leaf("root.dev", "dev", "root", share(0.2, 1, 0.0625))
+	dev.ActiveApps, dev.PendingApps = 1, 1
+	dev.Users = []queue.UserUsage{{Name: "bob", Used: yarn.NewResource(512, 1), AMUsed: yarn.NewResource(512, 1), AMLimit: yarn.NewResource(512, 1),
+		Limit: yarn.NewResource(1792, 1), ActiveApps: 1, PendingApps: 1, Weight: 1}}
+	closed := leaf("root.closed", "closed", "root", share(0.1, 1, 0))
+	closed.State = queue.Stopped
+	return queue.NewSnapshot([]queue.Info{
+		parent("root", "root", "", share(1, 1, 0.34), "root.prod", "root.dev", "root.closed"),
+		parent("root.prod", "prod", "root", share(0.7, 0.95, 0.28), "root.prod.adhoc", "root.prod.etl"),
+		leaf("root.prod.adhoc", "adhoc", "root.prod", share(0.1, 0.76, 0.156)),
+		parent("root.prod.etl", "etl", "root.prod", share(0.42, 0.9, 0.125), "root.prod.etl.fast", "root.prod.etl.slow"),
+		leaf("root.prod.etl.fast", "fast", "root.prod.etl", share(0.2, 0.9, 0.1)),
+		leaf("root.prod.etl.slow", "slow", "root.prod.etl", share(0.22, 0.9, 0.025)),
+		dev, closed,
+	})
+}

@@ -1,0 +1,108 @@
+// Package webtest has a source and a controller for tests of the web server: a
+// small cluster that stands still, with one application in every state that
+// matters.
+package webtest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Source serves fixed values.
+type Source struct {
+	Picture *view.Cluster
+	Tree    *queue.Snapshot
+	Self    access.Daemon
+	Denied  map[string]bool // users who may view nothing but their own
+	Err     error           // what every read answers, if set
+}
+
+var _ access.Source = (*Source)(nil)
+
+// Cluster is the fixed picture.
+func (s *Source) Cluster(context.Context) (*view.Cluster, error) { return s.Picture, s.Err }
+
+// Application looks in the fixed picture.
+func (s *Source) Application(_ context.Context, id yarn.ApplicationID) (*view.Application, error) {
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	for _, a := range s.Picture.Applications {
+		if a.ID == id {
+			return a, nil
+		}
+	}
+	return nil, access.Errorf(access.NotFound, "application %s is not known", id)
+}
+
+// Queues is the fixed tree.
+func (s *Source) Queues(context.Context) (*queue.Snapshot, error) { return s.Tree, s.Err }
+
+// Daemon is the fixed state.
+func (s *Source) Daemon(context.Context) access.Daemon { return s.Self }
+
+// MayView lets everybody see everything, except those who are denied.
+func (s *Source) MayView(c access.Caller, a *view.Application) bool {
+	return !s.Denied[c.User] || c.User == a.User
+}
+
+// Controller notes what it is asked to do and answers what it is told to.
+type Controller struct {
+	mu    sync.Mutex
+	calls []string
+
+	Done bool  // what Kill answers
+	Err  error // what everything answers, if set
+	Most yarn.Resource
+}
+
+var _ access.Controller = (*Controller)(nil)
+
+// Calls are the calls so far.
+func (c *Controller) Calls() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]string(nil), c.calls...)
+}
+
+func (c *Controller) note(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls = append(c.calls, fmt.Sprintf(format, args...))
+}
+
+// Kill notes the call.
+func (c *Controller) Kill(_ context.Context, by access.Caller, id yarn.ApplicationID, diagnostics string) (bool, error) {
+	c.note("kill %s by %s: %s", id, by.User, diagnostics)
+	return c.Done, c.Err
+}
+
+// Move notes the call.
+func (c *Controller) Move(_ context.Context, by access.Caller, id yarn.ApplicationID, queue string) (string, error) {
+	c.note("move %s by %s to %s", id, by.User, queue)
+	return queue, c.Err
+}
+
+// SetPriority notes the call and clips at 10.
+func (c *Controller) SetPriority(_ context.Context, by access.Caller, id yarn.ApplicationID, p int32) (int32, error) {
+	c.note("priority of %s by %s: %d", id, by.User, p)
+	return min(p, 10), c.Err
+}
+
+// SetLifetime notes the call.
+func (c *Controller) SetLifetime(_ context.Context, by access.Caller, id yarn.ApplicationID, at int64) (int64, error) {
+	c.note("lifetime of %s by %s: %d", id, by.User, at)
+	return at, c.Err
+}
+
+// NewApplication notes the call and answers number 10.
+func (c *Controller) NewApplication(_ context.Context, by access.Caller) (yarn.ApplicationID, yarn.Resource, error) {
+	c.note("new application by %s", by.User)
+	return yarn.ApplicationID{ClusterTimestamp: Started, Sequence: 10}, c.Most, c.Err
+}

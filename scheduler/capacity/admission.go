@@ -1,0 +1,276 @@
+package capacity
+
+import (
+	"container/heap"
+	"slices"
+	"strings"
+
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/scheduler/javanum"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// activate admits the pending applications of a leaf whose masters fit in the
+// share of masters (maximum-am-resource-percent).
+func (s *Scheduler) activate(q *Queue) {
+	l := q.leaf
+	for p := range q.shares {
+		if s.hasMasterLimit(q, part(p)) {
+			s.masterLimit(q, part(p))
+		}
+	}
+	if len(l.pending) == 0 {
+		return
+	}
+	// compat: the limit of one user is looked up once in a pass for each
+	// partition and then serves for all users.
+	limits := make([]*resource, len(q.shares))
+	kept := l.pending[:0]
+	for _, a := range l.pending {
+		if a.refusal = s.admits(q, a, limits); !a.refusal.OK() {
+			kept = append(kept, a)
+			continue
+		}
+		s.admit(q, a, *limits[a.amPart])
+	}
+	clear(l.pending[len(kept):])
+	l.pending = kept
+	q.touch()
+}
+
+// hasMasterLimit tells in which partitions the limit is kept up to date.
+func (s *Scheduler) hasMasterLimit(q *Queue, p part) bool {
+	if q.conf.AllLabels() {
+		sh := &q.shares[p]
+		return p == 0 || sh.known || !none(sh.used) || !none(sh.pending)
+	}
+	return q.mayUse(s.books.Partition(p).Name)
+}
+
+// masterLimit is how much the masters of a leaf may use.
+func (s *Scheduler) masterLimit(q *Queue, p part) resource {
+	sh := &q.shares[p]
+	var current resource
+	if p == 0 {
+		current = q.leaf.queueLimit
+	}
+	base := sh.effMin
+	if s.calc.FitsIn(base, current) {
+		base = current
+	}
+	sh.amLimit = s.calc.ScaleUp(base, float64(sh.maxAM), s.min)
+	return sh.amLimit
+}
+
+// userMasterLimit is how much the masters of one user may use.
+func (s *Scheduler) userMasterLimit(q *Queue, u *user, p part) resource {
+	sh, l := &q.shares[p], q.leaf
+	share := max(javanum.Div(q.conf.UserLimit, 100), javanum.Div(1, float32(max(l.activeUsers(), 1))))
+	share = min(javanum.Mul(share, u.weight), 1)
+	by := javanum.Mul(javanum.Mul(sh.maxAM, share), q.conf.UserFactor)
+	if q.conf.UserFactor == -1 {
+		by = sh.maxAM
+	}
+	limit := s.calc.ScaleUp(sh.effMin, float64(by), s.min)
+	return s.calc.Min(l.lastCluster, limit, sh.amLimit)
+}
+
+// admits checks the share of masters. limits keeps the user limit of the pass.
+func (s *Scheduler) admits(q *Queue, a *app, limits []*resource) yarn.Reason {
+	p := a.amPart
+	sh := &q.shares[p]
+	free := len(q.leaf.active) < 1 || !s.calc.More(q.leaf.lastCluster, sh.amUsed, resource{})
+	if with := a.amSize.Add(sh.amUsed); !free && !s.calc.FitsIn(with, sh.amLimit) {
+		return yarn.Reason{Code: fit.AMLimit, Subject: q.path, Needed: with, Limit: sh.amLimit}
+	}
+	u := q.userOf(a.User)
+	if limits[p] == nil {
+		limit := s.userMasterLimit(q, u, p)
+		limits[p] = &limit
+	}
+	if with := a.amSize.Add(u.shares[p].amUsed); !free && !s.calc.FitsIn(with, *limits[p]) {
+		return yarn.Reason{Code: fit.UserAMLimit, Subject: q.path, Needed: with, Limit: *limits[p], Detail: a.User}
+	}
+	return yarn.Reason{}
+}
+
+func (s *Scheduler) admit(q *Queue, a *app, limit resource) {
+	l := q.leaf
+	u := q.userOf(a.User)
+	l.counts(u, 1, -1)
+	a.waits, a.active = false, true
+	l.active = enter(l.active, a, q.policy())
+	s.chargeMaster(q, u, a, 1)
+	u.shares[a.amPart].amLimit = limit
+}
+
+// mayRun tells whether max-parallel-apps lets one more application run.
+func (s *Scheduler) mayRun(a *app) bool {
+	if s.userRunnable[a.User] >= s.cfg.UserParallel(a.User) {
+		return false
+	}
+	for q := a.queue; q != nil; q = q.parent {
+		if q.runnableApps() >= q.conf.MaxParallel {
+			return false
+		}
+	}
+	return true
+}
+
+// track counts an attempt that runs, or remembers that it waits.
+func (s *Scheduler) track(a *app) {
+	if !a.runnable {
+		s.userWaiting[a.User] = append(s.userWaiting[a.User], a)
+		return
+	}
+	for q := a.queue.parent; q != nil; q = q.parent {
+		q.runnable++
+	}
+	s.userRunnable[a.User]++
+}
+
+func (s *Scheduler) untrack(a *app) {
+	if !a.runnable {
+		s.unwait(a)
+		return
+	}
+	if s.userRunnable[a.User]--; s.userRunnable[a.User] == 0 {
+		delete(s.userRunnable, a.User)
+	}
+	for q := a.queue.parent; q != nil; q = q.parent {
+		q.runnable--
+	}
+}
+
+func (s *Scheduler) unwait(a *app) {
+	left := slices.DeleteFunc(s.userWaiting[a.User], func(o *app) bool { return o == a })
+	if s.userWaiting[a.User] = left; len(left) == 0 {
+		delete(s.userWaiting, a.User)
+	}
+}
+
+// promote lets applications run that waited for the one that has ended.
+func (s *Scheduler) promote(a *app) {
+	var highest *Queue
+	for q := a.queue; q != nil; q = q.parent {
+		if q.runnableApps() == q.conf.MaxParallel-1 {
+			highest = q
+		}
+	}
+	var lists [][]*app
+	if highest != nil {
+		lists = waitingBelow(highest, lists)
+	}
+	if s.userRunnable[a.User] == s.cfg.UserParallel(a.User)-1 {
+		lists = append(lists, slices.Clone(s.userWaiting[a.User]))
+	}
+	s.run(lists, len(lists))
+}
+
+// promoteAll lets everybody run who may, after limits have changed.
+func (s *Scheduler) promoteAll() {
+	lists := waitingBelow(s.tree.root, nil)
+	n := 0
+	for _, l := range lists {
+		n += len(l)
+	}
+	s.run(lists, n)
+}
+
+// waitingBelow are the waiting applications of the leaves below with room.
+func waitingBelow(q *Queue, lists [][]*app) [][]*app {
+	if q.runnableApps() >= q.conf.MaxParallel {
+		return lists
+	}
+	if q.isLeaf() {
+		return append(lists, slices.Clone(q.leaf.waiting))
+	}
+	for _, c := range q.children {
+		lists = waitingBelow(c, lists)
+	}
+	return lists
+}
+
+// run starts up to most of the applications, the earliest attempts first.
+func (s *Scheduler) run(lists [][]*app, most int) {
+	h := &byStart{}
+	for i, l := range lists {
+		if len(l) > 0 {
+			heap.Push(h, startOf{l[0].attempt.StartWall, i, 0})
+		}
+	}
+	var last *app
+	var started []*app
+	for h.Len() > 0 && len(started) < most {
+		next := (*h)[0]
+		a := lists[next.list][next.at]
+		if next.at+1 < len(lists[next.list]) {
+			(*h)[0].at++
+			(*h)[0].start = lists[next.list][next.at+1].attempt.StartWall
+			heap.Fix(h, 0)
+		} else {
+			heap.Pop(h)
+		}
+		if a == last || a.runnable {
+			continue
+		}
+		last = a
+		if !s.mayRun(a) {
+			continue
+		}
+		s.unwait(a)
+		a.runnable = true
+		s.track(a)
+		started = append(started, a)
+		a.queue.leaf.waiting = slices.DeleteFunc(a.queue.leaf.waiting, func(o *app) bool { return o == a })
+		s.join(a.queue, a)
+	}
+}
+
+type startOf struct {
+	start    int64
+	list, at int
+}
+
+type byStart []startOf
+
+func (h byStart) Len() int { return len(h) }
+func (h byStart) Less(i, j int) bool {
+	if h[i].start != h[j].start {
+		return h[i].start < h[j].start
+	}
+	return h[i].list < h[j].list
+}
+func (h byStart) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *byStart) Push(x any)   { *h = append(*h, x.(startOf)) }
+func (h *byStart) Pop() any {
+	x := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return x
+}
+
+// workflowPriority is the priority that the application's workflow has in the
+// queue or in the nearest one above, where the application gives none or the
+// mappings override it.
+func (s *Scheduler) workflowPriority(in *demand.Application, q *Queue) (int32, yarn.Reason) {
+	var workflow string
+	for _, tag := range in.Tags {
+		if id, ok := strings.CutPrefix(strings.ToLower(tag), "workflowid:"); ok {
+			workflow = id
+		}
+	}
+	if workflow == "" || !s.cfg.WorkflowsOverride {
+		return in.Priority, yarn.Reason{}
+	}
+	for at := q; at != nil; at = at.parent {
+		for _, m := range s.cfg.Workflows {
+			if m.Name == workflow && (m.Path == at.path || s.tree.find(m.Path) == at) {
+				asked := *in
+				asked.Priority, asked.PrioritySet = m.Priority, true
+				return s.CheckPriority(&asked, q.path)
+			}
+		}
+	}
+	return in.Priority, yarn.Reason{}
+}

@@ -1,0 +1,131 @@
+package capacity
+
+import (
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/scheduler/javanum"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// onNode tries the places of a key from the nearest to the farthest. next tells
+// that this key has no business on the node.
+func (r *round) onNode(a *app, w *demand.Want, lim *limits, from ContainerRef) (o outcome, next bool) {
+	if row := w.At(r.book.NodePlace); row != nil && row.Count > 0 {
+		if rack := w.At(r.book.RackPlace); rack != nil && rack.Count > 0 {
+			if o = r.try(a, w, row, cluster.NodeLocal, lim, from); o.kind != nothing {
+				return o, false
+			}
+		}
+	}
+	if row := w.At(r.book.RackPlace); row != nil && row.Count > 0 {
+		if !row.Relax {
+			r.note(a.queue, a, yarn.Reason{Code: fit.StrictLocality, Subject: r.book.Rack})
+			return skipped(skipNone), true
+		}
+		if min(int32(r.s.books.Count), r.s.cfg.NodeDelay) < w.Opportunities {
+			if o = r.try(a, w, row, cluster.RackLocal, lim, from); o.kind != nothing {
+				return o, false
+			}
+		}
+	}
+	if !w.HasAny || w.Any.Count <= 0 {
+		return skipped(skipNone), true
+	}
+	if !w.Any.Relax {
+		r.note(a.queue, a, yarn.Reason{Code: fit.StrictLocality, Subject: yarn.AnyHost})
+		return skipped(skipNone), true
+	}
+	if from < 0 && !r.offSwitch(w) {
+		r.note(a.queue, a, yarn.Reason{Code: fit.LocalityDelay, Subject: r.book.ID.String(), Count: int64(w.Opportunities)})
+		return skipped(skipOther), false
+	}
+	if o = r.try(a, w, &w.Any, cluster.OffSwitch, lim, from); o.kind == nothing {
+		o = skipped(skipOther)
+	}
+	return o, false
+}
+
+// offSwitch tells whether the key has waited long enough to take any node.
+func (r *round) offSwitch(w *demand.Want) bool {
+	nodes := int32(r.s.books.Count)
+	unique := w.Unique()
+	if nodes == 0 || unique == 1 {
+		return nodes != 0
+	}
+	cfg := r.s.cfg
+	if cfg.RackExtraDelay > -1 {
+		return w.Opportunities > min(nodes, cfg.NodeDelay+cfg.RackExtraDelay)
+	}
+	factor := min(javanum.Div(float32(max(unique-1, 0)), float32(nodes)), 1)
+	return min(float32(nodes), javanum.Mul(float32(w.Any.Count), factor)) < float32(w.Opportunities)
+}
+
+// try sees whether a container of the row fits on the node, or whether the node
+// should be held for it.
+func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality, lim *limits, from ContainerRef) outcome {
+	s, calc := r.s, r.s.calc
+	size := row.Size
+	if !calc.FitsIn(size, r.book.Total) {
+		r.note(a.queue, a, yarn.Reason{Code: fit.NodeTooSmall, Subject: r.book.ID.String(), Needed: size, Limit: r.book.Total})
+		return skipped(skipNone)
+	}
+	more := s.worthMore(a, w, size)
+	need := calc.Max(s.books.Total, size.Sub(lim.headroom), lim.unreserve)
+	mustGiveUp := calc.AnyPositive(need)
+	look := s.cfg.ContinueLooking && from < 0
+	o := outcome{app: a, want: w, size: size, locality: l, from: from, excess: cluster.NoContainer}
+	if calc.Containers(r.book.Free(), size) > 0 {
+		if look && (!more || mustGiveUp) {
+			if !mustGiveUp {
+				need = size
+			}
+			if o.excess = s.toGiveUp(w, need); o.excess < 0 {
+				r.note(a.queue, a, yarn.Reason{Code: fit.ReservationsEnough, Subject: r.book.ID.String(), Needed: need})
+				return skipped(skipNone)
+			}
+		}
+		o.kind = allocated
+		r.served(w, l, from)
+		return o
+	}
+	r.note(a.queue, a, yarn.Reason{Code: fit.NodeFull, Subject: r.book.ID.String(), Needed: size, Limit: r.book.Free()})
+	if !more && from < 0 || look && mustGiveUp {
+		return skipped(skipNone)
+	}
+	o.kind = reserved
+	r.served(w, l, from)
+	return o
+}
+
+// served resets what the key has waited.
+func (r *round) served(w *demand.Want, l cluster.Locality, from ContainerRef) {
+	if from >= 0 || r.why != nil {
+		return
+	}
+	if l == cluster.NodeLocal || l == cluster.RackLocal && r.s.cfg.RackFullReset {
+		w.Opportunities = 0
+	}
+	if r.part == 0 {
+		w.Missed = 0
+	}
+}
+
+// toGiveUp is a reservation of the key that frees at least so much.
+//
+// compat: the first in the order of Apache's hash table of nodes.
+func (s *Scheduler) toGiveUp(w *demand.Want, need resource) ContainerRef {
+	best, bestBucket := cluster.NoContainer, uint32(0)
+	buckets := uint32(16)
+	for float64(len(w.Reservations)) > 0.75*float64(buckets) {
+		buckets *= 2
+	}
+	for _, c := range w.Reservations {
+		box := s.books.Container(c)
+		bucket := s.books.Node(box.Node).Hash & (buckets - 1)
+		if s.calc.FitsIn(need, box.Resource) && (best < 0 || bucket < bestBucket) {
+			best, bestBucket = c, bucket
+		}
+	}
+	return best
+}

@@ -1,0 +1,482 @@
+package capacity
+
+import (
+	"slices"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// app is one application and its running attempt.
+type app struct {
+	demand.Application
+	ref      AppRef
+	queue    *Queue
+	priority int32
+
+	attempt  demand.Attempt
+	running  bool // has an attempt that has not ended
+	amPart   part
+	amSize   resource
+	mastered bool // the master's container was found, or none is needed
+	counter  int64
+	wants    demand.Demand
+	shares   []appShare
+	live     []ContainerRef // by age; what the running attempt has
+	held     int32          // reservations
+
+	runnable bool // not held back by max-parallel-apps
+	waits    bool // in the leaf's pending list
+	active   bool // admitted
+	wanting  bool // counted among the asking applications of its user
+	refusal  yarn.Reason
+
+	// What the master's headroom is computed from: the leaf and the user of the
+	// last walk that came by.
+	headLeaf *Queue
+	headUser *user
+
+	avoid   map[cluster.Place]bool // hosts and racks, for all but masters
+	avoidAM map[cluster.Place]bool // for the master
+
+	unsettled               bool  // the fair order has to look at it again
+	orderUsed, orderPending int64 // memory, as the fair order knows it
+	updates                 updates
+	gone                    bool // removed; the slot waits for its last container
+	open                    int32
+}
+
+type appShare struct{ used, reserved resource }
+
+func (a *app) grow(parts int) {
+	for len(a.shares) < parts {
+		a.shares = append(a.shares, appShare{})
+	}
+}
+
+// memory is what the application has and wants in all partitions.
+func (a *app) memory() (used, pending int64) {
+	for p := range a.shares {
+		used += a.shares[p].used[yarn.Memory]
+		pending += a.wants.Pending(part(p))[yarn.Memory]
+	}
+	return used, pending
+}
+
+func (s *Scheduler) app(ref AppRef) *app { return s.apps[ref] }
+
+// AddApplication enters an application; see the facade.
+func (s *Scheduler) AddApplication(in demand.Application, path string) (AppRef, yarn.Reason) {
+	if _, ok := s.byID[in.ID]; ok {
+		return cluster.NoApp, yarn.Reason{Code: fit.AlreadyKnown, Subject: in.ID.String()}
+	}
+	q, priority, why := s.admitApplication(&in, path)
+	if !why.OK() {
+		return cluster.NoApp, why
+	}
+	a := &app{Application: in, queue: q, priority: priority}
+	a.grow(s.books.Partitions())
+	if k := len(s.freeApps); k > 0 {
+		a.ref, s.freeApps = s.freeApps[k-1], s.freeApps[:k-1]
+	} else {
+		a.ref = AppRef(len(s.apps))
+		s.apps = append(s.apps, nil)
+	}
+	s.apps[a.ref] = a
+	s.byID[in.ID] = a.ref
+	return a.ref, yarn.Reason{}
+}
+
+func (s *Scheduler) admitApplication(in *demand.Application, path string) (*Queue, int32, yarn.Reason) {
+	if n := s.tree.root.apps; n >= s.cfg.MaxSystemApps && !in.Recovering {
+		return nil, 0, yarn.Reason{Code: fit.TooManyApps, Subject: queue.Root, Count: int64(n), Max: int64(s.cfg.MaxSystemApps)}
+	}
+	q, why := s.destination(in, path)
+	if !why.OK() {
+		return nil, 0, why
+	}
+	priority, why := s.workflowPriority(in, q)
+	if !why.OK() {
+		return nil, 0, why
+	}
+	if in.Recovering {
+		q.drainForRecovery()
+	} else if why := s.maySubmitNow(q, in.User); !why.OK() {
+		return nil, 0, why
+	}
+	q.lastSubmit = s.now.Mono
+	for p := q.parent; p != nil; p = p.parent {
+		p.apps++
+	}
+	return q, priority, yarn.Reason{}
+}
+
+// destination is the leaf of that name, created where that is allowed.
+func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, yarn.Reason) {
+	q := s.tree.find(path)
+	if q == nil {
+		if s.tree.names.Ambiguous(path) {
+			return nil, yarn.Reason{Code: fit.AmbiguousQueue, Subject: path}
+		}
+		var why yarn.Reason
+		if q, why = s.create(path); !why.OK() {
+			return nil, why
+		}
+	}
+	if !q.isLeaf() {
+		return nil, yarn.Reason{Code: fit.NotALeaf, Subject: path}
+	}
+	return q, yarn.Reason{}
+}
+
+// maySubmitNow checks the states and limits of the queue and of those above.
+func (s *Scheduler) maySubmitNow(q *Queue, name string) yarn.Reason {
+	if q.state != queue.Running {
+		return yarn.Reason{Code: fit.QueueStopped, Subject: q.path}
+	}
+	l := q.leaf
+	if n := q.numApps(); n >= l.maxApps && !q.managedLeaf() {
+		return yarn.Reason{Code: fit.TooManyQueueApps, Subject: q.path, Count: int64(n), Max: int64(l.maxApps)}
+	}
+	u := q.userOf(name)
+	if !q.managedLeaf() {
+		if n := u.active + u.pending; n >= l.maxAppsPerUser {
+			return yarn.Reason{Code: fit.TooManyUserApps, Subject: q.path, Count: int64(n), Max: int64(l.maxAppsPerUser), Detail: name}
+		}
+	}
+	for p := q.parent; p != nil; p = p.parent {
+		if p.state != queue.Running {
+			return yarn.Reason{Code: fit.QueueStopped, Subject: p.path}
+		}
+	}
+	return yarn.Reason{}
+}
+
+// RemoveApplication forgets the application.
+func (s *Scheduler) RemoveApplication(ref AppRef) {
+	a := s.app(ref)
+	if a.running {
+		s.EndAttempt(ref, false)
+	}
+	q := a.queue
+	q.unwant(a)
+	q.finished()
+	for p := q.parent; p != nil; p = p.parent {
+		p.apps--
+		p.finished()
+	}
+	delete(s.byID, a.ID)
+	a.gone = true
+	s.dropPlaces(a)
+	s.freeApp(a)
+	q.touch()
+}
+
+// freeApp reuses the slot of a removed application once nothing refers to it.
+func (s *Scheduler) freeApp(a *app) {
+	if a.gone && a.open == 0 {
+		s.apps[a.ref] = nil
+		s.freeApps = append(s.freeApps, a.ref)
+	}
+}
+
+// finished ends the draining of a queue that has become empty.
+func (q *Queue) finished() {
+	if q.state == queue.Draining && q.numApps() == 0 {
+		q.state = queue.Stopped
+	}
+}
+
+func (q *Queue) drainForRecovery() {
+	for ; q != nil && q.state == queue.Stopped; q = q.parent {
+		q.state = queue.Draining
+	}
+}
+
+// AddAttempt starts an attempt; see the facade.
+func (s *Scheduler) AddAttempt(ref AppRef, at demand.Attempt) {
+	a := s.app(ref)
+	q := a.queue
+	kept := a.live
+	old := *a
+	a.attempt, a.running = at, true
+	a.amPart, a.amSize = s.part(at.AMLabel), at.AM
+	if a.Unmanaged {
+		a.amPart, a.amSize = 0, s.min
+	}
+	a.mastered = a.Unmanaged
+	a.counter = at.Epoch << yarn.EpochShift
+	a.wants = demand.Demand{}
+	a.waits, a.active, a.refusal = false, false, yarn.Reason{}
+	a.orderUsed, a.orderPending, a.unsettled = 0, 0, false
+	a.headLeaf, a.headUser, a.avoidAM = nil, nil, nil
+	a.updates = updates{}
+	if at.KeepContainers {
+		a.live, a.headLeaf, a.headUser = kept, old.headLeaf, old.headUser
+	} else {
+		s.forgetAvoided(a)
+		for p := range a.shares {
+			a.shares[p] = appShare{}
+		}
+		a.live = nil
+	}
+	a.runnable = s.mayRun(a)
+	s.track(a)
+	s.join(q, a)
+}
+
+// join puts the attempt into the leaf's lists and admits who can be.
+func (s *Scheduler) join(q *Queue, a *app) {
+	l := q.leaf
+	u := q.userOf(a.User)
+	q.touch()
+	if !a.runnable {
+		l.waiting = append(l.waiting, a)
+		return
+	}
+	l.runnable++
+	l.counts(u, 0, 1)
+	l.pending = enter(l.pending, a, comparePending)
+	a.waits = true
+	if s.calc.Positive(l.lastCluster, l.lastCluster) {
+		s.activate(q)
+	}
+}
+
+// part from the lists: the attempt has ended or moves away.
+func (s *Scheduler) separate(q *Queue, a *app) {
+	l := q.leaf
+	u := q.userOf(a.User)
+	if a.runnable {
+		l.runnable--
+	} else {
+		l.waiting = slices.DeleteFunc(l.waiting, func(o *app) bool { return o == a })
+	}
+	wasActive := a.active
+	switch {
+	case a.active:
+		l.active = exit(l.active, a, q.policy())
+		a.active = false
+		s.chargeMaster(q, u, a, -1)
+		l.counts(u, -1, 0)
+	case a.waits:
+		l.pending = exit(l.pending, a, comparePending)
+	}
+	a.waits = false
+	if !wasActive {
+		// compat: an attempt that max-parallel-apps held back was never counted
+		// as pending, but is taken off that count.
+		l.counts(u, 0, -1)
+	}
+	if u.active+u.pending == 0 {
+		q.leave(u)
+	}
+	s.activate(q)
+	q.touch()
+}
+
+func (s *Scheduler) chargeMaster(q *Queue, u *user, a *app, sign int64) {
+	size := a.amSize
+	for i := range size {
+		size[i] *= sign
+	}
+	sh, us := &q.shares[a.amPart], &u.shares[a.amPart]
+	sh.amUsed = sh.amUsed.Add(size)
+	us.amUsed = us.amUsed.Add(size)
+}
+
+// EndAttempt ends the running attempt; see the facade.
+func (s *Scheduler) EndAttempt(ref AppRef, keepContainers bool) []cluster.Ended {
+	a := s.app(ref)
+	if !a.running {
+		return nil
+	}
+	var ended []cluster.Ended
+	for _, c := range slices.Clone(a.live) {
+		if box := s.books.Container(c); keepContainers && box.Launched && !box.AM {
+			continue
+		}
+		ended = append(ended, s.end(c, cluster.AttemptOver))
+	}
+	for _, c := range s.reservationsOf(a) {
+		ended = append(ended, s.end(c, cluster.AttemptOver))
+	}
+	q := a.queue
+	a.running = false
+	for _, d := range a.wants.Clear(&s.books.Places, nil) {
+		s.addPending(q, d)
+	}
+	s.separate(q, a)
+	s.untrack(a)
+	if a.runnable {
+		s.promote(a)
+	}
+	return ended
+}
+
+func (s *Scheduler) reservationsOf(a *app) []ContainerRef {
+	var out []ContainerRef
+	for _, w := range a.wants.All() {
+		out = append(out, w.Reservations...)
+	}
+	return out
+}
+
+// MayMove checks a move; see the facade.
+func (s *Scheduler) MayMove(ref AppRef, target string) yarn.Reason {
+	a := s.app(ref)
+	q := s.tree.find(target)
+	switch {
+	case q == nil && s.tree.names.Ambiguous(target):
+		return yarn.Reason{Code: fit.AmbiguousQueue, Subject: target}
+	case q == nil:
+		return yarn.Reason{Code: fit.UnknownQueue, Subject: target}
+	case !q.isLeaf():
+		return yarn.Reason{Code: fit.NotALeaf, Subject: q.path}
+	}
+	if s.cfg.Cluster.LabelsEnabled && a.running {
+		for p, asked := range a.wants.Asked() {
+			label := s.books.Partition(part(p)).Name
+			if asked && !q.mayUse(label) {
+				return yarn.Reason{Code: fit.AccessChanges, Subject: q.path, Detail: label}
+			}
+		}
+	}
+	return s.maySubmitNow(q, a.User)
+}
+
+// MoveApplication moves the application; see the facade.
+func (s *Scheduler) MoveApplication(ref AppRef, target string) yarn.Reason {
+	if why := s.MayMove(ref, target); !why.OK() {
+		return why
+	}
+	a := s.app(ref)
+	from, to := a.queue, s.tree.find(target)
+	to.lastSubmit = s.now.Mono
+	for p := to.parent; p != nil; p = p.parent {
+		p.apps++
+	}
+	for _, c := range append(slices.Clone(a.live), s.reservationsOf(a)...) {
+		s.rebook(a, c, from, to)
+	}
+	if a.running {
+		s.untrack(a)
+		s.separate(from, a)
+		a.queue = to
+		s.track(a)
+		s.join(to, a)
+		s.moveDemand(a, from, to)
+	}
+	a.queue = to
+	from.finished()
+	for p := from.parent; p != nil; p = p.parent {
+		p.apps--
+		p.finished()
+	}
+	from.touch()
+	to.touch()
+	return yarn.Reason{}
+}
+
+// rebook moves one container's usage from one leaf to another.
+func (s *Scheduler) rebook(a *app, c ContainerRef, from, to *Queue) {
+	box := s.books.Container(c)
+	if box.Execution != yarn.Guaranteed {
+		return
+	}
+	p := s.books.Node(box.Node).Part
+	minus := resource{}.Sub(box.Resource)
+	s.use(from, a.User, p, minus, -1)
+	s.use(to, a.User, p, box.Resource, 1)
+	if box.Reserved {
+		s.addReserved(from, p, minus, -1)
+		s.addReserved(to, p, box.Resource, 1)
+	}
+}
+
+func (s *Scheduler) moveDemand(a *app, from, to *Queue) {
+	for _, w := range a.wants.Keys() {
+		n := int64(w.Any.Count)
+		s.addPending(from, demand.Delta{Part: w.Part, Size: times(w.Any.Size, -n), Count: -n})
+		s.addPending(to, demand.Delta{Part: w.Part, Size: times(w.Any.Size, n), Count: n})
+	}
+	from.unwant(a)
+	if len(a.wants.Keys()) > 0 {
+		to.want(a)
+	}
+}
+
+// SetPriority changes the priority; see the facade.
+func (s *Scheduler) SetPriority(ref AppRef, priority int32) (int32, yarn.Reason) {
+	a := s.app(ref)
+	q := a.queue
+	in := a.Application
+	in.Priority, in.PrioritySet = priority, true
+	priority, why := s.CheckPriority(&in, q.path)
+	if !why.OK() || priority == a.priority {
+		return a.priority, why
+	}
+	l := q.leaf
+	switch {
+	case a.active:
+		compare := q.policy()
+		l.active = exit(l.active, a, compare)
+		a.priority = priority
+		l.active = enter(l.active, a, compare)
+	case a.waits:
+		l.pending = exit(l.pending, a, comparePending)
+		a.priority = priority
+		l.pending = enter(l.pending, a, comparePending)
+	}
+	a.priority = priority
+	q.touch()
+	return priority, yarn.Reason{}
+}
+
+// CheckPriority is the priority that a submission gets; see the facade.
+func (s *Scheduler) CheckPriority(in *demand.Application, path string) (int32, yarn.Reason) {
+	var acls []config.PriorityACL
+	var otherwise int32
+	if q := s.tree.find(path); q != nil && q.isLeaf() {
+		acls, otherwise = q.conf.PriorityACLs, q.conf.DefaultPriority
+	}
+	priority := in.Priority
+	if !in.PrioritySet {
+		priority = otherwise
+		for _, acl := range acls {
+			if acl.Who.Permits(in.User, in.RealUser, in.Groups) {
+				priority = acl.Default
+			}
+		}
+	}
+	priority = min(priority, s.cfg.Cluster.MaxPriority)
+	if !s.cfg.Cluster.ACLEnabled || len(acls) == 0 {
+		return priority, yarn.Reason{}
+	}
+	for _, acl := range acls {
+		if priority <= acl.Max && acl.Who.Permits(in.User, in.RealUser, in.Groups) {
+			return priority, yarn.Reason{}
+		}
+	}
+	return priority, yarn.Reason{Code: fit.PriorityDenied, Subject: path, Count: int64(priority), Detail: in.User}
+}
+
+// Lifetime is how long an application may last; see the facade.
+func (s *Scheduler) Lifetime(path string, asked int64) int64 {
+	q := s.tree.find(path)
+	if q == nil || !q.isLeaf() {
+		return max(asked, 0)
+	}
+	most, otherwise := q.conf.MaxLifetime, q.conf.DefaultLifetime
+	switch {
+	case asked <= 0:
+		return max(otherwise, 0)
+	case most > 0:
+		return min(asked, most)
+	}
+	return asked
+}

@@ -1,0 +1,382 @@
+package capacity
+
+import (
+	"strings"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Normalize checks and completes asks; see the facade.
+func (s *Scheduler) Normalize(ref AppRef, asks []yarn.Ask) yarn.Reason {
+	a := s.app(ref)
+	return s.normalize(a.queue, asks, a.Label, a.LabelSet)
+}
+
+// NormalizeAM does it for the ask for a master's container; see the facade.
+func (s *Scheduler) NormalizeAM(path string, asks []yarn.Ask, label string, labelSet bool) yarn.Reason {
+	for i := range asks {
+		ask := &asks[i]
+		ask.Priority, ask.Count, ask.ExecutionType = 0, 1, yarn.Guaranteed
+		if ask.LabelSet {
+			continue
+		}
+		switch {
+		case s.cfg.Cluster.AMLabel != "" && s.cfg.Cluster.LabelsEnabled:
+			ask.Label, ask.LabelSet = s.cfg.Cluster.AMLabel, true
+		case labelSet:
+			ask.Label, ask.LabelSet = label, true
+		}
+	}
+	return s.normalize(s.tree.find(path), asks, "", false)
+}
+
+func (s *Scheduler) normalize(q *Queue, asks []yarn.Ask, label string, labelSet bool) yarn.Reason {
+	most := s.maximumFor(q)
+	for i := range asks {
+		ask := asks[i]
+		s.completeLabel(q, &ask, label, labelSet)
+		if why := s.checkAsk(q, &ask, most); !why.OK() {
+			return why
+		}
+	}
+	for i := range asks {
+		s.completeLabel(q, &asks[i], label, labelSet)
+		if asks[i].Where == "" {
+			asks[i].Where = yarn.AnyHost
+		}
+		asks[i].Capability = s.calc.Normalize(asks[i].Capability, s.min, most, s.min)
+	}
+	return yarn.Reason{}
+}
+
+// completeLabel fills in the label that an ask leaves out: that of the
+// submission, then the queue's default.
+func (s *Scheduler) completeLabel(q *Queue, ask *yarn.Ask, label string, labelSet bool) {
+	if !ask.LabelSet && ask.Where == yarn.AnyHost && labelSet {
+		ask.Label, ask.LabelSet = label, true
+	}
+	if q != nil {
+		s.enforcePartition(q, ask, label)
+	}
+	if !ask.LabelSet && ask.Where == yarn.AnyHost && q != nil && q.conf.DefaultSet {
+		ask.Label, ask.LabelSet = q.conf.DefaultLabel, true
+	}
+}
+
+// enforcePartition keeps partitions with a list of their own to the
+// applications that were submitted to them.
+func (s *Scheduler) enforcePartition(q *Queue, ask *yarn.Ask, label string) {
+	if q.conf.Ordering != config.FifoWithPartitions || len(q.conf.Enforced) == 0 {
+		return
+	}
+	mine, theirs := false, false
+	for _, p := range q.conf.Enforced {
+		mine = mine || p == label
+		theirs = theirs || ask.LabelSet && p == ask.Label
+	}
+	if mine || theirs {
+		ask.Label, ask.LabelSet = label, true
+	}
+}
+
+func (s *Scheduler) checkAsk(q *Queue, ask *yarn.Ask, most resource) yarn.Reason {
+	labelled := strings.TrimSpace(ask.Label) != ""
+	if !s.cfg.Cluster.LabelsEnabled && ask.Label != "" {
+		return yarn.Reason{Code: fit.LabelsDisabled, Subject: ask.Label}
+	}
+	for i := range s.cfg.Cluster.Types {
+		if ask.Capability[i] < 0 {
+			return yarn.Reason{Code: fit.NegativeResource, Subject: s.cfg.Cluster.Types[i].Name, Needed: ask.Capability, Limit: most}
+		}
+		if ask.Capability[i] > most[i] {
+			return yarn.Reason{Code: fit.ResourceTooLarge, Subject: s.cfg.Cluster.Types[i].Name, Needed: ask.Capability, Limit: most}
+		}
+	}
+	if !labelled {
+		return yarn.Reason{}
+	}
+	path := ""
+	if q != nil {
+		path = q.path
+	}
+	switch {
+	case ask.Where != yarn.AnyHost && ask.Where != "":
+		return yarn.Reason{Code: fit.LabelOnPlace, Subject: path, Detail: ask.Where}
+	case strings.Contains(ask.Label, "&&"):
+		return yarn.Reason{Code: fit.LabelExpression, Subject: path, Detail: ask.Label}
+	case q != nil && !q.mayUse(ask.Label):
+		return yarn.Reason{Code: fit.LabelNotAllowed, Subject: path, Detail: ask.Label}
+	}
+	if p, ok := s.books.FindPart(ask.Label); !ok || !s.books.Partition(p).Known {
+		return yarn.Reason{Code: fit.LabelUnknown, Subject: path, Detail: ask.Label}
+	}
+	return yarn.Reason{}
+}
+
+// maximumFor is the largest container that the queue takes.
+func (s *Scheduler) maximumFor(q *Queue) resource {
+	most := s.clusterMaximum()
+	if q == nil || !q.isLeaf() {
+		return most
+	}
+	return measure.Least(q.conf.MaxAllocation, most)
+}
+
+// clusterMaximum is the configured maximum, or what the largest node has where
+// that is less; during the time that nodes are given to come back it is the
+// configured one.
+func (s *Scheduler) clusterMaximum() resource {
+	most := s.cfg.Cluster.MaxAllocation
+	if s.now.Mono-s.started < s.cfg.Cluster.StartWait || s.books.Count == 0 {
+		return most
+	}
+	return measure.Least(most, s.largest)
+}
+
+// Ask enters asks; see the facade.
+func (s *Scheduler) Ask(ref AppRef, asks []yarn.Ask) {
+	a := s.app(ref)
+	if !a.running || len(asks) == 0 {
+		return
+	}
+	// Rows of places go first: an ask of none for any host removes them.
+	s.enter(a, asks, false)
+	s.enter(a, asks, true)
+	if a.mastered {
+		a.queue.unsettleDemand(a)
+	}
+	a.queue.touch()
+}
+
+func (q *Queue) unsettleDemand(a *app) {
+	if q.conf.SizeWeight {
+		q.unsettle(a)
+	}
+}
+
+func (s *Scheduler) enter(a *app, asks []yarn.Ask, anyHost bool) {
+	for i := range asks {
+		ask := &asks[i]
+		if (ask.Where == yarn.AnyHost) != anyHost || anyHost && laterAny(asks[i+1:], ask) {
+			continue
+		}
+		s.put(a, demand.Key{Priority: ask.Priority, RequestID: ask.AllocationRequestID}, ask)
+	}
+}
+
+// laterAny tells whether a later ask of the same call replaces this one.
+func laterAny(rest []yarn.Ask, ask *yarn.Ask) bool {
+	for i := range rest {
+		if r := &rest[i]; r.Where == ask.Where && r.Priority == ask.Priority && r.AllocationRequestID == ask.AllocationRequestID {
+			return true
+		}
+	}
+	return false
+}
+
+// put replaces one row of a key.
+func (s *Scheduler) put(a *app, k demand.Key, ask *yarn.Ask) {
+	w := a.wants.Find(k)
+	before := int32(0)
+	if w != nil && w.HasAny {
+		before = w.Any.Count
+	}
+	row := demand.Row{Place: s.books.Places.Take(ask.Where), Count: ask.Count, Size: ask.Capability, Relax: ask.RelaxLocality}
+	s.deltas = a.wants.Set(&s.books.Places, k, row, s.part(ask.Label), ask.Label, s.deltas[:0])
+	for _, d := range s.deltas {
+		s.addPending(a.queue, d)
+	}
+	if row.Place != cluster.AnyPlace {
+		return
+	}
+	s.books.Places.Drop(cluster.AnyPlace)
+	switch {
+	case ask.Count <= 0:
+		if len(a.wants.Keys()) == 0 {
+			a.queue.unwant(a)
+		}
+	case before <= 0:
+		a.queue.want(a)
+	}
+}
+
+// addPending changes what is outstanding in a leaf and in all queues above it.
+func (s *Scheduler) addPending(q *Queue, d demand.Delta) {
+	for ; q != nil; q = q.parent {
+		sh := &q.shares[d.Part]
+		sh.pending = sh.pending.Add(d.Size)
+		sh.waiting += d.Count
+	}
+}
+
+// RestoreAsk puts an ask back; see the facade.
+func (s *Scheduler) RestoreAsk(ref ContainerRef) {
+	box := s.books.Container(ref)
+	a := s.app(box.App)
+	if !a.running || box.Reserved || box.AM {
+		return
+	}
+	n := s.books.Node(box.Node)
+	k := demand.Key{Priority: box.Priority, RequestID: box.AllocationRequestID}
+	names := []string{yarn.AnyHost}
+	if box.Locality != cluster.OffSwitch {
+		names = append(names, n.Rack)
+	}
+	if box.Locality == cluster.NodeLocal {
+		names = append(names, s.books.Places.Name(n.NodePlace))
+	}
+	for i := len(names) - 1; i >= 0; i-- {
+		count := int32(1)
+		relax := true
+		if w := a.wants.Find(k); w != nil {
+			if r := s.rowOf(w, names[i]); r != nil {
+				count, relax = r.Count+1, r.Relax
+			}
+		}
+		s.put(a, k, &yarn.Ask{Priority: k.Priority, AllocationRequestID: k.RequestID, Where: names[i],
+			Capability: box.Resource, Count: count, RelaxLocality: relax, Label: box.Label, LabelSet: true})
+	}
+	a.queue.touch()
+}
+
+func (s *Scheduler) rowOf(w *demand.Want, name string) *demand.Row {
+	if name == yarn.AnyHost {
+		if w.HasAny {
+			return &w.Any
+		}
+		return nil
+	}
+	p, ok := s.books.Places.Find(name)
+	if !ok {
+		return nil
+	}
+	return w.At(p)
+}
+
+// Blacklist changes the places that the application avoids; see the facade.
+func (s *Scheduler) Blacklist(ref AppRef, add, remove []string) {
+	a := s.app(ref)
+	if !a.running || len(add)+len(remove) == 0 {
+		return
+	}
+	set := &a.avoid
+	if !a.mastered {
+		set = &a.avoidAM
+	}
+	if *set == nil {
+		*set = map[cluster.Place]bool{}
+	}
+	for _, name := range add {
+		if p := s.books.Places.Take(name); (*set)[p] {
+			s.books.Places.Drop(p)
+		} else {
+			(*set)[p] = true
+		}
+	}
+	for _, name := range remove {
+		if p, ok := s.books.Places.Find(name); ok && (*set)[p] {
+			delete(*set, p)
+			s.books.Places.Drop(p)
+		}
+	}
+	a.queue.touch()
+}
+
+// BlacklistAM replaces the hosts that masters of the application avoid.
+func (s *Scheduler) BlacklistAM(ref AppRef, hosts []string) {
+	a := s.app(ref)
+	for p := range a.avoidAM {
+		s.books.Places.Drop(p)
+	}
+	a.avoidAM = map[cluster.Place]bool{}
+	for _, h := range hosts {
+		p := s.books.Places.Take(h)
+		if a.avoidAM[p] {
+			s.books.Places.Drop(p)
+		}
+		a.avoidAM[p] = true
+	}
+	a.queue.touch()
+}
+
+func (s *Scheduler) forgetAvoided(a *app) {
+	for p := range a.avoid {
+		s.books.Places.Drop(p)
+	}
+	a.avoid = nil
+}
+
+// dropPlaces ends all uses that the application makes of names of places.
+func (s *Scheduler) dropPlaces(a *app) {
+	s.forgetAvoided(a)
+	for p := range a.avoidAM {
+		s.books.Places.Drop(p)
+	}
+	a.avoidAM = nil
+}
+
+// avoids tells whether the application does not want the node.
+func (a *app) avoids(n *cluster.NodeBook) bool {
+	set := a.avoid
+	if !a.mastered {
+		set = a.avoidAM
+	}
+	return len(set) > 0 && (set[n.NodePlace] || set[n.RackPlace])
+}
+
+// noteHeadroom is what a walk that comes by an application leaves behind for
+// its headroom.
+func (s *Scheduler) noteHeadroom(q *Queue, a *app, p part, m mode) resource {
+	u := q.leaf.users[a.User]
+	if u == nil || !u.present {
+		return resource{}
+	}
+	limit := s.userLimit(q, u, p, m)
+	q.leaf.queueLimit = q.leaf.visitLimit
+	a.headLeaf, a.headUser = q, u
+	return limit
+}
+
+// Headroom is what the master is told; see the facade.
+func (s *Scheduler) Headroom(ref AppRef) resource {
+	a := s.app(ref)
+	q := a.headLeaf
+	if q == nil {
+		return resource{}
+	}
+	var sum resource
+	plain := true
+	for p, asked := range a.wants.Asked() {
+		plain = plain && (p == 0 || !asked)
+	}
+	if plain {
+		sum = s.headroomIn(q, a, 0)
+	} else {
+		for p, asked := range a.wants.Asked() {
+			if asked {
+				sum = sum.Add(s.headroomIn(q, a, part(p)))
+			}
+		}
+	}
+	sum[yarn.Memory] = max(sum[yarn.Memory], 0)
+	return sum
+}
+
+func (s *Scheduler) headroomIn(q *Queue, a *app, p part) resource {
+	limit := s.userLimit(q, q.leaf.users[a.User], p, respect)
+	ofQueue := q.leaf.queueLimit
+	if p != 0 {
+		ofQueue = q.shares[p].effMax
+	}
+	h := measure.Least(measure.SubFloor(limit, a.headUser.shares[p].used), measure.SubFloor(ofQueue, q.shares[p].used))
+	h = s.calc.RoundDown(h, s.min)
+	total := s.books.Partition(p).Total
+	return s.calc.Min(total, total.Sub(s.tree.root.shares[p].used), h)
+}
+
+func times(r resource, n int64) resource { return measure.Times(r, n) }

@@ -1,0 +1,275 @@
+package capacity
+
+import (
+	"math"
+
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/queue"
+)
+
+// precision is how far a sum of percentages may be off.
+const precision = 0.0005
+
+// refusal is an error about a property of the queue.
+func (s *Scheduler) refusal(cfg *config.Config, q *Queue, property, rule string) error {
+	name := config.Prefix + q.path + "." + property
+	p, _ := cfg.Property(name)
+	return &config.Error{Finding: config.Finding{Key: name, Value: p.Value, Origin: p.Origin, Rule: rule}}
+}
+
+// build makes the tree of a configuration, with nothing in it.
+func (s *Scheduler) build(cfg *config.Config) (*tree, error) {
+	s.internLabels(cfg.Root)
+	t := newTree()
+	root, err := s.parse(cfg, cfg.Root, nil)
+	if err != nil {
+		return nil, err
+	}
+	t.root = root
+	t.reindex()
+	return t, nil
+}
+
+// internLabels gives every partition that the configuration names its index.
+func (s *Scheduler) internLabels(q *config.Queue) {
+	for _, label := range q.Configured {
+		s.part(label)
+	}
+	for _, label := range q.Accessible {
+		if label != "*" {
+			s.part(label)
+		}
+	}
+	if q.DefaultSet {
+		s.part(q.DefaultLabel)
+	}
+	for _, c := range q.Children {
+		s.internLabels(c)
+	}
+}
+
+func (s *Scheduler) parse(cfg *config.Config, conf *config.Queue, parent *Queue) (*Queue, error) {
+	q := s.newQueue(conf, parent)
+	if err := s.setup(cfg, q); err != nil {
+		return nil, err
+	}
+	var children []*Queue
+	for _, c := range conf.Children {
+		child, err := s.parse(cfg, c, q)
+		if err != nil {
+			return nil, err
+		}
+		children = append(children, child)
+	}
+	if len(children) > 0 {
+		if err := s.setChildren(cfg, q, children); err != nil {
+			return nil, err
+		}
+	}
+	return q, nil
+}
+
+func (s *Scheduler) newQueue(conf *config.Queue, parent *Queue) *Queue {
+	q := &Queue{conf: conf, path: conf.Path, name: conf.Name, parent: parent}
+	if conf.Kind == config.Leaf {
+		q.leaf = newLeaf(s.books.Partitions())
+	}
+	q.grow(s.books.Partitions())
+	return q
+}
+
+// setup applies a queue's own settings, as at the start and at each refresh.
+// Fields of the leaf are not touched: other trees share it (see adopt).
+func (s *Scheduler) setup(cfg *config.Config, q *Queue) error {
+	s.load(q)
+	updateAbsolute(q, cfg.Legacy)
+	if err := s.loadAmounts(cfg, q); err != nil {
+		return err
+	}
+	if err := s.setState(cfg, q); err != nil {
+		return err
+	}
+	if err := s.setType(cfg, q); err != nil {
+		return err
+	}
+	s.updateStatistics(q)
+	return nil
+}
+
+// load takes over the configured fractions.
+//
+// compat: normalized weights are not among what is cleared.
+func (s *Scheduler) load(q *Queue) {
+	for p := range q.shares {
+		sh := &q.shares[p]
+		sh.capacity, sh.maxCapacity, sh.absolute, sh.absoluteMax, sh.weight = 0, 0, 0, 0, -1
+	}
+	for _, label := range q.conf.Configured {
+		sh, a := &q.shares[s.part(label)], q.conf.Amount(label)
+		sh.known = true
+		sh.capacity, sh.maxCapacity, sh.weight, sh.maxAM = a.Capacity, a.MaxCapacity, a.Weight, a.MaxAM
+	}
+}
+
+func (s *Scheduler) loadAmounts(cfg *config.Config, q *Queue) error {
+	for _, label := range q.conf.Configured {
+		p, a := s.part(label), q.conf.Amount(label)
+		most := a.Max
+		if q.parent != nil {
+			above := q.parent.shares[p].confMax
+			if !none(above) && s.calc.More(s.books.Total, most, above) {
+				return s.refusal(cfg, q, "maximum-capacity", "must not be more than the parent's maximum")
+			}
+			if none(most) && !none(a.Min) && !none(above) {
+				most = above
+			}
+		}
+		if !none(most) && s.calc.More(s.books.Total, a.Min, most) {
+			return s.refusal(cfg, q, "capacity", "must not be more than the maximum")
+		}
+		q.shares[p].confMin, q.shares[p].confMax = a.Min, most
+	}
+	return nil
+}
+
+// setState finds the state of a queue from its setting and from what it was.
+func (s *Scheduler) setState(cfg *config.Config, q *Queue) error {
+	up := queue.Running
+	if q.parent != nil {
+		up = q.parent.state
+	}
+	set := q.conf.State
+	switch {
+	case !q.stateSet:
+		q.stateSet = true
+		switch {
+		case set == config.StateRunning && up != queue.Running:
+			return s.refusal(cfg, q, "state", "a queue below a stopped one cannot run")
+		case set == config.StateStopped:
+			q.state = queue.Stopped
+		case set == config.StateUnset && q.parent != nil:
+			if q.state = up; up == queue.Draining {
+				q.state = queue.Stopped
+			}
+		}
+	case q.state == queue.Running && set == config.StateStopped:
+		q.stop()
+	case q.state != queue.Running && set == config.StateRunning:
+		if up != queue.Running {
+			return s.refusal(cfg, q, "state", "a queue below a stopped one cannot run")
+		}
+		q.state = queue.Running
+	}
+	return nil
+}
+
+// stop ends the intake of the queue and of all below.
+func (q *Queue) stop() {
+	q.state = queue.Stopped
+	if q.numApps() > 0 {
+		q.state = queue.Draining
+	}
+	for _, c := range q.children {
+		c.stop()
+	}
+}
+
+// setType tells whether the queue's capacity is written as amounts. In legacy
+// mode all partitions must agree.
+func (s *Scheduler) setType(cfg *config.Config, q *Queue) error {
+	for i, label := range q.conf.Configured {
+		a := q.conf.Amount(label)
+		is := a.Absolute
+		if !cfg.Legacy {
+			is = a.Vector.Only(config.Absolute)
+		}
+		if i == 0 {
+			q.absolute = is
+		} else if is != q.absolute && q.parent != nil && cfg.Legacy {
+			return s.refusal(cfg, q, "capacity", "must be written in the same way for all partitions")
+		}
+	}
+	return nil
+}
+
+// setChildren hangs children below a parent, if their capacities agree.
+func (s *Scheduler) setChildren(cfg *config.Config, q *Queue, children []*Queue) error {
+	if cfg.Legacy {
+		if err := s.checkChildren(cfg, q, children); err != nil {
+			return err
+		}
+	}
+	q.children = children
+	for i, c := range children {
+		c.listed = int32(i)
+	}
+	q.reorder()
+	return nil
+}
+
+func (s *Scheduler) checkChildren(cfg *config.Config, q *Queue, children []*Queue) error {
+	below, mixed := s.typeOf(q, children)
+	if mixed {
+		return s.refusal(cfg, q, "queues", "capacities of the queues below are a mixture of weights, percentages and amounts")
+	}
+	own, mixed := s.typeOf(q, []*Queue{q})
+	if mixed {
+		return s.refusal(cfg, q, "capacity", "is a mixture of weights, percentages and amounts")
+	}
+	if below == byAmount || own == byAmount {
+		if err := s.checkAmounts(cfg, q, children, below == own); err != nil {
+			return err
+		}
+	}
+	if below != byPercent {
+		return nil
+	}
+	for p := range q.shares {
+		if q.shares[p].known {
+			if err := s.checkSum(cfg, q, children, part(p), own == byPercent); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Scheduler) checkAmounts(cfg *config.Config, q *Queue, children []*Queue, same bool) error {
+	if !same && q.parent != nil {
+		return s.refusal(cfg, q, "capacity", "must be written as amounts where the queues below are, and the other way round")
+	}
+	for p := range q.shares {
+		sh := &q.shares[p]
+		if !sh.known || none(sh.confMin) {
+			continue
+		}
+		var sum resource
+		for _, c := range children {
+			sum = sum.Add(c.shares[p].confMin)
+		}
+		if s.calc.Less(s.books.Partition(part(p)).Total, sh.confMin, sum) {
+			return s.refusal(cfg, q, "capacity", "must not be less than the sum of the queues below")
+		}
+	}
+	return nil
+}
+
+func (s *Scheduler) checkSum(cfg *config.Config, q *Queue, children []*Queue, p part, percent bool) error {
+	var sum float32
+	for _, c := range children {
+		sum = float32(sum + c.shares[p].capacity)
+	}
+	off := func(f float32) float64 { return math.Abs(float64(f)) }
+	own := q.shares[p].capacity
+	switch {
+	case off(1-sum) > precision && off(sum) > precision:
+		return s.refusal(cfg, q, "queues", "capacities of the queues below must add up to 100 percent, or to 0")
+	case off(1-sum) > precision:
+		if percent && off(own) > precision && !q.conf.AllowZeroSum {
+			return s.refusal(cfg, q, "queues", "capacities of the queues below add up to 0, which allow-zero-capacity-sum must permit")
+		}
+	case percent && off(own) <= 0 && !q.conf.AllowZeroSum:
+		return s.refusal(cfg, q, "capacity", "is 0, but queues below have more")
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+package capacity
+
+import (
+	"slices"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// commit puts a proposal into the books if it still holds. A refused proposal
+// changes nothing.
+func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
+	if o.kind == nothing {
+		if o.excess < 0 {
+			return out
+		}
+		out = append(out, s.decision(cluster.Unreserved, o.excess))
+		s.end(o.excess, cluster.ReleasedByAM)
+		return out
+	}
+	o.mode = r.mode
+	if !r.book.Accepting || !s.accepts(r, o) {
+		return out
+	}
+	switch {
+	case o.kind == allocated && o.from >= 0:
+		return s.fulfil(r, o, out)
+	case o.kind == allocated:
+		return s.allocate(r, o, out)
+	case o.from >= 0:
+		o.want.Rereserved++
+		return append(out, s.decision(cluster.Rereserved, o.from))
+	}
+	return s.reserve(r, o, out)
+}
+
+func (s *Scheduler) decision(k cluster.Kind, c ContainerRef) cluster.Decision {
+	box := s.books.Container(c)
+	return cluster.Decision{Kind: k, Container: c, App: box.App, Node: box.Node, Priority: box.Priority, Resource: box.Resource}
+}
+
+// accepts checks the limits again, component by component.
+//
+// compat: a walk compares what is used with a limit, this check asks whether
+// what would be used fits; so a proposal may be refused here again and again.
+func (s *Scheduler) accepts(r *round, o *outcome) bool {
+	if o.from >= 0 {
+		return o.kind != allocated || s.calc.FitsIn(o.size, r.book.Free())
+	}
+	if o.kind == allocated && !s.calc.FitsIn(o.size, r.book.Free()) {
+		return false
+	}
+	var freed resource
+	if o.excess >= 0 {
+		freed = s.books.Container(o.excess).Resource
+	}
+	q := o.app.queue
+	limit := s.noteHeadroom(q, o.app, r.part, r.mode)
+	u := q.leaf.users[o.app.User]
+	if u == nil || !u.present || s.calc.More(s.books.Total, u.shares[r.part].used.Sub(freed), limit) {
+		return false
+	}
+	net := o.size.Sub(freed)
+	for ; q != nil; q = q.parent {
+		most := s.books.Partition(r.part).Total
+		if r.mode == respect {
+			most = q.shares[r.part].effMax
+		}
+		if !s.calc.FitsIn(q.shares[r.part].used.Add(net), most) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Scheduler) newContainer(r *round, o *outcome) cluster.Container {
+	a := o.app
+	a.counter++
+	return cluster.Container{
+		ID:  yarn.ContainerID{Attempt: a.attempt.ID, Number: a.counter},
+		App: a.ref, Node: r.node, Resource: o.size, Priority: o.want.Priority,
+		AllocationRequestID: o.want.RequestID, Label: o.want.Label, Locality: o.locality,
+		Execution: yarn.Guaranteed, AM: !a.mastered && !a.Unmanaged, CreatedWall: s.now.Wall, Update: o.want.Update,
+	}
+}
+
+func (s *Scheduler) allocate(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
+	box := s.newContainer(r, o)
+	box.Live = true
+	c := s.open(box)
+	s.enliven(o, r, c)
+	out = s.giveUp(o, out)
+	s.use(o.app.queue, o.app.User, r.part, o.size, 1)
+	o.app.queue.unsettle(o.app)
+	o.app.queue.touch()
+	return append(out, s.decision(cluster.Allocated, c))
+}
+
+// enliven enters a container among those that the attempt has.
+func (s *Scheduler) enliven(o *outcome, r *round, c ContainerRef) {
+	a := o.app
+	a.live = append(a.live, c)
+	a.shares[r.part].used = a.shares[r.part].used.Add(o.size)
+	s.books.Hold(c)
+	if box := s.books.Container(c); box.AM {
+		s.mastered = append(s.mastered, a)
+	}
+	s.matchUpdate(a, o.want, c)
+	d := a.wants.Take(&s.books.Places, o.want, o.locality, r.book)
+	s.addPending(a.queue, d)
+	if len(a.wants.Keys()) == 0 {
+		a.queue.unwant(a)
+	}
+}
+
+// giveUp ends the reservation that had to make room.
+func (s *Scheduler) giveUp(o *outcome, out []cluster.Decision) []cluster.Decision {
+	if o.excess < 0 {
+		return out
+	}
+	out = append(out, s.decision(cluster.Unreserved, o.excess))
+	s.end(o.excess, cluster.ReleasedByAM)
+	return out
+}
+
+func (s *Scheduler) reserve(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
+	box := s.newContainer(r, o)
+	box.AM, box.Reserved = false, true
+	c := s.open(box)
+	a, w := o.app, o.want
+	a.held++
+	a.shares[r.part].reserved = a.shares[r.part].reserved.Add(o.size)
+	w.Rereserved = 0
+	w.Reservations = append(w.Reservations, c)
+	r.book.Reserved = c
+	s.use(a.queue, a.User, r.part, o.size, 1)
+	a.queue.unsettle(a)
+	s.addReserved(a.queue, r.part, o.size, 1)
+	a.queue.touch()
+	return append(out, s.decision(cluster.Reserved, c))
+}
+
+// fulfil turns a reservation into the container that it was made for.
+func (s *Scheduler) fulfil(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
+	s.unreserve(o.from)
+	box := s.books.Container(o.from)
+	box.Reserved, box.Live, box.Locality = false, true, o.locality
+	box.AM = !o.app.mastered && !o.app.Unmanaged
+	box.CreatedWall = s.now.Wall
+	s.enliven(o, r, o.from)
+	o.app.queue.touch()
+	return append(out, s.decision(cluster.AllocatedFromReserved, o.from))
+}
+
+// unreserve frees the node of a reservation. Its usage stays with the queue.
+func (s *Scheduler) unreserve(c ContainerRef) {
+	box := s.books.Container(c)
+	a, n := s.app(box.App), s.books.Node(box.Node)
+	if w := a.wants.Find(keyOf(box)); w != nil {
+		w.Rereserved = 0
+		w.Reservations = slices.DeleteFunc(w.Reservations, func(o ContainerRef) bool { return o == c })
+	}
+	a.held--
+	a.shares[n.Part].reserved = a.shares[n.Part].reserved.Sub(box.Resource)
+	n.Reserved = cluster.NoContainer
+	s.addReserved(a.queue, n.Part, resource{}.Sub(box.Resource), -1)
+}
+
+func keyOf(box *cluster.Container) demand.Key {
+	return demand.Key{Priority: box.Priority, RequestID: box.AllocationRequestID, Update: box.Update}
+}
+
+func (s *Scheduler) addReserved(q *Queue, p part, amount resource, count int32) {
+	for ; q != nil; q = q.parent {
+		q.shares[p].reserved = q.shares[p].reserved.Add(amount)
+		q.shares[p].held += count
+	}
+}
+
+// use adds to what a leaf, its user and all queues above use; negative amounts
+// take away.
+func (s *Scheduler) use(q *Queue, user string, p part, amount resource, count int32) {
+	leaf := q
+	for ; q != nil; q = q.parent {
+		sh := &q.shares[p]
+		sh.used = sh.used.Add(amount)
+		sh.containers += count
+		s.updateUsed(q, p)
+	}
+	s.charge(leaf, user, p, amount)
+}

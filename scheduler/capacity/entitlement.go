@@ -1,0 +1,337 @@
+package capacity
+
+import (
+	"math"
+
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/javanum"
+	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// recalculate brings every queue's entitlement up to date with the cluster.
+// It is due when a node comes, goes, changes its size or its partition, when
+// the configuration changes and when a dynamic queue comes or goes.
+func (s *Scheduler) recalculate() {
+	s.recalculateFrom(s.tree.root, s.books.Total)
+}
+
+func (s *Scheduler) recalculateFrom(q *Queue, limit resource) {
+	if s.cfg.Legacy {
+		s.update(q, limit)
+		return
+	}
+	s.updateVectors(q, limit)
+}
+
+// update is the recalculation in legacy mode, top down.
+func (s *Scheduler) update(q *Queue, limit resource) {
+	q.touch()
+	if q.isLeaf() {
+		s.updateLeaf(q, limit)
+		return
+	}
+	if q.parent == nil {
+		for p := range q.shares {
+			if sh := &q.shares[p]; sh.known && sh.weight > 0 {
+				sh.normalized = 1
+			}
+		}
+	}
+	updateAbsolute(q, true)
+	s.normalizeWeights(q)
+	for _, label := range q.conf.Configured {
+		p := s.part(label)
+		if q.parent == nil {
+			total := s.books.Partition(p).Total
+			q.shares[p].effMin, q.shares[p].effMax = total, total
+		} else {
+			s.updateEffective(q)
+		}
+		s.scaleMinima(q, p)
+	}
+	for _, c := range q.children {
+		s.update(c, s.childLimit(q, c, &limit, resource{}, 0))
+	}
+	s.updateStatistics(q)
+}
+
+func (s *Scheduler) updateLeaf(q *Queue, limit resource) {
+	l := q.leaf
+	l.lastCluster = s.books.Total
+	updateAbsolute(q, true)
+	s.updateEffective(q)
+	s.updateMaxApps(q, true)
+	s.refreshLeaf(q, limit)
+}
+
+// refreshLeaf is what a leaf does after its entitlement was recalculated.
+func (s *Scheduler) refreshLeaf(q *Queue, limit resource) {
+	l := q.leaf
+	s.visit(q, limit)
+	l.queueLimit = l.visitLimit
+	for p := range q.shares {
+		s.sumRatios(l, part(p))
+	}
+	s.updateStatistics(q)
+	s.activate(q)
+	l.version++
+	for _, a := range l.active {
+		s.noteHeadroom(q, a, 0, respect)
+	}
+}
+
+// visit remembers the limit that the leaf was last walked with, for headrooms.
+func (s *Scheduler) visit(q *Queue, limit resource) {
+	most := s.calc.RoundDown(q.shares[0].effMax, s.min)
+	q.leaf.visitLimit = s.calc.Min(s.books.Total, most, limit)
+}
+
+// updateAbsolute derives fractions of the cluster from those of the parent.
+//
+// compat: nothing is stored for a fraction of zero; what was there stays.
+func updateAbsolute(q *Queue, legacy bool) {
+	for p := range q.shares {
+		sh := &q.shares[p]
+		if !sh.known {
+			continue
+		}
+		above, aboveMax := float32(1), float32(1)
+		if q.parent != nil {
+			above, aboveMax = q.parent.shares[p].absolute, q.parent.shares[p].absoluteMax
+		}
+		if legacy {
+			if c := javaMax(sh.capacity, sh.normalized); c > 0 {
+				sh.absolute = javanum.Mul(c, above)
+			}
+		} else {
+			sh.absolute = javanum.Mul(sh.capacity, above)
+		}
+		if sh.maxCapacity > 0 {
+			sh.absoluteMax = javanum.Mul(sh.maxCapacity, aboveMax)
+		}
+	}
+}
+
+// javaMax is Math.max: NaN wins.
+func javaMax(a, b float32) float32 {
+	if a != a || b != b {
+		return float32(math.NaN())
+	}
+	return max(a, b)
+}
+
+// capacityType is how the capacities of a set of queues are written.
+type capacityType uint8
+
+const (
+	byWeight capacityType = iota
+	byAmount
+	byPercent
+)
+
+// typeOf is the way in which the queues' capacities are written; mixed tells
+// that they contradict each other.
+//
+// compat: of percentages and amounts the later ones win, in the order of the
+// queues.
+func (s *Scheduler) typeOf(parent *Queue, queues []*Queue) (t capacityType, mixed bool) {
+	var percent, weight, amount bool
+	for _, q := range queues {
+		for p := range parent.shares {
+			if !parent.shares[p].known {
+				continue
+			}
+			sh := &q.shares[p]
+			percent = percent || sh.capacity > 0
+			weight = weight || sh.weight >= 0
+			if q.conf.Amount(s.books.Partition(part(p)).Name).Absolute {
+				amount, percent = true, false
+			}
+		}
+	}
+	kinds := 0
+	for _, is := range []bool{percent, weight, amount} {
+		if is {
+			kinds++
+		}
+	}
+	mixed = kinds > 1 && queues[0].parent != nil
+	switch {
+	case weight || len(queues) == 0:
+		return byWeight, mixed
+	case amount:
+		return byAmount, mixed
+	}
+	return byPercent, mixed
+}
+
+func (s *Scheduler) normalizeWeights(q *Queue) {
+	for p := range q.shares {
+		if !q.shares[p].known {
+			continue
+		}
+		for _, c := range q.children {
+			if c.dynamic && c.shares[p].weight == -1 {
+				c.shares[p].weight, c.shares[p].known = 1, true
+			}
+		}
+	}
+	if t, _ := s.typeOf(q, q.children); t != byWeight {
+		return
+	}
+	for p := range q.shares {
+		if !q.shares[p].known {
+			continue
+		}
+		var sum float32
+		for _, c := range q.children {
+			if c.shares[p].known {
+				sum = javanum.Add(sum, max(0, c.shares[p].weight))
+			}
+		}
+		if math.Abs(float64(sum)) <= 1e-6 {
+			continue
+		}
+		for _, c := range q.children {
+			if c.shares[p].known {
+				c.shares[p].normalized = javanum.Div(c.shares[p].weight, sum)
+			}
+		}
+	}
+}
+
+// updateEffective turns fractions or configured amounts into resources.
+func (s *Scheduler) updateEffective(q *Queue) {
+	for _, label := range q.conf.Configured {
+		p := s.part(label)
+		total, sh := s.books.Partition(p).Total, &q.shares[p]
+		if !q.absolute {
+			sh.effMin = measure.Scale(total, float64(sh.absolute))
+			sh.effMax = measure.Scale(total, float64(sh.absoluteMax))
+			continue
+		}
+		up := &q.parent.shares[p]
+		sh.effMin = sh.confMin
+		for i, scaled := range up.scaled {
+			if scaled {
+				sh.effMin[i] = javanum.Long(float64(javanum.Mul(float32(sh.confMin[i]), up.scale[i])))
+			}
+		}
+		above := up.confMax
+		if none(above) {
+			above = up.effMax
+		}
+		sh.effMax = above
+		if !none(sh.confMax) {
+			sh.effMax = s.calc.Min(total, sh.confMax, above)
+		}
+		s.deriveFractions(sh, up)
+	}
+}
+
+func (s *Scheduler) deriveFractions(sh, up *share) {
+	finite := func(f float32) float32 {
+		if math.IsInf(float64(f), 0) {
+			return 0
+		}
+		return f
+	}
+	sh.known = true
+	sh.capacity = finite(s.calc.Divide(s.books.Total, sh.effMin, up.effMin))
+	sh.maxCapacity = finite(s.calc.Divide(s.books.Total, sh.effMax, up.effMax))
+	sh.absolute = javanum.Mul(sh.capacity, up.absolute)
+	sh.absoluteMax = javanum.Mul(sh.maxCapacity, up.absoluteMax)
+}
+
+// scaleMinima finds by how much the children's minima must be cut.
+//
+// compat: where the sum is too large in the calculator's order, every resource
+// is scaled, also those of which there is more than enough.
+func (s *Scheduler) scaleMinima(q *Queue, p part) {
+	sh := &q.shares[p]
+	sh.scaled = [yarn.MaxResourceTypes]bool{}
+	var sum resource
+	for _, c := range q.children {
+		sum = sum.Add(c.shares[p].confMin)
+	}
+	have := sh.effMin
+	if q.parent == nil {
+		have = s.books.Partition(p).Total
+		if none(have) {
+			return
+		}
+	}
+	if !s.calc.Less(s.books.Total, have, sum) {
+		return
+	}
+	for i := range s.cfg.Cluster.Types {
+		if sum[i] != 0 {
+			sh.scaled[i] = true
+			sh.scale[i] = float32(float32(have[i]) / float32(sum[i]))
+		}
+	}
+}
+
+// updateStatistics brings the used fractions up to date in all partitions.
+func (s *Scheduler) updateStatistics(q *Queue) {
+	for p := range q.shares {
+		if sh := &q.shares[p]; sh.known || !none(sh.used) || !none(sh.pending) || !none(sh.reserved) {
+			s.updateUsed(q, part(p))
+		}
+	}
+}
+
+// updateUsed brings the fractions that order queues up to date.
+func (s *Scheduler) updateUsed(q *Queue, p part) {
+	sh := &q.shares[p]
+	total := s.books.Partition(p).Total
+	sh.known = true
+	sh.usedCapacity, sh.absUsed = 0, 0
+	if s.calc.Positive(total, total) {
+		guaranteed := s.guaranteed(q, p)
+		sh.absUsed = s.calc.Divide(total, sh.used, total)
+		sh.usedCapacity = s.calc.Divide(total, sh.used, guaranteed)
+	}
+	if q.parent != nil {
+		q.parent.resort(q, p)
+	}
+}
+
+// guaranteed is what used fractions are measured against.
+func (s *Scheduler) guaranteed(q *Queue, p part) resource {
+	sh := &q.shares[p]
+	total := s.books.Partition(p).Total
+	g := sh.effMin
+	if q.managedLeaf() && sh.absolute == 0 {
+		g = measure.Scale(total, float64(q.parent.template(s, p)))
+	}
+	return s.calc.Max(total, g, s.min)
+}
+
+// managedLeaf tells whether the queue was created below a legacy managed parent.
+func (q *Queue) managedLeaf() bool { return q.parent != nil && q.parent.conf.Kind == config.Managed }
+
+// updateMaxApps sets how many applications the leaf takes, in all and per user.
+func (s *Scheduler) updateMaxApps(q *Queue, ready bool) {
+	base := s.cfg.MaxSystemApps
+	if s.cfg.MaxQueueApps > 0 {
+		base = min(s.cfg.MaxQueueApps, s.cfg.MaxSystemApps)
+	}
+	most := q.conf.MaxApps
+	switch {
+	case most >= 0:
+	case !ready, s.cfg.MaxQueueApps > 0 && !q.absolute:
+		most = base
+	default:
+		for _, label := range q.conf.Configured {
+			most = max(most, javanum.Int(javanum.Mul(float32(base), q.shares[s.part(label)].absolute)))
+		}
+	}
+	l := q.leaf
+	l.maxApps, l.maxAppsPerUser = most, most
+	if f := q.conf.UserFactor; f != -1 {
+		each := javanum.Mul(javanum.Mul(float32(most), javanum.Div(q.conf.UserLimit, 100)), f)
+		l.maxAppsPerUser = min(most, javanum.Int(each))
+	}
+}

@@ -1,0 +1,111 @@
+package capacity
+
+import (
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// AddNode lets a node join; see the facade.
+func (s *Scheduler) AddNode(n cluster.Node) NodeRef {
+	s.part(n.Label)
+	ref := s.books.AddNode(n)
+	s.largest = measure.Most(s.largest, n.Total)
+	s.freed(ref)
+	s.recalculate()
+	return ref
+}
+
+// RemoveNode takes a node out; see the facade.
+func (s *Scheduler) RemoveNode(ref NodeRef) []cluster.Ended {
+	n := s.books.Node(ref)
+	s.books.Join(n.Part, n, -1)
+	var ended []cluster.Ended
+	for _, c := range s.books.OnNode(ref, nil) {
+		box := *s.books.Container(c)
+		if box.Live {
+			if e := s.end(c, cluster.NodeGone); e.Vacated {
+				ended = append(ended, e)
+				continue
+			}
+			ended = append(ended, cluster.Ended{Ref: c, Container: box, Cause: cluster.NodeGone, Vacated: true})
+		}
+		s.vacate(c)
+	}
+	if n.Reserved >= 0 {
+		ended = append(ended, s.end(n.Reserved, cluster.NodeGone))
+	}
+	s.books.RemoveNode(ref)
+	s.remeasure()
+	s.recalculate()
+	return ended
+}
+
+// remeasure finds out anew what the largest nodes have.
+func (s *Scheduler) remeasure() {
+	s.largest = resource{}
+	for i := range s.books.NodeSlots() {
+		if n := s.books.Node(NodeRef(i)); n.Member {
+			s.largest = measure.Most(s.largest, n.Total)
+		}
+	}
+}
+
+// SetNodeTotal changes what a node has; see the facade.
+func (s *Scheduler) SetNodeTotal(ref NodeRef, total resource) {
+	s.books.SetTotal(ref, total)
+	s.remeasure()
+	s.freed(ref)
+	s.recalculate()
+}
+
+// SetNodeAccepting tells whether anything new may be committed on the node.
+func (s *Scheduler) SetNodeAccepting(ref NodeRef, accepting bool) {
+	s.books.Node(ref).Accepting = accepting
+	s.freed(ref)
+}
+
+// SetNodeLabel moves a node to another partition; see the facade.
+func (s *Scheduler) SetNodeLabel(ref NodeRef, label string) []cluster.Ended {
+	n := s.books.Node(ref)
+	from, to := n.Part, s.part(label)
+	if from == to {
+		return nil
+	}
+	s.books.Join(from, n, -1)
+	s.books.Join(to, n, 1)
+	for _, c := range s.books.OnNode(ref, nil) {
+		s.moveUsage(c, from, to)
+	}
+	var ended []cluster.Ended
+	if n.Reserved >= 0 {
+		ended = append(ended, s.end(n.Reserved, cluster.NodeGone))
+	}
+	n.Part, n.Label = to, label
+	s.freed(ref)
+	s.recalculate()
+	return ended
+}
+
+// moveUsage moves what a container uses from one partition to another.
+func (s *Scheduler) moveUsage(c ContainerRef, from, to part) {
+	box := s.books.Container(c)
+	if !box.Live || box.Execution != yarn.Guaranteed {
+		return
+	}
+	a := s.app(box.App)
+	a.shares[from].used = a.shares[from].used.Sub(box.Resource)
+	a.shares[to].used = a.shares[to].used.Add(box.Resource)
+	s.use(a.queue, a.User, from, resource{}.Sub(box.Resource), -1)
+	s.use(a.queue, a.User, to, box.Resource, 1)
+	if !box.AM || !a.active {
+		return
+	}
+	u := a.queue.userOf(a.User)
+	s.chargeMaster(a.queue, u, a, -1)
+	a.amPart, a.amSize = to, box.Resource
+	s.chargeMaster(a.queue, u, a, 1)
+}
+
+// FindNode is the index of the node with that name.
+func (s *Scheduler) FindNode(id yarn.NodeID) (NodeRef, bool) { return s.books.FindNode(id) }

@@ -1,0 +1,237 @@
+package capacity
+
+import (
+	"slices"
+
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/javanum"
+	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/scheduler/queue"
+)
+
+// Validate tells whether Reconfigure would take the configuration.
+func (s *Scheduler) Validate(cfg *config.Config) error {
+	_, err := s.next(cfg)
+	return err
+}
+
+// Reconfigure replaces the configuration; see the facade.
+func (s *Scheduler) Reconfigure(cfg *config.Config) error {
+	t, err := s.next(cfg)
+	if err != nil {
+		s.Reapply()
+		return err
+	}
+	s.swap(cfg, t)
+	return nil
+}
+
+// Reapply applies the present configuration once more.
+//
+// compat: Apache does so after every refused refresh, which puts children in
+// the order of a refresh and recalculates all limits.
+func (s *Scheduler) Reapply() {
+	if t, err := s.next(s.cfg); err == nil {
+		s.swap(s.cfg, t)
+	}
+}
+
+// renewed is a tree and what the queues of the present one have become in it,
+// those included that it does not have any more.
+type renewed struct {
+	tree *tree
+	was  map[string]*Queue
+}
+
+// next is the tree that the configuration makes of the present one. Nothing
+// that is in use changes.
+func (s *Scheduler) next(cfg *config.Config) (*renewed, error) {
+	fresh, err := s.build(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkChanges(cfg, fresh); err != nil {
+		return nil, err
+	}
+	t := s.tree.clone()
+	was := map[string]*Queue{}
+	t.root.each(func(q *Queue) { was[q.path] = q })
+	if err := s.renew(cfg, t.root, fresh.root); err != nil {
+		return nil, err
+	}
+	t.reindex()
+	return &renewed{t, was}, nil
+}
+
+// checkChanges refuses to let queues vanish or change their kind while in use.
+func (s *Scheduler) checkChanges(cfg *config.Config, fresh *tree) error {
+	for _, old := range s.tree.all {
+		if old == nil || old.managedLeaf() {
+			continue
+		}
+		q := fresh.byPath(old.path)
+		stopped := old.state == queue.Stopped
+		switch {
+		case q == nil:
+			if !stopped && !cfg.StoppedInSettings(old.path) && !old.dynamic {
+				return s.refusal(cfg, old, "state", "a queue can only be removed when it is stopped; it is "+old.state.String())
+			}
+		case !old.isLeaf() && old.conf.Kind != config.Managed && q.conf.Kind == config.Managed,
+			!old.isLeaf() && old.conf.Kind == config.Managed && q.conf.Kind != config.Managed:
+			return s.refusal(cfg, old, "auto-create-child-queue.enabled", "cannot change while the parent is in use")
+		case old.isLeaf() && !q.isLeaf() && !stopped && q.state != queue.Stopped:
+			return s.refusal(cfg, old, "queues", "a leaf can only become a parent when it is stopped; it is "+old.state.String())
+		}
+	}
+	return nil
+}
+
+// renew applies new settings to a queue that exists and to all below it.
+func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
+	q.dynamic = q.dynamic && fresh == q
+	if q.isLeaf() && !q.conf.MaxAllocation.FitsIn(fresh.conf.MaxAllocation) {
+		return s.refusal(cfg, q, "maximum-allocation", "must not become less while the queue is in use")
+	}
+	if fresh != q {
+		q.conf = fresh.conf
+	}
+	if q.dynamic {
+		conf, err := cfg.Dynamic(q.parent.conf, q.name, q.conf.Kind)
+		if err != nil {
+			return err
+		}
+		q.conf = conf
+	}
+	if err := s.setup(cfg, q); err != nil {
+		return err
+	}
+	if q.isLeaf() {
+		return nil
+	}
+	children, err := s.renewChildren(cfg, q, fresh)
+	if err != nil || len(children) == 0 {
+		q.children = children
+		q.reorder()
+		return err
+	}
+	return s.setChildren(cfg, q, children)
+}
+
+// renewChildren is the children of a parent after a refresh.
+//
+// compat: they take the order of a hash table of their paths, into which the
+// old ones were put first and then the new ones in the order of theirs.
+func (s *Scheduler) renewChildren(cfg *config.Config, q, fresh *Queue) ([]*Queue, error) {
+	byPath := map[string]*Queue{}
+	var keys []string
+	for _, c := range q.children {
+		byPath[c.path] = c
+		keys = append(keys, c.path)
+	}
+	if fresh == q {
+		fresh = &Queue{children: q.children}
+	}
+	keep := map[string]bool{}
+	for _, c := range fresh.children {
+		keep[c.path] = true
+	}
+	for _, c := range q.children {
+		if !keep[c.path] && (c.dynamic || c.managedLeaf()) {
+			keep[c.path] = true
+			if err := s.renew(cfg, c, c); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, i := range hashOrder(fresh.children) {
+		next := fresh.children[i]
+		old := byPath[next.path]
+		switch {
+		case old == nil:
+			keys = append(keys, next.path)
+			next.parent = q
+			byPath[next.path] = next
+		case old.isLeaf() != next.isLeaf():
+			next.parent = q
+			byPath[next.path] = next
+		default:
+			if err := s.renew(cfg, old, next); err != nil {
+				return nil, err
+			}
+		}
+	}
+	var children []*Queue
+	for _, i := range javanum.HashOrder(keys) {
+		if keep[keys[i]] {
+			children = append(children, byPath[keys[i]])
+		}
+	}
+	return children, nil
+}
+
+func hashOrder(queues []*Queue) []int {
+	paths := make([]string, len(queues))
+	for i, q := range queues {
+		paths[i] = q.path
+	}
+	return javanum.HashOrder(paths)
+}
+
+// swap puts a tree in the place of the present one. It cannot fail.
+func (s *Scheduler) swap(cfg *config.Config, r *renewed) {
+	t := r.tree
+	s.cfg, s.tree = cfg, t
+	for _, a := range s.apps {
+		if a == nil {
+			continue
+		}
+		a.queue = r.follow(a.queue)
+		if a.headLeaf != nil {
+			a.headLeaf = r.follow(a.headLeaf)
+		}
+	}
+	s.calc = measure.Calculator{Dominant: s.calc.Dominant, Types: s.calc.Types}
+	s.min = cfg.Cluster.MinAllocation
+	t.root.each(func(q *Queue) {
+		if q.isLeaf() {
+			s.adopt(q)
+		}
+	})
+	s.recalculate()
+	s.promoteAll()
+	t.root.touch()
+}
+
+// follow is what a leaf has become. One that is gone from the tree lives on
+// for the applications that it still has.
+func (r *renewed) follow(old *Queue) *Queue {
+	if q := r.tree.byPath(old.path); q != nil && q.leaf == old.leaf {
+		return q
+	}
+	if q := r.was[old.path]; q != nil {
+		return q
+	}
+	return old
+}
+
+// adopt lets a queue's leaf follow the queue's new settings.
+func (s *Scheduler) adopt(q *Queue) {
+	l := q.leaf
+	l.grow(s.books.Partitions())
+	l.lastCluster = s.books.Total
+	l.visitLimit, l.queueLimit = s.books.Total, s.books.Total
+	most, least := q.conf.MaxAllocation, s.min
+	l.minFactor = s.calc.Ratio(most.Sub(least), most)
+	for _, u := range l.ordered {
+		u.weight = q.conf.Weight(u.name)
+	}
+	l.sumWeights(q)
+	l.version++
+	slices.SortStableFunc(l.active, q.policy())
+	if q.conf.Ordering != config.Fair {
+		for _, a := range l.stale {
+			a.unsettled = false
+		}
+		l.stale = l.stale[:0]
+	}
+}

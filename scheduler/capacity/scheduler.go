@@ -1,0 +1,205 @@
+package capacity
+
+import (
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Scheduler is the whole state.
+type Scheduler struct {
+	cfg   *config.Config
+	calc  measure.Calculator
+	min   resource // the least container, and the step of sizes
+	books *cluster.Books
+	tree  *tree
+
+	apps     []*app
+	freeApps []AppRef
+	byID     map[yarn.ApplicationID]AppRef
+
+	userRunnable map[string]int32  // applications that max-parallel-apps lets run
+	userWaiting  map[string][]*app // and those that it does not, by arrival
+
+	now     yarn.Now
+	started int64    // monotonic milliseconds
+	largest resource // what the largest nodes have, type by type
+
+	mastered []*app // whose master was placed by the running offer
+	deltas   []demand.Delta
+	sweep    sweep
+}
+
+// New is a scheduler without nodes and applications.
+func New(cfg *config.Config) (*Scheduler, error) {
+	s := &Scheduler{
+		cfg: cfg, calc: measure.Calculator{Dominant: cfg.Dominant, Types: len(cfg.Cluster.Types)},
+		min:   cfg.Cluster.MinAllocation,
+		books: cluster.NewBooks(cfg.Cluster.PortInName),
+		byID:  map[yarn.ApplicationID]AppRef{}, userRunnable: map[string]int32{}, userWaiting: map[string][]*app{},
+	}
+	s.SetLabels(cfg.Cluster.Labels)
+	t, err := s.build(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s.tree = t
+	t.root.each(func(q *Queue) {
+		if q.isLeaf() {
+			s.adopt(q)
+		}
+	})
+	s.recalculate()
+	return s, nil
+}
+
+// Advance tells the time. It must not go back.
+func (s *Scheduler) Advance(now yarn.Now) {
+	if s.now == (yarn.Now{}) {
+		s.started = now.Mono
+	}
+	s.now = now
+}
+
+// part is the index of a partition; every book has room for it afterwards.
+func (s *Scheduler) part(label string) part {
+	before := s.books.Partitions()
+	p := s.books.PartOf(label)
+	if n := s.books.Partitions(); n > before {
+		if s.tree != nil {
+			s.tree.root.each(func(q *Queue) { q.grow(n) })
+		}
+		for _, a := range s.apps {
+			if a != nil {
+				a.grow(n)
+			}
+		}
+	}
+	return p
+}
+
+// SetLabels replaces the partitions of the cluster; see the facade.
+func (s *Scheduler) SetLabels(labels []config.Label) {
+	for p := 1; p < s.books.Partitions(); p++ {
+		s.books.Partition(part(p)).Known = false
+	}
+	for _, l := range labels {
+		p := s.books.Partition(s.part(l.Name))
+		p.Known, p.Exclusive = true, l.Exclusive
+	}
+	if s.tree != nil {
+		s.tree.root.touch()
+	}
+}
+
+// maxRefused bounds how often an offer repeats a proposal that is refused where
+// the number of containers per heartbeat has no bound.
+const maxRefused = 100
+
+// Offer is the opportunity of one heartbeat; see the facade.
+func (s *Scheduler) Offer(ref NodeRef, now yarn.Now, out []cluster.Decision) []cluster.Decision {
+	s.Advance(now)
+	offSwitch, assigned, refused := int32(0), int32(0), 0
+	for {
+		before := len(out)
+		var o outcome
+		var ok bool
+		o, ok, out = s.offerOnce(ref, out)
+		if !ok {
+			break
+		}
+		assigned++
+		if o.locality == cluster.OffSwitch {
+			offSwitch++
+		}
+		if len(out) == before {
+			refused++
+		}
+		if o.kind == reserved || offSwitch >= s.cfg.MaxOffSwitch || !s.cfg.MultipleAssignments ||
+			s.cfg.MaxAssignments != -1 && assigned >= s.cfg.MaxAssignments || refused >= maxRefused {
+			break
+		}
+	}
+	s.noteMasters()
+	return out
+}
+
+// noteMasters ends the wait for a master where one was placed.
+//
+// compat: Apache fetches the container of a master by an allocate call of its
+// own, which computes a headroom like any other.
+func (s *Scheduler) noteMasters() {
+	for _, a := range s.mastered {
+		a.mastered = true
+		s.Headroom(a.ref)
+	}
+	s.mastered = s.mastered[:0]
+}
+
+// sweep remembers where the next sweep starts and what it may skip.
+type sweep struct {
+	next  NodeRef
+	idle  int    // nodes in a row that brought nothing
+	quiet bool   // nothing can be done until something changes
+	seen  uint64 // the root's change count of that finding
+	moved uint64 // counts changes of nodes
+	then  uint64
+}
+
+// freed notes that a node has more room than before.
+func (s *Scheduler) freed(NodeRef) { s.sweep.moved++ }
+
+// Sweep offers nodes in turn; see the facade.
+func (s *Scheduler) Sweep(max int, now yarn.Now, out []cluster.Decision) ([]cluster.Decision, bool) {
+	s.Advance(now)
+	w := &s.sweep
+	root := s.tree.root
+	if w.quiet && w.seen == root.change && w.then == s.sweep.moved {
+		return out, false
+	}
+	if w.seen != root.change || w.then != w.moved {
+		w.quiet, w.idle = false, 0
+		w.seen, w.then = root.change, w.moved
+	}
+	slots := NodeRef(s.books.NodeSlots())
+	for visits := 0; visits < max; {
+		if w.idle >= int(slots) {
+			w.quiet, w.seen, w.then = true, root.change, w.moved
+			return out, false
+		}
+		if w.next >= slots {
+			w.next = 0
+		}
+		ref := w.next
+		n := s.books.Node(ref)
+		w.next++
+		w.idle++
+		if !n.Member || !n.Accepting || n.Reserved < 0 && s.calc.Containers(n.Free(), s.min) <= 0 {
+			continue
+		}
+		visits++
+		before := len(out)
+		out = s.fill(ref, out)
+		if len(out) > before && out[len(out)-1].Kind != cluster.Rereserved {
+			w.idle = 0
+		}
+	}
+	return out, true
+}
+
+// fill places on a node what can be placed there.
+func (s *Scheduler) fill(ref NodeRef, out []cluster.Decision) []cluster.Decision {
+	for {
+		before := len(out)
+		var o outcome
+		var ok bool
+		o, ok, out = s.offerOnce(ref, out)
+		if !ok || len(out) == before || o.kind == reserved {
+			break
+		}
+	}
+	s.noteMasters()
+	return out
+}

@@ -1,0 +1,189 @@
+// Package capacity decides as Apache's CapacityScheduler does: who is entitled
+// to what, who is admitted, in which order queues and applications are served
+// and when a node is held for somebody.
+//
+// A heartbeat walks from the root to one application and commits one container
+// at a time (walk.go, allocate.go, commit.go). Everything that such a walk
+// reads is kept up to date where it changes; entitlements (entitlement.go) only
+// when the cluster or the configuration does.
+package capacity
+
+import (
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Short names of what the books of the cluster define.
+type (
+	NodeRef      = cluster.NodeRef
+	AppRef       = cluster.AppRef
+	ContainerRef = cluster.ContainerRef
+	part         = cluster.Part
+	resource     = yarn.Resource
+)
+
+// share is what a queue is entitled to and has in one partition.
+type share struct {
+	used, pending, reserved resource
+	amUsed, amLimit         resource
+	effMin, effMax          resource
+	confMin, confMax        resource
+
+	capacity, maxCapacity     float32
+	absolute, absoluteMax     float32
+	usedCapacity, absUsed     float32
+	weight, normalized, maxAM float32
+	// scale is by how much configured minima of children are cut, per resource;
+	// scaled tells for which.
+	scale  [yarn.MaxResourceTypes]float32
+	scaled [yarn.MaxResourceTypes]bool
+
+	known      bool // compat: Apache has an entry of capacities for the label
+	containers int32
+	waiting    int64 // containers outstanding
+	held       int32 // reservations
+}
+
+// Queue is one queue of the tree. Leaves have a leaf, parents have none.
+type Queue struct {
+	conf     *config.Queue
+	path     string
+	name     string
+	parent   *Queue
+	children []*Queue
+	index    int32
+	state    queue.State
+	stateSet bool
+	dynamic  bool
+	absolute bool // its capacity is written as amounts
+	shares   []share
+	leaf     *leaf
+
+	apps     int32 // of parents: submitted and not finished
+	runnable int32 // of parents: not held back by max-parallel-apps
+
+	lastSubmit int64 // monotonic milliseconds
+	marked     bool  // dynamic: was empty when last looked at
+	listed     int32 // its place among the children of its parent
+
+	orders []childOrder // of a parent's children, by partition
+	change uint64       // counts everything that a walk below could notice
+}
+
+// tree is all queues.
+type tree struct {
+	root  *Queue
+	all   []*Queue // by index, nil where a queue was removed
+	names *queue.Names
+}
+
+func newTree() *tree { return &tree{names: queue.NewNames()} }
+
+func (t *tree) add(q *Queue) {
+	q.index = int32(len(t.all))
+	t.all = append(t.all, q)
+	t.names.Add(q.path, q.index)
+}
+
+func (t *tree) remove(q *Queue) {
+	t.names.Remove(q.path)
+	t.all[q.index] = nil
+}
+
+// find is the queue with that full or short name, or nil.
+func (t *tree) find(name string) *Queue {
+	if i := t.names.Find(name); i >= 0 {
+		return t.all[i]
+	}
+	return nil
+}
+
+func (t *tree) byPath(path string) *Queue {
+	if i := t.names.ByPath(path); i >= 0 {
+		return t.all[i]
+	}
+	return nil
+}
+
+// reindex gives the queues below root their places in a new list.
+func (t *tree) reindex() {
+	t.all, t.names = nil, queue.NewNames()
+	var enter func(q *Queue)
+	enter = func(q *Queue) {
+		t.add(q)
+		for _, c := range q.children {
+			enter(c)
+		}
+	}
+	enter(t.root)
+}
+
+// clone copies the tree and all amounts. Leaves are shared with the original.
+func (t *tree) clone() *tree {
+	n := newTree()
+	var copyQueue func(q, parent *Queue) *Queue
+	copyQueue = func(q, parent *Queue) *Queue {
+		c := *q
+		c.parent = parent
+		c.shares = append([]share(nil), q.shares...)
+		c.children, c.orders = nil, nil
+		for _, child := range q.children {
+			c.children = append(c.children, copyQueue(child, &c))
+		}
+		return &c
+	}
+	n.root = copyQueue(t.root, nil)
+	n.reindex()
+	return n
+}
+
+// parts makes room for partitions that have come to be known.
+func (q *Queue) grow(parts int) {
+	for len(q.shares) < parts {
+		q.shares = append(q.shares, share{weight: -1})
+	}
+	if q.leaf != nil {
+		q.leaf.grow(parts)
+	}
+}
+
+func (q *Queue) isLeaf() bool { return q.leaf != nil }
+
+// mayUse tells whether the queue may use nodes of the partition.
+func (q *Queue) mayUse(label string) bool { return q.conf.MayUse(label) }
+
+// numApps is how many applications the queue has, waiting ones included.
+func (q *Queue) numApps() int32 {
+	if l := q.leaf; l != nil {
+		return int32(len(l.active) + len(l.pending) + len(l.waiting))
+	}
+	return q.apps
+}
+
+// runnableApps is how many of them max-parallel-apps does not hold back.
+func (q *Queue) runnableApps() int32 {
+	if q.leaf != nil {
+		return q.leaf.runnable
+	}
+	return q.runnable
+}
+
+// touch notes that a walk below the queue may turn out differently now.
+func (q *Queue) touch() {
+	for ; q != nil; q = q.parent {
+		q.change++
+	}
+}
+
+// each visits the queue and all below it, parents first.
+func (q *Queue) each(visit func(*Queue)) {
+	visit(q)
+	for _, c := range q.children {
+		c.each(visit)
+	}
+}
+
+// entitled tells whether the queue has nothing of its own configured.
+func none(r resource) bool { return r.IsZero() }

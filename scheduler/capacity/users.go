@@ -1,0 +1,330 @@
+package capacity
+
+import (
+	"slices"
+
+	"github.com/heddle-project/heddle/scheduler/javanum"
+	"github.com/heddle-project/heddle/scheduler/measure"
+)
+
+// mode is how a walk treats partitions.
+type mode uint8
+
+const (
+	respect mode = iota // asks go to nodes of their own partition
+	ignore              // asks without a label go to nodes of a partition that lends its room
+)
+
+// leaf is what a leaf queue has besides what every queue has.
+type leaf struct {
+	users   map[string]*user
+	ordered []*user // users in a fixed order
+
+	active  []*app // admitted, in the order of the policy
+	pending []*app // waiting for admission, in order
+	waiting []*app // held back by max-parallel-apps, by arrival
+
+	runnable int32
+	stale    []*app // whose place in a fair order has to be looked at
+
+	// The user limit. version counts what it depends on; a cached limit is good
+	// for one version.
+	version       int64
+	limits        [2][]cachedLimit // by mode and partition
+	usageRatio    []float32        // by partition: the sum of the users' shares
+	activeUsed    []resource       // by partition: what active users use
+	activeWeight  float32
+	allWeight     float32
+	wantingUsers  int32 // users with outstanding asks
+	onlyPending   int32 // users without an active application, when last counted
+	onlyPendingIs int32 // and now
+
+	visitLimit resource // of the last walk or recalculation
+	queueLimit resource // what headrooms and the limit of masters are taken from
+
+	maxApps, maxAppsPerUser int32
+	minFactor               float32
+	lastCluster             resource
+}
+
+type cachedLimit struct {
+	version int64
+	value   resource
+}
+
+// user is one user of a leaf.
+type user struct {
+	name            string
+	present         bool // has applications, or tried to
+	weight          float32
+	active, pending int32
+	wanting         int32 // applications with outstanding asks
+	inActive        bool  // counted among the active users
+	shares          []userShare
+	blocked         [2][]userBlock // by mode and partition
+	limit           resource       // when last computed, for display
+}
+
+type userShare struct {
+	used, amUsed, amLimit resource
+	ratio                 float32
+	known                 bool // compat: Apache has an entry of usage for the label
+}
+
+// userBlock remembers what a walk found out about a user, for one version.
+type userBlock struct {
+	version  int64
+	limit    resource
+	refused  bool
+	reserved resource // of the application that was refused
+}
+
+func newLeaf(parts int) *leaf {
+	l := &leaf{users: map[string]*user{}, version: 1}
+	l.grow(parts)
+	return l
+}
+
+func (l *leaf) grow(parts int) {
+	for len(l.usageRatio) < parts {
+		l.usageRatio = append(l.usageRatio, 0)
+		l.activeUsed = append(l.activeUsed, resource{})
+		l.limits[respect] = append(l.limits[respect], cachedLimit{})
+		l.limits[ignore] = append(l.limits[ignore], cachedLimit{})
+	}
+	for _, u := range l.ordered {
+		u.grow(parts)
+	}
+}
+
+func (u *user) grow(parts int) {
+	for len(u.shares) < parts {
+		u.shares = append(u.shares, userShare{})
+		u.blocked[respect] = append(u.blocked[respect], userBlock{})
+		u.blocked[ignore] = append(u.blocked[ignore], userBlock{})
+	}
+}
+
+// userOf is the user, who from now on is one of the leaf's.
+func (q *Queue) userOf(name string) *user {
+	l := q.leaf
+	u := l.users[name]
+	if u == nil {
+		u = &user{name: name}
+		u.grow(len(q.shares))
+		l.users[name] = u
+		l.ordered = append(l.ordered, u)
+	}
+	if !u.present {
+		u.present, u.inActive = true, false
+		u.weight = q.conf.Weight(name)
+		l.sumWeights(q)
+	}
+	return u
+}
+
+// leave removes a user who has no application left.
+func (q *Queue) leave(u *user) {
+	l := q.leaf
+	if u.inActive {
+		for p := range u.shares {
+			l.activeUsed[p] = l.activeUsed[p].Sub(u.shares[p].used)
+		}
+	}
+	u.present, u.inActive = false, false
+	l.sumWeights(q)
+	l.forget(u)
+}
+
+// forget drops the record of a user of whom nothing is left.
+func (l *leaf) forget(u *user) {
+	if u.present || u.wanting > 0 {
+		return
+	}
+	for p := range u.shares {
+		if !none(u.shares[p].used) {
+			return
+		}
+	}
+	delete(l.users, u.name)
+	l.ordered = slices.DeleteFunc(l.ordered, func(o *user) bool { return o == u })
+}
+
+// byHash lists the users in the order of Apache's hash table.
+//
+// compat: sums of single precision depend on it.
+func (l *leaf) byHash() []*user {
+	names := make([]string, len(l.ordered))
+	for i, u := range l.ordered {
+		names[i] = u.name
+	}
+	out := make([]*user, 0, len(names))
+	for _, i := range javanum.HashOrder(names) {
+		out = append(out, l.ordered[i])
+	}
+	return out
+}
+
+func (l *leaf) sumWeights(q *Queue) {
+	l.allWeight, l.activeWeight = 0, 0
+	users := l.ordered
+	if len(q.conf.UserWeights) > 0 {
+		users = l.byHash()
+	}
+	for _, u := range users {
+		if u.present {
+			l.allWeight = javanum.Add(l.allWeight, u.weight)
+			if u.inActive {
+				l.activeWeight = javanum.Add(l.activeWeight, u.weight)
+			}
+		}
+	}
+}
+
+// counts changes how many applications of the user are active and pending.
+func (l *leaf) counts(u *user, active, pending int32) {
+	l.onlyPendingIs -= u.onlyPending()
+	u.active += active
+	u.pending += pending
+	l.onlyPendingIs += u.onlyPending()
+}
+
+func (u *user) onlyPending() int32 {
+	if u.pending > 0 && u.active <= 0 {
+		return 1
+	}
+	return 0
+}
+
+// want notes that an application has outstanding asks.
+//
+// compat: it goes unnoticed while no application of the user is active, and is
+// not made up for when one becomes active.
+func (q *Queue) want(a *app) {
+	l := q.leaf
+	u := l.users[a.User]
+	if a.wanting || u != nil && u.present && u.active <= 0 {
+		return
+	}
+	if u == nil || !u.present {
+		u = q.userOf(a.User)
+	}
+	if u.wanting == 0 {
+		l.wantingUsers++
+		l.version++
+		if !u.inActive {
+			u.inActive = true
+			l.sumWeights(q)
+			for p := range u.shares {
+				l.activeUsed[p] = l.activeUsed[p].Add(u.shares[p].used)
+			}
+		}
+	}
+	a.wanting = true
+	u.wanting++
+}
+
+// unwant notes that an application has none any more.
+func (q *Queue) unwant(a *app) {
+	if !a.wanting {
+		return
+	}
+	a.wanting = false
+	l := q.leaf
+	u := l.users[a.User]
+	u.wanting--
+	if u.wanting > 0 {
+		return
+	}
+	l.wantingUsers--
+	l.version++
+	if u.inActive {
+		u.inActive = false
+		l.sumWeights(q)
+		for p := range u.shares {
+			l.activeUsed[p] = l.activeUsed[p].Sub(u.shares[p].used)
+		}
+	}
+	l.forget(u)
+}
+
+// charge adds to what a user uses, or takes away with a negative amount.
+func (s *Scheduler) charge(q *Queue, name string, p part, amount resource) {
+	l := q.leaf
+	u := l.users[name]
+	if u == nil {
+		u = q.userOf(name)
+	}
+	sh := &u.shares[p]
+	sh.known = true
+	sh.used = sh.used.Add(amount)
+	if u.inActive {
+		l.activeUsed[p] = l.activeUsed[p].Add(amount)
+	}
+	l.version++
+	ratio := s.calc.Ratio(sh.used, s.books.Partition(p).Total)
+	l.usageRatio[p] = javanum.Add(l.usageRatio[p], javanum.Add(ratio, -sh.ratio))
+	sh.ratio = ratio
+	if !u.present {
+		l.forget(u)
+	}
+}
+
+// sumRatios makes the users' shares anew, after the partition's size changed.
+func (s *Scheduler) sumRatios(l *leaf, p part) {
+	total := s.books.Partition(p).Total
+	var sum float32
+	for _, u := range l.byHash() {
+		sh := &u.shares[p]
+		sh.ratio = s.calc.Ratio(sh.used, total)
+		sum = javanum.Add(sum, sh.ratio)
+	}
+	l.usageRatio[p] = sum
+}
+
+// userLimit is the limit of the user in a partition
+// (minimum-user-limit-percent, user-limit-factor, weights).
+func (s *Scheduler) userLimit(q *Queue, u *user, p part, m mode) resource {
+	l := q.leaf
+	c := &l.limits[m][p]
+	if c.version != l.version {
+		c.value, c.version = s.computeUserLimit(q, p, m), l.version
+		l.onlyPending = l.onlyPendingIs
+	}
+	if u == nil || !u.present {
+		return s.calc.ScaleDown(c.value, 1, s.min)
+	}
+	u.limit = s.calc.ScaleDown(c.value, float64(u.weight), s.min)
+	return u.limit
+}
+
+// computeUserLimit is the limit of a user of weight 1 (UsersManager).
+func (s *Scheduler) computeUserLimit(q *Queue, p part, m mode) resource {
+	l, calc := q.leaf, s.calc
+	total := s.books.Partition(p).Total
+	effMin := q.shares[p].effMin
+	entitled := calc.Max(total, effMin, s.min)
+	consumed := calc.ScaleUp(total, float64(l.usageRatio[p]), s.min)
+	current := consumed.Add(s.min)
+	if calc.Less(total, consumed, entitled) {
+		current = entitled
+	}
+	used := l.activeUsed[p].Add(s.min)
+	limit := calc.Max(total, calc.DivCeil(used, l.activeWeight),
+		calc.Percent(measure.Scale(current, float64(q.conf.UserLimit))))
+	most := total
+	if m == respect {
+		if q.conf.UserFactor == -1 || none(effMin) {
+			most = calc.RoundDown(q.shares[p].effMax, s.min)
+		} else {
+			most = measure.Scale(entitled, float64(q.conf.UserFactor))
+		}
+	}
+	return calc.RoundUp(calc.Min(total, limit, most), s.min)
+}
+
+// activeUsers is how many users the share of masters is divided among.
+//
+// compat: those without an active application are counted only when a user
+// limit is computed.
+func (l *leaf) activeUsers() int32 { return l.wantingUsers + l.onlyPending }

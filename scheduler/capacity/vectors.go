@@ -1,0 +1,3 @@
+package capacity
+
+func (s *Scheduler) updateVectors(q *Queue, limit resource) {}

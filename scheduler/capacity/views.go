@@ -1,0 +1,247 @@
+package capacity
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Recovered is a container that a node reported after a restart.
+type Recovered struct {
+	ID                  yarn.ContainerID
+	App                 cluster.AppRef
+	Node                cluster.NodeRef
+	Resource            yarn.Resource
+	Priority            int32
+	AllocationRequestID int64
+	Label               string
+	Version             int32
+	Execution           yarn.ExecutionType
+	AM                  bool
+	CreatedWall         int64
+}
+
+// Changed is a container whose update is in force now.
+type Changed struct {
+	Container cluster.ContainerRef
+	Type      yarn.UpdateType
+	Before    yarn.Resource
+}
+
+// UpdateError is a change that was refused. Reason is the text that
+// UpdateContainerErrorProto carries.
+type UpdateError struct {
+	Update  yarn.ContainerUpdate
+	Reason  string
+	Version int32 // the container's current version
+}
+
+// AppUsage is what an application has and wants.
+type AppUsage struct {
+	Queue                   string // full path
+	Used, Reserved, Pending yarn.Resource
+	AM                      yarn.Resource
+	Live, ReservedCount     int32
+	PendingCount            int64
+	Priority                int32
+	Active                  bool // its master's share is granted
+	Runnable                bool // not held back by max-parallel-apps
+	Partitions              []PartitionUsage
+}
+
+// PartitionUsage is the part of an application's usage in one partition.
+type PartitionUsage struct {
+	Label                   string
+	Used, Reserved, Pending yarn.Resource
+}
+
+// NodeUsage is what is taken and free on a node.
+type NodeUsage struct {
+	ID                     yarn.NodeID
+	Rack, Label            string
+	Total, Used, Available yarn.Resource
+	Reserved               cluster.ContainerRef // or NoContainer
+	Containers             []cluster.ContainerRef
+	Accepting              bool
+}
+
+// AppUsage is what the application has and wants; see the facade.
+func (s *Scheduler) AppUsage(ref AppRef) AppUsage {
+	a := s.app(ref)
+	u := AppUsage{Queue: a.queue.path, AM: a.amSize, Live: int32(len(a.live)), ReservedCount: a.held,
+		Priority: a.priority, Active: a.active, Runnable: a.runnable}
+	for p := range a.shares {
+		sh, pending := &a.shares[p], a.wants.Pending(part(p))
+		u.PendingCount += a.wants.PendingContainers(part(p))
+		u.Used, u.Reserved, u.Pending = u.Used.Add(sh.used), u.Reserved.Add(sh.reserved), u.Pending.Add(pending)
+		if !none(sh.used) || !none(sh.reserved) || !none(pending) {
+			u.Partitions = append(u.Partitions, PartitionUsage{s.books.Partition(part(p)).Name, sh.used, sh.reserved, pending})
+		}
+	}
+	return u
+}
+
+// NodeUsage is what is taken and free on the node; see the facade.
+func (s *Scheduler) NodeUsage(ref NodeRef) NodeUsage {
+	n := s.books.Node(ref)
+	return NodeUsage{ID: n.ID, Rack: n.Rack, Label: n.Label, Total: n.Total, Used: n.Used, Available: n.Free(),
+		Reserved: n.Reserved, Containers: s.books.OnNode(ref, nil), Accepting: n.Accepting}
+}
+
+// ClusterTotal is the sum of all nodes.
+func (s *Scheduler) ClusterTotal() resource { return s.books.Total }
+
+// MinimumAllocation is the smallest container.
+func (s *Scheduler) MinimumAllocation() resource { return s.min }
+
+// MaximumAllocation is the largest ask that the queue takes.
+func (s *Scheduler) MaximumAllocation(path string) resource {
+	if path == "" {
+		return s.clusterMaximum()
+	}
+	return s.maximumFor(s.tree.find(path))
+}
+
+// Queues is an immutable picture of all queues.
+func (s *Scheduler) Queues() *queue.Snapshot {
+	var all []queue.Info
+	s.tree.root.each(func(q *Queue) { all = append(all, s.info(q)) })
+	return queue.NewSnapshot(all)
+}
+
+func (s *Scheduler) info(q *Queue) queue.Info {
+	c := q.conf
+	i := queue.Info{
+		Path: q.path, Name: q.name, Leaf: q.isLeaf(), Dynamic: q.dynamic, State: q.state, Priority: c.Priority,
+		Default: s.shareInfo(q, 0), Labels: c.Accessible, DefaultLabel: c.DefaultLabel,
+		SubmittedApps: q.numApps(), MaxParallelApps: c.MaxParallel, UserLimitPercent: c.UserLimit,
+		UserLimitFactor: c.UserFactor, MaxAllocation: c.MaxAllocation, OrderingPolicy: c.Order,
+		PreemptionDisabled: c.PreemptionDisabled, IntraQueuePreemptionDisabled: c.IntraPreemptionDisabled,
+		MaxLifetime: c.MaxLifetime, DefaultLifetime: c.DefaultLifetime, CreatesQueues: c.Flexible || q.dynamic && !q.isLeaf(),
+		CreatesLegacyLeaves: c.Kind == config.Managed, DefaultPriority: c.DefaultPriority, Mode: q.mode(),
+	}
+	if q.parent != nil {
+		i.Parent = q.parent.path
+	}
+	for _, child := range q.children {
+		i.Children = append(i.Children, child.path)
+	}
+	if s.books.Partitions() > 1 {
+		i.Partitions = map[string]queue.Share{}
+		for p := 1; p < s.books.Partitions(); p++ {
+			i.Partitions[s.books.Partition(part(p)).Name] = s.shareInfo(q, part(p))
+		}
+	}
+	if l := q.leaf; l != nil {
+		i.ActiveApps, i.PendingApps, i.WaitingApps = int32(len(l.active)), int32(len(l.pending)), int32(len(l.waiting))
+		i.MaxApps, i.MaxAppsPerUser = l.maxApps, l.maxAppsPerUser
+		i.Users = s.userInfo(q)
+	}
+	return i
+}
+
+// mode is how the queue's capacity is written, in operators' words.
+func (q *Queue) mode() string {
+	switch sh := &q.shares[0]; {
+	case q.absolute:
+		return "absolute"
+	case sh.weight >= 0:
+		return "weight"
+	}
+	return "percentage"
+}
+
+func (s *Scheduler) shareInfo(q *Queue, p part) queue.Share {
+	sh := &q.shares[p]
+	v := queue.Share{
+		Used: sh.used, Pending: sh.pending, Reserved: sh.reserved, EffectiveMin: sh.effMin, EffectiveMax: sh.effMax,
+		ConfiguredMin: sh.confMin, ConfiguredMax: sh.confMax, AMUsed: sh.amUsed, AMLimit: sh.amLimit,
+		Capacity: sh.capacity, MaxCapacity: sh.maxCapacity, AbsoluteCapacity: sh.absolute, AbsoluteMax: sh.absoluteMax,
+		UsedCapacity: sh.usedCapacity, AbsoluteUsed: sh.absUsed, Weight: sh.weight, NormalizedWeight: sh.normalized,
+		MaxAMShare: sh.maxAM, AllocatedContainers: sh.containers - sh.held, ReservedContainers: sh.held,
+		PendingContainers: int32(sh.waiting), Accessible: q.mayUse(s.books.Partition(p).Name),
+	}
+	total := s.books.Partition(p).Total
+	if !none(sh.reserved) && s.calc.Positive(total, total) {
+		v.ReservedCapacity = s.calc.Divide(total, sh.reserved, s.guaranteed(q, p))
+		v.AbsoluteReserved = s.calc.Divide(total, sh.reserved, total)
+	}
+	return v
+}
+
+// userInfo is the users of a leaf by name, with limits as of now.
+func (s *Scheduler) userInfo(q *Queue) []queue.UserUsage {
+	var out []queue.UserUsage
+	for _, u := range q.leaf.ordered {
+		if !u.present {
+			continue
+		}
+		v := queue.UserUsage{Name: u.name, Used: u.shares[0].used, AMUsed: u.shares[0].amUsed, AMLimit: u.shares[0].amLimit,
+			Limit: s.userLimit(q, u, 0, respect), ActiveApps: u.active, PendingApps: u.pending, Weight: u.weight}
+		for p := 1; p < len(u.shares); p++ {
+			if sh := &u.shares[p]; sh.known {
+				if v.Partitions == nil {
+					v.Partitions = map[string]queue.UserShare{}
+				}
+				v.Partitions[s.books.Partition(part(p)).Name] = queue.UserShare{Used: sh.used, AMUsed: sh.amUsed, AMLimit: sh.amLimit}
+			}
+		}
+		out = append(out, v)
+	}
+	slices.SortFunc(out, func(a, b queue.UserUsage) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Resolve is the full path of a queue; see the facade.
+func (s *Scheduler) Resolve(name string) (string, yarn.Reason) {
+	if q := s.tree.find(name); q != nil {
+		return q.path, yarn.Reason{}
+	}
+	if s.tree.names.Ambiguous(name) {
+		return "", yarn.Reason{Code: fit.AmbiguousQueue, Subject: name}
+	}
+	return "", yarn.Reason{Code: fit.UnknownQueue, Subject: name}
+}
+
+// Place says where a submission goes; see the facade.
+func (s *Scheduler) Place(a *demand.Application) (string, yarn.Reason) {
+	if a.Queue == "" {
+		return "default", yarn.Reason{}
+	}
+	return a.Queue, yarn.Reason{}
+}
+
+// MaySubmit checks ACLs; see the facade.
+func (s *Scheduler) MaySubmit(path, user, realUser string, groups []string) yarn.Reason {
+	return s.permits(path, user, realUser, groups, fit.SubmitDenied)
+}
+
+// MayAdminister checks ACLs; see the facade.
+func (s *Scheduler) MayAdminister(path, user, realUser string, groups []string) yarn.Reason {
+	return s.permits(path, user, realUser, groups, fit.AdminDenied)
+}
+
+// permits looks at the queue and at all above it. For a queue that does not
+// exist yet the nearest one above counts.
+func (s *Scheduler) permits(path, user, realUser string, groups []string, code yarn.Code) yarn.Reason {
+	if !s.cfg.Cluster.ACLEnabled {
+		return yarn.Reason{}
+	}
+	q := s.tree.find(path)
+	for up := path; q == nil && up != ""; up = queue.ParentPath(up) {
+		q = s.tree.find(up)
+	}
+	for ; q != nil; q = q.parent {
+		if q.conf.Admin.Permits(user, realUser, groups) ||
+			code == fit.SubmitDenied && q.conf.Submit.Permits(user, realUser, groups) {
+			return yarn.Reason{}
+		}
+	}
+	return yarn.Reason{Code: code, Subject: path, Detail: user}
+}

@@ -1,0 +1,170 @@
+package cluster
+
+import "github.com/heddle-project/heddle/yarn"
+
+// Part is the dense index of a partition. The default one is 0. An index is
+// never given to another name.
+type Part int32
+
+// Partition is one partition of the cluster.
+type Partition struct {
+	Name      string
+	Known     bool // declared as a label of the cluster; the default one is
+	Exclusive bool
+	Total     yarn.Resource // of its nodes
+	Nodes     int
+}
+
+// NodeBook is what is known of one node.
+type NodeBook struct {
+	Node
+	Part      Part
+	Used      yarn.Resource // held by containers, ended ones that still run included
+	Reserved  ContainerRef
+	Accepting bool
+	Member    bool    // false: the slot is free
+	NodePlace Place   // of its name in asks
+	RackPlace Place   // of its rack
+	Hash      uint32  // java.util hash of the node's id, for orders that depend on it
+	list      refList // containers in the order of their grants
+}
+
+// Free is what is not held on the node; below zero when the node shrank.
+func (n *NodeBook) Free() yarn.Resource { return n.Total.Sub(n.Used) }
+
+// refList heads a list of containers that runs through their slots.
+type refList struct {
+	first, last ContainerRef
+	count       int32
+}
+
+const chunk = 1024
+
+// Books are the nodes and containers of a cluster.
+type Books struct {
+	Places Places
+	Total  yarn.Resource // of all nodes
+	Count  int           // of nodes
+
+	parts     []Partition
+	partOf    map[string]Part
+	nodes     []*NodeBook
+	freeNodes []NodeRef
+	byID      map[yarn.NodeID]NodeRef
+	slabs     []*[chunk]Container
+	used      int32 // slots of slabs that were ever used
+	freeSlots []ContainerRef
+	live      int
+	portNames bool
+}
+
+// NewBooks are empty books. portNames: nodes are asked for as host:port.
+func NewBooks(portNames bool) *Books {
+	b := &Books{partOf: map[string]Part{}, byID: map[yarn.NodeID]NodeRef{}, portNames: portNames}
+	b.Places.init()
+	b.PartOf("")
+	b.parts[0].Known = true
+	b.parts[0].Exclusive = true
+	return b
+}
+
+// PartOf is the index of the partition with that name, a new one if need be.
+// Callers bound the names: they come from configuration and declared labels.
+func (b *Books) PartOf(label string) Part {
+	if p, ok := b.partOf[label]; ok {
+		return p
+	}
+	p := Part(len(b.parts))
+	b.parts = append(b.parts, Partition{Name: label, Exclusive: true})
+	b.partOf[label] = p
+	return p
+}
+
+// FindPart is the index of the partition with that name if it ever existed.
+func (b *Books) FindPart(label string) (Part, bool) {
+	p, ok := b.partOf[label]
+	return p, ok
+}
+
+// Partition is the partition at that index.
+func (b *Books) Partition(p Part) *Partition { return &b.parts[p] }
+
+// Partitions is how many partitions there ever were.
+func (b *Books) Partitions() int { return len(b.parts) }
+
+// AddNode enters a node.
+func (b *Books) AddNode(n Node) NodeRef {
+	if n.Rack == "" {
+		n.Rack = DefaultRack
+	}
+	ref := NodeRef(len(b.nodes))
+	if k := len(b.freeNodes); k > 0 {
+		ref, b.freeNodes = b.freeNodes[k-1], b.freeNodes[:k-1]
+	} else {
+		b.nodes = append(b.nodes, nil)
+	}
+	name := n.ID.Host
+	if b.portNames {
+		name = n.ID.String()
+	}
+	book := &NodeBook{Node: n, Part: b.PartOf(n.Label), Reserved: NoContainer, Accepting: true, Member: true,
+		NodePlace: b.Places.Take(name), RackPlace: b.Places.Take(n.Rack), Hash: hashOf(n.ID), list: refList{NoContainer, NoContainer, 0}}
+	b.nodes[ref] = book
+	b.byID[n.ID] = ref
+	b.Total = b.Total.Add(n.Total)
+	b.Count++
+	b.Join(book.Part, book, 1)
+	return ref
+}
+
+// RemoveNode forgets a node that holds nothing any more and has left its
+// partition (Join with -1).
+func (b *Books) RemoveNode(ref NodeRef) {
+	n := b.nodes[ref]
+	n.Member = false
+	b.Total = b.Total.Sub(n.Total)
+	b.Count--
+	b.Places.Drop(n.NodePlace)
+	b.Places.Drop(n.RackPlace)
+	delete(b.byID, n.ID)
+	b.freeNodes = append(b.freeNodes, ref)
+}
+
+// Join adds the node's resources to a partition, or takes them out with sign -1.
+func (b *Books) Join(part Part, n *NodeBook, sign int64) {
+	p := &b.parts[part]
+	for i := range n.Total {
+		p.Total[i] += sign * n.Total[i]
+	}
+	p.Nodes += int(sign)
+}
+
+// SetTotal changes what a node has.
+func (b *Books) SetTotal(ref NodeRef, total yarn.Resource) {
+	n := b.nodes[ref]
+	b.Join(n.Part, n, -1)
+	b.Total = b.Total.Sub(n.Total).Add(total)
+	n.Total = total
+	b.Join(n.Part, n, 1)
+}
+
+// Node is the book of a node.
+func (b *Books) Node(ref NodeRef) *NodeBook { return b.nodes[ref] }
+
+// NodeSlots is the number of node indexes in use or free.
+func (b *Books) NodeSlots() int { return len(b.nodes) }
+
+// FindNode is the node with that name.
+func (b *Books) FindNode(id yarn.NodeID) (NodeRef, bool) {
+	ref, ok := b.byID[id]
+	return ref, ok
+}
+
+// hashOf is NodeId.hashCode, spread as java.util.HashMap spreads it.
+func hashOf(id yarn.NodeID) uint32 {
+	const prime = 493217
+	h := uint32(8501)
+	h = prime*h + hashText(id.Host)
+	h = prime*h + uint32(id.Port)
+	return h ^ h>>16
+}

@@ -1,0 +1,122 @@
+// Package cluster keeps the books of nodes and containers: what every node has,
+// what is taken there, by whom, and which partition and rack it belongs to.
+package cluster
+
+import "github.com/heddle-project/heddle/yarn"
+
+// NodeRef, AppRef and ContainerRef are dense indexes of nodes, applications and
+// containers; -1 is none. An index is reused after its owner was removed.
+type (
+	NodeRef      int32
+	AppRef       int32
+	ContainerRef int32
+)
+
+// No node, application or container.
+const (
+	NoNode      NodeRef      = -1
+	NoApp       AppRef       = -1
+	NoContainer ContainerRef = -1
+)
+
+// Node describes a node that joins.
+type Node struct {
+	ID    yarn.NodeID
+	Rack  string // "" stands for /default-rack
+	Label string // partition, "" for the default one
+	Total yarn.Resource
+}
+
+// DefaultRack is the rack of nodes whose location nobody knows.
+const DefaultRack = "/default-rack"
+
+// Locality tells how close to what was asked for a container was placed.
+type Locality uint8
+
+// The localities. A container of a request for any host counts as off-switch.
+const (
+	NodeLocal Locality = iota
+	RackLocal
+	OffSwitch
+)
+
+func (l Locality) String() string {
+	return [...]string{"NODE_LOCAL", "RACK_LOCAL", "OFF_SWITCH"}[l]
+}
+
+// Cause says why a container ended.
+type Cause uint8
+
+// The causes of an end.
+const (
+	Completed    Cause = iota // its process ended, as the node reported
+	ReleasedByAM              // its master gave it back
+	KilledByRM                // an administrator, or the application's end
+	Preempted                 // taken for someone else
+	Expired                   // never acquired or never started in time
+	NodeGone                  // its node was lost, removed, or changed partition
+	Reshaped                  // part of an update that shrank or replaced it
+	AttemptOver               // its attempt ended
+)
+
+// Container is an allocation or a reservation. Outside of the scheduler it is
+// read only.
+type Container struct {
+	ID                  yarn.ContainerID
+	App                 AppRef
+	Node                NodeRef
+	Resource            yarn.Resource
+	Priority            int32
+	AllocationRequestID int64
+	Label               string // partition that the request named
+	Locality            Locality
+	Version             int32
+	Execution           yarn.ExecutionType
+	AM                  bool // runs the application's master
+	Reserved            bool // holds a node for a container that does not fit yet
+	Launched            bool // its node reported it as running
+	Live                bool // counted in the books of its queue and user
+	CreatedWall         int64
+
+	// Update names the container that this one is going to enlarge or promote.
+	// Such a container is not one of the master's own; it never reaches a node.
+	Update yarn.ContainerID
+
+	nextOnNode, prevOnNode ContainerRef
+	held                   bool // takes room on its node
+	open                   bool // the slot is in use
+}
+
+// Ended is a container that ceased to be, with a copy of its last state.
+type Ended struct {
+	Ref       ContainerRef
+	Container Container
+	Cause     Cause
+	Vacated   bool // its slot is free again: no Vacate is due
+}
+
+// Kind is what a Decision did.
+type Kind uint8
+
+// The kinds of decisions.
+const (
+	Allocated             Kind = iota // a new container
+	AllocatedFromReserved             // a reservation became a container
+	Reserved                          // a node is now held for a container
+	Rereserved                        // the node stays held
+	Unreserved                        // a reservation was given up; Container is only a past name
+)
+
+func (k Kind) String() string {
+	return [...]string{"allocated", "allocated-from-reserved", "reserved", "re-reserved", "unreserved"}[k]
+}
+
+// Decision is one thing that an Offer did.
+type Decision struct {
+	Kind      Kind
+	Container ContainerRef
+	App       AppRef
+	Node      NodeRef
+	Priority  int32
+	Resource  yarn.Resource
+}

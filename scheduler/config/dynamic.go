@@ -1,0 +1,148 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/heddle-project/heddle/scheduler/queue"
+)
+
+func (s *settings) creation(q *Queue) {
+	k := key(q.Path)
+	const v2 = "auto-queue-creation-v2."
+	q.MaxDepth = s.int32(k+v2+"maximum-queue-depth", s.int32(Prefix+v2+"maximum-queue-depth", 2))
+	q.AutoRemove = s.flag(k+v2+"queue-auto-removal.enable", true)
+	q.MaxChildren = s.int32(k+v2+"max-queues", 1000)
+	if q.Kind != Managed {
+		return
+	}
+	q.MaxChildren = s.int32(k+"auto-create-child-queue.max-queues", 1000)
+	q.FailOnExceeding = s.flag(k+"auto-create-child-queue.fail-on-exceeding-parent-capacity", false)
+	q.templateSettings = map[string]Property{}
+	prefix := k + "leaf-queue-template."
+	for name, p := range s.values {
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			q.templateSettings[rest] = p
+		}
+	}
+	if _, ok := s.text(prefix + "capacity"); !ok {
+		s.fail(prefix+"capacity", "must be set for a parent of automatically created leaves")
+	}
+}
+
+// Dynamic is the configuration of a queue that is created on demand below
+// parent, from the templates that apply there. It may be refused as a
+// configured one may.
+func (c *Config) Dynamic(parent *Queue, name string, kind Kind) (*Queue, error) {
+	path := parent.Path + "." + name
+	s := &settings{values: maps.Clone(c.settings.values), cl: &c.Cluster}
+	if parent.Kind == Managed {
+		for rest, p := range parent.templateSettings {
+			s.values[key(path)+rest] = p
+		}
+	} else {
+		c.template(s, parent, path, kind)
+	}
+	q := &Queue{Path: path, Name: name, Parent: parent, Kind: kind}
+	s.readSettings(q)
+	if parent.Kind != Managed {
+		s.dynamicACLs(q)
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	return q, nil
+}
+
+// Managed leaf of a template, for the sizes that a parent shares out.
+func (c *Config) ManagedTemplate(parent *Queue) (*Queue, error) {
+	return c.Dynamic(parent, "leaf-queue-template", Leaf)
+}
+
+// template overlays the templates of parent on the settings below path: those
+// under its exact path first, then those under paths with * in place of the
+// last parts. What is set for the queue itself stays.
+func (c *Config) template(s *settings, parent *Queue, path string, kind Kind) {
+	own := map[string]bool{}
+	for name := range s.values {
+		if rest, ok := strings.CutPrefix(name, key(path)); ok {
+			own[rest] = true
+		}
+	}
+	put := func(rest string, p Property) {
+		if !own[rest] {
+			s.values[key(path)+rest] = p
+		}
+	}
+	if kind == Leaf {
+		for _, forced := range []Property{{Name: "user-limit-factor", Value: "-1"}, {Name: "maximum-am-resource-percent", Value: "1"}} {
+			s.values[key(path)+forced.Name] = forced
+		}
+		own = map[string]bool{}
+	}
+	general, special := map[string]Property{}, map[string]Property{}
+	for _, pattern := range wildcards(parent.Path, int(parent.MaxDepth)) {
+		prefix := key(pattern) + "auto-queue-creation-v2."
+		typed := map[Kind]string{Leaf: "leaf-template.", Parent: "parent-template."}[kind]
+		for _, name := range slices.Sorted(maps.Keys(c.settings.values)) {
+			rest, ok := strings.CutPrefix(name, prefix)
+			if !ok {
+				continue
+			}
+			if r, ok := strings.CutPrefix(rest, typed); ok {
+				keepFirst(special, r, c.settings.values[name])
+			} else if r, ok := strings.CutPrefix(rest, "template."); ok {
+				keepFirst(general, r, c.settings.values[name])
+			}
+		}
+	}
+	for rest, p := range general {
+		if _, ok := special[rest]; !ok {
+			put(rest, p)
+		}
+	}
+	for rest, p := range special {
+		put(rest, p)
+	}
+}
+
+func keepFirst(m map[string]Property, k string, p Property) {
+	if _, ok := m[k]; !ok {
+		m[k] = p
+	}
+}
+
+// wildcards are the paths under which templates for children of path are
+// looked for, the most specific first.
+func wildcards(path string, depth int) []string {
+	out := []string{path}
+	parts := strings.Split(path, ".")
+	for n := 1; n <= depth && n < len(parts); n++ {
+		parts[len(parts)-n] = "*"
+		out = append(out, strings.Join(parts, "."))
+	}
+	return out
+}
+
+// dynamicACLs lets nobody in unless a template does.
+func (s *settings) dynamicACLs(q *Queue) {
+	q.Submit = s.acl(key(q.Path)+"acl_submit_applications", " ")
+	q.Admin = s.acl(key(q.Path)+"acl_administer_queue", " ")
+}
+
+// Lookup is the configured queue with that path.
+func (c *Config) Lookup(path string) (*Queue, bool) {
+	q := c.Root
+	if path == queue.Root {
+		return q, true
+	}
+	for name := range strings.SplitSeq(strings.TrimPrefix(path, queue.Root+"."), ".") {
+		i := slices.IndexFunc(q.Children, func(c *Queue) bool { return c.Name == name })
+		if i < 0 {
+			return nil, false
+		}
+		q = q.Children[i]
+	}
+	return q, true
+}

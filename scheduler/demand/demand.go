@@ -1,0 +1,322 @@
+package demand
+
+import (
+	"slices"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Row is what a key asks for at one place.
+type Row struct {
+	Place cluster.Place
+	Count int32
+	Size  yarn.Resource
+	Relax bool // a less local place will do
+}
+
+// Key orders what one application wants: container updates after everything
+// else, then by priority, request number and container.
+type Key struct {
+	Priority  int32
+	RequestID int64
+	Update    yarn.ContainerID // zero unless it enlarges that container
+}
+
+func (k Key) compare(o Key) int {
+	a, b := k.Update.IsZero(), o.Update.IsZero()
+	switch {
+	case a && !b:
+		return -1
+	case b && !a:
+		return 1
+	case k.Priority != o.Priority:
+		return order(int64(k.Priority), int64(o.Priority))
+	case k.RequestID != o.RequestID:
+		return order(k.RequestID, o.RequestID)
+	}
+	return k.Update.Compare(o.Update)
+}
+
+func order(a, b int64) int {
+	if a < b {
+		return -1
+	}
+	return 1
+}
+
+// Want is what is outstanding under one key. The counters outlive the rows.
+//
+// compat: Apache never forgets the counters of a key while the attempt lasts, so
+// that a key that is used again goes on where it was.
+type Want struct {
+	Key
+	Any    Row // of *; Count 0 when nothing is outstanding
+	HasAny bool
+	Rows   []Row // of hosts and racks, by place
+	Part   cluster.Part
+	Label  string
+	Exec   yarn.ExecutionType
+
+	Opportunities int32 // nodes seen since the last local allocation
+	Missed        int32 // unlabelled nodes not seen
+	Rereserved    int32
+	Reservations  []cluster.ContainerRef // by age
+	listed        bool
+}
+
+// Unique is how many names the key has rows for.
+func (w *Want) Unique() int {
+	if w.HasAny {
+		return len(w.Rows) + 1
+	}
+	return len(w.Rows)
+}
+
+// At is the row of a place that is not *, or nil.
+func (w *Want) At(p cluster.Place) *Row {
+	for i := range w.Rows {
+		if w.Rows[i].Place == p {
+			return &w.Rows[i]
+		}
+		if i == scanLimit {
+			return w.search(p)
+		}
+	}
+	return nil
+}
+
+// scanLimit is how many rows are looked at one by one before a binary search.
+const scanLimit = 8
+
+func (w *Want) search(p cluster.Place) *Row {
+	i, ok := slices.BinarySearchFunc(w.Rows, p, func(r Row, p cluster.Place) int { return int(r.Place) - int(p) })
+	if !ok {
+		return nil
+	}
+	return &w.Rows[i]
+}
+
+// MaxIdleKeys bounds the keys of an attempt that want nothing and are only
+// remembered for their counters; the oldest are forgotten first.
+const MaxIdleKeys = 4096
+
+// Demand is what one attempt wants.
+type Demand struct {
+	keys    []*Want // outstanding, in order
+	all     []*Want // also those that were, in order
+	pending []yarn.Resource
+	counts  []int64
+	asked   []bool // partitions that were ever asked for
+	idle    []*Want
+}
+
+// Keys are the keys with something outstanding, in the order in which they are
+// served.
+func (d *Demand) Keys() []*Want { return d.keys }
+
+// All are the keys that anything is known of, in order.
+func (d *Demand) All() []*Want { return d.all }
+
+// Pending is what is outstanding in the partition.
+func (d *Demand) Pending(p cluster.Part) yarn.Resource {
+	if int(p) < len(d.pending) {
+		return d.pending[p]
+	}
+	return yarn.Resource{}
+}
+
+// PendingContainers is the number of containers outstanding in the partition.
+func (d *Demand) PendingContainers(p cluster.Part) int64 {
+	if int(p) < len(d.counts) {
+		return d.counts[p]
+	}
+	return 0
+}
+
+// Asked tells in which partitions something was ever asked for.
+func (d *Demand) Asked() []bool { return d.asked }
+
+func compareKey(w *Want, k Key) int { return w.compare(k) }
+
+// Find is what is known under the key, or nil.
+func (d *Demand) Find(k Key) *Want {
+	i, ok := slices.BinarySearchFunc(d.all, k, compareKey)
+	if !ok {
+		return nil
+	}
+	return d.all[i]
+}
+
+func (d *Demand) open(k Key) *Want {
+	i, ok := slices.BinarySearchFunc(d.all, k, compareKey)
+	if ok {
+		return d.all[i]
+	}
+	w := &Want{Key: k}
+	d.all = slices.Insert(d.all, i, w)
+	return w
+}
+
+// Delta is a change of what is outstanding in a partition.
+type Delta struct {
+	Part  cluster.Part
+	Size  yarn.Resource // of the change, its sign included
+	Count int64
+}
+
+func (d *Demand) change(p cluster.Part, size yarn.Resource, count int64) Delta {
+	for int(p) >= len(d.pending) {
+		d.pending, d.counts, d.asked = append(d.pending, yarn.Resource{}), append(d.counts, 0), append(d.asked, false)
+	}
+	for i := range size {
+		size[i] *= count
+	}
+	d.pending[p] = d.pending[p].Add(size)
+	d.counts[p] += count
+	return Delta{p, size, count}
+}
+
+// Set replaces the row of a key at a place. Changes of what is outstanding are
+// appended to out. The caller has taken the place; rows that vanish drop theirs.
+func (d *Demand) Set(places *cluster.Places, k Key, r Row, part cluster.Part, label string, out []Delta) []Delta {
+	w := d.open(k)
+	if r.Place != cluster.AnyPlace {
+		w.setRow(places, r)
+		return out
+	}
+	last := w.Any
+	if !w.HasAny {
+		last = Row{}
+	}
+	if last.Count != 0 {
+		out = append(out, d.change(w.Part, last.Size, -int64(last.Count)))
+	}
+	w.Any, w.HasAny, w.Part, w.Label = r, true, part, label
+	out = append(out, d.change(part, r.Size, int64(r.Count)))
+	d.asked[part] = true
+	if r.Count <= 0 {
+		// compat: an ask for none removes the rows of all places.
+		out = append(out, d.change(part, r.Size, -int64(r.Count)))
+		d.clear(places, w)
+		return out
+	}
+	d.list(w)
+	return out
+}
+
+func (w *Want) setRow(places *cluster.Places, r Row) {
+	if old := w.At(r.Place); old != nil {
+		places.Drop(r.Place)
+		*old = r
+		return
+	}
+	i, _ := slices.BinarySearchFunc(w.Rows, r.Place, func(r Row, p cluster.Place) int { return int(r.Place) - int(p) })
+	w.Rows = slices.Insert(w.Rows, i, r)
+}
+
+func (d *Demand) clear(places *cluster.Places, w *Want) {
+	for i := range w.Rows {
+		places.Drop(w.Rows[i].Place)
+	}
+	w.Rows, w.Any, w.HasAny = w.Rows[:0], Row{}, false
+	d.unlist(w)
+}
+
+func (d *Demand) list(w *Want) {
+	if w.listed {
+		return
+	}
+	w.listed = true
+	i, _ := slices.BinarySearchFunc(d.keys, w.Key, compareKey)
+	d.keys = slices.Insert(d.keys, i, w)
+}
+
+func (d *Demand) unlist(w *Want) {
+	if !w.listed {
+		return
+	}
+	w.listed = false
+	i, _ := slices.BinarySearchFunc(d.keys, w.Key, compareKey)
+	d.keys = slices.Delete(d.keys, i, i+1)
+	d.rest(w)
+}
+
+// rest remembers a key for its counters, at most MaxIdleKeys of them.
+func (d *Demand) rest(w *Want) {
+	d.idle = append(d.idle, w)
+	if len(d.idle) <= MaxIdleKeys {
+		return
+	}
+	kept := d.idle[:0]
+	for i, old := range d.idle {
+		if i < MaxIdleKeys/2 && !old.listed && len(old.Rows) == 0 && len(old.Reservations) == 0 {
+			if j, ok := slices.BinarySearchFunc(d.all, old.Key, compareKey); ok && d.all[j] == old {
+				d.all = slices.Delete(d.all, j, j+1)
+			}
+			continue
+		}
+		kept = append(kept, old)
+	}
+	d.idle = kept
+}
+
+// Take serves one container of the key at that locality.
+func (d *Demand) Take(places *cluster.Places, w *Want, l cluster.Locality, n *cluster.NodeBook) Delta {
+	if l == cluster.NodeLocal {
+		w.takeRow(places, n.NodePlace)
+	}
+	if l != cluster.OffSwitch {
+		w.takeRow(places, n.RackPlace)
+	}
+	delta := d.change(w.Part, w.Any.Size, -1)
+	w.Any.Count--
+	if w.Any.Count == 0 {
+		w.HasAny = false
+		d.unlist(w)
+	}
+	return delta
+}
+
+func (w *Want) takeRow(places *cluster.Places, p cluster.Place) {
+	r := w.At(p)
+	if r == nil {
+		return
+	}
+	r.Count--
+	if r.Count != 0 {
+		return
+	}
+	i, _ := slices.BinarySearchFunc(w.Rows, p, func(r Row, p cluster.Place) int { return int(r.Place) - int(p) })
+	w.Rows = slices.Delete(w.Rows, i, i+1)
+	places.Drop(p)
+}
+
+// Clear forgets everything and returns what was outstanding.
+func (d *Demand) Clear(places *cluster.Places, out []Delta) []Delta {
+	for _, w := range d.keys {
+		out = append(out, Delta{w.Part, scale(w.Any.Size, -int64(w.Any.Count)), -int64(w.Any.Count)})
+	}
+	for _, w := range d.all {
+		for i := range w.Rows {
+			places.Drop(w.Rows[i].Place)
+		}
+	}
+	*d = Demand{asked: d.asked}
+	return out
+}
+
+func scale(r yarn.Resource, n int64) yarn.Resource {
+	for i := range r {
+		r[i] *= n
+	}
+	return r
+}
+
+// Left is how many containers are outstanding under the key.
+func (w *Want) Left() int32 {
+	if !w.HasAny {
+		return 0
+	}
+	return w.Any.Count
+}

@@ -1,0 +1,59 @@
+// Package fit holds the checks that say yes or no to an ask, and the codes of
+// their reasons.
+package fit
+
+import "github.com/heddle-project/heddle/yarn"
+
+// Reasons of refused calls.
+const (
+	UnknownQueue       yarn.Code = "unknown-queue"
+	AmbiguousQueue     yarn.Code = "ambiguous-queue"
+	NotALeaf           yarn.Code = "not-a-leaf"
+	NotADynamicParent  yarn.Code = "parent-creates-no-queues"
+	TooDeep            yarn.Code = "queue-too-deep"
+	TooManyQueues      yarn.Code = "too-many-dynamic-queues"
+	QueueStopped       yarn.Code = "queue-stopped"
+	SubmitDenied       yarn.Code = "submit-denied"
+	AdminDenied        yarn.Code = "administer-denied"
+	TooManyApps        yarn.Code = "too-many-applications"          // of the cluster
+	TooManyQueueApps   yarn.Code = "too-many-applications-in-queue" // pending and active
+	TooManyUserApps    yarn.Code = "too-many-applications-of-user"  // in the queue
+	PriorityDenied     yarn.Code = "priority-denied"                // by an ACL
+	UnknownApplication yarn.Code = "unknown-application"
+	AlreadyKnown       yarn.Code = "already-known"
+	NegativeResource   yarn.Code = "negative-resource"
+	ResourceTooLarge   yarn.Code = "resource-too-large"
+	LabelsDisabled     yarn.Code = "node-labels-disabled"
+	LabelUnknown       yarn.Code = "unknown-label"
+	LabelNotAllowed    yarn.Code = "label-not-accessible"
+	LabelOnPlace       yarn.Code = "label-on-host-or-rack"
+	LabelExpression    yarn.Code = "label-expression-too-complex"
+	BlacklistAny       yarn.Code = "cannot-blacklist-any"
+	BadRequest         yarn.Code = "invalid-request"
+	AccessChanges      yarn.Code = "labels-not-accessible-in-target"
+)
+
+// Reasons why something waits.
+const (
+	NothingAsked       yarn.Code = "nothing-asked"
+	NotActivated       yarn.Code = "waits-for-activation"
+	AMLimit            yarn.Code = "queue-am-limit"
+	UserAMLimit        yarn.Code = "user-am-limit"
+	ParallelApps       yarn.Code = "max-parallel-apps"
+	QueueLimit         yarn.Code = "queue-limit"
+	ParentLimit        yarn.Code = "parent-queue-limit"
+	UserLimit          yarn.Code = "user-limit"
+	Headroom           yarn.Code = "queue-headroom-too-small"
+	PartitionDenied    yarn.Code = "partition-not-accessible"
+	NodeFull           yarn.Code = "node-full"
+	NodeReserved       yarn.Code = "node-reserved-by-other"
+	NodeTooSmall       yarn.Code = "node-too-small"
+	NodeUnavailable    yarn.Code = "node-not-accepting"
+	Blacklisted        yarn.Code = "node-blacklisted"
+	OtherPartition     yarn.Code = "other-partition"
+	LocalityDelay      yarn.Code = "locality-delay"
+	StrictLocality     yarn.Code = "strict-locality"
+	ShareDelay         yarn.Code = "waits-to-share-partition"
+	EarlierAsk         yarn.Code = "earlier-priority-waits"
+	ReservationsEnough yarn.Code = "enough-reservations"
+)

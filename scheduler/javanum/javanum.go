@@ -1,0 +1,146 @@
+// Package javanum does arithmetic as Java does where a decision depends on it:
+// single precision at a named step, casts that truncate and saturate, integer
+// rounding that truncates towards zero. Go may fuse a multiplication with an
+// addition on some processors unless a conversion stands between the two; every
+// step here ends in one.
+package javanum
+
+import "math"
+
+// Long is the cast (long) d: truncated, saturated, NaN is 0.
+func Long(d float64) int64 {
+	switch {
+	case d != d:
+		return 0
+	case d >= math.MaxInt64:
+		return math.MaxInt64
+	case d <= math.MinInt64:
+		return math.MinInt64
+	}
+	return int64(d)
+}
+
+// Int is the cast (int) f.
+func Int(f float32) int32 {
+	switch {
+	case f != f:
+		return 0
+	case f >= math.MaxInt32:
+		return math.MaxInt32
+	case f <= math.MinInt32:
+		return math.MinInt32
+	}
+	return int32(f)
+}
+
+// Mul is a·b in single precision.
+func Mul(a, b float32) float32 { return float32(a * b) }
+
+// Div is a/b in single precision; division by zero gives an infinity or NaN.
+func Div(a, b float32) float32 { return float32(a / b) }
+
+// Add is a+b in single precision.
+func Add(a, b float32) float32 { return float32(a + b) }
+
+// Ratio is (float) a / b for integers, 0 where both are 0.
+//
+// compat: ResourceCalculator.divideSafelyAsFloat.
+func Ratio(a, b int64) float32 {
+	if a == 0 && b == 0 {
+		return 0
+	}
+	return float32(float32(a) / float32(b))
+}
+
+// Scale is ⌊n·by⌋ with by widened to double.
+func Scale(n int64, by float64) int64 { return Long(float64(float64(n) * by)) }
+
+// RoundUp is the least multiple of step that is not below n; step 0 gives 0.
+func RoundUp(n, step int64) int64 { return DivCeil(n, step) * step }
+
+// RoundDown is n without its remainder modulo step; step 0 gives 0.
+func RoundDown(n, step int64) int64 {
+	if step == 0 {
+		return 0
+	}
+	return n / step * step
+}
+
+// DivCeil is (a+b-1)/b, and 0 where b is 0. Negative a moves towards zero.
+func DivCeil(a, b int64) int64 {
+	if b == 0 {
+		return 0
+	}
+	return (a + (b - 1)) / b
+}
+
+// DivCeilFloat is ⌈a/b⌉ with a division in single precision, 0 where b is 0.
+func DivCeilFloat(a int64, b float32) int64 {
+	if b == 0 {
+		return 0
+	}
+	return Long(math.Ceil(float64(float32(float32(a) / b))))
+}
+
+// Compare orders as Float.compare and Double.compare do: -0 before 0, NaN last.
+func Compare(a, b float64) int {
+	if a < b {
+		return -1
+	}
+	if a > b {
+		return 1
+	}
+	x, y := bits(a), bits(b)
+	switch {
+	case x < y:
+		return -1
+	case x > y:
+		return 1
+	}
+	return 0
+}
+
+func bits(f float64) int64 {
+	if f != f {
+		return 0x7ff8000000000000
+	}
+	return int64(math.Float64bits(f))
+}
+
+// StringHash is String.hashCode of an ASCII or UTF-8 text.
+func StringHash(s string) uint32 {
+	var h uint32
+	for _, r := range s {
+		if r >= 0x10000 {
+			r -= 0x10000
+			h = 31*h + uint32(0xd800+(r>>10))
+			h = 31*h + uint32(0xdc00+(r&0x3ff))
+			continue
+		}
+		h = 31*h + uint32(r)
+	}
+	return h
+}
+
+// HashOrder lists the indexes of keys in the order in which a java.util.HashMap
+// iterates over them that received them one after the other.
+//
+// compat: children of a queue take this order at a refresh. Buckets of eight and
+// more in a large table become trees in Java, which iterate almost the same.
+func HashOrder(keys []string) []int {
+	buckets := 16
+	for float64(len(keys)) > 0.75*float64(buckets) {
+		buckets *= 2
+	}
+	order := make([]int, 0, len(keys))
+	heads := make([][]int, buckets)
+	for i, k := range keys {
+		h := StringHash(k)
+		b := int((h ^ h>>16) & uint32(buckets-1))
+		heads[b] = append(heads[b], i)
+	}
+	for _, b := range heads {
+		order = append(order, b...)
+	}
+	return order
+}

@@ -1,0 +1,271 @@
+package scheduler
+
+import (
+	"github.com/heddle-project/heddle/scheduler/capacity"
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// The vocabulary of the facade. See the packages for the fields.
+type (
+	NodeRef      = cluster.NodeRef
+	AppRef       = cluster.AppRef
+	ContainerRef = cluster.ContainerRef
+	Node         = cluster.Node
+	Container    = cluster.Container
+	Locality     = cluster.Locality
+	Cause        = cluster.Cause
+	Ended        = cluster.Ended
+	Decision     = cluster.Decision
+	Kind         = cluster.Kind
+	Application  = demand.Application
+	Attempt      = demand.Attempt
+	Recovered    = capacity.Recovered
+	Changed      = capacity.Changed
+	UpdateError  = capacity.UpdateError
+	AppUsage     = capacity.AppUsage
+	NodeUsage    = capacity.NodeUsage
+	QueueTree    = queue.Snapshot
+	Label        = config.Label
+)
+
+// No node, application or container.
+const (
+	NoNode      = cluster.NoNode
+	NoApp       = cluster.NoApp
+	NoContainer = cluster.NoContainer
+)
+
+// Scheduler decides who gets what. It is a value of one goroutine.
+type Scheduler struct{ core *capacity.Scheduler }
+
+// New is a scheduler without nodes and applications. The configuration may be
+// refused only for rules that depend on the labels it names.
+func New(cfg *config.Config) (*Scheduler, error) {
+	core, err := capacity.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Scheduler{core}, nil
+}
+
+// Reconfigure replaces the configuration under running applications: all of it
+// or, with an error (*config.Error), nothing.
+func (s *Scheduler) Reconfigure(cfg *config.Config) error { return s.core.Reconfigure(cfg) }
+
+// Reapply applies the configuration in use once more. Whoever refuses a new one
+// before Reconfigure sees it, because it cannot be parsed, must call it: Apache
+// does, and children of equal rank change their order by it.
+func (s *Scheduler) Reapply() { s.core.Reapply() }
+
+// Validate tells whether Reconfigure would take the configuration now. It changes nothing.
+func (s *Scheduler) Validate(cfg *config.Config) error { return s.core.Validate(cfg) }
+
+// Advance tells the time, which must not go back. Every call that follows happens then.
+func (s *Scheduler) Advance(now yarn.Now) { s.core.Advance(now) }
+
+// SetLabels replaces the partitions of the cluster.
+func (s *Scheduler) SetLabels(labels []Label) { s.core.SetLabels(labels) }
+
+// AddNode lets a node join. Its name must not be in use.
+func (s *Scheduler) AddNode(n Node) NodeRef { return s.core.AddNode(n) }
+
+// RemoveNode takes a node out. Its live containers end at once and its
+// reservation is dropped; all are vacated. The index may be reused.
+func (s *Scheduler) RemoveNode(n NodeRef) []Ended { return s.core.RemoveNode(n) }
+
+// SetNodeTotal changes what the node has. What is free there may become negative.
+func (s *Scheduler) SetNodeTotal(n NodeRef, total yarn.Resource) { s.core.SetNodeTotal(n, total) }
+
+// SetNodeLabel moves the node to another partition, with the containers that
+// run there; a reservation ends and is returned.
+func (s *Scheduler) SetNodeLabel(n NodeRef, label string) []Ended {
+	return s.core.SetNodeLabel(n, label)
+}
+
+// SetNodeAccepting tells whether anything new may be committed on the node;
+// false is for DECOMMISSIONING.
+func (s *Scheduler) SetNodeAccepting(n NodeRef, accepting bool) {
+	s.core.SetNodeAccepting(n, accepting)
+}
+
+// FindNode is the index of the node with that name.
+func (s *Scheduler) FindNode(id yarn.NodeID) (NodeRef, bool) { return s.core.FindNode(id) }
+
+// Place says which queue the submission goes to, by the mapping rules. With
+// none of them it is the queue that was asked for, or "default".
+func (s *Scheduler) Place(a *Application) (path string, why yarn.Reason) { return s.core.Place(a) }
+
+// MaySubmit checks the ACLs of the queue and of all above it. It says yes when
+// ACLs are off.
+func (s *Scheduler) MaySubmit(path, user, realUser string, groups []string) yarn.Reason {
+	return s.core.MaySubmit(path, user, realUser, groups)
+}
+
+// MayAdminister is MaySubmit for the right to administer the queue.
+func (s *Scheduler) MayAdminister(path, user, realUser string, groups []string) yarn.Reason {
+	return s.core.MayAdminister(path, user, realUser, groups)
+}
+
+// AddApplication enters an application into the queue that Place named, which
+// is created where that is allowed. Refusals: the queue's state and its limits
+// on numbers of applications.
+func (s *Scheduler) AddApplication(a Application, path string) (AppRef, yarn.Reason) {
+	return s.core.AddApplication(a, path)
+}
+
+// AddAttempt starts an attempt of the application: from here on it waits for
+// its activation, and its asks are served afterwards. The ask for the master's
+// container comes by Ask, like any other.
+func (s *Scheduler) AddAttempt(a AppRef, at Attempt) { s.core.AddAttempt(a, at) }
+
+// EndAttempt ends the running attempt: its asks vanish, its reservations are
+// dropped and its containers end. With keepContainers those that were launched
+// stay for the next attempt.
+func (s *Scheduler) EndAttempt(a AppRef, keepContainers bool) []Ended {
+	return s.core.EndAttempt(a, keepContainers)
+}
+
+// RemoveApplication forgets the application, whose attempt must have ended. The
+// index may be reused once its last container is vacated.
+func (s *Scheduler) RemoveApplication(a AppRef) { s.core.RemoveApplication(a) }
+
+// MoveApplication moves the application and all that it has to another leaf.
+func (s *Scheduler) MoveApplication(a AppRef, queue string) yarn.Reason {
+	return s.core.MoveApplication(a, queue)
+}
+
+// MayMove is MoveApplication without doing it.
+func (s *Scheduler) MayMove(a AppRef, queue string) yarn.Reason { return s.core.MayMove(a, queue) }
+
+// CheckPriority is the priority that a submission gets: what it asked for, or
+// the queue's default, at most the cluster's maximum, or refused by the ACL.
+func (s *Scheduler) CheckPriority(a *Application, path string) (int32, yarn.Reason) {
+	return s.core.CheckPriority(a, path)
+}
+
+// SetPriority changes the priority and returns the one that it has now.
+func (s *Scheduler) SetPriority(a AppRef, priority int32) (int32, yarn.Reason) {
+	return s.core.SetPriority(a, priority)
+}
+
+// Lifetime is how many seconds an application of the queue may last when it
+// asked for so many (0 or less: it did not ask). The answer 0 is no limit.
+func (s *Scheduler) Lifetime(path string, asked int64) int64 { return s.core.Lifetime(path, asked) }
+
+// Normalize checks the asks of one call, fills in their labels and rounds their
+// sizes in place. A refusal leaves all of them as they were.
+func (s *Scheduler) Normalize(a AppRef, asks []yarn.Ask) yarn.Reason {
+	return s.core.Normalize(a, asks)
+}
+
+// NormalizeAM does the same for the ask for a master's container, before the
+// scheduler knows the application. label is that of the submission.
+func (s *Scheduler) NormalizeAM(path string, asks []yarn.Ask, label string, labelSet bool) yarn.Reason {
+	return s.core.NormalizeAM(path, asks, label, labelSet)
+}
+
+// Ask enters asks that were normalized. Counts replace those of before.
+func (s *Scheduler) Ask(a AppRef, asks []yarn.Ask) { s.core.Ask(a, asks) }
+
+// Blacklist changes the hosts and racks that the application does not want.
+func (s *Scheduler) Blacklist(a AppRef, add, remove []string) { s.core.Blacklist(a, add, remove) }
+
+// BlacklistAM replaces the hosts on which no master of the application is placed.
+func (s *Scheduler) BlacklistAM(a AppRef, hosts []string) { s.core.BlacklistAM(a, hosts) }
+
+// Headroom is what the application could still get, as its master is told.
+func (s *Scheduler) Headroom(a AppRef) yarn.Resource { return s.core.Headroom(a) }
+
+// Update starts changes of running containers and returns those that are refused.
+func (s *Scheduler) Update(a AppRef, updates []yarn.ContainerUpdate) []UpdateError {
+	return s.core.Update(a, updates)
+}
+
+// Updated applies the changes that have become possible, when the master comes
+// to fetch them, and appends them to out.
+func (s *Scheduler) Updated(a AppRef, out []Changed) []Changed { return s.core.Updated(a, out) }
+
+// Container is the container at that index. Others than the scheduler only read it.
+func (s *Scheduler) Container(c ContainerRef) *Container { return s.core.Container(c) }
+
+// Launched notes that the container's node reported it as running.
+func (s *Scheduler) Launched(c ContainerRef) { s.core.Launched(c) }
+
+// Finish ends a container or a reservation. It leaves the books of queue, user
+// and application at once. One that was never launched leaves its node's, too,
+// and its slot is free: then Finish returns true. Otherwise Vacate is due.
+func (s *Scheduler) Finish(c ContainerRef, cause Cause) (vacated bool) {
+	return s.core.Finish(c, cause)
+}
+
+// Vacate gives the container's room on its node back, because the node reported
+// its end or is gone; a live one is finished first. The slot may be reused.
+func (s *Scheduler) Vacate(c ContainerRef) { s.core.Vacate(c) }
+
+// RestoreAsk puts back the ask of a container that its master never came to
+// know, such as one whose node was lost first. It must be called before Finish.
+func (s *Scheduler) RestoreAsk(c ContainerRef) { s.core.RestoreAsk(c) }
+
+// RecoverContainer counts a container that a node reported after a restart,
+// whatever the limits.
+func (s *Scheduler) RecoverContainer(r Recovered) ContainerRef { return s.core.RecoverContainer(r) }
+
+// Containers appends the containers and reservations of the application's
+// running attempt to out, in the order of their ids.
+func (s *Scheduler) Containers(a AppRef, out []ContainerRef) []ContainerRef {
+	return s.core.Containers(a, out)
+}
+
+// Offer gives the node's free room away: the opportunity of one heartbeat, with
+// the limits on containers per heartbeat. Decisions are committed and appended to out.
+func (s *Scheduler) Offer(n NodeRef, now yarn.Now, out []Decision) []Decision {
+	return s.core.Offer(n, now, out)
+}
+
+// Sweep offers nodes in a fixed rotating order, without the limits of a
+// heartbeat, until it has visited max of them. more tells that it stopped
+// early. It costs next to nothing when nothing changed since it last found nothing.
+func (s *Scheduler) Sweep(max int, now yarn.Now, out []Decision) (_ []Decision, more bool) {
+	return s.core.Sweep(max, now, out)
+}
+
+// Explain says why the application waits, by the walk that an offer takes, for
+// at most max nodes. It changes nothing.
+func (s *Scheduler) Explain(a AppRef, max int) []yarn.Reason { return s.core.Explain(a, max) }
+
+// Queues is an immutable picture of all queues.
+func (s *Scheduler) Queues() *QueueTree { return s.core.Queues() }
+
+// Resolve is the full path of the queue with that full or short name.
+func (s *Scheduler) Resolve(name string) (path string, why yarn.Reason) { return s.core.Resolve(name) }
+
+// AppUsage is what the application has and wants.
+func (s *Scheduler) AppUsage(a AppRef) AppUsage { return s.core.AppUsage(a) }
+
+// NodeUsage is what is taken and free on the node.
+func (s *Scheduler) NodeUsage(n NodeRef) NodeUsage { return s.core.NodeUsage(n) }
+
+// ClusterTotal is the sum of all nodes.
+func (s *Scheduler) ClusterTotal() yarn.Resource { return s.core.ClusterTotal() }
+
+// MaximumAllocation is the largest ask that the queue takes; path "" is for the cluster.
+func (s *Scheduler) MaximumAllocation(path string) yarn.Resource {
+	return s.core.MaximumAllocation(path)
+}
+
+// MinimumAllocation is the smallest container, and the step of sizes.
+func (s *Scheduler) MinimumAllocation() yarn.Resource { return s.core.MinimumAllocation() }
+
+// RunDynamicQueues is one run of the care for automatically created queues.
+// Deleting takes empty ones away, in two runs; managing shares out the
+// guarantees below legacy managed parents. wall is milliseconds.
+func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
+	s.core.RunDynamicQueues(deleting, now)
+}
+
+// Check recounts all books and describes the first that is wrong; "" is none.
+func (s *Scheduler) Check() string { return s.core.Check() }

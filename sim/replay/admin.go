@@ -1,0 +1,99 @@
+package replay
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/sim/trace"
+)
+
+func (w *World) refreshQueues(e *trace.Event, saw trace.Saw) error {
+	if e.Fair != "" || e.Capacity == nil {
+		return fmt.Errorf("refresh-queues needs the properties of capacity-scheduler; the FairScheduler is not built")
+	}
+	cfg, err := w.queues(e.Capacity)
+	if err == nil {
+		t := w.next()
+		_, err = w.call(t, engine.RefreshQueues{Ticket: t, Config: cfg})
+	}
+	ok(saw, err)
+	return nil
+}
+
+func (w *World) queueRound(e *trace.Event) error {
+	if err := w.advance(e); err != nil {
+		return err
+	}
+	switch e.Policy {
+	case "", "delete":
+		w.command(engine.TendQueues{Deleting: true})
+	case "manage":
+		w.command(engine.TendQueues{})
+	default:
+		return fmt.Errorf("no such policy for automatically created queues: %q", e.Policy)
+	}
+	return nil
+}
+
+// snapshot is the state of every queue.
+func (w *World) snapshot() map[string]any {
+	out := map[string]any{}
+	for _, q := range w.sched.Queues().Queues {
+		out[q.Path] = w.queue(&q)
+	}
+	return out
+}
+
+func (w *World) queue(q *queue.Info) map[string]any {
+	m := w.share(q.Default)
+	m["state"], m["dynamic"], m["priority"] = q.State.String(), q.Dynamic, q.Priority
+	if q.Leaf {
+		m["apps-active"], m["apps-pending"] = q.ActiveApps, q.PendingApps
+		m["am-used"], m["am-limit"] = w.resource(q.Default.AMUsed), w.resource(q.Default.AMLimit)
+		users := map[string]any{}
+		for _, u := range q.Users {
+			users[u.Name] = map[string]any{"used": w.resource(u.Used), "am-used": w.resource(u.AMUsed),
+				"apps-active": u.ActiveApps, "apps-pending": u.PendingApps, "limit": w.resource(u.Limit)}
+		}
+		m["users"] = users
+	}
+	if len(w.header.Labels) > 0 {
+		partitions := map[string]any{}
+		for label := range w.header.Labels { //tidy:unordered into a map
+			share, known := q.Partitions[label]
+			if !known {
+				share.Weight = -1
+			}
+			partitions[label] = w.share(share)
+		}
+		m["partitions"] = partitions
+	}
+	return m
+}
+
+// share holds the fields that a queue has in every partition.
+func (w *World) share(s queue.Share) map[string]any {
+	return map[string]any{
+		"used": w.resource(s.Used), "pending": w.resource(s.Pending), "reserved": w.resource(s.Reserved),
+		"effective-min": w.resource(s.EffectiveMin), "effective-max": w.resource(s.EffectiveMax),
+		"capacity": fraction(s.Capacity), "max-capacity": fraction(s.MaxCapacity),
+		"absolute-capacity": fraction(s.AbsoluteCapacity), "absolute-max": fraction(s.AbsoluteMax),
+		"used-capacity": fraction(s.UsedCapacity), "absolute-used": fraction(s.AbsoluteUsed), "weight": fraction(s.Weight),
+	}
+}
+
+// fraction is a number with six decimals; what JSON has no number for is text.
+func fraction(f float32) any {
+	switch d := float64(f); {
+	case math.IsNaN(d):
+		return "NaN"
+	case math.IsInf(d, 1):
+		return "Infinity"
+	case math.IsInf(d, -1):
+		return "-Infinity"
+	default:
+		return math.Round(d*1e6) / 1e6
+	}
+}

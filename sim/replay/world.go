@@ -1,0 +1,193 @@
+package replay
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/resourcemanager"
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/sim/trace"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// start is where the clock of every scenario stands, milliseconds.
+const start = 1_000_000
+
+// World is one ResourceManager and the names that a scenario gives to the
+// things in it.
+type World struct {
+	header  *trace.Header
+	site    *conf.Properties
+	cluster config.Cluster
+	sched   *scheduler.Scheduler
+	engine  *engine.Engine
+	now     yarn.Now
+	fx      engine.Effects
+	saved   int // of fx.Saves: confirmed
+	ticket  engine.Ticket
+
+	apps   map[string]*app
+	byID   map[yarn.ApplicationID]*app
+	nodes  map[string]*machine
+	labels map[string]string // of nodes, also of those that left
+	boxes  map[string]*box
+	boxOf  map[yarn.ContainerID]*box
+	grants map[string]int // containers by what their names share
+	live   map[string][]*box
+}
+
+// app is an application by its name in the scenario.
+type app struct {
+	name       string
+	user       string
+	id         yarn.ApplicationID
+	attempt    yarn.AttemptID // the newest
+	registered yarn.AttemptID // the last one that registered
+	responseID int32
+	state      string
+	before     string // state when the event began; empty: there was no application
+}
+
+// machine is a node that has registered.
+type machine struct {
+	id         yarn.NodeID
+	responseID int32
+}
+
+// box is a container by its name in the scenario.
+type box struct {
+	name     string
+	id       yarn.ContainerID
+	version  int32
+	acquired bool
+	live     bool
+}
+
+// New is the cluster that the header describes, without nodes.
+func New(h *trace.Header) (*World, error) {
+	if h.Scheduler != "capacity" {
+		return nil, fmt.Errorf("header: scheduler %q is not built; only \"capacity\" is", h.Scheduler)
+	}
+	w := &World{
+		header: h, now: yarn.Now{Wall: start, Mono: start},
+		apps: map[string]*app{}, byID: map[yarn.ApplicationID]*app{}, nodes: map[string]*machine{}, labels: map[string]string{},
+		boxes: map[string]*box{}, boxOf: map[yarn.ContainerID]*box{}, grants: map[string]int{}, live: map[string][]*box{},
+	}
+	cfg, err := w.configure()
+	if err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	settings, err := conf.ReadResourceManager(w.site)
+	if err != nil {
+		return nil, fmt.Errorf("header: yarn-site: %w", err)
+	}
+	set, err := resourcemanager.Settings(settings, cfg, time.UnixMilli(start), 0)
+	if err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	// Nothing expires in a scenario.
+	set.NodeExpiry, set.MasterExpiry, set.AllocationExpiry = 0, 0, 0
+	if w.sched, err = scheduler.New(cfg); err != nil {
+		return nil, fmt.Errorf("header: capacity-scheduler: %w", err)
+	}
+	w.engine = engine.New(set, w.sched)
+	return w, nil
+}
+
+// configure reads the header's properties.
+func (w *World) configure() (*config.Config, error) {
+	site, err := properties(nil, w.header.Site)
+	if err != nil {
+		return nil, fmt.Errorf("yarn-site: %w", err)
+	}
+	types, err := properties(nil, w.header.Types)
+	if err != nil {
+		return nil, fmt.Errorf("resource-types: %w", err)
+	}
+	var labels []config.Label
+	for _, name := range w.header.LabelNames() {
+		labels = append(labels, config.Label{Name: name, Exclusive: w.header.Labels[name]})
+	}
+	w.site = site
+	if w.cluster, err = resourcemanager.Cluster(site, types, labels); err != nil {
+		return nil, fmt.Errorf("yarn-site: %w", err)
+	}
+	return w.queues(w.header.Capacity)
+}
+
+// queues reads the properties of a queue file.
+func (w *World) queues(file trace.Properties) (*config.Config, error) {
+	const asynchronous = config.Prefix + "schedule-asynchronously.enable"
+	p, err := properties(w.site, append(slices.Clip(file), trace.Property{Name: asynchronous, Value: "false"}))
+	if err != nil {
+		return nil, fmt.Errorf("capacity-scheduler: %w", err)
+	}
+	cfg, _, err := config.Parse(resourcemanager.Queues(p), w.cluster)
+	return cfg, err
+}
+
+// properties are those of a scenario over Hadoop's defaults, or over base.
+func properties(base *conf.Properties, list trace.Properties) (*conf.Properties, error) {
+	o := conf.Options{Base: base, Read: func(string) ([]byte, error) { return nil, fs.ErrNotExist }}
+	for _, p := range list {
+		o.Overrides = append(o.Overrides, conf.Override{Name: p.Name, Value: p.Value})
+	}
+	return conf.Load(o)
+}
+
+// command applies one command and confirms at once what it has saved.
+func (w *World) command(c engine.Command) {
+	w.engine.Apply(w.now, c, &w.fx)
+	for ; w.saved < len(w.fx.Saves); w.saved++ {
+		w.engine.Apply(w.now, engine.Stored{Seq: w.fx.Saves[w.saved].Seq}, &w.fx)
+	}
+}
+
+// next is a ticket for a call.
+func (w *World) next() engine.Ticket {
+	w.ticket++
+	return w.ticket
+}
+
+// call applies a command that bears the ticket and returns its answer.
+func (w *World) call(t engine.Ticket, c engine.Command) (any, error) {
+	w.command(c)
+	for i := len(w.fx.Replies) - 1; i >= 0; i-- {
+		if r := w.fx.Replies[i]; r.Ticket == t {
+			if r.Err != nil {
+				return nil, r.Err
+			}
+			return r.Value, nil
+		}
+	}
+	return nil, fmt.Errorf("defect: %T was never answered", c)
+}
+
+// amounts turns a resource of a scenario into one of the cluster's.
+func (w *World) amounts(a trace.Amounts) (r yarn.Resource, err error) {
+	known := 0
+	for i, t := range w.cluster.Types {
+		if v, ok := a[t.Name]; ok {
+			r[i] = v
+			known++
+		}
+	}
+	if known != len(a) {
+		return r, fmt.Errorf("resource %v names a type that the cluster does not have", a)
+	}
+	return r, nil
+}
+
+// resource prints all types of the cluster.
+func (w *World) resource(r yarn.Resource) trace.Amounts {
+	out := make(trace.Amounts, len(w.cluster.Types))
+	for i, t := range w.cluster.Types {
+		out[t.Name] = r[i]
+	}
+	return out
+}

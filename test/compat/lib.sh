@@ -1,0 +1,145 @@
+# Shared by the kit's scripts; sourced, not run.
+set -u
+KIT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+CACHE=${HEDDLE_COMPAT_CACHE:-$HOME/.cache/heddle-compat}
+LIB=$CACHE/lib
+# MapReduce jobs with another release's jars, from the client down to the tasks: HEDDLE_COMPAT_MR=3.4.2.
+MR=${HEDDLE_COMPAT_MR:-}
+LIB_MR=$CACHE/lib-mr-$MR
+JAVA=${JAVA_HOME:+$JAVA_HOME/bin/}java
+# What bin/yarn gives every JVM on 17+, and what a NodeManager expands <ADD_OPENS> to.
+OPENS="--add-opens=java.base/java.lang=ALL-UNNAMED --add-exports=java.base/sun.net.dns=ALL-UNNAMED --add-exports=java.base/sun.net.util=ALL-UNNAMED"
+JVM="-Xmx${HEDDLE_COMPAT_HEAP:-512m} -XX:+UseSerialGC -XX:-UsePerfData"
+
+die() { echo "$(basename "$0"): $*" >&2; exit 2; }
+
+need_lib() {
+  [ -f "$LIB/.complete" ] || "$KIT/fetch" >&2 || die "no Hadoop jars: run $KIT/fetch"
+}
+
+need_lib_mr() {
+  case $MR in ''|3.4.2) ;; *) die "HEDDLE_COMPAT_MR=$MR: only 3.4.2 is known";; esac
+  [ -z "$MR" ] || [ -f "$LIB_MR/.complete" ] || "$KIT/fetch" >&2 || die "no MapReduce $MR jars: run $KIT/fetch"
+}
+
+# A JAVA_HOME is what containers are told to use.
+need_java_home() {
+  if [ -z "${JAVA_HOME:-}" ]; then
+    JAVA_HOME=$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")
+    export JAVA_HOME
+  fi
+}
+
+# conf_get CONFDIR FILE KEY: the literal value in a Hadoop XML file written one property a line or not.
+conf_get() {
+  [ -f "$1/$2" ] || return 0
+  tr -d '\n' <"$1/$2" | sed 's/<property>/\n<property>/g' |
+    sed -n "s|.*<name>[[:space:]]*$3[[:space:]]*</name>.*<value>\([^<]*\)</value>.*|\1|p" | tail -1
+}
+
+# rm_http CONFDIR: address of the (first) ResourceManager's web server.
+rm_http() {
+  local a h id
+  a=$(conf_get "$1" yarn-site.xml yarn.resourcemanager.webapp.address)
+  if [ -z "$a" ]; then
+    id=$(conf_get "$1" yarn-site.xml yarn.resourcemanager.ha.rm-ids); id=${id%%,*}
+    [ -n "$id" ] && a=$(conf_get "$1" yarn-site.xml "yarn.resourcemanager.webapp.address.$id")
+  fi
+  if [ -z "$a" ]; then
+    h=$(conf_get "$1" yarn-site.xml yarn.resourcemanager.hostname); a=${h:-127.0.0.1}:8088
+  fi
+  echo "http://$a"
+}
+
+# java_client CONFDIR CLASS ARGS...: a stock client with CONFDIR first on its classpath.
+java_client() {
+  local conf=$1; shift
+  HADOOP_CONF_DIR=$conf ${EXEC:-} $JAVA $JVM -XX:TieredStopAtLevel=1 $OPENS -Djava.net.preferIPv4Stack=true ${HEDDLE_COMPAT_OPTS:-} \
+    -cp "$conf:$LIB/*" "$@"
+}
+
+# mr_client CONFDIR EXAMPLE ARGS...: one of the MapReduce examples, with the jars that HEDDLE_COMPAT_MR names on the
+# classpath of the client, the ApplicationMaster and the tasks alike.
+mr_client() {
+  local conf=$1 example=$2 opts=(); shift 2
+  need_lib_mr
+  if [ -n "$MR" ]; then
+    local LIB=$LIB_MR
+    opts=(-Dyarn.application.classpath="$conf,$LIB_MR/*" -Dmapreduce.application.classpath="$LIB_MR/*")
+  fi
+  java_client "$conf" org.apache.hadoop.examples.ExampleDriver "$example" ${opts[@]+"${opts[@]}"} "$@"
+}
+
+now_ms() { date +%s%3N; }
+
+# workload CONFDIR: what every run-X starts with. Sets CONF, URL, WORK (removed at exit) and START.
+workload() {
+  [ $# -ge 1 ] && [ -d "$1" ] || die "usage: $(basename "$0") CONFDIR"
+  CONF=$(cd "$1" && pwd); NAME=$(basename "$0")${MR:+/mr-$MR}
+  need_lib; need_java_home
+  URL=$(rm_http "$CONF")
+  # Seen by every node: the clusters of this kit are on one machine.
+  WORK=$(mktemp -d "${TMPDIR:-/tmp}/heddle-$(basename "$0").XXXXXX"); chmod 755 "$WORK"
+  trap '[ -n "${HEDDLE_COMPAT_KEEP:-}" ] || rm -rf "$WORK"' EXIT
+  export HEDDLE_COMPAT_OPTS="${HEDDLE_COMPAT_OPTS:-} -Duser.home=$WORK"
+  START=$(now_ms)
+}
+
+# verdict APP CHECKS: end of a workload. CHECKS is empty or says what is wrong.
+verdict() {
+  local s f
+  s=$(app_state "$URL" "$1"); f=$(app_final "$URL" "$1")
+  if [ -z "$2" ] && [ "$s/$f" = "${3:-FINISHED/SUCCEEDED}" ]; then
+    report "$NAME" PASS "$START" "$1 $s/$f${4:+ $4}"
+  else
+    HEDDLE_COMPAT_KEEP=1
+    report "$NAME" FAIL "$START" "${1:-no application} $s/$f ${2:-} (client output: $WORK/out)"
+  fi
+}
+app_id() { grep -o 'application_[0-9]*_[0-9]*' "$1" | head -1; }
+
+# Workloads that kill need tasks which are still running when they look: some seconds of work for each map.
+SLOW_SAMPLES=${HEDDLE_COMPAT_SAMPLES:-60000000}
+
+# processes CLASS TEXT: ids of the JVMs of this workload's job whose command line names CLASS and TEXT.
+processes() {
+  local app p; app=$(app_id "$WORK/out"); app=${app#application_}; [ -n "$app" ] || return 0
+  for p in $(pgrep -x java); do
+    { tr "\0" " " <"/proc/$p/cmdline"; } 2>/dev/null | grep -F -- "$1" | grep -F -- "$2" | grep -qF "$app" && echo "$p"
+  done
+  true
+}
+
+# await_tasks N: until N task JVMs of the job run; fails when the client ends or after two minutes.
+await_tasks() {
+  local i
+  for ((i = 0; i < 480; i++)); do
+    [ "$(processes YarnChild attempt_ | wc -l)" -ge "$1" ] && return 0
+    kill -0 "$client" 2>/dev/null || return 1
+    sleep 0.25
+  done
+  return 1
+}
+
+# leftovers: waits up to 30 s for the job's last process to go; what stays is put in $left and killed.
+leftovers() {
+  local i
+  for ((i = 0; i < 120; i++)); do
+    left=$(processes "" "" | tr '\n' ' '); [ -z "${left// /}" ] && return 0
+    sleep 0.25
+  done
+  # shellcheck disable=SC2086
+  kill -9 $left 2>/dev/null
+  return 1
+}
+
+# report NAME PASS|FAIL START_MS TEXT: the one summary line of a workload; returns its exit code.
+report() {
+  local ms=$(( $(now_ms) - $3 ))
+  printf '%s %s %d.%03ds %s\n' "$2" "$1" $((ms/1000)) $((ms%1000)) "$4"
+  [ "$2" = PASS ]
+}
+
+# The state and final state a ResourceManager reports for an application.
+app_state() { [ -n "$2" ] && curl -s -m 10 -H 'Accept: application/json' "$1/ws/v1/cluster/apps/$2" | grep -o '"state":"[A-Z_]*"' | head -1 | cut -d'"' -f4; }
+app_final() { [ -n "$2" ] && curl -s -m 10 -H 'Accept: application/json' "$1/ws/v1/cluster/apps/$2" | grep -o '"finalStatus":"[A-Z_]*"' | head -1 | cut -d'"' -f4; }

@@ -1,0 +1,62 @@
+package ipc
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	bufferSize = 4 << 10  // what a pooled buffer starts with: a heartbeat fits
+	keepSize   = 64 << 10 // larger buffers are left to the collector, and charged to a budget
+)
+
+// buffer is a pooled byte slice. Its owner frees it exactly once.
+type buffer struct {
+	b       []byte
+	charged int64 // bytes taken from budget, returned by free
+	budget  *budget
+}
+
+var buffers = sync.Pool{New: func() any { return &buffer{b: make([]byte, 0, bufferSize)} }}
+
+func newBuffer() *buffer { return buffers.Get().(*buffer) }
+
+func (b *buffer) free() {
+	if b == nil {
+		return
+	}
+	if b.charged > 0 {
+		b.budget.left.Add(b.charged)
+		b.charged, b.budget = 0, nil
+	}
+	if cap(b.b) > keepSize {
+		return
+	}
+	b.b = b.b[:0]
+	buffers.Put(b)
+}
+
+// grow makes room for at least one more byte on the way to a total of n. It
+// doubles, so that memory follows what has been received and not what a
+// length field claims, and reports false when the budget is exhausted.
+func (b *buffer) grow(n int, from *budget) bool {
+	if len(b.b) < cap(b.b) {
+		return true
+	}
+	size := min(max(2*cap(b.b), bufferSize), n)
+	if size > keepSize && from != nil {
+		more := int64(size) - b.charged
+		if from.left.Add(-more) < 0 {
+			from.left.Add(more)
+			return false
+		}
+		b.charged, b.budget = int64(size), from
+	}
+	next := make([]byte, len(b.b), size)
+	copy(next, b.b)
+	b.b = next
+	return true
+}
+
+// budget is what is left of a bound on bytes shared by many connections.
+type budget struct{ left atomic.Int64 }

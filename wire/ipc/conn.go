@@ -1,0 +1,322 @@
+package ipc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode"
+)
+
+// conn is one accepted connection. Its goroutine alone uses everything but
+// the outbox and the atomics.
+type conn struct {
+	server   *Server
+	limits   *Limits
+	remote   netip.AddrPort
+	sock     *socket
+	in       frames
+	out      outbox
+	received atomic.Int64
+	closing  sync.Once
+
+	auth          authentication
+	identity      *Identity // nil until the context is accepted
+	clientID      []byte    // of the last call; a connection rarely has two
+	callerContext string    // likewise
+	corked        bool
+}
+
+func newConn(s *Server, nc net.Conn, remote netip.AddrPort) *conn {
+	c := &conn{server: s, limits: &s.limits, remote: remote, sock: newSocket(nc)}
+	c.in = frames{sock: c.sock, budget: &s.held, frameTime: s.limits.Frame, idle: s.limits.Idle,
+		until: time.Now().Add(s.limits.Handshake)}
+	c.out = outbox{sock: c.sock, limit: s.limits.MaxQueued, strict: true, timeout: s.limits.Write, run: c.spawn, fail: c.writeFailed}
+	c.out.init()
+	return c
+}
+
+// spawn runs f in a goroutine that Close waits for. It is called with an open
+// outbox locked, so the connection's own goroutine still counts and the group
+// is not empty.
+func (c *conn) spawn(f func()) {
+	c.server.work.Add(1)
+	go func() { defer c.server.work.Done(); f() }()
+}
+
+func (c *conn) writeFailed(err error) {
+	if errors.Is(err, errSlowReader) || errors.Is(err, os.ErrDeadlineExceeded) {
+		c.server.stats.slowReaders.Add(1)
+		c.server.log.Warn("closing a connection that does not read", "remote", c.remote, "error", err)
+	}
+	c.shut()
+}
+
+// shut ends the connection from any goroutine.
+func (c *conn) shut() {
+	c.closing.Do(func() {
+		c.out.close()
+		c.sock.Close()
+	})
+}
+
+// serve runs the connection to its end.
+func (c *conn) serve() {
+	err := c.run()
+	var refused *refusal
+	if errors.As(err, &refused) {
+		c.refuse(refused)
+	} else if err != nil && !quiet(err) {
+		c.server.log.Debug("connection ended", "remote", c.remote, "error", err)
+	}
+	c.shut()
+	c.in.drop()
+	c.server.stats.received.Add(c.in.got)
+	c.received.Store(0)
+	c.out.mu.Lock()
+	c.server.stats.sent.Add(c.out.sent)
+	c.out.sent = 0
+	c.out.mu.Unlock()
+	c.server.forget(c)
+}
+
+// quiet errors are the everyday ends of a connection.
+func quiet(err error) bool {
+	return err == io.EOF || errors.Is(err, net.ErrClosed)
+}
+
+func (c *conn) run() error {
+	if err := c.preamble(); err != nil {
+		return err
+	}
+	for {
+		if err := c.makeRoom(); err != nil {
+			return err
+		}
+		limit := c.limits.MaxFrame
+		if c.identity == nil {
+			limit = min(limit, c.limits.MaxEarly)
+		}
+		b, frame, err := c.in.next(limit)
+		if errors.Is(err, os.ErrDeadlineExceeded) && c.busy() {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		c.received.Store(c.in.got)
+		more := c.in.more()
+		if more && !c.corked {
+			c.cork(true)
+		}
+		if err := c.handle(b, frame); err != nil {
+			return err
+		}
+		if !more && c.corked {
+			c.cork(false)
+		}
+	}
+}
+
+func (c *conn) cork(on bool) {
+	c.corked = on
+	c.out.cork(on)
+}
+
+// busy reports whether an idle deadline may be ignored: calls are in flight
+// and no frame has begun.
+func (c *conn) busy() bool {
+	if c.identity == nil || len(c.in.buffered()) > 0 || c.in.armed != deadlineIdle {
+		return false
+	}
+	c.in.armed = deadlineNone
+	c.out.mu.Lock()
+	defer c.out.mu.Unlock()
+	return c.out.calls > 0
+}
+
+// makeRoom waits while the connection has too many calls unanswered or too
+// many answers unread. What has been held back is written first.
+func (c *conn) makeRoom() error {
+	o := &c.out
+	full := func() bool { return o.calls >= c.limits.MaxCallsPerConnection || o.queued > o.limit/2 }
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed || !full() {
+		return nil
+	}
+	if err := o.flush(); err != nil {
+		return err
+	}
+	o.corked, c.corked = false, false
+	for !o.closed && full() {
+		o.changed.Wait()
+	}
+	return nil
+}
+
+// handle deals with one frame. It owns b.
+func (c *conn) handle(b *buffer, frame []byte) error {
+	var h requestHeader
+	msg, rest, ok := delimited(frame)
+	if !ok {
+		b.free()
+		return refuse(&h, fatal(ClassServer, FatalDeserializing, "request frame holds no header"))
+	}
+	if err := h.parse(msg); err != nil {
+		b.free()
+		return refuse(&h, fatal(ClassServer, FatalDeserializing, "request header: "+err.Error()))
+	}
+	if e := checkHeader(&h); e != nil {
+		b.free()
+		return refuse(&h, e)
+	}
+	if h.call >= 0 {
+		return c.call(b, &h, rest)
+	}
+	defer b.free()
+	switch h.call {
+	case callContext:
+		return c.context(&h, rest)
+	case callSASL:
+		return c.sasl(&h, rest)
+	case callPing:
+		return nil
+	}
+	return refuse(&h, fatal(ClassServer, FatalInvalidHeader, fmt.Sprintf("call id %d has no meaning", h.call)))
+}
+
+func checkHeader(h *requestHeader) *RemoteError {
+	switch {
+	case !h.hasOp || h.op != opFinal:
+		return fatal(ClassServer, FatalInvalidHeader, "request header: rpcOp must be RPC_FINAL_PACKET")
+	case !h.hasKind:
+		return fatal(ClassServer, FatalInvalidHeader, "request header: rpcKind is missing")
+	case h.call >= 0 && h.kind != kindProto:
+		return fatal(ClassServer, FatalInvalidHeader, fmt.Sprintf("rpcKind %d is not served, only RPC_PROTOCOL_BUFFER", h.kind))
+	}
+	return nil
+}
+
+// call dispatches one request to its handler.
+func (c *conn) call(b *buffer, h *requestHeader, payload []byte) error {
+	if c.identity == nil {
+		b.free()
+		return refuse(h, fatal(ClassServer, FatalInvalidHeader, "call before the connection context"))
+	}
+	var t target
+	head, rest, ok := delimited(payload)
+	if !ok || t.parse(head) != nil {
+		b.free()
+		return refuse(h, fatal(ClassServer, FatalDeserializing, "malformed call header"))
+	}
+	body, rest, ok := delimited(rest)
+	if !ok || len(rest) != 0 {
+		b.free()
+		return refuse(h, fatal(ClassServer, FatalDeserializing, "malformed request message"))
+	}
+	if string(h.clientID) != string(c.clientID) {
+		c.clientID = cloned(h.clientID)
+	}
+	if err := c.rememberContext(h.callerContext); err != nil {
+		b.free()
+		return refuse(h, fatal(ClassServer, FatalDeserializing, "caller context: "+err.Error()))
+	}
+	k := &Call{Caller: c.identity, ClientID: c.clientID, CallID: h.call, RetryCount: h.retry,
+		CallerContext: c.callerContext, Body: body, conn: c, frame: b}
+	c.out.mu.Lock()
+	c.out.calls++
+	c.out.mu.Unlock()
+	c.server.stats.calls.Add(1)
+	run, err := c.server.find(&t)
+	if err != nil {
+		k.Protocol, k.Method = string(t.protocol), string(t.method)
+		k.Fail(err)
+		return nil
+	}
+	k.Protocol, k.Method = run.protocol, run.method
+	k.run(run.handler)
+	return nil
+}
+
+// rememberContext keeps the caller context of the last call as a string.
+func (c *conn) rememberContext(raw []byte) error {
+	if raw == nil {
+		c.callerContext = ""
+		return nil
+	}
+	text, err := parseCallerContext(raw)
+	if err == nil && string(text) != c.callerContext {
+		c.callerContext = string(text)
+	}
+	return err
+}
+
+type route struct {
+	protocol, method string
+	handler          Handler
+}
+
+// find looks up protocol, version and method.
+func (s *Server) find(t *target) (route, error) {
+	v := s.methods[string(t.protocol)]
+	if v == nil {
+		return route{}, &RemoteError{Class: ClassNoSuchProtocol, Detail: ErrorNoSuchProtocol,
+			Message: "Unknown protocol: " + printable(t.protocol)}
+	}
+	if v.version != t.version {
+		return route{}, &RemoteError{Class: ClassVersionMismatch, Detail: ErrorVersionMismatch,
+			Message: fmt.Sprintf("Protocol %s version mismatch. (client = %d, server = %d)", v.name, t.version, v.version)}
+	}
+	e, ok := v.methods[string(t.method)]
+	if !ok {
+		return route{}, &RemoteError{Class: ClassNoSuchMethod, Detail: ErrorNoSuchMethod,
+			Message: fmt.Sprintf("Unknown method %s called on %s protocol.", printable(t.method), v.name)}
+	}
+	return route{v.name, e.name, e.run}, nil
+}
+
+// run calls the handler and turns its panic into an answer.
+func (c *Call) run(h Handler) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.panicked(p)
+		}
+	}()
+	h(c)
+}
+
+func (c *Call) panicked(p any) {
+	s := c.conn.server
+	s.stats.panics.Add(1)
+	s.log.Error("handler panicked", "protocol", c.Protocol, "method", c.Method, "user", c.Caller.User,
+		"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	if !c.answered.Load() {
+		c.Fail(&RemoteError{Class: ClassRuntime, Message: "internal error in " + c.Method + "; see the server's log"})
+	}
+}
+
+// answered completes an answer that was appended after outbox.begin.
+func (c *conn) answered(b []byte) {
+	if c.out.calls--; c.out.calls+1 >= c.limits.MaxCallsPerConnection {
+		c.out.changed.Broadcast()
+	}
+	c.out.end(b, false)
+}
+
+// printable is hostile text made fit for a message or a log line.
+func printable[T string | []byte](b T) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) && r != unicode.ReplacementChar {
+			return r
+		}
+		return '?'
+	}, clip(string(b), 200))
+}

@@ -1,0 +1,264 @@
+package ipc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Tokens is a listener's secret keeper.
+type Tokens interface {
+	// Password returns the password of a token and the user that its bearer
+	// acts as. It is asked at every login, must not block, and reports an
+	// unknown or expired token as a *RemoteError of class ClassInvalidToken.
+	// The identifier is hostile until the password has been proven.
+	Password(identifier []byte) (password []byte, user string, err error)
+}
+
+// ProxyRules decide who may act for whom (hadoop.proxyuser.*).
+type ProxyRules interface {
+	Allow(realUser, effectiveUser string, from netip.Addr) error
+}
+
+// ServerConfig describes one port.
+type ServerConfig struct {
+	Name    string // for logs, e.g. "resource tracker"
+	Address string // host:port; port 0 picks a free one
+	// Listener, when set, is served in place of Address.
+	Listener net.Listener
+	// Methods that clients may authenticate by, in order of preference.
+	Methods   []Method
+	Tokens    Tokens // required with MethodToken
+	TokenKind string // what Tokens keeps, for Identity
+	Protocols []Protocol
+	// Proxies is asked whenever a client names a real user, under SIMPLE
+	// too. Without it nobody may act for another.
+	Proxies ProxyRules
+	// Authorize, when set, may refuse an identity for the protocol that its
+	// connection context names (hadoop-policy.xml).
+	Authorize func(*Identity) error
+	// ShortName maps a claimed name to a user name. By default the part
+	// before the first "/" or "@".
+	ShortName func(string) (string, error)
+	// Protection is hadoop.rpc.protection as SASL spells it. Only "auth" (the
+	// default) is built.
+	Protection string
+	Limits     Limits
+	Log        *slog.Logger
+}
+
+// Server is one listening port.
+type Server struct {
+	cfg      ServerConfig
+	limits   Limits
+	log      *slog.Logger
+	methods  map[string]*service
+	auths    []saslAuth
+	listener net.Listener
+	stats    counters
+	held     budget
+	nonce    func() string
+
+	mu      sync.Mutex
+	closed  bool
+	conns   map[*conn]struct{}
+	perAddr map[netip.Addr]int
+	work    sync.WaitGroup // connections and their writers
+}
+
+// service is one protocol ready for look-up without allocation.
+type service struct {
+	name    string
+	version uint64
+	methods map[string]entry
+}
+
+type entry struct {
+	name string
+	run  Handler
+}
+
+// Listen checks the configuration and binds the address. Connections wait in
+// the kernel's queue until Serve.
+func Listen(cfg ServerConfig) (*Server, error) {
+	s := &Server{cfg: cfg, limits: cfg.Limits.withDefaults(defaultServerIdle), log: cfg.Log,
+		nonce: newNonce, conns: map[*conn]struct{}{}, perAddr: map[netip.Addr]int{}}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.log = s.log.With("server", cfg.Name)
+	s.held.left.Store(s.limits.MaxHeld)
+	if err := s.checkMethods(); err != nil {
+		return nil, fmt.Errorf("rpc server %q: %w", cfg.Name, err)
+	}
+	if err := s.index(); err != nil {
+		return nil, fmt.Errorf("rpc server %q: %w", cfg.Name, err)
+	}
+	if s.listener = cfg.Listener; s.listener == nil {
+		l, err := net.Listen("tcp", cfg.Address)
+		if err != nil {
+			return nil, fmt.Errorf("rpc server %q: %w", cfg.Name, err)
+		}
+		s.listener = l
+	}
+	return s, nil
+}
+
+func (s *Server) checkMethods() error {
+	if len(s.cfg.Methods) == 0 {
+		return errors.New("no authentication method")
+	}
+	if p := s.cfg.Protection; p != "" && p != qopAuth {
+		return fmt.Errorf("protection %q is not supported, only %q", p, qopAuth)
+	}
+	for i, m := range s.cfg.Methods {
+		if slices.Contains(s.cfg.Methods[:i], m) {
+			return fmt.Errorf("authentication method %s is listed twice", m)
+		}
+		switch m {
+		case MethodSimple:
+			s.auths = append(s.auths, authSimple)
+		case MethodToken:
+			if s.cfg.Tokens == nil {
+				return errors.New("authentication method TOKEN without Tokens")
+			}
+			s.auths = append(s.auths, authToken)
+		default:
+			return fmt.Errorf("authentication method %q is not supported, only SIMPLE and TOKEN", m)
+		}
+	}
+	return nil
+}
+
+func (s *Server) index() error {
+	s.methods = map[string]*service{}
+	for _, p := range append(slices.Clone(s.cfg.Protocols), s.metaProtocol()) {
+		if s.methods[p.Name] != nil {
+			return fmt.Errorf("protocol %s is listed twice", p.Name)
+		}
+		v := &service{name: p.Name, version: p.Version, methods: map[string]entry{}}
+		for name, h := range p.Methods {
+			if h == nil {
+				return fmt.Errorf("protocol %s: method %s has no handler", p.Name, name)
+			}
+			v.methods[name] = entry{name, h}
+		}
+		s.methods[p.Name] = v
+	}
+	return nil
+}
+
+// Addr is the bound address.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Serve accepts connections until Close, after which it returns nil.
+func (s *Server) Serve() error {
+	const slowest = time.Second
+	var pause time.Duration
+	for {
+		nc, err := s.listener.Accept()
+		if err == nil {
+			pause = 0
+			s.admit(nc)
+			continue
+		}
+		if s.isClosed() {
+			return nil
+		}
+		if errors.Is(err, net.ErrClosed) {
+			return fmt.Errorf("rpc server %q: %w", s.cfg.Name, err)
+		}
+		// Out of descriptors, most likely: connections that end will help.
+		pause = min(max(2*pause, 5*time.Millisecond), slowest)
+		s.log.Warn("accept failed", "error", err, "pause", pause)
+		time.Sleep(pause)
+	}
+}
+
+func (s *Server) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+// admit starts serving a connection, or closes it at once when there are too
+// many, as Apache's server does above ipc.server.max.connections.
+func (s *Server) admit(nc net.Conn) {
+	remote := addrPort(nc.RemoteAddr())
+	s.mu.Lock()
+	full := len(s.conns) >= s.limits.MaxConnections ||
+		!remote.Addr().IsLoopback() && s.perAddr[remote.Addr()] >= s.limits.MaxConnectionsPerAddress
+	if s.closed || full {
+		s.mu.Unlock()
+		s.stats.rejected.Add(1)
+		nc.Close()
+		return
+	}
+	c := newConn(s, nc, remote)
+	s.conns[c] = struct{}{}
+	s.perAddr[remote.Addr()]++
+	s.work.Add(1)
+	s.mu.Unlock()
+	s.stats.accepted.Add(1)
+	go c.serve()
+}
+
+func (s *Server) forget(c *conn) {
+	addr := c.remote.Addr()
+	s.mu.Lock()
+	delete(s.conns, c)
+	if s.perAddr[addr]--; s.perAddr[addr] == 0 {
+		delete(s.perAddr, addr)
+	}
+	s.mu.Unlock()
+	s.work.Done()
+}
+
+// open is a snapshot of the connections.
+func (s *Server) open() []*conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.conns))
+}
+
+// Close stops listening and closes every connection at once; a half-open one
+// would keep its client for a whole call timeout. It then waits, until ctx
+// ends, for the connections' goroutines. Calls that are answered later are
+// dropped silently. Close may be called again.
+func (s *Server) Close(ctx context.Context) error {
+	s.mu.Lock()
+	first := !s.closed
+	s.closed = true
+	s.mu.Unlock()
+	var err error
+	if first {
+		err = s.listener.Close()
+	}
+	for _, c := range s.open() {
+		c.shut()
+	}
+	done := make(chan struct{})
+	go func() { s.work.Wait(); close(done) }()
+	select {
+	case <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("rpc server %q: closing connections: %w", s.cfg.Name, ctx.Err())
+	}
+}
+
+// addrPort is the zero value for connections without an IP address.
+func addrPort(a net.Addr) netip.AddrPort {
+	if t, ok := a.(*net.TCPAddr); ok {
+		ap := t.AddrPort()
+		return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
+	}
+	return netip.AddrPort{}
+}

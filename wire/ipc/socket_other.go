@@ -1,0 +1,8 @@
+//go:build !unix
+
+package ipc
+
+const canTry = false
+
+func (s *socket) tryRead(uintptr) bool  { return true }
+func (s *socket) tryWrite(uintptr) bool { return true }

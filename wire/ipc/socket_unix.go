@@ -1,0 +1,52 @@
+//go:build unix
+
+package ipc
+
+import (
+	"io"
+	"os"
+	"syscall"
+)
+
+const canTry = true
+
+func (s *socket) tryRead(fd uintptr) bool {
+	b := newBuffer()
+	for {
+		n, err := syscall.Read(int(fd), b.b[:cap(b.b)])
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err == syscall.EAGAIN:
+			b.free()
+			return false
+		case err != nil:
+			b.free()
+			s.inErr = os.NewSyscallError("read", err)
+		case n == 0:
+			b.free()
+			s.inErr = io.EOF
+		default:
+			b.b = b.b[:n]
+			s.in = b
+		}
+		return true
+	}
+}
+
+func (s *socket) tryWrite(fd uintptr) bool {
+	for s.outN < len(s.out) {
+		n, err := syscall.Write(int(fd), s.out[s.outN:])
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err == syscall.EAGAIN:
+			return true
+		case err != nil:
+			s.outErr = os.NewSyscallError("write", err)
+			return true
+		}
+		s.outN += n
+	}
+	return true
+}
