@@ -48,6 +48,7 @@ const notService = "Of the service framework: not built yet."
 // in which they are looked for.
 var serviceActions = []string{"launch", "stop", "start", "save", "destroy", "flex", "enableFastLaunch", "upgrade", "decommission"}
 
+// validAppStates ends the message about a state that does not exist.
 func validAppStates() string {
 	names := "ALL"
 	for _, s := range yarn.PublicStates() {
@@ -84,10 +85,12 @@ func application(c *call) error {
 	return c.invalid(0)
 }
 
+// noService refuses what only the service framework (yarn-service) can do.
 func noService(what string) error {
 	return fmt.Errorf("%s needs the service framework of Hadoop, which is not built here; use Hadoop's own command", what)
 }
 
+// applicationStatus prints one application; exit code -1 if it is unknown.
 func applicationStatus(c *call) error {
 	if !c.opts.only("status", "appTypes", "clusterId") {
 		return c.misused()
@@ -117,6 +120,8 @@ func applicationStatus(c *call) error {
 	return nil
 }
 
+// writeApplication prints the block of -status. The URL is the one that the
+// master registered, not the proxy's.
 func (c *call) writeApplication(a *client.Application) {
 	var b strings.Builder
 	line := func(key string, value any) { fmt.Fprintf(&b, "\t%s : %v\n", key, value) }
@@ -183,6 +188,7 @@ func resourceDocument(r client.Resource) document {
 	return append(document{{"memory-mb", r.MemoryMB}, {"vcores", r.VCores}}, amounts(r.Others)...)
 }
 
+// amounts makes an object of named amounts, in the order received.
 func amounts(from []client.Amount) document {
 	d := make(document, 0, len(from))
 	for _, a := range from {

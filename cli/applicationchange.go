@@ -7,6 +7,8 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
+// applicationKill kills one application after the other, waiting for each. The
+// exit code is 0 if any of them was known.
 func applicationKill(c *call) error {
 	if !c.opts.only("kill", "clusterId") {
 		return c.misused()
@@ -35,6 +37,7 @@ func applicationKill(c *call) error {
 	return nil
 }
 
+// kill ends one application unless it has ended, and waits until that is stored.
 func (c *call) kill(rm *client.Client, word string) error {
 	id, err := parseApplication(word)
 	if err != nil {
@@ -64,6 +67,7 @@ func (c *call) over(word string, a *client.Application) bool {
 	return false
 }
 
+// moveToQueue is the older spelling of changeQueue.
 func moveToQueue(c *call) error {
 	if !c.opts.has("queue") {
 		return c.misused()
@@ -78,6 +82,7 @@ func changeQueue(c *call) error {
 	return c.move(c.opts.first("appId"), c.opts.first("changeQueue"))
 }
 
+// move moves an application that has not ended.
 func (c *call) move(word, queue string) error {
 	rm, id, err := c.target(word)
 	if err != nil {
@@ -108,6 +113,7 @@ func (c *call) target(word string) (*client.Client, yarn.ApplicationID, error) {
 	return rm, id, err
 }
 
+// updatePriority tells only from the answer whether the priority was taken.
 func updatePriority(c *call) error {
 	if !c.opts.has("appId") {
 		return c.misused()
@@ -134,6 +140,8 @@ func updatePriority(c *call) error {
 	return nil
 }
 
+// updateLifetime counts the seconds from this machine's clock, as Hadoop does,
+// and prints the time that the queue's limits have left.
 func updateLifetime(c *call) error {
 	if !c.opts.has("appId") {
 		return c.misused()

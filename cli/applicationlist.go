@@ -9,8 +9,11 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
+// applicationRow is a line of the list. Columns are aligned to the right and not
+// cut: scripts split at the tabs.
 const applicationRow = "%30s\t%20s\t%20s\t%10s\t%10s\t%18s\t%18s\t%15s\t%35s\n"
 
+// applicationList prints applications in the order received.
 func applicationList(c *call) error {
 	f, err := c.applicationFilter()
 	if err != nil {
@@ -43,7 +46,8 @@ func applicationList(c *call) error {
 	return nil
 }
 
-// applicationFilter reads -appTypes, -appStates and -appTags.
+// applicationFilter reads -appTypes, -appStates and -appTags. Types are sent in
+// upper case; ALL among the states ends their reading.
 func (c *call) applicationFilter() (client.ApplicationFilter, error) {
 	var f client.ApplicationFilter
 	for _, t := range notBlank(c.opts.all("appTypes")) {

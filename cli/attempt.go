@@ -7,6 +7,8 @@ import (
 	"github.com/heddle-project/heddle/client"
 )
 
+// attemptRow is a line of the list: id, state, the master's container, URL. Longer
+// values push the rest to the right, as in Hadoop.
 const attemptRow = "%30s\t%20s\t%35s\t%35s\n"
 
 var attemptOptions = []option{
@@ -17,6 +19,8 @@ var attemptOptions = []option{
 	{name: "help", help: "Prints this text."},
 }
 
+// applicationAttempt is yarn applicationattempt. Of several actions the first
+// in this order counts.
 func applicationAttempt(c *call) error {
 	switch {
 	case len(c.opts.words) > 0:
@@ -34,6 +38,7 @@ func applicationAttempt(c *call) error {
 	return c.invalid(0)
 }
 
+// attemptStatus prints one attempt; exit code -1 if it or its application is unknown.
 func attemptStatus(c *call) error {
 	if !c.opts.only("status", "clusterId") {
 		return c.misused()
@@ -64,6 +69,7 @@ func attemptStatus(c *call) error {
 	return nil
 }
 
+// writeAttempt prints the block of -status.
 func (c *call) writeAttempt(a *client.Attempt) {
 	var b strings.Builder
 	line := func(key string, value any) { fmt.Fprintf(&b, "\t%s : %v\n", key, value) }
@@ -78,6 +84,7 @@ func (c *call) writeAttempt(a *client.Attempt) {
 	fmt.Fprint(c.Stdout, b.String())
 }
 
+// masterContainer is N/A until the attempt has been given one.
 func masterContainer(a *client.Attempt) string {
 	if a.Master == nil {
 		return "N/A"
@@ -95,6 +102,8 @@ func attemptDocument(a *client.Attempt) document {
 	return d
 }
 
+// attemptList prints the attempts of an application. An unknown one is an
+// exception here, unlike in -status.
 func attemptList(c *call) error {
 	if !c.opts.only("list", "clusterId") {
 		return c.misused()
@@ -122,6 +131,7 @@ func attemptList(c *call) error {
 	return nil
 }
 
+// attemptFail returns when the request is accepted, not when the attempt has failed.
 func attemptFail(c *call) error {
 	if err := c.textOnly(); err != nil {
 		return err

@@ -14,6 +14,7 @@ var clusterOptions = []option{
 	{name: "h", long: "help", help: "Prints this text."},
 }
 
+// cluster is yarn cluster. Its usage is followed by an empty line.
 func cluster(c *call) error {
 	if c.opts.has("dnl") {
 		return fmt.Errorf("--directly-access-node-label-store is deprecated and not built; leave it out to ask the ResourceManager")
@@ -33,6 +34,7 @@ func cluster(c *call) error {
 	return err
 }
 
+// clusterLabels prints all labels on one line.
 func clusterLabels(c *call) error {
 	rm, err := c.client()
 	if err != nil {
@@ -55,6 +57,7 @@ func clusterLabels(c *call) error {
 	return nil
 }
 
+// clusterAttributes prints one attribute a line, then an empty one.
 func clusterAttributes(c *call) error {
 	rm, err := c.client()
 	if err != nil {

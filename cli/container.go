@@ -8,6 +8,8 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
+// containerRow is a line of the list: id, two times, state, node, node's web
+// address, URL of the logs.
 const containerRow = "%30s\t%20s\t%20s\t%20s\t%20s\t%20s\t%35s\n"
 
 var containerOptions = []option{
@@ -23,6 +25,7 @@ var containerOptions = []option{
 	{name: "help", help: "Prints this text."},
 }
 
+// container is yarn container. Of several actions the first in this order counts.
 func container(c *call) error {
 	switch {
 	case len(c.opts.words) > 0:
@@ -42,6 +45,8 @@ func container(c *call) error {
 	return c.invalid(0)
 }
 
+// containerStatus prints one container. Three different things can be unknown,
+// and each is said in its own way, with exit code -1.
 func containerStatus(c *call) error {
 	if !c.opts.only("status", "appTypes", "clusterId") {
 		return c.misused()
@@ -76,6 +81,8 @@ func containerStatus(c *call) error {
 	return nil
 }
 
+// writeContainer prints the block of -status; what the ResourceManager left out
+// shows as null, N/A or nothing, depending on the line.
 func (c *call) writeContainer(r *client.Container) {
 	var b strings.Builder
 	line := func(key string, value any) { fmt.Fprintf(&b, "\t%s : %v\n", key, value) }
@@ -93,6 +100,7 @@ func (c *call) writeContainer(r *client.Container) {
 	fmt.Fprint(c.Stdout, b.String())
 }
 
+// nodeOrNull prints a container's node; there is none before it is allocated.
 func nodeOrNull(id *yarn.NodeID) string {
 	if id == nil {
 		return "null"
@@ -111,6 +119,7 @@ func containerDocument(r *client.Container) document {
 	return d
 }
 
+// containerList prints the live containers of an attempt.
 func containerList(c *call) error {
 	if !c.opts.only("list", "appTypes", "version", "components", "states", "clusterId") {
 		return c.misused()
@@ -140,6 +149,8 @@ func containerList(c *call) error {
 	return nil
 }
 
+// containerSignal sends a signal; a third word after -signal is ignored, and
+// then so is the second (compat).
 func containerSignal(c *call) error {
 	if !c.opts.only("signal", "clusterId") {
 		return c.misused()

@@ -16,6 +16,9 @@ func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 // failed is -1 as a shell sees it.
 const failed Exit = 255
 
+// interrupted is what a shell shows for a command ended from the keyboard.
+const interrupted Exit = 130
+
 // javaError is a failure that Hadoop's tools report as an uncaught exception;
 // scripts look for its class and message.
 type javaError struct{ class, message string }
@@ -36,6 +39,8 @@ func (c *call) report(err error) int {
 		return 0
 	case errors.As(err, &exit):
 		return int(exit)
+	case c.ctx.Err() != nil:
+		return int(interrupted)
 	case errors.As(err, &java):
 		fmt.Fprintf(c.Stderr, "Exception in thread \"main\" %s: %s\n", java.class, java.message)
 	case errors.As(err, &remote):

@@ -45,9 +45,9 @@ func (o *option) syntax() string {
 
 // writeWrapped breaks text at spaces to helpWidth, indenting all but the first line.
 func writeWrapped(w io.Writer, text string, indent int) {
-	for len(text) > helpWidth {
+	for first := true; len(text) > helpWidth; first = false {
 		at := strings.LastIndexByte(text[:helpWidth+1], ' ')
-		if at <= indent {
+		if !first && at < indent {
 			at = helpWidth // a word longer than the column is cut
 		}
 		fmt.Fprintln(w, strings.TrimRight(text[:at], " "))

@@ -9,6 +9,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
+// nodeRow is a line of the list: id, state, web address, running containers.
 const nodeRow = "%16s\t%15s\t%17s\t%28s\n"
 
 var nodeOptions = []option{
@@ -20,6 +21,7 @@ var nodeOptions = []option{
 	{name: "help", help: "Prints this text."},
 }
 
+// validNodeStates ends the message about a state that does not exist.
 func validNodeStates() string {
 	var names []string
 	for _, s := range yarn.NodeStates() {
@@ -28,6 +30,8 @@ func validNodeStates() string {
 	return "The valid node state can be one of the following: " + strings.Join(names, ",") + "."
 }
 
+// node is yarn node. compat: -status takes exactly one word and nothing else;
+// stray words after -list are ignored.
 func node(c *call) error {
 	switch {
 	case c.opts.has("status"):
@@ -44,6 +48,7 @@ func node(c *call) error {
 	return c.invalid(0)
 }
 
+// nodeList prints nodes in the order received, with details on request.
 func nodeList(c *call) error {
 	states, err := c.nodeStates()
 	if err != nil {
@@ -94,6 +99,7 @@ func (c *call) nodeStates() ([]yarn.NodeState, error) {
 	return states, nil
 }
 
+// writeNodeDetails prints what -showDetails adds below a node's line.
 func (c *call) writeNodeDetails(n *client.Node) {
 	used := ""
 	if n.Used != nil {
@@ -104,6 +110,7 @@ func (c *call) writeNodeDetails(n *client.Node) {
 		resource(n.Capability), used, utilization(n.NodeUse), utilization(n.ContainersUse), labels(n.Labels))
 }
 
+// utilization prints measured use, or nothing before the first measurement.
 func utilization(u *client.Utilization) string {
 	if u == nil {
 		return ""
@@ -111,12 +118,15 @@ func utilization(u *client.Utilization) string {
 	return fmt.Sprintf("PMem:%d MB, VMem:%d MB, VCores:%s", u.PhysicalMB, u.VirtualMB, float(u.CPU))
 }
 
+// labels prints a node's labels, sorted, without twins.
 func labels(names []string) string {
 	names = slices.Clone(names)
 	slices.Sort(names)
 	return strings.Join(slices.Compact(names), ",")
 }
 
+// nodeStatus prints one node. There is no call for one node: the list of all is
+// searched. compat: an unknown node is exit code 0.
 func nodeStatus(c *call) error {
 	word := c.opts.first("status")
 	id, err := parseNode(word)
@@ -137,7 +147,7 @@ func nodeStatus(c *call) error {
 			return fmt.Errorf("no node %s", word)
 		}
 		fmt.Fprintf(c.Stdout, "Could not find the node report for node id : %s\n", word)
-		return nil // compat: not a failure
+		return nil
 	}
 	if c.json {
 		return writeDocument(c.Stdout, "node", document{{"node", nodeDocument(nodes[at])}})
@@ -146,6 +156,7 @@ func nodeStatus(c *call) error {
 	return nil
 }
 
+// writeNode prints the block of -status.
 func (c *call) writeNode(n *client.Node) {
 	var b strings.Builder
 	line := func(key string, value any) { fmt.Fprintf(&b, "\t%s : %v\n", key, value) }
@@ -179,6 +190,7 @@ func (c *call) writeNode(n *client.Node) {
 	fmt.Fprintln(c.Stdout, b.String())
 }
 
+// attribute prints prefix/name(type)=value.
 func attribute(a client.NodeAttribute) string {
 	return fmt.Sprintf("%s/%s(%s)=%s", a.Prefix, a.Name, a.Type, orNull(a.Value))
 }

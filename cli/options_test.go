@@ -142,8 +142,9 @@ func TestUsageLayout(t *testing.T) {
 		{name: "Alpha", long: "other", help: strings.Repeat("abcdefghi", 8)},
 	})
 	want := "usage: title\n" +
-		" -Alpha,--other   abcdefghiabcdefghiabcdefghiabcdefghiabcdefghiabcdefghiabc\n" +
-		"                  defghiabcdefghi\n" +
+		" -Alpha,--other\n" +
+		"                  abcdefghiabcdefghiabcdefghiabcdefghiabcdefghiabcdefghiab\n" +
+		"                  cdefghiabcdefghi\n" +
 		" -beta <x>        one two three four five six seven eight nine ten eleven\n" +
 		"                  twelve thirteen fourteen\n"
 	same(t, "usage", b.String(), want)

@@ -18,6 +18,8 @@ var queueOptions = []option{
 // schedulerFair is how a FairScheduler names itself in queue reports.
 const schedulerFair = "FairScheduler"
 
+// queue is yarn queue. compat: -list takes exactly one word, -status up to three
+// more, of which the first counts.
 func queue(c *call) error {
 	if c.opts.has("subClusterId") {
 		return fmt.Errorf("-subClusterId: federation is not built yet")
@@ -40,6 +42,8 @@ func queue(c *call) error {
 	return c.invalid(failed)
 }
 
+// queueStatus prints one queue; exit code -1 if the ResourceManager has none of
+// that name.
 func queueStatus(c *call) error {
 	name := c.opts.first("status")
 	rm, err := c.client()
@@ -63,6 +67,8 @@ func queueStatus(c *call) error {
 	return nil
 }
 
+// writeQueue prints a queue of a CapacityScheduler, or of any other scheduler
+// that is not a FairScheduler.
 func (c *call) writeQueue(q *client.Queue) {
 	var b strings.Builder
 	b.WriteString("Queue Information : \n")
@@ -99,6 +105,7 @@ func enabled(yes bool) string {
 	return "disabled"
 }
 
+// writeFairQueue prints a queue of a FairScheduler, in absolute amounts.
 func (c *call) writeFairQueue(q *client.Queue) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Queue Information : \nScheduler Name : %s\nQueue Name : %s\n", *q.Scheduler, q.Name)
@@ -117,6 +124,7 @@ func (c *call) writeFairQueue(q *client.Queue) {
 	fmt.Fprint(c.Stdout, b.String())
 }
 
+// queueDocument says of preemption whether it is on, for both schedulers.
 func queueDocument(q *client.Queue) document {
 	d := document{{"name", q.Name}, {"path", q.Path}, {"scheduler", q.Scheduler}, {"state", q.State}, {"capacity", q.Capacity},
 		{"currentCapacity", q.Current}, {"maximumCapacity", q.Maximum}, {"weight", q.Weight}, {"maxParallelApps", q.MaxParallelApps},
@@ -134,6 +142,7 @@ func queueDocument(q *client.Queue) document {
 	return d
 }
 
+// inverse turns "disabled" into "on", and unknown into null.
 func inverse(disabled *bool) any {
 	if disabled == nil {
 		return nil
@@ -141,6 +150,8 @@ func inverse(disabled *bool) any {
 	return !*disabled
 }
 
+// queueList prints the queues below a parent in a box: all of them for "all",
+// otherwise those that the ResourceManager delivers, which is one level.
 func queueList(c *call) error {
 	parent := c.opts.first("list")
 	every := strings.EqualFold(parent, "all")
@@ -211,6 +222,7 @@ func boxed(title string, rows [][]string) string {
 	return b.String()
 }
 
+// centred puts the odd space to the right.
 func centred(s string, width int) string {
 	pads := max(0, width-runes(s))
 	return strings.Repeat(" ", pads/2) + s + strings.Repeat(" ", pads-pads/2)

@@ -78,6 +78,7 @@ func (c *call) haWords(args []string, flags ...string) (*parsed, error) {
 	return p, nil
 }
 
+// serviceState prints active, standby or initializing.
 func serviceState(c *call, args []string) error {
 	rm, t, err := c.haTarget(args)
 	if err != nil {
@@ -91,6 +92,7 @@ func serviceState(c *call, args []string) error {
 	return nil
 }
 
+// allServiceStates prints one line each, whether it answers or not.
 func allServiceStates(c *call, _ []string) error {
 	rm, err := c.client()
 	if err != nil {
@@ -106,6 +108,7 @@ func allServiceStates(c *call, _ []string) error {
 	return nil
 }
 
+// checkHealth fails if the ResourceManager calls itself unhealthy.
 func checkHealth(c *call, args []string) error {
 	rm, t, err := c.haTarget(args)
 	if err != nil {
@@ -120,6 +123,8 @@ func checkHealth(c *call, args []string) error {
 	return err
 }
 
+// transitionToActive first makes sure that no other one is active, unless
+// --forceactive says not to look.
 func transitionToActive(c *call, args []string) error {
 	p, err := c.haWords(args, "forceactive", "forcemanual")
 	if err != nil {
@@ -144,6 +149,7 @@ func transitionToActive(c *call, args []string) error {
 	return rm.TransitionToActive(c.ctx, t, forced)
 }
 
+// transitionToStandby does not look whether another could take over.
 func transitionToStandby(c *call, args []string) error {
 	p, err := c.haWords(args, "forcemanual")
 	if err != nil {

@@ -35,6 +35,8 @@ func (c *call) labelWord(name, empty string) (*parsed, string, error) {
 	return p, p.first(name), nil
 }
 
+// addLabels, removeLabels and replaceLabels are one call each; the
+// ResourceManager checks them as a whole.
 func addLabels(c *call, _ []string) error {
 	_, word, err := c.labelWord("addToClusterNodeLabels", noLabels)
 	if err != nil {
@@ -70,6 +72,7 @@ func parseLabels(s string) ([]client.NodeLabel, error) {
 	return out, nil
 }
 
+// parseLabel reads one label. Only the property exclusive is known.
 func parseLabel(word string) (client.NodeLabel, error) {
 	label := client.NodeLabel{Name: word, Exclusive: true}
 	open, shut := strings.Index(word, "("), strings.Index(word, ")")
@@ -150,6 +153,7 @@ func parseNodeLabels(s string) ([]client.NodeLabels, error) {
 	return out, nil
 }
 
+// parseNodeLabel reads one node with its label; without a label it loses its own.
 func parseNodeLabel(word string) (client.NodeLabels, error) {
 	name, rest, ok := strings.Cut(word, "=")
 	if !ok {

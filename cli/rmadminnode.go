@@ -19,6 +19,8 @@ var refreshNodesOptions = []option{
 	{name: "server"},
 }
 
+// refreshNodes reloads the lists of nodes; with -g, excluded ones end gracefully,
+// and -client then stays to watch.
 func refreshNodes(c *call, args []string) error {
 	p, err := parse(refreshNodesOptions, args)
 	if err != nil {
@@ -102,7 +104,7 @@ func updateNodeResource(c *call, args []string) error {
 		used = 3
 		memory, err1 := strconv.ParseInt(args[1], 10, 32)
 		vcores, err2 := strconv.ParseInt(args[2], 10, 32)
-		if err := cmpError(err1, args[1], err2, args[2]); err != nil {
+		if err := numberError(err1, args[1], err2, args[2]); err != nil {
 			return err
 		}
 		if memory < 0 || vcores < 0 {
@@ -139,7 +141,8 @@ func updateNodeResource(c *call, args []string) error {
 	return rm.UpdateNodeResource(c.ctx, id, r, int32(timeout))
 }
 
-func cmpError(err1 error, word1 string, err2 error, word2 string) error {
+// numberError is about the first of two words that is not a number.
+func numberError(err1 error, word1 string, err2 error, word2 string) error {
 	switch {
 	case err1 != nil:
 		return badArgument("For input string: %q", word1)

@@ -78,6 +78,7 @@ func (s *Scheduler) AddNode(n Node) NodeRef { return s.core.AddNode(n) }
 func (s *Scheduler) RemoveNode(n NodeRef) []Ended { return s.core.RemoveNode(n) }
 
 // SetNodeTotal changes what the node has. What is free there may become negative.
+// A reservation on the node ends.
 func (s *Scheduler) SetNodeTotal(n NodeRef, total yarn.Resource) { s.core.SetNodeTotal(n, total) }
 
 // SetNodeLabel moves the node to another partition, with the containers that

@@ -32,18 +32,22 @@ func (e *Engine) move(c Move) {
 		e.fail(c.Ticket, refuse(Failed, "Cannot move %s to queue %s: %s", a.sub.ID, c.Queue, describe(why)))
 		return
 	}
-	record := e.appRecord(a)
-	record.Queue, _ = e.sched.Resolve(c.Queue)
-	e.save(state.Put(record), saved{app: a, what: savedChange, subject: a.sub.ID.String(), ticket: c.Ticket, apply: func() (any, *Error) {
-		return nil, e.moved(a, c.Queue)
-	}})
+	path, _ := e.sched.Resolve(c.Queue)
+	a.recorded.queue = path
+	undo := func() {
+		if a.recorded.queue == path { // no later move has the say
+			a.recorded.queue = a.queue
+		}
+	}
+	e.saveChange(a, c.Ticket, undo, func() (any, *Error) { return nil, e.moved(a, c.Queue, undo) })
 }
 
-func (e *Engine) moved(a *application, queue string) *Error {
+func (e *Engine) moved(a *application, queue string, undo func()) *Error {
 	if a.ref == scheduler.NoApp {
 		return nil // it has ended; the queue is history
 	}
 	if why := e.sched.MoveApplication(a.ref, queue); !why.OK() {
+		undo()
 		e.save(state.Put(e.appRecord(a)), saved{what: savedNothing})
 		return refuse(Failed, "Cannot move %s to queue %s: %s", a.sub.ID, queue, describe(why))
 	}
@@ -73,16 +77,16 @@ func (e *Engine) setPriority(c SetPriority) {
 		e.fail(c.Ticket, refuse(AccessDenied, "Cannot set the priority of %s to %d: %s", a.sub.ID, c.Priority, describe(why)))
 		return
 	}
-	record := e.appRecord(a)
-	record.Priority = priority
-	e.save(state.Put(record), saved{app: a, what: savedChange, subject: a.sub.ID.String(), ticket: c.Ticket, apply: func() (any, *Error) {
+	a.recorded.priority = priority
+	undo := func() { a.recorded.priority = a.priority }
+	e.saveChange(a, c.Ticket, undo, func() (any, *Error) {
 		a.priority = priority
 		if a.ref != scheduler.NoApp {
 			e.sched.SetPriority(a.ref, priority)
 			e.sweepDue = true
 		}
 		return PriorityReply{priority}, nil
-	}})
+	})
 }
 
 func (e *Engine) setLifetime(c SetLifetime) {
@@ -107,14 +111,14 @@ func (e *Engine) setLifetime(c SetLifetime) {
 	if most := e.sched.Lifetime(a.queue, asked); most > 0 && most < asked {
 		expire = a.submitTime + most*1000
 	}
-	record := e.appRecord(a)
-	record.Timeouts = []state.Timeout{{Type: 1, ExpireAt: expire}}
-	e.save(state.Put(record), saved{app: a, what: savedChange, subject: a.sub.ID.String(), ticket: c.Ticket, apply: func() (any, *Error) {
+	a.recorded.expireAt = expire
+	undo := func() { a.recorded.expireAt = a.expireAt }
+	e.saveChange(a, c.Ticket, undo, func() (any, *Error) {
 		if !a.ending() {
 			e.setDeadline(a, expire)
 		}
 		return LifetimeReply{expire}, nil
-	}})
+	})
 }
 
 func (e *Engine) refreshQueues(c RefreshQueues) {
@@ -124,7 +128,9 @@ func (e *Engine) refreshQueues(c RefreshQueues) {
 	}
 	for _, a := range e.order {
 		if a.ref != scheduler.NoApp {
-			a.queue = e.sched.AppUsage(a.ref).Queue
+			if path := e.sched.AppUsage(a.ref).Queue; path != a.queue {
+				a.queue, a.recorded.queue = path, path
+			}
 		}
 	}
 	e.sweepDue = true

@@ -11,17 +11,16 @@ import (
 
 // application is one application's life. See transitions.go for its steps.
 type application struct {
-	sub      Submission
-	ref      scheduler.AppRef // NoApp while the scheduler does not know it
-	state    yarn.ApplicationState
-	before   yarn.ApplicationState // what clients see during FINAL_SAVING and KILLING
-	target   yarn.ApplicationState // what FINAL_SAVING leads to
-	queue    string                // full path
-	priority int32
+	sub    Submission
+	ref    scheduler.AppRef // NoApp while the scheduler does not know it
+	state  yarn.ApplicationState
+	before yarn.ApplicationState // what clients see during FINAL_SAVING and KILLING
+	target yarn.ApplicationState // what FINAL_SAVING leads to
+	choices
+	recorded choices // as in the newest record, which is ahead while a change is being stored
 	attempts []*attempt
 
 	submitTime, launchTime, finishTime int64
-	expireAt                           int64 // wall clock, 0 never
 
 	final       yarn.FinalStatus
 	diagnostics string
@@ -32,6 +31,13 @@ type application struct {
 	updateNodes int // position in the log of nodes
 	granted     bool
 	dirty       bool
+}
+
+// choices are what a user may change while the application lives.
+type choices struct {
+	queue    string // full path
+	priority int32
+	expireAt int64 // wall clock, 0 never
 }
 
 // current is the newest attempt, or nil.
@@ -58,7 +64,7 @@ func (e *Engine) newApplication(c NewApplication) {
 func (e *Engine) submit(c Submit) {
 	if known := e.apps[c.Application.ID]; known != nil {
 		// A client that heard no answer asks again; the first word counts.
-		if known.state == yarn.AppNewSaving {
+		if known.waiting != nil {
 			known.waiting = append(known.waiting, c.Ticket)
 			return
 		}
@@ -71,6 +77,7 @@ func (e *Engine) submit(c Submit) {
 		return
 	}
 	a.updateNodes = e.nodeLogStart + len(e.nodeLog)
+	a.recorded = a.choices
 	e.apps[a.sub.ID] = a
 	e.order = append(e.order, a)
 	if seq := a.sub.ID.Sequence; a.sub.ID.ClusterTimestamp == e.set.ClusterTimestamp && seq > e.nextApp {
@@ -119,7 +126,9 @@ func (e *Engine) appStored(a *application, err error) {
 	waiting := a.waiting
 	a.waiting = nil
 	if err != nil {
-		e.discard(a)
+		if a.state == yarn.AppNewSaving {
+			e.discard(a) // one that was killed meanwhile ends in its own way
+		}
 		for _, t := range waiting {
 			e.fail(t, refuse(NotStored, "Cannot store %s: %v", a.sub.ID, err))
 		}
@@ -148,7 +157,7 @@ func (e *Engine) admit(a *application) {
 	a.ref = ref
 	*at(&e.byRef, int(ref)) = a
 	if usage := e.sched.AppUsage(ref); usage.Queue != "" {
-		a.queue = usage.Queue
+		a.queue, a.recorded.queue = usage.Queue, usage.Queue
 	}
 	e.appTo(a, yarn.AppAccepted)
 	e.startAttempt(a)

@@ -90,6 +90,7 @@ func (e *Engine) masterGranted(t *attempt, c *container) {
 func (e *Engine) attemptStored(t *attempt, err error) {
 	if err != nil {
 		if !t.ending() {
+			t.counts = true // or it would be tried for ever
 			e.endAttempt(t, yarn.AttemptFailed, yarn.FinalFailed, fmt.Sprintf("Cannot store %s: %v", t.id, err))
 		}
 		return
@@ -227,14 +228,25 @@ func (e *Engine) attemptGone(t *attempt) {
 	if t.master != nil && !t.master.state.Final() && (t.before == yarn.AttemptLaunched || t.before == yarn.AttemptAllocated || t.before == yarn.AttemptRunning) {
 		e.fx.Stops = append(e.fx.Stops, Stop{Attempt: t.id, User: a.sub.User, Node: t.master.node.id, Container: t.masterID})
 	}
-	e.acknowledge(t.told)
-	e.acknowledge(t.finished)
-	t.told, t.finished, t.grants = nil, nil, nil
+	t.grants = nil
 	for _, ended := range e.sched.EndAttempt(a.ref, e.keepsContainers(a, t)) {
 		e.followEnd(ended, yarn.ExitAborted, "Container of a completed application attempt")
 	}
 	e.sweepDue = true
 	e.attemptOver(a, t)
+	e.handOver(t, a.current())
+}
+
+// handOver gives what a master may not have heard of to the next one, if that
+// takes over its containers. Otherwise nobody will ever ask for it.
+func (e *Engine) handOver(from, to *attempt) {
+	unheard := append(from.told, from.finished...)
+	from.told, from.finished = nil, nil
+	if to == from || !to.app.sub.KeepContainers {
+		e.acknowledge(unheard)
+		return
+	}
+	to.finished = append(unheard, to.finished...)
 }
 
 // keepsContainers tells whether the containers live on for a next attempt.

@@ -128,14 +128,23 @@ func (e *Engine) followEnd(ended scheduler.Ended, exit int32, diagnostics string
 
 // lookup is the container that a scheduler's record speaks of; a reservation has none.
 func (e *Engine) lookup(ended scheduler.Ended) *container {
-	if ended.Container.Reserved || int(ended.Ref) >= len(e.containers) {
+	if ended.Container.Reserved {
 		return nil
 	}
-	c := e.containers[ended.Ref]
+	c := e.containerAt(ended.Ref)
 	if c == nil || c.id != ended.Container.ID {
 		return nil
 	}
 	return c
+}
+
+// containerAt is the container with that index, or nil: reservations, and parts
+// of containers that grow, are the scheduler's alone.
+func (e *Engine) containerAt(ref scheduler.ContainerRef) *container {
+	if int(ref) >= len(e.containers) {
+		return nil
+	}
+	return e.containers[ref]
 }
 
 // forget drops a container whose slot in the scheduler is free.

@@ -50,7 +50,7 @@ func (e *Engine) inherited(t *attempt) []Grant {
 	}
 	var out []Grant
 	for _, ref := range e.sched.Containers(t.app.ref, nil) {
-		if c := e.containers[ref]; c != nil && c.attempt != t && !c.state.Final() {
+		if c := e.containerAt(ref); c != nil && c.attempt != t && !c.state.Final() {
 			out = append(out, e.grant(c))
 		}
 	}
@@ -65,7 +65,9 @@ func (e *Engine) allocate(c *Allocate) {
 		e.fail(c.Ticket, unknownAttempt(c.Attempt))
 		return
 	}
-	e.masterLeases.renew(&t.lease, e.now.Mono)
+	if !t.ending() {
+		e.masterLeases.renew(&t.lease, e.now.Mono)
+	}
 	if !t.registered {
 		e.fail(c.Ticket, refuse(NotRegistered, "AM is not registered for known application attempt: %s or RM had restarted after AM registered. AM should re-register.", c.Attempt))
 		return
@@ -198,7 +200,7 @@ func (e *Engine) answerAllocate(t *attempt, reply *AllocateReply) {
 func (e *Engine) updated(a *application) []UpdatedContainer {
 	var out []UpdatedContainer
 	for _, ch := range e.sched.Updated(a.ref, nil) {
-		c := e.containers[ch.Container]
+		c := e.containerAt(ch.Container)
 		if c == nil {
 			continue
 		}
@@ -241,7 +243,6 @@ func (e *Engine) finishMaster(c FinishMaster) {
 		e.fail(c.Ticket, refuse(NotRegistered, "Application Master is trying to unregister before registering for: %s", c.Attempt.Application))
 		return
 	}
-	e.masterLeases.renew(&t.lease, e.now.Mono)
 	if t.state == yarn.AttemptRunning {
 		e.unregistered(t, c)
 	}

@@ -328,7 +328,7 @@ func (e *Engine) missing(n *node, reported int, each func(func(yarn.ContainerID)
 	seen := make(map[yarn.ContainerID]bool, reported)
 	each(func(id yarn.ContainerID) { seen[id] = true })
 	for _, ref := range e.sched.NodeUsage(n.ref).Containers {
-		c := e.containers[ref]
+		c := e.containerAt(ref)
 		if c == nil || c.node != n || !c.launched || seen[c.id] {
 			continue
 		}
@@ -362,7 +362,7 @@ func (e *Engine) depart(n *node, why string) {
 	}
 	e.nodeByRef[ref] = nil
 	for _, r := range held { // those that had ended and waited for the node's word
-		if c := e.containers[r]; c != nil && c.node == n {
+		if c := e.containerAt(r); c != nil && c.node == n {
 			e.forget(c)
 		}
 	}

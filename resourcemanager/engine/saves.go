@@ -15,6 +15,7 @@ type saved struct {
 	ticket  Ticket // of the call that wants a record changed
 	subject string
 	apply   func() (any, *Error) // what the stored change means, and its answer; nil if nothing
+	undo    func()               // forgets a change that cannot be stored; nil if there is nothing to forget
 }
 
 type savedWhat uint8
@@ -67,9 +68,18 @@ func (e *Engine) stored(c Stored) {
 	}
 }
 
+// saveChange stores the application with a change that is noted in recorded;
+// apply makes it true, undo takes it out of recorded again.
+func (e *Engine) saveChange(a *application, t Ticket, undo func(), apply func() (any, *Error)) {
+	e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedChange, subject: a.sub.ID.String(), ticket: t, apply: apply, undo: undo})
+}
+
 // changeStored lets a stored change take effect and answers the call.
 func (e *Engine) changeStored(s saved, err error) {
 	if err != nil {
+		if s.undo != nil {
+			s.undo()
+		}
 		e.fail(s.ticket, refuse(NotStored, "Cannot store the change of %s: %v", s.subject, err))
 		return
 	}
@@ -90,11 +100,11 @@ func (e *Engine) changeStored(s saved, err error) {
 // is added at the edge, which alone has it.
 func (e *Engine) appRecord(a *application) state.Application {
 	r := state.Application{
-		ID: a.sub.ID, User: a.sub.User, RealUser: a.sub.RealUser, Queue: a.queue, CallerContext: a.sub.CallerContext,
-		Priority: a.priority, SubmitTime: a.submitTime, StartTime: a.submitTime, LaunchTime: a.launchTime, FinishTime: a.finishTime,
+		ID: a.sub.ID, User: a.sub.User, RealUser: a.sub.RealUser, Queue: a.recorded.queue, CallerContext: a.sub.CallerContext,
+		Priority: a.recorded.priority, SubmitTime: a.submitTime, StartTime: a.submitTime, LaunchTime: a.launchTime, FinishTime: a.finishTime,
 	}
-	if a.expireAt > 0 {
-		r.Timeouts = []state.Timeout{{Type: 1, ExpireAt: a.expireAt}}
+	if at := a.recorded.expireAt; at > 0 {
+		r.Timeouts = []state.Timeout{{Type: 1, ExpireAt: at}}
 	}
 	if a.state == yarn.AppFinalSaving {
 		r.Final, r.FinalStatus, r.Diagnostics = a.target, a.final, a.diagnostics

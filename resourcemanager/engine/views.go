@@ -185,7 +185,7 @@ func (e *Engine) attemptView(t *attempt) *view.Attempt {
 	}
 	if a := t.app; a.ref != scheduler.NoApp && t == a.current() && !t.gone {
 		for _, ref := range e.sched.Containers(a.ref, nil) {
-			if c := e.containers[ref]; c != nil && !c.state.Final() {
+			if c := e.containerAt(ref); c != nil && !c.state.Final() {
 				v.Containers = append(v.Containers, e.containerView(c))
 			}
 		}
@@ -219,7 +219,7 @@ func (e *Engine) nodeView(n *node) *view.Node {
 		v.Reserved = e.sched.Container(u.Reserved).Resource
 	}
 	for _, ref := range u.Containers {
-		c := e.containers[ref]
+		c := e.containerAt(ref)
 		if c == nil || c.state.Final() {
 			continue
 		}

@@ -84,6 +84,7 @@ const (
 	InvalidBlacklist     = exceptions + "InvalidResourceBlacklistRequestException"
 	InvalidRelease       = exceptions + "InvalidContainerReleaseException"
 	IllegalArgument      = "java.lang.IllegalArgumentException"
+	FeatureNotEnabled    = exceptions + "YARNFeatureNotEnabledException"
 	IDNotProvided        = exceptions + "ApplicationIdNotProvidedException"
 )
 

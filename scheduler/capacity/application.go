@@ -393,8 +393,19 @@ func (s *Scheduler) rebook(a *app, c ContainerRef, from, to *Queue) {
 	s.use(from, a.User, p, minus, -1)
 	s.use(to, a.User, p, box.Resource, 1)
 	if box.Reserved {
-		s.addReserved(from, p, minus, -1)
-		s.addReserved(to, p, box.Resource, 1)
+		s.movePromise(from, p, minus, -1)
+		s.movePromise(to, p, box.Resource, 1)
+	}
+}
+
+// movePromise takes a reservation along with a move.
+//
+// compat: what Apache shows as reserved stays with the old queue and is
+// subtracted from the new one later.
+func (s *Scheduler) movePromise(q *Queue, p part, amount resource, count int32) {
+	for ; q != nil; q = q.parent {
+		q.shares[p].promised = q.shares[p].promised.Add(amount)
+		q.shares[p].held += count
 	}
 }
 

@@ -333,7 +333,7 @@ func (a *app) avoids(n *cluster.NodeBook) bool {
 // its headroom.
 func (s *Scheduler) noteHeadroom(q *Queue, a *app, p part, m mode) resource {
 	u := q.leaf.users[a.User]
-	if u == nil || !u.present {
+	if u == nil {
 		return resource{}
 	}
 	limit := s.userLimit(q, u, p, m)

@@ -58,7 +58,7 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 	q := o.app.queue
 	limit := s.noteHeadroom(q, o.app, r.part, r.mode)
 	u := q.leaf.users[o.app.User]
-	if u == nil || !u.present || s.calc.More(s.books.Total, u.shares[r.part].used.Sub(freed), limit) {
+	if u == nil || s.calc.More(s.books.Total, u.shares[r.part].used.Sub(freed), limit) {
 		return false
 	}
 	net := o.size.Sub(freed)
@@ -174,6 +174,7 @@ func keyOf(box *cluster.Container) demand.Key {
 func (s *Scheduler) addReserved(q *Queue, p part, amount resource, count int32) {
 	for ; q != nil; q = q.parent {
 		q.shares[p].reserved = q.shares[p].reserved.Add(amount)
+		q.shares[p].promised = q.shares[p].promised.Add(amount)
 		q.shares[p].held += count
 	}
 }

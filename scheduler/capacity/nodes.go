@@ -52,11 +52,20 @@ func (s *Scheduler) remeasure() {
 }
 
 // SetNodeTotal changes what a node has; see the facade.
+//
+// compat: a reservation on the node ends, because Apache treats the change like
+// one of its partition.
 func (s *Scheduler) SetNodeTotal(ref NodeRef, total resource) {
+	n := s.books.Node(ref)
+	changed := n.Total != total
 	s.books.SetTotal(ref, total)
 	s.remeasure()
 	s.freed(ref)
 	s.recalculate()
+	if changed && n.Reserved >= 0 {
+		s.end(n.Reserved, cluster.NodeGone)
+		s.recalculate()
+	}
 }
 
 // SetNodeAccepting tells whether anything new may be committed on the node.
@@ -69,13 +78,12 @@ func (s *Scheduler) SetNodeAccepting(ref NodeRef, accepting bool) {
 func (s *Scheduler) SetNodeLabel(ref NodeRef, label string) []cluster.Ended {
 	n := s.books.Node(ref)
 	from, to := n.Part, s.part(label)
-	if from == to {
-		return nil
-	}
 	s.books.Join(from, n, -1)
 	s.books.Join(to, n, 1)
-	for _, c := range s.books.OnNode(ref, nil) {
-		s.moveUsage(c, from, to)
+	if from != to {
+		for _, c := range s.books.OnNode(ref, nil) {
+			s.moveUsage(c, from, to)
+		}
 	}
 	var ended []cluster.Ended
 	if n.Reserved >= 0 {

@@ -45,6 +45,9 @@ type renewed struct {
 
 // next is the tree that the configuration makes of the present one. Nothing
 // that is in use changes.
+//
+// compat: Apache stumbles when it goes back after a refusal that came late, and
+// keeps a part of the new settings. Here all of the old ones stay.
 func (s *Scheduler) next(cfg *config.Config) (*renewed, error) {
 	fresh, err := s.build(cfg)
 	if err != nil {

@@ -27,6 +27,7 @@ type (
 // share is what a queue is entitled to and has in one partition.
 type share struct {
 	used, pending, reserved resource
+	promised                resource // compat: reserved, but for a quirk of moves
 	amUsed, amLimit         resource
 	effMin, effMax          resource
 	confMin, confMax        resource

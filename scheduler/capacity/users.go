@@ -35,12 +35,14 @@ type leaf struct {
 	activeUsed    []resource       // by partition: what active users use
 	activeWeight  float32
 	allWeight     float32
-	wantingUsers  int32 // users with outstanding asks
-	onlyPending   int32 // users without an active application, when last counted
-	onlyPendingIs int32 // and now
+	wanting       map[string]int32 // applications with outstanding asks, by user
+	onlyPending   int32            // users without an active application, when last counted
+	onlyPendingIs int32            // and now
 
 	visitLimit resource // of the last walk or recalculation
 	queueLimit resource // what headrooms and the limit of masters are taken from
+
+	lost bool // usage of users was forgotten: their sum is not that of the leaf
 
 	maxApps, maxAppsPerUser int32
 	minFactor               float32
@@ -55,11 +57,9 @@ type cachedLimit struct {
 // user is one user of a leaf.
 type user struct {
 	name            string
-	present         bool // has applications, or tried to
 	weight          float32
 	active, pending int32
-	wanting         int32 // applications with outstanding asks
-	inActive        bool  // counted among the active users
+	inActive        bool // counted among the active users
 	shares          []userShare
 	blocked         [2][]userBlock // by mode and partition
 	limit           resource       // when last computed, for display
@@ -80,7 +80,7 @@ type userBlock struct {
 }
 
 func newLeaf(parts int) *leaf {
-	l := &leaf{users: map[string]*user{}, version: 1}
+	l := &leaf{users: map[string]*user{}, wanting: map[string]int32{}, version: 1}
 	l.grow(parts)
 	return l
 }
@@ -110,44 +110,28 @@ func (q *Queue) userOf(name string) *user {
 	l := q.leaf
 	u := l.users[name]
 	if u == nil {
-		u = &user{name: name}
+		u = &user{name: name, weight: q.conf.Weight(name)}
 		u.grow(len(q.shares))
 		l.users[name] = u
 		l.ordered = append(l.ordered, u)
-	}
-	if !u.present {
-		u.present, u.inActive = true, false
-		u.weight = q.conf.Weight(name)
 		l.sumWeights(q)
 	}
 	return u
 }
 
 // leave removes a user who has no application left.
+//
+// compat: what the user still uses is forgotten with the user. Containers that
+// are kept for a next attempt take it below zero when they end.
 func (q *Queue) leave(u *user) {
 	l := q.leaf
-	if u.inActive {
-		for p := range u.shares {
-			l.activeUsed[p] = l.activeUsed[p].Sub(u.shares[p].used)
-		}
-	}
-	u.present, u.inActive = false, false
-	l.sumWeights(q)
-	l.forget(u)
-}
-
-// forget drops the record of a user of whom nothing is left.
-func (l *leaf) forget(u *user) {
-	if u.present || u.wanting > 0 {
-		return
-	}
+	l.counts(u, -u.active, -u.pending)
 	for p := range u.shares {
-		if !none(u.shares[p].used) {
-			return
-		}
+		l.lost = l.lost || !none(u.shares[p].used)
 	}
 	delete(l.users, u.name)
 	l.ordered = slices.DeleteFunc(l.ordered, func(o *user) bool { return o == u })
+	l.sumWeights(q)
 }
 
 // byHash lists the users in the order of Apache's hash table.
@@ -172,11 +156,9 @@ func (l *leaf) sumWeights(q *Queue) {
 		users = l.byHash()
 	}
 	for _, u := range users {
-		if u.present {
-			l.allWeight = javanum.Add(l.allWeight, u.weight)
-			if u.inActive {
-				l.activeWeight = javanum.Add(l.activeWeight, u.weight)
-			}
+		l.allWeight = javanum.Add(l.allWeight, u.weight)
+		if u.inActive {
+			l.activeWeight = javanum.Add(l.activeWeight, u.weight)
 		}
 	}
 }
@@ -203,25 +185,15 @@ func (u *user) onlyPending() int32 {
 func (q *Queue) want(a *app) {
 	l := q.leaf
 	u := l.users[a.User]
-	if a.wanting || u != nil && u.present && u.active <= 0 {
+	if a.wanting || u != nil && u.active <= 0 {
 		return
 	}
-	if u == nil || !u.present {
-		u = q.userOf(a.User)
-	}
-	if u.wanting == 0 {
-		l.wantingUsers++
+	if l.wanting[a.User] == 0 {
 		l.version++
-		if !u.inActive {
-			u.inActive = true
-			l.sumWeights(q)
-			for p := range u.shares {
-				l.activeUsed[p] = l.activeUsed[p].Add(u.shares[p].used)
-			}
-		}
+		q.setActive(q.userOf(a.User), true)
 	}
 	a.wanting = true
-	u.wanting++
+	l.wanting[a.User]++
 }
 
 // unwant notes that an application has none any more.
@@ -231,30 +203,37 @@ func (q *Queue) unwant(a *app) {
 	}
 	a.wanting = false
 	l := q.leaf
-	u := l.users[a.User]
-	u.wanting--
-	if u.wanting > 0 {
+	if l.wanting[a.User]--; l.wanting[a.User] > 0 {
 		return
 	}
-	l.wantingUsers--
+	delete(l.wanting, a.User)
 	l.version++
-	if u.inActive {
-		u.inActive = false
-		l.sumWeights(q)
-		for p := range u.shares {
+	if u := l.users[a.User]; u != nil {
+		q.setActive(u, false)
+	}
+}
+
+// setActive counts the user among the active ones, or no longer.
+func (q *Queue) setActive(u *user, active bool) {
+	if u.inActive == active {
+		return
+	}
+	l := q.leaf
+	u.inActive = active
+	l.sumWeights(q)
+	for p := range u.shares {
+		if active {
+			l.activeUsed[p] = l.activeUsed[p].Add(u.shares[p].used)
+		} else {
 			l.activeUsed[p] = l.activeUsed[p].Sub(u.shares[p].used)
 		}
 	}
-	l.forget(u)
 }
 
 // charge adds to what a user uses, or takes away with a negative amount.
 func (s *Scheduler) charge(q *Queue, name string, p part, amount resource) {
 	l := q.leaf
-	u := l.users[name]
-	if u == nil {
-		u = q.userOf(name)
-	}
+	u := q.userOf(name)
 	sh := &u.shares[p]
 	sh.known = true
 	sh.used = sh.used.Add(amount)
@@ -265,9 +244,6 @@ func (s *Scheduler) charge(q *Queue, name string, p part, amount resource) {
 	ratio := s.calc.Ratio(sh.used, s.books.Partition(p).Total)
 	l.usageRatio[p] = javanum.Add(l.usageRatio[p], javanum.Add(ratio, -sh.ratio))
 	sh.ratio = ratio
-	if !u.present {
-		l.forget(u)
-	}
 }
 
 // sumRatios makes the users' shares anew, after the partition's size changed.
@@ -291,7 +267,7 @@ func (s *Scheduler) userLimit(q *Queue, u *user, p part, m mode) resource {
 		c.value, c.version = s.computeUserLimit(q, p, m), l.version
 		l.onlyPending = l.onlyPendingIs
 	}
-	if u == nil || !u.present {
+	if u == nil {
 		return s.calc.ScaleDown(c.value, 1, s.min)
 	}
 	u.limit = s.calc.ScaleDown(c.value, float64(u.weight), s.min)
@@ -327,4 +303,4 @@ func (s *Scheduler) computeUserLimit(q *Queue, p part, m mode) resource {
 //
 // compat: those without an active application are counted only when a user
 // limit is computed.
-func (l *leaf) activeUsers() int32 { return l.wantingUsers + l.onlyPending }
+func (l *leaf) activeUsers() int32 { return int32(len(l.wanting)) + l.onlyPending }

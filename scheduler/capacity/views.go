@@ -179,9 +179,6 @@ func (s *Scheduler) shareInfo(q *Queue, p part) queue.Share {
 func (s *Scheduler) userInfo(q *Queue) []queue.UserUsage {
 	var out []queue.UserUsage
 	for _, u := range q.leaf.ordered {
-		if !u.present {
-			continue
-		}
 		v := queue.UserUsage{Name: u.name, Used: u.shares[0].used, AMUsed: u.shares[0].amUsed, AMLimit: u.shares[0].amLimit,
 			Limit: s.userLimit(q, u, 0, respect), ActiveApps: u.active, PendingApps: u.pending, Weight: u.weight}
 		for p := 1; p < len(u.shares); p++ {

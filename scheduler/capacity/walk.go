@@ -133,7 +133,7 @@ func (r *round) parent(q *Queue, lim *limits) outcome {
 	if !r.wants(q) || r.book.Reserved >= 0 || !s.calc.FitsIn(s.min, r.book.Free()) {
 		return skipped(skipNone)
 	}
-	held := resource{q.shares[0].reserved[0], q.shares[0].reserved[1]}
+	held := resource{q.shares[0].promised[0], q.shares[0].promised[1]}
 	if why := r.canAssign(q, lim, held); !why.OK() {
 		r.note(q, nil, why)
 		return skipped(skipNone)
@@ -279,7 +279,7 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) yarn.Reason {
 	s := r.s
 	limit := s.noteHeadroom(q, a, r.part, r.mode)
 	u := q.leaf.users[a.User]
-	if u == nil || !u.present {
+	if u == nil {
 		return yarn.Reason{Code: fit.UserLimit, Subject: a.User}
 	}
 	b := &u.blocked[r.mode][r.part]

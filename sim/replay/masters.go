@@ -20,6 +20,10 @@ func (w *World) ask(e *trace.Event, saw trace.Saw) error {
 		return err
 	}
 	c, err := w.allocate(a, e)
+	if errors.Is(err, errNoContainer) {
+		saw["error"] = err.Error()
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -38,6 +42,10 @@ func (w *World) ask(e *trace.Event, saw trace.Saw) error {
 	w.report(answers, saw)
 	return nil
 }
+
+// errNoContainer: the scenario names a container that was never granted here,
+// because something else was decided before. The trace differs, but goes on.
+var errNoContainer = errors.New("no such container here")
 
 // heard makes the call and adds its answer.
 func (w *World) heard(answers []*engine.AllocateReply, a *app, c *engine.Allocate) ([]*engine.AllocateReply, error) {
@@ -66,7 +74,7 @@ func (w *World) allocate(a *app, e *trace.Event) (*engine.Allocate, error) {
 	for _, name := range e.Release {
 		b := w.boxes[name]
 		if b == nil {
-			return nil, fmt.Errorf("no such container: %q", name)
+			return nil, fmt.Errorf("%w: %s", errNoContainer, name)
 		}
 		c.Release = append(c.Release, b.id)
 	}
@@ -121,7 +129,7 @@ var updateTypes = []string{"INCREASE_RESOURCE", "DECREASE_RESOURCE", "PROMOTE_EX
 func (w *World) update(u *trace.Update) (yarn.ContainerUpdate, error) {
 	b := w.boxes[u.Container]
 	if b == nil {
-		return yarn.ContainerUpdate{}, fmt.Errorf("no such container: %q", u.Container)
+		return yarn.ContainerUpdate{}, fmt.Errorf("%w: %s", errNoContainer, u.Container)
 	}
 	kind := slices.Index(updateTypes, u.Type)
 	if kind < 0 {

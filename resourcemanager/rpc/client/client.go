@@ -94,8 +94,8 @@ func Protocol(cfg Config) ipc.Protocol {
 		"getDelegationToken":          rpc.With(message[pb.GetDelegationTokenRequest], s.delegationToken),
 		"renewDelegationToken":        rpc.With(message[pb.RenewDelegationTokenRequest], s.renewToken),
 		"cancelDelegationToken":       rpc.With(message[pb.CancelDelegationTokenRequest], s.cancelToken),
-		"getResourceProfiles":         disabled("Resource profile is not enabled, please enable resource profile feature before using its functions. (by setting yarn.resourcemanager.resource-profiles.enabled to true)"),
-		"getResourceProfile":          disabled("Resource profile is not enabled, please enable resource profile feature before using its functions. (by setting yarn.resourcemanager.resource-profiles.enabled to true)"),
+		"getResourceProfiles":         noProfiles,
+		"getResourceProfile":          noProfiles,
 		"getNewReservation":           rpc.Missing("reservations"),
 		"submitReservation":           rpc.Missing("reservations"),
 		"updateReservation":           rpc.Missing("reservations"),
@@ -115,8 +115,10 @@ func message[T any, P interface {
 	return new(T)
 }
 
-func disabled(text string) ipc.Handler {
-	return func(c *ipc.Call) { rpc.Refuse(c, rpc.YarnException, "%s", text) }
+// noProfiles answers for a cluster without resource profiles. Clients know this
+// exception and go on without.
+func noProfiles(c *ipc.Call) {
+	rpc.Refuse(c, rpc.FeatureNotEnabled, "Resource profile is not enabled, please enable resource profile feature before using its functions. (by setting yarn.resourcemanager.resource-profiles.enabled to true)")
 }
 
 // answer is the handler of a method whose answer is always the same, because

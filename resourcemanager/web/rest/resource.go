@@ -1,7 +1,10 @@
 package rest
 
 import (
+	"cmp"
 	"math"
+	"slices"
+	"unicode/utf16"
 
 	"github.com/heddle-project/heddle/resourcemanager/web/rest/tree"
 	"github.com/heddle-project/heddle/yarn"
@@ -40,8 +43,28 @@ func bounded(types yarn.ResourceTypes, r, least, most yarn.Resource) *tree.Objec
 // amounts is a map from a resource type's name to its amount.
 func amounts(types yarn.ResourceTypes, r yarn.Resource) *tree.Object {
 	entries := make(tree.List, 0, len(types))
-	for i := range types {
+	for _, i := range hashed(types) {
 		entries = append(entries, tree.New().Add("key", types[i].Name).Add("value", r[i]))
 	}
 	return tree.New().Add("entry", entries)
+}
+
+// hashed is the order in which Java's HashMap keeps the types' names: by the low
+// four bits of the folded hash, of 16 buckets.
+//
+// compat: maps and capacity vectors are written in this order.
+func hashed(types yarn.ResourceTypes) []int {
+	bucket := func(name string) uint32 {
+		var h uint32
+		for _, unit := range utf16.Encode([]rune(name)) {
+			h = 31*h + uint32(unit)
+		}
+		return (h ^ h>>16) & 15
+	}
+	order := make([]int, len(types))
+	for i := range types {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(bucket(types[a].Name), bucket(types[b].Name)) })
+	return order
 }

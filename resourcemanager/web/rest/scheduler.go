@@ -13,8 +13,11 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// maxDepth bounds how deep the queue tree is followed.
-const maxDepth = 64
+// Bounds of the tree that one answer shows.
+const (
+	maxDepth  = 64
+	maxQueues = 100_000
+)
 
 func (s *server) scheduler(r *http.Request) (*response, error) {
 	c, err := s.Source.Cluster(r.Context())
@@ -29,15 +32,31 @@ func (s *server) scheduler(r *http.Request) (*response, error) {
 	if !ok {
 		return wrapped("scheduler", tree.New()), nil
 	}
-	w := &queueWriter{snapshot, c, s.now()}
+	w := &queueWriter{all: snapshot, cluster: c, now: s.now(), applications: applications(snapshot), left: maxQueues}
 	return wrapped("scheduler", tree.New().Add("schedulerInfo", w.root(root))), nil
 }
 
 // queueWriter writes the CapacityScheduler's queues.
 type queueWriter struct {
-	all     *queue.Snapshot
-	cluster *view.Cluster
-	now     int64
+	all          *queue.Snapshot
+	cluster      *view.Cluster
+	now          int64
+	applications map[string]int32 // by path, those below included
+	left         int              // how many queues may still be written
+}
+
+// applications counts those in the leaves at and below every queue; parents
+// come before their children in a snapshot.
+func applications(all *queue.Snapshot) map[string]int32 {
+	n := make(map[string]int32, len(all.Queues))
+	for i := range slices.Backward(all.Queues) {
+		q := &all.Queues[i]
+		if q.Leaf {
+			n[q.Path] += q.ActiveApps + q.PendingApps + q.WaitingApps
+		}
+		n[q.Parent] += n[q.Path]
+	}
+	return n
 }
 
 // percent is a share of 1 as Hadoop prints it.
@@ -92,8 +111,9 @@ func (w *queueWriter) children(q *queue.Info, depth int) *tree.Object {
 	var leaves, parents tree.List
 	for _, path := range q.Children {
 		child, ok := w.all.ByPath(path)
+		w.left--
 		switch {
-		case !ok || depth > maxDepth:
+		case !ok || depth > maxDepth || w.left < 0:
 		case child.Leaf:
 			leaves = append(leaves, w.leaf(child))
 		default:
@@ -132,25 +152,11 @@ func (w *queueWriter) share(o *tree.Object, q *queue.Info) {
 		Add("absoluteUsedCapacity", clamped(d.AbsoluteUsed)).
 		Add("weight", d.Weight).
 		Add("normalizedWeight", d.NormalizedWeight).
-		Add("numApplications", w.applications(q, 0)).
+		Add("numApplications", w.applications[q.Path]).
 		Add("maxParallelApps", q.MaxParallelApps).
 		Add("queueName", q.Name).
 		Add("isAbsoluteResource", q.Mode == "absolute").
 		Add("state", q.State.String())
-}
-
-// applications counts those in the leaves at and below a queue.
-func (w *queueWriter) applications(q *queue.Info, depth int) int32 {
-	if q.Leaf {
-		return q.ActiveApps + q.PendingApps + q.WaitingApps
-	}
-	var n int32
-	for _, path := range q.Children {
-		if child, ok := w.all.ByPath(path); ok && depth < maxDepth {
-			n += w.applications(child, depth+1)
-		}
-	}
-	return n
 }
 
 func (w *queueWriter) usage(o *tree.Object, q *queue.Info) {
@@ -244,9 +250,13 @@ func (w *queueWriter) users(q *queue.Info) *tree.Object {
 	list := make(tree.List, 0, len(q.Users))
 	for i := range q.Users {
 		u := &q.Users[i]
+		used := u.Used
+		for _, p := range u.Partitions {
+			used = used.Add(p.Used) // compat: of all partitions; the masters' is of the default one
+		}
 		list = append(list, tree.New().
 			Add("username", u.Name).
-			Add("resourcesUsed", w.resource(u.Used)).
+			Add("resourcesUsed", w.resource(used)).
 			Add("numPendingApplications", u.PendingApps).
 			Add("numActiveApplications", u.ActiveApps).
 			Add("AMResourceUsed", w.resource(u.AMUsed)).
@@ -326,7 +336,8 @@ func (w *queueWriter) capacities(q *queue.Info) *tree.Object {
 func (w *queueWriter) vector(q *queue.Info, s *queue.Share) *tree.Object {
 	var entries tree.List
 	var texts []string
-	for i, t := range w.cluster.ResourceTypes {
+	for _, i := range hashed(w.cluster.ResourceTypes) {
+		t := w.cluster.ResourceTypes[i]
 		value := configuredPercent(s.Capacity) + "%"
 		switch {
 		case q.Mode == "absolute":

@@ -15,11 +15,34 @@ import (
 
 // What recorded queues look like, as far as a snapshot can hold it.
 type amount struct {
-	Memory int64 `json:"memory"`
-	VCores int64 `json:"vCores"`
+	ResourceInformations struct {
+		ResourceInformation []struct{ Value int64 }
+	}
 }
 
-func (a amount) resource() yarn.Resource { return yarn.NewResource(a.Memory, a.VCores) }
+func (a amount) resource() (r yarn.Resource) {
+	for i, row := range a.ResourceInformations.ResourceInformation {
+		r[i] = row.Value
+	}
+	return r
+}
+
+type recordedShare struct {
+	PartitionName                                string
+	Capacity, UsedCapacity, MaxCapacity          float64
+	AbsoluteCapacity, AbsoluteUsedCapacity       float64
+	AbsoluteMaxCapacity, MaxAMLimitPercentage    float64
+	Weight, NormalizedWeight                     float32
+	EffectiveMinResource, EffectiveMaxResource   amount
+	ConfiguredMinResource, ConfiguredMaxResource amount
+}
+
+func (c *recordedShare) share() queue.Share {
+	return queue.Share{Capacity: of1(c.Capacity), UsedCapacity: of1(c.UsedCapacity), MaxCapacity: of1(c.MaxCapacity),
+		AbsoluteCapacity: of1(c.AbsoluteCapacity), AbsoluteMax: of1(c.AbsoluteMaxCapacity), AbsoluteUsed: of1(c.AbsoluteUsedCapacity),
+		Weight: c.Weight, NormalizedWeight: c.NormalizedWeight, MaxAMShare: of1(c.MaxAMLimitPercentage),
+		EffectiveMin: c.EffectiveMinResource.resource(), EffectiveMax: c.EffectiveMaxResource.resource()}
+}
 
 type recordedQueue struct {
 	Type                        string
@@ -38,23 +61,20 @@ type recordedQueue struct {
 	PendingContainers           int32
 	Queues                      struct{ Queue []recordedQueue }
 	Capacities                  struct {
-		QueueCapacitiesByPartition []struct {
-			PartitionName                                string
-			MaxAMLimitPercentage                         float64
-			AbsoluteUsedCapacity, AbsoluteCapacity       float64
-			AbsoluteMaxCapacity                          float64
-			EffectiveMinResource, EffectiveMaxResource   amount
-			ConfiguredMinResource, ConfiguredMaxResource amount
-		}
+		QueueCapacitiesByPartition []recordedShare
 	}
 	Resources struct {
-		ResourceUsagesByPartition []struct{ Used, Reserved, Pending, AMUsed, AMLimit amount }
+		ResourceUsagesByPartition []struct {
+			PartitionName                            string
+			Used, Reserved, Pending, AMUsed, AMLimit amount
+		}
 	}
 	MaximumAllocation            amount
 	QueuePriority                int32
 	OrderingPolicyInfo           string
 	Mode                         string
 	NumActiveApplications        int32
+	NumContainers                int32
 	NumPendingApplications       int32
 	MaxApplications              int32
 	MaxApplicationsPerUser       int32
@@ -72,7 +92,10 @@ type recordedQueue struct {
 			NumPendingApplications        int32
 			UserWeight                    float32
 			Resources                     struct {
-				ResourceUsagesByPartition []struct{ AMLimit amount }
+				ResourceUsagesByPartition []struct {
+					PartitionName         string
+					Used, AMUsed, AMLimit amount
+				}
 			}
 		}
 	}
@@ -91,7 +114,6 @@ func of1(percent float64) float32 {
 
 // snapshot is what must have been in the scheduler for this to be recorded.
 func (r *recordedQueue) snapshot(parent string) []queue.Info {
-	c := r.Capacities.QueueCapacitiesByPartition[0]
 	q := queue.Info{Path: r.QueuePath, Name: r.QueueName, Parent: parent, Leaf: r.Type == "capacitySchedulerLeafQueueInfo",
 		Priority: r.QueuePriority, Labels: r.NodeLabels, OrderingPolicy: r.OrderingPolicyInfo, Mode: r.Mode, MaxParallelApps: r.MaxParallelApps,
 		ActiveApps: r.NumActiveApplications, PendingApps: r.NumPendingApplications, MaxApps: r.MaxApplications, MaxAppsPerUser: r.MaxApplicationsPerUser,
@@ -101,18 +123,39 @@ func (r *recordedQueue) snapshot(parent string) []queue.Info {
 	if r.State == "STOPPED" {
 		q.State = queue.Stopped
 	}
-	q.Default = queue.Share{Capacity: of1(r.Capacity), UsedCapacity: of1(r.UsedCapacity), MaxCapacity: of1(r.MaxCapacity),
-		AbsoluteCapacity: of1(c.AbsoluteCapacity), AbsoluteMax: of1(c.AbsoluteMaxCapacity), AbsoluteUsed: of1(c.AbsoluteUsedCapacity),
-		Weight: r.Weight, NormalizedWeight: r.NormalizedWeight, MaxAMShare: of1(c.MaxAMLimitPercentage), Used: r.ResourcesUsed.resource(),
-		EffectiveMin: c.EffectiveMinResource.resource(), EffectiveMax: c.EffectiveMaxResource.resource(),
-		AllocatedContainers: r.AllocatedContainers, ReservedContainers: r.ReservedContainers, PendingContainers: r.PendingContainers}
-	if u := r.Resources.ResourceUsagesByPartition; len(u) > 0 {
-		q.Default.Pending, q.Default.AMUsed, q.Default.AMLimit = u[0].Pending.resource(), u[0].AMUsed.resource(), u[0].AMLimit.resource()
+	for _, c := range r.Capacities.QueueCapacitiesByPartition {
+		share := c.share()
+		for _, u := range r.Resources.ResourceUsagesByPartition {
+			if u.PartitionName == c.PartitionName {
+				share.Used, share.Pending, share.AMUsed, share.AMLimit = u.Used.resource(), u.Pending.resource(), u.AMUsed.resource(), u.AMLimit.resource()
+			}
+		}
+		if c.PartitionName != "" {
+			if q.Partitions == nil {
+				q.Partitions = map[string]queue.Share{}
+			}
+			q.Partitions[c.PartitionName] = share
+			continue
+		}
+		share.AllocatedContainers, share.ReservedContainers, share.PendingContainers = r.AllocatedContainers, r.ReservedContainers, r.PendingContainers
+		q.Default = share
 	}
 	for _, u := range r.Users.User {
-		q.Users = append(q.Users, queue.UserUsage{Name: u.Username, Used: u.ResourcesUsed.resource(), AMUsed: u.AMResourceUsed.resource(),
-			AMLimit: u.Resources.ResourceUsagesByPartition[0].AMLimit.resource(), Limit: u.UserResourceLimit.resource(),
-			ActiveApps: u.NumActiveApplications, PendingApps: u.NumPendingApplications, Weight: u.UserWeight})
+		user := queue.UserUsage{Name: u.Username, Limit: u.UserResourceLimit.resource(), AMUsed: u.AMResourceUsed.resource(),
+			ActiveApps: u.NumActiveApplications, PendingApps: u.NumPendingApplications, Weight: u.UserWeight, Partitions: map[string]queue.UserShare{}}
+		for _, p := range u.Resources.ResourceUsagesByPartition {
+			if p.PartitionName == "" {
+				user.Used, user.AMLimit = p.Used.resource(), p.AMLimit.resource()
+				continue
+			}
+			user.Partitions[p.PartitionName] = queue.UserShare{Used: p.Used.resource(), AMUsed: p.AMUsed.resource(), AMLimit: p.AMLimit.resource()}
+		}
+		q.Users = append(q.Users, user)
+	}
+	for label, p := range q.Partitions {
+		p.AllocatedContainers = r.NumContainers - r.AllocatedContainers
+		q.Partitions[label] = p
+		break
 	}
 	all := []queue.Info{}
 	for i := range r.Queues.Queue {
@@ -125,21 +168,30 @@ func (r *recordedQueue) snapshot(parent string) []queue.Info {
 // What a snapshot does not hold: access control lists, the account of the last
 // runs, who of the users has something outstanding, and the masters' limit of
 // users of a queue that has none any more.
-var notHeld = map[*regexp.Regexp]string{
-	regexp.MustCompile(`"userAmLimit":\{.*?\]\}\}|<userAmLimit>.*?</userAmLimit>`):  `userAmLimit`,
-	regexp.MustCompile(`"health":\{"lastrun".*?"maximumAllocation"`):                `"maximumAllocation"`,
-	regexp.MustCompile(`<health>.*?</health>`):                                      ``,
-	regexp.MustCompile(`"queueAcls":\{("queueAcl":\[.*?\])?\}`):                     `"queueAcls":~`,
-	regexp.MustCompile(`<queueAcls>.*?</queueAcls>|<queueAcls/>`):                   `<queueAcls>~`,
-	regexp.MustCompile(`"isActive":(true|false)|<isActive>(true|false)</isActive>`): `isActive`,
-	regexp.MustCompile(`"lastrun":\d+|<lastrun>\d+</lastrun>`):                      `lastrun`,
-	regexp.MustCompile(`("queueAcls":~|<queueAcls>~)`):                              `acls`,
+var notHeld = []struct {
+	re *regexp.Regexp
+	by string
+}{
+	{regexp.MustCompile(`"userAmLimit":\{.*?\]\}\}|<userAmLimit>.*?</userAmLimit>`), `userAmLimit`},
+	{regexp.MustCompile(`"health":\{"lastrun".*?"maximumAllocation"`), `"maximumAllocation"`},
+	{regexp.MustCompile(`<health>.*?</health>`), ``},
+	{regexp.MustCompile(`"queueAcls":\{("queueAcl":\[.*?\])?\}`), `"queueAcls":~`},
+	{regexp.MustCompile(`<queueAcls>.*?</queueAcls>|<queueAcls/>`), `<queueAcls>~`},
+	{regexp.MustCompile(`"isActive":(true|false)|<isActive>(true|false)</isActive>`), `isActive`},
+	{regexp.MustCompile(`("queueAcls":~|<queueAcls>~)`), `acls`},
 }
 
 // TestRecordedScheduler rebuilds the snapshot from a recorded answer and expects
 // the same answer from it, in both forms.
 func TestRecordedScheduler(t *testing.T) {
-	recorded, err := golden.Open("capacity")
+	basic := yarn.BasicResourceTypes()
+	for set, types := range map[string]yarn.ResourceTypes{"capacity": basic, "more": append(basic, yarn.ResourceType{Name: "licence"}, yarn.ResourceType{Name: "yarn.io/gpu"})} {
+		t.Run(set, func(t *testing.T) { compareScheduler(t, set, types) })
+	}
+}
+
+func compareScheduler(t *testing.T, set string, types yarn.ResourceTypes) {
+	recorded, err := golden.Open(set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,6 +206,7 @@ func TestRecordedScheduler(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := webtest.New()
+	s.Picture.ResourceTypes = types
 	s.Tree = queue.NewSnapshot(doc.Scheduler.SchedulerInfo.snapshot(""))
 	h := serve(t, s, &webtest.Controller{})
 	for file, accept := range map[string]string{"http/get-scheduler.json": "application/json", "http/get-scheduler.xml.xml": "application/xml"} {
@@ -162,8 +215,8 @@ func TestRecordedScheduler(t *testing.T) {
 			t.Fatal(err)
 		}
 		w, g := string(want), get(h, "/scheduler", accept).Body.String()
-		for re, by := range notHeld {
-			w, g = re.ReplaceAllString(w, by), re.ReplaceAllString(g, by)
+		for _, m := range notHeld {
+			w, g = m.re.ReplaceAllString(w, m.by), m.re.ReplaceAllString(g, m.by)
 		}
 		diff(t, file, w, g)
 	}

@@ -77,7 +77,7 @@ func jsonValue(b *bufio.Writer, v Value) {
 	case string:
 		jsonText(b, x)
 	default:
-		text, quoted := scalar(b.AvailableBuffer(), v)
+		text, quoted := scalar(nil, v)
 		if quoted {
 			b.WriteByte('"')
 		}

@@ -36,8 +36,10 @@ func appendFloat(b []byte, f float64, bits int) (out []byte, quoted bool) {
 	switch a := math.Abs(f); {
 	case math.IsNaN(f):
 		return append(b, "NaN"...), true
-	case math.IsInf(f, 0):
-		return append(b, strings.TrimPrefix(fmt.Sprintf("%vInfinity", f), "+Inf")...), true
+	case math.IsInf(f, 1):
+		return append(b, "Infinity"...), true
+	case math.IsInf(f, -1):
+		return append(b, "-Infinity"...), true
 	case a == 0 || a >= 1e-3 && a < 1e7:
 		s := strconv.FormatFloat(f, 'f', -1, bits)
 		b = append(b, s...)

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/heddle-project/heddle/client/clienttest"
+	"github.com/heddle-project/heddle/wire/pb"
+	"google.golang.org/protobuf/proto"
+)
+
+func TestGlobalOptions(t *testing.T) {
+	for _, x := range []struct {
+		line, out, err string
+		code           int
+	}{
+		{"", "Usage: yarn [OPTIONS] SUBCOMMAND", "", 1},
+		{"--help", "Usage: yarn [OPTIONS] SUBCOMMAND", "", 0},
+		{"--bogus node", "", "ERROR: --bogus: unknown option\nUsage: yarn", 1},
+		{"--config", "", "ERROR: --config needs a value\n", 1},
+		{"--daemon restart resourcemanager", "", "ERROR: --daemon restart: must be start, stop or status\n", 1},
+		{"--daemon start node", "", "ERROR: node is not a daemon; --daemon start does not apply\n", 1},
+		{"--workers --daemon start nodemanager", "", "ERROR: --hosts, --hostnames and --workers are not built yet", 1},
+		{"bogus", "", "ERROR: bogus is not a subcommand\nUsage: yarn", 1},
+		{"--config /nowhere/at/all node -list", "", "yarn node: configuration directory /nowhere/at/all: stat", 1},
+		{"org.example.Main x", "", "ERROR: yarn org.example.Main needs Java and Apache Hadoop: set HADOOP_HOME", 1},
+		{"version --output csv", "", "yarn version: --output csv: no such format", 1},
+	} {
+		got := newWorld().run(strings.Fields(x.line)...)
+		if got.code != x.code || !strings.HasPrefix(got.out, x.out) || !strings.HasPrefix(got.err, x.err) || (x.out == "") != (got.out == "") || (x.err == "") != (got.err == "") {
+			t.Errorf("%q: %+v", x.line, got)
+		}
+	}
+}
+
+func TestVersionKeepsHadoopsLayout(t *testing.T) {
+	got := newWorld().run("version")
+	lines := strings.Split(got.out, "\n")
+	if got.code != 0 || lines[0] != "Hadoop 3.5.0" || lines[1] != "Heddle "+VERSION || !strings.HasPrefix(lines[2], "Source code repository ") ||
+		!strings.HasSuffix(got.out, "\nThis command was run using /opt/heddle/bin/yarn\n") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestJavaIsDelegatedToHadoop(t *testing.T) {
+	home := t.TempDir()
+	target := filepath.Join(home, "bin", "yarn")
+	w := newWorld("HADOOP_HOME=" + home)
+	if got := w.run("jar", "x.jar"); got.code != 1 || !strings.Contains(got.err, "HADOOP_HOME has no bin/yarn") {
+		t.Errorf("%+v", got)
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(target, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var became []string
+	w.Replace = func(path string, argv, _ []string) error {
+		became = append([]string{path}, argv...)
+		return os.ErrPermission
+	}
+	got := w.run("--config", "/c", "--loglevel", "DEBUG", "org.example.Main", "-a", "b")
+	want := target + " " + target + " --config /c --loglevel DEBUG org.example.Main -a b"
+	if strings.Join(became, " ") != want || got.code != 1 || !strings.Contains(got.err, "permission denied") {
+		t.Errorf("%v %+v", became, got)
+	}
+	w.Program = target
+	if got := w.run("classpath"); got.code != 1 || !strings.Contains(got.err, "is this program itself") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestCallerAndProxyUser(t *testing.T) {
+	rm := clienttest.Start(t, methods{"getClusterNodes": nodesOf()})
+	for _, x := range []struct{ vars, user, real string }{
+		{"A=b", "alice", ""},
+		{"HADOOP_USER_NAME=bob", "bob", ""},
+		{"HADOOP_USER_NAME=bob HADOOP_PROXY_USER=carol", "carol", "bob"},
+	} {
+		w := newWorld(strings.Fields(x.vars)...)
+		w.vars["HADOOP_CONF_DIR"] = rm.ConfDir(t)
+		if got := w.run("node", "-list", "-ALL"); got.code != 0 {
+			t.Fatalf("%+v", got)
+		}
+		calls := rm.Calls()
+		if last := calls[len(calls)-1]; last.User != x.user || last.RealUser != x.real {
+			t.Errorf("%s: %+v", x.vars, last)
+		}
+	}
+}
+
+func TestUnreachableIsSaidAtOnce(t *testing.T) {
+	rm := clienttest.Start(t, nil)
+	dir := rm.ConfDir(t)
+	got := newWorld().run("--config", dir, "node", "-D", "yarn.resourcemanager.address=127.0.0.1:1", "-list")
+	if got.code != 1 || !strings.HasPrefix(got.err, "WARN cannot reach the ResourceManager at 127.0.0.1:1 (yarn.resourcemanager.address), try 1: ") ||
+		!strings.Contains(got.err, "\nyarn node: getClusterNodes: no ResourceManager answers at 127.0.0.1:1 (yarn.resourcemanager.address)") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestDebugPrintsTheServersTrace(t *testing.T) {
+	rm := clienttest.Start(t, methods{"getClusterNodes": clienttest.Refuse("java.lang.X", "boom\n\tat A.java:1")})
+	dir := rm.ConfDir(t)
+	for _, x := range []struct{ level, want string }{{"INFO", "boom\n"}, {"DEBUG", "boom\n\tat A.java:1\n"}} {
+		got := newWorld().run("--config", dir, "--loglevel", x.level, "node", "-list")
+		if got.err != `Exception in thread "main" java.lang.X: `+x.want {
+			t.Errorf("%s: %+v", x.level, got)
+		}
+	}
+}
+
+func TestInterruptedCommandsEndQuietly(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	rm := clienttest.Start(t, methods{"getApplicationReport": life()["getApplicationReport"],
+		"forceKillApplication": func([]byte) (proto.Message, error) {
+			cancel() // while the application is still ending
+			return &pb.KillApplicationResponse{}, nil
+		}})
+	w := newWorld()
+	if code := w.Run(ctx, []string{"--config", rm.ConfDir(t), "application", "-kill", "application_1_0001"}); code != 130 || w.err.Len() != 0 {
+		t.Errorf("exit code %d, %q", code, w.err.String())
+	}
+}

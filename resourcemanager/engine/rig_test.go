@@ -1,0 +1,450 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+const clusterTimestamp = 1000
+
+// rig is an engine over the real scheduler, with everything around it in the
+// hands of a test: the clock, the store, and a memory of what was promised.
+type rig struct {
+	e       *Engine
+	sched   *scheduler.Scheduler
+	now     yarn.Now
+	fx      Effects
+	hold    bool // saves wait for confirm
+	pending []Save
+	ticket  Ticket
+
+	stored   map[state.Key]state.Record
+	ids      map[yarn.ContainerID]bool // every container there ever was
+	saves    uint64
+	answered map[Ticket]bool
+	asked    map[Ticket]bool
+	ended    map[yarn.ContainerID]bool
+	reader   reader
+}
+
+func settings() Settings {
+	return Settings{ClusterTimestamp: clusterTimestamp, NodeExpiry: 10_000, MasterExpiry: 20_000, AllocationExpiry: 5_000,
+		MaxAttempts: 2, GlobalMaxAttempts: 3, MaxCompleted: 100, NodeMinimum: yarn.NewResource(256, 1), ResourceTypes: yarn.BasicResourceTypes()}
+}
+
+// queues are two leaves, each of which may take the whole cluster.
+func queues(t testing.TB, more ...config.Property) *config.Config {
+	t.Helper()
+	p := []config.Property{
+		{Name: "root.queues", Value: "default,other"},
+		{Name: "root.default.capacity", Value: "50"}, {Name: "root.default.maximum-capacity", Value: "100"}, {Name: "root.default.user-limit-factor", Value: "4"},
+		{Name: "root.other.capacity", Value: "50"}, {Name: "root.other.maximum-capacity", Value: "100"}, {Name: "root.other.user-limit-factor", Value: "4"},
+		{Name: "maximum-am-resource-percent", Value: "1"}, {Name: "schedule-asynchronously.enable", Value: "false"},
+		{Name: "per-node-heartbeat.maximum-offswitch-assignments", Value: "10"},
+	}
+	p = append(p, more...)
+	for i := range p {
+		p[i].Name = config.Prefix + p[i].Name
+	}
+	cfg, _, err := config.Parse(p, config.Cluster{MinAllocation: yarn.NewResource(256, 1), MaxAllocation: yarn.NewResource(8192, 8), MaxPriority: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+func newRig(t testing.TB, set Settings) *rig {
+	t.Helper()
+	sched, err := scheduler.New(queues(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &rig{e: New(set, sched), sched: sched, now: yarn.Now{Wall: 1_000_000, Mono: 500},
+		stored: map[state.Key]state.Record{}, ids: map[yarn.ContainerID]bool{}, ended: map[yarn.ContainerID]bool{},
+		answered: map[Ticket]bool{}, asked: map[Ticket]bool{}, reader: reader{apps: map[yarn.ApplicationID]*view.Application{}, nodes: map[yarn.NodeID]*view.Node{}}}
+}
+
+// do applies a command; unless saves are held back, they are confirmed at once.
+// fx holds all consequences.
+func (r *rig) do(c Command) {
+	r.fx.Reset()
+	r.apply(c)
+	for !r.hold && len(r.pending) > 0 {
+		r.confirm(nil)
+	}
+}
+
+func (r *rig) apply(c Command) {
+	n := len(r.fx.Saves)
+	r.e.Apply(r.now, c, &r.fx)
+	r.pending = append(r.pending, r.fx.Saves[n:]...)
+	for _, s := range r.fx.Saves[n:] {
+		r.saves++
+		if s.Seq != r.saves {
+			panic(fmt.Sprintf("save %d follows %d", s.Seq, r.saves-1))
+		}
+	}
+}
+
+// confirm tells the engine what became of the oldest save.
+func (r *rig) confirm(err error) {
+	s := r.pending[0]
+	r.pending = r.pending[1:]
+	switch {
+	case err != nil:
+	case s.Op.Kind == state.OpPut:
+		r.stored[s.Op.Record.Key()] = s.Op.Record
+	default:
+		delete(r.stored, s.Op.Record.Key())
+	}
+	r.apply(Stored{Seq: s.Seq, Err: err})
+}
+
+var errPoison = errors.New("the record is too large")
+
+func (r *rig) next() Ticket {
+	r.ticket++
+	r.asked[r.ticket] = true
+	return r.ticket
+}
+
+// reply is the answer to the ticket among the last consequences.
+func (r *rig) reply(t Ticket) (Reply, bool) {
+	for _, x := range r.fx.Replies {
+		if x.Ticket == t {
+			return x, true
+		}
+	}
+	return Reply{}, false
+}
+
+// reader keeps what readers see.
+type reader struct {
+	apps    map[yarn.ApplicationID]*view.Application
+	nodes   map[yarn.NodeID]*view.Node
+	metrics view.Metrics
+}
+
+func (p *reader) Application(v *view.Application)            { p.apps[v.ID] = v }
+func (p *reader) ForgetApplication(id yarn.ApplicationID)    { delete(p.apps, id) }
+func (p *reader) Node(v *view.Node)                          { p.nodes[v.ID] = v }
+func (p *reader) ForgetNode(id yarn.NodeID)                  { delete(p.nodes, id) }
+func (p *reader) Summary(m view.Metrics, _ *queue.Snapshot) { p.metrics = m }
+
+// check looks at everything that must hold between two commands; "" is fine.
+func (r *rig) check() string {
+	if s := r.sched.Check(); s != "" {
+		return "the scheduler's books: " + s
+	}
+	for _, f := range []func() string{r.checkEffects, r.checkBooks, r.checkNodes, r.checkLives, r.checkEnds, r.checkDurable, r.checkCounts} {
+		if s := f(); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// checkEffects: identifiers are never used twice, nothing ends twice, nothing
+// begins on a node that takes nothing, every call is answered once.
+func (r *rig) checkEffects() string {
+	for _, c := range r.fx.Containers {
+		if !c.Born {
+			if r.ended[c.Container] || !r.ids[c.Container] {
+				return fmt.Sprintf("%s ended twice, or never began", c.Container)
+			}
+			r.ended[c.Container] = true
+			continue
+		}
+		if r.ids[c.Container] {
+			return fmt.Sprintf("container id %s was issued twice", c.Container)
+		}
+		r.ids[c.Container] = true
+		if n := r.e.nodes[c.Node]; (n == nil || n.state != yarn.NodeRunning) && !r.endedNow(c.Container) {
+			return fmt.Sprintf("%s began on %s, which is not running", c.Container, c.Node)
+		}
+	}
+	for _, x := range r.fx.Replies {
+		if !r.asked[x.Ticket] || r.answered[x.Ticket] {
+			return fmt.Sprintf("ticket %d was answered twice, or never given", x.Ticket)
+		}
+		r.answered[x.Ticket] = true
+		if x.Err != nil && x.Err.Text == "" {
+			return fmt.Sprintf("ticket %d was refused without a word", x.Ticket)
+		}
+	}
+	r.fx.Containers, r.fx.Replies = nil, nil
+	return ""
+}
+
+func (r *rig) endedNow(id yarn.ContainerID) bool {
+	return slices.ContainsFunc(r.fx.Containers, func(c ContainerEvent) bool { return c.Container == id && !c.Born })
+}
+
+// checkBooks: the engine's containers are the scheduler's, one for one.
+func (r *rig) checkBooks() string {
+	live := map[*application]int32{}
+	total := 0
+	for ref, c := range r.e.containers {
+		if c == nil {
+			continue
+		}
+		total++
+		book := r.sched.Container(scheduler.ContainerRef(ref))
+		switch {
+		case int(c.ref) != ref || r.e.byID[c.id] != c:
+			return fmt.Sprintf("%s is filed wrongly", c.id)
+		case book.ID != c.id || r.e.nodeByRef[book.Node] != c.node:
+			return fmt.Sprintf("%s on %s is %s in the scheduler's books", c.id, c.node.id, book.ID)
+		case c.state.Final() == r.live(c):
+			return fmt.Sprintf("%s is %s, and live in the scheduler's books: %t", c.id, c.state, r.live(c))
+		case c.state.Final() && !c.launched:
+			return fmt.Sprintf("%s has ended, was never launched, and still has its room", c.id)
+		}
+		if !c.state.Final() {
+			live[c.app]++
+		}
+	}
+	if total != len(r.e.byID) {
+		return fmt.Sprintf("%d containers by index, %d by id", total, len(r.e.byID))
+	}
+	for _, a := range r.e.apps {
+		if a.ref == scheduler.NoApp {
+			continue
+		}
+		if u := r.sched.AppUsage(a.ref); u.Live != live[a] {
+			return fmt.Sprintf("%s has %d containers, the scheduler knows of %d", a.sub.ID, live[a], u.Live)
+		}
+	}
+	return ""
+}
+
+// live tells whether the scheduler counts the container as living.
+func (r *rig) live(c *container) bool {
+	return c.app.ref != scheduler.NoApp && slices.Contains(r.sched.Containers(c.app.ref, nil), c.ref)
+}
+
+// checkNodes: every node counts its own, and the cluster counts every node once.
+func (r *rig) checkNodes() string {
+	var total yarn.Resource
+	for _, n := range r.e.nodes {
+		held, launched := 0, 0
+		var used yarn.Resource
+		for _, c := range r.e.byID {
+			if c.node != n {
+				continue
+			}
+			held++
+			if c.launched {
+				launched++
+			}
+			used = used.Add(r.sched.Container(c.ref).Resource)
+		}
+		if held != n.held || launched != n.launched {
+			return fmt.Sprintf("%s holds %d containers, %d launched; it counts %d and %d", n.id, held, launched, n.held, n.launched)
+		}
+		if n.state.Usable() != (n.ref != scheduler.NoNode) {
+			return fmt.Sprintf("%s is %s, the scheduler uses it: %t", n.id, n.state, n.ref != scheduler.NoNode)
+		}
+		if n.state.Usable() || n.state == yarn.NodeUnhealthy {
+			if !n.lease.held {
+				return fmt.Sprintf("%s is %s and nobody waits for its heartbeats", n.id, n.state)
+			}
+		}
+		if n.ref == scheduler.NoNode {
+			continue
+		}
+		u := r.sched.NodeUsage(n.ref)
+		total = total.Add(n.total)
+		if u.Used != used || u.Total != n.total || u.Used.Add(u.Available) != u.Total {
+			return fmt.Sprintf("%s: %s of %s is used, %s free; its containers take %s of %s", n.id, u.Used, u.Total, u.Available, used, n.total)
+		}
+		if u.Reserved != scheduler.NoContainer {
+			if c := r.sched.Container(u.Reserved); !c.Reserved || r.e.byRef[c.App] == nil {
+				return fmt.Sprintf("%s is held for nobody", n.id)
+			}
+		}
+	}
+	if r.sched.ClusterTotal() != total {
+		return fmt.Sprintf("the cluster has %s, its nodes %s", r.sched.ClusterTotal(), total)
+	}
+	return ""
+}
+
+// waits tells whether a save of the application or attempt is on its way.
+func (r *rig) waits(a *application, t *attempt, what ...savedWhat) bool {
+	return slices.ContainsFunc(r.e.saves.entries, func(s saved) bool {
+		return slices.Contains(what, s.what) && (a != nil && s.app == a || t != nil && s.attempt == t)
+	})
+}
+
+// checkLives: whatever has not ended waits for a save, a timer or a message.
+func (r *rig) checkLives() string {
+	for _, a := range r.e.apps {
+		t, fine := a.current(), true
+		switch a.state {
+		case yarn.AppNewSaving:
+			fine = r.waits(a, nil, savedNewApp)
+		case yarn.AppAccepted, yarn.AppRunning:
+			fine = t != nil && (!t.ending() || t.state == yarn.AttemptFinalSaving)
+		case yarn.AppKilling:
+			fine = t.state == yarn.AttemptFinalSaving
+		case yarn.AppFinalSaving:
+			fine = r.waits(a, nil, savedFinalApp)
+		case yarn.AppFinishing:
+			fine = t.state == yarn.AttemptFinalSaving || t.state == yarn.AttemptFinishing
+		case yarn.AppFinished, yarn.AppFailed, yarn.AppKilled:
+			fine = a.ref == scheduler.NoApp && (t == nil || t.gone)
+		default:
+			fine = false
+		}
+		if !fine {
+			return fmt.Sprintf("%s is %s and nothing will ever happen to it", a.sub.ID, a.state)
+		}
+		for _, t := range a.attempts {
+			if s := r.checkAttempt(t); s != "" {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+func (r *rig) checkAttempt(t *attempt) string {
+	fine := true
+	switch t.state {
+	case yarn.AttemptScheduled:
+		fine = r.sched.AppUsage(t.app.ref).PendingCount > 0 && t == t.app.current()
+	case yarn.AttemptAllocatedSaving, yarn.AttemptLaunchedUnmanagedSaving:
+		fine = r.waits(nil, t, savedNewAttempt)
+	case yarn.AttemptAllocated:
+		fine = t.master != nil && !t.master.state.Final()
+	case yarn.AttemptLaunched, yarn.AttemptRunning, yarn.AttemptFinishing:
+		fine = t.lease.held
+	case yarn.AttemptFinalSaving:
+		fine = r.waits(nil, t, savedFinalAttempt)
+	default:
+		fine = t.state.Final() && t.gone && !t.lease.held && len(t.grants)+len(t.finished)+len(t.told) == 0
+	}
+	if !fine {
+		return fmt.Sprintf("%s is %s and nothing will ever happen to it", t.id, t.state)
+	}
+	return ""
+}
+
+// checkEnds: what a master has not confirmed is what its nodes must keep.
+func (r *rig) checkEnds() string {
+	unheard := map[*node]map[yarn.ContainerID]bool{}
+	for _, a := range r.e.apps {
+		for _, t := range a.attempts {
+			for _, f := range append(slices.Clone(t.finished), t.told...) {
+				if unheard[f.node] == nil {
+					unheard[f.node] = map[yarn.ContainerID]bool{}
+				}
+				unheard[f.node][f.ID] = true
+			}
+		}
+	}
+	for _, n := range r.e.nodes {
+		if !n.state.Usable() && n.state != yarn.NodeUnhealthy {
+			continue
+		}
+		for id := range n.unheard {
+			if !unheard[n][id] {
+				return fmt.Sprintf("%s keeps the end of %s and no master will ever hear of it", n.id, id)
+			}
+		}
+		for id := range unheard[n] {
+			if slices.Contains(n.remove, id) {
+				return fmt.Sprintf("%s may forget %s before its master has heard of the end", n.id, id)
+			}
+		}
+		if len(n.cleanup) > 2*MaxCleanup || len(n.cleanApps) > 2*MaxCleanup {
+			return fmt.Sprintf("%s: lists for the next answer grow without bound", n.id)
+		}
+	}
+	return ""
+}
+
+// checkDurable: what anybody may know is stored.
+func (r *rig) checkDurable() string {
+	r.e.Publish(r.now, &r.reader)
+	for id, v := range r.reader.apps {
+		rec, known := r.stored[state.Application{ID: id}.Key()].(state.Application)
+		if !known && v.PublicState != yarn.PublicNewSaving {
+			return fmt.Sprintf("%s is seen as %s and is not stored", id, v.PublicState)
+		}
+		final := v.PublicState == yarn.PublicFinished || v.PublicState == yarn.PublicFailed || v.PublicState == yarn.PublicKilled
+		if final && rec.Final == yarn.AppNew || !final && v.FinalStatus != yarn.FinalUndefined {
+			return fmt.Sprintf("%s is seen as %s with status %s, stored as %s", id, v.PublicState, v.FinalStatus, rec.Final)
+		}
+		if final && v.FinalStatus != rec.FinalStatus {
+			return fmt.Sprintf("%s is seen to have ended as %s, stored as %s", id, v.FinalStatus, rec.FinalStatus)
+		}
+		if a := r.e.apps[id]; a == nil || !final && known && !r.changing(a) && (rec.Queue != a.queue || rec.Priority != a.priority) {
+			return fmt.Sprintf("%s is in %s with priority %d; stored is %s and %d", id, a.queue, a.priority, rec.Queue, rec.Priority)
+		}
+	}
+	if len(r.reader.apps) != len(r.e.apps) || len(r.reader.nodes) != len(r.e.nodes) {
+		return fmt.Sprintf("readers see %d applications and %d nodes of %d and %d", len(r.reader.apps), len(r.reader.nodes), len(r.e.apps), len(r.e.nodes))
+	}
+	return ""
+}
+
+// changing tells whether a save of the application's record is on its way.
+func (r *rig) changing(a *application) bool {
+	return slices.ContainsFunc(r.pending, func(s Save) bool { return s.Op.Record.Key() == state.Application{ID: a.sub.ID}.Key() })
+}
+
+// checkCounts: the counters are what counting gives.
+func (r *rig) checkCounts() string {
+	var byState [yarn.AppKilled + 1]int64
+	for _, a := range r.e.apps {
+		byState[a.state]++
+	}
+	if byState != r.e.counts.byState {
+		return fmt.Sprintf("applications by state: %v counted, %v kept", byState, r.e.counts.byState)
+	}
+	var nodes [yarn.NodeShutdown + 1]int
+	for _, n := range r.e.nodes {
+		nodes[n.state]++
+	}
+	if nodes != r.e.counts.nodes {
+		return fmt.Sprintf("nodes by state: %v counted, %v kept", nodes, r.e.counts.nodes)
+	}
+	m := r.reader.metrics
+	for _, x := range []int64{m.Pending, m.Running, m.Completed, m.Failed, m.Killed, m.ContainersAllocated, m.ContainersPending} {
+		if x < 0 {
+			return fmt.Sprintf("a counter is negative: %+v", m)
+		}
+	}
+	return ""
+}
+
+// short names for what a scenario speaks of: a1, a1/2 and a1/2/3 are an
+// application, its second attempt, and the third container of that.
+
+func appID(n int32) yarn.ApplicationID {
+	return yarn.ApplicationID{ClusterTimestamp: clusterTimestamp, Sequence: n}
+}
+
+func shortApp(id yarn.ApplicationID) string { return fmt.Sprintf("a%d", id.Sequence) }
+
+func shortAttempt(id yarn.AttemptID) string {
+	return fmt.Sprintf("%s/%d", shortApp(id.Application), id.Attempt)
+}
+
+func shortContainer(id yarn.ContainerID) string {
+	return shortAttempt(id.Attempt) + "/" + id.String()[strings.LastIndex(id.String(), "_")+1:]
+}
+
+func shortSize(r yarn.Resource) string { return fmt.Sprintf("%dx%d", r.MemoryMB(), r.VCoreCount()) }

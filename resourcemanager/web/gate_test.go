@@ -1,0 +1,368 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
+)
+
+// door is a whole port for tests.
+type door struct {
+	http.Handler
+	source     *webtest.Source
+	controller *webtest.Controller
+}
+
+func open(t *testing.T, change func(*Config)) door {
+	t.Helper()
+	d := door{source: webtest.New(), controller: &webtest.Controller{}}
+	c := Config{Source: d.source, Controller: d.controller, Address: "rm.example:8088", Secret: []byte("a secret of the test"),
+		Now: func() time.Time { return time.UnixMilli(webtest.Moment) }}
+	if change != nil {
+		change(&c)
+	}
+	h, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Handler = h
+	return d
+}
+
+// ask sends a request with a body of JSON if there is one.
+func (d door) ask(method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	r.Host = "rm.example:8088"
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w
+}
+
+var stateOf6 = "/ws/v1/cluster/apps/" + webtest.App(6).String() + "/state"
+
+// TestEveryRoute walks every route with every method: nobody changes anything
+// without a name, and no route escapes the gate.
+func TestEveryRoute(t *testing.T) {
+	d := open(t, nil)
+	routes := d.Handler.(*gate).next.(*router).paths
+	if len(routes) < 30 {
+		t.Fatalf("only %d routes", len(routes))
+	}
+	fill := strings.NewReplacer("{app}", webtest.App(6).String(), "{attempt}", "appattempt_1795305251364_0006_000001",
+		"{container}", "container_1795305251364_0006_01_000001", "{node}", "localhost:26839", "{state}", "RUNNING", "{type}", "LIFETIME")
+	paths := []string{"/proxy/" + webtest.App(6).String() + "/", "/nothing/here", "/ws/v1/nothing"}
+	for pattern := range routes {
+		path := fill.Replace(pattern)
+		if strings.Contains(path, "{") {
+			t.Errorf("the test does not know how to fill %s", pattern)
+		}
+		paths = append(paths, path)
+	}
+	for _, path := range paths {
+		for _, method := range []string{"POST", "PUT", "DELETE"} {
+			w := d.ask(method, path, `{"state":"KILLED"}`)
+			if w.Code != http.StatusForbidden {
+				t.Errorf("%s %s by nobody: %d, want 403", method, path, w.Code)
+			}
+			if text := w.Body.String(); !strings.Contains(text, "user.name") || !strings.Contains(text, "yarn.webapp.heddle.anonymous-writes") {
+				t.Errorf("%s %s does not say what to do: %s", method, path, text)
+			}
+		}
+		for _, method := range []string{"PATCH", "TRACE", "CONNECT", "BREW"} {
+			if w := d.ask(method, path, ""); w.Code != http.StatusMethodNotAllowed {
+				t.Errorf("%s %s: %d, want 405", method, path, w.Code)
+			}
+		}
+	}
+	for pattern, methods := range routes {
+		path := fill.Replace(pattern)
+		if w := d.ask("OPTIONS", path, ""); w.Code != http.StatusOK || w.Header().Get("Allow") == "" {
+			t.Errorf("OPTIONS %s: %d, Allow %q", path, w.Code, w.Header().Get("Allow"))
+		}
+		if w := d.ask("DELETE", path+"?user.name=alice", ""); w.Code != http.StatusMethodNotAllowed {
+			t.Errorf("DELETE %s: %d, want 405", path, w.Code)
+		}
+		if _, ok := methods["GET"]; ok {
+			if w := d.ask("GET", path, ""); w.Code != http.StatusOK {
+				t.Errorf("GET %s: %d", path, w.Code)
+			}
+			if w := d.ask("HEAD", "/"+path+"//", ""); w.Code != http.StatusOK {
+				t.Errorf("HEAD of %s with more slashes: %d", path, w.Code)
+			}
+		}
+	}
+	if calls := d.controller.Calls(); len(calls) != 0 {
+		t.Errorf("something was changed: %v", calls)
+	}
+}
+
+func TestWhoMayChange(t *testing.T) {
+	kill := `{"state":"KILLED"}`
+	browser := []string{"User-Agent", "Mozilla/5.0"}
+	for _, c := range []struct {
+		name    string
+		change  func(*Config)
+		query   string
+		headers []string
+		status  int
+		by      string // who the controller heard of, empty if it heard nothing
+	}{
+		{name: "nobody", status: 403},
+		{name: "nobody, by the property", change: func(c *Config) { c.AnonymousWrites = true }, status: 202, by: "dr.who"},
+		{name: "a user", query: "?user.name=alice", status: 202, by: "alice"},
+		{name: "the static user by name", query: "?user.name=dr.who", status: 403},
+		{name: "another static user", change: func(c *Config) { c.StaticUser = "guest" }, query: "?user.name=guest", status: 403},
+		{name: "no name at all", query: "?user.name=", status: 403},
+		{name: "a name that is none", query: "?user.name=a%26p%3Droot", status: 400},
+		{name: "a name with a line's end", query: "?user.name=a%0d%0aX:%20y", status: 400},
+		{name: "doAs", query: "?user.name=alice&doAs=bob", status: 403},
+		{name: "a broken query", query: "?user.name=%zz", status: 400},
+		{name: "csrf off", query: "?user.name=alice", headers: browser, status: 202, by: "alice"},
+		{name: "csrf on, browser", change: csrf, query: "?user.name=alice", headers: browser, status: 400},
+		{name: "csrf on, browser with the header", change: csrf, query: "?user.name=alice", headers: append([]string{"x-xsrf-header", ""}, browser...), status: 202, by: "alice"},
+		{name: "csrf on, curl", change: csrf, query: "?user.name=alice", headers: []string{"User-Agent", "curl/8"}, status: 202, by: "alice"},
+		{name: "csrf on, an expression that is none", change: func(c *Config) { c.CSRF = CSRF{Enabled: true, UserAgents: []string{"("}} }, query: "?user.name=alice", status: 400},
+		{name: "a page of another site", query: "?user.name=alice", headers: []string{"Sec-Fetch-Site", "cross-site"}, status: 403},
+		{name: "an application's page", query: "?user.name=alice", headers: []string{"Sec-Fetch-Site", "same-origin", "Referer", "http://rm.example:8088/proxy/application_1_0001/"}, status: 403},
+		{name: "a page that hides itself", query: "?user.name=alice", headers: []string{"Sec-Fetch-Site", "same-origin"}, status: 403},
+		{name: "a page of ours", query: "?user.name=alice", headers: []string{"Sec-Fetch-Site", "same-origin", "Referer", "http://rm.example:8088/cluster/app/x"}, status: 202, by: "alice"},
+		{name: "anonymous refused", change: func(c *Config) { c.AnonymousRefused = true }, status: 401},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := open(t, c.change)
+			w := d.ask("PUT", stateOf6+c.query, kill, c.headers...)
+			if w.Code != c.status {
+				t.Errorf("status %d, want %d: %s", w.Code, c.status, w.Body)
+			}
+			var want []string
+			if c.by != "" {
+				want = []string{fmt.Sprintf("kill %s by %s: ", webtest.App(6), c.by)}
+			}
+			if got := d.controller.Calls(); !slices.Equal(got, want) {
+				t.Errorf("calls %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+func csrf(c *Config) { c.CSRF.Enabled = true }
+
+func TestCookies(t *testing.T) {
+	d := open(t, nil)
+	set := d.ask("GET", "/ws/v1/cluster/userinfo?user.name=alice", "").Header().Get("Set-Cookie")
+	if !strings.HasPrefix(set, `hadoop.auth="u=alice&p=alice&t=simple-dt&e=`) || !strings.Contains(set, `"; Path=/; HttpOnly`) {
+		t.Fatalf("Set-Cookie: %s", set)
+	}
+	good, _, _ := strings.Cut(set, ";")
+	value := strings.Trim(strings.TrimPrefix(good, "hadoop.auth="), `"`)
+	late := newCookie("alice", []byte("a secret of the test"), time.UnixMilli(webtest.Moment), false)
+	expired, _, _ := strings.Cut(late, ";")
+	for name, c := range map[string]struct{ cookie, want string }{
+		"good":              {good, "alice"},
+		"without quotes":    {"hadoop.auth=" + value, "alice"},
+		"another user":      {strings.ReplaceAll(good, "u=alice", "u=root"), "dr.who"},
+		"later end":         {strings.Replace(good, "e=17", "e=19", 1), "dr.who"},
+		"no signature":      {"hadoop.auth=u=root&p=root&t=simple-dt&e=99999999999999", "dr.who"},
+		"empty signature":   {"hadoop.auth=u=root&p=root&t=simple-dt&e=99999999999999&s=", "dr.who"},
+		"expired":           {expired, "dr.who"},
+		"bad, then good":    {"hadoop.auth=x; " + good, "alice"},
+		"good among others": {"a=b; " + good + "; c=d", "alice"},
+	} {
+		w := d.ask("GET", "/ws/v1/cluster/userinfo", "", "Cookie", c.cookie)
+		if want := `{"rmLoginUser":"yarn","requestedUser":"` + c.want + `"}`; w.Body.String() != want {
+			t.Errorf("%s: %s, want %s", name, w.Body, want)
+		}
+		if w.Header().Get("Set-Cookie") != "" {
+			t.Errorf("%s: a cookie without user.name", name)
+		}
+	}
+	other := open(t, func(c *Config) { c.Secret = []byte("another secret") })
+	if w := other.ask("GET", "/ws/v1/cluster/userinfo", "", "Cookie", good); strings.Contains(w.Body.String(), "alice") {
+		t.Error("a cookie that another secret signed was taken")
+	}
+}
+
+// TestSharedSecret: a cookie that another daemon signed with the same secret;
+// the signature was made with openssl.
+func TestSharedSecret(t *testing.T) {
+	const cookie = `hadoop.auth="u=root&p=root&t=simple-dt&e=9795342282246&s=ig6KJSX3Bsp3rJlzvvDGxN1XqjG5JkSNj/04b45gsH8="`
+	w := open(t, nil).ask("GET", "/ws/v1/cluster/userinfo", "", "Cookie", cookie)
+	if !strings.Contains(w.Body.String(), `"requestedUser":"root"`) {
+		t.Errorf("not taken: %s", w.Body)
+	}
+}
+
+func TestReadSecret(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "secret")
+	if err := os.WriteFile(file, []byte("hadoop\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := ReadSecret(file); err != nil || string(s) != "hadoop\n" {
+		t.Errorf("%q, %v", s, err)
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadSecret(file); err == nil {
+		t.Error("an empty secret was taken")
+	}
+	if _, err := ReadSecret(filepath.Join(dir, "none")); err == nil {
+		t.Error("a missing file was taken")
+	}
+}
+
+func TestSmallThings(t *testing.T) {
+	d := open(t, nil)
+	for _, c := range []struct {
+		path, accept string
+		status       int
+		header, want string
+		body         string
+	}{
+		{path: "/", status: 302, header: "Location", want: "/cluster"},
+		{path: "/isActive", status: 200, header: "Connection", want: "close", body: "I am Active!"},
+		{path: "/ws/v1/nothing", accept: "application/json", status: 404, header: "Content-Type", want: "application/json", body: `"url":"/ws/v1/nothing"`},
+		{path: "/ws/v1/cluster/nothing", accept: "text/html", status: 404, header: "Content-Type", want: "text/html;charset=utf-8"},
+		{path: "/ws", accept: "application/xml", status: 404, body: ""},
+		{path: "/ws/v1/cluster/apps/../info", status: 404},
+		{path: "/ws/v1/cluster/apps/%2e%2e/info", status: 404},
+		{path: "/jmx", status: 404, body: "There is nothing at this address"},
+		{path: "/conf", status: 404},
+		{path: "/cluster/<script>", status: 404, header: "Content-Type", want: "text/plain; charset=utf-8"},
+	} {
+		w := d.ask("GET", c.path, "", "Accept", c.accept)
+		if w.Code != c.status || c.header != "" && w.Header().Get(c.header) != c.want || !strings.Contains(w.Body.String(), c.body) {
+			t.Errorf("%s: %d %v %s", c.path, w.Code, w.Header(), w.Body)
+		}
+		for _, name := range []string{"X-FRAME-OPTIONS", "X-Content-Type-Options", "X-XSS-Protection", "Cache-Control"} {
+			if len(w.Header()[name]) == 0 {
+				t.Errorf("%s: no %s", c.path, name)
+			}
+		}
+	}
+	d.source.Self.HAState = "STANDBY"
+	if w := d.ask("GET", "/isActive", ""); w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("a standby's /isActive: %d", w.Code)
+	}
+	d.source.Err = access.Errorf(access.Unavailable, "not active")
+	if w := d.ask("GET", "/ws/v1/cluster/apps", ""); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("a standby's /apps: %d", w.Code)
+	}
+	if w := d.ask("GET", "/cluster/cluster", ""); w.Code != http.StatusOK {
+		t.Errorf("a standby's about page: %d", w.Code)
+	}
+	if w := d.ask("GET", "/cluster", ""); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("a standby's applications: %d", w.Code)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	if _, err := New(Config{}); err == nil {
+		t.Error("an empty configuration was taken")
+	}
+	if _, err := New(Config{Source: webtest.New(), Controller: &webtest.Controller{}}); err == nil || !strings.Contains(err.Error(), "address") {
+		t.Errorf("without an address: %v", err)
+	}
+}
+
+// TestServer: limits of the port, on real sockets.
+func TestServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	s := NewServer(open(t, nil), slog.New(slog.NewTextHandler(&log, nil)))
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	base := "http://" + l.Addr().String()
+	res, err := http.Get(base + "/ws/v1/cluster/info")
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%v %v", res, err)
+	}
+	_ = res.Body.Close()
+	r, _ := http.NewRequest("GET", base+"/ws/v1/cluster/info", nil)
+	r.Header.Set("X-Long", strings.Repeat("a", 40_000))
+	if res, err = http.DefaultClient.Do(r); err != nil || res.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("long headers: %v %v", res, err)
+	} else {
+		_ = res.Body.Close()
+	}
+	r, _ = http.NewRequest("PUT", base+stateOf6+"?user.name=alice", strings.NewReader(`{"state":"`+strings.Repeat("K", 1<<20)+`"}`))
+	r.Header.Set("Content-Type", "application/json")
+	if res, err = http.DefaultClient.Do(r); err != nil || res.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("a long body: %v %v", res, err)
+	} else {
+		_ = res.Body.Close()
+	}
+	http.DefaultClient.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if err := s.Stop(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestConnections: one more than allowed waits until one leaves.
+func TestConnections(t *testing.T) {
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := limit(inner, 1)
+	accepted := make(chan net.Conn, 2)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				close(accepted)
+				return
+			}
+			accepted <- c
+		}
+	}()
+	for range 2 {
+		c, err := net.Dial("tcp", inner.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+	}
+	first := <-accepted
+	select {
+	case <-accepted:
+		t.Fatal("a second connection was taken")
+	case <-time.After(20 * time.Millisecond):
+	}
+	_ = first.Close()
+	second := <-accepted
+	_ = second.Close()
+	_ = second.Close() // closing twice frees one place
+	_ = l.Close()
+	if _, open := <-accepted; open {
+		t.Error("a connection after the end")
+	}
+}

@@ -1,0 +1,218 @@
+package rest_test
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/resourcemanager/web/rest"
+	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+var idInList = regexp.MustCompile(`\{"id":"application_\d+_0*(\d+)"`)
+
+// numbers are the applications in an answer, in order.
+func numbers(body string) string {
+	var out []string
+	for _, m := range idInList.FindAllStringSubmatch(body, -1) {
+		out = append(out, m[1])
+	}
+	return strings.Join(out, " ")
+}
+
+func TestFilters(t *testing.T) {
+	h := serve(t, webtest.New(), &webtest.Controller{})
+	for query, want := range map[string]string{
+		"":                        "9 8 6 4 3 1", // the newest first
+		"states=RUNNING,finished": "6 1",
+		"states=RUNNING&states=FINISHED&state=KILLED": "6 4 1",
+		"state=accepted":                     "8",
+		"finalStatus=SUCCEEDED":              "1",
+		"finalStatus=UNDEFINED":              "8 6",
+		"user=bob":                           "9 8 3",
+		"user=BOB":                           "",
+		"queue=root.prod.adhoc":              "6 4 3",
+		"queue=adhoc":                        "6 4 3",
+		"queue=root.prod":                    "6", // only what lives below a parent
+		"queue=root":                         "8 6",
+		"queue=closed":                       "9",
+		"limit=2":                            "9 8",
+		"limit=2&user=alice":                 "6 1", // the limit counts what passed
+		"limit=99999999999":                  "9 8 6 4 3 1",
+		"applicationTypes=yarn":              "6 1",
+		"applicationTypes=rest,YARN&limit=1": "9",
+		"applicationTags=LOOM":               "8",
+		"applicationTags=weft,none":          "8",
+		"applicationTags=none":               "",
+		"name=running2":                      "6",
+		"name=running":                       "",
+		"startedTimeBegin=1795305366201":     "9 8 6 4",
+		"startedTimeEnd=1795305366201":       "4 3 1",
+		"startedTimeBegin=1795305366201&startedTimeEnd=1795305366201": "4",
+		"finishedTimeBegin=1":           "9 4 3 1", // what has not finished has not
+		"finishedTimeEnd=1795305342488": "8 6 1",
+		"states=":                       "9 8 6 4 3 1",
+	} {
+		w := get(h, "/apps?"+query, "application/json")
+		if got := numbers(w.Body.String()); w.Code != http.StatusOK || got != want {
+			t.Errorf("%s: %d [%s], want [%s]", query, w.Code, got, want)
+		}
+	}
+	for query, want := range map[string]string{
+		"finishedTimeBegin=-1":                   "finishTimeBegin must be greater than 0",
+		"finishedTimeEnd=x":                      "finishedTimeEnd value must be a number!",
+		"finishedTimeBegin=2&finishedTimeEnd=1":  "finishTimeEnd must be greater than finishTimeBegin",
+		"startedTimeEnd=-5":                      "startedTimeEnd must be greater than 0",
+		"limit=-3":                               "limit value must be greater then 0",
+		"deSelects=timeouts,nonsense":            "Invalid deSelects string nonsense specified",
+		"applicationTypes=a&states=RUNNING,NONE": "Invalid application-state NONE specified",
+	} {
+		w := get(h, "/apps?"+query, "application/json")
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d %s", query, w.Code, w.Body)
+		}
+	}
+}
+
+func TestAmbiguousQueue(t *testing.T) {
+	s := webtest.New()
+	s.Tree.Queues[2].Name, s.Tree.Queues[4].Name = "same", "same"
+	w := get(serve(t, s, &webtest.Controller{}), "/apps?queue=same", "")
+	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "Unknown queue: same") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestDeselected(t *testing.T) {
+	h := serve(t, webtest.New(), &webtest.Controller{})
+	for _, part := range []string{"resourceRequests", "timeouts", "appNodeLabelExpression", "amNodeLabelExpression", "resourceInfo"} {
+		for _, path := range []string{"/apps?user=bob&states=ACCEPTED&", "/apps/" + webtest.App(8).String() + "?"} {
+			with, without := get(h, path, "").Body.String(), get(h, path+"deSelects="+strings.ToUpper(part), "").Body.String()
+			if !strings.Contains(with, `"`+part+`":`) || strings.Contains(without, `"`+part+`":`) {
+				t.Errorf("%s on %s: with\n%s\nwithout\n%s", part, path, with, without)
+			}
+		}
+	}
+}
+
+func TestStatistics(t *testing.T) {
+	h := serve(t, webtest.New(), &webtest.Controller{})
+	for query, want := range map[string]string{
+		"states=running,finished&applicationTypes=YARN": `{"appStatInfo":{"statItem":[{"state":"RUNNING","type":"yarn","count":1},{"state":"FINISHED","type":"yarn","count":1}]}}`,
+		"states=FAILED": `{"appStatInfo":{"statItem":[{"state":"FAILED","type":"*","count":2}]}}`,
+	} {
+		if got := get(h, "/appstatistics?"+query, "").Body.String(); got != want {
+			t.Errorf("%s: %s", query, got)
+		}
+	}
+	if n := strings.Count(get(h, "/appstatistics", "").Body.String(), `"state"`); n != len(yarn.PublicStates()) {
+		t.Errorf("%d states", n)
+	}
+}
+
+func TestNodeStates(t *testing.T) {
+	s := webtest.New()
+	lost := *s.Picture.Nodes[1]
+	lost.State, lost.Labels = yarn.NodeLost, []string{"b", "a"}
+	s.Picture.Nodes[1] = &lost
+	h := serve(t, s, &webtest.Controller{})
+	for query, want := range map[string]int{"": 2, "states=RUNNING": 1, "states=running,lost": 2, "states=LOST": 1, "states=NEW": 0} {
+		if n := strings.Count(get(h, "/nodes?"+query, "").Body.String(), `"rack"`); n != want {
+			t.Errorf("%q: %d nodes, want %d", query, n, want)
+		}
+	}
+	body := get(h, "/nodes/localhost:26839", "").Body.String()
+	for _, want := range []string{`"nodeHTTPAddress":""`, `"numContainers":0`, `"usedMemoryMB":0`, `"nodeLabels":["a","b"]`, `"memUtilization":0.0`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("a lost node lacks %s: %s", want, body)
+		}
+	}
+	if strings.Contains(body, "usedResource") {
+		t.Errorf("a lost node has used resources: %s", body)
+	}
+}
+
+// TestHidden: without the right to view, details are blank or refused.
+func TestHidden(t *testing.T) {
+	s := webtest.New()
+	s.Denied = map[string]bool{"alice": true}
+	h := serve(t, s, &webtest.Controller{})
+	body := get(h, "/apps/"+webtest.App(4).String(), "").Body.String()
+	for _, want := range []string{`"startedTime":0`, `"masterNodeId":""`, `"allocatedMB":0`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("no %s in %s", want, body)
+		}
+	}
+	if strings.Contains(body, "amContainerLogs") {
+		t.Errorf("a place is shown: %s", body)
+	}
+	attempt := "/apps/" + webtest.App(4).String() + "/appattempts/appattempt_1795305251364_0004_000001"
+	for _, path := range []string{attempt, attempt + "/containers"} {
+		if w := get(h, path, ""); w.Code != http.StatusForbidden {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+	if body := get(h, "/apps/"+webtest.App(4).String()+"/appattempts", "").Body.String(); !strings.Contains(body, `"nodeId":""`) {
+		t.Errorf("%s", body)
+	}
+	if got := numbers(get(h, "/apps", "").Body.String()); got != "9 8 6 4 3 1" {
+		t.Errorf("listed: %s", got)
+	}
+	filtered := rest.Routes(rest.Config{Source: s, FilterByUser: true, Now: now})
+	for _, r := range filtered {
+		if r.Pattern == rest.Prefix+"/apps" && r.Method == "GET" {
+			if got := numbers(call(r.Handler, access.Caller{User: "alice"}).Body.String()); got != "6 1" {
+				t.Errorf("listed by user: %s", got)
+			}
+		}
+	}
+}
+
+// TestManyApplications: a long list is streamed and complete.
+func TestManyApplications(t *testing.T) {
+	s := webtest.New()
+	first := s.Picture.Applications[0]
+	s.Picture.Applications = nil
+	for i := range 3000 {
+		a := *first
+		a.ID = webtest.App(int32(i + 1))
+		s.Picture.Applications = append(s.Picture.Applications, &a)
+	}
+	w := get(serve(t, s, &webtest.Controller{}), "/apps", "")
+	if w.Header().Get("Content-Length") != "" {
+		t.Error("a long answer was held back")
+	}
+	list := valid(t, w.Body.String())["apps"].(map[string]any)["app"].([]any)
+	if len(list) != 3000 || list[0].(map[string]any)["id"] != webtest.App(3000).String() {
+		t.Errorf("%d applications", len(list))
+	}
+}
+
+// TestHostileTexts: what applications call themselves does not break an answer.
+func TestHostileTexts(t *testing.T) {
+	nasty := "</name>\x00\x1b\"\\<b>&amp;]]>\xff\u2028日本\r\n"
+	s := webtest.New()
+	s.Picture.Applications = []*view.Application{s.Picture.Applications[0]}
+	a := s.Picture.Applications[0]
+	a.Name, a.Diagnostics, a.Type, a.Tags = nasty, nasty, nasty, []string{nasty}
+	h := serve(t, s, &webtest.Controller{})
+	app := valid(t, get(h, "/apps", "").Body.String())["apps"].(map[string]any)["app"].([]any)[0].(map[string]any)
+	want := strings.ToValidUTF8(nasty, "\ufffd")
+	if app["name"] != want {
+		t.Errorf("JSON: %q, want %q", app["name"], want)
+	}
+	text, err := xmlName(get(h, "/apps", "application/xml").Body.String())
+	want = strings.NewReplacer("\x00", "\ufffd", "\x1b", "\ufffd").Replace(want)
+	if err != nil || text != want {
+		t.Errorf("XML: %q, %v, want %q", text, err, want)
+	}
+	w := get(h, "/apps/"+strings.Repeat("x", 100)+"%3Cscript%3E", "")
+	if fmt.Sprint(valid(t, w.Body.String())["RemoteException"]) == "" || w.Header().Get("Content-Type") != "application/json;charset=utf-8" {
+		t.Errorf("%v %s", w.Header(), w.Body)
+	}
+}
