@@ -154,7 +154,7 @@ func planQueue() *pb.QueueInfo {
 
 func fairQueue() *pb.QueueInfo {
 	return &pb.QueueInfo{QueueName: text("root.prod.etl.slow"), SchedulerType: text("FairScheduler"), State: pb.QueueState_Q_RUNNING.Enum(), Weight: proto.Float32(1),
-		MinResourceVCore: proto.Int32(6), MaxResourceMemory: proto.Int64(6144), SteadyFairShareMemory: proto.Int64(1024), SteadyFairShareVCore: proto.Int32(1),
+		MinResourceVCore: proto.Int32(6), MinResourceMemory: proto.Int64(777), MaxResourceMemory: proto.Int64(6144), SteadyFairShareMemory: proto.Int64(1024), SteadyFairShareVCore: proto.Int32(1),
 		PreemptionDisabled: proto.Bool(true)}
 }
 
@@ -233,6 +233,24 @@ func TestUncaughtErrorsLookLikeExceptions(t *testing.T) {
 		}
 	}
 	if got := against(t, rm, "node", "-status", "nowhere:1"); got != (result{"Could not find the node report for node id : nowhere:1\n", "", 0}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A FairScheduler leaves fields out that the table shows all the same.
+func TestFairQueuesInTheTable(t *testing.T) {
+	q := fairQueue()
+	q.Capacity, q.ChildQueues = proto.Float32(0), []*pb.QueueInfo{fairQueue()}
+	rm := clienttest.Start(t, methods{"getQueueInfo": queueAnswer(q)})
+	got := against(t, rm, "queue", "-list", "root")
+	if lines := strings.Split(got.out, "\n"); len(lines) != 8 || lines[5] != "| root.prod.etl.slow |    null    | RUNNING | -100.00% |       .00%       |     -100.00%     |  1.00  |          -1           |" {
+		t.Errorf("%+v", got)
+	}
+	got = against(t, rm, "queue", "-status", "root", "--output=json")
+	if !strings.Contains(got.out, `"maximum": {
+      "memory-mb": 6144,
+      "vcores": 6
+    }`) || strings.Contains(got.out, `"minimum"`) {
 		t.Errorf("%+v", got)
 	}
 }

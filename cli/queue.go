@@ -76,7 +76,7 @@ func (c *call) writeQueue(q *client.Queue) {
 		fmt.Fprintf(&b, "Scheduler Name : %s\n", *q.Scheduler)
 	}
 	line := func(key, value string) { fmt.Fprintf(&b, "\t%s : %s\n", key, value) }
-	fmt.Fprintf(&b, "Queue Name : %s\nQueue Path : %s\n", q.Name, q.Path)
+	fmt.Fprintf(&b, "Queue Name : %s\nQueue Path : %s\n", q.Name, orNull(q.Path))
 	line("State", q.State)
 	line("Capacity", share(q.Capacity))
 	line("Current Capacity", share(q.Current))
@@ -113,8 +113,13 @@ func (c *call) writeFairQueue(q *client.Queue) {
 	amount := func(key string, memory int64, vcores int32) {
 		fmt.Fprintf(&b, "\t%s : <memory : %d, vCores:%d>\n", key, memory, vcores)
 	}
-	amount("MinResource", q.MinMemory, q.MinVCores)
-	amount("MaxResource", q.MaxMemory, q.MaxVCores)
+	var maxVCores int32
+	if q.MaxVCores != nil {
+		maxVCores = *q.MaxVCores
+	}
+	// compat: the stock tool takes the maximum of vcores for the minimum of memory.
+	amount("MinResource", int64(maxVCores), q.MinVCores)
+	amount("MaxResource", q.MaxMemory, maxVCores)
 	amount("ReservedResource", q.ReservedMemory, q.ReservedVCores)
 	amount("SteadyFairShare", q.SteadyMemory, q.SteadyVCores)
 	if q.PreemptionDisabled != nil {
@@ -134,8 +139,12 @@ func queueDocument(q *client.Queue) document {
 		amount := func(name string, memory int64, vcores int32) {
 			d = append(d, field{name, document{{"memory-mb", memory}, {"vcores", vcores}}})
 		}
-		amount("minimum", q.MinMemory, q.MinVCores)
-		amount("maximum", q.MaxMemory, q.MaxVCores)
+		if q.MaxVCores != nil {
+			amount("minimum", q.MinMemory, q.MinVCores)
+			amount("maximum", q.MaxMemory, *q.MaxVCores)
+		} else { // the maximum of vcores came in the other's place
+			amount("maximum", q.MaxMemory, q.MinVCores)
+		}
 		amount("reserved", q.ReservedMemory, q.ReservedVCores)
 		amount("steadyFairShare", q.SteadyMemory, q.SteadyVCores)
 	}
@@ -177,7 +186,7 @@ func queueList(c *call) error {
 	}
 	rows := [][]string{{"Queue Name", "Queue Path", "State", "Capacity", "Current Capacity", "Maximum Capacity", "Weight", "Maximum Parallel Apps"}}
 	for _, q := range queues {
-		rows = append(rows, []string{q.Name, q.Path, q.State, share(q.Capacity), share(q.Current), share(q.Maximum),
+		rows = append(rows, []string{q.Name, orNull(q.Path), q.State, share(q.Capacity), share(q.Current), share(q.Maximum),
 			twoPlaces(q.Weight), strconv.Itoa(int(q.MaxParallelApps))})
 	}
 	fmt.Fprint(c.Stdout, boxed(fmt.Sprintf("%d queues were found", len(queues)), rows))

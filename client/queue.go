@@ -9,9 +9,11 @@ import (
 // MaxQueueDepth bounds how deep a received queue tree is followed.
 const MaxQueueDepth = 100
 
-// Queue is the report on a queue. Capacities are fractions of the parent's.
+// Queue is the report on a queue. Capacities are fractions of the parent's; -1
+// where the scheduler has no such number.
 type Queue struct {
-	Name, Path              string
+	Name                    string
+	Path                    *string
 	Scheduler               *string // CapacityScheduler, FairScheduler, …
 	State                   string  // RUNNING, STOPPED, DRAINING
 	Capacity                float32
@@ -24,9 +26,11 @@ type Queue struct {
 	PreemptionDisabled      *bool // as sent: a FairScheduler of Apache's sends the opposite
 	IntraPreemptionDisabled *bool
 	Children                []*Queue
-	// Of a FairScheduler:
+	// Of a FairScheduler, as sent. compat: Apache's ResourceManager sends the
+	// maximum of vcores as MinVCores, and neither the true minimum nor MaxVCores.
 	MinMemory, MaxMemory, ReservedMemory, SteadyMemory int64
-	MinVCores, MaxVCores, ReservedVCores, SteadyVCores int32
+	MinVCores, ReservedVCores, SteadyVCores            int32
+	MaxVCores                                          *int32
 }
 
 // QueueACL is what the caller may do in a queue.
@@ -60,15 +64,23 @@ func (c *Client) QueueACLs(ctx context.Context) ([]QueueACL, error) {
 	}), nil
 }
 
+// or is a field's value, or what Hadoop's clients take for a missing one.
+func or[T any](field *T, missing T) T {
+	if field == nil {
+		return missing
+	}
+	return *field
+}
+
 func fromQueue(m *pb.QueueInfo, depth int) *Queue {
 	q := &Queue{
-		Name: m.GetQueueName(), Path: m.GetQueuePath(), Scheduler: m.SchedulerType, State: trimPrefix(m.GetState().String(), "Q_"),
-		Capacity: m.GetCapacity(), Current: m.GetCurrentCapacity(), Maximum: m.GetMaximumCapacity(), Weight: m.GetWeight(),
-		MaxParallelApps: m.GetMaxParallelApps(), AccessibleLabels: m.GetAccessibleNodeLabels(), DefaultLabel: m.DefaultNodeLabelExpression,
+		Name: m.GetQueueName(), Path: m.QueuePath, Scheduler: m.SchedulerType, State: trimPrefix(m.GetState().String(), "Q_"),
+		Capacity: or(m.Capacity, -1), Current: m.GetCurrentCapacity(), Maximum: or(m.MaximumCapacity, -1), Weight: or(m.Weight, -1),
+		MaxParallelApps: or(m.MaxParallelApps, -1), AccessibleLabels: m.GetAccessibleNodeLabels(), DefaultLabel: m.DefaultNodeLabelExpression,
 		PreemptionDisabled: m.PreemptionDisabled, IntraPreemptionDisabled: m.IntraQueuePreemptionDisabled,
 		MinMemory: m.GetMinResourceMemory(), MaxMemory: m.GetMaxResourceMemory(),
 		ReservedMemory: m.GetReservedResourceMemory(), SteadyMemory: m.GetSteadyFairShareMemory(),
-		MinVCores: m.GetMinResourceVCore(), MaxVCores: m.GetMaxResourceVCore(),
+		MinVCores: m.GetMinResourceVCore(), MaxVCores: m.MaxResourceVCore,
 		ReservedVCores: m.GetReservedResourceVCore(), SteadyVCores: m.GetSteadyFairShareVCore(),
 	}
 	if depth > 0 {

@@ -1,25 +1,100 @@
 package resourcemanager
 
 import (
-	"github.com/heddle-project/heddle/resourcemanager/rpc"
+	"context"
+	"time"
+
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/loop"
+	"github.com/heddle-project/heddle/resourcemanager/secrets"
+	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/token"
 )
 
-// noDelegation answers for delegation tokens, which are not issued yet.
-type noDelegation struct{}
+// delegation issues delegation tokens: every answer waits until the store has
+// what it promises.
+type delegation struct {
+	keeper *secrets.Delegation
+	loop   *loop.Loop
+}
 
-var errNoDelegation = &ipc.RemoteError{Class: rpc.YarnException, Message: "Heddle does not issue delegation tokens yet; in a cluster without Kerberos none are needed"}
+// openDelegation takes over the tokens that were stored.
+func (d *Daemon) openDelegation(s *state.Snapshot) {
+	t := &d.settings.Tokens
+	d.delegation.keeper = secrets.NewDelegation(secrets.Rolling{Length: d.keyLength()}, secrets.Lifetimes{
+		KeyInterval: t.DelegationKeyUpdate, Renewal: t.DelegationRenew, Total: t.DelegationMaxLifetime, Scan: t.DelegationScan}, time.Now)
+	if s == nil {
+		return
+	}
+	if err := d.delegation.keeper.Restore(s.DelegationKeys, s.DelegationTokens, s.DelegationSequence); err != nil {
+		d.Log.Error("some delegation tokens cannot be used any more", "error", err)
+	}
+}
+
+// tendDelegation makes new keys and removes expired tokens.
+func (d *Daemon) tendDelegation(ctx context.Context) {
+	x := &d.delegation
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(max(time.Until(x.keeper.Due()), time.Second)):
+		}
+		if ops := x.keeper.Tick(); len(ops) > 0 {
+			x.store(ops, func(err error) {
+				if err != nil {
+					d.Log.Error("cannot store a change of the delegation tokens", "error", err)
+				}
+			})
+		}
+	}
+}
+
+func (x *delegation) store(ops []state.Op, done func(error)) {
+	x.loop.Post(engine.Remember{Ops: ops, Ticket: x.loop.Expect(func(_ any, err error) { done(err) })})
+}
+
+// settle stores a change, or takes it back.
+func (x *delegation) settle(c secrets.Amendment, done func(error)) {
+	x.store(c.Ops, func(err error) {
+		if err != nil {
+			x.keeper.Undo(c)
+		}
+		done(err)
+	})
+}
+
+func callerOf(c *ipc.Identity) secrets.Caller {
+	return secrets.Caller{User: c.User, Short: c.User, RealUser: c.RealUser}
+}
 
 // Issue implements client.Delegation.
-func (noDelegation) Issue(_ *ipc.Identity, _ string, done func(token.Token, error)) {
-	done(token.Token{}, errNoDelegation)
+func (x *delegation) Issue(c *ipc.Identity, renewer string, done func(token.Token, error)) {
+	t, change, err := x.keeper.Issue(callerOf(c), renewer)
+	if err != nil {
+		done(t, err)
+		return
+	}
+	x.settle(change, func(err error) { done(t, err) })
 }
 
 // Renew implements client.Delegation.
-func (noDelegation) Renew(_ *ipc.Identity, _ token.Token, done func(int64, error)) {
-	done(0, errNoDelegation)
+func (x *delegation) Renew(c *ipc.Identity, t token.Token, done func(int64, error)) {
+	until, change, err := x.keeper.Renew(t, c.User)
+	if err != nil {
+		done(0, err)
+		return
+	}
+	x.settle(change, func(err error) { done(until, err) })
 }
 
 // Cancel implements client.Delegation.
-func (noDelegation) Cancel(_ *ipc.Identity, _ token.Token, done func(error)) { done(errNoDelegation) }
+func (x *delegation) Cancel(c *ipc.Identity, t token.Token, done func(error)) {
+	change, err := x.keeper.Cancel(t, callerOf(c))
+	if err != nil {
+		done(err)
+		return
+	}
+	x.settle(change, done)
+}

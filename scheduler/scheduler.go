@@ -190,6 +190,12 @@ func (s *Scheduler) Update(a AppRef, updates []yarn.ContainerUpdate) []UpdateErr
 // to fetch them, and appends them to out.
 func (s *Scheduler) Updated(a AppRef, out []Changed) []Changed { return s.core.Updated(a, out) }
 
+// AllocateDone ends an allocate call: what its updates freed is given back.
+// Apache does so after it has answered, so that the headroom of the same answer
+// does not show it. The order of a call is Update, Finish for what is released,
+// Ask, Blacklist, Updated, Headroom, AllocateDone.
+func (s *Scheduler) AllocateDone(a AppRef) { s.core.AllocateDone(a) }
+
 // Container is the container at that index. Others than the scheduler only read it.
 func (s *Scheduler) Container(c ContainerRef) *Container { return s.core.Container(c) }
 

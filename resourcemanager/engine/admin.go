@@ -13,7 +13,7 @@ func movable(a *application, what string) *Error {
 	if a.state == yarn.AppAccepted || a.state == yarn.AppRunning {
 		return nil
 	}
-	return refuse(Failed, "Application in %s state cannot %s.", a.public(), what)
+	return refuse(Failed, "Application in %s state cannot %s.", a.state, what)
 }
 
 // move checks, stores and then does it; a queue that has closed meanwhile

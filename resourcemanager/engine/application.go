@@ -98,6 +98,9 @@ func (e *Engine) admissible(a *application) *Error {
 		return refuse(Failed, "Failed to submit %s by user %s: %s", s.ID, s.User, describe(why))
 	}
 	a.queue = path
+	if full, why := e.sched.Resolve(path); why.OK() {
+		a.queue = full // what is stored must not depend on which short names are unique later
+	}
 	if !s.Unmanaged {
 		if why := e.sched.NormalizeAM(path, s.AMAsks, s.Label, s.LabelSet); !why.OK() {
 			return refuse(requestKind(why), "Invalid resource request for the ApplicationMaster of %s: %s", s.ID, describe(why))
@@ -238,11 +241,11 @@ func (e *Engine) leave(a *application) {
 	}
 	a.ranOn = nil
 	e.fx.Summaries = append(e.fx.Summaries, a.sub.ID)
-	e.remember(a)
+	e.retain(a)
 }
 
-// remember keeps the ended application among the last so many.
-func (e *Engine) remember(a *application) {
+// retain keeps the ended application among the last so many.
+func (e *Engine) retain(a *application) {
 	e.ended = append(e.ended, a.sub.ID)
 	for len(e.ended) > e.set.MaxCompleted {
 		if old := e.apps[e.ended[0]]; old != nil {

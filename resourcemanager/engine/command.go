@@ -208,10 +208,11 @@ type (
 		Err error // the record can never be stored; nil when it is
 	}
 
-	// Remember stores a record that is not the engine's own, such as keys.
+	// Remember stores records that are not the engine's own, such as keys and
+	// delegation tokens. Replied when all are stored.
 	Remember struct {
 		Ticket Ticket
-		Record state.Record
+		Ops    []state.Op
 	}
 
 	// ExpireNode declares a node lost, as if its heartbeats had stopped.

@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 
-	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
@@ -136,7 +135,7 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 	case Stored:
 		e.stored(c)
 	case Remember:
-		e.save(state.Put(c.Record), saved{what: savedChange, ticket: c.Ticket, subject: c.Record.Key().String()})
+		e.remember(c)
 	case ExpireNode:
 		e.expireNode(c)
 	default:

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"testing"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/view"
@@ -16,6 +14,12 @@ import (
 )
 
 const clusterTimestamp = 1000
+
+// fataler is a test, also one of rapid's.
+type fataler interface {
+	Helper()
+	Fatal(args ...any)
+}
 
 // rig is an engine over the real scheduler, with everything around it in the
 // hands of a test: the clock, the store, and a memory of what was promised.
@@ -43,7 +47,7 @@ func settings() Settings {
 }
 
 // queues are two leaves, each of which may take the whole cluster.
-func queues(t testing.TB, more ...config.Property) *config.Config {
+func queues(t fataler, more ...config.Property) *config.Config {
 	t.Helper()
 	p := []config.Property{
 		{Name: "root.queues", Value: "default,other"},
@@ -63,7 +67,7 @@ func queues(t testing.TB, more ...config.Property) *config.Config {
 	return cfg
 }
 
-func newRig(t testing.TB, set Settings) *rig {
+func newRig(t fataler, set Settings) *rig {
 	t.Helper()
 	sched, err := scheduler.New(queues(t))
 	if err != nil {
@@ -135,10 +139,10 @@ type reader struct {
 	metrics view.Metrics
 }
 
-func (p *reader) Application(v *view.Application)            { p.apps[v.ID] = v }
-func (p *reader) ForgetApplication(id yarn.ApplicationID)    { delete(p.apps, id) }
-func (p *reader) Node(v *view.Node)                          { p.nodes[v.ID] = v }
-func (p *reader) ForgetNode(id yarn.NodeID)                  { delete(p.nodes, id) }
+func (p *reader) Application(v *view.Application)           { p.apps[v.ID] = v }
+func (p *reader) ForgetApplication(id yarn.ApplicationID)   { delete(p.apps, id) }
+func (p *reader) Node(v *view.Node)                         { p.nodes[v.ID] = v }
+func (p *reader) ForgetNode(id yarn.NodeID)                 { delete(p.nodes, id) }
 func (p *reader) Summary(m view.Metrics, _ *queue.Snapshot) { p.metrics = m }
 
 // check looks at everything that must hold between two commands; "" is fine.
@@ -444,7 +448,7 @@ func shortAttempt(id yarn.AttemptID) string {
 }
 
 func shortContainer(id yarn.ContainerID) string {
-	return shortAttempt(id.Attempt) + "/" + id.String()[strings.LastIndex(id.String(), "_")+1:]
+	return fmt.Sprintf("%s/%d", shortAttempt(id.Attempt), id.Number)
 }
 
 func shortSize(r yarn.Resource) string { return fmt.Sprintf("%dx%d", r.MemoryMB(), r.VCoreCount()) }

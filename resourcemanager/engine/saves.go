@@ -14,7 +14,8 @@ type saved struct {
 	what    savedWhat
 	ticket  Ticket // of the call that wants a record changed
 	subject string
-	apply   func() (any, *Error) // what the stored change means, and its answer; nil if nothing
+	refusal **Error              // of the records that were handed in together
+	apply   func() (any, *Error) // what the stored change means, and its answer
 	undo    func()               // forgets a change that cannot be stored; nil if there is nothing to forget
 }
 
@@ -24,6 +25,7 @@ const (
 	savedNothing savedWhat = iota // nobody waits
 	savedNewApp
 	savedChange
+	savedExtra
 	savedFinalApp
 	savedNewAttempt
 	savedFinalAttempt
@@ -65,6 +67,8 @@ func (e *Engine) stored(c Stored) {
 		e.attemptEndStored(s.attempt)
 	case savedChange:
 		e.changeStored(s, c.Err)
+	case savedExtra:
+		e.extraStored(s, c.Err)
 	}
 }
 
@@ -83,10 +87,6 @@ func (e *Engine) changeStored(s saved, err error) {
 		e.fail(s.ticket, refuse(NotStored, "Cannot store the change of %s: %v", s.subject, err))
 		return
 	}
-	if s.apply == nil {
-		e.reply(s.ticket, nil)
-		return
-	}
 	value, refusal := s.apply()
 	e.touchApp(s.app)
 	if refusal != nil {
@@ -94,6 +94,35 @@ func (e *Engine) changeStored(s saved, err error) {
 		return
 	}
 	e.reply(s.ticket, value)
+}
+
+// remember stores what is not the engine's own. The last record carries the
+// answer; an earlier one that cannot be stored is the reason for a refusal.
+func (e *Engine) remember(c Remember) {
+	if len(c.Ops) == 0 {
+		e.reply(c.Ticket, nil)
+		return
+	}
+	var refusal *Error
+	for i, op := range c.Ops {
+		s := saved{what: savedExtra, subject: op.String(), refusal: &refusal}
+		if i == len(c.Ops)-1 {
+			s.ticket = c.Ticket
+		}
+		e.save(op, s)
+	}
+}
+
+// extraStored notes the outcome of one of several records, and answers with the last.
+func (e *Engine) extraStored(s saved, err error) {
+	if err != nil && *s.refusal == nil {
+		*s.refusal = refuse(NotStored, "Cannot store %s: %v", s.subject, err)
+	}
+	if *s.refusal != nil {
+		e.fail(s.ticket, *s.refusal)
+		return
+	}
+	e.reply(s.ticket, nil)
 }
 
 // appRecord is what a restart would need of the application. The launch context

@@ -130,6 +130,9 @@ func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, ya
 	if !q.isLeaf() {
 		return nil, yarn.Reason{Code: fit.NotALeaf, Subject: path}
 	}
+	if !in.Recovering {
+		return q, mayUseManaged(q, in.Placed, path)
+	}
 	return q, yarn.Reason{}
 }
 

@@ -72,7 +72,6 @@ func (s *Scheduler) end(c ContainerRef, cause cluster.Cause) cluster.Ended {
 	}
 	box.Live = false
 	a.live = slices.DeleteFunc(a.live, func(o ContainerRef) bool { return o == c })
-	s.forgetUpdates(a, c)
 	if box.Execution == yarn.Guaranteed {
 		a.shares[p].used = a.shares[p].used.Sub(box.Resource)
 		s.settleUsage(a, box, p)

@@ -1,15 +1,170 @@
 package capacity
 
 import (
+	"strings"
+
+	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
+// create makes the leaf of that path, and parents above it that are missing,
+// where queues may be created on demand.
 func (s *Scheduler) create(path string) (*Queue, yarn.Reason) {
-	return nil, yarn.Reason{Code: fit.UnknownQueue, Subject: path}
+	unknown := yarn.Reason{Code: fit.UnknownQueue, Subject: path}
+	up := queue.ParentPath(path)
+	if up == "" || strings.Contains("."+path+".", "..") {
+		return nil, unknown
+	}
+	if parent := s.tree.find(up); parent != nil && parent.conf.Kind == config.Managed {
+		return s.createManaged(parent, queue.Short(path))
+	}
+	parent, missing, why := s.missingParents(path, up)
+	if !why.OK() {
+		return nil, why
+	}
+	for _, m := range missing {
+		if parent, why = s.addDynamic(parent, queue.Short(m), config.Parent); !why.OK() {
+			return nil, why
+		}
+	}
+	return s.addDynamic(parent, queue.Short(path), config.Leaf)
 }
 
-func (q *Queue) template(s *Scheduler, p part) float32 { return 0 }
+// missingParents is the nearest parent that exists, and the paths of those that
+// have to be created below it, the uppermost first.
+func (s *Scheduler) missingParents(path, up string) (*Queue, []string, yarn.Reason) {
+	if s.tree.names.Ambiguous(up) {
+		return nil, nil, yarn.Reason{Code: fit.AmbiguousQueue, Subject: up}
+	}
+	var missing []string
+	depth := int32(1)
+	existing := s.tree.find(up)
+	for static := existing; (static == nil || static.dynamic) && up != ""; static = s.tree.find(up) {
+		depth++
+		if existing == nil {
+			missing = append([]string{up}, missing...)
+		}
+		if up = queue.ParentPath(up); existing == nil {
+			existing = s.tree.find(up)
+		}
+	}
+	static := s.tree.find(up)
+	switch {
+	case existing == nil || static == nil:
+		return nil, nil, yarn.Reason{Code: fit.UnknownQueue, Subject: path}
+	case depth > static.conf.MaxDepth:
+		return nil, nil, yarn.Reason{Code: fit.TooDeep, Subject: path, Count: int64(depth), Max: int64(static.conf.MaxDepth)}
+	case existing.isLeaf():
+		return nil, nil, yarn.Reason{Code: fit.NotADynamicParent, Subject: existing.path}
+	case !existing.flexible():
+		return nil, nil, yarn.Reason{Code: fit.NotADynamicParent, Subject: existing.path}
+	}
+	return existing, missing, yarn.Reason{}
+}
+
+// flexible tells whether queues are created below on demand.
+func (q *Queue) flexible() bool { return !q.isLeaf() && (q.dynamic || q.conf.Flexible) }
+
+func (s *Scheduler) addDynamic(parent *Queue, name string, kind config.Kind) (*Queue, yarn.Reason) {
+	path := parent.path + "." + name
+	if q := s.tree.byPath(path); q != nil {
+		return q, yarn.Reason{}
+	}
+	if n := len(parent.children); n >= int(parent.conf.MaxChildren) {
+		return nil, yarn.Reason{Code: fit.TooManyQueues, Subject: parent.path, Count: int64(n), Max: int64(parent.conf.MaxChildren)}
+	}
+	if t, mixed := s.typeOf(parent, parent.children); s.cfg.Legacy && (t != byWeight || mixed) {
+		return nil, yarn.Reason{Code: fit.NotADynamicParent, Subject: parent.path, Detail: "its queues do not have weights"}
+	}
+	q, why := s.newDynamic(parent, name, kind)
+	if !why.OK() {
+		return nil, why
+	}
+	s.hang(parent, q)
+	parent.lastSubmit = s.now.Mono
+	s.recalculateFrom(parent, s.books.Total)
+	return q, yarn.Reason{}
+}
+
+func (s *Scheduler) newDynamic(parent *Queue, name string, kind config.Kind) (*Queue, yarn.Reason) {
+	conf, err := s.cfg.Dynamic(parent.conf, name, kind)
+	if err != nil {
+		return nil, yarn.Reason{Code: fit.BadRequest, Subject: parent.path + "." + name, Detail: err.Error()}
+	}
+	s.internLabels(conf)
+	q := s.newQueue(conf, parent)
+	q.dynamic = parent.conf.Kind != config.Managed
+	if err := s.setup(s.cfg, q); err != nil {
+		return nil, yarn.Reason{Code: fit.BadRequest, Subject: q.path, Detail: err.Error()}
+	}
+	if q.isLeaf() {
+		s.adopt(q)
+	}
+	return q, yarn.Reason{}
+}
+
+// hang enters a new queue as the last child of its parent.
+func (s *Scheduler) hang(parent, q *Queue) {
+	q.listed = int32(len(parent.children))
+	parent.children = append(parent.children, q)
+	parent.reorder()
+	s.tree.add(q)
+}
+
+// unhang takes a queue out of the tree.
+func (s *Scheduler) unhang(q *Queue) {
+	parent := q.parent
+	kept := parent.children[:0]
+	for _, c := range parent.children {
+		if c != q {
+			c.listed = int32(len(kept))
+			kept = append(kept, c)
+		}
+	}
+	parent.children = kept
+	parent.reorder()
+	s.tree.remove(q)
+	parent.touch()
+}
 
 // RunDynamicQueues is one run of the care for dynamic queues; see the facade.
-func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {}
+func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
+	s.Advance(now)
+	if !deleting {
+		s.manage()
+		return
+	}
+	var due []*Queue
+	for _, q := range s.tree.all {
+		if q == nil {
+			continue
+		}
+		if empty := q.removable(); !empty || q.marked {
+			if empty {
+				due = append(due, q)
+			}
+			q.marked = false
+		} else {
+			q.marked = true
+		}
+	}
+	for _, q := range due {
+		if q.removable() && (s.now.Mono-q.lastSubmit)/1000 > s.cfg.ExpirySeconds {
+			s.unhang(q)
+			s.recalculateFrom(q.parent, s.books.Total)
+		}
+	}
+}
+
+// removable tells whether the queue was created on demand and is empty.
+func (q *Queue) removable() bool {
+	if !q.dynamic || !q.conf.AutoRemove {
+		return false
+	}
+	if q.isLeaf() {
+		return q.numApps() == 0
+	}
+	return len(q.children) == 0
+}

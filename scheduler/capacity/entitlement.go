@@ -21,7 +21,7 @@ func (s *Scheduler) recalculateFrom(q *Queue, limit resource) {
 		s.update(q, limit)
 		return
 	}
-	s.updateVectors(q, limit)
+	s.updateVectors(q)
 }
 
 // update is the recalculation in legacy mode, top down.

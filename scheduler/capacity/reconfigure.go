@@ -63,6 +63,9 @@ func (s *Scheduler) next(cfg *config.Config) (*renewed, error) {
 		return nil, err
 	}
 	t.reindex()
+	if err := s.checkRules(cfg, t); err != nil {
+		return nil, err
+	}
 	return &renewed{t, was}, nil
 }
 
@@ -110,6 +113,9 @@ func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 	}
 	if q.isLeaf() {
 		return nil
+	}
+	if q.conf.Kind == config.Managed {
+		return s.renewManaged(cfg, q)
 	}
 	children, err := s.renewChildren(cfg, q, fresh)
 	if err != nil || len(children) == 0 {

@@ -45,6 +45,9 @@ func New(cfg *config.Config) (*Scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.checkRules(cfg, t); err != nil {
+		return nil, err
+	}
 	s.tree = t
 	t.root.each(func(q *Queue) {
 		if q.isLeaf() {

@@ -69,6 +69,11 @@ type Queue struct {
 	marked     bool  // dynamic: was empty when last looked at
 	listed     int32 // its place among the children of its parent
 
+	// Below managed parents: the sum of guarantees that a parent has given, and
+	// which a leaf has, by partition.
+	granted  []float32
+	hasGrant []bool
+
 	orders []childOrder // of a parent's children, by partition
 	change uint64       // counts everything that a walk below could notice
 }
@@ -130,6 +135,8 @@ func (t *tree) clone() *tree {
 		c.parent = parent
 		c.shares = append([]share(nil), q.shares...)
 		c.children, c.orders = nil, nil
+		c.granted = append([]float32(nil), q.granted...)
+		c.hasGrant = append([]bool(nil), q.hasGrant...)
 		for _, child := range q.children {
 			c.children = append(c.children, copyQueue(child, &c))
 		}

@@ -1,3 +1,175 @@
 package capacity
 
-func (s *Scheduler) updateVectors(q *Queue, limit resource) {}
+import (
+	"math"
+
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/javanum"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// updateVectors is the recalculation where legacy-queue-mode.enabled is false:
+// every resource of a queue may be given as an amount, a percentage or a weight.
+func (s *Scheduler) updateVectors(q *Queue) {
+	if q.parent != nil {
+		s.shareOut(q.parent, s.books.Total)
+		return
+	}
+	for _, label := range q.conf.Configured {
+		p := s.part(label)
+		sh, total := &q.shares[p], s.books.Partition(p).Total
+		sh.known, sh.effMin, sh.effMax, sh.absolute = true, total, total, 1
+	}
+	s.updateStatistics(q)
+	s.shareOut(q, s.books.Total)
+}
+
+// shareOut gives the children of a parent what they are entitled to, and so on
+// below them.
+func (s *Scheduler) shareOut(q *Queue, limit resource) {
+	q.touch()
+	if len(q.children) == 0 {
+		return
+	}
+	for _, label := range q.conf.Configured {
+		d := &division{s: s, q: q, label: label, p: s.part(label)}
+		d.run()
+	}
+	for _, c := range q.children {
+		s.deriveAll(q, c)
+		below := s.childLimit(q, c, &limit, resource{}, 0)
+		if c.isLeaf() {
+			c.leaf.lastCluster = s.books.Total
+			s.updateMaxApps(c, !none(s.books.Total))
+			s.refreshLeaf(c, below)
+		} else {
+			s.updateStatistics(c)
+		}
+		s.shareOut(c, below)
+	}
+}
+
+// deriveAll finds the fractions that the child's resources amount to.
+func (s *Scheduler) deriveAll(q, c *Queue) {
+	finite := func(f float32) float32 {
+		if math.IsInf(float64(f), 0) {
+			return 0
+		}
+		return f
+	}
+	for _, label := range c.conf.Configured {
+		p := s.part(label)
+		total, sh, up := s.books.Partition(p).Total, &c.shares[p], &q.shares[p]
+		sh.known = true
+		sh.capacity = finite(s.calc.Divide(total, sh.effMin, up.effMin))
+		sh.maxCapacity = finite(s.calc.Divide(total, sh.effMax, up.effMax))
+		updateAbsolute(c, false)
+	}
+}
+
+// division shares out one partition of a parent among its children
+// (ResourceCalculationDriver). All steps are in double precision.
+type division struct {
+	s     *Scheduler
+	q     *Queue
+	label string
+	p     part
+
+	left, batch [yarn.MaxResourceTypes]float64 // not given away; before this unit's turn
+	ratio       [yarn.MaxResourceTypes]float64 // of amounts, where they are too large
+	weights     [yarn.MaxResourceTypes]float64 // sum over the children
+}
+
+func (d *division) run() {
+	own := &d.q.shares[d.p]
+	for i := range d.s.cfg.Cluster.Types {
+		d.left[i], d.batch[i] = float64(own.effMin[i]), float64(own.effMin[i])
+		d.prepare(i)
+	}
+	for i := range d.s.cfg.Cluster.Types {
+		for _, unit := range [...]config.Unit{config.Absolute, config.Percent, config.Weight} {
+			used := 0.0
+			for _, c := range d.q.children {
+				if a, ok := c.conf.Amounts[d.label]; ok && a.Vector.Unit[i] == unit {
+					given := d.give(c, &a, i, unit)
+					d.left[i] -= given
+					used += given
+				}
+			}
+			d.batch[i] -= used
+		}
+	}
+}
+
+// prepare sums up what the children ask for.
+func (d *division) prepare(i int) {
+	var amounts int64
+	for _, c := range d.q.children {
+		a, ok := c.conf.Amounts[d.label]
+		switch {
+		case ok && a.Vector.Unit[i] == config.Absolute:
+			amounts = javanum.Long(float64(amounts) + a.Vector.Value[i])
+		case ok && a.Vector.Unit[i] == config.Weight:
+			d.weights[i] += a.Vector.Value[i]
+		}
+	}
+	d.ratio[i] = 1
+	if amounts != 0 {
+		have := min(amounts, d.q.shares[d.p].effMin[i])
+		d.ratio[i] = float64(float32(float32(have) / float32(amounts)))
+	}
+}
+
+func (d *division) give(c *Queue, a *config.Amount, i int, unit config.Unit) float64 {
+	own, sh := &d.q.shares[d.p], &c.shares[d.p]
+	total := float64(d.s.books.Partition(d.p).Total[i])
+	least := d.minimum(a.Vector.Value[i], i, unit, total)
+	if unit == config.Weight {
+		least = math.Floor(least + 0.5)
+		if least != least {
+			least = 0
+		}
+	} else {
+		least = math.Floor(least)
+	}
+	most := math.Floor(d.maximum(a, i, total))
+	if i != yarn.Memory && sh.effMin[yarn.Memory] == 0 {
+		least = 0
+	}
+	if above := float64(own.effMax[i]); most == 0 {
+		most = above
+	} else {
+		most = math.Min(most, above)
+	}
+	if most < least {
+		least = most
+	}
+	if least > d.left[i] {
+		least = d.left[i]
+	}
+	sh.effMin[i], sh.effMax[i] = javanum.Long(least), javanum.Long(most)
+	return least
+}
+
+func (d *division) minimum(value float64, i int, unit config.Unit, total float64) float64 {
+	have := float64(d.q.shares[d.p].effMin[i])
+	rest := d.batch[i] / have
+	switch unit {
+	case config.Absolute:
+		return d.ratio[i] * rest * value
+	case config.Percent:
+		return total * (have / total * rest * value / 100)
+	}
+	share := value / d.weights[i]
+	if share == 1 {
+		return d.batch[i]
+	}
+	return total * (have / total * rest * share)
+}
+
+func (d *division) maximum(a *config.Amount, i int, total float64) float64 {
+	if a.MaxVector.Unit[i] == config.Percent {
+		return total * (float64(d.q.shares[d.p].effMax[i]) / total * a.MaxVector.Value[i] / 100)
+	}
+	return a.MaxVector.Value[i]
+}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
-	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
@@ -27,11 +26,13 @@ type Recovered struct {
 	CreatedWall         int64
 }
 
-// Changed is a container whose update is in force now.
+// Changed is a container whose update is in force now. One that shrinks has its
+// new size in the books only after AllocateDone.
 type Changed struct {
-	Container cluster.ContainerRef
-	Type      yarn.UpdateType
-	Before    yarn.Resource
+	Container     cluster.ContainerRef
+	Type          yarn.UpdateType
+	Before, After yarn.Resource
+	Version       int32 // its new version
 }
 
 // UpdateError is a change that was refused. Reason is the text that
@@ -204,14 +205,6 @@ func (s *Scheduler) Resolve(name string) (string, yarn.Reason) {
 		return "", yarn.Reason{Code: fit.AmbiguousQueue, Subject: name}
 	}
 	return "", yarn.Reason{Code: fit.UnknownQueue, Subject: name}
-}
-
-// Place says where a submission goes; see the facade.
-func (s *Scheduler) Place(a *demand.Application) (string, yarn.Reason) {
-	if a.Queue == "" {
-		return "default", yarn.Reason{}
-	}
-	return a.Queue, yarn.Reason{}
 }
 
 // MaySubmit checks ACLs; see the facade.

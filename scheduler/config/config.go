@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heddle-project/heddle/scheduler/placement"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -42,7 +43,8 @@ type Cluster struct {
 	// IntraQueuePreemption is
 	// yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.enabled.
 	IntraQueuePreemption bool
-	StartWait            int64 // milliseconds; work-preserving-recovery.scheduling-wait-ms
+	MappingFile          string // content of the file that mapping-rule-json-file names
+	StartWait            int64  // milliseconds; work-preserving-recovery.scheduling-wait-ms
 }
 
 // Finding is one complaint about a property.
@@ -88,6 +90,7 @@ type Config struct {
 	userParallelDefault int32
 	Workflows           []Workflow
 	WorkflowsOverride   bool
+	Rules               *placement.Rules
 	settings            *settings
 }
 
@@ -127,6 +130,7 @@ func Parse(properties []Property, cluster Cluster) (*Config, []Finding, error) {
 	c.settings = s
 	s.cluster(c)
 	c.global(s)
+	c.placement(s)
 	if s.err == nil {
 		c.Root = s.readQueue(nil, queue.Root, 1)
 	}
@@ -212,4 +216,20 @@ func (c *Config) workflows(s *settings) {
 		}
 		c.Workflows = append(c.Workflows, Workflow{strings.TrimSpace(parts[0]), strings.TrimSpace(parts[1]), int32(n)})
 	}
+}
+
+func (c *Config) placement(s *settings) {
+	text := func(name string) string {
+		v, _ := s.text(name)
+		return v
+	}
+	rules, findings := placement.Parse(placement.Settings{
+		Override: s.flag(placement.PropOverride, false), Format: text(placement.PropFormat),
+		Mappings: text(placement.PropMappings), AppMappings: text(placement.PropAppMappings),
+		JSON: text(placement.PropJSON), JSONFile: s.cl.MappingFile, Placements: text(placement.PropPlacements),
+	})
+	for _, f := range findings {
+		s.fail(f.Property, "%s", f.String())
+	}
+	c.Rules = rules
 }

@@ -48,6 +48,7 @@ func (c *Config) Dynamic(parent *Queue, name string, kind Kind) (*Queue, error) 
 	s.readSettings(q)
 	if parent.Kind != Managed {
 		s.dynamicACLs(q)
+		s.dynamicAmounts(q)
 	}
 	if s.err != nil {
 		return nil, s.err
@@ -123,6 +124,16 @@ func wildcards(path string, depth int) []string {
 		out = append(out, strings.Join(parts, "."))
 	}
 	return out
+}
+
+// dynamicAmounts gives a queue without a capacity the weight 1.
+func (s *settings) dynamicAmounts(q *Queue) {
+	for label, a := range q.Amounts {
+		if a.Vector.Empty() {
+			a.Vector, a.MaxVector, a.Weight = s.cl.uniform(1, Weight), s.cl.uniform(100, Percent), 1
+			q.Amounts[label] = a
+		}
+	}
 }
 
 // dynamicACLs lets nobody in unless a template does.

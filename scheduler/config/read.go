@@ -153,6 +153,7 @@ func (s *settings) vector(key string) (v Vector) {
 	}
 	text = strings.ReplaceAll(text, " ", "")
 	if vectorPattern.MatchString(text) {
+		v = s.cl.uniform(0, Absolute)
 		for pair := range strings.SplitSeq(text[1:len(text)-1], ",") {
 			if name, value, ok := strings.Cut(pair, "="); ok {
 				s.vectorEntry(&v, key, name, value)

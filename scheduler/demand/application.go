@@ -20,6 +20,7 @@ type Application struct {
 	LabelSet    bool
 	Unmanaged   bool
 	Recovering  bool
+	Placed      bool // a mapping rule chose the queue; Place sets it
 }
 
 // Attempt is one try at running an application's master.

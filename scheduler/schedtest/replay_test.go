@@ -296,7 +296,7 @@ func (w *world) config(o obj) (*config.Config, error) {
 	return cfg, err
 }
 
-func (w *world) now() yarn.Now { return yarn.Now{Wall: w.clock, Mono: w.clock} }
+func (w *world) now() yarn.Now { return yarn.Now{Wall: w.clock, Mono: 1_000_000} }
 
 func (w *world) res(v any) yarn.Resource {
 	var r yarn.Resource
@@ -589,6 +589,9 @@ func (w *world) beat(e obj) {
 			continue
 		}
 		c := w.s.Container(d.Container)
+		if !c.Update.IsZero() {
+			continue
+		}
 		a := w.appOf(c.App)
 		b := &box{ref: d.Container, id: c.ID, app: a, node: name, am: c.AM, live: true, acquired: c.AM, priority: c.Priority}
 		w.newBox = append(w.newBox, b)
@@ -796,11 +799,12 @@ func (w *world) ask(e, saw obj) {
 		for _, c := range w.s.Updated(a.ref, nil) {
 			box := w.s.Container(c.Container)
 			kind := [...]string{"INCREASE_RESOURCE", "DECREASE_RESOURCE", "PROMOTE_EXECUTION_TYPE", "DEMOTE_EXECUTION_TYPE"}[c.Type]
-			updated = append(updated, obj{"name": w.byID[box.ID].name, "type": kind, "resource": w.out(box.Resource), "exec": box.Execution.String()})
+			updated = append(updated, obj{"name": w.byID[box.ID].name, "type": kind, "resource": w.out(c.After), "exec": box.Execution.String()})
 		}
 		completed = append(completed, a.finished...)
 		a.finished = nil
 		head = w.s.Headroom(a.ref)
+		w.s.AllocateDone(a.ref)
 	}
 	sort.Strings(granted)
 	less := func(l []obj) func(i, j int) bool {

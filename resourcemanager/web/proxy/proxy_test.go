@@ -273,6 +273,26 @@ func TestHostile(t *testing.T) {
 	})
 }
 
+// TestLongAnswer: the limits of the port are for short answers, not for these.
+func TestLongAnswer(t *testing.T) {
+	am := master(t, func(w http.ResponseWriter, _ *http.Request) {
+		for range 4 {
+			time.Sleep(40 * time.Millisecond)
+			_, _ = io.WriteString(w, "slow ")
+			_ = http.NewResponseController(w).Flush()
+		}
+	})
+	f := start(t, am.URL)
+	short := httptest.NewUnstartedServer(f.proxy)
+	short.Config.ReadTimeout, short.Config.WriteTimeout = 50*time.Millisecond, 50*time.Millisecond
+	short.Start()
+	defer short.Close()
+	f.url = short.URL
+	if res, body := f.ask(t, "GET", path("/")); res.StatusCode != http.StatusOK || body != "slow slow slow slow " {
+		t.Errorf("%d %q", res.StatusCode, body)
+	}
+}
+
 // drain reads an answer and tells how long it was and how it ended.
 func (f *fixture) drain(t *testing.T) (int64, error) {
 	t.Helper()

@@ -31,7 +31,7 @@ var keptBack = []string{"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy
 	"Transfer-Encoding", "Upgrade", "Set-Cookie", "Set-Cookie2", "Www-Authenticate", "Strict-Transport-Security", "Clear-Site-Data",
 	"Service-Worker-Allowed", "Alt-Svc", "Nel", "Report-To", "Reporting-Endpoints", "Public-Key-Pins", "Origin-Agent-Cluster", "Accept-Ch",
 	// We set these ourselves; twice they would contradict each other.
-	"X-Frame-Options", "X-Xss-Protection", "X-Content-Type-Options"}
+	"X-Frame-Options", "X-Xss-Protection", "X-Content-Type-Options", "Date"}
 
 // address is where to fetch from: what the master registered, then the rest of
 // the path, then both queries. Only the scheme may be missing from what the
@@ -68,7 +68,10 @@ func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, app *view.Applicat
 	defer p.underway.leave(app.ID)
 	ctx, cancel := context.WithTimeout(r.Context(), p.total)
 	defer cancel()
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(p.total + time.Second))
+	// The server's own limits are for short answers. The one for reading counts
+	// too: when it passes, the server takes the caller for gone.
+	control, end := http.NewResponseController(w), time.Now().Add(p.total+time.Second)
+	_, _ = control.SetWriteDeadline(end), control.SetReadDeadline(end)
 
 	out, err := outgoing(ctx, w, r, target)
 	if err != nil {

@@ -57,6 +57,23 @@ func (s *server) app(r *http.Request) (*response, error) {
 	return wrapped("app", s.appObject(access.From(r.Context()), c, a, without)), nil
 }
 
+// why says what an application waits for. Hadoop has no such thing; its place is
+// beside /state so that no other answer changes its shape.
+func (s *server) why(r *http.Request) (*response, error) {
+	a, err := s.find(r)
+	if err != nil {
+		return nil, err
+	}
+	if c := access.From(r.Context()); !s.Source.MayView(c, a) {
+		return nil, Forbidden("User " + c.User + " may not view " + a.ID.String())
+	}
+	return wrapped("why", tree.New().
+		Add("id", a.ID.String()).
+		Add("state", a.PublicState.String()).
+		Add("waiting", a.Why != "").
+		AddIf(a.Why != "", "reason", a.Why)), nil
+}
+
 // find is the application that the path names.
 func (s *server) find(r *http.Request) (*view.Application, error) {
 	id, err := parseApp(r.PathValue("app"))

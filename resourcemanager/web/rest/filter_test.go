@@ -216,3 +216,19 @@ func TestHostileTexts(t *testing.T) {
 		t.Errorf("%v %s", w.Header(), w.Body)
 	}
 }
+
+func TestWhy(t *testing.T) {
+	s := webtest.New()
+	h := serve(t, s, &webtest.Controller{})
+	got := valid(t, get(h, "/apps/"+webtest.App(8).String()+"/why", "").Body.String())["why"].(map[string]any)
+	if got["waiting"] != true || got["reason"] != s.Picture.Applications[4].Why {
+		t.Errorf("%v", got)
+	}
+	if body := get(h, "/apps/"+webtest.App(6).String()+"/why", "").Body.String(); !strings.Contains(body, `"waiting":false`) || strings.Contains(body, "reason") {
+		t.Error(body)
+	}
+	s.Denied = map[string]bool{"alice": true}
+	if w := get(h, "/apps/"+webtest.App(8).String()+"/why", ""); w.Code != http.StatusForbidden {
+		t.Errorf("%d", w.Code)
+	}
+}

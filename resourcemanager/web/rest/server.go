@@ -69,6 +69,7 @@ func Routes(c Config) []Route {
 		{"POST", "/apps/new-application", s.newApplication},
 		{"GET", "/appstatistics", s.statistics},
 		{"GET", "/apps/{app}", s.app},
+		{"GET", "/apps/{app}/why", s.why},
 		{"GET", "/apps/{app}/appattempts", s.attempts},
 		{"GET", "/apps/{app}/appattempts/{attempt}", s.attempt},
 		{"GET", "/apps/{app}/appattempts/{attempt}/containers", s.containers},

@@ -1,0 +1,539 @@
+package engine
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+var update = flag.Bool("update", false, "write what the scenarios of testdata show into them")
+
+// TestScenarios plays testdata/*.txt. A line is a command; the lines after it
+// that begin with ">" are its consequences. Everything is looked at after every
+// command (see rig.check). script below knows the commands.
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scenarios in testdata", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := play(t, string(text))
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			want := strings.Split(string(text), "\n")
+			for i, line := range strings.Split(got, "\n") {
+				if i >= len(want) || want[i] != line {
+					t.Fatalf("%s:%d:\n got %s\nwant %s\n(-update writes what is shown now)", file, i+1, line, strings.Join(want[min(i, len(want)):min(i+1, len(want))], ""))
+				}
+			}
+		})
+	}
+}
+
+// play runs the commands and returns the scenario with their consequences.
+func play(t *testing.T, text string) string {
+	s := &script{t: t, set: settings(), ids: map[string]int32{}, node: map[string]int32{}}
+	var out strings.Builder
+	for i, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
+		if strings.HasPrefix(line, ">") {
+			continue
+		}
+		out.WriteString(line + "\n")
+		words := strings.Fields(line)
+		if len(words) == 0 || words[0] == "#" {
+			continue
+		}
+		s.line = i + 1
+		for _, shown := range s.run(words) {
+			out.WriteString("> " + shown + "\n")
+		}
+		if s.rig != nil {
+			if bad := s.rig.check(); bad != "" {
+				t.Fatalf("line %d: %s: %s", s.line, line, bad)
+			}
+		}
+	}
+	return out.String()
+}
+
+type script struct {
+	t    *testing.T
+	line int
+	set  Settings
+	rig  *rig
+	ids  map[string]int32 // response ids of masters
+	node map[string]int32 // and of nodes
+	opts map[string]string
+}
+
+func (s *script) fail(format string, args ...any) {
+	s.t.Helper()
+	s.t.Fatalf("line %d: %s", s.line, fmt.Sprintf(format, args...))
+}
+
+// run carries one command out and returns its consequences.
+func (s *script) run(words []string) []string {
+	s.opts = map[string]string{}
+	var args []string
+	for _, w := range words[1:] {
+		if k, v, ok := strings.Cut(w, "="); ok {
+			s.opts[k] = v
+		} else {
+			args = append(args, w)
+		}
+	}
+	if words[0] == "settings" {
+		s.settings()
+		return nil
+	}
+	if s.rig == nil {
+		s.rig = newRig(s.t, s.set)
+	}
+	r := s.rig
+	switch words[0] {
+	case "after": // milliseconds
+		ms := s.number(args[0])
+		r.now.Wall, r.now.Mono = r.now.Wall+ms, r.now.Mono+ms
+		return nil
+	case "clock": // the wall clock jumps
+		r.now.Wall += s.number(args[0])
+		return nil
+	case "hold":
+		r.hold = true
+		return nil
+	case "stored", "poison":
+		var err error
+		if words[0] == "poison" {
+			err = errPoison
+		}
+		if len(r.pending) == 0 {
+			s.fail("nothing waits for the store")
+		}
+		r.fx.Reset()
+		r.confirm(err)
+		return s.shown()
+	case "all": // that waits for the store
+		r.fx.Reset()
+		for len(r.pending) > 0 {
+			r.confirm(nil)
+		}
+		return s.shown()
+	case "show":
+		return s.show(args[0])
+	}
+	r.do(s.command(words[0], args))
+	s.learn(words[0], args)
+	return s.shown()
+}
+
+// learn keeps the response ids, so that a scenario need not name them.
+func (s *script) learn(word string, args []string) {
+	switch word {
+	case "register":
+		s.ids[args[0]] = 0
+	case "node":
+		s.node[args[0]] = 0
+	}
+	for _, x := range s.rig.fx.Replies {
+		switch v := x.Value.(type) {
+		case *AllocateReply:
+			if !v.Duplicate {
+				s.ids[args[0]] = v.ResponseID
+			}
+		case *HeartbeatReply:
+			if !v.Duplicate && v.Action == NodeNormal {
+				s.node[args[0]] = v.ResponseID
+			}
+		}
+	}
+}
+
+func (s *script) settings() {
+	for _, k := range slices.Sorted(keys(s.opts)) {
+		n := s.number(s.opts[k])
+		switch k {
+		case "max-attempts":
+			s.set.MaxAttempts = int32(n)
+		case "max-completed":
+			s.set.MaxCompleted = int(n)
+		case "sweeps":
+			s.set.Sweeps = n == 1
+		default:
+			s.fail("no setting %s", k)
+		}
+	}
+}
+
+func keys(m map[string]string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+func (s *script) number(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		s.fail("%v", err)
+	}
+	return n
+}
+
+func (s *script) size(text string) yarn.Resource {
+	mb, cores, _ := strings.Cut(text, "x")
+	return yarn.NewResource(s.number(mb), s.number(cores))
+}
+
+func (s *script) app(text string) yarn.ApplicationID {
+	return appID(int32(s.number(strings.TrimPrefix(text, "a"))))
+}
+
+func (s *script) attempt(text string) yarn.AttemptID {
+	app, n, _ := strings.Cut(text, "/")
+	return yarn.AttemptID{Application: s.app(app), Attempt: int32(s.number(n))}
+}
+
+func (s *script) container(text string) yarn.ContainerID {
+	i := strings.LastIndex(text, "/")
+	return yarn.ContainerID{Attempt: s.attempt(text[:i]), Number: s.number(text[i+1:])}
+}
+
+func (s *script) containers(text string) (out []yarn.ContainerID) {
+	for _, c := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' }) {
+		out = append(out, s.container(c))
+	}
+	return out
+}
+
+func nodeID(host string) yarn.NodeID { return yarn.NodeID{Host: host, Port: 1} }
+
+// command is the command that a line stands for.
+func (s *script) command(word string, args []string) Command {
+	t := s.rig.next()
+	switch word {
+	case "node": // node h1 8192x8 [run=…] [done=…] [apps=a1,…] [unhealthy=why] [label=x] [excluded=why]
+		return s.register(t, args)
+	case "beat": // beat h1 [run=a1/1/1,…] [done=a1/1/2:exit,…] [unhealthy=why] [id=…]
+		return s.beat(t, args[0])
+	case "leave":
+		return UnregisterNode{Ticket: t, Node: nodeID(args[0])}
+	case "expire":
+		return ExpireNode{Node: nodeID(args[0])}
+	case "exclude":
+		c := RefreshNodes{Ticket: t, Excluded: map[yarn.NodeID]bool{}}
+		for _, h := range args {
+			c.Excluded[nodeID(h)] = true
+		}
+		return c
+	case "resize":
+		return SetNodeResource{Ticket: t, Node: nodeID(args[0]), Total: s.size(args[1])}
+	case "new":
+		return NewApplication{Ticket: t}
+	case "submit": // submit a1 ann default 1024x1 [unmanaged=1] [keep=1] [attempts=n] [validity=ms] [lifetime=s] [priority=n]
+		return s.submit(t, args)
+	case "kill":
+		return Kill{Ticket: t, Application: s.app(args[0]), Diagnostics: "killed by a user"}
+	case "fail":
+		return FailAttempt{Ticket: t, Attempt: s.attempt(args[0]), Diagnostics: "failed by a user"}
+	case "move":
+		return Move{Ticket: t, Application: s.app(args[0]), Queue: args[1]}
+	case "priority":
+		return SetPriority{Ticket: t, Application: s.app(args[0]), Priority: int32(s.number(args[1]))}
+	case "lifetime": // lifetime a1 seconds-from-now
+		return SetLifetime{Ticket: t, Application: s.app(args[0]), ExpireAt: s.rig.now.Wall + 1000*s.number(args[1])}
+	case "signal":
+		return SignalContainer{Ticket: t, Container: s.container(args[0]), Signal: 2}
+	case "launched":
+		return Launched{Attempt: s.attempt(args[0])}
+	case "launch-failed":
+		return LaunchFailed{Attempt: s.attempt(args[0]), Why: "connection refused"}
+	case "register":
+		return RegisterMaster{Ticket: t, Attempt: s.attempt(args[0]), Host: "host", RPCPort: 7, TrackingURL: "http://host/"}
+	case "allocate": // allocate a1/1 [id=n] [ask=p:1024x1:count@where,…] [release=…] [ban=h1] [unban=h1] [progress=…]
+		return s.allocate(t, args[0])
+	case "finish":
+		status, ok := yarn.ParseFinalStatus(args[1])
+		if !ok {
+			s.fail("no status %s", args[1])
+		}
+		return FinishMaster{Ticket: t, Attempt: s.attempt(args[0]), FinalStatus: status, Diagnostics: "done"}
+	case "tick":
+		return Tick{}
+	case "sweep":
+		return Sweep{}
+	}
+	s.fail("no command %s", word)
+	return nil
+}
+
+func (s *script) register(t Ticket, args []string) Command {
+	c := RegisterNode{Ticket: t, Node: nodeID(args[0]), HTTPPort: 8042, Rack: "/r", Total: s.size(args[1]), Version: "3.5.0",
+		Label: s.opts["label"], Excluded: s.opts["excluded"], Health: s.health()}
+	for _, x := range s.statuses() {
+		c.Containers = append(c.Containers, RecoveredContainer{ContainerStatus: x})
+	}
+	for _, a := range strings.FieldsFunc(s.opts["apps"], func(r rune) bool { return r == ',' }) {
+		c.Applications = append(c.Applications, s.app(a))
+	}
+	return c
+}
+
+func (s *script) health() Health {
+	return Health{Healthy: s.opts["unhealthy"] == "", Report: s.opts["unhealthy"], At: s.rig.now.Wall}
+}
+
+func (s *script) statuses() (out []ContainerStatus) {
+	for _, id := range s.containers(s.opts["run"]) {
+		out = append(out, ContainerStatus{ID: id})
+	}
+	for _, x := range strings.FieldsFunc(s.opts["done"], func(r rune) bool { return r == ',' }) {
+		name, exit, _ := strings.Cut(x, ":")
+		out = append(out, ContainerStatus{ID: s.container(name), Complete: true, ExitStatus: int32(s.number(exit)), Diagnostics: "ended"})
+	}
+	return out
+}
+
+func (s *script) beat(t Ticket, host string) Command {
+	id := s.node[host]
+	if v, ok := s.opts["id"]; ok {
+		id = int32(s.number(v))
+	}
+	return &Heartbeat{Ticket: t, Node: nodeID(host), ResponseID: id, Containers: s.statuses(), Health: s.health()}
+}
+
+func (s *script) submit(t Ticket, args []string) Command {
+	sub := Submission{ID: s.app(args[0]), User: args[1], Queue: args[2], Name: args[0], Type: "YARN",
+		Unmanaged: s.opts["unmanaged"] != "", KeepContainers: s.opts["keep"] != "", CallerContext: "test",
+		AMAsks: []yarn.Ask{{Where: yarn.AnyHost, Capability: s.size(args[3]), Count: 1, RelaxLocality: true, AllocationRequestID: -1}}}
+	for k, v := range s.opts {
+		switch k {
+		case "attempts":
+			sub.MaxAttempts = int32(s.number(v))
+		case "validity":
+			sub.ValidityInterval = s.number(v)
+		case "lifetime":
+			sub.LifetimeSeconds = s.number(v)
+		case "priority":
+			sub.Priority, sub.PrioritySet = int32(s.number(v)), true
+		}
+	}
+	return Submit{Ticket: t, Application: sub}
+}
+
+func (s *script) allocate(t Ticket, name string) Command {
+	c := &Allocate{Ticket: t, Attempt: s.attempt(name), ResponseID: s.ids[name], Progress: 0.5, Release: s.containers(s.opts["release"])}
+	if v, ok := s.opts["id"]; ok {
+		c.ResponseID = int32(s.number(v))
+	}
+	if v := s.opts["ban"]; v != "" {
+		c.BlacklistAdd = []string{v}
+	}
+	if v := s.opts["unban"]; v != "" {
+		c.BlacklistRemove = []string{v}
+	}
+	for _, a := range strings.FieldsFunc(s.opts["ask"], func(r rune) bool { return r == ',' }) {
+		a, where, placed := strings.Cut(a, "@")
+		parts := strings.Split(a, ":")
+		if len(parts) != 3 {
+			s.fail("ask %s is not priority:size:count", a)
+		}
+		if !placed {
+			where = yarn.AnyHost
+		}
+		c.Asks = append(c.Asks, yarn.Ask{Priority: int32(s.number(parts[0])), Capability: s.size(parts[1]),
+			Count: int32(s.number(parts[2])), Where: where, RelaxLocality: true, AllocationRequestID: -1})
+	}
+	return c
+}
+
+// shown prints the consequences of the last command, kind by kind.
+func (s *script) shown() []string {
+	fx := &s.rig.fx
+	var out []string
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	for _, x := range fx.Transitions {
+		name := x.Node.Host
+		switch {
+		case !x.Application.IsZero():
+			name = shortApp(x.Application)
+		case !x.Attempt.IsZero():
+			name = shortAttempt(x.Attempt)
+		}
+		add("%s %s -> %s", name, x.From, x.To)
+	}
+	for _, x := range fx.Saves {
+		add("save %d: %s %s", x.Seq, x.Op.Kind, shortRecord(x.Op.Record))
+	}
+	for _, x := range fx.Containers {
+		if !x.Born {
+			add("%s ended, exit %d", shortContainer(x.Container), x.Exit)
+			continue
+		}
+		add("%s begins on %s: %s, priority %d%s", shortContainer(x.Container), x.Node.Host, shortSize(x.Resource), x.Priority, when(x.Master, ", master"))
+	}
+	for _, x := range fx.Logins {
+		add("login %s: %t", shortAttempt(x.Attempt), x.Open)
+	}
+	for _, x := range fx.Launches {
+		add("launch %s: %s on %s as %s", shortAttempt(x.Attempt), shortContainer(x.Grant.ID), x.Grant.Node.Host, x.User)
+	}
+	for _, x := range fx.Stops {
+		add("stop %s: %s on %s", shortAttempt(x.Attempt), shortContainer(x.Container), x.Node.Host)
+	}
+	for _, x := range fx.Forgotten {
+		add("new node tokens for %s", x.Host)
+	}
+	for _, x := range fx.Summaries {
+		add("summary of %s", shortApp(x))
+	}
+	for _, x := range fx.Discarded {
+		add("%s is forgotten", shortApp(x))
+	}
+	for _, x := range fx.Replies {
+		out = append(out, s.answer(x)...)
+	}
+	return out
+}
+
+func when(yes bool, text string) string {
+	if yes {
+		return text
+	}
+	return ""
+}
+
+// shortRecord prints what matters of a record.
+func shortRecord(rec state.Record) string {
+	switch x := rec.(type) {
+	case state.Application:
+		text := shortApp(x.ID)
+		if x.User == "" {
+			return text
+		}
+		text += fmt.Sprintf(" in %s, priority %d", x.Queue, x.Priority)
+		for _, d := range x.Timeouts {
+			text += fmt.Sprintf(", until %d", d.ExpireAt)
+		}
+		return text + when(x.LaunchTime > 0, ", launched") + when(x.Final != yarn.AppNew, fmt.Sprintf(", %s %s", x.Final, x.FinalStatus))
+	case state.Attempt:
+		text := shortAttempt(x.ID)
+		if !x.MasterContainer.IsZero() {
+			text += fmt.Sprintf(" by %s on %s", shortContainer(x.MasterContainer), x.MasterNode.Host)
+		}
+		return text + when(x.Final != yarn.AttemptNew, fmt.Sprintf(", %s %s exit %d", x.Final, x.FinalStatus, x.ExitStatus))
+	}
+	return rec.Key().String()
+}
+
+// answer prints a reply.
+func (s *script) answer(x Reply) []string {
+	if x.Err != nil {
+		return []string{fmt.Sprintf("refused, kind %d: %s", x.Err.Kind, x.Err.Text)}
+	}
+	switch v := x.Value.(type) {
+	case nil:
+		return []string{"done"}
+	case *AllocateReply:
+		return s.allocated(v)
+	case *HeartbeatReply:
+		return s.beaten(v)
+	case RegisterReply:
+		return []string{fmt.Sprintf("registered in %s, up to %s%s", v.Queue, shortSize(v.Maximum), grants(", keeps", v.Previous))}
+	case RegisterNodeReply:
+		return []string{[]string{"joined", "resync", "shut down"}[v.Action] + when(v.Diagnostics != "", ": "+v.Diagnostics)}
+	}
+	return []string{fmt.Sprintf("answer %+v", x.Value)}
+}
+
+func grants(text string, list []Grant) string {
+	if len(list) == 0 {
+		return ""
+	}
+	for _, g := range list {
+		text += " " + shortContainer(g.ID)
+	}
+	return text
+}
+
+func (s *script) allocated(v *AllocateReply) []string {
+	if v.Duplicate {
+		return []string{"the last answer again"}
+	}
+	text := fmt.Sprintf("answer %d: headroom %s, %d nodes", v.ResponseID, shortSize(v.Headroom), v.ClusterNodes)
+	out := []string{text + grants(", granted", v.Granted) + grants(", late", v.Previous)}
+	for _, c := range v.Completed {
+		out = append(out, fmt.Sprintf("  %s completed, exit %d", shortContainer(c.ID), c.ExitStatus))
+	}
+	for _, n := range v.Nodes {
+		out = append(out, fmt.Sprintf("  %s is %s", n.ID.Host, n.State))
+	}
+	return out
+}
+
+func (s *script) beaten(v *HeartbeatReply) []string {
+	if v.Duplicate {
+		return []string{"the last answer again"}
+	}
+	if v.Action != NodeNormal {
+		return []string{[]string{"", "resync: ", "shut down: "}[v.Action] + v.Diagnostics}
+	}
+	text := fmt.Sprintf("answer %d", v.ResponseID)
+	for _, l := range []struct {
+		name string
+		ids  []yarn.ContainerID
+	}{{"clean up", v.CleanupContainers}, {"may forget", v.RemoveContainers}} {
+		for i, id := range l.ids {
+			text += when(i == 0, ", "+l.name) + " " + shortContainer(id)
+		}
+	}
+	for _, id := range v.CleanupApplications {
+		text += ", " + shortApp(id) + " is over"
+	}
+	for _, x := range v.Signals {
+		text += fmt.Sprintf(", signal %s %d", shortContainer(x.Container), x.Signal)
+	}
+	if v.Total != nil {
+		text += ", has " + shortSize(*v.Total)
+	}
+	return []string{text}
+}
+
+// show prints what readers see of an application or a node.
+func (s *script) show(name string) []string {
+	s.rig.e.Publish(s.rig.now, &s.rig.reader)
+	if n := s.rig.reader.nodes[nodeID(name)]; n != nil {
+		return []string{fmt.Sprintf("%s %s, %s of %s used, %d containers%s", name, n.State, shortSize(n.Used), shortSize(n.Total), n.Containers, when(n.LostReason != "", ", "+n.LostReason))}
+	}
+	v := s.rig.reader.apps[s.app(name)]
+	if v == nil {
+		return []string{"unknown"}
+	}
+	out := []string{fmt.Sprintf("%s %s (%s), %s in %s, priority %d, %d containers, progress %g", name, v.PublicState, v.State, v.FinalStatus, v.Queue, v.Priority, v.Usage.Containers, v.Progress)}
+	if v.Diagnostics != "" {
+		out = append(out, "  "+strings.ReplaceAll(v.Diagnostics, "\n", " | "))
+	}
+	for _, t := range v.Attempts {
+		out = append(out, fmt.Sprintf("  %s %s (%s), %s%s", shortAttempt(t.ID), t.PublicState, t.State, t.FinalStatus, when(t.Diagnostics != "", ", "+strings.ReplaceAll(t.Diagnostics, "\n", " | "))))
+	}
+	return out
+}

@@ -1,0 +1,122 @@
+package resourcemanager
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/resourcemanager/rpc/admin"
+	"github.com/heddle-project/heddle/resourcemanager/rpc/client"
+	"github.com/heddle-project/heddle/resourcemanager/rpc/tracker"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/resourcemanager/web"
+	"github.com/heddle-project/heddle/resourcemanager/web/proxy"
+	"github.com/heddle-project/heddle/resourcemanager/web/rest"
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/token"
+)
+
+// listen opens every port, the administrators' and the pages first, the nodes' last.
+func (d *Daemon) listen() error {
+	if err := d.serveWeb(); err != nil {
+		return err
+	}
+	places := d.places()
+	simple := []ipc.Method{ipc.MethodSimple}
+	s := d.settings
+	for _, port := range []struct {
+		name      string
+		at        conf.Endpoint
+		methods   []ipc.Method
+		tokens    ipc.Tokens
+		kind      string
+		protocols []ipc.Protocol
+	}{
+		{"admin", s.Admin, simple, nil, "", admin.Protocols(admin.Config{Loop: d.loop, Types: d.types, Daemon: d})},
+		{"client", s.Client, []ipc.Method{ipc.MethodToken, ipc.MethodSimple}, d.delegation.keeper, token.KindDelegation, []ipc.Protocol{client.Protocol(client.Config{
+			Loop: d.loop, Types: d.types, Access: d.rights, Contexts: d.contexts, Delegation: &d.delegation, LoginToken: d.grants.amrm.Issue,
+			ClusterID: s.ClusterID, MaxTags: s.Applications.MaxTags, MaxTagLength: s.Applications.MaxTagLength, Places: places})}},
+		{"scheduler", s.Master, []ipc.Method{ipc.MethodToken}, d.grants.amrm, token.KindAMRM, []ipc.Protocol{d.masters.Protocol}},
+		{"tracker", s.Tracker, simple, nil, "", []ipc.Protocol{tracker.Protocol(tracker.Config{
+			Loop: d.loop, Types: d.types, ContainerKeys: d.grants.containers, NodeKeys: d.grants.nodes, ClusterTimestamp: d.started,
+			HeartbeatMillis: s.Nodes.Heartbeat.Interval.Milliseconds(), MinimumVersion: s.Nodes.MinimumVersion,
+			Rack: d.rackOf, Excluded: d.excluded})}},
+	} {
+		server, err := ipc.Listen(ipc.ServerConfig{Name: port.name, Address: port.at.Bind.String(), Methods: port.methods, Tokens: port.tokens,
+			TokenKind: port.kind, Protocols: port.protocols, Proxies: d.rights, Limits: d.ipcLimits(), Log: d.Log.With("logger", "ipc."+port.name)})
+		if err != nil {
+			return err
+		}
+		d.servers = append(d.servers, server)
+		d.Log.Info("listening", "port", port.name, "address", server.Addr())
+		d.work.Go(func() {
+			if err := server.Serve(); err != nil {
+				d.fail(err)
+			}
+		})
+	}
+	return nil
+}
+
+func (d *Daemon) ipcLimits() ipc.Limits {
+	i := &d.settings.IPC
+	return ipc.Limits{MaxFrame: int(i.MaxData), MaxResponse: int(i.MaxResponse), MaxConnections: i.MaxConnections}
+}
+
+// serveWeb opens the HTTP port.
+func (d *Daemon) serveWeb() error {
+	w := &d.settings.Web
+	l, err := net.Listen("tcp", w.Bind.String())
+	if err != nil {
+		return fmt.Errorf("cannot open the web port (yarn.resourcemanager.webapp.address): %w", err)
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return err
+	}
+	d.webAddr = net.JoinHostPort(publicHost(w.Address.Host), port)
+	from, err := proxy.LocalAddress(context.Background(), w.Address.String())
+	if err != nil {
+		d.Log.Warn("masters may refuse the proxy, whose address is unknown", "host", w.Address.Host, "error", err)
+	}
+	handler, err := web.New(web.Config{Source: d, Controller: d, Address: d.webAddr, StaticUser: w.StaticUser,
+		AnonymousRefused: !w.SimpleAnonymous, AnonymousWrites: w.AnonymousWrites, FilterByUser: w.FilterByUser, SubmissionsOff: !w.RESTSubmission,
+		CSRF:    web.CSRF{Enabled: w.CSRF.Enabled, Header: w.CSRF.Header},
+		Version: rest.Version{Number: tracker.Version, Build: "Heddle", Date: ""}, ProxyFrom: from, ProxyOff: !w.Proxy.IsZero(), Log: d.Log.With("logger", "web")})
+	if err != nil {
+		l.Close()
+		return err
+	}
+	d.pages = web.NewServer(handler, d.Log.With("logger", "web"))
+	d.Log.Info("listening", "port", "web", "address", l.Addr())
+	d.work.Go(func() {
+		if err := d.pages.Serve(l); err != nil {
+			d.fail(err)
+		}
+	})
+	return nil
+}
+
+func (d *Daemon) places() view.Places {
+	p := view.Places{Pages: "http://" + d.webAddr, Proxy: "http://" + d.webAddr}
+	if x := d.settings.Web.Proxy; !x.IsZero() {
+		p.Proxy = "http://" + x.String()
+	}
+	return p
+}
+
+// excluded says why the lists do not admit a host, or nothing.
+func (d *Daemon) excluded(host string, addr netip.Addr) string {
+	if d.lists.Load().Valid(host, addr.String()) {
+		return ""
+	}
+	return fmt.Sprintf("Disallowed NodeManager from  %s, Sending SHUTDOWN signal to the NodeManager.", host)
+}
+
+// rackOf is asked when a node registers, which is also when its address is looked up.
+func (d *Daemon) rackOf(host string) string {
+	d.grants.addresses.resolve(host)
+	return d.racks.Rack(context.Background(), host)
+}
