@@ -75,19 +75,19 @@ func TestLife(t *testing.T) {
 		t.Errorf("%v may be forgotten before its master has confirmed", removed)
 	}
 	m.allocate(&pb.AllocateRequest{})
-	if removed := convert.ContainerIDs(n.beat().ContainersToBeRemovedFromNm); !slices.Equal(removed, []yarn.ContainerID{first}) {
+	if removed := slices.Compact(convert.ContainerIDs(n.beat().ContainersToBeRemovedFromNm)); !slices.Equal(removed, []yarn.ContainerID{first}) {
 		t.Errorf("node may forget %v, want %s", removed, first)
 	}
 
 	m.finish(pb.FinalApplicationStatus_APP_SUCCEEDED)
 	n.finish(m.token.ID, 0)
-	n.beat()
+	cleanup := n.beat().ApplicationsToCleanup
 	report = alice.reaches(id, pb.YarnApplicationState_FINISHED)
 	if report.GetFinalApplicationStatus() != pb.FinalApplicationStatus_APP_SUCCEEDED || report.GetDiagnostics() != "that was it" || report.GetFinishTime() == 0 {
 		t.Errorf("report of an ended application: %v", report)
 	}
-	if apps := n.beat().ApplicationsToCleanup; len(apps) != 1 || convert.ApplicationID(apps[0]) != id {
-		t.Errorf("applications to clean up: %v", apps)
+	if cleanup = append(cleanup, n.beat().ApplicationsToCleanup...); len(cleanup) != 1 || convert.ApplicationID(cleanup[0]) != id {
+		t.Errorf("applications to clean up: %v", cleanup)
 	}
 	_, err := m.raw("allocate", &pb.AllocateRequest{ResponseId: proto.Int32(m.response)})
 	refused(t, err, rpc.AttemptNotFound, m.attempt.String())

@@ -76,7 +76,7 @@ func queueFile(lines string) string {
 	values := map[string]string{}
 	for line := range strings.Lines(lines) {
 		if f := strings.Fields(line); len(f) >= 2 {
-			values["yarn.scheduler.capacity."+f[0]] = strings.TrimPrefix(strings.Join(f[1:], " "), "-")
+			values["yarn.scheduler.capacity."+f[0]] = strings.Replace(strings.Join(f[1:], " "), "NOBODY", " ", 1)
 		}
 	}
 	return xml(values)

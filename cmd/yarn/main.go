@@ -13,10 +13,11 @@ import (
 	"github.com/heddle-project/heddle/cli"
 	"github.com/heddle-project/heddle/internal/logs"
 	"github.com/heddle-project/heddle/resourcemanager"
+	"github.com/heddle-project/heddle/sim/replay"
 )
 
 func main() {
-	os.Exit(cli.Main(cli.Daemons{ResourceManager: runResourceManager}))
+	os.Exit(cli.Main(cli.Daemons{ResourceManager: runResourceManager, Simulation: runSimulation}))
 }
 
 // runResourceManager runs the daemon until ctx ends.
@@ -39,6 +40,17 @@ func runResourceManager(ctx context.Context, s cli.Start) error {
 	d.Stop()
 	log.Info("the ResourceManager has stopped")
 	return err
+}
+
+// runSimulation runs yarn sim replay.
+func runSimulation(_ context.Context, s cli.Start) error {
+	if len(s.Args) == 0 || s.Args[0] != "replay" {
+		return fmt.Errorf("yarn sim: only \"replay FILE\" is built")
+	}
+	if code := replay.Main(s.Args[1:], s.Stdout, s.Stderr); code != 0 {
+		return cli.Exit(code)
+	}
+	return nil
 }
 
 var levels = map[string]slog.Level{"TRACE": slog.LevelDebug, "DEBUG": slog.LevelDebug, "INFO": slog.LevelInfo, "WARN": slog.LevelWarn, "ERROR": slog.LevelError, "FATAL": slog.LevelError}

@@ -62,7 +62,7 @@ func (e *Engine) setPriority(c SetPriority) {
 		e.fail(c.Ticket, unknownApp(c.Application))
 		return
 	}
-	if a.ending() {
+	if a.ending() || a.state == yarn.AppKilling {
 		e.reply(c.Ticket, PriorityReply{a.priority}) // it is too late to matter
 		return
 	}
@@ -97,6 +97,10 @@ func (e *Engine) setLifetime(c SetLifetime) {
 	}
 	if a.ending() || a.state == yarn.AppKilling {
 		e.reply(c.Ticket, LifetimeReply{c.ExpireAt})
+		return
+	}
+	if err := movable(a, "change its lifetime"); err != nil {
+		e.fail(c.Ticket, err)
 		return
 	}
 	if c.ExpireAt > 0 && c.ExpireAt < e.now.Wall {

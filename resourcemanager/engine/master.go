@@ -31,6 +31,7 @@ func (e *Engine) registerMaster(c RegisterMaster) {
 // welcome takes the master's address and tells it what it must know.
 func (e *Engine) welcome(t *attempt, c RegisterMaster) {
 	t.registered, t.responseID = true, 0
+	t.finished, t.told = append(t.told, t.finished...), nil // the last answer may have been lost
 	t.host, t.rpcPort, t.trackingURL = c.Host, c.RPCPort, c.TrackingURL
 	e.masterLeases.renew(&t.lease, e.now.Mono)
 	if t.state != yarn.AttemptRunning {
@@ -43,14 +44,15 @@ func (e *Engine) welcome(t *attempt, c RegisterMaster) {
 		ViewACL: a.sub.ViewACL, ModifyACL: a.sub.ModifyACL, Previous: e.inherited(t)})
 }
 
-// inherited are the containers that earlier attempts left to this one.
+// inherited are the containers that earlier attempts left to this one, or that
+// a master that registers once more may have forgotten.
 func (e *Engine) inherited(t *attempt) []Grant {
-	if !t.app.sub.KeepContainers || t.id.Attempt == 1 {
+	if !t.app.sub.KeepContainers {
 		return nil
 	}
 	var out []Grant
 	for _, ref := range e.sched.Containers(t.app.ref, nil) {
-		if c := e.containerAt(ref); c != nil && c.attempt != t && !c.state.Final() {
+		if c := e.containerAt(ref); c != nil && c.id != t.masterID && (c.state == yarn.ContainerAcquired || c.state == yarn.ContainerRunning) {
 			out = append(out, e.grant(c))
 		}
 	}

@@ -67,6 +67,8 @@ type randomMaster struct {
 	heard      map[yarn.ContainerID]bool // known to have ended
 }
 
+var debugf = func(string, ...any) {}
+
 func (w *world) draw(n int, what string) int { return rapid.IntRange(0, n-1).Draw(w.t, what) }
 
 func (w *world) chance(of int, what string) bool { return w.draw(of, what) == 0 }
@@ -79,6 +81,10 @@ func (w *world) fatal(format string, args ...any) {
 // send applies a command, follows its effects and looks at everything.
 func (w *world) send(c Command) *Reply {
 	w.do(c)
+	debugf("%T %+v -> %v", c, c, w.fx.Transitions)
+	for _, x := range w.fx.Replies {
+		debugf("   reply %d %+v %v", x.Ticket, x.Value, x.Err)
+	}
 	return w.after()
 }
 
@@ -372,7 +378,9 @@ func (w *world) allocate() {
 	case 2:
 		c.BlacklistAdd = []string{"*"}
 	case 3:
-		c.ResponseID = int32(w.draw(4, "id")) - 1
+		if !m.lost { // or it might confirm what it has not heard
+			c.ResponseID = int32(w.draw(4, "id")) - 1
+		}
 	}
 	w.call(m, c)
 }

@@ -16,7 +16,7 @@ type saved struct {
 	subject string
 	refusal **Error              // of the records that were handed in together
 	apply   func() (any, *Error) // what the stored change means, and its answer
-	undo    func()               // forgets a change that cannot be stored; nil if there is nothing to forget
+	undo    func()               // forgets a change that cannot be stored
 }
 
 type savedWhat uint8
@@ -81,8 +81,10 @@ func (e *Engine) saveChange(a *application, t Ticket, undo func(), apply func() 
 // changeStored lets a stored change take effect and answers the call.
 func (e *Engine) changeStored(s saved, err error) {
 	if err != nil {
-		if s.undo != nil {
-			s.undo()
+		s.undo()
+		if e.apps[s.app.sub.ID] == s.app {
+			// Later records may have been made with this change in them.
+			e.save(state.Put(e.appRecord(s.app)), saved{what: savedNothing})
 		}
 		e.fail(s.ticket, refuse(NotStored, "Cannot store the change of %s: %v", s.subject, err))
 		return
@@ -135,7 +137,7 @@ func (e *Engine) appRecord(a *application) state.Application {
 	if at := a.recorded.expireAt; at > 0 {
 		r.Timeouts = []state.Timeout{{Type: 1, ExpireAt: at}}
 	}
-	if a.state == yarn.AppFinalSaving {
+	if a.ending() {
 		r.Final, r.FinalStatus, r.Diagnostics = a.target, a.final, a.diagnostics
 		if a.target == yarn.AppFinishing {
 			r.Final = yarn.AppFinished

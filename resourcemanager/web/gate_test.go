@@ -246,6 +246,8 @@ func TestSmallThings(t *testing.T) {
 		{path: "/ws", accept: "application/xml", status: 404, body: ""},
 		{path: "/ws/v1/cluster/apps/../info", status: 404},
 		{path: "/ws/v1/cluster/apps/%2e%2e/info", status: 404},
+		{path: "/ws/v1/cluster/info?a;b", status: 400},
+		{path: "/proxy/" + webtest.App(6).String() + "/?a;b", status: 302, header: "Location", want: "http://rm.example:8088/cluster/app/" + webtest.App(6).String()},
 		{path: "/jmx", status: 404, body: "There is nothing at this address"},
 		{path: "/conf", status: 404},
 		{path: "/cluster/<script>", status: 404, header: "Content-Type", want: "text/plain; charset=utf-8"},

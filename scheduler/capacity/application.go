@@ -262,6 +262,7 @@ func (s *Scheduler) separate(q *Queue, a *app) {
 	wasActive := a.active
 	switch {
 	case a.active:
+		q.calm(a)
 		l.active = exit(l.active, a, q.policy())
 		a.active = false
 		s.chargeMaster(q, u, a, -1)
@@ -438,6 +439,7 @@ func (s *Scheduler) SetPriority(ref AppRef, priority int32) (int32, yarn.Reason)
 	switch {
 	case a.active:
 		compare := q.policy()
+		q.calm(a)
 		l.active = exit(l.active, a, compare)
 		a.priority = priority
 		l.active = enter(l.active, a, compare)

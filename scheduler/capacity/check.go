@@ -1,4 +1,236 @@
 package capacity
 
-// Check recounts all books; see the facade.
-func (s *Scheduler) Check() string { return "" }
+import (
+	"fmt"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Check recounts all books from the containers and asks; see the facade.
+func (s *Scheduler) Check() string {
+	c := &recount{s: s, queues: map[*Queue][]share{}, users: map[*Queue]map[string][]resource{}, apps: make([][]appShare, len(s.apps)),
+		nodes: make([]resource, s.books.NodeSlots())}
+	for _, step := range []func() string{c.containers, c.demand, c.checkNodes, c.checkApps, c.checkQueues, c.checkLists} {
+		if bad := step(); bad != "" {
+			return bad
+		}
+	}
+	return ""
+}
+
+// recount is the books as they should be.
+type recount struct {
+	s      *Scheduler
+	queues map[*Queue][]share
+	users  map[*Queue]map[string][]resource
+	apps   [][]appShare
+	nodes  []resource
+}
+
+func (c *recount) queue(q *Queue) []share {
+	if c.queues[q] == nil {
+		c.queues[q] = make([]share, c.s.books.Partitions())
+	}
+	return c.queues[q]
+}
+
+func (c *recount) up(q *Queue, p part, change func(*share)) {
+	for ; q != nil; q = q.parent {
+		change(&c.queue(q)[p])
+	}
+}
+
+// containers adds up what every open slot stands for.
+func (c *recount) containers() string {
+	s := c.s
+	for i := range s.books.Slots() {
+		ref := ContainerRef(i)
+		if !s.books.IsOpen(ref) {
+			continue
+		}
+		box := s.books.Container(ref)
+		n, a := s.books.Node(box.Node), s.app(box.App)
+		if !n.Member || a == nil {
+			return fmt.Sprintf("container %v: its node or application is gone", box.ID)
+		}
+		if box.Held() {
+			c.nodes[box.Node] = c.nodes[box.Node].Add(box.Resource)
+		} else if !box.Reserved {
+			return fmt.Sprintf("container %v holds no room and is not reserved", box.ID)
+		}
+		if box.Reserved && n.Reserved != ref {
+			return fmt.Sprintf("reservation %v is not that of its node", box.ID)
+		}
+		c.charge(a, box, n.Part)
+	}
+	return ""
+}
+
+func (c *recount) charge(a *app, box *cluster.Container, p part) {
+	if !box.Live && !box.Reserved || box.Execution != yarn.Guaranteed {
+		return
+	}
+	if c.apps[a.ref] == nil {
+		c.apps[a.ref] = make([]appShare, c.s.books.Partitions())
+	}
+	mine := &c.apps[a.ref][p]
+	if box.Reserved {
+		mine.reserved = mine.reserved.Add(box.Resource)
+	} else {
+		mine.used = mine.used.Add(box.Resource)
+	}
+	c.up(a.queue, p, func(sh *share) {
+		sh.used = sh.used.Add(box.Resource)
+		sh.containers++
+		if box.Reserved {
+			sh.promised = sh.promised.Add(box.Resource)
+			sh.held++
+		}
+	})
+	users := c.users[a.queue]
+	if users == nil {
+		users = map[string][]resource{}
+		c.users[a.queue] = users
+	}
+	if users[a.User] == nil {
+		users[a.User] = make([]resource, c.s.books.Partitions())
+	}
+	users[a.User][p] = users[a.User][p].Add(box.Resource)
+}
+
+// demand adds up what is outstanding.
+func (c *recount) demand() string {
+	for _, a := range c.s.apps {
+		if a == nil || !a.running {
+			continue
+		}
+		for _, w := range a.wants.Keys() {
+			if w.Left() <= 0 {
+				return fmt.Sprintf("%v: a key with nothing outstanding is listed", a.ID)
+			}
+			c.up(a.queue, w.Part, func(sh *share) {
+				sh.pending = sh.pending.Add(times(w.Any.Size, int64(w.Left())))
+				sh.waiting += int64(w.Left())
+			})
+		}
+	}
+	return ""
+}
+
+func (c *recount) checkNodes() string {
+	var total resource
+	for i := range c.nodes {
+		n := c.s.books.Node(NodeRef(i))
+		if !n.Member {
+			continue
+		}
+		total = total.Add(n.Total)
+		if n.Used != c.nodes[i] {
+			return fmt.Sprintf("node %v: used %v, its containers hold %v", n.ID, n.Used, c.nodes[i])
+		}
+		if n.Reserved >= 0 && (!c.s.books.IsOpen(n.Reserved) || !c.s.books.Container(n.Reserved).Reserved) {
+			return fmt.Sprintf("node %v: its reservation is gone", n.ID)
+		}
+	}
+	if total != c.s.books.Total {
+		return fmt.Sprintf("cluster: total %v, nodes have %v", c.s.books.Total, total)
+	}
+	return ""
+}
+
+func (c *recount) checkApps() string {
+	for i, a := range c.s.apps {
+		if a == nil {
+			continue
+		}
+		for p := range a.shares {
+			var want appShare
+			if c.apps[i] != nil {
+				want = c.apps[i][p]
+			}
+			if a.shares[p] != want {
+				return fmt.Sprintf("%v, partition %d: books %v, containers %v", a.ID, p, a.shares[p], want)
+			}
+		}
+	}
+	return ""
+}
+
+func (c *recount) checkQueues() string {
+	for _, q := range c.s.tree.all {
+		if q == nil {
+			continue
+		}
+		counted := c.queue(q)
+		for p := range q.shares {
+			have, want := &q.shares[p], &counted[p]
+			if have.used != want.used || have.pending != want.pending || have.promised != want.promised ||
+				have.waiting != want.waiting || have.held != want.held || have.containers != want.containers {
+				return fmt.Sprintf("%s, partition %d: used %v pending %v promised %v (%d %d %d), counted %v %v %v (%d %d %d)", q.path, p,
+					have.used, have.pending, have.promised, have.containers, have.waiting, have.held,
+					want.used, want.pending, want.promised, want.containers, want.waiting, want.held)
+			}
+		}
+		if bad := c.checkUsers(q); bad != "" {
+			return bad
+		}
+	}
+	return ""
+}
+
+// checkUsers compares users with their containers, and the sum of active users
+// with what the leaf keeps of it.
+func (c *recount) checkUsers(q *Queue) string {
+	l := q.leaf
+	if l == nil || l.lost {
+		return ""
+	}
+	for p := range q.shares {
+		var active resource
+		for _, u := range l.ordered {
+			var want resource
+			if list := c.users[q][u.name]; list != nil {
+				want = list[p]
+			}
+			if u.shares[p].used != want {
+				return fmt.Sprintf("%s, user %s, partition %d: used %v, containers %v", q.path, u.name, p, u.shares[p].used, want)
+			}
+			if u.inActive {
+				active = active.Add(u.shares[p].used)
+			}
+		}
+		if active != l.activeUsed[p] {
+			return fmt.Sprintf("%s, partition %d: active users use %v, kept is %v", q.path, p, active, l.activeUsed[p])
+		}
+	}
+	return ""
+}
+
+// checkLists sees that the lists of leaves are complete and in order.
+func (c *recount) checkLists() string {
+	for _, q := range c.s.tree.all {
+		if q == nil || q.leaf == nil {
+			continue
+		}
+		var am resource
+		for i, a := range q.leaf.active {
+			if !a.active || a.queue != q {
+				return fmt.Sprintf("%s: %v is not one of its active applications", q.path, a.ID)
+			}
+			if i > 0 && q.conf.Ordering != config.Fair && q.policy()(q.leaf.active[i-1], a) >= 0 {
+				return fmt.Sprintf("%s: %v is out of order", q.path, a.ID)
+			}
+			am = am.Add(a.amSize)
+		}
+		var kept resource
+		for p := range q.shares {
+			kept = kept.Add(q.shares[p].amUsed)
+		}
+		if am != kept {
+			return fmt.Sprintf("%s: masters use %v, kept is %v", q.path, am, kept)
+		}
+	}
+	return ""
+}

@@ -46,7 +46,14 @@ func (s *Scheduler) decision(k cluster.Kind, c ContainerRef) cluster.Decision {
 // what would be used fits; so a proposal may be refused here again and again.
 func (s *Scheduler) accepts(r *round, o *outcome) bool {
 	if o.from >= 0 {
-		return o.kind != allocated || s.calc.FitsIn(o.size, r.book.Free())
+		if o.kind != allocated {
+			return true
+		}
+		// compat: the ask may have become smaller since. Apache looks at it alone and
+		// then places what was reserved, beyond what the node has. That is repeated
+		// where its decisions are compared, in heartbeat mode, and nowhere else.
+		size := s.books.Container(o.from).Resource
+		return s.calc.FitsIn(o.size, r.book.Free()) && (!s.cfg.Asynchronous || s.calc.FitsIn(size, r.book.Free()))
 	}
 	if o.kind == allocated && !s.calc.FitsIn(o.size, r.book.Free()) {
 		return false
@@ -100,10 +107,12 @@ func (s *Scheduler) allocate(r *round, o *outcome, out []cluster.Decision) []clu
 // enliven enters a container among those that the attempt has.
 func (s *Scheduler) enliven(o *outcome, r *round, c ContainerRef) {
 	a := o.app
+	box := s.books.Container(c)
 	a.live = append(a.live, c)
-	a.shares[r.part].used = a.shares[r.part].used.Add(o.size)
+	// The size is the container's: the ask may have changed since it was reserved.
+	a.shares[r.part].used = a.shares[r.part].used.Add(box.Resource)
 	s.books.Hold(c)
-	if box := s.books.Container(c); box.AM {
+	if box.AM {
 		s.mastered = append(s.mastered, a)
 	}
 	s.matchUpdate(a, o.want, c)

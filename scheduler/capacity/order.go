@@ -220,6 +220,16 @@ func (q *Queue) unsettle(a *app) {
 	}
 }
 
+// calm forgets that the application was unsettled, as when it leaves the list.
+//
+// compat: also when it only changes its priority, so that it keeps its place.
+func (q *Queue) calm(a *app) {
+	if a.unsettled {
+		a.unsettled = false
+		q.leaf.stale = slices.DeleteFunc(q.leaf.stale, func(o *app) bool { return o == a })
+	}
+}
+
 // settle puts unsettled applications in their places, before a walk.
 func (q *Queue) settle() {
 	l := q.leaf

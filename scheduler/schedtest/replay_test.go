@@ -512,7 +512,13 @@ func (w *world) ended(list []scheduler.Ended, exit string) {
 		if e.Container.Reserved {
 			continue
 		}
-		w.endBox(w.byID[e.Container.ID], exit)
+		b := w.byID[e.Container.ID]
+		for _, n := range w.newBox {
+			if n.id == e.Container.ID {
+				b = n
+			}
+		}
+		w.endBox(b, exit)
 	}
 }
 
@@ -525,6 +531,9 @@ func (w *world) endBox(b *box, exit string) {
 	b.app.outbox = slices.DeleteFunc(b.app.outbox, func(o *box) bool { return o == b })
 	if b.am {
 		b.app.failing = true
+		return
+	}
+	if b.name == "" {
 		return
 	}
 	b.app.finished = append(b.app.finished, obj{"name": b.name, "exit": exit})
@@ -605,7 +614,6 @@ func (w *world) beat(e obj) {
 
 // settle runs what the event set off.
 func (w *world) settle() {
-	w.name()
 	for _, a := range w.apps {
 		if !a.failing {
 			continue
@@ -639,7 +647,7 @@ func (w *world) has(node string) bool { _, ok := w.nodes[node]; return ok }
 func (w *world) name() {
 	slices.SortFunc(w.newBox, func(a, b *box) int { return a.id.Compare(b.id) })
 	for _, b := range w.newBox {
-		if b.name != "" {
+		if b.name != "" || !b.live {
 			continue
 		}
 		k := b.app.name + "/am"
@@ -662,6 +670,7 @@ func (w *world) name() {
 }
 
 func (w *world) observe(saw obj, always bool) {
+	w.name()
 	allocated, finished := []string{}, []string{}
 	for _, b := range w.newBox {
 		if b.live {

@@ -52,8 +52,8 @@ type Daemon struct {
 // Controller changes applications. Every method checks the caller's rights
 // itself and returns once the change is durable; refusals are *Error.
 type Controller interface {
-	// Kill asks for an application's end. completed tells whether it has
-	// reached a final state already.
+	// Kill asks for an application's end. completed tells whether a final state
+	// is stored; false promises nothing, and the caller asks again.
 	Kill(ctx context.Context, c Caller, id yarn.ApplicationID, diagnostics string) (completed bool, err error)
 	// Move takes an application to another queue and returns the full path.
 	Move(ctx context.Context, c Caller, id yarn.ApplicationID, queue string) (path string, err error)

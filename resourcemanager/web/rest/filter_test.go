@@ -232,3 +232,20 @@ func TestWhy(t *testing.T) {
 		t.Errorf("%d", w.Code)
 	}
 }
+
+// BenchmarkApps lists ten thousand applications.
+func BenchmarkApps(b *testing.B) {
+	s := webtest.New()
+	first := s.Picture.Applications[3]
+	s.Picture.Applications = nil
+	for i := range 10_000 {
+		a := *first
+		a.ID = webtest.App(int32(i + 1))
+		s.Picture.Applications = append(s.Picture.Applications, &a)
+	}
+	h := serve(b, s, &webtest.Controller{})
+	b.ReportAllocs()
+	for b.Loop() {
+		get(h, "/apps", "")
+	}
+}

@@ -20,7 +20,7 @@ import (
 var version = rest.Version{Number: "3.5.0", Build: "revision", Date: "2026-03-24T17:01Z"}
 
 // serve is the services without the gate before them; the caller is alice.
-func serve(t *testing.T, s *webtest.Source, c *webtest.Controller) http.Handler {
+func serve(t testing.TB, s *webtest.Source, c *webtest.Controller) http.Handler {
 	t.Helper()
 	mux := http.NewServeMux()
 	for _, r := range rest.Routes(rest.Config{Source: s, Controller: c, Version: version,

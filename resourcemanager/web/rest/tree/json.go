@@ -77,14 +77,7 @@ func jsonValue(b *bufio.Writer, v Value) {
 	case string:
 		jsonText(b, x)
 	default:
-		text, quoted := scalar(nil, v)
-		if quoted {
-			b.WriteByte('"')
-		}
-		b.Write(text)
-		if quoted {
-			b.WriteByte('"')
-		}
+		b.Write(scalar(b.AvailableBuffer(), v, `"`))
 	}
 }
 
@@ -94,6 +87,11 @@ const hex = "0123456789abcdef"
 // character; U+2028 and U+2029 are escaped because scripts choke on them.
 func jsonText(b *bufio.Writer, s string) {
 	b.WriteByte('"')
+	if plain(s) {
+		b.WriteString(s)
+		b.WriteByte('"')
+		return
+	}
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
@@ -119,4 +117,15 @@ func jsonText(b *bufio.Writer, s string) {
 		i += n
 	}
 	b.WriteByte('"')
+}
+
+// plain tells whether neither form has to escape anything.
+func plain(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < 0x20 || c >= 0x7f, c == '"', c == '\\', c == '<', c == '>', c == '&':
+			return false
+		}
+	}
+	return true
 }

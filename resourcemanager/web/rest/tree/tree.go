@@ -47,8 +47,11 @@ type Document struct {
 	Body *Object
 }
 
+// usual is how many members most objects have at most.
+const usual = 6
+
 // New is an object without members.
-func New() *Object { return &Object{} }
+func New() *Object { return &Object{members: make([]member, 0, usual)} }
 
 // Add appends a member and returns the object.
 func (o *Object) Add(name string, v Value) *Object {

@@ -25,8 +25,11 @@ func xmlElement(b *bufio.Writer, name string, v Value) {
 	o, ok := v.(*Object)
 	if !ok {
 		b.WriteByte('>')
-		text, _ := scalar(nil, v)
-		xmlText(b, string(text))
+		if text, ok := v.(string); ok {
+			xmlText(b, text)
+		} else {
+			b.Write(scalar(b.AvailableBuffer(), v, ""))
+		}
 		xmlClose(b, name)
 		return
 	}
@@ -78,6 +81,10 @@ func xmlClose(b *bufio.Writer, name string) {
 // hold at all become the replacement character: one control character in an
 // application's name must not make the whole list unreadable.
 func xmlText(b *bufio.Writer, s string) {
+	if plain(s) {
+		b.WriteString(s)
+		return
+	}
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {

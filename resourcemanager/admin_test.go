@@ -1,0 +1,200 @@
+package resourcemanager
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/heddle-project/heddle/resourcemanager/rpc"
+	"github.com/heddle-project/heddle/resourcemanager/rpc/admin"
+	"github.com/heddle-project/heddle/wire/convert"
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/pb"
+	"google.golang.org/protobuf/proto"
+)
+
+// Whoever is no administrator changes nothing.
+func TestAdminsOnly(t *testing.T) {
+	w := newWorld(t, twoQueues, "yarn.admin.acl", "root staff")
+	for _, c := range adminMethods {
+		if c.method == "getGroupsForUser" { // open to all, as in Hadoop
+			continue
+		}
+		_, err := w.admin("mallory").raw(c.method, c.request)
+		refused(t, err, yarnException, ipc.ClassAccessControl+": User mallory doesn't have permission to call '"+c.method+"'")
+	}
+	for _, user := range []string{"root", "alice", operator} { // by name, by group, by owning the daemon
+		must(w.admin(user), "refreshQueues", &pb.RefreshQueuesRequest{}, &pb.RefreshQueuesResponse{})
+	}
+	if log := w.log.String(); !strings.Contains(log, "user=mallory") || !strings.Contains(log, "operation=refreshQueues") {
+		t.Errorf("the audit log lacks the calls:\n%s", log)
+	}
+	w.set("yarn.admin.acl", "carol")
+	must(w.admin("root"), "refreshAdminAcls", &pb.RefreshAdminAclsRequest{}, &pb.RefreshAdminAclsResponse{})
+	_, err := w.admin("root").raw("refreshQueues", &pb.RefreshQueuesRequest{})
+	refused(t, err, yarnException, "root doesn't have permission")
+	must(w.admin("carol"), "refreshQueues", &pb.RefreshQueuesRequest{}, &pb.RefreshQueuesResponse{})
+}
+
+func (c caller) queue(name string) *pb.QueueInfo {
+	c.t.Helper()
+	return must(c, "getQueueInfo", &pb.GetQueueInfoRequest{QueueName: &name, IncludeChildQueues: proto.Bool(true)}, &pb.GetQueueInfoResponse{}).QueueInfo
+}
+
+// A good queue file takes effect; a bad one, for whatever reason, changes nothing.
+func TestRefreshQueues(t *testing.T) {
+	w := newWorld(t, twoQueues)
+	root, alice := w.admin(operator), w.as("alice")
+	id := alice.submit()
+	w.writeQueues(queueFile(`
+		root.queues            default,other,third
+		root.default.capacity  20
+		root.other.capacity    30
+		root.third.capacity    50
+		maximum-am-resource-percent 1`))
+	must(root, "refreshQueues", &pb.RefreshQueuesRequest{}, &pb.RefreshQueuesResponse{})
+	if q := alice.queue("third"); q.GetQueuePath() != "root.third" || q.GetCapacity() != 0.5 {
+		t.Errorf("the new queue: %v", q)
+	}
+	before, err := alice.raw("getQueueInfo", &pb.GetQueueInfoRequest{QueueName: proto.String("root"), IncludeChildQueues: proto.Bool(true), Recursive: proto.Bool(true)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	schedule := w.d.rights.schedule.Load()
+	for name, text := range map[string]string{
+		"no XML":         "<configuration><property>",
+		"sums to 90":     queueFile("root.queues a,b\nroot.a.capacity 40\nroot.b.capacity 50"),
+		"a queue in use": queueFile("root.queues other\nroot.other.capacity 100"),
+		"not a number":   queueFile("root.queues default\nroot.default.capacity much"),
+	} {
+		w.writeQueues(text)
+		_, err := root.raw("refreshQueues", &pb.RefreshQueuesRequest{})
+		refused(t, err, yarnException, "")
+		after, err := alice.raw("getQueueInfo", &pb.GetQueueInfoRequest{QueueName: proto.String("root"), IncludeChildQueues: proto.Bool(true), Recursive: proto.Bool(true)})
+		if err != nil || string(after) != string(before) || w.d.rights.schedule.Load() != schedule {
+			t.Errorf("%s: the queues have changed (%v)", name, err)
+		}
+	}
+	if err := os.Remove(filepath.Join(w.dir, "capacity-scheduler.xml")); err != nil {
+		t.Fatal(err)
+	}
+	_, err = root.raw("refreshQueues", &pb.RefreshQueuesRequest{})
+	refused(t, err, yarnException, "refreshQueues failed and changed nothing")
+	alice.reaches(id, pb.YarnApplicationState_ACCEPTED)
+}
+
+// Nodes on the exclude list leave at once and cannot come back until it lets them.
+func TestRefreshNodes(t *testing.T) {
+	w := newWorld(t, twoQueues)
+	n := w.newNode()
+	list := filepath.Join(w.dir, "exclude")
+	write := func(text string) {
+		if err := os.WriteFile(list, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refresh := func() {
+		must(w.admin(operator), "refreshNodes", &pb.RefreshNodesRequest{}, &pb.RefreshNodesResponse{})
+	}
+	write("somebody.else\n")
+	w.set("yarn.resourcemanager.nodes.exclude-path", list)
+	refresh()
+	if r := n.beat(); r.GetNodeAction() != pb.NodeAction_NODE_ACTION_NORMAL {
+		t.Fatalf("a node that is not excluded is told %v", r)
+	}
+	write("127.0.0.1\n")
+	refresh()
+	if r := n.beat(); r.GetNodeAction() != pb.NodeAction_SHUTDOWN || !strings.Contains(r.GetDiagnosticsMessage(), "Disallowed") {
+		t.Errorf("an excluded node is told %v", r)
+	}
+	if r := n.register(8192, 8); r.GetNodeAction() != pb.NodeAction_SHUTDOWN || !strings.Contains(r.GetDiagnosticsMessage(), "Disallowed NodeManager from  127.0.0.1") {
+		t.Errorf("an excluded node registers and is told %v", r)
+	}
+	m := must(w.as("alice"), "getClusterMetrics", &pb.GetClusterMetricsRequest{}, &pb.GetClusterMetricsResponse{}).ClusterMetrics
+	if m.GetNumDecommissionedNms() != 1 || m.GetNumNodeManagers() != 0 {
+		t.Errorf("metrics with an excluded node: %v", m)
+	}
+	_, err := w.admin(operator).raw("refreshNodes", &pb.RefreshNodesRequest{DecommissionType: pb.DecommissionType_GRACEFUL.Enum()})
+	refused(t, err, yarnException, "graceful")
+	w.set("yarn.resourcemanager.nodes.exclude-path", list+".missing")
+	_, err = w.admin(operator).raw("refreshNodes", &pb.RefreshNodesRequest{})
+	refused(t, err, yarnException, "refreshNodes failed and changed nothing")
+	if r := n.register(8192, 8); r.GetNodeAction() != pb.NodeAction_SHUTDOWN {
+		t.Errorf("after a failed refresh the node is told %v", r)
+	}
+	write("")
+	w.set("yarn.resourcemanager.nodes.exclude-path", list)
+	refresh()
+	if r := n.register(8192, 8); r.GetNodeAction() != pb.NodeAction_NODE_ACTION_NORMAL {
+		t.Errorf("a node that is admitted again is told %v", r)
+	}
+}
+
+// A node too small or too old is turned away, with the reason.
+func TestTurnedAway(t *testing.T) {
+	w := newWorld(t, twoQueues, "yarn.resourcemanager.nodemanager.minimum.version", "3.5.1")
+	n := w.unregistered()
+	if r := n.register(8192, 8); r.GetNodeAction() != pb.NodeAction_SHUTDOWN || !strings.Contains(r.GetDiagnosticsMessage(), "Disallowed NodeManager Version 3.5.0, is less than the minimum version 3.5.1") {
+		t.Errorf("an old node is told %v", r)
+	}
+	w = newWorld(t, twoQueues)
+	n = w.unregistered()
+	if r := n.register(128, 1); r.GetNodeAction() != pb.NodeAction_SHUTDOWN || !strings.Contains(r.GetDiagnosticsMessage(), "doesn't satisfy minimum allocations") {
+		t.Errorf("a small node is told %v", r)
+	}
+	if r := n.beat(); r.GetNodeAction() != pb.NodeAction_RESYNC {
+		t.Errorf("a node that was turned away is told %v", r)
+	}
+}
+
+// An administrator resizes one node at a time; the node learns it.
+func TestNodeResource(t *testing.T) {
+	w := newWorld(t, twoQueues)
+	n := w.newNode()
+	entry := func(memory int64) *pb.NodeResourceMap {
+		return &pb.NodeResourceMap{NodeId: convert.ToNodeID(n.id), ResourceOption: &pb.ResourceOption{Resource: size(memory, 4)}}
+	}
+	root := w.admin(operator)
+	must(root, "updateNodeResource", &pb.UpdateNodeResourceRequest{NodeResourceMap: []*pb.NodeResourceMap{entry(4096)}}, &pb.UpdateNodeResourceResponse{})
+	if r := n.beat().GetResource(); r.GetMemory() != 4096 || r.GetVirtualCores() != 4 {
+		t.Errorf("the node is told %v", r)
+	}
+	if r := n.beat().GetResource(); r != nil {
+		t.Errorf("the node is told again: %v", r)
+	}
+	_, err := root.raw("updateNodeResource", &pb.UpdateNodeResourceRequest{NodeResourceMap: []*pb.NodeResourceMap{entry(-1)}})
+	refused(t, err, yarnException, "less than nothing")
+	_, err = root.raw("updateNodeResource", &pb.UpdateNodeResourceRequest{NodeResourceMap: []*pb.NodeResourceMap{entry(1), entry(2)}})
+	refused(t, err, yarnException, "one node at a time")
+	unknown := entry(1024)
+	unknown.NodeId.Port = proto.Int32(1)
+	_, err = root.raw("updateNodeResource", &pb.UpdateNodeResourceRequest{NodeResourceMap: []*pb.NodeResourceMap{unknown}})
+	refused(t, err, yarnException, "127.0.0.1:1")
+}
+
+// Groups are those of the configuration.
+func TestGroupsForUser(t *testing.T) {
+	w := newWorld(t, twoQueues)
+	name := "alice"
+	r := must(w.admin("mallory"), "getGroupsForUser", &pb.GetGroupsForUserRequest{User: &name}, &pb.GetGroupsForUserResponse{})
+	if got := strings.Join(r.Groups, " "); got != "users staff" {
+		t.Errorf("groups of alice: %q", got)
+	}
+	must(w.admin(operator), "refreshUserToGroupsMappings", &pb.RefreshUserToGroupsMappingsRequest{}, &pb.RefreshUserToGroupsMappingsResponse{})
+	_, err := w.admin(operator).raw("refreshServiceAcls", &pb.RefreshServiceAclsRequest{})
+	refused(t, err, yarnException, "hadoop.security.authorization")
+}
+
+// There is no standby: this ResourceManager is active and stays it.
+func TestHighAvailability(t *testing.T) {
+	w := newWorld(t, twoQueues)
+	ha := w.caller(adminPort, admin.HAName, operator, "")
+	r := must(ha, "getServiceStatus", &pb.GetServiceStatusRequest{}, &pb.GetServiceStatusResponse{})
+	if r.GetState() != pb.HAServiceState_ACTIVE || !r.GetReadyToBecomeActive() {
+		t.Errorf("status: %v", r)
+	}
+	must(ha, "monitorHealth", &pb.MonitorHealthRequest{}, &pb.MonitorHealthResponse{})
+	_, err := ha.raw("transitionToStandby", &pb.TransitionToStandbyRequest{ReqInfo: &pb.HAStateChangeRequestInfo{ReqSource: pb.HARequestSource_REQUEST_BY_USER.Enum()}})
+	refused(t, err, rpc.YarnException, "high availability")
+}

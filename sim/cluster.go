@@ -1,0 +1,277 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Options shape a run.
+type Options struct {
+	Seed         uint64
+	Nodes        int
+	Applications int
+	Events       bool // opportunities after events, not at heartbeats alone
+	Queues       []config.Property
+}
+
+// Chances of misfortune, in percent of the moments at which they may happen.
+const (
+	lostAnswer   = 5
+	nodeTrouble  = 1
+	masterCrash  = 1
+	neverStarted = 3
+	givenBack    = 5
+	clientKills  = 1
+)
+
+// The model's rhythm, in milliseconds.
+const (
+	step         = 100
+	nodeExpiry   = 10_000
+	masterExpiry = 15_000
+	grantExpiry  = 8_000
+	quietSteps   = 3_000 // to settle after the last application came
+)
+
+// Cluster is a run under way.
+type Cluster struct {
+	opt    Options
+	rng    *rand.Rand
+	now    yarn.Now
+	engine *engine.Engine
+	sched  *scheduler.Scheduler
+	fx     engine.Effects
+
+	nodes   []*node
+	masters map[yarn.AttemptID]*master
+	order   []yarn.AttemptID // masters as they were launched
+	apps    map[yarn.ApplicationID]*client
+	ids     []yarn.ApplicationID
+	saves   []engine.Save
+	born    map[yarn.ContainerID]bool
+	live    map[yarn.ContainerID]yarn.NodeID
+	ticket  engine.Ticket
+	answers map[engine.Ticket]func(any, *engine.Error)
+	calm    bool // no more misfortune: everything must come to its end
+	Steps   int
+	Granted int
+}
+
+// client is what the submitter knows of an application.
+type client struct {
+	id        yarn.ApplicationID
+	submitted bool // acknowledged
+	ended     bool
+}
+
+// New is a cluster before its first moment.
+func New(o Options) (*Cluster, error) {
+	minimum, maximum := yarn.NewResource(1024, 1), yarn.NewResource(8192, 8)
+	cfg, _, err := config.Parse(o.Queues, config.Cluster{Types: yarn.BasicResourceTypes(), MinAllocation: minimum, MaxAllocation: maximum, MaxPriority: 10})
+	if err != nil {
+		return nil, err
+	}
+	sched, err := scheduler.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{
+		opt: o, rng: rand.New(rand.NewPCG(o.Seed, 1)), sched: sched, now: yarn.Now{Wall: 1_700_000_000_000, Mono: 1},
+		masters: map[yarn.AttemptID]*master{}, apps: map[yarn.ApplicationID]*client{}, born: map[yarn.ContainerID]bool{},
+		live: map[yarn.ContainerID]yarn.NodeID{}, answers: map[engine.Ticket]func(any, *engine.Error){},
+	}
+	c.engine = engine.New(engine.Settings{ClusterTimestamp: c.now.Wall, NodeExpiry: nodeExpiry, MasterExpiry: masterExpiry, AllocationExpiry: grantExpiry,
+		MaxAttempts: 3, GlobalMaxAttempts: 3, MaxCompleted: 10_000, Sweeps: o.Events, NodeMinimum: minimum, ResourceTypes: yarn.BasicResourceTypes()}, sched)
+	for i := range o.Nodes {
+		c.nodes = append(c.nodes, newNode(c, i))
+	}
+	return c, nil
+}
+
+func (c *Cluster) chance(percent int) bool { return !c.calm && c.rng.IntN(100) < percent }
+
+// ask hands a command in and remembers who waits for its answer.
+func (c *Cluster) ask(command func(engine.Ticket) engine.Command, answer func(any, *engine.Error)) {
+	c.ticket++
+	t := c.ticket
+	if answer != nil {
+		c.answers[t] = answer
+	}
+	c.apply(command(t))
+}
+
+// apply carries a command out and plays its consequences.
+func (c *Cluster) apply(cmd engine.Command) {
+	var fx engine.Effects
+	c.engine.Apply(c.now, cmd, &fx)
+	c.saves = append(c.saves, fx.Saves...)
+	for _, e := range fx.Containers {
+		c.container(e)
+	}
+	for _, l := range fx.Launches {
+		c.launch(l)
+	}
+	for _, s := range fx.Stops {
+		if n := c.find(s.Node); n != nil {
+			n.kill(s.Container)
+		}
+	}
+	for _, id := range fx.Summaries {
+		if a := c.apps[id]; a != nil {
+			a.ended = true
+		}
+	}
+	for _, r := range fx.Replies {
+		if f := c.answers[r.Ticket]; f != nil {
+			delete(c.answers, r.Ticket)
+			f(r.Value, r.Err)
+		}
+	}
+}
+
+// container keeps the books of births and deaths.
+func (c *Cluster) container(e engine.ContainerEvent) {
+	if e.Born {
+		if c.born[e.Container] {
+			panic(fmt.Sprintf("sim: container %s was granted twice", e.Container))
+		}
+		c.born[e.Container], c.live[e.Container] = true, e.Node
+		c.Granted++
+		return
+	}
+	if _, ok := c.live[e.Container]; !ok {
+		panic(fmt.Sprintf("sim: container %s ended twice or was never born", e.Container))
+	}
+	delete(c.live, e.Container)
+}
+
+func (c *Cluster) find(id yarn.NodeID) *node {
+	for _, n := range c.nodes {
+		if n.id == id {
+			return n
+		}
+	}
+	return nil
+}
+
+// Step lets a moment pass. It returns what is wrong afterwards, or nothing.
+func (c *Cluster) Step() string {
+	c.Steps++
+	c.now.Wall += step
+	c.now.Mono += step
+	if due, ok := c.engine.NextDue(); ok && due <= c.now.Mono {
+		c.apply(engine.Tick{})
+	}
+	c.store()
+	if len(c.ids) < c.opt.Applications && c.rng.IntN(10) == 0 {
+		c.submit()
+	}
+	for _, n := range c.nodes {
+		n.step()
+	}
+	for _, id := range c.order {
+		c.masters[id].step()
+	}
+	if c.chance(clientKills) && len(c.ids) > 0 {
+		id := c.ids[c.rng.IntN(len(c.ids))]
+		c.ask(func(t engine.Ticket) engine.Command {
+			return engine.Kill{Ticket: t, Application: id, Diagnostics: "killed by the simulation"}
+		}, nil)
+	}
+	if c.engine.SweepDue() {
+		c.apply(engine.Sweep{})
+	}
+	return c.sched.Check()
+}
+
+// store confirms some of what waits, in order.
+func (c *Cluster) store() {
+	n := len(c.saves)
+	if !c.calm {
+		n = c.rng.IntN(n + 1)
+	}
+	for range n {
+		s := c.saves[0]
+		c.saves = c.saves[1:]
+		c.apply(engine.Stored{Seq: s.Seq})
+	}
+}
+
+var queueNames = []string{"a", "b", "c"}
+
+func (c *Cluster) submit() {
+	c.ask(func(t engine.Ticket) engine.Command { return engine.NewApplication{Ticket: t} }, func(v any, _ *engine.Error) {
+		id := v.(engine.NewApplicationReply).ID
+		a := &client{id: id}
+		c.apps[id] = a
+		c.ids = append(c.ids, id)
+		sub := engine.Submission{ID: id, User: fmt.Sprintf("user%d", c.rng.IntN(4)), Name: "sim", Queue: queueNames[c.rng.IntN(len(queueNames))],
+			Type: "SIM", KeepContainers: c.rng.IntN(4) == 0, Priority: int32(c.rng.IntN(5)), PrioritySet: true,
+			AMAsks: []yarn.Ask{{Where: yarn.AnyHost, Capability: yarn.NewResource(1024, 1), Count: 1, RelaxLocality: true, AllocationRequestID: -1}}}
+		c.ask(func(t engine.Ticket) engine.Command { return engine.Submit{Ticket: t, Application: sub} }, func(_ any, err *engine.Error) {
+			a.submitted, a.ended = err == nil, err != nil
+		})
+	})
+}
+
+// Run plays until every application has come, then lets everything end. It
+// returns what went wrong, or nothing.
+func (c *Cluster) Run() string {
+	for len(c.ids) < c.opt.Applications {
+		if wrong := c.Step(); wrong != "" {
+			return wrong
+		}
+	}
+	for range quietSteps / 10 { // some more trouble before the calm
+		if wrong := c.Step(); wrong != "" {
+			return wrong
+		}
+	}
+	c.calm = true
+	for range quietSteps {
+		if wrong := c.Step(); wrong != "" {
+			return wrong
+		}
+		if c.settled() {
+			return ""
+		}
+	}
+	return c.unsettled()
+}
+
+func (c *Cluster) settled() bool {
+	for _, id := range c.ids {
+		if !c.apps[id].ended {
+			return false
+		}
+	}
+	for _, n := range c.nodes {
+		if len(n.containers) > 0 {
+			return false
+		}
+	}
+	return len(c.live) == 0 && len(c.saves) == 0
+}
+
+// unsettled names what has not come to its end.
+func (c *Cluster) unsettled() string {
+	for _, id := range c.ids {
+		if !c.apps[id].ended {
+			return fmt.Sprintf("application %s never ended", id)
+		}
+	}
+	for _, n := range c.nodes {
+		for id := range n.containers {
+			return fmt.Sprintf("node %s still has %s", n.id, id)
+		}
+	}
+	for id, n := range c.live {
+		return fmt.Sprintf("container %s on %s never ended", id, n)
+	}
+	return fmt.Sprintf("%d records were never confirmed", len(c.saves))
+}

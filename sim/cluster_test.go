@@ -1,0 +1,66 @@
+package sim
+
+import (
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/heddle-project/heddle/scheduler/config"
+)
+
+// number is an environment variable's value, or a default.
+func number(t *testing.T, name string, otherwise uint64) uint64 {
+	t.Helper()
+	text, ok := os.LookupEnv(name)
+	if !ok {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s=%q is not a number", name, text)
+	}
+	return n
+}
+
+func queues() []config.Property {
+	const p = config.Prefix
+	return []config.Property{
+		{Name: p + "root.queues", Value: "a,b,c"},
+		{Name: p + "root.a.capacity", Value: "50"}, {Name: p + "root.b.capacity", Value: "30"}, {Name: p + "root.c.capacity", Value: "20"},
+		{Name: p + "root.a.user-limit-factor", Value: "3"}, {Name: p + "root.c.maximum-capacity", Value: "40"},
+		{Name: p + "maximum-am-resource-percent", Value: "0.5"},
+	}
+}
+
+// TestCluster plays clusters from HEDDLE_SIM_SEED on, HEDDLE_SIM_RUNS of them.
+func TestCluster(t *testing.T) {
+	seed, runs := number(t, "HEDDLE_SIM_SEED", 1), number(t, "HEDDLE_SIM_RUNS", 20)
+	for i := range runs {
+		c, err := New(Options{Seed: seed + i, Nodes: 3 + int((seed+i)%5), Applications: 25, Events: i%2 == 1, Queues: queues()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wrong := c.Run(); wrong != "" {
+			t.Fatalf("seed %d, step %d: %s", seed+i, c.Steps, wrong)
+		}
+		if c.Granted < 25 {
+			t.Fatalf("seed %d: only %d containers were granted; the run tested nothing", seed+i, c.Granted)
+		}
+	}
+}
+
+// TestSameSeedSameRun: a failure can be found again.
+func TestSameSeedSameRun(t *testing.T) {
+	var steps, granted [2]int
+	for i := range 2 {
+		c, err := New(Options{Seed: 7, Nodes: 4, Applications: 20, Queues: queues()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Run()
+		steps[i], granted[i] = c.Steps, c.Granted
+	}
+	if steps[0] != steps[1] || granted[0] != granted[1] {
+		t.Errorf("two runs of one seed differ: %v steps, %v containers", steps, granted)
+	}
+}

@@ -1,0 +1,168 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// master models an ApplicationMaster: it asks for containers until so many have
+// ended, whatever became of them, and then says good-bye.
+type master struct {
+	c          *Cluster
+	id         yarn.AttemptID
+	grant      engine.Grant
+	registered bool
+	responseID int32
+	wanted     int // containers still to be asked for
+	asked      bool
+	open       map[yarn.ContainerID]bool // granted and not known to have ended
+	told       map[yarn.ContainerID]bool // known to have ended
+	resend     *engine.Allocate
+	leaving    bool
+	dead       bool
+}
+
+// launch starts a master's container on its node.
+func (c *Cluster) launch(l engine.Launch) {
+	n := c.find(l.Grant.Node)
+	if n == nil || !n.start(l.Grant.ID, 0, true) {
+		c.apply(engine.LaunchFailed{Attempt: l.Attempt, Why: "the node does not answer"})
+		return
+	}
+	c.apply(engine.Launched{Attempt: l.Attempt})
+	c.masters[l.Attempt] = &master{c: c, id: l.Attempt, grant: l.Grant, wanted: 1 + c.rng.IntN(6), open: map[yarn.ContainerID]bool{}, told: map[yarn.ContainerID]bool{}}
+	c.order = append(c.order, l.Attempt)
+}
+
+// alive tells whether the node still runs the master's process.
+func (m *master) alive() bool {
+	p := m.c.find(m.grant.Node).containers[m.grant.ID]
+	return p != nil && !p.complete
+}
+
+func (m *master) step() {
+	if m.dead || !m.alive() {
+		m.dead = true
+		return
+	}
+	if m.c.chance(masterCrash) {
+		m.leave(1)
+		return
+	}
+	switch {
+	case !m.registered:
+		m.register()
+	case m.leaving:
+		m.finish()
+	default:
+		m.allocate()
+	}
+}
+
+// leave ends the master's process.
+func (m *master) leave(exit int32) {
+	m.dead = true
+	m.c.find(m.grant.Node).end(m.grant.ID, exit)
+}
+
+func (m *master) register() {
+	m.c.ask(func(t engine.Ticket) engine.Command {
+		return engine.RegisterMaster{Ticket: t, Attempt: m.id, Host: "h", RPCPort: 1}
+	}, func(v any, err *engine.Error) {
+		if err != nil {
+			m.leave(2)
+			return
+		}
+		m.registered = true
+		for _, g := range v.(engine.RegisterReply).Previous {
+			m.open[g.ID] = true
+		}
+	})
+}
+
+func (m *master) allocate() {
+	call := m.resend
+	if call == nil {
+		call = &engine.Allocate{Attempt: m.id, ResponseID: m.responseID}
+		if !m.asked {
+			m.asked = true
+			call.Asks = []yarn.Ask{{Priority: 1, Where: yarn.AnyHost, Capability: yarn.NewResource(1024, 1), Count: int32(m.wanted), RelaxLocality: true, AllocationRequestID: -1}}
+		}
+	}
+	m.resend = nil
+	m.c.ask(func(t engine.Ticket) engine.Command {
+		again := *call
+		again.Ticket, again.Asks = t, append([]yarn.Ask(nil), call.Asks...)
+		return &again
+	}, func(v any, err *engine.Error) {
+		if err != nil {
+			m.leave(3)
+			return
+		}
+		m.answered(call, v.(*engine.AllocateReply))
+	})
+}
+
+func (m *master) answered(call *engine.Allocate, r *engine.AllocateReply) {
+	if r.Duplicate {
+		m.responseID++ // its content was played when it was lost
+		return
+	}
+	for _, g := range r.Granted {
+		m.use(g)
+	}
+	for _, f := range r.Completed {
+		if m.told[f.ID] {
+			panic(fmt.Sprintf("sim: %s was told twice that %s ended", m.id, f.ID))
+		}
+		m.told[f.ID] = true
+		delete(m.open, f.ID)
+	}
+	if m.c.chance(lostAnswer) {
+		m.resend = call
+		return
+	}
+	m.responseID = r.ResponseID
+	m.leaving = m.wanted <= 0 && len(m.open) == 0
+}
+
+// use starts a granted container, gives it back, or forgets about it.
+func (m *master) use(g engine.Grant) {
+	m.wanted--
+	m.open[g.ID] = true
+	switch {
+	case m.c.chance(neverStarted):
+		return
+	case m.c.chance(givenBack):
+		m.giveBack(g.ID)
+	default:
+		if n := m.c.find(g.Node); n == nil || !n.start(g.ID, 1+m.c.rng.IntN(50), false) {
+			return // it expires
+		}
+	}
+}
+
+// giveBack releases a container with the next call.
+func (m *master) giveBack(id yarn.ContainerID) {
+	m.resend = nil
+	m.c.ask(func(t engine.Ticket) engine.Command {
+		return &engine.Allocate{Ticket: t, Attempt: m.id, ResponseID: m.responseID + 1, Release: []yarn.ContainerID{id}}
+	}, func(v any, err *engine.Error) {
+		if err == nil && !v.(*engine.AllocateReply).Duplicate {
+			m.responseID++
+			m.answered(&engine.Allocate{Attempt: m.id, ResponseID: m.responseID}, v.(*engine.AllocateReply))
+		}
+	})
+}
+
+func (m *master) finish() {
+	m.c.ask(func(t engine.Ticket) engine.Command {
+		return engine.FinishMaster{Ticket: t, Attempt: m.id, FinalStatus: yarn.FinalSucceeded}
+	}, func(v any, err *engine.Error) {
+		if err != nil || v.(engine.FinishReply).Unregistered {
+			m.leave(0)
+		}
+	})
+}

@@ -1,0 +1,177 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// node models a NodeManager: it beats, keeps containers running for a while,
+// and repeats how they ended until it is told to forget them.
+type node struct {
+	c          *Cluster
+	id         yarn.NodeID
+	registered bool
+	responseID int32
+	silent     int // steps for which it says nothing
+	sick       int // steps for which it is unhealthy
+	containers map[yarn.ContainerID]*process
+	resend     *engine.Heartbeat // the last call, whose answer was lost
+}
+
+// process is a container as its node knows it.
+type process struct {
+	id       yarn.ContainerID
+	left     int // steps until it ends by itself; masters end otherwise
+	master   bool
+	complete bool
+	exit     int32
+}
+
+func newNode(c *Cluster, i int) *node {
+	return &node{c: c, id: yarn.NodeID{Host: fmt.Sprintf("h%d", i), Port: 1}, containers: map[yarn.ContainerID]*process{}}
+}
+
+func (n *node) step() {
+	if n.silent > 0 {
+		n.silent--
+		return
+	}
+	n.trouble()
+	for _, p := range n.containers {
+		if !p.master && !p.complete {
+			if p.left--; p.left <= 0 {
+				p.complete = true
+			}
+		}
+	}
+	if !n.registered {
+		n.register()
+	} else {
+		n.beat()
+	}
+}
+
+func (n *node) trouble() {
+	if !n.c.chance(nodeTrouble) {
+		return
+	}
+	switch n.c.rng.IntN(4) {
+	case 0:
+		n.silent = n.c.rng.IntN(2 * nodeExpiry / step)
+	case 1: // restarts without its containers
+		clear(n.containers)
+		n.registered, n.resend = false, nil
+	case 2:
+		n.sick = n.c.rng.IntN(50)
+	case 3: // restarts with them
+		n.registered, n.resend = false, nil
+	}
+}
+
+func (n *node) health() engine.Health {
+	if n.sick > 0 {
+		n.sick--
+		return engine.Health{Report: "sick"}
+	}
+	return engine.Health{Healthy: true}
+}
+
+// sorted are the containers by id.
+func (n *node) sorted() []*process {
+	var out []*process
+	for _, p := range n.containers {
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(a, b *process) int { return a.id.Compare(b.id) })
+	return out
+}
+
+func (n *node) statuses() []engine.ContainerStatus {
+	var out []engine.ContainerStatus
+	for _, p := range n.sorted() {
+		out = append(out, engine.ContainerStatus{ID: p.id, Complete: p.complete, ExitStatus: p.exit})
+	}
+	return out
+}
+
+func (n *node) register() {
+	cmd := engine.RegisterNode{Node: n.id, HTTPPort: 8042, Rack: "/r", Total: yarn.NewResource(8192, 8), Health: n.health()}
+	for _, s := range n.statuses() {
+		cmd.Containers = append(cmd.Containers, engine.RecoveredContainer{ContainerStatus: s, Resource: yarn.NewResource(1024, 1)})
+	}
+	n.c.ask(func(t engine.Ticket) engine.Command { cmd.Ticket = t; return cmd }, func(v any, _ *engine.Error) {
+		if !n.c.chance(lostAnswer) {
+			n.registered, n.responseID = v.(engine.RegisterNodeReply).Action == engine.NodeNormal, 0
+		}
+	})
+}
+
+func (n *node) beat() {
+	call := n.resend
+	if call == nil {
+		call = &engine.Heartbeat{Node: n.id, ResponseID: n.responseID, Containers: n.statuses(), Health: n.health()}
+	}
+	n.resend = nil
+	n.c.ask(func(t engine.Ticket) engine.Command {
+		again := *call
+		again.Ticket = t
+		return &again
+	}, func(v any, _ *engine.Error) { n.answered(call, v.(*engine.HeartbeatReply)) })
+}
+
+func (n *node) answered(call *engine.Heartbeat, r *engine.HeartbeatReply) {
+	if r.Duplicate {
+		n.responseID++ // its content was played when it was lost
+		return
+	}
+	if r.Action == engine.NodeResync {
+		n.registered = false
+		return
+	}
+	// What the answer says holds even if it is lost at first: the same one comes again.
+	for _, id := range r.CleanupContainers {
+		n.kill(id)
+	}
+	for _, app := range r.CleanupApplications {
+		for _, p := range n.sorted() {
+			if p.id.Attempt.Application == app {
+				n.kill(p.id)
+			}
+		}
+	}
+	for _, id := range r.RemoveContainers {
+		if p := n.containers[id]; p != nil && p.complete {
+			delete(n.containers, id)
+		}
+	}
+	if n.c.chance(lostAnswer) {
+		n.resend = call
+		return
+	}
+	n.responseID = r.ResponseID
+}
+
+// start runs a container, as a master or the launcher asks.
+func (n *node) start(id yarn.ContainerID, steps int, master bool) bool {
+	if n.silent > 0 || !n.registered {
+		return false
+	}
+	n.containers[id] = &process{id: id, left: steps, master: master}
+	return true
+}
+
+func (n *node) kill(id yarn.ContainerID) {
+	if p := n.containers[id]; p != nil && !p.complete {
+		p.complete, p.exit = true, 143
+	}
+}
+
+// end lets a container's process end with a code.
+func (n *node) end(id yarn.ContainerID, exit int32) {
+	if p := n.containers[id]; p != nil && !p.complete {
+		p.complete, p.exit = true, exit
+	}
+}

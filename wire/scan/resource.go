@@ -1,0 +1,93 @@
+package scan
+
+import (
+	"errors"
+
+	"github.com/heddle-project/heddle/wire/convert"
+	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// amounts gather a ResourceProto. Named values win over the two old fields,
+// wherever they stand in the message.
+type amounts struct {
+	old     yarn.Resource
+	named   yarn.Resource
+	has     [yarn.MaxResourceTypes]bool
+	refused error // the first value that makes no sense here
+}
+
+func (r *amounts) sum() yarn.Resource {
+	out := r.old
+	for i, has := range r.has {
+		if has {
+			out[i] = r.named[i]
+		}
+	}
+	return out
+}
+
+func (r *amounts) scan(b []byte, types yarn.ResourceTypes) error {
+	f := fields{rest: b}
+	for f.next() {
+		switch f.tag {
+		case 1<<3 | varint:
+			r.old[yarn.Memory] = int64(f.v)
+		case 2<<3 | varint:
+			r.old[yarn.VCores] = int64(int32(f.v))
+		case 3<<3 | block:
+			if err := r.value(f.data, types); err != nil {
+				return err
+			}
+		}
+	}
+	return f.err
+}
+
+var errNoResourceName = errors.New("an amount of a resource must have its name")
+
+// value reads a ResourceInformationProto.
+func (r *amounts) value(b []byte, types yarn.ResourceTypes) error {
+	var key, units []byte
+	var amount int64
+	named := false
+	f := fields{rest: b}
+	for f.next() {
+		switch f.tag {
+		case 1<<3 | block:
+			key, named = f.data, true
+		case 2<<3 | varint:
+			amount = int64(f.v)
+		case 3<<3 | block:
+			units = f.data
+		}
+	}
+	switch {
+	case f.err != nil:
+		return f.err
+	case !named:
+		return errNoResourceName
+	case r.refused != nil:
+		return nil
+	}
+	for i := range types {
+		if string(key) == types[i].Name && string(units) == types[i].Units {
+			r.named[i], r.has[i] = amount, true
+			return nil
+		}
+	}
+	r.rare(string(key), string(units), amount, types)
+	return nil
+}
+
+// rare takes an amount in other units than the cluster's, or of a resource that
+// the cluster does not have.
+func (r *amounts) rare(key, units string, amount int64, types yarn.ResourceTypes) {
+	x, err := convert.Resource(&pb.Resource{ResourceValueMap: []*pb.ResourceInformation{{Key: &key, Units: &units, Value: &amount}}}, types)
+	if err != nil {
+		r.refused = err
+		return
+	}
+	i := types.Index(key)
+	r.named[i], r.has[i] = x[i], true
+}
