@@ -71,6 +71,11 @@ func (e *Engine) submit(c Submit) {
 		e.reply(c.Ticket, nil)
 		return
 	}
+	if id := c.Application.ID; id.ClusterTimestamp == e.set.ClusterTimestamp && id.Sequence > e.nextApp {
+		// Taking it would make somebody else's application come up as known.
+		e.fail(c.Ticket, refuse(Failed, "Cannot submit %s: this ResourceManager never gave out that id; ask for one by getNewApplication", id))
+		return
+	}
 	a := &application{sub: c.Application, ref: scheduler.NoApp, submitTime: e.now.Wall, waiting: []Ticket{c.Ticket}}
 	if err := e.admissible(a); err != nil {
 		e.fail(c.Ticket, err)
@@ -80,9 +85,6 @@ func (e *Engine) submit(c Submit) {
 	a.recorded = a.choices
 	e.apps[a.sub.ID] = a
 	e.order = append(e.order, a)
-	if seq := a.sub.ID.Sequence; a.sub.ID.ClusterTimestamp == e.set.ClusterTimestamp && seq > e.nextApp {
-		e.nextApp = seq
-	}
 	e.counts.submitted++
 	e.appTo(a, yarn.AppNewSaving)
 	e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedNewApp})

@@ -46,7 +46,7 @@ type attempt struct {
 // that repeats it until the master has heard.
 type finishedContainer struct {
 	CompletedContainer
-	node *node
+	node yarn.NodeID
 }
 
 // startAttempt begins the next try.

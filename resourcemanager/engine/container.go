@@ -184,15 +184,17 @@ func (e *Engine) tell(c *container, end CompletedContainer) {
 	if t.gone || t != c.attempt && !c.app.sub.KeepContainers {
 		return
 	}
-	t.finished = append(t.finished, finishedContainer{end, c.node})
-	c.node.unheard[c.id] = true
+	t.finished = append(t.finished, finishedContainer{end, c.node.id})
+	e.unheard[c.id] = true
 }
 
 // acknowledge lets the nodes forget containers whose master knows their end.
 func (e *Engine) acknowledge(ends []finishedContainer) {
 	for _, f := range ends {
-		delete(f.node.unheard, f.ID)
-		f.node.remove = append(f.node.remove, f.ID)
+		delete(e.unheard, f.ID)
+		if n := e.nodes[f.node]; n != nil && n.lease.held {
+			n.remove = append(n.remove, f.ID)
+		}
 	}
 }
 

@@ -52,6 +52,7 @@ type Engine struct {
 	inactive   []yarn.NodeID // nodes that left, oldest first
 	containers []*container  // by the scheduler's index
 	byID       map[yarn.ContainerID]*container
+	unheard    map[yarn.ContainerID]bool // ended; their masters have yet to confirm that they know
 
 	nodeLeases   leases // nodes by their last sign of life
 	masterLeases leases // masters by their last sign of life
@@ -78,6 +79,8 @@ func New(set Settings, sched *scheduler.Scheduler) *Engine {
 		apps:  map[yarn.ApplicationID]*application{},
 		nodes: map[yarn.NodeID]*node{},
 		byID:  map[yarn.ContainerID]*container{},
+
+		unheard: map[yarn.ContainerID]bool{},
 	}
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/yarn"
@@ -27,7 +28,6 @@ type node struct {
 	responseID int32 // of the last answered heartbeat
 	lease      lease
 	held       int                         // containers that the node may still have
-	unheard    map[yarn.ContainerID]bool   // ended; their masters have yet to confirm that they know
 	launched   int                         // of those: that it has reported
 	apps       map[yarn.ApplicationID]bool // that may have something here
 
@@ -90,7 +90,7 @@ func (e *Engine) turnAway(c RegisterNode) string {
 func (e *Engine) newNode(c RegisterNode) *node {
 	n := &node{
 		id: c.Node, ref: scheduler.NoNode, state: yarn.NodeNew,
-		unheard: map[yarn.ContainerID]bool{}, apps: map[yarn.ApplicationID]bool{},
+		apps: map[yarn.ApplicationID]bool{},
 	}
 	n.lease.node = n
 	e.nodes[n.id] = n
@@ -209,9 +209,9 @@ func (e *Engine) strangerBeats(n *node, c *Heartbeat) {
 func (e *Engine) answerHeartbeat(n *node, c *Heartbeat) {
 	n.responseID = nextResponse(n.responseID)
 	r := &HeartbeatReply{ResponseID: n.responseID}
-	r.CleanupContainers, n.cleanup = drain(n.cleanup)
+	r.CleanupContainers, n.cleanup = drain(distinct(n.cleanup))
 	r.CleanupApplications, n.cleanApps = drain(n.cleanApps)
-	r.RemoveContainers, n.remove = drain(n.remove)
+	r.RemoveContainers, n.remove = drain(distinct(n.remove))
 	r.Signals, n.signals = drain(n.signals)
 	r.Updates, n.updates = drain(n.updates)
 	for _, id := range r.CleanupApplications {
@@ -222,6 +222,16 @@ func (e *Engine) answerHeartbeat(n *node, c *Heartbeat) {
 		r.Total, n.resized = &total, false
 	}
 	e.reply(c.Ticket, r)
+}
+
+// distinct says each container once: a master's word and its node's may both
+// have led to an entry.
+func distinct(ids []yarn.ContainerID) []yarn.ContainerID {
+	if len(ids) < 2 {
+		return ids
+	}
+	slices.SortFunc(ids, yarn.ContainerID.Compare)
+	return slices.Compact(ids)
 }
 
 // drain takes the first MaxCleanup entries.
@@ -273,7 +283,7 @@ func (e *Engine) status(n *node, s ContainerStatus) (running bool) {
 	c := e.onNode(n, s.ID)
 	switch {
 	case c == nil && s.Complete:
-		if !n.unheard[s.ID] {
+		if !e.unheard[s.ID] {
 			n.remove = append(n.remove, s.ID)
 		}
 	case c == nil || !s.Complete && c.state.Final():
@@ -313,7 +323,7 @@ func (e *Engine) completed(n *node, c *container, s ContainerStatus) {
 		e.end(c, scheduler.Completed, s.ExitStatus, s.Diagnostics)
 	}
 	e.vacate(c)
-	if !n.unheard[c.id] {
+	if !e.unheard[c.id] {
 		n.remove = append(n.remove, c.id)
 	}
 }
@@ -376,7 +386,6 @@ func (e *Engine) loseNode(n *node, to yarn.NodeState, why string) {
 	e.countNode(n, to)
 	e.depart(n, why)
 	n.cleanup, n.cleanApps, n.remove, n.signals, n.updates = nil, nil, nil, nil, nil
-	clear(n.unheard)
 	e.fx.Forgotten = append(e.fx.Forgotten, n.id)
 	if usable {
 		e.logNode(n)

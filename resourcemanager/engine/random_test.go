@@ -123,24 +123,15 @@ func (w *world) confirmSome() {
 	for range min(len(w.pending), 1+w.draw(4, "confirmed")) {
 		w.fx.Reset()
 		var err error
-		op := w.pending[0].Op
-		if op.Kind == state.OpPut && !ends(op.Record) && w.chance(12, "poison") {
-			err = errPoison
+		switch w.e.saves.entries[0].what {
+		case savedNewApp, savedNewAttempt, savedChange: // others are no larger than what was stored before
+			if w.chance(12, "poison") {
+				err = errPoison
+			}
 		}
 		w.confirm(err)
 		w.after()
 	}
-}
-
-// ends tells whether the record is that of an end, which always fits.
-func ends(r state.Record) bool {
-	switch x := r.(type) {
-	case state.Application:
-		return x.Final != yarn.AppNew || x.LaunchTime != 0
-	case state.Attempt:
-		return x.Final != yarn.AttemptNew
-	}
-	return false
 }
 
 func (w *world) register() {

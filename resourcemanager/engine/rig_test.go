@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
@@ -73,7 +74,9 @@ func newRig(t fataler, set Settings) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig{e: New(set, sched), sched: sched, now: yarn.Now{Wall: 1_000_000, Mono: 500},
+	e := New(set, sched)
+	e.nextApp = 1_000_000 // tests choose their own numbers
+	return &rig{e: e, sched: sched, now: yarn.Now{Wall: 1_000_000, Mono: 500},
 		stored: map[state.Key]state.Record{}, ids: map[yarn.ContainerID]bool{}, ended: map[yarn.ContainerID]bool{},
 		answered: map[Ticket]bool{}, asked: map[Ticket]bool{}, reader: reader{apps: map[yarn.ApplicationID]*view.Application{}, nodes: map[yarn.NodeID]*view.Node{}}}
 }
@@ -347,28 +350,20 @@ func (r *rig) checkAttempt(t *attempt) string {
 
 // checkEnds: what a master has not confirmed is what its nodes must keep.
 func (r *rig) checkEnds() string {
-	unheard := map[*node]map[yarn.ContainerID]bool{}
+	unheard := map[yarn.ContainerID]bool{}
 	for _, a := range r.e.apps {
 		for _, t := range a.attempts {
 			for _, f := range append(slices.Clone(t.finished), t.told...) {
-				if unheard[f.node] == nil {
-					unheard[f.node] = map[yarn.ContainerID]bool{}
-				}
-				unheard[f.node][f.ID] = true
+				unheard[f.ID] = true
 			}
 		}
 	}
+	if !maps.Equal(unheard, r.e.unheard) {
+		return fmt.Sprintf("masters have yet to hear of %v; nodes keep %v", unheard, r.e.unheard)
+	}
 	for _, n := range r.e.nodes {
-		if !n.state.Usable() && n.state != yarn.NodeUnhealthy {
-			continue
-		}
-		for id := range n.unheard {
-			if !unheard[n][id] {
-				return fmt.Sprintf("%s keeps the end of %s and no master will ever hear of it", n.id, id)
-			}
-		}
-		for id := range unheard[n] {
-			if slices.Contains(n.remove, id) {
+		for _, id := range n.remove {
+			if unheard[id] {
 				return fmt.Sprintf("%s may forget %s before its master has heard of the end", n.id, id)
 			}
 		}

@@ -2,8 +2,12 @@ package engine
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
+	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -34,40 +38,66 @@ func requestKind(why yarn.Reason) Kind {
 	return InvalidRequest
 }
 
-// rejection is what an application's owner reads when its queue did not take it.
+// rejection is what an application's owner reads when its queue did not take
+// it. Clients and scripts look for these words.
 func rejection(a *application, why yarn.Reason) string {
-	return fmt.Sprintf("Application %s submitted by user %s was rejected by queue %s: %s", a.sub.ID, a.sub.User, a.queue, describe(why))
+	id, user := a.sub.ID, a.sub.User
+	switch why.Code {
+	case fit.UnknownQueue:
+		return fmt.Sprintf("Application %s submitted by user %s to unknown queue: %s", id, user, a.queue)
+	case fit.AmbiguousQueue:
+		return fmt.Sprintf("Application %s submitted by user %s to ambiguous queue: %s please use full queue path instead.", id, user, a.queue)
+	case fit.NotALeaf:
+		return fmt.Sprintf("Application %s submitted by user : %s to non-leaf queue : %s", id, user, a.queue)
+	case fit.QueueStopped:
+		return fmt.Sprintf("%s: Queue %s is STOPPED. Cannot accept submission of application: %s", accessControl, why.Subject, id)
+	case fit.TooManyQueueApps:
+		return fmt.Sprintf("%s: Queue %s already has %d applications, cannot accept submission of application: %s", accessControl, why.Subject, why.Count, id)
+	case fit.TooManyUserApps:
+		return fmt.Sprintf("%s: Queue %s already has %d applications from user %s cannot accept submission of application: %s", accessControl, why.Subject, why.Count, user, id)
+	case fit.TooManyApps:
+		return fmt.Sprintf("Maximum system application limit reached,cannot accept submission of application: %s", id)
+	}
+	return fmt.Sprintf("Application %s submitted by user %s was rejected by queue %s: %s", id, user, a.queue, describe(why))
 }
 
+// accessControl is the name of the exception as which clients know a refusal.
+const accessControl = "org.apache.hadoop.security.AccessControlException"
+
 // masterCrashed says how a master's process ended.
-func masterCrashed(t *attempt, exit int32, diagnostics string) string {
-	return fmt.Sprintf("AM Container for %s exited with  exitCode: %d\nFailing this attempt.Diagnostics: %s\nThe logs of each attempt are linked from the application's tracking page.",
-		t.id, exit, diagnostics)
+func (e *Engine) masterCrashed(t *attempt, exit int32, diagnostics string) string {
+	text := fmt.Sprintf("AM Container for %s exited with  exitCode: %d\nFailing this attempt.Diagnostics: %s", t.id, exit, diagnostics)
+	if e.set.Pages != "" {
+		text += fmt.Sprintf("For more detailed output, check the application tracking page: %s/cluster/app/%s Then click on links to logs of each attempt.\n",
+			e.set.Pages, t.app.sub.ID)
+	}
+	return text
 }
 
 // exhausted says why there is no further attempt.
-func exhausted(a *application, t *attempt, failures, max int32) string {
+//
+// compat: the number is the limit, even if fewer attempts have failed.
+func (e *Engine) exhausted(a *application, t *attempt, max int32) string {
 	if a.sub.Unmanaged {
 		return fmt.Sprintf("Unmanaged application %s failed due to %s. Failing the application.", a.sub.ID, t.diagnostics)
 	}
-	within := ""
+	within, limits := "", ""
 	if a.sub.ValidityInterval > 0 {
 		within = fmt.Sprintf(" in previous %d milliseconds", a.sub.ValidityInterval)
 	}
-	return fmt.Sprintf("Application %s failed %d times%s (of at most %d) due to %s\nFailing the application.",
-		a.sub.ID, failures, within, max, t.diagnostics)
+	if max != e.set.GlobalMaxAttempts {
+		limits = fmt.Sprintf(" (global limit =%d; local limit is =%d)", e.set.GlobalMaxAttempts, max)
+	}
+	return fmt.Sprintf("Application %s failed %d times%s%s due to %s. Failing the application.", a.sub.ID, max, within, limits, t.diagnostics)
 }
 
 // waitingFor says in which part of its start an attempt is.
-func (t *attempt) waitingFor(active bool) string {
+func (e *Engine) waitingFor(t *attempt) string {
 	switch t.state {
 	case yarn.AttemptScheduled:
-		if !active {
-			return "Application is added to the scheduler and is not yet activated."
-		}
-		return "Application is Activated, waiting for resources to be assigned for AM."
+		return e.waitingForMaster(t)
 	case yarn.AttemptAllocated, yarn.AttemptAllocatedSaving:
-		return "AM container has been allocated, its launch is under way"
+		return e.stamp() + "Scheduler has assigned a container for AM, waiting for AM container to be launched"
 	case yarn.AttemptLaunched:
 		if t.app.sub.Unmanaged {
 			return ""
@@ -75,4 +105,66 @@ func (t *attempt) waitingFor(active bool) string {
 		return "AM container is launched, waiting for AM container to Register with RM"
 	}
 	return ""
+}
+
+// stamp is the moment at the beginning of a text that tells of a moment.
+func (e *Engine) stamp() string {
+	return time.UnixMilli(e.now.Wall).UTC().Format("[Mon Jan 02 15:04:05 -0700 2006] ")
+}
+
+// waitingForMaster says what keeps the master from its container, with the
+// numbers that are compared.
+func (e *Engine) waitingForMaster(t *attempt) string {
+	usage := e.sched.AppUsage(t.app.ref)
+	q, ok := e.queues.ByPath(usage.Queue)
+	if !ok {
+		return ""
+	}
+	label := t.app.sub.AMAsks[0].Label
+	share, user := shareOf(q, label), userOf(q, t.app.sub.User, label)
+	if label == "" {
+		label = "<DEFAULT_PARTITION>"
+	}
+	if usage.Active {
+		return e.stamp() + fmt.Sprintf("Application is Activated, waiting for resources to be assigned for AM.  Details : AM Partition = %s ; Partition Resource = %s ; "+
+			"Queue's Absolute capacity = %s %% ; Queue's Absolute used capacity = %s %% ; Queue's Absolute max capacity = %s %% ; "+
+			"Queue's capacity (absolute resource) = %s ; Queue's used capacity (absolute resource) = %s ; Queue's max capacity (absolute resource) = %s ; ",
+			label, e.sched.ClusterTotal(), percent(share.AbsoluteCapacity), percent(share.AbsoluteUsed), percent(share.AbsoluteMax),
+			share.EffectiveMin, share.Used, share.EffectiveMax)
+	}
+	why := ""
+	switch with := usage.AM.Add(share.AMUsed); {
+	case !usage.Runnable:
+	case e.sched.ClusterTotal().IsZero():
+		why = "Skipping AM assignment as cluster resource is empty. "
+	case with.MemoryMB() > share.AMLimit.MemoryMB() || e.set.Dominant && !with.FitsIn(share.AMLimit):
+		why = "Queue's AM resource limit exceeded. "
+	default:
+		why = "User's AM resource limit exceeded. "
+	}
+	return e.stamp() + fmt.Sprintf("Application is added to the scheduler and is not yet activated. %s Details : AM Partition = %s; AM Resource Request = %s; "+
+		"Queue Resource Limit for AM = %s; User AM Resource Limit of the queue = %s; Queue AM Resource Usage = %s; ",
+		why, label, usage.AM, share.AMLimit, user.AMLimit, share.AMUsed)
+}
+
+func percent(share float32) string { return strconv.FormatFloat(float64(share*100), 'f', 1, 32) }
+
+// shareOf are the queue's books in a partition.
+func shareOf(q *queue.Info, label string) queue.Share {
+	if label == "" {
+		return q.Default
+	}
+	return q.Partitions[label]
+}
+
+// userOf is what the user has of a queue in a partition.
+func userOf(q *queue.Info, name, label string) queue.UserShare {
+	for i := range q.Users {
+		if u := &q.Users[i]; u.Name == name && label == "" {
+			return queue.UserShare{Used: u.Used, AMUsed: u.AMUsed, AMLimit: u.AMLimit, Limit: u.Limit}
+		} else if u.Name == name {
+			return u.Partitions[label]
+		}
+	}
+	return queue.UserShare{}
 }

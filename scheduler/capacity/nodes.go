@@ -10,6 +10,7 @@ import (
 func (s *Scheduler) AddNode(n cluster.Node) NodeRef {
 	s.part(n.Label)
 	ref := s.books.AddNode(n)
+	s.books.Node(ref).Labelled = n.Label != ""
 	s.largest = measure.Most(s.largest, n.Total)
 	s.freed(ref)
 	s.recalculate()
@@ -78,6 +79,11 @@ func (s *Scheduler) SetNodeAccepting(ref NodeRef, accepting bool) {
 func (s *Scheduler) SetNodeLabel(ref NodeRef, label string) []cluster.Ended {
 	n := s.books.Node(ref)
 	from, to := n.Part, s.part(label)
+	// compat: what was set before to the same is no change; the first time it is one.
+	if from == to && n.Labelled {
+		return nil
+	}
+	n.Labelled = true
 	s.books.Join(from, n, -1)
 	s.books.Join(to, n, 1)
 	if from != to {

@@ -22,6 +22,7 @@ type NodeBook struct {
 	Used      yarn.Resource // held by containers, ended ones that still run included
 	Reserved  ContainerRef
 	Accepting bool
+	Labelled  bool    // somebody has set its partition, if only to the default one
 	Member    bool    // false: the slot is free
 	NodePlace Place   // of its name in asks
 	RackPlace Place   // of its rack

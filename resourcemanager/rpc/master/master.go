@@ -4,7 +4,6 @@ package master
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
@@ -13,7 +12,6 @@ import (
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 // Name is the protocol's name on the wire.
@@ -51,8 +49,7 @@ type Config struct {
 
 type master struct {
 	Config
-	mu   sync.Mutex
-	last map[yarn.AttemptID][]byte // the last answer to each attempt, in case it was lost
+	last rpc.Last[yarn.AttemptID]
 }
 
 // Server is the protocol and what it remembers.
@@ -63,20 +60,16 @@ type Server struct {
 
 // New makes the table of the protocol's methods.
 func New(cfg Config) *Server {
-	m := &master{Config: cfg, last: map[yarn.AttemptID][]byte{}}
+	m := &master{Config: cfg}
 	return &Server{m: m, Protocol: ipc.Protocol{Name: Name, Version: 1, Methods: map[string]ipc.Handler{
 		"registerApplicationMaster": rpc.With(func() *pb.RegisterApplicationMasterRequest { return &pb.RegisterApplicationMasterRequest{} }, m.register),
-		"allocate":                  rpc.With(func() *pb.AllocateRequest { return &pb.AllocateRequest{} }, m.allocate),
+		"allocate":                  m.allocate,
 		"finishApplicationMaster":   rpc.With(func() *pb.FinishApplicationMasterRequest { return &pb.FinishApplicationMasterRequest{} }, m.finish),
 	}}}
 }
 
 // Forget drops what is remembered of an attempt that has ended.
-func (s *Server) Forget(id yarn.AttemptID) {
-	s.m.mu.Lock()
-	delete(s.m.last, id)
-	s.m.mu.Unlock()
-}
+func (s *Server) Forget(id yarn.AttemptID) { s.m.last.Drop(id) }
 
 // caller is the attempt that calls. On an error the call is answered.
 func (m *master) caller(c *ipc.Call) (yarn.AttemptID, bool) {
@@ -124,109 +117,6 @@ func (m *master) answerRegister(c *ipc.Call, id yarn.AttemptID, r engine.Registe
 	rpc.Answer(c, out)
 }
 
-func (m *master) allocate(c *ipc.Call, q *pb.AllocateRequest) {
-	id, ok := m.caller(c)
-	if !ok {
-		return
-	}
-	cmd, class, err := m.request(id, q)
-	if err != nil {
-		rpc.Refuse(c, class, "Invalid request of %s: %v", id, err)
-		return
-	}
-	cmd.Ticket = m.Loop.Expect(func(v any, err error) {
-		if err != nil {
-			rpc.Fail(c, err)
-			return
-		}
-		m.answerAllocate(c, id, v.(*engine.AllocateReply))
-	})
-	m.Loop.Post(cmd)
-}
-
-// request checks the shape of a call; class names the exception if it is bad.
-func (m *master) request(id yarn.AttemptID, q *pb.AllocateRequest) (*engine.Allocate, string, error) {
-	b := q.GetBlacklistRequest()
-	for _, bound := range []struct {
-		what      string
-		have, max int
-	}{
-		{"resource requests", len(q.GetAsk()), MaxAsks},
-		{"releases", len(q.GetRelease()), MaxReleases},
-		{"blacklist entries", len(b.GetBlacklistAdditions()) + len(b.GetBlacklistRemovals()), MaxBlacklist},
-		{"container updates", len(q.GetUpdateRequests()), MaxUpdates},
-	} {
-		if bound.have > bound.max {
-			return nil, rpc.InvalidResource, fmt.Errorf("%d %s in one call, at most %d are taken", bound.have, bound.what, bound.max)
-		}
-	}
-	asks, err := convert.Asks(q.GetAsk(), m.Types)
-	if err != nil {
-		return nil, rpc.InvalidResource, err
-	}
-	cmd := &engine.Allocate{Attempt: id, ResponseID: q.GetResponseId(), Progress: q.GetProgress(), TrackingURL: clip(q.GetTrackingUrl(), maxURL),
-		Asks: asks, Release: convert.ContainerIDs(q.GetRelease()), BlacklistAdd: b.GetBlacklistAdditions(), BlacklistRemove: b.GetBlacklistRemovals(),
-		HasConstraints: len(q.GetSchedulingRequests()) > 0}
-	for _, u := range q.GetUpdateRequests() {
-		x := yarn.ContainerUpdate{Container: convert.ContainerID(u.GetContainerId()), Version: u.GetContainerVersion(),
-			Type: yarn.UpdateType(u.GetUpdateType()), ExecutionType: convert.ExecutionType(u.GetExecutionType())}
-		if x.Capability, err = convert.Resource(u.GetCapability(), m.Types); err != nil {
-			return nil, rpc.InvalidResource, err
-		}
-		cmd.Updates = append(cmd.Updates, x)
-	}
-	return cmd, "", nil
-}
-
-// answerAllocate writes the answer and keeps it: the engine says when it is to
-// be repeated.
-func (m *master) answerAllocate(c *ipc.Call, id yarn.AttemptID, r *engine.AllocateReply) {
-	if r.Duplicate {
-		m.mu.Lock()
-		last := m.last[id]
-		m.mu.Unlock()
-		c.Reply(last)
-		return
-	}
-	out := &pb.AllocateResponse{ResponseId: &r.ResponseID, Limit: convert.ToResource(r.Headroom, m.Types),
-		NumClusterNodes: &r.ClusterNodes, ApplicationPriority: convert.ToPriority(r.Priority),
-		EnhancedHeadroom: &pb.EnhancedHeadroom{TotalPendingCount: &r.Pending, TotalActiveCores: &r.ActiveCores}}
-	for _, g := range r.Granted {
-		out.AllocatedContainers = append(out.AllocatedContainers, m.container(g))
-		if t := m.nodeToken(id, g); t != nil {
-			out.NmTokens = append(out.NmTokens, t)
-		}
-	}
-	for _, g := range r.Previous {
-		out.ContainersFromPreviousAttempts = append(out.ContainersFromPreviousAttempts, m.container(g))
-	}
-	for _, f := range r.Completed {
-		out.CompletedContainerStatuses = append(out.CompletedContainerStatuses, m.completed(f))
-	}
-	for _, u := range r.Updated {
-		out.UpdatedContainers = append(out.UpdatedContainers, &pb.UpdatedContainer{
-			UpdateType: pb.ContainerUpdateType(u.Type).Enum(), Container: m.container(u.Grant)})
-	}
-	for _, e := range r.UpdateErrors {
-		out.UpdateErrors = append(out.UpdateErrors, m.updateError(e))
-	}
-	for _, n := range r.Nodes {
-		out.UpdatedNodes = append(out.UpdatedNodes, rpc.NodeReport(n, m.Types))
-	}
-	if t, ok := m.Grants.RenewedLogin(id, c.Caller.TokenIdentifier); ok {
-		out.AmRmToken = rpc.ToToken(t)
-	}
-	b, err := proto.Marshal(out)
-	if err != nil {
-		c.Fail(fmt.Errorf("cannot write the answer to %s: %w", id, err))
-		return
-	}
-	m.mu.Lock()
-	m.last[id] = b
-	m.mu.Unlock()
-	c.Reply(b)
-}
-
 // container is a granted container with the token that starts it.
 func (m *master) container(g engine.Grant) *pb.Container {
 	return &pb.Container{Id: convert.ToContainerID(g.ID), NodeId: convert.ToNodeID(g.Node), NodeHttpAddress: &g.NodeHTTPAddress,
@@ -241,19 +131,6 @@ func (m *master) nodeToken(id yarn.AttemptID, g engine.Grant) *pb.NMToken {
 		return nil
 	}
 	return &pb.NMToken{NodeId: convert.ToNodeID(g.Node), Token: rpc.ToToken(t)}
-}
-
-func (m *master) completed(f engine.CompletedContainer) *pb.ContainerStatus {
-	return &pb.ContainerStatus{ContainerId: convert.ToContainerID(f.ID), State: pb.ContainerState_C_COMPLETE.Enum(),
-		Diagnostics: &f.Diagnostics, ExitStatus: &f.ExitStatus, Capability: convert.ToResource(f.Resource, m.Types),
-		ExecutionType: convert.ToExecutionType(f.Execution)}
-}
-
-func (m *master) updateError(e engine.UpdateError) *pb.UpdateContainerError {
-	return &pb.UpdateContainerError{Reason: &e.Reason, CurrentContainerVersion: &e.CurrentVersion, UpdateRequest: &pb.UpdateContainerRequest{
-		ContainerVersion: &e.Update.Version, ContainerId: convert.ToContainerID(e.Update.Container),
-		UpdateType: pb.ContainerUpdateType(e.Update.Type).Enum(), Capability: convert.ToResource(e.Update.Capability, m.Types),
-		ExecutionType: convert.ToExecutionType(e.Update.ExecutionType)}}
 }
 
 func (m *master) finish(c *ipc.Call, q *pb.FinishApplicationMasterRequest) {

@@ -4,7 +4,6 @@ package tracker
 import (
 	"fmt"
 	"net/netip"
-	"sync"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
@@ -44,16 +43,16 @@ type Config struct {
 
 type tracker struct {
 	Config
-	mu   sync.Mutex
-	last map[yarn.NodeID][]byte // the last answer to each node's heartbeat, in case it was lost
+	last  rpc.Last[yarn.NodeID]
+	hosts names
 }
 
 // Protocol is the table of the protocol's methods.
 func Protocol(cfg Config) ipc.Protocol {
-	t := &tracker{Config: cfg, last: map[yarn.NodeID][]byte{}}
+	t := &tracker{Config: cfg}
 	return ipc.Protocol{Name: Name, Version: 1, Methods: map[string]ipc.Handler{
 		"registerNodeManager":   rpc.With(func() *pb.RegisterNodeManagerRequest { return &pb.RegisterNodeManagerRequest{} }, t.register),
-		"nodeHeartbeat":         rpc.With(func() *pb.NodeHeartbeatRequest { return &pb.NodeHeartbeatRequest{} }, t.heartbeat),
+		"nodeHeartbeat":         t.heartbeat,
 		"unRegisterNodeManager": rpc.With(func() *pb.UnRegisterNodeManagerRequest { return &pb.UnRegisterNodeManagerRequest{} }, t.unregister),
 	}}
 }
@@ -68,11 +67,13 @@ func (t *tracker) register(c *ipc.Call, m *pb.RegisterNodeManagerRequest) {
 		t.answerRegistration(c, engine.RegisterNodeReply{Action: engine.NodeShutdown, Diagnostics: why})
 		return
 	}
+	id := cmd.Node
 	cmd.Ticket = t.Loop.Expect(func(v any, err error) {
 		if err != nil {
 			rpc.Fail(c, err)
 			return
 		}
+		t.hosts.add(id.Host)
 		t.answerRegistration(c, v.(engine.RegisterNodeReply))
 	})
 	t.Loop.Post(cmd)
@@ -140,102 +141,6 @@ func (t *tracker) answerRegistration(c *ipc.Call, r engine.RegisterNodeReply) {
 	rpc.Answer(c, m)
 }
 
-func (t *tracker) heartbeat(c *ipc.Call, m *pb.NodeHeartbeatRequest) {
-	s := m.GetNodeStatus()
-	if len(s.GetContainersStatuses()) > MaxContainers {
-		rpc.Refuse(c, rpc.YarnException, "heartbeat of %s reports %d containers, at most %d are taken", convert.NodeID(s.GetNodeId()), len(s.GetContainersStatuses()), MaxContainers)
-		return
-	}
-	cmd := &engine.Heartbeat{
-		Node: convert.NodeID(s.GetNodeId()), ResponseID: s.GetResponseId(), Health: health(s.GetNodeHealthStatus()),
-		ContainersUse: utilization(s.GetContainersUtilization()), NodeUse: utilization(s.GetNodeUtilization()),
-	}
-	if o := s.GetOpportunisticContainersStatus(); o != nil {
-		cmd.Opportunistic = engine.Opportunistic{Running: o.GetRunningOpportContainers(), Queued: o.GetQueuedOpportContainers(),
-			MemoryMB: o.GetOpportMemoryUsed(), VCores: o.GetOpportCoresUsed()}
-	}
-	if list := s.GetContainersStatuses(); len(list) > 0 {
-		cmd.Containers = make([]engine.ContainerStatus, len(list))
-		for i, p := range list {
-			cmd.Containers[i] = engine.ContainerStatus{ID: convert.ContainerID(p.GetContainerId()),
-				Complete: p.GetState() == pb.ContainerState_C_COMPLETE, ExitStatus: p.GetExitStatus(),
-				Diagnostics: clip(p.GetDiagnostics()), Execution: convert.ExecutionType(p.GetExecutionType())}
-		}
-	}
-	for _, p := range s.GetKeepAliveApplications() {
-		cmd.KeepAlive = append(cmd.KeepAlive, convert.ApplicationID(p))
-	}
-	known := knownKeys{container: m.GetLastKnownContainerTokenMasterKey().GetKeyId(), node: m.GetLastKnownNmTokenMasterKey().GetKeyId()}
-	cmd.Ticket = t.Loop.Expect(func(v any, err error) {
-		if err != nil {
-			rpc.Fail(c, err)
-			return
-		}
-		t.answerHeartbeat(c, cmd.Node, known, v.(*engine.HeartbeatReply))
-	})
-	t.Loop.Post(cmd)
-}
-
-type knownKeys struct{ container, node int32 }
-
-// answerHeartbeat writes the answer and keeps it: the engine says when it is to
-// be repeated.
-func (t *tracker) answerHeartbeat(c *ipc.Call, node yarn.NodeID, known knownKeys, r *engine.HeartbeatReply) {
-	if r.Duplicate {
-		t.mu.Lock()
-		last := t.last[node]
-		t.mu.Unlock()
-		c.Reply(last)
-		return
-	}
-	m := &pb.NodeHeartbeatResponse{
-		ResponseId: &r.ResponseID, NodeAction: action(r.Action), NextHeartBeatInterval: &t.HeartbeatMillis,
-		ContainersToCleanup:         convert.ToContainerIDs(r.CleanupContainers),
-		ContainersToBeRemovedFromNm: convert.ToContainerIDs(r.RemoveContainers),
-	}
-	if r.Diagnostics != "" {
-		m.DiagnosticsMessage = &r.Diagnostics
-	}
-	for _, id := range r.CleanupApplications {
-		m.ApplicationsToCleanup = append(m.ApplicationsToCleanup, convert.ToApplicationID(id))
-	}
-	for _, s := range r.Signals {
-		m.ContainersToSignal = append(m.ContainersToSignal, &pb.SignalContainerRequest{
-			ContainerId: convert.ToContainerID(s.Container), Command: pb.SignalContainerCommand(s.Signal).Enum()})
-	}
-	for _, g := range r.Updates {
-		m.ContainersToUpdate = append(m.ContainersToUpdate, t.updated(g))
-	}
-	if r.Total != nil {
-		m.Resource = convert.ToResource(*r.Total, t.Types)
-	}
-	if k, ok := t.ContainerKeys.ForHeartbeat(known.container); ok {
-		m.ContainerTokenMasterKey = masterKey(k)
-	}
-	if k, ok := t.NodeKeys.ForHeartbeat(known.node); ok {
-		m.NmTokenMasterKey = masterKey(k)
-	}
-	b, err := proto.Marshal(m)
-	if err != nil {
-		c.Fail(fmt.Errorf("cannot write the answer to %s: %w", node, err))
-		return
-	}
-	t.mu.Lock()
-	if r.Action == engine.NodeNormal {
-		t.last[node] = b
-	} else {
-		delete(t.last, node)
-	}
-	t.mu.Unlock()
-	c.Reply(b)
-}
-
-func (t *tracker) updated(g engine.Grant) *pb.Container {
-	return &pb.Container{Id: convert.ToContainerID(g.ID), NodeId: convert.ToNodeID(g.Node), NodeHttpAddress: &g.NodeHTTPAddress,
-		Resource: convert.ToResource(g.Resource, t.Types), Priority: convert.ToPriority(g.Priority),
-		ExecutionType: convert.ToExecutionType(g.Execution), Version: &g.Version, AllocationRequestId: &g.AllocationRequestID}
-}
-
 func (t *tracker) unregister(c *ipc.Call, m *pb.UnRegisterNodeManagerRequest) {
 	t.Loop.Post(engine.UnregisterNode{Node: convert.NodeID(m.GetNodeId()), Ticket: t.Loop.Expect(func(_ any, err error) {
 		if err != nil {
@@ -254,10 +159,6 @@ func masterKey(k state.MasterKey) *pb.MasterKey {
 
 func health(p *pb.NodeHealthStatus) engine.Health {
 	return engine.Health{Healthy: p == nil || p.GetIsNodeHealthy(), Report: clip(p.GetHealthReport()), At: p.GetLastHealthReportTime()}
-}
-
-func utilization(p *pb.ResourceUtilization) engine.Utilization {
-	return engine.Utilization{PhysicalMemoryMB: p.GetPmem(), VirtualMemoryMB: p.GetVmem(), CPU: p.GetCpu()}
 }
 
 // clip bounds a text that a node sends.

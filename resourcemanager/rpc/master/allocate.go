@@ -1,0 +1,178 @@
+package master
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/rpc"
+	"github.com/heddle-project/heddle/wire/convert"
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/scan"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Allocate calls come once a second from every master, so they are scanned in
+// place and their answers appended: see package scan. What is rare in an answer
+// is still made by package pb.
+
+var bounds = scan.Bounds{Asks: MaxAsks, Releases: MaxReleases, Blacklist: MaxBlacklist, Updates: MaxUpdates}
+
+func (m *master) allocate(c *ipc.Call) {
+	id, ok := m.caller(c)
+	if !ok {
+		return
+	}
+	cmd, ok := m.request(c, id)
+	if !ok {
+		return
+	}
+	cmd.Ticket = m.Loop.Expect(func(v any, err error) {
+		if err != nil {
+			rpc.Fail(c, err)
+			return
+		}
+		m.answerAllocate(c, id, v.(*engine.AllocateReply))
+	})
+	m.Loop.Post(cmd)
+}
+
+// request reads a call and checks its shape. On an error the call is answered.
+func (m *master) request(c *ipc.Call, id yarn.AttemptID) (*engine.Allocate, bool) {
+	var a scan.Allocate
+	err := a.Scan(c.Body, m.Types, bounds)
+	var limit *scan.LimitError
+	switch {
+	case err == nil && a.Refused != nil:
+		rpc.Refuse(c, rpc.InvalidResource, "Invalid request of %s: %v", id, a.Refused)
+	case errors.As(err, &limit):
+		rpc.Refuse(c, rpc.InvalidResource, "Invalid request of %s: %v", id, limit)
+	case err != nil:
+		c.Fail(&ipc.RemoteError{Class: ipc.ClassServer, Message: fmt.Sprintf("cannot read the request of %s: %v", c.Method, err)})
+	default:
+		return &engine.Allocate{Attempt: id, ResponseID: a.ResponseID, Progress: a.Progress, TrackingURL: clip(a.TrackingURL, maxURL),
+			Asks: a.Asks, Release: a.Release, BlacklistAdd: a.BlacklistAdd, BlacklistRemove: a.BlacklistRemove, Updates: a.Updates,
+			HasConstraints: a.Constraints > 0}, true
+	}
+	return nil, false
+}
+
+// answerAllocate writes the answer and keeps it: the engine says when it is to
+// be repeated.
+func (m *master) answerAllocate(c *ipc.Call, id yarn.AttemptID, r *engine.AllocateReply) {
+	if r.Duplicate {
+		m.last.Repeat(c, id)
+		return
+	}
+	rare, err := m.rare(r)
+	if err != nil {
+		c.Fail(fmt.Errorf("cannot write the answer to %s: %w", id, err))
+		return
+	}
+	rpc.Compose(func(b []byte) []byte { return m.appendAnswer(b, c, id, r, &rare) }, func(b []byte) {
+		m.last.Keep(id, b)
+		c.Reply(b)
+	})
+}
+
+// rareParts are encoded fields of an answer: numbers 6 and 15.
+type rareParts struct{ nodes, updateErrors []byte }
+
+func (m *master) rare(r *engine.AllocateReply) (p rareParts, err error) {
+	if len(r.Nodes)+len(r.UpdateErrors) == 0 {
+		return p, nil
+	}
+	var nodes, failures pb.AllocateResponse
+	for _, n := range r.Nodes {
+		nodes.UpdatedNodes = append(nodes.UpdatedNodes, rpc.NodeReport(n, m.Types))
+	}
+	for _, e := range r.UpdateErrors {
+		failures.UpdateErrors = append(failures.UpdateErrors, m.updateError(e))
+	}
+	if p.nodes, err = proto.Marshal(&nodes); err == nil {
+		p.updateErrors, err = proto.Marshal(&failures)
+	}
+	return p, err
+}
+
+// appendAnswer appends an AllocateResponseProto.
+func (m *master) appendAnswer(b []byte, c *ipc.Call, id yarn.AttemptID, r *engine.AllocateReply, rare *rareParts) []byte {
+	b = scan.AppendInt(b, 2, int64(r.ResponseID))
+	for i := range r.Granted {
+		b = m.appendContainer(b, 3, &r.Granted[i])
+	}
+	for i := range r.Completed {
+		b = m.appendCompleted(b, 4, &r.Completed[i])
+	}
+	b = scan.AppendResource(b, 5, r.Headroom, m.Types)
+	b = append(b, rare.nodes...)
+	b = scan.AppendInt(b, 7, int64(r.ClusterNodes))
+	for i := range r.Granted {
+		b = m.appendNodeToken(b, 9, id, &r.Granted[i])
+	}
+	if t, ok := m.Grants.RenewedLogin(id, c.Caller.TokenIdentifier); ok {
+		b = scan.AppendToken(b, 12, t)
+	}
+	b = scan.AppendPriority(b, 13, r.Priority)
+	b = append(b, rare.updateErrors...)
+	for i := range r.Updated {
+		var mark int
+		b, mark = scan.Open(b, 16)
+		b = scan.AppendInt(b, 1, int64(r.Updated[i].Type))
+		b = scan.Shut(m.appendContainer(b, 2, &r.Updated[i].Grant), mark)
+	}
+	for i := range r.Previous {
+		b = m.appendContainer(b, 17, &r.Previous[i])
+	}
+	b, mark := scan.Open(b, 19)
+	b = scan.AppendInt(b, 1, int64(r.Pending))
+	return scan.Shut(scan.AppendInt(b, 2, int64(r.ActiveCores)), mark)
+}
+
+// appendContainer appends a granted container with the token that starts it.
+func (m *master) appendContainer(b []byte, num protowire.Number, g *engine.Grant) []byte {
+	b, mark := scan.Open(b, num)
+	b = scan.AppendContainerID(b, 1, g.ID)
+	b = scan.AppendNodeID(b, 2, g.Node)
+	b = scan.AppendText(b, 3, g.NodeHTTPAddress)
+	b = scan.AppendResource(b, 4, g.Resource, m.Types)
+	b = scan.AppendPriority(b, 5, g.Priority)
+	b = scan.AppendToken(b, 6, m.Grants.ContainerToken(*g))
+	b = scan.AppendExecution(b, 7, g.Execution)
+	b = scan.AppendInt(b, 8, g.AllocationRequestID)
+	return scan.Shut(scan.AppendInt(b, 9, int64(g.Version)), mark)
+}
+
+// appendNodeToken appends the token for a container's node, unless the master has it.
+func (m *master) appendNodeToken(b []byte, num protowire.Number, id yarn.AttemptID, g *engine.Grant) []byte {
+	t, ok := m.Grants.NodeToken(id, *g)
+	if !ok {
+		return b
+	}
+	b, mark := scan.Open(b, num)
+	return scan.Shut(scan.AppendToken(scan.AppendNodeID(b, 1, g.Node), 2, t), mark)
+}
+
+// stateComplete is C_COMPLETE of ContainerStateProto.
+const stateComplete = int64(pb.ContainerState_C_COMPLETE)
+
+func (m *master) appendCompleted(b []byte, num protowire.Number, f *engine.CompletedContainer) []byte {
+	b, mark := scan.Open(b, num)
+	b = scan.AppendContainerID(b, 1, f.ID)
+	b = scan.AppendInt(b, 2, stateComplete)
+	b = scan.AppendText(b, 3, f.Diagnostics)
+	b = scan.AppendInt(b, 4, int64(f.ExitStatus))
+	b = scan.AppendResource(b, 5, f.Resource, m.Types)
+	return scan.Shut(scan.AppendExecution(b, 6, f.Execution), mark)
+}
+
+func (m *master) updateError(e engine.UpdateError) *pb.UpdateContainerError {
+	return &pb.UpdateContainerError{Reason: &e.Reason, CurrentContainerVersion: &e.CurrentVersion, UpdateRequest: &pb.UpdateContainerRequest{
+		ContainerVersion: &e.Update.Version, ContainerId: convert.ToContainerID(e.Update.Container),
+		UpdateType: pb.ContainerUpdateType(e.Update.Type).Enum(), Capability: convert.ToResource(e.Update.Capability, m.Types),
+		ExecutionType: convert.ToExecutionType(e.Update.ExecutionType)}}
+}

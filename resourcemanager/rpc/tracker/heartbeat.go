@@ -1,0 +1,189 @@
+package tracker
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/rpc"
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/scan"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Heartbeats come once a second from every node, so they are scanned in place
+// and their answers appended: see package scan.
+
+// beats are scanned requests, to be used again.
+var beats = sync.Pool{New: func() any { return new(scan.Heartbeat) }}
+
+// keepStatuses bounds what a pooled request holds on to.
+const keepStatuses = 1 << 10
+
+func (t *tracker) heartbeat(c *ipc.Call) {
+	h := beats.Get().(*scan.Heartbeat)
+	if err := h.Scan(c.Body, MaxContainers); err != nil {
+		refuse(c, h, err)
+		return
+	}
+	cmd := t.command(h)
+	known := knownKeys{container: h.ContainerKey, node: h.NodeKey}
+	if cap(h.Containers) <= keepStatuses && cap(h.KeepAlive) <= keepStatuses {
+		clear(h.Containers)
+		beats.Put(h)
+	}
+	cmd.Ticket = t.Loop.Expect(func(v any, err error) {
+		if err != nil {
+			rpc.Fail(c, err)
+			return
+		}
+		t.answerHeartbeat(c, cmd.Node, known, v.(*engine.HeartbeatReply))
+	})
+	t.Loop.Post(cmd)
+}
+
+func refuse(c *ipc.Call, h *scan.Heartbeat, err error) {
+	var limit *scan.LimitError
+	if errors.As(err, &limit) {
+		rpc.Refuse(c, rpc.YarnException, "heartbeat of %s:%d: %v", clip(string(h.Host)), h.Port, limit)
+		return
+	}
+	c.Fail(&ipc.RemoteError{Class: ipc.ClassServer, Message: fmt.Sprintf("cannot read the request of %s: %v", c.Method, err)})
+}
+
+// command copies what the engine needs: the request's memory is used again.
+func (t *tracker) command(h *scan.Heartbeat) *engine.Heartbeat {
+	cmd := &engine.Heartbeat{
+		Node: yarn.NodeID{Host: t.hosts.of(h.Host), Port: h.Port}, ResponseID: h.ResponseID,
+		Health:        engine.Health{Healthy: !h.HasHealth || h.Healthy, Report: clip(string(h.HealthReport)), At: h.HealthAt},
+		ContainersUse: engine.Utilization(h.ContainersUse), NodeUse: engine.Utilization(h.NodeUse), Opportunistic: engine.Opportunistic(h.Opportunistic),
+		KeepAlive: append([]yarn.ApplicationID(nil), h.KeepAlive...),
+	}
+	if len(h.Containers) > 0 {
+		cmd.Containers = make([]engine.ContainerStatus, len(h.Containers))
+	}
+	for i := range h.Containers {
+		s := &h.Containers[i]
+		cmd.Containers[i] = engine.ContainerStatus{ID: s.ID, Complete: s.Complete(), ExitStatus: s.ExitStatus,
+			Diagnostics: diagnostics(s.Diagnostics), Execution: s.Execution}
+	}
+	return cmd
+}
+
+// diagnostics spares the text of a container that has none its own memory.
+func diagnostics(b []byte) string {
+	if string(b) == noDiagnostics {
+		return noDiagnostics
+	}
+	return clip(string(b))
+}
+
+const noDiagnostics = "N/A"
+
+type knownKeys struct{ container, node int32 }
+
+// answerHeartbeat writes the answer and keeps it: the engine says when it is to
+// be repeated.
+func (t *tracker) answerHeartbeat(c *ipc.Call, node yarn.NodeID, known knownKeys, r *engine.HeartbeatReply) {
+	if r.Duplicate {
+		t.last.Repeat(c, node)
+		return
+	}
+	rpc.Compose(func(b []byte) []byte { return t.appendAnswer(b, known, r) }, func(b []byte) {
+		if r.Action == engine.NodeNormal {
+			t.last.Keep(node, b)
+		} else {
+			t.last.Drop(node)
+		}
+		c.Reply(b)
+	})
+}
+
+// appendAnswer appends a NodeHeartbeatResponseProto.
+func (t *tracker) appendAnswer(b []byte, known knownKeys, r *engine.HeartbeatReply) []byte {
+	b = scan.AppendInt(b, 1, int64(r.ResponseID))
+	if k, ok := t.ContainerKeys.ForHeartbeat(known.container); ok {
+		b = appendKey(b, 2, k)
+	}
+	if k, ok := t.NodeKeys.ForHeartbeat(known.node); ok {
+		b = appendKey(b, 3, k)
+	}
+	b = scan.AppendInt(b, 4, int64(r.Action))
+	for _, id := range r.CleanupContainers {
+		b = scan.AppendContainerID(b, 5, id)
+	}
+	for _, id := range r.CleanupApplications {
+		b = scan.AppendApplicationID(b, 6, id)
+	}
+	b = scan.AppendInt(b, 7, t.HeartbeatMillis)
+	if r.Diagnostics != "" {
+		b = scan.AppendText(b, 8, r.Diagnostics)
+	}
+	for _, id := range r.RemoveContainers {
+		b = scan.AppendContainerID(b, 9, id)
+	}
+	for _, s := range r.Signals {
+		var mark int
+		b, mark = scan.Open(b, 13)
+		b = scan.AppendContainerID(b, 1, s.Container)
+		b = scan.Shut(scan.AppendInt(b, 2, int64(s.Signal)), mark)
+	}
+	if r.Total != nil {
+		b = scan.AppendResource(b, 14, *r.Total, t.Types)
+	}
+	for i := range r.Updates {
+		b = t.appendUpdated(b, 17, &r.Updates[i])
+	}
+	return b
+}
+
+func appendKey(b []byte, num protowire.Number, k state.MasterKey) []byte {
+	b, mark := scan.Open(b, num)
+	return scan.Shut(scan.AppendBytes(scan.AppendInt(b, 1, int64(k.ID)), 2, k.Bytes), mark)
+}
+
+// appendUpdated appends a container whose size has changed, as a node gets it.
+func (t *tracker) appendUpdated(b []byte, num protowire.Number, g *engine.Grant) []byte {
+	b, mark := scan.Open(b, num)
+	b = scan.AppendContainerID(b, 1, g.ID)
+	b = scan.AppendNodeID(b, 2, g.Node)
+	b = scan.AppendText(b, 3, g.NodeHTTPAddress)
+	b = scan.AppendResource(b, 4, g.Resource, t.Types)
+	b = scan.AppendPriority(b, 5, g.Priority)
+	b = scan.AppendExecution(b, 7, g.Execution)
+	b = scan.AppendInt(b, 8, g.AllocationRequestID)
+	return scan.Shut(scan.AppendInt(b, 9, int64(g.Version)), mark)
+}
+
+// maxNames bounds the hosts whose names are kept.
+const maxNames = 100_000
+
+// names are the hosts of registered nodes, so that a heartbeat needs no memory
+// for its own.
+type names struct {
+	mu   sync.RWMutex
+	kept map[string]string
+}
+
+func (n *names) add(host string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.kept == nil || len(n.kept) >= maxNames {
+		n.kept = map[string]string{}
+	}
+	n.kept[host] = host
+}
+
+func (n *names) of(host []byte) string {
+	n.mu.RLock()
+	s, ok := n.kept[string(host)]
+	n.mu.RUnlock()
+	if ok {
+		return s
+	}
+	return string(host)
+}
