@@ -1,6 +1,7 @@
 package resourcemanager
 
 import (
+	"bytes"
 	"sync"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
@@ -12,20 +13,44 @@ import (
 // the engine: for launches and for the store.
 type contexts struct {
 	mu   sync.Mutex
-	byID map[yarn.ApplicationID][]byte
+	byID map[yarn.ApplicationID]*kept
 }
 
-func newContexts() *contexts { return &contexts{byID: map[yarn.ApplicationID][]byte{}} }
+// kept is a context and who still waits to hear whether it is accepted.
+type kept struct {
+	bytes    []byte
+	waiting  int
+	accepted bool
+}
 
-// Keep remembers a context unless one is known, and tells whether it did.
-func (c *contexts) Keep(id yarn.ApplicationID, b []byte) bool {
+func newContexts() *contexts { return &contexts{byID: map[yarn.ApplicationID]*kept{}} }
+
+// Keep implements client.Contexts. The first context under an id stays, also
+// when its application is submitted again.
+func (c *contexts) Keep(id yarn.ApplicationID, b []byte) (done func(accepted bool), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, known := c.byID[id]; known {
-		return false
+	k := c.byID[id]
+	switch {
+	case k == nil:
+		k = &kept{bytes: b}
+		c.byID[id] = k
+	case !k.accepted && !bytes.Equal(k.bytes, b):
+		return nil, false
 	}
-	c.byID[id] = b
-	return true
+	k.waiting++
+	return func(accepted bool) { c.settle(id, k, accepted) }, true
+}
+
+// settle forgets a context that nobody has accepted and nobody waits for.
+func (c *contexts) settle(id yarn.ApplicationID, k *kept, accepted bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k.waiting--
+	k.accepted = k.accepted || accepted
+	if k.waiting == 0 && !k.accepted && c.byID[id] == k {
+		delete(c.byID, id)
+	}
 }
 
 // Drop forgets a context.
@@ -38,7 +63,10 @@ func (c *contexts) Drop(id yarn.ApplicationID) {
 func (c *contexts) get(id yarn.ApplicationID) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.byID[id]
+	if k := c.byID[id]; k != nil {
+		return k.bytes
+	}
+	return nil
 }
 
 // complete adds the context to an application's record on its way to the store.

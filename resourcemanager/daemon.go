@@ -19,6 +19,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/launch"
 	"github.com/heddle-project/heddle/resourcemanager/loop"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/master"
+	"github.com/heddle-project/heddle/resourcemanager/setup"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
 	"github.com/heddle-project/heddle/resourcemanager/web"
@@ -64,6 +65,8 @@ type Daemon struct {
 	fatal   chan error
 	work    sync.WaitGroup
 	end     context.CancelFunc
+
+	stopOnce sync.Once
 }
 
 // Start reads the configuration and starts everything. On an error nothing is
@@ -194,11 +197,19 @@ func (d *Daemon) buildEngine(site *conf.Properties) (*engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := Settings(d.settings, cfg, time.UnixMilli(d.started), d.epoch)
+	set, err := setup.Settings(d.settings, cfg, time.UnixMilli(d.started), d.epoch)
 	if err != nil {
 		return nil, err
 	}
-	set.LogAggregation = conf.NewReader(site).Bool("yarn.log-aggregation-enable", false)
+	if w := d.settings.Web.Address; w.Port != 0 {
+		set.Pages = "http://" + conf.Address{Host: publicHost(w.Host), Port: w.Port}.String()
+	}
+	logs := conf.NewReader(site)
+	set.LogAggregation = logs.Bool("yarn.log-aggregation-enable", false)
+	set.LogPatience = logs.Int64("yarn.log-aggregation-status.time-out.ms", 600_000, conf.NotBelow(0))
+	if err := logs.Err(); err != nil {
+		return nil, err
+	}
 	d.rights.schedule.Store(cfg)
 	return engine.New(set, sched), nil
 }
@@ -249,8 +260,10 @@ func (d *Daemon) Wait(ctx context.Context) error {
 	}
 }
 
-// Stop closes the ports, then the loop, then the store.
-func (d *Daemon) Stop() {
+// Stop closes the ports, then the loop, then the store. It may be called again.
+func (d *Daemon) Stop() { d.stopOnce.Do(d.stop) }
+
+func (d *Daemon) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
 	defer cancel()
 	for _, s := range d.servers {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/internal/hosts"
+	"github.com/heddle-project/heddle/resourcemanager/setup"
 	"github.com/heddle-project/heddle/scheduler/config"
 )
 
@@ -33,7 +34,7 @@ func (d *Daemon) readCluster(site *conf.Properties) (config.Cluster, error) {
 			return config.Cluster{}, err
 		}
 	}
-	return Cluster(site, types, nil)
+	return setup.Cluster(site, types, nil)
 }
 
 // readSchedule reads and checks the scheduler's configuration:
@@ -47,7 +48,7 @@ func (d *Daemon) readSchedule(site *conf.Properties) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, findings, err := config.Parse(Queues(queues), cluster)
+	cfg, findings, err := config.Parse(setup.Queues(queues), cluster)
 	for _, f := range findings {
 		d.Log.Warn(f.String(), "logger", "scheduler")
 	}

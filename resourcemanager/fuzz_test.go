@@ -210,7 +210,7 @@ func FuzzLogContext(f *testing.F) {
 	})
 }
 
-// A submission's own token is cut out at the edge; what follows must be found.
+// What is cut out of a kept submission travels in container tokens.
 func TestLogContextOfSubmission(t *testing.T) {
 	c := newContexts()
 	id := yarn.ApplicationID{ClusterTimestamp: 1, Sequence: 1}
@@ -232,4 +232,43 @@ func TestLogContextOfSubmission(t *testing.T) {
 	if c.get(id) != nil {
 		t.Error("a dropped context is still there")
 	}
+}
+
+// Of several submissions under one id only what was accepted is launched.
+func TestContexts(t *testing.T) {
+	c := newContexts()
+	id := yarn.ApplicationID{ClusterTimestamp: 1, Sequence: 1}
+	first, ok := c.Keep(id, []byte("a"))
+	again, ok2 := c.Keep(id, []byte("a")) // a client that heard no answer
+	if _, other := c.Keep(id, []byte("b")); !ok || !ok2 || other {
+		t.Fatalf("%v %v, and another context %v", ok, ok2, other)
+	}
+	first(false)
+	if string(c.get(id)) != "a" {
+		t.Error("a context that somebody waits for was forgotten")
+	}
+	again(false)
+	if c.get(id) != nil || len(c.byID) != 0 {
+		t.Error("a refused context is kept")
+	}
+	second, ok := c.Keep(id, []byte("b"))
+	if !ok {
+		t.Fatal("the id is free again")
+	}
+	second(true)
+	late, ok := c.Keep(id, []byte("c")) // answered with success, changes nothing
+	if !ok {
+		t.Fatal("submitting a known application again is no error")
+	}
+	late(true)
+	if string(c.get(id)) != "b" {
+		t.Errorf("kept %q", c.get(id))
+	}
+	c.Drop(id)
+	third, _ := c.Keep(id, []byte("d"))
+	second(false)
+	if string(c.get(id)) != "d" {
+		t.Error("an old submission's end took a new one's context")
+	}
+	third(false)
 }

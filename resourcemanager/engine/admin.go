@@ -3,7 +3,6 @@ package engine
 import (
 	"slices"
 
-	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -33,22 +32,15 @@ func (e *Engine) move(c Move) {
 		return
 	}
 	path, _ := e.sched.Resolve(c.Queue)
-	a.recorded.queue = path
-	undo := func() {
-		if a.recorded.queue == path { // no later move has the say
-			a.recorded.queue = a.queue
-		}
-	}
-	e.saveChange(a, c.Ticket, undo, func() (any, *Error) { return nil, e.moved(a, c.Queue, undo) })
+	e.saveChange(a, c.Ticket, func(x *choices) { x.queue = path }, func() (any, *Error) { return nil, e.moved(a, c.Queue) })
 }
 
-func (e *Engine) moved(a *application, queue string, undo func()) *Error {
+func (e *Engine) moved(a *application, queue string) *Error {
 	if a.ref == scheduler.NoApp {
 		return nil // it has ended; the queue is history
 	}
 	if why := e.sched.MoveApplication(a.ref, queue); !why.OK() {
-		undo()
-		e.save(state.Put(e.appRecord(a)), saved{what: savedNothing})
+		e.takeBack(a)
 		return refuse(Failed, "Cannot move %s to queue %s: %s", a.sub.ID, queue, describe(why))
 	}
 	a.queue = e.sched.AppUsage(a.ref).Queue
@@ -77,9 +69,7 @@ func (e *Engine) setPriority(c SetPriority) {
 		e.fail(c.Ticket, refuse(AccessDenied, "Cannot set the priority of %s to %d: %s", a.sub.ID, c.Priority, describe(why)))
 		return
 	}
-	a.recorded.priority = priority
-	undo := func() { a.recorded.priority = a.priority }
-	e.saveChange(a, c.Ticket, undo, func() (any, *Error) {
+	e.saveChange(a, c.Ticket, func(x *choices) { x.priority = priority }, func() (any, *Error) {
 		a.priority = priority
 		if a.ref != scheduler.NoApp {
 			e.sched.SetPriority(a.ref, priority)
@@ -115,9 +105,7 @@ func (e *Engine) setLifetime(c SetLifetime) {
 	if most := e.sched.Lifetime(a.queue, asked); most > 0 && most < asked {
 		expire = a.submitTime + most*1000
 	}
-	a.recorded.expireAt = expire
-	undo := func() { a.recorded.expireAt = a.expireAt }
-	e.saveChange(a, c.Ticket, undo, func() (any, *Error) {
+	e.saveChange(a, c.Ticket, func(x *choices) { x.expireAt = expire }, func() (any, *Error) {
 		if !a.ending() {
 			e.setDeadline(a, expire)
 		}
@@ -126,6 +114,12 @@ func (e *Engine) setLifetime(c SetLifetime) {
 }
 
 func (e *Engine) refreshQueues(c RefreshQueues) {
+	if c.Config == nil {
+		e.sched.Reapply()
+		e.fail(c.Ticket, refuse(InvalidConfig, "Failed to re-init queues : %s", c.Problem))
+		return
+	}
+	e.queues = nil
 	if err := e.sched.Reconfigure(c.Config); err != nil {
 		e.fail(c.Ticket, refuse(InvalidConfig, "Failed to re-init queues : %v", err))
 		return
@@ -157,11 +151,12 @@ func (e *Engine) refreshNodes(c RefreshNodes) {
 func (e *Engine) setNodeResource(c SetNodeResource) {
 	n := e.nodes[c.Node]
 	if n == nil || n.ref == scheduler.NoNode {
-		e.fail(c.Ticket, refuse(Failed, "Resource update get failed on unrecognized node: %s; nothing was changed", c.Node))
+		e.fail(c.Ticket, refuse(Failed, "Resource update get failed on all nodes due to change resource on an unrecognized node: %s", c.Node))
 		return
 	}
 	n.total, n.resized = c.Total, true
 	e.sched.SetNodeTotal(n.ref, c.Total)
+	e.queues = nil
 	e.sweepDue = true
 	e.touchNode(n)
 	e.reply(c.Ticket, nil)
@@ -174,6 +169,7 @@ func (e *Engine) setNodeLabel(c SetNodeLabel) {
 		return
 	}
 	n.label = c.Label
+	e.queues = nil
 	for _, ended := range e.sched.SetNodeLabel(n.ref, c.Label) {
 		e.followEnd(ended, yarn.ExitAborted, "The node has moved to another partition")
 	}

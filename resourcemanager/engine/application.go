@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
@@ -17,6 +16,7 @@ type application struct {
 	before yarn.ApplicationState // what clients see during FINAL_SAVING and KILLING
 	target yarn.ApplicationState // what FINAL_SAVING leads to
 	choices
+	placed   bool    // a mapping rule has chosen the queue
 	recorded choices // as in the newest record, which is ahead while a change is being stored
 	attempts []*attempt
 
@@ -26,6 +26,7 @@ type application struct {
 	diagnostics string
 	waiting     []Ticket // submissions that wait to be stored
 	ranOn       []*node  // nodes that may hold something of it
+	logs        logs
 	seconds     yarn.Resource
 	preempted   yarn.Resource
 	updateNodes int // position in the log of nodes
@@ -96,6 +97,7 @@ func (e *Engine) admissible(a *application) *Error {
 	s := &a.sub
 	sa := schedulerApp(s)
 	path, why := e.sched.Place(&sa)
+	a.placed = sa.Placed
 	if !why.OK() {
 		return refuse(Failed, "Failed to submit %s by user %s: %s", s.ID, s.User, describe(why))
 	}
@@ -153,7 +155,7 @@ func (e *Engine) appStored(a *application, err error) {
 // admit enters the application into its queue, or ends it.
 func (e *Engine) admit(a *application) {
 	sa := schedulerApp(&a.sub)
-	sa.Priority, sa.PrioritySet = a.priority, true
+	sa.Priority, sa.PrioritySet, sa.Placed = a.priority, true, a.placed
 	ref, why := e.sched.AddApplication(sa, a.queue)
 	if !why.OK() {
 		e.endApp(a, yarn.AppFailed, yarn.FinalFailed, rejection(a, why))
@@ -198,8 +200,7 @@ func (e *Engine) killApp(a *application, why string) {
 
 // outlived: the application's lifetime is over.
 func (e *Engine) outlived(a *application) {
-	e.killApp(a, fmt.Sprintf("Application %s is killed because its lifetime of %d s is over.",
-		a.sub.ID, (a.expireAt-a.submitTime)/1000))
+	e.killApp(a, "Application is killed by ResourceManager as it has exceeded the lifetime period.")
 }
 
 // endApp has the end stored; what it means happens when it is.
@@ -330,7 +331,7 @@ func (e *Engine) attemptOver(a *application, t *attempt) {
 func (e *Engine) attemptFailed(a *application, t *attempt) {
 	failures, max := e.failures(a), a.maxAttempts(e.set)
 	if a.sub.Unmanaged || failures >= max {
-		e.endApp(a, yarn.AppFailed, yarn.FinalFailed, exhausted(a, t, failures, max))
+		e.endApp(a, yarn.AppFailed, yarn.FinalFailed, e.exhausted(a, t, max))
 		return
 	}
 	if a.state == yarn.AppRunning {

@@ -148,7 +148,7 @@ func (e *Engine) masterSilent(t *attempt) {
 	if !t.ending() {
 		t.counts = true
 		e.endAttempt(t, yarn.AttemptFailed, yarn.FinalFailed,
-			fmt.Sprintf("ApplicationMaster for attempt %s timed out: it did not call for %d s", t.id, e.set.MasterExpiry/1000))
+			fmt.Sprintf("ApplicationMaster for attempt %s timed out", t.id))
 	}
 }
 
@@ -186,7 +186,7 @@ func (e *Engine) masterEnded(t *attempt, exit int32, diagnostics string) {
 		}
 	case !t.ending():
 		t.counts = exit != yarn.ExitPreempted && exit != yarn.ExitAborted && exit != yarn.ExitDisksFailed && exit != yarn.ExitKilledByRM
-		e.endAttempt(t, yarn.AttemptFailed, yarn.FinalFailed, masterCrashed(t, exit, diagnostics))
+		e.endAttempt(t, yarn.AttemptFailed, yarn.FinalFailed, e.masterCrashed(t, exit, diagnostics))
 	}
 }
 

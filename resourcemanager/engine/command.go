@@ -123,6 +123,7 @@ type (
 		Health       Health
 		Containers   []RecoveredContainer
 		Applications []yarn.ApplicationID
+		Logs         []LogReport
 		Excluded     string // why the lists do not admit it; empty when they do
 	}
 
@@ -133,6 +134,7 @@ type (
 		ResponseID    int32
 		Containers    []ContainerStatus
 		KeepAlive     []yarn.ApplicationID
+		Logs          []LogReport
 		Health        Health
 		ContainersUse Utilization
 		NodeUse       Utilization
@@ -161,9 +163,12 @@ type (
 // Administrators' calls.
 type (
 	// RefreshQueues replaces the scheduler's configuration, wholly or not at all.
+	// Without a Config it is refused; the attempt itself must be told of, because
+	// queues of equal rank change places by it, as in Apache's scheduler.
 	RefreshQueues struct {
-		Ticket Ticket
-		Config *config.Config
+		Ticket  Ticket
+		Config  *config.Config
+		Problem string // why the new configuration cannot be read
 	}
 
 	// RefreshNodes applies the include and exclude lists: nodes that they no

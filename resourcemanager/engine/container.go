@@ -62,6 +62,7 @@ func (e *Engine) runsOn(a *application, n *node) {
 		n.apps[a.sub.ID] = true
 		a.ranOn = append(a.ranOn, n)
 	}
+	e.expectLogs(a, n)
 }
 
 // running: the node reports the container for the first time.
@@ -83,11 +84,17 @@ func (e *Engine) grantUnclaimed(c *container) {
 // the node reports the end, if the node ever reported the beginning.
 func (e *Engine) end(c *container, cause scheduler.Cause, exit int32, diagnostics string) {
 	book := *e.sched.Container(c.ref)
-	if c.state == yarn.ContainerAllocated && (cause == scheduler.Expired || cause == scheduler.Preempted) {
-		e.sched.RestoreAsk(c.ref)
-	}
+	e.restoreAsk(c)
 	vacated := e.sched.Finish(c.ref, cause)
 	e.followEnd(scheduler.Ended{Ref: c.ref, Container: book, Cause: cause, Vacated: vacated}, exit, diagnostics)
+}
+
+// restoreAsk asks once more for a container that ends before its master has
+// heard of it: the master will not know that anything is missing.
+func (e *Engine) restoreAsk(c *container) {
+	if c.state == yarn.ContainerAllocated {
+		e.sched.RestoreAsk(c.ref)
+	}
 }
 
 // endStates tells how a container's end is called.
@@ -212,5 +219,5 @@ func (e *Engine) signalContainer(c SignalContainer) {
 		e.reply(c.Ticket, nil)
 		return
 	}
-	e.fail(c.Ticket, refuse(UnknownContainer, "Container %s is not running; nothing was signalled", c.Container))
+	e.fail(c.Ticket, refuse(Failed, "Trying to signal an absent container %s", c.Container))
 }

@@ -21,6 +21,9 @@ type Settings struct {
 	MaxCompleted      int   // ended applications that are remembered
 	Sweeps            bool  // opportunities after events, not at heartbeats alone
 	LogAggregation    bool
+	LogPatience       int64         // how long nodes may take to collect logs after an application's end
+	Dominant          bool          // all resources count in limits, not memory alone
+	Pages             string        // http://host:port of the ResourceManager's pages; empty while it is not known
 	NodeMinimum       yarn.Resource // a smaller node is turned away
 	ResourceTypes     yarn.ResourceTypes
 }
@@ -65,7 +68,8 @@ type Engine struct {
 	lostMasters  []lostMaster
 	sweepDue     bool
 	counts       counts
-	queues       *queue.Snapshot // while views are being built
+	queues       *queue.Snapshot // as of queuesAt; see picture
+	queuesAt     int64
 	dirtyApps    []*application
 	dirtyNodes   []*node
 	goneApps     []yarn.ApplicationID
@@ -87,6 +91,7 @@ func New(set Settings, sched *scheduler.Scheduler) *Engine {
 // Apply carries one command out and adds its consequences to fx.
 func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 	e.now, e.fx = now, fx
+	e.sched.Advance(now)
 	switch c := c.(type) {
 	case *Heartbeat:
 		e.heartbeat(c)
@@ -130,6 +135,7 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.setNodeLabel(c)
 	case TendQueues:
 		e.sched.RunDynamicQueues(c.Deleting, e.now)
+		e.queues = nil
 		e.sweepDue = true
 	case Tick:
 		e.tick()

@@ -175,8 +175,11 @@ func (e *Engine) answerAllocate(t *attempt, reply *AllocateReply) {
 	a := t.app
 	e.acknowledge(t.told)
 	t.told, t.finished = t.finished, t.told[:0]
-	for _, f := range t.told {
-		reply.Completed = append(reply.Completed, f.CompletedContainer)
+	if len(t.told) > 0 {
+		reply.Completed = make([]CompletedContainer, len(t.told))
+	}
+	for i := range t.told {
+		reply.Completed[i] = t.told[i].CompletedContainer
 	}
 	if len(t.grants) > 0 {
 		reply.Granted = make([]Grant, 0, len(t.grants))
@@ -192,6 +195,7 @@ func (e *Engine) answerAllocate(t *attempt, reply *AllocateReply) {
 	reply.Previous, t.previous = t.previous, nil
 	reply.Nodes = e.nodesChanged(a)
 	reply.Headroom = e.sched.Headroom(a.ref)
+	e.sched.AllocateDone(a.ref)
 	reply.ClusterNodes = int32(e.counts.nodes[yarn.NodeRunning] + e.counts.nodes[yarn.NodeDecommissioning])
 	reply.Priority = a.priority
 	t.responseID = nextResponse(t.responseID)
@@ -207,6 +211,7 @@ func (e *Engine) updated(a *application) []UpdatedContainer {
 			continue
 		}
 		g := e.grant(c)
+		g.Resource, g.Version = ch.After, ch.Version
 		out = append(out, UpdatedContainer{Type: ch.Type, Grant: g})
 		if ch.Type == yarn.DecreaseResource {
 			c.node.updates = append(c.node.updates, g)

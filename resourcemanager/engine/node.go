@@ -71,6 +71,7 @@ func (e *Engine) registerNode(c RegisterNode) {
 	for _, id := range c.Applications {
 		e.reportedApp(n, id)
 	}
+	e.followLogs(n, c.Logs)
 	e.reply(c.Ticket, RegisterNodeReply{Action: NodeNormal})
 	e.touchNode(n)
 }
@@ -113,6 +114,7 @@ func (e *Engine) describeNode(n *node, c RegisterNode) {
 // join makes the node usable.
 func (e *Engine) join(n *node) {
 	e.countNode(n, yarn.NodeRunning)
+	e.queues = nil
 	n.ref = e.sched.AddNode(scheduler.Node{ID: n.id, Rack: n.rack, Label: n.label, Total: n.total})
 	*at(&e.nodeByRef, int(n.ref)) = n
 	e.logNode(n)
@@ -136,6 +138,7 @@ func (e *Engine) reconnect(n *node, c RegisterNode) *node {
 	}
 	if n.total != c.Total {
 		e.sched.SetNodeTotal(n.ref, c.Total)
+		e.queues = nil
 		e.sweepDue = true
 	}
 	e.describeNode(n, c)
@@ -184,6 +187,7 @@ func (e *Engine) heartbeat(c *Heartbeat) {
 	n.containersUse, n.nodeUse, n.opportunistic = c.ContainersUse, c.NodeUse, c.Opportunistic
 	e.touchNode(n)
 	e.followHealth(n, c.Health)
+	e.followLogs(n, c.Logs)
 	if n.state != yarn.NodeUnhealthy {
 		e.statuses(n, c.Containers)
 		for _, id := range c.KeepAlive {
@@ -365,7 +369,13 @@ func (e *Engine) depart(n *node, why string) {
 	}
 	ref := n.ref
 	held := e.sched.NodeUsage(ref).Containers
+	for _, r := range held {
+		if c := e.containerAt(r); c != nil && c.node == n {
+			e.restoreAsk(c)
+		}
+	}
 	lost := e.sched.RemoveNode(ref)
+	e.queues = nil
 	n.ref = scheduler.NoNode
 	for _, ended := range lost {
 		e.followEnd(ended, yarn.ExitAborted, "Container released on a *lost* node: "+why)

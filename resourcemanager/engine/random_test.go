@@ -67,8 +67,6 @@ type randomMaster struct {
 	heard      map[yarn.ContainerID]bool // known to have ended
 }
 
-var debugf = func(string, ...any) {}
-
 func (w *world) draw(n int, what string) int { return rapid.IntRange(0, n-1).Draw(w.t, what) }
 
 func (w *world) chance(of int, what string) bool { return w.draw(of, what) == 0 }
@@ -81,10 +79,6 @@ func (w *world) fatal(format string, args ...any) {
 // send applies a command, follows its effects and looks at everything.
 func (w *world) send(c Command) *Reply {
 	w.do(c)
-	debugf("%T %+v -> %v", c, c, w.fx.Transitions)
-	for _, x := range w.fx.Replies {
-		debugf("   reply %d %+v %v", x.Ticket, x.Value, x.Err)
-	}
 	return w.after()
 }
 
@@ -359,6 +353,13 @@ func (w *world) allocate() {
 	for _, id := range slices.SortedFunc(maps.Keys(m.held), yarn.ContainerID.Compare) {
 		if w.chance(6, "release") {
 			c.Release = append(c.Release, id)
+		}
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(m.held), yarn.ContainerID.Compare) {
+		if b := w.e.byID[id]; b != nil && !b.state.Final() && w.chance(8, "update") {
+			kind := []yarn.UpdateType{yarn.IncreaseResource, yarn.DecreaseResource}[w.draw(2, "kind")]
+			c.Updates = append(c.Updates, yarn.ContainerUpdate{Container: id, Type: kind, Version: w.sched.Container(b.ref).Version,
+				Capability: yarn.NewResource([]int64{256, 512, 1024, 2048}[w.draw(4, "to")], 1)})
 		}
 	}
 	switch w.draw(12, "oddity") {

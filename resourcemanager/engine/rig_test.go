@@ -228,8 +228,14 @@ func (r *rig) checkBooks() string {
 		if a.ref == scheduler.NoApp {
 			continue
 		}
-		if u := r.sched.AppUsage(a.ref); u.Live != live[a] {
-			return fmt.Sprintf("%s has %d containers, the scheduler knows of %d", a.sub.ID, live[a], u.Live)
+		var known int32
+		for _, ref := range r.sched.Containers(a.ref, nil) {
+			if c := r.sched.Container(ref); !c.Reserved && c.Update.IsZero() {
+				known++
+			}
+		}
+		if known != live[a] {
+			return fmt.Sprintf("%s has %d containers, the scheduler knows of %d", a.sub.ID, live[a], known)
 		}
 	}
 	return ""
@@ -271,6 +277,11 @@ func (r *rig) checkNodes() string {
 			continue
 		}
 		u := r.sched.NodeUsage(n.ref)
+		for _, ref := range u.Containers {
+			if c := r.sched.Container(ref); !c.Update.IsZero() && r.e.byID[c.ID] == nil {
+				used = used.Add(c.Resource) // holds what another one will grow by
+			}
+		}
 		total = total.Add(n.total)
 		if u.Used != used || u.Total != n.total || u.Used.Add(u.Available) != u.Total {
 			return fmt.Sprintf("%s: %s of %s is used, %s free; its containers take %s of %s", n.id, u.Used, u.Total, u.Available, used, n.total)

@@ -15,8 +15,8 @@ type saved struct {
 	ticket  Ticket // of the call that wants a record changed
 	subject string
 	refusal **Error              // of the records that were handed in together
+	note    func(*choices)       // how the record is changed
 	apply   func() (any, *Error) // what the stored change means, and its answer
-	undo    func()               // forgets a change that cannot be stored
 }
 
 type savedWhat uint8
@@ -72,20 +72,30 @@ func (e *Engine) stored(c Stored) {
 	}
 }
 
-// saveChange stores the application with a change that is noted in recorded;
-// apply makes it true, undo takes it out of recorded again.
-func (e *Engine) saveChange(a *application, t Ticket, undo func(), apply func() (any, *Error)) {
-	e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedChange, subject: a.sub.ID.String(), ticket: t, apply: apply, undo: undo})
+// saveChange stores the application as note makes it; apply makes it true.
+func (e *Engine) saveChange(a *application, t Ticket, note func(*choices), apply func() (any, *Error)) {
+	note(&a.recorded)
+	e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedChange, subject: a.sub.ID.String(), ticket: t, note: note, apply: apply})
+}
+
+// takeBack stores the application without a change that is not to be. Later
+// changes, whose records were made with it, stay.
+func (e *Engine) takeBack(a *application) {
+	a.recorded = a.choices
+	for _, s := range e.saves.entries {
+		if s.app == a && s.what == savedChange {
+			s.note(&a.recorded)
+		}
+	}
+	if e.apps[a.sub.ID] == a {
+		e.save(state.Put(e.appRecord(a)), saved{what: savedNothing})
+	}
 }
 
 // changeStored lets a stored change take effect and answers the call.
 func (e *Engine) changeStored(s saved, err error) {
 	if err != nil {
-		s.undo()
-		if e.apps[s.app.sub.ID] == s.app {
-			// Later records may have been made with this change in them.
-			e.save(state.Put(e.appRecord(s.app)), saved{what: savedNothing})
-		}
+		e.takeBack(s.app)
 		e.fail(s.ticket, refuse(NotStored, "Cannot store the change of %s: %v", s.subject, err))
 		return
 	}

@@ -445,10 +445,16 @@ func shortRecord(rec state.Record) string {
 	return rec.Key().String()
 }
 
+// kinds are the names of refusals; what they say in words may change.
+var kinds = map[Kind]string{Failed: "failed", UnknownApplication: "unknown application", UnknownAttempt: "unknown attempt",
+	UnknownContainer: "unknown container", AccessDenied: "access denied", InvalidRequest: "invalid request", InvalidLabel: "invalid label",
+	InvalidMaster: "invalid master's call", NotRegistered: "not registered", InvalidRelease: "invalid release",
+	InvalidBlacklist: "invalid blacklist", InvalidConfig: "invalid configuration", Unsupported: "unsupported", NotStored: "not stored"}
+
 // answer prints a reply.
 func (s *script) answer(x Reply) []string {
 	if x.Err != nil {
-		return []string{fmt.Sprintf("refused, kind %d: %s", x.Err.Kind, x.Err.Text)}
+		return []string{"refused: " + kinds[x.Err.Kind]}
 	}
 	switch v := x.Value.(type) {
 	case nil:
@@ -460,7 +466,7 @@ func (s *script) answer(x Reply) []string {
 	case RegisterReply:
 		return []string{fmt.Sprintf("registered in %s, up to %s%s", v.Queue, shortSize(v.Maximum), grants(", keeps", v.Previous))}
 	case RegisterNodeReply:
-		return []string{[]string{"joined", "resync", "shut down"}[v.Action] + when(v.Diagnostics != "", ": "+v.Diagnostics)}
+		return []string{[]string{"joined", "resync", "shut down"}[v.Action] + when(v.Diagnostics != "", ": "+headline(v.Diagnostics))}
 	}
 	return []string{fmt.Sprintf("answer %+v", x.Value)}
 }
@@ -495,7 +501,7 @@ func (s *script) beaten(v *HeartbeatReply) []string {
 		return []string{"the last answer again"}
 	}
 	if v.Action != NodeNormal {
-		return []string{[]string{"", "resync: ", "shut down: "}[v.Action] + v.Diagnostics}
+		return []string{[]string{"", "resync: ", "shut down: "}[v.Action] + headline(v.Diagnostics)}
 	}
 	text := fmt.Sprintf("answer %d", v.ResponseID)
 	for _, l := range []struct {
@@ -518,22 +524,33 @@ func (s *script) beaten(v *HeartbeatReply) []string {
 	return []string{text}
 }
 
+// headline is how a text begins.
+func headline(text string) string {
+	text = strings.ReplaceAll(text, "\n", " | ")
+	if len(text) > 50 {
+		return text[:50] + "…"
+	}
+	return text
+}
+
 // show prints what readers see of an application or a node.
 func (s *script) show(name string) []string {
 	s.rig.e.Publish(s.rig.now, &s.rig.reader)
 	if n := s.rig.reader.nodes[nodeID(name)]; n != nil {
-		return []string{fmt.Sprintf("%s %s, %s of %s used, %d containers%s", name, n.State, shortSize(n.Used), shortSize(n.Total), n.Containers, when(n.LostReason != "", ", "+n.LostReason))}
+		return []string{fmt.Sprintf("%s %s, %s of %s used, %d containers%s", name, n.State, shortSize(n.Used), shortSize(n.Total), n.Containers, when(n.LostReason != "", ", "+headline(n.LostReason)))}
 	}
 	v := s.rig.reader.apps[s.app(name)]
 	if v == nil {
 		return []string{"unknown"}
 	}
 	out := []string{fmt.Sprintf("%s %s (%s), %s in %s, priority %d, %d containers, progress %g", name, v.PublicState, v.State, v.FinalStatus, v.Queue, v.Priority, v.Usage.Containers, v.Progress)}
-	if v.Diagnostics != "" {
-		out = append(out, "  "+strings.ReplaceAll(v.Diagnostics, "\n", " | "))
+	// What waits tells of its queue and of the clock; that is looked at elsewhere.
+	if v.FinalStatus != yarn.FinalUndefined {
+		out = append(out, "  "+headline(v.Diagnostics))
 	}
 	for _, t := range v.Attempts {
-		out = append(out, fmt.Sprintf("  %s %s (%s), %s%s", shortAttempt(t.ID), t.PublicState, t.State, t.FinalStatus, when(t.Diagnostics != "", ", "+strings.ReplaceAll(t.Diagnostics, "\n", " | "))))
+		out = append(out, fmt.Sprintf("  %s %s (%s), %s%s", shortAttempt(t.ID), t.PublicState, t.State, t.FinalStatus,
+			when(t.FinalStatus != yarn.FinalUndefined, ", "+headline(t.Diagnostics))))
 	}
 	return out
 }

@@ -116,7 +116,7 @@ func (e *Engine) stamp() string {
 // numbers that are compared.
 func (e *Engine) waitingForMaster(t *attempt) string {
 	usage := e.sched.AppUsage(t.app.ref)
-	q, ok := e.queues.ByPath(usage.Queue)
+	q, ok := e.queueInfo(usage.Queue)
 	if !ok {
 		return ""
 	}
@@ -131,6 +131,9 @@ func (e *Engine) waitingForMaster(t *attempt) string {
 			"Queue's capacity (absolute resource) = %s ; Queue's used capacity (absolute resource) = %s ; Queue's max capacity (absolute resource) = %s ; ",
 			label, e.sched.ClusterTotal(), percent(share.AbsoluteCapacity), percent(share.AbsoluteUsed), percent(share.AbsoluteMax),
 			share.EffectiveMin, share.Used, share.EffectiveMax)
+	}
+	if user.AMLimit.IsZero() {
+		user.AMLimit = share.AMLimit // the user has no active application, for which it would have been worked out
 	}
 	why := ""
 	switch with := usage.AM.Add(share.AMUsed); {

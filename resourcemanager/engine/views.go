@@ -33,34 +33,86 @@ func (e *Engine) touchNode(n *node) {
 	}
 }
 
+// Part is a part of the views; parts can be or-ed.
+type Part uint8
+
+// The parts. Readers who want one need not wait for the others.
+const (
+	Applications Part = 1 << iota
+	Nodes
+	Queues     // with the counts of the whole cluster
+	Everything = Applications | Nodes | Queues
+)
+
 // Publish hands every changed view over.
-func (e *Engine) Publish(now yarn.Now, p Publisher) {
-	e.now, e.queues = now, e.sched.Queues()
+func (e *Engine) Publish(now yarn.Now, p Publisher) { e.PublishParts(now, p, Everything) }
+
+// PublishParts hands over what has changed in some parts of the views.
+func (e *Engine) PublishParts(now yarn.Now, p Publisher, parts Part) {
+	e.now = now
+	if parts&Queues != 0 {
+		e.queues = nil
+		p.Summary(e.metrics(), e.picture())
+	}
+	if parts&Applications != 0 {
+		e.publishApps(p)
+	}
+	if parts&Nodes != 0 {
+		e.publishNodes(p)
+	}
+}
+
+func (e *Engine) publishApps(p Publisher) {
 	for _, a := range e.dirtyApps {
 		a.dirty = false
 		if e.apps[a.sub.ID] == a {
 			p.Application(e.appView(a))
 		}
 	}
+	for _, id := range e.goneApps {
+		p.ForgetApplication(id)
+	}
+	clear(e.dirtyApps)
+	e.dirtyApps, e.goneApps = e.dirtyApps[:0], e.goneApps[:0]
+}
+
+func (e *Engine) publishNodes(p Publisher) {
 	for _, n := range e.dirtyNodes {
 		n.dirty = false
 		if e.nodes[n.id] == n {
 			p.Node(e.nodeView(n))
 		}
 	}
-	for _, id := range e.goneApps {
-		p.ForgetApplication(id)
-	}
 	for _, id := range e.goneNodes {
 		if e.nodes[id] == nil {
 			p.ForgetNode(id)
 		}
 	}
-	clear(e.dirtyApps)
 	clear(e.dirtyNodes)
-	e.dirtyApps, e.dirtyNodes, e.goneApps, e.goneNodes = e.dirtyApps[:0], e.dirtyNodes[:0], e.goneApps[:0], e.goneNodes[:0]
-	p.Summary(e.metrics(), e.queues)
-	e.queues = nil
+	e.dirtyNodes, e.goneNodes = e.dirtyNodes[:0], e.goneNodes[:0]
+}
+
+// pictureAge is how long a picture of the queues serves applications' views.
+// These need little of it; to make one costs a walk over all queues.
+const pictureAge = 1000 // milliseconds
+
+// picture is a picture of the queues that is not older than pictureAge, nor
+// older than the last change of what queues are entitled to.
+func (e *Engine) picture() *queue.Snapshot {
+	if e.queues == nil || e.now.Mono-e.queuesAt >= pictureAge {
+		e.queues, e.queuesAt = e.sched.Queues(), e.now.Mono
+	}
+	return e.queues
+}
+
+// queueInfo is the picture of one queue, which may be younger than the others'.
+func (e *Engine) queueInfo(path string) (*queue.Info, bool) {
+	info, ok := e.picture().ByPath(path)
+	if !ok && e.queuesAt != e.now.Mono {
+		e.queues = nil
+		info, ok = e.picture().ByPath(path)
+	}
+	return info, ok
 }
 
 // public is the state that clients see: the saving states show what was before.
@@ -92,7 +144,7 @@ func (e *Engine) appView(a *application) *view.Application {
 	v := &view.Application{
 		ID: a.sub.ID, User: a.sub.User, RealUser: a.sub.RealUser, Name: a.sub.Name, Type: a.sub.Type, Tags: a.sub.Tags,
 		Queue: a.queue, Priority: a.priority, State: a.state, PublicState: a.public(), Unmanaged: a.sub.Unmanaged,
-		KeepContainers: a.sub.KeepContainers, MaxAttempts: a.maxAttempts(e.set), Label: a.sub.Label,
+		KeepContainers: a.sub.KeepContainers, MaxAttempts: a.maxAttempts(e.set), Label: a.sub.Label, LabelSet: a.sub.LabelSet,
 		CallerContext: a.sub.CallerContext, LogAggregation: e.set.LogAggregation, SubmitTime: a.submitTime, StartTime: a.submitTime,
 		LaunchTime: a.launchTime, ViewACL: a.sub.ViewACL, ModifyACL: a.sub.ModifyACL,
 	}
@@ -103,6 +155,7 @@ func (e *Engine) appView(a *application) *view.Application {
 		v.Timeouts = []view.Timeout{{Type: "LIFETIME", ExpireAt: a.expireAt}}
 	}
 	e.viewEnd(a, v)
+	e.viewLogs(a, v)
 	e.viewUsage(a, v)
 	for _, t := range a.attempts {
 		v.Attempts = append(v.Attempts, e.attemptView(t))
@@ -115,11 +168,12 @@ func (e *Engine) viewEnd(a *application, v *view.Application) {
 	t := a.current()
 	if a.state.Final() || a.state == yarn.AppFinishing {
 		v.FinalStatus, v.Diagnostics, v.FinishTime = a.final, a.diagnostics, a.finishTime
-		if a.final == yarn.FinalSucceeded || t != nil && t.progress == 1 {
-			v.Progress = 1
-		}
-		if a.state != yarn.AppFinishing {
-			v.Progress = 1 // compat: whatever has ended counts as complete
+		switch {
+		case t == nil:
+		case t.state == yarn.AttemptFailed:
+			v.Progress = t.progress
+		default:
+			v.Progress = 1 // compat: even of an application that was killed
 		}
 		return
 	}
@@ -128,7 +182,7 @@ func (e *Engine) viewEnd(a *application, v *view.Application) {
 	}
 	v.Progress = t.progress
 	if a.ref != scheduler.NoApp {
-		v.Diagnostics = t.waitingFor(e.sched.AppUsage(a.ref).Active)
+		v.Diagnostics = e.waitingFor(t)
 	}
 }
 
@@ -140,20 +194,46 @@ func (e *Engine) viewUsage(a *application, v *view.Application) {
 	u := e.sched.AppUsage(a.ref)
 	v.Usage.Containers, v.Usage.ReservedContainers = int(u.Live), int(u.ReservedCount)
 	v.Usage.Used, v.Usage.Reserved, v.Usage.Pending, v.Usage.AMUsed = u.Used, u.Reserved, u.Pending, u.AM
-	if total := e.sched.ClusterTotal().MemoryMB(); total > 0 {
-		v.Usage.ClusterPercent = 100 * float32(u.Used.MemoryMB()) / float32(total)
-	}
-	if info, ok := e.queues.ByPath(u.Queue); ok {
-		if share := info.Default.EffectiveMin.MemoryMB(); share > 0 {
-			v.Usage.QueuePercent = 100 * float32(u.Used.MemoryMB()) / float32(share)
-		}
+	v.Usage.ClusterPercent = 100 * e.share(u.Used, e.sched.ClusterTotal())
+	if info, ok := e.queueInfo(u.Queue); ok {
+		v.Usage.QueuePercent = 100 * e.share(u.Used, info.Default.EffectiveMin)
 	}
 	if t := a.current(); t != nil && t.state == yarn.AttemptScheduled {
+		for i := range a.sub.AMAsks {
+			q := &a.sub.AMAsks[i]
+			v.Requests = append(v.Requests, view.Request{Priority: q.Priority, AllocationRequestID: q.AllocationRequestID, Where: q.Where,
+				Capability: q.Capability, Count: q.Count, RelaxLocality: q.RelaxLocality, Label: q.Label, ExecutionType: q.ExecutionType})
+		}
 		for _, why := range e.sched.Explain(a.ref, explainNodes) {
 			v.Why = describe(why)
 			break
 		}
 	}
+}
+
+// share is how many times whole goes into part, by memory, or by the resource
+// of which each is the largest part of the cluster if all count; 0 of nothing.
+func (e *Engine) share(part, whole yarn.Resource) float32 {
+	over, under := float32(part.MemoryMB()), float32(whole.MemoryMB())
+	if e.set.Dominant {
+		total := e.sched.ClusterTotal()
+		over, under = largest(part, total), largest(whole, total)
+	}
+	if under <= 0 {
+		return 0
+	}
+	return over / under
+}
+
+// largest is the largest part that r is of the whole in any resource.
+func largest(r, whole yarn.Resource) float32 {
+	var most float32
+	for i, total := range whole {
+		if total > 0 {
+			most = max(most, float32(r[i])/float32(total))
+		}
+	}
+	return most
 }
 
 // Explain says why the application waits, by the walk that an offer takes over
@@ -179,6 +259,8 @@ func (e *Engine) attemptView(t *attempt) *view.Attempt {
 		v.PublicState = t.before
 	} else if t.ending() {
 		v.FinalStatus, v.Diagnostics, v.FinishTime = t.final, t.diagnostics, t.finishTime
+	} else if t.app.ref != scheduler.NoApp && t == t.app.current() {
+		v.Diagnostics = e.waitingFor(t)
 	}
 	if t.masterNode != nil {
 		v.Node, v.NodeHTTPAddress = t.masterNode.id, t.masterNode.http
@@ -283,7 +365,7 @@ func (e *Engine) metrics() view.Metrics {
 		Failed:    c.byState[yarn.AppFailed] + c.forgotten[yarn.AppFailed],
 		Killed:    c.byState[yarn.AppKilled] + c.forgotten[yarn.AppKilled],
 	}
-	if root, ok := e.queues.ByPath("root"); ok {
+	if root, ok := e.queueInfo("root"); ok {
 		for _, share := range shares(root) {
 			m.Allocated = m.Allocated.Add(share.Used.Sub(share.Reserved))
 			m.Reserved = m.Reserved.Add(share.Reserved)

@@ -69,10 +69,11 @@ func New(cfg Config) *Launcher {
 	return l
 }
 
-// Launch queues a launch. It does not block.
+// Launch queues a launch. It does not block: a refusal is posted beside the
+// loop that calls, whose mailbox may be full.
 func (l *Launcher) Launch(x engine.Launch) {
-	if !l.put(x) {
-		l.cfg.Post(engine.LaunchFailed{Attempt: x.Attempt, Why: fmt.Sprintf("more than %d launches wait already", MaxWaiting)})
+	if !l.put(x) && l.ctx.Err() == nil {
+		go l.cfg.Post(engine.LaunchFailed{Attempt: x.Attempt, Why: fmt.Sprintf("more than %d launches wait already", MaxWaiting)})
 	}
 }
 
@@ -93,12 +94,12 @@ func (l *Launcher) put(job any) bool {
 
 // Close drops what waits and ends the calls under way.
 func (l *Launcher) Close() {
+	l.end()
 	l.mu.Lock()
 	l.done = true
 	l.jobs = nil
 	l.mu.Unlock()
 	l.more.Broadcast()
-	l.end()
 	l.work.Wait()
 }
 
@@ -124,10 +125,14 @@ func (l *Launcher) worker() {
 		case nil:
 			return
 		case engine.Launch:
-			if err := l.launch(job); err != nil {
+			err := l.launch(job)
+			switch {
+			case err != nil && l.ctx.Err() != nil:
+				// Our end is not the attempt's: nobody knows what became of the launch.
+			case err != nil:
 				l.cfg.Log.Warn("cannot launch a master", "attempt", job.Attempt, "node", job.Grant.Node, "error", err)
 				l.cfg.Post(engine.LaunchFailed{Attempt: job.Attempt, Why: err.Error()})
-			} else {
+			default:
 				l.cfg.Post(engine.Launched{Attempt: job.Attempt})
 			}
 		case engine.Stop:

@@ -65,12 +65,24 @@ func (c *committer) run() {
 			return
 		}
 		stored, err := c.commit(batch)
-		if err != nil {
+		switch {
+		case errors.Is(err, errStopped):
+			return
+		case err != nil:
 			c.fatal(err)
 			return
 		}
 		c.confirm(stored)
 	}
+}
+
+// errStopped ends the wait for a store that is away when nobody needs it any more.
+var errStopped = errors.New("the committer is stopping")
+
+func (c *committer) stopping() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stopped
 }
 
 func (c *committer) next() []engine.Save {
@@ -111,6 +123,8 @@ func (c *committer) commit(batch []engine.Save) ([]engine.Stored, error) {
 		case errors.As(err, &poison) && poison.Index >= 0 && poison.Index < len(left):
 			out[left[poison.Index]].Err = err
 			left = append(left[:poison.Index], left[poison.Index+1:]...)
+		case errors.As(err, &away) && c.stopping():
+			return nil, errStopped
 		case errors.As(err, &away) && time.Now().Before(giveUp):
 			c.log.Warn("the state store does not answer; trying again", "error", err, "pause", retryPause)
 			time.Sleep(retryPause)

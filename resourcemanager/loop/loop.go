@@ -27,6 +27,7 @@ const (
 	maxBatch    = 1 << 10 // commands between two looks at the clock
 	answerChunk = 32      // answers that one goroutine takes at once
 	blackBox    = 64      // last commands that a crash prints
+	spareChunks = 64      // empty lists of answers that are kept for new ones
 )
 
 // ErrClosed is the answer to whatever comes after the end.
@@ -65,13 +66,14 @@ type Loop struct {
 	mu      sync.Mutex
 	room    sync.Cond
 	inbox   []engine.Command
-	publish []chan struct{} // readers that wait for fresh views
+	publish []reader // who waits for fresh views
 	closed  bool
 	wake    chan struct{}
 	stopped chan struct{}
 
 	tickets tickets
 	answers chan []answer
+	spare   chan []answer // emptied by the goroutines that answer
 	workers sync.WaitGroup
 	views   Views
 
@@ -82,7 +84,14 @@ type Loop struct {
 	committer *committer
 	recent    [blackBox]engine.Command
 	applied   int
+	armed     int64 // monotonic moment for which the timer is set; 0 when it is not
 	stats     Stats
+}
+
+// reader waits until some parts of the views are fresh.
+type reader struct {
+	parts engine.Part
+	ready chan struct{}
 }
 
 // Stats count what the loop has done.
@@ -96,9 +105,9 @@ type answer struct {
 
 // New is a loop that does not run yet.
 func New(cfg Config) *Loop {
-	l := &Loop{cfg: cfg, wake: make(chan struct{}, 1), stopped: make(chan struct{}), answers: make(chan []answer, 1024)}
+	l := &Loop{cfg: cfg, wake: make(chan struct{}, 1), stopped: make(chan struct{}), answers: make(chan []answer, 1024), spare: make(chan []answer, spareChunks)}
 	l.room.L = &l.mu
-	l.views.init()
+	l.views.init(l)
 	if cfg.Store != nil {
 		l.committer = newCommitter(cfg.Store, cfg.Log, func(s []engine.Stored) {
 			for _, x := range s {
@@ -149,22 +158,31 @@ func (l *Loop) nudge() {
 
 // Views are fresh: everything that was answered before the call shows in them.
 func (l *Loop) Views(ctx context.Context) (*Views, error) {
-	ready := make(chan struct{})
+	if err := l.freshen(ctx, engine.Applications); err != nil {
+		return nil, err
+	}
+	return &l.views, nil
+}
+
+// freshen waits until some parts of the views show everything that was answered
+// before the call.
+func (l *Loop) freshen(ctx context.Context, parts engine.Part) error {
+	r := reader{parts, make(chan struct{})}
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
-		return nil, ErrClosed
+		return ErrClosed
 	}
-	l.publish = append(l.publish, ready)
+	l.publish = append(l.publish, r)
 	l.mu.Unlock()
 	l.nudge()
 	select {
-	case <-ready:
-		return &l.views, nil
+	case <-r.ready:
+		return nil
 	case <-ctx.Done():
-		return nil, fmt.Errorf("waiting for a fresh view: %w", ctx.Err())
+		return fmt.Errorf("waiting for a fresh view: %w", ctx.Err())
 	case <-l.stopped:
-		return nil, ErrClosed
+		return ErrClosed
 	}
 }
 
@@ -184,15 +202,16 @@ func (l *Loop) Run(ctx context.Context, answerers int) {
 	var batch []engine.Command
 	for {
 		if !l.engineBusy() {
-			timer.Reset(l.untilDue())
+			l.arm(timer)
 			select {
 			case <-l.wake:
 			case <-timer.C:
+				l.armed = 0
 			case <-ctx.Done():
 				return
 			}
 		}
-		var readers []chan struct{}
+		var readers []reader
 		batch, readers = l.take(batch[:0])
 		l.run(batch)
 		if len(readers) > 0 {
@@ -216,21 +235,23 @@ func (l *Loop) engineBusy() bool {
 }
 
 // take moves at most a batch out of the mailbox.
-func (l *Loop) take(batch []engine.Command) ([]engine.Command, []chan struct{}) {
+func (l *Loop) take(batch []engine.Command) ([]engine.Command, []reader) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := min(len(l.inbox), maxBatch)
-	batch = append(batch, l.inbox[:n]...)
-	rest := copy(l.inbox, l.inbox[n:])
-	clear(l.inbox[rest:])
-	l.inbox = l.inbox[:rest]
-	l.room.Broadcast()
-	readers := l.publish
-	if rest > 0 {
-		readers = nil // what they may know of is still in the mailbox
+	if len(l.inbox) <= maxBatch {
+		l.inbox, batch = batch, l.inbox
 	} else {
-		l.publish = nil
+		batch = append(batch, l.inbox[:maxBatch]...)
+		rest := copy(l.inbox, l.inbox[maxBatch:])
+		clear(l.inbox[rest:])
+		l.inbox = l.inbox[:rest]
 	}
+	l.room.Broadcast()
+	if len(l.inbox) > 0 {
+		return batch, nil // what the readers may know of is still in the mailbox
+	}
+	readers := l.publish
+	l.publish = nil
 	return batch, readers
 }
 
@@ -324,7 +345,11 @@ func (l *Loop) release() {
 		return
 	}
 	l.answers <- l.pending
-	l.pending = make([]answer, 0, answerChunk)
+	select {
+	case l.pending = <-l.spare:
+	default:
+		l.pending = make([]answer, 0, answerChunk)
+	}
 }
 
 func (l *Loop) answer() {
@@ -337,25 +362,38 @@ func (l *Loop) answer() {
 				a.done(a.value, nil)
 			}
 		}
+		clear(chunk)
+		select {
+		case l.spare <- chunk[:0]:
+		default:
+		}
 	}
 }
 
-// untilDue is how long nothing is due.
-func (l *Loop) untilDue() time.Duration {
+// arm sets the timer for what is due next. Leases are renewed all the time, so
+// the next is mostly due later than thought: then the timer is left to fire too
+// early, which costs less than to set it each time.
+func (l *Loop) arm(timer *time.Timer) {
 	due, ok := l.cfg.Engine.NextDue()
-	if !ok {
-		return time.Hour
+	if !ok || l.armed != 0 && l.armed <= due {
+		return
 	}
-	return max(time.Duration(due-l.cfg.Clock.Now().Mono)*time.Millisecond, 0)
+	l.armed = max(due, 1)
+	timer.Reset(max(time.Duration(due-l.cfg.Clock.Now().Mono)*time.Millisecond, 0))
 }
 
-func (l *Loop) show(readers []chan struct{}) {
+// show publishes the parts that readers wait for.
+func (l *Loop) show(readers []reader) {
+	var parts engine.Part
+	for _, r := range readers {
+		parts |= r.parts
+	}
 	l.views.begin()
-	l.cfg.Engine.Publish(l.cfg.Clock.Now(), &l.views)
+	l.cfg.Engine.PublishParts(l.cfg.Clock.Now(), &l.views, parts)
 	l.views.end()
 	l.stats.Publications++
 	for _, r := range readers {
-		close(r)
+		close(r.ready)
 	}
 }
 

@@ -9,9 +9,10 @@ import (
 // tickets remember who waits for which answer. A ticket is a place in the list
 // plus how often the place was used, so that a stale one finds nobody.
 type tickets struct {
-	mu    sync.Mutex
-	slots []slot
-	free  []uint32
+	mu     sync.Mutex
+	slots  []slot
+	free   []uint32
+	closed bool // nothing answers any more
 }
 
 type slot struct {
@@ -19,9 +20,14 @@ type slot struct {
 	done Done
 }
 
+// take gives a ticket. After the end it gives none and answers at once.
 func (t *tickets) take(done Done) engine.Ticket {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.closed {
+		go done(nil, ErrClosed) // the caller may hold what done needs
+		return 0
+	}
 	var i uint32
 	if n := len(t.free); n > 0 {
 		i, t.free = t.free[n-1], t.free[:n-1]
@@ -48,10 +54,11 @@ func (t *tickets) redeem(x engine.Ticket) Done {
 	return done
 }
 
-// all empties the list.
+// all empties the list for good.
 func (t *tickets) all() []Done {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.closed = true
 	var out []Done
 	for i := range t.slots {
 		if d := t.slots[i].done; d != nil {

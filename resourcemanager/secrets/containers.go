@@ -50,6 +50,9 @@ func (c *Containers) ForHeartbeat(known int32) (state.MasterKey, bool) {
 	return c.ring.offer(known)
 }
 
+// usualSize is the room that an identifier needs in most clusters, in bytes.
+const usualSize = 256
+
 // Issue makes the token of a container. The key id is filled in. Service is the
 // node's address as masters see it.
 func (c *Containers) Issue(what token.Container, service string) token.Token {
@@ -57,7 +60,7 @@ func (c *Containers) Issue(what token.Container, service string) token.Token {
 	k := c.ring.current
 	c.mu.RUnlock()
 	what.KeyID = k.ID
-	return k.issue(token.KindContainer, service, what.Append(nil, c.types))
+	return k.issue(token.KindContainer, service, what.Append(make([]byte, 0, usualSize+len(what.LogContext)), c.types))
 }
 
 // Verify reads a container token that comes back, as masters present it when

@@ -29,11 +29,11 @@ func (p Places) OriginalURL(a *Application, t *Attempt) string {
 }
 
 // TrackingURL is where everybody can watch the application: through the proxy,
-// unless its master runs outside of the cluster.
+// unless its master runs outside of the cluster or has failed. The proxy shows
+// the application's page while the master has given no address.
 func (p Places) TrackingURL(a *Application, t *Attempt) string {
-	url := p.OriginalURL(a, t)
-	if url == NotAvailable || a.Unmanaged || t.failed() {
-		return url
+	if t != nil && (a.Unmanaged || t.failed()) {
+		return p.OriginalURL(a, t)
 	}
 	return p.Proxy + "/proxy/" + a.ID.String() + "/"
 }

@@ -29,9 +29,13 @@ type Application struct {
 	KeepContainers bool
 	MaxAttempts    int32
 	Label          string // node label expression of the application
+	LabelSet       bool   // it has one, be it empty
 	AMLabel        string // and of its master's container
 	CallerContext  string
 	LogAggregation bool // whether the cluster aggregates logs
+	Logs           LogStatus
+	LogNodes       int   // nodes whose logs are not all known to be collected
+	LogPatience    int64 // milliseconds after the end until they count as failed
 	SubmitTime     int64
 	StartTime      int64
 	LaunchTime     int64
@@ -53,6 +57,20 @@ func (a *Application) Current() *Attempt {
 	return a.Attempts[len(a.Attempts)-1]
 }
 
+// SecondsAt is amount × seconds over all attempts up to a moment (milliseconds
+// since 1970), with the containers that live.
+func (a *Application) SecondsAt(now int64) yarn.Resource {
+	sum := a.Usage.ResourceSeconds
+	if t := a.Current(); t != nil {
+		for _, c := range t.Containers {
+			for i, amount := range c.Resource {
+				sum[i] += amount * max(now-c.CreatedAt, 0) / 1000
+			}
+		}
+	}
+	return sum
+}
+
 // Timeout is a deadline of an application. The only type is LIFETIME.
 type Timeout struct {
 	Type     string
@@ -67,7 +85,7 @@ type Usage struct {
 	Reserved           yarn.Resource
 	Pending            yarn.Resource
 	AMUsed             yarn.Resource
-	ResourceSeconds    yarn.Resource // amount × seconds over all attempts
+	ResourceSeconds    yarn.Resource // amount × seconds over all attempts, of containers that have ended
 	PreemptedSeconds   yarn.Resource
 	Preempted          yarn.Resource
 	PreemptedAM        int

@@ -26,8 +26,8 @@ type app struct {
 	counter  int64
 	wants    demand.Demand
 	shares   []appShare
-	live     []ContainerRef // by age; what the running attempt has
-	held     int32          // reservations
+	live     cluster.Owned // what the running attempt has
+	held     int32         // reservations
 
 	runnable bool // not held back by max-parallel-apps
 	waits    bool // in the leaf's pending list
@@ -78,7 +78,7 @@ func (s *Scheduler) AddApplication(in demand.Application, path string) (AppRef, 
 	if !why.OK() {
 		return cluster.NoApp, why
 	}
-	a := &app{Application: in, queue: q, priority: priority}
+	a := &app{Application: in, queue: q, priority: priority, live: cluster.NewOwned()}
 	a.grow(s.books.Partitions())
 	if k := len(s.freeApps); k > 0 {
 		a.ref, s.freeApps = s.freeApps[k-1], s.freeApps[:k-1]
@@ -225,7 +225,7 @@ func (s *Scheduler) AddAttempt(ref AppRef, at demand.Attempt) {
 		for p := range a.shares {
 			a.shares[p] = appShare{}
 		}
-		a.live = nil
+		a.live = cluster.NewOwned()
 	}
 	a.runnable = s.mayRun(a)
 	s.track(a)
@@ -300,7 +300,7 @@ func (s *Scheduler) EndAttempt(ref AppRef, keepContainers bool) []cluster.Ended 
 		return nil
 	}
 	var ended []cluster.Ended
-	for _, c := range slices.Clone(a.live) {
+	for _, c := range s.books.OfOwner(&a.live, nil) {
 		if box := s.books.Container(c); keepContainers && box.Launched && !box.AM {
 			continue
 		}
@@ -364,7 +364,7 @@ func (s *Scheduler) MoveApplication(ref AppRef, target string) yarn.Reason {
 	for p := to.parent; p != nil; p = p.parent {
 		p.apps++
 	}
-	for _, c := range append(slices.Clone(a.live), s.reservationsOf(a)...) {
+	for _, c := range append(s.books.OfOwner(&a.live, nil), s.reservationsOf(a)...) {
 		s.rebook(a, c, from, to)
 	}
 	if a.running {

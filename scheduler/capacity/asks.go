@@ -1,6 +1,8 @@
 package capacity
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
@@ -209,7 +211,11 @@ func (s *Scheduler) put(a *app, k demand.Key, ask *yarn.Ask) {
 func (s *Scheduler) addPending(q *Queue, d demand.Delta) {
 	for ; q != nil; q = q.parent {
 		sh := &q.shares[d.Part]
+		before := none(sh.pending)
 		sh.pending = sh.pending.Add(d.Size)
+		if q.parent != nil && before != none(sh.pending) {
+			q.parent.enlist(q, d.Part)
+		}
 		sh.waiting += d.Count
 	}
 }
@@ -290,9 +296,7 @@ func (s *Scheduler) Blacklist(ref AppRef, add, remove []string) {
 // BlacklistAM replaces the hosts that masters of the application avoid.
 func (s *Scheduler) BlacklistAM(ref AppRef, hosts []string) {
 	a := s.app(ref)
-	for p := range a.avoidAM {
-		s.books.Places.Drop(p)
-	}
+	s.dropAll(a.avoidAM)
 	a.avoidAM = map[cluster.Place]bool{}
 	for _, h := range hosts {
 		p := s.books.Places.Take(h)
@@ -305,19 +309,21 @@ func (s *Scheduler) BlacklistAM(ref AppRef, hosts []string) {
 }
 
 func (s *Scheduler) forgetAvoided(a *app) {
-	for p := range a.avoid {
-		s.books.Places.Drop(p)
-	}
+	s.dropAll(a.avoid)
 	a.avoid = nil
 }
 
 // dropPlaces ends all uses that the application makes of names of places.
 func (s *Scheduler) dropPlaces(a *app) {
 	s.forgetAvoided(a)
-	for p := range a.avoidAM {
+	s.dropAll(a.avoidAM)
+	a.avoidAM = nil
+}
+
+func (s *Scheduler) dropAll(places map[cluster.Place]bool) {
+	for _, p := range slices.Sorted(maps.Keys(places)) {
 		s.books.Places.Drop(p)
 	}
-	a.avoidAM = nil
 }
 
 // avoids tells whether the application does not want the node.

@@ -104,16 +104,21 @@ func (s *Scheduler) load(q *Queue) {
 		sh := &q.shares[p]
 		sh.capacity, sh.maxCapacity, sh.absolute, sh.absoluteMax, sh.weight = 0, 0, 0, 0, -1
 	}
+	q.set = q.set[:0:0]
 	for _, label := range q.conf.Configured {
-		sh, a := &q.shares[s.part(label)], q.conf.Amount(label)
+		q.set = append(q.set, setting{s.part(label), q.conf.Amount(label)})
+	}
+	for i := range q.set {
+		a := &q.set[i]
+		sh := &q.shares[a.p]
 		sh.known = true
 		sh.capacity, sh.maxCapacity, sh.weight, sh.maxAM = a.Capacity, a.MaxCapacity, a.Weight, a.MaxAM
 	}
 }
 
 func (s *Scheduler) loadAmounts(cfg *config.Config, q *Queue) error {
-	for _, label := range q.conf.Configured {
-		p, a := s.part(label), q.conf.Amount(label)
+	for i := range q.set {
+		p, a := q.set[i].p, &q.set[i].Amount
 		most := a.Max
 		if q.parent != nil {
 			above := q.parent.shares[p].confMax
@@ -127,7 +132,7 @@ func (s *Scheduler) loadAmounts(cfg *config.Config, q *Queue) error {
 		if !none(most) && s.calc.More(s.books.Total, a.Min, most) {
 			return s.refusal(cfg, q, "capacity", "must not be more than the maximum")
 		}
-		q.shares[p].confMin, q.shares[p].confMax = a.Min, most
+		q.shares[p].confMin, q.shares[p].confMax, q.shares[p].hasMin = a.Min, most, !none(a.Min)
 	}
 	return nil
 }

@@ -99,6 +99,7 @@ func (s *Scheduler) allocate(r *round, o *outcome, out []cluster.Decision) []clu
 	s.enliven(o, r, c)
 	out = s.giveUp(o, out)
 	s.use(o.app.queue, o.app.User, r.part, o.size, 1)
+	s.freed(r.node)
 	o.app.queue.unsettle(o.app)
 	o.app.queue.touch()
 	return append(out, s.decision(cluster.Allocated, c))
@@ -108,7 +109,7 @@ func (s *Scheduler) allocate(r *round, o *outcome, out []cluster.Decision) []clu
 func (s *Scheduler) enliven(o *outcome, r *round, c ContainerRef) {
 	a := o.app
 	box := s.books.Container(c)
-	a.live = append(a.live, c)
+	s.books.Own(&a.live, c)
 	// The size is the container's: the ask may have changed since it was reserved.
 	a.shares[r.part].used = a.shares[r.part].used.Add(box.Resource)
 	s.books.Hold(c)
@@ -143,6 +144,8 @@ func (s *Scheduler) reserve(r *round, o *outcome, out []cluster.Decision) []clus
 	w.Rereserved = 0
 	w.Reservations = append(w.Reservations, c)
 	r.book.Reserved = c
+	s.reservedNodes++
+	s.freed(r.node)
 	s.use(a.queue, a.User, r.part, o.size, 1)
 	a.queue.unsettle(a)
 	s.addReserved(a.queue, r.part, o.size, 1)
@@ -158,6 +161,7 @@ func (s *Scheduler) fulfil(r *round, o *outcome, out []cluster.Decision) []clust
 	box.AM = !o.app.mastered && !o.app.Unmanaged
 	box.CreatedWall = s.now.Wall
 	s.enliven(o, r, o.from)
+	s.freed(r.node)
 	o.app.queue.touch()
 	return append(out, s.decision(cluster.AllocatedFromReserved, o.from))
 }
@@ -173,6 +177,8 @@ func (s *Scheduler) unreserve(c ContainerRef) {
 	a.held--
 	a.shares[n.Part].reserved = a.shares[n.Part].reserved.Sub(box.Resource)
 	n.Reserved = cluster.NoContainer
+	s.reservedNodes--
+	s.freed(box.Node)
 	s.addReserved(a.queue, n.Part, resource{}.Sub(box.Resource), -1)
 }
 

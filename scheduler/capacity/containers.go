@@ -71,7 +71,7 @@ func (s *Scheduler) end(c ContainerRef, cause cluster.Cause) cluster.Ended {
 		return ended
 	}
 	box.Live = false
-	a.live = slices.DeleteFunc(a.live, func(o ContainerRef) bool { return o == c })
+	s.books.Disown(&a.live, c)
 	if box.Execution == yarn.Guaranteed {
 		a.shares[p].used = a.shares[p].used.Sub(box.Resource)
 		s.settleUsage(a, box, p)
@@ -97,7 +97,7 @@ func (s *Scheduler) RecoverContainer(r Recovered) ContainerRef {
 		AllocationRequestID: r.AllocationRequestID, Label: r.Label, Version: r.Version, Execution: r.Execution,
 		AM: r.AM, Launched: true, Live: true, CreatedWall: r.CreatedWall, Locality: cluster.OffSwitch}
 	c := s.open(box)
-	a.live = append(a.live, c)
+	s.books.Own(&a.live, c)
 	if n := r.ID.Number; n > a.counter && r.ID.Attempt == a.attempt.ID && n>>yarn.EpochShift == a.counter>>yarn.EpochShift {
 		a.counter = n
 	}
@@ -117,7 +117,7 @@ func (s *Scheduler) RecoverContainer(r Recovered) ContainerRef {
 func (s *Scheduler) Containers(ref AppRef, out []ContainerRef) []ContainerRef {
 	a := s.app(ref)
 	from := len(out)
-	out = append(out, a.live...)
+	out = s.books.OfOwner(&a.live, out)
 	out = append(out, s.reservationsOf(a)...)
 	slices.SortFunc(out[from:], func(x, y ContainerRef) int {
 		return s.books.Container(x).ID.Compare(s.books.Container(y).ID)

@@ -40,8 +40,8 @@ func (s *Scheduler) update(q *Queue, limit resource) {
 	}
 	updateAbsolute(q, true)
 	s.normalizeWeights(q)
-	for _, label := range q.conf.Configured {
-		p := s.part(label)
+	for i := range q.set {
+		p := q.set[i].p
 		if q.parent == nil {
 			total := s.books.Partition(p).Total
 			q.shares[p].effMin, q.shares[p].effMax = total, total
@@ -145,7 +145,7 @@ func (s *Scheduler) typeOf(parent *Queue, queues []*Queue) (t capacityType, mixe
 			sh := &q.shares[p]
 			percent = percent || sh.capacity > 0
 			weight = weight || sh.weight >= 0
-			if q.conf.Amount(s.books.Partition(part(p)).Name).Absolute {
+			if q.isAmount(part(p)) {
 				amount, percent = true, false
 			}
 		}
@@ -164,6 +164,16 @@ func (s *Scheduler) typeOf(parent *Queue, queues []*Queue) (t capacityType, mixe
 		return byAmount, mixed
 	}
 	return byPercent, mixed
+}
+
+// isAmount tells whether the capacity in the partition is written as amounts.
+func (q *Queue) isAmount(p part) bool {
+	for i := range q.set {
+		if q.set[i].p == p {
+			return q.set[i].Absolute
+		}
+	}
+	return false
 }
 
 func (s *Scheduler) normalizeWeights(q *Queue) {
@@ -203,8 +213,8 @@ func (s *Scheduler) normalizeWeights(q *Queue) {
 
 // updateEffective turns fractions or configured amounts into resources.
 func (s *Scheduler) updateEffective(q *Queue) {
-	for _, label := range q.conf.Configured {
-		p := s.part(label)
+	for i := range q.set {
+		p := q.set[i].p
 		total, sh := s.books.Partition(p).Total, &q.shares[p]
 		if !q.absolute {
 			sh.effMin = measure.Scale(total, float64(sh.absolute))
@@ -324,8 +334,8 @@ func (s *Scheduler) updateMaxApps(q *Queue, ready bool) {
 	case !ready, s.cfg.MaxQueueApps > 0 && !q.absolute:
 		most = base
 	default:
-		for _, label := range q.conf.Configured {
-			most = max(most, javanum.Int(javanum.Mul(float32(base), q.shares[s.part(label)].absolute)))
+		for i := range q.set {
+			most = max(most, javanum.Int(javanum.Mul(float32(base), q.shares[q.set[i].p].absolute)))
 		}
 	}
 	l := q.leaf

@@ -165,7 +165,7 @@ func (s *Scheduler) entitle(q *Queue, g grant) {
 	}
 	sh.effMax = measure.Scale(total, float64(g.absoluteMax))
 	if g.absolute == 0 && g.capacity == 0 {
-		sh.confMin = resource{}
+		sh.confMin, sh.hasMin = resource{}, false
 	}
 	q.touch()
 	if q.parent != nil {

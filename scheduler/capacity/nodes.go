@@ -37,6 +37,7 @@ func (s *Scheduler) RemoveNode(ref NodeRef) []cluster.Ended {
 		ended = append(ended, s.end(n.Reserved, cluster.NodeGone))
 	}
 	s.books.RemoveNode(ref)
+	s.freed(ref)
 	s.remeasure()
 	s.recalculate()
 	return ended

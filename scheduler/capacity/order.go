@@ -9,84 +9,104 @@ import (
 	"github.com/heddle-project/heddle/scheduler/javanum"
 )
 
-// childOrder is the order in which a parent's children are served in a
-// partition. It is kept sorted; children whose place may have changed are
-// listed in moved and put right before the next walk.
+// childOrder is the order in which a parent's children are served by one kind of
+// walk. Only those that want something are listed. The list is kept sorted:
+// children whose place may have changed are noted and put right before the next
+// walk.
 type childOrder struct {
 	list  []*Queue
 	moved []*Queue
 	stale bool // everything has to be sorted
 }
 
-// resort notes that the key of a child changed.
-func (q *Queue) resort(child *Queue, p part) {
-	if int(p) >= len(q.orders) {
-		return
-	}
-	o := &q.orders[p]
-	if o.stale {
-		return
-	}
-	if len(o.moved) > 8 {
+// maxMoved bounds how many children are put right one by one.
+const maxMoved = 32
+
+func (o *childOrder) note(child *Queue) {
+	switch {
+	case o.stale:
+	case len(o.moved) >= maxMoved:
 		o.stale = true
-		return
-	}
-	if !slices.Contains(o.moved, child) {
+	case !slices.Contains(o.moved, child):
 		o.moved = append(o.moved, child)
+	}
+}
+
+// resort notes that what a child uses in a partition changed.
+func (q *Queue) resort(child *Queue, p part) {
+	if int(p) < len(q.orders) {
+		q.orders[p][respect].note(child)
+		q.orders[p][ignore].note(child)
+	}
+}
+
+// enlist notes that what a child wants in a partition has come to be or ended.
+func (q *Queue) enlist(child *Queue, p part) {
+	if int(p) < len(q.orders) {
+		q.orders[p][respect].note(child)
+	}
+	if p == 0 {
+		for i := range q.orders {
+			q.orders[i][ignore].note(child)
+		}
 	}
 }
 
 // reorder forgets the order, after children came, went or changed their shares.
 func (q *Queue) reorder() { q.orders = nil }
 
-// inOrder is the children in the order of this walk.
-func (s *Scheduler) inOrder(q *Queue, p part) []*Queue {
-	for len(q.orders) <= int(p) {
-		q.orders = append(q.orders, childOrder{stale: true})
+// inOrder is the children that want something, in the order of this walk.
+func (r *round) inOrder(q *Queue) []*Queue {
+	for len(q.orders) <= int(r.part) {
+		q.orders = append(q.orders, [2]childOrder{{stale: true}, {stale: true}})
 	}
-	o := &q.orders[p]
-	label := s.books.Partition(p).Name
-	if o.stale || len(o.list) != len(q.children) {
-		o.list = append(o.list[:0], q.children...)
-		slices.SortStableFunc(o.list, func(a, b *Queue) int { return compareQueues(q, a, b, p, label) })
-		o.stale, o.moved = false, o.moved[:0]
+	o := &q.orders[r.part][r.mode]
+	if !o.stale && len(o.moved) == 0 {
 		return o.list
 	}
-	o.settle(func(a, b *Queue) int {
-		return cmp.Or(compareQueues(q, a, b, p, label), cmp.Compare(a.listed, b.listed))
-	})
+	if o.stale {
+		o.list = o.list[:0]
+		for _, c := range q.children {
+			if r.wants(c) {
+				o.list = append(o.list, c)
+			}
+		}
+		slices.SortFunc(o.list, func(a, b *Queue) int { return r.order(q, a, b) })
+	} else {
+		for _, c := range o.moved {
+			if i := slices.Index(o.list, c); i >= 0 {
+				o.list = slices.Delete(o.list, i, i+1)
+			}
+		}
+		for _, c := range o.moved {
+			if r.wants(c) {
+				o.list = slices.Insert(o.list, r.placeOf(q, o.list, c), c)
+			}
+		}
+	}
+	o.stale, o.moved = false, o.moved[:0]
 	return o.list
 }
 
-// settle moves the children whose keys changed to where they belong now.
-func (o *childOrder) settle(compare func(a, b *Queue) int) {
-	switch len(o.moved) {
-	case 0:
-		return
-	case 1:
-		o.shift(o.moved[0], compare)
-	default:
-		o.list = slices.DeleteFunc(o.list, func(c *Queue) bool { return slices.Contains(o.moved, c) })
-		for _, c := range o.moved {
-			i, _ := slices.BinarySearchFunc(o.list, c, compare)
-			o.list = slices.Insert(o.list, i, c)
-		}
+// order is that of children with the place in the parent's list as the last word.
+func (r *round) order(q, a, b *Queue) int {
+	if n := compareQueues(q, a, b, r.part, r.label); n != 0 {
+		return n
 	}
-	o.moved = o.moved[:0]
+	return int(a.listed) - int(b.listed)
 }
 
-// shift moves the only child that may be out of place.
-func (o *childOrder) shift(c *Queue, compare func(a, b *Queue) int) {
-	i := slices.Index(o.list, c)
-	for i > 0 && compare(c, o.list[i-1]) < 0 {
-		o.list[i] = o.list[i-1]
-		i--
+// placeOf is where the child belongs in a sorted list.
+func (r *round) placeOf(q *Queue, list []*Queue, c *Queue) int {
+	lo, hi := 0, len(list)
+	for lo < hi {
+		if mid := (lo + hi) / 2; r.order(q, list[mid], c) < 0 {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
 	}
-	for i+1 < len(o.list) && compare(o.list[i+1], c) < 0 {
-		o.list[i] = o.list[i+1]
-		i++
-	}
-	o.list[i] = c
+	return lo
 }
 
 // compareQueues orders two children of a parent for a partition.
@@ -128,7 +148,7 @@ func compareUse(parent, a, b *Queue, x, y *share, usedA, usedB float32) int {
 	if n != 0 {
 		return n
 	}
-	if !none(x.confMin) || !none(y.confMin) {
+	if x.hasMin || y.hasMin {
 		return slices.Compare(y.confMin[:], x.confMin[:])
 	}
 	return javanum.Compare(float64(y.absolute), float64(x.absolute))

@@ -27,6 +27,15 @@ type Scheduler struct {
 	started int64    // monotonic milliseconds
 	largest resource // what the largest nodes have, type by type
 
+	limits     [config.MaxDepth]limits // of a walk, by depth
+	rootLimits limits
+	lastWalk   walkKind
+	walkTurn   uint64 // counts how often lastWalk changed
+
+	plain         bool // walk everything, for tests
+	felt          int  // what the last walks left behind, see round.local
+	reservedNodes int
+
 	mastered []*app // whose master was placed by the running offer
 	deltas   []demand.Delta
 	sweep    sweep
@@ -139,70 +148,4 @@ func (s *Scheduler) noteMasters() {
 		s.Headroom(a.ref)
 	}
 	s.mastered = s.mastered[:0]
-}
-
-// sweep remembers where the next sweep starts and what it may skip.
-type sweep struct {
-	next  NodeRef
-	idle  int    // nodes in a row that brought nothing
-	quiet bool   // nothing can be done until something changes
-	seen  uint64 // the root's change count of that finding
-	moved uint64 // counts changes of nodes
-	then  uint64
-}
-
-// freed notes that a node has more room than before.
-func (s *Scheduler) freed(NodeRef) { s.sweep.moved++ }
-
-// Sweep offers nodes in turn; see the facade.
-func (s *Scheduler) Sweep(max int, now yarn.Now, out []cluster.Decision) ([]cluster.Decision, bool) {
-	s.Advance(now)
-	w := &s.sweep
-	root := s.tree.root
-	if w.quiet && w.seen == root.change && w.then == s.sweep.moved {
-		return out, false
-	}
-	if w.seen != root.change || w.then != w.moved {
-		w.quiet, w.idle = false, 0
-		w.seen, w.then = root.change, w.moved
-	}
-	slots := NodeRef(s.books.NodeSlots())
-	for visits := 0; visits < max; {
-		if w.idle >= int(slots) {
-			w.quiet, w.seen, w.then = true, root.change, w.moved
-			return out, false
-		}
-		if w.next >= slots {
-			w.next = 0
-		}
-		ref := w.next
-		n := s.books.Node(ref)
-		w.next++
-		w.idle++
-		if !n.Member || !n.Accepting || n.Reserved < 0 && s.calc.Containers(n.Free(), s.min) <= 0 {
-			continue
-		}
-		visits++
-		before := len(out)
-		out = s.fill(ref, out)
-		if len(out) > before && out[len(out)-1].Kind != cluster.Rereserved {
-			w.idle = 0
-		}
-	}
-	return out, true
-}
-
-// fill places on a node what can be placed there.
-func (s *Scheduler) fill(ref NodeRef, out []cluster.Decision) []cluster.Decision {
-	for {
-		before := len(out)
-		var o outcome
-		var ok bool
-		o, ok, out = s.offerOnce(ref, out)
-		if !ok || len(out) == before || o.kind == reserved {
-			break
-		}
-	}
-	s.noteMasters()
-	return out
 }

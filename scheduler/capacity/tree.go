@@ -41,6 +41,7 @@ type share struct {
 	scale  [yarn.MaxResourceTypes]float32
 	scaled [yarn.MaxResourceTypes]bool
 
+	hasMin     bool // confMin is not zero
 	known      bool // compat: Apache has an entry of capacities for the label
 	containers int32
 	waiting    int64 // containers outstanding
@@ -61,6 +62,7 @@ type Queue struct {
 	absolute bool // its capacity is written as amounts
 	shares   []share
 	leaf     *leaf
+	set      []setting // partitions with settings of their own, the default one first
 
 	apps     int32 // of parents: submitted and not finished
 	runnable int32 // of parents: not held back by max-parallel-apps
@@ -74,8 +76,15 @@ type Queue struct {
 	granted  []float32
 	hasGrant []bool
 
-	orders []childOrder // of a parent's children, by partition
-	change uint64       // counts everything that a walk below could notice
+	orders [][2]childOrder // of a parent's children, by partition
+	marks  [2]mark         // by mode: how the last walk that nothing came of ended
+	change uint64          // counts everything that a walk below could notice
+}
+
+// setting is what the configuration gives the queue in one partition.
+type setting struct {
+	p part
+	config.Amount
 }
 
 // tree is all queues.

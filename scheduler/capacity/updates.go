@@ -84,7 +84,7 @@ func (s *Scheduler) updateError(c ContainerRef, u yarn.ContainerUpdate, why stri
 
 // ownContainer is the attempt's live container of that name.
 func (s *Scheduler) ownContainer(a *app, id yarn.ContainerID) ContainerRef {
-	for _, c := range a.live {
+	for _, c := range s.books.OfOwner(&a.live, nil) {
 		if box := s.books.Container(c); box.ID == id && box.Update.IsZero() {
 			return c
 		}
@@ -255,7 +255,7 @@ func (s *Scheduler) AllocateDone(ref AppRef) {
 	ending, shrinking := w.ending, w.shrinking
 	w.ending, w.shrinking = nil, nil
 	for _, c := range ending {
-		if slices.Contains(a.live, c) {
+		if s.books.IsOpen(c) && s.books.Container(c).App == ref && s.books.Container(c).Live {
 			s.end(c, cluster.Reshaped)
 		}
 	}

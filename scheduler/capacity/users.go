@@ -250,7 +250,11 @@ func (s *Scheduler) charge(q *Queue, name string, p part, amount resource) {
 func (s *Scheduler) sumRatios(l *leaf, p part) {
 	total := s.books.Partition(p).Total
 	var sum float32
-	for _, u := range l.byHash() {
+	users := l.ordered
+	if len(users) > 2 { // one addition does not depend on the order
+		users = l.byHash()
+	}
+	for _, u := range users {
 		sh := &u.shares[p]
 		sh.ratio = s.calc.Ratio(sh.used, total)
 		sum = javanum.Add(sum, sh.ratio)

@@ -75,7 +75,7 @@ type NodeUsage struct {
 // AppUsage is what the application has and wants; see the facade.
 func (s *Scheduler) AppUsage(ref AppRef) AppUsage {
 	a := s.app(ref)
-	u := AppUsage{Queue: a.queue.path, AM: a.amSize, Live: int32(len(a.live)), ReservedCount: a.held,
+	u := AppUsage{Queue: a.queue.path, AM: a.amSize, Live: int32(a.live.Len()), ReservedCount: a.held,
 		Priority: a.priority, Active: a.active, Runnable: a.runnable}
 	for p := range a.shares {
 		sh, pending := &a.shares[p], a.wants.Pending(part(p))

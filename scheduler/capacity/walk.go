@@ -19,6 +19,9 @@ type limits struct {
 	allowPreempt bool
 }
 
+// start is how limits begin their way.
+func (l *limits) start(limit resource) { *l = limits{limit: limit, headroom: limit} }
+
 // skip says why a walk brought nothing.
 type skip uint8
 
@@ -61,6 +64,10 @@ type round struct {
 	part  part
 	label string
 	mode  mode
+	depth int // of the parent that is walked, from 0
+	// local counts what depended on the node or left something behind: a walk
+	// without any of it would end the same way on every node.
+	local int
 	// why collects reasons in explain mode.
 	why *explanation
 }
@@ -92,13 +99,18 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (o outcome, o
 // walk goes from the root to one application.
 func (s *Scheduler) walk(r *round, m mode) outcome {
 	r.mode = m
+	if k := (walkKind{r.part, m}); s.lastWalk != k {
+		s.lastWalk = k
+		s.walkTurn++
+	}
 	start := r.part
 	if m == ignore {
 		start = 0
 	}
-	lim := limits{limit: s.books.Partition(start).Total}
-	lim.headroom = lim.limit
-	o := r.parent(s.tree.root, &lim)
+	lim := &s.rootLimits
+	lim.start(s.books.Partition(start).Total)
+	o := r.parent(s.tree.root, lim)
+	s.felt += r.local
 	o.mode = m
 	return o
 }
@@ -109,9 +121,9 @@ func (s *Scheduler) offerReserved(ref NodeRef, n *cluster.NodeBook, out []cluste
 	r := &round{s: s, node: ref, book: n, part: n.Part, label: n.Label, mode: respect}
 	// compat: the limit is that of the default partition, also on other nodes,
 	// and limits of parents are not looked at.
-	lim := limits{limit: s.books.Partition(0).Total}
-	lim.headroom = lim.limit
-	o := r.leaf(a.queue, &lim)
+	lim := &s.rootLimits
+	lim.start(s.books.Partition(0).Total)
+	o := r.leaf(a.queue, lim)
 	return s.commit(r, &o, out)
 }
 
@@ -133,6 +145,20 @@ func (r *round) parent(q *Queue, lim *limits) outcome {
 	if !r.wants(q) || r.book.Reserved >= 0 || !s.calc.FitsIn(s.min, r.book.Free()) {
 		return skipped(skipNone)
 	}
+	mark := &q.marks[r.mode]
+	if r.known(q, mark, lim) {
+		return skipped(mark.skip)
+	}
+	before := r.local
+	o := r.below(q, lim)
+	r.learn(q, mark, lim, &o, r.local == before)
+	return o
+}
+
+// below tries the children of a parent whose own limit leaves room.
+func (r *round) below(q *Queue, lim *limits) outcome {
+	mark := &q.marks[r.mode]
+	mark.given = lim.limit
 	held := resource{q.shares[0].promised[0], q.shares[0].promised[1]}
 	if why := r.canAssign(q, lim, held); !why.OK() {
 		r.note(q, nil, why)
@@ -144,17 +170,16 @@ func (r *round) parent(q *Queue, lim *limits) outcome {
 func (r *round) childrenOf(q *Queue, lim *limits) outcome {
 	s := r.s
 	last := skipped(skipNone)
-	for _, c := range s.inOrder(q, r.part) {
-		if !r.wants(c) {
-			continue
-		}
-		below := limits{limit: s.childLimit(q, c, &lim.limit, lim.blocked, r.part)}
-		below.headroom = below.limit
+	below := &s.limits[r.depth]
+	for _, c := range r.inOrder(q) {
+		below.start(s.childLimit(q, c, &lim.limit, lim.blocked, r.part))
 		var o outcome
 		if c.isLeaf() {
-			o = r.leaf(c, &below)
+			o = r.leaf(c, below)
 		} else {
-			o = r.parent(c, &below)
+			r.depth++
+			o = r.parent(c, below)
+			r.depth--
 		}
 		if o.kind != nothing {
 			return o
@@ -206,7 +231,7 @@ func (r *round) canAssign(q *Queue, lim *limits, held resource) yarn.Reason {
 }
 
 func (r *round) leaf(q *Queue, lim *limits) outcome {
-	s, l := r.s, q.leaf
+	s := r.s
 	s.visit(q, lim.limit)
 	sh := &q.shares[r.part]
 	if none(sh.effMin) {
@@ -226,8 +251,22 @@ func (r *round) leaf(q *Queue, lim *limits) outcome {
 	if !r.wants(q) {
 		return skipped(skipNone)
 	}
+	if o, ok := r.userBlocked(q, lim); ok {
+		return o
+	}
 	q.settle()
+	before := r.local
+	o, users := r.applications(q, lim)
+	r.learnUsers(q, &o, users && r.local == before)
+	return o
+}
+
+// applications tries the applications of a leaf in their order. users tells that
+// nothing but limits of users was in the way, and that nobody has reservations.
+func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
+	l := q.leaf
 	check := true
+	users = len(l.active) > 0
 	for _, a := range l.active {
 		if q.conf.Ordering == config.FifoWithPartitions && !q.sameList(a, r.label) {
 			continue
@@ -236,9 +275,10 @@ func (r *round) leaf(q *Queue, lim *limits) outcome {
 			held := appReserved(a, 0)
 			if why := r.canAssign(q, lim, held); !why.OK() {
 				r.note(q, a, why)
-				return skipped(skipNone)
+				return skipped(skipNone), false
 			}
-			check = s.cfg.ContinueLooking && !none(held)
+			check = r.s.cfg.ContinueLooking && !none(held)
+			users = users && none(held)
 		}
 		if why := r.userMay(q, a, lim); !why.OK() {
 			r.note(q, a, why)
@@ -246,13 +286,13 @@ func (r *round) leaf(q *Queue, lim *limits) outcome {
 		}
 		o := r.application(a, lim)
 		if o.kind != nothing || o.skip == skipQueue {
-			return o
+			return o, false
 		}
 		if o.skip == skipNone {
-			return skipped(skipNone)
+			return skipped(skipNone), false
 		}
 	}
-	return skipped(skipNone)
+	return skipped(skipNone), users
 }
 
 // sameList tells whether the application is in the list that serves the node.
@@ -326,6 +366,7 @@ func (r *round) application(a *app, lim *limits) outcome {
 // reservation tries to serve what the node is held for.
 func (r *round) reservation(a *app, lim *limits, c ContainerRef) outcome {
 	box := r.s.books.Container(c)
+	r.local++
 	w := a.wants.Find(keyOf(box))
 	if w == nil || !w.HasAny || w.Any.Count == 0 {
 		o := skipped(skipNone)
@@ -361,6 +402,7 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 		r.note(a.queue, a, yarn.Reason{Code: fit.Headroom, Subject: a.queue.path, Needed: size, Limit: room})
 		return skipped(skipQueue), false
 	}
+	r.local++
 	missed := int32(0)
 	if w.Label == "" {
 		w.Missed++

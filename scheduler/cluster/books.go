@@ -33,6 +33,16 @@ type NodeBook struct {
 // Free is what is not held on the node; below zero when the node shrank.
 func (n *NodeBook) Free() yarn.Resource { return n.Total.Sub(n.Used) }
 
+// Owned are the live containers of one application, in the order of their
+// grants. The zero value must be made with NewOwned.
+type Owned struct{ list refList }
+
+// NewOwned is empty.
+func NewOwned() Owned { return Owned{refList{NoContainer, NoContainer, 0}} }
+
+// Len is how many there are.
+func (o *Owned) Len() int { return int(o.list.count) }
+
 // refList heads a list of containers that runs through their slots.
 type refList struct {
 	first, last ContainerRef

@@ -98,6 +98,43 @@ func (b *Books) Resize(ref ContainerRef, size [8]int64) {
 	c.Resource = size
 }
 
+// Own enters a container among the owner's.
+func (b *Books) Own(o *Owned, ref ContainerRef) {
+	c := b.Container(ref)
+	c.prevOfApp, c.nextOfApp = o.list.last, NoContainer
+	if o.list.last >= 0 {
+		b.Container(o.list.last).nextOfApp = ref
+	} else {
+		o.list.first = ref
+	}
+	o.list.last = ref
+	o.list.count++
+}
+
+// Disown takes it out again.
+func (b *Books) Disown(o *Owned, ref ContainerRef) {
+	c := b.Container(ref)
+	if c.prevOfApp >= 0 {
+		b.Container(c.prevOfApp).nextOfApp = c.nextOfApp
+	} else {
+		o.list.first = c.nextOfApp
+	}
+	if c.nextOfApp >= 0 {
+		b.Container(c.nextOfApp).prevOfApp = c.prevOfApp
+	} else {
+		o.list.last = c.prevOfApp
+	}
+	o.list.count--
+}
+
+// OfOwner appends the owner's containers to out.
+func (b *Books) OfOwner(o *Owned, out []ContainerRef) []ContainerRef {
+	for ref := o.list.first; ref >= 0; ref = b.Container(ref).nextOfApp {
+		out = append(out, ref)
+	}
+	return out
+}
+
 // Held tells whether the container holds room on its node.
 func (c *Container) Held() bool { return c.held }
 

@@ -83,6 +83,7 @@ type Container struct {
 	Update yarn.ContainerID
 
 	nextOnNode, prevOnNode ContainerRef
+	nextOfApp, prevOfApp   ContainerRef
 	held                   bool // takes room on its node
 	open                   bool // the slot is in use
 }

@@ -128,6 +128,7 @@ func Parse(properties []Property, cluster Cluster) (*Config, []Finding, error) {
 		s.values[p.Name] = p
 	}
 	c.settings = s
+	s.sorted()
 	s.cluster(c)
 	c.global(s)
 	c.placement(s)
@@ -191,11 +192,9 @@ func (c *Config) global(s *settings) {
 func (c *Config) parallel(s *settings) {
 	c.userParallel = map[string]int32{}
 	c.userParallelDefault = s.int32(Prefix+"user.max-parallel-apps", math.MaxInt32)
-	for name := range s.values {
-		rest, ok := strings.CutPrefix(name, Prefix+"user.")
-		user, isLimit := strings.CutSuffix(rest, ".max-parallel-apps")
-		if ok && isLimit && user != "" {
-			c.userParallel[user] = s.int32(name, c.userParallelDefault)
+	for _, rest := range s.under(Prefix + "user.") {
+		if user, ok := strings.CutSuffix(rest, ".max-parallel-apps"); ok && user != "" {
+			c.userParallel[user] = s.int32(Prefix+"user."+rest, c.userParallelDefault)
 		}
 	}
 }

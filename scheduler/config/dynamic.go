@@ -21,10 +21,8 @@ func (s *settings) creation(q *Queue) {
 	q.FailOnExceeding = s.flag(k+"auto-create-child-queue.fail-on-exceeding-parent-capacity", false)
 	q.templateSettings = map[string]Property{}
 	prefix := k + "leaf-queue-template."
-	for name, p := range s.values {
-		if rest, ok := strings.CutPrefix(name, prefix); ok {
-			q.templateSettings[rest] = p
-		}
+	for _, rest := range s.under(prefix) {
+		q.templateSettings[rest] = s.values[prefix+rest]
 	}
 	if _, ok := s.text(prefix + "capacity"); !ok {
 		s.fail(prefix+"capacity", "must be set for a parent of automatically created leaves")
@@ -38,8 +36,8 @@ func (c *Config) Dynamic(parent *Queue, name string, kind Kind) (*Queue, error) 
 	path := parent.Path + "." + name
 	s := &settings{values: maps.Clone(c.settings.values), cl: &c.Cluster}
 	if parent.Kind == Managed {
-		for rest, p := range parent.templateSettings {
-			s.values[key(path)+rest] = p
+		for rest, p := range parent.templateSettings { //tidy:unordered each sets a property of its own
+			s.put(key(path)+rest, p)
 		}
 	} else {
 		c.template(s, parent, path, kind)
@@ -66,19 +64,17 @@ func (c *Config) ManagedTemplate(parent *Queue) (*Queue, error) {
 // last parts. What is set for the queue itself stays.
 func (c *Config) template(s *settings, parent *Queue, path string, kind Kind) {
 	own := map[string]bool{}
-	for name := range s.values {
-		if rest, ok := strings.CutPrefix(name, key(path)); ok {
-			own[rest] = true
-		}
+	for _, rest := range s.under(key(path)) {
+		own[rest] = true
 	}
 	put := func(rest string, p Property) {
 		if !own[rest] {
-			s.values[key(path)+rest] = p
+			s.put(key(path)+rest, p)
 		}
 	}
 	if kind == Leaf {
 		for _, forced := range []Property{{Name: "user-limit-factor", Value: "-1"}, {Name: "maximum-am-resource-percent", Value: "1"}} {
-			s.values[key(path)+forced.Name] = forced
+			s.put(key(path)+forced.Name, forced)
 		}
 		own = map[string]bool{}
 	}
@@ -86,24 +82,21 @@ func (c *Config) template(s *settings, parent *Queue, path string, kind Kind) {
 	for _, pattern := range wildcards(parent.Path, int(parent.MaxDepth)) {
 		prefix := key(pattern) + "auto-queue-creation-v2."
 		typed := map[Kind]string{Leaf: "leaf-template.", Parent: "parent-template."}[kind]
-		for _, name := range slices.Sorted(maps.Keys(c.settings.values)) {
-			rest, ok := strings.CutPrefix(name, prefix)
-			if !ok {
-				continue
-			}
+		for _, rest := range c.settings.under(prefix) {
+			p := c.settings.values[prefix+rest]
 			if r, ok := strings.CutPrefix(rest, typed); ok {
-				keepFirst(special, r, c.settings.values[name])
+				keepFirst(special, r, p)
 			} else if r, ok := strings.CutPrefix(rest, "template."); ok {
-				keepFirst(general, r, c.settings.values[name])
+				keepFirst(general, r, p)
 			}
 		}
 	}
-	for rest, p := range general {
+	for rest, p := range general { //tidy:unordered each sets a property of its own
 		if _, ok := special[rest]; !ok {
 			put(rest, p)
 		}
 	}
-	for rest, p := range special {
+	for rest, p := range special { //tidy:unordered each sets a property of its own
 		put(rest, p)
 	}
 }
@@ -128,7 +121,7 @@ func wildcards(path string, depth int) []string {
 
 // dynamicAmounts gives a queue without a capacity the weight 1.
 func (s *settings) dynamicAmounts(q *Queue) {
-	for label, a := range q.Amounts {
+	for label, a := range q.Amounts { //tidy:unordered each changes only itself
 		if a.Vector.Empty() {
 			a.Vector, a.MaxVector, a.Weight = s.cl.uniform(1, Weight), s.cl.uniform(100, Percent), 1
 			q.Amounts[label] = a

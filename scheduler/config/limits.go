@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -76,28 +77,19 @@ func (s *settings) limits(q *Queue) {
 func (s *settings) userWeights(q *Queue) {
 	q.UserWeights = map[string]float32{}
 	if q.Parent != nil {
-		for user, w := range q.Parent.UserWeights {
-			q.UserWeights[user] = w
-		}
+		maps.Copy(q.UserWeights, q.Parent.UserWeights)
 	}
 	prefix := key(q.Path) + "user-settings."
-	for name := range s.values {
-		rest, ok := strings.CutPrefix(name, prefix)
-		user, isWeight := strings.CutSuffix(rest, ".weight")
-		if ok && isWeight && user != "" {
-			q.UserWeights[user] = s.float(name, 1)
+	for _, rest := range s.under(prefix) {
+		if user, ok := strings.CutSuffix(rest, ".weight"); ok && user != "" {
+			q.UserWeights[user] = s.float(prefix+rest, 1)
 		}
 	}
 	if q.Kind != Leaf {
 		return
 	}
 	most := float32(100 / min(100, q.UserLimit))
-	users := make([]string, 0, len(q.UserWeights))
-	for user := range q.UserWeights {
-		users = append(users, user)
-	}
-	slices.Sort(users)
-	for _, user := range users {
+	for _, user := range slices.Sorted(maps.Keys(q.UserWeights)) {
 		if w := q.UserWeights[user]; w < 0 || w > most {
 			s.fail(prefix+user+".weight", "weight %v of user %s in %s must be from 0 to %v (100 / minimum-user-limit-percent)", w, user, q.Path, most)
 		}

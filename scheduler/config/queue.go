@@ -3,7 +3,6 @@ package config
 import (
 	"math"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/heddle-project/heddle/scheduler/queue"
@@ -149,8 +148,8 @@ func (s *settings) readQueue(parent *Queue, name string, depth int) *Queue {
 	if parent != nil {
 		path = parent.Path + "." + name
 	}
-	if depth > maxDepth {
-		s.fail(key(path)+"queues", "queues may not be nested deeper than %d", maxDepth)
+	if depth > MaxDepth {
+		s.fail(key(path)+"queues", "queues may not be nested deeper than %d", MaxDepth)
 		return nil
 	}
 	q := &Queue{Path: path, Name: name, Parent: parent}
@@ -173,7 +172,8 @@ func (s *settings) readQueue(parent *Queue, name string, depth int) *Queue {
 	return q
 }
 
-const maxDepth = 64
+// MaxDepth bounds how deep queues may be nested.
+const MaxDepth = 64
 
 func (s *settings) structure(q *Queue) {
 	k := key(q.Path)
@@ -261,27 +261,26 @@ func contains(all, part []string) bool {
 // configuredLabels are "" and the labels under which the queue has settings;
 // the root has those of all queues.
 func (s *settings) configuredLabels(q *Queue) []string {
-	found := map[string]bool{}
-	for name := range s.values {
-		rest, ok := strings.CutPrefix(name, Prefix)
-		if !ok {
-			continue
-		}
-		i := strings.Index(rest, ".accessible-node-labels.")
-		if i < 0 || q.Parent != nil && rest[:i] != q.Path {
-			continue
-		}
-		label, _, ok := strings.Cut(rest[i+len(".accessible-node-labels."):], ".")
-		if ok && label != "" {
-			found[label] = true
-		}
-	}
+	const infix = ".accessible-node-labels."
 	labels := []string{""}
-	for label := range found {
-		labels = append(labels, label)
+	note := func(rest string) {
+		if label, _, ok := strings.Cut(rest, "."); ok {
+			labels = append(labels, label)
+		}
 	}
-	sort.Strings(labels)
-	return labels
+	if q.Parent != nil {
+		for _, rest := range s.under(Prefix + q.Path + infix) {
+			note(rest)
+		}
+	} else {
+		for _, rest := range s.under(Prefix) {
+			if _, after, ok := strings.Cut(rest, infix); ok {
+				note(after)
+			}
+		}
+	}
+	slices.Sort(labels)
+	return slices.Compact(labels)
 }
 
 func (s *settings) amount(q *Queue, label string) Amount {

@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +19,7 @@ const Prefix = "yarn.scheduler.capacity."
 // kept; answers after it are defaults.
 type settings struct {
 	values map[string]Property
+	names  []string // of values, sorted; made when first needed
 	cl     *Cluster
 	err    *Error
 	notes  []Finding
@@ -33,6 +36,28 @@ func (s *settings) warn(key, rule string, args ...any) {
 	p := s.values[key]
 	s.notes = append(s.notes, Finding{Key: key, Value: p.Value, Origin: p.Origin, Rule: fmt.Sprintf(rule, args...), Warning: true})
 }
+
+// sorted is the names of all properties in order.
+func (s *settings) sorted() []string {
+	if s.names == nil {
+		s.names = slices.Sorted(maps.Keys(s.values))
+	}
+	return s.names
+}
+
+// under is what the names that begin with the prefix go on with, in order.
+func (s *settings) under(prefix string) []string {
+	names := s.sorted()
+	i, _ := slices.BinarySearch(names, prefix)
+	var out []string
+	for ; i < len(names) && strings.HasPrefix(names[i], prefix); i++ {
+		out = append(out, names[i][len(prefix):])
+	}
+	return out
+}
+
+// put sets a property, or hides another value of it.
+func (s *settings) put(name string, p Property) { s.values[name], s.names = p, nil }
 
 func (s *settings) text(key string) (string, bool) {
 	p, ok := s.values[key]

@@ -13,11 +13,12 @@ func (w *World) refreshQueues(e *trace.Event, saw trace.Saw) error {
 	if e.Fair != "" || e.Capacity == nil {
 		return fmt.Errorf("refresh-queues needs the properties of capacity-scheduler; the FairScheduler is not built")
 	}
-	cfg, err := w.queues(e.Capacity)
-	if err == nil {
-		t := w.next()
-		_, err = w.call(t, engine.RefreshQueues{Ticket: t, Config: cfg})
+	c := engine.RefreshQueues{Ticket: w.next()}
+	var err error
+	if c.Config, err = w.queues(e.Capacity); err != nil {
+		c.Problem = err.Error()
 	}
+	_, err = w.call(c.Ticket, c)
 	ok(saw, err)
 	return nil
 }

@@ -69,29 +69,13 @@ func (w *World) show(out io.Writer, name string, events []*trace.Event, d *trace
 	}
 }
 
-// describe is the event in short.
+// describe is the event as it is written, without what was recorded.
 func describe(e *trace.Event) string {
-	c := *e
-	c.Saw = nil
-	b, err := json.Marshal(c)
-	var fields map[string]any
-	if err != nil || json.Unmarshal(b, &fields) != nil {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(e.Raw, &fields); err != nil {
 		return fmt.Sprintf("%d %s", e.N, e.Do)
 	}
-	for name, v := range fields { //tidy:unordered printed sorted
-		switch x := v.(type) {
-		case nil:
-			delete(fields, name)
-		case string:
-			if x == "" {
-				delete(fields, name)
-			}
-		case float64:
-			if x == 0 {
-				delete(fields, name)
-			}
-		}
-	}
+	delete(fields, "saw")
 	return text(fields)
 }
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/heddle-project/heddle/conf"
-	"github.com/heddle-project/heddle/resourcemanager"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/setup"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/sim/trace"
@@ -86,7 +86,7 @@ func New(h *trace.Header) (*World, error) {
 	if err != nil {
 		return nil, fmt.Errorf("header: yarn-site: %w", err)
 	}
-	set, err := resourcemanager.Settings(settings, cfg, time.UnixMilli(start), 0)
+	set, err := setup.Settings(settings, cfg, time.UnixMilli(start), 0)
 	if err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
@@ -114,7 +114,7 @@ func (w *World) configure() (*config.Config, error) {
 		labels = append(labels, config.Label{Name: name, Exclusive: w.header.Labels[name]})
 	}
 	w.site = site
-	if w.cluster, err = resourcemanager.Cluster(site, types, labels); err != nil {
+	if w.cluster, err = setup.Cluster(site, types, labels); err != nil {
 		return nil, fmt.Errorf("yarn-site: %w", err)
 	}
 	return w.queues(w.header.Capacity)
@@ -127,7 +127,7 @@ func (w *World) queues(file trace.Properties) (*config.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("capacity-scheduler: %w", err)
 	}
-	cfg, _, err := config.Parse(resourcemanager.Queues(p), w.cluster)
+	cfg, _, err := config.Parse(setup.Queues(p), w.cluster)
 	return cfg, err
 }
 

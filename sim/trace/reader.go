@@ -70,7 +70,7 @@ func (r *Reader) Next() (*Event, error) {
 	if r.events++; r.events > MaxEvents {
 		return nil, r.fail("more than %d events", MaxEvents)
 	}
-	e := &Event{Line: r.line}
+	e := &Event{Line: r.line, Raw: bytes.Clone(line)}
 	if err := strict(line, e); err != nil {
 		return nil, r.fail("%w", err)
 	}

@@ -69,6 +69,8 @@ type Event struct {
 	Do   string `json:"do"`
 	Line int    `json:"-"` // in the file, counted from 1
 
+	Raw json.RawMessage `json:"-"` // the line as it is written
+
 	Node      string   `json:"node"`
 	Rack      string   `json:"rack"`
 	Resource  Amounts  `json:"resource"`

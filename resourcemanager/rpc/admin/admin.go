@@ -100,7 +100,7 @@ func (a *admin) reread(operation string, do func() error, m proto.Message) ipc.H
 		go func() {
 			err := do()
 			if err != nil {
-				err = &ipc.RemoteError{Class: rpc.YarnException, Message: operation + " failed and changed nothing: " + err.Error()}
+				err = &ipc.RemoteError{Class: rpc.YarnException, Message: "java.io.IOException: " + err.Error()}
 			}
 			a.finish(c, operation, err, m)
 		}()
@@ -178,8 +178,10 @@ func (a *admin) updateNodeResource(c *ipc.Call) {
 	a.Loop.Post(cmd)
 }
 
+// labelsOff refuses as Apache does when labels are off: wrapped, as a bare
+// IOException would make clients try for ever.
 func labelsOff(c *ipc.Call) {
-	rpc.Refuse(c, "java.io.IOException", "Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled; Heddle does not have node labels yet")
+	rpc.Refuse(c, rpc.YarnException, "java.io.IOException: Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled")
 }
 
 func answer(m proto.Message) ipc.Handler { return func(c *ipc.Call) { rpc.Answer(c, m) } }

@@ -22,7 +22,7 @@ func (s *client) change(c *ipc.Call, id yarn.ApplicationID, what string, make fu
 	s.look(c, func(v *loop.Views) {
 		a := v.FindApplication(id)
 		if a == nil {
-			rpc.Refuse(c, rpc.ApplicationNotFound, "Trying to %s an absent application %s", what, id)
+			absent(c, what, id)
 			return
 		}
 		if !s.Access.MayModify(c.Caller, a) {
@@ -38,6 +38,20 @@ func (s *client) change(c *ipc.Call, id yarn.ApplicationID, what string, make fu
 		})))
 	})
 }
+
+// absent answers that there is no such application, in the words of each call.
+func absent(c *ipc.Call, what string, id yarn.ApplicationID) {
+	switch what {
+	case "kill":
+		rpc.Refuse(c, rpc.ApplicationNotFound, "Trying to kill an absent application %s", id)
+	case signalling:
+		rpc.Refuse(c, rpc.YarnException, "Trying to signal an absent container of %s", id)
+	default:
+		rpc.Refuse(c, rpc.ApplicationNotFound, "Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.", id)
+	}
+}
+
+const signalling = "signal a container of"
 
 func (s *client) kill(c *ipc.Call, m *pb.KillApplicationRequest) {
 	id := convert.ApplicationID(m.GetApplicationId())
@@ -113,7 +127,7 @@ func (s *client) timeouts(c *ipc.Call, m *pb.UpdateApplicationTimeoutsRequest) {
 
 func (s *client) signal(c *ipc.Call, m *pb.SignalContainerRequest) {
 	id := convert.ContainerID(m.GetContainerId())
-	s.change(c, id.Attempt.Application, "signal a container of", func(t engine.Ticket) engine.Command {
+	s.change(c, id.Attempt.Application, signalling, func(t engine.Ticket) engine.Command {
 		return engine.SignalContainer{Ticket: t, Container: id, Signal: int32(m.GetCommand())}
 	}, func(any) { rpc.Answer(c, &pb.SignalContainerResponse{}) })
 }

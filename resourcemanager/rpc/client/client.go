@@ -32,10 +32,11 @@ type Rights struct{ Submit, Administer bool }
 
 // Contexts keep submission contexts, which the engine never sees.
 type Contexts interface {
-	// Keep remembers the context of an application that is being submitted, unless
-	// one is known; Drop forgets it when the submission is refused.
-	Keep(yarn.ApplicationID, []byte) bool
-	Drop(yarn.ApplicationID)
+	// Keep remembers the context of an application that is being submitted; done
+	// is to be told the outcome. It does not while another submission under that
+	// id, with another context, waits for its outcome: the one that is accepted
+	// must not run with what the other one brought.
+	Keep(yarn.ApplicationID, []byte) (done func(accepted bool), ok bool)
 }
 
 // Config is what the protocol needs.

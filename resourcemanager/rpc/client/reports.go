@@ -29,12 +29,7 @@ func (s *client) applicationReport(caller *ipc.Identity, a *view.Application) *p
 	if s.ClusterID != "" {
 		r.RmClusterId = &s.ClusterID
 	}
-	if a.Label != "" {
-		r.AppNodeLabelExpression = &a.Label
-	}
-	if a.AMLabel != "" {
-		r.AmNodeLabelExpression = &a.AMLabel
-	}
+	r.AppNodeLabelExpression, r.AmNodeLabelExpression = labelText(a.Label, a.LabelSet), labelText(a.AMLabel, !a.Unmanaged)
 	t := a.Current()
 	if t != nil {
 		r.CurrentApplicationAttemptId = convert.ToAttemptID(t.ID)
@@ -56,6 +51,17 @@ func (s *client) applicationReport(caller *ipc.Identity, a *view.Application) *p
 	return r
 }
 
+// labelText is a node label expression as reports show it.
+func labelText(label string, set bool) *string {
+	switch {
+	case !set:
+		return proto.String("<Not set>")
+	case label == "":
+		return proto.String("<DEFAULT_PARTITION>")
+	}
+	return &label
+}
+
 func (s *client) timeoutReports(a *view.Application) []*pb.AppTimeoutsMap {
 	out := &pb.ApplicationTimeout{ApplicationTimeoutType: pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME.Enum(),
 		ExpireTime: proto.String("UNLIMITED"), RemainingTime: proto.Int64(-1)}
@@ -70,13 +76,10 @@ func (s *client) timeoutReports(a *view.Application) []*pb.AppTimeoutsMap {
 }
 
 func logAggregation(a *view.Application) *pb.LogAggregationStatus {
-	switch {
-	case a.Current() == nil:
-		return nil
-	case !a.LogAggregation:
-		return pb.LogAggregationStatus_LOG_DISABLED.Enum()
+	if s := a.LogStatusAt(time.Now().UnixMilli()); s != 0 {
+		return pb.LogAggregationStatus(s).Enum()
 	}
-	return pb.LogAggregationStatus_LOG_NOT_START.Enum()
+	return nil
 }
 
 // hiddenUsage stands for numbers that the caller may not know.
@@ -87,14 +90,14 @@ func hiddenUsage(types yarn.ResourceTypes) *pb.ApplicationResourceUsageReport {
 }
 
 func (s *client) usage(a *view.Application) *pb.ApplicationResourceUsageReport {
-	u := &a.Usage
+	u, seconds := &a.Usage, a.SecondsAt(time.Now().UnixMilli())
 	r := &pb.ApplicationResourceUsageReport{
-		MemorySeconds: proto.Int64(u.ResourceSeconds.MemoryMB()), VcoreSeconds: proto.Int64(u.ResourceSeconds.VCoreCount()),
+		MemorySeconds: proto.Int64(seconds.MemoryMB()), VcoreSeconds: proto.Int64(seconds.VCoreCount()),
 		PreemptedMemorySeconds: proto.Int64(u.PreemptedSeconds.MemoryMB()), PreemptedVcoreSeconds: proto.Int64(u.PreemptedSeconds.VCoreCount()),
 		QueueUsagePercentage: &u.QueuePercent, ClusterUsagePercentage: &u.ClusterPercent,
 	}
 	for i := range s.Types {
-		r.ApplicationResourceUsageMap = append(r.ApplicationResourceUsageMap, &pb.StringLongMap{Key: &s.Types[i].Name, Value: proto.Int64(u.ResourceSeconds[i])})
+		r.ApplicationResourceUsageMap = append(r.ApplicationResourceUsageMap, &pb.StringLongMap{Key: &s.Types[i].Name, Value: proto.Int64(seconds[i])})
 		r.ApplicationPreemptedResourceUsageMap = append(r.ApplicationPreemptedResourceUsageMap, &pb.StringLongMap{Key: &s.Types[i].Name, Value: proto.Int64(u.PreemptedSeconds[i])})
 	}
 	if a.PublicState >= yarn.PublicFinished { // compat: what it holds is unknown, not zero

@@ -60,12 +60,14 @@ func (s *client) submit(c *ipc.Call) {
 		return
 	}
 	sub.ContextBytes = len(raw)
-	fresh := s.Contexts.Keep(sub.ID, append([]byte(nil), raw...))
+	done, ok := s.Contexts.Keep(sub.ID, append([]byte(nil), raw...))
+	if !ok {
+		rpc.Refuse(c, rpc.YarnException, "Cannot submit %s: another application is being submitted under that id", sub.ID)
+		return
+	}
 	s.Loop.Post(engine.Submit{Application: sub, Ticket: s.Loop.Expect(func(_ any, err error) {
+		done(err == nil)
 		if err != nil {
-			if fresh {
-				s.Contexts.Drop(sub.ID)
-			}
 			rpc.Fail(c, err)
 			return
 		}

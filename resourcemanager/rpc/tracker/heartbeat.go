@@ -30,7 +30,13 @@ func (t *tracker) heartbeat(c *ipc.Call) {
 		refuse(c, h, err)
 		return
 	}
+	logs, err := heartbeatLogs(c.Body)
+	if err != nil {
+		rpc.Refuse(c, rpc.YarnException, "heartbeat of %s:%d: %v", clip(string(h.Host)), h.Port, err)
+		return
+	}
 	cmd := t.command(h)
+	cmd.Logs = logs
 	known := knownKeys{container: h.ContainerKey, node: h.NodeKey}
 	if cap(h.Containers) <= keepStatuses && cap(h.KeepAlive) <= keepStatuses {
 		clear(h.Containers)

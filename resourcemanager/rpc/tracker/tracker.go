@@ -113,6 +113,9 @@ func (t *tracker) registration(c *ipc.Call, m *pb.RegisterNodeManagerRequest) (c
 	for _, p := range m.GetRunningApplications() {
 		cmd.Applications = append(cmd.Applications, convert.ApplicationID(p))
 	}
+	if cmd.Logs, err = logReports(m.GetLogAggregationReportsForApps()); err != nil {
+		return cmd, err
+	}
 	cmd.Excluded = t.Excluded(id.Host, c.Caller.Remote.Addr())
 	cmd.Rack = t.Rack(id.Host)
 	return cmd, nil

@@ -1,4 +1,8 @@
-package resourcemanager
+// Package setup turns what was configured into what the two pure machines are
+// told: the cluster and queues of the scheduler, the settings of the engine. It
+// does no I/O, so that whoever replaces the daemon around them starts them in the
+// same way.
+package setup
 
 import (
 	"errors"
@@ -12,9 +16,6 @@ import (
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
 )
-
-// The way from settings to the two pure machines. No I/O happens here, so that
-// whoever replaces the daemon around them starts them in the same way.
 
 // Cluster is what the scheduler must know from outside of its queue file. site
 // holds core-site.xml and yarn-site.xml, types resource-types.xml (both may be
@@ -104,6 +105,7 @@ func Settings(s *conf.ResourceManager, cfg *config.Config, started time.Time, ep
 		GlobalMaxAttempts: int32(min(a.GlobalMaxAttempts, math.MaxInt32)),
 		MaxCompleted:      a.MaxCompleted,
 		Sweeps:            cfg.Asynchronous,
+		Dominant:          cfg.Dominant,
 		NodeMinimum:       yarn.NewResource(s.Allocation.MinimumMB, int64(s.Allocation.MinimumVCores)),
 		ResourceTypes:     cfg.Cluster.Types,
 	}, nil

@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// LogReport is what a node tells of the logs of one application.
+type LogReport struct {
+	Application yarn.ApplicationID
+	Status      view.LogStatus
+}
+
+// logs is how far the nodes are that ran something of an application. Once all
+// have succeeded only the outcome is kept.
+type logs struct {
+	byNode map[yarn.NodeID]view.LogStatus
+	all    bool // all have succeeded
+}
+
+// expectLogs: the application leaves logs on the node.
+func (e *Engine) expectLogs(a *application, n *node) {
+	if !e.set.LogAggregation || a.logs.all {
+		return
+	}
+	if a.logs.byNode == nil {
+		a.logs.byNode = map[yarn.NodeID]view.LogStatus{}
+	}
+	if a.logs.byNode[n.id] == 0 {
+		a.logs.byNode[n.id] = view.LogsNotStarted
+	}
+}
+
+// followLogs notes what a node has done about logs.
+//
+// compat: a node that has told of a failure and goes on does not lose it.
+func (e *Engine) followLogs(n *node, reports []LogReport) {
+	for _, r := range reports {
+		a := e.apps[r.Application]
+		if a == nil || !e.set.LogAggregation || a.logs.all {
+			continue
+		}
+		e.expectLogs(a, n)
+		if r.Status == view.LogsRunning && a.logs.byNode[n.id] == view.LogsRunningWithFailure {
+			continue
+		}
+		a.logs.byNode[n.id] = r.Status
+		if a.state.Final() && a.logs.summary(true) == view.LogsSucceeded {
+			a.logs = logs{all: true}
+		}
+		e.touchApp(a)
+	}
+}
+
+// summary is the state of all logs together. Only an ended application's can
+// have been collected.
+func (l *logs) summary(ended bool) view.LogStatus {
+	if l.all {
+		return view.LogsSucceeded
+	}
+	var counts [view.LogsRunningWithFailure + 1]int
+	for _, s := range l.byNode { //tidy:unordered they are only counted
+		if int(s) < len(counts) {
+			counts[s]++
+		}
+	}
+	failed, late := counts[view.LogsFailed], counts[view.LogsTimedOut]
+	switch all := len(l.byNode); {
+	case counts[view.LogsNotStarted] == all:
+		return view.LogsNotStarted
+	case counts[view.LogsSucceeded]+failed+late == all && failed > 0 && ended:
+		return view.LogsFailed
+	case counts[view.LogsSucceeded]+failed+late == all && late > 0:
+		return view.LogsTimedOut
+	case counts[view.LogsSucceeded] == all && ended:
+		return view.LogsSucceeded
+	case counts[view.LogsSucceeded]+failed+late < all && counts[view.LogsRunningWithFailure] > 0:
+		return view.LogsRunningWithFailure
+	}
+	return view.LogsRunning
+}
+
+// viewLogs shows how far the logs are.
+func (e *Engine) viewLogs(a *application, v *view.Application) {
+	v.Logs = view.LogsDisabled
+	if e.set.LogAggregation {
+		v.Logs, v.LogPatience, v.LogNodes = a.logs.summary(a.state.Final()), e.set.LogPatience, len(a.logs.byNode)
+	}
+}

@@ -1,0 +1,147 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/loop"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/token"
+	"github.com/heddle-project/heddle/yarn"
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serving is a port with these methods, and a call to it.
+func serving(t *testing.T, methods map[string]ipc.Handler) func(method string, body []byte) ([]byte, error) {
+	t.Helper()
+	s, err := ipc.Listen(ipc.ServerConfig{Name: "test", Address: "127.0.0.1:0", Methods: []ipc.Method{ipc.MethodSimple}, Log: slog.New(slog.DiscardHandler),
+		Protocols: []ipc.Protocol{{Name: "P", Version: 1, Methods: methods}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Serve() }()
+	c := ipc.NewClient(ipc.ClientConfig{Credentials: ipc.Credentials{User: "alice"}, Timeout: 10 * time.Second})
+	t.Cleanup(func() {
+		c.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := s.Close(ctx); err != nil {
+			t.Error(err)
+		}
+		<-done
+	})
+	return func(method string, body []byte) ([]byte, error) {
+		return c.Call(t.Context(), s.Addr().String(), "P", method, body)
+	}
+}
+
+// Every kind of refusal has the exception by which Hadoop's clients know it.
+func TestFail(t *testing.T) {
+	const exception = "org.apache.hadoop.yarn.exceptions."
+	errs := map[string]error{}
+	methods := map[string]ipc.Handler{}
+	for want, err := range map[string]error{
+		exception + "ApplicationNotFoundException":             &engine.Error{Kind: engine.UnknownApplication, Text: "text"},
+		exception + "ApplicationAttemptNotFoundException":      &engine.Error{Kind: engine.UnknownAttempt, Text: "text"},
+		exception + "ContainerNotFoundException":               &engine.Error{Kind: engine.UnknownContainer, Text: "text"},
+		exception + "InvalidResourceRequestException":          &engine.Error{Kind: engine.InvalidRequest, Text: "text"},
+		exception + "InvalidLabelResourceRequestException":     &engine.Error{Kind: engine.InvalidLabel, Text: "text"},
+		exception + "InvalidApplicationMasterRequestException": &engine.Error{Kind: engine.InvalidMaster, Text: "text"},
+		exception + "ApplicationMasterNotRegisteredException":  &engine.Error{Kind: engine.NotRegistered, Text: "text"},
+		exception + "InvalidContainerReleaseException":         &engine.Error{Kind: engine.InvalidRelease, Text: "text"},
+		exception + "InvalidResourceBlacklistRequestException": &engine.Error{Kind: engine.InvalidBlacklist, Text: "text"},
+		exception + "YarnException":                            fmt.Errorf("wrapped: %w", &engine.Error{Kind: engine.Failed, Text: "text"}),
+		"org.apache.hadoop.ipc.StandbyException":               loop.ErrClosed,
+		"java.io.IOException":                                  errors.New("text"),
+	} {
+		errs[want] = err
+		methods[want] = func(c *ipc.Call) { Fail(c, err) }
+	}
+	methods["denied"] = func(c *ipc.Call) { Fail(c, &engine.Error{Kind: engine.AccessDenied, Text: "text"}) }
+	call := serving(t, methods)
+	for want := range errs {
+		_, err := call(want, nil)
+		var remote *ipc.RemoteError
+		if !errors.As(err, &remote) || remote.Class != want {
+			t.Errorf("want %s, got %v", want, err)
+		}
+	}
+	_, err := call("denied", nil)
+	var remote *ipc.RemoteError
+	if !errors.As(err, &remote) || remote.Class != exception+"YarnException" || !strings.HasPrefix(remote.Message, "org.apache.hadoop.security.AccessControlException: text") {
+		t.Errorf("denied: %v", err)
+	}
+	for kind := engine.Failed; kind <= engine.NotStored; kind++ {
+		if classes[kind] == "" {
+			t.Errorf("refusals of kind %d have no exception", kind)
+		}
+	}
+}
+
+// Requests are bounded in depth, and bad ones are answered.
+func TestDecode(t *testing.T) {
+	call := serving(t, map[string]ipc.Handler{
+		"groups":  With(func() *pb.GetGroupsForUserRequest { return &pb.GetGroupsForUserRequest{} }, func(c *ipc.Call, m *pb.GetGroupsForUserRequest) { Answer(c, m) }),
+		"missing": Missing("tea"),
+		"partial": func(c *ipc.Call) { Answer(c, &pb.GetGroupsForUserRequest{}) },
+	})
+	good, err := proto.Marshal(&pb.GetGroupsForUserRequest{User: proto.String("alice")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := call("groups", good); err != nil || !bytes.Equal(got, good) {
+		t.Errorf("got %x, want %x (%v)", got, good, err)
+	}
+	for name, b := range map[string][]byte{"rubbish": {0xff}, "without what it requires": nil, "deep": bytes.Repeat([]byte{0x0b}, MaxDepth+1)} {
+		var remote *ipc.RemoteError
+		if _, err := call("groups", b); !errors.As(err, &remote) || remote.Class != ipc.ClassServer || !strings.Contains(remote.Message, "cannot read the request of groups") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	var remote *ipc.RemoteError
+	if _, err := call("missing", nil); !errors.As(err, &remote) || remote.Class != YarnException || !strings.Contains(remote.Message, "tea") {
+		t.Errorf("missing: %v", err)
+	}
+	if _, err := call("partial", nil); !errors.As(err, &remote) || !strings.Contains(remote.Message, "cannot write the answer") {
+		t.Errorf("an answer that cannot be written: %v", err)
+	}
+}
+
+// Records that every answer is made of.
+func TestRecords(t *testing.T) {
+	p := ToToken(token.Token{Kind: "K"})
+	if p.Identifier == nil || p.Password == nil || p.Kind == nil || p.Service == nil {
+		t.Errorf("fields of a token are left out: %v", p)
+	}
+	types := append(yarn.BasicResourceTypes(), yarn.ResourceType{Name: "gpu"})
+	if got := ToTypes(types); len(got) != 3 || got[0].GetName() != "memory-mb" || got[0].GetUnits() != "Mi" || got[2].GetName() != "gpu" {
+		t.Errorf("types: %v", got)
+	}
+	if got := ACLs("", ""); got != nil {
+		t.Errorf("no lists: %v", got)
+	}
+	if got := ACLs("a", "b"); len(got) != 2 || got[0].GetAccessType() != pb.ApplicationAccessType_APPACCESS_VIEW_APP || got[1].GetAcl() != "b" {
+		t.Errorf("lists: %v", got)
+	}
+	for state, want := range map[yarn.NodeState]pb.NodeUpdateType{
+		yarn.NodeRunning: pb.NodeUpdateType_NODE_USABLE, yarn.NodeDecommissioning: pb.NodeUpdateType_NODE_DECOMMISSIONING,
+		yarn.NodeLost: pb.NodeUpdateType_NODE_UNUSABLE, yarn.NodeUnhealthy: pb.NodeUpdateType_NODE_UNUSABLE,
+	} {
+		if got := NodeReport(&view.Node{State: state}, types); got.GetNodeUpdateType() != want || got.GetNodeState() != pb.NodeState(state) {
+			t.Errorf("%s: %v", state, got)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package capacity
+
+// A walk that nothing came of, and that never got as far as looking at the node,
+// ends in the same way for every node until something changes. Marks remember
+// such walks, so that the next one is over at once. Leaving out a walk must not
+// be noticed: one that counts something is never left out, and what a walk
+// leaves behind for headrooms is the same as the walk before left, unless one of
+// another kind came between.
+
+// walkKind tells walks apart that see queues differently.
+type walkKind struct {
+	part part
+	mode mode
+}
+
+// mark is how a walk ended.
+type mark struct {
+	valid    bool
+	users    bool // of a leaf: every user is at its limit, whatever the queue's
+	skip     skip
+	turn     uint64 // of walk kinds
+	change   uint64 // of the queue
+	part     part
+	given    resource // the limit that the walk came with
+	headroom resource
+	blocked  resource
+}
+
+func (m *mark) fresh(r *round, q *Queue) bool {
+	return m.valid && !r.s.plain && r.why == nil && m.change == q.change && m.turn == r.s.walkTurn && m.part == r.part
+}
+
+// known tells that the walk below would end as the last one did.
+func (r *round) known(q *Queue, m *mark, lim *limits) bool {
+	if !m.fresh(r, q) || m.given != lim.limit {
+		return false
+	}
+	lim.headroom, lim.blocked = m.headroom, m.blocked
+	return true
+}
+
+// learn remembers how a walk below a parent ended.
+func (r *round) learn(q *Queue, m *mark, lim *limits, o *outcome, anywhere bool) {
+	m.valid = anywhere && o.kind == nothing && o.excess < 0 && r.why == nil
+	if !m.valid {
+		return
+	}
+	m.skip, m.turn, m.change, m.part = o.skip, r.s.walkTurn, q.change, r.part
+	m.headroom, m.blocked = lim.headroom, lim.blocked
+}
+
+// userBlocked is the end of a walk over a leaf of which it is known that every
+// user is at the limit. Only the queue's own limit is looked at again.
+func (r *round) userBlocked(q *Queue, lim *limits) (outcome, bool) {
+	m := &q.marks[r.mode]
+	if !m.users || !m.fresh(r, q) {
+		return outcome{}, false
+	}
+	if r.canAssign(q, lim, resource{}).OK() {
+		q.leaf.queueLimit = q.leaf.visitLimit
+	}
+	return skipped(skipNone), true
+}
+
+func (r *round) learnUsers(q *Queue, o *outcome, users bool) {
+	m := &q.marks[r.mode]
+	m.users = users && o.kind == nothing && r.why == nil
+	if m.valid = m.users; m.valid {
+		m.turn, m.change, m.part = r.s.walkTurn, q.change, r.part
+	}
+}

@@ -1,0 +1,105 @@
+package capacity
+
+import (
+	"math/bits"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// sweep remembers where the next sweep starts and what it may leave out.
+type sweep struct {
+	open  []uint64 // a bit for every node that has room or is reserved
+	count int      // of those bits
+	next  int      // the node that comes next
+	idle  int      // visits in a row that brought nothing
+	quiet bool     // nothing can be done until something changes
+	seen  uint64   // what had changed when that was found
+	moved uint64   // counts changes of nodes
+}
+
+// freed looks again at whether the node is worth a visit.
+func (s *Scheduler) freed(ref NodeRef) {
+	w := &s.sweep
+	w.moved++
+	n := s.books.Node(ref)
+	for len(w.open) <= int(ref)/64 {
+		w.open = append(w.open, 0)
+	}
+	word, bit := &w.open[ref/64], uint64(1)<<(ref%64)
+	is := n.Member && n.Accepting && (n.Reserved >= 0 || s.calc.Containers(n.Free(), s.min) > 0)
+	switch was := *word&bit != 0; {
+	case is && !was:
+		*word |= bit
+		w.count++
+	case was && !is:
+		*word &^= bit
+		w.count--
+	}
+}
+
+// nextOpen is the next node worth a visit, in a fixed rotating order.
+func (w *sweep) nextOpen() NodeRef {
+	if w.next >= 64*len(w.open) {
+		w.next = 0
+	}
+	at := w.next / 64
+	word := w.open[at] >> (w.next % 64) << (w.next % 64)
+	for word == 0 {
+		if at++; at == len(w.open) {
+			at = 0
+		}
+		word = w.open[at]
+	}
+	ref := 64*at + bits.TrailingZeros64(word)
+	w.next = ref + 1
+	return NodeRef(ref)
+}
+
+// changes counts everything that could make a sweep worth while again.
+func (s *Scheduler) changes() uint64 { return s.tree.root.change + s.sweep.moved }
+
+// Sweep offers nodes in turn; see the facade.
+func (s *Scheduler) Sweep(max int, now yarn.Now, out []cluster.Decision) ([]cluster.Decision, bool) {
+	s.Advance(now)
+	w := &s.sweep
+	if at := s.changes(); w.seen != at {
+		w.quiet, w.idle, w.seen = false, 0, at
+	}
+	for visits := 0; !w.quiet && w.count > 0; visits++ {
+		if visits >= max {
+			return out, true
+		}
+		ref := w.nextOpen()
+		before := len(out)
+		s.felt = 0
+		out = s.fill(ref, out)
+		if len(out) > before && out[len(out)-1].Kind != cluster.Rereserved {
+			w.idle = 0
+		} else {
+			w.idle++
+		}
+		w.seen = s.changes()
+		// What waits for nodes to pass by has waited long enough after as many
+		// visits as there are nodes. Where no visit left anything behind, the
+		// other nodes of a cluster without partitions need no visit at all.
+		alike := s.felt == 0 && len(out) == before && s.books.Partitions() == 1 && s.reservedNodes == 0
+		w.quiet = alike || w.idle > s.books.Count+w.count+1
+	}
+	return out, false
+}
+
+// fill places on a node what can be placed there.
+func (s *Scheduler) fill(ref NodeRef, out []cluster.Decision) []cluster.Decision {
+	for {
+		before := len(out)
+		var o outcome
+		var ok bool
+		o, ok, out = s.offerOnce(ref, out)
+		if !ok || len(out) == before || o.kind == reserved {
+			break
+		}
+	}
+	s.noteMasters()
+	return out
+}

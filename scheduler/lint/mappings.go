@@ -1,0 +1,62 @@
+package lint
+
+import (
+	"strings"
+
+	"github.com/heddle-project/heddle/scheduler/placement"
+)
+
+// Codes about mapping rules.
+const (
+	Mapping     Code = "mapping"      // a rule that is refused
+	MappingRule Code = "mapping-rule" // a rule that probably does not do what it seems to
+)
+
+// mappings reads the mapping rules and holds them against the queues.
+func (l *linter) mappings() {
+	get := func(name string) string { return l.values[name].Value }
+	set := placement.Settings{
+		Override: isTrue(get(placement.PropOverride)), Format: get(placement.PropFormat), Mappings: get(placement.PropMappings),
+		AppMappings: get(placement.PropAppMappings), JSON: get(placement.PropJSON), JSONFile: l.in.Cluster.MappingFile, Placements: get(placement.PropPlacements),
+	}
+	rules, wrong := placement.Parse(set)
+	for _, f := range wrong {
+		l.rule(Error, Mapping, f, "the configuration is refused: ")
+	}
+	if rules == nil {
+		return
+	}
+	refused := map[int]bool{}
+	for _, f := range rules.Validate(l.tree) {
+		refused[f.Rule] = true
+		l.rule(Error, Mapping, f, "the configuration is refused: ")
+	}
+	for _, f := range rules.Lint(l.tree) {
+		if !refused[f.Rule] || f.Reason.Code == placement.Unreachable {
+			l.rule(Warning, MappingRule, f, "")
+		}
+	}
+	if _, ok := l.values[placement.PropOverride]; ok && rules.Len() == 0 && set.Override {
+		l.say(Hint, NoEffect, placement.PropOverride, "there are no mapping rules that could override anything", "")
+	}
+}
+
+func (l *linter) rule(s Severity, code Code, f placement.Finding, before string) {
+	what := f.Reason.Detail
+	if f.Text != "" && f.Text != strings.TrimSpace(l.values[f.Property].Value) {
+		what = clip(f.Text) + ": " + what
+	}
+	l.say(s, code, f.Property, before+what, ruleAdvice[string(f.Reason.Code)])
+}
+
+// ruleAdvice is what to do about a rule, by the reason's code.
+var ruleAdvice = map[string]string{
+	string(placement.Unreachable):     "put it before the rule that decides, or remove it",
+	string(placement.AbsentQueue):     "create the queue, or correct its path",
+	string(placement.AbsentRoot):      "begin the path at root",
+	string(placement.AmbiguousName):   "write the full path",
+	string(placement.NotLeaf):         "name a leaf",
+	string(placement.BelowLeaf):       "name a parent before the variable",
+	string(placement.NoDynamic):       "create the queue, or let its parent create queues (auto-queue-creation-v2.enabled)",
+	string(placement.UnknownVariable): "use one of them, as a whole part of the path",
+}
