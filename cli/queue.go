@@ -12,6 +12,9 @@ var queueOptions = []option{
 	{name: "status", arg: "Queue Name", values: 1, help: "Prints the report on a queue, by its name or path."},
 	{name: "list", arg: "Parent Queue Name", values: 1, help: "Lists the queues below a parent; all lists every queue but root."},
 	{name: "subClusterId", arg: "arg", values: 1, help: "Sub-cluster of a federation: not built yet."},
+	{name: "lint", arg: "FILE|DIR", values: 1, optional: true, help: "Checks a capacity-scheduler.xml, or the one of a directory, without a ResourceManager. Exit code 1: it would be refused."},
+	{name: "cluster", arg: "memory-mb=N,vcores=N", values: 1, help: "With -lint: the size of the whole cluster, to find queues that are too small for it."},
+	{name: "strict", help: "With -lint: warnings are errors for the exit code."},
 	{name: "help", help: "Prints this text."},
 }
 
@@ -25,6 +28,8 @@ func queue(c *call) error {
 		return fmt.Errorf("-subClusterId: federation is not built yet")
 	}
 	switch {
+	case c.opts.has("lint"):
+		return queueLint(c)
 	case c.opts.has("status"):
 		if len(c.args) > 4 {
 			return c.misused()

@@ -17,7 +17,7 @@ func table() []*command {
 		{name: "container", group: groupClient, summary: "list, inspect and signal containers",
 			options: containerOptions, run: container},
 		{name: "node", group: groupClient, summary: "list and inspect nodes", options: nodeOptions, fold: "all", run: node},
-		{name: "queue", group: groupClient, summary: "list and inspect queues", options: queueOptions, run: queue},
+		{name: "queue", group: groupClient, summary: "list and inspect queues, check their configuration", options: queueOptions, run: queue},
 		{name: "cluster", title: "yarn cluster", group: groupClient, summary: "list the cluster's node labels and attributes",
 			options: clusterOptions, run: cluster},
 		{name: "version", group: groupClient, summary: "print the version", raw: true, bare: true, run: version},

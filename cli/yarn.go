@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"os/user"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -32,7 +33,15 @@ type Start struct {
 
 // Load reads the configuration that s names.
 func (s Start) Load() (*conf.Properties, error) {
-	return conf.Load(conf.Options{Dir: s.ConfDir, Files: s.Files, Overrides: s.Overrides, Env: s.Env, System: s.System})
+	files := make([]string, len(s.Files))
+	for i, f := range s.Files { // named from where the user stands, not from the configuration
+		abs, err := filepath.Abs(f)
+		if err != nil {
+			return nil, fmt.Errorf("cannot find the configuration file %s: %w", f, err)
+		}
+		files[i] = abs
+	}
+	return conf.Load(conf.Options{Dir: s.ConfDir, Files: files, Overrides: s.Overrides, Env: s.Env, System: s.System})
 }
 
 // Daemon runs until ctx ends or it cannot go on. An error of type Exit is an

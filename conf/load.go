@@ -77,6 +77,14 @@ func (l *loading) countProperty(at Origin) error {
 	return nil
 }
 
+// path is where a file lies: below the directory, unless its name is absolute.
+func (o Options) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(o.Dir, name)
+}
+
 // Load reads and merges configuration. Nothing is remembered between calls.
 // The error is a Problem naming file, line and column, or an I/O error naming
 // the path.
@@ -119,7 +127,7 @@ func (m *merger) layers(o Options) error {
 		}
 	}
 	for _, name := range o.Files {
-		if err := m.file(filepath.Join(o.Dir, name), o.Optional); err != nil {
+		if err := m.file(o.path(name), o.Optional); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -98,7 +99,7 @@ func (r *rights) Allow(realUser, user string, from netip.Addr) error {
 		if p.User != realUser {
 			continue
 		}
-		if !p.Hosts.Contains(from) {
+		if !p.Hosts.Contains(from) && !resolvesTo(p.Hosts.Names, from) {
 			return fmt.Errorf("Unauthorized connection for super-user: %s from IP %s: see hadoop.proxyuser.%s.hosts", realUser, from, realUser)
 		}
 		if p.Allowed.All || slices.Contains(p.Allowed.Users, user) {
@@ -110,6 +111,16 @@ func (r *rights) Allow(realUser, user string, from netip.Addr) error {
 		break
 	}
 	return fmt.Errorf("User: %s is not allowed to impersonate %s: see hadoop.proxyuser.%s.users and .groups", realUser, user, realUser)
+}
+
+// resolvesTo tells whether one of the names is that of the address.
+func resolvesTo(names []string, from netip.Addr) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), resolveWait)
+	defer cancel()
+	return slices.ContainsFunc(names, func(name string) bool {
+		found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name)
+		return err == nil && slices.ContainsFunc(found, func(a netip.Addr) bool { return a.Unmap() == from.Unmap() })
+	})
 }
 
 // QueueRights are the caller's rights on queues.

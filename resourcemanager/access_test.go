@@ -268,11 +268,48 @@ func TestUnknownThings(t *testing.T) {
 		{"failApplicationAttempt", &pb.FailApplicationAttemptRequest{ApplicationAttemptId: attempt(known, 5)}, attempts},
 		{"getContainers", &pb.GetContainersRequest{ApplicationAttemptId: attempt(known, 5)}, attempts},
 		{"getContainerReport", &pb.GetContainerReportRequest{ContainerId: container(attempt(known, 1))}, container1},
-		{"signalToContainer", &pb.SignalContainerRequest{ContainerId: container(attempt(known, 1)), Command: pb.SignalContainerCommand_OUTPUT_THREAD_DUMP.Enum()}, container1},
+		{"signalToContainer", &pb.SignalContainerRequest{ContainerId: container(attempt(known, 1)), Command: pb.SignalContainerCommand_OUTPUT_THREAD_DUMP.Enum()}, yarnException},
 	} {
 		_, err := alice.raw(c.method, c.request)
 		refused(t, err, c.class, "")
 	}
+}
+
+// Lists of applications are filtered; the filter is bounded.
+func TestApplicationList(t *testing.T) {
+	w := newWorld(t, twoQueues)
+	alice, bob := w.as("alice"), w.as("bob")
+	first := alice.submit(func(m *pb.ApplicationSubmissionContext) {
+		m.ApplicationType, m.ApplicationTags = proto.String("a type of more than twenty letters"), []string{"Mine"}
+	})
+	second := bob.submit(inQueue("other"))
+	for name, c := range map[string]struct {
+		q    *pb.GetApplicationsRequest
+		want string
+	}{
+		"all":             {&pb.GetApplicationsRequest{}, fmt.Sprint(second, first)},
+		"newest":          {&pb.GetApplicationsRequest{Limit: proto.Int64(1)}, second.String()},
+		"none":            {&pb.GetApplicationsRequest{Limit: proto.Int64(0)}, ""},
+		"by user":         {&pb.GetApplicationsRequest{Users: []string{"alice"}}, first.String()},
+		"by queue":        {&pb.GetApplicationsRequest{Queues: []string{"other"}}, second.String()},
+		"by path":         {&pb.GetApplicationsRequest{Queues: []string{"root.other", "nowhere"}}, second.String()},
+		"by parent":       {&pb.GetApplicationsRequest{Queues: []string{"root"}}, fmt.Sprint(second, first)},
+		"by type":         {&pb.GetApplicationsRequest{ApplicationTypes: []string{"A TYPE OF MORE THAN twenty letters"}}, first.String()},
+		"by tag":          {&pb.GetApplicationsRequest{ApplicationTags: []string{"MINE"}}, first.String()},
+		"own":             {&pb.GetApplicationsRequest{Scope: pb.ApplicationsRequestScope_OWN.Enum()}, first.String()},
+		"in no state":     {&pb.GetApplicationsRequest{ApplicationStates: []pb.YarnApplicationState{99}}, ""},
+		"started earlier": {&pb.GetApplicationsRequest{StartEnd: proto.Int64(1)}, ""},
+	} {
+		var got []any
+		for _, a := range must(alice, "getApplications", c.q, &pb.GetApplicationsResponse{}).Applications {
+			got = append(got, convert.ApplicationID(a.ApplicationId))
+		}
+		if text := fmt.Sprint(got...); text != c.want {
+			t.Errorf("%s: %s, want %s", name, text, c.want)
+		}
+	}
+	_, err := alice.raw("getApplications", &pb.GetApplicationsRequest{Users: make([]string, client.MaxFilters+1)})
+	refused(t, err, yarnException, "at most")
 }
 
 // Where a list names no groups, none are looked up.

@@ -80,7 +80,7 @@ func TestRefreshQueues(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = root.raw("refreshQueues", &pb.RefreshQueuesRequest{})
-	refused(t, err, yarnException, "refreshQueues failed and changed nothing")
+	refused(t, err, yarnException, "capacity-scheduler.xml")
 	alice.reaches(id, pb.YarnApplicationState_ACCEPTED)
 }
 

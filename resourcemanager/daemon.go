@@ -96,6 +96,7 @@ func Start(o Options) (started *Daemon, err error) {
 	}
 	d.buildLoop(eng)
 	d.work.Go(func() { d.loop.Run(ctx, runtime.GOMAXPROCS(0)) })
+	d.saveKeys()
 	d.work.Go(func() { d.rollKeys(ctx) })
 	d.work.Go(func() { d.tendDelegation(ctx) })
 	if err = d.listen(); err != nil {

@@ -1,13 +1,18 @@
 package resourcemanager
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 
 	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/internal/acl"
 	"github.com/heddle-project/heddle/internal/hosts"
 	"github.com/heddle-project/heddle/resourcemanager/setup"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/lint"
+	"github.com/heddle-project/heddle/scheduler/placement"
 )
 
 // readLists reads the include and exclude lists.
@@ -40,7 +45,8 @@ func (d *Daemon) readCluster(site *conf.Properties) (config.Cluster, error) {
 // readSchedule reads and checks the scheduler's configuration:
 // capacity-scheduler.xml over the site files.
 func (d *Daemon) readSchedule(site *conf.Properties) (*config.Config, error) {
-	queues, err := conf.Load(conf.Options{Base: site, Files: []string{filepath.Join(d.Dir, "capacity-scheduler.xml")}})
+	file := filepath.Join(d.Dir, "capacity-scheduler.xml")
+	queues, err := conf.Load(conf.Options{Base: site, Files: []string{file}})
 	if err != nil {
 		return nil, err
 	}
@@ -48,9 +54,44 @@ func (d *Daemon) readSchedule(site *conf.Properties) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, findings, err := config.Parse(setup.Queues(queues), cluster)
-	for _, f := range findings {
-		d.Log.Warn(f.String(), "logger", "scheduler")
+	if rules := setup.MappingFile(queues); rules != "" {
+		content, err := conf.ReadFile(rules)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the mapping rules (%s): %w", placement.PropJSONFile, err)
+		}
+		cluster.MappingFile = string(content)
 	}
+	d.logFindings(lint.Check(lintInput(file, queues, cluster)))
+	cfg, _, err := config.Parse(setup.Queues(queues), cluster)
 	return cfg, err
+}
+
+// maxFindings is how many findings of the linter are logged; yarn queue -lint
+// shows all of them.
+const maxFindings = 200
+
+// logFindings logs what yarn queue -lint says about the queue file. What is
+// refused is refused by the scheduler, not here.
+func (d *Daemon) logFindings(findings []lint.Finding) {
+	levels := map[lint.Severity]slog.Level{lint.Error: slog.LevelError, lint.Warning: slog.LevelWarn, lint.Hint: slog.LevelInfo}
+	for i, f := range findings {
+		if i == maxFindings {
+			d.Log.Warn("not all findings about the queues are shown: see yarn queue -lint", "logger", "scheduler", "more", len(findings)-i)
+			return
+		}
+		d.Log.Log(context.Background(), levels[f.Severity], f.String(), "logger", "scheduler")
+	}
+}
+
+// lintInput is what the linter is to look at, with every property's line and column.
+func lintInput(file string, queues *conf.Properties, cluster config.Cluster) lint.Input {
+	in := lint.Input{Cluster: cluster, ACL: acl.Suspicious, File: file}
+	for _, p := range queues.Warnings() {
+		in.Notes = append(in.Notes, lint.Finding{Severity: lint.Warning, Code: "file", Origin: p.Origin.Position(), Key: p.Name, Value: p.Value,
+			Set: p.Name != "", What: p.Text})
+	}
+	for _, v := range queues.Explicit() {
+		in.Properties = append(in.Properties, config.Property{Name: v.Name, Value: v.Value, Origin: v.Origin.Position()})
+	}
+	return in
 }

@@ -18,7 +18,8 @@ import (
 // Bounds of a fuzzed conversation.
 const (
 	maxCalls  = 16     // of one input
-	daemonAge = 20_000 // calls until a new daemon takes over, so that memory stays flat
+	daemonAge = 20_000 // calls until a new daemon takes over
+	mostHeap  = 512 << 20
 )
 
 // target is one method of one protocol.
@@ -135,6 +136,9 @@ func FuzzRequests(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input []byte) {
 		life.TB = t
 		if k == nil || k.calls > daemonAge {
+			if n := heap(); n > mostHeap {
+				t.Fatalf("after %d calls the heap has %d MiB", k.calls, n>>20)
+			}
 			life.end()
 			k = newTalk(life)
 		}

@@ -28,7 +28,6 @@ func (d *Daemon) makeKeys() error {
 	}
 	d.grants = &grants{amrm: secrets.NewAMRM(amrm, now), nodes: secrets.NewNM(nodes, now), containers: secrets.NewContainers(containers, d.types, now),
 		addresses: newAddresses(t.UseIP), issuer: d.started, expiry: d.settings.Allocation.ExpiryInterval, contexts: d.contexts}
-	d.grants.amrm.Saved(d.grants.amrm.State())
 	return nil
 }
 

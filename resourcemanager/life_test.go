@@ -2,6 +2,7 @@ package resourcemanager
 
 import (
 	"bytes"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -38,7 +39,14 @@ func withSecrets(m *pb.ApplicationSubmissionContext) {
 
 // The whole life of an application, as its client, its node and its master see it.
 func TestLife(t *testing.T) {
-	w := newWorld(t, twoQueues)
+	t.Run("kept nowhere", func(t *testing.T) { live(t, newWorld(t, twoQueues)) })
+	t.Run("kept in a file", func(t *testing.T) {
+		live(t, newWorld(t, twoQueues, "yarn.resourcemanager.recovery.enabled", "true", "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", "0",
+			"yarn.resourcemanager.heddle.state-store.path", filepath.Join(t.TempDir(), "store")))
+	})
+}
+
+func live(t *testing.T, w *world) {
 	n := w.newNode()
 	alice := w.as("alice")
 	id := alice.submit(withSecrets)

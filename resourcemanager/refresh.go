@@ -19,7 +19,7 @@ var readElsewhere = []string{
 	"yarn.resourcemanager.node-labels.am.default-node-label-expression",
 	"yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation",
 	"yarn.resourcemanager.scheduler.monitor.enable",
-	"yarn.log-aggregation-enable",
+	"yarn.log-aggregation-enable", "yarn.log-aggregation-status.time-out.ms",
 }
 
 // IsAdmin implements admin.Daemon.
@@ -58,6 +58,9 @@ func (d *Daemon) RefreshNodes() (engine.RefreshNodes, error) {
 		return engine.RefreshNodes{}, err
 	}
 	lists, excluded := *d.lists.Load(), map[yarn.NodeID]bool{}
+	if lists.Include.Len()+lists.Exclude.Len() == 0 {
+		return engine.RefreshNodes{}, nil // spares looking every node's address up
+	}
 	for _, n := range v.Nodes() {
 		if !lists.Valid(n.ID.Host, addressOf(n.ID.Host)) {
 			excluded[n.ID] = true

@@ -30,8 +30,17 @@ func (d *Daemon) Cluster(ctx context.Context) (*view.Cluster, error) {
 		At: clock.System().Now(), StartedAt: d.started, Applications: v.Applications(), Nodes: v.Nodes(), Metrics: metrics,
 		ResourceTypes: d.types, MinAllocation: d.rights.schedule.Load().Cluster.MinAllocation,
 		MaxAllocation:  d.rights.schedule.Load().Cluster.MaxAllocation,
-		MaxAppPriority: d.settings.Applications.MaxPriority,
+		MaxAppPriority: d.settings.Applications.MaxPriority, QueueACLs: d.queueACLs,
 	}, nil
+}
+
+// queueACLs are the texts of a queue's own lists; of a queue that was created
+// while running, those that nobody is on.
+func (d *Daemon) queueACLs(path string) (submit, administer string) {
+	if q, ok := d.rights.schedule.Load().Lookup(path); ok {
+		return q.Submit.String(), q.Admin.String()
+	}
+	return " ", " "
 }
 
 // Application implements web.Source.

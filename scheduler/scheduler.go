@@ -172,6 +172,10 @@ func (s *Scheduler) NormalizeAM(path string, asks []yarn.Ask, label string, labe
 // Ask enters asks that were normalized. Counts replace those of before.
 func (s *Scheduler) Ask(a AppRef, asks []yarn.Ask) { s.core.Ask(a, asks) }
 
+// MaxRows bounds the rows of asks that one application may keep; Normalize
+// refuses more.
+const MaxRows = capacity.MaxRows
+
 // Blacklist changes the hosts and racks that the application does not want.
 func (s *Scheduler) Blacklist(a AppRef, add, remove []string) { s.core.Blacklist(a, add, remove) }
 

@@ -36,7 +36,7 @@ func queues() []config.Property {
 func TestCluster(t *testing.T) {
 	seed, runs := number(t, "HEDDLE_SIM_SEED", 1), number(t, "HEDDLE_SIM_RUNS", 20)
 	for i := range runs {
-		c, err := New(Options{Seed: seed + i, Nodes: 3 + int((seed+i)%5), Applications: 25, Events: i%2 == 1, Queues: queues()})
+		c, err := New(Options{Seed: seed + i, Nodes: 3 + int((seed+i)%5), Applications: 25, Events: (seed+i)%2 == 1, Queues: queues()})
 		if err != nil {
 			t.Fatal(err)
 		}

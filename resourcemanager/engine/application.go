@@ -32,6 +32,7 @@ type application struct {
 	updateNodes int // position in the log of nodes
 	granted     bool
 	dirty       bool
+	published   bool // readers may know it
 }
 
 // choices are what a user may change while the application lives.
@@ -264,7 +265,9 @@ func (e *Engine) discard(a *application) {
 	delete(e.apps, a.sub.ID)
 	e.counts.forget(a)
 	e.fx.Discarded = append(e.fx.Discarded, a.sub.ID)
-	e.goneApps = append(e.goneApps, a.sub.ID)
+	if a.published {
+		e.goneApps = append(e.goneApps, a.sub.ID)
+	}
 	if len(e.apps)*2 < len(e.order) {
 		kept := e.order[:0]
 		for _, x := range e.order {

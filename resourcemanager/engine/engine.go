@@ -32,6 +32,7 @@ type Settings struct {
 const (
 	MaxDiagnostics   = 64 << 10 // bytes of diagnostics of an application or attempt
 	cutDiagnostics   = 1 << 10  // what is left of them when a store finds them too long
+	MaxNodes         = 200_000  // known nodes, those that have left included
 	MaxInactiveNodes = 10_000
 	MaxNodeLog       = 1 << 16 // changes of nodes that masters may still have to learn
 	SweepNodes       = 64      // nodes that one sweep looks at
@@ -63,6 +64,7 @@ type Engine struct {
 	lifetimes    deadlines
 	nodeLog      []*node // changes of usability, oldest first
 	nodeLogStart int     // position of its first entry, counted from the start of time
+	tellings     uint64  // answers that spoke of nodes
 	saves        saveQueue
 	decisions    []scheduler.Decision
 	lostMasters  []lostMaster

@@ -225,10 +225,15 @@ func (e *Engine) updated(a *application) []UpdatedContainer {
 func (e *Engine) nodesChanged(a *application) []*view.Node {
 	from := max(a.updateNodes-e.nodeLogStart, 0)
 	a.updateNodes = e.nodeLogStart + len(e.nodeLog)
+	if from == len(e.nodeLog) {
+		return nil
+	}
 	var out []*view.Node
-	for i, n := range e.nodeLog[from:] {
-		if !slices.Contains(e.nodeLog[from:from+i], n) {
-			out = append(out, e.nodeView(n))
+	e.tellings++
+	for _, n := range e.nodeLog[from:] {
+		if n.told != e.tellings {
+			n.told = e.tellings
+			out = append(out, e.seenNode(n))
 		}
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -39,6 +40,9 @@ type node struct {
 	updates   []Grant
 	resized   bool
 	dirty     bool
+	published bool       // readers may know it
+	told      uint64     // the last answer to a master that spoke of the node
+	seen      *view.Node // as of the last touch; nil when it must be made anew
 }
 
 const nodeLostState = yarn.NodeLost
@@ -80,6 +84,9 @@ func (e *Engine) registerNode(c RegisterNode) {
 func (e *Engine) turnAway(c RegisterNode) string {
 	if c.Excluded != "" {
 		return c.Excluded
+	}
+	if len(e.nodes) >= MaxNodes && e.nodes[c.Node] == nil {
+		return fmt.Sprintf("NodeManager %s cannot join: there are %d nodes already, which is the most that one ResourceManager takes", c.Node, len(e.nodes))
 	}
 	if !e.set.NodeMinimum.FitsIn(c.Total) {
 		return fmt.Sprintf("NodeManager from %s doesn't satisfy minimum allocations, Sending SHUTDOWN signal to the NodeManager. Node capabilities are %s; minimums are %dmb and %d vcores",
@@ -417,7 +424,9 @@ func (e *Engine) forgetInactive(id yarn.NodeID) {
 	if n := e.nodes[id]; n != nil {
 		e.counts.nodes[n.state]--
 		delete(e.nodes, id)
-		e.goneNodes = append(e.goneNodes, id)
+		if n.published {
+			e.goneNodes = append(e.goneNodes, id)
+		}
 	}
 }
 

@@ -155,6 +155,9 @@ func (w *world) registerNode(n *randomNode) {
 	if r == nil || r.Err != nil || r.Value.(RegisterNodeReply).Action != NodeNormal {
 		w.fatal("%s could not join: %+v", n.id, r)
 	}
+	if got := w.e.nodes[n.id].responseID; got != 0 {
+		w.fatal("%s has joined and is expected to go on with heartbeat %d", n.id, got)
+	}
 	n.up, n.response = true, 0
 }
 

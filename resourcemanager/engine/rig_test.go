@@ -214,6 +214,8 @@ func (r *rig) checkBooks() string {
 			return fmt.Sprintf("%s on %s is %s in the scheduler's books", c.id, c.node.id, book.ID)
 		case c.state.Final() == r.live(c):
 			return fmt.Sprintf("%s is %s, and live in the scheduler's books: %t", c.id, c.state, r.live(c))
+		case c.state == yarn.ContainerAcquired && !c.lease.held:
+			return fmt.Sprintf("%s was handed out and nobody waits for its start", c.id)
 		case c.state.Final() && !c.launched:
 			return fmt.Sprintf("%s has ended, was never launched, and still has its room", c.id)
 		}
@@ -271,6 +273,11 @@ func (r *rig) checkNodes() string {
 		if n.state.Usable() || n.state == yarn.NodeUnhealthy {
 			if !n.lease.held {
 				return fmt.Sprintf("%s is %s and nobody waits for its heartbeats", n.id, n.state)
+			}
+		}
+		for app := range n.apps {
+			if a := r.e.apps[app]; n.lease.held && (a == nil || a.state.Final()) && !slices.Contains(n.cleanApps, app) {
+				return fmt.Sprintf("%s is not told that %s is over", n.id, app)
 			}
 		}
 		if n.ref == scheduler.NoNode {

@@ -269,7 +269,7 @@ func (s *script) command(word string, args []string) Command {
 		return LaunchFailed{Attempt: s.attempt(args[0]), Why: "connection refused"}
 	case "register":
 		return RegisterMaster{Ticket: t, Attempt: s.attempt(args[0]), Host: "host", RPCPort: 7, TrackingURL: "http://host/"}
-	case "allocate": // allocate a1/1 [id=n] [ask=p:1024x1:count@where,…] [release=…] [ban=h1] [unban=h1] [progress=…]
+	case "allocate": // allocate a1/1 [id=n] [ask=p:1024x1:count@where,…] [release=…] [ban=h1] [unban=h1] [grow=a1/1/2:2048x1] [shrink=…]
 		return s.allocate(t, args[0])
 	case "finish":
 		status, ok := yarn.ParseFinalStatus(args[1])
@@ -350,6 +350,15 @@ func (s *script) allocate(t Ticket, name string) Command {
 	}
 	if v := s.opts["unban"]; v != "" {
 		c.BlacklistRemove = []string{v}
+	}
+	for kind, word := range []string{"grow", "shrink"} {
+		if name, size, ok := strings.Cut(s.opts[word], ":"); ok {
+			u := yarn.ContainerUpdate{Container: s.container(name), Type: yarn.UpdateType(kind), Capability: s.size(size)}
+			if b := s.rig.e.byID[u.Container]; b != nil {
+				u.Version = s.rig.sched.Container(b.ref).Version
+			}
+			c.Updates = append(c.Updates, u)
+		}
 	}
 	for _, a := range strings.FieldsFunc(s.opts["ask"], func(r rune) bool { return r == ',' }) {
 		a, where, placed := strings.Cut(a, "@")
@@ -490,6 +499,12 @@ func (s *script) allocated(v *AllocateReply) []string {
 	for _, c := range v.Completed {
 		out = append(out, fmt.Sprintf("  %s completed, exit %d", shortContainer(c.ID), c.ExitStatus))
 	}
+	for _, u := range v.Updated {
+		out = append(out, fmt.Sprintf("  %s is %s now, version %d", shortContainer(u.Grant.ID), shortSize(u.Grant.Resource), u.Grant.Version))
+	}
+	for _, u := range v.UpdateErrors {
+		out = append(out, fmt.Sprintf("  %s cannot change: %s", shortContainer(u.Update.Container), u.Reason))
+	}
 	for _, n := range v.Nodes {
 		out = append(out, fmt.Sprintf("  %s is %s", n.ID.Host, n.State))
 	}
@@ -517,6 +532,9 @@ func (s *script) beaten(v *HeartbeatReply) []string {
 	}
 	for _, x := range v.Signals {
 		text += fmt.Sprintf(", signal %s %d", shortContainer(x.Container), x.Signal)
+	}
+	for _, u := range v.Updates {
+		text += fmt.Sprintf(", resize %s to %s", shortContainer(u.ID), shortSize(u.Resource))
 	}
 	if v.Total != nil {
 		text += ", has " + shortSize(*v.Total)

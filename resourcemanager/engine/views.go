@@ -19,16 +19,27 @@ type Publisher interface {
 	Summary(view.Metrics, *queue.Snapshot)
 }
 
+// fewDirty is how many changes may wait for a reader beside two for everything
+// there is. Beyond that, changes of what is no longer there are dropped.
+const fewDirty = 1024
+
 func (e *Engine) touchApp(a *application) {
 	if !a.dirty {
 		a.dirty = true
+		if len(e.dirtyApps) > 2*len(e.apps)+fewDirty {
+			e.dirtyApps = slices.DeleteFunc(e.dirtyApps, func(x *application) bool { return e.apps[x.sub.ID] != x })
+		}
 		e.dirtyApps = append(e.dirtyApps, a)
 	}
 }
 
 func (e *Engine) touchNode(n *node) {
+	n.seen = nil
 	if !n.dirty {
 		n.dirty = true
+		if len(e.dirtyNodes) > 2*len(e.nodes)+fewDirty {
+			e.dirtyNodes = slices.DeleteFunc(e.dirtyNodes, func(x *node) bool { return e.nodes[x.id] != x })
+		}
 		e.dirtyNodes = append(e.dirtyNodes, n)
 	}
 }
@@ -66,6 +77,7 @@ func (e *Engine) publishApps(p Publisher) {
 	for _, a := range e.dirtyApps {
 		a.dirty = false
 		if e.apps[a.sub.ID] == a {
+			a.published = true
 			p.Application(e.appView(a))
 		}
 	}
@@ -80,7 +92,8 @@ func (e *Engine) publishNodes(p Publisher) {
 	for _, n := range e.dirtyNodes {
 		n.dirty = false
 		if e.nodes[n.id] == n {
-			p.Node(e.nodeView(n))
+			n.published = true
+			p.Node(e.seenNode(n))
 		}
 	}
 	for _, id := range e.goneNodes {
@@ -280,6 +293,15 @@ func (e *Engine) containerView(c *container) *view.Container {
 	return &view.Container{ID: c.id, Node: g.Node, NodeHTTPAddress: g.NodeHTTPAddress, Resource: g.Resource, Priority: g.Priority,
 		AllocationRequestID: g.AllocationRequestID, State: c.state, ExecutionType: g.Execution, CreatedAt: c.created,
 		User: g.User, Master: g.Master, Label: g.Label}
+}
+
+// seenNode is the node's view, which is made once for all who want it until the
+// node changes.
+func (e *Engine) seenNode(n *node) *view.Node {
+	if n.seen == nil {
+		n.seen = e.nodeView(n)
+	}
+	return n.seen
 }
 
 func (e *Engine) nodeView(n *node) *view.Node {

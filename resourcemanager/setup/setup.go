@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/placement"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -76,15 +77,28 @@ func addTypes(c *config.Cluster, p *conf.Properties) error {
 	return r.Err()
 }
 
+// placementRules begins the names of placement properties that are older than
+// the CapacityScheduler's own.
+const placementRules = "yarn.scheduler.queue-placement-rules"
+
 // Queues are the properties that make the CapacityScheduler's queues: those of
 // the queue file over those of the same prefix in the site's files.
 func Queues(p *conf.Properties) []config.Property {
-	values := p.WithPrefix(config.Prefix)
+	values := append(p.WithPrefix(config.Prefix), p.WithPrefix(placementRules)...)
 	out := make([]config.Property, len(values))
 	for i, v := range conf.Plain(values) {
 		out[i] = config.Property(v)
 	}
 	return out
+}
+
+// MappingFile is the file of mapping rules that the queue file names and uses;
+// empty if it uses none (mapping-rule-json-file).
+func MappingFile(queues *conf.Properties) string {
+	if queues.Get(placement.PropJSON) != "" || queues.Get(placement.PropFormat) != placement.FormatJSON {
+		return ""
+	}
+	return strings.TrimSpace(queues.Get(placement.PropJSONFile))
 }
 
 // Settings are what the engine must know beside the scheduler's configuration.

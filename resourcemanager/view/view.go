@@ -204,4 +204,6 @@ type Cluster struct {
 	MinAllocation  yarn.Resource
 	MaxAllocation  yarn.Resource // of the cluster, as new applications are told
 	MaxAppPriority int32
+	// QueueACLs are the texts of a queue's own lists; nil when nobody knows them.
+	QueueACLs func(path string) (submit, administer string)
 }

@@ -68,6 +68,7 @@ func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	path, ok := tidyPath(r.URL.Path)
 	if path == "/" && !changes(r.Method) {
+		w.Header().Set("Content-Type", "text/plain;charset=utf-8")
 		http.Redirect(w, r, "/cluster", http.StatusFound)
 		return
 	}

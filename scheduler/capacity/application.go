@@ -39,6 +39,7 @@ type app struct {
 	// last walk that came by.
 	headLeaf *Queue
 	headUser *user
+	user     *user // as last looked up, see Queue.known
 
 	avoid   map[cluster.Place]bool // hosts and racks, for all but masters
 	avoidAM map[cluster.Place]bool // for the master
@@ -394,8 +395,8 @@ func (s *Scheduler) rebook(a *app, c ContainerRef, from, to *Queue) {
 	}
 	p := s.books.Node(box.Node).Part
 	minus := resource{}.Sub(box.Resource)
-	s.use(from, a.User, p, minus, -1)
-	s.use(to, a.User, p, box.Resource, 1)
+	s.use(from, a, p, minus, -1)
+	s.use(to, a, p, box.Resource, 1)
 	if box.Reserved {
 		s.movePromise(from, p, minus, -1)
 		s.movePromise(to, p, box.Resource, 1)

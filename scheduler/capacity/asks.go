@@ -16,8 +16,19 @@ import (
 // Normalize checks and completes asks; see the facade.
 func (s *Scheduler) Normalize(ref AppRef, asks []yarn.Ask) yarn.Reason {
 	a := s.app(ref)
+	if n := a.wants.Size() + len(asks); n > MaxRows {
+		return yarn.Reason{Code: fit.TooManyAsks, Subject: a.ID.String(), Count: int64(n), Max: MaxRows}
+	}
 	return s.normalize(a.queue, asks, a.Label, a.LabelSet)
 }
+
+// Bounds of what one application may keep here.
+const (
+	MaxRows    = 500_000 // of asks, by priority and place
+	MaxAvoided = 100_000 // hosts and racks; what is added beyond is dropped
+
+	maxWanted = 1 << 52 // of one resource, by one ask
+)
 
 // NormalizeAM does it for the ask for a master's container; see the facade.
 func (s *Scheduler) NormalizeAM(path string, asks []yarn.Ask, label string, labelSet bool) yarn.Reason {
@@ -50,6 +61,9 @@ func (s *Scheduler) normalize(q *Queue, asks []yarn.Ask, label string, labelSet 
 		s.completeLabel(q, &asks[i], label, labelSet)
 		if asks[i].Where == "" {
 			asks[i].Where = yarn.AnyHost
+		}
+		if strings.TrimSpace(asks[i].Label) == "" {
+			asks[i].Label = ""
 		}
 		asks[i].Capability = s.calc.Normalize(asks[i].Capability, s.min, most, s.min)
 	}
@@ -95,7 +109,7 @@ func (s *Scheduler) checkAsk(q *Queue, ask *yarn.Ask, most resource) yarn.Reason
 		if ask.Capability[i] < 0 {
 			return yarn.Reason{Code: fit.NegativeResource, Subject: s.cfg.Cluster.Types[i].Name, Needed: ask.Capability, Limit: most}
 		}
-		if ask.Capability[i] > most[i] {
+		if ask.Capability[i] > most[i] || ask.Count > 0 && ask.Capability[i] > maxWanted/int64(ask.Count) {
 			return yarn.Reason{Code: fit.ResourceTooLarge, Subject: s.cfg.Cluster.Types[i].Name, Needed: ask.Capability, Limit: most}
 		}
 	}
@@ -278,6 +292,9 @@ func (s *Scheduler) Blacklist(ref AppRef, add, remove []string) {
 		*set = map[cluster.Place]bool{}
 	}
 	for _, name := range add {
+		if len(*set) >= MaxAvoided {
+			break
+		}
 		if p := s.books.Places.Take(name); (*set)[p] {
 			s.books.Places.Drop(p)
 		} else {
@@ -298,7 +315,7 @@ func (s *Scheduler) BlacklistAM(ref AppRef, hosts []string) {
 	a := s.app(ref)
 	s.dropAll(a.avoidAM)
 	a.avoidAM = map[cluster.Place]bool{}
-	for _, h := range hosts {
+	for _, h := range hosts[:min(len(hosts), MaxAvoided)] {
 		p := s.books.Places.Take(h)
 		if a.avoidAM[p] {
 			s.books.Places.Drop(p)
@@ -338,7 +355,7 @@ func (a *app) avoids(n *cluster.NodeBook) bool {
 // noteHeadroom is what a walk that comes by an application leaves behind for
 // its headroom.
 func (s *Scheduler) noteHeadroom(q *Queue, a *app, p part, m mode) resource {
-	u := q.leaf.users[a.User]
+	u := q.known(a)
 	if u == nil {
 		return resource{}
 	}
@@ -374,7 +391,7 @@ func (s *Scheduler) Headroom(ref AppRef) resource {
 }
 
 func (s *Scheduler) headroomIn(q *Queue, a *app, p part) resource {
-	limit := s.userLimit(q, q.leaf.users[a.User], p, respect)
+	limit := s.userLimit(q, q.known(a), p, respect)
 	ofQueue := q.leaf.queueLimit
 	if p != 0 {
 		ofQueue = q.shares[p].effMax

@@ -64,7 +64,7 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 	}
 	q := o.app.queue
 	limit := s.noteHeadroom(q, o.app, r.part, r.mode)
-	u := q.leaf.users[o.app.User]
+	u := q.known(o.app)
 	if u == nil || s.calc.More(s.books.Total, u.shares[r.part].used.Sub(freed), limit) {
 		return false
 	}
@@ -98,7 +98,7 @@ func (s *Scheduler) allocate(r *round, o *outcome, out []cluster.Decision) []clu
 	c := s.open(box)
 	s.enliven(o, r, c)
 	out = s.giveUp(o, out)
-	s.use(o.app.queue, o.app.User, r.part, o.size, 1)
+	s.use(o.app.queue, o.app, r.part, o.size, 1)
 	s.freed(r.node)
 	o.app.queue.unsettle(o.app)
 	o.app.queue.touch()
@@ -146,7 +146,7 @@ func (s *Scheduler) reserve(r *round, o *outcome, out []cluster.Decision) []clus
 	r.book.Reserved = c
 	s.reservedNodes++
 	s.freed(r.node)
-	s.use(a.queue, a.User, r.part, o.size, 1)
+	s.use(a.queue, a, r.part, o.size, 1)
 	a.queue.unsettle(a)
 	s.addReserved(a.queue, r.part, o.size, 1)
 	a.queue.touch()
@@ -196,7 +196,7 @@ func (s *Scheduler) addReserved(q *Queue, p part, amount resource, count int32) 
 
 // use adds to what a leaf, its user and all queues above use; negative amounts
 // take away.
-func (s *Scheduler) use(q *Queue, user string, p part, amount resource, count int32) {
+func (s *Scheduler) use(q *Queue, a *app, p part, amount resource, count int32) {
 	leaf := q
 	for ; q != nil; q = q.parent {
 		sh := &q.shares[p]
@@ -204,5 +204,5 @@ func (s *Scheduler) use(q *Queue, user string, p part, amount resource, count in
 		sh.containers += count
 		s.updateUsed(q, p)
 	}
-	s.charge(leaf, user, p, amount)
+	s.charge(leaf, a, p, amount)
 }

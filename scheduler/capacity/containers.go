@@ -86,7 +86,7 @@ func (s *Scheduler) end(c ContainerRef, cause cluster.Cause) cluster.Ended {
 // settleUsage gives back what a container or reservation used of the queue.
 func (s *Scheduler) settleUsage(a *app, box *cluster.Container, p part) {
 	a.queue.unsettle(a)
-	s.use(a.queue, a.User, p, resource{}.Sub(box.Resource), -1)
+	s.use(a.queue, a, p, resource{}.Sub(box.Resource), -1)
 	a.queue.touch()
 }
 
@@ -106,7 +106,7 @@ func (s *Scheduler) RecoverContainer(r Recovered) ContainerRef {
 	if r.Execution == yarn.Guaranteed {
 		p := s.books.Node(r.Node).Part
 		a.shares[p].used = a.shares[p].used.Add(r.Resource)
-		s.use(a.queue, a.User, p, r.Resource, 1)
+		s.use(a.queue, a, p, r.Resource, 1)
 		a.queue.unsettle(a)
 	}
 	a.queue.touch()

@@ -286,7 +286,9 @@ func (s *Scheduler) scaleMinima(q *Queue, p part) {
 // updateStatistics brings the used fractions up to date in all partitions.
 func (s *Scheduler) updateStatistics(q *Queue) {
 	for p := range q.shares {
-		if sh := &q.shares[p]; sh.known || !none(sh.used) || !none(sh.pending) || !none(sh.reserved) {
+		sh := &q.shares[p]
+		sh.measured = s.guaranteed(q, part(p))
+		if sh.known || !none(sh.used) || !none(sh.pending) || !none(sh.reserved) {
 			s.updateUsed(q, part(p))
 		}
 	}
@@ -299,9 +301,8 @@ func (s *Scheduler) updateUsed(q *Queue, p part) {
 	sh.known = true
 	sh.usedCapacity, sh.absUsed = 0, 0
 	if s.calc.Positive(total, total) {
-		guaranteed := s.guaranteed(q, p)
 		sh.absUsed = s.calc.Divide(total, sh.used, total)
-		sh.usedCapacity = s.calc.Divide(total, sh.used, guaranteed)
+		sh.usedCapacity = s.calc.Divide(total, sh.used, sh.measured)
 	}
 	if q.parent != nil {
 		q.parent.resort(q, p)

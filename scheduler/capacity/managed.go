@@ -135,6 +135,7 @@ func (s *Scheduler) withhold(parent, q *Queue, list []grant) {
 		sh.absolute = javanum.Mul(parent.shares[p].absolute, 0)
 		q.shares[0].maxCapacity = most
 		q.shares[0].absoluteMax = javanum.Mul(parent.shares[0].absoluteMax, most)
+		sh.measured = s.guaranteed(q, part(p))
 		s.updateUsed(q, part(p))
 	}
 }
@@ -167,6 +168,7 @@ func (s *Scheduler) entitle(q *Queue, g grant) {
 	if g.absolute == 0 && g.capacity == 0 {
 		sh.confMin, sh.hasMin = resource{}, false
 	}
+	sh.measured = s.guaranteed(q, g.p)
 	q.touch()
 	if q.parent != nil {
 		q.parent.resort(q, g.p)

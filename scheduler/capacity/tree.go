@@ -31,6 +31,7 @@ type share struct {
 	amUsed, amLimit         resource
 	effMin, effMax          resource
 	confMin, confMax        resource
+	measured                resource // what used fractions are measured against
 
 	capacity, maxCapacity     float32
 	absolute, absoluteMax     float32

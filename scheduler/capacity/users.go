@@ -57,6 +57,8 @@ type cachedLimit struct {
 // user is one user of a leaf.
 type user struct {
 	name            string
+	home            *leaf
+	gone            bool // another record has taken its place, or none
 	weight          float32
 	active, pending int32
 	inActive        bool // counted among the active users
@@ -110,13 +112,22 @@ func (q *Queue) userOf(name string) *user {
 	l := q.leaf
 	u := l.users[name]
 	if u == nil {
-		u = &user{name: name, weight: q.conf.Weight(name)}
+		u = &user{name: name, home: l, weight: q.conf.Weight(name)}
 		u.grow(len(q.shares))
 		l.users[name] = u
 		l.ordered = append(l.ordered, u)
 		l.sumWeights(q)
 	}
 	return u
+}
+
+// known is the application's user, or nil when the leaf has no such user.
+func (q *Queue) known(a *app) *user {
+	if u := a.user; u != nil && u.home == q.leaf && !u.gone {
+		return u
+	}
+	a.user = q.leaf.users[a.User]
+	return a.user
 }
 
 // leave removes a user who has no application left.
@@ -129,6 +140,7 @@ func (q *Queue) leave(u *user) {
 	for p := range u.shares {
 		l.lost = l.lost || !none(u.shares[p].used)
 	}
+	u.gone = true
 	delete(l.users, u.name)
 	l.ordered = slices.DeleteFunc(l.ordered, func(o *user) bool { return o == u })
 	l.sumWeights(q)
@@ -231,9 +243,12 @@ func (q *Queue) setActive(u *user, active bool) {
 }
 
 // charge adds to what a user uses, or takes away with a negative amount.
-func (s *Scheduler) charge(q *Queue, name string, p part, amount resource) {
+func (s *Scheduler) charge(q *Queue, a *app, p part, amount resource) {
 	l := q.leaf
-	u := q.userOf(name)
+	u := q.known(a)
+	if u == nil {
+		u = q.userOf(a.User)
+	}
 	sh := &u.shares[p]
 	sh.known = true
 	sh.used = sh.used.Add(amount)

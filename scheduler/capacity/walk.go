@@ -318,7 +318,7 @@ func appReserved(a *app, p part) resource { return a.shares[p].reserved }
 func (r *round) userMay(q *Queue, a *app, lim *limits) yarn.Reason {
 	s := r.s
 	limit := s.noteHeadroom(q, a, r.part, r.mode)
-	u := q.leaf.users[a.User]
+	u := q.known(a)
 	if u == nil {
 		return yarn.Reason{Code: fit.UserLimit, Subject: a.User}
 	}

@@ -109,7 +109,11 @@ type Demand struct {
 	counts  []int64
 	asked   []bool // partitions that were ever asked for
 	idle    []*Want
+	rows    int // of all keys, at hosts and racks
 }
+
+// Size is how many keys and rows the attempt keeps.
+func (d *Demand) Size() int { return len(d.all) + d.rows }
 
 // Keys are the keys with something outstanding, in the order in which they are
 // served.
@@ -182,7 +186,9 @@ func (d *Demand) change(p cluster.Part, size yarn.Resource, count int64) Delta {
 func (d *Demand) Set(places *cluster.Places, k Key, r Row, part cluster.Part, label string, out []Delta) []Delta {
 	w := d.open(k)
 	if r.Place != cluster.AnyPlace {
+		d.rows -= len(w.Rows)
 		w.setRow(places, r)
+		d.rows += len(w.Rows)
 		return out
 	}
 	last := w.Any
@@ -219,6 +225,7 @@ func (d *Demand) clear(places *cluster.Places, w *Want) {
 	for i := range w.Rows {
 		places.Drop(w.Rows[i].Place)
 	}
+	d.rows -= len(w.Rows)
 	w.Rows, w.Any, w.HasAny = w.Rows[:0], Row{}, false
 	d.unlist(w)
 }
@@ -263,12 +270,14 @@ func (d *Demand) rest(w *Want) {
 
 // Take serves one container of the key at that locality.
 func (d *Demand) Take(places *cluster.Places, w *Want, l cluster.Locality, n *cluster.NodeBook) Delta {
+	d.rows -= len(w.Rows)
 	if l == cluster.NodeLocal {
 		w.takeRow(places, n.NodePlace)
 	}
 	if l != cluster.OffSwitch {
 		w.takeRow(places, n.RackPlace)
 	}
+	d.rows += len(w.Rows)
 	delta := d.change(w.Part, w.Any.Size, -1)
 	w.Any.Count--
 	if w.Any.Count == 0 {

@@ -29,6 +29,7 @@ const (
 	LabelOnPlace       yarn.Code = "label-on-host-or-rack"
 	LabelExpression    yarn.Code = "label-expression-too-complex"
 	BlacklistAny       yarn.Code = "cannot-blacklist-any"
+	TooManyAsks        yarn.Code = "too-many-asks"
 	BadRequest         yarn.Code = "invalid-request"
 	AccessChanges      yarn.Code = "labels-not-accessible-in-target"
 )

@@ -67,6 +67,9 @@ func (f Finding) String() string {
 	return b.String()
 }
 
+// Place takes the origin apart; numbers that are not known are 0.
+func (f Finding) Place() (file string, line, column int) { return place(f.Origin) }
+
 // Input is what the linter looks at.
 type Input struct {
 	// Properties are all that somebody set, in the queue file and in the site

@@ -139,6 +139,8 @@ func (l *linter) advice(name, rule string) string {
 	switch {
 	case strings.Contains(rule, "supported"):
 		return "set it to false, or remove it"
+	case strings.Contains(rule, "below a stopped one"):
+		return "remove the property, or let the queue above run"
 	case strings.Contains(rule, "must be a list"):
 		return "write memory-mb=4096,vcores=4"
 	case strings.Contains(rule, "must be set"):

@@ -160,15 +160,14 @@ func guarded(name string, run func() error) (err error) {
 
 // Play plays a trace and writes one line for each event. Lines before an error
 // are written.
-func Play(in io.Reader, name string, out io.Writer) error {
+func Play(in io.Reader, name string, out io.Writer) (err error) {
 	buffered := bufio.NewWriter(out)
-	defer buffered.Flush()
+	defer func() { err = errors.Join(err, buffered.Flush()) }()
 	lines := json.NewEncoder(buffered)
 	lines.SetEscapeHTML(false)
-	err := each(in, name, func(_ *World, e *trace.Event, saw trace.Saw) error {
+	return each(in, name, func(_ *World, e *trace.Event, saw trace.Saw) error {
 		return lines.Encode(trace.Answer{N: e.N, Saw: saw})
 	})
-	return errors.Join(err, buffered.Flush())
 }
 
 // each plays a trace and calls f after each event.

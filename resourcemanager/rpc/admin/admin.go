@@ -20,9 +20,6 @@ const (
 	HAName = "org.apache.hadoop.ha.HAServiceProtocol"
 )
 
-// MaxNodes bounds the nodes of one call.
-const MaxNodes = 100_000
-
 // Daemon is what an administrator can have re-read. Each call reads its files
 // anew and either takes effect as a whole or changes nothing.
 type Daemon interface {
@@ -111,8 +108,7 @@ func (a *admin) refreshQueues(c *ipc.Call) {
 	go func() {
 		cmd, applied, err := a.Daemon.RefreshQueues()
 		if err != nil {
-			a.finish(c, "refreshQueues", &ipc.RemoteError{Class: rpc.YarnException, Message: "refreshQueues failed and changed nothing: " + err.Error()}, nil)
-			return
+			cmd = engine.RefreshQueues{Problem: err.Error()} // compat: the engine has to know of the try
 		}
 		cmd.Ticket = a.Loop.Expect(func(_ any, err error) {
 			if err == nil {

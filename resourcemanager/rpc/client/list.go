@@ -14,10 +14,18 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
+// MaxFilters bounds the names by which one call filters: each application is
+// compared with all of them.
+const MaxFilters = 10_000
+
 // list gives the applications that pass every filter, newest first. compat:
 // types are compared in their first 20 characters, types and tags without
 // regard to case, a queue by its short or its full name; limit 0 gives nothing.
 func (s *client) list(c *ipc.Call, m *pb.GetApplicationsRequest) {
+	if n := len(m.GetApplicationTypes()) + len(m.GetApplicationTags()) + len(m.GetApplicationStates()) + len(m.GetUsers()) + len(m.GetQueues()); n > MaxFilters {
+		rpc.Refuse(c, rpc.YarnException, "%s filters by %d names, at most %d are taken", c.Method, n, MaxFilters)
+		return
+	}
 	s.look(c, func(v *loop.Views) {
 		queues, _ := v.Queues()
 		f := filter{m: m, caller: c.Caller, access: s.Access, queues: inQueues(queues, m.GetQueues())}

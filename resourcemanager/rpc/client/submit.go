@@ -15,9 +15,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Bounds of a submission. The context as a whole is bounded by the store, which
-// refuses what it could not keep.
+// Bounds of a submission. A store may have a smaller one for the whole.
 const (
+	MaxContext   = 4 << 20 // bytes of a submission, launch context and credentials included
 	MaxName      = 1024
 	maxType      = 20 // compat: longer types are cut
 	maxAMAsks    = 1000
@@ -37,6 +37,14 @@ func (s *client) newApplication(c *ipc.Call, _ *pb.GetNewApplicationRequest) {
 
 // submit takes an application in. The answer comes when it is stored.
 func (s *client) submit(c *ipc.Call) {
+	if len(c.Body) > MaxContext {
+		rpc.Refuse(c, rpc.YarnException, "cannot take a submission of %d bytes, the most is %d: move large data into local resources", len(c.Body), MaxContext)
+		return
+	}
+	go s.handIn(c) // looking the submitter's groups up may take a while
+}
+
+func (s *client) handIn(c *ipc.Call) {
 	raw, err := contextBytes(c.Body)
 	m := &pb.ApplicationSubmissionContext{}
 	if err == nil {

@@ -107,19 +107,19 @@ func (s *server) appObject(c access.Caller, all *view.Cluster, a *view.Applicati
 	if s.Source.MayView(c, a) {
 		s.appTimes(o, a)
 		s.appPlace(o, a, t)
-		appResources(o, a, t)
-		appHistory(o, types, a)
+		s.appResources(o, a, t)
+		s.appHistory(o, types, a)
 		if !without["resourceRequests"] {
 			o.Add("resourceRequests", requests(types, a))
 		}
-		o.Add("logAggregationStatus", logStatus(a))
+		o.Add("logAggregationStatus", logStatus(a, s.now()))
 	} else {
 		o.Add("startedTime", 0).Add("launchTime", 0).Add("finishedTime", 0).Add("elapsedTime", 0).Add("masterNodeId", "")
-		appResources(o, a, nil)
-		appHistory(o, types, a)
+		s.appResources(o, a, nil)
+		s.appHistory(o, types, a)
 	}
 	o.Add("unmanagedApplication", a.Unmanaged).
-		AddIf(!without["appNodeLabelExpression"], "appNodeLabelExpression", a.Label).
+		AddIf(!without["appNodeLabelExpression"] && a.LabelSet, "appNodeLabelExpression", a.Label).
 		AddIf(!without["amNodeLabelExpression"] && !a.Unmanaged, "amNodeLabelExpression", a.AMLabel)
 	if !without["resourceInfo"] && t != nil && !t.State.Final() {
 		o.Add("resourceInfo", appPartitions(types, a, t))
@@ -196,7 +196,7 @@ func hostPort(t *view.Attempt) string { return yarn.NodeID{Host: t.Host, Port: t
 
 // appResources adds what the application has: -1 once its last attempt has
 // ended, 0 before it had one.
-func appResources(o *tree.Object, a *view.Application, t *view.Attempt) {
+func (s *server) appResources(o *tree.Object, a *view.Application, t *view.Attempt) {
 	u := view.Usage{}
 	switch {
 	case t == nil:
@@ -206,21 +206,22 @@ func appResources(o *tree.Object, a *view.Application, t *view.Attempt) {
 	default:
 		u = a.Usage
 	}
+	seconds := a.SecondsAt(s.now())
 	o.Add("allocatedMB", u.Used.MemoryMB()).
 		Add("allocatedVCores", u.Used.VCoreCount()).
 		Add("reservedMB", u.Reserved.MemoryMB()).
 		Add("reservedVCores", u.Reserved.VCoreCount()).
 		Add("runningContainers", u.Containers).
-		Add("memorySeconds", a.Usage.ResourceSeconds.MemoryMB()).
-		Add("vcoreSeconds", a.Usage.ResourceSeconds.VCoreCount()).
+		Add("memorySeconds", seconds.MemoryMB()).
+		Add("vcoreSeconds", seconds.VCoreCount()).
 		Add("queueUsagePercentage", u.QueuePercent).
 		Add("clusterUsagePercentage", u.ClusterPercent)
 }
 
 // appHistory adds what the application has used and lost.
-func appHistory(o *tree.Object, types yarn.ResourceTypes, a *view.Application) {
+func (s *server) appHistory(o *tree.Object, types yarn.ResourceTypes, a *view.Application) {
 	u := &a.Usage
-	o.AddIf(len(a.Attempts) > 0, "resourceSecondsMap", amounts(types, u.ResourceSeconds)).
+	o.AddIf(len(a.Attempts) > 0, "resourceSecondsMap", amounts(types, a.SecondsAt(s.now()))).
 		Add("preemptedResourceMB", u.Preempted.MemoryMB()).
 		Add("preemptedResourceVCores", u.Preempted.VCoreCount()).
 		Add("numNonAMContainerPreempted", u.PreemptedNonAM).
@@ -251,12 +252,19 @@ func requests(types yarn.ResourceTypes, a *view.Application) tree.List {
 
 // logStatus is what is known of the collection of logs, which the
 // ResourceManager only hears of from the nodes.
-func logStatus(a *view.Application) string {
-	if !a.LogAggregation {
-		return "DISABLED"
+func logStatus(a *view.Application, now int64) string {
+	s := a.LogStatusAt(now)
+	if s == 0 || int(s) >= len(logStatusNames) { // before the first attempt
+		s = view.LogsNotStarted
 	}
-	return "NOT_START"
+	if !a.LogAggregation {
+		s = view.LogsDisabled
+	}
+	return logStatusNames[s]
 }
+
+var logStatusNames = [...]string{view.LogsDisabled: "DISABLED", view.LogsNotStarted: "NOT_START", view.LogsRunning: "RUNNING",
+	view.LogsSucceeded: "SUCCEEDED", view.LogsFailed: "FAILED", view.LogsTimedOut: "TIME_OUT", view.LogsRunningWithFailure: "RUNNING_WITH_FAILURE"}
 
 // appPartitions splits what the application has by partition. Reserved and
 // pending amounts are known for the whole application and shown in the default

@@ -103,7 +103,7 @@ func (s *server) findAttempt(r *http.Request) (*view.Application, *view.Attempt,
 	}
 	i := slices.IndexFunc(a.Attempts, func(t *view.Attempt) bool { return t.ID == id })
 	if i < 0 {
-		return nil, nil, notFound("app attempt with id: %s not found", id)
+		return nil, nil, notFound("ApplicationAttempt with id '%s' doesn't exist in RM.", id)
 	}
 	return a, a.Attempts[i], nil
 }

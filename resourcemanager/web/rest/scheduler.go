@@ -98,11 +98,26 @@ func (w *queueWriter) root(q *queue.Info) *tree.Object {
 		Add("capacities", w.capacities(q)).
 		Add("health", w.health()).
 		Add("maximumAllocation", w.resource(q.MaxAllocation)).
-		Add("queueAcls", tree.New()).
+		Add("queueAcls", w.acls(q)).
 		Add("queuePriority", q.Priority).
 		Add("orderingPolicyInfo", q.OrderingPolicy)
 	w.kind(o, q)
 	return o
+}
+
+// acls are the queue's own lists.
+//
+// compat: that of priorities is always everyone's; its own form is elsewhere.
+func (w *queueWriter) acls(q *queue.Info) *tree.Object {
+	if w.cluster.QueueACLs == nil {
+		return tree.New()
+	}
+	submit, administer := w.cluster.QueueACLs(q.Path)
+	var list tree.List
+	for _, a := range [][2]string{{"ADMINISTER_QUEUE", administer}, {"APPLICATION_MAX_PRIORITY", "*"}, {"SUBMIT_APP", submit}} {
+		list = append(list, tree.New().Add("accessType", a[0]).Add("accessControlList", a[1]))
+	}
+	return tree.New().Add("queueAcl", list)
 }
 
 // children lists the leaves first, then the parents, each in the scheduler's
@@ -176,7 +191,7 @@ func (w *queueWriter) usage(o *tree.Object, q *queue.Info) {
 		Add("minEffectiveCapacity", w.resource(d.EffectiveMin)).
 		Add("maxEffectiveCapacity", w.resource(d.EffectiveMax)).
 		Add("maximumAllocation", w.resource(q.MaxAllocation)).
-		Add("queueAcls", tree.New()).
+		Add("queueAcls", w.acls(q)).
 		Add("queuePriority", q.Priority).
 		Add("orderingPolicyInfo", q.OrderingPolicy).
 		Add("autoCreateChildQueueEnabled", q.CreatesLegacyLeaves).

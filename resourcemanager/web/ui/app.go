@@ -54,7 +54,7 @@ func (s *server) app(r *http.Request) (*frame, error) {
 	}
 	p := appPage{appRow: s.appRow(access.From(r.Context()), a)}
 	types := c.ResourceTypes
-	p.AggregateText = types.Format(a.Usage.ResourceSeconds)
+	p.AggregateText = types.Format(a.SecondsAt(s.Now().UnixMilli()))
 	p.PreemptedText, p.PreemptedSeconds = types.Format(a.Usage.Preempted), types.Format(a.Usage.PreemptedSeconds)
 	for _, t := range a.Timeouts {
 		p.Lifetime = t.ExpireAt

@@ -1,0 +1,260 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/internal/acl"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/lint"
+	"github.com/heddle-project/heddle/scheduler/placement"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// The exit codes of yarn queue -lint, for scripts.
+const (
+	lintRefused Exit = 1 // there are errors, or warnings with -strict
+	lintUsage   Exit = 2 // nothing could be checked: a wrong command line or an unreadable file
+)
+
+const queueFileName = "capacity-scheduler.xml"
+
+// queueLint is yarn queue -lint [FILE|DIR]: it checks a queue file with the
+// site files beside it and asks no ResourceManager.
+func queueLint(c *call) error {
+	in, err := c.lintInput()
+	if err != nil {
+		fmt.Fprintf(c.Stderr, "yarn queue -lint: %v\n", err)
+		return lintUsage
+	}
+	findings := lint.Check(in)
+	if err := c.writeFindings(in.File, findings); err != nil {
+		return err
+	}
+	if bad, warnings, _ := lint.Count(findings); bad > 0 || warnings > 0 && c.opts.has("strict") {
+		return lintRefused
+	}
+	return nil
+}
+
+// lintInput gathers what is to be checked. What is wrong with the files'
+// contents is among the notes; an error means that nothing can be checked.
+func (c *call) lintInput() (in lint.Input, err error) {
+	if len(c.opts.words) > 0 {
+		return in, fmt.Errorf("unexpected %q: give one file or directory", c.opts.words[0])
+	}
+	if in.Size, err = clusterSize(c.opts.first("cluster")); err != nil {
+		return in, err
+	}
+	dir, file, err := c.lintTarget(c.opts.first("lint"))
+	if err != nil {
+		return in, err
+	}
+	in.File = filepath.Join(dir, file)
+	in.Cluster = config.Cluster{Types: yarn.BasicResourceTypes(), MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: yarn.NewResource(8192, 4)}
+	in.ACL, in.Elsewhere = acl.Suspicious, elsewhere()
+	files := conf.Options{Dir: dir, Env: c.LookupEnv, System: c.systemProperties(), Overrides: c.overrides()}
+	site, err := conf.Load(files)
+	if err != nil {
+		return in, note(&in, err)
+	}
+	files.Base, files.Files = site, []string{file}
+	all, err := conf.Load(files)
+	if err != nil {
+		return in, note(&in, err)
+	}
+	for _, p := range all.Warnings() {
+		in.Notes = append(in.Notes, remark(lint.Warning, p))
+	}
+	if cluster, err := lintCluster(dir, site, all); err != nil {
+		if err := note(&in, err); err != nil {
+			return in, err
+		}
+	} else {
+		in.Cluster = cluster
+	}
+	for _, v := range all.Explicit() {
+		in.Properties = append(in.Properties, config.Property{Name: v.Name, Value: v.Value, Origin: v.Origin.Position()})
+	}
+	return in, nil
+}
+
+// lintTarget is the directory and the name of the queue file.
+func (c *call) lintTarget(given string) (dir, file string, err error) {
+	if given == "" {
+		dir, err = c.confDir()
+		return dir, queueFileName, err
+	}
+	info, err := os.Stat(given)
+	switch {
+	case err != nil:
+		return "", "", err
+	case info.IsDir():
+		return given, queueFileName, nil
+	}
+	return filepath.Dir(given), filepath.Base(given), nil
+}
+
+// overrides are the properties of the command line.
+func (c *call) overrides() []conf.Override {
+	var out []conf.Override
+	for _, v := range c.props.Explicit() {
+		if v.Origin.File == "command line" {
+			out = append(out, conf.Override{Name: v.Name, Value: v.Raw})
+		}
+	}
+	return out
+}
+
+// note turns what is wrong with the contents of a file into findings. A file
+// that cannot be read at all stays an error.
+func note(in *lint.Input, err error) error {
+	var many conf.Problems
+	var one conf.Problem
+	switch {
+	case errors.As(err, &many):
+		for _, p := range many {
+			in.Notes = append(in.Notes, remark(lint.Error, p))
+		}
+	case errors.As(err, &one):
+		in.Notes = append(in.Notes, remark(lint.Error, one))
+	default:
+		return err
+	}
+	return nil
+}
+
+func remark(s lint.Severity, p conf.Problem) lint.Finding {
+	return lint.Finding{Severity: s, Code: "file", Origin: p.Origin.Position(), Key: p.Name, Value: p.Value, Set: p.Name != "", What: p.Text}
+}
+
+// elsewhere knows YARN's other properties.
+func elsewhere() func(string) (bool, string) {
+	names := conf.KnownNames()
+	slices.Sort(names)
+	return func(name string) (bool, string) {
+		if _, known := slices.BinarySearch(names, name); known {
+			return true, ""
+		}
+		return false, conf.Nearest(name)
+	}
+}
+
+// lintCluster is what the scheduler knows from outside of the queue file.
+func lintCluster(dir string, site, all *conf.Properties) (config.Cluster, error) {
+	s, err := conf.ReadResourceManager(site)
+	if err != nil {
+		return config.Cluster{}, err
+	}
+	r := conf.NewReader(site)
+	const rm = "yarn.resourcemanager."
+	c := config.Cluster{
+		MinAllocation: yarn.NewResource(s.Allocation.MinimumMB, int64(s.Allocation.MinimumVCores)),
+		MaxAllocation: yarn.NewResource(s.Allocation.MaximumMB, int64(s.Allocation.MaximumVCores)),
+		MaxPriority:   s.Applications.MaxPriority,
+		ACLEnabled:    s.Security.ACLs,
+		LabelsEnabled: r.Bool("yarn.node-labels.enabled", false),
+		AMLabel:       r.String(rm+"node-labels.am.default-node-label-expression", ""),
+		Monitors:      r.Bool(rm+"scheduler.monitor.enable", false),
+
+		IntraQueuePreemption: r.Bool(rm+"monitor.capacity.preemption.intra-queue-preemption.enabled", false),
+	}
+	if err := r.Err(); err != nil {
+		return config.Cluster{}, err
+	}
+	if err := mappingFile(&c, all); err != nil {
+		return config.Cluster{}, err
+	}
+	return c, lintTypes(&c, dir, site)
+}
+
+// mappingFile reads the mapping rules that stand in a file of their own.
+func mappingFile(c *config.Cluster, all *conf.Properties) error {
+	path := strings.TrimSpace(all.Get(placement.PropJSONFile))
+	if path == "" || all.Get(placement.PropJSON) != "" || all.Get(placement.PropFormat) != placement.FormatJSON {
+		return nil
+	}
+	data, err := conf.ReadFile(path)
+	if err != nil {
+		v, _ := all.Lookup(placement.PropJSONFile)
+		return conf.Problem{Name: v.Name, Value: v.Value, Origin: v.Origin, Text: err.Error()}
+	}
+	c.MappingFile = string(data)
+	return nil
+}
+
+// lintTypes adds the resource types of resource-types.xml and yarn-site.xml.
+func lintTypes(c *config.Cluster, dir string, site *conf.Properties) error {
+	types, err := conf.Load(conf.Options{Base: site, Dir: dir, Files: []string{"resource-types.xml"}, Optional: true})
+	if err != nil {
+		return err
+	}
+	const prefix = "yarn.resource-types"
+	r := conf.NewReader(types)
+	c.Types = yarn.BasicResourceTypes()
+	for _, name := range r.Strings(prefix) {
+		if c.Types.Index(name) >= 0 {
+			continue
+		}
+		i := len(c.Types)
+		if i == yarn.MaxResourceTypes {
+			r.Fail(prefix, "more than %d resource types, with memory and vcores", yarn.MaxResourceTypes)
+			break
+		}
+		k := prefix + "." + name + "."
+		c.Types = append(c.Types, yarn.ResourceType{Name: name, Units: r.String(k+"units", "")})
+		c.MinAllocation[i] = r.Int64(k+"minimum-allocation", 0, conf.NotBelow(0))
+		c.MaxAllocation[i] = r.Int64(k+"maximum-allocation", math.MaxInt64, conf.NotBelow(0))
+	}
+	return r.Err()
+}
+
+// clusterSize reads memory-mb=65536,vcores=32.
+func clusterSize(text string) (size yarn.Resource, err error) {
+	if text == "" {
+		return size, nil
+	}
+	for pair := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(pair, "=")
+		n, err := strconv.ParseInt(value, 10, 64)
+		i := slices.Index([]string{yarn.Memory: "memory-mb", yarn.VCores: "vcores"}, strings.TrimSpace(name))
+		if err != nil || n <= 0 || i < 0 {
+			return size, fmt.Errorf("-cluster %s: want memory-mb=65536,vcores=32", text)
+		}
+		size[i] = n
+	}
+	return size, nil
+}
+
+// writeFindings prints one line for each finding and one that counts them.
+func (c *call) writeFindings(file string, findings []lint.Finding) error {
+	bad, warnings, hints := lint.Count(findings)
+	if c.json {
+		return writeDocument(c.Stdout, "queueLint", document{{"file", file}, {"errors", bad}, {"warnings", warnings}, {"hints", hints},
+			{"findings", items(findings, findingDocument)}})
+	}
+	var b strings.Builder
+	for _, f := range findings {
+		b.WriteString(f.String() + "\n")
+	}
+	fmt.Fprintf(&b, "%s: errors: %d, warnings: %d, hints: %d\n", file, bad, warnings, hints)
+	_, err := fmt.Fprint(c.Stdout, b.String())
+	return err
+}
+
+func findingDocument(f lint.Finding) document {
+	file, line, column := f.Place()
+	var value any
+	if f.Set {
+		value = f.Value
+	}
+	return document{{"severity", f.Severity.String()}, {"code", f.Code}, {"file", file}, {"line", line}, {"column", column},
+		{"key", f.Key}, {"value", value}, {"what", f.What}, {"fix", f.Fix}}
+}

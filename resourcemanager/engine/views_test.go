@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// TestNobodyReads: what comes and goes leaves nothing behind for readers who
+// never ask.
+func TestNobodyReads(t *testing.T) {
+	r := newRig(t, settings())
+	join := func(i int) yarn.NodeID {
+		id := yarn.NodeID{Host: fmt.Sprintf("h%d", i%7), Port: int32(i)}
+		r.apply(RegisterNode{Node: id, Rack: "/r", Total: yarn.NewResource(4096, 4), Health: Health{Healthy: true}})
+		return id
+	}
+	for i := range 3 * fewDirty {
+		id := join(i)
+		r.apply(UnregisterNode{Node: id})
+		r.e.forgetInactive(id)
+	}
+	if dirty, gone := len(r.e.dirtyNodes), len(r.e.goneNodes); dirty > fewDirty+2 || gone > 0 {
+		t.Errorf("%d changes and %d farewells wait for readers, of %d nodes", dirty, gone, len(r.e.nodes))
+	}
+	seen := join(9)
+	r.e.Publish(r.now, &r.reader)
+	r.apply(UnregisterNode{Node: seen})
+	r.e.forgetInactive(seen)
+	r.e.PublishParts(r.now, &r.reader, Applications)
+	if r.reader.nodes[seen] == nil {
+		t.Error("a node was withdrawn from a reader of applications")
+	}
+	r.e.PublishParts(r.now, &r.reader, Nodes)
+	if len(r.reader.nodes) != len(r.e.nodes) || r.reader.nodes[seen] != nil {
+		t.Errorf("readers see %d nodes of %d", len(r.reader.nodes), len(r.e.nodes))
+	}
+}
+
+// TestPictureOfQueues: a picture serves for a while, unless what queues are
+// entitled to has changed.
+func TestPictureOfQueues(t *testing.T) {
+	r := newRig(t, settings())
+	first := r.e.picture()
+	if r.e.picture() != first {
+		t.Error("two pictures within the same moment")
+	}
+	r.apply(RegisterNode{Node: yarn.NodeID{Host: "a", Port: 1}, Rack: "/r", Total: yarn.NewResource(4096, 4), Health: Health{Healthy: true}})
+	second := r.e.picture()
+	if info, ok := r.e.queueInfo("root.default"); second == first || !ok || info.Default.EffectiveMin.MemoryMB() != 2048 {
+		t.Errorf("the picture is older than the node: %+v", info)
+	}
+	r.e.now.Mono += pictureAge
+	if r.e.picture() == second {
+		t.Error("the picture serves for ever")
+	}
+}

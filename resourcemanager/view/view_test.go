@@ -1,0 +1,62 @@
+package view
+
+import (
+	"testing"
+
+	"github.com/heddle-project/heddle/yarn"
+)
+
+func TestSecondsCountLiveContainers(t *testing.T) {
+	a := &Application{Usage: Usage{ResourceSeconds: yarn.NewResource(1000, 2)}}
+	if got := a.SecondsAt(5000); got != yarn.NewResource(1000, 2) {
+		t.Errorf("without an attempt: %v", got)
+	}
+	a.Attempts = []*Attempt{{Containers: []*Container{
+		{Resource: yarn.NewResource(512, 1), CreatedAt: 1000}, {Resource: yarn.NewResource(256, 2), CreatedAt: 4500}, {Resource: yarn.NewResource(256, 1), CreatedAt: 9000}}}}
+	if got, want := a.SecondsAt(5000), yarn.NewResource(1000+4*512+128, 2+4+1); got != want {
+		t.Errorf("with containers: %v, want %v", got, want)
+	}
+}
+
+func TestLogsAreNotAwaitedForEver(t *testing.T) {
+	a := &Application{State: yarn.AppFinished, FinishTime: 1000, LogPatience: 500, LogNodes: 1, Logs: LogsRunning}
+	if got := a.LogStatusAt(9000); got != 0 {
+		t.Errorf("without an attempt: %d", got)
+	}
+	a.Attempts = []*Attempt{{}}
+	if got := a.LogStatusAt(1500); got != LogsRunning {
+		t.Errorf("in time: %d", got)
+	}
+	if got := a.LogStatusAt(1501); got != LogsTimedOut {
+		t.Errorf("late: %d", got)
+	}
+	a.Logs = LogsSucceeded
+	if got := a.LogStatusAt(9000); got != LogsSucceeded {
+		t.Errorf("done: %d", got)
+	}
+}
+
+func TestTrackingURLs(t *testing.T) {
+	p := Places{Pages: "http://rm:8088", Proxy: "http://proxy:9099"}
+	a := &Application{ID: yarn.ApplicationID{ClusterTimestamp: 1, Sequence: 7}}
+	for _, c := range []struct {
+		name               string
+		attempt            *Attempt
+		unmanaged          bool
+		tracking, original string
+	}{
+		{"none", nil, false, "http://proxy:9099/proxy/application_1_0007/", NotAvailable},
+		{"silent", &Attempt{State: yarn.AttemptLaunched}, false, "http://proxy:9099/proxy/application_1_0007/", NotAvailable},
+		{"told", &Attempt{State: yarn.AttemptRunning, OriginalTrackingURL: "http://am:1/"}, false, "http://proxy:9099/proxy/application_1_0007/", "http://am:1/"},
+		{"failed", &Attempt{State: yarn.AttemptFailed, OriginalTrackingURL: "http://am:1/"}, false, "http://rm:8088/cluster/app/application_1_0007", "http://rm:8088/cluster/app/application_1_0007"},
+		{"unmanaged", &Attempt{State: yarn.AttemptRunning, OriginalTrackingURL: "http://am:1/"}, true, "http://am:1/", "http://am:1/"},
+	} {
+		a.Unmanaged = c.unmanaged
+		if got := p.TrackingURL(a, c.attempt); got != c.tracking {
+			t.Errorf("%s: %s", c.name, got)
+		}
+		if got := p.OriginalURL(a, c.attempt); got != c.original {
+			t.Errorf("%s: original %s", c.name, got)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package cluster
+
+import (
+	"testing"
+
+	"github.com/heddle-project/heddle/yarn"
+)
+
+func TestSlotsAndListsOfContainers(t *testing.T) {
+	b := NewBooks(false)
+	node := b.AddNode(Node{ID: yarn.NodeID{Host: "h", Port: 1}, Total: yarn.NewResource(8192, 8)})
+	owner := NewOwned()
+	var refs []ContainerRef
+	for i := range 3 {
+		c := b.Open(Container{ID: yarn.ContainerID{Number: int64(i)}, Node: node, Resource: yarn.NewResource(1024, 1)})
+		b.Hold(c)
+		b.Own(&owner, c)
+		refs = append(refs, c)
+	}
+	if free := b.Node(node).Free(); free != yarn.NewResource(5120, 5) || b.CountOnNode(node) != 3 || owner.Len() != 3 {
+		t.Fatalf("free %v", free)
+	}
+	b.Resize(refs[2], yarn.NewResource(2048, 1))
+	b.Disown(&owner, refs[1])
+	b.Release(refs[1])
+	b.Close(refs[1])
+	if on := b.OnNode(node, nil); len(on) != 2 || on[0] != refs[0] || on[1] != refs[2] {
+		t.Fatalf("on the node: %v", on)
+	}
+	if own := b.OfOwner(&owner, nil); len(own) != 2 || own[1] != refs[2] {
+		t.Fatalf("owned: %v", own)
+	}
+	if b.IsOpen(refs[1]) || b.Open(Container{Node: node}) != refs[1] {
+		t.Error("the slot is not used again")
+	}
+}
+
+func TestPartitionsFollowNodes(t *testing.T) {
+	b := NewBooks(false)
+	ref := b.AddNode(Node{ID: yarn.NodeID{Host: "h", Port: 1}, Label: "x", Total: yarn.NewResource(4096, 4)})
+	x, _ := b.FindPart("x")
+	if b.Partition(x).Total != yarn.NewResource(4096, 4) || !b.Partition(0).Total.IsZero() || b.Total != yarn.NewResource(4096, 4) {
+		t.Fatal("the node counts in its partition and in the cluster")
+	}
+	b.SetTotal(ref, yarn.NewResource(1024, 1))
+	b.Join(x, b.Node(ref), -1)
+	b.RemoveNode(ref)
+	if !b.Partition(x).Total.IsZero() || !b.Total.IsZero() || b.Count != 0 {
+		t.Error("nothing is left of it")
+	}
+	if again := b.AddNode(Node{ID: yarn.NodeID{Host: "h", Port: 1}}); again != ref {
+		t.Error("the index is not used again")
+	}
+}

@@ -1,0 +1,101 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/heddle-project/heddle/yarn"
+)
+
+func parse(lines string) (*Config, error) {
+	var props []Property
+	for i, line := range strings.Split(strings.TrimSpace(lines), "\n") {
+		k, v, _ := strings.Cut(strings.TrimSpace(line), "=")
+		props = append(props, Property{Name: Prefix + k, Value: v, Origin: fmt.Sprintf("test:%d", i+1)})
+	}
+	c, _, err := Parse(props, Cluster{MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: yarn.NewResource(8192, 4), MaxPriority: 10})
+	return c, err
+}
+
+// What is refused names the property, its value, where it was written and the
+// rule that it breaks.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct{ name, lines, want string }{
+		{"no queues", "queues=a", `yarn.scheduler.capacity.root.queues=: names no queues`},
+		{"not a number", "root.queues=a\nroot.a.capacity=much", `test:2: yarn.scheduler.capacity.root.a.capacity=much: must be a number`},
+		{"too much", "root.queues=a\nroot.a.capacity=100.1", `test:2: yarn.scheduler.capacity.root.a.capacity=100.1: must be from 0 to 100 percent`},
+		{"weight", "root.queues=a\nroot.a.capacity=10001w", `test:2: yarn.scheduler.capacity.root.a.capacity=10001w: a weight must be from 0 to 10000, or -1`},
+		{"state", "root.queues=a\nroot.a.state=DRAINING", `test:2: yarn.scheduler.capacity.root.a.state=DRAINING: must be RUNNING or STOPPED`},
+		{"order", "root.queues=a\nroot.a.ordering-policy=lifo", `test:2: yarn.scheduler.capacity.root.a.ordering-policy=lifo: must be fifo, fair, fifo-with-partitions or fifo-for-pending-apps`},
+		{"order of queues", "root.queues=a\nroot.ordering-policy=fifo", `test:2: yarn.scheduler.capacity.root.ordering-policy=fifo: must be utilization or priority-utilization`},
+		{"labels", "root.queues=a\nroot.a.accessible-node-labels=x\nroot.a.queues=b\nroot.a.b.accessible-node-labels=x,y", `test:4: yarn.scheduler.capacity.root.a.b.accessible-node-labels=x,y: must be a part of the parent's labels [x]`},
+		{"allocation", "root.queues=a\nroot.a.maximum-allocation-mb=9000", `test:2: yarn.scheduler.capacity.root.a.maximum-allocation-mb=9000: 9000 memory-mb is more than the cluster's maximum allocation of 8192`},
+		{"lifetime", "root.queues=a\nroot.a.maximum-application-lifetime=10\nroot.a.default-application-lifetime=20", `test:3: yarn.scheduler.capacity.root.a.default-application-lifetime=20: default lifetime 20 is more than the maximum of 10`},
+		{"user weight", "root.queues=a\nroot.a.user-settings.ann.weight=3\nroot.a.minimum-user-limit-percent=50", `test:2: yarn.scheduler.capacity.root.a.user-settings.ann.weight=3: weight 3 of user ann in root.a must be from 0 to 2 (100 / minimum-user-limit-percent)`},
+		{"reservable", "root.queues=a\nroot.a.reservable=true", `test:2: yarn.scheduler.capacity.root.a.reservable=true: reservation queues are not supported`},
+		{"twice", "root.queues=a,a", `test:1: yarn.scheduler.capacity.root.queues=a,a: queue "a" is listed twice`},
+		{"calculator", "root.queues=a\nresource-calculator=Mine", `test:2: yarn.scheduler.capacity.resource-calculator=Mine: must be DefaultResourceCalculator or DominantResourceCalculator of org.apache.hadoop.yarn.util.resource`},
+	} {
+		_, err := parse(c.lines)
+		var refused *Error
+		if !errors.As(err, &refused) {
+			t.Errorf("%s: not refused: %v", c.name, err)
+		} else if got := refused.Finding.String(); got != c.want {
+			t.Errorf("%s:\nwant %s\ngot  %s", c.name, c.want, got)
+		}
+	}
+}
+
+func TestTree(t *testing.T) {
+	c, err := parse("root.queues=a, b\nroot.a.capacity=12.5\nroot.b.capacity=3w\nroot.b.queues=c\nroot.b.c.capacity=[memory=2048,vcores=2]\nroot.maximum-application-lifetime=60\nroot.b.c.ordering-policy=fair")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := c.Lookup("root.a")
+	leaf, ok := c.Lookup("root.b.c")
+	if !ok || a.Amount("").Capacity != 0.125 || a.Kind != Leaf {
+		t.Fatalf("%+v", a)
+	}
+	if x := leaf.Amount(""); !x.Absolute || x.Min != yarn.NewResource(2048, 2) || leaf.Ordering != Fair || leaf.MaxLifetime != 60 {
+		t.Errorf("%+v", leaf)
+	}
+	if b, _ := c.Lookup("root.b"); b.Amount("").Weight != 3 || b.Kind != Parent {
+		t.Errorf("%+v", b)
+	}
+	if _, ok := c.Lookup("root.b.d"); ok {
+		t.Error("root.b.d is found")
+	}
+}
+
+// A template of the parent gives way to one for all paths only where it is silent.
+func TestDynamicQueuesFollowTemplates(t *testing.T) {
+	c, err := parse("root.queues=a\nroot.a.capacity=1w\nroot.a.auto-queue-creation-v2.enabled=true\nroot.a.auto-queue-creation-v2.template.capacity=4w\n" +
+		"root.a.auto-queue-creation-v2.leaf-template.maximum-applications=7\nroot.*.auto-queue-creation-v2.template.capacity=9w\nroot.*.auto-queue-creation-v2.template.priority=3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := c.Lookup("root.a")
+	q, err := c.Dynamic(a, "ann", Leaf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q.Amount("").Weight != 4 || q.MaxApps != 7 || q.Priority != 3 || q.UserFactor != -1 || q.Amount("").MaxAM != 1 {
+		t.Errorf("%+v", q)
+	}
+	if q.Submit.Permits("ann", "", nil) {
+		t.Error("nobody may submit where no template says so")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("root.queues", "a,b", "root.a.capacity", "[memory=10%,vcores=2w]")
+	f.Add("root.queues", "a", "root.a.accessible-node-labels.x.capacity", "1e99")
+	f.Fuzz(func(t *testing.T, k1, v1, k2, v2 string) {
+		c, err := parse(k1 + "=" + v1 + "\n" + k2 + "=" + v2 + "\nroot.queues=a")
+		if (c == nil) == (err == nil) {
+			t.Fatalf("configuration %v with error %v", c, err)
+		}
+	})
+}

@@ -1,0 +1,77 @@
+package javanum
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+func TestCastsTruncateAndSaturate(t *testing.T) {
+	for in, want := range map[float64]int64{1.9: 1, -1.9: -1, 1e30: math.MaxInt64, -1e30: math.MinInt64} {
+		if got := Long(in); got != want {
+			t.Errorf("Long(%v) = %d, want %d", in, got, want)
+		}
+	}
+	if got := Long(math.NaN()); got != 0 {
+		t.Errorf("Long(NaN) = %d", got)
+	}
+	if got := Int(float32(math.Inf(1))); got != math.MaxInt32 {
+		t.Errorf("Int(∞) = %d", got)
+	}
+}
+
+// 70 % of 10240 MiB is 7167 and not 7168: 0.7 in single precision is less than 0.7.
+func TestScaleBySinglePrecision(t *testing.T) {
+	if got := Scale(10240, float64(Div(70, 100))); got != 7167 {
+		t.Errorf("70%% of 10240 = %d", got)
+	}
+	if got := Scale(10240, float64(Div(30, 100))); got != 3072 {
+		t.Errorf("30%% of 10240 = %d", got)
+	}
+}
+
+func TestRounding(t *testing.T) {
+	for _, c := range [][4]int64{{1500, 1024, 2048, 1024}, {2048, 1024, 2048, 2048}, {-1500, 1024, 0, -1024}, {5, 0, 0, 0}} {
+		if up, down := RoundUp(c[0], c[1]), RoundDown(c[0], c[1]); up != c[2] || down != c[3] {
+			t.Errorf("%d to %d: up %d down %d", c[0], c[1], up, down)
+		}
+	}
+}
+
+// The order was seen in a ResourceManager that refreshed these five queues.
+func TestHashOrder(t *testing.T) {
+	keys := []string{"root.zeta", "root.alpha", "root.mid", "root.beta", "root.q9"}
+	var got []string
+	for _, i := range HashOrder(keys) {
+		got = append(got, keys[i])
+	}
+	if want := []string{"root.mid", "root.beta", "root.q9", "root.zeta", "root.alpha"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestHashOrderKeepsEveryKeyOnce(t *testing.T) {
+	var keys []string
+	for i := range 100 {
+		keys = append(keys, string(rune('a'+i%26))+string(rune('a'+i/26)))
+	}
+	order := HashOrder(keys)
+	slices.Sort(order)
+	for i, k := range order {
+		if i != k {
+			t.Fatalf("index %d is %d", i, k)
+		}
+	}
+}
+
+func TestCompareOrdersZeroesAndNaN(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		a, b float64
+		want int
+	}{{1, 2, -1}, {2, 1, 1}, {0, math.Copysign(0, -1), 1}, {nan, 1, 1}, {1, nan, -1}, {nan, nan, 0}} {
+		if got := Compare(c.a, c.b); got != c.want {
+			t.Errorf("Compare(%v, %v) = %d", c.a, c.b, got)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package measure
+
+import (
+	"testing"
+
+	"github.com/heddle-project/heddle/yarn"
+)
+
+var (
+	byMemory = Calculator{Types: 2}
+	byShare  = Calculator{Types: 2, Dominant: true}
+	three    = Calculator{Types: 3, Dominant: true}
+	cluster  = yarn.NewResource(10240, 10)
+)
+
+func TestCompare(t *testing.T) {
+	a, b := yarn.NewResource(1024, 5), yarn.NewResource(2048, 1)
+	if byMemory.Compare(cluster, a, b) != -1 || byShare.Compare(cluster, a, b) != 1 {
+		t.Error("memory says less, the dominant share says more")
+	}
+	if byShare.Compare(Resource{}, a, b) != 0 {
+		t.Error("in an empty cluster mixed amounts are a tie")
+	}
+	// Equal largest shares: the smaller ones decide.
+	if byShare.Compare(cluster, yarn.NewResource(5120, 1), yarn.NewResource(1024, 5)) != 0 {
+		t.Error("both shares are equal")
+	}
+	x, y := Resource{1024, 1, 4}, Resource{1024, 2, 4}
+	if three.Compare(Resource{10240, 10, 8}, x, y) != -1 {
+		t.Error("a third type is as large, vcores are less")
+	}
+	if three.Compare(Resource{10240, 10, 0}, x, y) != -1 {
+		t.Error("a type that the cluster does not have is left out")
+	}
+}
+
+func TestNormalize(t *testing.T) {
+	lo, hi := yarn.NewResource(1024, 1), yarn.NewResource(3000, 4)
+	if got := byShare.Normalize(yarn.NewResource(1500, 0), lo, hi, lo); got != yarn.NewResource(2048, 1) {
+		t.Errorf("got %v", got)
+	}
+	if got := byShare.Normalize(yarn.NewResource(2900, 2), lo, hi, lo); got != yarn.NewResource(3000, 2) {
+		t.Errorf("the maximum cuts after rounding: %v", got)
+	}
+	if got := byMemory.Normalize(yarn.NewResource(100, 3), lo, hi, lo); got != yarn.NewResource(1024, 1) {
+		t.Errorf("by memory vcores are lost: %v", got)
+	}
+}
+
+func TestScale(t *testing.T) {
+	step := yarn.NewResource(1024, 1)
+	if got := byMemory.ScaleUp(yarn.NewResource(7168, 7), 0.3, step); got != yarn.NewResource(3072, 1) {
+		t.Errorf("up: %v", got)
+	}
+	if got := byShare.ScaleDown(yarn.NewResource(7168, 7), 0.5, step); got != yarn.NewResource(3072, 3) {
+		t.Errorf("down: %v", got)
+	}
+	if got := byShare.Containers(yarn.NewResource(4096, 3), yarn.NewResource(1024, 2)); got != 1 {
+		t.Errorf("containers: %d", got)
+	}
+	if got := byMemory.DivCeil(yarn.NewResource(1025, 1), 0); !got.IsZero() {
+		t.Errorf("division by nobody: %v", got)
+	}
+}
+
+func TestDivide(t *testing.T) {
+	if got := byShare.Divide(cluster, yarn.NewResource(1024, 5), yarn.NewResource(5120, 1)); got != 1 {
+		t.Errorf("dominant shares are equal: %v", got)
+	}
+	if got := byShare.Divide(Resource{}, Resource{}, Resource{}); got == got {
+		t.Errorf("an empty cluster divides to NaN, not %v", got)
+	}
+	if got := byMemory.Divide(cluster, Resource{}, Resource{}); got != 0 {
+		t.Errorf("by memory 0/0 is 0, not %v", got)
+	}
+}
