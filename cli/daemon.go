@@ -192,7 +192,9 @@ func (c *call) survives(cmd *exec.Cmd, f files) error {
 	go func() { cmd.Wait(); close(ended) }()
 	select {
 	case <-ended:
-		os.Remove(f.pid)
+		if err := os.Remove(f.pid); err != nil {
+			fmt.Fprintf(c.Stderr, "WARNING: cannot remove the pid file: %v\n", err)
+		}
 		fmt.Fprintf(c.Stderr, "ERROR: %s ended at once (%v); see %s\n", c.command.name, cmd.ProcessState, f.out)
 		return Exit(1)
 	case <-time.After(cmp.Or(c.Settle, time.Second)):
@@ -214,11 +216,12 @@ func (c *call) renice(pid int) {
 // keptLogs is how many older .out files are kept.
 const keptLogs = 5
 
+// rotate makes room for a new log. A log that cannot be moved is written on.
 func rotate(path string) {
 	for i := keptLogs - 1; i >= 1; i-- {
-		os.Rename(path+"."+strconv.Itoa(i), path+"."+strconv.Itoa(i+1))
+		_ = os.Rename(path+"."+strconv.Itoa(i), path+"."+strconv.Itoa(i+1))
 	}
-	os.Rename(path, path+".1")
+	_ = os.Rename(path, path+".1")
 }
 
 // stopDaemon asks a daemon to end and, after HADOOP_STOP_TIMEOUT seconds, kills it.
@@ -245,7 +248,7 @@ func (c *call) stopDaemon() error {
 			return Exit(1)
 		}
 	}
-	if now, err := readPID(f.pid); err != nil || now != pid {
+	if now, _ := readPID(f.pid); now != pid { // unreadable is as good as another's
 		fmt.Fprintf(c.Stderr, "WARNING: pid has changed for %s, skip deleting pid file\n", c.command.name)
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/heddle-project/heddle/client"
@@ -188,7 +187,7 @@ func (k adminCommand) row() string {
 }
 
 func (c *call) adminHelp() {
-	w := io.Writer(c.Stdout)
+	w := c.Stdout
 	fmt.Fprint(w, "rmadmin is the command to execute YARN administrative commands.\nThe full syntax is: \n\nyarn rmadmin")
 	for _, k := range c.adminListed() {
 		fmt.Fprintf(w, " [%s]", strings.TrimSpace(strings.NewReplacer("\n", "", "\t", " ").Replace(k.syntax())))

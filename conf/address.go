@@ -33,7 +33,7 @@ func ParseAddress(s string, defaultPort int) (Address, bool) {
 	if _, rest, ok := strings.Cut(s, "://"); ok {
 		s, _, _ = strings.Cut(rest, "/")
 	}
-	host, port := s, ""
+	var host, port string
 	if end := strings.LastIndexByte(s, ']'); strings.HasPrefix(s, "[") && end > 0 {
 		host, port = s[1:end], s[end+1:]
 		if net.ParseIP(host) == nil || port != "" && port[0] != ':' {

@@ -25,7 +25,6 @@ type item struct {
 	set         bool // it has a value; an empty element is no value (Hadoop's rule)
 	final       bool
 	origin      Origin
-	read        string // file the item was reached from, when included
 }
 
 // parser walks one file. It follows Configuration.Parser: a flat machine that

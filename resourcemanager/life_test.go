@@ -145,7 +145,7 @@ func checkGrant(t *testing.T, w *world, n *fakeNode, attempt yarn.AttemptID, c *
 	if err != nil || !token.Verify(n.container.GetBytes(), c.GetContainerToken().GetIdentifier(), c.GetContainerToken().GetPassword()) {
 		t.Fatalf("bad token of a granted container: %v", err)
 	}
-	expires := time.UnixMilli(x.Expires).Sub(time.Now())
+	expires := time.Until(time.UnixMilli(x.Expires))
 	if x.ID != convert.ContainerID(c.Id) || x.ID.Attempt != attempt || x.NodeAddress != n.id.String() || x.Submitter != "alice" || x.Resource != yarn.NewResource(512, 1) ||
 		x.Issuer != w.d.started || x.Priority != 1 || x.Master || x.ExecutionType != yarn.Guaranteed || x.Version != 0 || x.AllocationRequestID != 7 ||
 		expires < 9*time.Minute || expires > 10*time.Minute {

@@ -37,7 +37,7 @@ func (d *Daemon) listen() error {
 		{"admin", s.Admin, simple, nil, "", admin.Protocols(admin.Config{Loop: d.loop, Types: d.types, Daemon: d})},
 		{"client", s.Client, []ipc.Method{ipc.MethodToken, ipc.MethodSimple}, d.delegation.keeper, token.KindDelegation, []ipc.Protocol{client.Protocol(client.Config{
 			Loop: d.loop, Types: d.types, Access: d.rights, Contexts: d.contexts, Delegation: &d.delegation, LoginToken: d.grants.amrm.Issue,
-			ClusterID: s.ClusterID, MaxTags: s.Applications.MaxTags, MaxTagLength: s.Applications.MaxTagLength, Places: places})}},
+			MaxTags: s.Applications.MaxTags, MaxTagLength: s.Applications.MaxTagLength, Places: places})}},
 		{"scheduler", s.Master, []ipc.Method{ipc.MethodToken}, d.grants.amrm, token.KindAMRM, []ipc.Protocol{d.masters.Protocol}},
 		{"tracker", s.Tracker, simple, nil, "", []ipc.Protocol{tracker.Protocol(tracker.Config{
 			Loop: d.loop, Types: d.types, ContainerKeys: d.grants.containers, NodeKeys: d.grants.nodes, ClusterTimestamp: d.started,

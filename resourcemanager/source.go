@@ -142,7 +142,7 @@ func (d *Daemon) Kill(ctx context.Context, c web.Caller, id yarn.ApplicationID, 
 	if err := d.modifiable(ctx, c, id); err != nil {
 		return false, err
 	}
-	why := fmt.Sprintf("Application %s was killed by user %s at %s", id, c.User, c.Address)
+	why := fmt.Sprintf("Application %s was killed by user %s", id, c.User) // compat: over REST without the address
 	if diagnostics != "" {
 		why += " with diagnostic message: " + diagnostics
 	}

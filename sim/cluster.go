@@ -45,7 +45,6 @@ type Cluster struct {
 	now    yarn.Now
 	engine *engine.Engine
 	sched  *scheduler.Scheduler
-	fx     engine.Effects
 
 	nodes   []*node
 	masters map[yarn.AttemptID]*master

@@ -315,7 +315,8 @@ func (r *rig) waits(a *application, t *attempt, what ...savedWhat) bool {
 // checkLives: whatever has not ended waits for a save, a timer or a message.
 func (r *rig) checkLives() string {
 	for _, a := range r.e.apps {
-		t, fine := a.current(), true
+		t := a.current()
+		var fine bool
 		switch a.state {
 		case yarn.AppNewSaving:
 			fine = r.waits(a, nil, savedNewApp)
@@ -345,7 +346,7 @@ func (r *rig) checkLives() string {
 }
 
 func (r *rig) checkAttempt(t *attempt) string {
-	fine := true
+	var fine bool
 	switch t.state {
 	case yarn.AttemptScheduled:
 		fine = r.sched.AppUsage(t.app.ref).PendingCount > 0 && t == t.app.current()

@@ -71,6 +71,9 @@ func (s *Scheduler) end(c ContainerRef, cause cluster.Cause) cluster.Ended {
 		return ended
 	}
 	box.Live = false
+	if !box.Update.IsZero() {
+		a.updates.drop(c) // its slot may soon be another container's
+	}
 	s.books.Disown(&a.live, c)
 	if box.Execution == yarn.Guaranteed {
 		a.shares[p].used = a.shares[p].used.Sub(box.Resource)

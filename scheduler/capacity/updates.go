@@ -44,6 +44,13 @@ type growth struct {
 	extra     ContainerRef
 }
 
+// drop forgets a container that was placed for an increase and has ended.
+func (w *updates) drop(c ContainerRef) {
+	w.grown = slices.DeleteFunc(w.grown, func(g growth) bool { return g.extra == c })
+	w.useless = slices.DeleteFunc(w.useless, func(x ContainerRef) bool { return x == c })
+	w.ending = slices.DeleteFunc(w.ending, func(x ContainerRef) bool { return x == c })
+}
+
 // Update starts changes; see the facade.
 func (s *Scheduler) Update(ref AppRef, list []yarn.ContainerUpdate) []UpdateError {
 	a := s.app(ref)

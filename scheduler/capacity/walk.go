@@ -251,10 +251,10 @@ func (r *round) leaf(q *Queue, lim *limits) outcome {
 	if !r.wants(q) {
 		return skipped(skipNone)
 	}
+	q.settle()
 	if o, ok := r.userBlocked(q, lim); ok {
 		return o
 	}
-	q.settle()
 	before := r.local
 	o, users := r.applications(q, lim)
 	r.learnUsers(q, &o, users && r.local == before)

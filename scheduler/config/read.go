@@ -32,11 +32,6 @@ func (s *settings) fail(key, rule string, args ...any) {
 	}
 }
 
-func (s *settings) warn(key, rule string, args ...any) {
-	p := s.values[key]
-	s.notes = append(s.notes, Finding{Key: key, Value: p.Value, Origin: p.Origin, Rule: fmt.Sprintf(rule, args...), Warning: true})
-}
-
 // sorted is the names of all properties in order.
 func (s *settings) sorted() []string {
 	if s.names == nil {

@@ -145,7 +145,7 @@ func (l *linter) access() {
 
 // wideOpen finds lists that restrict nobody.
 func (l *linter) wideOpen(name string, o owned) {
-	if o.rest != "acl_submit_applications" && o.rest != "acl_administer_queue" || queue.ParseACL(l.values[name].Value).String() == "*" {
+	if o.rest != "acl_submit_applications" && o.rest != "acl_administer_queue" || everybody(l.values[name].Value) {
 		return
 	}
 	if !l.in.Cluster.ACLEnabled {
@@ -155,7 +155,7 @@ func (l *linter) wideOpen(name string, o owned) {
 	for n := o.node.parent; n != nil; n = n.parent {
 		above := key(n.path, o.rest)
 		p, set := l.values[above]
-		if set && strings.TrimSpace(p.Value) != "*" || !set && n.parent != nil {
+		if set && !everybody(p.Value) || !set && n.parent != nil {
 			continue
 		}
 		what := fmt.Sprintf("%s is *, and who is allowed there is allowed here, too: this list keeps nobody out", above)
@@ -165,6 +165,12 @@ func (l *linter) wideOpen(name string, o owned) {
 		l.say(Warning, ACL, name, what, "set "+above+" to a space (nobody) or to the few who may use every queue")
 		return
 	}
+}
+
+// everybody tells whether the list allows all: * alone among users or groups.
+func everybody(text string) bool {
+	users, groups, _ := strings.Cut(text, " ")
+	return strings.TrimSpace(users) == "*" || strings.TrimSpace(groups) == "*"
 }
 
 var maxPriority = regexp.MustCompile(`(?i)(?:max|default)_priority=(\d+)`)

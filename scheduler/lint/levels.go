@@ -103,8 +103,8 @@ func (l *linter) modes(q *config.Queue) {
 		l.say(Error, MixedModes, key(q.Path, "queues"), fmt.Sprintf("the configuration is refused: the queues below %s are given in different ways: %s",
 			q.Path, l.spelled(q, "")), fix)
 	case passed:
-		l.say(Warning, MixedModes, key(q.Path, "queues"), fmt.Sprintf("the queues below %s are given in different ways, which passes only because "+
-			"amounts follow percentages in the list: %s", q.Path, l.spelled(q, "")), fix)
+		l.say(Warning, MixedModes, key(q.Path, "queues"), fmt.Sprintf("the queues below %s are given in different ways, which passes only while "+
+			"amounts follow percentages; a refresh may put the queues in another order and refuse: %s", q.Path, l.spelled(q, "")), fix)
 	}
 	if own := q.Amount(""); q.Parent != nil && ways == 1 && seen[byAmount] != own.Absolute && !passed {
 		l.say(Error, MixedModes, key(q.Path, "capacity"), fmt.Sprintf("the configuration is refused: %s and the queues below it must all be given as amounts, or none of them: %s",

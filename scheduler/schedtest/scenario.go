@@ -102,10 +102,9 @@ func Run(steps []Step) []Step {
 }
 
 type runApp struct {
-	ref     scheduler.AppRef
-	name    string
-	boxes   []scheduler.ContainerRef // by the number in their names, from 1
-	started bool
+	ref   scheduler.AppRef
+	name  string
+	boxes []scheduler.ContainerRef // by the number in their names, from 1
 }
 
 type runner struct {

@@ -9,6 +9,14 @@ CACHE = os.environ.get("HEDDLE_COMPAT_CACHE", os.path.expanduser("~/.cache/heddl
 LIB = CACHE + "/lib"
 
 
+def command(conf, args):
+    """A stock command, or Heddle's own of the same name if HEDDLE_COMPAT_CLI names its binary."""
+    own = os.environ.get("HEDDLE_COMPAT_CLI")
+    if own and args[0] in ("application", "app", "applicationattempt", "container", "node", "queue", "cluster", "rmadmin"):
+        return [own, "--config", conf, *args]
+    return [KIT + "/hadoop", conf, *args]
+
+
 def without_unbuilt(args):
     """Options for Heddle: those that unbuilt.tsv lists are left out, as it would refuse to start with them."""
     if not os.environ.get("HEDDLE_COMPAT_RM"):
@@ -99,7 +107,7 @@ class Set:
         if user:
             env["HADOOP_USER_NAME"] = user
         try:
-            p = subprocess.run([KIT + "/hadoop", self.conf, *args], env=env, input=stdin or b"",
+            p = subprocess.run(command(self.conf, args), env=env, input=stdin or b"",
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
             rc, out, err = p.returncode, p.stdout, p.stderr
         except subprocess.TimeoutExpired as e:

@@ -145,7 +145,7 @@ func (c *Client) do(ctx context.Context, as *Credentials, address, protocol, met
 			return nil, err
 		}
 		answer, err := l.call(ctx, method, request, retry)
-		if err == errRetired { // ended between look-up and sending: nothing was sent
+		if errors.Is(err, errRetired) { // ended between look-up and sending: nothing was sent
 			continue
 		}
 		if err != nil {
@@ -157,8 +157,9 @@ func (c *Client) do(ctx context.Context, as *Credentials, address, protocol, met
 
 // describe leaves errors alone that speak for themselves.
 func describe(err error, method, address string) error {
-	switch err.(type) {
-	case *RemoteError, *ConnectError:
+	var remote *RemoteError
+	var connect *ConnectError
+	if errors.As(err, &remote) || errors.As(err, &connect) {
 		return err
 	}
 	return fmt.Errorf("%s to %s: %w", method, address, err)

@@ -89,7 +89,7 @@ func (c *conn) serve() {
 
 // quiet errors are the everyday ends of a connection.
 func quiet(err error) bool {
-	return err == io.EOF || errors.Is(err, net.ErrClosed)
+	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed)
 }
 
 func (c *conn) run() error {

@@ -176,7 +176,7 @@ func (f *frames) arm(inFrame bool) error {
 }
 
 func unexpected(err error, inFrame bool) error {
-	if err == io.EOF && inFrame {
+	if errors.Is(err, io.EOF) && inFrame {
 		return io.ErrUnexpectedEOF
 	}
 	return err

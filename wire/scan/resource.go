@@ -68,7 +68,7 @@ func (r *amounts) value(b []byte, types yarn.ResourceTypes) error {
 	case !named:
 		return errNoResourceName
 	case r.refused != nil:
-		return nil
+		return nil //nolint:nilerr // the first refusal stands and is reported with the ask
 	}
 	for i := range types {
 		if string(key) == types[i].Name && string(units) == types[i].Units {

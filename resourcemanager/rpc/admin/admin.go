@@ -71,7 +71,7 @@ func Protocols(cfg Config) []ipc.Protocol {
 func (a *admin) guarded(operation string, h ipc.Handler) ipc.Handler {
 	return func(c *ipc.Call) {
 		if !a.Daemon.IsAdmin(c.Caller) {
-			err := fmt.Errorf("User %s doesn't have permission to call '%s': it is not in yarn.admin.acl", c.Caller.User, operation)
+			err := fmt.Errorf("User %s doesn't have permission to call '%s'", c.Caller.User, operation)
 			a.Daemon.Audit(c.Caller, operation, err)
 			rpc.Deny(c, "%v", err)
 			return

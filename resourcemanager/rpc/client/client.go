@@ -50,7 +50,6 @@ type Config struct {
 	Contexts     Contexts
 	Delegation   Delegation
 	LoginToken   func(yarn.AttemptID) token.Token // of an unmanaged application's master
-	ClusterID    string
 	MaxTags      int
 	MaxTagLength int
 	Places       view.Places

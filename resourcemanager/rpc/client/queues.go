@@ -93,19 +93,23 @@ func statistics(q *queue.Info) *pb.QueueStatistics {
 }
 
 func (s *client) partitions(q *queue.Info) []*pb.QueueConfigurationsMap {
-	out := []*pb.QueueConfigurationsMap{s.partition("", &q.Default)}
+	out := []*pb.QueueConfigurationsMap{s.partition("", q, &q.Default)}
 	for _, label := range q.Labels {
 		if share, ok := q.Partitions[label]; ok {
-			out = append(out, s.partition(label, &share))
+			out = append(out, s.partition(label, q, &share))
 		}
 	}
 	return out
 }
 
-func (s *client) partition(label string, d *queue.Share) *pb.QueueConfigurationsMap {
+func (s *client) partition(label string, q *queue.Info, d *queue.Share) *pb.QueueConfigurationsMap {
+	masters := d.MaxAMShare
+	if !q.Leaf {
+		masters = 0 // masters run in leaves
+	}
 	return &pb.QueueConfigurationsMap{PartitionName: &label, QueueConfigurations: &pb.QueueConfigurations{
 		Capacity: &d.Capacity, AbsoluteCapacity: &d.AbsoluteCapacity, MaxCapacity: &d.MaxCapacity, AbsoluteMaxCapacity: &d.AbsoluteMax,
-		MaxAMPercentage: &d.MaxAMShare, EffectiveMinCapacity: convert.ToResource(d.EffectiveMin, s.Types), EffectiveMaxCapacity: convert.ToResource(d.EffectiveMax, s.Types),
+		MaxAMPercentage: &masters, EffectiveMinCapacity: convert.ToResource(d.EffectiveMin, s.Types), EffectiveMaxCapacity: convert.ToResource(d.EffectiveMax, s.Types),
 		ConfiguredMinCapacity: convert.ToResource(d.ConfiguredMin, s.Types), ConfiguredMaxCapacity: convert.ToResource(d.ConfiguredMax, s.Types)}}
 }
 

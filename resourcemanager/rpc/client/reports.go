@@ -26,9 +26,6 @@ func (s *client) applicationReport(caller *ipc.Identity, a *view.Application) *p
 		OriginalTrackingUrl: proto.String(view.NotAvailable), Diagnostics: proto.String(view.NotAvailable),
 		AppResource_Usage: hiddenUsage(s.Types),
 	}
-	if s.ClusterID != "" {
-		r.RmClusterId = &s.ClusterID
-	}
 	r.AppNodeLabelExpression, r.AmNodeLabelExpression = labelText(a.Label, a.LabelSet), labelText(a.AMLabel, !a.Unmanaged)
 	t := a.Current()
 	if t != nil {

@@ -326,6 +326,10 @@ func (w *queueWriter) partitions(q *queue.Info) *tree.Object {
 func (w *queueWriter) capacities(q *queue.Info) *tree.Object {
 	var rows tree.List
 	eachShare(q, func(label string, s *queue.Share) {
+		masters := s.MaxAMShare
+		if !q.Leaf {
+			masters = 0 // they run in leaves
+		}
 		rows = append(rows, tree.New().
 			Add("partitionName", label).
 			Add("queueCapacityVectorInfo", w.vector(q, s)).
@@ -335,7 +339,7 @@ func (w *queueWriter) capacities(q *queue.Info) *tree.Object {
 			Add("absoluteCapacity", percent(s.AbsoluteCapacity)).
 			Add("absoluteUsedCapacity", percent(s.AbsoluteUsed)).
 			Add("absoluteMaxCapacity", percent(s.AbsoluteMax)).
-			Add("maxAMLimitPercentage", percent(s.MaxAMShare)).
+			Add("maxAMLimitPercentage", percent(masters)).
 			Add("weight", s.Weight).
 			Add("normalizedWeight", s.NormalizedWeight).
 			Add("configuredMinResource", w.configured(s.ConfiguredMin)).
