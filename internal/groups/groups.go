@@ -115,7 +115,7 @@ func (g *Groups) Of(ctx context.Context, user string) ([]string, error) {
 	if err := checkName(user); err != nil {
 		return nil, fmt.Errorf("groups of user %q: %w", user, err)
 	}
-	groups, err, call := g.known(user)
+	groups, call, err := g.known(user)
 	if call != nil {
 		select {
 		case <-call.done:
@@ -138,7 +138,7 @@ func (g *Groups) Refresh() {
 }
 
 // known answers from memory, or returns the lookup to wait for.
-func (g *Groups) known(user string) ([]string, error, *call) {
+func (g *Groups) known(user string) ([]string, *call, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.options.Clock.Now().Mono
@@ -151,19 +151,19 @@ func (g *Groups) known(user string) ([]string, error, *call) {
 	case a.call != nil && usable:
 		return a.groups, nil, nil
 	case a.call != nil:
-		return nil, nil, a.call
+		return nil, a.call, nil
 	case now < a.retry:
-		return a.groups, a.err, nil
+		return a.groups, nil, a.err
 	case g.running >= MaxWaiting && usable:
 		return a.groups, nil, nil
 	case g.running >= MaxWaiting:
-		return nil, ErrBusy, nil
+		return nil, nil, ErrBusy
 	}
 	// Whoever finds an old answer renews it and waits; the others use it.
 	a.call = &call{done: make(chan struct{})}
 	g.running++
 	go g.fetch(user, a, a.call)
-	return nil, nil, a.call
+	return nil, a.call, nil
 }
 
 // usable tells whether the answer may be given although it is due for renewal.

@@ -82,7 +82,7 @@ func tokenUser(value string, secret []byte, now time.Time) string {
 		parts[name] = v
 	}
 	expires, err := strconv.ParseInt(parts["e"], 10, 64)
-	if err != nil || expires <= now.UnixMilli() || parts["t"] != "simple-dt" && parts["t"] != "simple" || !userName.MatchString(parts["u"]) {
+	if err != nil || expires <= now.UnixMilli() || parts["t"] != "simple-dt" && parts["t"] != "simple" || !isUserName(parts["u"]) {
 		return ""
 	}
 	return parts["u"]

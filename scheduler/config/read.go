@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -103,7 +104,7 @@ func (s *settings) float(key string, otherwise float32) float32 {
 func parseFloat(v string) (float32, bool) {
 	v = strings.TrimRight(strings.TrimSpace(v), "fFdD")
 	f, err := strconv.ParseFloat(v, 32)
-	return float32(f), err == nil || f != 0 && err.(*strconv.NumError).Err == strconv.ErrRange
+	return float32(f), err == nil || f != 0 && errors.Is(err, strconv.ErrRange)
 }
 
 // flag takes anything but true and false for the default.

@@ -132,7 +132,7 @@ func (l *link) end(err error) {
 		return
 	}
 	l.ended = errRetired
-	if err == ErrClosed {
+	if errors.Is(err, ErrClosed) {
 		l.ended = ErrClosed
 	}
 	waiters := l.pending
@@ -173,7 +173,7 @@ func (l *link) run() {
 func (l *link) refuse(err error) {
 	l.end(err)
 	l.mu.Lock()
-	if l.ended == errRetired {
+	if errors.Is(l.ended, errRetired) {
 		l.ended = &ConnectError{Address: l.key.address, Err: err}
 	}
 	l.mu.Unlock()
