@@ -39,7 +39,11 @@ class Set:
         os.makedirs(self.out + "/http", exist_ok=True)
         os.makedirs(self.out + "/cli", exist_ok=True)
         self.rows, self.lock, self.bg = [], threading.Lock(), []
-        subprocess.run([KIT + "/apache", "start", self.dir, *without_unbuilt(start)], check=True, stdout=subprocess.DEVNULL)
+        try:
+            subprocess.run([KIT + "/apache", "start", self.dir, *without_unbuilt(start)], check=True, stdout=subprocess.DEVNULL)
+        except subprocess.CalledProcessError:
+            subprocess.run([KIT + "/apache", "stop", self.dir], check=False)  # the nodes may be there already
+            raise
         self.ep = dict(l.strip().split("=", 1) for l in open(self.dir + "/endpoints"))
         self.conf = self.dir + "/conf"
         # the native-code warning says nothing about the product
