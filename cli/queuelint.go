@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/internal/acl"
+	"github.com/heddle-project/heddle/resourcemanager/setup"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/lint"
 	"github.com/heddle-project/heddle/scheduler/placement"
@@ -149,71 +149,23 @@ func elsewhere() func(string) (bool, string) {
 
 // lintCluster is what the scheduler knows from outside of the queue file.
 func lintCluster(dir string, site, all *conf.Properties) (config.Cluster, error) {
-	s, err := conf.ReadResourceManager(site)
-	if err != nil {
-		return config.Cluster{}, err
-	}
-	r := conf.NewReader(site)
-	const rm = "yarn.resourcemanager."
-	c := config.Cluster{
-		MinAllocation: yarn.NewResource(s.Allocation.MinimumMB, int64(s.Allocation.MinimumVCores)),
-		MaxAllocation: yarn.NewResource(s.Allocation.MaximumMB, int64(s.Allocation.MaximumVCores)),
-		MaxPriority:   s.Applications.MaxPriority,
-		ACLEnabled:    s.Security.ACLs,
-		LabelsEnabled: r.Bool("yarn.node-labels.enabled", false),
-		AMLabel:       r.String(rm+"node-labels.am.default-node-label-expression", ""),
-		Monitors:      r.Bool(rm+"scheduler.monitor.enable", false),
-
-		IntraQueuePreemption: r.Bool(rm+"monitor.capacity.preemption.intra-queue-preemption.enabled", false),
-	}
-	if err := r.Err(); err != nil {
-		return config.Cluster{}, err
-	}
-	if err := mappingFile(&c, all); err != nil {
-		return config.Cluster{}, err
-	}
-	return c, lintTypes(&c, dir, site)
-}
-
-// mappingFile reads the mapping rules that stand in a file of their own.
-func mappingFile(c *config.Cluster, all *conf.Properties) error {
-	path := strings.TrimSpace(all.Get(placement.PropJSONFile))
-	if path == "" || all.Get(placement.PropJSON) != "" || all.Get(placement.PropFormat) != placement.FormatJSON {
-		return nil
-	}
-	data, err := conf.ReadFile(path)
-	if err != nil {
-		v, _ := all.Lookup(placement.PropJSONFile)
-		return conf.Problem{Name: v.Name, Value: v.Value, Origin: v.Origin, Text: err.Error()}
-	}
-	c.MappingFile = string(data)
-	return nil
-}
-
-// lintTypes adds the resource types of resource-types.xml and yarn-site.xml.
-func lintTypes(c *config.Cluster, dir string, site *conf.Properties) error {
 	types, err := conf.Load(conf.Options{Base: site, Dir: dir, Files: []string{"resource-types.xml"}, Optional: true})
 	if err != nil {
-		return err
+		return config.Cluster{}, err
 	}
-	const prefix = "yarn.resource-types"
-	r := conf.NewReader(types)
-	c.Types = yarn.BasicResourceTypes()
-	for _, name := range r.Strings(prefix) {
-		if c.Types.Index(name) >= 0 {
-			continue
-		}
-		i := len(c.Types)
-		if i == yarn.MaxResourceTypes {
-			r.Fail(prefix, "more than %d resource types, with memory and vcores", yarn.MaxResourceTypes)
-			break
-		}
-		k := prefix + "." + name + "."
-		c.Types = append(c.Types, yarn.ResourceType{Name: name, Units: r.String(k+"units", "")})
-		c.MinAllocation[i] = r.Int64(k+"minimum-allocation", 0, conf.NotBelow(0))
-		c.MaxAllocation[i] = r.Int64(k+"maximum-allocation", math.MaxInt64, conf.NotBelow(0))
+	c, err := setup.Cluster(site, types, nil)
+	if err != nil {
+		return config.Cluster{}, err
 	}
-	return r.Err()
+	if rules := setup.MappingFile(all); rules != "" {
+		data, err := conf.ReadFile(rules)
+		if err != nil {
+			v, _ := all.Lookup(placement.PropJSONFile)
+			return config.Cluster{}, conf.Problem{Name: v.Name, Value: v.Value, Origin: v.Origin, Text: err.Error()}
+		}
+		c.MappingFile = string(data)
+	}
+	return c, nil
 }
 
 // clusterSize reads memory-mb=65536,vcores=32.
