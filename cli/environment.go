@@ -91,10 +91,18 @@ func (c *call) logLevel() string {
 	return level
 }
 
-// systemProperties takes -Dname=value from the variables that hold options of
-// the Java virtual machine. The rest of them means nothing here.
+// systemProperties are what ${name} in a configuration may mean besides its own
+// properties: what a Java virtual machine and Hadoop's start scripts would
+// answer, and the -Dname=value of the variables that hold a virtual machine's
+// options. The rest of those means nothing here.
 func (c *call) systemProperties() map[string]string {
-	out := map[string]string{"user.name": c.User}
+	home := c.home()
+	logs := c.Getenv("HADOOP_LOG_DIR")
+	if logs == "" {
+		logs = filepath.Join(home, "logs")
+	}
+	out := map[string]string{"user.name": c.User, "user.home": c.Getenv("HOME"), "java.io.tmpdir": "/tmp", "file.separator": "/",
+		"path.separator": ":", "hadoop.home.dir": home, "yarn.home.dir": home, "hadoop.log.dir": logs, "yarn.log.dir": logs}
 	take := func(variable string) {
 		for _, word := range strings.Fields(c.Getenv(variable)) {
 			if name, value, ok := strings.Cut(strings.TrimPrefix(word, "-D"), "="); ok && strings.HasPrefix(word, "-D") {

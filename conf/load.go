@@ -45,7 +45,7 @@ type Options struct {
 	// Base's.
 	Env func(string) (string, bool)
 	// System answers the JVM's properties such as ${user.name}; see
-	// SystemProperties. Nil means none, or Base's.
+	// variables. Nil means none, or Base's.
 	System map[string]string
 	// Overrides are merged on top of everything.
 	Overrides []Override

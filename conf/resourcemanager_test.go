@@ -2,10 +2,8 @@ package conf
 
 import (
 	"net/netip"
-	"os"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 )
@@ -190,32 +188,5 @@ func TestTopologyWords(t *testing.T) {
 	}
 	if s := settings(t, "topology.script.file.name", "/s").Topology; s.Mapping != "script" || s.Script != "/s" {
 		t.Errorf("%+v", s)
-	}
-}
-
-func TestEnvironment(t *testing.T) {
-	vars := map[string]string{
-		"HADOOP_HOME": "/opt/hadoop", "YARN_LOG_DIR": "/var/log/y", "HADOOP_OPTS": "-Xmx1g -Da=1 -Db=x=y -D",
-		"YARN_RESOURCEMANAGER_OPTS": "-Da=2", "HADOOP_IDENT_STRING": "yarn",
-	}
-	env := func(n string) (string, bool) { v, ok := vars[n]; return v, ok }
-	e := ReadEnvironment(env, "YARN_RESOURCEMANAGER_OPTS")
-	if e.ConfDir != "/opt/hadoop/etc/hadoop" || e.LogDir != "/var/log/y" || e.PIDDir != "/tmp" || e.Ident != "yarn" || e.RootLogger != "INFO,console" {
-		t.Errorf("%+v", e)
-	}
-	if want := map[string]string{"a": "2", "b": "x=y"}; !reflect.DeepEqual(e.System, want) {
-		t.Errorf("system %v", e.System)
-	}
-	if !slices.Equal(e.Warnings, []string{"YARN_LOG_DIR is deprecated, use HADOOP_LOG_DIR"}) {
-		t.Errorf("warnings %v", e.Warnings)
-	}
-	sys := e.SystemProperties(os.LookupEnv)
-	for name, want := range map[string]string{"yarn.log.dir": "/var/log/y", "hadoop.home.dir": "/opt/hadoop", "a": "2", "java.io.tmpdir": "/tmp"} {
-		if sys[name] != want {
-			t.Errorf("%s = %q", name, sys[name])
-		}
-	}
-	if sys["user.name"] == "" || strings.Contains(sys["user.home"], "$") {
-		t.Errorf("user %q, home %q", sys["user.name"], sys["user.home"])
 	}
 }
