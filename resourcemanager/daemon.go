@@ -20,6 +20,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/loop"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/master"
 	"github.com/heddle-project/heddle/resourcemanager/setup"
+	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
 	"github.com/heddle-project/heddle/resourcemanager/web"
@@ -45,7 +46,10 @@ type Daemon struct {
 	settings *conf.ResourceManager
 	types    yarn.ResourceTypes
 	started  int64
-	epoch    int64 // how often the store has been used
+	epoch    int64           // how often the store has been used
+	snapshot *state.Snapshot // what an earlier life stored; nil once it is recovered
+
+	recovering bool // an earlier life left applications
 
 	loop     *loop.Loop
 	outside  *outside
@@ -96,6 +100,7 @@ func Start(o Options) (started *Daemon, err error) {
 	}
 	d.buildLoop(eng)
 	d.work.Go(func() { d.loop.Run(ctx, runtime.GOMAXPROCS(0)) })
+	d.recover()
 	d.saveKeys()
 	d.work.Go(func() { d.rollKeys(ctx) })
 	d.work.Go(func() { d.tendDelegation(ctx) })
@@ -183,9 +188,8 @@ func (d *Daemon) openStore() (err error) {
 	for _, q := range snapshot.Quarantined {
 		d.Log.Error("a record of the state store cannot be used", "record", q.Key, "reason", q.Reason)
 	}
-	if n := len(snapshot.Applications); n > 0 {
-		d.Log.Warn("applications are stored but recovery is not built yet: they stay in the store and are not shown", "applications", n, "store", r.Path)
-	}
+	d.snapshot, d.recovering = snapshot, len(snapshot.Applications) > 0
+	d.grants.amrm.Restore(snapshot.MasterKeys, time.Now())
 	return nil
 }
 

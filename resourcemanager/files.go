@@ -39,7 +39,11 @@ func (d *Daemon) readCluster(site *conf.Properties) (config.Cluster, error) {
 			return config.Cluster{}, err
 		}
 	}
-	return setup.Cluster(site, types, nil)
+	c, err := setup.Cluster(site, types, nil)
+	if !d.recovering {
+		c.StartWait = 0 // nothing has to come back before the first container is placed
+	}
+	return c, err
 }
 
 // readSchedule reads and checks the scheduler's configuration:

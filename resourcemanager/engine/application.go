@@ -150,17 +150,20 @@ func (e *Engine) appStored(a *application, err error) {
 	}
 	e.setDeadline(a, a.expireAt)
 	e.appTo(a, yarn.AppSubmitted)
-	e.admit(a)
+	if e.enter(a, false) {
+		e.startAttempt(a)
+	}
 }
 
-// admit enters the application into its queue, or ends it.
-func (e *Engine) admit(a *application) {
+// enter lets the application into its queue, or ends it.
+func (e *Engine) enter(a *application, recovering bool) bool {
 	sa := schedulerApp(&a.sub)
 	sa.Priority, sa.PrioritySet, sa.Placed = a.priority, true, a.placed
+	sa.Recovering = recovering
 	ref, why := e.sched.AddApplication(sa, a.queue)
 	if !why.OK() {
 		e.endApp(a, yarn.AppFailed, yarn.FinalFailed, rejection(a, why))
-		return
+		return false
 	}
 	a.ref = ref
 	*at(&e.byRef, int(ref)) = a
@@ -168,7 +171,7 @@ func (e *Engine) admit(a *application) {
 		a.queue, a.recorded.queue = usage.Queue, usage.Queue
 	}
 	e.appTo(a, yarn.AppAccepted)
-	e.startAttempt(a)
+	return true
 }
 
 // kill answers whether the end is stored; if not, the caller asks again.

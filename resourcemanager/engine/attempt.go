@@ -40,6 +40,9 @@ type attempt struct {
 	counts                bool // a failure that counts against the limit
 	gone                  bool // its end has been carried out
 	containers            int64
+
+	restored *state.Attempt            // as an earlier life stored it; nil for one that began in this
+	adopted  map[yarn.ContainerID]bool // of an earlier life, and heard of again
 }
 
 // finishedContainer is a container's end on its way to the master, and the node
@@ -60,14 +63,9 @@ func (e *Engine) startAttempt(a *application) {
 		host: "N/A", rpcPort: -1, exitStatus: yarn.ExitInvalid, responseID: -1, startTime: e.now.Wall,
 	}
 	t.lease.attempt = t
-	keep := a.sub.KeepContainers && number > 1
 	a.attempts = append(a.attempts, t)
 	e.attemptTo(t, yarn.AttemptSubmitted)
-	at := scheduler.Attempt{ID: t.id, StartWall: t.startTime, KeepContainers: keep, Epoch: e.set.Epoch}
-	if len(a.sub.AMAsks) > 0 {
-		at.AM, at.AMLabel = a.sub.AMAsks[0].Capability, a.sub.AMAsks[0].Label
-	}
-	e.sched.AddAttempt(a.ref, at)
+	e.enterAttempt(t)
 	if a.sub.Unmanaged {
 		e.attemptTo(t, yarn.AttemptLaunchedUnmanagedSaving)
 		e.save(state.Put(e.attemptRecord(t)), saved{attempt: t, what: savedNewAttempt})
@@ -76,6 +74,16 @@ func (e *Engine) startAttempt(a *application) {
 	e.attemptTo(t, yarn.AttemptScheduled)
 	e.sched.Ask(a.ref, a.sub.AMAsks)
 	e.sweepDue = true
+}
+
+// enterAttempt tells the scheduler of the attempt.
+func (e *Engine) enterAttempt(t *attempt) {
+	a := t.app
+	at := scheduler.Attempt{ID: t.id, StartWall: t.startTime, KeepContainers: a.sub.KeepContainers && t.id.Attempt > 1, Epoch: e.set.Epoch}
+	if len(a.sub.AMAsks) > 0 {
+		at.AM, at.AMLabel = a.sub.AMAsks[0].Capability, a.sub.AMAsks[0].Label
+	}
+	e.sched.AddAttempt(a.ref, at)
 }
 
 // masterGranted: the scheduler has found room for the master.
@@ -173,6 +181,11 @@ func (e *Engine) settle() {
 	e.lostMasters = nil
 }
 
+// ownFault tells whether a master that ended so counts against the limit.
+func ownFault(exit int32) bool {
+	return exit != yarn.ExitPreempted && exit != yarn.ExitAborted && exit != yarn.ExitDisksFailed && exit != yarn.ExitKilledByRM
+}
+
 // masterEnded: the process of the master is gone.
 func (e *Engine) masterEnded(t *attempt, exit int32, diagnostics string) {
 	t.exitStatus = exit
@@ -185,7 +198,7 @@ func (e *Engine) masterEnded(t *attempt, exit int32, diagnostics string) {
 			t.target = yarn.AttemptFinished
 		}
 	case !t.ending():
-		t.counts = exit != yarn.ExitPreempted && exit != yarn.ExitAborted && exit != yarn.ExitDisksFailed && exit != yarn.ExitKilledByRM
+		t.counts = ownFault(exit)
 		e.endAttempt(t, yarn.AttemptFailed, yarn.FinalFailed, e.masterCrashed(t, exit, diagnostics))
 	}
 }

@@ -213,6 +213,10 @@ type (
 		Err error // the record can never be stored; nil when it is
 	}
 
+	// Recover brings back what an earlier life stored. It comes before any other
+	// command, while every port is still closed.
+	Recover struct{ Applications []RecoveredApplication }
+
 	// Remember stores records that are not the engine's own, such as keys and
 	// delegation tokens. Replied when all are stored.
 	Remember struct {
@@ -223,6 +227,14 @@ type (
 	// ExpireNode declares a node lost, as if its heartbeats had stopped.
 	ExpireNode struct{ Node yarn.NodeID }
 )
+
+// RecoveredApplication is an application as it was stored, with its attempts,
+// oldest first. The submission was read from the stored context.
+type RecoveredApplication struct {
+	Submission Submission
+	Record     state.Application
+	Attempts   []state.Attempt
+}
 
 // Submission is an application as handed in, checked for shape at the edge. The
 // launch context itself stays at the edge; the engine knows its size.
@@ -315,5 +327,6 @@ func (TendQueues) command()      {}
 func (Tick) command()            {}
 func (Sweep) command()           {}
 func (Stored) command()          {}
+func (Recover) command()         {}
 func (Remember) command()        {}
 func (ExpireNode) command()      {}

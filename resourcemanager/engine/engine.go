@@ -145,6 +145,8 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.sweep()
 	case Stored:
 		e.stored(c)
+	case Recover:
+		e.recover(c)
 	case Remember:
 		e.remember(c)
 	case ExpireNode:

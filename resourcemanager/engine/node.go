@@ -159,6 +159,9 @@ func (e *Engine) reconnect(n *node, c RegisterNode) *node {
 
 // recovered: a registering node has this container.
 func (e *Engine) recovered(n *node, r RecoveredContainer) {
+	if e.byID[r.ID] == nil && e.adopt(n, r) {
+		return
+	}
 	e.status(n, r.ContainerStatus)
 }
 

@@ -166,6 +166,10 @@ func (e *Engine) attemptRecord(t *attempt) state.Attempt {
 	if t.masterNode != nil {
 		r.MasterNode, r.MasterHTTP = t.masterNode.id, t.masterNode.http
 	}
+	if t.restored != nil && t.masterNode == nil {
+		r.MasterNode, r.MasterHTTP = t.restored.MasterNode, t.restored.MasterHTTP
+		r.MasterResource, r.MasterPriority = t.restored.MasterResource, t.restored.MasterPriority
+	}
 	if t.master != nil && !t.master.state.Final() {
 		book := e.sched.Container(t.master.ref)
 		r.MasterResource, r.MasterPriority = book.Resource, book.Priority

@@ -38,6 +38,7 @@ type attemptStep struct{ from, to yarn.AttemptState }
 
 var attemptSteps = map[attemptStep]string{
 	{yarn.AttemptNew, yarn.AttemptSubmitted}: "begins",
+	{yarn.AttemptNew, yarn.AttemptLaunched}:  "recovered; its master may still run",
 
 	{yarn.AttemptSubmitted, yarn.AttemptScheduled}:                 "waits for its master's container",
 	{yarn.AttemptSubmitted, yarn.AttemptLaunchedUnmanagedSaving}:   "its master runs elsewhere",

@@ -277,6 +277,8 @@ func (e *Engine) attemptView(t *attempt) *view.Attempt {
 	}
 	if t.masterNode != nil {
 		v.Node, v.NodeHTTPAddress = t.masterNode.id, t.masterNode.http
+	} else if t.restored != nil {
+		v.Node, v.NodeHTTPAddress = t.restored.MasterNode, t.restored.MasterHTTP
 	}
 	if a := t.app; a.ref != scheduler.NoApp && t == a.current() && !t.gone {
 		for _, ref := range e.sched.Containers(a.ref, nil) {

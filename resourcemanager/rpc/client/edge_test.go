@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/yarn"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -60,7 +59,7 @@ func FuzzContextBytes(f *testing.F) {
 		if err := proto.Unmarshal(raw, m); err != nil {
 			return
 		}
-		sub, class, err := s.submission(&ipc.Call{Caller: &ipc.Identity{User: "alice"}}, m)
+		sub, class, err := s.submission(Submitter{User: "alice"}, m)
 		if err != nil {
 			if class == "" {
 				t.Errorf("refused without an exception: %v", err)

@@ -58,7 +58,8 @@ func (s *client) handIn(c *ipc.Call) {
 		rpc.Refuse(c, rpc.IDNotProvided, "ApplicationId is not provided in ApplicationSubmissionContext")
 		return
 	}
-	sub, class, err := s.submission(c, m)
+	who := Submitter{User: c.Caller.User, RealUser: c.Caller.RealUser, Groups: s.Access.Groups(c.Caller.User), CallerContext: c.CallerContext}
+	sub, class, err := s.submission(who, m)
 	if err != nil {
 		rpc.Refuse(c, class, "Cannot submit %s: %v", sub.ID, err)
 		return
@@ -107,14 +108,32 @@ func contextBytes(body []byte) ([]byte, error) {
 	return nil, fmt.Errorf("the request holds no submission context")
 }
 
+// Submitter is who hands an application in.
+type Submitter struct {
+	User, RealUser string
+	Groups         []string // of User, the primary one first
+	CallerContext  string
+}
+
+// Stored reads a submission context as it was stored.
+func Stored(cfg Config, who Submitter, raw []byte) (engine.Submission, error) {
+	m := &pb.ApplicationSubmissionContext{}
+	if err := rpc.Unmarshal(raw, m); err != nil {
+		return engine.Submission{}, fmt.Errorf("cannot read the stored submission: %w", err)
+	}
+	sub, _, err := (&client{cfg}).submission(who, m)
+	sub.ContextBytes = len(raw)
+	return sub, err
+}
+
 // submission checks the shape of a context; class names the exception if it is bad.
-func (s *client) submission(c *ipc.Call, m *pb.ApplicationSubmissionContext) (sub engine.Submission, class string, err error) {
+func (s *client) submission(who Submitter, m *pb.ApplicationSubmissionContext) (sub engine.Submission, class string, err error) {
 	sub = engine.Submission{
-		ID: convert.ApplicationID(m.GetApplicationId()), User: c.Caller.User, RealUser: c.Caller.RealUser, Groups: s.Access.Groups(c.Caller.User),
+		ID: convert.ApplicationID(m.GetApplicationId()), User: who.User, RealUser: who.RealUser, Groups: who.Groups,
 		Name: m.GetApplicationName(), Queue: m.GetQueue(), Type: m.GetApplicationType(), Unmanaged: m.GetUnmanagedAm(),
 		MaxAttempts: m.GetMaxAppAttempts(), KeepContainers: m.GetKeepContainersAcrossApplicationAttempts(),
 		ValidityInterval: m.GetAttemptFailuresValidityInterval(), Label: m.GetNodeLabelExpression(), LabelSet: m.NodeLabelExpression != nil,
-		CallerContext: c.CallerContext,
+		CallerContext: who.CallerContext,
 	}
 	if p := m.GetPriority(); p != nil && p.Priority != nil {
 		sub.Priority, sub.PrioritySet = p.GetPriority(), true

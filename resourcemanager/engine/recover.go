@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// recover brings applications back as an earlier life stored them. What had
+// ended is remembered; what had not goes on: a master that may still run is
+// waited for, and its containers are adopted when their nodes register.
+func (e *Engine) recover(c Recover) {
+	for i := range c.Applications {
+		e.recoverApp(&c.Applications[i])
+	}
+}
+
+func (e *Engine) recoverApp(r *RecoveredApplication) {
+	rec := &r.Record
+	a := &application{sub: r.Submission, ref: scheduler.NoApp, submitTime: rec.SubmitTime, launchTime: rec.LaunchTime,
+		choices: choices{queue: rec.Queue, priority: rec.Priority}, updateNodes: e.nodeLogStart + len(e.nodeLog)}
+	for _, t := range rec.Timeouts {
+		a.expireAt = t.ExpireAt
+	}
+	a.recorded = a.choices
+	e.apps[a.sub.ID] = a
+	e.order = append(e.order, a)
+	e.counts.submitted++
+	for _, t := range r.Attempts {
+		e.restoreAttempt(a, t)
+	}
+	if rec.Final != yarn.AppNew {
+		a.finishTime, a.final, a.diagnostics = rec.FinishTime, rec.FinalStatus, rec.Diagnostics
+		a.state = rec.Final
+		e.counts.byState[rec.Final]++
+		e.touchApp(a)
+		e.retain(a)
+		return
+	}
+	e.appTo(a, yarn.AppNewSaving)
+	e.setDeadline(a, a.expireAt)
+	e.appTo(a, yarn.AppSubmitted)
+	if !a.sub.Unmanaged {
+		// Limits that were lowered meanwhile do not undo what was accepted.
+		_ = e.sched.NormalizeAM(a.queue, a.sub.AMAsks, a.sub.Label, a.sub.LabelSet)
+	}
+	if e.enter(a, true) {
+		e.resume(a)
+	}
+}
+
+// restoreAttempt puts an attempt back as its record has it.
+func (e *Engine) restoreAttempt(a *application, r state.Attempt) {
+	t := &attempt{id: r.ID, app: a, state: r.Final, restored: &r, masterID: r.MasterContainer, exitStatus: r.ExitStatus, host: r.Host, rpcPort: r.RPCPort,
+		trackingURL: r.TrackingURL, responseID: -1, startTime: r.StartTime, finishTime: r.FinishTime, final: r.FinalStatus, diagnostics: r.Diagnostics,
+		containers: r.TotalContainers, adopted: map[yarn.ContainerID]bool{}}
+	t.lease.attempt = t
+	t.gone = r.Final.Final()
+	t.counts = ownFault(r.ExitStatus)
+	a.attempts = append(a.attempts, t)
+	a.seconds, a.preempted = r.UsageSeconds, r.PreemptedUsage
+}
+
+// resume goes on with an application that is back in its queue.
+func (e *Engine) resume(a *application) {
+	t := a.current()
+	if t == nil {
+		e.startAttempt(a)
+		return
+	}
+	if t.state.Final() {
+		e.attemptOver(a, t)
+		return
+	}
+	e.enterAttempt(t)
+	e.attemptTo(t, yarn.AttemptLaunched)
+	e.openLogin(t)
+	e.masterLeases.renew(&t.lease, e.now.Mono)
+}
+
+// adopt takes a container of an earlier life over from the node that has it,
+// once. It says no to what does not belong to an application that lives.
+func (e *Engine) adopt(n *node, r RecoveredContainer) bool {
+	a := e.apps[r.ID.Attempt.Application]
+	if a == nil || a.ref == scheduler.NoApp || a.ending() || n.ref == scheduler.NoNode {
+		return false
+	}
+	t := a.current()
+	if t == nil || t.restored == nil || t.ending() || t.adopted[r.ID] || r.ID.Number>>yarn.EpochShift >= e.set.Epoch ||
+		r.ID.Attempt != t.id && !a.sub.KeepContainers {
+		return false
+	}
+	t.adopted[r.ID] = true
+	master := r.ID == t.masterID
+	if r.Complete {
+		e.endedMeanwhile(n, t, r, master)
+		return true
+	}
+	ref := e.sched.RecoverContainer(scheduler.Recovered{ID: r.ID, App: a.ref, Node: n.ref, Resource: r.Resource, Priority: r.Priority,
+		AllocationRequestID: r.AllocationRequestID, Label: r.Label, Version: r.Version, Execution: r.Execution, AM: master, CreatedWall: r.CreatedAt})
+	c := &container{ref: ref, id: r.ID, state: yarn.ContainerRunning, app: a, attempt: t, node: n, created: r.CreatedAt, launched: true}
+	c.lease.container = c
+	*at(&e.containers, int(ref)) = c
+	e.byID[c.id] = c
+	n.held++
+	n.launched++
+	e.counts.grant(a)
+	e.runsOn(a, n)
+	e.touchApp(a)
+	e.touchNode(n)
+	e.fx.Containers = append(e.fx.Containers, ContainerEvent{Container: c.id, Node: n.id, Resource: r.Resource, Priority: r.Priority, Master: master, Born: true})
+	if master {
+		t.master, t.masterNode = c, n
+	}
+	return true
+}
+
+// endedMeanwhile: the container ended while nobody was there to hear of it.
+func (e *Engine) endedMeanwhile(n *node, t *attempt, r RecoveredContainer, master bool) {
+	e.runsOn(t.app, n)
+	if master {
+		n.remove = append(n.remove, r.ID)
+		e.masterEnded(t, r.ExitStatus, r.Diagnostics)
+		return
+	}
+	t.finished = append(t.finished, finishedContainer{CompletedContainer{ID: r.ID, ExitStatus: r.ExitStatus,
+		Diagnostics: clip(r.Diagnostics, MaxDiagnostics), Resource: r.Resource, Execution: r.Execution}, n.id})
+	e.unheard[r.ID] = true
+}
