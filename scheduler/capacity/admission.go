@@ -80,7 +80,7 @@ func (s *Scheduler) userMasterLimit(q *Queue, u *user, p part) resource {
 func (s *Scheduler) admits(q *Queue, a *app, limits []*resource) yarn.Reason {
 	p := a.amPart
 	sh := &q.shares[p]
-	free := len(q.leaf.active) < 1 || !s.calc.More(q.leaf.lastCluster, sh.amUsed, resource{})
+	free := q.leaf.active.len() < 1 || !s.calc.More(q.leaf.lastCluster, sh.amUsed, resource{})
 	if with := a.amSize.Add(sh.amUsed); !free && !s.calc.FitsIn(with, sh.amLimit) {
 		return yarn.Reason{Code: fit.AMLimit, Subject: q.path, Needed: with, Limit: sh.amLimit}
 	}
@@ -100,7 +100,7 @@ func (s *Scheduler) admit(q *Queue, a *app, limit resource) {
 	u := q.userOf(a.User)
 	l.counts(u, 1, -1)
 	a.waits, a.active = false, true
-	l.active = enter(l.active, a, q.policy())
+	l.active.enter(a, q.policy())
 	s.chargeMaster(q, u, a, 1)
 	u.shares[a.amPart].amLimit = limit
 }

@@ -32,6 +32,7 @@ type app struct {
 	runnable bool // not held back by max-parallel-apps
 	waits    bool // in the leaf's pending list
 	active   bool // admitted
+	rests    bool // active, and passed by; see lineup
 	wanting  bool // counted among the asking applications of its user
 	refusal  yarn.Reason
 
@@ -264,7 +265,7 @@ func (s *Scheduler) separate(q *Queue, a *app) {
 	switch {
 	case a.active:
 		q.calm(a)
-		l.active = exit(l.active, a, q.policy())
+		l.active.exit(a, q.policy())
 		a.active = false
 		s.chargeMaster(q, u, a, -1)
 		l.counts(u, -1, 0)
@@ -441,9 +442,9 @@ func (s *Scheduler) SetPriority(ref AppRef, priority int32) (int32, yarn.Reason)
 	case a.active:
 		compare := q.policy()
 		q.calm(a)
-		l.active = exit(l.active, a, compare)
+		l.active.exit(a, compare)
 		a.priority = priority
-		l.active = enter(l.active, a, compare)
+		l.active.enter(a, compare)
 	case a.waits:
 		l.pending = exit(l.pending, a, comparePending)
 		a.priority = priority

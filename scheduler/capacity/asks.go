@@ -219,6 +219,9 @@ func (s *Scheduler) put(a *app, k demand.Key, ask *yarn.Ask) {
 	case before <= 0:
 		a.queue.want(a)
 	}
+	if a.rests {
+		a.queue.leaf.active.wake(a, a.queue.policy())
+	}
 }
 
 // addPending changes what is outstanding in a leaf and in all queues above it.

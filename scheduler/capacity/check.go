@@ -215,14 +215,17 @@ func (c *recount) checkLists() string {
 			continue
 		}
 		var am resource
-		for i, a := range q.leaf.active {
+		for i, a := range q.leaf.active.apps {
 			if !a.active || a.queue != q {
 				return fmt.Sprintf("%s: %v is not one of its active applications", q.path, a.ID)
 			}
-			if i > 0 && q.conf.Ordering != config.Fair && q.policy()(q.leaf.active[i-1], a) >= 0 {
+			if i > 0 && q.conf.Ordering != config.Fair && q.policy()(q.leaf.active.apps[i-1], a) >= 0 {
 				return fmt.Sprintf("%s: %v is out of order", q.path, a.ID)
 			}
 			am = am.Add(a.amSize)
+		}
+		if wrong := q.leaf.active.check(); wrong != "" {
+			return fmt.Sprintf("%s: %s", q.path, wrong)
 		}
 		var kept resource
 		for p := range q.shares {

@@ -76,7 +76,7 @@ func (s *Scheduler) refreshLeaf(q *Queue, limit resource) {
 	s.updateStatistics(q)
 	s.activate(q)
 	l.version++
-	for _, a := range l.active {
+	for _, a := range l.active.apps {
 		s.noteHeadroom(q, a, 0, respect)
 	}
 }

@@ -262,9 +262,9 @@ func (q *Queue) settle() {
 		if !a.active || a.queue != q {
 			continue
 		}
-		l.active = exit(l.active, a, compare)
+		l.active.exit(a, compare)
 		a.orderUsed, a.orderPending = a.memory()
-		l.active = enter(l.active, a, compare)
+		l.active.enter(a, compare)
 	}
 	l.stale = l.stale[:0]
 }

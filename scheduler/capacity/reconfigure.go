@@ -1,8 +1,6 @@
 package capacity
 
 import (
-	"slices"
-
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/scheduler/measure"
@@ -236,7 +234,7 @@ func (s *Scheduler) adopt(q *Queue) {
 	}
 	l.sumWeights(q)
 	l.version++
-	slices.SortStableFunc(l.active, q.policy())
+	l.active.sort(q.policy())
 	if q.conf.Ordering != config.Fair {
 		for _, a := range l.stale {
 			a.unsettled = false

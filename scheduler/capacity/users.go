@@ -20,7 +20,7 @@ type leaf struct {
 	users   map[string]*user
 	ordered []*user // users in a fixed order
 
-	active  []*app // admitted, in the order of the policy
+	active  lineup // admitted, in the order of the policy
 	pending []*app // waiting for admission, in order
 	waiting []*app // held back by max-parallel-apps, by arrival
 
@@ -136,6 +136,9 @@ func (q *Queue) known(a *app) *user {
 // are kept for a next attempt take it below zero when they end.
 func (q *Queue) leave(u *user) {
 	l := q.leaf
+	if u.active != 0 {
+		l.active.disturb()
+	}
 	l.counts(u, -u.active, -u.pending)
 	for p := range u.shares {
 		l.lost = l.lost || !none(u.shares[p].used)

@@ -266,8 +266,15 @@ func (r *round) leaf(q *Queue, lim *limits) outcome {
 func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
 	l := q.leaf
 	check := true
-	users = len(l.active) > 0
-	for _, a := range l.active {
+	users = l.active.len() > 0
+	for i := 0; i < l.active.len(); i++ {
+		// The queue's limit is checked with whoever comes first, awake or not.
+		if !check {
+			if i = l.active.next(i); i < 0 {
+				break
+			}
+		}
+		a := l.active.apps[i]
 		if q.conf.Ordering == config.FifoWithPartitions && !q.sameList(a, r.label) {
 			continue
 		}
@@ -280,7 +287,11 @@ func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
 			check = r.s.cfg.ContinueLooking && !none(held)
 			users = users && none(held)
 		}
-		if why := r.userMay(q, a, lim); !why.OK() {
+		why := r.userMay(q, a, lim)
+		if !r.s.plain && l.active.rest(i) {
+			continue
+		}
+		if !why.OK() {
 			r.note(q, a, why)
 			continue
 		}
