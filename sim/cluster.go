@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
@@ -29,6 +30,9 @@ const (
 	clientKills  = 1
 )
 
+// crashes is how often, in a thousand steps, the ResourceManager dies.
+const crashes = 5
+
 // The model's rhythm, in milliseconds.
 const (
 	step         = 100
@@ -52,12 +56,17 @@ type Cluster struct {
 	apps    map[yarn.ApplicationID]*client
 	ids     []yarn.ApplicationID
 	saves   []engine.Save
+	stored  map[state.Key]state.Record // what a restart will find
+	subs    map[yarn.ApplicationID]engine.Submission
+	orphans map[yarn.ContainerID]bool // containers of an earlier life of the ResourceManager
+	epoch   int64
 	born    map[yarn.ContainerID]bool
 	live    map[yarn.ContainerID]yarn.NodeID
 	ticket  engine.Ticket
 	answers map[engine.Ticket]func(any, *engine.Error)
 	calm    bool // no more misfortune: everything must come to its end
 	Steps   int
+	Crashes int
 	Granted int
 }
 
@@ -70,26 +79,32 @@ type client struct {
 
 // New is a cluster before its first moment.
 func New(o Options) (*Cluster, error) {
-	minimum, maximum := yarn.NewResource(1024, 1), yarn.NewResource(8192, 8)
-	cfg, _, err := config.Parse(o.Queues, config.Cluster{Types: yarn.BasicResourceTypes(), MinAllocation: minimum, MaxAllocation: maximum, MaxPriority: 10})
-	if err != nil {
-		return nil, err
-	}
-	sched, err := scheduler.New(cfg)
-	if err != nil {
-		return nil, err
-	}
 	c := &Cluster{
-		opt: o, rng: rand.New(rand.NewPCG(o.Seed, 1)), sched: sched, now: yarn.Now{Wall: 1_700_000_000_000, Mono: 1},
+		opt: o, rng: rand.New(rand.NewPCG(o.Seed, 1)), now: yarn.Now{Wall: 1_700_000_000_000, Mono: 1},
 		masters: map[yarn.AttemptID]*master{}, apps: map[yarn.ApplicationID]*client{}, born: map[yarn.ContainerID]bool{},
 		live: map[yarn.ContainerID]yarn.NodeID{}, answers: map[engine.Ticket]func(any, *engine.Error){},
+		stored: map[state.Key]state.Record{}, subs: map[yarn.ApplicationID]engine.Submission{}, orphans: map[yarn.ContainerID]bool{},
 	}
-	c.engine = engine.New(engine.Settings{ClusterTimestamp: c.now.Wall, NodeExpiry: nodeExpiry, MasterExpiry: masterExpiry, AllocationExpiry: grantExpiry,
-		MaxAttempts: 3, GlobalMaxAttempts: 3, MaxCompleted: 10_000, Sweeps: o.Events, NodeMinimum: minimum, ResourceTypes: yarn.BasicResourceTypes()}, sched)
 	for i := range o.Nodes {
 		c.nodes = append(c.nodes, newNode(c, i))
 	}
-	return c, nil
+	return c, c.boot()
+}
+
+// boot starts the ResourceManager.
+func (c *Cluster) boot() error {
+	types, minimum, maximum := yarn.BasicResourceTypes(), yarn.NewResource(1024, 1), yarn.NewResource(8192, 8)
+	cfg, _, err := config.Parse(c.opt.Queues, config.Cluster{Types: types, MinAllocation: minimum, MaxAllocation: maximum, MaxPriority: 10})
+	if err != nil {
+		return err
+	}
+	if c.sched, err = scheduler.New(cfg); err != nil {
+		return err
+	}
+	c.engine = engine.New(engine.Settings{ClusterTimestamp: c.now.Wall, Epoch: c.epoch, NodeExpiry: nodeExpiry, MasterExpiry: masterExpiry,
+		AllocationExpiry: grantExpiry, MaxAttempts: 3, GlobalMaxAttempts: 3, MaxCompleted: 10_000, Sweeps: c.opt.Events, NodeMinimum: minimum,
+		ResourceTypes: types}, c.sched)
+	return nil
 }
 
 func (c *Cluster) chance(percent int) bool { return !c.calm && c.rng.IntN(100) < percent }
@@ -136,9 +151,10 @@ func (c *Cluster) apply(cmd engine.Command) {
 // container keeps the books of births and deaths.
 func (c *Cluster) container(e engine.ContainerEvent) {
 	if e.Born {
-		if c.born[e.Container] {
+		if c.born[e.Container] && !c.orphans[e.Container] {
 			panic(fmt.Sprintf("sim: container %s was granted twice", e.Container))
 		}
+		delete(c.orphans, e.Container) // adopted, once
 		c.born[e.Container], c.live[e.Container] = true, e.Node
 		c.Granted++
 		return
@@ -167,6 +183,11 @@ func (c *Cluster) Step() string {
 		c.apply(engine.Tick{})
 	}
 	c.store()
+	if !c.calm && c.rng.IntN(1000) < crashes {
+		if wrong := c.crash(); wrong != "" {
+			return wrong
+		}
+	}
 	if len(c.ids) < c.opt.Applications && c.rng.IntN(10) == 0 {
 		c.submit()
 	}
@@ -197,6 +218,11 @@ func (c *Cluster) store() {
 	for range n {
 		s := c.saves[0]
 		c.saves = c.saves[1:]
+		if s.Op.Kind == state.OpPut {
+			c.stored[s.Op.Record.Key()] = s.Op.Record
+		} else {
+			delete(c.stored, s.Op.Record.Key())
+		}
 		c.apply(engine.Stored{Seq: s.Seq})
 	}
 }
@@ -212,10 +238,60 @@ func (c *Cluster) submit() {
 		sub := engine.Submission{ID: id, User: fmt.Sprintf("user%d", c.rng.IntN(4)), Name: "sim", Queue: queueNames[c.rng.IntN(len(queueNames))],
 			Type: "SIM", KeepContainers: c.rng.IntN(4) == 0, Priority: int32(c.rng.IntN(5)), PrioritySet: true,
 			AMAsks: []yarn.Ask{{Where: yarn.AnyHost, Capability: yarn.NewResource(1024, 1), Count: 1, RelaxLocality: true, AllocationRequestID: -1}}}
+		c.subs[id] = copied(sub)
 		c.ask(func(t engine.Ticket) engine.Command { return engine.Submit{Ticket: t, Application: sub} }, func(_ any, err *engine.Error) {
 			a.submitted, a.ended = err == nil, err != nil
 		})
 	})
+}
+
+// copied is the submission with asks of its own: the engine rounds them in place.
+func copied(s engine.Submission) engine.Submission {
+	s.AMAsks = append([]yarn.Ask(nil), s.AMAsks...)
+	return s
+}
+
+// crash ends the ResourceManager in the middle of things and starts another one
+// on what was stored. It says what was lost that had been promised.
+func (c *Cluster) crash() string {
+	c.Crashes++
+	c.saves, c.answers = nil, map[engine.Ticket]func(any, *engine.Error){}
+	for id := range c.born { // also those that had ended, for their nodes may not have heard of it
+		c.orphans[id] = true
+	}
+	clear(c.live)
+	c.epoch++
+	if err := c.boot(); err != nil {
+		return err.Error()
+	}
+	var cmd engine.Recover
+	for _, id := range c.ids {
+		r, found := c.stored[state.Application{ID: id}.Key()].(state.Application)
+		a := c.apps[id]
+		switch {
+		case !found && a.submitted:
+			return fmt.Sprintf("application %s was acknowledged and is lost", id)
+		case !found:
+			a.ended = true // its client was never told anything
+			continue
+		case a.ended && r.Final == yarn.AppNew:
+			return fmt.Sprintf("application %s had ended and would run again", id)
+		}
+		a.ended = r.Final != yarn.AppNew
+		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: copied(c.subs[id]), Record: r, Attempts: c.storedAttempts(id)})
+	}
+	c.apply(cmd)
+	return ""
+}
+
+func (c *Cluster) storedAttempts(id yarn.ApplicationID) (out []state.Attempt) {
+	for n := int32(1); ; n++ {
+		r, found := c.stored[state.Attempt{ID: yarn.AttemptID{Application: id, Attempt: n}}.Key()].(state.Attempt)
+		if !found {
+			return out
+		}
+		out = append(out, r)
+	}
 }
 
 // Run plays until every application has come, then lets everything end. It

@@ -35,6 +35,7 @@ func queues() []config.Property {
 // TestCluster plays clusters from HEDDLE_SIM_SEED on, HEDDLE_SIM_RUNS of them.
 func TestCluster(t *testing.T) {
 	seed, runs := number(t, "HEDDLE_SIM_SEED", 1), number(t, "HEDDLE_SIM_RUNS", 20)
+	crashes := 0
 	for i := range runs {
 		c, err := New(Options{Seed: seed + i, Nodes: 3 + int((seed+i)%5), Applications: 25, Events: (seed+i)%2 == 1, Queues: queues()})
 		if err != nil {
@@ -46,6 +47,10 @@ func TestCluster(t *testing.T) {
 		if c.Granted < 25 {
 			t.Fatalf("seed %d: only %d containers were granted; the run tested nothing", seed+i, c.Granted)
 		}
+		crashes += c.Crashes
+	}
+	if runs >= 20 && crashes == 0 {
+		t.Error("the ResourceManager never crashed")
 	}
 }
 

@@ -5,6 +5,7 @@
 //
 // The models are as unreliable as the real ones: answers get lost and calls are
 // repeated, nodes fall silent, restart without their containers and turn
-// unhealthy, masters crash, containers are never started or given back, and the
-// store takes its time.
+// unhealthy, masters crash, containers are never started or given back, the
+// store takes its time, and the ResourceManager dies and comes back with what was
+// stored.
 package sim

@@ -17,9 +17,10 @@ type master struct {
 	responseID int32
 	wanted     int // containers still to be asked for
 	asked      bool
-	open       map[yarn.ContainerID]bool // granted and not known to have ended
-	told       map[yarn.ContainerID]bool // known to have ended
+	open       map[yarn.ContainerID]yarn.NodeID // granted and not known to have ended
+	told       map[yarn.ContainerID]bool        // known to have ended
 	resend     *engine.Allocate
+	restarted  bool // the ResourceManager was, since this master began
 	leaving    bool
 	dead       bool
 }
@@ -32,7 +33,7 @@ func (c *Cluster) launch(l engine.Launch) {
 		return
 	}
 	c.apply(engine.Launched{Attempt: l.Attempt})
-	c.masters[l.Attempt] = &master{c: c, id: l.Attempt, grant: l.Grant, wanted: 1 + c.rng.IntN(6), open: map[yarn.ContainerID]bool{}, told: map[yarn.ContainerID]bool{}}
+	c.masters[l.Attempt] = &master{c: c, id: l.Attempt, grant: l.Grant, wanted: 1 + c.rng.IntN(6), open: map[yarn.ContainerID]yarn.NodeID{}, told: map[yarn.ContainerID]bool{}}
 	c.order = append(c.order, l.Attempt)
 }
 
@@ -77,9 +78,26 @@ func (m *master) register() {
 		}
 		m.registered = true
 		for _, g := range v.(engine.RegisterReply).Previous {
-			m.open[g.ID] = true
+			m.open[g.ID] = g.Node
 		}
 	})
+}
+
+// again starts over with a ResourceManager that does not know the master yet.
+// What it may never hear of, because nobody knows of it any more, it gives up.
+func (m *master) again() {
+	m.registered, m.responseID, m.resend, m.asked, m.restarted = false, 0, nil, false, true
+	clear(m.told)
+}
+
+// giveUp forgets containers that no node has and that a new ResourceManager
+// cannot have heard of.
+func (m *master) giveUp() {
+	for id, node := range m.open {
+		if m.restarted && m.c.find(node).containers[id] == nil {
+			delete(m.open, id)
+		}
+	}
 }
 
 func (m *master) allocate() {
@@ -88,7 +106,7 @@ func (m *master) allocate() {
 		call = &engine.Allocate{Attempt: m.id, ResponseID: m.responseID}
 		if !m.asked {
 			m.asked = true
-			call.Asks = []yarn.Ask{{Priority: 1, Where: yarn.AnyHost, Capability: yarn.NewResource(1024, 1), Count: int32(m.wanted), RelaxLocality: true, AllocationRequestID: -1}}
+			call.Asks = []yarn.Ask{{Priority: 1, Where: yarn.AnyHost, Capability: yarn.NewResource(1024, 1), Count: int32(max(m.wanted, 0)), RelaxLocality: true, AllocationRequestID: -1}}
 		}
 	}
 	m.resend = nil
@@ -97,6 +115,10 @@ func (m *master) allocate() {
 		again.Ticket, again.Asks = t, append([]yarn.Ask(nil), call.Asks...)
 		return &again
 	}, func(v any, err *engine.Error) {
+		if err != nil && err.Kind == engine.NotRegistered {
+			m.again()
+			return
+		}
 		if err != nil {
 			m.leave(3)
 			return
@@ -125,13 +147,14 @@ func (m *master) answered(call *engine.Allocate, r *engine.AllocateReply) {
 		return
 	}
 	m.responseID = r.ResponseID
+	m.giveUp()
 	m.leaving = m.wanted <= 0 && len(m.open) == 0
 }
 
 // use starts a granted container, gives it back, or forgets about it.
 func (m *master) use(g engine.Grant) {
 	m.wanted--
-	m.open[g.ID] = true
+	m.open[g.ID] = g.Node
 	switch {
 	case m.c.chance(neverStarted):
 		return
@@ -161,6 +184,10 @@ func (m *master) finish() {
 	m.c.ask(func(t engine.Ticket) engine.Command {
 		return engine.FinishMaster{Ticket: t, Attempt: m.id, FinalStatus: yarn.FinalSucceeded}
 	}, func(v any, err *engine.Error) {
+		if err != nil && err.Kind == engine.NotRegistered {
+			m.again()
+			return
+		}
 		if err != nil || v.(engine.FinishReply).Unregistered {
 			m.leave(0)
 		}

@@ -127,7 +127,57 @@ func (w *twins) finish(t *rapid.T) {
 	w.both(func(s *Scheduler) { s.Vacate(c) })
 }
 
+// turn lets an application change its queue, its priority or its attempt.
+func (w *twins) turn(t *rapid.T) {
+	if len(w.apps) == 0 {
+		return
+	}
+	i := rapid.IntRange(0, len(w.apps)-1).Draw(t, "app")
+	ref, keep := w.apps[i], rapid.Bool().Draw(t, "keep")
+	id := w.quick.app(ref).ID
+	switch rapid.IntRange(0, 3).Draw(t, "turn") {
+	case 0:
+		to := rapid.SampledFrom([]string{"a", "b", "c1", "c2"}).Draw(t, "to")
+		w.both(func(s *Scheduler) { s.MoveApplication(ref, to) })
+	case 1:
+		p := rapid.Int32Range(0, 3).Draw(t, "to")
+		w.both(func(s *Scheduler) { s.SetPriority(ref, p) })
+	case 2:
+		var over []cluster.Ended
+		w.both(func(s *Scheduler) {
+			over = s.EndAttempt(ref, keep)
+			next := demand.Attempt{ID: yarn.AttemptID{Application: id, Attempt: s.app(ref).attempt.ID.Attempt + 1}, StartWall: int64(w.seq), KeepContainers: keep}
+			s.AddAttempt(ref, next)
+		})
+		w.vacate(over)
+	case 3:
+		var over []cluster.Ended
+		w.both(func(s *Scheduler) {
+			over = s.EndAttempt(ref, false)
+			s.RemoveApplication(ref)
+		})
+		w.apps = slices.Delete(w.apps, i, i+1)
+		w.vacate(over)
+	}
+}
+
+func (w *twins) vacate(over []cluster.Ended) {
+	for _, e := range over {
+		if i := slices.Index(w.boxes, e.Ref); i >= 0 {
+			w.boxes = slices.Delete(w.boxes, i, i+1)
+			if !e.Vacated {
+				w.both(func(s *Scheduler) { s.Vacate(e.Ref) })
+			}
+		}
+	}
+}
+
 func (w *twins) compare(t *rapid.T) {
+	w.both(func(s *Scheduler) {
+		if wrong := s.Check(); wrong != "" {
+			t.Fatal(wrong)
+		}
+	})
 	for _, a := range w.apps {
 		if x, y := w.quick.Headroom(a), w.plain.Headroom(a); x != y {
 			t.Fatalf("headroom of %v is %v, not %v", w.quick.app(a).ID, x, y)
@@ -162,6 +212,7 @@ func TestMarksAreNotNoticed(t *testing.T) {
 				if rapid.IntRange(0, 9).Draw(t, "rare") == 0 && len(w.nodes) < 6 {
 					w.node()
 				}
+				w.turn(t)
 			default:
 				w.beat(t)
 			}
