@@ -19,6 +19,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/launch"
 	"github.com/heddle-project/heddle/resourcemanager/loop"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/master"
+	"github.com/heddle-project/heddle/resourcemanager/rpc/tracker"
 	"github.com/heddle-project/heddle/resourcemanager/setup"
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
@@ -60,6 +61,7 @@ type Daemon struct {
 	lists    atomic.Pointer[hosts.Lists]
 	store    store.Store
 	masters  *master.Server
+	trackers *tracker.Server
 
 	delegation delegation
 
@@ -240,7 +242,11 @@ func (d *Daemon) buildLoop(eng *engine.Engine) {
 		Post: d.loop.Post, Log: d.Log.With("logger", "launch"),
 	})
 	d.masters = master.New(master.Config{Loop: d.loop, Types: d.types, Grants: d.grants, VCoresToo: d.rights.schedule.Load().Dominant})
-	d.outside.masters = d.masters
+	nodes := &d.settings.Nodes
+	d.trackers = tracker.New(tracker.Config{Loop: d.loop, Types: d.types, ContainerKeys: d.grants.containers, NodeKeys: d.grants.nodes,
+		ClusterTimestamp: d.started, HeartbeatMillis: nodes.Heartbeat.Interval.Milliseconds(), MinimumVersion: nodes.MinimumVersion,
+		Rack: d.rackOf, Excluded: d.excluded})
+	d.outside.masters, d.outside.trackers = d.masters, d.trackers
 	d.work.Go(d.outside.write)
 }
 

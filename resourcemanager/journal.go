@@ -7,6 +7,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/launch"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/master"
+	"github.com/heddle-project/heddle/resourcemanager/rpc/tracker"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -20,6 +21,7 @@ type outside struct {
 	grants   *grants
 	contexts *contexts
 	masters  *master.Server
+	trackers *tracker.Server
 	log      *slog.Logger
 	summary  func(yarn.ApplicationID)
 
@@ -77,7 +79,10 @@ func (o *outside) Login(x engine.Login) {
 }
 
 // Forgotten implements loop.Outside.
-func (o *outside) Forgotten(id yarn.NodeID) { o.grants.nodes.ClearNode(id) }
+func (o *outside) Forgotten(id yarn.NodeID) {
+	o.grants.nodes.ClearNode(id)
+	o.trackers.Forget(id)
+}
 
 // Discarded implements loop.Outside.
 func (o *outside) Discarded(id yarn.ApplicationID) { o.contexts.Drop(id) }

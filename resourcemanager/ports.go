@@ -39,10 +39,7 @@ func (d *Daemon) listen() error {
 			Loop: d.loop, Types: d.types, Access: d.rights, Contexts: d.contexts, Delegation: &d.delegation, LoginToken: d.grants.amrm.Issue,
 			MaxTags: s.Applications.MaxTags, MaxTagLength: s.Applications.MaxTagLength, Places: places})}},
 		{"scheduler", s.Master, []ipc.Method{ipc.MethodToken}, d.grants.amrm, token.KindAMRM, []ipc.Protocol{d.masters.Protocol}},
-		{"tracker", s.Tracker, simple, nil, "", []ipc.Protocol{tracker.Protocol(tracker.Config{
-			Loop: d.loop, Types: d.types, ContainerKeys: d.grants.containers, NodeKeys: d.grants.nodes, ClusterTimestamp: d.started,
-			HeartbeatMillis: s.Nodes.Heartbeat.Interval.Milliseconds(), MinimumVersion: s.Nodes.MinimumVersion,
-			Rack: d.rackOf, Excluded: d.excluded})}},
+		{"tracker", s.Tracker, simple, nil, "", []ipc.Protocol{d.trackers.Protocol}},
 	} {
 		server, err := ipc.Listen(ipc.ServerConfig{Name: port.name, Address: port.at.Bind.String(), Methods: port.methods, Tokens: port.tokens,
 			TokenKind: port.kind, Protocols: port.protocols, Proxies: d.rights, Limits: d.ipcLimits(), Log: d.Log.With("logger", "ipc."+port.name)})

@@ -47,15 +47,24 @@ type tracker struct {
 	hosts names
 }
 
-// Protocol is the table of the protocol's methods.
-func Protocol(cfg Config) ipc.Protocol {
+// Server is the protocol and what it remembers.
+type Server struct {
+	Protocol ipc.Protocol
+	t        *tracker
+}
+
+// New makes the table of the protocol's methods.
+func New(cfg Config) *Server {
 	t := &tracker{Config: cfg}
-	return ipc.Protocol{Name: Name, Version: 1, Methods: map[string]ipc.Handler{
+	return &Server{t: t, Protocol: ipc.Protocol{Name: Name, Version: 1, Methods: map[string]ipc.Handler{
 		"registerNodeManager":   rpc.With(func() *pb.RegisterNodeManagerRequest { return &pb.RegisterNodeManagerRequest{} }, t.register),
 		"nodeHeartbeat":         t.heartbeat,
 		"unRegisterNodeManager": rpc.With(func() *pb.UnRegisterNodeManagerRequest { return &pb.UnRegisterNodeManagerRequest{} }, t.unregister),
-	}}
+	}}}
 }
+
+// Forget drops what is remembered of a node that registers anew or has left.
+func (s *Server) Forget(id yarn.NodeID) { s.t.last.Drop(id) }
 
 func (t *tracker) register(c *ipc.Call, m *pb.RegisterNodeManagerRequest) {
 	cmd, err := t.registration(c, m)
