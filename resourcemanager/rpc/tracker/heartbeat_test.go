@@ -48,7 +48,7 @@ func config(d *desk) Config {
 // rig is the protocol on a port of its own, and a node that calls it.
 func rig(t *testing.T, d *desk) (call func([]byte) ([]byte, error), cfg Config) {
 	cfg = config(d)
-	server, err := ipc.Listen(ipc.ServerConfig{Name: "tracker", Address: "127.0.0.1:0", Methods: []ipc.Method{ipc.MethodSimple}, Protocols: []ipc.Protocol{Protocol(cfg)}})
+	server, err := ipc.Listen(ipc.ServerConfig{Name: "tracker", Address: "127.0.0.1:0", Methods: []ipc.Method{ipc.MethodSimple}, Protocols: []ipc.Protocol{New(cfg).Protocol}})
 	if err != nil {
 		t.Fatal(err)
 	}
