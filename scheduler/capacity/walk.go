@@ -403,6 +403,7 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 		return skipped(skipOther), false
 	}
 	if !s.cfg.ContinueLooking && !s.worthMore(a, w, size) {
+		r.local++ // re-reservations may make it worth more: the leaf is not remembered as full
 		return outcome{}, true
 	}
 	room := lim.headroom
