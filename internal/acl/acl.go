@@ -71,7 +71,15 @@ func (l List) String() string {
 	if l.everybody {
 		return anybody
 	}
-	return strings.Join(l.users, ",") + " " + strings.Join(l.groups, ",")
+	return join(l.users) + " " + join(l.groups)
+}
+
+// join keeps a name that happens to be "*" from opening the list when it is read again.
+func join(names []string) string {
+	if len(names) == 1 && names[0] == anybody {
+		return "," + anybody
+	}
+	return strings.Join(names, ",")
 }
 
 // All tells whether everybody is allowed.

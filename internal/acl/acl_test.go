@@ -89,6 +89,8 @@ func TestSuspicious(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add("alice,bob dev,ops", "alice", "dev")
+	f.Add(",*", "alice", "dev")
+	f.Add("alice ,*", "bob", "dev")
 	f.Fuzz(func(t *testing.T, text, user, group string) {
 		l := Parse(text)
 		again := Parse(l.String())

@@ -11,14 +11,15 @@ type ACL struct {
 	text   string
 }
 
-// ParseACL reads a list. "*" alone is everyone, "" and " " nobody.
+// ParseACL reads a list. "*" alone among the users or the groups is everyone, ""
+// and " " nobody.
 func ParseACL(text string) ACL {
 	a := ACL{text: text}
-	if strings.TrimSpace(text) == "*" {
+	users, groups, _ := strings.Cut(text, " ")
+	if strings.TrimSpace(users) == "*" || strings.TrimSpace(groups) == "*" {
 		a.all = true
 		return a
 	}
-	users, groups, _ := strings.Cut(text, " ")
 	a.users, a.groups = set(users), set(groups)
 	return a
 }

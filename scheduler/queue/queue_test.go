@@ -31,6 +31,8 @@ func TestACL(t *testing.T) {
 		{" ", "ann", "", nil, false},
 		{"", "ann", "", nil, false},
 		{"ann,bob", "bob", "", nil, true},
+		{"ann *", "bob", "", nil, true},
+		{",* dev", "bob", "", nil, false},
 		{"ann dev", "cid", "", []string{"ops", "dev"}, true},
 		{" dev", "dev", "", nil, false},
 		{"~oozie", "ann", "oozie", nil, true},
