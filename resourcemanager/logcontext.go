@@ -1,6 +1,6 @@
 package resourcemanager
 
-import "google.golang.org/protobuf/encoding/protowire"
+import "github.com/heddle-project/heddle/wire/field"
 
 // logContextField is log_aggregation_context in ApplicationSubmissionContextProto.
 const logContextField = 14
@@ -8,21 +8,6 @@ const logContextField = 14
 // logContext cuts the settings of log aggregation out of a submission context:
 // they travel to nodes inside container tokens. nil if there are none.
 func logContext(submission []byte) []byte {
-	for len(submission) > 0 {
-		field, typ, n := protowire.ConsumeTag(submission)
-		if n < 0 {
-			return nil
-		}
-		submission = submission[n:]
-		size := protowire.ConsumeFieldValue(field, typ, submission)
-		if size < 0 {
-			return nil
-		}
-		if field == logContextField && typ == protowire.BytesType {
-			value, _ := protowire.ConsumeBytes(submission)
-			return value
-		}
-		submission = submission[size:]
-	}
-	return nil
+	settings, _ := field.Find(submission, logContextField) // what is malformed was refused at submission
+	return settings
 }

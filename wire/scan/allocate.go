@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/heddle-project/heddle/wire/field"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -35,52 +36,52 @@ func (a *Allocate) Scan(b []byte, types yarn.ResourceTypes, most Bounds) error {
 	if err := a.room(b, most); err != nil {
 		return err
 	}
-	f := fields{rest: b}
-	for f.next() {
+	f := field.Walk{Rest: b}
+	for f.Next() {
 		var err error
-		switch f.tag {
-		case 1<<3 | block:
-			err = a.ask(f.data, types)
-		case 2<<3 | block:
+		switch f.Tag {
+		case 1<<3 | field.Block:
+			err = a.ask(f.Data, types)
+		case 2<<3 | field.Block:
 			a.Release = append(a.Release, yarn.ContainerID{})
-			err = container(f.data, &a.Release[len(a.Release)-1])
-		case 3<<3 | block:
-			err = a.blacklist(f.data, most.Blacklist)
-		case 4<<3 | varint:
-			a.ResponseID = int32(f.v)
-		case 5<<3 | fixed32:
-			a.Progress = math.Float32frombits(uint32(f.v))
-		case 7<<3 | block:
-			err = a.update(f.data, types)
-		case 10<<3 | block:
+			err = field.ReadContainerID(f.Data, &a.Release[len(a.Release)-1])
+		case 3<<3 | field.Block:
+			err = a.blacklist(f.Data, most.Blacklist)
+		case 4<<3 | field.Varint:
+			a.ResponseID = int32(f.V)
+		case 5<<3 | field.Fixed32:
+			a.Progress = math.Float32frombits(uint32(f.V))
+		case 7<<3 | field.Block:
+			err = a.update(f.Data, types)
+		case 10<<3 | field.Block:
 			a.Constraints++
-		case 11<<3 | block:
-			a.TrackingURL = string(f.data)
+		case 11<<3 | field.Block:
+			a.TrackingURL = string(f.Data)
 		}
 		if err != nil {
-			return fmt.Errorf("allocate request, field %d: %w", f.tag>>3, err)
+			return fmt.Errorf("allocate request, field %d: %w", f.Tag>>3, err)
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 // room counts what the lists will hold before there is memory for it.
 func (a *Allocate) room(b []byte, most Bounds) error {
 	var asks, releases, updates int
-	f := fields{rest: b}
-	for f.next() {
-		switch f.tag {
-		case 1<<3 | block:
+	f := field.Walk{Rest: b}
+	for f.Next() {
+		switch f.Tag {
+		case 1<<3 | field.Block:
 			asks++
-		case 2<<3 | block:
+		case 2<<3 | field.Block:
 			releases++
-		case 7<<3 | block:
+		case 7<<3 | field.Block:
 			updates++
 		}
 	}
 	switch {
-	case f.err != nil:
-		return f.err
+	case f.Err != nil:
+		return f.Err
 	case asks > most.Asks:
 		return &LimitError{"resource requests", most.Asks}
 	case releases > most.Releases:
@@ -109,26 +110,26 @@ func (a *Allocate) ask(b []byte, types yarn.ResourceTypes) error {
 	a.Asks = append(a.Asks, yarn.Ask{RelaxLocality: true, AllocationRequestID: -1})
 	x := &a.Asks[len(a.Asks)-1]
 	var r amounts
-	f := fields{rest: b}
-	for f.next() {
+	f := field.Walk{Rest: b}
+	for f.Next() {
 		var err error
-		switch f.tag {
-		case 1<<3 | block:
-			err = number(f.data, &x.Priority)
-		case 2<<3 | block:
-			x.Where = place(f.data)
-		case 3<<3 | block:
-			err = r.scan(f.data, types)
-		case 4<<3 | varint:
-			x.Count = int32(f.v)
-		case 5<<3 | varint:
-			x.RelaxLocality = f.v != 0
-		case 6<<3 | block:
-			x.Label, x.LabelSet = string(f.data), true
-		case 7<<3 | block:
-			err = executionRequest(f.data, x)
-		case 8<<3 | varint:
-			x.AllocationRequestID = int64(f.v)
+		switch f.Tag {
+		case 1<<3 | field.Block:
+			err = number(f.Data, &x.Priority)
+		case 2<<3 | field.Block:
+			x.Where = place(f.Data)
+		case 3<<3 | field.Block:
+			err = r.scan(f.Data, types)
+		case 4<<3 | field.Varint:
+			x.Count = int32(f.V)
+		case 5<<3 | field.Varint:
+			x.RelaxLocality = f.V != 0
+		case 6<<3 | field.Block:
+			x.Label, x.LabelSet = string(f.Data), true
+		case 7<<3 | field.Block:
+			err = executionRequest(f.Data, x)
+		case 8<<3 | field.Varint:
+			x.AllocationRequestID = int64(f.V)
 		}
 		if err != nil {
 			return err
@@ -141,7 +142,7 @@ func (a *Allocate) ask(b []byte, types yarn.ResourceTypes) error {
 	case x.Where == "":
 		a.refuse(fmt.Errorf("a resource request of priority %d names no place; ask for %q where any will do", x.Priority, yarn.AnyHost))
 	}
-	return f.err
+	return f.Err
 }
 
 // place spares the most frequent one its own memory.
@@ -154,44 +155,44 @@ func place(b []byte) string {
 
 // number reads a PriorityProto.
 func number(b []byte, n *int32) error {
-	f := fields{rest: b}
-	for f.next() {
-		if f.tag == 1<<3|varint {
-			*n = int32(f.v)
+	f := field.Walk{Rest: b}
+	for f.Next() {
+		if f.Tag == 1<<3|field.Varint {
+			*n = int32(f.V)
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 func executionRequest(b []byte, x *yarn.Ask) error {
-	f := fields{rest: b}
-	for f.next() {
-		switch f.tag {
-		case 1<<3 | varint:
-			x.ExecutionType = execution(f.v)
-		case 2<<3 | varint:
-			x.EnforceExecution = f.v != 0
+	f := field.Walk{Rest: b}
+	for f.Next() {
+		switch f.Tag {
+		case 1<<3 | field.Varint:
+			x.ExecutionType = execution(f.V)
+		case 2<<3 | field.Varint:
+			x.EnforceExecution = f.V != 0
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 func (a *Allocate) blacklist(b []byte, most int) error {
-	f := fields{rest: b}
-	for f.next() {
-		if f.tag != 1<<3|block && f.tag != 2<<3|block {
+	f := field.Walk{Rest: b}
+	for f.Next() {
+		if f.Tag != 1<<3|field.Block && f.Tag != 2<<3|field.Block {
 			continue
 		}
 		if len(a.BlacklistAdd)+len(a.BlacklistRemove) == most {
 			return &LimitError{"blacklist entries", most}
 		}
-		if f.tag == 1<<3|block {
-			a.BlacklistAdd = append(a.BlacklistAdd, string(f.data))
+		if f.Tag == 1<<3|field.Block {
+			a.BlacklistAdd = append(a.BlacklistAdd, string(f.Data))
 		} else {
-			a.BlacklistRemove = append(a.BlacklistRemove, string(f.data))
+			a.BlacklistRemove = append(a.BlacklistRemove, string(f.Data))
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 var errIncompleteUpdate = errors.New("a container update must have a version, a container and a type")
@@ -202,26 +203,26 @@ func (a *Allocate) update(b []byte, types yarn.ResourceTypes) error {
 	var x yarn.ContainerUpdate
 	var r amounts
 	var version, id, kind bool
-	f := fields{rest: b}
-	for f.next() {
+	f := field.Walk{Rest: b}
+	for f.Next() {
 		var err error
-		switch f.tag {
-		case 1<<3 | varint:
-			x.Version, version = int32(f.v), true
-		case 2<<3 | block:
-			err, id = container(f.data, &x.Container), true
-		case 3<<3 | varint:
-			x.Type, kind = yarn.UpdateType(f.v), true
-		case 4<<3 | block:
-			err = r.scan(f.data, types)
-		case 5<<3 | varint:
-			x.ExecutionType = execution(f.v)
+		switch f.Tag {
+		case 1<<3 | field.Varint:
+			x.Version, version = int32(f.V), true
+		case 2<<3 | field.Block:
+			err, id = field.ReadContainerID(f.Data, &x.Container), true
+		case 3<<3 | field.Varint:
+			x.Type, kind = yarn.UpdateType(f.V), true
+		case 4<<3 | field.Block:
+			err = r.scan(f.Data, types)
+		case 5<<3 | field.Varint:
+			x.ExecutionType = execution(f.V)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if f.err == nil && !(version && id && kind) {
+	if f.Err == nil && !(version && id && kind) {
 		return errIncompleteUpdate
 	}
 	if r.refused != nil {
@@ -229,5 +230,5 @@ func (a *Allocate) update(b []byte, types yarn.ResourceTypes) error {
 	}
 	x.Capability = r.sum()
 	a.Updates = append(a.Updates, x)
-	return f.err
+	return f.Err
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/heddle-project/heddle/wire/field"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -65,120 +66,120 @@ var noDiagnostics = []byte("N/A")
 // *LimitError or tells what is malformed.
 func (h *Heartbeat) Scan(b []byte, most int) error {
 	*h = Heartbeat{Containers: h.Containers[:0], KeepAlive: h.KeepAlive[:0]}
-	f := fields{rest: b}
-	for f.next() {
+	f := field.Walk{Rest: b}
+	for f.Next() {
 		var err error
-		switch f.tag {
-		case 1<<3 | block:
-			err = h.status(f.data, most)
-		case 2<<3 | block:
-			err = keyID(f.data, &h.ContainerKey)
-		case 3<<3 | block:
-			err = keyID(f.data, &h.NodeKey)
+		switch f.Tag {
+		case 1<<3 | field.Block:
+			err = h.status(f.Data, most)
+		case 2<<3 | field.Block:
+			err = keyID(f.Data, &h.ContainerKey)
+		case 3<<3 | field.Block:
+			err = keyID(f.Data, &h.NodeKey)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 func keyID(b []byte, id *int32) error {
-	f := fields{rest: b}
-	for f.next() {
-		if f.tag == 1<<3|varint {
-			*id = int32(f.v)
+	f := field.Walk{Rest: b}
+	for f.Next() {
+		if f.Tag == 1<<3|field.Varint {
+			*id = int32(f.V)
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 // status reads a NodeStatusProto.
 func (h *Heartbeat) status(b []byte, most int) error {
-	f := fields{rest: b}
-	for f.next() {
+	f := field.Walk{Rest: b}
+	for f.Next() {
 		var err error
-		switch f.tag {
-		case 1<<3 | block:
-			err = h.node(f.data)
-		case 2<<3 | varint:
-			h.ResponseID = int32(f.v)
-		case 3<<3 | block:
+		switch f.Tag {
+		case 1<<3 | field.Block:
+			err = h.node(f.Data)
+		case 2<<3 | field.Varint:
+			h.ResponseID = int32(f.V)
+		case 3<<3 | field.Block:
 			if len(h.Containers) == most {
 				return &LimitError{"containers", most}
 			}
 			h.Containers = append(h.Containers, ContainerStatus{State: stateNew, ExitStatus: noExitStatus, Diagnostics: noDiagnostics})
-			err = h.Containers[len(h.Containers)-1].scan(f.data)
-		case 4<<3 | block:
-			err = h.health(f.data)
-		case 5<<3 | block:
+			err = h.Containers[len(h.Containers)-1].scan(f.Data)
+		case 4<<3 | field.Block:
+			err = h.health(f.Data)
+		case 5<<3 | field.Block:
 			if len(h.KeepAlive) == most {
 				return &LimitError{"applications to keep alive", most}
 			}
 			h.KeepAlive = append(h.KeepAlive, yarn.ApplicationID{})
-			err = application(f.data, &h.KeepAlive[len(h.KeepAlive)-1])
-		case 6<<3 | block:
-			err = h.ContainersUse.scan(f.data)
-		case 7<<3 | block:
-			err = h.NodeUse.scan(f.data)
-		case 9<<3 | block:
-			err = h.Opportunistic.scan(f.data)
+			err = field.ReadApplicationID(f.Data, &h.KeepAlive[len(h.KeepAlive)-1])
+		case 6<<3 | field.Block:
+			err = h.ContainersUse.scan(f.Data)
+		case 7<<3 | field.Block:
+			err = h.NodeUse.scan(f.Data)
+		case 9<<3 | field.Block:
+			err = h.Opportunistic.scan(f.Data)
 		}
 		if err != nil {
-			return fmt.Errorf("node status, field %d: %w", f.tag>>3, err)
+			return fmt.Errorf("node status, field %d: %w", f.Tag>>3, err)
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 func (h *Heartbeat) node(b []byte) error {
-	f := fields{rest: b}
-	for f.next() {
-		switch f.tag {
-		case 1<<3 | block:
-			h.Host = f.data
-		case 2<<3 | varint:
-			h.Port = int32(f.v)
+	f := field.Walk{Rest: b}
+	for f.Next() {
+		switch f.Tag {
+		case 1<<3 | field.Block:
+			h.Host = f.Data
+		case 2<<3 | field.Varint:
+			h.Port = int32(f.V)
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 func (h *Heartbeat) health(b []byte) error {
 	h.HasHealth = true
-	f := fields{rest: b}
-	for f.next() {
-		switch f.tag {
-		case 1<<3 | varint:
-			h.Healthy = f.v != 0
-		case 2<<3 | block:
-			h.HealthReport = f.data
-		case 3<<3 | varint:
-			h.HealthAt = int64(f.v)
+	f := field.Walk{Rest: b}
+	for f.Next() {
+		switch f.Tag {
+		case 1<<3 | field.Varint:
+			h.Healthy = f.V != 0
+		case 2<<3 | field.Block:
+			h.HealthReport = f.Data
+		case 3<<3 | field.Varint:
+			h.HealthAt = int64(f.V)
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 func (s *ContainerStatus) scan(b []byte) error {
-	f := fields{rest: b}
-	for f.next() {
-		switch f.tag {
-		case 1<<3 | block:
-			if err := container(f.data, &s.ID); err != nil {
+	f := field.Walk{Rest: b}
+	for f.Next() {
+		switch f.Tag {
+		case 1<<3 | field.Block:
+			if err := field.ReadContainerID(f.Data, &s.ID); err != nil {
 				return err
 			}
-		case 2<<3 | varint:
-			s.State = int32(f.v)
-		case 3<<3 | block:
-			s.Diagnostics = f.data
-		case 4<<3 | varint:
-			s.ExitStatus = int32(f.v)
-		case 6<<3 | varint:
-			s.Execution = execution(f.v)
+		case 2<<3 | field.Varint:
+			s.State = int32(f.V)
+		case 3<<3 | field.Block:
+			s.Diagnostics = f.Data
+		case 4<<3 | field.Varint:
+			s.ExitStatus = int32(f.V)
+		case 6<<3 | field.Varint:
+			s.Execution = execution(f.V)
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 // execution reads an ExecutionTypeProto; what is unknown counts as guaranteed.
@@ -190,33 +191,33 @@ func execution(v uint64) yarn.ExecutionType {
 }
 
 func (u *Utilization) scan(b []byte) error {
-	f := fields{rest: b}
-	for f.next() {
-		switch f.tag {
-		case 1<<3 | varint:
-			u.PhysicalMemoryMB = int32(f.v)
-		case 2<<3 | varint:
-			u.VirtualMemoryMB = int32(f.v)
-		case 3<<3 | fixed32:
-			u.CPU = math.Float32frombits(uint32(f.v))
+	f := field.Walk{Rest: b}
+	for f.Next() {
+		switch f.Tag {
+		case 1<<3 | field.Varint:
+			u.PhysicalMemoryMB = int32(f.V)
+		case 2<<3 | field.Varint:
+			u.VirtualMemoryMB = int32(f.V)
+		case 3<<3 | field.Fixed32:
+			u.CPU = math.Float32frombits(uint32(f.V))
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 func (o *Opportunistic) scan(b []byte) error {
-	f := fields{rest: b}
-	for f.next() {
-		switch f.tag {
-		case 1<<3 | varint:
-			o.Running = int32(f.v)
-		case 2<<3 | varint:
-			o.MemoryMB = int64(f.v)
-		case 3<<3 | varint:
-			o.VCores = int32(f.v)
-		case 4<<3 | varint:
-			o.Queued = int32(f.v)
+	f := field.Walk{Rest: b}
+	for f.Next() {
+		switch f.Tag {
+		case 1<<3 | field.Varint:
+			o.Running = int32(f.V)
+		case 2<<3 | field.Varint:
+			o.MemoryMB = int64(f.V)
+		case 3<<3 | field.Varint:
+			o.VCores = int32(f.V)
+		case 4<<3 | field.Varint:
+			o.Queued = int32(f.V)
 		}
 	}
-	return f.err
+	return f.Err
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/heddle-project/heddle/wire/convert"
+	"github.com/heddle-project/heddle/wire/field"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -28,20 +29,20 @@ func (r *amounts) sum() yarn.Resource {
 }
 
 func (r *amounts) scan(b []byte, types yarn.ResourceTypes) error {
-	f := fields{rest: b}
-	for f.next() {
-		switch f.tag {
-		case 1<<3 | varint:
-			r.old[yarn.Memory] = int64(f.v)
-		case 2<<3 | varint:
-			r.old[yarn.VCores] = int64(int32(f.v))
-		case 3<<3 | block:
-			if err := r.value(f.data, types); err != nil {
+	f := field.Walk{Rest: b}
+	for f.Next() {
+		switch f.Tag {
+		case 1<<3 | field.Varint:
+			r.old[yarn.Memory] = int64(f.V)
+		case 2<<3 | field.Varint:
+			r.old[yarn.VCores] = int64(int32(f.V))
+		case 3<<3 | field.Block:
+			if err := r.value(f.Data, types); err != nil {
 				return err
 			}
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 var errNoResourceName = errors.New("an amount of a resource must have its name")
@@ -51,20 +52,20 @@ func (r *amounts) value(b []byte, types yarn.ResourceTypes) error {
 	var key, units []byte
 	var amount int64
 	named := false
-	f := fields{rest: b}
-	for f.next() {
-		switch f.tag {
-		case 1<<3 | block:
-			key, named = f.data, true
-		case 2<<3 | varint:
-			amount = int64(f.v)
-		case 3<<3 | block:
-			units = f.data
+	f := field.Walk{Rest: b}
+	for f.Next() {
+		switch f.Tag {
+		case 1<<3 | field.Block:
+			key, named = f.Data, true
+		case 2<<3 | field.Varint:
+			amount = int64(f.V)
+		case 3<<3 | field.Block:
+			units = f.Data
 		}
 	}
 	switch {
-	case f.err != nil:
-		return f.err
+	case f.Err != nil:
+		return f.Err
 	case !named:
 		return errNoResourceName
 	case r.refused != nil:

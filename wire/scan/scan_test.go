@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/heddle-project/heddle/wire/convert"
+	"github.com/heddle-project/heddle/wire/field"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
@@ -93,17 +94,17 @@ func TestAppend(t *testing.T) {
 		got  []byte
 		want proto.Message
 	}{
-		"container": {AppendContainerID(nil, 1, someContainer), &pb.Container{Id: convert.ToContainerID(someContainer)}},
-		"node":      {AppendNodeID(nil, 2, node), &pb.Container{NodeId: convert.ToNodeID(node)}},
-		"http":      {AppendText(nil, 3, "node:8042"), &pb.Container{NodeHttpAddress: proto.String("node:8042")}},
-		"resource":  {AppendResource(nil, 4, large, types), &pb.Container{Resource: convert.ToResource(large, types)}},
-		"priority":  {AppendPriority(nil, 5, -3), &pb.Container{Priority: convert.ToPriority(-3)}},
+		"container": {field.AppendContainerID(nil, 1, someContainer), &pb.Container{Id: convert.ToContainerID(someContainer)}},
+		"node":      {field.AppendNodeID(nil, 2, node), &pb.Container{NodeId: convert.ToNodeID(node)}},
+		"http":      {field.AppendText(nil, 3, "node:8042"), &pb.Container{NodeHttpAddress: proto.String("node:8042")}},
+		"resource":  {field.AppendResource(nil, 4, large, types), &pb.Container{Resource: convert.ToResource(large, types)}},
+		"priority":  {field.AppendPriority(nil, 5, -3), &pb.Container{Priority: convert.ToPriority(-3)}},
 		"token": {AppendToken(nil, 6, tok), &pb.Container{ContainerToken: &pb.Token{Identifier: tok.Identifier, Password: tok.Password,
 			Kind: &tok.Kind, Service: &tok.Service}}},
 		"execution":   {AppendExecution(nil, 7, yarn.Opportunistic), &pb.Container{ExecutionType: pb.ExecutionType_OPPORTUNISTIC.Enum()}},
-		"number":      {AppendInt(nil, 8, -1), &pb.Container{AllocationRequestId: proto.Int64(-1)}},
-		"application": {AppendApplicationID(nil, 6, someContainer.Attempt.Application), &pb.NodeHeartbeatResponse{ApplicationsToCleanup: []*pb.ApplicationId{convert.ToApplicationID(someContainer.Attempt.Application)}}},
-		"high number": {AppendInt(nil, 19, 300), &pb.NodeHeartbeatResponse{TokenSequenceNo: proto.Int64(300)}},
+		"number":      {field.AppendInt(nil, 8, -1), &pb.Container{AllocationRequestId: proto.Int64(-1)}},
+		"application": {field.AppendApplicationID(nil, 6, someContainer.Attempt.Application), &pb.NodeHeartbeatResponse{ApplicationsToCleanup: []*pb.ApplicationId{convert.ToApplicationID(someContainer.Attempt.Application)}}},
+		"high number": {field.AppendInt(nil, 19, 300), &pb.NodeHeartbeatResponse{TokenSequenceNo: proto.Int64(300)}},
 	} {
 		if want := encoded(c.want); !bytes.Equal(c.got, want) {
 			t.Errorf("%s: %x, want %x", name, c.got, want)
@@ -146,9 +147,9 @@ func BenchmarkAppendContainer(b *testing.B) {
 	var dst []byte
 	b.ReportAllocs()
 	for b.Loop() {
-		dst = AppendContainerID(dst[:0], 1, someContainer)
-		dst = AppendNodeID(dst, 2, yarn.NodeID{Host: "127.0.0.1", Port: 45454})
-		dst = AppendResource(dst, 4, yarn.NewResource(1024, 1), types[:2])
+		dst = field.AppendContainerID(dst[:0], 1, someContainer)
+		dst = field.AppendNodeID(dst, 2, yarn.NodeID{Host: "127.0.0.1", Port: 45454})
+		dst = field.AppendResource(dst, 4, yarn.NewResource(1024, 1), types[:2])
 		dst = AppendToken(dst, 6, tok)
 	}
 }

@@ -3,10 +3,10 @@ package token
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/heddle-project/heddle/wire/field"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -37,26 +37,26 @@ type Container struct {
 // amounts are given in the units of types, whose first two entries are memory
 // and vcores.
 func (c *Container) Append(dst []byte, types yarn.ResourceTypes) []byte {
-	dst = appendContainerID(dst, 1, c.ID)
-	dst = appendString(dst, 2, c.NodeAddress)
-	dst = appendString(dst, 3, c.Submitter)
-	dst = appendResource(dst, 4, c.Resource, types)
-	dst = appendInt(dst, 5, c.Expires)
-	dst = appendInt(dst, 6, int64(c.KeyID))
-	dst = appendInt(dst, 7, c.Issuer)
-	dst, mark := open(dst, 8)
-	dst = shut(appendInt(dst, 1, int64(c.Priority)), mark)
-	dst = appendInt(dst, 9, c.Created)
+	dst = field.AppendContainerID(dst, 1, c.ID)
+	dst = field.AppendText(dst, 2, c.NodeAddress)
+	dst = field.AppendText(dst, 3, c.Submitter)
+	dst = field.AppendResource(dst, 4, c.Resource, types)
+	dst = field.AppendInt(dst, 5, c.Expires)
+	dst = field.AppendInt(dst, 6, int64(c.KeyID))
+	dst = field.AppendInt(dst, 7, c.Issuer)
+	dst, mark := field.Open(dst, 8)
+	dst = field.Shut(field.AppendInt(dst, 1, int64(c.Priority)), mark)
+	dst = field.AppendInt(dst, 9, c.Created)
 	if c.LogContext != nil {
-		dst = appendBody(dst, 10, c.LogContext)
+		dst = field.AppendBytes(dst, 10, c.LogContext)
 	}
-	dst = appendString(dst, 11, c.Label)
-	dst = appendInt(dst, 12, containerType(c.Master))
-	dst = appendInt(dst, 13, executionType(c.ExecutionType))
-	dst = appendInt(dst, 14, int64(c.Version))
-	dst = appendInt(dst, 15, c.AllocationRequestID)
+	dst = field.AppendText(dst, 11, c.Label)
+	dst = field.AppendInt(dst, 12, containerType(c.Master))
+	dst = field.AppendInt(dst, 13, executionType(c.ExecutionType))
+	dst = field.AppendInt(dst, 14, int64(c.Version))
+	dst = field.AppendInt(dst, 15, c.AllocationRequestID)
 	for _, tag := range c.AllocationTags {
-		dst = appendString(dst, 16, tag)
+		dst = field.AppendText(dst, 16, tag)
 	}
 	return dst
 }
@@ -90,16 +90,16 @@ var errNoContainer = errors.New("it names no container")
 // units than those of types are converted. LogContext shares memory with b.
 func ParseContainer(b []byte, types yarn.ResourceTypes) (Container, error) {
 	c := Container{KeyID: noKey, AllocationRequestID: -1}
-	s := scanner{rest: b}
-	for s.next() {
-		switch s.typ {
-		case protowire.VarintType:
-			c.setNumber(s.num, s.n)
-		case protowire.BytesType:
-			s.fail(c.setBody(s.num, s.body, types))
+	s := field.Walk{Rest: b}
+	for s.Next() {
+		switch num := protowire.Number(s.Tag >> 3); s.Tag & 7 {
+		case field.Varint:
+			c.setNumber(num, s.V)
+		case field.Block:
+			s.Fail(c.setBody(num, s.Data, types))
 		}
 	}
-	err := checkSize(b, s.err)
+	err := checkSize(b, s.Err)
 	if err == nil && c.ID.IsZero() {
 		err = errNoContainer
 	}
@@ -136,7 +136,7 @@ func (c *Container) setNumber(num protowire.Number, n uint64) {
 func (c *Container) setBody(num protowire.Number, body []byte, types yarn.ResourceTypes) error {
 	switch num {
 	case 1:
-		return parseContainerID(body, &c.ID)
+		return field.ReadContainerID(body, &c.ID)
 	case 2:
 		c.NodeAddress = string(body)
 	case 3:
@@ -159,47 +159,30 @@ func (c *Container) setBody(num protowire.Number, body []byte, types yarn.Resour
 }
 
 func parsePriority(b []byte, p *int32) error {
-	s := scanner{rest: b}
-	for s.next() {
-		if s.varint(1) {
-			*p = int32(s.n)
+	s := field.Walk{Rest: b}
+	for s.Next() {
+		if s.Tag == 1<<3|field.Varint {
+			*p = int32(s.V)
 		}
 	}
-	return s.err
-}
-
-// appendResource appends a ResourceProto: memory and vcores in fields of their
-// own, then every type of the cluster as an entry of the value map.
-func appendResource(dst []byte, num protowire.Number, r yarn.Resource, types yarn.ResourceTypes) []byte {
-	dst, whole := open(dst, num)
-	dst = appendInt(dst, 1, r.MemoryMB())
-	dst = appendInt(dst, 2, min(r.VCoreCount(), math.MaxInt32))
-	for i, t := range types[:min(len(types), yarn.MaxResourceTypes)] {
-		var entry int
-		dst, entry = open(dst, 3)
-		dst = appendString(dst, 1, t.Name)
-		dst = appendInt(dst, 2, r[i])
-		dst = appendString(dst, 3, t.Units)
-		dst = shut(appendInt(dst, 4, 0), entry) // countable, the only type there is
-	}
-	return shut(dst, whole)
+	return s.Err
 }
 
 // parseResource reads a ResourceProto. Memory and vcores come from their own
 // fields, whatever the value map says of them, as in Java.
 func parseResource(b []byte, r *yarn.Resource, types yarn.ResourceTypes) error {
-	s := scanner{rest: b}
-	for s.next() {
-		switch {
-		case s.varint(1):
-			r[yarn.Memory] = int64(s.n)
-		case s.varint(2):
-			r[yarn.VCores] = int64(int32(s.n))
-		case s.message(3):
-			s.fail(parseAmount(s.body, r, types))
+	s := field.Walk{Rest: b}
+	for s.Next() {
+		switch s.Tag {
+		case 1<<3 | field.Varint:
+			r[yarn.Memory] = int64(s.V)
+		case 2<<3 | field.Varint:
+			r[yarn.VCores] = int64(int32(s.V))
+		case 3<<3 | field.Block:
+			s.Fail(parseAmount(s.Data, r, types))
 		}
 	}
-	return s.err
+	return s.Err
 }
 
 // parseAmount reads a ResourceInformationProto.
@@ -207,20 +190,20 @@ func parseAmount(b []byte, r *yarn.Resource, types yarn.ResourceTypes) error {
 	var name, units string
 	var value int64
 	hasUnits := false
-	s := scanner{rest: b}
-	for s.next() {
-		switch {
-		case s.text(1):
-			name = string(s.body)
-		case s.varint(2):
-			value = int64(s.n)
-		case s.text(3):
-			units, hasUnits = string(s.body), true
+	s := field.Walk{Rest: b}
+	for s.Next() {
+		switch s.Tag {
+		case 1<<3 | field.Block:
+			name = string(s.Data)
+		case 2<<3 | field.Varint:
+			value = int64(s.V)
+		case 3<<3 | field.Block:
+			units, hasUnits = string(s.Data), true
 		}
 	}
 	i := types.Index(name)
-	if s.err != nil || i <= yarn.VCores || i >= yarn.MaxResourceTypes {
-		return s.err
+	if s.Err != nil || i <= yarn.VCores || i >= yarn.MaxResourceTypes {
+		return s.Err
 	}
 	if hasUnits && units != types[i].Units {
 		var err error

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/heddle-project/heddle/wire/field"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -164,42 +165,42 @@ func readDelimited(b []byte) (Credentials, error) {
 		return Credentials{}, protowire.ParseError(n)
 	}
 	var c collector
-	s := scanner{rest: body}
-	for s.next() {
-		switch {
-		case s.message(1):
-			alias, t, _, err := readEntry(s.body)
-			s.fail(err)
+	s := field.Walk{Rest: body}
+	for s.Next() {
+		switch s.Tag {
+		case 1<<3 | field.Block:
+			alias, t, _, err := readEntry(s.Data)
+			s.Fail(err)
 			c.token(alias, t)
-		case s.message(2):
-			alias, _, value, err := readEntry(s.body)
-			s.fail(err)
+		case 2<<3 | field.Block:
+			alias, _, value, err := readEntry(s.Data)
+			s.Fail(err)
 			c.secret(alias, value)
 		}
-		s.fail(c.check())
+		s.Fail(c.check())
 	}
-	return c.out, s.err
+	return c.out, s.Err
 }
 
 // readEntry reads a CredentialsKVProto.
 func readEntry(b []byte) (alias string, t Token, secret []byte, err error) {
-	s := scanner{rest: b}
+	s := field.Walk{Rest: b}
 	named := false
-	for s.next() {
-		switch {
-		case s.text(1):
-			alias, named = string(s.body), true
-		case s.message(2):
-			t, err = ParseProto(s.body)
-			s.fail(err)
-		case s.text(3):
-			secret = s.body
+	for s.Next() {
+		switch s.Tag {
+		case 1<<3 | field.Block:
+			alias, named = string(s.Data), true
+		case 2<<3 | field.Block:
+			t, err = ParseProto(s.Data)
+			s.Fail(err)
+		case 3<<3 | field.Block:
+			secret = s.Data
 		}
 	}
-	if s.err == nil && !named {
-		s.err = errMissing
+	if s.Err == nil && !named {
+		s.Err = errMissing
 	}
-	return alias, t, secret, s.err
+	return alias, t, secret, s.Err
 }
 
 // collector gathers entries of which later ones replace earlier ones, without

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/heddle-project/heddle/wire/field"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -54,21 +55,21 @@ func (id NM) User() string { return id.Attempt.String() }
 
 // Append appends an AMRMTokenIdentifierProto as Java writes it.
 func (id AMRM) Append(dst []byte) []byte {
-	return appendInt(appendAttempt(dst, 1, id.Attempt), 2, int64(id.KeyID))
+	return field.AppendInt(field.AppendAttemptID(dst, 1, id.Attempt), 2, int64(id.KeyID))
 }
 
 // Append appends an NMTokenIdentifierProto as Java writes it.
 func (id NM) Append(dst []byte) []byte {
-	dst = appendAttempt(dst, 1, id.Attempt)
-	dst, mark := open(dst, 2)
-	dst = appendInt(appendString(dst, 1, id.Node.Host), 2, int64(id.Node.Port))
-	dst = shut(dst, mark)
-	return appendInt(appendString(dst, 3, id.Submitter), 4, int64(id.KeyID))
+	dst = field.AppendAttemptID(dst, 1, id.Attempt)
+	dst, mark := field.Open(dst, 2)
+	dst = field.AppendInt(field.AppendText(dst, 1, id.Node.Host), 2, int64(id.Node.Port))
+	dst = field.Shut(dst, mark)
+	return field.AppendInt(field.AppendText(dst, 3, id.Submitter), 4, int64(id.KeyID))
 }
 
 // Append appends a ClientToAMTokenIdentifierProto as Java writes it.
 func (id ClientToAM) Append(dst []byte) []byte {
-	return appendString(appendAttempt(dst, 1, id.Attempt), 2, id.Client)
+	return field.AppendText(field.AppendAttemptID(dst, 1, id.Attempt), 2, id.Client)
 }
 
 // Append appends a YARNDelegationTokenIdentifierProto as Java writes it: what is
@@ -86,16 +87,16 @@ func (id Delegation) Append(dst []byte) []byte {
 // ParseAMRM reads an AMRMTokenIdentifierProto. Unknown fields are skipped.
 func ParseAMRM(b []byte) (AMRM, error) {
 	id := AMRM{KeyID: noKey}
-	s := scanner{rest: b}
-	for s.next() {
-		switch {
-		case s.message(1):
-			s.fail(parseAttempt(s.body, &id.Attempt))
-		case s.varint(2):
-			id.KeyID = int32(s.n)
+	s := field.Walk{Rest: b}
+	for s.Next() {
+		switch s.Tag {
+		case 1<<3 | field.Block:
+			s.Fail(field.ReadAttemptID(s.Data, &id.Attempt))
+		case 2<<3 | field.Varint:
+			id.KeyID = int32(s.V)
 		}
 	}
-	if err := checkAttempt(b, s.err, id.Attempt); err != nil {
+	if err := checkAttempt(b, s.Err, id.Attempt); err != nil {
 		return AMRM{}, fmt.Errorf("reading an %s identifier: %w", KindAMRM, err)
 	}
 	return id, nil
@@ -104,20 +105,20 @@ func ParseAMRM(b []byte) (AMRM, error) {
 // ParseNM reads an NMTokenIdentifierProto. Unknown fields are skipped.
 func ParseNM(b []byte) (NM, error) {
 	id := NM{KeyID: noKey}
-	s := scanner{rest: b}
-	for s.next() {
-		switch {
-		case s.message(1):
-			s.fail(parseAttempt(s.body, &id.Attempt))
-		case s.message(2):
-			s.fail(parseNode(s.body, &id.Node))
-		case s.text(3):
-			id.Submitter = string(s.body)
-		case s.varint(4):
-			id.KeyID = int32(s.n)
+	s := field.Walk{Rest: b}
+	for s.Next() {
+		switch s.Tag {
+		case 1<<3 | field.Block:
+			s.Fail(field.ReadAttemptID(s.Data, &id.Attempt))
+		case 2<<3 | field.Block:
+			s.Fail(parseNode(s.Data, &id.Node))
+		case 3<<3 | field.Block:
+			id.Submitter = string(s.Data)
+		case 4<<3 | field.Varint:
+			id.KeyID = int32(s.V)
 		}
 	}
-	if err := checkAttempt(b, s.err, id.Attempt); err != nil {
+	if err := checkAttempt(b, s.Err, id.Attempt); err != nil {
 		return NM{}, fmt.Errorf("reading an %s identifier: %w", KindNM, err)
 	}
 	return id, nil
@@ -126,16 +127,16 @@ func ParseNM(b []byte) (NM, error) {
 // ParseClientToAM reads a ClientToAMTokenIdentifierProto. Unknown fields are skipped.
 func ParseClientToAM(b []byte) (ClientToAM, error) {
 	var id ClientToAM
-	s := scanner{rest: b}
-	for s.next() {
-		switch {
-		case s.message(1):
-			s.fail(parseAttempt(s.body, &id.Attempt))
-		case s.text(2):
-			id.Client = string(s.body)
+	s := field.Walk{Rest: b}
+	for s.Next() {
+		switch s.Tag {
+		case 1<<3 | field.Block:
+			s.Fail(field.ReadAttemptID(s.Data, &id.Attempt))
+		case 2<<3 | field.Block:
+			id.Client = string(s.Data)
 		}
 	}
-	if err := checkAttempt(b, s.err, id.Attempt); err != nil {
+	if err := checkAttempt(b, s.Err, id.Attempt); err != nil {
 		return ClientToAM{}, fmt.Errorf("reading a %s identifier: %w", KindClientToAM, err)
 	}
 	return id, nil
@@ -144,26 +145,26 @@ func ParseClientToAM(b []byte) (ClientToAM, error) {
 // ParseDelegation reads a YARNDelegationTokenIdentifierProto. Unknown fields are skipped.
 func ParseDelegation(b []byte) (Delegation, error) {
 	var id Delegation
-	s := scanner{rest: b}
-	for s.next() {
-		switch {
-		case s.text(1):
-			id.Owner = string(s.body)
-		case s.text(2):
-			id.Renewer = string(s.body)
-		case s.text(3):
-			id.RealUser = string(s.body)
-		case s.varint(4):
-			id.Issued = int64(s.n)
-		case s.varint(5):
-			id.Expires = int64(s.n)
-		case s.varint(6):
-			id.Sequence = int32(s.n)
-		case s.varint(7):
-			id.KeyID = int32(s.n)
+	s := field.Walk{Rest: b}
+	for s.Next() {
+		switch s.Tag {
+		case 1<<3 | field.Block:
+			id.Owner = string(s.Data)
+		case 2<<3 | field.Block:
+			id.Renewer = string(s.Data)
+		case 3<<3 | field.Block:
+			id.RealUser = string(s.Data)
+		case 4<<3 | field.Varint:
+			id.Issued = int64(s.V)
+		case 5<<3 | field.Varint:
+			id.Expires = int64(s.V)
+		case 6<<3 | field.Varint:
+			id.Sequence = int32(s.V)
+		case 7<<3 | field.Varint:
+			id.KeyID = int32(s.V)
 		}
 	}
-	if err := checkSize(b, s.err); err != nil {
+	if err := checkSize(b, s.Err); err != nil {
 		return Delegation{}, fmt.Errorf("reading a delegation token identifier: %w", err)
 	}
 	return id, nil

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/heddle-project/heddle/wire/field"
 )
 
 // The kinds of tokens that YARN knows.
@@ -83,10 +85,10 @@ func ParseURL(s string) (Token, error) {
 // AppendProto appends a TokenProto. All four fields are required by its readers
 // and always written.
 func (t Token) AppendProto(dst []byte) []byte {
-	dst = appendBody(dst, 1, t.Identifier)
-	dst = appendBody(dst, 2, t.Password)
-	dst = appendString(dst, 3, t.Kind)
-	return appendString(dst, 4, t.Service)
+	dst = field.AppendBytes(dst, 1, t.Identifier)
+	dst = field.AppendBytes(dst, 2, t.Password)
+	dst = field.AppendText(dst, 3, t.Kind)
+	return field.AppendText(dst, 4, t.Service)
 }
 
 var errMissing = errors.New("a required field is missing")
@@ -94,25 +96,25 @@ var errMissing = errors.New("a required field is missing")
 // ParseProto reads a TokenProto. Identifier and password share memory with b.
 func ParseProto(b []byte) (Token, error) {
 	var t Token
-	s := scanner{rest: b}
+	s := field.Walk{Rest: b}
 	seen := 0
-	for s.next() {
-		switch {
-		case s.text(1):
-			t.Identifier, seen = s.body, seen|1
-		case s.text(2):
-			t.Password, seen = s.body, seen|2
-		case s.text(3):
-			t.Kind, seen = string(s.body), seen|4
-		case s.text(4):
-			t.Service, seen = string(s.body), seen|8
+	for s.Next() {
+		switch s.Tag {
+		case 1<<3 | field.Block:
+			t.Identifier, seen = s.Data, seen|1
+		case 2<<3 | field.Block:
+			t.Password, seen = s.Data, seen|2
+		case 3<<3 | field.Block:
+			t.Kind, seen = string(s.Data), seen|4
+		case 4<<3 | field.Block:
+			t.Service, seen = string(s.Data), seen|8
 		}
 	}
-	if s.err == nil && seen != 15 {
-		s.err = errMissing
+	if s.Err == nil && seen != 15 {
+		s.Err = errMissing
 	}
-	if s.err != nil {
-		return Token{}, fmt.Errorf("reading a token: %w", s.err)
+	if s.Err != nil {
+		return Token{}, fmt.Errorf("reading a token: %w", s.Err)
 	}
 	return t, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/heddle-project/heddle/wire/field"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -142,7 +143,7 @@ func TestRefusedTokens(t *testing.T) {
 }
 
 func TestRefusedIdentifiers(t *testing.T) {
-	large := append(AMRM{vectorAttempt, 1}.Append(nil), appendBody(nil, 99, make([]byte, MaxIdentifier))...)
+	large := append(AMRM{vectorAttempt, 1}.Append(nil), field.AppendBytes(nil, 99, make([]byte, MaxIdentifier))...)
 	for _, c := range []struct{ what, text string }{
 		{"nothing", ""}, {"key alone", "\x10\x2a"}, {"attempt of the wrong type", "\x08\x01"},
 		{"cut", "\x0a\x0d\x0a\x09"}, {"bad tag", "\x07"}, {"too large", string(large)},
@@ -167,7 +168,7 @@ func TestRefusedIdentifiers(t *testing.T) {
 }
 
 func TestUnknownFieldsAreSkipped(t *testing.T) {
-	b := appendString(appendInt(AMRM{vectorAttempt, 9}.Append(nil), 77, 1), 78, "later")
+	b := field.AppendText(field.AppendInt(AMRM{vectorAttempt, 9}.Append(nil), 77, 1), 78, "later")
 	if got, err := ParseAMRM(b); err != nil || got != (AMRM{vectorAttempt, 9}) {
 		t.Errorf("parsed %+v, %v", got, err)
 	}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,11 +9,11 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/wire/convert"
+	"github.com/heddle-project/heddle/wire/field"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Bounds of a submission. A store may have a smaller one for the whole.
@@ -87,25 +88,11 @@ func (s *client) handIn(c *ipc.Call) {
 // contextBytes cuts the submission context out of its request, byte for byte:
 // that is what is stored and launched, fields unknown to us included.
 func contextBytes(body []byte) ([]byte, error) {
-	for len(body) > 0 {
-		field, typ, n := protowire.ConsumeTag(body)
-		if n < 0 {
-			return nil, protowire.ParseError(n)
-		}
-		body = body[n:]
-		if field == 1 && typ == protowire.BytesType {
-			raw, n := protowire.ConsumeBytes(body)
-			if n < 0 {
-				return nil, protowire.ParseError(n)
-			}
-			return raw, nil
-		}
-		if n = protowire.ConsumeFieldValue(field, typ, body); n < 0 {
-			return nil, protowire.ParseError(n)
-		}
-		body = body[n:]
+	raw, err := field.Find(body, 1)
+	if err == nil && raw == nil {
+		err = errors.New("the request holds no submission context")
 	}
-	return nil, fmt.Errorf("the request holds no submission context")
+	return raw, err
 }
 
 // Submitter is who hands an application in.

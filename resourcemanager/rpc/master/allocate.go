@@ -10,6 +10,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/wire/convert"
+	"github.com/heddle-project/heddle/wire/field"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/scan"
@@ -101,50 +102,50 @@ func (m *master) rare(r *engine.AllocateReply) (p rareParts, err error) {
 
 // appendAnswer appends an AllocateResponseProto.
 func (m *master) appendAnswer(b []byte, c *ipc.Call, id yarn.AttemptID, r *engine.AllocateReply, rare *rareParts) []byte {
-	b = scan.AppendInt(b, 2, int64(r.ResponseID))
+	b = field.AppendInt(b, 2, int64(r.ResponseID))
 	for i := range r.Granted {
 		b = m.appendContainer(b, 3, &r.Granted[i])
 	}
 	for i := range r.Completed {
 		b = m.appendCompleted(b, 4, &r.Completed[i])
 	}
-	b = scan.AppendResource(b, 5, r.Headroom, m.Types)
+	b = field.AppendResource(b, 5, r.Headroom, m.Types)
 	b = append(b, rare.nodes...)
-	b = scan.AppendInt(b, 7, int64(r.ClusterNodes))
+	b = field.AppendInt(b, 7, int64(r.ClusterNodes))
 	for i := range r.Granted {
 		b = m.appendNodeToken(b, 9, id, &r.Granted[i])
 	}
 	if t, ok := m.Grants.RenewedLogin(id, c.Caller.TokenIdentifier); ok {
 		b = scan.AppendToken(b, 12, t)
 	}
-	b = scan.AppendPriority(b, 13, r.Priority)
+	b = field.AppendPriority(b, 13, r.Priority)
 	b = append(b, rare.updateErrors...)
 	for i := range r.Updated {
 		var mark int
-		b, mark = scan.Open(b, 16)
-		b = scan.AppendInt(b, 1, int64(r.Updated[i].Type))
-		b = scan.Shut(m.appendContainer(b, 2, &r.Updated[i].Grant), mark)
+		b, mark = field.Open(b, 16)
+		b = field.AppendInt(b, 1, int64(r.Updated[i].Type))
+		b = field.Shut(m.appendContainer(b, 2, &r.Updated[i].Grant), mark)
 	}
 	for i := range r.Previous {
 		b = m.appendContainer(b, 17, &r.Previous[i])
 	}
-	b, mark := scan.Open(b, 19)
-	b = scan.AppendInt(b, 1, int64(r.Pending))
-	return scan.Shut(scan.AppendInt(b, 2, int64(r.ActiveCores)), mark)
+	b, mark := field.Open(b, 19)
+	b = field.AppendInt(b, 1, int64(r.Pending))
+	return field.Shut(field.AppendInt(b, 2, int64(r.ActiveCores)), mark)
 }
 
 // appendContainer appends a granted container with the token that starts it.
 func (m *master) appendContainer(b []byte, num protowire.Number, g *engine.Grant) []byte {
-	b, mark := scan.Open(b, num)
-	b = scan.AppendContainerID(b, 1, g.ID)
-	b = scan.AppendNodeID(b, 2, g.Node)
-	b = scan.AppendText(b, 3, g.NodeHTTPAddress)
-	b = scan.AppendResource(b, 4, g.Resource, m.Types)
-	b = scan.AppendPriority(b, 5, g.Priority)
+	b, mark := field.Open(b, num)
+	b = field.AppendContainerID(b, 1, g.ID)
+	b = field.AppendNodeID(b, 2, g.Node)
+	b = field.AppendText(b, 3, g.NodeHTTPAddress)
+	b = field.AppendResource(b, 4, g.Resource, m.Types)
+	b = field.AppendPriority(b, 5, g.Priority)
 	b = scan.AppendToken(b, 6, m.Grants.ContainerToken(*g))
 	b = scan.AppendExecution(b, 7, g.Execution)
-	b = scan.AppendInt(b, 8, g.AllocationRequestID)
-	return scan.Shut(scan.AppendInt(b, 9, int64(g.Version)), mark)
+	b = field.AppendInt(b, 8, g.AllocationRequestID)
+	return field.Shut(field.AppendInt(b, 9, int64(g.Version)), mark)
 }
 
 // appendNodeToken appends the token for a container's node, unless the master has it.
@@ -153,21 +154,21 @@ func (m *master) appendNodeToken(b []byte, num protowire.Number, id yarn.Attempt
 	if !ok {
 		return b
 	}
-	b, mark := scan.Open(b, num)
-	return scan.Shut(scan.AppendToken(scan.AppendNodeID(b, 1, g.Node), 2, t), mark)
+	b, mark := field.Open(b, num)
+	return field.Shut(scan.AppendToken(field.AppendNodeID(b, 1, g.Node), 2, t), mark)
 }
 
 // stateComplete is C_COMPLETE of ContainerStateProto.
 const stateComplete = int64(pb.ContainerState_C_COMPLETE)
 
 func (m *master) appendCompleted(b []byte, num protowire.Number, f *engine.CompletedContainer) []byte {
-	b, mark := scan.Open(b, num)
-	b = scan.AppendContainerID(b, 1, f.ID)
-	b = scan.AppendInt(b, 2, stateComplete)
-	b = scan.AppendText(b, 3, f.Diagnostics)
-	b = scan.AppendInt(b, 4, int64(f.ExitStatus))
-	b = scan.AppendResource(b, 5, f.Resource, m.Types)
-	return scan.Shut(scan.AppendExecution(b, 6, f.Execution), mark)
+	b, mark := field.Open(b, num)
+	b = field.AppendContainerID(b, 1, f.ID)
+	b = field.AppendInt(b, 2, stateComplete)
+	b = field.AppendText(b, 3, f.Diagnostics)
+	b = field.AppendInt(b, 4, int64(f.ExitStatus))
+	b = field.AppendResource(b, 5, f.Resource, m.Types)
+	return field.Shut(scan.AppendExecution(b, 6, f.Execution), mark)
 }
 
 func (m *master) updateError(e engine.UpdateError) *pb.UpdateContainerError {

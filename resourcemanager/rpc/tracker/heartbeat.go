@@ -10,6 +10,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/wire/field"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/scan"
 	"github.com/heddle-project/heddle/yarn"
@@ -111,35 +112,35 @@ func (t *tracker) answerHeartbeat(c *ipc.Call, node yarn.NodeID, known knownKeys
 
 // appendAnswer appends a NodeHeartbeatResponseProto.
 func (t *tracker) appendAnswer(b []byte, known knownKeys, r *engine.HeartbeatReply) []byte {
-	b = scan.AppendInt(b, 1, int64(r.ResponseID))
+	b = field.AppendInt(b, 1, int64(r.ResponseID))
 	if k, ok := t.ContainerKeys.ForHeartbeat(known.container); ok {
 		b = appendKey(b, 2, k)
 	}
 	if k, ok := t.NodeKeys.ForHeartbeat(known.node); ok {
 		b = appendKey(b, 3, k)
 	}
-	b = scan.AppendInt(b, 4, int64(r.Action))
+	b = field.AppendInt(b, 4, int64(r.Action))
 	for _, id := range r.CleanupContainers {
-		b = scan.AppendContainerID(b, 5, id)
+		b = field.AppendContainerID(b, 5, id)
 	}
 	for _, id := range r.CleanupApplications {
-		b = scan.AppendApplicationID(b, 6, id)
+		b = field.AppendApplicationID(b, 6, id)
 	}
-	b = scan.AppendInt(b, 7, t.HeartbeatMillis)
+	b = field.AppendInt(b, 7, t.HeartbeatMillis)
 	if r.Diagnostics != "" {
-		b = scan.AppendText(b, 8, r.Diagnostics)
+		b = field.AppendText(b, 8, r.Diagnostics)
 	}
 	for _, id := range r.RemoveContainers {
-		b = scan.AppendContainerID(b, 9, id)
+		b = field.AppendContainerID(b, 9, id)
 	}
 	for _, s := range r.Signals {
 		var mark int
-		b, mark = scan.Open(b, 13)
-		b = scan.AppendContainerID(b, 1, s.Container)
-		b = scan.Shut(scan.AppendInt(b, 2, int64(s.Signal)), mark)
+		b, mark = field.Open(b, 13)
+		b = field.AppendContainerID(b, 1, s.Container)
+		b = field.Shut(field.AppendInt(b, 2, int64(s.Signal)), mark)
 	}
 	if r.Total != nil {
-		b = scan.AppendResource(b, 14, *r.Total, t.Types)
+		b = field.AppendResource(b, 14, *r.Total, t.Types)
 	}
 	for i := range r.Updates {
 		b = t.appendUpdated(b, 17, &r.Updates[i])
@@ -148,21 +149,21 @@ func (t *tracker) appendAnswer(b []byte, known knownKeys, r *engine.HeartbeatRep
 }
 
 func appendKey(b []byte, num protowire.Number, k state.MasterKey) []byte {
-	b, mark := scan.Open(b, num)
-	return scan.Shut(scan.AppendBytes(scan.AppendInt(b, 1, int64(k.ID)), 2, k.Bytes), mark)
+	b, mark := field.Open(b, num)
+	return field.Shut(field.AppendBytes(field.AppendInt(b, 1, int64(k.ID)), 2, k.Bytes), mark)
 }
 
 // appendUpdated appends a container whose size has changed, as a node gets it.
 func (t *tracker) appendUpdated(b []byte, num protowire.Number, g *engine.Grant) []byte {
-	b, mark := scan.Open(b, num)
-	b = scan.AppendContainerID(b, 1, g.ID)
-	b = scan.AppendNodeID(b, 2, g.Node)
-	b = scan.AppendText(b, 3, g.NodeHTTPAddress)
-	b = scan.AppendResource(b, 4, g.Resource, t.Types)
-	b = scan.AppendPriority(b, 5, g.Priority)
+	b, mark := field.Open(b, num)
+	b = field.AppendContainerID(b, 1, g.ID)
+	b = field.AppendNodeID(b, 2, g.Node)
+	b = field.AppendText(b, 3, g.NodeHTTPAddress)
+	b = field.AppendResource(b, 4, g.Resource, t.Types)
+	b = field.AppendPriority(b, 5, g.Priority)
 	b = scan.AppendExecution(b, 7, g.Execution)
-	b = scan.AppendInt(b, 8, g.AllocationRequestID)
-	return scan.Shut(scan.AppendInt(b, 9, int64(g.Version)), mark)
+	b = field.AppendInt(b, 8, g.AllocationRequestID)
+	return field.Shut(field.AppendInt(b, 9, int64(g.Version)), mark)
 }
 
 // maxNames bounds the hosts whose names are kept.

@@ -3,12 +3,11 @@ package tracker
 import (
 	"fmt"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/wire/convert"
+	"github.com/heddle-project/heddle/wire/field"
 	"github.com/heddle-project/heddle/wire/pb"
 )
 
@@ -22,26 +21,18 @@ const logsField = 5
 // only the outermost fields are walked over.
 func heartbeatLogs(body []byte) ([]engine.LogReport, error) {
 	var list []*pb.LogAggregationReport
-	for len(body) > 0 {
-		field, kind, n := protowire.ConsumeTag(body)
-		if n < 0 {
-			return nil, protowire.ParseError(n)
-		}
-		size := protowire.ConsumeFieldValue(field, kind, body[n:])
-		if size < 0 {
-			return nil, protowire.ParseError(size)
-		}
-		if field == logsField && kind == protowire.BytesType {
-			raw, _ := protowire.ConsumeBytes(body[n:])
+	f := field.Walk{Rest: body}
+	for f.Next() && len(list) <= MaxLogReports {
+		if f.Tag == logsField<<3|field.Block {
 			p := &pb.LogAggregationReport{}
-			if err := rpc.Unmarshal(raw, p); err != nil {
+			if err := rpc.Unmarshal(f.Data, p); err != nil {
 				return nil, err
 			}
-			if list = append(list, p); len(list) > MaxLogReports {
-				break
-			}
+			list = append(list, p)
 		}
-		body = body[n+size:]
+	}
+	if f.Err != nil {
+		return nil, f.Err
 	}
 	return logReports(list)
 }

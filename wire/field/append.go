@@ -1,0 +1,61 @@
+package field
+
+import (
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// The functions of this file append one field of the given number to a message
+// and return it, byte for byte as the protobuf runtime would. Fields are to be
+// appended in the order of their numbers to equal its whole messages.
+
+// AppendInt appends an int32, int64, bool or enumeration; what is negative takes
+// ten bytes.
+func AppendInt(dst []byte, num protowire.Number, v int64) []byte {
+	dst = appendTag(dst, num, protowire.VarintType)
+	if v >= 0 && v < 0x80 {
+		return append(dst, byte(v))
+	}
+	return protowire.AppendVarint(dst, uint64(v))
+}
+
+func appendTag(dst []byte, num protowire.Number, typ protowire.Type) []byte {
+	if num < 16 {
+		return append(dst, byte(num)<<3|byte(typ))
+	}
+	return protowire.AppendTag(dst, num, typ)
+}
+
+// AppendText appends a string.
+func AppendText(dst []byte, num protowire.Number, s string) []byte {
+	return protowire.AppendString(appendTag(dst, num, protowire.BytesType), s)
+}
+
+// AppendBytes appends bytes, or a message that is encoded already.
+func AppendBytes(dst []byte, num protowire.Number, b []byte) []byte {
+	return protowire.AppendBytes(appendTag(dst, num, protowire.BytesType), b)
+}
+
+// Open begins a message within the message. Shut, with the mark, ends it.
+func Open(dst []byte, num protowire.Number) (_ []byte, mark int) {
+	dst = append(appendTag(dst, num, protowire.BytesType), 0)
+	return dst, len(dst) - 1
+}
+
+// Shut writes the length of the message that Open began. One byte was kept for
+// it; a longer message is moved.
+func Shut(dst []byte, mark int) []byte {
+	size := len(dst) - mark - 1
+	if size <= math.MaxInt8 {
+		dst[mark] = byte(size)
+		return dst
+	}
+	extra := protowire.SizeVarint(uint64(size)) - 1
+	for range extra {
+		dst = append(dst, 0)
+	}
+	copy(dst[mark+1+extra:], dst[mark+1:len(dst)-extra])
+	protowire.AppendVarint(dst[:mark], uint64(size))
+	return dst
+}
