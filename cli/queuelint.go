@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/heddle-project/heddle/conf"
-	"github.com/heddle-project/heddle/internal/acl"
 	"github.com/heddle-project/heddle/resourcemanager/setup"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/lint"
@@ -59,7 +58,7 @@ func (c *call) lintInput() (in lint.Input, err error) {
 	}
 	in.File = filepath.Join(dir, file)
 	in.Cluster = config.Cluster{Types: yarn.BasicResourceTypes(), MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: yarn.NewResource(8192, 4)}
-	in.ACL, in.Elsewhere = acl.Suspicious, elsewhere()
+	in.Elsewhere = elsewhere()
 	files := conf.Options{Dir: dir, Env: c.LookupEnv, System: c.systemProperties(), Overrides: c.overrides()}
 	site, err := conf.Load(files)
 	if err != nil {

@@ -5,15 +5,17 @@ import (
 	"sort"
 	"strings"
 	"time"
+
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // Security is who may do what, and how users and groups are found.
 type Security struct {
-	Authentication string // hadoop.security.authentication: simple, kerberos
-	Authorization  bool   // hadoop.security.authorization (hadoop-policy.xml)
-	ACLs           bool   // yarn.acl.enable
-	ReservationACL bool   // yarn.acl.reservation-enable
-	Admin          ACL    // yarn.admin.acl
+	Authentication string   // hadoop.security.authentication: simple, kerberos
+	Authorization  bool     // hadoop.security.authorization (hadoop-policy.xml)
+	ACLs           bool     // yarn.acl.enable
+	ReservationACL bool     // yarn.acl.reservation-enable
+	Admin          yarn.ACL // yarn.admin.acl
 
 	GroupMapping       string              // hadoop.security.group.mapping: "shell", "ldap", "composite", "null", "rule", or the unknown class
 	GroupCache         time.Duration       // hadoop.security.groups.cache.secs
@@ -23,22 +25,6 @@ type Security struct {
 
 	ProxyUsers      []ProxyUser // hadoop.proxyuser.*, sorted by user
 	ProxyPrivileges bool        // yarn.resourcemanager.proxy-user-privileges.enabled
-}
-
-// ACL is Hadoop's "users groups" list: two comma lists with one space between.
-type ACL struct {
-	All           bool // "*" stands in either place
-	Users, Groups []string
-}
-
-// ParseACL reads an ACL from its untrimmed text: a leading space means no
-// users, and a lone space is nobody at all.
-func ParseACL(s string) ACL {
-	users, groups, _ := strings.Cut(s, " ")
-	if trim(users) == "*" || trim(groups) == "*" {
-		return ACL{All: true}
-	}
-	return ACL{Users: distinct(splitList(users)), Groups: distinct(splitList(groups))}
 }
 
 // distinct drops empty and repeated items.
@@ -59,7 +45,7 @@ func distinct(items []string) []string {
 // allows no host.
 type ProxyUser struct {
 	User    string
-	Allowed ACL // .users and .groups
+	Allowed yarn.ACL // .users and .groups
 	Hosts   Machines
 }
 
@@ -151,12 +137,12 @@ func (r *Reader) authentication() string {
 	return s
 }
 
-// ACL reads an access list untrimmed; see ParseACL.
-func (r *Reader) ACL(name, def string) ACL {
+// ACL reads an access list untrimmed: a space before it means no users.
+func (r *Reader) ACL(name, def string) yarn.ACL {
 	if s, ok := r.Raw(name); ok {
-		return ParseACL(s)
+		return yarn.ParseACL(s)
 	}
-	return ParseACL(def)
+	return yarn.ParseACL(def)
 }
 
 // staticGroups reads "user=group,group;user=;": users whose groups are not
@@ -227,11 +213,7 @@ func (r *Reader) proxyUser(user string, rules map[string]string) *ProxyUser {
 		s, _ := r.Raw(name)
 		return s
 	}
-	users, groups := text(".users"), text(".groups")
-	p := &ProxyUser{User: user, Allowed: ACL{Users: distinct(splitList(users)), Groups: distinct(splitList(groups))}}
-	if trim(users) == "*" || trim(groups) == "*" {
-		p.Allowed = ACL{All: true}
-	}
+	p := &ProxyUser{User: user, Allowed: yarn.NewACL(text(".users"), text(".groups"))}
 	var bad []string
 	p.Hosts, bad = ParseMachines(text(".hosts"))
 	for _, e := range bad {

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/heddle-project/heddle/conf"
-	"github.com/heddle-project/heddle/internal/acl"
 	"github.com/heddle-project/heddle/internal/groups"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/client"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // groupWait bounds how long a call waits for a user's groups.
@@ -33,17 +33,13 @@ type rights struct {
 
 type rules struct {
 	enabled bool // yarn.acl.enable
-	admins  acl.List
+	admins  yarn.ACL
 	owner   string // whom the daemon runs as: always an administrator
 	proxies []conf.ProxyUser
 }
 
-func newRules(p *conf.Properties, rm *conf.ResourceManager, owner string) *rules {
-	r := &rules{enabled: rm.Security.ACLs, admins: acl.Everybody(), owner: owner, proxies: rm.Security.ProxyUsers}
-	if v, ok := p.Lookup("yarn.admin.acl"); ok {
-		r.admins = acl.Parse(v.Value)
-	}
-	return r
+func newRules(rm *conf.ResourceManager, owner string) *rules {
+	return &rules{enabled: rm.Security.ACLs, admins: rm.Security.Admin, owner: owner, proxies: rm.Security.ProxyUsers}
 }
 
 // Groups are the user's groups, the primary one first; none when they cannot be found.
@@ -64,7 +60,7 @@ func (r *rights) IsAdmin(c *ipc.Identity) bool {
 }
 
 // groupsFor spares looking groups up where a list names none.
-func (r *rights) groupsFor(l acl.List, user string) []string {
+func (r *rights) groupsFor(l yarn.ACL, user string) []string {
 	if l.All() || len(l.Groups()) == 0 {
 		return nil
 	}
@@ -85,7 +81,7 @@ func (r *rights) may(c *ipc.Identity, a *view.Application, text string) bool {
 		return true
 	}
 	if text != "" {
-		if l := acl.Parse(text); l.Allows(c.User, c.RealUser, r.groupsFor(l, c.User)) {
+		if l := yarn.ParseACL(text); l.Allows(c.User, c.RealUser, r.groupsFor(l, c.User)) {
 			return true
 		}
 	}
@@ -102,10 +98,7 @@ func (r *rights) Allow(realUser, user string, from netip.Addr) error {
 		if !p.Hosts.Contains(from) && !resolvesTo(p.Hosts.Names, from) {
 			return fmt.Errorf("Unauthorized connection for super-user: %s from IP %s: see hadoop.proxyuser.%s.hosts", realUser, from, realUser)
 		}
-		if p.Allowed.All || slices.Contains(p.Allowed.Users, user) {
-			return nil
-		}
-		if len(p.Allowed.Groups) > 0 && slices.ContainsFunc(r.Groups(user), func(g string) bool { return slices.Contains(p.Allowed.Groups, g) }) {
+		if p.Allowed.Allows(user, "", r.groupsFor(p.Allowed, user)) {
 			return nil
 		}
 		break
@@ -141,11 +134,11 @@ func (r *rights) QueueRights(c *ipc.Identity, paths []string) []client.Rights {
 // of them will do. A queue that the configuration does not know, because it was
 // created on demand or is gone, has the rights of the nearest one above it.
 func (r *rights) mayAdminister(c *ipc.Identity, path string) bool {
-	return r.onQueue(c, path, func(q *config.Queue) bool { return q.Admin.Permits(c.User, c.RealUser, r.Groups(c.User)) })
+	return r.onQueue(c, path, func(q *config.Queue) bool { return q.Admin.Allows(c.User, c.RealUser, r.Groups(c.User)) })
 }
 
 func (r *rights) maySubmit(c *ipc.Identity, path string) bool {
-	return r.onQueue(c, path, func(q *config.Queue) bool { return q.Submit.Permits(c.User, c.RealUser, r.Groups(c.User)) }) || r.mayAdminister(c, path)
+	return r.onQueue(c, path, func(q *config.Queue) bool { return q.Submit.Allows(c.User, c.RealUser, r.Groups(c.User)) }) || r.mayAdminister(c, path)
 }
 
 func (r *rights) onQueue(c *ipc.Identity, path string, permits func(*config.Queue) bool) bool {

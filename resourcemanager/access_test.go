@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heddle-project/heddle/internal/acl"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/client"
 	"github.com/heddle-project/heddle/resourcemanager/view"
@@ -14,6 +13,7 @@ import (
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/token"
+	"github.com/heddle-project/heddle/yarn"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -316,7 +316,7 @@ func TestApplicationList(t *testing.T) {
 func TestGroupsAreSpared(t *testing.T) {
 	r := &rights{}
 	for _, text := range []string{"*", "alice", "alice,bob ", " "} {
-		if got := r.groupsFor(acl.Parse(text), "alice"); got != nil { // looking up would panic: there is nothing to ask
+		if got := r.groupsFor(yarn.ParseACL(text), "alice"); got != nil { // looking up would panic: there is nothing to ask
 			t.Errorf("%q: %v", text, got)
 		}
 	}

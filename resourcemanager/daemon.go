@@ -152,7 +152,7 @@ func (d *Daemon) prepare(site *conf.Properties) (err error) {
 		return err
 	}
 	d.rights = &rights{groups: found, log: d.Log}
-	d.rights.rules.Store(newRules(site, rm, d.User))
+	d.rights.rules.Store(newRules(rm, d.User))
 	top := &rm.Topology
 	if d.racks, err = rack.New(rack.Options{Mapping: top.Mapping, Script: top.Script, ScriptArgs: top.ScriptMaxArgs, Table: top.Table, Log: d.Log}); err != nil {
 		return err

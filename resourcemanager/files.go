@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/heddle-project/heddle/conf"
-	"github.com/heddle-project/heddle/internal/acl"
 	"github.com/heddle-project/heddle/internal/hosts"
 	"github.com/heddle-project/heddle/resourcemanager/setup"
 	"github.com/heddle-project/heddle/scheduler/config"
@@ -89,7 +88,7 @@ func (d *Daemon) logFindings(findings []lint.Finding) {
 
 // lintInput is what the linter is to look at, with every property's line and column.
 func lintInput(file string, queues *conf.Properties, cluster config.Cluster) lint.Input {
-	in := lint.Input{Cluster: cluster, ACL: acl.Suspicious, File: file}
+	in := lint.Input{Cluster: cluster, File: file}
 	for _, p := range queues.Warnings() {
 		in.Notes = append(in.Notes, lint.Finding{Severity: lint.Warning, Code: "file", Origin: p.Origin.Position(), Key: p.Name, Value: p.Value,
 			Set: p.Name != "", What: p.Text})

@@ -109,7 +109,7 @@ func (d *Daemon) changeRules(take func(was, fresh *rules)) error {
 		return err
 	}
 	changed := *d.rights.rules.Load()
-	take(&changed, newRules(site, rm, d.User))
+	take(&changed, newRules(rm, d.User))
 	d.rights.rules.Store(&changed)
 	return nil
 }

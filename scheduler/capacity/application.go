@@ -466,7 +466,7 @@ func (s *Scheduler) CheckPriority(in *demand.Application, path string) (int32, y
 	if !in.PrioritySet {
 		priority = otherwise
 		for _, acl := range acls {
-			if acl.Who.Permits(in.User, in.RealUser, in.Groups) {
+			if acl.Who.Allows(in.User, in.RealUser, in.Groups) {
 				priority = acl.Default
 			}
 		}
@@ -476,7 +476,7 @@ func (s *Scheduler) CheckPriority(in *demand.Application, path string) (int32, y
 		return priority, yarn.Reason{}
 	}
 	for _, acl := range acls {
-		if priority <= acl.Max && acl.Who.Permits(in.User, in.RealUser, in.Groups) {
+		if priority <= acl.Max && acl.Who.Allows(in.User, in.RealUser, in.Groups) {
 			return priority, yarn.Reason{}
 		}
 	}

@@ -228,8 +228,8 @@ func (s *Scheduler) permits(path, user, realUser string, groups []string, code y
 		q = s.tree.find(up)
 	}
 	for ; q != nil; q = q.parent {
-		if q.conf.Admin.Permits(user, realUser, groups) ||
-			code == fit.SubmitDenied && q.conf.Submit.Permits(user, realUser, groups) {
+		if q.conf.Admin.Allows(user, realUser, groups) ||
+			code == fit.SubmitDenied && q.conf.Submit.Allows(user, realUser, groups) {
 			return yarn.Reason{}
 		}
 	}

@@ -84,7 +84,7 @@ func TestDynamicQueuesFollowTemplates(t *testing.T) {
 	if q.Amount("").Weight != 4 || q.MaxApps != 7 || q.Priority != 3 || q.UserFactor != -1 || q.Amount("").MaxAM != 1 {
 		t.Errorf("%+v", q)
 	}
-	if q.Submit.Permits("ann", "", nil) {
+	if q.Submit.Allows("ann", "", nil) {
 		t.Error("nobody may submit where no template says so")
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -213,7 +212,7 @@ func (s *settings) priorityACL(k, text string) (a PriorityACL) {
 	if len(who) > 0 && who[0] == "*" {
 		who = who[:1]
 	}
-	a.Who = queue.ParseACL(strings.Join(who, " "))
+	a.Who = yarn.ParseACL(strings.Join(who, " "))
 	return a
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -56,7 +55,7 @@ const (
 
 // PriorityACL lets some users have applications of up to a priority.
 type PriorityACL struct {
-	Who             queue.ACL
+	Who             yarn.ACL
 	Max, Default    int32
 	MaxSet, Dynamic bool
 }
@@ -88,7 +87,7 @@ type Queue struct {
 	MaxParallel   int32
 	MaxAllocation yarn.Resource
 	UserWeights   map[string]float32
-	Submit, Admin queue.ACL
+	Submit, Admin yarn.ACL
 	PriorityACLs  []PriorityACL
 
 	DefaultPriority              int32

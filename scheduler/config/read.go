@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -287,11 +286,11 @@ func (s *settings) amounts(key string) (r yarn.Resource) {
 	return r
 }
 
-func (s *settings) acl(key, otherwise string) queue.ACL {
+func (s *settings) acl(key, otherwise string) yarn.ACL {
 	if v, ok := s.text(key); ok {
-		return queue.ParseACL(v)
+		return yarn.ParseACL(v)
 	}
-	return queue.ParseACL(otherwise)
+	return yarn.ParseACL(otherwise)
 }
 
 func list(text string) []string {

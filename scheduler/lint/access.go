@@ -9,6 +9,7 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // Codes about names, states, rights and switches.
@@ -134,10 +135,8 @@ func (l *linter) access() {
 			l.priorityACL(name)
 			continue
 		}
-		if l.in.ACL != nil {
-			if odd := l.in.ACL(l.values[name].Value); odd != "" {
-				l.say(Warning, ACL, name, odd, `write users, one space, groups, each list with commas and no spaces: "ann,bob dev,ops"`)
-			}
+		if odd := yarn.SuspiciousACL(l.values[name].Value); odd != "" {
+			l.say(Warning, ACL, name, odd, `write users, one space, groups, each list with commas and no spaces: "ann,bob dev,ops"`)
 		}
 		l.wideOpen(name, o)
 	}

@@ -84,9 +84,6 @@ type Input struct {
 	// Elsewhere tells whether a property outside of the queue file's own prefix is
 	// one of YARN's, and otherwise which one it resembles, if any. May be nil.
 	Elsewhere func(name string) (known bool, nearest string)
-	// ACL says what is suspicious about the text of an access control list, ""
-	// if nothing is. May be nil.
-	ACL func(text string) string
 	// Notes are findings that others had before, such as about the file itself.
 	Notes []Finding
 }

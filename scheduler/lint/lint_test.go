@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/heddle-project/heddle/conf"
-	"github.com/heddle-project/heddle/internal/acl"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/lint"
@@ -48,7 +47,7 @@ func input(t testing.TB, name string, data []byte) lint.Input {
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	in := lint.Input{File: name, ACL: acl.Suspicious, Elsewhere: func(n string) (bool, string) {
+	in := lint.Input{File: name, Elsewhere: func(n string) (bool, string) {
 		return strings.HasPrefix(n, "yarn.scheduler."), conf.Nearest(n)
 	}}
 	for _, v := range p.All() {

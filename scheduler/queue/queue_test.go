@@ -21,29 +21,6 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestACL(t *testing.T) {
-	for _, c := range []struct {
-		list, user, real string
-		groups           []string
-		want             bool
-	}{
-		{"*", "ann", "", nil, true},
-		{" ", "ann", "", nil, false},
-		{"", "ann", "", nil, false},
-		{"ann,bob", "bob", "", nil, true},
-		{"ann *", "bob", "", nil, true},
-		{",* dev", "bob", "", nil, false},
-		{"ann dev", "cid", "", []string{"ops", "dev"}, true},
-		{" dev", "dev", "", nil, false},
-		{"~oozie", "ann", "oozie", nil, true},
-		{"~oozie", "oozie", "", nil, false},
-	} {
-		if got := ParseACL(c.list).Permits(c.user, c.real, c.groups); got != c.want {
-			t.Errorf("%q permits %s/%s %v: %v", c.list, c.user, c.real, c.groups, got)
-		}
-	}
-}
-
 func TestSnapshotFindsQueues(t *testing.T) {
 	s := NewSnapshot([]Info{{Path: "root"}, {Path: "root.a"}})
 	if q, ok := s.ByPath("root.a"); !ok || q.Path != "root.a" {

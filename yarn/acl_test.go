@@ -1,11 +1,11 @@
-package acl
+package yarn
 
 import (
 	"slices"
 	"testing"
 )
 
-func TestParse(t *testing.T) {
+func TestParseACL(t *testing.T) {
 	for _, c := range []struct {
 		text, printed string
 		users, groups []string
@@ -27,15 +27,18 @@ func TestParse(t *testing.T) {
 		{" *", "*", nil, nil},
 		{"* dev", "*", nil, nil},
 		{"alice *", "*", nil, nil},
+		{",* dev", ",* dev", []string{"*"}, []string{"dev"}},
+		{"alice ,*", "alice ,*", []string{"alice"}, []string{"*"}},
+		{"alice  ops", "alice ops", []string{"alice"}, []string{"ops"}},
 	} {
-		l := Parse(c.text)
+		l := ParseACL(c.text)
 		if got := l.String(); got != c.printed {
 			t.Errorf("%q prints as %q, want %q", c.text, got, c.printed)
 		}
 		if !slices.Equal(l.Users(), c.users) || !slices.Equal(l.Groups(), c.groups) {
 			t.Errorf("%q: users %q, groups %q", c.text, l.Users(), l.Groups())
 		}
-		if again := Parse(l.String()); again.String() != l.String() {
+		if again := ParseACL(l.String()); again.String() != l.String() {
 			t.Errorf("%q is read again as %q", l.String(), again.String())
 		}
 		if l.All() != (c.printed == "*") || l.Nobody() != (c.printed == " ") {
@@ -44,7 +47,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestAllows(t *testing.T) {
+func TestACLAllows(t *testing.T) {
 	for _, c := range []struct {
 		text, user, real string
 		groups           []string
@@ -67,38 +70,38 @@ func TestAllows(t *testing.T) {
 		{"~", "bob", "", nil, false},
 		{"alice,* dev", "bob", "", nil, false},
 	} {
-		if got := Parse(c.text).Allows(c.user, c.real, c.groups); got != c.want {
+		if got := ParseACL(c.text).Allows(c.user, c.real, c.groups); got != c.want {
 			t.Errorf("%q allows %q (for %q, groups %q): %v", c.text, c.user, c.real, c.groups, got)
 		}
 	}
-	if (List{}).Allows("alice", "", nil) || !Everybody().Allows("alice", "", nil) {
+	if (ACL{}).Allows("alice", "", nil) || !Everybody().Allows("alice", "", nil) {
 		t.Error("the empty list allows, or the full one does not")
 	}
 }
 
-func TestSuspicious(t *testing.T) {
+func TestSuspiciousACL(t *testing.T) {
 	for text, want := range map[string]bool{
 		"": false, " ": false, "*": false, " * ": false, "alice": false, "alice,bob dev,ops": false, " dev": false, "alice ": false,
 		"alice, bob": true, "alice dev ops": true, "alice,*": true, "alice dev,*": true,
 	} {
-		if got := Suspicious(text); (got != "") != want {
+		if got := SuspiciousACL(text); (got != "") != want {
 			t.Errorf("%q: %q", text, got)
 		}
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzACL(f *testing.F) {
 	f.Add("alice,bob dev,ops", "alice", "dev")
 	f.Add(",*", "alice", "dev")
 	f.Add("alice ,*", "bob", "dev")
 	f.Fuzz(func(t *testing.T, text, user, group string) {
-		l := Parse(text)
-		again := Parse(l.String())
+		l := ParseACL(text)
+		again := ParseACL(l.String())
 		for _, groups := range [][]string{nil, {group}} {
 			if l.Allows(user, "", groups) != again.Allows(user, "", groups) {
 				t.Fatalf("%q and %q differ on %q, %q", text, l, user, groups)
 			}
 		}
-		Suspicious(text)
+		SuspiciousACL(text)
 	})
 }
