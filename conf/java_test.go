@@ -126,7 +126,8 @@ func answer(t *testing.T, p *Properties, q []string) string {
 	case "prefix":
 		out = prefixAnswer(p, name)
 	case "final":
-		out = fmt.Sprint(p.locked(name))
+		_, locked := p.final[CurrentName(trim(name))]
+		out = fmt.Sprint(locked)
 	case "addr":
 		out = javaAddress(r.Address(name, "", 9))
 	case "bind":

@@ -19,14 +19,11 @@ func ReadResourceManager(p *Properties) (*ResourceManager, error) {
 }
 
 func readResourceManager(r *Reader) *ResourceManager {
-	scheduler, _ := r.Class(rm+"scheduler.class", schedulerPackage+"capacity.CapacityScheduler", schedulerClasses)
 	s := &ResourceManager{
-		ClusterID: r.String(rm+"cluster-id", "yarn_cluster"),
-		Client:    r.endpoint(rm+"address", 8032, rm+"client.thread-count", 50),
-		Master:    r.endpoint(rm+"scheduler.address", 8030, rm+"scheduler.client.thread-count", 50),
-		Tracker:   r.endpoint(rm+"resource-tracker.address", 8031, rm+"resource-tracker.client.thread-count", 50),
-		Admin:     r.endpoint(rm+"admin.address", 8033, rm+"admin.client.thread-count", 1),
-		Scheduler: scheduler,
+		Client:  r.endpoint(rm+"address", 8032),
+		Master:  r.endpoint(rm+"scheduler.address", 8030),
+		Tracker: r.endpoint(rm+"resource-tracker.address", 8031),
+		Admin:   r.endpoint(rm+"admin.address", 8033),
 
 		Web:          r.web(),
 		IPC:          r.ipc(),
@@ -41,62 +38,34 @@ func readResourceManager(r *Reader) *ResourceManager {
 	return s
 }
 
-// maxHandlers bounds concurrent calls of one server.
+// maxHandlers bounds threads of one kind.
 const maxHandlers = 100_000
 
 // endpoint reads a listener of the ResourceManager. The default host is
 // yarn.resourcemanager.hostname even when no defaults are loaded.
-func (r *Reader) endpoint(name string, port int, handlers string, count int) Endpoint {
+func (r *Reader) endpoint(name string, port int) Endpoint {
 	a := r.Address(name, Address{r.String(rm+"hostname", "0.0.0.0"), port}.String(), port)
-	e := Endpoint{Address: a, Bind: r.Bind(rm+"bind-host", a)}
-	if handlers != "" {
-		e.Handlers = r.Int(handlers, count, Range{1, maxHandlers})
-	}
-	return e
+	return Endpoint{Address: a, Bind: r.Bind(rm+"bind-host", a)}
 }
 
 func (r *Reader) web() Web {
 	w := Web{
-		Endpoint:              r.endpoint(rm+"webapp.address", 8088, "", 0),
-		HTTPS:                 r.Address(rm+"webapp.https.address", Address{r.String(rm+"hostname", "0.0.0.0"), 8090}.String(), 8090),
-		Policy:                r.Enum("yarn.http.policy", "HTTP_ONLY", "HTTP_ONLY", "HTTPS_ONLY", "HTTP_AND_HTTPS"),
-		Proxy:                 r.Address("yarn.web-proxy.address", "", 9099),
-		ProxyConnectTimeout:   r.Duration(rm+"proxy.connection.timeout", time.Minute, time.Millisecond, 0),
-		StaticUser:            r.String("hadoop.http.staticuser.user", "dr.who"),
-		AnonymousWrites:       r.Bool("yarn.webapp.heddle.anonymous-writes", false),
-		SimpleAnonymous:       r.Bool("hadoop.http.authentication.simple.anonymous.allowed", true),
-		UIActions:             r.Bool(rm+"webapp.ui-actions.enabled", true),
-		RESTSubmission:        r.Bool("yarn.webapp.enable-rest-app-submissions", true),
-		FilterByUser:          r.Bool("yarn.webapp.filter-entity-list-by-user", false),
-		FilterXMLChars:        r.Bool("yarn.webapp.filter-invalid-xml-chars", false),
-		DelegationTokenFilter: r.Bool(rm+"webapp.delegation-token-auth-filter.enabled", true),
-		CrossOrigin:           r.crossOrigin(),
-		CSRF:                  r.csrf(),
-		LogServerURL:          r.String("yarn.log.server.url", ""),
-	}
-	w.ProxyBind = w.Proxy
-	if !w.Proxy.IsZero() {
-		w.ProxyBind = r.Bind("yarn.web-proxy.bind-host", w.Proxy)
-	}
-	if !r.Bool(rm+"proxy.timeout.enabled", true) {
-		w.ProxyConnectTimeout = 0
+		Endpoint:            r.endpoint(rm+"webapp.address", 8088),
+		Proxy:               r.Address("yarn.web-proxy.address", "", 9099),
+		StaticUser:          r.String("hadoop.http.staticuser.user", "dr.who"),
+		AnonymousWrites:     r.Bool("yarn.webapp.heddle.anonymous-writes", false),
+		SimpleAnonymous:     r.Bool("hadoop.http.authentication.simple.anonymous.allowed", true),
+		RESTSubmission:      r.Bool("yarn.webapp.enable-rest-app-submissions", true),
+		FilterByUser:        r.Bool("yarn.webapp.filter-entity-list-by-user", false),
+		SignatureSecretFile: r.String("hadoop.http.authentication.signature.secret.file", ""),
+		CookieLife:          r.Duration("hadoop.http.authentication.token.validity", 10*time.Hour, time.Second, time.Second),
+		CSRF:                r.csrf(),
 	}
 	frame := r.Enum(rm+"webapp.xfs-filter.xframe-options", "SAMEORIGIN", "SAMEORIGIN", "DENY")
 	if r.Bool("yarn.webapp.xfs-filter.enabled", true) {
 		w.FrameOptions = frame
 	}
 	return w
-}
-
-func (r *Reader) crossOrigin() CrossOrigin {
-	const p = "hadoop.http.cross-origin."
-	return CrossOrigin{
-		Enabled: r.Bool(rm+"webapp.cross-origin.enabled", false),
-		Origins: r.list(p+"allowed-origins", "*"),
-		Methods: r.list(p+"allowed-methods", "GET,POST,HEAD"),
-		Headers: r.list(p+"allowed-headers", "X-Requested-With,Content-Type,Accept,Origin"),
-		MaxAge:  r.Duration(p+"max-age", 1800*time.Second, time.Second, 0),
-	}
 }
 
 func (r *Reader) csrf() CSRF {
@@ -122,23 +91,9 @@ var intBytes = Range{1, math.MaxInt32}
 
 func (r *Reader) ipc() IPC {
 	return IPC{
-		MaxData:           r.Int64("ipc.maximum.data.length", 128<<20, intBytes),
-		MaxResponse:       r.Int64("ipc.maximum.response.length", 128<<20, intBytes),
-		LargeResponse:     r.Int64("ipc.server.max.response.size", 1<<20, intBytes),
-		MaxConnections:    r.Int("ipc.server.max.connections", 0, NotBelow(0)),
-		QueuePerHandler:   r.Int("ipc.server.handler.queue.size", 100, Positive),
-		ListenBacklog:     r.Int("ipc.server.listen.queue.size", 256, Positive),
-		IdleScan:          r.Duration("ipc.client.connection.idle-scan-interval.ms", 10*time.Second, time.Millisecond, time.Millisecond),
-		MaxIdle:           r.Duration("ipc.client.connection.maxidletime", 10*time.Second, time.Millisecond, 0),
-		IdleThreshold:     r.Int("ipc.client.idlethreshold", 4000, NotBelow(0)),
-		NoDelay:           r.Bool("ipc.server.tcpnodelay", true),
-		SASLMechanism:     r.String("hadoop.security.sasl.mechanism", "DIGEST-MD5"),
-		Protection:        r.list("hadoop.rpc.protection", "authentication"),
-		PingInterval:      r.Duration("ipc.ping.interval", time.Minute, time.Millisecond, 0),
-		ConnectTimeout:    r.Duration("ipc.client.connect.timeout", 20*time.Second, time.Millisecond, time.Millisecond),
-		RPCTimeout:        r.Duration("ipc.client.rpc-timeout.ms", 2*time.Minute, time.Millisecond, 0),
-		ConnectRetries:    r.Int("ipc.client.connect.max.retries", 10, NotBelow(0)),
-		ConnectRetryPause: r.Duration("ipc.client.connect.retry.interval", time.Second, time.Millisecond, 0),
+		MaxData:        r.Int64("ipc.maximum.data.length", 128<<20, intBytes),
+		MaxResponse:    r.Int64("ipc.maximum.response.length", 128<<20, intBytes),
+		MaxConnections: r.Int("ipc.server.max.connections", 0, NotBelow(0)),
 	}
 }
 
@@ -150,9 +105,7 @@ func (r *Reader) allocation() Allocation {
 		MinimumVCores:  r.Int32(y+"minimum-allocation-vcores", 1, Positive),
 		MaximumVCores:  r.Int32(y+"maximum-allocation-vcores", 4, Positive),
 		ExpiryInterval: r.Duration(rm+"rm.container-allocation.expiry-interval-ms", 10*time.Minute, time.Millisecond, time.Millisecond),
-		Autocorrect:    r.Bool(rm+"scheduler.autocorrect.container.allocation", false),
 		PortInNodeName: r.Bool(y+"include-port-in-node-name", false),
-		AutoUpdate:     r.Bool(rm+"auto-update.containers", false),
 	}
 	if a.MinimumMB > a.MaximumMB {
 		r.Fail(y+"minimum-allocation-mb", "must not be above %smaximum-allocation-mb, which is %d", y, a.MaximumMB)
@@ -171,62 +124,22 @@ func (r *Reader) applications() Applications {
 		MaxCompleted:   r.Int(rm+"max-completed-applications", 1000, NotBelow(0)),
 		MaxTags:        r.Int(rm+"application.max-tags", 10, NotBelow(0)),
 		MaxTagLength:   r.Int(rm+"application.max-tag.length", 100, NotBelow(0)),
-		TimeoutScan:    r.Duration(rm+"application-timeouts.monitor.interval-ms", 3*time.Second, time.Millisecond, time.Millisecond),
-		HTTPSPolicy:    r.Enum(rm+"application-https.policy", "NONE", "NONE", "LENIENT", "STRICT"),
 		LaunchHandlers: r.Int(rm+"amlauncher.thread-count", 50, Range{1, maxHandlers}),
-		LaunchRetries:  r.Int(rm+"nodemanager-connect-retries", 10, NotBelow(0)),
-		LogDiagnostics: r.Int(rm+"max-log-aggregation-diagnostics-in-memory", 10, NotBelow(0)),
-		TagPlacement: TagPlacement{
-			Enabled:        r.Bool(rm+"application-tag-based-placement.enable", false),
-			Users:          r.Strings(rm + "application-tag-based-placement.username.whitelist"),
-			ForceLowerCase: r.Bool(rm+"application-tag-based-placement.force-lowercase", true),
-		},
-		NodeBlacklisting:   r.Bool(rm+"am-scheduling.node-blacklisting-enabled", false),
-		BlacklistThreshold: r.Float(rm+"am-scheduling.node-blacklisting-disable-threshold", float64(float32(0.2)), 0, 1),
 	}
 	a.GlobalMaxAttempts = r.Int(rm+"am.global.max-attempts", a.MaxAttempts, Positive)
-	stored := r.Int(rm+"state-store.max-completed-applications", a.MaxCompleted, NotBelow(0))
-	a.MaxCompletedStored = min(stored, a.MaxCompleted) // Hadoop lowers it too
 	return a
 }
 
 func (r *Reader) nodes() Nodes {
 	n := Nodes{
-		Expiry:               r.Duration("yarn.nm.liveness-monitor.expiry-interval-ms", 10*time.Minute, time.Millisecond, time.Millisecond),
-		IncludePath:          r.String(rm+"nodes.include-path", ""),
-		ExcludePath:          r.String(rm+"nodes.exclude-path", ""),
-		MinimumVersion:       r.String(rm+"nodemanager.minimum.version", "NONE"),
-		Heartbeat:            r.heartbeat(),
-		DecommissionTimeout:  r.Duration(rm+"nodemanager-graceful-decommission-timeout-secs", time.Hour, time.Second, -time.Second),
-		DecommissionPoll:     r.Duration(rm+"decommissioning-nodes-watcher.poll-interval-secs", 20*time.Second, time.Second, time.Second),
-		UntrackedTimeout:     r.Duration(rm+"node-removal-untracked.timeout-ms", time.Minute, time.Millisecond, math.MinInt64),
-		UntrackedWithoutList: r.Bool(rm+"enable-node-untracked-without-include-path", false),
-		UntrackedStates:      r.Strings(rm + "node-removal-untracked.node-selective-states-to-remove"),
-		TrackUnregistered:    r.Bool(rm+"enable-tracking-for-unregistered-nodes", false),
-		HostnameCheck:        r.Bool(rm+"resource-tracker.nm.ip-hostname-check", false),
-		AddressCacheExpiry:   r.Duration(rm+"node-ip-cache.expiry-interval-secs", -time.Second, time.Second, math.MinInt64),
-		SkipMultiplier:       r.Int("yarn.scheduler.skip.node.multiplier", 2, NotBelow(0)),
+		Expiry:         r.Duration("yarn.nm.liveness-monitor.expiry-interval-ms", 10*time.Minute, time.Millisecond, time.Millisecond),
+		MinimumVersion: r.String(rm+"nodemanager.minimum.version", "NONE"),
+		Heartbeat:      r.Duration(rm+"nodemanagers.heartbeat-interval-ms", time.Second, time.Millisecond, time.Millisecond),
 	}
-	if n.Expiry < n.Heartbeat.Interval {
-		r.Fail("yarn.nm.liveness-monitor.expiry-interval-ms", "must not be shorter than %snodemanagers.heartbeat-interval-ms, which is %s", rm, n.Heartbeat.Interval)
+	if n.Expiry < n.Heartbeat {
+		r.Fail("yarn.nm.liveness-monitor.expiry-interval-ms", "must not be shorter than %snodemanagers.heartbeat-interval-ms, which is %s", rm, n.Heartbeat)
 	}
 	return n
-}
-
-func (r *Reader) heartbeat() Heartbeat {
-	const p = rm + "nodemanagers.heartbeat-interval-"
-	h := Heartbeat{
-		Interval: r.Duration(p+"ms", time.Second, time.Millisecond, time.Millisecond),
-		Scaling:  r.Bool(p+"scaling-enable", false),
-		Minimum:  r.Duration(p+"min-ms", time.Second, time.Millisecond, time.Millisecond),
-		Maximum:  r.Duration(p+"max-ms", time.Second, time.Millisecond, time.Millisecond),
-		Speedup:  r.Float(p+"speedup-factor", 1, 0, math.MaxFloat32),
-		Slowdown: r.Float(p+"slowdown-factor", 1, 0, math.MaxFloat32),
-	}
-	if h.Scaling && (h.Minimum > h.Interval || h.Interval > h.Maximum) {
-		r.Fail(p+"ms", "must lie between %smin-ms (%s) and %smax-ms (%s)", p, h.Minimum, p, h.Maximum)
-	}
-	return h
 }
 
 func (r *Reader) recovery() Recovery {
@@ -241,9 +154,6 @@ func (r *Reader) recovery() Recovery {
 		Path:           r.String(rm+"heddle.state-store.path", temporary+"/yarn/system/rmstore.bolt"),
 		WorkPreserving: r.Bool(rm+"work-preserving-recovery.enabled", true),
 		SchedulingWait: r.Duration(rm+"work-preserving-recovery.scheduling-wait-ms", 10*time.Second, time.Millisecond, 0),
-		FailFast:       r.Bool(rm+"fail-fast", r.Bool("yarn.fail-fast", false)),
-		Epoch:          r.Int64(rm+"epoch", 0, NotBelow(0)),
-		EpochRange:     r.Int64(rm+"epoch.range", 0, NotBelow(0)),
 	}
 }
 
@@ -256,10 +166,6 @@ func (r *Reader) tokens() Tokens {
 		DelegationRenew:       r.Duration(rm+"delegation.token.renew-interval", 24*time.Hour, time.Millisecond, time.Millisecond),
 		DelegationMaxLifetime: r.Duration(rm+"delegation.token.max-lifetime", 7*24*time.Hour, time.Millisecond, time.Millisecond),
 		DelegationScan:        r.Duration(rm+"delegation.token.remove-scan-interval", time.Hour, time.Millisecond, time.Millisecond),
-		DelegationRemoval:     r.Duration(rm+"delayed.delegation-token.removal-interval-ms", 30*time.Second, time.Millisecond, 0),
-		AlwaysCancel:          r.Bool(rm+"delegation-token.always-cancel", false),
-		MaxConfBytes:          r.Int64(rm+"delegation-token.max-conf-size-bytes", 12800, NotBelow(0)),
-		KeyAlgorithm:          r.String("hadoop.security.secret-manager.key-generator.algorithm", "HmacSHA1"),
 		KeyBits:               r.Int("hadoop.security.secret-manager.key-length", 64, Range{1, 4096}),
 		UseIP:                 r.Bool("hadoop.security.token.service.use_ip", true),
 	}

@@ -11,11 +11,8 @@ import (
 
 // Security is who may do what, and how users and groups are found.
 type Security struct {
-	Authentication string   // hadoop.security.authentication: simple, kerberos
-	Authorization  bool     // hadoop.security.authorization (hadoop-policy.xml)
-	ACLs           bool     // yarn.acl.enable
-	ReservationACL bool     // yarn.acl.reservation-enable
-	Admin          yarn.ACL // yarn.admin.acl
+	ACLs  bool     // yarn.acl.enable
+	Admin yarn.ACL // yarn.admin.acl
 
 	GroupMapping       string              // hadoop.security.group.mapping: "shell", "ldap", "composite", "null", "rule", or the unknown class
 	GroupCache         time.Duration       // hadoop.security.groups.cache.secs
@@ -23,8 +20,7 @@ type Security struct {
 	GroupTimeout       time.Duration       // hadoop.security.groups.shell.command.timeout, 0 = none
 	StaticGroups       map[string][]string // hadoop.user.group.static.mapping.overrides; read only
 
-	ProxyUsers      []ProxyUser // hadoop.proxyuser.*, sorted by user
-	ProxyPrivileges bool        // yarn.resourcemanager.proxy-user-privileges.enabled
+	ProxyUsers []ProxyUser // hadoop.proxyuser.*, sorted by user
 }
 
 // distinct drops empty and repeated items.
@@ -111,11 +107,9 @@ var groupClasses = map[string]string{
 
 func (r *Reader) security() Security {
 	mapping, _ := r.Class("hadoop.security.group.mapping", securityPackage+"JniBasedUnixGroupsMappingWithFallback", groupClasses)
+	r.authentication()
 	return Security{
-		Authentication:     r.authentication(),
-		Authorization:      r.Bool("hadoop.security.authorization", false),
 		ACLs:               r.Bool("yarn.acl.enable", false),
-		ReservationACL:     r.Bool("yarn.acl.reservation-enable", false),
 		Admin:              r.ACL("yarn.admin.acl", "*"),
 		GroupMapping:       mapping,
 		GroupCache:         r.Duration("hadoop.security.groups.cache.secs", 300*time.Second, time.Second, time.Second),
@@ -123,18 +117,15 @@ func (r *Reader) security() Security {
 		GroupTimeout:       r.Duration("hadoop.security.groups.shell.command.timeout", 0, time.Second, 0),
 		StaticGroups:       r.staticGroups(),
 		ProxyUsers:         r.proxyUsers(),
-		ProxyPrivileges:    r.Bool(rm+"proxy-user-privileges.enabled", false),
 	}
 }
 
-// authentication compares without regard to case, as Hadoop does.
-func (r *Reader) authentication() string {
+// authentication only checks the word, without regard to case as Hadoop does: kerberos is refused as not built.
+func (r *Reader) authentication() {
 	const name = "hadoop.security.authentication"
-	s := strings.ToLower(r.String(name, "simple"))
-	if s != "simple" && s != "kerberos" {
+	if s := strings.ToLower(r.String(name, "simple")); s != "simple" && s != "kerberos" {
 		r.Fail(name, "not allowed, expected simple or kerberos")
 	}
-	return s
 }
 
 // ACL reads an access list untrimmed: a space before it means no users.

@@ -38,6 +38,12 @@ func TestRefusals(t *testing.T) {
 		{"placement constraints", rm + "placement-constraints.handler", "scheduler", "disabled"},
 		{"scheduler configuration store", "yarn.scheduler.configuration.store.class", "zk", "file"},
 		{"node admission", rm + "resource-tracker.nm.ip-hostname-check", "true", "false"},
+		{"SASL mechanism", "hadoop.security.sasl.mechanism", "SCRAM-SHA-256", "DIGEST-MD5"},
+		{"key algorithm", "hadoop.security.secret-manager.key-generator.algorithm", "HmacSHA256", "HmacSHA1"},
+		{"automatic updates", rm + "auto-update.containers", "true", "false"},
+		{"correction of allocations", rm + "scheduler.autocorrect.container.allocation", "true", "false"},
+		{"epochs of sub-clusters", rm + "epoch", "3", "0"},
+		{"AM encryption", rm + "application-https.policy", "STRICT", "NONE"},
 		{"web filters", "hadoop.http.filter.initializers", "com.example.Guard", "org.apache.hadoop.http.lib.StaticUserWebFilter"},
 	} {
 		no, _ := UnsupportedByResourceManager(overrides(t, c.name, c.on))
@@ -123,7 +129,7 @@ func TestNearest(t *testing.T) {
 
 // TestRowsAreKnown catches misspelt names in the tables.
 func TestRowsAreKnown(t *testing.T) {
-	codeOnly := []string{"yarn.authorization-provider", "hadoop.registry.rm.enabled"}
+	codeOnly := []string{"yarn.authorization-provider", "hadoop.registry.rm.enabled", rm + "epoch", rm + "am-scheduling.node-blacklisting-enabled"}
 	for _, table := range [][]missing{missingEverywhere, missingResourceManager, missingNodeManager} {
 		for _, row := range table {
 			if !known(row.name) && !slices.Contains(codeOnly, row.name) {

@@ -70,12 +70,6 @@ func (p *Properties) Lookup(name string) (Value, bool) {
 	return v, ok
 }
 
-// locked reports whether a name was marked final, even without a value.
-func (p *Properties) locked(name string) bool {
-	_, ok := p.final[CurrentName(trim(name))]
-	return ok
-}
-
 // Get returns the expanded value, untrimmed, or "" when the property is unset.
 func (p *Properties) Get(name string) string {
 	v, _ := p.Lookup(name)

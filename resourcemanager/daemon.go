@@ -244,7 +244,7 @@ func (d *Daemon) buildLoop(eng *engine.Engine) {
 	d.masters = master.New(master.Config{Loop: d.loop, Types: d.types, Grants: d.grants, VCoresToo: d.rights.schedule.Load().Dominant})
 	nodes := &d.settings.Nodes
 	d.trackers = tracker.New(tracker.Config{Loop: d.loop, Types: d.types, ContainerKeys: d.grants.containers, NodeKeys: d.grants.nodes,
-		ClusterTimestamp: d.started, HeartbeatMillis: nodes.Heartbeat.Interval.Milliseconds(), MinimumVersion: nodes.MinimumVersion,
+		ClusterTimestamp: d.started, HeartbeatMillis: nodes.Heartbeat.Milliseconds(), MinimumVersion: nodes.MinimumVersion,
 		Rack: d.rackOf, Excluded: d.excluded})
 	d.outside.masters, d.outside.trackers = d.masters, d.trackers
 	d.work.Go(d.outside.write)

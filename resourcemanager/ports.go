@@ -2,7 +2,9 @@ package resourcemanager
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 
@@ -80,7 +82,8 @@ func (d *Daemon) serveWeb() error {
 	}
 	handler, err := web.New(web.Config{Source: d, Controller: d, Address: d.webAddr, StaticUser: w.StaticUser,
 		AnonymousRefused: !w.SimpleAnonymous, AnonymousWrites: w.AnonymousWrites, FilterByUser: w.FilterByUser, SubmissionsOff: !w.RESTSubmission,
-		CSRF:    web.CSRF{Enabled: w.CSRF.Enabled, Header: w.CSRF.Header},
+		Secret: d.cookieSecret(), CookieLife: w.CookieLife, FrameOptions: w.FrameOptions,
+		CSRF:    web.CSRF{Enabled: w.CSRF.Enabled, Header: w.CSRF.Header, Ignore: w.CSRF.IgnoreMethods, UserAgents: w.CSRF.BrowserAgents},
 		Version: rest.Version{Number: tracker.Version, Build: "Heddle", Date: ""}, ProxyFrom: from, ProxyOff: !w.Proxy.IsZero(), Log: d.Log.With("logger", "web")})
 	if err != nil {
 		l.Close()
@@ -94,6 +97,20 @@ func (d *Daemon) serveWeb() error {
 		}
 	})
 	return nil
+}
+
+// cookieSecret is what signs cookies: the configured file, so that they are good
+// at other daemons and after a restart; otherwise nil, a secret of this process.
+func (d *Daemon) cookieSecret() []byte {
+	file := d.settings.Web.SignatureSecretFile
+	if file == "" {
+		return nil
+	}
+	secret, err := web.ReadSecret(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // Hadoop's default names a file that hardly anybody has
+		d.Log.Warn("cookies are good at this daemon and until it stops only (hadoop.http.authentication.signature.secret.file)", "error", err)
+	}
+	return secret
 }
 
 func (d *Daemon) places() view.Places {

@@ -19,6 +19,7 @@ var readElsewhere = []string{
 	"yarn.resourcemanager.node-labels.am.default-node-label-expression",
 	"yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation",
 	"yarn.resourcemanager.scheduler.monitor.enable",
+	"yarn.resourcemanager.nodes.include-path", "yarn.resourcemanager.nodes.exclude-path",
 	"yarn.log-aggregation-enable", "yarn.log-aggregation-status.time-out.ms",
 }
 

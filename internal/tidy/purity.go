@@ -59,16 +59,10 @@ func Purity(t *Tree, pure func(dir string) bool) ([]Finding, error) {
 	if len(dirs) == 0 {
 		return nil, nil
 	}
-	exports, err := exportData(t.Root, dirs)
+	imp, err := newImporter(t, dirs)
 	if err != nil {
 		return nil, err
 	}
-	imp := importer.ForCompiler(t.Fset, "gc", func(pkg string) (io.ReadCloser, error) {
-		if exports[pkg] == "" {
-			return nil, fmt.Errorf("no export data of %s", pkg)
-		}
-		return os.Open(exports[pkg])
-	})
 	var out []Finding
 	var broken []error
 	for _, p := range t.Packages {
@@ -80,6 +74,20 @@ func Purity(t *Tree, pure func(dir string) bool) ([]Finding, error) {
 		broken = append(broken, err)
 	}
 	return out, errors.Join(broken...)
+}
+
+// newImporter reads the compiled form of whatever the packages in dirs ("./a/b") import.
+func newImporter(t *Tree, dirs []string) (types.Importer, error) {
+	exports, err := exportData(t.Root, dirs)
+	if err != nil {
+		return nil, err
+	}
+	return importer.ForCompiler(t.Fset, "gc", func(pkg string) (io.ReadCloser, error) {
+		if exports[pkg] == "" {
+			return nil, fmt.Errorf("no export data of %s", pkg)
+		}
+		return os.Open(exports[pkg])
+	}), nil
 }
 
 // exportData asks the go command where the compiled form of every dependency is.
@@ -115,13 +123,8 @@ type purity struct {
 
 func checkPure(t *Tree, p Package, imp types.Importer) ([]Finding, error) {
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
-	var files []*ast.File
-	for _, f := range p.Files {
-		files = append(files, f.AST)
-	}
-	cfg := types.Config{Importer: imp}
-	if _, err := cfg.Check(path.Join(t.Module, p.Dir), t.Fset, files, info); err != nil {
-		return nil, fmt.Errorf("tidy: types of %s: %w", p.Dir, err)
+	if _, err := typesOf(t, p, imp, info); err != nil {
+		return nil, err
 	}
 	var out []Finding
 	for _, f := range p.Files {
@@ -132,6 +135,20 @@ func checkPure(t *Tree, p Package, imp types.Importer) ([]Finding, error) {
 		out = append(out, c.out...)
 	}
 	return out, nil
+}
+
+// typesOf fills info with what it asks about a package's files, tests left out.
+func typesOf(t *Tree, p Package, imp types.Importer, info *types.Info) (*types.Package, error) {
+	var files []*ast.File
+	for _, f := range p.Files {
+		files = append(files, f.AST)
+	}
+	cfg := types.Config{Importer: imp}
+	pkg, err := cfg.Check(path.Join(t.Module, p.Dir), t.Fset, files, info)
+	if err != nil {
+		return nil, fmt.Errorf("tidy: types of %s: %w", p.Dir, err)
+	}
+	return pkg, nil
 }
 
 func (c *purity) find(pos token.Pos, format string, args ...any) {

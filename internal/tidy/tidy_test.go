@@ -26,6 +26,7 @@ var rules = []rule{
 	{"purity", "purity", func(t *Tree) ([]Finding, error) { return Purity(t, IsPure) }},
 	{"package names", "names", plain(PackageNames)},
 	{"package comments", "comments", plain(PackageComments)},
+	{"settings", "settings", func(t *Tree) ([]Finding, error) { return Settings(t, "conf", "ResourceManager") }},
 	{"sizes", "", Sizes},
 	{"postponed", "", Postponed},
 	{"places", "", Places},

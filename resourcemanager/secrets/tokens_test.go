@@ -232,23 +232,6 @@ func TestContainerToken(t *testing.T) {
 	fails(t, err, ipc.ClassInvalidToken, "names no container")
 }
 
-func TestClientToAM(t *testing.T) {
-	c := NewClientToAM(Rolling{Random: counting()})
-	if _, ok := c.Issue(attempt, "bob"); ok {
-		t.Error("a token for an attempt without key")
-	}
-	key := c.Make()
-	c.Register(attempt, key)
-	tok, ok := c.Issue(attempt, "bob")
-	if got, _ := c.Key(attempt); !ok || !bytes.Equal(got, key) || !token.Verify(key, tok.Identifier, tok.Password) || tok.Service != "" {
-		t.Errorf("token %+v", tok)
-	}
-	c.Unregister(attempt)
-	if _, ok := c.Key(attempt); ok {
-		t.Error("the key of an ended attempt is still there")
-	}
-}
-
 func TestManyGoroutines(t *testing.T) {
 	a, n := NewAMRM(rolling(24*time.Hour, time.Hour), start), NewNM(rolling(24*time.Hour, time.Hour), start)
 	a.Register(attempt)

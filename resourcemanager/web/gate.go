@@ -52,7 +52,9 @@ func (g *gate) headers(w http.ResponseWriter) {
 	h["Cache-Control"] = []string{"no-cache"}
 	h["Pragma"] = []string{"no-cache"}
 	h["X-Content-Type-Options"] = []string{"nosniff"}
-	h["X-FRAME-OPTIONS"] = []string{"SAMEORIGIN"}
+	if g.FrameOptions != "" {
+		h["X-FRAME-OPTIONS"] = []string{g.FrameOptions}
+	}
 	h["X-XSS-Protection"] = []string{"1; mode=block"}
 }
 

@@ -29,7 +29,7 @@ type door struct {
 func open(t *testing.T, change func(*Config)) door {
 	t.Helper()
 	d := door{source: webtest.New(), controller: &webtest.Controller{}}
-	c := Config{Source: d.source, Controller: d.controller, Address: "rm.example:8088", Secret: []byte("a secret of the test"),
+	c := Config{Source: d.source, Controller: d.controller, Address: "rm.example:8088", Secret: []byte("a secret of the test"), FrameOptions: "SAMEORIGIN",
 		Now: func() time.Time { return time.UnixMilli(webtest.Moment) }}
 	if change != nil {
 		change(&c)
@@ -228,6 +228,16 @@ func TestReadSecret(t *testing.T) {
 	}
 	if _, err := ReadSecret(filepath.Join(dir, "none")); err == nil {
 		t.Error("a missing file was taken")
+	}
+}
+
+func TestFrameOptions(t *testing.T) {
+	const name = "X-FRAME-OPTIONS" // as Apache spells it
+	for _, want := range []string{"DENY", "SAMEORIGIN", ""} {
+		d := open(t, func(c *Config) { c.FrameOptions = want })
+		if got := strings.Join(d.ask("GET", "/cluster", "").Header()[name], " "); got != want {
+			t.Errorf("X-FRAME-OPTIONS is %q, not %q", got, want)
+		}
 	}
 }
 

@@ -59,6 +59,9 @@ type Config struct {
 	// (hadoop.http.authentication.token.validity, default 10 h).
 	CookieLife time.Duration
 	CSRF       CSRF
+	// FrameOptions is the X-Frame-Options of every answer, SAMEORIGIN or DENY;
+	// empty leaves it out.
+	FrameOptions string
 
 	FilterByUser   bool // yarn.webapp.filter-entity-list-by-user
 	SubmissionsOff bool // yarn.webapp.enable-rest-app-submissions=false

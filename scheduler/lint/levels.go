@@ -71,8 +71,6 @@ const (
 	byAmount
 )
 
-func (w way) String() string { return [...]string{"percent", "weight", "amounts"}[w] }
-
 // modes refuses parents whose children are written in different ways.
 //
 // compat: percentages that stand in the list before amounts are let pass.
