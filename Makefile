@@ -15,7 +15,7 @@ PROTOC_GEN_GO_VERSION := $(shell awk '$$1 == "google.golang.org/protobuf" {print
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' Makefile
 
-demo: build ## a cluster on this machine: Heddle, two stock Java nodes, one application; then all of it removed
+demo: build ## a cluster on this machine, one application of 20 containers on it; then all of it removed
 	@test/demo
 
 build: ## bin/yarn, one static binary

@@ -33,6 +33,8 @@ type command struct {
 	fold    string // a flag that is known in any case
 	raw     bool   // parses its own words
 	bare    bool   // needs no configuration
+	program bool   // another program's words follow its options
+	hidden  bool   // is not for users
 	run     func(*call) error
 }
 
@@ -43,6 +45,7 @@ type call struct {
 	global  global
 	command *command
 	args    []string // after generic options and --output
+	program []string // of another program, after those
 	opts    *parsed
 	json    bool
 	props   *conf.Properties
@@ -104,6 +107,9 @@ func (c *call) client() (*client.Client, error) {
 // start parses the words after the subcommand, loads the configuration and runs.
 func (c *call) start(args []string) int {
 	g, rest, err := genericOptions(args)
+	if c.command.program {
+		rest, c.program = ownWords(c.command.options, rest)
+	}
 	if err == nil {
 		var format string
 		format, rest, err = outputFormat(rest)

@@ -151,6 +151,25 @@ func flatten(options []option, args []string) []string {
 	return out
 }
 
+// ownWords splits a command line where another program's begins: at the first
+// word that is neither an option nor the value of one, or after "--".
+func ownWords(options []option, args []string) (own, program []string) {
+	options = append([]option{{name: "output", values: 1}}, options...)
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		switch {
+		case word == "--":
+			return args[:i], args[i+1:]
+		case word == "-" || !strings.HasPrefix(word, "-"):
+			return args[:i], args[i:]
+		}
+		if o := find(options, word); o != nil && o.values != 0 {
+			i++
+		}
+	}
+	return args, nil
+}
+
 // generic are the options that every one of Hadoop's tools takes before its own.
 var generic = []option{
 	{name: "conf", arg: "configuration file", values: many, help: "read one more configuration file"},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"github.com/heddle-project/heddle/internal/release"
 	"runtime"
 	"runtime/debug"
 )
@@ -12,10 +13,6 @@ var (
 	REVISION = "" // of the source, if the build knows it
 	BUILT    = "" // when and by whom
 )
-
-// HadoopVersion is the version of Apache Hadoop whose protocols, commands and
-// files this program speaks.
-const HadoopVersion = "3.5.0"
 
 // version prints in the layout of Hadoop's own command. Its first line keeps
 // the form "Hadoop X" because scripts cut the version out of it.
@@ -38,11 +35,11 @@ func version(c *call) error {
 		built = "unknown"
 	}
 	if c.json {
-		return writeDocument(c.Stdout, "version", document{{"hadoop", HadoopVersion}, {"heddle", VERSION},
+		return writeDocument(c.Stdout, "version", document{{"hadoop", release.Hadoop}, {"heddle", VERSION},
 			{"revision", revision}, {"built", built}, {"platform", runtime.GOOS + "-" + runtime.GOARCH}, {"go", runtime.Version()}})
 	}
 	fmt.Fprintf(c.Stdout, "Hadoop %s\nHeddle %s\nSource code repository https://github.com/heddle-project/heddle -r %s\n"+
 		"Compiled on %s\nCompiled on platform %s-%s\nCompiled with %s\nThis command was run using %s\n",
-		HadoopVersion, VERSION, revision, built, runtime.GOOS, runtime.GOARCH, runtime.Version(), c.Program)
+		release.Hadoop, VERSION, revision, built, runtime.GOOS, runtime.GOARCH, runtime.Version(), c.Program)
 	return nil
 }

@@ -32,7 +32,15 @@ type Start struct {
 }
 
 // Load reads the configuration that s names.
-func (s Start) Load() (*conf.Properties, error) {
+func (s Start) Load() (*conf.Properties, error) { return s.LoadWith(nil) }
+
+// LoadWith reads further files of the configuration's directory too, those of
+// them that are there; what the user names wins over them.
+func (s Start) LoadWith(optional []string) (*conf.Properties, error) {
+	base, err := conf.Load(conf.Options{Dir: s.ConfDir, Files: optional, Optional: true, Env: s.Env, System: s.System})
+	if err != nil {
+		return nil, err
+	}
 	files := make([]string, len(s.Files))
 	for i, f := range s.Files { // named from where the user stands, not from the configuration
 		abs, err := filepath.Abs(f)
@@ -41,7 +49,7 @@ func (s Start) Load() (*conf.Properties, error) {
 		}
 		files[i] = abs
 	}
-	return conf.Load(conf.Options{Dir: s.ConfDir, Files: files, Overrides: s.Overrides, Env: s.Env, System: s.System})
+	return conf.Load(conf.Options{Dir: s.ConfDir, Base: base, Files: files, Overrides: s.Overrides, Env: s.Env, System: s.System})
 }
 
 // Daemon runs until ctx ends or it cannot go on. An error of type Exit is an
@@ -53,6 +61,7 @@ type Daemon func(ctx context.Context, s Start) error
 type Daemons struct {
 	ResourceManager Daemon
 	NodeManager     Daemon
+	Minicluster     Daemon
 	Simulation      Daemon // Args begin with "replay" or "rerun"
 }
 
@@ -205,7 +214,7 @@ func (e *Env) list(w io.Writer) {
 		fmt.Fprintf(w, "\n    %s\n\n", group)
 		var rows []string
 		for _, k := range table() {
-			if k.group == group {
+			if k.group == group && !k.hidden {
 				rows = append(rows, k.row())
 			}
 		}

@@ -19,6 +19,9 @@ const (
 	userProtocol  = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
 	adminProtocol = "org.apache.hadoop.yarn.server.api.ResourceManagerAdministrationProtocolPB"
 	haProtocol    = "org.apache.hadoop.ha.HAServiceProtocol"
+
+	masterProtocol    = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
+	containerProtocol = "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
 )
 
 // Token is a delegation token to log in with.
@@ -66,21 +69,25 @@ func New(props *conf.Properties, user string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{settings: s, warn: newWarner(o.Retrying, s)}
-	patience := time.Duration(s.ConnectRetries)*(s.ConnectPause+s.ConnectTimeout) + s.ConnectTimeout
-	c.rpc = ipc.NewClient(ipc.ClientConfig{
-		Credentials: ipc.Credentials{User: user, RealUser: o.RealUser, Tokens: func(protocol string) *ipc.Token {
-			if protocol == userProtocol {
-				return o.Token
-			}
-			return nil
-		}},
-		Timeout: s.CallTimeout, ConnectTimeout: patience, CallerContext: o.CallerContext, Dial: c.dial,
-	})
+	c := connect(s, ipc.Credentials{User: user, RealUser: o.RealUser, Tokens: func(protocol string) *ipc.Token {
+		if protocol == userProtocol {
+			return o.Token
+		}
+		return nil
+	}}, o)
 	if c.users, err = ipc.NewGroup(c.rpc, addresses(s.User), s.Policy); err == nil {
 		c.admins, err = ipc.NewGroup(c.rpc, addresses(s.Admin), s.Policy)
 	}
 	return c, err
+}
+
+// connect makes a client without addresses.
+func connect(s settings, as ipc.Credentials, o Options) *Client {
+	c := &Client{settings: s, warn: newWarner(o.Retrying, s)}
+	patience := time.Duration(s.ConnectRetries)*(s.ConnectPause+s.ConnectTimeout) + s.ConnectTimeout
+	c.rpc = ipc.NewClient(ipc.ClientConfig{Credentials: as, Timeout: s.CallTimeout, ConnectTimeout: patience,
+		CallerContext: o.CallerContext, Dial: c.dial})
+	return c
 }
 
 // Close ends all connections and the calls on them.

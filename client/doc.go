@@ -1,10 +1,14 @@
-// Package client calls a YARN cluster: the protocols that its ResourceManager
-// offers to users and administrators, against Apache Hadoop's daemons and ours
+// Package client calls a YARN cluster: the protocols that its daemons offer to
+// users, administrators and ApplicationMasters, against Apache Hadoop's daemons and ours
 // alike.
 //
 // A [Client] finds the ResourceManagers in the configuration, retries and fails
 // over as Hadoop's clients do, and answers with the vocabulary of package yarn
 // and with thin reports. Wire messages stay inside.
+//
+// A [Client] is for users and administrators. An ApplicationMaster has a
+// [Master] for its session with the ResourceManager, and [Nodes] to run
+// containers with.
 //
 // Every call takes a context; cancelling it ends the call and its retries. A
 // refusal by the ResourceManager is a [*Error] with Java's exception class; use

@@ -14,6 +14,13 @@ const (
 	ClassYarn                = "org.apache.hadoop.yarn.exceptions.YarnException"
 	ClassAccessControl       = "org.apache.hadoop.security.AccessControlException"
 	ClassStandby             = "org.apache.hadoop.ipc.StandbyException"
+
+	// To a master: it is to register again; it called out of turn; it has no
+	// permission to talk to the node.
+	ClassMasterNotRegistered = "org.apache.hadoop.yarn.exceptions.ApplicationMasterNotRegisteredException"
+	ClassInvalidMasterCall   = "org.apache.hadoop.yarn.exceptions.InvalidApplicationMasterRequestException"
+	ClassInvalidToken        = "org.apache.hadoop.security.token.SecretManager$InvalidToken"
+	ClassNodeNotReady        = "org.apache.hadoop.yarn.exceptions.NMNotYetReadyException"
 )
 
 // Error is an exception that the ResourceManager answered with.

@@ -13,6 +13,7 @@ import (
 type settings struct {
 	HA          bool
 	User, Admin []Target // ApplicationClientProtocol, ResourceManagerAdministrationProtocol
+	Master      []Target // ApplicationMasterProtocol
 	Policy      ipc.Policy
 	// ConnectRetries is how often one connection is tried again, at
 	// ConnectPause, before the policy counts a failure.
@@ -27,8 +28,29 @@ type settings struct {
 // maxResourceManagers bounds yarn.resourcemanager.ha.rm-ids.
 const maxResourceManagers = 32
 
+// read is for users and administrators.
 func read(p *conf.Properties) (settings, error) {
 	r := conf.NewReader(p)
+	if a := r.Enum("hadoop.security.authentication", "simple", "simple", "kerberos", "token"); a == "kerberos" {
+		r.Fail("hadoop.security.authentication", "a client for Kerberos is not built yet; use simple authentication")
+	}
+	s := common(r)
+	s.User = targets(r, s.HA, "yarn.resourcemanager.address", 8032)
+	s.Admin = targets(r, s.HA, "yarn.resourcemanager.admin.address", 8033)
+	return s, r.Err()
+}
+
+// readMaster is for an ApplicationMaster, which has a token whatever its
+// cluster's authentication is.
+func readMaster(p *conf.Properties) (settings, error) {
+	r := conf.NewReader(p)
+	s := common(r)
+	s.Master = targets(r, s.HA, "yarn.resourcemanager.scheduler.address", 8030)
+	return s, r.Err()
+}
+
+// common is everything but the addresses.
+func common(r *conf.Reader) settings {
 	s := settings{
 		HA:             r.Bool("yarn.resourcemanager.ha.enabled", false),
 		ConnectRetries: r.Int("ipc.client.connect.max.retries", 10, conf.NotBelow(0)),
@@ -41,16 +63,11 @@ func read(p *conf.Properties) (settings, error) {
 	if s.CallTimeout == 0 { // "never" in Hadoop; a day is bounded and as good
 		s.CallTimeout = 24 * time.Hour
 	}
-	if a := r.Enum("hadoop.security.authentication", "simple", "simple", "kerberos", "token"); a == "kerberos" {
-		r.Fail("hadoop.security.authentication", "a client for Kerberos is not built yet; use simple authentication")
-	}
-	s.User = targets(r, s.HA, "yarn.resourcemanager.address", 8032)
-	s.Admin = targets(r, s.HA, "yarn.resourcemanager.admin.address", 8033)
 	s.Policy = policy(r, s.HA)
 	if s.HA {
 		s.ConnectRetries = r.Int("yarn.client.failover-retries", 0, conf.NotBelow(0))
 	}
-	return s, r.Err()
+	return s
 }
 
 // targets are the addresses of one protocol: one, or one per rm-id.

@@ -1,6 +1,9 @@
 package client
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // warnEvery is how many failures pass between two notices about an address.
 const warnEvery = 10
@@ -16,7 +19,7 @@ type warner struct {
 
 func newWarner(tell func(Retry), s settings) *warner {
 	w := &warner{tell: tell, targets: map[string]Target{}, tries: map[string]int{}}
-	for _, t := range append(append([]Target(nil), s.User...), s.Admin...) {
+	for _, t := range slices.Concat(s.User, s.Admin, s.Master) {
 		w.targets[t.Address] = t
 	}
 	return w

@@ -11,17 +11,26 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata/bad/*.err")
+var update = flag.Bool("update", false, "rewrite testdata/bad*/*.err")
 
 // TestBadFiles holds each bad file of the corpus to its exact error.
 func TestBadFiles(t *testing.T) {
-	files, err := filepath.Glob("testdata/bad/*.xml")
-	if err != nil || len(files) < 25 {
+	badFiles(t, "testdata/bad", 25, func(p *Properties) error { _, err := ReadResourceManager(p); return err })
+}
+
+// TestBadNodeFiles does so for the NodeManager's properties.
+func TestBadNodeFiles(t *testing.T) {
+	badFiles(t, "testdata/badnode", 12, func(p *Properties) error { _, err := ReadNodeManager(p); return err })
+}
+
+func badFiles(t *testing.T, dir string, least int, read func(*Properties) error) {
+	files, err := filepath.Glob(dir + "/*.xml")
+	if err != nil || len(files) < least {
 		t.Fatalf("corpus: %d files, %v", len(files), err)
 	}
 	for _, path := range files {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			got := fmt.Sprint(startError(path)) + "\n"
+			got := fmt.Sprint(startError(path, read)) + "\n"
 			golden := strings.TrimSuffix(path, ".xml") + ".err"
 			if *update {
 				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
@@ -38,14 +47,13 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// startError is what a ResourceManager's start would say about one file.
-func startError(path string) error {
-	p, err := Load(Options{Dir: filepath.Dir(path), Files: []string{filepath.Base(path)}})
+// startError is what a daemon's start would say about one file.
+func startError(path string, read func(*Properties) error) error {
+	p, err := Load(Options{Dir: filepath.Dir(path), Files: []string{filepath.Base(path)}, System: map[string]string{"yarn.log.dir": "/logs"}})
 	if err != nil {
 		return err
 	}
-	_, err = ReadResourceManager(p)
-	return err
+	return read(p)
 }
 
 // memory serves files to Load.

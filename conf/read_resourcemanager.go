@@ -59,7 +59,8 @@ func (r *Reader) web() Web {
 		FilterByUser:        r.Bool("yarn.webapp.filter-entity-list-by-user", false),
 		SignatureSecretFile: r.String("hadoop.http.authentication.signature.secret.file", ""),
 		CookieLife:          r.Duration("hadoop.http.authentication.token.validity", 10*time.Hour, time.Second, time.Second),
-		CSRF:                r.csrf(),
+		CSRF:                r.csrf(rm),
+		Introspection:       r.introspection(),
 	}
 	frame := r.Enum(rm+"webapp.xfs-filter.xframe-options", "SAMEORIGIN", "SAMEORIGIN", "DENY")
 	if r.Bool("yarn.webapp.xfs-filter.enabled", true) {
@@ -68,8 +69,22 @@ func (r *Reader) web() Web {
 	return w
 }
 
-func (r *Reader) csrf() CSRF {
-	const p = rm + "webapp.rest-csrf."
+func (r *Reader) introspection() Introspection {
+	const endpoint = "hadoop.prometheus.endpoint.enabled"
+	i := Introspection{
+		AdminOnly:  r.Bool("hadoop.security.instrumentation.requires.admin", false),
+		Prometheus: r.Bool(endpoint, true),
+		Sensitive:  r.Strings("hadoop.security.sensitive-config-keys"),
+	}
+	if v, ok := r.props.Lookup(endpoint); ok && v.Origin.IsDefault() {
+		i.Prometheus = true
+	}
+	return i
+}
+
+// csrf reads the filter of one daemon.
+func (r *Reader) csrf(daemon string) CSRF {
+	p := daemon + "webapp.rest-csrf."
 	return CSRF{
 		Enabled:       r.Bool(p+"enabled", false),
 		Header:        r.String(p+"custom-header", "X-XSRF-Header"),

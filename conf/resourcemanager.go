@@ -42,6 +42,14 @@ type Web struct {
 	CookieLife          time.Duration // hadoop.http.authentication.token.validity
 	CSRF                CSRF          // yarn.resourcemanager.webapp.rest-csrf.*
 	FrameOptions        string        // yarn.resourcemanager.webapp.xfs-filter.xframe-options; "" when yarn.webapp.xfs-filter.enabled is false
+	Introspection       Introspection
+}
+
+// Introspection is what a daemon tells of itself at /conf, /jmx, /prom and /stacks.
+type Introspection struct {
+	AdminOnly  bool     // hadoop.security.instrumentation.requires.admin
+	Prometheus bool     // hadoop.prometheus.endpoint.enabled; true unless somebody sets it, unlike Hadoop
+	Sensitive  []string // hadoop.security.sensitive-config-keys, regular expressions of names
 }
 
 // CSRF is the filter that asks browsers for a header on changing requests.

@@ -38,8 +38,9 @@ func TestDefaultsAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inCode.Recovery.Path = inFiles.Recovery.Path                     // needs hadoop.tmp.dir
-	inCode.Web.SignatureSecretFile = inFiles.Web.SignatureSecretFile // needs user.home
+	inCode.Recovery.Path = inFiles.Recovery.Path                             // needs hadoop.tmp.dir
+	inCode.Web.SignatureSecretFile = inFiles.Web.SignatureSecretFile         // needs user.home
+	inCode.Web.Introspection.Sensitive = inFiles.Web.Introspection.Sensitive // a long list; what is always secret is in code
 	if !reflect.DeepEqual(inCode, inFiles) {
 		t.Errorf("code  %+v\nfiles %+v", inCode, inFiles)
 	}
@@ -112,6 +113,17 @@ func TestDurationsAndLimits(t *testing.T) {
 	}
 	if s.Web.FrameOptions != "" {
 		t.Errorf("%+v", s.Web)
+	}
+}
+
+// TestPrometheus: the endpoint is there unless somebody takes it away.
+func TestPrometheus(t *testing.T) {
+	const name = "hadoop.prometheus.endpoint.enabled"
+	if on := settings(t).Web.Introspection; !on.Prometheus || len(on.Sensitive) < 20 {
+		t.Errorf("%+v", on)
+	}
+	if settings(t, name, "false").Web.Introspection.Prometheus {
+		t.Error("it was switched off")
 	}
 }
 

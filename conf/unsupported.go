@@ -102,6 +102,8 @@ var missingEverywhere = []missing{
 		"access decisions of a Java plug-in cannot be made; unset it to use yarn.admin.acl and queue ACLs"},
 	{"group mapping", "hadoop.security.group.mapping", classOtherThan(groupClasses, "shell"), refuse,
 		"users would have other groups than configured; only the shell mapping (id) and static overrides are built"},
+	{"web filters", "hadoop.http.filter.initializers", foreignFilters, refuse,
+		"Java web filters cannot be run, and some guard access; remove it"},
 	{"federation", "yarn.federation.enabled", isTrue, refuse, "sub-clusters would not know of each other; set it to false"},
 	{"node labels", "yarn.node-labels.enabled", isTrue, refuse, "every node would be in the default partition; set it to false"},
 }
@@ -136,8 +138,6 @@ var missingResourceManager = []missing{
 		"applications would land in other queues; set it to false"},
 	{"token renewal for others", rm + "proxy-user-privileges.enabled", isTrue, refuse, "new tokens would not be fetched for applications; set it to false"},
 	{"heartbeat scaling", rm + "nodemanagers.heartbeat-interval-scaling-enable", isTrue, warn, "the interval stays fixed"},
-	{"web filters", "hadoop.http.filter.initializers", foreignFilters, refuse,
-		"Java web filters cannot be run, and some guard access; remove it"},
 	{"rack lookup", "net.topology.node.switch.mapping.impl", classOtherThan(topologyClasses, "script", "table"), warn,
 		"a Java mapping cannot be run, every node is in /default-rack"},
 	{"timeline service", "yarn.timeline-service.enabled", isTrue, warn, "nothing is published to it"},
@@ -148,16 +148,6 @@ var missingResourceManager = []missing{
 	{"web interface 2", "yarn.webapp.ui2.enable", isTrue, warn, "the built-in interface is served"},
 	{"scheduler interface", "yarn.webapp.scheduler-ui.enable", isTrue, warn, "the built-in interface is served"},
 	{"services API", "yarn.webapp.api-service.enable", isTrue, warn, "long-running services are not managed"},
-}
-
-// missingNodeManager is judged for the NodeManager.
-var missingNodeManager = []missing{
-	{"container isolation", "yarn.nodemanager.container-executor.class", notOneOf("org.apache.hadoop.yarn.server.nodemanager.DefaultContainerExecutor"), refuse,
-		"containers would run as the daemon's own user; only the DefaultContainerExecutor is built"},
-	{"container runtimes", "yarn.nodemanager.runtime.linux.allowed-runtimes", notOneOf("default"), refuse,
-		"docker and runc containers would run without their isolation; set it to default"},
-	{"AM proxy", "yarn.nodemanager.amrmproxy.enabled", isTrue, refuse, "masters' requests would not be intercepted; set it to false"},
-	{"distributed scheduling", "yarn.nodemanager.distributed-scheduling.enabled", isTrue, refuse, "nodes would not allocate; set it to false"},
 }
 
 // protectionBeyondAuthentication matches any list but one that begins with
@@ -191,12 +181,6 @@ func UnsupportedByResourceManager(p *Properties, asked ...string) (refuse, warn 
 	r := NewReader(p)
 	readResourceManager(r)
 	return unsupported(p, append(r.Asked(), asked...), othersThanResourceManager, missingEverywhere, missingResourceManager)
-}
-
-// UnsupportedByNodeManager is the same for the NodeManager. asked lists every
-// property its readers read.
-func UnsupportedByNodeManager(p *Properties, asked ...string) (refuse, warn []Finding) {
-	return unsupported(p, asked, othersThanNodeManager, missingEverywhere, missingNodeManager)
 }
 
 func unsupported(p *Properties, asked, foreign []string, tables ...[]missing) (refuse, warn []Finding) {

@@ -72,19 +72,6 @@ func TestStateStoreRefusal(t *testing.T) {
 	}
 }
 
-func TestNodeManagerRefusals(t *testing.T) {
-	for name, value := range map[string]string{
-		"yarn.nodemanager.container-executor.class":       "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor",
-		"yarn.nodemanager.runtime.linux.allowed-runtimes": "default,docker",
-		"yarn.nodemanager.distributed-scheduling.enabled": "true",
-		"hadoop.security.authentication":                  "kerberos",
-	} {
-		if no, _ := UnsupportedByNodeManager(overrides(t, name, value)); len(no) != 1 || no[0].Name != name {
-			t.Errorf("%s: %v", name, no)
-		}
-	}
-}
-
 // TestUnread names what nobody reads, once, with its place and a suggestion.
 func TestUnread(t *testing.T) {
 	p := mustLoad(t, site(map[string]string{"yarn-site.xml": `<configuration>
@@ -129,7 +116,8 @@ func TestNearest(t *testing.T) {
 
 // TestRowsAreKnown catches misspelt names in the tables.
 func TestRowsAreKnown(t *testing.T) {
-	codeOnly := []string{"yarn.authorization-provider", "hadoop.registry.rm.enabled", rm + "epoch", rm + "am-scheduling.node-blacklisting-enabled"}
+	codeOnly := []string{"yarn.authorization-provider", "hadoop.registry.rm.enabled", rm + "epoch", rm + "am-scheduling.node-blacklisting-enabled",
+		nm + "resource.cpu.enabled", nm + "resource.disk.enabled", nm + "resource.network.enabled", "mapreduce.shuffle.ssl.enabled"}
 	for _, table := range [][]missing{missingEverywhere, missingResourceManager, missingNodeManager} {
 		for _, row := range table {
 			if !known(row.name) && !slices.Contains(codeOnly, row.name) {

@@ -2,11 +2,11 @@ package resourcemanager
 
 import (
 	"fmt"
+	"github.com/heddle-project/heddle/wire/serve"
 	"net/netip"
 	"strings"
 	"testing"
 
-	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/client"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/wire/convert"
@@ -162,7 +162,7 @@ func TestTagLimits(t *testing.T) {
 		{[]string{"täg"}, "A tag can only have ASCII characters"},
 	} {
 		_, err := alice.raw("submitApplication", submission(alice.newID(), tagged(c.tags...)))
-		refused(t, err, rpc.IllegalArgument, c.want)
+		refused(t, err, serve.IllegalArgument, c.want)
 	}
 	id := alice.submit(tagged("Two", "ONE"))
 	if tags := strings.Join(alice.report(id).ApplicationTags, " "); tags != "one two" {
@@ -179,16 +179,16 @@ func TestBadSubmissions(t *testing.T) {
 		change      func(*pb.ApplicationSubmissionContext)
 		class, want string
 	}{
-		"no id":      {change(func(m *pb.ApplicationSubmissionContext) { m.ApplicationId = nil }), rpc.IDNotProvided, "ApplicationId is not provided"},
+		"no id":      {change(func(m *pb.ApplicationSubmissionContext) { m.ApplicationId = nil }), serve.IDNotProvided, "ApplicationId is not provided"},
 		"no launch":  {change(func(m *pb.ApplicationSubmissionContext) { m.AmContainerSpec = nil }), yarnException, "no launch context"},
 		"long name":  {change(func(m *pb.ApplicationSubmissionContext) { m.ApplicationName = proto.String(strings.Repeat("x", 1025)) }), yarnException, "1025 bytes"},
 		"long queue": {inQueue(strings.Repeat("q", 5000)), yarnException, "5000 bytes"},
 		"bad tokens": {change(func(m *pb.ApplicationSubmissionContext) { m.AmContainerSpec.Tokens = []byte("HDTS\x00\x01\xff") }), yarnException, "credentials cannot be read"},
-		"too large":  {change(func(m *pb.ApplicationSubmissionContext) { m.Resource = size(1<<40, 1) }), rpc.InvalidResource, "memory"},
-		"negative":   {change(func(m *pb.ApplicationSubmissionContext) { m.Resource = size(-5, 1) }), rpc.InvalidResource, ""},
+		"too large":  {change(func(m *pb.ApplicationSubmissionContext) { m.Resource = size(1<<40, 1) }), serve.InvalidResource, "memory"},
+		"negative":   {change(func(m *pb.ApplicationSubmissionContext) { m.Resource = size(-5, 1) }), serve.InvalidResource, ""},
 		"strange type": {change(func(m *pb.ApplicationSubmissionContext) {
 			m.Resource.ResourceValueMap = []*pb.ResourceInformation{{Key: proto.String("yarn.io/gpu"), Value: proto.Int64(1)}}
-		}), rpc.InvalidResource, "yarn.io/gpu"},
+		}), serve.InvalidResource, "yarn.io/gpu"},
 		"no lifetime": {change(func(m *pb.ApplicationSubmissionContext) {
 			m.ApplicationTimeouts = []*pb.ApplicationTimeoutMap{{ApplicationTimeoutType: pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME.Enum(), Timeout: proto.Int64(0)}}
 		}), yarnException, "LIFETIME"},
@@ -196,14 +196,14 @@ func TestBadSubmissions(t *testing.T) {
 		"two masters": {change(func(m *pb.ApplicationSubmissionContext) {
 			row := &pb.ResourceRequest{ResourceName: proto.String("*"), Capability: size(256, 1), NumContainers: proto.Int32(1)}
 			m.AmContainerResourceRequest = []*pb.ResourceRequest{row, row}
-		}), rpc.InvalidResource, "exactly one"},
+		}), serve.InvalidResource, "exactly one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			id := alice.newID()
 			_, err := alice.raw("submitApplication", submission(id, c.change))
 			refused(t, err, c.class, c.want)
 			_, err = alice.raw("getApplicationReport", &pb.GetApplicationReportRequest{ApplicationId: id})
-			refused(t, err, rpc.ApplicationNotFound, convert.ApplicationID(id).String())
+			refused(t, err, serve.ApplicationNotFound, convert.ApplicationID(id).String())
 			if b := w.d.contexts.get(convert.ApplicationID(id)); b != nil {
 				t.Errorf("the context of a refused submission is kept: %d bytes", len(b))
 			}

@@ -1,12 +1,12 @@
 package resourcemanager
 
 import (
+	"github.com/heddle-project/heddle/wire/serve"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/admin"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
@@ -196,5 +196,5 @@ func TestHighAvailability(t *testing.T) {
 	}
 	must(ha, "monitorHealth", &pb.MonitorHealthRequest{}, &pb.MonitorHealthResponse{})
 	_, err := ha.raw("transitionToStandby", &pb.TransitionToStandbyRequest{ReqInfo: &pb.HAStateChangeRequestInfo{ReqSource: pb.HARequestSource_REQUEST_BY_USER.Enum()}})
-	refused(t, err, rpc.YarnException, "high availability")
+	refused(t, err, serve.YarnException, "high availability")
 }

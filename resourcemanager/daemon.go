@@ -15,6 +15,7 @@ import (
 	"github.com/heddle-project/heddle/internal/groups"
 	"github.com/heddle-project/heddle/internal/hosts"
 	"github.com/heddle-project/heddle/internal/rack"
+	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/launch"
 	"github.com/heddle-project/heddle/resourcemanager/loop"
@@ -24,7 +25,6 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
-	"github.com/heddle-project/heddle/resourcemanager/web"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/yarn"
@@ -45,6 +45,7 @@ type Options struct {
 type Daemon struct {
 	Options
 	settings *conf.ResourceManager
+	site     *conf.Properties
 	types    yarn.ResourceTypes
 	started  int64
 	epoch    int64           // how often the store has been used
@@ -66,7 +67,7 @@ type Daemon struct {
 	delegation delegation
 
 	servers []*ipc.Server
-	pages   *web.Server
+	pages   *webgate.Server
 	webAddr string
 	fatal   chan error
 	work    sync.WaitGroup
@@ -90,6 +91,7 @@ func Start(o Options) (started *Daemon, err error) {
 	if err != nil {
 		return nil, err
 	}
+	d.site = site
 	if d.settings, err = d.readSettings(site); err != nil {
 		return nil, err
 	}

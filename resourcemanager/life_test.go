@@ -2,13 +2,13 @@ package resourcemanager
 
 import (
 	"bytes"
+	"github.com/heddle-project/heddle/wire/serve"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
 	"time"
 
-	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
@@ -98,7 +98,7 @@ func live(t *testing.T, w *world) {
 		t.Errorf("applications to clean up: %v", cleanup)
 	}
 	_, err := m.raw("allocate", &pb.AllocateRequest{ResponseId: proto.Int32(m.response)})
-	refused(t, err, rpc.AttemptNotFound, m.attempt.String())
+	refused(t, err, serve.AttemptNotFound, m.attempt.String())
 }
 
 // checkLaunch looks at what a master is launched with.
@@ -186,10 +186,10 @@ func TestRepeatedHeartbeats(t *testing.T) {
 	// Any other id is out of order.
 	for _, id := range []int32{m.response + 2, m.response + 7, -1, m.response - 1} {
 		_, err = m.raw("allocate", &pb.AllocateRequest{ResponseId: &id})
-		refused(t, err, rpc.InvalidMasterRequest, strconv.Itoa(int(m.response+1)))
+		refused(t, err, serve.InvalidMasterRequest, strconv.Itoa(int(m.response+1)))
 	}
 	_, err = m.raw("registerApplicationMaster", &pb.RegisterApplicationMasterRequest{})
-	refused(t, err, rpc.InvalidMasterRequest, "already registered")
+	refused(t, err, serve.InvalidMasterRequest, "already registered")
 }
 
 // A node that nobody knows, or that has lost the thread, starts anew.

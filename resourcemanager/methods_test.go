@@ -2,10 +2,10 @@ package resourcemanager
 
 import (
 	"errors"
+	"github.com/heddle-project/heddle/wire/serve"
 	"strings"
 	"testing"
 
-	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/admin"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/client"
 	"github.com/heddle-project/heddle/wire/convert"
@@ -225,7 +225,7 @@ func TestMastersNeedTokens(t *testing.T) {
 		t.Error("a forged token was taken")
 	}
 	_, err = w.master(genuine).raw("allocate", &pb.AllocateRequest{ResponseId: proto.Int32(0)})
-	refused(t, err, rpc.AttemptNotFound, id.String())
+	refused(t, err, serve.AttemptNotFound, id.String())
 	_, err = w.master(genuine).raw("registerApplicationMaster", &pb.RegisterApplicationMasterRequest{})
-	refused(t, err, rpc.InvalidMasterRequest, id.String())
+	refused(t, err, serve.InvalidMasterRequest, id.String())
 }

@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/heddle-project/heddle/internal/release"
 	"io/fs"
 	"net"
 	"net/netip"
+	"path"
+	"time"
 
 	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/internal/introspect"
+	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/admin"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/client"
-	"github.com/heddle-project/heddle/resourcemanager/rpc/tracker"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web"
 	"github.com/heddle-project/heddle/resourcemanager/web/proxy"
@@ -80,16 +84,20 @@ func (d *Daemon) serveWeb() error {
 	if err != nil {
 		d.Log.Warn("masters may refuse the proxy, whose address is unknown", "host", w.Address.Host, "error", err)
 	}
-	handler, err := web.New(web.Config{Source: d, Controller: d, Address: d.webAddr, StaticUser: w.StaticUser,
-		AnonymousRefused: !w.SimpleAnonymous, AnonymousWrites: w.AnonymousWrites, FilterByUser: w.FilterByUser, SubmissionsOff: !w.RESTSubmission,
-		Secret: d.cookieSecret(), CookieLife: w.CookieLife, FrameOptions: w.FrameOptions,
-		CSRF:    web.CSRF{Enabled: w.CSRF.Enabled, Header: w.CSRF.Header, Ignore: w.CSRF.IgnoreMethods, UserAgents: w.CSRF.BrowserAgents},
-		Version: rest.Version{Number: tracker.Version, Build: "Heddle", Date: ""}, ProxyFrom: from, ProxyOff: !w.Proxy.IsZero(), Log: d.Log.With("logger", "web")})
+	handler, err := web.New(web.Config{Source: d, Controller: d, Address: d.webAddr, FilterByUser: w.FilterByUser, SubmissionsOff: !w.RESTSubmission,
+		Config: webgate.Config{StaticUser: w.StaticUser, AnonymousRefused: !w.SimpleAnonymous, AnonymousWrites: w.AnonymousWrites,
+			Secret: d.cookieSecret(), CookieLife: w.CookieLife, FrameOptions: w.FrameOptions,
+			CSRF: webgate.CSRF{Enabled: w.CSRF.Enabled, Header: w.CSRF.Header, Ignore: w.CSRF.IgnoreMethods, UserAgents: w.CSRF.BrowserAgents},
+			Log:  d.Log.With("logger", "web")},
+		Introspection: introspect.Config{Properties: d.properties, Sensitive: w.Introspection.Sensitive, AdminOnly: w.Introspection.AdminOnly,
+			Admin:         func(c webgate.Caller) bool { return d.rights.IsAdmin(identity(c)) },
+			PrometheusOff: !w.Introspection.Prometheus, StartedAt: time.UnixMilli(d.started), Log: d.Log.With("logger", "web")},
+		Version: rest.Version{Number: release.Hadoop, Build: "Heddle", Date: ""}, ProxyFrom: from, ProxyOff: !w.Proxy.IsZero()})
 	if err != nil {
 		l.Close()
 		return err
 	}
-	d.pages = web.NewServer(handler, d.Log.With("logger", "web"))
+	d.pages = webgate.NewServer(handler, d.Log.With("logger", "web"))
 	d.Log.Info("listening", "port", "web", "address", l.Addr())
 	d.work.Go(func() {
 		if err := d.pages.Serve(l); err != nil {
@@ -99,6 +107,15 @@ func (d *Daemon) serveWeb() error {
 	return nil
 }
 
+// properties is the configuration in force, as /conf tells it.
+func (d *Daemon) properties() []introspect.Property {
+	var out []introspect.Property
+	for _, v := range d.site.All() {
+		out = append(out, introspect.Property{Name: v.Name, Raw: v.Raw, Value: v.Value, Source: path.Base(v.Origin.File), Final: v.Final})
+	}
+	return out
+}
+
 // cookieSecret is what signs cookies: the configured file, so that they are good
 // at other daemons and after a restart; otherwise nil, a secret of this process.
 func (d *Daemon) cookieSecret() []byte {
@@ -106,7 +123,7 @@ func (d *Daemon) cookieSecret() []byte {
 	if file == "" {
 		return nil
 	}
-	secret, err := web.ReadSecret(file)
+	secret, err := webgate.ReadSecret(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // Hadoop's default names a file that hardly anybody has
 		d.Log.Warn("cookies are good at this daemon and until it stops only (hadoop.http.authentication.signature.secret.file)", "error", err)
 	}

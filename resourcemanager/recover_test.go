@@ -1,10 +1,10 @@
 package resourcemanager
 
 import (
+	"github.com/heddle-project/heddle/wire/serve"
 	"path/filepath"
 	"testing"
 
-	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/yarn"
@@ -68,7 +68,7 @@ func TestRestart(t *testing.T) {
 		t.Errorf("the application holds %v, want its master and one container", u)
 	}
 	_, err := m.raw("allocate", &pb.AllocateRequest{ResponseId: proto.Int32(m.response)})
-	refused(t, err, rpc.NotRegistered, "re-register")
+	refused(t, err, serve.NotRegistered, "re-register")
 	m.register()
 	alice.reaches(id, pb.YarnApplicationState_RUNNING)
 	n.finish(container, 0)

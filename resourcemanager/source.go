@@ -6,20 +6,21 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/clock"
+	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/resourcemanager/view"
-	"github.com/heddle-project/heddle/resourcemanager/web"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// The daemon as the web server sees it: web.Source and web.Controller.
+// The daemon as the web server sees it: access.Source and access.Controller.
 
-// Cluster implements web.Source.
+// Cluster implements access.Source.
 func (d *Daemon) Cluster(ctx context.Context) (*view.Cluster, error) {
 	v, err := d.loop.Views(ctx)
 	if err != nil {
@@ -43,7 +44,7 @@ func (d *Daemon) queueACLs(path string) (submit, administer string) {
 	return " ", " "
 }
 
-// Application implements web.Source.
+// Application implements access.Source.
 func (d *Daemon) Application(ctx context.Context, id yarn.ApplicationID) (*view.Application, error) {
 	v, err := d.loop.Views(ctx)
 	if err != nil {
@@ -51,12 +52,12 @@ func (d *Daemon) Application(ctx context.Context, id yarn.ApplicationID) (*view.
 	}
 	a := v.FindApplication(id)
 	if a == nil {
-		return nil, access.Errorf(access.NotFound, "app with id: %s not found", id)
+		return nil, answer.Errorf(answer.NotFound, "app with id: %s not found", id)
 	}
 	return a, nil
 }
 
-// Queues implements web.Source.
+// Queues implements access.Source.
 func (d *Daemon) Queues(ctx context.Context) (*queue.Snapshot, error) {
 	v, err := d.loop.Views(ctx)
 	if err != nil {
@@ -72,8 +73,8 @@ const (
 	memoryStore = "org.apache.hadoop.yarn.server.resourcemanager.recovery.MemoryRMStateStore"
 )
 
-// Daemon implements web.Source.
-func (d *Daemon) Daemon(context.Context) web.Daemon {
+// Daemon implements access.Source.
+func (d *Daemon) Daemon(context.Context) access.Daemon {
 	name := nullStore
 	switch r := d.settings.Recovery; {
 	case d.store != nil:
@@ -81,28 +82,28 @@ func (d *Daemon) Daemon(context.Context) web.Daemon {
 	case r.Enabled && r.Store == "memory":
 		name = memoryStore
 	}
-	return web.Daemon{StartedAt: d.started, State: "STARTED", HAState: "ACTIVE", Store: name, LoginUser: d.User, Scheduler: "Capacity Scheduler",
+	return access.Daemon{StartedAt: d.started, State: "STARTED", HAState: "ACTIVE", Store: name, LoginUser: d.User, Scheduler: "Capacity Scheduler",
 		Connection: "Could not find leader elector. Verify both HA and automatic failover are enabled."}
 }
 
-// MayView implements web.Source.
-func (d *Daemon) MayView(c web.Caller, a *view.Application) bool {
+// MayView implements access.Source.
+func (d *Daemon) MayView(c webgate.Caller, a *view.Application) bool {
 	return d.rights.MayView(identity(c), a)
 }
 
-func identity(c web.Caller) *ipc.Identity {
+func identity(c webgate.Caller) *ipc.Identity {
 	addr, _ := netip.ParseAddr(c.Address)
 	return &ipc.Identity{User: c.User, Remote: netip.AddrPortFrom(addr, 0)}
 }
 
 // ask applies a command and waits for its answer.
 func (d *Daemon) ask(ctx context.Context, command func(engine.Ticket) engine.Command) (any, error) {
-	type answer struct {
+	type reply struct {
 		value any
 		err   error
 	}
-	got := make(chan answer, 1)
-	d.loop.Post(command(d.loop.Expect(func(v any, err error) { got <- answer{v, err} })))
+	got := make(chan reply, 1)
+	d.loop.Post(command(d.loop.Expect(func(v any, err error) { got <- reply{v, err} })))
 	select {
 	case a := <-got:
 		return a.value, refusal(a.err)
@@ -111,34 +112,34 @@ func (d *Daemon) ask(ctx context.Context, command func(engine.Ticket) engine.Com
 	}
 }
 
-var refusals = map[engine.Kind]access.Kind{
-	engine.UnknownApplication: access.NotFound, engine.UnknownAttempt: access.NotFound, engine.UnknownContainer: access.NotFound,
-	engine.AccessDenied: access.Forbidden, engine.Failed: access.WrongState, engine.Unsupported: access.NotBuilt,
-	engine.InvalidRequest: access.Invalid, engine.InvalidLabel: access.Invalid,
+var refusals = map[engine.Kind]answer.Kind{
+	engine.UnknownApplication: answer.NotFound, engine.UnknownAttempt: answer.NotFound, engine.UnknownContainer: answer.NotFound,
+	engine.AccessDenied: answer.Forbidden, engine.Failed: answer.WrongState, engine.Unsupported: answer.NotBuilt,
+	engine.InvalidRequest: answer.Invalid, engine.InvalidLabel: answer.Invalid,
 }
 
 func refusal(err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) {
-		return access.Errorf(refusals[e.Kind], "%s", e.Text)
+		return answer.Errorf(refusals[e.Kind], "%s", e.Text)
 	}
 	return err
 }
 
 // modifiable fails unless the caller may change the application.
-func (d *Daemon) modifiable(ctx context.Context, c web.Caller, id yarn.ApplicationID) error {
+func (d *Daemon) modifiable(ctx context.Context, c webgate.Caller, id yarn.ApplicationID) error {
 	a, err := d.Application(ctx, id)
 	if err != nil {
 		return err
 	}
 	if !d.rights.MayModify(identity(c), a) {
-		return access.Errorf(access.Forbidden, "User %s cannot perform operation MODIFY_APP on %s", c.User, id)
+		return answer.Errorf(answer.Forbidden, "User %s cannot perform operation MODIFY_APP on %s", c.User, id)
 	}
 	return nil
 }
 
-// Kill implements web.Controller.
-func (d *Daemon) Kill(ctx context.Context, c web.Caller, id yarn.ApplicationID, diagnostics string) (bool, error) {
+// Kill implements access.Controller.
+func (d *Daemon) Kill(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, diagnostics string) (bool, error) {
 	if err := d.modifiable(ctx, c, id); err != nil {
 		return false, err
 	}
@@ -153,8 +154,8 @@ func (d *Daemon) Kill(ctx context.Context, c web.Caller, id yarn.ApplicationID, 
 	return v.(engine.KillReply).Completed, nil
 }
 
-// Move implements web.Controller.
-func (d *Daemon) Move(ctx context.Context, c web.Caller, id yarn.ApplicationID, queue string) (string, error) {
+// Move implements access.Controller.
+func (d *Daemon) Move(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, queue string) (string, error) {
 	if err := d.modifiable(ctx, c, id); err != nil {
 		return "", err
 	}
@@ -168,8 +169,8 @@ func (d *Daemon) Move(ctx context.Context, c web.Caller, id yarn.ApplicationID, 
 	return a.Queue, nil
 }
 
-// SetPriority implements web.Controller.
-func (d *Daemon) SetPriority(ctx context.Context, c web.Caller, id yarn.ApplicationID, priority int32) (int32, error) {
+// SetPriority implements access.Controller.
+func (d *Daemon) SetPriority(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, priority int32) (int32, error) {
 	if err := d.modifiable(ctx, c, id); err != nil {
 		return 0, err
 	}
@@ -182,8 +183,8 @@ func (d *Daemon) SetPriority(ctx context.Context, c web.Caller, id yarn.Applicat
 	return v.(engine.PriorityReply).Priority, nil
 }
 
-// SetLifetime implements web.Controller.
-func (d *Daemon) SetLifetime(ctx context.Context, c web.Caller, id yarn.ApplicationID, expireAt int64) (int64, error) {
+// SetLifetime implements access.Controller.
+func (d *Daemon) SetLifetime(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, expireAt int64) (int64, error) {
 	if err := d.modifiable(ctx, c, id); err != nil {
 		return 0, err
 	}
@@ -196,8 +197,8 @@ func (d *Daemon) SetLifetime(ctx context.Context, c web.Caller, id yarn.Applicat
 	return v.(engine.LifetimeReply).ExpireAt, nil
 }
 
-// NewApplication implements web.Controller.
-func (d *Daemon) NewApplication(ctx context.Context, _ web.Caller) (yarn.ApplicationID, yarn.Resource, error) {
+// NewApplication implements access.Controller.
+func (d *Daemon) NewApplication(ctx context.Context, _ webgate.Caller) (yarn.ApplicationID, yarn.Resource, error) {
 	v, err := d.ask(ctx, func(t engine.Ticket) engine.Command { return engine.NewApplication{Ticket: t} })
 	if err != nil {
 		return yarn.ApplicationID{}, yarn.Resource{}, err

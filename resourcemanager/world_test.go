@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/heddle-project/heddle/wire/serve"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -14,7 +15,6 @@ import (
 	"time"
 
 	"github.com/heddle-project/heddle/conf"
-	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/admin"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/client"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/master"
@@ -299,5 +299,5 @@ func inQueue(q string) func(*pb.ApplicationSubmissionContext) {
 const (
 	trackerName   = tracker.Name
 	masterName    = master.Name
-	yarnException = rpc.YarnException
+	yarnException = serve.YarnException
 )

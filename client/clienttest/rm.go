@@ -1,10 +1,13 @@
-// Package clienttest is a ResourceManager made of functions, for tests of what
-// calls one. It speaks the real protocols on a free loopback port.
+// Package clienttest is daemons made of functions, for tests of what calls
+// them: a ResourceManager for users and administrators ([Start]) and for masters
+// ([StartForMasters]), and a NodeManager ([StartNode]). They speak the real
+// protocols on free loopback ports.
 package clienttest
 
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,8 +46,9 @@ var protocols = []string{
 type RM struct {
 	Address string // host:port of every protocol
 
-	mu    sync.Mutex
-	calls []Seen
+	mu     sync.Mutex
+	calls  []Seen
+	tokens []string // identifiers, one a call
 }
 
 // Seen is a call that arrived.
@@ -55,16 +59,22 @@ type Seen struct{ Protocol, Method, User, RealUser string }
 func Start(t testing.TB, methods map[string]Method) *RM {
 	t.Helper()
 	rm := &RM{}
-	var offered []ipc.Protocol
+	rm.serve(t, protocols, methods, ipc.ServerConfig{Address: "127.0.0.1:0", Methods: []ipc.Method{ipc.MethodSimple}, Proxies: anyProxy{}})
+	return rm
+}
+
+// serve offers the same methods under each protocol until the test ends.
+func (rm *RM) serve(t testing.TB, protocols []string, methods map[string]Method, cfg ipc.ServerConfig) {
+	t.Helper()
 	for _, name := range protocols {
 		p := ipc.Protocol{Name: name, Version: 1, Methods: map[string]ipc.Handler{}}
 		for method, run := range methods {
 			p.Methods[method] = rm.handler(run)
 		}
-		offered = append(offered, p)
+		cfg.Protocols = append(cfg.Protocols, p)
 	}
-	s, err := ipc.Listen(ipc.ServerConfig{Name: "fake", Address: "127.0.0.1:0", Methods: []ipc.Method{ipc.MethodSimple},
-		Protocols: offered, Proxies: anyProxy{}})
+	cfg.Name, cfg.Log = "fake", slog.New(slog.DiscardHandler)
+	s, err := ipc.Listen(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,13 +91,13 @@ func Start(t testing.TB, methods map[string]Method) *RM {
 			t.Error(err)
 		}
 	})
-	return rm
 }
 
 func (rm *RM) handler(run Method) ipc.Handler {
 	return func(c *ipc.Call) {
 		rm.mu.Lock()
 		rm.calls = append(rm.calls, Seen{c.Protocol, c.Method, c.Caller.User, c.Caller.RealUser})
+		rm.tokens = append(rm.tokens, string(c.Caller.TokenIdentifier))
 		rm.mu.Unlock()
 		m, err := run(c.Body)
 		if err != nil {

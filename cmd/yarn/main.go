@@ -11,27 +11,25 @@ import (
 	"strings"
 
 	"github.com/heddle-project/heddle/cli"
+	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/internal/logs"
+	"github.com/heddle-project/heddle/nodemanager"
 	"github.com/heddle-project/heddle/resourcemanager"
 	"github.com/heddle-project/heddle/sim/replay"
 )
 
 func main() {
-	os.Exit(cli.Main(cli.Daemons{ResourceManager: runResourceManager, Simulation: runSimulation}))
+	os.Exit(cli.Main(cli.Daemons{ResourceManager: runResourceManager, NodeManager: runNodeManager, Minicluster: runMinicluster, Simulation: runSimulation}))
 }
 
 // runResourceManager runs the daemon until ctx ends.
 func runResourceManager(ctx context.Context, s cli.Start) error {
-	log, done, err := openLog(s)
+	log, done, err := openLog(s, "resourcemanager")
 	if err != nil {
 		return err
 	}
 	defer done()
-	name := "yarn"
-	if u, err := user.Current(); err == nil {
-		name = u.Username
-	}
-	d, err := resourcemanager.Start(resourcemanager.Options{Load: s.Load, Dir: s.ConfDir, User: name, Log: log})
+	d, err := resourcemanager.Start(resourcemanager.Options{Load: s.Load, Dir: s.ConfDir, User: processUser(), Log: log})
 	if err != nil {
 		return err
 	}
@@ -40,6 +38,33 @@ func runResourceManager(ctx context.Context, s cli.Start) error {
 	d.Stop()
 	log.Info("the ResourceManager has stopped")
 	return err
+}
+
+// runNodeManager runs the daemon until ctx ends.
+func runNodeManager(ctx context.Context, s cli.Start) error {
+	log, done, err := openLog(s, "nodemanager")
+	if err != nil {
+		return err
+	}
+	defer done()
+	d, err := nodemanager.Start(nodemanager.Options{Load: func() (*conf.Properties, error) { return s.LoadWith(conf.NodeManagerFiles) },
+		User: processUser(), Environ: os.Environ(), Log: log})
+	if err != nil {
+		return err
+	}
+	log.Info("the NodeManager is up", "configuration", s.ConfDir)
+	err = d.Wait(ctx)
+	d.Stop()
+	log.Info("the NodeManager has stopped")
+	return err
+}
+
+// processUser is whom the process runs as.
+func processUser() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "yarn"
 }
 
 // runSimulation runs yarn sim replay.
@@ -55,14 +80,23 @@ func runSimulation(_ context.Context, s cli.Start) error {
 
 var levels = map[string]slog.Level{"TRACE": slog.LevelDebug, "DEBUG": slog.LevelDebug, "INFO": slog.LevelInfo, "WARN": slog.LevelWarn, "ERROR": slog.LevelError, "FATAL": slog.LevelError}
 
-func openLog(s cli.Start) (*slog.Logger, func(), error) {
-	level := slog.LevelInfo
-	if word, _, _ := strings.Cut(s.LogLevel, ","); word != "" {
-		known, ok := levels[strings.ToUpper(word)]
-		if !ok {
-			return nil, nil, fmt.Errorf("unknown log level %q: use DEBUG, INFO, WARN or ERROR", word)
-		}
-		level = known
+// level is the level of that name, or of the first of names and settings that log4j would take.
+func level(words string) (slog.Level, error) {
+	word, _, _ := strings.Cut(words, ",")
+	if word == "" {
+		return slog.LevelInfo, nil
+	}
+	known, ok := levels[strings.ToUpper(word)]
+	if !ok {
+		return 0, fmt.Errorf("unknown log level %q: use DEBUG, INFO, WARN or ERROR", word)
+	}
+	return known, nil
+}
+
+func openLog(s cli.Start, name string) (*slog.Logger, func(), error) {
+	least, err := level(s.LogLevel)
+	if err != nil {
+		return nil, nil, err
 	}
 	out, done := os.Stderr, func() {}
 	if s.LogFile != "" {
@@ -72,5 +106,5 @@ func openLog(s cli.Start) (*slog.Logger, func(), error) {
 		}
 		out, done = f, func() { f.Close() }
 	}
-	return slog.New(logs.New(out, level)).With("logger", "resourcemanager"), done, nil
+	return slog.New(logs.New(out, least)).With("logger", name), done, nil
 }

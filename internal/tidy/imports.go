@@ -51,6 +51,16 @@ var Table = []Row{
 
 	{"nodemanager", []string{"yarn", "nodemanager/", "wire/", "conf", "conf/", "client", "ui", "internal/"}, nil, "the daemon wires its parts; the two daemons meet on the wire alone"},
 	{"nodemanager/engine", []string{"yarn", "nodemanager/state", "nodemanager/engine/"}, nil, "pure: containers' lives are decided from commands"},
+	{"nodemanager/state", vocabulary, nil, "durable records outlive every release of the engine and of the store"},
+	{"nodemanager/store", []string{"yarn", "nodemanager/state"}, nil, "a store keeps records; it must not know what they mean"},
+	{"nodemanager/view", vocabulary, nil, "readers get values, not the way to change them"},
+	{"nodemanager/loop", []string{"yarn", "nodemanager/engine", "nodemanager/state", "internal/"}, nil, "the one writer takes commands and hands out effects; who sent them stays at the edge"},
+	{"nodemanager/run", []string{"yarn", "nodemanager/process", "internal/"}, nil, "a process is run as it is told; why is decided elsewhere"},
+	{"nodemanager/process", vocabulary, nil, "what the kernel tells is the same whoever asks"},
+	{"nodemanager/localize", []string{"yarn", "wire/", "internal/"}, nil, "a resource is fetched as it is told; who shares it is decided elsewhere"},
+	{"nodemanager/shuffle", []string{"yarn", "nodemanager/shuffle", "wire/", "internal/"}, nil, "a service knows jobs and files; containers are none of its business"},
+
+	{"minicluster", []string{"conf", "resourcemanager", "nodemanager", "internal/"}, nil, "it starts daemons as main does, and knows nothing of what is in them"},
 
 	{"wire", []string{"yarn", "wire/", "internal/"}, nil, "formats know the vocabulary and nothing that uses them"},
 	{"wire/pb", nil, nil, "generated messages know nothing of ours"},
@@ -58,7 +68,7 @@ var Table = []Row{
 	{"conf", []string{"yarn", "conf/"}, nil, "configuration is read by others, never the other way round"},
 	{"client", []string{"yarn", "wire/", "conf", "client/"}, nil, "others build on the client; it must not drag a daemon in"},
 	{"cli", []string{"yarn", "wire/", "conf", "conf/", "client", "client/", "scheduler", "scheduler/", "cli/", "internal/", "resourcemanager/setup"}, nil, "commands talk to a daemon, they do not contain one; what they check is set up as the daemon does"},
-	{"cmd", []string{"cli", "cli/", "resourcemanager", "nodemanager", "sim", "sim/", "conf", "yarn", "internal/"}, nil, "main only chooses: cli, a daemon, or the simulator"},
+	{"cmd", []string{"cli", "cli/", "resourcemanager", "nodemanager", "minicluster", "sim", "sim/", "conf", "yarn", "internal/"}, nil, "main only chooses: cli, a daemon, or the simulator"},
 	{"sim", []string{"yarn", "scheduler", "scheduler/", "resourcemanager/", "nodemanager/", "conf", "sim/", "internal/"}, []string{"resourcemanager/rpc", "resourcemanager/web"}, "the simulator replaces the edge, so it cannot use it"},
 	{"ui", nil, nil, "the web interface asks over REST like everybody else"},
 	{"internal", []string{"yarn", "internal/"}, nil, "what all may use can know nothing but the vocabulary"},

@@ -27,6 +27,7 @@ var rules = []rule{
 	{"package names", "names", plain(PackageNames)},
 	{"package comments", "comments", plain(PackageComments)},
 	{"settings", "settings", func(t *Tree) ([]Finding, error) { return Settings(t, "conf", "ResourceManager") }},
+	{"settings of nodes", "", func(t *Tree) ([]Finding, error) { return Settings(t, "conf", "NodeManager") }},
 	{"sizes", "", Sizes},
 	{"postponed", "", Postponed},
 	{"places", "", Places},

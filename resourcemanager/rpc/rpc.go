@@ -1,25 +1,21 @@
-// Package rpc is what the ResourceManager's four protocols have in common: how
-// a request is read, how an answer or a refusal is written, and how a call
-// becomes a command. Each protocol is a package below.
+// Package rpc is what the ResourceManager's four protocols have in common beside
+// package serve: how a call becomes a command, how the engine's refusals become
+// exceptions, and records that many answers hold. Each protocol is a package below.
 package rpc
 
 import (
 	"context"
 	"errors"
-	"fmt"
+	"github.com/heddle-project/heddle/wire/serve"
 	"time"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/loop"
 	"github.com/heddle-project/heddle/wire/ipc"
-	"google.golang.org/protobuf/proto"
 )
 
-// Bounds of requests beside those of the ipc package.
-const (
-	MaxDepth     = 100              // nesting of messages, as Java's protobuf has it
-	ViewPatience = 30 * time.Second // how long a reader waits for fresh views
-)
+// ViewPatience is how long a reader waits for fresh views.
+const ViewPatience = 30 * time.Second
 
 // Poster takes commands. *loop.Loop is one.
 type Poster interface {
@@ -32,88 +28,21 @@ type Reader interface {
 	Views(context.Context) (*loop.Views, error)
 }
 
-var (
-	unmarshal = proto.UnmarshalOptions{RecursionLimit: MaxDepth, AllowPartial: false}
-	marshal   = proto.MarshalOptions{}
-)
-
-// Unmarshal reads a message with the bounds of requests.
-func Unmarshal(b []byte, m proto.Message) error { return unmarshal.Unmarshal(b, m) }
-
-// Decode reads the request of a call. On an error it has answered the call.
-func Decode(c *ipc.Call, m proto.Message) bool {
-	if err := unmarshal.Unmarshal(c.Body, m); err != nil {
-		c.Fail(&ipc.RemoteError{Class: ipc.ClassServer, Message: fmt.Sprintf("cannot read the request of %s: %v", c.Method, err)})
-		return false
-	}
-	return true
-}
-
-// Answer writes the answer of a call.
-func Answer(c *ipc.Call, m proto.Message) {
-	b, err := marshal.Marshal(m)
-	if err != nil {
-		c.Fail(&ipc.RemoteError{Class: ipc.ClassServer, Message: fmt.Sprintf("cannot write the answer of %s: %v", c.Method, err)})
-		return
-	}
-	c.Reply(b)
-}
-
-// With turns a protocol's method into a handler: the request is decoded into
-// the message that fresh makes, and handed on.
-func With[M proto.Message](fresh func() M, handle func(*ipc.Call, M)) ipc.Handler {
-	return func(c *ipc.Call) {
-		if m := fresh(); Decode(c, m) {
-			handle(c, m)
-		}
-	}
-}
-
-// Yarn's exceptions, by their Java names.
-const (
-	exceptions = "org.apache.hadoop.yarn.exceptions."
-
-	YarnException        = exceptions + "YarnException"
-	ApplicationNotFound  = exceptions + "ApplicationNotFoundException"
-	AttemptNotFound      = exceptions + "ApplicationAttemptNotFoundException"
-	ContainerNotFound    = exceptions + "ContainerNotFoundException"
-	NotRegistered        = exceptions + "ApplicationMasterNotRegisteredException"
-	InvalidMasterRequest = exceptions + "InvalidApplicationMasterRequestException"
-	InvalidResource      = exceptions + "InvalidResourceRequestException"
-	InvalidLabel         = exceptions + "InvalidLabelResourceRequestException"
-	InvalidBlacklist     = exceptions + "InvalidResourceBlacklistRequestException"
-	InvalidRelease       = exceptions + "InvalidContainerReleaseException"
-	IllegalArgument      = "java.lang.IllegalArgumentException"
-	FeatureNotEnabled    = exceptions + "YARNFeatureNotEnabledException"
-	IDNotProvided        = exceptions + "ApplicationIdNotProvidedException"
-)
-
 var classes = map[engine.Kind]string{
-	engine.Failed:             YarnException,
-	engine.UnknownApplication: ApplicationNotFound,
-	engine.UnknownAttempt:     AttemptNotFound,
-	engine.UnknownContainer:   ContainerNotFound,
-	engine.AccessDenied:       YarnException,
-	engine.InvalidRequest:     InvalidResource,
-	engine.InvalidLabel:       InvalidLabel,
-	engine.InvalidMaster:      InvalidMasterRequest,
-	engine.NotRegistered:      NotRegistered,
-	engine.InvalidRelease:     InvalidRelease,
-	engine.InvalidBlacklist:   InvalidBlacklist,
-	engine.InvalidConfig:      YarnException,
-	engine.Unsupported:        YarnException,
-	engine.NotStored:          YarnException,
-}
-
-// Refuse answers a call with a YARN exception.
-func Refuse(c *ipc.Call, class, format string, args ...any) {
-	c.Fail(&ipc.RemoteError{Class: class, Message: fmt.Sprintf(format, args...)})
-}
-
-// Deny answers a call that its caller has no right to make. Hadoop wraps the
-// security exception, and clients look for its name in the text.
-func Deny(c *ipc.Call, format string, args ...any) {
-	Refuse(c, YarnException, ipc.ClassAccessControl+": "+format, args...)
+	engine.Failed:             serve.YarnException,
+	engine.UnknownApplication: serve.ApplicationNotFound,
+	engine.UnknownAttempt:     serve.AttemptNotFound,
+	engine.UnknownContainer:   serve.ContainerNotFound,
+	engine.AccessDenied:       serve.YarnException,
+	engine.InvalidRequest:     serve.InvalidResource,
+	engine.InvalidLabel:       serve.InvalidLabel,
+	engine.InvalidMaster:      serve.InvalidMasterRequest,
+	engine.NotRegistered:      serve.NotRegistered,
+	engine.InvalidRelease:     serve.InvalidRelease,
+	engine.InvalidBlacklist:   serve.InvalidBlacklist,
+	engine.InvalidConfig:      serve.YarnException,
+	engine.Unsupported:        serve.YarnException,
+	engine.NotStored:          serve.YarnException,
 }
 
 // Fail answers a call with what the engine or the loop said.
@@ -121,19 +50,12 @@ func Fail(c *ipc.Call, err error) {
 	var refused *engine.Error
 	switch {
 	case errors.As(err, &refused) && refused.Kind == engine.AccessDenied:
-		Deny(c, "%s", refused.Text)
+		serve.Deny(c, "%s", refused.Text)
 	case errors.As(err, &refused):
-		Refuse(c, classes[refused.Kind], "%s", refused.Text)
+		serve.Refuse(c, classes[refused.Kind], "%s", refused.Text)
 	case errors.Is(err, loop.ErrClosed):
 		c.Fail(&ipc.RemoteError{Class: ipc.ClassStandby, Message: err.Error()})
 	default:
 		c.Fail(err)
-	}
-}
-
-// Missing is the handler of a method that Hadoop has and Heddle does not have yet.
-func Missing(what string) ipc.Handler {
-	return func(c *ipc.Call) {
-		Refuse(c, YarnException, "%s is not available: Heddle does not have %s yet", c.Method, what)
 	}
 }

@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +17,6 @@ import (
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
 	"go.uber.org/goleak"
-	"google.golang.org/protobuf/proto"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -88,35 +86,6 @@ func TestFail(t *testing.T) {
 		if classes[kind] == "" {
 			t.Errorf("refusals of kind %d have no exception", kind)
 		}
-	}
-}
-
-// Requests are bounded in depth, and bad ones are answered.
-func TestDecode(t *testing.T) {
-	call := serving(t, map[string]ipc.Handler{
-		"groups":  With(func() *pb.GetGroupsForUserRequest { return &pb.GetGroupsForUserRequest{} }, func(c *ipc.Call, m *pb.GetGroupsForUserRequest) { Answer(c, m) }),
-		"missing": Missing("tea"),
-		"partial": func(c *ipc.Call) { Answer(c, &pb.GetGroupsForUserRequest{}) },
-	})
-	good, err := proto.Marshal(&pb.GetGroupsForUserRequest{User: proto.String("alice")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := call("groups", good); err != nil || !bytes.Equal(got, good) {
-		t.Errorf("got %x, want %x (%v)", got, good, err)
-	}
-	for name, b := range map[string][]byte{"rubbish": {0xff}, "without what it requires": nil, "deep": bytes.Repeat([]byte{0x0b}, MaxDepth+1)} {
-		var remote *ipc.RemoteError
-		if _, err := call("groups", b); !errors.As(err, &remote) || remote.Class != ipc.ClassServer || !strings.Contains(remote.Message, "cannot read the request of groups") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	var remote *ipc.RemoteError
-	if _, err := call("missing", nil); !errors.As(err, &remote) || remote.Class != YarnException || !strings.Contains(remote.Message, "tea") {
-		t.Errorf("missing: %v", err)
-	}
-	if _, err := call("partial", nil); !errors.As(err, &remote) || !strings.Contains(remote.Message, "cannot write the answer") {
-		t.Errorf("an answer that cannot be written: %v", err)
 	}
 }
 

@@ -1,67 +1,42 @@
 // Package web serves the ResourceManager's HTTP port: the web services below
 // /ws/v1/cluster (rest), the pages below /cluster (ui), the applications' own
-// pages below /proxy (proxy), and /isActive. All requests pass one gate that
-// decides who asks and whether that caller may change anything; what has no
-// route is refused.
+// pages below /proxy (proxy), /isActive, and what the daemon tells about itself
+// (introspect). All requests pass one gate that decides who asks and whether that
+// caller may change anything; what has no route is refused.
 //
 // Everything shown comes from published views; changes go through a Controller
-// that the daemon implements. Not here yet: /jmx, /conf, /stacks, /logs, the
-// redirect of a standby to the active ResourceManager, SPNEGO and delegation
-// tokens.
+// that the daemon implements. Not here yet: /logs, the redirect of a standby to
+// the active ResourceManager, SPNEGO and delegation tokens.
 package web
 
 import (
-	"crypto/rand"
+	"context"
 	"errors"
-	"log/slog"
 	"net"
 	"net/http"
-	"time"
 
+	"github.com/heddle-project/heddle/internal/introspect"
+	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/resourcemanager/web/proxy"
 	"github.com/heddle-project/heddle/resourcemanager/web/rest"
 	"github.com/heddle-project/heddle/resourcemanager/web/ui"
 )
 
-// What the daemon implements, and who asks. See package access.
-type (
-	Source     = access.Source
-	Controller = access.Controller
-	Caller     = access.Caller
-	Daemon     = access.Daemon
-)
-
 // Config is what the server needs. Source, Controller and Address are required;
 // the zero value of everything else is Hadoop's default.
 type Config struct {
-	Source     Source
-	Controller Controller
+	webgate.Config // who may do what; Open and Foreign are set here
+	Source         access.Source
+	Controller     access.Controller
 	// Address is host:port as users reach this server
 	// (yarn.resourcemanager.webapp.address, with the real port). Links and
 	// tracking addresses bear it.
 	Address string
-	HTTPS   bool
 	Version rest.Version
-
-	// StaticUser is whom requests without authentication act as
-	// (hadoop.http.staticuser.user, default dr.who).
-	StaticUser string
-	// AnonymousRefused wants a user from everybody
-	// (hadoop.http.authentication.simple.anonymous.allowed=false).
-	AnonymousRefused bool
-	// AnonymousWrites lets the static user change things, as Hadoop does
-	// (yarn.webapp.heddle.anonymous-writes).
-	AnonymousWrites bool
-	// Secret signs cookies; empty makes a random one. See ReadSecret.
-	Secret []byte
-	// CookieLife is how long a cookie holds
-	// (hadoop.http.authentication.token.validity, default 10 h).
-	CookieLife time.Duration
-	CSRF       CSRF
-	// FrameOptions is the X-Frame-Options of every answer, SAMEORIGIN or DENY;
-	// empty leaves it out.
-	FrameOptions string
+	// Introspection is what /conf, /jmx, /prom and /stacks need; without
+	// Properties they are not served. Service and Beans are set here.
+	Introspection introspect.Config
 
 	FilterByUser   bool // yarn.webapp.filter-entity-list-by-user
 	SubmissionsOff bool // yarn.webapp.enable-rest-app-submissions=false
@@ -71,9 +46,6 @@ type Config struct {
 	// leaves it to the kernel. See proxy.LocalAddress.
 	ProxyFrom net.IP
 	ProxyOff  bool // another daemon serves /proxy (yarn.web-proxy.address is set)
-
-	Now func() time.Time // nil is time.Now
-	Log *slog.Logger     // nil discards
 }
 
 func (c Config) complete() (Config, error) {
@@ -83,22 +55,8 @@ func (c Config) complete() (Config, error) {
 	case c.Address == "":
 		return c, errors.New("web: no address: tracking links need yarn.resourcemanager.webapp.address with the real port")
 	}
-	if c.StaticUser == "" {
-		c.StaticUser = "dr.who"
-	}
-	if len(c.Secret) == 0 {
-		c.Secret = []byte(rand.Text() + rand.Text())
-	}
-	if c.CookieLife <= 0 {
-		c.CookieLife = 10 * time.Hour
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	c.CSRF = c.CSRF.complete()
+	c.Open, c.Foreign = "/isActive", "/proxy"
+	c.Config = c.Config.Complete()
 	return c, nil
 }
 
@@ -116,23 +74,31 @@ func New(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := newRouter()
+	return webgate.New(c.Config, routes(c)), nil
+}
+
+func routes(c Config) *webgate.Router {
+	r := webgate.NewRouter("/cluster", "The pages begin at /cluster, the web services at /ws/v1/cluster.")
 	for _, route := range rest.Routes(rest.Config{
 		Source: c.Source, Controller: c.Controller, Links: c.links(), Version: c.Version,
 		FilterByUser: c.FilterByUser, SubmissionsOff: c.SubmissionsOff, Now: c.Now, Log: c.Log,
 	}) {
-		r.add(route.Method, route.Pattern, route.Handler)
+		r.Add(route.Method, route.Pattern, route.Handler)
 	}
 	for _, page := range ui.Routes(ui.Config{
 		Source: c.Source, Links: c.links(), Version: c.Version.Number, FilterByUser: c.FilterByUser, Now: c.Now, Log: c.Log,
 	}) {
-		r.add(http.MethodGet, page.Pattern, page.Handler)
+		r.Add(http.MethodGet, page.Pattern, page.Handler)
 	}
-	r.add(http.MethodGet, "/isActive", active(c.Source))
+	r.Add(http.MethodGet, "/isActive", active(c.Source))
+	if i := c.Introspection; i.Properties != nil {
+		i.Service, i.Beans = service, func(ctx context.Context) []introspect.Bean { return beans(ctx, c.Source) }
+		introspect.Add(r, i)
+	}
 	if !c.ProxyOff {
-		r.proxy = proxy.New(proxy.Config{Source: c.Source, Links: c.links(), From: c.ProxyFrom, Log: c.Log})
+		r.Mount("/proxy", proxy.New(proxy.Config{Source: c.Source, Links: c.links(), From: c.ProxyFrom, Log: c.Log}))
 	}
-	return &gate{Config: c, next: r}, nil
+	return r
 }
 
 // active tells load balancers whether this ResourceManager is the active one.

@@ -4,6 +4,7 @@ package admin
 
 import (
 	"fmt"
+	"github.com/heddle-project/heddle/wire/serve"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
@@ -56,13 +57,13 @@ func Protocols(cfg Config) []ipc.Protocol {
 		"refreshServiceAcls":                  a.reread("refreshServiceAcls", cfg.Daemon.RefreshServiceACL, &pb.RefreshServiceAclsResponse{}),
 		"getGroupsForUser":                    a.groups,
 		"updateNodeResource":                  a.guarded("updateNodeResource", a.updateNodeResource),
-		"refreshNodesResources":               a.guarded("refreshNodesResources", rpc.Missing("dynamic-resources.xml")),
-		"refreshClusterMaxPriority":           a.guarded("refreshClusterMaxPriority", rpc.Missing("a changing yarn.cluster.max-application-priority; restart to change it")),
+		"refreshNodesResources":               a.guarded("refreshNodesResources", serve.Missing("dynamic-resources.xml")),
+		"refreshClusterMaxPriority":           a.guarded("refreshClusterMaxPriority", serve.Missing("a changing yarn.cluster.max-application-priority; restart to change it")),
 		"checkForDecommissioningNodes":        a.guarded("checkForDecommissioningNodes", answer(&pb.CheckForDecommissioningNodesResponse{})),
 		"addToClusterNodeLabels":              a.guarded("addToClusterNodeLabels", labelsOff),
 		"removeFromClusterNodeLabels":         a.guarded("removeFromClusterNodeLabels", labelsOff),
 		"replaceLabelsOnNodes":                a.guarded("replaceLabelsOnNodes", labelsOff),
-		"mapAttributesToNodes":                a.guarded("mapAttributesToNodes", rpc.Missing("node attributes")),
+		"mapAttributesToNodes":                a.guarded("mapAttributesToNodes", serve.Missing("node attributes")),
 	}
 	return []ipc.Protocol{{Name: Name, Version: 1, Methods: methods}, {Name: HAName, Version: 1, Methods: haMethods()}}
 }
@@ -73,7 +74,7 @@ func (a *admin) guarded(operation string, h ipc.Handler) ipc.Handler {
 		if !a.Daemon.IsAdmin(c.Caller) {
 			err := fmt.Errorf("User %s doesn't have permission to call '%s'", c.Caller.User, operation)
 			a.Daemon.Audit(c.Caller, operation, err)
-			rpc.Deny(c, "%v", err)
+			serve.Deny(c, "%v", err)
 			return
 		}
 		h(c)
@@ -87,7 +88,7 @@ func (a *admin) finish(c *ipc.Call, operation string, err error, m proto.Message
 		rpc.Fail(c, err)
 		return
 	}
-	rpc.Answer(c, m)
+	serve.Answer(c, m)
 }
 
 // reread handles calls that read something anew. Reading may take a while, so
@@ -97,7 +98,7 @@ func (a *admin) reread(operation string, do func() error, m proto.Message) ipc.H
 		go func() {
 			err := do()
 			if err != nil {
-				err = &ipc.RemoteError{Class: rpc.YarnException, Message: "java.io.IOException: " + err.Error()}
+				err = &ipc.RemoteError{Class: serve.YarnException, Message: "java.io.IOException: " + err.Error()}
 			}
 			a.finish(c, operation, err, m)
 		}()
@@ -122,17 +123,17 @@ func (a *admin) refreshQueues(c *ipc.Call) {
 
 func (a *admin) refreshNodes(c *ipc.Call) {
 	m := &pb.RefreshNodesRequest{}
-	if !rpc.Decode(c, m) {
+	if !serve.Decode(c, m) {
 		return
 	}
 	if m.GetDecommissionType() == pb.DecommissionType_GRACEFUL {
-		rpc.Missing("graceful decommissioning; leave out -g to decommission at once")(c)
+		serve.Missing("graceful decommissioning; leave out -g to decommission at once")(c)
 		return
 	}
 	go func() {
 		cmd, err := a.Daemon.RefreshNodes()
 		if err != nil {
-			a.finish(c, "refreshNodes", &ipc.RemoteError{Class: rpc.YarnException, Message: "refreshNodes failed and changed nothing: " + err.Error()}, nil)
+			a.finish(c, "refreshNodes", &ipc.RemoteError{Class: serve.YarnException, Message: "refreshNodes failed and changed nothing: " + err.Error()}, nil)
 			return
 		}
 		cmd.Ticket = a.Loop.Expect(func(_ any, err error) { a.finish(c, "refreshNodes", err, &pb.RefreshNodesResponse{}) })
@@ -142,8 +143,8 @@ func (a *admin) refreshNodes(c *ipc.Call) {
 
 func (a *admin) groups(c *ipc.Call) {
 	m := &pb.GetGroupsForUserRequest{}
-	if rpc.Decode(c, m) {
-		go func() { rpc.Answer(c, &pb.GetGroupsForUserResponse{Groups: a.Daemon.Groups(m.GetUser())}) }()
+	if serve.Decode(c, m) {
+		go func() { serve.Answer(c, &pb.GetGroupsForUserResponse{Groups: a.Daemon.Groups(m.GetUser())}) }()
 	}
 }
 
@@ -151,11 +152,11 @@ func (a *admin) groups(c *ipc.Call) {
 // nothing, and no stock command sends more than one.
 func (a *admin) updateNodeResource(c *ipc.Call) {
 	m := &pb.UpdateNodeResourceRequest{}
-	if !rpc.Decode(c, m) {
+	if !serve.Decode(c, m) {
 		return
 	}
 	if len(m.GetNodeResourceMap()) != 1 {
-		rpc.Refuse(c, rpc.YarnException, "updateNodeResource takes exactly one node at a time, not %d", len(m.GetNodeResourceMap()))
+		serve.Refuse(c, serve.YarnException, "updateNodeResource takes exactly one node at a time, not %d", len(m.GetNodeResourceMap()))
 		return
 	}
 	entry := m.GetNodeResourceMap()[0]
@@ -164,7 +165,7 @@ func (a *admin) updateNodeResource(c *ipc.Call) {
 		err = fmt.Errorf("a node cannot have less than nothing: %s", total)
 	}
 	if err != nil {
-		rpc.Refuse(c, rpc.YarnException, "Cannot change %s: %v", convert.NodeID(entry.GetNodeId()), err)
+		serve.Refuse(c, serve.YarnException, "Cannot change %s: %v", convert.NodeID(entry.GetNodeId()), err)
 		return
 	}
 	cmd := engine.SetNodeResource{Node: convert.NodeID(entry.GetNodeId()), Total: total}
@@ -177,10 +178,10 @@ func (a *admin) updateNodeResource(c *ipc.Call) {
 // labelsOff refuses as Apache does when labels are off: wrapped, as a bare
 // IOException would make clients try for ever.
 func labelsOff(c *ipc.Call) {
-	rpc.Refuse(c, rpc.YarnException, "java.io.IOException: Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled")
+	serve.Refuse(c, serve.YarnException, "java.io.IOException: Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled")
 }
 
-func answer(m proto.Message) ipc.Handler { return func(c *ipc.Call) { rpc.Answer(c, m) } }
+func answer(m proto.Message) ipc.Handler { return func(c *ipc.Call) { serve.Answer(c, m) } }
 
 // haMethods answer for a ResourceManager without a standby.
 func haMethods() map[string]ipc.Handler {
@@ -188,8 +189,8 @@ func haMethods() map[string]ipc.Handler {
 	return map[string]ipc.Handler{
 		"monitorHealth":        answer(&pb.MonitorHealthResponse{}),
 		"getServiceStatus":     answer(&pb.GetServiceStatusResponse{State: &state, ReadyToBecomeActive: proto.Bool(true)}),
-		"transitionToActive":   rpc.Missing("high availability"),
-		"transitionToStandby":  rpc.Missing("high availability"),
-		"transitionToObserver": rpc.Missing("high availability"),
+		"transitionToActive":   serve.Missing("high availability"),
+		"transitionToStandby":  serve.Missing("high availability"),
+		"transitionToObserver": serve.Missing("high availability"),
 	}
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"fmt"
+	"github.com/heddle-project/heddle/wire/serve"
 	"time"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
@@ -26,7 +27,7 @@ func (s *client) change(c *ipc.Call, id yarn.ApplicationID, what string, make fu
 			return
 		}
 		if !s.Access.MayModify(c.Caller, a) {
-			rpc.Deny(c, "User %s cannot perform operation MODIFY_APP on %s", c.Caller.User, id)
+			serve.Deny(c, "User %s cannot perform operation MODIFY_APP on %s", c.Caller.User, id)
 			return
 		}
 		s.Loop.Post(make(s.Loop.Expect(func(v any, err error) {
@@ -43,11 +44,11 @@ func (s *client) change(c *ipc.Call, id yarn.ApplicationID, what string, make fu
 func absent(c *ipc.Call, what string, id yarn.ApplicationID) {
 	switch what {
 	case "kill":
-		rpc.Refuse(c, rpc.ApplicationNotFound, "Trying to kill an absent application %s", id)
+		serve.Refuse(c, serve.ApplicationNotFound, "Trying to kill an absent application %s", id)
 	case signalling:
-		rpc.Refuse(c, rpc.YarnException, "Trying to signal an absent container of %s", id)
+		serve.Refuse(c, serve.YarnException, "Trying to signal an absent container of %s", id)
 	default:
-		rpc.Refuse(c, rpc.ApplicationNotFound, "Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.", id)
+		serve.Refuse(c, serve.ApplicationNotFound, "Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.", id)
 	}
 }
 
@@ -63,7 +64,7 @@ func (s *client) kill(c *ipc.Call, m *pb.KillApplicationRequest) {
 		return engine.Kill{Ticket: t, Application: id, Diagnostics: why}
 	}, func(v any) {
 		done := v.(engine.KillReply).Completed
-		rpc.Answer(c, &pb.KillApplicationResponse{IsKillCompleted: &done})
+		serve.Answer(c, &pb.KillApplicationResponse{IsKillCompleted: &done})
 	})
 }
 
@@ -71,14 +72,14 @@ func (s *client) failAttempt(c *ipc.Call, m *pb.FailApplicationAttemptRequest) {
 	id := convert.AttemptID(m.GetApplicationAttemptId())
 	s.change(c, id.Application, "fail", func(t engine.Ticket) engine.Command {
 		return engine.FailAttempt{Ticket: t, Attempt: id, Diagnostics: "Attempt failed by user."}
-	}, func(any) { rpc.Answer(c, &pb.FailApplicationAttemptResponse{}) })
+	}, func(any) { serve.Answer(c, &pb.FailApplicationAttemptResponse{}) })
 }
 
 func (s *client) move(c *ipc.Call, m *pb.MoveApplicationAcrossQueuesRequest) {
 	id := convert.ApplicationID(m.GetApplicationId())
 	s.change(c, id, "move", func(t engine.Ticket) engine.Command {
 		return engine.Move{Ticket: t, Application: id, Queue: m.GetTargetQueue()}
-	}, func(any) { rpc.Answer(c, &pb.MoveApplicationAcrossQueuesResponse{}) })
+	}, func(any) { serve.Answer(c, &pb.MoveApplicationAcrossQueuesResponse{}) })
 }
 
 func (s *client) priority(c *ipc.Call, m *pb.UpdateApplicationPriorityRequest) {
@@ -86,7 +87,7 @@ func (s *client) priority(c *ipc.Call, m *pb.UpdateApplicationPriorityRequest) {
 	s.change(c, id, "update priority of", func(t engine.Ticket) engine.Command {
 		return engine.SetPriority{Ticket: t, Application: id, Priority: m.GetApplicationPriority().GetPriority()}
 	}, func(v any) {
-		rpc.Answer(c, &pb.UpdateApplicationPriorityResponse{ApplicationPriority: convert.ToPriority(v.(engine.PriorityReply).Priority)})
+		serve.Answer(c, &pb.UpdateApplicationPriorityResponse{ApplicationPriority: convert.ToPriority(v.(engine.PriorityReply).Priority)})
 	})
 }
 
@@ -108,19 +109,19 @@ func (s *client) timeouts(c *ipc.Call, m *pb.UpdateApplicationTimeoutsRequest) {
 	id := convert.ApplicationID(m.GetApplicationId())
 	list := m.GetApplicationTimeouts()
 	if len(list) != 1 || list[0].GetApplicationTimeoutType() != pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME {
-		rpc.Refuse(c, rpc.YarnException, "At least one ApplicationTimeoutType should be configured for updating timeouts of %s: LIFETIME is the only one", id)
+		serve.Refuse(c, serve.YarnException, "At least one ApplicationTimeoutType should be configured for updating timeouts of %s: LIFETIME is the only one", id)
 		return
 	}
 	at, err := ParseTimeout(list[0].GetExpireTime())
 	if err != nil {
-		rpc.Refuse(c, rpc.YarnException, "Cannot update timeouts of %s: %v", id, err)
+		serve.Refuse(c, serve.YarnException, "Cannot update timeouts of %s: %v", id, err)
 		return
 	}
 	s.change(c, id, "update timeouts of", func(t engine.Ticket) engine.Command {
 		return engine.SetLifetime{Ticket: t, Application: id, ExpireAt: at.UnixMilli()}
 	}, func(v any) {
 		text := time.UnixMilli(v.(engine.LifetimeReply).ExpireAt).Format(timeoutFormat)
-		rpc.Answer(c, &pb.UpdateApplicationTimeoutsResponse{ApplicationTimeouts: []*pb.ApplicationUpdateTimeoutMap{{
+		serve.Answer(c, &pb.UpdateApplicationTimeoutsResponse{ApplicationTimeouts: []*pb.ApplicationUpdateTimeoutMap{{
 			ApplicationTimeoutType: pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME.Enum(), ExpireTime: &text}}})
 	})
 }
@@ -129,7 +130,7 @@ func (s *client) signal(c *ipc.Call, m *pb.SignalContainerRequest) {
 	id := convert.ContainerID(m.GetContainerId())
 	s.change(c, id.Attempt.Application, signalling, func(t engine.Ticket) engine.Command {
 		return engine.SignalContainer{Ticket: t, Container: id, Signal: int32(m.GetCommand())}
-	}, func(any) { rpc.Answer(c, &pb.SignalContainerResponse{}) })
+	}, func(any) { serve.Answer(c, &pb.SignalContainerResponse{}) })
 }
 
 func (s *client) delegationToken(c *ipc.Call, m *pb.GetDelegationTokenRequest) {
@@ -138,7 +139,7 @@ func (s *client) delegationToken(c *ipc.Call, m *pb.GetDelegationTokenRequest) {
 			rpc.Fail(c, err)
 			return
 		}
-		rpc.Answer(c, &pb.GetDelegationTokenResponse{Token: rpc.ToToken(t)})
+		serve.Answer(c, &pb.GetDelegationTokenResponse{Token: rpc.ToToken(t)})
 	})
 }
 
@@ -148,7 +149,7 @@ func (s *client) renewToken(c *ipc.Call, m *pb.RenewDelegationTokenRequest) {
 			rpc.Fail(c, err)
 			return
 		}
-		rpc.Answer(c, &pb.RenewDelegationTokenResponse{NewExpiryTime: proto.Uint64(uint64(expires))})
+		serve.Answer(c, &pb.RenewDelegationTokenResponse{NewExpiryTime: proto.Uint64(uint64(expires))})
 	})
 }
 
@@ -158,7 +159,7 @@ func (s *client) cancelToken(c *ipc.Call, m *pb.CancelDelegationTokenRequest) {
 			rpc.Fail(c, err)
 			return
 		}
-		rpc.Answer(c, &pb.CancelDelegationTokenResponse{})
+		serve.Answer(c, &pb.CancelDelegationTokenResponse{})
 	})
 }
 

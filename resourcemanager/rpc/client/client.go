@@ -4,6 +4,7 @@ package client
 
 import (
 	"context"
+	"github.com/heddle-project/heddle/wire/serve"
 
 	"github.com/heddle-project/heddle/resourcemanager/loop"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
@@ -69,38 +70,38 @@ type client struct{ Config }
 func Protocol(cfg Config) ipc.Protocol {
 	s := &client{cfg}
 	return ipc.Protocol{Name: Name, Version: 1, Methods: map[string]ipc.Handler{
-		"getNewApplication":           rpc.With(message[pb.GetNewApplicationRequest], s.newApplication),
+		"getNewApplication":           serve.With(message[pb.GetNewApplicationRequest], s.newApplication),
 		"submitApplication":           s.submit,
-		"getApplicationReport":        rpc.With(message[pb.GetApplicationReportRequest], s.report),
-		"getApplications":             rpc.With(message[pb.GetApplicationsRequest], s.list),
-		"forceKillApplication":        rpc.With(message[pb.KillApplicationRequest], s.kill),
-		"failApplicationAttempt":      rpc.With(message[pb.FailApplicationAttemptRequest], s.failAttempt),
-		"moveApplicationAcrossQueues": rpc.With(message[pb.MoveApplicationAcrossQueuesRequest], s.move),
-		"updateApplicationPriority":   rpc.With(message[pb.UpdateApplicationPriorityRequest], s.priority),
-		"updateApplicationTimeouts":   rpc.With(message[pb.UpdateApplicationTimeoutsRequest], s.timeouts),
-		"signalToContainer":           rpc.With(message[pb.SignalContainerRequest], s.signal),
-		"getApplicationAttemptReport": rpc.With(message[pb.GetApplicationAttemptReportRequest], s.attempt),
-		"getApplicationAttempts":      rpc.With(message[pb.GetApplicationAttemptsRequest], s.attempts),
-		"getContainerReport":          rpc.With(message[pb.GetContainerReportRequest], s.container),
-		"getContainers":               rpc.With(message[pb.GetContainersRequest], s.containers),
-		"getClusterMetrics":           rpc.With(message[pb.GetClusterMetricsRequest], s.metrics),
-		"getClusterNodes":             rpc.With(message[pb.GetClusterNodesRequest], s.nodes),
-		"getQueueInfo":                rpc.With(message[pb.GetQueueInfoRequest], s.queue),
-		"getQueueUserAcls":            rpc.With(message[pb.GetQueueUserAclsInfoRequest], s.queueACLs),
-		"getResourceTypeInfo":         rpc.With(message[pb.GetAllResourceTypeInfoRequest], s.resourceTypes),
-		"getNodeToLabels":             rpc.With(message[pb.GetNodesToLabelsRequest], s.nodesToLabels),
-		"getLabelsToNodes":            rpc.With(message[pb.GetLabelsToNodesRequest], s.labelsToNodes),
-		"getClusterNodeLabels":        rpc.With(message[pb.GetClusterNodeLabelsRequest], s.labels),
-		"getDelegationToken":          rpc.With(message[pb.GetDelegationTokenRequest], s.delegationToken),
-		"renewDelegationToken":        rpc.With(message[pb.RenewDelegationTokenRequest], s.renewToken),
-		"cancelDelegationToken":       rpc.With(message[pb.CancelDelegationTokenRequest], s.cancelToken),
+		"getApplicationReport":        serve.With(message[pb.GetApplicationReportRequest], s.report),
+		"getApplications":             serve.With(message[pb.GetApplicationsRequest], s.list),
+		"forceKillApplication":        serve.With(message[pb.KillApplicationRequest], s.kill),
+		"failApplicationAttempt":      serve.With(message[pb.FailApplicationAttemptRequest], s.failAttempt),
+		"moveApplicationAcrossQueues": serve.With(message[pb.MoveApplicationAcrossQueuesRequest], s.move),
+		"updateApplicationPriority":   serve.With(message[pb.UpdateApplicationPriorityRequest], s.priority),
+		"updateApplicationTimeouts":   serve.With(message[pb.UpdateApplicationTimeoutsRequest], s.timeouts),
+		"signalToContainer":           serve.With(message[pb.SignalContainerRequest], s.signal),
+		"getApplicationAttemptReport": serve.With(message[pb.GetApplicationAttemptReportRequest], s.attempt),
+		"getApplicationAttempts":      serve.With(message[pb.GetApplicationAttemptsRequest], s.attempts),
+		"getContainerReport":          serve.With(message[pb.GetContainerReportRequest], s.container),
+		"getContainers":               serve.With(message[pb.GetContainersRequest], s.containers),
+		"getClusterMetrics":           serve.With(message[pb.GetClusterMetricsRequest], s.metrics),
+		"getClusterNodes":             serve.With(message[pb.GetClusterNodesRequest], s.nodes),
+		"getQueueInfo":                serve.With(message[pb.GetQueueInfoRequest], s.queue),
+		"getQueueUserAcls":            serve.With(message[pb.GetQueueUserAclsInfoRequest], s.queueACLs),
+		"getResourceTypeInfo":         serve.With(message[pb.GetAllResourceTypeInfoRequest], s.resourceTypes),
+		"getNodeToLabels":             serve.With(message[pb.GetNodesToLabelsRequest], s.nodesToLabels),
+		"getLabelsToNodes":            serve.With(message[pb.GetLabelsToNodesRequest], s.labelsToNodes),
+		"getClusterNodeLabels":        serve.With(message[pb.GetClusterNodeLabelsRequest], s.labels),
+		"getDelegationToken":          serve.With(message[pb.GetDelegationTokenRequest], s.delegationToken),
+		"renewDelegationToken":        serve.With(message[pb.RenewDelegationTokenRequest], s.renewToken),
+		"cancelDelegationToken":       serve.With(message[pb.CancelDelegationTokenRequest], s.cancelToken),
 		"getResourceProfiles":         noProfiles,
 		"getResourceProfile":          noProfiles,
-		"getNewReservation":           rpc.Missing("reservations"),
-		"submitReservation":           rpc.Missing("reservations"),
-		"updateReservation":           rpc.Missing("reservations"),
-		"deleteReservation":           rpc.Missing("reservations"),
-		"listReservations":            rpc.Missing("reservations"),
+		"getNewReservation":           serve.Missing("reservations"),
+		"submitReservation":           serve.Missing("reservations"),
+		"updateReservation":           serve.Missing("reservations"),
+		"deleteReservation":           serve.Missing("reservations"),
+		"listReservations":            serve.Missing("reservations"),
 		"getClusterNodeAttributes":    answer(&pb.GetClusterNodeAttributesResponse{}),
 		"getAttributesToNodes":        answer(&pb.GetAttributesToNodesResponse{}),
 		"getNodesToAttributes":        answer(&pb.GetNodesToAttributesResponse{}),
@@ -118,13 +119,13 @@ func message[T any, P interface {
 // noProfiles answers for a cluster without resource profiles. Clients know this
 // exception and go on without.
 func noProfiles(c *ipc.Call) {
-	rpc.Refuse(c, rpc.FeatureNotEnabled, "Resource profile is not enabled, please enable resource profile feature before using its functions. (by setting yarn.resourcemanager.resource-profiles.enabled to true)")
+	serve.Refuse(c, serve.FeatureNotEnabled, "Resource profile is not enabled, please enable resource profile feature before using its functions. (by setting yarn.resourcemanager.resource-profiles.enabled to true)")
 }
 
 // answer is the handler of a method whose answer is always the same, because
 // what it asks for cannot exist in this cluster.
 func answer(m proto.Message) ipc.Handler {
-	return func(c *ipc.Call) { rpc.Answer(c, m) }
+	return func(c *ipc.Call) { serve.Answer(c, m) }
 }
 
 // look runs a reader on fresh views, on a goroutine of its own: building them

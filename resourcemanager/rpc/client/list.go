@@ -1,12 +1,12 @@
 package client
 
 import (
+	"github.com/heddle-project/heddle/wire/serve"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/heddle-project/heddle/resourcemanager/loop"
-	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/wire/ipc"
@@ -23,7 +23,7 @@ const MaxFilters = 10_000
 // regard to case, a queue by its short or its full name; limit 0 gives nothing.
 func (s *client) list(c *ipc.Call, m *pb.GetApplicationsRequest) {
 	if n := len(m.GetApplicationTypes()) + len(m.GetApplicationTags()) + len(m.GetApplicationStates()) + len(m.GetUsers()) + len(m.GetQueues()); n > MaxFilters {
-		rpc.Refuse(c, rpc.YarnException, "%s filters by %d names, at most %d are taken", c.Method, n, MaxFilters)
+		serve.Refuse(c, serve.YarnException, "%s filters by %d names, at most %d are taken", c.Method, n, MaxFilters)
 		return
 	}
 	s.look(c, func(v *loop.Views) {
@@ -40,7 +40,7 @@ func (s *client) list(c *ipc.Call, m *pb.GetApplicationsRequest) {
 				out.Applications = append(out.Applications, s.applicationReport(c.Caller, apps[i]))
 			}
 		}
-		rpc.Answer(c, out)
+		serve.Answer(c, out)
 	})
 }
 

@@ -1,10 +1,10 @@
 package client
 
 import (
+	"github.com/heddle-project/heddle/wire/serve"
 	"strings"
 
 	"github.com/heddle-project/heddle/resourcemanager/loop"
-	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
@@ -18,7 +18,7 @@ func (s *client) queue(c *ipc.Call, m *pb.GetQueueInfoRequest) {
 		q := findQueue(queues, m.GetQueueName())
 		if q == nil {
 			// compat: an unknown queue is no error but an answer without a queue.
-			rpc.Answer(c, &pb.GetQueueInfoResponse{})
+			serve.Answer(c, &pb.GetQueueInfoResponse{})
 			return
 		}
 		out := s.queueInfo(queues, q, m.GetIncludeChildQueues(), m.GetRecursive())
@@ -30,7 +30,7 @@ func (s *client) queue(c *ipc.Call, m *pb.GetQueueInfoRequest) {
 				}
 			}
 		}
-		rpc.Answer(c, &pb.GetQueueInfoResponse{QueueInfo: out})
+		serve.Answer(c, &pb.GetQueueInfoResponse{QueueInfo: out})
 	})
 }
 
@@ -132,6 +132,6 @@ func (s *client) queueACLs(c *ipc.Call, _ *pb.GetQueueUserAclsInfoRequest) {
 			}
 			out.QueueUserAcls = append(out.QueueUserAcls, info)
 		}
-		rpc.Answer(c, out)
+		serve.Answer(c, out)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/yarn"
 	"google.golang.org/protobuf/proto"
 )
@@ -16,10 +17,10 @@ func (s *client) report(c *ipc.Call, m *pb.GetApplicationReportRequest) {
 	s.look(c, func(v *loop.Views) {
 		a := v.FindApplication(id)
 		if a == nil {
-			rpc.Refuse(c, rpc.ApplicationNotFound, "Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.", id)
+			serve.Refuse(c, serve.ApplicationNotFound, "Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.", id)
 			return
 		}
-		rpc.Answer(c, &pb.GetApplicationReportResponse{ApplicationReport: s.applicationReport(c.Caller, a)})
+		serve.Answer(c, &pb.GetApplicationReportResponse{ApplicationReport: s.applicationReport(c.Caller, a)})
 	})
 }
 
@@ -29,9 +30,9 @@ func (s *client) viewable(c *ipc.Call, v *loop.Views, id yarn.ApplicationID) *vi
 	a := v.FindApplication(id)
 	switch {
 	case a == nil:
-		rpc.Refuse(c, rpc.ApplicationNotFound, "Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.", id)
+		serve.Refuse(c, serve.ApplicationNotFound, "Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.", id)
 	case !s.Access.MayView(c.Caller, a):
-		rpc.Refuse(c, rpc.YarnException, "User %s does not have privilege to see this application %s", c.Caller.User, id)
+		serve.Refuse(c, serve.YarnException, "User %s does not have privilege to see this application %s", c.Caller.User, id)
 	default:
 		return a
 	}
@@ -48,7 +49,7 @@ func (s *client) attempts(c *ipc.Call, m *pb.GetApplicationAttemptsRequest) {
 		for _, t := range a.Attempts {
 			out.ApplicationAttempts = append(out.ApplicationAttempts, s.attemptReport(a, t))
 		}
-		rpc.Answer(c, out)
+		serve.Answer(c, out)
 	})
 }
 
@@ -63,14 +64,14 @@ func (s *client) findAttempt(c *ipc.Call, v *loop.Views, id yarn.AttemptID) (*vi
 			return a, t
 		}
 	}
-	rpc.Refuse(c, rpc.AttemptNotFound, "ApplicationAttempt with id '%s' doesn't exist in RM.", id)
+	serve.Refuse(c, serve.AttemptNotFound, "ApplicationAttempt with id '%s' doesn't exist in RM.", id)
 	return nil, nil
 }
 
 func (s *client) attempt(c *ipc.Call, m *pb.GetApplicationAttemptReportRequest) {
 	s.look(c, func(v *loop.Views) {
 		if a, t := s.findAttempt(c, v, convert.AttemptID(m.GetApplicationAttemptId())); t != nil {
-			rpc.Answer(c, &pb.GetApplicationAttemptReportResponse{ApplicationAttemptReport: s.attemptReport(a, t)})
+			serve.Answer(c, &pb.GetApplicationAttemptReportResponse{ApplicationAttemptReport: s.attemptReport(a, t)})
 		}
 	})
 }
@@ -85,7 +86,7 @@ func (s *client) containers(c *ipc.Call, m *pb.GetContainersRequest) {
 		for _, x := range t.Containers {
 			out.Containers = append(out.Containers, s.containerReport(x))
 		}
-		rpc.Answer(c, out)
+		serve.Answer(c, out)
 	})
 }
 
@@ -98,11 +99,11 @@ func (s *client) container(c *ipc.Call, m *pb.GetContainerReportRequest) {
 		}
 		for _, x := range t.Containers {
 			if x.ID == id {
-				rpc.Answer(c, &pb.GetContainerReportResponse{ContainerReport: s.containerReport(x)})
+				serve.Answer(c, &pb.GetContainerReportResponse{ContainerReport: s.containerReport(x)})
 				return
 			}
 		}
-		rpc.Refuse(c, rpc.ContainerNotFound, "Container with id '%s' doesn't exist in RM.", id)
+		serve.Refuse(c, serve.ContainerNotFound, "Container with id '%s' doesn't exist in RM.", id)
 	})
 }
 
@@ -116,7 +117,7 @@ func (s *client) metrics(c *ipc.Call, _ *pb.GetClusterMetricsRequest) {
 			}
 			return &sum
 		}
-		rpc.Answer(c, &pb.GetClusterMetricsResponse{ClusterMetrics: &pb.YarnClusterMetrics{
+		serve.Answer(c, &pb.GetClusterMetricsResponse{ClusterMetrics: &pb.YarnClusterMetrics{
 			NumNodeManagers: n(yarn.NodeRunning), NumActiveNms: n(yarn.NodeRunning), NumDecommissionedNms: n(yarn.NodeDecommissioned),
 			NumLostNms: n(yarn.NodeLost), NumUnhealthyNms: n(yarn.NodeUnhealthy), NumRebootedNms: n(yarn.NodeRebooted),
 			NumDecommissioningNms: n(yarn.NodeDecommissioning), NumShutdownNms: n(yarn.NodeShutdown)}})
@@ -138,12 +139,12 @@ func (s *client) nodes(c *ipc.Call, m *pb.GetClusterNodesRequest) {
 				out.NodeReports = append(out.NodeReports, rpc.NodeReport(n, s.Types))
 			}
 		}
-		rpc.Answer(c, out)
+		serve.Answer(c, out)
 	})
 }
 
 func (s *client) resourceTypes(c *ipc.Call, _ *pb.GetAllResourceTypeInfoRequest) {
-	rpc.Answer(c, &pb.GetAllResourceTypeInfoResponse{ResourceTypeInfo: rpc.ToTypes(s.Types)})
+	serve.Answer(c, &pb.GetAllResourceTypeInfoResponse{ResourceTypeInfo: rpc.ToTypes(s.Types)})
 }
 
 func (s *client) nodesToLabels(c *ipc.Call, _ *pb.GetNodesToLabelsRequest) {
@@ -154,7 +155,7 @@ func (s *client) nodesToLabels(c *ipc.Call, _ *pb.GetNodesToLabelsRequest) {
 				out.NodeToLabels = append(out.NodeToLabels, &pb.NodeIdToLabels{NodeId: convert.ToNodeID(n.ID), NodeLabels: n.Labels})
 			}
 		}
-		rpc.Answer(c, out)
+		serve.Answer(c, out)
 	})
 }
 
@@ -179,12 +180,12 @@ func (s *client) labelsToNodes(c *ipc.Call, m *pb.GetLabelsToNodesRequest) {
 				out.LabelsToNodes = append(out.LabelsToNodes, &pb.LabelsToNodeIds{NodeLabels: proto.String(l), NodeId: byLabel[l]})
 			}
 		}
-		rpc.Answer(c, out)
+		serve.Answer(c, out)
 	})
 }
 
 // labels are the cluster's partitions. Without yarn.node-labels.enabled, which
 // Heddle refuses at start so far, there are none.
 func (s *client) labels(c *ipc.Call, _ *pb.GetClusterNodeLabelsRequest) {
-	rpc.Answer(c, &pb.GetClusterNodeLabelsResponse{})
+	serve.Answer(c, &pb.GetClusterNodeLabelsResponse{})
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"github.com/heddle-project/heddle/wire/serve"
 	"slices"
 	"strings"
 
@@ -32,14 +33,14 @@ func (s *client) newApplication(c *ipc.Call, _ *pb.GetNewApplicationRequest) {
 			return
 		}
 		r := v.(engine.NewApplicationReply)
-		rpc.Answer(c, &pb.GetNewApplicationResponse{ApplicationId: convert.ToApplicationID(r.ID), MaximumCapability: convert.ToResource(r.Maximum, s.Types)})
+		serve.Answer(c, &pb.GetNewApplicationResponse{ApplicationId: convert.ToApplicationID(r.ID), MaximumCapability: convert.ToResource(r.Maximum, s.Types)})
 	})})
 }
 
 // submit takes an application in. The answer comes when it is stored.
 func (s *client) submit(c *ipc.Call) {
 	if len(c.Body) > MaxContext {
-		rpc.Refuse(c, rpc.YarnException, "cannot take a submission of %d bytes, the most is %d: move large data into local resources", len(c.Body), MaxContext)
+		serve.Refuse(c, serve.YarnException, "cannot take a submission of %d bytes, the most is %d: move large data into local resources", len(c.Body), MaxContext)
 		return
 	}
 	go s.handIn(c) // looking the submitter's groups up may take a while
@@ -49,30 +50,30 @@ func (s *client) handIn(c *ipc.Call) {
 	raw, err := contextBytes(c.Body)
 	m := &pb.ApplicationSubmissionContext{}
 	if err == nil {
-		err = rpc.Unmarshal(raw, m)
+		err = serve.Unmarshal(raw, m)
 	}
 	if err != nil {
-		rpc.Refuse(c, ipc.ClassServer, "cannot read the submission: %v", err)
+		serve.Refuse(c, ipc.ClassServer, "cannot read the submission: %v", err)
 		return
 	}
 	if m.GetApplicationId().GetId() <= 0 {
-		rpc.Refuse(c, rpc.IDNotProvided, "ApplicationId is not provided in ApplicationSubmissionContext")
+		serve.Refuse(c, serve.IDNotProvided, "ApplicationId is not provided in ApplicationSubmissionContext")
 		return
 	}
 	who := Submitter{User: c.Caller.User, RealUser: c.Caller.RealUser, Groups: s.Access.Groups(c.Caller.User), CallerContext: c.CallerContext}
 	sub, class, err := s.submission(who, m)
 	if err != nil {
-		rpc.Refuse(c, class, "Cannot submit %s: %v", sub.ID, err)
+		serve.Refuse(c, class, "Cannot submit %s: %v", sub.ID, err)
 		return
 	}
 	if m.ReservationId != nil {
-		rpc.Refuse(c, rpc.YarnException, "Cannot submit %s into a reservation: Heddle does not have reservations yet", sub.ID)
+		serve.Refuse(c, serve.YarnException, "Cannot submit %s into a reservation: Heddle does not have reservations yet", sub.ID)
 		return
 	}
 	sub.ContextBytes = len(raw)
 	done, ok := s.Contexts.Keep(sub.ID, append([]byte(nil), raw...))
 	if !ok {
-		rpc.Refuse(c, rpc.YarnException, "Cannot submit %s: another application is being submitted under that id", sub.ID)
+		serve.Refuse(c, serve.YarnException, "Cannot submit %s: another application is being submitted under that id", sub.ID)
 		return
 	}
 	s.Loop.Post(engine.Submit{Application: sub, Ticket: s.Loop.Expect(func(_ any, err error) {
@@ -81,7 +82,7 @@ func (s *client) handIn(c *ipc.Call) {
 			rpc.Fail(c, err)
 			return
 		}
-		rpc.Answer(c, &pb.SubmitApplicationResponse{})
+		serve.Answer(c, &pb.SubmitApplicationResponse{})
 	})})
 }
 
@@ -105,7 +106,7 @@ type Submitter struct {
 // Stored reads a submission context as it was stored.
 func Stored(cfg Config, who Submitter, raw []byte) (engine.Submission, error) {
 	m := &pb.ApplicationSubmissionContext{}
-	if err := rpc.Unmarshal(raw, m); err != nil {
+	if err := serve.Unmarshal(raw, m); err != nil {
 		return engine.Submission{}, fmt.Errorf("cannot read the stored submission: %w", err)
 	}
 	sub, _, err := (&client{cfg}).submission(who, m)
@@ -130,23 +131,23 @@ func (s *client) submission(who Submitter, m *pb.ApplicationSubmissionContext) (
 	}
 	switch {
 	case len(sub.Name) > MaxName:
-		return sub, rpc.YarnException, fmt.Errorf("its name has %d bytes, at most %d are allowed", len(sub.Name), MaxName)
+		return sub, serve.YarnException, fmt.Errorf("its name has %d bytes, at most %d are allowed", len(sub.Name), MaxName)
 	case len(sub.Queue) > maxQueueName:
-		return sub, rpc.YarnException, fmt.Errorf("the name of its queue has %d bytes, at most %d are allowed", len(sub.Queue), maxQueueName)
+		return sub, serve.YarnException, fmt.Errorf("the name of its queue has %d bytes, at most %d are allowed", len(sub.Queue), maxQueueName)
 	case m.AmContainerSpec == nil && !sub.Unmanaged:
-		return sub, rpc.YarnException, fmt.Errorf("it has no launch context for its master")
+		return sub, serve.YarnException, fmt.Errorf("it has no launch context for its master")
 	}
 	if sub.Tags, err = s.tags(m.GetApplicationTags()); err != nil {
-		return sub, rpc.IllegalArgument, err
+		return sub, serve.IllegalArgument, err
 	}
 	for _, t := range m.GetApplicationTimeouts() {
 		if t.GetApplicationTimeoutType() != pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME || t.GetTimeout() <= 0 {
-			return sub, rpc.YarnException, fmt.Errorf("invalid application timeout %d s: it must be a LIFETIME above 0", t.GetTimeout())
+			return sub, serve.YarnException, fmt.Errorf("invalid application timeout %d s: it must be a LIFETIME above 0", t.GetTimeout())
 		}
 		sub.LifetimeSeconds = t.GetTimeout()
 	}
 	if _, err := token.ParseCredentials(m.GetAmContainerSpec().GetTokens()); err != nil && len(m.GetAmContainerSpec().GetTokens()) > 0 {
-		return sub, rpc.YarnException, fmt.Errorf("its credentials cannot be read: %w", err)
+		return sub, serve.YarnException, fmt.Errorf("its credentials cannot be read: %w", err)
 	}
 	for _, a := range m.GetAmContainerSpec().GetApplication_ACLs() {
 		if a.GetAccessType() == pb.ApplicationAccessType_APPACCESS_VIEW_APP {
@@ -156,7 +157,7 @@ func (s *client) submission(who Submitter, m *pb.ApplicationSubmissionContext) (
 		}
 	}
 	sub.AMAsks, err = s.masterAsks(m)
-	return sub, rpc.InvalidResource, err
+	return sub, serve.InvalidResource, err
 }
 
 // acl is an entry's text; left out it means nobody.

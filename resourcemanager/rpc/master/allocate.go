@@ -3,6 +3,7 @@ package master
 import (
 	"errors"
 	"fmt"
+	"github.com/heddle-project/heddle/wire/serve"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -49,9 +50,9 @@ func (m *master) request(c *ipc.Call, id yarn.AttemptID) (*engine.Allocate, bool
 	var limit *scan.LimitError
 	switch {
 	case err == nil && a.Refused != nil:
-		rpc.Refuse(c, rpc.InvalidResource, "Invalid request of %s: %v", id, a.Refused)
+		serve.Refuse(c, serve.InvalidResource, "Invalid request of %s: %v", id, a.Refused)
 	case errors.As(err, &limit):
-		rpc.Refuse(c, rpc.InvalidResource, "Invalid request of %s: %v", id, limit)
+		serve.Refuse(c, serve.InvalidResource, "Invalid request of %s: %v", id, limit)
 	case err != nil:
 		c.Fail(&ipc.RemoteError{Class: ipc.ClassServer, Message: fmt.Sprintf("cannot read the request of %s: %v", c.Method, err)})
 	default:

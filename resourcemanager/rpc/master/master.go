@@ -4,6 +4,7 @@ package master
 
 import (
 	"fmt"
+	"github.com/heddle-project/heddle/wire/serve"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
@@ -62,9 +63,9 @@ type Server struct {
 func New(cfg Config) *Server {
 	m := &master{Config: cfg}
 	return &Server{m: m, Protocol: ipc.Protocol{Name: Name, Version: 1, Methods: map[string]ipc.Handler{
-		"registerApplicationMaster": rpc.With(func() *pb.RegisterApplicationMasterRequest { return &pb.RegisterApplicationMasterRequest{} }, m.register),
+		"registerApplicationMaster": serve.With(func() *pb.RegisterApplicationMasterRequest { return &pb.RegisterApplicationMasterRequest{} }, m.register),
 		"allocate":                  m.allocate,
-		"finishApplicationMaster":   rpc.With(func() *pb.FinishApplicationMasterRequest { return &pb.FinishApplicationMasterRequest{} }, m.finish),
+		"finishApplicationMaster":   serve.With(func() *pb.FinishApplicationMasterRequest { return &pb.FinishApplicationMasterRequest{} }, m.finish),
 	}}}
 }
 
@@ -114,7 +115,7 @@ func (m *master) answerRegister(c *ipc.Call, id yarn.AttemptID, r engine.Registe
 			out.NmTokensFromPreviousAttempts = append(out.NmTokensFromPreviousAttempts, t)
 		}
 	}
-	rpc.Answer(c, out)
+	serve.Answer(c, out)
 }
 
 // container is a granted container with the token that starts it.
@@ -146,7 +147,7 @@ func (m *master) finish(c *ipc.Call, q *pb.FinishApplicationMasterRequest) {
 			return
 		}
 		done := v.(engine.FinishReply).Unregistered
-		rpc.Answer(c, &pb.FinishApplicationMasterResponse{IsUnregistered: &done})
+		serve.Answer(c, &pb.FinishApplicationMasterResponse{IsUnregistered: &done})
 	})
 	m.Loop.Post(cmd)
 }

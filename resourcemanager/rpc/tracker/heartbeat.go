@@ -3,6 +3,7 @@ package tracker
 import (
 	"errors"
 	"fmt"
+	"github.com/heddle-project/heddle/wire/serve"
 	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -33,7 +34,7 @@ func (t *tracker) heartbeat(c *ipc.Call) {
 	}
 	logs, err := heartbeatLogs(c.Body)
 	if err != nil {
-		rpc.Refuse(c, rpc.YarnException, "heartbeat of %s:%d: %v", clip(string(h.Host)), h.Port, err)
+		serve.Refuse(c, serve.YarnException, "heartbeat of %s:%d: %v", clip(string(h.Host)), h.Port, err)
 		return
 	}
 	cmd := t.command(h)
@@ -56,7 +57,7 @@ func (t *tracker) heartbeat(c *ipc.Call) {
 func refuse(c *ipc.Call, h *scan.Heartbeat, err error) {
 	var limit *scan.LimitError
 	if errors.As(err, &limit) {
-		rpc.Refuse(c, rpc.YarnException, "heartbeat of %s:%d: %v", clip(string(h.Host)), h.Port, limit)
+		serve.Refuse(c, serve.YarnException, "heartbeat of %s:%d: %v", clip(string(h.Host)), h.Port, limit)
 		return
 	}
 	c.Fail(&ipc.RemoteError{Class: ipc.ClassServer, Message: fmt.Sprintf("cannot read the request of %s: %v", c.Method, err)})

@@ -2,9 +2,9 @@ package tracker
 
 import (
 	"fmt"
+	"github.com/heddle-project/heddle/wire/serve"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
-	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/field"
@@ -25,7 +25,7 @@ func heartbeatLogs(body []byte) ([]engine.LogReport, error) {
 	for f.Next() && len(list) <= MaxLogReports {
 		if f.Tag == logsField<<3|field.Block {
 			p := &pb.LogAggregationReport{}
-			if err := rpc.Unmarshal(f.Data, p); err != nil {
+			if err := serve.Unmarshal(f.Data, p); err != nil {
 				return nil, err
 			}
 			list = append(list, p)

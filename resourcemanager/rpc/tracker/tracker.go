@@ -3,6 +3,8 @@ package tracker
 
 import (
 	"fmt"
+	"github.com/heddle-project/heddle/internal/release"
+	"github.com/heddle-project/heddle/wire/serve"
 	"net/netip"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
@@ -24,9 +26,6 @@ const (
 	MaxContainers = 20_000 // in one registration or heartbeat
 	maxText       = 64 << 10
 )
-
-// Version is what nodes are told, and compare with their own wishes.
-const Version = "3.5.0"
 
 // Config is what the protocol needs.
 type Config struct {
@@ -57,9 +56,9 @@ type Server struct {
 func New(cfg Config) *Server {
 	t := &tracker{Config: cfg}
 	return &Server{t: t, Protocol: ipc.Protocol{Name: Name, Version: 1, Methods: map[string]ipc.Handler{
-		"registerNodeManager":   rpc.With(func() *pb.RegisterNodeManagerRequest { return &pb.RegisterNodeManagerRequest{} }, t.register),
+		"registerNodeManager":   serve.With(func() *pb.RegisterNodeManagerRequest { return &pb.RegisterNodeManagerRequest{} }, t.register),
 		"nodeHeartbeat":         t.heartbeat,
-		"unRegisterNodeManager": rpc.With(func() *pb.UnRegisterNodeManagerRequest { return &pb.UnRegisterNodeManagerRequest{} }, t.unregister),
+		"unRegisterNodeManager": serve.With(func() *pb.UnRegisterNodeManagerRequest { return &pb.UnRegisterNodeManagerRequest{} }, t.unregister),
 	}}}
 }
 
@@ -69,7 +68,7 @@ func (s *Server) Forget(id yarn.NodeID) { s.t.last.Drop(id) }
 func (t *tracker) register(c *ipc.Call, m *pb.RegisterNodeManagerRequest) {
 	cmd, err := t.registration(c, m)
 	if err != nil {
-		rpc.Refuse(c, rpc.YarnException, "cannot register %s: %v", convert.NodeID(m.GetNodeId()), err)
+		serve.Refuse(c, serve.YarnException, "cannot register %s: %v", convert.NodeID(m.GetNodeId()), err)
 		return
 	}
 	if why := t.tooOld(m.GetNmVersion()); why != "" {
@@ -144,13 +143,13 @@ func (t *tracker) recovered(p *pb.NMContainerStatus) (engine.RecoveredContainer,
 
 func (t *tracker) answerRegistration(c *ipc.Call, r engine.RegisterNodeReply) {
 	m := &pb.RegisterNodeManagerResponse{
-		NodeAction: action(r.Action), RmIdentifier: &t.ClusterTimestamp, RmVersion: proto.String(Version),
+		NodeAction: action(r.Action), RmIdentifier: &t.ClusterTimestamp, RmVersion: proto.String(release.Hadoop),
 		ContainerTokenMasterKey: masterKey(t.ContainerKeys.Current()), NmTokenMasterKey: masterKey(t.NodeKeys.Current()),
 	}
 	if r.Diagnostics != "" {
 		m.DiagnosticsMessage = &r.Diagnostics
 	}
-	rpc.Answer(c, m)
+	serve.Answer(c, m)
 }
 
 func (t *tracker) unregister(c *ipc.Call, m *pb.UnRegisterNodeManagerRequest) {
@@ -159,7 +158,7 @@ func (t *tracker) unregister(c *ipc.Call, m *pb.UnRegisterNodeManagerRequest) {
 			rpc.Fail(c, err)
 			return
 		}
-		rpc.Answer(c, &pb.UnRegisterNodeManagerResponse{})
+		serve.Answer(c, &pb.UnRegisterNodeManagerResponse{})
 	})})
 }
 

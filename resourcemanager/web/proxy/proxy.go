@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -162,7 +163,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, q request) {
 	}
 	app, err := p.Source.Application(r.Context(), q.id)
 	switch {
-	case err != nil && access.KindOf(err) == access.NotFound:
+	case err != nil && answer.KindOf(err) == answer.NotFound:
 		say(w, http.StatusNotFound, "Application "+q.id.String()+" could not be found in the ResourceManager.")
 		return
 	case err != nil:

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
@@ -36,11 +37,11 @@ func start(t *testing.T, tracking string) *fixture {
 	f.app.Current().OriginalTrackingURL = tracking
 	f.proxy = New(Config{Source: s, Links: access.Links{Scheme: "http", Address: "rm.example:8088"}, From: net.IPv4(127, 0, 0, 1)})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := access.Caller{User: "dr.who", Anonymous: true}
+		c := webgate.Caller{User: "dr.who", Anonymous: true}
 		if u := r.URL.Query().Get("user.name"); u != "" {
-			c = access.Caller{User: u}
+			c = webgate.Caller{User: u}
 		}
-		f.proxy.ServeHTTP(w, r.WithContext(access.WithCaller(r.Context(), c)))
+		f.proxy.ServeHTTP(w, r.WithContext(webgate.WithCaller(r.Context(), c)))
 	}))
 	t.Cleanup(server.Close)
 	f.url = server.URL

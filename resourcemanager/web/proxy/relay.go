@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/view"
-	"github.com/heddle-project/heddle/resourcemanager/web/access"
 )
 
 // relayed marks requests that this proxy makes, so that it knows them again if
@@ -110,7 +110,7 @@ func outgoing(ctx context.Context, w http.ResponseWriter, r *http.Request, targe
 			out.Header[textproto.CanonicalMIMEHeaderKey(name)] = values
 		}
 	}
-	out.Header.Set("Cookie", "proxy-user="+url.QueryEscape(access.From(r.Context()).User))
+	out.Header.Set("Cookie", "proxy-user="+url.QueryEscape(webgate.From(r.Context()).User))
 	out.Header.Set(relayed, "1")
 	return out, nil
 }

@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/internal/answer/tree"
+	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/view"
-	"github.com/heddle-project/heddle/resourcemanager/web/access"
-	"github.com/heddle-project/heddle/resourcemanager/web/rest/tree"
 	"github.com/heddle-project/heddle/yarn"
 )
 
-func (s *server) apps(r *http.Request) (*response, error) {
+func (s *server) apps(r *http.Request) (*answer.Response, error) {
 	f, err := parseFilter(r.URL.Query(), func(name string) (string, bool, error) {
 		q, err := s.Source.Queues(r.Context())
 		if err != nil {
@@ -27,7 +28,7 @@ func (s *server) apps(r *http.Request) (*response, error) {
 	if err != nil {
 		return nil, err
 	}
-	caller := access.From(r.Context())
+	caller := webgate.From(r.Context())
 	chosen := f.choose(c.Applications, func(a *view.Application) bool {
 		return !s.FilterByUser || s.Source.MayView(caller, a)
 	})
@@ -38,10 +39,10 @@ func (s *server) apps(r *http.Request) (*response, error) {
 			}
 		}
 	})
-	return wrapped("apps", tree.New().Add("app", list)), nil
+	return answer.Wrapped("apps", tree.New().Add("app", list)), nil
 }
 
-func (s *server) app(r *http.Request) (*response, error) {
+func (s *server) app(r *http.Request) (*answer.Response, error) {
 	without, err := deselected(r.URL.Query()["deSelects"])
 	if err != nil {
 		return nil, err
@@ -54,20 +55,20 @@ func (s *server) app(r *http.Request) (*response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wrapped("app", s.appObject(access.From(r.Context()), c, a, without)), nil
+	return answer.Wrapped("app", s.appObject(webgate.From(r.Context()), c, a, without)), nil
 }
 
 // why says what an application waits for. Hadoop has no such thing; its place is
 // beside /state so that no other answer changes its shape.
-func (s *server) why(r *http.Request) (*response, error) {
+func (s *server) why(r *http.Request) (*answer.Response, error) {
 	a, err := s.find(r)
 	if err != nil {
 		return nil, err
 	}
-	if c := access.From(r.Context()); !s.Source.MayView(c, a) {
-		return nil, Forbidden("User " + c.User + " may not view " + a.ID.String())
+	if c := webgate.From(r.Context()); !s.Source.MayView(c, a) {
+		return nil, answer.Errorf(answer.Forbidden, "User %s may not view %s", c.User, a.ID)
 	}
-	return wrapped("why", tree.New().
+	return answer.Wrapped("why", tree.New().
 		Add("id", a.ID.String()).
 		Add("state", a.PublicState.String()).
 		Add("waiting", a.Why != "").
@@ -76,31 +77,20 @@ func (s *server) why(r *http.Request) (*response, error) {
 
 // find is the application that the path names.
 func (s *server) find(r *http.Request) (*view.Application, error) {
-	id, err := parseApp(r.PathValue("app"))
+	id, err := answer.ParseApplication(r.PathValue("app"))
 	if err != nil {
 		return nil, err
 	}
 	a, err := s.Source.Application(r.Context(), id)
-	if err != nil && access.KindOf(err) == access.NotFound {
+	if err != nil && answer.KindOf(err) == answer.NotFound {
 		return nil, notFound("app with id: %s not found", id)
 	}
 	return a, err
 }
 
-func parseApp(text string) (yarn.ApplicationID, error) {
-	id, err := yarn.ParseApplicationID(text)
-	switch {
-	case err == nil:
-		return id, nil
-	case !strings.HasPrefix(text, "application"):
-		return id, badRequest("Invalid ApplicationId prefix: %s. The valid ApplicationId should start with prefix application", text)
-	}
-	return id, badRequest("Invalid ApplicationId: %s", text)
-}
-
 // appObject is an application as lists and single answers show it. Without the
 // right to view it, times, places and resources are blank.
-func (s *server) appObject(c access.Caller, all *view.Cluster, a *view.Application, without map[string]bool) *tree.Object {
+func (s *server) appObject(c webgate.Caller, all *view.Cluster, a *view.Application, without map[string]bool) *tree.Object {
 	o, types := tree.New(), all.ResourceTypes
 	s.appHead(o, a, all.StartedAt)
 	t := a.Current()
@@ -319,7 +309,7 @@ func (p partition) object(types yarn.ResourceTypes, masters bool) *tree.Object {
 	return o
 }
 
-func (s *server) statistics(r *http.Request) (*response, error) {
+func (s *server) statistics(r *http.Request) (*answer.Response, error) {
 	q := r.URL.Query()
 	states, err := publicStates(words(q["states"]))
 	if err != nil {
@@ -347,7 +337,7 @@ func (s *server) statistics(r *http.Request) (*response, error) {
 			Add("type", kind).
 			Add("count", countApps(c.Applications, state, kind)))
 	}
-	return wrapped("appStatInfo", tree.New().Add("statItem", items)), nil
+	return answer.Wrapped("appStatInfo", tree.New().Add("statItem", items)), nil
 }
 
 func countApps(apps []*view.Application, state yarn.PublicState, kind string) int64 {

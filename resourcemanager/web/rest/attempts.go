@@ -5,23 +5,25 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/internal/answer/tree"
+	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
-	"github.com/heddle-project/heddle/resourcemanager/web/rest/tree"
 	"github.com/heddle-project/heddle/yarn"
 )
 
-func (s *server) attempts(r *http.Request) (*response, error) {
+func (s *server) attempts(r *http.Request) (*answer.Response, error) {
 	a, err := s.find(r)
 	if err != nil {
 		return nil, err
 	}
-	allowed := s.Source.MayView(access.From(r.Context()), a)
+	allowed := s.Source.MayView(webgate.From(r.Context()), a)
 	list := make(tree.List, 0, len(a.Attempts))
 	for _, t := range a.Attempts {
 		list = append(list, s.attemptRow(a, t, allowed))
 	}
-	return wrapped("appAttempts", tree.New().Add("appAttempt", list)), nil
+	return answer.Wrapped("appAttempts", tree.New().Add("appAttempt", list)), nil
 }
 
 // attemptRow is an attempt in the list of all: the states are those inside the
@@ -56,7 +58,7 @@ func (s *server) attemptRow(a *view.Application, t *view.Attempt, allowed bool) 
 
 // attempt is one attempt as its report shows it. Hadoop 3.5 fails to write it as
 // JSON, with 503; here it can.
-func (s *server) attempt(r *http.Request) (*response, error) {
+func (s *server) attempt(r *http.Request) (*answer.Response, error) {
 	a, t, err := s.findAttempt(r)
 	if err != nil {
 		return nil, err
@@ -65,7 +67,7 @@ func (s *server) attempt(r *http.Request) (*response, error) {
 	if !access.HasTracking(t) {
 		original = "N/A"
 	}
-	return wrapped("appAttempt", tree.New().
+	return answer.Wrapped("appAttempt", tree.New().
 		Add("appAttemptId", t.ID.String()).
 		Add("host", t.Host).
 		Add("rpcPort", t.RPCPort).
@@ -80,7 +82,7 @@ func (s *server) attempt(r *http.Request) (*response, error) {
 
 // findAttempt is the attempt that the path names, if the caller may see it.
 func (s *server) findAttempt(r *http.Request) (*view.Application, *view.Attempt, error) {
-	app, err := parseApp(r.PathValue("app"))
+	app, err := answer.ParseApplication(r.PathValue("app"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -98,8 +100,8 @@ func (s *server) findAttempt(r *http.Request) (*view.Application, *view.Attempt,
 	if err != nil {
 		return nil, nil, err
 	}
-	if c := access.From(r.Context()); !s.Source.MayView(c, a) {
-		return nil, nil, Forbidden("User " + c.User + " may not view " + app.String())
+	if c := webgate.From(r.Context()); !s.Source.MayView(c, a) {
+		return nil, nil, answer.Errorf(answer.Forbidden, "User %s may not view %s", c.User, app)
 	}
 	i := slices.IndexFunc(a.Attempts, func(t *view.Attempt) bool { return t.ID == id })
 	if i < 0 {
@@ -108,7 +110,7 @@ func (s *server) findAttempt(r *http.Request) (*view.Application, *view.Attempt,
 	return a, a.Attempts[i], nil
 }
 
-func (s *server) containers(r *http.Request) (*response, error) {
+func (s *server) containers(r *http.Request) (*answer.Response, error) {
 	c, err := s.Source.Cluster(r.Context())
 	if err != nil {
 		return nil, err
@@ -124,10 +126,10 @@ func (s *server) containers(r *http.Request) (*response, error) {
 			}
 		}
 	})
-	return bare("containers", tree.New().Add("container", list)), nil
+	return answer.Bare("containers", tree.New().Add("container", list)), nil
 }
 
-func (s *server) container(r *http.Request) (*response, error) {
+func (s *server) container(r *http.Request) (*answer.Response, error) {
 	c, err := s.Source.Cluster(r.Context())
 	if err != nil {
 		return nil, err
@@ -150,7 +152,7 @@ func (s *server) container(r *http.Request) (*response, error) {
 	if i < 0 {
 		return nil, notFound("Container with id '%s' doesn't exist in RM.", id)
 	}
-	return wrapped("container", s.containerObject(c.ResourceTypes, a, t.Containers[i])), nil
+	return answer.Wrapped("container", s.containerObject(c.ResourceTypes, a, t.Containers[i])), nil
 }
 
 // containerObject is a live container. compat: whatever its state inside, it is

@@ -10,6 +10,8 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+
+	"github.com/heddle-project/heddle/internal/answer"
 )
 
 // Bounds of a request's XML: these bodies are flat and small.
@@ -19,8 +21,8 @@ const (
 )
 
 // unreadable is what Hadoop says of a body that does not parse: no message.
-func unreadable() *Exception {
-	return &Exception{http.StatusBadRequest, jaxrs + "WebApplicationException", ""}
+func unreadable() error {
+	return &answer.Exception{Status: http.StatusBadRequest, Class: "javax.ws.rs.WebApplicationException"}
 }
 
 // fields reads a flat body, JSON or XML, into texts by name. root is the name of
@@ -31,7 +33,7 @@ func fields(r *http.Request, root string) (map[string]string, error) {
 		kind, err = "application/json", nil
 	}
 	if err != nil || kind != "application/json" && kind != "application/xml" {
-		return nil, &Exception{http.StatusUnsupportedMediaType, jaxrs + "NotSupportedException", "HTTP 415 Unsupported Media Type"}
+		return nil, &answer.Exception{Status: http.StatusUnsupportedMediaType, Class: "javax.ws.rs.NotSupportedException", Message: "HTTP 415 Unsupported Media Type"}
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -5,17 +5,18 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/internal/answer/tree"
+	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/view"
-	"github.com/heddle-project/heddle/resourcemanager/web/access"
-	"github.com/heddle-project/heddle/resourcemanager/web/rest/tree"
 	"github.com/heddle-project/heddle/yarn"
 )
 
-func stateDoc(state yarn.ApplicationState) *response {
-	return bare("appstate", tree.New().Add("state", state.String()))
+func stateDoc(state yarn.ApplicationState) *answer.Response {
+	return answer.Bare("appstate", tree.New().Add("state", state.String()))
 }
 
-func (s *server) state(r *http.Request) (*response, error) {
+func (s *server) state(r *http.Request) (*answer.Response, error) {
 	a, err := s.find(r)
 	if err != nil {
 		return nil, err
@@ -25,7 +26,7 @@ func (s *server) state(r *http.Request) (*response, error) {
 
 // setState kills an application, the only change of state that can be asked
 // for. Asking for the state that it has already is no change and succeeds.
-func (s *server) setState(r *http.Request) (*response, error) {
+func (s *server) setState(r *http.Request) (*answer.Response, error) {
 	body, err := fields(r, "appstate")
 	if err != nil {
 		return nil, err
@@ -40,7 +41,7 @@ func (s *server) setState(r *http.Request) (*response, error) {
 	if body["state"] != yarn.AppKilled.String() {
 		return nil, badRequest("Only 'KILLED' is allowed as a target state.")
 	}
-	done, err := s.Controller.Kill(r.Context(), access.From(r.Context()), a.ID, body["diagnostics"])
+	done, err := s.Controller.Kill(r.Context(), webgate.From(r.Context()), a.ID, body["diagnostics"])
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +50,7 @@ func (s *server) setState(r *http.Request) (*response, error) {
 	}
 	res := stateDoc(a.State)
 	if !done {
-		res.status, res.location = http.StatusAccepted, here(r, s.Links.Scheme)
+		res.Status, res.Location = http.StatusAccepted, here(r, s.Links.Scheme)
 	}
 	return res, nil
 }
@@ -59,7 +60,7 @@ func here(r *http.Request, scheme string) string {
 	return scheme + "://" + r.Host + r.URL.EscapedPath()
 }
 
-func (s *server) queue(r *http.Request) (*response, error) {
+func (s *server) queue(r *http.Request) (*answer.Response, error) {
 	a, err := s.find(r)
 	if err != nil {
 		return nil, err
@@ -67,11 +68,11 @@ func (s *server) queue(r *http.Request) (*response, error) {
 	return queueDoc(a.Queue), nil
 }
 
-func queueDoc(path string) *response {
-	return bare("appqueue", tree.New().Add("queue", path))
+func queueDoc(path string) *answer.Response {
+	return answer.Bare("appqueue", tree.New().Add("queue", path))
 }
 
-func (s *server) setQueue(r *http.Request) (*response, error) {
+func (s *server) setQueue(r *http.Request) (*answer.Response, error) {
 	body, err := fields(r, "appqueue")
 	if err != nil {
 		return nil, err
@@ -87,14 +88,14 @@ func (s *server) setQueue(r *http.Request) (*response, error) {
 	case a.Queue:
 		return queueDoc(a.Queue), nil
 	}
-	path, err := s.Controller.Move(r.Context(), access.From(r.Context()), a.ID, target)
+	path, err := s.Controller.Move(r.Context(), webgate.From(r.Context()), a.ID, target)
 	if err != nil {
 		return nil, err
 	}
 	return queueDoc(path), nil
 }
 
-func (s *server) priority(r *http.Request) (*response, error) {
+func (s *server) priority(r *http.Request) (*answer.Response, error) {
 	a, err := s.find(r)
 	if err != nil {
 		return nil, err
@@ -102,11 +103,11 @@ func (s *server) priority(r *http.Request) (*response, error) {
 	return priorityDoc(a.Priority), nil
 }
 
-func priorityDoc(p int32) *response {
-	return bare("applicationpriority", tree.New().Add("priority", p))
+func priorityDoc(p int32) *answer.Response {
+	return answer.Bare("applicationpriority", tree.New().Add("priority", p))
 }
 
-func (s *server) setPriority(r *http.Request) (*response, error) {
+func (s *server) setPriority(r *http.Request) (*answer.Response, error) {
 	body, err := fields(r, "applicationpriority")
 	if err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func (s *server) setPriority(r *http.Request) (*response, error) {
 	if int32(wanted) == a.Priority {
 		return priorityDoc(a.Priority), nil
 	}
-	given, err := s.Controller.SetPriority(r.Context(), access.From(r.Context()), a.ID, int32(wanted))
+	given, err := s.Controller.SetPriority(r.Context(), webgate.From(r.Context()), a.ID, int32(wanted))
 	if err != nil {
 		return nil, err
 	}
@@ -157,15 +158,15 @@ func (s *server) timeoutObject(kind string, expireAt int64, ended bool) *tree.Ob
 	return tree.New().Add("type", kind).Add("expiryTime", when).Add("remainingTimeInSeconds", remaining)
 }
 
-func (s *server) timeouts(r *http.Request) (*response, error) {
+func (s *server) timeouts(r *http.Request) (*answer.Response, error) {
 	a, err := s.find(r)
 	if err != nil {
 		return nil, err
 	}
-	return wrapped("timeouts", s.timeoutList(a)), nil
+	return answer.Wrapped("timeouts", s.timeoutList(a)), nil
 }
 
-func (s *server) timeout(r *http.Request) (*response, error) {
+func (s *server) timeout(r *http.Request) (*answer.Response, error) {
 	if kind := r.PathValue("type"); kind != lifetime {
 		// compat: the text speaks of a state.
 		return nil, badRequest("Invalid application-state %s specified. It should be one of [%s]", kind, lifetime)
@@ -174,7 +175,7 @@ func (s *server) timeout(r *http.Request) (*response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wrapped("timeout", s.timeoutObject(lifetime, deadline(a), a.State.Final())), nil
+	return answer.Wrapped("timeout", s.timeoutObject(lifetime, deadline(a), a.State.Final())), nil
 }
 
 func deadline(a *view.Application) int64 {
@@ -188,7 +189,7 @@ func deadline(a *view.Application) int64 {
 
 // setTimeout sets the deadline of an application's life. The body may bear the
 // root's name around it, as Hadoop's documentation shows it, or not.
-func (s *server) setTimeout(r *http.Request) (*response, error) {
+func (s *server) setTimeout(r *http.Request) (*answer.Response, error) {
 	body, err := fields(r, "timeout")
 	if err != nil {
 		return nil, err
@@ -198,37 +199,37 @@ func (s *server) setTimeout(r *http.Request) (*response, error) {
 		return nil, err
 	}
 	if body["type"] != lifetime || body["expiryTime"] == "" {
-		return &response{status: http.StatusBadRequest, text: "Timeout type or ExpiryTime is null."}, nil
+		return &answer.Response{Status: http.StatusBadRequest, Text: "Timeout type or ExpiryTime is null."}, nil
 	}
 	when, err := time.Parse(isoTime, body["expiryTime"])
 	if err != nil {
 		return nil, badRequest("expiryTime %q is not a time like 2030-01-31T12:00:00.000+0000", body["expiryTime"])
 	}
-	given, err := s.Controller.SetLifetime(r.Context(), access.From(r.Context()), a.ID, when.UnixMilli())
+	given, err := s.Controller.SetLifetime(r.Context(), webgate.From(r.Context()), a.ID, when.UnixMilli())
 	if err != nil {
 		return nil, err
 	}
-	return wrapped("timeout", s.timeoutObject(lifetime, given, a.State.Final())), nil
+	return answer.Wrapped("timeout", s.timeoutObject(lifetime, given, a.State.Final())), nil
 }
 
-func (s *server) newApplication(r *http.Request) (*response, error) {
+func (s *server) newApplication(r *http.Request) (*answer.Response, error) {
 	if s.SubmissionsOff {
-		return nil, Forbidden("App submission via REST is disabled: yarn.webapp.enable-rest-app-submissions is false.")
+		return nil, answer.Errorf(answer.Forbidden, "App submission via REST is disabled: yarn.webapp.enable-rest-app-submissions is false.")
 	}
 	c, err := s.Source.Cluster(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	id, most, err := s.Controller.NewApplication(r.Context(), access.From(r.Context()))
+	id, most, err := s.Controller.NewApplication(r.Context(), webgate.From(r.Context()))
 	if err != nil {
 		return nil, err
 	}
-	return bare("NewApplication", tree.New().
+	return answer.Bare("NewApplication", tree.New().
 		Add("application-id", id.String()).
 		Add("maximum-resource-capability", resource(c.ResourceTypes, most))), nil
 }
 
-func (s *server) submit(*http.Request) (*response, error) {
-	return nil, access.Errorf(access.NotBuilt,
+func (s *server) submit(*http.Request) (*answer.Response, error) {
+	return nil, answer.Errorf(answer.NotBuilt,
 		"submitting an application over REST is not built in this version; use the client protocol (yarn jar, spark-submit)")
 }

@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/web/rest"
 	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
 	"github.com/heddle-project/heddle/yarn"
@@ -18,9 +19,9 @@ import (
 
 func now() time.Time { return time.UnixMilli(webtest.Moment) }
 
-func call(h http.Handler, c access.Caller) *httptest.ResponseRecorder {
+func call(h http.Handler, c webgate.Caller) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil).WithContext(access.WithCaller(context.Background(), c)))
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil).WithContext(webgate.WithCaller(context.Background(), c)))
 	return w
 }
 
@@ -64,7 +65,7 @@ func TestChanges(t *testing.T) {
 		{name: "another state", path: six + "/state", body: `{"state":"FINISHED"}`, status: 400, answer: "Only 'KILLED' is allowed as a target state."},
 		{name: "no state", path: six + "/state", body: `{}`, status: 400, answer: "Only 'KILLED' is allowed as a target state."},
 		{name: "kill, missing", path: missing + "/state", body: `{"state":"KILLED"}`, status: 404, answer: "app with id: application_1_0001 not found"},
-		{name: "kill, refused", path: six + "/state", body: `{"state":"KILLED"}`, controller: &webtest.Controller{Err: access.Errorf(access.Forbidden, "not yours")},
+		{name: "kill, refused", path: six + "/state", body: `{"state":"KILLED"}`, controller: &webtest.Controller{Err: answer.Errorf(answer.Forbidden, "not yours")},
 			status: 403, answer: `"exception":"ForbiddenException","message":"not yours"`, call: "kill " + id + " by alice: "},
 		{name: "no JSON", path: six + "/state", body: `{"state": }`, status: 400, answer: `{"RemoteException":{"exception":"WebApplicationException","javaClassName":"javax.ws.rs.WebApplicationException"}}`},
 		{name: "null", path: six + "/state", body: `null`, status: 400},
@@ -76,7 +77,7 @@ func TestChanges(t *testing.T) {
 		{name: "move", path: six + "/queue", body: `{"queue":"root.dev"}`, status: 200, answer: `{"queue":"root.dev"}`, call: "move " + id + " by alice to root.dev"},
 		{name: "move nowhere", path: six + "/queue", body: `{"queue":"root.prod.adhoc"}`, status: 200, answer: `{"queue":"root.prod.adhoc"}`},
 		{name: "move, no queue", path: six + "/queue", body: `{}`, status: 400},
-		{name: "move, wrong state", path: six + "/queue", body: `{"queue":"q"}`, controller: &webtest.Controller{Err: access.Errorf(access.WrongState, "App in KILLED state cannot be moved.")},
+		{name: "move, wrong state", path: six + "/queue", body: `{"queue":"q"}`, controller: &webtest.Controller{Err: answer.Errorf(answer.WrongState, "App in KILLED state cannot be moved.")},
 			status: 400, answer: "App in KILLED state cannot be moved.", call: "move " + id + " by alice to q"},
 		{name: "priority", path: six + "/priority", body: `{"priority":7}`, status: 200, answer: `{"priority":7}`, call: "priority of " + id + " by alice: 7"},
 		{name: "priority as text", path: six + "/priority", body: `{"priority":"99"}`, status: 200, answer: `{"priority":10}`, call: "priority of " + id + " by alice: 99"},
@@ -131,7 +132,7 @@ func TestChanges(t *testing.T) {
 func TestSubmissionsOff(t *testing.T) {
 	for _, r := range rest.Routes(rest.Config{Source: webtest.New(), Controller: &webtest.Controller{}, SubmissionsOff: true, Now: now}) {
 		if r.Pattern == rest.Prefix+"/apps/new-application" {
-			if w := call(r.Handler, access.Caller{User: "alice"}); w.Code != http.StatusForbidden {
+			if w := call(r.Handler, webgate.Caller{User: "alice"}); w.Code != http.StatusForbidden {
 				t.Errorf("%d %s", w.Code, w.Body)
 			}
 		}

@@ -4,16 +4,17 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/internal/answer/tree"
+	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/view"
-	"github.com/heddle-project/heddle/resourcemanager/web/access"
-	"github.com/heddle-project/heddle/resourcemanager/web/rest/tree"
 	"github.com/heddle-project/heddle/yarn"
 )
 
-func (s *server) info(r *http.Request) (*response, error) {
+func (s *server) info(r *http.Request) (*answer.Response, error) {
 	d, v := s.Source.Daemon(r.Context()), s.Version
 	build := v.Number + " from " + v.Build
-	return wrapped("clusterInfo", tree.New().
+	return answer.Wrapped("clusterInfo", tree.New().
 		Add("id", d.StartedAt).
 		Add("startedOn", d.StartedAt).
 		Add("state", d.State).
@@ -28,13 +29,13 @@ func (s *server) info(r *http.Request) (*response, error) {
 		Add("haZooKeeperConnectionState", d.Connection)), nil
 }
 
-func (s *server) userInfo(r *http.Request) (*response, error) {
-	return bare("clusterUserInfo", tree.New().
+func (s *server) userInfo(r *http.Request) (*answer.Response, error) {
+	return answer.Bare("clusterUserInfo", tree.New().
 		Add("rmLoginUser", s.Source.Daemon(r.Context()).LoginUser).
-		Add("requestedUser", access.From(r.Context()).User)), nil
+		Add("requestedUser", webgate.From(r.Context()).User)), nil
 }
 
-func (s *server) metrics(r *http.Request) (*response, error) {
+func (s *server) metrics(r *http.Request) (*answer.Response, error) {
 	c, err := s.Source.Cluster(r.Context())
 	if err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func (s *server) metrics(r *http.Request) (*response, error) {
 						Add("crossPartitionMetricsAvailable", true).
 						Add("rmEventQueueSize", 0). // there are no event queues here
 						Add("schedulerEventQueueSize", 0)
-	return wrapped("clusterMetrics", o), nil
+	return answer.Wrapped("clusterMetrics", o), nil
 }
 
 func appCounts(o *tree.Object, m *view.Metrics) {
@@ -126,12 +127,12 @@ func nodeCounts(o *tree.Object, m *view.Metrics) {
 		Add("shutdownNodes", m.NodesByState[yarn.NodeShutdown])
 }
 
-func (s *server) overview(r *http.Request) (*response, error) {
+func (s *server) overview(r *http.Request) (*answer.Response, error) {
 	c, err := s.Source.Cluster(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	return wrapped("scheduler", tree.New().
+	return answer.Wrapped("scheduler", tree.New().
 		Add("schedulerType", s.Source.Daemon(r.Context()).Scheduler).
 		Add("schedulingResourceType", typesText(c.ResourceTypes)).
 		Add("minimumAllocation", resource(c.ResourceTypes, c.MinAllocation)).

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
@@ -107,7 +108,7 @@ func finalStatus(name string) (*yarn.FinalStatus, error) {
 	}
 	status, ok := yarn.ParseFinalStatus(name)
 	if !ok {
-		return nil, illegalArgument("No enum constant org.apache.hadoop.yarn.api.records.FinalApplicationStatus.%s", name)
+		return nil, answer.IllegalArgument("No enum constant org.apache.hadoop.yarn.api.records.FinalApplicationStatus.%s", name)
 	}
 	return &status, nil
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/view"
-	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/resourcemanager/web/rest"
 	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
 	"github.com/heddle-project/heddle/yarn"
@@ -166,7 +166,7 @@ func TestHidden(t *testing.T) {
 	filtered := rest.Routes(rest.Config{Source: s, FilterByUser: true, Now: now})
 	for _, r := range filtered {
 		if r.Pattern == rest.Prefix+"/apps" && r.Method == "GET" {
-			if got := numbers(call(r.Handler, access.Caller{User: "alice"}).Body.String()); got != "6 1" {
+			if got := numbers(call(r.Handler, webgate.Caller{User: "alice"}).Body.String()); got != "6 1" {
 				t.Errorf("listed by user: %s", got)
 			}
 		}

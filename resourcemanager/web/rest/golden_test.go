@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/heddle-project/heddle/internal/golden"
+	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/resourcemanager/web/rest"
 	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
@@ -29,7 +30,7 @@ func serve(t testing.TB, s *webtest.Source, c *webtest.Controller) http.Handler 
 		mux.HandleFunc(r.Method+" "+r.Pattern, r.Handler)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mux.ServeHTTP(w, r.WithContext(access.WithCaller(r.Context(), access.Caller{User: "alice", Address: "127.0.0.1"})))
+		mux.ServeHTTP(w, r.WithContext(webgate.WithCaller(r.Context(), webgate.Caller{User: "alice", Address: "127.0.0.1"})))
 	})
 }
 

@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/internal/answer/tree"
 	"github.com/heddle-project/heddle/resourcemanager/view"
-	"github.com/heddle-project/heddle/resourcemanager/web/rest/tree"
 	"github.com/heddle-project/heddle/yarn"
 )
 
-func (s *server) nodes(r *http.Request) (*response, error) {
+func (s *server) nodes(r *http.Request) (*answer.Response, error) {
 	wanted, err := nodeStates(r.URL.Query()["states"])
 	if err != nil {
 		return nil, err
@@ -26,7 +27,7 @@ func (s *server) nodes(r *http.Request) (*response, error) {
 			}
 		}
 	})
-	return wrapped("nodes", tree.New().Add("node", list)), nil
+	return answer.Wrapped("nodes", tree.New().Add("node", list)), nil
 }
 
 // nodeStates reads names of states, in any case, separated by commas or repeated.
@@ -35,18 +36,18 @@ func nodeStates(params []string) ([]yarn.NodeState, error) {
 	for _, name := range words(params) {
 		state, ok := yarn.ParseNodeState(strings.ToUpper(name))
 		if !ok {
-			return nil, illegalArgument("No enum constant org.apache.hadoop.yarn.api.records.NodeState.%s", strings.ToUpper(name))
+			return nil, answer.IllegalArgument("No enum constant org.apache.hadoop.yarn.api.records.NodeState.%s", strings.ToUpper(name))
 		}
 		out = append(out, state)
 	}
 	return out, nil
 }
 
-func (s *server) node(r *http.Request) (*response, error) {
+func (s *server) node(r *http.Request) (*answer.Response, error) {
 	text := r.PathValue("node")
 	id, err := yarn.ParseNodeID(text)
 	if err != nil {
-		return nil, illegalArgument("Invalid NodeId [%s]. Expected host:port", text)
+		return nil, answer.IllegalArgument("Invalid NodeId [%s]. Expected host:port", text)
 	}
 	c, err := s.Source.Cluster(r.Context())
 	if err != nil {
@@ -56,7 +57,7 @@ func (s *server) node(r *http.Request) (*response, error) {
 	if i < 0 {
 		return nil, notFound("nodeId, %s, is not found", id)
 	}
-	return wrapped("node", nodeObject(c.ResourceTypes, c.Nodes[i])), nil
+	return answer.Wrapped("node", nodeObject(c.ResourceTypes, c.Nodes[i])), nil
 }
 
 // gone tells whether the node no longer belongs to the cluster: Hadoop keeps

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"unicode/utf16"
 
-	"github.com/heddle-project/heddle/resourcemanager/web/rest/tree"
+	"github.com/heddle-project/heddle/internal/answer/tree"
 	"github.com/heddle-project/heddle/yarn"
 )
 

@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/internal/answer/tree"
 	"github.com/heddle-project/heddle/resourcemanager/view"
-	"github.com/heddle-project/heddle/resourcemanager/web/rest/tree"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -19,7 +20,7 @@ const (
 	maxQueues = 100_000
 )
 
-func (s *server) scheduler(r *http.Request) (*response, error) {
+func (s *server) scheduler(r *http.Request) (*answer.Response, error) {
 	c, err := s.Source.Cluster(r.Context())
 	if err != nil {
 		return nil, err
@@ -30,10 +31,10 @@ func (s *server) scheduler(r *http.Request) (*response, error) {
 	}
 	root, ok := snapshot.ByPath("root")
 	if !ok {
-		return wrapped("scheduler", tree.New()), nil
+		return answer.Wrapped("scheduler", tree.New()), nil
 	}
 	w := &queueWriter{all: snapshot, cluster: c, now: s.now(), applications: applications(snapshot), left: maxQueues}
-	return wrapped("scheduler", tree.New().Add("schedulerInfo", w.root(root))), nil
+	return answer.Wrapped("scheduler", tree.New().Add("schedulerInfo", w.root(root))), nil
 }
 
 // queueWriter writes the CapacityScheduler's queues.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 )
 
@@ -46,15 +47,12 @@ type Route struct {
 
 type server struct{ Config }
 
-// handler is an operation: a document, or an error that becomes a RemoteException.
-type handler func(*http.Request) (*response, error)
-
 // Routes are all operations. GET routes also serve HEAD.
 func Routes(c Config) []Route {
 	s := &server{c}
 	table := []struct {
 		method, path string
-		do           handler
+		do           answer.Handler
 	}{
 		{"GET", "", s.info},
 		{"GET", "/info", s.info},
@@ -86,10 +84,18 @@ func Routes(c Config) []Route {
 	}
 	routes := make([]Route, 0, len(table))
 	for _, row := range table {
-		routes = append(routes, Route{row.method, Prefix + row.path, s.serve(row.do)})
+		routes = append(routes, Route{row.method, Prefix + row.path, answer.Serve(s.Log, row.do)})
 	}
 	return routes
 }
 
 // now is the time in milliseconds since 1970.
 func (s *server) now() int64 { return s.Now().UnixMilli() }
+
+func badRequest(format string, args ...any) error {
+	return answer.Errorf(answer.Invalid, format, args...)
+}
+
+func notFound(format string, args ...any) error {
+	return answer.Errorf(answer.NotFound, format, args...)
+}

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/view"
-	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -52,7 +53,7 @@ func (s *server) app(r *http.Request) (*frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := appPage{appRow: s.appRow(access.From(r.Context()), a)}
+	p := appPage{appRow: s.appRow(webgate.From(r.Context()), a)}
 	types := c.ResourceTypes
 	p.AggregateText = types.Format(a.SecondsAt(s.Now().UnixMilli()))
 	p.PreemptedText, p.PreemptedSeconds = types.Format(a.Usage.Preempted), types.Format(a.Usage.PreemptedSeconds)
@@ -76,7 +77,7 @@ func (s *server) find(r *http.Request, id yarn.ApplicationID) (*view.Application
 		return nil, nil, err
 	}
 	a, err := s.Source.Application(r.Context(), id)
-	if err != nil && access.KindOf(err) == access.NotFound {
+	if err != nil && answer.KindOf(err) == answer.NotFound {
 		return nil, nil, &problem{http.StatusNotFound, "There is no application " + id.String() + " in this ResourceManager."}
 	}
 	return a, c, err
@@ -128,7 +129,7 @@ func (s *server) findAttempt(r *http.Request, id yarn.AttemptID) (*view.Applicat
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if caller := access.From(r.Context()); !s.Source.MayView(caller, a) {
+	if caller := webgate.From(r.Context()); !s.Source.MayView(caller, a) {
 		return nil, nil, nil, &problem{http.StatusForbidden, caller.User + " may not see the details of " + a.ID.String() + "."}
 	}
 	i := slices.IndexFunc(a.Attempts, func(t *view.Attempt) bool { return t.ID == id })

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/view"
-	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -48,11 +48,11 @@ func (s *server) apps(r *http.Request) (*frame, error) {
 		title, here = name+" Applications", name
 	}
 	return &frame{Title: title, Here: here, Metrics: s.metrics(r.Context(), c),
-		Body: s.list(c, access.From(r.Context()), r.URL.Path, name, r.URL.Query())}, nil
+		Body: s.list(c, webgate.From(r.Context()), r.URL.Path, name, r.URL.Query())}, nil
 }
 
 // list chooses applications by state and by the parameters user, queue and name.
-func (s *server) list(c *view.Cluster, caller access.Caller, path, state string, q url.Values) list {
+func (s *server) list(c *view.Cluster, caller webgate.Caller, path, state string, q url.Values) list {
 	l := list{State: state, Path: path, User: q.Get("user"), Queue: q.Get("queue"), Name: q.Get("name")}
 	var chosen []*view.Application
 	for _, a := range c.Applications {
@@ -77,7 +77,7 @@ func (l *list) wants(a *view.Application) bool {
 		(l.Name == "" || strings.Contains(strings.ToLower(a.Name), strings.ToLower(l.Name)))
 }
 
-func (s *server) appRow(c access.Caller, a *view.Application) appRow {
+func (s *server) appRow(c webgate.Caller, a *view.Application) appRow {
 	row := appRow{Application: a, Percent: min(max(a.Progress, 0), 1) * 100, Hidden: !s.Source.MayView(c, a)}
 	row.Tracking, row.TrackingText = s.tracking(a)
 	live := a.Current() != nil && !a.Current().State.Final() && !row.Hidden

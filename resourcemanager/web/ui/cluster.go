@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heddle-project/heddle/internal/pages"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/yarn"
@@ -75,7 +76,7 @@ func physical(c *view.Cluster) (memory, cores int64) {
 func amount(types yarn.ResourceTypes, r yarn.Resource) string {
 	text := types.Format(r)
 	_, rest, _ := strings.Cut(text, ",")
-	return "<memory:" + memory(r.MemoryMB()) + "," + rest
+	return "<memory:" + pages.Memory(r.MemoryMB()) + "," + rest
 }
 
 func typeNames(types yarn.ResourceTypes) string {
@@ -141,7 +142,7 @@ func (s *server) nodes(r *http.Request) (*frame, error) {
 
 func (s *server) nodeRow(n *view.Node) nodeRow {
 	row := nodeRow{Node: n, LabelText: strings.Join(n.Labels, ", "), Draining: n.State == yarn.NodeDecommissioning}
-	row.Used, row.Available, row.Total = memory(n.Used.MemoryMB()), memory(n.Available.MemoryMB()), memory(n.Total.MemoryMB())
+	row.Used, row.Available, row.Total = pages.Memory(n.Used.MemoryMB()), pages.Memory(n.Available.MemoryMB()), pages.Memory(n.Total.MemoryMB())
 	if n.HTTPAddress != "" && n.State != yarn.NodeLost {
 		row.Link = s.Links.Scheme + "://" + n.HTTPAddress
 	}

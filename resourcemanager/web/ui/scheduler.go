@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -62,7 +62,7 @@ func (s *server) scheduler(r *http.Request) (*frame, error) {
 		Chosen string
 		Cut    bool
 		Apps   list
-	}{Chosen: t.open, Apps: s.list(c, access.From(r.Context()), r.URL.Path, "", q)}
+	}{Chosen: t.open, Apps: s.list(c, webgate.From(r.Context()), r.URL.Path, "", q)}
 	if root, ok := snapshot.ByPath("root"); ok {
 		body.Queues = []queueRow{t.row(root, 0)}
 	}

@@ -18,11 +18,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/internal/pages"
+	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/yarn"
 )
 
-//go:embed page/*.html page/style.css
+//go:embed page/*.html
 var files embed.FS
 
 // Config is what the pages need.
@@ -45,16 +48,11 @@ type Route struct {
 type server struct {
 	Config
 	pages map[string]*template.Template
-	style []byte
 }
-
-// policy allows the style sheet, forms that lead here, and nothing else.
-const policy = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
 
 // Routes are all pages.
 func Routes(c Config) []Route {
 	s := &server{Config: c, pages: map[string]*template.Template{}}
-	s.style, _ = files.ReadFile("page/style.css")
 	layout := template.Must(template.New("layout").Funcs(s.functions()).ParseFS(files, "page/layout.html"))
 	for _, name := range []string{"about", "apps", "app", "attempt", "container", "nodes", "labels", "scheduler", "failure"} {
 		s.pages[name] = template.Must(template.Must(layout.Clone()).ParseFS(files, "page/"+name+".html"))
@@ -72,7 +70,7 @@ func Routes(c Config) []Route {
 		{"/cluster/nodelabels", s.page("labels", s.labels)},
 		{"/cluster/scheduler", s.page("scheduler", s.scheduler)},
 		{"/cluster/failure/{app}", s.page("failure", s.failure)},
-		{"/static/heddle.css", s.stylesheet},
+		{pages.StylePath, pages.Style},
 	}
 }
 
@@ -116,16 +114,16 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.As(err, &p):
 		status = p.status
-	case access.KindOf(err) == access.NotFound:
+	case answer.KindOf(err) == answer.NotFound:
 		status = http.StatusNotFound
-	case access.KindOf(err) == access.Forbidden || access.KindOf(err) == access.Unauthorized:
+	case answer.KindOf(err) == answer.Forbidden || answer.KindOf(err) == answer.Unauthorized:
 		status = http.StatusForbidden
 	}
 	s.show(w, r, status, "failure", &frame{Title: http.StatusText(status), Body: err.Error()})
 }
 
 func (s *server) show(w http.ResponseWriter, r *http.Request, status int, name string, f *frame) {
-	f.User, f.Version = access.From(r.Context()).User, s.Version
+	f.User, f.Version = webgate.From(r.Context()).User, s.Version
 	for _, state := range yarn.PublicStates() {
 		f.States = append(f.States, state.String())
 	}
@@ -135,22 +133,7 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, status int, name s
 		http.Error(w, "The page cannot be drawn: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html;charset=utf-8")
-	h.Set("Content-Security-Policy", policy)
-	h.Set("Referrer-Policy", "same-origin")
-	h.Set("Content-Length", strconv.Itoa(b.Len()))
-	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes())
-}
-
-func (s *server) stylesheet(w http.ResponseWriter, _ *http.Request) {
-	h := w.Header()
-	h.Del("Pragma")
-	h.Del("Expires")
-	h.Set("Cache-Control", "max-age=300")
-	h.Set("Content-Type", "text/css;charset=utf-8")
-	_, _ = w.Write(s.style)
+	pages.Write(w, status, b.Bytes())
 }
 
 func (s *server) failure(r *http.Request) (*frame, error) {
@@ -162,11 +145,11 @@ func (s *server) failure(r *http.Request) (*frame, error) {
 // functions are those that the templates use.
 func (s *server) functions() template.FuncMap {
 	return template.FuncMap{
-		"time":    when,
+		"time":    pages.When,
 		"moment":  moment,
 		"elapsed": func(start, end int64) string { return lasted(start, end, s.Now().UnixMilli()) },
 		"percent": func(f float32) string { return strconv.FormatFloat(float64(f), 'f', 1, 32) },
-		"memory":  memory,
+		"memory":  pages.Memory,
 		"join":    func(list []string) string { return strings.Join(list, ", ") },
 		"entry":   func(name, link, text, here string) entry { return entry{link, text, name == here} },
 	}
@@ -176,14 +159,6 @@ func (s *server) functions() template.FuncMap {
 type entry struct {
 	Link, Text string
 	Current    bool
-}
-
-// when is a time as people read it.
-func when(ms int64) string {
-	if ms <= 0 {
-		return "N/A"
-	}
-	return time.UnixMilli(ms).Format("Mon Jan 02 15:04:05 -0700 2006")
 }
 
 // moment is a time in a table.
@@ -203,16 +178,6 @@ func lasted(start, end, now int64) string {
 		end = now
 	}
 	return (time.Duration(max(end-start, 0)) * time.Millisecond).Round(time.Second).String()
-}
-
-// memory is an amount of MiB as Hadoop's pages print it.
-func memory(mb int64) string {
-	units := []string{"MB", "GB", "TB", "PB"}
-	f, i := float64(mb), 0
-	for ; f >= 1024 && i < len(units)-1; i++ {
-		f /= 1024
-	}
-	return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 2, 64), ".00") + " " + units[i]
 }
 
 // web is an address if it is one that a browser may be sent to, else empty.

@@ -14,19 +14,21 @@ import (
 
 	"encoding/xml"
 
+	"github.com/heddle-project/heddle/internal/pages"
+	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
 	"github.com/heddle-project/heddle/yarn"
 )
 
-func pages(s access.Source, filter bool) http.Handler {
+func serve(s access.Source, filter bool) http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range Routes(Config{Source: s, Links: access.Links{Scheme: "http", Address: "rm.example:8088"}, Version: "3.5.0", FilterByUser: filter,
 		Now: func() time.Time { return time.UnixMilli(webtest.Moment) }}) {
 		mux.HandleFunc("GET "+r.Pattern, r.Handler)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mux.ServeHTTP(w, r.WithContext(access.WithCaller(context.Background(), access.Caller{User: "alice"})))
+		mux.ServeHTTP(w, r.WithContext(webgate.WithCaller(context.Background(), webgate.Caller{User: "alice"})))
 	})
 }
 
@@ -43,7 +45,7 @@ var allPages = []string{"/cluster", "/cluster/cluster", "/cluster/apps", "/clust
 
 // TestPages: every page is whole, says what it is, and allows no script.
 func TestPages(t *testing.T) {
-	h := pages(webtest.New(), false)
+	h := serve(webtest.New(), false)
 	for _, path := range allPages {
 		w := get(h, path)
 		body := w.Body.String()
@@ -112,7 +114,7 @@ func accessible(t *testing.T, path, body string) {
 }
 
 func TestWhy(t *testing.T) {
-	h := pages(webtest.New(), false)
+	h := serve(webtest.New(), false)
 	body := get(h, "/cluster/app/"+webtest.App(8).String()).Body.String()
 	why, overview := strings.Index(body, "the masters of root.dev may take"), strings.Index(body, "Application Overview")
 	if why < 0 || why > overview {
@@ -150,7 +152,7 @@ func TestHostileTexts(t *testing.T) {
 		}
 	}
 	s.Self.Store, s.Self.Connection, s.Self.Scheduler = evil, evil, evil
-	h := pages(s, false)
+	h := serve(s, false)
 	for _, path := range append(allPages, "/cluster/apps?user=%22%3E%3Cscript%3Ealert(1)%3C/script%3E&queue=%22%3E%3Cscript%3E&name=%22%3E%3Cscript%3E",
 		"/cluster/scheduler?queue=%22%3E%3Cscript%3E", "/cluster/apps/%3Cscript%3E", "/cluster/nodes/%3Cscript%3E", "/cluster/app/%3Cscript%3E",
 		"/cluster/failure/%3Cscript%3E", "/cluster/appattempt/%3Cscript%3E", "/cluster/container/%3Cscript%3E") {
@@ -174,7 +176,7 @@ func TestPaging(t *testing.T) {
 		a.ID = webtest.App(int32(i + 1))
 		s.Picture.Applications = append(s.Picture.Applications, &a)
 	}
-	h := pages(s, false)
+	h := serve(s, false)
 	for query, want := range map[string]struct {
 		first, last int32
 		text        string
@@ -202,7 +204,7 @@ func TestPaging(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	s := webtest.New()
 	s.Denied = map[string]bool{"alice": true}
-	h := pages(s, false)
+	h := serve(s, false)
 	for path, want := range map[string]int{
 		"/cluster/app/bogus":                                        400,
 		"/cluster/app/application_1_0001":                           404,
@@ -224,13 +226,13 @@ func TestRefusals(t *testing.T) {
 	if strings.Contains(body, "was killed by user root") || !strings.Contains(body, "not yours to see") {
 		t.Error("diagnostics are shown to one who may not see them")
 	}
-	if body := get(pages(s, true), "/cluster/apps").Body.String(); strings.Contains(body, webtest.App(4).String()) || !strings.Contains(body, webtest.App(6).String()) {
+	if body := get(serve(s, true), "/cluster/apps").Body.String(); strings.Contains(body, webtest.App(4).String()) || !strings.Contains(body, webtest.App(6).String()) {
 		t.Error("the list is not filtered by user")
 	}
 }
 
 func TestQueueBars(t *testing.T) {
-	body := get(pages(webtest.New(), false), "/cluster/scheduler").Body.String()
+	body := get(serve(webtest.New(), false), "/cluster/scheduler").Body.String()
 	for _, want := range []string{
 		`aria-label="capacity 10.0%, used 15.6% of the cluster, at most 76.0%"`,
 		`<rect class="used" y="3" width="10.00%" height="10"/><rect class="over" x="10.00%" y="3" width="5.60%" height="10"/>`,
@@ -246,7 +248,7 @@ func TestQueueBars(t *testing.T) {
 func TestBounds(t *testing.T) {
 	s := webtest.New()
 	s.Tree.Queues[0].Children = []string{"root", "root"}
-	w := get(pages(s, false), "/cluster/scheduler")
+	w := get(serve(s, false), "/cluster/scheduler")
 	if n := strings.Count(w.Body.String(), `<details class="queue"`); w.Code != http.StatusOK || n > maxQueues {
 		t.Errorf("%d, %d queues", w.Code, n)
 	}
@@ -254,8 +256,8 @@ func TestBounds(t *testing.T) {
 
 func TestTexts(t *testing.T) {
 	for want, got := range map[string]string{
-		"0 MB": memory(0), "512 MB": memory(512), "2.75 GB": memory(2816), "1 TB": memory(1 << 20),
-		"N/A": when(0), "1m0s": lasted(1000, 61_000, 0), "2s": lasted(1000, 0, 3000), "0s": lasted(5000, 1000, 0),
+		"0 MB": pages.Memory(0), "512 MB": pages.Memory(512), "2.75 GB": pages.Memory(2816), "1 TB": pages.Memory(1 << 20),
+		"N/A": pages.When(0), "1m0s": lasted(1000, 61_000, 0), "2s": lasted(1000, 0, 3000), "0s": lasted(5000, 1000, 0),
 		"": web("javascript:alert(1)"), "https://x": web("https://x"),
 	} {
 		if want != got {

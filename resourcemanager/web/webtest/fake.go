@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/scheduler/queue"
@@ -38,7 +40,7 @@ func (s *Source) Application(_ context.Context, id yarn.ApplicationID) (*view.Ap
 			return a, nil
 		}
 	}
-	return nil, access.Errorf(access.NotFound, "application %s is not known", id)
+	return nil, answer.Errorf(answer.NotFound, "application %s is not known", id)
 }
 
 // Queues is the fixed tree.
@@ -48,7 +50,7 @@ func (s *Source) Queues(context.Context) (*queue.Snapshot, error) { return s.Tre
 func (s *Source) Daemon(context.Context) access.Daemon { return s.Self }
 
 // MayView lets everybody see everything, except those who are denied.
-func (s *Source) MayView(c access.Caller, a *view.Application) bool {
+func (s *Source) MayView(c webgate.Caller, a *view.Application) bool {
 	return !s.Denied[c.User] || c.User == a.User
 }
 
@@ -78,31 +80,31 @@ func (c *Controller) note(format string, args ...any) {
 }
 
 // Kill notes the call.
-func (c *Controller) Kill(_ context.Context, by access.Caller, id yarn.ApplicationID, diagnostics string) (bool, error) {
+func (c *Controller) Kill(_ context.Context, by webgate.Caller, id yarn.ApplicationID, diagnostics string) (bool, error) {
 	c.note("kill %s by %s: %s", id, by.User, diagnostics)
 	return c.Done, c.Err
 }
 
 // Move notes the call.
-func (c *Controller) Move(_ context.Context, by access.Caller, id yarn.ApplicationID, queue string) (string, error) {
+func (c *Controller) Move(_ context.Context, by webgate.Caller, id yarn.ApplicationID, queue string) (string, error) {
 	c.note("move %s by %s to %s", id, by.User, queue)
 	return queue, c.Err
 }
 
 // SetPriority notes the call and clips at 10.
-func (c *Controller) SetPriority(_ context.Context, by access.Caller, id yarn.ApplicationID, p int32) (int32, error) {
+func (c *Controller) SetPriority(_ context.Context, by webgate.Caller, id yarn.ApplicationID, p int32) (int32, error) {
 	c.note("priority of %s by %s: %d", id, by.User, p)
 	return min(p, 10), c.Err
 }
 
 // SetLifetime notes the call.
-func (c *Controller) SetLifetime(_ context.Context, by access.Caller, id yarn.ApplicationID, at int64) (int64, error) {
+func (c *Controller) SetLifetime(_ context.Context, by webgate.Caller, id yarn.ApplicationID, at int64) (int64, error) {
 	c.note("lifetime of %s by %s: %d", id, by.User, at)
 	return at, c.Err
 }
 
 // NewApplication notes the call and answers number 10.
-func (c *Controller) NewApplication(_ context.Context, by access.Caller) (yarn.ApplicationID, yarn.Resource, error) {
+func (c *Controller) NewApplication(_ context.Context, by webgate.Caller) (yarn.ApplicationID, yarn.Resource, error) {
 	c.note("new application by %s", by.User)
 	return yarn.ApplicationID{ClusterTimestamp: Started, Sequence: 10}, c.Most, c.Err
 }

@@ -1,0 +1,294 @@
+package conf
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// node reads name, value pairs over the defaults.
+func node(t *testing.T, pairs ...string) *NodeManager {
+	t.Helper()
+	s, err := ReadNodeManager(nodeProperties(t, pairs...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func nodeProperties(t *testing.T, pairs ...string) *Properties {
+	t.Helper()
+	o := site(nil)
+	o.System = map[string]string{"yarn.log.dir": "/var/log", "user.name": "u"}
+	for i := 0; i < len(pairs); i += 2 {
+		o.Overrides = append(o.Overrides, Override{pairs[i], pairs[i+1]})
+	}
+	return mustLoad(t, o)
+}
+
+// TestNodeDefaultsAgree compares the defaults written in code with Hadoop's files.
+func TestNodeDefaultsAgree(t *testing.T) {
+	inCode, err := ReadNodeManager(mustLoad(t, Options{NoDefaults: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inFiles := node(t)
+	if want := []string{"/tmp/hadoop-u/nm-local-dir"}; !slices.Equal(inFiles.Dirs.Local, want) {
+		t.Errorf("local directories %q", inFiles.Dirs.Local)
+	}
+	if want := []string{"/var/log/userlogs"}; !slices.Equal(inFiles.Dirs.Log, want) {
+		t.Errorf("log directories %q", inFiles.Dirs.Log)
+	}
+	inCode.Dirs = inFiles.Dirs                                               // need hadoop.tmp.dir and yarn.log.dir
+	inCode.Recovery.Dir = inFiles.Recovery.Dir                               // likewise
+	inCode.Web.SignatureSecretFile = inFiles.Web.SignatureSecretFile         // needs user.home
+	inCode.Web.Introspection.Sensitive = inFiles.Web.Introspection.Sensitive // a long list; what is always secret is in code
+	if !reflect.DeepEqual(inCode, inFiles) {
+		t.Errorf("code  %+v\nfiles %+v", inCode, inFiles)
+	}
+}
+
+// TestNodeNamesAreKnown catches misspelt property names: all but these are in
+// the default files that are embedded.
+func TestNodeNamesAreKnown(t *testing.T) {
+	const mapred = "of mapred-default.xml"
+	only := map[string]string{
+		"yarn.webapp.heddle.anonymous-writes": "ours", nm + "webapp.rest-csrf.browser-useragents-regex": "code only",
+		nm + "duration-to-track-stopped-containers": "code only", nm + "resource.cpu.enabled": "code only", nm + "user-home-dir": "code only",
+		"yarn.log-aggregation.TFile.remote-app-log-dir": "by format", "yarn.log-aggregation.TFile.remote-app-log-dir-suffix": "by format",
+		nm + "health-checker.script.path": "by name", nm + "health-checker.script.opts": "by name",
+		nm + "health-checker.script.interval-ms": "by name", nm + "health-checker.script.timeout-ms": "by name",
+		"mapreduce.shuffle.port": mapred, "mapreduce.shuffle.max.connections": mapred, "mapreduce.shuffle.connection-keep-alive.enable": mapred,
+		"mapreduce.shuffle.connection-keep-alive.timeout": mapred, "mapreduce.shuffle.max.session-open-files": "code only",
+		"mapreduce.shuffle.ssl.enabled": mapred, "mapreduce.shuffle.transfer.buffer.size": mapred, "mapreduce.shuffle.transferTo.allowed": mapred,
+		shuffleIndexCache: "code only",
+	}
+	r := NewReader(nodeProperties(t))
+	readNodeManager(r)
+	for _, name := range r.Asked() {
+		if !known(name) && only[name] == "" {
+			t.Errorf("%s is in no default file", name)
+		}
+	}
+	if len(r.Asked()) < 120 {
+		t.Errorf("only %d names are read", len(r.Asked()))
+	}
+}
+
+func TestNodeAddresses(t *testing.T) {
+	s := node(t, nm+"hostname", "n1", nm+"bind-host", "0.0.0.0", nm+"webapp.address", "n2:9042")
+	for _, c := range []struct {
+		got  Address
+		want string
+	}{
+		{s.Containers.Address, "n1:0"}, {s.Containers.Bind, "0.0.0.0:0"}, {s.Localizer.Address, "n1:8040"},
+		{s.Web.Address, "n2:9042"}, {s.Web.Bind, "0.0.0.0:9042"},
+	} {
+		if c.got.String() != c.want {
+			t.Errorf("got %s, want %s", c.got, c.want)
+		}
+	}
+}
+
+func TestTracker(t *testing.T) {
+	const connect = "resourcemanager.connect."
+	one := node(t, rm+"hostname", "rm").Tracker
+	if want := []TrackerTarget{{Address: Address{"rm", 8031}, Property: rm + "resource-tracker.address"}}; !slices.Equal(one.Targets, want) {
+		t.Errorf("%+v", one.Targets)
+	}
+	if one.Attempts != 31 || one.Base != 30*time.Second || one.Most != one.Base {
+		t.Errorf("%+v", one)
+	}
+	own := node(t, nm+connect+"max-wait.ms", "-1", nm+connect+"retry-interval.ms", "500", "yarn."+connect+"max-wait.ms", "1").Tracker
+	if own.Attempts != math.MaxInt || own.Base != 500*time.Millisecond {
+		t.Errorf("%+v", own)
+	}
+	ha := node(t, rm+"ha.enabled", "true", rm+"ha.rm-ids", "a,b", rm+"hostname.a", "h1", rm+"resource-tracker.address.b", "h2:9031",
+		"yarn.client.failover-sleep-base-ms", "100", "yarn.client.failover-max-attempts", "7").Tracker
+	want := []TrackerTarget{
+		{Address{"h1", 8031}, rm + "hostname.a"}, {Address{"h2", 9031}, rm + "resource-tracker.address.b"},
+	}
+	if pages := node(t, rm+"ha.enabled", "true", rm+"ha.rm-ids", "a,b", rm+"hostname.a", "h1", rm+"hostname.b", "h2").Web.ResourceManager; pages.String() != "h1:8088" {
+		t.Errorf("pages at %s", pages)
+	}
+	if !slices.Equal(ha.Targets, want) || ha.Attempts != 7 || ha.Base != 100*time.Millisecond || ha.Most != 30*time.Second {
+		t.Errorf("%+v", ha)
+	}
+}
+
+// TestNodeTotals are the rules of Hadoop's NodeManagerHardwareUtils.
+func TestNodeTotals(t *testing.T) {
+	const p = nm + "resource."
+	machine := Machine{MemoryMB: 10_000, Processors: 16, Cores: 8}
+	for _, c := range []struct {
+		pairs  []string
+		mb, vc int64
+	}{
+		{nil, 8192, 8},
+		{[]string{p + "memory-mb", "4096", p + "cpu-vcores", "3"}, 4096, 3},
+		{[]string{p + "detect-hardware-capabilities", "true"}, 8000, 8},
+		{[]string{p + "detect-hardware-capabilities", "true", p + "memory-mb", "100"}, 100, 8},
+		{[]string{p + "detect-hardware-capabilities", "true", p + "system-reserved-memory-mb", "1000", p + "count-logical-processors-as-cores", "true"}, 9000, 16},
+		{[]string{p + "detect-hardware-capabilities", "true", p + "percentage-physical-cpu-limit", "60", p + "pcores-vcores-multiplier", "1.5"}, 8000, 7},
+		{[]string{p + "detect-hardware-capabilities", "true", p + "percentage-physical-cpu-limit", "1"}, 8000, 1},
+		{[]string{p + "count-logical-processors-as-cores", "true"}, 8192, 8},
+		{[]string{nm + "resource-type.memory-mb", "2Gi", nm + "resource-type.vcores", "5"}, 2048, 5},
+	} {
+		got, err := node(t, c.pairs...).Resources.Total(machine)
+		if err != nil || got != yarn.NewResource(c.mb, c.vc) {
+			t.Errorf("%v: %v %v", c.pairs, got, err)
+		}
+	}
+	_, err := node(t, p+"detect-hardware-capabilities", "true", p+"system-reserved-memory-mb", "20000").Resources.Total(machine)
+	if err == nil || !strings.Contains(err.Error(), p+"system-reserved-memory-mb is 20000") {
+		t.Errorf("more reserved than there is: %v", err)
+	}
+}
+
+func TestNodeResourceTypes(t *testing.T) {
+	got := node(t, "yarn.resource-types", "memory-mb,gpu,disk", "yarn.resource-types.disk.units", "Gi",
+		nm+"resource-type.gpu", "4", nm+"resource-type.disk", "3Ti").Resources
+	total, err := got.Total(Machine{})
+	want := yarn.NewResource(8192, 8)
+	want[2], want[3] = 4, 3072
+	if err != nil || total != want || got.Types.Format(total) != "<memory:8192, vCores:8, gpu: 4, disk: 3072>" {
+		t.Errorf("%s %v", got.Types.Format(total), err)
+	}
+}
+
+func TestAmounts(t *testing.T) {
+	for _, c := range []struct {
+		text, units string
+		want        int64
+		ok          bool
+	}{
+		{"10", "", 10, true}, {"10k", "", 10_000, true}, {"1Gi", "Mi", 1024, true}, {"1023", "Ki", 0, true}, {"5", "m", 5000, true},
+		{"9000P", "p", 0, false}, {"-1", "", 0, false}, {"", "", 0, false}, {"1 G", "", 0, false}, {"1KB", "", 0, false}, {"1G", "B", 0, false},
+	} {
+		if got, ok := amountIn(c.text, c.units); got != c.want || ok != c.ok {
+			t.Errorf("%s in %s: %d %v", c.text, c.units, got, ok)
+		}
+	}
+}
+
+func TestDirectories(t *testing.T) {
+	got := node(t, nm+"local-dirs", "/a//b/, file:/c,file:///d/ ,/a/b", nm+"log-dirs", "/l")
+	if want := []string{"/a/b", "/c", "/d"}; !slices.Equal(got.Dirs.Local, want) {
+		t.Errorf("%q", got.Dirs.Local)
+	}
+	if got.Dirs.LogMode != 0o710 {
+		t.Errorf("%o", got.Dirs.LogMode)
+	}
+}
+
+func TestAdminEnv(t *testing.T) {
+	got := node(t, nm+"admin-env", "A=1,B=$A:x,not this,C=", nm+"admin-env.B", "2", nm+"admin-env.D", "a,b=c").Launch.AdminEnv
+	if want := []EnvVar{{"A", "1"}, {"C", ""}, {"B", "2"}, {"D", "a,b=c"}}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if got := node(t).Launch.AdminEnv; !slices.Equal(got, []EnvVar{{"MALLOC_ARENA_MAX", "$MALLOC_ARENA_MAX"}}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestHealthSettings(t *testing.T) {
+	const d, s = nm + "disk-health-checker.", nm + "health-checker."
+	got := node(t, d+"max-disk-utilization-per-disk-percentage", "80", d+"disk-utilization-watermark-low-per-disk-percentage", "85",
+		d+"min-free-space-per-disk-mb", "100", d+"min-free-space-per-disk-watermark-high-mb", "50",
+		s+"script.path", "/ok", s+"script.opts", "-v, -x", s+"timeout-ms", "9000", s+"script.interval-ms", "0").Health
+	if got.Disks.MaxUsed != 80 || got.Disks.MaxUsedReturn != 80 || got.Disks.MinFreeReturnMB != 100 {
+		t.Errorf("a watermark on the wrong side counts for unset: %+v", got.Disks)
+	}
+	want := []HealthScript{{"script", "/ok", []string{"-v", "-x"}, 10 * time.Minute, 9 * time.Second}}
+	if !reflect.DeepEqual(got.Scripts, want) {
+		t.Errorf("%+v", got.Scripts)
+	}
+	two := node(t, s+"scripts", "a,b", s+"b.path", "/b", s+"b.timeout-ms", "1")
+	if len(two.Health.Scripts) != 1 || two.Health.Scripts[0].Name != "b" || two.Health.Scripts[0].Timeout != time.Millisecond {
+		t.Errorf("%+v", two.Health.Scripts)
+	}
+}
+
+func TestLogSettings(t *testing.T) {
+	const roll = nm + "log-aggregation.roll-monitoring-interval-seconds"
+	if l := node(t).Logs; l.Roll != 0 || l.Policy != "all" || l.Retain != 3*time.Hour {
+		t.Errorf("%+v", l)
+	}
+	if l := node(t, roll, "60").Logs; l.Roll != time.Hour {
+		t.Errorf("rolling more often than allowed: %v", l.Roll)
+	}
+	l := node(t, roll, "60", roll+".min", "30", nm+"log-aggregation.policy.class", policyPackage+"FailedContainerLogAggregationPolicy",
+		"yarn.log-aggregation.TFile.remote-app-log-dir", "/own").Logs
+	if l.Roll != time.Minute || l.Policy != "failed" {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestAuxServices(t *testing.T) {
+	const aux = nm + "aux-services"
+	p := nodeProperties(t, aux, "mapreduce_shuffle,spark_shuffle", aux+".spark_shuffle.class", "org.apache.spark.network.yarn.YarnShuffleService")
+	s, err := ReadNodeManager(p)
+	want := []AuxService{{"mapreduce_shuffle", "shuffle"}, {"spark_shuffle", "org.apache.spark.network.yarn.YarnShuffleService"}}
+	if err != nil || !slices.Equal(s.Aux, want) {
+		t.Errorf("%v %v", s, err)
+	}
+	no, odd := UnsupportedByNodeManager(p)
+	if len(no) != 0 || len(odd) != 1 || odd[0].Name != aux+".spark_shuffle.class" || !strings.Contains(odd[0].Reason, "spark_shuffle will fail") {
+		t.Errorf("%v %v", no, odd)
+	}
+}
+
+// TestNodeManagerRefusals turns each refused feature on by itself and expects
+// exactly that finding, then off again and expects none.
+func TestNodeManagerRefusals(t *testing.T) {
+	for _, c := range []struct{ feature, name, on, off string }{
+		{"container isolation", nm + "container-executor.class", executorPackage + "LinuxContainerExecutor", executorPackage + "DefaultContainerExecutor"},
+		{"container runtimes", nm + "runtime.linux.allowed-runtimes", "default,docker", "default"},
+		{"Java sandbox", nm + "runtime.linux.sandbox-mode", "enforcing", "disabled"},
+		{"AM proxy", nm + "amrmproxy.enabled", "true", "false"},
+		{"distributed scheduling", nm + "distributed-scheduling.enabled", "true", "false"},
+		{"Kerberos", "hadoop.security.authentication", "kerberos", "simple"},
+		{"web filters", "hadoop.http.filter.initializers", "com.example.Guard", ""},
+		{"memory limits of the kernel", nm + "resource.memory.enabled", "true", "false"},
+		{"CPU limits of the kernel", nm + "resource.cpu.enabled", "true", "false"},
+		{"devices", nm + "resource-plugins", "yarn.io/gpu", ""},
+		{"node labels", nm + "node-labels.provider", "script", ""},
+		{"limits of log directories", nm + "container-log-monitor.enable", "true", "false"},
+		{"log aggregation policy", nm + "log-aggregation.policy.class", "com.example.Policy", policyPackage + "AMOnlyLogAggregationPolicy"},
+		{"log aggregation format", "yarn.log-aggregation.file-formats", "IndexedFile,TFile", "TFile,IndexedFile"},
+		{"log compression", nm + "log-aggregation.compression-type", "lzo", "gz"},
+		{"shuffle over TLS", "mapreduce.shuffle.ssl.enabled", "true", "false"},
+	} {
+		no, _ := UnsupportedByNodeManager(nodeProperties(t, c.name, c.on))
+		if len(no) != 1 || no[0].Feature != c.feature || no[0].Name != c.name {
+			t.Errorf("%s=%s: %v", c.name, c.on, no)
+		}
+		if no, _ := UnsupportedByNodeManager(nodeProperties(t, c.name, c.off)); len(no) != 0 {
+			t.Errorf("%s=%s: %v", c.name, c.off, no)
+		}
+	}
+}
+
+// TestNodeManagerWarnings are about what is set and passed over.
+func TestNodeManagerWarnings(t *testing.T) {
+	for name, value := range map[string]string{
+		nm + "numa-awareness.enabled":                 "true",
+		nm + "containers-launcher.class":              "com.example.Launcher",
+		"yarn.log-aggregation.file-formats":           "TFile,IndexedFile",
+		nm + "resource.percentage-physical-cpu-limit": "80",
+		nm + "vmem-chek-enabled":                      "false",
+	} {
+		no, odd := UnsupportedByNodeManager(nodeProperties(t, name, value))
+		if len(no) != 0 || len(odd) != 1 || odd[0].Name != name {
+			t.Errorf("%s: %v %v", name, no, odd)
+		}
+	}
+	if no, odd := UnsupportedByNodeManager(nodeProperties(t, nm+"health-checker.script.path", "/x", rm+"hostname", "rm", "mapreduce.shuffle.port", "0")); len(no)+len(odd) != 0 {
+		t.Errorf("%v %v", no, odd)
+	}
+}

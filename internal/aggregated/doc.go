@@ -1,0 +1,21 @@
+// Package aggregated is the format and the place of aggregated logs: what a
+// NodeManager leaves on a file system of an application's containers, and what
+// yarn logs reads there. Files written here are read by Apache Hadoop's own
+// command, and its are read here.
+//
+// One file holds what one node has of one application. It is a TFile of Hadoop,
+// which is a list of records in blocks, with indexes at its end:
+//
+//	magic | data blocks | TFile.meta | TFile.index | BCFile.index | index of the last three | trailer
+//
+// Records, in this order, have as keys VERSION, APPLICATION_ACL,
+// APPLICATION_OWNER, and then the id of each container, whose value is its log
+// files one after the other. Writer makes such a file, Reader reads one, both
+// streaming: a file of any size takes the same memory. The Reader goes from the
+// beginning to the end and needs no index, so that it serves any source and
+// shows what there is of a file that was never finished. What it reads comes
+// from directories that users can write to: nothing in it is believed, and
+// every number in it is bounded.
+//
+// Layout says where the files are; Logs finds those of an application.
+package aggregated

@@ -1,0 +1,127 @@
+package answer
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"github.com/heddle-project/heddle/internal/answer/tree"
+)
+
+// MaxBody bounds what a caller may send, in bytes.
+const MaxBody = 1 << 20
+
+// Response is what an operation answers: a document or, where Hadoop builds the
+// answer itself, plain text under the negotiated type.
+type Response struct {
+	Status   int // 0 is 200
+	Location string
+	Document tree.Document
+	Text     string // without a Document
+}
+
+// Wrapped is a document.
+func Wrapped(root string, body *tree.Object) *Response {
+	return &Response{Document: tree.Document{Root: root, Body: body}}
+}
+
+// Bare is a document whose JSON form lacks the root's name: Hadoop leaves the
+// classes that it lists in ClassSerialisationConfig unwrapped.
+func Bare(root string, body *tree.Object) *Response {
+	return &Response{Document: tree.Document{Root: root, Bare: true, Body: body}}
+}
+
+// Handler is an operation: a response, or an error that becomes a
+// RemoteException.
+type Handler func(*http.Request) (*Response, error)
+
+const (
+	typeJSON = "application/json;charset=utf-8"
+	typeXML  = "application/xml;charset=utf-8"
+)
+
+// Serve answers in the form that the caller wants. What is the server's fault is
+// logged; log may be nil.
+func Serve(log *slog.Logger, do Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		format, ok := negotiate(r.Header.Values("Accept"))
+		if !ok {
+			WriteError(w, r, NotAcceptable())
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
+		res, err := do(r)
+		if err != nil {
+			logFailure(log, r, err)
+			WriteError(w, r, err)
+			return
+		}
+		write(w, format, res)
+	}
+}
+
+// logFailure notes what is the server's fault; a caller's mistakes are his own.
+func logFailure(log *slog.Logger, r *http.Request, err error) {
+	var refusal *Error
+	var known *Exception
+	if log != nil && !errors.As(err, &refusal) && !errors.As(err, &known) {
+		log.Warn("web service failed", "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+}
+
+func write(w http.ResponseWriter, f format, res *Response) {
+	status := res.Status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	if res.Location != "" {
+		w.Header().Set("Location", res.Location)
+	}
+	w.Header().Set("Content-Type", f.contentType())
+	out := &sizing{w: w, status: status}
+	if res.Document.Body == nil {
+		_, _ = io.WriteString(out, res.Text)
+	} else {
+		_ = f.write(out, res.Document)
+	}
+	out.close()
+}
+
+// held is how much of an answer is kept back to tell its length.
+const held = 64 << 10
+
+// sizing gives short answers a Content-Length and streams long ones. Errors of
+// writing are those of a caller who has left.
+type sizing struct {
+	w      http.ResponseWriter
+	status int
+	buf    bytes.Buffer
+	flowed bool
+}
+
+func (s *sizing) Write(p []byte) (int, error) {
+	if s.flowed {
+		return s.w.Write(p)
+	}
+	if s.buf.Len()+len(p) <= held {
+		return s.buf.Write(p)
+	}
+	s.flowed = true
+	s.w.WriteHeader(s.status)
+	if _, err := s.w.Write(s.buf.Bytes()); err != nil {
+		return 0, err
+	}
+	return s.w.Write(p)
+}
+
+func (s *sizing) close() {
+	if s.flowed {
+		return
+	}
+	s.w.Header().Set("Content-Length", strconv.Itoa(s.buf.Len()))
+	s.w.WriteHeader(s.status)
+	_, _ = s.w.Write(s.buf.Bytes())
+}

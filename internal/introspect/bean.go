@@ -1,0 +1,37 @@
+package introspect
+
+// Bean is a set of values with a name, as Java's management beans are.
+type Bean struct {
+	// Name is DOMAIN:KEY=VALUE,KEY=VALUE,… . Metrics that Hadoop has are called
+	// Hadoop:service=SERVICE,name=RECORD; only these are in /prom.
+	Name string
+	Type string // told as modelerType
+	// Attributes are in the order in which they are told. Those whose names begin
+	// with "tag." label the others in /prom.
+	Attributes []Attribute
+}
+
+// Attribute is one value: nil, string, bool, int, int32, int64, float32, float64,
+// []string, or []Attribute for a structure.
+type Attribute struct {
+	Name    string
+	Value   any
+	Help    string // for /prom; empty: the name
+	Counter bool   // it only grows; otherwise it is a gauge
+}
+
+// Metrics is a bean of Hadoop's kind.
+func Metrics(service, record, context string, attributes ...Attribute) Bean {
+	return Bean{Name: "Hadoop:service=" + service + ",name=" + record, Type: record,
+		Attributes: append([]Attribute{{Name: "tag.Context", Value: context}}, attributes...)}
+}
+
+// Gauge is a value that rises and falls.
+func Gauge(name string, value any, help string) Attribute {
+	return Attribute{Name: name, Value: value, Help: help}
+}
+
+// Counter is a value that only grows.
+func Counter(name string, value int64, help string) Attribute {
+	return Attribute{Name: name, Value: value, Help: help, Counter: true}
+}

@@ -1,0 +1,118 @@
+package introspect
+
+import (
+	"bufio"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/heddle-project/heddle/internal/answer/tree"
+)
+
+// series are the values of one metric of all beans.
+type series struct {
+	help    string
+	counter bool
+	samples []string // labels and value
+}
+
+// prom tells Hadoop's metrics in the text format of Prometheus, under the names
+// that Hadoop's own endpoint gives them.
+func (s *server) prom(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/plain;charset=utf-8")
+	all := map[string]*series{}
+	for _, b := range s.beans(r.Context()) {
+		collect(all, b)
+	}
+	out := bufio.NewWriter(w)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		m := all[name]
+		kind := "gauge"
+		if m.counter {
+			kind = "counter"
+		}
+		_, _ = out.WriteString("# HELP " + name + " " + escapeHelp.Replace(m.help) + "\n# TYPE " + name + " " + kind + "\n")
+		for _, sample := range m.samples {
+			_, _ = out.WriteString(name + sample + "\n")
+		}
+	}
+	_ = out.Flush()
+}
+
+// collect takes the numbers of a bean of Hadoop's.
+func collect(all map[string]*series, b Bean) {
+	if !strings.HasPrefix(b.Name, "Hadoop:") {
+		return
+	}
+	record, _, _ := strings.Cut(b.Type, ",")
+	labels := labelsOf(b)
+	for _, a := range b.Attributes {
+		value, ok := number(a.Value)
+		if !ok {
+			continue
+		}
+		name := promName(record, a.Name)
+		m := all[name]
+		if m == nil {
+			m = &series{help: a.Help, counter: a.Counter}
+			if m.help == "" {
+				m.help = a.Name
+			}
+			all[name] = m
+		}
+		m.samples = append(m.samples, labels+" "+value)
+	}
+}
+
+func labelsOf(b Bean) string {
+	var labels []string
+	for _, a := range b.Attributes {
+		name, tag := strings.CutPrefix(a.Name, "tag.")
+		text, ok := a.Value.(string)
+		if tag && ok {
+			labels = append(labels, strings.ToLower(delimiters.ReplaceAllString(name, "_"))+`="`+escapeLabel.Replace(text)+`"`)
+		}
+	}
+	return "{" + strings.Join(labels, ",") + "}"
+}
+
+// number prints what /prom can hold.
+func number(v any) (string, bool) {
+	switch v.(type) {
+	case int, int32, int64, float32, float64:
+		return strings.Trim(string(tree.Append(nil, v)), `"`), true
+	}
+	return "", false
+}
+
+var (
+	escapeHelp  = strings.NewReplacer(`\`, `\\`, "\n", `\n`)
+	escapeLabel = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
+	delimiters  = regexp.MustCompile(`[^a-zA-Z0-9]+`)
+)
+
+// promName is a name as Hadoop makes it: a break before each capital that follows
+// a small letter or is followed by one.
+func promName(record, metric string) string {
+	s := capital(record) + capital(metric)
+	var b strings.Builder
+	for i := range len(s) {
+		if i > 0 && isUpper(s[i]) && (!isUpper(s[i-1]) && s[i-1] != '_' || i+1 < len(s) && isLower(s[i+1])) {
+			b.WriteByte('_')
+		}
+		b.WriteByte(s[i])
+	}
+	return delimiters.ReplaceAllString(strings.ToLower(b.String()), "_")
+}
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
+func isLower(c byte) bool { return 'a' <= c && c <= 'z' }

@@ -1,0 +1,81 @@
+package minicluster
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/heddle-project/heddle/client"
+	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+func start(t *testing.T, nodes int) *Cluster {
+	t.Helper()
+	c, err := Start(Options{Dir: t.TempDir(), Nodes: nodes, MemoryMB: 2048, VCores: 2, Env: os.LookupEnv, System: map[string]string{"user.name": "ann"},
+		User: "ann", Level: slog.LevelInfo})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Stop)
+	return c
+}
+
+// Nodes register, clients find the cluster by its directory, and after the end nothing listens.
+func TestCluster(t *testing.T) {
+	c := start(t, 2)
+	props, err := conf.Load(conf.Options{Dir: c.ConfDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cl, err := client.New(props, "ann", client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	var nodes []*client.Node
+	for len(nodes) < 2 && ctx.Err() == nil {
+		if nodes, err = cl.Nodes(ctx, yarn.NodeRunning); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, n := range nodes {
+		if n.Capability.MemoryMB != 2048 || n.Capability.VCores != 2 {
+			t.Errorf("node %v offers %v", n.ID, n.Capability)
+		}
+	}
+	answer, err := http.Get(c.Web + "/cluster")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Errorf("the pages answer %s", answer.Status)
+	}
+	for _, name := range []string{"resourcemanager.log", "nodemanager1.log", "nodemanager2.log"} {
+		if info, err := os.Stat(filepath.Join(c.LogDir(), name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	c.Stop()
+	if _, err := http.Get(c.Web); err == nil {
+		t.Error("the pages still answer")
+	}
+}
+
+func TestWrongOptions(t *testing.T) {
+	for _, o := range []Options{{Nodes: 0}, {Nodes: MaxNodes + 1},
+		{Nodes: 1, MemoryMB: 100, VCores: 1, Properties: []conf.Override{{Name: "yarn.resourcemanager.am.max-attempts", Value: "none"}}}} {
+		o.Dir = t.TempDir()
+		if c, err := Start(o); err == nil {
+			c.Stop()
+			t.Errorf("%+v was taken", o)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package nodemanager
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/heddle-project/heddle/nodemanager/run"
+)
+
+// maxDeletions bounds the trees that wait to be deleted. Beyond it the oldest is forgotten, and deleted at the next start.
+const maxDeletions = 1 << 20
+
+// deletion removes trees in the background.
+type deletion struct {
+	delay time.Duration // for what somebody may want to look at; negative: it stays (yarn.nodemanager.delete.debug-delay-sec)
+	log   *slog.Logger
+
+	mu    sync.Mutex
+	more  sync.Cond
+	queue []string
+	done  bool
+	work  sync.WaitGroup
+	stop  context.CancelFunc
+	ctx   context.Context
+}
+
+func newDeletion(threads int, delay time.Duration, log *slog.Logger) *deletion {
+	d := &deletion{delay: delay, log: log}
+	d.more.L = &d.mu
+	d.ctx, d.stop = context.WithCancel(context.Background())
+	for range max(threads, 1) {
+		d.work.Go(d.run)
+	}
+	return d
+}
+
+// remove deletes trees soon; with debug, after the delay.
+func (d *deletion) remove(debug bool, paths ...string) {
+	switch {
+	case debug && d.delay < 0:
+	case debug && d.delay > 0:
+		d.work.Go(func() {
+			timer := time.NewTimer(d.delay)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+				d.add(paths)
+			case <-d.ctx.Done():
+			}
+		})
+	default:
+		d.add(paths)
+	}
+}
+
+func (d *deletion) add(paths []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.queue)+len(paths) > maxDeletions {
+		d.log.Warn("too much waits to be deleted; the next start deletes it", "paths", paths)
+		return
+	}
+	d.queue = append(d.queue, paths...)
+	d.more.Broadcast()
+}
+
+func (d *deletion) run() {
+	for {
+		d.mu.Lock()
+		for len(d.queue) == 0 && !d.done {
+			d.more.Wait()
+		}
+		if len(d.queue) == 0 {
+			d.mu.Unlock()
+			return
+		}
+		path := d.queue[0]
+		d.queue = d.queue[1:]
+		d.mu.Unlock()
+		if err := run.RemoveTree(path); err != nil {
+			d.log.Warn("cannot delete", "path", path, "error", err)
+		}
+	}
+}
+
+// close deletes what waits without a delay, and no more.
+func (d *deletion) close() {
+	d.stop()
+	d.mu.Lock()
+	d.done = true
+	d.mu.Unlock()
+	d.more.Broadcast()
+	d.work.Wait()
+}

@@ -1,0 +1,220 @@
+package localize
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/heddle-project/heddle/internal/filesystem"
+)
+
+// Config describes a Fetcher.
+type Config struct {
+	FileSystems *filesystem.Systems
+	Workers     int // for PUBLIC resources at once; 4 (yarn.nodemanager.localizer.fetch.thread-count)
+	// OthersWorkers is for PRIVATE and APPLICATION resources at once; 32. In Apache's NodeManager each container brings
+	// a process of its own for them.
+	OthersWorkers int
+	Queue         int // fetches that wait or go on; 100,000
+	Limits        Limits
+	// KeepOutsideLinks keeps symbolic links of archives that point out of the archive, as Apache's NodeManager does: a
+	// packed Python environment has one to the system's python. Nothing here ever follows them. Without it, such an
+	// archive is refused.
+	KeepOutsideLinks bool
+	Log              *slog.Logger
+}
+
+// Fetcher brings resources into caches. It is safe for concurrent use.
+type Fetcher struct {
+	cfg Config
+	pool
+}
+
+// New starts nothing yet.
+func New(cfg Config) *Fetcher {
+	fill(&cfg.Workers, 4)
+	fill(&cfg.OthersWorkers, 32)
+	fill(&cfg.Queue, 100_000)
+	cfg.Limits = cfg.Limits.filled()
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	f := &Fetcher{cfg: cfg}
+	f.init(cfg.Workers, cfg.OthersWorkers, cfg.Queue)
+	return f
+}
+
+// Result is a resource in the cache.
+type Result struct {
+	Path  string // of the file, or of the directory it was unpacked to
+	Bytes int64  // of all its files
+}
+
+// Suffix is what a numbered directory's name ends with while a fetch fills it.
+const Suffix = "_tmp"
+
+// Fetch brings a resource into the numbered directory dest of a cache, acting as user towards file systems that ask.
+// Neither dest nor dest+Suffix may exist: that is fs.ErrExist, and another number has to be tried. Missing levels of the
+// cache above are created. When it fails, or when ctx ends, neither is left.
+//
+// Files get mode 555 (PUBLIC) or 500, directories 755 or 700, the numbered directory 755. The text of an error is meant
+// for the container's diagnostics.
+func (f *Fetcher) Fetch(ctx context.Context, req Request, dest, user string) (res Result, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, f.cfg.Limits.Time, fmt.Errorf("it took longer than %v", f.cfg.Limits.Time))
+	defer cancel()
+	defer func() {
+		if r := recover(); r != nil {
+			f.cfg.Log.Error("localization failed from inside", "resource", req.String(), "panic", r, "stack", string(debug.Stack()))
+			res, err = Result{}, fmt.Errorf("localize %s: internal error: %v", req.URL, r)
+		}
+	}()
+	if err := req.check(); err != nil {
+		return res, err
+	}
+	source, err := f.cfg.FileSystems.Connect(ctx, req.URL, user)
+	if err != nil {
+		return res, fmt.Errorf("localize %s: %w", req.URL, err)
+	}
+	defer source.Close()
+	info, err := examine(source, req, f.cfg.Limits, time.Now())
+	if err != nil {
+		return res, err
+	}
+	j := &job{f: f, req: req, source: source, info: info, budget: budget{limits: f.cfg.Limits, ctx: ctx}}
+	path, err := j.into(dest)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return res, fmt.Errorf("localize %s into %s: %w", req.URL, dest, err)
+	}
+	return Result{path, j.written}, nil
+}
+
+// job is one fetch past the checks.
+type job struct {
+	budget
+	f      *Fetcher
+	req    Request
+	source filesystem.FileSystem
+	info   filesystem.Info
+}
+
+// into fills the temporary directory and renames it.
+func (j *job) into(dest string) (path string, err error) {
+	if _, err := os.Lstat(dest); err == nil {
+		return "", &fs.PathError{Op: "mkdir", Path: dest, Err: fs.ErrExist}
+	}
+	if err := levelsAbove(filepath.Dir(dest), j.req.Visibility); err != nil {
+		return "", err
+	}
+	tmp := dest + Suffix
+	if err := mkdir(tmp, 0o755); err != nil {
+		return "", err
+	}
+	arrived := false
+	defer func() { // after a panic, too
+		if !arrived {
+			err = errors.Join(err, os.RemoveAll(tmp))
+		}
+	}()
+	name, err := j.req.URL.Name()
+	if err == nil {
+		err = j.fill(tmp, name)
+	}
+	if err == nil {
+		err = context.Cause(j.ctx)
+	}
+	if err == nil {
+		err = os.Rename(tmp, dest)
+	}
+	arrived = err == nil
+	return filepath.Join(dest, name), err
+}
+
+// fill downloads what was asked for to tmp/name.
+func (j *job) fill(tmp, name string) error {
+	root, err := os.OpenRoot(tmp)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	t := &tree{root: root, budget: &j.budget, modes: modesOf(j.req.Visibility), outside: j.f.cfg.KeepOutsideLinks}
+	if j.info.Dir {
+		return j.copyTree(t, j.req.URL.Path, name, 1)
+	}
+	if format := formatOf(j.req.Type, name); format != plain {
+		return j.unpack(t, format, name)
+	}
+	if j.req.Type != File {
+		j.f.cfg.Log.Warn("not unpacked: its name ends like no archive's", "resource", j.req.String())
+	}
+	return j.copyFile(t, j.req.URL.Path, name)
+}
+
+func (j *job) copyFile(t *tree, from, to string) error {
+	in, err := j.source.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return t.file(to, time.Time{}, in)
+}
+
+// copyTree copies a directory with all that is in it.
+func (j *job) copyTree(t *tree, from, to string, depth int) error {
+	if depth > j.limits.Depth {
+		return fmt.Errorf("%s: more than %d directories deep", from, j.limits.Depth)
+	}
+	infos, err := j.source.List(from, j.limits.Entries-j.entries)
+	if err != nil {
+		return err
+	}
+	if err := t.dir(to); err != nil {
+		return err
+	}
+	for _, i := range infos {
+		if i.Dir {
+			err = j.copyTree(t, from+"/"+i.Name, to+"/"+i.Name, depth+1)
+		} else {
+			err = j.copyFile(t, from+"/"+i.Name, to+"/"+i.Name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mkdir creates a directory with exactly that mode.
+func mkdir(dir string, mode fs.FileMode) error {
+	if err := os.Mkdir(dir, mode); err != nil {
+		return err
+	}
+	return os.Chmod(dir, mode)
+}
+
+// levelsAbove creates the levels of a cache down to dir, and the cache itself.
+func levelsAbove(dir string, v Visibility) error {
+	mode := fs.FileMode(0o755)
+	if len(filepath.Base(dir)) > 1 && v != Public {
+		mode = 0o710
+	}
+	err := mkdir(dir, mode)
+	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
+		if err := levelsAbove(filepath.Dir(dir), v); err != nil {
+			return err
+		}
+		err = mkdir(dir, mode)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,101 @@
+package localize
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+var (
+	// ErrBusy tells that too many fetches wait already.
+	ErrBusy = errors.New("too many resources are being localized on this node")
+	// ErrClosed is the result of fetches that Close ended.
+	ErrClosed = errors.New("localization ends with the node")
+)
+
+// pool lets a few fetches go on at once. Each has a goroutine of its own, so that one that waits can be cancelled.
+type pool struct {
+	public, others chan struct{}
+	ctx            context.Context
+	cancel         context.CancelCauseFunc
+
+	mu      sync.Mutex
+	waiting int
+	most    int
+	closed  bool
+	work    sync.WaitGroup
+}
+
+func (p *pool) init(public, others, most int) {
+	p.public, p.others, p.most = make(chan struct{}, public), make(chan struct{}, others), most
+	p.ctx, p.cancel = context.WithCancelCause(context.Background())
+}
+
+// Job is a fetch for Submit.
+type Job struct {
+	Request Request
+	Dest    string // the numbered directory
+	User    string
+}
+
+// Submit queues a fetch; its outcome goes to done, on another goroutine, exactly once, also when ctx ends or Close is
+// called. Where it returns an error (ErrBusy, ErrClosed) done is not called.
+func (f *Fetcher) Submit(ctx context.Context, j Job, done func(Result, error)) error {
+	if err := f.admit(); err != nil {
+		return err
+	}
+	go func() {
+		defer f.leave()
+		done(f.turn(ctx, j))
+	}()
+	return nil
+}
+
+func (p *pool) admit() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return ErrClosed
+	}
+	if p.waiting >= p.most {
+		return fmt.Errorf("%w: %d", ErrBusy, p.most)
+	}
+	p.waiting++
+	p.work.Add(1)
+	return nil
+}
+
+func (p *pool) leave() {
+	p.mu.Lock()
+	p.waiting--
+	p.mu.Unlock()
+	p.work.Done()
+}
+
+// turn waits for a worker's place and does the work.
+func (f *Fetcher) turn(ctx context.Context, j Job) (Result, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(f.ctx, func() { cancel(ErrClosed) })()
+	places := f.others
+	if j.Request.Visibility == Public {
+		places = f.public
+	}
+	select {
+	case places <- struct{}{}:
+		defer func() { <-places }()
+		return f.Fetch(ctx, j.Request, j.Dest, j.User)
+	case <-ctx.Done():
+		return Result{}, fmt.Errorf("localize %s: %w", j.Request.URL, context.Cause(ctx))
+	}
+}
+
+// Close ends all fetches and waits until they have cleaned up and their outcome was heard.
+func (f *Fetcher) Close() {
+	f.mu.Lock()
+	f.closed = true
+	f.mu.Unlock()
+	f.cancel(ErrClosed)
+	f.work.Wait()
+}

@@ -1,0 +1,13 @@
+// Package logs is what becomes of containers' log files: they are shown while
+// they are there (Files), collected onto a file system where log aggregation is
+// on (Uploader), and deleted after a while where it is off (Deleter).
+//
+// The files lie in <log directory>/<application>/<container>, spread over all log
+// directories. Containers write them, so nothing there is trusted: directories
+// and files are reached one level at a time and symbolic links are never
+// followed, not even within the log directory, where the logs of others lie.
+// Only regular files count.
+//
+// When logs are collected, and when deleted, is decided elsewhere; the format of
+// what is collected is that of package aggregated.
+package logs

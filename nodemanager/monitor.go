@@ -1,0 +1,136 @@
+package nodemanager
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/heddle-project/heddle/nodemanager/engine"
+	"github.com/heddle-project/heddle/nodemanager/heartbeat"
+	"github.com/heddle-project/heddle/nodemanager/process"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// mib is a mebibyte.
+const mib = 1 << 20
+
+// monitor measures what containers and the machine use, and asks for the end of containers that use too much.
+type monitor struct {
+	d      *Daemon
+	began  time.Time
+	meters map[yarn.ContainerID]*meter
+	cpu    process.CPU
+	at     time.Time
+
+	mu         sync.Mutex
+	containers heartbeat.Usage
+	node       heartbeat.Usage
+}
+
+// meter follows one life of a container's process.
+type meter struct {
+	*process.Meter
+	pid int32
+}
+
+func newMonitor(d *Daemon) *monitor {
+	return &monitor{d: d, began: time.Now(), meters: map[yarn.ContainerID]*meter{}}
+}
+
+// run measures until ctx ends.
+func (m *monitor) run(ctx context.Context) {
+	s := &m.d.settings.Monitor
+	ticker := time.NewTicker(max(s.Interval, 100*time.Millisecond))
+	defer ticker.Stop()
+	for {
+		m.measureNode()
+		if s.Enabled {
+			m.measureContainers()
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// usage is the last measurement.
+func (m *monitor) usage() (containers, node heartbeat.Usage) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.containers, m.node
+}
+
+func (m *monitor) measureNode() {
+	mem, err := process.Linux.Memory()
+	if err != nil {
+		m.d.Log.Warn("cannot measure the machine's memory", "error", err)
+		return
+	}
+	cpu, err := process.Linux.CPU()
+	if err != nil {
+		m.d.Log.Warn("cannot measure the machine's processors", "error", err)
+		return
+	}
+	now := time.Now()
+	use := heartbeat.Usage{PhysicalMB: (mem.Physical - mem.Available) / mib, VirtualMB: (mem.Virtual - mem.AvailableVirtual) / mib}
+	if !m.at.IsZero() {
+		use.CPU = float32(cpu.Cores(m.cpu, now.Sub(m.at)))
+	}
+	m.cpu, m.at = cpu, now
+	m.mu.Lock()
+	m.node = use
+	m.mu.Unlock()
+}
+
+func (m *monitor) measureContainers() {
+	views := m.d.loop.Containers()
+	table, err := process.Linux.Table()
+	if err != nil {
+		m.d.Log.Warn("cannot read the table of processes", "error", err)
+		return
+	}
+	var sum heartbeat.Usage
+	seen := map[yarn.ContainerID]bool{}
+	for _, v := range views {
+		if v.PID <= 0 || v.Done() {
+			continue
+		}
+		seen[v.ID] = true
+		x := m.meters[v.ID]
+		if x == nil || x.pid != v.PID {
+			x = &meter{process.NewMeter(int(v.PID)), v.PID}
+			m.meters[v.ID] = x
+		}
+		u, ok := x.Sample(table, time.Since(m.began))
+		if !ok {
+			continue
+		}
+		sum.PhysicalMB += u.Physical / mib
+		sum.VirtualMB += u.Virtual / mib
+		sum.CPU += float32(u.Cores)
+		m.check(v, u)
+	}
+	for id := range m.meters {
+		if !seen[id] {
+			delete(m.meters, id)
+		}
+	}
+	m.mu.Lock()
+	m.containers = sum
+	m.mu.Unlock()
+}
+
+func (m *monitor) check(v *engine.View, u process.Usage) {
+	s := &m.d.settings.Monitor
+	physical := v.Resource.MemoryMB() * mib
+	limits := process.Limits{Physical: physical, Virtual: int64(float64(physical) * s.VirtualRatio), CheckPhysical: s.PhysicalCheck, CheckVirtual: s.VirtualCheck}
+	over, yes := limits.Over(u)
+	if !yes {
+		return
+	}
+	why := limits.Explain(over, u, v.ID, process.Linux)
+	m.d.Log.Warn("a container uses more than it may", "container", v.ID, "exit", over.Exit, "used", u.Physical, "virtual", u.Virtual)
+	m.d.loop.Post(engine.Overrun{ID: v.ID, Exit: over.Exit, Why: why})
+}

@@ -1,0 +1,185 @@
+package nodemanager
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/heddle-project/heddle/internal/webgate"
+	"github.com/heddle-project/heddle/nodemanager/heartbeat"
+	"github.com/heddle-project/heddle/nodemanager/rpc/container"
+	"github.com/heddle-project/heddle/nodemanager/rpc/localizer"
+	"github.com/heddle-project/heddle/nodemanager/shuffle"
+	"github.com/heddle-project/heddle/nodemanager/state"
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/token"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// ports are what the node listens on.
+type ports struct {
+	rpc     []*ipc.Server
+	pages   *webgate.Server
+	web     net.Listener
+	shuffle *shuffle.Server
+}
+
+func (p *ports) webPort() int { return p.web.Addr().(*net.TCPAddr).Port }
+
+// listen binds every port. The container port names the node.
+func (d *Daemon) listen() (err error) {
+	s := d.settings
+	if d.ports.web, err = net.Listen("tcp", s.Web.Bind.String()); err != nil {
+		return fmt.Errorf("cannot open the web port (yarn.nodemanager.webapp.address): %w", err)
+	}
+	limits := ipc.Limits{MaxFrame: int(s.IPC.MaxData), MaxResponse: int(s.IPC.MaxResponse), MaxConnections: s.IPC.MaxConnections}
+	containers, err := ipc.Listen(ipc.ServerConfig{Name: "containers", Address: s.Containers.Bind.String(), Methods: []ipc.Method{ipc.MethodToken},
+		Tokens: d.keys, TokenKind: token.KindNM, Limits: limits, Log: d.Log.With("logger", "ipc.containers"),
+		Protocols: []ipc.Protocol{container.Protocol(container.Config{Loop: d.loop, Keys: d.keys, Services: &d.services, Types: s.Resources.Types,
+			Node: func() yarn.NodeID { return d.node }, Issuer: d.issuer})}})
+	if err != nil {
+		return fmt.Errorf("cannot open the container port (yarn.nodemanager.address): %w", err)
+	}
+	d.ports.rpc = append(d.ports.rpc, containers)
+	at := containers.Addr().(*net.TCPAddr)
+	d.node = yarn.NodeID{Host: s.Containers.Address.Host, Port: int32(at.Port)}
+	if s.Containers.Address == s.Containers.Bind {
+		d.node.Host = hostName(at.IP)
+	}
+	fetches, err := ipc.Listen(ipc.ServerConfig{Name: "localizer", Address: s.Localizer.Bind.String(), Methods: []ipc.Method{ipc.MethodSimple},
+		Protocols: []ipc.Protocol{localizer.New(d.Log.With("logger", "localizer"))}, Limits: limits, Log: d.Log.With("logger", "ipc.localizer")})
+	if err != nil {
+		return fmt.Errorf("cannot open the localizer port (yarn.nodemanager.localizer.address): %w", err)
+	}
+	d.ports.rpc = append(d.ports.rpc, fetches)
+	return nil
+}
+
+// issuer is the ResourceManager that the node is registered with; 0 before that.
+func (d *Daemon) issuer() int64 {
+	if d.reporter == nil {
+		return 0
+	}
+	return d.reporter.Issuer()
+}
+
+// serve begins to answer.
+func (p *ports) serve(d *Daemon) {
+	for _, s := range p.rpc {
+		d.Log.Info("listening", "address", s.Addr())
+		d.work.Go(func() {
+			if err := s.Serve(); err != nil {
+				d.fail(err)
+			}
+		})
+	}
+	d.Log.Info("listening", "port", "web", "address", p.web.Addr())
+	d.work.Go(func() {
+		if err := p.pages.Serve(p.web); err != nil {
+			d.fail(err)
+		}
+	})
+	if s := d.services.shuffle; s != nil {
+		d.Log.Info("listening", "port", "shuffle", "address", s.Port())
+		d.work.Go(func() {
+			if err := s.Serve(); err != nil {
+				d.fail(err)
+			}
+		})
+	}
+}
+
+func (p *ports) close(ctx context.Context, log *slog.Logger) {
+	for _, s := range p.rpc {
+		if err := s.Close(ctx); err != nil {
+			log.Warn("a port did not close in time", "error", err)
+		}
+	}
+	if p.shuffle != nil {
+		if err := p.shuffle.Close(ctx); err != nil {
+			log.Warn("the shuffle did not close in time", "error", err)
+		}
+	}
+	switch {
+	case p.pages != nil:
+		if err := p.pages.Stop(ctx); err != nil {
+			log.Warn("the web port did not close in time", "error", err)
+		}
+	case p.web != nil:
+		_ = p.web.Close()
+	}
+}
+
+// prepareServices makes the auxiliary services that are configured and built.
+func (d *Daemon) prepareServices() error {
+	s := &d.settings.Shuffle
+	for _, a := range d.settings.Aux {
+		if a.Class != "shuffle" {
+			continue // readSettings has said so
+		}
+		server, err := shuffle.New(shuffle.Config{Address: fmt.Sprintf(":%d", s.Port), LocalDirs: d.readable, MaxConnections: s.MaxConnections,
+			KeepAlive: s.KeepAlive, KeepAliveTimeout: s.KeepAliveIdle, OpenFiles: s.MaxOpenFiles, IndexCache: s.IndexCache, Copy: !s.TransferTo,
+			Save: func(j shuffle.Job) error {
+				d.keep(state.PutPart{Part: shufflePart, Key: j.App.String(), Value: encodeJob(j)})
+				return nil
+			},
+			Remove: func(app yarn.ApplicationID) error {
+				d.keep(state.DropPart{Part: shufflePart, Key: app.String()})
+				return nil
+			}, Log: d.Log.With("logger", "shuffle")})
+		if err != nil {
+			return fmt.Errorf("cannot start the auxiliary service %s: %w", a.Name, err)
+		}
+		d.services, d.ports.shuffle = services{server, a.Name}, server
+	}
+	return nil
+}
+
+// How often the only ResourceManager is looked for before the policy of retries counts a failure.
+// compat: ipc.client.connect.max.retries and ipc.client.connect.retry.interval, whose defaults these are.
+const (
+	dialTries   = 10
+	dialPause   = time.Second
+	dialTimeout = 20 * time.Second
+)
+
+// patientDial connects as soon as somebody listens, if that is soon.
+func patientDial(ctx context.Context, address string) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: dialTimeout}
+	for try := 1; ; try++ {
+		conn, err := dialer.DialContext(ctx, "tcp", address)
+		if err == nil || try == dialTries || ctx.Err() != nil {
+			return conn, err
+		}
+		select {
+		case <-time.After(dialPause):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// prepareReporter makes the way to the ResourceManager.
+func (d *Daemon) prepareReporter() error {
+	t := &d.settings.Tracker
+	way := ipc.ClientConfig{Credentials: ipc.Credentials{User: d.User}}
+	if len(t.Targets) == 1 {
+		way.Dial, way.ConnectTimeout = patientDial, dialTries*(dialPause+dialTimeout)
+	}
+	d.rpc = ipc.NewClient(way)
+	var addresses []string
+	for _, x := range t.Targets {
+		addresses = append(addresses, x.Address.String())
+	}
+	group, err := ipc.NewGroup(d.rpc, addresses, ipc.Policy{Attempts: t.Attempts, Base: t.Base, Most: t.Most})
+	if err != nil {
+		return fmt.Errorf("cannot reach a ResourceManager (%s): %w", t.Targets[0].Property, err)
+	}
+	physical := yarn.NewResource(d.machine.MemoryMB, int64(d.machine.Processors))
+	d.reporter = heartbeat.New(heartbeat.Config{Group: group, Loop: d.loop, Keys: d.keys, Node: d.node, HTTPPort: int32(d.ports.webPort()),
+		Total: *d.total.Load(), Physical: physical, Types: d.settings.Resources.Types, Preserve: true, Health: d.condition, Usage: d.monitor.usage,
+		Logs: d.logs.reports, MinimumVersion: t.MinimumVersion, Resized: func(r yarn.Resource) { d.total.Store(&r) }, Registered: func() {}, Log: d.Log})
+	return nil
+}

@@ -1,0 +1,73 @@
+package process
+
+import (
+	"os"
+	"time"
+)
+
+// Meter follows what one container uses. It is for one goroutine.
+type Meter struct {
+	pid   int
+	start uint64 // of the root process; 0: not seen yet
+	seen  map[identity]seen
+	last  time.Duration
+	spent time.Duration
+}
+
+// identity is what tells a process from a later one with the same id.
+type identity struct {
+	pid   int
+	start uint64
+}
+
+type seen struct {
+	cycles  int
+	jiffies int64
+}
+
+// NewMeter follows the tree of the process.
+func NewMeter(pid int) *Meter { return &Meter{pid: pid} }
+
+// Usage is what a container's processes use at one moment. Aged is what those use that the meter saw in its last cycle too:
+// a process that has just been forked counts the memory of its parent until it begins a program of its own.
+type Usage struct {
+	Physical, Virtual         int64 // bytes
+	AgedPhysical, AgedVirtual int64
+	Cores                     float64       // processors kept busy since the last cycle; 0 in the first
+	Spent                     time.Duration // processor time since the meter began
+	Tree                      []Info
+}
+
+// Sample measures. now is a clock that never goes back. It is false once the root process has ended, be its id in use again
+// or not.
+func (m *Meter) Sample(t *Table, now time.Duration) (Usage, bool) {
+	tree := t.Tree(m.pid)
+	if len(tree) == 0 || m.start != 0 && tree[0].Start != m.start {
+		return Usage{}, false
+	}
+	u := Usage{Tree: tree}
+	before := m.seen
+	m.start, m.seen = tree[0].Start, make(map[identity]seen, len(tree))
+	var spent int64
+	page := int64(os.Getpagesize())
+	for _, p := range tree {
+		id := identity{p.PID, p.Start}
+		old := before[id]
+		now := seen{old.cycles + 1, p.User + p.System}
+		m.seen[id] = now
+		spent += max(now.jiffies-old.jiffies, 0)
+		u.Physical += p.Resident * page
+		u.Virtual += p.Virtual
+		if now.cycles > 1 {
+			u.AgedPhysical += p.Resident * page
+			u.AgedVirtual += p.Virtual
+		}
+	}
+	m.spent += time.Duration(spent) * Jiffy
+	u.Spent = m.spent
+	if before != nil && now > m.last {
+		u.Cores = float64(time.Duration(spent)*Jiffy) / float64(now-m.last)
+	}
+	m.last = now
+	return u, true
+}

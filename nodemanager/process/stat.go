@@ -1,0 +1,155 @@
+package process
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Root is where a proc file system is mounted.
+type Root string
+
+// Linux is where it is on every Linux.
+const Linux Root = "/proc"
+
+// Jiffy is the unit in which the kernel tells processor time (USER_HZ is 100 wherever Go runs on Linux).
+const Jiffy = 10 * time.Millisecond
+
+// Bounds of what is read of one process, all of which the process itself may choose.
+const (
+	maxStat    = 4 << 10
+	maxCommand = 4 << 10 // of a command line that is shown
+	maxEnviron = 8 << 20 // the kernel allows 6 MB
+	maxValue   = 4 << 10 // of a variable with its name
+)
+
+// Info is one process at one moment.
+type Info struct {
+	PID, Parent    int
+	Group, Session int
+	Name           string // as in the kernel's stat file, without the parentheses
+	State          byte   // 'R', 'S', 'D', 'Z', ...
+	User, System   int64  // processor time used so far, in jiffies
+	Start          uint64 // jiffies after boot; with PID the identity of a process
+	Virtual        int64  // bytes of address space
+	Resident       int64  // pages in memory
+}
+
+// Dead tells whether the process has ended, even if its parent does not know yet.
+func (p Info) Dead() bool { return p.State == 'Z' || p.State == 'X' || p.State == 'x' }
+
+// Stat reads one process. The error wraps fs.ErrNotExist when there is none.
+func (r Root) Stat(pid int) (Info, error) {
+	text, err := readUpTo(filepath.Join(string(r), strconv.Itoa(pid), "stat"), maxStat)
+	if err != nil {
+		return Info{}, err
+	}
+	return parseStat(text)
+}
+
+// readUpTo reads the beginning of a file of the proc file system, whose length cannot be asked for.
+func readUpTo(name string, limit int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+var errStat = errors.New("not in the form of /proc/<pid>/stat")
+
+// Places of fields behind the name, counted from the state as 0 (proc(5)).
+const (
+	fieldParent, fieldGroup, fieldSession = 1, 2, 3
+	fieldUser, fieldSystem                = 11, 12
+	fieldStart, fieldVirtual, fieldRSS    = 19, 20, 21
+)
+
+// parseStat reads "pid (name) state ppid ...". The name may hold anything, parentheses and line ends included: the last
+// closing one ends it.
+func parseStat(text []byte) (Info, error) {
+	begin, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
+	if begin < 0 || end < begin {
+		return Info{}, fmt.Errorf("%w: %.100q", errStat, text)
+	}
+	fields := bytes.Fields(text[end+1:])
+	if len(fields) <= fieldRSS || len(fields[0]) != 1 {
+		return Info{}, fmt.Errorf("%w: %.100q", errStat, text)
+	}
+	p := Info{Name: string(text[begin+1 : end]), State: fields[0][0]}
+	var bad error
+	number := func(field []byte) int64 {
+		n, err := strconv.ParseInt(string(field), 10, 64)
+		if err != nil {
+			bad = fmt.Errorf("%w: %.100q is no number", errStat, field)
+		}
+		return n
+	}
+	p.PID = int(number(bytes.TrimSpace(text[:begin])))
+	p.Parent, p.Group, p.Session = int(number(fields[fieldParent])), int(number(fields[fieldGroup])), int(number(fields[fieldSession]))
+	p.User, p.System = number(fields[fieldUser]), number(fields[fieldSystem])
+	p.Start = uint64(number(fields[fieldStart]))
+	p.Virtual, p.Resident = number(fields[fieldVirtual]), number(fields[fieldRSS])
+	return p, bad
+}
+
+// CommandLine is how the process was started, its arguments separated by NUL; empty for one that has ended or is a thread
+// of the kernel. It is cut at 4 KiB.
+func (r Root) CommandLine(pid int) string {
+	text, err := readUpTo(filepath.Join(string(r), strconv.Itoa(pid), "cmdline"), maxCommand)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// Variable is a variable of the environment with which the process began its program, cut at 4 KiB. A process can overwrite
+// that memory, and that of other users cannot be read: false says little.
+func (r Root) Variable(pid int, name string) (string, bool) {
+	f, err := os.Open(filepath.Join(string(r), strconv.Itoa(pid), "environ"))
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	return variable(io.LimitReader(f, maxEnviron), name)
+}
+
+// variable looks through entries NAME=value that NUL ends, which may be longer than anybody wants to hold.
+func variable(from io.Reader, name string) (string, bool) {
+	entries := bufio.NewReaderSize(from, maxValue)
+	for begins := true; ; {
+		part, err := entries.ReadSlice(0)
+		if value, ok := bytes.CutPrefix(part, []byte(name+"=")); ok && begins {
+			return string(bytes.TrimSuffix(value, []byte{0})), true
+		}
+		if begins = err == nil; !begins && !errors.Is(err, bufio.ErrBufferFull) {
+			return "", false
+		}
+	}
+}
+
+// Started is when the process began, by the wall clock as it goes now, to about a second.
+func (r Root) Started(p Info) (time.Time, error) {
+	text, err := readUpTo(filepath.Join(string(r), "stat"), maxNodeFile)
+	if err != nil {
+		return time.Time{}, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if at, ok := strings.CutPrefix(line, "btime "); ok {
+			boot, err := strconv.ParseInt(strings.TrimSpace(at), 10, 64)
+			if err != nil {
+				return time.Time{}, fmt.Errorf("read the time of boot: %w", err)
+			}
+			return time.Unix(boot, 0).Add(time.Duration(p.Start) * Jiffy), nil
+		}
+	}
+	return time.Time{}, errors.New("read the time of boot: /proc/stat has no line btime")
+}

@@ -1,0 +1,130 @@
+package nodemanager
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/heddle-project/heddle/nodemanager/engine"
+	"github.com/heddle-project/heddle/nodemanager/loop"
+	"github.com/heddle-project/heddle/nodemanager/view"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// counters count what has happened since the start.
+type counters struct {
+	launched, completed, failed, killed atomic.Int64
+}
+
+// ended counts a container's end by its exit code.
+func (c *counters) ended(code int32) {
+	switch code {
+	case 0:
+		c.completed.Add(1)
+	case 137, 143:
+		c.killed.Add(1)
+	default:
+		c.failed.Add(1)
+	}
+}
+
+// Node implements web.Source.
+func (d *Daemon) Node() view.Node {
+	s := d.health.State()
+	total := *d.total.Load()
+	m := &d.settings.Monitor
+	return view.Node{ID: d.node, Started: d.started, Healthy: s.Healthy, Report: s.Report, Checked: s.At, Offered: total, Types: d.settings.Resources.Types,
+		VirtualMB: int64(float64(total.MemoryMB()) * m.VirtualRatio), PhysicalCheck: m.PhysicalCheck, VirtualCheck: m.VirtualCheck}
+}
+
+// Applications implements web.Source.
+func (d *Daemon) Applications() []view.Application {
+	containers := d.loop.Containers()
+	var out []view.Application
+	for _, a := range d.loop.Applications() {
+		out = append(out, application(a, containers))
+	}
+	return out
+}
+
+// Application implements web.Source.
+func (d *Daemon) Application(id yarn.ApplicationID) (view.Application, bool) {
+	a, ok := d.loop.Application(id)
+	return application(a, d.loop.Containers()), ok
+}
+
+// application gathers an application's containers out of all, which are sorted.
+func application(a loop.Application, all []*engine.View) view.Application {
+	out := view.Application{ID: a.ID, User: a.User, State: a.State}
+	first, _ := slices.BinarySearchFunc(all, a.ID, func(v *engine.View, id yarn.ApplicationID) int { return v.ID.Attempt.Application.Compare(id) })
+	for _, v := range all[first:] {
+		if v.ID.Attempt.Application != a.ID {
+			break
+		}
+		out.Containers = append(out.Containers, v.ID)
+	}
+	return out
+}
+
+// Containers implements web.Source.
+func (d *Daemon) Containers() []view.Container {
+	var out []view.Container
+	for _, v := range d.loop.Containers() {
+		out = append(out, shown(v))
+	}
+	return out
+}
+
+// Container implements web.Source.
+func (d *Daemon) Container(id yarn.ContainerID) (view.Container, bool) {
+	v := d.loop.Container(id)
+	if v == nil {
+		return view.Container{}, false
+	}
+	return shown(v), true
+}
+
+func shown(v *engine.View) view.Container {
+	return view.Container{ID: v.ID, User: v.User, State: v.State, Exit: v.Exit, Diagnostics: v.Text, Resource: v.Resource, Execution: v.Execution}
+}
+
+// Metrics implements web.Source.
+func (d *Daemon) Metrics() view.Metrics {
+	c := &d.counters
+	m := view.Metrics{Launched: c.launched.Load(), Completed: c.completed.Load(), Failed: c.failed.Load(), Killed: c.killed.Load()}
+	for _, a := range d.loop.Applications() {
+		if a.State == "RUNNING" {
+			m.Applications++
+		}
+	}
+	for _, v := range d.loop.Containers() {
+		if v.Done() {
+			continue
+		}
+		m.Allocated++
+		m.AllocatedMB += v.Resource.MemoryMB()
+		m.AllocatedVCores += v.Resource.VCoreCount()
+		if v.Sub == engine.SubRunning {
+			m.Running++
+		} else {
+			m.Initializing++
+		}
+	}
+	total := *d.total.Load()
+	m.AvailableMB, m.AvailableVCores = total.MemoryMB()-m.AllocatedMB, total.VCoreCount()-m.AllocatedVCores
+	d.measured(&m)
+	return m
+}
+
+// measured adds what the parts measure.
+func (d *Daemon) measured(m *view.Metrics) {
+	containers, node := d.monitor.usage()
+	m.ContainersMB, m.ContainersVMB, m.ContainersCPU = containers.PhysicalMB, containers.VirtualMB, float64(containers.CPU)
+	m.NodeMB, m.NodeVMB, m.NodeCPU = node.PhysicalMB, node.VirtualMB, float64(node.CPU)
+	h := d.health.State()
+	m.BadLocalDirs, m.BadLogDirs = len(h.Local.Bad)+len(h.Local.Full), len(h.Log.Bad)+len(h.Log.Full)
+	m.LocalDirsPercent, m.LogPercent = h.Local.Percent, h.Log.Percent
+	if s := d.services.shuffle; s != nil {
+		x := s.Stats()
+		m.ShuffleBytes, m.ShuffleOK, m.ShuffleFailed, m.ShuffleConnections = int64(x.Bytes), int64(x.OK), int64(x.Failed), x.Connections
+	}
+}

@@ -1,0 +1,36 @@
+package view
+
+// Rate is how often something happened, and how long it took on average.
+type Rate struct {
+	Count   int64
+	Average float64 // milliseconds
+}
+
+// Metrics count what a node does; the names are those of Hadoop's
+// NodeManagerMetrics. What is not said to be now is counted since the start.
+// Memory is in MiB.
+type Metrics struct {
+	Launched, Completed, Failed, Killed int64 // containers
+	Initializing, Running               int64 // containers, now: localizing or about to run; with a process
+	Applications                        int64 // running, now
+	Allocated                           int64 // containers that hold resources, now
+	AllocatedMB, AvailableMB            int64
+	AllocatedVCores, AvailableVCores    int64
+	LaunchTime                          Rate
+
+	BadLocalDirs, BadLogDirs      int   // now
+	LocalDirsPercent, LogPercent  int   // of the good directories' disks, used
+	CacheHitBytes, CacheMissBytes int64 // resources that were there, and that were fetched
+	CacheHitFiles, CacheMissFiles int64
+	LocalizationTime              Rate
+	CacheSizeBeforeClean          int64 // bytes, at the last look
+	PublicDeleted, PrivateDeleted int64 // bytes of the caches
+	ContainersMB, ContainersVMB   int64 // used by all containers, now
+	ContainersCPU                 float64
+	NodeMB, NodeVMB               int64 // used on the machine, now
+	NodeCPU                       float64
+	MonitorTime                   int64 // of the last look at all containers, milliseconds
+	ShuffleBytes                  int64
+	ShuffleOK, ShuffleFailed      int64 // answers
+	ShuffleConnections            int64 // now
+}

@@ -1,0 +1,172 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/heddle-project/heddle/internal/introspect"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// service is the daemon's name in /jmx and /prom.
+const service = "ResourceManager"
+
+// beans are the metrics of the cluster and of its queues, as Hadoop names them.
+// A ResourceManager that is not active tells its state only.
+func beans(ctx context.Context, s access.Source) []introspect.Bean {
+	out := []introspect.Bean{{Name: "Hadoop:service=ResourceManager,name=RMInfo", Type: "RMInfo", Attributes: []introspect.Attribute{
+		{Name: "State", Value: strings.ToLower(s.Daemon(ctx).HAState)}, {Name: "SecurityEnabled", Value: false}}}}
+	c, err := s.Cluster(ctx)
+	if err != nil {
+		return out
+	}
+	out = append(out, clusterBean(c), nodesBean(c))
+	q, err := s.Queues(ctx)
+	if err != nil {
+		return out
+	}
+	counts := countApplications(c)
+	for i := range q.Queues {
+		out = append(out, queueBean(c, &q.Queues[i], counts[q.Queues[i].Path]))
+	}
+	return out
+}
+
+func clusterBean(c *view.Cluster) introspect.Bean {
+	n := func(state yarn.NodeState) int { return c.Metrics.NodesByState[state] }
+	var mb int64
+	var cpu float64
+	for _, node := range c.Nodes {
+		if node.State.Usable() {
+			mb += int64(node.NodeUse.PhysicalMemoryMB)
+			cpu += float64(node.NodeUse.CPU)
+		}
+	}
+	b := introspect.Metrics(service, "ClusterMetrics", "yarn",
+		introspect.Gauge("CapabilityMB", c.Metrics.Total.MemoryMB(), "memory of all active nodes, MiB"),
+		introspect.Gauge("CapabilityVirtualCores", c.Metrics.Total.VCoreCount(), "vcores of all active nodes"),
+		introspect.Gauge("NumActiveNMs", n(yarn.NodeRunning), "nodes that run"),
+		introspect.Gauge("NumDecommissionedNMs", n(yarn.NodeDecommissioned), "nodes taken out"),
+		introspect.Gauge("NumDecommissioningNMs", n(yarn.NodeDecommissioning), "nodes being drained"),
+		introspect.Gauge("NumLostNMs", n(yarn.NodeLost), "nodes that fell silent"),
+		introspect.Gauge("NumRebootedNMs", n(yarn.NodeRebooted), "nodes that came back as others"),
+		introspect.Gauge("NumShutdownNMs", n(yarn.NodeShutdown), "nodes that said good-bye"),
+		introspect.Gauge("NumUnhealthyNMs", n(yarn.NodeUnhealthy), "nodes that call themselves unfit"),
+		introspect.Gauge("UtilizedMB", mb, "memory that the nodes' machines measure as used, MiB"),
+		introspect.Gauge("UtilizedVirtualCores", int64(cpu), "cores that the nodes' machines measure as busy"),
+	)
+	b.Attributes = append([]introspect.Attribute{{Name: "tag.ClusterMetrics", Value: service}}, b.Attributes...)
+	return b
+}
+
+// nodesBean lists the nodes that can be used, as a text of JSON.
+func nodesBean(c *view.Cluster) introspect.Bean {
+	type node struct {
+		HostName, Rack, State, NodeID, NodeHTTPAddress string
+		LastHealthUpdate                               int64
+		HealthReport, NodeManagerVersion               string
+		NumContainers                                  int
+		UsedMemoryMB, AvailableMemoryMB                int64
+	}
+	list := []node{}
+	for _, n := range c.Nodes {
+		if n.State.Usable() {
+			list = append(list, node{n.ID.Host, n.Rack, n.State.String(), n.ID.String(), n.HTTPAddress, n.LastHealth, n.HealthReport, n.Version,
+				n.Containers, n.Used.MemoryMB(), n.Available.MemoryMB()})
+		}
+	}
+	text, _ := json.Marshal(list)
+	spelled := strings.ReplaceAll(string(text), `"NodeID":`, `"NodeId":`)
+	return introspect.Bean{Name: "Hadoop:service=ResourceManager,name=RMNMInfo", Type: "RMNMInfo",
+		Attributes: []introspect.Attribute{{Name: "LiveNodeManagers", Value: spelled}}}
+}
+
+// appCounts are the applications of a queue and of those below it.
+type appCounts struct{ pending, running int64 }
+
+func countApplications(c *view.Cluster) map[string]appCounts {
+	out := map[string]appCounts{}
+	for _, a := range c.Applications {
+		var one appCounts
+		switch {
+		case a.State.Final():
+			continue
+		case a.PublicState == yarn.PublicRunning:
+			one.running = 1
+		default:
+			one.pending = 1
+		}
+		for path := a.Queue; path != ""; {
+			n := out[path]
+			out[path] = appCounts{n.pending + one.pending, n.running + one.running}
+			i := strings.LastIndexByte(path, '.')
+			path = path[:max(i, 0)]
+		}
+	}
+	return out
+}
+
+// queueBean is one queue in the default partition. Hadoop's counters of ended
+// applications are told for the root alone: the others' are not kept.
+func queueBean(c *view.Cluster, q *queue.Info, apps appCounts) introspect.Bean {
+	name := "QueueMetrics"
+	for i, part := range strings.Split(q.Path, ".") {
+		name += ",q" + strconv.Itoa(i) + "=" + part
+	}
+	b := introspect.Metrics(service, name, "yarn", queueShare(q)...)
+	b.Attributes = append([]introspect.Attribute{{Name: "tag.Queue", Value: q.Path}}, b.Attributes...)
+	if q.Parent == "" {
+		apps = appCounts{c.Metrics.Pending, c.Metrics.Running}
+	}
+	b.Attributes = append(b.Attributes,
+		introspect.Gauge("AppsPending", apps.pending, "applications before their master runs"),
+		introspect.Gauge("AppsRunning", apps.running, "applications whose master runs"))
+	if m := &c.Metrics; q.Parent == "" {
+		b.Attributes = append(b.Attributes,
+			introspect.Counter("AppsSubmitted", m.Submitted, "applications taken in"),
+			introspect.Counter("AppsCompleted", m.Completed, "applications that ended by themselves"),
+			introspect.Counter("AppsFailed", m.Failed, "applications that failed"),
+			introspect.Counter("AppsKilled", m.Killed, "applications that were killed"),
+			introspect.Counter("AggregateContainersAllocated", m.GrantsTotal, "containers ever granted"))
+	}
+	return b
+}
+
+func queueShare(q *queue.Info) []introspect.Attribute {
+	d := &q.Default
+	free := d.EffectiveMax.Sub(d.Used)
+	return []introspect.Attribute{
+		introspect.Gauge("AMResourceLimitMB", d.AMLimit.MemoryMB(), "memory that masters may have, MiB"),
+		introspect.Gauge("AMResourceLimitVCores", d.AMLimit.VCoreCount(), "vcores that masters may have"),
+		introspect.Gauge("AbsoluteUsedCapacity", d.AbsoluteUsed, "part of the cluster that is used"),
+		introspect.Gauge("GuaranteedAbsoluteCapacity", d.AbsoluteCapacity, "part of the cluster that is guaranteed"),
+		introspect.Gauge("GuaranteedCapacity", d.Capacity, "part of the parent that is guaranteed"),
+		introspect.Gauge("GuaranteedMB", d.EffectiveMin.MemoryMB(), "guaranteed memory, MiB"),
+		introspect.Gauge("GuaranteedVCores", d.EffectiveMin.VCoreCount(), "guaranteed vcores"),
+		introspect.Gauge("MaxAbsoluteCapacity", d.AbsoluteMax, "part of the cluster that it may grow to"),
+		introspect.Gauge("MaxCapacity", d.MaxCapacity, "part of the parent that it may grow to"),
+		introspect.Gauge("MaxCapacityMB", d.EffectiveMax.MemoryMB(), "memory that it may grow to, MiB"),
+		introspect.Gauge("MaxCapacityVCores", d.EffectiveMax.VCoreCount(), "vcores that it may grow to"),
+		introspect.Gauge("UsedAMResourceMB", d.AMUsed.MemoryMB(), "memory of masters, MiB"),
+		introspect.Gauge("UsedAMResourceVCores", d.AMUsed.VCoreCount(), "vcores of masters"),
+		introspect.Gauge("UsedCapacity", d.UsedCapacity, "part of what is guaranteed that is used"),
+		introspect.Gauge("ActiveApplications", q.ActiveApps, "applications that compete"),
+		introspect.Gauge("ActiveUsers", len(q.Users), "users with applications"),
+		introspect.Gauge("AllocatedContainers", d.AllocatedContainers, "containers"),
+		introspect.Gauge("AllocatedMB", d.Used.MemoryMB(), "memory of containers, MiB"),
+		introspect.Gauge("AllocatedVCores", d.Used.VCoreCount(), "vcores of containers"),
+		introspect.Gauge("AvailableMB", max(free.MemoryMB(), 0), "memory up to the maximum, MiB"),
+		introspect.Gauge("AvailableVCores", max(free.VCoreCount(), 0), "vcores up to the maximum"),
+		introspect.Gauge("PendingContainers", d.PendingContainers, "containers asked for"),
+		introspect.Gauge("PendingMB", d.Pending.MemoryMB(), "memory asked for, MiB"),
+		introspect.Gauge("PendingVCores", d.Pending.VCoreCount(), "vcores asked for"),
+		introspect.Gauge("ReservedContainers", d.ReservedContainers, "reservations"),
+		introspect.Gauge("ReservedMB", d.Reserved.MemoryMB(), "reserved memory, MiB"),
+		introspect.Gauge("ReservedVCores", d.Reserved.VCoreCount(), "reserved vcores"),
+	}
+}

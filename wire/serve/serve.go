@@ -1,0 +1,90 @@
+// Package serve is what the methods of all protocols have in common: how a request is read, how an answer or a refusal is
+// written, and the names of YARN's exceptions.
+package serve
+
+import (
+	"fmt"
+
+	"github.com/heddle-project/heddle/wire/ipc"
+	"google.golang.org/protobuf/proto"
+)
+
+// MaxDepth bounds the nesting of a request's messages, as Java's protobuf does.
+const MaxDepth = 100
+
+var (
+	unmarshal = proto.UnmarshalOptions{RecursionLimit: MaxDepth, AllowPartial: false}
+	marshal   = proto.MarshalOptions{}
+)
+
+// Unmarshal reads a message with the bounds of requests.
+func Unmarshal(b []byte, m proto.Message) error { return unmarshal.Unmarshal(b, m) }
+
+// Decode reads the request of a call. On an error it has answered the call.
+func Decode(c *ipc.Call, m proto.Message) bool {
+	if err := unmarshal.Unmarshal(c.Body, m); err != nil {
+		c.Fail(&ipc.RemoteError{Class: ipc.ClassServer, Message: fmt.Sprintf("cannot read the request of %s: %v", c.Method, err)})
+		return false
+	}
+	return true
+}
+
+// Answer writes the answer of a call.
+func Answer(c *ipc.Call, m proto.Message) {
+	b, err := marshal.Marshal(m)
+	if err != nil {
+		c.Fail(&ipc.RemoteError{Class: ipc.ClassServer, Message: fmt.Sprintf("cannot write the answer of %s: %v", c.Method, err)})
+		return
+	}
+	c.Reply(b)
+}
+
+// With turns a protocol's method into a handler: the request is decoded into
+// the message that fresh makes, and handed on.
+func With[M proto.Message](fresh func() M, handle func(*ipc.Call, M)) ipc.Handler {
+	return func(c *ipc.Call) {
+		if m := fresh(); Decode(c, m) {
+			handle(c, m)
+		}
+	}
+}
+
+// Yarn's exceptions, by their Java names.
+const (
+	exceptions = "org.apache.hadoop.yarn.exceptions."
+
+	YarnException        = exceptions + "YarnException"
+	ApplicationNotFound  = exceptions + "ApplicationNotFoundException"
+	AttemptNotFound      = exceptions + "ApplicationAttemptNotFoundException"
+	ContainerNotFound    = exceptions + "ContainerNotFoundException"
+	NotRegistered        = exceptions + "ApplicationMasterNotRegisteredException"
+	InvalidMasterRequest = exceptions + "InvalidApplicationMasterRequestException"
+	InvalidResource      = exceptions + "InvalidResourceRequestException"
+	InvalidLabel         = exceptions + "InvalidLabelResourceRequestException"
+	InvalidBlacklist     = exceptions + "InvalidResourceBlacklistRequestException"
+	InvalidRelease       = exceptions + "InvalidContainerReleaseException"
+	IllegalArgument      = "java.lang.IllegalArgumentException"
+	FeatureNotEnabled    = exceptions + "YARNFeatureNotEnabledException"
+	IDNotProvided        = exceptions + "ApplicationIdNotProvidedException"
+	NotYetReady          = exceptions + "NMNotYetReadyException"
+	InvalidContainer     = exceptions + "InvalidContainerException"
+	InvalidAuxService    = exceptions + "InvalidAuxServiceException"
+)
+
+// Refuse answers a call with a YARN exception.
+func Refuse(c *ipc.Call, class, format string, args ...any) {
+	c.Fail(&ipc.RemoteError{Class: class, Message: fmt.Sprintf(format, args...)})
+}
+
+// Deny answers a call that its caller has no right to make. Hadoop wraps the
+// security exception, and clients look for its name in the text.
+func Deny(c *ipc.Call, format string, args ...any) {
+	Refuse(c, YarnException, ipc.ClassAccessControl+": "+format, args...)
+}
+
+// Missing is the handler of a method that Hadoop has and Heddle does not have yet.
+func Missing(what string) ipc.Handler {
+	return func(c *ipc.Call) {
+		Refuse(c, YarnException, "%s is not available: Heddle does not have %s yet", c.Method, what)
+	}
+}

@@ -1,0 +1,72 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/pb"
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serving is a port with these methods, and a call to it.
+func serving(t *testing.T, methods map[string]ipc.Handler) func(method string, body []byte) ([]byte, error) {
+	t.Helper()
+	s, err := ipc.Listen(ipc.ServerConfig{Name: "test", Address: "127.0.0.1:0", Methods: []ipc.Method{ipc.MethodSimple}, Log: slog.New(slog.DiscardHandler),
+		Protocols: []ipc.Protocol{{Name: "P", Version: 1, Methods: methods}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Serve() }()
+	c := ipc.NewClient(ipc.ClientConfig{Credentials: ipc.Credentials{User: "alice"}, Timeout: 10 * time.Second})
+	t.Cleanup(func() {
+		c.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := s.Close(ctx); err != nil {
+			t.Error(err)
+		}
+		<-done
+	})
+	return func(method string, body []byte) ([]byte, error) {
+		return c.Call(t.Context(), s.Addr().String(), "P", method, body)
+	}
+}
+
+// Requests are bounded in depth, and bad ones are answered.
+func TestDecode(t *testing.T) {
+	call := serving(t, map[string]ipc.Handler{
+		"groups":  With(func() *pb.GetGroupsForUserRequest { return &pb.GetGroupsForUserRequest{} }, func(c *ipc.Call, m *pb.GetGroupsForUserRequest) { Answer(c, m) }),
+		"missing": Missing("tea"),
+		"partial": func(c *ipc.Call) { Answer(c, &pb.GetGroupsForUserRequest{}) },
+	})
+	good, err := proto.Marshal(&pb.GetGroupsForUserRequest{User: proto.String("alice")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := call("groups", good); err != nil || !bytes.Equal(got, good) {
+		t.Errorf("got %x, want %x (%v)", got, good, err)
+	}
+	for name, b := range map[string][]byte{"rubbish": {0xff}, "without what it requires": nil, "deep": bytes.Repeat([]byte{0x0b}, MaxDepth+1)} {
+		var remote *ipc.RemoteError
+		if _, err := call("groups", b); !errors.As(err, &remote) || remote.Class != ipc.ClassServer || !strings.Contains(remote.Message, "cannot read the request of groups") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	var remote *ipc.RemoteError
+	if _, err := call("missing", nil); !errors.As(err, &remote) || remote.Class != YarnException || !strings.Contains(remote.Message, "tea") {
+		t.Errorf("missing: %v", err)
+	}
+	if _, err := call("partial", nil); !errors.As(err, &remote) || !strings.Contains(remote.Message, "cannot write the answer") {
+		t.Errorf("an answer that cannot be written: %v", err)
+	}
+}
