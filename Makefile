@@ -39,9 +39,10 @@ fuzz: ## every fuzz target for SECONDS_PER_FUZZ (60) seconds
 sim: ## the simulated cluster's tests; SEED=N chooses the run
 	@test/sim $(SEED)
 
-bench: ## the load driver, and its own tests; bench/README.md tells how to measure
+bench: ## the load drivers, and their own tests; bench/README.md tells how to measure
 	go test ./bench/...
 	go build -trimpath -o bin/rmbench ./bench/rmbench
+	go build -trimpath -o bin/shufflebench ./bench/shuffle
 
 compat: build ## stock workloads in all mixtures, failures, and recorded REST and command line answers
 	@test/compat/all
@@ -58,7 +59,7 @@ generate: bin/tools/protoc-gen-go ## regenerate the protobuf code and the config
 	@PATH="$(CURDIR)/bin/tools:$$PATH" test/generate
 
 clean: ## remove what was built or unpacked
-	rm -rf bin/yarn bin/rmbench out test/compat/unpacked test/parity/unpacked
+	rm -rf bin/yarn bin/rmbench bin/shufflebench out test/compat/unpacked test/parity/unpacked
 
 lint: bin/tools/golangci-lint ## gofmt, go vet, golangci-lint
 	@out=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); [ -z "$$out" ] || { echo "not gofmt'ed: $$out" >&2; exit 1; }

@@ -221,6 +221,14 @@ func TestShellInJSON(t *testing.T) {
 	}
 }
 
+func TestShellOfAContainerThatYARNEnded(t *testing.T) {
+	f := startShell(t, story(0, -104, "")...)
+	f.final.FinalApplicationStatus = pb.FinalApplicationStatus_APP_FAILED.Enum()
+	if got := f.run("shell", "true"); got.code != 255 || !strings.Contains(got.err, "container 0 ended with exit code -104") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestShellThroughTheProxy(t *testing.T) {
 	f := startShell(t, story(0, 0, "zero\n")...)
 	f.proxy = true

@@ -23,6 +23,7 @@ type NodeManager struct {
 	Resources NodeResources
 	Dirs      NodeDirs
 	Launch    NodeLaunch
+	Cgroups   NodeCgroups
 	Localizer NodeLocalizer
 	Monitor   NodeMonitor
 	Health    NodeHealth
@@ -40,6 +41,7 @@ type Tracker struct {
 	Attempts       int           // nm.resourcemanager.connect.max-wait.ms, else yarn.resourcemanager.connect.max-wait.ms, over Base; math.MaxInt for ever
 	Base, Most     time.Duration // nm.resourcemanager.connect.retry-interval.ms, else yarn.resourcemanager.connect.retry-interval.ms
 	MinimumVersion string        // nm.resourcemanager.minimum.version: NONE, EqualToNM or a version
+	Preserve       bool          // yarn.resourcemanager.work-preserving-recovery.enabled: containers outlive the ResourceManager
 	StoppedFor     time.Duration // nm.duration-to-track-stopped-containers: how long a finished container's id is refused
 }
 
@@ -108,6 +110,20 @@ type NodeLaunch struct {
 	DeleteThreads  int           // nm.delete.thread-count
 }
 
+// NodeCgroups are the limits that the kernel keeps, by cgroup version 2: without
+// nm.linux-container-executor.cgroups.v2.enabled the switches are refused.
+type NodeCgroups struct {
+	Memory        bool          // nm.resource.memory.enabled
+	Enforced      bool          // nm.resource.memory.enforced
+	SoftPercent   float64       // nm.resource.memory.cgroups.soft-limit-percentage, 0 to 100
+	CPU           bool          // nm.resource.cpu.enabled
+	Strict        bool          // nm.linux-container-executor.cgroups.strict-resource-usage
+	Mount         string        // nm.linux-container-executor.cgroups.v2.mount-path, else nm.linux-container-executor.cgroups.mount-path; "" = what /proc/mounts says
+	Hierarchy     string        // nm.linux-container-executor.cgroups.hierarchy, below Mount
+	DeleteDelay   time.Duration // nm.linux-container-executor.cgroups.delete-delay-ms
+	DeleteTimeout time.Duration // nm.linux-container-executor.cgroups.delete-timeout-ms
+}
+
 // NodeLocalizer is how resources are fetched and kept.
 type NodeLocalizer struct {
 	Endpoint                     // nm.localizer.address, 8040
@@ -167,7 +183,7 @@ type NodeLogs struct {
 	DefaultFS    string        // fs.defaultFS: where RemoteDir is, unless it says
 	RemoteGroup  string        // nm.remote-app-log-dir.groupname
 	Compression  string        // nm.log-aggregation.compression-type
-	Policy       string        // nm.log-aggregation.policy.class: "all", "am", "am-or-failed", "failed", "failed-or-killed", "sample", "limit-sample", "none", or the unknown class
+	Policy       string        // nm.log-aggregation.policy.class: "all", "am", "am-or-failed", "failed", "failed-or-killed", "sample", "limit-size", "none", or the unknown class
 	PolicyParams string        // nm.log-aggregation.policy.parameters
 	Roll         time.Duration // nm.log-aggregation.roll-monitoring-interval-seconds, never below ….min; 0 = one upload at the end
 	FilesPerApp  int           // nm.log-aggregation.num-log-files-per-app, of rolling uploads
@@ -199,5 +215,7 @@ type Shuffle struct {
 	KeepAliveIdle  time.Duration // mapreduce.shuffle.connection-keep-alive.timeout
 	MaxOpenFiles   int           // mapreduce.shuffle.max.session-open-files, of one request
 	TransferTo     bool          // mapreduce.shuffle.transferTo.allowed
+	Readahead      int64         // mapreduce.shuffle.readahead.bytes
+	DropCache      bool          // mapreduce.shuffle.manage.os.cache
 	IndexCache     int64         // mapreduce.reduce.shuffle.indexcache.mb, in bytes
 }

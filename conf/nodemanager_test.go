@@ -65,7 +65,8 @@ func TestNodeNamesAreKnown(t *testing.T) {
 		nm + "health-checker.script.interval-ms": "by name", nm + "health-checker.script.timeout-ms": "by name",
 		"mapreduce.shuffle.port": mapred, "mapreduce.shuffle.max.connections": mapred, "mapreduce.shuffle.connection-keep-alive.enable": mapred,
 		"mapreduce.shuffle.connection-keep-alive.timeout": mapred, "mapreduce.shuffle.max.session-open-files": "code only",
-		"mapreduce.shuffle.ssl.enabled": mapred, "mapreduce.shuffle.transfer.buffer.size": mapred, "mapreduce.shuffle.transferTo.allowed": mapred,
+		"mapreduce.shuffle.ssl.enabled": mapred, "mapreduce.shuffle.transferTo.allowed": mapred,
+		"mapreduce.shuffle.readahead.bytes": "code only", "mapreduce.shuffle.manage.os.cache": "code only",
 		shuffleIndexCache: "code only",
 	}
 	r := NewReader(nodeProperties(t))
@@ -229,6 +230,23 @@ func TestLogSettings(t *testing.T) {
 	}
 }
 
+func TestCgroups(t *testing.T) {
+	const memory, cpu = nm + "resource.memory.", nm + "resource.cpu.enabled"
+	p := nodeProperties(t, memory+"enabled", "true", memory+"cgroups.soft-limit-percentage", "50", cpu, "true", cgroups+"v2.enabled", "true",
+		cgroups+"mount-path", "/one", cgroups+"hierarchy", "a", nm+"resource.percentage-physical-cpu-limit", "80")
+	s, err := ReadNodeManager(p)
+	want := NodeCgroups{Memory: true, Enforced: true, SoftPercent: 50, CPU: true, Mount: "/one", Hierarchy: "a", DeleteDelay: 20 * time.Millisecond, DeleteTimeout: time.Second}
+	if err != nil || s.Cgroups != want {
+		t.Errorf("%+v %v", s, err)
+	}
+	if no, odd := UnsupportedByNodeManager(p); len(no)+len(odd) != 0 {
+		t.Errorf("%v %v", no, odd)
+	}
+	if got := node(t, cgroups+"mount-path", "/one", cgroups+"v2.mount-path", "/two").Cgroups.Mount; got != "/two" {
+		t.Errorf("mounted at %s", got)
+	}
+}
+
 func TestAuxServices(t *testing.T) {
 	const aux = nm + "aux-services"
 	p := nodeProperties(t, aux, "mapreduce_shuffle,spark_shuffle", aux+".spark_shuffle.class", "org.apache.spark.network.yarn.YarnShuffleService")
@@ -254,8 +272,8 @@ func TestNodeManagerRefusals(t *testing.T) {
 		{"distributed scheduling", nm + "distributed-scheduling.enabled", "true", "false"},
 		{"Kerberos", "hadoop.security.authentication", "kerberos", "simple"},
 		{"web filters", "hadoop.http.filter.initializers", "com.example.Guard", ""},
-		{"memory limits of the kernel", nm + "resource.memory.enabled", "true", "false"},
-		{"CPU limits of the kernel", nm + "resource.cpu.enabled", "true", "false"},
+		{"cgroup version 1", nm + "resource.memory.enabled", "true", "false"},
+		{"cgroup version 1", nm + "resource.cpu.enabled", "true", "false"},
 		{"devices", nm + "resource-plugins", "yarn.io/gpu", ""},
 		{"node labels", nm + "node-labels.provider", "script", ""},
 		{"limits of log directories", nm + "container-log-monitor.enable", "true", "false"},

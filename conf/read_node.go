@@ -1,6 +1,7 @@
 package conf
 
 import (
+	"cmp"
 	"math"
 	"path"
 	"regexp"
@@ -126,6 +127,30 @@ func (r *Reader) adminEnv() []EnvVar {
 		}
 	}
 	return kept
+}
+
+const cgroups = nm + "linux-container-executor.cgroups."
+
+func (r *Reader) nodeCgroups() NodeCgroups {
+	const memory = nm + "resource.memory."
+	c := NodeCgroups{
+		Memory:        r.Bool(memory+"enabled", false),
+		Enforced:      r.Bool(memory+"enforced", true),
+		SoftPercent:   r.Float(memory+"cgroups.soft-limit-percentage", 90, 0, 100),
+		CPU:           r.Bool(nm+"resource.cpu.enabled", false),
+		Strict:        r.Bool(cgroups+"strict-resource-usage", false),
+		Hierarchy:     r.String(cgroups+"hierarchy", "/hadoop-yarn"),
+		DeleteDelay:   r.Duration(cgroups+"delete-delay-ms", 20*time.Millisecond, time.Millisecond, 0),
+		DeleteTimeout: r.Duration(cgroups+"delete-timeout-ms", time.Second, time.Millisecond, 0),
+	}
+	for _, name := range []string{cgroups + "mount-path", cgroups + "v2.mount-path"} {
+		dir := r.String(name, "")
+		if dir != "" && !path.IsAbs(dir) {
+			r.Fail(name, "not allowed, expected an absolute path")
+		}
+		c.Mount = cmp.Or(dir, c.Mount)
+	}
+	return c
 }
 
 func (r *Reader) nodeMonitor() NodeMonitor {

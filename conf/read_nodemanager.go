@@ -28,6 +28,7 @@ func readNodeManager(r *Reader) *NodeManager {
 		Resources:  r.nodeResources(),
 		Dirs:       r.nodeDirs(),
 		Launch:     r.nodeLaunch(),
+		Cgroups:    r.nodeCgroups(),
 		Localizer:  r.nodeLocalizer(),
 		Monitor:    r.nodeMonitor(),
 		Health:     r.nodeHealth(),
@@ -55,6 +56,7 @@ func (r *Reader) tracker() Tracker {
 	t := Tracker{
 		Targets:        r.trackerTargets(ha),
 		MinimumVersion: r.String(nm+"resourcemanager.minimum.version", "NONE"),
+		Preserve:       r.Bool(rm+"work-preserving-recovery.enabled", true),
 		StoppedFor:     r.Duration(nm+"duration-to-track-stopped-containers", 10*time.Minute, time.Millisecond, 0),
 	}
 	r.trackerPolicy(&t, ha)
@@ -190,6 +192,8 @@ func (r *Reader) shuffle() Shuffle {
 		KeepAliveIdle:  r.Duration(p+"connection-keep-alive.timeout", 5*time.Second, time.Second, 0),
 		MaxOpenFiles:   r.Int(p+"max.session-open-files", 3, Positive),
 		TransferTo:     r.Bool(p+"transferTo.allowed", true),
+		Readahead:      int64(r.Int(p+"readahead.bytes", 4<<20, NotBelow(0))),
+		DropCache:      r.Bool(p+"manage.os.cache", true),
 		IndexCache:     int64(r.Int(shuffleIndexCache, 10, NotBelow(0))) << 20,
 	}
 }

@@ -77,6 +77,11 @@ func when(name string, match func(*Properties, string) bool) func(*Properties, s
 	return func(p *Properties, v string) bool { return isTrue(p, trim(p.Get(name))) && match(p, v) }
 }
 
+// unless narrows a match to configurations in which another switch is off.
+func unless(name string, match func(*Properties, string) bool) func(*Properties, string) bool {
+	return func(p *Properties, v string) bool { return !isTrue(p, trim(p.Get(name))) && match(p, v) }
+}
+
 func anyValue(_ *Properties, v string) bool { return v != "" }
 
 // missingEverywhere is judged for every daemon.

@@ -13,11 +13,12 @@ var missingNodeManager = []missing{
 	{"AM proxy", nm + "amrmproxy.enabled", isTrue, refuse, "masters' requests would not be intercepted; set it to false"},
 	{"distributed scheduling", nm + "distributed-scheduling.enabled", isTrue, refuse, "nodes would not allocate; set it to false"},
 
-	{"memory limits of the kernel", nm + "resource.memory.enabled", isTrue, refuse,
-		"containers would be watched, not limited; set it to false"},
-	{"CPU limits of the kernel", nm + "resource.cpu.enabled", isTrue, refuse, "containers would take all cores; set it to false"},
-	{"CPU limit of all containers", nm + "resource.percentage-physical-cpu-limit", notOneOf("100"), warn,
-		"it counts for vcores that are detected, but containers can use all cores"},
+	{"cgroup version 1", nm + "resource.memory.enabled", withoutV2, refuse,
+		"containers would not be limited; only version 2 is built: set " + cgroups + "v2.enabled to true, or this to false"},
+	{"cgroup version 1", nm + "resource.cpu.enabled", withoutV2, refuse,
+		"containers would take all cores; only version 2 is built: set " + cgroups + "v2.enabled to true, or this to false"},
+	{"CPU limit of all containers", nm + "resource.percentage-physical-cpu-limit", unless(nm+"resource.cpu.enabled", notOneOf("100")), warn,
+		"it counts for vcores that are detected, but containers can use all cores without " + nm + "resource.cpu.enabled"},
 	{"disk limits", nm + "resource.disk.enabled", isTrue, refuse, "containers would not be slowed down; set it to false"},
 	{"network limits", nm + "resource.network.enabled", isTrue, refuse, "containers would not be slowed down; set it to false"},
 	{"elastic memory control", nm + "elastic-memory-control.enabled", isTrue, refuse, "containers would not be ended when the node's memory is used up; set it to false"},
@@ -58,6 +59,11 @@ const containermanager = "org.apache.hadoop.yarn.server.nodemanager.containerman
 // builtPolicies are the words of log aggregation policies that we carry out.
 var builtPolicies = []string{"all", "am", "am-or-failed", "failed", "failed-or-killed", "sample", "limit-size", "none"}
 
+// withoutV2 matches what Apache does with cgroup version 1.
+func withoutV2(p *Properties, v string) bool {
+	return unless(cgroups+"v2.enabled", isTrue)(p, v)
+}
+
 func otherFormat(_ *Properties, v string) bool {
 	list := splitList(v)
 	return len(list) > 0 && list[0] != "TFile"
@@ -74,6 +80,7 @@ func moreFormats(_ *Properties, v string) bool {
 func UnsupportedByNodeManager(p *Properties, asked ...string) (refuse, warn []Finding) {
 	r := NewReader(p)
 	s := readNodeManager(r)
+	asked = append(asked, cgroups+"v2.enabled") // by withoutV2
 	refuse, warn = unsupported(p, append(r.Asked(), asked...), othersThanNodeManager, missingEverywhere, missingNodeManager)
 	return refuse, append(foreignAux(p, s.Aux), warn...)
 }

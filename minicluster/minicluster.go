@@ -101,6 +101,7 @@ func (c *Cluster) startNode(ctx context.Context, number int) error {
 		{Name: "yarn.nodemanager.local-dirs", Value: filepath.Join(dir, "local")},
 		{Name: "yarn.nodemanager.log-dirs", Value: filepath.Join(dir, "logs")},
 		{Name: "yarn.nodemanager.recovery.dir", Value: filepath.Join(dir, "recovery")},
+		{Name: "yarn.nodemanager.linux-container-executor.cgroups.hierarchy", Value: "/hadoop-yarn/" + name},
 	}
 	d, err := nodemanager.Start(nodemanager.Options{Load: func() (*conf.Properties, error) {
 		return c.load(conf.NodeManagerFiles, append(own, c.o.Properties...))

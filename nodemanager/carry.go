@@ -28,6 +28,8 @@ func (d *Daemon) carry(x engine.Effect) {
 		d.processes.attach(x)
 	case engine.Kill:
 		d.processes.kill(x.ID)
+	case engine.Resize:
+		d.processes.resize(x.Spec)
 	case engine.Deliver:
 		d.work.Go(func() { d.processes.deliver(x.ID, x.Signal) })
 	case engine.Beat:

@@ -15,6 +15,7 @@ import (
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/internal/clock"
 	"github.com/heddle-project/heddle/internal/filesystem"
+	"github.com/heddle-project/heddle/nodemanager/cgroup"
 	"github.com/heddle-project/heddle/nodemanager/engine"
 	"github.com/heddle-project/heddle/nodemanager/health"
 	"github.com/heddle-project/heddle/nodemanager/heartbeat"
@@ -61,6 +62,7 @@ type Daemon struct {
 	access    access
 	counters  counters
 	launcher  *run.Launcher
+	groups    *cgroup.Tree // nil: the kernel limits nothing
 	processes *processes
 
 	systems  *filesystem.Systems
@@ -80,7 +82,8 @@ type Daemon struct {
 	work     sync.WaitGroup
 	end      context.CancelFunc // ends the loop
 	quit     context.CancelFunc // ends what reports and measures
-	final    bool               // the ResourceManager wants no more of this node
+	accepted atomic.Bool        // the ResourceManager has registered the node
+	final    atomic.Bool        // the ResourceManager wants no more of this node
 	stopOnce sync.Once
 }
 
@@ -152,6 +155,9 @@ func (d *Daemon) readSettings() (err error) {
 func (d *Daemon) prepare() error {
 	s := d.settings
 	d.deletion = newDeletion(s.Launch.DeleteThreads, s.Launch.DeleteDelay, d.Log)
+	if err := d.openGroups(); err != nil {
+		return err
+	}
 	if err := d.openStore(); err != nil {
 		return err
 	}
@@ -212,10 +218,10 @@ func (d *Daemon) begin(ctx context.Context) error {
 		return err
 	}
 	d.health.Start()
-	if err := d.resume(); err != nil {
+	if err := d.prepareReporter(); err != nil { // what is resumed may end at once, which asks for a heartbeat
 		return err
 	}
-	if err := d.prepareReporter(); err != nil {
+	if err := d.resume(); err != nil {
 		return err
 	}
 	if err := d.preparePages(); err != nil {
@@ -228,17 +234,24 @@ func (d *Daemon) begin(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return
 		}
-		d.final = errors.Is(err, heartbeat.ErrShutdown)
+		d.final.Store(errors.Is(err, heartbeat.ErrShutdown))
+		if d.final.Load() && d.accepted.Load() {
+			d.Log.Warn("the node goes down", "why", err) // as it was told to: no failure
+			err = nil
+		}
 		d.fail(err)
 	})
 	d.Log.Info("the node offers", "node", d.node, "resource", s.Resources.Types.Format(*d.total.Load()), "local", strings.Join(s.Dirs.Local, ","), "logs", strings.Join(s.Dirs.Log, ","))
 	return nil
 }
 
+// defaultUmask is that of the files that are written for containers (fs.permissions.umask-mode, whose default this is).
+const defaultUmask = 0o022
+
 func (d *Daemon) launching() run.Config {
 	l := &d.settings.Launch
 	c := run.Config{Host: d.node.Host, Port: int(d.node.Port), HTTPPort: d.ports.webPort(), Environ: d.Environ, Whitelist: l.EnvWhitelist,
-		ForcePath: l.ForcePath, Home: l.HomeDir, Debug: l.DebugInfo, Umask: 0o027, LogDirMode: modeOf(d.settings.Dirs.LogMode), Nice: l.Nice,
+		ForcePath: l.ForcePath, Home: l.HomeDir, Debug: l.DebugInfo, Umask: defaultUmask, LogDirMode: modeOf(d.settings.Dirs.LogMode), Nice: l.Nice,
 		KillDelay: l.KillDelay, PIDWait: l.PIDWait, ExitFileWait: l.ExitFileWait, StderrPattern: l.StderrPattern, StderrTail: l.StderrTail, Log: d.Log}
 	for _, v := range l.AdminEnv {
 		c.AdminEnv = append(c.AdminEnv, run.Variable{Name: v.Name, Value: v.Value})
@@ -254,7 +267,7 @@ func (d *Daemon) fail(err error) {
 	}
 }
 
-// Wait returns when ctx ends, or with what made the daemon unable to go on.
+// Wait returns when ctx ends, when the ResourceManager has told the node to go down, or with what made the daemon unable to go on.
 func (d *Daemon) Wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -269,12 +282,12 @@ func (d *Daemon) Wait(ctx context.Context) error {
 func (d *Daemon) Stop() { d.stopOnce.Do(d.stop) }
 
 func (d *Daemon) stop() {
-	ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
-	defer cancel()
 	d.quit()
 	if d.loop != nil && d.reporter != nil && d.leaves() {
-		d.killAll(ctx)
+		d.killAll()
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
+	defer cancel()
 	d.ports.close(ctx, d.Log)
 	if d.health != nil {
 		d.health.Close()
@@ -296,6 +309,9 @@ func (d *Daemon) stop() {
 	if d.rpc != nil {
 		_ = d.rpc.Close()
 	}
+	if d.groups != nil {
+		_ = d.groups.Close()
+	}
 	if d.store != nil {
 		if err := d.store.Close(); err != nil {
 			d.Log.Warn("cannot close the recovery store", "error", err)
@@ -306,13 +322,13 @@ func (d *Daemon) stop() {
 // leaves tells whether this is the end of the containers too.
 func (d *Daemon) leaves() bool {
 	r := &d.settings.Recovery
-	return d.final || !r.Enabled || !r.Supervised
+	return d.final.Load() || !r.Enabled || !r.Supervised
 }
 
 // killAll ends the containers and their applications, whose logs are collected then, waits for that, and says good-bye.
-func (d *Daemon) killAll(ctx context.Context) {
+func (d *Daemon) killAll() {
 	d.loop.Post(engine.KillAll{Exit: engine.KilledByRM, Why: "Container killed on shutdown of its NodeManager"})
-	ctx, cancel := context.WithTimeout(ctx, d.settings.Launch.KillDelay+stopPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), d.settings.Launch.KillDelay+stopPatience)
 	defer cancel()
 	for d.live() > 0 && ctx.Err() == nil {
 		time.Sleep(stopPause)
@@ -325,7 +341,7 @@ func (d *Daemon) killAll(ctx context.Context) {
 	for len(d.loop.Applications()) > 0 && ctx.Err() == nil {
 		time.Sleep(stopPause)
 	}
-	if d.final {
+	if d.final.Load() {
 		return
 	}
 	if err := d.reporter.Leave(ctx); err != nil {

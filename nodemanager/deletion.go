@@ -3,16 +3,19 @@ package nodemanager
 import (
 	"context"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/heddle-project/heddle/nodemanager/run"
 )
 
-// maxDeletions bounds the trees that wait to be deleted. Beyond it the oldest is forgotten, and deleted at the next start.
+// maxDeletions bounds the trees that wait to be deleted. What comes beyond it is deleted at the next start.
 const maxDeletions = 1 << 20
 
-// deletion removes trees in the background.
+// deletion removes trees in the background. Of two of which one lies in the other it removes one after the other: at the same
+// time each would stumble over what the other has just deleted, and some of it might stay.
 type deletion struct {
 	delay time.Duration // for what somebody may want to look at; negative: it stays (yarn.nodemanager.delete.debug-delay-sec)
 	log   *slog.Logger
@@ -20,6 +23,7 @@ type deletion struct {
 	mu    sync.Mutex
 	more  sync.Cond
 	queue []string
+	busy  []string // being deleted
 	done  bool
 	work  sync.WaitGroup
 	stop  context.CancelFunc
@@ -68,21 +72,42 @@ func (d *deletion) add(paths []string) {
 
 func (d *deletion) run() {
 	for {
-		d.mu.Lock()
-		for len(d.queue) == 0 && !d.done {
-			d.more.Wait()
-		}
-		if len(d.queue) == 0 {
-			d.mu.Unlock()
+		path, ok := d.take()
+		if !ok {
 			return
 		}
-		path := d.queue[0]
-		d.queue = d.queue[1:]
-		d.mu.Unlock()
 		if err := run.RemoveTree(path); err != nil {
 			d.log.Warn("cannot delete", "path", path, "error", err)
 		}
+		d.mu.Lock()
+		d.busy = slices.DeleteFunc(d.busy, func(other string) bool { return other == path })
+		d.mu.Unlock()
+		d.more.Broadcast()
 	}
+}
+
+// take waits for a tree that can be deleted now; false: there will be none.
+func (d *deletion) take() (string, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for {
+		for i, path := range d.queue {
+			if !slices.ContainsFunc(d.busy, func(other string) bool { return overlap(path, other) }) {
+				d.queue = slices.Delete(d.queue, i, i+1)
+				d.busy = append(d.busy, path)
+				return path, true
+			}
+		}
+		if len(d.queue) == 0 && d.done {
+			return "", false
+		}
+		d.more.Wait()
+	}
+}
+
+// overlap tells whether the trees are the same, or one lies in the other.
+func overlap(a, b string) bool {
+	return strings.HasPrefix(a+"/", b+"/") || strings.HasPrefix(b+"/", a+"/")
 }
 
 // close deletes what waits without a delay, and no more.

@@ -124,6 +124,9 @@ func (m *monitor) measureContainers() {
 
 func (m *monitor) check(v *engine.View, u process.Usage) {
 	s := &m.d.settings.Monitor
+	if kernel := &m.d.settings.Cgroups; kernel.Memory && kernel.Enforced {
+		return // compat: Apache's monitor leaves all to the kernel then
+	}
 	physical := v.Resource.MemoryMB() * mib
 	limits := process.Limits{Physical: physical, Virtual: int64(float64(physical) * s.VirtualRatio), CheckPhysical: s.PhysicalCheck, CheckVirtual: s.VirtualCheck}
 	over, yes := limits.Over(u)

@@ -120,7 +120,7 @@ func (d *Daemon) prepareServices() error {
 			continue // readSettings has said so
 		}
 		server, err := shuffle.New(shuffle.Config{Address: fmt.Sprintf(":%d", s.Port), LocalDirs: d.readable, MaxConnections: s.MaxConnections,
-			KeepAlive: s.KeepAlive, KeepAliveTimeout: s.KeepAliveIdle, OpenFiles: s.MaxOpenFiles, IndexCache: s.IndexCache, Copy: !s.TransferTo,
+			KeepAlive: s.KeepAlive, KeepAliveTimeout: s.KeepAliveIdle, OpenFiles: s.MaxOpenFiles, IndexCache: s.IndexCache, Copy: !s.TransferTo, Readahead: s.Readahead, DropCache: s.DropCache,
 			Save: func(j shuffle.Job) error {
 				d.keep(state.PutPart{Part: shufflePart, Key: j.App.String(), Value: encodeJob(j)})
 				return nil
@@ -179,7 +179,7 @@ func (d *Daemon) prepareReporter() error {
 	}
 	physical := yarn.NewResource(d.machine.MemoryMB, int64(d.machine.Processors))
 	d.reporter = heartbeat.New(heartbeat.Config{Group: group, Loop: d.loop, Keys: d.keys, Node: d.node, HTTPPort: int32(d.ports.webPort()),
-		Total: *d.total.Load(), Physical: physical, Types: d.settings.Resources.Types, Preserve: true, Health: d.condition, Usage: d.monitor.usage,
-		Logs: d.logs.reports, MinimumVersion: t.MinimumVersion, Resized: func(r yarn.Resource) { d.total.Store(&r) }, Registered: func() {}, Log: d.Log})
+		Total: *d.total.Load(), Physical: physical, Types: d.settings.Resources.Types, Preserve: t.Preserve, Health: d.condition, Usage: d.monitor.usage,
+		Logs: d.logs.reports, MinimumVersion: t.MinimumVersion, Resized: func(r yarn.Resource) { d.total.Store(&r) }, Registered: func() { d.accepted.Store(true) }, Log: d.Log})
 	return nil
 }

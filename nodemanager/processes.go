@@ -2,7 +2,10 @@ package nodemanager
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"syscall"
@@ -43,6 +46,7 @@ type processes struct {
 type running struct {
 	process *run.Process // nil until it is started
 	kill    bool         // it is to end as soon as there is a process
+	confinement
 }
 
 func newProcesses(d *Daemon) *processes {
@@ -53,7 +57,7 @@ func newProcesses(d *Daemon) *processes {
 
 // launch starts a container in the background.
 func (p *processes) launch(x engine.Launch) {
-	p.enter(x.Spec.ID)
+	p.enter(x.Spec)
 	p.work.Go(func() {
 		select {
 		case p.slots <- struct{}{}:
@@ -77,38 +81,46 @@ func (p *processes) start(x engine.Launch) (*run.Container, *run.Process, error)
 	}
 	c.Counters = x.Counters
 	for _, l := range x.Links {
+		if _, err := os.Lstat(l.Target); errors.Is(err, fs.ErrNotExist) {
+			p.d.loop.Post(engine.Gone{Path: l.Target}) // this container fails; the next one gets it anew
+		}
 		c.Links = append(c.Links, run.Link(l))
 	}
 	if err := p.d.launcher.Prepare(c); err != nil {
 		return nil, nil, err
 	}
+	if err := p.confine(c); err != nil {
+		return nil, nil, err
+	}
+	defer c.Cgroup.Close()
 	process, err := p.d.launcher.Start(c)
 	return c, process, err
 }
 
 // attach finds a container of the last life.
 func (p *processes) attach(x engine.Attach) {
-	p.enter(x.Spec.ID)
+	p.enter(x.Spec)
 	p.work.Go(func() {
 		c, err := p.d.runnable(x.Place, x.Spec)
 		if err != nil {
 			p.failed(x.Spec.ID, err)
 			return
 		}
+		p.reconfine(c.ID)
 		p.follow(c, "found again", p.d.launcher.Attach(p.ctx, c))
 	})
 }
 
-func (p *processes) enter(id yarn.ContainerID) {
+func (p *processes) enter(s *engine.Spec) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.running[id] = &running{}
+	p.running[s.ID] = &running{confinement: confinement{wanted: limitsOf(s)}}
 }
 
 // failed reports a container that there is no process of.
 func (p *processes) failed(id yarn.ContainerID, err error) {
 	p.d.Log.Warn("cannot start a container", "container", id, "error", err)
-	p.leave(id)
+	p.release(id, p.leave(id))
 	p.d.loop.Post(engine.Exited{ID: id, Code: cannotStart, Text: err.Error()})
 }
 
@@ -140,16 +152,32 @@ func (p *processes) follow(c *run.Container, how string, process *run.Process) {
 	if err := process.Kill(p.ctx); err != nil {
 		p.d.Log.Warn("a container has left processes that cannot be ended", "container", id, "error", err)
 	}
-	if err := p.d.launcher.Cleanup(c); err != nil {
-		p.d.Log.Warn("cannot clean up after a container", "container", id, "error", err)
-	}
 	exit := process.Exit()
+	if p.release(id, r) && exit.Code != 0 {
+		p.d.loop.Post(outOfMemory(id, r.wanted.MemoryMB, exit.Code))
+	}
 	p.d.counters.ended(exit.Code)
 	p.d.Log.Info("a container has ended", "container", id, "exit", exit.Code)
 	if exit.Note != "" {
 		p.d.loop.Post(engine.Noted{ID: id, Text: exit.Note})
 	}
 	p.d.loop.Post(engine.Exited{ID: id, Code: exit.Code, Text: exit.Text})
+	p.cleanUp(c)
+}
+
+// cleanUp removes what nobody needs of a container that has ended. Its exit code goes with that, so it waits until the end is
+// durable: else the next life would find neither. Of a container that is launched again nothing is removed, and of one whose
+// directories are being deleted at once everything is already.
+func (p *processes) cleanUp(c *run.Container) {
+	if p.d.settings.Launch.DeleteDelay == 0 || p.d.loop.Sync(p.ctx) != nil {
+		return
+	}
+	if v := p.d.loop.Container(c.ID); v != nil && !v.Done() {
+		return
+	}
+	if err := p.d.launcher.Cleanup(c); err != nil {
+		p.d.Log.Warn("cannot clean up after a container", "container", c.ID, "error", err)
+	}
 }
 
 // tellPID waits until the process id is known, or will never be.
@@ -171,10 +199,12 @@ func (p *processes) tellPID(process *run.Process) {
 	}
 }
 
-func (p *processes) leave(id yarn.ContainerID) {
+func (p *processes) leave(id yarn.ContainerID) *running {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	r := p.running[id]
 	delete(p.running, id)
+	return r
 }
 
 // kill ends a container in the background; one that is only being started, as soon as it can be.

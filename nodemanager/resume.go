@@ -21,14 +21,19 @@ func (d *Daemon) resume() error {
 		if err := d.killLeftovers(); err != nil {
 			return err
 		}
+		d.sweepGroups(nil)
 		doomed, err := localize.Sweep(d.settings.Dirs.Local, d.started)
 		d.deletion.remove(false, doomed...)
+		d.makeRoots()
 		return err
 	}
+	d.makeRoots()
 	s := d.snapshot
 	d.snapshot = nil
+	d.sweepGroups(s.Containers)
 	doomed, err := localize.Leftovers(d.settings.Dirs.Local, paths(s.Resources))
 	d.deletion.remove(false, doomed...)
+	d.deletion.remove(true, d.outdated(s)...)
 	if err != nil {
 		d.Log.Warn("cannot look through the cache for what an earlier life left", "error", err)
 	}
@@ -36,7 +41,7 @@ func (d *Daemon) resume() error {
 		d.Log.Error("the shuffle cannot take up a job of an earlier life", "error", err)
 	}
 	d.logs.restore(s.Parts[logsPart])
-	r := engine.Recover{Applications: s.Applications, Resources: s.Resources}
+	r := engine.Recover{Applications: s.Applications, Resources: s.Resources, Ended: s.Ended}
 	for _, c := range s.Containers {
 		spec, err := d.specOf(&c)
 		if err != nil {

@@ -56,6 +56,7 @@ var Table = []Row{
 	{"nodemanager/view", vocabulary, nil, "readers get values, not the way to change them"},
 	{"nodemanager/loop", []string{"yarn", "nodemanager/engine", "nodemanager/state", "internal/"}, nil, "the one writer takes commands and hands out effects; who sent them stays at the edge"},
 	{"nodemanager/run", []string{"yarn", "nodemanager/process", "internal/"}, nil, "a process is run as it is told; why is decided elsewhere"},
+	{"nodemanager/cgroup", vocabulary, nil, "limits are set as they are told; why is decided elsewhere"},
 	{"nodemanager/process", vocabulary, nil, "what the kernel tells is the same whoever asks"},
 	{"nodemanager/localize", []string{"yarn", "wire/", "internal/"}, nil, "a resource is fetched as it is told; who shares it is decided elsewhere"},
 	{"nodemanager/shuffle", []string{"yarn", "nodemanager/shuffle", "wire/", "internal/"}, nil, "a service knows jobs and files; containers are none of its business"},

@@ -53,8 +53,14 @@ func (e *Engine) finishApplication(a *application) {
 	if a.phase != appRunning {
 		return
 	}
-	a.phase, a.Finished = appFinishing, true
+	a.Finished = true
 	e.save(state.PutApplication{Application: a.Application})
+	e.endApplication(a)
+}
+
+// endApplication kills what still runs of an application.
+func (e *Engine) endApplication(a *application) {
+	a.phase = appFinishing
 	e.showApplication(a)
 	for _, c := range a.sorted() {
 		e.kill(c, KilledAfterCompletion, "Container killed on application-finish event: Application killed by ResourceManager")

@@ -23,17 +23,18 @@ func TestBounds(t *testing.T) {
 	if r, ok := refused[0].(Reply); len(refused) != 1 || !ok || r.Err == nil || !strings.Contains(r.Err.Text, "limit") {
 		t.Fatalf("one too many: %s", describe(refused[0]))
 	}
-	one.ID.Number = 1
-	for range MaxContainers {
+	end := func() {
 		fx = s.engine.Apply(s.now, Exited{ID: one.ID}, fx[:0])
 		fx = s.engine.Apply(s.now, Orders{Forget: []yarn.ContainerID{one.ID}}, fx)
 		one.ID.Number++
 	}
-	for range 10 {
+	one.ID.Number = 1
+	for range MaxContainers {
+		end()
+	}
+	for range MaxRecent - MaxContainers + 10 {
 		fx = s.engine.Apply(s.now, Start{0, one}, fx[:0])
-		fx = s.engine.Apply(s.now, Exited{ID: one.ID}, fx)
-		fx = s.engine.Apply(s.now, Orders{Forget: []yarn.ContainerID{one.ID}}, fx)
-		one.ID.Number++
+		end()
 	}
 	e := s.engine
 	if len(e.recent) != MaxRecent || len(e.recentIDs) != MaxRecent || len(e.containers) != 0 {

@@ -235,6 +235,9 @@ func (e *Engine) update(u Update) {
 	}
 	c.spec = &spec
 	e.keep(c)
+	if c.phase.hasProcess() {
+		e.emit(Resize{c.spec})
+	}
 	e.show(c)
 	e.answer(u.Ticket, nil)
 }

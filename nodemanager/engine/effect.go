@@ -89,6 +89,9 @@ type (
 	// Kill ends a container's processes, first with SIGTERM. They report by Exited.
 	Kill struct{ ID yarn.ContainerID }
 
+	// Resize tells what a container that has been launched may use now.
+	Resize struct{ Spec *Spec } // never changed
+
 	// Deliver sends a signal (SignalContainerCommandProto).
 	Deliver struct {
 		ID     yarn.ContainerID
@@ -183,6 +186,7 @@ func (CollectLogs) effect()     {}
 func (Launch) effect()          {}
 func (Attach) effect()          {}
 func (Kill) effect()            {}
+func (Resize) effect()          {}
 func (Deliver) effect()         {}
 func (Show) effect()            {}
 func (Hide) effect()            {}

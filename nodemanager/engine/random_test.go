@@ -227,6 +227,8 @@ func (w *world) judge(x Effect) {
 		w.processes[x.Spec.ID] = true
 	case Kill:
 		w.must(w.processes[x.ID] && w.record(x.ID).Killed != 0, "kill %s, which has no process", short(x.ID))
+	case Resize:
+		w.must(w.processes[x.Spec.ID] && w.record(x.Spec.ID).Resource == x.Spec.Resource, "%s is resized", short(x.Spec.ID))
 	case Deliver:
 		w.must(w.processes[x.ID], "a signal to %s, which has no process", short(x.ID))
 	case Show:

@@ -27,9 +27,6 @@ func (e *Engine) recover(r Recover) {
 	}
 	for _, x := range r.Applications {
 		a := &application{Application: x, containers: map[yarn.ContainerID]*container{}}
-		if x.Finished {
-			a.phase = appFinishing
-		}
 		e.apps[x.ID] = a
 		e.emit(Open{x.ID, x.User, x.LogContext, x.ACLs})
 		e.showApplication(a)
@@ -39,12 +36,9 @@ func (e *Engine) recover(r Recover) {
 	}
 	e.recoverEnded(r.Ended)
 	e.recoverOrphans()
-	for _, x := range r.Applications {
-		if a := e.apps[x.ID]; a.Finished {
-			for _, c := range a.sorted() {
-				e.kill(c, KilledAfterCompletion, "Container killed on application-finish event: Application killed by ResourceManager")
-			}
-			e.settle(a)
+	for _, x := range r.Applications { // not before all its containers are known
+		if x.Finished {
+			e.endApplication(e.apps[x.ID])
 		}
 	}
 }

@@ -44,6 +44,8 @@ func describe(x Effect) string {
 		return fmt.Sprintf("attach %s in %s", short(x.Spec.ID), x.Place.WorkDir)
 	case Kill:
 		return "kill " + short(x.ID)
+	case Resize:
+		return fmt.Sprintf("resize %s to %d", short(x.Spec.ID), x.Spec.Resource.MemoryMB())
 	case Deliver:
 		return fmt.Sprintf("signal %s %d", short(x.ID), x.Signal)
 	case Show:
@@ -105,6 +107,11 @@ func recount(e *Engine) string {
 	for n, r := range e.cache.byNumber {
 		if r.Number != n || r.refs != refs[r] || e.cache.byKey[[2]string{r.Owner, r.Key}] != r {
 			return fmt.Sprintf("resource %d has %d references, not %d", n, refs[r], r.refs)
+		}
+	}
+	for _, c := range e.waiting {
+		if c.phase != relaunching {
+			return fmt.Sprintf("%s waits for its next try while it is %s", short(c.spec.ID), c.phase)
 		}
 	}
 	if len(e.cache.byKey) != len(e.cache.byNumber) {

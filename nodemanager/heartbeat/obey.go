@@ -1,6 +1,7 @@
 package heartbeat
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/heddle-project/heddle/nodemanager/engine"
@@ -50,6 +51,9 @@ func (r *Reporter) change(x *pb.Container) (engine.Update, error) {
 			return engine.Update{}, fmt.Errorf("its token is one of %s", what.ID)
 		}
 		return engine.Update{ID: what.ID, Resource: what.Resource, Execution: what.ExecutionType, Version: what.Version, Token: identifier}, nil
+	}
+	if x.GetResource() == nil {
+		return engine.Update{}, errors.New("neither a token nor an amount comes with it")
 	}
 	amount, err := convert.Resource(x.GetResource(), r.cfg.Types)
 	return engine.Update{ID: convert.ContainerID(x.GetId()), Resource: amount, Execution: convert.ExecutionType(x.GetExecutionType()), Version: x.GetVersion()}, err

@@ -13,11 +13,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// register tells the ResourceManager of the node and of everything on it. No container starts meanwhile, so that it is told of
-// all that there are.
+// register tells the ResourceManager of the node and of everything on it. No container starts meanwhile, because there is no
+// issuer, so that it is told of all that there are.
 func (r *Reporter) register(ctx context.Context) error {
 	c := &r.cfg
-	r.issuer.Store(0)
 	if err := c.Loop.Sync(ctx); err != nil {
 		return fmt.Errorf("registration: %w", err)
 	}

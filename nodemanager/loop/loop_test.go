@@ -162,19 +162,16 @@ func TestEveryoneIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.run()
-		var asked, answered, refused atomic.Int64
+		var asked, answered atomic.Int64
 		var work sync.WaitGroup
 		for g := range int64(8) {
 			work.Go(func() {
 				for n := range int64(300) {
 					var once atomic.Bool
 					asked.Add(1)
-					r.Ask(func(t engine.Ticket) engine.Command { return engine.Stop{Ticket: t, ID: id(n)} }, func(err error) {
+					r.Ask(func(t engine.Ticket) engine.Command { return engine.Stop{Ticket: t, ID: id(n)} }, func(error) {
 						if once.Swap(true) {
 							t.Error("answered twice")
-						}
-						if errors.Is(err, ErrClosed) {
-							refused.Add(1)
 						}
 						answered.Add(1)
 					})
@@ -186,8 +183,8 @@ func TestEveryoneIsAnswered(t *testing.T) {
 		}
 		work.Wait()
 		r.Wait()
-		if asked.Load() != answered.Load() || refused.Load() == 0 {
-			t.Errorf("%d asked, %d answered, %d of them refused", asked.Load(), answered.Load(), refused.Load())
+		if asked.Load() != answered.Load() {
+			t.Errorf("%d asked, %d answered", asked.Load(), answered.Load())
 		}
 		r.Post(engine.Stop{ID: id(1)})
 		if err := r.Sync(t.Context()); !errors.Is(err, ErrClosed) {

@@ -3,6 +3,7 @@ package run
 import (
 	"io/fs"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +30,8 @@ type Container struct {
 	Tokens   []byte   // a credentials file; empty for one without tokens
 	Aux      []Aux    // metadata of auxiliary services
 	Counters [5]int64 // LOCALIZATION_COUNTERS: bytes missed, bytes cached, files missed, files cached, milliseconds
+
+	Cgroup *os.File // the directory of the control group that it starts in; nil: the daemon's. Start alone uses it, and does not close it
 
 	environ []string // what Prepare has found
 }

@@ -503,3 +503,21 @@ func BenchmarkContainer(b *testing.B) {
 		}
 	}
 }
+
+// What is no control group cannot be started in: the error says so.
+func TestStartOutsideOfGroups(t *testing.T) {
+	t.Parallel()
+	c := containerIn(t.TempDir(), "exit 0")
+	l := New(testConfig())
+	if err := l.Prepare(c); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if c.Cgroup, err = os.Open(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Cgroup.Close()
+	if _, err := l.Start(c); err == nil || !strings.Contains(err.Error(), c.ID.String()) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -88,8 +88,11 @@ func (l *Launcher) command(c *Container, environ []string, output *os.File) *exe
 	if l.cfg.Nice != 0 {
 		args = append([]string{l.program("nice"), "-n", strconv.Itoa(l.cfg.Nice)}, args...)
 	}
-	return &exec.Cmd{Path: args[0], Args: args, Dir: c.WorkDir, Env: environ, Stdout: output, Stderr: output,
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
+	attr := &syscall.SysProcAttr{Setsid: true}
+	if c.Cgroup != nil {
+		attr.UseCgroupFD, attr.CgroupFD = true, int(c.Cgroup.Fd())
+	}
+	return &exec.Cmd{Path: args[0], Args: args, Dir: c.WorkDir, Env: environ, Stdout: output, Stderr: output, SysProcAttr: attr}
 }
 
 // program looks in the places where every Linux has such.

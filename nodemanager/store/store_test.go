@@ -90,8 +90,13 @@ func TestRoundTrip(t *testing.T) {
 	if got := s.mustLoad(t); !reflect.DeepEqual(got, state.Snapshot{Parts: map[string]map[string][]byte{}}) {
 		t.Errorf("left: %+v", got)
 	}
-	info, err := os.Stat(filepath.Join(dir, File))
-	if err != nil || info.Mode().Perm() != 0o600 {
+	s.Close()
+	path := filepath.Join(dir, File)
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	open1(t, dir)
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("keys lie in a file of mode %v (%v)", info.Mode(), err)
 	}
 }
@@ -248,6 +253,21 @@ func TestDamagedFile(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
+	}
+}
+
+// A file that is cut short under an open store is an error too.
+func TestCutShort(t *testing.T) {
+	dir := t.TempDir()
+	s := open1(t, dir)
+	for i := range 40 {
+		s.mustCommit(t, state.PutPart{Part: "p", Key: fmt.Sprint(i), Value: bytes.Repeat([]byte{byte(i)}, 3000)})
+	}
+	if err := os.Truncate(filepath.Join(dir, File), int64(2*os.Getpagesize())); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Load(); !errors.Is(err, errDamaged) {
+		t.Errorf("loaded: %v", err)
 	}
 }
 

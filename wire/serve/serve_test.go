@@ -48,6 +48,7 @@ func TestDecode(t *testing.T) {
 		"groups":  With(func() *pb.GetGroupsForUserRequest { return &pb.GetGroupsForUserRequest{} }, func(c *ipc.Call, m *pb.GetGroupsForUserRequest) { Answer(c, m) }),
 		"missing": Missing("tea"),
 		"partial": func(c *ipc.Call) { Answer(c, &pb.GetGroupsForUserRequest{}) },
+		"denied":  func(c *ipc.Call) { Deny(c, "%s has no right to %q", "bob", "x") },
 	})
 	good, err := proto.Marshal(&pb.GetGroupsForUserRequest{User: proto.String("alice")})
 	if err != nil {
@@ -65,6 +66,9 @@ func TestDecode(t *testing.T) {
 	var remote *ipc.RemoteError
 	if _, err := call("missing", nil); !errors.As(err, &remote) || remote.Class != YarnException || !strings.Contains(remote.Message, "tea") {
 		t.Errorf("missing: %v", err)
+	}
+	if _, err := call("denied", nil); !errors.As(err, &remote) || remote.Class != YarnException || !strings.HasPrefix(remote.Message, ipc.ClassAccessControl+`: bob has no right to "x"`) {
+		t.Errorf("denied: %v", err)
 	}
 	if _, err := call("partial", nil); !errors.As(err, &remote) || !strings.Contains(remote.Message, "cannot write the answer") {
 		t.Errorf("an answer that cannot be written: %v", err)

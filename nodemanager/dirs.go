@@ -1,0 +1,80 @@
+package nodemanager
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/heddle-project/heddle/nodemanager/state"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// roots are what every local directory has, with these modes.
+// compat: Apache's NodeManager makes them at its start.
+var roots = []struct {
+	name string
+	mode fs.FileMode
+}{{"usercache", 0o755}, {"filecache", 0o755}, {"nmPrivate", 0o700}}
+
+func (d *Daemon) makeRoots() {
+	for _, local := range d.health.State().Local.Good {
+		for _, r := range roots {
+			path := filepath.Join(local, r.name)
+			err := os.Mkdir(path, r.mode)
+			if err == nil {
+				err = os.Chmod(path, r.mode) // the process's own umask may have taken bits away
+			}
+			if err != nil && !errors.Is(err, fs.ErrExist) {
+				d.Log.Warn("cannot make a directory for containers", "error", err)
+			}
+		}
+	}
+}
+
+// outdated finds directories that the last life has not come to delete: those of applications that are not known any more,
+// and of containers that have ended or are not known.
+func (d *Daemon) outdated(s *state.Snapshot) (doomed []string) {
+	known, live := map[yarn.ApplicationID]bool{}, map[yarn.ContainerID]bool{}
+	for _, a := range s.Applications {
+		known[a.ID] = true
+	}
+	for _, c := range s.Containers {
+		known[c.ID.Attempt.Application], live[c.ID] = true, !c.Done
+	}
+	look := func(root string) {
+		for _, app := range directories(root) {
+			id, err := yarn.ParseApplicationID(filepath.Base(app))
+			switch {
+			case err != nil:
+				continue
+			case !known[id]:
+				doomed = append(doomed, app)
+				continue
+			}
+			for _, dir := range directories(app) {
+				if id, err := yarn.ParseContainerID(filepath.Base(dir)); err == nil && !live[id] {
+					doomed = append(doomed, dir)
+				}
+			}
+		}
+	}
+	for _, local := range d.settings.Dirs.Local {
+		look(filepath.Join(local, "nmPrivate"))
+		for _, user := range directories(filepath.Join(local, "usercache")) {
+			look(filepath.Join(user, "appcache"))
+		}
+	}
+	return doomed
+}
+
+// directories are those in a directory, links not among them; none if it cannot be read.
+func directories(path string) (out []string) {
+	entries, _ := os.ReadDir(path) // what cannot be read cannot be deleted either
+	for _, e := range entries {
+		if e.IsDir() {
+			out = append(out, filepath.Join(path, e.Name()))
+		}
+	}
+	return out
+}
