@@ -84,6 +84,7 @@ type Daemon struct {
 	quit     context.CancelFunc // ends what reports and measures
 	accepted atomic.Bool        // the ResourceManager has registered the node
 	final    atomic.Bool        // the ResourceManager wants no more of this node
+	lost     atomic.Bool        // the recovery store
 	stopOnce sync.Once
 }
 
@@ -163,7 +164,7 @@ func (d *Daemon) prepare() error {
 	}
 	d.processes = newProcesses(d)
 	d.monitor = newMonitor(d)
-	cfg := loop.Config{Clock: clock.System(), Do: d.carry, Log: d.Log, Fatal: d.fail, Engine: engine.New(engine.Settings{
+	cfg := loop.Config{Clock: clock.System(), Do: d.carry, Log: d.Log, Fatal: d.loseStore, Engine: engine.New(engine.Settings{
 		CacheTarget: s.Localizer.CacheTarget, CacheInterval: s.Localizer.Cleanup.Milliseconds(), MaxDiagnostics: s.Launch.DiagnosticsMax,
 		TrackStopped: s.Tracker.StoppedFor.Milliseconds(), MinRetryInterval: s.Launch.RetryInterval.Milliseconds(),
 		FirstPlace: localize.FirstNumber, Placed: func(n int64) string { return localize.Place(n, s.Localizer.MaxFilesPerDir) }, Zone: time.Local})}
@@ -322,7 +323,14 @@ func (d *Daemon) stop() {
 // leaves tells whether this is the end of the containers too.
 func (d *Daemon) leaves() bool {
 	r := &d.settings.Recovery
-	return d.final.Load() || !r.Enabled || !r.Supervised
+	return !d.lost.Load() && (d.final.Load() || !r.Enabled || !r.Supervised)
+}
+
+// loseStore ends the daemon when nothing can be kept any more, for want of room or of a disk. The containers live on: the next
+// life finds them.
+func (d *Daemon) loseStore(err error) {
+	d.lost.Store(true)
+	d.fail(err)
 }
 
 // killAll ends the containers and their applications, whose logs are collected then, waits for that, and says good-bye.

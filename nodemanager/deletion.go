@@ -93,7 +93,8 @@ func (d *deletion) take() (string, bool) {
 	for {
 		for i, path := range d.queue {
 			if !slices.ContainsFunc(d.busy, func(other string) bool { return overlap(path, other) }) {
-				d.queue = slices.Delete(d.queue, i, i+1)
+				copy(d.queue[1:i+1], d.queue[:i]) // those that have to wait, few if any, move up
+				d.queue = d.queue[1:]
 				d.busy = append(d.busy, path)
 				return path, true
 			}

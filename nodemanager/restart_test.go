@@ -225,7 +225,11 @@ func TestKilledBeforeDeleting(t *testing.T) {
 	t.Parallel()
 	w := lasting(t, "yarn.nodemanager.delete.debug-delay-sec", "1000")
 	w.spawn()
-	w.exits(w.runs("exit 0"), 0)
+	early := w.runs("exit 0")
+	w.exits(early, 0)
+	await(t, "its credentials are deleted at once", func() bool {
+		return !exists(w.path("local/usercache/ann/appcache", w.app.String(), early.String(), "container_tokens"))
+	})
 	w.rm.finish(w.app)
 	await(t, "the application is forgotten", func() bool { return strings.Contains(w.said(), "an application ends") })
 	w.rm.hear(2)

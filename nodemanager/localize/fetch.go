@@ -203,7 +203,10 @@ func mkdir(dir string, mode fs.FileMode) error {
 // levelsAbove creates the levels of a cache down to dir, and the cache itself.
 func levelsAbove(dir string, v Visibility) error {
 	mode := fs.FileMode(0o755)
-	if len(filepath.Base(dir)) > 1 && v != Public {
+	switch parent := filepath.Base(filepath.Dir(dir)); {
+	case parent == "usercache":
+		mode = 0o750
+	case len(filepath.Base(dir)) > 1 && v != Public:
 		mode = 0o710
 	}
 	err := mkdir(dir, mode)
