@@ -1,8 +1,13 @@
 package nodemanager
 
 import (
+	"errors"
+	"github.com/heddle-project/heddle/nodemanager/state"
+	"github.com/heddle-project/heddle/nodemanager/store"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -152,6 +157,44 @@ func TestKilledWhileStarting(t *testing.T) {
 			t.Errorf("%s: run %d times: %v", id, times, s)
 		}
 	}
+	w.works()
+}
+
+// A container whose record cannot be read is not left to itself; the others go on.
+func TestKilledWithABadRecord(t *testing.T) {
+	t.Parallel()
+	w := lasting(t)
+	w.spawn()
+	bad, good := w.runs(`echo ready; exec sleep 1000`), w.runs(w.counted("good", "6"))
+	w.printed(bad, "ready")
+	w.printed(good, "ready")
+	w.end()
+	kept, err := store.Open(w.site["yarn.nodemanager.recovery.dir"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := kept.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(records.Containers, func(c state.Container) bool { return c.ID == bad })
+	record := records.Containers[i]
+	record.Launch = []byte{0xff}
+	if err := errors.Join(kept.Commit([]state.Op{state.PutContainer{Container: record}}), kept.Close()); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	told := w.told()
+	if _, both := told[bad]; both || len(told) != 1 {
+		t.Errorf("the node registers with %v", told)
+	}
+	for _, pid := range w.processes() {
+		if environ, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ")); strings.Contains(string(environ), bad.String()) {
+			t.Errorf("process %d of %s goes on", pid, bad)
+		}
+	}
+	w.let("good")
+	w.exits(good, 6)
 	w.works()
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/heddle-project/heddle/nodemanager/state"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/token"
+	"github.com/heddle-project/heddle/yarn"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -18,7 +19,7 @@ import (
 // containers and deletes its directories.
 func (d *Daemon) resume() error {
 	if d.snapshot == nil {
-		if err := d.killLeftovers(); err != nil {
+		if err := d.killLeftovers(nil); err != nil {
 			return err
 		}
 		d.sweepGroups(nil)
@@ -42,24 +43,27 @@ func (d *Daemon) resume() error {
 	}
 	d.logs.restore(s.Parts[logsPart])
 	r := engine.Recover{Applications: s.Applications, Resources: s.Resources, Ended: s.Ended}
+	known := map[yarn.ContainerID]bool{}
 	for _, c := range s.Containers {
 		spec, err := d.specOf(&c)
 		if err != nil {
 			d.Log.Error("a container of an earlier life cannot be taken up", "container", c.ID, "error", err)
+			d.keep(state.DropContainer{ID: c.ID})
 			continue
 		}
+		known[c.ID] = true
 		r.Containers = append(r.Containers, engine.Recovered{Kept: c, Spec: spec})
 	}
+	if err := d.killLeftovers(known); err != nil {
+		d.Log.Warn("containers without a record may go on", "error", err)
+	}
 	d.Log.Info("taking up an earlier life", "applications", len(r.Applications), "containers", len(r.Containers), "resources", len(r.Resources))
-	done := make(chan struct{})
 	d.loop.Post(r)
-	d.loop.Ask(func(t engine.Ticket) engine.Command { return engine.Stop{Ticket: t} }, func(error) { close(done) })
-	<-done // what was recovered shows in the views now
-	return nil
+	return d.loop.Sync(context.Background()) // what was recovered shows in the views now
 }
 
-// killLeftovers ends the containers of an earlier life, which nobody would follow.
-func (d *Daemon) killLeftovers() error {
+// killLeftovers ends the containers of an earlier life that are not known any more: nobody would follow them.
+func (d *Daemon) killLeftovers(known map[yarn.ContainerID]bool) error {
 	left, err := d.launcher.Leftovers(d.settings.Dirs.Local)
 	if err != nil {
 		return fmt.Errorf("cannot look for containers of an earlier life: %w", err)
@@ -68,7 +72,10 @@ func (d *Daemon) killLeftovers() error {
 	defer cancel()
 	var work sync.WaitGroup
 	for _, c := range left {
-		d.Log.Warn("a container of an earlier life is killed; with yarn.nodemanager.recovery.enabled it would live on", "container", c.ID)
+		if known[c.ID] {
+			continue
+		}
+		d.Log.Warn("a container of an earlier life is killed: there is no record of it (yarn.nodemanager.recovery.enabled)", "container", c.ID)
 		work.Go(func() {
 			if err := d.launcher.Attach(ctx, c).Kill(ctx); err != nil {
 				d.Log.Error("cannot kill a container of an earlier life", "container", c.ID, "error", err)
