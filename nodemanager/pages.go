@@ -1,9 +1,7 @@
 package nodemanager
 
 import (
-	"errors"
 	"github.com/heddle-project/heddle/internal/release"
-	"io/fs"
 	"path"
 	"time"
 
@@ -18,7 +16,7 @@ func (d *Daemon) preparePages() error {
 	log := d.Log.With("logger", "web")
 	handler, err := web.New(web.Config{Source: d, Logs: &d.logs.files, FilterByUser: w.FilterByUser,
 		Config: webgate.Config{StaticUser: w.StaticUser, AnonymousRefused: !w.SimpleAnonymous, AnonymousWrites: w.AnonymousWrites,
-			Secret: d.cookieSecret(), CookieLife: w.CookieLife, FrameOptions: w.FrameOptions,
+			Secret: webgate.Secret(w.SignatureSecretFile, log), CookieLife: w.CookieLife, FrameOptions: w.FrameOptions,
 			CSRF: webgate.CSRF{Enabled: w.CSRF.Enabled, Header: w.CSRF.Header, Ignore: w.CSRF.IgnoreMethods, UserAgents: w.CSRF.BrowserAgents}, Log: log},
 		Introspection: introspect.Config{Properties: d.properties, Sensitive: w.Introspection.Sensitive, AdminOnly: w.Introspection.AdminOnly,
 			Admin: d.access.isAdmin, PrometheusOff: !w.Introspection.Prometheus, StartedAt: time.UnixMilli(d.started), Log: log},
@@ -38,18 +36,4 @@ func (d *Daemon) properties() []introspect.Property {
 		out = append(out, introspect.Property{Name: v.Name, Raw: v.Raw, Value: v.Value, Source: path.Base(v.Origin.File), Final: v.Final})
 	}
 	return out
-}
-
-// cookieSecret is what signs cookies: the configured file, so that they are good at other daemons and after a restart;
-// otherwise nil, a secret of this process.
-func (d *Daemon) cookieSecret() []byte {
-	file := d.settings.Web.SignatureSecretFile
-	if file == "" {
-		return nil
-	}
-	secret, err := webgate.ReadSecret(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // Hadoop's default names a file that hardly anybody has
-		d.Log.Warn("cookies are good at this daemon and until it stops only (hadoop.http.authentication.signature.secret.file)", "error", err)
-	}
-	return secret
 }

@@ -2,10 +2,8 @@ package resourcemanager
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"github.com/heddle-project/heddle/internal/release"
-	"io/fs"
 	"net"
 	"net/netip"
 	"path"
@@ -86,7 +84,7 @@ func (d *Daemon) serveWeb() error {
 	}
 	handler, err := web.New(web.Config{Source: d, Controller: d, Address: d.webAddr, FilterByUser: w.FilterByUser, SubmissionsOff: !w.RESTSubmission,
 		Config: webgate.Config{StaticUser: w.StaticUser, AnonymousRefused: !w.SimpleAnonymous, AnonymousWrites: w.AnonymousWrites,
-			Secret: d.cookieSecret(), CookieLife: w.CookieLife, FrameOptions: w.FrameOptions,
+			Secret: webgate.Secret(w.SignatureSecretFile, d.Log), CookieLife: w.CookieLife, FrameOptions: w.FrameOptions,
 			CSRF: webgate.CSRF{Enabled: w.CSRF.Enabled, Header: w.CSRF.Header, Ignore: w.CSRF.IgnoreMethods, UserAgents: w.CSRF.BrowserAgents},
 			Log:  d.Log.With("logger", "web")},
 		Introspection: introspect.Config{Properties: d.properties, Sensitive: w.Introspection.Sensitive, AdminOnly: w.Introspection.AdminOnly,
@@ -114,20 +112,6 @@ func (d *Daemon) properties() []introspect.Property {
 		out = append(out, introspect.Property{Name: v.Name, Raw: v.Raw, Value: v.Value, Source: path.Base(v.Origin.File), Final: v.Final})
 	}
 	return out
-}
-
-// cookieSecret is what signs cookies: the configured file, so that they are good
-// at other daemons and after a restart; otherwise nil, a secret of this process.
-func (d *Daemon) cookieSecret() []byte {
-	file := d.settings.Web.SignatureSecretFile
-	if file == "" {
-		return nil
-	}
-	secret, err := webgate.ReadSecret(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // Hadoop's default names a file that hardly anybody has
-		d.Log.Warn("cookies are good at this daemon and until it stops only (hadoop.http.authentication.signature.secret.file)", "error", err)
-	}
-	return secret
 }
 
 func (d *Daemon) places() view.Places {

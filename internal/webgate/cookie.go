@@ -4,7 +4,10 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"net/http"
 	"os"
 	"strconv"
@@ -20,6 +23,20 @@ const maxCookies = 4
 
 // maxSecret bounds the file with the secret, in bytes.
 const maxSecret = 64 << 10
+
+// Secret is what signs cookies: the content of the configured file, so that they
+// are good at other daemons and after a restart; otherwise nil, for a secret of
+// this process.
+func Secret(file string, log *slog.Logger) []byte {
+	if file == "" {
+		return nil
+	}
+	secret, err := ReadSecret(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // Hadoop's default names a file that hardly anybody has
+		log.Warn("cookies are good at this daemon and until it stops only (hadoop.http.authentication.signature.secret.file)", "error", err)
+	}
+	return secret
+}
 
 // ReadSecret reads the file of hadoop.http.authentication.signature.secret.file.
 // All of it is the secret, a newline at its end too, as in Hadoop, so that
