@@ -81,11 +81,11 @@ func parseStat(text []byte) (Info, error) {
 		return Info{}, fmt.Errorf("%w: %.100q", errStat, text)
 	}
 	fields := bytes.Fields(text[end+1:])
-	if len(fields) <= fieldRSS || len(fields[0]) != 1 {
+	if len(fields) <= fieldRSS || len(fields[0]) != 1 || fields[0][0] > '~' {
 		return Info{}, fmt.Errorf("%w: %.100q", errStat, text)
 	}
 	p := Info{Name: string(text[begin+1 : end]), State: fields[0][0]}
-	var bad error
+	var bad, err error
 	number := func(field []byte) int64 {
 		n, err := strconv.ParseInt(string(field), 10, 64)
 		if err != nil {
@@ -96,7 +96,9 @@ func parseStat(text []byte) (Info, error) {
 	p.PID = int(number(bytes.TrimSpace(text[:begin])))
 	p.Parent, p.Group, p.Session = int(number(fields[fieldParent])), int(number(fields[fieldGroup])), int(number(fields[fieldSession]))
 	p.User, p.System = number(fields[fieldUser]), number(fields[fieldSystem])
-	p.Start = uint64(number(fields[fieldStart]))
+	if p.Start, err = strconv.ParseUint(string(fields[fieldStart]), 10, 64); err != nil {
+		bad = fmt.Errorf("%w: %.100q is no time", errStat, fields[fieldStart])
+	}
 	p.Virtual, p.Resident = number(fields[fieldVirtual]), number(fields[fieldRSS])
 	return p, bad
 }

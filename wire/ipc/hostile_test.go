@@ -211,7 +211,7 @@ func TestSlowReaderOverTCP(t *testing.T) {
 		}
 	}
 	<-sent
-	if q := s.Stats().Queued; q != 0 {
-		t.Fatalf("%d bytes still queued", q)
+	for s.Stats().Queued != 0 { // it is counted before what it had queued is let go
+		time.Sleep(time.Millisecond)
 	}
 }
