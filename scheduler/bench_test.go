@@ -2,7 +2,10 @@ package scheduler_test
 
 import (
 	"fmt"
+	"math"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/cluster"
@@ -51,7 +54,12 @@ func treeOf(widths []int) (props []config.Property, leaves []string) {
 	return props, leaves
 }
 
+// newCrowd has nodes with room for 64 containers.
 func newCrowd(b *testing.B, widths []int, apps, nodes int, extra ...config.Property) *crowd {
+	return newCrowdOf(b, widths, apps, nodes, 64, extra...)
+}
+
+func newCrowdOf(b *testing.B, widths []int, apps, nodes, room int, extra ...config.Property) *crowd {
 	props, leaves := treeOf(widths)
 	cfg, _, err := config.Parse(append(props, extra...), config.Cluster{MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: yarn.NewResource(8192, 8)})
 	if err != nil {
@@ -61,10 +69,9 @@ func newCrowd(b *testing.B, widths []int, apps, nodes int, extra ...config.Prope
 	if c.s, err = scheduler.New(cfg); err != nil {
 		b.Fatal(err)
 	}
-	total := yarn.NewResource(64*1024, 64)
+	total := yarn.NewResource(int64(room)*1024, int64(room))
 	for i := range nodes {
 		id := yarn.NodeID{Host: fmt.Sprintf("host%05d", i), Port: 8041}
-		// Recalculation is O(queues): let the cluster grow with few queues' worth of work.
 		c.nodes = append(c.nodes, c.s.AddNode(scheduler.Node{ID: id, Rack: fmt.Sprintf("/r%d", i%40), Total: total}))
 	}
 	for i := range apps {
@@ -135,29 +142,208 @@ func (c *crowd) beat(n scheduler.NodeRef) {
 	}
 }
 
+// busy is a full cluster in which applications ask again for what they lose.
+type busy struct {
+	*crowd
+	first int                 // the place in the ring of the container that ends next
+	freed []scheduler.NodeRef // that have room
+	owed  []int32             // by application: how many it wants
+}
+
+func newBusy(b *testing.B, widths []int, apps, nodes, live int) *busy {
+	// One user may have a whole queue, however small its share is.
+	free := config.Property{Name: config.Prefix + "user-limit-factor", Value: "-1"}
+	c := &busy{crowd: newCrowdOf(b, widths, apps, nodes, live/nodes, free), owed: make([]int32, apps)}
+	for i := range live {
+		c.owed[c.apps[i%apps]]++
+	}
+	for _, a := range c.apps {
+		c.ask(a, c.owed[a])
+	}
+	for range live / nodes {
+		for _, n := range c.nodes {
+			c.beat(n)
+		}
+	}
+	if len(c.live) != live {
+		b.Fatalf("%d containers", len(c.live))
+	}
+	clear(c.owed)
+	// Containers do not end in the order of their grants.
+	for i := range c.live {
+		j := i * 7919 % len(c.live)
+		c.live[i], c.live[j] = c.live[j], c.live[i]
+	}
+	return c
+}
+
+// end lets the next n containers end; their applications ask for others.
+func (c *busy) end(n int) {
+	c.freed = c.freed[:0]
+	for i := range n {
+		ref := c.live[(c.first+i)%len(c.live)]
+		box := c.s.Container(ref)
+		app := box.App
+		c.freed = append(c.freed, box.Node)
+		c.s.Vacate(ref)
+		c.owed[app]++
+		c.ask(app, c.owed[app])
+	}
+}
+
+// place gives away what has become free, one container by each call.
+func (c *busy) place(b *testing.B) {
+	for i, node := range c.freed {
+		c.out = c.s.Offer(node, c.now, c.out[:0])
+		if len(c.out) != 1 {
+			b.Fatalf("%d decisions", len(c.out))
+		}
+		c.owed[c.out[0].App]--
+		c.live[(c.first+i)%len(c.live)] = c.out[0].Container
+	}
+	c.first = (c.first + len(c.freed)) % len(c.live)
+}
+
+// batch is how many containers end before others are placed.
+const batch = 1000
+
+// BenchmarkDecision is an offer alone: a node with room for one container gives
+// it to the first of a thousand applications that want it.
+func BenchmarkDecision(b *testing.B) {
+	for _, size := range []struct {
+		name        string
+		widths      []int
+		apps, nodes int
+	}{
+		{"1queue", []int{1}, 1000, 1000},
+		{"1000queues", []int{10, 10, 10}, 10000, 10000},
+		{"1000flat", []int{1000}, 10000, 10000},
+	} {
+		b.Run(size.name, func(b *testing.B) {
+			c := newBusy(b, size.widths, size.apps, size.nodes, 20*size.nodes)
+			var cpu time.Duration
+			b.ReportAllocs()
+			b.ResetTimer()
+			for left := b.N; left > 0; left -= batch {
+				b.StopTimer()
+				c.end(min(left, batch))
+				b.StartTimer()
+				from := processorTime()
+				c.place(b)
+				cpu += processorTime() - from
+			}
+			b.ReportMetric(float64(cpu)/float64(b.N), "cpu-ns/op")
+		})
+	}
+}
+
+// processorTime is what the process has used; other processes do not add to it.
+func processorTime() time.Duration {
+	var r syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &r)
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
 // BenchmarkFruitless is a heartbeat of a node with room where every application
 // has reached the limit of its user.
 func BenchmarkFruitless(b *testing.B) {
-	for _, apps := range []int{100, 10000} {
+	for _, apps := range []int{1000, 10000, 100000} {
 		b.Run(fmt.Sprintf("%dapps", apps), func(b *testing.B) {
-			c := newCrowd(b, []int{10, 10}, apps, 100, config.Property{Name: config.Prefix + "user-limit-factor", Value: "0.01"})
-			for _, a := range c.apps {
-				c.ask(a, 1000)
-			}
-			for range 200 {
-				for _, n := range c.nodes {
-					c.beat(n)
-				}
-			}
+			c := newBlocked(b, apps)
 			b.ReportAllocs()
 			b.ResetTimer()
-			for i := range b.N {
-				if c.out = c.s.Offer(c.nodes[i%len(c.nodes)], c.now, c.out[:0]); len(c.out) > 0 {
-					b.Fatal("something was placed")
-				}
-			}
+			from := processorTime()
+			c.waste(b, b.N)
+			b.ReportMetric(float64(processorTime()-from)/float64(b.N), "cpu-ns/op")
 		})
 	}
+}
+
+// newBlocked is a cluster where all applications wait because of their users.
+func newBlocked(b *testing.B, apps int) *crowd {
+	c := newCrowd(b, []int{10, 10}, apps, 100, config.Property{Name: config.Prefix + "user-limit-factor", Value: "0.01"})
+	for _, a := range c.apps {
+		c.ask(a, 1000)
+	}
+	for placed := -1; placed != len(c.live); {
+		placed = len(c.live)
+		for _, n := range c.nodes {
+			c.beat(n)
+		}
+	}
+	return c
+}
+
+func (c *crowd) waste(b *testing.B, n int) {
+	for i := range n {
+		if c.out = c.s.Offer(c.nodes[i%len(c.nodes)], c.now, c.out[:0]); len(c.out) > 0 {
+			b.Fatal("something was placed")
+		}
+	}
+}
+
+// BenchmarkGrowth tells how the processor time of a decision grows with the
+// number of queues, of applications and of nodes, while all else stays the same:
+// the slope of its logarithm over that of the number. Every iteration places a
+// batch of containers at each size; the least time at each size counts, so that
+// whatever else the machine does matters little with enough iterations.
+func BenchmarkGrowth(b *testing.B) {
+	tree := []int{10, 10, 10}
+	growth(b, "queues", []int{10, 100, 1000, 10000}, func(b *testing.B, n int) *busy {
+		widths := map[int][]int{10: {10}, 100: {10, 10}, 1000: {10, 10, 10}, 10000: {10, 10, 100}}
+		return newBusy(b, widths[n], 10000, 1000, 100000)
+	})
+	growth(b, "flat", []int{10, 100, 1000, 10000}, func(b *testing.B, n int) *busy {
+		return newBusy(b, []int{n}, 10000, 1000, 100000)
+	})
+	growth(b, "applications", []int{1000, 10000, 100000}, func(b *testing.B, n int) *busy {
+		return newBusy(b, tree, n, 1000, 100000)
+	})
+	growth(b, "nodes", []int{100, 1000, 10000, 100000}, func(b *testing.B, n int) *busy {
+		return newBusy(b, tree, 10000, n, 200000)
+	})
+}
+
+func growth(b *testing.B, name string, sizes []int, make func(b *testing.B, n int) *busy) {
+	var clusters []*busy // made once, and only if asked for
+	b.Run(name, func(b *testing.B) {
+		for len(clusters) < len(sizes) {
+			clusters = append(clusters, make(b, sizes[len(clusters)]))
+		}
+		least := map[int]float64{}
+		b.ResetTimer()
+		for range b.N {
+			for i, c := range clusters {
+				c.end(batch)
+				from := processorTime()
+				c.place(b)
+				t := float64(processorTime()-from) / batch
+				if old, ok := least[i]; !ok || t < old {
+					least[i] = t
+				}
+			}
+		}
+		var xs, ys []float64
+		for i, n := range sizes {
+			b.ReportMetric(least[i], fmt.Sprintf("ns@%d", n))
+			xs, ys = append(xs, math.Log(float64(n))), append(ys, math.Log(least[i]))
+		}
+		b.ReportMetric(slope(xs, ys), "exponent")
+		b.ReportMetric(0, "ns/op")
+	})
+}
+
+// slope is that of the straight line nearest to the points.
+func slope(xs, ys []float64) float64 {
+	var x, y, above, below float64
+	for i := range xs {
+		x, y = x+xs[i]/float64(len(xs)), y+ys[i]/float64(len(ys))
+	}
+	for i := range xs {
+		above += (xs[i] - x) * (ys[i] - y)
+		below += (xs[i] - x) * (xs[i] - x)
+	}
+	return above / below
 }
 
 // BenchmarkAsk is one call of a master that changes what it wants.
