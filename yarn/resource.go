@@ -31,7 +31,27 @@ func (r Resource) MemoryMB() int64 { return r[Memory] }
 func (r Resource) VCoreCount() int64 { return r[VCores] }
 
 // IsZero tells whether every amount is zero.
-func (r Resource) IsZero() bool { return r == Resource{} }
+func (r Resource) IsZero() bool {
+	var any int64
+	for i := range r {
+		any |= r[i]
+	}
+	return any == 0
+}
+
+// Increase adds o in place.
+func (r *Resource) Increase(o *Resource) {
+	for i := range r {
+		r[i] += o[i]
+	}
+}
+
+// Decrease takes o away in place; what is left may be negative.
+func (r *Resource) Decrease(o *Resource) {
+	for i := range r {
+		r[i] -= o[i]
+	}
+}
 
 // Add is the sum of both, type by type.
 func (r Resource) Add(o Resource) Resource {

@@ -56,10 +56,10 @@ func (s *Scheduler) masterLimit(q *Queue, p part) resource {
 		current = q.leaf.queueLimit
 	}
 	base := sh.effMin
-	if s.calc.FitsIn(base, current) {
+	if s.calc.FitsIn(&base, &current) {
 		base = current
 	}
-	sh.amLimit = s.calc.ScaleUp(base, float64(sh.maxAM), s.min)
+	sh.amLimit = s.calc.ScaleUp(base, float64(sh.maxAM), &s.min)
 	return sh.amLimit
 }
 
@@ -72,16 +72,16 @@ func (s *Scheduler) userMasterLimit(q *Queue, u *user, p part) resource {
 	if q.conf.UserFactor == -1 {
 		by = sh.maxAM
 	}
-	limit := s.calc.ScaleUp(sh.effMin, float64(by), s.min)
-	return s.calc.Min(l.lastCluster, limit, sh.amLimit)
+	limit := s.calc.ScaleUp(sh.effMin, float64(by), &s.min)
+	return *s.calc.Min(&l.lastCluster, &limit, &sh.amLimit)
 }
 
 // admits checks the share of masters. limits keeps the user limit of the pass.
 func (s *Scheduler) admits(q *Queue, a *app, limits []*resource) yarn.Reason {
 	p := a.amPart
 	sh := &q.shares[p]
-	free := q.leaf.active.len() < 1 || !s.calc.More(q.leaf.lastCluster, sh.amUsed, resource{})
-	if with := a.amSize.Add(sh.amUsed); !free && !s.calc.FitsIn(with, sh.amLimit) {
+	free := q.leaf.active.len() < 1 || !s.calc.Positive(&q.leaf.lastCluster, &sh.amUsed)
+	if with := a.amSize.Add(sh.amUsed); !free && !s.calc.FitsIn(&with, &sh.amLimit) {
 		return yarn.Reason{Code: fit.AMLimit, Subject: q.path, Needed: with, Limit: sh.amLimit}
 	}
 	u := q.userOf(a.User)
@@ -89,7 +89,7 @@ func (s *Scheduler) admits(q *Queue, a *app, limits []*resource) yarn.Reason {
 		limit := s.userMasterLimit(q, u, p)
 		limits[p] = &limit
 	}
-	if with := a.amSize.Add(u.shares[p].amUsed); !free && !s.calc.FitsIn(with, *limits[p]) {
+	if with := a.amSize.Add(u.shares[p].amUsed); !free && !s.calc.FitsIn(&with, limits[p]) {
 		return yarn.Reason{Code: fit.UserAMLimit, Subject: q.path, Needed: with, Limit: *limits[p], Detail: a.User}
 	}
 	return yarn.Reason{}

@@ -37,7 +37,7 @@ func (r *round) onNode(a *app, w *demand.Want, lim *limits, from ContainerRef) (
 		return skipped(skipNone), true
 	}
 	if from < 0 && !r.offSwitch(w) {
-		r.note(a.queue, a, yarn.Reason{Code: fit.LocalityDelay, Subject: r.book.ID.String(), Count: int64(w.Opportunities)})
+		r.noteNode(yarn.Reason{Code: fit.LocalityDelay, Count: int64(w.Opportunities)})
 		return skipped(skipOther), false
 	}
 	if o = r.try(a, w, &w.Any, cluster.OffSwitch, lim, from); o.kind == nothing {
@@ -65,23 +65,25 @@ func (r *round) offSwitch(w *demand.Want) bool {
 // should be held for it.
 func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality, lim *limits, from ContainerRef) outcome {
 	s, calc := r.s, r.s.calc
-	size := row.Size
-	if !calc.FitsIn(size, r.book.Total) {
-		r.note(a.queue, a, yarn.Reason{Code: fit.NodeTooSmall, Subject: r.book.ID.String(), Needed: size, Limit: r.book.Total})
+	size := &row.Size
+	if !calc.FitsIn(size, &r.book.Total) {
+		r.noteNode(yarn.Reason{Code: fit.NodeTooSmall, Needed: *size, Limit: r.book.Total})
 		return skipped(skipNone)
 	}
 	more := s.worthMore(a, w, size)
-	need := calc.Max(s.books.Total, size.Sub(lim.headroom), lim.unreserve)
+	over := *size
+	over.Decrease(&lim.headroom)
+	need := calc.Max(&s.books.Total, &over, &lim.unreserve)
 	mustGiveUp := calc.AnyPositive(need)
 	look := s.cfg.ContinueLooking && from < 0
-	o := outcome{app: a, want: w, size: size, locality: l, from: from, excess: cluster.NoContainer}
-	if calc.Containers(r.book.Free(), size) > 0 {
+	o := outcome{app: a, want: w, row: row, locality: l, from: from, excess: cluster.NoContainer}
+	if calc.HasRoom(&r.free, size) {
 		if look && (!more || mustGiveUp) {
 			if !mustGiveUp {
 				need = size
 			}
 			if o.excess = s.toGiveUp(w, need); o.excess < 0 {
-				r.note(a.queue, a, yarn.Reason{Code: fit.ReservationsEnough, Subject: r.book.ID.String(), Needed: need})
+				r.noteNode(yarn.Reason{Code: fit.ReservationsEnough, Needed: *need})
 				return skipped(skipNone)
 			}
 		}
@@ -89,7 +91,7 @@ func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality,
 		r.served(w, l, from)
 		return o
 	}
-	r.note(a.queue, a, yarn.Reason{Code: fit.NodeFull, Subject: r.book.ID.String(), Needed: size, Limit: r.book.Free()})
+	r.noteNode(yarn.Reason{Code: fit.NodeFull, Needed: *size, Limit: r.free})
 	if !more && from < 0 || look && mustGiveUp {
 		return skipped(skipNone)
 	}
@@ -114,7 +116,7 @@ func (r *round) served(w *demand.Want, l cluster.Locality, from ContainerRef) {
 // toGiveUp is a reservation of the key that frees at least so much.
 //
 // compat: the first in the order of Apache's hash table of nodes.
-func (s *Scheduler) toGiveUp(w *demand.Want, need resource) ContainerRef {
+func (s *Scheduler) toGiveUp(w *demand.Want, need *resource) ContainerRef {
 	best, bestBucket := cluster.NoContainer, uint32(0)
 	buckets := uint32(16)
 	for float64(len(w.Reservations)) > 0.75*float64(buckets) {
@@ -123,7 +125,7 @@ func (s *Scheduler) toGiveUp(w *demand.Want, need resource) ContainerRef {
 	for _, c := range w.Reservations {
 		box := s.books.Container(c)
 		bucket := s.books.Node(box.Node).Hash & (buckets - 1)
-		if s.calc.FitsIn(need, box.Resource) && (best < 0 || bucket < bestBucket) {
+		if s.calc.FitsIn(need, &box.Resource) && (best < 0 || bucket < bestBucket) {
 			best, bestBucket = c, bucket
 		}
 	}

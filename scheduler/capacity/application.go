@@ -247,7 +247,7 @@ func (s *Scheduler) join(q *Queue, a *app) {
 	l.counts(u, 0, 1)
 	l.pending = enter(l.pending, a, comparePending)
 	a.waits = true
-	if s.calc.Positive(l.lastCluster, l.lastCluster) {
+	if s.calc.Positive(&l.lastCluster, &l.lastCluster) {
 		s.activate(q)
 	}
 }
@@ -396,8 +396,8 @@ func (s *Scheduler) rebook(a *app, c ContainerRef, from, to *Queue) {
 	}
 	p := s.books.Node(box.Node).Part
 	minus := resource{}.Sub(box.Resource)
-	s.use(from, a, p, minus, -1)
-	s.use(to, a, p, box.Resource, 1)
+	s.use(from, a, p, &minus, -1)
+	s.use(to, a, p, &box.Resource, 1)
 	if box.Reserved {
 		s.movePromise(from, p, minus, -1)
 		s.movePromise(to, p, box.Resource, 1)

@@ -229,7 +229,7 @@ func (s *Scheduler) addPending(q *Queue, d demand.Delta) {
 	for ; q != nil; q = q.parent {
 		sh := &q.shares[d.Part]
 		before := none(sh.pending)
-		sh.pending = sh.pending.Add(d.Size)
+		sh.pending.Increase(&d.Size)
 		if q.parent != nil && before != none(sh.pending) {
 			q.parent.enlist(q, d.Part)
 		}
@@ -356,16 +356,17 @@ func (a *app) avoids(n *cluster.NodeBook) bool {
 }
 
 // noteHeadroom is what a walk that comes by an application leaves behind for
-// its headroom.
-func (s *Scheduler) noteHeadroom(q *Queue, a *app, p part, m mode) resource {
+// its headroom. It returns the application's user, if the leaf knows it, and
+// what is known of the user's limit.
+func (s *Scheduler) noteHeadroom(q *Queue, a *app, p part, m mode) (*user, *userBlock) {
 	u := q.known(a)
 	if u == nil {
-		return resource{}
+		return nil, nil
 	}
-	limit := s.userLimit(q, u, p, m)
+	b := s.userLimit(q, u, p, m)
 	q.leaf.queueLimit = q.leaf.visitLimit
 	a.headLeaf, a.headUser = q, u
-	return limit
+	return u, b
 }
 
 // Headroom is what the master is told; see the facade.
@@ -394,15 +395,21 @@ func (s *Scheduler) Headroom(ref AppRef) resource {
 }
 
 func (s *Scheduler) headroomIn(q *Queue, a *app, p part) resource {
-	limit := s.userLimit(q, q.known(a), p, respect)
+	var limit resource
+	if u := q.known(a); u != nil {
+		limit = s.userLimit(q, u, p, respect).limit
+	} else {
+		limit = s.calc.ScaleDown(s.anyLimit(q, p, respect).value, 1, &s.min)
+	}
 	ofQueue := q.leaf.queueLimit
 	if p != 0 {
 		ofQueue = q.shares[p].effMax
 	}
 	h := measure.Least(measure.SubFloor(limit, a.headUser.shares[p].used), measure.SubFloor(ofQueue, q.shares[p].used))
-	h = s.calc.RoundDown(h, s.min)
+	h = s.calc.RoundDown(h, &s.min)
 	total := s.books.Partition(p).Total
-	return s.calc.Min(total, total.Sub(s.tree.root.shares[p].used), h)
+	left := total.Sub(s.tree.root.shares[p].used)
+	return *s.calc.Min(&total, &left, &h)
 }
 
 func times(r resource, n int64) resource { return measure.Times(r, n) }

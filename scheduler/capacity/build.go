@@ -122,14 +122,14 @@ func (s *Scheduler) loadAmounts(cfg *config.Config, q *Queue) error {
 		most := a.Max
 		if q.parent != nil {
 			above := q.parent.shares[p].confMax
-			if !none(above) && s.calc.More(s.books.Total, most, above) {
+			if !none(above) && s.calc.More(&s.books.Total, &most, &above) {
 				return s.refusal(cfg, q, "maximum-capacity", "must not be more than the parent's maximum")
 			}
 			if none(most) && !none(a.Min) && !none(above) {
 				most = above
 			}
 		}
-		if !none(most) && s.calc.More(s.books.Total, a.Min, most) {
+		if !none(most) && s.calc.More(&s.books.Total, &a.Min, &most) {
 			return s.refusal(cfg, q, "capacity", "must not be more than the maximum")
 		}
 		q.shares[p].confMin, q.shares[p].confMax, q.shares[p].hasMin = a.Min, most, !none(a.Min)
@@ -252,7 +252,7 @@ func (s *Scheduler) checkAmounts(cfg *config.Config, q *Queue, children []*Queue
 		for _, c := range children {
 			sum = sum.Add(c.shares[p].confMin)
 		}
-		if s.calc.Less(s.books.Partition(part(p)).Total, sh.confMin, sum) {
+		if s.calc.Less(&s.books.Partition(part(p)).Total, &sh.confMin, &sum) {
 			return s.refusal(cfg, q, "capacity", "must not be less than the sum of the queues below")
 		}
 	}

@@ -52,10 +52,10 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 		// compat: the ask may have become smaller since. Apache looks at it alone and
 		// then places what was reserved, beyond what the node has. That is repeated
 		// where its decisions are compared, in heartbeat mode, and nowhere else.
-		size := s.books.Container(o.from).Resource
-		return s.calc.FitsIn(o.size, r.book.Free()) && (!s.cfg.Asynchronous || s.calc.FitsIn(size, r.book.Free()))
+		size := &s.books.Container(o.from).Resource
+		return s.calc.FitsIn(&o.row.Size, &r.free) && (!s.cfg.Asynchronous || s.calc.FitsIn(size, &r.free))
 	}
-	if o.kind == allocated && !s.calc.FitsIn(o.size, r.book.Free()) {
+	if o.kind == allocated && !s.calc.FitsIn(&o.row.Size, &r.free) {
 		return false
 	}
 	var freed resource
@@ -63,18 +63,25 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 		freed = s.books.Container(o.excess).Resource
 	}
 	q := o.app.queue
-	limit := s.noteHeadroom(q, o.app, r.part, r.mode)
-	u := q.known(o.app)
-	if u == nil || s.calc.More(s.books.Total, u.shares[r.part].used.Sub(freed), limit) {
+	u, b := s.noteHeadroom(q, o.app, r.part, r.mode)
+	if u == nil {
 		return false
 	}
-	net := o.size.Sub(freed)
+	used := u.shares[r.part].used
+	used.Decrease(&freed)
+	if s.calc.More(&s.books.Total, &used, &b.limit) {
+		return false
+	}
+	net := o.row.Size
+	net.Decrease(&freed)
 	for ; q != nil; q = q.parent {
-		most := s.books.Partition(r.part).Total
+		most := &s.books.Partition(r.part).Total
 		if r.mode == respect {
-			most = q.shares[r.part].effMax
+			most = &q.shares[r.part].effMax
 		}
-		if !s.calc.FitsIn(q.shares[r.part].used.Add(net), most) {
+		used = q.shares[r.part].used
+		used.Increase(&net)
+		if !s.calc.FitsIn(&used, most) {
 			return false
 		}
 	}
@@ -86,7 +93,7 @@ func (s *Scheduler) newContainer(r *round, o *outcome) cluster.Container {
 	a.counter++
 	return cluster.Container{
 		ID:  yarn.ContainerID{Attempt: a.attempt.ID, Number: a.counter},
-		App: a.ref, Node: r.node, Resource: o.size, Priority: o.want.Priority,
+		App: a.ref, Node: r.node, Resource: o.row.Size, Priority: o.want.Priority,
 		AllocationRequestID: o.want.RequestID, Label: o.want.Label, Locality: o.locality,
 		Execution: yarn.Guaranteed, AM: !a.mastered && !a.Unmanaged, CreatedWall: s.now.Wall, Update: o.want.Update,
 	}
@@ -98,7 +105,7 @@ func (s *Scheduler) allocate(r *round, o *outcome, out []cluster.Decision) []clu
 	c := s.open(box)
 	s.enliven(o, r, c)
 	out = s.giveUp(o, out)
-	s.use(o.app.queue, o.app, r.part, o.size, 1)
+	s.use(o.app.queue, o.app, r.part, &s.books.Container(c).Resource, 1)
 	s.freed(r.node)
 	o.app.queue.unsettle(o.app)
 	o.app.queue.touch()
@@ -111,7 +118,7 @@ func (s *Scheduler) enliven(o *outcome, r *round, c ContainerRef) {
 	box := s.books.Container(c)
 	s.books.Own(&a.live, c)
 	// The size is the container's: the ask may have changed since it was reserved.
-	a.shares[r.part].used = a.shares[r.part].used.Add(box.Resource)
+	a.shares[r.part].used.Increase(&box.Resource)
 	s.books.Hold(c)
 	if box.AM {
 		s.mastered = append(s.mastered, a)
@@ -140,15 +147,15 @@ func (s *Scheduler) reserve(r *round, o *outcome, out []cluster.Decision) []clus
 	c := s.open(box)
 	a, w := o.app, o.want
 	a.held++
-	a.shares[r.part].reserved = a.shares[r.part].reserved.Add(o.size)
+	a.shares[r.part].reserved.Increase(&o.row.Size)
 	w.Rereserved = 0
 	w.Reservations = append(w.Reservations, c)
 	r.book.Reserved = c
 	s.reservedNodes++
 	s.freed(r.node)
-	s.use(a.queue, a, r.part, o.size, 1)
+	s.use(a.queue, a, r.part, &o.row.Size, 1)
 	a.queue.unsettle(a)
-	s.addReserved(a.queue, r.part, o.size, 1)
+	s.addReserved(a.queue, r.part, o.row.Size, 1)
 	a.queue.touch()
 	return append(out, s.decision(cluster.Reserved, c))
 }
@@ -196,11 +203,11 @@ func (s *Scheduler) addReserved(q *Queue, p part, amount resource, count int32) 
 
 // use adds to what a leaf, its user and all queues above use; negative amounts
 // take away.
-func (s *Scheduler) use(q *Queue, a *app, p part, amount resource, count int32) {
+func (s *Scheduler) use(q *Queue, a *app, p part, amount *resource, count int32) {
 	leaf := q
 	for ; q != nil; q = q.parent {
 		sh := &q.shares[p]
-		sh.used = sh.used.Add(amount)
+		sh.used.Increase(amount)
 		sh.containers += count
 		s.updateUsed(q, p)
 	}

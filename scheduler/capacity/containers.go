@@ -76,7 +76,7 @@ func (s *Scheduler) end(c ContainerRef, cause cluster.Cause) cluster.Ended {
 	}
 	s.books.Disown(&a.live, c)
 	if box.Execution == yarn.Guaranteed {
-		a.shares[p].used = a.shares[p].used.Sub(box.Resource)
+		a.shares[p].used.Decrease(&box.Resource)
 		s.settleUsage(a, box, p)
 	}
 	if !box.Launched {
@@ -89,7 +89,8 @@ func (s *Scheduler) end(c ContainerRef, cause cluster.Cause) cluster.Ended {
 // settleUsage gives back what a container or reservation used of the queue.
 func (s *Scheduler) settleUsage(a *app, box *cluster.Container, p part) {
 	a.queue.unsettle(a)
-	s.use(a.queue, a, p, resource{}.Sub(box.Resource), -1)
+	minus := resource{}.Sub(box.Resource)
+	s.use(a.queue, a, p, &minus, -1)
 	a.queue.touch()
 }
 
@@ -109,7 +110,7 @@ func (s *Scheduler) RecoverContainer(r Recovered) ContainerRef {
 	if r.Execution == yarn.Guaranteed {
 		p := s.books.Node(r.Node).Part
 		a.shares[p].used = a.shares[p].used.Add(r.Resource)
-		s.use(a.queue, a, p, r.Resource, 1)
+		s.use(a.queue, a, p, &r.Resource, 1)
 		a.queue.unsettle(a)
 	}
 	a.queue.touch()

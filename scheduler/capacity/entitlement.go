@@ -51,7 +51,7 @@ func (s *Scheduler) update(q *Queue, limit resource) {
 		s.scaleMinima(q, p)
 	}
 	for _, c := range q.children {
-		s.update(c, s.childLimit(q, c, &limit, resource{}, 0))
+		s.update(c, s.childLimit(q, c, &limit, &resource{}, 0))
 	}
 	s.updateStatistics(q)
 }
@@ -68,7 +68,7 @@ func (s *Scheduler) updateLeaf(q *Queue, limit resource) {
 // refreshLeaf is what a leaf does after its entitlement was recalculated.
 func (s *Scheduler) refreshLeaf(q *Queue, limit resource) {
 	l := q.leaf
-	s.visit(q, limit)
+	s.visit(q, &limit)
 	l.queueLimit = l.visitLimit
 	for p := range q.shares {
 		s.sumRatios(l, part(p))
@@ -82,9 +82,9 @@ func (s *Scheduler) refreshLeaf(q *Queue, limit resource) {
 }
 
 // visit remembers the limit that the leaf was last walked with, for headrooms.
-func (s *Scheduler) visit(q *Queue, limit resource) {
-	most := s.calc.RoundDown(q.shares[0].effMax, s.min)
-	q.leaf.visitLimit = s.calc.Min(s.books.Total, most, limit)
+func (s *Scheduler) visit(q *Queue, limit *resource) {
+	most := s.calc.RoundDown(q.shares[0].effMax, &s.min)
+	q.leaf.visitLimit = *s.calc.Min(&s.books.Total, &most, limit)
 }
 
 // updateAbsolute derives fractions of the cluster from those of the parent.
@@ -234,7 +234,7 @@ func (s *Scheduler) updateEffective(q *Queue) {
 		}
 		sh.effMax = above
 		if !none(sh.confMax) {
-			sh.effMax = s.calc.Min(total, sh.confMax, above)
+			sh.effMax = *s.calc.Min(&total, &sh.confMax, &above)
 		}
 		s.deriveFractions(sh, up)
 	}
@@ -248,8 +248,8 @@ func (s *Scheduler) deriveFractions(sh, up *share) {
 		return f
 	}
 	sh.known = true
-	sh.capacity = finite(s.calc.Divide(s.books.Total, sh.effMin, up.effMin))
-	sh.maxCapacity = finite(s.calc.Divide(s.books.Total, sh.effMax, up.effMax))
+	sh.capacity = finite(s.calc.Divide(&s.books.Total, &sh.effMin, &up.effMin))
+	sh.maxCapacity = finite(s.calc.Divide(&s.books.Total, &sh.effMax, &up.effMax))
 	sh.absolute = javanum.Mul(sh.capacity, up.absolute)
 	sh.absoluteMax = javanum.Mul(sh.maxCapacity, up.absoluteMax)
 }
@@ -272,7 +272,7 @@ func (s *Scheduler) scaleMinima(q *Queue, p part) {
 			return
 		}
 	}
-	if !s.calc.Less(s.books.Total, have, sum) {
+	if !s.calc.Less(&s.books.Total, &have, &sum) {
 		return
 	}
 	for i := range s.cfg.Cluster.Types {
@@ -297,12 +297,12 @@ func (s *Scheduler) updateStatistics(q *Queue) {
 // updateUsed brings the fractions that order queues up to date.
 func (s *Scheduler) updateUsed(q *Queue, p part) {
 	sh := &q.shares[p]
-	total := s.books.Partition(p).Total
+	total := &s.books.Partition(p).Total
 	sh.known = true
 	sh.usedCapacity, sh.absUsed = 0, 0
 	if s.calc.Positive(total, total) {
-		sh.absUsed = s.calc.Divide(total, sh.used, total)
-		sh.usedCapacity = s.calc.Divide(total, sh.used, sh.measured)
+		sh.absUsed = s.calc.Divide(total, &sh.used, total)
+		sh.usedCapacity = s.calc.Divide(total, &sh.used, &sh.measured)
 	}
 	if q.parent != nil {
 		q.parent.resort(q, p)
@@ -317,7 +317,7 @@ func (s *Scheduler) guaranteed(q *Queue, p part) resource {
 	if q.managedLeaf() && sh.absolute == 0 {
 		g = measure.Scale(total, float64(q.parent.template(s, p)))
 	}
-	return s.calc.Max(total, g, s.min)
+	return *s.calc.Max(&total, &g, &s.min)
 }
 
 // managedLeaf tells whether the queue was created below a legacy managed parent.

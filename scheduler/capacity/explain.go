@@ -18,6 +18,14 @@ func (r *round) note(q *Queue, a *app, why yarn.Reason) {
 	}
 }
 
+// noteNode is note for a reason that lies with the node.
+func (r *round) noteNode(why yarn.Reason) {
+	if r.why != nil {
+		why.Subject = r.book.ID.String()
+		r.why.add(why)
+	}
+}
+
 func (e *explanation) add(why yarn.Reason) {
 	for _, known := range e.reasons {
 		if known.Code == why.Code && known.Subject == why.Subject {
@@ -76,11 +84,12 @@ func (s *Scheduler) explainNode(a *app, ref NodeRef, e *explanation) {
 			e.add(yarn.Reason{Code: fit.NodeReserved, Subject: n.ID.String(), Needed: box.Resource, Detail: s.app(box.App).ID.String()})
 			return
 		}
-	case s.calc.Containers(n.Free(), s.min) <= 0:
+	case !s.hasRoom(n):
 		e.add(yarn.Reason{Code: fit.NodeFull, Subject: n.ID.String(), Needed: s.min, Limit: n.Free()})
 		return
 	}
-	r := &round{s: s, node: ref, book: n, part: n.Part, label: n.Label, mode: respect, why: e}
+	r := s.round(ref, n)
+	r.why = e
 	r.path(a)
 	if n.Part != 0 && !s.books.Partition(n.Part).Exclusive {
 		r.mode = ignore
@@ -98,28 +107,27 @@ func (r *round) path(a *app) {
 	if r.mode == ignore {
 		start = 0
 	}
-	var lim limits
-	lim.start(r.s.books.Partition(start).Total)
+	lim := limits{limit: r.s.books.Partition(start).Total}
+	lim.start()
 	for i := len(way) - 1; i >= 0; i-- {
 		q := way[i]
 		if r.mode == respect && !q.mayUse(r.label) {
 			r.note(q, a, yarn.Reason{Code: fit.PartitionDenied, Subject: q.path, Detail: r.label})
 			return
 		}
-		held := q.shares[0].promised
+		held := &q.shares[0].promised
 		if q.isLeaf() {
-			held = appReserved(a, 0)
+			held = &a.shares[0].reserved
 		}
-		if why := r.canAssign(q, &lim, held); !why.OK() {
-			r.note(q, a, why)
+		if !r.canAssign(q, &lim, held) {
 			return
 		}
 		if i > 0 {
-			lim.start(r.s.childLimit(q, way[i-1], &lim.limit, resource{}, r.part))
+			lim.limit = r.s.childLimit(q, way[i-1], &lim.limit, &resource{}, r.part)
+			lim.start()
 		}
 	}
-	if why := r.userMay(a.queue, a, &lim); !why.OK() {
-		r.note(a.queue, a, why)
+	if !r.userMay(a.queue, a, &lim) {
 		return
 	}
 	for i, w := range a.wants.Keys() {

@@ -61,8 +61,8 @@ func (s *Scheduler) grantAmounts(g *grant, a *config.Amount, up *share) {
 	if none(most) {
 		most = up.confMax
 	}
-	g.capacity = s.calc.Divide(s.books.Total, a.Min, up.confMin)
-	g.max = s.calc.Divide(s.books.Total, s.calc.Min(s.books.Total, most, up.confMax), up.confMax)
+	g.capacity = s.calc.Divide(&s.books.Total, &a.Min, &up.confMin)
+	g.max = s.calc.Divide(&s.books.Total, s.calc.Min(&s.books.Total, &most, &up.confMax), &up.confMax)
 }
 
 // template is the guarantee of the template in a partition, as a fraction.

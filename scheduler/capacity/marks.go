@@ -56,7 +56,7 @@ func (r *round) userBlocked(q *Queue, lim *limits) (outcome, bool) {
 	if !m.users || !m.fresh(r, q) {
 		return outcome{}, false
 	}
-	if r.canAssign(q, lim, resource{}).OK() {
+	if r.canAssign(q, lim, &resource{}) {
 		q.leaf.queueLimit = q.leaf.visitLimit
 	}
 	return skipped(skipNone), true

@@ -111,8 +111,9 @@ func (s *Scheduler) moveUsage(c ContainerRef, from, to part) {
 	a := s.app(box.App)
 	a.shares[from].used = a.shares[from].used.Sub(box.Resource)
 	a.shares[to].used = a.shares[to].used.Add(box.Resource)
-	s.use(a.queue, a, from, resource{}.Sub(box.Resource), -1)
-	s.use(a.queue, a, to, box.Resource, 1)
+	minus := resource{}.Sub(box.Resource)
+	s.use(a.queue, a, from, &minus, -1)
+	s.use(a.queue, a, to, &box.Resource, 1)
 	if !box.AM || !a.active {
 		return
 	}

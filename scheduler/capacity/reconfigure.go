@@ -228,7 +228,8 @@ func (s *Scheduler) adopt(q *Queue) {
 	l.lastCluster = s.books.Total
 	l.visitLimit, l.queueLimit = s.books.Total, s.books.Total
 	most, least := q.conf.MaxAllocation, s.min
-	l.minFactor = s.calc.Ratio(most.Sub(least), most)
+	span := most.Sub(least)
+	l.minFactor = s.calc.Ratio(&span, &most)
 	for _, u := range l.ordered {
 		u.weight = q.conf.Weight(u.name)
 	}

@@ -27,7 +27,7 @@ func (s *Scheduler) freed(ref NodeRef) {
 		w.open = append(w.open, 0)
 	}
 	word, bit := &w.open[ref/64], uint64(1)<<(ref%64)
-	is := n.Member && n.Accepting && (n.Reserved >= 0 || s.calc.Containers(n.Free(), s.min) > 0)
+	is := n.Member && n.Accepting && (n.Reserved >= 0 || s.hasRoom(n))
 	switch was := *word&bit != 0; {
 	case is && !was:
 		*word |= bit

@@ -314,7 +314,7 @@ func (s *Scheduler) giveBack(a *app, c ContainerRef, size resource) {
 	less := size.Sub(box.Resource)
 	s.books.Resize(c, size)
 	a.shares[p].used = a.shares[p].used.Add(less)
-	s.use(a.queue, a, p, less, 0)
+	s.use(a.queue, a, p, &less, 0)
 	a.queue.unsettle(a)
 	s.freed(box.Node)
 }

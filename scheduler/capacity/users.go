@@ -73,7 +73,8 @@ type userShare struct {
 	known                 bool // compat: Apache has an entry of usage for the label
 }
 
-// userBlock remembers what a walk found out about a user, for one version.
+// userBlock is a user's limit, and what a walk found out about the user, for one
+// version.
 type userBlock struct {
 	version  int64
 	limit    resource
@@ -246,7 +247,7 @@ func (q *Queue) setActive(u *user, active bool) {
 }
 
 // charge adds to what a user uses, or takes away with a negative amount.
-func (s *Scheduler) charge(q *Queue, a *app, p part, amount resource) {
+func (s *Scheduler) charge(q *Queue, a *app, p part, amount *resource) {
 	l := q.leaf
 	u := q.known(a)
 	if u == nil {
@@ -254,12 +255,12 @@ func (s *Scheduler) charge(q *Queue, a *app, p part, amount resource) {
 	}
 	sh := &u.shares[p]
 	sh.known = true
-	sh.used = sh.used.Add(amount)
+	sh.used.Increase(amount)
 	if u.inActive {
-		l.activeUsed[p] = l.activeUsed[p].Add(amount)
+		l.activeUsed[p].Increase(amount)
 	}
 	l.version++
-	ratio := s.calc.Ratio(sh.used, s.books.Partition(p).Total)
+	ratio := s.calc.Ratio(&sh.used, &s.books.Partition(p).Total)
 	l.usageRatio[p] = javanum.Add(l.usageRatio[p], javanum.Add(ratio, -sh.ratio))
 	sh.ratio = ratio
 }
@@ -274,51 +275,62 @@ func (s *Scheduler) sumRatios(l *leaf, p part) {
 	}
 	for _, u := range users {
 		sh := &u.shares[p]
-		sh.ratio = s.calc.Ratio(sh.used, total)
+		sh.ratio = s.calc.Ratio(&sh.used, &total)
 		sum = javanum.Add(sum, sh.ratio)
 	}
 	l.usageRatio[p] = sum
 }
 
 // userLimit is the limit of the user in a partition
-// (minimum-user-limit-percent, user-limit-factor, weights).
-func (s *Scheduler) userLimit(q *Queue, u *user, p part, m mode) resource {
+// (minimum-user-limit-percent, user-limit-factor, weights), with what walks have
+// found out about the user since it changed.
+func (s *Scheduler) userLimit(q *Queue, u *user, p part, m mode) *userBlock {
+	c := s.anyLimit(q, p, m)
+	b := &u.blocked[m][p]
+	if b.version != c.version {
+		*b = userBlock{version: c.version, limit: s.calc.ScaleDown(c.value, float64(u.weight), &s.min)}
+	}
+	u.limit = b.limit
+	return b
+}
+
+// anyLimit is the limit of a user of weight 1.
+func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *cachedLimit {
 	l := q.leaf
 	c := &l.limits[m][p]
 	if c.version != l.version {
 		c.value, c.version = s.computeUserLimit(q, p, m), l.version
 		l.onlyPending = l.onlyPendingIs
 	}
-	if u == nil {
-		return s.calc.ScaleDown(c.value, 1, s.min)
-	}
-	u.limit = s.calc.ScaleDown(c.value, float64(u.weight), s.min)
-	return u.limit
+	return c
 }
 
-// computeUserLimit is the limit of a user of weight 1 (UsersManager).
+// computeUserLimit computes it (UsersManager).
 func (s *Scheduler) computeUserLimit(q *Queue, p part, m mode) resource {
 	l, calc := q.leaf, s.calc
-	total := s.books.Partition(p).Total
-	effMin := q.shares[p].effMin
-	entitled := calc.Max(total, effMin, s.min)
-	consumed := calc.ScaleUp(total, float64(l.usageRatio[p]), s.min)
-	current := consumed.Add(s.min)
-	if calc.Less(total, consumed, entitled) {
-		current = entitled
+	total := &s.books.Partition(p).Total
+	effMin := &q.shares[p].effMin
+	entitled := calc.Max(total, effMin, &s.min)
+	consumed := calc.ScaleUp(*total, float64(l.usageRatio[p]), &s.min)
+	current := *entitled
+	if !calc.Less(total, &consumed, entitled) {
+		current = consumed
+		current.Increase(&s.min)
 	}
-	used := l.activeUsed[p].Add(s.min)
-	limit := calc.Max(total, calc.DivCeil(used, l.activeWeight),
-		calc.Percent(measure.Scale(current, float64(q.conf.UserLimit))))
-	most := total
+	used := l.activeUsed[p]
+	used.Increase(&s.min)
+	even := calc.DivCeil(used, l.activeWeight)
+	least := calc.Percent(measure.Scale(current, float64(q.conf.UserLimit)))
+	limit := calc.Max(total, &even, &least)
+	most := *total
 	if m == respect {
-		if q.conf.UserFactor == -1 || none(effMin) {
-			most = calc.RoundDown(q.shares[p].effMax, s.min)
+		if q.conf.UserFactor == -1 || none(*effMin) {
+			most = calc.RoundDown(q.shares[p].effMax, &s.min)
 		} else {
-			most = measure.Scale(entitled, float64(q.conf.UserFactor))
+			most = measure.Scale(*entitled, float64(q.conf.UserFactor))
 		}
 	}
-	return calc.RoundUp(calc.Min(total, limit, most), s.min)
+	return calc.RoundUp(*calc.Min(total, limit, &most), &s.min)
 }
 
 // activeUsers is how many users the share of masters is divided among.

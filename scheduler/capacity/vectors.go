@@ -37,7 +37,7 @@ func (s *Scheduler) shareOut(q *Queue, limit resource) {
 	}
 	for _, c := range q.children {
 		s.deriveAll(q, c)
-		below := s.childLimit(q, c, &limit, resource{}, 0)
+		below := s.childLimit(q, c, &limit, &resource{}, 0)
 		if c.isLeaf() {
 			c.leaf.lastCluster = s.books.Total
 			s.updateMaxApps(c, !none(s.books.Total))
@@ -61,8 +61,8 @@ func (s *Scheduler) deriveAll(q, c *Queue) {
 		p := s.part(label)
 		total, sh, up := s.books.Partition(p).Total, &c.shares[p], &q.shares[p]
 		sh.known = true
-		sh.capacity = finite(s.calc.Divide(total, sh.effMin, up.effMin))
-		sh.maxCapacity = finite(s.calc.Divide(total, sh.effMax, up.effMax))
+		sh.capacity = finite(s.calc.Divide(&total, &sh.effMin, &up.effMin))
+		sh.maxCapacity = finite(s.calc.Divide(&total, &sh.effMax, &up.effMax))
 		updateAbsolute(c, false)
 	}
 }

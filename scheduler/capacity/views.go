@@ -169,9 +169,10 @@ func (s *Scheduler) shareInfo(q *Queue, p part) queue.Share {
 		PendingContainers: int32(sh.waiting), Accessible: q.mayUse(s.books.Partition(p).Name),
 	}
 	total := s.books.Partition(p).Total
-	if !none(sh.reserved) && s.calc.Positive(total, total) {
-		v.ReservedCapacity = s.calc.Divide(total, sh.reserved, s.guaranteed(q, p))
-		v.AbsoluteReserved = s.calc.Divide(total, sh.reserved, total)
+	if !none(sh.reserved) && s.calc.Positive(&total, &total) {
+		guaranteed := s.guaranteed(q, p)
+		v.ReservedCapacity = s.calc.Divide(&total, &sh.reserved, &guaranteed)
+		v.AbsoluteReserved = s.calc.Divide(&total, &sh.reserved, &total)
 	}
 	return v
 }
@@ -181,7 +182,7 @@ func (s *Scheduler) userInfo(q *Queue) []queue.UserUsage {
 	var out []queue.UserUsage
 	for _, u := range q.leaf.ordered {
 		v := queue.UserUsage{Name: u.name, Used: u.shares[0].used, AMUsed: u.shares[0].amUsed, AMLimit: u.shares[0].amLimit,
-			Limit: s.userLimit(q, u, 0, respect), ActiveApps: u.active, PendingApps: u.pending, Weight: u.weight}
+			Limit: s.userLimit(q, u, 0, respect).limit, ActiveApps: u.active, PendingApps: u.pending, Weight: u.weight}
 		for p := 1; p < len(u.shares); p++ {
 			if sh := &u.shares[p]; sh.known {
 				if v.Partitions == nil {

@@ -12,15 +12,16 @@ import (
 
 // limits travel down a walk.
 type limits struct {
-	limit        resource // what the queue may use, seen from above
-	headroom     resource // what is left of it
-	blocked      resource // of the children that wait for more than there is
-	unreserve    resource // what an application must give up first
-	allowPreempt bool
+	limit     resource // what the queue may use, seen from above
+	headroom  resource // what is left of it
+	blocked   resource // of the children that wait for more than there is
+	unreserve resource // what an application must give up first
 }
 
-// start is how limits begin their way.
-func (l *limits) start(limit resource) { *l = limits{limit: limit, headroom: limit} }
+// start is how limits begin their way, once limit is set.
+func (l *limits) start() {
+	l.headroom, l.blocked, l.unreserve = l.limit, resource{}, resource{}
+}
 
 // skip says why a walk brought nothing.
 type skip uint8
@@ -37,7 +38,7 @@ type outcome struct {
 	skip     skip
 	app      *app
 	want     *demand.Want
-	size     resource
+	row      *demand.Row // of the want; it may be gone once the want is served
 	locality cluster.Locality
 	from     ContainerRef // the reservation that is served or renewed
 	excess   ContainerRef // a reservation to give up
@@ -63,6 +64,7 @@ type round struct {
 	book  *cluster.NodeBook
 	part  part
 	label string
+	free  resource // what the node has left
 	mode  mode
 	depth int // of the parent that is walked, from 0
 	// local counts what depended on the node or left something behind: a walk
@@ -79,10 +81,10 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (o outcome, o
 	if n.Reserved >= 0 {
 		return skipped(skipNone), false, s.offerReserved(ref, n, out)
 	}
-	if s.calc.Containers(n.Free(), s.min) <= 0 {
+	if !s.hasRoom(n) {
 		return skipped(skipNone), false, out
 	}
-	r := &round{s: s, node: ref, book: n, part: n.Part, label: n.Label}
+	r := s.round(ref, n)
 	o = s.walk(r, respect)
 	out = s.commit(r, &o, out)
 	if o.kind != nothing {
@@ -94,6 +96,16 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (o outcome, o
 	o = s.walk(r, ignore)
 	out = s.commit(r, &o, out)
 	return o, o.kind != nothing, out
+}
+
+func (s *Scheduler) round(ref NodeRef, n *cluster.NodeBook) *round {
+	return &round{s: s, node: ref, book: n, part: n.Part, label: n.Label, free: n.Free()}
+}
+
+// hasRoom tells whether the smallest container would find room on the node.
+func (s *Scheduler) hasRoom(n *cluster.NodeBook) bool {
+	free := n.Free()
+	return s.calc.HasRoom(&free, &s.min)
 }
 
 // walk goes from the root to one application.
@@ -108,7 +120,8 @@ func (s *Scheduler) walk(r *round, m mode) outcome {
 		start = 0
 	}
 	lim := &s.rootLimits
-	lim.start(s.books.Partition(start).Total)
+	lim.limit = s.books.Partition(start).Total
+	lim.start()
 	o := r.parent(s.tree.root, lim)
 	s.felt += r.local
 	o.mode = m
@@ -118,11 +131,12 @@ func (s *Scheduler) walk(r *round, m mode) outcome {
 // offerReserved gives a reserved node to whom it is reserved for.
 func (s *Scheduler) offerReserved(ref NodeRef, n *cluster.NodeBook, out []cluster.Decision) []cluster.Decision {
 	a := s.app(s.books.Container(n.Reserved).App)
-	r := &round{s: s, node: ref, book: n, part: n.Part, label: n.Label, mode: respect}
+	r := s.round(ref, n)
 	// compat: the limit is that of the default partition, also on other nodes,
 	// and limits of parents are not looked at.
 	lim := &s.rootLimits
-	lim.start(s.books.Partition(0).Total)
+	lim.limit = s.books.Partition(0).Total
+	lim.start()
 	o := r.leaf(a.queue, lim)
 	return s.commit(r, &o, out)
 }
@@ -133,7 +147,7 @@ func (r *round) wants(q *Queue) bool {
 	if r.mode == ignore {
 		p = 0
 	}
-	return r.s.calc.Positive(r.s.books.Total, q.shares[p].pending)
+	return r.s.calc.Positive(&r.s.books.Total, &q.shares[p].pending)
 }
 
 func (r *round) parent(q *Queue, lim *limits) outcome {
@@ -142,7 +156,7 @@ func (r *round) parent(q *Queue, lim *limits) outcome {
 		r.note(q, nil, yarn.Reason{Code: fit.PartitionDenied, Subject: q.path, Detail: r.label})
 		return skipped(skipNone)
 	}
-	if !r.wants(q) || r.book.Reserved >= 0 || !s.calc.FitsIn(s.min, r.book.Free()) {
+	if !r.wants(q) || r.book.Reserved >= 0 || !s.calc.FitsIn(&s.min, &r.free) {
 		return skipped(skipNone)
 	}
 	mark := &q.marks[r.mode]
@@ -160,8 +174,7 @@ func (r *round) below(q *Queue, lim *limits) outcome {
 	mark := &q.marks[r.mode]
 	mark.given = lim.limit
 	held := resource{q.shares[0].promised[0], q.shares[0].promised[1]}
-	if why := r.canAssign(q, lim, held); !why.OK() {
-		r.note(q, nil, why)
+	if !r.canAssign(q, lim, &held) {
 		return skipped(skipNone)
 	}
 	return r.childrenOf(q, lim)
@@ -172,7 +185,8 @@ func (r *round) childrenOf(q *Queue, lim *limits) outcome {
 	last := skipped(skipNone)
 	below := &s.limits[r.depth]
 	for _, c := range r.inOrder(q) {
-		below.start(s.childLimit(q, c, &lim.limit, lim.blocked, r.part))
+		below.limit = s.childLimit(q, c, &lim.limit, &lim.blocked, r.part)
+		below.start()
 		var o outcome
 		if c.isLeaf() {
 			o = r.leaf(c, below)
@@ -190,55 +204,60 @@ func (r *round) childrenOf(q *Queue, lim *limits) outcome {
 		if last.skip != skipQueue {
 			last = o
 		}
-		room := below.headroom
+		room := &below.headroom
 		if !c.isLeaf() {
-			room = below.blocked
+			room = &below.blocked
 		}
-		lim.blocked = lim.blocked.Add(s.calc.Max(s.books.Total, room, resource{}))
+		lim.blocked.Increase(s.calc.Max(&s.books.Total, room, &resource{}))
 	}
 	return last
 }
 
 // childLimit is what a child may use. The parent's own limit is cut to its
 // maximum on the way; blocked is kept for siblings that wait.
-func (s *Scheduler) childLimit(q, c *Queue, limit *resource, blocked resource, p part) resource {
-	*limit = s.calc.Min(s.books.Total, *limit, q.shares[p].effMax)
-	room := limit.Sub(blocked).Sub(q.shares[p].used).Add(c.shares[p].used)
-	return s.calc.RoundDown(room, s.min)
+func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part) resource {
+	*limit = *s.calc.Min(&s.books.Total, limit, &q.shares[p].effMax)
+	room := *limit
+	room.Decrease(blocked)
+	room.Decrease(&q.shares[p].used)
+	room.Increase(&c.shares[p].used)
+	return s.calc.RoundDown(room, &s.min)
 }
 
 // canAssign checks the queue's limit. What could be given up counts as unused.
-func (r *round) canAssign(q *Queue, lim *limits, held resource) yarn.Reason {
+func (r *round) canAssign(q *Queue, lim *limits, held *resource) bool {
 	s := r.s
-	current := s.books.Partition(r.part).Total
+	total := &s.books.Total
+	current := &s.books.Partition(r.part).Total
 	if r.mode == respect {
-		current = s.calc.Min(s.books.Total, q.shares[r.part].effMax, lim.limit)
+		current = s.calc.Min(total, &q.shares[r.part].effMax, &lim.limit)
 	}
-	used := q.shares[r.part].used
-	lim.headroom = current.Sub(used)
-	if s.calc.Less(s.books.Total, used, current) {
-		return yarn.Reason{}
+	used := &q.shares[r.part].used
+	lim.headroom = *current
+	lim.headroom.Decrease(used)
+	if s.calc.Less(total, used, current) {
+		return true
 	}
-	if s.cfg.ContinueLooking && s.calc.More(s.books.Total, held, resource{}) &&
-		s.calc.Less(s.books.Total, used.Sub(held), current) {
-		return yarn.Reason{}
+	if s.cfg.ContinueLooking && s.calc.Positive(total, held) {
+		left := *used
+		left.Decrease(held)
+		if s.calc.Less(total, &left, current) {
+			return true
+		}
 	}
-	code := fit.QueueLimit
-	if !q.isLeaf() {
-		code = fit.ParentLimit
+	if r.why != nil {
+		code := fit.QueueLimit
+		if !q.isLeaf() {
+			code = fit.ParentLimit
+		}
+		r.why.add(yarn.Reason{Code: code, Subject: q.path, Needed: *used, Limit: *current})
 	}
-	return yarn.Reason{Code: code, Subject: q.path, Needed: used, Limit: current}
+	return false
 }
 
 func (r *round) leaf(q *Queue, lim *limits) outcome {
 	s := r.s
-	s.visit(q, lim.limit)
-	sh := &q.shares[r.part]
-	if none(sh.effMin) {
-		lim.allowPreempt = sh.absUsed < sh.absolute
-	} else {
-		lim.allowPreempt = s.calc.Less(s.books.Total, sh.used, sh.effMin)
-	}
+	s.visit(q, &lim.limit)
 	if c := r.book.Reserved; c >= 0 {
 		if a := s.app(s.books.Container(c).App); a.queue == q && a.running {
 			return r.reservation(a, lim, c)
@@ -279,20 +298,16 @@ func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
 			continue
 		}
 		if check {
-			held := appReserved(a, 0)
-			if why := r.canAssign(q, lim, held); !why.OK() {
-				r.note(q, a, why)
+			held := &a.shares[0].reserved
+			if !r.canAssign(q, lim, held) {
 				return skipped(skipNone), false
 			}
-			check = r.s.cfg.ContinueLooking && !none(held)
-			users = users && none(held)
+			holds := !none(*held)
+			check = r.s.cfg.ContinueLooking && holds
+			users = users && !holds
 		}
-		why := r.userMay(q, a, lim)
-		if !r.s.plain && l.active.rest(i) {
-			continue
-		}
-		if !why.OK() {
-			r.note(q, a, why)
+		may := r.userMay(q, a, lim)
+		if !r.s.plain && l.active.rest(i) || !may {
 			continue
 		}
 		o := r.application(a, lim)
@@ -320,40 +335,44 @@ func (q *Queue) listOf(label string) string {
 	return ""
 }
 
-func appReserved(a *app, p part) resource { return a.shares[p].reserved }
-
 // userMay checks the user's limit, once per user and state of the leaf.
 //
 // compat: what was found out for an application holds for the others of the
 // user that have nothing more reserved.
-func (r *round) userMay(q *Queue, a *app, lim *limits) yarn.Reason {
+func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 	s := r.s
-	limit := s.noteHeadroom(q, a, r.part, r.mode)
-	u := q.known(a)
+	u, b := s.noteHeadroom(q, a, r.part, r.mode)
 	if u == nil {
-		return yarn.Reason{Code: fit.UserLimit, Subject: a.User}
+		r.note(q, a, yarn.Reason{Code: fit.UserLimit, Subject: a.User})
+		return false
 	}
-	b := &u.blocked[r.mode][r.part]
-	if b.version != q.leaf.version {
-		*b = userBlock{version: q.leaf.version, limit: limit}
-	}
-	held := appReserved(a, 0)
-	used := u.shares[r.part].used
+	held, used := &a.shares[0].reserved, &u.shares[r.part].used
 	if b.refused && held.FitsIn(b.reserved) {
-		return yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: used, Limit: b.limit}
+		r.noteUser(a, used, b)
+		return false
 	}
 	lim.unreserve = resource{}
-	if !s.calc.More(s.books.Total, used, b.limit) {
-		return yarn.Reason{}
+	if !s.calc.More(&s.books.Total, used, &b.limit) {
+		return true
 	}
-	if s.cfg.ContinueLooking && !s.calc.More(s.books.Total, u.shares[0].used.Sub(held), b.limit) {
-		lim.unreserve = used.Sub(b.limit)
-		return yarn.Reason{}
+	if s.cfg.ContinueLooking {
+		left := u.shares[0].used.Sub(*held)
+		if !s.calc.More(&s.books.Total, &left, &b.limit) {
+			lim.unreserve = used.Sub(b.limit)
+			return true
+		}
 	}
-	if b.reserved.FitsIn(held) {
-		b.refused, b.reserved = true, held
+	if b.reserved.FitsIn(*held) {
+		b.refused, b.reserved = true, *held
 	}
-	return yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: used, Limit: b.limit}
+	r.noteUser(a, used, b)
+	return false
+}
+
+func (r *round) noteUser(a *app, used *resource, b *userBlock) {
+	if r.why != nil {
+		r.why.add(yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: *used, Limit: b.limit})
+	}
 }
 
 // application tries the keys of one application in their order.
@@ -362,7 +381,7 @@ func (r *round) application(a *app, lim *limits) outcome {
 	if r.mode == ignore {
 		p = 0
 	}
-	if none(measure.SubFloor(a.wants.Pending(p), resource{})) {
+	if pending := measure.SubFloor(a.wants.Pending(p), resource{}); none(pending) {
 		return skipped(skipOther)
 	}
 	for _, w := range a.wants.Keys() {
@@ -397,7 +416,7 @@ func (r *round) reservation(a *app, lim *limits, c ContainerRef) outcome {
 // the application's next key is to be tried.
 func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) {
 	s := r.s
-	size := w.Any.Size
+	size := &w.Any.Size
 	if r.mode == ignore && !a.mastered && !s.cfg.Cluster.AMSharing {
 		r.note(a.queue, a, yarn.Reason{Code: fit.OtherPartition, Subject: r.label})
 		return skipped(skipOther), false
@@ -408,10 +427,12 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 	}
 	room := lim.headroom
 	if s.cfg.ContinueLooking {
-		room = room.Add(appReserved(a, r.part))
+		room.Increase(&a.shares[r.part].reserved)
 	}
-	if !s.calc.FitsIn(size, room) {
-		r.note(a.queue, a, yarn.Reason{Code: fit.Headroom, Subject: a.queue.path, Needed: size, Limit: room})
+	if !s.calc.FitsIn(size, &room) {
+		if r.why != nil {
+			r.why.add(yarn.Reason{Code: fit.Headroom, Subject: a.queue.path, Needed: *size, Limit: room})
+		}
 		return skipped(skipQueue), false
 	}
 	r.local++
@@ -429,7 +450,7 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 		return outcome{}, true
 	}
 	if a.avoids(r.book) {
-		r.note(a.queue, a, yarn.Reason{Code: fit.Blacklisted, Subject: r.book.ID.String()})
+		r.noteNode(yarn.Reason{Code: fit.Blacklisted})
 		return skipped(skipOther), false
 	}
 	w.Opportunities++
@@ -450,11 +471,11 @@ func (r *round) servedLabel() string {
 
 // worthMore tells whether the key deserves another container or reservation:
 // there is more outstanding than reserved, or its reservations starve.
-func (s *Scheduler) worthMore(a *app, w *demand.Want, size resource) bool {
+func (s *Scheduler) worthMore(a *app, w *demand.Want, size *resource) bool {
 	held := int32(len(w.Reservations))
 	starved := int32(0)
 	if held > 0 {
-		factor := s.calc.Ratio(size, a.queue.conf.MaxAllocation)
+		factor := s.calc.Ratio(size, &a.queue.conf.MaxAllocation)
 		part := javanum.Add(1, -min(factor, a.queue.leaf.minFactor))
 		starved = javanum.Int(javanum.Mul(javanum.Div(float32(w.Rereserved), float32(held)), part))
 	}

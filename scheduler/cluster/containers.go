@@ -50,7 +50,7 @@ func (b *Books) Slots() int { return int(b.used) }
 func (b *Books) Hold(ref ContainerRef) {
 	c := b.Container(ref)
 	n := b.nodes[c.Node]
-	n.Used = n.Used.Add(c.Resource)
+	n.Used.Increase(&c.Resource)
 	c.held = true
 	c.prevOnNode, c.nextOnNode = n.list.last, NoContainer
 	if n.list.last >= 0 {
@@ -69,7 +69,7 @@ func (b *Books) Release(ref ContainerRef) {
 		return
 	}
 	n := b.nodes[c.Node]
-	n.Used = n.Used.Sub(c.Resource)
+	n.Used.Decrease(&c.Resource)
 	c.held = false
 	if c.prevOnNode >= 0 {
 		b.Container(c.prevOnNode).nextOnNode = c.nextOnNode

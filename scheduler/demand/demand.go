@@ -176,7 +176,7 @@ func (d *Demand) change(p cluster.Part, size yarn.Resource, count int64) Delta {
 	for i := range size {
 		size[i] *= count
 	}
-	d.pending[p] = d.pending[p].Add(size)
+	d.pending[p].Increase(&size)
 	d.counts[p] += count
 	return Delta{p, size, count}
 }

@@ -32,11 +32,15 @@ func OfMemory(mb int64) Resource {
 
 // Compare is negative, zero or positive as a is less than, equal to or more
 // than b, seen from a cluster of that size.
-func (c Calculator) Compare(cluster, a, b Resource) int {
+func (c Calculator) Compare(cluster, a, b *Resource) int {
 	if !c.Dominant {
 		return sign(a[yarn.Memory], b[yarn.Memory])
 	}
-	if a == b {
+	return c.compare(cluster, a, b)
+}
+
+func (c Calculator) compare(cluster, a, b *Resource) int {
+	if *a == *b {
 		return 0
 	}
 	if cluster.IsZero() {
@@ -59,7 +63,7 @@ func sign(a, b int64) int {
 }
 
 // compareAmounts serves the empty cluster: mixed signs are a tie.
-func (c Calculator) compareAmounts(a, b Resource) int {
+func (c Calculator) compareAmounts(a, b *Resource) int {
 	var more, less bool
 	for i := 0; i < c.Types; i++ {
 		more = more || a[i] > b[i]
@@ -81,7 +85,7 @@ func share(amount, cluster int64) float64 {
 	return float64(amount) / float64(cluster)
 }
 
-func compareTwo(cluster, a, b Resource) int {
+func compareTwo(cluster, a, b *Resource) int {
 	aDom, aSub := share(a[0], cluster[0]), share(a[1], cluster[1])
 	bDom, bSub := share(b[0], cluster[0]), share(b[1], cluster[1])
 	if aSub > aDom {
@@ -103,7 +107,7 @@ func compareTwo(cluster, a, b Resource) int {
 	return 0
 }
 
-func (c Calculator) compareShares(cluster, a, b Resource) int {
+func (c Calculator) compareShares(cluster, a, b *Resource) int {
 	var as, bs [yarn.MaxResourceTypes]float64
 	for i := 0; i < c.Types; i++ {
 		as[i], bs[i] = share(a[i], cluster[i]), share(b[i], cluster[i])
@@ -133,40 +137,51 @@ func insertionSort(s []float64) {
 }
 
 // Less tells whether a is less than b.
-func (c Calculator) Less(cluster, a, b Resource) bool { return c.Compare(cluster, a, b) < 0 }
-
-// More tells whether a is more than b.
-func (c Calculator) More(cluster, a, b Resource) bool { return c.Compare(cluster, a, b) > 0 }
-
-// Positive tells whether a is more than nothing.
-func (c Calculator) Positive(cluster, a Resource) bool {
+func (c Calculator) Less(cluster, a, b *Resource) bool {
 	if !c.Dominant {
-		return a[yarn.Memory] > 0
+		return a[yarn.Memory] < b[yarn.Memory]
 	}
-	return c.Compare(cluster, a, Resource{}) > 0
+	return c.compare(cluster, a, b) < 0
 }
 
-// Min is the lesser of both, a on a tie.
-func (c Calculator) Min(cluster, a, b Resource) Resource {
-	if c.Compare(cluster, a, b) <= 0 {
-		return a
+// More tells whether a is more than b.
+func (c Calculator) More(cluster, a, b *Resource) bool {
+	if !c.Dominant {
+		return a[yarn.Memory] > b[yarn.Memory]
 	}
-	return b
+	return c.compare(cluster, a, b) > 0
+}
+
+// Positive tells whether a is more than nothing.
+func (c Calculator) Positive(cluster, a *Resource) bool { return c.More(cluster, a, &nothing) }
+
+var nothing Resource
+
+// Min is the lesser of both, a on a tie.
+func (c Calculator) Min(cluster, a, b *Resource) *Resource {
+	if c.More(cluster, a, b) {
+		return b
+	}
+	return a
 }
 
 // Max is the greater of both, a on a tie.
-func (c Calculator) Max(cluster, a, b Resource) Resource {
-	if c.Compare(cluster, a, b) >= 0 {
-		return a
+func (c Calculator) Max(cluster, a, b *Resource) *Resource {
+	if c.Less(cluster, a, b) {
+		return b
 	}
-	return b
+	return a
 }
 
 // FitsIn tells whether a fits in b, in everything that counts.
-func (c Calculator) FitsIn(a, b Resource) bool {
+func (c Calculator) FitsIn(a, b *Resource) bool {
 	if !c.Dominant {
 		return a[yarn.Memory] <= b[yarn.Memory]
 	}
+	return c.fitsIn(a, b)
+}
+
+func (c Calculator) fitsIn(a, b *Resource) bool {
 	for i := 0; i < c.Types; i++ {
 		if a[i] > b[i] {
 			return false
@@ -176,7 +191,7 @@ func (c Calculator) FitsIn(a, b Resource) bool {
 }
 
 // AnyPositive tells whether something that counts is above zero.
-func (c Calculator) AnyPositive(a Resource) bool {
+func (c Calculator) AnyPositive(a *Resource) bool {
 	if !c.Dominant {
 		return a[yarn.Memory] > 0
 	}
@@ -190,7 +205,7 @@ func (c Calculator) AnyPositive(a Resource) bool {
 
 // Divide is how many times b goes into a: the ratio of memory, or of the
 // dominant shares. It may be NaN or infinite.
-func (c Calculator) Divide(cluster, a, b Resource) float32 {
+func (c Calculator) Divide(cluster, a, b *Resource) float32 {
 	if !c.Dominant {
 		return javanum.Ratio(a[yarn.Memory], b[yarn.Memory])
 	}
@@ -206,7 +221,7 @@ func (c Calculator) Divide(cluster, a, b Resource) float32 {
 }
 
 // Ratio is the largest ratio of a type's amounts.
-func (c Calculator) Ratio(a, b Resource) float32 {
+func (c Calculator) Ratio(a, b *Resource) float32 {
 	if !c.Dominant {
 		return javanum.Ratio(a[yarn.Memory], b[yarn.Memory])
 	}
@@ -222,7 +237,7 @@ func (c Calculator) Ratio(a, b Resource) float32 {
 }
 
 // RoundUp rounds every type that counts up to a multiple of step.
-func (c Calculator) RoundUp(r, step Resource) Resource {
+func (c Calculator) RoundUp(r Resource, step *Resource) Resource {
 	if !c.Dominant {
 		return OfMemory(javanum.RoundUp(r[yarn.Memory], step[yarn.Memory]))
 	}
@@ -235,7 +250,7 @@ func (c Calculator) RoundUp(r, step Resource) Resource {
 }
 
 // RoundDown rounds every type that counts towards zero.
-func (c Calculator) RoundDown(r, step Resource) Resource {
+func (c Calculator) RoundDown(r Resource, step *Resource) Resource {
 	if !c.Dominant {
 		return OfMemory(javanum.RoundDown(r[yarn.Memory], step[yarn.Memory]))
 	}
@@ -248,7 +263,7 @@ func (c Calculator) RoundDown(r, step Resource) Resource {
 }
 
 // ScaleUp is r·by, rounded up to a multiple of step.
-func (c Calculator) ScaleUp(r Resource, by float64, step Resource) Resource {
+func (c Calculator) ScaleUp(r Resource, by float64, step *Resource) Resource {
 	if !c.Dominant {
 		n := javanum.Long(float64(float64(r[yarn.Memory])*by) + 0.5)
 		return OfMemory(javanum.RoundUp(n, step[yarn.Memory]))
@@ -263,7 +278,7 @@ func (c Calculator) ScaleUp(r Resource, by float64, step Resource) Resource {
 }
 
 // ScaleDown is r·by, rounded down to a multiple of step.
-func (c Calculator) ScaleDown(r Resource, by float64, step Resource) Resource {
+func (c Calculator) ScaleDown(r Resource, by float64, step *Resource) Resource {
 	if !c.Dominant {
 		return OfMemory(javanum.RoundDown(javanum.Scale(r[yarn.Memory], by), step[yarn.Memory]))
 	}
@@ -300,22 +315,18 @@ func (c Calculator) Percent(r Resource) Resource {
 	return r
 }
 
-// Containers is how many containers of that size the room could hold. A size of
-// nothing that counts fits as often as can be counted.
-func (c Calculator) Containers(room, size Resource) int64 {
+// HasRoom tells whether a container of that size finds room. What does not
+// count, or is not asked for, need not be there.
+func (c Calculator) HasRoom(room, size *Resource) bool {
 	if !c.Dominant {
-		if size[yarn.Memory] == 0 {
-			return math.MaxInt32
-		}
-		return room[yarn.Memory] / size[yarn.Memory]
+		return size[yarn.Memory] == 0 || room[yarn.Memory] >= size[yarn.Memory]
 	}
-	least := int64(math.MaxInt32)
 	for i := 0; i < c.Types; i++ {
-		if size[i] != 0 {
-			least = min(least, room[i]/size[i])
+		if size[i] != 0 && room[i] < size[i] {
+			return false
 		}
 	}
-	return least
+	return true
 }
 
 // Normalize raises an ask to at least lo, rounds it up to a multiple of step and

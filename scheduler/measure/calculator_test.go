@@ -15,22 +15,42 @@ var (
 
 func TestCompare(t *testing.T) {
 	a, b := yarn.NewResource(1024, 5), yarn.NewResource(2048, 1)
-	if byMemory.Compare(cluster, a, b) != -1 || byShare.Compare(cluster, a, b) != 1 {
+	if byMemory.Compare(&cluster, &a, &b) != -1 || byShare.Compare(&cluster, &a, &b) != 1 {
 		t.Error("memory says less, the dominant share says more")
 	}
-	if byShare.Compare(Resource{}, a, b) != 0 {
+	if byShare.Compare(&Resource{}, &a, &b) != 0 {
 		t.Error("in an empty cluster mixed amounts are a tie")
 	}
 	// Equal largest shares: the smaller ones decide.
-	if byShare.Compare(cluster, yarn.NewResource(5120, 1), yarn.NewResource(1024, 5)) != 0 {
+	if byShare.Compare(&cluster, &Resource{5120, 1}, &Resource{1024, 5}) != 0 {
 		t.Error("both shares are equal")
 	}
 	x, y := Resource{1024, 1, 4}, Resource{1024, 2, 4}
-	if three.Compare(Resource{10240, 10, 8}, x, y) != -1 {
+	if three.Compare(&Resource{10240, 10, 8}, &x, &y) != -1 {
 		t.Error("a third type is as large, vcores are less")
 	}
-	if three.Compare(Resource{10240, 10, 0}, x, y) != -1 {
+	if three.Compare(&Resource{10240, 10, 0}, &x, &y) != -1 {
 		t.Error("a type that the cluster does not have is left out")
+	}
+}
+
+func TestRoom(t *testing.T) {
+	size := yarn.NewResource(1024, 2)
+	for _, c := range []struct {
+		room         Resource
+		memory, both bool
+	}{
+		{Resource{1024, 2}, true, true},
+		{Resource{4096, 1}, true, false},
+		{Resource{1023, 9}, false, false},
+		{Resource{-2048, 9}, false, false},
+	} {
+		if byMemory.HasRoom(&c.room, &size) != c.memory || byShare.HasRoom(&c.room, &size) != c.both {
+			t.Errorf("room of %v for %v", c.room, size)
+		}
+	}
+	if !byShare.HasRoom(&Resource{1024, -1}, &Resource{1024, 0}) {
+		t.Error("what is not asked for need not be there")
 	}
 }
 
@@ -49,14 +69,11 @@ func TestNormalize(t *testing.T) {
 
 func TestScale(t *testing.T) {
 	step := yarn.NewResource(1024, 1)
-	if got := byMemory.ScaleUp(yarn.NewResource(7168, 7), 0.3, step); got != yarn.NewResource(3072, 1) {
+	if got := byMemory.ScaleUp(yarn.NewResource(7168, 7), 0.3, &step); got != yarn.NewResource(3072, 1) {
 		t.Errorf("up: %v", got)
 	}
-	if got := byShare.ScaleDown(yarn.NewResource(7168, 7), 0.5, step); got != yarn.NewResource(3072, 3) {
+	if got := byShare.ScaleDown(yarn.NewResource(7168, 7), 0.5, &step); got != yarn.NewResource(3072, 3) {
 		t.Errorf("down: %v", got)
-	}
-	if got := byShare.Containers(yarn.NewResource(4096, 3), yarn.NewResource(1024, 2)); got != 1 {
-		t.Errorf("containers: %d", got)
 	}
 	if got := byMemory.DivCeil(yarn.NewResource(1025, 1), 0); !got.IsZero() {
 		t.Errorf("division by nobody: %v", got)
@@ -64,13 +81,13 @@ func TestScale(t *testing.T) {
 }
 
 func TestDivide(t *testing.T) {
-	if got := byShare.Divide(cluster, yarn.NewResource(1024, 5), yarn.NewResource(5120, 1)); got != 1 {
+	if got := byShare.Divide(&cluster, &Resource{1024, 5}, &Resource{5120, 1}); got != 1 {
 		t.Errorf("dominant shares are equal: %v", got)
 	}
-	if got := byShare.Divide(Resource{}, Resource{}, Resource{}); got == got {
+	if got := byShare.Divide(&Resource{}, &Resource{}, &Resource{}); got == got {
 		t.Errorf("an empty cluster divides to NaN, not %v", got)
 	}
-	if got := byMemory.Divide(cluster, Resource{}, Resource{}); got != 0 {
+	if got := byMemory.Divide(&cluster, &Resource{}, &Resource{}); got != 0 {
 		t.Errorf("by memory 0/0 is 0, not %v", got)
 	}
 }
