@@ -41,16 +41,26 @@ func (r Resource) IsZero() bool {
 
 // Increase adds o in place.
 func (r *Resource) Increase(o *Resource) {
-	for i := range r {
-		r[i] += o[i]
-	}
+	r[0] += o[0]
+	r[1] += o[1]
+	r[2] += o[2]
+	r[3] += o[3]
+	r[4] += o[4]
+	r[5] += o[5]
+	r[6] += o[6]
+	r[7] += o[7]
 }
 
 // Decrease takes o away in place; what is left may be negative.
 func (r *Resource) Decrease(o *Resource) {
-	for i := range r {
-		r[i] -= o[i]
-	}
+	r[0] -= o[0]
+	r[1] -= o[1]
+	r[2] -= o[2]
+	r[3] -= o[3]
+	r[4] -= o[4]
+	r[5] -= o[5]
+	r[6] -= o[6]
+	r[7] -= o[7]
 }
 
 // Add is the sum of both, type by type.

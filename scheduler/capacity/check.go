@@ -184,7 +184,19 @@ func (c *recount) checkQueues() string {
 // with what the leaf keeps of it.
 func (c *recount) checkUsers(q *Queue) string {
 	l := q.leaf
-	if l == nil || l.lost {
+	if l == nil {
+		return ""
+	}
+	actives := l.actives
+	for _, u := range l.ordered {
+		if u.inActive {
+			actives--
+		}
+	}
+	if actives != 0 {
+		return fmt.Sprintf("%s: %d active users are kept, %d are counted", q.path, l.actives, l.actives-actives)
+	}
+	if l.lost {
 		return ""
 	}
 	for p := range q.shares {

@@ -102,7 +102,7 @@ func (s *Scheduler) newContainer(r *round, o *outcome) cluster.Container {
 func (s *Scheduler) allocate(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
 	box := s.newContainer(r, o)
 	box.Live = true
-	c := s.open(box)
+	c := s.open(&box)
 	s.enliven(o, r, c)
 	out = s.giveUp(o, out)
 	s.use(o.app.queue, o.app, r.part, &s.books.Container(c).Resource, 1)
@@ -144,7 +144,7 @@ func (s *Scheduler) giveUp(o *outcome, out []cluster.Decision) []cluster.Decisio
 func (s *Scheduler) reserve(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
 	box := s.newContainer(r, o)
 	box.AM, box.Reserved = false, true
-	c := s.open(box)
+	c := s.open(&box)
 	a, w := o.app, o.want
 	a.held++
 	a.shares[r.part].reserved.Increase(&o.row.Size)

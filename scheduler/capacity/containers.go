@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-func (s *Scheduler) open(box cluster.Container) ContainerRef {
+func (s *Scheduler) open(box *cluster.Container) ContainerRef {
 	s.app(box.App).open++
 	return s.books.Open(box)
 }
@@ -100,7 +100,7 @@ func (s *Scheduler) RecoverContainer(r Recovered) ContainerRef {
 	box := cluster.Container{ID: r.ID, App: r.App, Node: r.Node, Resource: r.Resource, Priority: r.Priority,
 		AllocationRequestID: r.AllocationRequestID, Label: r.Label, Version: r.Version, Execution: r.Execution,
 		AM: r.AM, Launched: true, Live: true, CreatedWall: r.CreatedWall, Locality: cluster.OffSwitch}
-	c := s.open(box)
+	c := s.open(&box)
 	s.books.Own(&a.live, c)
 	if n := r.ID.Number; n > a.counter && r.ID.Attempt == a.attempt.ID && n>>yarn.EpochShift == a.counter>>yarn.EpochShift {
 		a.counter = n

@@ -35,6 +35,7 @@ type leaf struct {
 	activeUsed    []resource       // by partition: what active users use
 	activeWeight  float32
 	allWeight     float32
+	actives       int32            // users counted among the active ones
 	wanting       map[string]int32 // applications with outstanding asks, by user
 	onlyPending   int32            // users without an active application, when last counted
 	onlyPendingIs int32            // and now
@@ -144,6 +145,9 @@ func (q *Queue) leave(u *user) {
 	for p := range u.shares {
 		l.lost = l.lost || !none(u.shares[p].used)
 	}
+	if u.inActive {
+		l.actives--
+	}
 	u.gone = true
 	delete(l.users, u.name)
 	l.ordered = slices.DeleteFunc(l.ordered, func(o *user) bool { return o == u })
@@ -166,12 +170,12 @@ func (l *leaf) byHash() []*user {
 }
 
 func (l *leaf) sumWeights(q *Queue) {
-	l.allWeight, l.activeWeight = 0, 0
-	users := l.ordered
-	if len(q.conf.UserWeights) > 0 {
-		users = l.byHash()
+	if len(q.conf.UserWeights) == 0 { // each weighs 1
+		l.allWeight, l.activeWeight = float32(len(l.ordered)), float32(l.actives)
+		return
 	}
-	for _, u := range users {
+	l.allWeight, l.activeWeight = 0, 0
+	for _, u := range l.byHash() {
 		l.allWeight = javanum.Add(l.allWeight, u.weight)
 		if u.inActive {
 			l.activeWeight = javanum.Add(l.activeWeight, u.weight)
@@ -236,12 +240,17 @@ func (q *Queue) setActive(u *user, active bool) {
 	}
 	l := q.leaf
 	u.inActive = active
+	if active {
+		l.actives++
+	} else {
+		l.actives--
+	}
 	l.sumWeights(q)
 	for p := range u.shares {
 		if active {
-			l.activeUsed[p] = l.activeUsed[p].Add(u.shares[p].used)
+			l.activeUsed[p].Increase(&u.shares[p].used)
 		} else {
-			l.activeUsed[p] = l.activeUsed[p].Sub(u.shares[p].used)
+			l.activeUsed[p].Decrease(&u.shares[p].used)
 		}
 	}
 }

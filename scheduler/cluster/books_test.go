@@ -12,7 +12,7 @@ func TestSlotsAndListsOfContainers(t *testing.T) {
 	owner := NewOwned()
 	var refs []ContainerRef
 	for i := range 3 {
-		c := b.Open(Container{ID: yarn.ContainerID{Number: int64(i)}, Node: node, Resource: yarn.NewResource(1024, 1)})
+		c := b.Open(&Container{ID: yarn.ContainerID{Number: int64(i)}, Node: node, Resource: yarn.NewResource(1024, 1)})
 		b.Hold(c)
 		b.Own(&owner, c)
 		refs = append(refs, c)
@@ -30,7 +30,7 @@ func TestSlotsAndListsOfContainers(t *testing.T) {
 	if own := b.OfOwner(&owner, nil); len(own) != 2 || own[1] != refs[2] {
 		t.Fatalf("owned: %v", own)
 	}
-	if b.IsOpen(refs[1]) || b.Open(Container{Node: node}) != refs[1] {
+	if b.IsOpen(refs[1]) || b.Open(&Container{Node: node}) != refs[1] {
 		t.Error("the slot is not used again")
 	}
 }

@@ -9,7 +9,7 @@ func hashText(s string) uint32 { return javanum.StringHash(s) }
 func (b *Books) Container(ref ContainerRef) *Container { return &b.slabs[ref/chunk][ref%chunk] }
 
 // Open finds a slot and puts the container there.
-func (b *Books) Open(c Container) ContainerRef {
+func (b *Books) Open(c *Container) ContainerRef {
 	var ref ContainerRef
 	if k := len(b.freeSlots); k > 0 {
 		ref, b.freeSlots = b.freeSlots[k-1], b.freeSlots[:k-1]
@@ -20,9 +20,10 @@ func (b *Books) Open(c Container) ContainerRef {
 		ref = ContainerRef(b.used)
 		b.used++
 	}
-	c.nextOnNode, c.prevOnNode = NoContainer, NoContainer
-	c.open = true
-	*b.Container(ref) = c
+	slot := b.Container(ref)
+	*slot = *c
+	slot.nextOnNode, slot.prevOnNode = NoContainer, NoContainer
+	slot.open = true
 	b.live++
 	return ref
 }

@@ -63,6 +63,7 @@ type Want struct {
 	Rereserved    int32
 	Reservations  []cluster.ContainerRef // by age
 	listed        bool
+	idle          bool // it was outstanding, and is among those that may be forgotten
 }
 
 // Unique is how many names the key has rows for.
@@ -251,6 +252,10 @@ func (d *Demand) unlist(w *Want) {
 
 // rest remembers a key for its counters, at most MaxIdleKeys of them.
 func (d *Demand) rest(w *Want) {
+	if w.idle {
+		return
+	}
+	w.idle = true
 	d.idle = append(d.idle, w)
 	if len(d.idle) <= MaxIdleKeys {
 		return
@@ -258,6 +263,7 @@ func (d *Demand) rest(w *Want) {
 	kept := d.idle[:0]
 	for i, old := range d.idle {
 		if i < MaxIdleKeys/2 && !old.listed && len(old.Rows) == 0 && len(old.Reservations) == 0 {
+			old.idle = false
 			if j, ok := slices.BinarySearchFunc(d.all, old.Key, compareKey); ok && d.all[j] == old {
 				d.all = slices.Delete(d.all, j, j+1)
 			}

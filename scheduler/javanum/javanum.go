@@ -63,7 +63,16 @@ func RoundDown(n, step int64) int64 {
 	if step == 0 {
 		return 0
 	}
-	return n / step * step
+	return quotient(n, step) * step
+}
+
+// quotient is a/b. Most processors divide small numbers several times faster
+// than large ones, and most amounts are small.
+func quotient(a, b int64) int64 {
+	if uint64(a|b)>>32 == 0 {
+		return int64(uint32(a) / uint32(b))
+	}
+	return a / b
 }
 
 // DivCeil is (a+b-1)/b, and 0 where b is 0. Negative a moves towards zero.
@@ -71,7 +80,7 @@ func DivCeil(a, b int64) int64 {
 	if b == 0 {
 		return 0
 	}
-	return (a + (b - 1)) / b
+	return quotient(a+(b-1), b)
 }
 
 // DivCeilFloat is ⌈a/b⌉ with a division in single precision, 0 where b is 0.
