@@ -61,18 +61,27 @@ func newCrowd(b *testing.B, widths []int, apps, nodes int, extra ...config.Prope
 
 func newCrowdOf(b *testing.B, widths []int, apps, nodes, room int, extra ...config.Property) *crowd {
 	props, leaves := treeOf(widths)
-	cfg, _, err := config.Parse(append(props, extra...), config.Cluster{MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: yarn.NewResource(8192, 8)})
-	if err != nil {
-		b.Fatal(err)
+	parse := func(props []config.Property) *config.Config {
+		cfg, _, err := config.Parse(append(props, extra...), config.Cluster{MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: yarn.NewResource(8192, 8)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return cfg
 	}
 	c := &crowd{}
-	if c.s, err = scheduler.New(cfg); err != nil {
+	// Every node that joins has all queues computed anew: they come after the nodes.
+	few, _ := treeOf([]int{1, 1, 1}[:len(widths)])
+	var err error
+	if c.s, err = scheduler.New(parse(few)); err != nil {
 		b.Fatal(err)
 	}
 	total := yarn.NewResource(int64(room)*1024, int64(room))
 	for i := range nodes {
 		id := yarn.NodeID{Host: fmt.Sprintf("host%05d", i), Port: 8041}
 		c.nodes = append(c.nodes, c.s.AddNode(scheduler.Node{ID: id, Rack: fmt.Sprintf("/r%d", i%40), Total: total}))
+	}
+	if err := c.s.Reconfigure(parse(props)); err != nil {
+		b.Fatal(err)
 	}
 	for i := range apps {
 		id := yarn.ApplicationID{ClusterTimestamp: 1, Sequence: int32(i + 1)}
