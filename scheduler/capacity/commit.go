@@ -126,8 +126,12 @@ func (s *Scheduler) enliven(o *outcome, r *round, c ContainerRef) {
 	s.matchUpdate(a, o.want, c)
 	d := a.wants.Take(&s.books.Places, o.want, o.locality, r.book)
 	s.addPending(a.queue, d)
-	if len(a.wants.Keys()) == 0 {
-		a.queue.unwant(a)
+	if len(a.wants.Keys()) > 0 {
+		return
+	}
+	a.queue.unwant(a)
+	if o.from < 0 && !s.plain { // the walk has just looked at it
+		a.queue.leaf.active.rest(int(o.place))
 	}
 }
 

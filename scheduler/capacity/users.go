@@ -204,7 +204,7 @@ func (u *user) onlyPending() int32 {
 // not made up for when one becomes active.
 func (q *Queue) want(a *app) {
 	l := q.leaf
-	u := l.users[a.User]
+	u := q.known(a)
 	if a.wanting || u != nil && u.active <= 0 {
 		return
 	}
@@ -228,7 +228,7 @@ func (q *Queue) unwant(a *app) {
 	}
 	delete(l.wanting, a.User)
 	l.version++
-	if u := l.users[a.User]; u != nil {
+	if u := q.known(a); u != nil {
 		q.setActive(u, false)
 	}
 }

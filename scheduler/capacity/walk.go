@@ -43,6 +43,7 @@ type outcome struct {
 	from     ContainerRef // the reservation that is served or renewed
 	excess   ContainerRef // a reservation to give up
 	mode     mode
+	place    int32        // of the application in the lineup, unless from is set
 }
 
 type outcomeKind uint8
@@ -284,10 +285,18 @@ func (r *round) leaf(q *Queue, lim *limits) outcome {
 // nothing but limits of users was in the way, and that nobody has reservations.
 func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
 	l := q.leaf
-	check := true
+	// The queue's limit is checked with whoever comes first. Who rests has
+	// nothing reserved and needs no look, unless nobody is awake: somebody must
+	// leave behind what headrooms are taken from.
+	check, from := true, 0
 	users = l.active.len() > 0
-	for i := 0; i < l.active.len(); i++ {
-		// The queue's limit is checked with whoever comes first, awake or not.
+	if first := l.active.next(0); first > 0 && q.conf.Ordering != config.FifoWithPartitions {
+		if !r.canAssign(q, lim, &resource{}) {
+			return skipped(skipNone), false
+		}
+		check, from = false, first
+	}
+	for i := from; i < l.active.len(); i++ {
 		if !check {
 			if i = l.active.next(i); i < 0 {
 				break
@@ -311,6 +320,7 @@ func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
 			continue
 		}
 		o := r.application(a, lim)
+		o.place = int32(i)
 		if o.kind != nothing || o.skip == skipQueue {
 			return o, false
 		}
