@@ -18,7 +18,7 @@ type limits struct {
 	unreserve resource // what an application must give up first
 }
 
-// start is how limits begin their way, once limit is set.
+// start is how the others begin once limit is set.
 func (l *limits) start() {
 	l.headroom, l.blocked, l.unreserve = l.limit, resource{}, resource{}
 }
@@ -82,10 +82,10 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (o outcome, o
 	if n.Reserved >= 0 {
 		return skipped(skipNone), false, s.offerReserved(ref, n, out)
 	}
-	if !s.hasRoom(n) {
+	r := s.round(ref, n)
+	if !s.calc.HasRoom(&r.free, &s.min) {
 		return skipped(skipNone), false, out
 	}
-	r := s.round(ref, n)
 	o = s.walk(r, respect)
 	out = s.commit(r, &o, out)
 	if o.kind != nothing {
@@ -122,7 +122,6 @@ func (s *Scheduler) walk(r *round, m mode) outcome {
 	}
 	lim := &s.rootLimits
 	lim.limit = s.books.Partition(start).Total
-	lim.start()
 	o := r.parent(s.tree.root, lim)
 	s.felt += r.local
 	o.mode = m
@@ -137,7 +136,6 @@ func (s *Scheduler) offerReserved(ref NodeRef, n *cluster.NodeBook, out []cluste
 	// and limits of parents are not looked at.
 	lim := &s.rootLimits
 	lim.limit = s.books.Partition(0).Total
-	lim.start()
 	o := r.leaf(a.queue, lim)
 	return s.commit(r, &o, out)
 }
@@ -172,6 +170,7 @@ func (r *round) parent(q *Queue, lim *limits) outcome {
 
 // below tries the children of a parent whose own limit leaves room.
 func (r *round) below(q *Queue, lim *limits) outcome {
+	lim.start()
 	mark := &q.marks[r.mode]
 	mark.given = lim.limit
 	held := resource{q.shares[0].promised[0], q.shares[0].promised[1]}
@@ -187,7 +186,6 @@ func (r *round) childrenOf(q *Queue, lim *limits) outcome {
 	below := &s.limits[r.depth]
 	for _, c := range r.inOrder(q) {
 		below.limit = s.childLimit(q, c, &lim.limit, &lim.blocked, r.part)
-		below.start()
 		var o outcome
 		if c.isLeaf() {
 			o = r.leaf(c, below)
@@ -258,6 +256,7 @@ func (r *round) canAssign(q *Queue, lim *limits, held *resource) bool {
 
 func (r *round) leaf(q *Queue, lim *limits) outcome {
 	s := r.s
+	lim.start()
 	s.visit(q, &lim.limit)
 	if c := r.book.Reserved; c >= 0 {
 		if a := s.app(s.books.Container(c).App); a.queue == q && a.running {
