@@ -26,13 +26,21 @@ type mark struct {
 	blocked  resource
 }
 
-func (m *mark) fresh(r *round, q *Queue) bool {
-	return m.valid && !r.s.plain && r.why == nil && m.change == q.change && m.turn == r.s.walkTurn && m.part == r.part
+func (m *mark) fresh(s *Scheduler, q *Queue, p part) bool {
+	return m.valid && !s.plain && m.change == q.change && m.turn == s.walkTurn && m.part == p
+}
+
+// fruitless tells that a walk from the root would end as the last one did,
+// without a look at the node.
+func (s *Scheduler) fruitless(p part, m mode) bool {
+	root := s.tree.root
+	last := &root.marks[m]
+	return last.fresh(s, root, p) && last.given == s.books.Partition(p).Total
 }
 
 // known tells that the walk below would end as the last one did.
 func (r *round) known(q *Queue, m *mark, lim *limits) bool {
-	if !m.fresh(r, q) || m.given != lim.limit {
+	if r.why != nil || !m.fresh(r.s, q, r.part) || m.given != lim.limit {
 		return false
 	}
 	lim.headroom, lim.blocked = m.headroom, m.blocked
@@ -53,7 +61,7 @@ func (r *round) learn(q *Queue, m *mark, lim *limits, o *outcome, anywhere bool)
 // user is at the limit. Only the queue's own limit is looked at again.
 func (r *round) userBlocked(q *Queue, lim *limits) (outcome, bool) {
 	m := &q.marks[r.mode]
-	if !m.users || !m.fresh(r, q) {
+	if !m.users || r.why != nil || !m.fresh(r.s, q, r.part) {
 		return outcome{}, false
 	}
 	if r.canAssign(q, lim, &resource{}) {

@@ -50,7 +50,9 @@ func newTwins(t *rapid.T) *twins {
 
 func (w *twins) both(do func(s *Scheduler)) {
 	do(w.quick)
-	do(w.plain)
+	if w.plain != nil {
+		do(w.plain)
+	}
 }
 
 func (w *twins) node() {

@@ -34,6 +34,7 @@ type Scheduler struct {
 
 	plain         bool // walk everything, for tests
 	felt          int  // what the last walks left behind, see round.local
+	waiting       int  // what they passed by and what may come of it when more nodes were seen
 	reservedNodes int
 
 	mastered []*app // whose master was placed by the running offer

@@ -13,6 +13,7 @@ type sweep struct {
 	count int      // of those bits
 	next  int      // the node that comes next
 	idle  int      // visits in a row that brought nothing
+	dull  int      // those of them after which nothing waited for more visits
 	quiet bool     // nothing can be done until something changes
 	seen  uint64   // what had changed when that was found
 	moved uint64   // counts changes of nodes
@@ -64,7 +65,7 @@ func (s *Scheduler) Sweep(max int, now yarn.Now, out []cluster.Decision) ([]clus
 	s.Advance(now)
 	w := &s.sweep
 	if at := s.changes(); w.seen != at {
-		w.quiet, w.idle, w.seen = false, 0, at
+		w.quiet, w.idle, w.dull, w.seen = false, 0, 0, at
 	}
 	for visits := 0; !w.quiet && w.count > 0; visits++ {
 		if visits >= max {
@@ -72,19 +73,25 @@ func (s *Scheduler) Sweep(max int, now yarn.Now, out []cluster.Decision) ([]clus
 		}
 		ref := w.nextOpen()
 		before := len(out)
-		s.felt = 0
+		s.felt, s.waiting = 0, 0
 		out = s.fill(ref, out)
 		if len(out) > before && out[len(out)-1].Kind != cluster.Rereserved {
-			w.idle = 0
+			w.idle, w.dull = 0, 0
 		} else {
 			w.idle++
+			w.dull++
+		}
+		if s.waiting > 0 {
+			w.dull = 0
 		}
 		w.seen = s.changes()
 		// What waits for nodes to pass by has waited long enough after as many
-		// visits as there are nodes. Where no visit left anything behind, the
-		// other nodes of a cluster without partitions need no visit at all.
+		// visits as there are nodes. Where nothing waits, every visit ends as the
+		// last one of the same node did, so that one of each is enough. Where no
+		// visit left anything behind, the other nodes of a cluster without
+		// partitions need no visit at all.
 		alike := s.felt == 0 && len(out) == before && s.books.Partitions() == 1 && s.reservedNodes == 0
-		w.quiet = alike || w.idle > s.books.Count+w.count+1
+		w.quiet = alike || w.dull >= w.count || w.idle > s.books.Count+w.count+1
 	}
 	return out, false
 }
@@ -96,6 +103,9 @@ func (s *Scheduler) fill(ref NodeRef, out []cluster.Decision) []cluster.Decision
 		var o outcome
 		var ok bool
 		o, ok, out = s.offerOnce(ref, out)
+		if o.kind != nothing && len(out) == before {
+			s.waiting++ // it was refused, and now waits anew
+		}
 		if !ok || len(out) == before || o.kind == reserved {
 			break
 		}

@@ -43,7 +43,7 @@ type outcome struct {
 	from     ContainerRef // the reservation that is served or renewed
 	excess   ContainerRef // a reservation to give up
 	mode     mode
-	place    int32        // of the application in the lineup, unless from is set
+	place    int32 // of the application in the lineup, unless from is set
 }
 
 type outcomeKind uint8
@@ -81,6 +81,9 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (o outcome, o
 	n := s.books.Node(ref)
 	if n.Reserved >= 0 {
 		return skipped(skipNone), false, s.offerReserved(ref, n, out)
+	}
+	if n.Part == 0 && s.fruitless(0, respect) {
+		return skipped(skipNone), false, out
 	}
 	r := s.round(ref, n)
 	if !s.calc.HasRoom(&r.free, &s.min) {
@@ -431,6 +434,7 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 		return skipped(skipOther), false
 	}
 	if !s.cfg.ContinueLooking && !s.worthMore(a, w, size) {
+		s.waiting++
 		r.local++ // re-reservations may make it worth more: the leaf is not remembered as full
 		return outcome{}, true
 	}
@@ -451,6 +455,7 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 		missed = w.Missed
 	}
 	if r.mode == ignore && int(missed) < s.books.Count {
+		s.waiting++
 		r.note(a.queue, a, yarn.Reason{Code: fit.ShareDelay, Subject: r.label, Count: int64(missed), Max: int64(s.books.Count)})
 		return skipped(skipOther), false
 	}
