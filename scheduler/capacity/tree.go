@@ -24,29 +24,30 @@ type (
 	resource     = yarn.Resource
 )
 
-// share is what a queue is entitled to and has in one partition.
+// share is what a queue is entitled to and has in one partition. What walks and
+// the order of children look at stands together.
 type share struct {
-	used, pending, reserved resource
-	promised                resource // compat: reserved, but for a quirk of moves
-	amUsed, amLimit         resource
-	effMin, effMax          resource
-	confMin, confMax        resource
-	measured                resource // what used fractions are measured against
+	usedCapacity, absUsed, absolute float32
+	hasMin                          bool // confMin is not zero
+	known                           bool // compat: Apache has an entry of capacities for the label
+	containers                      int32
+	waiting                         int64 // containers outstanding
+	held                            int32 // reservations
+
+	used, pending, effMax resource
+	promised              resource // compat: reserved, but for a quirk of moves
+	measured              resource // what used fractions are measured against
+	effMin, reserved      resource
+	amUsed, amLimit       resource
+	confMin, confMax      resource
 
 	capacity, maxCapacity     float32
-	absolute, absoluteMax     float32
-	usedCapacity, absUsed     float32
+	absoluteMax               float32
 	weight, normalized, maxAM float32
 	// scale is by how much configured minima of children are cut, per resource;
 	// scaled tells for which.
 	scale  [yarn.MaxResourceTypes]float32
 	scaled [yarn.MaxResourceTypes]bool
-
-	hasMin     bool // confMin is not zero
-	known      bool // compat: Apache has an entry of capacities for the label
-	containers int32
-	waiting    int64 // containers outstanding
-	held       int32 // reservations
 }
 
 // Queue is one queue of the tree. Leaves have a leaf, parents have none.
