@@ -156,9 +156,9 @@ func (c *crowd) beat(n scheduler.NodeRef) {
 type busy struct {
 	*crowd
 	served bool
-	first int                 // the place in the ring of the container that ends next
-	freed []scheduler.NodeRef // that have room
-	owed  []int32             // by application: how many it wants
+	first  int                 // the place in the ring of the container that ends next
+	freed  []scheduler.NodeRef // that have room
+	owed   []int32             // by application: how many it wants
 }
 
 func newBusy(b *testing.B, served bool, widths []int, apps, nodes, live int) *busy {
