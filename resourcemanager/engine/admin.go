@@ -27,12 +27,16 @@ func (e *Engine) move(c Move) {
 		e.fail(c.Ticket, err)
 		return
 	}
-	if why := e.sched.MayMove(a.ref, c.Queue); !why.OK() {
-		e.fail(c.Ticket, refuse(Failed, "Cannot move %s to queue %s: %s", a.sub.ID, c.Queue, describe(why)))
+	target, _ := e.sched.Resolve(c.Queue)
+	if why := e.sched.MaySubmit(target, c.User, c.RealUser, c.Groups); !why.OK() {
+		e.fail(c.Ticket, refuse(AccessDenied, "User %s may not submit to queue %s, to which %s was to be moved", c.User, c.Queue, a.sub.ID))
 		return
 	}
-	path, _ := e.sched.Resolve(c.Queue)
-	e.saveChange(a, c.Ticket, func(x *choices) { x.queue = path }, func() (any, *Error) { return nil, e.moved(a, c.Queue) })
+	if why := e.sched.MayMove(a.ref, c.Queue); !why.OK() {
+		e.fail(c.Ticket, cannotMove(a, c.Queue, why))
+		return
+	}
+	e.saveChange(a, c.Ticket, func(x *choices) { x.queue = target }, func() (any, *Error) { return nil, e.moved(a, c.Queue) })
 }
 
 func (e *Engine) moved(a *application, queue string) *Error {
@@ -41,11 +45,18 @@ func (e *Engine) moved(a *application, queue string) *Error {
 	}
 	if why := e.sched.MoveApplication(a.ref, queue); !why.OK() {
 		e.takeBack(a)
-		return refuse(Failed, "Cannot move %s to queue %s: %s", a.sub.ID, queue, describe(why))
+		return cannotMove(a, queue, why)
 	}
 	a.queue = e.sched.AppUsage(a.ref).Queue
 	e.sweepDue = true
 	return nil
+}
+
+func cannotMove(a *application, queue string, why yarn.Reason) *Error {
+	if text := full(a, why); text != "" {
+		return refuse(Failed, "%s", text)
+	}
+	return refuse(Failed, "Cannot move %s to queue %s: %s", a.sub.ID, queue, describe(why))
 }
 
 func (e *Engine) setPriority(c SetPriority) {

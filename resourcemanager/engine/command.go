@@ -42,11 +42,14 @@ type (
 		Diagnostics string
 	}
 
-	// Move takes an application to another queue.
+	// Move takes an application to another queue, to which who asks for it
+	// must have the right to submit.
 	Move struct {
-		Ticket      Ticket
-		Application yarn.ApplicationID
-		Queue       string
+		Ticket         Ticket
+		Application    yarn.ApplicationID
+		Queue          string
+		User, RealUser string
+		Groups         []string // of User
 	}
 
 	// SetPriority changes an application's priority. Replied with PriorityReply.

@@ -95,7 +95,8 @@ func (s *Scheduler) AddApplication(in demand.Application, path string) (AppRef, 
 
 func (s *Scheduler) admitApplication(in *demand.Application, path string) (*Queue, int32, yarn.Reason) {
 	if n := s.tree.root.apps; n >= s.cfg.MaxSystemApps && !in.Recovering {
-		return nil, 0, yarn.Reason{Code: fit.TooManyApps, Subject: queue.Root, Count: int64(n), Max: int64(s.cfg.MaxSystemApps)}
+		return nil, 0, yarn.Reason{Code: fit.TooManyApps, Subject: queue.Root, Count: int64(n), Max: int64(s.cfg.MaxSystemApps),
+			Key: config.Prefix + "maximum-applications"}
 	}
 	q, why := s.destination(in, path)
 	if !why.OK() {
@@ -145,12 +146,13 @@ func (s *Scheduler) maySubmitNow(q *Queue, name string) yarn.Reason {
 	}
 	l := q.leaf
 	if n := q.numApps(); n >= l.maxApps && !q.managedLeaf() {
-		return yarn.Reason{Code: fit.TooManyQueueApps, Subject: q.path, Count: int64(n), Max: int64(l.maxApps)}
+		return yarn.Reason{Code: fit.TooManyQueueApps, Subject: q.path, Count: int64(n), Max: int64(l.maxApps), Key: s.maxAppsKey(q)}
 	}
 	u := q.userOf(name)
 	if !q.managedLeaf() {
 		if n := u.active + u.pending; n >= l.maxAppsPerUser {
-			return yarn.Reason{Code: fit.TooManyUserApps, Subject: q.path, Count: int64(n), Max: int64(l.maxAppsPerUser), Detail: name}
+			return yarn.Reason{Code: fit.TooManyUserApps, Subject: q.path, Count: int64(n), Max: int64(l.maxAppsPerUser),
+				Key: s.maxAppsKey(q) + ", minimum-user-limit-percent and user-limit-factor"}
 		}
 	}
 	for p := q.parent; p != nil; p = p.parent {

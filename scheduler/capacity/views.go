@@ -219,6 +219,9 @@ func (s *Scheduler) MayAdminister(path, user, realUser string, groups []string) 
 
 // permits looks at the queue and at all above it. For a queue that does not
 // exist yet the nearest one above counts.
+//
+// compat: what is submitted to a queue that does not exist and cannot be made
+// is not denied; it fails for that, when it enters the queue.
 func (s *Scheduler) permits(path, user, realUser string, groups []string, code yarn.Code) yarn.Reason {
 	if !s.cfg.Cluster.ACLEnabled {
 		return yarn.Reason{}
@@ -226,6 +229,9 @@ func (s *Scheduler) permits(path, user, realUser string, groups []string, code y
 	q := s.tree.find(path)
 	for up := path; q == nil && up != ""; up = queue.ParentPath(up) {
 		q = s.tree.find(up)
+	}
+	if code == fit.SubmitDenied && (q == nil || q.path != path && s.tree.find(path) == nil && q.conf.Kind != config.Managed && !q.flexible()) {
+		return yarn.Reason{}
 	}
 	for ; q != nil; q = q.parent {
 		if q.conf.Admin.Allows(user, realUser, groups) ||
