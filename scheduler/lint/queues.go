@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -258,11 +259,44 @@ func (l *linter) dynamic(q *config.Queue) {
 		l.say(Warning, DynamicMode, name, "auto-create-child-queue.enabled is set, too, and wins", "choose one of them")
 		return
 	}
+	l.flexibleTemplates(q)
 	if !q.Flexible || !l.cfg.Legacy || len(q.Children) == 0 || wayOf(q, "") == byWeight {
 		return
 	}
 	l.say(Warning, DynamicMode, name, fmt.Sprintf("queues made on demand have weights, which do not go with the capacities below %s: no queue will be made", q.Path),
 		"write the capacities below as weights, such as 3w")
+}
+
+// flexibleTemplates finds templates that no queue can be made from. The
+// scheduler reads them only when it makes one.
+func (l *linter) flexibleTemplates(q *config.Queue) {
+	if !q.Flexible {
+		return
+	}
+	for _, kind := range []config.Kind{config.Leaf, config.Parent} {
+		_, err := l.cfg.Dynamic(q, anyName, kind)
+		var refused *config.Error
+		if !errors.As(err, &refused) {
+			continue
+		}
+		f := refused.Finding
+		name := l.templateOf(q, strings.TrimPrefix(f.Key, config.Prefix+q.Path+"."+anyName+"."), f.Origin)
+		l.say(Warning, DynamicMode, name, fmt.Sprintf("no queue can be made below %s: %s", q.Path, f.Rule), "correct the value")
+	}
+}
+
+// anyName stands for a queue that does not exist.
+const anyName = "*"
+
+// templateOf is the property of a template that was written at origin, or the
+// parent's own switch.
+func (l *linter) templateOf(q *config.Queue, suffix, origin string) string {
+	for _, name := range l.names {
+		if l.values[name].Origin == origin && strings.HasSuffix(name, "template."+suffix) {
+			return name
+		}
+	}
+	return key(q.Path, "auto-queue-creation-v2.enabled")
 }
 
 // order finds priorities that nobody looks at.

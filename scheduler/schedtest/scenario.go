@@ -37,6 +37,7 @@ import (
 // Step is one command of a scenario and what it printed.
 type Step struct {
 	Line    int
+	Comment string // the lines that begin with # before it
 	Command string // with the lines that belong to it
 	Output  string
 }
@@ -44,17 +45,21 @@ type Step struct {
 // Parse reads a scenario.
 func Parse(text string) ([]Step, error) {
 	var steps []Step
-	var command, output []string
+	var comment, command, output []string
 	expecting, start := false, 0
 	flush := func() {
 		if len(command) > 0 {
-			steps = append(steps, Step{start, strings.Join(command, "\n"), strings.Join(output, "\n")})
+			steps = append(steps, Step{start, strings.Join(comment, "\n"), strings.Join(command, "\n"), strings.Join(output, "\n")})
 		}
-		command, output, expecting = nil, nil, false
+		comment, command, output, expecting = nil, nil, nil, false
 	}
 	for i, line := range strings.Split(text, "\n") {
 		switch {
 		case strings.HasPrefix(line, "#"):
+			if expecting || len(command) > 0 {
+				return nil, fmt.Errorf("line %d: a comment within a command", i+1)
+			}
+			comment = append(comment, line)
 		case strings.TrimSpace(line) == "":
 			if expecting {
 				flush()
@@ -77,15 +82,20 @@ func Parse(text string) ([]Step, error) {
 	return steps, nil
 }
 
-// Format writes a scenario as Parse reads it. Comments are lost.
+// Format writes a scenario as Parse reads it.
 func Format(steps []Step) string {
 	var b strings.Builder
-	for _, s := range steps {
+	for i, s := range steps {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		if s.Comment != "" {
+			b.WriteString(s.Comment + "\n")
+		}
 		b.WriteString(s.Command + "\n----\n")
 		if s.Output != "" {
 			b.WriteString(s.Output + "\n")
 		}
-		b.WriteString("\n")
 	}
 	return b.String()
 }
@@ -96,7 +106,7 @@ func Run(steps []Step) []Step {
 	r := &runner{apps: map[string]*runApp{}, nodes: map[string]scheduler.NodeRef{}}
 	out := make([]Step, len(steps))
 	for i, s := range steps {
-		out[i] = Step{s.Line, s.Command, strings.Join(r.run(s.Command), "\n")}
+		out[i] = Step{s.Line, s.Comment, s.Command, strings.Join(r.run(s.Command), "\n")}
 	}
 	return out
 }
