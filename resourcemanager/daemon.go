@@ -108,6 +108,7 @@ func Start(o Options) (started *Daemon, err error) {
 	d.saveKeys()
 	d.work.Go(func() { d.rollKeys(ctx) })
 	d.work.Go(func() { d.tendDelegation(ctx) })
+	d.tendQueues(ctx)
 	if err = d.listen(); err != nil {
 		return nil, err
 	}

@@ -260,6 +260,10 @@ func (l *linter) dynamic(q *config.Queue) {
 		return
 	}
 	l.flexibleTemplates(q)
+	if q.Flexible && q.AutoRemove && !l.cfg.Cluster.Monitors {
+		l.say(Hint, DynamicMode, name, "queues made on demand stay until a restart: without a monitor nothing removes empty ones",
+			"set yarn.resourcemanager.scheduler.monitor.enable, and name AutoCreatedQueueDeletionPolicy in yarn.resourcemanager.scheduler.monitor.policies")
+	}
 	if !q.Flexible || !l.cfg.Legacy || len(q.Children) == 0 || wayOf(q, "") == byWeight {
 		return
 	}
