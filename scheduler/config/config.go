@@ -235,7 +235,7 @@ func (c *Config) placement(s *settings) {
 		JSON: text(placement.PropJSON), JSONFile: s.cl.MappingFile, Placements: text(placement.PropPlacements),
 	})
 	for _, f := range findings {
-		s.fail(f.Property, "%s", f.String())
+		s.fail(f.Property, "%s", f.Complaint())
 	}
 	c.Rules = rules
 }
