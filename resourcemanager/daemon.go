@@ -199,7 +199,7 @@ func (d *Daemon) openStore() (err error) {
 }
 
 func (d *Daemon) buildEngine(site *conf.Properties) (*engine.Engine, error) {
-	cfg, err := d.readSchedule(site)
+	cfg, err := d.readSchedule(site, yarn.Resource{})
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,7 +17,8 @@ const corpus = "../scheduler/lint/testdata/"
 
 // TestRefusedQueues refreshes a ResourceManager at work with every bad queue
 // file: the administrator is told the exact error with the place in the file,
-// and nothing changes for queues, applications and nodes.
+// the log has what yarn queue -lint says, and nothing changes for queues,
+// applications and nodes.
 func TestRefusedQueues(t *testing.T) {
 	w := newWorld(t, `
 		root.queues                 a,default
@@ -56,14 +58,32 @@ func TestRefusedQueues(t *testing.T) {
 		tried++
 		place := filepath.Join(w.dir, "capacity-scheduler.xml")
 		w.writeQueues(string(text))
+		logged := len(w.log.String())
 		_, err = root.raw("refreshQueues", &pb.RefreshQueuesRequest{})
 		refused(t, err, yarnException, strings.TrimSpace(strings.Replace(string(want), filepath.Base(xml), place, 1)))
+		w.logs(logged, strings.TrimSuffix(file, ".err")+".txt", filepath.Base(xml), place)
 		if after := w.seen(); !reflect.DeepEqual(before, after) {
 			t.Fatalf("%s: it was\n%+v and is\n%+v", xml, before, after)
 		}
 	}
 	if tried < 80 {
 		t.Errorf("only %d files could be tried", tried)
+	}
+}
+
+// logs wants every finding of yarn queue -lint in what was logged since.
+func (w *world) logs(since int, findings, file, place string) {
+	w.t.Helper()
+	text, err := os.ReadFile(findings)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	log := w.log.String()[since:]
+	for line := range strings.Lines(string(text)) {
+		quoted := strconv.Quote(strings.Replace(strings.TrimSpace(line), file, place, 1))
+		if !strings.Contains(log, quoted) {
+			w.t.Errorf("%s: the log lacks %s:\n%s", findings, quoted, log)
+		}
 	}
 }
 

@@ -135,10 +135,22 @@ func TestCorpus(t *testing.T) {
 			if err := refused(in); (err != nil) != (errors > 0) {
 				t.Errorf("%d errors, but the scheduler says: %v", errors, err)
 			}
+			for _, f := range findings {
+				complete(t, f)
+			}
 			if good := strings.Contains(path, "good"); good && errors+warnings > 0 || !good && errors+warnings+hints == 0 {
 				t.Errorf("%d errors, %d warnings, %d hints", errors, warnings, hints)
 			}
 		})
+	}
+}
+
+// complete wants a place, a property, what happens and what to do of a finding.
+func complete(t *testing.T, f lint.Finding) {
+	t.Helper()
+	file, line, column := f.Place()
+	if file == "" || f.Set && (line == 0 || column == 0) || f.Key == "" || f.Code == "" || f.What == "" || f.Fix == "" {
+		t.Errorf("the finding says too little: %+v", f)
 	}
 }
 

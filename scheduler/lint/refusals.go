@@ -32,7 +32,7 @@ func (l *linter) refusals() {
 		}
 		var refused *config.Error
 		if !errors.As(err, &refused) {
-			l.say(Error, Refused, "", err.Error(), "")
+			l.say(Error, Refused, "", err.Error(), "correct the file")
 			return
 		}
 		f := refused.Finding
@@ -56,7 +56,7 @@ func properties(values map[string]config.Property) []config.Property {
 // remarks are what the scheduler noticed itself.
 func (l *linter) remarks(notes []config.Finding) {
 	for _, f := range notes {
-		l.say(Warning, Refused, f.Key, f.Rule, "")
+		l.say(Warning, Refused, f.Key, f.Rule, l.advice(f.Key, f.Rule))
 	}
 }
 
@@ -122,7 +122,7 @@ func (l *linter) accepted() {
 	case errors.As(err, &refused) && !l.said(refused.Finding.Key):
 		l.say(Error, Refused, refused.Finding.Key, "the configuration is refused: "+refused.Finding.Rule, l.advice(refused.Finding.Key, refused.Finding.Rule))
 	case !errors.As(err, &refused):
-		l.say(Error, Refused, "", err.Error(), "")
+		l.say(Error, Refused, "", err.Error(), "correct the file")
 	}
 }
 
