@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler"
@@ -104,17 +105,13 @@ func (e *Engine) setLifetime(c SetLifetime) {
 		e.fail(c.Ticket, err)
 		return
 	}
-	if c.ExpireAt > 0 && c.ExpireAt < e.now.Wall {
+	if c.ExpireAt < e.now.Wall {
 		e.fail(c.Ticket, refuse(Failed, "Expire time is less than current time for %s: the lifetime must end in the future", a.sub.ID))
 		return
 	}
 	expire := c.ExpireAt
-	asked := int64(0)
-	if expire > 0 {
-		asked = max((expire-a.submitTime)/1000, 1)
-	}
-	if most := e.sched.Lifetime(a.queue, asked); most > 0 && most < asked {
-		expire = a.submitTime + most*1000
+	if most := e.sched.Lifetime(a.queue, math.MaxInt64); most < math.MaxInt64/2000 {
+		expire = min(expire, a.submitTime+most*1000)
 	}
 	e.saveChange(a, c.Ticket, func(x *choices) { x.expireAt = expire }, func() (any, *Error) {
 		if !a.ending() {

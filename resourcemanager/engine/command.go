@@ -63,7 +63,7 @@ type (
 	SetLifetime struct {
 		Ticket      Ticket
 		Application yarn.ApplicationID
-		ExpireAt    int64 // wall clock, milliseconds; 0 for never
+		ExpireAt    int64 // wall clock, milliseconds; cut to what the queue allows
 	}
 
 	// SignalContainer has a container's node deliver a signal.

@@ -1,6 +1,8 @@
 package capacity
 
 import (
+	"fmt"
+
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/scheduler/measure"
@@ -9,14 +11,18 @@ import (
 
 // Validate tells whether Reconfigure would take the configuration.
 func (s *Scheduler) Validate(cfg *config.Config) error {
+	known := s.books.Partitions()
 	_, err := s.next(cfg)
+	s.forgetParts(known)
 	return err
 }
 
 // Reconfigure replaces the configuration; see the facade.
 func (s *Scheduler) Reconfigure(cfg *config.Config) error {
+	known := s.books.Partitions()
 	t, err := s.next(cfg)
 	if err != nil {
+		s.forgetParts(known)
 		s.Reapply()
 		return err
 	}
@@ -70,31 +76,68 @@ func (s *Scheduler) next(cfg *config.Config) (*renewed, error) {
 // checkChanges refuses to let queues vanish or change their kind while in use.
 func (s *Scheduler) checkChanges(cfg *config.Config, fresh *tree) error {
 	for _, old := range s.tree.all {
-		if old == nil || old.managedLeaf() {
+		if old == nil {
 			continue
 		}
 		q := fresh.byPath(old.path)
-		stopped := old.state == queue.Stopped
-		switch {
-		case q == nil:
-			if !stopped && !cfg.StoppedInSettings(old.path) && !old.dynamic {
-				return s.refusal(cfg, old, "state", "a queue can only be removed when it is stopped; it is "+old.state.String())
-			}
-		case !old.isLeaf() && old.conf.Kind != config.Managed && q.conf.Kind == config.Managed,
-			!old.isLeaf() && old.conf.Kind == config.Managed && q.conf.Kind != config.Managed:
-			return s.refusal(cfg, old, "auto-create-child-queue.enabled", "cannot change while the parent is in use")
-		case old.isLeaf() && !q.isLeaf() && !stopped && q.state != queue.Stopped:
-			return s.refusal(cfg, old, "queues", "a leaf can only become a parent when it is stopped; it is "+old.state.String())
+		if err := s.checkKind(cfg, old, q); err != nil {
+			return err
+		}
+		if err := s.checkKept(cfg, old, q, fresh); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// checkKind compares a queue with what it is to become, which may be nothing.
+func (s *Scheduler) checkKind(cfg *config.Config, old, q *Queue) error {
+	stopped := old.state == queue.Stopped
+	switch {
+	case old.managedLeaf():
+	case q == nil:
+		if !stopped && !cfg.StoppedInSettings(old.path) && !old.dynamic {
+			return s.refusal(cfg, old, "state", "a queue can only be removed when it is stopped; it is "+old.state.String())
+		}
+	case !old.isLeaf() && old.conf.Kind != config.Managed && q.conf.Kind == config.Managed,
+		!old.isLeaf() && old.conf.Kind == config.Managed && q.conf.Kind != config.Managed:
+		return s.refusal(cfg, old, "auto-create-child-queue.enabled", "cannot change while the parent is in use")
+	case old.isLeaf() && !q.isLeaf() && !stopped && q.state != queue.Stopped:
+		return s.refusal(cfg, old, "queues", "a leaf can only become a parent when it is stopped; it is "+old.state.String())
+	}
+	return nil
+}
+
+// checkKept refuses to take a leaf away from its applications.
+//
+// compat: a configured one goes all the same if the new settings name it
+// STOPPED; its applications keep what they have and get nothing more.
+func (s *Scheduler) checkKept(cfg *config.Config, old, q *Queue, fresh *tree) error {
+	if !old.isLeaf() || old.numApps() == 0 {
+		return nil
+	}
+	switch {
+	case q != nil && !q.isLeaf():
+		return s.refusal(cfg, old, "queues", fmt.Sprintf("a leaf can only become a parent when it is empty; applications: %d", old.numApps()))
+	case q == nil && (old.dynamic || old.managedLeaf()) && !keepsCreated(old.parent, fresh):
+		return s.refusal(cfg, old, "state", fmt.Sprintf("a queue can only be removed when it is empty; applications: %d", old.numApps()))
+	}
+	return nil
+}
+
+// keepsCreated tells whether queues that were created below the parent stay.
+func keepsCreated(parent *Queue, fresh *tree) bool {
+	if q := fresh.byPath(parent.path); q != nil {
+		return !q.isLeaf()
+	}
+	return parent.dynamic && keepsCreated(parent.parent, fresh)
 }
 
 // renew applies new settings to a queue that exists and to all below it.
 func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 	q.dynamic = q.dynamic && fresh == q
 	if q.isLeaf() && !q.conf.MaxAllocation.FitsIn(fresh.conf.MaxAllocation) {
-		return s.refusal(cfg, q, "maximum-allocation", "must not become less while the queue is in use")
+		return s.lessAllocation(cfg, q)
 	}
 	if fresh != q {
 		q.conf = fresh.conf
@@ -122,6 +165,20 @@ func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 		return err
 	}
 	return s.setChildren(cfg, q, children)
+}
+
+// lessAllocation refuses to lower what containers of the leaf may have. It names
+// the nearest property that could do so.
+func (s *Scheduler) lessAllocation(cfg *config.Config, q *Queue) error {
+	rule := fmt.Sprintf("must not become less in a refresh for %s, which has %s", q.path, q.conf.MaxAllocation)
+	for up := q; up != nil; up = up.parent {
+		for _, name := range []string{"maximum-allocation", "maximum-allocation-mb", "maximum-allocation-vcores"} {
+			if _, set := cfg.Property(config.Prefix + up.path + "." + name); set {
+				return s.refusal(cfg, up, name, rule)
+			}
+		}
+	}
+	return s.refusal(cfg, q, "maximum-allocation", rule)
 }
 
 // renewChildren is the children of a parent after a refresh.

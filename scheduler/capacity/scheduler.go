@@ -92,6 +92,21 @@ func (s *Scheduler) part(label string) part {
 	return p
 }
 
+// forgetParts takes the indexes of partitions from n on back, which only a
+// refused configuration has named.
+func (s *Scheduler) forgetParts(n int) {
+	if s.books.Partitions() == n {
+		return
+	}
+	s.books.ForgetParts(n)
+	s.tree.root.each(func(q *Queue) { q.shrink(n) })
+	for _, a := range s.apps {
+		if a != nil {
+			a.shares = a.shares[:n]
+		}
+	}
+}
+
 // SetLabels replaces the partitions of the cluster; see the facade.
 func (s *Scheduler) SetLabels(labels []config.Label) {
 	for p := 1; p < s.books.Partitions(); p++ {

@@ -107,6 +107,16 @@ func (u *user) grow(parts int) {
 	}
 }
 
+// shrink undoes grow.
+func (l *leaf) shrink(parts int) {
+	l.usageRatio, l.activeUsed = l.usageRatio[:parts], l.activeUsed[:parts]
+	l.limits[respect], l.limits[ignore] = l.limits[respect][:parts], l.limits[ignore][:parts]
+	for _, u := range l.ordered {
+		u.shares = u.shares[:parts]
+		u.blocked[respect], u.blocked[ignore] = u.blocked[respect][:parts], u.blocked[ignore][:parts]
+	}
+}
+
 // userOf is the user, who from now on is one of the leaf's.
 func (q *Queue) userOf(name string) *user {
 	l := q.leaf
