@@ -420,6 +420,7 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 	if w.Label == "" {
 		w.Missed++
 		missed = w.Missed
+		s.waited = s.waited || int(missed) <= s.books.Count
 	}
 	if r.mode == ignore && int(missed) < s.books.Count {
 		r.note(a.queue, a, yarn.Reason{Code: fit.ShareDelay, Subject: r.label, Count: int64(missed), Max: int64(s.books.Count)})
@@ -434,6 +435,7 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 		return skipped(skipOther), false
 	}
 	w.Opportunities++
+	s.waited = s.waited || int(w.Opportunities) <= s.books.Count+1
 	o, next = r.onNode(a, w, lim, cluster.NoContainer)
 	if next {
 		w.Opportunities--
