@@ -427,6 +427,27 @@ func (p *play) admissions(users map[string]int, was map[AppRef]bool) {
 	}
 }
 
+// recalculated compares what follows from new entitlements for masters and
+// headrooms.
+func (p *play) recalculated() {
+	v := p.snapshot(p.quick)
+	v.world.Entitle()
+	limits := v.world.QueueLimits()
+	for q, to := range v.queues {
+		if q.leaf == nil {
+			continue
+		}
+		if q.leaf.queueLimit != limits[q.path] {
+			p.t.Fatalf("%s goes by the limit %v, the twin by %v", q.path, q.leaf.queueLimit, limits[q.path])
+		}
+		for at := range q.shares {
+			if have, want := q.shares[at].amLimit, v.world.MasterLimit(to, v.label(part(at))); p.quick.hasMasterLimit(q, part(at)) && have != want {
+				p.t.Fatalf("%s limits masters in %q to %v, the twin to %v", q.path, v.label(part(at)), have, want)
+			}
+		}
+	}
+}
+
 // askers is what admissions needs from before a call.
 func (p *play) askers() (users map[string]int, active map[AppRef]bool) {
 	users, active = map[string]int{}, map[AppRef]bool{}

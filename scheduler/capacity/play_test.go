@@ -130,6 +130,7 @@ func (p *play) addNode() {
 	n := cluster.Node{ID: yarn.NodeID{Host: fmt.Sprintf("h%d", p.hosts%8), Port: int32(p.hosts)}, Rack: fmt.Sprintf("/r%d", p.hosts%2), Label: p.aLabel(), Total: p.nodeSize()}
 	users, active := p.askers()
 	p.nodes = append(p.nodes, same(p, func(s *Scheduler) NodeRef { return s.AddNode(n) }))
+	p.recalculated()
 	p.admissions(users, active)
 }
 
@@ -138,13 +139,19 @@ func (p *play) removeNode() {
 		p.nodes = slices.DeleteFunc(p.nodes, func(o NodeRef) bool { return o == n })
 		p.ended = slices.DeleteFunc(p.ended, func(c ContainerRef) bool { return p.quick.Container(c).Node == n })
 		p.forget(same(p, func(s *Scheduler) []cluster.Ended { return s.RemoveNode(n) }))
+		p.recalculated()
 	}
 }
 
 func (p *play) resize() {
 	if n, ok := pickFrom(p, "node", p.nodes); ok {
-		total := p.nodeSize()
+		total, held := p.nodeSize(), p.quick.books.Node(n).Reserved >= 0
+		users, active := p.askers()
 		p.both(func(s *Scheduler) { s.SetNodeTotal(n, total) })
+		p.recalculated()
+		if !held {
+			p.admissions(users, active)
+		}
 	}
 }
 
@@ -402,6 +409,7 @@ func (p *play) reconfigure() {
 	defer func() {
 		if p.quick.tree != was {
 			p.snapshot(p.quick).world.Reload()
+			p.recalculated()
 		}
 	}()
 	if rapid.IntRange(0, 5).Draw(p.t, "in vain") == 0 {
@@ -412,6 +420,28 @@ func (p *play) reconfigure() {
 		p.refused++
 	} else {
 		p.done["reconfigured"]++
+	}
+}
+
+// sweep lets both place what they can, until there is no more to do: then no
+// node brings anything, even to those who leave no walk out.
+func (p *play) sweep() {
+	for more, i := true, 0; more && i < 1000; i++ {
+		type answer struct {
+			out  []cluster.Decision
+			more bool
+		}
+		a := same(p, func(s *Scheduler) answer {
+			out, more := s.Sweep(3, p.clocked(), nil)
+			return answer{out, more}
+		})
+		p.note(a.out)
+		more = a.more
+	}
+	for _, n := range p.nodes {
+		if out := same(p, func(s *Scheduler) []cluster.Decision { return s.fill(n, nil) }); len(out) > 0 && p.quick.reservedNodes == 0 {
+			p.t.Fatalf("a sweep left out %v", out)
+		}
 	}
 }
 
@@ -433,6 +463,11 @@ func (p *play) check() {
 	if d := twin.Difference(p.snapshot(p.plain).world, p.now.world); d != "" {
 		p.t.Fatalf("to leave walks out is noticed: %s", d)
 	}
+	for i, q := range p.quick.tree.all {
+		if o := p.plain.tree.all[i]; q != nil && q.leaf != nil && q.leaf.activeUsers() != o.leaf.activeUsers() {
+			p.t.Fatalf("to leave walks out is noticed: %s has %d active users, not %d", q.path, q.leaf.activeUsers(), o.leaf.activeUsers())
+		}
+	}
 	if bad := p.now.sound(); bad != "" {
 		p.t.Fatal(bad)
 	}
@@ -453,8 +488,8 @@ func TestTwin(t *testing.T) {
 		p.check()
 		// Draws prefer what comes first.
 		steps := []func(){p.offer, p.offer, p.ask, p.offer, p.submit, p.ask, p.offer, p.finish, p.offer, p.ask, p.endAttempt, p.offer, p.vacate, p.move,
-			p.offer, p.reconfigure, p.relabel, p.submit, p.finish, p.offer, p.resize, p.ask, p.priority, p.avoid, p.remove, p.addNode, p.drain, p.removeNode}
-		for range rapid.IntRange(10, 90).Draw(t, "steps") {
+			p.offer, p.reconfigure, p.relabel, p.submit, p.finish, p.offer, p.resize, p.ask, p.sweep, p.priority, p.avoid, p.remove, p.addNode, p.drain, p.removeNode}
+		for range rapid.IntRange(30, 90).Draw(t, "steps") {
 			p.clock += 1000
 			p.both(func(s *Scheduler) { s.Advance(p.clocked()) })
 			steps[rapid.IntRange(0, len(steps)-1).Draw(t, "step")]()

@@ -83,6 +83,25 @@ func (w *World) headroomIn(q *Queue, a *App, label string) resource {
 	return w.smaller(total, total.Sub(w.Used(w.Root, label)), w.roundDown(room))
 }
 
+// QueueLimits is what limits of masters and headrooms are taken from in each
+// leaf, by path, after entitlements were worked out and before a walk came by.
+func (w *World) QueueLimits() map[string]yarn.Resource {
+	out := map[string]yarn.Resource{}
+	var visit func(q *Queue, limit resource)
+	visit = func(q *Queue, limit resource) {
+		if q.IsLeaf {
+			out[q.Path] = w.smaller(w.Cluster(), w.roundDown(q.Shares[""].Max), limit)
+			return
+		}
+		limit = w.smaller(w.Cluster(), limit, q.Shares[""].Max)
+		for _, c := range q.Children {
+			visit(c, w.roundDown(limit.Sub(w.Used(q, "")).Add(w.Used(c, ""))))
+		}
+	}
+	visit(w.Root, w.Cluster())
+	return out
+}
+
 // MasterLimit is how much the masters of a leaf may use in a partition.
 func (w *World) MasterLimit(q *Queue, label string) yarn.Resource {
 	var now resource
