@@ -435,10 +435,11 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 		return skipped(skipOther), false
 	}
 	w.Opportunities++
-	s.waited = s.waited || int(w.Opportunities) <= s.books.Count+1
 	o, next = r.onNode(a, w, lim, cluster.NoContainer)
 	if next {
 		w.Opportunities--
+	} else if int(w.Opportunities) <= s.books.Count+1 {
+		s.waited = true
 	}
 	return o, next
 }
