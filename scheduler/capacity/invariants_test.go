@@ -11,7 +11,7 @@ import (
 // sound sees that what the scheduler shows is what there is, that reservations
 // have somebody to be for and that orders are orders. It comes after entitled.
 func (v *snapshot) sound() string {
-	for _, check := range []func() string{v.clusterSound, v.nodesSound, v.appsSound, v.queuesSound, v.parallelSound, v.ordersSound} {
+	for _, check := range []func() string{v.clusterSound, v.sharesSound, v.nodesSound, v.appsSound, v.queuesSound, v.parallelSound, v.ordersSound} {
 		if bad := check(); bad != "" {
 			return bad
 		}
@@ -27,6 +27,38 @@ func (v *snapshot) clusterSound() string {
 	for p, l := range w.Labels {
 		if have, want := s.books.Partition(part(p)).Total, w.Partition(l.Name); have != want {
 			return fmt.Sprintf("partition %q has %v, its nodes have %v", l.Name, have, want)
+		}
+	}
+	return ""
+}
+
+// sharesSound sees that children get what their parent has and no more. Amounts
+// are scaled in the order of the calculator only, and what Apache remembers of
+// weights is on top.
+func (v *snapshot) sharesSound() string {
+	cfg := v.s.cfg
+	for _, q := range v.world.Queues() {
+		for label, s := range q.Shares {
+			var sum resource
+			var absolute float32
+			byAmount := false
+			for _, c := range q.Children {
+				sum = sum.Add(c.Shares[label].Min)
+				absolute += c.Shares[label].Absolute
+				byAmount = byAmount || cfg.Legacy && c.Conf.Amount("").Absolute
+			}
+			over := sum.Sub(s.Min)
+			if len(q.Children) == 0 || v.reloaded || byAmount {
+				continue
+			}
+			for i := range cfg.Cluster.Types {
+				if over[i] > 0 && (!cfg.Legacy || over[i] > 1) {
+					return fmt.Sprintf("the children of %s are promised %v in %q, it has %v", q.Path, sum, label, s.Min)
+				}
+			}
+			if d := absolute - s.Absolute; cfg.Legacy && absolute != 0 && (d > 1e-4 || d < -1e-4) {
+				return fmt.Sprintf("the children of %s have %v of %q, it has %v", q.Path, absolute, label, s.Absolute)
+			}
 		}
 	}
 	return ""
@@ -114,6 +146,9 @@ func (v *snapshot) queuesSound() string {
 		if d.AllocatedContainers != allocated || d.ReservedContainers != reserved || int64(d.PendingContainers) != waiting {
 			return fmt.Sprintf("%s shows %d containers, %d reserved, %d pending, but has %d, %d, %d", q.path,
 				d.AllocatedContainers, d.ReservedContainers, d.PendingContainers, allocated, reserved, waiting)
+		}
+		if (len(v.world.Nodes) > 0 && d.Reserved != v.world.Reserved(to, "")) && !v.moved {
+			return fmt.Sprintf("%s shows %v reserved, it has %v", q.path, d.Reserved, v.world.Reserved(to, ""))
 		}
 		if d.Used != v.world.Used(to, "") || d.Pending != v.world.Pending(to, "") || negative(d.Used) || negative(d.Pending) {
 			return fmt.Sprintf("%s shows %v used and %v pending", q.path, d.Used, d.Pending)
@@ -359,6 +394,50 @@ func (p *play) belowMaximum(facts *snapshot, node *twin.Node) {
 	}
 }
 
+// settled lets nodes come by until nothing more happens. Of those who still want
+// something then it is counted how many know why they get nothing: a queue may
+// be held up by the first of its applications.
+func (p *play) settled() {
+	for idle, rounds := 0, 0; idle <= len(p.nodes)+1 && rounds < 200; rounds++ {
+		idle++
+		for _, n := range p.nodes {
+			out := same(p, func(s *Scheduler) []cluster.Decision { return s.Offer(n, p.clocked(), nil) })
+			p.note(out)
+			if len(out) > 0 && out[0].Kind != cluster.Rereserved {
+				idle = 0
+			}
+		}
+		if rounds == 199 {
+			p.t.Fatalf("the cluster never comes to rest")
+		}
+	}
+	p.check()
+	for _, ref := range p.apps {
+		if a := p.now.apps[ref]; a.Running && p.quick.AppUsage(ref).PendingCount > 0 {
+			p.done["waits"]++
+			if len(p.quick.Explain(ref, len(p.nodes))) == 0 {
+				p.done["waits for no reason of its own"]++
+			}
+		}
+	}
+}
+
+// forgotten sees that a leaf does not remember a user whose last application has
+// gone, if it never counted one in another way.
+func (p *play) forgotten(q *Queue, user string) {
+	if q.leaf.lost || q.leaf.users[user] == nil {
+		return
+	}
+	for _, a := range p.quick.apps {
+		if a != nil && a.queue == q && a.User == user {
+			return
+		}
+	}
+	if u := q.leaf.users[user]; u.active != 0 || u.inActive || !none(u.shares[0].used) {
+		p.t.Fatalf("%s remembers %s with %d applications and %v", q.path, user, u.active, u.shares[0].used)
+	}
+}
+
 // submitted judges the answer to a submission by the numbers of applications.
 func (p *play) submitted(path, user string, why yarn.Reason) {
 	w := p.now.world
@@ -397,13 +476,16 @@ func (p *play) slot(a *twin.App) int {
 	return -1
 }
 
-// admissions repeats the admission of applications to a leaf, from the state that
-// a call has left behind: users is how many users the share of masters was
+// admissions repeats the admission of applications to one leaf or, with "", to
+// all, from the state that a call has left behind: users is how many users the share of masters was
 // divided among, was who was active before.
-func (p *play) admissions(users map[string]int, was map[AppRef]bool) {
+func (p *play) admissions(only string, users map[string]int, was map[AppRef]bool) {
 	v := p.snapshot(p.quick)
 	v.world.Entitle()
 	for _, q := range v.world.Leaves() {
+		if only != "" && q.Path != only {
+			continue
+		}
 		have := ""
 		for _, ref := range sortedRefs(v.apps) {
 			if a := v.apps[ref]; a.Queue == q && a.Active && !was[ref] {

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"testing"
@@ -20,26 +21,27 @@ type play struct {
 	sc           *scene
 	quick, plain *Scheduler
 	memory       map[string]map[string]*twin.Memory // what the twin remembers
-	kept         map[*leaf]int64                    // see snapshot.kept
+	outdated     map[*leaf]int64                    // see snapshot.kept
 	asking       map[*leaf][]*user                  // after the last step, of both
 
 	clock   int64
 	nodes   []NodeRef
 	apps    []AppRef
 	attempt map[AppRef]int32
-	boxes   []ContainerRef // live ones
-	ended   []ContainerRef // whose node has not reported it
+	kept    map[AppRef]bool // the attempt that ended left its containers
+	boxes   []ContainerRef  // live ones
+	ended   []ContainerRef  // whose node has not reported it
 	hosts   int
 	seq     int32
 
-	now     *snapshot // after the last step
-	refused int       // configurations
-	done    map[string]int
+	now   *snapshot // after the last step
+	done  map[string]int
+	asked bool // for reasons, after every step
 }
 
 func newPlay(t *rapid.T) *play {
-	p := &play{t: t, sc: drawScene(t), memory: map[string]map[string]*twin.Memory{}, attempt: map[AppRef]int32{}, done: map[string]int{},
-		kept: map[*leaf]int64{}, asking: map[*leaf][]*user{}}
+	p := &play{t: t, sc: drawScene(t), memory: map[string]map[string]*twin.Memory{}, attempt: map[AppRef]int32{}, kept: map[AppRef]bool{}, done: map[string]int{},
+		outdated: map[*leaf]int64{}, asking: map[*leaf][]*user{}}
 	cfg := drawConfig(t, p.sc)
 	var err error
 	if p.quick, err = New(cfg); err != nil {
@@ -53,7 +55,7 @@ func newPlay(t *rapid.T) *play {
 	return p
 }
 
-func (p *play) snapshot(s *Scheduler) *snapshot { return takeSnapshot(s, p.memory, p.kept) }
+func (p *play) snapshot(s *Scheduler) *snapshot { return takeSnapshot(s, p.memory, p.outdated) }
 
 // left notes which leaves were left by users who wanted something.
 func (p *play) left(s *Scheduler) {
@@ -63,7 +65,7 @@ func (p *play) left(s *Scheduler) {
 		}
 		for _, u := range p.asking[q.leaf] {
 			if u.gone {
-				p.kept[q.leaf] = q.leaf.version
+				p.outdated[q.leaf] = q.leaf.version
 			}
 		}
 		p.asking[q.leaf] = nil
@@ -98,8 +100,8 @@ func pickFrom[T any](p *play, what string, from []T) (v T, ok bool) {
 	return rapid.SampledFrom(from).Draw(p.t, what), true
 }
 
-func (p *play) size(what string, most int64) resource {
-	r := yarn.NewResource(rapid.Int64Range(1, most).Draw(p.t, what)*512, rapid.Int64Range(1, 6).Draw(p.t, what+"'s vcores"))
+func (p *play) size(what string, steps ...int64) resource {
+	r := yarn.NewResource(rapid.SampledFrom(steps).Draw(p.t, what)*512, rapid.Int64Range(1, 6).Draw(p.t, what+"'s vcores"))
 	if p.sc.third && rapid.IntRange(0, 3).Draw(p.t, "with gpu") == 0 {
 		r[2] = 1
 	}
@@ -131,7 +133,7 @@ func (p *play) addNode() {
 	users, active := p.askers()
 	p.nodes = append(p.nodes, same(p, func(s *Scheduler) NodeRef { return s.AddNode(n) }))
 	p.recalculated()
-	p.admissions(users, active)
+	p.admissions("", users, active)
 }
 
 func (p *play) removeNode() {
@@ -150,7 +152,7 @@ func (p *play) resize() {
 		p.both(func(s *Scheduler) { s.SetNodeTotal(n, total) })
 		p.recalculated()
 		if !held {
-			p.admissions(users, active)
+			p.admissions("", users, active)
 		}
 	}
 }
@@ -209,7 +211,7 @@ func (p *play) submit() {
 func (p *play) start(ref AppRef, keep bool) {
 	p.attempt[ref]++
 	id := p.quick.app(ref).ID
-	am := []yarn.Ask{{Where: yarn.AnyHost, Capability: p.size("master", 4), Count: 1, RelaxLocality: true}}
+	am := []yarn.Ask{{Where: yarn.AnyHost, Capability: p.size("master", 1, 2, 4), Count: 1, RelaxLocality: true}}
 	path := p.quick.app(ref).queue.path
 	if p.sc.labels && !rapid.Bool().Draw(p.t, "anywhere") {
 		am[0].Label, am[0].LabelSet = p.aLabel(), true
@@ -225,7 +227,7 @@ func (p *play) start(ref AppRef, keep bool) {
 		StartWall: p.clock, KeepContainers: keep}
 	users, active := p.askers()
 	p.both(func(s *Scheduler) { s.AddAttempt(ref, at) })
-	p.admissions(users, active)
+	p.admissions(path, users, active)
 	if !p.quick.app(ref).Unmanaged {
 		p.both(func(s *Scheduler) { s.Ask(ref, am) })
 	}
@@ -237,7 +239,7 @@ func (p *play) ask() {
 		return
 	}
 	a := yarn.Ask{Priority: rapid.Int32Range(1, 3).Draw(p.t, "priority"), Where: yarn.AnyHost, RelaxLocality: rapid.IntRange(0, 4).Draw(p.t, "relax") > 0,
-		Capability: p.size("memory", 16), Count: rapid.Int32Range(0, 7).Draw(p.t, "count"), AllocationRequestID: rapid.Int64Range(0, 1).Draw(p.t, "request")}
+		Capability: p.size("memory", 3, 12, 1, 16, 7), Count: rapid.Int32Range(0, 7).Draw(p.t, "count"), AllocationRequestID: rapid.Int64Range(0, 1).Draw(p.t, "request")}
 	asks := []yarn.Ask{a}
 	if p.sc.labels && rapid.Bool().Draw(p.t, "labelled") {
 		asks[0].Label, asks[0].LabelSet = p.aLabel(), true
@@ -367,7 +369,11 @@ func (p *play) endAttempt() {
 	if !ok {
 		return
 	}
-	keep := rapid.Bool().Draw(p.t, "keep")
+	keep := p.kept[ref]
+	if p.quick.app(ref).running {
+		keep = rapid.Bool().Draw(p.t, "keep")
+		p.kept[ref] = keep
+	}
 	p.forget(same(p, func(s *Scheduler) []cluster.Ended { return s.EndAttempt(ref, keep) }))
 	if rapid.IntRange(0, 3).Draw(p.t, "again") > 0 {
 		p.start(ref, keep)
@@ -377,8 +383,10 @@ func (p *play) endAttempt() {
 func (p *play) remove() {
 	if ref, ok := pickFrom(p, "app", p.apps); ok {
 		p.apps = slices.DeleteFunc(p.apps, func(o AppRef) bool { return o == ref })
+		q, user := p.quick.app(ref).queue, p.quick.app(ref).User
 		p.forget(same(p, func(s *Scheduler) []cluster.Ended { return s.EndAttempt(ref, false) }))
 		p.both(func(s *Scheduler) { s.RemoveApplication(ref) })
+		p.forgotten(q, user)
 	}
 }
 
@@ -386,6 +394,7 @@ func (p *play) move() {
 	if ref, ok := pickFrom(p, "app", p.apps); ok {
 		to := rapid.SampledFrom(leafPaths).Draw(p.t, "to")
 		same(p, func(s *Scheduler) yarn.Reason { return s.MoveApplication(ref, to) })
+		p.done["moved"]++
 	}
 }
 
@@ -417,7 +426,7 @@ func (p *play) reconfigure() {
 		return
 	}
 	if err := same(p, func(s *Scheduler) error { return s.Reconfigure(cfg) }); err != nil {
-		p.refused++
+		p.done["kept its configuration"]++
 	} else {
 		p.done["reconfigured"]++
 	}
@@ -438,8 +447,11 @@ func (p *play) sweep() {
 		p.note(a.out)
 		more = a.more
 	}
+	// Proposals that are refused again and again, and reservations, count on.
+	w, books := &p.quick.sweep, p.quick.books
+	counting := w.idle > (books.Count+2)*(w.count+1) || p.quick.reservedNodes > 0
 	for _, n := range p.nodes {
-		if out := same(p, func(s *Scheduler) []cluster.Decision { return s.fill(n, nil) }); len(out) > 0 && p.quick.reservedNodes == 0 {
+		if out := same(p, func(s *Scheduler) []cluster.Decision { return s.fill(n, nil) }); len(out) > 0 && !counting {
 			p.t.Fatalf("a sweep left out %v", out)
 		}
 	}
@@ -454,6 +466,7 @@ func (p *play) check() {
 	}
 	p.both(p.left)
 	p.now = p.snapshot(p.quick)
+	p.now.moved, p.now.reloaded = p.done["moved"] > 0, p.done["reconfigured"] > 0
 	if bad := p.now.entitled(); bad != "" {
 		p.t.Fatal(bad)
 	}
@@ -473,31 +486,71 @@ func (p *play) check() {
 	}
 }
 
+// step plays one call.
+func (p *play) step(steps []func()) {
+	p.clock += 1000
+	p.both(func(s *Scheduler) { s.Advance(p.clocked()) })
+	steps[rapid.IntRange(0, len(steps)-1).Draw(p.t, "step")]()
+	if p.asked {
+		for _, a := range p.apps {
+			p.quick.Explain(a, 10)
+		}
+	}
+	p.check()
+}
+
+// begin brings some nodes and applications.
+func (p *play) begin() {
+	for range 3 {
+		p.addNode()
+	}
+	for range 4 {
+		p.submit()
+		p.ask()
+	}
+	p.check()
+}
+
+// steps are all calls. Draws prefer what comes first.
+func (p *play) steps() []func() {
+	return []func(){p.offer, p.offer, p.ask, p.offer, p.submit, p.ask, p.offer, p.finish, p.offer, p.ask, p.endAttempt, p.offer, p.vacate, p.move,
+		p.offer, p.reconfigure, p.relabel, p.submit, p.finish, p.offer, p.resize, p.ask, p.sweep, p.priority, p.avoid, p.remove, p.addNode, p.drain, p.removeNode}
+}
+
 // TestTwin plays random calls on the scheduler and on its twins.
 func TestTwin(t *testing.T) {
 	done := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPlay(t)
-		for range 3 {
-			p.addNode()
-		}
-		for range 4 {
-			p.submit()
-			p.ask()
-		}
-		p.check()
-		// Draws prefer what comes first.
-		steps := []func(){p.offer, p.offer, p.ask, p.offer, p.submit, p.ask, p.offer, p.finish, p.offer, p.ask, p.endAttempt, p.offer, p.vacate, p.move,
-			p.offer, p.reconfigure, p.relabel, p.submit, p.finish, p.offer, p.resize, p.ask, p.sweep, p.priority, p.avoid, p.remove, p.addNode, p.drain, p.removeNode}
+		p.begin()
 		for range rapid.IntRange(30, 90).Draw(t, "steps") {
-			p.clock += 1000
-			p.both(func(s *Scheduler) { s.Advance(p.clocked()) })
-			steps[rapid.IntRange(0, len(steps)-1).Draw(t, "step")]()
-			p.check()
+			p.step(p.steps())
 		}
+		p.settled()
 		for what, n := range p.done {
 			done[what] += n
 		}
 	})
 	t.Log(done)
+	for _, what := range []string{"allocated", "allocated-from-reserved", "reserved", "re-reserved", "unreserved", "reconfigured", "refused", "waits"} {
+		if done[what] == 0 && !t.Failed() && flag.Lookup("rapid.checks").Value.String() == "100" {
+			t.Errorf("the plays were too tame: nothing was %s", what)
+		}
+	}
+}
+
+// TestExplainLeavesNoTrace asks one scheduler for reasons all the time. The twin
+// and the other scheduler are not asked.
+func TestExplainLeavesNoTrace(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		if rapid.IntRange(0, 3).Draw(t, "seldom") > 0 {
+			return
+		}
+		p := newPlay(t)
+		p.asked = true
+		p.begin()
+		for range rapid.IntRange(20, 50).Draw(t, "steps") {
+			p.step(p.steps())
+		}
+	})
 }

@@ -120,16 +120,16 @@ func (s *settings) cluster() config.Cluster {
 }
 
 func (s *settings) global() {
-	s.draw("user-limit-factor", "1", "3", "0.5", "-1", "0.2")
+	s.draw("user-limit-factor", "3", "1", "0.5", "-1", "0.2")
 	s.draw("minimum-user-limit-percent", "100", "50", "33.3", "10")
 	s.draw("maximum-am-resource-percent", "1", "0.5", "0.1")
-	s.draw("node-locality-delay", "0", "1", "3", "40", "-1")
+	s.draw("node-locality-delay", "1", "0", "3", "40", "-1")
 	s.draw("rack-locality-additional-delay", "", "0", "2")
 	s.draw("rack-locality-full-reset", "true", "false")
 	s.draw("reservations-continue-look-all-nodes", "true", "true", "false")
 	s.draw("per-node-heartbeat.multiple-assignments-enabled", "true", "true", "false")
 	s.draw("per-node-heartbeat.maximum-container-assignments", "100", "2", "0", "-1")
-	s.draw("per-node-heartbeat.maximum-offswitch-assignments", "1", "3", "20")
+	s.draw("per-node-heartbeat.maximum-offswitch-assignments", "3", "1", "20")
 	s.draw("schedule-asynchronously.enable", "true", "false")
 	s.draw("global-queue-max-application", "", "", "20")
 	s.draw("user.max-parallel-apps", "", "", "3")
@@ -173,13 +173,13 @@ func (s *settings) capacities(parent string, children []string, label string) {
 		case percents:
 			n := left
 			if i < len(children)-1 {
-				n = rapid.IntRange(0, left).Draw(s.t, capacity)
+				n = left * rapid.SampledFrom([]int{400, 333, 75, 500, 1000, 0}).Draw(s.t, capacity) / 1000
 			}
 			left -= n
 			s.set[capacity] = fmt.Sprintf("%d.%d", n/10, n%10)
 			s.draw(most, "", "100", "70", "33.3")
 		case weights:
-			s.draw(capacity, "1w", "2.5w", "0w", "7w")
+			s.draw(capacity, "1w", "2.5w", "7w", "0w")
 			s.draw(most, "", "100", "60")
 		case amounts:
 			s.amount(parent, capacity, most)

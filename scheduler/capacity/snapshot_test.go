@@ -22,6 +22,9 @@ type snapshot struct {
 	nodes  map[NodeRef]*twin.Node
 	apps   map[AppRef]*twin.App
 	boxes  map[ContainerRef]*twin.Container
+
+	moved    bool // an application has moved: what is shown as reserved is off
+	reloaded bool // there was another configuration: weights may be remembered
 }
 
 func takeSnapshot(s *Scheduler, memory map[string]map[string]*twin.Memory, kept map[*leaf]int64) *snapshot {
@@ -181,7 +184,10 @@ func (v *snapshot) entitled() string {
 	w.Entitle()
 	var bad string
 	wrong := func(q *Queue, what string, have, want any) {
-		if h, n := fmt.Sprint(have), fmt.Sprint(want); h != n && bad == "" {
+		if have == want {
+			return
+		}
+		if h, n := fmt.Sprint(have), fmt.Sprint(want); h != n && bad == "" { // not a number is the same twice
 			bad = fmt.Sprintf("%s: %s is %s, the twin finds %s", q.path, what, h, n)
 		}
 	}
