@@ -239,7 +239,7 @@ func (p *play) ask() {
 		return
 	}
 	a := yarn.Ask{Priority: rapid.Int32Range(1, 3).Draw(p.t, "priority"), Where: yarn.AnyHost, RelaxLocality: rapid.IntRange(0, 4).Draw(p.t, "relax") > 0,
-		Capability: p.size("memory", 3, 12, 1, 16, 7), Count: rapid.Int32Range(0, 7).Draw(p.t, "count"), AllocationRequestID: rapid.Int64Range(0, 1).Draw(p.t, "request")}
+		Capability: p.size("memory", 3, 12, 1, 16, 7), Count: rapid.SampledFrom([]int32{3, 6, 1, 0}).Draw(p.t, "count"), AllocationRequestID: rapid.Int64Range(0, 1).Draw(p.t, "request")}
 	asks := []yarn.Ask{a}
 	if p.sc.labels && rapid.Bool().Draw(p.t, "labelled") {
 		asks[0].Label, asks[0].LabelSet = p.aLabel(), true
@@ -504,8 +504,9 @@ func (p *play) begin() {
 	for range 3 {
 		p.addNode()
 	}
-	for range 4 {
+	for range 5 {
 		p.submit()
+		p.ask()
 		p.ask()
 	}
 	p.check()

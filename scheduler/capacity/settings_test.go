@@ -131,10 +131,10 @@ func (s *settings) global() {
 	s.draw("per-node-heartbeat.maximum-container-assignments", "100", "2", "0", "-1")
 	s.draw("per-node-heartbeat.maximum-offswitch-assignments", "3", "1", "20")
 	s.draw("schedule-asynchronously.enable", "true", "false")
-	s.draw("global-queue-max-application", "", "", "20")
+	s.draw("global-queue-max-application", "", "", "300")
 	s.draw("user.max-parallel-apps", "", "", "3")
 	s.draw("user.bob.max-parallel-apps", "", "", "1")
-	s.draw("maximum-applications", "", "", "", "60")
+	s.draw("maximum-applications", "", "", "", "400")
 }
 
 func (s *settings) leaf(path string) {
@@ -143,7 +143,7 @@ func (s *settings) leaf(path string) {
 	s.draw(path+".user-limit-factor", "", "", "0.4", "2", "-1")
 	s.draw(path+".minimum-user-limit-percent", "", "", "25")
 	s.draw(path+".maximum-am-resource-percent", "", "", "0.7")
-	s.draw(path+".maximum-applications", "", "", "6")
+	s.draw(path+".maximum-applications", "50", "", "8")
 	s.draw(path+".max-parallel-apps", "", "", "", "1", "2")
 	s.draw(path+".user-settings.ann.weight", "", "", "0.5", "0.9")
 	if s.sc.labels {
