@@ -378,6 +378,8 @@ func (s *Scheduler) MoveApplication(ref AppRef, target string) yarn.Reason {
 		s.track(a)
 		s.join(to, a)
 		s.moveDemand(a, from, to)
+	} else {
+		from.unwant(a) // what an attempt wanted is counted until its application goes
 	}
 	a.queue = to
 	from.finished()

@@ -34,6 +34,7 @@ type Scheduler struct {
 
 	plain         bool // walk everything, for tests
 	felt          int  // what the last walks left behind, see round.local
+	waited        bool // a walk came by a key that waits for nodes to pass by
 	reservedNodes int
 
 	mastered []*app // whose master was placed by the running offer

@@ -13,6 +13,7 @@ type sweep struct {
 	count int      // of those bits
 	next  int      // the node that comes next
 	idle  int      // visits in a row that brought nothing
+	vain  int      // and of these the last ones, for which nobody had waited
 	quiet bool     // nothing can be done until something changes
 	seen  uint64   // what had changed when that was found
 	moved uint64   // counts changes of nodes
@@ -64,7 +65,7 @@ func (s *Scheduler) Sweep(max int, now yarn.Now, out []cluster.Decision) ([]clus
 	s.Advance(now)
 	w := &s.sweep
 	if at := s.changes(); w.seen != at {
-		w.quiet, w.idle, w.seen = false, 0, at
+		w.quiet, w.idle, w.vain, w.seen = false, 0, 0, at
 	}
 	for visits := 0; !w.quiet && w.count > 0; visits++ {
 		if visits >= max {
@@ -72,19 +73,23 @@ func (s *Scheduler) Sweep(max int, now yarn.Now, out []cluster.Decision) ([]clus
 		}
 		ref := w.nextOpen()
 		before := len(out)
-		s.felt = 0
+		s.felt, s.waited = 0, false
 		out = s.fill(ref, out)
-		if len(out) > before && out[len(out)-1].Kind != cluster.Rereserved {
-			w.idle = 0
-		} else {
-			w.idle++
+		w.idle++
+		w.vain++
+		switch {
+		case len(out) > before && out[len(out)-1].Kind != cluster.Rereserved:
+			w.idle, w.vain = 0, 0
+		case s.waited:
+			w.vain = 0
 		}
 		w.seen = s.changes()
-		// What waits for nodes to pass by has waited long enough after as many
-		// visits as there are nodes. Where no visit left anything behind, the
+		// All is done when all nodes were visited in vain and nobody waits any more
+		// for nodes to pass by. That takes as many nodes as there are, but perhaps
+		// only one in a round passes by. Where no visit left anything behind, the
 		// other nodes of a cluster without partitions need no visit at all.
 		alike := s.felt == 0 && len(out) == before && s.books.Partitions() == 1 && s.reservedNodes == 0
-		w.quiet = alike || w.idle > s.books.Count+w.count+1
+		w.quiet = alike || w.vain > w.count || w.idle > (s.books.Count+2)*(w.count+1)
 	}
 	return out, false
 }

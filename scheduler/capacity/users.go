@@ -306,6 +306,16 @@ func (s *Scheduler) userLimit(q *Queue, u *user, p part, m mode) resource {
 	return u.limit
 }
 
+// limitShown is the user's limit in the default partition. To look at it leaves
+// nothing behind: onlyPending decides about admissions.
+func (s *Scheduler) limitShown(q *Queue, u *user) resource {
+	c := q.leaf.limits[respect][0]
+	if c.version != q.leaf.version {
+		c.value = s.computeUserLimit(q, 0, respect)
+	}
+	return s.calc.ScaleDown(c.value, float64(u.weight), s.min)
+}
+
 // computeUserLimit is the limit of a user of weight 1 (UsersManager).
 func (s *Scheduler) computeUserLimit(q *Queue, p part, m mode) resource {
 	l, calc := q.leaf, s.calc

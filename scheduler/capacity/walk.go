@@ -262,11 +262,11 @@ func (r *round) leaf(q *Queue, lim *limits) outcome {
 }
 
 // applications tries the applications of a leaf in their order. users tells that
-// nothing but limits of users was in the way, and that nobody has reservations.
+// nothing but limits of users was in the way, that there is such a user, and that
+// nobody has reservations.
 func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
 	l := q.leaf
-	check := true
-	users = l.active.len() > 0
+	check, free, met := true, true, false // free of reservations; met a user
 	for i := 0; i < l.active.len(); i++ {
 		// The queue's limit is checked with whoever comes first, awake or not.
 		if !check {
@@ -285,9 +285,10 @@ func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
 				return skipped(skipNone), false
 			}
 			check = r.s.cfg.ContinueLooking && !none(held)
-			users = users && none(held)
+			free = free && none(held)
 		}
 		why := r.userMay(q, a, lim)
+		met = met || q.known(a) != nil
 		if !r.s.plain && l.active.rest(i) {
 			continue
 		}
@@ -303,7 +304,7 @@ func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
 			return skipped(skipNone), false
 		}
 	}
-	return skipped(skipNone), users
+	return skipped(skipNone), free && met
 }
 
 // sameList tells whether the application is in the list that serves the node.
@@ -419,6 +420,7 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 	if w.Label == "" {
 		w.Missed++
 		missed = w.Missed
+		s.waited = s.waited || int(missed) <= s.books.Count
 	}
 	if r.mode == ignore && int(missed) < s.books.Count {
 		r.note(a.queue, a, yarn.Reason{Code: fit.ShareDelay, Subject: r.label, Count: int64(missed), Max: int64(s.books.Count)})
@@ -436,6 +438,8 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 	o, next = r.onNode(a, w, lim, cluster.NoContainer)
 	if next {
 		w.Opportunities--
+	} else if int(w.Opportunities) <= s.books.Count+1 {
+		s.waited = true
 	}
 	return o, next
 }
