@@ -61,6 +61,11 @@ func (s *Scheduler) Reconfigure(cfg *config.Config) error { return s.core.Reconf
 // does, and children of equal rank change their order by it.
 func (s *Scheduler) Reapply() { s.core.Reapply() }
 
+// RefuseLate makes refusals of Reconfigure from now on leave behind what they
+// leave in Apache, where queues before the one that is refused have changed. It
+// is for replays of recorded decisions; nobody else should want it.
+func (s *Scheduler) RefuseLate() { s.core.RefuseLate() }
+
 // Validate tells whether Reconfigure would take the configuration now. It changes nothing.
 func (s *Scheduler) Validate(cfg *config.Config) error { return s.core.Validate(cfg) }
 

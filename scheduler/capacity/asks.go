@@ -147,7 +147,7 @@ func (s *Scheduler) maximumFor(q *Queue) resource {
 // that is less; during the time that nodes are given to come back it is the
 // configured one.
 func (s *Scheduler) clusterMaximum() resource {
-	most := s.cfg.Cluster.MaxAllocation
+	most := s.most
 	if s.now.Mono-s.started < s.cfg.Cluster.StartWait || s.books.Count == 0 {
 		return most
 	}

@@ -15,6 +15,9 @@ func (s *Scheduler) Validate(cfg *config.Config) error {
 
 // Reconfigure replaces the configuration; see the facade.
 func (s *Scheduler) Reconfigure(cfg *config.Config) error {
+	if s.late != nil {
+		return s.reconfigureLate(cfg)
+	}
 	t, err := s.next(cfg)
 	if err != nil {
 		s.Reapply()
@@ -29,6 +32,10 @@ func (s *Scheduler) Reconfigure(cfg *config.Config) error {
 // compat: Apache does so after every refused refresh, which puts children in
 // the order of a refresh and recalculates all limits.
 func (s *Scheduler) Reapply() {
+	if s.late != nil {
+		s.reapplyLate()
+		return
+	}
 	if t, err := s.next(s.cfg); err == nil {
 		s.swap(s.cfg, t)
 	}
@@ -70,22 +77,31 @@ func (s *Scheduler) next(cfg *config.Config) (*renewed, error) {
 // checkChanges refuses to let queues vanish or change their kind while in use.
 func (s *Scheduler) checkChanges(cfg *config.Config, fresh *tree) error {
 	for _, old := range s.tree.all {
-		if old == nil || old.managedLeaf() {
-			continue
-		}
-		q := fresh.byPath(old.path)
-		stopped := old.state == queue.Stopped
-		switch {
-		case q == nil:
-			if !stopped && !cfg.StoppedInSettings(old.path) && !old.dynamic {
-				return s.refusal(cfg, old, "state", "a queue can only be removed when it is stopped; it is "+old.state.String())
+		if old != nil {
+			if err := s.checkChange(cfg, old, fresh); err != nil {
+				return err
 			}
-		case !old.isLeaf() && old.conf.Kind != config.Managed && q.conf.Kind == config.Managed,
-			!old.isLeaf() && old.conf.Kind == config.Managed && q.conf.Kind != config.Managed:
-			return s.refusal(cfg, old, "auto-create-child-queue.enabled", "cannot change while the parent is in use")
-		case old.isLeaf() && !q.isLeaf() && !stopped && q.state != queue.Stopped:
-			return s.refusal(cfg, old, "queues", "a leaf can only become a parent when it is stopped; it is "+old.state.String())
 		}
+	}
+	return nil
+}
+
+func (s *Scheduler) checkChange(cfg *config.Config, old *Queue, fresh *tree) error {
+	if old.managedLeaf() {
+		return nil
+	}
+	q := fresh.byPath(old.path)
+	stopped := old.state == queue.Stopped
+	switch {
+	case q == nil:
+		if !stopped && !cfg.StoppedInSettings(old.path) && !old.dynamic {
+			return s.refusal(cfg, old, "state", "a queue can only be removed when it is stopped; it is "+old.state.String())
+		}
+	case !old.isLeaf() && old.conf.Kind != config.Managed && q.conf.Kind == config.Managed,
+		!old.isLeaf() && old.conf.Kind == config.Managed && q.conf.Kind != config.Managed:
+		return s.refusal(cfg, old, "auto-create-child-queue.enabled", "cannot change while the parent is in use")
+	case old.isLeaf() && !q.isLeaf() && !stopped && q.state != queue.Stopped:
+		return s.refusal(cfg, old, "queues", "a leaf can only become a parent when it is stopped; it is "+old.state.String())
 	}
 	return nil
 }
@@ -116,10 +132,13 @@ func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 		return s.renewManaged(cfg, q)
 	}
 	children, err := s.renewChildren(cfg, q, fresh)
-	if err != nil || len(children) == 0 {
+	if err != nil {
+		return err
+	}
+	if len(children) == 0 {
 		q.children = children
 		q.reorder()
-		return err
+		return nil
 	}
 	return s.setChildren(cfg, q, children)
 }
@@ -198,7 +217,7 @@ func (s *Scheduler) swap(cfg *config.Config, r *renewed) {
 		}
 	}
 	s.calc = measure.Calculator{Dominant: s.calc.Dominant, Types: s.calc.Types}
-	s.min = cfg.Cluster.MinAllocation
+	s.min, s.most = cfg.Cluster.MinAllocation, cfg.Cluster.MaxAllocation
 	t.root.each(func(q *Queue) {
 		if q.isLeaf() {
 			s.adopt(q)
