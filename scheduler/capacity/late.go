@@ -49,11 +49,11 @@ func (s *Scheduler) attempt(cfg *config.Config) error {
 	s.enlist(fresh, err == nil)
 	t.reindex()
 	if err != nil {
-		s.stay(&renewed{t, was})
+		s.stay(&renewed{s.tree, t, was})
 		return err
 	}
 	old := s.cfg
-	s.swap(cfg, &renewed{t, was})
+	s.swap(cfg, &renewed{s.tree, t, was})
 	if err = s.checkRules(cfg, s.tree); err != nil {
 		s.cfg = old
 	}

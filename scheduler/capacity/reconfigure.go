@@ -41,11 +41,11 @@ func (s *Scheduler) Reapply() {
 	}
 }
 
-// renewed is a tree and what the queues of the present one have become in it,
+// renewed is a tree and what the queues of the one before have become in it,
 // those included that it does not have any more.
 type renewed struct {
-	tree *tree
-	was  map[string]*Queue
+	before, tree *tree
+	was          map[string]*Queue
 }
 
 // next is the tree that the configuration makes of the present one. Nothing
@@ -71,7 +71,7 @@ func (s *Scheduler) next(cfg *config.Config) (*renewed, error) {
 	if err := s.checkRules(cfg, t); err != nil {
 		return nil, err
 	}
-	return &renewed{t, was}, nil
+	return &renewed{s.tree, t, was}, nil
 }
 
 // checkChanges refuses to let queues vanish or change their kind while in use.
@@ -228,14 +228,14 @@ func (s *Scheduler) swap(cfg *config.Config, r *renewed) {
 	t.root.touch()
 }
 
-// follow is what a leaf has become. One that is gone from the tree lives on
-// for the applications that it still has.
+// follow is what a queue has become. One that is gone from the tree lives on for
+// the applications that it still has, below what its parent has become.
 func (r *renewed) follow(old *Queue) *Queue {
-	if q := r.tree.byPath(old.path); q != nil && q.leaf == old.leaf {
-		return q
+	if r.before.byPath(old.path) == old {
+		return r.was[old.path]
 	}
-	if q := r.was[old.path]; q != nil {
-		return q
+	if old.parent != nil {
+		old.parent = r.follow(old.parent)
 	}
 	return old
 }
@@ -254,10 +254,10 @@ func (s *Scheduler) adopt(q *Queue) {
 	l.sumWeights(q)
 	l.version++
 	l.active.sort(q.policy())
-	if q.conf.Ordering != config.Fair {
-		for _, a := range l.stale {
-			a.unsettled = false
-		}
-		l.stale = l.stale[:0]
+	// compat: a fair order keeps the places that it had; what it did not come to
+	// look at yet is forgotten.
+	for _, a := range l.stale {
+		a.unsettled = false
 	}
+	l.stale = l.stale[:0]
 }
