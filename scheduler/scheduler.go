@@ -174,6 +174,10 @@ func (s *Scheduler) NormalizeAM(path string, asks []yarn.Ask, label string, labe
 	return s.core.NormalizeAM(path, asks, label, labelSet)
 }
 
+// RefitAM rounds the asks for a master's container again, which an attempt must
+// do after it was entered and before it asks.
+func (s *Scheduler) RefitAM(asks []yarn.Ask) { s.core.RefitAM(asks) }
+
 // Ask enters asks that were normalized. Counts replace those of before.
 func (s *Scheduler) Ask(a AppRef, asks []yarn.Ask) { s.core.Ask(a, asks) }
 

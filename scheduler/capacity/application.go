@@ -350,6 +350,9 @@ func (s *Scheduler) MayMove(ref AppRef, target string) yarn.Reason {
 		return yarn.Reason{Code: fit.NotALeaf, Subject: q.path}
 	}
 	if s.cfg.Cluster.LabelsEnabled && a.running {
+		// compat: from here on the headroom is that of the other partitions alone,
+		// whatever comes of the move, until something is asked for in the default one.
+		a.wants.ForgetAsked()
 		for p, asked := range a.wants.Asked() {
 			label := s.books.Partition(part(p)).Name
 			if asked && !q.mayUse(label) {

@@ -49,7 +49,7 @@ func (s *Scheduler) attempt(cfg *config.Config) error {
 	s.enlist(fresh, err == nil)
 	t.reindex()
 	if err != nil {
-		s.stay(&renewed{s.tree, t, was})
+		s.stay(cfg, &renewed{s.tree, t, was})
 		return err
 	}
 	old := s.cfg
@@ -116,7 +116,10 @@ func (s *Scheduler) enlist(fresh *tree, applied bool) {
 
 // stay puts a tree in the place of the present one that was changed in part. No
 // limit is computed anew.
-func (s *Scheduler) stay(r *renewed) {
+//
+// compat: leaves that were changed take no applications, unless they have a
+// maximum of their own.
+func (s *Scheduler) stay(cfg *config.Config, r *renewed) {
 	before := s.tree
 	s.tree = r.tree
 	for _, a := range s.apps {
@@ -131,6 +134,9 @@ func (s *Scheduler) stay(r *renewed) {
 	r.tree.root.each(func(q *Queue) {
 		if old := before.byPath(q.path); q.isLeaf() && old != nil && old.conf != q.conf {
 			s.adopt(q)
+			if q.leaf.maxApps = q.conf.MaxApps; q.leaf.maxApps < 0 && cfg.MaxQueueApps > 0 {
+				q.leaf.maxApps = cfg.MaxQueueApps
+			}
 		}
 		q.change++
 	})
