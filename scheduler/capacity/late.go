@@ -46,7 +46,7 @@ func (s *Scheduler) attempt(cfg *config.Config) error {
 	was := map[string]*Queue{}
 	t.root.each(func(q *Queue) { was[q.path] = q })
 	err = s.renew(cfg, t.root, fresh.root)
-	s.enlist(fresh, err == nil)
+	s.relist(fresh, err == nil)
 	t.reindex()
 	if err != nil {
 		s.stay(cfg, &renewed{s.tree, t, was})
@@ -89,9 +89,9 @@ func (s *Scheduler) isAstray(path string) bool {
 	return s.late.lost[path]
 }
 
-// enlist brings the list of queues up to date, which Apache does before it
+// relist brings the list of queues up to date, which Apache does before it
 // changes the first of them. applied tells that all of them were changed.
-func (s *Scheduler) enlist(fresh *tree, applied bool) {
+func (s *Scheduler) relist(fresh *tree, applied bool) {
 	l := s.late
 	for _, q := range fresh.all {
 		known := s.tree.byPath(q.path) != nil
@@ -121,16 +121,7 @@ func (s *Scheduler) enlist(fresh *tree, applied bool) {
 // maximum of their own.
 func (s *Scheduler) stay(cfg *config.Config, r *renewed) {
 	before := s.tree
-	s.tree = r.tree
-	for _, a := range s.apps {
-		if a == nil {
-			continue
-		}
-		a.queue = r.follow(a.queue)
-		if a.headLeaf != nil {
-			a.headLeaf = r.follow(a.headLeaf)
-		}
-	}
+	s.replace(r)
 	r.tree.root.each(func(q *Queue) {
 		if old := before.byPath(q.path); q.isLeaf() && old != nil && old.conf != q.conf {
 			s.adopt(q)

@@ -206,16 +206,8 @@ func hashOrder(queues []*Queue) []int {
 // swap puts a tree in the place of the present one. It cannot fail.
 func (s *Scheduler) swap(cfg *config.Config, r *renewed) {
 	t := r.tree
-	s.cfg, s.tree = cfg, t
-	for _, a := range s.apps {
-		if a == nil {
-			continue
-		}
-		a.queue = r.follow(a.queue)
-		if a.headLeaf != nil {
-			a.headLeaf = r.follow(a.headLeaf)
-		}
-	}
+	s.cfg = cfg
+	s.replace(r)
 	s.calc = measure.Calculator{Dominant: s.calc.Dominant, Types: s.calc.Types}
 	s.min, s.most = cfg.Cluster.MinAllocation, cfg.Cluster.MaxAllocation
 	t.root.each(func(q *Queue) {
@@ -226,6 +218,21 @@ func (s *Scheduler) swap(cfg *config.Config, r *renewed) {
 	s.recalculate()
 	s.promoteAll()
 	t.root.touch()
+}
+
+// replace puts a tree in the place of the present one, and applications into what
+// their queues have become.
+func (s *Scheduler) replace(r *renewed) {
+	s.tree = r.tree
+	for _, a := range s.apps {
+		if a == nil {
+			continue
+		}
+		a.queue = r.follow(a.queue)
+		if a.headLeaf != nil {
+			a.headLeaf = r.follow(a.headLeaf)
+		}
+	}
 }
 
 // follow is what a queue has become. One that is gone from the tree lives on for
