@@ -73,6 +73,7 @@ func (e *Engine) startAttempt(a *application) {
 		return
 	}
 	e.attemptTo(t, yarn.AttemptScheduled)
+	e.sched.RefitAM(a.sub.AMAsks)
 	e.sched.Ask(a.ref, a.sub.AMAsks)
 	e.sweepDue = true
 }

@@ -17,6 +17,7 @@ type app struct {
 	ref      AppRef
 	queue    *Queue
 	priority int32
+	asked    int32 // the priority of the submission
 
 	attempt  demand.Attempt
 	running  bool // has an attempt that has not ended
@@ -80,7 +81,7 @@ func (s *Scheduler) AddApplication(in demand.Application, path string) (AppRef, 
 	if !why.OK() {
 		return cluster.NoApp, why
 	}
-	a := &app{Application: in, queue: q, priority: priority, live: cluster.NewOwned()}
+	a := &app{Application: in, queue: q, priority: priority, asked: priority, live: cluster.NewOwned()}
 	a.grow(s.books.Partitions())
 	if k := len(s.freeApps); k > 0 {
 		a.ref, s.freeApps = s.freeApps[k-1], s.freeApps[:k-1]
@@ -121,6 +122,9 @@ func (s *Scheduler) admitApplication(in *demand.Application, path string) (*Queu
 // destination is the leaf of that name, created where that is allowed.
 func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, yarn.Reason) {
 	q := s.tree.find(path)
+	if q != nil && s.isAstray(q.path) {
+		return nil, yarn.Reason{Code: fit.UnknownQueue, Subject: path}
+	}
 	if q == nil {
 		if s.tree.names.Ambiguous(path) {
 			return nil, yarn.Reason{Code: fit.AmbiguousQueue, Subject: path}
@@ -211,6 +215,7 @@ func (s *Scheduler) AddAttempt(ref AppRef, at demand.Attempt) {
 	kept := a.live
 	old := *a
 	a.attempt, a.running = at, true
+	a.priority = a.asked // compat: an attempt does not take over what was changed for the one before
 	a.amPart, a.amSize = s.part(at.AMLabel), at.AM
 	if a.Unmanaged {
 		a.amPart, a.amSize = 0, s.min
@@ -341,12 +346,15 @@ func (s *Scheduler) MayMove(ref AppRef, target string) yarn.Reason {
 	switch {
 	case q == nil && s.tree.names.Ambiguous(target):
 		return yarn.Reason{Code: fit.AmbiguousQueue, Subject: target}
-	case q == nil:
+	case q == nil || s.isAstray(q.path):
 		return yarn.Reason{Code: fit.UnknownQueue, Subject: target}
 	case !q.isLeaf():
 		return yarn.Reason{Code: fit.NotALeaf, Subject: q.path}
 	}
 	if s.cfg.Cluster.LabelsEnabled && a.running {
+		// compat: from here on the headroom is that of the other partitions alone,
+		// whatever comes of the move, until something is asked for in the default one.
+		a.wants.ForgetAsked()
 		for p, asked := range a.wants.Asked() {
 			label := s.books.Partition(part(p)).Name
 			if asked && !q.mayUse(label) {
@@ -432,14 +440,20 @@ func (s *Scheduler) moveDemand(a *app, from, to *Queue) {
 }
 
 // SetPriority changes the priority; see the facade.
+//
+// compat: going back to the priority of the submission is answered like any
+// other change, but the place in the order stays.
 func (s *Scheduler) SetPriority(ref AppRef, priority int32) (int32, yarn.Reason) {
 	a := s.app(ref)
 	q := a.queue
 	in := a.Application
 	in.Priority, in.PrioritySet = priority, true
 	priority, why := s.CheckPriority(&in, q.path)
-	if !why.OK() || priority == a.priority {
+	switch {
+	case !why.OK():
 		return a.priority, why
+	case priority == a.asked:
+		return priority, why
 	}
 	l := q.leaf
 	switch {

@@ -19,6 +19,9 @@ func (s *Scheduler) Validate(cfg *config.Config) error {
 
 // Reconfigure replaces the configuration; see the facade.
 func (s *Scheduler) Reconfigure(cfg *config.Config) error {
+	if s.late != nil {
+		return s.reconfigureLate(cfg)
+	}
 	known := s.books.Partitions()
 	t, err := s.next(cfg)
 	if err != nil {
@@ -35,16 +38,20 @@ func (s *Scheduler) Reconfigure(cfg *config.Config) error {
 // compat: Apache does so after every refused refresh, which puts children in
 // the order of a refresh and recalculates all limits.
 func (s *Scheduler) Reapply() {
+	if s.late != nil {
+		s.reapplyLate()
+		return
+	}
 	if t, err := s.next(s.cfg); err == nil {
 		s.swap(s.cfg, t)
 	}
 }
 
-// renewed is a tree and what the queues of the present one have become in it,
+// renewed is a tree and what the queues of the one before have become in it,
 // those included that it does not have any more.
 type renewed struct {
-	tree *tree
-	was  map[string]*Queue
+	before, tree *tree
+	was          map[string]*Queue
 }
 
 // next is the tree that the configuration makes of the present one. Nothing
@@ -70,7 +77,7 @@ func (s *Scheduler) next(cfg *config.Config) (*renewed, error) {
 	if err := s.checkRules(cfg, t); err != nil {
 		return nil, err
 	}
-	return &renewed{t, was}, nil
+	return &renewed{s.tree, t, was}, nil
 }
 
 // checkChanges refuses to let queues vanish or change their kind while in use.
@@ -159,10 +166,13 @@ func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 		return s.renewManaged(cfg, q)
 	}
 	children, err := s.renewChildren(cfg, q, fresh)
-	if err != nil || len(children) == 0 {
+	if err != nil {
+		return err
+	}
+	if len(children) == 0 {
 		q.children = children
 		q.reorder()
-		return err
+		return nil
 	}
 	return s.setChildren(cfg, q, children)
 }
@@ -244,18 +254,10 @@ func hashOrder(queues []*Queue) []int {
 // swap puts a tree in the place of the present one. It cannot fail.
 func (s *Scheduler) swap(cfg *config.Config, r *renewed) {
 	t := r.tree
-	s.cfg, s.tree = cfg, t
-	for _, a := range s.apps {
-		if a == nil {
-			continue
-		}
-		a.queue = r.follow(a.queue)
-		if a.headLeaf != nil {
-			a.headLeaf = r.follow(a.headLeaf)
-		}
-	}
+	s.cfg = cfg
+	s.replace(r)
 	s.calc = measure.Calculator{Dominant: s.calc.Dominant, Types: s.calc.Types}
-	s.min = cfg.Cluster.MinAllocation
+	s.min, s.most = cfg.Cluster.MinAllocation, cfg.Cluster.MaxAllocation
 	t.root.each(func(q *Queue) {
 		if q.isLeaf() {
 			s.adopt(q)
@@ -266,14 +268,29 @@ func (s *Scheduler) swap(cfg *config.Config, r *renewed) {
 	t.root.touch()
 }
 
-// follow is what a leaf has become. One that is gone from the tree lives on
-// for the applications that it still has.
-func (r *renewed) follow(old *Queue) *Queue {
-	if q := r.tree.byPath(old.path); q != nil && q.leaf == old.leaf {
-		return q
+// replace puts a tree in the place of the present one, and applications into what
+// their queues have become.
+func (s *Scheduler) replace(r *renewed) {
+	s.tree = r.tree
+	for _, a := range s.apps {
+		if a == nil {
+			continue
+		}
+		a.queue = r.follow(a.queue)
+		if a.headLeaf != nil {
+			a.headLeaf = r.follow(a.headLeaf)
+		}
 	}
-	if q := r.was[old.path]; q != nil {
-		return q
+}
+
+// follow is what a queue has become. One that is gone from the tree lives on for
+// the applications that it still has, below what its parent has become.
+func (r *renewed) follow(old *Queue) *Queue {
+	if r.before.byPath(old.path) == old {
+		return r.was[old.path]
+	}
+	if old.parent != nil {
+		old.parent = r.follow(old.parent)
 	}
 	return old
 }
@@ -292,10 +309,10 @@ func (s *Scheduler) adopt(q *Queue) {
 	l.sumWeights(q)
 	l.version++
 	l.active.sort(q.policy())
-	if q.conf.Ordering != config.Fair {
-		for _, a := range l.stale {
-			a.unsettled = false
-		}
-		l.stale = l.stale[:0]
+	// compat: a fair order keeps the places that it had; what it did not come to
+	// look at yet is forgotten.
+	for _, a := range l.stale {
+		a.unsettled = false
 	}
+	l.stale = l.stale[:0]
 }

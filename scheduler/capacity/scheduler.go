@@ -13,6 +13,7 @@ type Scheduler struct {
 	cfg   *config.Config
 	calc  measure.Calculator
 	min   resource // the least container, and the step of sizes
+	most  resource // the largest container
 	books *cluster.Books
 	tree  *tree
 
@@ -40,6 +41,7 @@ type Scheduler struct {
 	mastered []*app // whose master was placed by the running offer
 	deltas   []demand.Delta
 	sweep    sweep
+	late     *late // nil: refused changes leave nothing behind
 }
 
 // New is a scheduler without nodes and applications.
@@ -47,6 +49,7 @@ func New(cfg *config.Config) (*Scheduler, error) {
 	s := &Scheduler{
 		cfg: cfg, calc: measure.Calculator{Dominant: cfg.Dominant, Types: len(cfg.Cluster.Types)},
 		min:   cfg.Cluster.MinAllocation,
+		most:  cfg.Cluster.MaxAllocation,
 		books: cluster.NewBooks(cfg.Cluster.PortInName),
 		byID:  map[yarn.ApplicationID]AppRef{}, userRunnable: map[string]int32{}, userWaiting: map[string][]*app{},
 	}

@@ -17,8 +17,10 @@ const (
 
 // leaf is what a leaf queue has besides what every queue has.
 type leaf struct {
-	users   map[string]*user
-	ordered []*user // users in a fixed order
+	users       map[string]*user
+	ordered     []*user          // users in a fixed order
+	left        map[string]*user // those who have left while the version was leftVersion
+	leftVersion int64
 
 	active  lineup // admitted, in the order of the policy
 	pending []*app // waiting for admission, in order
@@ -124,6 +126,10 @@ func (q *Queue) userOf(name string) *user {
 	if u == nil {
 		u = &user{name: name, home: l, weight: q.conf.Weight(name)}
 		u.grow(len(q.shares))
+		if was := l.left[name]; was != nil && l.leftVersion == l.version {
+			copy(u.blocked[respect], was.blocked[respect])
+			copy(u.blocked[ignore], was.blocked[ignore])
+		}
 		l.users[name] = u
 		l.ordered = append(l.ordered, u)
 		l.sumWeights(q)
@@ -155,8 +161,24 @@ func (q *Queue) leave(u *user) {
 	}
 	u.gone = true
 	delete(l.users, u.name)
+	l.gone(u.name, len(q.shares)).blocked = u.blocked
 	l.ordered = slices.DeleteFunc(l.ordered, func(o *user) bool { return o == u })
 	l.sumWeights(q)
+}
+
+// gone is what walks found out about a user who has left the leaf. It is kept
+// for one state of the leaf.
+func (l *leaf) gone(name string, parts int) *user {
+	if l.leftVersion != l.version || l.left == nil {
+		l.left, l.leftVersion = map[string]*user{}, l.version
+	}
+	u := l.left[name]
+	if u == nil {
+		u = &user{name: name, gone: true}
+		l.left[name] = u
+	}
+	u.grow(parts)
+	return u
 }
 
 // byHash lists the users in the order of Apache's hash table.

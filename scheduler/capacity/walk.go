@@ -332,7 +332,7 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) yarn.Reason {
 	limit := s.noteHeadroom(q, a, r.part, r.mode)
 	u := q.known(a)
 	if u == nil {
-		return yarn.Reason{Code: fit.UserLimit, Subject: a.User}
+		return r.strangerMay(q, a)
 	}
 	b := &u.blocked[r.mode][r.part]
 	if b.version != q.leaf.version {
@@ -355,6 +355,25 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) yarn.Reason {
 		b.refused, b.reserved = true, held
 	}
 	return yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: used, Limit: b.limit}
+}
+
+// strangerMay refuses whom the leaf does not have among its users any more.
+//
+// compat: the refusal still holds when the user has come back, for one state of
+// the leaf.
+func (r *round) strangerMay(q *Queue, a *app) yarn.Reason {
+	why := yarn.Reason{Code: fit.UserLimit, Subject: a.User}
+	if r.why != nil {
+		return why
+	}
+	b := &q.leaf.gone(a.User, len(q.shares)).blocked[r.mode][r.part]
+	if b.version != q.leaf.version {
+		*b = userBlock{version: q.leaf.version}
+	}
+	if held := appReserved(a, 0); b.reserved.FitsIn(held) {
+		b.refused, b.reserved = true, held
+	}
+	return why
 }
 
 // application tries the keys of one application in their order.
