@@ -115,18 +115,14 @@ func (s *Scheduler) checkKind(cfg *config.Config, old, q *Queue) error {
 	return nil
 }
 
-// checkKept refuses to take a leaf away from its applications.
+// checkKept refuses to take a leaf that was created on demand away from its
+// applications.
 //
-// compat: a configured one goes all the same if the new settings name it
-// STOPPED; its applications keep what they have and get nothing more.
+// compat: a configured one goes, or becomes a parent, all the same if the new
+// settings name it STOPPED; its applications keep what they have and get nothing
+// more.
 func (s *Scheduler) checkKept(cfg *config.Config, old, q *Queue, fresh *tree) error {
-	if !old.isLeaf() || old.numApps() == 0 {
-		return nil
-	}
-	switch {
-	case q != nil && !q.isLeaf():
-		return s.refusal(cfg, old, "queues", fmt.Sprintf("a leaf can only become a parent when it is empty; applications: %d", old.numApps()))
-	case q == nil && (old.dynamic || old.managedLeaf()) && !keepsCreated(old.parent, fresh):
+	if q == nil && old.isLeaf() && old.numApps() > 0 && (old.dynamic || old.managedLeaf()) && !keepsCreated(old.parent, fresh) {
 		return s.refusal(cfg, old, "state", fmt.Sprintf("a queue can only be removed when it is empty; applications: %d", old.numApps()))
 	}
 	return nil
