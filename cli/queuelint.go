@@ -58,7 +58,6 @@ func (c *call) lintInput() (in lint.Input, err error) {
 	}
 	in.File = filepath.Join(dir, file)
 	in.Cluster = config.Cluster{Types: yarn.BasicResourceTypes(), MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: yarn.NewResource(8192, 4)}
-	in.Elsewhere = elsewhere()
 	files := conf.Options{Dir: dir, Env: c.LookupEnv, System: c.systemProperties(), Overrides: c.overrides()}
 	site, err := conf.Load(files)
 	if err != nil {
@@ -69,9 +68,6 @@ func (c *call) lintInput() (in lint.Input, err error) {
 	if err != nil {
 		return in, note(&in, err)
 	}
-	for _, p := range all.Warnings() {
-		in.Notes = append(in.Notes, remark(lint.Warning, p))
-	}
 	if cluster, err := lintCluster(dir, site, all); err != nil {
 		if err := note(&in, err); err != nil {
 			return in, err
@@ -79,10 +75,9 @@ func (c *call) lintInput() (in lint.Input, err error) {
 	} else {
 		in.Cluster = cluster
 	}
-	for _, v := range all.Explicit() {
-		in.Properties = append(in.Properties, config.Property{Name: v.Name, Value: v.Value, Origin: v.Origin.Position()})
-	}
-	return in, nil
+	full := setup.Lint(in.File, all, in.Cluster)
+	full.Size, full.Notes = in.Size, append(in.Notes, full.Notes...)
+	return full, nil
 }
 
 // lintTarget is the directory and the name of the queue file.
@@ -120,30 +115,14 @@ func note(in *lint.Input, err error) error {
 	switch {
 	case errors.As(err, &many):
 		for _, p := range many {
-			in.Notes = append(in.Notes, remark(lint.Error, p))
+			in.Notes = append(in.Notes, setup.LintNote(lint.Error, p))
 		}
 	case errors.As(err, &one):
-		in.Notes = append(in.Notes, remark(lint.Error, one))
+		in.Notes = append(in.Notes, setup.LintNote(lint.Error, one))
 	default:
 		return err
 	}
 	return nil
-}
-
-func remark(s lint.Severity, p conf.Problem) lint.Finding {
-	return lint.Finding{Severity: s, Code: "file", Origin: p.Origin.Position(), Key: p.Name, Value: p.Value, Set: p.Name != "", What: p.Text}
-}
-
-// elsewhere knows YARN's other properties.
-func elsewhere() func(string) (bool, string) {
-	names := conf.KnownNames()
-	slices.Sort(names)
-	return func(name string) (bool, string) {
-		if _, known := slices.BinarySearch(names, name); known {
-			return true, ""
-		}
-		return false, conf.Nearest(name)
-	}
 }
 
 // lintCluster is what the scheduler knows from outside of the queue file.

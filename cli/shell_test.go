@@ -315,9 +315,9 @@ func TestShellTimesOut(t *testing.T) {
 func TestShellOfAnApplicationThatFails(t *testing.T) {
 	f := startShell(t)
 	f.over = true
-	f.final = &pb.ApplicationReport{YarnApplicationState: pb.YarnApplicationState_FAILED.Enum(), Diagnostics: text("File file:" + f.Program + " does not exist\n\tat java")}
+	f.final = &pb.ApplicationReport{YarnApplicationState: pb.YarnApplicationState_FAILED.Enum(), Diagnostics: text("File file:" + f.Program + " does not exist\n\tat java\nCaused by: a disk\n\t... 3 more\n")}
 	got := f.run("shell", "true")
-	if got.code != 1 || !strings.Contains(got.err, "is over: FAILED: File file:") || strings.Contains(got.err, "at java") || !strings.Contains(got.err, "each node reads "+f.Program+" from its own disks") {
+	if got.code != 1 || !strings.Contains(got.err, "is over: FAILED: File file:") || strings.Contains(got.err, "at java") || !strings.Contains(got.err, " does not exist\n  Caused by: a disk\n") || !strings.Contains(got.err, "each node reads "+f.Program+" from its own disks") {
 		t.Errorf("%+v", got)
 	}
 	f = startShell(t)

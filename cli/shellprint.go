@@ -95,6 +95,18 @@ func firstLine(s string) string {
 	return line
 }
 
+// withoutTraces is what a reason says, each line after the first indented, without stack traces.
+func withoutTraces(s string) string {
+	var lines []string
+	for line := range strings.Lines(s) {
+		line = strings.TrimRight(line, "\r\n")
+		if text := strings.TrimSpace(line); text != "" && !strings.HasPrefix(line, "\tat ") && !strings.HasPrefix(line, "\t... ") {
+			lines = append(lines, text)
+		}
+	}
+	return strings.Join(lines, "\n  ")
+}
+
 func (p *shellPrinter) event(e shell.Event) {
 	d := document{{"time", e.Time}, {"number", e.Number}, {"try", e.Try}, {"container", e.Container}, {"node", e.Node}}
 	switch e.Kind {

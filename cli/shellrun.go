@@ -194,7 +194,7 @@ func (s *shellRun) end(a *client.Application) error {
 		text = fmt.Sprintf("%s is over: %s", s.id, a.FinalStatus)
 	}
 	if diagnostics != "" {
-		text += ": " + firstLine(diagnostics)
+		text += ": " + withoutTraces(diagnostics)
 	}
 	s.print.tell("finished", document{{"application", s.id.String()}, {"state", a.State.String()}, {"finalStatus", a.FinalStatus.String()},
 		{"diagnostics", diagnostics}, {"exitCode", int(code)}}, "%s", text)

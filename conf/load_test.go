@@ -40,7 +40,7 @@ func TestOriginsAndOrder(t *testing.T) {
 		t.Errorf("a.y: %+v", v)
 	}
 	plain := Plain(p.Explicit())
-	wantPlain := []Property{{"a.y", "1", "yarn-site.xml:2"}, {"b.x", "1!", "core-site.xml:4"}, {"b.z", "cli", "command line"}}
+	wantPlain := []Property{{"a.y", "1", "yarn-site.xml:2:3"}, {"b.x", "1!", "core-site.xml:4:2"}, {"b.z", "cli", "command line"}}
 	if !slices.Equal(plain, wantPlain) {
 		t.Errorf("plain: %v", plain)
 	}

@@ -190,6 +190,7 @@ type NodeLogs struct {
 	LocalCleanup bool          // yarn.log-aggregation.enable-local-cleanup: uploaded files are deleted
 	Threads      int           // nm.logaggregation.threadpool-size-max
 	Retain       time.Duration // nm.log.retain-seconds, without aggregation
+	KeepStates   time.Duration // yarn.log-aggregation-status.time-out.ms: how long a ResourceManager may ask again how far it is
 	ServerURL    string        // yarn.log.server.url, where people see aggregated logs
 	ServiceURL   string        // yarn.log.server.web-service.url, where programs do
 }

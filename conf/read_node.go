@@ -259,6 +259,7 @@ func (r *Reader) nodeLogs() NodeLogs {
 		LocalCleanup: r.Bool("yarn.log-aggregation.enable-local-cleanup", true),
 		Threads:      r.Int(nm+"logaggregation.threadpool-size-max", 100, Range{1, maxHandlers}),
 		Retain:       r.Duration(nm+"log.retain-seconds", 3*time.Hour, time.Second, 0),
+		KeepStates:   r.Duration("yarn.log-aggregation-status.time-out.ms", 10*time.Minute, time.Millisecond, 0),
 		ServerURL:    r.String("yarn.log.server.url", ""),
 		ServiceURL:   r.String("yarn.log.server.web-service.url", ""),
 	}

@@ -28,6 +28,7 @@ func readResourceManager(r *Reader) *ResourceManager {
 		Web:          r.web(),
 		IPC:          r.ipc(),
 		Allocation:   r.allocation(),
+		Monitors:     r.monitors(),
 		Applications: r.applications(),
 		Nodes:        r.nodes(),
 		Recovery:     r.recovery(),
@@ -129,6 +130,20 @@ func (r *Reader) allocation() Allocation {
 		r.Fail(y+"minimum-allocation-vcores", "must not be above %smaximum-allocation-vcores, which is %d", y, a.MaximumVCores)
 	}
 	return a
+}
+
+func (r *Reader) monitors() Monitors {
+	m := Monitors{ShareEvery: r.Duration(rm+"monitor.capacity.queue-management.monitoring-interval", 1500*time.Millisecond, time.Millisecond, time.Millisecond)}
+	enabled := r.Bool(rm+"scheduler.monitor.enable", false)
+	for _, class := range r.Strings(rm + "scheduler.monitor.policies") {
+		switch monitorClasses[class] {
+		case "delete-queues":
+			m.DeleteQueues = enabled
+		case "share-out":
+			m.ShareOut = enabled
+		}
+	}
+	return m
 }
 
 func (r *Reader) applications() Applications {

@@ -21,6 +21,7 @@ type ResourceManager struct {
 	IPC     IPC
 
 	Allocation   Allocation
+	Monitors     Monitors
 	Applications Applications
 	Nodes        Nodes
 	Recovery     Recovery
@@ -73,6 +74,15 @@ type Allocation struct {
 	MinimumVCores, MaximumVCores int32 // yarn.scheduler.{minimum,maximum}-allocation-vcores
 	ExpiryInterval               time.Duration
 	PortInNodeName               bool // yarn.scheduler.include-port-in-node-name
+}
+
+// Monitors are what happens to queues from time to time. Without
+// yarn.resourcemanager.scheduler.monitor.enable there are none; else
+// yarn.resourcemanager.scheduler.monitor.policies names their classes.
+type Monitors struct {
+	DeleteQueues bool          // AutoCreatedQueueDeletionPolicy; the queues' properties say how often
+	ShareOut     bool          // QueueManagementDynamicEditPolicy
+	ShareEvery   time.Duration // yarn.resourcemanager.monitor.capacity.queue-management.monitoring-interval
 }
 
 // Applications are limits and lives of applications and their masters.
@@ -136,6 +146,11 @@ var schedulerClasses = map[string]string{
 	schedulerPackage + "capacity.CapacityScheduler": "capacity",
 	schedulerPackage + "fair.FairScheduler":         "fair",
 	schedulerPackage + "fifo.FifoScheduler":         "fifo",
+}
+
+var monitorClasses = map[string]string{
+	schedulerPackage + "capacity.AutoCreatedQueueDeletionPolicy":   "delete-queues",
+	schedulerPackage + "capacity.QueueManagementDynamicEditPolicy": "share-out",
 }
 
 var storeClasses = map[string]string{

@@ -53,6 +53,7 @@ func TestNamesAreKnown(t *testing.T) {
 		"yarn.webapp.heddle.anonymous-writes":                            "ours",
 		"yarn.resourcemanager.heddle.state-store.path":                   "ours",
 		"yarn.resourcemanager.webapp.rest-csrf.browser-useragents-regex": "code only",
+		rm + "monitor.capacity.queue-management.monitoring-interval":     "code only",
 	}
 	r := NewReader(Defaults())
 	readResourceManager(r)

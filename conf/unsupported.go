@@ -2,6 +2,7 @@ package conf
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -63,6 +64,13 @@ func classOtherThan(words map[string]string, built ...string) func(*Properties, 
 	}
 }
 
+// anyOtherThan matches lists with a class that is not among those built.
+func anyOtherThan(built map[string]string) func(*Properties, string) bool {
+	return func(_ *Properties, v string) bool {
+		return slices.ContainsFunc(splitList(v), func(class string) bool { return built[class] == "" })
+	}
+}
+
 // explicit narrows a match to values somebody set, for properties whose
 // default we replace by our own.
 func explicit(name string, match func(*Properties, string) bool) func(*Properties, string) bool {
@@ -121,7 +129,9 @@ var missingResourceManager = []missing{
 	{"state store", rm + "store.class", when(rm+"recovery.enabled", explicit(rm+"store.class", classOtherThan(storeClasses, "bolt", "memory", "null"))), refuse,
 		"applications would not survive a restart the way it says; unset it for the built-in file store"},
 	{"reservations", rm + "reservation-system.enable", isTrue, refuse, "reserved capacity would not be kept; set it to false"},
-	{"scheduler monitors", rm + "scheduler.monitor.enable", isTrue, refuse, "preemption would not happen; set it to false"},
+	{"scheduler monitors", rm + "scheduler.monitor.policies", when(rm+"scheduler.monitor.enable", anyOtherThan(monitorClasses)), refuse,
+		"preemption would not happen, nor a refresh of queues by itself; name AutoCreatedQueueDeletionPolicy or QueueManagementDynamicEditPolicy alone, or set " +
+			rm + "scheduler.monitor.enable to false"},
 	{"opportunistic containers", rm + "opportunistic-container-allocation.enabled", isTrue, refuse, "they would not be allocated; set it to false"},
 	{"placement constraints", rm + "placement-constraints.handler", notOneOf("disabled"), refuse, "constraints would not be kept; set it to disabled"},
 	{"scheduler configuration store", "yarn.scheduler.configuration.store.class", notOneOf("file"), refuse,

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestDefaultsAreSupported(t *testing.T) {
@@ -33,7 +34,6 @@ func TestRefusals(t *testing.T) {
 		{"scheduler", rm + "scheduler.class", schedulerPackage + "fifo.FifoScheduler", "capacity"},
 		{"high availability", rm + "ha.enabled", "true", "false"},
 		{"reservations", rm + "reservation-system.enable", "true", "false"},
-		{"scheduler monitors", rm + "scheduler.monitor.enable", "true", "no"},
 		{"opportunistic containers", rm + "opportunistic-container-allocation.enabled", "true", "false"},
 		{"placement constraints", rm + "placement-constraints.handler", "scheduler", "disabled"},
 		{"scheduler configuration store", "yarn.scheduler.configuration.store.class", "zk", "file"},
@@ -52,6 +52,38 @@ func TestRefusals(t *testing.T) {
 		}
 		if no, _ := UnsupportedByResourceManager(overrides(t, c.name, c.off)); len(no) != 0 {
 			t.Errorf("%s=%s: %v", c.name, c.off, no)
+		}
+	}
+}
+
+// The default of the list of monitors is preemption, which is not built.
+func TestMonitorRefusal(t *testing.T) {
+	const policies, capacity = rm + "scheduler.monitor.policies", schedulerPackage + "capacity."
+	for _, c := range []struct {
+		enable, list string
+		refused      int
+		want         Monitors
+	}{
+		{"false", "", 0, Monitors{}},
+		{"false", capacity + "AutoCreatedQueueDeletionPolicy", 0, Monitors{}},
+		{"true", "", 1, Monitors{}},
+		{"true", "org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity.ProportionalCapacityPreemptionPolicy", 1, Monitors{}},
+		{"true", capacity + "QueueConfigurationAutoRefreshPolicy", 1, Monitors{}},
+		{"true", capacity + "AutoCreatedQueueDeletionPolicy", 0, Monitors{DeleteQueues: true}},
+		{"true", capacity + "AutoCreatedQueueDeletionPolicy , " + capacity + "QueueManagementDynamicEditPolicy", 0, Monitors{DeleteQueues: true, ShareOut: true}},
+		{"true", capacity + "AutoCreatedQueueDeletionPolicy,com.example.Policy", 1, Monitors{DeleteQueues: true}},
+	} {
+		set := []string{rm + "scheduler.monitor.enable", c.enable}
+		if c.list != "" {
+			set = append(set, policies, c.list)
+		}
+		p := overrides(t, set...)
+		if no, odd := UnsupportedByResourceManager(p); len(no) != c.refused || len(no) == 1 && no[0].Name != policies || len(odd) != 0 {
+			t.Errorf("%v: refused %v, odd %v", set, no, odd)
+		}
+		c.want.ShareEvery = 1500 * time.Millisecond
+		if s, err := ReadResourceManager(p); err != nil || s.Monitors != c.want {
+			t.Errorf("%v: %+v, %v", set, s.Monitors, err)
 		}
 	}
 }

@@ -127,7 +127,7 @@ func (p *Properties) Files() []string { return append([]string(nil), p.files...)
 func Plain(values []Value) []Property {
 	out := make([]Property, len(values))
 	for i, v := range values {
-		out[i] = Property{Name: v.Name, Value: v.Value, Origin: v.Origin.String()}
+		out[i] = Property{Name: v.Name, Value: v.Value, Origin: v.Origin.Position()}
 	}
 	return out
 }

@@ -15,6 +15,8 @@ func (d *Daemon) carry(x engine.Effect) {
 		d.abandon(x.Number)
 	case engine.Remove:
 		d.deletion.remove(x.Debug, x.Paths...)
+	case engine.Swept:
+		d.counters.swept(x)
 	case engine.Open:
 		d.Log.Info("an application begins", "application", x.Application, "user", x.User)
 		d.logs.open(x)
@@ -23,6 +25,7 @@ func (d *Daemon) carry(x engine.Effect) {
 	case engine.CollectLogs:
 		d.logs.collect(x)
 	case engine.Launch:
+		d.counters.localized(x.Counters)
 		d.processes.launch(x)
 	case engine.Attach:
 		d.processes.attach(x)

@@ -107,6 +107,9 @@ func TestLife(t *testing.T) {
 	if got := w.rm.states(id); !slices.Equal(got, []pb.ContainerState{pb.ContainerState_C_RUNNING, pb.ContainerState_C_COMPLETE}) {
 		t.Errorf("the ResourceManager has heard %v", got)
 	}
+	if m := w.daemon.Metrics(); m.CacheMissFiles != 2 || m.CacheMissBytes == 0 || m.CacheHitFiles != 0 || m.LocalizationTime.Count != 1 || m.LaunchTime.Count != 1 || m.LaunchTime.Average <= 0 {
+		t.Errorf("counted: %+v", m)
+	}
 	w.checkFailure()
 	w.checkAcknowledged(id)
 	w.checkFinished()

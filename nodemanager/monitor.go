@@ -30,7 +30,8 @@ type monitor struct {
 // meter follows one life of a container's process.
 type meter struct {
 	*process.Meter
-	pid int32
+	pid  int32
+	told bool // that it uses more than it may
 }
 
 func newMonitor(d *Daemon) *monitor {
@@ -40,6 +41,7 @@ func newMonitor(d *Daemon) *monitor {
 // run measures until ctx ends.
 func (m *monitor) run(ctx context.Context) {
 	s := &m.d.settings.Monitor
+	m.warn()
 	ticker := time.NewTicker(max(s.Interval, 100*time.Millisecond))
 	defer ticker.Stop()
 	for {
@@ -100,7 +102,7 @@ func (m *monitor) measureContainers() {
 		seen[v.ID] = true
 		x := m.meters[v.ID]
 		if x == nil || x.pid != v.PID {
-			x = &meter{process.NewMeter(int(v.PID)), v.PID}
+			x = &meter{Meter: process.NewMeter(int(v.PID)), pid: v.PID}
 			m.meters[v.ID] = x
 		}
 		u, ok := x.Sample(table, time.Since(m.began))
@@ -110,7 +112,7 @@ func (m *monitor) measureContainers() {
 		sum.PhysicalMB += u.Physical / mib
 		sum.VirtualMB += u.Virtual / mib
 		sum.CPU += float32(u.Cores)
-		m.check(v, u)
+		m.check(v, x, u)
 	}
 	for id := range m.meters {
 		if !seen[id] {
@@ -122,10 +124,14 @@ func (m *monitor) measureContainers() {
 	m.mu.Unlock()
 }
 
-func (m *monitor) check(v *engine.View, u process.Usage) {
-	s := &m.d.settings.Monitor
-	if kernel := &m.d.settings.Cgroups; kernel.Memory && kernel.Enforced {
-		return // compat: Apache's monitor leaves all to the kernel then
+// check asks for the end of a container that uses more than it may.
+//
+// compat: with yarn.nodemanager.resource.memory.enforced, which is the default, Apache's monitor measures and ends nobody, be
+// there control groups or not (docs/decisions/0004-memory-limits-as-apache-keeps-them.md).
+func (m *monitor) check(v *engine.View, x *meter, u process.Usage) {
+	s, kernel := &m.d.settings.Monitor, &m.d.settings.Cgroups
+	if kernel.Enforced && (kernel.Memory || x.told) {
+		return
 	}
 	physical := v.Resource.MemoryMB() * mib
 	limits := process.Limits{Physical: physical, Virtual: int64(float64(physical) * s.VirtualRatio), CheckPhysical: s.PhysicalCheck, CheckVirtual: s.VirtualCheck}
@@ -133,7 +139,18 @@ func (m *monitor) check(v *engine.View, u process.Usage) {
 	if !yes {
 		return
 	}
-	why := limits.Explain(over, u, v.ID, process.Linux)
-	m.d.Log.Warn("a container uses more than it may", "container", v.ID, "exit", over.Exit, "used", u.Physical, "virtual", u.Virtual)
-	m.d.loop.Post(engine.Overrun{ID: v.ID, Exit: over.Exit, Why: why})
+	x.told = true
+	m.d.Log.Warn("a container uses more than it may", "container", v.ID, "exit", over.Exit, "used", u.Physical, "virtual", u.Virtual, "ends", !kernel.Enforced)
+	if !kernel.Enforced {
+		m.d.loop.Post(engine.Overrun{ID: v.ID, Exit: over.Exit, Why: limits.Explain(over, u, v.ID, process.Linux)})
+	}
+}
+
+// warn says at start that limits which look as if they were kept are not.
+func (m *monitor) warn() {
+	s, kernel := &m.d.settings.Monitor, &m.d.settings.Cgroups
+	if s.Enabled && (s.PhysicalCheck || s.VirtualCheck) && kernel.Enforced && !kernel.Memory {
+		m.d.Log.Warn("containers that use more memory than they may go on, as with Apache's NodeManager: yarn.nodemanager.resource.memory.enforced is true, " +
+			"so only the kernel would end them, and yarn.nodemanager.resource.memory.enabled is false; with enforced=false the NodeManager ends them")
+	}
 }

@@ -58,6 +58,7 @@ func newProcesses(d *Daemon) *processes {
 // launch starts a container in the background.
 func (p *processes) launch(x engine.Launch) {
 	p.enter(x.Spec)
+	began := time.Now()
 	p.work.Go(func() {
 		select {
 		case p.slots <- struct{}{}:
@@ -70,6 +71,7 @@ func (p *processes) launch(x engine.Launch) {
 			p.failed(x.Spec.ID, err)
 			return
 		}
+		p.d.counters.launch.add(time.Since(began))
 		p.follow(c, "started", process)
 	})
 }

@@ -3,6 +3,7 @@ package nodemanager
 import (
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/heddle-project/heddle/nodemanager/engine"
 	"github.com/heddle-project/heddle/nodemanager/loop"
@@ -13,6 +14,41 @@ import (
 // counters count what has happened since the start.
 type counters struct {
 	launched, completed, failed, killed atomic.Int64
+
+	missBytes, hitBytes, missFiles, hitFiles atomic.Int64 // resources of containers
+	localization, launch                     durations
+	sizeBefore, public, private              atomic.Int64 // bytes in the caches at the last look, and taken away
+}
+
+// durations sum up how long something took.
+type durations struct{ count, nanos atomic.Int64 }
+
+func (d *durations) add(x time.Duration) {
+	d.count.Add(1)
+	d.nanos.Add(int64(x))
+}
+
+func (d *durations) rate() view.Rate {
+	r := view.Rate{Count: d.count.Load()}
+	if r.Count > 0 {
+		r.Average = float64(d.nanos.Load()) / float64(r.Count) / float64(time.Millisecond)
+	}
+	return r
+}
+
+// localized counts what the localization of a container found and took (engine.Launch.Counters).
+func (c *counters) localized(n [5]int64) {
+	c.missBytes.Add(n[0])
+	c.hitBytes.Add(n[1])
+	c.missFiles.Add(n[2])
+	c.hitFiles.Add(n[3])
+	c.localization.add(time.Duration(n[4]) * time.Millisecond)
+}
+
+func (c *counters) swept(x engine.Swept) {
+	c.sizeBefore.Store(x.Before)
+	c.public.Add(x.Public)
+	c.private.Add(x.Private)
 }
 
 // ended counts a container's end by its exit code.
@@ -91,6 +127,9 @@ func shown(v *engine.View) view.Container {
 func (d *Daemon) Metrics() view.Metrics {
 	c := &d.counters
 	m := view.Metrics{Launched: c.launched.Load(), Completed: c.completed.Load(), Failed: c.failed.Load(), Killed: c.killed.Load()}
+	m.CacheMissBytes, m.CacheHitBytes, m.CacheMissFiles, m.CacheHitFiles = c.missBytes.Load(), c.hitBytes.Load(), c.missFiles.Load(), c.hitFiles.Load()
+	m.CacheSizeBeforeClean, m.PublicDeleted, m.PrivateDeleted = c.sizeBefore.Load(), c.public.Load(), c.private.Load()
+	m.LocalizationTime, m.LaunchTime = c.localization.rate(), c.launch.rate()
 	for _, a := range d.loop.Applications() {
 		if a.State == "RUNNING" {
 			m.Applications++

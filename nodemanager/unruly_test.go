@@ -53,7 +53,8 @@ const away = `( setsid bash -c 'setsid bash -c "echo \$\$ > away; exec sleep 100
 // None of them brings the node down, leaves anything behind, or keeps the next container from running.
 func TestUnruly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "yarn.nodemanager.container-monitor.interval-ms", "100", "yarn.nodemanager.vmem-check-enabled", "false")
+	w := newWorld(t, "yarn.nodemanager.container-monitor.interval-ms", "100", "yarn.nodemanager.vmem-check-enabled", "false",
+		"yarn.nodemanager.resource.memory.enforced", "false")
 	w.watch()
 	for _, name := range slices.Sorted(maps.Keys(unruly)) {
 		c, before := unruly[name], len(w.processes())
@@ -85,6 +86,18 @@ func TestUnruly(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("that was a container that %s", name)
 		}
+	}
+}
+
+// By default a container that uses more than it may goes on: the memory is left to the kernel, and the kernel was told nothing.
+func TestMemoryIsNotEnforced(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "yarn.nodemanager.container-monitor.interval-ms", "100")
+	n := w.next()
+	w.accepted(w.request(n, `(head -c 150000000 /dev/zero; sleep 2) | tail -n 1 > /dev/null; exit 11`, func(x *token.Container) { x.Resource = yarn.NewResource(64, 1) }))
+	w.exits(w.id(n), 11)
+	if !strings.Contains(w.said(), "a container uses more than it may") {
+		t.Error("nothing is said of it")
 	}
 }
 

@@ -125,20 +125,21 @@ func (r *rights) QueueRights(c *ipc.Identity, paths []string) []client.Rights {
 			out[i] = client.Rights{Submit: true, Administer: true}
 			continue
 		}
-		out[i] = client.Rights{Submit: r.maySubmit(c, path), Administer: r.mayAdminister(c, path)}
+		out[i] = client.Rights{Submit: r.listedForSubmit(c, path), Administer: r.mayAdminister(c, path)}
 	}
 	return out
 }
 
-// mayAdminister and maySubmit walk from the queue to the root: the right on any
-// of them will do. A queue that the configuration does not know, because it was
+// mayAdminister walks from the queue to the root: the right on any of them will
+// do. A queue that the configuration does not know, because it was
 // created on demand or is gone, has the rights of the nearest one above it.
 func (r *rights) mayAdminister(c *ipc.Identity, path string) bool {
 	return r.onQueue(c, path, func(q *config.Queue) bool { return q.Admin.Allows(c.User, c.RealUser, r.Groups(c.User)) })
 }
 
-func (r *rights) maySubmit(c *ipc.Identity, path string) bool {
-	return r.onQueue(c, path, func(q *config.Queue) bool { return q.Submit.Allows(c.User, c.RealUser, r.Groups(c.User)) }) || r.mayAdminister(c, path)
+// listedForSubmit looks at the lists of submitters alone, as clients are told them: administrators may submit without being on any.
+func (r *rights) listedForSubmit(c *ipc.Identity, path string) bool {
+	return r.onQueue(c, path, func(q *config.Queue) bool { return q.Submit.Allows(c.User, c.RealUser, r.Groups(c.User)) })
 }
 
 func (r *rights) onQueue(c *ipc.Identity, path string, permits func(*config.Queue) bool) bool {

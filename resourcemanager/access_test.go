@@ -114,8 +114,10 @@ func TestQueueRights(t *testing.T) {
 	kill := &pb.KillApplicationRequest{ApplicationId: convert.ToApplicationID(id)}
 	for _, c := range []caller{bob, carol} {
 		_, err = c.raw("forceKillApplication", kill)
-		refused(t, err, yarnException, ipc.ClassAccessControl)
+		refused(t, err, yarnException, "java.security.AccessControlException: User")
 	}
+	_, err = alice.raw("moveApplicationAcrossQueues", &pb.MoveApplicationAcrossQueuesRequest{ApplicationId: convert.ToApplicationID(id), TargetQueue: proto.String("other")})
+	refused(t, err, yarnException, "User alice may not submit to queue other")
 	must(root, "forceKillApplication", kill, &pb.KillApplicationResponse{}) // an administrator
 	alice.reaches(id, pb.YarnApplicationState_KILLED)
 
@@ -124,7 +126,7 @@ func TestQueueRights(t *testing.T) {
 		rights[q.GetQueueName()] = fmt.Sprint(q.UserAcls)
 	}
 	// alice is of the group staff, which administers default.
-	if got := fmt.Sprint(rights); got != "map[default:[QACL_SUBMIT_APPLICATIONS QACL_ADMINISTER_QUEUE] other:[] root:[]]" {
+	if got := fmt.Sprint(rights); got != "map[root:[] root.default:[QACL_SUBMIT_APPLICATIONS QACL_ADMINISTER_QUEUE] root.other:[]]" {
 		t.Errorf("alice's rights: %s", got)
 	}
 }

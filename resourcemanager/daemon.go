@@ -108,6 +108,7 @@ func Start(o Options) (started *Daemon, err error) {
 	d.saveKeys()
 	d.work.Go(func() { d.rollKeys(ctx) })
 	d.work.Go(func() { d.tendDelegation(ctx) })
+	d.tendQueues(ctx)
 	if err = d.listen(); err != nil {
 		return nil, err
 	}
@@ -198,7 +199,7 @@ func (d *Daemon) openStore() (err error) {
 }
 
 func (d *Daemon) buildEngine(site *conf.Properties) (*engine.Engine, error) {
-	cfg, err := d.readSchedule(site)
+	cfg, err := d.readSchedule(site, yarn.Resource{})
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/lint"
 	"github.com/heddle-project/heddle/scheduler/placement"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // readLists reads the include and exclude lists.
@@ -46,8 +47,9 @@ func (d *Daemon) readCluster(site *conf.Properties) (config.Cluster, error) {
 }
 
 // readSchedule reads and checks the scheduler's configuration:
-// capacity-scheduler.xml over the site files.
-func (d *Daemon) readSchedule(site *conf.Properties) (*config.Config, error) {
+// capacity-scheduler.xml over the site files. size is what the nodes have
+// together, zero before there are any.
+func (d *Daemon) readSchedule(site *conf.Properties, size yarn.Resource) (*config.Config, error) {
 	file := filepath.Join(d.Dir, "capacity-scheduler.xml")
 	queues, err := conf.Load(conf.Options{Base: site, Files: []string{file}})
 	if err != nil {
@@ -64,7 +66,9 @@ func (d *Daemon) readSchedule(site *conf.Properties) (*config.Config, error) {
 		}
 		cluster.MappingFile = string(content)
 	}
-	d.logFindings(lint.Check(lintInput(file, queues, cluster)))
+	in := setup.Lint(file, queues, cluster)
+	in.Size = size
+	d.logFindings(lint.Check(in))
 	cfg, _, err := config.Parse(setup.Queues(queues), cluster)
 	return cfg, err
 }
@@ -84,17 +88,4 @@ func (d *Daemon) logFindings(findings []lint.Finding) {
 		}
 		d.Log.Log(context.Background(), levels[f.Severity], f.String(), "logger", "scheduler")
 	}
-}
-
-// lintInput is what the linter is to look at, with every property's line and column.
-func lintInput(file string, queues *conf.Properties, cluster config.Cluster) lint.Input {
-	in := lint.Input{Cluster: cluster, File: file}
-	for _, p := range queues.Warnings() {
-		in.Notes = append(in.Notes, lint.Finding{Severity: lint.Warning, Code: "file", Origin: p.Origin.Position(), Key: p.Name, Value: p.Value,
-			Set: p.Name != "", What: p.Text})
-	}
-	for _, v := range queues.Explicit() {
-		in.Properties = append(in.Properties, config.Property{Name: v.Name, Value: v.Value, Origin: v.Origin.Position()})
-	}
-	return in
 }

@@ -36,11 +36,23 @@ func (d *Daemon) RefreshQueues() (cmd engine.RefreshQueues, applied func(), err 
 	if err != nil {
 		return cmd, nil, err
 	}
-	cfg, err := d.readSchedule(site)
+	cfg, err := d.readSchedule(site, d.clusterSize())
 	if err != nil {
 		return cmd, nil, err
 	}
 	return engine.RefreshQueues{Config: cfg}, func() { d.rights.schedule.Store(cfg) }, nil
+}
+
+// clusterSize is what the nodes have together, zero if that is not to be had now.
+func (d *Daemon) clusterSize() yarn.Resource {
+	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
+	defer cancel()
+	v, err := d.loop.Views(ctx)
+	if err != nil {
+		return yarn.Resource{}
+	}
+	_, metrics := v.Queues()
+	return metrics.Total
 }
 
 // RefreshNodes reads the lists anew, even if their paths have changed.

@@ -159,7 +159,10 @@ func (d *Daemon) Move(ctx context.Context, c webgate.Caller, id yarn.Application
 	if err := d.modifiable(ctx, c, id); err != nil {
 		return "", err
 	}
-	if _, err := d.ask(ctx, func(t engine.Ticket) engine.Command { return engine.Move{Ticket: t, Application: id, Queue: queue} }); err != nil {
+	groups := d.rights.Groups(c.User)
+	if _, err := d.ask(ctx, func(t engine.Ticket) engine.Command {
+		return engine.Move{Ticket: t, Application: id, Queue: queue, User: c.User, Groups: groups}
+	}); err != nil {
 		return "", err
 	}
 	a, err := d.Application(ctx, id)

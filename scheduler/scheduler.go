@@ -61,6 +61,11 @@ func (s *Scheduler) Reconfigure(cfg *config.Config) error { return s.core.Reconf
 // does, and children of equal rank change their order by it.
 func (s *Scheduler) Reapply() { s.core.Reapply() }
 
+// RefuseLate makes refusals of Reconfigure from now on leave behind what they
+// leave in Apache, where queues before the one that is refused have changed. It
+// is for replays of recorded decisions; nobody else should want it.
+func (s *Scheduler) RefuseLate() { s.core.RefuseLate() }
+
 // Validate tells whether Reconfigure would take the configuration now. It changes nothing.
 func (s *Scheduler) Validate(cfg *config.Config) error { return s.core.Validate(cfg) }
 
@@ -168,6 +173,10 @@ func (s *Scheduler) Normalize(a AppRef, asks []yarn.Ask) yarn.Reason {
 func (s *Scheduler) NormalizeAM(path string, asks []yarn.Ask, label string, labelSet bool) yarn.Reason {
 	return s.core.NormalizeAM(path, asks, label, labelSet)
 }
+
+// RefitAM rounds the asks for a master's container again, which an attempt must
+// do after it was entered and before it asks.
+func (s *Scheduler) RefitAM(asks []yarn.Ask) { s.core.RefitAM(asks) }
 
 // Ask enters asks that were normalized. Counts replace those of before.
 func (s *Scheduler) Ask(a AppRef, asks []yarn.Ask) { s.core.Ask(a, asks) }

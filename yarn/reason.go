@@ -8,8 +8,9 @@ type Reason struct {
 	Subject string // queue path, user, node or property that the limit belongs to
 	Needed  Resource
 	Limit   Resource
-	Count   int64 // for limits on numbers of things: how many there would be
-	Max     int64 // and how many are allowed
+	Count   int64  // for limits on numbers of things: how many there would be
+	Max     int64  // and how many are allowed
+	Key     string // the setting that says so, and what else it depends on
 	Detail  string
 }
 

@@ -43,6 +43,9 @@ type (
 		Debug bool
 	}
 
+	// Swept tells what a look at the caches that applications share has found there and taken away, in bytes.
+	Swept struct{ Before, Public, Private int64 }
+
 	// Open prepares an application's life: directories, auxiliary services, collection of logs.
 	Open struct {
 		Application yarn.ApplicationID
@@ -180,6 +183,7 @@ func (Save) effect()            {}
 func (Fetch) effect()           {}
 func (Abandon) effect()         {}
 func (Remove) effect()          {}
+func (Swept) effect()           {}
 func (Open) effect()            {}
 func (Clear) effect()           {}
 func (CollectLogs) effect()     {}

@@ -213,14 +213,21 @@ func (e *Engine) sweepCache() {
 			}
 		}
 	}
+	swept := Swept{Before: total}
 	slices.SortStableFunc(unused, func(a, b *resource) int { return cmp.Compare(a.Used, b.Used) })
 	for _, x := range unused {
 		if total <= e.set.CacheTarget {
-			return
+			break
 		}
 		total -= x.Bytes
+		if x.Owner == "" {
+			swept.Public += x.Bytes
+		} else {
+			swept.Private += x.Bytes
+		}
 		e.retire(x)
 	}
+	e.emit(swept)
 }
 
 func (c *cache) sorted() []*resource {

@@ -32,6 +32,8 @@ func describe(x Effect) string {
 		return fmt.Sprintf("abandon %d", x.Number)
 	case Remove:
 		return fmt.Sprintf("remove %s debug=%v", strings.Join(x.Paths, " "), x.Debug)
+	case Swept:
+		return fmt.Sprintf("swept: %d bytes before, %d public and %d private deleted", x.Before, x.Public, x.Private)
 	case Open:
 		return fmt.Sprintf("open %d of %s, logs %s", x.Application.Sequence, x.User, x.LogContext)
 	case Clear:

@@ -52,13 +52,6 @@ type Usage struct {
 	CPU                   float32 // cores
 }
 
-// LogReport is how far the collection of an application's logs has come.
-type LogReport struct {
-	Application yarn.ApplicationID
-	Status      pb.LogAggregationStatus
-	Text        string
-}
-
 // Config is what heartbeats need.
 type Config struct {
 	Group          *ipc.Group // the ResourceManagers
@@ -74,6 +67,7 @@ type Config struct {
 	Health         func() Health
 	Usage          func() (containers, node Usage)
 	Logs           func() []LogReport // since the last call
+	KeepLogs       time.Duration      // what was told of logs is told again to who the node registers with, for so long
 	Resized        func(yarn.Resource)
 	Registered     func() // after each registration
 	Log            *slog.Logger
@@ -87,14 +81,15 @@ type Reporter struct {
 	soon   chan struct{}
 
 	// What only Run touches.
-	logs  []LogReport                        // not acknowledged yet
+	logs  logBook
 	sizes map[yarn.ContainerID]yarn.Resource // of live containers, as the ResourceManager has heard of them
 	grown map[yarn.ContainerID]yarn.Resource // those that have become larger since
 }
 
 // New has reported nothing yet.
 func New(cfg Config) *Reporter {
-	return &Reporter{cfg: cfg, soon: make(chan struct{}, 1), sizes: map[yarn.ContainerID]yarn.Resource{}}
+	return &Reporter{cfg: cfg, soon: make(chan struct{}, 1), sizes: map[yarn.ContainerID]yarn.Resource{},
+		logs: logBook{told: map[yarn.ApplicationID]toldLog{}, keep: cfg.KeepLogs}}
 }
 
 // Issuer is the start time of the ResourceManager that the node is registered with; 0: with none.

@@ -3,6 +3,7 @@ package heartbeat
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -368,6 +369,45 @@ func TestResync(t *testing.T) {
 		if first := slices.IndexFunc(w.at, func(at time.Duration) bool { return at == w.at[len(w.at)-1] }); w.beats[first+1].NodeStatus.GetResponseId() != 0 {
 			t.Errorf("after the registration the count goes on: %v", w.beats[first+1])
 		}
+	})
+}
+
+// Who the node registers with hears the last word about the logs of late, heard before or not.
+func TestLogsToldAgain(t *testing.T) {
+	play(t, func(w *world) {
+		other := yarn.ApplicationID{ClusterTimestamp: app.ClusterTimestamp, Sequence: app.Sequence + 1}
+		resync := false
+		w.beat = func(_ string, m *pb.NodeHeartbeatRequest) (*pb.NodeHeartbeatResponse, error) {
+			if resync {
+				resync = false
+				return &pb.NodeHeartbeatResponse{NodeAction: pb.NodeAction_RESYNC.Enum()}, nil
+			}
+			return next(m), nil
+		}
+		again := func(want ...string) {
+			t.Helper()
+			resync = true
+			w.pass(1200 * time.Millisecond)
+			var got []string
+			for _, l := range w.registrations[len(w.registrations)-1].LogAggregationReportsForApps {
+				got = append(got, fmt.Sprintf("%d %s %s", l.ApplicationId.GetId(), l.GetLogAggregationStatus(), l.GetDiagnostics()))
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("registration %d tells %q", len(w.registrations), got)
+			}
+		}
+		w.logs = []LogReport{{other, pb.LogAggregationStatus_LOG_RUNNING, ""}, {app, pb.LogAggregationStatus_LOG_RUNNING, "so far"}, {app, pb.LogAggregationStatus_LOG_SUCCEEDED, "all"}}
+		w.run()
+		w.pass(2 * time.Second)
+		first := fmt.Sprintf("%d LOG_SUCCEEDED all", app.Sequence)
+		again(first, fmt.Sprintf("%d LOG_RUNNING ", other.Sequence))
+		w.mu.Lock()
+		w.logs = []LogReport{{app, pb.LogAggregationStatus_LOG_SUCCEEDED, "all"}}
+		w.mu.Unlock()
+		w.pass(4 * time.Second)
+		again(first) // the other's is too old
+		w.pass(6 * time.Second)
+		again()
 	})
 }
 

@@ -32,6 +32,7 @@ func (r *Reporter) register(ctx context.Context) error {
 			m.RunningApplications = append(m.RunningApplications, convert.ToApplicationID(a.ID))
 		}
 	}
+	m.LogAggregationReportsForApps = r.logs.again(time.Now())
 	out := &pb.RegisterNodeManagerResponse{}
 	if err := r.call(ctx, "registerNodeManager", m, out); err != nil {
 		return err

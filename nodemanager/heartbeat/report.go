@@ -118,15 +118,8 @@ func (r *Reporter) beat(last int32) *pb.NodeHeartbeatRequest {
 	if container, node, ok := c.Keys.Current(); ok {
 		m.LastKnownContainerTokenMasterKey, m.LastKnownNmTokenMasterKey = &pb.MasterKey{KeyId: &container}, &pb.MasterKey{KeyId: &node}
 	}
-	for _, l := range c.Logs() {
-		if len(r.logs) < maxReports {
-			r.logs = append(r.logs, l)
-		}
-	}
-	for _, l := range r.logs {
-		m.LogAggregationReportsForApps = append(m.LogAggregationReportsForApps, &pb.LogAggregationReport{ApplicationId: convert.ToApplicationID(l.Application),
-			LogAggregationStatus: l.Status.Enum(), Diagnostics: proto.String(l.Text)})
-	}
+	r.logs.add(time.Now(), c.Logs())
+	m.LogAggregationReportsForApps = logReports(r.logs.waiting)
 	return m
 }
 
@@ -156,7 +149,7 @@ func (r *Reporter) increased(views []*engine.View) (out []*pb.Container) {
 
 // acknowledged is called when what the last heartbeat told once has surely been heard.
 func (r *Reporter) acknowledged() {
-	r.logs = nil
+	r.logs.waiting = nil
 	maps.Copy(r.sizes, r.grown)
 }
 

@@ -117,7 +117,7 @@ func play(t *testing.T, f func(w *world), rms ...string) {
 		go w.loop.Run(ctx)
 		t.Cleanup(func() { end(); w.loop.Wait() })
 		w.loop.Post(engine.Disks{Local: []string{"/d"}, Log: []string{"/l"}})
-		w.cfg = Config{Group: w.group(6, rms...), Loop: w.loop, Keys: w.keys, Node: node, HTTPPort: 8042, Total: yarn.NewResource(8192, 8), Physical: yarn.NewResource(16384, 16), Types: types,
+		w.cfg = Config{KeepLogs: 5 * time.Second, Group: w.group(6, rms...), Loop: w.loop, Keys: w.keys, Node: node, HTTPPort: 8042, Total: yarn.NewResource(8192, 8), Physical: yarn.NewResource(16384, 16), Types: types,
 			Preserve: true, Health: func() Health { return Health{true, "fine", 77} }, Usage: func() (Usage, Usage) { return w.total, Usage{1, 2, 0.5} },
 			Logs: w.collected, Resized: func(r yarn.Resource) { w.resized = append(w.resized, r) }, Registered: func() {}, Log: log}
 		w.close = w.open(rms[0])

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler"
@@ -27,12 +28,16 @@ func (e *Engine) move(c Move) {
 		e.fail(c.Ticket, err)
 		return
 	}
-	if why := e.sched.MayMove(a.ref, c.Queue); !why.OK() {
-		e.fail(c.Ticket, refuse(Failed, "Cannot move %s to queue %s: %s", a.sub.ID, c.Queue, describe(why)))
+	target, _ := e.sched.Resolve(c.Queue)
+	if why := e.sched.MaySubmit(target, c.User, c.RealUser, c.Groups); !why.OK() {
+		e.fail(c.Ticket, refuse(AccessDenied, "User %s may not submit to queue %s, to which %s was to be moved", c.User, c.Queue, a.sub.ID))
 		return
 	}
-	path, _ := e.sched.Resolve(c.Queue)
-	e.saveChange(a, c.Ticket, func(x *choices) { x.queue = path }, func() (any, *Error) { return nil, e.moved(a, c.Queue) })
+	if why := e.sched.MayMove(a.ref, c.Queue); !why.OK() {
+		e.fail(c.Ticket, cannotMove(a, c.Queue, why))
+		return
+	}
+	e.saveChange(a, c.Ticket, func(x *choices) { x.queue = target }, func() (any, *Error) { return nil, e.moved(a, c.Queue) })
 }
 
 func (e *Engine) moved(a *application, queue string) *Error {
@@ -41,11 +46,18 @@ func (e *Engine) moved(a *application, queue string) *Error {
 	}
 	if why := e.sched.MoveApplication(a.ref, queue); !why.OK() {
 		e.takeBack(a)
-		return refuse(Failed, "Cannot move %s to queue %s: %s", a.sub.ID, queue, describe(why))
+		return cannotMove(a, queue, why)
 	}
 	a.queue = e.sched.AppUsage(a.ref).Queue
 	e.sweepDue = true
 	return nil
+}
+
+func cannotMove(a *application, queue string, why yarn.Reason) *Error {
+	if text := full(a, why); text != "" {
+		return refuse(Failed, "%s", text)
+	}
+	return refuse(Failed, "Cannot move %s to queue %s: %s", a.sub.ID, queue, describe(why))
 }
 
 func (e *Engine) setPriority(c SetPriority) {
@@ -93,17 +105,13 @@ func (e *Engine) setLifetime(c SetLifetime) {
 		e.fail(c.Ticket, err)
 		return
 	}
-	if c.ExpireAt > 0 && c.ExpireAt < e.now.Wall {
+	if c.ExpireAt < e.now.Wall {
 		e.fail(c.Ticket, refuse(Failed, "Expire time is less than current time for %s: the lifetime must end in the future", a.sub.ID))
 		return
 	}
 	expire := c.ExpireAt
-	asked := int64(0)
-	if expire > 0 {
-		asked = max((expire-a.submitTime)/1000, 1)
-	}
-	if most := e.sched.Lifetime(a.queue, asked); most > 0 && most < asked {
-		expire = a.submitTime + most*1000
+	if most := e.sched.Lifetime(a.queue, math.MaxInt64); most < math.MaxInt64/2000 {
+		expire = min(expire, a.submitTime+most*1000)
 	}
 	e.saveChange(a, c.Ticket, func(x *choices) { x.expireAt = expire }, func() (any, *Error) {
 		if !a.ending() {

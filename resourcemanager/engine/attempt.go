@@ -43,6 +43,7 @@ type attempt struct {
 
 	restored *state.Attempt            // as an earlier life stored it; nil for one that began in this
 	adopted  map[yarn.ContainerID]bool // of an earlier life, and heard of again
+	released map[yarn.ContainerID]bool // of an earlier life, given back before they were heard of
 }
 
 // finishedContainer is a container's end on its way to the master, and the node
@@ -72,6 +73,7 @@ func (e *Engine) startAttempt(a *application) {
 		return
 	}
 	e.attemptTo(t, yarn.AttemptScheduled)
+	e.sched.RefitAM(a.sub.AMAsks)
 	e.sched.Ask(a.ref, a.sub.AMAsks)
 	e.sweepDue = true
 }

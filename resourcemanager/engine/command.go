@@ -42,11 +42,14 @@ type (
 		Diagnostics string
 	}
 
-	// Move takes an application to another queue.
+	// Move takes an application to another queue, to which who asks for it
+	// must have the right to submit.
 	Move struct {
-		Ticket      Ticket
-		Application yarn.ApplicationID
-		Queue       string
+		Ticket         Ticket
+		Application    yarn.ApplicationID
+		Queue          string
+		User, RealUser string
+		Groups         []string // of User
 	}
 
 	// SetPriority changes an application's priority. Replied with PriorityReply.
@@ -60,7 +63,7 @@ type (
 	SetLifetime struct {
 		Ticket      Ticket
 		Application yarn.ApplicationID
-		ExpireAt    int64 // wall clock, milliseconds; 0 for never
+		ExpireAt    int64 // wall clock, milliseconds; cut to what the queue allows
 	}
 
 	// SignalContainer has a container's node deliver a signal.

@@ -36,6 +36,7 @@ const (
 	MaxInactiveNodes = 10_000
 	MaxNodeLog       = 1 << 16 // changes of nodes that masters may still have to learn
 	SweepNodes       = 64      // nodes that one sweep looks at
+	MaxReleased      = 10_000  // containers that one master gave back before their nodes came
 )
 
 // Engine is the model of the whole ResourceManager. It is a value of one
@@ -45,6 +46,8 @@ type Engine struct {
 	sched *scheduler.Scheduler
 	now   yarn.Now
 	fx    *Effects
+
+	recoveredAt int64 // monotonic
 
 	apps       map[yarn.ApplicationID]*application
 	order      []*application // as submitted

@@ -149,7 +149,7 @@ func (e *Engine) applyAllocate(t *attempt, c *Allocate, reply *AllocateReply) {
 		e.sweepDue = true
 	}
 	for _, id := range c.Release {
-		e.release(id)
+		e.release(t, id)
 	}
 	if len(c.Asks) > 0 {
 		e.sched.Ask(a.ref, c.Asks)
@@ -163,11 +163,20 @@ func (e *Engine) applyAllocate(t *attempt, c *Allocate, reply *AllocateReply) {
 }
 
 // release ends a container that its master gives back. An unknown one has
-// ended already.
-func (e *Engine) release(id yarn.ContainerID) {
-	if c := e.byID[id]; c != nil && !c.state.Final() {
+// ended already, or its node has not come back after a restart: then it ends
+// when the node brings it (see adopt).
+func (e *Engine) release(t *attempt, id yarn.ContainerID) {
+	switch c := e.byID[id]; {
+	case c != nil && !c.state.Final():
 		e.end(c, scheduler.ReleasedByAM, yarn.ExitAborted, "Container released by application")
+	case c == nil && e.mayCome(t, id) && len(t.released) < MaxReleased:
+		t.released[id] = true
 	}
+}
+
+// mayCome tells whether a node may still bring the container of an earlier life.
+func (e *Engine) mayCome(t *attempt, id yarn.ContainerID) bool {
+	return t.restored != nil && !t.adopted[id] && id.Number>>yarn.EpochShift < e.set.Epoch && e.now.Mono-e.recoveredAt < e.set.NodeExpiry
 }
 
 // answerAllocate fetches everything that has happened for the master.

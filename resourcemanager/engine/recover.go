@@ -10,6 +10,7 @@ import (
 // ended is remembered; what had not goes on: a master that may still run is
 // waited for, and its containers are adopted when their nodes register.
 func (e *Engine) recover(c Recover) {
+	e.recoveredAt = e.now.Mono
 	for i := range c.Applications {
 		e.recoverApp(&c.Applications[i])
 	}
@@ -53,7 +54,7 @@ func (e *Engine) recoverApp(r *RecoveredApplication) {
 func (e *Engine) restoreAttempt(a *application, r state.Attempt) {
 	t := &attempt{id: r.ID, app: a, state: r.Final, restored: &r, masterID: r.MasterContainer, exitStatus: r.ExitStatus, host: r.Host, rpcPort: r.RPCPort,
 		trackingURL: r.TrackingURL, responseID: -1, startTime: r.StartTime, finishTime: r.FinishTime, final: r.FinalStatus, diagnostics: r.Diagnostics,
-		containers: r.TotalContainers, adopted: map[yarn.ContainerID]bool{}}
+		containers: r.TotalContainers, adopted: map[yarn.ContainerID]bool{}, released: map[yarn.ContainerID]bool{}}
 	t.lease.attempt = t
 	t.gone = r.Final.Final()
 	t.counts = ownFault(r.ExitStatus)
@@ -111,6 +112,10 @@ func (e *Engine) adopt(n *node, r RecoveredContainer) bool {
 	e.fx.Containers = append(e.fx.Containers, ContainerEvent{Container: c.id, Node: n.id, Resource: r.Resource, Priority: r.Priority, Master: master, Born: true})
 	if master {
 		t.master, t.masterNode = c, n
+	}
+	if t.released[c.id] {
+		delete(t.released, c.id)
+		e.release(t, c.id)
 	}
 	return true
 }

@@ -68,9 +68,9 @@ func queues(t fataler, more ...config.Property) *config.Config {
 	return cfg
 }
 
-func newRig(t fataler, set Settings) *rig {
+func newRig(t fataler, set Settings, more ...config.Property) *rig {
 	t.Helper()
-	sched, err := scheduler.New(queues(t))
+	sched, err := scheduler.New(queues(t, more...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,6 +79,30 @@ func newRig(t fataler, set Settings) *rig {
 	return &rig{e: e, sched: sched, now: yarn.Now{Wall: 1_000_000, Mono: 500},
 		stored: map[state.Key]state.Record{}, ids: map[yarn.ContainerID]bool{}, ended: map[yarn.ContainerID]bool{},
 		answered: map[Ticket]bool{}, asked: map[Ticket]bool{}, reader: reader{apps: map[yarn.ApplicationID]*view.Application{}, nodes: map[yarn.NodeID]*view.Node{}}}
+}
+
+// restart is the next life: a new engine over what is stored.
+func (r *rig) restart(t fataler, set Settings, subs map[yarn.ApplicationID]Submission, more ...config.Property) *rig {
+	next := newRig(t, set, more...)
+	next.now, next.ticket, next.stored = r.now, r.ticket, r.stored
+	cmd := Recover{}
+	for _, id := range slices.SortedFunc(maps.Keys(subs), yarn.ApplicationID.Compare) {
+		record, found := r.stored[state.Application{ID: id}.Key()].(state.Application)
+		if !found {
+			continue
+		}
+		a := RecoveredApplication{Submission: subs[id], Record: record}
+		for n := int32(1); ; n++ {
+			x, found := r.stored[state.Attempt{ID: yarn.AttemptID{Application: id, Attempt: n}}.Key()].(state.Attempt)
+			if !found {
+				break
+			}
+			a.Attempts = append(a.Attempts, x)
+		}
+		cmd.Applications = append(cmd.Applications, a)
+	}
+	next.do(cmd)
+	return next
 }
 
 // do applies a command; unless saves are held back, they are confirmed at once.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -49,7 +50,7 @@ func TestScenarios(t *testing.T) {
 
 // play runs the commands and returns the scenario with their consequences.
 func play(t *testing.T, text string) string {
-	s := &script{t: t, set: settings(), ids: map[string]int32{}, node: map[string]int32{}}
+	s := &script{t: t, set: settings(), ids: map[string]int32{}, node: map[string]int32{}, subs: map[yarn.ApplicationID]Submission{}, sizes: map[yarn.ContainerID]yarn.Resource{}}
 	var out strings.Builder
 	for i, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
 		if strings.HasPrefix(line, ">") {
@@ -81,6 +82,10 @@ type script struct {
 	ids  map[string]int32 // response ids of masters
 	node map[string]int32 // and of nodes
 	opts map[string]string
+
+	props []config.Property // of queues, over those of every rig
+	subs  map[yarn.ApplicationID]Submission
+	sizes map[yarn.ContainerID]yarn.Resource
 }
 
 func (s *script) fail(format string, args ...any) {
@@ -103,8 +108,17 @@ func (s *script) run(words []string) []string {
 		s.settings()
 		return nil
 	}
+	if words[0] == "queues" { // queues [property=value …]
+		s.props = nil
+		for _, k := range slices.Sorted(keys(s.opts)) {
+			s.props = append(s.props, config.Property{Name: k, Value: s.opts[k]})
+		}
+		if s.rig == nil {
+			return nil
+		}
+	}
 	if s.rig == nil {
-		s.rig = newRig(s.t, s.set)
+		s.rig = newRig(s.t, s.set, s.props...)
 	}
 	r := s.rig
 	switch words[0] {
@@ -137,6 +151,10 @@ func (s *script) run(words []string) []string {
 		return s.shown()
 	case "show":
 		return s.show(args[0])
+	case "restart": // of the ResourceManager: what is stored stays
+		s.set.Epoch++
+		s.rig = r.restart(s.t, s.set, s.subs, s.props...)
+		return s.shown()
 	}
 	r.do(s.command(words[0], args))
 	s.learn(words[0], args)
@@ -277,6 +295,8 @@ func (s *script) command(word string, args []string) Command {
 			s.fail("no status %s", args[1])
 		}
 		return FinishMaster{Ticket: t, Attempt: s.attempt(args[0]), FinalStatus: status, Diagnostics: "done"}
+	case "queues":
+		return RefreshQueues{Ticket: t, Config: queues(s.t, s.props...)}
 	case "tick":
 		return Tick{}
 	case "sweep":
@@ -290,7 +310,7 @@ func (s *script) register(t Ticket, args []string) Command {
 	c := RegisterNode{Ticket: t, Node: nodeID(args[0]), HTTPPort: 8042, Rack: "/r", Total: s.size(args[1]), Version: "3.5.0",
 		Label: s.opts["label"], Excluded: s.opts["excluded"], Health: s.health()}
 	for _, x := range s.statuses() {
-		c.Containers = append(c.Containers, RecoveredContainer{ContainerStatus: x})
+		c.Containers = append(c.Containers, RecoveredContainer{ContainerStatus: x, Resource: s.sizes[x.ID]})
 	}
 	for _, a := range strings.FieldsFunc(s.opts["apps"], func(r rune) bool { return r == ',' }) {
 		c.Applications = append(c.Applications, s.app(a))
@@ -337,7 +357,14 @@ func (s *script) submit(t Ticket, args []string) Command {
 			sub.Priority, sub.PrioritySet = int32(s.number(v)), true
 		}
 	}
+	s.subs[sub.ID] = copied(sub)
 	return Submit{Ticket: t, Application: sub}
+}
+
+// copied has asks of its own: the engine normalizes them in place.
+func copied(sub Submission) Submission {
+	sub.AMAsks = slices.Clone(sub.AMAsks)
+	return sub
 }
 
 func (s *script) allocate(t Ticket, name string) Command {
@@ -398,6 +425,7 @@ func (s *script) shown() []string {
 			add("%s ended, exit %d", shortContainer(x.Container), x.Exit)
 			continue
 		}
+		s.sizes[x.Container] = x.Resource
 		add("%s begins on %s: %s, priority %d%s", shortContainer(x.Container), x.Node.Host, shortSize(x.Resource), x.Priority, when(x.Master, ", master"))
 	}
 	for _, x := range fx.Logins {

@@ -49,16 +49,30 @@ func rejection(a *application, why yarn.Reason) string {
 		return fmt.Sprintf("Application %s submitted by user %s to ambiguous queue: %s please use full queue path instead.", id, user, a.queue)
 	case fit.NotALeaf:
 		return fmt.Sprintf("Application %s submitted by user : %s to non-leaf queue : %s", id, user, a.queue)
+	}
+	if text := full(a, why); text != "" {
+		return text
+	}
+	return fmt.Sprintf("Application %s submitted by user %s was rejected by queue %s: %s", id, user, a.queue, describe(why))
+}
+
+// full says that a queue takes nobody now: in the words that clients know, with the limit and its setting behind them. It is
+// empty if that is not the reason.
+func full(a *application, why yarn.Reason) string {
+	id, user := a.sub.ID, a.sub.User
+	limit := fmt.Sprintf("; at most %d may be there (%s)", why.Max, why.Key)
+	switch why.Code {
 	case fit.QueueStopped:
 		return fmt.Sprintf("%s: Queue %s is STOPPED. Cannot accept submission of application: %s", accessControl, why.Subject, id)
 	case fit.TooManyQueueApps:
-		return fmt.Sprintf("%s: Queue %s already has %d applications, cannot accept submission of application: %s", accessControl, why.Subject, why.Count, id)
+		return fmt.Sprintf("%s: Queue %s already has %d applications, cannot accept submission of application: %s", accessControl, why.Subject, why.Count, id) + limit
 	case fit.TooManyUserApps:
-		return fmt.Sprintf("%s: Queue %s already has %d applications from user %s cannot accept submission of application: %s", accessControl, why.Subject, why.Count, user, id)
+		return fmt.Sprintf("%s: Queue %s already has %d applications from user %s cannot accept submission of application: %s",
+			accessControl, why.Subject, why.Count, user, id) + limit
 	case fit.TooManyApps:
-		return fmt.Sprintf("Maximum system application limit reached,cannot accept submission of application: %s", id)
+		return fmt.Sprintf("Maximum system application limit reached,cannot accept submission of application: %s", id) + limit
 	}
-	return fmt.Sprintf("Application %s submitted by user %s was rejected by queue %s: %s", id, user, a.queue, describe(why))
+	return ""
 }
 
 // accessControl is the name of the exception as which clients know a refusal.

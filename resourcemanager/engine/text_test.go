@@ -19,11 +19,11 @@ func TestRejectionsReadAsClientsExpect(t *testing.T) {
 		{yarn.Reason{Code: fit.NotALeaf}, "Application application_1_0007 submitted by user : bob to non-leaf queue : nowhere"},
 		{yarn.Reason{Code: fit.QueueStopped, Subject: "root.closed"},
 			"org.apache.hadoop.security.AccessControlException: Queue root.closed is STOPPED. Cannot accept submission of application: application_1_0007"},
-		{yarn.Reason{Code: fit.TooManyQueueApps, Subject: "root.a", Count: 3, Max: 3},
-			"org.apache.hadoop.security.AccessControlException: Queue root.a already has 3 applications, cannot accept submission of application: application_1_0007"},
-		{yarn.Reason{Code: fit.TooManyUserApps, Subject: "root.a", Count: 2, Max: 2, Detail: "bob"},
-			"org.apache.hadoop.security.AccessControlException: Queue root.a already has 2 applications from user bob cannot accept submission of application: application_1_0007"},
-		{yarn.Reason{Code: fit.TooManyApps}, "Maximum system application limit reached,cannot accept submission of application: application_1_0007"},
+		{yarn.Reason{Code: fit.TooManyQueueApps, Subject: "root.a", Count: 3, Max: 3, Key: "k"},
+			"org.apache.hadoop.security.AccessControlException: Queue root.a already has 3 applications, cannot accept submission of application: application_1_0007; at most 3 may be there (k)"},
+		{yarn.Reason{Code: fit.TooManyUserApps, Subject: "root.a", Count: 2, Max: 2, Key: "a, b and c"},
+			"org.apache.hadoop.security.AccessControlException: Queue root.a already has 2 applications from user bob cannot accept submission of application: application_1_0007; at most 2 may be there (a, b and c)"},
+		{yarn.Reason{Code: fit.TooManyApps, Max: 9, Key: "k"}, "Maximum system application limit reached,cannot accept submission of application: application_1_0007; at most 9 may be there (k)"},
 	} {
 		a := &application{sub: Submission{ID: id, User: "bob"}, choices: choices{queue: "nowhere"}}
 		if got := rejection(a, c.why); got != c.want {

@@ -28,7 +28,7 @@ func (r *round) onNode(a *app, w *demand.Want, lim *limits, from ContainerRef) (
 				return o, false
 			}
 		} else {
-			r.s.waiting++
+			r.s.waited = true
 		}
 	}
 	if !w.HasAny || w.Any.Count <= 0 {
@@ -39,7 +39,7 @@ func (r *round) onNode(a *app, w *demand.Want, lim *limits, from ContainerRef) (
 		return skipped(skipNone), true
 	}
 	if from < 0 && !r.offSwitch(w) {
-		r.s.waiting++
+		r.s.waited = true
 		r.noteNode(yarn.Reason{Code: fit.LocalityDelay, Count: int64(w.Opportunities)})
 		return skipped(skipOther), false
 	}
@@ -74,9 +74,6 @@ func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality,
 		return skipped(skipNone)
 	}
 	more := s.worthMore(a, w, size)
-	if !more && from < 0 {
-		s.waiting++
-	}
 	over := *size
 	over.Decrease(&lim.headroom)
 	need := calc.Max(&s.books.Total, &over, &lim.unreserve)

@@ -17,6 +17,7 @@ type app struct {
 	ref      AppRef
 	queue    *Queue
 	priority int32
+	asked    int32 // the priority of the submission
 
 	attempt  demand.Attempt
 	running  bool // has an attempt that has not ended
@@ -80,7 +81,7 @@ func (s *Scheduler) AddApplication(in demand.Application, path string) (AppRef, 
 	if !why.OK() {
 		return cluster.NoApp, why
 	}
-	a := &app{Application: in, queue: q, priority: priority, live: cluster.NewOwned()}
+	a := &app{Application: in, queue: q, priority: priority, asked: priority, live: cluster.NewOwned()}
 	a.grow(s.books.Partitions())
 	if k := len(s.freeApps); k > 0 {
 		a.ref, s.freeApps = s.freeApps[k-1], s.freeApps[:k-1]
@@ -95,7 +96,8 @@ func (s *Scheduler) AddApplication(in demand.Application, path string) (AppRef, 
 
 func (s *Scheduler) admitApplication(in *demand.Application, path string) (*Queue, int32, yarn.Reason) {
 	if n := s.tree.root.apps; n >= s.cfg.MaxSystemApps && !in.Recovering {
-		return nil, 0, yarn.Reason{Code: fit.TooManyApps, Subject: queue.Root, Count: int64(n), Max: int64(s.cfg.MaxSystemApps)}
+		return nil, 0, yarn.Reason{Code: fit.TooManyApps, Subject: queue.Root, Count: int64(n), Max: int64(s.cfg.MaxSystemApps),
+			Key: config.Prefix + "maximum-applications"}
 	}
 	q, why := s.destination(in, path)
 	if !why.OK() {
@@ -120,6 +122,9 @@ func (s *Scheduler) admitApplication(in *demand.Application, path string) (*Queu
 // destination is the leaf of that name, created where that is allowed.
 func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, yarn.Reason) {
 	q := s.tree.find(path)
+	if q != nil && s.isAstray(q.path) {
+		return nil, yarn.Reason{Code: fit.UnknownQueue, Subject: path}
+	}
 	if q == nil {
 		if s.tree.names.Ambiguous(path) {
 			return nil, yarn.Reason{Code: fit.AmbiguousQueue, Subject: path}
@@ -145,12 +150,13 @@ func (s *Scheduler) maySubmitNow(q *Queue, name string) yarn.Reason {
 	}
 	l := q.leaf
 	if n := q.numApps(); n >= l.maxApps && !q.managedLeaf() {
-		return yarn.Reason{Code: fit.TooManyQueueApps, Subject: q.path, Count: int64(n), Max: int64(l.maxApps)}
+		return yarn.Reason{Code: fit.TooManyQueueApps, Subject: q.path, Count: int64(n), Max: int64(l.maxApps), Key: s.maxAppsKey(q)}
 	}
 	u := q.userOf(name)
 	if !q.managedLeaf() {
 		if n := u.active + u.pending; n >= l.maxAppsPerUser {
-			return yarn.Reason{Code: fit.TooManyUserApps, Subject: q.path, Count: int64(n), Max: int64(l.maxAppsPerUser), Detail: name}
+			return yarn.Reason{Code: fit.TooManyUserApps, Subject: q.path, Count: int64(n), Max: int64(l.maxAppsPerUser),
+				Key: s.maxAppsKey(q) + ", minimum-user-limit-percent and user-limit-factor"}
 		}
 	}
 	for p := q.parent; p != nil; p = p.parent {
@@ -209,6 +215,7 @@ func (s *Scheduler) AddAttempt(ref AppRef, at demand.Attempt) {
 	kept := a.live
 	old := *a
 	a.attempt, a.running = at, true
+	a.priority = a.asked // compat: an attempt does not take over what was changed for the one before
 	a.amPart, a.amSize = s.part(at.AMLabel), at.AM
 	if a.Unmanaged {
 		a.amPart, a.amSize = 0, s.min
@@ -339,12 +346,15 @@ func (s *Scheduler) MayMove(ref AppRef, target string) yarn.Reason {
 	switch {
 	case q == nil && s.tree.names.Ambiguous(target):
 		return yarn.Reason{Code: fit.AmbiguousQueue, Subject: target}
-	case q == nil:
+	case q == nil || s.isAstray(q.path):
 		return yarn.Reason{Code: fit.UnknownQueue, Subject: target}
 	case !q.isLeaf():
 		return yarn.Reason{Code: fit.NotALeaf, Subject: q.path}
 	}
 	if s.cfg.Cluster.LabelsEnabled && a.running {
+		// compat: from here on the headroom is that of the other partitions alone,
+		// whatever comes of the move, until something is asked for in the default one.
+		a.wants.ForgetAsked()
 		for p, asked := range a.wants.Asked() {
 			label := s.books.Partition(part(p)).Name
 			if asked && !q.mayUse(label) {
@@ -376,6 +386,8 @@ func (s *Scheduler) MoveApplication(ref AppRef, target string) yarn.Reason {
 		s.track(a)
 		s.join(to, a)
 		s.moveDemand(a, from, to)
+	} else {
+		from.unwant(a) // what an attempt wanted is counted until its application goes
 	}
 	a.queue = to
 	from.finished()
@@ -428,14 +440,20 @@ func (s *Scheduler) moveDemand(a *app, from, to *Queue) {
 }
 
 // SetPriority changes the priority; see the facade.
+//
+// compat: going back to the priority of the submission is answered like any
+// other change, but the place in the order stays.
 func (s *Scheduler) SetPriority(ref AppRef, priority int32) (int32, yarn.Reason) {
 	a := s.app(ref)
 	q := a.queue
 	in := a.Application
 	in.Priority, in.PrioritySet = priority, true
 	priority, why := s.CheckPriority(&in, q.path)
-	if !why.OK() || priority == a.priority {
+	switch {
+	case !why.OK():
 		return a.priority, why
+	case priority == a.asked:
+		return priority, why
 	}
 	l := q.leaf
 	switch {

@@ -48,6 +48,18 @@ func (s *Scheduler) NormalizeAM(path string, asks []yarn.Ask, label string, labe
 	return s.normalize(s.tree.find(path), asks, "", false)
 }
 
+// RefitAM rounds the asks for a master's container again; see the facade.
+//
+// compat: where the largest node has become smaller than the ask since the
+// submission, the ask becomes so, too, for this attempt and those after it. What
+// the attempt is charged with is what was asked for before.
+func (s *Scheduler) RefitAM(asks []yarn.Ask) {
+	most := s.clusterMaximum()
+	for i := range asks {
+		asks[i].Capability = s.calc.Normalize(asks[i].Capability, s.min, most, s.min)
+	}
+}
+
 func (s *Scheduler) normalize(q *Queue, asks []yarn.Ask, label string, labelSet bool) yarn.Reason {
 	most := s.maximumFor(q)
 	for i := range asks {
@@ -147,7 +159,7 @@ func (s *Scheduler) maximumFor(q *Queue) resource {
 // that is less; during the time that nodes are given to come back it is the
 // configured one.
 func (s *Scheduler) clusterMaximum() resource {
-	most := s.cfg.Cluster.MaxAllocation
+	most := s.most
 	if s.now.Mono-s.started < s.cfg.Cluster.StartWait || s.books.Count == 0 {
 		return most
 	}

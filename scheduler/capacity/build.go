@@ -1,7 +1,9 @@
 package capacity
 
 import (
+	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/queue"
@@ -14,7 +16,7 @@ const precision = 0.0005
 func (s *Scheduler) refusal(cfg *config.Config, q *Queue, property, rule string) error {
 	name := config.Prefix + q.path + "." + property
 	p, _ := cfg.Property(name)
-	return &config.Error{Finding: config.Finding{Key: name, Value: p.Value, Origin: p.Origin, Rule: rule}}
+	return &config.Error{Finding: config.Finding{Key: name, Value: p.Value, Origin: cfg.Origin(name), Rule: rule}}
 }
 
 // build makes the tree of a configuration, with nothing in it.
@@ -268,13 +270,26 @@ func (s *Scheduler) checkSum(cfg *config.Config, q *Queue, children []*Queue, p 
 	own := q.shares[p].capacity
 	switch {
 	case off(1-sum) > precision && off(sum) > precision:
-		return s.refusal(cfg, q, "queues", "capacities of the queues below must add up to 100 percent, or to 0")
+		return s.refusal(cfg, q, "queues", fmt.Sprintf("capacities of the queues below%s add up to %s percent; must be 100, or 0", s.inPartition(p), decimal(sum*100)))
 	case off(1-sum) > precision:
 		if percent && off(own) > precision && !q.conf.AllowZeroSum {
-			return s.refusal(cfg, q, "queues", "capacities of the queues below add up to 0, which allow-zero-capacity-sum must permit")
+			return s.refusal(cfg, q, "queues", fmt.Sprintf("capacities of the queues below%s add up to 0, which allow-zero-capacity-sum must permit", s.inPartition(p)))
 		}
 	case percent && off(own) <= 0 && !q.conf.AllowZeroSum:
 		return s.refusal(cfg, q, "capacity", "is 0, but queues below have more")
 	}
 	return nil
+}
+
+// inPartition names a partition that is not the default one.
+func (s *Scheduler) inPartition(p part) string {
+	if p == 0 {
+		return ""
+	}
+	return " in partition " + s.books.Partition(p).Name
+}
+
+// decimal prints a number with at most four places.
+func decimal(f float32) string {
+	return strconv.FormatFloat(math.Round(float64(f)*1e4)/1e4, 'f', -1, 64)
 }

@@ -93,10 +93,12 @@ func (s *Scheduler) newDynamic(parent *Queue, name string, kind config.Kind) (*Q
 	if err != nil {
 		return nil, yarn.Reason{Code: fit.BadRequest, Subject: parent.path + "." + name, Detail: err.Error()}
 	}
+	known := s.books.Partitions()
 	s.internLabels(conf)
 	q := s.newQueue(conf, parent)
 	q.dynamic = parent.conf.Kind != config.Managed
 	if err := s.setup(s.cfg, q); err != nil {
+		s.forgetParts(known)
 		return nil, yarn.Reason{Code: fit.BadRequest, Subject: q.path, Detail: err.Error()}
 	}
 	if q.isLeaf() {

@@ -346,3 +346,14 @@ func (s *Scheduler) updateMaxApps(q *Queue, ready bool) {
 		l.maxAppsPerUser = min(most, javanum.Int(each))
 	}
 }
+
+// maxAppsKey names the setting that updateMaxApps has taken.
+func (s *Scheduler) maxAppsKey(q *Queue) string {
+	switch {
+	case q.conf.MaxApps >= 0:
+		return config.Prefix + q.path + ".maximum-applications"
+	case s.cfg.MaxQueueApps > 0:
+		return config.Prefix + "global-queue-max-application"
+	}
+	return config.Prefix + "maximum-applications, the queue's share of it"
+}

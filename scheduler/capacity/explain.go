@@ -148,10 +148,8 @@ func (s *Scheduler) remember(a *app) (undo func()) {
 	limits := [2][]cachedLimit{append([]cachedLimit(nil), l.limits[respect]...), append([]cachedLimit(nil), l.limits[ignore]...)}
 	u := l.users[a.User]
 	var blocked [2][]userBlock
-	var shown resource
 	if u != nil {
 		blocked = [2][]userBlock{append([]userBlock(nil), u.blocked[respect]...), append([]userBlock(nil), u.blocked[ignore]...)}
-		shown = u.limit
 	}
 	var counters []demand.Want
 	for _, w := range a.wants.Keys() {
@@ -166,7 +164,6 @@ func (s *Scheduler) remember(a *app) (undo func()) {
 		if u != nil {
 			copy(u.blocked[respect], blocked[respect])
 			copy(u.blocked[ignore], blocked[ignore])
-			u.limit = shown
 		}
 		for i, w := range a.wants.Keys() {
 			w.Opportunities, w.Missed = counters[i].Opportunities, counters[i].Missed

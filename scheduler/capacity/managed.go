@@ -261,7 +261,7 @@ func (s *Scheduler) renewManaged(cfg *config.Config, q *Queue) error {
 			return err
 		}
 		if !c.conf.MaxAllocation.FitsIn(conf.MaxAllocation) {
-			return s.refusal(cfg, c, "maximum-allocation", "must not become less while the queue is in use")
+			return s.lessAllocation(cfg, c)
 		}
 		c.conf, c.granted, c.hasGrant = conf, nil, nil
 		if err := s.setup(cfg, c); err != nil {

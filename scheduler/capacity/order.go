@@ -32,9 +32,15 @@ func (o *childOrder) note(child *Queue) {
 	}
 }
 
+// has tells whether the child is served; one that a refresh took out of the tree
+// may still have applications.
+func (q *Queue) has(child *Queue) bool {
+	return int(child.listed) < len(q.children) && q.children[child.listed] == child
+}
+
 // resort notes that what a child uses in a partition changed.
 func (q *Queue) resort(child *Queue, p part) {
-	if int(p) < len(q.orders) {
+	if int(p) < len(q.orders) && q.has(child) {
 		q.orders[p][respect].note(child)
 		q.orders[p][ignore].note(child)
 	}
@@ -42,6 +48,9 @@ func (q *Queue) resort(child *Queue, p part) {
 
 // enlist notes that what a child wants in a partition has come to be or ended.
 func (q *Queue) enlist(child *Queue, p part) {
+	if !q.has(child) {
+		return
+	}
 	if int(p) < len(q.orders) {
 		q.orders[p][respect].note(child)
 	}

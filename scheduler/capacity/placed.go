@@ -41,7 +41,7 @@ func (s *Scheduler) Place(a *demand.Application) (string, yarn.Reason) {
 func (s *Scheduler) checkRules(cfg *config.Config, t *tree) error {
 	for _, f := range cfg.Rules.Validate(t) {
 		p, _ := cfg.Property(f.Property)
-		return &config.Error{Finding: config.Finding{Key: f.Property, Value: p.Value, Origin: p.Origin, Rule: f.String()}}
+		return &config.Error{Finding: config.Finding{Key: f.Property, Value: p.Value, Origin: p.Origin, Rule: f.Complaint()}}
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package capacity
 
 import (
+	"fmt"
+
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/scheduler/measure"
@@ -9,14 +11,21 @@ import (
 
 // Validate tells whether Reconfigure would take the configuration.
 func (s *Scheduler) Validate(cfg *config.Config) error {
+	known := s.books.Partitions()
 	_, err := s.next(cfg)
+	s.forgetParts(known)
 	return err
 }
 
 // Reconfigure replaces the configuration; see the facade.
 func (s *Scheduler) Reconfigure(cfg *config.Config) error {
+	if s.late != nil {
+		return s.reconfigureLate(cfg)
+	}
+	known := s.books.Partitions()
 	t, err := s.next(cfg)
 	if err != nil {
+		s.forgetParts(known)
 		s.Reapply()
 		return err
 	}
@@ -29,16 +38,20 @@ func (s *Scheduler) Reconfigure(cfg *config.Config) error {
 // compat: Apache does so after every refused refresh, which puts children in
 // the order of a refresh and recalculates all limits.
 func (s *Scheduler) Reapply() {
+	if s.late != nil {
+		s.reapplyLate()
+		return
+	}
 	if t, err := s.next(s.cfg); err == nil {
 		s.swap(s.cfg, t)
 	}
 }
 
-// renewed is a tree and what the queues of the present one have become in it,
+// renewed is a tree and what the queues of the one before have become in it,
 // those included that it does not have any more.
 type renewed struct {
-	tree *tree
-	was  map[string]*Queue
+	before, tree *tree
+	was          map[string]*Queue
 }
 
 // next is the tree that the configuration makes of the present one. Nothing
@@ -64,37 +77,70 @@ func (s *Scheduler) next(cfg *config.Config) (*renewed, error) {
 	if err := s.checkRules(cfg, t); err != nil {
 		return nil, err
 	}
-	return &renewed{t, was}, nil
+	return &renewed{s.tree, t, was}, nil
 }
 
 // checkChanges refuses to let queues vanish or change their kind while in use.
 func (s *Scheduler) checkChanges(cfg *config.Config, fresh *tree) error {
 	for _, old := range s.tree.all {
-		if old == nil || old.managedLeaf() {
+		if old == nil {
 			continue
 		}
 		q := fresh.byPath(old.path)
-		stopped := old.state == queue.Stopped
-		switch {
-		case q == nil:
-			if !stopped && !cfg.StoppedInSettings(old.path) && !old.dynamic {
-				return s.refusal(cfg, old, "state", "a queue can only be removed when it is stopped; it is "+old.state.String())
-			}
-		case !old.isLeaf() && old.conf.Kind != config.Managed && q.conf.Kind == config.Managed,
-			!old.isLeaf() && old.conf.Kind == config.Managed && q.conf.Kind != config.Managed:
-			return s.refusal(cfg, old, "auto-create-child-queue.enabled", "cannot change while the parent is in use")
-		case old.isLeaf() && !q.isLeaf() && !stopped && q.state != queue.Stopped:
-			return s.refusal(cfg, old, "queues", "a leaf can only become a parent when it is stopped; it is "+old.state.String())
+		if err := s.checkKind(cfg, old, q); err != nil {
+			return err
+		}
+		if err := s.checkKept(cfg, old, q, fresh); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// checkKind compares a queue with what it is to become, which may be nothing.
+func (s *Scheduler) checkKind(cfg *config.Config, old, q *Queue) error {
+	stopped := old.state == queue.Stopped
+	switch {
+	case old.managedLeaf():
+	case q == nil:
+		if !stopped && !cfg.StoppedInSettings(old.path) && !old.dynamic {
+			return s.refusal(cfg, old, "state", "a queue can only be removed when it is stopped; it is "+old.state.String())
+		}
+	case !old.isLeaf() && old.conf.Kind != config.Managed && q.conf.Kind == config.Managed,
+		!old.isLeaf() && old.conf.Kind == config.Managed && q.conf.Kind != config.Managed:
+		return s.refusal(cfg, old, "auto-create-child-queue.enabled", "cannot change while the parent is in use")
+	case old.isLeaf() && !q.isLeaf() && !stopped && q.state != queue.Stopped:
+		return s.refusal(cfg, old, "queues", "a leaf can only become a parent when it is stopped; it is "+old.state.String())
+	}
+	return nil
+}
+
+// checkKept refuses to take a leaf that was created on demand away from its
+// applications.
+//
+// compat: a configured one goes, or becomes a parent, all the same if the new
+// settings name it STOPPED; its applications keep what they have and get nothing
+// more.
+func (s *Scheduler) checkKept(cfg *config.Config, old, q *Queue, fresh *tree) error {
+	if q == nil && old.isLeaf() && old.numApps() > 0 && (old.dynamic || old.managedLeaf()) && !keepsCreated(old.parent, fresh) {
+		return s.refusal(cfg, old, "state", fmt.Sprintf("a queue can only be removed when it is empty; applications: %d", old.numApps()))
+	}
+	return nil
+}
+
+// keepsCreated tells whether queues that were created below the parent stay.
+func keepsCreated(parent *Queue, fresh *tree) bool {
+	if q := fresh.byPath(parent.path); q != nil {
+		return !q.isLeaf()
+	}
+	return parent.dynamic && keepsCreated(parent.parent, fresh)
 }
 
 // renew applies new settings to a queue that exists and to all below it.
 func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 	q.dynamic = q.dynamic && fresh == q
 	if q.isLeaf() && !q.conf.MaxAllocation.FitsIn(fresh.conf.MaxAllocation) {
-		return s.refusal(cfg, q, "maximum-allocation", "must not become less while the queue is in use")
+		return s.lessAllocation(cfg, q)
 	}
 	if fresh != q {
 		q.conf = fresh.conf
@@ -116,12 +162,29 @@ func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 		return s.renewManaged(cfg, q)
 	}
 	children, err := s.renewChildren(cfg, q, fresh)
-	if err != nil || len(children) == 0 {
-		q.children = children
-		q.reorder()
+	if err != nil {
 		return err
 	}
+	if len(children) == 0 {
+		q.children = children
+		q.reorder()
+		return nil
+	}
 	return s.setChildren(cfg, q, children)
+}
+
+// lessAllocation refuses to lower what containers of the leaf may have. It names
+// the nearest property that could do so.
+func (s *Scheduler) lessAllocation(cfg *config.Config, q *Queue) error {
+	rule := fmt.Sprintf("must not become less in a refresh for %s, which has %s", q.path, q.conf.MaxAllocation)
+	for up := q; up != nil; up = up.parent {
+		for _, name := range []string{"maximum-allocation", "maximum-allocation-mb", "maximum-allocation-vcores"} {
+			if _, set := cfg.Property(config.Prefix + up.path + "." + name); set {
+				return s.refusal(cfg, up, name, rule)
+			}
+		}
+	}
+	return s.refusal(cfg, q, "maximum-allocation", rule)
 }
 
 // renewChildren is the children of a parent after a refresh.
@@ -187,18 +250,10 @@ func hashOrder(queues []*Queue) []int {
 // swap puts a tree in the place of the present one. It cannot fail.
 func (s *Scheduler) swap(cfg *config.Config, r *renewed) {
 	t := r.tree
-	s.cfg, s.tree = cfg, t
-	for _, a := range s.apps {
-		if a == nil {
-			continue
-		}
-		a.queue = r.follow(a.queue)
-		if a.headLeaf != nil {
-			a.headLeaf = r.follow(a.headLeaf)
-		}
-	}
+	s.cfg = cfg
+	s.replace(r)
 	s.calc = measure.Calculator{Dominant: s.calc.Dominant, Types: s.calc.Types}
-	s.min = cfg.Cluster.MinAllocation
+	s.min, s.most = cfg.Cluster.MinAllocation, cfg.Cluster.MaxAllocation
 	t.root.each(func(q *Queue) {
 		if q.isLeaf() {
 			s.adopt(q)
@@ -209,14 +264,29 @@ func (s *Scheduler) swap(cfg *config.Config, r *renewed) {
 	t.root.touch()
 }
 
-// follow is what a leaf has become. One that is gone from the tree lives on
-// for the applications that it still has.
-func (r *renewed) follow(old *Queue) *Queue {
-	if q := r.tree.byPath(old.path); q != nil && q.leaf == old.leaf {
-		return q
+// replace puts a tree in the place of the present one, and applications into what
+// their queues have become.
+func (s *Scheduler) replace(r *renewed) {
+	s.tree = r.tree
+	for _, a := range s.apps {
+		if a == nil {
+			continue
+		}
+		a.queue = r.follow(a.queue)
+		if a.headLeaf != nil {
+			a.headLeaf = r.follow(a.headLeaf)
+		}
 	}
-	if q := r.was[old.path]; q != nil {
-		return q
+}
+
+// follow is what a queue has become. One that is gone from the tree lives on for
+// the applications that it still has, below what its parent has become.
+func (r *renewed) follow(old *Queue) *Queue {
+	if r.before.byPath(old.path) == old {
+		return r.was[old.path]
+	}
+	if old.parent != nil {
+		old.parent = r.follow(old.parent)
 	}
 	return old
 }
@@ -236,10 +306,10 @@ func (s *Scheduler) adopt(q *Queue) {
 	l.sumWeights(q)
 	l.version++
 	l.active.sort(q.policy())
-	if q.conf.Ordering != config.Fair {
-		for _, a := range l.stale {
-			a.unsettled = false
-		}
-		l.stale = l.stale[:0]
+	// compat: a fair order keeps the places that it had; what it did not come to
+	// look at yet is forgotten.
+	for _, a := range l.stale {
+		a.unsettled = false
 	}
+	l.stale = l.stale[:0]
 }

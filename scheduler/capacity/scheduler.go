@@ -13,6 +13,7 @@ type Scheduler struct {
 	cfg   *config.Config
 	calc  measure.Calculator
 	min   resource // the least container, and the step of sizes
+	most  resource // the largest container
 	books *cluster.Books
 	tree  *tree
 
@@ -34,12 +35,13 @@ type Scheduler struct {
 
 	plain         bool // walk everything, for tests
 	felt          int  // what the last walks left behind, see round.local
-	waiting       int  // what they passed by and what may come of it when more nodes were seen
+	waited        bool // a walk passed something by that is nearer to its turn for it
 	reservedNodes int
 
 	mastered []*app // whose master was placed by the running offer
 	deltas   []demand.Delta
 	sweep    sweep
+	late     *late // nil: refused changes leave nothing behind
 }
 
 // New is a scheduler without nodes and applications.
@@ -47,6 +49,7 @@ func New(cfg *config.Config) (*Scheduler, error) {
 	s := &Scheduler{
 		cfg: cfg, calc: measure.Calculator{Dominant: cfg.Dominant, Types: len(cfg.Cluster.Types)},
 		min:   cfg.Cluster.MinAllocation,
+		most:  cfg.Cluster.MaxAllocation,
 		books: cluster.NewBooks(cfg.Cluster.PortInName),
 		byID:  map[yarn.ApplicationID]AppRef{}, userRunnable: map[string]int32{}, userWaiting: map[string][]*app{},
 	}
@@ -91,6 +94,21 @@ func (s *Scheduler) part(label string) part {
 		}
 	}
 	return p
+}
+
+// forgetParts takes the indexes of partitions from n on back, which only a
+// refused configuration has named.
+func (s *Scheduler) forgetParts(n int) {
+	if s.books.Partitions() == n {
+		return
+	}
+	s.books.ForgetParts(n)
+	s.tree.root.each(func(q *Queue) { q.shrink(n) })
+	for _, a := range s.apps {
+		if a != nil {
+			a.shares = a.shares[:n]
+		}
+	}
 }
 
 // SetLabels replaces the partitions of the cluster; see the facade.

@@ -13,7 +13,8 @@ type sweep struct {
 	count int      // of those bits
 	next  int      // the node that comes next
 	idle  int      // visits in a row that brought nothing
-	dull  int      // those of them after which nothing waited for more visits
+	vain  int      // and of these the last ones, that nobody gets nearer to anything by
+	again bool     // one of them made a proposal that was refused
 	quiet bool     // nothing can be done until something changes
 	seen  uint64   // what had changed when that was found
 	moved uint64   // counts changes of nodes
@@ -65,7 +66,7 @@ func (s *Scheduler) Sweep(max int, now yarn.Now, out []cluster.Decision) ([]clus
 	s.Advance(now)
 	w := &s.sweep
 	if at := s.changes(); w.seen != at {
-		w.quiet, w.idle, w.dull, w.seen = false, 0, 0, at
+		w.quiet, w.idle, w.vain, w.again, w.seen = false, 0, 0, false, at
 	}
 	for visits := 0; !w.quiet && w.count > 0; visits++ {
 		if visits >= max {
@@ -73,27 +74,37 @@ func (s *Scheduler) Sweep(max int, now yarn.Now, out []cluster.Decision) ([]clus
 		}
 		ref := w.nextOpen()
 		before := len(out)
-		s.felt, s.waiting = 0, 0
+		s.felt, s.waited = 0, false
 		out = s.fill(ref, out)
-		if len(out) > before && out[len(out)-1].Kind != cluster.Rereserved {
-			w.idle, w.dull = 0, 0
-		} else {
-			w.idle++
-			w.dull++
-		}
-		if s.waiting > 0 {
-			w.dull = 0
+		w.idle++
+		w.vain++
+		switch {
+		case len(out) > before && out[len(out)-1].Kind != cluster.Rereserved:
+			w.idle, w.vain, w.again = 0, 0, false
+		case s.waited:
+			w.vain = 0
 		}
 		w.seen = s.changes()
-		// What waits for nodes to pass by has waited long enough after as many
-		// visits as there are nodes. Where nothing waits, every visit ends as the
-		// last one of the same node did, so that one of each is enough. Where no
-		// visit left anything behind, the other nodes of a cluster without
-		// partitions need no visit at all.
+		// Where nobody waits for nodes to pass by, every visit ends as the last one of
+		// the same node did, so that one of each is enough. Where no visit left
+		// anything behind, the other nodes of a cluster without partitions need no
+		// visit at all.
 		alike := s.felt == 0 && len(out) == before && s.books.Partitions() == 1 && s.reservedNodes == 0
-		w.quiet = alike || w.dull >= w.count || w.idle > s.books.Count+w.count+1
+		w.quiet = alike || w.vain >= w.count || w.idle > s.patience()
 	}
 	return out, false
+}
+
+// patience is how many visits in a row may bring nothing. Who waits for as many
+// nodes to pass by as there are needs no more, even if only one in a round does.
+// Where a proposal is refused, as the next one like it will be, each node gets its
+// turn and one more.
+func (s *Scheduler) patience() int {
+	nodes, open := s.books.Count, s.sweep.count
+	if s.sweep.again {
+		return nodes + open + 1
+	}
+	return (nodes + 2) * (open + 1)
 }
 
 // fill places on a node what can be placed there.
@@ -104,7 +115,7 @@ func (s *Scheduler) fill(ref NodeRef, out []cluster.Decision) []cluster.Decision
 		var ok bool
 		o, ok, out = s.offerOnce(ref, out)
 		if o.kind != nothing && len(out) == before {
-			s.waiting++ // it was refused, and now waits anew
+			s.waited, s.sweep.again = true, true // it was refused, and may wait anew
 		}
 		if !ok || len(out) == before || o.kind == reserved {
 			break

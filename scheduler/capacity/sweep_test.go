@@ -11,59 +11,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-func (w *twins) sweep(t *rapid.T) {
-	s := w.quick
-	for more := true; more; {
-		var out []cluster.Decision
-		out, more = s.Sweep(7, yarn.Now{}, nil)
-		w.keep(out)
-	}
-	// What it leaves out must have been in vain.
-	for ; s.sweep.count > 0 && s.sweep.idle <= s.books.Count+s.sweep.count+1; s.sweep.idle++ {
-		ref := s.sweep.nextOpen()
-		for _, d := range s.fill(ref, nil) {
-			if d.Kind != cluster.Rereserved {
-				t.Fatalf("a sweep ended before it did %+v", d)
-			}
-		}
-	}
-}
-
-// keep remembers what was placed.
-func (w *twins) keep(out []cluster.Decision) {
-	for _, d := range out {
-		if d.Kind == cluster.Allocated || d.Kind == cluster.AllocatedFromReserved {
-			w.boxes = append(w.boxes, d.Container)
-		}
-	}
-}
-
-// TestSweepsEndWhenNothingMoreCanCome plays random calls, and after every sweep
-// makes the visits that an early end has left out.
+// TestSweepsEndWhenNothingMoreCanCome plays random calls without heartbeats, so
+// that sweeps alone place what is asked for.
 func TestSweepsEndWhenNothingMoreCanCome(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newTwins(t)
-		w.plain = nil
-		w.node()
-		w.node()
-		w.node()
-		for range rapid.IntRange(10, 150).Draw(t, "steps") {
-			switch rapid.IntRange(0, 7).Draw(t, "step") {
-			case 0:
-				w.submit(t)
-			case 1, 2:
-				w.ask(t)
-			case 3, 4:
-				w.finish(t)
-			case 5:
-				w.turn(t)
-			case 6:
-				if rapid.IntRange(0, 9).Draw(t, "rare") == 0 && len(w.nodes) < 6 {
-					w.node()
-				}
-			default:
-				w.sweep(t)
-			}
+		p := newPlay(t)
+		p.begin()
+		for range rapid.IntRange(10, 60).Draw(t, "steps") {
+			p.step([]func(){p.sweep, p.ask, p.sweep, p.finish, p.ask, p.sweep, p.vacate, p.submit, p.avoid, p.endAttempt, p.remove, p.move, p.relabel, p.resize, p.addNode})
 		}
 	})
 }

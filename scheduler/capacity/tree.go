@@ -168,6 +168,14 @@ func (q *Queue) grow(parts int) {
 	}
 }
 
+// shrink undoes grow.
+func (q *Queue) shrink(parts int) {
+	q.shares = q.shares[:parts]
+	if q.leaf != nil {
+		q.leaf.shrink(parts)
+	}
+}
+
 func (q *Queue) isLeaf() bool { return q.leaf != nil }
 
 // mayUse tells whether the queue may use nodes of the partition.

@@ -17,8 +17,10 @@ const (
 
 // leaf is what a leaf queue has besides what every queue has.
 type leaf struct {
-	users   map[string]*user
-	ordered []*user // users in a fixed order
+	users       map[string]*user
+	ordered     []*user          // users in a fixed order
+	left        map[string]*user // those who have left while the version was leftVersion
+	leftVersion int64
 
 	active  lineup // admitted, in the order of the policy
 	pending []*app // waiting for admission, in order
@@ -65,7 +67,6 @@ type user struct {
 	inActive        bool // counted among the active users
 	shares          []userShare
 	blocked         [2][]userBlock // by mode and partition
-	limit           resource       // when last computed, for display
 }
 
 type userShare struct {
@@ -74,12 +75,12 @@ type userShare struct {
 	known                 bool // compat: Apache has an entry of usage for the label
 }
 
-// userBlock is a user's limit, and what a walk found out about the user, for one
-// version.
+// userBlock is a user's limit, and what a walk found out about the user, each for
+// one version.
 type userBlock struct {
 	version  int64
 	limit    resource
-	refused  bool
+	refused  int64    // the version that the user was refused in
 	reserved resource // of the application that was refused
 }
 
@@ -109,6 +110,16 @@ func (u *user) grow(parts int) {
 	}
 }
 
+// shrink undoes grow.
+func (l *leaf) shrink(parts int) {
+	l.usageRatio, l.activeUsed = l.usageRatio[:parts], l.activeUsed[:parts]
+	l.limits[respect], l.limits[ignore] = l.limits[respect][:parts], l.limits[ignore][:parts]
+	for _, u := range l.ordered {
+		u.shares = u.shares[:parts]
+		u.blocked[respect], u.blocked[ignore] = u.blocked[respect][:parts], u.blocked[ignore][:parts]
+	}
+}
+
 // userOf is the user, who from now on is one of the leaf's.
 func (q *Queue) userOf(name string) *user {
 	l := q.leaf
@@ -116,6 +127,10 @@ func (q *Queue) userOf(name string) *user {
 	if u == nil {
 		u = &user{name: name, home: l, weight: q.conf.Weight(name)}
 		u.grow(len(q.shares))
+		if was := l.left[name]; was != nil && l.leftVersion == l.version {
+			copy(u.blocked[respect], was.blocked[respect])
+			copy(u.blocked[ignore], was.blocked[ignore])
+		}
 		l.users[name] = u
 		l.ordered = append(l.ordered, u)
 		l.sumWeights(q)
@@ -150,8 +165,24 @@ func (q *Queue) leave(u *user) {
 	}
 	u.gone = true
 	delete(l.users, u.name)
+	l.gone(u.name, len(q.shares)).blocked = u.blocked
 	l.ordered = slices.DeleteFunc(l.ordered, func(o *user) bool { return o == u })
 	l.sumWeights(q)
+}
+
+// gone is what walks found out about a user who has left the leaf. It is kept
+// for one state of the leaf.
+func (l *leaf) gone(name string, parts int) *user {
+	if l.leftVersion != l.version || l.left == nil {
+		l.left, l.leftVersion = map[string]*user{}, l.version
+	}
+	u := l.left[name]
+	if u == nil {
+		u = &user{name: name, gone: true}
+		l.left[name] = u
+	}
+	u.grow(parts)
+	return u
 }
 
 // byHash lists the users in the order of Apache's hash table.
@@ -297,10 +328,16 @@ func (s *Scheduler) userLimit(q *Queue, u *user, p part, m mode) *userBlock {
 	c := s.anyLimit(q, p, m)
 	b := &u.blocked[m][p]
 	if b.version != c.version {
-		*b = userBlock{version: c.version, limit: s.calc.ScaleDown(c.value, float64(u.weight), &s.min)}
+		b.version, b.limit = c.version, s.calc.ScaleDown(c.value, float64(u.weight), &s.min)
 	}
-	u.limit = b.limit
 	return b
+}
+
+// refuse notes that a walk refused an application of the user.
+func (b *userBlock) refuse(version int64, reserved *resource) {
+	if b.refused != version || b.reserved.FitsIn(*reserved) {
+		b.refused, b.reserved = version, *reserved
+	}
 }
 
 // anyLimit is the limit of a user of weight 1.
@@ -314,7 +351,17 @@ func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *cachedLimit {
 	return c
 }
 
-// computeUserLimit computes it (UsersManager).
+// limitShown is the user's limit in the default partition. To look at it leaves
+// nothing behind: onlyPending decides about admissions.
+func (s *Scheduler) limitShown(q *Queue, u *user) resource {
+	c := q.leaf.limits[respect][0]
+	if c.version != q.leaf.version {
+		c.value = s.computeUserLimit(q, 0, respect)
+	}
+	return s.calc.ScaleDown(c.value, float64(u.weight), &s.min)
+}
+
+// computeUserLimit is the limit of a user of weight 1 (UsersManager).
 func (s *Scheduler) computeUserLimit(q *Queue, p part, m mode) resource {
 	l, calc := q.leaf, s.calc
 	total := &s.books.Partition(p).Total

@@ -182,7 +182,7 @@ func (s *Scheduler) userInfo(q *Queue) []queue.UserUsage {
 	var out []queue.UserUsage
 	for _, u := range q.leaf.ordered {
 		v := queue.UserUsage{Name: u.name, Used: u.shares[0].used, AMUsed: u.shares[0].amUsed, AMLimit: u.shares[0].amLimit,
-			Limit: s.userLimit(q, u, 0, respect).limit, ActiveApps: u.active, PendingApps: u.pending, Weight: u.weight}
+			Limit: s.limitShown(q, u), ActiveApps: u.active, PendingApps: u.pending, Weight: u.weight}
 		for p := 1; p < len(u.shares); p++ {
 			if sh := &u.shares[p]; sh.known {
 				if v.Partitions == nil {
@@ -220,6 +220,9 @@ func (s *Scheduler) MayAdminister(path, user, realUser string, groups []string) 
 
 // permits looks at the queue and at all above it. For a queue that does not
 // exist yet the nearest one above counts.
+//
+// compat: what is submitted to a queue that does not exist and cannot be made
+// is not denied; it fails for that, when it enters the queue.
 func (s *Scheduler) permits(path, user, realUser string, groups []string, code yarn.Code) yarn.Reason {
 	if !s.cfg.Cluster.ACLEnabled {
 		return yarn.Reason{}
@@ -227,6 +230,9 @@ func (s *Scheduler) permits(path, user, realUser string, groups []string, code y
 	q := s.tree.find(path)
 	for up := path; q == nil && up != ""; up = queue.ParentPath(up) {
 		q = s.tree.find(up)
+	}
+	if code == fit.SubmitDenied && (q == nil || q.path != path && s.tree.find(path) == nil && q.conf.Kind != config.Managed && !q.flexible()) {
+		return yarn.Reason{}
 	}
 	for ; q != nil; q = q.parent {
 		if q.conf.Admin.Allows(user, realUser, groups) ||

@@ -284,14 +284,15 @@ func (r *round) leaf(q *Queue, lim *limits) outcome {
 }
 
 // applications tries the applications of a leaf in their order. users tells that
-// nothing but limits of users was in the way, and that nobody has reservations.
+// nothing but limits of users was in the way, that there is such a user, and that
+// nobody has reservations.
 func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
 	l := q.leaf
-	// The queue's limit is checked with whoever comes first. Who rests has
-	// nothing reserved and needs no look, unless nobody is awake: somebody must
-	// leave behind what headrooms are taken from.
+	// The queue's limit is checked with whoever comes first. Who rests is one of
+	// the leaf's users, has nothing reserved and needs no look, unless nobody is
+	// awake: somebody must leave behind what headrooms are taken from.
 	check, from := true, 0
-	users = l.active.len() > 0
+	free, met := true, false // free of reservations; met a user
 	if first := l.active.next(0); first > 0 && q.conf.Ordering != config.FifoWithPartitions {
 		if !r.canAssign(q, lim, &resource{}) {
 			return skipped(skipNone), false
@@ -315,9 +316,10 @@ func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
 			}
 			holds := !none(*held)
 			check = r.s.cfg.ContinueLooking && holds
-			users = users && !holds
+			free = free && !holds
 		}
 		may := r.userMay(q, a, lim)
+		met = met || a.user != nil
 		if !r.s.plain && l.active.rest(i) || !may {
 			continue
 		}
@@ -330,7 +332,7 @@ func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
 			return skipped(skipNone), false
 		}
 	}
-	return skipped(skipNone), users
+	return skipped(skipNone), free && met
 }
 
 // sameList tells whether the application is in the list that serves the node.
@@ -355,11 +357,11 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 	s := r.s
 	u, b := s.noteHeadroom(q, a, r.part, r.mode)
 	if u == nil {
-		r.note(q, a, yarn.Reason{Code: fit.UserLimit, Subject: a.User})
+		r.strangerMayNot(q, a)
 		return false
 	}
 	held, used := &a.shares[0].reserved, &u.shares[r.part].used
-	if b.refused && held.FitsIn(b.reserved) {
+	if b.refused == q.leaf.version && held.FitsIn(b.reserved) {
 		r.noteUser(a, used, b)
 		return false
 	}
@@ -374,9 +376,7 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 			return true
 		}
 	}
-	if b.reserved.FitsIn(*held) {
-		b.refused, b.reserved = true, *held
-	}
+	b.refuse(q.leaf.version, held)
 	r.noteUser(a, used, b)
 	return false
 }
@@ -385,6 +385,19 @@ func (r *round) noteUser(a *app, used *resource, b *userBlock) {
 	if r.why != nil {
 		r.why.add(yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: *used, Limit: b.limit})
 	}
+}
+
+// strangerMayNot refuses whom the leaf does not have among its users any more.
+//
+// compat: the refusal still holds when the user has come back, for one state of
+// the leaf.
+func (r *round) strangerMayNot(q *Queue, a *app) {
+	if r.why != nil {
+		r.why.add(yarn.Reason{Code: fit.UserLimit, Subject: a.User})
+		return
+	}
+	l := q.leaf
+	l.gone(a.User, len(q.shares)).blocked[r.mode][r.part].refuse(l.version, &a.shares[0].reserved)
 }
 
 // application tries the keys of one application in their order.
@@ -434,7 +447,6 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 		return skipped(skipOther), false
 	}
 	if !s.cfg.ContinueLooking && !s.worthMore(a, w, size) {
-		s.waiting++
 		r.local++ // re-reservations may make it worth more: the leaf is not remembered as full
 		return outcome{}, true
 	}
@@ -455,7 +467,7 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 		missed = w.Missed
 	}
 	if r.mode == ignore && int(missed) < s.books.Count {
-		s.waiting++
+		s.waited = s.waited || w.Label == ""
 		r.note(a.queue, a, yarn.Reason{Code: fit.ShareDelay, Subject: r.label, Count: int64(missed), Max: int64(s.books.Count)})
 		return skipped(skipOther), false
 	}
@@ -468,9 +480,10 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 		return skipped(skipOther), false
 	}
 	w.Opportunities++
-	o, next = r.onNode(a, w, lim, cluster.NoContainer)
-	if next {
+	waited := s.waited
+	if o, next = r.onNode(a, w, lim, cluster.NoContainer); next {
 		w.Opportunities--
+		s.waited = waited
 	}
 	return o, next
 }

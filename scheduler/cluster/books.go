@@ -3,7 +3,7 @@ package cluster
 import "github.com/heddle-project/heddle/yarn"
 
 // Part is the dense index of a partition. The default one is 0. An index is
-// never given to another name.
+// given to another name only after ForgetParts.
 type Part int32
 
 // Partition is one partition of the cluster.
@@ -91,6 +91,14 @@ func (b *Books) PartOf(label string) Part {
 	return p
 }
 
+// ForgetParts takes the indexes from n on back. Nothing may be in those partitions.
+func (b *Books) ForgetParts(n int) {
+	for _, p := range b.parts[n:] {
+		delete(b.partOf, p.Name)
+	}
+	b.parts = b.parts[:n]
+}
+
 // FindPart is the index of the partition with that name if it ever existed.
 func (b *Books) FindPart(label string) (Part, bool) {
 	p, ok := b.partOf[label]
@@ -100,7 +108,7 @@ func (b *Books) FindPart(label string) (Part, bool) {
 // Partition is the partition at that index.
 func (b *Books) Partition(p Part) *Partition { return &b.parts[p] }
 
-// Partitions is how many partitions there ever were.
+// Partitions is how many partitions have an index.
 func (b *Books) Partitions() int { return len(b.parts) }
 
 // AddNode enters a node.

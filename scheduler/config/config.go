@@ -114,6 +114,10 @@ func (c *Config) Property(name string) (Property, bool) {
 	return p, ok
 }
 
+// Origin is where the property was written. One that is not set belongs to the
+// list of queues above it.
+func (c *Config) Origin(name string) string { return c.settings.origin(name) }
+
 const resourcePackage = "org.apache.hadoop.yarn.util.resource."
 
 // Parse reads the properties of the queue file. On an error the configuration
@@ -137,6 +141,9 @@ func Parse(properties []Property, cluster Cluster) (*Config, []Finding, error) {
 	}
 	if s.err != nil {
 		return nil, s.notes, s.err
+	}
+	if err := c.checkTemplates(c.Root); err != nil {
+		return nil, s.notes, err
 	}
 	return c, s.notes, nil
 }
@@ -168,7 +175,7 @@ func (s *settings) cluster(c *Config) {
 }
 
 func (c *Config) global(s *settings) {
-	c.Legacy = s.flag(Prefix+"legacy-queue-mode.enabled", true)
+	c.Legacy = s.legacy()
 	c.Asynchronous = s.flag(Prefix+"schedule-asynchronously.enable", true)
 	c.MaxSystemApps = s.int32(Prefix+"maximum-applications", 10000)
 	c.MaxQueueApps = s.int32(Prefix+"global-queue-max-application", -1)
@@ -228,7 +235,7 @@ func (c *Config) placement(s *settings) {
 		JSON: text(placement.PropJSON), JSONFile: s.cl.MappingFile, Placements: text(placement.PropPlacements),
 	})
 	for _, f := range findings {
-		s.fail(f.Property, "%s", f.String())
+		s.fail(f.Property, "%s", f.Complaint())
 	}
 	c.Rules = rules
 }

@@ -59,6 +59,22 @@ func (c *Config) ManagedTemplate(parent *Queue) (*Queue, error) {
 	return c.Dynamic(parent, "leaf-queue-template", Leaf)
 }
 
+// checkTemplates reads the templates of managed parents, which no queue may
+// have used yet.
+func (c *Config) checkTemplates(q *Queue) error {
+	if q.Kind == Managed {
+		if _, err := c.ManagedTemplate(q); err != nil {
+			return err
+		}
+	}
+	for _, child := range q.Children {
+		if err := c.checkTemplates(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // template overlays the templates of parent on the settings below path: those
 // under its exact path first, then those under paths with * in place of the
 // last parts. What is set for the queue itself stays.

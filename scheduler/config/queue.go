@@ -303,6 +303,9 @@ func (s *settings) amount(q *Queue, label string) Amount {
 	if w, ok := a.Vector.onlyWeight(); ok {
 		a.Weight = w
 	}
+	if !s.legacy() && slices.Contains(a.MaxVector.Unit[:], Weight) {
+		s.fail(k+"maximum-capacity", "a maximum is a percentage or an amount, not a weight")
+	}
 	return a
 }
 

@@ -28,8 +28,22 @@ type settings struct {
 func (s *settings) fail(key, rule string, args ...any) {
 	if s.err == nil {
 		p := s.values[key]
-		s.err = &Error{Finding{Key: key, Value: p.Value, Origin: p.Origin, Rule: fmt.Sprintf(rule, args...)}}
+		s.err = &Error{Finding{Key: key, Value: p.Value, Origin: s.origin(key), Rule: fmt.Sprintf(rule, args...)}}
 	}
+}
+
+// origin is where the property was written. One that is not set belongs to the
+// list of queues above it.
+func (s *settings) origin(key string) string {
+	p, ok := s.values[key]
+	for rest := strings.TrimPrefix(key, Prefix); !ok; p, ok = s.values[Prefix+rest+".queues"] {
+		i := strings.LastIndexByte(rest, '.')
+		if i < 0 {
+			break
+		}
+		rest = rest[:i]
+	}
+	return p.Origin
 }
 
 // sorted is the names of all properties in order.
@@ -117,6 +131,10 @@ func (s *settings) flag(key string, otherwise bool) bool {
 	}
 	return otherwise
 }
+
+// legacy tells whether the queues of one parent must agree in how their
+// capacities are written.
+func (s *settings) legacy() bool { return s.flag(Prefix+"legacy-queue-mode.enabled", true) }
 
 // Unit is how the amount of one resource in a capacity is written.
 type Unit uint8

@@ -142,6 +142,13 @@ func (d *Demand) PendingContainers(p cluster.Part) int64 {
 // Asked tells in which partitions something was ever asked for.
 func (d *Demand) Asked() []bool { return d.asked }
 
+// ForgetAsked forgets that something was asked for in the default partition.
+func (d *Demand) ForgetAsked() {
+	if len(d.asked) > 0 {
+		d.asked[0] = false
+	}
+}
+
 func compareKey(w *Want, k Key) int { return w.compare(k) }
 
 // Find is what is known under the key, or nil.

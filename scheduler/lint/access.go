@@ -93,7 +93,7 @@ func (l *linter) name(n *node) {
 	case strings.ContainsFunc(n.name, unicode.IsSpace):
 		l.say(Warning, OddName, lists, fmt.Sprintf("%q has a space in it: a comma may be missing", n.name), "separate the names by commas, and use letters, digits, - and _")
 	case strings.ContainsFunc(n.name, func(r rune) bool { return r > unicode.MaxASCII || unicode.IsControl(r) }):
-		l.say(Hint, OddName, lists, fmt.Sprintf("%q has characters outside of ASCII, which some clients send differently", n.name), "")
+		l.say(Hint, OddName, lists, fmt.Sprintf("%q has characters outside of ASCII, which some clients send differently", n.name), "use letters, digits, - and _")
 	}
 }
 
@@ -120,7 +120,7 @@ func (l *linter) state(n *node) {
 	case strings.EqualFold(p.Value, "RUNNING") && p.Value != "RUNNING":
 		l.say(Hint, State, name, "it counts in any case, but is written RUNNING everywhere else", "write RUNNING")
 	case p.Value == "STOPPED" && n.parent == nil:
-		l.say(Warning, State, name, "the whole cluster takes no applications", "")
+		l.say(Warning, State, name, "the whole cluster takes no applications", "remove it, or write RUNNING, to open the cluster")
 	}
 }
 

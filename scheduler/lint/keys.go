@@ -112,7 +112,7 @@ func (l *linter) queueKey(name, rest string) {
 func (l *linter) placed(name string, o owned, s setting) {
 	switch {
 	case s.unread != "":
-		l.say(Hint, NotBuilt, name, "it has no effect in Heddle: "+s.unread, "")
+		l.say(Hint, NotBuilt, name, "it has no effect in Heddle: "+s.unread, "remove it, or leave it for Apache's ResourceManager")
 	case s.reader == leavesOnly && !o.node.leaf() && !o.node.creates():
 		l.say(Warning, NoEffect, name, fmt.Sprintf("%s is a parent; only leaves read this property, and they do not inherit it", o.node.path),
 			"set it for each leaf below, or for all of them as "+l.globalForm(o.rest))
@@ -157,7 +157,7 @@ func (l *linter) absentQueue(name string, at *node, missing []string, suffix str
 	case at.creates():
 		// It will be read when the queue is created.
 	case suffix == "state" && l.values[name].Value == "STOPPED":
-		l.say(Hint, UnknownQueue, name, fmt.Sprintf("no list names %s; this lets it be removed while it runs", path), "delete the property once the queue is gone")
+		l.say(Hint, UnknownQueue, name, fmt.Sprintf("no list names %s; this lets a refresh remove it even while it has applications, which then get nothing more", path), "delete the property once the queue is gone")
 	default:
 		l.say(Warning, UnknownQueue, name, fmt.Sprintf("there is no queue %s; %s", path, ignored), l.whereIs(at, missing, suffix))
 	}
@@ -213,7 +213,7 @@ func contains(names []string, name string) bool {
 func (l *linter) globalKey(name, rest string) {
 	if s, ok := globalSetting(rest); ok {
 		if s.unread != "" {
-			l.say(Hint, NotBuilt, name, "it has no effect in Heddle: "+s.unread, "")
+			l.say(Hint, NotBuilt, name, "it has no effect in Heddle: "+s.unread, "remove it, or leave it for Apache's ResourceManager")
 		}
 		return
 	}

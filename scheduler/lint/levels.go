@@ -51,7 +51,7 @@ func (l *linter) level(q *config.Queue) {
 // sum says nothing.
 func (l *linter) bentBelow(q *config.Queue) bool {
 	return slices.ContainsFunc(q.Children, func(c *config.Queue) bool {
-		return slices.ContainsFunc(c.Configured, func(label string) bool { return l.bent[capacityKey(c.Path, label)] })
+		return slices.ContainsFunc(q.Configured, func(label string) bool { return l.bent[capacityKey(c.Path, label)] })
 	}) || l.bent[key(q.Path, "queues")]
 }
 

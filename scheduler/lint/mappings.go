@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/heddle-project/heddle/scheduler/placement"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // Codes about mapping rules.
@@ -37,7 +38,7 @@ func (l *linter) mappings() {
 		}
 	}
 	if _, ok := l.values[placement.PropOverride]; ok && rules.Len() == 0 && set.Override {
-		l.say(Hint, NoEffect, placement.PropOverride, "there are no mapping rules that could override anything", "")
+		l.say(Hint, NoEffect, placement.PropOverride, "there are no mapping rules that could override anything", "add "+placement.PropMappings+", or remove it")
 	}
 }
 
@@ -46,17 +47,21 @@ func (l *linter) rule(s Severity, code Code, f placement.Finding, before string)
 	if f.Text != "" && f.Text != strings.TrimSpace(l.values[f.Property].Value) {
 		what = clip(f.Text) + ": " + what
 	}
-	l.say(s, code, f.Property, before+what, ruleAdvice[string(f.Reason.Code)])
+	fix := ruleAdvice[f.Reason.Code]
+	if fix == "" {
+		fix = "correct the rule, or remove it"
+	}
+	l.say(s, code, f.Property, before+what, fix)
 }
 
 // ruleAdvice is what to do about a rule, by the reason's code.
-var ruleAdvice = map[string]string{
-	string(placement.Unreachable):     "put it before the rule that decides, or remove it",
-	string(placement.AbsentQueue):     "create the queue, or correct its path",
-	string(placement.AbsentRoot):      "begin the path at root",
-	string(placement.AmbiguousName):   "write the full path",
-	string(placement.NotLeaf):         "name a leaf",
-	string(placement.BelowLeaf):       "name a parent before the variable",
-	string(placement.NoDynamic):       "create the queue, or let its parent create queues (auto-queue-creation-v2.enabled)",
-	string(placement.UnknownVariable): "use one of them, as a whole part of the path",
+var ruleAdvice = map[yarn.Code]string{
+	placement.Unreachable:     "put it before the rule that decides, or remove it",
+	placement.AbsentQueue:     "create the queue, or correct its path",
+	placement.AbsentRoot:      "begin the path at root",
+	placement.AmbiguousName:   "write the full path",
+	placement.NotLeaf:         "name a leaf",
+	placement.BelowLeaf:       "name a parent before the variable",
+	placement.NoDynamic:       "create the queue, or let its parent create queues (auto-queue-creation-v2.enabled)",
+	placement.UnknownVariable: "use one of them, as a whole part of the path",
 }

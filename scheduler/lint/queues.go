@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -49,9 +50,31 @@ func (l *linter) queues(q *config.Queue) {
 // globals looks at defaults that hold for all queues.
 func (l *linter) globals() {
 	l.amPercent(config.Prefix + "maximum-am-resource-percent")
-	l.userNumbers(config.Prefix)
+	factor, set := l.number(config.Prefix + "user-limit-factor")
+	if !set {
+		factor = 1
+	}
+	l.userNumbers(config.Prefix, float32(factor))
+	for _, suffix := range []string{"max-parallel-apps", "user.max-parallel-apps"} {
+		l.parallel(config.Prefix + suffix)
+	}
+	if n, ok := l.number(config.Prefix + "maximum-applications"); ok && n <= 0 {
+		l.say(Warning, TakesNothing, config.Prefix+"maximum-applications", "every submission is rejected", "remove it, or write how many may be there at a time")
+	}
+	if v, ok := l.number(config.Prefix + expiry); ok && v >= day && math.Mod(v, 1000) == 0 {
+		l.say(Warning, UnitTrap, config.Prefix+expiry, fmt.Sprintf("it is in seconds: %s days", decimal(v/day)), fmt.Sprintf("write %s if milliseconds were meant", decimal(v/1000)))
+	}
 	if !l.cfg.Dominant {
 		l.vcoresUncounted()
+	}
+}
+
+// expiry is how long an empty queue that was made on demand stays.
+const expiry = "auto-queue-creation-v2.queue-expiration-time"
+
+func (l *linter) parallel(name string) {
+	if n, ok := l.number(name); ok && n <= 0 {
+		l.say(Warning, TakesNothing, name, "applications are accepted but never run", "remove it, or write how many may run at a time")
 	}
 }
 
@@ -96,7 +119,8 @@ func (l *linter) oneCapacity(q *config.Queue) {
 	if q.Parent == nil || !ok || v <= 0 || v >= 1 || a.Absolute || a.Weight >= 0 || l.said(key(q.Parent.Path, "queues")) {
 		return
 	}
-	l.say(Hint, UnitTrap, name, fmt.Sprintf("it is a percentage: the queue gets %s of every thousand", decimal(v*10)), "")
+	l.say(Hint, UnitTrap, name, fmt.Sprintf("it is a percentage: the queue gets %s of every thousand", decimal(v*10)),
+		fmt.Sprintf("write %s if a fraction was meant", decimal(v*100)))
 }
 
 // capacityText finds resources in amounts that are passed over.
@@ -147,10 +171,12 @@ func (l *linter) amPercent(name string) {
 
 // users looks at the limits on the users of a leaf.
 func (l *linter) users(q *config.Queue) {
-	l.userNumbers(config.Prefix + q.Path + ".")
+	l.userNumbers(config.Prefix+q.Path+".", q.UserFactor)
 }
 
-func (l *linter) userNumbers(prefix string) {
+// userNumbers looks at the limits under a prefix; factor is the user-limit-factor
+// that holds there.
+func (l *linter) userNumbers(prefix string, factor float32) {
 	name := prefix + "minimum-user-limit-percent"
 	switch v, ok := l.number(name); {
 	case !ok:
@@ -161,6 +187,9 @@ func (l *linter) userNumbers(prefix string) {
 	case v == 100:
 		l.say(Hint, UserLimit, name, "100 is no limit, not an equal share: the users of a queue are served one after the other, and the first may take all of it",
 			"write 25 to have up to four users share evenly")
+	case v > 0 && (factor == -1 || float64(factor)*100 > v):
+		l.say(Hint, UserLimit, name, fmt.Sprintf("it is the least that each of several users gets, not the most: one user alone may take %s", aloneMayTake(factor)),
+			fmt.Sprintf("set %suser-limit-factor to %s to hold every user to %s percent", prefix, decimal(v/100), decimal(v)))
 	}
 	name = prefix + "user-limit-factor"
 	switch v, ok := l.number(name); {
@@ -173,14 +202,22 @@ func (l *linter) userNumbers(prefix string) {
 	}
 }
 
+func aloneMayTake(factor float32) string {
+	switch factor {
+	case -1:
+		return "all that the queue may use"
+	case 1:
+		return "the queue's whole capacity"
+	}
+	return decimal(float64(factor)) + " times the queue's capacity"
+}
+
 // admission finds leaves that take no application.
 func (l *linter) admission(q *config.Queue) {
 	if n, ok := l.number(key(q.Path, "maximum-applications")); ok && n == 0 {
 		l.say(Warning, TakesNothing, key(q.Path, "maximum-applications"), "every submission is rejected", "remove it, or stop the queue by its state")
 	}
-	if n, ok := l.number(key(q.Path, "max-parallel-apps")); ok && n <= 0 {
-		l.say(Warning, TakesNothing, key(q.Path, "max-parallel-apps"), "applications are accepted but never run", "remove it, or write how many may run at a time")
-	}
+	l.parallel(key(q.Path, "max-parallel-apps"))
 	share, percent := l.absolute(q)
 	if !percent || q.MaxApps >= 0 || l.cfg.MaxQueueApps > 0 || !l.cfg.Legacy || l.hasErrors() {
 		return
@@ -258,11 +295,48 @@ func (l *linter) dynamic(q *config.Queue) {
 		l.say(Warning, DynamicMode, name, "auto-create-child-queue.enabled is set, too, and wins", "choose one of them")
 		return
 	}
+	l.flexibleTemplates(q)
+	if q.Flexible && q.AutoRemove && !l.cfg.Cluster.Monitors {
+		l.say(Hint, DynamicMode, name, "queues made on demand stay until a restart: without a monitor nothing removes empty ones",
+			"set yarn.resourcemanager.scheduler.monitor.enable, and name AutoCreatedQueueDeletionPolicy in yarn.resourcemanager.scheduler.monitor.policies")
+	}
 	if !q.Flexible || !l.cfg.Legacy || len(q.Children) == 0 || wayOf(q, "") == byWeight {
 		return
 	}
 	l.say(Warning, DynamicMode, name, fmt.Sprintf("queues made on demand have weights, which do not go with the capacities below %s: no queue will be made", q.Path),
 		"write the capacities below as weights, such as 3w")
+}
+
+// flexibleTemplates finds templates that no queue can be made from. The
+// scheduler reads them only when it makes one.
+func (l *linter) flexibleTemplates(q *config.Queue) {
+	if !q.Flexible {
+		return
+	}
+	for _, kind := range []config.Kind{config.Leaf, config.Parent} {
+		_, err := l.cfg.Dynamic(q, anyName, kind)
+		var refused *config.Error
+		if !errors.As(err, &refused) {
+			continue
+		}
+		f := refused.Finding
+		name := l.templateOf(q, strings.TrimPrefix(f.Key, config.Prefix+q.Path+"."+anyName+"."), f.Origin)
+		l.say(Warning, DynamicMode, name, fmt.Sprintf("no queue can be made below %s: %s", q.Path, f.Rule), "correct the value")
+	}
+}
+
+// anyName stands for a queue that does not exist.
+const anyName = "*"
+
+// templateOf is the property of a template that was written at origin, or the
+// parent's own switch.
+func (l *linter) templateOf(q *config.Queue, suffix, origin string) string {
+	for _, name := range l.names {
+		if l.values[name].Origin == origin && strings.HasSuffix(name, "template."+suffix) {
+			return name
+		}
+	}
+	return key(q.Path, "auto-queue-creation-v2.enabled")
 }
 
 // order finds priorities that nobody looks at.

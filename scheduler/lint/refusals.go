@@ -32,7 +32,7 @@ func (l *linter) refusals() {
 		}
 		var refused *config.Error
 		if !errors.As(err, &refused) {
-			l.say(Error, Refused, "", err.Error(), "")
+			l.say(Error, Refused, "", err.Error(), "correct the file")
 			return
 		}
 		f := refused.Finding
@@ -56,7 +56,7 @@ func properties(values map[string]config.Property) []config.Property {
 // remarks are what the scheduler noticed itself.
 func (l *linter) remarks(notes []config.Finding) {
 	for _, f := range notes {
-		l.say(Warning, Refused, f.Key, f.Rule, "")
+		l.say(Warning, Refused, f.Key, f.Rule, l.advice(f.Key, f.Rule))
 	}
 }
 
@@ -96,13 +96,13 @@ func bend(values map[string]config.Property, cluster *config.Cluster, f config.F
 		names := list(values[f.Key].Value)
 		slices.Sort(names)
 		return set(strings.Join(slices.Compact(names), ","))
+	case strings.HasSuffix(f.Key, "leaf-queue-template.capacity"):
+		return set("0")
 	case there:
 		delete(values, f.Key)
 		return true
 	case strings.HasSuffix(f.Key, ".weight"):
 		return set("1")
-	case strings.HasSuffix(f.Key, "leaf-queue-template.capacity"):
-		return set("0")
 	case strings.HasSuffix(f.Key, ".default-node-label-expression"):
 		return set("")
 	}
@@ -122,7 +122,7 @@ func (l *linter) accepted() {
 	case errors.As(err, &refused) && !l.said(refused.Finding.Key):
 		l.say(Error, Refused, refused.Finding.Key, "the configuration is refused: "+refused.Finding.Rule, l.advice(refused.Finding.Key, refused.Finding.Rule))
 	case !errors.As(err, &refused):
-		l.say(Error, Refused, "", err.Error(), "")
+		l.say(Error, Refused, "", err.Error(), "correct the file")
 	}
 }
 
@@ -142,7 +142,19 @@ func (l *linter) advice(name, rule string) string {
 	case strings.Contains(rule, "below a stopped one"):
 		return "remove the property, or let the queue above run"
 	case strings.Contains(rule, "must be a list"):
-		return "write memory-mb=4096,vcores=4"
+		return "write memory-mb=4096,vcores=4, with resource types of the cluster"
+	case strings.Contains(rule, "must be a whole number") && strings.HasPrefix(value, "["):
+		return "write amounts without a fraction, as in [memory=4096,vcores=4]"
+	case strings.Contains(rule, "not a weight"):
+		return "write it as [memory=50%,vcores=50%], or as amounts"
+	case strings.Contains(rule, "nested deeper"):
+		return "list the queues below higher up"
+	case strings.Contains(rule, "is not accessible"), strings.Contains(rule, "the parent's labels"):
+		return "name labels that are accessible there, or add them to accessible-node-labels of the queues above"
+	case suffix == "maximum-am-resource-percent":
+		return "write a fraction, 0.1 for 10 percent"
+	case strings.HasSuffix(suffix, "minimum-user-limit-percent") && strings.HasSuffix(value, "%"):
+		return "write " + strings.TrimSuffix(value, "%") + ", without the sign"
 	case strings.Contains(rule, "must be set"):
 		return "set it, such as to 10 percent"
 	case strings.Contains(rule, "may not have configured ones"):
@@ -165,7 +177,7 @@ func (l *linter) advice(name, rule string) string {
 		return "write STOPPED: a queue drains by itself before it stops"
 	case suffix == "state":
 		return "write RUNNING or STOPPED, without spaces around it"
-	case strings.HasPrefix(suffix, "user-settings."):
+	case strings.HasPrefix(suffix, "user-settings.") && strings.Contains(rule, "must be from"):
 		return "lower the weight, or minimum-user-limit-percent of the leaf"
 	case strings.HasSuffix(suffix, ".queues") || suffix == "queues":
 		return "name each queue once"

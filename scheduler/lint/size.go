@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/heddle-project/heddle/scheduler/capacity"
 	"github.com/heddle-project/heddle/scheduler/cluster"
@@ -43,7 +44,18 @@ func (l *linter) sized(q *queue.Info) {
 		l.say(Warning, TooSmall, name, fmt.Sprintf("on a cluster of %d MB %s is guaranteed %d MB, less than the smallest container of %d MB", total, q.Path, has, least),
 			"give it more, or lower yarn.scheduler.minimum-allocation-mb")
 	case masters < 2*least:
-		l.say(Warning, OneMaster, key(q.Path, "maximum-am-resource-percent"), fmt.Sprintf("on a cluster of %d MB masters in %s may take %d MB, and the smallest takes %d: one application runs at a time, the others wait",
-			total, q.Path, masters, least), fmt.Sprintf("raise it: %s MB are enough for two", decimal(float64(2*least))))
+		l.oneMaster(q, total, most/least*least, least)
 	}
+}
+
+// oneMaster: the share for masters, which is one of what the leaf may use, is
+// not enough for two.
+func (l *linter) oneMaster(q *queue.Info, total, most, least int64) {
+	room, enough := float64(q.Default.MaxAMShare)*float64(most), math.Ceil(float64(2*least)/float64(most)*100)/100
+	fix := fmt.Sprintf("raise it: %s is enough for two", decimal(enough))
+	if enough > 1 {
+		fix = "give the queue more, or lower yarn.scheduler.minimum-allocation-mb"
+	}
+	l.say(Warning, OneMaster, key(q.Path, "maximum-am-resource-percent"), fmt.Sprintf("on a cluster of %d MB the share for masters in %s is %d MB, and one takes at least %d: one application is let through all the same, the others wait",
+		total, q.Path, int64(room), least), fix)
 }

@@ -103,10 +103,12 @@ type Finding struct {
 	Reason   yarn.Reason
 }
 
-func (f Finding) String() string {
-	what := f.Property
-	if f.Text != "" {
-		what += ": " + f.Text
+func (f Finding) String() string { return f.Property + ": " + f.Complaint() }
+
+// Complaint is what is wrong, and with which rule.
+func (f Finding) Complaint() string {
+	if f.Text == "" {
+		return f.Reason.Detail
 	}
-	return what + ": " + f.Reason.Detail
+	return f.Text + ": " + f.Reason.Detail
 }

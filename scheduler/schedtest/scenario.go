@@ -37,6 +37,7 @@ import (
 // Step is one command of a scenario and what it printed.
 type Step struct {
 	Line    int
+	Comment string // the lines that begin with # before it
 	Command string // with the lines that belong to it
 	Output  string
 }
@@ -44,17 +45,21 @@ type Step struct {
 // Parse reads a scenario.
 func Parse(text string) ([]Step, error) {
 	var steps []Step
-	var command, output []string
+	var comment, command, output []string
 	expecting, start := false, 0
 	flush := func() {
 		if len(command) > 0 {
-			steps = append(steps, Step{start, strings.Join(command, "\n"), strings.Join(output, "\n")})
+			steps = append(steps, Step{start, strings.Join(comment, "\n"), strings.Join(command, "\n"), strings.Join(output, "\n")})
 		}
-		command, output, expecting = nil, nil, false
+		comment, command, output, expecting = nil, nil, nil, false
 	}
 	for i, line := range strings.Split(text, "\n") {
 		switch {
 		case strings.HasPrefix(line, "#"):
+			if expecting || len(command) > 0 {
+				return nil, fmt.Errorf("line %d: a comment within a command", i+1)
+			}
+			comment = append(comment, line)
 		case strings.TrimSpace(line) == "":
 			if expecting {
 				flush()
@@ -77,15 +82,20 @@ func Parse(text string) ([]Step, error) {
 	return steps, nil
 }
 
-// Format writes a scenario as Parse reads it. Comments are lost.
+// Format writes a scenario as Parse reads it.
 func Format(steps []Step) string {
 	var b strings.Builder
-	for _, s := range steps {
+	for i, s := range steps {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		if s.Comment != "" {
+			b.WriteString(s.Comment + "\n")
+		}
 		b.WriteString(s.Command + "\n----\n")
 		if s.Output != "" {
 			b.WriteString(s.Output + "\n")
 		}
-		b.WriteString("\n")
 	}
 	return b.String()
 }
@@ -96,7 +106,7 @@ func Run(steps []Step) []Step {
 	r := &runner{apps: map[string]*runApp{}, nodes: map[string]scheduler.NodeRef{}}
 	out := make([]Step, len(steps))
 	for i, s := range steps {
-		out[i] = Step{s.Line, s.Command, strings.Join(r.run(s.Command), "\n")}
+		out[i] = Step{s.Line, s.Comment, s.Command, strings.Join(r.run(s.Command), "\n")}
 	}
 	return out
 }
@@ -152,6 +162,18 @@ func (r *runner) run(command string) []string {
 		return []string{r.size(r.s.Headroom(r.apps[words[1]].ref))}
 	case "why":
 		return r.why(words[1])
+	case "may":
+		return r.may(words[1:])
+	case "maximum":
+		return []string{r.size(r.s.MaximumAllocation(words[1]))}
+	case "settings":
+		return r.settings(words[1])
+	case "wait":
+		r.clock += 1000 * number(words[1], 0)
+		return nil
+	case "tend":
+		r.s.RunDynamicQueues(len(words) == 1, r.now())
+		return nil
 	case "show":
 		return r.show(words[1:])
 	}
@@ -195,8 +217,8 @@ func (r *runner) size(x yarn.Resource) string {
 	return strings.Join(parts, "x")
 }
 
-// queues [min=1024x1] [max=8192x4] [labels=x,y] [types=gpu] then properties; a
-// second time it is a refresh.
+// queues [min=1024x1] [max=8192x4] [labels=x,y] [types=gpu] [acls=on]
+// [monitors=on] then properties; a second time it is a refresh.
 func (r *runner) queues(words, lines []string) []string {
 	o := options(words)
 	if r.s == nil {
@@ -210,6 +232,8 @@ func (r *runner) queues(words, lines []string) []string {
 			r.cl.Labels = append(r.cl.Labels, config.Label{Name: strings.TrimSuffix(name, "?"), Exclusive: !shared})
 		}
 	}
+	r.cl.ACLEnabled = r.cl.ACLEnabled || o["acls"] == "on"
+	r.cl.Monitors = r.cl.Monitors || o["monitors"] == "on"
 	if v, ok := o["min"]; ok {
 		r.cl.MinAllocation = resource(v)
 	}
@@ -272,6 +296,14 @@ func (r *runner) app(words []string) []string {
 	if !why.OK() {
 		return r.reason(why)
 	}
+	am := resource("1024x1")
+	if v, ok := o["am"]; ok {
+		am = resource(v)
+	}
+	asks := []yarn.Ask{{Where: yarn.AnyHost, Capability: am, Count: 1, RelaxLocality: true, Label: o["am-label"], LabelSet: true}}
+	if why := r.s.NormalizeAM(path, asks, "", false); !why.OK() {
+		return r.reason(why)
+	}
 	ref, why := r.s.AddApplication(in, path)
 	if !why.OK() {
 		return r.reason(why)
@@ -279,12 +311,8 @@ func (r *runner) app(words []string) []string {
 	a := &runApp{ref: ref, name: words[0]}
 	r.apps[words[0]] = a
 	r.order = append(r.order, a)
-	am := resource("1024x1")
-	if v, ok := o["am"]; ok {
-		am = resource(v)
-	}
-	r.s.AddAttempt(ref, scheduler.Attempt{ID: yarn.AttemptID{Application: id, Attempt: 1}, AM: am, AMLabel: o["am-label"], StartWall: r.clock})
-	r.s.Ask(ref, []yarn.Ask{{Where: yarn.AnyHost, Capability: am, Count: 1, RelaxLocality: true, Label: o["am-label"], LabelSet: true}})
+	r.s.AddAttempt(ref, scheduler.Attempt{ID: yarn.AttemptID{Application: id, Attempt: 1}, AM: asks[0].Capability, AMLabel: o["am-label"], StartWall: r.clock})
+	r.s.Ask(ref, asks)
 	return []string{"accepted in " + r.s.AppUsage(ref).Queue}
 }
 
@@ -403,6 +431,36 @@ func (r *runner) why(name string) []string {
 		out = append(out, r.reason(why)...)
 	}
 	return out
+}
+
+// may USER submit|administer QUEUE [groups=]
+func (r *runner) may(words []string) []string {
+	groups := strings.FieldsFunc(options(words)["groups"], func(c rune) bool { return c == ',' })
+	ask := r.s.MaySubmit
+	if words[1] == "administer" {
+		ask = r.s.MayAdminister
+	}
+	if why := ask(words[2], words[0], "", groups); !why.OK() {
+		return r.reason(why)
+	}
+	return []string{"yes"}
+}
+
+// settings QUEUE: what is in force there, whoever set it
+func (r *runner) settings(path string) []string {
+	for _, q := range r.s.Queues().Queues {
+		if q.Path != path {
+			continue
+		}
+		return []string{
+			fmt.Sprintf("%s, capacity %g, maximum %g, masters %g", q.State, q.Default.Capacity, q.Default.MaxCapacity, q.Default.MaxAMShare),
+			fmt.Sprintf("user limit %g, factor %g, applications %d, at a time %d", q.UserLimitPercent, q.UserLimitFactor, q.MaxApps, q.MaxParallelApps),
+			fmt.Sprintf("order %s, priority %d, of applications %d", q.OrderingPolicy, q.Priority, q.DefaultPriority),
+			fmt.Sprintf("labels %s, default %q", strings.Join(q.Labels, ","), q.DefaultLabel),
+			fmt.Sprintf("largest container %s, lifetime %d, at most %d, no preemption %t", r.size(q.MaxAllocation), q.DefaultLifetime, q.MaxLifetime, q.PreemptionDisabled),
+		}
+	}
+	return []string{"there is no queue " + path}
 }
 
 // show queues, or show users

@@ -13,9 +13,12 @@ func (w *World) refreshQueues(e *trace.Event, saw trace.Saw) error {
 	if e.Fair != "" || e.Capacity == nil {
 		return fmt.Errorf("refresh-queues needs the properties of capacity-scheduler; the FairScheduler is not built")
 	}
+	site, cluster, err := w.reread()
+	if err != nil {
+		return err
+	}
 	c := engine.RefreshQueues{Ticket: w.next()}
-	var err error
-	if c.Config, err = w.queues(e.Capacity); err != nil {
+	if c.Config, err = queues(e.Capacity, site, cluster); err != nil {
 		c.Problem = err.Error()
 	}
 	_, err = w.call(c.Ticket, c)

@@ -126,7 +126,7 @@ func (w *World) appMove(e *trace.Event, saw trace.Saw) error {
 		return err
 	}
 	t := w.next()
-	_, err = w.call(t, engine.Move{Ticket: t, Application: a.id, Queue: e.Queue})
+	_, err = w.call(t, engine.Move{Ticket: t, Application: a.id, Queue: e.Queue, User: a.user})
 	ok(saw, err)
 	return refusalOnly(err)
 }

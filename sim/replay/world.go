@@ -95,6 +95,7 @@ func New(h *trace.Header) (*World, error) {
 	if w.sched, err = scheduler.New(cfg); err != nil {
 		return nil, fmt.Errorf("header: capacity-scheduler: %w", err)
 	}
+	w.sched.RefuseLate()
 	w.engine = engine.New(set, w.sched)
 	return w, nil
 }
@@ -117,17 +118,39 @@ func (w *World) configure() (*config.Config, error) {
 	if w.cluster, err = setup.Cluster(site, types, labels); err != nil {
 		return nil, fmt.Errorf("yarn-site: %w", err)
 	}
-	return w.queues(w.header.Capacity)
+	return queues(w.header.Capacity, site, w.cluster)
+}
+
+// reread is what a refresh of the queues finds outside of their file.
+//
+// compat: a refresh reads yarn-site.xml again for the largest allocation. The
+// ResourceManager that traces are recorded from has no such file (the header's
+// properties are in its memory alone), so that Hadoop's defaults come back.
+func (w *World) reread() (*conf.Properties, config.Cluster, error) {
+	site, err := properties(nil, nil)
+	if err != nil {
+		return nil, config.Cluster{}, err
+	}
+	defaults, err := setup.Cluster(site, site, nil)
+	if err != nil {
+		return nil, config.Cluster{}, err
+	}
+	cluster := w.cluster
+	for _, r := range []int{yarn.Memory, yarn.VCores} {
+		cluster.MaxAllocation[r] = defaults.MaxAllocation[r]
+	}
+	cluster.Monitors = defaults.Monitors
+	return site, cluster, nil
 }
 
 // queues reads the properties of a queue file.
-func (w *World) queues(file trace.Properties) (*config.Config, error) {
+func queues(file trace.Properties, site *conf.Properties, cluster config.Cluster) (*config.Config, error) {
 	const asynchronous = config.Prefix + "schedule-asynchronously.enable"
-	p, err := properties(w.site, append(slices.Clip(file), trace.Property{Name: asynchronous, Value: "false"}))
+	p, err := properties(site, append(slices.Clip(file), trace.Property{Name: asynchronous, Value: "false"}))
 	if err != nil {
 		return nil, fmt.Errorf("capacity-scheduler: %w", err)
 	}
-	cfg, _, err := config.Parse(setup.Queues(p), w.cluster)
+	cfg, _, err := config.Parse(setup.Queues(p), cluster)
 	return cfg, err
 }
 

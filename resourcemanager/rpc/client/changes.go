@@ -27,7 +27,8 @@ func (s *client) change(c *ipc.Call, id yarn.ApplicationID, what string, make fu
 			return
 		}
 		if !s.Access.MayModify(c.Caller, a) {
-			serve.Deny(c, "User %s cannot perform operation MODIFY_APP on %s", c.Caller.User, id)
+			// compat: Java's own exception here, and Hadoop's elsewhere
+			serve.Refuse(c, serve.YarnException, "java.security.AccessControlException: User %s cannot perform operation MODIFY_APP on %s", c.Caller.User, id)
 			return
 		}
 		s.Loop.Post(make(s.Loop.Expect(func(v any, err error) {
@@ -78,7 +79,8 @@ func (s *client) failAttempt(c *ipc.Call, m *pb.FailApplicationAttemptRequest) {
 func (s *client) move(c *ipc.Call, m *pb.MoveApplicationAcrossQueuesRequest) {
 	id := convert.ApplicationID(m.GetApplicationId())
 	s.change(c, id, "move", func(t engine.Ticket) engine.Command {
-		return engine.Move{Ticket: t, Application: id, Queue: m.GetTargetQueue()}
+		return engine.Move{Ticket: t, Application: id, Queue: m.GetTargetQueue(), User: c.Caller.User, RealUser: c.Caller.RealUser,
+			Groups: s.Access.Groups(c.Caller.User)}
 	}, func(any) { serve.Answer(c, &pb.MoveApplicationAcrossQueuesResponse{}) })
 }
 

@@ -2,7 +2,6 @@ package client
 
 import (
 	"github.com/heddle-project/heddle/wire/serve"
-	"strings"
 
 	"github.com/heddle-project/heddle/resourcemanager/loop"
 	"github.com/heddle-project/heddle/scheduler/queue"
@@ -122,8 +121,7 @@ func (s *client) queueACLs(c *ipc.Call, _ *pb.GetQueueUserAclsInfoRequest) {
 		}
 		out := &pb.GetQueueUserAclsInfoResponse{}
 		for i, r := range s.Access.QueueRights(c.Caller, paths) {
-			name := paths[i][strings.LastIndexByte(paths[i], '.')+1:]
-			info := &pb.QueueUserACLInfo{QueueName: &name}
+			info := &pb.QueueUserACLInfo{QueueName: &paths[i]}
 			if r.Submit {
 				info.UserAcls = append(info.UserAcls, pb.QueueACL_QACL_SUBMIT_APPLICATIONS)
 			}

@@ -1,0 +1,134 @@
+package capacity
+
+import "github.com/heddle-project/heddle/scheduler/config"
+
+// late is what refusals that came late have left behind, where they are to leave
+// as much as in Apache; see RefuseLate. Apache keeps the list by which queues are
+// found apart from the tree, and the two come to differ.
+type late struct {
+	astray []*Queue        // found, but not in the tree
+	lost   map[string]bool // paths in the tree that are not found
+}
+
+// RefuseLate makes refusals leave behind what they do in Apache; see the facade.
+func (s *Scheduler) RefuseLate() { s.late = &late{lost: map[string]bool{}} }
+
+// reconfigureLate tries the new configuration and then, if need be, the old one.
+//
+// compat: Apache changes queue by queue and goes back by applying the old
+// configuration like a new one. That is refused as well when queues were added,
+// because they are not stopped; then everything stays as the first attempt left it.
+func (s *Scheduler) reconfigureLate(cfg *config.Config) error {
+	err := s.attempt(cfg)
+	if err != nil {
+		s.most = cfg.Cluster.MaxAllocation
+		s.reapplyLate()
+	}
+	return err
+}
+
+func (s *Scheduler) reapplyLate() {
+	if s.attempt(s.cfg) == nil {
+		s.most = s.cfg.Cluster.MaxAllocation
+	}
+}
+
+// attempt applies a configuration until something is in the way.
+func (s *Scheduler) attempt(cfg *config.Config) error {
+	fresh, err := s.build(cfg)
+	if err != nil {
+		return err
+	}
+	if err := s.checkLate(cfg, fresh); err != nil {
+		return err
+	}
+	t := s.tree.clone()
+	was := map[string]*Queue{}
+	t.root.each(func(q *Queue) { was[q.path] = q })
+	err = s.renew(cfg, t.root, fresh.root)
+	s.relist(fresh, err == nil)
+	t.reindex()
+	if err != nil {
+		s.stay(cfg, &renewed{s.tree, t, was})
+		return err
+	}
+	old := s.cfg
+	s.swap(cfg, &renewed{s.tree, t, was})
+	if err = s.checkRules(cfg, s.tree); err != nil {
+		s.cfg = old
+	}
+	return err
+}
+
+// checkLate is checkChanges for the queues that are found.
+func (s *Scheduler) checkLate(cfg *config.Config, fresh *tree) error {
+	for _, old := range s.tree.all {
+		if old != nil && !s.late.lost[old.path] && !s.isAstray(old.path) {
+			if err := s.checkKind(cfg, old, fresh.byPath(old.path)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, old := range s.late.astray {
+		if err := s.checkKind(cfg, old, fresh.byPath(old.path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Scheduler) isAstray(path string) bool {
+	if s.late == nil {
+		return false
+	}
+	for _, q := range s.late.astray {
+		if q.path == path {
+			return true
+		}
+	}
+	return s.late.lost[path]
+}
+
+// relist brings the list of queues up to date, which Apache does before it
+// changes the first of them. applied tells that all of them were changed.
+func (s *Scheduler) relist(fresh *tree, applied bool) {
+	l := s.late
+	for _, q := range fresh.all {
+		known := s.tree.byPath(q.path) != nil
+		if !s.isAstray(q.path) && !known && !applied || l.lost[q.path] {
+			l.astray = append(l.astray, q)
+			delete(l.lost, q.path)
+		}
+	}
+	kept := l.astray[:0]
+	for _, q := range l.astray {
+		if fresh.byPath(q.path) != nil {
+			kept = append(kept, q)
+		}
+	}
+	l.astray = kept
+	for _, q := range s.tree.all {
+		if q != nil && !q.dynamic && !q.managedLeaf() && fresh.byPath(q.path) == nil {
+			l.lost[q.path] = !applied
+		}
+	}
+}
+
+// stay puts a tree in the place of the present one that was changed in part. No
+// limit is computed anew.
+//
+// compat: leaves that were changed take no applications, unless they have a
+// maximum of their own.
+func (s *Scheduler) stay(cfg *config.Config, r *renewed) {
+	before := s.tree
+	s.replace(r)
+	r.tree.root.each(func(q *Queue) {
+		if old := before.byPath(q.path); q.isLeaf() && old != nil && old.conf != q.conf {
+			s.adopt(q)
+			if q.leaf.maxApps = q.conf.MaxApps; q.leaf.maxApps < 0 && cfg.MaxQueueApps > 0 {
+				q.leaf.maxApps = cfg.MaxQueueApps
+			}
+		}
+		q.change++
+	})
+}

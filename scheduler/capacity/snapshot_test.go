@@ -1,0 +1,289 @@
+package capacity
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/schedtest/twin"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// snapshot is what the scheduler knows for certain, for its twin. Sums and
+// orders stay behind: the twin finds its own. memory is what is remembered of
+// queues, by path and label; kept are leaves and their versions, see
+// snapshot.kept.
+type snapshot struct {
+	s      *Scheduler
+	world  *twin.World
+	queues map[*Queue]*twin.Queue
+	nodes  map[NodeRef]*twin.Node
+	apps   map[AppRef]*twin.App
+	boxes  map[ContainerRef]*twin.Container
+
+	moved    bool // an application has moved: what is shown as reserved is off
+	reloaded bool // there was another configuration: weights may be remembered
+}
+
+func takeSnapshot(s *Scheduler, memory map[string]map[string]*twin.Memory, kept map[*leaf]int64) *snapshot {
+	v := &snapshot{s: s, world: &twin.World{Config: s.cfg}, queues: map[*Queue]*twin.Queue{}, nodes: map[NodeRef]*twin.Node{},
+		apps: map[AppRef]*twin.App{}, boxes: map[ContainerRef]*twin.Container{}}
+	for p := range s.books.Partitions() {
+		v.world.Labels = append(v.world.Labels, twin.Label{Name: v.label(part(p)), Exclusive: s.books.Partition(part(p)).Exclusive})
+	}
+	for i := range s.books.NodeSlots() {
+		if n := s.books.Node(NodeRef(i)); n.Member {
+			v.nodes[NodeRef(i)] = &twin.Node{ID: n.ID, Name: n.ID.Host, Rack: n.Rack, Label: n.Label, Total: n.Total, Accepting: n.Accepting}
+			v.world.Nodes = append(v.world.Nodes, v.nodes[NodeRef(i)])
+		}
+	}
+	v.world.Root = v.queue(s.tree.root, nil, memory)
+	for _, a := range s.apps {
+		if a != nil {
+			v.app(a)
+		}
+	}
+	for i := range s.books.Slots() {
+		if ref := ContainerRef(i); s.books.IsOpen(ref) {
+			v.container(ref)
+		}
+	}
+	for _, a := range s.apps {
+		if a != nil {
+			v.keys(a)
+		}
+	}
+	for q, to := range v.queues {
+		if q.leaf != nil {
+			v.users(q, to)
+			v.kept(q, to, kept)
+		}
+	}
+	return v
+}
+
+func (v *snapshot) label(p part) string { return v.s.books.Partition(p).Name }
+
+func (v *snapshot) queue(q *Queue, parent *twin.Queue, memory map[string]map[string]*twin.Memory) *twin.Queue {
+	if memory[q.path] == nil {
+		memory[q.path] = map[string]*twin.Memory{}
+	}
+	to := &twin.Queue{Path: q.path, Conf: q.conf, Parent: parent, Dynamic: q.dynamic, IsLeaf: q.isLeaf(), Memory: memory[q.path]}
+	v.queues[q] = to
+	if l := q.leaf; l != nil {
+		to.VisitLimit, to.QueueLimit, to.UsageRatio = l.visitLimit, l.queueLimit, map[string]float32{}
+		for p := range l.usageRatio {
+			to.UsageRatio[v.label(part(p))] = l.usageRatio[p]
+		}
+	}
+	for _, c := range q.children {
+		to.Children = append(to.Children, v.queue(c, to, memory))
+	}
+	return to
+}
+
+func (v *snapshot) app(a *app) {
+	to := &twin.App{ID: a.ID, Attempt: a.attempt.ID, User: a.User, Queue: v.queues[a.queue], Priority: a.priority, Start: a.attempt.StartWall,
+		Label: a.Label, Unmanaged: a.Unmanaged, Recovering: a.Recovering, Running: a.running, Runnable: a.runnable, Active: a.active,
+		Waits: a.waits, Mastered: a.mastered, Asking: a.wanting, AM: a.amSize, AMLabel: v.label(a.amPart), Counter: a.counter,
+		Avoid: v.places(a.avoid), AvoidForMaster: v.places(a.avoidAM), FairUsed: a.orderUsed, FairPending: a.orderPending, Stale: a.unsettled}
+	if a.headLeaf != nil {
+		to.Head = v.queues[a.headLeaf]
+	}
+	for p, asked := range a.wants.Asked() {
+		if asked {
+			to.Asked = append(to.Asked, v.label(part(p)))
+		}
+	}
+	v.apps[a.ref] = to
+	v.world.Apps = append(v.world.Apps, to)
+}
+
+func (v *snapshot) places(set map[cluster.Place]bool) map[string]bool {
+	out := map[string]bool{}
+	for p := range set {
+		out[v.s.books.Places.Name(p)] = true
+	}
+	return out
+}
+
+func (v *snapshot) container(ref ContainerRef) {
+	box := v.s.books.Container(ref)
+	to := &twin.Container{ID: box.ID, App: v.apps[box.App], Node: v.nodes[box.Node], Resource: box.Resource, Priority: box.Priority,
+		RequestID: box.AllocationRequestID, Label: box.Label, Locality: twin.Locality(box.Locality), AM: box.AM,
+		Reserved: box.Reserved, Live: box.Live, Held: box.Held(), Uncounted: box.Execution != yarn.Guaranteed}
+	v.boxes[ref] = to
+	v.world.Containers = append(v.world.Containers, to)
+}
+
+func (v *snapshot) keys(a *app) {
+	row := func(r demand.Row) twin.Row {
+		return twin.Row{Name: v.s.books.Places.Name(r.Place), Count: r.Count, Size: r.Size, Relax: r.Relax}
+	}
+	for _, w := range a.wants.All() {
+		to := &twin.Key{Priority: w.Priority, RequestID: w.RequestID, Label: w.Label, Opportunities: w.Opportunities, Missed: w.Missed, Rereserved: w.Rereserved}
+		if w.HasAny {
+			r := row(w.Any)
+			to.Any = &r
+		}
+		for _, r := range w.Rows {
+			to.Rows = append(to.Rows, row(r))
+		}
+		for _, c := range w.Reservations {
+			to.Reservations = append(to.Reservations, v.boxes[c])
+		}
+		v.apps[a.ref].Keys = append(v.apps[a.ref].Keys, to)
+	}
+}
+
+func (v *snapshot) users(q *Queue, to *twin.Queue) {
+	for _, u := range q.leaf.ordered {
+		tu := &twin.User{Name: u.name, Asking: u.inActive, Active: int(u.active), Pending: int(u.pending), Ratio: map[string]float32{}, Forgotten: map[string]resource{}}
+		for p := range u.shares {
+			tu.Ratio[v.label(part(p))] = u.shares[p].ratio
+			if f := u.shares[p].used.Sub(v.world.UsedBy(to, tu, v.label(part(p)))); !none(f) {
+				tu.Forgotten[v.label(part(p))] = f
+			}
+		}
+		to.Users = append(to.Users, tu)
+	}
+	to.Forgotten = map[string]resource{}
+	for p, sum := range q.leaf.activeUsed {
+		for _, u := range to.Users {
+			if u.Asking {
+				sum = sum.Sub(v.world.UsedBy(to, u, v.label(part(p))))
+			}
+		}
+		to.Forgotten[v.label(part(p))] = sum
+	}
+}
+
+// kept are the cached limits of a leaf that a user has left who wanted
+// something: they need not be what they would be if worked out now.
+func (v *snapshot) kept(q *Queue, to *twin.Queue, kept map[*leaf]int64) {
+	l := q.leaf
+	if version, ok := kept[l]; !ok || version != l.version {
+		return
+	}
+	to.Kept = map[twin.Kept]resource{}
+	for m := range l.limits {
+		for p, c := range l.limits[m] {
+			if c.version == l.version {
+				to.Kept[twin.Kept{Label: v.label(part(p)), Lent: mode(m) == ignore}] = c.value
+			}
+		}
+	}
+}
+
+// entitled compares what queues are entitled to, what they use and what they
+// want, and who is served first, with what the twin finds.
+func (v *snapshot) entitled() string {
+	w := v.world
+	w.Entitle()
+	var bad string
+	wrong := func(q *Queue, what string, have, want any) {
+		if have == want {
+			return
+		}
+		if h, n := fmt.Sprint(have), fmt.Sprint(want); h != n && bad == "" { // not a number is the same twice
+			bad = fmt.Sprintf("%s: %s is %s, the twin finds %s", q.path, what, h, n)
+		}
+	}
+	v.s.tree.root.each(func(q *Queue) {
+		to := v.queues[q]
+		for p := range q.shares {
+			label := v.label(part(p))
+			have, want := &q.shares[p], to.Shares[label]
+			on := func(what string) string { return fmt.Sprintf("%s in %q", what, label) }
+			wrong(q, on("minimum"), have.effMin, want.Min)
+			wrong(q, on("maximum"), have.effMax, want.Max)
+			wrong(q, on("usage"), have.used, w.Used(to, label))
+			wrong(q, on("demand"), have.pending, w.Pending(to, label))
+			if !none(w.Partition(label)) {
+				wrong(q, on("absolute capacity"), have.absolute, want.Absolute)
+				wrong(q, on("absolute maximum"), have.absoluteMax, want.AbsoluteMax)
+				ofOwn, ofAll := w.UsedCapacity(to, label)
+				wrong(q, on("used capacity"), have.usedCapacity, ofOwn)
+				wrong(q, on("used share"), have.absUsed, ofAll)
+			}
+		}
+		if q.isLeaf() {
+			all, each := w.MaxApps(to)
+			wrong(q, "number of applications", q.leaf.maxApps, all)
+			wrong(q, "number of applications of a user", q.leaf.maxAppsPerUser, each)
+		}
+	})
+	return bad
+}
+
+// limited compares limits of users, headrooms and orders with what the twin
+// finds. It comes after entitled.
+func (v *snapshot) limited() string {
+	w, s := v.world, v.s
+	for _, q := range s.tree.all {
+		if q == nil || q.leaf == nil {
+			continue
+		}
+		to := v.queues[q]
+		for p := range q.shares {
+			for _, u := range q.leaf.ordered {
+				for _, m := range []mode{respect, ignore} {
+					c := q.leaf.limits[m][p]
+					if c.version != q.leaf.version {
+						c.value = s.computeUserLimit(q, part(p), m)
+					}
+					have := s.calc.ScaleDown(c.value, float64(u.weight), &s.min)
+					if want := w.UserLimit(to, u.name, v.label(part(p)), m == ignore); have != want {
+						return fmt.Sprintf("%s: limit of %s in %q, lent %v, is %v, the twin finds %v", q.path, u.name, v.label(part(p)), m == ignore, have, want)
+					}
+				}
+			}
+		}
+		if have, want := names(q.leaf.active.apps), twinNames(w.Active(to)); have != want {
+			return fmt.Sprintf("%s: serves %s, the twin %s", q.path, have, want)
+		}
+	}
+	for ref, a := range v.apps {
+		if have := s.app(ref); have.headUser == nil || !have.headUser.gone {
+			if h, want := v.headroom(ref), w.Headroom(a); h != want {
+				return fmt.Sprintf("%v: headroom is %v, the twin finds %v", a.ID, h, want)
+			}
+		}
+	}
+	return ""
+}
+
+// headroom is the application's, without leaving anything behind.
+func (v *snapshot) headroom(ref AppRef) resource {
+	a := v.s.app(ref)
+	if a.headLeaf == nil {
+		return resource{}
+	}
+	l := a.headLeaf.leaf
+	limits, only := [2][]cachedLimit{slices.Clone(l.limits[respect]), slices.Clone(l.limits[ignore])}, l.onlyPending
+	defer func() { l.limits, l.onlyPending = limits, only }()
+	if u := a.headLeaf.known(a); u != nil {
+		blocked := slices.Clone(u.blocked[respect])
+		defer func() { u.blocked[respect] = blocked }()
+	}
+	return v.s.Headroom(ref)
+}
+
+func names(apps []*app) (out string) {
+	for _, a := range apps {
+		out += fmt.Sprint(a.ID.Sequence, " ")
+	}
+	return out
+}
+
+func twinNames(apps []*twin.App) (out string) {
+	for _, a := range apps {
+		out += fmt.Sprint(a.ID.Sequence, " ")
+	}
+	return out
+}
+
+// sortedRefs are the keys of a map of applications in their order.
+func sortedRefs[T any](m map[AppRef]T) []AppRef { return slices.Sorted(maps.Keys(m)) }
