@@ -108,21 +108,16 @@ func (s *Scheduler) checkKind(cfg *config.Config, old, q *Queue) error {
 	return nil
 }
 
-// checkKept refuses to take a leaf away from its applications.
+// checkKept refuses to take a leaf that was created on demand away from its
+// applications, with its parent.
 //
-// compat: a configured one goes all the same if the new settings name it
-// STOPPED; its applications keep what they have and get nothing more.
+// compat: a configured leaf goes with its applications if the new settings name
+// it STOPPED. They keep what they have and get nothing more.
 func (s *Scheduler) checkKept(cfg *config.Config, old, q *Queue, fresh *tree) error {
-	if !old.isLeaf() || old.numApps() == 0 {
+	if q != nil || !old.isLeaf() || old.numApps() == 0 || !old.dynamic && !old.managedLeaf() || keepsCreated(old.parent, fresh) {
 		return nil
 	}
-	switch {
-	case q != nil && !q.isLeaf():
-		return s.refusal(cfg, old, "queues", fmt.Sprintf("a leaf can only become a parent when it is empty; applications: %d", old.numApps()))
-	case q == nil && (old.dynamic || old.managedLeaf()) && !keepsCreated(old.parent, fresh):
-		return s.refusal(cfg, old, "state", fmt.Sprintf("a queue can only be removed when it is empty; applications: %d", old.numApps()))
-	}
-	return nil
+	return s.refusal(cfg, old, "state", fmt.Sprintf("a queue that was created can only go when it is empty; applications: %d", old.numApps()))
 }
 
 // keepsCreated tells whether queues that were created below the parent stay.
