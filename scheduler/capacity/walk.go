@@ -366,6 +366,7 @@ func (r *round) strangerMay(q *Queue, a *app) yarn.Reason {
 	if r.why != nil {
 		return why
 	}
+	r.local++ // the leaf does not take note of its limit: not the end of a walk that marks stand for
 	b := &q.leaf.gone(a.User, len(q.shares)).blocked[r.mode][r.part]
 	if b.version != q.leaf.version {
 		*b = userBlock{version: q.leaf.version}
