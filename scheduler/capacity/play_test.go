@@ -116,7 +116,11 @@ func (p *play) aLabel() string {
 }
 
 func (p *play) nodeSize() resource {
-	n := rapid.SampledFrom([]int64{12, 5, 24, 3}).Draw(p.t, "size")
+	sizes := []int64{12, 5, 24, 3}
+	if p.sc.crowded {
+		sizes = []int64{8, 9, 12, 20}
+	}
+	n := rapid.SampledFrom(sizes).Draw(p.t, "size")
 	r := yarn.NewResource(n*1024, rapid.SampledFrom([]int64{n, 2 * n, 4}).Draw(p.t, "vcores"))
 	if p.sc.third {
 		r[2] = rapid.Int64Range(0, 3).Draw(p.t, "gpu")
@@ -226,10 +230,19 @@ func (p *play) start(ref AppRef, keep bool) {
 	at := demand.Attempt{ID: yarn.AttemptID{Application: id, Attempt: p.attempt[ref]}, AM: am[0].Capability, AMLabel: am[0].Label,
 		StartWall: p.clock, KeepContainers: keep}
 	users, active := p.askers()
+	runs := p.mayRun(ref)
 	p.both(func(s *Scheduler) { s.AddAttempt(ref, at) })
+	if a := p.quick.app(ref); a.runnable != runs {
+		p.t.Fatalf("%v runs: %v, limits on parallel applications say %v", at.ID, a.runnable, runs)
+	}
 	p.admissions(path, users, active)
-	if !p.quick.app(ref).Unmanaged {
-		p.both(func(s *Scheduler) { s.Ask(ref, am) })
+	if p.quick.app(ref).Unmanaged {
+		return
+	}
+	p.both(func(s *Scheduler) { s.Ask(ref, am) })
+	if rapid.IntRange(0, 3).Draw(p.t, "choosy master") == 1 {
+		hosts := []string{rapid.SampledFrom([]string{"h1", "/r1", "h2"}).Draw(p.t, "not here")}
+		p.both(func(s *Scheduler) { s.BlacklistAM(ref, hosts) })
 	}
 }
 
@@ -238,8 +251,12 @@ func (p *play) ask() {
 	if !ok || p.attempt[ref] == 0 {
 		return
 	}
+	steps := []int64{3, 12, 1, 16, 7}
+	if p.sc.crowded {
+		steps = []int64{12, 7, 16, 10, 5}
+	}
 	a := yarn.Ask{Priority: rapid.Int32Range(1, 3).Draw(p.t, "priority"), Where: yarn.AnyHost, RelaxLocality: rapid.IntRange(0, 4).Draw(p.t, "relax") > 0,
-		Capability: p.size("memory", 3, 12, 1, 16, 7), Count: rapid.SampledFrom([]int32{3, 6, 1, 0}).Draw(p.t, "count"), AllocationRequestID: rapid.Int64Range(0, 1).Draw(p.t, "request")}
+		Capability: p.size("memory", steps...), Count: rapid.SampledFrom([]int32{3, 6, 1, 0}).Draw(p.t, "count"), AllocationRequestID: rapid.Int64Range(0, 1).Draw(p.t, "request")}
 	asks := []yarn.Ask{a}
 	if p.sc.labels && rapid.Bool().Draw(p.t, "labelled") {
 		asks[0].Label, asks[0].LabelSet = p.aLabel(), true
