@@ -449,7 +449,7 @@ func (p *play) settled() {
 // forgotten sees that a leaf does not remember a user whose last application has
 // gone, if it never counted one in another way.
 func (p *play) forgotten(q *Queue, user string) {
-	if q.leaf.lost || q.leaf.users[user] == nil {
+	if q.leaf.lost || q.leaf.active.restless || q.leaf.users[user] == nil {
 		return
 	}
 	for _, a := range p.quick.apps {

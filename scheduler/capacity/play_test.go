@@ -101,7 +101,7 @@ func pickFrom[T any](p *play, what string, from []T) (v T, ok bool) {
 }
 
 func (p *play) size(what string, steps ...int64) resource {
-	r := yarn.NewResource(rapid.SampledFrom(steps).Draw(p.t, what)*512, rapid.Int64Range(1, 6).Draw(p.t, what+"'s vcores"))
+	r := yarn.NewResource(rapid.SampledFrom(steps).Draw(p.t, what)*512-rapid.SampledFrom([]int64{0, 100}).Draw(p.t, "odd"), rapid.Int64Range(1, 6).Draw(p.t, what+"'s vcores"))
 	if p.sc.third && rapid.IntRange(0, 3).Draw(p.t, "with gpu") == 0 {
 		r[2] = 1
 	}
@@ -319,7 +319,8 @@ func (p *play) offer() {
 // leave behind.
 func (p *play) judge(n NodeRef, out []cluster.Decision, before, facts *snapshot) {
 	w := before.world
-	want := w.Offer(before.nodes[n])
+	node := before.nodes[n]
+	want := w.Offer(node)
 	var have []twin.Decision
 	for _, d := range out {
 		id := yarn.ContainerID{}
@@ -335,7 +336,7 @@ func (p *play) judge(n NodeRef, out []cluster.Decision, before, facts *snapshot)
 		}
 	}
 	if !slices.Equal(have, want) {
-		p.t.Fatalf("an offer of %v did\n%v\nthe twin does\n%v", w.Nodes, have, want)
+		p.t.Fatalf("an offer of %v in %q did\n%v\nthe twin does\n%v", node.ID, node.Label, have, want)
 	}
 	if d := twin.Difference(w, p.snapshot(p.quick).world); d != "" {
 		p.t.Fatalf("after an offer that did %v\n%s", have, d)
