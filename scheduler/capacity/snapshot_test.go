@@ -245,6 +245,14 @@ func (v *snapshot) limited() string {
 			return fmt.Sprintf("%s: serves %s, the twin %s", q.path, have, want)
 		}
 	}
+	for q, to := range v.queues {
+		if q.leaf == nil {
+			continue
+		}
+		if have, want := names(q.leaf.pending), twinNames(w.PendingApps(to)); have != want {
+			return fmt.Sprintf("%s: waits for admission %s, the twin finds %s", q.path, have, want)
+		}
+	}
 	for ref, a := range v.apps {
 		if have := s.app(ref); have.headUser == nil || !have.headUser.gone {
 			if h, want := v.headroom(ref), w.Headroom(a); h != want {

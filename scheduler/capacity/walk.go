@@ -142,7 +142,11 @@ func (r *round) parent(q *Queue, lim *limits) outcome {
 		r.note(q, nil, yarn.Reason{Code: fit.PartitionDenied, Subject: q.path, Detail: r.label})
 		return skipped(skipNone)
 	}
-	if !r.wants(q) || r.book.Reserved >= 0 || !s.calc.FitsIn(s.min, r.book.Free()) {
+	if !r.wants(q) {
+		return skipped(skipNone)
+	}
+	if r.book.Reserved >= 0 || !s.calc.FitsIn(s.min, r.book.Free()) {
+		r.local++ // the node may have less than nothing of one resource, and of others enough
 		return skipped(skipNone)
 	}
 	mark := &q.marks[r.mode]

@@ -39,7 +39,6 @@ func (w *World) commit(v *walk, p proposal, out *[]Decision) bool {
 		say(AllocatedFromReserved, c)
 	default:
 		c := w.create(v, p)
-		c.Live, c.Held = true, true
 		w.take(v, p)
 		if p.excess != nil {
 			say(Unreserved, p.excess)
@@ -47,6 +46,7 @@ func (w *World) commit(v *walk, p proposal, out *[]Decision) bool {
 			w.charge(p.excess, -1)
 			w.remove(p.excess)
 		}
+		c.Live, c.Held = true, true
 		w.charge(c, 1)
 		say(Allocated, c)
 	}
