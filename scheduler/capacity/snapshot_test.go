@@ -59,6 +59,7 @@ func takeSnapshot(s *Scheduler, memory map[string]map[string]*twin.Memory, kept 
 		if q.leaf != nil {
 			v.users(q, to)
 			v.kept(q, to, kept)
+			v.refused(q.leaf, to)
 		}
 	}
 	return v
@@ -172,6 +173,23 @@ func (v *snapshot) kept(q *Queue, to *twin.Queue, kept map[*leaf]int64) {
 		for p, c := range l.limits[m] {
 			if c.version == l.version {
 				to.Kept[twin.Kept{Label: v.label(part(p)), Lent: mode(m) == ignore}] = c.value
+			}
+		}
+	}
+}
+
+// refused are refusals that were found for users who had left the leaf, and who may have come back since.
+func (v *snapshot) refused(l *leaf, to *twin.Queue) {
+	if l.leftVersion != l.version {
+		return
+	}
+	to.Refused = map[twin.Refused]resource{}
+	for name, u := range l.left {
+		for m := range u.blocked {
+			for p, b := range u.blocked[m] {
+				if b.refused && b.version == l.version {
+					to.Refused[twin.Refused{User: name, Kept: twin.Kept{Label: v.label(part(p)), Lent: mode(m) == ignore}}] = b.reserved
+				}
 			}
 		}
 	}

@@ -121,7 +121,7 @@ func (w *World) charge(c *Container, sign int) {
 	}
 	ratio := w.ratio(used, w.Partition(label))
 	q.UsageRatio[label] = javanum.Add(q.UsageRatio[label], javanum.Add(ratio, -u.Ratio[label]))
-	u.Ratio[label], q.Kept = ratio, nil
+	u.Ratio[label], q.Kept, q.Refused = ratio, nil, nil
 	if q.Conf.Ordering == config.Fair && a.Active {
 		a.Stale = true
 	}
@@ -153,7 +153,7 @@ func (w *World) take(v *walk, p proposal) {
 			return
 		}
 	}
-	p.app.Queue.User(p.app.User).Asking, p.app.Queue.Kept = false, nil
+	p.app.Queue.User(p.app.User).Asking, p.app.Queue.Kept, p.app.Queue.Refused = false, nil, nil
 }
 
 func (k *Key) take(name string) {
