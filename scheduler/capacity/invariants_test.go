@@ -507,7 +507,8 @@ func (p *play) admissions(only string, users map[string]int, was map[AppRef]bool
 	v := p.snapshot(p.quick)
 	v.world.Entitle()
 	for _, q := range v.world.Leaves() {
-		if only != "" && q.Path != only {
+		// A user who was forgotten with active applications left its masters behind.
+		if only != "" && q.Path != only || p.quick.tree.byPath(q.Path).leaf.active.restless {
 			continue
 		}
 		have := ""
