@@ -222,6 +222,30 @@ func (v *snapshot) parallelSound() string {
 	return ""
 }
 
+// mayRun tells whether limits on parallel applications have room for one more
+// attempt of the application.
+func (p *play) mayRun(ref AppRef) bool {
+	w, cfg := p.snapshot(p.quick), p.quick.cfg
+	me := w.apps[ref]
+	running := func(of func(a *twin.App) bool) (n int32) {
+		for _, a := range w.world.Apps {
+			if a.Running && a.Runnable && of(a) {
+				n++
+			}
+		}
+		return n
+	}
+	if running(func(a *twin.App) bool { return a.User == me.User }) >= cfg.UserParallel(me.User) {
+		return false
+	}
+	for q := me.Queue; q != nil; q = q.Parent {
+		if running(func(a *twin.App) bool { return below(a.Queue, q) }) >= q.Conf.MaxParallel {
+			return false
+		}
+	}
+	return true
+}
+
 // ordersSound sees that no order contradicts itself.
 func (v *snapshot) ordersSound() string {
 	for q := range v.queues {
@@ -293,7 +317,7 @@ func (p *play) lawful(n NodeRef, out []cluster.Decision, facts *snapshot) {
 			fail("%v, which nobody asked for", d)
 		case here && w.Labels[p.partOf(node.Label)].Exclusive || !here && box.Label != node.Label:
 			fail("%v, label %q, on a node of %q", d, box.Label, node.Label)
-		case !here && !a.Queue.Conf.MayUse(node.Label):
+		case !here && !a.Queue.Conf.MayUse(node.Label) && (d.Kind == cluster.Allocated || d.Kind == cluster.Reserved):
 			fail("%v for %s, which may not use %q", d, a.Queue.Path, node.Label)
 		case a.Mastered && (a.Avoid[node.Name] || a.Avoid[node.Rack]) || !a.Mastered && (a.AvoidForMaster[node.Name] || a.AvoidForMaster[node.Rack]):
 			fail("%v on a node that the application avoids", d)
@@ -425,7 +449,7 @@ func (p *play) settled() {
 // forgotten sees that a leaf does not remember a user whose last application has
 // gone, if it never counted one in another way.
 func (p *play) forgotten(q *Queue, user string) {
-	if q.leaf.lost || q.leaf.users[user] == nil {
+	if q.leaf.lost || q.leaf.active.restless || q.leaf.users[user] == nil {
 		return
 	}
 	for _, a := range p.quick.apps {
@@ -483,7 +507,8 @@ func (p *play) admissions(only string, users map[string]int, was map[AppRef]bool
 	v := p.snapshot(p.quick)
 	v.world.Entitle()
 	for _, q := range v.world.Leaves() {
-		if only != "" && q.Path != only {
+		// A user who was forgotten with active applications left its masters behind.
+		if only != "" && q.Path != only || p.quick.tree.byPath(q.Path).leaf.active.restless {
 			continue
 		}
 		have := ""

@@ -250,11 +250,15 @@ func (q *Queue) childNamed(path string) *Queue {
 // renewManaged applies new settings below a managed parent: all guarantees are
 // withdrawn and given out again.
 func (s *Scheduler) renewManaged(cfg *config.Config, q *Queue) error {
+	q.granted, q.hasGrant = nil, nil
+	if len(q.children) == 0 {
+		q.reorder()
+		return nil
+	}
 	list, err := s.grantsOf(cfg, q)
 	if err != nil {
 		return err
 	}
-	q.granted, q.hasGrant = nil, nil
 	for _, c := range q.children {
 		conf, err := cfg.Dynamic(q.conf, c.name, config.Leaf)
 		if err != nil {

@@ -101,7 +101,7 @@ func pickFrom[T any](p *play, what string, from []T) (v T, ok bool) {
 }
 
 func (p *play) size(what string, steps ...int64) resource {
-	r := yarn.NewResource(rapid.SampledFrom(steps).Draw(p.t, what)*512, rapid.Int64Range(1, 6).Draw(p.t, what+"'s vcores"))
+	r := yarn.NewResource(rapid.SampledFrom(steps).Draw(p.t, what)*512-rapid.SampledFrom([]int64{0, 100}).Draw(p.t, "odd"), rapid.Int64Range(1, 6).Draw(p.t, what+"'s vcores"))
 	if p.sc.third && rapid.IntRange(0, 3).Draw(p.t, "with gpu") == 0 {
 		r[2] = 1
 	}
@@ -116,7 +116,11 @@ func (p *play) aLabel() string {
 }
 
 func (p *play) nodeSize() resource {
-	n := rapid.SampledFrom([]int64{12, 5, 24, 3}).Draw(p.t, "size")
+	sizes := []int64{12, 5, 24, 3}
+	if p.sc.crowded {
+		sizes = []int64{8, 9, 12, 20}
+	}
+	n := rapid.SampledFrom(sizes).Draw(p.t, "size")
 	r := yarn.NewResource(n*1024, rapid.SampledFrom([]int64{n, 2 * n, 4}).Draw(p.t, "vcores"))
 	if p.sc.third {
 		r[2] = rapid.Int64Range(0, 3).Draw(p.t, "gpu")
@@ -226,10 +230,19 @@ func (p *play) start(ref AppRef, keep bool) {
 	at := demand.Attempt{ID: yarn.AttemptID{Application: id, Attempt: p.attempt[ref]}, AM: am[0].Capability, AMLabel: am[0].Label,
 		StartWall: p.clock, KeepContainers: keep}
 	users, active := p.askers()
+	runs := p.mayRun(ref)
 	p.both(func(s *Scheduler) { s.AddAttempt(ref, at) })
+	if a := p.quick.app(ref); a.runnable != runs {
+		p.t.Fatalf("%v runs: %v, limits on parallel applications say %v", at.ID, a.runnable, runs)
+	}
 	p.admissions(path, users, active)
-	if !p.quick.app(ref).Unmanaged {
-		p.both(func(s *Scheduler) { s.Ask(ref, am) })
+	if p.quick.app(ref).Unmanaged {
+		return
+	}
+	p.both(func(s *Scheduler) { s.Ask(ref, am) })
+	if rapid.IntRange(0, 3).Draw(p.t, "choosy master") == 1 {
+		hosts := []string{rapid.SampledFrom([]string{"h1", "/r1", "h2"}).Draw(p.t, "not here")}
+		p.both(func(s *Scheduler) { s.BlacklistAM(ref, hosts) })
 	}
 }
 
@@ -238,8 +251,12 @@ func (p *play) ask() {
 	if !ok || p.attempt[ref] == 0 {
 		return
 	}
+	steps := []int64{3, 12, 1, 16, 7}
+	if p.sc.crowded {
+		steps = []int64{12, 7, 16, 10, 5}
+	}
 	a := yarn.Ask{Priority: rapid.Int32Range(1, 3).Draw(p.t, "priority"), Where: yarn.AnyHost, RelaxLocality: rapid.IntRange(0, 4).Draw(p.t, "relax") > 0,
-		Capability: p.size("memory", 3, 12, 1, 16, 7), Count: rapid.SampledFrom([]int32{3, 6, 1, 0}).Draw(p.t, "count"), AllocationRequestID: rapid.Int64Range(0, 1).Draw(p.t, "request")}
+		Capability: p.size("memory", steps...), Count: rapid.SampledFrom([]int32{3, 6, 1, 0}).Draw(p.t, "count"), AllocationRequestID: rapid.Int64Range(0, 1).Draw(p.t, "request")}
 	asks := []yarn.Ask{a}
 	if p.sc.labels && rapid.Bool().Draw(p.t, "labelled") {
 		asks[0].Label, asks[0].LabelSet = p.aLabel(), true
@@ -302,7 +319,8 @@ func (p *play) offer() {
 // leave behind.
 func (p *play) judge(n NodeRef, out []cluster.Decision, before, facts *snapshot) {
 	w := before.world
-	want := w.Offer(before.nodes[n])
+	node := before.nodes[n]
+	want := w.Offer(node)
 	var have []twin.Decision
 	for _, d := range out {
 		id := yarn.ContainerID{}
@@ -318,7 +336,7 @@ func (p *play) judge(n NodeRef, out []cluster.Decision, before, facts *snapshot)
 		}
 	}
 	if !slices.Equal(have, want) {
-		p.t.Fatalf("an offer of %v did\n%v\nthe twin does\n%v", w.Nodes, have, want)
+		p.t.Fatalf("an offer of %v in %q did\n%v\nthe twin does\n%v", node.ID, node.Label, have, want)
 	}
 	if d := twin.Difference(w, p.snapshot(p.quick).world); d != "" {
 		p.t.Fatalf("after an offer that did %v\n%s", have, d)

@@ -116,16 +116,15 @@ func (s *Scheduler) checkKind(cfg *config.Config, old, q *Queue) error {
 }
 
 // checkKept refuses to take a leaf that was created on demand away from its
-// applications.
+// applications, with its parent.
 //
-// compat: a configured one goes, or becomes a parent, all the same if the new
-// settings name it STOPPED; its applications keep what they have and get nothing
-// more.
+// compat: a configured leaf goes with its applications if the new settings name
+// it STOPPED. They keep what they have and get nothing more.
 func (s *Scheduler) checkKept(cfg *config.Config, old, q *Queue, fresh *tree) error {
-	if q == nil && old.isLeaf() && old.numApps() > 0 && (old.dynamic || old.managedLeaf()) && !keepsCreated(old.parent, fresh) {
-		return s.refusal(cfg, old, "state", fmt.Sprintf("a queue can only be removed when it is empty; applications: %d", old.numApps()))
+	if q != nil || !old.isLeaf() || old.numApps() == 0 || !old.dynamic && !old.managedLeaf() || keepsCreated(old.parent, fresh) {
+		return nil
 	}
-	return nil
+	return s.refusal(cfg, old, "state", fmt.Sprintf("a queue that was created can only go when it is empty; applications: %d", old.numApps()))
 }
 
 // keepsCreated tells whether queues that were created below the parent stay.

@@ -35,7 +35,7 @@ type Scheduler struct {
 
 	plain         bool // walk everything, for tests
 	felt          int  // what the last walks left behind, see round.local
-	waited        bool // a walk passed something by that is nearer to its turn for it
+	waited        bool // a walk passed by who gets nearer to its turn by that
 	reservedNodes int
 
 	mastered []*app // whose master was placed by the running offer

@@ -30,6 +30,7 @@ type scene struct {
 	labels   bool
 	refresh  bool // not the first configuration of a run
 	large    bool // with one more queue
+	crowded  bool // much is wanted at once: nodes are reserved
 }
 
 var treeOf = map[string][]string{"root": {"a", "b", "c"}, "root.b": {"b1", "b2"}, "root.c": {"c1", "c2"}, "root.c.c2": {"c3", "c4"}}
@@ -37,7 +38,7 @@ var treeOf = map[string][]string{"root": {"a", "b", "c"}, "root.b": {"b1", "b2"}
 var leafPaths = []string{"root.a", "root.b.b1", "root.b.b2", "root.c.c1", "root.c.c2.c3", "root.c.c2.c4"}
 
 func drawScene(t *rapid.T) *scene {
-	sc := &scene{form: form(rapid.IntRange(0, int(forms)-1).Draw(t, "form")), dominant: rapid.Bool().Draw(t, "dominant"), labels: rapid.Bool().Draw(t, "labels")}
+	sc := &scene{form: form(rapid.IntRange(0, int(forms)-1).Draw(t, "form")), dominant: rapid.Bool().Draw(t, "dominant"), labels: rapid.Bool().Draw(t, "labels"), crowded: rapid.Bool().Draw(t, "crowded")}
 	sc.third = sc.dominant && rapid.Bool().Draw(t, "third")
 	return sc
 }
@@ -122,7 +123,7 @@ func (s *settings) cluster() config.Cluster {
 func (s *settings) global() {
 	s.draw("user-limit-factor", "3", "1", "0.5", "-1", "0.2")
 	s.draw("minimum-user-limit-percent", "100", "50", "33.3", "10")
-	s.draw("maximum-am-resource-percent", "1", "0.5", "0.1")
+	s.draw("maximum-am-resource-percent", "1", "0.1", "0.5")
 	s.draw("node-locality-delay", "1", "0", "3", "40", "-1")
 	s.draw("rack-locality-additional-delay", "", "0", "2")
 	s.draw("rack-locality-full-reset", "true", "false")
@@ -138,12 +139,15 @@ func (s *settings) global() {
 }
 
 func (s *settings) leaf(path string) {
-	s.draw(path+".ordering-policy", "fifo", "fair", "fifo-with-partitions", "fifo-for-pending-apps")
-	s.draw(path+".ordering-policy.fair.enable-size-based-weight", "", "true")
+	// Draws prefer what comes first: not the same for all leaves.
+	orders := []string{"fair", "fifo", "fifo-for-pending-apps", "fifo-with-partitions"}
+	first := slices.Index(leafPaths, path) + 1
+	s.draw(path+".ordering-policy", append(slices.Clone(orders[first%4:]), orders[:first%4]...)...)
+	s.draw(path+".ordering-policy.fair.enable-size-based-weight", "true", "")
 	s.draw(path+".user-limit-factor", "", "", "0.4", "2", "-1")
 	s.draw(path+".minimum-user-limit-percent", "", "", "25")
 	s.draw(path+".maximum-am-resource-percent", "", "", "0.7")
-	s.draw(path+".maximum-applications", "50", "", "8")
+	s.draw(path+".maximum-applications", "50", "2", "")
 	s.draw(path+".max-parallel-apps", "", "", "", "1", "2")
 	s.draw(path+".user-settings.ann.weight", "", "", "0.5", "0.9")
 	if s.sc.labels {

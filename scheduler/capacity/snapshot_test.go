@@ -59,6 +59,7 @@ func takeSnapshot(s *Scheduler, memory map[string]map[string]*twin.Memory, kept 
 		if q.leaf != nil {
 			v.users(q, to)
 			v.kept(q, to, kept)
+			v.refused(q.leaf, to)
 		}
 	}
 	return v
@@ -177,6 +178,23 @@ func (v *snapshot) kept(q *Queue, to *twin.Queue, kept map[*leaf]int64) {
 	}
 }
 
+// refused are refusals that were found for users who had left the leaf, and who may have come back since.
+func (v *snapshot) refused(l *leaf, to *twin.Queue) {
+	if l.leftVersion != l.version {
+		return
+	}
+	to.Refused = map[twin.Refused]resource{}
+	for name, u := range l.left {
+		for m := range u.blocked {
+			for p, b := range u.blocked[m] {
+				if b.refused == l.version {
+					to.Refused[twin.Refused{User: name, Kept: twin.Kept{Label: v.label(part(p)), Lent: mode(m) == ignore}}] = b.reserved
+				}
+			}
+		}
+	}
+}
+
 // entitled compares what queues are entitled to, what they use and what they
 // want, and who is served first, with what the twin finds.
 func (v *snapshot) entitled() string {
@@ -243,6 +261,14 @@ func (v *snapshot) limited() string {
 		}
 		if have, want := names(q.leaf.active.apps), twinNames(w.Active(to)); have != want {
 			return fmt.Sprintf("%s: serves %s, the twin %s", q.path, have, want)
+		}
+	}
+	for q, to := range v.queues {
+		if q.leaf == nil {
+			continue
+		}
+		if have, want := names(q.leaf.pending), twinNames(w.PendingApps(to)); have != want {
+			return fmt.Sprintf("%s: waits for admission %s, the twin finds %s", q.path, have, want)
 		}
 	}
 	for ref, a := range v.apps {

@@ -13,8 +13,8 @@ type sweep struct {
 	count int      // of those bits
 	next  int      // the node that comes next
 	idle  int      // visits in a row that brought nothing
-	vain  int      // and of these the last ones, that nobody gets nearer to anything by
-	again bool     // one of them made a proposal that was refused
+	vain  int      // and of these the last ones, by which nobody got nearer to its turn
+	again bool     // a proposal was refused during one of them
 	quiet bool     // nothing can be done until something changes
 	seen  uint64   // what had changed when that was found
 	moved uint64   // counts changes of nodes
@@ -86,9 +86,9 @@ func (s *Scheduler) Sweep(max int, now yarn.Now, out []cluster.Decision) ([]clus
 		}
 		w.seen = s.changes()
 		// Where nobody waits for nodes to pass by, every visit ends as the last one of
-		// the same node did, so that one of each is enough. Where no visit left
-		// anything behind, the other nodes of a cluster without partitions need no
-		// visit at all.
+		// the same node did, but for what starving reservations count, so that one of
+		// each is enough. Where no visit left anything behind, the other nodes of a
+		// cluster without partitions need no visit at all.
 		alike := s.felt == 0 && len(out) == before && s.books.Partitions() == 1 && s.reservedNodes == 0
 		w.quiet = alike || w.vain >= w.count || w.idle > s.patience()
 	}
@@ -97,8 +97,8 @@ func (s *Scheduler) Sweep(max int, now yarn.Now, out []cluster.Decision) ([]clus
 
 // patience is how many visits in a row may bring nothing. Who waits for as many
 // nodes to pass by as there are needs no more, even if only one in a round does.
-// Where a proposal is refused, as the next one like it will be, each node gets its
-// turn and one more.
+// Where a proposal was refused, as the next one like it will be, nodes pass by only
+// as often as they are, and all are visited once more.
 func (s *Scheduler) patience() int {
 	nodes, open := s.books.Count, s.sweep.count
 	if s.sweep.again {

@@ -158,7 +158,11 @@ func (r *round) parent(q *Queue, lim *limits) outcome {
 		r.note(q, nil, yarn.Reason{Code: fit.PartitionDenied, Subject: q.path, Detail: r.label})
 		return skipped(skipNone)
 	}
-	if !r.wants(q) || r.book.Reserved >= 0 || !s.calc.FitsIn(&s.min, &r.free) {
+	if !r.wants(q) {
+		return skipped(skipNone)
+	}
+	if r.book.Reserved >= 0 || !s.calc.FitsIn(&s.min, &r.free) {
+		r.local++ // the node may have less than nothing of one resource, and of others enough
 		return skipped(skipNone)
 	}
 	mark := &q.marks[r.mode]
@@ -396,6 +400,7 @@ func (r *round) strangerMayNot(q *Queue, a *app) {
 		r.why.add(yarn.Reason{Code: fit.UserLimit, Subject: a.User})
 		return
 	}
+	r.local++ // the leaf does not take note of its limit: not the end of a walk that marks stand for
 	l := q.leaf
 	l.gone(a.User, len(q.shares)).blocked[r.mode][r.part].refuse(l.version, &a.shares[0].reserved)
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -59,11 +60,14 @@ func (c *Config) ManagedTemplate(parent *Queue) (*Queue, error) {
 	return c.Dynamic(parent, "leaf-queue-template", Leaf)
 }
 
-// checkTemplates reads the templates of managed parents, which no queue may
-// have used yet.
+// checkTemplates reads the capacities of managed parents' templates, which no
+// queue may have used yet.
+//
+// compat: the rest of a template is read when a queue is created.
 func (c *Config) checkTemplates(q *Queue) error {
 	if q.Kind == Managed {
-		if _, err := c.ManagedTemplate(q); err != nil {
+		var refused *Error
+		if _, err := c.ManagedTemplate(q); errors.As(err, &refused) && strings.HasSuffix(refused.Finding.Key, "capacity") {
 			return err
 		}
 	}

@@ -295,7 +295,7 @@ func (l *linter) dynamic(q *config.Queue) {
 		l.say(Warning, DynamicMode, name, "auto-create-child-queue.enabled is set, too, and wins", "choose one of them")
 		return
 	}
-	l.flexibleTemplates(q)
+	l.templates(q)
 	if q.Flexible && q.AutoRemove && !l.cfg.Cluster.Monitors {
 		l.say(Hint, DynamicMode, name, "queues made on demand stay until a restart: without a monitor nothing removes empty ones",
 			"set yarn.resourcemanager.scheduler.monitor.enable, and name AutoCreatedQueueDeletionPolicy in yarn.resourcemanager.scheduler.monitor.policies")
@@ -307,13 +307,17 @@ func (l *linter) dynamic(q *config.Queue) {
 		"write the capacities below as weights, such as 3w")
 }
 
-// flexibleTemplates finds templates that no queue can be made from. The
-// scheduler reads them only when it makes one.
-func (l *linter) flexibleTemplates(q *config.Queue) {
-	if !q.Flexible {
-		return
+// templates finds templates that no queue can be made from. The scheduler reads
+// them only when it makes one.
+func (l *linter) templates(q *config.Queue) {
+	var kinds []config.Kind
+	switch {
+	case q.Kind == config.Managed:
+		kinds = []config.Kind{config.Leaf}
+	case q.Flexible:
+		kinds = []config.Kind{config.Leaf, config.Parent}
 	}
-	for _, kind := range []config.Kind{config.Leaf, config.Parent} {
+	for _, kind := range kinds {
 		_, err := l.cfg.Dynamic(q, anyName, kind)
 		var refused *config.Error
 		if !errors.As(err, &refused) {
@@ -335,6 +339,9 @@ func (l *linter) templateOf(q *config.Queue, suffix, origin string) string {
 		if l.values[name].Origin == origin && strings.HasSuffix(name, "template."+suffix) {
 			return name
 		}
+	}
+	if q.Kind == config.Managed {
+		return key(q.Path, "auto-create-child-queue.enabled")
 	}
 	return key(q.Path, "auto-queue-creation-v2.enabled")
 }

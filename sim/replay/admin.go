@@ -32,6 +32,10 @@ func (w *World) queueRound(e *trace.Event) error {
 	}
 	switch e.Policy {
 	case "", "delete":
+		if !w.tended {
+			w.tended = true // the recorder makes the policy for its first run, and a new one looks around at once
+			w.command(engine.TendQueues{Deleting: true})
+		}
 		w.command(engine.TendQueues{Deleting: true})
 	case "manage":
 		w.command(engine.TendQueues{})

@@ -30,6 +30,7 @@ type World struct {
 	fx      engine.Effects
 	saved   int // of fx.Saves: confirmed
 	ticket  engine.Ticket
+	tended  bool // there was a round of deleting queues
 
 	apps   map[string]*app
 	byID   map[yarn.ApplicationID]*app

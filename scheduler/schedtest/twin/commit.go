@@ -39,7 +39,6 @@ func (w *World) commit(v *walk, p proposal, out *[]Decision) bool {
 		say(AllocatedFromReserved, c)
 	default:
 		c := w.create(v, p)
-		c.Live, c.Held = true, true
 		w.take(v, p)
 		if p.excess != nil {
 			say(Unreserved, p.excess)
@@ -47,6 +46,7 @@ func (w *World) commit(v *walk, p proposal, out *[]Decision) bool {
 			w.charge(p.excess, -1)
 			w.remove(p.excess)
 		}
+		c.Live, c.Held = true, true
 		w.charge(c, 1)
 		say(Allocated, c)
 	}
@@ -121,7 +121,7 @@ func (w *World) charge(c *Container, sign int) {
 	}
 	ratio := w.ratio(used, w.Partition(label))
 	q.UsageRatio[label] = javanum.Add(q.UsageRatio[label], javanum.Add(ratio, -u.Ratio[label]))
-	u.Ratio[label], q.Kept = ratio, nil
+	u.Ratio[label], q.Kept, q.Refused = ratio, nil, nil
 	if q.Conf.Ordering == config.Fair && a.Active {
 		a.Stale = true
 	}
@@ -153,7 +153,7 @@ func (w *World) take(v *walk, p proposal) {
 			return
 		}
 	}
-	p.app.Queue.User(p.app.User).Asking, p.app.Queue.Kept = false, nil
+	p.app.Queue.User(p.app.User).Asking, p.app.Queue.Kept, p.app.Queue.Refused = false, nil, nil
 }
 
 func (k *Key) take(name string) {

@@ -84,8 +84,8 @@ func (w *World) Active(q *Queue) []*App {
 	})
 }
 
-// pending are the applications of a leaf that wait to become active, in order.
-func (w *World) pending(q *Queue) []*App {
+// PendingApps are the applications of a leaf that wait to become active, in order.
+func (w *World) PendingApps(q *Queue) []*App {
 	return w.sorted(func(a *App) bool { return a.Waits && a.Queue == q }, forPending)
 }
 

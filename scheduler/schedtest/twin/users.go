@@ -132,7 +132,7 @@ func (w *World) UserMasterLimit(q *Queue, user, label string, users int) yarn.Re
 // divided among.
 func (w *World) Admit(q *Queue, users int) (admitted []*App) {
 	limits := map[string]resource{}
-	for _, a := range w.pending(q) {
+	for _, a := range w.PendingApps(q) {
 		label := a.AMLabel
 		used := w.MasterUse(q, "", label)
 		exempt := len(w.Active(q)) == 0 || !w.more(w.Cluster(), used, resource{})

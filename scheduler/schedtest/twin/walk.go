@@ -236,6 +236,9 @@ func (v *walk) userMay(q *Queue, a *App, reserved resource) bool {
 	}
 	q.QueueLimit = q.VisitLimit
 	a.Head = q
+	if most, ok := q.Refused[Refused{a.User, Kept{label, v.lent}}]; ok && w.fits(reserved, most) {
+		return false
+	}
 	v.owed = resource{}
 	limit, used := w.UserLimit(q, a.User, label, v.lent), w.UsedBy(q, u, label)
 	if !w.more(w.Cluster(), used, limit) {

@@ -59,9 +59,18 @@ type Queue struct {
 	// Kept are limits of users that are out of date: Apache does not work them
 	// out anew when a user leaves who wants something.
 	Kept map[Kept]yarn.Resource
+	// Refused is with which reservations a user was refused who had left by then.
+	// Apache refuses it again when it has come back, with as much reserved or less.
+	Refused map[Refused]yarn.Resource
 	// Forgotten is what is counted for users who want something beyond what they
 	// use, by label: what others used who left.
 	Forgotten map[string]yarn.Resource
+}
+
+// Refused names who was refused, where and by which kind of walks.
+type Refused struct {
+	User string
+	Kept
 }
 
 // Kept names a limit: of a partition, of walks that lend its room or do not.

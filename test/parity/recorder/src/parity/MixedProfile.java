@@ -35,7 +35,7 @@ final class MixedProfile {
       priorities(s);
     }
     strangeLeaves(s);
-    events(s);
+    events(s, labels);
     if (!labels && s.chance(0.2)) {
       CapacityProfiles.weights(s, s.chance(0.5));
     } else if (!labels && s.chance(0.15)) {
@@ -105,7 +105,7 @@ final class MixedProfile {
     }
   }
 
-  private static void events(Scenario s) {
+  private static void events(Scenario s, boolean labels) {
     if (s.chance(0.4)) {
       s.act("node-add", 3, "node-remove", 2, "node-resource", 3);
     }
@@ -113,7 +113,7 @@ final class MixedProfile {
       s.act("move", 6, "kill", 4, "finish", 5, "submit", 12);
       s.queues.add("root");
     }
-    if (s.chance(0.4)) {
+    if (s.chance(0.4) && !labels) { // labels are on in memory alone, and a refresh would not find them
       s.act("refresh", 5, "submit", 12, "finish", 6, "kill", 2, "queues", 5);
       s.refresh = () -> {
         Map<String, Object> next = new LinkedHashMap<>(s.cs);
