@@ -95,16 +95,17 @@ func (s *Scheduler) Sweep(max int, now yarn.Now, out []cluster.Decision) ([]clus
 	return out, false
 }
 
-// patience is how many visits in a row may bring nothing. Who waits for as many
-// nodes to pass by as there are needs no more, even if only one in a round does.
-// Where a proposal was refused, as the next one like it will be, nodes pass by only
-// as often as they are, and all are visited once more.
+// patience is how many visits in a row may bring nothing. Who waits, first for the
+// room that a partition lends and then for a near node, needs no more, even if only
+// one node passes by in a round. Where a proposal was refused, as the next one like
+// it will be, nodes pass by only as often as they are, and all are visited once
+// more.
 func (s *Scheduler) patience() int {
 	nodes, open := s.books.Count, s.sweep.count
 	if s.sweep.again {
 		return nodes + open + 1
 	}
-	return (nodes + 2) * (open + 1)
+	return 2 * (nodes + 2) * (open + 1)
 }
 
 // fill places on a node what can be placed there.
