@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -122,7 +123,7 @@ type (
 		Total        yarn.Resource
 		Physical     yarn.Resource
 		Version      string
-		Label        string
+		Label        string // unless administrators gave it one; for replays
 		Health       Health
 		Containers   []RecoveredContainer
 		Applications []yarn.ApplicationID
@@ -188,7 +189,29 @@ type (
 		Total  yarn.Resource
 	}
 
-	// SetNodeLabel moves a node to a partition.
+	// AddLabels makes labels known to the cluster. Like the two after it it is
+	// replied when the change is stored, and then it holds, wholly or not at all.
+	AddLabels struct {
+		Ticket Ticket
+		Labels []scheduler.Label
+	}
+
+	// RemoveLabels makes the cluster forget labels; nodes that have them are in
+	// the default partition from then on.
+	RemoveLabels struct {
+		Ticket Ticket
+		Names  []string
+	}
+
+	// ReplaceLabels gives nodes new labels.
+	ReplaceLabels struct {
+		Ticket        Ticket
+		Nodes         []LabelledNode
+		FailOnUnknown bool // refuse if there is no such node
+	}
+
+	// SetNodeLabel moves a node to a partition, whatever the labels are that
+	// administrators gave. It is for replays of recorded decisions.
 	SetNodeLabel struct {
 		Ticket Ticket
 		Node   yarn.NodeID
@@ -218,7 +241,11 @@ type (
 
 	// Recover brings back what an earlier life stored. It comes before any other
 	// command, while every port is still closed.
-	Recover struct{ Applications []RecoveredApplication }
+	Recover struct {
+		Applications  []RecoveredApplication
+		NodeLabels    []state.NodeLabel
+		LabelledNodes []state.LabelledNode
+	}
 
 	// Remember stores records that are not the engine's own, such as keys and
 	// delegation tokens. Replied when all are stored.
@@ -264,6 +291,13 @@ type Submission struct {
 	CallerContext      string
 	LogAggregation     bool
 	ContextBytes       int // size of the stored context
+}
+
+// LabelledNode is a node with the labels that it is to have: one or none. Port
+// 0 is for all nodes of the host.
+type LabelledNode struct {
+	Node   yarn.NodeID
+	Labels []string
 }
 
 // Health is what a node says of itself.
@@ -326,6 +360,9 @@ func (RefreshQueues) command()   {}
 func (RefreshNodes) command()    {}
 func (SetNodeResource) command() {}
 func (SetNodeLabel) command()    {}
+func (AddLabels) command()       {}
+func (RemoveLabels) command()    {}
+func (ReplaceLabels) command()   {}
 func (TendQueues) command()      {}
 func (Tick) command()            {}
 func (Sweep) command()           {}
