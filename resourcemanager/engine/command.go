@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
@@ -206,7 +207,7 @@ type (
 	// ReplaceLabels gives nodes new labels.
 	ReplaceLabels struct {
 		Ticket        Ticket
-		Nodes         []LabelledNode
+		Nodes         []view.NodeLabels
 		FailOnUnknown bool // refuse if there is no such node
 	}
 
@@ -291,13 +292,6 @@ type Submission struct {
 	CallerContext      string
 	LogAggregation     bool
 	ContextBytes       int // size of the stored context
-}
-
-// LabelledNode is a node with the labels that it is to have: one or none. Port
-// 0 is for all nodes of the host.
-type LabelledNode struct {
-	Node   yarn.NodeID
-	Labels []string
 }
 
 // Health is what a node says of itself.

@@ -216,7 +216,13 @@ func checkLabel(name string) *Error {
 
 // planRemove checks labels that are to go: no queue may name them.
 func (e *Engine) planRemove(c RemoveLabels) (*labelChange, *Error) {
-	gone := map[string]bool{}
+	gone, used := map[string]bool{}, e.usedLabels()
+	for _, name := range c.Names {
+		if name = strings.TrimSpace(name); used[name] != "" {
+			return nil, refuse(Failed, "Cannot remove label=%s, because queue=%s is using this label. Please remove label on queue before remove the label", name, used[name])
+		}
+		gone[name] = true
+	}
 	for _, name := range c.Names {
 		name = strings.TrimSpace(name)
 		if name == "" {
@@ -225,27 +231,32 @@ func (e *Engine) planRemove(c RemoveLabels) (*labelChange, *Error) {
 		if _, ok := e.labels.find(name); !ok {
 			return nil, refuse(Failed, "Node label=%s to be removed doesn't existed in cluster node labels collection.", clip(name, MaxLabelName))
 		}
-		gone[name] = true
 	}
 	if len(gone) == 0 {
 		return &labelChange{known: e.labels.known}, nil
 	}
-	for _, q := range e.sched.Queues().Queues {
-		for _, name := range q.Labels {
-			if gone[name] {
-				return nil, refuse(Failed, "Cannot remove label=%s, because queue=%s is using this label. Please remove label on queue before remove the label", name, q.Path)
-			}
-		}
-	}
 	change := &labelChange{known: slices.DeleteFunc(slices.Clone(e.labels.known), func(x scheduler.Label) bool { return gone[x.Name] })}
-	var nodes []LabelledNode
+	var nodes []view.NodeLabels
 	for _, id := range slices.SortedFunc(maps.Keys(e.labels.given), yarn.NodeID.Compare) {
 		if gone[e.labels.given[id]] {
-			nodes = append(nodes, LabelledNode{Node: id})
+			nodes = append(nodes, view.NodeLabels{Node: id})
 		}
 	}
 	e.giveLabels(change, nodes, false)
 	return change, nil
+}
+
+// usedLabels are the labels that queues name, with the first queue that does.
+func (e *Engine) usedLabels() map[string]string {
+	out := map[string]string{}
+	for _, q := range e.sched.Queues().Queues {
+		for _, name := range q.Labels {
+			if name != "*" && out[name] == "" {
+				out[name] = q.Path
+			}
+		}
+	}
+	return out
 }
 
 // planReplace checks what nodes are to be given.
@@ -271,7 +282,7 @@ func (e *Engine) planReplace(c ReplaceLabels) (*labelChange, *Error) {
 		}
 	}
 	// What is said of a node counts over what is said of its host.
-	slices.SortStableFunc(nodes, func(a, b LabelledNode) int { return cmp.Compare(min(a.Node.Port, 1), min(b.Node.Port, 1)) })
+	slices.SortStableFunc(nodes, func(a, b view.NodeLabels) int { return cmp.Compare(min(a.Node.Port, 1), min(b.Node.Port, 1)) })
 	change := &labelChange{known: e.labels.known}
 	e.giveLabels(change, nodes, true)
 	if len(e.labels.given)+len(change.given) > MaxLabelledNodes {
@@ -280,23 +291,30 @@ func (e *Engine) planReplace(c ReplaceLabels) (*labelChange, *Error) {
 	return change, nil
 }
 
+// maxUnknown bounds how many unknown nodes a refusal names.
+const maxUnknown = 100
+
 // unknownNodes are those that are not, and have not been, here.
-func (e *Engine) unknownNodes(nodes []LabelledNode) (out []string) {
+func (e *Engine) unknownNodes(nodes []view.NodeLabels) (out []string) {
 	hosts := map[string]bool{}
 	for id := range e.nodes { //tidy:unordered only collected into a set
 		hosts[id.Host] = true
 	}
 	for _, n := range nodes {
+		if len(out) == maxUnknown {
+			return append(out, "…")
+		}
 		if e.nodes[n.Node] == nil && (n.Node.Port != 0 || !hosts[n.Node.Host]) {
-			out = append(out, n.Node.String())
+			out = append(out, clip(n.Node.String(), MaxHostName))
 		}
 	}
 	return out
 }
 
 // giveLabels works out what is kept when nodes are given labels. compat: what
-// somebody gives a host also replaces what was given to its nodes.
-func (e *Engine) giveLabels(change *labelChange, nodes []LabelledNode, below bool) {
+// somebody gives a host also replaces what was given to its nodes, unless the
+// host has it already.
+func (e *Engine) giveLabels(change *labelChange, nodes []view.NodeLabels, below bool) {
 	at := map[yarn.NodeID]int{}
 	give := func(id yarn.NodeID, label string) {
 		i, ok := at[id]
@@ -313,7 +331,7 @@ func (e *Engine) giveLabels(change *labelChange, nodes []LabelledNode, below boo
 			label = n.Labels[0]
 		}
 		give(n.Node, label)
-		if n.Node.Port == 0 && below {
+		if n.Node.Port == 0 && below && label != e.labels.given[n.Node] {
 			for _, port := range e.labels.ports(n.Node.Host) {
 				give(yarn.NodeID{Host: n.Node.Host, Port: port}, label)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
@@ -548,8 +549,8 @@ func (w *world) admin() {
 	case 6:
 		w.send(RemoveLabels{Ticket: t, Names: []string{w.label().Name}})
 	case 7, 8:
-		other := LabelledNode{Node: w.nodes[w.draw(len(w.nodes), "other node")].id}
-		w.send(ReplaceLabels{Ticket: t, Nodes: []LabelledNode{{Node: yarn.NodeID{Host: n.id.Host, Port: n.id.Port * int32(w.draw(2, "whole host"))}, Labels: []string{w.label().Name}}, other}})
+		other := view.NodeLabels{Node: w.nodes[w.draw(len(w.nodes), "other node")].id}
+		w.send(ReplaceLabels{Ticket: t, Nodes: []view.NodeLabels{{Node: yarn.NodeID{Host: n.id.Host, Port: n.id.Port * int32(w.draw(2, "whole host"))}, Labels: []string{w.label().Name}}, other}})
 	default:
 		w.send(Sweep{})
 		delete(w.asked, t)

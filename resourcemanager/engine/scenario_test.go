@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
@@ -283,7 +284,7 @@ func (s *script) command(word string, args []string) Command {
 		for _, a := range args {
 			i := strings.LastIndex(a, ":")
 			host, port, found := strings.Cut(a[:i], ":")
-			n := LabelledNode{Node: nodeID(host), Labels: strings.FieldsFunc(a[i+1:], func(r rune) bool { return r == ',' })}
+			n := view.NodeLabels{Node: nodeID(host), Labels: strings.FieldsFunc(a[i+1:], func(r rune) bool { return r == ',' })}
 			if found {
 				n.Node.Port = int32(s.number(port))
 			}

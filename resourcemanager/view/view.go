@@ -210,6 +210,13 @@ type LabelledNode struct {
 	Label string
 }
 
+// NodeLabels are the labels that a node, or with port 0 every node of a host, is
+// to have: one or none.
+type NodeLabels struct {
+	Node   yarn.NodeID
+	Labels []string
+}
+
 // Find is the label with that name.
 func (l *Labels) Find(name string) (Label, bool) {
 	i, ok := slices.BinarySearchFunc(l.Known, name, func(x Label, name string) int { return strings.Compare(x.Name, name) })

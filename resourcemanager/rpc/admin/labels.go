@@ -5,6 +5,7 @@ import (
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/loop"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
@@ -50,7 +51,7 @@ func (a *admin) removeLabels(c *ipc.Call, m *pb.RemoveFromClusterNodeLabelsReque
 func (a *admin) replaceLabels(c *ipc.Call, m *pb.ReplaceLabelsOnNodeRequest) {
 	cmd := engine.ReplaceLabels{FailOnUnknown: m.GetFailOnUnknownNodes()}
 	for _, n := range m.GetNodeToLabels() {
-		cmd.Nodes = append(cmd.Nodes, engine.LabelledNode{Node: convert.NodeID(n.GetNodeId()), Labels: n.GetNodeLabels()})
+		cmd.Nodes = append(cmd.Nodes, view.NodeLabels{Node: convert.NodeID(n.GetNodeId()), Labels: n.GetNodeLabels()})
 	}
 	cmd.Ticket = a.Loop.Expect(a.labelsDone(c, "replaceLabelsOnNodes", &pb.ReplaceLabelsOnNodeResponse{}))
 	a.Loop.Post(cmd)
