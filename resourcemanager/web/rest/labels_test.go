@@ -94,7 +94,7 @@ func TestChangeLabels(t *testing.T) {
 		if w.Code != 200 {
 			got = w.Body.String()
 		}
-		if w.Code != c.status || !strings.Contains(got, c.want) || w.Code == 200 && (got != c.want || w.Body.Len() > 0) {
+		if w.Code != c.status || !strings.Contains(got, c.want) || w.Code == 200 && (got != c.want || w.Body.Len() > 0 || w.Header().Get("Content-Type") != "") {
 			t.Errorf("%s %s: %d %s %s, want %d %s", c.path, c.body, w.Code, got, w.Body, c.status, c.want)
 		}
 	}
