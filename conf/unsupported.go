@@ -118,7 +118,6 @@ var missingEverywhere = []missing{
 	{"web filters", "hadoop.http.filter.initializers", foreignFilters, refuse,
 		"Java web filters cannot be run, and some guard access; remove it"},
 	{"federation", "yarn.federation.enabled", isTrue, refuse, "sub-clusters would not know of each other; set it to false"},
-	{"node labels", "yarn.node-labels.enabled", isTrue, refuse, "every node would be in the default partition; set it to false"},
 }
 
 // missingResourceManager is judged for the ResourceManager.
@@ -133,6 +132,8 @@ var missingResourceManager = []missing{
 		"preemption would not happen, nor a refresh of queues by itself; name AutoCreatedQueueDeletionPolicy or QueueManagementDynamicEditPolicy alone, or set " +
 			rm + "scheduler.monitor.enable to false"},
 	{"opportunistic containers", rm + "opportunistic-container-allocation.enabled", isTrue, refuse, "they would not be allocated; set it to false"},
+	{"node labels", "yarn.node-labels.configuration-type", when("yarn.node-labels.enabled", notOneOf("centralized")), refuse,
+		"nodes would not get the labels that they or a provider name; set it to centralized and give them labels with yarn rmadmin"},
 	{"placement constraints", rm + "placement-constraints.handler", notOneOf("disabled"), refuse, "constraints would not be kept; set it to disabled"},
 	{"scheduler configuration store", "yarn.scheduler.configuration.store.class", notOneOf("file"), refuse,
 		"queues would come from capacity-scheduler.xml, not from the store; set it to file"},

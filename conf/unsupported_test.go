@@ -29,7 +29,6 @@ func TestRefusals(t *testing.T) {
 		{"authorization plug-in", "yarn.authorization-provider", "org.apache.ranger.X", ""},
 		{"group mapping", "hadoop.security.group.mapping", securityPackage + "LdapGroupsMapping", securityPackage + "ShellBasedUnixGroupsMapping"},
 		{"federation", "yarn.federation.enabled", "true", "false"},
-		{"node labels", "yarn.node-labels.enabled", " TRUE ", "false"},
 		{"scheduler", rm + "scheduler.class", schedulerPackage + "fair.FairScheduler", schedulerPackage + "capacity.CapacityScheduler"},
 		{"scheduler", rm + "scheduler.class", schedulerPackage + "fifo.FifoScheduler", "capacity"},
 		{"high availability", rm + "ha.enabled", "true", "false"},
@@ -84,6 +83,22 @@ func TestMonitorRefusal(t *testing.T) {
 		c.want.ShareEvery = 1500 * time.Millisecond
 		if s, err := ReadResourceManager(p); err != nil || s.Monitors != c.want {
 			t.Errorf("%v: %+v, %v", set, s.Monitors, err)
+		}
+	}
+}
+
+func TestNodeLabelsRefusal(t *testing.T) {
+	const enabled, kind = "yarn.node-labels.enabled", "yarn.node-labels.configuration-type"
+	for _, c := range []struct {
+		enabled, kind string
+		refused       int
+	}{{"false", "distributed", 0}, {" TRUE ", "distributed", 1}, {"true", "delegated-centralized", 1}, {"true", "nonsense", 1}, {"true", "centralized", 0}, {"true", "", 0}} {
+		set := []string{enabled, c.enabled}
+		if c.kind != "" {
+			set = append(set, kind, c.kind)
+		}
+		if no, _ := UnsupportedByResourceManager(overrides(t, set...), enabled); len(no) != c.refused || len(no) == 1 && no[0].Name != kind {
+			t.Errorf("%v: %v", set, no)
 		}
 	}
 }

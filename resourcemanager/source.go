@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/clock"
@@ -13,6 +14,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/yarn"
@@ -27,8 +29,9 @@ func (d *Daemon) Cluster(ctx context.Context) (*view.Cluster, error) {
 		return nil, err
 	}
 	_, metrics := v.Queues()
+	nodes, labels := v.LabelledNodes()
 	return &view.Cluster{
-		At: clock.System().Now(), StartedAt: d.started, Applications: v.Applications(), Nodes: v.Nodes(), Metrics: metrics,
+		At: clock.System().Now(), StartedAt: d.started, Applications: v.Applications(), Nodes: nodes, Labels: labels, Metrics: metrics,
 		ResourceTypes: d.types, MinAllocation: d.rights.schedule.Load().Cluster.MinAllocation,
 		MaxAllocation:  d.rights.schedule.Load().Cluster.MaxAllocation,
 		MaxAppPriority: d.settings.Applications.MaxPriority, QueueACLs: d.queueACLs,
@@ -208,6 +211,39 @@ func (d *Daemon) NewApplication(ctx context.Context, _ webgate.Caller) (yarn.App
 	}
 	r := v.(engine.NewApplicationReply)
 	return r.ID, r.Maximum, nil
+}
+
+// changeLabels makes a change of labels for an administrator.
+func (d *Daemon) changeLabels(ctx context.Context, c webgate.Caller, operation string, command func(engine.Ticket) engine.Command) error {
+	who := identity(c)
+	err := error(answer.Errorf(answer.Unauthorized, "User %s not authorized for post to .../%s", c.User, operation))
+	if d.rights.IsAdmin(who) {
+		_, err = d.ask(ctx, command)
+	}
+	d.Audit(who, strings.TrimSpace(operation), err)
+	return err
+}
+
+// AddLabels implements access.Controller.
+func (d *Daemon) AddLabels(ctx context.Context, c webgate.Caller, labels []view.Label) error {
+	cmd := engine.AddLabels{}
+	for _, l := range labels {
+		cmd.Labels = append(cmd.Labels, scheduler.Label(l))
+	}
+	return d.changeLabels(ctx, c, "add-node-labels ", func(t engine.Ticket) engine.Command { // compat: the space at the end
+		cmd.Ticket = t
+		return cmd
+	})
+}
+
+// RemoveLabels implements access.Controller.
+func (d *Daemon) RemoveLabels(ctx context.Context, c webgate.Caller, names []string) error {
+	return d.changeLabels(ctx, c, "remove-node-labels ", func(t engine.Ticket) engine.Command { return engine.RemoveLabels{Ticket: t, Names: names} })
+}
+
+// ReplaceLabels implements access.Controller.
+func (d *Daemon) ReplaceLabels(ctx context.Context, c webgate.Caller, operation string, nodes []view.NodeLabels) error {
+	return d.changeLabels(ctx, c, operation, func(t engine.Ticket) engine.Command { return engine.ReplaceLabels{Ticket: t, Nodes: nodes} })
 }
 
 // logSummary writes the line by which operators account for ended applications.

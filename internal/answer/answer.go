@@ -80,7 +80,9 @@ func write(w http.ResponseWriter, f format, res *Response) {
 	if res.Location != "" {
 		w.Header().Set("Location", res.Location)
 	}
-	w.Header().Set("Content-Type", f.contentType())
+	if res.Document.Body != nil || res.Text != "" { // an empty answer has no type
+		w.Header().Set("Content-Type", f.contentType())
+	}
 	out := &sizing{w: w, status: status}
 	if res.Document.Body == nil {
 		_, _ = io.WriteString(out, res.Text)

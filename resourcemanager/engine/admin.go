@@ -176,13 +176,7 @@ func (e *Engine) setNodeLabel(c SetNodeLabel) {
 		e.fail(c.Ticket, refuse(Failed, "Cannot label %s: it is not a node of this cluster", c.Node))
 		return
 	}
-	n.label = c.Label
-	e.queues = nil
-	for _, ended := range e.sched.SetNodeLabel(n.ref, c.Label) {
-		e.followEnd(ended, yarn.ExitAborted, "The node has moved to another partition")
-	}
-	e.sweepDue = true
-	e.touchNode(n)
+	e.relabel(n, c.Label)
 	e.reply(c.Ticket, nil)
 }
 

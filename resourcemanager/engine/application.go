@@ -108,7 +108,7 @@ func (e *Engine) admissible(a *application) *Error {
 	}
 	if !s.Unmanaged {
 		if why := e.sched.NormalizeAM(path, s.AMAsks, s.Label, s.LabelSet); !why.OK() {
-			return refuse(requestKind(why), "Invalid resource request for the ApplicationMaster of %s: %s", s.ID, describe(why))
+			return e.badRequest(why, "Invalid resource request for the ApplicationMaster of %s", s.ID)
 		}
 	}
 	if why := e.sched.MaySubmit(path, s.User, s.RealUser, s.Groups); !why.OK() {

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -122,7 +124,7 @@ type (
 		Total        yarn.Resource
 		Physical     yarn.Resource
 		Version      string
-		Label        string
+		Label        string // unless administrators gave it one; for replays
 		Health       Health
 		Containers   []RecoveredContainer
 		Applications []yarn.ApplicationID
@@ -188,7 +190,29 @@ type (
 		Total  yarn.Resource
 	}
 
-	// SetNodeLabel moves a node to a partition.
+	// AddLabels makes labels known to the cluster. Like the two after it it is
+	// replied when the change is stored, and then it holds, wholly or not at all.
+	AddLabels struct {
+		Ticket Ticket
+		Labels []scheduler.Label
+	}
+
+	// RemoveLabels makes the cluster forget labels; nodes that have them are in
+	// the default partition from then on.
+	RemoveLabels struct {
+		Ticket Ticket
+		Names  []string
+	}
+
+	// ReplaceLabels gives nodes new labels.
+	ReplaceLabels struct {
+		Ticket        Ticket
+		Nodes         []view.NodeLabels
+		FailOnUnknown bool // refuse if there is no such node
+	}
+
+	// SetNodeLabel moves a node to a partition, whatever the labels are that
+	// administrators gave. It is for replays of recorded decisions.
 	SetNodeLabel struct {
 		Ticket Ticket
 		Node   yarn.NodeID
@@ -218,7 +242,11 @@ type (
 
 	// Recover brings back what an earlier life stored. It comes before any other
 	// command, while every port is still closed.
-	Recover struct{ Applications []RecoveredApplication }
+	Recover struct {
+		Applications  []RecoveredApplication
+		NodeLabels    []state.NodeLabel
+		LabelledNodes []state.LabelledNode
+	}
 
 	// Remember stores records that are not the engine's own, such as keys and
 	// delegation tokens. Replied when all are stored.
@@ -326,6 +354,9 @@ func (RefreshQueues) command()   {}
 func (RefreshNodes) command()    {}
 func (SetNodeResource) command() {}
 func (SetNodeLabel) command()    {}
+func (AddLabels) command()       {}
+func (RemoveLabels) command()    {}
+func (ReplaceLabels) command()   {}
 func (TendQueues) command()      {}
 func (Tick) command()            {}
 func (Sweep) command()           {}

@@ -22,6 +22,7 @@ type Settings struct {
 	Sweeps            bool  // opportunities after events, not at heartbeats alone
 	LogAggregation    bool
 	LogPatience       int64         // how long nodes may take to collect logs after an application's end
+	Labels            bool          // nodes have labels, which administrators give them
 	Dominant          bool          // all resources count in limits, not memory alone
 	Pages             string        // http://host:port of the ResourceManager's pages; empty while it is not known
 	NodeMinimum       yarn.Resource // a smaller node is turned away
@@ -37,6 +38,11 @@ const (
 	MaxNodeLog       = 1 << 16 // changes of nodes that masters may still have to learn
 	SweepNodes       = 64      // nodes that one sweep looks at
 	MaxReleased      = 10_000  // containers that one master gave back before their nodes came
+	MaxLabels        = 1024    // labels that one life of the ResourceManager meets, those that are gone included
+	MaxLabelName     = 255     // bytes of a label's name
+	MaxHostName      = 255     // bytes of a host that is given a label
+	MaxLabelChanges  = 1024    // changes of labels that wait for the one before them to be stored
+	MaxLabelledNodes = 200_000 // hosts and nodes with a label of their own
 )
 
 // Engine is the model of the whole ResourceManager. It is a value of one
@@ -69,6 +75,7 @@ type Engine struct {
 	nodeLogStart int     // position of its first entry, counted from the start of time
 	tellings     uint64  // answers that spoke of nodes
 	saves        saveQueue
+	labels       labels
 	decisions    []scheduler.Decision
 	lostMasters  []lostMaster
 	sweepDue     bool
@@ -138,6 +145,8 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.setNodeResource(c)
 	case SetNodeLabel:
 		e.setNodeLabel(c)
+	case AddLabels, RemoveLabels, ReplaceLabels:
+		e.changeLabels(c)
 	case TendQueues:
 		e.sched.RunDynamicQueues(c.Deleting, e.now)
 		e.queues = nil

@@ -116,7 +116,7 @@ func (e *Engine) checkAllocate(t *attempt, c *Allocate) *Error {
 		}
 	}
 	if why := e.sched.Normalize(t.app.ref, c.Asks); !why.OK() {
-		return refuse(requestKind(why), "Invalid resource request of %s: %s", t.id, describe(why))
+		return e.badRequest(why, "Invalid resource request of %s", t.id)
 	}
 	return nil
 }

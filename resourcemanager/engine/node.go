@@ -56,6 +56,9 @@ func (e *Engine) registerNode(c RegisterNode) {
 		e.reply(c.Ticket, RegisterNodeReply{Action: NodeShutdown, Diagnostics: why})
 		return
 	}
+	if label := e.labels.of(c.Node); label != "" {
+		c.Label = label
+	}
 	n := e.nodes[c.Node]
 	switch {
 	case n == nil:

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
 	"pgregory.net/rapid"
@@ -24,6 +26,7 @@ func TestRandom(t *testing.T) {
 		set := settings()
 		set.MaxCompleted = 3
 		set.Sweeps = rapid.Bool().Draw(t, "sweeps")
+		set.Labels = rapid.Bool().Draw(t, "labels")
 		w := &world{t: t, rig: newRig(t, set), configs: configs, submitted: map[Ticket]yarn.ApplicationID{}}
 		w.hold = true
 		for range rapid.IntRange(20, 200).Draw(t, "steps") {
@@ -525,7 +528,7 @@ func (w *world) admin() {
 	}
 	n := w.nodes[w.draw(len(w.nodes), "node")]
 	t := w.next()
-	switch w.draw(8, "deed") {
+	switch w.draw(12, "deed") {
 	case 0:
 		w.send(ExpireNode{Node: n.id})
 		n.up = false
@@ -541,10 +544,22 @@ func (w *world) admin() {
 		w.send(SetNodeResource{Ticket: t, Node: n.id, Total: yarn.NewResource(int64(512*(1+w.draw(12, "memory"))), 4)})
 	case 4:
 		w.send(RefreshQueues{Ticket: t, Config: w.configs[w.draw(len(w.configs), "config")]})
+	case 5:
+		w.send(AddLabels{Ticket: t, Labels: []scheduler.Label{w.label(), w.label()}})
+	case 6:
+		w.send(RemoveLabels{Ticket: t, Names: []string{w.label().Name}})
+	case 7, 8:
+		other := view.NodeLabels{Node: w.nodes[w.draw(len(w.nodes), "other node")].id}
+		w.send(ReplaceLabels{Ticket: t, Nodes: []view.NodeLabels{{Node: yarn.NodeID{Host: n.id.Host, Port: n.id.Port * int32(w.draw(2, "whole host"))}, Labels: []string{w.label().Name}}, other}})
 	default:
 		w.send(Sweep{})
 		delete(w.asked, t)
 	}
+}
+
+// label is one of few, so that they meet.
+func (w *world) label() scheduler.Label {
+	return scheduler.Label{Name: []string{"x", "y"}[w.draw(2, "label")], Exclusive: w.chance(3, "exclusive")}
 }
 
 // goHome: masters hear the rest, everything is killed, stored and cleaned up,

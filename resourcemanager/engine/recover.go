@@ -11,6 +11,7 @@ import (
 // waited for, and its containers are adopted when their nodes register.
 func (e *Engine) recover(c Recover) {
 	e.recoveredAt = e.now.Mono
+	e.recoverLabels(c) // before the applications, which ask for them
 	for i := range c.Applications {
 		e.recoverApp(&c.Applications[i])
 	}

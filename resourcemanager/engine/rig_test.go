@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/view"
@@ -61,7 +62,7 @@ func queues(t fataler, more ...config.Property) *config.Config {
 	for i := range p {
 		p[i].Name = config.Prefix + p[i].Name
 	}
-	cfg, _, err := config.Parse(p, config.Cluster{MinAllocation: yarn.NewResource(256, 1), MaxAllocation: yarn.NewResource(8192, 8), MaxPriority: 10})
+	cfg, _, err := config.Parse(p, config.Cluster{LabelsEnabled: true, MinAllocation: yarn.NewResource(256, 1), MaxAllocation: yarn.NewResource(8192, 8), MaxPriority: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,6 +101,14 @@ func (r *rig) restart(t fataler, set Settings, subs map[yarn.ApplicationID]Submi
 			a.Attempts = append(a.Attempts, x)
 		}
 		cmd.Applications = append(cmd.Applications, a)
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(r.stored), func(a, b state.Key) int { return strings.Compare(a.String(), b.String()) }) {
+		switch x := r.stored[key].(type) {
+		case state.NodeLabel:
+			cmd.NodeLabels = append(cmd.NodeLabels, x)
+		case state.LabelledNode:
+			cmd.LabelledNodes = append(cmd.LabelledNodes, x)
+		}
 	}
 	next.do(cmd)
 	return next
@@ -164,12 +173,14 @@ type reader struct {
 	apps    map[yarn.ApplicationID]*view.Application
 	nodes   map[yarn.NodeID]*view.Node
 	metrics view.Metrics
+	labels  *view.Labels
 }
 
 func (p *reader) Application(v *view.Application)           { p.apps[v.ID] = v }
 func (p *reader) ForgetApplication(id yarn.ApplicationID)   { delete(p.apps, id) }
 func (p *reader) Node(v *view.Node)                         { p.nodes[v.ID] = v }
 func (p *reader) ForgetNode(id yarn.NodeID)                 { delete(p.nodes, id) }
+func (p *reader) Labels(v *view.Labels)                     { p.labels = v }
 func (p *reader) Summary(m view.Metrics, _ *queue.Snapshot) { p.metrics = m }
 
 // check looks at everything that must hold between two commands; "" is fine.
@@ -177,7 +188,7 @@ func (r *rig) check() string {
 	if s := r.sched.Check(); s != "" {
 		return "the scheduler's books: " + s
 	}
-	for _, f := range []func() string{r.checkEffects, r.checkBooks, r.checkNodes, r.checkLives, r.checkEnds, r.checkDurable, r.checkCounts} {
+	for _, f := range []func() string{r.checkEffects, r.checkBooks, r.checkNodes, r.checkLives, r.checkEnds, r.checkDurable, r.checkCounts, r.checkLabels} {
 		if s := f(); s != "" {
 			return s
 		}
@@ -468,6 +479,51 @@ func (r *rig) checkCounts() string {
 		if x < 0 {
 			return fmt.Sprintf("a counter is negative: %+v", m)
 		}
+	}
+	return ""
+}
+
+// checkLabels: what readers know of labels is stored, and nodes have theirs.
+func (r *rig) checkLabels() string {
+	if !r.e.set.Labels {
+		return ""
+	}
+	seen := r.reader.labels
+	for _, n := range r.e.nodes {
+		if n.label != seen.Of(n.id) {
+			return fmt.Sprintf("%s has label %q, it was given %q", n.id, n.label, seen.Of(n.id))
+		}
+		if n.ref != scheduler.NoNode && r.sched.NodeUsage(n.ref).Label != n.label {
+			return fmt.Sprintf("%s has label %q, in the scheduler's books %q", n.id, n.label, r.sched.NodeUsage(n.ref).Label)
+		}
+		if _, ok := seen.Find(n.label); !ok && n.label != "" {
+			return fmt.Sprintf("%s has label %q, which is not known", n.id, n.label)
+		}
+	}
+	if r.e.labels.changed != nil || len(r.pending) > 0 {
+		return ""
+	}
+	kept := 0
+	for _, x := range seen.Known {
+		if rec, ok := r.stored[state.NodeLabel{Name: x.Name}.Key()].(state.NodeLabel); !ok || rec.Exclusive != x.Exclusive {
+			return fmt.Sprintf("label %s is not stored", x.Name)
+		}
+		kept++
+	}
+	for _, x := range seen.Nodes {
+		if rec, ok := r.stored[state.LabelledNode{Node: x.Node}.Key()].(state.LabelledNode); !ok || rec.Label != x.Label {
+			return fmt.Sprintf("the label of %s is not stored", x.Node)
+		}
+		kept++
+	}
+	for _, rec := range r.stored {
+		switch rec.(type) {
+		case state.NodeLabel, state.LabelledNode:
+			kept--
+		}
+	}
+	if kept != 0 {
+		return fmt.Sprintf("%d records of labels too many are stored", -kept)
 	}
 	return ""
 }

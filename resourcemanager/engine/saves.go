@@ -26,6 +26,7 @@ const (
 	savedNewApp
 	savedChange
 	savedExtra
+	savedLabels
 	savedFinalApp
 	savedNewAttempt
 	savedFinalAttempt
@@ -69,6 +70,8 @@ func (e *Engine) stored(c Stored) {
 		e.changeStored(s, c.Err)
 	case savedExtra:
 		e.extraStored(s, c.Err)
+	case savedLabels:
+		e.labelsStored(s, c.Err)
 	}
 }
 

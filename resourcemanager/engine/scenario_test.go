@@ -3,6 +3,7 @@ package engine
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -191,6 +194,8 @@ func (s *script) settings() {
 			s.set.MaxAttempts = int32(n)
 		case "max-completed":
 			s.set.MaxCompleted = int(n)
+		case "labels":
+			s.set.Labels = n == 1
 		case "sweeps":
 			s.set.Sweeps = n == 1
 		default:
@@ -265,6 +270,27 @@ func (s *script) command(word string, args []string) Command {
 		return c
 	case "resize":
 		return SetNodeResource{Ticket: t, Node: nodeID(args[0]), Total: s.size(args[1])}
+	case "add-labels": // add-labels gpu ssd:shared
+		c := AddLabels{Ticket: t}
+		for _, a := range args {
+			name, shared := strings.CutSuffix(a, ":shared")
+			c.Labels = append(c.Labels, scheduler.Label{Name: name, Exclusive: !shared})
+		}
+		return c
+	case "remove-labels":
+		return RemoveLabels{Ticket: t, Names: args}
+	case "label": // label h1:gpu h2:0:ssd h3: [known=1]; port 1 unless it is said
+		c := ReplaceLabels{Ticket: t, FailOnUnknown: s.opts["known"] != ""}
+		for _, a := range args {
+			i := strings.LastIndex(a, ":")
+			host, port, found := strings.Cut(a[:i], ":")
+			n := view.NodeLabels{Node: nodeID(host), Labels: strings.FieldsFunc(a[i+1:], func(r rune) bool { return r == ',' })}
+			if found {
+				n.Node.Port = int32(s.number(port))
+			}
+			c.Nodes = append(c.Nodes, n)
+		}
+		return c
 	case "new":
 		return NewApplication{Ticket: t}
 	case "submit": // submit a1 ann default 1024x1 [unmanaged=1] [keep=1] [attempts=n] [validity=ms] [lifetime=s] [priority=n]
@@ -351,6 +377,8 @@ func (s *script) submit(t Ticket, args []string) Command {
 			sub.MaxAttempts = int32(s.number(v))
 		case "validity":
 			sub.ValidityInterval = s.number(v)
+		case "label":
+			sub.Label, sub.LabelSet = v, true
 		case "lifetime":
 			sub.LifetimeSeconds = s.number(v)
 		case "priority":
@@ -479,6 +507,9 @@ func shortRecord(rec state.Record) string {
 		}
 		return text + when(x.Final != yarn.AttemptNew, fmt.Sprintf(", %s %s exit %d", x.Final, x.FinalStatus, x.ExitStatus))
 	}
+	if x, ok := rec.(state.LabelledNode); ok {
+		return x.Key().String() + " " + x.Label
+	}
 	return rec.Key().String()
 }
 
@@ -491,7 +522,7 @@ var kinds = map[Kind]string{Failed: "failed", UnknownApplication: "unknown appli
 // answer prints a reply.
 func (s *script) answer(x Reply) []string {
 	if x.Err != nil {
-		return []string{"refused: " + kinds[x.Err.Kind]}
+		return []string{"refused: " + kinds[x.Err.Kind] + when(s.set.Labels && x.Err.Kind == Failed, ": "+headline(x.Err.Text))}
 	}
 	switch v := x.Value.(type) {
 	case nil:
@@ -579,11 +610,21 @@ func headline(text string) string {
 	return text
 }
 
-// show prints what readers see of an application or a node.
+// show prints what readers see of an application, a node, or the labels.
 func (s *script) show(name string) []string {
 	s.rig.e.Publish(s.rig.now, &s.rig.reader)
+	if name == "labels" {
+		var out []string
+		for _, l := range s.rig.reader.labels.Known {
+			out = append(out, l.Name+when(!l.Exclusive, ", shared"))
+		}
+		for _, n := range s.rig.reader.labels.Labelled(slices.Collect(maps.Values(s.rig.reader.nodes))) {
+			out = append(out, fmt.Sprintf("%s has %s", n.Node, n.Label))
+		}
+		return out
+	}
 	if n := s.rig.reader.nodes[nodeID(name)]; n != nil {
-		return []string{fmt.Sprintf("%s %s, %s of %s used, %d containers%s", name, n.State, shortSize(n.Used), shortSize(n.Total), n.Containers, when(n.LostReason != "", ", "+headline(n.LostReason)))}
+		return []string{fmt.Sprintf("%s %s, %s of %s used, %d containers%s", name, n.State, shortSize(n.Used), shortSize(n.Total), n.Containers, when(n.LostReason != "", ", "+headline(n.LostReason))+when(len(n.Labels) > 0, ", label "+strings.Join(n.Labels, ",")))}
 	}
 	v := s.rig.reader.apps[s.app(name)]
 	if v == nil {

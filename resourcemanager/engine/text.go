@@ -30,12 +30,27 @@ func describe(why yarn.Reason) string {
 	return b.String()
 }
 
-// requestKind tells a bad label from any other bad request.
-func requestKind(why yarn.Reason) Kind {
-	if strings.Contains(string(why.Code), "label") {
-		return InvalidLabel
+// badRequest refuses asks: for a bad label in the words that clients know.
+func (e *Engine) badRequest(why yarn.Reason, format string, args ...any) *Error {
+	name := why.Subject[strings.LastIndex(why.Subject, ".")+1:]
+	switch why.Code {
+	case fit.LabelsDisabled:
+		return refuse(InvalidLabel, "Invalid resource request, node label not enabled but request contains label expression")
+	case fit.LabelNotAllowed:
+		var labels []string
+		if q, ok := e.queueInfo(why.Subject); ok {
+			labels = q.Labels
+		}
+		return refuse(InvalidLabel, "Invalid resource request, queue=%s doesn't have permission to access all labels in resource request. labelExpression of resource request=%s. Queue labels=%s",
+			name, why.Detail, strings.Join(labels, ","))
+	case fit.LabelExpression:
+		return refuse(InvalidLabel, "Invalid resource request, queue=%s specified more than one node label in a node label expression, node label expression = %s", name, why.Detail)
+	case fit.LabelUnknown:
+		return refuse(InvalidLabel, "Invalid label resource request, cluster do not contain , label= %s", why.Detail)
+	case fit.LabelOnPlace:
+		return refuse(InvalidLabel, "Invalid resource request, node label cannot be specified for the host or rack %s, only for any", why.Detail)
 	}
-	return InvalidRequest
+	return refuse(InvalidRequest, format+": %s", append(args, describe(why))...)
 }
 
 // rejection is what an application's owner reads when its queue did not take

@@ -17,6 +17,7 @@ type Publisher interface {
 	Node(*view.Node)
 	ForgetNode(yarn.NodeID)
 	Summary(view.Metrics, *queue.Snapshot)
+	Labels(*view.Labels)
 }
 
 // fewDirty is how many changes may wait for a reader beside two for everything
@@ -70,6 +71,7 @@ func (e *Engine) PublishParts(now yarn.Now, p Publisher, parts Part) {
 	}
 	if parts&Nodes != 0 {
 		e.publishNodes(p)
+		p.Labels(e.labels.view())
 	}
 }
 

@@ -25,6 +25,7 @@ type Views struct {
 	nodes   map[yarn.NodeID]*view.Node
 	metrics view.Metrics
 	queues  *queue.Snapshot
+	labels  *view.Labels
 }
 
 // listed is one application's place in the list.
@@ -38,13 +39,14 @@ func (v *Views) init(l *Loop) {
 	v.apps = map[yarn.ApplicationID]*listed{}
 	v.nodes = map[yarn.NodeID]*view.Node{}
 	v.queues = &queue.Snapshot{}
+	v.labels = &view.Labels{}
 }
 
 func (v *Views) begin() { v.mu.Lock() }
 func (v *Views) end()   { v.mu.Unlock() }
 
 // Application publishes an application; it is the engine that calls it, between
-// begin and end, like the four below.
+// begin and end, like the five below.
 func (v *Views) Application(a *view.Application) {
 	if x := v.apps[a.ID]; x != nil {
 		x.app = a
@@ -80,6 +82,9 @@ func (v *Views) Node(n *view.Node) { v.nodes[n.ID] = n }
 
 // ForgetNode withdraws one.
 func (v *Views) ForgetNode(id yarn.NodeID) { delete(v.nodes, id) }
+
+// Labels publishes the labels of the cluster and of its nodes.
+func (v *Views) Labels(l *view.Labels) { v.labels = l }
 
 // Summary publishes what is said of the whole.
 func (v *Views) Summary(m view.Metrics, q *queue.Snapshot) { v.metrics, v.queues = m, q }
@@ -129,12 +134,19 @@ func (v *Views) Applications() []*view.Application {
 
 // Nodes are all of them: those in use first, then by id.
 func (v *Views) Nodes() []*view.Node {
+	nodes, _ := v.LabelledNodes()
+	return nodes
+}
+
+// LabelledNodes are Nodes, and the labels of the same moment.
+func (v *Views) LabelledNodes() ([]*view.Node, *view.Labels) {
 	v.freshen(engine.Nodes)
 	v.mu.RLock()
 	out := make([]*view.Node, 0, len(v.nodes))
 	for _, n := range v.nodes {
 		out = append(out, n)
 	}
+	labels := v.labels
 	v.mu.RUnlock()
 	slices.SortFunc(out, func(a, b *view.Node) int {
 		if u, w := inUse(a), inUse(b); u != w {
@@ -145,7 +157,7 @@ func (v *Views) Nodes() []*view.Node {
 		}
 		return a.ID.Compare(b.ID)
 	})
-	return out
+	return out, labels
 }
 
 func inUse(n *view.Node) bool { return n.State.Usable() || n.State == yarn.NodeUnhealthy }

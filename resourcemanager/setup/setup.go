@@ -119,6 +119,7 @@ func Settings(s *conf.ResourceManager, cfg *config.Config, started time.Time, ep
 		GlobalMaxAttempts: int32(min(a.GlobalMaxAttempts, math.MaxInt32)),
 		MaxCompleted:      a.MaxCompleted,
 		Sweeps:            cfg.Asynchronous,
+		Labels:            cfg.Cluster.LabelsEnabled,
 		Dominant:          cfg.Dominant,
 		NodeMinimum:       yarn.NewResource(s.Allocation.MinimumMB, int64(s.Allocation.MinimumVCores)),
 		ResourceTypes:     cfg.Cluster.Types,

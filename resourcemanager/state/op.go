@@ -61,7 +61,7 @@ func (op Op) Check() error {
 	switch op.Record.(type) {
 	case nil:
 		return errors.New("change without a record")
-	case Application, Attempt, MasterKeys, DelegationKey, DelegationToken, DelegationSequence, NodeDeadline, ConfigVersion:
+	case Application, Attempt, MasterKeys, DelegationKey, DelegationToken, DelegationSequence, NodeDeadline, ConfigVersion, NodeLabel, LabelledNode:
 		return nil
 	}
 	return fmt.Errorf("change of a %T: records are given by value", op.Record)
@@ -86,12 +86,14 @@ const (
 	DelegationSequences Table = "delegation-sequence"
 	NodeDeadlines       Table = "node-deadline"
 	Configurations      Table = "configuration"
+	NodeLabels          Table = "node-label"
+	LabelledNodes       Table = "labelled-node"
 )
 
 // Tables are all tables, in the order in which they are recovered.
 func Tables() []Table {
 	return []Table{DelegationKeys, DelegationTokens, DelegationSequences, AMRMKeys,
-		Applications, Attempts, NodeDeadlines, Configurations}
+		Applications, Attempts, NodeDeadlines, Configurations, NodeLabels, LabelledNodes}
 }
 
 // Key names a record among all others. It is comparable.
@@ -129,6 +131,12 @@ func (r NodeDeadline) Key() Key { return Key{NodeDeadlines, r.Node.String()} }
 // Key is the same for all versions: only the one in force is kept.
 func (r ConfigVersion) Key() Key { return Key{Configurations, only} }
 
+// Key is node-label/<name>.
+func (r NodeLabel) Key() Key { return Key{NodeLabels, r.Name} }
+
+// Key is labelled-node/<host>:<port>.
+func (r LabelledNode) Key() Key { return Key{LabelledNodes, r.Node.String()} }
+
 func (Application) record()        {}
 func (Attempt) record()            {}
 func (MasterKeys) record()         {}
@@ -137,6 +145,8 @@ func (DelegationToken) record()    {}
 func (DelegationSequence) record() {}
 func (NodeDeadline) record()       {}
 func (ConfigVersion) record()      {}
+func (NodeLabel) record()          {}
+func (LabelledNode) record()       {}
 
 // AttemptPrefix is how the names of an application's attempts begin, and of no
 // other application's.

@@ -61,3 +61,17 @@ type ConfigVersion struct {
 	ChangedBy string
 	Unknown   []byte
 }
+
+// NodeLabel is a label of the cluster: the name of a partition.
+type NodeLabel struct {
+	Name      string
+	Exclusive bool
+	Unknown   []byte
+}
+
+// LabelledNode is the label that somebody gave a node.
+type LabelledNode struct {
+	Node    yarn.NodeID // a zero port means every node of the host
+	Label   string      // empty: in the default partition, whatever its host's is
+	Unknown []byte
+}

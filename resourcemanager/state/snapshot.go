@@ -23,6 +23,8 @@ type Snapshot struct {
 	DelegationSequence int32
 	NodeDeadlines      []NodeDeadline
 	Config             ConfigVersion // version 0: none was stored
+	NodeLabels         []NodeLabel
+	LabelledNodes      []LabelledNode
 
 	// Quarantined are records that could not be used. They stay in the store
 	// as they are until overwritten or removed, and never stop a start.
@@ -54,6 +56,10 @@ func (s *Snapshot) Add(r Record) {
 		s.NodeDeadlines = append(s.NodeDeadlines, r)
 	case ConfigVersion:
 		s.Config = r
+	case NodeLabel:
+		s.NodeLabels = append(s.NodeLabels, r)
+	case LabelledNode:
+		s.LabelledNodes = append(s.LabelledNodes, r)
 	}
 }
 
@@ -70,6 +76,8 @@ func (s *Snapshot) Finish() {
 	slices.SortFunc(s.DelegationKeys, func(a, b DelegationKey) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(s.DelegationTokens, func(a, b DelegationToken) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	slices.SortFunc(s.NodeDeadlines, func(a, b NodeDeadline) int { return a.Node.Compare(b.Node) })
+	slices.SortFunc(s.NodeLabels, func(a, b NodeLabel) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(s.LabelledNodes, func(a, b LabelledNode) int { return a.Node.Compare(b.Node) })
 	s.Attempts = slices.DeleteFunc(s.Attempts, s.orphaned)
 	if n := len(s.DelegationTokens); n > 0 {
 		// A quarantined sequence record must not make numbers come up twice.

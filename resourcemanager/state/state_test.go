@@ -25,6 +25,8 @@ func TestKeys(t *testing.T) {
 		"delegation-sequence/current":                     DelegationSequence{Last: 3},
 		"node-deadline/n1:8041":                           NodeDeadline{Node: yarn.NodeID{Host: "n1", Port: 8041}},
 		"configuration/current":                           ConfigVersion{Version: 8},
+		"node-label/gpu":                                  NodeLabel{Name: "gpu"},
+		"labelled-node/n1:0":                              LabelledNode{Node: yarn.NodeID{Host: "n1"}, Label: "gpu"},
 		"application/application_1700000000000_123456789": Application{ID: app(123456789)},
 	} {
 		if got := r.Key().String(); got != want {
@@ -75,7 +77,8 @@ func TestFinish(t *testing.T) {
 	for _, r := range []Record{Attempt{ID: attempt(2, 2)}, Attempt{ID: attempt(10, 1)}, Application{ID: app(10)}, Attempt{ID: attempt(3, 1)},
 		Attempt{ID: attempt(2, 1)}, Application{ID: app(2)}, DelegationSequence{Last: 4}, DelegationToken{Sequence: 10},
 		DelegationToken{Sequence: 9}, DelegationKey{ID: 2}, DelegationKey{ID: 1},
-		NodeDeadline{Node: yarn.NodeID{Host: "b"}}, NodeDeadline{Node: yarn.NodeID{Host: "a", Port: 9}}} {
+		NodeDeadline{Node: yarn.NodeID{Host: "b"}}, NodeDeadline{Node: yarn.NodeID{Host: "a", Port: 9}},
+		NodeLabel{Name: "ssd"}, NodeLabel{Name: "gpu"}, LabelledNode{Node: yarn.NodeID{Host: "b"}}, LabelledNode{Node: yarn.NodeID{Host: "a", Port: 9}}} {
 		s.Add(r)
 	}
 	s.Quarantine(Key{Applications, "application_1_0001"}, "broken")
@@ -87,6 +90,8 @@ func TestFinish(t *testing.T) {
 		DelegationTokens:   []DelegationToken{{Sequence: 9}, {Sequence: 10}},
 		DelegationSequence: 10, // never below a token that exists
 		NodeDeadlines:      []NodeDeadline{{Node: yarn.NodeID{Host: "a", Port: 9}}, {Node: yarn.NodeID{Host: "b"}}},
+		NodeLabels:         []NodeLabel{{Name: "gpu"}, {Name: "ssd"}},
+		LabelledNodes:      []LabelledNode{{Node: yarn.NodeID{Host: "a", Port: 9}}, {Node: yarn.NodeID{Host: "b"}}},
 		Quarantined: []Quarantined{{Key{Applications, "application_1_0001"}, "broken"},
 			{Key{Attempts, "appattempt_1700000000000_0003_000001"}, "its application application_1700000000000_0003 is missing or quarantined"}},
 	}

@@ -8,7 +8,12 @@
 // show in a view, except the saving states themselves.
 package view
 
-import "github.com/heddle-project/heddle/yarn"
+import (
+	"slices"
+	"strings"
+
+	"github.com/heddle-project/heddle/yarn"
+)
 
 // Application is everything that is shown of one application.
 type Application struct {
@@ -183,6 +188,75 @@ type Opportunistic struct {
 	VCores          int32
 }
 
+// Labels are the labels of the cluster and of its nodes.
+type Labels struct {
+	Known []Label // by name
+	// Nodes are hosts and nodes that were given a label, by id; port 0 is for
+	// the nodes of the host that have none of their own. A node in this list may
+	// never have been here; one that was given none is in the default partition.
+	Nodes []LabelledNode
+}
+
+// Label is the name of a partition. Idle room of one that is not exclusive is
+// lent to asks without a label.
+type Label struct {
+	Name      string
+	Exclusive bool
+}
+
+// LabelledNode is a node, or with port 0 a host, with its label.
+type LabelledNode struct {
+	Node  yarn.NodeID
+	Label string
+}
+
+// NodeLabels are the labels that a node, or with port 0 every node of a host, is
+// to have: one or none.
+type NodeLabels struct {
+	Node   yarn.NodeID
+	Labels []string
+}
+
+// Find is the label with that name.
+func (l *Labels) Find(name string) (Label, bool) {
+	i, ok := slices.BinarySearchFunc(l.Known, name, func(x Label, name string) int { return strings.Compare(x.Name, name) })
+	if !ok {
+		return Label{}, false
+	}
+	return l.Known[i], true
+}
+
+// Of is the label that the node has, or will have when it comes.
+func (l *Labels) Of(id yarn.NodeID) string {
+	for _, id := range []yarn.NodeID{id, {Host: id.Host}} {
+		i, ok := slices.BinarySearchFunc(l.Nodes, id, func(x LabelledNode, id yarn.NodeID) int { return x.Node.Compare(id) })
+		if ok {
+			return l.Nodes[i].Label
+		}
+	}
+	return ""
+}
+
+// Labelled are all hosts and nodes with a label, by id: those that were given
+// one and those of the nodes that have their host's.
+func (l *Labels) Labelled(nodes []*Node) []LabelledNode {
+	var out []LabelledNode
+	listed := make(map[yarn.NodeID]bool, len(l.Nodes))
+	for _, n := range l.Nodes {
+		listed[n.Node] = true
+		if n.Label != "" {
+			out = append(out, n)
+		}
+	}
+	for _, n := range nodes {
+		if !listed[n.ID] && len(n.Labels) > 0 && (n.State.Usable() || n.State == yarn.NodeUnhealthy) {
+			out = append(out, LabelledNode{n.ID, n.Labels[0]})
+		}
+	}
+	slices.SortFunc(out, func(a, b LabelledNode) int { return a.Node.Compare(b.Node) })
+	return out
+}
+
 // Metrics are the counts of the whole cluster.
 type Metrics struct {
 	Submitted, Pending, Running, Completed, Failed, Killed int64
@@ -200,6 +274,7 @@ type Cluster struct {
 	Applications   []*Application
 	Nodes          []*Node // active first, by id, then inactive
 	Metrics        Metrics
+	Labels         *Labels
 	ResourceTypes  yarn.ResourceTypes
 	MinAllocation  yarn.Resource
 	MaxAllocation  yarn.Resource // of the cluster, as new applications are told

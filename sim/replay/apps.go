@@ -70,6 +70,7 @@ func (s *seeker) Application(v *view.Application) {
 func (*seeker) ForgetApplication(yarn.ApplicationID)  {}
 func (*seeker) Node(*view.Node)                       {}
 func (*seeker) ForgetNode(yarn.NodeID)                {}
+func (*seeker) Labels(*view.Labels)                   {}
 func (*seeker) Summary(view.Metrics, *queue.Snapshot) {}
 
 // refusalOnly lets nothing through but what is not an answer of the engine's.

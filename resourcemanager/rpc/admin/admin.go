@@ -60,9 +60,9 @@ func Protocols(cfg Config) []ipc.Protocol {
 		"refreshNodesResources":               a.guarded("refreshNodesResources", serve.Missing("dynamic-resources.xml")),
 		"refreshClusterMaxPriority":           a.guarded("refreshClusterMaxPriority", serve.Missing("a changing yarn.cluster.max-application-priority; restart to change it")),
 		"checkForDecommissioningNodes":        a.guarded("checkForDecommissioningNodes", answer(&pb.CheckForDecommissioningNodesResponse{})),
-		"addToClusterNodeLabels":              a.guarded("addToClusterNodeLabels", labelsOff),
-		"removeFromClusterNodeLabels":         a.guarded("removeFromClusterNodeLabels", labelsOff),
-		"replaceLabelsOnNodes":                a.guarded("replaceLabelsOnNodes", labelsOff),
+		"addToClusterNodeLabels":              a.guarded("addToClusterNodeLabels", serve.With(message[pb.AddToClusterNodeLabelsRequest], a.addLabels)),
+		"removeFromClusterNodeLabels":         a.guarded("removeFromClusterNodeLabels", serve.With(message[pb.RemoveFromClusterNodeLabelsRequest], a.removeLabels)),
+		"replaceLabelsOnNodes":                a.guarded("replaceLabelsOnNodes", serve.With(message[pb.ReplaceLabelsOnNodeRequest], a.replaceLabels)),
 		"mapAttributesToNodes":                a.guarded("mapAttributesToNodes", serve.Missing("node attributes")),
 	}
 	return []ipc.Protocol{{Name: Name, Version: 1, Methods: methods}, {Name: HAName, Version: 1, Methods: haMethods()}}
@@ -173,12 +173,6 @@ func (a *admin) updateNodeResource(c *ipc.Call) {
 		a.finish(c, "updateNodeResource", err, &pb.UpdateNodeResourceResponse{})
 	})
 	a.Loop.Post(cmd)
-}
-
-// labelsOff refuses as Apache does when labels are off: wrapped, as a bare
-// IOException would make clients try for ever.
-func labelsOff(c *ipc.Call) {
-	serve.Refuse(c, serve.YarnException, "java.io.IOException: Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled")
 }
 
 func answer(m proto.Message) ipc.Handler { return func(c *ipc.Call) { serve.Answer(c, m) } }

@@ -9,7 +9,6 @@ import (
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 func (s *client) report(c *ipc.Call, m *pb.GetApplicationReportRequest) {
@@ -145,47 +144,4 @@ func (s *client) nodes(c *ipc.Call, m *pb.GetClusterNodesRequest) {
 
 func (s *client) resourceTypes(c *ipc.Call, _ *pb.GetAllResourceTypeInfoRequest) {
 	serve.Answer(c, &pb.GetAllResourceTypeInfoResponse{ResourceTypeInfo: rpc.ToTypes(s.Types)})
-}
-
-func (s *client) nodesToLabels(c *ipc.Call, _ *pb.GetNodesToLabelsRequest) {
-	s.look(c, func(v *loop.Views) {
-		out := &pb.GetNodesToLabelsResponse{}
-		for _, n := range v.Nodes() {
-			if len(n.Labels) > 0 {
-				out.NodeToLabels = append(out.NodeToLabels, &pb.NodeIdToLabels{NodeId: convert.ToNodeID(n.ID), NodeLabels: n.Labels})
-			}
-		}
-		serve.Answer(c, out)
-	})
-}
-
-func (s *client) labelsToNodes(c *ipc.Call, m *pb.GetLabelsToNodesRequest) {
-	s.look(c, func(v *loop.Views) {
-		var order []string
-		byLabel := map[string][]*pb.NodeId{}
-		for _, n := range v.Nodes() {
-			for _, l := range n.Labels {
-				if byLabel[l] == nil {
-					order = append(order, l)
-				}
-				byLabel[l] = append(byLabel[l], convert.ToNodeID(n.ID))
-			}
-		}
-		if len(m.GetNodeLabels()) > 0 {
-			order = m.GetNodeLabels()
-		}
-		out := &pb.GetLabelsToNodesResponse{}
-		for _, l := range order {
-			if byLabel[l] != nil {
-				out.LabelsToNodes = append(out.LabelsToNodes, &pb.LabelsToNodeIds{NodeLabels: proto.String(l), NodeId: byLabel[l]})
-			}
-		}
-		serve.Answer(c, out)
-	})
-}
-
-// labels are the cluster's partitions. Without yarn.node-labels.enabled, which
-// Heddle refuses at start so far, there are none.
-func (s *client) labels(c *ipc.Call, _ *pb.GetClusterNodeLabelsRequest) {
-	serve.Answer(c, &pb.GetClusterNodeLabelsResponse{})
 }

@@ -92,6 +92,10 @@ func (c Codec) write(w *writer, r state.Record) error {
 		return c.writeNodeDeadline(w, r)
 	case state.ConfigVersion:
 		writeConfigVersion(w, r)
+	case state.NodeLabel:
+		writeNodeLabel(w, r)
+	case state.LabelledNode:
+		writeLabelledNode(w, r)
 	default:
 		return fmt.Errorf("no encoding for a %T", r)
 	}
@@ -116,6 +120,10 @@ func (c Codec) read(table state.Table, body []byte) (state.Record, error) {
 		return c.readNodeDeadline(body)
 	case state.Configurations:
 		return readConfigVersion(body)
+	case state.NodeLabels:
+		return readNodeLabel(body)
+	case state.LabelledNodes:
+		return readLabelledNode(body)
 	}
 	return nil, fmt.Errorf("no such table %q", table)
 }
@@ -140,6 +148,14 @@ func check(r state.Record) error {
 	case state.ConfigVersion:
 		if r.Version <= 0 {
 			return fmt.Errorf("configuration version %d is not positive", r.Version)
+		}
+	case state.NodeLabel:
+		if r.Name == "" {
+			return errors.New("a node label without a name")
+		}
+	case state.LabelledNode:
+		if r.Node.Host == "" {
+			return errors.New("a labelled node without a host")
 		}
 	}
 	return nil

@@ -18,6 +18,12 @@ func (w *writer) int(number protowire.Number, v int64) {
 	}
 }
 
+func (w *writer) bool(number protowire.Number, v bool) {
+	if v {
+		w.int(number, 1)
+	}
+}
+
 func (w *writer) text(number protowire.Number, s string) {
 	if s != "" {
 		w.b = protowire.AppendTag(w.b, number, protowire.BytesType)
@@ -109,6 +115,13 @@ func (f *field) int32(to *int32) bool {
 		f.err = fmt.Errorf("%d does not fit into 32 bits", v)
 	}
 	*to = int32(v)
+	return true
+}
+
+func (f *field) bool(to *bool) bool {
+	var v int64
+	f.int64(&v)
+	*to = v != 0
 	return true
 }
 

@@ -42,6 +42,8 @@ func fill(v reflect.Value, rng *rand.Rand) {
 		v.SetInt(int64(1+rng.Int32N(1<<31-2)) * sign(rng))
 	case reflect.Int64:
 		v.SetInt((1 + rng.Int64N(1<<62)) * sign(rng))
+	case reflect.Bool:
+		v.SetBool(true)
 	case reflect.Uint8:
 		v.SetUint(uint64(1 + rng.UintN(4)))
 	default:
@@ -81,7 +83,7 @@ func full(r state.Record, rng *rand.Rand) state.Record {
 
 func kinds() []state.Record {
 	return []state.Record{state.Application{}, state.Attempt{}, state.MasterKeys{}, state.DelegationKey{},
-		state.DelegationToken{}, state.DelegationSequence{}, state.NodeDeadline{}, state.ConfigVersion{}}
+		state.DelegationToken{}, state.DelegationSequence{}, state.NodeDeadline{}, state.ConfigVersion{}, state.NodeLabel{}, state.LabelledNode{}}
 }
 
 func TestRoundTrip(t *testing.T) {

@@ -171,3 +171,48 @@ func readConfigVersion(body []byte) (state.Record, error) {
 	r.Unknown = unknown
 	return r, err
 }
+
+func writeNodeLabel(w *writer, r state.NodeLabel) {
+	w.text(1, r.Name)
+	w.bool(2, r.Exclusive)
+	w.b = append(w.b, r.Unknown...)
+}
+
+func readNodeLabel(body []byte) (state.Record, error) {
+	var r state.NodeLabel
+	unknown, err := read(body, func(f *field) bool {
+		switch f.number {
+		case 1:
+			return f.text(&r.Name)
+		case 2:
+			return f.bool(&r.Exclusive)
+		}
+		return false
+	})
+	r.Unknown = unknown
+	return r, err
+}
+
+func writeLabelledNode(w *writer, r state.LabelledNode) {
+	w.text(1, r.Node.Host)
+	w.int(2, int64(r.Node.Port))
+	w.text(3, r.Label)
+	w.b = append(w.b, r.Unknown...)
+}
+
+func readLabelledNode(body []byte) (state.Record, error) {
+	var r state.LabelledNode
+	unknown, err := read(body, func(f *field) bool {
+		switch f.number {
+		case 1:
+			return f.text(&r.Node.Host)
+		case 2:
+			return f.int32(&r.Node.Port)
+		case 3:
+			return f.text(&r.Label)
+		}
+		return false
+	})
+	r.Unknown = unknown
+	return r, err
+}

@@ -41,7 +41,7 @@ type Daemon struct {
 	Scheduler  string // "Capacity Scheduler", as the overview shows it
 }
 
-// Controller changes applications. Every method checks the caller's rights
+// Controller changes applications and labels. Every method checks the caller's rights
 // itself and returns once the change is durable; refusals are *answer.Error.
 type Controller interface {
 	// Kill asks for an application's end. completed tells whether a final state
@@ -56,4 +56,9 @@ type Controller interface {
 	SetLifetime(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, expireAt int64) (int64, error)
 	// NewApplication takes the next id, and says what one container may have at most.
 	NewApplication(ctx context.Context, c webgate.Caller) (yarn.ApplicationID, yarn.Resource, error)
+	// AddLabels, RemoveLabels and ReplaceLabels are for administrators. The
+	// refusal of anybody else names the operation.
+	AddLabels(ctx context.Context, c webgate.Caller, labels []view.Label) error
+	RemoveLabels(ctx context.Context, c webgate.Caller, names []string) error
+	ReplaceLabels(ctx context.Context, c webgate.Caller, operation string, nodes []view.NodeLabels) error
 }

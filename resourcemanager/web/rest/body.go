@@ -28,21 +28,29 @@ func unreadable() error {
 // fields reads a flat body, JSON or XML, into texts by name. root is the name of
 // the XML root, which JSON bodies may have around them.
 func fields(r *http.Request, root string) (map[string]string, error) {
+	isXML, body, err := content(r)
+	switch {
+	case err != nil:
+		return nil, err
+	case isXML:
+		return xmlFields(body, root)
+	}
+	return jsonFields(body, root)
+}
+
+// content is a body that is JSON or XML.
+func content(r *http.Request) (isXML bool, body []byte, err error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if r.Header.Get("Content-Type") == "" {
 		kind, err = "application/json", nil
 	}
 	if err != nil || kind != "application/json" && kind != "application/xml" {
-		return nil, &answer.Exception{Status: http.StatusUnsupportedMediaType, Class: "javax.ws.rs.NotSupportedException", Message: "HTTP 415 Unsupported Media Type"}
+		return false, nil, &answer.Exception{Status: http.StatusUnsupportedMediaType, Class: "javax.ws.rs.NotSupportedException", Message: "HTTP 415 Unsupported Media Type"}
 	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, fmt.Errorf("reading the body of %s %s: %w", r.Method, r.URL.Path, err)
+	if body, err = io.ReadAll(r.Body); err != nil {
+		return false, nil, fmt.Errorf("reading the body of %s %s: %w", r.Method, r.URL.Path, err)
 	}
-	if kind == "application/xml" {
-		return xmlFields(body, root)
-	}
-	return jsonFields(body, root)
+	return kind == "application/xml", body, nil
 }
 
 func jsonFields(body []byte, root string) (map[string]string, error) {

@@ -45,6 +45,7 @@ func Cluster() *view.Cluster {
 		MinAllocation:  yarn.NewResource(256, 1),
 		MaxAllocation:  yarn.NewResource(4096, 4),
 		MaxAppPriority: 10,
+		Labels:         &view.Labels{},
 		Applications:   []*view.Application{finished(), failed(), killed(), running(), pending(), rejected()},
 		Nodes: []*view.Node{
 			node(nodeA, yarn.NewResource(1024, 3), 3),

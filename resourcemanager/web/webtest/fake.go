@@ -108,3 +108,21 @@ func (c *Controller) NewApplication(_ context.Context, by webgate.Caller) (yarn.
 	c.note("new application by %s", by.User)
 	return yarn.ApplicationID{ClusterTimestamp: Started, Sequence: 10}, c.Most, c.Err
 }
+
+// AddLabels notes the call.
+func (c *Controller) AddLabels(_ context.Context, by webgate.Caller, labels []view.Label) error {
+	c.note("add labels by %s: %v", by.User, labels)
+	return c.Err
+}
+
+// RemoveLabels notes the call.
+func (c *Controller) RemoveLabels(_ context.Context, by webgate.Caller, names []string) error {
+	c.note("remove labels by %s: %v", by.User, names)
+	return c.Err
+}
+
+// ReplaceLabels notes the call.
+func (c *Controller) ReplaceLabels(_ context.Context, by webgate.Caller, operation string, nodes []view.NodeLabels) error {
+	c.note("%s by %s: %v", operation, by.User, nodes)
+	return c.Err
+}

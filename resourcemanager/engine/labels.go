@@ -1,0 +1,494 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// labels are the labels of the cluster, and what administrators gave to hosts
+// and nodes. A node that was given nothing has its host's label. One change is
+// under way at a time; what follows waits and is judged when that one is stored.
+type labels struct {
+	known   []scheduler.Label             // by name
+	given   map[yarn.NodeID]string        // port 0: to the host; "" of a node: it does not have its host's
+	ofHost  map[string]map[int32]struct{} // ports in given, by host
+	met     map[string]bool               // every name that the scheduler knows by now
+	changed *labelChange                  // under way, or nil
+	waiting []Command
+	seen    *view.Labels // as of the last change; nil when it must be made anew
+}
+
+// labelChange is a change that was found to be right.
+type labelChange struct {
+	ticket Ticket
+	known  []scheduler.Label // as they are to be
+	given  []labelling       // each node once
+	ops    []state.Op
+	undo   []state.Op // the same records as they were
+	left   int        // ops that are not stored yet
+	failed error
+}
+
+// labelling is what a host or a node is given.
+type labelling struct {
+	node    yarn.NodeID
+	label   string
+	nothing bool // what it was given is forgotten
+}
+
+// of is the label of a node that registers.
+func (l *labels) of(id yarn.NodeID) string {
+	if label, ok := l.given[id]; ok {
+		return label
+	}
+	return l.given[yarn.NodeID{Host: id.Host}]
+}
+
+func (l *labels) find(name string) (int, bool) {
+	return slices.BinarySearchFunc(l.known, name, func(x scheduler.Label, name string) int { return cmp.Compare(x.Name, name) })
+}
+
+// ports are those of the host's nodes that were given something themselves.
+func (l *labels) ports(host string) []int32 {
+	var out []int32
+	for port := range l.ofHost[host] { //tidy:unordered sorted below
+		if port != 0 {
+			out = append(out, port)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (l *labels) put(x labelling) {
+	if x.nothing {
+		delete(l.given, x.node)
+		delete(l.ofHost[x.node.Host], x.node.Port)
+		if len(l.ofHost[x.node.Host]) == 0 {
+			delete(l.ofHost, x.node.Host)
+		}
+		return
+	}
+	if l.given == nil {
+		l.given, l.ofHost = map[yarn.NodeID]string{}, map[string]map[int32]struct{}{}
+	}
+	l.given[x.node] = x.label
+	if l.ofHost[x.node.Host] == nil {
+		l.ofHost[x.node.Host] = map[int32]struct{}{}
+	}
+	l.ofHost[x.node.Host][x.node.Port] = struct{}{}
+}
+
+// view is what readers see.
+func (l *labels) view() *view.Labels {
+	if l.seen != nil {
+		return l.seen
+	}
+	l.seen = &view.Labels{}
+	for _, x := range l.known {
+		l.seen.Known = append(l.seen.Known, view.Label(x))
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(l.given), yarn.NodeID.Compare) {
+		l.seen.Nodes = append(l.seen.Nodes, view.LabelledNode{Node: id, Label: l.given[id]})
+	}
+	return l.seen
+}
+
+// changeLabels is a change of labels; see the commands.
+func (e *Engine) changeLabels(c Command) {
+	l := &e.labels
+	if l.changed != nil {
+		if len(l.waiting) >= MaxLabelChanges {
+			e.fail(labelTicket(c), refuse(Failed, "%d changes of node labels wait already; try again later", len(l.waiting)))
+			return
+		}
+		l.waiting = append(l.waiting, c)
+		return
+	}
+	change, err := e.planLabels(c)
+	if err != nil {
+		e.fail(labelTicket(c), err)
+		return
+	}
+	change.ticket = labelTicket(c)
+	e.recordLabels(change)
+	if change.left = len(change.ops); change.left == 0 {
+		e.reply(change.ticket, nil) // nothing changes, and what is so is stored
+		return
+	}
+	l.changed = change
+	for _, op := range change.ops {
+		e.save(op, saved{what: savedLabels})
+	}
+}
+
+func labelTicket(c Command) Ticket {
+	switch c := c.(type) {
+	case AddLabels:
+		return c.Ticket
+	case RemoveLabels:
+		return c.Ticket
+	case ReplaceLabels:
+		return c.Ticket
+	}
+	return 0
+}
+
+// planLabels checks a change and works out what it brings.
+func (e *Engine) planLabels(c Command) (*labelChange, *Error) {
+	if r, ok := c.(ReplaceLabels); ok && r.FailOnUnknown {
+		if unknown := e.unknownNodes(r.Nodes); len(unknown) > 0 {
+			return nil, refuse(Failed, "Failed to replace labels as there are unknown nodes:[%s]", strings.Join(unknown, ", "))
+		}
+	}
+	if !e.set.Labels {
+		return nil, refuse(Failed, "Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled")
+	}
+	switch c := c.(type) {
+	case AddLabels:
+		return e.planAdd(c)
+	case RemoveLabels:
+		return e.planRemove(c)
+	case ReplaceLabels:
+		return e.planReplace(c)
+	}
+	panic(fmt.Sprintf("engine: %T changes no labels", c))
+}
+
+// planAdd checks labels that are to be known. Of one that is named twice the
+// first counts.
+func (e *Engine) planAdd(c AddLabels) (*labelChange, *Error) {
+	var other []string
+	for _, x := range c.Labels {
+		x.Name = strings.TrimSpace(x.Name)
+		if i, ok := e.labels.find(x.Name); ok && e.labels.known[i].Exclusive != x.Exclusive {
+			other = append(other, fmt.Sprintf("<%s:exclusivity=%t>", x.Name, x.Exclusive))
+		}
+	}
+	if len(other) > 0 {
+		return nil, refuse(Failed, "Exclusivity cannot be modified for an existing label with : %s", strings.Join(other, ","))
+	}
+	change := &labelChange{known: slices.Clone(e.labels.known)}
+	fresh, names := 0, map[string]bool{}
+	for _, x := range c.Labels {
+		x.Name = strings.TrimSpace(x.Name)
+		if err := checkLabel(x.Name); err != nil {
+			return nil, err
+		}
+		if _, ok := e.labels.find(x.Name); ok || names[x.Name] {
+			continue
+		}
+		names[x.Name] = true
+		change.known = append(change.known, x)
+		if !e.labels.met[x.Name] {
+			fresh++
+		}
+		if len(e.labels.met)+fresh > MaxLabels {
+			return nil, refuse(Failed, "Cannot add label=%s: the cluster would have had more than %d labels since the ResourceManager was started", x.Name, MaxLabels)
+		}
+	}
+	slices.SortFunc(change.known, func(a, b scheduler.Label) int { return cmp.Compare(a.Name, b.Name) })
+	return change, nil
+}
+
+// checkLabel checks the name of a new label.
+func checkLabel(name string) *Error {
+	if name == "" || len(name) > MaxLabelName {
+		return refuse(Failed, "label added is empty or exceeds %d character(s)", MaxLabelName)
+	}
+	for i, c := range []byte(name) {
+		letter := c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (i == 0 || c != '-' && c != '_') {
+			return refuse(Failed, "label name should only contains {0-9, a-z, A-Z, -, _} and should not started with {-,_}, now it is= %s", name)
+		}
+	}
+	return nil
+}
+
+// planRemove checks labels that are to go: no queue may name them.
+func (e *Engine) planRemove(c RemoveLabels) (*labelChange, *Error) {
+	gone, used := map[string]bool{}, e.usedLabels()
+	for _, name := range c.Names {
+		if name = strings.TrimSpace(name); used[name] != "" {
+			return nil, refuse(Failed, "Cannot remove label=%s, because queue=%s is using this label. Please remove label on queue before remove the label", name, used[name])
+		}
+		gone[name] = true
+	}
+	for _, name := range c.Names {
+		name = strings.TrimSpace(name)
+		if name == "" {
+			return nil, refuse(Failed, "Label to be removed is null or empty")
+		}
+		if _, ok := e.labels.find(name); !ok {
+			return nil, refuse(Failed, "Node label=%s to be removed doesn't existed in cluster node labels collection.", clip(name, MaxLabelName))
+		}
+	}
+	if len(gone) == 0 {
+		return &labelChange{known: e.labels.known}, nil
+	}
+	change := &labelChange{known: slices.DeleteFunc(slices.Clone(e.labels.known), func(x scheduler.Label) bool { return gone[x.Name] })}
+	var nodes []view.NodeLabels
+	for _, id := range slices.SortedFunc(maps.Keys(e.labels.given), yarn.NodeID.Compare) {
+		if gone[e.labels.given[id]] {
+			nodes = append(nodes, view.NodeLabels{Node: id})
+		}
+	}
+	e.giveLabels(change, nodes, false)
+	return change, nil
+}
+
+// usedLabels are the labels that queues name, with the first queue that does.
+func (e *Engine) usedLabels() map[string]string {
+	out := map[string]string{}
+	for _, q := range e.sched.Queues().Queues {
+		for _, name := range q.Labels {
+			if name != "*" && out[name] == "" {
+				out[name] = q.Path
+			}
+		}
+	}
+	return out
+}
+
+// planReplace checks what nodes are to be given.
+func (e *Engine) planReplace(c ReplaceLabels) (*labelChange, *Error) {
+	for _, n := range c.Nodes {
+		if n.Node.Host == "" || len(n.Node.Host) > MaxHostName || n.Node.Port < 0 || n.Node.Port > math.MaxUint16 {
+			return nil, refuse(Failed, "Cannot label %q: it is not the name of a host, with a port or without", clip(n.Node.String(), MaxHostName))
+		}
+		if len(n.Labels) > 1 {
+			return nil, refuse(Failed, "%d labels specified on host=%s, please note that we do not support specifying multiple labels on a single host for now.", len(n.Labels), n.Node.Host)
+		}
+	}
+	nodes := slices.Clone(c.Nodes)
+	for i, n := range nodes {
+		if len(n.Labels) == 0 {
+			continue
+		}
+		name := strings.TrimSpace(n.Labels[0])
+		if nodes[i].Labels = []string{name}; name == "" {
+			nodes[i].Labels = nil
+		} else if _, ok := e.labels.find(name); !ok {
+			return nil, refuse(Failed, "Not all labels being replaced contained by known label collections, please check, new labels=[%s]", clip(name, MaxLabelName))
+		}
+	}
+	// What is said of a node counts over what is said of its host.
+	slices.SortStableFunc(nodes, func(a, b view.NodeLabels) int { return cmp.Compare(min(a.Node.Port, 1), min(b.Node.Port, 1)) })
+	change := &labelChange{known: e.labels.known}
+	e.giveLabels(change, nodes, true)
+	if len(e.labels.given)+len(change.given) > MaxLabelledNodes {
+		return nil, refuse(Failed, "Cannot label so many nodes: more than %d hosts and nodes would have labels of their own", MaxLabelledNodes)
+	}
+	return change, nil
+}
+
+// maxUnknown bounds how many unknown nodes a refusal names.
+const maxUnknown = 100
+
+// unknownNodes are those that are not, and have not been, here.
+func (e *Engine) unknownNodes(nodes []view.NodeLabels) (out []string) {
+	hosts := map[string]bool{}
+	for id := range e.nodes { //tidy:unordered only collected into a set
+		hosts[id.Host] = true
+	}
+	for _, n := range nodes {
+		if len(out) == maxUnknown {
+			return append(out, "…")
+		}
+		if e.nodes[n.Node] == nil && (n.Node.Port != 0 || !hosts[n.Node.Host]) {
+			out = append(out, clip(n.Node.String(), MaxHostName))
+		}
+	}
+	return out
+}
+
+// giveLabels works out what is kept when nodes are given labels. compat: what
+// somebody gives a host also replaces what was given to its nodes, unless the
+// host has it already.
+func (e *Engine) giveLabels(change *labelChange, nodes []view.NodeLabels, below bool) {
+	at := map[yarn.NodeID]int{}
+	give := func(id yarn.NodeID, label string) {
+		i, ok := at[id]
+		if !ok {
+			i = len(change.given)
+			at[id] = i
+			change.given = append(change.given, labelling{node: id})
+		}
+		change.given[i].label = label
+	}
+	for _, n := range nodes {
+		label := ""
+		if len(n.Labels) > 0 {
+			label = n.Labels[0]
+		}
+		give(n.Node, label)
+		if n.Node.Port == 0 && below && label != e.labels.given[n.Node] {
+			for _, port := range e.labels.ports(n.Node.Host) {
+				give(yarn.NodeID{Host: n.Node.Host, Port: port}, label)
+			}
+		}
+	}
+	for i := range change.given {
+		x := &change.given[i]
+		host := yarn.NodeID{Host: x.node.Host}
+		of := e.labels.given[host]
+		if j, ok := at[host]; ok {
+			of = change.given[j].label
+		}
+		x.nothing = x.label == "" && (x.node.Port == 0 || of == "")
+	}
+}
+
+// recordLabels finds the records that differ. What would not change is left out.
+func (e *Engine) recordLabels(change *labelChange) {
+	l := &e.labels
+	was, is := labelRecords(l.known), labelRecords(change.known)
+	for _, x := range l.known {
+		if _, ok := is[x.Name]; !ok {
+			change.ops, change.undo = append(change.ops, state.Remove(was[x.Name])), append(change.undo, state.Put(was[x.Name]))
+		}
+	}
+	for _, x := range change.known {
+		if _, ok := was[x.Name]; !ok {
+			change.ops, change.undo = append(change.ops, state.Put(is[x.Name])), append(change.undo, state.Remove(is[x.Name]))
+		}
+	}
+	change.given = slices.DeleteFunc(change.given, func(x labelling) bool {
+		label, had := l.given[x.node]
+		if had != x.nothing && label == x.label || !had && x.nothing {
+			return true
+		}
+		op, undo := state.Put(state.LabelledNode{Node: x.node, Label: x.label}), state.Put(state.LabelledNode{Node: x.node, Label: label})
+		if x.nothing {
+			op.Kind = state.OpRemove
+		}
+		if !had {
+			undo.Kind = state.OpRemove
+		}
+		change.ops, change.undo = append(change.ops, op), append(change.undo, undo)
+		return false
+	})
+}
+
+func labelRecords(known []scheduler.Label) map[string]state.NodeLabel {
+	out := make(map[string]state.NodeLabel, len(known))
+	for _, x := range known {
+		out[x.Name] = state.NodeLabel{Name: x.Name, Exclusive: x.Exclusive}
+	}
+	return out
+}
+
+// labelsStored follows the records of a change. When the last one is stored the
+// change holds, unless one of them never can be: then all are taken back.
+func (e *Engine) labelsStored(_ saved, err error) {
+	change := e.labels.changed
+	change.left--
+	if err != nil && change.failed == nil {
+		change.failed = err
+	}
+	if change.left > 0 {
+		return
+	}
+	e.labels.changed = nil
+	if change.failed != nil {
+		for _, op := range change.undo {
+			e.save(op, saved{what: savedNothing})
+		}
+		e.fail(change.ticket, refuse(NotStored, "Cannot store the change of node labels: %v", change.failed))
+	} else {
+		e.applyLabels(change)
+		e.reply(change.ticket, nil)
+	}
+	for e.labels.changed == nil && len(e.labels.waiting) > 0 {
+		next := e.labels.waiting[0]
+		e.labels.waiting = e.labels.waiting[1:]
+		e.changeLabels(next)
+	}
+}
+
+// applyLabels makes a change true.
+func (e *Engine) applyLabels(change *labelChange) {
+	l := &e.labels
+	l.seen = nil
+	hosts, nodes := map[string]bool{}, map[yarn.NodeID]bool{}
+	for _, x := range change.given {
+		l.put(x)
+		if x.node.Port == 0 {
+			hosts[x.node.Host] = true
+		} else {
+			nodes[x.node] = true
+		}
+	}
+	l.known = change.known
+	e.meetLabels()
+	var moved []*node
+	for id, n := range e.nodes { //tidy:unordered sorted below
+		if (nodes[id] || hosts[id.Host]) && n.label != l.of(id) {
+			moved = append(moved, n)
+		}
+	}
+	slices.SortFunc(moved, func(a, b *node) int { return a.id.Compare(b.id) })
+	for _, n := range moved {
+		e.relabel(n, l.of(n.id))
+	}
+}
+
+// meetLabels tells the scheduler which labels are known.
+func (e *Engine) meetLabels() {
+	if e.labels.met == nil {
+		e.labels.met = map[string]bool{}
+	}
+	for _, x := range e.labels.known {
+		e.labels.met[x.Name] = true
+	}
+	e.sched.SetLabels(e.labels.known)
+	e.queues = nil
+	e.sweepDue = true
+}
+
+// relabel moves the node to another partition.
+func (e *Engine) relabel(n *node, label string) {
+	n.label = label
+	e.touchNode(n)
+	if n.ref == scheduler.NoNode {
+		return
+	}
+	e.queues = nil
+	for _, ended := range e.sched.SetNodeLabel(n.ref, label) {
+		e.followEnd(ended, yarn.ExitAborted, "The node has moved to another partition")
+	}
+	e.sweepDue = true
+}
+
+// recoverLabels brings labels back as an earlier life stored them. A node's
+// label that is not known is what a crash has left of a removal: it goes, too.
+func (e *Engine) recoverLabels(c Recover) {
+	if !e.set.Labels {
+		return
+	}
+	l := &e.labels
+	for _, r := range c.NodeLabels {
+		l.known = append(l.known, scheduler.Label{Name: r.Name, Exclusive: r.Exclusive})
+	}
+	slices.SortFunc(l.known, func(a, b scheduler.Label) int { return cmp.Compare(a.Name, b.Name) })
+	for _, r := range c.LabelledNodes {
+		if _, ok := l.find(r.Label); ok || r.Label == "" {
+			l.put(labelling{node: r.Node, label: r.Label})
+			continue
+		}
+		e.save(state.Remove(r), saved{what: savedNothing})
+	}
+	l.seen = nil
+	if len(l.known) > 0 {
+		e.meetLabels()
+	}
+}
