@@ -21,11 +21,13 @@ const labelQueues = twoQueues + `
 	root.default.accessible-node-labels.gpu.capacity    100
 	root.other.accessible-node-labels                   NOBODY`
 
+// addLabels names the labels twice, as stock clients do.
 func addLabels(labels ...string) *pb.AddToClusterNodeLabelsRequest {
 	m := &pb.AddToClusterNodeLabelsRequest{}
 	for _, l := range labels {
 		name, shared := strings.CutSuffix(l, ":shared")
 		m.NodeLabels = append(m.NodeLabels, &pb.NodeLabel{Name: &name, IsExclusive: proto.Bool(!shared)})
+		m.DeprecatedNodeLabels = append(m.DeprecatedNodeLabels, name)
 	}
 	return m
 }
@@ -59,6 +61,7 @@ func TestNodeLabels(t *testing.T) {
 	id := convert.ToNodeID(n.id)
 	host := &pb.NodeId{Host: proto.String("elsewhere"), Port: proto.Int32(0)}
 	must(root, "addToClusterNodeLabels", addLabels("gpu", "ssd:shared", "old"), &pb.AddToClusterNodeLabelsResponse{})
+	must(root, "addToClusterNodeLabels", addLabels("ssd:shared"), &pb.AddToClusterNodeLabelsResponse{})
 	must(root, "replaceLabelsOnNodes", replaceLabels(id, "gpu"), &pb.ReplaceLabelsOnNodeResponse{})
 	must(root, "replaceLabelsOnNodes", replaceLabels(host, "old"), &pb.ReplaceLabelsOnNodeResponse{})
 	all := fmt.Sprintf("gpu:true old:true ssd:false %s=gpu elsewhere:0=old gpu on 1 old on 1", n.id)

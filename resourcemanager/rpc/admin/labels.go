@@ -29,13 +29,17 @@ func (a *admin) labelsDone(c *ipc.Call, operation string, m proto.Message) loop.
 	}
 }
 
-// addLabels takes the names of very old clients, too.
+// addLabels takes the bare names of very old clients, too; newer ones repeat
+// theirs there, which then say nothing about exclusivity.
 func (a *admin) addLabels(c *ipc.Call, m *pb.AddToClusterNodeLabelsRequest) {
 	cmd := engine.AddLabels{}
 	for _, l := range m.GetNodeLabels() {
 		cmd.Labels = append(cmd.Labels, scheduler.Label{Name: l.GetName(), Exclusive: l.GetIsExclusive()})
 	}
 	for _, name := range m.GetDeprecatedNodeLabels() {
+		if len(m.GetNodeLabels()) > 0 {
+			break
+		}
 		cmd.Labels = append(cmd.Labels, scheduler.Label{Name: name, Exclusive: true})
 	}
 	cmd.Ticket = a.Loop.Expect(a.labelsDone(c, "addToClusterNodeLabels", &pb.AddToClusterNodeLabelsResponse{}))
