@@ -24,8 +24,9 @@ func (d *Daemon) carry(x engine.Effect) {
 		d.work.Go(func() { d.clear(x) })
 	case engine.CollectLogs:
 		d.logs.collect(x)
-	case engine.Launch:
+	case engine.Localized:
 		d.counters.localized(x.Counters)
+	case engine.Launch:
 		d.processes.launch(x)
 	case engine.Attach:
 		d.processes.attach(x)

@@ -133,6 +133,7 @@ func (e *Engine) localizationFailed(c *container, why string) {
 func (e *Engine) maybeLaunch(c *container) {
 	if c.phase == localizing && c.pending == 0 {
 		c.count(e.now.Mono)
+		e.emit(Localized{c.counters})
 		e.launch(c)
 	}
 }

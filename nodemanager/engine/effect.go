@@ -83,6 +83,10 @@ type (
 		Counters [5]int64 // bytes missed, bytes cached, files missed, files cached, milliseconds
 	}
 
+	// Localized tells what it took to get the resources of a container, in the
+	// order of Launch.Counters.
+	Localized struct{ Counters [5]int64 }
+
 	// Attach finds a container of the last life again. Answered like Launch.
 	Attach struct {
 		Place Place
@@ -187,6 +191,7 @@ func (Swept) effect()           {}
 func (Open) effect()            {}
 func (Clear) effect()           {}
 func (CollectLogs) effect()     {}
+func (Localized) effect()       {}
 func (Launch) effect()          {}
 func (Attach) effect()          {}
 func (Kill) effect()            {}

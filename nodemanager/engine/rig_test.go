@@ -40,6 +40,8 @@ func describe(x Effect) string {
 		return fmt.Sprintf("clear %d", x.Application.Sequence)
 	case CollectLogs:
 		return fmt.Sprintf("collect logs of %d: %v", x.Application.Sequence, len(x.Containers))
+	case Localized:
+		return fmt.Sprintf("localized %v", x.Counters)
 	case Launch:
 		return fmt.Sprintf("launch %s in %s, logs in %s, links %v, counters %v", short(x.Spec.ID), x.Place.WorkDir, x.Place.LogDir, x.Links, x.Counters)
 	case Attach:

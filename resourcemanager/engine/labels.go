@@ -285,7 +285,13 @@ func (e *Engine) planReplace(c ReplaceLabels) (*labelChange, *Error) {
 	slices.SortStableFunc(nodes, func(a, b view.NodeLabels) int { return cmp.Compare(min(a.Node.Port, 1), min(b.Node.Port, 1)) })
 	change := &labelChange{known: e.labels.known}
 	e.giveLabels(change, nodes, true)
-	if len(e.labels.given)+len(change.given) > MaxLabelledNodes {
+	more := 0
+	for _, x := range change.given {
+		if _, had := e.labels.given[x.node]; !had && !x.nothing {
+			more++
+		}
+	}
+	if more > 0 && len(e.labels.given)+more > MaxLabelledNodes {
 		return nil, refuse(Failed, "Cannot label so many nodes: more than %d hosts and nodes would have labels of their own", MaxLabelledNodes)
 	}
 	return change, nil

@@ -228,11 +228,13 @@ func (s *Scheduler) permits(path, user, realUser string, groups []string, code y
 		return yarn.Reason{}
 	}
 	q := s.tree.find(path)
-	for up := path; q == nil && up != ""; up = queue.ParentPath(up) {
-		q = s.tree.find(up)
-	}
-	if code == fit.SubmitDenied && (q == nil || q.path != path && s.tree.find(path) == nil && q.conf.Kind != config.Managed && !q.flexible()) {
-		return yarn.Reason{}
+	if q == nil {
+		for up := path; q == nil && up != ""; up = queue.ParentPath(up) {
+			q = s.tree.find(up)
+		}
+		if mayCreate := q != nil && (q.conf.Kind == config.Managed || q.flexible()); code == fit.SubmitDenied && !mayCreate {
+			return yarn.Reason{}
+		}
 	}
 	for ; q != nil; q = q.parent {
 		if q.conf.Admin.Allows(user, realUser, groups) ||

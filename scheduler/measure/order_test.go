@@ -1,22 +1,11 @@
 package measure
 
 import (
-	"flag"
-	"os"
 	"testing"
 
 	"github.com/heddle-project/heddle/yarn"
 	"pgregory.net/rapid"
 )
-
-// TestMain fixes the seed of random tests; -rapid.seed asks for another one.
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if flag.Lookup("rapid.seed").Value.String() == "0" {
-		flag.Set("rapid.seed", "1")
-	}
-	os.Exit(m.Run())
-}
 
 // TestCompareIsAnOrder sees that no three amounts contradict each other, as long
 // as the cluster has something. In an empty one, amounts of which each has more

@@ -1,16 +1,9 @@
 package schedtest
 
 import (
-	"flag"
-	"os"
 	"testing"
+
+	"github.com/heddle-project/heddle/internal/seeded"
 )
 
-// TestMain fixes the seed of random tests; -rapid.seed asks for another one.
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if flag.Lookup("rapid.seed").Value.String() == "0" {
-		flag.Set("rapid.seed", "1")
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { seeded.Main(m) }
