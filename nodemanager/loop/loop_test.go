@@ -108,11 +108,11 @@ func TestDurableFirst(t *testing.T) {
 			synctest.Wait()
 		}
 		r.hold <- struct{}{}
-		if said := r.heard(); said != "Open start-1:<nil> Launch" || r.Container(id(1)).Sub != engine.SubScheduled || r.Container(id(2)) != nil {
+		if said := r.heard(); said != "Open start-1:<nil> Localized Launch" || r.Container(id(1)).Sub != engine.SubScheduled || r.Container(id(2)) != nil {
 			t.Fatalf("after the first commit: %q, %v", said, r.Containers())
 		}
 		r.hold <- struct{}{}
-		if said := r.heard(); !strings.HasPrefix(said, "start-2:<nil> Launch start-3:<nil> Launch") || len(r.Containers()) != 21 || len(r.commits) != 2 {
+		if said := r.heard(); !strings.HasPrefix(said, "start-2:<nil> Localized Launch start-3:<nil> Localized Launch") || len(r.Containers()) != 21 || len(r.commits) != 2 {
 			t.Fatalf("after %d commits: %q", len(r.commits), said)
 		}
 		for i, op := range r.commits[0] {
@@ -206,7 +206,7 @@ func TestEndCarriesOut(t *testing.T) {
 		r.end()
 		close(r.hold)
 		r.Wait()
-		if said := r.heard(); said != "Open start-1:<nil> Launch start-2:<nil> Launch" || len(r.commits) != 2 {
+		if said := r.heard(); said != "Open start-1:<nil> Localized Launch start-2:<nil> Localized Launch" || len(r.commits) != 2 {
 			t.Errorf("%q in %d commits", said, len(r.commits))
 		}
 	})
@@ -259,7 +259,7 @@ func TestBehind(t *testing.T) {
 		}
 		close(r.hold)
 		n := 0
-		if said := r.heard(); said != "Open start-1:<nil> Launch" {
+		if said := r.heard(); said != "Open start-1:<nil> Localized Launch" {
 			t.Errorf("%q", said)
 		}
 		for _, ops := range r.commits {
