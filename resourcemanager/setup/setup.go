@@ -37,6 +37,7 @@ func Cluster(site, types *conf.Properties, labels []config.Label) (config.Cluste
 		LabelsEnabled: r.Bool("yarn.node-labels.enabled", false),
 		Labels:        labels,
 		AMLabel:       r.String(rm+"node-labels.am.default-node-label-expression", ""),
+		Enforced:      strings.FieldsFunc(r.String("yarn.node-labels.exclusive-enforced-partitions", ""), func(c rune) bool { return c == ',' }),
 		AMSharing:     r.Bool(rm+"node-labels.am.allow-non-exclusive-allocation", false),
 		PortInName:    s.Allocation.PortInNodeName,
 		Monitors:      r.Bool(rm+"scheduler.monitor.enable", false),

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
-	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/scheduler/measure"
@@ -19,7 +18,7 @@ func (s *Scheduler) Normalize(ref AppRef, asks []yarn.Ask) yarn.Reason {
 	if n := a.wants.Size() + len(asks); n > MaxRows {
 		return yarn.Reason{Code: fit.TooManyAsks, Subject: a.ID.String(), Count: int64(n), Max: MaxRows}
 	}
-	return s.normalize(a.queue, asks, a.Label, a.LabelSet)
+	return s.normalize(a.queue, asks, submission{label: a.Label, set: a.LabelSet})
 }
 
 // Bounds of what one application may keep here.
@@ -33,19 +32,9 @@ const (
 // NormalizeAM does it for the ask for a master's container; see the facade.
 func (s *Scheduler) NormalizeAM(path string, asks []yarn.Ask, label string, labelSet bool) yarn.Reason {
 	for i := range asks {
-		ask := &asks[i]
-		ask.Priority, ask.Count, ask.ExecutionType = 0, 1, yarn.Guaranteed
-		if ask.LabelSet {
-			continue
-		}
-		switch {
-		case s.cfg.Cluster.AMLabel != "" && s.cfg.Cluster.LabelsEnabled:
-			ask.Label, ask.LabelSet = s.cfg.Cluster.AMLabel, true
-		case labelSet:
-			ask.Label, ask.LabelSet = label, true
-		}
+		asks[i].Priority, asks[i].Count, asks[i].ExecutionType = 0, 1, yarn.Guaranteed
 	}
-	return s.normalize(s.tree.find(path), asks, "", false)
+	return s.normalize(s.tree.find(path), asks, submission{label: label, set: labelSet, master: true})
 }
 
 // RefitAM rounds the asks for a master's container again; see the facade.
@@ -60,17 +49,24 @@ func (s *Scheduler) RefitAM(asks []yarn.Ask) {
 	}
 }
 
-func (s *Scheduler) normalize(q *Queue, asks []yarn.Ask, label string, labelSet bool) yarn.Reason {
+// submission is what asks take over from the application that they belong to.
+type submission struct {
+	label  string
+	set    bool
+	master bool // they are for its master
+}
+
+func (s *Scheduler) normalize(q *Queue, asks []yarn.Ask, from submission) yarn.Reason {
 	most := s.maximumFor(q)
 	for i := range asks {
 		ask := asks[i]
-		s.completeLabel(q, &ask, label, labelSet)
+		s.completeLabel(q, &ask, from)
 		if why := s.checkAsk(q, &ask, most); !why.OK() {
 			return why
 		}
 	}
 	for i := range asks {
-		s.completeLabel(q, &asks[i], label, labelSet)
+		s.completeLabel(q, &asks[i], from)
 		if asks[i].Where == "" {
 			asks[i].Where = yarn.AnyHost
 		}
@@ -82,33 +78,34 @@ func (s *Scheduler) normalize(q *Queue, asks []yarn.Ask, label string, labelSet 
 	return yarn.Reason{}
 }
 
-// completeLabel fills in the label that an ask leaves out: that of the
-// submission, then the queue's default.
-func (s *Scheduler) completeLabel(q *Queue, ask *yarn.Ask, label string, labelSet bool) {
-	if !ask.LabelSet && ask.Where == yarn.AnyHost && labelSet {
-		ask.Label, ask.LabelSet = label, true
+// completeLabel fills in the label that an ask for any host leaves out: that of
+// the submission, then the queue's default. A master's may be empty, too, and
+// takes the configured one first.
+func (s *Scheduler) completeLabel(q *Queue, ask *yarn.Ask, from submission) {
+	if ask.Where != yarn.AnyHost {
+		return
 	}
-	if q != nil {
-		s.enforcePartition(q, ask, label)
+	if !from.master && !ask.LabelSet {
+		ask.Label, ask.LabelSet = from.label, from.set
 	}
-	if !ask.LabelSet && ask.Where == yarn.AnyHost && q != nil && q.conf.DefaultSet {
+	s.enforcePartition(ask, from)
+	if from.master && ask.Label == "" {
+		if ask.Label, ask.LabelSet = s.cfg.Cluster.AMLabel, true; ask.Label == "" {
+			ask.Label, ask.LabelSet = from.label, from.set
+		}
+	}
+	if !ask.LabelSet && q != nil && q.conf.DefaultSet {
 		ask.Label, ask.LabelSet = q.conf.DefaultLabel, true
 	}
 }
 
-// enforcePartition keeps partitions with a list of their own to the
-// applications that were submitted to them.
-func (s *Scheduler) enforcePartition(q *Queue, ask *yarn.Ask, label string) {
-	if q.conf.Ordering != config.FifoWithPartitions || len(q.conf.Enforced) == 0 {
-		return
-	}
-	mine, theirs := false, false
-	for _, p := range q.conf.Enforced {
-		mine = mine || p == label
-		theirs = theirs || ask.LabelSet && p == ask.Label
-	}
-	if mine || theirs {
-		ask.Label, ask.LabelSet = label, true
+// enforcePartition keeps the partitions of
+// yarn.node-labels.exclusive-enforced-partitions to the applications that were
+// submitted to them, and these to theirs.
+func (s *Scheduler) enforcePartition(ask *yarn.Ask, from submission) {
+	enforced := s.cfg.Cluster.Enforced
+	if from.set && slices.Contains(enforced, from.label) || ask.LabelSet && slices.Contains(enforced, ask.Label) {
+		ask.Label, ask.LabelSet = from.label, from.set
 	}
 }
 

@@ -115,6 +115,7 @@ func (s *settings) cluster() config.Cluster {
 	}
 	if s.sc.labels {
 		c.LabelsEnabled, c.Labels = true, []config.Label{{Name: "x", Exclusive: true}, {Name: "y"}}
+		c.Enforced = rapid.SampledFrom([][]string{nil, {"y"}, {"x", "y"}}).Draw(s.t, "enforced")
 		c.AMSharing = rapid.Bool().Draw(s.t, "masters share")
 	}
 	return c

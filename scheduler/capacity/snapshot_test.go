@@ -78,6 +78,12 @@ func (v *snapshot) queue(q *Queue, parent *twin.Queue, memory map[string]map[str
 		for p := range l.usageRatio {
 			to.UsageRatio[v.label(part(p))] = l.usageRatio[p]
 		}
+		to.OldMasters = map[string]yarn.Resource{}
+		for p := range q.shares {
+			if label := v.label(part(p)); !q.mayUse(label) {
+				to.OldMasters[label] = q.shares[p].amLimit
+			}
+		}
 	}
 	for _, c := range q.children {
 		to.Children = append(to.Children, v.queue(c, to, memory))

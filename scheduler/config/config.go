@@ -34,12 +34,13 @@ type Cluster struct {
 	MaxPriority   int32 // yarn.cluster.max-application-priority
 	ACLEnabled    bool  // yarn.acl.enable
 	Admins        string
-	LabelsEnabled bool    // yarn.node-labels.enabled
-	Labels        []Label // those known at the start
-	AMLabel       string  // yarn.resourcemanager.node-labels.am.default-node-label-expression
-	AMSharing     bool    // yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation
-	PortInName    bool    // yarn.scheduler.include-port-in-node-name
-	Monitors      bool    // yarn.resourcemanager.scheduler.monitor.enable
+	LabelsEnabled bool     // yarn.node-labels.enabled
+	Labels        []Label  // those known at the start
+	AMLabel       string   // yarn.resourcemanager.node-labels.am.default-node-label-expression
+	Enforced      []string // yarn.node-labels.exclusive-enforced-partitions
+	AMSharing     bool     // yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation
+	PortInName    bool     // yarn.scheduler.include-port-in-node-name
+	Monitors      bool     // yarn.resourcemanager.scheduler.monitor.enable
 	// IntraQueuePreemption is
 	// yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.enabled.
 	IntraQueuePreemption bool

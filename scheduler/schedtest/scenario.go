@@ -300,8 +300,8 @@ func (r *runner) app(words []string) []string {
 	if v, ok := o["am"]; ok {
 		am = resource(v)
 	}
-	asks := []yarn.Ask{{Where: yarn.AnyHost, Capability: am, Count: 1, RelaxLocality: true, Label: o["am-label"], LabelSet: true}}
-	if why := r.s.NormalizeAM(path, asks, "", false); !why.OK() {
+	asks := []yarn.Ask{{Where: yarn.AnyHost, Capability: am, Count: 1, RelaxLocality: true}}
+	if why := r.s.NormalizeAM(path, asks, o["am-label"], true); !why.OK() {
 		return r.reason(why)
 	}
 	ref, why := r.s.AddApplication(in, path)
@@ -311,7 +311,7 @@ func (r *runner) app(words []string) []string {
 	a := &runApp{ref: ref, name: words[0]}
 	r.apps[words[0]] = a
 	r.order = append(r.order, a)
-	r.s.AddAttempt(ref, scheduler.Attempt{ID: yarn.AttemptID{Application: id, Attempt: 1}, AM: asks[0].Capability, AMLabel: o["am-label"], StartWall: r.clock})
+	r.s.AddAttempt(ref, scheduler.Attempt{ID: yarn.AttemptID{Application: id, Attempt: 1}, AM: asks[0].Capability, AMLabel: asks[0].Label, StartWall: r.clock})
 	r.s.Ask(ref, asks)
 	return []string{"accepted in " + r.s.AppUsage(ref).Queue}
 }

@@ -104,6 +104,9 @@ func (w *World) QueueLimits() map[string]yarn.Resource {
 
 // MasterLimit is how much the masters of a leaf may use in a partition.
 func (w *World) MasterLimit(q *Queue, label string) yarn.Resource {
+	if old, ok := q.OldMasters[label]; ok {
+		return old
+	}
 	var now resource
 	if label == "" {
 		now = q.QueueLimit

@@ -56,6 +56,9 @@ type Queue struct {
 	UsageRatio map[string]float32
 	VisitLimit yarn.Resource // with which a walk last came by
 	QueueLimit yarn.Resource // which limits of masters and headrooms are taken from
+	// OldMasters are limits of masters in partitions that the queue may not use,
+	// by label: Apache leaves them as they were, which is mostly none.
+	OldMasters map[string]yarn.Resource
 	// Kept are limits of users that are out of date: Apache does not work them
 	// out anew when a user leaves who wants something.
 	Kept map[Kept]yarn.Resource
