@@ -23,8 +23,10 @@ var unruly = map[string]struct {
 }{
 	"ignores SIGTERM": {script: `trap '' TERM INT HUP QUIT; echo ready; while :; do sleep 1000; done`, then: (*world).stop, exit: -105,
 		says: []string{"Container killed by the ApplicationMaster.", "Container killed on request. Exit code is 137"}},
-	"forks away and ends":     {script: away + `exit 0`, exit: 0},
-	"forks away and is ended": {script: away + `echo ready; sleep 1000`, then: (*world).stop, exit: -105},
+	"forks away and ends":           {script: away + `exit 0`, exit: 0},
+	"forks away and is ended":       {script: away + `echo ready; sleep 1000`, then: (*world).stop, exit: -105},
+	"becomes a daemon and ends":     {script: alone + `exit 0`, exit: 0},
+	"becomes a daemon and is ended": {script: alone + `echo ready; sleep 1000`, then: (*world).stop, exit: -105},
 	"is ended by the ResourceManager": {script: `echo ready; sleep 1000`, exit: -106, then: func(w *world, id yarn.ContainerID) {
 		w.rm.order(func(r *pb.NodeHeartbeatResponse) { r.ContainersToCleanup = append(r.ContainersToCleanup, toID(id)) })
 	}},
@@ -49,6 +51,10 @@ var unruly = map[string]struct {
 
 // away leaves a process behind that has a session of its own and no parent, and waits until it is there.
 const away = `( setsid bash -c 'setsid bash -c "echo \$\$ > away; exec sleep 1000" &' & ); until [ -s away ]; do sleep 0.02; done; cp away "$LOG_DIRS"; `
+
+// alone leaves one behind that has also an environment and a directory of its own, and none of the container's files.
+const alone = `( setsid env -i bash -c '( cd /; exec <&- >&- 2>&-; setsid env -i bash -c "echo \$\$ > '"$PWD"'/away; exec sleep 1000" & ) & ' & )
+until [ -s away ]; do sleep 0.02; done; cp away "$LOG_DIRS"; `
 
 // None of them brings the node down, leaves anything behind, or keeps the next container from running.
 func TestUnruly(t *testing.T) {

@@ -420,3 +420,24 @@ func BenchmarkTable(b *testing.B) {
 		}
 	}
 }
+
+func TestRealtimeLimit(t *testing.T) {
+	f := newFake(t)
+	const head = "Limit                     Soft Limit           Hard Limit           Units     \nMax realtime priority     3                    4                    \n"
+	for text, want := range map[string]uint64{
+		head + "Max realtime timeout      5                    18446744073709551614 us        \n": 1<<64 - 2,
+		head + "Max realtime timeout      6                    7                    us":           7,
+		head + "Max realtime timeout      unlimited            unlimited            us        \n": 0,
+		head + "Max realtime timeout      5\n":                                                    0,
+		head:                                                                                      0,
+		"":                                                                                        0,
+	} {
+		f.write("77/limits", text)
+		if got, ok := f.root.RealtimeLimit(77); got != want || ok != (want != 0) {
+			t.Errorf("%q: got %d, %v", text, got, ok)
+		}
+	}
+	if _, ok := f.root.RealtimeLimit(78); ok {
+		t.Error("a process that is not has a limit")
+	}
+}

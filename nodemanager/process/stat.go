@@ -124,6 +124,23 @@ func (r Root) Variable(pid int, name string) (string, bool) {
 	return variable(io.LimitReader(f, maxEnviron), name)
 }
 
+// RealtimeLimit is the hard limit of the time that a process may run on end under a real-time policy, in microseconds. It
+// may be read of every user's processes; false: there is no limit, or no process.
+func (r Root) RealtimeLimit(pid int) (uint64, bool) {
+	text, err := readUpTo(filepath.Join(string(r), strconv.Itoa(pid), "limits"), maxStat)
+	if err != nil {
+		return 0, false
+	}
+	_, rest, _ := strings.Cut(string(text), "\nMax realtime timeout ")
+	line, _, _ := strings.Cut(rest, "\n")
+	fields := strings.Fields(line) // soft, hard, unit
+	if len(fields) < 2 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(fields[1], 10, 64) // or "unlimited"
+	return n, err == nil
+}
+
 // variable looks through entries NAME=value that NUL ends, which may be longer than anybody wants to hold.
 func variable(from io.Reader, name string) (string, bool) {
 	entries := bufio.NewReaderSize(from, maxValue)

@@ -118,17 +118,6 @@ func (p *Process) isWrapper(pid int) bool {
 	return strings.HasSuffix(arguments[len(arguments)-1], filepath.Join("/", p.id.String(), wrapperScript))
 }
 
-// orphans are the processes that bear the container's mark and whose parents have ended, wherever they have gone to.
-func (p *Process) orphans(t *process.Table) []process.Info {
-	var out []process.Info
-	for _, info := range orphans(t) {
-		if p.marked(info.PID) {
-			out = append(out, info)
-		}
-	}
-	return out
-}
-
 // orphans are all processes whose parents may have ended.
 func orphans(t *process.Table) []process.Info {
 	self := os.Getpid()

@@ -10,5 +10,5 @@
 //
 // Containers run as the daemon's user, so they can forge each of these files. They cannot harm more by that than themselves
 // and what they could signal anyway: the daemon believes a pid file only of processes that bear the container's mark in
-// their environment, or no mark and the right age, and never signals itself or its own ancestors.
+// their environment or among their limits, or no mark and the right age, and never signals itself or its own ancestors.
 package run

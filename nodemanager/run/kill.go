@@ -41,7 +41,8 @@ func (p *Process) Signal(ctx context.Context, signal syscall.Signal) error {
 // any more. The error says what could not be ended.
 //
 // Processes are the container's if they descend from it, are in its session or one that began in it, or bear its mark in
-// their environment. Apache's NodeManager signals one process group only, and what has left that lives on.
+// their environment or its brand among their limits. Apache's NodeManager signals one process group only, and what has left
+// that lives on.
 func (p *Process) Kill(ctx context.Context) error {
 	if p.awaitPID(ctx); p.PID() == 0 && !p.ended() {
 		p.killWrapper(ctx) // else it might go on to start the container

@@ -246,8 +246,9 @@ func TestAttachToAnUnmarkedProcess(t *testing.T) {
 	t.Parallel()
 	c := containerIn(t.TempDir(), "echo 1>ready; exec env -i /bin/sleep 1000")
 	killedDaemon(t, filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(c.PrivateDir))))), c)
-	l := impatient()
-	p := l.Attach(context.Background(), c)
+	p := impatient().process(c)
+	p.brand = 0
+	go (&watch{p: p}).run(t.Context())
 	p.killWrapper(context.Background())
 	if _, ok := p.alive(); !ok || p.ended() {
 		t.Fatal("it is not found")

@@ -45,15 +45,18 @@ func (l *Launcher) Leftovers(localDirs []string) ([]*Container, error) {
 	if err != nil {
 		return nil, errors.Join(append(errs, err)...)
 	}
-	marks := map[string]bool{}
+	marks, brands := map[string]bool{}, map[brand]bool{}
 	for _, info := range orphans(table) {
 		if value, ok := process.Linux.Variable(info.PID, mark); ok {
 			marks[value] = true
 		}
+		if n, ok := process.Linux.RealtimeLimit(info.PID); ok {
+			brands[brand(n)] = true
+		}
 	}
 	living := slices.DeleteFunc(found, func(c *Container) bool {
 		_, alive := l.process(c).alive()
-		return !alive && !marks[c.ID.String()]
+		return !alive && !marks[c.ID.String()] && !brands[brandOf(c.PrivateDir)]
 	})
 	return living, errors.Join(errs...)
 }

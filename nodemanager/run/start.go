@@ -38,6 +38,7 @@ type Process struct {
 	workDir string
 	logDir  string
 	output  string // the scripts' own; "" if the daemon did not start them
+	brand   brand
 
 	wrapper *os.Process // of default_container_executor.sh; nil if the daemon did not start it
 	started uint64      // when the wrapper was, in the kernel's units; 0 if it ended at once
@@ -47,7 +48,7 @@ type Process struct {
 }
 
 func (l *Launcher) process(c *Container) *Process {
-	return &Process{l: l, id: c.ID, pids: c.pidFile(), workDir: c.WorkDir, logDir: c.LogDir, done: make(chan struct{})}
+	return &Process{l: l, id: c.ID, pids: c.pidFile(), workDir: c.WorkDir, logDir: c.LogDir, brand: brandOf(c.PrivateDir), done: make(chan struct{})}
 }
 
 // Start runs the scripts of a container that has been prepared. They and the container go on when the daemon ends.
@@ -84,7 +85,7 @@ func (l *Launcher) Start(c *Container) (*Process, error) {
 }
 
 func (l *Launcher) command(c *Container, environ []string, output *os.File) *exec.Cmd {
-	args := []string{"/bin/bash", filepath.Join(c.WorkDir, wrapperScript)}
+	args := l.branded(brandOf(c.PrivateDir), []string{"/bin/bash", filepath.Join(c.WorkDir, wrapperScript)})
 	if l.cfg.Nice != 0 {
 		args = append([]string{l.program("nice"), "-n", strconv.Itoa(l.cfg.Nice)}, args...)
 	}
@@ -206,23 +207,4 @@ func (p *Process) owns(info process.Info) bool {
 	}
 	started, err := process.Linux.Started(info)
 	return err == nil && started.Before(file.ModTime().Add(clockSlack))
-}
-
-// The variables by which a container's processes are known. The second tells containers of several nodes apart that have
-// one id; it is not looked at where the working directory is not known.
-const (
-	mark      = "CONTAINER_ID"
-	placeMark = "HADOOP_TOKEN_FILE_LOCATION"
-)
-
-// marked tells whether the process was started with the container's environment.
-func (p *Process) marked(pid int) bool {
-	if id, _ := process.Linux.Variable(pid, mark); id != p.id.String() {
-		return false
-	}
-	if p.workDir == "" {
-		return true
-	}
-	place, _ := process.Linux.Variable(pid, placeMark)
-	return place == filepath.Join(p.workDir, tokensFile)
 }

@@ -1,0 +1,75 @@
+package run
+
+import (
+	"hash/fnv"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/heddle-project/heddle/nodemanager/process"
+	"golang.org/x/sys/unix"
+)
+
+// The variables by which a container's processes are known. The second tells containers of several nodes apart that have
+// one id; it is not looked at where the working directory is not known.
+const (
+	mark      = "CONTAINER_ID"
+	placeMark = "HADOOP_TOKEN_FILE_LOCATION"
+)
+
+// A brand is a number that a container's processes have for a limit which means nothing to them: the microseconds that they
+// may run on end under a real-time policy, more than a hundred thousand years. A process can give itself another parent,
+// session, directory and environment, but hands its limits on to whatever it starts, and nobody can raise a hard limit again
+// without CAP_SYS_RESOURCE. So what daemons do to be on their own does not hide them.
+type brand uint64
+
+// brandBase keeps brands apart from limits that somebody may mean.
+const brandBase = 1 << 62
+
+// brandOf is that of a container: another one for each private directory, and the same in the daemon's next life.
+func brandOf(privateDir string) brand {
+	h := fnv.New64a()
+	h.Write([]byte(privateDir))
+	return brand(brandBase | h.Sum64()>>2)
+}
+
+// findBrander finds the program that sets limits. There is none to use if the daemon cannot set this one.
+func (l *Launcher) findBrander() string {
+	var own unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_RTTIME, &own); err != nil || own.Max != unix.RLIM_INFINITY {
+		return ""
+	}
+	if path := l.program("prlimit"); exists(path) {
+		return path
+	}
+	return ""
+}
+
+// branded are the arguments that run a program with the brand.
+func (l *Launcher) branded(b brand, args []string) []string {
+	if l.brander == "" {
+		return args
+	}
+	n := strconv.FormatUint(uint64(b), 10)
+	return slices.Concat([]string{l.brander, "--rttime=" + n + ":" + n}, args)
+}
+
+// marked tells whether the process was started with the container's environment, or by one of its processes.
+func (p *Process) marked(pid int) bool {
+	if n, ok := process.Linux.RealtimeLimit(pid); ok && brand(n) == p.brand {
+		return true
+	}
+	if id, _ := process.Linux.Variable(pid, mark); id != p.id.String() {
+		return false
+	}
+	if p.workDir == "" {
+		return true
+	}
+	place, _ := process.Linux.Variable(pid, placeMark)
+	return place == filepath.Join(p.workDir, tokensFile)
+}
+
+// orphans are the processes that bear the container's mark and whose parents have ended, wherever they have gone to.
+func (p *Process) orphans(t *process.Table) []process.Info {
+	return slices.DeleteFunc(orphans(t), func(info process.Info) bool { return info.Start < p.started || !p.marked(info.PID) })
+}
