@@ -131,6 +131,9 @@ type NodeLocalizer struct {
 	CacheTarget    int64         // nm.localizer.cache.target-size-mb, in bytes
 	Cleanup        time.Duration // nm.localizer.cache.cleanup.interval-ms
 	MaxFilesPerDir int           // nm.local-cache.max-files-per-directory
+	JavaOptions    []string      // of ContainerLocalizer: nm.container-localizer.admin.java.opts, then nm.container-localizer.java.opts
+	JavaExports    bool          // nm.container-localizer.java.opts.add-exports-as-default
+	JavaLog        string        // nm.container-localizer.log.level
 }
 
 // NodeMonitor is what watches running containers.

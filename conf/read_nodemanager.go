@@ -156,13 +156,19 @@ func (r *Reader) nodeWeb() NodeWeb {
 }
 
 func (r *Reader) nodeLocalizer() NodeLocalizer {
-	const mostMB = math.MaxInt64 >> 20
+	const (
+		mostMB = math.MaxInt64 >> 20
+		java   = "container-localizer."
+	)
 	return NodeLocalizer{
 		Endpoint:       r.nodeEndpoint("localizer.address", 8040),
 		FetchThreads:   r.Int(nm+"localizer.fetch.thread-count", 4, Range{1, maxHandlers}),
 		CacheTarget:    r.Int64(nm+"localizer.cache.target-size-mb", 10240, Range{1, mostMB}) << 20,
 		Cleanup:        r.Duration(nm+"localizer.cache.cleanup.interval-ms", 10*time.Minute, time.Millisecond, time.Millisecond),
 		MaxFilesPerDir: r.Int(nm+"local-cache.max-files-per-directory", 8192, NotBelow(37)),
+		JavaOptions:    strings.Fields(r.String(nm+java+"admin.java.opts", "") + " " + r.String(nm+java+"java.opts", "-Xmx256m")),
+		JavaExports:    r.Bool(nm+java+"java.opts.add-exports-as-default", true),
+		JavaLog:        r.String(nm+java+"log.level", "INFO"),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +21,7 @@ import (
 	"github.com/heddle-project/heddle/nodemanager/health"
 	"github.com/heddle-project/heddle/nodemanager/heartbeat"
 	"github.com/heddle-project/heddle/nodemanager/localize"
+	"github.com/heddle-project/heddle/nodemanager/localize/java"
 	"github.com/heddle-project/heddle/nodemanager/loop"
 	"github.com/heddle-project/heddle/nodemanager/run"
 	"github.com/heddle-project/heddle/nodemanager/secrets"
@@ -39,6 +41,7 @@ const stopPause = 20 * time.Millisecond
 // Options say where a daemon's configuration is.
 type Options struct {
 	Load    func() (*conf.Properties, error)
+	Dir     string   // of the configuration, for Hadoop's programs; "": what HADOOP_CONF_DIR says, if anything
 	User    string   // whom the daemon runs as
 	Environ []string // the daemon's environment, from which containers get what yarn.nodemanager.env-whitelist names
 	Log     *slog.Logger
@@ -54,6 +57,8 @@ type Daemon struct {
 	machine  conf.Machine
 	node     yarn.NodeID
 
+	localizers *net.TCPAddr // the localizer port
+
 	store     *store.Store
 	snapshot  *state.Snapshot // what an earlier life kept
 	loop      *loop.Loop
@@ -67,6 +72,7 @@ type Daemon struct {
 
 	systems  *filesystem.Systems
 	fetcher  *localize.Fetcher
+	java     *java.Fetcher
 	deletion *deletion
 	logs     *collection
 	monitor  *monitor
@@ -298,6 +304,7 @@ func (d *Daemon) stop() {
 	}
 	if d.fetcher != nil {
 		d.fetcher.Close()
+		d.java.Close()
 	}
 	if d.logs != nil {
 		d.logs.close()

@@ -5,7 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"github.com/heddle-project/heddle/nodemanager/localize/java"
 	"github.com/heddle-project/heddle/nodemanager/state"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -32,8 +34,8 @@ func (d *Daemon) makeRoots() {
 	}
 }
 
-// outdated finds directories that the last life has not come to delete: those of applications that are not known any more,
-// and of containers that have ended or are not known.
+// outdated finds what the last life has not come to delete: directories of applications that are not known any more, of
+// containers that have ended or are not known, and what localizers have left.
 func (d *Daemon) outdated(s *state.Snapshot) (doomed []string) {
 	known, live := map[yarn.ApplicationID]bool{}, map[yarn.ContainerID]bool{}
 	for _, a := range s.Applications {
@@ -46,6 +48,9 @@ func (d *Daemon) outdated(s *state.Snapshot) (doomed []string) {
 		for _, app := range directories(root) {
 			id, err := yarn.ParseApplicationID(filepath.Base(app))
 			switch {
+			case strings.HasSuffix(app, temporary):
+				doomed = append(doomed, app)
+				continue
 			case err != nil:
 				continue
 			case !known[id]:
@@ -57,6 +62,7 @@ func (d *Daemon) outdated(s *state.Snapshot) (doomed []string) {
 					doomed = append(doomed, dir)
 				}
 			}
+			doomed = append(doomed, credentials(app)...)
 		}
 	}
 	for _, local := range d.settings.Dirs.Local {
@@ -66,6 +72,17 @@ func (d *Daemon) outdated(s *state.Snapshot) (doomed []string) {
 		}
 	}
 	return doomed
+}
+
+// credentials are the files of localizers in an application's directory, which they delete as soon as they have read them.
+func credentials(app string) (out []string) {
+	entries, _ := os.ReadDir(app)
+	for _, e := range entries {
+		if !e.IsDir() && strings.HasPrefix(e.Name(), "container_") && strings.HasSuffix(e.Name(), java.TokensSuffix) {
+			out = append(out, filepath.Join(app, e.Name()))
+		}
+	}
+	return out
 }
 
 // directories are those in a directory, links not among them; none if it cannot be read.

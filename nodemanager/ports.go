@@ -48,12 +48,13 @@ func (d *Daemon) listen() (err error) {
 	if s.Containers.Address == s.Containers.Bind {
 		d.node.Host = hostName(at.IP)
 	}
-	fetches, err := ipc.Listen(ipc.ServerConfig{Name: "localizer", Address: s.Localizer.Bind.String(), Methods: []ipc.Method{ipc.MethodSimple},
-		Protocols: []ipc.Protocol{localizer.New(d.Log.With("logger", "localizer"))}, Limits: limits, Log: d.Log.With("logger", "ipc.localizer")})
+	fetches, err := ipc.Listen(ipc.ServerConfig{Name: "localizer", Address: s.Localizer.Bind.String(), Methods: []ipc.Method{ipc.MethodToken, ipc.MethodSimple},
+		Tokens: d.java, TokenKind: token.KindLocalizer, Protocols: []ipc.Protocol{localizer.New(d.java.Beat, d.Log.With("logger", "localizer"))}, Limits: limits, Log: d.Log.With("logger", "ipc.localizer")})
 	if err != nil {
 		return fmt.Errorf("cannot open the localizer port (yarn.nodemanager.localizer.address): %w", err)
 	}
 	d.ports.rpc = append(d.ports.rpc, fetches)
+	d.localizers = fetches.Addr().(*net.TCPAddr)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/heddle-project/heddle/nodemanager/engine"
 	"github.com/heddle-project/heddle/nodemanager/localize"
+	"github.com/heddle-project/heddle/nodemanager/localize/java"
 	"github.com/heddle-project/heddle/nodemanager/rpc/container"
 	"github.com/heddle-project/heddle/nodemanager/state"
 	"github.com/heddle-project/heddle/wire/pb"
@@ -18,6 +19,9 @@ import (
 // resume takes up what the last life left: with recovery its containers, applications and cache; without, it kills its
 // containers and deletes its directories.
 func (d *Daemon) resume() error {
+	if err := java.KillLeftovers(d.settings.Dirs.Local); err != nil {
+		d.Log.Warn("localizers of an earlier life may go on", "error", err)
+	}
 	if d.snapshot == nil {
 		if err := d.killLeftovers(nil); err != nil {
 			return err

@@ -60,8 +60,11 @@ func live(file string) error {
 	return err
 }
 
+// testEnvironment is a setting with variables of the daemon's environment, separated by spaces.
+const testEnvironment = "heddle.test.environment"
+
 func options(site map[string]string, log io.Writer) Options {
-	return Options{User: "yarn", Environ: []string{"PATH=" + os.Getenv("PATH")}, Log: slog.New(slog.NewTextHandler(log, nil)),
+	return Options{User: "yarn", Environ: append(strings.Fields(site[testEnvironment]), "PATH="+os.Getenv("PATH")), Log: slog.New(slog.NewTextHandler(log, nil)),
 		Load: func() (*conf.Properties, error) {
 			var all []conf.Override
 			for _, name := range slices.Sorted(maps.Keys(site)) {

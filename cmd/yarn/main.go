@@ -48,7 +48,7 @@ func runNodeManager(ctx context.Context, s cli.Start) error {
 	}
 	defer done()
 	d, err := nodemanager.Start(nodemanager.Options{Load: func() (*conf.Properties, error) { return s.LoadWith(conf.NodeManagerFiles) },
-		User: processUser(), Environ: os.Environ(), Log: log})
+		Dir: s.ConfDir, User: processUser(), Environ: os.Environ(), Log: log})
 	if err != nil {
 		return err
 	}

@@ -145,6 +145,15 @@ func (s *Systems) Resolve(u URL) URL {
 	return u
 }
 
+// Serves tells whether Connect knows the scheme of a URL.
+func (s *Systems) Serves(u URL) bool {
+	switch lower(s.Resolve(u).Scheme) {
+	case "file", "http", "https", "hdfs":
+		return true
+	}
+	return false
+}
+
 // Connect gives the file system that serves a URL, acting as user where the file system asks who (HDFS). The connection
 // ends with ctx. Errors: ErrScheme, the context's, or why the remote end cannot be reached.
 func (s *Systems) Connect(ctx context.Context, u URL, user string) (FileSystem, error) {

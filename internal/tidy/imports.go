@@ -60,6 +60,7 @@ var Table = []Row{
 	{"nodemanager/cgroup", vocabulary, nil, "limits are set as they are told; why is decided elsewhere"},
 	{"nodemanager/process", vocabulary, nil, "what the kernel tells is the same whoever asks"},
 	{"nodemanager/localize", []string{"yarn", "wire/", "internal/"}, nil, "a resource is fetched as it is told; who shares it is decided elsewhere"},
+	{"nodemanager/localize/java", []string{"yarn", "nodemanager/localize", "nodemanager/process", "wire/", "internal/"}, nil, "others fetch as they are told, as we do"},
 	{"nodemanager/shuffle", []string{"yarn", "nodemanager/shuffle", "wire/", "internal/"}, nil, "a service knows jobs and files; containers are none of its business"},
 
 	{"minicluster", []string{"conf", "resourcemanager", "nodemanager", "internal/"}, nil, "it starts daemons as main does, and knows nothing of what is in them"},

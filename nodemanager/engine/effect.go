@@ -30,7 +30,8 @@ type (
 		Visibility  Visibility
 		User        string
 		Application yarn.ApplicationID
-		Container   yarn.ContainerID // whose launch context has the credentials
+		Container   yarn.ContainerID // who wants it
+		Launch      []byte           // its ContainerLaunchContextProto, which has the credentials
 		Dir         string
 	}
 

@@ -91,7 +91,7 @@ func (e *Engine) fetch(c *container, owner string, r Request) *resource {
 		Dir: cacheDir(e.localDir(), r.Visibility, s.User, app) + "/" + at}}
 	e.cache.byNumber[x.Number] = x
 	e.cache.byKey[[2]string{owner, r.Key}] = x
-	e.emit(Fetch{x.Number, r.Resource, r.Visibility, s.User, app, s.ID, x.Dir})
+	e.emit(Fetch{x.Number, r.Resource, r.Visibility, s.User, app, s.ID, s.Launch, x.Dir})
 	return x
 }
 

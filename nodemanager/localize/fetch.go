@@ -27,7 +27,9 @@ type Config struct {
 	// packed Python environment has one to the system's python. Nothing here ever follows them. Without it, such an
 	// archive is refused.
 	KeepOutsideLinks bool
-	Log              *slog.Logger
+	// Foreign fetches what FileSystems do not serve; nil: nobody does.
+	Foreign Foreign
+	Log     *slog.Logger
 }
 
 // Fetcher brings resources into caches. It is safe for concurrent use.
@@ -65,7 +67,12 @@ const Suffix = "_tmp"
 //
 // Files get mode 555 (PUBLIC) or 500, directories 755 or 700, the numbered directory 755. The text of an error is meant
 // for the container's diagnostics.
-func (f *Fetcher) Fetch(ctx context.Context, req Request, dest, user string) (res Result, err error) {
+func (f *Fetcher) Fetch(ctx context.Context, req Request, dest, user string) (Result, error) {
+	return f.do(ctx, Job{Request: req, Dest: dest, User: user})
+}
+
+func (f *Fetcher) do(ctx context.Context, order Job) (res Result, err error) {
+	req, dest := order.Request, order.Dest
 	ctx, cancel := context.WithTimeoutCause(ctx, f.cfg.Limits.Time, fmt.Errorf("it took longer than %v", f.cfg.Limits.Time))
 	defer cancel()
 	defer func() {
@@ -77,7 +84,13 @@ func (f *Fetcher) Fetch(ctx context.Context, req Request, dest, user string) (re
 	if err := req.check(); err != nil {
 		return res, err
 	}
-	source, err := f.cfg.FileSystems.Connect(ctx, req.URL, user)
+	if f.cfg.Foreign != nil && !f.cfg.FileSystems.Serves(req.URL) {
+		if res, err = f.foreign(ctx, order); err != nil {
+			err = fmt.Errorf("localize %s: %w", req.URL, err)
+		}
+		return res, err
+	}
+	source, err := f.cfg.FileSystems.Connect(ctx, req.URL, order.User)
 	if err != nil {
 		return res, fmt.Errorf("localize %s: %w", req.URL, err)
 	}
@@ -111,7 +124,7 @@ func (j *job) into(dest string) (path string, err error) {
 	if _, err := os.Lstat(dest); err == nil {
 		return "", &fs.PathError{Op: "mkdir", Path: dest, Err: fs.ErrExist}
 	}
-	if err := levelsAbove(filepath.Dir(dest), j.req.Visibility); err != nil {
+	if err := MakeLevels(filepath.Dir(dest), j.req.Visibility); err != nil {
 		return "", err
 	}
 	tmp := dest + Suffix
@@ -200,8 +213,8 @@ func mkdir(dir string, mode fs.FileMode) error {
 	return os.Chmod(dir, mode)
 }
 
-// levelsAbove creates the levels of a cache down to dir, and the cache itself.
-func levelsAbove(dir string, v Visibility) error {
+// MakeLevels creates the levels of a cache down to dir, and the cache itself with what is missing above it.
+func MakeLevels(dir string, v Visibility) error {
 	mode := fs.FileMode(0o755)
 	switch parent := filepath.Base(filepath.Dir(dir)); {
 	case parent == "usercache":
@@ -211,7 +224,7 @@ func levelsAbove(dir string, v Visibility) error {
 	}
 	err := mkdir(dir, mode)
 	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
-		if err := levelsAbove(filepath.Dir(dir), v); err != nil {
+		if err := MakeLevels(filepath.Dir(dir), v); err != nil {
 			return err
 		}
 		err = mkdir(dir, mode)

@@ -19,7 +19,7 @@ func TestLevels(t *testing.T) {
 		{"usercache/a/filecache", Private, map[string]fs.FileMode{"usercache/a": 0o750, "usercache/a/filecache": 0o710}},
 		{"usercache/ann/appcache/app/filecache", Application, map[string]fs.FileMode{"usercache/ann": 0o750, "usercache/ann/appcache/app": 0o710}},
 	} {
-		if err := levelsAbove(filepath.Join(top, c.dir), c.visibility); err != nil {
+		if err := MakeLevels(filepath.Join(top, c.dir), c.visibility); err != nil {
 			t.Fatal(err)
 		}
 		for name, want := range c.modes {

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 var (
@@ -37,6 +40,11 @@ type Job struct {
 	Request Request
 	Dest    string // the numbered directory
 	User    string
+
+	// What Foreign may need besides.
+	Resource  *pb.LocalResource // Request as it came
+	Container yarn.ContainerID  // who wants it
+	Tokens    []byte            // of the container: a token storage stream, or nothing
 }
 
 // Submit queues a fetch; its outcome goes to done, on another goroutine, exactly once, also when ctx ends or Close is
@@ -85,7 +93,7 @@ func (f *Fetcher) turn(ctx context.Context, j Job) (Result, error) {
 	select {
 	case places <- struct{}{}:
 		defer func() { <-places }()
-		return f.Fetch(ctx, j.Request, j.Dest, j.User)
+		return f.do(ctx, j)
 	case <-ctx.Done():
 		return Result{}, fmt.Errorf("localize %s: %w", j.Request.URL, context.Cause(ctx))
 	}

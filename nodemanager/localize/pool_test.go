@@ -50,7 +50,7 @@ func (o *outcomes) submit(t *testing.T, ctx context.Context, b *bench, r Request
 	t.Helper()
 	o.done.Add(1)
 	heard = make(chan struct{})
-	err := b.Submit(ctx, Job{r, filepath.Join(b.cache, r.URL.Path[1:]), ""}, func(_ Result, err error) {
+	err := b.Submit(ctx, Job{Request: r, Dest: filepath.Join(b.cache, r.URL.Path[1:])}, func(_ Result, err error) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if o.errs == nil {

@@ -71,12 +71,12 @@ func (l *Launcher) makeDirs(c *Container) error {
 		l.tolerate(c, l.makeDir(dir, cacheMode))
 	}
 	for _, dir := range c.LogDirs {
-		l.tolerate(c, l.makeLogDir(dir))
+		l.tolerate(c, l.MakeLogDir(dir))
 	}
 	return errors.Join(
 		l.makeDir(c.WorkDir, cacheMode),
 		l.makeDir(filepath.Join(c.WorkDir, "tmp"), cacheMode),
-		l.makeLogDir(c.LogDir),
+		l.MakeLogDir(c.LogDir),
 		l.makeDir(filepath.Dir(filepath.Dir(c.PrivateDir)), privateMode),
 		l.makeDir(c.PrivateDir, 0o777&^l.cfg.Umask))
 }
@@ -88,8 +88,8 @@ func (l *Launcher) tolerate(c *Container, err error) {
 	}
 }
 
-// makeLogDir makes the application's log directory and the container's.
-func (l *Launcher) makeLogDir(dir string) error {
+// MakeLogDir makes the log directory of a container and that of its application above it.
+func (l *Launcher) MakeLogDir(dir string) error {
 	if err := l.makeDir(filepath.Dir(dir), l.cfg.LogDirMode); err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
-// Package localizer serves LocalizationProtocol, by which localizer processes of containers ask for work. This node
-// localizes by itself and starts none, so that whoever calls is a stranger, or outlived the node that started it, and is
-// told to end.
+// Package localizer serves LocalizationProtocol, by which localizer processes of containers ask for work. Only those that
+// this node has started, and that log in with the token it gave them, get any. Whoever else calls is a stranger, or outlived
+// the node that started it, and is told to end.
 package localizer
 
 import (
@@ -9,12 +9,14 @@ import (
 
 	"github.com/heddle-project/heddle/wire/field"
 	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/pb"
+	"google.golang.org/protobuf/proto"
 )
 
 // Name is the protocol's name on the wire.
 const Name = "org.apache.hadoop.yarn.server.nodemanager.api.LocalizationProtocolPB"
 
-// MaxID is how many bytes of a localizer's id are logged.
+// MaxID is how many bytes of a stranger's id are logged.
 const MaxID = 256
 
 const (
@@ -23,15 +25,38 @@ const (
 	die         = 2 // of LocalizerActionProto
 )
 
+// Beat answers the heartbeat of who has logged in with such a token's identifier. It must not block.
+type Beat func(identifier []byte, status *pb.LocalizerStatus) *pb.LocalizerHeartbeatResponse
+
 // New makes the table of the protocol's methods.
-func New(log *slog.Logger) ipc.Protocol {
+func New(beat Beat, log *slog.Logger) ipc.Protocol {
 	return ipc.Protocol{Name: Name, Version: 1, Methods: map[string]ipc.Handler{
-		"heartbeat": func(c *ipc.Call) { heartbeat(c, log) },
+		"heartbeat": func(c *ipc.Call) {
+			if c.Caller.Method == ipc.MethodToken {
+				known(c, beat)
+				return
+			}
+			stranger(c, log)
+		},
 	}}
 }
 
-// heartbeat answers as Apache's NodeManager does a localizer that it does not know.
-func heartbeat(c *ipc.Call, log *slog.Logger) {
+func known(c *ipc.Call, beat Beat) {
+	status := &pb.LocalizerStatus{}
+	if err := proto.Unmarshal(c.Body, status); err != nil {
+		unreadable(c, err)
+		return
+	}
+	answer, err := proto.Marshal(beat(c.Caller.TokenIdentifier, status))
+	if err != nil {
+		c.Fail(&ipc.RemoteError{Class: ipc.ClassServer, Message: fmt.Sprintf("cannot write the answer of %s: %v", c.Method, err)})
+		return
+	}
+	c.Reply(answer)
+}
+
+// stranger answers as Apache's NodeManager does a localizer that it does not know.
+func stranger(c *ipc.Call, log *slog.Logger) {
 	status := field.Walk{Rest: c.Body}
 	id := ""
 	for status.Next() {
@@ -40,9 +65,13 @@ func heartbeat(c *ipc.Call, log *slog.Logger) {
 		}
 	}
 	if status.Err != nil {
-		c.Fail(&ipc.RemoteError{Class: ipc.ClassServer, Message: fmt.Sprintf("cannot read the request of %s: %v", c.Method, status.Err)})
+		unreadable(c, status.Err)
 		return
 	}
 	log.Info("unknown localizer told to end", "localizer", id, "user", c.Caller.User, "from", c.Caller.Remote)
 	c.Reply(field.AppendInt(nil, actionField, die))
+}
+
+func unreadable(c *ipc.Call, err error) {
+	c.Fail(&ipc.RemoteError{Class: ipc.ClassServer, Message: fmt.Sprintf("cannot read the request of %s: %v", c.Method, err)})
 }

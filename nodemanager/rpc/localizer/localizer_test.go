@@ -14,7 +14,7 @@ import (
 func TestHeartbeat(t *testing.T) {
 	var log strings.Builder
 	s, err := ipc.Listen(ipc.ServerConfig{Name: "localizer", Address: "127.0.0.1:0", Methods: []ipc.Method{ipc.MethodSimple},
-		Protocols: []ipc.Protocol{New(slog.New(slog.NewTextHandler(&log, nil)))}, Log: slog.New(slog.DiscardHandler)})
+		Protocols: []ipc.Protocol{New(nil, slog.New(slog.NewTextHandler(&log, nil)))}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
