@@ -32,6 +32,7 @@ func readResourceManager(r *Reader) *ResourceManager {
 		Applications: r.applications(),
 		Nodes:        r.nodes(),
 		Recovery:     r.recovery(),
+		Labels:       r.nodeLabels(),
 		Tokens:       r.tokens(),
 		Security:     r.security(),
 		Topology:     r.topology(),
@@ -184,6 +185,16 @@ func (r *Reader) recovery() Recovery {
 		Path:           r.String(rm+"heddle.state-store.path", temporary+"/yarn/system/rmstore.bolt"),
 		WorkPreserving: r.Bool(rm+"work-preserving-recovery.enabled", true),
 		SchedulingWait: r.Duration(rm+"work-preserving-recovery.scheduling-wait-ms", 10*time.Second, time.Millisecond, 0),
+	}
+}
+
+func (r *Reader) nodeLabels() NodeLabels {
+	const l = "yarn.node-labels."
+	kept, _ := r.Class(l+"fs-store.impl.class", "log", labelStoreClasses)
+	return NodeLabels{
+		Enabled:   r.Bool(l+"enabled", false),
+		Directory: r.String(l+"fs-store.root-dir", ""),
+		NoLog:     kept == "no-log",
 	}
 }
 

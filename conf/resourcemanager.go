@@ -25,6 +25,7 @@ type ResourceManager struct {
 	Applications Applications
 	Nodes        Nodes
 	Recovery     Recovery
+	Labels       NodeLabels
 	Tokens       Tokens
 	Security     Security
 	Topology     Topology
@@ -113,6 +114,13 @@ type Recovery struct {
 	SchedulingWait time.Duration // yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms
 }
 
+// NodeLabels are the partitions of the cluster, and where they are kept.
+type NodeLabels struct {
+	Enabled   bool   // yarn.node-labels.enabled
+	Directory string // yarn.node-labels.fs-store.root-dir, a URL; empty: /tmp/hadoop-yarn-USER/node-labels of this machine
+	NoLog     bool   // yarn.node-labels.fs-store.impl.class is Hadoop's NonAppendableFSNodeLabelStore
+}
+
 // Tokens are the lives of keys and tokens.
 type Tokens struct {
 	AMRMKeyRolling        time.Duration // yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs
@@ -151,6 +159,11 @@ var schedulerClasses = map[string]string{
 var monitorClasses = map[string]string{
 	schedulerPackage + "capacity.AutoCreatedQueueDeletionPolicy":   "delete-queues",
 	schedulerPackage + "capacity.QueueManagementDynamicEditPolicy": "share-out",
+}
+
+var labelStoreClasses = map[string]string{
+	"org.apache.hadoop.yarn.nodelabels.FileSystemNodeLabelsStore":     "log",
+	"org.apache.hadoop.yarn.nodelabels.NonAppendableFSNodeLabelStore": "no-log",
 }
 
 var storeClasses = map[string]string{

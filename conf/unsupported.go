@@ -134,6 +134,8 @@ var missingResourceManager = []missing{
 	{"opportunistic containers", rm + "opportunistic-container-allocation.enabled", isTrue, refuse, "they would not be allocated; set it to false"},
 	{"node labels", "yarn.node-labels.configuration-type", when("yarn.node-labels.enabled", notOneOf("centralized")), refuse,
 		"nodes would not get the labels that they or a provider name; set it to centralized and give them labels with yarn rmadmin"},
+	{"store of node labels", "yarn.node-labels.fs-store.impl.class", when("yarn.node-labels.enabled", classOtherThan(labelStoreClasses, "log", "no-log")), refuse,
+		"labels would not be kept where it says; unset it to keep them in the files of Hadoop's own"},
 	{"placement constraints", rm + "placement-constraints.handler", notOneOf("disabled"), refuse, "constraints would not be kept; set it to disabled"},
 	{"scheduler configuration store", "yarn.scheduler.configuration.store.class", notOneOf("file"), refuse,
 		"queues would come from capacity-scheduler.xml, not from the store; set it to file"},

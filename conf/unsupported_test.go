@@ -97,7 +97,7 @@ func TestNodeLabelsRefusal(t *testing.T) {
 		if c.kind != "" {
 			set = append(set, kind, c.kind)
 		}
-		if no, _ := UnsupportedByResourceManager(overrides(t, set...), enabled); len(no) != c.refused || len(no) == 1 && no[0].Name != kind {
+		if no, _ := UnsupportedByResourceManager(overrides(t, set...)); len(no) != c.refused || len(no) == 1 && no[0].Name != kind {
 			t.Errorf("%v: %v", set, no)
 		}
 	}

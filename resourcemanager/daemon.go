@@ -12,6 +12,7 @@ import (
 
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/internal/clock"
+	"github.com/heddle-project/heddle/internal/filesystem"
 	"github.com/heddle-project/heddle/internal/groups"
 	"github.com/heddle-project/heddle/internal/hosts"
 	"github.com/heddle-project/heddle/internal/rack"
@@ -25,6 +26,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
+	"github.com/heddle-project/heddle/resourcemanager/store/labelfiles"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/yarn"
@@ -169,33 +171,63 @@ func (d *Daemon) prepare(site *conf.Properties) (err error) {
 	return d.openStore()
 }
 
-// openStore opens the store if anything is to be kept.
+// openStore opens what keeps something, and loads what an earlier life has left.
 func (d *Daemon) openStore() (err error) {
 	r := &d.settings.Recovery
+	kept := r.Enabled && r.Store == "bolt" // memory and null keep nothing either
 	d.openDelegation(nil)
-	if !r.Enabled {
-		d.Log.Info("nothing is kept for a restart: yarn.resourcemanager.recovery.enabled is not set")
+	if kept {
+		if d.store, err = bolt.Open(r.Path, bolt.Options{Options: store.Options{Types: d.types}}); err != nil {
+			return fmt.Errorf("cannot open the state store (yarn.resourcemanager.heddle.state-store.path): %w", err)
+		}
+	} else {
+		d.Log.Info("no application is kept for a restart: yarn.resourcemanager.recovery.enabled is not set")
+	}
+	if d.settings.Labels.Enabled {
+		labels, err := d.openLabels()
+		if err != nil {
+			return fmt.Errorf("cannot keep node labels (yarn.node-labels.fs-store.root-dir): %w", err)
+		}
+		d.store = labels
+	}
+	if d.store == nil {
 		return nil
-	}
-	if r.Store != "bolt" {
-		return nil // memory and null keep nothing either
-	}
-	d.store, err = bolt.Open(r.Path, bolt.Options{Options: store.Options{Types: d.types}})
-	if err != nil {
-		return fmt.Errorf("cannot open the state store (yarn.resourcemanager.heddle.state-store.path): %w", err)
 	}
 	snapshot, err := d.store.Load(context.Background())
 	if err != nil {
-		return fmt.Errorf("cannot load the state store %s: %w", r.Path, err)
+		return fmt.Errorf("cannot load what an earlier ResourceManager has stored: %w", err)
+	}
+	d.snapshot = snapshot
+	if !kept {
+		return nil
 	}
 	d.epoch = snapshot.Epoch
 	d.openDelegation(snapshot)
 	for _, q := range snapshot.Quarantined {
 		d.Log.Error("a record of the state store cannot be used", "record", q.Key, "reason", q.Reason)
 	}
-	d.snapshot, d.recovering = snapshot, len(snapshot.Applications) > 0
+	d.recovering = len(snapshot.Applications) > 0
 	d.grants.amrm.Restore(snapshot.MasterKeys, time.Now())
 	return nil
+}
+
+// openLabels puts the directory of node labels over the state store, if there is one.
+func (d *Daemon) openLabels() (store.Store, error) {
+	l := &d.settings.Labels
+	text := l.Directory
+	if text == "" {
+		text = "file:///tmp/hadoop-yarn-" + d.User + "/node-labels"
+	}
+	url, err := filesystem.ParseURL(text)
+	if err != nil {
+		return nil, err
+	}
+	systems, err := filesystem.New(filesystem.Config{Default: d.site.Get("fs.defaultFS"), Property: d.site.Get})
+	if err != nil {
+		return nil, err
+	}
+	return labelfiles.Open(context.Background(), labelfiles.Options{Systems: systems, URL: url, User: d.User, Nodes: true, NoLog: l.NoLog,
+		Limits: labelfiles.Limits{Labels: engine.MaxLabels, Nodes: engine.MaxLabelledNodes}, Over: d.store, Log: d.Log})
 }
 
 func (d *Daemon) buildEngine(site *conf.Properties) (*engine.Engine, error) {

@@ -54,8 +54,15 @@ func (c caller) labels() string {
 // Labels are what the last change made of them, also after a restart; a node has
 // its label when it registers, and the application that asks for it runs there.
 func TestNodeLabels(t *testing.T) {
-	w := newWorld(t, labelQueues, "yarn.node-labels.enabled", "true", "yarn.admin.acl", operator, "yarn.resourcemanager.recovery.enabled", "true",
-		"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", "0", "yarn.resourcemanager.heddle.state-store.path", filepath.Join(t.TempDir(), "store"))
+	for _, recovery := range []string{"true", "false"} {
+		t.Run("recovery="+recovery, func(t *testing.T) { testNodeLabels(t, recovery) })
+	}
+}
+
+func testNodeLabels(t *testing.T, recovery string) {
+	w := newWorld(t, labelQueues, "yarn.node-labels.enabled", "true", "yarn.admin.acl", operator, "yarn.resourcemanager.recovery.enabled", recovery,
+		"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", "0", "yarn.resourcemanager.heddle.state-store.path", filepath.Join(t.TempDir(), "store"),
+		"yarn.node-labels.fs-store.root-dir", "file://"+t.TempDir()+"/node-labels")
 	root, alice := w.admin(operator), w.as("alice")
 	n := w.newNode()
 	id := convert.ToNodeID(n.id)

@@ -20,7 +20,7 @@ func (d *Daemon) recover() {
 		attempts[t.ID.Application] = append(attempts[t.ID.Application], t)
 	}
 	cfg := client.Config{Types: d.types, MaxTags: d.settings.Applications.MaxTags, MaxTagLength: d.settings.Applications.MaxTagLength}
-	cmd := engine.Recover{NodeLabels: s.NodeLabels, LabelledNodes: s.LabelledNodes}
+	cmd := engine.Recover{Labels: s.Labels}
 	for _, r := range s.Applications {
 		who := client.Submitter{User: r.User, RealUser: r.RealUser, Groups: d.rights.Groups(r.User), CallerContext: r.CallerContext}
 		sub, err := client.Stored(cfg, who, r.Context)
@@ -34,8 +34,8 @@ func (d *Daemon) recover() {
 		r.Context = nil
 		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: sub, Record: r, Attempts: attempts[r.ID]})
 	}
-	if len(cmd.Applications)+len(cmd.NodeLabels)+len(cmd.LabelledNodes) > 0 {
-		d.Log.Info("recovering", "applications", len(cmd.Applications), "attempts", len(s.Attempts), "labels", len(cmd.NodeLabels), "epoch", s.Epoch)
+	if len(cmd.Applications)+len(cmd.Labels.Known) > 0 {
+		d.Log.Info("recovering", "applications", len(cmd.Applications), "attempts", len(s.Attempts), "labels", len(cmd.Labels.Known), "epoch", s.Epoch)
 		d.loop.Post(cmd)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // readElsewhere are properties that are read outside of conf.
 var readElsewhere = []string{
-	"yarn.scheduler.capacity.", "yarn.node-labels.enabled", "yarn.resource-types",
+	"yarn.scheduler.capacity.", "yarn.resource-types",
 	"yarn.resourcemanager.node-labels.am.default-node-label-expression",
 	"yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation",
 	"yarn.resourcemanager.scheduler.monitor.enable",

@@ -80,7 +80,7 @@ const (
 func (d *Daemon) Daemon(context.Context) access.Daemon {
 	name := nullStore
 	switch r := d.settings.Recovery; {
-	case d.store != nil:
+	case r.Enabled && r.Store == "bolt":
 		name = "heddle.bolt"
 	case r.Enabled && r.Store == "memory":
 		name = memoryStore

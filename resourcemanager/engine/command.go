@@ -243,9 +243,8 @@ type (
 	// Recover brings back what an earlier life stored. It comes before any other
 	// command, while every port is still closed.
 	Recover struct {
-		Applications  []RecoveredApplication
-		NodeLabels    []state.NodeLabel
-		LabelledNodes []state.LabelledNode
+		Applications []RecoveredApplication
+		Labels       state.Labels
 	}
 
 	// Remember stores records that are not the engine's own, such as keys and

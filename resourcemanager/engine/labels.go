@@ -32,10 +32,6 @@ type labelChange struct {
 	ticket Ticket
 	known  []scheduler.Label // as they are to be
 	given  []labelling       // each node once
-	ops    []state.Op
-	undo   []state.Op // the same records as they were
-	left   int        // ops that are not stored yet
-	failed error
 }
 
 // labelling is what a host or a node is given.
@@ -120,15 +116,16 @@ func (e *Engine) changeLabels(c Command) {
 		return
 	}
 	change.ticket = labelTicket(c)
-	e.recordLabels(change)
-	if change.left = len(change.ops); change.left == 0 {
+	change.given = slices.DeleteFunc(change.given, func(x labelling) bool {
+		label, had := l.given[x.node]
+		return had != x.nothing && label == x.label || !had && x.nothing
+	})
+	if len(change.given) == 0 && slices.Equal(change.known, l.known) {
 		e.reply(change.ticket, nil) // nothing changes, and what is so is stored
 		return
 	}
 	l.changed = change
-	for _, op := range change.ops {
-		e.save(op, saved{what: savedLabels})
-	}
+	e.save(state.Put(l.record(change)), saved{what: savedLabels})
 }
 
 func labelTicket(c Command) Ticket {
@@ -354,62 +351,38 @@ func (e *Engine) giveLabels(change *labelChange, nodes []view.NodeLabels, below 
 	}
 }
 
-// recordLabels finds the records that differ. What would not change is left out.
-func (e *Engine) recordLabels(change *labelChange) {
-	l := &e.labels
-	was, is := labelRecords(l.known), labelRecords(change.known)
-	for _, x := range l.known {
-		if _, ok := is[x.Name]; !ok {
-			change.ops, change.undo = append(change.ops, state.Remove(was[x.Name])), append(change.undo, state.Put(was[x.Name]))
-		}
-	}
+// record is everything that is so once the change holds.
+func (l *labels) record(change *labelChange) state.Labels {
+	now := l.view()
+	out := state.Labels{Known: make([]state.NodeLabel, 0, len(change.known)), Nodes: make([]state.LabelledNode, 0, len(now.Nodes)+len(change.given))}
 	for _, x := range change.known {
-		if _, ok := was[x.Name]; !ok {
-			change.ops, change.undo = append(change.ops, state.Put(is[x.Name])), append(change.undo, state.Remove(is[x.Name]))
+		out.Known = append(out.Known, state.NodeLabel{Name: x.Name, Exclusive: x.Exclusive})
+	}
+	next := make(map[yarn.NodeID]labelling, len(change.given))
+	for _, x := range change.given {
+		next[x.node] = x
+		if _, had := l.given[x.node]; !had {
+			out.Nodes = append(out.Nodes, state.LabelledNode{Node: x.node, Label: x.label})
 		}
 	}
-	change.given = slices.DeleteFunc(change.given, func(x labelling) bool {
-		label, had := l.given[x.node]
-		if had != x.nothing && label == x.label || !had && x.nothing {
-			return true
+	for _, x := range now.Nodes {
+		if to, changes := next[x.Node]; !changes {
+			out.Nodes = append(out.Nodes, state.LabelledNode{Node: x.Node, Label: x.Label})
+		} else if !to.nothing {
+			out.Nodes = append(out.Nodes, state.LabelledNode{Node: x.Node, Label: to.label})
 		}
-		op, undo := state.Put(state.LabelledNode{Node: x.node, Label: x.label}), state.Put(state.LabelledNode{Node: x.node, Label: label})
-		if x.nothing {
-			op.Kind = state.OpRemove
-		}
-		if !had {
-			undo.Kind = state.OpRemove
-		}
-		change.ops, change.undo = append(change.ops, op), append(change.undo, undo)
-		return false
-	})
-}
-
-func labelRecords(known []scheduler.Label) map[string]state.NodeLabel {
-	out := make(map[string]state.NodeLabel, len(known))
-	for _, x := range known {
-		out[x.Name] = state.NodeLabel{Name: x.Name, Exclusive: x.Exclusive}
 	}
+	slices.SortFunc(out.Nodes, func(a, b state.LabelledNode) int { return a.Node.Compare(b.Node) })
 	return out
 }
 
-// labelsStored follows the records of a change. When the last one is stored the
-// change holds, unless one of them never can be: then all are taken back.
-func (e *Engine) labelsStored(_ saved, err error) {
+// labelsStored carries a change out once its record is stored, or refuses it if
+// that can never be.
+func (e *Engine) labelsStored(err error) {
 	change := e.labels.changed
-	change.left--
-	if err != nil && change.failed == nil {
-		change.failed = err
-	}
-	if change.left > 0 {
-		return
-	}
 	e.labels.changed = nil
-	if change.failed != nil {
-		for _, op := range change.undo {
-			e.save(op, saved{what: savedNothing})
-		}
-		e.fail(change.ticket, refuse(NotStored, "Cannot store the change of node labels: %v", change.failed))
+	if err != nil {
+		e.fail(change.ticket, refuse(NotStored, "Cannot store the change of node labels: %v", err))
 	} else {
 		e.applyLabels(change)
 		e.reply(change.ticket, nil)
@@ -475,23 +448,21 @@ func (e *Engine) relabel(n *node, label string) {
 	e.sweepDue = true
 }
 
-// recoverLabels brings labels back as an earlier life stored them. A node's
-// label that is not known is what a crash has left of a removal: it goes, too.
+// recoverLabels brings labels back as an earlier life stored them. What a node
+// was given that is not known is left out.
 func (e *Engine) recoverLabels(c Recover) {
 	if !e.set.Labels {
 		return
 	}
 	l := &e.labels
-	for _, r := range c.NodeLabels {
+	for _, r := range c.Labels.Known {
 		l.known = append(l.known, scheduler.Label{Name: r.Name, Exclusive: r.Exclusive})
 	}
 	slices.SortFunc(l.known, func(a, b scheduler.Label) int { return cmp.Compare(a.Name, b.Name) })
-	for _, r := range c.LabelledNodes {
+	for _, r := range c.Labels.Nodes {
 		if _, ok := l.find(r.Label); ok || r.Label == "" {
 			l.put(labelling{node: r.Node, label: r.Label})
-			continue
 		}
-		e.save(state.Remove(r), saved{what: savedNothing})
 	}
 	l.seen = nil
 	if len(l.known) > 0 {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/view"
@@ -102,14 +101,7 @@ func (r *rig) restart(t fataler, set Settings, subs map[yarn.ApplicationID]Submi
 		}
 		cmd.Applications = append(cmd.Applications, a)
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(r.stored), func(a, b state.Key) int { return strings.Compare(a.String(), b.String()) }) {
-		switch x := r.stored[key].(type) {
-		case state.NodeLabel:
-			cmd.NodeLabels = append(cmd.NodeLabels, x)
-		case state.LabelledNode:
-			cmd.LabelledNodes = append(cmd.LabelledNodes, x)
-		}
-	}
+	cmd.Labels, _ = r.stored[state.Labels{}.Key()].(state.Labels)
 	next.do(cmd)
 	return next
 }
@@ -503,27 +495,10 @@ func (r *rig) checkLabels() string {
 	if r.e.labels.changed != nil || len(r.pending) > 0 {
 		return ""
 	}
-	kept := 0
-	for _, x := range seen.Known {
-		if rec, ok := r.stored[state.NodeLabel{Name: x.Name}.Key()].(state.NodeLabel); !ok || rec.Exclusive != x.Exclusive {
-			return fmt.Sprintf("label %s is not stored", x.Name)
-		}
-		kept++
-	}
-	for _, x := range seen.Nodes {
-		if rec, ok := r.stored[state.LabelledNode{Node: x.Node}.Key()].(state.LabelledNode); !ok || rec.Label != x.Label {
-			return fmt.Sprintf("the label of %s is not stored", x.Node)
-		}
-		kept++
-	}
-	for _, rec := range r.stored {
-		switch rec.(type) {
-		case state.NodeLabel, state.LabelledNode:
-			kept--
-		}
-	}
-	if kept != 0 {
-		return fmt.Sprintf("%d records of labels too many are stored", -kept)
+	rec, _ := r.stored[state.Labels{}.Key()].(state.Labels)
+	known := slices.EqualFunc(rec.Known, seen.Known, func(a state.NodeLabel, b view.Label) bool { return a.Name == b.Name && a.Exclusive == b.Exclusive })
+	if !known || !slices.EqualFunc(rec.Nodes, seen.Nodes, func(a state.LabelledNode, b view.LabelledNode) bool { return a.Node == b.Node && a.Label == b.Label }) {
+		return fmt.Sprintf("the labels are %v, stored are %v", *seen, rec)
 	}
 	return ""
 }

@@ -71,7 +71,7 @@ func (e *Engine) stored(c Stored) {
 	case savedExtra:
 		e.extraStored(s, c.Err)
 	case savedLabels:
-		e.labelsStored(s, c.Err)
+		e.labelsStored(c.Err)
 	}
 }
 

@@ -507,8 +507,15 @@ func shortRecord(rec state.Record) string {
 		}
 		return text + when(x.Final != yarn.AttemptNew, fmt.Sprintf(", %s %s exit %d", x.Final, x.FinalStatus, x.ExitStatus))
 	}
-	if x, ok := rec.(state.LabelledNode); ok {
-		return x.Key().String() + " " + x.Label
+	if x, ok := rec.(state.Labels); ok {
+		text := "labels"
+		for _, l := range x.Known {
+			text += " " + l.Name + when(!l.Exclusive, ":shared")
+		}
+		for _, n := range x.Nodes {
+			text += " " + n.Node.String() + "=" + n.Label
+		}
+		return text
 	}
 	return rec.Key().String()
 }

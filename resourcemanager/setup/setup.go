@@ -34,7 +34,7 @@ func Cluster(site, types *conf.Properties, labels []config.Label) (config.Cluste
 		MaxPriority:   s.Applications.MaxPriority,
 		ACLEnabled:    s.Security.ACLs,
 		Admins:        r.String("yarn.admin.acl", "*"),
-		LabelsEnabled: r.Bool("yarn.node-labels.enabled", false),
+		LabelsEnabled: s.Labels.Enabled,
 		Labels:        labels,
 		AMLabel:       r.String(rm+"node-labels.am.default-node-label-expression", ""),
 		Enforced:      strings.FieldsFunc(r.String("yarn.node-labels.exclusive-enforced-partitions", ""), func(c rune) bool { return c == ',' }),

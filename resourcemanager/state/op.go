@@ -61,7 +61,7 @@ func (op Op) Check() error {
 	switch op.Record.(type) {
 	case nil:
 		return errors.New("change without a record")
-	case Application, Attempt, MasterKeys, DelegationKey, DelegationToken, DelegationSequence, NodeDeadline, ConfigVersion, NodeLabel, LabelledNode:
+	case Application, Attempt, MasterKeys, DelegationKey, DelegationToken, DelegationSequence, NodeDeadline, ConfigVersion, Labels, NodeLabel, LabelledNode:
 		return nil
 	}
 	return fmt.Errorf("change of a %T: records are given by value", op.Record)
@@ -86,6 +86,7 @@ const (
 	DelegationSequences Table = "delegation-sequence"
 	NodeDeadlines       Table = "node-deadline"
 	Configurations      Table = "configuration"
+	AllLabels           Table = "labels"
 	NodeLabels          Table = "node-label"
 	LabelledNodes       Table = "labelled-node"
 )
@@ -93,7 +94,7 @@ const (
 // Tables are all tables, in the order in which they are recovered.
 func Tables() []Table {
 	return []Table{DelegationKeys, DelegationTokens, DelegationSequences, AMRMKeys,
-		Applications, Attempts, NodeDeadlines, Configurations, NodeLabels, LabelledNodes}
+		Applications, Attempts, NodeDeadlines, Configurations, AllLabels, NodeLabels, LabelledNodes}
 }
 
 // Key names a record among all others. It is comparable.
@@ -131,6 +132,9 @@ func (r NodeDeadline) Key() Key { return Key{NodeDeadlines, r.Node.String()} }
 // Key is the same for all versions: only the one in force is kept.
 func (r ConfigVersion) Key() Key { return Key{Configurations, only} }
 
+// Key is the same for all states of the labels.
+func (r Labels) Key() Key { return Key{AllLabels, only} }
+
 // Key is node-label/<name>.
 func (r NodeLabel) Key() Key { return Key{NodeLabels, r.Name} }
 
@@ -145,6 +149,7 @@ func (DelegationToken) record()    {}
 func (DelegationSequence) record() {}
 func (NodeDeadline) record()       {}
 func (ConfigVersion) record()      {}
+func (Labels) record()             {}
 func (NodeLabel) record()          {}
 func (LabelledNode) record()       {}
 

@@ -62,14 +62,22 @@ type ConfigVersion struct {
 	Unknown   []byte
 }
 
-// NodeLabel is a label of the cluster: the name of a partition.
+// Labels are all labels of the cluster and all that was given to nodes: one
+// record, so that a change of several is durable as a whole or not at all.
+type Labels struct {
+	Known []NodeLabel    // by name
+	Nodes []LabelledNode // by id
+}
+
+// NodeLabel is a label of the cluster: the name of a partition. As a record of
+// its own it is what stores held before there was Labels.
 type NodeLabel struct {
 	Name      string
 	Exclusive bool
 	Unknown   []byte
 }
 
-// LabelledNode is the label that somebody gave a node.
+// LabelledNode is the label that somebody gave a node; as a record like NodeLabel.
 type LabelledNode struct {
 	Node    yarn.NodeID // a zero port means every node of the host
 	Label   string      // empty: in the default partition, whatever its host's is

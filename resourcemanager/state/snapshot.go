@@ -23,8 +23,9 @@ type Snapshot struct {
 	DelegationSequence int32
 	NodeDeadlines      []NodeDeadline
 	Config             ConfigVersion // version 0: none was stored
-	NodeLabels         []NodeLabel
-	LabelledNodes      []LabelledNode
+	Labels             Labels
+	NodeLabels         []NodeLabel    // records of their own, from before there was Labels
+	LabelledNodes      []LabelledNode // likewise
 
 	// Quarantined are records that could not be used. They stay in the store
 	// as they are until overwritten or removed, and never stop a start.
@@ -56,6 +57,8 @@ func (s *Snapshot) Add(r Record) {
 		s.NodeDeadlines = append(s.NodeDeadlines, r)
 	case ConfigVersion:
 		s.Config = r
+	case Labels:
+		s.Labels = r
 	case NodeLabel:
 		s.NodeLabels = append(s.NodeLabels, r)
 	case LabelledNode:

@@ -92,6 +92,8 @@ func (c Codec) write(w *writer, r state.Record) error {
 		return c.writeNodeDeadline(w, r)
 	case state.ConfigVersion:
 		writeConfigVersion(w, r)
+	case state.Labels:
+		writeLabels(w, r)
 	case state.NodeLabel:
 		writeNodeLabel(w, r)
 	case state.LabelledNode:
@@ -120,6 +122,8 @@ func (c Codec) read(table state.Table, body []byte) (state.Record, error) {
 		return c.readNodeDeadline(body)
 	case state.Configurations:
 		return readConfigVersion(body)
+	case state.AllLabels:
+		return readLabels(body)
 	case state.NodeLabels:
 		return readNodeLabel(body)
 	case state.LabelledNodes:

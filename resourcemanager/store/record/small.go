@@ -172,6 +172,43 @@ func readConfigVersion(body []byte) (state.Record, error) {
 	return r, err
 }
 
+func writeLabels(w *writer, r state.Labels) {
+	for _, x := range r.Known {
+		var nested writer
+		writeNodeLabel(&nested, x)
+		w.nested(1, nested.b)
+	}
+	for _, x := range r.Nodes {
+		var nested writer
+		writeLabelledNode(&nested, x)
+		w.nested(2, nested.b)
+	}
+}
+
+func readLabels(body []byte) (state.Record, error) {
+	var r state.Labels
+	_, err := read(body, func(f *field) bool {
+		var x state.Record
+		switch {
+		case f.number <= 2 && f.kind != protowire.BytesType:
+			f.err = errKind
+			return true
+		case f.number == 1:
+			if x, f.err = readNodeLabel(f.data); f.err == nil {
+				r.Known = append(r.Known, x.(state.NodeLabel))
+			}
+			return true
+		case f.number == 2:
+			if x, f.err = readLabelledNode(f.data); f.err == nil {
+				r.Nodes = append(r.Nodes, x.(state.LabelledNode))
+			}
+			return true
+		}
+		return false
+	})
+	return r, err
+}
+
 func writeNodeLabel(w *writer, r state.NodeLabel) {
 	w.text(1, r.Name)
 	w.bool(2, r.Exclusive)

@@ -61,6 +61,8 @@ func Everything() []state.Record {
 			RequestedBy: "root", Reason: "disk swap", Source: "cli", Capacity: yarn.NewResource(8192, 8)},
 		state.NodeDeadline{Node: yarn.NodeID{Host: "node2"}},
 		state.ConfigVersion{Version: 4, Blob: []byte("<configuration/>"), ChangedAt: Started, ChangedBy: "bob"},
+		state.Labels{Known: []state.NodeLabel{{Name: "gpu", Exclusive: true}, {Name: "ssd"}},
+			Nodes: []state.LabelledNode{{Node: yarn.NodeID{Host: "node1"}, Label: "gpu"}, {Node: yarn.NodeID{Host: "node1", Port: 8041}}}},
 		state.NodeLabel{Name: "gpu", Exclusive: true}, state.NodeLabel{Name: "ssd"},
 		state.LabelledNode{Node: yarn.NodeID{Host: "node1"}, Label: "gpu"},
 		state.LabelledNode{Node: yarn.NodeID{Host: "node1", Port: 8041}},

@@ -1,0 +1,388 @@
+package labelfiles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path"
+	"reflect"
+	"sync"
+	"syscall"
+
+	"github.com/heddle-project/heddle/internal/filesystem"
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/store"
+)
+
+// The files.
+const (
+	mirrorFile = "nodelabel.mirror"
+	logFile    = "nodelabel.editlog"
+	writing    = mirrorFile + ".writing"
+	newMirror  = mirrorFile + ".new" // of Apache's NonAppendableFSNodeLabelStore, while it replaces the other
+	oldMirror  = mirrorFile + ".old" // of its FileSystemNodeLabelsStore, likewise
+	tornLog    = logFile + ".torn"
+	overruled  = mirrorFile + ".replaced"
+)
+
+// Options say where labels are kept, and who keeps everything else.
+type Options struct {
+	Systems *filesystem.Systems
+	URL     filesystem.URL // of the directory, file: or hdfs:
+	User    string         // who asks HDFS
+	Nodes   bool           // what nodes are given is kept, too
+	NoLog   bool           // Apache's NonAppendableFSNodeLabelStore: there is no log
+	Limits  Limits
+	Over    store.Store // of all other records; nil: they are not kept
+	Log     *slog.Logger
+}
+
+// files is a store that takes the records of labels away from another one.
+type files struct {
+	o     Options
+	mu    sync.Mutex
+	claim *os.File // of a local directory: locked
+	state error    // why it cannot be used, or nil
+}
+
+// Open makes the directory if need be and claims it: a second ResourceManager
+// of this machine is refused.
+func Open(ctx context.Context, o Options) (store.Store, error) {
+	o.URL = o.Systems.Resolve(o.URL)
+	f := &files{o: o, state: store.ErrNotLoaded}
+	err := f.with(ctx, func(sys filesystem.FileSystem) error { return sys.MkdirAll(o.URL.Path, 0o755) })
+	if err == nil && f.local() {
+		err = f.lock()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the directory of node labels %s: %w", o.URL, err)
+	}
+	return f, nil
+}
+
+func (f *files) local() bool { return f.o.URL.Folded().Scheme == "file" }
+
+func (f *files) lock() (err error) {
+	if f.claim, err = os.Open(f.o.URL.Path); err != nil {
+		return err
+	}
+	// A file system that cannot lock a directory is used without.
+	if err := syscall.Flock(int(f.claim.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
+		f.claim.Close()
+		return errors.New("another process has locked it: is a ResourceManager running already?")
+	}
+	return nil
+}
+
+// with calls back with a connection to the directory's file system.
+func (f *files) with(ctx context.Context, do func(filesystem.FileSystem) error) error {
+	sys, err := f.o.Systems.Connect(ctx, f.o.URL, f.o.User)
+	if err != nil {
+		return err
+	}
+	defer sys.Close()
+	return do(sys)
+}
+
+func (f *files) at(name string) string { return path.Join(f.o.URL.Path, name) }
+
+// Load implements store.Store. Labels that the other store has from before this
+// directory was used are taken over into it, once.
+func (f *files) Load(ctx context.Context) (*state.Snapshot, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.state == nil:
+		return nil, store.ErrLoaded
+	case !errors.Is(f.state, store.ErrNotLoaded):
+		return nil, f.state
+	}
+	snapshot := &state.Snapshot{}
+	if f.o.Over != nil {
+		var err error
+		if snapshot, err = f.o.Over.Load(ctx); err != nil {
+			return nil, err
+		}
+	}
+	err := f.with(ctx, func(sys filesystem.FileSystem) error { return f.read(ctx, sys, snapshot) })
+	if err != nil {
+		return nil, fmt.Errorf("read node labels: %w", err)
+	}
+	f.state = nil
+	return snapshot, nil
+}
+
+func (f *files) read(ctx context.Context, sys filesystem.FileSystem, snapshot *state.Snapshot) error {
+	c := newContent(f.o.Limits)
+	current, err := f.readMirrors(sys, c)
+	if err != nil {
+		return err
+	}
+	logged, torn, err := f.readLog(sys, c)
+	if err != nil {
+		return err
+	}
+	snapshot.Labels = c.record()
+	old := earlier(snapshot)
+	if len(old) > 0 {
+		if current, err = f.overrule(sys, c, snapshot); err != nil {
+			return err
+		}
+	}
+	if !current || logged {
+		if err := f.stage(sys, snapshot.Labels); err != nil {
+			return err
+		}
+		if err := f.publish(sys); err != nil {
+			return err
+		}
+	}
+	if err := f.clear(sys, logged, torn); err != nil || len(old) == 0 {
+		return err
+	}
+	snapshot.NodeLabels, snapshot.LabelledNodes = nil, nil
+	for len(old) > 0 {
+		n := min(len(old), store.MaxOps)
+		if err := f.o.Over.Commit(ctx, old[:n]); err != nil {
+			return fmt.Errorf("remove labels from the state store that are in %s now: %w", f.o.URL, err)
+		}
+		old = old[n:]
+	}
+	return nil
+}
+
+// readMirrors reads the mirror that counts. current tells that it is in its place.
+func (f *files) readMirrors(sys filesystem.FileSystem, c *content) (current bool, err error) {
+	names := []string{mirrorFile, oldMirror}
+	if f.o.NoLog {
+		names = []string{newMirror, mirrorFile}
+	}
+	for _, name := range names {
+		found, err := f.parse(sys, name, func(s *source) error { return c.readMirror(s, f.o.Nodes) })
+		if found || err != nil {
+			return name == mirrorFile, err
+		}
+	}
+	return false, nil
+}
+
+// readLog reads changes since the mirror. logged tells that there are any.
+func (f *files) readLog(sys filesystem.FileSystem, c *content) (logged, torn bool, err error) {
+	if f.o.NoLog {
+		return false, false, nil
+	}
+	_, err = f.parse(sys, logFile, func(s *source) error {
+		err := c.readLog(s, f.o.Nodes)
+		logged = s.at > 0
+		if torn = errors.Is(err, errTorn); torn {
+			f.o.Log.Warn("the last change in the log of node labels is incomplete and left out; nobody was told that it was made",
+				"file", f.o.URL.At(f.at(logFile)).String(), "byte", s.began, "kept", f.o.URL.At(f.at(tornLog)).String())
+			return nil
+		}
+		return err
+	})
+	return logged, torn, err
+}
+
+// parse reads one file; found is false when there is none.
+func (f *files) parse(sys filesystem.FileSystem, name string, read func(*source) error) (found bool, err error) {
+	file, err := sys.Open(f.at(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	s := newSource(file)
+	if err := read(s); err != nil {
+		return true, fmt.Errorf("%s cannot be understood from byte %d on: %w; restore a copy, or move the file away to start without the labels in it",
+			f.o.URL.At(f.at(name)), s.began, err)
+	}
+	return true, nil
+}
+
+// earlier are the changes that remove labels from the other store. What is in it
+// counts, for this ResourceManager has told somebody that it is so.
+func earlier(snapshot *state.Snapshot) (remove []state.Op) {
+	for _, x := range snapshot.NodeLabels {
+		remove = append(remove, state.Remove(x))
+	}
+	for _, x := range snapshot.LabelledNodes {
+		remove = append(remove, state.Remove(x))
+	}
+	return remove
+}
+
+// overrule puts the labels of the other store in the place of the directory's.
+func (f *files) overrule(sys filesystem.FileSystem, c *content, snapshot *state.Snapshot) (current bool, err error) {
+	mine := newContent(f.o.Limits)
+	for _, x := range snapshot.NodeLabels {
+		mine.labels[x.Name] = x.Exclusive
+	}
+	for _, x := range snapshot.LabelledNodes {
+		if _, known := mine.labels[x.Label]; known || x.Label == "" {
+			mine.put(x.Node, x.Label)
+		}
+	}
+	mine.tidy()
+	snapshot.Labels = mine.record()
+	if reflect.DeepEqual(snapshot.Labels, c.record()) {
+		return true, nil
+	}
+	if len(c.labels) > 0 {
+		if err := f.stage(sys, c.record()); err != nil {
+			return false, err
+		}
+		if err := sys.Rename(f.at(writing), f.at(overruled)); err != nil {
+			return false, err
+		}
+		f.o.Log.Warn("node labels of the state store take the place of others in the directory of labels, which are kept aside",
+			"directory", f.o.URL.String(), "kept", overruled, "labels", len(mine.labels), "others", len(c.labels))
+	}
+	f.o.Log.Info("node labels move from the state store to their directory", "directory", f.o.URL.String(), "labels", len(mine.labels))
+	return false, nil
+}
+
+// clear takes away what the mirror has now.
+func (f *files) clear(sys filesystem.FileSystem, logged, torn bool) error {
+	if torn {
+		if err := sys.Rename(f.at(logFile), f.at(tornLog)); err != nil {
+			return err
+		}
+	} else if logged {
+		if err := sys.Remove(f.at(logFile)); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{newMirror, oldMirror} {
+		if err := sys.Remove(f.at(name)); err != nil {
+			return err
+		}
+	}
+	return f.sync("")
+}
+
+// stage writes labels beside the mirror, durably.
+func (f *files) stage(sys filesystem.FileSystem, l state.Labels) error {
+	content, err := mirror(l, f.o.Nodes)
+	if err != nil {
+		return err
+	}
+	w, err := sys.Create(f.at(writing), 0o644, true)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(content)
+	if closing := w.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = f.sync(writing)
+	}
+	return err
+}
+
+// publish makes what was staged the mirror.
+func (f *files) publish(sys filesystem.FileSystem) error {
+	if err := sys.Rename(f.at(writing), f.at(mirrorFile)); err != nil {
+		return err
+	}
+	return f.sync("")
+}
+
+// sync makes a local file durable, or with "" the names in the directory. HDFS
+// does so when a file is closed.
+func (f *files) sync(name string) error {
+	if !f.local() {
+		return nil
+	}
+	file, err := os.Open(f.at(name))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return file.Sync()
+}
+
+// Commit implements store.Store. Labels that cannot even be written down poison
+// their change alone.
+func (f *files) Commit(ctx context.Context, ops []state.Op) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.state != nil {
+		return f.state
+	}
+	var labels *state.Labels
+	at := 0
+	rest := make([]state.Op, 0, len(ops))
+	places := make([]int, 0, len(ops)) // of rest in ops
+	for i, op := range ops {
+		if l, ok := op.Record.(state.Labels); ok && op.Kind == state.OpPut {
+			labels, at = &l, i
+			continue
+		}
+		rest, places = append(rest, op), append(places, i)
+	}
+	if labels == nil {
+		return f.commitRest(ctx, rest, places)
+	}
+	published := false
+	err := f.with(ctx, func(sys filesystem.FileSystem) error {
+		if err := f.stage(sys, *labels); err != nil {
+			return err
+		}
+		if err := f.commitRest(ctx, rest, places); err != nil {
+			return &restError{err}
+		}
+		published = true
+		return f.publish(sys)
+	})
+	var other *restError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &other):
+		return other.err
+	case published || ctx.Err() != nil:
+		return &store.UnavailableError{Err: err}
+	}
+	return &store.PoisonError{Index: at, Key: labels.Key(), Err: err}
+}
+
+// restError is an outcome of the other store.
+type restError struct{ err error }
+
+func (e *restError) Error() string { return e.err.Error() }
+
+func (f *files) commitRest(ctx context.Context, ops []state.Op, places []int) error {
+	if f.o.Over == nil || len(ops) == 0 {
+		return nil
+	}
+	err := f.o.Over.Commit(ctx, ops)
+	var poison *store.PoisonError
+	if errors.As(err, &poison) && poison.Index >= 0 && poison.Index < len(places) {
+		return &store.PoisonError{Index: places[poison.Index], Key: poison.Key, Err: poison.Err}
+	}
+	return err
+}
+
+// Close implements store.Store.
+func (f *files) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if errors.Is(f.state, store.ErrClosed) {
+		return nil
+	}
+	f.state = store.ErrClosed
+	if f.claim != nil {
+		f.claim.Close()
+	}
+	if f.o.Over != nil {
+		return f.o.Over.Close()
+	}
+	return nil
+}
