@@ -310,3 +310,14 @@ func TestNodeManagerWarnings(t *testing.T) {
 		t.Errorf("%v %v", no, odd)
 	}
 }
+
+func TestNodeLocalizerOptions(t *testing.T) {
+	const p = nm + "container-localizer."
+	if s := node(t).Localizer; !slices.Equal(s.JavaOptions, []string{"-Xmx256m"}) || !s.JavaExports || s.JavaLog != "INFO" {
+		t.Errorf("by default: %+v", s)
+	}
+	s := node(t, p+"admin.java.opts", " -Da=b\n -Dc ", p+"java.opts", "-Xmx1g", p+"java.opts.add-exports-as-default", "false", p+"log.level", "DEBUG").Localizer
+	if !slices.Equal(s.JavaOptions, []string{"-Da=b", "-Dc", "-Xmx1g"}) || s.JavaExports || s.JavaLog != "DEBUG" {
+		t.Errorf("%+v", s)
+	}
+}

@@ -16,16 +16,16 @@ import (
 
 // Config describes a Fetcher.
 type Config struct {
-	Environ   []string      // the daemon's, which processes inherit
-	Conf      func() string // Hadoop's configuration directory; "" if there is none
-	Address   func() string // host:port of the localizer port, as seen from this machine
-	User      string        // whom the daemon runs as, and PUBLIC resources are fetched as
-	Dirs      func(localize.Job) (Dirs, error)
-	Options   []string      // for Java (yarn.nodemanager.container-localizer.admin.java.opts and java.opts)
-	Exports   bool          // for Java 17 and newer, too (….java.opts.add-exports-as-default)
-	LogLevel  string        // yarn.nodemanager.container-localizer.log.level
-	Processes int           // at once; 8
-	Silence   time.Duration // between heartbeats, and before the first one, until a process is killed; 2 min
+	Environ   []string                         // the daemon's, which processes inherit
+	Conf      func() string                    // Hadoop's configuration directory; "" if there is none
+	Address   func() string                    // host:port of the localizer port, as seen from this machine
+	User      string                           // whom the daemon runs as, and PUBLIC resources are fetched as
+	Dirs      func(localize.Job) (Dirs, error) // makes those for a process that begins with this resource; after an error, too, temporary ones are removed
+	Options   []string                         // for Java (yarn.nodemanager.container-localizer.admin.java.opts and java.opts)
+	Exports   bool                             // for Java 17 and newer, too (….java.opts.add-exports-as-default)
+	LogLevel  string                           // yarn.nodemanager.container-localizer.log.level
+	Processes int                              // at once; 8
+	Silence   time.Duration                    // between heartbeats, and before the first one, until a process is killed; 2 min
 	Log       *slog.Logger
 }
 
@@ -44,7 +44,7 @@ type Fetcher struct {
 	env    map[string]string
 	slots  chan struct{}
 	ctx    context.Context
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	work   sync.WaitGroup
 
 	mu        sync.Mutex
@@ -64,7 +64,9 @@ type crew struct {
 	f     *Fetcher
 	key   crewKey
 	queue []*order // not given to a process yet, in the order in which they came
+	works bool     // a process is made ready, works, or is being cleared away
 	now   *process // that works for it; nil: none
+	late  []*order // given up, and to be finished when nothing works any more: till then directories may be written to
 }
 
 // order is one fetch.
@@ -102,7 +104,7 @@ func New(cfg Config) *Fetcher {
 		name, value, _ := strings.Cut(entry, "=")
 		f.env[name] = value
 	}
-	f.ctx, f.cancel = context.WithCancel(context.Background())
+	f.ctx, f.cancel = context.WithCancelCause(context.Background())
 	return f
 }
 
@@ -155,11 +157,18 @@ func (f *Fetcher) drop(o *order) {
 	if c == nil {
 		return
 	}
-	if i := slices.Index(c.queue, o); i >= 0 {
-		c.queue = slices.Delete(c.queue, i, i+1)
-		o.finish("", errUnwanted)
+	i := slices.Index(c.queue, o)
+	if i < 0 {
+		return
 	}
-	if p := c.now; len(c.queue) == 0 && p != nil && p.current == nil && !p.dying {
+	c.queue = slices.Delete(c.queue, i, i+1)
+	p := c.now
+	if !c.works || len(c.queue) > 0 || p != nil && p.current != nil {
+		o.finish("", errUnwanted)
+		return
+	}
+	c.late = append(c.late, o)
+	if p != nil {
 		p.kill(errUnwanted)
 	}
 }
@@ -170,7 +179,7 @@ func (c *crew) run() {
 		select {
 		case c.f.slots <- struct{}{}:
 		case <-c.f.ctx.Done():
-			c.fail(errClosed, true)
+			c.end(errClosed)
 			return
 		}
 		if c.ended() {
@@ -179,9 +188,21 @@ func (c *crew) run() {
 		}
 		err := c.shift()
 		<-c.f.slots
-		if err != nil {
-			c.fail(err, false)
-		}
+		c.rest(err)
+	}
+}
+
+// rest finishes what has been given up, and everything if the process has failed.
+func (c *crew) rest(err error) {
+	c.f.mu.Lock()
+	defer c.f.mu.Unlock()
+	c.works = false
+	for _, o := range c.late {
+		o.finish("", errUnwanted)
+	}
+	c.late = nil
+	if err != nil {
+		c.fail(err)
 	}
 }
 
@@ -189,24 +210,27 @@ func (c *crew) run() {
 func (c *crew) ended() bool {
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()
-	if len(c.queue) > 0 {
+	if c.works = len(c.queue) > 0; c.works {
 		return false
 	}
 	delete(c.f.crews, c.key)
 	return true
 }
 
-// fail finishes all that waits; forget is for the end of everything.
-func (c *crew) fail(err error, forget bool) {
+// end forgets a crew, whatever it has to do.
+func (c *crew) end(err error) {
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()
+	c.fail(err)
+	delete(c.f.crews, c.key)
+}
+
+// fail finishes all that waits.
+func (c *crew) fail(err error) {
 	for _, o := range c.queue {
 		o.finish("", err)
 	}
 	c.queue = nil
-	if forget {
-		delete(c.f.crews, c.key)
-	}
 }
 
 // wanted is a resource as the process gets it.
@@ -219,6 +243,6 @@ func (f *Fetcher) Close() {
 	f.mu.Lock()
 	f.closed = true
 	f.mu.Unlock()
-	f.cancel()
+	f.cancel(errClosed)
 	f.work.Wait()
 }

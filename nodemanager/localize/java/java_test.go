@@ -169,6 +169,42 @@ func TestCancelled(t *testing.T) {
 	fetch(t, f, context.Background(), job(9, "x", localize.Private), errClosed.Error())
 }
 
+// TestCancelledBeforeTheStart: a fetch has not ended while directories are made for it, for they would be left.
+func TestCancelledBeforeTheStart(t *testing.T) {
+	t.Parallel()
+	entered, release := make(chan struct{}), make(chan struct{})
+	f := scripted(t, "exit 1", func(c *Config) {
+		make := c.Dirs
+		c.Dirs = func(j localize.Job) (Dirs, error) {
+			close(entered)
+			<-release
+			return make(j)
+		}
+	})
+	ctx, cancel := context.WithCancelCause(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		fetch(t, f, ctx, job(1, "a", localize.Private), "stopped")
+	}()
+	<-entered
+	cancel(errors.New("stopped"))
+	for late := 0; late == 0; time.Sleep(time.Millisecond) {
+		f.mu.Lock()
+		for _, c := range f.crews {
+			late = len(c.late)
+		}
+		f.mu.Unlock()
+	}
+	select {
+	case <-done:
+		t.Error("it has ended")
+	default:
+	}
+	close(release)
+	<-done
+}
+
 // TestBeat plays a process that is not there.
 func TestBeat(t *testing.T) {
 	t.Parallel()

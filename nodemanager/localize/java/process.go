@@ -83,7 +83,7 @@ func (c *crew) shift() error {
 	case err == nil:
 		err = errors.New("it ended before it was told to")
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, errClosed) {
 		err = fmt.Errorf("Hadoop's localizer (%s) failed: %w", cmd.Path, err)
 		if text := output.text(); text != "" {
 			err = fmt.Errorf("%w. Last bytes of its output:\n%s", err, text)
@@ -101,6 +101,9 @@ func (f *Fetcher) enter(p *process) {
 	p.heard = time.Now()
 	f.processes[string(p.identifier)] = p
 	p.crew.now = p
+	if len(p.crew.queue) == 0 { // all was given up meanwhile
+		p.kill(errUnwanted)
+	}
 }
 
 // leave makes the port forget the process, and tells whether that was told to end and has left nothing undone.
@@ -204,6 +207,9 @@ func (f *Fetcher) environ(p *process) []string {
 
 // run starts the process and returns when nothing of it is left.
 func (p *process) run(cmd *exec.Cmd) error {
+	if err := p.ctx.Err(); err != nil {
+		return err
+	}
 	ended := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // the kernel kills the process with the thread that has started it
