@@ -39,8 +39,9 @@ program and its arguments, passed on unchanged. The command finds its number,
 from 0, in YARN_SHELL_CONTAINER, N in YARN_SHELL_CONTAINERS.
 
 The exit code is 0 if it was 0 in all containers, else that of the first in
-order with another one (255 for those that YARN ended), 130 after Ctrl-C, which
-kills the application, 124 after -timeout, 1 if the application failed otherwise.
+order with another one (255 for those that YARN ended), 130 after Ctrl-C, 124
+after -timeout, 141 when the output is read no more, all of which kill the
+application, 1 if the application failed otherwise.
 
 --output json prints one object a line for each event. On a default file system
 of file:///, files and this program itself are read by each node from its own
@@ -58,6 +59,7 @@ const (
 	shellKillTime    = 15 * time.Second
 	shellLifetime    = time.Minute // of the application beyond -timeout, if the shell itself is gone
 	shellTimedOut    = Exit(124)
+	shellUnread      = Exit(141) // what a shell shows for a command that SIGPIPE has ended
 	maxNodesInErrors = 10
 )
 

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/heddle-project/heddle/cli/shell"
@@ -300,6 +301,15 @@ func TestShellInterrupted(t *testing.T) {
 	code := f.Run(ctx, []string{"shell", "sleep", "100"})
 	if code != 130 || f.killed != "yarn shell: interrupted" || !strings.Contains(f.err.String(), "interrupted; killing application_1_0005\n") {
 		t.Errorf("%d %q %s", code, f.killed, f.err.String())
+	}
+}
+
+func TestShellUnread(t *testing.T) {
+	f := startShell(t)
+	f.onPoll = func() { _ = syscall.Kill(os.Getpid(), syscall.SIGPIPE) } // as the kernel does when a pipe's reader has gone
+	got := f.run("shell", "yes")
+	if got.code != 141 || f.killed != "yarn shell: nobody reads the output" {
+		t.Errorf("%q %+v", f.killed, got)
 	}
 }
 

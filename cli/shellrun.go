@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"os/signal"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/heddle-project/heddle/cli/shell"
@@ -97,6 +100,9 @@ func (s *shellRun) watch() error {
 	if s.timeout > 0 {
 		deadline = time.After(s.timeout)
 	}
+	unread := make(chan os.Signal, 1) // else what cannot be printed would end this program, and leave the application
+	signal.Notify(unread, syscall.SIGPIPE)
+	defer signal.Stop(unread)
 	var last *client.Application
 	asked, told := false, false
 	for last == nil || asked && !told {
@@ -127,6 +133,8 @@ func (s *shellRun) watch() error {
 			return fmt.Errorf("%w; %s may still run", err, s.id)
 		case <-deadline:
 			return s.stop(shellTimedOut, "timed out after "+s.timeout.String())
+		case <-unread:
+			return s.stop(shellUnread, "nobody reads the output")
 		case <-s.ctx.Done():
 			return s.stop(interrupted, "interrupted")
 		}

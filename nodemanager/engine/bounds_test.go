@@ -49,6 +49,19 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// What an ended container was launched with, perhaps megabytes, does not stay until its end has been heard.
+func TestEndedHasNoLaunch(t *testing.T) {
+	s := newScript(t)
+	s.run([]string{"disks", "/d1", "/l1"})
+	one := Spec{ID: s.container("1/1/1"), User: "ann", Launch: []byte("large")}
+	s.apply(Start{0, one})
+	before := s.engine.containers[one.ID].spec
+	s.apply(Exited{ID: one.ID})
+	if after := s.engine.containers[one.ID].spec; len(after.Launch) != 0 || after.User != "ann" || string(before.Launch) != "large" {
+		t.Errorf("before the end %+v, after it %+v", before, after)
+	}
+}
+
 // Failures that count for a while are remembered up to a number, at which the container has failed for good.
 func TestFailuresBound(t *testing.T) {
 	s := newScript(t)

@@ -87,6 +87,9 @@ func (e *Engine) finish(c *container, exit int32, text string) {
 		e.note(c, text)
 	}
 	c.phase, c.exit, c.finished, c.pid = done, exit, e.now.Wall, 0
+	spec := *c.spec
+	spec.Launch = nil // which may be large, and is of no use any more
+	c.spec = &spec
 	c.app.containerEnded(c)
 	e.keep(c)
 	e.show(c)

@@ -110,7 +110,26 @@ func look(path string, wasGood bool, rules conf.NodeDisks, space Space) verdict 
 	if v.full == "" && rules.Contents {
 		v.bad = contents(path)
 	}
+	if v.good() {
+		v.full, v.bad = try(path)
+	}
 	return v
+}
+
+// try makes a directory and removes it: a disk may have room but no more files
+// to give, and one that cannot be written may not know it yet.
+func try(path string) (full, bad string) {
+	name, err := os.MkdirTemp(path, ".health-")
+	if err == nil {
+		err = os.Remove(name)
+	}
+	switch {
+	case err == nil:
+		return "", ""
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "no room for another file or directory", ""
+	}
+	return "", fmt.Sprintf("Cannot create directory in %s: %v", path, err)
 }
 
 // full says why a directory must not be written to. One that was not good before

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -129,6 +130,9 @@ func TestDisksOff(t *testing.T) {
 func program(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "check.sh")
+	// No other test may fork meanwhile: its child would have the file open for writing, and such a file cannot be run.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}

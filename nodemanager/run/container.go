@@ -79,7 +79,7 @@ type Launcher struct {
 	cfg      Config
 	own      map[string]string // cfg.Environ
 	nodeJava func() bool       // whether it is 17 or newer; asked once, when a container wants to know
-	brander  string            // the program that brands containers; "" if there is none
+	brander  func() string     // the program that brands containers, "" if there is none; asked once, by the first start
 }
 
 // New is a launcher. Nothing is read or started yet.
@@ -89,6 +89,6 @@ func New(cfg Config) *Launcher {
 		name, value, _ := strings.Cut(entry, "=")
 		l.own[name] = value
 	}
-	l.nodeJava, l.brander = sync.OnceValue(l.askNode), l.findBrander()
+	l.nodeJava, l.brander = sync.OnceValue(l.askNode), sync.OnceValue(l.findBrander)
 	return l
 }

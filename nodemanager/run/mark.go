@@ -1,10 +1,13 @@
 package run
 
 import (
+	"context"
 	"hash/fnv"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/heddle-project/heddle/nodemanager/process"
 	"golang.org/x/sys/unix"
@@ -33,25 +36,38 @@ func brandOf(privateDir string) brand {
 	return brand(brandBase | h.Sum64()>>2)
 }
 
-// findBrander finds the program that sets limits. There is none to use if the daemon cannot set this one.
+// brandLimit bounds the trial of the program that sets limits.
+const brandLimit = 10 * time.Second
+
+// findBrander finds the program that sets limits. There is none to use if the daemon cannot set this one, or if a trial
+// fails: no container must fail for it.
 func (l *Launcher) findBrander() string {
 	var own unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_RTTIME, &own); err != nil || own.Max != unix.RLIM_INFINITY {
 		return ""
 	}
-	if path := l.program("prlimit"); exists(path) {
-		return path
+	path := l.program("prlimit")
+	ctx, cancel := context.WithTimeout(context.Background(), brandLimit)
+	defer cancel()
+	args := brandedBy(path, brandBase, []string{"/bin/bash", "-c", ":"})
+	if err := exec.CommandContext(ctx, args[0], args[1:]...).Run(); err != nil {
+		l.cfg.Log.Warn("containers that become daemons may live on: their limits cannot be set", "program", path, "error", err)
+		return ""
 	}
-	return ""
+	return path
 }
 
 // branded are the arguments that run a program with the brand.
 func (l *Launcher) branded(b brand, args []string) []string {
-	if l.brander == "" {
-		return args
+	if path := l.brander(); path != "" {
+		return brandedBy(path, b, args)
 	}
+	return args
+}
+
+func brandedBy(path string, b brand, args []string) []string {
 	n := strconv.FormatUint(uint64(b), 10)
-	return slices.Concat([]string{l.brander, "--rttime=" + n + ":" + n}, args)
+	return slices.Concat([]string{path, "--rttime=" + n + ":" + n}, args)
 }
 
 // marked tells whether the process was started with the container's environment, or by one of its processes.

@@ -140,7 +140,7 @@ func TestBrands(t *testing.T) {
 	if one == other || one < brandBase || one >= 2*brandBase || one != brandOf("/a/nmPrivate/application_1_0001/container_1_0001_01_000001") {
 		t.Errorf("got %d and %d", one, other)
 	}
-	l := &Launcher{}
+	l := &Launcher{brander: func() string { return "" }}
 	if got := l.branded(one, []string{"a"}); len(got) != 1 {
 		t.Errorf("without a program: %q", got)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+	"golang.org/x/sys/unix"
 
 	"github.com/heddle-project/heddle/nodemanager/state"
 )
@@ -33,8 +34,16 @@ var (
 	errForeign = errors.New("it is a bbolt file, but no NodeManager's store: move it away, or set yarn.nodemanager.recovery.dir to another directory")
 )
 
+// reserve is how much room the file has on its disk beyond what it uses, in bytes: records are kept for a while yet when
+// there is no other room, because containers have filled the disk. Half of it may be used before more is asked for.
+const reserve = 16 << 20
+
 // Store is an open file. It is used by one goroutine at a time.
-type Store struct{ db *bbolt.DB }
+type Store struct {
+	db   *bbolt.DB
+	file *os.File // the db's own
+	room int64    // how much of the file is known to be on the disk
+}
 
 // Open opens the file in dir, making both if need be. It fails when another process uses the file, when it is no store or a
 // damaged one, or when its layout is another one.
@@ -45,7 +54,7 @@ func openWithin(dir string, patience time.Duration) (*Store, error) {
 		return nil, fmt.Errorf("open the recovery store (yarn.nodemanager.recovery.dir): %w", err)
 	}
 	path := filepath.Join(dir, File)
-	db, err := open(path, patience)
+	db, file, err := open(path, patience)
 	if err != nil {
 		return nil, fmt.Errorf("open the recovery store %s: %w", path, err)
 	}
@@ -53,11 +62,28 @@ func openWithin(dir string, patience time.Duration) (*Store, error) {
 		_ = release(db)
 		return nil, fmt.Errorf("open the recovery store %s: %w", path, err)
 	}
-	return &Store{db}, nil
+	s := &Store{db: db, file: file}
+	s.makeRoom()
+	return s, nil
 }
 
-func open(path string, patience time.Duration) (db *bbolt.DB, err error) {
-	var file *os.File
+// makeRoom keeps the reserve. Where there is none to be had, or the file system does not know of such, records go as far as
+// they go.
+func (s *Store) makeRoom() {
+	var used int64
+	err := s.db.View(func(tx *bbolt.Tx) error {
+		used = tx.Size()
+		return nil
+	})
+	if err != nil || s.room-used >= reserve/2 {
+		return
+	}
+	if unix.Fallocate(int(s.file.Fd()), 0, 0, used+reserve) == nil {
+		s.room = used + reserve
+	}
+}
+
+func open(path string, patience time.Duration) (db *bbolt.DB, file *os.File, err error) {
 	openFile := func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
 		file, err = os.OpenFile(name, flag, mode)
 		return file, err
@@ -73,19 +99,19 @@ func open(path string, patience time.Duration) (db *bbolt.DB, err error) {
 		// bbolt has not cleaned up. The mapping that it leaves keeps the lock alive over closing, so it is given back by hand.
 		_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
 		_ = file.Close()
-		return nil, err
+		return nil, nil, err
 	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, fmt.Errorf("another process has held its lock for %v: is a NodeManager running already?", patience)
+		return nil, nil, fmt.Errorf("another process has held its lock for %v: is a NodeManager running already?", patience)
 	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch):
-		return nil, fmt.Errorf("%w (%w)", errDamaged, err)
+		return nil, nil, fmt.Errorf("%w (%w)", errDamaged, err)
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	}
 	if err := secure(path); err != nil {
 		_ = db.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	return db, nil
+	return db, file, nil
 }
 
 // secure sets the mode of a file that was there before, which holds keys, and makes the entry of a new one in its directory
@@ -125,7 +151,7 @@ func (s *Store) Close() error { return release(s.db) }
 // Commit makes all changes durable, or none of them.
 func (s *Store) Commit(ops []state.Op) error {
 	return guard(func() error {
-		return s.db.Update(func(tx *bbolt.Tx) error {
+		err := s.db.Update(func(tx *bbolt.Tx) error {
 			for _, op := range ops {
 				if err := apply(tx, op); err != nil {
 					return fmt.Errorf("keep %T: %w", op, err)
@@ -133,6 +159,10 @@ func (s *Store) Commit(ops []state.Op) error {
 			}
 			return nil
 		})
+		if err == nil {
+			s.makeRoom()
+		}
+		return err
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -230,6 +231,7 @@ func TestDamagedFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	good = good[:len(good)-reserve] // about what is used
 	damages := map[string]func([]byte) []byte{
 		"rubbish":     func([]byte) []byte { return []byte(strings.Repeat("rubbish ", 10_000)) },
 		"cut to one":  func(b []byte) []byte { return b[:1] },
@@ -254,6 +256,36 @@ func TestDamagedFile(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The file has room on its disk beyond what it uses, in every life, and however it grows.
+func TestReserve(t *testing.T) {
+	dir := t.TempDir()
+	check := func(when string, used int64) {
+		t.Helper()
+		var s syscall.Stat_t
+		if err := syscall.Stat(filepath.Join(dir, File), &s); err != nil || s.Blocks*512 < used+reserve/2 {
+			t.Errorf("%s: %d bytes are on the disk, %v", when, s.Blocks*512, err)
+		}
+	}
+	s := open1(t, dir)
+	if s.room == 0 {
+		t.Log("not run: the file system sets no room aside")
+		return
+	}
+	check("at first", reserve/2)
+	for i := range 20 {
+		s.mustCommit(t, state.PutPart{Part: "p", Key: fmt.Sprint(i), Value: make([]byte, 1<<20)})
+		check(fmt.Sprint("after ", i), int64(i+1)<<20)
+	}
+	s.Close()
+	check("when closed", 20<<20)
+	s = open1(t, dir)
+	check("opened again", 20<<20)
+	if found, err := s.Load(); err != nil || len(found.Parts["p"]) != 20 {
+		t.Errorf("%d records, %v", len(found.Parts["p"]), err)
+	}
+	s.Close()
 }
 
 // A file that is cut short under an open store is an error too.
