@@ -20,23 +20,37 @@ func (s *Scheduler) activate(q *Queue) {
 			s.masterLimit(q, part(p))
 		}
 	}
-	if len(l.pending) == 0 {
+	if l.pending.count == 0 {
 		return
 	}
-	// compat: the limit of one user is looked up once in a pass for each
-	// partition and then serves for all users.
-	limits := make([]*resource, len(q.shares))
-	kept := l.pending[:0]
-	for _, a := range l.pending {
-		if a.refusal = s.admits(q, a, limits); !a.refusal.OK() {
-			kept = append(kept, a)
-			continue
-		}
-		s.admit(q, a, *limits[a.amPart])
+	l.pending.begin(len(q.shares))
+	if s.pass != nil {
+		s.pass(q)
+	} else {
+		s.admitPending(q)
 	}
-	clear(l.pending[len(kept):])
-	l.pending = kept
 	q.touch()
+}
+
+// admitPending admits in the order of who waits. What is refused stays so in
+// this pass, which only adds to what masters use.
+func (s *Scheduler) admitPending(q *Queue) {
+	w := &q.leaf.pending
+	for a := w.next(); a != nil; a = w.next() {
+		switch s.admits(q, a) {
+		case overQueue:
+			w.refuseClass()
+		case overUser:
+			if limit := &w.limits[a.amPart].value; !w.miscounted && !s.calc.FitsIn(&a.amSize, limit) {
+				w.refuseClass() // it is too large for everybody
+			} else {
+				w.refuseLine()
+			}
+		case fits:
+			s.admit(q, a)
+		}
+	}
+	w.end()
 }
 
 // hasMasterLimit tells in which partitions the limit is kept up to date.
@@ -76,33 +90,69 @@ func (s *Scheduler) userMasterLimit(q *Queue, u *user, p part) resource {
 	return *s.calc.Min(&l.lastCluster, &limit, &sh.amLimit)
 }
 
-// admits checks the share of masters. limits keeps the user limit of the pass.
-func (s *Scheduler) admits(q *Queue, a *app, limits []*resource) yarn.Reason {
-	p := a.amPart
-	sh := &q.shares[p]
+// verdict is whether an application may become active, or what is in the way.
+type verdict uint8
+
+const (
+	fits verdict = iota
+	overQueue
+	overUser
+)
+
+// admits checks the share of masters.
+//
+// compat: the limit of one user is looked up once in a pass for each partition
+// and then serves for all users.
+func (s *Scheduler) admits(q *Queue, a *app) verdict {
+	sh := &q.shares[a.amPart]
 	free := q.leaf.active.len() < 1 || !s.calc.Positive(&q.leaf.lastCluster, &sh.amUsed)
 	if with := a.amSize.Add(sh.amUsed); !free && !s.calc.FitsIn(&with, &sh.amLimit) {
-		return yarn.Reason{Code: fit.AMLimit, Subject: q.path, Needed: with, Limit: sh.amLimit}
+		return overQueue
 	}
 	u := q.userOf(a.User)
-	if limits[p] == nil {
-		limit := s.userMasterLimit(q, u, p)
-		limits[p] = &limit
+	limit := &q.leaf.pending.limits[a.amPart]
+	if !limit.known {
+		limit.known, limit.value = true, s.userMasterLimit(q, u, a.amPart)
 	}
-	if with := a.amSize.Add(u.shares[p].amUsed); !free && !s.calc.FitsIn(&with, limits[p]) {
-		return yarn.Reason{Code: fit.UserAMLimit, Subject: q.path, Needed: with, Limit: *limits[p], Detail: a.User}
+	if with := a.amSize.Add(u.shares[a.amPart].amUsed); !free && !s.calc.FitsIn(&with, &limit.value) {
+		return overUser
+	}
+	return fits
+}
+
+// masterRefusal is why the last pass did not admit the application, by what masters use
+// now. The zero Reason is that of one that no pass has looked at.
+func (s *Scheduler) masterRefusal(a *app) yarn.Reason {
+	q, w := a.queue, &a.queue.leaf.pending
+	if !a.waits || w.passes == a.joined {
+		return yarn.Reason{}
+	}
+	sh := &q.shares[a.amPart]
+	if with := a.amSize.Add(sh.amUsed); !s.calc.FitsIn(&with, &sh.amLimit) {
+		return yarn.Reason{Code: fit.AMLimit, Subject: q.path, Needed: with, Limit: sh.amLimit}
+	}
+	var used resource
+	if u := q.leaf.users[a.User]; u != nil {
+		used = u.shares[a.amPart].amUsed
+	}
+	if int(a.amPart) < len(w.limits) && w.limits[a.amPart].known {
+		limit := w.limits[a.amPart].value
+		if with := a.amSize.Add(used); !s.calc.FitsIn(&with, &limit) {
+			return yarn.Reason{Code: fit.UserAMLimit, Subject: q.path, Needed: with, Limit: limit, Detail: a.User}
+		}
 	}
 	return yarn.Reason{}
 }
 
-func (s *Scheduler) admit(q *Queue, a *app, limit resource) {
+func (s *Scheduler) admit(q *Queue, a *app) {
 	l := q.leaf
 	u := q.userOf(a.User)
+	l.pending.exit(a)
 	l.counts(u, 1, -1)
 	a.waits, a.active = false, true
 	l.active.enter(a, q.policy())
 	s.chargeMaster(q, u, a, 1)
-	u.shares[a.amPart].amLimit = limit
+	u.shares[a.amPart].amLimit = l.pending.limits[a.amPart].value
 }
 
 // mayRun tells whether max-parallel-apps lets one more application run.

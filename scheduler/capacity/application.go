@@ -35,7 +35,10 @@ type app struct {
 	active   bool // admitted
 	rests    bool // active, and passed by; see lineup
 	wanting  bool // counted among the asking applications of its user
-	refusal  yarn.Reason
+
+	line   *line // that it waits in, and its place there
+	lineAt int
+	joined uint64 // how many passes over who waits had been when it came
 
 	// What the master's headroom is computed from: the leaf and the user of the
 	// last walk that came by.
@@ -223,7 +226,7 @@ func (s *Scheduler) AddAttempt(ref AppRef, at demand.Attempt) {
 	a.mastered = a.Unmanaged
 	a.counter = at.Epoch << yarn.EpochShift
 	a.wants = demand.Demand{}
-	a.waits, a.active, a.refusal = false, false, yarn.Reason{}
+	a.waits, a.active = false, false
 	a.orderUsed, a.orderPending, a.unsettled = 0, 0, false
 	a.headLeaf, a.headUser, a.avoidAM = nil, nil, nil
 	a.updates = updates{}
@@ -252,8 +255,8 @@ func (s *Scheduler) join(q *Queue, a *app) {
 	}
 	l.runnable++
 	l.counts(u, 0, 1)
-	l.pending = enter(l.pending, a, comparePending)
-	a.waits = true
+	l.pending.enter(a)
+	a.waits, a.joined = true, l.pending.passes
 	if s.calc.Positive(&l.lastCluster, &l.lastCluster) {
 		s.activate(q)
 	}
@@ -267,6 +270,7 @@ func (s *Scheduler) separate(q *Queue, a *app) {
 		l.runnable--
 	} else {
 		l.waiting = slices.DeleteFunc(l.waiting, func(o *app) bool { return o == a })
+		l.pending.miscounted = true
 	}
 	wasActive := a.active
 	switch {
@@ -277,7 +281,7 @@ func (s *Scheduler) separate(q *Queue, a *app) {
 		s.chargeMaster(q, u, a, -1)
 		l.counts(u, -1, 0)
 	case a.waits:
-		l.pending = exit(l.pending, a, comparePending)
+		l.pending.exit(a)
 	}
 	a.waits = false
 	if !wasActive {
@@ -464,9 +468,9 @@ func (s *Scheduler) SetPriority(ref AppRef, priority int32) (int32, yarn.Reason)
 		a.priority = priority
 		l.active.enter(a, compare)
 	case a.waits:
-		l.pending = exit(l.pending, a, comparePending)
+		l.pending.exit(a)
 		a.priority = priority
-		l.pending = enter(l.pending, a, comparePending)
+		l.pending.enter(a)
 	}
 	a.priority = priority
 	q.touch()

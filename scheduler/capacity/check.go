@@ -236,6 +236,9 @@ func (c *recount) checkLists() string {
 			}
 			am = am.Add(a.amSize)
 		}
+		if wrong := q.leaf.pending.check(q); wrong != "" {
+			return fmt.Sprintf("%s: who waits: %s", q.path, wrong)
+		}
 		if wrong := q.leaf.active.check(); wrong != "" {
 			return fmt.Sprintf("%s: %s", q.path, wrong)
 		}

@@ -45,9 +45,10 @@ func (s *Scheduler) Explain(ref AppRef, max int) []yarn.Reason {
 		return []yarn.Reason{{Code: fit.NothingAsked}}
 	case !a.runnable:
 		return []yarn.Reason{s.parallelReason(a)}
-	case !a.active && !a.refusal.OK():
-		return []yarn.Reason{a.refusal}
 	case !a.active:
+		if why := s.masterRefusal(a); !why.OK() {
+			return []yarn.Reason{why}
+		}
 		return []yarn.Reason{{Code: fit.NotActivated, Subject: a.queue.path}}
 	}
 	e := &explanation{}

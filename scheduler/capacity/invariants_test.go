@@ -255,7 +255,7 @@ func (v *snapshot) ordersSound() string {
 				return fmt.Sprintf("the order of the children of %s in %q contradicts itself", q.path, label)
 			}
 		}
-		if q.leaf != nil && (!isOrder(q.leaf.active.apps, q.policy()) || !isOrder(q.leaf.pending, comparePending)) {
+		if q.leaf != nil && (!isOrder(q.leaf.active.apps, q.policy()) || !isOrder(q.leaf.pending.appendTo(nil), comparePending)) {
 			return fmt.Sprintf("the order of applications of %s contradicts itself", q.path)
 		}
 	}

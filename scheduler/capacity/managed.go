@@ -222,7 +222,7 @@ func (s *Scheduler) managePart(q *Queue, list []grant) {
 func (q *Queue) neediest(p part, most int) []*Queue {
 	var apps []*app
 	for _, c := range q.children {
-		apps = append(append(apps, c.leaf.active.apps...), c.leaf.pending...)
+		apps = c.leaf.pending.appendTo(append(apps, c.leaf.active.apps...))
 	}
 	slices.SortFunc(apps, func(a, b *app) int { return a.ID.Compare(b.ID) })
 	var out []*Queue

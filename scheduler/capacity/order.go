@@ -224,23 +224,6 @@ func (q *Queue) policy() func(a, b *app) int {
 	return compareFifo
 }
 
-// enter puts an application into an ordered list.
-func enter(list []*app, a *app, compare func(a, b *app) int) []*app {
-	i, _ := slices.BinarySearchFunc(list, a, compare)
-	return slices.Insert(list, i, a)
-}
-
-// exit takes an application out of a list.
-func exit(list []*app, a *app, compare func(a, b *app) int) []*app {
-	if i, ok := slices.BinarySearchFunc(list, a, compare); ok && list[i] == a {
-		return slices.Delete(list, i, i+1)
-	}
-	if i := slices.Index(list, a); i >= 0 {
-		return slices.Delete(list, i, i+1)
-	}
-	return list
-}
-
 // unsettle notes that a fair order has to look at the application again.
 func (q *Queue) unsettle(a *app) {
 	if q.conf.Ordering == config.Fair && a.active && !a.unsettled {

@@ -32,6 +32,7 @@ type play struct {
 	boxes   []ContainerRef  // live ones
 	ended   []ContainerRef  // whose node has not reported it
 	hosts   int
+	crowd   int // as many applications more than usual, of more users
 	seq     int32
 
 	now   *snapshot // after the last step
@@ -48,7 +49,7 @@ func newPlay(t *rapid.T) *play {
 		t.Fatalf("%v", err)
 	}
 	p.plain, _ = New(cfg)
-	p.plain.plain = true
+	p.plain.plain, p.plain.pass = true, lookAtEverybody(p.plain)
 	p.sc.refresh = true
 	p.snapshot(p.quick).world.Reload()
 	p.check()
@@ -176,16 +177,23 @@ func (p *play) drain() {
 }
 
 func (p *play) user() string {
-	return rapid.SampledFrom([]string{"ann", "bob", "cid"}).Draw(p.t, "user")
+	users := []string{"ann", "bob", "cid"}
+	if p.crowd > 0 {
+		users = append(users, "dan", "eve", "fay")
+	}
+	return rapid.SampledFrom(users).Draw(p.t, "user")
 }
 
 func (p *play) submit() {
-	if len(p.apps) > 14 {
+	if len(p.apps) > 14+p.crowd {
 		return
 	}
 	p.seq++
 	in := demand.Application{ID: yarn.ApplicationID{ClusterTimestamp: 1, Sequence: p.seq}, User: p.user(),
 		Priority: rapid.Int32Range(0, 3).Draw(p.t, "priority"), PrioritySet: true, Unmanaged: rapid.IntRange(0, 2).Draw(p.t, "unmanaged") == 0}
+	if p.crowd > 0 {
+		in.Recovering = rapid.IntRange(0, 7).Draw(p.t, "recovering") == 7
+	}
 	if p.sc.labels && rapid.Bool().Draw(p.t, "for a label") {
 		in.Label, in.LabelSet = p.aLabel(), true
 	}
@@ -200,7 +208,9 @@ func (p *play) submit() {
 		ref, why := s.AddApplication(in, path)
 		return answer{ref, why}
 	})
-	p.submitted(path, in.User, a.why)
+	if !in.Recovering {
+		p.submitted(path, in.User, a.why)
+	}
 	if !a.why.OK() {
 		p.done["refused"]++
 		return

@@ -33,9 +33,10 @@ type Scheduler struct {
 	lastWalk   walkKind
 	walkTurn   uint64 // counts how often lastWalk changed
 
-	plain         bool // walk everything, for tests
-	felt          int  // what the last walks left behind, see round.local
-	waited        bool // a walk passed by who gets nearer to its turn by that
+	plain         bool         // walk everything, for tests
+	pass          func(*Queue) // look at everybody who waits for admission, for tests; nil: admitPending
+	felt          int          // what the last walks left behind, see round.local
+	waited        bool         // a walk passed by who gets nearer to its turn by that
 	reservedNodes int
 
 	mastered []*app // whose master was placed by the running offer

@@ -273,7 +273,7 @@ func (v *snapshot) limited() string {
 		if q.leaf == nil {
 			continue
 		}
-		if have, want := names(q.leaf.pending), twinNames(w.PendingApps(to)); have != want {
+		if have, want := names(inOrder(&q.leaf.pending)), twinNames(w.PendingApps(to)); have != want {
 			return fmt.Sprintf("%s: waits for admission %s, the twin finds %s", q.path, have, want)
 		}
 	}

@@ -184,7 +184,7 @@ func (q *Queue) mayUse(label string) bool { return q.conf.MayUse(label) }
 // numApps is how many applications the queue has, waiting ones included.
 func (q *Queue) numApps() int32 {
 	if l := q.leaf; l != nil {
-		return int32(l.active.len() + len(l.pending) + len(l.waiting))
+		return int32(l.active.len() + l.pending.count + len(l.waiting))
 	}
 	return q.apps
 }

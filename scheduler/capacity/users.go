@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/javanum"
@@ -18,13 +19,14 @@ const (
 // leaf is what a leaf queue has besides what every queue has.
 type leaf struct {
 	users       map[string]*user
-	ordered     []*user          // users in a fixed order
+	ordered     []*user          // users as they came
+	came        uint64           // how many users ever came
 	left        map[string]*user // those who have left while the version was leftVersion
 	leftVersion int64
 
-	active  lineup // admitted, in the order of the policy
-	pending []*app // waiting for admission, in order
-	waiting []*app // held back by max-parallel-apps, by arrival
+	active  lineup   // admitted, in the order of the policy
+	pending pendings // waiting for admission
+	waiting []*app   // held back by max-parallel-apps, by arrival
 
 	runnable int32
 	stale    []*app // whose place in a fair order has to be looked at
@@ -61,7 +63,8 @@ type cachedLimit struct {
 type user struct {
 	name            string
 	home            *leaf
-	gone            bool // another record has taken its place, or none
+	number          uint64 // which of the users that ever came
+	gone            bool   // another record has taken its place, or none
 	weight          float32
 	active, pending int32
 	inActive        bool // counted among the active users
@@ -131,6 +134,8 @@ func (q *Queue) userOf(name string) *user {
 			copy(u.blocked[respect], was.blocked[respect])
 			copy(u.blocked[ignore], was.blocked[ignore])
 		}
+		l.came++
+		u.number = l.came
 		l.users[name] = u
 		l.ordered = append(l.ordered, u)
 		l.sumWeights(q)
@@ -166,7 +171,8 @@ func (q *Queue) leave(u *user) {
 	u.gone = true
 	delete(l.users, u.name)
 	l.gone(u.name, len(q.shares)).blocked = u.blocked
-	l.ordered = slices.DeleteFunc(l.ordered, func(o *user) bool { return o == u })
+	i, _ := slices.BinarySearchFunc(l.ordered, u, func(o, u *user) int { return cmp.Compare(o.number, u.number) })
+	l.ordered = slices.Delete(l.ordered, i, i+1)
 	l.sumWeights(q)
 }
 

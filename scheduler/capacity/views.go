@@ -140,7 +140,7 @@ func (s *Scheduler) info(q *Queue) queue.Info {
 		}
 	}
 	if l := q.leaf; l != nil {
-		i.ActiveApps, i.PendingApps, i.WaitingApps = int32(l.active.len()), int32(len(l.pending)), int32(len(l.waiting))
+		i.ActiveApps, i.PendingApps, i.WaitingApps = int32(l.active.len()), int32(l.pending.count), int32(len(l.waiting))
 		i.MaxApps, i.MaxAppsPerUser = l.maxApps, l.maxAppsPerUser
 		i.Users = s.userInfo(q)
 	}
