@@ -80,12 +80,11 @@ func smallDisk(t *testing.T) string {
 func onDisk(t *testing.T, disk string, settings ...string) *world {
 	t.Helper()
 	w := lasting(t, settings...)
-	for name, property := range map[string]string{"local": "yarn.nodemanager.local-dirs", "logs": "yarn.nodemanager.log-dirs", "recovery": "yarn.nodemanager.recovery.dir"} {
+	for _, name := range []string{"local", "logs", "recovery"} {
 		dir := filepath.Join(disk, name)
 		if err := errors.Join(os.Mkdir(dir, 0o755), os.Symlink(dir, w.path(name))); err != nil {
 			t.Fatal(err)
 		}
-		w.site[property] = dir
 	}
 	w.start()
 	return w
