@@ -21,13 +21,32 @@ func describe(why yarn.Reason) string {
 			b.WriteString(" (" + why.Subject + ")")
 		}
 	}
+	b.WriteString(numbers(why))
+	return b.String()
+}
+
+// numbers are those that a reason compares.
+func numbers(why yarn.Reason) (text string) {
 	if !why.Needed.IsZero() || !why.Limit.IsZero() {
-		fmt.Fprintf(&b, "; needed %s, allowed %s", why.Needed, why.Limit)
+		text = fmt.Sprintf("; needed %s, allowed %s", why.Needed, why.Limit)
 	}
 	if why.Max != 0 {
-		fmt.Fprintf(&b, "; %d of %d", why.Count, why.Max)
+		text += fmt.Sprintf("; %d of %d", why.Count, why.Max)
 	}
-	return b.String()
+	return text
+}
+
+// waits puts the reason of an application that waits into words: unlike that of
+// a refused call, its detail is a name.
+func waits(why yarn.Reason) string {
+	text := strings.ReplaceAll(string(why.Code), "-", " ")
+	switch {
+	case why.Subject != "" && why.Detail != "":
+		text += " (" + why.Subject + ", " + why.Detail + ")"
+	case why.Subject != "" || why.Detail != "":
+		text += " (" + why.Subject + why.Detail + ")"
+	}
+	return text + numbers(why)
 }
 
 // badRequest refuses asks: for a bad label in the words that clients know.

@@ -220,7 +220,7 @@ func (e *Engine) viewUsage(a *application, v *view.Application) {
 				Capability: q.Capability, Count: q.Count, RelaxLocality: q.RelaxLocality, Label: q.Label, ExecutionType: q.ExecutionType})
 		}
 		for _, why := range e.sched.Explain(a.ref, explainNodes) {
-			v.Why = describe(why)
+			v.Why = waits(why)
 			break
 		}
 	}

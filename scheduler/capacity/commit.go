@@ -5,6 +5,7 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -53,9 +54,14 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 		// then places what was reserved, beyond what the node has. That is repeated
 		// where its decisions are compared, in heartbeat mode, and nowhere else.
 		size := &s.books.Container(o.from).Resource
-		return s.calc.FitsIn(&o.row.Size, &r.free) && (!s.cfg.Asynchronous || s.calc.FitsIn(size, &r.free))
+		room := s.calc.FitsIn(&o.row.Size, &r.free) && (!s.cfg.Asynchronous || s.calc.FitsIn(size, &r.free))
+		if !room && r.why != nil {
+			r.noteNode(yarn.Reason{Code: fit.NodeFull, Needed: *size, Limit: r.free})
+		}
+		return room
 	}
 	if o.kind == allocated && !s.calc.FitsIn(&o.row.Size, &r.free) {
+		r.noteNode(yarn.Reason{Code: fit.NodeFull, Needed: o.row.Size, Limit: r.free})
 		return false
 	}
 	var freed resource
@@ -70,6 +76,7 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 	used := u.shares[r.part].used
 	used.Decrease(&freed)
 	if s.calc.More(&s.books.Total, &used, &b.limit) {
+		r.noteUser(o.app, &used, b)
 		return false
 	}
 	net := o.row.Size
@@ -82,6 +89,7 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 		used = q.shares[r.part].used
 		used.Increase(&net)
 		if !s.calc.FitsIn(&used, most) {
+			r.noteQueue(q, &used, most)
 			return false
 		}
 	}

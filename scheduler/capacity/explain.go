@@ -1,6 +1,9 @@
 package capacity
 
 import (
+	"slices"
+
+	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/yarn"
@@ -9,8 +12,15 @@ import (
 // maxReasons bounds an explanation; reasons that repeat are given once.
 const maxReasons = 64
 
-// explanation collects why a walk passes an application by.
-type explanation struct{ reasons []yarn.Reason }
+// maxContests bounds on how many nodes it is found out who comes first.
+const maxContests = 2
+
+// explanation collects why a walk passes an application by, and how to take back
+// what the walk leaves behind.
+type explanation struct {
+	reasons []yarn.Reason
+	back    []func()
+}
 
 func (r *round) note(q *Queue, a *app, why yarn.Reason) {
 	if r.why != nil {
@@ -26,7 +36,22 @@ func (r *round) noteNode(why yarn.Reason) {
 	}
 }
 
+// noteQueue is note for a queue's limit and what is to be within it.
+func (r *round) noteQueue(q *Queue, used, limit *resource) {
+	if r.why == nil {
+		return
+	}
+	code := fit.QueueLimit
+	if !q.isLeaf() {
+		code = fit.ParentLimit
+	}
+	r.why.add(yarn.Reason{Code: code, Subject: q.path, Needed: *used, Limit: *limit})
+}
+
 func (e *explanation) add(why yarn.Reason) {
+	if why.OK() {
+		return
+	}
 	for _, known := range e.reasons {
 		if known.Code == why.Code && known.Subject == why.Subject {
 			return
@@ -51,16 +76,48 @@ func (s *Scheduler) Explain(ref AppRef, max int) []yarn.Reason {
 		}
 		return []yarn.Reason{{Code: fit.NotActivated, Subject: a.queue.path}}
 	}
+	if q := s.cutOff(a.queue); q != nil {
+		return []yarn.Reason{{Code: fit.QueueRemoved, Subject: q.path}}
+	}
+	if s.books.Count == 0 {
+		return []yarn.Reason{{Code: fit.NoNodes}}
+	}
 	e := &explanation{}
-	undo := s.remember(a)
+	plain, waited := s.plain, s.waited
+	s.plain = true
+	contests := maxContests
 	for i := 0; i < s.books.NodeSlots() && max > 0; i++ {
 		if n := s.books.Node(NodeRef(i)); n.Member {
 			max--
-			s.explainNode(a, NodeRef(i), e)
-			undo()
+			if s.explainNode(a, NodeRef(i), e, contests > 0) {
+				contests--
+			}
+			e.undo()
 		}
 	}
-	return e.reasons
+	s.plain, s.waited = plain, waited
+	return e.inTheWay()
+}
+
+// inTheWay is the reasons without those nodes that only have to be offered, unless
+// there is nothing else.
+func (e *explanation) inTheWay() []yarn.Reason {
+	rest := slices.DeleteFunc(slices.Clone(e.reasons), func(why yarn.Reason) bool { return why.Code == fit.ComesNext })
+	if len(rest) == 0 {
+		return e.reasons
+	}
+	return rest
+}
+
+// cutOff is the queue, or the one above, that a refresh has taken out of the
+// tree, or nil.
+func (s *Scheduler) cutOff(q *Queue) *Queue {
+	for ; q.parent != nil; q = q.parent {
+		if !q.parent.has(q) {
+			return q
+		}
+	}
+	return nil
 }
 
 // parallelReason says which limit on parallel applications holds it back.
@@ -70,105 +127,367 @@ func (s *Scheduler) parallelReason(a *app) yarn.Reason {
 			return yarn.Reason{Code: fit.ParallelApps, Subject: q.path, Count: int64(n) + 1, Max: int64(q.conf.MaxParallel)}
 		}
 	}
+	if s.mayRun(a) {
+		return yarn.Reason{Code: fit.HeldBack, Subject: a.queue.path, Key: "max-parallel-apps"}
+	}
 	return yarn.Reason{Code: fit.ParallelApps, Subject: a.User, Count: int64(s.userRunnable[a.User]) + 1, Max: int64(s.cfg.UserParallel(a.User))}
 }
 
-// explainNode takes the way of a walk to the application, on one node.
-func (s *Scheduler) explainNode(a *app, ref NodeRef, e *explanation) {
+// explainNode takes the way of a walk to the application, on one node. Where
+// that ends with a container for it, contest, if wished, finds out who comes
+// before it; then the answer is true.
+func (s *Scheduler) explainNode(a *app, ref NodeRef, e *explanation, contest bool) bool {
 	n := s.books.Node(ref)
-	switch {
-	case !n.Accepting:
-		e.add(yarn.Reason{Code: fit.NodeUnavailable, Subject: n.ID.String()})
-		return
-	case n.Reserved >= 0:
-		if box := s.books.Container(n.Reserved); box.App != a.ref {
-			e.add(yarn.Reason{Code: fit.NodeReserved, Subject: n.ID.String(), Needed: box.Resource, Detail: s.app(box.App).ID.String()})
-			return
-		}
-	case !s.hasRoom(n):
-		e.add(yarn.Reason{Code: fit.NodeFull, Subject: n.ID.String(), Needed: s.min, Limit: n.Free()})
-		return
-	}
 	r := s.round(ref, n)
 	r.why = e
-	r.path(a)
-	if n.Part != 0 && !s.books.Partition(n.Part).Exclusive {
-		r.mode = ignore
-		r.path(a)
+	switch {
+	case !n.Accepting:
+		r.noteNode(yarn.Reason{Code: fit.NodeUnavailable})
+		return false
+	case n.Reserved >= 0:
+		box := s.books.Container(n.Reserved)
+		if box.App != a.ref {
+			r.noteNode(yarn.Reason{Code: fit.NodeReserved, Needed: box.Resource, Detail: s.app(box.App).ID.String()})
+			return false
+		}
+	case !s.hasRoom(n) || !s.calc.FitsIn(&s.min, &r.free):
+		r.noteNode(yarn.Reason{Code: fit.NodeFull, Needed: s.min, Limit: n.Free()})
+		return false
 	}
+	way := wayTo(a.queue)
+	shared := n.Part != 0 && !s.books.Partition(n.Part).Exclusive
+	gets, lent := r.path(way, a), false
+	if shared && !none(a.wants.Pending(0)) {
+		r.mode = ignore
+		lent = r.path(way, a)
+		r.mode = respect
+	}
+	switch {
+	case !gets && !lent || !contest:
+		return false
+	case n.Reserved >= 0:
+		r.ownReservation(a, n.Reserved)
+	case gets:
+		r.contest(way, a)
+	case r.wholeWalk(way[0], a): // room is lent to those who come after
+		r.mode = ignore
+		r.contest(way, a)
+	}
+	return true
 }
 
-// path checks the queues from the root to the application, and then its keys.
-func (r *round) path(a *app) {
-	var way []*Queue
-	for q := a.queue; q != nil; q = q.parent {
+// wayTo is the queues from the root to the leaf.
+func wayTo(q *Queue) (way []*Queue) {
+	for ; q != nil; q = q.parent {
 		way = append(way, q)
 	}
-	start := r.part
+	slices.Reverse(way)
+	return way
+}
+
+// startLimits is how a walk begins.
+func (r *round) startLimits() (lim limits) {
+	p := r.part
 	if r.mode == ignore {
-		start = 0
+		p = 0
 	}
-	lim := limits{limit: r.s.books.Partition(start).Total}
+	lim.limit = r.s.books.Partition(p).Total
 	lim.start()
-	for i := len(way) - 1; i >= 0; i-- {
-		q := way[i]
+	return lim
+}
+
+// path checks the queues from the root to the application, and then its keys, as
+// if nobody else wanted anything. It tells whether the application would get a
+// container.
+func (r *round) path(way []*Queue, a *app) (gets bool) {
+	lim := r.startLimits()
+	for i, q := range way {
 		if r.mode == respect && !q.mayUse(r.label) {
 			r.note(q, a, yarn.Reason{Code: fit.PartitionDenied, Subject: q.path, Detail: r.label})
-			return
+			return false
 		}
-		held := &q.shares[0].promised
-		if q.isLeaf() {
-			held = &a.shares[0].reserved
+		if !r.canAssign(q, &lim, heldBelow(q, a)) {
+			return false
 		}
-		if !r.canAssign(q, &lim, held) {
-			return
-		}
-		if i > 0 {
-			lim.limit = r.s.childLimit(q, way[i-1], &lim.limit, &resource{}, r.part)
+		if i+1 < len(way) {
+			lim.limit = r.s.childLimit(q, way[i+1], &lim.limit, &resource{}, r.part)
 			lim.start()
 		}
 	}
-	if !r.userMay(a.queue, a, &lim) {
-		return
+	if q := a.queue; q.conf.Ordering == config.FifoWithPartitions && !q.sameList(a, r.label) {
+		r.note(q, a, yarn.Reason{Code: fit.OtherList, Subject: r.label, Detail: a.Label})
+		return false
+	}
+	return r.offered(a, &lim)
+}
+
+// heldBelow is the reservations that canAssign takes for unused.
+func heldBelow(q *Queue, a *app) *resource {
+	if q.isLeaf() {
+		return &a.shares[0].reserved
+	}
+	held := resource{q.shares[0].promised[0], q.shares[0].promised[1]}
+	return &held
+}
+
+// offered offers the node to the application. It tells whether it gets anything.
+func (r *round) offered(a *app, lim *limits) (gets bool) {
+	r.why.keep(a.queue)
+	if !r.userMay(a.queue, a, lim) {
+		return false
 	}
 	for i, w := range a.wants.Keys() {
-		if _, next := r.key(a, w, &lim); !next {
-			if i+1 < len(a.wants.Keys()) {
-				r.note(a.queue, a, yarn.Reason{Code: fit.EarlierAsk, Count: int64(w.Priority)})
-			}
-			return
+		o, next := r.key(a, w, lim)
+		if o.kind == allocated && o.from < 0 {
+			o.mode = r.mode
+			return r.s.accepts(r, &o)
 		}
+		if !next {
+			if i+1 < len(a.wants.Keys()) {
+				r.note(a.queue, a, yarn.Reason{Code: fit.EarlierAsk, Subject: a.queue.path, Count: int64(w.Priority)})
+			}
+			return false
+		}
+	}
+	return false
+}
+
+// ownReservation says why an application gets nothing of a node that is held for it.
+func (r *round) ownReservation(a *app, c ContainerRef) {
+	r.why.keepApp(a)
+	lim := r.startLimits()
+	lim.limit = r.s.books.Partition(0).Total
+	lim.start()
+	switch o := r.reservation(a, &lim, c); {
+	case a.avoids(r.book):
+		r.noteNode(yarn.Reason{Code: fit.Blacklisted})
+	case o.kind == allocated && r.s.accepts(r, &o):
+		r.noteNode(yarn.Reason{Code: fit.ComesNext})
+	case o.excess >= 0: // it is about to be given up
+		r.noteNode(yarn.Reason{Code: fit.NodeReserved, Needed: r.s.books.Container(c).Resource, Detail: a.ID.String()})
 	}
 }
 
-// remember keeps everything that an explanation leaves behind; the function
-// that it returns puts it back.
-func (s *Scheduler) remember(a *app) (undo func()) {
-	q := a.queue
-	l := *q.leaf
-	limits := [2][]cachedLimit{append([]cachedLimit(nil), l.limits[respect]...), append([]cachedLimit(nil), l.limits[ignore]...)}
-	u := l.users[a.User]
-	var blocked [2][]userBlock
-	if u != nil {
-		blocked = [2][]userBlock{append([]userBlock(nil), u.blocked[respect]...), append([]userBlock(nil), u.blocked[ignore]...)}
+// wholeWalk tells whether a walk brings nothing; else it notes who comes before
+// the application. If that is itself, what is in its way is noted already.
+func (r *round) wholeWalk(root *Queue, a *app) bool {
+	e := r.why
+	r.why = &explanation{}
+	lim := r.startLimits()
+	r.depth = 0
+	o := r.parent(root, &lim)
+	if o.kind != nothing && o.app != a {
+		e.add(r.before(&o))
 	}
-	var counters []demand.Want
+	e.back = append(e.back, r.why.back...)
+	r.why = e
+	return o.kind == nothing
+}
+
+// before is the reason of those who come after somebody else: what is proposed is
+// made before theirs, or refused each time because of the numbers.
+func (r *round) before(o *outcome) yarn.Reason {
+	why := yarn.Reason{Code: fit.OthersFirst, Subject: o.app.queue.path, Detail: o.app.ID.String()}
+	o.mode = r.mode
+	r.why.reasons = nil
+	if !r.s.accepts(r, o) && len(r.why.reasons) > 0 {
+		why.Needed, why.Limit = r.why.reasons[0].Needed, r.why.reasons[0].Limit
+	}
+	return why
+}
+
+// contest finds out who comes before the application: in queues that are served
+// before its own, and in its leaf.
+func (r *round) contest(way []*Queue, a *app) {
+	e := r.why
+	r.why = &explanation{}
+	lim := r.startLimits()
+	var keeper *Queue // whom room is kept for
+	for i, q := range way[:len(way)-1] {
+		r.why.reasons = nil
+		if !r.canAssign(q, &lim, heldBelow(q, a)) {
+			e.addKept(r.why.reasons, keeper)
+			break
+		}
+		r.depth = i + 1
+		k, why := r.ahead(q, way[i+1], &lim)
+		if e.add(why); !why.OK() {
+			break
+		}
+		if k != nil {
+			keeper = k
+		}
+		if i+2 == len(way) {
+			e.addKept(r.line(a, &lim, e), keeper)
+		}
+	}
+	e.back = append(e.back, r.why.back...)
+	r.why = e
+}
+
+// ahead walks over the children of a queue that are served before one of them,
+// and brings the limits to that one. It returns for whom room is kept, or why the
+// walk ends there.
+func (r *round) ahead(q, child *Queue, lim *limits) (keeper *Queue, why yarn.Reason) {
+	var below limits
+	for _, c := range r.inOrder(q) {
+		below.limit = r.s.childLimit(q, c, &lim.limit, &lim.blocked, r.part)
+		if c == child {
+			break
+		}
+		var o outcome
+		kept := &below.headroom
+		if c.isLeaf() {
+			o = r.leaf(c, &below)
+		} else {
+			o = r.parent(c, &below)
+			kept = &below.blocked
+		}
+		if o.kind != nothing {
+			return nil, r.before(&o)
+		}
+		if o.skip == skipQueue {
+			keeper = c
+			lim.blocked.Increase(r.s.calc.Max(&r.s.books.Total, kept, &resource{}))
+		}
+	}
+	below.start()
+	*lim = below
+	return keeper, yarn.Reason{}
+}
+
+// line walks over the applications of a leaf that come before one of them, and
+// offers the node to that one. It returns what is in the way with these limits.
+func (r *round) line(a *app, lim *limits, e *explanation) []yarn.Reason {
+	q, l := a.queue, a.queue.leaf
+	r.why.keep(q)
+	q.settle()
+	partly := q.conf.Ordering == config.FifoWithPartitions
+	check, from := true, 0
+	if first := l.active.next(0); first > 0 && !partly {
+		from = first
+	}
+	for i := from; i < l.active.len(); i++ {
+		if !check {
+			if i = l.active.next(i); i < 0 {
+				break
+			}
+		}
+		b := l.active.apps[i]
+		if partly && !q.sameList(b, r.label) {
+			continue
+		}
+		r.why.reasons = nil
+		if check {
+			held := &b.shares[0].reserved
+			if from > 0 {
+				held = &resource{}
+			}
+			if !r.canAssign(q, lim, held) {
+				return r.why.reasons
+			}
+			check = from == 0 && r.s.cfg.ContinueLooking && !none(*held)
+		}
+		if b == a {
+			break
+		}
+		if !r.userMay(q, b, lim) {
+			continue
+		}
+		o := r.application(b, lim)
+		if o.kind != nothing {
+			e.add(r.before(&o))
+			return nil
+		}
+		if o.skip != skipOther {
+			return r.heldUp(b)
+		}
+	}
+	r.why.reasons = nil
+	if r.offered(a, lim) {
+		r.noteNode(yarn.Reason{Code: fit.ComesNext})
+	}
+	return r.why.reasons
+}
+
+// heldUp is the reason of those who stand behind an application that ended the
+// walk over its leaf: what was found out about it last.
+func (r *round) heldUp(b *app) []yarn.Reason {
+	why := yarn.Reason{Code: fit.OthersFirst, Subject: b.queue.path, Detail: b.ID.String()}
+	if n := len(r.why.reasons); n > 0 {
+		why.Needed, why.Limit = r.why.reasons[n-1].Needed, r.why.reasons[n-1].Limit
+	}
+	return []yarn.Reason{why}
+}
+
+// addKept adds reasons. Limits that are lower because room is kept for another
+// queue are named after that queue.
+func (e *explanation) addKept(reasons []yarn.Reason, keeper *Queue) {
+	for _, why := range reasons {
+		if keeper != nil && (why.Code == fit.QueueLimit || why.Code == fit.ParentLimit || why.Code == fit.Headroom) {
+			why.Code, why.Detail = fit.RoomKept, keeper.path
+		}
+		e.add(why)
+	}
+}
+
+// undo takes back what walks have left behind, the last first.
+func (e *explanation) undo() {
+	for _, back := range slices.Backward(e.back) {
+		back()
+	}
+	clear(e.back)
+	e.back = e.back[:0]
+}
+
+// keep remembers what a walk leaves behind at a queue.
+func (e *explanation) keep(q *Queue) {
+	marks := q.marks
+	e.back = append(e.back, func() { q.marks = marks })
+	l := q.leaf
+	if l == nil {
+		return
+	}
+	visitLimit, queueLimit, onlyPending := l.visitLimit, l.queueLimit, l.onlyPending
+	limits := [2][]cachedLimit{slices.Clone(l.limits[respect]), slices.Clone(l.limits[ignore])}
+	e.back = append(e.back, func() {
+		l.visitLimit, l.queueLimit, l.onlyPending, l.limits = visitLimit, queueLimit, onlyPending, limits
+	})
+	if len(l.stale) > 0 {
+		e.keepOrder(l)
+	}
+}
+
+// keepOrder remembers an order that is about to be put right.
+func (e *explanation) keepOrder(l *leaf) {
+	apps, awake, stale := slices.Clone(l.active.apps), slices.Clone(l.active.awake), slices.Clone(l.stale)
+	was := make([]app, len(stale))
+	for i, a := range stale {
+		was[i] = app{rests: a.rests, orderUsed: a.orderUsed, orderPending: a.orderPending}
+	}
+	e.back = append(e.back, func() {
+		l.active.apps, l.active.awake, l.stale = apps, awake, stale
+		for i, a := range stale {
+			a.unsettled, a.rests, a.orderUsed, a.orderPending = true, was[i].rests, was[i].orderUsed, was[i].orderPending
+		}
+	})
+}
+
+// keepApp remembers what a walk leaves behind at an application and its user.
+func (e *explanation) keepApp(a *app) {
+	headLeaf, headUser, user := a.headLeaf, a.headUser, a.user
+	counters := make([]demand.Want, 0, len(a.wants.Keys()))
 	for _, w := range a.wants.Keys() {
 		counters = append(counters, *w)
 	}
-	headLeaf, headUser := a.headLeaf, a.headUser
-	return func() {
-		now := q.leaf
-		now.visitLimit, now.queueLimit, now.onlyPending = l.visitLimit, l.queueLimit, l.onlyPending
-		copy(now.limits[respect], limits[respect])
-		copy(now.limits[ignore], limits[ignore])
-		if u != nil {
-			copy(u.blocked[respect], blocked[respect])
-			copy(u.blocked[ignore], blocked[ignore])
-		}
+	e.back = append(e.back, func() {
+		a.headLeaf, a.headUser, a.user = headLeaf, headUser, user
 		for i, w := range a.wants.Keys() {
 			w.Opportunities, w.Missed = counters[i].Opportunities, counters[i].Missed
 		}
-		a.headLeaf, a.headUser = headLeaf, headUser
+	})
+	if u := a.queue.leaf.users[a.User]; u != nil {
+		blocked := [2][]userBlock{slices.Clone(u.blocked[respect]), slices.Clone(u.blocked[ignore])}
+		e.back = append(e.back, func() { u.blocked = blocked })
 	}
 }

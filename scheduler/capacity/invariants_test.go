@@ -418,9 +418,8 @@ func (p *play) belowMaximum(facts *snapshot, node *twin.Node) {
 	}
 }
 
-// settled lets nodes come by until nothing more happens. Of those who still want
-// something then it is counted how many know why they get nothing: a queue may
-// be held up by the first of its applications.
+// settled lets nodes come by until nothing more happens. Those who still want
+// something then know why they get nothing.
 func (p *play) settled() {
 	for idle, rounds := 0, 0; idle <= len(p.nodes)+1 && rounds < 200; rounds++ {
 		idle++
@@ -440,7 +439,7 @@ func (p *play) settled() {
 		if a := p.now.apps[ref]; a.Running && p.quick.AppUsage(ref).PendingCount > 0 {
 			p.done["waits"]++
 			if len(p.quick.Explain(ref, len(p.nodes))) == 0 {
-				p.done["waits for no reason of its own"]++
+				p.t.Fatalf("%v waits for no reason", a.ID)
 			}
 		}
 	}

@@ -154,6 +154,9 @@ func (r *round) wants(q *Queue) bool {
 
 func (r *round) parent(q *Queue, lim *limits) outcome {
 	s := r.s
+	if r.why != nil {
+		r.why.keep(q)
+	}
 	if r.mode == respect && !q.mayUse(r.label) {
 		r.note(q, nil, yarn.Reason{Code: fit.PartitionDenied, Subject: q.path, Detail: r.label})
 		return skipped(skipNone)
@@ -251,18 +254,15 @@ func (r *round) canAssign(q *Queue, lim *limits, held *resource) bool {
 			return true
 		}
 	}
-	if r.why != nil {
-		code := fit.QueueLimit
-		if !q.isLeaf() {
-			code = fit.ParentLimit
-		}
-		r.why.add(yarn.Reason{Code: code, Subject: q.path, Needed: *used, Limit: *current})
-	}
+	r.noteQueue(q, used, current)
 	return false
 }
 
 func (r *round) leaf(q *Queue, lim *limits) outcome {
 	s := r.s
+	if r.why != nil {
+		r.why.keep(q)
+	}
 	lim.start()
 	s.visit(q, &lim.limit)
 	if c := r.book.Reserved; c >= 0 {
@@ -359,6 +359,9 @@ func (q *Queue) listOf(label string) string {
 // user that have nothing more reserved.
 func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 	s := r.s
+	if r.why != nil {
+		r.why.keepApp(a)
+	}
 	u, b := s.noteHeadroom(q, a, r.part, r.mode)
 	if u == nil {
 		r.strangerMayNot(q, a)
@@ -386,8 +389,12 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 }
 
 func (r *round) noteUser(a *app, used *resource, b *userBlock) {
-	if r.why != nil {
+	switch {
+	case r.why == nil:
+	case r.s.calc.More(&r.s.books.Total, used, &b.limit):
 		r.why.add(yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: *used, Limit: b.limit})
+	default: // refused while the leaf did not know the user
+		r.why.add(yarn.Reason{Code: fit.UserUnknown, Subject: a.User, Detail: a.queue.path})
 	}
 }
 
@@ -397,7 +404,7 @@ func (r *round) noteUser(a *app, used *resource, b *userBlock) {
 // the leaf.
 func (r *round) strangerMayNot(q *Queue, a *app) {
 	if r.why != nil {
-		r.why.add(yarn.Reason{Code: fit.UserLimit, Subject: a.User})
+		r.why.add(yarn.Reason{Code: fit.UserUnknown, Subject: a.User, Detail: q.path})
 		return
 	}
 	r.local++ // the leaf does not take note of its limit: not the end of a walk that marks stand for
@@ -448,10 +455,13 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 	s := r.s
 	size := &w.Any.Size
 	if r.mode == ignore && !a.mastered && !s.cfg.Cluster.AMSharing {
-		r.note(a.queue, a, yarn.Reason{Code: fit.OtherPartition, Subject: r.label})
+		if w.Label != r.label {
+			r.note(a.queue, a, yarn.Reason{Code: fit.OtherPartition, Subject: r.label, Detail: w.Label})
+		}
 		return skipped(skipOther), false
 	}
 	if !s.cfg.ContinueLooking && !s.worthMore(a, w, size) {
+		r.note(a.queue, a, yarn.Reason{Code: fit.ReservationsEnough, Subject: a.queue.path, Count: int64(len(w.Reservations)), Max: int64(w.Left())})
 		r.local++ // re-reservations may make it worth more: the leaf is not remembered as full
 		return outcome{}, true
 	}
@@ -473,7 +483,11 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 	}
 	if r.mode == ignore && int(missed) < s.books.Count {
 		s.waited = s.waited || w.Label == ""
-		r.note(a.queue, a, yarn.Reason{Code: fit.ShareDelay, Subject: r.label, Count: int64(missed), Max: int64(s.books.Count)})
+		if w.Label != "" {
+			r.note(a.queue, a, yarn.Reason{Code: fit.OtherPartition, Subject: "", Detail: w.Label})
+		} else {
+			r.note(a.queue, a, yarn.Reason{Code: fit.ShareDelay, Subject: r.label, Count: int64(missed), Max: int64(s.books.Count)})
+		}
 		return skipped(skipOther), false
 	}
 	if served := r.servedLabel(); w.Label != served {

@@ -41,6 +41,7 @@ const (
 	AMLimit            yarn.Code = "queue-am-limit"
 	UserAMLimit        yarn.Code = "user-am-limit"
 	ParallelApps       yarn.Code = "max-parallel-apps"
+	HeldBack           yarn.Code = "held-back-until-an-application-ends" // once reached, max-parallel-apps does so even when it is not any more
 	QueueLimit         yarn.Code = "queue-limit"
 	ParentLimit        yarn.Code = "parent-queue-limit"
 	UserLimit          yarn.Code = "user-limit"
@@ -57,4 +58,11 @@ const (
 	ShareDelay         yarn.Code = "waits-to-share-partition"
 	EarlierAsk         yarn.Code = "earlier-priority-waits"
 	ReservationsEnough yarn.Code = "enough-reservations"
+	NoNodes            yarn.Code = "no-nodes"                      // in the cluster
+	QueueRemoved       yarn.Code = "queue-removed"                 // and its applications still there
+	OtherList          yarn.Code = "partition-of-others"           // partitions-enforced names another list of applications
+	UserUnknown        yarn.Code = "user-not-counted-in-queue"     // its record was forgotten
+	RoomKept           yarn.Code = "room-kept-for-other-queue"     // Detail, which is served before
+	OthersFirst        yarn.Code = "other-application-comes-first" // Detail; with what it needs and may have, if that holds it up
+	ComesNext          yarn.Code = "comes-next"                    // nothing is in the way, the node has to be offered
 )
