@@ -27,6 +27,7 @@ type NodeManager struct {
 	Localizer NodeLocalizer
 	Monitor   NodeMonitor
 	Health    NodeHealth
+	Label     NodeLabel
 	Logs      NodeLogs
 	Recovery  NodeRecovery
 	Aux       []AuxService // nm.aux-services, in the order written
@@ -178,6 +179,17 @@ type HealthScript struct {
 	Args     []string      // nm.health-checker.NAME.opts
 	Interval time.Duration // nm.health-checker.NAME.interval-ms, else nm.health-checker.interval-ms
 	Timeout  time.Duration // nm.health-checker.NAME.timeout-ms, else nm.health-checker.timeout-ms
+}
+
+// NodeLabel says how the node finds out which label it has.
+type NodeLabel struct {
+	Provider   string        // nm.node-labels.provider: "", "config", "script"
+	Configured string        // nm.node-labels.provider.configured-node-partition
+	Every      time.Duration // nm.node-labels.provider.fetch-interval-ms; 0 = once (-1 there)
+	Resync     time.Duration // nm.node-labels.resync-interval-ms: the ResourceManager is told again after so long
+	Script     string        // nm.node-labels.provider.script.path
+	Args       []string      // nm.node-labels.provider.script.opts
+	Timeout    time.Duration // nm.node-labels.provider.fetch-timeout-ms, of the script
 }
 
 // NodeLogs is what becomes of containers' logs.

@@ -275,7 +275,7 @@ func TestNodeManagerRefusals(t *testing.T) {
 		{"cgroup version 1", nm + "resource.memory.enabled", "true", "false"},
 		{"cgroup version 1", nm + "resource.cpu.enabled", "true", "false"},
 		{"devices", nm + "resource-plugins", "yarn.io/gpu", ""},
-		{"node labels", nm + "node-labels.provider", "script", ""},
+		{"node labels", nm + "node-labels.provider", "com.example.Labels", "Script"},
 		{"limits of log directories", nm + "container-log-monitor.enable", "true", "false"},
 		{"log aggregation policy", nm + "log-aggregation.policy.class", "com.example.Policy", policyPackage + "AMOnlyLogAggregationPolicy"},
 		{"log aggregation format", "yarn.log-aggregation.file-formats", "IndexedFile,TFile", "TFile,IndexedFile"},

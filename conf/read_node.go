@@ -174,6 +174,23 @@ func (r *Reader) nodeHealth() NodeHealth {
 	}
 }
 
+func (r *Reader) nodeLabel() NodeLabel {
+	const p = nm + "node-labels."
+	every := r.Int64(p+"provider.fetch-interval-ms", 600_000, Range{-1, math.MaxInt64 / int64(time.Millisecond)})
+	if every == 0 {
+		r.Fail(p+"provider.fetch-interval-ms", "not allowed, expected at least 1, or -1 to find the label out once")
+	}
+	return NodeLabel{
+		Provider:   strings.ToLower(r.String(p+"provider", "")),
+		Configured: r.String(p+"provider.configured-node-partition", ""),
+		Every:      time.Duration(max(every, 0)) * time.Millisecond,
+		Resync:     r.Duration(p+"resync-interval-ms", 2*time.Minute, time.Millisecond, 0),
+		Script:     r.String(p+"provider.script.path", ""),
+		Args:       r.Strings(p + "provider.script.opts"),
+		Timeout:    r.Duration(p+"provider.fetch-timeout-ms", 20*time.Minute, time.Millisecond, time.Millisecond),
+	}
+}
+
 func (r *Reader) nodeDisks() NodeDisks {
 	const p = nm + "disk-health-checker."
 	d := NodeDisks{

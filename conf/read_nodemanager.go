@@ -32,6 +32,7 @@ func readNodeManager(r *Reader) *NodeManager {
 		Localizer:  r.nodeLocalizer(),
 		Monitor:    r.nodeMonitor(),
 		Health:     r.nodeHealth(),
+		Label:      r.nodeLabel(),
 		Logs:       r.nodeLogs(),
 		Aux:        r.auxServices(),
 		Shuffle:    r.shuffle(),

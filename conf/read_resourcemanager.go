@@ -193,6 +193,7 @@ func (r *Reader) nodeLabels() NodeLabels {
 	kept, _ := r.Class(l+"fs-store.impl.class", "log", labelStoreClasses)
 	return NodeLabels{
 		Enabled:   r.Bool(l+"enabled", false),
+		ByNodes:   r.String(l+"configuration-type", "centralized") == "distributed",
 		Directory: r.String(l+"fs-store.root-dir", ""),
 		NoLog:     kept == "no-log",
 	}

@@ -117,6 +117,7 @@ type Recovery struct {
 // NodeLabels are the partitions of the cluster, and where they are kept.
 type NodeLabels struct {
 	Enabled   bool   // yarn.node-labels.enabled
+	ByNodes   bool   // yarn.node-labels.configuration-type is distributed: nodes name their own label
 	Directory string // yarn.node-labels.fs-store.root-dir, a URL; empty: /tmp/hadoop-yarn-USER/node-labels of this machine
 	NoLog     bool   // yarn.node-labels.fs-store.impl.class is Hadoop's NonAppendableFSNodeLabelStore
 }

@@ -132,8 +132,8 @@ var missingResourceManager = []missing{
 		"preemption would not happen, nor a refresh of queues by itself; name AutoCreatedQueueDeletionPolicy or QueueManagementDynamicEditPolicy alone, or set " +
 			rm + "scheduler.monitor.enable to false"},
 	{"opportunistic containers", rm + "opportunistic-container-allocation.enabled", isTrue, refuse, "they would not be allocated; set it to false"},
-	{"node labels", "yarn.node-labels.configuration-type", when("yarn.node-labels.enabled", notOneOf("centralized")), refuse,
-		"nodes would not get the labels that they or a provider name; set it to centralized and give them labels with yarn rmadmin"},
+	{"node labels", "yarn.node-labels.configuration-type", when("yarn.node-labels.enabled", notOneOf("centralized", "distributed")), refuse,
+		"a Java provider of labels cannot be run; set it to centralized and give nodes labels with yarn rmadmin, or to distributed and let them name their own"},
 	{"store of node labels", "yarn.node-labels.fs-store.impl.class", when("yarn.node-labels.enabled", classOtherThan(labelStoreClasses, "log", "no-log")), refuse,
 		"labels would not be kept where it says; unset it to keep them in the files of Hadoop's own"},
 	{"placement constraints", rm + "placement-constraints.handler", notOneOf("disabled"), refuse, "constraints would not be kept; set it to disabled"},

@@ -1,6 +1,9 @@
 package conf
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // missingNodeManager is judged for the NodeManager.
 var missingNodeManager = []missing{
@@ -24,7 +27,8 @@ var missingNodeManager = []missing{
 	{"elastic memory control", nm + "elastic-memory-control.enabled", isTrue, refuse, "containers would not be ended when the node's memory is used up; set it to false"},
 	{"devices", nm + "resource-plugins", anyValue, refuse, "containers would not get their devices to themselves; unset it"},
 	{"devices", nm + "pluggable-device-framework.enabled", isTrue, refuse, "containers would not get their devices to themselves; set it to false"},
-	{"node labels", nm + "node-labels.provider", anyValue, refuse, "the node would be in the default partition; unset it"},
+	{"node labels", nm + "node-labels.provider", otherThanFolded("config", "script"), refuse,
+		"a Java provider cannot be run, and the node would be in the default partition; name config or script, or unset it"},
 	{"node attributes", nm + "node-attributes.provider", anyValue, refuse, "placement constraints would not find the node; unset it"},
 	{"limits of log directories", nm + "container-log-monitor.enable", isTrue, refuse,
 		"containers that write too much would go on; set it to false"},
@@ -52,6 +56,12 @@ var missingNodeManager = []missing{
 	{"timeline service", "yarn.timeline-service.enabled", isTrue, warn, "nothing is published to it"},
 	{"shared cache", "yarn.sharedcache.enabled", isTrue, warn, "resources are localized without it"},
 	{"log aggregation format", "yarn.log-aggregation.file-formats", moreFormats, warn, "only the first one is written"},
+}
+
+// otherThanFolded matches any value but these words, in whatever case.
+func otherThanFolded(built ...string) func(*Properties, string) bool {
+	known := notOneOf(built...)
+	return func(p *Properties, v string) bool { return known(p, strings.ToLower(v)) }
 }
 
 const containermanager = "org.apache.hadoop.yarn.server.nodemanager.containermanager."

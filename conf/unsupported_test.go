@@ -92,7 +92,7 @@ func TestNodeLabelsRefusal(t *testing.T) {
 	for _, c := range []struct {
 		enabled, kind string
 		refused       int
-	}{{"false", "distributed", 0}, {" TRUE ", "distributed", 1}, {"true", "delegated-centralized", 1}, {"true", "nonsense", 1}, {"true", "centralized", 0}, {"true", "", 0}} {
+	}{{"false", "delegated-centralized", 0}, {"true", "distributed", 0}, {" TRUE ", "delegated-centralized", 1}, {"true", "nonsense", 1}, {"true", "centralized", 0}, {"true", "", 0}} {
 		set := []string{enabled, c.enabled}
 		if c.kind != "" {
 			set = append(set, kind, c.kind)

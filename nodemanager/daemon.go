@@ -225,7 +225,11 @@ func (d *Daemon) begin(ctx context.Context) error {
 		return err
 	}
 	d.health.Start()
-	if err := d.prepareReporter(); err != nil { // what is resumed may end at once, which asks for a heartbeat
+	label, err := d.prepareLabel(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.prepareReporter(label); err != nil { // what is resumed may end at once, which asks for a heartbeat
 		return err
 	}
 	if err := d.resume(); err != nil {

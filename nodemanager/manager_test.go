@@ -36,6 +36,7 @@ type manager struct {
 	logs          []*pb.LogAggregationReport
 	orders        *pb.NodeHeartbeatResponse // for the next answer
 	left          int                       // good-byes
+	label         string                    // the node's, as it was told last; "none"
 }
 
 func newManager(t testing.TB, issuer int64) *manager {
@@ -77,6 +78,7 @@ func (m *manager) register(c *ipc.Call, r *pb.RegisterNodeManagerRequest) {
 	defer m.mu.Unlock()
 	m.registrations = append(m.registrations, r)
 	m.beats = 0
+	m.noteLabel(r.GetNodeLabels())
 	serve.Answer(c, &pb.RegisterNodeManagerResponse{NodeAction: pb.NodeAction_NODE_ACTION_NORMAL.Enum(), RmIdentifier: &m.issuer, RmVersion: proto.String("3.5.0"),
 		ContainerTokenMasterKey: masterKey(m.containerKey), NmTokenMasterKey: masterKey(m.nodeKey)})
 }
@@ -87,6 +89,7 @@ func (m *manager) beat(c *ipc.Call, r *pb.NodeHeartbeatRequest) {
 	m.beats++
 	m.all++
 	m.status = r.GetNodeStatus()
+	m.noteLabel(r.GetNodeLabels())
 	for _, s := range m.status.GetContainersStatuses() {
 		id := convert.ContainerID(s.GetContainerId())
 		if past := m.heard[id]; len(past) == 0 || !proto.Equal(past[len(past)-1], s) {

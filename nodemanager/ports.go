@@ -163,7 +163,7 @@ func patientDial(ctx context.Context, address string) (net.Conn, error) {
 }
 
 // prepareReporter makes the way to the ResourceManager.
-func (d *Daemon) prepareReporter() error {
+func (d *Daemon) prepareReporter(label func() string) error {
 	t := &d.settings.Tracker
 	way := ipc.ClientConfig{Credentials: ipc.Credentials{User: d.User}}
 	if len(t.Targets) == 1 {
@@ -181,6 +181,6 @@ func (d *Daemon) prepareReporter() error {
 	physical := yarn.NewResource(d.machine.MemoryMB, int64(d.machine.Processors))
 	d.reporter = heartbeat.New(heartbeat.Config{Group: group, Loop: d.loop, Keys: d.keys, Node: d.node, HTTPPort: int32(d.ports.webPort()),
 		Total: *d.total.Load(), Physical: physical, Types: d.settings.Resources.Types, Preserve: t.Preserve, Health: d.condition, Usage: d.monitor.usage,
-		Logs: d.logs.reports, KeepLogs: d.settings.Logs.KeepStates, MinimumVersion: t.MinimumVersion, Resized: func(r yarn.Resource) { d.total.Store(&r) }, Registered: func() { d.accepted.Store(true) }, Log: d.Log})
+		Logs: d.logs.reports, KeepLogs: d.settings.Logs.KeepStates, MinimumVersion: t.MinimumVersion, Resized: func(r yarn.Resource) { d.total.Store(&r) }, Registered: func() { d.accepted.Store(true) }, Label: label, LabelResync: d.settings.Label.Resync, Log: d.Log})
 	return nil
 }

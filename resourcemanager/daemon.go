@@ -226,7 +226,7 @@ func (d *Daemon) openLabels() (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return labelfiles.Open(context.Background(), labelfiles.Options{Systems: systems, URL: url, User: d.User, Nodes: true, NoLog: l.NoLog,
+	return labelfiles.Open(context.Background(), labelfiles.Options{Systems: systems, URL: url, User: d.User, Nodes: !l.ByNodes, NoLog: l.NoLog,
 		Limits: labelfiles.Limits{Labels: engine.MaxLabels, Nodes: engine.MaxLabelledNodes}, Over: d.store, Log: d.Log})
 }
 

@@ -51,6 +51,59 @@ func (c caller) labels() string {
 	return strings.Join(out, " ")
 }
 
+// Where nodes name their own labels the ResourceManager takes those that it
+// knows, says why it does not take others, and gives nobody another.
+func TestNodesNameLabels(t *testing.T) {
+	dir := t.TempDir() + "/node-labels"
+	w := newWorld(t, labelQueues, "yarn.node-labels.enabled", "true", "yarn.node-labels.configuration-type", "distributed", "yarn.admin.acl", operator,
+		"yarn.node-labels.fs-store.root-dir", "file://"+dir)
+	root := w.admin(operator)
+	must(root, "addToClusterNodeLabels", addLabels("gpu", "ssd:shared"), &pb.AddToClusterNodeLabelsResponse{})
+	n := w.newNode()
+	named := func(names ...string) *pb.NodeLabels {
+		m := &pb.NodeLabels{}
+		for _, name := range names {
+			m.NodeLabels = append(m.NodeLabels, &pb.NodeLabel{Name: proto.String(name)})
+		}
+		return m
+	}
+	register := func(l *pb.NodeLabels) *pb.RegisterNodeManagerResponse {
+		return must(n.tracker, "registerNodeManager", &pb.RegisterNodeManagerRequest{NodeId: convert.ToNodeID(n.id), HttpPort: proto.Int32(8042), Resource: size(4096, 4),
+			NmVersion: proto.String("3.5.0"), NodeLabels: l}, &pb.RegisterNodeManagerResponse{})
+	}
+	beat := func(id int32, l *pb.NodeLabels) *pb.NodeHeartbeatResponse {
+		return must(n.tracker, "nodeHeartbeat", &pb.NodeHeartbeatRequest{NodeStatus: &pb.NodeStatus{NodeId: convert.ToNodeID(n.id), ResponseId: &id}, NodeLabels: l}, &pb.NodeHeartbeatResponse{})
+	}
+	if r := register(named("gpu")); !r.GetAreNodeLabelsAcceptedByRM() || r.DiagnosticsMessage != nil {
+		t.Errorf("registered with gpu: %v", r)
+	}
+	const none = "gpu:true ssd:false"
+	gpu := fmt.Sprintf("%s %s=gpu gpu on 1", none, n.id)
+	if got := w.as("alice").labels(); got != gpu {
+		t.Errorf("labels are %s, want %s", got, gpu)
+	}
+	if r := beat(0, named("old")); r.GetAreNodeLabelsAcceptedByRM() || r.GetDiagnosticsMessage() != fmt.Sprintf("Node Labels {old} reported from NM with ID %s was rejected from RM with exception message as : "+
+		"Not all labels being replaced contained by known label collections, please check, new labels=[old]", n.id) {
+		t.Errorf("an unknown label: %v", r)
+	}
+	if r := beat(1, named("gpu", "ssd")); r.GetAreNodeLabelsAcceptedByRM() || !strings.Contains(r.GetDiagnosticsMessage(), "2 labels specified on host="+n.id.Host) {
+		t.Errorf("two labels: %v", r)
+	}
+	_, err := root.raw("replaceLabelsOnNodes", replaceLabels(convert.ToNodeID(n.id), "ssd"))
+	refused(t, err, serve.YarnException, "java.io.IOException: Error when invoke method=replaceLabelsOnNode because centralized node label configuration is not enabled.")
+	if r := beat(2, nil); r.GetAreNodeLabelsAcceptedByRM() || w.as("alice").labels() != gpu {
+		t.Errorf("a heartbeat without labels: %v, then %s", r, w.as("alice").labels())
+	}
+	if r := beat(3, named()); !r.GetAreNodeLabelsAcceptedByRM() || w.as("alice").labels() != none {
+		t.Errorf("a heartbeat with no label: %v, then %s", r, w.as("alice").labels())
+	}
+	beat(4, named("ssd"))
+	w.restart()
+	if got := w.as("alice").labels(); got != none {
+		t.Errorf("labels after a restart are %s, want %s", got, none)
+	}
+}
+
 // Labels are what the last change made of them, also after a restart; a node has
 // its label when it registers, and the application that asks for it runs there.
 func TestNodeLabels(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"strings"
 
@@ -243,6 +244,9 @@ func (d *Daemon) RemoveLabels(ctx context.Context, c webgate.Caller, names []str
 
 // ReplaceLabels implements access.Controller.
 func (d *Daemon) ReplaceLabels(ctx context.Context, c webgate.Caller, operation string, nodes []view.NodeLabels) error {
+	if d.settings.Labels.ByNodes { // compat: another exception than those of all other refusals
+		return &answer.Exception{Status: http.StatusNotFound, Class: "java.io.IOException", Message: engine.NotCentralized}
+	}
 	return d.changeLabels(ctx, c, operation, func(t engine.Ticket) engine.Command { return engine.ReplaceLabels{Ticket: t, Nodes: nodes} })
 }
 

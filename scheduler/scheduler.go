@@ -272,6 +272,9 @@ func (s *Scheduler) NodeUsage(n NodeRef) NodeUsage { return s.core.NodeUsage(n) 
 // ClusterTotal is the sum of all nodes.
 func (s *Scheduler) ClusterTotal() yarn.Resource { return s.core.ClusterTotal() }
 
+// DefaultTotal is the sum of the nodes of the default partition.
+func (s *Scheduler) DefaultTotal() yarn.Resource { return s.core.DefaultTotal() }
+
 // MaximumAllocation is the largest ask that the queue takes; path "" is for the cluster.
 func (s *Scheduler) MaximumAllocation(path string) yarn.Resource {
 	return s.core.MaximumAllocation(path)

@@ -68,6 +68,8 @@ type Config struct {
 	Usage          func() (containers, node Usage)
 	Logs           func() []LogReport // since the last call
 	KeepLogs       time.Duration      // what was told of logs is told again to who the node registers with, for so long
+	Label          func() string      // the node's; "": it has none; nil: it is not the node that says so
+	LabelResync    time.Duration      // the label is told again after so long
 	Resized        func(yarn.Resource)
 	Registered     func() // after each registration
 	Log            *slog.Logger
@@ -81,15 +83,16 @@ type Reporter struct {
 	soon   chan struct{}
 
 	// What only Run touches.
-	logs  logBook
-	sizes map[yarn.ContainerID]yarn.Resource // of live containers, as the ResourceManager has heard of them
-	grown map[yarn.ContainerID]yarn.Resource // those that have become larger since
+	logs   logBook
+	labels labelBook
+	sizes  map[yarn.ContainerID]yarn.Resource // of live containers, as the ResourceManager has heard of them
+	grown  map[yarn.ContainerID]yarn.Resource // those that have become larger since
 }
 
 // New has reported nothing yet.
 func New(cfg Config) *Reporter {
 	return &Reporter{cfg: cfg, soon: make(chan struct{}, 1), sizes: map[yarn.ContainerID]yarn.Resource{},
-		logs: logBook{told: map[yarn.ApplicationID]toldLog{}, keep: cfg.KeepLogs}}
+		logs: logBook{told: map[yarn.ApplicationID]toldLog{}, keep: cfg.KeepLogs}, labels: labelBook{name: cfg.Label, resync: cfg.LabelResync}}
 }
 
 // Issuer is the start time of the ResourceManager that the node is registered with; 0: with none.

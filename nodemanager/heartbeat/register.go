@@ -33,6 +33,7 @@ func (r *Reporter) register(ctx context.Context) error {
 		}
 	}
 	m.LogAggregationReportsForApps = r.logs.again(time.Now())
+	m.NodeLabels = r.label()
 	out := &pb.RegisterNodeManagerResponse{}
 	if err := r.call(ctx, "registerNodeManager", m, out); err != nil {
 		return err
@@ -49,6 +50,9 @@ func (r *Reporter) register(ctx context.Context) error {
 	r.resize(out.GetResource())
 	c.Log.Info("registered with the ResourceManager", "address", c.Group.Active(), "node", c.Node, "resource", c.Types.Format(c.Total),
 		"containers", len(m.ContainerStatuses), "rm-version", out.GetRmVersion())
+	if m.NodeLabels != nil {
+		r.judged(out.GetAreNodeLabelsAcceptedByRM(), out.GetDiagnosticsMessage())
+	}
 	c.Registered()
 	return nil
 }

@@ -37,6 +37,7 @@ func (r *Reporter) report(ctx context.Context) (heard bool, err error) {
 			// The ResourceManager may have taken it all the same, and answer the next as a repetition.
 			r.cfg.Log.Error("a heartbeat failed; it is repeated", "error", err)
 			missed = true
+			r.labels.unheard()
 			if err := r.pause(ctx, interval, false); err != nil {
 				return heard, err
 			}
@@ -53,6 +54,9 @@ func (r *Reporter) report(ctx context.Context) (heard bool, err error) {
 			r.acknowledged()
 		}
 		missed = false
+		if r.labels.sent {
+			r.judged(out.GetAreNodeLabelsAcceptedByRM(), out.GetDiagnosticsMessage())
+		}
 		r.obey(out)
 		if n := out.GetNextHeartBeatInterval(); n > 0 {
 			interval = min(max(time.Duration(min(n, maxInterval.Milliseconds()))*time.Millisecond, minInterval), maxInterval)
@@ -120,6 +124,7 @@ func (r *Reporter) beat(last int32) *pb.NodeHeartbeatRequest {
 	}
 	r.logs.add(time.Now(), c.Logs())
 	m.LogAggregationReportsForApps = logReports(r.logs.waiting)
+	m.NodeLabels = r.news()
 	return m
 }
 

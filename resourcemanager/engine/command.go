@@ -124,7 +124,8 @@ type (
 		Total        yarn.Resource
 		Physical     yarn.Resource
 		Version      string
-		Label        string // unless administrators gave it one; for replays
+		Label        string    // unless administrators gave it one; for replays
+		Labels       *[]string // as the node names them; nil: it does not
 		Health       Health
 		Containers   []RecoveredContainer
 		Applications []yarn.ApplicationID
@@ -140,6 +141,7 @@ type (
 		Containers    []ContainerStatus
 		KeepAlive     []yarn.ApplicationID
 		Logs          []LogReport
+		Labels        *[]string // as the node names them; nil: as before
 		Health        Health
 		ContainersUse Utilization
 		NodeUse       Utilization

@@ -183,8 +183,9 @@ const (
 
 // RegisterNodeReply answers RegisterNode.
 type RegisterNodeReply struct {
-	Action      NodeAction
-	Diagnostics string
+	Action         NodeAction
+	Diagnostics    string
+	LabelsAccepted bool // the node has the label that it has named
 }
 
 // HeartbeatReply answers Heartbeat. With Duplicate the last answer is to be sent
@@ -200,4 +201,5 @@ type HeartbeatReply struct {
 	Signals             []SignalContainer
 	Updates             []Grant
 	Total               *yarn.Resource // set when an administrator changed it
+	LabelsAccepted      bool           // the node has the label that it has named; if it named one and not, Diagnostics say why
 }

@@ -23,6 +23,7 @@ type Settings struct {
 	LogAggregation    bool
 	LogPatience       int64         // how long nodes may take to collect logs after an application's end
 	Labels            bool          // nodes have labels, which administrators give them
+	LabelsByNodes     bool          // unless nodes name their own
 	Dominant          bool          // all resources count in limits, not memory alone
 	Pages             string        // http://host:port of the ResourceManager's pages; empty while it is not known
 	NodeMinimum       yarn.Resource // a smaller node is turned away
@@ -39,7 +40,6 @@ const (
 	SweepNodes       = 64      // nodes that one sweep looks at
 	MaxReleased      = 10_000  // containers that one master gave back before their nodes came
 	MaxLabels        = 1024    // labels that one life of the ResourceManager meets, those that are gone included
-	MaxLabelName     = 255     // bytes of a label's name
 	MaxHostName      = 255     // bytes of a host that is given a label
 	MaxLabelChanges  = 1024    // changes of labels that wait for the one before them to be stored
 	MaxLabelledNodes = 200_000 // hosts and nodes with a label of their own
@@ -96,6 +96,7 @@ func New(set Settings, sched *scheduler.Scheduler) *Engine {
 		nodes: map[yarn.NodeID]*node{},
 		byID:  map[yarn.ContainerID]*container{},
 
+		labels:  labels{byNodes: set.LabelsByNodes},
 		unheard: map[yarn.ContainerID]bool{},
 	}
 }

@@ -18,6 +18,7 @@ import (
 // and nodes. A node that was given nothing has its host's label. One change is
 // under way at a time; what follows waits and is judged when that one is stored.
 type labels struct {
+	byNodes bool                          // nodes name their own
 	known   []scheduler.Label             // by name
 	given   map[yarn.NodeID]string        // port 0: to the host; "" of a node: it does not have its host's
 	ofHost  map[string]map[int32]struct{} // ports in given, by host
@@ -140,9 +141,16 @@ func labelTicket(c Command) Ticket {
 	return 0
 }
 
+// NotCentralized is the refusal of a label for a node that names its own.
+const NotCentralized = "Error when invoke method=replaceLabelsOnNode because centralized node label configuration is not enabled."
+
 // planLabels checks a change and works out what it brings.
 func (e *Engine) planLabels(c Command) (*labelChange, *Error) {
-	if r, ok := c.(ReplaceLabels); ok && r.FailOnUnknown {
+	r, replaces := c.(ReplaceLabels)
+	if replaces && e.set.LabelsByNodes {
+		return nil, refuse(Failed, NotCentralized)
+	}
+	if replaces && r.FailOnUnknown {
 		if unknown := e.unknownNodes(r.Nodes); len(unknown) > 0 {
 			return nil, refuse(Failed, "Failed to replace labels as there are unknown nodes:[%s]", strings.Join(unknown, ", "))
 		}
@@ -178,8 +186,8 @@ func (e *Engine) planAdd(c AddLabels) (*labelChange, *Error) {
 	fresh, names := 0, map[string]bool{}
 	for _, x := range c.Labels {
 		x.Name = strings.TrimSpace(x.Name)
-		if err := checkLabel(x.Name); err != nil {
-			return nil, err
+		if err := yarn.CheckLabel(x.Name); err != nil {
+			return nil, refuse(Failed, "%v", err)
 		}
 		if _, ok := e.labels.find(x.Name); ok || names[x.Name] {
 			continue
@@ -197,20 +205,6 @@ func (e *Engine) planAdd(c AddLabels) (*labelChange, *Error) {
 	return change, nil
 }
 
-// checkLabel checks the name of a new label.
-func checkLabel(name string) *Error {
-	if name == "" || len(name) > MaxLabelName {
-		return refuse(Failed, "label added is empty or exceeds %d character(s)", MaxLabelName)
-	}
-	for i, c := range []byte(name) {
-		letter := c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-		if !letter && (i == 0 || c != '-' && c != '_') {
-			return refuse(Failed, "label name should only contains {0-9, a-z, A-Z, -, _} and should not started with {-,_}, now it is= %s", name)
-		}
-	}
-	return nil
-}
-
 // planRemove checks labels that are to go: no queue may name them.
 func (e *Engine) planRemove(c RemoveLabels) (*labelChange, *Error) {
 	gone, used := map[string]bool{}, e.usedLabels()
@@ -226,7 +220,7 @@ func (e *Engine) planRemove(c RemoveLabels) (*labelChange, *Error) {
 			return nil, refuse(Failed, "Label to be removed is null or empty")
 		}
 		if _, ok := e.labels.find(name); !ok {
-			return nil, refuse(Failed, "Node label=%s to be removed doesn't existed in cluster node labels collection.", clip(name, MaxLabelName))
+			return nil, refuse(Failed, "Node label=%s to be removed doesn't existed in cluster node labels collection.", clip(name, yarn.MaxLabelName))
 		}
 	}
 	if len(gone) == 0 {
@@ -275,7 +269,7 @@ func (e *Engine) planReplace(c ReplaceLabels) (*labelChange, *Error) {
 		if nodes[i].Labels = []string{name}; name == "" {
 			nodes[i].Labels = nil
 		} else if _, ok := e.labels.find(name); !ok {
-			return nil, refuse(Failed, "Not all labels being replaced contained by known label collections, please check, new labels=[%s]", clip(name, MaxLabelName))
+			return nil, refuse(Failed, "Not all labels being replaced contained by known label collections, please check, new labels=[%s]", clip(name, yarn.MaxLabelName))
 		}
 	}
 	// What is said of a node counts over what is said of its host.
@@ -351,13 +345,18 @@ func (e *Engine) giveLabels(change *labelChange, nodes []view.NodeLabels, below 
 	}
 }
 
-// record is everything that is so once the change holds.
+// record is everything that is to be kept once the change holds. Nodes that
+// name their own label will name it again.
 func (l *labels) record(change *labelChange) state.Labels {
-	now := l.view()
-	out := state.Labels{Known: make([]state.NodeLabel, 0, len(change.known)), Nodes: make([]state.LabelledNode, 0, len(now.Nodes)+len(change.given))}
+	out := state.Labels{Known: make([]state.NodeLabel, 0, len(change.known))}
 	for _, x := range change.known {
 		out.Known = append(out.Known, state.NodeLabel{Name: x.Name, Exclusive: x.Exclusive})
 	}
+	if l.byNodes {
+		return out
+	}
+	now := l.view()
+	out.Nodes = make([]state.LabelledNode, 0, len(now.Nodes)+len(change.given))
 	next := make(map[yarn.NodeID]labelling, len(change.given))
 	for _, x := range change.given {
 		next[x.node] = x
@@ -409,6 +408,14 @@ func (e *Engine) applyLabels(change *labelChange) {
 	}
 	l.known = change.known
 	e.meetLabels()
+	if l.byNodes { // a node may have named a label while its removal was being stored
+		for id, label := range l.given { //tidy:unordered each on its own
+			if _, ok := l.find(label); !ok {
+				l.put(labelling{node: id, nothing: true})
+				nodes[id] = true
+			}
+		}
+	}
 	var moved []*node
 	for id, n := range e.nodes { //tidy:unordered sorted below
 		if (nodes[id] || hosts[id.Host]) && n.label != l.of(id) {
@@ -432,6 +439,30 @@ func (e *Engine) meetLabels() {
 	e.sched.SetLabels(e.labels.known)
 	e.queues = nil
 	e.sweepDue = true
+}
+
+// nameLabels takes a node's word for its labels, where nodes name their own; nil
+// says nothing. problem tells why it was not accepted.
+func (e *Engine) nameLabels(id yarn.NodeID, said *[]string) (accepted bool, problem string) {
+	if said == nil || !e.set.Labels || !e.set.LabelsByNodes {
+		return false, ""
+	}
+	refusal := refuse(Failed, "Cannot label %s: a node without a port cannot be told from its host", id)
+	var change *labelChange
+	if id.Port != 0 {
+		change, refusal = e.planReplace(ReplaceLabels{Nodes: []view.NodeLabels{{Node: id, Labels: *said}}})
+	}
+	if refusal != nil {
+		return false, fmt.Sprintf("Node Labels {%s} reported from NM with ID %s was rejected from RM with exception message as : %s",
+			clip(strings.Join(*said, ","), 2*yarn.MaxLabelName), id, refusal.Text)
+	}
+	for _, x := range change.given {
+		if label, had := e.labels.given[id]; label != x.label || had == x.nothing {
+			e.labels.put(x)
+			e.labels.seen = nil
+		}
+	}
+	return true, ""
 }
 
 // relabel moves the node to another partition.
@@ -460,7 +491,7 @@ func (e *Engine) recoverLabels(c Recover) {
 	}
 	slices.SortFunc(l.known, func(a, b scheduler.Label) int { return cmp.Compare(a.Name, b.Name) })
 	for _, r := range c.Labels.Nodes {
-		if _, ok := l.find(r.Label); ok || r.Label == "" {
+		if _, ok := l.find(r.Label); !l.byNodes && (ok || r.Label == "") {
 			l.put(labelling{node: r.Node, label: r.Label})
 		}
 	}

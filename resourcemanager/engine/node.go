@@ -56,6 +56,7 @@ func (e *Engine) registerNode(c RegisterNode) {
 		e.reply(c.Ticket, RegisterNodeReply{Action: NodeShutdown, Diagnostics: why})
 		return
 	}
+	accepted, problem := e.nameLabels(c.Node, c.Labels)
 	if label := e.labels.of(c.Node); label != "" {
 		c.Label = label
 	}
@@ -79,7 +80,7 @@ func (e *Engine) registerNode(c RegisterNode) {
 		e.reportedApp(n, id)
 	}
 	e.followLogs(n, c.Logs)
-	e.reply(c.Ticket, RegisterNodeReply{Action: NodeNormal})
+	e.reply(c.Ticket, RegisterNodeReply{Action: NodeNormal, Diagnostics: problem, LabelsAccepted: accepted})
 	e.touchNode(n)
 }
 
@@ -210,8 +211,12 @@ func (e *Engine) heartbeat(c *Heartbeat) {
 			e.offer(n)
 		}
 	}
+	accepted, problem := e.nameLabels(n.id, c.Labels)
+	if label := e.labels.of(n.id); accepted && label != n.label {
+		e.relabel(n, label)
+	}
 	e.settle()
-	e.answerHeartbeat(n, c)
+	e.answerHeartbeat(n, c, accepted, problem)
 }
 
 // strangerBeats answers a node that is not, or no longer, one of the cluster's.
@@ -223,9 +228,9 @@ func (e *Engine) strangerBeats(n *node, c *Heartbeat) {
 	e.reply(c.Ticket, &HeartbeatReply{Action: NodeResync, Diagnostics: fmt.Sprintf("Node not found resyncing %s", c.Node)})
 }
 
-func (e *Engine) answerHeartbeat(n *node, c *Heartbeat) {
+func (e *Engine) answerHeartbeat(n *node, c *Heartbeat, labels bool, problem string) {
 	n.responseID = nextResponse(n.responseID)
-	r := &HeartbeatReply{ResponseID: n.responseID}
+	r := &HeartbeatReply{ResponseID: n.responseID, LabelsAccepted: labels, Diagnostics: problem}
 	r.CleanupContainers, n.cleanup = drain(distinct(n.cleanup))
 	r.CleanupApplications, n.cleanApps = drain(n.cleanApps)
 	r.RemoveContainers, n.remove = drain(distinct(n.remove))

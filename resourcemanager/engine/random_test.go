@@ -27,6 +27,7 @@ func TestRandom(t *testing.T) {
 		set.MaxCompleted = 3
 		set.Sweeps = rapid.Bool().Draw(t, "sweeps")
 		set.Labels = rapid.Bool().Draw(t, "labels")
+		set.LabelsByNodes = rapid.Bool().Draw(t, "named by nodes")
 		w := &world{t: t, rig: newRig(t, set), configs: configs, submitted: map[Ticket]yarn.ApplicationID{}}
 		w.hold = true
 		for range rapid.IntRange(20, 200).Draw(t, "steps") {
@@ -147,7 +148,7 @@ func (w *world) registerNode(n *randomNode) {
 	if w.chance(3, "restarted") {
 		n.running, n.done = nil, map[yarn.ContainerID]int32{}
 	}
-	c := RegisterNode{Ticket: w.next(), Node: n.id, HTTPPort: 8042, Rack: "/r", Total: n.total, Health: Health{Healthy: !w.chance(8, "ill")}}
+	c := RegisterNode{Ticket: w.next(), Node: n.id, HTTPPort: 8042, Rack: "/r", Total: n.total, Labels: w.named(), Health: Health{Healthy: !w.chance(8, "ill")}}
 	apps := map[yarn.ApplicationID]bool{}
 	for _, s := range n.statuses() {
 		c.Containers = append(c.Containers, RecoveredContainer{ContainerStatus: s})
@@ -201,7 +202,7 @@ func (w *world) beat() {
 	if len(n.running) > 0 && w.chance(3, "container ends") {
 		w.stop(n.id, n.running[w.draw(len(n.running), "container")], int32(w.draw(2, "exit")))
 	}
-	h := &Heartbeat{Ticket: w.next(), Node: n.id, ResponseID: n.response, Health: Health{Healthy: !w.chance(15, "ill")}, Containers: n.statuses()}
+	h := &Heartbeat{Ticket: w.next(), Node: n.id, ResponseID: n.response, Health: Health{Healthy: !w.chance(15, "ill")}, Labels: w.named(), Containers: n.statuses()}
 	known := w.e.nodes[n.id]
 	joined := known != nil && (known.state.Usable() || known.state == yarn.NodeUnhealthy)
 	if w.chance(20, "confused") {
@@ -555,6 +556,19 @@ func (w *world) admin() {
 		w.send(Sweep{})
 		delete(w.asked, t)
 	}
+}
+
+// named are the labels that a node names, which the others must not take notice
+// of where administrators give them.
+func (w *world) named() *[]string {
+	if !w.e.set.LabelsByNodes || w.chance(2, "says nothing of labels") {
+		return nil
+	}
+	list := []string{}
+	for range w.draw(3, "labels named") {
+		list = append(list, w.label().Name)
+	}
+	return &list
 }
 
 // label is one of few, so that they meet.

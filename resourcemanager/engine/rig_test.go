@@ -497,6 +497,12 @@ func (r *rig) checkLabels() string {
 	}
 	rec, _ := r.stored[state.Labels{}.Key()].(state.Labels)
 	known := slices.EqualFunc(rec.Known, seen.Known, func(a state.NodeLabel, b view.Label) bool { return a.Name == b.Name && a.Exclusive == b.Exclusive })
+	if r.e.set.LabelsByNodes {
+		if !known || len(rec.Nodes) > 0 {
+			return fmt.Sprintf("the labels are %v, stored are %v, of which nodes name their own", *seen, rec)
+		}
+		return ""
+	}
 	if !known || !slices.EqualFunc(rec.Nodes, seen.Nodes, func(a state.LabelledNode, b view.LabelledNode) bool { return a.Node == b.Node && a.Label == b.Label }) {
 		return fmt.Sprintf("the labels are %v, stored are %v", *seen, rec)
 	}

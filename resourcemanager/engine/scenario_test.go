@@ -195,7 +195,8 @@ func (s *script) settings() {
 		case "max-completed":
 			s.set.MaxCompleted = int(n)
 		case "labels":
-			s.set.Labels = n == 1
+			s.set.Labels = n >= 1
+			s.set.LabelsByNodes = n == 2
 		case "sweeps":
 			s.set.Sweeps = n == 1
 		default:
@@ -254,9 +255,9 @@ func nodeID(host string) yarn.NodeID { return yarn.NodeID{Host: host, Port: 1} }
 func (s *script) command(word string, args []string) Command {
 	t := s.rig.next()
 	switch word {
-	case "node": // node h1 8192x8 [run=…] [done=…] [apps=a1,…] [unhealthy=why] [label=x] [excluded=why]
+	case "node": // node h1 8192x8 [run=…] [done=…] [apps=a1,…] [unhealthy=why] [label=x] [names=x,y|none] [excluded=why]
 		return s.register(t, args)
-	case "beat": // beat h1 [run=a1/1/1,…] [done=a1/1/2:exit,…] [unhealthy=why] [id=…]
+	case "beat": // beat h1 [run=a1/1/1,…] [done=a1/1/2:exit,…] [unhealthy=why] [names=x] [id=…]
 		return s.beat(t, args[0])
 	case "leave":
 		return UnregisterNode{Ticket: t, Node: nodeID(args[0])}
@@ -334,7 +335,7 @@ func (s *script) command(word string, args []string) Command {
 
 func (s *script) register(t Ticket, args []string) Command {
 	c := RegisterNode{Ticket: t, Node: nodeID(args[0]), HTTPPort: 8042, Rack: "/r", Total: s.size(args[1]), Version: "3.5.0",
-		Label: s.opts["label"], Excluded: s.opts["excluded"], Health: s.health()}
+		Label: s.opts["label"], Labels: s.names(), Excluded: s.opts["excluded"], Health: s.health()}
 	for _, x := range s.statuses() {
 		c.Containers = append(c.Containers, RecoveredContainer{ContainerStatus: x, Resource: s.sizes[x.ID]})
 	}
@@ -364,7 +365,20 @@ func (s *script) beat(t Ticket, host string) Command {
 	if v, ok := s.opts["id"]; ok {
 		id = int32(s.number(v))
 	}
-	return &Heartbeat{Ticket: t, Node: nodeID(host), ResponseID: id, Containers: s.statuses(), Health: s.health()}
+	return &Heartbeat{Ticket: t, Node: nodeID(host), ResponseID: id, Containers: s.statuses(), Labels: s.names(), Health: s.health()}
+}
+
+// names are the labels that a node names, or nil.
+func (s *script) names() *[]string {
+	text, ok := s.opts["names"]
+	if !ok {
+		return nil
+	}
+	list := strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
+	if text == "none" {
+		list = []string{}
+	}
+	return &list
 }
 
 func (s *script) submit(t Ticket, args []string) Command {
@@ -541,7 +555,7 @@ func (s *script) answer(x Reply) []string {
 	case RegisterReply:
 		return []string{fmt.Sprintf("registered in %s, up to %s%s", v.Queue, shortSize(v.Maximum), grants(", keeps", v.Previous))}
 	case RegisterNodeReply:
-		return []string{[]string{"joined", "resync", "shut down"}[v.Action] + when(v.Diagnostics != "", ": "+headline(v.Diagnostics))}
+		return []string{[]string{"joined", "resync", "shut down"}[v.Action] + when(v.LabelsAccepted, ", labels accepted") + when(v.Diagnostics != "", ": "+headline(v.Diagnostics))}
 	}
 	return []string{fmt.Sprintf("answer %+v", x.Value)}
 }
@@ -584,7 +598,7 @@ func (s *script) beaten(v *HeartbeatReply) []string {
 	if v.Action != NodeNormal {
 		return []string{[]string{"", "resync: ", "shut down: "}[v.Action] + headline(v.Diagnostics)}
 	}
-	text := fmt.Sprintf("answer %d", v.ResponseID)
+	text := fmt.Sprintf("answer %d", v.ResponseID) + when(v.LabelsAccepted, ", labels accepted") + when(v.Diagnostics != "", ": "+headline(v.Diagnostics))
 	for _, l := range []struct {
 		name string
 		ids  []yarn.ContainerID

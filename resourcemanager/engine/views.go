@@ -386,20 +386,29 @@ func (c *counts) forget(a *application) {
 func (e *Engine) metrics() view.Metrics {
 	c := &e.counts
 	m := view.Metrics{
-		Submitted: c.submitted, Pending: c.live - c.running, Running: c.running, GrantsTotal: c.grants, Total: e.sched.ClusterTotal(), NodesByState: c.nodes,
+		Submitted: c.submitted, Pending: c.live - c.running, Running: c.running, GrantsTotal: c.grants, NodesByState: c.nodes,
 		Completed: c.byState[yarn.AppFinished] + c.forgotten[yarn.AppFinished],
 		Failed:    c.byState[yarn.AppFailed] + c.forgotten[yarn.AppFailed],
 		Killed:    c.byState[yarn.AppKilled] + c.forgotten[yarn.AppKilled],
 	}
+	all, some := []queue.Share(nil), []queue.Share(nil)
 	if root, ok := e.queueInfo("root"); ok {
-		for _, share := range shares(root) {
-			m.Allocated = m.Allocated.Add(share.Used.Sub(share.Reserved))
-			m.Reserved = m.Reserved.Add(share.Reserved)
-			m.PendingResource = m.PendingResource.Add(share.Pending)
-			m.ContainersAllocated += int64(share.AllocatedContainers)
-			m.ContainersReserved += int64(share.ReservedContainers)
-			m.ContainersPending += int64(share.PendingContainers)
-		}
+		all, some = shares(root), []queue.Share{root.Default}
+	}
+	m.Amounts, m.Default = amounts(e.sched.ClusterTotal(), all), amounts(e.sched.DefaultTotal(), some)
+	return m
+}
+
+// amounts adds up the books of partitions that have so much together.
+func amounts(total yarn.Resource, shares []queue.Share) view.Amounts {
+	m := view.Amounts{Total: total}
+	for _, share := range shares {
+		m.Allocated = m.Allocated.Add(share.Used.Sub(share.Reserved))
+		m.Reserved = m.Reserved.Add(share.Reserved)
+		m.PendingResource = m.PendingResource.Add(share.Pending)
+		m.ContainersAllocated += int64(share.AllocatedContainers)
+		m.ContainersReserved += int64(share.ReservedContainers)
+		m.ContainersPending += int64(share.PendingContainers)
 	}
 	m.Available = m.Total.Sub(m.Allocated).Sub(m.Reserved)
 	return m

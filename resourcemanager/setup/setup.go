@@ -121,6 +121,7 @@ func Settings(s *conf.ResourceManager, cfg *config.Config, started time.Time, ep
 		MaxCompleted:      a.MaxCompleted,
 		Sweeps:            cfg.Asynchronous,
 		Labels:            cfg.Cluster.LabelsEnabled,
+		LabelsByNodes:     s.Labels.ByNodes,
 		Dominant:          cfg.Dominant,
 		NodeMinimum:       yarn.NewResource(s.Allocation.MinimumMB, int64(s.Allocation.MinimumVCores)),
 		ResourceTypes:     cfg.Cluster.Types,

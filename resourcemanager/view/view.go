@@ -260,11 +260,16 @@ func (l *Labels) Labelled(nodes []*Node) []LabelledNode {
 // Metrics are the counts of the whole cluster.
 type Metrics struct {
 	Submitted, Pending, Running, Completed, Failed, Killed int64
-	ContainersAllocated, ContainersReserved                int64
-	ContainersPending                                      int64
-	Total, Allocated, Available, Reserved, PendingResource yarn.Resource
+	Amounts                                                                           // in all partitions
+	Default                                                Amounts                    // in the default partition
 	NodesByState                                           [yarn.NodeShutdown + 1]int // indexed by yarn.NodeState; RUNNING counts active nodes
 	GrantsTotal                                            int64                      // containers ever allocated
+}
+
+// Amounts are what there is, and what is done with it.
+type Amounts struct {
+	ContainersAllocated, ContainersReserved, ContainersPending int64
+	Total, Allocated, Available, Reserved, PendingResource     yarn.Resource
 }
 
 // Cluster is a consistent picture of everything at one moment.

@@ -98,6 +98,9 @@ func (s *Scheduler) NodeUsage(ref NodeRef) NodeUsage {
 // ClusterTotal is the sum of all nodes.
 func (s *Scheduler) ClusterTotal() resource { return s.books.Total }
 
+// DefaultTotal is the sum of the nodes of the default partition.
+func (s *Scheduler) DefaultTotal() resource { return s.books.Partition(0).Total }
+
 // MinimumAllocation is the smallest container.
 func (s *Scheduler) MinimumAllocation() resource { return s.min }
 

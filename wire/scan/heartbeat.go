@@ -22,8 +22,9 @@ type Heartbeat struct {
 	ContainersUse      Utilization
 	NodeUse            Utilization
 	Opportunistic      Opportunistic
-	ContainerKey       int32 // id of the last known key of container tokens; 0 if unset
-	NodeKey            int32 // likewise of node tokens
+	ContainerKey       int32  // id of the last known key of container tokens; 0 if unset
+	NodeKey            int32  // likewise of node tokens
+	Labels             []byte // a NodeLabelsProto; nil if there is none
 }
 
 // ContainerStatus is one container of a heartbeat.
@@ -76,6 +77,8 @@ func (h *Heartbeat) Scan(b []byte, most int) error {
 			err = keyID(f.Data, &h.ContainerKey)
 		case 3<<3 | field.Block:
 			err = keyID(f.Data, &h.NodeKey)
+		case 4<<3 | field.Block:
+			h.Labels = f.Data
 		}
 		if err != nil {
 			return err

@@ -37,8 +37,13 @@ func (t *tracker) heartbeat(c *ipc.Call) {
 		serve.Refuse(c, serve.YarnException, "heartbeat of %s:%d: %v", clip(string(h.Host)), h.Port, err)
 		return
 	}
+	labels, err := heartbeatLabels(h.Labels)
+	if err != nil {
+		serve.Refuse(c, serve.YarnException, "heartbeat of %s:%d: %v", clip(string(h.Host)), h.Port, err)
+		return
+	}
 	cmd := t.command(h)
-	cmd.Logs = logs
+	cmd.Logs, cmd.Labels = logs, labels
 	known := knownKeys{container: h.ContainerKey, node: h.NodeKey}
 	if cap(h.Containers) <= keepStatuses && cap(h.KeepAlive) <= keepStatuses {
 		clear(h.Containers)
@@ -133,6 +138,9 @@ func (t *tracker) appendAnswer(b []byte, known knownKeys, r *engine.HeartbeatRep
 	}
 	for _, id := range r.RemoveContainers {
 		b = field.AppendContainerID(b, 9, id)
+	}
+	if r.LabelsAccepted {
+		b = field.AppendInt(b, 11, 1)
 	}
 	for _, s := range r.Signals {
 		var mark int

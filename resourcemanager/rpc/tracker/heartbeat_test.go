@@ -96,6 +96,42 @@ func TestCommand(t *testing.T) {
 	}
 }
 
+// TestLabelsNamed: what the engine gets of the labels that a node names, if it
+// names any.
+func TestLabelsNamed(t *testing.T) {
+	d := &desk{answer: func(engine.Command) any { return &engine.HeartbeatReply{} }}
+	call, _ := rig(t, d)
+	named := func(names ...string) *pb.NodeLabels {
+		m := &pb.NodeLabels{}
+		for _, name := range names {
+			m.NodeLabels = append(m.NodeLabels, &pb.NodeLabel{Name: proto.String(name)})
+		}
+		return m
+	}
+	for i, c := range []struct {
+		says *pb.NodeLabels
+		want string
+	}{{nil, "nothing"}, {named(), ""}, {named("gpu"), "gpu"}, {named("x", "y", "x"), "x y"}} {
+		m := beat(int32(i))
+		m.NodeLabels = c.says
+		if _, err := call(encoded(t, m)); err != nil {
+			t.Fatal(err)
+		}
+		got := "nothing"
+		if l := d.got[i].(*engine.Heartbeat).Labels; l != nil {
+			got = strings.Join(*l, " ")
+		}
+		if got != c.want {
+			t.Errorf("%v: %q, want %q", c.says, got, c.want)
+		}
+	}
+	m := beat(1)
+	m.NodeLabels = named(make([]string, maxLabels+1)...)
+	if _, err := call(encoded(t, m)); err == nil || !strings.Contains(err.Error(), "at most 100") {
+		t.Errorf("too many labels: %v", err)
+	}
+}
+
 // TestMalformed: a bad heartbeat is refused and reaches nobody.
 func TestMalformed(t *testing.T) {
 	d := &desk{}
@@ -144,11 +180,11 @@ func TestAnswer(t *testing.T) {
 	grant := engine.Grant{ID: first, Node: nodeA, NodeHTTPAddress: "n:8042", Resource: total, Priority: 3, AllocationRequestID: -1, Execution: yarn.Opportunistic, Version: 2}
 	second := first
 	second.Number = 1<<40 + 2
-	r := &engine.HeartbeatReply{Action: engine.NodeShutdown, Diagnostics: "go", ResponseID: 1 << 30, CleanupContainers: []yarn.ContainerID{first, second},
+	r := &engine.HeartbeatReply{Action: engine.NodeShutdown, Diagnostics: "go", LabelsAccepted: true, ResponseID: 1 << 30, CleanupContainers: []yarn.ContainerID{first, second},
 		CleanupApplications: []yarn.ApplicationID{app}, RemoveContainers: []yarn.ContainerID{second}, Signals: []engine.SignalContainer{{Container: first, Signal: 3}},
 		Updates: []engine.Grant{grant}, Total: &total}
 	key, node := cfg.ContainerKeys.Current(), cfg.NodeKeys.Current()
-	want := &pb.NodeHeartbeatResponse{ResponseId: &r.ResponseID, NodeAction: pb.NodeAction_SHUTDOWN.Enum(), NextHeartBeatInterval: proto.Int64(1000), DiagnosticsMessage: proto.String("go"),
+	want := &pb.NodeHeartbeatResponse{ResponseId: &r.ResponseID, NodeAction: pb.NodeAction_SHUTDOWN.Enum(), NextHeartBeatInterval: proto.Int64(1000), DiagnosticsMessage: proto.String("go"), AreNodeLabelsAcceptedByRM: proto.Bool(true),
 		ContainerTokenMasterKey: &pb.MasterKey{KeyId: &key.ID, Bytes: key.Bytes}, NmTokenMasterKey: &pb.MasterKey{KeyId: &node.ID, Bytes: node.Bytes},
 		ContainersToCleanup: convert.ToContainerIDs(r.CleanupContainers), ContainersToBeRemovedFromNm: convert.ToContainerIDs(r.RemoveContainers),
 		ApplicationsToCleanup: []*pb.ApplicationId{convert.ToApplicationID(app)},

@@ -124,6 +124,9 @@ func (t *tracker) registration(c *ipc.Call, m *pb.RegisterNodeManagerRequest) (c
 	if cmd.Logs, err = logReports(m.GetLogAggregationReportsForApps()); err != nil {
 		return cmd, err
 	}
+	if cmd.Labels, err = namedLabels(m.GetNodeLabels()); err != nil {
+		return cmd, err
+	}
 	cmd.Excluded = t.Excluded(id.Host, c.Caller.Remote.Addr())
 	cmd.Rack = t.Rack(id.Host)
 	return cmd, nil
@@ -145,6 +148,9 @@ func (t *tracker) answerRegistration(c *ipc.Call, r engine.RegisterNodeReply) {
 	m := &pb.RegisterNodeManagerResponse{
 		NodeAction: action(r.Action), RmIdentifier: &t.ClusterTimestamp, RmVersion: proto.String(release.Hadoop),
 		ContainerTokenMasterKey: masterKey(t.ContainerKeys.Current()), NmTokenMasterKey: masterKey(t.NodeKeys.Current()),
+	}
+	if r.LabelsAccepted {
+		m.AreNodeLabelsAcceptedByRM = proto.Bool(true)
 	}
 	if r.Diagnostics != "" {
 		m.DiagnosticsMessage = &r.Diagnostics

@@ -23,7 +23,6 @@ import (
 // Bounds of what is read.
 const (
 	maxMessage = 64 << 20 // bytes of one message
-	maxName    = 255      // bytes of a label
 	maxHost    = 255      // bytes of a host's name
 )
 
@@ -82,8 +81,8 @@ func (c *content) add(m *pb.AddToClusterNodeLabelsRequest) error {
 }
 
 func checkName(name string) error {
-	if name == "" || len(name) > maxName {
-		return fmt.Errorf("%.20q… has %d bytes, a label has 1 to %d", name, len(name), maxName)
+	if name == "" || len(name) > yarn.MaxLabelName {
+		return fmt.Errorf("%.20q… has %d bytes, a label has 1 to %d", name, len(name), yarn.MaxLabelName)
 	}
 	for _, b := range []byte(name) {
 		if b <= ' ' || b == ',' || b >= 0x7f {

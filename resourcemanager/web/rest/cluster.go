@@ -66,9 +66,10 @@ func appCounts(o *tree.Object, m *view.Metrics) {
 }
 
 // capacityCounts sums what is free, taken and reserved to the total, as the
-// CapacityScheduler does.
+// CapacityScheduler does. compat: it counts the default partition alone, but
+// what is measured on all nodes.
 func capacityCounts(o *tree.Object, c *view.Cluster) {
-	m := &c.Metrics
+	m := &c.Metrics.Default
 	total := m.Available.Add(m.Allocated).Add(m.Reserved)
 	usedMB, usedCores := measured(c.Nodes)
 	o.Add("reservedMB", m.Reserved.MemoryMB()).

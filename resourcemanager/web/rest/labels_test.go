@@ -23,6 +23,22 @@ func labelled() *webtest.Source {
 	return s
 }
 
+// TestPartitionMetrics: amounts are those of the default partition, but those
+// that say that they are of all.
+func TestPartitionMetrics(t *testing.T) {
+	s := labelled()
+	m := &s.Picture.Metrics
+	m.Amounts = view.Amounts{ContainersAllocated: 5, ContainersPending: 6, Total: yarn.NewResource(8192, 8), Allocated: yarn.NewResource(5000, 5), Available: yarn.NewResource(3192, 3), PendingResource: yarn.NewResource(600, 6)}
+	m.Default = view.Amounts{ContainersAllocated: 2, ContainersPending: 1, Total: yarn.NewResource(4096, 4), Allocated: yarn.NewResource(1000, 2), Available: yarn.NewResource(3096, 2), PendingResource: yarn.NewResource(100, 1)}
+	body := get(serve(t, s, nil), "/metrics", "application/json").Body.String()
+	for _, want := range []string{`"totalMB":4096`, `"allocatedMB":1000`, `"availableMB":3096`, `"pendingMB":100`, `"totalVirtualCores":4`, `"containersAllocated":2`, `"containersPending":1`,
+		`"totalUsedResourcesAcrossPartition":{"memory":5000,`, `"totalClusterResourcesAcrossPartition":{"memory":8192,`, `"totalAllocatedContainersAcrossPartition":5`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%s lacks %s", body, want)
+		}
+	}
+}
+
 func TestLabels(t *testing.T) {
 	const gpu, ssd = `{"name":"gpu","exclusivity":true`, `{"name":"ssd","exclusivity":false`
 	second := labelled().Picture.Nodes[1].ID.String()

@@ -3,7 +3,6 @@ package ui
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/heddle-project/heddle/internal/pages"
@@ -122,9 +121,10 @@ func (s *server) nodes(r *http.Request) (*frame, error) {
 	if name != "" && !known {
 		return nil, &problem{http.StatusNotFound, "There is no state of nodes with the name " + r.PathValue("state") + "."}
 	}
+	label, one := r.URL.Query()["node.label"] // of one partition, "" the default one
 	var chosen []*view.Node
 	for _, n := range c.Nodes {
-		if name == "" || n.State == wanted {
+		if (name == "" || n.State == wanted) && (!one || strings.Join(n.Labels, ",") == label[0]) {
 			chosen = append(chosen, n)
 		}
 	}
@@ -157,33 +157,32 @@ func (s *server) nodeRow(n *view.Node) nodeRow {
 
 // labelRow is a partition.
 type labelRow struct {
-	Name  string
-	Nodes int
-	Total string
+	Name, Type string
+	Nodes      int
+	Total      string
 }
 
+// labels lists the default partition and all labels, with the nodes that run there.
 func (s *server) labels(r *http.Request) (*frame, error) {
 	c, err := s.Source.Cluster(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	count, total := map[string]int{"": 0}, map[string]yarn.Resource{}
+	count, total := map[string]int{}, map[string]yarn.Resource{}
 	for _, n := range c.Nodes {
-		labels := n.Labels
-		if len(labels) == 0 {
-			labels = []string{""}
-		}
-		for _, l := range labels {
-			if n.State.Usable() {
-				count[l]++
-				total[l] = total[l].Add(n.Total)
-			}
+		if n.State.Usable() {
+			label := strings.Join(n.Labels, ",")
+			count[label]++
+			total[label] = total[label].Add(n.Total)
 		}
 	}
 	var rows []labelRow
-	for l, n := range count {
-		rows = append(rows, labelRow{l, n, c.ResourceTypes.Format(total[l])})
+	for _, l := range append([]view.Label{{Exclusive: true}}, c.Labels.Known...) {
+		row := labelRow{l.Name, "Exclusive Partition", count[l.Name], c.ResourceTypes.Format(total[l.Name])}
+		if !l.Exclusive {
+			row.Type = "Non Exclusive Partition"
+		}
+		rows = append(rows, row)
 	}
-	slices.SortFunc(rows, func(a, b labelRow) int { return strings.Compare(a.Name, b.Name) })
 	return &frame{Title: "Node labels of the cluster", Here: "labels", Metrics: s.metrics(r.Context(), c), Body: rows}, nil
 }

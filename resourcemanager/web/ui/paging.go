@@ -49,6 +49,9 @@ func withPage(path string, q url.Values, n int) string {
 			out.Set(name, v)
 		}
 	}
+	if q.Has("node.label") { // without a value: the default partition
+		out.Set("node.label", q.Get("node.label"))
+	}
 	out.Set("page", strconv.Itoa(n))
 	return path + "?" + out.Encode()
 }

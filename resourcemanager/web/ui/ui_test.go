@@ -16,6 +16,7 @@ import (
 
 	"github.com/heddle-project/heddle/internal/pages"
 	"github.com/heddle-project/heddle/internal/webgate"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
 	"github.com/heddle-project/heddle/yarn"
@@ -67,6 +68,31 @@ func TestPages(t *testing.T) {
 		}
 		balanced(t, path, body)
 		accessible(t, path, body)
+	}
+}
+
+// TestLabelsPage: every partition is there, with its nodes, which are one click away.
+func TestLabelsPage(t *testing.T) {
+	s := webtest.New()
+	n := *s.Picture.Nodes[1]
+	n.Labels = []string{"gpu"}
+	s.Picture.Nodes[1] = &n
+	s.Picture.Labels = &view.Labels{Known: []view.Label{{Name: "gpu", Exclusive: true}, {Name: "ssd"}}}
+	h := serve(s, false)
+	body := get(h, "/cluster/nodelabels").Body.String()
+	for _, want := range []string{"Label Type", `<th scope="row">&lt;DEFAULT_PARTITION&gt;</th><td>Exclusive Partition</td><td><a href="/cluster/nodes/RUNNING?node.label=">1</a></td><td>`,
+		`<th scope="row">gpu</th><td>Exclusive Partition</td><td><a href="/cluster/nodes/RUNNING?node.label=gpu">1</a></td><td>&lt;memory:4096, vCores:4&gt;</td>`,
+		`<th scope="row">ssd</th><td>Non Exclusive Partition</td><td>0</td><td>&lt;memory:0, vCores:0&gt;</td>`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %s:\n%s", want, body)
+		}
+	}
+	first, second := s.Picture.Nodes[0].ID.String(), n.ID.String()
+	for path, want := range map[string][2]bool{"/cluster/nodes?node.label=gpu": {false, true}, "/cluster/nodes?node.label=": {true, false}, "/cluster/nodes": {true, true}} {
+		body := get(h, path).Body.String()
+		if got := [2]bool{strings.Contains(body, first), strings.Contains(body, second)}; got != want {
+			t.Errorf("%s shows %v, want %v", path, got, want)
+		}
 	}
 }
 

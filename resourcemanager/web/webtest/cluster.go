@@ -57,6 +57,7 @@ func Cluster() *view.Cluster {
 	m.ContainersAllocated, m.ContainersPending = 8, 1
 	m.Total, m.Allocated, m.Available = yarn.NewResource(8192, 8), yarn.NewResource(2816, 8), yarn.NewResource(5376, 0)
 	m.PendingResource = yarn.NewResource(512, 1)
+	m.Default = m.Amounts
 	m.NodesByState[yarn.NodeRunning] = 2
 	return c
 }

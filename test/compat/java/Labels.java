@@ -5,6 +5,7 @@
 //   rmadmin|cluster|node|queue WORDS…      the stock command lines; "a b" is one word, @node is the first running node
 //   add NAME[:shared]…  remove NAME…  replace NODE=LABEL,…|NODE= … [fail]      the calls themselves, which the command lines check first
 //   labels  mappings  nodes LABEL…         what the client's calls list
+//   named LABEL                            waits until some node has it
 //   get PATH  post USER PATH [BODY]        web services below /ws/v1/cluster
 //   submit NAME QUEUE [label=L] [am=L]  report NAME  wait NAME placed  kill NAME      # a comment
 import com.fasterxml.jackson.databind.*;
@@ -184,6 +185,10 @@ public class Labels {
         submit(w.get(1), w.get(2), o);
         break;
       }
+      case "named":
+        for (int i = 0; i < 600 && client.getLabelsToNodes(Set.of(w.get(1))).isEmpty(); i++) Thread.sleep(100);
+        say(client.getLabelsToNodes(Set.of(w.get(1))).isEmpty() ? "no node has it" : "a node has it");
+        break;
       case "report": report(w.get(1)); break;
       case "wait":
         for (int i = 0; i < 200; i++) {
