@@ -75,7 +75,7 @@ func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality,
 	}
 	more := s.worthMore(a, w, size)
 	over := *size
-	over.Decrease(&lim.headroom)
+	calc.Decrease(&over, &lim.headroom)
 	need := calc.Max(&s.books.Total, &over, &lim.unreserve)
 	mustGiveUp := calc.AnyPositive(need)
 	look := s.cfg.ContinueLooking && from < 0

@@ -11,54 +11,56 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// app is one application and its running attempt.
+// app is one application and its running attempt. What every walk reads stands
+// together, before the rest.
 type app struct {
+	queue     *Queue
+	user      *user // as last looked up, see Queue.known
+	ref       AppRef
+	held      int32 // reservations
+	open      int32
+	running   bool                   // has an attempt that has not ended
+	mastered  bool                   // the master's container was found, or none is needed
+	rests     bool                   // active, and passed by; see lineup
+	wanting   bool                   // counted among the asking applications of its user
+	unsettled bool                   // the fair order has to look at it again
+	active    bool                   // admitted
+	runnable  bool                   // not held back by max-parallel-apps
+	waits     bool                   // in the leaf's pending list
+	avoid     map[cluster.Place]bool // hosts and racks, for all but masters
+	// What the master's headroom is computed from: the leaf and the user of the
+	// last walk that came by.
+	headLeaf *Queue
+	headUser *user
+	counter  int64
+	live     cluster.Owned // what the running attempt has
+	shares   []appShare
+	own      [1]appShare // where shares lie while there is only the default partition
+	wants    demand.Demand
+	attempt  demand.Attempt
+
 	demand.Application
-	ref      AppRef
-	queue    *Queue
 	priority int32
 	asked    int32 // the priority of the submission
-
-	attempt  demand.Attempt
-	running  bool // has an attempt that has not ended
+	gone     bool  // removed; the slot waits for its last container
 	amPart   part
 	amSize   resource
-	mastered bool // the master's container was found, or none is needed
-	counter  int64
-	wants    demand.Demand
-	shares   []appShare
-	live     cluster.Owned // what the running attempt has
-	held     int32         // reservations
-
-	runnable bool // not held back by max-parallel-apps
-	waits    bool // in the leaf's pending list
-	active   bool // admitted
-	rests    bool // active, and passed by; see lineup
-	wanting  bool // counted among the asking applications of its user
+	avoidAM  map[cluster.Place]bool // hosts and racks, for the master
 
 	line   *line // that it waits in, and its place there
 	lineAt int
 	joined uint64 // how many passes over who waits had been when it came
 
-	// What the master's headroom is computed from: the leaf and the user of the
-	// last walk that came by.
-	headLeaf *Queue
-	headUser *user
-	user     *user // as last looked up, see Queue.known
-
-	avoid   map[cluster.Place]bool // hosts and racks, for all but masters
-	avoidAM map[cluster.Place]bool // for the master
-
-	unsettled               bool  // the fair order has to look at it again
 	orderUsed, orderPending int64 // memory, as the fair order knows it
 	updates                 updates
-	gone                    bool // removed; the slot waits for its last container
-	open                    int32
 }
 
 type appShare struct{ used, reserved resource }
 
 func (a *app) grow(parts int) {
+	if a.shares == nil {
+		a.shares = a.own[:0]
+	}
 	for len(a.shares) < parts {
 		a.shares = append(a.shares, appShare{})
 	}
@@ -216,7 +218,7 @@ func (s *Scheduler) AddAttempt(ref AppRef, at demand.Attempt) {
 	a := s.app(ref)
 	q := a.queue
 	kept := a.live
-	old := *a
+	headLeaf, headUser := a.headLeaf, a.headUser
 	a.attempt, a.running = at, true
 	a.priority = a.asked // compat: an attempt does not take over what was changed for the one before
 	a.amPart, a.amSize = s.part(at.AMLabel), at.AM
@@ -231,7 +233,7 @@ func (s *Scheduler) AddAttempt(ref AppRef, at demand.Attempt) {
 	a.headLeaf, a.headUser, a.avoidAM = nil, nil, nil
 	a.updates = updates{}
 	if at.KeepContainers {
-		a.live, a.headLeaf, a.headUser = kept, old.headLeaf, old.headUser
+		a.live, a.headLeaf, a.headUser = kept, headLeaf, headUser
 	} else {
 		s.forgetAvoided(a)
 		for p := range a.shares {

@@ -237,9 +237,9 @@ func (s *Scheduler) put(a *app, k demand.Key, ask *yarn.Ask) {
 func (s *Scheduler) addPending(q *Queue, d demand.Delta) {
 	for ; q != nil; q = q.parent {
 		sh := &q.shares[d.Part]
-		before := none(sh.pending)
-		sh.pending.Increase(&d.Size)
-		if q.parent != nil && before != none(sh.pending) {
+		before := s.calc.Nothing(&sh.pending)
+		s.calc.Increase(&sh.pending, &d.Size)
+		if q.parent != nil && before != s.calc.Nothing(&sh.pending) {
 			q.parent.enlist(q, d.Part)
 		}
 		sh.waiting += d.Count

@@ -74,20 +74,20 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 		return false
 	}
 	used := u.shares[r.part].used
-	used.Decrease(&freed)
+	s.calc.Decrease(&used, &freed)
 	if s.calc.More(&s.books.Total, &used, &b.limit) {
 		r.noteUser(o.app, &used, b)
 		return false
 	}
 	net := o.row.Size
-	net.Decrease(&freed)
+	s.calc.Decrease(&net, &freed)
 	for ; q != nil; q = q.parent {
 		most := &s.books.Partition(r.part).Total
 		if r.mode == respect {
 			most = &q.shares[r.part].effMax
 		}
 		used = q.shares[r.part].used
-		used.Increase(&net)
+		s.calc.Increase(&used, &net)
 		if !s.calc.FitsIn(&used, most) {
 			r.noteQueue(q, &used, most)
 			return false
@@ -126,7 +126,7 @@ func (s *Scheduler) enliven(o *outcome, r *round, c ContainerRef) {
 	box := s.books.Container(c)
 	s.books.Own(&a.live, c)
 	// The size is the container's: the ask may have changed since it was reserved.
-	a.shares[r.part].used.Increase(&box.Resource)
+	s.calc.Increase(&a.shares[r.part].used, &box.Resource)
 	s.books.Hold(c)
 	if box.AM {
 		s.mastered = append(s.mastered, a)
@@ -219,7 +219,7 @@ func (s *Scheduler) use(q *Queue, a *app, p part, amount *resource, count int32)
 	leaf := q
 	for ; q != nil; q = q.parent {
 		sh := &q.shares[p]
-		sh.used.Increase(amount)
+		s.calc.Increase(&sh.used, amount)
 		sh.containers += count
 		s.updateUsed(q, p)
 	}

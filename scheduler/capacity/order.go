@@ -73,6 +73,10 @@ func (r *round) inOrder(q *Queue) []*Queue {
 	if !o.stale && len(o.moved) == 0 {
 		return o.list
 	}
+	if !o.stale && len(o.moved) == 1 && r.shift(q, o.list, o.moved[0]) {
+		o.moved = o.moved[:0]
+		return o.list
+	}
 	if o.stale {
 		o.list = o.list[:0]
 		for _, c := range q.children {
@@ -97,8 +101,43 @@ func (r *round) inOrder(q *Queue) []*Queue {
 	return o.list
 }
 
+// shift brings one child of a sorted list to its new place, if it is listed and
+// stays so: this is what every container does to the queues above it.
+func (r *round) shift(q *Queue, list []*Queue, c *Queue) bool {
+	i := slices.Index(list, c)
+	if i < 0 || !r.wants(c) {
+		return false
+	}
+	if after := list[i+1:]; len(after) > 0 && r.order(q, after[0], c) < 0 {
+		n := r.placeOf(q, after, c)
+		copy(list[i:], after[:n])
+		list[i+n] = c
+		return true
+	}
+	if before := list[:i]; i > 0 && r.order(q, before[i-1], c) > 0 {
+		n := r.placeOf(q, before, c)
+		copy(list[n+1:], before[n:])
+		list[n] = c
+	}
+	return true
+}
+
 // order is that of children with the place in the parent's list as the last word.
 func (r *round) order(q, a, b *Queue) int {
+	if r.label == "" && !q.conf.ByPriority {
+		// Nearly always the use alone decides, or everything is equal; compareQueues
+		// would say the same.
+		x, y := &a.shares[r.part], &b.shares[r.part]
+		switch {
+		case !(x.absolute > 0 && y.absolute > 0):
+		case x.usedCapacity < y.usedCapacity:
+			return -1
+		case x.usedCapacity > y.usedCapacity:
+			return 1
+		case x.absolute == y.absolute && !x.hasMin && !y.hasMin && math.Float32bits(x.usedCapacity) == math.Float32bits(y.usedCapacity):
+			return int(a.listed) - int(b.listed)
+		}
+	}
 	if n := compareQueues(q, a, b, r.part, r.label); n != 0 {
 		return n
 	}

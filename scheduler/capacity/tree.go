@@ -53,17 +53,21 @@ type share struct {
 // Queue is one queue of the tree. Leaves have a leaf, parents have none.
 type Queue struct {
 	conf     *config.Queue
+	parent   *Queue
+	leaf     *leaf
+	shares   []share
+	listed   int32  // its place among the children of its parent
+	change   uint64 // counts everything that a walk below could notice
+	children []*Queue
+	orders   [][2]childOrder // of a parent's children, by partition
+
 	path     string
 	name     string
-	parent   *Queue
-	children []*Queue
 	index    int32
 	state    queue.State
 	stateSet bool
 	dynamic  bool
-	absolute bool // its capacity is written as amounts
-	shares   []share
-	leaf     *leaf
+	absolute bool      // its capacity is written as amounts
 	set      []setting // partitions with settings of their own, the default one first
 
 	apps     int32 // of parents: submitted and not finished
@@ -71,16 +75,13 @@ type Queue struct {
 
 	lastSubmit int64 // monotonic milliseconds
 	marked     bool  // dynamic: was empty when last looked at
-	listed     int32 // its place among the children of its parent
 
 	// Below managed parents: the sum of guarantees that a parent has given, and
 	// which a leaf has, by partition.
 	granted  []float32
 	hasGrant []bool
 
-	orders [][2]childOrder // of a parent's children, by partition
-	marks  [2]mark         // by mode: how the last walk that nothing came of ended
-	change uint64          // counts everything that a walk below could notice
+	marks [2]mark // by mode: how the last walk that nothing came of ended
 }
 
 // setting is what the configuration gives the queue in one partition.

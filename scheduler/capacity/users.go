@@ -18,40 +18,49 @@ const (
 
 // leaf is what a leaf queue has besides what every queue has.
 type leaf struct {
+	active lineup // admitted, in the order of the policy
+	stale  []*app // whose place in a fair order has to be looked at
+
+	// The user limit. version counts what it depends on; a cached limit is good
+	// for one version.
+	version       int64
+	activeWeight  float32
+	allWeight     float32
+	actives       int32 // users counted among the active ones
+	askers        int32 // users of whom an application has outstanding asks
+	onlyPending   int32 // users without an active application, when last counted
+	onlyPendingIs int32 // and now
+	minFactor     float32
+	limits        [2][]cachedLimit // by mode and partition
+	usageRatio    []float32        // by partition: the sum of the users' shares
+	activeUsed    []resource       // by partition: what active users use
+
+	visitLimit resource // of the last walk or recalculation
+	queueLimit resource // what headrooms and the limit of masters are taken from
+
+	// Where what is kept by partition lies while there is only the default one, so
+	// that a walk finds it next to the rest.
+	own struct {
+		usageRatio [1]float32
+		limits     [2][1]cachedLimit
+		activeUsed [1]resource
+	}
+
 	users       map[string]*user
 	ordered     []*user          // users as they came
 	came        uint64           // how many users ever came
 	left        map[string]*user // those who have left while the version was leftVersion
 	leftVersion int64
+	asking      map[string]*asking
 
-	active  lineup   // admitted, in the order of the policy
 	pending pendings // waiting for admission
 	waiting []*app   // held back by max-parallel-apps, by arrival
 
-	runnable int32
-	stale    []*app // whose place in a fair order has to be looked at
-
-	// The user limit. version counts what it depends on; a cached limit is good
-	// for one version.
-	version       int64
-	limits        [2][]cachedLimit // by mode and partition
-	usageRatio    []float32        // by partition: the sum of the users' shares
-	activeUsed    []resource       // by partition: what active users use
-	activeWeight  float32
-	allWeight     float32
-	actives       int32            // users counted among the active ones
-	wanting       map[string]int32 // applications with outstanding asks, by user
-	onlyPending   int32            // users without an active application, when last counted
-	onlyPendingIs int32            // and now
-
-	visitLimit resource // of the last walk or recalculation
-	queueLimit resource // what headrooms and the limit of masters are taken from
+	runnable                int32
+	maxApps, maxAppsPerUser int32
+	lastCluster             resource
 
 	lost bool // usage of users was forgotten: their sum is not that of the leaf
-
-	maxApps, maxAppsPerUser int32
-	minFactor               float32
-	lastCluster             resource
 }
 
 type cachedLimit struct {
@@ -61,34 +70,48 @@ type cachedLimit struct {
 
 // user is one user of a leaf.
 type user struct {
-	name            string
 	home            *leaf
-	number          uint64 // which of the users that ever came
-	gone            bool   // another record has taken its place, or none
+	gone            bool // another record has taken its place, or none
+	inActive        bool // counted among the active users
 	weight          float32
 	active, pending int32
-	inActive        bool // counted among the active users
+	asking          *asking
 	shares          []userShare
 	blocked         [2][]userBlock // by mode and partition
+	name            string
+	number          uint64 // which of the users that ever came
+
+	// As own of a leaf.
+	own struct {
+		shares  [1]userShare
+		blocked [2][1]userBlock
+	}
 }
 
+// asking counts the applications of one user that have outstanding asks. It
+// outlives the user's record, and goes when there is neither a record nor such an
+// application.
+type asking struct{ count int32 }
+
 type userShare struct {
-	used, amUsed, amLimit resource
 	ratio                 float32
 	known                 bool // compat: Apache has an entry of usage for the label
+	used, amUsed, amLimit resource
 }
 
 // userBlock is a user's limit, and what a walk found out about the user, each for
 // one version.
 type userBlock struct {
 	version  int64
+	refused  int64 // the version that the user was refused in
 	limit    resource
-	refused  int64    // the version that the user was refused in
 	reserved resource // of the application that was refused
 }
 
 func newLeaf(parts int) *leaf {
-	l := &leaf{users: map[string]*user{}, wanting: map[string]int32{}, version: 1}
+	l := &leaf{users: map[string]*user{}, asking: map[string]*asking{}, version: 1}
+	l.usageRatio, l.activeUsed = l.own.usageRatio[:0], l.own.activeUsed[:0]
+	l.limits = [2][]cachedLimit{l.own.limits[respect][:0], l.own.limits[ignore][:0]}
 	l.grow(parts)
 	return l
 }
@@ -106,6 +129,10 @@ func (l *leaf) grow(parts int) {
 }
 
 func (u *user) grow(parts int) {
+	if u.shares == nil {
+		u.shares = u.own.shares[:0]
+		u.blocked = [2][]userBlock{u.own.blocked[respect][:0], u.own.blocked[ignore][:0]}
+	}
 	for len(u.shares) < parts {
 		u.shares = append(u.shares, userShare{})
 		u.blocked[respect] = append(u.blocked[respect], userBlock{})
@@ -136,6 +163,10 @@ func (q *Queue) userOf(name string) *user {
 		}
 		l.came++
 		u.number = l.came
+		if u.asking = l.asking[name]; u.asking == nil {
+			u.asking = &asking{}
+			l.asking[name] = u.asking
+		}
 		l.users[name] = u
 		l.ordered = append(l.ordered, u)
 		l.sumWeights(q)
@@ -170,6 +201,9 @@ func (q *Queue) leave(u *user) {
 	}
 	u.gone = true
 	delete(l.users, u.name)
+	if u.asking.count == 0 {
+		delete(l.asking, u.name)
+	}
 	l.gone(u.name, len(q.shares)).blocked = u.blocked
 	i, _ := slices.BinarySearchFunc(l.ordered, u, func(o, u *user) int { return cmp.Compare(o.number, u.number) })
 	l.ordered = slices.Delete(l.ordered, i, i+1)
@@ -245,12 +279,24 @@ func (q *Queue) want(a *app) {
 	if a.wanting || u != nil && u.active <= 0 {
 		return
 	}
-	if l.wanting[a.User] == 0 {
+	n := q.askingOf(a)
+	if n == nil || n.count == 0 {
 		l.version++
-		q.setActive(q.userOf(a.User), true)
+		l.askers++
+		u := q.userOf(a.User)
+		q.setActive(u, true)
+		n = u.asking
 	}
 	a.wanting = true
-	l.wanting[a.User]++
+	n.count++
+}
+
+// askingOf is the count of the application's user, or nil when the leaf has none.
+func (q *Queue) askingOf(a *app) *asking {
+	if u := a.user; u != nil && u.home == q.leaf && !u.gone {
+		return u.asking
+	}
+	return q.leaf.asking[a.User]
 }
 
 // unwant notes that an application has none any more.
@@ -260,13 +306,16 @@ func (q *Queue) unwant(a *app) {
 	}
 	a.wanting = false
 	l := q.leaf
-	if l.wanting[a.User]--; l.wanting[a.User] > 0 {
+	n := q.askingOf(a)
+	if n.count--; n.count > 0 {
 		return
 	}
-	delete(l.wanting, a.User)
+	l.askers--
 	l.version++
 	if u := q.known(a); u != nil {
 		q.setActive(u, false)
+	} else {
+		delete(l.asking, a.User)
 	}
 }
 
@@ -301,9 +350,9 @@ func (s *Scheduler) charge(q *Queue, a *app, p part, amount *resource) {
 	}
 	sh := &u.shares[p]
 	sh.known = true
-	sh.used.Increase(amount)
+	s.calc.Increase(&sh.used, amount)
 	if u.inActive {
-		l.activeUsed[p].Increase(amount)
+		s.calc.Increase(&l.activeUsed[p], amount)
 	}
 	l.version++
 	ratio := s.calc.Ratio(&sh.used, &s.books.Partition(p).Total)
@@ -380,7 +429,7 @@ func (s *Scheduler) computeUserLimit(q *Queue, p part, m mode) resource {
 		current.Increase(&s.min)
 	}
 	used := l.activeUsed[p]
-	used.Increase(&s.min)
+	calc.Increase(&used, &s.min)
 	even := calc.DivCeil(used, l.activeWeight)
 	least := calc.Percent(measure.Scale(current, float64(q.conf.UserLimit)))
 	limit := calc.Max(total, &even, &least)
@@ -399,4 +448,4 @@ func (s *Scheduler) computeUserLimit(q *Queue, p part, m mode) resource {
 //
 // compat: those without an active application are counted only when a user
 // limit is computed.
-func (l *leaf) activeUsers() int32 { return int32(len(l.wanting)) + l.onlyPending }
+func (l *leaf) activeUsers() int32 { return l.askers + l.onlyPending }

@@ -6,7 +6,6 @@ import (
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/scheduler/javanum"
-	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -103,12 +102,12 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (o outcome, o
 }
 
 func (s *Scheduler) round(ref NodeRef, n *cluster.NodeBook) *round {
-	return &round{s: s, node: ref, book: n, part: n.Part, label: n.Label, free: n.Free()}
+	return &round{s: s, node: ref, book: n, part: n.Part, label: n.Label, free: s.calc.Sub(&n.Total, &n.Used)}
 }
 
 // hasRoom tells whether the smallest container would find room on the node.
 func (s *Scheduler) hasRoom(n *cluster.NodeBook) bool {
-	free := n.Free()
+	free := s.calc.Sub(&n.Total, &n.Used)
 	return s.calc.HasRoom(&free, &s.min)
 }
 
@@ -217,7 +216,7 @@ func (r *round) childrenOf(q *Queue, lim *limits) outcome {
 		if !c.isLeaf() {
 			room = &below.blocked
 		}
-		lim.blocked.Increase(s.calc.Max(&s.books.Total, room, &resource{}))
+		s.calc.Increase(&lim.blocked, s.calc.Max(&s.books.Total, room, &resource{}))
 	}
 	return last
 }
@@ -227,9 +226,9 @@ func (r *round) childrenOf(q *Queue, lim *limits) outcome {
 func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part) resource {
 	*limit = *s.calc.Min(&s.books.Total, limit, &q.shares[p].effMax)
 	room := *limit
-	room.Decrease(blocked)
-	room.Decrease(&q.shares[p].used)
-	room.Increase(&c.shares[p].used)
+	s.calc.Decrease(&room, blocked)
+	s.calc.Decrease(&room, &q.shares[p].used)
+	s.calc.Increase(&room, &c.shares[p].used)
 	return s.calc.RoundDown(room, &s.min)
 }
 
@@ -242,14 +241,13 @@ func (r *round) canAssign(q *Queue, lim *limits, held *resource) bool {
 		current = s.calc.Min(total, &q.shares[r.part].effMax, &lim.limit)
 	}
 	used := &q.shares[r.part].used
-	lim.headroom = *current
-	lim.headroom.Decrease(used)
+	lim.headroom = s.calc.Sub(current, used)
 	if s.calc.Less(total, used, current) {
 		return true
 	}
 	if s.cfg.ContinueLooking && s.calc.Positive(total, held) {
 		left := *used
-		left.Decrease(held)
+		s.calc.Decrease(&left, held)
 		if s.calc.Less(total, &left, current) {
 			return true
 		}
@@ -418,7 +416,7 @@ func (r *round) application(a *app, lim *limits) outcome {
 	if r.mode == ignore {
 		p = 0
 	}
-	if pending := measure.SubFloor(a.wants.Pending(p), resource{}); none(pending) {
+	if !a.wants.Outstanding(p) {
 		return skipped(skipOther)
 	}
 	for _, w := range a.wants.Keys() {
@@ -467,7 +465,7 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 	}
 	room := lim.headroom
 	if s.cfg.ContinueLooking {
-		room.Increase(&a.shares[r.part].reserved)
+		s.calc.Increase(&room, &a.shares[r.part].reserved)
 	}
 	if !s.calc.FitsIn(size, &room) {
 		if r.why != nil {

@@ -17,17 +17,17 @@ type Partition struct {
 
 // NodeBook is what is known of one node.
 type NodeBook struct {
-	Node
 	Part      Part
-	Used      yarn.Resource // held by containers, ended ones that still run included
 	Reserved  ContainerRef
 	Accepting bool
-	Labelled  bool    // somebody has set its partition, if only to the default one
-	Member    bool    // false: the slot is free
-	NodePlace Place   // of its name in asks
-	RackPlace Place   // of its rack
-	Hash      uint32  // java.util hash of the node's id, for orders that depend on it
-	list      refList // containers in the order of their grants
+	Labelled  bool          // somebody has set its partition, if only to the default one
+	Member    bool          // false: the slot is free
+	NodePlace Place         // of its name in asks
+	RackPlace Place         // of its rack
+	Hash      uint32        // java.util hash of the node's id, for orders that depend on it
+	list      refList       // containers in the order of their grants
+	Used      yarn.Resource // held by containers, ended ones that still run included
+	Node
 }
 
 // Free is what is not held on the node; below zero when the node shrank.
@@ -63,7 +63,8 @@ type Books struct {
 	freeNodes []NodeRef
 	byID      map[yarn.NodeID]NodeRef
 	slabs     []*[chunk]Container
-	used      int32 // slots of slabs that were ever used
+	chains    []*[chunk]links // of the containers in slabs
+	used      int32           // slots of slabs that were ever used
 	freeSlots []ContainerRef
 	live      int
 	portNames bool

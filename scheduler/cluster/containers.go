@@ -8,6 +8,8 @@ func hashText(s string) uint32 { return javanum.StringHash(s) }
 // life of the container.
 func (b *Books) Container(ref ContainerRef) *Container { return &b.slabs[ref/chunk][ref%chunk] }
 
+func (b *Books) links(ref ContainerRef) *links { return &b.chains[ref/chunk][ref%chunk] }
+
 // Open finds a slot and puts the container there.
 func (b *Books) Open(c *Container) ContainerRef {
 	var ref ContainerRef
@@ -16,14 +18,16 @@ func (b *Books) Open(c *Container) ContainerRef {
 	} else {
 		if int(b.used) == len(b.slabs)*chunk {
 			b.slabs = append(b.slabs, new([chunk]Container))
+			b.chains = append(b.chains, new([chunk]links))
 		}
 		ref = ContainerRef(b.used)
 		b.used++
 	}
 	slot := b.Container(ref)
 	*slot = *c
-	slot.nextOnNode, slot.prevOnNode = NoContainer, NoContainer
 	slot.open = true
+	at := b.links(ref)
+	at.nextOnNode, at.prevOnNode = NoContainer, NoContainer
 	b.live++
 	return ref
 }
@@ -53,9 +57,10 @@ func (b *Books) Hold(ref ContainerRef) {
 	n := b.nodes[c.Node]
 	n.Used.Increase(&c.Resource)
 	c.held = true
-	c.prevOnNode, c.nextOnNode = n.list.last, NoContainer
+	at := b.links(ref)
+	at.prevOnNode, at.nextOnNode = n.list.last, NoContainer
 	if n.list.last >= 0 {
-		b.Container(n.list.last).nextOnNode = ref
+		b.links(n.list.last).nextOnNode = ref
 	} else {
 		n.list.first = ref
 	}
@@ -72,17 +77,18 @@ func (b *Books) Release(ref ContainerRef) {
 	n := b.nodes[c.Node]
 	n.Used.Decrease(&c.Resource)
 	c.held = false
-	if c.prevOnNode >= 0 {
-		b.Container(c.prevOnNode).nextOnNode = c.nextOnNode
+	at := b.links(ref)
+	if at.prevOnNode >= 0 {
+		b.links(at.prevOnNode).nextOnNode = at.nextOnNode
 	} else {
-		n.list.first = c.nextOnNode
+		n.list.first = at.nextOnNode
 	}
-	if c.nextOnNode >= 0 {
-		b.Container(c.nextOnNode).prevOnNode = c.prevOnNode
+	if at.nextOnNode >= 0 {
+		b.links(at.nextOnNode).prevOnNode = at.prevOnNode
 	} else {
-		n.list.last = c.prevOnNode
+		n.list.last = at.prevOnNode
 	}
-	c.nextOnNode, c.prevOnNode = NoContainer, NoContainer
+	at.nextOnNode, at.prevOnNode = NoContainer, NoContainer
 	n.list.count--
 }
 
@@ -101,10 +107,10 @@ func (b *Books) Resize(ref ContainerRef, size [8]int64) {
 
 // Own enters a container among the owner's.
 func (b *Books) Own(o *Owned, ref ContainerRef) {
-	c := b.Container(ref)
-	c.prevOfApp, c.nextOfApp = o.list.last, NoContainer
+	at := b.links(ref)
+	at.prevOfApp, at.nextOfApp = o.list.last, NoContainer
 	if o.list.last >= 0 {
-		b.Container(o.list.last).nextOfApp = ref
+		b.links(o.list.last).nextOfApp = ref
 	} else {
 		o.list.first = ref
 	}
@@ -114,23 +120,23 @@ func (b *Books) Own(o *Owned, ref ContainerRef) {
 
 // Disown takes it out again.
 func (b *Books) Disown(o *Owned, ref ContainerRef) {
-	c := b.Container(ref)
-	if c.prevOfApp >= 0 {
-		b.Container(c.prevOfApp).nextOfApp = c.nextOfApp
+	at := b.links(ref)
+	if at.prevOfApp >= 0 {
+		b.links(at.prevOfApp).nextOfApp = at.nextOfApp
 	} else {
-		o.list.first = c.nextOfApp
+		o.list.first = at.nextOfApp
 	}
-	if c.nextOfApp >= 0 {
-		b.Container(c.nextOfApp).prevOfApp = c.prevOfApp
+	if at.nextOfApp >= 0 {
+		b.links(at.nextOfApp).prevOfApp = at.prevOfApp
 	} else {
-		o.list.last = c.prevOfApp
+		o.list.last = at.prevOfApp
 	}
 	o.list.count--
 }
 
 // OfOwner appends the owner's containers to out.
 func (b *Books) OfOwner(o *Owned, out []ContainerRef) []ContainerRef {
-	for ref := o.list.first; ref >= 0; ref = b.Container(ref).nextOfApp {
+	for ref := o.list.first; ref >= 0; ref = b.links(ref).nextOfApp {
 		out = append(out, ref)
 	}
 	return out
@@ -142,7 +148,7 @@ func (c *Container) Held() bool { return c.held }
 // OnNode appends the containers that hold room on the node, in the order of
 // their grants.
 func (b *Books) OnNode(node NodeRef, out []ContainerRef) []ContainerRef {
-	for ref := b.nodes[node].list.first; ref >= 0; ref = b.Container(ref).nextOnNode {
+	for ref := b.nodes[node].list.first; ref >= 0; ref = b.links(ref).nextOnNode {
 		out = append(out, ref)
 	}
 	return out

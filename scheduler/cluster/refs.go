@@ -21,10 +21,10 @@ const (
 
 // Node describes a node that joins.
 type Node struct {
+	Total yarn.Resource
+	Label string // partition, "" for the default one
 	ID    yarn.NodeID
 	Rack  string // "" stands for /default-rack
-	Label string // partition, "" for the default one
-	Total yarn.Resource
 }
 
 // DefaultRack is the rack of nodes whose location nobody knows.
@@ -76,16 +76,22 @@ type Container struct {
 	Reserved            bool // holds a node for a container that does not fit yet
 	Launched            bool // its node reported it as running
 	Live                bool // counted in the books of its queue and user
+	held                bool // takes room on its node
+	open                bool // the slot is in use
 	CreatedWall         int64
 
 	// Update names the container that this one is going to enlarge or promote.
 	// Such a container is not one of the master's own; it never reaches a node.
 	Update yarn.ContainerID
+}
 
+// links chain a container to those before and after it, on its node and of its
+// application. They lie apart from the containers: who enters or leaves a chain
+// changes those of its neighbours, of which nothing else is looked at, and all
+// links together are small enough for the caches.
+type links struct {
 	nextOnNode, prevOnNode ContainerRef
 	nextOfApp, prevOfApp   ContainerRef
-	held                   bool // takes room on its node
-	open                   bool // the slot is in use
 }
 
 // Ended is a container that ceased to be, with a copy of its last state.

@@ -62,30 +62,32 @@ type PriorityACL struct {
 
 // Queue is the configuration of one queue, with all that it inherits.
 type Queue struct {
+	// What every decision reads stands together.
+	Accessible    []string // labels, without ""; "*" alone for all
+	Enforced      []string // partitions with lists of their own
+	UserLimit     float32  // percent
+	UserFactor    float32
+	Priority      int32
+	ByPriority    bool
+	Ordering      Ordering
+	SizeWeight    bool
+	MaxAllocation yarn.Resource
+
 	Path, Name string
 	Parent     *Queue
 	Children   []*Queue
 	Kind       Kind
 	Flexible   bool // creates queues on demand (auto-queue-creation-v2.enabled)
 
-	Accessible    []string // labels, without ""; "*" alone for all
 	DefaultLabel  string
 	DefaultSet    bool
 	Configured    []string // partitions with settings of their own, "" first
 	Amounts       map[string]Amount
 	State         StateSetting
-	StateIsExact  bool // written in upper case; only that allows its deletion
-	Priority      int32
+	StateIsExact  bool   // written in upper case; only that allows its deletion
 	Order         string // of the children of a parent
-	ByPriority    bool
-	Ordering      Ordering
-	SizeWeight    bool
-	Enforced      []string // partitions with lists of their own
-	UserLimit     float32  // percent
-	UserFactor    float32
-	MaxApps       int32 // -1 is not set
+	MaxApps       int32  // -1 is not set
 	MaxParallel   int32
-	MaxAllocation yarn.Resource
 	UserWeights   map[string]float32
 	Submit, Admin yarn.ACL
 	PriorityACLs  []PriorityACL

@@ -105,12 +105,39 @@ const MaxIdleKeys = 4096
 // Demand is what one attempt wants.
 type Demand struct {
 	keys    []*Want // outstanding, in order
-	all     []*Want // also those that were, in order
 	pending []yarn.Resource
 	counts  []int64
-	asked   []bool // partitions that were ever asked for
+	rows    int     // of all keys, at hosts and racks
+	all     []*Want // also those that were, in order
+	asked   []bool  // partitions that were ever asked for
 	idle    []*Want
-	rows    int // of all keys, at hosts and racks
+
+	// Where the first key and the lists lie as long as there is but one key and
+	// one partition: a decision then finds them next to each other.
+	own *room
+}
+
+// room is where the demand of one attempt lies as long as it is small.
+type room struct {
+	taken     bool // first is in use, or was
+	first     Want
+	keys, all [1]*Want
+	pending   [1]yarn.Resource
+	counts    [1]int64
+	asked     [1]bool
+}
+
+// settle gives a demand that holds nothing its room.
+func (d *Demand) settle() {
+	if d.own != nil {
+		return
+	}
+	o := &room{}
+	d.own = o
+	d.keys, d.all, d.pending, d.counts = o.keys[:0], o.all[:0], o.pending[:0], o.counts[:0]
+	if d.asked == nil {
+		d.asked = o.asked[:0]
+	}
 }
 
 // Size is how many keys and rows the attempt keeps.
@@ -129,6 +156,17 @@ func (d *Demand) Pending(p cluster.Part) yarn.Resource {
 		return d.pending[p]
 	}
 	return yarn.Resource{}
+}
+
+// Outstanding tells whether any amount is outstanding in the partition.
+//
+// compat: memory and vcores below zero are none, others are some.
+func (d *Demand) Outstanding(p cluster.Part) bool {
+	if int(p) >= len(d.pending) {
+		return false
+	}
+	r := &d.pending[p]
+	return r[yarn.Memory] > 0 || r[yarn.VCores] > 0 || r[2]|r[3]|r[4]|r[5]|r[6]|r[7] != 0
 }
 
 // PendingContainers is the number of containers outstanding in the partition.
@@ -166,6 +204,10 @@ func (d *Demand) open(k Key) *Want {
 		return d.all[i]
 	}
 	w := &Want{Key: k}
+	if d.settle(); !d.own.taken {
+		d.own.taken, w = true, &d.own.first
+		w.Key = k
+	}
 	d.all = slices.Insert(d.all, i, w)
 	return w
 }
