@@ -51,7 +51,9 @@ func (s *Scheduler) update(q *Queue, limit resource) {
 		s.scaleMinima(q, p)
 	}
 	for _, c := range q.children {
-		s.update(c, s.childLimit(q, c, &limit, &resource{}, 0))
+		var below resource
+		s.childLimit(q, c, &limit, &resource{}, 0, &below)
+		s.update(c, below)
 	}
 	s.updateStatistics(q)
 }
@@ -83,8 +85,12 @@ func (s *Scheduler) refreshLeaf(q *Queue, limit resource) {
 
 // visit remembers the limit that the leaf was last walked with, for headrooms.
 func (s *Scheduler) visit(q *Queue, limit *resource) {
-	most := s.calc.RoundDown(q.shares[0].effMax, &s.min)
-	q.leaf.visitLimit = *s.calc.Min(&s.books.Total, &most, limit)
+	v := &q.leaf.visitLimit
+	*v = q.shares[0].effMax
+	s.calc.RoundDown(v, &s.min)
+	if s.calc.More(&s.books.Total, v, limit) {
+		*v = *limit
+	}
 }
 
 // updateAbsolute derives fractions of the cluster from those of the parent.

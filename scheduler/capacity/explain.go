@@ -210,8 +210,10 @@ func (r *round) path(way []*Queue, a *app) (gets bool) {
 			return false
 		}
 		if i+1 < len(way) {
-			lim.limit = r.s.childLimit(q, way[i+1], &lim.limit, &resource{}, r.part)
-			lim.start()
+			var below limits
+			r.s.childLimit(q, way[i+1], &lim.limit, &resource{}, r.part, &below.limit)
+			below.start()
+			lim = below
 		}
 	}
 	if q := a.queue; q.conf.Ordering == config.FifoWithPartitions && !q.sameList(a, r.label) {
@@ -330,8 +332,9 @@ func (r *round) contest(way []*Queue, a *app) {
 // walk ends there.
 func (r *round) ahead(q, child *Queue, lim *limits) (keeper *Queue, why yarn.Reason) {
 	var below limits
-	for _, c := range r.inOrder(q) {
-		below.limit = r.s.childLimit(q, c, &lim.limit, &lim.blocked, r.part)
+	for _, e := range r.inOrder(q) {
+		c := q.children[e.child]
+		r.s.childLimit(q, c, &lim.limit, &lim.blocked, r.part, &below.limit)
 		if c == child {
 			break
 		}

@@ -148,7 +148,8 @@ func (r *round) wants(q *Queue) bool {
 	if r.mode == ignore {
 		p = 0
 	}
-	return r.s.calc.Positive(&r.s.books.Total, &q.shares[p].pending)
+	s := r.s
+	return s.calc.Positive(&s.books.Total, &q.shares[p].pending)
 }
 
 func (r *round) parent(q *Queue, lim *limits) outcome {
@@ -171,30 +172,24 @@ func (r *round) parent(q *Queue, lim *limits) outcome {
 	if r.known(q, mark, lim) {
 		return skipped(mark.skip)
 	}
-	before := r.local
-	o := r.below(q, lim)
-	r.learn(q, mark, lim, &o, r.local == before)
+	before, given := r.local, lim.limit
+	lim.start()
+	o := skipped(skipNone)
+	if r.canAssign(q, lim, nil) {
+		o = r.childrenOf(q, lim)
+	}
+	r.learn(q, mark, &given, lim, &o, r.local == before)
 	return o
 }
 
-// below tries the children of a parent whose own limit leaves room.
-func (r *round) below(q *Queue, lim *limits) outcome {
-	lim.start()
-	mark := &q.marks[r.mode]
-	mark.given = lim.limit
-	held := resource{q.shares[0].promised[0], q.shares[0].promised[1]}
-	if !r.canAssign(q, lim, &held) {
-		return skipped(skipNone)
-	}
-	return r.childrenOf(q, lim)
-}
-
+// childrenOf tries the children of a parent whose own limit leaves room.
 func (r *round) childrenOf(q *Queue, lim *limits) outcome {
 	s := r.s
 	last := skipped(skipNone)
 	below := &s.limits[r.depth]
-	for _, c := range r.inOrder(q) {
-		below.limit = s.childLimit(q, c, &lim.limit, &lim.blocked, r.part)
+	for _, e := range r.inOrder(q) {
+		c := q.children[e.child]
+		s.childLimit(q, c, &lim.limit, &lim.blocked, r.part, &below.limit)
 		var o outcome
 		if c.isLeaf() {
 			o = r.leaf(c, below)
@@ -216,45 +211,59 @@ func (r *round) childrenOf(q *Queue, lim *limits) outcome {
 		if !c.isLeaf() {
 			room = &below.blocked
 		}
-		s.calc.Increase(&lim.blocked, s.calc.Max(&s.books.Total, room, &resource{}))
+		if !s.calc.Less(&s.books.Total, room, &noResource) {
+			s.calc.Increase(&lim.blocked, room)
+		}
 	}
 	return last
 }
 
-// childLimit is what a child may use. The parent's own limit is cut to its
-// maximum on the way; blocked is kept for siblings that wait.
-func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part) resource {
-	*limit = *s.calc.Min(&s.books.Total, limit, &q.shares[p].effMax)
-	room := *limit
-	s.calc.Decrease(&room, blocked)
-	s.calc.Decrease(&room, &q.shares[p].used)
-	s.calc.Increase(&room, &c.shares[p].used)
-	return s.calc.RoundDown(room, &s.min)
+// childLimit finds what a child may use, and puts it into room. The parent's own
+// limit is cut to its maximum on the way; blocked is kept for siblings that wait.
+func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part, room *resource) {
+	own := &q.shares[p]
+	if s.calc.More(&s.books.Total, limit, &own.effMax) {
+		*limit = own.effMax
+	}
+	*room = *limit
+	s.calc.Decrease(room, blocked)
+	s.calc.Decrease(room, &own.used)
+	s.calc.Increase(room, &c.shares[p].used)
+	s.calc.RoundDown(room, &s.min)
 }
 
-// canAssign checks the queue's limit. What could be given up counts as unused.
+// canAssign checks the queue's limit. What could be given up counts as unused: held,
+// or nil for what a parent takes for reserved.
 func (r *round) canAssign(q *Queue, lim *limits, held *resource) bool {
-	s := r.s
-	total := &s.books.Total
+	s, sh := r.s, &q.shares[r.part]
+	total, used := &s.books.Total, &sh.used
 	current := &s.books.Partition(r.part).Total
 	if r.mode == respect {
-		current = s.calc.Min(total, &q.shares[r.part].effMax, &lim.limit)
+		current = s.calc.Min(total, &sh.effMax, &lim.limit)
 	}
-	used := &q.shares[r.part].used
-	lim.headroom = s.calc.Sub(current, used)
-	if s.calc.Less(total, used, current) {
+	lim.headroom = *current
+	s.calc.Decrease(&lim.headroom, used)
+	if s.calc.Less(total, used, current) || s.cfg.ContinueLooking && r.lessWithout(q, used, held, current) {
 		return true
-	}
-	if s.cfg.ContinueLooking && s.calc.Positive(total, held) {
-		left := *used
-		s.calc.Decrease(&left, held)
-		if s.calc.Less(total, &left, current) {
-			return true
-		}
 	}
 	r.noteQueue(q, used, current)
 	return false
 }
+
+// lessWithout tells whether less than current is used without what is held.
+func (r *round) lessWithout(q *Queue, used, held, current *resource) bool {
+	s := r.s
+	if held == nil {
+		promised := &q.shares[0].promised
+		held = &resource{promised[0], promised[1]}
+	}
+	left := *used
+	s.calc.Decrease(&left, held)
+	return s.calc.Positive(&s.books.Total, held) && s.calc.Less(&s.books.Total, &left, current)
+}
+
+// noResource is an amount of nothing, to compare with.
+var noResource resource
 
 func (r *round) leaf(q *Queue, lim *limits) outcome {
 	s := r.s
@@ -296,7 +305,7 @@ func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
 	check, from := true, 0
 	free, met := true, false // free of reservations; met a user
 	if first := l.active.next(0); first > 0 && q.conf.Ordering != config.FifoWithPartitions {
-		if !r.canAssign(q, lim, &resource{}) {
+		if !r.canAssign(q, lim, &noResource) {
 			return skipped(skipNone), false
 		}
 		check, from = false, first
@@ -375,7 +384,7 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 		return true
 	}
 	if s.cfg.ContinueLooking {
-		left := u.shares[0].used.Sub(*held)
+		left := s.calc.Sub(&u.shares[0].used, held)
 		if !s.calc.More(&s.books.Total, &left, &b.limit) {
 			lim.unreserve = used.Sub(b.limit)
 			return true

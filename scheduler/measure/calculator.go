@@ -153,13 +153,28 @@ func (c Calculator) More(cluster, a, b *Resource) bool {
 }
 
 // Positive tells whether a is more than nothing.
-func (c Calculator) Positive(cluster, a *Resource) bool { return c.More(cluster, a, &nothing) }
+func (c Calculator) Positive(cluster, a *Resource) bool {
+	if !c.Dominant {
+		return a[yarn.Memory] > 0
+	}
+	return c.compare(cluster, a, &nothing) > 0
+}
 
 var nothing Resource
 
 // Min is the lesser of both, a on a tie.
 func (c Calculator) Min(cluster, a, b *Resource) *Resource {
-	if c.More(cluster, a, b) {
+	if c.Dominant {
+		return c.lesser(cluster, a, b)
+	}
+	if a[yarn.Memory] > b[yarn.Memory] {
+		return b
+	}
+	return a
+}
+
+func (c Calculator) lesser(cluster, a, b *Resource) *Resource {
+	if c.compare(cluster, a, b) > 0 {
 		return b
 	}
 	return a
@@ -167,7 +182,17 @@ func (c Calculator) Min(cluster, a, b *Resource) *Resource {
 
 // Max is the greater of both, a on a tie.
 func (c Calculator) Max(cluster, a, b *Resource) *Resource {
-	if c.Less(cluster, a, b) {
+	if c.Dominant {
+		return c.greater(cluster, a, b)
+	}
+	if a[yarn.Memory] < b[yarn.Memory] {
+		return b
+	}
+	return a
+}
+
+func (c Calculator) greater(cluster, a, b *Resource) *Resource {
+	if c.compare(cluster, a, b) < 0 {
 		return b
 	}
 	return a
@@ -283,37 +308,39 @@ func (c Calculator) Ratio(a, b *Resource) float32 {
 	return most
 }
 
-// RoundUp rounds every type that counts up to a multiple of step.
-func (c Calculator) RoundUp(r Resource, step *Resource) Resource {
+// RoundUp rounds every type that counts up to a multiple of step, in place, as all
+// roundings and scalings do.
+func (c Calculator) RoundUp(r, step *Resource) {
 	if !c.Dominant {
-		return OfMemory(javanum.RoundUp(r[yarn.Memory], step[yarn.Memory]))
+		*r = OfMemory(javanum.RoundUp(r[yarn.Memory], step[yarn.Memory]))
+		return
 	}
 	for i := 0; i < c.Types; i++ {
 		if step[i] != 0 {
 			r[i] = javanum.RoundUp(r[i], step[i])
 		}
 	}
-	return r
 }
 
 // RoundDown rounds every type that counts towards zero.
-func (c Calculator) RoundDown(r Resource, step *Resource) Resource {
+func (c Calculator) RoundDown(r, step *Resource) {
 	if !c.Dominant {
-		return OfMemory(javanum.RoundDown(r[yarn.Memory], step[yarn.Memory]))
+		*r = OfMemory(javanum.RoundDown(r[yarn.Memory], step[yarn.Memory]))
+		return
 	}
 	for i := 0; i < c.Types; i++ {
 		if step[i] != 0 {
 			r[i] = javanum.RoundDown(r[i], step[i])
 		}
 	}
-	return r
 }
 
-// ScaleUp is r·by, rounded up to a multiple of step.
-func (c Calculator) ScaleUp(r Resource, by float64, step *Resource) Resource {
+// ScaleUp makes r r·by, rounded up to a multiple of step.
+func (c Calculator) ScaleUp(r *Resource, by float64, step *Resource) {
 	if !c.Dominant {
 		n := javanum.Long(float64(float64(r[yarn.Memory])*by) + 0.5)
-		return OfMemory(javanum.RoundUp(n, step[yarn.Memory]))
+		*r = OfMemory(javanum.RoundUp(n, step[yarn.Memory]))
+		return
 	}
 	for i := 0; i < c.Types; i++ {
 		r[i] = javanum.Long(math.Ceil(float64(float32(float64(r[i]) * by))))
@@ -321,13 +348,13 @@ func (c Calculator) ScaleUp(r Resource, by float64, step *Resource) Resource {
 			r[i] = javanum.RoundUp(r[i], step[i])
 		}
 	}
-	return r
 }
 
-// ScaleDown is r·by, rounded down to a multiple of step.
-func (c Calculator) ScaleDown(r Resource, by float64, step *Resource) Resource {
+// ScaleDown makes r r·by, rounded down to a multiple of step.
+func (c Calculator) ScaleDown(r *Resource, by float64, step *Resource) {
 	if !c.Dominant {
-		return OfMemory(javanum.RoundDown(javanum.Scale(r[yarn.Memory], by), step[yarn.Memory]))
+		*r = OfMemory(javanum.RoundDown(javanum.Scale(r[yarn.Memory], by), step[yarn.Memory]))
+		return
 	}
 	for i := 0; i < c.Types; i++ {
 		r[i] = javanum.Scale(r[i], by)
@@ -335,31 +362,31 @@ func (c Calculator) ScaleDown(r Resource, by float64, step *Resource) Resource {
 			r[i] = javanum.RoundDown(r[i], step[i])
 		}
 	}
-	return r
 }
 
-// DivCeil is ⌈r/by⌉ for every type that counts, 0 where by is 0.
-func (c Calculator) DivCeil(r Resource, by float32) Resource {
+// DivCeil makes r ⌈r/by⌉ in every type that counts, 0 where by is 0.
+func (c Calculator) DivCeil(r *Resource, by float32) {
 	if !c.Dominant {
-		return OfMemory(javanum.DivCeilFloat(r[yarn.Memory], by))
+		*r = OfMemory(javanum.DivCeilFloat(r[yarn.Memory], by))
+		return
 	}
 	for i := 0; i < c.Types; i++ {
 		r[i] = javanum.DivCeilFloat(r[i], by)
 	}
-	return r
 }
 
-// Percent is ⌈r/100⌉ for every type that counts.
+// Percent makes r so many percent of itself, ⌈⌊r·percent⌋/100⌉ in every type that
+// counts.
 //
 // compat: divideAndCeil with an integer divisor, unlike DivCeil.
-func (c Calculator) Percent(r Resource) Resource {
+func (c Calculator) Percent(r *Resource, percent float64) {
 	if !c.Dominant {
-		return OfMemory(javanum.DivCeil(r[yarn.Memory], 100))
+		*r = OfMemory(javanum.DivCeil(javanum.Scale(r[yarn.Memory], percent), 100))
+		return
 	}
 	for i := 0; i < c.Types; i++ {
-		r[i] = javanum.DivCeil(r[i], 100)
+		r[i] = javanum.DivCeil(javanum.Scale(r[i], percent), 100)
 	}
-	return r
 }
 
 // HasRoom tells whether a container of that size finds room. What does not
