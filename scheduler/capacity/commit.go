@@ -86,9 +86,9 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 		if r.mode == respect {
 			most = &q.shares[r.part].effMax
 		}
-		used = q.shares[r.part].used
-		s.calc.Increase(&used, &net)
-		if !s.calc.FitsIn(&used, most) {
+		if !s.calc.SumFits(&q.shares[r.part].used, &net, most) {
+			used = q.shares[r.part].used
+			s.calc.Increase(&used, &net)
 			r.noteQueue(q, &used, most)
 			return false
 		}

@@ -36,7 +36,10 @@ func (r *round) noteNode(why yarn.Reason) {
 	}
 }
 
-// noteQueue is note for a queue's limit and what is to be within it.
+// noteQueue is note for a queue's limit and what is to be within it. It is kept out
+// of the functions that every walk goes through.
+//
+//go:noinline
 func (r *round) noteQueue(q *Queue, used, limit *resource) {
 	if r.why == nil {
 		return
@@ -138,7 +141,8 @@ func (s *Scheduler) parallelReason(a *app) yarn.Reason {
 // before it; then the answer is true.
 func (s *Scheduler) explainNode(a *app, ref NodeRef, e *explanation, contest bool) bool {
 	n := s.books.Node(ref)
-	r := s.round(ref, n)
+	r := &round{}
+	r.begin(s, ref, n)
 	r.why = e
 	switch {
 	case !n.Accepting:
@@ -239,10 +243,10 @@ func (r *round) offered(a *app, lim *limits) (gets bool) {
 		return false
 	}
 	for i, w := range a.wants.Keys() {
-		o, next := r.key(a, w, lim)
-		if o.kind == allocated && o.from < 0 {
+		end, next := r.key(a, w, lim)
+		if o := &r.found; end == found && o.kind == allocated && o.from < 0 {
 			o.mode = r.mode
-			return r.s.accepts(r, &o)
+			return r.s.accepts(r, o)
 		}
 		if !next {
 			if i+1 < len(a.wants.Keys()) {
@@ -260,10 +264,12 @@ func (r *round) ownReservation(a *app, c ContainerRef) {
 	lim := r.startLimits()
 	lim.limit = r.s.books.Partition(0).Total
 	lim.start()
-	switch o := r.reservation(a, &lim, c); {
+	r.found = noOutcome()
+	r.reservation(a, &lim, c)
+	switch o := &r.found; {
 	case a.avoids(r.book):
 		r.noteNode(yarn.Reason{Code: fit.Blacklisted})
-	case o.kind == allocated && r.s.accepts(r, &o):
+	case o.kind == allocated && r.s.accepts(r, o):
 		r.noteNode(yarn.Reason{Code: fit.ComesNext})
 	case o.excess >= 0: // it is about to be given up
 		r.noteNode(yarn.Reason{Code: fit.NodeReserved, Needed: r.s.books.Container(c).Resource, Detail: a.ID.String()})
@@ -277,18 +283,19 @@ func (r *round) wholeWalk(root *Queue, a *app) bool {
 	r.why = &explanation{}
 	lim := r.startLimits()
 	r.depth = 0
-	o := r.parent(root, &lim)
-	if o.kind != nothing && o.app != a {
-		e.add(r.before(&o))
+	end := r.parent(root, &lim)
+	if end == found && r.found.app != a {
+		e.add(r.before())
 	}
 	e.back = append(e.back, r.why.back...)
 	r.why = e
-	return o.kind == nothing
+	return end != found
 }
 
 // before is the reason of those who come after somebody else: what is proposed is
 // made before theirs, or refused each time because of the numbers.
-func (r *round) before(o *outcome) yarn.Reason {
+func (r *round) before() yarn.Reason {
+	o := &r.found
 	why := yarn.Reason{Code: fit.OthersFirst, Subject: o.app.queue.path, Detail: o.app.ID.String()}
 	o.mode = r.mode
 	r.why.reasons = nil
@@ -338,18 +345,18 @@ func (r *round) ahead(q, child *Queue, lim *limits) (keeper *Queue, why yarn.Rea
 		if c == child {
 			break
 		}
-		var o outcome
+		var end skip
 		kept := &below.headroom
 		if c.isLeaf() {
-			o = r.leaf(c, &below)
+			end = r.leaf(c, &below)
 		} else {
-			o = r.parent(c, &below)
+			end = r.parent(c, &below)
 			kept = &below.blocked
 		}
-		if o.kind != nothing {
-			return nil, r.before(&o)
+		if end == found {
+			return nil, r.before()
 		}
-		if o.skip == skipQueue {
+		if end == skipQueue {
 			keeper = c
 			lim.blocked.Increase(r.s.calc.Max(&r.s.books.Total, kept, &resource{}))
 		}
@@ -397,12 +404,12 @@ func (r *round) line(a *app, lim *limits, e *explanation) []yarn.Reason {
 		if !r.userMay(q, b, lim) {
 			continue
 		}
-		o := r.application(b, lim)
-		if o.kind != nothing {
-			e.add(r.before(&o))
+		end := r.application(b, lim)
+		if end == found {
+			e.add(r.before())
 			return nil
 		}
-		if o.skip != skipOther {
+		if end != skipOther {
 			return r.heldUp(b)
 		}
 	}

@@ -22,19 +22,19 @@ func (l *limits) start() {
 	l.headroom, l.blocked, l.unreserve = l.limit, resource{}, resource{}
 }
 
-// skip says why a walk brought nothing.
+// skip says how a walk ended, and why it brought nothing.
 type skip uint8
 
 const (
 	skipNone  skip = iota
 	skipOther      // the next application may have more luck
 	skipQueue      // the queue's limit is in the way: room is kept for it
+	found          // it brought something: round.found
 )
 
 // outcome is what a walk proposes.
 type outcome struct {
 	kind     outcomeKind
-	skip     skip
 	app      *app
 	want     *demand.Want
 	row      *demand.Row // of the want; it may be gone once the want is served
@@ -53,8 +53,8 @@ const (
 	reserved
 )
 
-func skipped(why skip) outcome {
-	return outcome{skip: why, from: cluster.NoContainer, excess: cluster.NoContainer}
+func noOutcome() outcome {
+	return outcome{from: cluster.NoContainer, excess: cluster.NoContainer}
 }
 
 // round is one walk for one node.
@@ -70,6 +70,7 @@ type round struct {
 	// local counts what depended on the node or left something behind: a walk
 	// without any of it would end the same way on every node.
 	local int
+	found outcome // what the walk proposes
 	// why collects reasons in explain mode.
 	why *explanation
 }
@@ -79,30 +80,30 @@ type round struct {
 func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (o outcome, ok bool, _ []cluster.Decision) {
 	n := s.books.Node(ref)
 	if n.Reserved >= 0 {
-		return skipped(skipNone), false, s.offerReserved(ref, n, out)
+		return noOutcome(), false, s.offerReserved(ref, n, out)
 	}
 	if n.Part == 0 && s.fruitless(0, respect) {
-		return skipped(skipNone), false, out
+		return noOutcome(), false, out
 	}
-	r := s.round(ref, n)
+	r := &round{}
+	r.begin(s, ref, n)
 	if !s.calc.HasRoom(&r.free, &s.min) {
-		return skipped(skipNone), false, out
+		return r.found, false, out
 	}
-	o = s.walk(r, respect)
-	out = s.commit(r, &o, out)
-	if o.kind != nothing {
-		return o, true, out
+	s.walk(r, respect)
+	out = s.commit(r, &r.found, out)
+	if r.found.kind != nothing || n.Part == 0 || s.books.Partition(n.Part).Exclusive {
+		return r.found, r.found.kind != nothing, out
 	}
-	if n.Part == 0 || s.books.Partition(n.Part).Exclusive {
-		return o, false, out
-	}
-	o = s.walk(r, ignore)
-	out = s.commit(r, &o, out)
-	return o, o.kind != nothing, out
+	s.walk(r, ignore)
+	out = s.commit(r, &r.found, out)
+	return r.found, r.found.kind != nothing, out
 }
 
-func (s *Scheduler) round(ref NodeRef, n *cluster.NodeBook) *round {
-	return &round{s: s, node: ref, book: n, part: n.Part, label: n.Label, free: s.calc.Sub(&n.Total, &n.Used)}
+func (r *round) begin(s *Scheduler, ref NodeRef, n *cluster.NodeBook) {
+	r.s, r.node, r.book, r.part, r.label = s, ref, n, n.Part, n.Label
+	r.free = s.calc.Sub(&n.Total, &n.Used)
+	r.found.from, r.found.excess = cluster.NoContainer, cluster.NoContainer
 }
 
 // hasRoom tells whether the smallest container would find room on the node.
@@ -111,8 +112,8 @@ func (s *Scheduler) hasRoom(n *cluster.NodeBook) bool {
 	return s.calc.HasRoom(&free, &s.min)
 }
 
-// walk goes from the root to one application.
-func (s *Scheduler) walk(r *round, m mode) outcome {
+// walk goes from the root to one application; r.found is what comes of it.
+func (s *Scheduler) walk(r *round, m mode) {
 	r.mode = m
 	if k := (walkKind{r.part, m}); s.lastWalk != k {
 		s.lastWalk = k
@@ -124,22 +125,22 @@ func (s *Scheduler) walk(r *round, m mode) outcome {
 	}
 	lim := &s.rootLimits
 	lim.limit = s.books.Partition(start).Total
-	o := r.parent(s.tree.root, lim)
+	r.parent(s.tree.root, lim)
 	s.felt += r.local
-	o.mode = m
-	return o
+	r.found.mode = m
 }
 
 // offerReserved gives a reserved node to whom it is reserved for.
 func (s *Scheduler) offerReserved(ref NodeRef, n *cluster.NodeBook, out []cluster.Decision) []cluster.Decision {
 	a := s.app(s.books.Container(n.Reserved).App)
-	r := s.round(ref, n)
+	r := &round{}
+	r.begin(s, ref, n)
 	// compat: the limit is that of the default partition, also on other nodes,
 	// and limits of parents are not looked at.
 	lim := &s.rootLimits
 	lim.limit = s.books.Partition(0).Total
-	o := r.leaf(a.queue, lim)
-	return s.commit(r, &o, out)
+	r.leaf(a.queue, lim)
+	return s.commit(r, &r.found, out)
 }
 
 // wants tells whether anything below the queue is outstanding for the walk.
@@ -152,61 +153,59 @@ func (r *round) wants(q *Queue) bool {
 	return s.calc.Positive(&s.books.Total, &q.shares[p].pending)
 }
 
-func (r *round) parent(q *Queue, lim *limits) outcome {
+func (r *round) parent(q *Queue, lim *limits) skip {
 	s := r.s
 	if r.why != nil {
 		r.why.keep(q)
 	}
 	if r.mode == respect && !q.mayUse(r.label) {
 		r.note(q, nil, yarn.Reason{Code: fit.PartitionDenied, Subject: q.path, Detail: r.label})
-		return skipped(skipNone)
+		return skipNone
 	}
 	if !r.wants(q) {
-		return skipped(skipNone)
+		return skipNone
 	}
 	if r.book.Reserved >= 0 || !s.calc.FitsIn(&s.min, &r.free) {
 		r.local++ // the node may have less than nothing of one resource, and of others enough
-		return skipped(skipNone)
+		return skipNone
 	}
 	mark := &q.marks[r.mode]
 	if r.known(q, mark, lim) {
-		return skipped(mark.skip)
+		return mark.skip
 	}
 	before, given := r.local, lim.limit
 	lim.start()
-	o := skipped(skipNone)
+	end := skipNone
 	if r.canAssign(q, lim, nil) {
-		o = r.childrenOf(q, lim)
+		end = r.childrenOf(q, lim)
 	}
-	r.learn(q, mark, &given, lim, &o, r.local == before)
-	return o
+	r.learn(q, mark, &given, lim, end, r.local == before)
+	return end
 }
 
 // childrenOf tries the children of a parent whose own limit leaves room.
-func (r *round) childrenOf(q *Queue, lim *limits) outcome {
+func (r *round) childrenOf(q *Queue, lim *limits) skip {
 	s := r.s
-	last := skipped(skipNone)
+	last := skipNone
 	below := &s.limits[r.depth]
 	for _, e := range r.inOrder(q) {
 		c := q.children[e.child]
 		s.childLimit(q, c, &lim.limit, &lim.blocked, r.part, &below.limit)
-		var o outcome
+		var end skip
 		if c.isLeaf() {
-			o = r.leaf(c, below)
+			end = r.leaf(c, below)
 		} else {
 			r.depth++
-			o = r.parent(c, below)
+			end = r.parent(c, below)
 			r.depth--
 		}
-		if o.kind != nothing {
-			return o
+		if end == found {
+			return end
 		}
-		if o.skip != skipQueue {
+		if end != skipQueue {
 			continue
 		}
-		if last.skip != skipQueue {
-			last = o
-		}
+		last = skipQueue
 		room := &below.headroom
 		if !c.isLeaf() {
 			room = &below.blocked
@@ -239,7 +238,10 @@ func (r *round) canAssign(q *Queue, lim *limits, held *resource) bool {
 	total, used := &s.books.Total, &sh.used
 	current := &s.books.Partition(r.part).Total
 	if r.mode == respect {
-		current = s.calc.Min(total, &sh.effMax, &lim.limit)
+		current = &sh.effMax
+		if s.calc.More(total, current, &lim.limit) {
+			current = &lim.limit
+		}
 	}
 	lim.headroom = *current
 	s.calc.Decrease(&lim.headroom, used)
@@ -265,7 +267,7 @@ func (r *round) lessWithout(q *Queue, used, held, current *resource) bool {
 // noResource is an amount of nothing, to compare with.
 var noResource resource
 
-func (r *round) leaf(q *Queue, lim *limits) outcome {
+func (r *round) leaf(q *Queue, lim *limits) skip {
 	s := r.s
 	if r.why != nil {
 		r.why.keep(q)
@@ -279,25 +281,25 @@ func (r *round) leaf(q *Queue, lim *limits) outcome {
 	}
 	if r.mode == respect && !q.mayUse(r.label) {
 		r.note(q, nil, yarn.Reason{Code: fit.PartitionDenied, Subject: q.path, Detail: r.label})
-		return skipped(skipNone)
+		return skipNone
 	}
 	if !r.wants(q) {
-		return skipped(skipNone)
+		return skipNone
 	}
 	q.settle()
-	if o, ok := r.userBlocked(q, lim); ok {
-		return o
+	if r.userBlocked(q, lim) {
+		return skipNone
 	}
 	before := r.local
-	o, users := r.applications(q, lim)
-	r.learnUsers(q, &o, users && r.local == before)
-	return o
+	end, users := r.applications(q, lim)
+	r.learnUsers(q, users && r.local == before)
+	return end
 }
 
 // applications tries the applications of a leaf in their order. users tells that
 // nothing but limits of users was in the way, that there is such a user, and that
 // nobody has reservations.
-func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
+func (r *round) applications(q *Queue, lim *limits) (end skip, users bool) {
 	l := q.leaf
 	// The queue's limit is checked with whoever comes first. Who rests is one of
 	// the leaf's users, has nothing reserved and needs no look, unless nobody is
@@ -306,7 +308,7 @@ func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
 	free, met := true, false // free of reservations; met a user
 	if first := l.active.next(0); first > 0 && q.conf.Ordering != config.FifoWithPartitions {
 		if !r.canAssign(q, lim, &noResource) {
-			return skipped(skipNone), false
+			return skipNone, false
 		}
 		check, from = false, first
 	}
@@ -323,7 +325,7 @@ func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
 		if check {
 			held := &a.shares[0].reserved
 			if !r.canAssign(q, lim, held) {
-				return skipped(skipNone), false
+				return skipNone, false
 			}
 			holds := !none(*held)
 			check = r.s.cfg.ContinueLooking && holds
@@ -334,16 +336,12 @@ func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
 		if !r.s.plain && l.active.rest(i) || !may {
 			continue
 		}
-		o := r.application(a, lim)
-		o.place = int32(i)
-		if o.kind != nothing || o.skip == skipQueue {
-			return o, false
-		}
-		if o.skip == skipNone {
-			return skipped(skipNone), false
+		if end = r.application(a, lim); end != skipOther {
+			r.found.place = int32(i)
+			return end, false
 		}
 	}
-	return skipped(skipNone), free && met
+	return skipNone, free && met
 }
 
 // sameList tells whether the application is in the list that serves the node.
@@ -420,57 +418,54 @@ func (r *round) strangerMayNot(q *Queue, a *app) {
 }
 
 // application tries the keys of one application in their order.
-func (r *round) application(a *app, lim *limits) outcome {
+func (r *round) application(a *app, lim *limits) skip {
 	p := r.part
 	if r.mode == ignore {
 		p = 0
 	}
 	if !a.wants.Outstanding(p) {
-		return skipped(skipOther)
+		return skipOther
 	}
 	for _, w := range a.wants.Keys() {
-		o, next := r.key(a, w, lim)
-		if !next {
-			return o
+		if end, next := r.key(a, w, lim); !next {
+			return end
 		}
 	}
-	return skipped(skipOther)
+	return skipOther
 }
 
 // reservation tries to serve what the node is held for.
-func (r *round) reservation(a *app, lim *limits, c ContainerRef) outcome {
+func (r *round) reservation(a *app, lim *limits, c ContainerRef) skip {
 	box := r.s.books.Container(c)
 	r.local++
 	w := a.wants.Find(keyOf(box))
 	if w == nil || !w.HasAny || w.Any.Count == 0 {
-		o := skipped(skipNone)
-		o.app, o.excess = a, c
-		return o
+		r.found.app, r.found.excess = a, c
+		return skipNone
 	}
 	if a.avoids(r.book) {
-		return skipped(skipOther)
+		return skipOther
 	}
 	w.Opportunities++
-	o, _ := r.onNode(a, w, lim, c)
-	o.app = a
-	return o
+	end, _ := r.onNode(a, w, lim, c)
+	return end
 }
 
 // key makes the checks that come before any node is looked at. next tells that
 // the application's next key is to be tried.
-func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) {
+func (r *round) key(a *app, w *demand.Want, lim *limits) (end skip, next bool) {
 	s := r.s
 	size := &w.Any.Size
 	if r.mode == ignore && !a.mastered && !s.cfg.Cluster.AMSharing {
 		if w.Label != r.label {
 			r.note(a.queue, a, yarn.Reason{Code: fit.OtherPartition, Subject: r.label, Detail: w.Label})
 		}
-		return skipped(skipOther), false
+		return skipOther, false
 	}
 	if !s.cfg.ContinueLooking && !s.worthMore(a, w, size) {
 		r.note(a.queue, a, yarn.Reason{Code: fit.ReservationsEnough, Subject: a.queue.path, Count: int64(len(w.Reservations)), Max: int64(w.Left())})
 		r.local++ // re-reservations may make it worth more: the leaf is not remembered as full
-		return outcome{}, true
+		return skipNone, true
 	}
 	room := lim.headroom
 	if s.cfg.ContinueLooking {
@@ -480,7 +475,7 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 		if r.why != nil {
 			r.why.add(yarn.Reason{Code: fit.Headroom, Subject: a.queue.path, Needed: *size, Limit: room})
 		}
-		return skipped(skipQueue), false
+		return skipQueue, false
 	}
 	r.local++
 	missed := int32(0)
@@ -495,23 +490,23 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 		} else {
 			r.note(a.queue, a, yarn.Reason{Code: fit.ShareDelay, Subject: r.label, Count: int64(missed), Max: int64(s.books.Count)})
 		}
-		return skipped(skipOther), false
+		return skipOther, false
 	}
 	if served := r.servedLabel(); w.Label != served {
 		r.note(a.queue, a, yarn.Reason{Code: fit.OtherPartition, Subject: served, Detail: w.Label})
-		return outcome{}, true
+		return skipNone, true
 	}
 	if a.avoids(r.book) {
 		r.noteNode(yarn.Reason{Code: fit.Blacklisted})
-		return skipped(skipOther), false
+		return skipOther, false
 	}
 	w.Opportunities++
 	waited := s.waited
-	if o, next = r.onNode(a, w, lim, cluster.NoContainer); next {
+	if end, next = r.onNode(a, w, lim, cluster.NoContainer); next {
 		w.Opportunities--
 		s.waited = waited
 	}
-	return o, next
+	return end, next
 }
 
 // servedLabel is the label that asks must name to be served by this walk.

@@ -164,17 +164,7 @@ var nothing Resource
 
 // Min is the lesser of both, a on a tie.
 func (c Calculator) Min(cluster, a, b *Resource) *Resource {
-	if c.Dominant {
-		return c.lesser(cluster, a, b)
-	}
-	if a[yarn.Memory] > b[yarn.Memory] {
-		return b
-	}
-	return a
-}
-
-func (c Calculator) lesser(cluster, a, b *Resource) *Resource {
-	if c.compare(cluster, a, b) > 0 {
+	if c.More(cluster, a, b) {
 		return b
 	}
 	return a
@@ -182,17 +172,7 @@ func (c Calculator) lesser(cluster, a, b *Resource) *Resource {
 
 // Max is the greater of both, a on a tie.
 func (c Calculator) Max(cluster, a, b *Resource) *Resource {
-	if c.Dominant {
-		return c.greater(cluster, a, b)
-	}
-	if a[yarn.Memory] < b[yarn.Memory] {
-		return b
-	}
-	return a
-}
-
-func (c Calculator) greater(cluster, a, b *Resource) *Resource {
-	if c.compare(cluster, a, b) < 0 {
+	if c.Less(cluster, a, b) {
 		return b
 	}
 	return a
@@ -256,6 +236,19 @@ func (c Calculator) FitsIn(a, b *Resource) bool {
 func (c Calculator) fitsIn(a, b *Resource) bool {
 	for i := 0; i < c.Types; i++ {
 		if a[i] > b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// SumFits tells whether a and b together fit in sum, in everything that counts.
+func (c Calculator) SumFits(a, b, sum *Resource) bool {
+	if !c.Dominant {
+		return a[yarn.Memory]+b[yarn.Memory] <= sum[yarn.Memory]
+	}
+	for i := 0; i < c.Types; i++ {
+		if a[i]+b[i] > sum[i] {
 			return false
 		}
 	}
