@@ -85,12 +85,9 @@ func (s *Scheduler) refreshLeaf(q *Queue, limit resource) {
 
 // visit remembers the limit that the leaf was last walked with, for headrooms.
 func (s *Scheduler) visit(q *Queue, limit *resource) {
-	v := &q.leaf.visitLimit
-	*v = q.shares[0].effMax
-	s.calc.RoundDown(v, &s.min)
-	if s.calc.More(&s.books.Total, v, limit) {
-		*v = *limit
-	}
+	most := q.shares[0].effMax
+	s.calc.RoundDown(&most, &s.min)
+	q.leaf.visitLimit = *s.calc.Min(&s.books.Total, &most, limit)
 }
 
 // updateAbsolute derives fractions of the cluster from those of the parent.

@@ -162,9 +162,9 @@ func (s *Scheduler) explainNode(a *app, ref NodeRef, e *explanation, contest boo
 	shared := n.Part != 0 && !s.books.Partition(n.Part).Exclusive
 	gets, lent := r.path(way, a), false
 	if shared && !none(a.wants.Pending(0)) {
-		r.mode = ignore
+		r.turn(ignore)
 		lent = r.path(way, a)
-		r.mode = respect
+		r.turn(respect)
 	}
 	switch {
 	case !gets && !lent || !contest:
@@ -174,7 +174,7 @@ func (s *Scheduler) explainNode(a *app, ref NodeRef, e *explanation, contest boo
 	case gets:
 		r.contest(way, a)
 	case r.wholeWalk(way[0], a): // room is lent to those who come after
-		r.mode = ignore
+		r.turn(ignore)
 		r.contest(way, a)
 	}
 	return true
@@ -191,11 +191,7 @@ func wayTo(q *Queue) (way []*Queue) {
 
 // startLimits is how a walk begins.
 func (r *round) startLimits() (lim limits) {
-	p := r.part
-	if r.mode == ignore {
-		p = 0
-	}
-	lim.limit = r.s.books.Partition(p).Total
+	lim.limit = r.s.books.Partition(r.asks).Total
 	lim.start()
 	return lim
 }

@@ -432,10 +432,12 @@ func (s *Scheduler) computeUserLimit(q *Queue, p part, m mode, limit *resource) 
 		calc.Increase(&least, &s.min)
 	}
 	calc.Percent(&least, float64(q.conf.UserLimit))
-	even := l.activeUsed[p]
+	even := l.activeUsed[p] // and then the limit
 	calc.Increase(&even, &s.min)
 	calc.DivCeil(&even, l.activeWeight)
-	*limit = *calc.Max(total, &even, &least)
+	if calc.Less(total, &even, &least) {
+		even = least
+	}
 	most := *total
 	if m == respect {
 		if q.conf.UserFactor == -1 || calc.Nothing(&sh.effMin) {
@@ -445,10 +447,11 @@ func (s *Scheduler) computeUserLimit(q *Queue, p part, m mode, limit *resource) 
 			most = measure.Scale(*entitled, float64(q.conf.UserFactor))
 		}
 	}
-	if calc.More(total, limit, &most) {
-		*limit = most
+	if calc.More(total, &even, &most) {
+		even = most
 	}
-	calc.RoundUp(limit, &s.min)
+	calc.RoundUp(&even, &s.min)
+	*limit = even
 }
 
 // activeUsers is how many users the share of masters is divided among.

@@ -63,6 +63,7 @@ type round struct {
 	node  NodeRef
 	book  *cluster.NodeBook
 	part  part
+	asks  part // that of the asks that the walk serves
 	label string
 	free  resource // what the node has left
 	mode  mode
@@ -102,8 +103,16 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (o outcome, o
 
 func (r *round) begin(s *Scheduler, ref NodeRef, n *cluster.NodeBook) {
 	r.s, r.node, r.book, r.part, r.label = s, ref, n, n.Part, n.Label
-	r.free = s.calc.Sub(&n.Total, &n.Used)
+	r.asks, r.free = n.Part, s.calc.Sub(&n.Total, &n.Used)
 	r.found.from, r.found.excess = cluster.NoContainer, cluster.NoContainer
+}
+
+// turn lets the round go on in a mode.
+func (r *round) turn(m mode) {
+	r.mode, r.asks = m, r.part
+	if m == ignore {
+		r.asks = 0
+	}
 }
 
 // hasRoom tells whether the smallest container would find room on the node.
@@ -114,17 +123,13 @@ func (s *Scheduler) hasRoom(n *cluster.NodeBook) bool {
 
 // walk goes from the root to one application; r.found is what comes of it.
 func (s *Scheduler) walk(r *round, m mode) {
-	r.mode = m
+	r.turn(m)
 	if k := (walkKind{r.part, m}); s.lastWalk != k {
 		s.lastWalk = k
 		s.walkTurn++
 	}
-	start := r.part
-	if m == ignore {
-		start = 0
-	}
 	lim := &s.rootLimits
-	lim.limit = s.books.Partition(start).Total
+	lim.limit = s.books.Partition(r.asks).Total
 	r.parent(s.tree.root, lim)
 	s.felt += r.local
 	r.found.mode = m
@@ -145,12 +150,8 @@ func (s *Scheduler) offerReserved(ref NodeRef, n *cluster.NodeBook, out []cluste
 
 // wants tells whether anything below the queue is outstanding for the walk.
 func (r *round) wants(q *Queue) bool {
-	p := r.part
-	if r.mode == ignore {
-		p = 0
-	}
 	s := r.s
-	return s.calc.Positive(&s.books.Total, &q.shares[p].pending)
+	return s.calc.Positive(&s.books.Total, &q.shares[r.asks].pending)
 }
 
 func (r *round) parent(q *Queue, lim *limits) skip {
@@ -224,11 +225,12 @@ func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part, ro
 	if s.calc.More(&s.books.Total, limit, &own.effMax) {
 		*limit = own.effMax
 	}
-	*room = *limit
-	s.calc.Decrease(room, blocked)
-	s.calc.Decrease(room, &own.used)
-	s.calc.Increase(room, &c.shares[p].used)
-	s.calc.RoundDown(room, &s.min)
+	left := *limit
+	s.calc.Decrease(&left, blocked)
+	s.calc.Decrease(&left, &own.used)
+	s.calc.Increase(&left, &c.shares[p].used)
+	s.calc.RoundDown(&left, &s.min)
+	*room = left
 }
 
 // canAssign checks the queue's limit. What could be given up counts as unused: held,
@@ -243,8 +245,7 @@ func (r *round) canAssign(q *Queue, lim *limits, held *resource) bool {
 			current = &lim.limit
 		}
 	}
-	lim.headroom = *current
-	s.calc.Decrease(&lim.headroom, used)
+	lim.headroom = s.calc.Sub(current, used)
 	if s.calc.Less(total, used, current) || s.cfg.ContinueLooking && r.lessWithout(q, used, held, current) {
 		return true
 	}
@@ -419,11 +420,7 @@ func (r *round) strangerMayNot(q *Queue, a *app) {
 
 // application tries the keys of one application in their order.
 func (r *round) application(a *app, lim *limits) skip {
-	p := r.part
-	if r.mode == ignore {
-		p = 0
-	}
-	if !a.wants.Outstanding(p) {
+	if !a.wants.Outstanding(r.asks) {
 		return skipOther
 	}
 	for _, w := range a.wants.Keys() {
