@@ -119,7 +119,7 @@ func (r *round) shift(q *Queue, list []ranked, c *Queue) bool {
 	}
 	e := r.rank(q, c)
 	list[i] = e
-	if after := list[i+1:]; len(after) > 0 && r.order(q, &after[0], &e) < 0 {
+	if after := list[i+1:]; len(after) > 0 && r.precedes(q, &after[0], &e) {
 		n := r.placeOf(q, after, &e)
 		copy(list[i:], after[:n])
 		list[i+n] = e
@@ -174,11 +174,16 @@ func (r *round) order(q *Queue, a, b *ranked) int {
 	return int(a.child) - int(b.child)
 }
 
+// precedes tells whether order puts a before b.
+func (r *round) precedes(q *Queue, a, b *ranked) bool {
+	return a.used < b.used || !(a.used > b.used) && r.order(q, a, b) < 0
+}
+
 // placeOf is where the child belongs in a sorted list.
 func (r *round) placeOf(q *Queue, list []ranked, c *ranked) int {
 	lo, hi := 0, len(list)
 	for lo < hi {
-		if mid := (lo + hi) / 2; r.order(q, &list[mid], c) < 0 {
+		if mid := (lo + hi) / 2; r.precedes(q, &list[mid], c) {
 			lo = mid + 1
 		} else {
 			hi = mid
