@@ -69,11 +69,11 @@ func (s *Scheduler) masterLimit(q *Queue, p part) resource {
 	if p == 0 {
 		current = q.leaf.queueLimit
 	}
-	base := sh.effMin
-	if s.calc.FitsIn(&base, &current) {
-		base = current
+	sh.amLimit = sh.effMin
+	if s.calc.FitsIn(&sh.effMin, &current) {
+		sh.amLimit = current
 	}
-	sh.amLimit = s.calc.ScaleUp(base, float64(sh.maxAM), &s.min)
+	s.calc.ScaleUp(&sh.amLimit, float64(sh.maxAM), &s.min)
 	return sh.amLimit
 }
 
@@ -86,7 +86,8 @@ func (s *Scheduler) userMasterLimit(q *Queue, u *user, p part) resource {
 	if q.conf.UserFactor == -1 {
 		by = sh.maxAM
 	}
-	limit := s.calc.ScaleUp(sh.effMin, float64(by), &s.min)
+	limit := sh.effMin
+	s.calc.ScaleUp(&limit, float64(by), &s.min)
 	return *s.calc.Min(&l.lastCluster, &limit, &sh.amLimit)
 }
 

@@ -10,43 +10,43 @@ import (
 
 // onNode tries the places of a key from the nearest to the farthest. next tells
 // that this key has no business on the node.
-func (r *round) onNode(a *app, w *demand.Want, lim *limits, from ContainerRef) (o outcome, next bool) {
+func (r *round) onNode(a *app, w *demand.Want, lim *limits, from ContainerRef) (end skip, next bool) {
 	if row := w.At(r.book.NodePlace); row != nil && row.Count > 0 {
 		if rack := w.At(r.book.RackPlace); rack != nil && rack.Count > 0 {
-			if o = r.try(a, w, row, cluster.NodeLocal, lim, from); o.kind != nothing {
-				return o, false
+			if r.try(a, w, row, cluster.NodeLocal, lim, from) {
+				return found, false
 			}
 		}
 	}
 	if row := w.At(r.book.RackPlace); row != nil && row.Count > 0 {
 		if !row.Relax {
 			r.note(a.queue, a, yarn.Reason{Code: fit.StrictLocality, Subject: r.book.Rack})
-			return skipped(skipNone), true
+			return skipNone, true
 		}
 		if min(int32(r.s.books.Count), r.s.cfg.NodeDelay) < w.Opportunities {
-			if o = r.try(a, w, row, cluster.RackLocal, lim, from); o.kind != nothing {
-				return o, false
+			if r.try(a, w, row, cluster.RackLocal, lim, from) {
+				return found, false
 			}
 		} else {
 			r.s.waited = true
 		}
 	}
 	if !w.HasAny || w.Any.Count <= 0 {
-		return skipped(skipNone), true
+		return skipNone, true
 	}
 	if !w.Any.Relax {
 		r.note(a.queue, a, yarn.Reason{Code: fit.StrictLocality, Subject: yarn.AnyHost})
-		return skipped(skipNone), true
+		return skipNone, true
 	}
 	if from < 0 && !r.offSwitch(w) {
 		r.s.waited = true
 		r.noteNode(yarn.Reason{Code: fit.LocalityDelay, Count: int64(w.Opportunities)})
-		return skipped(skipOther), false
+		return skipOther, false
 	}
-	if o = r.try(a, w, &w.Any, cluster.OffSwitch, lim, from); o.kind == nothing {
-		o = skipped(skipOther)
+	if r.try(a, w, &w.Any, cluster.OffSwitch, lim, from) {
+		return found, false
 	}
-	return o, false
+	return skipOther, false
 }
 
 // offSwitch tells whether the key has waited long enough to take any node.
@@ -65,13 +65,13 @@ func (r *round) offSwitch(w *demand.Want) bool {
 }
 
 // try sees whether a container of the row fits on the node, or whether the node
-// should be held for it.
-func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality, lim *limits, from ContainerRef) outcome {
+// should be held for it: then that is what the walk proposes.
+func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality, lim *limits, from ContainerRef) bool {
 	s, calc := r.s, r.s.calc
 	size := &row.Size
 	if !calc.FitsIn(size, &r.book.Total) {
 		r.noteNode(yarn.Reason{Code: fit.NodeTooSmall, Needed: *size, Limit: r.book.Total})
-		return skipped(skipNone)
+		return false
 	}
 	more := s.worthMore(a, w, size)
 	over := *size
@@ -79,28 +79,28 @@ func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality,
 	need := calc.Max(&s.books.Total, &over, &lim.unreserve)
 	mustGiveUp := calc.AnyPositive(need)
 	look := s.cfg.ContinueLooking && from < 0
-	o := outcome{app: a, want: w, row: row, locality: l, from: from, excess: cluster.NoContainer}
+	excess := cluster.NoContainer
 	if calc.HasRoom(&r.free, size) {
 		if look && (!more || mustGiveUp) {
 			if !mustGiveUp {
 				need = size
 			}
-			if o.excess = s.toGiveUp(w, need); o.excess < 0 {
+			if excess = s.toGiveUp(w, need); excess < 0 {
 				r.noteNode(yarn.Reason{Code: fit.ReservationsEnough, Needed: *need})
-				return skipped(skipNone)
+				return false
 			}
 		}
-		o.kind = allocated
+		r.found = outcome{kind: allocated, app: a, want: w, row: row, locality: l, from: from, excess: excess}
 		r.served(w, l, from)
-		return o
+		return true
 	}
 	r.noteNode(yarn.Reason{Code: fit.NodeFull, Needed: *size, Limit: r.free})
 	if !more && from < 0 || look && mustGiveUp {
-		return skipped(skipNone)
+		return false
 	}
-	o.kind = reserved
+	r.found = outcome{kind: reserved, app: a, want: w, row: row, locality: l, from: from, excess: excess}
 	r.served(w, l, from)
-	return o
+	return true
 }
 
 // served resets what the key has waited.

@@ -408,14 +408,15 @@ func (s *Scheduler) headroomIn(q *Queue, a *app, p part) resource {
 	if u := q.known(a); u != nil {
 		limit = s.userLimit(q, u, p, respect).limit
 	} else {
-		limit = s.calc.ScaleDown(s.anyLimit(q, p, respect).value, 1, &s.min)
+		limit = s.anyLimit(q, p, respect).value
+		s.calc.ScaleDown(&limit, 1, &s.min)
 	}
 	ofQueue := q.leaf.queueLimit
 	if p != 0 {
 		ofQueue = q.shares[p].effMax
 	}
 	h := measure.Least(measure.SubFloor(limit, a.headUser.shares[p].used), measure.SubFloor(ofQueue, q.shares[p].used))
-	h = s.calc.RoundDown(h, &s.min)
+	s.calc.RoundDown(&h, &s.min)
 	total := s.books.Partition(p).Total
 	left := total.Sub(s.tree.root.shares[p].used)
 	return *s.calc.Min(&total, &left, &h)

@@ -86,9 +86,9 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 		if r.mode == respect {
 			most = &q.shares[r.part].effMax
 		}
-		used = q.shares[r.part].used
-		s.calc.Increase(&used, &net)
-		if !s.calc.FitsIn(&used, most) {
+		if !s.calc.SumFits(&q.shares[r.part].used, &net, most) {
+			used = q.shares[r.part].used
+			s.calc.Increase(&used, &net)
 			r.noteQueue(q, &used, most)
 			return false
 		}
@@ -96,24 +96,24 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 	return true
 }
 
-func (s *Scheduler) newContainer(r *round, o *outcome) cluster.Container {
-	a := o.app
+func (s *Scheduler) newContainer(r *round, o *outcome) (ContainerRef, *cluster.Container) {
+	a, w := o.app, o.want
 	a.counter++
-	return cluster.Container{
-		ID:  yarn.ContainerID{Attempt: a.attempt.ID, Number: a.counter},
-		App: a.ref, Node: r.node, Resource: o.row.Size, Priority: o.want.Priority,
-		AllocationRequestID: o.want.RequestID, Label: o.want.Label, Locality: o.locality,
-		Execution: yarn.Guaranteed, AM: !a.mastered && !a.Unmanaged, CreatedWall: s.now.Wall, Update: o.want.Update,
-	}
+	a.open++
+	c, box := s.books.OpenEmpty()
+	box.ID.Attempt, box.ID.Number = a.attempt.ID, a.counter
+	box.App, box.Node, box.Resource, box.Locality = a.ref, r.node, o.row.Size, o.locality
+	box.Priority, box.AllocationRequestID, box.Label, box.Update = w.Priority, w.RequestID, w.Label, w.Update
+	box.Execution, box.CreatedWall = yarn.Guaranteed, s.now.Wall
+	return c, box
 }
 
 func (s *Scheduler) allocate(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
-	box := s.newContainer(r, o)
-	box.Live = true
-	c := s.open(&box)
+	c, box := s.newContainer(r, o)
+	box.Live, box.AM = true, !o.app.mastered && !o.app.Unmanaged
 	s.enliven(o, r, c)
 	out = s.giveUp(o, out)
-	s.use(o.app.queue, o.app, r.part, &s.books.Container(c).Resource, 1)
+	s.use(o.app.queue, o.app, r.part, &box.Resource, 1)
 	s.freed(r.node)
 	o.app.queue.unsettle(o.app)
 	o.app.queue.touch()
@@ -154,9 +154,8 @@ func (s *Scheduler) giveUp(o *outcome, out []cluster.Decision) []cluster.Decisio
 }
 
 func (s *Scheduler) reserve(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
-	box := s.newContainer(r, o)
-	box.AM, box.Reserved = false, true
-	c := s.open(&box)
+	c, box := s.newContainer(r, o)
+	box.Reserved = true
 	a, w := o.app, o.want
 	a.held++
 	a.shares[r.part].reserved.Increase(&o.row.Size)

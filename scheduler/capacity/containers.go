@@ -7,11 +7,6 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-func (s *Scheduler) open(box *cluster.Container) ContainerRef {
-	s.app(box.App).open++
-	return s.books.Open(box)
-}
-
 func (s *Scheduler) close(c ContainerRef) {
 	a := s.app(s.books.Container(c).App)
 	s.books.Close(c)
@@ -100,7 +95,8 @@ func (s *Scheduler) RecoverContainer(r Recovered) ContainerRef {
 	box := cluster.Container{ID: r.ID, App: r.App, Node: r.Node, Resource: r.Resource, Priority: r.Priority,
 		AllocationRequestID: r.AllocationRequestID, Label: r.Label, Version: r.Version, Execution: r.Execution,
 		AM: r.AM, Launched: true, Live: true, CreatedWall: r.CreatedWall, Locality: cluster.OffSwitch}
-	c := s.open(&box)
+	a.open++
+	c := s.books.Open(&box)
 	s.books.Own(&a.live, c)
 	if n := r.ID.Number; n > a.counter && r.ID.Attempt == a.attempt.ID && n>>yarn.EpochShift == a.counter>>yarn.EpochShift {
 		a.counter = n

@@ -51,7 +51,9 @@ func (s *Scheduler) update(q *Queue, limit resource) {
 		s.scaleMinima(q, p)
 	}
 	for _, c := range q.children {
-		s.update(c, s.childLimit(q, c, &limit, &resource{}, 0))
+		var below resource
+		s.childLimit(q, c, &limit, &resource{}, 0, &below)
+		s.update(c, below)
 	}
 	s.updateStatistics(q)
 }
@@ -83,7 +85,8 @@ func (s *Scheduler) refreshLeaf(q *Queue, limit resource) {
 
 // visit remembers the limit that the leaf was last walked with, for headrooms.
 func (s *Scheduler) visit(q *Queue, limit *resource) {
-	most := s.calc.RoundDown(q.shares[0].effMax, &s.min)
+	most := q.shares[0].effMax
+	s.calc.RoundDown(&most, &s.min)
 	q.leaf.visitLimit = *s.calc.Min(&s.books.Total, &most, limit)
 }
 

@@ -36,7 +36,10 @@ func (r *round) noteNode(why yarn.Reason) {
 	}
 }
 
-// noteQueue is note for a queue's limit and what is to be within it.
+// noteQueue is note for a queue's limit and what is to be within it. It is kept out
+// of the functions that every walk goes through.
+//
+//go:noinline
 func (r *round) noteQueue(q *Queue, used, limit *resource) {
 	if r.why == nil {
 		return
@@ -138,7 +141,8 @@ func (s *Scheduler) parallelReason(a *app) yarn.Reason {
 // before it; then the answer is true.
 func (s *Scheduler) explainNode(a *app, ref NodeRef, e *explanation, contest bool) bool {
 	n := s.books.Node(ref)
-	r := s.round(ref, n)
+	r := &round{}
+	r.begin(s, ref, n)
 	r.why = e
 	switch {
 	case !n.Accepting:
@@ -158,9 +162,9 @@ func (s *Scheduler) explainNode(a *app, ref NodeRef, e *explanation, contest boo
 	shared := n.Part != 0 && !s.books.Partition(n.Part).Exclusive
 	gets, lent := r.path(way, a), false
 	if shared && !none(a.wants.Pending(0)) {
-		r.mode = ignore
+		r.turn(ignore)
 		lent = r.path(way, a)
-		r.mode = respect
+		r.turn(respect)
 	}
 	switch {
 	case !gets && !lent || !contest:
@@ -170,7 +174,7 @@ func (s *Scheduler) explainNode(a *app, ref NodeRef, e *explanation, contest boo
 	case gets:
 		r.contest(way, a)
 	case r.wholeWalk(way[0], a): // room is lent to those who come after
-		r.mode = ignore
+		r.turn(ignore)
 		r.contest(way, a)
 	}
 	return true
@@ -187,11 +191,7 @@ func wayTo(q *Queue) (way []*Queue) {
 
 // startLimits is how a walk begins.
 func (r *round) startLimits() (lim limits) {
-	p := r.part
-	if r.mode == ignore {
-		p = 0
-	}
-	lim.limit = r.s.books.Partition(p).Total
+	lim.limit = r.s.books.Partition(r.asks).Total
 	lim.start()
 	return lim
 }
@@ -210,8 +210,10 @@ func (r *round) path(way []*Queue, a *app) (gets bool) {
 			return false
 		}
 		if i+1 < len(way) {
-			lim.limit = r.s.childLimit(q, way[i+1], &lim.limit, &resource{}, r.part)
-			lim.start()
+			var below limits
+			r.s.childLimit(q, way[i+1], &lim.limit, &resource{}, r.part, &below.limit)
+			below.start()
+			lim = below
 		}
 	}
 	if q := a.queue; q.conf.Ordering == config.FifoWithPartitions && !q.sameList(a, r.label) {
@@ -237,10 +239,10 @@ func (r *round) offered(a *app, lim *limits) (gets bool) {
 		return false
 	}
 	for i, w := range a.wants.Keys() {
-		o, next := r.key(a, w, lim)
-		if o.kind == allocated && o.from < 0 {
+		end, next := r.key(a, w, lim)
+		if o := &r.found; end == found && o.kind == allocated && o.from < 0 {
 			o.mode = r.mode
-			return r.s.accepts(r, &o)
+			return r.s.accepts(r, o)
 		}
 		if !next {
 			if i+1 < len(a.wants.Keys()) {
@@ -258,10 +260,12 @@ func (r *round) ownReservation(a *app, c ContainerRef) {
 	lim := r.startLimits()
 	lim.limit = r.s.books.Partition(0).Total
 	lim.start()
-	switch o := r.reservation(a, &lim, c); {
+	r.found = noOutcome()
+	r.reservation(a, &lim, c)
+	switch o := &r.found; {
 	case a.avoids(r.book):
 		r.noteNode(yarn.Reason{Code: fit.Blacklisted})
-	case o.kind == allocated && r.s.accepts(r, &o):
+	case o.kind == allocated && r.s.accepts(r, o):
 		r.noteNode(yarn.Reason{Code: fit.ComesNext})
 	case o.excess >= 0: // it is about to be given up
 		r.noteNode(yarn.Reason{Code: fit.NodeReserved, Needed: r.s.books.Container(c).Resource, Detail: a.ID.String()})
@@ -275,18 +279,19 @@ func (r *round) wholeWalk(root *Queue, a *app) bool {
 	r.why = &explanation{}
 	lim := r.startLimits()
 	r.depth = 0
-	o := r.parent(root, &lim)
-	if o.kind != nothing && o.app != a {
-		e.add(r.before(&o))
+	end := r.parent(root, &lim)
+	if end == found && r.found.app != a {
+		e.add(r.before())
 	}
 	e.back = append(e.back, r.why.back...)
 	r.why = e
-	return o.kind == nothing
+	return end != found
 }
 
 // before is the reason of those who come after somebody else: what is proposed is
 // made before theirs, or refused each time because of the numbers.
-func (r *round) before(o *outcome) yarn.Reason {
+func (r *round) before() yarn.Reason {
+	o := &r.found
 	why := yarn.Reason{Code: fit.OthersFirst, Subject: o.app.queue.path, Detail: o.app.ID.String()}
 	o.mode = r.mode
 	r.why.reasons = nil
@@ -330,23 +335,24 @@ func (r *round) contest(way []*Queue, a *app) {
 // walk ends there.
 func (r *round) ahead(q, child *Queue, lim *limits) (keeper *Queue, why yarn.Reason) {
 	var below limits
-	for _, c := range r.inOrder(q) {
-		below.limit = r.s.childLimit(q, c, &lim.limit, &lim.blocked, r.part)
+	for _, e := range r.inOrder(q) {
+		c := q.children[e.child]
+		r.s.childLimit(q, c, &lim.limit, &lim.blocked, r.part, &below.limit)
 		if c == child {
 			break
 		}
-		var o outcome
+		var end skip
 		kept := &below.headroom
 		if c.isLeaf() {
-			o = r.leaf(c, &below)
+			end = r.leaf(c, &below)
 		} else {
-			o = r.parent(c, &below)
+			end = r.parent(c, &below)
 			kept = &below.blocked
 		}
-		if o.kind != nothing {
-			return nil, r.before(&o)
+		if end == found {
+			return nil, r.before()
 		}
-		if o.skip == skipQueue {
+		if end == skipQueue {
 			keeper = c
 			lim.blocked.Increase(r.s.calc.Max(&r.s.books.Total, kept, &resource{}))
 		}
@@ -394,12 +400,12 @@ func (r *round) line(a *app, lim *limits, e *explanation) []yarn.Reason {
 		if !r.userMay(q, b, lim) {
 			continue
 		}
-		o := r.application(b, lim)
-		if o.kind != nothing {
-			e.add(r.before(&o))
+		end := r.application(b, lim)
+		if end == found {
+			e.add(r.before())
 			return nil
 		}
-		if o.skip != skipOther {
+		if end != skipOther {
 			return r.heldUp(b)
 		}
 	}

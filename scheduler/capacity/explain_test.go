@@ -104,8 +104,9 @@ func (p *play) untrueOfUser(a *app, why yarn.Reason) string {
 	}
 	for at := range u.shares {
 		for _, m := range []mode{respect, ignore} {
-			any := s.computeUserLimit(a.queue, part(at), m)
-			if limit := s.calc.ScaleDown(any, float64(u.weight), &s.min); limit == why.Limit && (why.Needed == u.shares[at].used || a.held > 0 && why.Needed.FitsIn(u.shares[at].used)) && s.calc.More(&s.books.Total, &why.Needed, &limit) {
+			var limit resource
+			s.computeUserLimit(a.queue, part(at), m, &limit)
+			if s.calc.ScaleDown(&limit, float64(u.weight), &s.min); limit == why.Limit && (why.Needed == u.shares[at].used || a.held > 0 && why.Needed.FitsIn(u.shares[at].used)) && s.calc.More(&s.books.Total, &why.Needed, &limit) {
 				return ""
 			}
 		}

@@ -15,15 +15,14 @@ type walkKind struct {
 
 // mark is how a walk ended.
 type mark struct {
-	valid    bool
-	users    bool // of a leaf: every user is at its limit, whatever the queue's
-	skip     skip
-	turn     uint64 // of walk kinds
-	change   uint64 // of the queue
-	part     part
-	given    resource // the limit that the walk came with
-	headroom resource
-	blocked  resource
+	valid   bool
+	users   bool // of a leaf: every user is at its limit, whatever the queue's
+	skip    skip
+	turn    uint64 // of walk kinds
+	change  uint64 // of the queue
+	part    part
+	given   resource // the limit that the walk came with
+	blocked resource
 }
 
 func (m *mark) fresh(s *Scheduler, q *Queue, p part) bool {
@@ -43,36 +42,36 @@ func (r *round) known(q *Queue, m *mark, lim *limits) bool {
 	if r.why != nil || !m.fresh(r.s, q, r.part) || m.given != lim.limit {
 		return false
 	}
-	lim.headroom, lim.blocked = m.headroom, m.blocked
+	lim.blocked = m.blocked
 	return true
 }
 
-// learn remembers how a walk below a parent ended.
-func (r *round) learn(q *Queue, m *mark, lim *limits, o *outcome, anywhere bool) {
-	m.valid = anywhere && o.kind == nothing && o.excess < 0 && r.why == nil
+// learn remembers how a walk below a parent ended that came with the limit given.
+func (r *round) learn(q *Queue, m *mark, given *resource, lim *limits, end skip, anywhere bool) {
+	m.valid = anywhere && end != found && r.why == nil
 	if !m.valid {
 		return
 	}
-	m.skip, m.turn, m.change, m.part = o.skip, r.s.walkTurn, q.change, r.part
-	m.headroom, m.blocked = lim.headroom, lim.blocked
+	m.skip, m.turn, m.change, m.part = end, r.s.walkTurn, q.change, r.part
+	m.given, m.blocked = *given, lim.blocked
 }
 
-// userBlocked is the end of a walk over a leaf of which it is known that every
-// user is at the limit. Only the queue's own limit is looked at again.
-func (r *round) userBlocked(q *Queue, lim *limits) (outcome, bool) {
+// userBlocked tells that a walk over a leaf is at its end, because it is known that
+// every user is at the limit. Only the queue's own limit is looked at again.
+func (r *round) userBlocked(q *Queue, lim *limits) bool {
 	m := &q.marks[r.mode]
 	if !m.users || r.why != nil || !m.fresh(r.s, q, r.part) {
-		return outcome{}, false
+		return false
 	}
-	if r.canAssign(q, lim, &resource{}) {
+	if r.canAssign(q, lim, &noResource) {
 		q.leaf.queueLimit = q.leaf.visitLimit
 	}
-	return skipped(skipNone), true
+	return true
 }
 
-func (r *round) learnUsers(q *Queue, o *outcome, users bool) {
+func (r *round) learnUsers(q *Queue, users bool) {
 	m := &q.marks[r.mode]
-	m.users = users && o.kind == nothing && r.why == nil
+	m.users = users && r.why == nil
 	if m.valid = m.users; m.valid {
 		m.turn, m.change, m.part = r.s.walkTurn, q.change, r.part
 	}

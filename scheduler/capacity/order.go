@@ -14,9 +14,17 @@ import (
 // children whose place may have changed are noted and put right before the next
 // walk.
 type childOrder struct {
-	list  []*Queue
+	list  []ranked
 	moved []*Queue
 	stale bool // everything has to be sorted
+}
+
+// ranked is a child with what nearly always decides about its place, so that the
+// other children need not be looked at to find it.
+type ranked struct {
+	child    int32   // its place among the children of its parent
+	used     float32 // the part in use; NaN: compareQueues has to decide
+	absolute float32 // breaks ties; NaN: compareQueues has to
 }
 
 // maxMoved bounds how many children are put right one by one.
@@ -65,7 +73,7 @@ func (q *Queue) enlist(child *Queue, p part) {
 func (q *Queue) reorder() { q.orders = nil }
 
 // inOrder is the children that want something, in the order of this walk.
-func (r *round) inOrder(q *Queue) []*Queue {
+func (r *round) inOrder(q *Queue) []ranked {
 	for len(q.orders) <= int(r.part) {
 		q.orders = append(q.orders, [2]childOrder{{stale: true}, {stale: true}})
 	}
@@ -81,19 +89,20 @@ func (r *round) inOrder(q *Queue) []*Queue {
 		o.list = o.list[:0]
 		for _, c := range q.children {
 			if r.wants(c) {
-				o.list = append(o.list, c)
+				o.list = append(o.list, r.rank(q, c))
 			}
 		}
-		slices.SortFunc(o.list, func(a, b *Queue) int { return r.order(q, a, b) })
+		slices.SortFunc(o.list, func(a, b ranked) int { return r.order(q, &a, &b) })
 	} else {
 		for _, c := range o.moved {
-			if i := slices.Index(o.list, c); i >= 0 {
+			if i := find(o.list, c); i >= 0 {
 				o.list = slices.Delete(o.list, i, i+1)
 			}
 		}
 		for _, c := range o.moved {
 			if r.wants(c) {
-				o.list = slices.Insert(o.list, r.placeOf(q, o.list, c), c)
+				e := r.rank(q, c)
+				o.list = slices.Insert(o.list, r.placeOf(q, o.list, &e), e)
 			}
 		}
 	}
@@ -103,52 +112,78 @@ func (r *round) inOrder(q *Queue) []*Queue {
 
 // shift brings one child of a sorted list to its new place, if it is listed and
 // stays so: this is what every container does to the queues above it.
-func (r *round) shift(q *Queue, list []*Queue, c *Queue) bool {
-	i := slices.Index(list, c)
+func (r *round) shift(q *Queue, list []ranked, c *Queue) bool {
+	i := find(list, c)
 	if i < 0 || !r.wants(c) {
 		return false
 	}
-	if after := list[i+1:]; len(after) > 0 && r.order(q, after[0], c) < 0 {
-		n := r.placeOf(q, after, c)
+	e := r.rank(q, c)
+	list[i] = e
+	if after := list[i+1:]; len(after) > 0 && r.precedes(q, &after[0], &e) {
+		n := r.placeOf(q, after, &e)
 		copy(list[i:], after[:n])
-		list[i+n] = c
+		list[i+n] = e
 		return true
 	}
-	if before := list[:i]; i > 0 && r.order(q, before[i-1], c) > 0 {
-		n := r.placeOf(q, before, c)
+	if before := list[:i]; i > 0 && r.order(q, &before[i-1], &e) > 0 {
+		n := r.placeOf(q, before, &e)
 		copy(list[n+1:], before[n:])
-		list[n] = c
+		list[n] = e
 	}
 	return true
 }
 
-// order is that of children with the place in the parent's list as the last word.
-func (r *round) order(q, a, b *Queue) int {
-	if r.label == "" && !q.conf.ByPriority {
-		// Nearly always the use alone decides, or everything is equal; compareQueues
-		// would say the same.
-		x, y := &a.shares[r.part], &b.shares[r.part]
-		switch {
-		case !(x.absolute > 0 && y.absolute > 0):
-		case x.usedCapacity < y.usedCapacity:
-			return -1
-		case x.usedCapacity > y.usedCapacity:
-			return 1
-		case x.absolute == y.absolute && !x.hasMin && !y.hasMin && math.Float32bits(x.usedCapacity) == math.Float32bits(y.usedCapacity):
-			return int(a.listed) - int(b.listed)
+// find is the child's place in a list, or -1.
+func find(list []ranked, c *Queue) int {
+	for i := range list {
+		if list[i].child == c.listed {
+			return i
 		}
 	}
-	if n := compareQueues(q, a, b, r.part, r.label); n != 0 {
+	return -1
+}
+
+// rank is the entry of a child in a list.
+func (r *round) rank(q, c *Queue) ranked {
+	sh := &c.shares[r.part]
+	e := ranked{c.listed, sh.usedCapacity, sh.absolute}
+	if r.label != "" || q.conf.ByPriority || !(sh.absolute > 0) {
+		e.used = float32(math.NaN())
+	}
+	if sh.hasMin {
+		e.absolute = float32(math.NaN())
+	}
+	return e
+}
+
+// order is that of children with the place in the parent's list as the last word.
+// Nearly always the use alone decides, or everything is equal; compareQueues
+// would say the same.
+func (r *round) order(q *Queue, a, b *ranked) int {
+	switch {
+	case a.used < b.used:
+		return -1
+	case a.used > b.used:
+		return 1
+	case a.used == b.used && a.absolute == b.absolute && math.Float32bits(a.used) == math.Float32bits(b.used):
+		return int(a.child) - int(b.child)
+	}
+	if n := compareQueues(q, q.children[a.child], q.children[b.child], r.part, r.label); n != 0 {
 		return n
 	}
-	return int(a.listed) - int(b.listed)
+	return int(a.child) - int(b.child)
+}
+
+// precedes tells whether order puts a before b.
+func (r *round) precedes(q *Queue, a, b *ranked) bool {
+	return a.used < b.used || !(a.used > b.used) && r.order(q, a, b) < 0
 }
 
 // placeOf is where the child belongs in a sorted list.
-func (r *round) placeOf(q *Queue, list []*Queue, c *Queue) int {
+func (r *round) placeOf(q *Queue, list []ranked, c *ranked) int {
 	lo, hi := 0, len(list)
 	for lo < hi {
-		if mid := (lo + hi) / 2; r.order(q, list[mid], c) < 0 {
+		if mid := (lo + hi) / 2; r.precedes(q, &list[mid], c) {
 			lo = mid + 1
 		} else {
 			hi = mid

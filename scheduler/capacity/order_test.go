@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -44,7 +45,8 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 		sign := func(n int) int { return min(max(n, -1), 1) }
 		for _, a := range parent.children {
 			for _, b := range parent.children {
-				if got, want := sign(r.order(parent, a, b)), sign(whole(a, b)); a != b && got != want {
+				x, y := r.rank(parent, a), r.rank(parent, b)
+				if got, want := sign(r.order(parent, &x, &y)), sign(whole(a, b)); a != b && got != want {
 					t.Fatalf("%+v and %+v compare as %d, not %d", a.shares[0], b.shares[0], got, want)
 				}
 			}
@@ -55,8 +57,21 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 		sane := consistent(list, whole)
 		moved := list[rapid.IntRange(0, len(list)-1).Draw(t, "moved")]
 		moved.shares[0].usedCapacity = used.Draw(t, "used now")
-		if !r.shift(parent, list, moved) {
+		ranks := make([]ranked, len(list))
+		for i, c := range list {
+			ranks[i] = r.rank(parent, c)
+			if c == moved {
+				ranks[i].used = -1 // of before
+			}
+		}
+		if !r.shift(parent, ranks, moved) {
 			t.Fatal("a child that wants something has no place")
+		}
+		for i, e := range ranks {
+			list[i] = parent.children[e.child]
+			if now := r.rank(parent, list[i]); fmt.Sprint(e) != fmt.Sprint(now) { // NaN included
+				t.Fatalf("%+v stands in the list as %+v", list[i].shares[0], e)
+			}
 		}
 		if !sane || !consistent(list, whole) {
 			return // queues with and without an entitlement may go round in circles, as Apache's do

@@ -256,9 +256,10 @@ func (v *snapshot) limited() string {
 				for _, m := range []mode{respect, ignore} {
 					c := q.leaf.limits[m][p]
 					if c.version != q.leaf.version {
-						c.value = s.computeUserLimit(q, part(p), m)
+						s.computeUserLimit(q, part(p), m, &c.value)
 					}
-					have := s.calc.ScaleDown(c.value, float64(u.weight), &s.min)
+					have := c.value
+					s.calc.ScaleDown(&have, float64(u.weight), &s.min)
 					if want := w.UserLimit(to, u.name, v.label(part(p)), m == ignore); have != want {
 						return fmt.Sprintf("%s: limit of %s in %q, lent %v, is %v, the twin finds %v", q.path, u.name, v.label(part(p)), m == ignore, have, want)
 					}

@@ -60,6 +60,7 @@ type Queue struct {
 	change   uint64 // counts everything that a walk below could notice
 	children []*Queue
 	orders   [][2]childOrder // of a parent's children, by partition
+	marks    [2]mark         // by mode: how the last walk that nothing came of ended
 
 	path     string
 	name     string
@@ -80,8 +81,6 @@ type Queue struct {
 	// which a leaf has, by partition.
 	granted  []float32
 	hasGrant []bool
-
-	marks [2]mark // by mode: how the last walk that nothing came of ended
 }
 
 // setting is what the configuration gives the queue in one partition.

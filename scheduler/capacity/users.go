@@ -380,10 +380,11 @@ func (s *Scheduler) sumRatios(l *leaf, p part) {
 // (minimum-user-limit-percent, user-limit-factor, weights), with what walks have
 // found out about the user since it changed.
 func (s *Scheduler) userLimit(q *Queue, u *user, p part, m mode) *userBlock {
-	c := s.anyLimit(q, p, m)
 	b := &u.blocked[m][p]
-	if b.version != c.version {
-		b.version, b.limit = c.version, s.calc.ScaleDown(c.value, float64(u.weight), &s.min)
+	if b.version != q.leaf.version {
+		c := s.anyLimit(q, p, m)
+		b.version, b.limit = c.version, c.value
+		s.calc.ScaleDown(&b.limit, float64(u.weight), &s.min)
 	}
 	return b
 }
@@ -400,7 +401,8 @@ func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *cachedLimit {
 	l := q.leaf
 	c := &l.limits[m][p]
 	if c.version != l.version {
-		c.value, c.version = s.computeUserLimit(q, p, m), l.version
+		s.computeUserLimit(q, p, m, &c.value)
+		c.version = l.version
 		l.onlyPending = l.onlyPendingIs
 	}
 	return c
@@ -411,37 +413,45 @@ func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *cachedLimit {
 func (s *Scheduler) limitShown(q *Queue, u *user) resource {
 	c := q.leaf.limits[respect][0]
 	if c.version != q.leaf.version {
-		c.value = s.computeUserLimit(q, 0, respect)
+		s.computeUserLimit(q, 0, respect, &c.value)
 	}
-	return s.calc.ScaleDown(c.value, float64(u.weight), &s.min)
+	s.calc.ScaleDown(&c.value, float64(u.weight), &s.min)
+	return c.value
 }
 
-// computeUserLimit is the limit of a user of weight 1 (UsersManager).
-func (s *Scheduler) computeUserLimit(q *Queue, p part, m mode) resource {
+// computeUserLimit finds the limit of a user of weight 1 (UsersManager).
+func (s *Scheduler) computeUserLimit(q *Queue, p part, m mode, limit *resource) {
 	l, calc := q.leaf, s.calc
-	total := &s.books.Partition(p).Total
-	effMin := &q.shares[p].effMin
-	entitled := calc.Max(total, effMin, &s.min)
-	consumed := calc.ScaleUp(*total, float64(l.usageRatio[p]), &s.min)
-	current := *entitled
-	if !calc.Less(total, &consumed, entitled) {
-		current = consumed
-		current.Increase(&s.min)
+	total, sh := &s.books.Partition(p).Total, &q.shares[p]
+	entitled := calc.Max(total, &sh.effMin, &s.min)
+	least := *total
+	calc.ScaleUp(&least, float64(l.usageRatio[p]), &s.min)
+	if calc.Less(total, &least, entitled) {
+		least = *entitled
+	} else {
+		calc.Increase(&least, &s.min)
 	}
-	used := l.activeUsed[p]
-	calc.Increase(&used, &s.min)
-	even := calc.DivCeil(used, l.activeWeight)
-	least := calc.Percent(measure.Scale(current, float64(q.conf.UserLimit)))
-	limit := calc.Max(total, &even, &least)
+	calc.Percent(&least, float64(q.conf.UserLimit))
+	even := l.activeUsed[p] // and then the limit
+	calc.Increase(&even, &s.min)
+	calc.DivCeil(&even, l.activeWeight)
+	if calc.Less(total, &even, &least) {
+		even = least
+	}
 	most := *total
 	if m == respect {
-		if q.conf.UserFactor == -1 || none(*effMin) {
-			most = calc.RoundDown(q.shares[p].effMax, &s.min)
+		if q.conf.UserFactor == -1 || calc.Nothing(&sh.effMin) {
+			most = sh.effMax
+			calc.RoundDown(&most, &s.min)
 		} else {
 			most = measure.Scale(*entitled, float64(q.conf.UserFactor))
 		}
 	}
-	return calc.RoundUp(*calc.Min(total, limit, &most), &s.min)
+	if calc.More(total, &even, &most) {
+		even = most
+	}
+	calc.RoundUp(&even, &s.min)
+	*limit = even
 }
 
 // activeUsers is how many users the share of masters is divided among.

@@ -37,7 +37,8 @@ func (s *Scheduler) shareOut(q *Queue, limit resource) {
 	}
 	for _, c := range q.children {
 		s.deriveAll(q, c)
-		below := s.childLimit(q, c, &limit, &resource{}, 0)
+		var below resource
+		s.childLimit(q, c, &limit, &resource{}, 0, &below)
 		if c.isLeaf() {
 			c.leaf.lastCluster = s.books.Total
 			s.updateMaxApps(c, !none(s.books.Total))

@@ -22,19 +22,19 @@ func (l *limits) start() {
 	l.headroom, l.blocked, l.unreserve = l.limit, resource{}, resource{}
 }
 
-// skip says why a walk brought nothing.
+// skip says how a walk ended, and why it brought nothing.
 type skip uint8
 
 const (
 	skipNone  skip = iota
 	skipOther      // the next application may have more luck
 	skipQueue      // the queue's limit is in the way: room is kept for it
+	found          // it brought something: round.found
 )
 
 // outcome is what a walk proposes.
 type outcome struct {
 	kind     outcomeKind
-	skip     skip
 	app      *app
 	want     *demand.Want
 	row      *demand.Row // of the want; it may be gone once the want is served
@@ -53,8 +53,8 @@ const (
 	reserved
 )
 
-func skipped(why skip) outcome {
-	return outcome{skip: why, from: cluster.NoContainer, excess: cluster.NoContainer}
+func noOutcome() outcome {
+	return outcome{from: cluster.NoContainer, excess: cluster.NoContainer}
 }
 
 // round is one walk for one node.
@@ -63,6 +63,7 @@ type round struct {
 	node  NodeRef
 	book  *cluster.NodeBook
 	part  part
+	asks  part // that of the asks that the walk serves
 	label string
 	free  resource // what the node has left
 	mode  mode
@@ -70,6 +71,7 @@ type round struct {
 	// local counts what depended on the node or left something behind: a walk
 	// without any of it would end the same way on every node.
 	local int
+	found outcome // what the walk proposes
 	// why collects reasons in explain mode.
 	why *explanation
 }
@@ -79,30 +81,38 @@ type round struct {
 func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (o outcome, ok bool, _ []cluster.Decision) {
 	n := s.books.Node(ref)
 	if n.Reserved >= 0 {
-		return skipped(skipNone), false, s.offerReserved(ref, n, out)
+		return noOutcome(), false, s.offerReserved(ref, n, out)
 	}
 	if n.Part == 0 && s.fruitless(0, respect) {
-		return skipped(skipNone), false, out
+		return noOutcome(), false, out
 	}
-	r := s.round(ref, n)
+	r := &round{}
+	r.begin(s, ref, n)
 	if !s.calc.HasRoom(&r.free, &s.min) {
-		return skipped(skipNone), false, out
+		return r.found, false, out
 	}
-	o = s.walk(r, respect)
-	out = s.commit(r, &o, out)
-	if o.kind != nothing {
-		return o, true, out
+	s.walk(r, respect)
+	out = s.commit(r, &r.found, out)
+	if r.found.kind != nothing || n.Part == 0 || s.books.Partition(n.Part).Exclusive {
+		return r.found, r.found.kind != nothing, out
 	}
-	if n.Part == 0 || s.books.Partition(n.Part).Exclusive {
-		return o, false, out
-	}
-	o = s.walk(r, ignore)
-	out = s.commit(r, &o, out)
-	return o, o.kind != nothing, out
+	s.walk(r, ignore)
+	out = s.commit(r, &r.found, out)
+	return r.found, r.found.kind != nothing, out
 }
 
-func (s *Scheduler) round(ref NodeRef, n *cluster.NodeBook) *round {
-	return &round{s: s, node: ref, book: n, part: n.Part, label: n.Label, free: s.calc.Sub(&n.Total, &n.Used)}
+func (r *round) begin(s *Scheduler, ref NodeRef, n *cluster.NodeBook) {
+	r.s, r.node, r.book, r.part, r.label = s, ref, n, n.Part, n.Label
+	r.asks, r.free = n.Part, s.calc.Sub(&n.Total, &n.Used)
+	r.found.from, r.found.excess = cluster.NoContainer, cluster.NoContainer
+}
+
+// turn lets the round go on in a mode.
+func (r *round) turn(m mode) {
+	r.mode, r.asks = m, r.part
+	if m == ignore {
+		r.asks = 0
+	}
 }
 
 // hasRoom tells whether the smallest container would find room on the node.
@@ -111,152 +121,154 @@ func (s *Scheduler) hasRoom(n *cluster.NodeBook) bool {
 	return s.calc.HasRoom(&free, &s.min)
 }
 
-// walk goes from the root to one application.
-func (s *Scheduler) walk(r *round, m mode) outcome {
-	r.mode = m
+// walk goes from the root to one application; r.found is what comes of it.
+func (s *Scheduler) walk(r *round, m mode) {
+	r.turn(m)
 	if k := (walkKind{r.part, m}); s.lastWalk != k {
 		s.lastWalk = k
 		s.walkTurn++
 	}
-	start := r.part
-	if m == ignore {
-		start = 0
-	}
 	lim := &s.rootLimits
-	lim.limit = s.books.Partition(start).Total
-	o := r.parent(s.tree.root, lim)
+	lim.limit = s.books.Partition(r.asks).Total
+	r.parent(s.tree.root, lim)
 	s.felt += r.local
-	o.mode = m
-	return o
+	r.found.mode = m
 }
 
 // offerReserved gives a reserved node to whom it is reserved for.
 func (s *Scheduler) offerReserved(ref NodeRef, n *cluster.NodeBook, out []cluster.Decision) []cluster.Decision {
 	a := s.app(s.books.Container(n.Reserved).App)
-	r := s.round(ref, n)
+	r := &round{}
+	r.begin(s, ref, n)
 	// compat: the limit is that of the default partition, also on other nodes,
 	// and limits of parents are not looked at.
 	lim := &s.rootLimits
 	lim.limit = s.books.Partition(0).Total
-	o := r.leaf(a.queue, lim)
-	return s.commit(r, &o, out)
+	r.leaf(a.queue, lim)
+	return s.commit(r, &r.found, out)
 }
 
 // wants tells whether anything below the queue is outstanding for the walk.
 func (r *round) wants(q *Queue) bool {
-	p := r.part
-	if r.mode == ignore {
-		p = 0
-	}
-	return r.s.calc.Positive(&r.s.books.Total, &q.shares[p].pending)
+	s := r.s
+	return s.calc.Positive(&s.books.Total, &q.shares[r.asks].pending)
 }
 
-func (r *round) parent(q *Queue, lim *limits) outcome {
+func (r *round) parent(q *Queue, lim *limits) skip {
 	s := r.s
 	if r.why != nil {
 		r.why.keep(q)
 	}
 	if r.mode == respect && !q.mayUse(r.label) {
 		r.note(q, nil, yarn.Reason{Code: fit.PartitionDenied, Subject: q.path, Detail: r.label})
-		return skipped(skipNone)
+		return skipNone
 	}
 	if !r.wants(q) {
-		return skipped(skipNone)
+		return skipNone
 	}
 	if r.book.Reserved >= 0 || !s.calc.FitsIn(&s.min, &r.free) {
 		r.local++ // the node may have less than nothing of one resource, and of others enough
-		return skipped(skipNone)
+		return skipNone
 	}
 	mark := &q.marks[r.mode]
 	if r.known(q, mark, lim) {
-		return skipped(mark.skip)
+		return mark.skip
 	}
-	before := r.local
-	o := r.below(q, lim)
-	r.learn(q, mark, lim, &o, r.local == before)
-	return o
-}
-
-// below tries the children of a parent whose own limit leaves room.
-func (r *round) below(q *Queue, lim *limits) outcome {
+	before, given := r.local, lim.limit
 	lim.start()
-	mark := &q.marks[r.mode]
-	mark.given = lim.limit
-	held := resource{q.shares[0].promised[0], q.shares[0].promised[1]}
-	if !r.canAssign(q, lim, &held) {
-		return skipped(skipNone)
+	end := skipNone
+	if r.canAssign(q, lim, nil) {
+		end = r.childrenOf(q, lim)
 	}
-	return r.childrenOf(q, lim)
+	r.learn(q, mark, &given, lim, end, r.local == before)
+	return end
 }
 
-func (r *round) childrenOf(q *Queue, lim *limits) outcome {
+// childrenOf tries the children of a parent whose own limit leaves room.
+func (r *round) childrenOf(q *Queue, lim *limits) skip {
 	s := r.s
-	last := skipped(skipNone)
+	last := skipNone
 	below := &s.limits[r.depth]
-	for _, c := range r.inOrder(q) {
-		below.limit = s.childLimit(q, c, &lim.limit, &lim.blocked, r.part)
-		var o outcome
+	for _, e := range r.inOrder(q) {
+		c := q.children[e.child]
+		s.childLimit(q, c, &lim.limit, &lim.blocked, r.part, &below.limit)
+		var end skip
 		if c.isLeaf() {
-			o = r.leaf(c, below)
+			end = r.leaf(c, below)
 		} else {
 			r.depth++
-			o = r.parent(c, below)
+			end = r.parent(c, below)
 			r.depth--
 		}
-		if o.kind != nothing {
-			return o
+		if end == found {
+			return end
 		}
-		if o.skip != skipQueue {
+		if end != skipQueue {
 			continue
 		}
-		if last.skip != skipQueue {
-			last = o
-		}
+		last = skipQueue
 		room := &below.headroom
 		if !c.isLeaf() {
 			room = &below.blocked
 		}
-		s.calc.Increase(&lim.blocked, s.calc.Max(&s.books.Total, room, &resource{}))
+		if !s.calc.Less(&s.books.Total, room, &noResource) {
+			s.calc.Increase(&lim.blocked, room)
+		}
 	}
 	return last
 }
 
-// childLimit is what a child may use. The parent's own limit is cut to its
-// maximum on the way; blocked is kept for siblings that wait.
-func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part) resource {
-	*limit = *s.calc.Min(&s.books.Total, limit, &q.shares[p].effMax)
-	room := *limit
-	s.calc.Decrease(&room, blocked)
-	s.calc.Decrease(&room, &q.shares[p].used)
-	s.calc.Increase(&room, &c.shares[p].used)
-	return s.calc.RoundDown(room, &s.min)
+// childLimit finds what a child may use, and puts it into room. The parent's own
+// limit is cut to its maximum on the way; blocked is kept for siblings that wait.
+func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part, room *resource) {
+	own := &q.shares[p]
+	if s.calc.More(&s.books.Total, limit, &own.effMax) {
+		*limit = own.effMax
+	}
+	left := *limit
+	s.calc.Decrease(&left, blocked)
+	s.calc.Decrease(&left, &own.used)
+	s.calc.Increase(&left, &c.shares[p].used)
+	s.calc.RoundDown(&left, &s.min)
+	*room = left
 }
 
-// canAssign checks the queue's limit. What could be given up counts as unused.
+// canAssign checks the queue's limit. What could be given up counts as unused: held,
+// or nil for what a parent takes for reserved.
 func (r *round) canAssign(q *Queue, lim *limits, held *resource) bool {
-	s := r.s
-	total := &s.books.Total
+	s, sh := r.s, &q.shares[r.part]
+	total, used := &s.books.Total, &sh.used
 	current := &s.books.Partition(r.part).Total
 	if r.mode == respect {
-		current = s.calc.Min(total, &q.shares[r.part].effMax, &lim.limit)
-	}
-	used := &q.shares[r.part].used
-	lim.headroom = s.calc.Sub(current, used)
-	if s.calc.Less(total, used, current) {
-		return true
-	}
-	if s.cfg.ContinueLooking && s.calc.Positive(total, held) {
-		left := *used
-		s.calc.Decrease(&left, held)
-		if s.calc.Less(total, &left, current) {
-			return true
+		current = &sh.effMax
+		if s.calc.More(total, current, &lim.limit) {
+			current = &lim.limit
 		}
+	}
+	lim.headroom = s.calc.Sub(current, used)
+	if s.calc.Less(total, used, current) || s.cfg.ContinueLooking && r.lessWithout(q, used, held, current) {
+		return true
 	}
 	r.noteQueue(q, used, current)
 	return false
 }
 
-func (r *round) leaf(q *Queue, lim *limits) outcome {
+// lessWithout tells whether less than current is used without what is held.
+func (r *round) lessWithout(q *Queue, used, held, current *resource) bool {
+	s := r.s
+	if held == nil {
+		promised := &q.shares[0].promised
+		held = &resource{promised[0], promised[1]}
+	}
+	left := *used
+	s.calc.Decrease(&left, held)
+	return s.calc.Positive(&s.books.Total, held) && s.calc.Less(&s.books.Total, &left, current)
+}
+
+// noResource is an amount of nothing, to compare with.
+var noResource resource
+
+func (r *round) leaf(q *Queue, lim *limits) skip {
 	s := r.s
 	if r.why != nil {
 		r.why.keep(q)
@@ -270,25 +282,25 @@ func (r *round) leaf(q *Queue, lim *limits) outcome {
 	}
 	if r.mode == respect && !q.mayUse(r.label) {
 		r.note(q, nil, yarn.Reason{Code: fit.PartitionDenied, Subject: q.path, Detail: r.label})
-		return skipped(skipNone)
+		return skipNone
 	}
 	if !r.wants(q) {
-		return skipped(skipNone)
+		return skipNone
 	}
 	q.settle()
-	if o, ok := r.userBlocked(q, lim); ok {
-		return o
+	if r.userBlocked(q, lim) {
+		return skipNone
 	}
 	before := r.local
-	o, users := r.applications(q, lim)
-	r.learnUsers(q, &o, users && r.local == before)
-	return o
+	end, users := r.applications(q, lim)
+	r.learnUsers(q, users && r.local == before)
+	return end
 }
 
 // applications tries the applications of a leaf in their order. users tells that
 // nothing but limits of users was in the way, that there is such a user, and that
 // nobody has reservations.
-func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
+func (r *round) applications(q *Queue, lim *limits) (end skip, users bool) {
 	l := q.leaf
 	// The queue's limit is checked with whoever comes first. Who rests is one of
 	// the leaf's users, has nothing reserved and needs no look, unless nobody is
@@ -296,8 +308,8 @@ func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
 	check, from := true, 0
 	free, met := true, false // free of reservations; met a user
 	if first := l.active.next(0); first > 0 && q.conf.Ordering != config.FifoWithPartitions {
-		if !r.canAssign(q, lim, &resource{}) {
-			return skipped(skipNone), false
+		if !r.canAssign(q, lim, &noResource) {
+			return skipNone, false
 		}
 		check, from = false, first
 	}
@@ -314,7 +326,7 @@ func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
 		if check {
 			held := &a.shares[0].reserved
 			if !r.canAssign(q, lim, held) {
-				return skipped(skipNone), false
+				return skipNone, false
 			}
 			holds := !none(*held)
 			check = r.s.cfg.ContinueLooking && holds
@@ -325,16 +337,12 @@ func (r *round) applications(q *Queue, lim *limits) (o outcome, users bool) {
 		if !r.s.plain && l.active.rest(i) || !may {
 			continue
 		}
-		o := r.application(a, lim)
-		o.place = int32(i)
-		if o.kind != nothing || o.skip == skipQueue {
-			return o, false
-		}
-		if o.skip == skipNone {
-			return skipped(skipNone), false
+		if end = r.application(a, lim); end != skipOther {
+			r.found.place = int32(i)
+			return end, false
 		}
 	}
-	return skipped(skipNone), free && met
+	return skipNone, free && met
 }
 
 // sameList tells whether the application is in the list that serves the node.
@@ -375,7 +383,7 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 		return true
 	}
 	if s.cfg.ContinueLooking {
-		left := u.shares[0].used.Sub(*held)
+		left := s.calc.Sub(&u.shares[0].used, held)
 		if !s.calc.More(&s.books.Total, &left, &b.limit) {
 			lim.unreserve = used.Sub(b.limit)
 			return true
@@ -411,57 +419,50 @@ func (r *round) strangerMayNot(q *Queue, a *app) {
 }
 
 // application tries the keys of one application in their order.
-func (r *round) application(a *app, lim *limits) outcome {
-	p := r.part
-	if r.mode == ignore {
-		p = 0
-	}
-	if !a.wants.Outstanding(p) {
-		return skipped(skipOther)
+func (r *round) application(a *app, lim *limits) skip {
+	if !a.wants.Outstanding(r.asks) {
+		return skipOther
 	}
 	for _, w := range a.wants.Keys() {
-		o, next := r.key(a, w, lim)
-		if !next {
-			return o
+		if end, next := r.key(a, w, lim); !next {
+			return end
 		}
 	}
-	return skipped(skipOther)
+	return skipOther
 }
 
 // reservation tries to serve what the node is held for.
-func (r *round) reservation(a *app, lim *limits, c ContainerRef) outcome {
+func (r *round) reservation(a *app, lim *limits, c ContainerRef) skip {
 	box := r.s.books.Container(c)
 	r.local++
 	w := a.wants.Find(keyOf(box))
 	if w == nil || !w.HasAny || w.Any.Count == 0 {
-		o := skipped(skipNone)
-		o.app, o.excess = a, c
-		return o
+		r.found.app, r.found.excess = a, c
+		return skipNone
 	}
 	if a.avoids(r.book) {
-		return skipped(skipOther)
+		return skipOther
 	}
 	w.Opportunities++
-	o, _ := r.onNode(a, w, lim, c)
-	o.app = a
-	return o
+	end, _ := r.onNode(a, w, lim, c)
+	return end
 }
 
 // key makes the checks that come before any node is looked at. next tells that
 // the application's next key is to be tried.
-func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) {
+func (r *round) key(a *app, w *demand.Want, lim *limits) (end skip, next bool) {
 	s := r.s
 	size := &w.Any.Size
 	if r.mode == ignore && !a.mastered && !s.cfg.Cluster.AMSharing {
 		if w.Label != r.label {
 			r.note(a.queue, a, yarn.Reason{Code: fit.OtherPartition, Subject: r.label, Detail: w.Label})
 		}
-		return skipped(skipOther), false
+		return skipOther, false
 	}
 	if !s.cfg.ContinueLooking && !s.worthMore(a, w, size) {
 		r.note(a.queue, a, yarn.Reason{Code: fit.ReservationsEnough, Subject: a.queue.path, Count: int64(len(w.Reservations)), Max: int64(w.Left())})
 		r.local++ // re-reservations may make it worth more: the leaf is not remembered as full
-		return outcome{}, true
+		return skipNone, true
 	}
 	room := lim.headroom
 	if s.cfg.ContinueLooking {
@@ -471,7 +472,7 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 		if r.why != nil {
 			r.why.add(yarn.Reason{Code: fit.Headroom, Subject: a.queue.path, Needed: *size, Limit: room})
 		}
-		return skipped(skipQueue), false
+		return skipQueue, false
 	}
 	r.local++
 	missed := int32(0)
@@ -486,23 +487,23 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (o outcome, next bool) 
 		} else {
 			r.note(a.queue, a, yarn.Reason{Code: fit.ShareDelay, Subject: r.label, Count: int64(missed), Max: int64(s.books.Count)})
 		}
-		return skipped(skipOther), false
+		return skipOther, false
 	}
 	if served := r.servedLabel(); w.Label != served {
 		r.note(a.queue, a, yarn.Reason{Code: fit.OtherPartition, Subject: served, Detail: w.Label})
-		return outcome{}, true
+		return skipNone, true
 	}
 	if a.avoids(r.book) {
 		r.noteNode(yarn.Reason{Code: fit.Blacklisted})
-		return skipped(skipOther), false
+		return skipOther, false
 	}
 	w.Opportunities++
 	waited := s.waited
-	if o, next = r.onNode(a, w, lim, cluster.NoContainer); next {
+	if end, next = r.onNode(a, w, lim, cluster.NoContainer); next {
 		w.Opportunities--
 		s.waited = waited
 	}
-	return o, next
+	return end, next
 }
 
 // servedLabel is the label that asks must name to be served by this walk.

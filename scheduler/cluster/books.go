@@ -15,7 +15,7 @@ type Partition struct {
 	Nodes     int
 }
 
-// NodeBook is what is known of one node.
+// NodeBook is what is known of one node. What every offer reads stands together.
 type NodeBook struct {
 	Part      Part
 	Reserved  ContainerRef
@@ -24,10 +24,10 @@ type NodeBook struct {
 	Member    bool          // false: the slot is free
 	NodePlace Place         // of its name in asks
 	RackPlace Place         // of its rack
-	Hash      uint32        // java.util hash of the node's id, for orders that depend on it
 	list      refList       // containers in the order of their grants
 	Used      yarn.Resource // held by containers, ended ones that still run included
 	Node
+	Hash uint32 // java.util hash of the node's id, for orders that depend on it
 }
 
 // Free is what is not held on the node; below zero when the node shrank.

@@ -12,6 +12,14 @@ func (b *Books) links(ref ContainerRef) *links { return &b.chains[ref/chunk][ref
 
 // Open finds a slot and puts the container there.
 func (b *Books) Open(c *Container) ContainerRef {
+	ref, slot := b.OpenEmpty()
+	*slot = *c
+	slot.open = true
+	return ref
+}
+
+// OpenEmpty finds a slot, for the caller to fill in.
+func (b *Books) OpenEmpty() (ContainerRef, *Container) {
 	var ref ContainerRef
 	if k := len(b.freeSlots); k > 0 {
 		ref, b.freeSlots = b.freeSlots[k-1], b.freeSlots[:k-1]
@@ -24,12 +32,11 @@ func (b *Books) Open(c *Container) ContainerRef {
 		b.used++
 	}
 	slot := b.Container(ref)
-	*slot = *c
-	slot.open = true
+	*slot = Container{open: true}
 	at := b.links(ref)
 	at.nextOnNode, at.prevOnNode = NoContainer, NoContainer
 	b.live++
-	return ref
+	return ref, slot
 }
 
 // Close frees the slot of a container that holds nothing.

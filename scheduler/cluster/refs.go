@@ -21,8 +21,8 @@ const (
 
 // Node describes a node that joins.
 type Node struct {
-	Total yarn.Resource
 	Label string // partition, "" for the default one
+	Total yarn.Resource
 	ID    yarn.NodeID
 	Rack  string // "" stands for /default-rack
 }

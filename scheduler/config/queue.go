@@ -71,6 +71,7 @@ type Queue struct {
 	ByPriority    bool
 	Ordering      Ordering
 	SizeWeight    bool
+	UserWeights   map[string]float32
 	MaxAllocation yarn.Resource
 
 	Path, Name string
@@ -88,7 +89,6 @@ type Queue struct {
 	Order         string // of the children of a parent
 	MaxApps       int32  // -1 is not set
 	MaxParallel   int32
-	UserWeights   map[string]float32
 	Submit, Admin yarn.ACL
 	PriorityACLs  []PriorityACL
 

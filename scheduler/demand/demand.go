@@ -294,7 +294,10 @@ func (d *Demand) unlist(w *Want) {
 		return
 	}
 	w.listed = false
-	i, _ := slices.BinarySearchFunc(d.keys, w.Key, compareKey)
+	i := 0
+	if d.keys[0] != w { // whatever is served is served from the front
+		i, _ = slices.BinarySearchFunc(d.keys, w.Key, compareKey)
+	}
 	d.keys = slices.Delete(d.keys, i, i+1)
 	d.rest(w)
 }

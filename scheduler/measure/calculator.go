@@ -153,7 +153,12 @@ func (c Calculator) More(cluster, a, b *Resource) bool {
 }
 
 // Positive tells whether a is more than nothing.
-func (c Calculator) Positive(cluster, a *Resource) bool { return c.More(cluster, a, &nothing) }
+func (c Calculator) Positive(cluster, a *Resource) bool {
+	if !c.Dominant {
+		return a[yarn.Memory] > 0
+	}
+	return c.compare(cluster, a, &nothing) > 0
+}
 
 var nothing Resource
 
@@ -237,6 +242,19 @@ func (c Calculator) fitsIn(a, b *Resource) bool {
 	return true
 }
 
+// SumFits tells whether a and b together fit in sum, in everything that counts.
+func (c Calculator) SumFits(a, b, sum *Resource) bool {
+	if !c.Dominant {
+		return a[yarn.Memory]+b[yarn.Memory] <= sum[yarn.Memory]
+	}
+	for i := 0; i < c.Types; i++ {
+		if a[i]+b[i] > sum[i] {
+			return false
+		}
+	}
+	return true
+}
+
 // AnyPositive tells whether something that counts is above zero.
 func (c Calculator) AnyPositive(a *Resource) bool {
 	if !c.Dominant {
@@ -283,37 +301,39 @@ func (c Calculator) Ratio(a, b *Resource) float32 {
 	return most
 }
 
-// RoundUp rounds every type that counts up to a multiple of step.
-func (c Calculator) RoundUp(r Resource, step *Resource) Resource {
+// RoundUp rounds every type that counts up to a multiple of step, in place, as all
+// roundings and scalings do.
+func (c Calculator) RoundUp(r, step *Resource) {
 	if !c.Dominant {
-		return OfMemory(javanum.RoundUp(r[yarn.Memory], step[yarn.Memory]))
+		*r = OfMemory(javanum.RoundUp(r[yarn.Memory], step[yarn.Memory]))
+		return
 	}
 	for i := 0; i < c.Types; i++ {
 		if step[i] != 0 {
 			r[i] = javanum.RoundUp(r[i], step[i])
 		}
 	}
-	return r
 }
 
 // RoundDown rounds every type that counts towards zero.
-func (c Calculator) RoundDown(r Resource, step *Resource) Resource {
+func (c Calculator) RoundDown(r, step *Resource) {
 	if !c.Dominant {
-		return OfMemory(javanum.RoundDown(r[yarn.Memory], step[yarn.Memory]))
+		*r = OfMemory(javanum.RoundDown(r[yarn.Memory], step[yarn.Memory]))
+		return
 	}
 	for i := 0; i < c.Types; i++ {
 		if step[i] != 0 {
 			r[i] = javanum.RoundDown(r[i], step[i])
 		}
 	}
-	return r
 }
 
-// ScaleUp is r·by, rounded up to a multiple of step.
-func (c Calculator) ScaleUp(r Resource, by float64, step *Resource) Resource {
+// ScaleUp makes r r·by, rounded up to a multiple of step.
+func (c Calculator) ScaleUp(r *Resource, by float64, step *Resource) {
 	if !c.Dominant {
 		n := javanum.Long(float64(float64(r[yarn.Memory])*by) + 0.5)
-		return OfMemory(javanum.RoundUp(n, step[yarn.Memory]))
+		*r = OfMemory(javanum.RoundUp(n, step[yarn.Memory]))
+		return
 	}
 	for i := 0; i < c.Types; i++ {
 		r[i] = javanum.Long(math.Ceil(float64(float32(float64(r[i]) * by))))
@@ -321,13 +341,13 @@ func (c Calculator) ScaleUp(r Resource, by float64, step *Resource) Resource {
 			r[i] = javanum.RoundUp(r[i], step[i])
 		}
 	}
-	return r
 }
 
-// ScaleDown is r·by, rounded down to a multiple of step.
-func (c Calculator) ScaleDown(r Resource, by float64, step *Resource) Resource {
+// ScaleDown makes r r·by, rounded down to a multiple of step.
+func (c Calculator) ScaleDown(r *Resource, by float64, step *Resource) {
 	if !c.Dominant {
-		return OfMemory(javanum.RoundDown(javanum.Scale(r[yarn.Memory], by), step[yarn.Memory]))
+		*r = OfMemory(javanum.RoundDown(javanum.Scale(r[yarn.Memory], by), step[yarn.Memory]))
+		return
 	}
 	for i := 0; i < c.Types; i++ {
 		r[i] = javanum.Scale(r[i], by)
@@ -335,31 +355,31 @@ func (c Calculator) ScaleDown(r Resource, by float64, step *Resource) Resource {
 			r[i] = javanum.RoundDown(r[i], step[i])
 		}
 	}
-	return r
 }
 
-// DivCeil is ⌈r/by⌉ for every type that counts, 0 where by is 0.
-func (c Calculator) DivCeil(r Resource, by float32) Resource {
+// DivCeil makes r ⌈r/by⌉ in every type that counts, 0 where by is 0.
+func (c Calculator) DivCeil(r *Resource, by float32) {
 	if !c.Dominant {
-		return OfMemory(javanum.DivCeilFloat(r[yarn.Memory], by))
+		*r = OfMemory(javanum.DivCeilFloat(r[yarn.Memory], by))
+		return
 	}
 	for i := 0; i < c.Types; i++ {
 		r[i] = javanum.DivCeilFloat(r[i], by)
 	}
-	return r
 }
 
-// Percent is ⌈r/100⌉ for every type that counts.
+// Percent makes r so many percent of itself, ⌈⌊r·percent⌋/100⌉ in every type that
+// counts.
 //
 // compat: divideAndCeil with an integer divisor, unlike DivCeil.
-func (c Calculator) Percent(r Resource) Resource {
+func (c Calculator) Percent(r *Resource, percent float64) {
 	if !c.Dominant {
-		return OfMemory(javanum.DivCeil(r[yarn.Memory], 100))
+		*r = OfMemory(javanum.DivCeil(javanum.Scale(r[yarn.Memory], percent), 100))
+		return
 	}
 	for i := 0; i < c.Types; i++ {
-		r[i] = javanum.DivCeil(r[i], 100)
+		r[i] = javanum.DivCeil(javanum.Scale(r[i], percent), 100)
 	}
-	return r
 }
 
 // HasRoom tells whether a container of that size finds room. What does not

@@ -69,14 +69,15 @@ func TestNormalize(t *testing.T) {
 
 func TestScale(t *testing.T) {
 	step := yarn.NewResource(1024, 1)
-	if got := byMemory.ScaleUp(yarn.NewResource(7168, 7), 0.3, &step); got != yarn.NewResource(3072, 1) {
-		t.Errorf("up: %v", got)
+	up, down, even := yarn.NewResource(7168, 7), yarn.NewResource(7168, 7), yarn.NewResource(1025, 1)
+	if byMemory.ScaleUp(&up, 0.3, &step); up != yarn.NewResource(3072, 1) {
+		t.Errorf("up: %v", up)
 	}
-	if got := byShare.ScaleDown(yarn.NewResource(7168, 7), 0.5, &step); got != yarn.NewResource(3072, 3) {
-		t.Errorf("down: %v", got)
+	if byShare.ScaleDown(&down, 0.5, &step); down != yarn.NewResource(3072, 3) {
+		t.Errorf("down: %v", down)
 	}
-	if got := byMemory.DivCeil(yarn.NewResource(1025, 1), 0); !got.IsZero() {
-		t.Errorf("division by nobody: %v", got)
+	if byMemory.DivCeil(&even, 0); !even.IsZero() {
+		t.Errorf("division by nobody: %v", even)
 	}
 }
 
