@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"github.com/heddle-project/heddle/wire/pb"
-	"github.com/heddle-project/heddle/yarn"
 	"golang.org/x/sys/unix"
 )
 
@@ -109,16 +108,6 @@ func TestDiskFills(t *testing.T) {
 	}
 }
 
-// wants starts a container with a resource and returns it.
-func (w *world) wants(file string, kind pb.LocalResourceType) yarn.ContainerID {
-	w.Helper()
-	n := w.next()
-	r := w.request(n, "true")
-	r.ContainerLaunchContext.LocalResources = []*pb.StringLocalResourceMap{resource(w, "it", file, kind, pb.LocalResourceVisibility_PRIVATE)}
-	w.accepted(r)
-	return w.id(n)
-}
-
 const noSpace = "no space left on device"
 
 // Nobody has looked at the disk since it became full.
@@ -129,9 +118,9 @@ func diskFillsUnseen(t *testing.T, disk string) {
 	noise := make([]byte, tooMuch)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(noise) // never fails
 	big, archive := w.file("big", noise), w.file("big.tar.gz", loose(t, noise))
-	w.exits(w.wants(big, pb.LocalResourceType_FILE), -1000, "big", noSpace)
+	w.exits(w.wants("true", resource(w, "it", big, pb.LocalResourceType_FILE, pb.LocalResourceVisibility_PRIVATE)), -1000, "big", noSpace)
 	w.works()
-	w.exits(w.wants(archive, pb.LocalResourceType_ARCHIVE), -1000, "big.tar.gz", noSpace)
+	w.exits(w.wants("true", resource(w, "it", archive, pb.LocalResourceType_ARCHIVE, pb.LocalResourceVisibility_PRIVATE)), -1000, "big.tar.gz", noSpace)
 	w.works()
 	await(t, "nothing is left of what did not fit", func() bool { return len(names(w.path("local/usercache/ann/filecache"))) == 0 })
 	w.exits(w.runs(fills+`exit 3`), 3)
