@@ -67,7 +67,7 @@ func (c *content) add(m *pb.AddToClusterNodeLabelsRequest) error {
 		labels = append(labels, &pb.NodeLabel{Name: &name})
 	}
 	for _, l := range labels {
-		if err := checkName(l.GetName()); err != nil {
+		if err := yarn.CheckLabel(l.GetName()); err != nil {
 			return err
 		}
 		if _, known := c.labels[l.GetName()]; !known {
@@ -76,18 +76,6 @@ func (c *content) add(m *pb.AddToClusterNodeLabelsRequest) error {
 	}
 	if len(c.labels) > c.limits.Labels {
 		return fmt.Errorf("there are more than %d labels", c.limits.Labels)
-	}
-	return nil
-}
-
-func checkName(name string) error {
-	if name == "" || len(name) > yarn.MaxLabelName {
-		return fmt.Errorf("%.20q… has %d bytes, a label has 1 to %d", name, len(name), yarn.MaxLabelName)
-	}
-	for _, b := range []byte(name) {
-		if b <= ' ' || b == ',' || b >= 0x7f {
-			return fmt.Errorf("%.80q is not the name of a label", name)
-		}
 	}
 	return nil
 }
