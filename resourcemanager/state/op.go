@@ -61,7 +61,7 @@ func (op Op) Check() error {
 	switch op.Record.(type) {
 	case nil:
 		return errors.New("change without a record")
-	case Application, Attempt, MasterKeys, DelegationKey, DelegationToken, DelegationSequence, NodeDeadline, ConfigVersion, Labels, NodeLabel, LabelledNode:
+	case Application, Attempt, MasterKeys, DelegationKey, DelegationToken, DelegationSequence, NodeDeadline, ConfigVersion, Labels:
 		return nil
 	}
 	return fmt.Errorf("change of a %T: records are given by value", op.Record)
@@ -87,14 +87,12 @@ const (
 	NodeDeadlines       Table = "node-deadline"
 	Configurations      Table = "configuration"
 	AllLabels           Table = "labels"
-	NodeLabels          Table = "node-label"
-	LabelledNodes       Table = "labelled-node"
 )
 
 // Tables are all tables, in the order in which they are recovered.
 func Tables() []Table {
 	return []Table{DelegationKeys, DelegationTokens, DelegationSequences, AMRMKeys,
-		Applications, Attempts, NodeDeadlines, Configurations, AllLabels, NodeLabels, LabelledNodes}
+		Applications, Attempts, NodeDeadlines, Configurations, AllLabels}
 }
 
 // Key names a record among all others. It is comparable.
@@ -135,12 +133,6 @@ func (r ConfigVersion) Key() Key { return Key{Configurations, only} }
 // Key is the same for all states of the labels.
 func (r Labels) Key() Key { return Key{AllLabels, only} }
 
-// Key is node-label/<name>.
-func (r NodeLabel) Key() Key { return Key{NodeLabels, r.Name} }
-
-// Key is labelled-node/<host>:<port>.
-func (r LabelledNode) Key() Key { return Key{LabelledNodes, r.Node.String()} }
-
 func (Application) record()        {}
 func (Attempt) record()            {}
 func (MasterKeys) record()         {}
@@ -150,8 +142,6 @@ func (DelegationSequence) record() {}
 func (NodeDeadline) record()       {}
 func (ConfigVersion) record()      {}
 func (Labels) record()             {}
-func (NodeLabel) record()          {}
-func (LabelledNode) record()       {}
 
 // AttemptPrefix is how the names of an application's attempts begin, and of no
 // other application's.

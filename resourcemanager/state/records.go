@@ -69,15 +69,14 @@ type Labels struct {
 	Nodes []LabelledNode // by id
 }
 
-// NodeLabel is a label of the cluster: the name of a partition. As a record of
-// its own it is what stores held before there was Labels.
+// NodeLabel is a label of the cluster: the name of a partition.
 type NodeLabel struct {
 	Name      string
 	Exclusive bool
 	Unknown   []byte
 }
 
-// LabelledNode is the label that somebody gave a node; as a record like NodeLabel.
+// LabelledNode is the label that somebody gave a node.
 type LabelledNode struct {
 	Node    yarn.NodeID // a zero port means every node of the host
 	Label   string      // empty: in the default partition, whatever its host's is

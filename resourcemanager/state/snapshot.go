@@ -24,8 +24,6 @@ type Snapshot struct {
 	NodeDeadlines      []NodeDeadline
 	Config             ConfigVersion // version 0: none was stored
 	Labels             Labels
-	NodeLabels         []NodeLabel    // records of their own, from before there was Labels
-	LabelledNodes      []LabelledNode // likewise
 
 	// Quarantined are records that could not be used. They stay in the store
 	// as they are until overwritten or removed, and never stop a start.
@@ -59,10 +57,6 @@ func (s *Snapshot) Add(r Record) {
 		s.Config = r
 	case Labels:
 		s.Labels = r
-	case NodeLabel:
-		s.NodeLabels = append(s.NodeLabels, r)
-	case LabelledNode:
-		s.LabelledNodes = append(s.LabelledNodes, r)
 	}
 }
 
@@ -79,8 +73,6 @@ func (s *Snapshot) Finish() {
 	slices.SortFunc(s.DelegationKeys, func(a, b DelegationKey) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(s.DelegationTokens, func(a, b DelegationToken) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	slices.SortFunc(s.NodeDeadlines, func(a, b NodeDeadline) int { return a.Node.Compare(b.Node) })
-	slices.SortFunc(s.NodeLabels, func(a, b NodeLabel) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortFunc(s.LabelledNodes, func(a, b LabelledNode) int { return a.Node.Compare(b.Node) })
 	s.Attempts = slices.DeleteFunc(s.Attempts, s.orphaned)
 	if n := len(s.DelegationTokens); n > 0 {
 		// A quarantined sequence record must not make numbers come up twice.

@@ -26,8 +26,6 @@ func TestKeys(t *testing.T) {
 		"node-deadline/n1:8041":                           NodeDeadline{Node: yarn.NodeID{Host: "n1", Port: 8041}},
 		"configuration/current":                           ConfigVersion{Version: 8},
 		"labels/current":                                  Labels{},
-		"node-label/gpu":                                  NodeLabel{Name: "gpu"},
-		"labelled-node/n1:0":                              LabelledNode{Node: yarn.NodeID{Host: "n1"}, Label: "gpu"},
 		"application/application_1700000000000_123456789": Application{ID: app(123456789)},
 	} {
 		if got := r.Key().String(); got != want {
@@ -79,7 +77,7 @@ func TestFinish(t *testing.T) {
 		Attempt{ID: attempt(2, 1)}, Application{ID: app(2)}, DelegationSequence{Last: 4}, DelegationToken{Sequence: 10},
 		DelegationToken{Sequence: 9}, DelegationKey{ID: 2}, DelegationKey{ID: 1},
 		NodeDeadline{Node: yarn.NodeID{Host: "b"}}, NodeDeadline{Node: yarn.NodeID{Host: "a", Port: 9}},
-		Labels{Known: []NodeLabel{{Name: "x"}}}, NodeLabel{Name: "ssd"}, NodeLabel{Name: "gpu"}, LabelledNode{Node: yarn.NodeID{Host: "b"}}, LabelledNode{Node: yarn.NodeID{Host: "a", Port: 9}}} {
+		Labels{Known: []NodeLabel{{Name: "x"}}}} {
 		s.Add(r)
 	}
 	s.Quarantine(Key{Applications, "application_1_0001"}, "broken")
@@ -92,8 +90,6 @@ func TestFinish(t *testing.T) {
 		DelegationSequence: 10, // never below a token that exists
 		NodeDeadlines:      []NodeDeadline{{Node: yarn.NodeID{Host: "a", Port: 9}}, {Node: yarn.NodeID{Host: "b"}}},
 		Labels:             Labels{Known: []NodeLabel{{Name: "x"}}},
-		NodeLabels:         []NodeLabel{{Name: "gpu"}, {Name: "ssd"}},
-		LabelledNodes:      []LabelledNode{{Node: yarn.NodeID{Host: "a", Port: 9}}, {Node: yarn.NodeID{Host: "b"}}},
 		Quarantined: []Quarantined{{Key{Applications, "application_1_0001"}, "broken"},
 			{Key{Attempts, "appattempt_1700000000000_0003_000001"}, "its application application_1700000000000_0003 is missing or quarantined"}},
 	}

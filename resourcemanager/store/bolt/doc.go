@@ -13,8 +13,6 @@
 //	node-deadline          <host>:<port>
 //	configuration          current
 //	labels                 current
-//	node-label             <name>, of earlier releases
-//	labelled-node          <host>:<port>, of earlier releases
 //
 // Names are state.Key's, values are those of package record. The version is
 // that of this layout, major.minor: with another major the file is refused,

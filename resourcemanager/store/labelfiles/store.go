@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path"
-	"reflect"
 	"sync"
 	"syscall"
 
@@ -25,7 +24,6 @@ const (
 	newMirror  = mirrorFile + ".new" // of Apache's NonAppendableFSNodeLabelStore, while it replaces the other
 	oldMirror  = mirrorFile + ".old" // of its FileSystemNodeLabelsStore, likewise
 	tornLog    = logFile + ".torn"
-	overruled  = mirrorFile + ".replaced"
 )
 
 // Options say where labels are kept, and who keeps everything else.
@@ -89,8 +87,7 @@ func (f *files) with(ctx context.Context, do func(filesystem.FileSystem) error) 
 
 func (f *files) at(name string) string { return path.Join(f.o.URL.Path, name) }
 
-// Load implements store.Store. Labels that the other store has from before this
-// directory was used are taken over into it, once.
+// Load implements store.Store.
 func (f *files) Load(ctx context.Context) (*state.Snapshot, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -107,7 +104,7 @@ func (f *files) Load(ctx context.Context) (*state.Snapshot, error) {
 			return nil, err
 		}
 	}
-	err := f.with(ctx, func(sys filesystem.FileSystem) error { return f.read(ctx, sys, snapshot) })
+	err := f.with(ctx, func(sys filesystem.FileSystem) error { return f.read(sys, snapshot) })
 	if err != nil {
 		return nil, fmt.Errorf("read node labels: %w", err)
 	}
@@ -115,7 +112,8 @@ func (f *files) Load(ctx context.Context) (*state.Snapshot, error) {
 	return snapshot, nil
 }
 
-func (f *files) read(ctx context.Context, sys filesystem.FileSystem, snapshot *state.Snapshot) error {
+// read reads the labels, and leaves them in the mirror alone.
+func (f *files) read(sys filesystem.FileSystem, snapshot *state.Snapshot) error {
 	c := newContent(f.o.Limits)
 	current, err := f.readMirrors(sys, c)
 	if err != nil {
@@ -126,12 +124,6 @@ func (f *files) read(ctx context.Context, sys filesystem.FileSystem, snapshot *s
 		return err
 	}
 	snapshot.Labels = c.record()
-	old := earlier(snapshot)
-	if len(old) > 0 {
-		if current, err = f.overrule(sys, c, snapshot); err != nil {
-			return err
-		}
-	}
 	if !current || logged {
 		if err := f.stage(sys, snapshot.Labels); err != nil {
 			return err
@@ -140,18 +132,7 @@ func (f *files) read(ctx context.Context, sys filesystem.FileSystem, snapshot *s
 			return err
 		}
 	}
-	if err := f.clear(sys, logged, torn); err != nil || len(old) == 0 {
-		return err
-	}
-	snapshot.NodeLabels, snapshot.LabelledNodes = nil, nil
-	for len(old) > 0 {
-		n := min(len(old), store.MaxOps)
-		if err := f.o.Over.Commit(ctx, old[:n]); err != nil {
-			return fmt.Errorf("remove labels from the state store that are in %s now: %w", f.o.URL, err)
-		}
-		old = old[n:]
-	}
-	return nil
+	return f.clear(sys, logged, torn)
 }
 
 // readMirrors reads the mirror that counts. current tells that it is in its place.
@@ -203,48 +184,6 @@ func (f *files) parse(sys filesystem.FileSystem, name string, read func(*source)
 			f.o.URL.At(f.at(name)), s.began, err)
 	}
 	return true, nil
-}
-
-// earlier are the changes that remove labels from the other store. What is in it
-// counts, for this ResourceManager has told somebody that it is so.
-func earlier(snapshot *state.Snapshot) (remove []state.Op) {
-	for _, x := range snapshot.NodeLabels {
-		remove = append(remove, state.Remove(x))
-	}
-	for _, x := range snapshot.LabelledNodes {
-		remove = append(remove, state.Remove(x))
-	}
-	return remove
-}
-
-// overrule puts the labels of the other store in the place of the directory's.
-func (f *files) overrule(sys filesystem.FileSystem, c *content, snapshot *state.Snapshot) (current bool, err error) {
-	mine := newContent(f.o.Limits)
-	for _, x := range snapshot.NodeLabels {
-		mine.labels[x.Name] = x.Exclusive
-	}
-	for _, x := range snapshot.LabelledNodes {
-		if _, known := mine.labels[x.Label]; known || x.Label == "" {
-			mine.put(x.Node, x.Label)
-		}
-	}
-	mine.tidy()
-	snapshot.Labels = mine.record()
-	if reflect.DeepEqual(snapshot.Labels, c.record()) {
-		return true, nil
-	}
-	if len(c.labels) > 0 {
-		if err := f.stage(sys, c.record()); err != nil {
-			return false, err
-		}
-		if err := sys.Rename(f.at(writing), f.at(overruled)); err != nil {
-			return false, err
-		}
-		f.o.Log.Warn("node labels of the state store take the place of others in the directory of labels, which are kept aside",
-			"directory", f.o.URL.String(), "kept", overruled, "labels", len(mine.labels), "others", len(c.labels))
-	}
-	f.o.Log.Info("node labels move from the state store to their directory", "directory", f.o.URL.String(), "labels", len(mine.labels))
-	return false, nil
 }
 
 // clear takes away what the mirror has now.

@@ -94,10 +94,6 @@ func (c Codec) write(w *writer, r state.Record) error {
 		writeConfigVersion(w, r)
 	case state.Labels:
 		writeLabels(w, r)
-	case state.NodeLabel:
-		writeNodeLabel(w, r)
-	case state.LabelledNode:
-		writeLabelledNode(w, r)
 	default:
 		return fmt.Errorf("no encoding for a %T", r)
 	}
@@ -124,10 +120,6 @@ func (c Codec) read(table state.Table, body []byte) (state.Record, error) {
 		return readConfigVersion(body)
 	case state.AllLabels:
 		return readLabels(body)
-	case state.NodeLabels:
-		return readNodeLabel(body)
-	case state.LabelledNodes:
-		return readLabelledNode(body)
 	}
 	return nil, fmt.Errorf("no such table %q", table)
 }
@@ -153,14 +145,8 @@ func check(r state.Record) error {
 		if r.Version <= 0 {
 			return fmt.Errorf("configuration version %d is not positive", r.Version)
 		}
-	case state.NodeLabel:
-		if r.Name == "" {
-			return errors.New("a node label without a name")
-		}
-	case state.LabelledNode:
-		if r.Node.Host == "" {
-			return errors.New("a labelled node without a host")
-		}
+	case state.Labels:
+		return checkLabels(r)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"errors"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
@@ -188,25 +189,37 @@ func writeLabels(w *writer, r state.Labels) {
 func readLabels(body []byte) (state.Record, error) {
 	var r state.Labels
 	_, err := read(body, func(f *field) bool {
-		var x state.Record
 		switch {
 		case f.number <= 2 && f.kind != protowire.BytesType:
 			f.err = errKind
-			return true
 		case f.number == 1:
-			if x, f.err = readNodeLabel(f.data); f.err == nil {
-				r.Known = append(r.Known, x.(state.NodeLabel))
-			}
-			return true
+			var x state.NodeLabel
+			x, f.err = readNodeLabel(f.data)
+			r.Known = append(r.Known, x)
 		case f.number == 2:
-			if x, f.err = readLabelledNode(f.data); f.err == nil {
-				r.Nodes = append(r.Nodes, x.(state.LabelledNode))
-			}
-			return true
+			var x state.LabelledNode
+			x, f.err = readLabelledNode(f.data)
+			r.Nodes = append(r.Nodes, x)
+		default:
+			return false
 		}
-		return false
+		return true
 	})
 	return r, err
+}
+
+func checkLabels(r state.Labels) error {
+	for _, x := range r.Known {
+		if x.Name == "" {
+			return errors.New("a node label without a name")
+		}
+	}
+	for _, x := range r.Nodes {
+		if x.Node.Host == "" {
+			return errors.New("a labelled node without a host")
+		}
+	}
+	return nil
 }
 
 func writeNodeLabel(w *writer, r state.NodeLabel) {
@@ -215,9 +228,8 @@ func writeNodeLabel(w *writer, r state.NodeLabel) {
 	w.b = append(w.b, r.Unknown...)
 }
 
-func readNodeLabel(body []byte) (state.Record, error) {
-	var r state.NodeLabel
-	unknown, err := read(body, func(f *field) bool {
+func readNodeLabel(body []byte) (r state.NodeLabel, err error) {
+	r.Unknown, err = read(body, func(f *field) bool {
 		switch f.number {
 		case 1:
 			return f.text(&r.Name)
@@ -226,7 +238,6 @@ func readNodeLabel(body []byte) (state.Record, error) {
 		}
 		return false
 	})
-	r.Unknown = unknown
 	return r, err
 }
 
@@ -237,9 +248,8 @@ func writeLabelledNode(w *writer, r state.LabelledNode) {
 	w.b = append(w.b, r.Unknown...)
 }
 
-func readLabelledNode(body []byte) (state.Record, error) {
-	var r state.LabelledNode
-	unknown, err := read(body, func(f *field) bool {
+func readLabelledNode(body []byte) (r state.LabelledNode, err error) {
+	r.Unknown, err = read(body, func(f *field) bool {
 		switch f.number {
 		case 1:
 			return f.text(&r.Node.Host)
@@ -250,6 +260,5 @@ func readLabelledNode(body []byte) (state.Record, error) {
 		}
 		return false
 	})
-	r.Unknown = unknown
 	return r, err
 }

@@ -63,9 +63,6 @@ func Everything() []state.Record {
 		state.ConfigVersion{Version: 4, Blob: []byte("<configuration/>"), ChangedAt: Started, ChangedBy: "bob"},
 		state.Labels{Known: []state.NodeLabel{{Name: "gpu", Exclusive: true}, {Name: "ssd"}},
 			Nodes: []state.LabelledNode{{Node: yarn.NodeID{Host: "node1"}, Label: "gpu"}, {Node: yarn.NodeID{Host: "node1", Port: 8041}}}},
-		state.NodeLabel{Name: "gpu", Exclusive: true}, state.NodeLabel{Name: "ssd"},
-		state.LabelledNode{Node: yarn.NodeID{Host: "node1"}, Label: "gpu"},
-		state.LabelledNode{Node: yarn.NodeID{Host: "node1", Port: 8041}},
 	}
 }
 
@@ -120,9 +117,8 @@ func randomOps(rng *rand.Rand) []state.Op {
 			state.Remove(state.DelegationToken{Sequence: int32(n)}),
 			state.Put(state.DelegationSequence{Last: int32(n)}),
 			state.Put(state.NodeDeadline{Node: yarn.NodeID{Host: fmt.Sprint("node", n)}, Deadline: int64(k)}),
-			state.Put(state.NodeLabel{Name: fmt.Sprint("label", n), Exclusive: k == 1}),
-			state.Remove(state.NodeLabel{Name: fmt.Sprint("label", n)}),
-			state.Put(state.LabelledNode{Node: yarn.NodeID{Host: fmt.Sprint("node", n)}, Label: fmt.Sprint("label", k)}),
+			state.Put(state.Labels{Known: []state.NodeLabel{{Name: fmt.Sprint("label", n), Exclusive: k == 1}},
+				Nodes: []state.LabelledNode{{Node: yarn.NodeID{Host: fmt.Sprint("node", n)}, Label: fmt.Sprint("label", k)}}}),
 		}
 		ops[i] = choices[rng.IntN(len(choices))]
 	}
