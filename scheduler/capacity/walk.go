@@ -103,7 +103,8 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (o outcome, o
 
 func (r *round) begin(s *Scheduler, ref NodeRef, n *cluster.NodeBook) {
 	r.s, r.node, r.book, r.part, r.label = s, ref, n, n.Part, n.Label
-	r.asks, r.free = n.Part, s.calc.Sub(&n.Total, &n.Used)
+	r.asks = n.Part
+	s.calc.Sub(&r.free, &n.Total, &n.Used)
 	r.found.from, r.found.excess = cluster.NoContainer, cluster.NoContainer
 }
 
@@ -117,7 +118,8 @@ func (r *round) turn(m mode) {
 
 // hasRoom tells whether the smallest container would find room on the node.
 func (s *Scheduler) hasRoom(n *cluster.NodeBook) bool {
-	free := s.calc.Sub(&n.Total, &n.Used)
+	var free resource
+	s.calc.Sub(&free, &n.Total, &n.Used)
 	return s.calc.HasRoom(&free, &s.min)
 }
 
@@ -245,7 +247,7 @@ func (r *round) canAssign(q *Queue, lim *limits, held *resource) bool {
 			current = &lim.limit
 		}
 	}
-	lim.headroom = s.calc.Sub(current, used)
+	s.calc.Sub(&lim.headroom, current, used)
 	if s.calc.Less(total, used, current) || s.cfg.ContinueLooking && r.lessWithout(q, used, held, current) {
 		return true
 	}
@@ -383,7 +385,8 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 		return true
 	}
 	if s.cfg.ContinueLooking {
-		left := s.calc.Sub(&u.shares[0].used, held)
+		var left resource
+		s.calc.Sub(&left, &u.shares[0].used, held)
 		if !s.calc.More(&s.books.Total, &left, &b.limit) {
 			lim.unreserve = used.Sub(b.limit)
 			return true

@@ -199,13 +199,28 @@ func (c Calculator) Decrease(a, b *Resource) {
 	}
 }
 
-// Sub is a without b. It looks as Increase does.
-func (c Calculator) Sub(a, b *Resource) (r Resource) {
+// Set makes a what b is. It looks as Increase does.
+func (c Calculator) Set(a, b *Resource) {
+	a[0], a[1] = b[0], b[1]
+	if c.Types > 2 {
+		setRest(a, b)
+	}
+}
+
+// Clear makes a nothing. It looks as Increase does.
+func (c Calculator) Clear(a *Resource) {
+	a[0], a[1] = 0, 0
+	if c.Types > 2 {
+		setRest(a, &nothing)
+	}
+}
+
+// Sub makes r a without b. It looks as Increase does.
+func (c Calculator) Sub(r, a, b *Resource) {
 	r[0], r[1] = a[0]-b[0], a[1]-b[1]
 	if c.Types > 2 {
-		return a.Sub(*b)
+		subRest(r, a, b)
 	}
-	return r
 }
 
 func increaseRest(a, b *Resource) {
@@ -217,6 +232,18 @@ func increaseRest(a, b *Resource) {
 func decreaseRest(a, b *Resource) {
 	for i := 2; i < len(a); i++ {
 		a[i] -= b[i]
+	}
+}
+
+func setRest(a, b *Resource) {
+	for i := 2; i < len(a); i++ {
+		a[i] = b[i]
+	}
+}
+
+func subRest(r, a, b *Resource) {
+	for i := 2; i < len(r); i++ {
+		r[i] = a[i] - b[i]
 	}
 }
 
