@@ -373,7 +373,7 @@ func (s *Scheduler) noteHeadroom(q *Queue, a *app, p part, m mode) (*user, *user
 		return nil, nil
 	}
 	b := s.userLimit(q, u, p, m)
-	q.leaf.queueLimit = q.leaf.visitLimit
+	s.calc.Set(&q.leaf.queueLimit, &q.leaf.visitLimit)
 	a.headLeaf, a.headUser = q, u
 	return u, b
 }

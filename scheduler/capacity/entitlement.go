@@ -85,9 +85,12 @@ func (s *Scheduler) refreshLeaf(q *Queue, limit resource) {
 
 // visit remembers the limit that the leaf was last walked with, for headrooms.
 func (s *Scheduler) visit(q *Queue, limit *resource) {
-	most := q.shares[0].effMax
-	s.calc.RoundDown(&most, &s.min)
-	q.leaf.visitLimit = *s.calc.Min(&s.books.Total, &most, limit)
+	most := &q.leaf.visitLimit
+	s.calc.Set(most, &q.shares[0].effMax)
+	s.calc.RoundDown(most, &s.min)
+	if s.calc.More(&s.books.Total, most, limit) {
+		s.calc.Set(most, limit)
+	}
 }
 
 // updateAbsolute derives fractions of the cluster from those of the parent.

@@ -192,7 +192,6 @@ func wayTo(q *Queue) (way []*Queue) {
 // startLimits is how a walk begins.
 func (r *round) startLimits() (lim limits) {
 	lim.limit = r.s.books.Partition(r.asks).Total
-	lim.start()
 	return lim
 }
 
@@ -212,7 +211,6 @@ func (r *round) path(way []*Queue, a *app) (gets bool) {
 		if i+1 < len(way) {
 			var below limits
 			r.s.childLimit(q, way[i+1], &lim.limit, &resource{}, r.part, &below.limit)
-			below.start()
 			lim = below
 		}
 	}
@@ -259,7 +257,6 @@ func (r *round) ownReservation(a *app, c ContainerRef) {
 	r.why.keepApp(a)
 	lim := r.startLimits()
 	lim.limit = r.s.books.Partition(0).Total
-	lim.start()
 	r.found = noOutcome()
 	r.reservation(a, &lim, c)
 	switch o := &r.found; {
@@ -357,8 +354,7 @@ func (r *round) ahead(q, child *Queue, lim *limits) (keeper *Queue, why yarn.Rea
 			lim.blocked.Increase(r.s.calc.Max(&r.s.books.Total, kept, &resource{}))
 		}
 	}
-	below.start()
-	*lim = below
+	*lim = limits{limit: below.limit}
 	return keeper, yarn.Reason{}
 }
 

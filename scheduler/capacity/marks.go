@@ -46,14 +46,14 @@ func (r *round) known(q *Queue, m *mark, lim *limits) bool {
 	return true
 }
 
-// learn remembers how a walk below a parent ended that came with the limit given.
-func (r *round) learn(q *Queue, m *mark, given *resource, lim *limits, end skip, anywhere bool) {
+// learn remembers how a walk below a parent ended.
+func (r *round) learn(q *Queue, m *mark, lim *limits, end skip, anywhere bool) {
 	m.valid = anywhere && end != found && r.why == nil
 	if !m.valid {
 		return
 	}
 	m.skip, m.turn, m.change, m.part = end, r.s.walkTurn, q.change, r.part
-	m.given, m.blocked = *given, lim.blocked
+	m.given, m.blocked = lim.limit, lim.blocked
 }
 
 // userBlocked tells that a walk over a leaf is at its end, because it is known that

@@ -383,8 +383,11 @@ func (s *Scheduler) userLimit(q *Queue, u *user, p part, m mode) *userBlock {
 	b := &u.blocked[m][p]
 	if b.version != q.leaf.version {
 		c := s.anyLimit(q, p, m)
-		b.version, b.limit = c.version, c.value
-		s.calc.ScaleDown(&b.limit, float64(u.weight), &s.min)
+		b.version = c.version
+		s.calc.Set(&b.limit, &c.value)
+		if u.weight != 1 { // it is a multiple of the least container already
+			s.calc.ScaleDown(&b.limit, float64(u.weight), &s.min)
+		}
 	}
 	return b
 }
@@ -424,34 +427,34 @@ func (s *Scheduler) computeUserLimit(q *Queue, p part, m mode, limit *resource) 
 	l, calc := q.leaf, s.calc
 	total, sh := &s.books.Partition(p).Total, &q.shares[p]
 	entitled := calc.Max(total, &sh.effMin, &s.min)
-	least := *total
+	var least, most resource
+	calc.Set(&least, total)
 	calc.ScaleUp(&least, float64(l.usageRatio[p]), &s.min)
 	if calc.Less(total, &least, entitled) {
-		least = *entitled
+		calc.Set(&least, entitled)
 	} else {
 		calc.Increase(&least, &s.min)
 	}
 	calc.Percent(&least, float64(q.conf.UserLimit))
-	even := l.activeUsed[p] // and then the limit
-	calc.Increase(&even, &s.min)
-	calc.DivCeil(&even, l.activeWeight)
-	if calc.Less(total, &even, &least) {
-		even = least
+	calc.Set(limit, &l.activeUsed[p])
+	calc.Increase(limit, &s.min)
+	calc.DivCeil(limit, l.activeWeight)
+	if calc.Less(total, limit, &least) {
+		calc.Set(limit, &least)
 	}
-	most := *total
-	if m == respect {
-		if q.conf.UserFactor == -1 || calc.Nothing(&sh.effMin) {
-			most = sh.effMax
-			calc.RoundDown(&most, &s.min)
-		} else {
-			most = measure.Scale(*entitled, float64(q.conf.UserFactor))
-		}
+	switch {
+	case m == ignore:
+		calc.Set(&most, total)
+	case q.conf.UserFactor == -1 || calc.Nothing(&sh.effMin):
+		calc.Set(&most, &sh.effMax)
+		calc.RoundDown(&most, &s.min)
+	default:
+		most = measure.Scale(*entitled, float64(q.conf.UserFactor))
 	}
-	if calc.More(total, &even, &most) {
-		even = most
+	if calc.More(total, limit, &most) {
+		calc.Set(limit, &most)
 	}
-	calc.RoundUp(&even, &s.min)
-	*limit = even
+	calc.RoundUp(limit, &s.min)
 }
 
 // activeUsers is how many users the share of masters is divided among.

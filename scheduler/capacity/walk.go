@@ -12,14 +12,9 @@ import (
 // limits travel down a walk.
 type limits struct {
 	limit     resource // what the queue may use, seen from above
-	headroom  resource // what is left of it
-	blocked   resource // of the children that wait for more than there is
-	unreserve resource // what an application must give up first
-}
-
-// start is how the others begin once limit is set.
-func (l *limits) start() {
-	l.headroom, l.blocked, l.unreserve = l.limit, resource{}, resource{}
+	headroom  resource // what is left of it, found by canAssign
+	blocked   resource // of the children of a parent that wait for more than there is
+	unreserve resource // what an application must give up first, found by userMay
 }
 
 // skip says how a walk ended, and why it brought nothing.
@@ -131,7 +126,7 @@ func (s *Scheduler) walk(r *round, m mode) {
 		s.walkTurn++
 	}
 	lim := &s.rootLimits
-	lim.limit = s.books.Partition(r.asks).Total
+	s.calc.Set(&lim.limit, &s.books.Partition(r.asks).Total)
 	r.parent(s.tree.root, lim)
 	s.felt += r.local
 	r.found.mode = m
@@ -176,13 +171,13 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 	if r.known(q, mark, lim) {
 		return mark.skip
 	}
-	before, given := r.local, lim.limit
-	lim.start()
+	before := r.local
+	s.calc.Clear(&lim.blocked)
 	end := skipNone
 	if r.canAssign(q, lim, nil) {
 		end = r.childrenOf(q, lim)
 	}
-	r.learn(q, mark, &given, lim, end, r.local == before)
+	r.learn(q, mark, lim, end, r.local == before)
 	return end
 }
 
@@ -220,19 +215,17 @@ func (r *round) childrenOf(q *Queue, lim *limits) skip {
 	return last
 }
 
-// childLimit finds what a child may use, and puts it into room. The parent's own
-// limit is cut to its maximum on the way; blocked is kept for siblings that wait.
+// childLimit finds what a child may use of what its parent may, and puts it into
+// room; blocked is kept for siblings that wait.
 func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part, room *resource) {
 	own := &q.shares[p]
 	if s.calc.More(&s.books.Total, limit, &own.effMax) {
-		*limit = own.effMax
+		limit = &own.effMax
 	}
-	left := *limit
-	s.calc.Decrease(&left, blocked)
-	s.calc.Decrease(&left, &own.used)
-	s.calc.Increase(&left, &c.shares[p].used)
-	s.calc.RoundDown(&left, &s.min)
-	*room = left
+	s.calc.Sub(room, limit, blocked)
+	s.calc.Decrease(room, &own.used)
+	s.calc.Increase(room, &c.shares[p].used)
+	s.calc.RoundDown(room, &s.min)
 }
 
 // canAssign checks the queue's limit. What could be given up counts as unused: held,
@@ -275,7 +268,6 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 	if r.why != nil {
 		r.why.keep(q)
 	}
-	lim.start()
 	s.visit(q, &lim.limit)
 	if c := r.book.Reserved; c >= 0 {
 		if a := s.app(s.books.Container(c).App); a.queue == q && a.running {
@@ -380,7 +372,7 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 		r.noteUser(a, used, b)
 		return false
 	}
-	lim.unreserve = resource{}
+	s.calc.Clear(&lim.unreserve)
 	if !s.calc.More(&s.books.Total, used, &b.limit) {
 		return true
 	}
@@ -437,6 +429,7 @@ func (r *round) application(a *app, lim *limits) skip {
 // reservation tries to serve what the node is held for.
 func (r *round) reservation(a *app, lim *limits, c ContainerRef) skip {
 	box := r.s.books.Container(c)
+	lim.headroom, lim.unreserve = lim.limit, resource{}
 	r.local++
 	w := a.wants.Find(keyOf(box))
 	if w == nil || !w.HasAny || w.Any.Count == 0 {
@@ -467,13 +460,14 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (end skip, next bool) {
 		r.local++ // re-reservations may make it worth more: the leaf is not remembered as full
 		return skipNone, true
 	}
-	room := lim.headroom
-	if s.cfg.ContinueLooking {
-		s.calc.Increase(&room, &a.shares[r.part].reserved)
+	room := &lim.headroom
+	if s.cfg.ContinueLooking && a.held > 0 {
+		more := room.Add(a.shares[r.part].reserved)
+		room = &more
 	}
-	if !s.calc.FitsIn(size, &room) {
+	if !s.calc.FitsIn(size, room) {
 		if r.why != nil {
-			r.why.add(yarn.Reason{Code: fit.Headroom, Subject: a.queue.path, Needed: *size, Limit: room})
+			r.why.add(yarn.Reason{Code: fit.Headroom, Subject: a.queue.path, Needed: *size, Limit: *room})
 		}
 		return skipQueue, false
 	}

@@ -22,12 +22,21 @@ type Calculator struct {
 // OfMemory is an amount given by its memory alone.
 //
 // compat: Apache counts one vcore with any memory.
-func OfMemory(mb int64) Resource {
-	r := Resource{yarn.Memory: mb}
-	if mb > 0 {
-		r[yarn.VCores] = 1
-	}
+func OfMemory(mb int64) (r Resource) {
+	Calculator{Types: 2}.setMemory(&r, mb)
 	return r
+}
+
+// setMemory makes r an amount given by its memory alone.
+func (c Calculator) setMemory(r *Resource, mb int64) {
+	cores := int64(0)
+	if mb > 0 {
+		cores = 1
+	}
+	r[yarn.Memory], r[yarn.VCores] = mb, cores
+	if c.Types > 2 {
+		setRest(r, &nothing)
+	}
 }
 
 // Compare is negative, zero or positive as a is less than, equal to or more
@@ -332,7 +341,7 @@ func (c Calculator) Ratio(a, b *Resource) float32 {
 // roundings and scalings do.
 func (c Calculator) RoundUp(r, step *Resource) {
 	if !c.Dominant {
-		*r = OfMemory(javanum.RoundUp(r[yarn.Memory], step[yarn.Memory]))
+		c.setMemory(r, javanum.RoundUp(r[yarn.Memory], step[yarn.Memory]))
 		return
 	}
 	for i := 0; i < c.Types; i++ {
@@ -345,7 +354,7 @@ func (c Calculator) RoundUp(r, step *Resource) {
 // RoundDown rounds every type that counts towards zero.
 func (c Calculator) RoundDown(r, step *Resource) {
 	if !c.Dominant {
-		*r = OfMemory(javanum.RoundDown(r[yarn.Memory], step[yarn.Memory]))
+		c.setMemory(r, javanum.RoundDown(r[yarn.Memory], step[yarn.Memory]))
 		return
 	}
 	for i := 0; i < c.Types; i++ {
@@ -359,7 +368,7 @@ func (c Calculator) RoundDown(r, step *Resource) {
 func (c Calculator) ScaleUp(r *Resource, by float64, step *Resource) {
 	if !c.Dominant {
 		n := javanum.Long(float64(float64(r[yarn.Memory])*by) + 0.5)
-		*r = OfMemory(javanum.RoundUp(n, step[yarn.Memory]))
+		c.setMemory(r, javanum.RoundUp(n, step[yarn.Memory]))
 		return
 	}
 	for i := 0; i < c.Types; i++ {
@@ -373,7 +382,7 @@ func (c Calculator) ScaleUp(r *Resource, by float64, step *Resource) {
 // ScaleDown makes r r·by, rounded down to a multiple of step.
 func (c Calculator) ScaleDown(r *Resource, by float64, step *Resource) {
 	if !c.Dominant {
-		*r = OfMemory(javanum.RoundDown(javanum.Scale(r[yarn.Memory], by), step[yarn.Memory]))
+		c.setMemory(r, javanum.RoundDown(javanum.Scale(r[yarn.Memory], by), step[yarn.Memory]))
 		return
 	}
 	for i := 0; i < c.Types; i++ {
@@ -387,7 +396,7 @@ func (c Calculator) ScaleDown(r *Resource, by float64, step *Resource) {
 // DivCeil makes r ⌈r/by⌉ in every type that counts, 0 where by is 0.
 func (c Calculator) DivCeil(r *Resource, by float32) {
 	if !c.Dominant {
-		*r = OfMemory(javanum.DivCeilFloat(r[yarn.Memory], by))
+		c.setMemory(r, javanum.DivCeilFloat(r[yarn.Memory], by))
 		return
 	}
 	for i := 0; i < c.Types; i++ {
@@ -401,7 +410,7 @@ func (c Calculator) DivCeil(r *Resource, by float32) {
 // compat: divideAndCeil with an integer divisor, unlike DivCeil.
 func (c Calculator) Percent(r *Resource, percent float64) {
 	if !c.Dominant {
-		*r = OfMemory(javanum.DivCeil(javanum.Scale(r[yarn.Memory], percent), 100))
+		c.setMemory(r, javanum.DivCeil(javanum.Scale(r[yarn.Memory], percent), 100))
 		return
 	}
 	for i := 0; i < c.Types; i++ {
