@@ -20,7 +20,7 @@ func (r *round) onNode(a *app, w *demand.Want, lim *limits, from ContainerRef) (
 	}
 	if row := w.At(r.book.RackPlace); row != nil && row.Count > 0 {
 		if !row.Relax {
-			r.note(a.queue, a, yarn.Reason{Code: fit.StrictLocality, Subject: r.book.Rack})
+			r.note(fit.StrictLocality, r.book.Rack, "", 0, 0)
 			return skipNone, true
 		}
 		if min(int32(r.s.books.Count), r.s.cfg.NodeDelay) < w.Opportunities {
@@ -35,12 +35,12 @@ func (r *round) onNode(a *app, w *demand.Want, lim *limits, from ContainerRef) (
 		return skipNone, true
 	}
 	if !w.Any.Relax {
-		r.note(a.queue, a, yarn.Reason{Code: fit.StrictLocality, Subject: yarn.AnyHost})
+		r.note(fit.StrictLocality, yarn.AnyHost, "", 0, 0)
 		return skipNone, true
 	}
 	if from < 0 && !r.offSwitch(w) {
 		r.s.waited = true
-		r.noteNode(yarn.Reason{Code: fit.LocalityDelay, Count: int64(w.Opportunities)})
+		r.noteNode(fit.LocalityDelay, int64(w.Opportunities), nil, nil)
 		return skipOther, false
 	}
 	if r.try(a, w, &w.Any, cluster.OffSwitch, lim, from) {
@@ -70,12 +70,12 @@ func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality,
 	s, calc := r.s, r.s.calc
 	size := &row.Size
 	if !calc.FitsIn(size, &r.book.Total) {
-		r.noteNode(yarn.Reason{Code: fit.NodeTooSmall, Needed: *size, Limit: r.book.Total})
+		r.noteNode(fit.NodeTooSmall, 0, size, &r.book.Total)
 		return false
 	}
 	more := s.worthMore(a, w, size)
-	over := *size
-	calc.Decrease(&over, &lim.headroom)
+	var over resource
+	calc.Sub(&over, size, &lim.headroom)
 	need := calc.Max(&s.books.Total, &over, &lim.unreserve)
 	mustGiveUp := calc.AnyPositive(need)
 	look := s.cfg.ContinueLooking && from < 0
@@ -86,25 +86,25 @@ func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality,
 				need = size
 			}
 			if excess = s.toGiveUp(w, need); excess < 0 {
-				r.noteNode(yarn.Reason{Code: fit.ReservationsEnough, Needed: *need})
+				r.noteNode(fit.ReservationsEnough, 0, need, nil)
 				return false
 			}
 		}
-		r.found = outcome{kind: allocated, app: a, want: w, row: row, locality: l, from: from, excess: excess}
-		r.served(w, l, from)
+		r.propose(allocated, a, w, row, l, from, excess)
 		return true
 	}
-	r.noteNode(yarn.Reason{Code: fit.NodeFull, Needed: *size, Limit: r.free})
+	r.noteNode(fit.NodeFull, 0, size, &r.free)
 	if !more && from < 0 || look && mustGiveUp {
 		return false
 	}
-	r.found = outcome{kind: reserved, app: a, want: w, row: row, locality: l, from: from, excess: excess}
-	r.served(w, l, from)
+	r.propose(reserved, a, w, row, l, from, excess)
 	return true
 }
 
-// served resets what the key has waited.
-func (r *round) served(w *demand.Want, l cluster.Locality, from ContainerRef) {
+// propose ends a walk, and resets what the key has waited.
+func (r *round) propose(k outcomeKind, a *app, w *demand.Want, row *demand.Row, l cluster.Locality, from, excess ContainerRef) {
+	o := &r.found
+	o.kind, o.app, o.want, o.row, o.locality, o.from, o.excess = k, a, w, row, l, from, excess
 	if from >= 0 || r.why != nil {
 		return
 	}

@@ -20,7 +20,6 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 		s.end(o.excess, cluster.ReleasedByAM)
 		return out
 	}
-	o.mode = r.mode
 	if !r.book.Accepting || !s.accepts(r, o) {
 		return out
 	}
@@ -55,13 +54,13 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 		// where its decisions are compared, in heartbeat mode, and nowhere else.
 		size := &s.books.Container(o.from).Resource
 		room := s.calc.FitsIn(&o.row.Size, &r.free) && (!s.cfg.Asynchronous || s.calc.FitsIn(size, &r.free))
-		if !room && r.why != nil {
-			r.noteNode(yarn.Reason{Code: fit.NodeFull, Needed: *size, Limit: r.free})
+		if !room {
+			r.noteNode(fit.NodeFull, 0, size, &r.free)
 		}
 		return room
 	}
 	if o.kind == allocated && !s.calc.FitsIn(&o.row.Size, &r.free) {
-		r.noteNode(yarn.Reason{Code: fit.NodeFull, Needed: o.row.Size, Limit: r.free})
+		r.noteNode(fit.NodeFull, 0, &o.row.Size, &r.free)
 		return false
 	}
 	var freed resource

@@ -3,6 +3,7 @@ package capacity
 import (
 	"slices"
 
+	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
@@ -22,22 +23,40 @@ type explanation struct {
 	back    []func()
 }
 
-func (r *round) note(q *Queue, a *app, why yarn.Reason) {
+// The functions that note a reason do nothing unless reasons are collected. They
+// are kept out of those that every walk goes through, so that these stay short.
+
+//go:noinline
+func (r *round) note(code yarn.Code, subject, detail string, count, max int64) {
 	if r.why != nil {
-		r.why.add(why)
+		r.why.add(yarn.Reason{Code: code, Subject: subject, Detail: detail, Count: count, Max: max})
 	}
 }
 
-// noteNode is note for a reason that lies with the node.
-func (r *round) noteNode(why yarn.Reason) {
-	if r.why != nil {
-		why.Subject = r.book.ID.String()
-		r.why.add(why)
+// noteNode is for what lies with the node; amounts may be nil.
+//
+//go:noinline
+func (r *round) noteNode(code yarn.Code, count int64, needed, limit *resource) {
+	if r.why == nil {
+		return
 	}
+	why := yarn.Reason{Code: code, Subject: r.book.ID.String(), Count: count}
+	if needed != nil {
+		why.Needed = *needed
+	}
+	if limit != nil {
+		why.Limit = *limit
+	}
+	r.why.add(why)
 }
 
-// noteQueue is note for a queue's limit and what is to be within it. It is kept out
-// of the functions that every walk goes through.
+// noteHolder is for a node that is held for somebody.
+func (r *round) noteHolder(c ContainerRef) {
+	box := r.s.books.Container(c)
+	r.why.add(yarn.Reason{Code: fit.NodeReserved, Subject: r.book.ID.String(), Needed: box.Resource, Detail: r.s.app(box.App).ID.String()})
+}
+
+// noteQueue is for a queue's limit and what is to be within it.
 //
 //go:noinline
 func (r *round) noteQueue(q *Queue, used, limit *resource) {
@@ -49,6 +68,26 @@ func (r *round) noteQueue(q *Queue, used, limit *resource) {
 		code = fit.ParentLimit
 	}
 	r.why.add(yarn.Reason{Code: code, Subject: q.path, Needed: *used, Limit: *limit})
+}
+
+// noteHeadroom is for an ask for more than the queue has left.
+//
+//go:noinline
+func (r *round) noteHeadroom(q *Queue, size, room *resource) {
+	if r.why != nil {
+		r.why.add(yarn.Reason{Code: fit.Headroom, Subject: q.path, Needed: *size, Limit: *room})
+	}
+}
+
+//go:noinline
+func (r *round) noteUser(a *app, used *resource, b *userBlock) {
+	switch {
+	case r.why == nil:
+	case r.s.calc.More(&r.s.books.Total, used, &b.limit):
+		r.why.add(yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: *used, Limit: b.limit})
+	default: // refused while the leaf did not know the user
+		r.why.add(yarn.Reason{Code: fit.UserUnknown, Subject: a.User, Detail: a.queue.path})
+	}
 }
 
 func (e *explanation) add(why yarn.Reason) {
@@ -146,16 +185,17 @@ func (s *Scheduler) explainNode(a *app, ref NodeRef, e *explanation, contest boo
 	r.why = e
 	switch {
 	case !n.Accepting:
-		r.noteNode(yarn.Reason{Code: fit.NodeUnavailable})
+		r.noteNode(fit.NodeUnavailable, 0, nil, nil)
 		return false
 	case n.Reserved >= 0:
 		box := s.books.Container(n.Reserved)
 		if box.App != a.ref {
-			r.noteNode(yarn.Reason{Code: fit.NodeReserved, Needed: box.Resource, Detail: s.app(box.App).ID.String()})
+			r.noteHolder(n.Reserved)
 			return false
 		}
 	case !s.hasRoom(n) || !s.calc.FitsIn(&s.min, &r.free):
-		r.noteNode(yarn.Reason{Code: fit.NodeFull, Needed: s.min, Limit: n.Free()})
+		free := n.Free()
+		r.noteNode(fit.NodeFull, 0, &s.min, &free)
 		return false
 	}
 	way := wayTo(a.queue)
@@ -202,7 +242,7 @@ func (r *round) path(way []*Queue, a *app) (gets bool) {
 	lim := r.startLimits()
 	for i, q := range way {
 		if r.mode == respect && !q.mayUse(r.label) {
-			r.note(q, a, yarn.Reason{Code: fit.PartitionDenied, Subject: q.path, Detail: r.label})
+			r.note(fit.PartitionDenied, q.path, r.label, 0, 0)
 			return false
 		}
 		if !r.canAssign(q, &lim, heldBelow(q, a)) {
@@ -215,7 +255,7 @@ func (r *round) path(way []*Queue, a *app) (gets bool) {
 		}
 	}
 	if q := a.queue; q.conf.Ordering == config.FifoWithPartitions && !q.sameList(a, r.label) {
-		r.note(q, a, yarn.Reason{Code: fit.OtherList, Subject: r.label, Detail: a.Label})
+		r.note(fit.OtherList, r.label, a.Label, 0, 0)
 		return false
 	}
 	return r.offered(a, &lim)
@@ -239,12 +279,11 @@ func (r *round) offered(a *app, lim *limits) (gets bool) {
 	for i, w := range a.wants.Keys() {
 		end, next := r.key(a, w, lim)
 		if o := &r.found; end == found && o.kind == allocated && o.from < 0 {
-			o.mode = r.mode
 			return r.s.accepts(r, o)
 		}
 		if !next {
 			if i+1 < len(a.wants.Keys()) {
-				r.note(a.queue, a, yarn.Reason{Code: fit.EarlierAsk, Subject: a.queue.path, Count: int64(w.Priority)})
+				r.note(fit.EarlierAsk, a.queue.path, "", int64(w.Priority), 0)
 			}
 			return false
 		}
@@ -257,15 +296,15 @@ func (r *round) ownReservation(a *app, c ContainerRef) {
 	r.why.keepApp(a)
 	lim := r.startLimits()
 	lim.limit = r.s.books.Partition(0).Total
-	r.found = noOutcome()
+	r.found = outcome{from: cluster.NoContainer, excess: cluster.NoContainer}
 	r.reservation(a, &lim, c)
 	switch o := &r.found; {
 	case a.avoids(r.book):
-		r.noteNode(yarn.Reason{Code: fit.Blacklisted})
+		r.noteNode(fit.Blacklisted, 0, nil, nil)
 	case o.kind == allocated && r.s.accepts(r, o):
-		r.noteNode(yarn.Reason{Code: fit.ComesNext})
+		r.noteNode(fit.ComesNext, 0, nil, nil)
 	case o.excess >= 0: // it is about to be given up
-		r.noteNode(yarn.Reason{Code: fit.NodeReserved, Needed: r.s.books.Container(c).Resource, Detail: a.ID.String()})
+		r.noteHolder(c)
 	}
 }
 
@@ -290,7 +329,6 @@ func (r *round) wholeWalk(root *Queue, a *app) bool {
 func (r *round) before() yarn.Reason {
 	o := &r.found
 	why := yarn.Reason{Code: fit.OthersFirst, Subject: o.app.queue.path, Detail: o.app.ID.String()}
-	o.mode = r.mode
 	r.why.reasons = nil
 	if !r.s.accepts(r, o) && len(r.why.reasons) > 0 {
 		why.Needed, why.Limit = r.why.reasons[0].Needed, r.why.reasons[0].Limit
@@ -407,7 +445,7 @@ func (r *round) line(a *app, lim *limits, e *explanation) []yarn.Reason {
 	}
 	r.why.reasons = nil
 	if r.offered(a, lim) {
-		r.noteNode(yarn.Reason{Code: fit.ComesNext})
+		r.noteNode(fit.ComesNext, 0, nil, nil)
 	}
 	return r.why.reasons
 }

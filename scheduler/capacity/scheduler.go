@@ -136,10 +136,8 @@ func (s *Scheduler) Offer(ref NodeRef, now yarn.Now, out []cluster.Decision) []c
 	offSwitch, assigned, refused := int32(0), int32(0), 0
 	for {
 		before := len(out)
-		var o outcome
-		var ok bool
-		o, ok, out = s.offerOnce(ref, out)
-		if !ok {
+		var o proposal
+		if o, out = s.offerOnce(ref, out); !o.more {
 			break
 		}
 		assigned++

@@ -112,13 +112,12 @@ func (s *Scheduler) patience() int {
 func (s *Scheduler) fill(ref NodeRef, out []cluster.Decision) []cluster.Decision {
 	for {
 		before := len(out)
-		var o outcome
-		var ok bool
-		o, ok, out = s.offerOnce(ref, out)
+		var o proposal
+		o, out = s.offerOnce(ref, out)
 		if o.kind != nothing && len(out) == before {
 			s.waited, s.sweep.again = true, true // it was refused, and may wait anew
 		}
-		if !ok || len(out) == before || o.kind == reserved {
+		if !o.more || len(out) == before || o.kind == reserved {
 			break
 		}
 	}

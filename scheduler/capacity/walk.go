@@ -36,8 +36,7 @@ type outcome struct {
 	locality cluster.Locality
 	from     ContainerRef // the reservation that is served or renewed
 	excess   ContainerRef // a reservation to give up
-	mode     mode
-	place    int32 // of the application in the lineup, unless from is set
+	place    int32        // of the application in the lineup, unless from is set
 }
 
 type outcomeKind uint8
@@ -47,10 +46,6 @@ const (
 	allocated
 	reserved
 )
-
-func noOutcome() outcome {
-	return outcome{from: cluster.NoContainer, excess: cluster.NoContainer}
-}
 
 // round is one walk for one node.
 type round struct {
@@ -71,29 +66,34 @@ type round struct {
 	why *explanation
 }
 
-// offerOnce is one try to place something on a node. ok is false when nothing
-// more can come of this offer.
-func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (o outcome, ok bool, _ []cluster.Decision) {
+// proposal is what came of one try to place something on a node.
+type proposal struct {
+	kind     outcomeKind
+	locality cluster.Locality
+	more     bool // there may come more of this offer
+}
+
+// offerOnce is one try to place something on a node.
+func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (proposal, []cluster.Decision) {
 	n := s.books.Node(ref)
 	if n.Reserved >= 0 {
-		return noOutcome(), false, s.offerReserved(ref, n, out)
+		return proposal{}, s.offerReserved(ref, n, out)
 	}
 	if n.Part == 0 && s.fruitless(0, respect) {
-		return noOutcome(), false, out
+		return proposal{}, out
 	}
 	r := &round{}
 	r.begin(s, ref, n)
 	if !s.calc.HasRoom(&r.free, &s.min) {
-		return r.found, false, out
+		return proposal{}, out
 	}
 	s.walk(r, respect)
 	out = s.commit(r, &r.found, out)
-	if r.found.kind != nothing || n.Part == 0 || s.books.Partition(n.Part).Exclusive {
-		return r.found, r.found.kind != nothing, out
+	if r.found.kind == nothing && n.Part != 0 && !s.books.Partition(n.Part).Exclusive {
+		s.walk(r, ignore)
+		out = s.commit(r, &r.found, out)
 	}
-	s.walk(r, ignore)
-	out = s.commit(r, &r.found, out)
-	return r.found, r.found.kind != nothing, out
+	return proposal{r.found.kind, r.found.locality, r.found.kind != nothing}, out
 }
 
 func (r *round) begin(s *Scheduler, ref NodeRef, n *cluster.NodeBook) {
@@ -129,7 +129,6 @@ func (s *Scheduler) walk(r *round, m mode) {
 	s.calc.Set(&lim.limit, &s.books.Partition(r.asks).Total)
 	r.parent(s.tree.root, lim)
 	s.felt += r.local
-	r.found.mode = m
 }
 
 // offerReserved gives a reserved node to whom it is reserved for.
@@ -157,7 +156,7 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 		r.why.keep(q)
 	}
 	if r.mode == respect && !q.mayUse(r.label) {
-		r.note(q, nil, yarn.Reason{Code: fit.PartitionDenied, Subject: q.path, Detail: r.label})
+		r.note(fit.PartitionDenied, q.path, r.label, 0, 0)
 		return skipNone
 	}
 	if !r.wants(q) {
@@ -275,7 +274,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 		}
 	}
 	if r.mode == respect && !q.mayUse(r.label) {
-		r.note(q, nil, yarn.Reason{Code: fit.PartitionDenied, Subject: q.path, Detail: r.label})
+		r.note(fit.PartitionDenied, q.path, r.label, 0, 0)
 		return skipNone
 	}
 	if !r.wants(q) {
@@ -389,16 +388,6 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 	return false
 }
 
-func (r *round) noteUser(a *app, used *resource, b *userBlock) {
-	switch {
-	case r.why == nil:
-	case r.s.calc.More(&r.s.books.Total, used, &b.limit):
-		r.why.add(yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: *used, Limit: b.limit})
-	default: // refused while the leaf did not know the user
-		r.why.add(yarn.Reason{Code: fit.UserUnknown, Subject: a.User, Detail: a.queue.path})
-	}
-}
-
 // strangerMayNot refuses whom the leaf does not have among its users any more.
 //
 // compat: the refusal still holds when the user has come back, for one state of
@@ -451,12 +440,12 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (end skip, next bool) {
 	size := &w.Any.Size
 	if r.mode == ignore && !a.mastered && !s.cfg.Cluster.AMSharing {
 		if w.Label != r.label {
-			r.note(a.queue, a, yarn.Reason{Code: fit.OtherPartition, Subject: r.label, Detail: w.Label})
+			r.note(fit.OtherPartition, r.label, w.Label, 0, 0)
 		}
 		return skipOther, false
 	}
 	if !s.cfg.ContinueLooking && !s.worthMore(a, w, size) {
-		r.note(a.queue, a, yarn.Reason{Code: fit.ReservationsEnough, Subject: a.queue.path, Count: int64(len(w.Reservations)), Max: int64(w.Left())})
+		r.note(fit.ReservationsEnough, a.queue.path, "", int64(len(w.Reservations)), int64(w.Left()))
 		r.local++ // re-reservations may make it worth more: the leaf is not remembered as full
 		return skipNone, true
 	}
@@ -466,9 +455,7 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (end skip, next bool) {
 		room = &more
 	}
 	if !s.calc.FitsIn(size, room) {
-		if r.why != nil {
-			r.why.add(yarn.Reason{Code: fit.Headroom, Subject: a.queue.path, Needed: *size, Limit: *room})
-		}
+		r.noteHeadroom(a.queue, size, room)
 		return skipQueue, false
 	}
 	r.local++
@@ -480,18 +467,18 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) (end skip, next bool) {
 	if r.mode == ignore && int(missed) < s.books.Count {
 		s.waited = s.waited || w.Label == ""
 		if w.Label != "" {
-			r.note(a.queue, a, yarn.Reason{Code: fit.OtherPartition, Subject: "", Detail: w.Label})
+			r.note(fit.OtherPartition, "", w.Label, 0, 0)
 		} else {
-			r.note(a.queue, a, yarn.Reason{Code: fit.ShareDelay, Subject: r.label, Count: int64(missed), Max: int64(s.books.Count)})
+			r.note(fit.ShareDelay, r.label, "", int64(missed), int64(s.books.Count))
 		}
 		return skipOther, false
 	}
 	if served := r.servedLabel(); w.Label != served {
-		r.note(a.queue, a, yarn.Reason{Code: fit.OtherPartition, Subject: served, Detail: w.Label})
+		r.note(fit.OtherPartition, served, w.Label, 0, 0)
 		return skipNone, true
 	}
 	if a.avoids(r.book) {
-		r.noteNode(yarn.Reason{Code: fit.Blacklisted})
+		r.noteNode(fit.Blacklisted, 0, nil, nil)
 		return skipOther, false
 	}
 	w.Opportunities++
