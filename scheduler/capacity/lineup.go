@@ -86,6 +86,15 @@ func (l *lineup) next(i int) int {
 	return 64*at + bits.TrailingZeros64(word)
 }
 
+// after is the place after i, of all or of those that are awake; beyond the list or
+// -1 if there is none.
+func (l *lineup) after(i int, all bool) int {
+	if all {
+		return i + 1
+	}
+	return l.next(i + 1)
+}
+
 // rest lets the application at place i be passed by if there is no more to find
 // out about it than a walk has just done. It tells whether it rests.
 func (l *lineup) rest(i int) bool {

@@ -179,7 +179,7 @@ func (q *Queue) shrink(parts int) {
 func (q *Queue) isLeaf() bool { return q.leaf != nil }
 
 // mayUse tells whether the queue may use nodes of the partition.
-func (q *Queue) mayUse(label string) bool { return q.conf.MayUse(label) }
+func (q *Queue) mayUse(label string) bool { return label == "" || q.conf.MayUse(label) }
 
 // numApps is how many applications the queue has, waiting ones included.
 func (q *Queue) numApps() int32 {

@@ -82,6 +82,7 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (proposal, []
 	if n.Part == 0 && s.fruitless(0, respect) {
 		return proposal{}, out
 	}
+	s.fetched |= s.books.Fetch(n)
 	r := &round{}
 	r.begin(s, ref, n)
 	if !s.calc.HasRoom(&r.free, &s.min) {
@@ -187,6 +188,9 @@ func (r *round) childrenOf(q *Queue, lim *limits) skip {
 	below := &s.limits[r.depth]
 	for _, e := range r.inOrder(q) {
 		c := q.children[e.child]
+		if c.leaf != nil {
+			s.fetchLeaf(c, r.part)
+		}
 		s.childLimit(q, c, &lim.limit, &lim.blocked, r.part, &below.limit)
 		var end skip
 		if c.isLeaf() {
@@ -232,12 +236,11 @@ func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part, ro
 func (r *round) canAssign(q *Queue, lim *limits, held *resource) bool {
 	s, sh := r.s, &q.shares[r.part]
 	total, used := &s.books.Total, &sh.used
-	current := &s.books.Partition(r.part).Total
-	if r.mode == respect {
-		current = &sh.effMax
-		if s.calc.More(total, current, &lim.limit) {
-			current = &lim.limit
-		}
+	current := &sh.effMax
+	if r.mode == ignore {
+		current = &s.books.Partition(r.part).Total
+	} else if s.calc.More(total, current, &lim.limit) {
+		current = &lim.limit
 	}
 	s.calc.Sub(&lim.headroom, current, used)
 	if s.calc.Less(total, used, current) || s.cfg.ContinueLooking && r.lessWithout(q, used, held, current) {
@@ -298,22 +301,18 @@ func (r *round) applications(q *Queue, lim *limits) (end skip, users bool) {
 	// The queue's limit is checked with whoever comes first. Who rests is one of
 	// the leaf's users, has nothing reserved and needs no look, unless nobody is
 	// awake: somebody must leave behind what headrooms are taken from.
-	check, from := true, 0
+	check, i := true, 0
 	free, met := true, false // free of reservations; met a user
-	if first := l.active.next(0); first > 0 && q.conf.Ordering != config.FifoWithPartitions {
+	byList := q.conf.Ordering == config.FifoWithPartitions
+	if first := l.active.next(0); first > 0 && !byList {
 		if !r.canAssign(q, lim, &noResource) {
 			return skipNone, false
 		}
-		check, from = false, first
+		check, i = false, first
 	}
-	for i := from; i < l.active.len(); i++ {
-		if !check {
-			if i = l.active.next(i); i < 0 {
-				break
-			}
-		}
+	for ; uint(i) < uint(len(l.active.apps)); i = l.active.after(i, check) {
 		a := l.active.apps[i]
-		if q.conf.Ordering == config.FifoWithPartitions && !q.sameList(a, r.label) {
+		if byList && !q.sameList(a, r.label) {
 			continue
 		}
 		if check {

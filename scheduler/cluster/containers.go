@@ -163,3 +163,26 @@ func (b *Books) OnNode(node NodeRef, out []ContainerRef) []ContainerRef {
 
 // CountOnNode is how many containers hold room on the node.
 func (b *Books) CountOnNode(node NodeRef) int { return int(b.nodes[node].list.count) }
+
+// FetchOwned brings near what is written when a container is entered among these.
+func (b *Books) FetchOwned(o *Owned) int64 {
+	if o.list.last < 0 {
+		return 0
+	}
+	return int64(b.links(o.list.last).nextOfApp)
+}
+
+// Fetch brings near what a decision reads and writes of a node and of the container
+// that comes next.
+func (b *Books) Fetch(n *NodeBook) int64 {
+	x := n.Used[0] | n.Total[0]
+	if n.list.last >= 0 {
+		x |= int64(b.links(n.list.last).nextOnNode)
+	}
+	if k := len(b.freeSlots); k > 0 {
+		ref := b.freeSlots[k-1]
+		c := b.Container(ref)
+		x |= int64(c.App) | c.Resource[3] | int64(c.Version) | int64(b.links(ref).nextOnNode)
+	}
+	return x
+}

@@ -387,3 +387,12 @@ func (w *Want) Left() int32 {
 	}
 	return w.Any.Count
 }
+
+// Fetch brings near what a decision reads of what is wanted.
+func (d *Demand) Fetch() int64 {
+	n := int64(len(d.keys)) | int64(len(d.pending))
+	if o := d.own; o != nil {
+		n |= int64(o.first.Any.Count) | int64(o.first.Any.Size[0]) | int64(len(o.first.Rows)) | int64(o.first.Missed) | o.pending[0][0] | o.counts[0]
+	}
+	return n
+}
