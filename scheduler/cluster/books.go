@@ -62,11 +62,9 @@ type Books struct {
 	nodes     []*NodeBook
 	freeNodes []NodeRef
 	byID      map[yarn.NodeID]NodeRef
-	slabs     []*[chunk]Container
-	chains    []*[chunk]links // of the containers in slabs
-	used      int32           // slots of slabs that were ever used
+	slabs     []*slab
+	used      int32 // slots of slabs that were ever used
 	freeSlots []ContainerRef
-	live      int
 	portNames bool
 }
 

@@ -4,11 +4,23 @@ import "github.com/heddle-project/heddle/scheduler/javanum"
 
 func hashText(s string) uint32 { return javanum.StringHash(s) }
 
+// slab is where a row of containers lies, and apart from them what chains them:
+// who enters or leaves a list changes the links of its neighbours, of which nothing
+// else is looked at, and those of all containers are few enough for the caches.
+type slab struct {
+	containers [chunk]Container
+	links      [chunk][lists]link
+}
+
 // Container is the container at that index. The address stays the same for the
 // life of the container.
-func (b *Books) Container(ref ContainerRef) *Container { return &b.slabs[ref/chunk][ref%chunk] }
+func (b *Books) Container(ref ContainerRef) *Container {
+	return &b.slabs[uint32(ref)/chunk].containers[uint32(ref)%chunk]
+}
 
-func (b *Books) links(ref ContainerRef) *links { return &b.chains[ref/chunk][ref%chunk] }
+func (b *Books) link(ref ContainerRef, of int) *link {
+	return &b.slabs[uint32(ref)/chunk].links[uint32(ref)%chunk][of]
+}
 
 // Open finds a slot and puts the container there.
 func (b *Books) Open(c *Container) ContainerRef {
@@ -20,23 +32,25 @@ func (b *Books) Open(c *Container) ContainerRef {
 
 // OpenEmpty finds a slot, for the caller to fill in.
 func (b *Books) OpenEmpty() (ContainerRef, *Container) {
-	var ref ContainerRef
-	if k := len(b.freeSlots); k > 0 {
-		ref, b.freeSlots = b.freeSlots[k-1], b.freeSlots[:k-1]
-	} else {
-		if int(b.used) == len(b.slabs)*chunk {
-			b.slabs = append(b.slabs, new([chunk]Container))
-			b.chains = append(b.chains, new([chunk]links))
-		}
-		ref = ContainerRef(b.used)
-		b.used++
+	k := len(b.freeSlots) - 1
+	if k < 0 {
+		b.addSlot()
+		k = 0
 	}
+	ref := b.freeSlots[k]
+	b.freeSlots = b.freeSlots[:k]
 	slot := b.Container(ref)
-	*slot = Container{open: true}
-	at := b.links(ref)
-	at.nextOnNode, at.prevOnNode = NoContainer, NoContainer
-	b.live++
+	*slot = Container{}
+	slot.open = true
 	return ref, slot
+}
+
+func (b *Books) addSlot() {
+	if int(b.used) == len(b.slabs)*chunk {
+		b.slabs = append(b.slabs, new(slab))
+	}
+	b.freeSlots = append(b.freeSlots, ContainerRef(b.used))
+	b.used++
 }
 
 // Close frees the slot of a container that holds nothing.
@@ -44,7 +58,6 @@ func (b *Books) Close(ref ContainerRef) {
 	c := b.Container(ref)
 	c.open = false
 	b.freeSlots = append(b.freeSlots, ref)
-	b.live--
 }
 
 // IsOpen tells whether the slot is in use.
@@ -53,7 +66,7 @@ func (b *Books) IsOpen(ref ContainerRef) bool {
 }
 
 // OpenContainers is how many slots are in use.
-func (b *Books) OpenContainers() int { return b.live }
+func (b *Books) OpenContainers() int { return int(b.used) - len(b.freeSlots) }
 
 // Slots is how many container slots were ever used.
 func (b *Books) Slots() int { return int(b.used) }
@@ -64,15 +77,7 @@ func (b *Books) Hold(ref ContainerRef) {
 	n := b.nodes[c.Node]
 	n.Used.Increase(&c.Resource)
 	c.held = true
-	at := b.links(ref)
-	at.prevOnNode, at.nextOnNode = n.list.last, NoContainer
-	if n.list.last >= 0 {
-		b.links(n.list.last).nextOnNode = ref
-	} else {
-		n.list.first = ref
-	}
-	n.list.last = ref
-	n.list.count++
+	b.enter(&n.list, onNode, ref)
 }
 
 // Release gives the container's room back.
@@ -84,19 +89,7 @@ func (b *Books) Release(ref ContainerRef) {
 	n := b.nodes[c.Node]
 	n.Used.Decrease(&c.Resource)
 	c.held = false
-	at := b.links(ref)
-	if at.prevOnNode >= 0 {
-		b.links(at.prevOnNode).nextOnNode = at.nextOnNode
-	} else {
-		n.list.first = at.nextOnNode
-	}
-	if at.nextOnNode >= 0 {
-		b.links(at.nextOnNode).prevOnNode = at.prevOnNode
-	} else {
-		n.list.last = at.prevOnNode
-	}
-	at.nextOnNode, at.prevOnNode = NoContainer, NoContainer
-	n.list.count--
+	b.leave(&n.list, onNode, ref)
 }
 
 // Resize changes the size of a container and what it holds.
@@ -113,37 +106,42 @@ func (b *Books) Resize(ref ContainerRef, size [8]int64) {
 }
 
 // Own enters a container among the owner's.
-func (b *Books) Own(o *Owned, ref ContainerRef) {
-	at := b.links(ref)
-	at.prevOfApp, at.nextOfApp = o.list.last, NoContainer
-	if o.list.last >= 0 {
-		b.links(o.list.last).nextOfApp = ref
-	} else {
-		o.list.first = ref
-	}
-	o.list.last = ref
-	o.list.count++
-}
+func (b *Books) Own(o *Owned, ref ContainerRef) { b.enter(&o.list, ofApp, ref) }
 
 // Disown takes it out again.
-func (b *Books) Disown(o *Owned, ref ContainerRef) {
-	at := b.links(ref)
-	if at.prevOfApp >= 0 {
-		b.links(at.prevOfApp).nextOfApp = at.nextOfApp
+func (b *Books) Disown(o *Owned, ref ContainerRef) { b.leave(&o.list, ofApp, ref) }
+
+// enter puts a container at the end of a list.
+func (b *Books) enter(l *refList, of int, ref ContainerRef) {
+	*b.link(ref, of) = link{prev: l.last, next: NoContainer}
+	if l.last >= 0 {
+		b.link(l.last, of).next = ref
 	} else {
-		o.list.first = at.nextOfApp
+		l.first = ref
 	}
-	if at.nextOfApp >= 0 {
-		b.links(at.nextOfApp).prevOfApp = at.prevOfApp
+	l.last = ref
+	l.count++
+}
+
+// leave takes it out, wherever it is.
+func (b *Books) leave(l *refList, of int, ref ContainerRef) {
+	at := b.link(ref, of)
+	if at.prev >= 0 {
+		b.link(at.prev, of).next = at.next
 	} else {
-		o.list.last = at.prevOfApp
+		l.first = at.next
 	}
-	o.list.count--
+	if at.next >= 0 {
+		b.link(at.next, of).prev = at.prev
+	} else {
+		l.last = at.prev
+	}
+	l.count--
 }
 
 // OfOwner appends the owner's containers to out.
 func (b *Books) OfOwner(o *Owned, out []ContainerRef) []ContainerRef {
-	for ref := o.list.first; ref >= 0; ref = b.links(ref).nextOfApp {
+	for ref := o.list.first; ref >= 0; ref = b.link(ref, ofApp).next {
 		out = append(out, ref)
 	}
 	return out
@@ -155,7 +153,7 @@ func (c *Container) Held() bool { return c.held }
 // OnNode appends the containers that hold room on the node, in the order of
 // their grants.
 func (b *Books) OnNode(node NodeRef, out []ContainerRef) []ContainerRef {
-	for ref := b.nodes[node].list.first; ref >= 0; ref = b.links(ref).nextOnNode {
+	for ref := b.nodes[node].list.first; ref >= 0; ref = b.link(ref, onNode).next {
 		out = append(out, ref)
 	}
 	return out

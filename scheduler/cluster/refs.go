@@ -85,14 +85,15 @@ type Container struct {
 	Update yarn.ContainerID
 }
 
-// links chain a container to those before and after it, on its node and of its
-// application. They lie apart from the containers: who enters or leaves a chain
-// changes those of its neighbours, of which nothing else is looked at, and all
-// links together are small enough for the caches.
-type links struct {
-	nextOnNode, prevOnNode ContainerRef
-	nextOfApp, prevOfApp   ContainerRef
-}
+// link chains a container to those before and after it in a list.
+type link struct{ prev, next ContainerRef }
+
+// The lists that a container may be in: of its node and of its application.
+const (
+	onNode = iota
+	ofApp
+	lists // how many there are
+)
 
 // Ended is a container that ceased to be, with a copy of its last state.
 type Ended struct {
