@@ -327,7 +327,7 @@ func (s *Scheduler) EndAttempt(ref AppRef, keepContainers bool) []cluster.Ended 
 	q := a.queue
 	a.running = false
 	for _, d := range a.wants.Clear(&s.books.Places, nil) {
-		s.addPending(q, d)
+		s.addPending(q, &d)
 	}
 	s.separate(q, a)
 	s.untrack(a)
@@ -436,8 +436,8 @@ func (s *Scheduler) movePromise(q *Queue, p part, amount resource, count int32) 
 func (s *Scheduler) moveDemand(a *app, from, to *Queue) {
 	for _, w := range a.wants.Keys() {
 		n := int64(w.Any.Count)
-		s.addPending(from, demand.Delta{Part: w.Part, Size: times(w.Any.Size, -n), Count: -n})
-		s.addPending(to, demand.Delta{Part: w.Part, Size: times(w.Any.Size, n), Count: n})
+		s.addPending(from, &demand.Delta{Part: w.Part, Size: times(w.Any.Size, -n), Count: -n})
+		s.addPending(to, &demand.Delta{Part: w.Part, Size: times(w.Any.Size, n), Count: n})
 	}
 	from.unwant(a)
 	if len(a.wants.Keys()) > 0 {

@@ -131,9 +131,10 @@ func (s *Scheduler) enliven(o *outcome, r *round, c ContainerRef) {
 	if box.AM {
 		s.mastered = append(s.mastered, a)
 	}
-	s.matchUpdate(a, o.want, c)
-	d := a.wants.Take(&s.books.Places, o.want, o.locality, r.book)
-	s.addPending(a.queue, d)
+	if !o.want.Update.IsZero() {
+		s.matchUpdate(a, o.want, c)
+	}
+	s.take(a, o.want, o.locality, r.book)
 	if len(a.wants.Keys()) > 0 {
 		return
 	}
@@ -141,6 +142,14 @@ func (s *Scheduler) enliven(o *outcome, r *round, c ContainerRef) {
 	if o.from < 0 && !s.plain { // the walk has just looked at it
 		a.queue.leaf.active.rest(int(o.place))
 	}
+}
+
+// take counts one container less as outstanding.
+func (s *Scheduler) take(a *app, w *demand.Want, l cluster.Locality, n *cluster.NodeBook) {
+	a.wants.Take(&s.books.Places, w, l, n)
+	less := demand.Delta{Part: w.Part, Count: -1}
+	s.calc.Decrease(&less.Size, &w.Any.Size)
+	s.addPending(a.queue, &less)
 }
 
 // giveUp ends the reservation that had to make room.

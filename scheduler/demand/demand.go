@@ -11,8 +11,8 @@ import (
 type Row struct {
 	Place cluster.Place
 	Count int32
-	Size  yarn.Resource
 	Relax bool // a less local place will do
+	Size  yarn.Resource
 }
 
 // Key orders what one application wants: container updates after everything
@@ -51,19 +51,18 @@ func order(a, b int64) int {
 // that a key that is used again goes on where it was.
 type Want struct {
 	Key
-	Any    Row // of *; Count 0 when nothing is outstanding
-	HasAny bool
-	Rows   []Row // of hosts and racks, by place
-	Part   cluster.Part
-	Label  string
-	Exec   yarn.ExecutionType
-
+	Part          cluster.Part
 	Opportunities int32 // nodes seen since the last local allocation
 	Missed        int32 // unlabelled nodes not seen
 	Rereserved    int32
-	Reservations  []cluster.ContainerRef // by age
+	HasAny        bool
 	listed        bool
 	idle          bool // it was outstanding, and is among those that may be forgotten
+	Exec          yarn.ExecutionType
+	Label         string
+	Rows          []Row                  // of hosts and racks, by place
+	Reservations  []cluster.ContainerRef // by age
+	Any           Row                    // of *; Count 0 when nothing is outstanding
 }
 
 // Unique is how many names the key has rows for.
@@ -294,19 +293,22 @@ func (d *Demand) unlist(w *Want) {
 		return
 	}
 	w.listed = false
-	i := 0
-	if d.keys[0] != w { // whatever is served is served from the front
-		i, _ = slices.BinarySearchFunc(d.keys, w.Key, compareKey)
+	if len(d.keys) == 1 {
+		d.keys = d.keys[:0]
+	} else {
+		i := 0
+		if d.keys[0] != w { // whatever is served is served from the front
+			i, _ = slices.BinarySearchFunc(d.keys, w.Key, compareKey)
+		}
+		d.keys = slices.Delete(d.keys, i, i+1)
 	}
-	d.keys = slices.Delete(d.keys, i, i+1)
-	d.rest(w)
+	if !w.idle {
+		d.rest(w)
+	}
 }
 
 // rest remembers a key for its counters, at most MaxIdleKeys of them.
 func (d *Demand) rest(w *Want) {
-	if w.idle {
-		return
-	}
 	w.idle = true
 	d.idle = append(d.idle, w)
 	if len(d.idle) <= MaxIdleKeys {
@@ -326,8 +328,22 @@ func (d *Demand) rest(w *Want) {
 	d.idle = kept
 }
 
-// Take serves one container of the key at that locality.
-func (d *Demand) Take(places *cluster.Places, w *Want, l cluster.Locality, n *cluster.NodeBook) Delta {
+// Take serves one container of the key at that locality: so much less is
+// outstanding.
+func (d *Demand) Take(places *cluster.Places, w *Want, l cluster.Locality, n *cluster.NodeBook) {
+	if len(w.Rows) > 0 {
+		d.takeRows(places, w, l, n)
+	}
+	d.pending[w.Part].Decrease(&w.Any.Size)
+	d.counts[w.Part]--
+	w.Any.Count--
+	if w.Any.Count == 0 {
+		w.HasAny = false
+		d.unlist(w)
+	}
+}
+
+func (d *Demand) takeRows(places *cluster.Places, w *Want, l cluster.Locality, n *cluster.NodeBook) {
 	d.rows -= len(w.Rows)
 	if l == cluster.NodeLocal {
 		w.takeRow(places, n.NodePlace)
@@ -336,13 +352,6 @@ func (d *Demand) Take(places *cluster.Places, w *Want, l cluster.Locality, n *cl
 		w.takeRow(places, n.RackPlace)
 	}
 	d.rows += len(w.Rows)
-	delta := d.change(w.Part, w.Any.Size, -1)
-	w.Any.Count--
-	if w.Any.Count == 0 {
-		w.HasAny = false
-		d.unlist(w)
-	}
-	return delta
 }
 
 func (w *Want) takeRow(places *cluster.Places, p cluster.Place) {
