@@ -12,33 +12,42 @@ import (
 // commit puts a proposal into the books if it still holds. A refused proposal
 // changes nothing.
 func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
-	if o.kind == nothing {
-		if o.excess < 0 {
-			return out
-		}
-		out = append(out, s.decision(cluster.Unreserved, o.excess))
-		s.end(o.excess, cluster.ReleasedByAM)
+	if o.kind != nothing && (!r.book.Accepting || !s.accepts(r, o)) {
 		return out
 	}
-	o.mode = r.mode
-	if !r.book.Accepting || !s.accepts(r, o) {
-		return out
+	if o.excess >= 0 {
+		out = s.decide(out, cluster.Unreserved, o.excess)
 	}
+	c, kind := o.from, cluster.Allocated
 	switch {
-	case o.kind == allocated && o.from >= 0:
-		return s.fulfil(r, o, out)
+	case o.kind == allocated && c < 0:
+		c = s.allocate(r, o)
 	case o.kind == allocated:
-		return s.allocate(r, o, out)
-	case o.from >= 0:
+		s.fulfil(r, o)
+		kind = cluster.AllocatedFromReserved
+	case o.kind == nothing:
+		if o.excess >= 0 {
+			s.end(o.excess, cluster.ReleasedByAM)
+		}
+		return out
+	case c < 0:
+		c = s.reserve(r, o)
+		kind = cluster.Reserved
+	default:
 		o.want.Rereserved++
-		return append(out, s.decision(cluster.Rereserved, o.from))
+		kind = cluster.Rereserved
 	}
-	return s.reserve(r, o, out)
+	return s.decide(out, kind, c)
 }
 
-func (s *Scheduler) decision(k cluster.Kind, c ContainerRef) cluster.Decision {
+// decide appends what became of a container.
+func (s *Scheduler) decide(out []cluster.Decision, k cluster.Kind, c ContainerRef) []cluster.Decision {
 	box := s.books.Container(c)
-	return cluster.Decision{Kind: k, Container: c, App: box.App, Node: box.Node, Priority: box.Priority, Resource: box.Resource}
+	out = append(out, cluster.Decision{}) // and filled in place: most of an amount is nothing
+	d := &out[len(out)-1]
+	d.Kind, d.Container, d.App, d.Node, d.Priority = k, c, box.App, box.Node, box.Priority
+	s.calc.Set(&d.Resource, &box.Resource)
+	return out
 }
 
 // accepts checks the limits again, component by component.
@@ -47,53 +56,54 @@ func (s *Scheduler) decision(k cluster.Kind, c ContainerRef) cluster.Decision {
 // what would be used fits; so a proposal may be refused here again and again.
 func (s *Scheduler) accepts(r *round, o *outcome) bool {
 	if o.from >= 0 {
-		if o.kind != allocated {
-			return true
-		}
-		// compat: the ask may have become smaller since. Apache looks at it alone and
-		// then places what was reserved, beyond what the node has. That is repeated
-		// where its decisions are compared, in heartbeat mode, and nowhere else.
-		size := &s.books.Container(o.from).Resource
-		room := s.calc.FitsIn(&o.row.Size, &r.free) && (!s.cfg.Asynchronous || s.calc.FitsIn(size, &r.free))
-		if !room && r.why != nil {
-			r.noteNode(yarn.Reason{Code: fit.NodeFull, Needed: *size, Limit: r.free})
-		}
-		return room
+		return o.kind != allocated || s.acceptsReserved(r, o)
 	}
-	if o.kind == allocated && !s.calc.FitsIn(&o.row.Size, &r.free) {
-		r.noteNode(yarn.Reason{Code: fit.NodeFull, Needed: o.row.Size, Limit: r.free})
+	size := &o.row.Size
+	if o.kind == allocated && !s.calc.FitsIn(size, &r.free) {
+		r.noteNode(yarn.Reason{Code: fit.NodeFull, Needed: *size, Limit: r.free})
 		return false
 	}
-	var freed resource
+	freed := &noResource
 	if o.excess >= 0 {
-		freed = s.books.Container(o.excess).Resource
+		freed = &s.books.Container(o.excess).Resource
 	}
 	q := o.app.queue
-	u, b := s.noteHeadroom(q, o.app, r.part, r.mode)
-	if u == nil {
-		return false
-	}
-	used := u.shares[r.part].used
-	s.calc.Decrease(&used, &freed)
+	// The walk has just found out the user and the user's limit.
+	b, sh := &o.app.user.blocked[r.mode][r.part], &o.app.user.shares[r.part]
+	var used, net resource
+	s.calc.Sub(&used, &sh.used, freed)
 	if s.calc.More(&s.books.Total, &used, &b.limit) {
 		r.noteUser(o.app, &used, b)
 		return false
 	}
-	net := o.row.Size
-	s.calc.Decrease(&net, &freed)
+	s.calc.Sub(&net, size, freed)
+	total := &s.books.Partition(r.part).Total
 	for ; q != nil; q = q.parent {
-		most := &s.books.Partition(r.part).Total
+		sh, most := &q.shares[r.part], total
 		if r.mode == respect {
-			most = &q.shares[r.part].effMax
+			most = &sh.effMax
 		}
-		if !s.calc.SumFits(&q.shares[r.part].used, &net, most) {
-			used = q.shares[r.part].used
-			s.calc.Increase(&used, &net)
-			r.noteQueue(q, &used, most)
+		if !s.calc.SumFits(&sh.used, &net, most) {
+			s.calc.Increase(&net, &sh.used)
+			r.noteQueue(q, &net, most)
 			return false
 		}
 	}
 	return true
+}
+
+// acceptsReserved checks whether there is room for what the node is held for.
+//
+// compat: the ask may have become smaller since. Apache looks at it alone and
+// then places what was reserved, beyond what the node has. That is repeated
+// where its decisions are compared, in heartbeat mode, and nowhere else.
+func (s *Scheduler) acceptsReserved(r *round, o *outcome) bool {
+	size := &s.books.Container(o.from).Resource
+	room := s.calc.FitsIn(&o.row.Size, &r.free) && (!s.cfg.Asynchronous || s.calc.FitsIn(size, &r.free))
+	if !room && r.why != nil {
+		r.noteNode(yarn.Reason{Code: fit.NodeFull, Needed: *size, Limit: r.free})
+	}
+	return room
 }
 
 func (s *Scheduler) newContainer(r *round, o *outcome) (ContainerRef, *cluster.Container) {
@@ -102,35 +112,37 @@ func (s *Scheduler) newContainer(r *round, o *outcome) (ContainerRef, *cluster.C
 	a.open++
 	c, box := s.books.OpenEmpty()
 	box.ID.Attempt, box.ID.Number = a.attempt.ID, a.counter
-	box.App, box.Node, box.Resource, box.Locality = a.ref, r.node, o.row.Size, o.locality
+	box.App, box.Node, box.Locality, box.CreatedWall = a.ref, r.node, o.locality, s.now.Wall
 	box.Priority, box.AllocationRequestID, box.Label, box.Update = w.Priority, w.RequestID, w.Label, w.Update
-	box.Execution, box.CreatedWall = yarn.Guaranteed, s.now.Wall
+	s.calc.Set(&box.Resource, &o.row.Size)
 	return c, box
 }
 
-func (s *Scheduler) allocate(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
+func (s *Scheduler) allocate(r *round, o *outcome) ContainerRef {
 	c, box := s.newContainer(r, o)
-	box.Live, box.AM = true, !o.app.mastered && !o.app.Unmanaged
-	s.enliven(o, r, c)
-	out = s.giveUp(o, out)
-	s.use(o.app.queue, o.app, r.part, &box.Resource, 1)
+	s.enliven(o, r, c, box)
+	if o.excess >= 0 {
+		s.end(o.excess, cluster.ReleasedByAM)
+	}
+	a := o.app
+	s.use(a.queue, a, r.part, &box.Resource, 1)
 	s.freed(r.node)
-	o.app.queue.unsettle(o.app)
-	o.app.queue.touch()
-	return append(out, s.decision(cluster.Allocated, c))
+	a.queue.unsettle(a)
+	a.queue.touch()
+	return c
 }
 
 // enliven enters a container among those that the attempt has.
-func (s *Scheduler) enliven(o *outcome, r *round, c ContainerRef) {
+func (s *Scheduler) enliven(o *outcome, r *round, c ContainerRef, box *cluster.Container) {
 	a := o.app
-	box := s.books.Container(c)
-	s.books.Own(&a.live, c)
-	// The size is the container's: the ask may have changed since it was reserved.
-	s.calc.Increase(&a.shares[r.part].used, &box.Resource)
-	s.books.Hold(c)
+	box.Live, box.AM = true, !a.mastered && !a.Unmanaged
 	if box.AM {
 		s.mastered = append(s.mastered, a)
 	}
+	// The size is the container's: the ask may have changed since it was reserved.
+	s.calc.Increase(&a.shares[r.part].used, &box.Resource)
+	s.books.Own(&a.live, c)
+	s.books.Hold(c)
 	if !o.want.Update.IsZero() {
 		s.matchUpdate(a, o.want, c)
 	}
@@ -152,17 +164,7 @@ func (s *Scheduler) take(a *app, w *demand.Want, l cluster.Locality, n *cluster.
 	s.addPending(a.queue, &less)
 }
 
-// giveUp ends the reservation that had to make room.
-func (s *Scheduler) giveUp(o *outcome, out []cluster.Decision) []cluster.Decision {
-	if o.excess < 0 {
-		return out
-	}
-	out = append(out, s.decision(cluster.Unreserved, o.excess))
-	s.end(o.excess, cluster.ReleasedByAM)
-	return out
-}
-
-func (s *Scheduler) reserve(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
+func (s *Scheduler) reserve(r *round, o *outcome) ContainerRef {
 	c, box := s.newContainer(r, o)
 	box.Reserved = true
 	a, w := o.app, o.want
@@ -177,20 +179,17 @@ func (s *Scheduler) reserve(r *round, o *outcome, out []cluster.Decision) []clus
 	a.queue.unsettle(a)
 	s.addReserved(a.queue, r.part, o.row.Size, 1)
 	a.queue.touch()
-	return append(out, s.decision(cluster.Reserved, c))
+	return c
 }
 
 // fulfil turns a reservation into the container that it was made for.
-func (s *Scheduler) fulfil(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
+func (s *Scheduler) fulfil(r *round, o *outcome) {
 	s.unreserve(o.from)
 	box := s.books.Container(o.from)
-	box.Reserved, box.Live, box.Locality = false, true, o.locality
-	box.AM = !o.app.mastered && !o.app.Unmanaged
-	box.CreatedWall = s.now.Wall
-	s.enliven(o, r, o.from)
+	box.Reserved, box.Locality, box.CreatedWall = false, o.locality, s.now.Wall
+	s.enliven(o, r, o.from, box)
 	s.freed(r.node)
 	o.app.queue.touch()
-	return append(out, s.decision(cluster.AllocatedFromReserved, o.from))
 }
 
 // unreserve frees the node of a reservation. Its usage stays with the queue.
