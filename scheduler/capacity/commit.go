@@ -63,29 +63,33 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 		r.noteNode(yarn.Reason{Code: fit.NodeFull, Needed: *size, Limit: r.free})
 		return false
 	}
-	freed := &noResource
-	if o.excess >= 0 {
-		freed = &s.books.Container(o.excess).Resource
+	used := &o.app.user.shares[r.part].used
+	if o.excess < 0 {
+		return s.fits(r, o, used, size)
 	}
-	q := o.app.queue
-	// The walk has just found out the user and the user's limit.
-	b, sh := &o.app.user.blocked[r.mode][r.part], &o.app.user.shares[r.part]
-	var used, net resource
-	s.calc.Sub(&used, &sh.used, freed)
-	if s.calc.More(&s.books.Total, &used, &b.limit) {
-		r.noteUser(o.app, &used, b)
+	freed := &s.books.Container(o.excess).Resource
+	var left, net resource
+	s.calc.Sub(&left, used, freed)
+	s.calc.Sub(&net, size, freed)
+	return s.fits(r, o, &left, &net)
+}
+
+// fits checks the limits of the user, who uses so much, and of all queues, where net
+// is added. The walk has just found out the user and the user's limit.
+func (s *Scheduler) fits(r *round, o *outcome, used, net *resource) bool {
+	if b := &o.app.user.blocked[r.mode][r.part]; s.calc.More(&s.books.Total, used, &b.limit) {
+		r.noteUser(o.app, used, b)
 		return false
 	}
-	s.calc.Sub(&net, size, freed)
 	total := &s.books.Partition(r.part).Total
-	for ; q != nil; q = q.parent {
+	for q := o.app.queue; q != nil; q = q.parent {
 		sh, most := &q.shares[r.part], total
 		if r.mode == respect {
 			most = &sh.effMax
 		}
-		if !s.calc.SumFits(&sh.used, &net, most) {
-			s.calc.Increase(&net, &sh.used)
-			r.noteQueue(q, &net, most)
+		if !s.calc.SumFits(&sh.used, net, most) {
+			sum := sh.used.Add(*net)
+			r.noteQueue(q, &sum, most)
 			return false
 		}
 	}

@@ -245,6 +245,10 @@ func (l *leaf) sumWeights(q *Queue) {
 		l.allWeight, l.activeWeight = float32(len(l.ordered)), float32(l.actives)
 		return
 	}
+	l.sumByHash()
+}
+
+func (l *leaf) sumByHash() {
 	l.allWeight, l.activeWeight = 0, 0
 	for _, u := range l.byHash() {
 		l.allWeight = javanum.Add(l.allWeight, u.weight)
