@@ -32,8 +32,8 @@ type app struct {
 	// last walk that came by.
 	headLeaf *Queue
 	headUser *user
-	counter  int64
-	live     cluster.Owned // what the running attempt has
+	newest   yarn.ContainerID // of the running attempt
+	live     cluster.Owned    // what the running attempt has
 	shares   []appShare
 	own      [1]appShare // where shares lie while there is only the default partition
 	wants    demand.Demand
@@ -226,7 +226,7 @@ func (s *Scheduler) AddAttempt(ref AppRef, at demand.Attempt) {
 		a.amPart, a.amSize = 0, s.min
 	}
 	a.mastered = a.Unmanaged
-	a.counter = at.Epoch << yarn.EpochShift
+	a.newest = yarn.ContainerID{Attempt: at.ID, Number: at.Epoch << yarn.EpochShift}
 	a.wants = demand.Demand{}
 	a.waits, a.active = false, false
 	a.orderUsed, a.orderPending, a.unsettled = 0, 0, false

@@ -112,10 +112,10 @@ func (s *Scheduler) acceptsReserved(r *round, o *outcome) bool {
 
 func (s *Scheduler) newContainer(r *round, o *outcome) (ContainerRef, *cluster.Container) {
 	a, w := o.app, o.want
-	a.counter++
+	a.newest.Number++
 	a.open++
 	c, box := s.books.OpenEmpty()
-	box.ID.Attempt, box.ID.Number = a.attempt.ID, a.counter
+	box.ID = a.newest
 	box.App, box.Node, box.Locality, box.CreatedWall = a.ref, r.node, o.locality, s.now.Wall
 	box.Priority, box.AllocationRequestID, box.Label, box.Update = w.Priority, w.RequestID, w.Label, w.Update
 	s.calc.Set(&box.Resource, &o.row.Size)

@@ -98,8 +98,8 @@ func (s *Scheduler) RecoverContainer(r Recovered) ContainerRef {
 	a.open++
 	c := s.books.Open(&box)
 	s.books.Own(&a.live, c)
-	if n := r.ID.Number; n > a.counter && r.ID.Attempt == a.attempt.ID && n>>yarn.EpochShift == a.counter>>yarn.EpochShift {
-		a.counter = n
+	if last := a.newest.Number; r.ID.Number > last && r.ID.Attempt == a.attempt.ID && r.ID.Number>>yarn.EpochShift == last>>yarn.EpochShift {
+		a.newest = r.ID
 	}
 	a.mastered = a.mastered || r.AM
 	s.books.Hold(c)

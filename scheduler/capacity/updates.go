@@ -141,7 +141,7 @@ func (s *Scheduler) startUpdate(a *app, u yarn.ContainerUpdate) bool {
 		}
 		w.decreases[u.Container] = u.Capability
 		w.shrunk = append(w.shrunk, u.Container)
-		a.counter++ // compat: Apache makes a container for the difference
+		a.newest.Number++ // compat: Apache makes a container for the difference
 		return true
 	}
 	if w.increases == nil {

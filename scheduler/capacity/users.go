@@ -24,6 +24,7 @@ type leaf struct {
 	// The user limit. version counts what it depends on; a cached limit is good
 	// for one version.
 	version       int64
+	even          bool // each user weighs 1
 	activeWeight  float32
 	allWeight     float32
 	actives       int32 // users counted among the active ones
@@ -241,14 +242,11 @@ func (l *leaf) byHash() []*user {
 }
 
 func (l *leaf) sumWeights(q *Queue) {
-	if len(q.conf.UserWeights) == 0 { // each weighs 1
+	l.even = len(q.conf.UserWeights) == 0
+	if l.even {
 		l.allWeight, l.activeWeight = float32(len(l.ordered)), float32(l.actives)
 		return
 	}
-	l.sumByHash()
-}
-
-func (l *leaf) sumByHash() {
 	l.allWeight, l.activeWeight = 0, 0
 	for _, u := range l.byHash() {
 		l.allWeight = javanum.Add(l.allWeight, u.weight)
@@ -335,7 +333,11 @@ func (q *Queue) setActive(u *user, active bool) {
 	} else {
 		l.actives--
 	}
-	l.sumWeights(q)
+	if l.even {
+		l.activeWeight = float32(l.actives)
+	} else {
+		l.sumWeights(q)
+	}
 	for p := range u.shares {
 		if active {
 			l.activeUsed[p].Increase(&u.shares[p].used)

@@ -103,12 +103,11 @@ const MaxIdleKeys = 4096
 
 // Demand is what one attempt wants.
 type Demand struct {
-	keys    []*Want // outstanding, in order
-	pending []yarn.Resource
-	counts  []int64
-	rows    int     // of all keys, at hosts and racks
-	all     []*Want // also those that were, in order
-	asked   []bool  // partitions that were ever asked for
+	keys    []*Want         // outstanding, in order
+	pending []yarn.Resource // by partition
+	rows    int             // of all keys, at hosts and racks
+	all     []*Want         // also those that were, in order
+	asked   []bool          // partitions that were ever asked for
 	idle    []*Want
 
 	// Where the first key and the lists lie as long as there is but one key and
@@ -116,14 +115,15 @@ type Demand struct {
 	own *room
 }
 
-// room is where the demand of one attempt lies as long as it is small.
+// room is where the demand of one attempt lies as long as it is small. What a
+// decision looks at stands together.
 type room struct {
-	taken     bool // first is in use, or was
-	first     Want
-	keys, all [1]*Want
-	pending   [1]yarn.Resource
-	counts    [1]int64
-	asked     [1]bool
+	keys    [1]*Want
+	all     [1]*Want
+	taken   bool // first is in use, or was
+	asked   [1]bool
+	first   Want
+	pending [1]yarn.Resource
 }
 
 // settle gives a demand that holds nothing its room.
@@ -133,7 +133,7 @@ func (d *Demand) settle() {
 	}
 	o := &room{}
 	d.own = o
-	d.keys, d.all, d.pending, d.counts = o.keys[:0], o.all[:0], o.pending[:0], o.counts[:0]
+	d.keys, d.all, d.pending = o.keys[:0], o.all[:0], o.pending[:0]
 	if d.asked == nil {
 		d.asked = o.asked[:0]
 	}
@@ -169,11 +169,13 @@ func (d *Demand) Outstanding(p cluster.Part) bool {
 }
 
 // PendingContainers is the number of containers outstanding in the partition.
-func (d *Demand) PendingContainers(p cluster.Part) int64 {
-	if int(p) < len(d.counts) {
-		return d.counts[p]
+func (d *Demand) PendingContainers(p cluster.Part) (n int64) {
+	for _, w := range d.keys {
+		if w.Part == p {
+			n += int64(w.Any.Count)
+		}
 	}
-	return 0
+	return n
 }
 
 // Asked tells in which partitions something was ever asked for.
@@ -220,13 +222,12 @@ type Delta struct {
 
 func (d *Demand) change(p cluster.Part, size yarn.Resource, count int64) Delta {
 	for int(p) >= len(d.pending) {
-		d.pending, d.counts, d.asked = append(d.pending, yarn.Resource{}), append(d.counts, 0), append(d.asked, false)
+		d.pending, d.asked = append(d.pending, yarn.Resource{}), append(d.asked, false)
 	}
 	for i := range size {
 		size[i] *= count
 	}
 	d.pending[p].Increase(&size)
-	d.counts[p] += count
 	return Delta{p, size, count}
 }
 
@@ -335,7 +336,6 @@ func (d *Demand) Take(places *cluster.Places, w *Want, l cluster.Locality, n *cl
 		d.takeRows(places, w, l, n)
 	}
 	d.pending[w.Part].Decrease(&w.Any.Size)
-	d.counts[w.Part]--
 	w.Any.Count--
 	if w.Any.Count == 0 {
 		w.HasAny = false
