@@ -117,8 +117,11 @@ func (s *Scheduler) newContainer(r *round, o *outcome) (ContainerRef, *cluster.C
 	c, box := s.books.OpenEmpty()
 	box.ID = a.newest
 	box.App, box.Node, box.Locality, box.CreatedWall = a.ref, r.node, o.locality, s.now.Wall
-	box.Priority, box.AllocationRequestID, box.Label, box.Update = w.Priority, w.RequestID, w.Label, w.Update
+	box.Priority = w.Priority
 	s.calc.Set(&box.Resource, &o.row.Size)
+	if w.RequestID != 0 || w.Label != "" || !w.Update.IsZero() {
+		box.AllocationRequestID, box.Label, box.Update = w.RequestID, w.Label, w.Update
+	}
 	return c, box
 }
 

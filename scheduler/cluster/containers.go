@@ -30,7 +30,7 @@ func (b *Books) Open(c *Container) ContainerRef {
 	return ref
 }
 
-// OpenEmpty finds a slot, for the caller to fill in.
+// OpenEmpty finds a slot in which there is nothing yet, for the caller to fill in.
 func (b *Books) OpenEmpty() (ContainerRef, *Container) {
 	k := len(b.freeSlots) - 1
 	if k < 0 {
@@ -40,7 +40,6 @@ func (b *Books) OpenEmpty() (ContainerRef, *Container) {
 	ref := b.freeSlots[k]
 	b.freeSlots = b.freeSlots[:k]
 	slot := b.Container(ref)
-	*slot = Container{}
 	slot.open = true
 	return ref, slot
 }
@@ -55,8 +54,7 @@ func (b *Books) addSlot() {
 
 // Close frees the slot of a container that holds nothing.
 func (b *Books) Close(ref ContainerRef) {
-	c := b.Container(ref)
-	c.open = false
+	*b.Container(ref) = Container{}
 	b.freeSlots = append(b.freeSlots, ref)
 }
 

@@ -60,29 +60,29 @@ const (
 )
 
 // Container is an allocation or a reservation. Outside of the scheduler it is
-// read only.
+// read only. It takes three cache lines; few containers have anything in the last.
 type Container struct {
-	ID                  yarn.ContainerID
-	App                 AppRef
-	Node                NodeRef
-	Resource            yarn.Resource
-	Priority            int32
+	Resource    yarn.Resource
+	ID          yarn.ContainerID
+	App         AppRef
+	Node        NodeRef
+	Priority    int32
+	Locality    Locality
+	Execution   yarn.ExecutionType
+	AM          bool // runs the application's master
+	Reserved    bool // holds a node for a container that does not fit yet
+	Launched    bool // its node reported it as running
+	Live        bool // counted in the books of its queue and user
+	held        bool // takes room on its node
+	open        bool // the slot is in use
+	CreatedWall int64
+
 	AllocationRequestID int64
 	Label               string // partition that the request named
-	Locality            Locality
-	Version             int32
-	Execution           yarn.ExecutionType
-	AM                  bool // runs the application's master
-	Reserved            bool // holds a node for a container that does not fit yet
-	Launched            bool // its node reported it as running
-	Live                bool // counted in the books of its queue and user
-	held                bool // takes room on its node
-	open                bool // the slot is in use
-	CreatedWall         int64
-
 	// Update names the container that this one is going to enlarge or promote.
 	// Such a container is not one of the master's own; it never reaches a node.
-	Update yarn.ContainerID
+	Update  yarn.ContainerID
+	Version int32
 }
 
 // link chains a container to those before and after it in a list.
