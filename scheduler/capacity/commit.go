@@ -165,7 +165,7 @@ func (s *Scheduler) enliven(o *outcome, r *round, c ContainerRef, box *cluster.C
 
 // take counts one container less as outstanding.
 func (s *Scheduler) take(a *app, w *demand.Want, l cluster.Locality, n *cluster.NodeBook) {
-	a.wants.Take(&s.books.Places, w, l, n)
+	a.wants.Take(s.calc, &s.books.Places, w, l, n)
 	less := demand.Delta{Part: w.Part, Count: -1}
 	s.calc.Decrease(&less.Size, &w.Any.Size)
 	s.addPending(a.queue, &less)

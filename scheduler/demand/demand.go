@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -331,11 +332,11 @@ func (d *Demand) rest(w *Want) {
 
 // Take serves one container of the key at that locality: so much less is
 // outstanding.
-func (d *Demand) Take(places *cluster.Places, w *Want, l cluster.Locality, n *cluster.NodeBook) {
+func (d *Demand) Take(calc measure.Calculator, places *cluster.Places, w *Want, l cluster.Locality, n *cluster.NodeBook) {
 	if len(w.Rows) > 0 {
 		d.takeRows(places, w, l, n)
 	}
-	d.pending[w.Part].Decrease(&w.Any.Size)
+	calc.Decrease(&d.pending[w.Part], &w.Any.Size)
 	w.Any.Count--
 	if w.Any.Count == 0 {
 		w.HasAny = false
