@@ -81,11 +81,11 @@ func (s *Scheduler) fits(r *round, o *outcome, used, net *resource) bool {
 		r.noteUser(o.app, used, b)
 		return false
 	}
-	total := &s.books.Partition(r.part).Total
 	for q := o.app.queue; q != nil; q = q.parent {
-		sh, most := &q.shares[r.part], total
-		if r.mode == respect {
-			most = &sh.effMax
+		sh := &q.shares[r.part]
+		most := &sh.effMax
+		if r.mode == ignore {
+			most = &s.books.Partition(r.part).Total
 		}
 		if !s.calc.SumFits(&sh.used, net, most) {
 			sum := sh.used.Add(*net)
@@ -148,8 +148,7 @@ func (s *Scheduler) enliven(o *outcome, r *round, c ContainerRef, box *cluster.C
 	}
 	// The size is the container's: the ask may have changed since it was reserved.
 	s.calc.Increase(&a.shares[r.part].used, &box.Resource)
-	s.books.Own(&a.live, c)
-	s.books.Hold(c)
+	s.books.Enter(&a.live, c)
 	if !o.want.Update.IsZero() {
 		s.matchUpdate(a, o.want, c)
 	}

@@ -69,13 +69,14 @@ func (b *Books) OpenContainers() int { return int(b.used) - len(b.freeSlots) }
 // Slots is how many container slots were ever used.
 func (b *Books) Slots() int { return int(b.used) }
 
-// Hold takes the container's room on its node.
-func (b *Books) Hold(ref ContainerRef) {
+// Enter takes the container's room on its node, and enters it among the owner's.
+func (b *Books) Enter(o *Owned, ref ContainerRef) {
 	c := b.Container(ref)
 	n := b.nodes[c.Node]
 	n.Used.Increase(&c.Resource)
 	c.held = true
 	b.enter(&n.list, onNode, ref)
+	b.enter(&o.list, ofApp, ref)
 }
 
 // Release gives the container's room back.
@@ -103,10 +104,7 @@ func (b *Books) Resize(ref ContainerRef, size [8]int64) {
 	c.Resource = size
 }
 
-// Own enters a container among the owner's.
-func (b *Books) Own(o *Owned, ref ContainerRef) { b.enter(&o.list, ofApp, ref) }
-
-// Disown takes it out again.
+// Disown takes the container out of the owner's.
 func (b *Books) Disown(o *Owned, ref ContainerRef) { b.leave(&o.list, ofApp, ref) }
 
 // enter puts a container at the end of a list.
