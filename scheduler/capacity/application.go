@@ -179,7 +179,7 @@ func (s *Scheduler) RemoveApplication(ref AppRef) {
 		s.EndAttempt(ref, false)
 	}
 	q := a.queue
-	q.unwant(a)
+	s.unwant(q, a)
 	q.finished()
 	for p := q.parent; p != nil; p = p.parent {
 		p.apps--
@@ -393,7 +393,7 @@ func (s *Scheduler) MoveApplication(ref AppRef, target string) yarn.Reason {
 		s.join(to, a)
 		s.moveDemand(a, from, to)
 	} else {
-		from.unwant(a) // what an attempt wanted is counted until its application goes
+		s.unwant(from, a) // what an attempt wanted is counted until its application goes
 	}
 	a.queue = to
 	from.finished()
@@ -439,9 +439,9 @@ func (s *Scheduler) moveDemand(a *app, from, to *Queue) {
 		s.addPending(from, &demand.Delta{Part: w.Part, Size: times(w.Any.Size, -n), Count: -n})
 		s.addPending(to, &demand.Delta{Part: w.Part, Size: times(w.Any.Size, n), Count: n})
 	}
-	from.unwant(a)
+	s.unwant(from, a)
 	if len(a.wants.Keys()) > 0 {
-		to.want(a)
+		s.want(to, a)
 	}
 }
 

@@ -223,10 +223,10 @@ func (s *Scheduler) put(a *app, k demand.Key, ask *yarn.Ask) {
 	switch {
 	case ask.Count <= 0:
 		if len(a.wants.Keys()) == 0 {
-			a.queue.unwant(a)
+			s.unwant(a.queue, a)
 		}
 	case before <= 0:
-		a.queue.want(a)
+		s.want(a.queue, a)
 	}
 	if a.rests {
 		a.queue.leaf.active.wake(a, a.queue.policy())

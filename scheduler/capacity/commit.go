@@ -156,7 +156,7 @@ func (s *Scheduler) enliven(o *outcome, r *round, c ContainerRef, box *cluster.C
 	if len(a.wants.Keys()) > 0 {
 		return
 	}
-	a.queue.unwant(a)
+	s.unwant(a.queue, a)
 	if o.from < 0 && !s.plain { // the walk has just looked at it
 		a.queue.leaf.active.rest(int(o.place))
 	}

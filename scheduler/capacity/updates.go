@@ -186,7 +186,7 @@ func (s *Scheduler) cancelIncrease(a *app, box *cluster.Container) {
 	}
 	s.take(a, w, cluster.OffSwitch, s.books.Node(box.Node))
 	if len(a.wants.Keys()) == 0 {
-		a.queue.unwant(a)
+		s.unwant(a.queue, a)
 	}
 }
 
