@@ -32,8 +32,8 @@ type app struct {
 	// last walk that came by.
 	headLeaf *Queue
 	headUser *user
-	counter  int64
-	live     cluster.Owned // what the running attempt has
+	newest   yarn.ContainerID // of the running attempt
+	live     cluster.Owned    // what the running attempt has
 	shares   []appShare
 	own      [1]appShare // where shares lie while there is only the default partition
 	wants    demand.Demand
@@ -179,7 +179,7 @@ func (s *Scheduler) RemoveApplication(ref AppRef) {
 		s.EndAttempt(ref, false)
 	}
 	q := a.queue
-	q.unwant(a)
+	s.unwant(q, a)
 	q.finished()
 	for p := q.parent; p != nil; p = p.parent {
 		p.apps--
@@ -226,7 +226,7 @@ func (s *Scheduler) AddAttempt(ref AppRef, at demand.Attempt) {
 		a.amPart, a.amSize = 0, s.min
 	}
 	a.mastered = a.Unmanaged
-	a.counter = at.Epoch << yarn.EpochShift
+	a.newest = yarn.ContainerID{Attempt: at.ID, Number: at.Epoch << yarn.EpochShift}
 	a.wants = demand.Demand{}
 	a.waits, a.active = false, false
 	a.orderUsed, a.orderPending, a.unsettled = 0, 0, false
@@ -327,7 +327,7 @@ func (s *Scheduler) EndAttempt(ref AppRef, keepContainers bool) []cluster.Ended 
 	q := a.queue
 	a.running = false
 	for _, d := range a.wants.Clear(&s.books.Places, nil) {
-		s.addPending(q, d)
+		s.addPending(q, &d)
 	}
 	s.separate(q, a)
 	s.untrack(a)
@@ -393,7 +393,7 @@ func (s *Scheduler) MoveApplication(ref AppRef, target string) yarn.Reason {
 		s.join(to, a)
 		s.moveDemand(a, from, to)
 	} else {
-		from.unwant(a) // what an attempt wanted is counted until its application goes
+		s.unwant(from, a) // what an attempt wanted is counted until its application goes
 	}
 	a.queue = to
 	from.finished()
@@ -436,12 +436,12 @@ func (s *Scheduler) movePromise(q *Queue, p part, amount resource, count int32) 
 func (s *Scheduler) moveDemand(a *app, from, to *Queue) {
 	for _, w := range a.wants.Keys() {
 		n := int64(w.Any.Count)
-		s.addPending(from, demand.Delta{Part: w.Part, Size: times(w.Any.Size, -n), Count: -n})
-		s.addPending(to, demand.Delta{Part: w.Part, Size: times(w.Any.Size, n), Count: n})
+		s.addPending(from, &demand.Delta{Part: w.Part, Size: times(w.Any.Size, -n), Count: -n})
+		s.addPending(to, &demand.Delta{Part: w.Part, Size: times(w.Any.Size, n), Count: n})
 	}
-	from.unwant(a)
+	s.unwant(from, a)
 	if len(a.wants.Keys()) > 0 {
-		to.want(a)
+		s.want(to, a)
 	}
 }
 

@@ -213,8 +213,8 @@ func (s *Scheduler) put(a *app, k demand.Key, ask *yarn.Ask) {
 	}
 	row := demand.Row{Place: s.books.Places.Take(ask.Where), Count: ask.Count, Size: ask.Capability, Relax: ask.RelaxLocality}
 	s.deltas = a.wants.Set(&s.books.Places, k, row, s.part(ask.Label), ask.Label, s.deltas[:0])
-	for _, d := range s.deltas {
-		s.addPending(a.queue, d)
+	for i := range s.deltas {
+		s.addPending(a.queue, &s.deltas[i])
 	}
 	if row.Place != cluster.AnyPlace {
 		return
@@ -223,10 +223,10 @@ func (s *Scheduler) put(a *app, k demand.Key, ask *yarn.Ask) {
 	switch {
 	case ask.Count <= 0:
 		if len(a.wants.Keys()) == 0 {
-			a.queue.unwant(a)
+			s.unwant(a.queue, a)
 		}
 	case before <= 0:
-		a.queue.want(a)
+		s.want(a.queue, a)
 	}
 	if a.rests {
 		a.queue.leaf.active.wake(a, a.queue.policy())
@@ -234,15 +234,15 @@ func (s *Scheduler) put(a *app, k demand.Key, ask *yarn.Ask) {
 }
 
 // addPending changes what is outstanding in a leaf and in all queues above it.
-func (s *Scheduler) addPending(q *Queue, d demand.Delta) {
+func (s *Scheduler) addPending(q *Queue, d *demand.Delta) {
 	for ; q != nil; q = q.parent {
 		sh := &q.shares[d.Part]
 		before := s.calc.Nothing(&sh.pending)
 		s.calc.Increase(&sh.pending, &d.Size)
-		if q.parent != nil && before != s.calc.Nothing(&sh.pending) {
+		sh.waiting += d.Count
+		if before != s.calc.Nothing(&sh.pending) && q.parent != nil {
 			q.parent.enlist(q, d.Part)
 		}
-		sh.waiting += d.Count
 	}
 }
 

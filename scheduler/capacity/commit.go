@@ -6,38 +6,47 @@ import (
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
-	"github.com/heddle-project/heddle/yarn"
 )
 
 // commit puts a proposal into the books if it still holds. A refused proposal
 // changes nothing.
 func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
-	if o.kind == nothing {
-		if o.excess < 0 {
-			return out
-		}
-		out = append(out, s.decision(cluster.Unreserved, o.excess))
-		s.end(o.excess, cluster.ReleasedByAM)
+	if o.kind != nothing && (!r.book.Accepting || !s.accepts(r, o)) {
 		return out
 	}
-	if !r.book.Accepting || !s.accepts(r, o) {
-		return out
+	if o.excess >= 0 {
+		out = s.decide(out, cluster.Unreserved, o.excess)
 	}
+	c, kind := o.from, cluster.Allocated
 	switch {
-	case o.kind == allocated && o.from >= 0:
-		return s.fulfil(r, o, out)
+	case o.kind == allocated && c < 0:
+		c = s.allocate(r, o)
 	case o.kind == allocated:
-		return s.allocate(r, o, out)
-	case o.from >= 0:
+		s.fulfil(r, o)
+		kind = cluster.AllocatedFromReserved
+	case o.kind == nothing:
+		if o.excess >= 0 {
+			s.end(o.excess, cluster.ReleasedByAM)
+		}
+		return out
+	case c < 0:
+		c = s.reserve(r, o)
+		kind = cluster.Reserved
+	default:
 		o.want.Rereserved++
-		return append(out, s.decision(cluster.Rereserved, o.from))
+		kind = cluster.Rereserved
 	}
-	return s.reserve(r, o, out)
+	return s.decide(out, kind, c)
 }
 
-func (s *Scheduler) decision(k cluster.Kind, c ContainerRef) cluster.Decision {
+// decide appends what became of a container.
+func (s *Scheduler) decide(out []cluster.Decision, k cluster.Kind, c ContainerRef) []cluster.Decision {
 	box := s.books.Container(c)
-	return cluster.Decision{Kind: k, Container: c, App: box.App, Node: box.Node, Priority: box.Priority, Resource: box.Resource}
+	out = append(out, cluster.Decision{}) // and filled in place: most of an amount is nothing
+	d := &out[len(out)-1]
+	d.Kind, d.Container, d.App, d.Node, d.Priority = k, c, box.App, box.Node, box.Priority
+	s.calc.Set(&d.Resource, &box.Resource)
+	return out
 }
 
 // accepts checks the limits again, component by component.
@@ -46,113 +55,121 @@ func (s *Scheduler) decision(k cluster.Kind, c ContainerRef) cluster.Decision {
 // what would be used fits; so a proposal may be refused here again and again.
 func (s *Scheduler) accepts(r *round, o *outcome) bool {
 	if o.from >= 0 {
-		if o.kind != allocated {
-			return true
-		}
-		// compat: the ask may have become smaller since. Apache looks at it alone and
-		// then places what was reserved, beyond what the node has. That is repeated
-		// where its decisions are compared, in heartbeat mode, and nowhere else.
-		size := &s.books.Container(o.from).Resource
-		room := s.calc.FitsIn(&o.row.Size, &r.free) && (!s.cfg.Asynchronous || s.calc.FitsIn(size, &r.free))
-		if !room {
-			r.noteNode(fit.NodeFull, 0, size, &r.free)
-		}
-		return room
+		return o.kind != allocated || s.acceptsReserved(r, o)
 	}
-	if o.kind == allocated && !s.calc.FitsIn(&o.row.Size, &r.free) {
-		r.noteNode(fit.NodeFull, 0, &o.row.Size, &r.free)
+	size := &o.row.Size
+	if o.kind == allocated && !s.calc.FitsIn(size, &r.free) {
+		r.noteNode(fit.NodeFull, 0, size, &r.free)
 		return false
 	}
-	var freed resource
-	if o.excess >= 0 {
-		freed = s.books.Container(o.excess).Resource
+	used := &o.app.user.shares[r.part].used
+	if o.excess < 0 {
+		return s.fits(r, o, used, size)
 	}
-	q := o.app.queue
-	u, b := s.noteHeadroom(q, o.app, r.part, r.mode)
-	if u == nil {
+	freed := &s.books.Container(o.excess).Resource
+	var left, net resource
+	s.calc.Sub(&left, used, freed)
+	s.calc.Sub(&net, size, freed)
+	return s.fits(r, o, &left, &net)
+}
+
+// fits checks the limits of the user, who uses so much, and of all queues, where net
+// is added. The walk has just found out the user and the user's limit.
+func (s *Scheduler) fits(r *round, o *outcome, used, net *resource) bool {
+	if b := &o.app.user.blocked[r.mode][r.part]; s.calc.More(&s.books.Total, used, &b.limit) {
+		r.noteUser(o.app, used, b)
 		return false
 	}
-	used := u.shares[r.part].used
-	s.calc.Decrease(&used, &freed)
-	if s.calc.More(&s.books.Total, &used, &b.limit) {
-		r.noteUser(o.app, &used, b)
-		return false
-	}
-	net := o.row.Size
-	s.calc.Decrease(&net, &freed)
-	for ; q != nil; q = q.parent {
-		most := &s.books.Partition(r.part).Total
-		if r.mode == respect {
-			most = &q.shares[r.part].effMax
+	for q := o.app.queue; q != nil; q = q.parent {
+		sh := &q.shares[r.part]
+		most := &sh.effMax
+		if r.mode == ignore {
+			most = &s.books.Partition(r.part).Total
 		}
-		if !s.calc.SumFits(&q.shares[r.part].used, &net, most) {
-			used = q.shares[r.part].used
-			s.calc.Increase(&used, &net)
-			r.noteQueue(q, &used, most)
+		if !s.calc.SumFits(&sh.used, net, most) {
+			sum := sh.used.Add(*net)
+			r.noteQueue(q, &sum, most)
 			return false
 		}
 	}
 	return true
 }
 
+// acceptsReserved checks whether there is room for what the node is held for.
+//
+// compat: the ask may have become smaller since. Apache looks at it alone and
+// then places what was reserved, beyond what the node has. That is repeated
+// where its decisions are compared, in heartbeat mode, and nowhere else.
+func (s *Scheduler) acceptsReserved(r *round, o *outcome) bool {
+	size := &s.books.Container(o.from).Resource
+	room := s.calc.FitsIn(&o.row.Size, &r.free) && (!s.cfg.Asynchronous || s.calc.FitsIn(size, &r.free))
+	if !room {
+		r.noteNode(fit.NodeFull, 0, size, &r.free)
+	}
+	return room
+}
+
 func (s *Scheduler) newContainer(r *round, o *outcome) (ContainerRef, *cluster.Container) {
 	a, w := o.app, o.want
-	a.counter++
+	a.newest.Number++
 	a.open++
 	c, box := s.books.OpenEmpty()
-	box.ID.Attempt, box.ID.Number = a.attempt.ID, a.counter
-	box.App, box.Node, box.Resource, box.Locality = a.ref, r.node, o.row.Size, o.locality
-	box.Priority, box.AllocationRequestID, box.Label, box.Update = w.Priority, w.RequestID, w.Label, w.Update
-	box.Execution, box.CreatedWall = yarn.Guaranteed, s.now.Wall
+	box.ID = a.newest
+	box.App, box.Node, box.Locality, box.CreatedWall = a.ref, r.node, o.locality, s.now.Wall
+	box.Priority = w.Priority
+	s.calc.Set(&box.Resource, &o.row.Size)
+	if w.RequestID != 0 || w.Label != "" || !w.Update.IsZero() {
+		box.AllocationRequestID, box.Label, box.Update = w.RequestID, w.Label, w.Update
+	}
 	return c, box
 }
 
-func (s *Scheduler) allocate(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
+func (s *Scheduler) allocate(r *round, o *outcome) ContainerRef {
 	c, box := s.newContainer(r, o)
-	box.Live, box.AM = true, !o.app.mastered && !o.app.Unmanaged
-	s.enliven(o, r, c)
-	out = s.giveUp(o, out)
-	s.use(o.app.queue, o.app, r.part, &box.Resource, 1)
+	s.enliven(o, r, c, box)
+	if o.excess >= 0 {
+		s.end(o.excess, cluster.ReleasedByAM)
+	}
+	a := o.app
+	s.use(a.queue, a, r.part, &box.Resource, 1)
 	s.freed(r.node)
-	o.app.queue.unsettle(o.app)
-	o.app.queue.touch()
-	return append(out, s.decision(cluster.Allocated, c))
+	a.queue.unsettle(a)
+	a.queue.touch()
+	return c
 }
 
 // enliven enters a container among those that the attempt has.
-func (s *Scheduler) enliven(o *outcome, r *round, c ContainerRef) {
+func (s *Scheduler) enliven(o *outcome, r *round, c ContainerRef, box *cluster.Container) {
 	a := o.app
-	box := s.books.Container(c)
-	s.books.Own(&a.live, c)
-	// The size is the container's: the ask may have changed since it was reserved.
-	s.calc.Increase(&a.shares[r.part].used, &box.Resource)
-	s.books.Hold(c)
+	box.Live, box.AM = true, !a.mastered && !a.Unmanaged
 	if box.AM {
 		s.mastered = append(s.mastered, a)
 	}
-	s.matchUpdate(a, o.want, c)
-	d := a.wants.Take(&s.books.Places, o.want, o.locality, r.book)
-	s.addPending(a.queue, d)
+	// The size is the container's: the ask may have changed since it was reserved.
+	s.calc.Increase(&a.shares[r.part].used, &box.Resource)
+	s.books.Enter(&a.live, c)
+	if !o.want.Update.IsZero() {
+		s.matchUpdate(a, o.want, c)
+	}
+	s.take(a, o.want, o.locality, r.book)
 	if len(a.wants.Keys()) > 0 {
 		return
 	}
-	a.queue.unwant(a)
+	s.unwant(a.queue, a)
 	if o.from < 0 && !s.plain { // the walk has just looked at it
 		a.queue.leaf.active.rest(int(o.place))
 	}
 }
 
-// giveUp ends the reservation that had to make room.
-func (s *Scheduler) giveUp(o *outcome, out []cluster.Decision) []cluster.Decision {
-	if o.excess < 0 {
-		return out
-	}
-	out = append(out, s.decision(cluster.Unreserved, o.excess))
-	s.end(o.excess, cluster.ReleasedByAM)
-	return out
+// take counts one container less as outstanding.
+func (s *Scheduler) take(a *app, w *demand.Want, l cluster.Locality, n *cluster.NodeBook) {
+	a.wants.Take(s.calc, &s.books.Places, w, l, n)
+	less := demand.Delta{Part: w.Part, Count: -1}
+	s.calc.Decrease(&less.Size, &w.Any.Size)
+	s.addPending(a.queue, &less)
 }
 
-func (s *Scheduler) reserve(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
+func (s *Scheduler) reserve(r *round, o *outcome) ContainerRef {
 	c, box := s.newContainer(r, o)
 	box.Reserved = true
 	a, w := o.app, o.want
@@ -167,20 +184,17 @@ func (s *Scheduler) reserve(r *round, o *outcome, out []cluster.Decision) []clus
 	a.queue.unsettle(a)
 	s.addReserved(a.queue, r.part, o.row.Size, 1)
 	a.queue.touch()
-	return append(out, s.decision(cluster.Reserved, c))
+	return c
 }
 
 // fulfil turns a reservation into the container that it was made for.
-func (s *Scheduler) fulfil(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
+func (s *Scheduler) fulfil(r *round, o *outcome) {
 	s.unreserve(o.from)
 	box := s.books.Container(o.from)
-	box.Reserved, box.Live, box.Locality = false, true, o.locality
-	box.AM = !o.app.mastered && !o.app.Unmanaged
-	box.CreatedWall = s.now.Wall
-	s.enliven(o, r, o.from)
+	box.Reserved, box.Locality, box.CreatedWall = false, o.locality, s.now.Wall
+	s.enliven(o, r, o.from, box)
 	s.freed(r.node)
 	o.app.queue.touch()
-	return append(out, s.decision(cluster.AllocatedFromReserved, o.from))
 }
 
 // unreserve frees the node of a reservation. Its usage stays with the queue.

@@ -97,12 +97,11 @@ func (s *Scheduler) RecoverContainer(r Recovered) ContainerRef {
 		AM: r.AM, Launched: true, Live: true, CreatedWall: r.CreatedWall, Locality: cluster.OffSwitch}
 	a.open++
 	c := s.books.Open(&box)
-	s.books.Own(&a.live, c)
-	if n := r.ID.Number; n > a.counter && r.ID.Attempt == a.attempt.ID && n>>yarn.EpochShift == a.counter>>yarn.EpochShift {
-		a.counter = n
+	if last := a.newest.Number; r.ID.Number > last && r.ID.Attempt == a.attempt.ID && r.ID.Number>>yarn.EpochShift == last>>yarn.EpochShift {
+		a.newest = r.ID
 	}
 	a.mastered = a.mastered || r.AM
-	s.books.Hold(c)
+	s.books.Enter(&a.live, c)
 	if r.Execution == yarn.Guaranteed {
 		p := s.books.Node(r.Node).Part
 		a.shares[p].used = a.shares[p].used.Add(r.Resource)

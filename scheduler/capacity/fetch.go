@@ -19,7 +19,7 @@ func (s *Scheduler) fetchLeaf(q *Queue, p part) {
 }
 
 func (s *Scheduler) fetchApp(a *app) (n int64) {
-	n = a.counter | a.wants.Fetch() | int64(a.attempt.ID.Attempt) | s.books.FetchOwned(&a.live)
+	n = a.newest.Number | a.wants.Fetch() | int64(a.attempt.ID.Attempt) | s.books.FetchOwned(&a.live)
 	if u := a.user; u != nil {
 		n |= int64(u.asking.count) | int64(len(u.blocked[ignore])) | u.own.shares[0].used[0] | u.own.blocked[respect][0].version
 	}

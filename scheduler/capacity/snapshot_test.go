@@ -94,7 +94,7 @@ func (v *snapshot) queue(q *Queue, parent *twin.Queue, memory map[string]map[str
 func (v *snapshot) app(a *app) {
 	to := &twin.App{ID: a.ID, Attempt: a.attempt.ID, User: a.User, Queue: v.queues[a.queue], Priority: a.priority, Start: a.attempt.StartWall,
 		Label: a.Label, Unmanaged: a.Unmanaged, Recovering: a.Recovering, Running: a.running, Runnable: a.runnable, Active: a.active,
-		Waits: a.waits, Mastered: a.mastered, Asking: a.wanting, AM: a.amSize, AMLabel: v.label(a.amPart), Counter: a.counter,
+		Waits: a.waits, Mastered: a.mastered, Asking: a.wanting, AM: a.amSize, AMLabel: v.label(a.amPart), Counter: a.newest.Number,
 		Avoid: v.places(a.avoid), AvoidForMaster: v.places(a.avoidAM), FairUsed: a.orderUsed, FairPending: a.orderPending, Stale: a.unsettled}
 	if a.headLeaf != nil {
 		to.Head = v.queues[a.headLeaf]

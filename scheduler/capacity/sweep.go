@@ -22,20 +22,20 @@ type sweep struct {
 
 // freed looks again at whether the node is worth a visit.
 func (s *Scheduler) freed(ref NodeRef) {
-	w := &s.sweep
+	w, n := &s.sweep, s.books.Node(ref)
 	w.moved++
-	n := s.books.Node(ref)
-	for len(w.open) <= int(ref)/64 {
+	at, bit := uint(ref)/64, uint64(1)<<(uint(ref)%64)
+	for uint(len(w.open)) <= at {
 		w.open = append(w.open, 0)
 	}
-	word, bit := &w.open[ref/64], uint64(1)<<(ref%64)
 	is := n.Member && n.Accepting && (n.Reserved >= 0 || s.hasRoom(n))
-	switch was := *word&bit != 0; {
-	case is && !was:
-		*word |= bit
+	if was := w.open[at]&bit != 0; is == was {
+		return
+	}
+	w.open[at] ^= bit
+	if is {
 		w.count++
-	case was && !is:
-		*word &^= bit
+	} else {
 		w.count--
 	}
 }

@@ -141,7 +141,7 @@ func (s *Scheduler) startUpdate(a *app, u yarn.ContainerUpdate) bool {
 		}
 		w.decreases[u.Container] = u.Capability
 		w.shrunk = append(w.shrunk, u.Container)
-		a.counter++ // compat: Apache makes a container for the difference
+		a.newest.Number++ // compat: Apache makes a container for the difference
 		return true
 	}
 	if w.increases == nil {
@@ -184,18 +184,14 @@ func (s *Scheduler) cancelIncrease(a *app, box *cluster.Container) {
 	if w == nil || w.Left() <= 0 {
 		return
 	}
-	d := a.wants.Take(&s.books.Places, w, cluster.OffSwitch, s.books.Node(box.Node))
-	s.addPending(a.queue, d)
+	s.take(a, w, cluster.OffSwitch, s.books.Node(box.Node))
 	if len(a.wants.Keys()) == 0 {
-		a.queue.unwant(a)
+		s.unwant(a.queue, a)
 	}
 }
 
-// matchUpdate finds out which container a new one enlarges.
+// matchUpdate finds out which container a new one enlarges, whose ask named one.
 func (s *Scheduler) matchUpdate(a *app, want *demand.Want, c ContainerRef) {
-	if want.Update.IsZero() {
-		return
-	}
 	box, w := s.books.Container(c), &a.updates
 	extras, known := w.increases[want.Update]
 	switch {

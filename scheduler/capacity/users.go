@@ -24,6 +24,7 @@ type leaf struct {
 	// The user limit. version counts what it depends on; a cached limit is good
 	// for one version.
 	version       int64
+	even          bool // each user weighs 1
 	activeWeight  float32
 	allWeight     float32
 	actives       int32 // users counted among the active ones
@@ -241,7 +242,8 @@ func (l *leaf) byHash() []*user {
 }
 
 func (l *leaf) sumWeights(q *Queue) {
-	if len(q.conf.UserWeights) == 0 { // each weighs 1
+	l.even = len(q.conf.UserWeights) == 0
+	if l.even {
 		l.allWeight, l.activeWeight = float32(len(l.ordered)), float32(l.actives)
 		return
 	}
@@ -273,7 +275,7 @@ func (u *user) onlyPending() int32 {
 //
 // compat: it goes unnoticed while no application of the user is active, and is
 // not made up for when one becomes active.
-func (q *Queue) want(a *app) {
+func (s *Scheduler) want(q *Queue, a *app) {
 	l := q.leaf
 	u := q.known(a)
 	if a.wanting || u != nil && u.active <= 0 {
@@ -284,7 +286,7 @@ func (q *Queue) want(a *app) {
 		l.version++
 		l.askers++
 		u := q.userOf(a.User)
-		q.setActive(u, true)
+		s.setActive(q, u, true)
 		n = u.asking
 	}
 	a.wanting = true
@@ -300,7 +302,7 @@ func (q *Queue) askingOf(a *app) *asking {
 }
 
 // unwant notes that an application has none any more.
-func (q *Queue) unwant(a *app) {
+func (s *Scheduler) unwant(q *Queue, a *app) {
 	if !a.wanting {
 		return
 	}
@@ -313,14 +315,14 @@ func (q *Queue) unwant(a *app) {
 	l.askers--
 	l.version++
 	if u := q.known(a); u != nil {
-		q.setActive(u, false)
+		s.setActive(q, u, false)
 	} else {
 		delete(l.asking, a.User)
 	}
 }
 
 // setActive counts the user among the active ones, or no longer.
-func (q *Queue) setActive(u *user, active bool) {
+func (s *Scheduler) setActive(q *Queue, u *user, active bool) {
 	if u.inActive == active {
 		return
 	}
@@ -331,12 +333,16 @@ func (q *Queue) setActive(u *user, active bool) {
 	} else {
 		l.actives--
 	}
-	l.sumWeights(q)
+	if l.even {
+		l.activeWeight = float32(l.actives)
+	} else {
+		l.sumWeights(q)
+	}
 	for p := range u.shares {
 		if active {
-			l.activeUsed[p].Increase(&u.shares[p].used)
+			s.calc.Increase(&l.activeUsed[p], &u.shares[p].used)
 		} else {
-			l.activeUsed[p].Decrease(&u.shares[p].used)
+			s.calc.Decrease(&l.activeUsed[p], &u.shares[p].used)
 		}
 	}
 }

@@ -114,9 +114,7 @@ func (r *round) turn(m mode) {
 
 // hasRoom tells whether the smallest container would find room on the node.
 func (s *Scheduler) hasRoom(n *cluster.NodeBook) bool {
-	var free resource
-	s.calc.Sub(&free, &n.Total, &n.Used)
-	return s.calc.HasRoom(&free, &s.min)
+	return s.calc.Leaves(&n.Total, &n.Used, &s.min)
 }
 
 // walk goes from the root to one application; r.found is what comes of it.

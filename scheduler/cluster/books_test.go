@@ -13,8 +13,7 @@ func TestSlotsAndListsOfContainers(t *testing.T) {
 	var refs []ContainerRef
 	for i := range 3 {
 		c := b.Open(&Container{ID: yarn.ContainerID{Number: int64(i)}, Node: node, Resource: yarn.NewResource(1024, 1)})
-		b.Hold(c)
-		b.Own(&owner, c)
+		b.Enter(&owner, c)
 		refs = append(refs, c)
 	}
 	if free := b.Node(node).Free(); free != yarn.NewResource(5120, 5) || b.CountOnNode(node) != 3 || owner.Len() != 3 {

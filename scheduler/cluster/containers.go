@@ -4,11 +4,23 @@ import "github.com/heddle-project/heddle/scheduler/javanum"
 
 func hashText(s string) uint32 { return javanum.StringHash(s) }
 
+// slab is where a row of containers lies, and apart from them what chains them:
+// who enters or leaves a list changes the links of its neighbours, of which nothing
+// else is looked at, and those of all containers are few enough for the caches.
+type slab struct {
+	containers [chunk]Container
+	links      [chunk][lists]link
+}
+
 // Container is the container at that index. The address stays the same for the
 // life of the container.
-func (b *Books) Container(ref ContainerRef) *Container { return &b.slabs[ref/chunk][ref%chunk] }
+func (b *Books) Container(ref ContainerRef) *Container {
+	return &b.slabs[uint32(ref)/chunk].containers[uint32(ref)%chunk]
+}
 
-func (b *Books) links(ref ContainerRef) *links { return &b.chains[ref/chunk][ref%chunk] }
+func (b *Books) link(ref ContainerRef, of int) *link {
+	return &b.slabs[uint32(ref)/chunk].links[uint32(ref)%chunk][of]
+}
 
 // Open finds a slot and puts the container there.
 func (b *Books) Open(c *Container) ContainerRef {
@@ -18,33 +30,32 @@ func (b *Books) Open(c *Container) ContainerRef {
 	return ref
 }
 
-// OpenEmpty finds a slot, for the caller to fill in.
+// OpenEmpty finds a slot in which there is nothing yet, for the caller to fill in.
 func (b *Books) OpenEmpty() (ContainerRef, *Container) {
-	var ref ContainerRef
-	if k := len(b.freeSlots); k > 0 {
-		ref, b.freeSlots = b.freeSlots[k-1], b.freeSlots[:k-1]
-	} else {
-		if int(b.used) == len(b.slabs)*chunk {
-			b.slabs = append(b.slabs, new([chunk]Container))
-			b.chains = append(b.chains, new([chunk]links))
-		}
-		ref = ContainerRef(b.used)
-		b.used++
+	k := len(b.freeSlots) - 1
+	if k < 0 {
+		b.addSlot()
+		k = 0
 	}
+	ref := b.freeSlots[k]
+	b.freeSlots = b.freeSlots[:k]
 	slot := b.Container(ref)
-	*slot = Container{open: true}
-	at := b.links(ref)
-	at.nextOnNode, at.prevOnNode = NoContainer, NoContainer
-	b.live++
+	slot.open = true
 	return ref, slot
+}
+
+func (b *Books) addSlot() {
+	if int(b.used) == len(b.slabs)*chunk {
+		b.slabs = append(b.slabs, new(slab))
+	}
+	b.freeSlots = append(b.freeSlots, ContainerRef(b.used))
+	b.used++
 }
 
 // Close frees the slot of a container that holds nothing.
 func (b *Books) Close(ref ContainerRef) {
-	c := b.Container(ref)
-	c.open = false
+	*b.Container(ref) = Container{}
 	b.freeSlots = append(b.freeSlots, ref)
-	b.live--
 }
 
 // IsOpen tells whether the slot is in use.
@@ -53,26 +64,19 @@ func (b *Books) IsOpen(ref ContainerRef) bool {
 }
 
 // OpenContainers is how many slots are in use.
-func (b *Books) OpenContainers() int { return b.live }
+func (b *Books) OpenContainers() int { return int(b.used) - len(b.freeSlots) }
 
 // Slots is how many container slots were ever used.
 func (b *Books) Slots() int { return int(b.used) }
 
-// Hold takes the container's room on its node.
-func (b *Books) Hold(ref ContainerRef) {
+// Enter takes the container's room on its node, and enters it among the owner's.
+func (b *Books) Enter(o *Owned, ref ContainerRef) {
 	c := b.Container(ref)
 	n := b.nodes[c.Node]
 	n.Used.Increase(&c.Resource)
 	c.held = true
-	at := b.links(ref)
-	at.prevOnNode, at.nextOnNode = n.list.last, NoContainer
-	if n.list.last >= 0 {
-		b.links(n.list.last).nextOnNode = ref
-	} else {
-		n.list.first = ref
-	}
-	n.list.last = ref
-	n.list.count++
+	b.enter(&n.list, onNode, ref)
+	b.enter(&o.list, ofApp, ref)
 }
 
 // Release gives the container's room back.
@@ -84,19 +88,7 @@ func (b *Books) Release(ref ContainerRef) {
 	n := b.nodes[c.Node]
 	n.Used.Decrease(&c.Resource)
 	c.held = false
-	at := b.links(ref)
-	if at.prevOnNode >= 0 {
-		b.links(at.prevOnNode).nextOnNode = at.nextOnNode
-	} else {
-		n.list.first = at.nextOnNode
-	}
-	if at.nextOnNode >= 0 {
-		b.links(at.nextOnNode).prevOnNode = at.prevOnNode
-	} else {
-		n.list.last = at.prevOnNode
-	}
-	at.nextOnNode, at.prevOnNode = NoContainer, NoContainer
-	n.list.count--
+	b.leave(&n.list, onNode, ref)
 }
 
 // Resize changes the size of a container and what it holds.
@@ -112,38 +104,40 @@ func (b *Books) Resize(ref ContainerRef, size [8]int64) {
 	c.Resource = size
 }
 
-// Own enters a container among the owner's.
-func (b *Books) Own(o *Owned, ref ContainerRef) {
-	at := b.links(ref)
-	at.prevOfApp, at.nextOfApp = o.list.last, NoContainer
-	if o.list.last >= 0 {
-		b.links(o.list.last).nextOfApp = ref
+// Disown takes the container out of the owner's.
+func (b *Books) Disown(o *Owned, ref ContainerRef) { b.leave(&o.list, ofApp, ref) }
+
+// enter puts a container at the end of a list.
+func (b *Books) enter(l *refList, of int, ref ContainerRef) {
+	*b.link(ref, of) = link{prev: l.last, next: NoContainer}
+	if l.last >= 0 {
+		b.link(l.last, of).next = ref
 	} else {
-		o.list.first = ref
+		l.first = ref
 	}
-	o.list.last = ref
-	o.list.count++
+	l.last = ref
+	l.count++
 }
 
-// Disown takes it out again.
-func (b *Books) Disown(o *Owned, ref ContainerRef) {
-	at := b.links(ref)
-	if at.prevOfApp >= 0 {
-		b.links(at.prevOfApp).nextOfApp = at.nextOfApp
+// leave takes it out, wherever it is.
+func (b *Books) leave(l *refList, of int, ref ContainerRef) {
+	at := b.link(ref, of)
+	if at.prev >= 0 {
+		b.link(at.prev, of).next = at.next
 	} else {
-		o.list.first = at.nextOfApp
+		l.first = at.next
 	}
-	if at.nextOfApp >= 0 {
-		b.links(at.nextOfApp).prevOfApp = at.prevOfApp
+	if at.next >= 0 {
+		b.link(at.next, of).prev = at.prev
 	} else {
-		o.list.last = at.prevOfApp
+		l.last = at.prev
 	}
-	o.list.count--
+	l.count--
 }
 
 // OfOwner appends the owner's containers to out.
 func (b *Books) OfOwner(o *Owned, out []ContainerRef) []ContainerRef {
-	for ref := o.list.first; ref >= 0; ref = b.links(ref).nextOfApp {
+	for ref := o.list.first; ref >= 0; ref = b.link(ref, ofApp).next {
 		out = append(out, ref)
 	}
 	return out
@@ -155,7 +149,7 @@ func (c *Container) Held() bool { return c.held }
 // OnNode appends the containers that hold room on the node, in the order of
 // their grants.
 func (b *Books) OnNode(node NodeRef, out []ContainerRef) []ContainerRef {
-	for ref := b.nodes[node].list.first; ref >= 0; ref = b.links(ref).nextOnNode {
+	for ref := b.nodes[node].list.first; ref >= 0; ref = b.link(ref, onNode).next {
 		out = append(out, ref)
 	}
 	return out
@@ -169,7 +163,7 @@ func (b *Books) FetchOwned(o *Owned) int64 {
 	if o.list.last < 0 {
 		return 0
 	}
-	return int64(b.links(o.list.last).nextOfApp)
+	return int64(b.link(o.list.last, ofApp).next)
 }
 
 // Fetch brings near what a decision reads and writes of a node and of the container
@@ -177,12 +171,12 @@ func (b *Books) FetchOwned(o *Owned) int64 {
 func (b *Books) Fetch(n *NodeBook) int64 {
 	x := n.Used[0] | n.Total[0]
 	if n.list.last >= 0 {
-		x |= int64(b.links(n.list.last).nextOnNode)
+		x |= int64(b.link(n.list.last, onNode).next)
 	}
 	if k := len(b.freeSlots); k > 0 {
 		ref := b.freeSlots[k-1]
 		c := b.Container(ref)
-		x |= int64(c.App) | c.Resource[3] | int64(c.Version) | int64(b.links(ref).nextOnNode)
+		x |= c.Resource[0] | int64(c.App) | int64(c.Version) | int64(b.link(ref, onNode).next)
 	}
 	return x
 }

@@ -60,39 +60,40 @@ const (
 )
 
 // Container is an allocation or a reservation. Outside of the scheduler it is
-// read only.
+// read only. It takes three cache lines; few containers have anything in the last.
 type Container struct {
-	ID                  yarn.ContainerID
-	App                 AppRef
-	Node                NodeRef
-	Resource            yarn.Resource
-	Priority            int32
+	Resource    yarn.Resource
+	ID          yarn.ContainerID
+	App         AppRef
+	Node        NodeRef
+	Priority    int32
+	Locality    Locality
+	Execution   yarn.ExecutionType
+	AM          bool // runs the application's master
+	Reserved    bool // holds a node for a container that does not fit yet
+	Launched    bool // its node reported it as running
+	Live        bool // counted in the books of its queue and user
+	held        bool // takes room on its node
+	open        bool // the slot is in use
+	CreatedWall int64
+
 	AllocationRequestID int64
 	Label               string // partition that the request named
-	Locality            Locality
-	Version             int32
-	Execution           yarn.ExecutionType
-	AM                  bool // runs the application's master
-	Reserved            bool // holds a node for a container that does not fit yet
-	Launched            bool // its node reported it as running
-	Live                bool // counted in the books of its queue and user
-	held                bool // takes room on its node
-	open                bool // the slot is in use
-	CreatedWall         int64
-
 	// Update names the container that this one is going to enlarge or promote.
 	// Such a container is not one of the master's own; it never reaches a node.
-	Update yarn.ContainerID
+	Update  yarn.ContainerID
+	Version int32
 }
 
-// links chain a container to those before and after it, on its node and of its
-// application. They lie apart from the containers: who enters or leaves a chain
-// changes those of its neighbours, of which nothing else is looked at, and all
-// links together are small enough for the caches.
-type links struct {
-	nextOnNode, prevOnNode ContainerRef
-	nextOfApp, prevOfApp   ContainerRef
-}
+// link chains a container to those before and after it in a list.
+type link struct{ prev, next ContainerRef }
+
+// The lists that a container may be in: of its node and of its application.
+const (
+	onNode = iota
+	ofApp
+	lists // how many there are
+)
 
 // Ended is a container that ceased to be, with a copy of its last state.
 type Ended struct {

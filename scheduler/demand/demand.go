@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -11,8 +12,8 @@ import (
 type Row struct {
 	Place cluster.Place
 	Count int32
-	Size  yarn.Resource
 	Relax bool // a less local place will do
+	Size  yarn.Resource
 }
 
 // Key orders what one application wants: container updates after everything
@@ -51,19 +52,18 @@ func order(a, b int64) int {
 // that a key that is used again goes on where it was.
 type Want struct {
 	Key
-	Any    Row // of *; Count 0 when nothing is outstanding
-	HasAny bool
-	Rows   []Row // of hosts and racks, by place
-	Part   cluster.Part
-	Label  string
-	Exec   yarn.ExecutionType
-
+	Part          cluster.Part
 	Opportunities int32 // nodes seen since the last local allocation
 	Missed        int32 // unlabelled nodes not seen
 	Rereserved    int32
-	Reservations  []cluster.ContainerRef // by age
+	HasAny        bool
 	listed        bool
 	idle          bool // it was outstanding, and is among those that may be forgotten
+	Exec          yarn.ExecutionType
+	Label         string
+	Rows          []Row                  // of hosts and racks, by place
+	Reservations  []cluster.ContainerRef // by age
+	Any           Row                    // of *; Count 0 when nothing is outstanding
 }
 
 // Unique is how many names the key has rows for.
@@ -104,12 +104,11 @@ const MaxIdleKeys = 4096
 
 // Demand is what one attempt wants.
 type Demand struct {
-	keys    []*Want // outstanding, in order
-	pending []yarn.Resource
-	counts  []int64
-	rows    int     // of all keys, at hosts and racks
-	all     []*Want // also those that were, in order
-	asked   []bool  // partitions that were ever asked for
+	keys    []*Want         // outstanding, in order
+	pending []yarn.Resource // by partition
+	rows    int             // of all keys, at hosts and racks
+	all     []*Want         // also those that were, in order
+	asked   []bool          // partitions that were ever asked for
 	idle    []*Want
 
 	// Where the first key and the lists lie as long as there is but one key and
@@ -117,14 +116,15 @@ type Demand struct {
 	own *room
 }
 
-// room is where the demand of one attempt lies as long as it is small.
+// room is where the demand of one attempt lies as long as it is small. What a
+// decision looks at stands together.
 type room struct {
-	taken     bool // first is in use, or was
-	first     Want
-	keys, all [1]*Want
-	pending   [1]yarn.Resource
-	counts    [1]int64
-	asked     [1]bool
+	keys    [1]*Want
+	all     [1]*Want
+	taken   bool // first is in use, or was
+	asked   [1]bool
+	first   Want
+	pending [1]yarn.Resource
 }
 
 // settle gives a demand that holds nothing its room.
@@ -134,7 +134,7 @@ func (d *Demand) settle() {
 	}
 	o := &room{}
 	d.own = o
-	d.keys, d.all, d.pending, d.counts = o.keys[:0], o.all[:0], o.pending[:0], o.counts[:0]
+	d.keys, d.all, d.pending = o.keys[:0], o.all[:0], o.pending[:0]
 	if d.asked == nil {
 		d.asked = o.asked[:0]
 	}
@@ -170,11 +170,13 @@ func (d *Demand) Outstanding(p cluster.Part) bool {
 }
 
 // PendingContainers is the number of containers outstanding in the partition.
-func (d *Demand) PendingContainers(p cluster.Part) int64 {
-	if int(p) < len(d.counts) {
-		return d.counts[p]
+func (d *Demand) PendingContainers(p cluster.Part) (n int64) {
+	for _, w := range d.keys {
+		if w.Part == p {
+			n += int64(w.Any.Count)
+		}
 	}
-	return 0
+	return n
 }
 
 // Asked tells in which partitions something was ever asked for.
@@ -221,13 +223,12 @@ type Delta struct {
 
 func (d *Demand) change(p cluster.Part, size yarn.Resource, count int64) Delta {
 	for int(p) >= len(d.pending) {
-		d.pending, d.counts, d.asked = append(d.pending, yarn.Resource{}), append(d.counts, 0), append(d.asked, false)
+		d.pending, d.asked = append(d.pending, yarn.Resource{}), append(d.asked, false)
 	}
 	for i := range size {
 		size[i] *= count
 	}
 	d.pending[p].Increase(&size)
-	d.counts[p] += count
 	return Delta{p, size, count}
 }
 
@@ -294,19 +295,22 @@ func (d *Demand) unlist(w *Want) {
 		return
 	}
 	w.listed = false
-	i := 0
-	if d.keys[0] != w { // whatever is served is served from the front
-		i, _ = slices.BinarySearchFunc(d.keys, w.Key, compareKey)
+	if len(d.keys) == 1 {
+		d.keys = d.keys[:0]
+	} else {
+		i := 0
+		if d.keys[0] != w { // whatever is served is served from the front
+			i, _ = slices.BinarySearchFunc(d.keys, w.Key, compareKey)
+		}
+		d.keys = slices.Delete(d.keys, i, i+1)
 	}
-	d.keys = slices.Delete(d.keys, i, i+1)
-	d.rest(w)
+	if !w.idle {
+		d.rest(w)
+	}
 }
 
 // rest remembers a key for its counters, at most MaxIdleKeys of them.
 func (d *Demand) rest(w *Want) {
-	if w.idle {
-		return
-	}
 	w.idle = true
 	d.idle = append(d.idle, w)
 	if len(d.idle) <= MaxIdleKeys {
@@ -326,8 +330,21 @@ func (d *Demand) rest(w *Want) {
 	d.idle = kept
 }
 
-// Take serves one container of the key at that locality.
-func (d *Demand) Take(places *cluster.Places, w *Want, l cluster.Locality, n *cluster.NodeBook) Delta {
+// Take serves one container of the key at that locality: so much less is
+// outstanding.
+func (d *Demand) Take(calc measure.Calculator, places *cluster.Places, w *Want, l cluster.Locality, n *cluster.NodeBook) {
+	if len(w.Rows) > 0 {
+		d.takeRows(places, w, l, n)
+	}
+	calc.Decrease(&d.pending[w.Part], &w.Any.Size)
+	w.Any.Count--
+	if w.Any.Count == 0 {
+		w.HasAny = false
+		d.unlist(w)
+	}
+}
+
+func (d *Demand) takeRows(places *cluster.Places, w *Want, l cluster.Locality, n *cluster.NodeBook) {
 	d.rows -= len(w.Rows)
 	if l == cluster.NodeLocal {
 		w.takeRow(places, n.NodePlace)
@@ -336,13 +353,6 @@ func (d *Demand) Take(places *cluster.Places, w *Want, l cluster.Locality, n *cl
 		w.takeRow(places, n.RackPlace)
 	}
 	d.rows += len(w.Rows)
-	delta := d.change(w.Part, w.Any.Size, -1)
-	w.Any.Count--
-	if w.Any.Count == 0 {
-		w.HasAny = false
-		d.unlist(w)
-	}
-	return delta
 }
 
 func (w *Want) takeRow(places *cluster.Places, p cluster.Place) {
@@ -392,7 +402,7 @@ func (w *Want) Left() int32 {
 func (d *Demand) Fetch() int64 {
 	n := int64(len(d.keys)) | int64(len(d.pending))
 	if o := d.own; o != nil {
-		n |= int64(o.first.Any.Count) | int64(o.first.Any.Size[0]) | int64(len(o.first.Rows)) | int64(o.first.Missed) | o.pending[0][0] | o.counts[0]
+		n |= int64(o.first.Any.Count) | int64(o.first.Any.Size[0]) | int64(len(o.first.Rows)) | int64(o.first.Missed) | o.pending[0][0]
 	}
 	return n
 }

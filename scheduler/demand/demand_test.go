@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -24,11 +25,11 @@ func TestServingANodeCountsDownItsRackAndAll(t *testing.T) {
 	if w.Unique() != 3 || d.Pending(0) != yarn.NewResource(2048, 2) || len(d.Keys()) != 1 {
 		t.Fatalf("%+v", w)
 	}
-	d.Take(&b.Places, w, cluster.NodeLocal, n)
+	d.Take(measure.Calculator{Types: 2}, &b.Places, w, cluster.NodeLocal, n)
 	if w.Unique() != 2 || w.Left() != 1 || w.At(n.RackPlace).Count != 1 || w.At(n.NodePlace) != nil {
 		t.Fatalf("%+v", w)
 	}
-	d.Take(&b.Places, w, cluster.OffSwitch, n)
+	d.Take(measure.Calculator{Types: 2}, &b.Places, w, cluster.OffSwitch, n)
 	if len(d.Keys()) != 0 || !d.Pending(0).IsZero() || w.Unique() != 1 {
 		t.Fatalf("the rack's row stays behind: %+v", w)
 	}

@@ -432,6 +432,16 @@ func (c Calculator) HasRoom(room, size *Resource) bool {
 	return true
 }
 
+// Leaves tells whether HasRoom would find room in total without what is used.
+func (c Calculator) Leaves(total, used, size *Resource) bool {
+	if !c.Dominant {
+		return size[yarn.Memory] == 0 || total[yarn.Memory]-used[yarn.Memory] >= size[yarn.Memory]
+	}
+	var room Resource
+	c.Sub(&room, total, used)
+	return c.HasRoom(&room, size)
+}
+
 // Normalize raises an ask to at least lo, rounds it up to a multiple of step and
 // cuts it at hi.
 func (c Calculator) Normalize(r, lo, hi, step Resource) Resource {
