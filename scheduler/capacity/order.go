@@ -14,9 +14,9 @@ import (
 // children whose place may have changed are noted and put right before the next
 // walk.
 type childOrder struct {
-	list  []ranked
-	moved []*Queue
-	stale bool // everything has to be sorted
+	list  []ranked        // with room for all children
+	count uint32          // of those that moved; allMoved: everything has to be sorted
+	moved [maxMoved]int32 // their places among the children
 }
 
 // ranked is a child with what nearly always decides about its place, so that the
@@ -28,16 +28,25 @@ type ranked struct {
 }
 
 // maxMoved bounds how many children are put right one by one.
-const maxMoved = 32
+const (
+	maxMoved = 32
+	allMoved = maxMoved + 1
+)
 
-func (o *childOrder) note(child *Queue) {
-	switch {
-	case o.stale:
-	case len(o.moved) >= maxMoved:
-		o.stale = true
-	case !slices.Contains(o.moved, child):
-		o.moved = append(o.moved, child)
+func (o *childOrder) note(child int32) {
+	n := o.count
+	if n == allMoved {
+		return
 	}
+	for i := range n {
+		if o.moved[i] == child {
+			return
+		}
+	}
+	if n < maxMoved {
+		o.moved[n] = child
+	}
+	o.count++
 }
 
 // has tells whether the child is served; one that a refresh took out of the tree
@@ -49,8 +58,9 @@ func (q *Queue) has(child *Queue) bool {
 // resort notes that what a child uses in a partition changed.
 func (q *Queue) resort(child *Queue, p part) {
 	if int(p) < len(q.orders) && q.has(child) {
-		q.orders[p][respect].note(child)
-		q.orders[p][ignore].note(child)
+		o := &q.orders[p]
+		o[respect].note(child.listed)
+		o[ignore].note(child.listed)
 	}
 }
 
@@ -60,11 +70,11 @@ func (q *Queue) enlist(child *Queue, p part) {
 		return
 	}
 	if int(p) < len(q.orders) {
-		q.orders[p][respect].note(child)
+		q.orders[p][respect].note(child.listed)
 	}
 	if p == 0 {
 		for i := range q.orders {
-			q.orders[i][ignore].note(child)
+			q.orders[i][ignore].note(child.listed)
 		}
 	}
 }
@@ -74,122 +84,138 @@ func (q *Queue) reorder() { q.orders = nil }
 
 // inOrder is the children that want something, in the order of this walk.
 func (r *round) inOrder(q *Queue) []ranked {
-	for len(q.orders) <= int(r.part) {
-		q.orders = append(q.orders, [2]childOrder{{stale: true}, {stale: true}})
+	if int(r.part) >= len(q.orders) {
+		r.newOrders(q)
 	}
 	o := &q.orders[r.part][r.mode]
-	if !o.stale && len(o.moved) == 0 {
-		return o.list
+	if o.count > 0 {
+		r.mend(q, o)
 	}
-	if !o.stale && len(o.moved) == 1 && r.shift(q, o.list, o.moved[0]) {
-		o.moved = o.moved[:0]
-		return o.list
-	}
-	if o.stale {
-		o.list = o.list[:0]
-		for _, c := range q.children {
-			if r.wants(c) {
-				o.list = append(o.list, r.rank(q, c))
-			}
-		}
-		slices.SortFunc(o.list, func(a, b ranked) int { return r.order(q, &a, &b) })
-	} else {
-		for _, c := range o.moved {
-			if i := find(o.list, c); i >= 0 {
-				o.list = slices.Delete(o.list, i, i+1)
-			}
-		}
-		for _, c := range o.moved {
-			if r.wants(c) {
-				e := r.rank(q, c)
-				o.list = slices.Insert(o.list, r.placeOf(q, o.list, &e), e)
-			}
-		}
-	}
-	o.stale, o.moved = false, o.moved[:0]
 	return o.list
 }
 
-// shift brings one child of a sorted list to its new place, if it is listed and
-// stays so: this is what every container does to the queues above it.
-func (r *round) shift(q *Queue, list []ranked, c *Queue) bool {
-	i := find(list, c)
-	if i < 0 || !r.wants(c) {
-		return false
+func (r *round) newOrders(q *Queue) {
+	for len(q.orders) <= int(r.part) {
+		q.orders = append(q.orders, [2]childOrder{{count: allMoved}, {count: allMoved}})
 	}
-	e := r.rank(q, c)
-	list[i] = e
-	if after := list[i+1:]; len(after) > 0 && r.precedes(q, &after[0], &e) {
-		n := r.placeOf(q, after, &e)
-		copy(list[i:], after[:n])
-		list[i+n] = e
-		return true
-	}
-	if before := list[:i]; i > 0 && r.order(q, &before[i-1], &e) > 0 {
-		n := r.placeOf(q, before, &e)
-		copy(list[n+1:], before[n:])
-		list[n] = e
-	}
-	return true
 }
 
-// find is the child's place in a list, or -1.
-func find(list []ranked, c *Queue) int {
-	for i := range list {
-		if list[i].child == c.listed {
-			return i
+// mend gives those that moved their places. All are taken out before any is put
+// in: compareQueues goes by what they use now.
+func (r *round) mend(q *Queue, o *childOrder) {
+	if o.count == allMoved {
+		r.sort(q, o)
+		return
+	}
+	moved := o.moved[:o.count]
+	for _, child := range moved {
+		o.remove(child)
+	}
+	for _, child := range moved {
+		r.enter(q, o, child)
+	}
+	o.count = 0
+}
+
+// sort finds the place of every child anew.
+func (r *round) sort(q *Queue, o *childOrder) {
+	o.list = slices.Grow(o.list[:0], len(q.children))
+	for _, c := range q.children {
+		if r.wants(c) {
+			o.list = append(o.list, r.rank(q, c))
 		}
 	}
-	return -1
+	slices.SortFunc(o.list, func(a, b ranked) int {
+		n := a.compare(&b)
+		if n == 0 {
+			n = r.compareWhole(q, a.child, b.child)
+		}
+		return n
+	})
+	o.count = 0
+}
+
+func (o *childOrder) remove(child int32) {
+	list := o.list
+	for i := range list {
+		if list[i].child == child {
+			copy(list[i:], list[i+1:])
+			o.list = o.list[:len(list)-1]
+			return
+		}
+	}
+}
+
+// enter puts a child in its place if it wants something.
+func (r *round) enter(q *Queue, o *childOrder, child int32) {
+	c := q.children[child]
+	if !r.s.calc.Positive(&r.s.books.Total, &c.shares[r.asks].pending) {
+		return
+	}
+	e := r.rank(q, c)
+	i, n := r.placeOf(q, o.list, e), len(o.list)
+	list := o.list[:n+1]
+	if i < n {
+		copy(list[i+1:], list[i:])
+	}
+	list[i] = e
+	o.list = o.list[:n+1]
 }
 
 // rank is the entry of a child in a list.
 func (r *round) rank(q, c *Queue) ranked {
 	sh := &c.shares[r.part]
 	e := ranked{c.listed, sh.usedCapacity, sh.absolute}
-	if r.label != "" || q.conf.ByPriority || !(sh.absolute > 0) {
-		e.used = float32(math.NaN())
+	if r.label != "" || q.conf.ByPriority || !(sh.absolute > 0) || math.Float32bits(e.used)>>31 != 0 {
+		e.used = nan
 	}
 	if sh.hasMin {
-		e.absolute = float32(math.NaN())
+		e.absolute = nan
 	}
 	return e
 }
 
-// order is that of children with the place in the parent's list as the last word.
-// Nearly always the use alone decides, or everything is equal; compareQueues
-// would say the same.
-func (r *round) order(q *Queue, a, b *ranked) int {
-	switch {
-	case a.used < b.used:
-		return -1
-	case a.used > b.used:
-		return 1
-	case a.used == b.used && a.absolute == b.absolute && math.Float32bits(a.used) == math.Float32bits(b.used):
-		return int(a.child) - int(b.child)
-	}
-	if n := compareQueues(q, q.children[a.child], q.children[b.child], r.part, r.label); n != 0 {
-		return n
-	}
-	return int(a.child) - int(b.child)
-}
+var nan = float32(math.NaN())
 
-// precedes tells whether order puts a before b.
-func (r *round) precedes(q *Queue, a, b *ranked) bool {
-	return a.used < b.used || !(a.used > b.used) && r.order(q, a, b) < 0
-}
-
-// placeOf is where the child belongs in a sorted list.
-func (r *round) placeOf(q *Queue, list []ranked, c *ranked) int {
+// placeOf is where the child belongs in a sorted list. The end is looked at first:
+// who was just served often comes last.
+func (r *round) placeOf(q *Queue, list []ranked, e ranked) int {
 	lo, hi := 0, len(list)
-	for lo < hi {
-		if mid := (lo + hi) / 2; r.precedes(q, &list[mid], c) {
+	for mid := hi - 1; lo < hi; mid = int(uint(lo+hi) / 2) {
+		n := list[mid].compare(&e)
+		if n == 0 {
+			n = r.compareWhole(q, list[mid].child, e.child)
+		}
+		if n < 0 {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
 	return lo
+}
+
+// compare is negative if a comes before b, positive if b does, and 0 if compareQueues
+// has to decide. It says the same: nearly always the use alone decides, or
+// everything is equal and the place among the children is the last word.
+func (a *ranked) compare(b *ranked) int {
+	switch {
+	case a.used < b.used:
+		return -1
+	case a.used > b.used:
+		return 1
+	case a.used == b.used && a.absolute == b.absolute:
+		return int(a.child) - int(b.child)
+	}
+	return 0
+}
+
+func (r *round) compareWhole(q *Queue, a, b int32) int {
+	n := compareQueues(q, q.children[a], q.children[b], r.part, r.label)
+	if n == 0 {
+		n = int(a) - int(b)
+	}
+	return n
 }
 
 // compareQueues orders two children of a parent for a partition.
