@@ -27,10 +27,10 @@ type ranked struct {
 	absolute float32 // breaks ties; NaN: compareQueues has to
 }
 
-// maxMoved bounds how many children are put right one by one.
 const (
-	maxMoved = 32
+	maxMoved = 32 // bounds how many children are put right one by one
 	allMoved = maxMoved + 1
+	stride   = 32 // how many places at once a child is moved that has far to go
 )
 
 func (o *childOrder) note(child int32) {
@@ -82,30 +82,16 @@ func (q *Queue) enlist(child *Queue, p part) {
 // reorder forgets the order, after children came, went or changed their shares.
 func (q *Queue) reorder() { q.orders = nil }
 
-// inOrder is the children that want something, in the order of this walk.
+// inOrder is the children that want something, in the order of this walk. Those
+// that moved are all taken out before any is put in: compareQueues goes by what
+// they use now.
 func (r *round) inOrder(q *Queue) []ranked {
 	if int(r.part) >= len(q.orders) {
 		r.newOrders(q)
 	}
 	o := &q.orders[r.part][r.mode]
-	if o.count > 0 {
-		r.mend(q, o)
-	}
-	return o.list
-}
-
-func (r *round) newOrders(q *Queue) {
-	for len(q.orders) <= int(r.part) {
-		q.orders = append(q.orders, [2]childOrder{{count: allMoved}, {count: allMoved}})
-	}
-}
-
-// mend gives those that moved their places. All are taken out before any is put
-// in: compareQueues goes by what they use now.
-func (r *round) mend(q *Queue, o *childOrder) {
 	if o.count == allMoved {
 		r.sort(q, o)
-		return
 	}
 	moved := o.moved[:o.count]
 	for _, child := range moved {
@@ -115,6 +101,13 @@ func (r *round) mend(q *Queue, o *childOrder) {
 		r.enter(q, o, child)
 	}
 	o.count = 0
+	return o.list
+}
+
+func (r *round) newOrders(q *Queue) {
+	for len(q.orders) <= int(r.part) {
+		q.orders = append(q.orders, [2]childOrder{{count: allMoved}, {count: allMoved}})
+	}
 }
 
 // sort finds the place of every child anew.
@@ -125,13 +118,7 @@ func (r *round) sort(q *Queue, o *childOrder) {
 			o.list = append(o.list, r.rank(q, c))
 		}
 	}
-	slices.SortFunc(o.list, func(a, b ranked) int {
-		n := a.compare(&b)
-		if n == 0 {
-			n = r.compareWhole(q, a.child, b.child)
-		}
-		return n
-	})
+	slices.SortFunc(o.list, func(a, b ranked) int { return r.order(q, &a, &b) })
 	o.count = 0
 }
 
@@ -146,20 +133,42 @@ func (o *childOrder) remove(child int32) {
 	}
 }
 
-// enter puts a child in its place if it wants something.
+// enter puts a child in its place if it wants something. It is looked for from the
+// end: who was just served often comes last.
 func (r *round) enter(q *Queue, o *childOrder, child int32) {
 	c := q.children[child]
 	if !r.s.calc.Positive(&r.s.books.Total, &c.shares[r.asks].pending) {
 		return
 	}
 	e := r.rank(q, c)
-	i, n := r.placeOf(q, o.list, e), len(o.list)
-	list := o.list[:n+1]
-	if i < n {
-		copy(list[i+1:], list[i:])
+	i := len(o.list)
+	list := o.list[:i+1]
+	if i >= stride {
+		i = r.near(q, list, &e)
+	}
+	for ; i > 0; i-- {
+		n := list[i-1].compare(&e)
+		if n == 0 {
+			n = r.compareWhole(q, &list[i-1], &e)
+		}
+		if n < 0 {
+			break
+		}
+		list[i] = list[i-1]
 	}
 	list[i] = e
-	o.list = o.list[:n+1]
+	o.list = o.list[:len(list)]
+}
+
+// near moves the gap at the end of a long list to where the child's place is less
+// than a stride away.
+func (r *round) near(q *Queue, list []ranked, e *ranked) int {
+	i := len(list) - 1
+	for i >= stride && r.order(q, &list[i-stride], e) > 0 {
+		copy(list[i-stride+1:i+1], list[i-stride:])
+		i -= stride
+	}
+	return i
 }
 
 // rank is the entry of a child in a list.
@@ -177,45 +186,34 @@ func (r *round) rank(q, c *Queue) ranked {
 
 var nan = float32(math.NaN())
 
-// placeOf is where the child belongs in a sorted list. The end is looked at first:
-// who was just served often comes last.
-func (r *round) placeOf(q *Queue, list []ranked, e ranked) int {
-	lo, hi := 0, len(list)
-	for mid := hi - 1; lo < hi; mid = int(uint(lo+hi) / 2) {
-		n := list[mid].compare(&e)
-		if n == 0 {
-			n = r.compareWhole(q, list[mid].child, e.child)
-		}
-		if n < 0 {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo
-}
-
-// compare is negative if a comes before b, positive if b does, and 0 if compareQueues
-// has to decide. It says the same: nearly always the use alone decides, or
-// everything is equal and the place among the children is the last word.
-func (a *ranked) compare(b *ranked) int {
+// compare is negative if the child comes before another, positive if it comes
+// after it, and 0 if compareQueues has to decide. Nearly always the use alone
+// does, or everything is equal and the place among the children is the last word.
+func (e *ranked) compare(o *ranked) int {
 	switch {
-	case a.used < b.used:
+	case e.used < o.used:
 		return -1
-	case a.used > b.used:
+	case e.used > o.used:
 		return 1
-	case a.used == b.used && a.absolute == b.absolute:
-		return int(a.child) - int(b.child)
+	case e.used == o.used && e.absolute == o.absolute:
+		return int(e.child) - int(o.child)
 	}
 	return 0
 }
 
-func (r *round) compareWhole(q *Queue, a, b int32) int {
-	n := compareQueues(q, q.children[a], q.children[b], r.part, r.label)
+func (r *round) compareWhole(q *Queue, a, b *ranked) int {
+	n := compareQueues(q, q.children[a.child], q.children[b.child], r.part, r.label)
 	if n == 0 {
-		n = int(a) - int(b)
+		n = int(a.child) - int(b.child)
 	}
 	return n
+}
+
+func (r *round) order(q *Queue, a, b *ranked) int {
+	if n := a.compare(b); n != 0 {
+		return n
+	}
+	return r.compareWhole(q, a, b)
 }
 
 // compareQueues orders two children of a parent for a partition.

@@ -46,7 +46,7 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 		for _, a := range parent.children {
 			for _, b := range parent.children {
 				x, y := r.rank(parent, a), r.rank(parent, b)
-				if got, want := sign(x.compare(&y)), sign(whole(a, b)); a != b && got != 0 && got != want {
+				if got, want := sign(r.order(parent, &x, &y)), sign(whole(a, b)); a != b && got != want {
 					t.Fatalf("%+v and %+v compare as %d, not %d", a.shares[0], b.shares[0], got, want)
 				}
 			}
@@ -55,7 +55,9 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 		list := slices.Clone(parent.children)
 		slices.SortFunc(list, whole)
 		sane := consistent(list, whole)
-		o := childOrder{list: make([]ranked, len(list))} // with room for all children
+		parent.orders = make([][2]childOrder, 1)
+		o := &parent.orders[0][respect]
+		o.list = make([]ranked, len(list))
 		for i, c := range list {
 			o.list[i] = r.rank(parent, c)
 		}
@@ -63,9 +65,9 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 			moved := rapid.IntRange(0, len(list)-1).Draw(t, "moved")
 			list[moved].shares[0].usedCapacity = used.Draw(t, "used now")
 			o.list[moved].used = -1 // of before
-			o.note(list[moved].listed)
+			parent.resort(list[moved], 0)
 		}
-		r.mend(parent, &o)
+		r.inOrder(parent)
 		for i, e := range o.list {
 			list[i] = parent.children[e.child]
 			if now := r.rank(parent, list[i]); fmt.Sprint(e) != fmt.Sprint(now) { // NaN included
