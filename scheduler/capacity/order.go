@@ -15,22 +15,24 @@ import (
 // walk.
 type childOrder struct {
 	list  []ranked        // with room for all children
+	mixed bool            // compareQueues may have to decide
 	count uint32          // of those that moved; allMoved: everything has to be sorted
 	moved [maxMoved]int32 // their places among the children
 }
 
 // ranked is a child with what nearly always decides about its place, so that the
-// other children need not be looked at to find it.
+// other children need not be looked at to find it. Both numbers are 1 or more; 0:
+// compareQueues has to decide.
 type ranked struct {
-	child    int32   // its place among the children of its parent
-	used     float32 // the part in use; NaN: compareQueues has to decide
-	absolute float32 // breaks ties; NaN: compareQueues has to
+	child    int32  // its place among the children of its parent
+	used     uint32 // grows with the part in use
+	entitled uint32 // breaks ties: it falls with what the child is entitled to
 }
 
 const (
 	maxMoved = 32 // bounds how many children are put right one by one
 	allMoved = maxMoved + 1
-	stride   = 32 // how many places at once a child is moved that has far to go
+	longList = 32 // bounds in how many steps a child finds its place
 )
 
 func (o *childOrder) note(child int32) {
@@ -112,14 +114,15 @@ func (r *round) newOrders(q *Queue) {
 
 // sort finds the place of every child anew.
 func (r *round) sort(q *Queue, o *childOrder) {
-	o.list = slices.Grow(o.list[:0], len(q.children))
+	o.list, o.mixed, o.count = slices.Grow(o.list[:0], len(q.children)), false, 0
 	for _, c := range q.children {
 		if r.wants(c) {
-			o.list = append(o.list, r.rank(q, c))
+			e := r.rank(q, c)
+			o.list = append(o.list, e)
+			o.mixed = o.mixed || e.entitled == 0
 		}
 	}
 	slices.SortFunc(o.list, func(a, b ranked) int { return r.order(q, &a, &b) })
-	o.count = 0
 }
 
 func (o *childOrder) remove(child int32) {
@@ -141,79 +144,70 @@ func (r *round) enter(q *Queue, o *childOrder, child int32) {
 		return
 	}
 	e := r.rank(q, c)
+	if e.entitled == 0 {
+		o.mixed = true
+	}
 	i := len(o.list)
 	list := o.list[:i+1]
-	if i >= stride {
-		i = r.near(q, list, &e)
-	}
-	for ; i > 0; i-- {
-		n := list[i-1].compare(&e)
-		if n == 0 {
-			n = r.compareWhole(q, &list[i-1], &e)
+	if o.mixed || i > longList {
+		i = r.makeRoom(q, list, e)
+	} else {
+		for ; i > 0; i-- {
+			b := &list[i-1]
+			if b.used < e.used || b.used == e.used && (b.entitled < e.entitled || b.entitled == e.entitled && b.child < e.child) {
+				break
+			}
+			list[i] = *b
 		}
-		if n < 0 {
-			break
-		}
-		list[i] = list[i-1]
 	}
 	list[i] = e
 	o.list = o.list[:len(list)]
 }
 
-// near moves the gap at the end of a long list to where the child's place is less
-// than a stride away.
-func (r *round) near(q *Queue, list []ranked, e *ranked) int {
-	i := len(list) - 1
-	for i >= stride && r.order(q, &list[i-stride], e) > 0 {
-		copy(list[i-stride+1:i+1], list[i-stride:])
-		i -= stride
+// makeRoom moves the gap at the end of a list to the place of the child.
+func (r *round) makeRoom(q *Queue, list []ranked, e ranked) int {
+	lo, n := 0, len(list)-1
+	for hi := n; lo < hi; {
+		if mid := (lo + hi) / 2; r.order(q, &list[mid], &e) < 0 {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
 	}
-	return i
+	copy(list[lo+1:], list[lo:n])
+	return lo
 }
 
 // rank is the entry of a child in a list.
 func (r *round) rank(q, c *Queue) ranked {
 	sh := &c.shares[r.part]
-	e := ranked{c.listed, sh.usedCapacity, sh.absolute}
-	if r.label != "" || q.conf.ByPriority || !(sh.absolute > 0) || math.Float32bits(e.used)>>31 != 0 {
-		e.used = nan
+	e := ranked{child: c.listed}
+	used := math.Float32bits(sh.usedCapacity)
+	if r.label != "" || q.conf.ByPriority || !(sh.absolute > 0) || used > infinite {
+		return e
 	}
-	if sh.hasMin {
-		e.absolute = nan
+	e.used = used + 1
+	if !sh.hasMin {
+		e.entitled = ^math.Float32bits(sh.absolute)
 	}
 	return e
 }
 
-var nan = float32(math.NaN())
+// infinite are the bits of the largest number. Those of all others from 0 on are
+// in their order below, those of negative ones and of NaN above.
+const infinite = 0x7f800000
 
-// compare is negative if the child comes before another, positive if it comes
-// after it, and 0 if compareQueues has to decide. Nearly always the use alone
-// does, or everything is equal and the place among the children is the last word.
-func (e *ranked) compare(o *ranked) int {
-	switch {
-	case e.used < o.used:
-		return -1
-	case e.used > o.used:
-		return 1
-	case e.used == o.used && e.absolute == o.absolute:
-		return int(e.child) - int(o.child)
-	}
-	return 0
-}
-
-func (r *round) compareWhole(q *Queue, a, b *ranked) int {
-	n := compareQueues(q, q.children[a.child], q.children[b.child], r.part, r.label)
-	if n == 0 {
-		n = int(a.child) - int(b.child)
-	}
-	return n
-}
-
+// order is that of children with the place in the parent's list as the last word.
+// Where ranks decide, compareQueues would say the same.
 func (r *round) order(q *Queue, a, b *ranked) int {
-	if n := a.compare(b); n != 0 {
-		return n
+	n := cmp.Compare(a.used, b.used)
+	switch {
+	case a.used == 0 || b.used == 0 || n == 0 && (a.entitled == 0 || b.entitled == 0):
+		n = compareQueues(q, q.children[a.child], q.children[b.child], r.part, r.label)
+	case n == 0:
+		n = cmp.Compare(a.entitled, b.entitled)
 	}
-	return r.compareWhole(q, a, b)
+	return cmp.Or(n, int(a.child)-int(b.child))
 }
 
 // compareQueues orders two children of a parent for a partition.

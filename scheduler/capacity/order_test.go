@@ -1,7 +1,6 @@
 package capacity
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -27,7 +26,7 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 		if rapid.Bool().Draw(t, "all entitled") {
 			absolute = rapid.SampledFrom([]float32{0.1, 0.2})
 		}
-		for i := range rapid.IntRange(1, 8).Draw(t, "children") {
+		for i := range rapid.IntRange(1, 40).Draw(t, "children") {
 			c := &Queue{conf: &config.Queue{Priority: rapid.Int32Range(0, 2).Draw(t, "priority")}, listed: int32(i), shares: make([]share, 1)}
 			sh := &c.shares[0]
 			sh.usedCapacity, sh.absUsed, sh.absolute = used.Draw(t, "used"), used.Draw(t, "of all"), absolute.Draw(t, "absolute")
@@ -52,29 +51,31 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 			}
 		}
 
-		list := slices.Clone(parent.children)
-		slices.SortFunc(list, whole)
-		sane := consistent(list, whole)
-		parent.orders = make([][2]childOrder, 1)
-		o := &parent.orders[0][respect]
-		o.list = make([]ranked, len(list))
-		for i, c := range list {
-			o.list[i] = r.rank(parent, c)
-		}
-		for range rapid.IntRange(1, 3).Draw(t, "moves") {
-			moved := rapid.IntRange(0, len(list)-1).Draw(t, "moved")
-			list[moved].shares[0].usedCapacity = used.Draw(t, "used now")
-			o.list[moved].used = -1 // of before
-			parent.resort(list[moved], 0)
-		}
+		sane := consistent(parent.children, whole)
 		r.inOrder(parent)
-		for i, e := range o.list {
-			list[i] = parent.children[e.child]
-			if now := r.rank(parent, list[i]); fmt.Sprint(e) != fmt.Sprint(now) { // NaN included
-				t.Fatalf("%+v stands in the list as %+v", list[i].shares[0], e)
+		for range rapid.IntRange(1, maxMoved+1).Draw(t, "moves") {
+			moved := rapid.SampledFrom(parent.children).Draw(t, "moved")
+			moved.shares[0].usedCapacity = used.Draw(t, "used now")
+			parent.resort(moved, 0)
+			if rapid.Bool().Draw(t, "wants or not") {
+				moved.shares[0].pending = yarn.NewResource(1024, 1).Sub(moved.shares[0].pending)
+				parent.enlist(moved, 0)
 			}
 		}
-		if !sane || !consistent(list, whole) {
+		var list []*Queue
+		for _, e := range r.inOrder(parent) {
+			c := parent.children[e.child]
+			list = append(list, c)
+			if now := r.rank(parent, c); e != now {
+				t.Fatalf("%+v stands in the list as %+v, not %+v", c.shares[0], e, now)
+			}
+		}
+		for _, c := range parent.children {
+			if r.wants(c) != slices.Contains(list, c) {
+				t.Fatalf("child %d of %d, which wants something: %v", c.listed, len(parent.children), r.wants(c))
+			}
+		}
+		if !sane || !consistent(parent.children, whole) {
 			return // queues with and without an entitlement may go round in circles, as Apache's do
 		}
 		if !slices.IsSortedFunc(list, whole) {
