@@ -96,6 +96,10 @@ func (r *round) inOrder(q *Queue) []ranked {
 		r.sort(q, o)
 	}
 	moved := o.moved[:o.count]
+	if len(o.list) > longList && len(moved) == 1 && r.shift(q, o, moved[0]) {
+		o.count = 0
+		return o.list
+	}
 	for _, child := range moved {
 		o.remove(child)
 	}
@@ -125,15 +129,43 @@ func (r *round) sort(q *Queue, o *childOrder) {
 	slices.SortFunc(o.list, func(a, b ranked) int { return r.order(q, &a, &b) })
 }
 
+// shift brings one child of a long list to its new place, if it is listed and
+// stays so. Most of the list stays where it is.
+func (r *round) shift(q *Queue, o *childOrder, child int32) bool {
+	list, c := o.list, q.children[child]
+	i := find(list, child)
+	if i < 0 || !r.wants(c) {
+		return false
+	}
+	e := r.rank(q, c)
+	o.mixed = o.mixed || e.entitled == 0
+	if after := list[i+1:]; len(after) > 0 && r.order(q, &after[0], &e) < 0 {
+		n := r.placeOf(q, after, e)
+		copy(list[i:], after[:n])
+		list[i+n] = e
+		return true
+	}
+	n := r.placeOf(q, list[:i], e)
+	copy(list[n+1:], list[n:i])
+	list[n] = e
+	return true
+}
+
 func (o *childOrder) remove(child int32) {
-	list := o.list
+	if i := find(o.list, child); i >= 0 {
+		copy(o.list[i:], o.list[i+1:])
+		o.list = o.list[:len(o.list)-1]
+	}
+}
+
+// find is the child's place in a list, or -1.
+func find(list []ranked, child int32) int {
 	for i := range list {
 		if list[i].child == child {
-			copy(list[i:], list[i+1:])
-			o.list = o.list[:len(list)-1]
-			return
+			return i
 		}
 	}
+	return -1
 }
 
 // enter puts a child in its place if it wants something. It is looked for from the
@@ -166,15 +198,22 @@ func (r *round) enter(q *Queue, o *childOrder, child int32) {
 
 // makeRoom moves the gap at the end of a list to the place of the child.
 func (r *round) makeRoom(q *Queue, list []ranked, e ranked) int {
-	lo, n := 0, len(list)-1
-	for hi := n; lo < hi; {
+	n := len(list) - 1
+	i := r.placeOf(q, list[:n], e)
+	copy(list[i+1:], list[i:n])
+	return i
+}
+
+// placeOf is where the child belongs in a sorted list.
+func (r *round) placeOf(q *Queue, list []ranked, e ranked) int {
+	lo, hi := 0, len(list)
+	for lo < hi {
 		if mid := (lo + hi) / 2; r.order(q, &list[mid], &e) < 0 {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
-	copy(list[lo+1:], list[lo:n])
 	return lo
 }
 
