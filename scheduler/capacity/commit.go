@@ -228,12 +228,12 @@ func (s *Scheduler) addReserved(q *Queue, p part, amount resource, count int32) 
 // use adds to what a leaf, its user and all queues above use; negative amounts
 // take away.
 func (s *Scheduler) use(q *Queue, a *app, p part, amount *resource, count int32) {
-	leaf := q
+	s.charge(q, a, p, amount)
+	total := &s.books.Partition(p).Total
 	for ; q != nil; q = q.parent {
 		sh := &q.shares[p]
 		s.calc.Increase(&sh.used, amount)
 		sh.containers += count
-		s.updateUsed(q, p)
+		s.updateUsed(q, sh, p, total)
 	}
-	s.charge(leaf, a, p, amount)
 }

@@ -295,21 +295,15 @@ func (s *Scheduler) updateStatistics(q *Queue) {
 		sh := &q.shares[p]
 		sh.measured = s.guaranteed(q, part(p))
 		if sh.known || !none(sh.used) || !none(sh.pending) || !none(sh.reserved) {
-			s.updateUsed(q, part(p))
+			s.updateUsed(q, sh, part(p), &s.books.Partition(part(p)).Total)
 		}
 	}
 }
 
 // updateUsed brings the fractions that order queues up to date.
-func (s *Scheduler) updateUsed(q *Queue, p part) {
-	sh := &q.shares[p]
-	total := &s.books.Partition(p).Total
+func (s *Scheduler) updateUsed(q *Queue, sh *share, p part, total *resource) {
 	sh.known = true
-	sh.usedCapacity, sh.absUsed = 0, 0
-	if s.calc.Positive(total, total) {
-		sh.absUsed = s.calc.Divide(total, &sh.used, total)
-		sh.usedCapacity = s.calc.Divide(total, &sh.used, &sh.measured)
-	}
+	sh.absUsed, sh.usedCapacity = s.calc.Fractions(total, &sh.used, &sh.measured)
 	if q.parent != nil {
 		q.parent.resort(q, p)
 	}

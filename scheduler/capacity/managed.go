@@ -136,7 +136,7 @@ func (s *Scheduler) withhold(parent, q *Queue, list []grant) {
 		q.shares[0].maxCapacity = most
 		q.shares[0].absoluteMax = javanum.Mul(parent.shares[0].absoluteMax, most)
 		sh.measured = s.guaranteed(q, part(p))
-		s.updateUsed(q, part(p))
+		s.updateUsed(q, sh, part(p), &s.books.Partition(part(p)).Total)
 	}
 }
 

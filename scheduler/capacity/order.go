@@ -14,30 +14,41 @@ import (
 // children whose place may have changed are noted and put right before the next
 // walk.
 type childOrder struct {
-	list  []ranked
-	moved []*Queue
-	stale bool // everything has to be sorted
+	list  []ranked        // with room for all children
+	mixed bool            // compareQueues may have to decide
+	count uint32          // of those that moved; allMoved: everything has to be sorted
+	moved [maxMoved]int32 // their places among the children
 }
 
 // ranked is a child with what nearly always decides about its place, so that the
-// other children need not be looked at to find it.
+// other children need not be looked at to find it. Both numbers are 1 or more; 0:
+// compareQueues has to decide.
 type ranked struct {
-	child    int32   // its place among the children of its parent
-	used     float32 // the part in use; NaN: compareQueues has to decide
-	absolute float32 // breaks ties; NaN: compareQueues has to
+	child    int32  // its place among the children of its parent
+	used     uint32 // grows with the part in use
+	entitled uint32 // breaks ties: it falls with what the child is entitled to
 }
 
-// maxMoved bounds how many children are put right one by one.
-const maxMoved = 32
+const (
+	maxMoved = 32 // bounds how many children are put right one by one
+	allMoved = maxMoved + 1
+	longList = 32 // bounds in how many steps a child finds its place
+)
 
-func (o *childOrder) note(child *Queue) {
-	switch {
-	case o.stale:
-	case len(o.moved) >= maxMoved:
-		o.stale = true
-	case !slices.Contains(o.moved, child):
-		o.moved = append(o.moved, child)
+func (o *childOrder) note(child int32) {
+	n := o.count
+	if n == allMoved {
+		return
 	}
+	for i := range n {
+		if o.moved[i] == child {
+			return
+		}
+	}
+	if n < maxMoved {
+		o.moved[n] = child
+	}
+	o.count++
 }
 
 // has tells whether the child is served; one that a refresh took out of the tree
@@ -49,8 +60,9 @@ func (q *Queue) has(child *Queue) bool {
 // resort notes that what a child uses in a partition changed.
 func (q *Queue) resort(child *Queue, p part) {
 	if int(p) < len(q.orders) && q.has(child) {
-		q.orders[p][respect].note(child)
-		q.orders[p][ignore].note(child)
+		o := &q.orders[p]
+		o[respect].note(child.listed)
+		o[ignore].note(child.listed)
 	}
 }
 
@@ -60,11 +72,11 @@ func (q *Queue) enlist(child *Queue, p part) {
 		return
 	}
 	if int(p) < len(q.orders) {
-		q.orders[p][respect].note(child)
+		q.orders[p][respect].note(child.listed)
 	}
 	if p == 0 {
 		for i := range q.orders {
-			q.orders[i][ignore].note(child)
+			q.orders[i][ignore].note(child.listed)
 		}
 	}
 }
@@ -72,124 +84,169 @@ func (q *Queue) enlist(child *Queue, p part) {
 // reorder forgets the order, after children came, went or changed their shares.
 func (q *Queue) reorder() { q.orders = nil }
 
-// inOrder is the children that want something, in the order of this walk.
+// inOrder is the children that want something, in the order of this walk. Those
+// that moved are all taken out before any is put in: compareQueues goes by what
+// they use now.
 func (r *round) inOrder(q *Queue) []ranked {
-	for len(q.orders) <= int(r.part) {
-		q.orders = append(q.orders, [2]childOrder{{stale: true}, {stale: true}})
+	if int(r.part) >= len(q.orders) {
+		r.newOrders(q)
 	}
 	o := &q.orders[r.part][r.mode]
-	if !o.stale && len(o.moved) == 0 {
+	if o.count == allMoved {
+		r.sort(q, o)
+	}
+	moved := o.moved[:o.count]
+	if len(o.list) > longList && len(moved) == 1 && r.shift(q, o, moved[0]) {
+		o.count = 0
 		return o.list
 	}
-	if !o.stale && len(o.moved) == 1 && r.shift(q, o.list, o.moved[0]) {
-		o.moved = o.moved[:0]
-		return o.list
+	for _, child := range moved {
+		o.remove(child)
 	}
-	if o.stale {
-		o.list = o.list[:0]
-		for _, c := range q.children {
-			if r.wants(c) {
-				o.list = append(o.list, r.rank(q, c))
-			}
-		}
-		slices.SortFunc(o.list, func(a, b ranked) int { return r.order(q, &a, &b) })
-	} else {
-		for _, c := range o.moved {
-			if i := find(o.list, c); i >= 0 {
-				o.list = slices.Delete(o.list, i, i+1)
-			}
-		}
-		for _, c := range o.moved {
-			if r.wants(c) {
-				e := r.rank(q, c)
-				o.list = slices.Insert(o.list, r.placeOf(q, o.list, &e), e)
-			}
-		}
+	for _, child := range moved {
+		r.enter(q, o, child)
 	}
-	o.stale, o.moved = false, o.moved[:0]
+	o.count = 0
 	return o.list
 }
 
-// shift brings one child of a sorted list to its new place, if it is listed and
-// stays so: this is what every container does to the queues above it.
-func (r *round) shift(q *Queue, list []ranked, c *Queue) bool {
-	i := find(list, c)
+func (r *round) newOrders(q *Queue) {
+	for len(q.orders) <= int(r.part) {
+		q.orders = append(q.orders, [2]childOrder{{count: allMoved}, {count: allMoved}})
+	}
+}
+
+// sort finds the place of every child anew.
+func (r *round) sort(q *Queue, o *childOrder) {
+	o.list, o.mixed, o.count = slices.Grow(o.list[:0], len(q.children)), false, 0
+	for _, c := range q.children {
+		if r.wants(c) {
+			e := r.rank(q, c)
+			o.list = append(o.list, e)
+			o.mixed = o.mixed || e.entitled == 0
+		}
+	}
+	slices.SortFunc(o.list, func(a, b ranked) int { return r.order(q, &a, &b) })
+}
+
+// shift brings one child of a long list to its new place, if it is listed and
+// stays so. Most of the list stays where it is.
+func (r *round) shift(q *Queue, o *childOrder, child int32) bool {
+	list, c := o.list, q.children[child]
+	i := find(list, child)
 	if i < 0 || !r.wants(c) {
 		return false
 	}
 	e := r.rank(q, c)
-	list[i] = e
-	if after := list[i+1:]; len(after) > 0 && r.precedes(q, &after[0], &e) {
-		n := r.placeOf(q, after, &e)
+	o.mixed = o.mixed || e.entitled == 0
+	if after := list[i+1:]; len(after) > 0 && r.order(q, &after[0], &e) < 0 {
+		n := r.placeOf(q, after, e)
 		copy(list[i:], after[:n])
 		list[i+n] = e
 		return true
 	}
-	if before := list[:i]; i > 0 && r.order(q, &before[i-1], &e) > 0 {
-		n := r.placeOf(q, before, &e)
-		copy(list[n+1:], before[n:])
-		list[n] = e
-	}
+	n := r.placeOf(q, list[:i], e)
+	copy(list[n+1:], list[n:i])
+	list[n] = e
 	return true
 }
 
+func (o *childOrder) remove(child int32) {
+	if i := find(o.list, child); i >= 0 {
+		copy(o.list[i:], o.list[i+1:])
+		o.list = o.list[:len(o.list)-1]
+	}
+}
+
 // find is the child's place in a list, or -1.
-func find(list []ranked, c *Queue) int {
+func find(list []ranked, child int32) int {
 	for i := range list {
-		if list[i].child == c.listed {
+		if list[i].child == child {
 			return i
 		}
 	}
 	return -1
 }
 
-// rank is the entry of a child in a list.
-func (r *round) rank(q, c *Queue) ranked {
-	sh := &c.shares[r.part]
-	e := ranked{c.listed, sh.usedCapacity, sh.absolute}
-	if r.label != "" || q.conf.ByPriority || !(sh.absolute > 0) {
-		e.used = float32(math.NaN())
+// enter puts a child in its place if it wants something. It is looked for from the
+// end: who was just served often comes last.
+func (r *round) enter(q *Queue, o *childOrder, child int32) {
+	c := q.children[child]
+	if !r.s.calc.Positive(&r.s.books.Total, &c.shares[r.asks].pending) {
+		return
 	}
-	if sh.hasMin {
-		e.absolute = float32(math.NaN())
+	e := r.rank(q, c)
+	if e.entitled == 0 {
+		o.mixed = true
 	}
-	return e
+	i := len(o.list)
+	list := o.list[:i+1]
+	if o.mixed || i > longList {
+		i = r.makeRoom(q, list, e)
+	} else {
+		for ; i > 0; i-- {
+			b := &list[i-1]
+			if b.used < e.used || b.used == e.used && (b.entitled < e.entitled || b.entitled == e.entitled && b.child < e.child) {
+				break
+			}
+			list[i] = *b
+		}
+	}
+	list[i] = e
+	o.list = o.list[:len(list)]
 }
 
-// order is that of children with the place in the parent's list as the last word.
-// Nearly always the use alone decides, or everything is equal; compareQueues
-// would say the same.
-func (r *round) order(q *Queue, a, b *ranked) int {
-	switch {
-	case a.used < b.used:
-		return -1
-	case a.used > b.used:
-		return 1
-	case a.used == b.used && a.absolute == b.absolute && math.Float32bits(a.used) == math.Float32bits(b.used):
-		return int(a.child) - int(b.child)
-	}
-	if n := compareQueues(q, q.children[a.child], q.children[b.child], r.part, r.label); n != 0 {
-		return n
-	}
-	return int(a.child) - int(b.child)
-}
-
-// precedes tells whether order puts a before b.
-func (r *round) precedes(q *Queue, a, b *ranked) bool {
-	return a.used < b.used || !(a.used > b.used) && r.order(q, a, b) < 0
+// makeRoom moves the gap at the end of a list to the place of the child.
+func (r *round) makeRoom(q *Queue, list []ranked, e ranked) int {
+	n := len(list) - 1
+	i := r.placeOf(q, list[:n], e)
+	copy(list[i+1:], list[i:n])
+	return i
 }
 
 // placeOf is where the child belongs in a sorted list.
-func (r *round) placeOf(q *Queue, list []ranked, c *ranked) int {
+func (r *round) placeOf(q *Queue, list []ranked, e ranked) int {
 	lo, hi := 0, len(list)
 	for lo < hi {
-		if mid := (lo + hi) / 2; r.precedes(q, &list[mid], c) {
+		if mid := (lo + hi) / 2; r.order(q, &list[mid], &e) < 0 {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
 	return lo
+}
+
+// rank is the entry of a child in a list.
+func (r *round) rank(q, c *Queue) ranked {
+	sh := &c.shares[r.part]
+	e := ranked{child: c.listed}
+	used := math.Float32bits(sh.usedCapacity)
+	if r.label != "" || q.conf.ByPriority || !(sh.absolute > 0) || used > infinite {
+		return e
+	}
+	e.used = used + 1
+	if !sh.hasMin {
+		e.entitled = ^math.Float32bits(sh.absolute)
+	}
+	return e
+}
+
+// infinite are the bits of the largest number. Those of all others from 0 on are
+// in their order below, those of negative ones and of NaN above.
+const infinite = 0x7f800000
+
+// order is that of children with the place in the parent's list as the last word.
+// Where ranks decide, compareQueues would say the same.
+func (r *round) order(q *Queue, a, b *ranked) int {
+	n := cmp.Compare(a.used, b.used)
+	switch {
+	case a.used == 0 || b.used == 0 || n == 0 && (a.entitled == 0 || b.entitled == 0):
+		n = compareQueues(q, q.children[a.child], q.children[b.child], r.part, r.label)
+	case n == 0:
+		n = cmp.Compare(a.entitled, b.entitled)
+	}
+	return cmp.Or(n, int(a.child)-int(b.child))
 }
 
 // compareQueues orders two children of a parent for a partition.

@@ -1,7 +1,6 @@
 package capacity
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -27,7 +26,7 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 		if rapid.Bool().Draw(t, "all entitled") {
 			absolute = rapid.SampledFrom([]float32{0.1, 0.2})
 		}
-		for i := range rapid.IntRange(1, 8).Draw(t, "children") {
+		for i := range rapid.IntRange(1, 40).Draw(t, "children") {
 			c := &Queue{conf: &config.Queue{Priority: rapid.Int32Range(0, 2).Draw(t, "priority")}, listed: int32(i), shares: make([]share, 1)}
 			sh := &c.shares[0]
 			sh.usedCapacity, sh.absUsed, sh.absolute = used.Draw(t, "used"), used.Draw(t, "of all"), absolute.Draw(t, "absolute")
@@ -52,32 +51,35 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 			}
 		}
 
-		list := slices.Clone(parent.children)
-		slices.SortFunc(list, whole)
-		sane := consistent(list, whole)
-		moved := list[rapid.IntRange(0, len(list)-1).Draw(t, "moved")]
-		moved.shares[0].usedCapacity = used.Draw(t, "used now")
-		ranks := make([]ranked, len(list))
-		for i, c := range list {
-			ranks[i] = r.rank(parent, c)
-			if c == moved {
-				ranks[i].used = -1 // of before
+		sane := consistent(parent.children, whole)
+		r.inOrder(parent)
+		for range rapid.IntRange(1, maxMoved+1).Draw(t, "moves") {
+			moved := rapid.SampledFrom(parent.children).Draw(t, "moved")
+			moved.shares[0].usedCapacity = used.Draw(t, "used now")
+			parent.resort(moved, 0)
+			if rapid.Bool().Draw(t, "wants or not") {
+				moved.shares[0].pending = yarn.NewResource(1024, 1).Sub(moved.shares[0].pending)
+				parent.enlist(moved, 0)
 			}
 		}
-		if !r.shift(parent, ranks, moved) {
-			t.Fatal("a child that wants something has no place")
-		}
-		for i, e := range ranks {
-			list[i] = parent.children[e.child]
-			if now := r.rank(parent, list[i]); fmt.Sprint(e) != fmt.Sprint(now) { // NaN included
-				t.Fatalf("%+v stands in the list as %+v", list[i].shares[0], e)
+		var list []*Queue
+		for _, e := range r.inOrder(parent) {
+			c := parent.children[e.child]
+			list = append(list, c)
+			if now := r.rank(parent, c); e != now {
+				t.Fatalf("%+v stands in the list as %+v, not %+v", c.shares[0], e, now)
 			}
 		}
-		if !sane || !consistent(list, whole) {
+		for _, c := range parent.children {
+			if r.wants(c) != slices.Contains(list, c) {
+				t.Fatalf("child %d of %d, which wants something: %v", c.listed, len(parent.children), r.wants(c))
+			}
+		}
+		if !sane || !consistent(parent.children, whole) {
 			return // queues with and without an entitlement may go round in circles, as Apache's do
 		}
 		if !slices.IsSortedFunc(list, whole) {
-			t.Fatal("the list is not in order after one child has moved")
+			t.Fatal("the list is not in order after children have moved")
 		}
 	})
 }

@@ -310,6 +310,10 @@ func (c Calculator) Divide(cluster, a, b *Resource) float32 {
 	if !c.Dominant {
 		return javanum.Ratio(a[yarn.Memory], b[yarn.Memory])
 	}
+	return c.divideShares(cluster, a, b)
+}
+
+func (c Calculator) divideShares(cluster, a, b *Resource) float32 {
 	var as, bs float64
 	for i := 0; i < c.Types; i++ {
 		if cluster[i] == 0 {
@@ -319,6 +323,22 @@ func (c Calculator) Divide(cluster, a, b *Resource) float32 {
 		bs = math.Max(bs, share(b[i], cluster[i]))
 	}
 	return float32(as / bs)
+}
+
+// Fractions is how many times the cluster and b go into a, as Divide has it, and
+// nothing while the cluster is empty.
+func (c Calculator) Fractions(cluster, a, b *Resource) (ofCluster, ofB float32) {
+	if !c.Dominant {
+		m, total := a[yarn.Memory], cluster[yarn.Memory]
+		if total <= 0 {
+			return 0, 0
+		}
+		return javanum.Ratio(m, total), javanum.Ratio(m, b[yarn.Memory])
+	}
+	if !c.Positive(cluster, cluster) {
+		return 0, 0
+	}
+	return c.divideShares(cluster, a, cluster), c.divideShares(cluster, a, b)
 }
 
 // Ratio is the largest ratio of a type's amounts.
