@@ -113,7 +113,7 @@ type Demand struct {
 
 	// Where the first key and the lists lie as long as there is but one key and
 	// one partition: a decision then finds them next to each other.
-	own *room
+	own room
 }
 
 // room is where the demand of one attempt lies as long as it is small. What a
@@ -129,11 +129,10 @@ type room struct {
 
 // settle gives a demand that holds nothing its room.
 func (d *Demand) settle() {
-	if d.own != nil {
+	if d.keys != nil {
 		return
 	}
-	o := &room{}
-	d.own = o
+	o := &d.own
 	d.keys, d.all, d.pending = o.keys[:0], o.all[:0], o.pending[:0]
 	if d.asked == nil {
 		d.asked = o.asked[:0]
@@ -379,7 +378,9 @@ func (d *Demand) Clear(places *cluster.Places, out []Delta) []Delta {
 			places.Drop(w.Rows[i].Place)
 		}
 	}
-	*d = Demand{asked: d.asked}
+	asked := slices.Clone(d.asked)
+	*d = Demand{}
+	d.asked = append(d.own.asked[:0], asked...)
 	return out
 }
 
@@ -400,9 +401,6 @@ func (w *Want) Left() int32 {
 
 // Fetch brings near what a decision reads of what is wanted.
 func (d *Demand) Fetch() int64 {
-	n := int64(len(d.keys)) | int64(len(d.pending))
-	if o := d.own; o != nil {
-		n |= int64(o.first.Any.Count) | int64(o.first.Any.Size[0]) | int64(len(o.first.Rows)) | int64(o.first.Missed) | o.pending[0][0]
-	}
-	return n
+	w := &d.own.first
+	return int64(len(d.keys)) | int64(len(d.pending)) | int64(w.Any.Count) | w.Any.Size[0] | int64(len(w.Rows)) | int64(w.Missed) | d.own.pending[0][0]
 }
