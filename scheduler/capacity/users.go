@@ -43,8 +43,8 @@ type leaf struct {
 	// that a walk finds it next to the rest.
 	own struct {
 		usageRatio [1]float32
-		limits     [2][1]cachedLimit
 		activeUsed [1]resource
+		limits     [2][1]cachedLimit
 	}
 
 	users       map[string]*user

@@ -63,14 +63,14 @@ type PriorityACL struct {
 // Queue is the configuration of one queue, with all that it inherits.
 type Queue struct {
 	// What every decision reads stands together.
-	Accessible    []string // labels, without ""; "*" alone for all
-	Enforced      []string // partitions with lists of their own
-	UserLimit     float32  // percent
+	UserLimit     float32 // percent
 	UserFactor    float32
 	Priority      int32
 	ByPriority    bool
 	Ordering      Ordering
 	SizeWeight    bool
+	Accessible    []string // labels, without ""; "*" alone for all
+	Enforced      []string // partitions with lists of their own
 	UserWeights   map[string]float32
 	MaxAllocation yarn.Resource
 
