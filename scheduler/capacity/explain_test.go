@@ -104,9 +104,14 @@ func (p *play) untrueOfUser(a *app, why yarn.Reason) string {
 	}
 	for at := range u.shares {
 		for _, m := range []mode{respect, ignore} {
-			var limit resource
-			s.computeUserLimit(a.queue, part(at), m, &limit)
-			if s.calc.ScaleDown(&limit, float64(u.weight), &s.min); limit == why.Limit && (why.Needed == u.shares[at].used || a.held > 0 && why.Needed.FitsIn(u.shares[at].used)) && s.calc.More(&s.books.Total, &why.Needed, &limit) {
+			// What was found out for this version stands, though a refused refresh has
+			// left the queue with other settings.
+			limit := u.blocked[m][at].limit
+			if u.blocked[m][at].version != a.queue.leaf.version {
+				s.computeUserLimit(a.queue, part(at), m, &limit)
+				s.calc.ScaleDown(&limit, float64(u.weight), &s.min)
+			}
+			if limit == why.Limit && (why.Needed == u.shares[at].used || a.held > 0 && why.Needed.FitsIn(u.shares[at].used)) && s.calc.More(&s.books.Total, &why.Needed, &limit) {
 				return ""
 			}
 		}
