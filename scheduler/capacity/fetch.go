@@ -1,9 +1,10 @@
 package capacity
 
 // A walk in a large cluster meets a leaf, an application and a user that it has not
-// met for long, and each of the forty cache lines that it reads of them is far away.
-// To ask for all of them at once takes hardly longer than to wait for one: what is
-// read here is of no use but to be near when it is wanted.
+// met for long, and each of the thirty cache lines that it reads of them is far away.
+// To ask for all at once takes hardly longer than to wait for one: what is read here
+// is of no use but to be near when it is wanted. A field stands for its cache line,
+// and its value goes to Scheduler.fetched, or else the compiler leaves the read out.
 
 // fetchLeaf brings near what a walk reads of a leaf, and of who is first in it.
 func (s *Scheduler) fetchLeaf(q *Queue, p part) {
@@ -18,6 +19,7 @@ func (s *Scheduler) fetchLeaf(q *Queue, p part) {
 		l.own.activeUsed[0][0] | l.own.limits[respect][0].version
 }
 
+// fetchApp does it for an application and its user.
 func (s *Scheduler) fetchApp(a *app) (n int64) {
 	n = a.newest.Number | a.own[0].used[0] | a.own[0].reserved[0] | a.wants.Fetch() | s.books.FetchOwned(&a.live)
 	if u := a.user; u != nil {

@@ -38,7 +38,7 @@ type Scheduler struct {
 	felt          int          // what the last walks left behind, see round.local
 	waited        bool         // a walk passed by who gets nearer to its turn by that
 	reservedNodes int
-	fetched       int64
+	fetched       int64 // means nothing, see fetch.go
 
 	mastered []*app // whose master was placed by the running offer
 	deltas   []demand.Delta

@@ -159,6 +159,7 @@ func (b *Books) OnNode(node NodeRef, out []ContainerRef) []ContainerRef {
 func (b *Books) CountOnNode(node NodeRef) int { return int(b.nodes[node].list.count) }
 
 // FetchOwned brings near what is written when a container is entered among these.
+// What it returns means nothing, but has to be kept somewhere for the reads to happen.
 func (b *Books) FetchOwned(o *Owned) int64 {
 	if o.list.last < 0 {
 		return 0
@@ -167,7 +168,7 @@ func (b *Books) FetchOwned(o *Owned) int64 {
 }
 
 // Fetch brings near what a decision reads and writes of a node and of the container
-// that comes next.
+// that comes next, as FetchOwned does.
 func (b *Books) Fetch(n *NodeBook) int64 {
 	x := n.Used[0] | n.Total[0]
 	if n.list.last >= 0 {
