@@ -138,7 +138,7 @@ func (s *Scheduler) Offer(ref NodeRef, now yarn.Now, out []cluster.Decision) []c
 	for {
 		before := len(out)
 		var o proposal
-		if o, out = s.offerOnce(ref, out); !o.more {
+		if o, out = s.offerOnce(ref, out); o.kind == nothing {
 			break
 		}
 		assigned++

@@ -117,7 +117,7 @@ func (s *Scheduler) fill(ref NodeRef, out []cluster.Decision) []cluster.Decision
 		if o.kind != nothing && len(out) == before {
 			s.waited, s.sweep.again = true, true // it was refused, and may wait anew
 		}
-		if !o.more || len(out) == before || o.kind == reserved {
+		if o.kind == nothing || len(out) == before || o.kind == reserved {
 			break
 		}
 	}

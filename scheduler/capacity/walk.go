@@ -70,10 +70,10 @@ type round struct {
 type proposal struct {
 	kind     outcomeKind
 	locality cluster.Locality
-	more     bool // there may come more of this offer
 }
 
-// offerOnce is one try to place something on a node.
+// offerOnce is one try to place something on a node. Nothing more can come of an
+// offer after nothing.
 func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (proposal, []cluster.Decision) {
 	n := s.books.Node(ref)
 	if n.Reserved >= 0 {
@@ -94,7 +94,7 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (proposal, []
 		s.walk(r, ignore)
 		out = s.commit(r, &r.found, out)
 	}
-	return proposal{r.found.kind, r.found.locality, r.found.kind != nothing}, out
+	return proposal{r.found.kind, r.found.locality}, out
 }
 
 func (r *round) begin(s *Scheduler, ref NodeRef, n *cluster.NodeBook) {
