@@ -51,11 +51,7 @@ type refList struct {
 	count       int32
 }
 
-// How many containers and nodes lie in a row.
-const (
-	chunk     = 1024
-	nodeChunk = 64
-)
+const chunk = 1024
 
 // Books are the nodes and containers of a cluster.
 type Books struct {
@@ -65,8 +61,7 @@ type Books struct {
 
 	parts     []Partition
 	partOf    map[string]Part
-	nodes     []*[nodeChunk]NodeBook
-	nodeSlots int // of these that were ever used
+	nodes     []*NodeBook
 	freeNodes []NodeRef
 	byID      map[yarn.NodeID]NodeRef
 	slabs     []*slab
@@ -122,22 +117,19 @@ func (b *Books) AddNode(n Node) NodeRef {
 	if n.Rack == "" {
 		n.Rack = DefaultRack
 	}
-	ref := NodeRef(b.nodeSlots)
+	ref := NodeRef(len(b.nodes))
 	if k := len(b.freeNodes); k > 0 {
 		ref, b.freeNodes = b.freeNodes[k-1], b.freeNodes[:k-1]
 	} else {
-		if b.nodeSlots == nodeChunk*len(b.nodes) {
-			b.nodes = append(b.nodes, new([nodeChunk]NodeBook))
-		}
-		b.nodeSlots++
+		b.nodes = append(b.nodes, nil)
 	}
 	name := n.ID.Host
 	if b.portNames {
 		name = n.ID.String()
 	}
-	book := b.Node(ref)
-	*book = NodeBook{Node: n, Part: b.PartOf(n.Label), Reserved: NoContainer, Accepting: true, Member: true,
+	book := &NodeBook{Node: n, Part: b.PartOf(n.Label), Reserved: NoContainer, Accepting: true, Member: true,
 		NodePlace: b.Places.Take(name), RackPlace: b.Places.Take(n.Rack), Hash: hashOf(n.ID), list: refList{NoContainer, NoContainer, 0}}
+	b.nodes[ref] = book
 	b.byID[n.ID] = ref
 	b.Total = b.Total.Add(n.Total)
 	b.Count++
@@ -148,7 +140,7 @@ func (b *Books) AddNode(n Node) NodeRef {
 // RemoveNode forgets a node that holds nothing any more and has left its
 // partition (Join with -1).
 func (b *Books) RemoveNode(ref NodeRef) {
-	n := b.Node(ref)
+	n := b.nodes[ref]
 	n.Member = false
 	b.Total = b.Total.Sub(n.Total)
 	b.Count--
@@ -169,21 +161,18 @@ func (b *Books) Join(part Part, n *NodeBook, sign int64) {
 
 // SetTotal changes what a node has.
 func (b *Books) SetTotal(ref NodeRef, total yarn.Resource) {
-	n := b.Node(ref)
+	n := b.nodes[ref]
 	b.Join(n.Part, n, -1)
 	b.Total = b.Total.Sub(n.Total).Add(total)
 	n.Total = total
 	b.Join(n.Part, n, 1)
 }
 
-// Node is the book of a node. The address stays the same until another node has its
-// index.
-func (b *Books) Node(ref NodeRef) *NodeBook {
-	return &b.nodes[uint32(ref)/nodeChunk][uint32(ref)%nodeChunk]
-}
+// Node is the book of a node.
+func (b *Books) Node(ref NodeRef) *NodeBook { return b.nodes[ref] }
 
 // NodeSlots is the number of node indexes in use or free.
-func (b *Books) NodeSlots() int { return b.nodeSlots }
+func (b *Books) NodeSlots() int { return len(b.nodes) }
 
 // FindNode is the node with that name.
 func (b *Books) FindNode(id yarn.NodeID) (NodeRef, bool) {
