@@ -104,8 +104,8 @@ func (p *play) untrueOfUser(a *app, why yarn.Reason) string {
 	}
 	for at := range u.shares {
 		for _, m := range []mode{respect, ignore} {
-			// What was found out for this version stands, though a refused refresh has
-			// left the queue with other settings.
+			// The limit that was found for this version is the one that decides: when
+			// another user leaves, it stands, see Queue.leave.
 			limit := u.blocked[m][at].limit
 			if u.blocked[m][at].version != a.queue.leaf.version {
 				s.computeUserLimit(a.queue, part(at), m, &limit)

@@ -212,5 +212,5 @@ func (q *Queue) each(visit func(*Queue)) {
 	}
 }
 
-// entitled tells whether the queue has nothing of its own configured.
+// none tells whether an amount is nothing.
 func none(r resource) bool { return r.IsZero() }

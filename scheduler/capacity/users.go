@@ -186,6 +186,9 @@ func (q *Queue) known(a *app) *user {
 
 // leave removes a user who has no application left.
 //
+// compat: limits that were found for this version stand, though fewer users are
+// active now.
+//
 // compat: what the user still uses is forgotten with the user. Containers that
 // are kept for a next attempt take it below zero when they end.
 func (q *Queue) leave(u *user) {
