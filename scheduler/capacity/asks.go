@@ -240,8 +240,8 @@ func (s *Scheduler) addPending(q *Queue, d *demand.Delta) {
 		before := s.calc.Nothing(&sh.pending)
 		s.calc.Increase(&sh.pending, &d.Size)
 		sh.waiting += d.Count
-		if before != s.calc.Nothing(&sh.pending) && q.parent != nil {
-			q.parent.enlist(q, d.Part)
+		if before != s.calc.Nothing(&sh.pending) {
+			s.enlist(q, sh, d.Part)
 		}
 	}
 }

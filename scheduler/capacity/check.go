@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
@@ -163,6 +164,9 @@ func (c *recount) checkQueues() string {
 		if q == nil {
 			continue
 		}
+		if wrong := c.s.checkOrders(q); wrong != "" {
+			return wrong
+		}
 		counted := c.queue(q)
 		for p := range q.shares {
 			have, want := &q.shares[p], &counted[p]
@@ -248,6 +252,32 @@ func (c *recount) checkLists() string {
 		}
 		if am != kept {
 			return fmt.Sprintf("%s: masters use %v, kept is %v", q.path, am, kept)
+		}
+	}
+	return ""
+}
+
+// checkOrders sees that the keys of a parent's children are what they would be if
+// they were made now, and that the least of them wins.
+func (s *Scheduler) checkOrders(q *Queue) string {
+	for p := range q.orders {
+		for m := range q.orders[p] {
+			o := &q.orders[p][m]
+			if o.keys == nil {
+				continue
+			}
+			asks := part(p)
+			if mode(m) == ignore {
+				asks = 0
+			}
+			now := childOrder{keys: newTournament(len(q.children))}
+			now.fix(s, q, part(p))
+			for _, c := range q.children {
+				now.place(s, c, &c.shares[p], &c.shares[asks].pending)
+			}
+			if !slices.Equal(o.fixed, now.fixed) || !slices.Equal(o.keys, now.keys) {
+				return fmt.Sprintf("%s, partition %d, mode %d: the keys of its children are kept as %x, should be %x", q.path, p, m, o.keys, now.keys)
+			}
 		}
 	}
 	return ""

@@ -291,6 +291,9 @@ func (s *Scheduler) scaleMinima(q *Queue, p part) {
 
 // updateStatistics brings the used fractions up to date in all partitions.
 func (s *Scheduler) updateStatistics(q *Queue) {
+	if q.parent != nil {
+		q.parent.reorder()
+	}
 	for p := range q.shares {
 		sh := &q.shares[p]
 		sh.measured = s.guaranteed(q, part(p))
@@ -304,9 +307,7 @@ func (s *Scheduler) updateStatistics(q *Queue) {
 func (s *Scheduler) updateUsed(q *Queue, sh *share, p part, total *resource) {
 	sh.known = true
 	sh.absUsed, sh.usedCapacity = s.calc.Fractions(total, &sh.used, &sh.measured)
-	if q.parent != nil {
-		q.parent.resort(q, p)
-	}
+	s.resort(q, sh, p)
 }
 
 // guaranteed is what used fractions are measured against.

@@ -370,8 +370,9 @@ func (r *round) contest(way []*Queue, a *app) {
 // walk ends there.
 func (r *round) ahead(q, child *Queue, lim *limits) (keeper *Queue, why yarn.Reason) {
 	var below limits
-	for _, e := range r.inOrder(q) {
-		c := q.children[e.child]
+	o := r.order(q)
+	defer r.s.takeBack(o, len(r.s.leftOut))
+	for c := o.first(); c != nil; c = o.first() {
 		r.s.childLimit(q, c, &lim.limit, &lim.blocked, r.part, &below.limit)
 		if c == child {
 			break
@@ -387,6 +388,7 @@ func (r *round) ahead(q, child *Queue, lim *limits) (keeper *Queue, why yarn.Rea
 		if end == found {
 			return nil, r.before()
 		}
+		r.s.leaveOut(o, c)
 		if end == skipQueue {
 			keeper = c
 			lim.blocked.Increase(r.s.calc.Max(&r.s.books.Total, kept, &resource{}))

@@ -249,12 +249,6 @@ func (p *play) mayRun(ref AppRef) bool {
 // ordersSound sees that no order contradicts itself.
 func (v *snapshot) ordersSound() string {
 	for q := range v.queues {
-		for p := range q.shares {
-			label := v.label(part(p))
-			if !isOrder(q.children, func(a, b *Queue) int { return compareQueues(q, a, b, part(p), label) }) {
-				return fmt.Sprintf("the order of the children of %s in %q contradicts itself", q.path, label)
-			}
-		}
 		if q.leaf != nil && (!isOrder(q.leaf.active.apps, q.policy()) || !isOrder(q.leaf.pending.appendTo(nil), comparePending)) {
 			return fmt.Sprintf("the order of applications of %s contradicts itself", q.path)
 		}

@@ -120,6 +120,7 @@ func (s *Scheduler) exceeds(parent *Queue, list []grant) bool {
 //
 // compat: the maximum of any partition becomes that of the default one.
 func (s *Scheduler) withhold(parent, q *Queue, list []grant) {
+	parent.reorder()
 	for p := range parent.shares {
 		if !parent.shares[p].known {
 			continue
@@ -171,7 +172,7 @@ func (s *Scheduler) entitle(q *Queue, g grant) {
 	sh.measured = s.guaranteed(q, g.p)
 	q.touch()
 	if q.parent != nil {
-		q.parent.resort(q, g.p)
+		q.parent.reorder()
 	}
 }
 

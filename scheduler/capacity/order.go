@@ -3,52 +3,71 @@ package capacity
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/javanum"
 )
 
-// childOrder is the order in which a parent's children are served by one kind of
-// walk. Only those that want something are listed. The list is kept sorted:
-// children whose place may have changed are noted and put right before the next
-// walk.
+// childOrder is the order in which a parent's children are served in one partition
+// by one kind of walk. Each child that wants something stands in a tournament with a
+// key: the least one is served first. The key of a child is made anew whenever what it
+// uses or wants changes; reorder is due where anything else about its place does.
 type childOrder struct {
-	list  []ranked        // with room for all children
-	mixed bool            // compareQueues may have to decide
-	count uint32          // of those that moved; allMoved: everything has to be sorted
-	moved [maxMoved]int32 // their places among the children
+	keys    tournament // nil until a walk asks for it
+	fixed   []uint64   // by child: what its use does not change in its key
+	byTie   []*Queue   // the children, by the lowest bits of their keys
+	tieBits uint8      // how many bits those are
 }
 
-// ranked is a child with what nearly always decides about its place, so that the
-// other children need not be looked at to find it. Both numbers are 1 or more; 0:
-// compareQueues has to decide.
-type ranked struct {
-	child    int32  // its place among the children of its parent
-	used     uint32 // grows with the part in use
-	entitled uint32 // breaks ties: it falls with what the child is entitled to
-}
-
+// A key is, from the highest bit down: whether the child must not use the partition,
+// whether it is entitled to nothing there, whether it uses all that it is entitled to
+// (of equals, the priority is looked at before the exact use), its place by priority
+// among its siblings, the part of its capacity in use, and its place among siblings
+// where all of this is the same. No two children have the same key.
 const (
-	maxMoved = 32 // bounds how many children are put right one by one
-	allMoved = maxMoved + 1
-	longList = 32 // bounds in how many steps a child finds its place
+	keyDenied  = 1 << 63
+	keyNothing = 1 << 62
+	keyFull    = 1 << 61
+	useBits    = 32
+	orderBits  = 61 - useBits // for priority and ties
+	noKey      = math.MaxUint64
 )
 
-func (o *childOrder) note(child int32) {
-	n := o.count
-	if n == allMoved {
-		return
+// tournament finds the least of some keys. Those of n children are the last n of 2n
+// numbers; before them, the number at i is the less of those at 2i and 2i+1, so that
+// the least of all is at 1.
+type tournament []uint64
+
+func newTournament(children int) tournament {
+	t := make(tournament, max(2, 2*children))
+	for i := range t {
+		t[i] = noKey
 	}
-	for i := range n {
-		if o.moved[i] == child {
+	return t
+}
+
+func (t tournament) set(child int32, key uint64) {
+	i := len(t)/2 + int(child)
+	t[i] = key
+	for i > 1 {
+		key = min(key, t[i^1])
+		i >>= 1
+		if t[i] == key {
 			return
 		}
+		t[i] = key
 	}
-	if n < maxMoved {
-		o.moved[n] = child
+}
+
+// first is the child with the least key, or nil when none is left.
+func (o *childOrder) first() *Queue {
+	k := o.keys[1]
+	if k == noKey {
+		return nil
 	}
-	o.count++
+	return o.byTie[k&(1<<(o.tieBits&63)-1)]
 }
 
 // has tells whether the child is served; one that a refresh took out of the tree
@@ -57,241 +76,150 @@ func (q *Queue) has(child *Queue) bool {
 	return int(child.listed) < len(q.children) && q.children[child.listed] == child
 }
 
-// resort notes that what a child uses in a partition changed.
-func (q *Queue) resort(child *Queue, p part) {
-	if int(p) < len(q.orders) && q.has(child) {
-		o := &q.orders[p]
-		o[respect].note(child.listed)
-		o[ignore].note(child.listed)
+// resort gives a child its place, after what it uses in a partition changed.
+func (s *Scheduler) resort(c *Queue, sh *share, p part) {
+	q := c.parent
+	if q == nil || int(p) >= len(q.orders) || !q.has(c) {
+		return
+	}
+	o := &q.orders[p]
+	if o[respect].keys != nil {
+		o[respect].place(s, c, sh, &sh.pending)
+	}
+	if o[ignore].keys != nil {
+		o[ignore].place(s, c, sh, &c.shares[0].pending)
 	}
 }
 
-// enlist notes that what a child wants in a partition has come to be or ended.
-func (q *Queue) enlist(child *Queue, p part) {
-	if !q.has(child) {
+// enlist does it after what a child wants in a partition has come to be or ended.
+func (s *Scheduler) enlist(c *Queue, sh *share, p part) {
+	s.resort(c, sh, p)
+	if p != 0 || c.parent == nil {
 		return
 	}
-	if int(p) < len(q.orders) {
-		q.orders[p][respect].note(child.listed)
+	for i := 1; i < len(c.parent.orders); i++ {
+		s.resort(c, &c.shares[i], part(i))
 	}
-	if p == 0 {
-		for i := range q.orders {
-			q.orders[i][ignore].note(child.listed)
-		}
+}
+
+// place gives a child that wants so much its place.
+func (o *childOrder) place(s *Scheduler, c *Queue, sh *share, wanted *resource) {
+	k := uint64(noKey)
+	if s.calc.Positive(&s.books.Total, wanted) {
+		k = o.key(c.listed, sh)
 	}
+	o.keys.set(c.listed, k)
+}
+
+// key is that of a child with so much in use.
+//
+// compat: those that are entitled to nothing go by their part of the cluster.
+func (o *childOrder) key(child int32, sh *share) uint64 {
+	k := o.fixed[child]
+	used := sh.usedCapacity
+	if k&keyNothing != 0 {
+		used = sh.absUsed
+	}
+	if used != used { // greater than all numbers, and priorities do not count
+		return k | keyFull | (1<<61-1)>>o.tieBits<<o.tieBits
+	}
+	if used >= 1 {
+		k |= keyFull
+	}
+	// As integers, numbers are in their order if the signs are.
+	n := math.Float32bits(used)
+	n ^= uint32(int32(n)>>31) | 1<<31
+	return k | uint64(n)<<(o.tieBits&63)
 }
 
 // reorder forgets the order, after children came, went or changed their shares.
 func (q *Queue) reorder() { q.orders = nil }
 
-// inOrder is the children that want something, in the order of this walk. Those
-// that moved are all taken out before any is put in: compareQueues goes by what
-// they use now.
-func (r *round) inOrder(q *Queue) []ranked {
-	if int(r.part) >= len(q.orders) {
-		r.newOrders(q)
+// order is that of the children that want something, for this walk.
+func (r *round) order(q *Queue) *childOrder {
+	if int(r.part) < len(q.orders) {
+		if o := &q.orders[r.part][r.mode]; o.keys != nil {
+			return o
+		}
+	}
+	return r.newOrder(q)
+}
+
+func (r *round) newOrder(q *Queue) *childOrder {
+	for len(q.orders) <= int(r.part) {
+		q.orders = append(q.orders, [2]childOrder{})
 	}
 	o := &q.orders[r.part][r.mode]
-	if o.count == allMoved {
-		r.sort(q, o)
-	}
-	moved := o.moved[:o.count]
-	if len(o.list) > longList && len(moved) == 1 && r.shift(q, o, moved[0]) {
-		o.count = 0
-		return o.list
-	}
-	for _, child := range moved {
-		o.remove(child)
-	}
-	for _, child := range moved {
-		r.enter(q, o, child)
-	}
-	o.count = 0
-	return o.list
-}
-
-func (r *round) newOrders(q *Queue) {
-	for len(q.orders) <= int(r.part) {
-		q.orders = append(q.orders, [2]childOrder{{count: allMoved}, {count: allMoved}})
-	}
-}
-
-// sort finds the place of every child anew.
-func (r *round) sort(q *Queue, o *childOrder) {
-	o.list, o.mixed, o.count = slices.Grow(o.list[:0], len(q.children)), false, 0
+	o.fix(r.s, q, r.part)
+	o.keys = newTournament(len(q.children))
 	for _, c := range q.children {
-		if r.wants(c) {
-			e := r.rank(q, c)
-			o.list = append(o.list, e)
-			o.mixed = o.mixed || e.entitled == 0
+		o.place(r.s, c, &c.shares[r.part], &c.shares[r.asks].pending)
+	}
+	return o
+}
+
+// fix finds what use does not change in the keys of a parent's children.
+func (o *childOrder) fix(s *Scheduler, q *Queue, p part) {
+	n := len(q.children)
+	o.tieBits = uint8(bits.Len(uint(n)))
+	o.fixed, o.byTie = make([]uint64, n), slices.Clone(q.children)
+	slices.SortStableFunc(o.byTie, func(a, b *Queue) int { return compareEntitled(&a.shares[p], &b.shares[p]) })
+	label := s.books.Partition(p).Name
+	ranks := rankPriorities(q)
+	for tie, c := range o.byTie {
+		k := uint64(tie)
+		if !c.mayUse(label) {
+			k |= keyDenied
 		}
-	}
-	slices.SortFunc(o.list, func(a, b ranked) int { return r.order(q, &a, &b) })
-}
-
-// shift brings one child of a long list to its new place, if it is listed and
-// stays so. Most of the list stays where it is.
-func (r *round) shift(q *Queue, o *childOrder, child int32) bool {
-	list, c := o.list, q.children[child]
-	i := find(list, child)
-	if i < 0 || !r.wants(c) {
-		return false
-	}
-	e := r.rank(q, c)
-	o.mixed = o.mixed || e.entitled == 0
-	if after := list[i+1:]; len(after) > 0 && r.order(q, &after[0], &e) < 0 {
-		n := r.placeOf(q, after, e)
-		copy(list[i:], after[:n])
-		list[i+n] = e
-		return true
-	}
-	n := r.placeOf(q, list[:i], e)
-	copy(list[n+1:], list[n:i])
-	list[n] = e
-	return true
-}
-
-func (o *childOrder) remove(child int32) {
-	if i := find(o.list, child); i >= 0 {
-		copy(o.list[i:], o.list[i+1:])
-		o.list = o.list[:len(o.list)-1]
-	}
-}
-
-// find is the child's place in a list, or -1.
-func find(list []ranked, child int32) int {
-	for i := range list {
-		if list[i].child == child {
-			return i
+		if f := c.shares[p].absolute; !(f > 0 || f != f) {
+			k |= keyNothing
 		}
-	}
-	return -1
-}
-
-// enter puts a child in its place if it wants something. It is looked for from the
-// end: who was just served often comes last.
-func (r *round) enter(q *Queue, o *childOrder, child int32) {
-	c := q.children[child]
-	if !r.s.calc.Positive(&r.s.books.Total, &c.shares[r.asks].pending) {
-		return
-	}
-	e := r.rank(q, c)
-	if e.entitled == 0 {
-		o.mixed = true
-	}
-	i := len(o.list)
-	list := o.list[:i+1]
-	if o.mixed || i > longList {
-		i = r.makeRoom(q, list, e)
-	} else {
-		for ; i > 0; i-- {
-			b := &list[i-1]
-			if b.used < e.used || b.used == e.used && (b.entitled < e.entitled || b.entitled == e.entitled && b.child < e.child) {
-				break
-			}
-			list[i] = *b
+		if q.conf.ByPriority {
+			rank, _ := slices.BinarySearch(ranks, -int64(c.conf.Priority))
+			k |= uint64(min(rank, 1<<(orderBits-o.tieBits)-1)) << (useBits + o.tieBits)
 		}
+		o.fixed[c.listed] = k
 	}
-	list[i] = e
-	o.list = o.list[:len(list)]
 }
 
-// makeRoom moves the gap at the end of a list to the place of the child.
-func (r *round) makeRoom(q *Queue, list []ranked, e ranked) int {
-	n := len(list) - 1
-	i := r.placeOf(q, list[:n], e)
-	copy(list[i+1:], list[i:n])
-	return i
+// rankPriorities lists the priorities of the children, negated, the highest first.
+func rankPriorities(q *Queue) []int64 {
+	out := make([]int64, len(q.children))
+	for i, c := range q.children {
+		out[i] = -int64(c.conf.Priority)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
-// placeOf is where the child belongs in a sorted list.
-func (r *round) placeOf(q *Queue, list []ranked, e ranked) int {
-	lo, hi := 0, len(list)
-	for lo < hi {
-		if mid := (lo + hi) / 2; r.order(q, &list[mid], &e) < 0 {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo
-}
-
-// rank is the entry of a child in a list.
-func (r *round) rank(q, c *Queue) ranked {
-	sh := &c.shares[r.part]
-	e := ranked{child: c.listed}
-	used := math.Float32bits(sh.usedCapacity)
-	if r.label != "" || q.conf.ByPriority || !(sh.absolute > 0) || used > infinite {
-		return e
-	}
-	e.used = used + 1
-	if !sh.hasMin {
-		e.entitled = ^math.Float32bits(sh.absolute)
-	}
-	return e
-}
-
-// infinite are the bits of the largest number. Those of all others from 0 on are
-// in their order below, those of negative ones and of NaN above.
-const infinite = 0x7f800000
-
-// order is that of children with the place in the parent's list as the last word.
-// Where ranks decide, compareQueues would say the same.
-func (r *round) order(q *Queue, a, b *ranked) int {
-	n := cmp.Compare(a.used, b.used)
-	switch {
-	case a.used == 0 || b.used == 0 || n == 0 && (a.entitled == 0 || b.entitled == 0):
-		n = compareQueues(q, q.children[a.child], q.children[b.child], r.part, r.label)
-	case n == 0:
-		n = cmp.Compare(a.entitled, b.entitled)
-	}
-	return cmp.Or(n, int(a.child)-int(b.child))
-}
-
-// compareQueues orders two children of a parent for a partition.
-func compareQueues(parent, a, b *Queue, p part, label string) int {
-	if label != "" {
-		x, y := a.mayUse(label), b.mayUse(label)
-		if x != y {
-			if x {
-				return -1
-			}
-			return 1
-		}
-	}
-	x, y := &a.shares[p], &b.shares[p]
-	xz, yz := isZero(x.absolute), isZero(y.absolute)
-	switch {
-	case above(x.absolute) && yz:
-		return -1
-	case above(y.absolute) && xz:
-		return 1
-	case xz && yz:
-		return compareUse(parent, a, b, x, y, x.absUsed, y.absUsed)
-	}
-	return compareUse(parent, a, b, x, y, x.usedCapacity, y.usedCapacity)
-}
-
-// isZero and above are Float.compare with 0.
-func isZero(f float32) bool { return f == 0 && !math.Signbit(float64(f)) }
-func above(f float32) bool  { return f > 0 || f != f }
-
-func compareUse(parent, a, b *Queue, x, y *share, usedA, usedB float32) int {
-	n := 0
-	if pa, pb := a.conf.Priority, b.conf.Priority; parent.conf.ByPriority && pa != pb &&
-		(usedA < 1 && usedB < 1 || usedA >= 1 && usedB >= 1) {
-		n = cmp.Compare(pb, pa)
-	} else {
-		n = javanum.Compare(float64(usedA), float64(usedB))
-	}
-	if n != 0 {
-		return n
-	}
+// compareEntitled orders siblings that use the same part of their capacities: the
+// one that is entitled to more comes first.
+func compareEntitled(x, y *share) int {
 	if x.hasMin || y.hasMin {
 		return slices.Compare(y.confMin[:], x.confMin[:])
 	}
 	return javanum.Compare(float64(y.absolute), float64(x.absolute))
+}
+
+// leftOut is a child that a walk is done with, and its key.
+type leftOut struct {
+	child int32
+	key   uint64
+}
+
+// leaveOut leaves a child out for the rest of the walk, so that the next one comes first.
+func (s *Scheduler) leaveOut(o *childOrder, c *Queue) {
+	s.leftOut = append(s.leftOut, leftOut{c.listed, o.keys[1]})
+	o.keys.set(c.listed, noKey)
+}
+
+// takeBack ends the walk over the children of a parent: those that were left out since
+// then, when s.leftOut was so long, are back in their places.
+func (s *Scheduler) takeBack(o *childOrder, from int) {
+	for _, l := range s.leftOut[from:] {
+		o.keys.set(l.child, l.key)
+	}
+	s.leftOut = s.leftOut[:from]
 }
 
 // compareFifo orders by priority, then by age.

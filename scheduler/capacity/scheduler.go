@@ -31,7 +31,8 @@ type Scheduler struct {
 	limits     [config.MaxDepth]limits // of a walk, by depth
 	rootLimits limits
 	lastWalk   walkKind
-	walkTurn   uint64 // counts how often lastWalk changed
+	walkTurn   uint64    // counts how often lastWalk changed
+	leftOut    []leftOut // children that the running walk is done with, parent by parent
 
 	plain         bool         // walk everything, for tests
 	pass          func(*Queue) // look at everybody who waits for admission, for tests; nil: admitPending

@@ -59,7 +59,7 @@ type Queue struct {
 	listed   int32  // its place among the children of its parent
 	change   uint64 // counts everything that a walk below could notice
 	children []*Queue
-	orders   [][2]childOrder // of a parent's children, by partition
+	orders   [][2]childOrder // of a parent's children, by partition and mode
 	marks    [2]mark         // by mode: how the last walk that nothing came of ended
 
 	path     string
@@ -171,6 +171,7 @@ func (q *Queue) grow(parts int) {
 // shrink undoes grow.
 func (q *Queue) shrink(parts int) {
 	q.shares = q.shares[:parts]
+	q.orders = q.orders[:min(parts, len(q.orders))]
 	if q.leaf != nil {
 		q.leaf.shrink(parts)
 	}

@@ -184,8 +184,9 @@ func (r *round) childrenOf(q *Queue, lim *limits) skip {
 	s := r.s
 	last := skipNone
 	below := &s.limits[r.depth]
-	for _, e := range r.inOrder(q) {
-		c := q.children[e.child]
+	o := r.order(q)
+	from := len(s.leftOut)
+	for c := o.first(); c != nil; c = o.first() {
 		if c.leaf != nil {
 			s.fetchLeaf(c, r.part)
 		}
@@ -199,8 +200,10 @@ func (r *round) childrenOf(q *Queue, lim *limits) skip {
 			r.depth--
 		}
 		if end == found {
-			return end
+			last = end
+			break
 		}
+		s.leaveOut(o, c)
 		if end != skipQueue {
 			continue
 		}
@@ -212,6 +215,9 @@ func (r *round) childrenOf(q *Queue, lim *limits) skip {
 		if !s.calc.Less(&s.books.Total, room, &noResource) {
 			s.calc.Increase(&lim.blocked, room)
 		}
+	}
+	if len(s.leftOut) > from {
+		s.takeBack(o, from)
 	}
 	return last
 }
