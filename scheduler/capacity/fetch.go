@@ -23,7 +23,7 @@ func (s *Scheduler) fetchLeaf(q *Queue, p part) {
 func (s *Scheduler) fetchApp(a *app) (n int64) {
 	n = a.newest.Number | a.own[0].used[0] | a.own[0].reserved[0] | a.wants.Fetch() | s.books.FetchOwned(&a.live)
 	if u := a.user; u != nil {
-		n |= int64(u.asking.count) | int64(len(u.blocked[ignore])) | u.own.shares[0].used[0] | u.own.blocked[respect][0].version
+		n |= int64(u.asking.count) | int64(len(u.blocked[ignore])) | u.own.shares[0].used[0] | u.own.blocked[respect][0].refused
 	}
 	return n
 }

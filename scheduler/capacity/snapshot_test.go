@@ -254,12 +254,7 @@ func (v *snapshot) limited() string {
 		for p := range q.shares {
 			for _, u := range q.leaf.ordered {
 				for _, m := range []mode{respect, ignore} {
-					c := q.leaf.limits[m][p]
-					if c.version != q.leaf.version {
-						s.computeUserLimit(q, part(p), m, &c.value)
-					}
-					have := c.value
-					s.calc.ScaleDown(&have, float64(u.weight), &s.min)
+					have := s.limitShown(q, u, part(p), m)
 					if want := w.UserLimit(to, u.name, v.label(part(p)), m == ignore); have != want {
 						return fmt.Sprintf("%s: limit of %s in %q, lent %v, is %v, the twin finds %v", q.path, u.name, v.label(part(p)), m == ignore, have, want)
 					}

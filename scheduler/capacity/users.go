@@ -6,6 +6,7 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // mode is how a walk treats partitions.
@@ -100,13 +101,13 @@ type userShare struct {
 	used, amUsed, amLimit resource
 }
 
-// userBlock is a user's limit, and what a walk found out about the user, each for
-// one version.
+// userBlock is a user's limit, as last looked up, and what a walk found out about
+// the user.
 type userBlock struct {
-	version  int64
-	refused  int64 // the version that the user was refused in
-	limit    resource
-	reserved resource // of the application that was refused
+	refused  int64     // the version that the user was refused in
+	limit    *resource // the leaf's or own
+	own      resource  // of a user whose weight is not 1
+	reserved resource  // of the application that was refused
 }
 
 func newLeaf(parts int) *leaf {
@@ -180,6 +181,11 @@ func (q *Queue) known(a *app) *user {
 	if u := a.user; u != nil && u.home == q.leaf && !u.gone {
 		return u
 	}
+	return q.lookUp(a)
+}
+
+//go:noinline
+func (q *Queue) lookUp(a *app) *user {
 	a.user = q.leaf.users[a.User]
 	return a.user
 }
@@ -284,7 +290,7 @@ func (s *Scheduler) want(q *Queue, a *app) {
 	if a.wanting || u != nil && u.active <= 0 {
 		return
 	}
-	n := q.askingOf(a)
+	n := l.askingOf(a, u)
 	if n == nil || n.count == 0 {
 		l.version++
 		l.askers++
@@ -297,11 +303,12 @@ func (s *Scheduler) want(q *Queue, a *app) {
 }
 
 // askingOf is the count of the application's user, or nil when the leaf has none.
-func (q *Queue) askingOf(a *app) *asking {
-	if u := a.user; u != nil && u.home == q.leaf && !u.gone {
+// u is the user, or nil when the leaf has no record any more.
+func (l *leaf) askingOf(a *app, u *user) *asking {
+	if u != nil {
 		return u.asking
 	}
-	return q.leaf.asking[a.User]
+	return l.asking[a.User]
 }
 
 // unwant notes that an application has none any more.
@@ -310,14 +317,14 @@ func (s *Scheduler) unwant(q *Queue, a *app) {
 		return
 	}
 	a.wanting = false
-	l := q.leaf
-	n := q.askingOf(a)
+	l, u := q.leaf, q.known(a)
+	n := l.askingOf(a, u)
 	if n.count--; n.count > 0 {
 		return
 	}
 	l.askers--
 	l.version++
-	if u := q.known(a); u != nil {
+	if u != nil {
 		s.setActive(q, u, false)
 	} else {
 		delete(l.asking, a.User)
@@ -385,20 +392,11 @@ func (s *Scheduler) sumRatios(l *leaf, p part) {
 	l.usageRatio[p] = sum
 }
 
-// userLimit is the limit of the user in a partition
-// (minimum-user-limit-percent, user-limit-factor, weights), with what walks have
-// found out about the user since it changed.
-func (s *Scheduler) userLimit(q *Queue, u *user, p part, m mode) *userBlock {
-	b := &u.blocked[m][p]
-	if b.version != q.leaf.version {
-		c := s.anyLimit(q, p, m)
-		b.version = c.version
-		s.calc.Set(&b.limit, &c.value)
-		if u.weight != 1 { // it is a multiple of the least container already
-			s.calc.ScaleDown(&b.limit, float64(u.weight), &s.min)
-		}
-	}
-	return b
+// weigh makes the limit that of a user whose weight is not 1.
+func (s *Scheduler) weigh(u *user, b *userBlock) {
+	s.calc.Set(&b.own, b.limit)
+	s.calc.ScaleDown(&b.own, float64(u.weight), &s.min)
+	b.limit = &b.own
 }
 
 // refuse notes that a walk refused an application of the user.
@@ -408,62 +406,85 @@ func (b *userBlock) refuse(version int64, reserved *resource) {
 	}
 }
 
-// anyLimit is the limit of a user of weight 1.
-func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *cachedLimit {
+// limitShown is the user's limit. To look at it leaves nothing behind: onlyPending
+// decides about admissions.
+func (s *Scheduler) limitShown(q *Queue, u *user, p part, m mode) resource {
+	l := q.leaf
+	was, only := l.limits[m][p], l.onlyPending
+	limit := *s.anyLimit(q, p, m)
+	l.limits[m][p], l.onlyPending = was, only
+	s.calc.ScaleDown(&limit, float64(u.weight), &s.min)
+	return limit
+}
+
+// anyLimit is the limit of a user of weight 1 in a partition (UsersManager): the
+// configured percentage of what the queue may grow to, or one share among the
+// active users of what these use, within bounds.
+func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *resource {
 	l := q.leaf
 	c := &l.limits[m][p]
-	if c.version != l.version {
-		s.computeUserLimit(q, p, m, &c.value)
-		c.version = l.version
-		l.onlyPending = l.onlyPendingIs
+	if c.version == l.version {
+		return &c.value
 	}
-	return c
+	c.version, l.onlyPending = l.version, l.onlyPendingIs
+	if s.calc.Dominant {
+		s.limitByShare(q, p, m, &c.value)
+		return &c.value
+	}
+	sh, most, step := &q.shares[p], s.books.Partition(p).Total[yarn.Memory], s.min[yarn.Memory]
+	entitled := max(sh.effMin[yarn.Memory], step)
+	grown := javanum.RoundUp(javanum.Long(float64(float64(most)*float64(l.usageRatio[p]))+0.5), step) + step
+	if grown-step < entitled {
+		grown = entitled
+	}
+	limit := javanum.DivCeil(javanum.Scale(grown, float64(q.conf.UserLimit)), 100)
+	limit = max(limit, javanum.DivCeilFloat(l.activeUsed[p][yarn.Memory]+step, l.activeWeight))
+	if m != ignore {
+		most = javanum.RoundDown(sh.effMax[yarn.Memory], step)
+		if factor := q.conf.UserFactor; factor != -1 && !s.calc.Nothing(&sh.effMin) {
+			most = javanum.Scale(entitled, float64(factor))
+		}
+	}
+	measure.SetMemory(&c.value, javanum.RoundUp(min(limit, most), step))
+	return &c.value
 }
 
-// limitShown is the user's limit in the default partition. To look at it leaves
-// nothing behind: onlyPending decides about admissions.
-func (s *Scheduler) limitShown(q *Queue, u *user) resource {
-	c := q.leaf.limits[respect][0]
-	if c.version != q.leaf.version {
-		s.computeUserLimit(q, 0, respect, &c.value)
-	}
-	s.calc.ScaleDown(&c.value, float64(u.weight), &s.min)
-	return c.value
-}
-
-// computeUserLimit finds the limit of a user of weight 1 (UsersManager).
-func (s *Scheduler) computeUserLimit(q *Queue, p part, m mode, limit *resource) {
-	l, calc := q.leaf, s.calc
+// limitByShare is the same where the dominant share counts.
+//
+// compat: the percentage is divided in integers, the share in single precision.
+func (s *Scheduler) limitByShare(q *Queue, p part, m mode, limit *resource) {
+	l, calc, step := q.leaf, s.calc, &s.min
 	total, sh := &s.books.Partition(p).Total, &q.shares[p]
-	entitled := calc.Max(total, &sh.effMin, &s.min)
-	var least, most resource
-	calc.Set(&least, total)
-	calc.ScaleUp(&least, float64(l.usageRatio[p]), &s.min)
+	entitled := calc.Max(total, &sh.effMin, step)
+	least, most := *total, *total
+	calc.ScaleUp(&least, float64(l.usageRatio[p]), step)
 	if calc.Less(total, &least, entitled) {
-		calc.Set(&least, entitled)
+		least = *entitled
 	} else {
-		calc.Increase(&least, &s.min)
+		least.Increase(step)
 	}
-	calc.Percent(&least, float64(q.conf.UserLimit))
-	calc.Set(limit, &l.activeUsed[p])
-	calc.Increase(limit, &s.min)
-	calc.DivCeil(limit, l.activeWeight)
+	for i := range calc.Types {
+		least[i] = javanum.DivCeil(javanum.Scale(least[i], float64(q.conf.UserLimit)), 100)
+		limit[i] = javanum.DivCeilFloat(l.activeUsed[p][i]+step[i], l.activeWeight)
+	}
 	if calc.Less(total, limit, &least) {
-		calc.Set(limit, &least)
+		*limit = least
 	}
-	switch {
-	case m == ignore:
-		calc.Set(&most, total)
-	case q.conf.UserFactor == -1 || calc.Nothing(&sh.effMin):
-		calc.Set(&most, &sh.effMax)
-		calc.RoundDown(&most, &s.min)
-	default:
-		most = measure.Scale(*entitled, float64(q.conf.UserFactor))
+	if m != ignore {
+		most = sh.effMax
+		calc.RoundDown(&most, step)
+		if factor := q.conf.UserFactor; factor != -1 && !none(sh.effMin) {
+			most = measure.Scale(*entitled, float64(factor))
+		}
 	}
 	if calc.More(total, limit, &most) {
-		calc.Set(limit, &most)
+		*limit = most
 	}
-	calc.RoundUp(limit, &s.min)
+	for i := range calc.Types {
+		if step[i] != 0 {
+			limit[i] = javanum.RoundUp(limit[i], step[i])
+		}
+	}
 }
 
 // activeUsers is how many users the share of masters is divided among.

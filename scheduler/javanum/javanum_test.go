@@ -15,6 +15,14 @@ func TestCastsTruncateAndSaturate(t *testing.T) {
 	if got := Long(math.NaN()); got != 0 {
 		t.Errorf("Long(NaN) = %d", got)
 	}
+	for _, d := range []float64{1.2, -1.2, 0.5, -0.5, 3, 1e30, -1e30, 1 << 53, math.NaN(), math.MaxInt64, math.MinInt64} {
+		if got, want := Ceil(d), Long(math.Ceil(d)); got != want {
+			t.Errorf("Ceil(%v) = %d, want %d", d, got, want)
+		}
+	}
+	if got := DivCeilFloat(1025, 0); got != 0 {
+		t.Errorf("division by nobody: %d", got)
+	}
 	if got := Int(float32(math.Inf(1))); got != math.MaxInt32 {
 		t.Errorf("Int(∞) = %d", got)
 	}
