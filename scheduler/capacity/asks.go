@@ -374,7 +374,7 @@ func (s *Scheduler) noteHeadroom(q *Queue, a *app, p part, m mode) (*user, *user
 	}
 	s.calc.Set(&q.leaf.queueLimit, &q.leaf.visitLimit)
 	a.headLeaf, a.headUser = q, u
-	b := &u.blocked[m][p]
+	b := &u.shares[p].blocked[m]
 	b.limit = s.anyLimit(q, p, m)
 	if u.weight != 1 { // else it is a multiple of the least container already
 		s.weigh(u, b)

@@ -99,8 +99,11 @@ func (p *play) untrueOfUser(a *app, why yarn.Reason) string {
 		return sayIf(why.Code != fit.UserUnknown, "its user is not known")
 	}
 	if why.Code == fit.UserUnknown {
-		was := func(b userBlock) bool { return b.refused == a.queue.leaf.version }
-		return sayIf(!slices.ContainsFunc(u.blocked[respect], was) && !slices.ContainsFunc(u.blocked[ignore], was), "its user was not refused")
+		was := func(sh userShare) bool {
+			v := a.queue.leaf.version
+			return sh.blocked[respect].refused == v || sh.blocked[ignore].refused == v
+		}
+		return sayIf(!slices.ContainsFunc(u.shares, was), "its user was not refused")
 	}
 	for at := range u.shares {
 		for _, m := range []mode{respect, ignore} {

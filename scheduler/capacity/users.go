@@ -33,20 +33,14 @@ type leaf struct {
 	onlyPending   int32 // users without an active application, when last counted
 	onlyPendingIs int32 // and now
 	minFactor     float32
-	limits        [2][]cachedLimit // by mode and partition
-	usageRatio    []float32        // by partition: the sum of the users' shares
-	activeUsed    []resource       // by partition: what active users use
+	shares        []leafShare
 
 	visitLimit resource // of the last walk or recalculation
 	queueLimit resource // what headrooms and the limit of masters are taken from
 
-	// Where what is kept by partition lies while there is only the default one, so
-	// that a walk finds it next to the rest.
-	own struct {
-		usageRatio [1]float32
-		activeUsed [1]resource
-		limits     [2][1]cachedLimit
-	}
+	// Where shares lie while there is only the default partition, so that a walk
+	// finds them next to the rest.
+	own [1]leafShare
 
 	users       map[string]*user
 	ordered     []*user          // users as they came
@@ -65,6 +59,13 @@ type leaf struct {
 	lost bool // usage of users was forgotten: their sum is not that of the leaf
 }
 
+// leafShare is what a leaf keeps about its users in one partition.
+type leafShare struct {
+	usageRatio float32        // the sum of the users' shares
+	activeUsed resource       // what active users use
+	limits     [2]cachedLimit // by mode
+}
+
 type cachedLimit struct {
 	version int64
 	value   resource
@@ -72,22 +73,15 @@ type cachedLimit struct {
 
 // user is one user of a leaf.
 type user struct {
-	home            *leaf
-	gone            bool // another record has taken its place, or none
-	inActive        bool // counted among the active users
+	home            *leaf // nil when another record has taken its place, or none
+	inActive        bool  // counted among the active users
 	weight          float32
 	active, pending int32
 	asking          *asking
 	shares          []userShare
-	blocked         [2][]userBlock // by mode and partition
 	name            string
-	number          uint64 // which of the users that ever came
-
-	// As own of a leaf.
-	own struct {
-		shares  [1]userShare
-		blocked [2][1]userBlock
-	}
+	number          uint64       // which of the users that ever came
+	own             [1]userShare // as own of a leaf
 }
 
 // asking counts the applications of one user that have outstanding asks. It
@@ -99,6 +93,7 @@ type userShare struct {
 	ratio                 float32
 	known                 bool // compat: Apache has an entry of usage for the label
 	used, amUsed, amLimit resource
+	blocked               [2]userBlock // by mode
 }
 
 // userBlock is a user's limit, as last looked up, and what a walk found out about
@@ -112,18 +107,14 @@ type userBlock struct {
 
 func newLeaf(parts int) *leaf {
 	l := &leaf{users: map[string]*user{}, asking: map[string]*asking{}, version: 1}
-	l.usageRatio, l.activeUsed = l.own.usageRatio[:0], l.own.activeUsed[:0]
-	l.limits = [2][]cachedLimit{l.own.limits[respect][:0], l.own.limits[ignore][:0]}
+	l.shares = l.own[:0]
 	l.grow(parts)
 	return l
 }
 
 func (l *leaf) grow(parts int) {
-	for len(l.usageRatio) < parts {
-		l.usageRatio = append(l.usageRatio, 0)
-		l.activeUsed = append(l.activeUsed, resource{})
-		l.limits[respect] = append(l.limits[respect], cachedLimit{})
-		l.limits[ignore] = append(l.limits[ignore], cachedLimit{})
+	for len(l.shares) < parts {
+		l.shares = append(l.shares, leafShare{})
 	}
 	for _, u := range l.ordered {
 		u.grow(parts)
@@ -132,23 +123,18 @@ func (l *leaf) grow(parts int) {
 
 func (u *user) grow(parts int) {
 	if u.shares == nil {
-		u.shares = u.own.shares[:0]
-		u.blocked = [2][]userBlock{u.own.blocked[respect][:0], u.own.blocked[ignore][:0]}
+		u.shares = u.own[:0]
 	}
 	for len(u.shares) < parts {
 		u.shares = append(u.shares, userShare{})
-		u.blocked[respect] = append(u.blocked[respect], userBlock{})
-		u.blocked[ignore] = append(u.blocked[ignore], userBlock{})
 	}
 }
 
 // shrink undoes grow.
 func (l *leaf) shrink(parts int) {
-	l.usageRatio, l.activeUsed = l.usageRatio[:parts], l.activeUsed[:parts]
-	l.limits[respect], l.limits[ignore] = l.limits[respect][:parts], l.limits[ignore][:parts]
+	l.shares = l.shares[:parts]
 	for _, u := range l.ordered {
 		u.shares = u.shares[:parts]
-		u.blocked[respect], u.blocked[ignore] = u.blocked[respect][:parts], u.blocked[ignore][:parts]
 	}
 }
 
@@ -160,8 +146,7 @@ func (q *Queue) userOf(name string) *user {
 		u = &user{name: name, home: l, weight: q.conf.Weight(name)}
 		u.grow(len(q.shares))
 		if was := l.left[name]; was != nil && l.leftVersion == l.version {
-			copy(u.blocked[respect], was.blocked[respect])
-			copy(u.blocked[ignore], was.blocked[ignore])
+			u.takeBlocks(was)
 		}
 		l.came++
 		u.number = l.came
@@ -176,9 +161,16 @@ func (q *Queue) userOf(name string) *user {
 	return u
 }
 
+// takeBlocks takes over what walks found out about the user.
+func (u *user) takeBlocks(was *user) {
+	for p := range min(len(u.shares), len(was.shares)) {
+		u.shares[p].blocked = was.shares[p].blocked
+	}
+}
+
 // known is the application's user, or nil when the leaf has no such user.
 func (q *Queue) known(a *app) *user {
-	if u := a.user; u != nil && u.home == q.leaf && !u.gone {
+	if u := a.user; u != nil && u.home == q.leaf {
 		return u
 	}
 	return q.lookUp(a)
@@ -209,12 +201,12 @@ func (q *Queue) leave(u *user) {
 	if u.inActive {
 		l.actives--
 	}
-	u.gone = true
+	u.home = nil
 	delete(l.users, u.name)
 	if u.asking.count == 0 {
 		delete(l.asking, u.name)
 	}
-	l.gone(u.name, len(q.shares)).blocked = u.blocked
+	l.gone(u.name, len(q.shares)).takeBlocks(u)
 	i, _ := slices.BinarySearchFunc(l.ordered, u, func(o, u *user) int { return cmp.Compare(o.number, u.number) })
 	l.ordered = slices.Delete(l.ordered, i, i+1)
 	l.sumWeights(q)
@@ -228,7 +220,7 @@ func (l *leaf) gone(name string, parts int) *user {
 	}
 	u := l.left[name]
 	if u == nil {
-		u = &user{name: name, gone: true}
+		u = &user{name: name}
 		l.left[name] = u
 	}
 	u.grow(parts)
@@ -349,10 +341,11 @@ func (s *Scheduler) setActive(q *Queue, u *user, active bool) {
 		l.sumWeights(q)
 	}
 	for p := range u.shares {
+		sum, used := &l.shares[p].activeUsed, &u.shares[p].used
 		if active {
-			s.calc.Increase(&l.activeUsed[p], &u.shares[p].used)
+			s.calc.Increase(sum, used)
 		} else {
-			s.calc.Decrease(&l.activeUsed[p], &u.shares[p].used)
+			s.calc.Decrease(sum, used)
 		}
 	}
 }
@@ -364,15 +357,15 @@ func (s *Scheduler) charge(q *Queue, a *app, p part, amount *resource) {
 	if u == nil {
 		u = q.userOf(a.User)
 	}
-	sh := &u.shares[p]
+	sh, all := &u.shares[p], &l.shares[p]
 	sh.known = true
 	s.calc.Increase(&sh.used, amount)
 	if u.inActive {
-		s.calc.Increase(&l.activeUsed[p], amount)
+		s.calc.Increase(&all.activeUsed, amount)
 	}
 	l.version++
 	ratio := s.calc.Ratio(&sh.used, &s.books.Partition(p).Total)
-	l.usageRatio[p] = javanum.Add(l.usageRatio[p], javanum.Add(ratio, -sh.ratio))
+	all.usageRatio = javanum.Add(all.usageRatio, javanum.Add(ratio, -sh.ratio))
 	sh.ratio = ratio
 }
 
@@ -389,7 +382,7 @@ func (s *Scheduler) sumRatios(l *leaf, p part) {
 		sh.ratio = s.calc.Ratio(&sh.used, &total)
 		sum = javanum.Add(sum, sh.ratio)
 	}
-	l.usageRatio[p] = sum
+	l.shares[p].usageRatio = sum
 }
 
 // weigh makes the limit that of a user whose weight is not 1.
@@ -410,9 +403,10 @@ func (b *userBlock) refuse(version int64, reserved *resource) {
 // decides about admissions.
 func (s *Scheduler) limitShown(q *Queue, u *user, p part, m mode) resource {
 	l := q.leaf
-	was, only := l.limits[m][p], l.onlyPending
+	c := &l.shares[p].limits[m]
+	was, only := *c, l.onlyPending
 	limit := *s.anyLimit(q, p, m)
-	l.limits[m][p], l.onlyPending = was, only
+	*c, l.onlyPending = was, only
 	s.calc.ScaleDown(&limit, float64(u.weight), &s.min)
 	return limit
 }
@@ -422,7 +416,8 @@ func (s *Scheduler) limitShown(q *Queue, u *user, p part, m mode) resource {
 // active users of what these use, within bounds.
 func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *resource {
 	l := q.leaf
-	c := &l.limits[m][p]
+	all := &l.shares[p]
+	c := &all.limits[m]
 	if c.version == l.version {
 		return &c.value
 	}
@@ -433,12 +428,12 @@ func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *resource {
 	}
 	sh, most, step := &q.shares[p], s.books.Partition(p).Total[yarn.Memory], s.min[yarn.Memory]
 	entitled := max(sh.effMin[yarn.Memory], step)
-	grown := javanum.RoundUp(javanum.Long(float64(float64(most)*float64(l.usageRatio[p]))+0.5), step) + step
+	grown := javanum.RoundUp(javanum.Long(float64(float64(most)*float64(all.usageRatio))+0.5), step) + step
 	if grown-step < entitled {
 		grown = entitled
 	}
 	limit := javanum.DivCeil(javanum.Scale(grown, float64(q.conf.UserLimit)), 100)
-	limit = max(limit, javanum.DivCeilFloat(l.activeUsed[p][yarn.Memory]+step, l.activeWeight))
+	limit = max(limit, javanum.DivCeilFloat(all.activeUsed[yarn.Memory]+step, l.activeWeight))
 	if m != ignore {
 		most = javanum.RoundDown(sh.effMax[yarn.Memory], step)
 		if factor := q.conf.UserFactor; factor != -1 && !s.calc.Nothing(&sh.effMin) {
@@ -453,11 +448,11 @@ func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *resource {
 //
 // compat: the percentage is divided in integers, the share in single precision.
 func (s *Scheduler) limitByShare(q *Queue, p part, m mode, limit *resource) {
-	l, calc, step := q.leaf, s.calc, &s.min
+	all, calc, step := &q.leaf.shares[p], s.calc, &s.min
 	total, sh := &s.books.Partition(p).Total, &q.shares[p]
 	entitled := calc.Max(total, &sh.effMin, step)
 	least, most := *total, *total
-	calc.ScaleUp(&least, float64(l.usageRatio[p]), step)
+	calc.ScaleUp(&least, float64(all.usageRatio), step)
 	if calc.Less(total, &least, entitled) {
 		least = *entitled
 	} else {
@@ -465,7 +460,7 @@ func (s *Scheduler) limitByShare(q *Queue, p part, m mode, limit *resource) {
 	}
 	for i := range calc.Types {
 		least[i] = javanum.DivCeil(javanum.Scale(least[i], float64(q.conf.UserLimit)), 100)
-		limit[i] = javanum.DivCeilFloat(l.activeUsed[p][i]+step[i], l.activeWeight)
+		limit[i] = javanum.DivCeilFloat(all.activeUsed[i]+step[i], q.leaf.activeWeight)
 	}
 	if calc.Less(total, limit, &least) {
 		*limit = least
