@@ -83,8 +83,8 @@ func (r *round) noteHeadroom(q *Queue, size, room *resource) {
 func (r *round) noteUser(a *app, used *resource, b *userBlock) {
 	switch {
 	case r.why == nil:
-	case r.s.calc.More(&r.s.books.Total, used, b.limit):
-		r.why.add(yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: *used, Limit: *b.limit})
+	case r.s.calc.More(&r.s.books.Total, used, &b.limit):
+		r.why.add(yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: *used, Limit: b.limit})
 	default: // refused while the leaf did not know the user
 		r.why.add(yarn.Reason{Code: fit.UserUnknown, Subject: a.User, Detail: a.queue.path})
 	}

@@ -60,11 +60,7 @@ func (r *round) learn(q *Queue, m *mark, lim *limits, end skip, anywhere bool) {
 // every user is at the limit. Only the queue's own limit is looked at again.
 func (r *round) userBlocked(q *Queue, lim *limits) bool {
 	m := &q.marks[r.mode]
-	return m.users && r.stillBlocked(q, m, lim)
-}
-
-func (r *round) stillBlocked(q *Queue, m *mark, lim *limits) bool {
-	if r.why != nil || !m.fresh(r.s, q, r.part) {
+	if !m.users || r.why != nil || !m.fresh(r.s, q, r.part) {
 		return false
 	}
 	if r.canAssign(q, lim, &noResource) {

@@ -96,13 +96,12 @@ type userShare struct {
 	blocked               [2]userBlock // by mode
 }
 
-// userBlock is a user's limit, as last looked up, and what a walk found out about
+// userBlock is a user's limit, as a walk has last found it, and whether it refused
 // the user.
 type userBlock struct {
-	refused  int64     // the version that the user was refused in
-	limit    *resource // the leaf's or own
-	own      resource  // of a user whose weight is not 1
-	reserved resource  // of the application that was refused
+	refused  int64 // the version that the user was refused in
+	limit    resource
+	reserved resource // of the application that was refused
 }
 
 func newLeaf(parts int) *leaf {
@@ -287,8 +286,15 @@ func (s *Scheduler) want(q *Queue, a *app) {
 		l.version++
 		l.askers++
 		u := q.userOf(a.User)
-		s.setActive(q, u, true)
 		n = u.asking
+		if !u.inActive {
+			u.inActive = true
+			l.actives++
+			l.weighActive(q)
+			for p := range u.shares {
+				s.calc.Increase(&l.shares[p].activeUsed, &u.shares[p].used)
+			}
+		}
 	}
 	a.wanting = true
 	n.count++
@@ -316,37 +322,26 @@ func (s *Scheduler) unwant(q *Queue, a *app) {
 	}
 	l.askers--
 	l.version++
-	if u != nil {
-		s.setActive(q, u, false)
-	} else {
+	if u == nil {
 		delete(l.asking, a.User)
+		return
+	}
+	if u.inActive {
+		u.inActive = false
+		l.actives--
+		l.weighActive(q)
+		for p := range u.shares {
+			s.calc.Decrease(&l.shares[p].activeUsed, &u.shares[p].used)
+		}
 	}
 }
 
-// setActive counts the user among the active ones, or no longer.
-func (s *Scheduler) setActive(q *Queue, u *user, active bool) {
-	if u.inActive == active {
-		return
-	}
-	l := q.leaf
-	u.inActive = active
-	if active {
-		l.actives++
-	} else {
-		l.actives--
-	}
+// weighActive brings the weight of the active users up to date.
+func (l *leaf) weighActive(q *Queue) {
 	if l.even {
 		l.activeWeight = float32(l.actives)
 	} else {
 		l.sumWeights(q)
-	}
-	for p := range u.shares {
-		sum, used := &l.shares[p].activeUsed, &u.shares[p].used
-		if active {
-			s.calc.Increase(sum, used)
-		} else {
-			s.calc.Decrease(sum, used)
-		}
 	}
 }
 
@@ -364,7 +359,11 @@ func (s *Scheduler) charge(q *Queue, a *app, p part, amount *resource) {
 		s.calc.Increase(&all.activeUsed, amount)
 	}
 	l.version++
-	ratio := s.calc.Ratio(&sh.used, &s.books.Partition(p).Total)
+	total := &s.books.Partition(p).Total
+	ratio := javanum.Ratio(sh.used[yarn.Memory], total[yarn.Memory])
+	if s.calc.Dominant {
+		ratio = s.calc.Ratio(&sh.used, total)
+	}
 	all.usageRatio = javanum.Add(all.usageRatio, javanum.Add(ratio, -sh.ratio))
 	sh.ratio = ratio
 }
@@ -383,13 +382,6 @@ func (s *Scheduler) sumRatios(l *leaf, p part) {
 		sum = javanum.Add(sum, sh.ratio)
 	}
 	l.shares[p].usageRatio = sum
-}
-
-// weigh makes the limit that of a user whose weight is not 1.
-func (s *Scheduler) weigh(u *user, b *userBlock) {
-	s.calc.Set(&b.own, b.limit)
-	s.calc.ScaleDown(&b.own, float64(u.weight), &s.min)
-	b.limit = &b.own
 }
 
 // refuse notes that a walk refused an application of the user.
@@ -432,7 +424,7 @@ func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *resource {
 	if grown-step < entitled {
 		grown = entitled
 	}
-	limit := javanum.DivCeil(javanum.Scale(grown, float64(q.conf.UserLimit)), 100)
+	limit := (javanum.Scale(grown, float64(q.conf.UserLimit)) + 99) / 100
 	limit = max(limit, javanum.DivCeilFloat(all.activeUsed[yarn.Memory]+step, l.activeWeight))
 	if m != ignore {
 		most = javanum.RoundDown(sh.effMax[yarn.Memory], step)
@@ -459,7 +451,7 @@ func (s *Scheduler) limitByShare(q *Queue, p part, m mode, limit *resource) {
 		least.Increase(step)
 	}
 	for i := range calc.Types {
-		least[i] = javanum.DivCeil(javanum.Scale(least[i], float64(q.conf.UserLimit)), 100)
+		least[i] = (javanum.Scale(least[i], float64(q.conf.UserLimit)) + 99) / 100
 		limit[i] = javanum.DivCeilFloat(all.activeUsed[i]+step[i], q.leaf.activeWeight)
 	}
 	if calc.Less(total, limit, &least) {

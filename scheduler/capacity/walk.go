@@ -6,7 +6,6 @@ import (
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/scheduler/javanum"
-	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -221,11 +220,6 @@ func (r *round) childrenOf(q *Queue, lim *limits) skip {
 // room; blocked is kept for siblings that wait.
 func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part, room *resource) {
 	own := &q.shares[p]
-	if !s.calc.Dominant { // all follows from memory
-		rest := min(limit[yarn.Memory], own.effMax[yarn.Memory]) - blocked[yarn.Memory] - own.used[yarn.Memory]
-		measure.SetMemory(room, javanum.RoundDown(rest+c.shares[p].used[yarn.Memory], s.min[yarn.Memory]))
-		return
-	}
 	if s.calc.More(&s.books.Total, limit, &own.effMax) {
 		limit = &own.effMax
 	}
@@ -375,14 +369,14 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 		return false
 	}
 	s.calc.Clear(&lim.unreserve)
-	if !s.calc.More(&s.books.Total, used, b.limit) {
+	if !s.calc.More(&s.books.Total, used, &b.limit) {
 		return true
 	}
 	if s.cfg.ContinueLooking {
 		var left resource
 		s.calc.Sub(&left, &u.shares[0].used, held)
-		if !s.calc.More(&s.books.Total, &left, b.limit) {
-			lim.unreserve = used.Sub(*b.limit)
+		if !s.calc.More(&s.books.Total, &left, &b.limit) {
+			lim.unreserve = used.Sub(b.limit)
 			return true
 		}
 	}

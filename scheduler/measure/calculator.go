@@ -330,7 +330,7 @@ func (c Calculator) Fractions(cluster, a, b *Resource) (ofCluster, ofB float32) 
 		if total <= 0 {
 			return 0, 0
 		}
-		return float32(float32(m) / float32(total)), javanum.Ratio(m, b[yarn.Memory])
+		return javanum.Ratio(m, total), javanum.Ratio(m, b[yarn.Memory])
 	}
 	if !c.Positive(cluster, cluster) {
 		return 0, 0
