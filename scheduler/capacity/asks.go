@@ -374,7 +374,7 @@ func (s *Scheduler) noteHeadroom(q *Queue, a *app, p part, m mode) (*user, *user
 	}
 	s.calc.Set(&q.leaf.queueLimit, &q.leaf.visitLimit)
 	a.headLeaf, a.headUser = q, u
-	b := &u.shares[p].blocked[m]
+	b := of(&u.shares[p].blocked, m)
 	s.calc.Set(&b.limit, s.anyLimit(q, p, m))
 	if u.weight != 1 { // it is a multiple of the least container already
 		s.calc.ScaleDown(&b.limit, float64(u.weight), &s.min)

@@ -17,6 +17,14 @@ const (
 	ignore              // asks without a label go to nodes of a partition that lends its room
 )
 
+// of is the one of two things that is kept for the mode.
+func of[T any](both *[2]T, m mode) *T {
+	if m == ignore { // shorter than an index
+		return &both[ignore]
+	}
+	return &both[respect]
+}
+
 // leaf is what a leaf queue has besides what every queue has.
 type leaf struct {
 	active lineup // admitted, in the order of the policy
@@ -395,7 +403,7 @@ func (b *userBlock) refuse(version int64, reserved *resource) {
 // decides about admissions.
 func (s *Scheduler) limitShown(q *Queue, u *user, p part, m mode) resource {
 	l := q.leaf
-	c := &l.shares[p].limits[m]
+	c := of(&l.shares[p].limits, m)
 	was, only := *c, l.onlyPending
 	limit := *s.anyLimit(q, p, m)
 	*c, l.onlyPending = was, only
@@ -409,7 +417,7 @@ func (s *Scheduler) limitShown(q *Queue, u *user, p part, m mode) resource {
 func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *resource {
 	l := q.leaf
 	all := &l.shares[p]
-	c := &all.limits[m]
+	c := of(&all.limits, m)
 	if c.version == l.version {
 		return &c.value
 	}
