@@ -87,7 +87,7 @@ func (s *Scheduler) refreshLeaf(q *Queue, limit resource) {
 func (s *Scheduler) visit(q *Queue, limit *resource) {
 	most, whole := &q.leaf.visitLimit, &q.shares[0].effMax
 	if !s.calc.Dominant && limit[yarn.Memory] <= whole[yarn.Memory]-s.min[yarn.Memory] {
-		s.calc.Set(most, limit) // less than any rounding leaves of the maximum
+		s.calc.Set(most, limit) // it is less, however the maximum is rounded
 		return
 	}
 	s.calc.Set(most, whole)

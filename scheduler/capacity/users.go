@@ -426,21 +426,23 @@ func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *resource {
 		s.limitByShare(q, p, m, &c.value)
 		return &c.value
 	}
-	sh, most, step := &q.shares[p], s.books.Partition(p).Total[yarn.Memory], s.min[yarn.Memory]
+	sh, total, step := &q.shares[p], s.books.Partition(p).Total[yarn.Memory], s.min[yarn.Memory]
 	entitled := max(sh.effMin[yarn.Memory], step)
-	grown := javanum.RoundUp(javanum.Long(float64(float64(most)*float64(all.usageRatio))+0.5), step) + step
+	grown := javanum.RoundUp(javanum.Long(float64(float64(total)*float64(all.usageRatio))+0.5), step) + step
 	if grown-step < entitled {
 		grown = entitled
 	}
 	limit := (javanum.Scale(grown, float64(q.conf.UserLimit)) + 99) / 100
 	limit = max(limit, javanum.DivCeilFloat(all.activeUsed[yarn.Memory]+step, l.activeWeight))
-	if m != ignore {
-		most = javanum.RoundDown(sh.effMax[yarn.Memory], step)
-		if factor := q.conf.UserFactor; factor != -1 && !s.calc.Nothing(&sh.effMin) {
-			most = javanum.Scale(entitled, float64(factor))
-		}
+	switch most := sh.effMax[yarn.Memory]; {
+	case m == ignore:
+		limit = min(limit, total)
+	case q.conf.UserFactor != -1 && !s.calc.Nothing(&sh.effMin):
+		limit = min(limit, javanum.Scale(entitled, float64(q.conf.UserFactor)))
+	case limit > most-step: // else it is less, however the maximum is rounded
+		limit = min(limit, javanum.RoundDown(most, step))
 	}
-	measure.SetMemory(&c.value, javanum.RoundUp(min(limit, most), step))
+	measure.SetMemory(&c.value, javanum.RoundUp(limit, step))
 	return &c.value
 }
 

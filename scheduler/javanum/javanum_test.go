@@ -39,7 +39,7 @@ func TestScaleBySinglePrecision(t *testing.T) {
 }
 
 func TestRounding(t *testing.T) {
-	for _, c := range [][4]int64{{1500, 1024, 2048, 1024}, {2048, 1024, 2048, 2048}, {-1500, 1024, 0, -1024}, {5, 0, 0, 0}} {
+	for _, c := range [][4]int64{{1500, 1024, 2048, 1024}, {2048, 1024, 2048, 2048}, {-1500, 1024, 0, -1024}, {5, 0, 0, 0}, {1<<33 + 5, 1 << 32, 3 << 32, 2 << 32}, {1<<40 + 5, 1024, 1<<40 + 1024, 1 << 40}} {
 		if up, down := RoundUp(c[0], c[1]), RoundDown(c[0], c[1]); up != c[2] || down != c[3] {
 			t.Errorf("%d to %d: up %d down %d", c[0], c[1], up, down)
 		}
