@@ -467,12 +467,13 @@ func (s *Scheduler) limitByShare(q *Queue, p part, m mode, limit *resource) {
 	if calc.Less(total, limit, &least) {
 		*limit = least
 	}
-	if m != ignore {
+	switch {
+	case m == ignore:
+	case q.conf.UserFactor != -1 && !none(sh.effMin):
+		most = measure.Scale(*entitled, float64(q.conf.UserFactor))
+	default:
 		most = sh.effMax
 		calc.RoundDown(&most, step)
-		if factor := q.conf.UserFactor; factor != -1 && !none(sh.effMin) {
-			most = measure.Scale(*entitled, float64(factor))
-		}
 	}
 	if calc.More(total, limit, &most) {
 		*limit = most
