@@ -372,9 +372,13 @@ func (s *Scheduler) noteHeadroom(q *Queue, a *app, p part, m mode) (*user, *user
 	if u == nil {
 		return nil, nil
 	}
-	b := s.userLimit(q, u, p, m)
 	s.calc.Set(&q.leaf.queueLimit, &q.leaf.visitLimit)
 	a.headLeaf, a.headUser = q, u
+	b := of(&u.shares[p].blocked, m)
+	s.calc.Set(&b.limit, s.anyLimit(q, p, m))
+	if u.weight != 1 { // it is a multiple of the least container already
+		s.calc.ScaleDown(&b.limit, float64(u.weight), &s.min)
+	}
 	return u, b
 }
 
@@ -404,13 +408,11 @@ func (s *Scheduler) Headroom(ref AppRef) resource {
 }
 
 func (s *Scheduler) headroomIn(q *Queue, a *app, p part) resource {
-	var limit resource
+	limit, weight := *s.anyLimit(q, p, respect), float32(1)
 	if u := q.known(a); u != nil {
-		limit = s.userLimit(q, u, p, respect).limit
-	} else {
-		limit = s.anyLimit(q, p, respect).value
-		s.calc.ScaleDown(&limit, 1, &s.min)
+		weight = u.weight
 	}
+	s.calc.ScaleDown(&limit, float64(weight), &s.min)
 	ofQueue := q.leaf.queueLimit
 	if p != 0 {
 		ofQueue = q.shares[p].effMax

@@ -217,8 +217,8 @@ func (c *recount) checkUsers(q *Queue) string {
 				active = active.Add(u.shares[p].used)
 			}
 		}
-		if active != l.activeUsed[p] {
-			return fmt.Sprintf("%s, partition %d: active users use %v, kept is %v", q.path, p, active, l.activeUsed[p])
+		if active != l.shares[p].activeUsed {
+			return fmt.Sprintf("%s, partition %d: active users use %v, kept is %v", q.path, p, active, l.shares[p].activeUsed)
 		}
 	}
 	return ""

@@ -76,7 +76,7 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 // fits checks the limits of the user, who uses so much, and of all queues, where net
 // is added. The walk has just found out the user and the user's limit.
 func (s *Scheduler) fits(r *round, o *outcome, used, net *resource) bool {
-	if b := &o.app.user.blocked[r.mode][r.part]; s.calc.More(&s.books.Total, used, &b.limit) {
+	if b := of(&o.app.user.shares[r.part].blocked, r.mode); s.calc.More(&s.books.Total, used, &b.limit) {
 		r.noteUser(o.app, used, b)
 		return false
 	}

@@ -85,8 +85,12 @@ func (s *Scheduler) refreshLeaf(q *Queue, limit resource) {
 
 // visit remembers the limit that the leaf was last walked with, for headrooms.
 func (s *Scheduler) visit(q *Queue, limit *resource) {
-	most := &q.leaf.visitLimit
-	s.calc.Set(most, &q.shares[0].effMax)
+	most, whole := &q.leaf.visitLimit, &q.shares[0].effMax
+	if !s.calc.Dominant && limit[yarn.Memory] <= whole[yarn.Memory]-s.min[yarn.Memory] {
+		s.calc.Set(most, limit) // it is less, however the maximum is rounded
+		return
+	}
+	s.calc.Set(most, whole)
 	s.calc.RoundDown(most, &s.min)
 	if s.calc.More(&s.books.Total, most, limit) {
 		s.calc.Set(most, limit)

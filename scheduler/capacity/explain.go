@@ -491,9 +491,10 @@ func (e *explanation) keep(q *Queue) {
 		return
 	}
 	visitLimit, queueLimit, onlyPending := l.visitLimit, l.queueLimit, l.onlyPending
-	limits := [2][]cachedLimit{slices.Clone(l.limits[respect]), slices.Clone(l.limits[ignore])}
+	shares := slices.Clone(l.shares)
 	e.back = append(e.back, func() {
-		l.visitLimit, l.queueLimit, l.onlyPending, l.limits = visitLimit, queueLimit, onlyPending, limits
+		l.visitLimit, l.queueLimit, l.onlyPending = visitLimit, queueLimit, onlyPending
+		copy(l.shares, shares)
 	})
 	if len(l.stale) > 0 {
 		e.keepOrder(l)
@@ -529,7 +530,7 @@ func (e *explanation) keepApp(a *app) {
 		}
 	})
 	if u := a.queue.leaf.users[a.User]; u != nil {
-		blocked := [2][]userBlock{slices.Clone(u.blocked[respect]), slices.Clone(u.blocked[ignore])}
-		e.back = append(e.back, func() { u.blocked = blocked })
+		shares := slices.Clone(u.shares)
+		e.back = append(e.back, func() { copy(u.shares, shares) })
 	}
 }

@@ -99,18 +99,17 @@ func (p *play) untrueOfUser(a *app, why yarn.Reason) string {
 		return sayIf(why.Code != fit.UserUnknown, "its user is not known")
 	}
 	if why.Code == fit.UserUnknown {
-		was := func(b userBlock) bool { return b.refused == a.queue.leaf.version }
-		return sayIf(!slices.ContainsFunc(u.blocked[respect], was) && !slices.ContainsFunc(u.blocked[ignore], was), "its user was not refused")
+		was := func(sh userShare) bool {
+			v := a.queue.leaf.version
+			return sh.blocked[respect].refused == v || sh.blocked[ignore].refused == v
+		}
+		return sayIf(!slices.ContainsFunc(u.shares, was), "its user was not refused")
 	}
 	for at := range u.shares {
 		for _, m := range []mode{respect, ignore} {
 			// The limit that was found for this version is the one that decides: when
 			// another user leaves, it stands, see Queue.leave.
-			limit := u.blocked[m][at].limit
-			if u.blocked[m][at].version != a.queue.leaf.version {
-				s.computeUserLimit(a.queue, part(at), m, &limit)
-				s.calc.ScaleDown(&limit, float64(u.weight), &s.min)
-			}
+			limit := s.limitShown(a.queue, u, part(at), m)
 			if limit == why.Limit && (why.Needed == u.shares[at].used || a.held > 0 && why.Needed.FitsIn(u.shares[at].used)) && s.calc.More(&s.books.Total, &why.Needed, &limit) {
 				return ""
 			}

@@ -15,15 +15,15 @@ func (s *Scheduler) fetchLeaf(q *Queue, p part) {
 	sh, m := &q.shares[p], &q.marks[respect]
 	s.fetched = n | int64(m.skip) | int64(m.change) | int64(q.conf.Ordering) |
 		sh.used[0] | sh.pending[0] | sh.effMax[0] | sh.measured[0] | sh.effMin[0] |
-		l.version | int64(len(l.limits[respect])) | l.visitLimit[0] | l.queueLimit[0] |
-		l.own.activeUsed[0][0] | l.own.limits[respect][0].version
+		l.version | int64(len(l.shares)) | l.visitLimit[0] | l.queueLimit[0] |
+		l.own[0].activeUsed[0] | l.own[0].limits[respect].version
 }
 
 // fetchApp does it for an application and its user.
 func (s *Scheduler) fetchApp(a *app) (n int64) {
 	n = a.newest.Number | a.own[0].used[0] | a.own[0].reserved[0] | a.wants.Fetch() | s.books.FetchOwned(&a.live)
 	if u := a.user; u != nil {
-		n |= int64(u.asking.count) | int64(len(u.blocked[ignore])) | u.own.shares[0].used[0] | u.own.blocked[respect][0].version
+		n |= int64(u.asking.count) | u.own[0].used[0] | u.own[0].blocked[respect].refused
 	}
 	return n
 }

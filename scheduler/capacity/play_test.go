@@ -65,7 +65,7 @@ func (p *play) left(s *Scheduler) {
 			continue
 		}
 		for _, u := range p.asking[q.leaf] {
-			if u.gone {
+			if u.home == nil {
 				p.outdated[q.leaf] = q.leaf.version
 			}
 		}

@@ -75,8 +75,8 @@ func (v *snapshot) queue(q *Queue, parent *twin.Queue, memory map[string]map[str
 	v.queues[q] = to
 	if l := q.leaf; l != nil {
 		to.VisitLimit, to.QueueLimit, to.UsageRatio = l.visitLimit, l.queueLimit, map[string]float32{}
-		for p := range l.usageRatio {
-			to.UsageRatio[v.label(part(p))] = l.usageRatio[p]
+		for p := range l.shares {
+			to.UsageRatio[v.label(part(p))] = l.shares[p].usageRatio
 		}
 		to.OldMasters = map[string]yarn.Resource{}
 		for p := range q.shares {
@@ -157,7 +157,8 @@ func (v *snapshot) users(q *Queue, to *twin.Queue) {
 		to.Users = append(to.Users, tu)
 	}
 	to.Forgotten = map[string]resource{}
-	for p, sum := range q.leaf.activeUsed {
+	for p := range q.leaf.shares {
+		sum := q.leaf.shares[p].activeUsed
 		for _, u := range to.Users {
 			if u.Asking {
 				sum = sum.Sub(v.world.UsedBy(to, u, v.label(part(p))))
@@ -175,8 +176,8 @@ func (v *snapshot) kept(q *Queue, to *twin.Queue, kept map[*leaf]int64) {
 		return
 	}
 	to.Kept = map[twin.Kept]resource{}
-	for m := range l.limits {
-		for p, c := range l.limits[m] {
+	for p := range l.shares {
+		for m, c := range l.shares[p].limits {
 			if c.version == l.version {
 				to.Kept[twin.Kept{Label: v.label(part(p)), Lent: mode(m) == ignore}] = c.value
 			}
@@ -191,8 +192,8 @@ func (v *snapshot) refused(l *leaf, to *twin.Queue) {
 	}
 	to.Refused = map[twin.Refused]resource{}
 	for name, u := range l.left {
-		for m := range u.blocked {
-			for p, b := range u.blocked[m] {
+		for p := range u.shares {
+			for m, b := range u.shares[p].blocked {
 				if b.refused == l.version {
 					to.Refused[twin.Refused{User: name, Kept: twin.Kept{Label: v.label(part(p)), Lent: mode(m) == ignore}}] = b.reserved
 				}
@@ -254,12 +255,7 @@ func (v *snapshot) limited() string {
 		for p := range q.shares {
 			for _, u := range q.leaf.ordered {
 				for _, m := range []mode{respect, ignore} {
-					c := q.leaf.limits[m][p]
-					if c.version != q.leaf.version {
-						s.computeUserLimit(q, part(p), m, &c.value)
-					}
-					have := c.value
-					s.calc.ScaleDown(&have, float64(u.weight), &s.min)
+					have := s.limitShown(q, u, part(p), m)
 					if want := w.UserLimit(to, u.name, v.label(part(p)), m == ignore); have != want {
 						return fmt.Sprintf("%s: limit of %s in %q, lent %v, is %v, the twin finds %v", q.path, u.name, v.label(part(p)), m == ignore, have, want)
 					}
@@ -279,7 +275,7 @@ func (v *snapshot) limited() string {
 		}
 	}
 	for ref, a := range v.apps {
-		if have := s.app(ref); have.headUser == nil || !have.headUser.gone {
+		if have := s.app(ref); have.headUser == nil || have.headUser.home != nil {
 			if h, want := v.headroom(ref), w.Headroom(a); h != want {
 				return fmt.Sprintf("%v: headroom is %v, the twin finds %v", a.ID, h, want)
 			}
@@ -295,12 +291,8 @@ func (v *snapshot) headroom(ref AppRef) resource {
 		return resource{}
 	}
 	l := a.headLeaf.leaf
-	limits, only := [2][]cachedLimit{slices.Clone(l.limits[respect]), slices.Clone(l.limits[ignore])}, l.onlyPending
-	defer func() { l.limits, l.onlyPending = limits, only }()
-	if u := a.headLeaf.known(a); u != nil {
-		blocked := slices.Clone(u.blocked[respect])
-		defer func() { u.blocked[respect] = blocked }()
-	}
+	shares, only := slices.Clone(l.shares), l.onlyPending
+	defer func() { copy(l.shares, shares); l.onlyPending = only }()
 	return v.s.Headroom(ref)
 }
 

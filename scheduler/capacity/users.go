@@ -6,6 +6,7 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // mode is how a walk treats partitions.
@@ -15,6 +16,14 @@ const (
 	respect mode = iota // asks go to nodes of their own partition
 	ignore              // asks without a label go to nodes of a partition that lends its room
 )
+
+// of is the one of two things that is kept for the mode.
+func of[T any](both *[2]T, m mode) *T {
+	if m == ignore { // shorter than an index
+		return &both[ignore]
+	}
+	return &both[respect]
+}
 
 // leaf is what a leaf queue has besides what every queue has.
 type leaf struct {
@@ -32,20 +41,14 @@ type leaf struct {
 	onlyPending   int32 // users without an active application, when last counted
 	onlyPendingIs int32 // and now
 	minFactor     float32
-	limits        [2][]cachedLimit // by mode and partition
-	usageRatio    []float32        // by partition: the sum of the users' shares
-	activeUsed    []resource       // by partition: what active users use
+	shares        []leafShare
 
 	visitLimit resource // of the last walk or recalculation
 	queueLimit resource // what headrooms and the limit of masters are taken from
 
-	// Where what is kept by partition lies while there is only the default one, so
-	// that a walk finds it next to the rest.
-	own struct {
-		usageRatio [1]float32
-		activeUsed [1]resource
-		limits     [2][1]cachedLimit
-	}
+	// Where shares lie while there is only the default partition, so that a walk
+	// finds them next to the rest.
+	own [1]leafShare
 
 	users       map[string]*user
 	ordered     []*user          // users as they came
@@ -64,6 +67,13 @@ type leaf struct {
 	lost bool // usage of users was forgotten: their sum is not that of the leaf
 }
 
+// leafShare is what a leaf keeps about its users in one partition.
+type leafShare struct {
+	usageRatio float32        // the sum of the users' shares
+	activeUsed resource       // what active users use
+	limits     [2]cachedLimit // by mode
+}
+
 type cachedLimit struct {
 	version int64
 	value   resource
@@ -71,22 +81,15 @@ type cachedLimit struct {
 
 // user is one user of a leaf.
 type user struct {
-	home            *leaf
-	gone            bool // another record has taken its place, or none
-	inActive        bool // counted among the active users
+	home            *leaf // nil when another record has taken its place, or none
+	inActive        bool  // counted among the active users
 	weight          float32
 	active, pending int32
 	asking          *asking
 	shares          []userShare
-	blocked         [2][]userBlock // by mode and partition
 	name            string
-	number          uint64 // which of the users that ever came
-
-	// As own of a leaf.
-	own struct {
-		shares  [1]userShare
-		blocked [2][1]userBlock
-	}
+	number          uint64       // which of the users that ever came
+	own             [1]userShare // as own of a leaf
 }
 
 // asking counts the applications of one user that have outstanding asks. It
@@ -98,12 +101,12 @@ type userShare struct {
 	ratio                 float32
 	known                 bool // compat: Apache has an entry of usage for the label
 	used, amUsed, amLimit resource
+	blocked               [2]userBlock // by mode
 }
 
-// userBlock is a user's limit, and what a walk found out about the user, each for
-// one version.
+// userBlock is a user's limit, as a walk has last found it, and whether it refused
+// the user.
 type userBlock struct {
-	version  int64
 	refused  int64 // the version that the user was refused in
 	limit    resource
 	reserved resource // of the application that was refused
@@ -111,18 +114,14 @@ type userBlock struct {
 
 func newLeaf(parts int) *leaf {
 	l := &leaf{users: map[string]*user{}, asking: map[string]*asking{}, version: 1}
-	l.usageRatio, l.activeUsed = l.own.usageRatio[:0], l.own.activeUsed[:0]
-	l.limits = [2][]cachedLimit{l.own.limits[respect][:0], l.own.limits[ignore][:0]}
+	l.shares = l.own[:0]
 	l.grow(parts)
 	return l
 }
 
 func (l *leaf) grow(parts int) {
-	for len(l.usageRatio) < parts {
-		l.usageRatio = append(l.usageRatio, 0)
-		l.activeUsed = append(l.activeUsed, resource{})
-		l.limits[respect] = append(l.limits[respect], cachedLimit{})
-		l.limits[ignore] = append(l.limits[ignore], cachedLimit{})
+	for len(l.shares) < parts {
+		l.shares = append(l.shares, leafShare{})
 	}
 	for _, u := range l.ordered {
 		u.grow(parts)
@@ -131,23 +130,18 @@ func (l *leaf) grow(parts int) {
 
 func (u *user) grow(parts int) {
 	if u.shares == nil {
-		u.shares = u.own.shares[:0]
-		u.blocked = [2][]userBlock{u.own.blocked[respect][:0], u.own.blocked[ignore][:0]}
+		u.shares = u.own[:0]
 	}
 	for len(u.shares) < parts {
 		u.shares = append(u.shares, userShare{})
-		u.blocked[respect] = append(u.blocked[respect], userBlock{})
-		u.blocked[ignore] = append(u.blocked[ignore], userBlock{})
 	}
 }
 
 // shrink undoes grow.
 func (l *leaf) shrink(parts int) {
-	l.usageRatio, l.activeUsed = l.usageRatio[:parts], l.activeUsed[:parts]
-	l.limits[respect], l.limits[ignore] = l.limits[respect][:parts], l.limits[ignore][:parts]
+	l.shares = l.shares[:parts]
 	for _, u := range l.ordered {
 		u.shares = u.shares[:parts]
-		u.blocked[respect], u.blocked[ignore] = u.blocked[respect][:parts], u.blocked[ignore][:parts]
 	}
 }
 
@@ -159,8 +153,7 @@ func (q *Queue) userOf(name string) *user {
 		u = &user{name: name, home: l, weight: q.conf.Weight(name)}
 		u.grow(len(q.shares))
 		if was := l.left[name]; was != nil && l.leftVersion == l.version {
-			copy(u.blocked[respect], was.blocked[respect])
-			copy(u.blocked[ignore], was.blocked[ignore])
+			u.takeBlocks(was)
 		}
 		l.came++
 		u.number = l.came
@@ -175,11 +168,23 @@ func (q *Queue) userOf(name string) *user {
 	return u
 }
 
+// takeBlocks takes over what walks found out about the user.
+func (u *user) takeBlocks(was *user) {
+	for p := range min(len(u.shares), len(was.shares)) {
+		u.shares[p].blocked = was.shares[p].blocked
+	}
+}
+
 // known is the application's user, or nil when the leaf has no such user.
 func (q *Queue) known(a *app) *user {
-	if u := a.user; u != nil && u.home == q.leaf && !u.gone {
+	if u := a.user; u != nil && u.home == q.leaf {
 		return u
 	}
+	return q.lookUp(a)
+}
+
+//go:noinline
+func (q *Queue) lookUp(a *app) *user {
 	a.user = q.leaf.users[a.User]
 	return a.user
 }
@@ -203,12 +208,12 @@ func (q *Queue) leave(u *user) {
 	if u.inActive {
 		l.actives--
 	}
-	u.gone = true
+	u.home = nil
 	delete(l.users, u.name)
 	if u.asking.count == 0 {
 		delete(l.asking, u.name)
 	}
-	l.gone(u.name, len(q.shares)).blocked = u.blocked
+	l.gone(u.name, len(q.shares)).takeBlocks(u)
 	i, _ := slices.BinarySearchFunc(l.ordered, u, func(o, u *user) int { return cmp.Compare(o.number, u.number) })
 	l.ordered = slices.Delete(l.ordered, i, i+1)
 	l.sumWeights(q)
@@ -222,7 +227,7 @@ func (l *leaf) gone(name string, parts int) *user {
 	}
 	u := l.left[name]
 	if u == nil {
-		u = &user{name: name, gone: true}
+		u = &user{name: name}
 		l.left[name] = u
 	}
 	u.grow(parts)
@@ -284,24 +289,32 @@ func (s *Scheduler) want(q *Queue, a *app) {
 	if a.wanting || u != nil && u.active <= 0 {
 		return
 	}
-	n := q.askingOf(a)
+	n := l.askingOf(a, u)
 	if n == nil || n.count == 0 {
 		l.version++
 		l.askers++
 		u := q.userOf(a.User)
-		s.setActive(q, u, true)
 		n = u.asking
+		if !u.inActive {
+			u.inActive = true
+			l.actives++
+			l.weighActive(q)
+			for p := range u.shares {
+				s.calc.Increase(&l.shares[p].activeUsed, &u.shares[p].used)
+			}
+		}
 	}
 	a.wanting = true
 	n.count++
 }
 
 // askingOf is the count of the application's user, or nil when the leaf has none.
-func (q *Queue) askingOf(a *app) *asking {
-	if u := a.user; u != nil && u.home == q.leaf && !u.gone {
+// u is the user, or nil when the leaf has no record any more.
+func (l *leaf) askingOf(a *app, u *user) *asking {
+	if u != nil {
 		return u.asking
 	}
-	return q.leaf.asking[a.User]
+	return l.asking[a.User]
 }
 
 // unwant notes that an application has none any more.
@@ -310,43 +323,33 @@ func (s *Scheduler) unwant(q *Queue, a *app) {
 		return
 	}
 	a.wanting = false
-	l := q.leaf
-	n := q.askingOf(a)
+	l, u := q.leaf, q.known(a)
+	n := l.askingOf(a, u)
 	if n.count--; n.count > 0 {
 		return
 	}
 	l.askers--
 	l.version++
-	if u := q.known(a); u != nil {
-		s.setActive(q, u, false)
-	} else {
+	if u == nil {
 		delete(l.asking, a.User)
+		return
+	}
+	if u.inActive {
+		u.inActive = false
+		l.actives--
+		l.weighActive(q)
+		for p := range u.shares {
+			s.calc.Decrease(&l.shares[p].activeUsed, &u.shares[p].used)
+		}
 	}
 }
 
-// setActive counts the user among the active ones, or no longer.
-func (s *Scheduler) setActive(q *Queue, u *user, active bool) {
-	if u.inActive == active {
-		return
-	}
-	l := q.leaf
-	u.inActive = active
-	if active {
-		l.actives++
-	} else {
-		l.actives--
-	}
+// weighActive brings the weight of the active users up to date.
+func (l *leaf) weighActive(q *Queue) {
 	if l.even {
 		l.activeWeight = float32(l.actives)
 	} else {
 		l.sumWeights(q)
-	}
-	for p := range u.shares {
-		if active {
-			s.calc.Increase(&l.activeUsed[p], &u.shares[p].used)
-		} else {
-			s.calc.Decrease(&l.activeUsed[p], &u.shares[p].used)
-		}
 	}
 }
 
@@ -357,15 +360,19 @@ func (s *Scheduler) charge(q *Queue, a *app, p part, amount *resource) {
 	if u == nil {
 		u = q.userOf(a.User)
 	}
-	sh := &u.shares[p]
+	sh, all := &u.shares[p], &l.shares[p]
 	sh.known = true
 	s.calc.Increase(&sh.used, amount)
 	if u.inActive {
-		s.calc.Increase(&l.activeUsed[p], amount)
+		s.calc.Increase(&all.activeUsed, amount)
 	}
 	l.version++
-	ratio := s.calc.Ratio(&sh.used, &s.books.Partition(p).Total)
-	l.usageRatio[p] = javanum.Add(l.usageRatio[p], javanum.Add(ratio, -sh.ratio))
+	total := &s.books.Partition(p).Total
+	ratio := javanum.Ratio(sh.used[yarn.Memory], total[yarn.Memory])
+	if s.calc.Dominant {
+		ratio = s.calc.Ratio(&sh.used, total)
+	}
+	all.usageRatio = javanum.Add(all.usageRatio, javanum.Add(ratio, -sh.ratio))
 	sh.ratio = ratio
 }
 
@@ -382,23 +389,7 @@ func (s *Scheduler) sumRatios(l *leaf, p part) {
 		sh.ratio = s.calc.Ratio(&sh.used, &total)
 		sum = javanum.Add(sum, sh.ratio)
 	}
-	l.usageRatio[p] = sum
-}
-
-// userLimit is the limit of the user in a partition
-// (minimum-user-limit-percent, user-limit-factor, weights), with what walks have
-// found out about the user since it changed.
-func (s *Scheduler) userLimit(q *Queue, u *user, p part, m mode) *userBlock {
-	b := &u.blocked[m][p]
-	if b.version != q.leaf.version {
-		c := s.anyLimit(q, p, m)
-		b.version = c.version
-		s.calc.Set(&b.limit, &c.value)
-		if u.weight != 1 { // it is a multiple of the least container already
-			s.calc.ScaleDown(&b.limit, float64(u.weight), &s.min)
-		}
-	}
-	return b
+	l.shares[p].usageRatio = sum
 }
 
 // refuse notes that a walk refused an application of the user.
@@ -408,62 +399,90 @@ func (b *userBlock) refuse(version int64, reserved *resource) {
 	}
 }
 
-// anyLimit is the limit of a user of weight 1.
-func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *cachedLimit {
+// limitShown is the user's limit. To look at it leaves nothing behind: onlyPending
+// decides about admissions.
+func (s *Scheduler) limitShown(q *Queue, u *user, p part, m mode) resource {
 	l := q.leaf
-	c := &l.limits[m][p]
-	if c.version != l.version {
-		s.computeUserLimit(q, p, m, &c.value)
-		c.version = l.version
-		l.onlyPending = l.onlyPendingIs
-	}
-	return c
+	c := of(&l.shares[p].limits, m)
+	was, only := *c, l.onlyPending
+	limit := *s.anyLimit(q, p, m)
+	*c, l.onlyPending = was, only
+	s.calc.ScaleDown(&limit, float64(u.weight), &s.min)
+	return limit
 }
 
-// limitShown is the user's limit in the default partition. To look at it leaves
-// nothing behind: onlyPending decides about admissions.
-func (s *Scheduler) limitShown(q *Queue, u *user) resource {
-	c := q.leaf.limits[respect][0]
-	if c.version != q.leaf.version {
-		s.computeUserLimit(q, 0, respect, &c.value)
+// anyLimit is the limit of a user of weight 1 in a partition (UsersManager): the
+// configured percentage of what the queue may grow to, or one share among the
+// active users of what these use, within bounds.
+func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *resource {
+	l := q.leaf
+	all := &l.shares[p]
+	c := of(&all.limits, m)
+	if c.version == l.version {
+		return &c.value
 	}
-	s.calc.ScaleDown(&c.value, float64(u.weight), &s.min)
-	return c.value
+	c.version, l.onlyPending = l.version, l.onlyPendingIs
+	if s.calc.Dominant {
+		s.limitByShare(q, p, m, &c.value)
+		return &c.value
+	}
+	sh, total, step := &q.shares[p], s.books.Partition(p).Total[yarn.Memory], s.min[yarn.Memory]
+	entitled := max(sh.effMin[yarn.Memory], step)
+	grown := javanum.RoundUp(javanum.Long(float64(float64(total)*float64(all.usageRatio))+0.5), step) + step
+	if grown-step < entitled {
+		grown = entitled
+	}
+	limit := (javanum.Scale(grown, float64(q.conf.UserLimit)) + 99) / 100
+	limit = max(limit, javanum.DivCeilFloat(all.activeUsed[yarn.Memory]+step, l.activeWeight))
+	switch most := sh.effMax[yarn.Memory]; {
+	case m == ignore:
+		limit = min(limit, total)
+	case q.conf.UserFactor != -1 && !s.calc.Nothing(&sh.effMin):
+		limit = min(limit, javanum.Scale(entitled, float64(q.conf.UserFactor)))
+	case limit > most-step: // else it is less, however the maximum is rounded
+		limit = min(limit, javanum.RoundDown(most, step))
+	}
+	measure.SetMemory(&c.value, javanum.RoundUp(limit, step))
+	return &c.value
 }
 
-// computeUserLimit finds the limit of a user of weight 1 (UsersManager).
-func (s *Scheduler) computeUserLimit(q *Queue, p part, m mode, limit *resource) {
-	l, calc := q.leaf, s.calc
+// limitByShare is the same where the dominant share counts.
+//
+// compat: the percentage is divided in integers, the share in single precision.
+func (s *Scheduler) limitByShare(q *Queue, p part, m mode, limit *resource) {
+	all, calc, step := &q.leaf.shares[p], s.calc, &s.min
 	total, sh := &s.books.Partition(p).Total, &q.shares[p]
-	entitled := calc.Max(total, &sh.effMin, &s.min)
-	var least, most resource
-	calc.Set(&least, total)
-	calc.ScaleUp(&least, float64(l.usageRatio[p]), &s.min)
+	entitled := calc.Max(total, &sh.effMin, step)
+	least, most := *total, *total
+	calc.ScaleUp(&least, float64(all.usageRatio), step)
 	if calc.Less(total, &least, entitled) {
-		calc.Set(&least, entitled)
+		least = *entitled
 	} else {
-		calc.Increase(&least, &s.min)
+		least.Increase(step)
 	}
-	calc.Percent(&least, float64(q.conf.UserLimit))
-	calc.Set(limit, &l.activeUsed[p])
-	calc.Increase(limit, &s.min)
-	calc.DivCeil(limit, l.activeWeight)
+	for i := range calc.Types {
+		least[i] = (javanum.Scale(least[i], float64(q.conf.UserLimit)) + 99) / 100
+		limit[i] = javanum.DivCeilFloat(all.activeUsed[i]+step[i], q.leaf.activeWeight)
+	}
 	if calc.Less(total, limit, &least) {
-		calc.Set(limit, &least)
+		*limit = least
 	}
 	switch {
 	case m == ignore:
-		calc.Set(&most, total)
-	case q.conf.UserFactor == -1 || calc.Nothing(&sh.effMin):
-		calc.Set(&most, &sh.effMax)
-		calc.RoundDown(&most, &s.min)
-	default:
+	case q.conf.UserFactor != -1 && !none(sh.effMin):
 		most = measure.Scale(*entitled, float64(q.conf.UserFactor))
+	default:
+		most = sh.effMax
+		calc.RoundDown(&most, step)
 	}
 	if calc.More(total, limit, &most) {
-		calc.Set(limit, &most)
+		*limit = most
 	}
-	calc.RoundUp(limit, &s.min)
+	for i := range calc.Types {
+		if step[i] != 0 {
+			limit[i] = javanum.RoundUp(limit[i], step[i])
+		}
+	}
 }
 
 // activeUsers is how many users the share of masters is divided among.

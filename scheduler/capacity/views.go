@@ -185,7 +185,7 @@ func (s *Scheduler) userInfo(q *Queue) []queue.UserUsage {
 	var out []queue.UserUsage
 	for _, u := range q.leaf.ordered {
 		v := queue.UserUsage{Name: u.name, Used: u.shares[0].used, AMUsed: u.shares[0].amUsed, AMLimit: u.shares[0].amLimit,
-			Limit: s.limitShown(q, u), ActiveApps: u.active, PendingApps: u.pending, Weight: u.weight}
+			Limit: s.limitShown(q, u, 0, respect), ActiveApps: u.active, PendingApps: u.pending, Weight: u.weight}
 		for p := 1; p < len(u.shares); p++ {
 			if sh := &u.shares[p]; sh.known {
 				if v.Partitions == nil {

@@ -402,7 +402,7 @@ func (r *round) strangerMayNot(q *Queue, a *app) {
 	}
 	r.local++ // the leaf does not take note of its limit: not the end of a walk that marks stand for
 	l := q.leaf
-	l.gone(a.User, len(q.shares)).blocked[r.mode][r.part].refuse(l.version, &a.shares[0].reserved)
+	l.gone(a.User, len(q.shares)).shares[r.part].blocked[r.mode].refuse(l.version, &a.shares[0].reserved)
 }
 
 // application tries the keys of one application in their order.

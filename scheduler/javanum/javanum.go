@@ -10,14 +10,14 @@ import "math"
 // Long is the cast (long) d: truncated, saturated, NaN is 0.
 func Long(d float64) int64 {
 	switch {
+	case d > math.MinInt64 && d < math.MaxInt64:
+		return int64(d)
 	case d != d:
 		return 0
-	case d >= math.MaxInt64:
+	case d > 0:
 		return math.MaxInt64
-	case d <= math.MinInt64:
-		return math.MinInt64
 	}
-	return int64(d)
+	return math.MinInt64
 }
 
 // Int is the cast (int) f.
@@ -59,36 +59,38 @@ func Scale(n int64, by float64) int64 { return Long(float64(float64(n) * by)) }
 func RoundUp(n, step int64) int64 { return DivCeil(n, step) * step }
 
 // RoundDown is n without its remainder modulo step; step 0 gives 0.
-func RoundDown(n, step int64) int64 {
-	if step == 0 {
-		return 0
-	}
-	return quotient(n, step) * step
-}
+func RoundDown(n, step int64) int64 { return quotient(n, step) * step }
 
-// quotient is a/b. Most processors divide small numbers several times faster
-// than large ones, and most amounts are small.
+// quotient is a/b, and 0 where b is 0. Most processors divide small numbers
+// several times faster than large ones, and most amounts are small.
 func quotient(a, b int64) int64 {
-	if uint64(a|b)>>32 == 0 {
-		return int64(uint32(a) / uint32(b))
+	if d := uint32(b); d != 0 && uint64(a|b)>>32 == 0 {
+		return int64(uint32(a) / d)
+	}
+	if b == 0 {
+		return 0
 	}
 	return a / b
 }
 
 // DivCeil is (a+b-1)/b, and 0 where b is 0. Negative a moves towards zero.
-func DivCeil(a, b int64) int64 {
-	if b == 0 {
-		return 0
-	}
-	return quotient(a+(b-1), b)
-}
+func DivCeil(a, b int64) int64 { return quotient(a+(b-1), b) }
 
 // DivCeilFloat is ⌈a/b⌉ with a division in single precision, 0 where b is 0.
 func DivCeilFloat(a int64, b float32) int64 {
 	if b == 0 {
 		return 0
 	}
-	return Long(math.Ceil(float64(float32(float32(a) / b))))
+	return Ceil(float64(float32(float32(a) / b)))
+}
+
+// Ceil is ⌈d⌉ as Long has it.
+func Ceil(d float64) int64 {
+	n := Long(d)
+	if float64(n) < d && n < math.MaxInt64 {
+		n++
+	}
+	return n
 }
 
 // Compare orders as Float.compare and Double.compare do: -0 before 0, NaN last.

@@ -15,6 +15,14 @@ func TestCastsTruncateAndSaturate(t *testing.T) {
 	if got := Long(math.NaN()); got != 0 {
 		t.Errorf("Long(NaN) = %d", got)
 	}
+	for _, d := range []float64{1.2, -1.2, 0.5, -0.5, 3, 1e30, -1e30, 1 << 53, math.NaN(), math.MaxInt64, math.MinInt64} {
+		if got, want := Ceil(d), Long(math.Ceil(d)); got != want {
+			t.Errorf("Ceil(%v) = %d, want %d", d, got, want)
+		}
+	}
+	if got := DivCeilFloat(1025, 0); got != 0 {
+		t.Errorf("division by nobody: %d", got)
+	}
 	if got := Int(float32(math.Inf(1))); got != math.MaxInt32 {
 		t.Errorf("Int(∞) = %d", got)
 	}
@@ -31,7 +39,7 @@ func TestScaleBySinglePrecision(t *testing.T) {
 }
 
 func TestRounding(t *testing.T) {
-	for _, c := range [][4]int64{{1500, 1024, 2048, 1024}, {2048, 1024, 2048, 2048}, {-1500, 1024, 0, -1024}, {5, 0, 0, 0}} {
+	for _, c := range [][4]int64{{1500, 1024, 2048, 1024}, {2048, 1024, 2048, 2048}, {-1500, 1024, 0, -1024}, {5, 0, 0, 0}, {1<<33 + 5, 1 << 32, 3 << 32, 2 << 32}, {1<<40 + 5, 1024, 1<<40 + 1024, 1 << 40}} {
 		if up, down := RoundUp(c[0], c[1]), RoundDown(c[0], c[1]); up != c[2] || down != c[3] {
 			t.Errorf("%d to %d: up %d down %d", c[0], c[1], up, down)
 		}

@@ -16,27 +16,24 @@ type Resource = yarn.Resource
 // (yarn.scheduler.capacity.resource-calculator). Its zero value must not be used.
 type Calculator struct {
 	Dominant bool // all types count, by dominant share; else memory alone
-	Types    int  // how many types the cluster has, at least 2
+	Types    int  // how many types the cluster has, at least 2; no more where memory alone counts
 }
 
 // OfMemory is an amount given by its memory alone.
 //
 // compat: Apache counts one vcore with any memory.
 func OfMemory(mb int64) (r Resource) {
-	Calculator{Types: 2}.setMemory(&r, mb)
+	SetMemory(&r, mb)
 	return r
 }
 
-// setMemory makes r an amount given by its memory alone.
-func (c Calculator) setMemory(r *Resource, mb int64) {
+// SetMemory makes r what OfMemory is.
+func SetMemory(r *Resource, mb int64) {
 	cores := int64(0)
 	if mb > 0 {
 		cores = 1
 	}
 	r[yarn.Memory], r[yarn.VCores] = mb, cores
-	if c.Types > 2 {
-		setRest(r, &nothing)
-	}
 }
 
 // Compare is negative, zero or positive as a is less than, equal to or more
@@ -346,6 +343,10 @@ func (c Calculator) Ratio(a, b *Resource) float32 {
 	if !c.Dominant {
 		return javanum.Ratio(a[yarn.Memory], b[yarn.Memory])
 	}
+	return c.largestRatio(a, b)
+}
+
+func (c Calculator) largestRatio(a, b *Resource) float32 {
 	var most float32
 	for i := 0; i < c.Types; i++ {
 		r := javanum.Ratio(a[i], b[i])
@@ -357,24 +358,11 @@ func (c Calculator) Ratio(a, b *Resource) float32 {
 	return most
 }
 
-// RoundUp rounds every type that counts up to a multiple of step, in place, as all
-// roundings and scalings do.
-func (c Calculator) RoundUp(r, step *Resource) {
-	if !c.Dominant {
-		c.setMemory(r, javanum.RoundUp(r[yarn.Memory], step[yarn.Memory]))
-		return
-	}
-	for i := 0; i < c.Types; i++ {
-		if step[i] != 0 {
-			r[i] = javanum.RoundUp(r[i], step[i])
-		}
-	}
-}
-
-// RoundDown rounds every type that counts towards zero.
+// RoundDown rounds every type that counts towards zero to a multiple of step, in
+// place, as all scalings do.
 func (c Calculator) RoundDown(r, step *Resource) {
 	if !c.Dominant {
-		c.setMemory(r, javanum.RoundDown(r[yarn.Memory], step[yarn.Memory]))
+		SetMemory(r, javanum.RoundDown(r[yarn.Memory], step[yarn.Memory]))
 		return
 	}
 	for i := 0; i < c.Types; i++ {
@@ -388,11 +376,11 @@ func (c Calculator) RoundDown(r, step *Resource) {
 func (c Calculator) ScaleUp(r *Resource, by float64, step *Resource) {
 	if !c.Dominant {
 		n := javanum.Long(float64(float64(r[yarn.Memory])*by) + 0.5)
-		c.setMemory(r, javanum.RoundUp(n, step[yarn.Memory]))
+		SetMemory(r, javanum.RoundUp(n, step[yarn.Memory]))
 		return
 	}
 	for i := 0; i < c.Types; i++ {
-		r[i] = javanum.Long(math.Ceil(float64(float32(float64(r[i]) * by))))
+		r[i] = javanum.Ceil(float64(float32(float64(r[i]) * by)))
 		if step[i] != 0 {
 			r[i] = javanum.RoundUp(r[i], step[i])
 		}
@@ -402,7 +390,7 @@ func (c Calculator) ScaleUp(r *Resource, by float64, step *Resource) {
 // ScaleDown makes r r·by, rounded down to a multiple of step.
 func (c Calculator) ScaleDown(r *Resource, by float64, step *Resource) {
 	if !c.Dominant {
-		c.setMemory(r, javanum.RoundDown(javanum.Scale(r[yarn.Memory], by), step[yarn.Memory]))
+		SetMemory(r, javanum.RoundDown(javanum.Scale(r[yarn.Memory], by), step[yarn.Memory]))
 		return
 	}
 	for i := 0; i < c.Types; i++ {
@@ -410,31 +398,6 @@ func (c Calculator) ScaleDown(r *Resource, by float64, step *Resource) {
 		if step[i] != 0 {
 			r[i] = javanum.RoundDown(r[i], step[i])
 		}
-	}
-}
-
-// DivCeil makes r ⌈r/by⌉ in every type that counts, 0 where by is 0.
-func (c Calculator) DivCeil(r *Resource, by float32) {
-	if !c.Dominant {
-		c.setMemory(r, javanum.DivCeilFloat(r[yarn.Memory], by))
-		return
-	}
-	for i := 0; i < c.Types; i++ {
-		r[i] = javanum.DivCeilFloat(r[i], by)
-	}
-}
-
-// Percent makes r so many percent of itself, ⌈⌊r·percent⌋/100⌉ in every type that
-// counts.
-//
-// compat: divideAndCeil with an integer divisor, unlike DivCeil.
-func (c Calculator) Percent(r *Resource, percent float64) {
-	if !c.Dominant {
-		c.setMemory(r, javanum.DivCeil(javanum.Scale(r[yarn.Memory], percent), 100))
-		return
-	}
-	for i := 0; i < c.Types; i++ {
-		r[i] = javanum.DivCeil(javanum.Scale(r[i], percent), 100)
 	}
 }
 
