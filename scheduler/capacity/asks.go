@@ -240,9 +240,21 @@ func (s *Scheduler) addPending(q *Queue, d *demand.Delta) {
 		before := s.calc.Nothing(&sh.pending)
 		s.calc.Increase(&sh.pending, &d.Size)
 		sh.waiting += d.Count
-		if before != s.calc.Nothing(&sh.pending) && q.parent != nil {
-			q.parent.enlist(q, d.Part)
+		if before != s.calc.Nothing(&sh.pending) {
+			q.relist(d.Part)
 		}
+	}
+}
+
+// lessPending counts one container less as outstanding.
+func (s *Scheduler) lessPending(q *Queue, w *demand.Want) {
+	s.addPending(q, &demand.Delta{Part: w.Part, Size: times(w.Any.Size, -1), Count: -1})
+}
+
+// relist notes that what the queue wants in a partition has come to be or ended.
+func (q *Queue) relist(p part) {
+	if q.parent != nil {
+		q.parent.enlist(q, p)
 	}
 }
 

@@ -11,24 +11,36 @@ import (
 // commit puts a proposal into the books if it still holds. A refused proposal
 // changes nothing.
 func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
+	if o.kind != allocated || o.from >= 0 || o.excess >= 0 {
+		return s.commitHeld(r, o, out)
+	}
+	if !r.book.Accepting || !s.accepts(r, o) {
+		return out
+	}
+	c, box := s.allocate(r, o)
+	return s.decide(out, cluster.Allocated, c, box)
+}
+
+// commitHeld is commit where reservations come into it, or nothing is placed.
+func (s *Scheduler) commitHeld(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
 	if o.kind != nothing && (!r.book.Accepting || !s.accepts(r, o)) {
 		return out
 	}
 	if o.excess >= 0 {
-		out = s.decide(out, cluster.Unreserved, o.excess)
+		out = s.decide(out, cluster.Unreserved, o.excess, s.books.Container(o.excess))
 	}
 	c, kind := o.from, cluster.Allocated
 	switch {
-	case o.kind == allocated && c < 0:
-		c = s.allocate(r, o)
-	case o.kind == allocated:
-		s.fulfil(r, o)
-		kind = cluster.AllocatedFromReserved
 	case o.kind == nothing:
 		if o.excess >= 0 {
 			s.end(o.excess, cluster.ReleasedByAM)
 		}
 		return out
+	case o.kind == allocated && c < 0:
+		c, _ = s.allocate(r, o)
+	case o.kind == allocated:
+		s.fulfil(r, o)
+		kind = cluster.AllocatedFromReserved
 	case c < 0:
 		c = s.reserve(r, o)
 		kind = cluster.Reserved
@@ -36,12 +48,11 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 		o.want.Rereserved++
 		kind = cluster.Rereserved
 	}
-	return s.decide(out, kind, c)
+	return s.decide(out, kind, c, s.books.Container(c))
 }
 
 // decide appends what became of a container.
-func (s *Scheduler) decide(out []cluster.Decision, k cluster.Kind, c ContainerRef) []cluster.Decision {
-	box := s.books.Container(c)
+func (s *Scheduler) decide(out []cluster.Decision, k cluster.Kind, c ContainerRef, box *cluster.Container) []cluster.Decision {
 	out = append(out, cluster.Decision{}) // and filled in place: most of an amount is nothing
 	d := &out[len(out)-1]
 	d.Kind, d.Container, d.App, d.Node, d.Priority = k, c, box.App, box.Node, box.Priority
@@ -49,7 +60,8 @@ func (s *Scheduler) decide(out []cluster.Decision, k cluster.Kind, c ContainerRe
 	return out
 }
 
-// accepts checks the limits again, component by component.
+// accepts checks the limits again, component by component: whether the node has room,
+// and whether what would be used is within the limits of all queues.
 //
 // compat: a walk compares what is used with a limit, this check asks whether
 // what would be used fits; so a proposal may be refused here again and again.
@@ -57,28 +69,18 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 	if o.from >= 0 {
 		return o.kind != allocated || s.acceptsReserved(r, o)
 	}
-	size := &o.row.Size
-	if o.kind == allocated && !s.calc.FitsIn(size, &r.free) {
-		r.noteNode(fit.NodeFull, 0, size, &r.free)
+	more := &o.row.Size
+	if o.kind == allocated && !s.calc.FitsIn(more, &r.free) {
+		r.noteNode(fit.NodeFull, 0, more, &r.free)
 		return false
 	}
-	used := &o.app.user.shares[r.part].used
-	if o.excess < 0 {
-		return s.fits(r, o, used, size)
-	}
-	freed := &s.books.Container(o.excess).Resource
-	var left, net resource
-	s.calc.Sub(&left, used, freed)
-	s.calc.Sub(&net, size, freed)
-	return s.fits(r, o, &left, &net)
-}
-
-// fits checks the limits of the user, who uses so much, and of all queues, where net
-// is added. The walk has just found out the user and the user's limit.
-func (s *Scheduler) fits(r *round, o *outcome, used, net *resource) bool {
-	if b := &o.app.user.blocked[r.mode][r.part]; s.calc.More(&s.books.Total, used, &b.limit) {
-		r.noteUser(o.app, used, b)
-		return false
+	// Where nothing is reserved, the walk has just compared what the user uses.
+	if o.app.held > 0 || r.part != 0 {
+		var net resource
+		s.calc.Set(&net, more)
+		if more = &net; !s.acceptsUser(r, o, more) {
+			return false
+		}
 	}
 	for q := o.app.queue; q != nil; q = q.parent {
 		sh := &q.shares[r.part]
@@ -86,11 +88,26 @@ func (s *Scheduler) fits(r *round, o *outcome, used, net *resource) bool {
 		if r.mode == ignore {
 			most = &s.books.Partition(r.part).Total
 		}
-		if !s.calc.SumFits(&sh.used, net, most) {
-			sum := sh.used.Add(*net)
-			r.noteQueue(q, &sum, most)
+		if !s.calc.SumFits(&sh.used, more, most) {
+			r.noteSum(q, &sh.used, more, most)
 			return false
 		}
+	}
+	return true
+}
+
+// acceptsUser checks the user's limit. It takes off more what is going to be given up.
+func (s *Scheduler) acceptsUser(r *round, o *outcome, more *resource) bool {
+	u := o.app.user
+	used := u.shares[r.part].used
+	if o.excess >= 0 {
+		freed := &s.books.Container(o.excess).Resource
+		s.calc.Decrease(&used, freed)
+		s.calc.Decrease(more, freed)
+	}
+	if b := &u.blocked[r.mode][r.part]; s.calc.More(&s.books.Total, &used, &b.limit) {
+		r.noteUser(o.app, &used, b)
+		return false
 	}
 	return true
 }
@@ -118,40 +135,42 @@ func (s *Scheduler) newContainer(r *round, o *outcome) (ContainerRef, *cluster.C
 	box.App, box.Node, box.Locality, box.CreatedWall = a.ref, r.node, o.locality, s.now.Wall
 	box.Priority = w.Priority
 	s.calc.Set(&box.Resource, &o.row.Size)
-	if w.RequestID != 0 || w.Label != "" || !w.Update.IsZero() {
+	if !w.Plain {
 		box.AllocationRequestID, box.Label, box.Update = w.RequestID, w.Label, w.Update
 	}
 	return c, box
 }
 
-func (s *Scheduler) allocate(r *round, o *outcome) ContainerRef {
+func (s *Scheduler) allocate(r *round, o *outcome) (ContainerRef, *cluster.Container) {
 	c, box := s.newContainer(r, o)
-	s.enliven(o, r, c, box)
+	s.enliven(r, o, c, box)
 	if o.excess >= 0 {
 		s.end(o.excess, cluster.ReleasedByAM)
 	}
 	a := o.app
-	s.use(a.queue, a, r.part, &box.Resource, 1)
+	s.charge(a.queue, a, r.part, &box.Resource)
+	s.add(a.queue, r.part, &box.Resource, 1, o.want)
 	s.freed(r.node)
 	a.queue.unsettle(a)
-	a.queue.touch()
-	return c
+	return c, box
 }
 
-// enliven enters a container among those that the attempt has.
-func (s *Scheduler) enliven(o *outcome, r *round, c ContainerRef, box *cluster.Container) {
-	a := o.app
-	box.Live, box.AM = true, !a.mastered && !a.Unmanaged
-	if box.AM {
+// enliven enters a container among those that the attempt has. What the queues have
+// outstanding is left to the caller.
+func (s *Scheduler) enliven(r *round, o *outcome, c ContainerRef, box *cluster.Container) {
+	a, w := o.app, o.want
+	box.Live = true
+	if !a.mastered && !a.Unmanaged {
+		box.AM = true
 		s.mastered = append(s.mastered, a)
 	}
 	// The size is the container's: the ask may have changed since it was reserved.
 	s.calc.Increase(&a.shares[r.part].used, &box.Resource)
-	s.books.Enter(&a.live, c)
-	if !o.want.Update.IsZero() {
-		s.matchUpdate(a, o.want, c)
+	s.books.Enter(s.calc, &a.live, r.book, c, box)
+	if !w.Plain && !w.Update.IsZero() {
+		s.matchUpdate(a, w, c)
 	}
-	s.take(a, o.want, o.locality, r.book)
+	a.wants.Take(s.calc, &s.books.Places, w, o.locality, r.book)
 	if len(a.wants.Keys()) > 0 {
 		return
 	}
@@ -159,14 +178,6 @@ func (s *Scheduler) enliven(o *outcome, r *round, c ContainerRef, box *cluster.C
 	if o.from < 0 && !s.plain { // the walk has just looked at it
 		a.queue.leaf.active.rest(int(o.place))
 	}
-}
-
-// take counts one container less as outstanding.
-func (s *Scheduler) take(a *app, w *demand.Want, l cluster.Locality, n *cluster.NodeBook) {
-	a.wants.Take(s.calc, &s.books.Places, w, l, n)
-	less := demand.Delta{Part: w.Part, Count: -1}
-	s.calc.Decrease(&less.Size, &w.Any.Size)
-	s.addPending(a.queue, &less)
 }
 
 func (s *Scheduler) reserve(r *round, o *outcome) ContainerRef {
@@ -183,7 +194,6 @@ func (s *Scheduler) reserve(r *round, o *outcome) ContainerRef {
 	s.use(a.queue, a, r.part, &o.row.Size, 1)
 	a.queue.unsettle(a)
 	s.addReserved(a.queue, r.part, o.row.Size, 1)
-	a.queue.touch()
 	return c
 }
 
@@ -192,7 +202,8 @@ func (s *Scheduler) fulfil(r *round, o *outcome) {
 	s.unreserve(o.from)
 	box := s.books.Container(o.from)
 	box.Reserved, box.Locality, box.CreatedWall = false, o.locality, s.now.Wall
-	s.enliven(o, r, o.from, box)
+	s.enliven(r, o, o.from, box)
+	s.lessPending(o.app.queue, o.want)
 	s.freed(r.node)
 	o.app.queue.touch()
 }
@@ -229,11 +240,29 @@ func (s *Scheduler) addReserved(q *Queue, p part, amount resource, count int32) 
 // take away.
 func (s *Scheduler) use(q *Queue, a *app, p part, amount *resource, count int32) {
 	s.charge(q, a, p, amount)
+	s.add(q, p, amount, count, nil)
+}
+
+// add is use without the user, and touches the queues. One container of what is
+// served, unless nil, is no longer outstanding: a placement goes up the tree but once.
+func (s *Scheduler) add(q *Queue, p part, amount *resource, count int32, served *demand.Want) {
 	total := &s.books.Partition(p).Total
 	for ; q != nil; q = q.parent {
+		q.change++
+		if served != nil {
+			asks := &q.shares[served.Part]
+			s.calc.Decrease(&asks.pending, &served.Any.Size)
+			asks.waiting--
+			if s.calc.Nothing(&asks.pending) {
+				q.relist(served.Part)
+			}
+		}
 		sh := &q.shares[p]
 		s.calc.Increase(&sh.used, amount)
 		sh.containers += count
-		s.updateUsed(q, sh, p, total)
+		sh.compare(s.calc, total)
+		if q.parent != nil {
+			q.parent.resort(q, p)
+		}
 	}
 }

@@ -86,7 +86,6 @@ func (s *Scheduler) settleUsage(a *app, box *cluster.Container, p part) {
 	a.queue.unsettle(a)
 	minus := resource{}.Sub(box.Resource)
 	s.use(a.queue, a, p, &minus, -1)
-	a.queue.touch()
 }
 
 // RecoverContainer counts a container after a restart; see the facade.
@@ -101,7 +100,7 @@ func (s *Scheduler) RecoverContainer(r Recovered) ContainerRef {
 		a.newest = r.ID
 	}
 	a.mastered = a.mastered || r.AM
-	s.books.Enter(&a.live, c)
+	s.books.Enter(s.calc, &a.live, s.books.Node(r.Node), c, s.books.Container(c))
 	if r.Execution == yarn.Guaranteed {
 		p := s.books.Node(r.Node).Part
 		a.shares[p].used = a.shares[p].used.Add(r.Resource)

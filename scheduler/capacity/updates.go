@@ -184,7 +184,8 @@ func (s *Scheduler) cancelIncrease(a *app, box *cluster.Container) {
 	if w == nil || w.Left() <= 0 {
 		return
 	}
-	s.take(a, w, cluster.OffSwitch, s.books.Node(box.Node))
+	a.wants.Take(s.calc, &s.books.Places, w, cluster.OffSwitch, s.books.Node(box.Node))
+	s.lessPending(a.queue, w)
 	if len(a.wants.Keys()) == 0 {
 		s.unwant(a.queue, a)
 	}
