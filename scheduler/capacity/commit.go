@@ -11,44 +11,34 @@ import (
 // commit puts a proposal into the books if it still holds. A refused proposal
 // changes nothing.
 func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
-	if o.kind != allocated || o.from >= 0 || o.excess >= 0 {
-		return s.commitHeld(r, o, out)
-	}
-	if !r.book.Accepting || !s.accepts(r, o) {
-		return out
-	}
-	c, box := s.allocate(r, o)
-	return s.decide(out, cluster.Allocated, c, box)
-}
-
-// commitHeld is commit where reservations come into it, or nothing is placed.
-func (s *Scheduler) commitHeld(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
 	if o.kind != nothing && (!r.book.Accepting || !s.accepts(r, o)) {
 		return out
 	}
+	if o.kind != allocated || o.excess >= 0 {
+		return s.commitHeld(r, o, out)
+	}
+	return s.allocate(r, o, out)
+}
+
+// commitHeld is commit where a reservation is made, renewed or given up.
+func (s *Scheduler) commitHeld(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
 	if o.excess >= 0 {
 		out = s.decide(out, cluster.Unreserved, o.excess, s.books.Container(o.excess))
 	}
-	c, kind := o.from, cluster.Allocated
 	switch {
+	case o.kind == allocated:
+		return s.allocate(r, o, out)
 	case o.kind == nothing:
 		if o.excess >= 0 {
 			s.end(o.excess, cluster.ReleasedByAM)
 		}
 		return out
-	case o.kind == allocated && c < 0:
-		c, _ = s.allocate(r, o)
-	case o.kind == allocated:
-		s.fulfil(r, o)
-		kind = cluster.AllocatedFromReserved
-	case c < 0:
-		c = s.reserve(r, o)
-		kind = cluster.Reserved
-	default:
-		o.want.Rereserved++
-		kind = cluster.Rereserved
+	case o.from < 0:
+		c, box := s.reserve(r, o)
+		return s.decide(out, cluster.Reserved, c, box)
 	}
-	return s.decide(out, kind, c, s.books.Container(c))
+	o.want.Rereserved++
+	return s.decide(out, cluster.Rereserved, o.from, s.books.Container(o.from))
 }
 
 // decide appends what became of a container.
@@ -82,11 +72,12 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 			return false
 		}
 	}
+	p := r.part
 	for q := o.app.queue; q != nil; q = q.parent {
-		sh := &q.shares[r.part]
+		sh := &q.shares[p]
 		most := &sh.effMax
 		if r.mode == ignore {
-			most = &s.books.Partition(r.part).Total
+			most = &s.books.Partition(p).Total
 		}
 		if !s.calc.SumFits(&sh.used, more, most) {
 			r.noteSum(q, &sh.used, more, most)
@@ -141,23 +132,18 @@ func (s *Scheduler) newContainer(r *round, o *outcome) (ContainerRef, *cluster.C
 	return c, box
 }
 
-func (s *Scheduler) allocate(r *round, o *outcome) (ContainerRef, *cluster.Container) {
-	c, box := s.newContainer(r, o)
-	s.enliven(r, o, c, box)
-	if o.excess >= 0 {
-		s.end(o.excess, cluster.ReleasedByAM)
+// allocate makes a container, or turns a reservation into the one that it was made
+// for, and enters it in all books.
+func (s *Scheduler) allocate(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
+	var c ContainerRef
+	var box *cluster.Container
+	kind := cluster.Allocated
+	if o.from < 0 {
+		c, box = s.newContainer(r, o)
+	} else {
+		c, box = s.fulfil(o)
+		kind = cluster.AllocatedFromReserved
 	}
-	a := o.app
-	s.charge(a.queue, a, r.part, &box.Resource)
-	s.add(a.queue, r.part, &box.Resource, 1, o.want)
-	s.freed(r.node)
-	a.queue.unsettle(a)
-	return c, box
-}
-
-// enliven enters a container among those that the attempt has. What the queues have
-// outstanding is left to the caller.
-func (s *Scheduler) enliven(r *round, o *outcome, c ContainerRef, box *cluster.Container) {
 	a, w := o.app, o.want
 	box.Live = true
 	if !a.mastered && !a.Unmanaged {
@@ -171,16 +157,35 @@ func (s *Scheduler) enliven(r *round, o *outcome, c ContainerRef, box *cluster.C
 		s.matchUpdate(a, w, c)
 	}
 	a.wants.Take(s.calc, &s.books.Places, w, o.locality, r.book)
-	if len(a.wants.Keys()) > 0 {
-		return
+	if len(a.wants.Keys()) == 0 {
+		s.unwant(a.queue, a)
+		if o.from < 0 && !s.plain { // the walk has just looked at it
+			a.queue.leaf.active.rest(int(o.place))
+		}
 	}
-	s.unwant(a.queue, a)
-	if o.from < 0 && !s.plain { // the walk has just looked at it
-		a.queue.leaf.active.rest(int(o.place))
+	if o.excess >= 0 {
+		s.end(o.excess, cluster.ReleasedByAM)
 	}
+	if o.from < 0 {
+		s.use(a.queue, a, r.part, &box.Resource, 1, w)
+		a.queue.unsettle(a)
+	} else {
+		s.lessPending(a.queue, w)
+		a.queue.touch()
+	}
+	s.freed(r.node, r.book)
+	return s.decide(out, kind, c, box)
 }
 
-func (s *Scheduler) reserve(r *round, o *outcome) ContainerRef {
+// fulfil ends a reservation, whose container is about to be used.
+func (s *Scheduler) fulfil(o *outcome) (ContainerRef, *cluster.Container) {
+	s.unreserve(o.from)
+	box := s.books.Container(o.from)
+	box.Reserved, box.Locality, box.CreatedWall = false, o.locality, s.now.Wall
+	return o.from, box
+}
+
+func (s *Scheduler) reserve(r *round, o *outcome) (ContainerRef, *cluster.Container) {
 	c, box := s.newContainer(r, o)
 	box.Reserved = true
 	a, w := o.app, o.want
@@ -190,22 +195,11 @@ func (s *Scheduler) reserve(r *round, o *outcome) ContainerRef {
 	w.Reservations = append(w.Reservations, c)
 	r.book.Reserved = c
 	s.reservedNodes++
-	s.freed(r.node)
-	s.use(a.queue, a, r.part, &o.row.Size, 1)
+	s.freed(r.node, r.book)
+	s.use(a.queue, a, r.part, &o.row.Size, 1, nil)
 	a.queue.unsettle(a)
 	s.addReserved(a.queue, r.part, o.row.Size, 1)
-	return c
-}
-
-// fulfil turns a reservation into the container that it was made for.
-func (s *Scheduler) fulfil(r *round, o *outcome) {
-	s.unreserve(o.from)
-	box := s.books.Container(o.from)
-	box.Reserved, box.Locality, box.CreatedWall = false, o.locality, s.now.Wall
-	s.enliven(r, o, o.from, box)
-	s.lessPending(o.app.queue, o.want)
-	s.freed(r.node)
-	o.app.queue.touch()
+	return c, box
 }
 
 // unreserve frees the node of a reservation. Its usage stays with the queue.
@@ -220,7 +214,7 @@ func (s *Scheduler) unreserve(c ContainerRef) {
 	a.shares[n.Part].reserved = a.shares[n.Part].reserved.Sub(box.Resource)
 	n.Reserved = cluster.NoContainer
 	s.reservedNodes--
-	s.freed(box.Node)
+	s.freed(box.Node, n)
 	s.addReserved(a.queue, n.Part, resource{}.Sub(box.Resource), -1)
 }
 
@@ -236,33 +230,25 @@ func (s *Scheduler) addReserved(q *Queue, p part, amount resource, count int32) 
 	}
 }
 
-// use adds to what a leaf, its user and all queues above use; negative amounts
-// take away.
-func (s *Scheduler) use(q *Queue, a *app, p part, amount *resource, count int32) {
+// use adds to what a leaf, its user and all queues above use, negative amounts take
+// away, and touches the queues. One container of what is served, unless that is nil,
+// is no longer outstanding: a placement goes up the tree but once.
+func (s *Scheduler) use(q *Queue, a *app, p part, amount *resource, count int32, served *demand.Want) {
 	s.charge(q, a, p, amount)
-	s.add(q, p, amount, count, nil)
-}
-
-// add is use without the user, and touches the queues. One container of what is
-// served, unless nil, is no longer outstanding: a placement goes up the tree but once.
-func (s *Scheduler) add(q *Queue, p part, amount *resource, count int32, served *demand.Want) {
 	total := &s.books.Partition(p).Total
 	for ; q != nil; q = q.parent {
 		q.change++
 		if served != nil {
-			asks := &q.shares[served.Part]
-			s.calc.Decrease(&asks.pending, &served.Any.Size)
-			asks.waiting--
-			if s.calc.Nothing(&asks.pending) {
+			sh := &q.shares[served.Part]
+			s.calc.Decrease(&sh.pending, &served.Any.Size)
+			sh.waiting--
+			if s.calc.Nothing(&sh.pending) {
 				q.relist(served.Part)
 			}
 		}
 		sh := &q.shares[p]
 		s.calc.Increase(&sh.used, amount)
 		sh.containers += count
-		sh.compare(s.calc, total)
-		if q.parent != nil {
-			q.parent.resort(q, p)
-		}
+		s.updateUsed(q, sh, p, total)
 	}
 }

@@ -302,16 +302,15 @@ func (s *Scheduler) updateStatistics(q *Queue) {
 
 // updateUsed brings the fractions that order queues up to date.
 func (s *Scheduler) updateUsed(q *Queue, sh *share, p part, total *resource) {
-	sh.compare(s.calc, total)
+	sh.known = true
+	if !s.calc.Dominant {
+		sh.absUsed, sh.usedCapacity = measure.MemoryFractions(total, &sh.used, &sh.measured)
+	} else {
+		sh.absUsed, sh.usedCapacity = s.calc.Fractions(total, &sh.used, &sh.measured)
+	}
 	if q.parent != nil {
 		q.parent.resort(q, p)
 	}
-}
-
-// compare finds the used fractions.
-func (sh *share) compare(calc measure.Calculator, total *resource) {
-	sh.known = true
-	sh.absUsed, sh.usedCapacity = calc.Fractions(total, &sh.used, &sh.measured)
 }
 
 // guaranteed is what used fractions are measured against.

@@ -21,22 +21,30 @@ type sweep struct {
 }
 
 // freed looks again at whether the node is worth a visit.
-func (s *Scheduler) freed(ref NodeRef) {
-	w, n := &s.sweep, s.books.Node(ref)
+func (s *Scheduler) freed(ref NodeRef, n *cluster.NodeBook) {
+	w := &s.sweep
 	w.moved++
 	at, bit := uint(ref)/64, uint64(1)<<(uint(ref)%64)
-	for uint(len(w.open)) <= at {
-		w.open = append(w.open, 0)
+	if at >= uint(len(w.open)) {
+		w.grow(at)
 	}
 	is := n.Member && n.Accepting && (n.Reserved >= 0 || s.hasRoom(n))
-	if was := w.open[at]&bit != 0; is == was {
+	word := &w.open[at]
+	if was := *word&bit != 0; is == was {
 		return
 	}
-	w.open[at] ^= bit
+	*word ^= bit
 	if is {
 		w.count++
 	} else {
 		w.count--
+	}
+}
+
+//go:noinline
+func (w *sweep) grow(at uint) {
+	for uint(len(w.open)) <= at {
+		w.open = append(w.open, 0)
 	}
 }
 

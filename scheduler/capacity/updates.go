@@ -307,11 +307,11 @@ func (s *Scheduler) shrink(a *app, c ContainerRef, size resource) Changed {
 // giveBack makes a container smaller.
 func (s *Scheduler) giveBack(a *app, c ContainerRef, size resource) {
 	box := s.books.Container(c)
-	p := s.books.Node(box.Node).Part
+	n := s.books.Node(box.Node)
 	less := size.Sub(box.Resource)
 	s.books.Resize(c, size)
-	a.shares[p].used = a.shares[p].used.Add(less)
-	s.use(a.queue, a, p, &less, 0)
+	a.shares[n.Part].used = a.shares[n.Part].used.Add(less)
+	s.use(a.queue, a, n.Part, &less, 0, nil)
 	a.queue.unsettle(a)
-	s.freed(box.Node)
+	s.freed(box.Node, n)
 }

@@ -37,11 +37,10 @@ func (b *Books) Open(c *Container) ContainerRef {
 
 // OpenEmpty finds a slot in which there is nothing yet, for the caller to fill in.
 func (b *Books) OpenEmpty() (ContainerRef, *Container) {
-	k := len(b.freeSlots) - 1
-	if k < 0 {
+	if len(b.freeSlots) == 0 {
 		b.addSlot()
-		k = 0
 	}
+	k := len(b.freeSlots) - 1
 	ref := b.freeSlots[k]
 	b.freeSlots = b.freeSlots[:k]
 	slot := b.Container(ref)
@@ -181,8 +180,9 @@ func (b *Books) Fetch(n *NodeBook) int64 {
 	}
 	if k := len(b.freeSlots); k > 0 {
 		ref := b.freeSlots[k-1]
-		c := b.Container(ref)
-		x |= c.Resource[0] | int64(c.App) | int64(c.Version) | int64(b.link(ref, onNode).next)
+		s, i := b.slabs[uint32(ref)/chunk], uint32(ref)%chunk
+		c := &s.containers[i]
+		x |= c.Resource[0] | int64(c.App) | int64(c.Version) | int64(s.links[i][onNode].next)
 	}
 	return x
 }

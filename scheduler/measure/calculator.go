@@ -329,16 +329,22 @@ func (c Calculator) divideShares(cluster, a, b *Resource) float32 {
 // nothing while the cluster is empty.
 func (c Calculator) Fractions(cluster, a, b *Resource) (ofCluster, ofB float32) {
 	if !c.Dominant {
-		m, total := a[yarn.Memory], cluster[yarn.Memory]
-		if total <= 0 {
-			return 0, 0
-		}
-		return javanum.Ratio(m, total), javanum.Ratio(m, b[yarn.Memory])
+		return MemoryFractions(cluster, a, b)
 	}
 	if !c.Positive(cluster, cluster) {
 		return 0, 0
 	}
 	return c.divideShares(cluster, a, cluster), c.divideShares(cluster, a, b)
+}
+
+// MemoryFractions is Fractions where memory alone counts, short enough to be had
+// without a call.
+func MemoryFractions(cluster, a, b *Resource) (ofCluster, ofB float32) {
+	m, total := a[yarn.Memory], cluster[yarn.Memory]
+	if total <= 0 {
+		return 0, 0
+	}
+	return javanum.Ratio(m, total), javanum.Ratio(m, b[yarn.Memory])
 }
 
 // Ratio is the largest ratio of a type's amounts.
