@@ -6,12 +6,13 @@ import (
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // commit puts a proposal into the books if it still holds. A refused proposal
 // changes nothing.
 func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
-	if o.kind != nothing && (!r.book.Accepting || !s.accepts(r, o)) {
+	if o.kind != nothing && (!r.book.Accepting || !r.certain(o) && !s.accepts(r, o)) {
 		return out
 	}
 	if o.kind != allocated || o.excess >= 0 {
@@ -50,6 +51,14 @@ func (s *Scheduler) decide(out []cluster.Decision, k cluster.Kind, c ContainerRe
 	return out
 }
 
+// certain tells that accepts would find what the walk has just found. That compared
+// the same ask with the node, and with what is left below the limits of all queues at
+// once, where memory alone counts and nothing that is reserved is taken for unused.
+func (r *round) certain(o *outcome) bool {
+	size := &o.want.Any.Size
+	return r.part == 0 && o.app.held == 0 && &o.row.Size == size && size[yarn.Memory] > 0 && !r.s.calc.Dominant
+}
+
 // accepts checks the limits again, component by component: whether the node has room,
 // and whether what would be used is within the limits of all queues.
 //
@@ -72,12 +81,11 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 			return false
 		}
 	}
-	p := r.part
 	for q := o.app.queue; q != nil; q = q.parent {
-		sh := &q.shares[p]
+		sh := &q.shares[r.part]
 		most := &sh.effMax
 		if r.mode == ignore {
-			most = &s.books.Partition(p).Total
+			most = &s.books.Partition(r.part).Total
 		}
 		if !s.calc.SumFits(&sh.used, more, most) {
 			r.noteSum(q, &sh.used, more, most)
@@ -160,7 +168,7 @@ func (s *Scheduler) allocate(r *round, o *outcome, out []cluster.Decision) []clu
 	if len(a.wants.Keys()) == 0 {
 		s.unwant(a.queue, a)
 		if o.from < 0 && !s.plain { // the walk has just looked at it
-			a.queue.leaf.active.rest(int(o.place))
+			a.queue.leaf.active.lay(a, int(o.place))
 		}
 	}
 	if o.excess >= 0 {
@@ -235,18 +243,21 @@ func (s *Scheduler) addReserved(q *Queue, p part, amount resource, count int32) 
 // is no longer outstanding: a placement goes up the tree but once.
 func (s *Scheduler) use(q *Queue, a *app, p part, amount *resource, count int32, served *demand.Want) {
 	s.charge(q, a, p, amount)
+	if served != nil && served.Part != p {
+		s.lessPending(q, served)
+		served = nil
+	}
 	total := &s.books.Partition(p).Total
 	for ; q != nil; q = q.parent {
 		q.change++
+		sh := &q.shares[p]
 		if served != nil {
-			sh := &q.shares[served.Part]
 			s.calc.Decrease(&sh.pending, &served.Any.Size)
 			sh.waiting--
 			if s.calc.Nothing(&sh.pending) {
-				q.relist(served.Part)
+				q.relist(p)
 			}
 		}
-		sh := &q.shares[p]
 		s.calc.Increase(&sh.used, amount)
 		sh.containers += count
 		s.updateUsed(q, sh, p, total)

@@ -296,18 +296,23 @@ func (d *Demand) unlist(w *Want) {
 		return
 	}
 	w.listed = false
-	if len(d.keys) == 1 {
-		d.keys = d.keys[:0]
+	if len(d.keys) > 1 {
+		d.unlistOne(w)
 	} else {
-		i := 0
-		if d.keys[0] != w { // whatever is served is served from the front
-			i, _ = slices.BinarySearchFunc(d.keys, w.Key, compareKey)
-		}
-		d.keys = slices.Delete(d.keys, i, i+1)
+		d.keys = d.keys[:0]
 	}
 	if !w.idle {
 		d.rest(w)
 	}
+}
+
+//go:noinline
+func (d *Demand) unlistOne(w *Want) {
+	i := 0
+	if d.keys[0] != w { // whatever is served is served from the front
+		i, _ = slices.BinarySearchFunc(d.keys, w.Key, compareKey)
+	}
+	d.keys = slices.Delete(d.keys, i, i+1)
 }
 
 // rest remembers a key for its counters, at most MaxIdleKeys of them.
