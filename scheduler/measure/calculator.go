@@ -460,12 +460,16 @@ func (c Calculator) HasRoom(room, size *Resource) bool {
 
 // Leaves tells whether HasRoom would find room in total without what is used.
 func (c Calculator) Leaves(total, used, size *Resource) bool {
+	types := c.Types
 	if !c.Dominant {
-		return size[yarn.Memory] == 0 || total[yarn.Memory]-used[yarn.Memory] >= size[yarn.Memory]
+		types = 1 // memory comes first
 	}
-	var room Resource
-	c.Sub(&room, total, used)
-	return c.HasRoom(&room, size)
+	for i := 0; i < types; i++ {
+		if size[i] != 0 && total[i]-used[i] < size[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // Normalize raises an ask to at least lo, rounds it up to a multiple of step and
