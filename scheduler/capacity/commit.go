@@ -15,20 +15,57 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 	if o.kind != nothing && (!r.book.Accepting || !r.certain(o) && !s.accepts(r, o)) {
 		return out
 	}
-	if o.kind != allocated || o.excess >= 0 {
+	if o.excess >= 0 {
+		out = s.decide(out, cluster.Unreserved, o.excess, s.books.Container(o.excess))
+	}
+	if o.kind != allocated {
 		return s.commitHeld(r, o, out)
 	}
-	return s.allocate(r, o, out)
+	var c ContainerRef
+	var box *cluster.Container
+	if o.from < 0 {
+		c, box = s.newContainer(r, o)
+	} else {
+		c, box = s.fulfil(o)
+	}
+	a, w := o.app, o.want
+	box.Live = true
+	if !a.mastered && !a.Unmanaged {
+		box.AM = true
+		s.mastered = append(s.mastered, a)
+	}
+	// The size is the container's: the ask may have changed since it was reserved.
+	s.calc.Increase(&a.shares[r.part].used, &box.Resource)
+	s.books.Enter(s.calc, &a.live, r.book, c, box)
+	if !w.Plain && !w.Update.IsZero() {
+		s.matchUpdate(a, w, c)
+	}
+	a.wants.Take(s.calc, &s.books.Places, w, o.locality, r.book)
+	if len(a.wants.Keys()) == 0 {
+		s.unwant(a.queue, a)
+		if o.from < 0 && !s.plain { // the walk has just looked at it
+			a.queue.leaf.active.lay(a, int(o.place))
+		}
+	}
+	if o.excess >= 0 {
+		s.end(o.excess, cluster.ReleasedByAM)
+	}
+	kind := cluster.Allocated
+	if o.from < 0 {
+		s.use(a.queue, a, r.part, &box.Resource, 1, w)
+		a.queue.unsettle(a)
+	} else {
+		s.lessPending(a.queue, w)
+		a.queue.touch()
+		kind = cluster.AllocatedFromReserved
+	}
+	s.freed(r.node, r.book)
+	return s.decide(out, kind, c, box)
 }
 
 // commitHeld is commit where a reservation is made, renewed or given up.
 func (s *Scheduler) commitHeld(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
-	if o.excess >= 0 {
-		out = s.decide(out, cluster.Unreserved, o.excess, s.books.Container(o.excess))
-	}
 	switch {
-	case o.kind == allocated:
-		return s.allocate(r, o, out)
 	case o.kind == nothing:
 		if o.excess >= 0 {
 			s.end(o.excess, cluster.ReleasedByAM)
@@ -138,51 +175,6 @@ func (s *Scheduler) newContainer(r *round, o *outcome) (ContainerRef, *cluster.C
 		box.AllocationRequestID, box.Label, box.Update = w.RequestID, w.Label, w.Update
 	}
 	return c, box
-}
-
-// allocate makes a container, or turns a reservation into the one that it was made
-// for, and enters it in all books.
-func (s *Scheduler) allocate(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
-	var c ContainerRef
-	var box *cluster.Container
-	kind := cluster.Allocated
-	if o.from < 0 {
-		c, box = s.newContainer(r, o)
-	} else {
-		c, box = s.fulfil(o)
-		kind = cluster.AllocatedFromReserved
-	}
-	a, w := o.app, o.want
-	box.Live = true
-	if !a.mastered && !a.Unmanaged {
-		box.AM = true
-		s.mastered = append(s.mastered, a)
-	}
-	// The size is the container's: the ask may have changed since it was reserved.
-	s.calc.Increase(&a.shares[r.part].used, &box.Resource)
-	s.books.Enter(s.calc, &a.live, r.book, c, box)
-	if !w.Plain && !w.Update.IsZero() {
-		s.matchUpdate(a, w, c)
-	}
-	a.wants.Take(s.calc, &s.books.Places, w, o.locality, r.book)
-	if len(a.wants.Keys()) == 0 {
-		s.unwant(a.queue, a)
-		if o.from < 0 && !s.plain { // the walk has just looked at it
-			a.queue.leaf.active.lay(a, int(o.place))
-		}
-	}
-	if o.excess >= 0 {
-		s.end(o.excess, cluster.ReleasedByAM)
-	}
-	if o.from < 0 {
-		s.use(a.queue, a, r.part, &box.Resource, 1, w)
-		a.queue.unsettle(a)
-	} else {
-		s.lessPending(a.queue, w)
-		a.queue.touch()
-	}
-	s.freed(r.node, r.book)
-	return s.decide(out, kind, c, box)
 }
 
 // fulfil ends a reservation, whose container is about to be used.
