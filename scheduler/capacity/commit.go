@@ -81,8 +81,9 @@ func (s *Scheduler) commitHeld(r *round, o *outcome, out []cluster.Decision) []c
 
 // decide appends what became of a container.
 func (s *Scheduler) decide(out []cluster.Decision, k cluster.Kind, c ContainerRef, box *cluster.Container) []cluster.Decision {
+	n := len(out)
 	out = append(out, cluster.Decision{}) // and filled in place: most of an amount is nothing
-	d := &out[len(out)-1]
+	d := &out[n]
 	d.Kind, d.Container, d.App, d.Node, d.Priority = k, c, box.App, box.Node, box.Priority
 	s.calc.Set(&d.Resource, &box.Resource)
 	return out
