@@ -12,14 +12,11 @@ import (
 // commit puts a proposal into the books if it still holds. A refused proposal
 // changes nothing.
 func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
-	if o.kind != nothing && (!r.book.Accepting || !r.certain(o) && !s.accepts(r, o)) {
-		return out
-	}
-	if o.excess >= 0 {
-		out = s.decide(out, cluster.Unreserved, o.excess, s.books.Container(o.excess))
-	}
-	if o.kind != allocated {
-		return s.commitHeld(r, o, out)
+	if !r.certain(o) {
+		var place bool
+		if out, place = s.consider(r, o, out); !place {
+			return out
+		}
 	}
 	var c ContainerRef
 	var box *cluster.Container
@@ -63,20 +60,41 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 	return s.decide(out, kind, c, box)
 }
 
-// commitHeld is commit where a reservation is made, renewed or given up.
-func (s *Scheduler) commitHeld(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
+// certain tells that consider would find what the walk has just found. That compared
+// the same ask with the node, and with what is left below the limits of all queues at
+// once, where memory alone counts and nothing that is reserved is taken for unused.
+func (r *round) certain(o *outcome) bool {
+	if o.kind != allocated || o.app.held > 0 || r.part != 0 || r.s.calc.Dominant || !r.book.Accepting {
+		return false
+	}
+	size := &o.want.Any.Size
+	return &o.row.Size == size && size[yarn.Memory] > 0
+}
+
+// consider does all that is to be done of a proposal before a container is placed. It
+// tells whether one is to be.
+func (s *Scheduler) consider(r *round, o *outcome, out []cluster.Decision) ([]cluster.Decision, bool) {
+	if o.kind != nothing && (!r.book.Accepting || !s.accepts(r, o)) {
+		return out, false
+	}
+	if o.excess >= 0 {
+		out = s.decide(out, cluster.Unreserved, o.excess, s.books.Container(o.excess))
+	}
 	switch {
+	case o.kind == allocated:
+		return out, true
 	case o.kind == nothing:
 		if o.excess >= 0 {
 			s.end(o.excess, cluster.ReleasedByAM)
 		}
-		return out
 	case o.from < 0:
 		c, box := s.reserve(r, o)
-		return s.decide(out, cluster.Reserved, c, box)
+		out = s.decide(out, cluster.Reserved, c, box)
+	default:
+		o.want.Rereserved++
+		out = s.decide(out, cluster.Rereserved, o.from, s.books.Container(o.from))
 	}
-	o.want.Rereserved++
-	return s.decide(out, cluster.Rereserved, o.from, s.books.Container(o.from))
+	return out, false
 }
 
 // decide appends what became of a container.
@@ -87,14 +105,6 @@ func (s *Scheduler) decide(out []cluster.Decision, k cluster.Kind, c ContainerRe
 	d.Kind, d.Container, d.App, d.Node, d.Priority = k, c, box.App, box.Node, box.Priority
 	s.calc.Set(&d.Resource, &box.Resource)
 	return out
-}
-
-// certain tells that accepts would find what the walk has just found. That compared
-// the same ask with the node, and with what is left below the limits of all queues at
-// once, where memory alone counts and nothing that is reserved is taken for unused.
-func (r *round) certain(o *outcome) bool {
-	size := &o.want.Any.Size
-	return r.part == 0 && o.app.held == 0 && &o.row.Size == size && size[yarn.Memory] > 0 && !r.s.calc.Dominant
 }
 
 // accepts checks the limits again, component by component: whether the node has room,

@@ -111,7 +111,7 @@ func (l *lineup) lay(a *app, i int) bool {
 		return false
 	}
 	a.rests = true
-	l.awake[i/64] &^= 1 << (i % 64)
+	l.awake[uint(i)/64] &^= 1 << (uint(i) % 64)
 	return true
 }
 
