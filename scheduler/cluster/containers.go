@@ -182,7 +182,7 @@ func (b *Books) Fetch(n *NodeBook) int64 {
 		ref := b.freeSlots[k-1]
 		s, i := b.slabs[uint32(ref)/chunk], uint32(ref)%chunk
 		c := &s.containers[i]
-		x |= c.Resource[0] | int64(c.App) | int64(c.Version) | int64(s.links[i][onNode].next)
+		x |= c.Resource[0] | int64(c.App) | int64(s.links[i][onNode].next)
 	}
 	return x
 }
