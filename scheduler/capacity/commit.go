@@ -45,7 +45,7 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 		}
 	}
 	if o.excess >= 0 {
-		s.end(o.excess, cluster.ReleasedByAM)
+		s.giveUp(o.excess)
 	}
 	kind := cluster.Allocated
 	if o.from < 0 {
@@ -85,7 +85,7 @@ func (s *Scheduler) consider(r *round, o *outcome, out []cluster.Decision) ([]cl
 		return out, true
 	case o.kind == nothing:
 		if o.excess >= 0 {
-			s.end(o.excess, cluster.ReleasedByAM)
+			s.giveUp(o.excess)
 		}
 	case o.from < 0:
 		c, box := s.reserve(r, o)
@@ -187,6 +187,11 @@ func (s *Scheduler) newContainer(r *round, o *outcome) (ContainerRef, *cluster.C
 	}
 	return c, box
 }
+
+// giveUp ends a reservation.
+//
+//go:noinline
+func (s *Scheduler) giveUp(c ContainerRef) { s.end(c, cluster.ReleasedByAM) } // what it returns is large
 
 // fulfil ends a reservation, whose container is about to be used.
 func (s *Scheduler) fulfil(o *outcome) (ContainerRef, *cluster.Container) {
