@@ -60,9 +60,10 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 	return s.decide(out, kind, c, box)
 }
 
-// certain tells that consider would find what the walk has just found. That compared
-// the same ask with the node, and with what is left below the limits of all queues at
-// once, where memory alone counts and nothing that is reserved is taken for unused.
+// certain tells that consider would find nothing in the way, as is nearly always so.
+// Where memory alone counts and nothing is reserved, a leaf's headroom is never more
+// than what is left below the limit of any queue above, and the walk has just found
+// room for the same ask there and on the node, and the user below the limit.
 func (r *round) certain(o *outcome) bool {
 	if o.kind != allocated || o.app.held > 0 || r.part != 0 || r.s.calc.Dominant || !r.book.Accepting {
 		return false
@@ -121,7 +122,7 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 		r.noteNode(fit.NodeFull, 0, more, &r.free)
 		return false
 	}
-	// Where nothing is reserved, the walk has just compared what the user uses.
+	// Where nothing is reserved, the walk has just compared the same for the user.
 	if o.app.held > 0 || r.part != 0 {
 		var net resource
 		s.calc.Set(&net, more)
