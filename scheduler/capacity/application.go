@@ -414,8 +414,8 @@ func (s *Scheduler) rebook(a *app, c ContainerRef, from, to *Queue) {
 	}
 	p := s.books.Node(box.Node).Part
 	minus := resource{}.Sub(box.Resource)
-	s.use(from, a, p, &minus, -1)
-	s.use(to, a, p, &box.Resource, 1)
+	s.use(from, a, p, &minus, -1, nil)
+	s.use(to, a, p, &box.Resource, 1, nil)
 	if box.Reserved {
 		s.movePromise(from, p, minus, -1)
 		s.movePromise(to, p, box.Resource, 1)

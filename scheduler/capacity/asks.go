@@ -246,6 +246,11 @@ func (s *Scheduler) addPending(q *Queue, d *demand.Delta) {
 	}
 }
 
+// lessPending counts one container less as outstanding.
+func (s *Scheduler) lessPending(q *Queue, w *demand.Want) {
+	s.addPending(q, &demand.Delta{Part: w.Part, Size: times(w.Any.Size, -1), Count: -1})
+}
+
 // RestoreAsk puts an ask back; see the facade.
 func (s *Scheduler) RestoreAsk(ref ContainerRef) {
 	box := s.books.Container(ref)

@@ -6,50 +6,110 @@ import (
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // commit puts a proposal into the books if it still holds. A refused proposal
 // changes nothing.
 func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
-	if o.kind != nothing && (!r.book.Accepting || !s.accepts(r, o)) {
-		return out
+	if !r.certain(o) {
+		var place bool
+		if out, place = s.consider(r, o, out); !place {
+			return out
+		}
+	}
+	var c ContainerRef
+	var box *cluster.Container
+	if o.from < 0 {
+		c, box = s.newContainer(r, o)
+	} else {
+		c, box = s.fulfil(o)
+	}
+	a, w := o.app, o.want
+	box.Live = true
+	if !a.mastered && !a.Unmanaged {
+		box.AM = true
+		s.mastered = append(s.mastered, a)
+	}
+	// The size is the container's: the ask may have changed since it was reserved.
+	s.calc.Increase(&a.shares[r.part].used, &box.Resource)
+	s.books.Enter(s.calc, &a.live, r.book, c, box)
+	if !w.Plain && !w.Update.IsZero() {
+		s.matchUpdate(a, w, c)
+	}
+	a.wants.Take(s.calc, &s.books.Places, w, o.locality, r.book)
+	if len(a.wants.Keys()) == 0 {
+		s.unwant(a.queue, a)
+		if o.from < 0 && !s.plain { // the walk has just looked at it
+			a.queue.leaf.active.lay(a, int(o.place))
+		}
 	}
 	if o.excess >= 0 {
-		out = s.decide(out, cluster.Unreserved, o.excess)
+		s.giveUp(o.excess)
 	}
-	c, kind := o.from, cluster.Allocated
-	switch {
-	case o.kind == allocated && c < 0:
-		c = s.allocate(r, o)
-	case o.kind == allocated:
-		s.fulfil(r, o)
+	kind := cluster.Allocated
+	if o.from < 0 {
+		s.use(a.queue, a, r.part, &box.Resource, 1, w)
+		a.queue.unsettle(a)
+	} else {
+		s.lessPending(a.queue, w)
+		a.queue.touch()
 		kind = cluster.AllocatedFromReserved
+	}
+	s.freed(r.node, r.book)
+	return s.decide(out, kind, c, box)
+}
+
+// certain tells that consider would find nothing in the way, as is nearly always so.
+// Where memory alone counts and nothing is reserved, a leaf's headroom is never more
+// than what is left below the limit of any queue above, and the walk has just found
+// room for the same ask there and on the node, and the user below the limit.
+func (r *round) certain(o *outcome) bool {
+	if o.kind != allocated || o.app.held > 0 || r.part != 0 || r.s.calc.Dominant || !r.book.Accepting {
+		return false
+	}
+	size := &o.want.Any.Size
+	return &o.row.Size == size && size[yarn.Memory] > 0
+}
+
+// consider does all that is to be done of a proposal before a container is placed. It
+// tells whether one is to be.
+func (s *Scheduler) consider(r *round, o *outcome, out []cluster.Decision) ([]cluster.Decision, bool) {
+	if o.kind != nothing && (!r.book.Accepting || !s.accepts(r, o)) {
+		return out, false
+	}
+	if o.excess >= 0 {
+		out = s.decide(out, cluster.Unreserved, o.excess, s.books.Container(o.excess))
+	}
+	switch {
+	case o.kind == allocated:
+		return out, true
 	case o.kind == nothing:
 		if o.excess >= 0 {
-			s.end(o.excess, cluster.ReleasedByAM)
+			s.giveUp(o.excess)
 		}
-		return out
-	case c < 0:
-		c = s.reserve(r, o)
-		kind = cluster.Reserved
+	case o.from < 0:
+		c, box := s.reserve(r, o)
+		out = s.decide(out, cluster.Reserved, c, box)
 	default:
 		o.want.Rereserved++
-		kind = cluster.Rereserved
+		out = s.decide(out, cluster.Rereserved, o.from, s.books.Container(o.from))
 	}
-	return s.decide(out, kind, c)
+	return out, false
 }
 
 // decide appends what became of a container.
-func (s *Scheduler) decide(out []cluster.Decision, k cluster.Kind, c ContainerRef) []cluster.Decision {
-	box := s.books.Container(c)
+func (s *Scheduler) decide(out []cluster.Decision, k cluster.Kind, c ContainerRef, box *cluster.Container) []cluster.Decision {
+	n := len(out)
 	out = append(out, cluster.Decision{}) // and filled in place: most of an amount is nothing
-	d := &out[len(out)-1]
+	d := &out[n]
 	d.Kind, d.Container, d.App, d.Node, d.Priority = k, c, box.App, box.Node, box.Priority
 	s.calc.Set(&d.Resource, &box.Resource)
 	return out
 }
 
-// accepts checks the limits again, component by component.
+// accepts checks the limits again, component by component: whether the node has room,
+// and whether what would be used is within the limits of all queues.
 //
 // compat: a walk compares what is used with a limit, this check asks whether
 // what would be used fits; so a proposal may be refused here again and again.
@@ -57,28 +117,18 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 	if o.from >= 0 {
 		return o.kind != allocated || s.acceptsReserved(r, o)
 	}
-	size := &o.row.Size
-	if o.kind == allocated && !s.calc.FitsIn(size, &r.free) {
-		r.noteNode(fit.NodeFull, 0, size, &r.free)
+	more := &o.row.Size
+	if o.kind == allocated && !s.calc.FitsIn(more, &r.free) {
+		r.noteNode(fit.NodeFull, 0, more, &r.free)
 		return false
 	}
-	used := &o.app.user.shares[r.part].used
-	if o.excess < 0 {
-		return s.fits(r, o, used, size)
-	}
-	freed := &s.books.Container(o.excess).Resource
-	var left, net resource
-	s.calc.Sub(&left, used, freed)
-	s.calc.Sub(&net, size, freed)
-	return s.fits(r, o, &left, &net)
-}
-
-// fits checks the limits of the user, who uses so much, and of all queues, where net
-// is added. The walk has just found out the user and the user's limit.
-func (s *Scheduler) fits(r *round, o *outcome, used, net *resource) bool {
-	if b := of(&o.app.user.shares[r.part].blocked, r.mode); s.calc.More(&s.books.Total, used, &b.limit) {
-		r.noteUser(o.app, used, b)
-		return false
+	// Where nothing is reserved, the walk has just compared the same for the user.
+	if o.app.held > 0 || r.part != 0 {
+		var net resource
+		s.calc.Set(&net, more)
+		if more = &net; !s.acceptsUser(r, o, more) {
+			return false
+		}
 	}
 	for q := o.app.queue; q != nil; q = q.parent {
 		sh := &q.shares[r.part]
@@ -86,11 +136,26 @@ func (s *Scheduler) fits(r *round, o *outcome, used, net *resource) bool {
 		if r.mode == ignore {
 			most = &s.books.Partition(r.part).Total
 		}
-		if !s.calc.SumFits(&sh.used, net, most) {
-			sum := sh.used.Add(*net)
-			r.noteQueue(q, &sum, most)
+		if !s.calc.SumFits(&sh.used, more, most) {
+			r.noteSum(q, &sh.used, more, most)
 			return false
 		}
+	}
+	return true
+}
+
+// acceptsUser checks the user's limit. It takes off more what is going to be given up.
+func (s *Scheduler) acceptsUser(r *round, o *outcome, more *resource) bool {
+	u := o.app.user
+	used := u.shares[r.part].used
+	if o.excess >= 0 {
+		freed := &s.books.Container(o.excess).Resource
+		s.calc.Decrease(&used, freed)
+		s.calc.Decrease(more, freed)
+	}
+	if b := of(&u.shares[r.part].blocked, r.mode); s.calc.More(&s.books.Total, &used, &b.limit) {
+		r.noteUser(o.app, &used, b)
+		return false
 	}
 	return true
 }
@@ -118,58 +183,26 @@ func (s *Scheduler) newContainer(r *round, o *outcome) (ContainerRef, *cluster.C
 	box.App, box.Node, box.Locality, box.CreatedWall = a.ref, r.node, o.locality, s.now.Wall
 	box.Priority = w.Priority
 	s.calc.Set(&box.Resource, &o.row.Size)
-	if w.RequestID != 0 || w.Label != "" || !w.Update.IsZero() {
+	if !w.Plain {
 		box.AllocationRequestID, box.Label, box.Update = w.RequestID, w.Label, w.Update
 	}
 	return c, box
 }
 
-func (s *Scheduler) allocate(r *round, o *outcome) ContainerRef {
-	c, box := s.newContainer(r, o)
-	s.enliven(o, r, c, box)
-	if o.excess >= 0 {
-		s.end(o.excess, cluster.ReleasedByAM)
-	}
-	a := o.app
-	s.use(a.queue, a, r.part, &box.Resource, 1)
-	s.freed(r.node)
-	a.queue.unsettle(a)
-	a.queue.touch()
-	return c
+// giveUp ends a reservation.
+//
+//go:noinline
+func (s *Scheduler) giveUp(c ContainerRef) { s.end(c, cluster.ReleasedByAM) } // what it returns is large
+
+// fulfil ends a reservation, whose container is about to be used.
+func (s *Scheduler) fulfil(o *outcome) (ContainerRef, *cluster.Container) {
+	s.unreserve(o.from)
+	box := s.books.Container(o.from)
+	box.Reserved, box.Locality, box.CreatedWall = false, o.locality, s.now.Wall
+	return o.from, box
 }
 
-// enliven enters a container among those that the attempt has.
-func (s *Scheduler) enliven(o *outcome, r *round, c ContainerRef, box *cluster.Container) {
-	a := o.app
-	box.Live, box.AM = true, !a.mastered && !a.Unmanaged
-	if box.AM {
-		s.mastered = append(s.mastered, a)
-	}
-	// The size is the container's: the ask may have changed since it was reserved.
-	s.calc.Increase(&a.shares[r.part].used, &box.Resource)
-	s.books.Enter(&a.live, c)
-	if !o.want.Update.IsZero() {
-		s.matchUpdate(a, o.want, c)
-	}
-	s.take(a, o.want, o.locality, r.book)
-	if len(a.wants.Keys()) > 0 {
-		return
-	}
-	s.unwant(a.queue, a)
-	if o.from < 0 && !s.plain { // the walk has just looked at it
-		a.queue.leaf.active.rest(int(o.place))
-	}
-}
-
-// take counts one container less as outstanding.
-func (s *Scheduler) take(a *app, w *demand.Want, l cluster.Locality, n *cluster.NodeBook) {
-	a.wants.Take(s.calc, &s.books.Places, w, l, n)
-	less := demand.Delta{Part: w.Part, Count: -1}
-	s.calc.Decrease(&less.Size, &w.Any.Size)
-	s.addPending(a.queue, &less)
-}
-
-func (s *Scheduler) reserve(r *round, o *outcome) ContainerRef {
+func (s *Scheduler) reserve(r *round, o *outcome) (ContainerRef, *cluster.Container) {
 	c, box := s.newContainer(r, o)
 	box.Reserved = true
 	a, w := o.app, o.want
@@ -179,22 +212,11 @@ func (s *Scheduler) reserve(r *round, o *outcome) ContainerRef {
 	w.Reservations = append(w.Reservations, c)
 	r.book.Reserved = c
 	s.reservedNodes++
-	s.freed(r.node)
-	s.use(a.queue, a, r.part, &o.row.Size, 1)
+	s.freed(r.node, r.book)
+	s.use(a.queue, a, r.part, &o.row.Size, 1, nil)
 	a.queue.unsettle(a)
 	s.addReserved(a.queue, r.part, o.row.Size, 1)
-	a.queue.touch()
-	return c
-}
-
-// fulfil turns a reservation into the container that it was made for.
-func (s *Scheduler) fulfil(r *round, o *outcome) {
-	s.unreserve(o.from)
-	box := s.books.Container(o.from)
-	box.Reserved, box.Locality, box.CreatedWall = false, o.locality, s.now.Wall
-	s.enliven(o, r, o.from, box)
-	s.freed(r.node)
-	o.app.queue.touch()
+	return c, box
 }
 
 // unreserve frees the node of a reservation. Its usage stays with the queue.
@@ -209,7 +231,7 @@ func (s *Scheduler) unreserve(c ContainerRef) {
 	a.shares[n.Part].reserved = a.shares[n.Part].reserved.Sub(box.Resource)
 	n.Reserved = cluster.NoContainer
 	s.reservedNodes--
-	s.freed(box.Node)
+	s.freed(box.Node, n)
 	s.addReserved(a.queue, n.Part, resource{}.Sub(box.Resource), -1)
 }
 
@@ -225,13 +247,26 @@ func (s *Scheduler) addReserved(q *Queue, p part, amount resource, count int32) 
 	}
 }
 
-// use adds to what a leaf, its user and all queues above use; negative amounts
-// take away.
-func (s *Scheduler) use(q *Queue, a *app, p part, amount *resource, count int32) {
+// use adds to what a leaf, its user and all queues above use, negative amounts take
+// away, and touches the queues. One container of what is served, unless that is nil,
+// is no longer outstanding: a placement goes up the tree but once.
+func (s *Scheduler) use(q *Queue, a *app, p part, amount *resource, count int32, served *demand.Want) {
 	s.charge(q, a, p, amount)
+	if served != nil && served.Part != p {
+		s.lessPending(q, served)
+		served = nil
+	}
 	total := &s.books.Partition(p).Total
 	for ; q != nil; q = q.parent {
+		q.change++
 		sh := &q.shares[p]
+		if served != nil {
+			s.calc.Decrease(&sh.pending, &served.Any.Size)
+			sh.waiting--
+			if p == 0 && s.calc.Nothing(&sh.pending) {
+				s.enlistLent(q)
+			}
+		}
 		s.calc.Increase(&sh.used, amount)
 		sh.containers += count
 		s.updateUsed(q, sh, p, total)

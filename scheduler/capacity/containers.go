@@ -41,7 +41,7 @@ func (s *Scheduler) vacate(c ContainerRef) {
 	box := s.books.Container(c)
 	q := s.app(box.App).queue
 	s.books.Release(c)
-	s.freed(box.Node)
+	s.freed(box.Node, s.books.Node(box.Node))
 	q.touch()
 	s.close(c)
 }
@@ -59,7 +59,7 @@ func (s *Scheduler) end(c ContainerRef, cause cluster.Cause) cluster.Ended {
 		box.Reserved = false
 		s.settleUsage(a, box, p)
 		ended.Vacated = true
-		s.freed(box.Node)
+		s.freed(box.Node, s.books.Node(box.Node))
 		s.close(c)
 		return ended
 	case !box.Live:
@@ -85,8 +85,7 @@ func (s *Scheduler) end(c ContainerRef, cause cluster.Cause) cluster.Ended {
 func (s *Scheduler) settleUsage(a *app, box *cluster.Container, p part) {
 	a.queue.unsettle(a)
 	minus := resource{}.Sub(box.Resource)
-	s.use(a.queue, a, p, &minus, -1)
-	a.queue.touch()
+	s.use(a.queue, a, p, &minus, -1, nil)
 }
 
 // RecoverContainer counts a container after a restart; see the facade.
@@ -101,11 +100,11 @@ func (s *Scheduler) RecoverContainer(r Recovered) ContainerRef {
 		a.newest = r.ID
 	}
 	a.mastered = a.mastered || r.AM
-	s.books.Enter(&a.live, c)
+	s.books.Enter(s.calc, &a.live, s.books.Node(r.Node), c, s.books.Container(c))
 	if r.Execution == yarn.Guaranteed {
 		p := s.books.Node(r.Node).Part
 		a.shares[p].used = a.shares[p].used.Add(r.Resource)
-		s.use(a.queue, a, p, &r.Resource, 1)
+		s.use(a.queue, a, p, &r.Resource, 1, nil)
 		a.queue.unsettle(a)
 	}
 	a.queue.touch()

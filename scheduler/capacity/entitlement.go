@@ -310,7 +310,11 @@ func (s *Scheduler) updateStatistics(q *Queue) {
 // updateUsed brings the fractions that order queues up to date.
 func (s *Scheduler) updateUsed(q *Queue, sh *share, p part, total *resource) {
 	sh.known = true
-	sh.absUsed, sh.usedCapacity = s.calc.Fractions(total, &sh.used, &sh.measured)
+	if !s.calc.Dominant {
+		sh.absUsed, sh.usedCapacity = measure.MemoryFractions(total, &sh.used, &sh.measured)
+	} else {
+		sh.absUsed, sh.usedCapacity = s.calc.Fractions(total, &sh.used, &sh.measured)
+	}
 	s.resort(q, sh, p)
 }
 

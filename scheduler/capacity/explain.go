@@ -70,6 +70,14 @@ func (r *round) noteQueue(q *Queue, used, limit *resource) {
 	r.why.add(yarn.Reason{Code: code, Subject: q.path, Needed: *used, Limit: *limit})
 }
 
+// noteSum is for a queue's limit and what would be used.
+//
+//go:noinline
+func (r *round) noteSum(q *Queue, used, more, limit *resource) {
+	sum := used.Add(*more)
+	r.noteQueue(q, &sum, limit)
+}
+
 // noteHeadroom is for an ask for more than the queue has left.
 //
 //go:noinline

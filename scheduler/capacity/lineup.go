@@ -99,11 +99,19 @@ func (l *lineup) after(i int, all bool) int {
 // out about it than a walk has just done. It tells whether it rests.
 func (l *lineup) rest(i int) bool {
 	a := l.apps[i]
-	if l.restless || a.held > 0 || len(a.wants.Keys()) > 0 || a.user == nil || a.headLeaf != a.queue || a.headUser != a.user {
+	if len(a.wants.Keys()) > 0 || a.user == nil || a.headLeaf != a.queue || a.headUser != a.user {
+		return false
+	}
+	return l.lay(a, i)
+}
+
+// lay is rest for one that wants nothing, and has the headroom that a walk leaves.
+func (l *lineup) lay(a *app, i int) bool {
+	if l.restless || a.held > 0 {
 		return false
 	}
 	a.rests = true
-	l.awake[i/64] &^= 1 << (i % 64)
+	l.awake[uint(i)/64] &^= 1 << (uint(i) % 64)
 	return true
 }
 

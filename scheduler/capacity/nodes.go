@@ -10,9 +10,10 @@ import (
 func (s *Scheduler) AddNode(n cluster.Node) NodeRef {
 	s.part(n.Label)
 	ref := s.books.AddNode(n)
-	s.books.Node(ref).Labelled = n.Label != ""
+	book := s.books.Node(ref)
+	book.Labelled = n.Label != ""
 	s.largest = measure.Most(s.largest, n.Total)
-	s.freed(ref)
+	s.freed(ref, book)
 	s.recalculate()
 	return ref
 }
@@ -37,7 +38,7 @@ func (s *Scheduler) RemoveNode(ref NodeRef) []cluster.Ended {
 		ended = append(ended, s.end(n.Reserved, cluster.NodeGone))
 	}
 	s.books.RemoveNode(ref)
-	s.freed(ref)
+	s.freed(ref, n)
 	s.remeasure()
 	s.recalculate()
 	return ended
@@ -62,7 +63,7 @@ func (s *Scheduler) SetNodeTotal(ref NodeRef, total resource) {
 	changed := n.Total != total
 	s.books.SetTotal(ref, total)
 	s.remeasure()
-	s.freed(ref)
+	s.freed(ref, n)
 	s.recalculate()
 	if changed && n.Reserved >= 0 {
 		s.end(n.Reserved, cluster.NodeGone)
@@ -72,8 +73,9 @@ func (s *Scheduler) SetNodeTotal(ref NodeRef, total resource) {
 
 // SetNodeAccepting tells whether anything new may be committed on the node.
 func (s *Scheduler) SetNodeAccepting(ref NodeRef, accepting bool) {
-	s.books.Node(ref).Accepting = accepting
-	s.freed(ref)
+	n := s.books.Node(ref)
+	n.Accepting = accepting
+	s.freed(ref, n)
 }
 
 // SetNodeLabel moves a node to another partition; see the facade.
@@ -97,7 +99,7 @@ func (s *Scheduler) SetNodeLabel(ref NodeRef, label string) []cluster.Ended {
 		ended = append(ended, s.end(n.Reserved, cluster.NodeGone))
 	}
 	n.Part, n.Label = to, label
-	s.freed(ref)
+	s.freed(ref, n)
 	s.recalculate()
 	return ended
 }
@@ -112,8 +114,8 @@ func (s *Scheduler) moveUsage(c ContainerRef, from, to part) {
 	a.shares[from].used = a.shares[from].used.Sub(box.Resource)
 	a.shares[to].used = a.shares[to].used.Add(box.Resource)
 	minus := resource{}.Sub(box.Resource)
-	s.use(a.queue, a, from, &minus, -1)
-	s.use(a.queue, a, to, &box.Resource, 1)
+	s.use(a.queue, a, from, &minus, -1, nil)
+	s.use(a.queue, a, to, &box.Resource, 1, nil)
 	if !box.AM || !a.active {
 		return
 	}

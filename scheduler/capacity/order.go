@@ -94,7 +94,15 @@ func (s *Scheduler) resort(c *Queue, sh *share, p part) {
 // enlist does it after what a child wants in a partition has come to be or ended.
 func (s *Scheduler) enlist(c *Queue, sh *share, p part) {
 	s.resort(c, sh, p)
-	if p != 0 || c.parent == nil {
+	if p == 0 {
+		s.enlistLent(c)
+	}
+}
+
+// enlistLent is the part of enlist for partitions that are lent to asks of the default
+// one.
+func (s *Scheduler) enlistLent(c *Queue) {
+	if c.parent == nil {
 		return
 	}
 	for i := 1; i < len(c.parent.orders); i++ {

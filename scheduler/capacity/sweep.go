@@ -9,7 +9,7 @@ import (
 
 // sweep remembers where the next sweep starts and what it may leave out.
 type sweep struct {
-	open  []uint64 // a bit for every node that has room or is reserved
+	open  []uint64 // a bit for every node that has room or is reserved; nil before the first sweep
 	count int      // of those bits
 	next  int      // the node that comes next
 	idle  int      // visits in a row that brought nothing
@@ -20,23 +20,39 @@ type sweep struct {
 	moved uint64   // counts changes of nodes
 }
 
-// freed looks again at whether the node is worth a visit.
-func (s *Scheduler) freed(ref NodeRef) {
-	w, n := &s.sweep, s.books.Node(ref)
+// freed looks again at whether the node is worth a visit, once there was a sweep.
+func (s *Scheduler) freed(ref NodeRef, n *cluster.NodeBook) {
+	if s.sweep.open != nil {
+		s.look(ref, n)
+	}
+}
+
+func (s *Scheduler) look(ref NodeRef, n *cluster.NodeBook) {
+	w := &s.sweep
 	w.moved++
 	at, bit := uint(ref)/64, uint64(1)<<(uint(ref)%64)
 	for uint(len(w.open)) <= at {
 		w.open = append(w.open, 0)
 	}
 	is := n.Member && n.Accepting && (n.Reserved >= 0 || s.hasRoom(n))
-	if was := w.open[at]&bit != 0; is == was {
+	word := &w.open[at]
+	if was := *word&bit != 0; is == was {
 		return
 	}
-	w.open[at] ^= bit
+	*word ^= bit
 	if is {
 		w.count++
 	} else {
 		w.count--
+	}
+}
+
+// lookAround looks at all nodes, before the first sweep.
+func (s *Scheduler) lookAround() {
+	nodes := s.books.NodeSlots()
+	s.sweep.open = make([]uint64, nodes/64+1)
+	for i := range nodes {
+		s.look(NodeRef(i), s.books.Node(NodeRef(i)))
 	}
 }
 
@@ -65,6 +81,9 @@ func (s *Scheduler) changes() uint64 { return s.tree.root.change + s.sweep.moved
 func (s *Scheduler) Sweep(max int, now yarn.Now, out []cluster.Decision) ([]cluster.Decision, bool) {
 	s.Advance(now)
 	w := &s.sweep
+	if w.open == nil {
+		s.lookAround()
+	}
 	if at := s.changes(); w.seen != at {
 		w.quiet, w.idle, w.vain, w.again, w.seen = false, 0, 0, false, at
 	}

@@ -184,7 +184,8 @@ func (s *Scheduler) cancelIncrease(a *app, box *cluster.Container) {
 	if w == nil || w.Left() <= 0 {
 		return
 	}
-	s.take(a, w, cluster.OffSwitch, s.books.Node(box.Node))
+	a.wants.Take(s.calc, &s.books.Places, w, cluster.OffSwitch, s.books.Node(box.Node))
+	s.lessPending(a.queue, w)
 	if len(a.wants.Keys()) == 0 {
 		s.unwant(a.queue, a)
 	}
@@ -306,11 +307,11 @@ func (s *Scheduler) shrink(a *app, c ContainerRef, size resource) Changed {
 // giveBack makes a container smaller.
 func (s *Scheduler) giveBack(a *app, c ContainerRef, size resource) {
 	box := s.books.Container(c)
-	p := s.books.Node(box.Node).Part
+	n := s.books.Node(box.Node)
 	less := size.Sub(box.Resource)
 	s.books.Resize(c, size)
-	a.shares[p].used = a.shares[p].used.Add(less)
-	s.use(a.queue, a, p, &less, 0)
+	a.shares[n.Part].used = a.shares[n.Part].used.Add(less)
+	s.use(a.queue, a, n.Part, &less, 0, nil)
 	a.queue.unsettle(a)
-	s.freed(box.Node)
+	s.freed(box.Node, n)
 }

@@ -3,6 +3,7 @@ package cluster
 import (
 	"testing"
 
+	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -13,7 +14,7 @@ func TestSlotsAndListsOfContainers(t *testing.T) {
 	var refs []ContainerRef
 	for i := range 3 {
 		c := b.Open(&Container{ID: yarn.ContainerID{Number: int64(i)}, Node: node, Resource: yarn.NewResource(1024, 1)})
-		b.Enter(&owner, c)
+		b.Enter(measure.Calculator{Types: 2}, &owner, b.Node(node), c, b.Container(c))
 		refs = append(refs, c)
 	}
 	if free := b.Node(node).Free(); free != yarn.NewResource(5120, 5) || b.CountOnNode(node) != 3 || owner.Len() != 3 {

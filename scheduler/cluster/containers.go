@@ -1,6 +1,9 @@
 package cluster
 
-import "github.com/heddle-project/heddle/scheduler/javanum"
+import (
+	"github.com/heddle-project/heddle/scheduler/javanum"
+	"github.com/heddle-project/heddle/scheduler/measure"
+)
 
 func hashText(s string) uint32 { return javanum.StringHash(s) }
 
@@ -18,9 +21,11 @@ func (b *Books) Container(ref ContainerRef) *Container {
 	return &b.slabs[uint32(ref)/chunk].containers[uint32(ref)%chunk]
 }
 
-func (b *Books) link(ref ContainerRef, of int) *link {
-	return &b.slabs[uint32(ref)/chunk].links[uint32(ref)%chunk][of]
+func (b *Books) links(ref ContainerRef) *[lists]link {
+	return &b.slabs[uint32(ref)/chunk].links[uint32(ref)%chunk]
 }
+
+func (b *Books) link(ref ContainerRef, of int) *link { return &b.links(ref)[of] }
 
 // Open finds a slot and puts the container there.
 func (b *Books) Open(c *Container) ContainerRef {
@@ -32,11 +37,10 @@ func (b *Books) Open(c *Container) ContainerRef {
 
 // OpenEmpty finds a slot in which there is nothing yet, for the caller to fill in.
 func (b *Books) OpenEmpty() (ContainerRef, *Container) {
-	k := len(b.freeSlots) - 1
-	if k < 0 {
+	if len(b.freeSlots) == 0 {
 		b.addSlot()
-		k = 0
 	}
+	k := len(b.freeSlots) - 1
 	ref := b.freeSlots[k]
 	b.freeSlots = b.freeSlots[:k]
 	slot := b.Container(ref)
@@ -44,6 +48,7 @@ func (b *Books) OpenEmpty() (ContainerRef, *Container) {
 	return ref, slot
 }
 
+//go:noinline
 func (b *Books) addSlot() {
 	if int(b.used) == len(b.slabs)*chunk {
 		b.slabs = append(b.slabs, new(slab))
@@ -70,13 +75,12 @@ func (b *Books) OpenContainers() int { return int(b.used) - len(b.freeSlots) }
 func (b *Books) Slots() int { return int(b.used) }
 
 // Enter takes the container's room on its node, and enters it among the owner's.
-func (b *Books) Enter(o *Owned, ref ContainerRef) {
-	c := b.Container(ref)
-	n := b.nodes[c.Node]
-	n.Used.Increase(&c.Resource)
+func (b *Books) Enter(calc measure.Calculator, o *Owned, n *NodeBook, ref ContainerRef, c *Container) {
+	calc.Increase(&n.Used, &c.Resource)
 	c.held = true
-	b.enter(&n.list, onNode, ref)
-	b.enter(&o.list, ofApp, ref)
+	at := b.links(ref)
+	b.enter(&n.list, at, onNode, ref)
+	b.enter(&o.list, at, ofApp, ref)
 }
 
 // Release gives the container's room back.
@@ -107,9 +111,9 @@ func (b *Books) Resize(ref ContainerRef, size [8]int64) {
 // Disown takes the container out of the owner's.
 func (b *Books) Disown(o *Owned, ref ContainerRef) { b.leave(&o.list, ofApp, ref) }
 
-// enter puts a container at the end of a list.
-func (b *Books) enter(l *refList, of int, ref ContainerRef) {
-	*b.link(ref, of) = link{prev: l.last, next: NoContainer}
+// enter puts a container, whose links are at, at the end of a list.
+func (b *Books) enter(l *refList, at *[lists]link, of int, ref ContainerRef) {
+	at[of] = link{prev: l.last, next: NoContainer}
 	if l.last >= 0 {
 		b.link(l.last, of).next = ref
 	} else {
@@ -176,8 +180,9 @@ func (b *Books) Fetch(n *NodeBook) int64 {
 	}
 	if k := len(b.freeSlots); k > 0 {
 		ref := b.freeSlots[k-1]
-		c := b.Container(ref)
-		x |= c.Resource[0] | int64(c.App) | int64(c.Version) | int64(b.link(ref, onNode).next)
+		s, i := b.slabs[uint32(ref)/chunk], uint32(ref)%chunk
+		c := &s.containers[i]
+		x |= c.Resource[0] | int64(c.App) | int64(s.links[i][onNode].next)
 	}
 	return x
 }

@@ -57,6 +57,7 @@ type Want struct {
 	Missed        int32 // unlabelled nodes not seen
 	Rereserved    int32
 	HasAny        bool
+	Plain         bool // no request number, no label and nothing to enlarge
 	listed        bool
 	idle          bool // it was outstanding, and is among those that may be forgotten
 	Exec          yarn.ExecutionType
@@ -249,6 +250,7 @@ func (d *Demand) Set(places *cluster.Places, k Key, r Row, part cluster.Part, la
 		out = append(out, d.change(w.Part, last.Size, -int64(last.Count)))
 	}
 	w.Any, w.HasAny, w.Part, w.Label = r, true, part, label
+	w.Plain = k.RequestID == 0 && label == "" && k.Update.IsZero()
 	out = append(out, d.change(part, r.Size, int64(r.Count)))
 	d.asked[part] = true
 	if r.Count <= 0 {
@@ -294,18 +296,23 @@ func (d *Demand) unlist(w *Want) {
 		return
 	}
 	w.listed = false
-	if len(d.keys) == 1 {
-		d.keys = d.keys[:0]
+	if len(d.keys) > 1 {
+		d.unlistOne(w)
 	} else {
-		i := 0
-		if d.keys[0] != w { // whatever is served is served from the front
-			i, _ = slices.BinarySearchFunc(d.keys, w.Key, compareKey)
-		}
-		d.keys = slices.Delete(d.keys, i, i+1)
+		d.keys = d.keys[:0]
 	}
 	if !w.idle {
 		d.rest(w)
 	}
+}
+
+//go:noinline
+func (d *Demand) unlistOne(w *Want) {
+	i := 0
+	if d.keys[0] != w { // whatever is served is served from the front
+		i, _ = slices.BinarySearchFunc(d.keys, w.Key, compareKey)
+	}
+	d.keys = slices.Delete(d.keys, i, i+1)
 }
 
 // rest remembers a key for its counters, at most MaxIdleKeys of them.

@@ -326,16 +326,22 @@ func (c Calculator) divideShares(cluster, a, b *Resource) float32 {
 // nothing while the cluster is empty.
 func (c Calculator) Fractions(cluster, a, b *Resource) (ofCluster, ofB float32) {
 	if !c.Dominant {
-		m, total := a[yarn.Memory], cluster[yarn.Memory]
-		if total <= 0 {
-			return 0, 0
-		}
-		return javanum.Ratio(m, total), javanum.Ratio(m, b[yarn.Memory])
+		return MemoryFractions(cluster, a, b)
 	}
 	if !c.Positive(cluster, cluster) {
 		return 0, 0
 	}
 	return c.divideShares(cluster, a, cluster), c.divideShares(cluster, a, b)
+}
+
+// MemoryFractions is Fractions where memory alone counts, short enough to be had
+// without a call.
+func MemoryFractions(cluster, a, b *Resource) (ofCluster, ofB float32) {
+	m, total := a[yarn.Memory], cluster[yarn.Memory]
+	if total <= 0 {
+		return 0, 0
+	}
+	return javanum.Ratio(m, total), javanum.Ratio(m, b[yarn.Memory])
 }
 
 // Ratio is the largest ratio of a type's amounts.
@@ -417,12 +423,16 @@ func (c Calculator) HasRoom(room, size *Resource) bool {
 
 // Leaves tells whether HasRoom would find room in total without what is used.
 func (c Calculator) Leaves(total, used, size *Resource) bool {
+	types := c.Types
 	if !c.Dominant {
-		return size[yarn.Memory] == 0 || total[yarn.Memory]-used[yarn.Memory] >= size[yarn.Memory]
+		types = 1 // memory comes first
 	}
-	var room Resource
-	c.Sub(&room, total, used)
-	return c.HasRoom(&room, size)
+	for i := 0; i < types; i++ {
+		if size[i] != 0 && total[i]-used[i] < size[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // Normalize raises an ask to at least lo, rounds it up to a multiple of step and
