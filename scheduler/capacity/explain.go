@@ -277,11 +277,11 @@ func (r *round) offered(a *app, lim *limits) (gets bool) {
 		return false
 	}
 	for i, w := range a.wants.Keys() {
-		end, next := r.key(a, w, lim)
+		end := r.key(a, w, lim)
 		if o := &r.found; end == found && o.kind == allocated && o.from < 0 {
 			return r.s.accepts(r, o)
 		}
-		if !next {
+		if end != skipKey {
 			if i+1 < len(a.wants.Keys()) {
 				r.note(fit.EarlierAsk, a.queue.path, "", int64(w.Priority), 0)
 			}
@@ -431,10 +431,7 @@ func (r *round) line(a *app, lim *limits, e *explanation) []yarn.Reason {
 		if b == a {
 			break
 		}
-		if !r.userMay(q, b, lim) {
-			continue
-		}
-		end := r.application(b, lim)
+		end := r.application(q, b, lim)
 		if end == found {
 			e.add(r.before())
 			return nil

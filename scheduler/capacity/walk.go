@@ -12,7 +12,7 @@ import (
 // limits travel down a walk.
 type limits struct {
 	limit     resource // what the queue may use, seen from above
-	headroom  resource // what is left of it, found by canAssign
+	headroom  resource // what is left of it: for the children of a parent, or found by canAssign
 	blocked   resource // of the children of a parent that wait for more than there is
 	unreserve resource // what an application must give up first, found by userMay
 }
@@ -24,6 +24,7 @@ const (
 	skipNone  skip = iota
 	skipOther      // the next application may have more luck
 	skipQueue      // the queue's limit is in the way: room is kept for it
+	skipKey        // the next key of the application may have more luck
 	found          // it brought something: round.found
 )
 
@@ -85,7 +86,10 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (proposal, []
 	s.fetched |= s.books.Fetch(n)
 	r := &round{}
 	r.begin(s, ref, n)
-	if !s.calc.HasRoom(&r.free, &s.min) {
+	if !s.calc.FitsIn(&s.min, &r.free) {
+		if s.calc.HasRoom(&r.free, &s.min) {
+			s.felt++ // the node may have less than nothing of one resource, and of others enough
+		}
 		return proposal{}, out
 	}
 	s.walk(r, respect)
@@ -139,7 +143,12 @@ func (s *Scheduler) offerReserved(ref NodeRef, n *cluster.NodeBook, out []cluste
 	// and limits of parents are not looked at.
 	lim := &s.rootLimits
 	lim.limit = s.books.Partition(0).Total
-	r.leaf(a.queue, lim)
+	if a.running {
+		s.visit(a.queue, &lim.limit)
+		r.reservation(a, lim, n.Reserved)
+	} else {
+		r.leaf(a.queue, lim)
+	}
 	return s.commit(r, &r.found, out)
 }
 
@@ -149,47 +158,54 @@ func (r *round) wants(q *Queue) bool {
 	return s.calc.Positive(&s.books.Total, &q.shares[r.asks].pending)
 }
 
+// denied tells whether the queue may not use nodes like this one.
+//
+//go:noinline
+func (r *round) denied(q *Queue) bool {
+	if r.mode == ignore || q.mayUse(r.label) {
+		return false
+	}
+	r.note(fit.PartitionDenied, q.path, r.label, 0, 0)
+	return true
+}
+
+// parent tries the children of a queue whose own limit leaves room. Only those that
+// want something are in its order.
 func (r *round) parent(q *Queue, lim *limits) skip {
 	s := r.s
 	if r.why != nil {
 		r.why.keep(q)
 	}
-	if r.mode == respect && !q.mayUse(r.label) {
-		r.note(fit.PartitionDenied, q.path, r.label, 0, 0)
-		return skipNone
-	}
-	if !r.wants(q) {
-		return skipNone
-	}
-	if r.book.Reserved >= 0 || !s.calc.FitsIn(&s.min, &r.free) {
-		r.local++ // the node may have less than nothing of one resource, and of others enough
+	if r.label != "" && r.denied(q) {
 		return skipNone
 	}
 	mark := &q.marks[r.mode]
-	if r.known(q, mark, lim) {
+	if mark.valid && r.known(q, mark, lim) {
 		return mark.skip
 	}
-	before := r.local
+	mark.valid = false
 	s.calc.Clear(&lim.blocked)
-	end := skipNone
-	if r.canAssign(q, lim, nil) {
-		end = r.childrenOf(q, lim)
+	before, last := r.local, skipNone
+	own := &q.shares[r.part]
+	limit := &lim.limit
+	if s.calc.More(&s.books.Total, limit, &own.effMax) {
+		limit = &own.effMax
 	}
-	r.learn(q, mark, lim, end, r.local == before)
-	return end
-}
-
-// childrenOf tries the children of a parent whose own limit leaves room.
-func (r *round) childrenOf(q *Queue, lim *limits) skip {
-	s := r.s
-	last := skipNone
+	s.calc.Sub(&lim.headroom, limit, &own.used)
+	if r.mode == ignore {
+		limit = &s.books.Partition(r.part).Total
+	}
+	if !s.calc.Less(&s.books.Total, &own.used, limit) && !r.lessWithout(q, &own.used, nil, limit) {
+		r.learn(q, mark, lim, skipNone, true)
+		return skipNone
+	}
 	below := &s.limits[r.depth]
 	for _, e := range r.inOrder(q) {
 		c := q.children[e.child]
 		if c.leaf != nil {
 			s.fetchLeaf(c, r.part)
 		}
-		s.childLimit(q, c, &lim.limit, &lim.blocked, r.part, &below.limit)
+		s.calc.SumDown(&below.limit, &lim.headroom, &c.shares[r.part].used, &s.min)
 		var end skip
 		if c.isLeaf() {
 			end = r.leaf(c, below)
@@ -211,8 +227,10 @@ func (r *round) childrenOf(q *Queue, lim *limits) skip {
 		}
 		if !s.calc.Less(&s.books.Total, room, &noResource) {
 			s.calc.Increase(&lim.blocked, room)
+			s.calc.Decrease(&lim.headroom, room)
 		}
 	}
+	r.learn(q, mark, lim, last, r.local == before)
 	return last
 }
 
@@ -225,30 +243,27 @@ func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part, ro
 	}
 	s.calc.Sub(room, limit, blocked)
 	s.calc.Decrease(room, &own.used)
-	s.calc.Increase(room, &c.shares[p].used)
-	s.calc.RoundDown(room, &s.min)
+	s.calc.SumDown(room, room, &c.shares[p].used, &s.min)
 }
 
 // canAssign checks the queue's limit. What could be given up counts as unused: held,
 // or nil for what a parent takes for reserved.
 func (r *round) canAssign(q *Queue, lim *limits, held *resource) bool {
 	s, sh := r.s, &q.shares[r.part]
-	total, used := &s.books.Total, &sh.used
 	current := &sh.effMax
 	if r.mode == ignore {
 		current = &s.books.Partition(r.part).Total
-	} else if s.calc.More(total, current, &lim.limit) {
+	} else if s.calc.More(&s.books.Total, current, &lim.limit) {
 		current = &lim.limit
 	}
-	s.calc.Sub(&lim.headroom, current, used)
-	if s.calc.Less(total, used, current) || s.cfg.ContinueLooking && r.lessWithout(q, used, held, current) {
-		return true
-	}
-	r.noteQueue(q, used, current)
-	return false
+	s.calc.Sub(&lim.headroom, current, &sh.used)
+	return s.calc.Less(&s.books.Total, &sh.used, current) || r.lessWithout(q, &sh.used, held, current)
 }
 
-// lessWithout tells whether less than current is used without what is held.
+// lessWithout tells whether less than current is used without what is held, if that
+// counts.
+//
+//go:noinline
 func (r *round) lessWithout(q *Queue, used, held, current *resource) bool {
 	s := r.s
 	if held == nil {
@@ -257,56 +272,49 @@ func (r *round) lessWithout(q *Queue, used, held, current *resource) bool {
 	}
 	left := *used
 	s.calc.Decrease(&left, held)
-	return s.calc.Positive(&s.books.Total, held) && s.calc.Less(&s.books.Total, &left, current)
+	if s.cfg.ContinueLooking && s.calc.Positive(&s.books.Total, held) && s.calc.Less(&s.books.Total, &left, current) {
+		return true
+	}
+	r.noteQueue(q, used, current)
+	return false
 }
 
 // noResource is an amount of nothing, to compare with.
 var noResource resource
 
 func (r *round) leaf(q *Queue, lim *limits) skip {
-	s := r.s
+	s, l := r.s, q.leaf
 	if r.why != nil {
 		r.why.keep(q)
 	}
 	s.visit(q, &lim.limit)
-	if c := r.book.Reserved; c >= 0 {
-		if a := s.app(s.books.Container(c).App); a.queue == q && a.running {
-			return r.reservation(a, lim, c)
-		}
-	}
-	if r.mode == respect && !q.mayUse(r.label) {
-		r.note(fit.PartitionDenied, q.path, r.label, 0, 0)
+	if r.label != "" && r.denied(q) || !r.wants(q) {
 		return skipNone
 	}
-	if !r.wants(q) {
+	if len(l.stale) > 0 {
+		q.settle()
+	}
+	mark := &q.marks[r.mode]
+	if mark.users && r.userBlocked(q, mark, lim) {
 		return skipNone
 	}
-	q.settle()
-	if r.userBlocked(q, lim) {
-		return skipNone
-	}
-	before := r.local
-	end, users := r.applications(q, lim)
-	r.learnUsers(q, users && r.local == before)
-	return end
+	mark.valid, mark.users = false, false
+	return r.applications(q, lim, mark)
 }
 
-// applications tries the applications of a leaf in their order. users tells that
-// nothing but limits of users was in the way, that there is such a user, and that
-// nobody has reservations.
-func (r *round) applications(q *Queue, lim *limits) (end skip, users bool) {
-	l := q.leaf
+// applications tries the applications of a leaf in their order.
+func (r *round) applications(q *Queue, lim *limits, mark *mark) skip {
+	s, l := r.s, q.leaf
+	before := r.local
 	// The queue's limit is checked with whoever comes first. Who rests is one of
 	// the leaf's users, has nothing reserved and needs no look, unless nobody is
 	// awake: somebody must leave behind what headrooms are taken from.
-	check, i := true, 0
+	check, held := true, (*resource)(nil)
 	free, met := true, false // free of reservations; met a user
 	byList := q.conf.Ordering == config.FifoWithPartitions
+	i := 0
 	if first := l.active.next(0); first > 0 && !byList {
-		if !r.canAssign(q, lim, &noResource) {
-			return skipNone, false
-		}
-		check, i = false, first
+		i, held = first, &noResource
 	}
 	for ; uint(i) < uint(len(l.active.apps)); i = l.active.after(i, check) {
 		a := l.active.apps[i]
@@ -314,25 +322,29 @@ func (r *round) applications(q *Queue, lim *limits) (end skip, users bool) {
 			continue
 		}
 		if check {
-			held := &a.shares[0].reserved
-			if !r.canAssign(q, lim, held) {
-				return skipNone, false
+			if held != &noResource {
+				held = &a.shares[0].reserved
 			}
-			holds := !none(*held)
-			check = r.s.cfg.ContinueLooking && holds
-			free = free && !holds
+			if !r.canAssign(q, lim, held) {
+				return skipNone
+			}
+			check = !s.calc.Nothing(held)
+			free = free && !check
+			check = check && s.cfg.ContinueLooking
 		}
-		may := r.userMay(q, a, lim)
-		met = met || a.user != nil
-		if !r.s.plain && l.active.rest(i) || !may {
-			continue
-		}
-		if end = r.application(a, lim); end != skipOther {
+		if end := r.application(q, a, lim); end != skipOther {
 			r.found.place = int32(i)
-			return end, false
+			return end
+		}
+		met = met || a.user != nil
+		if len(a.wants.Keys()) == 0 && !s.plain {
+			l.active.rest(i)
 		}
 	}
-	return skipNone, free && met
+	if free && met && r.local == before {
+		r.learnUsers(q, mark)
+	}
+	return skipNone
 }
 
 // sameList tells whether the application is in the list that serves the node.
@@ -363,18 +375,25 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 		r.strangerMayNot(q, a)
 		return false
 	}
-	held, used := &a.shares[0].reserved, &u.shares[r.part].used
-	if b.refused == q.leaf.version && held.FitsIn(b.reserved) {
+	used := &u.shares[r.part].used
+	if b.refused == q.leaf.version && a.shares[0].reserved.FitsIn(b.reserved) {
 		r.noteUser(a, used, b)
 		return false
 	}
 	s.calc.Clear(&lim.unreserve)
-	if !s.calc.More(&s.books.Total, used, &b.limit) {
-		return true
-	}
+	return !s.calc.More(&s.books.Total, used, &b.limit) || r.userMayWithout(q, a, lim, b)
+}
+
+// userMayWithout refuses who is beyond the limit, unless it is for what the
+// application could give up.
+//
+//go:noinline
+func (r *round) userMayWithout(q *Queue, a *app, lim *limits, b *userBlock) bool {
+	s := r.s
+	held, used := &a.shares[0].reserved, &a.user.shares[r.part].used
 	if s.cfg.ContinueLooking {
 		var left resource
-		s.calc.Sub(&left, &u.shares[0].used, held)
+		s.calc.Sub(&left, &a.user.shares[0].used, held)
 		if !s.calc.More(&s.books.Total, &left, &b.limit) {
 			lim.unreserve = used.Sub(b.limit)
 			return true
@@ -400,12 +419,12 @@ func (r *round) strangerMayNot(q *Queue, a *app) {
 }
 
 // application tries the keys of one application in their order.
-func (r *round) application(a *app, lim *limits) skip {
-	if !a.wants.Outstanding(r.asks) {
+func (r *round) application(q *Queue, a *app, lim *limits) skip {
+	if !r.userMay(q, a, lim) || !a.wants.Outstanding(r.asks) {
 		return skipOther
 	}
 	for _, w := range a.wants.Keys() {
-		if end, next := r.key(a, w, lim); !next {
+		if end := r.key(a, w, lim); end != skipKey {
 			return end
 		}
 	}
@@ -413,86 +432,86 @@ func (r *round) application(a *app, lim *limits) skip {
 }
 
 // reservation tries to serve what the node is held for.
-func (r *round) reservation(a *app, lim *limits, c ContainerRef) skip {
+func (r *round) reservation(a *app, lim *limits, c ContainerRef) {
 	box := r.s.books.Container(c)
 	lim.headroom, lim.unreserve = lim.limit, resource{}
 	r.local++
 	w := a.wants.Find(keyOf(box))
 	if w == nil || !w.HasAny || w.Any.Count == 0 {
 		r.found.app, r.found.excess = a, c
-		return skipNone
+		return
 	}
 	if a.avoids(r.book) {
-		return skipOther
+		return
 	}
 	w.Opportunities++
-	end, _ := r.onNode(a, w, lim, c)
-	return end
+	r.found.from = c
+	r.onNode(a, w, lim)
 }
 
-// key makes the checks that come before any node is looked at. next tells that
-// the application's next key is to be tried.
-func (r *round) key(a *app, w *demand.Want, lim *limits) (end skip, next bool) {
+// key makes the checks that come before any node is looked at.
+func (r *round) key(a *app, w *demand.Want, lim *limits) skip {
 	s := r.s
 	size := &w.Any.Size
 	if r.mode == ignore && !a.mastered && !s.cfg.Cluster.AMSharing {
-		if w.Label != r.label {
+		if w.Part != r.part {
 			r.note(fit.OtherPartition, r.label, w.Label, 0, 0)
 		}
-		return skipOther, false
+		return skipOther
 	}
 	if !s.cfg.ContinueLooking && !s.worthMore(a, w, size) {
 		r.note(fit.ReservationsEnough, a.queue.path, "", int64(len(w.Reservations)), int64(w.Left()))
 		r.local++ // re-reservations may make it worth more: the leaf is not remembered as full
-		return skipNone, true
+		return skipKey
 	}
 	room := &lim.headroom
-	if s.cfg.ContinueLooking && a.held > 0 {
+	if a.held > 0 && s.cfg.ContinueLooking {
 		more := room.Add(a.shares[r.part].reserved)
 		room = &more
 	}
 	if !s.calc.FitsIn(size, room) {
 		r.noteHeadroom(a.queue, size, room)
-		return skipQueue, false
+		return skipQueue
 	}
 	r.local++
-	missed := int32(0)
-	if w.Label == "" {
+	if w.Part == 0 {
 		w.Missed++
-		missed = w.Missed
 	}
-	if r.mode == ignore && int(missed) < s.books.Count {
-		s.waited = s.waited || w.Label == ""
-		if w.Label != "" {
-			r.note(fit.OtherPartition, "", w.Label, 0, 0)
-		} else {
-			r.note(fit.ShareDelay, r.label, "", int64(missed), int64(s.books.Count))
-		}
-		return skipOther, false
+	if r.mode == ignore && !r.missedEnough(w) {
+		return skipOther
 	}
-	if served := r.servedLabel(); w.Label != served {
-		r.note(fit.OtherPartition, served, w.Label, 0, 0)
-		return skipNone, true
+	if w.Part != r.asks {
+		r.note(fit.OtherPartition, s.books.Partition(r.asks).Name, w.Label, 0, 0)
+		return skipKey
 	}
 	if a.avoids(r.book) {
 		r.noteNode(fit.Blacklisted, 0, nil, nil)
-		return skipOther, false
+		return skipOther
 	}
 	w.Opportunities++
 	waited := s.waited
-	if end, next = r.onNode(a, w, lim, cluster.NoContainer); next {
+	end := r.onNode(a, w, lim)
+	if end == skipKey {
 		w.Opportunities--
 		s.waited = waited
 	}
-	return end, next
+	return end
 }
 
-// servedLabel is the label that asks must name to be served by this walk.
-func (r *round) servedLabel() string {
-	if r.mode == ignore {
-		return ""
+// missedEnough tells whether a key without a label has passed by as many nodes as
+// there are, so that it may have the room that a partition lends.
+func (r *round) missedEnough(w *demand.Want) bool {
+	s := r.s
+	if w.Part != 0 {
+		r.note(fit.OtherPartition, "", w.Label, 0, 0)
+		return false
 	}
-	return r.label
+	if int(w.Missed) >= s.books.Count {
+		return true
+	}
+	s.waited = true
+	r.note(fit.ShareDelay, r.label, "", int64(w.Missed), int64(s.books.Count))
+	return false
 }
 
 // worthMore tells whether the key deserves another container or reservation:
