@@ -70,11 +70,11 @@ func (r *round) offSwitch(w *demand.Want) bool {
 // should be held for it: then that is what the walk proposes, and what the key has
 // waited begins anew.
 func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality, lim *limits) bool {
-	s, size := r.s, &row.Size
 	kind, excess := allocated, cluster.NoContainer
-	if !s.calc.FitsIn(size, &lim.headroom) || !s.calc.HasRoom(&r.free, size) || s.calc.AnyPositive(&lim.unreserve) ||
-		!s.calc.FitsIn(size, &r.book.Total) || len(w.Reservations) > 0 || w.Left() <= 0 {
-		if kind, excess = r.squeeze(a, w, size, lim); kind == nothing {
+	// What any host is asked for was found to fit in the queue's headroom, without
+	// reservations that could be given up if there are none.
+	if a.held > 0 || row != &w.Any || !r.s.calc.HasRoom(&r.free, &row.Size) || r.s.calc.AnyPositive(&lim.unreserve) {
+		if kind, excess = r.squeeze(a, w, &row.Size, lim); kind == nothing {
 			return false
 		}
 	}
@@ -83,7 +83,7 @@ func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality,
 	if o.from >= 0 || r.why != nil {
 		return true
 	}
-	if l == cluster.NodeLocal || l == cluster.RackLocal && s.cfg.RackFullReset {
+	if l == cluster.NodeLocal || l == cluster.RackLocal && r.s.cfg.RackFullReset {
 		w.Opportunities = 0
 	}
 	if r.part == 0 {

@@ -182,6 +182,7 @@ func (s *Scheduler) explainNode(a *app, ref NodeRef, e *explanation, contest boo
 	n := s.books.Node(ref)
 	r := &round{}
 	r.begin(s, ref, n)
+	s.calc.Sub(&r.free, &n.Total, &n.Used)
 	r.why = e
 	switch {
 	case !n.Accepting:
@@ -231,7 +232,7 @@ func wayTo(q *Queue) (way []*Queue) {
 
 // startLimits is how a walk begins.
 func (r *round) startLimits() (lim limits) {
-	lim.limit = r.s.books.Partition(r.asks).Total
+	lim.limit, lim.below = r.s.books.Partition(r.asks).Total, &r.s.limits[0]
 	return lim
 }
 
@@ -314,7 +315,6 @@ func (r *round) wholeWalk(root *Queue, a *app) bool {
 	e := r.why
 	r.why = &explanation{}
 	lim := r.startLimits()
-	r.depth = 0
 	end := r.parent(root, &lim)
 	if end == found && r.found.app != a {
 		e.add(r.before())
@@ -349,7 +349,6 @@ func (r *round) contest(way []*Queue, a *app) {
 			e.addKept(r.why.reasons, keeper)
 			break
 		}
-		r.depth = i + 1
 		k, why := r.ahead(q, way[i+1], &lim)
 		if e.add(why); !why.OK() {
 			break
@@ -369,7 +368,7 @@ func (r *round) contest(way []*Queue, a *app) {
 // and brings the limits to that one. It returns for whom room is kept, or why the
 // walk ends there.
 func (r *round) ahead(q, child *Queue, lim *limits) (keeper *Queue, why yarn.Reason) {
-	var below limits
+	below := limits{below: &r.s.limits[0]}
 	for _, e := range r.inOrder(q) {
 		c := q.children[e.child]
 		r.s.childLimit(q, c, &lim.limit, &lim.blocked, r.part, &below.limit)

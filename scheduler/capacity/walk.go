@@ -15,6 +15,7 @@ type limits struct {
 	headroom  resource // what is left of it: for the children of a parent, or found by canAssign
 	blocked   resource // of the children of a parent that wait for more than there is
 	unreserve resource // what an application must give up first, found by userMay
+	below     *limits  // of the children of a parent
 }
 
 // skip says how a walk ended, and why it brought nothing.
@@ -58,7 +59,6 @@ type round struct {
 	label string
 	free  resource // what the node has left
 	mode  mode
-	depth int // of the parent that is walked, from 0
 	// local counts what depended on the node or left something behind: a walk
 	// without any of it would end the same way on every node.
 	local int
@@ -86,25 +86,33 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (proposal, []
 	s.fetched |= s.books.Fetch(n)
 	r := &round{}
 	r.begin(s, ref, n)
+	s.calc.Sub(&r.free, &n.Total, &n.Used)
 	if !s.calc.FitsIn(&s.min, &r.free) {
 		if s.calc.HasRoom(&r.free, &s.min) {
 			s.felt++ // the node may have less than nothing of one resource, and of others enough
 		}
 		return proposal{}, out
 	}
-	s.walk(r, respect)
-	out = s.commit(r, &r.found, out)
-	if r.found.kind == nothing && n.Part != 0 && !s.books.Partition(n.Part).Exclusive {
-		s.walk(r, ignore)
+	for m := respect; ; m = ignore {
+		r.turn(m)
+		if k := (walkKind{r.part, m}); s.lastWalk != k {
+			s.lastWalk = k
+			s.walkTurn++
+		}
+		lim := &s.limits[0]
+		s.calc.Set(&lim.limit, &s.books.Partition(r.asks).Total)
+		r.parent(s.tree.root, lim)
+		s.felt += r.local
 		out = s.commit(r, &r.found, out)
+		if r.found.kind != nothing || n.Part == 0 || m == ignore || s.books.Partition(n.Part).Exclusive {
+			return proposal{r.found.kind, r.found.locality}, out
+		}
 	}
-	return proposal{r.found.kind, r.found.locality}, out
 }
 
 func (r *round) begin(s *Scheduler, ref NodeRef, n *cluster.NodeBook) {
 	r.s, r.node, r.book, r.part, r.label = s, ref, n, n.Part, n.Label
 	r.asks = n.Part
-	s.calc.Sub(&r.free, &n.Total, &n.Used)
 	r.found.from, r.found.excess = cluster.NoContainer, cluster.NoContainer
 }
 
@@ -121,27 +129,15 @@ func (s *Scheduler) hasRoom(n *cluster.NodeBook) bool {
 	return s.calc.Leaves(&n.Total, &n.Used, &s.min)
 }
 
-// walk goes from the root to one application; r.found is what comes of it.
-func (s *Scheduler) walk(r *round, m mode) {
-	r.turn(m)
-	if k := (walkKind{r.part, m}); s.lastWalk != k {
-		s.lastWalk = k
-		s.walkTurn++
-	}
-	lim := &s.rootLimits
-	s.calc.Set(&lim.limit, &s.books.Partition(r.asks).Total)
-	r.parent(s.tree.root, lim)
-	s.felt += r.local
-}
-
 // offerReserved gives a reserved node to whom it is reserved for.
 func (s *Scheduler) offerReserved(ref NodeRef, n *cluster.NodeBook, out []cluster.Decision) []cluster.Decision {
 	a := s.app(s.books.Container(n.Reserved).App)
 	r := &round{}
 	r.begin(s, ref, n)
+	s.calc.Sub(&r.free, &n.Total, &n.Used)
 	// compat: the limit is that of the default partition, also on other nodes,
 	// and limits of parents are not looked at.
-	lim := &s.rootLimits
+	lim := &s.limits[0]
 	lim.limit = s.books.Partition(0).Total
 	if a.running {
 		s.visit(a.queue, &lim.limit)
@@ -179,11 +175,13 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 	if r.label != "" && r.denied(q) {
 		return skipNone
 	}
-	mark := &q.marks[r.mode]
-	if mark.valid && r.known(q, mark, lim) {
-		return mark.skip
+	mark := &q.marks[r.mode&1] // there are two
+	if mark.valid {
+		if r.known(q, mark, lim) {
+			return mark.skip
+		}
+		mark.valid = false
 	}
-	mark.valid = false
 	s.calc.Clear(&lim.blocked)
 	before, last := r.local, skipNone
 	own := &q.shares[r.part]
@@ -199,7 +197,7 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 		r.learn(q, mark, lim, skipNone, true)
 		return skipNone
 	}
-	below := &s.limits[r.depth]
+	below := lim.below
 	for _, e := range r.inOrder(q) {
 		c := q.children[e.child]
 		if c.leaf != nil {
@@ -210,9 +208,7 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 		if c.isLeaf() {
 			end = r.leaf(c, below)
 		} else {
-			r.depth++
 			end = r.parent(c, below)
-			r.depth--
 		}
 		if end == found {
 			return end
@@ -282,29 +278,26 @@ func (r *round) lessWithout(q *Queue, used, held, current *resource) bool {
 // noResource is an amount of nothing, to compare with.
 var noResource resource
 
+// leaf tries the applications of a leaf in their order.
 func (r *round) leaf(q *Queue, lim *limits) skip {
 	s, l := r.s, q.leaf
 	if r.why != nil {
 		r.why.keep(q)
 	}
 	s.visit(q, &lim.limit)
-	if r.label != "" && r.denied(q) || !r.wants(q) {
+	if r.label != "" && r.denied(q) || !s.calc.Positive(&s.books.Total, &q.shares[r.asks].pending) {
 		return skipNone
 	}
 	if len(l.stale) > 0 {
 		q.settle()
 	}
-	mark := &q.marks[r.mode]
-	if mark.users && r.userBlocked(q, mark, lim) {
-		return skipNone
+	mark := &q.marks[r.mode&1]
+	if mark.valid {
+		if mark.users && r.userBlocked(q, mark, lim) {
+			return skipNone
+		}
+		mark.valid = false
 	}
-	mark.valid, mark.users = false, false
-	return r.applications(q, lim, mark)
-}
-
-// applications tries the applications of a leaf in their order.
-func (r *round) applications(q *Queue, lim *limits, mark *mark) skip {
-	s, l := r.s, q.leaf
 	before := r.local
 	// The queue's limit is checked with whoever comes first. Who rests is one of
 	// the leaf's users, has nothing reserved and needs no look, unless nobody is
@@ -328,9 +321,9 @@ func (r *round) applications(q *Queue, lim *limits, mark *mark) skip {
 			if !r.canAssign(q, lim, held) {
 				return skipNone
 			}
-			check = !s.calc.Nothing(held)
-			free = free && !check
-			check = check && s.cfg.ContinueLooking
+			if check = !s.calc.Nothing(held); check {
+				free, check = false, s.cfg.ContinueLooking
+			}
 		}
 		if end := r.application(q, a, lim); end != skipOther {
 			r.found.place = int32(i)
@@ -375,22 +368,28 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 		r.strangerMayNot(q, a)
 		return false
 	}
-	used := &u.shares[r.part].used
-	if b.refused == q.leaf.version && a.shares[0].reserved.FitsIn(b.reserved) {
-		r.noteUser(a, used, b)
-		return false
+	if b.refused == q.leaf.version || s.calc.More(&s.books.Total, &u.shares[r.part].used, &b.limit) {
+		return r.userMayWithout(q, a, lim, b)
 	}
 	s.calc.Clear(&lim.unreserve)
-	return !s.calc.More(&s.books.Total, used, &b.limit) || r.userMayWithout(q, a, lim, b)
+	return true
 }
 
-// userMayWithout refuses who is beyond the limit, unless it is for what the
-// application could give up.
+// userMayWithout refuses who was refused before or is beyond the limit, unless that
+// is for what the application could give up.
 //
 //go:noinline
 func (r *round) userMayWithout(q *Queue, a *app, lim *limits, b *userBlock) bool {
 	s := r.s
 	held, used := &a.shares[0].reserved, &a.user.shares[r.part].used
+	if b.refused == q.leaf.version && held.FitsIn(b.reserved) {
+		r.noteUser(a, used, b)
+		return false
+	}
+	lim.unreserve = resource{}
+	if !s.calc.More(&s.books.Total, used, &b.limit) {
+		return true
+	}
 	if s.cfg.ContinueLooking {
 		var left resource
 		s.calc.Sub(&left, &a.user.shares[0].used, held)
@@ -464,13 +463,12 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) skip {
 		r.local++ // re-reservations may make it worth more: the leaf is not remembered as full
 		return skipKey
 	}
-	room := &lim.headroom
 	if a.held > 0 && s.cfg.ContinueLooking {
-		more := room.Add(a.shares[r.part].reserved)
-		room = &more
-	}
-	if !s.calc.FitsIn(size, room) {
-		r.noteHeadroom(a.queue, size, room)
+		if !r.fitsWithHeld(a, size, lim) {
+			return skipQueue
+		}
+	} else if !s.calc.FitsIn(size, &lim.headroom) {
+		r.noteHeadroom(a.queue, size, &lim.headroom)
 		return skipQueue
 	}
 	r.local++
@@ -496,6 +494,19 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) skip {
 		s.waited = waited
 	}
 	return end
+}
+
+// fitsWithHeld tells whether the queue has room if what the application has reserved
+// counts as unused.
+//
+//go:noinline
+func (r *round) fitsWithHeld(a *app, size *resource, lim *limits) bool {
+	room := lim.headroom.Add(a.shares[r.part].reserved)
+	if r.s.calc.FitsIn(size, &room) {
+		return true
+	}
+	r.noteHeadroom(a.queue, size, &room)
+	return false
 }
 
 // missedEnough tells whether a key without a label has passed by as many nodes as
