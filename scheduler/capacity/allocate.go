@@ -67,40 +67,27 @@ func (r *round) offSwitch(w *demand.Want) bool {
 }
 
 // try sees whether a container of the row fits on the node, or whether the node
-// should be held for it: then that is what the walk proposes, and what the key has
-// waited begins anew.
+// should be held for it: then that is what the walk proposes.
 func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality, lim *limits) bool {
-	kind, excess := allocated, cluster.NoContainer
 	// What any host is asked for was found to fit in the queue's headroom, without
 	// reservations that could be given up if there are none.
-	if a.held > 0 || row != &w.Any || !r.s.calc.HasRoom(&r.free, &row.Size) || r.s.calc.AnyPositive(&lim.unreserve) {
-		if kind, excess = r.squeeze(a, w, &row.Size, lim); kind == nothing {
-			return false
-		}
+	switch {
+	case a.held > 0, row != &w.Any, !r.s.calc.HasRoom(&r.free, &row.Size), r.s.calc.AnyPositive(&lim.unreserve):
+		return r.squeeze(a, w, row, l, lim)
 	}
-	o := &r.found
-	o.kind, o.app, o.want, o.row, o.locality, o.excess = kind, a, w, row, l, excess
-	if o.from >= 0 || r.why != nil {
-		return true
-	}
-	if l == cluster.NodeLocal || l == cluster.RackLocal && r.s.cfg.RackFullReset {
-		w.Opportunities = 0
-	}
-	if r.part == 0 {
-		w.Missed = 0
-	}
+	r.propose(allocated, a, w, row, l)
 	return true
 }
 
-// squeeze finds out whether a container that does not simply fit may be had, and what
+// squeeze finds out whether a container may be had that does not simply fit, and what
 // must be given up for it first, or whether the node is held for it.
 //
 //go:noinline
-func (r *round) squeeze(a *app, w *demand.Want, size *resource, lim *limits) (outcomeKind, ContainerRef) {
-	s, calc := r.s, r.s.calc
+func (r *round) squeeze(a *app, w *demand.Want, row *demand.Row, l cluster.Locality, lim *limits) bool {
+	s, calc, size := r.s, r.s.calc, &row.Size
 	if !calc.FitsIn(size, &r.book.Total) {
 		r.noteNode(fit.NodeTooSmall, 0, size, &r.book.Total)
-		return nothing, cluster.NoContainer
+		return false
 	}
 	more := s.worthMore(a, w, size)
 	var over resource
@@ -109,25 +96,42 @@ func (r *round) squeeze(a *app, w *demand.Want, size *resource, lim *limits) (ou
 	mustGiveUp := calc.AnyPositive(need)
 	isNew := r.found.from < 0
 	look := s.cfg.ContinueLooking && isNew
-	if !calc.HasRoom(&r.free, size) {
+	kind, excess := allocated, cluster.NoContainer
+	if calc.HasRoom(&r.free, size) {
+		if look && (!more || mustGiveUp) {
+			if !mustGiveUp {
+				need = size
+			}
+			if excess = s.toGiveUp(w, need); excess < 0 {
+				r.noteNode(fit.ReservationsEnough, 0, need, nil)
+				return false
+			}
+		}
+	} else {
+		kind = reserved
 		r.noteNode(fit.NodeFull, 0, size, &r.free)
 		if !more && isNew || look && mustGiveUp {
-			return nothing, cluster.NoContainer
+			return false
 		}
-		return reserved, cluster.NoContainer
 	}
-	if !look || more && !mustGiveUp {
-		return allocated, cluster.NoContainer
+	r.propose(kind, a, w, row, l)
+	r.found.excess = excess
+	return true
+}
+
+// propose ends a walk, and resets what the key has waited.
+func (r *round) propose(k outcomeKind, a *app, w *demand.Want, row *demand.Row, l cluster.Locality) {
+	o := &r.found
+	o.kind, o.app, o.want, o.row, o.locality, o.excess = k, a, w, row, l, cluster.NoContainer
+	if o.from >= 0 || r.why != nil {
+		return
 	}
-	if !mustGiveUp {
-		need = size
+	if l == cluster.NodeLocal || l == cluster.RackLocal && r.s.cfg.RackFullReset {
+		w.Opportunities = 0
 	}
-	excess := s.toGiveUp(w, need)
-	if excess < 0 {
-		r.noteNode(fit.ReservationsEnough, 0, need, nil)
-		return nothing, excess
+	if r.part == 0 {
+		w.Missed = 0
 	}
-	return allocated, excess
 }
 
 // toGiveUp is a reservation of the key that frees at least so much.

@@ -25,6 +25,14 @@ type mark struct {
 	blocked resource
 }
 
+// mark is how the last walk over the queue ended. No index is needed for that.
+func (q *Queue) mark(m mode) *mark {
+	if m == ignore {
+		return &q.marks[ignore]
+	}
+	return &q.marks[respect]
+}
+
 func (m *mark) fresh(s *Scheduler, q *Queue, p part) bool {
 	return m.valid && !s.plain && m.change == q.change && m.turn == s.walkTurn && m.part == p
 }

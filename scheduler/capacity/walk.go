@@ -175,7 +175,7 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 	if r.label != "" && r.denied(q) {
 		return skipNone
 	}
-	mark := &q.marks[r.mode&1] // there are two
+	mark := q.mark(r.mode)
 	if mark.valid {
 		if r.known(q, mark, lim) {
 			return mark.skip
@@ -193,9 +193,11 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 	if r.mode == ignore {
 		limit = &s.books.Partition(r.part).Total
 	}
-	if !s.calc.Less(&s.books.Total, &own.used, limit) && !r.lessWithout(q, &own.used, nil, limit) {
-		r.learn(q, mark, lim, skipNone, true)
-		return skipNone
+	if !s.calc.Less(&s.books.Total, &own.used, limit) {
+		if !r.lessWithout(q, &own.used, nil, limit) {
+			r.learn(q, mark, lim, skipNone, true)
+			return skipNone
+		}
 	}
 	below := lim.below
 	for _, e := range r.inOrder(q) {
@@ -253,7 +255,10 @@ func (r *round) canAssign(q *Queue, lim *limits, held *resource) bool {
 		current = &lim.limit
 	}
 	s.calc.Sub(&lim.headroom, current, &sh.used)
-	return s.calc.Less(&s.books.Total, &sh.used, current) || r.lessWithout(q, &sh.used, held, current)
+	if s.calc.Less(&s.books.Total, &sh.used, current) {
+		return true
+	}
+	return r.lessWithout(q, &sh.used, held, current)
 }
 
 // lessWithout tells whether less than current is used without what is held, if that
@@ -285,13 +290,16 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 		r.why.keep(q)
 	}
 	s.visit(q, &lim.limit)
-	if r.label != "" && r.denied(q) || !s.calc.Positive(&s.books.Total, &q.shares[r.asks].pending) {
+	if r.label != "" && r.denied(q) {
+		return skipNone
+	}
+	if !s.calc.Positive(&s.books.Total, &q.shares[r.asks].pending) {
 		return skipNone
 	}
 	if len(l.stale) > 0 {
 		q.settle()
 	}
-	mark := &q.marks[r.mode&1]
+	mark := q.mark(r.mode)
 	if mark.valid {
 		if mark.users && r.userBlocked(q, mark, lim) {
 			return skipNone
@@ -302,22 +310,24 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 	// The queue's limit is checked with whoever comes first. Who rests is one of
 	// the leaf's users, has nothing reserved and needs no look, unless nobody is
 	// awake: somebody must leave behind what headrooms are taken from.
-	check, held := true, (*resource)(nil)
+	check, i := true, 0
 	free, met := true, false // free of reservations; met a user
 	byList := q.conf.Ordering == config.FifoWithPartitions
-	i := 0
 	if first := l.active.next(0); first > 0 && !byList {
-		i, held = first, &noResource
+		if !r.canAssign(q, lim, &noResource) {
+			return skipNone
+		}
+		check, i = false, first
 	}
 	for ; uint(i) < uint(len(l.active.apps)); i = l.active.after(i, check) {
 		a := l.active.apps[i]
-		if byList && !q.sameList(a, r.label) {
-			continue
+		if byList {
+			if !q.sameList(a, r.label) {
+				continue
+			}
 		}
 		if check {
-			if held != &noResource {
-				held = &a.shares[0].reserved
-			}
+			held := &a.shares[0].reserved
 			if !r.canAssign(q, lim, held) {
 				return skipNone
 			}
@@ -341,6 +351,8 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 }
 
 // sameList tells whether the application is in the list that serves the node.
+//
+//go:noinline
 func (q *Queue) sameList(a *app, label string) bool {
 	return q.listOf(a.Label) == q.listOf(label)
 }
@@ -458,10 +470,12 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) skip {
 		}
 		return skipOther
 	}
-	if !s.cfg.ContinueLooking && !s.worthMore(a, w, size) {
-		r.note(fit.ReservationsEnough, a.queue.path, "", int64(len(w.Reservations)), int64(w.Left()))
-		r.local++ // re-reservations may make it worth more: the leaf is not remembered as full
-		return skipKey
+	if !s.cfg.ContinueLooking {
+		if !s.worthMore(a, w, size) {
+			r.note(fit.ReservationsEnough, a.queue.path, "", int64(len(w.Reservations)), int64(w.Left()))
+			r.local++ // re-reservations may make it worth more: the leaf is not remembered as full
+			return skipKey
+		}
 	}
 	if a.held > 0 && s.cfg.ContinueLooking {
 		if !r.fitsWithHeld(a, size, lim) {
