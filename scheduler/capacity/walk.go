@@ -6,6 +6,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/scheduler/javanum"
+	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -185,16 +186,9 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 	s.calc.Clear(&lim.blocked)
 	before, last := r.local, skipNone
 	own := &q.shares[r.part]
-	limit := &lim.limit
-	if s.calc.More(&s.books.Total, limit, &own.effMax) {
-		limit = &own.effMax
-	}
-	s.calc.Sub(&lim.headroom, limit, &own.used)
-	if r.mode == ignore {
-		limit = &s.books.Partition(r.part).Total
-	}
-	if !s.calc.Less(&s.books.Total, &own.used, limit) {
-		if !r.lessWithout(q, &own.used, nil, limit) {
+	left := min(lim.limit[yarn.Memory], own.effMax[yarn.Memory]) - own.used[yarn.Memory]
+	if lim.headroom[yarn.Memory] = left; left <= 0 || r.mode == ignore || s.calc.Dominant {
+		if !r.leavesRoom(q, own, lim) {
 			r.learn(q, mark, lim, skipNone, true)
 			return skipNone
 		}
@@ -205,7 +199,11 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 		if c.leaf != nil {
 			s.fetchLeaf(c, r.part)
 		}
-		s.calc.SumDown(&below.limit, &lim.headroom, &c.shares[r.part].used, &s.min)
+		if used := &c.shares[r.part].used; s.calc.Dominant {
+			s.calc.SumDown(&below.limit, &lim.headroom, used, &s.min)
+		} else {
+			measure.SetMemory(&below.limit, javanum.RoundDown(lim.headroom[yarn.Memory]+used[yarn.Memory], s.min[yarn.Memory]))
+		}
 		var end skip
 		if c.isLeaf() {
 			end = r.leaf(c, below)
@@ -215,21 +213,43 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 		if end == found {
 			return end
 		}
-		if end != skipQueue {
-			continue
-		}
-		last = skipQueue
-		room := &below.headroom
-		if !c.isLeaf() {
-			room = &below.blocked
-		}
-		if !s.calc.Less(&s.books.Total, room, &noResource) {
-			s.calc.Increase(&lim.blocked, room)
-			s.calc.Decrease(&lim.headroom, room)
+		if end == skipQueue {
+			last = skipQueue
+			s.keepRoom(c, lim)
 		}
 	}
 	r.learn(q, mark, lim, last, r.local == before)
 	return last
+}
+
+// leavesRoom finds what the children of a queue share, and tells whether its own limit
+// leaves room. Where memory alone counts, that is mostly known from what is left of it.
+//
+//go:noinline
+func (r *round) leavesRoom(q *Queue, own *share, lim *limits) bool {
+	s, limit := r.s, &lim.limit
+	if s.calc.More(&s.books.Total, limit, &own.effMax) {
+		limit = &own.effMax
+	}
+	s.calc.Sub(&lim.headroom, limit, &own.used)
+	if r.mode == ignore {
+		limit = &s.books.Partition(r.part).Total
+	}
+	return s.calc.Less(&s.books.Total, &own.used, limit) || r.lessWithout(q, &own.used, nil, limit)
+}
+
+// keepRoom keeps room from the siblings of a child that waits for more than there is.
+//
+//go:noinline
+func (s *Scheduler) keepRoom(c *Queue, lim *limits) {
+	room := &lim.below.headroom
+	if !c.isLeaf() {
+		room = &lim.below.blocked
+	}
+	if !s.calc.Less(&s.books.Total, room, &noResource) {
+		s.calc.Increase(&lim.blocked, room)
+		s.calc.Decrease(&lim.headroom, room)
+	}
 }
 
 // childLimit finds what a child may use of what its parent may, and puts it into
