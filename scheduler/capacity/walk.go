@@ -269,16 +269,28 @@ func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part, ro
 func (r *round) canAssign(q *Queue, lim *limits, held *resource) bool {
 	s, sh := r.s, &q.shares[r.part]
 	current := &sh.effMax
-	if r.mode == ignore {
-		current = &s.books.Partition(r.part).Total
-	} else if s.calc.More(&s.books.Total, current, &lim.limit) {
+	if r.mode == ignore || s.calc.Dominant {
+		current = r.current(sh, lim)
+	} else if current[yarn.Memory] > lim.limit[yarn.Memory] {
 		current = &lim.limit
 	}
 	s.calc.Sub(&lim.headroom, current, &sh.used)
-	if s.calc.Less(&s.books.Total, &sh.used, current) {
+	if lim.headroom[yarn.Memory] > 0 && !s.calc.Dominant {
 		return true
 	}
-	return r.lessWithout(q, &sh.used, held, current)
+	return s.calc.Less(&s.books.Total, &sh.used, current) || r.lessWithout(q, &sh.used, held, current)
+}
+
+// current is the limit of a queue's own in a walk.
+func (r *round) current(sh *share, lim *limits) *resource {
+	s := r.s
+	switch {
+	case r.mode == ignore:
+		return &s.books.Partition(r.part).Total
+	case s.calc.More(&s.books.Total, &sh.effMax, &lim.limit):
+		return &lim.limit
+	}
+	return &sh.effMax
 }
 
 // lessWithout tells whether less than current is used without what is held, if that
@@ -313,8 +325,10 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 	if r.label != "" && r.denied(q) {
 		return skipNone
 	}
-	if !s.calc.Positive(&s.books.Total, &q.shares[r.asks].pending) {
-		return skipNone
+	if q.shares[r.asks].pending[yarn.Memory] <= 0 { // or else it wants something
+		if !r.wants(q) {
+			return skipNone
+		}
 	}
 	if len(l.stale) > 0 {
 		q.settle()
@@ -400,15 +414,16 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 		r.strangerMayNot(q, a)
 		return false
 	}
-	if b.refused == q.leaf.version || s.calc.More(&s.books.Total, &u.shares[r.part].used, &b.limit) {
+	used := u.shares[r.part].used[yarn.Memory]
+	if b.refused == q.leaf.version || used > b.limit[yarn.Memory] || s.calc.Dominant {
 		return r.userMayWithout(q, a, lim, b)
 	}
 	s.calc.Clear(&lim.unreserve)
 	return true
 }
 
-// userMayWithout refuses who was refused before or is beyond the limit, unless that
-// is for what the application could give up.
+// userMayWithout is userMay where more than memory counts, and where the user was
+// refused before or is beyond the limit, maybe only for what could be given up.
 //
 //go:noinline
 func (r *round) userMayWithout(q *Queue, a *app, lim *limits, b *userBlock) bool {
