@@ -13,7 +13,7 @@ import (
 // limits travel down a walk.
 type limits struct {
 	limit     resource // what the queue may use, seen from above
-	headroom  resource // what is left of it: for the children of a parent, or found by canAssign
+	headroom  resource // what is left of it: for the children of a parent, or found by canAssign for a leaf
 	blocked   resource // of the children of a parent that wait for more than there is
 	unreserve resource // what an application must give up first, found by userMay
 	below     *limits  // of the children of a parent
@@ -200,7 +200,7 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 			s.fetchLeaf(c, r.part)
 		}
 		if used := &c.shares[r.part].used; s.calc.Dominant {
-			s.calc.SumDown(&below.limit, &lim.headroom, used, &s.min)
+			s.childRoom(&below.limit, &lim.headroom, used)
 		} else {
 			measure.SetMemory(&below.limit, javanum.RoundDown(lim.headroom[yarn.Memory]+used[yarn.Memory], s.min[yarn.Memory]))
 		}
@@ -259,9 +259,17 @@ func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part, ro
 	if s.calc.More(&s.books.Total, limit, &own.effMax) {
 		limit = &own.effMax
 	}
-	s.calc.Sub(room, limit, blocked)
-	s.calc.Decrease(room, &own.used)
-	s.calc.SumDown(room, room, &c.shares[p].used, &s.min)
+	var left resource
+	s.calc.Sub(&left, limit, blocked)
+	s.calc.Decrease(&left, &own.used)
+	s.childRoom(room, &left, &c.shares[p].used)
+}
+
+// childRoom is what a child may use that uses so much, where so much is left for all.
+func (s *Scheduler) childRoom(room, left, used *resource) {
+	s.calc.Set(room, left)
+	s.calc.Increase(room, used)
+	s.calc.RoundDown(room, &s.min)
 }
 
 // canAssign checks the queue's limit. What could be given up counts as unused: held,
@@ -355,10 +363,8 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 	}
 	for ; uint(i) < uint(len(l.active.apps)); i = l.active.after(i, check) {
 		a := l.active.apps[i]
-		if byList {
-			if !q.sameList(a, r.label) {
-				continue
-			}
+		if byList && !q.sameList(a, r.label) {
+			continue
 		}
 		if check {
 			held := &a.shares[0].reserved
