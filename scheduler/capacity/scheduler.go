@@ -77,7 +77,7 @@ func New(cfg *config.Config) (*Scheduler, error) {
 
 // Advance tells the time. It must not go back.
 func (s *Scheduler) Advance(now yarn.Now) {
-	if s.now == (yarn.Now{}) {
+	if s.now.Wall|s.now.Mono == 0 {
 		s.started = now.Mono
 	}
 	s.now = now
