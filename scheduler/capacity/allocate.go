@@ -8,67 +8,83 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// onNode tries the places of a key from the nearest to the farthest. next tells
-// that this key has no business on the node.
-func (r *round) onNode(a *app, w *demand.Want, lim *limits, from ContainerRef) (end skip, next bool) {
-	if row := w.At(r.book.NodePlace); row != nil && row.Count > 0 {
-		if rack := w.At(r.book.RackPlace); rack != nil && rack.Count > 0 {
-			if r.try(a, w, row, cluster.NodeLocal, lim, from) {
-				return found, false
-			}
-		}
-	}
-	if row := w.At(r.book.RackPlace); row != nil && row.Count > 0 {
-		if !row.Relax {
-			r.note(fit.StrictLocality, r.book.Rack, "", 0, 0)
-			return skipNone, true
-		}
-		if min(int32(r.s.books.Count), r.s.cfg.NodeDelay) < w.Opportunities {
-			if r.try(a, w, row, cluster.RackLocal, lim, from) {
-				return found, false
-			}
-		} else {
-			r.s.waited = true
+// onNode tries the places of a key from the nearest to the farthest.
+func (r *round) onNode(a *app, w *demand.Want, lim *limits) skip {
+	if len(w.Rows) > 0 {
+		if end := r.near(a, w, lim); end != skipOther {
+			return end
 		}
 	}
 	if !w.HasAny || w.Any.Count <= 0 {
-		return skipNone, true
+		return skipKey
 	}
 	if !w.Any.Relax {
 		r.note(fit.StrictLocality, yarn.AnyHost, "", 0, 0)
-		return skipNone, true
+		return skipKey
 	}
-	if from < 0 && !r.offSwitch(w) {
+	if len(w.Rows) > 0 && r.found.from < 0 && !r.offSwitch(w) {
 		r.s.waited = true
 		r.noteNode(fit.LocalityDelay, int64(w.Opportunities), nil, nil)
-		return skipOther, false
+		return skipOther
 	}
-	if r.try(a, w, &w.Any, cluster.OffSwitch, lim, from) {
-		return found, false
+	if r.try(a, w, &w.Any, cluster.OffSwitch, lim) {
+		return found
 	}
-	return skipOther, false
+	return skipOther
 }
 
-// offSwitch tells whether the key has waited long enough to take any node.
-func (r *round) offSwitch(w *demand.Want) bool {
-	nodes := int32(r.s.books.Count)
-	unique := w.Unique()
-	if nodes == 0 || unique == 1 {
-		return nodes != 0
+// near tries the node and the rack where the key names places. skipOther: any node
+// is the next to try.
+func (r *round) near(a *app, w *demand.Want, lim *limits) skip {
+	rack := w.At(r.book.RackPlace)
+	if rack == nil || rack.Count <= 0 {
+		return skipOther
 	}
-	cfg := r.s.cfg
+	if row := w.At(r.book.NodePlace); row != nil && row.Count > 0 && r.try(a, w, row, cluster.NodeLocal, lim) {
+		return found
+	}
+	if !rack.Relax {
+		r.note(fit.StrictLocality, r.book.Rack, "", 0, 0)
+		return skipKey
+	}
+	if min(int32(r.s.books.Count), r.s.cfg.NodeDelay) >= w.Opportunities {
+		r.s.waited = true
+	} else if r.try(a, w, rack, cluster.RackLocal, lim) {
+		return found
+	}
+	return skipOther
+}
+
+// offSwitch tells whether the key, which names places, has waited long enough to
+// take any node.
+func (r *round) offSwitch(w *demand.Want) bool {
+	nodes, cfg := int32(r.s.books.Count), r.s.cfg
 	if cfg.RackExtraDelay > -1 {
 		return w.Opportunities > min(nodes, cfg.NodeDelay+cfg.RackExtraDelay)
 	}
-	factor := min(javanum.Div(float32(max(unique-1, 0)), float32(nodes)), 1)
+	factor := min(javanum.Div(float32(len(w.Rows)), float32(nodes)), 1)
 	return min(float32(nodes), javanum.Mul(float32(w.Any.Count), factor)) < float32(w.Opportunities)
 }
 
 // try sees whether a container of the row fits on the node, or whether the node
 // should be held for it: then that is what the walk proposes.
-func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality, lim *limits, from ContainerRef) bool {
-	s, calc := r.s, r.s.calc
-	size := &row.Size
+func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality, lim *limits) bool {
+	// What any host is asked for was found to fit in the queue's headroom, without
+	// reservations that could be given up if there are none.
+	switch {
+	case a.held > 0, row != &w.Any, !r.s.calc.HasRoom(&r.free, &row.Size), r.s.calc.AnyPositive(&lim.unreserve):
+		return r.squeeze(a, w, row, l, lim)
+	}
+	r.propose(allocated, a, w, row, l)
+	return true
+}
+
+// squeeze finds out whether a container may be had that does not simply fit, and what
+// must be given up for it first, or whether the node is held for it.
+//
+//go:noinline
+func (r *round) squeeze(a *app, w *demand.Want, row *demand.Row, l cluster.Locality, lim *limits) bool {
+	s, calc, size := r.s, r.s.calc, &row.Size
 	if !calc.FitsIn(size, &r.book.Total) {
 		r.noteNode(fit.NodeTooSmall, 0, size, &r.book.Total)
 		return false
@@ -78,8 +94,9 @@ func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality,
 	calc.Sub(&over, size, &lim.headroom)
 	need := calc.Max(&s.books.Total, &over, &lim.unreserve)
 	mustGiveUp := calc.AnyPositive(need)
-	look := s.cfg.ContinueLooking && from < 0
-	excess := cluster.NoContainer
+	isNew := r.found.from < 0
+	look := s.cfg.ContinueLooking && isNew
+	kind, excess := allocated, cluster.NoContainer
 	if calc.HasRoom(&r.free, size) {
 		if look && (!more || mustGiveUp) {
 			if !mustGiveUp {
@@ -90,22 +107,23 @@ func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality,
 				return false
 			}
 		}
-		r.propose(allocated, a, w, row, l, from, excess)
-		return true
+	} else {
+		kind = reserved
+		r.noteNode(fit.NodeFull, 0, size, &r.free)
+		if !more && isNew || look && mustGiveUp {
+			return false
+		}
 	}
-	r.noteNode(fit.NodeFull, 0, size, &r.free)
-	if !more && from < 0 || look && mustGiveUp {
-		return false
-	}
-	r.propose(reserved, a, w, row, l, from, excess)
+	r.propose(kind, a, w, row, l)
+	r.found.excess = excess
 	return true
 }
 
 // propose ends a walk, and resets what the key has waited.
-func (r *round) propose(k outcomeKind, a *app, w *demand.Want, row *demand.Row, l cluster.Locality, from, excess ContainerRef) {
+func (r *round) propose(k outcomeKind, a *app, w *demand.Want, row *demand.Row, l cluster.Locality) {
 	o := &r.found
-	o.kind, o.app, o.want, o.row, o.locality, o.from, o.excess = k, a, w, row, l, from, excess
-	if from >= 0 || r.why != nil {
+	o.kind, o.app, o.want, o.row, o.locality, o.excess = k, a, w, row, l, cluster.NoContainer
+	if o.from >= 0 || r.why != nil {
 		return
 	}
 	if l == cluster.NodeLocal || l == cluster.RackLocal && r.s.cfg.RackFullReset {

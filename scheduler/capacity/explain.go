@@ -190,6 +190,7 @@ func (s *Scheduler) explainNode(a *app, ref NodeRef, e *explanation, contest boo
 	n := s.books.Node(ref)
 	r := &round{}
 	r.begin(s, ref, n)
+	s.calc.Sub(&r.free, &n.Total, &n.Used)
 	r.why = e
 	switch {
 	case !n.Accepting:
@@ -239,7 +240,7 @@ func wayTo(q *Queue) (way []*Queue) {
 
 // startLimits is how a walk begins.
 func (r *round) startLimits() (lim limits) {
-	lim.limit = r.s.books.Partition(r.asks).Total
+	lim.limit, lim.below = r.s.books.Partition(r.asks).Total, &r.s.limits[0]
 	return lim
 }
 
@@ -285,11 +286,11 @@ func (r *round) offered(a *app, lim *limits) (gets bool) {
 		return false
 	}
 	for i, w := range a.wants.Keys() {
-		end, next := r.key(a, w, lim)
+		end := r.key(a, w, lim)
 		if o := &r.found; end == found && o.kind == allocated && o.from < 0 {
 			return r.s.accepts(r, o)
 		}
-		if !next {
+		if end != skipKey {
 			if i+1 < len(a.wants.Keys()) {
 				r.note(fit.EarlierAsk, a.queue.path, "", int64(w.Priority), 0)
 			}
@@ -322,7 +323,6 @@ func (r *round) wholeWalk(root *Queue, a *app) bool {
 	e := r.why
 	r.why = &explanation{}
 	lim := r.startLimits()
-	r.depth = 0
 	end := r.parent(root, &lim)
 	if end == found && r.found.app != a {
 		e.add(r.before())
@@ -357,7 +357,6 @@ func (r *round) contest(way []*Queue, a *app) {
 			e.addKept(r.why.reasons, keeper)
 			break
 		}
-		r.depth = i + 1
 		k, why := r.ahead(q, way[i+1], &lim)
 		if e.add(why); !why.OK() {
 			break
@@ -377,7 +376,7 @@ func (r *round) contest(way []*Queue, a *app) {
 // and brings the limits to that one. It returns for whom room is kept, or why the
 // walk ends there.
 func (r *round) ahead(q, child *Queue, lim *limits) (keeper *Queue, why yarn.Reason) {
-	var below limits
+	below := limits{below: &r.s.limits[0]}
 	o := r.order(q)
 	defer r.s.takeBack(o, len(r.s.leftOut))
 	for c := o.first(); c != nil; c = o.first() {
@@ -441,10 +440,7 @@ func (r *round) line(a *app, lim *limits, e *explanation) []yarn.Reason {
 		if b == a {
 			break
 		}
-		if !r.userMay(q, b, lim) {
-			continue
-		}
-		end := r.application(b, lim)
+		end := r.application(q, b, lim)
 		if end == found {
 			e.add(r.before())
 			return nil

@@ -6,24 +6,20 @@ package capacity
 // is of no use but to be near when it is wanted. A field stands for its cache line,
 // and its value goes to Scheduler.fetched, or else the compiler leaves the read out.
 
-// fetchLeaf brings near what a walk reads of a leaf, and of who is first in it.
+// fetchLeaf brings near what a walk reads of a leaf, of who is first in it and of that
+// application's user.
 func (s *Scheduler) fetchLeaf(q *Queue, p part) {
 	l, n := q.leaf, int64(0)
 	if i := l.active.next(0); i >= 0 {
-		n = s.fetchApp(l.active.apps[i])
+		a := l.active.apps[i]
+		n = a.newest.Number | a.own[0].used[0] | a.own[0].reserved[0] | a.wants.Fetch() | s.books.FetchOwned(&a.live)
+		if u := a.user; u != nil {
+			n |= int64(u.asking.count) | u.own[0].used[0] | u.own[0].blocked[respect].refused
+		}
 	}
 	sh, m := &q.shares[p], &q.marks[respect]
 	s.fetched = n | int64(m.skip) | int64(m.change) | int64(q.conf.Ordering) |
 		sh.used[0] | sh.pending[0] | sh.effMax[0] | sh.measured[0] | sh.effMin[0] |
 		l.version | int64(len(l.shares)) | l.visitLimit[0] | l.queueLimit[0] |
 		l.own[0].activeUsed[0] | l.own[0].limits[respect].version
-}
-
-// fetchApp does it for an application and its user.
-func (s *Scheduler) fetchApp(a *app) (n int64) {
-	n = a.newest.Number | a.own[0].used[0] | a.own[0].reserved[0] | a.wants.Fetch() | s.books.FetchOwned(&a.live)
-	if u := a.user; u != nil {
-		n |= int64(u.asking.count) | u.own[0].used[0] | u.own[0].blocked[respect].refused
-	}
-	return n
 }

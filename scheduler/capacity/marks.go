@@ -25,6 +25,14 @@ type mark struct {
 	blocked resource
 }
 
+// mark is how the last walk over the queue ended. No index is needed for that.
+func (q *Queue) mark(m mode) *mark {
+	if m == ignore {
+		return &q.marks[ignore]
+	}
+	return &q.marks[respect]
+}
+
 func (m *mark) fresh(s *Scheduler, q *Queue, p part) bool {
 	return m.valid && !s.plain && m.change == q.change && m.turn == s.walkTurn && m.part == p
 }
@@ -46,21 +54,20 @@ func (r *round) known(q *Queue, m *mark, lim *limits) bool {
 	return true
 }
 
-// learn remembers how a walk below a parent ended.
+// learn remembers how a walk below a parent ended, unless it brought something.
 func (r *round) learn(q *Queue, m *mark, lim *limits, end skip, anywhere bool) {
-	m.valid = anywhere && end != found && r.why == nil
-	if !m.valid {
+	if !anywhere || r.why != nil {
 		return
 	}
+	m.valid = true
 	m.skip, m.turn, m.change, m.part = end, r.s.walkTurn, q.change, r.part
 	m.given, m.blocked = lim.limit, lim.blocked
 }
 
 // userBlocked tells that a walk over a leaf is at its end, because it is known that
 // every user is at the limit. Only the queue's own limit is looked at again.
-func (r *round) userBlocked(q *Queue, lim *limits) bool {
-	m := &q.marks[r.mode]
-	if !m.users || r.why != nil || !m.fresh(r.s, q, r.part) {
+func (r *round) userBlocked(q *Queue, m *mark, lim *limits) bool {
+	if r.why != nil || !m.fresh(r.s, q, r.part) {
 		return false
 	}
 	if r.canAssign(q, lim, &noResource) {
@@ -69,10 +76,11 @@ func (r *round) userBlocked(q *Queue, lim *limits) bool {
 	return true
 }
 
-func (r *round) learnUsers(q *Queue, users bool) {
-	m := &q.marks[r.mode]
-	m.users = users && r.why == nil
-	if m.valid = m.users; m.valid {
+// learnUsers remembers that a walk over a leaf met nothing but limits of users, that
+// there is such a user, and that nobody has reservations.
+func (r *round) learnUsers(q *Queue, m *mark) {
+	if r.why == nil {
+		m.valid, m.users = true, true
 		m.turn, m.change, m.part = r.s.walkTurn, q.change, r.part
 	}
 }

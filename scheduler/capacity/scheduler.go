@@ -28,11 +28,10 @@ type Scheduler struct {
 	started int64    // monotonic milliseconds
 	largest resource // what the largest nodes have, type by type
 
-	limits     [config.MaxDepth]limits // of a walk, by depth
-	rootLimits limits
-	lastWalk   walkKind
-	walkTurn   uint64    // counts how often lastWalk changed
-	leftOut    []leftOut // children that the running walk is done with, parent by parent
+	limits   [config.MaxDepth + 1]limits // of a walk, by depth
+	lastWalk walkKind
+	walkTurn uint64    // counts how often lastWalk changed
+	leftOut  []leftOut // children that the running walk is done with, parent by parent
 
 	plain         bool         // walk everything, for tests
 	pass          func(*Queue) // look at everybody who waits for admission, for tests; nil: admitPending
@@ -56,6 +55,9 @@ func New(cfg *config.Config) (*Scheduler, error) {
 		books: cluster.NewBooks(cfg.Cluster.PortInName),
 		byID:  map[yarn.ApplicationID]AppRef{}, userRunnable: map[string]int32{}, userWaiting: map[string][]*app{},
 	}
+	for i := range config.MaxDepth {
+		s.limits[i].below = &s.limits[i+1]
+	}
 	s.SetLabels(cfg.Cluster.Labels)
 	t, err := s.build(cfg)
 	if err != nil {
@@ -76,7 +78,7 @@ func New(cfg *config.Config) (*Scheduler, error) {
 
 // Advance tells the time. It must not go back.
 func (s *Scheduler) Advance(now yarn.Now) {
-	if s.now == (yarn.Now{}) {
+	if s.now.Wall|s.now.Mono == 0 {
 		s.started = now.Mono
 	}
 	s.now = now
@@ -139,22 +141,26 @@ func (s *Scheduler) Offer(ref NodeRef, now yarn.Now, out []cluster.Decision) []c
 	for {
 		before := len(out)
 		var o proposal
-		if o, out = s.offerOnce(ref, out); o.kind == nothing {
+		if o, out = s.offerOnce(ref, out); o.kind != allocated || !s.cfg.MultipleAssignments {
 			break
 		}
-		assigned++
 		if o.locality == cluster.OffSwitch {
 			offSwitch++
+		}
+		if offSwitch >= s.cfg.MaxOffSwitch {
+			break
 		}
 		if len(out) == before {
 			refused++
 		}
-		if o.kind == reserved || offSwitch >= s.cfg.MaxOffSwitch || !s.cfg.MultipleAssignments ||
-			s.cfg.MaxAssignments != -1 && assigned >= s.cfg.MaxAssignments || refused >= maxRefused {
+		assigned++
+		if s.cfg.MaxAssignments != -1 && assigned >= s.cfg.MaxAssignments || refused >= maxRefused {
 			break
 		}
 	}
-	s.noteMasters()
+	if len(s.mastered) > 0 {
+		s.noteMasters()
+	}
 	return out
 }
 

@@ -6,15 +6,17 @@ import (
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/scheduler/javanum"
+	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
 
 // limits travel down a walk.
 type limits struct {
 	limit     resource // what the queue may use, seen from above
-	headroom  resource // what is left of it, found by canAssign
+	headroom  resource // what is left of it: for the children of a parent, or found by canAssign for a leaf
 	blocked   resource // of the children of a parent that wait for more than there is
 	unreserve resource // what an application must give up first, found by userMay
+	below     *limits  // of the children of a parent
 }
 
 // skip says how a walk ended, and why it brought nothing.
@@ -24,6 +26,7 @@ const (
 	skipNone  skip = iota
 	skipOther      // the next application may have more luck
 	skipQueue      // the queue's limit is in the way: room is kept for it
+	skipKey        // the next key of the application may have more luck
 	found          // it brought something: round.found
 )
 
@@ -57,7 +60,6 @@ type round struct {
 	label string
 	free  resource // what the node has left
 	mode  mode
-	depth int // of the parent that is walked, from 0
 	// local counts what depended on the node or left something behind: a walk
 	// without any of it would end the same way on every node.
 	local int
@@ -85,22 +87,33 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (proposal, []
 	s.fetched |= s.books.Fetch(n)
 	r := &round{}
 	r.begin(s, ref, n)
-	if !s.calc.HasRoom(&r.free, &s.min) {
+	s.calc.Sub(&r.free, &n.Total, &n.Used)
+	if !s.calc.FitsIn(&s.min, &r.free) {
+		if s.calc.HasRoom(&r.free, &s.min) {
+			s.felt++ // the node may have less than nothing of one resource, and of others enough
+		}
 		return proposal{}, out
 	}
-	s.walk(r, respect)
-	out = s.commit(r, &r.found, out)
-	if r.found.kind == nothing && n.Part != 0 && !s.books.Partition(n.Part).Exclusive {
-		s.walk(r, ignore)
+	for m := respect; ; m = ignore {
+		r.turn(m)
+		if k := (walkKind{r.part, m}); s.lastWalk != k {
+			s.lastWalk = k
+			s.walkTurn++
+		}
+		lim := &s.limits[0]
+		s.calc.Set(&lim.limit, &s.books.Partition(r.asks).Total)
+		r.parent(s.tree.root, lim)
+		s.felt += r.local
 		out = s.commit(r, &r.found, out)
+		if r.found.kind != nothing || n.Part == 0 || m == ignore || s.books.Partition(n.Part).Exclusive {
+			return proposal{r.found.kind, r.found.locality}, out
+		}
 	}
-	return proposal{r.found.kind, r.found.locality}, out
 }
 
 func (r *round) begin(s *Scheduler, ref NodeRef, n *cluster.NodeBook) {
 	r.s, r.node, r.book, r.part, r.label = s, ref, n, n.Part, n.Label
 	r.asks = n.Part
-	s.calc.Sub(&r.free, &n.Total, &n.Used)
 	r.found.from, r.found.excess = cluster.NoContainer, cluster.NoContainer
 }
 
@@ -117,29 +130,22 @@ func (s *Scheduler) hasRoom(n *cluster.NodeBook) bool {
 	return s.calc.Leaves(&n.Total, &n.Used, &s.min)
 }
 
-// walk goes from the root to one application; r.found is what comes of it.
-func (s *Scheduler) walk(r *round, m mode) {
-	r.turn(m)
-	if k := (walkKind{r.part, m}); s.lastWalk != k {
-		s.lastWalk = k
-		s.walkTurn++
-	}
-	lim := &s.rootLimits
-	s.calc.Set(&lim.limit, &s.books.Partition(r.asks).Total)
-	r.parent(s.tree.root, lim)
-	s.felt += r.local
-}
-
 // offerReserved gives a reserved node to whom it is reserved for.
 func (s *Scheduler) offerReserved(ref NodeRef, n *cluster.NodeBook, out []cluster.Decision) []cluster.Decision {
 	a := s.app(s.books.Container(n.Reserved).App)
 	r := &round{}
 	r.begin(s, ref, n)
+	s.calc.Sub(&r.free, &n.Total, &n.Used)
 	// compat: the limit is that of the default partition, also on other nodes,
 	// and limits of parents are not looked at.
-	lim := &s.rootLimits
+	lim := &s.limits[0]
 	lim.limit = s.books.Partition(0).Total
-	r.leaf(a.queue, lim)
+	if a.running {
+		s.visit(a.queue, &lim.limit)
+		r.reservation(a, lim, n.Reserved)
+	} else {
+		r.leaf(a.queue, lim)
+	}
 	return s.commit(r, &r.found, out)
 }
 
@@ -149,77 +155,109 @@ func (r *round) wants(q *Queue) bool {
 	return s.calc.Positive(&s.books.Total, &q.shares[r.asks].pending)
 }
 
+// denied tells whether the queue may not use nodes like this one.
+//
+//go:noinline
+func (r *round) denied(q *Queue) bool {
+	if r.mode == ignore || q.mayUse(r.label) {
+		return false
+	}
+	r.note(fit.PartitionDenied, q.path, r.label, 0, 0)
+	return true
+}
+
+// parent tries the children of a queue whose own limit leaves room. Only those that
+// want something are in its order.
 func (r *round) parent(q *Queue, lim *limits) skip {
 	s := r.s
 	if r.why != nil {
 		r.why.keep(q)
 	}
-	if r.mode == respect && !q.mayUse(r.label) {
-		r.note(fit.PartitionDenied, q.path, r.label, 0, 0)
+	if r.label != "" && r.denied(q) {
 		return skipNone
 	}
-	if !r.wants(q) {
-		return skipNone
+	mark := q.mark(r.mode)
+	if mark.valid {
+		if r.known(q, mark, lim) {
+			return mark.skip
+		}
+		mark.valid = false
 	}
-	if r.book.Reserved >= 0 || !s.calc.FitsIn(&s.min, &r.free) {
-		r.local++ // the node may have less than nothing of one resource, and of others enough
-		return skipNone
-	}
-	mark := &q.marks[r.mode]
-	if r.known(q, mark, lim) {
-		return mark.skip
-	}
-	before := r.local
 	s.calc.Clear(&lim.blocked)
-	end := skipNone
-	if r.canAssign(q, lim, nil) {
-		end = r.childrenOf(q, lim)
+	before, last := r.local, skipNone
+	own := &q.shares[r.part]
+	left := min(lim.limit[yarn.Memory], own.effMax[yarn.Memory]) - own.used[yarn.Memory]
+	if lim.headroom[yarn.Memory] = left; left <= 0 || r.mode == ignore || s.calc.Dominant {
+		if !r.leavesRoom(q, own, lim) {
+			r.learn(q, mark, lim, skipNone, true)
+			return skipNone
+		}
 	}
-	r.learn(q, mark, lim, end, r.local == before)
-	return end
-}
-
-// childrenOf tries the children of a parent whose own limit leaves room.
-func (r *round) childrenOf(q *Queue, lim *limits) skip {
-	s := r.s
-	last := skipNone
-	below := &s.limits[r.depth]
+	below := lim.below
 	o := r.order(q)
 	from := len(s.leftOut)
 	for c := o.first(); c != nil; c = o.first() {
 		if c.leaf != nil {
 			s.fetchLeaf(c, r.part)
 		}
-		s.childLimit(q, c, &lim.limit, &lim.blocked, r.part, &below.limit)
+		if used := &c.shares[r.part].used; s.calc.Dominant {
+			s.childRoom(&below.limit, &lim.headroom, used)
+		} else {
+			measure.SetMemory(&below.limit, javanum.RoundDown(lim.headroom[yarn.Memory]+used[yarn.Memory], s.min[yarn.Memory]))
+		}
 		var end skip
 		if c.isLeaf() {
 			end = r.leaf(c, below)
 		} else {
-			r.depth++
 			end = r.parent(c, below)
-			r.depth--
 		}
 		if end == found {
 			last = end
 			break
 		}
 		s.leaveOut(o, c)
-		if end != skipQueue {
-			continue
-		}
-		last = skipQueue
-		room := &below.headroom
-		if !c.isLeaf() {
-			room = &below.blocked
-		}
-		if !s.calc.Less(&s.books.Total, room, &noResource) {
-			s.calc.Increase(&lim.blocked, room)
+		if end == skipQueue {
+			last = skipQueue
+			s.keepRoom(c, lim)
 		}
 	}
 	if len(s.leftOut) > from {
 		s.takeBack(o, from)
 	}
+	if last != found {
+		r.learn(q, mark, lim, last, r.local == before)
+	}
 	return last
+}
+
+// leavesRoom finds what the children of a queue share, and tells whether its own limit
+// leaves room. Where memory alone counts, that is mostly known from what is left of it.
+//
+//go:noinline
+func (r *round) leavesRoom(q *Queue, own *share, lim *limits) bool {
+	s, limit := r.s, &lim.limit
+	if s.calc.More(&s.books.Total, limit, &own.effMax) {
+		limit = &own.effMax
+	}
+	s.calc.Sub(&lim.headroom, limit, &own.used)
+	if r.mode == ignore {
+		limit = &s.books.Partition(r.part).Total
+	}
+	return s.calc.Less(&s.books.Total, &own.used, limit) || r.lessWithout(q, &own.used, nil, limit)
+}
+
+// keepRoom keeps room from the siblings of a child that waits for more than there is.
+//
+//go:noinline
+func (s *Scheduler) keepRoom(c *Queue, lim *limits) {
+	room := &lim.below.headroom
+	if !c.isLeaf() {
+		room = &lim.below.blocked
+	}
+	if !s.calc.Less(&s.books.Total, room, &noResource) {
+		s.calc.Increase(&lim.blocked, room)
+		s.calc.Decrease(&lim.headroom, room)
+	}
 }
 
 // childLimit finds what a child may use of what its parent may, and puts it into
@@ -229,9 +267,16 @@ func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part, ro
 	if s.calc.More(&s.books.Total, limit, &own.effMax) {
 		limit = &own.effMax
 	}
-	s.calc.Sub(room, limit, blocked)
-	s.calc.Decrease(room, &own.used)
-	s.calc.Increase(room, &c.shares[p].used)
+	var left resource
+	s.calc.Sub(&left, limit, blocked)
+	s.calc.Decrease(&left, &own.used)
+	s.childRoom(room, &left, &c.shares[p].used)
+}
+
+// childRoom is what a child may use that uses so much, where so much is left for all.
+func (s *Scheduler) childRoom(room, left, used *resource) {
+	s.calc.Set(room, left)
+	s.calc.Increase(room, used)
 	s.calc.RoundDown(room, &s.min)
 }
 
@@ -239,22 +284,35 @@ func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part, ro
 // or nil for what a parent takes for reserved.
 func (r *round) canAssign(q *Queue, lim *limits, held *resource) bool {
 	s, sh := r.s, &q.shares[r.part]
-	total, used := &s.books.Total, &sh.used
 	current := &sh.effMax
-	if r.mode == ignore {
-		current = &s.books.Partition(r.part).Total
-	} else if s.calc.More(total, current, &lim.limit) {
+	if r.mode == ignore || s.calc.Dominant {
+		current = r.current(sh, lim)
+	} else if current[yarn.Memory] > lim.limit[yarn.Memory] {
 		current = &lim.limit
 	}
-	s.calc.Sub(&lim.headroom, current, used)
-	if s.calc.Less(total, used, current) || s.cfg.ContinueLooking && r.lessWithout(q, used, held, current) {
+	s.calc.Sub(&lim.headroom, current, &sh.used)
+	if lim.headroom[yarn.Memory] > 0 && !s.calc.Dominant {
 		return true
 	}
-	r.noteQueue(q, used, current)
-	return false
+	return s.calc.Less(&s.books.Total, &sh.used, current) || r.lessWithout(q, &sh.used, held, current)
 }
 
-// lessWithout tells whether less than current is used without what is held.
+// current is the limit of a queue's own in a walk.
+func (r *round) current(sh *share, lim *limits) *resource {
+	s := r.s
+	switch {
+	case r.mode == ignore:
+		return &s.books.Partition(r.part).Total
+	case s.calc.More(&s.books.Total, &sh.effMax, &lim.limit):
+		return &lim.limit
+	}
+	return &sh.effMax
+}
+
+// lessWithout tells whether less than current is used without what is held, if that
+// counts.
+//
+//go:noinline
 func (r *round) lessWithout(q *Queue, used, held, current *resource) bool {
 	s := r.s
 	if held == nil {
@@ -263,45 +321,42 @@ func (r *round) lessWithout(q *Queue, used, held, current *resource) bool {
 	}
 	left := *used
 	s.calc.Decrease(&left, held)
-	return s.calc.Positive(&s.books.Total, held) && s.calc.Less(&s.books.Total, &left, current)
+	if s.cfg.ContinueLooking && s.calc.Positive(&s.books.Total, held) && s.calc.Less(&s.books.Total, &left, current) {
+		return true
+	}
+	r.noteQueue(q, used, current)
+	return false
 }
 
 // noResource is an amount of nothing, to compare with.
 var noResource resource
 
+// leaf tries the applications of a leaf in their order.
 func (r *round) leaf(q *Queue, lim *limits) skip {
-	s := r.s
+	s, l := r.s, q.leaf
 	if r.why != nil {
 		r.why.keep(q)
 	}
 	s.visit(q, &lim.limit)
-	if c := r.book.Reserved; c >= 0 {
-		if a := s.app(s.books.Container(c).App); a.queue == q && a.running {
-			return r.reservation(a, lim, c)
+	if r.label != "" && r.denied(q) {
+		return skipNone
+	}
+	if q.shares[r.asks].pending[yarn.Memory] <= 0 { // or else it wants something
+		if !r.wants(q) {
+			return skipNone
 		}
 	}
-	if r.mode == respect && !q.mayUse(r.label) {
-		r.note(fit.PartitionDenied, q.path, r.label, 0, 0)
-		return skipNone
+	if len(l.stale) > 0 {
+		q.settle()
 	}
-	if !r.wants(q) {
-		return skipNone
-	}
-	q.settle()
-	if r.userBlocked(q, lim) {
-		return skipNone
+	mark := q.mark(r.mode)
+	if mark.valid {
+		if mark.users && r.userBlocked(q, mark, lim) {
+			return skipNone
+		}
+		mark.valid = false
 	}
 	before := r.local
-	end, users := r.applications(q, lim)
-	r.learnUsers(q, users && r.local == before)
-	return end
-}
-
-// applications tries the applications of a leaf in their order. users tells that
-// nothing but limits of users was in the way, that there is such a user, and that
-// nobody has reservations.
-func (r *round) applications(q *Queue, lim *limits) (end skip, users bool) {
-	l := q.leaf
 	// The queue's limit is checked with whoever comes first. Who rests is one of
 	// the leaf's users, has nothing reserved and needs no look, unless nobody is
 	// awake: somebody must leave behind what headrooms are taken from.
@@ -310,7 +365,7 @@ func (r *round) applications(q *Queue, lim *limits) (end skip, users bool) {
 	byList := q.conf.Ordering == config.FifoWithPartitions
 	if first := l.active.next(0); first > 0 && !byList {
 		if !r.canAssign(q, lim, &noResource) {
-			return skipNone, false
+			return skipNone
 		}
 		check, i = false, first
 	}
@@ -322,26 +377,30 @@ func (r *round) applications(q *Queue, lim *limits) (end skip, users bool) {
 		if check {
 			held := &a.shares[0].reserved
 			if !r.canAssign(q, lim, held) {
-				return skipNone, false
+				return skipNone
 			}
-			holds := !none(*held)
-			check = r.s.cfg.ContinueLooking && holds
-			free = free && !holds
+			if check = !s.calc.Nothing(held); check {
+				free, check = false, s.cfg.ContinueLooking
+			}
 		}
-		may := r.userMay(q, a, lim)
-		met = met || a.user != nil
-		if !r.s.plain && l.active.rest(i) || !may {
-			continue
-		}
-		if end = r.application(a, lim); end != skipOther {
+		if end := r.application(q, a, lim); end != skipOther {
 			r.found.place = int32(i)
-			return end, false
+			return end
+		}
+		met = met || a.user != nil
+		if len(a.wants.Keys()) == 0 && !s.plain {
+			l.active.rest(i)
 		}
 	}
-	return skipNone, free && met
+	if free && met && r.local == before {
+		r.learnUsers(q, mark)
+	}
+	return skipNone
 }
 
 // sameList tells whether the application is in the list that serves the node.
+//
+//go:noinline
 func (q *Queue) sameList(a *app, label string) bool {
 	return q.listOf(a.Label) == q.listOf(label)
 }
@@ -369,18 +428,32 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 		r.strangerMayNot(q, a)
 		return false
 	}
-	held, used := &a.shares[0].reserved, &u.shares[r.part].used
+	used := u.shares[r.part].used[yarn.Memory]
+	if b.refused == q.leaf.version || used > b.limit[yarn.Memory] || s.calc.Dominant {
+		return r.userMayWithout(q, a, lim, b)
+	}
+	s.calc.Clear(&lim.unreserve)
+	return true
+}
+
+// userMayWithout is userMay where more than memory counts, and where the user was
+// refused before or is beyond the limit, maybe only for what could be given up.
+//
+//go:noinline
+func (r *round) userMayWithout(q *Queue, a *app, lim *limits, b *userBlock) bool {
+	s := r.s
+	held, used := &a.shares[0].reserved, &a.user.shares[r.part].used
 	if b.refused == q.leaf.version && held.FitsIn(b.reserved) {
 		r.noteUser(a, used, b)
 		return false
 	}
-	s.calc.Clear(&lim.unreserve)
+	lim.unreserve = resource{}
 	if !s.calc.More(&s.books.Total, used, &b.limit) {
 		return true
 	}
 	if s.cfg.ContinueLooking {
 		var left resource
-		s.calc.Sub(&left, &u.shares[0].used, held)
+		s.calc.Sub(&left, &a.user.shares[0].used, held)
 		if !s.calc.More(&s.books.Total, &left, &b.limit) {
 			lim.unreserve = used.Sub(b.limit)
 			return true
@@ -406,12 +479,12 @@ func (r *round) strangerMayNot(q *Queue, a *app) {
 }
 
 // application tries the keys of one application in their order.
-func (r *round) application(a *app, lim *limits) skip {
-	if !a.wants.Outstanding(r.asks) {
+func (r *round) application(q *Queue, a *app, lim *limits) skip {
+	if !r.userMay(q, a, lim) || !a.wants.Outstanding(r.asks) {
 		return skipOther
 	}
 	for _, w := range a.wants.Keys() {
-		if end, next := r.key(a, w, lim); !next {
+		if end := r.key(a, w, lim); end != skipKey {
 			return end
 		}
 	}
@@ -419,86 +492,100 @@ func (r *round) application(a *app, lim *limits) skip {
 }
 
 // reservation tries to serve what the node is held for.
-func (r *round) reservation(a *app, lim *limits, c ContainerRef) skip {
+func (r *round) reservation(a *app, lim *limits, c ContainerRef) {
 	box := r.s.books.Container(c)
 	lim.headroom, lim.unreserve = lim.limit, resource{}
 	r.local++
 	w := a.wants.Find(keyOf(box))
 	if w == nil || !w.HasAny || w.Any.Count == 0 {
 		r.found.app, r.found.excess = a, c
-		return skipNone
+		return
 	}
 	if a.avoids(r.book) {
-		return skipOther
+		return
 	}
 	w.Opportunities++
-	end, _ := r.onNode(a, w, lim, c)
-	return end
+	r.found.from = c
+	r.onNode(a, w, lim)
 }
 
-// key makes the checks that come before any node is looked at. next tells that
-// the application's next key is to be tried.
-func (r *round) key(a *app, w *demand.Want, lim *limits) (end skip, next bool) {
+// key makes the checks that come before any node is looked at.
+func (r *round) key(a *app, w *demand.Want, lim *limits) skip {
 	s := r.s
 	size := &w.Any.Size
 	if r.mode == ignore && !a.mastered && !s.cfg.Cluster.AMSharing {
-		if w.Label != r.label {
+		if w.Part != r.part {
 			r.note(fit.OtherPartition, r.label, w.Label, 0, 0)
 		}
-		return skipOther, false
+		return skipOther
 	}
-	if !s.cfg.ContinueLooking && !s.worthMore(a, w, size) {
-		r.note(fit.ReservationsEnough, a.queue.path, "", int64(len(w.Reservations)), int64(w.Left()))
-		r.local++ // re-reservations may make it worth more: the leaf is not remembered as full
-		return skipNone, true
+	if !s.cfg.ContinueLooking {
+		if !s.worthMore(a, w, size) {
+			r.note(fit.ReservationsEnough, a.queue.path, "", int64(len(w.Reservations)), int64(w.Left()))
+			r.local++ // re-reservations may make it worth more: the leaf is not remembered as full
+			return skipKey
+		}
 	}
-	room := &lim.headroom
-	if s.cfg.ContinueLooking && a.held > 0 {
-		more := room.Add(a.shares[r.part].reserved)
-		room = &more
-	}
-	if !s.calc.FitsIn(size, room) {
-		r.noteHeadroom(a.queue, size, room)
-		return skipQueue, false
+	if a.held > 0 && s.cfg.ContinueLooking {
+		if !r.fitsWithHeld(a, size, lim) {
+			return skipQueue
+		}
+	} else if !s.calc.FitsIn(size, &lim.headroom) {
+		r.noteHeadroom(a.queue, size, &lim.headroom)
+		return skipQueue
 	}
 	r.local++
-	missed := int32(0)
-	if w.Label == "" {
+	if w.Part == 0 {
 		w.Missed++
-		missed = w.Missed
 	}
-	if r.mode == ignore && int(missed) < s.books.Count {
-		s.waited = s.waited || w.Label == ""
-		if w.Label != "" {
-			r.note(fit.OtherPartition, "", w.Label, 0, 0)
-		} else {
-			r.note(fit.ShareDelay, r.label, "", int64(missed), int64(s.books.Count))
-		}
-		return skipOther, false
+	if r.mode == ignore && !r.missedEnough(w) {
+		return skipOther
 	}
-	if served := r.servedLabel(); w.Label != served {
-		r.note(fit.OtherPartition, served, w.Label, 0, 0)
-		return skipNone, true
+	if w.Part != r.asks {
+		r.note(fit.OtherPartition, s.books.Partition(r.asks).Name, w.Label, 0, 0)
+		return skipKey
 	}
 	if a.avoids(r.book) {
 		r.noteNode(fit.Blacklisted, 0, nil, nil)
-		return skipOther, false
+		return skipOther
 	}
 	w.Opportunities++
 	waited := s.waited
-	if end, next = r.onNode(a, w, lim, cluster.NoContainer); next {
+	end := r.onNode(a, w, lim)
+	if end == skipKey {
 		w.Opportunities--
 		s.waited = waited
 	}
-	return end, next
+	return end
 }
 
-// servedLabel is the label that asks must name to be served by this walk.
-func (r *round) servedLabel() string {
-	if r.mode == ignore {
-		return ""
+// fitsWithHeld tells whether the queue has room if what the application has reserved
+// counts as unused.
+//
+//go:noinline
+func (r *round) fitsWithHeld(a *app, size *resource, lim *limits) bool {
+	room := lim.headroom.Add(a.shares[r.part].reserved)
+	if r.s.calc.FitsIn(size, &room) {
+		return true
 	}
-	return r.label
+	r.noteHeadroom(a.queue, size, &room)
+	return false
+}
+
+// missedEnough tells whether a key without a label has passed by as many nodes as
+// there are, so that it may have the room that a partition lends.
+func (r *round) missedEnough(w *demand.Want) bool {
+	s := r.s
+	if w.Part != 0 {
+		r.note(fit.OtherPartition, "", w.Label, 0, 0)
+		return false
+	}
+	if int(w.Missed) >= s.books.Count {
+		return true
+	}
+	s.waited = true
+	r.note(fit.ShareDelay, r.label, "", int64(w.Missed), int64(s.books.Count))
+	return false
 }
 
 // worthMore tells whether the key deserves another container or reservation:
