@@ -84,7 +84,7 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (proposal, []
 	if n.Part == 0 && s.fruitless(0, respect) {
 		return proposal{}, out
 	}
-	s.fetched |= s.books.Fetch(n)
+	s.fetch(n)
 	r := &round{}
 	r.begin(s, ref, n)
 	s.calc.Sub(&r.free, &n.Total, &n.Used)
@@ -197,9 +197,6 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 	o := r.order(q)
 	from := len(s.leftOut)
 	for c := o.first(); c != nil; c = o.first() {
-		if c.leaf != nil {
-			s.fetchLeaf(c, r.part)
-		}
 		if used := &c.shares[r.part].used; s.calc.Dominant {
 			s.childRoom(&below.limit, &lim.headroom, used)
 		} else {

@@ -51,7 +51,11 @@ type refList struct {
 	count       int32
 }
 
-const chunk = 1024
+// How many containers and nodes lie in a row.
+const (
+	chunk     = 1024
+	nodeChunk = 64
+)
 
 // Books are the nodes and containers of a cluster.
 type Books struct {
@@ -61,7 +65,8 @@ type Books struct {
 
 	parts     []Partition
 	partOf    map[string]Part
-	nodes     []*NodeBook
+	nodes     []*[nodeChunk]NodeBook
+	nodeSlots int // of these that were ever used
 	freeNodes []NodeRef
 	byID      map[yarn.NodeID]NodeRef
 	slabs     []*slab
@@ -117,19 +122,22 @@ func (b *Books) AddNode(n Node) NodeRef {
 	if n.Rack == "" {
 		n.Rack = DefaultRack
 	}
-	ref := NodeRef(len(b.nodes))
+	ref := NodeRef(b.nodeSlots)
 	if k := len(b.freeNodes); k > 0 {
 		ref, b.freeNodes = b.freeNodes[k-1], b.freeNodes[:k-1]
 	} else {
-		b.nodes = append(b.nodes, nil)
+		if b.nodeSlots == nodeChunk*len(b.nodes) {
+			b.nodes = append(b.nodes, new([nodeChunk]NodeBook))
+		}
+		b.nodeSlots++
 	}
 	name := n.ID.Host
 	if b.portNames {
 		name = n.ID.String()
 	}
-	book := &NodeBook{Node: n, Part: b.PartOf(n.Label), Reserved: NoContainer, Accepting: true, Member: true,
+	book := b.Node(ref)
+	*book = NodeBook{Node: n, Part: b.PartOf(n.Label), Reserved: NoContainer, Accepting: true, Member: true,
 		NodePlace: b.Places.Take(name), RackPlace: b.Places.Take(n.Rack), Hash: hashOf(n.ID), list: refList{NoContainer, NoContainer, 0}}
-	b.nodes[ref] = book
 	b.byID[n.ID] = ref
 	b.Total = b.Total.Add(n.Total)
 	b.Count++
@@ -140,7 +148,7 @@ func (b *Books) AddNode(n Node) NodeRef {
 // RemoveNode forgets a node that holds nothing any more and has left its
 // partition (Join with -1).
 func (b *Books) RemoveNode(ref NodeRef) {
-	n := b.nodes[ref]
+	n := b.Node(ref)
 	n.Member = false
 	b.Total = b.Total.Sub(n.Total)
 	b.Count--
@@ -161,18 +169,20 @@ func (b *Books) Join(part Part, n *NodeBook, sign int64) {
 
 // SetTotal changes what a node has.
 func (b *Books) SetTotal(ref NodeRef, total yarn.Resource) {
-	n := b.nodes[ref]
+	n := b.Node(ref)
 	b.Join(n.Part, n, -1)
 	b.Total = b.Total.Sub(n.Total).Add(total)
 	n.Total = total
 	b.Join(n.Part, n, 1)
 }
 
-// Node is the book of a node.
-func (b *Books) Node(ref NodeRef) *NodeBook { return b.nodes[ref] }
+// Node is the book of a node, whose address stays the same.
+func (b *Books) Node(ref NodeRef) *NodeBook {
+	return &b.nodes[uint32(ref)/nodeChunk][uint32(ref)%nodeChunk]
+}
 
 // NodeSlots is the number of node indexes in use or free.
-func (b *Books) NodeSlots() int { return len(b.nodes) }
+func (b *Books) NodeSlots() int { return b.nodeSlots }
 
 // FindNode is the node with that name.
 func (b *Books) FindNode(id yarn.NodeID) (NodeRef, bool) {

@@ -89,7 +89,7 @@ func (b *Books) Release(ref ContainerRef) {
 	if !c.held {
 		return
 	}
-	n := b.nodes[c.Node]
+	n := b.Node(c.Node)
 	n.Used.Decrease(&c.Resource)
 	c.held = false
 	b.leave(&n.list, onNode, ref)
@@ -99,7 +99,7 @@ func (b *Books) Release(ref ContainerRef) {
 func (b *Books) Resize(ref ContainerRef, size [8]int64) {
 	c := b.Container(ref)
 	if c.held {
-		n := b.nodes[c.Node]
+		n := b.Node(c.Node)
 		n.Used = n.Used.Sub(c.Resource)
 		c.Resource = size
 		n.Used = n.Used.Add(c.Resource)
@@ -153,14 +153,14 @@ func (c *Container) Held() bool { return c.held }
 // OnNode appends the containers that hold room on the node, in the order of
 // their grants.
 func (b *Books) OnNode(node NodeRef, out []ContainerRef) []ContainerRef {
-	for ref := b.nodes[node].list.first; ref >= 0; ref = b.link(ref, onNode).next {
+	for ref := b.Node(node).list.first; ref >= 0; ref = b.link(ref, onNode).next {
 		out = append(out, ref)
 	}
 	return out
 }
 
 // CountOnNode is how many containers hold room on the node.
-func (b *Books) CountOnNode(node NodeRef) int { return int(b.nodes[node].list.count) }
+func (b *Books) CountOnNode(node NodeRef) int { return int(b.Node(node).list.count) }
 
 // FetchOwned brings near what is written when a container is entered among these.
 // What it returns means nothing, but has to be kept somewhere for the reads to happen.
