@@ -377,7 +377,10 @@ func (r *round) contest(way []*Queue, a *app) {
 // walk ends there.
 func (r *round) ahead(q, child *Queue, lim *limits) (keeper *Queue, why yarn.Reason) {
 	below := limits{below: &r.s.limits[0]}
-	o := r.order(q)
+	o := q.order(r.part, r.mode)
+	if o == nil {
+		o = r.newOrder(q)
+	}
 	defer r.s.takeBack(o, len(r.s.leftOut))
 	for c := o.first(); c != nil; c = o.first() {
 		r.s.childLimit(q, c, &lim.limit, &lim.blocked, r.part, &below.limit)

@@ -14,10 +14,11 @@ func (s *Scheduler) fetch(n *cluster.NodeBook) {
 	x := s.books.Fetch(n)
 	q := s.tree.root
 	for q.leaf == nil {
-		if int(n.Part) >= len(q.orders) || q.orders[n.Part][respect].keys == nil {
+		o := q.order(n.Part, respect)
+		if o == nil {
 			return
 		}
-		if q = q.orders[n.Part][respect].first(); q == nil {
+		if q = o.first(); q == nil {
 			return
 		}
 	}

@@ -143,14 +143,17 @@ func (o *childOrder) key(child int32, sh *share) uint64 {
 // reorder forgets the order, after children came, went or changed their shares.
 func (q *Queue) reorder() { q.orders = nil }
 
-// order is that of the children that want something, for this walk.
-func (r *round) order(q *Queue) *childOrder {
-	if int(r.part) < len(q.orders) {
-		if o := &q.orders[r.part][r.mode]; o.keys != nil {
-			return o
-		}
+// order is that of the children that want something, for walks of one kind; nil when
+// there has been none yet.
+func (q *Queue) order(p part, m mode) *childOrder {
+	if int(p) >= len(q.orders) {
+		return nil
 	}
-	return r.newOrder(q)
+	o := of(&q.orders[p], m)
+	if o.keys == nil {
+		return nil
+	}
+	return o
 }
 
 func (r *round) newOrder(q *Queue) *childOrder {

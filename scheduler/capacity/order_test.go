@@ -42,7 +42,7 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 			c.shares[r.asks].pending = one
 			parent.children = append(parent.children, c)
 		}
-		r.order(parent)
+		r.newOrder(parent)
 		for range min(len(parent.children), rapid.IntRange(1, 40).Draw(t, "moves")) {
 			moved := rapid.SampledFrom(parent.children).Draw(t, "moved")
 			moved.shares[r.part].usedCapacity, moved.shares[r.part].absUsed = used.Draw(t, "used now"), used.Draw(t, "of all now")
@@ -60,7 +60,7 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 		}
 		slices.SortStableFunc(want, func(a, b *Queue) int { return compareQueues(parent, a, b, r.part, label) })
 		for range 2 {
-			o := r.order(parent)
+			o := parent.order(r.part, r.mode)
 			var have []*Queue
 			for c := o.first(); c != nil; c = o.first() {
 				have = append(have, c)

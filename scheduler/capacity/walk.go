@@ -194,7 +194,10 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 		}
 	}
 	below := lim.below
-	o := r.order(q)
+	o := q.order(r.part, r.mode)
+	if o == nil {
+		o = r.newOrder(q)
+	}
 	from := len(s.leftOut)
 	for c := o.first(); c != nil; c = o.first() {
 		if used := &c.shares[r.part].used; s.calc.Dominant {
@@ -209,8 +212,10 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 			end = r.parent(c, below)
 		}
 		if end == found {
-			last = end
-			break
+			if len(s.leftOut) > from {
+				s.takeBack(o, from)
+			}
+			return end
 		}
 		s.leaveOut(o, c)
 		if end == skipQueue {
@@ -218,12 +223,8 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 			s.keepRoom(c, lim)
 		}
 	}
-	if len(s.leftOut) > from {
-		s.takeBack(o, from)
-	}
-	if last != found {
-		r.learn(q, mark, lim, last, r.local == before)
-	}
+	s.takeBack(o, from)
+	r.learn(q, mark, lim, last, r.local == before)
 	return last
 }
 
