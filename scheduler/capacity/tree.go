@@ -56,11 +56,11 @@ type Queue struct {
 	parent   *Queue
 	leaf     *leaf
 	shares   []share
-	listed   int32  // its place among the children of its parent
-	change   uint64 // counts everything that a walk below could notice
+	listed   int32   // its place among the children of its parent
+	change   uint64  // counts everything that a walk below could notice
+	marks    [2]mark // by mode: how the last walk that nothing came of ended
 	children []*Queue
 	orders   [][2]childOrder // of a parent's children, by partition and mode
-	marks    [2]mark         // by mode: how the last walk that nothing came of ended
 
 	path     string
 	name     string

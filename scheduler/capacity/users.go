@@ -87,9 +87,10 @@ type user struct {
 	active, pending int32
 	asking          *asking
 	shares          []userShare
-	name            string
-	number          uint64       // which of the users that ever came
+	ownAsking       asking       // where a count lies that did not outlive another record
 	own             [1]userShare // as own of a leaf
+	name            string
+	number          uint64 // which of the users that ever came
 }
 
 // asking counts the applications of one user that have outstanding asks. It
@@ -98,10 +99,11 @@ type user struct {
 type asking struct{ count int32 }
 
 type userShare struct {
-	ratio                 float32
-	known                 bool // compat: Apache has an entry of usage for the label
-	used, amUsed, amLimit resource
-	blocked               [2]userBlock // by mode
+	ratio           float32
+	known           bool // compat: Apache has an entry of usage for the label
+	used            resource
+	blocked         [2]userBlock // by mode
+	amUsed, amLimit resource
 }
 
 // userBlock is a user's limit, as a walk has last found it, and whether it refused
@@ -158,7 +160,7 @@ func (q *Queue) userOf(name string) *user {
 		l.came++
 		u.number = l.came
 		if u.asking = l.asking[name]; u.asking == nil {
-			u.asking = &asking{}
+			u.asking = &u.ownAsking
 			l.asking[name] = u.asking
 		}
 		l.users[name] = u

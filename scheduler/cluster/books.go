@@ -51,10 +51,11 @@ type refList struct {
 	count       int32
 }
 
-// How many containers and nodes lie in a row.
+// How many containers and nodes lie in a row. Rows of more than 32 KB start where a
+// cache line does.
 const (
 	chunk     = 1024
-	nodeChunk = 64
+	nodeChunk = 256
 )
 
 // Books are the nodes and containers of a cluster.

@@ -61,10 +61,10 @@ type Want struct {
 	listed        bool
 	idle          bool // it was outstanding, and is among those that may be forgotten
 	Exec          yarn.ExecutionType
+	Rows          []Row // of hosts and racks, by place
+	Any           Row   // of *; Count 0 when nothing is outstanding
 	Label         string
-	Rows          []Row                  // of hosts and racks, by place
 	Reservations  []cluster.ContainerRef // by age
-	Any           Row                    // of *; Count 0 when nothing is outstanding
 }
 
 // Unique is how many names the key has rows for.
@@ -107,25 +107,26 @@ const MaxIdleKeys = 4096
 type Demand struct {
 	keys    []*Want         // outstanding, in order
 	pending []yarn.Resource // by partition
-	rows    int             // of all keys, at hosts and racks
-	all     []*Want         // also those that were, in order
-	asked   []bool          // partitions that were ever asked for
-	idle    []*Want
 
 	// Where the first key and the lists lie as long as there is but one key and
 	// one partition: a decision then finds them next to each other.
 	own room
+
+	rows  int     // of all keys, at hosts and racks
+	all   []*Want // also those that were, in order
+	asked []bool  // partitions that were ever asked for
+	idle  []*Want
 }
 
 // room is where the demand of one attempt lies as long as it is small. What a
 // decision looks at stands together.
 type room struct {
+	first   Want
 	keys    [1]*Want
-	all     [1]*Want
+	pending [1]yarn.Resource
 	taken   bool // first is in use, or was
 	asked   [1]bool
-	first   Want
-	pending [1]yarn.Resource
+	all     [1]*Want
 }
 
 // settle gives a demand that holds nothing its room.
