@@ -11,7 +11,8 @@ import (
 // which it must not do before they have the headroom that a walk leaves behind.
 type lineup struct {
 	apps  []*app
-	awake []uint64 // a bit for every application that does not rest, by its place
+	awake []uint64  // a bit for every application that does not rest, by its place
+	first [1]uint64 // where awake lies while it is short
 	// restless keeps all awake: a user was forgotten while some of its
 	// applications were active, and a walk may meet a new record of it.
 	restless bool
@@ -32,6 +33,9 @@ func (l *lineup) enter(a *app, compare func(a, b *app) int) {
 	i, _ := slices.BinarySearchFunc(l.apps, a, compare)
 	l.apps = slices.Insert(l.apps, i, a)
 	a.rests = false
+	if l.awake == nil {
+		l.awake = l.first[:0]
+	}
 	for 64*len(l.awake) < len(l.apps) {
 		l.awake = append(l.awake, 0)
 	}
