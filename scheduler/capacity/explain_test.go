@@ -221,7 +221,7 @@ func (p *play) untrueOfNode(a *app, why yarn.Reason) string {
 	case fit.Blacklisted:
 		return sayIf(!a.avoids(n), "the application does not avoid it")
 	case fit.LocalityDelay:
-		return sayIf(!slices.ContainsFunc(a.wants.Keys(), func(w *demand.Want) bool { return w.Unique() > 1 }), "it asks for no place")
+		return sayIf(!slices.ContainsFunc(a.wants.Keys(), func(w *demand.Want) bool { return len(w.Rows) > 0 }), "it asks for no place")
 	case fit.ComesNext:
 		return sayIf(!s.sweep.again && s.reservedNodes == 0, "a sweep would have served it")
 	}

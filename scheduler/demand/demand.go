@@ -67,14 +67,6 @@ type Want struct {
 	Reservations  []cluster.ContainerRef // by age
 }
 
-// Unique is how many names the key has rows for.
-func (w *Want) Unique() int {
-	if w.HasAny {
-		return len(w.Rows) + 1
-	}
-	return len(w.Rows)
-}
-
 // At is the row of a place that is not *, or nil.
 func (w *Want) At(p cluster.Place) *Row {
 	for i := range w.Rows {

@@ -22,15 +22,15 @@ func TestServingANodeCountsDownItsRackAndAll(t *testing.T) {
 	set(&d, b, k, "/r1", 2)
 	set(&d, b, k, "*", 2)
 	w := d.Find(k)
-	if w.Unique() != 3 || d.Pending(0) != yarn.NewResource(2048, 2) || len(d.Keys()) != 1 {
+	if len(w.Rows) != 2 || !w.HasAny || d.Pending(0) != yarn.NewResource(2048, 2) || len(d.Keys()) != 1 {
 		t.Fatalf("%+v", w)
 	}
 	d.Take(measure.Calculator{Types: 2}, &b.Places, w, cluster.NodeLocal, n)
-	if w.Unique() != 2 || w.Left() != 1 || w.At(n.RackPlace).Count != 1 || w.At(n.NodePlace) != nil {
+	if len(w.Rows) != 1 || !w.HasAny || w.Left() != 1 || w.At(n.RackPlace).Count != 1 || w.At(n.NodePlace) != nil {
 		t.Fatalf("%+v", w)
 	}
 	d.Take(measure.Calculator{Types: 2}, &b.Places, w, cluster.OffSwitch, n)
-	if len(d.Keys()) != 0 || !d.Pending(0).IsZero() || w.Unique() != 1 {
+	if len(d.Keys()) != 0 || !d.Pending(0).IsZero() || len(w.Rows) != 1 || w.HasAny {
 		t.Fatalf("the rack's row stays behind: %+v", w)
 	}
 }
@@ -43,7 +43,7 @@ func TestNoneForAnyHostRemovesAllRows(t *testing.T) {
 	set(&d, b, k, "*", 1)
 	d.Find(k).Opportunities = 5
 	set(&d, b, k, "*", 0)
-	if w := d.Find(k); w.Unique() != 0 || len(d.Keys()) != 0 || w.Opportunities != 5 {
+	if w := d.Find(k); len(w.Rows) != 0 || w.HasAny || len(d.Keys()) != 0 || w.Opportunities != 5 {
 		t.Fatalf("%+v", w)
 	}
 	if _, ok := b.Places.Find("h1"); ok {
