@@ -18,7 +18,7 @@ type childOrder struct {
 	keys    tournament // nil until a walk asks for it
 	fixed   []uint64   // by child: what its use does not change in its key
 	byTie   []*Queue   // the children, by the lowest bits of their keys
-	tieBits uint8      // how many bits those are
+	tieBits uint8      // how many bits those are; never all are set, so that no key is noKey
 }
 
 // A key is, from the highest bit down: whether the child must not use the partition,
@@ -67,7 +67,7 @@ func (o *childOrder) first() *Queue {
 	if k == noKey {
 		return nil
 	}
-	return o.byTie[k&(1<<(o.tieBits&63)-1)]
+	return o.byTie[k&(1<<(o.tieBits&63)-1)] // &63: the shift is then one instruction
 }
 
 // has tells whether the child is served; one that a refresh took out of the tree

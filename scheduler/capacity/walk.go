@@ -200,7 +200,7 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 	}
 	from := len(s.leftOut)
 	for c := o.first(); c != nil; c = o.first() {
-		if used := &c.shares[r.part].used; s.calc.Dominant {
+		if used := &c.shares[r.part].used; s.calc.Dominant { // else the same without a call
 			s.childRoom(&below.limit, &lim.headroom, used)
 		} else {
 			measure.SetMemory(&below.limit, javanum.RoundDown(lim.headroom[yarn.Memory]+used[yarn.Memory], s.min[yarn.Memory]))
@@ -295,7 +295,7 @@ func (r *round) canAssign(q *Queue, lim *limits, held *resource) bool {
 	return s.calc.Less(&s.books.Total, &sh.used, current) || r.lessWithout(q, &sh.used, held, current)
 }
 
-// current is the limit of a queue's own in a walk.
+// current is a leaf's own limit in a walk, where canAssign does not find it by memory.
 func (r *round) current(sh *share, lim *limits) *resource {
 	s := r.s
 	switch {
@@ -349,7 +349,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 	}
 	mark := q.mark(r.mode)
 	if mark.valid {
-		if mark.users && r.userBlocked(q, mark, lim) {
+		if r.userBlocked(q, mark, lim) {
 			return skipNone
 		}
 		mark.valid = false
