@@ -276,7 +276,7 @@ func (s *Scheduler) checkOrders(q *Queue) string {
 				now.place(s, c, &c.shares[p], &c.shares[asks].pending)
 			}
 			if !slices.Equal(o.fixed, now.fixed) || !slices.Equal(o.keys, now.keys) {
-				return fmt.Sprintf("%s, partition %d, mode %d: the keys of its children are kept as %x, should be %x", q.path, p, m, o.keys, now.keys)
+				return fmt.Sprintf("%s, partition %d, mode %d: the keys of its children are kept as %x of %x, should be %x of %x", q.path, p, m, o.keys, o.fixed, now.keys, now.fixed)
 			}
 		}
 	}

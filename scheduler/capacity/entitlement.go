@@ -83,6 +83,19 @@ func (s *Scheduler) refreshLeaf(q *Queue, limit resource) {
 	}
 }
 
+// childLimit finds what a child may use of what its parent may, and puts it into
+// room; blocked is kept for siblings that wait.
+func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part, room *resource) {
+	own := &q.shares[p]
+	if s.calc.More(&s.books.Total, limit, &own.effMax) {
+		limit = &own.effMax
+	}
+	var left resource
+	s.calc.Sub(&left, limit, blocked)
+	s.calc.Decrease(&left, &own.used)
+	s.childRoom(room, &left, &c.shares[p].used)
+}
+
 // visit remembers the limit that the leaf was last walked with, for headrooms.
 func (s *Scheduler) visit(q *Queue, limit *resource) {
 	most, whole := &q.leaf.visitLimit, &q.shares[0].effMax

@@ -258,19 +258,6 @@ func (s *Scheduler) keepRoom(c *Queue, lim *limits) {
 	}
 }
 
-// childLimit finds what a child may use of what its parent may, and puts it into
-// room; blocked is kept for siblings that wait.
-func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part, room *resource) {
-	own := &q.shares[p]
-	if s.calc.More(&s.books.Total, limit, &own.effMax) {
-		limit = &own.effMax
-	}
-	var left resource
-	s.calc.Sub(&left, limit, blocked)
-	s.calc.Decrease(&left, &own.used)
-	s.childRoom(room, &left, &c.shares[p].used)
-}
-
 // childRoom is what a child may use that uses so much, where so much is left for all.
 func (s *Scheduler) childRoom(room, left, used *resource) {
 	s.calc.Set(room, left)

@@ -68,9 +68,6 @@ func (b *Books) IsOpen(ref ContainerRef) bool {
 	return ref >= 0 && int32(ref) < b.used && b.Container(ref).open
 }
 
-// OpenContainers is how many slots are in use.
-func (b *Books) OpenContainers() int { return int(b.used) - len(b.freeSlots) }
-
 // Slots is how many container slots were ever used.
 func (b *Books) Slots() int { return int(b.used) }
 
