@@ -102,7 +102,7 @@ func (s *Scheduler) enlist(c *Queue, sh *share, p part) {
 // enlistLent is the part of enlist for partitions that are lent to asks of the default
 // one.
 func (s *Scheduler) enlistLent(c *Queue) {
-	if c.parent == nil {
+	if c.parent == nil || !c.parent.has(c) { // who is not served may not even know of new partitions
 		return
 	}
 	for i := 1; i < len(c.parent.orders); i++ {

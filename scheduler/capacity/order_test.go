@@ -2,12 +2,14 @@ package capacity
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"testing"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
@@ -127,4 +129,49 @@ func compareUse(parent, a, b *Queue, x, y *share, usedA, usedB float32) int {
 		return slices.Compare(y.confMin[:], x.confMin[:])
 	}
 	return javanum.Compare(float64(y.absolute), float64(x.absolute))
+}
+
+// TestNewPartitionAfterAQueueHasGone sees that a queue which a refresh took away, but
+// which still has an application, may end without knowing of a partition that came later.
+func TestNewPartitionAfterAQueueHasGone(t *testing.T) {
+	conf := func(settings map[string]string) *config.Config {
+		props := []config.Property{{Name: config.Prefix + "maximum-am-resource-percent", Value: "1"}, {Name: config.Prefix + "root.accessible-node-labels", Value: "*"}}
+		for _, k := range slices.Sorted(maps.Keys(settings)) {
+			props = append(props, config.Property{Name: config.Prefix + "root." + k, Value: settings[k]})
+		}
+		cfg, _, err := config.Parse(props, config.Cluster{MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: yarn.NewResource(8192, 8), LabelsEnabled: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cfg
+	}
+	s, err := New(conf(map[string]string{"queues": "a,b", "a.capacity": "50", "b.capacity": "50"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.AddNode(cluster.Node{ID: yarn.NodeID{Host: "h0", Port: 1}, Total: yarn.NewResource(8192, 8)})
+	apps := map[string]AppRef{}
+	for i, q := range []string{"a", "b"} {
+		id := yarn.ApplicationID{ClusterTimestamp: 1, Sequence: int32(i)}
+		a, why := s.AddApplication(demand.Application{ID: id, User: "ann", Unmanaged: true}, q)
+		if !why.OK() {
+			t.Fatal(why)
+		}
+		s.AddAttempt(a, demand.Attempt{ID: yarn.AttemptID{Application: id, Attempt: 1}})
+		s.Ask(a, []yarn.Ask{{Priority: 1, Where: yarn.AnyHost, Capability: yarn.NewResource(1024, 1), Count: 50, RelaxLocality: true}})
+		apps[q] = a
+	}
+	if err := s.Reconfigure(conf(map[string]string{"queues": "a", "a.capacity": "100", "b.state": "STOPPED"})); err != nil {
+		t.Fatal(err)
+	}
+	s.SetLabels([]config.Label{{Name: "z"}})
+	z := s.AddNode(cluster.Node{ID: yarn.NodeID{Host: "h1", Port: 1}, Total: yarn.NewResource(8192, 8), Label: "z"})
+	s.Offer(z, yarn.Now{Wall: 1, Mono: 1}, nil)
+	if root, b := s.tree.root, s.app(apps["b"]).queue; len(root.orders) <= len(b.shares) {
+		t.Fatalf("%d orders of the root, %d partitions of the queue that has gone: nothing is tested", len(root.orders), len(b.shares))
+	}
+	s.EndAttempt(apps["b"], false)
+	if wrong := s.Check(); wrong != "" {
+		t.Error(wrong)
+	}
 }

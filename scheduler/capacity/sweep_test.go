@@ -59,3 +59,44 @@ func TestASweepVisitsOpenNodesOnce(t *testing.T) {
 		t.Errorf("%d visits to %d nodes", visits, nodes)
 	}
 }
+
+// TestASweepOfAnOvercommittedNodeIsOneVisit lets nodes have less than nothing of a
+// resource that containers need not have: as long as nobody wants anything, one visit
+// of a sweep tells that of all.
+func TestASweepOfAnOvercommittedNodeIsOneVisit(t *testing.T) {
+	with := func(r yarn.Resource, gpus int64) yarn.Resource {
+		r[2] = gpus
+		return r
+	}
+	cfg, _, err := config.Parse([]config.Property{{Name: config.Prefix + "root.queues", Value: "a"}, {Name: config.Prefix + "root.a.capacity", Value: "100"},
+		{Name: config.Prefix + "resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"},
+		{Name: config.Prefix + "maximum-am-resource-percent", Value: "1"}},
+		config.Cluster{MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: with(yarn.NewResource(8192, 8), 4), Types: append(yarn.BasicResourceTypes(), yarn.ResourceType{Name: "gpu"})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var nodes []NodeRef
+	for i := range 3 {
+		nodes = append(nodes, s.AddNode(cluster.Node{ID: yarn.NodeID{Host: fmt.Sprintf("h%d", i), Port: 1}, Total: with(yarn.NewResource(8192, 4), 2)}))
+	}
+	id := yarn.ApplicationID{ClusterTimestamp: 1, Sequence: 1}
+	a, _ := s.AddApplication(demand.Application{ID: id, User: "ann", Unmanaged: true}, "a")
+	s.AddAttempt(a, demand.Attempt{ID: yarn.AttemptID{Application: id, Attempt: 1}})
+	s.Ask(a, []yarn.Ask{{Priority: 1, Where: yarn.AnyHost, Capability: with(yarn.NewResource(1024, 1), 2), Count: 3, RelaxLocality: true}})
+	for more := true; more; {
+		_, more = s.Sweep(1, yarn.Now{}, nil)
+	}
+	if left := s.app(a).wants.PendingContainers(0); left > 0 || s.reservedNodes > 0 {
+		t.Fatalf("%d containers are outstanding, %d nodes reserved", left, s.reservedNodes)
+	}
+	for _, n := range nodes {
+		s.SetNodeTotal(n, with(yarn.NewResource(8192, 4), 1))
+	}
+	if _, more := s.Sweep(1, yarn.Now{}, nil); more {
+		t.Error("a sweep goes on though nobody wants anything")
+	}
+}

@@ -89,7 +89,7 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (proposal, []
 	r.begin(s, ref, n)
 	s.calc.Sub(&r.free, &n.Total, &n.Used)
 	if !s.calc.FitsIn(&s.min, &r.free) {
-		if s.calc.HasRoom(&r.free, &s.min) {
+		if s.calc.HasRoom(&r.free, &s.min) && r.wants(s.tree.root) {
 			s.felt++ // the node may have less than nothing of one resource, and of others enough
 		}
 		return proposal{}, out
