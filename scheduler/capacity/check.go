@@ -164,6 +164,9 @@ func (c *recount) checkQueues() string {
 		if q == nil {
 			continue
 		}
+		if q.rules != q.conf.Rules {
+			return fmt.Sprintf("%s follows other rules than its settings: %+v, not %+v", q.path, q.rules, q.conf.Rules)
+		}
 		if wrong := c.s.checkOrders(q); wrong != "" {
 			return wrong
 		}

@@ -30,13 +30,13 @@ func (s *Scheduler) fetchLeaf(q *Queue, p part) (x int64) {
 	l := q.leaf
 	if i := l.active.next(0); i >= 0 {
 		a := l.active.apps[i]
-		x = a.newest.Number | a.own[0].used[0] | a.own[0].reserved[0] | a.wants.Fetch() | s.books.FetchOwned(&a.live)
+		x = a.newest.Number | a.own[0].used[0] | a.wants.Fetch() | s.books.FetchOwned(&a.live)
 		if u := a.user; u != nil {
 			x |= int64(u.weight) | u.own[0].used[0] | u.own[0].blocked[respect].refused
 		}
 	}
 	sh, m := &q.shares[p], &q.marks[respect]
-	return x | int64(m.skip) | int64(q.conf.Ordering) |
+	return x | int64(m.skip) |
 		sh.used[0] | sh.pending[0] | sh.effMax[0] | sh.measured[0] | sh.effMin[0] |
 		l.version | int64(len(l.shares)) | l.visitLimit[0] | l.queueLimit[0] |
 		l.own[0].activeUsed[0] | l.own[0].limits[respect].version

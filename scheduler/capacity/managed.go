@@ -268,7 +268,8 @@ func (s *Scheduler) renewManaged(cfg *config.Config, q *Queue) error {
 		if !c.conf.MaxAllocation.FitsIn(conf.MaxAllocation) {
 			return s.lessAllocation(cfg, c)
 		}
-		c.conf, c.granted, c.hasGrant = conf, nil, nil
+		c.obey(conf)
+		c.granted, c.hasGrant = nil, nil
 		if err := s.setup(cfg, c); err != nil {
 			return err
 		}

@@ -102,7 +102,7 @@ func (s *Scheduler) enlist(c *Queue, sh *share, p part) {
 // enlistLent is the part of enlist for partitions that are lent to asks of the default
 // one.
 func (s *Scheduler) enlistLent(c *Queue) {
-	if c.parent == nil || !c.parent.has(c) { // who is not served may not even know of new partitions
+	if c.parent == nil || len(c.parent.orders) < 2 || !c.parent.has(c) { // who is not served may not know of new partitions
 		return
 	}
 	for i := 1; i < len(c.parent.orders); i++ {
@@ -296,7 +296,7 @@ func (q *Queue) policy() func(a, b *app) int {
 
 // unsettle notes that a fair order has to look at the application again.
 func (q *Queue) unsettle(a *app) {
-	if q.conf.Ordering == config.Fair && a.active && !a.unsettled {
+	if q.rules.Ordering == config.Fair && a.active && !a.unsettled {
 		a.unsettled = true
 		q.leaf.stale = append(q.leaf.stale, a)
 	}

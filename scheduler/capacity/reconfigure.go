@@ -142,14 +142,14 @@ func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 		return s.lessAllocation(cfg, q)
 	}
 	if fresh != q {
-		q.conf = fresh.conf
+		q.obey(fresh.conf)
 	}
 	if q.dynamic {
 		conf, err := cfg.Dynamic(q.parent.conf, q.name, q.conf.Kind)
 		if err != nil {
 			return err
 		}
-		q.conf = conf
+		q.obey(conf)
 	}
 	if err := s.setup(cfg, q); err != nil {
 		return err

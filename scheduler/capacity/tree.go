@@ -56,9 +56,10 @@ type Queue struct {
 	parent   *Queue
 	leaf     *leaf
 	shares   []share
-	listed   int32   // its place among the children of its parent
-	change   uint64  // counts everything that a walk below could notice
-	marks    [2]mark // by mode: how the last walk that nothing came of ended
+	listed   int32        // its place among the children of its parent
+	change   uint64       // counts everything that a walk below could notice
+	rules    config.Rules // of conf, next to what a walk reads
+	marks    [2]mark      // by mode: how the last walk that nothing came of ended
 	children []*Queue
 	orders   [][2]childOrder // of a parent's children, by partition and mode
 
@@ -178,6 +179,9 @@ func (q *Queue) shrink(parts int) {
 }
 
 func (q *Queue) isLeaf() bool { return q.leaf != nil }
+
+// obey gives the queue new settings.
+func (q *Queue) obey(conf *config.Queue) { q.conf, q.rules = conf, conf.Rules }
 
 // mayUse tells whether the queue may use nodes of the partition.
 func (q *Queue) mayUse(label string) bool { return label == "" || q.conf.MayUse(label) }

@@ -434,13 +434,13 @@ func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *resource {
 	if grown-step < entitled {
 		grown = entitled
 	}
-	limit := (javanum.Scale(grown, float64(q.conf.UserLimit)) + 99) / 100
+	limit := (javanum.Scale(grown, float64(q.rules.UserLimit)) + 99) / 100
 	limit = max(limit, javanum.DivCeilFloat(all.activeUsed[yarn.Memory]+step, l.activeWeight))
 	switch most := sh.effMax[yarn.Memory]; {
 	case m == ignore:
 		limit = min(limit, total)
-	case q.conf.UserFactor != -1 && !s.calc.Nothing(&sh.effMin):
-		limit = min(limit, javanum.Scale(entitled, float64(q.conf.UserFactor)))
+	case q.rules.UserFactor != -1 && !s.calc.Nothing(&sh.effMin):
+		limit = min(limit, javanum.Scale(entitled, float64(q.rules.UserFactor)))
 	case limit > most-step: // else it is less, however the maximum is rounded
 		limit = min(limit, javanum.RoundDown(most, step))
 	}
@@ -463,7 +463,7 @@ func (s *Scheduler) limitByShare(q *Queue, p part, m mode, limit *resource) {
 		least.Increase(step)
 	}
 	for i := range calc.Types {
-		least[i] = (javanum.Scale(least[i], float64(q.conf.UserLimit)) + 99) / 100
+		least[i] = (javanum.Scale(least[i], float64(q.rules.UserLimit)) + 99) / 100
 		limit[i] = javanum.DivCeilFloat(all.activeUsed[i]+step[i], q.leaf.activeWeight)
 	}
 	if calc.Less(total, limit, &least) {
@@ -471,8 +471,8 @@ func (s *Scheduler) limitByShare(q *Queue, p part, m mode, limit *resource) {
 	}
 	switch {
 	case m == ignore:
-	case q.conf.UserFactor != -1 && !none(sh.effMin):
-		most = measure.Scale(*entitled, float64(q.conf.UserFactor))
+	case q.rules.UserFactor != -1 && !none(sh.effMin):
+		most = measure.Scale(*entitled, float64(q.rules.UserFactor))
 	default:
 		most = sh.effMax
 		calc.RoundDown(&most, step)

@@ -347,7 +347,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 	// awake: somebody must leave behind what headrooms are taken from.
 	check, i := true, 0
 	free, met := true, false // free of reservations; met a user
-	byList := q.conf.Ordering == config.FifoWithPartitions
+	byList := q.rules.Ordering == config.FifoWithPartitions
 	if first := l.active.next(0); first > 0 && !byList {
 		if !r.canAssign(q, lim, &noResource) {
 			return skipNone
@@ -360,7 +360,10 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 			continue
 		}
 		if check {
-			held := &a.shares[0].reserved
+			held := &noResource
+			if a.held > 0 {
+				held = &a.shares[0].reserved
+			}
 			if !r.canAssign(q, lim, held) {
 				return skipNone
 			}

@@ -60,14 +60,18 @@ type PriorityACL struct {
 	MaxSet, Dynamic bool
 }
 
+// Rules are what every decision reads of the settings of a leaf.
+type Rules struct {
+	UserLimit  float32 // percent
+	UserFactor float32
+	Ordering   Ordering
+}
+
 // Queue is the configuration of one queue, with all that it inherits.
 type Queue struct {
-	// What every decision reads stands together.
-	UserLimit     float32 // percent
-	UserFactor    float32
+	Rules
 	Priority      int32
 	ByPriority    bool
-	Ordering      Ordering
 	SizeWeight    bool
 	Accessible    []string // labels, without ""; "*" alone for all
 	Enforced      []string // partitions with lists of their own
