@@ -84,7 +84,6 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (proposal, []
 	if n.Part == 0 && s.fruitless(0, respect) {
 		return proposal{}, out
 	}
-	s.fetch(n)
 	r := &round{}
 	r.begin(s, ref, n)
 	s.calc.Sub(&r.free, &n.Total, &n.Used)
@@ -94,6 +93,7 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (proposal, []
 		}
 		return proposal{}, out
 	}
+	s.fetch(n)
 	for m := respect; ; m = ignore {
 		r.turn(m)
 		if k := (walkKind{r.part, m}); s.lastWalk != k {
