@@ -57,6 +57,7 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 		kind = cluster.AllocatedFromReserved
 	}
 	s.freed(r.node, r.book)
+	s.fetchNext(r.part)
 	return s.decide(out, kind, c, box)
 }
 

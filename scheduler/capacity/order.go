@@ -17,8 +17,15 @@ import (
 type childOrder struct {
 	keys    tournament // nil until a walk asks for it
 	fixed   []uint64   // by child: what its use does not change in its key
-	byTie   []*Queue   // the children, by the lowest bits of their keys
+	byTie   []player   // the children, by the lowest bits of their keys
 	tieBits uint8      // how many bits those are; never all are set, so that no key is noKey
+}
+
+// player is a child in a tournament. Its leaf, if it is one, stands here too, to be
+// fetched without a look at the queue.
+type player struct {
+	queue *Queue
+	leaf  *leaf
 }
 
 // A key is, from the highest bit down: whether the child must not use the partition,
@@ -63,11 +70,15 @@ func (t tournament) set(child int32, key uint64) {
 
 // first is the child with the least key, or nil when none is left.
 func (o *childOrder) first() *Queue {
-	k := o.keys[1]
-	if k == noKey {
+	if o.keys[1] == noKey {
 		return nil
 	}
-	return o.byTie[k&(1<<(o.tieBits&63)-1)] // &63: the shift is then one instruction
+	return o.champion().queue
+}
+
+// champion is who has the least key, which must not be noKey.
+func (o *childOrder) champion() *player {
+	return &o.byTie[o.keys[1]&(1<<(o.tieBits&63)-1)] // &63: the shift is then one instruction
 }
 
 // has tells whether the child is served; one that a refresh took out of the tree
@@ -173,11 +184,13 @@ func (r *round) newOrder(q *Queue) *childOrder {
 func (o *childOrder) fix(s *Scheduler, q *Queue, p part) {
 	n := len(q.children)
 	o.tieBits = uint8(bits.Len(uint(n)))
-	o.fixed, o.byTie = make([]uint64, n), slices.Clone(q.children)
-	slices.SortStableFunc(o.byTie, func(a, b *Queue) int { return compareEntitled(&a.shares[p], &b.shares[p]) })
+	o.fixed, o.byTie = make([]uint64, n), make([]player, n)
+	children := slices.Clone(q.children)
+	slices.SortStableFunc(children, func(a, b *Queue) int { return compareEntitled(&a.shares[p], &b.shares[p]) })
 	label := s.books.Partition(p).Name
 	ranks := rankPriorities(q)
-	for tie, c := range o.byTie {
+	for tie, c := range children {
+		o.byTie[tie] = player{c, c.leaf}
 		k := uint64(tie)
 		if !c.mayUse(label) {
 			k |= keyDenied

@@ -28,7 +28,6 @@ func of[T any](both *[2]T, m mode) *T {
 // leaf is what a leaf queue has besides what every queue has.
 type leaf struct {
 	active lineup // admitted, in the order of the policy
-	stale  []*app // whose place in a fair order has to be looked at
 
 	// The user limit. version counts what it depends on; a cached limit is good
 	// for one version.
@@ -41,15 +40,17 @@ type leaf struct {
 	onlyPending   int32 // users without an active application, when last counted
 	onlyPendingIs int32 // and now
 	minFactor     float32
-	shares        []leafShare
 
 	visitLimit resource // of the last walk or recalculation
 	queueLimit resource // what headrooms and the limit of masters are taken from
+
+	shares []leafShare
 
 	// Where shares lie while there is only the default partition, so that a walk
 	// finds them next to the rest.
 	own [1]leafShare
 
+	stale       []*app // whose place in a fair order has to be looked at
 	users       map[string]*user
 	ordered     []*user          // users as they came
 	came        uint64           // how many users ever came
@@ -188,6 +189,9 @@ func (q *Queue) known(a *app) *user {
 //go:noinline
 func (q *Queue) lookUp(a *app) *user {
 	a.user = q.leaf.users[a.User]
+	if l := &q.leaf.active; l.front == a {
+		l.frontUser = a.user
+	}
 	return a.user
 }
 

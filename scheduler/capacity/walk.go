@@ -93,7 +93,7 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (proposal, []
 		}
 		return proposal{}, out
 	}
-	s.fetch(n)
+	s.fetchNode(n)
 	for m := respect; ; m = ignore {
 		r.turn(m)
 		if k := (walkKind{r.part, m}); s.lastWalk != k {
@@ -331,7 +331,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 			return skipNone
 		}
 	}
-	if len(l.stale) > 0 {
+	if q.rules.Ordering == config.Fair {
 		q.settle()
 	}
 	mark := q.mark(r.mode)
@@ -348,14 +348,14 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 	check, i := true, 0
 	free, met := true, false // free of reservations; met a user
 	byList := q.rules.Ordering == config.FifoWithPartitions
-	if first := l.active.next(0); first > 0 && !byList {
+	if first := int(l.active.frontAt); first > 0 && !byList {
 		if !r.canAssign(q, lim, &noResource) {
 			return skipNone
 		}
 		check, i = false, first
 	}
-	for ; uint(i) < uint(len(l.active.apps)); i = l.active.after(i, check) {
-		a := l.active.apps[i]
+	for ; uint(i) < uint(l.active.len()); i = l.active.after(i, check) {
+		a := l.active.at(i)
 		if byList && !q.sameList(a, r.label) {
 			continue
 		}
