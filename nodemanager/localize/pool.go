@@ -19,7 +19,7 @@ var (
 
 // pool lets a few fetches go on at once. Each has a goroutine of its own, so that one that waits can be cancelled.
 type pool struct {
-	public, others chan struct{}
+	public, others *seats
 	ctx            context.Context
 	cancel         context.CancelCauseFunc
 
@@ -31,7 +31,7 @@ type pool struct {
 }
 
 func (p *pool) init(public, others, most int) {
-	p.public, p.others, p.most = make(chan struct{}, public), make(chan struct{}, others), most
+	p.public, p.others, p.most = newSeats(public), newSeats(others), most
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
 }
 
@@ -81,7 +81,7 @@ func (p *pool) leave() {
 	p.work.Done()
 }
 
-// turn waits for a worker's place and does the work.
+// turn waits for a place and does the work.
 func (f *Fetcher) turn(ctx context.Context, j Job) (Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -90,13 +90,11 @@ func (f *Fetcher) turn(ctx context.Context, j Job) (Result, error) {
 	if j.Request.Visibility == Public {
 		places = f.public
 	}
-	select {
-	case places <- struct{}{}:
-		defer func() { <-places }()
-		return f.do(ctx, j)
-	case <-ctx.Done():
-		return Result{}, fmt.Errorf("localize %s: %w", j.Request.URL, context.Cause(ctx))
+	if err := places.take(ctx, j.User, nil); err != nil {
+		return Result{}, fmt.Errorf("localize %s: %w", j.Request.URL, err)
 	}
+	defer places.give(j.User)
+	return f.do(ctx, j)
 }
 
 // Close ends all fetches and waits until they have cleaned up and their outcome was heard.
