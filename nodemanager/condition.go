@@ -32,10 +32,18 @@ func (d *Daemon) tooFew(s health.State) string {
 	return ""
 }
 
-// condition is the node's health as heartbeats tell it.
+// condition is the node's health as heartbeats tell it. A node that keeps nothing for its next life is not fit either.
 func (d *Daemon) condition() heartbeat.Health {
 	s := d.health.State()
-	return heartbeat.Health{Healthy: s.Healthy, Report: s.Report, At: s.At}
+	out := heartbeat.Health{Healthy: s.Healthy, Report: s.Report, At: s.At}
+	if why := d.closed(); why != "" {
+		out.Healthy = false
+		if out.Report != "" {
+			why += ";"
+		}
+		out.Report = why + out.Report
+	}
+	return out
 }
 
 // readable are the local directories that can be read.

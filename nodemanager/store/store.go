@@ -40,6 +40,8 @@ const reserve = 16 << 20
 
 // Store is an open file. It is used by one goroutine at a time.
 type Store struct {
+	Restored func() // called by Commit when the file was deleted and has been written anew; may be nil
+
 	db   *bbolt.DB
 	file *os.File // the db's own
 	room int64    // how much of the file is known to be on the disk
@@ -148,8 +150,12 @@ func prepare(tx *bbolt.Tx) error {
 // Close lets the file go.
 func (s *Store) Close() error { return release(s.db) }
 
-// Commit makes all changes durable, or none of them.
+// Commit makes all changes durable, or none of them. Without any it only looks whether the file is still there. After an error
+// that is state.ErrAway it may be called again with the same.
 func (s *Store) Commit(ops []state.Op) error {
+	if err := s.stay(); err != nil || len(ops) == 0 {
+		return err
+	}
 	return guard(func() error {
 		err := s.db.Update(func(tx *bbolt.Tx) error {
 			for _, op := range ops {
