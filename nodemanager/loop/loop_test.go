@@ -66,6 +66,13 @@ func (r *rig) Commit(ops []state.Op) error {
 	return r.fails
 }
 
+// failing is what commits give from now on.
+func (r *rig) failing(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fails = err
+}
+
 func (r *rig) say(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -164,19 +171,19 @@ func TestStoreAway(t *testing.T) {
 		r.run()
 		r.start(1)
 		r.heard()
-		r.fails = fmt.Errorf("gone: %w", state.ErrAway)
+		r.failing(fmt.Errorf("gone: %w", state.ErrAway))
 		time.Sleep(lookPause) // nothing is to be kept, and it is noticed
-		if said := r.heard(); said != "away:"+r.fails.Error() {
+		if said := r.heard(); said != "away:gone: "+state.ErrAway.Error() {
 			t.Errorf("%q", said)
 		}
 		r.start(2)
 		time.Sleep(awayPause)
-		r.fails = fmt.Errorf("gone for another reason: %w", state.ErrAway)
+		r.failing(fmt.Errorf("gone for another reason: %w", state.ErrAway))
 		time.Sleep(10 * awayPause)
-		if said := r.heard(); said != "away:"+r.fails.Error() || len(r.Containers()) != 1 {
+		if said := r.heard(); said != "away:gone for another reason: "+state.ErrAway.Error() || len(r.Containers()) != 1 {
 			t.Errorf("%q, %v", said, r.Containers())
 		}
-		r.fails = nil
+		r.failing(nil)
 		time.Sleep(awayPause)
 		if said := r.heard(); said != "away:<nil> Open start-2:<nil> Localized Launch" && said != "away:<nil> start-2:<nil> Localized Launch" || len(r.fatal) != 0 {
 			t.Errorf("%q, %v", said, r.fatal)
@@ -194,7 +201,7 @@ func TestStoreStaysAway(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t)
 				r.run()
-				r.fails = state.ErrAway
+				r.failing(state.ErrAway)
 				for n := range int64(maxBehind/3 + 2) { // so that the engine pauses too
 					r.Post(engine.Keep{Op: state.DropPart{Part: "p"}})
 					r.start(n)
