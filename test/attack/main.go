@@ -30,6 +30,7 @@ type driver struct {
 var drivers = []driver{
 	{"idle", "thousands of connections that say nothing, or half of what they should", idle},
 	{"kills", "the ResourceManager killed -9 while it acknowledges", kills},
+	{"archives", "32 archives of a million entries that share one header, and bombs of all kinds", archives},
 }
 
 // Bounds of one driver's run: then it is ended, and has failed.
