@@ -31,6 +31,8 @@ var drivers = []driver{
 	{"idle", "thousands of connections that say nothing, or half of what they should", idle},
 	{"kills", "the ResourceManager killed -9 while it acknowledges", kills},
 	{"archives", "32 archives of a million entries that share one header, and bombs of all kinds", archives},
+	{"restarts", "the NodeManager killed -9 while it runs and fetches, and its recovery store damaged or deleted", restarts},
+	{"fulldisk", "an application that fills a node's only disk, again and again", fulldisk},
 }
 
 // Bounds of one driver's run: then it is ended, and has failed.

@@ -78,7 +78,7 @@ func (c *cluster) after(jobs []job) (orphans, lost int) {
 
 // whileFetching kills the NodeManager at random moments of fetches. Whatever was on its way comes in the next life.
 func (c *cluster) whileFetching(x *client.Client) {
-	count, kills := 60, pick(c.arena, 6, 2)
+	count, kills := pick(c.arena, 60, 24), pick(c.arena, 6, 2)
 	source := slowly(c.arena)
 	defer source.Close()
 	host, text, err := net.SplitHostPort(source.Addr().String())
@@ -153,7 +153,7 @@ func (c *cluster) deletedWhileRunning(x *client.Client) {
 // damaged gives the next life an older copy of the store, or none at all, or one that is cut short or garbled, which it may
 // refuse; then it gets none.
 func (c *cluster) damaged(x *client.Client) {
-	count := 60
+	count := pick(c.arena, 60, 30)
 	kinds := []string{"an older copy", "none", "cut short", "garbled"}
 	kind := kinds[c.random.IntN(len(kinds))]
 	split := c.random.IntN(count)

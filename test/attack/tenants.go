@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -51,23 +52,36 @@ type job struct {
 	at   time.Time
 }
 
-// submit has a command run once, after it has made its mark.
+// submit has a command run, after it has made its mark.
 func (c *cluster) submit(x *client.Client, command string, attempts int32, files map[string]client.File) job {
 	c.jobs++
-	j := job{mark: c.path("marks", strconv.Itoa(c.jobs)), at: time.Now()}
-	var err error
-	j.app, _, err = x.NewApplication(c.ctx)
+	j, err := c.try(x, strconv.Itoa(c.jobs), command, attempts, files)
 	c.must(err)
-	c.must(x.Submit(c.ctx, client.Submission{ID: j.app, Name: "attack", Queue: "default", MaxAttempts: attempts, Master: client.Resource{MemoryMB: 16, VCores: 1},
-		Launch: client.Launch{Commands: []string{"echo $$ > " + j.mark + ".new; mv " + j.mark + ".new " + j.mark + "; exec /bin/sh -c '" + command + "'"}, Resources: files}}))
 	return j
+}
+
+func (c *cluster) try(x *client.Client, mark, command string, attempts int32, files map[string]client.File) (j job, err error) {
+	j.mark, j.at = c.path("marks", mark), time.Now()
+	if j.app, _, err = x.NewApplication(c.ctx); err != nil {
+		return j, err
+	}
+	return j, x.Submit(c.ctx, client.Submission{ID: j.app, Name: "attack", Queue: "default", MaxAttempts: attempts, Master: client.Resource{MemoryMB: 16, VCores: 1},
+		Launch: client.Launch{Commands: []string{"echo $$ > " + j.mark + ".new; mv " + j.mark + ".new " + j.mark + "; exec /bin/sh -c '" + command + "'"}, Resources: files}})
 }
 
 // private is a file below the arena's directory as one user's containers get it.
 func (c *cluster) private(path string, kind client.FileType) client.File {
-	info, err := os.Stat(path)
+	f, err := private(path, kind)
 	c.must(err)
-	return client.File{Scheme: "file", Path: path, Size: info.Size(), Timestamp: info.ModTime().UnixMilli(), Type: kind, Visibility: client.Private}
+	return f
+}
+
+func private(path string, kind client.FileType) (client.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return client.File{}, err
+	}
+	return client.File{Scheme: "file", Path: path, Size: info.Size(), Timestamp: info.ModTime().UnixMilli(), Type: kind, Visibility: client.Private}, nil
 }
 
 // begun tells whether the command runs, or has run.
@@ -134,4 +148,10 @@ func (c *cluster) node(page string, into any) error {
 		return fmt.Errorf("%s: %s", page, answer.Status)
 	}
 	return json.NewDecoder(answer.Body).Decode(into)
+}
+
+// command runs a program and gives what it has printed.
+func command(ctx context.Context, name string, args ...string) (string, error) {
+	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
+	return string(out), err
 }
