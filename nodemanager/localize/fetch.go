@@ -23,7 +23,7 @@ type Config struct {
 	// of its own for them.
 	OthersWorkers int
 	Large         int // of all these, of resources that are large by Limits.Small and the like; 2
-	Queue         int // fetches that wait or go on; 100,000
+	Queue         int // of all that wait or go on; 10,000. Each takes about 6 KB of memory.
 	Limits        Limits
 	// KeepOutsideLinks keeps symbolic links of archives that point out of the archive, as Apache's NodeManager does: a
 	// packed Python environment has one to the system's python. Nothing here ever follows them. Without it, such an
@@ -46,7 +46,7 @@ func New(cfg Config) *Fetcher {
 	fill(&cfg.Workers, 4)
 	fill(&cfg.OthersWorkers, 32)
 	fill(&cfg.Large, 2)
-	fill(&cfg.Queue, 100_000)
+	fill(&cfg.Queue, 10_000)
 	cfg.Limits = cfg.Limits.filled()
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

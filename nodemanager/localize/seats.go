@@ -60,6 +60,17 @@ func (s *seats) take(ctx context.Context, user string, waits func()) error {
 	return context.Cause(ctx)
 }
 
+// try takes a seat if there is one.
+func (s *seats) try(user string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.may(user) {
+		return false
+	}
+	s.grant(user)
+	return true
+}
+
 // give gives one back.
 func (s *seats) give(user string) {
 	s.mu.Lock()
