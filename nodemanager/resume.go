@@ -99,7 +99,7 @@ func (d *Daemon) killLeftovers(known map[yarn.ContainerID]bool) (outlived map[ya
 		d.Log.Warn("a container of an earlier life is killed: there is no record of it (yarn.nodemanager.recovery.enabled)", "container", c.ID)
 		work.Go(func() {
 			if err := d.launcher.Attach(ctx, c).Kill(ctx); err != nil {
-				d.Log.Error("cannot kill a container of an earlier life; the next start tries again", "container", c.ID, "error", err)
+				d.Log.Error("cannot kill a container of an earlier life", "container", c.ID, "error", err)
 				mu.Lock()
 				outlived[c.ID] = true
 				mu.Unlock()

@@ -81,8 +81,12 @@ func reason(diagnostics string) string {
 			return known
 		}
 	}
-	lines := strings.Split(diagnostics, "\n")
-	return lines[0][:min(len(lines[0]), 150)]
+	for line := range strings.Lines(diagnostics) {
+		if at := strings.LastIndex(line, ": "); at >= 0 && strings.Contains(line, "localize ") {
+			return strings.TrimSpace(line[at+2:])
+		}
+	}
+	return diagnostics[:min(len(diagnostics), 150)]
 }
 
 // randomArchives is an attack of every kind at once, from the seed. What does not end by itself is killed.
