@@ -97,9 +97,9 @@ func (c *cluster) randomArchives(mallory *client.Client) {
 	c.nm.forgetPeak()
 	kinds := map[string]int{}
 	jobs := [2][]job{}
-	for i := range pick(c.arena, 60, 30) {
+	for i := range pick(c.arena, 60, 20) {
 		kind := bombs[c.random.IntN(len(bombs))]
-		size := 1 << (4 + c.random.IntN(pick(c.arena, 17, 14)))
+		size := 1 << (4 + c.random.IntN(pick(c.arena, 17, 12)))
 		at := c.path(fmt.Sprintf("random-%d%s", i, kind.ends))
 		file := client.File{}
 		if kind.directory {
