@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -182,14 +183,15 @@ func (c *cluster) damaged(x *client.Client) {
 	c.nm.kill()
 	content, err := os.ReadFile(files[0])
 	c.must(err)
+	used := len(bytes.TrimRight(content, "\x00")) // behind it there is only room
 	switch kind {
 	case "an older copy":
 		content = older
 	case "cut short":
-		content = content[:c.random.IntN(len(content))]
+		content = content[:c.random.IntN(used)]
 	case "garbled":
 		for range 1 + c.random.IntN(50) {
-			content[c.random.IntN(len(content))] ^= byte(1 + c.random.IntN(255))
+			content[c.random.IntN(used)] ^= byte(1 + c.random.IntN(255))
 		}
 	}
 	c.must(os.WriteFile(files[0], content, 0o600))
