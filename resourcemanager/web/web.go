@@ -14,6 +14,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/netip"
 
 	"github.com/heddle-project/heddle/internal/introspect"
 	"github.com/heddle-project/heddle/internal/webgate"
@@ -46,6 +47,10 @@ type Config struct {
 	// leaves it to the kernel. See proxy.LocalAddress.
 	ProxyFrom net.IP
 	ProxyOff  bool // another daemon serves /proxy (yarn.web-proxy.address is set)
+	// OwnPort and NodeAddresses tell the proxy where daemons are: see Own and
+	// Addresses of proxy.Config.
+	OwnPort       func(port uint16) bool
+	NodeAddresses func(host string) []netip.Addr
 }
 
 func (c Config) complete() (Config, error) {
@@ -96,7 +101,8 @@ func routes(c Config) *webgate.Router {
 		introspect.Add(r, i)
 	}
 	if !c.ProxyOff {
-		r.Mount("/proxy", proxy.New(proxy.Config{Source: c.Source, Links: c.links(), From: c.ProxyFrom, Log: c.Log}))
+		r.Mount("/proxy", proxy.New(proxy.Config{Source: c.Source, Links: c.links(), From: c.ProxyFrom,
+			Own: c.OwnPort, Addresses: c.NodeAddresses, Log: c.Log}))
 	}
 	return r
 }

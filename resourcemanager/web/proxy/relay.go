@@ -13,17 +13,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heddle-project/heddle/internal/visible"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 )
 
-// relayed marks requests that this proxy makes, so that it knows them again if
-// an application's address leads back here.
-const relayed = "X-Heddle-Proxied"
-
-// passed are the request headers that masters see (WebAppProxyServlet).
+// passed are the request headers that masters see: WebAppProxyServlet's, and what
+// browsers tell of the page that asks, so that a master can judge that too.
 var passed = []string{"User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Accept-Charset", "Content-Type",
-	"Origin", "Access-Control-Request-Method", "Access-Control-Request-Headers"}
+	"Origin", "Access-Control-Request-Method", "Access-Control-Request-Headers",
+	"Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "Sec-Fetch-User"}
 
 // kept back are response headers that concern the connection, or would speak for
 // the ResourceManager's origin rather than for the application's page.
@@ -111,7 +110,7 @@ func outgoing(ctx context.Context, w http.ResponseWriter, r *http.Request, targe
 		}
 	}
 	out.Header.Set("Cookie", "proxy-user="+url.QueryEscape(webgate.From(r.Context()).User))
-	out.Header.Set(relayed, "1")
+	out.Header.Set(webgate.Relayed, "1")
 	return out, nil
 }
 
@@ -153,6 +152,11 @@ func connectionNames(h http.Header) []string {
 }
 
 func (p *Proxy) fail(w http.ResponseWriter, app *view.Application, target *url.URL, err error) {
+	if why, ok := refusedBy(err); ok {
+		p.Log.Warn("an application has registered a port of a daemon as its own pages", "application", app.ID, "address", target.Host, "whose", why.whose)
+		say(w, http.StatusBadGateway, "The application registered an address that cannot be used: "+target.Host+": "+why.Error())
+		return
+	}
 	p.Log.Info("an application's pages cannot be reached", "application", app.ID, "address", target.Host, "error", err)
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -172,31 +176,24 @@ var spoken = template.Must(template.New("say").Parse(`<!DOCTYPE html>
 
 type words struct{ Title, Text, Link string }
 
-// ours are the headers of pages of the proxy itself.
-func ours(w http.ResponseWriter) {
+// speak writes a page of the proxy itself.
+func speak(w http.ResponseWriter, status int, what words) {
 	w.Header().Set("Content-Type", "text/html;charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'self'")
+	w.WriteHeader(status)
+	out := visible.NewWriter(w)
+	_ = spoken.Execute(out, what)
+	_ = out.Flush()
 }
 
 func say(w http.ResponseWriter, status int, text string) {
-	ours(w)
-	w.WriteHeader(status)
-	_ = spoken.Execute(w, words{Title: http.StatusText(status), Text: text})
+	speak(w, status, words{Title: http.StatusText(status), Text: text})
 }
 
-// move sends the caller elsewhere: to a path of ours or to an address of http or
-// https that has been parsed.
-func move(w http.ResponseWriter, r *http.Request, target string) {
-	if strings.HasPrefix(target, "/") {
-		target = "//" + r.Host + target
-		if r.TLS != nil {
-			target = "https:" + target
-		} else {
-			target = "http:" + target
-		}
-	}
-	ours(w)
+// move sends the caller elsewhere: to a page of ours or to an address of http or
+// https that has been parsed. It never goes by the host that was asked for, which
+// the caller can choose.
+func move(w http.ResponseWriter, target string) {
 	w.Header().Set("Location", target)
-	w.WriteHeader(http.StatusFound)
-	_ = spoken.Execute(w, words{Title: "Moved", Text: "Content has moved", Link: target})
+	speak(w, http.StatusFound, words{Title: "Moved", Text: "Content has moved", Link: target})
 }
