@@ -5,10 +5,13 @@ package pages
 
 import (
 	_ "embed"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/heddle-project/heddle/internal/visible"
 )
 
 //go:embed style.css
@@ -28,13 +31,14 @@ func Headers(w http.ResponseWriter) {
 	h.Set("Referrer-Policy", "same-origin")
 }
 
-// Write answers with a whole page. Errors of writing are those of a caller who
-// has left.
-func Write(w http.ResponseWriter, status int, page []byte) {
+// Write answers with a whole page; what text in it hides becomes visible. Errors
+// of writing are those of a caller who has left.
+func Write(w http.ResponseWriter, status int, page string) {
+	page = visible.Text(page)
 	Headers(w)
 	w.Header().Set("Content-Length", strconv.Itoa(len(page)))
 	w.WriteHeader(status)
-	_, _ = w.Write(page)
+	_, _ = io.WriteString(w, page)
 }
 
 // Style serves the style sheet.

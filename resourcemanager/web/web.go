@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/netip"
 
+	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/introspect"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
@@ -112,7 +113,7 @@ func active(s access.Source) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
 		if s.Daemon(r.Context()).HAState != "ACTIVE" {
-			http.Error(w, "I am not active!", http.StatusMethodNotAllowed)
+			answer.Plain(w, http.StatusMethodNotAllowed, "I am not active!")
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain;charset=utf-8")

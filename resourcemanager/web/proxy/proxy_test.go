@@ -286,7 +286,7 @@ func TestLongAnswer(t *testing.T) {
 	})
 	f := start(t, am.URL)
 	short := httptest.NewUnstartedServer(f.proxy)
-	short.Config.ReadTimeout, short.Config.WriteTimeout = 50*time.Millisecond, 50*time.Millisecond
+	short.Config.ReadTimeout = 50 * time.Millisecond
 	short.Start()
 	defer short.Close()
 	f.url = short.URL

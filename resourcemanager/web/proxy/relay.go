@@ -67,10 +67,9 @@ func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, app *view.Applicat
 	defer p.underway.leave(app.ID)
 	ctx, cancel := context.WithTimeout(r.Context(), p.total)
 	defer cancel()
-	// The server's own limits are for short answers. The one for reading counts
-	// too: when it passes, the server takes the caller for gone.
-	control, end := http.NewResponseController(w), time.Now().Add(p.total+time.Second)
-	_, _ = control.SetWriteDeadline(end), control.SetReadDeadline(end)
+	// The server's own limit for reading is for short answers: when it passes, the
+	// server takes the caller for gone.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(p.total + time.Second))
 
 	out, err := outgoing(ctx, w, r, target)
 	if err != nil {

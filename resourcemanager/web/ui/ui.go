@@ -130,10 +130,10 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, status int, name s
 	var b bytes.Buffer
 	if err := s.pages[name].ExecuteTemplate(&b, "layout.html", f); err != nil {
 		s.Log.Error("a page cannot be drawn", "page", name, "error", err)
-		http.Error(w, "The page cannot be drawn: "+err.Error(), http.StatusInternalServerError)
+		answer.Plain(w, http.StatusInternalServerError, "The page cannot be drawn: "+err.Error())
 		return
 	}
-	pages.Write(w, status, b.Bytes())
+	pages.Write(w, status, b.String())
 }
 
 func (s *server) failure(r *http.Request) (*frame, error) {
