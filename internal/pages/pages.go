@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/visible"
 )
 
@@ -31,14 +32,22 @@ func Headers(w http.ResponseWriter) {
 	h.Set("Referrer-Policy", "same-origin")
 }
 
-// Write answers with a whole page; what text in it hides becomes visible. Errors
-// of writing are those of a caller who has left.
-func Write(w http.ResponseWriter, status int, page string) {
-	page = visible.Text(page)
+// Write answers with a page as it is drawn; what text in it hides becomes visible.
+// The error is that of drawing a page of which nothing has been sent; one that
+// fails later is cut off, and errors of writing are those of a caller who has left.
+func Write(w http.ResponseWriter, status int, draw func(io.Writer) error) error {
 	Headers(w)
-	w.Header().Set("Content-Length", strconv.Itoa(len(page)))
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, page)
+	out := answer.NewSized(w, status)
+	text := visible.NewWriter(out)
+	if err := draw(text); err != nil {
+		if out.Flowed {
+			panic(http.ErrAbortHandler)
+		}
+		return err
+	}
+	_ = text.Flush()
+	out.Close()
+	return nil
 }
 
 // Style serves the style sheet.

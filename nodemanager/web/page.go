@@ -101,7 +101,10 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, status int, f *fra
 		return
 	}
 	if f.log == nil {
-		pages.Write(w, status, b.String())
+		_ = pages.Write(w, status, func(to io.Writer) error {
+			_, err := b.WriteTo(to)
+			return err
+		})
 		return
 	}
 	before, after, _ := bytes.Cut(b.Bytes(), []byte(s.mark))

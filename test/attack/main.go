@@ -30,6 +30,8 @@ type driver struct {
 var drivers = []driver{
 	{"idle", "thousands of connections that say nothing, or half of what they should", idle},
 	{"kills", "the ResourceManager killed -9 while it acknowledges", kills},
+	{"forged", "requests that masters and pages forge, past the proxy and the gate of the web ports", forged},
+	{"slowreaders", "every place of a web port taken by connections that read slowly, or ask slowly", slowreaders},
 }
 
 // Bounds of one driver's run: then it is ended, and has failed.
