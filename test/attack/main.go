@@ -32,6 +32,7 @@ var drivers = []driver{
 	{"kills", "the ResourceManager killed -9 while it acknowledges", kills},
 	{"forged", "requests that masters and pages forge, past the proxy and the gate of the web ports", forged},
 	{"slowreaders", "every place of a web port taken by connections that read slowly, or ask slowly", slowreaders},
+	{"text", "names, reports and addresses that steer terminals, turn writing around or are markup", text},
 }
 
 // Bounds of one driver's run: then it is ended, and has failed.

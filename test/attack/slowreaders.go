@@ -65,7 +65,8 @@ func slowreaders(a *arena) {
 	a.figure("resident memory at the most", rm.peak(), "MB")
 	a.check(rm.peak() <= 300, "at most 300 MB", "%.0f MB", rm.peak())
 	a.check(a.until(20*time.Second, func() bool { return descriptors(rm) < 100 }), "connections that have gone are given back", "%d descriptors", descriptors(rm))
-	a.check(strings.Contains(rm.log(), "to keep the port open"), "the log says that connections were cut", "%s", last(rm.log(), 1))
+	told := strings.Count(rm.log(), "to keep the port open")
+	a.check(told >= 1 && told <= 4, "the log says that connections were cut, a few times", "%d lines", told)
 }
 
 // length is how long the list of applications is.

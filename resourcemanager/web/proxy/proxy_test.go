@@ -174,6 +174,8 @@ func TestAnswersOfItsOwn(t *testing.T) {
 		{name: "delete", method: "DELETE", path: path("/"), tracking: am.URL, status: 405},
 		{name: "a script for an address", path: path("/"), tracking: "javascript://alert(1)", status: 502},
 		{name: "a file for an address", path: path("/"), tracking: "file:///etc/passwd", status: 502},
+		{name: "markup in the host", path: path("/"), tracking: "http://\"><script>alert(1)<:80/", status: 502},
+		{name: "a turned host", path: path("/"), tracking: "http://moc.\u202eexample/", status: 502},
 		{name: "a user in the address", path: path("/"), tracking: "http://u:p@" + strings.TrimPrefix(am.URL, "http://"), status: 502},
 		{name: "another host by the path", path: path("//evil.example/"), tracking: am.URL, status: 418},
 		{name: "another host by a trick", path: path("/@evil.example/"), tracking: am.URL, status: 418},

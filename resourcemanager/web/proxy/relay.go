@@ -48,6 +48,8 @@ func address(registered, rest, query, scheme string) (*url.URL, error) {
 		return nil, fmt.Errorf("%q is neither http nor https", registered)
 	case u.Hostname() == "" || u.User != nil:
 		return nil, fmt.Errorf("%q must name a host, and no user", registered)
+	case strings.ContainsFunc(u.Host, notOfHosts):
+		return nil, fmt.Errorf("%q names a host with characters that no host has", registered)
 	}
 	escaped := strings.TrimSuffix(u.EscapedPath(), "/") + "/" + rest
 	if u.Path, err = url.PathUnescape(escaped); err != nil {
@@ -56,6 +58,12 @@ func address(registered, rest, query, scheme string) (*url.URL, error) {
 	u.RawPath, u.Fragment = escaped, ""
 	u.RawQuery = strings.Trim(u.RawQuery+"&"+query, "&")
 	return u, nil
+}
+
+// notOfHosts tells what is in no host and port: Go takes more, and browsers are
+// sent there.
+func notOfHosts(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._:[]%", r)
 }
 
 func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, app *view.Application, target *url.URL) {
