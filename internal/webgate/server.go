@@ -31,14 +31,15 @@ func NewServer(h http.Handler, log *slog.Logger) *Server {
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Server{log: log, http: http.Server{
-		Handler:           follow(h),
-		ReadHeaderTimeout: headerTime,
-		ReadTimeout:       bodyTime,
-		IdleTimeout:       idleTime,
-		MaxHeaderBytes:    headerBytes,
-		ConnState:         changed,
-		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, guestKey{}, c) },
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		DisableGeneralOptionsHandler: true, // nothing is answered before the gate
+		Handler:                      follow(h),
+		ReadHeaderTimeout:            headerTime,
+		ReadTimeout:                  bodyTime,
+		IdleTimeout:                  idleTime,
+		MaxHeaderBytes:               headerBytes,
+		ConnState:                    changed,
+		ConnContext:                  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, guestKey{}, c) },
+		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}}
 }
 

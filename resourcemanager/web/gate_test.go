@@ -345,6 +345,13 @@ func TestServer(t *testing.T) {
 	} else {
 		_ = res.Body.Close()
 	}
+	r, _ = http.NewRequest("OPTIONS", base, nil)
+	r.URL.Opaque = "*" // which the server would answer by itself
+	if res, err = http.DefaultClient.Do(r); err != nil || res.Header.Get("X-Content-Type-Options") == "" {
+		t.Errorf("OPTIONS *: %v %v", res, err)
+	} else {
+		_ = res.Body.Close()
+	}
 	http.DefaultClient.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
