@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // refused is why an address is not dialled.
@@ -66,9 +67,11 @@ func (p *Proxy) daemonAt(ctx context.Context, name string, at netip.AddrPort) er
 	return nil
 }
 
-// listens tells whether a NodeManager has named a port as its own.
+// listens tells whether a NodeManager has named a port as its own. The port of a
+// node that has gone may be any program's now, since by default each start has
+// another; that of its pages is the same.
 func listens(n *view.Node, port uint16) bool {
-	if n.ID.Port == int32(port) {
+	if n.ID.Port == int32(port) && (n.State.Usable() || n.State == yarn.NodeUnhealthy) {
 		return true
 	}
 	_, web, err := net.SplitHostPort(n.HTTPAddress)

@@ -52,8 +52,8 @@ func TestLeadsToNoDaemon(t *testing.T) {
 	}{
 		{name: "own", own: true},
 		{name: "web port of a node", node: view.Node{ID: yarn.NodeID{Host: "node.example", Port: 1}, HTTPAddress: "node.example:" + strconv.Itoa(int(port))}},
-		{name: "port of a node", node: view.Node{ID: yarn.NodeID{Host: "node.example", Port: int32(port)}}},
-		{name: "port of a node that is an address", node: view.Node{ID: yarn.NodeID{Host: "127.0.0.1", Port: int32(port)}}},
+		{name: "port of a node", node: view.Node{ID: yarn.NodeID{Host: "node.example", Port: int32(port)}, State: yarn.NodeRunning}},
+		{name: "port of a node that is an address", node: view.Node{ID: yarn.NodeID{Host: "127.0.0.1", Port: int32(port)}, State: yarn.NodeUnhealthy}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, host := range spellings(t) {
@@ -91,7 +91,8 @@ func TestLeadsToNoDaemon(t *testing.T) {
 // TestNodesElsewhere: a node's port is refused at its own host alone.
 func TestNodesElsewhere(t *testing.T) {
 	f := start(t, "http://n1.example:8042")
-	f.source.Picture.Nodes = []*view.Node{{ID: yarn.NodeID{Host: "n1.example", Port: 45454}, HTTPAddress: "n1.example:8042"}}
+	f.source.Picture.Nodes = []*view.Node{{ID: yarn.NodeID{Host: "n1.example", Port: 45454}, HTTPAddress: "n1.example:8042", State: yarn.NodeRunning},
+		{ID: yarn.NodeID{Host: "n1.example", Port: 45455}, HTTPAddress: "n1.example:8142", State: yarn.NodeLost}}
 	f.proxy.Addresses = func(host string) []netip.Addr {
 		return map[string][]netip.Addr{"n1.example": {netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}}[host]
 	}
@@ -104,6 +105,8 @@ func TestNodesElsewhere(t *testing.T) {
 		{"alias.example", "192.0.2.1:8042", true},
 		{"alias.example", "192.0.2.1:45454", true},
 		{"alias.example", "[2001:db8::1]:8042", true},
+		{"alias.example", "192.0.2.1:8142", true},
+		{"alias.example", "192.0.2.1:45455", false}, // where a node was that is lost
 		{"alias.example", "192.0.2.1:8043", false},
 		{"n2.example", "192.0.2.2:8042", false},
 		{"localhost", "127.0.0.1:8042", false},
