@@ -36,8 +36,13 @@ type command struct {
 	bare    bool   // needs no configuration
 	program bool   // another program's words follow its options
 	hidden  bool   // is not for users
+	copies  copies // what it prints of containers' own words
 	run     func(*call) error
 }
+
+// copies are the streams on which a command prints what containers wrote as it
+// is. It sees itself to what else it prints there.
+type copies struct{ out, err bool }
 
 // call is one run of a subcommand.
 type call struct {
@@ -126,6 +131,7 @@ func (c *call) warnOfNobody() {
 
 // start parses the words after the subcommand, loads the configuration and runs.
 func (c *call) start(args []string) int {
+	defer c.shown()()
 	g, rest, err := genericOptions(args)
 	if c.command.program {
 		rest, c.program = ownWords(c.command.options, rest)

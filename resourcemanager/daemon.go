@@ -71,6 +71,7 @@ type Daemon struct {
 	servers []*ipc.Server
 	pages   *webgate.Server
 	webAddr string
+	own     ownPorts
 	fatal   chan error
 	work    sync.WaitGroup
 	end     context.CancelFunc

@@ -33,6 +33,9 @@ var drivers = []driver{
 	{"archives", "32 archives of a million entries that share one header, and bombs of all kinds", archives},
 	{"restarts", "the NodeManager killed -9 while it runs and fetches, and its recovery store damaged or deleted", restarts},
 	{"fulldisk", "an application that fills a node's only disk, again and again", fulldisk},
+	{"forged", "requests that masters and pages forge, past the proxy and the gate of the web ports", forged},
+	{"slowreaders", "every place of a web port taken by connections that read slowly, or ask slowly", slowreaders},
+	{"text", "names, reports and addresses that steer terminals, turn writing around or are markup", text},
 }
 
 // Bounds of one driver's run: then it is ended, and has failed.
