@@ -283,10 +283,10 @@ func syncDir(path string) error {
 func (f *File) InPlace() error {
 	info, err := os.Stat(f.path)
 	if err != nil {
-		return fmt.Errorf("the %s in use is gone: %w; put the file back where it was (mv)", f.o.Kind, err)
+		return fmt.Errorf("the %s in use is gone: %w; move the file back, or copy /proc/%d/fd/%d there while this process runs and start it again", f.o.Kind, err, os.Getpid(), f.file.Fd())
 	}
 	if !os.SameFile(info, f.info) {
-		return fmt.Errorf("the %s %s was replaced by another file while in use; put the one that is in use back (mv)", f.o.Kind, f.path)
+		return fmt.Errorf("the %s %s was replaced by another file while in use; move the one that is in use back", f.o.Kind, f.path)
 	}
 	return nil
 }

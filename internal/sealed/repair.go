@@ -13,12 +13,13 @@ import (
 
 // Report is what Check and Repair found.
 type Report struct {
-	Path   string
-	Damage *DamageError // nil: it is whole
-	Unused string       // what is odd and no damage
-	Tables []Table
-	Lost   []Record // records that are known to be missing, as far as any are known by name
-	Aside  string   // Repair: where the damaged file is now; "" if there was none
+	Path     string
+	Damage   *DamageError // nil: it is whole
+	Odd      string       // what is odd, and no damage
+	Tables   []Table
+	Lost     []Record // records that are known to be missing, as far as any are known by name
+	Aside    string   // Repair: where the damaged file is now; "" if there was none
+	Repaired bool     // Repair: there is a new file
 
 	records map[string]map[string][]byte // readable, by bucket; own ones without the seal
 }
@@ -82,6 +83,7 @@ func Repair(path string, o Options, now time.Time) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("put %s in the place of %s: %w", making, path, err)
 	}
+	s.report.Repaired = true
 	return &s.report, nil
 }
 
@@ -139,7 +141,7 @@ func salvageFrom(path string, o *Options, flag, how int) (*salvage, error) {
 		return nil, err
 	}
 	x := o.examine(s.file, size, said)
-	s.report.Unused = x.warning
+	s.report.Odd = x.warning
 	if !x.found.None() {
 		s.report.Damage = &DamageError{path, o.Kind, x.found, o.Advice}
 	}

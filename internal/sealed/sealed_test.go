@@ -148,7 +148,7 @@ func TestLives(t *testing.T) {
 		}
 		mustClose(t, f)
 		r, err := Check(path, testOptions())
-		if err != nil || r.Damage != nil || r.Unused != "" || slices.ContainsFunc(r.Tables, func(x Table) bool { return !x.Proven || x.Want != x.Readable }) {
+		if err != nil || r.Damage != nil || r.Odd != "" || slices.ContainsFunc(r.Tables, func(x Table) bool { return !x.Proven || x.Want != x.Readable }) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}

@@ -43,7 +43,7 @@ func openWithin(dir string, patience time.Duration) (*Store, error) {
 	o.Warn = func(text string) { s.odd = append(s.odd, text) }
 	var err error
 	if s.file, err = sealed.Open(path, o); err != nil {
-		return nil, fmt.Errorf("open the recovery store %s (yarn.nodemanager.recovery.dir): %w", path, err)
+		return nil, fmt.Errorf("cannot open the recovery store %s (yarn.nodemanager.recovery.dir): %w", path, err)
 	}
 	s.makeRoom()
 	return s, nil

@@ -36,7 +36,10 @@ type bolt struct {
 // or when its layout has another major version.
 func Open(path string, o Options) (store.Store, error) {
 	f, err := sealed.Open(path, o.sealed())
-	if err != nil {
+	switch {
+	case errors.As(err, new(*sealed.DamageError)), errors.As(err, new(*sealed.HeldError)): // they name the file
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("open state store %s: %w", path, err)
 	}
 	return &bolt{options: o.WithDefaults(), path: path, file: f}, nil
