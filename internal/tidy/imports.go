@@ -76,6 +76,7 @@ var Table = []Row{
 	{"ui", nil, nil, "the web interface asks over REST like everybody else"},
 	{"internal", []string{"yarn", "internal/"}, nil, "what all may use can know nothing but the vocabulary"},
 	{"bench", []string{"bench/"}, nil, "the driver knows nothing of the server but its ports, so that it measures Apache's and ours alike"},
+	{"test/attack", []string{"yarn", "client", "conf", "wire/", "internal/", "nodemanager/store", "resourcemanager/store/"}, nil, "attacks come from outside; only files are damaged by the thousand, which no start of a daemon for each allows"},
 	{"test", []string{"yarn", "scheduler/", "scheduler", "client", "conf", "wire/", "sim", "sim/", "internal/", "test/"}, nil, "tests from outside use what users have"},
 }
 
