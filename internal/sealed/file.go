@@ -41,6 +41,8 @@ type Options struct {
 	Owner func(key, value []byte) string
 	Warn  func(text string) // takes what is odd and no damage; nil: nobody is told
 	Lock  time.Duration     // 0: DefaultLock
+
+	unsynced bool // for tests, which open thousands of files
 }
 
 func (o *Options) intact(sealed bool, bucket string, key, value []byte) error {
@@ -177,7 +179,14 @@ func (f *File) prepare(sealed bool, t testimony) (err error) {
 	if err := f.Update(func(tx *Tx) error { return f.o.Prepare(tx, sealed) }); err != nil {
 		return err
 	}
-	return f.witness.Sync()
+	return f.o.sync(f.witness)
+}
+
+func (o *Options) sync(file *os.File) error {
+	if o.unsynced {
+		return nil
+	}
+	return file.Sync()
 }
 
 // openBolt opens the file with bbolt, once look has seen it and it is locked.
@@ -202,7 +211,8 @@ func (f *File) openBolt(path string, look func(file *os.File, size int64) error)
 	// The list of free pages is stored (the default): to rebuild it, bbolt would
 	// walk the file in a goroutine whose panic at a damaged page nobody can catch.
 	err := guard(func() (err error) {
-		f.db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: f.o.patience(), FreelistType: bbolt.FreelistMapType, OpenFile: openFile})
+		f.db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: f.o.patience(), FreelistType: bbolt.FreelistMapType, OpenFile: openFile,
+			NoSync: f.o.unsynced, NoGrowSync: f.o.unsynced})
 		return err
 	})
 	switch {
@@ -261,7 +271,7 @@ func (f *File) secure() (err error) {
 	if err := os.Chmod(f.path, 0o600); err != nil {
 		return err
 	}
-	if err := syncDir(f.path); err != nil {
+	if err := f.o.syncDir(f.path); err != nil {
 		return err
 	}
 	f.info, err = os.Stat(f.path)
@@ -269,7 +279,10 @@ func (f *File) secure() (err error) {
 }
 
 // syncDir makes the entry of path in its directory durable.
-func syncDir(path string) error {
+func (o *Options) syncDir(path string) error {
+	if o.unsynced {
+		return nil
+	}
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return err
@@ -341,7 +354,7 @@ func (f *File) View(do func(*Tx) error) error {
 // Close lets the file go.
 func (f *File) Close() error {
 	if f.witness != nil {
-		_ = f.witness.Sync()
+		_ = f.o.sync(f.witness)
 		_ = f.witness.Close()
 	}
 	done := make(chan error, 1)

@@ -78,7 +78,7 @@ func Repair(path string, o Options, now time.Time) (*Report, error) {
 		err = os.Rename(witnessOf(making), witnessOf(path))
 	}
 	if err == nil {
-		err = syncDir(path)
+		err = o.syncDir(path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("put %s in the place of %s: %w", making, path, err)
@@ -170,7 +170,7 @@ func (s *salvage) salvage(x *reading, size int64) {
 			best, from = number, meta{root: id, freelist: noFreelist, pages: x.image.size / x.image.pageSize}
 		}
 	}
-	y := &reading{sums: map[string]sum{}, own: map[string][]byte{}}
+	y := &reading{sums: map[string]sum{}, own: map[string][]byte{}, walk: walk{image: x.image}}
 	if from != (meta{}) {
 		y.read(s.o, x.image, from, s.said, s.take)
 	}
@@ -203,11 +203,9 @@ func (s *salvage) take(bucket string, key, value []byte) {
 // strays looks for records on pages that are neither free nor led to, because
 // what leads to them is damaged. They are taken if the list of free pages can be
 // trusted, or if a bucket is exactly as it was sealed with them: otherwise they
-// may be of an earlier time.
+// may be of an earlier time. Where nothing at all tells how it was they are
+// better than nothing.
 func (s *salvage) strays(y *reading, truth *seal) {
-	if y.image == nil || s.o.Owner == nil {
-		return
-	}
 	found := map[string]map[string][]byte{}
 	for id := uint64(2); id < y.image.size/y.image.pageSize; id++ {
 		if _, seen := y.seen[id]; seen {
@@ -237,7 +235,7 @@ func (s *salvage) strays(y *reading, truth *seal) {
 		for key, value := range more {
 			s.take(bucket, []byte(key), value)
 		}
-		if len(y.free) == 0 && !s.proven(bucket, truth) {
+		if len(y.free) == 0 && truth != nil && !s.proven(bucket, truth) {
 			s.report.records[bucket] = before
 		}
 	}

@@ -118,6 +118,17 @@ func TestRepairLosesNothing(t *testing.T) {
 		"the free pages":       func(b []byte) { clear(b[int(x.meta.freelist)*ps:][:ps]) },
 		"both meta pages":      func(b []byte) { clear(b[:2*ps]) },
 		"the list of buckets":  func(b []byte) { clear(b[int(x.meta.root)*ps:][:ps]) },
+		"all that leads there": func(b []byte) {
+			clear(b[:2*ps])
+			for _, id := range append(pagesOf(t, good, branchPage), pagesOf(t, good, freelistPage)...) {
+				clear(b[id*ps:][:ps])
+			}
+			for id := range len(b) / ps { // roots of earlier transactions, too
+				if newImage(bytes.NewReader(good.file), int64(len(good.file))).sealAt(uint64(id), testOwn) > 0 {
+					clear(b[id*ps:][:ps])
+				}
+			}
+		},
 	}
 	branches := pagesOf(t, good, branchPage)
 	if len(branches) < 2 {

@@ -25,7 +25,7 @@ type kept map[string]string
 const testOwn = "own"
 
 func testOptions() Options {
-	return Options{Kind: "test store", Holder: "test", Advice: "Check it, or repair it.", Own: testOwn, Lock: 50 * time.Millisecond,
+	return Options{Kind: "test store", Holder: "test", Advice: "Check it, or repair it.", Own: testOwn, Lock: 50 * time.Millisecond, unsynced: true,
 		Prepare: func(tx *Tx, sealed bool) error {
 			if err := tx.Make(testOwn, "a", "b", "empty"); err != nil {
 				return err

@@ -108,13 +108,13 @@ func (f *File) makeWitness(b []byte) error {
 	}
 	_, err = file.Write(all)
 	if err == nil {
-		err = file.Sync()
+		err = f.o.sync(file)
 	}
 	if err == nil {
 		err = os.Rename(path+".new", path)
 	}
 	if err == nil {
-		err = syncDir(path)
+		err = f.o.syncDir(path)
 	}
 	if err != nil {
 		file.Close()

@@ -131,12 +131,14 @@ func sumOf(text []byte) string {
 	return fmt.Sprintf("%08x\n", crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// testify writes the witness.
-func (f *files) testify(sys filesystem.FileSystem, l state.Labels) error {
-	text := fmt.Appendf(nil, witnessFormat, f.number, len(l.Known), len(l.Nodes))
-	if err := f.write(sys, newWitness, append(append(text, " sum "...), sumOf(text)...)); err != nil {
-		return err
-	}
+// prepareWitness writes down what the witness is to say of change number.
+func (f *files) prepareWitness(sys filesystem.FileSystem, number uint64, l state.Labels) error {
+	text := fmt.Appendf(nil, witnessFormat, number, len(l.Known), len(l.Nodes))
+	return f.write(sys, newWitness, append(append(text, " sum "...), sumOf(text)...))
+}
+
+// testify makes that the witness.
+func (f *files) testify(sys filesystem.FileSystem) error {
 	return sys.Rename(f.at(newWitness), f.at(witnessFile))
 }
 

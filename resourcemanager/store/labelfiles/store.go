@@ -48,8 +48,7 @@ type files struct {
 	claim *os.File // of a local directory: locked
 	state error    // why it cannot be used, or nil
 
-	number uint64       // of the change that wrote the mirror
-	staged state.Labels // by the change under way
+	number uint64 // of the change that wrote the mirror
 }
 
 // Open makes the directory if need be and claims it: a second ResourceManager
@@ -139,7 +138,9 @@ func (f *files) read(sys filesystem.FileSystem, snapshot *state.Snapshot) error 
 	case m.name != mirrorFile, !m.sealed, logged:
 		err = f.replace(sys, snapshot.Labels)
 	case w.number != m.number:
-		err = f.testify(sys, snapshot.Labels)
+		if err = f.prepareWitness(sys, m.number, snapshot.Labels); err == nil {
+			err = f.testify(sys)
+		}
 	}
 	if err != nil {
 		return err
@@ -257,14 +258,17 @@ func (f *files) clear(sys filesystem.FileSystem, logged, torn bool) error {
 	return f.sync("")
 }
 
-// stage writes labels beside the mirror, durably.
+// stage writes labels beside the mirror, durably, and what the witness will say:
+// a disk that is full shows before anything is changed.
 func (f *files) stage(sys filesystem.FileSystem, l state.Labels) error {
 	content, err := mirror(l, f.o.Nodes, f.number+1)
 	if err != nil {
 		return err
 	}
-	f.staged = l
-	return f.write(sys, writing, content)
+	if err := f.write(sys, writing, content); err != nil {
+		return err
+	}
+	return f.prepareWitness(sys, f.number+1, l)
 }
 
 // write makes a file, durably.
@@ -292,7 +296,7 @@ func (f *files) publish(sys filesystem.FileSystem) error {
 	if err := f.sync(""); err != nil {
 		return err
 	}
-	return f.testify(sys, f.staged)
+	return f.testify(sys)
 }
 
 // sync makes a local file durable, or with "" the names in the directory. HDFS
