@@ -304,8 +304,11 @@ func (f *File) InPlace() error {
 	return nil
 }
 
-// DB is bbolt's file, for what concerns the disk. Records are changed through Update alone.
-func (f *File) DB() (*bbolt.DB, *os.File) { return f.db, f.file }
+// Path is where the file was opened.
+func (f *File) Path() string { return f.path }
+
+// Disk is the file itself, for what concerns its room on the disk. Nobody else writes to it.
+func (f *File) Disk() *os.File { return f.file }
 
 // Update makes all changes of do durable, or none of them.
 func (f *File) Update(do func(*Tx) error) error {

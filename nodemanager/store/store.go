@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
 
 	"github.com/heddle-project/heddle/internal/sealed"
@@ -62,16 +61,15 @@ func Repair(dir string, now time.Time) (*sealed.Report, error) {
 // makeRoom keeps the reserve. Where there is none to be had, or the file system does not know of such, records go as far as
 // they go.
 func (s *Store) makeRoom() {
-	db, file := s.file.DB()
 	var used int64
-	err := db.View(func(tx *bbolt.Tx) error {
+	err := s.file.View(func(tx *sealed.Tx) error {
 		used = tx.Size()
 		return nil
 	})
 	if err != nil || s.room-used >= reserve/2 {
 		return
 	}
-	if unix.Fallocate(int(file.Fd()), 0, 0, used+reserve) == nil {
+	if unix.Fallocate(int(s.file.Disk().Fd()), 0, 0, used+reserve) == nil {
 		s.room = used + reserve
 	}
 }
