@@ -3,6 +3,7 @@ package sealed
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -145,16 +146,16 @@ func salvageFrom(path string, o *Options, flag, how int) (*salvage, error) {
 	if !x.found.None() {
 		s.report.Damage = &DamageError{path, o.Kind, x.found, o.Advice}
 	}
-	s.salvage(x, size)
+	s.salvage(s.file, x, size)
 	return s, nil
 }
 
 // salvage reads from the meta page of the last transaction, or, if that cannot
 // be read, from the root that such a page would lead to: a transaction's pages
 // are durable before its meta page is written.
-func (s *salvage) salvage(x *reading, size int64) {
+func (s *salvage) salvage(file io.ReaderAt, x *reading, size int64) {
 	if x.image == nil {
-		x.image = newImage(s.file, size)
+		x.image = newImage(file, size)
 	}
 	if x.image.pageSize == 0 {
 		x.image.pageSize = uint64(os.Getpagesize())
