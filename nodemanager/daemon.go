@@ -211,6 +211,9 @@ func (d *Daemon) openStore() (err error) {
 	d.store.Restored = func() {
 		d.Log.Warn("the recovery store was deleted and has been written anew: leave it alone while the NodeManager runs", "directory", r.Dir)
 	}
+	for _, text := range d.store.Odd() {
+		d.Log.Warn("the recovery store is used, but odd", "what", text)
+	}
 	if d.snapshot, err = d.store.Load(); err != nil {
 		return fmt.Errorf("cannot load the recovery store in %s (yarn.nodemanager.recovery.dir): %w", r.Dir, err)
 	}

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/user"
@@ -31,13 +32,20 @@ func runResourceManager(ctx context.Context, s cli.Start) error {
 		return err
 	}
 	defer log.close()
+	o := resourcemanager.Options{Load: s.Load, Dir: s.ConfDir, User: processUser(), Log: log.Logger}
+	store := upkeep{"-check-state-store", "-repair-state-store",
+		func(w io.Writer) (bool, error) { return resourcemanager.CheckStore(o, w) },
+		func(w io.Writer) error { return resourcemanager.RepairStore(o, w) }}
+	if done, err := store.do(s); done {
+		return err
+	}
 	var up atomic.Pointer[resourcemanager.Daemon]
 	log.attend(ctx, func(ctx context.Context) {
 		if d := up.Load(); d != nil { // one that is starting is reading everything
 			d.Reread(ctx)
 		}
 	})
-	d, err := resourcemanager.Start(resourcemanager.Options{Load: s.Load, Dir: s.ConfDir, User: processUser(), Log: log.Logger})
+	d, err := resourcemanager.Start(o)
 	if err != nil {
 		return err
 	}
@@ -56,9 +64,16 @@ func runNodeManager(ctx context.Context, s cli.Start) error {
 		return err
 	}
 	defer log.close()
+	o := nodemanager.Options{Load: func() (*conf.Properties, error) { return s.LoadWith(conf.NodeManagerFiles) },
+		Dir: s.ConfDir, User: processUser(), Environ: os.Environ(), Log: log.Logger}
+	store := upkeep{"-check-recovery-store", "-repair-recovery-store",
+		func(w io.Writer) (bool, error) { return nodemanager.CheckStore(o, w) },
+		func(w io.Writer) error { return nodemanager.RepairStore(o, w) }}
+	if done, err := store.do(s); done {
+		return err
+	}
 	log.attend(ctx, func(context.Context) {}) // a NodeManager reads nothing anew while it runs
-	d, err := nodemanager.Start(nodemanager.Options{Load: func() (*conf.Properties, error) { return s.LoadWith(conf.NodeManagerFiles) },
-		Dir: s.ConfDir, User: processUser(), Environ: os.Environ(), Log: log.Logger})
+	d, err := nodemanager.Start(o)
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"go.etcd.io/bbolt"
-
+	"github.com/heddle-project/heddle/internal/sealed"
 	"github.com/heddle-project/heddle/nodemanager/state"
 )
 
@@ -17,8 +16,8 @@ import (
 // with the process. A deleted file is written anew, as long as this process has it open. An error is state.ErrAway: nothing is
 // lost yet, and another try may help.
 func (s *Store) stay() error {
-	at := s.db.Path()
-	have, err := s.file.Stat()
+	at := s.file.Path()
+	have, err := s.file.Disk().Stat()
 	if err == nil {
 		var there os.FileInfo
 		if there, err = os.Stat(at); err == nil && os.SameFile(have, there) {
@@ -61,19 +60,17 @@ func (s *Store) restore(at string) error {
 	if err != nil {
 		return err
 	}
-	old := s.db
-	s.db, s.file, s.room = anew.db, anew.file, anew.room
-	return release(old)
+	old := s.file
+	s.file, s.room = anew.file, anew.room
+	return old.Close()
 }
 
 // copyTo writes down what is stored, durably. Between commits the file holds all of it.
 func (s *Store) copyTo(f *os.File) error {
-	return guard(func() error {
-		return s.db.View(func(tx *bbolt.Tx) error {
-			if _, err := io.Copy(f, io.NewSectionReader(s.file, 0, tx.Size())); err != nil {
-				return err
-			}
-			return f.Sync()
-		})
+	return s.file.View(func(tx *sealed.Tx) error {
+		if _, err := io.Copy(f, io.NewSectionReader(s.file.Disk(), 0, tx.Size())); err != nil {
+			return err
+		}
+		return f.Sync()
 	})
 }

@@ -36,6 +36,7 @@ var drivers = []driver{
 	{"forged", "requests that masters and pages forge, past the proxy and the gate of the web ports", forged},
 	{"slowreaders", "every place of a web port taken by connections that read slowly, or ask slowly", slowreaders},
 	{"text", "names, reports and addresses that steer terminals, turn writing around or are markup", text},
+	{"damage", "bits flipped and pages spoilt in what daemons keep", damage},
 }
 
 // Bounds of one driver's run: then it is ended, and has failed.
