@@ -55,7 +55,7 @@ func slowreaders(a *arena) {
 		w := s.leave(a, during)
 		a.figure(during+": connections that were cut", float64(cut.Load()), "")
 		a.check(w.failed*100 <= w.asked, "a stranger is served", "%d of %d requests failed: %v", w.failed, w.asked, w.example)
-		a.check(w.p99 < time.Second, "a stranger waits for less than a second", "99 of 100 waited %v or less", w.p99)
+		a.check(w.p99 < 5*time.Second, "a stranger waits for less than 5 s, also on a busy machine", "99 of 100 waited %v or less", w.p99)
 		lost := <-steady
 		a.check(lost == "", "who reads steadily gets all", "%s", lost)
 		end()
