@@ -36,8 +36,13 @@ func (l *Last[Caller]) Drop(who Caller) {
 }
 
 // Repeat answers a call as the one before. When nothing is known of that, the
-// first answer is still under way, and the caller is to try again.
+// first answer is still under way, and the caller is to try again; likewise
+// when it does not read what it has been answered.
 func (l *Last[Caller]) Repeat(c *ipc.Call, who Caller) {
+	if c.Crowded() {
+		c.Fail(&ipc.RemoteError{Class: ipc.ClassRetriable, Message: "the answer to " + c.Method + " is not repeated while so much of what was answered waits to be read; try again"})
+		return
+	}
 	l.mu.Lock()
 	b, known := l.kept[who]
 	b = append([]byte(nil), b...)

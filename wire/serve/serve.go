@@ -6,15 +6,19 @@ import (
 	"fmt"
 
 	"github.com/heddle-project/heddle/wire/ipc"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 )
 
 // MaxDepth bounds the nesting of a request's messages, as Java's protobuf does.
 const MaxDepth = 100
 
+// large is from where on an answer is written where it waits to be sent, instead of being copied there.
+const large = 16 << 10
+
 var (
 	unmarshal = proto.UnmarshalOptions{RecursionLimit: MaxDepth, AllowPartial: false}
-	marshal   = proto.MarshalOptions{}
+	marshal   = proto.MarshalOptions{UseCachedSize: true} // Size comes first everywhere
 )
 
 // Unmarshal reads a message with the bounds of requests.
@@ -31,12 +35,66 @@ func Decode(c *ipc.Call, m proto.Message) bool {
 
 // Answer writes the answer of a call.
 func Answer(c *ipc.Call, m proto.Message) {
-	b, err := marshal.Marshal(m)
+	n := marshal.Size(m)
+	if n > large {
+		l := NewList(c)
+		l.append(func(b []byte) ([]byte, error) { return marshal.MarshalAppend(b, m) })
+		l.Send()
+		return
+	}
+	b, err := marshal.MarshalAppend(make([]byte, 0, n), m)
 	if err != nil {
-		c.Fail(&ipc.RemoteError{Class: ipc.ClassServer, Message: fmt.Sprintf("cannot write the answer of %s: %v", c.Method, err)})
+		cannotWrite(c, err)
 		return
 	}
 	c.Reply(b)
+}
+
+func cannotWrite(c *ipc.Call, err error) {
+	c.Fail(&ipc.RemoteError{Class: ipc.ClassServer, Message: fmt.Sprintf("cannot write the answer of %s: %v", c.Method, err)})
+}
+
+// List writes an answer that consists of repeated messages, one after the
+// other: only one of them has to be there at a time.
+type List struct {
+	call *ipc.Call
+	out  *ipc.Answer
+	err  error
+}
+
+// NewList begins the answer of a call; Send ends it.
+func NewList(c *ipc.Call) *List { return &List{call: c, out: c.Answer()} }
+
+// Add appends a message as the field of that number, and reports whether more
+// are of use.
+func (l *List) Add(number protowire.Number, m proto.Message) bool {
+	return l.append(func(b []byte) ([]byte, error) {
+		b = protowire.AppendTag(b, number, protowire.BytesType)
+		b = protowire.AppendVarint(b, uint64(marshal.Size(m)))
+		return marshal.MarshalAppend(b, m)
+	})
+}
+
+func (l *List) append(write func([]byte) ([]byte, error)) bool {
+	more := l.out.Append(func(b []byte) []byte {
+		out, err := write(b)
+		if err != nil {
+			l.err = err
+			return b
+		}
+		return out
+	})
+	return more && l.err == nil
+}
+
+// Send answers the call.
+func (l *List) Send() {
+	if l.err != nil {
+		l.out.Drop()
+		cannotWrite(l.call, l.err)
+		return
+	}
+	l.out.Send()
 }
 
 // With turns a protocol's method into a handler: the request is decoded into
@@ -44,6 +102,7 @@ func Answer(c *ipc.Call, m proto.Message) {
 func With[M proto.Message](fresh func() M, handle func(*ipc.Call, M)) ipc.Handler {
 	return func(c *ipc.Call) {
 		if m := fresh(); Decode(c, m) {
+			c.Forget() // nothing of it is in the message
 			handle(c, m)
 		}
 	}
