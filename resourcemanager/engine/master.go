@@ -267,7 +267,11 @@ func (e *Engine) finishMaster(c FinishMaster) {
 	if t.state == yarn.AttemptRunning {
 		e.unregistered(t, c)
 	}
-	e.reply(c.Ticket, FinishReply{Unregistered: a.sub.Unmanaged})
+	if a.sub.Unmanaged {
+		e.replyAtEnd(a, c.Ticket, FinishReply{Unregistered: true})
+		return
+	}
+	e.reply(c.Ticket, FinishReply{Unregistered: false})
 }
 
 func (e *Engine) unregistered(t *attempt, c FinishMaster) {

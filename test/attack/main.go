@@ -29,6 +29,7 @@ type driver struct {
 // drivers in the order in which they run.
 var drivers = []driver{
 	{"idle", "thousands of connections that say nothing, or half of what they should", idle},
+	{"kills", "the ResourceManager killed -9 while it acknowledges", kills},
 }
 
 // Bounds of one driver's run: then it is ended, and has failed.
