@@ -30,6 +30,7 @@ type driver struct {
 var drivers = []driver{
 	{"idle", "thousands of connections that say nothing, or half of what they should", idle},
 	{"kills", "the ResourceManager killed -9 while it acknowledges", kills},
+	{"answers", "thousands of large answers asked for at a time, read, read slowly and never read", answers},
 }
 
 // Bounds of one driver's run: then it is ended, and has failed.

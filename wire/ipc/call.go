@@ -3,6 +3,7 @@ package ipc
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 )
 
@@ -68,6 +69,14 @@ type Protocol struct {
 func (c *Call) Reply(body []byte) {
 	if len(body) > c.conn.limits.MaxResponse {
 		c.tooLarge()
+		return
+	}
+	if len(body) > keepSize { // in buffers that are free again one by one as the peer reads
+		a := c.Answer()
+		for piece := range slices.Chunk(body, fullChunk) {
+			a.Append(func(b []byte) []byte { return append(b, piece...) })
+		}
+		a.Send()
 		return
 	}
 	if !c.claim() {

@@ -20,6 +20,9 @@ type Answer struct {
 // maxLength is what the length of a message takes at the most.
 const maxLength = binary.MaxVarintLen32
 
+// fullChunk is when a buffer takes no further piece: what is left of it would mostly be too little.
+const fullChunk = keepSize - keepSize/16
+
 // Answer begins an answer.
 func (c *Call) Answer() *Answer {
 	a := &Answer{call: c, header: appendResponseOK(nil, c.CallID, c.RetryCount, c.ClientID)}
@@ -40,7 +43,7 @@ func (a *Answer) Append(write func([]byte) []byte) bool {
 	was := len(last.b)
 	last.b = write(last.b)
 	a.size += len(last.b) - was
-	if len(last.b) >= keepSize-keepSize/16 { // what is left would mostly be too little
+	if len(last.b) >= fullChunk {
 		if a.over = a.size > a.call.conn.limits.MaxResponse || a.call.Gone(); !a.over {
 			a.parts = append(a.parts, newChunk())
 		}

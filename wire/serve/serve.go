@@ -13,9 +13,6 @@ import (
 // MaxDepth bounds the nesting of a request's messages, as Java's protobuf does.
 const MaxDepth = 100
 
-// large is from where on an answer is written where it waits to be sent, instead of being copied there.
-const large = 16 << 10
-
 var (
 	unmarshal = proto.UnmarshalOptions{RecursionLimit: MaxDepth, AllowPartial: false}
 	marshal   = proto.MarshalOptions{UseCachedSize: true} // Size comes first everywhere
@@ -35,14 +32,7 @@ func Decode(c *ipc.Call, m proto.Message) bool {
 
 // Answer writes the answer of a call.
 func Answer(c *ipc.Call, m proto.Message) {
-	n := marshal.Size(m)
-	if n > large {
-		l := NewList(c)
-		l.append(func(b []byte) ([]byte, error) { return marshal.MarshalAppend(b, m) })
-		l.Send()
-		return
-	}
-	b, err := marshal.MarshalAppend(make([]byte, 0, n), m)
+	b, err := marshal.MarshalAppend(make([]byte, 0, marshal.Size(m)), m)
 	if err != nil {
 		cannotWrite(c, err)
 		return
@@ -68,16 +58,10 @@ func NewList(c *ipc.Call) *List { return &List{call: c, out: c.Answer()} }
 // Add appends a message as the field of that number, and reports whether more
 // are of use.
 func (l *List) Add(number protowire.Number, m proto.Message) bool {
-	return l.append(func(b []byte) ([]byte, error) {
+	more := l.out.Append(func(b []byte) []byte {
 		b = protowire.AppendTag(b, number, protowire.BytesType)
 		b = protowire.AppendVarint(b, uint64(marshal.Size(m)))
-		return marshal.MarshalAppend(b, m)
-	})
-}
-
-func (l *List) append(write func([]byte) ([]byte, error)) bool {
-	more := l.out.Append(func(b []byte) []byte {
-		out, err := write(b)
+		out, err := marshal.MarshalAppend(b, m)
 		if err != nil {
 			l.err = err
 			return b
