@@ -34,9 +34,13 @@ type scene struct {
 
 // answers has thousands of large answers open at a time, and reads them or does not.
 func answers(a *arena) {
-	rm := a.resourceManager(properties("yarn.scheduler.maximum-allocation-mb", "1000000", "yarn.resourcemanager.max-completed-applications", "1000000"))
+	rm := a.declare("resourcemanager", "rm", nil, clientPort, masterPort, trackerPort, adminPort, webPort)
+	const q = "yarn.scheduler.capacity."
+	rm.write("capacity-scheduler.xml", properties(q+"root.queues", "default,waiting", q+"root.default.capacity", "99", q+"root.waiting.capacity", "1",
+		q+"root.default.user-limit-factor", "100", q+"root.default.maximum-am-resource-percent", "1", q+"root.waiting.maximum-am-resource-percent", "0.0000001", q+"maximum-applications", "1000000"))
+	rm.start()
 	b := &besieged{arena: a, rm: rm}
-	b.fill(pick(a, 3000, 3000), pick(a, 1000, 200))
+	b.fill(3000, pick(a, 1000, 200))
 	b.settle()
 	calls := pick(a, 1000, 150)
 	list := []string{"getApplications"}
@@ -101,7 +105,7 @@ func (b *besieged) fill(apps, nodes int) {
 	b.must(err)
 	defer t.Close()
 	for i := range nodes {
-		b.must(t.call("registerNodeManager", node(fmt.Sprintf("node%d", i), 8), &pb.RegisterNodeManagerResponse{}))
+		b.must(t.call("registerNodeManager", node(fmt.Sprintf("node%d", i), 1024), &pb.RegisterNodeManagerResponse{}))
 	}
 }
 
@@ -110,7 +114,7 @@ func node(host string, memory int64) *pb.RegisterNodeManagerRequest {
 		Resource: &pb.Resource{Memory: &memory, VirtualCores: proto.Int32(1 << 20)}}
 }
 
-// submit hands in an application with a master that no node has room for.
+// submit hands in an application that waits: its queue has no room for masters.
 func (b *besieged) submit(p *peer) error {
 	var id pb.GetNewApplicationResponse
 	if err := p.call("getNewApplication", &pb.GetNewApplicationRequest{}, &id); err != nil {
@@ -120,7 +124,7 @@ func (b *besieged) submit(p *peer) error {
 	b.app = id.ApplicationId
 	b.mu.Unlock()
 	return p.call("submitApplication", &pb.SubmitApplicationRequest{ApplicationSubmissionContext: &pb.ApplicationSubmissionContext{
-		ApplicationId: id.ApplicationId, ApplicationName: proto.String("an application with a name of a usual length"), Queue: proto.String("default"),
+		ApplicationId: id.ApplicationId, ApplicationName: proto.String("an application with a name of a usual length"), Queue: proto.String("waiting"),
 		ApplicationTags: []string{"attack", "answers"},
 		AmContainerSpec: &pb.ContainerLaunchContext{}, Resource: &pb.Resource{Memory: proto.Int64(1024), VirtualCores: proto.Int32(1)}}}, &pb.SubmitApplicationResponse{})
 }
@@ -128,8 +132,9 @@ func (b *besieged) submit(p *peer) error {
 // settle notes how much memory the daemon has at rest.
 func (b *besieged) settle() {
 	b.rm.rests(10 * time.Second)
+	time.Sleep(pick(b.arena, 5*time.Second, time.Second)) // what the preparations have left is given back
 	b.resident = b.rm.resident()
-	b.figure("resident memory before", b.resident, "MB")
+	b.figure("resident memory at rest", b.resident, "MB")
 }
 
 // body is a request of a method.
@@ -260,6 +265,7 @@ func (b *besieged) master(connections int, reads bool) {
 	}
 	again, err := proto.Marshal(&pb.AllocateRequest{ResponseId: &last, Progress: proto.Float32(0)})
 	b.must(err)
+	b.settle()
 	b.figure(name+": containers in the answer", float64(granted), fmt.Sprintf("%d bytes", proto.Size(&got)))
 	var (
 		answered, failed atomic.Int64
