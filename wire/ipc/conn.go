@@ -164,7 +164,10 @@ func (c *conn) makeRoom() error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.closed || !full() {
+	if o.closed {
+		return net.ErrClosed // nobody waits for what has been received already
+	}
+	if !full() {
 		return nil
 	}
 	if err := o.flush(); err != nil {
