@@ -27,7 +27,7 @@ type flood struct {
 
 // pour opens one more connection and sends all calls at once. With reads it takes the answers as fast as it can; pause is
 // between two of them.
-func (f *flood) pour(a *arena, p *peer, calls int, request func() []byte, reads bool, pause time.Duration) {
+func (f *flood) pour(p *peer, calls int, request func() []byte, reads bool, pause time.Duration) {
 	f.open = append(f.open, p)
 	f.work.Go(func() {
 		for range calls {
