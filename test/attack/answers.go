@@ -40,7 +40,7 @@ func answers(a *arena) {
 		q+"root.default.user-limit-factor", "100", q+"root.default.maximum-am-resource-percent", "1", q+"root.waiting.maximum-am-resource-percent", "0.0000001", q+"maximum-applications", "1000000"))
 	rm.start()
 	b := &besieged{arena: a, rm: rm}
-	b.fill(3000, pick(a, 1000, 200))
+	b.fill(pick(a, 3000, 1000), pick(a, 1000, 200))
 	b.settle()
 	calls := pick(a, 1000, 150)
 	list := []string{"getApplications"}
@@ -132,7 +132,7 @@ func (b *besieged) submit(p *peer) error {
 // settle notes how much memory the daemon has at rest.
 func (b *besieged) settle() {
 	b.rm.rests(10 * time.Second)
-	time.Sleep(pick(b.arena, 5*time.Second, time.Second)) // what the preparations have left is given back
+	time.Sleep(pick(b.arena, 5*time.Second, 100*time.Millisecond)) // what the preparations have left is given back
 	b.resident = b.rm.resident()
 	b.figure("resident memory at rest", b.resident, "MB")
 }
@@ -200,7 +200,7 @@ func (b *besieged) play(s scene) {
 func (b *besieged) suffer(name string, attack func(limit time.Duration), leave func()) {
 	b.rm.forgetPeak()
 	s := b.strangerAt(b.rm)
-	attack(pick(b.arena, 8*time.Second, 1200*time.Millisecond))
+	attack(pick(b.arena, 8*time.Second, 800*time.Millisecond))
 	leave()
 	gone := time.Now()
 	w := s.leave(b.arena, name)
@@ -232,7 +232,7 @@ func (b *besieged) anything() scene {
 // master has the master of an unmanaged application granted thousands of containers, and ask for that answer again and again, on one
 // connection or on many.
 func (b *besieged) master(connections int, reads bool) {
-	const containers = 5000
+	containers := pick(b.arena, 5000, 2000)
 	name := fmt.Sprintf("allocate on %d connections, reads %v", connections, reads)
 	login := b.unmanaged()
 	creds := ipc.Credentials{User: "alice", Tokens: func(string) *ipc.Token { return login }}
@@ -251,7 +251,7 @@ func (b *besieged) master(connections int, reads bool) {
 	big := fmt.Sprintf("big%d", connections)
 	b.must(t.call("registerNodeManager", node(big, 20_000_000), &pb.RegisterNodeManagerResponse{}))
 	ask := &pb.AllocateRequest{ResponseId: proto.Int32(0), Progress: proto.Float32(0), Ask: []*pb.ResourceRequest{{Priority: &pb.Priority{Priority: proto.Int32(1)}, ResourceName: proto.String("*"),
-		Capability: &pb.Resource{Memory: proto.Int64(1024), VirtualCores: proto.Int32(1)}, NumContainers: proto.Int32(containers), RelaxLocality: proto.Bool(true)}}}
+		Capability: &pb.Resource{Memory: proto.Int64(1024), VirtualCores: proto.Int32(1)}, NumContainers: proto.Int32(int32(containers)), RelaxLocality: proto.Bool(true)}}}
 	var got pb.AllocateResponse
 	call("allocate", ask, &got)
 	granted := len(got.AllocatedContainers)
@@ -276,7 +276,7 @@ func (b *besieged) master(connections int, reads bool) {
 		list             []*ipc.Client
 		example          atomic.Pointer[error]
 	)
-	calls := pick(b.arena, 1000, 200)
+	calls := pick(b.arena, 1000, 100)
 	b.suffer(name, func(limit time.Duration) {
 		ctx, stop := context.WithTimeout(b.ctx, max(limit, pick(b.arena, 30*time.Second, 15*time.Second)))
 		if !reads {

@@ -31,7 +31,6 @@ type Backlog struct {
 	log            *slog.Logger
 
 	tight atomic.Bool // some bound is met
-	ended atomic.Int64
 
 	mu      sync.Mutex
 	sum     int64
@@ -137,7 +136,6 @@ func (l *Backlog) look() {
 	if len(worst) == 0 {
 		return
 	}
-	l.ended.Add(int64(len(worst)))
 	l.log.Warn("closing connections that do not read: too many bytes of answers wait", "connections", len(worst), "bytes", held,
 		"waiting", sum, "bound", l.inAll, "userBound", l.perUser, "user", worst[0].user(), "remote", worst[0].remote)
 	for _, c := range worst {
