@@ -16,6 +16,7 @@ import (
 	"github.com/heddle-project/heddle/internal/groups"
 	"github.com/heddle-project/heddle/internal/hosts"
 	"github.com/heddle-project/heddle/internal/rack"
+	"github.com/heddle-project/heddle/internal/surge"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/launch"
@@ -109,6 +110,7 @@ func Start(o Options) (started *Daemon, err error) {
 	d.work.Go(func() { d.loop.Run(ctx, runtime.GOMAXPROCS(0)) })
 	d.recover()
 	d.saveKeys()
+	d.work.Go(func() { surge.Watch(ctx) })
 	d.work.Go(func() { d.rollKeys(ctx) })
 	d.work.Go(func() { d.tendDelegation(ctx) })
 	d.tendQueues(ctx)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"path"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -32,23 +33,28 @@ func (d *Daemon) listen() error {
 	places := d.places()
 	simple := []ipc.Method{ipc.MethodSimple}
 	s := d.settings
+	backlog := ipc.NewBacklog(0, 0, d.Log.With("logger", "ipc"))
+	forClients, forMasters := d.ipcLimits(), d.ipcLimits()
+	forClients.Places = max(1, runtime.GOMAXPROCS(0)/2) // the rest is for calls that wait for nobody
+	forMasters.MaxCallsPerConnection = 1                // a master waits for each answer, which may be large
 	for _, port := range []struct {
 		name      string
 		at        conf.Endpoint
 		methods   []ipc.Method
 		tokens    ipc.Tokens
 		kind      string
+		limits    ipc.Limits
 		protocols []ipc.Protocol
 	}{
-		{"admin", s.Admin, simple, nil, "", admin.Protocols(admin.Config{Loop: d.loop, Types: d.types, Daemon: d})},
-		{"client", s.Client, []ipc.Method{ipc.MethodToken, ipc.MethodSimple}, d.delegation.keeper, token.KindDelegation, []ipc.Protocol{client.Protocol(client.Config{
+		{"admin", s.Admin, simple, nil, "", d.ipcLimits(), admin.Protocols(admin.Config{Loop: d.loop, Types: d.types, Daemon: d})},
+		{"client", s.Client, []ipc.Method{ipc.MethodToken, ipc.MethodSimple}, d.delegation.keeper, token.KindDelegation, forClients, []ipc.Protocol{client.Protocol(client.Config{
 			Loop: d.loop, Types: d.types, Access: d.rights, Contexts: d.contexts, Delegation: &d.delegation, LoginToken: d.grants.amrm.Issue,
 			MaxTags: s.Applications.MaxTags, MaxTagLength: s.Applications.MaxTagLength, Places: places})}},
-		{"scheduler", s.Master, []ipc.Method{ipc.MethodToken}, d.grants.amrm, token.KindAMRM, []ipc.Protocol{d.masters.Protocol}},
-		{"tracker", s.Tracker, simple, nil, "", []ipc.Protocol{d.trackers.Protocol}},
+		{"scheduler", s.Master, []ipc.Method{ipc.MethodToken}, d.grants.amrm, token.KindAMRM, forMasters, []ipc.Protocol{d.masters.Protocol}},
+		{"tracker", s.Tracker, simple, nil, "", d.ipcLimits(), []ipc.Protocol{d.trackers.Protocol}},
 	} {
 		server, err := ipc.Listen(ipc.ServerConfig{Name: port.name, Address: port.at.Bind.String(), Methods: port.methods, Tokens: port.tokens,
-			TokenKind: port.kind, Protocols: port.protocols, Proxies: d.rights, Limits: d.ipcLimits(), Log: d.Log.With("logger", "ipc."+port.name)})
+			TokenKind: port.kind, Protocols: port.protocols, Proxies: d.rights, Limits: port.limits, Backlog: backlog, Log: d.Log.With("logger", "ipc."+port.name)})
 		if err != nil {
 			return err
 		}

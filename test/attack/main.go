@@ -37,6 +37,7 @@ var drivers = []driver{
 	{"slowreaders", "every place of a web port taken by connections that read slowly, or ask slowly", slowreaders},
 	{"text", "names, reports and addresses that steer terminals, turn writing around or are markup", text},
 	{"damage", "bits flipped and pages spoilt in what daemons keep", damage},
+	{"answers", "thousands of large answers asked for at a time, read, read slowly and never read", answers},
 }
 
 // Bounds of one driver's run: then it is ended, and has failed.

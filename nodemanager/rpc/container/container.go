@@ -61,7 +61,7 @@ func Protocol(cfg Config) ipc.Protocol {
 	return ipc.Protocol{Name: Name, Version: 1, Methods: map[string]ipc.Handler{
 		"startContainers":              serve.With(func() *pb.StartContainersRequest { return &pb.StartContainersRequest{} }, p.start),
 		"stopContainers":               serve.With(func() *pb.StopContainersRequest { return &pb.StopContainersRequest{} }, p.stop),
-		"getContainerStatuses":         serve.With(func() *pb.GetContainerStatusesRequest { return &pb.GetContainerStatusesRequest{} }, p.statuses),
+		"getContainerStatuses":         ipc.InTurn(serve.With(func() *pb.GetContainerStatusesRequest { return &pb.GetContainerStatusesRequest{} }, p.statuses)),
 		"signalToContainer":            serve.With(func() *pb.SignalContainerRequest { return &pb.SignalContainerRequest{} }, p.signal),
 		"updateContainer":              serve.With(func() *pb.ContainerUpdateRequest { return &pb.ContainerUpdateRequest{} }, p.update),
 		"increaseContainersResource":   serve.With(func() *pb.IncreaseContainersResourceRequest { return &pb.IncreaseContainersResourceRequest{} }, p.increase),
