@@ -171,7 +171,7 @@ func increaseKey(box *cluster.Container) demand.Key {
 func (s *Scheduler) askIncrease(a *app, box *cluster.Container, extra resource) {
 	n := s.books.Node(box.Node)
 	for _, where := range [...]string{n.ID.Host, n.Rack, yarn.AnyHost} {
-		s.put(a, increaseKey(box), &yarn.Ask{Priority: box.Priority, AllocationRequestID: box.AllocationRequestID,
+		s.put(a, a.wants.OpenOne(increaseKey(box)), &yarn.Ask{Priority: box.Priority, AllocationRequestID: box.AllocationRequestID,
 			Where: where, Capability: extra, Count: 1, Label: box.Label, LabelSet: true})
 	}
 }
@@ -217,7 +217,7 @@ func (s *Scheduler) askAgain(a *app, want *demand.Want, box *cluster.Container) 
 		if r := s.rowOf(want, where); r != nil {
 			count = r.Count + 1
 		}
-		s.put(a, want.Key, &yarn.Ask{Priority: want.Priority, AllocationRequestID: want.RequestID,
+		s.put(a, a.wants.OpenOne(want.Key), &yarn.Ask{Priority: want.Priority, AllocationRequestID: want.RequestID,
 			Where: where, Capability: box.Resource, Count: count, Label: want.Label, LabelSet: true})
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 func set(d *Demand, b *cluster.Books, k Key, where string, count int32) []Delta {
 	p := b.Places.Take(where)
-	return d.Set(&b.Places, k, Row{Place: p, Count: count, Size: yarn.NewResource(1024, 1), Relax: true}, 0, "", nil)
+	return d.Set(&b.Places, d.OpenOne(k), Row{Place: p, Count: count, Size: yarn.NewResource(1024, 1), Relax: true}, 0, "", nil)
 }
 
 func TestServingANodeCountsDownItsRackAndAll(t *testing.T) {
