@@ -243,10 +243,10 @@ func (s *Scheduler) put(a *app, w *demand.Want, ask *yarn.Ask) {
 func (s *Scheduler) addPending(q *Queue, d *demand.Delta) {
 	for ; q != nil; q = q.parent {
 		sh := &q.shares[d.Part]
-		before := s.calc.Nothing(&sh.pending)
+		before := s.calc.Positive(&s.books.Total, &sh.pending)
 		s.calc.Increase(&sh.pending, &d.Size)
 		sh.waiting += d.Count
-		if before != s.calc.Nothing(&sh.pending) {
+		if before != s.calc.Positive(&s.books.Total, &sh.pending) {
 			s.enlist(q, sh, d.Part)
 		}
 	}

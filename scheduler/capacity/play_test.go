@@ -499,7 +499,7 @@ func (p *play) check() {
 	}
 	p.both(p.left)
 	p.now = p.snapshot(p.quick)
-	p.now.moved, p.now.reloaded = p.done["moved"] > 0, p.done["reconfigured"] > 0
+	p.now.reloaded = p.done["reconfigured"] > 0
 	if bad := p.now.entitled(); bad != "" {
 		p.t.Fatal(bad)
 	}

@@ -163,7 +163,7 @@ func (q *Queue) mode() string {
 func (s *Scheduler) shareInfo(q *Queue, p part) queue.Share {
 	sh := &q.shares[p]
 	v := queue.Share{
-		Used: sh.used, Pending: sh.pending, Reserved: sh.reserved, EffectiveMin: sh.effMin, EffectiveMax: sh.effMax,
+		Used: sh.used, Pending: sh.pending, Reserved: sh.promised, ReservedUsage: sh.reserved, EffectiveMin: sh.effMin, EffectiveMax: sh.effMax,
 		ConfiguredMin: sh.confMin, ConfiguredMax: sh.confMax, AMUsed: sh.amUsed, AMLimit: sh.amLimit,
 		Capacity: sh.capacity, MaxCapacity: sh.maxCapacity, AbsoluteCapacity: sh.absolute, AbsoluteMax: sh.absoluteMax,
 		UsedCapacity: sh.usedCapacity, AbsoluteUsed: sh.absUsed, Weight: sh.weight, NormalizedWeight: sh.normalized,

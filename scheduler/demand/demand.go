@@ -59,7 +59,7 @@ type Want struct {
 	HasAny        bool
 	Plain         bool // no request number, no label and nothing to enlarge
 	listed        bool
-	idle          bool // it was outstanding, and is among those that may be forgotten
+	idle          bool // among those that may be forgotten
 	kept          bool // what listed was before the call that has opened it
 	gone          bool // it is being forgotten
 	Exec          yarn.ExecutionType
@@ -112,8 +112,10 @@ type Demand struct {
 	idle    []*Want
 	spared  int // of the idle ones: that could not be forgotten when last looked at
 
-	// Between Open and Close: what was opened, in order, and how many keys have
-	// something outstanding.
+	open bool // between Open and Close
+
+	// Then, where many keys were opened: these, in order, and how many have something
+	// outstanding.
 	opened      []*Want
 	outstanding int
 }
@@ -314,11 +316,7 @@ func (d *Demand) unlist(w *Want) {
 	default:
 		d.keys = d.keys[:0]
 	}
-	if !w.idle {
-		w.idle = true
-		d.idle = append(d.idle, w)
-		d.forgetIdle()
-	}
+	d.rest(w)
 }
 
 //go:noinline
@@ -344,6 +342,7 @@ func (d *Demand) Take(calc measure.Calculator, places *cluster.Places, w *Want, 
 	if w.Any.Count == 0 {
 		w.HasAny = false
 		d.unlist(w)
+		d.forgetIdle()
 	}
 }
 

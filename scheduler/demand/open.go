@@ -17,6 +17,7 @@ const slabSize = 16
 // same; it is made where nothing is. Until Close nothing under other keys may change,
 // and Keys does not tell what is outstanding, but Wanting does.
 func (d *Demand) Open(keys []Key, out []*Want) []*Want {
+	d.open = true
 	if len(keys) <= fewKeys {
 		for _, k := range keys {
 			out = append(out, d.OpenOne(k))
@@ -42,6 +43,7 @@ func (d *Demand) Open(keys []Key, out []*Want) []*Want {
 				}
 				w, slab = &slab[0], slab[1:]
 				w.Key = *k
+				d.rest(w)
 				fresh = append(fresh, w)
 			}
 			w.kept = w.listed
@@ -65,16 +67,14 @@ func (d *Demand) OpenOne(k Key) *Want {
 		w.Key = k
 	}
 	d.all = slices.Insert(d.all, i, w)
+	d.rest(w)
 	return w
 }
 
 // Close ends what Open began.
 func (d *Demand) Close() {
-	if d.opened == nil {
-		return
-	}
 	changed := slices.DeleteFunc(d.opened, func(w *Want) bool { return w.kept == w.listed })
-	d.opened = nil
+	d.open, d.opened = false, nil
 	d.keys = splice(d.keys, changed, func(w *Want) bool { return w.listed })
 	d.forgetIdle()
 }
@@ -152,20 +152,30 @@ func splice(list, some []*Want, stays func(*Want) bool) []*Want {
 // remembered for their counters; the oldest are forgotten first.
 const MaxIdleKeys = 4096
 
-// forgetIdle sees to that. Half of them go at once, so that to look at all is seldom
-// due.
+// rest enters a key among those that may be forgotten, if it is not there yet. Who has
+// something outstanding may be there, too, and is not forgotten.
+func (d *Demand) rest(w *Want) {
+	if !w.idle {
+		w.idle = true
+		d.idle = append(d.idle, w)
+	}
+}
+
+// forgetIdle forgets the older half of the idle keys when there are too many: then to
+// look at all of them is seldom due. What is opened is not forgotten.
 func (d *Demand) forgetIdle() {
-	if d.opened != nil || len(d.idle) <= MaxIdleKeys+d.spared {
+	if d.open || len(d.idle) <= MaxIdleKeys+d.spared {
 		return
 	}
-	most := len(d.idle) - MaxIdleKeys/2
-	kept, gone := d.idle[:0], false
+	d.idle = slices.DeleteFunc(d.idle, func(w *Want) bool {
+		w.idle = !w.listed
+		return w.listed
+	})
+	most, gone := len(d.idle)-MaxIdleKeys/2, false
 	d.spared = 0
+	var kept []*Want
 	for i, w := range d.idle {
 		switch {
-		case w.listed: // it will be idle anew
-			w.idle = false
-			continue
 		case i >= most:
 		case len(w.Rows) > 0 || len(w.Reservations) > 0:
 			d.spared++
@@ -175,7 +185,6 @@ func (d *Demand) forgetIdle() {
 		}
 		kept = append(kept, w)
 	}
-	clear(d.idle[len(kept):])
 	d.idle = kept
 	if gone {
 		d.all = slices.DeleteFunc(d.all, func(w *Want) bool { return w.gone })
