@@ -134,7 +134,7 @@ func (p *play) addNode() {
 		return
 	}
 	p.hosts++
-	n := cluster.Node{ID: yarn.NodeID{Host: fmt.Sprintf("h%d", p.hosts%8), Port: int32(p.hosts)}, Rack: fmt.Sprintf("/r%d", p.hosts%2), Label: p.aLabel(), Total: p.nodeSize()}
+	n := cluster.Node{ID: yarn.NodeID{Host: fmt.Sprintf("h%d", p.hosts%5), Port: int32(p.hosts)}, Rack: fmt.Sprintf("/r%d", p.hosts%2), Label: p.aLabel(), Total: p.nodeSize()}
 	users, active := p.askers()
 	p.nodes = append(p.nodes, same(p, func(s *Scheduler) NodeRef { return s.AddNode(n) }))
 	p.recalculated()

@@ -60,16 +60,16 @@ type Want struct {
 	Plain         bool // no request number, no label and nothing to enlarge
 	listed        bool
 	idle          bool // among those that may be forgotten
-	kept          bool // what listed was before the call that has opened it
-	gone          bool // it is being forgotten
 	Exec          yarn.ExecutionType
 	Rows          []Row // of hosts and racks
 	Any           Row   // of *; Count 0 when nothing is outstanding
-	Latest        int32 // for the caller of Open: the last ask of the call for any host
 	Label         string
 	Reservations  []cluster.ContainerRef // by age
 
-	rowAt map[cluster.Place]int32 // where rows stand in Rows; nil while they are few
+	rowAt  map[cluster.Place]int32 // where rows stand in Rows; nil while they are few
+	Latest int32                   // for the caller of Open: the last ask of the call for any host
+	kept   bool                    // what listed was before the call that has opened it
+	gone   bool                    // it is being forgotten
 }
 
 // At is the row of a place that is not *, or nil.
@@ -100,24 +100,23 @@ func (w *Want) search(p cluster.Place) *Row {
 type Demand struct {
 	keys    []*Want         // outstanding, in order
 	pending []yarn.Resource // by partition
+	waiting int64           // containers outstanding
+	open    bool            // between Open and Close
+	many    bool            // likewise, where many keys were opened: keys is out of date
+	crowded bool            // there may be too many idle keys
 
 	// Where the first key and the lists lie as long as there is but one key and
 	// one partition: a decision then finds them next to each other.
 	own room
 
 	rows    int     // of all keys, at hosts and racks
-	waiting int64   // containers outstanding
 	all     []*Want // also those that were, in order
 	asked   []bool  // partitions that were ever asked for
 	idle    []*Want
 	spared  int // of the idle ones: that could not be forgotten when last looked at
 
-	open bool // between Open and Close
-
-	// Then, where many keys were opened: these, in order, and how many have something
-	// outstanding.
-	opened      []*Want
-	outstanding int
+	opened      []*Want // while many is set: what was opened, in order
+	outstanding int     // and how many keys have something outstanding
 }
 
 // room is where the demand of one attempt lies as long as it is small. What a
@@ -295,7 +294,7 @@ func (d *Demand) list(w *Want) {
 		return
 	}
 	w.listed = true
-	if d.opened != nil {
+	if d.many {
 		d.outstanding++
 		return
 	}
@@ -309,7 +308,7 @@ func (d *Demand) unlist(w *Want) {
 	}
 	w.listed = false
 	switch {
-	case d.opened != nil:
+	case d.many:
 		d.outstanding--
 	case len(d.keys) > 1:
 		d.unlistOne(w)
@@ -342,7 +341,9 @@ func (d *Demand) Take(calc measure.Calculator, places *cluster.Places, w *Want, 
 	if w.Any.Count == 0 {
 		w.HasAny = false
 		d.unlist(w)
-		d.forgetIdle()
+		if d.crowded && !d.open {
+			d.forgetIdle()
+		}
 	}
 }
 

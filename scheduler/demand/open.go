@@ -26,7 +26,7 @@ func (d *Demand) Open(keys []Key, out []*Want) []*Want {
 	}
 	from := len(out)
 	out = append(out, make([]*Want, len(keys))...)
-	d.outstanding = len(d.keys)
+	d.many, d.outstanding = true, len(d.keys)
 	d.opened = make([]*Want, 0, len(keys))
 	var w *Want
 	var fresh []*Want
@@ -73,15 +73,19 @@ func (d *Demand) OpenOne(k Key) *Want {
 
 // Close ends what Open began.
 func (d *Demand) Close() {
-	changed := slices.DeleteFunc(d.opened, func(w *Want) bool { return w.kept == w.listed })
-	d.open, d.opened = false, nil
-	d.keys = splice(d.keys, changed, func(w *Want) bool { return w.listed })
-	d.forgetIdle()
+	if d.open = false; d.many {
+		changed := slices.DeleteFunc(d.opened, func(w *Want) bool { return w.kept == w.listed })
+		d.many, d.opened = false, nil
+		d.keys = splice(d.keys, changed, func(w *Want) bool { return w.listed })
+	}
+	if d.crowded {
+		d.forgetIdle()
+	}
 }
 
 // Wanting tells whether anything is outstanding.
 func (d *Demand) Wanting() bool {
-	if d.opened != nil {
+	if d.many {
 		return d.outstanding > 0
 	}
 	return len(d.keys) > 0
@@ -158,15 +162,14 @@ func (d *Demand) rest(w *Want) {
 	if !w.idle {
 		w.idle = true
 		d.idle = append(d.idle, w)
+		d.crowded = len(d.idle) > MaxIdleKeys+d.spared
 	}
 }
 
 // forgetIdle forgets the older half of the idle keys when there are too many: then to
-// look at all of them is seldom due. What is opened is not forgotten.
+// look at all of them is seldom due. Nothing may be open.
 func (d *Demand) forgetIdle() {
-	if d.open || len(d.idle) <= MaxIdleKeys+d.spared {
-		return
-	}
+	d.crowded = false
 	d.idle = slices.DeleteFunc(d.idle, func(w *Want) bool {
 		w.idle = !w.listed
 		return w.listed
