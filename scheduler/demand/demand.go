@@ -109,11 +109,11 @@ type Demand struct {
 	// one partition: a decision then finds them next to each other.
 	own room
 
-	rows    int     // of all keys, at hosts and racks
-	all     []*Want // also those that were, in order
-	asked   []bool  // partitions that were ever asked for
-	idle    []*Want
-	spared  int // of the idle ones: that could not be forgotten when last looked at
+	rows   int     // of all keys, at hosts and racks
+	all    []*Want // also those that were, in order
+	asked  []bool  // partitions that were ever asked for
+	idle   []*Want
+	spared int // of the idle ones: that could not be forgotten when last looked at
 
 	opened      []*Want // while many is set: what was opened, in order
 	outstanding int     // and how many keys have something outstanding
@@ -307,26 +307,28 @@ func (d *Demand) unlist(w *Want) {
 		return
 	}
 	w.listed = false
-	switch {
-	case d.many:
-		d.outstanding--
-	case len(d.keys) > 1:
+	if d.many || len(d.keys) > 1 {
 		d.unlistOne(w)
-	default:
+	} else {
 		d.keys = d.keys[:0]
 	}
-	d.rest(w)
+	if !w.idle {
+		d.rest(w)
+	}
 }
 
 //go:noinline
 func (d *Demand) unlistOne(w *Want) {
-	if d.keys[0] == w { // whatever is served is served from the front
+	switch {
+	case d.many:
+		d.outstanding--
+	case d.keys[0] == w: // whatever is served is served from the front
 		d.keys[0] = nil
 		d.keys = d.keys[1:]
-		return
+	default:
+		i, _ := slices.BinarySearchFunc(d.keys, w.Key, compareKey)
+		d.keys = slices.Delete(d.keys, i, i+1)
 	}
-	i, _ := slices.BinarySearchFunc(d.keys, w.Key, compareKey)
-	d.keys = slices.Delete(d.keys, i, i+1)
 }
 
 // Take serves one container of the key at that locality: so much less is

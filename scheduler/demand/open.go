@@ -156,14 +156,14 @@ func splice(list, some []*Want, stays func(*Want) bool) []*Want {
 // remembered for their counters; the oldest are forgotten first.
 const MaxIdleKeys = 4096
 
-// rest enters a key among those that may be forgotten, if it is not there yet. Who has
-// something outstanding may be there, too, and is not forgotten.
+// rest enters a key among those that may be forgotten. Who has something outstanding
+// may be there, too, and is not forgotten.
+//
+//go:noinline
 func (d *Demand) rest(w *Want) {
-	if !w.idle {
-		w.idle = true
-		d.idle = append(d.idle, w)
-		d.crowded = len(d.idle) > MaxIdleKeys+d.spared
-	}
+	w.idle = true
+	d.idle = append(d.idle, w)
+	d.crowded = len(d.idle) > MaxIdleKeys+d.spared
 }
 
 // forgetIdle forgets the older half of the idle keys when there are too many: then to
