@@ -10,7 +10,7 @@ export CGO_ENABLED ?= 0
 GOLANGCI_LINT_VERSION := v2.5.0
 PROTOC_GEN_GO_VERSION := $(shell awk '$$1 == "google.golang.org/protobuf" {print $$2}' go.mod)
 
-.PHONY: help demo build check test race golden fuzz sim bench compat ui docs generate clean lint
+.PHONY: help demo build check test race golden fuzz sim attack bench compat ui docs generate clean lint
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' Makefile
@@ -38,6 +38,9 @@ fuzz: ## every fuzz target for SECONDS_PER_FUZZ (60) seconds
 
 sim: ## the simulated cluster's tests; SEED=N chooses the run
 	@test/sim $(SEED)
+
+attack: build ## every attack of test/attack on a running daemon; SEED=N, ATTACKS="NAME ..." and SHORT=1 choose
+	@go run ./test/attack -seed $(SEED) $(if $(SHORT),-short) $(ATTACKS)
 
 bench: ## the load drivers, and their own tests; bench/README.md tells how to measure
 	go test ./bench/...

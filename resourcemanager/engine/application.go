@@ -25,6 +25,7 @@ type application struct {
 	final       yarn.FinalStatus
 	diagnostics string
 	waiting     []Ticket // submissions that wait to be stored
+	atEnd       []Reply  // given when the end is stored
 	ranOn       []*node  // nodes that may hold something of it
 	logs        logs
 	seconds     yarn.Resource
@@ -184,9 +185,18 @@ func (e *Engine) kill(c Kill) {
 	if !a.state.Final() {
 		e.killApp(a, c.Diagnostics)
 	}
-	// A master that runs elsewhere is nobody's process to wait for.
-	done := a.state.Final() || a.state == yarn.AppFinishing || a.sub.Unmanaged
+	done := a.state.Final() || a.state == yarn.AppFinishing
+	if a.sub.Unmanaged && !done {
+		e.replyAtEnd(a, c.Ticket, KillReply{Completed: true})
+		return
+	}
 	e.reply(c.Ticket, KillReply{Completed: done})
+}
+
+// replyAtEnd answers a call when the end of an application with an unmanaged master is stored.
+// compat: such a call hears the first time that it is done, and its client does not ask again.
+func (e *Engine) replyAtEnd(a *application, t Ticket, value any) {
+	a.atEnd = append(a.atEnd, Reply{Ticket: t, Value: value})
 }
 
 // killApp begins the end, whatever the application is doing.
@@ -228,6 +238,10 @@ func (e *Engine) appEndStored(a *application, err error) {
 		return
 	}
 	e.appTo(a, a.target)
+	for _, r := range a.atEnd {
+		e.reply(r.Ticket, r.Value)
+	}
+	a.atEnd = nil
 	if a.target != yarn.AppFinishing {
 		e.leave(a)
 	}

@@ -28,7 +28,7 @@ func TestRandom(t *testing.T) {
 		set.Sweeps = rapid.Bool().Draw(t, "sweeps")
 		set.Labels = rapid.Bool().Draw(t, "labels")
 		set.LabelsByNodes = rapid.Bool().Draw(t, "named by nodes")
-		w := &world{t: t, rig: newRig(t, set), configs: configs, submitted: map[Ticket]yarn.ApplicationID{}}
+		w := &world{t: t, rig: newRig(t, set), configs: configs, submitted: map[Ticket]yarn.ApplicationID{}, ending: map[Ticket]yarn.ApplicationID{}}
 		w.hold = true
 		for range rapid.IntRange(20, 200).Draw(t, "steps") {
 			w.step()
@@ -48,6 +48,7 @@ type world struct {
 	launch  []Launch
 
 	submitted map[Ticket]yarn.ApplicationID
+	ending    map[Ticket]yarn.ApplicationID // kills and last words of masters
 }
 
 // randomNode is a NodeManager with what runs there.
@@ -97,6 +98,11 @@ func (w *world) after() *Reply {
 				w.fatal("the submission of %s succeeded and is not stored", s)
 			}
 		}
+		if id, ok := w.ending[x.Ticket]; ok && x.Err == nil && endSaid(x.Value) {
+			if rec, known := w.stored[state.Application{ID: id}.Key()].(state.Application); known && rec.Final == yarn.AppNew {
+				w.fatal("the end of %s is said to be stored, which it is not", id)
+			}
+		}
 	}
 	w.launch = append(w.launch, w.fx.Launches...)
 	for _, s := range w.fx.Stops {
@@ -106,6 +112,17 @@ func (w *world) after() *Reply {
 		w.fatal("%s", bad)
 	}
 	return answer
+}
+
+// endSaid tells whether an answer says that an application's end is stored.
+func endSaid(value any) bool {
+	switch v := value.(type) {
+	case KillReply:
+		return v.Completed
+	case FinishReply:
+		return v.Unregistered
+	}
+	return false
 }
 
 // discarded tells whether the application has come and gone.
@@ -469,15 +486,9 @@ func (w *world) finish() {
 		return
 	}
 	status := []yarn.FinalStatus{yarn.FinalSucceeded, yarn.FinalFailed, yarn.FinalUndefined}[w.draw(3, "status")]
-	r := w.send(FinishMaster{Ticket: w.next(), Attempt: m.id, FinalStatus: status})
-	if r.Err != nil || !r.Value.(FinishReply).Unregistered {
-		return
-	}
-	a := w.e.apps[m.id.Application]
-	rec, _ := w.stored[state.Application{ID: m.id.Application}.Key()].(state.Application)
-	if a != nil && !a.sub.Unmanaged && rec.Final == yarn.AppNew {
-		w.fatal("%s was told that its end is stored, which it is not", m.id)
-	}
+	t := w.next()
+	w.ending[t] = m.id.Application
+	w.send(FinishMaster{Ticket: t, Attempt: m.id, FinalStatus: status})
 }
 
 func (w *world) user() {
@@ -488,12 +499,8 @@ func (w *world) user() {
 	t := w.next()
 	switch w.draw(6, "wish") {
 	case 0:
-		r := w.send(Kill{Ticket: t, Application: id, Diagnostics: "killed"})
-		a := w.e.apps[id]
-		rec, _ := w.stored[state.Application{ID: id}.Key()].(state.Application)
-		if r.Err == nil && a != nil && !a.sub.Unmanaged && r.Value.(KillReply).Completed && rec.Final == yarn.AppNew {
-			w.fatal("the end of %s is said to be stored, which it is not", id)
-		}
+		w.ending[t] = id
+		w.send(Kill{Ticket: t, Application: id, Diagnostics: "killed"})
 	case 1:
 		w.send(Move{Ticket: t, Application: id, Queue: []string{"default", "other", "root", "nowhere"}[w.draw(4, "queue")]})
 	case 2:
