@@ -29,6 +29,7 @@ type driver struct {
 // drivers in the order in which they run.
 var drivers = []driver{
 	{"idle", "thousands of connections that say nothing, or half of what they should", idle},
+	{"allocate", "allocate calls as large as may be, again and again", allocate},
 	{"kills", "the ResourceManager killed -9 while it acknowledges", kills},
 }
 
