@@ -29,7 +29,7 @@ func allocate(a *arena) {
 	}
 	m := a.master(rm)
 	defer m.client.Close()
-	rows := pick(a, mostRows, mostRows/2)
+	const rows = mostRows
 	for _, x := range []struct {
 		name string
 		row  func(i int, r *pb.ResourceRequest)
