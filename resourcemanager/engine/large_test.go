@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -72,5 +73,33 @@ func TestLargeCalls(t *testing.T) {
 	}
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("three calls of %d rows took %s", largestCall, took)
+	}
+}
+
+// TestLargeUpdates: a call that changes every container of an attempt looks at all of
+// them once, and does not move what else is wanted with each.
+func TestLargeUpdates(t *testing.T) {
+	const each = 60
+	p, nodes, masters := newPlant(t, 20_000/each, 1) // master.MaxUpdates
+	var updates []yarn.ContainerUpdate
+	for _, n := range nodes {
+		for _, s := range p.place(n, masters[0], each) {
+			updates = append(updates, yarn.ContainerUpdate{Container: s.ID, Type: yarn.IncreaseResource, Capability: yarn.NewResource(2048, 1)})
+		}
+	}
+	slices.Reverse(updates)
+	began := time.Now()
+	for range 2 { // the second takes each back, and asks anew
+		p.do(&Allocate{Ticket: 1, Attempt: masters[0], ResponseID: p.polls[masters[0]], Updates: slices.Clone(updates)})
+		r := p.fx.Replies[0].Value.(*AllocateReply)
+		if p.polls[masters[0]] = r.ResponseID; len(r.UpdateErrors) > 0 {
+			t.Fatalf("%d of %d were refused: %+v", len(r.UpdateErrors), len(updates), r.UpdateErrors[0])
+		}
+	}
+	if u := p.e.sched.AppUsage(p.e.apps[masters[0].Application].ref); u.PendingCount != int64(len(updates)) {
+		t.Errorf("%d of %d changes are wanted", u.PendingCount, len(updates))
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("two calls of %d updates took %s", len(updates), took)
 	}
 }
