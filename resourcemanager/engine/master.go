@@ -193,11 +193,14 @@ func (e *Engine) answerAllocate(t *attempt, reply *AllocateReply) {
 	if len(t.grants) > 0 {
 		reply.Granted = make([]Grant, 0, len(t.grants))
 		for _, c := range t.grants {
+			if c == nil {
+				continue
+			}
 			e.acquire(c)
 			reply.Granted = append(reply.Granted, e.grant(c))
 		}
 		clear(t.grants)
-		t.grants = t.grants[:0]
+		t.grants, t.ungranted = t.grants[:0], 0
 		e.touchApp(a)
 	}
 	reply.Updated = e.updated(a)

@@ -29,6 +29,7 @@ type driver struct {
 // drivers in the order in which they run.
 var drivers = []driver{
 	{"idle", "thousands of connections that say nothing, or half of what they should", idle},
+	{"allocate", "allocate calls as large as may be, again and again", allocate},
 	{"kills", "the ResourceManager killed -9 while it acknowledges", kills},
 	{"archives", "32 archives of a million entries that share one header, and bombs of all kinds", archives},
 	{"restarts", "the NodeManager killed -9 while it runs and fetches, and its recovery store damaged or deleted", restarts},
