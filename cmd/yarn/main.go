@@ -58,7 +58,7 @@ func runNodeManager(ctx context.Context, s cli.Start) error {
 	defer log.close()
 	log.attend(ctx, func(context.Context) {}) // a NodeManager reads nothing anew while it runs
 	d, err := nodemanager.Start(nodemanager.Options{Load: func() (*conf.Properties, error) { return s.LoadWith(conf.NodeManagerFiles) },
-		Dir: s.ConfDir, User: processUser(), Environ: os.Environ(), Log: log.Logger})
+		Dir: s.ConfDir, User: processUser(), Environ: s.Environ, Log: log.Logger})
 	if err != nil {
 		return err
 	}

@@ -90,3 +90,13 @@ func Native(getenv func(string) string) string {
 	}
 	return ""
 }
+
+// Homes are the variables that lead to the parts of a Hadoop, of those parts that are below home.
+func Homes(getenv func(string) string, home string) (names []string) {
+	for _, p := range parts {
+		if info, err := os.Stat(filepath.Join(home, cmp.Or(getenv(p.dir), p.at))); err == nil && info.IsDir() {
+			names = append(names, p.home)
+		}
+	}
+	return names
+}
