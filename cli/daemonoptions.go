@@ -10,14 +10,20 @@ import (
 // The options of daemons; each does something in place of running the daemon (Daemons.Actions).
 var (
 	resourceManagerOptions = []option{
-		{name: "format-state-store", help: "Remove everything from the state store. The ResourceManager must be stopped. Applications that ran are forgotten."},
-		{name: "format-conf-store", help: "Not built: there is no configuration store; queues are in capacity-scheduler.xml."},
-		{name: "remove-application-from-state-store", arg: "appId", values: 1,
-			help: "Remove one application from the state store. The ResourceManager must be stopped."},
+		{name: "format-state-store", help: "Set the state store aside, so that the next start begins with an empty one and knows nothing of earlier applications. " +
+			"The ResourceManager must be stopped."},
+		{name: "remove-application-from-state-store", arg: "appId", values: 1, help: "Remove an application and its attempts from the state store. The ResourceManager must be stopped."},
+		{name: "check-state-store", help: "Read the state store and the node labels, and tell what is damaged."},
+		{name: "repair-state-store", help: "Keep what can be read of damaged ones."},
+		{name: "format-conf-store", help: "Not built: there is no configuration store. Queues are in capacity-scheduler.xml."},
 		helpOption,
 	}
-	nodeManagerOptions = []option{helpOption}
-	helpOption         = option{name: "help", help: "Print this text."}
+	nodeManagerOptions = []option{
+		{name: "check-recovery-store", help: "Read the store of containers and tell what is damaged."},
+		{name: "repair-recovery-store", help: "Keep what can be read of a damaged one."},
+		helpOption,
+	}
+	helpOption = option{name: "help", help: "Print this text."}
 )
 
 // helps tells whether the first word asks for help.

@@ -207,6 +207,9 @@ func (d *Daemon) openStore() (err error) {
 	if d.store, err = store.Open(r.Dir); err != nil {
 		return err
 	}
+	for _, text := range d.store.Odd() {
+		d.Log.Warn("the recovery store is used, but odd", "what", text)
+	}
 	if d.snapshot, err = d.store.Load(); err != nil {
 		return fmt.Errorf("cannot load the recovery store in %s (yarn.nodemanager.recovery.dir): %w", r.Dir, err)
 	}

@@ -30,6 +30,7 @@ type driver struct {
 var drivers = []driver{
 	{"idle", "thousands of connections that say nothing, or half of what they should", idle},
 	{"kills", "the ResourceManager killed -9 while it acknowledges", kills},
+	{"damage", "bits flipped and pages spoilt in what daemons keep", damage},
 }
 
 // Bounds of one driver's run: then it is ended, and has failed.
