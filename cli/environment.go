@@ -81,6 +81,14 @@ func (c *call) surround() {
 		s.renamed(r.old, r.now)
 	}
 	s.find()
+	if alone || c.calls() {
+		return
+	}
+	for _, path := range []string{filepath.Join(s.dir, "hadoop-user-functions.sh"), filepath.Join(v.Value("HOME"), ".hadooprc")} {
+		if _, err := os.Stat(path); err == nil {
+			fmt.Fprintf(c.Stderr, "WARNING: %s is not read: it has functions and calls of them, which are not run\n", path)
+		}
+	}
 }
 
 // renamed gives a variable the value of the name that it had before.

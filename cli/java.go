@@ -57,12 +57,15 @@ func (c *call) virtualMachine(name, class, path string, args []string) int {
 	if _, err := os.Stat(program); err != nil {
 		return c.javaFails(name, fmt.Sprintf("no Java was found (JAVA_HOME=%s): %v", home, err))
 	}
+	options := c.javaOptions()
 	v := c.around
-	v.Set("CLASSPATH", path)
-	v.Export("CLASSPATH")
 	v.Default("MALLOC_ARENA_MAX", "4") // arenas of glibc swell a program of many threads
-	v.Export("MALLOC_ARENA_MAX")
-	argv := append([]string{program, "-Dproc_" + name, "-Dhadoop.process.name=" + class}, c.javaOptions()...)
+	for name, value := range map[string]string{"CLASSPATH": path, "HADOOP_OPTS": strings.Join(options, " "), "MALLOC_ARENA_MAX": v.Value("MALLOC_ARENA_MAX"),
+		"HADOOP_OS_TYPE": v.Value("HADOOP_OS_TYPE"), "HADOOP_ENV_PROCESSED": "true", "HADOOP_YARN_ENV_PROCESSED": "true"} {
+		v.Set(name, value)
+		v.Export(name)
+	}
+	argv := append([]string{program, "-Dproc_" + name, "-Dhadoop.process.name=" + class}, options...)
 	err := c.Replace(program, append(append(argv, class), args...), c.Environ())
 	fmt.Fprintf(c.Stderr, "ERROR: running %s: %v\n", program, err)
 	return 1
