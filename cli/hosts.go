@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Bounds of what --workers does.
@@ -20,6 +21,7 @@ const (
 	maxParallel = 1000
 	maxWorkers  = 1 << 20 // bytes of the file of hosts
 	maxLine     = 64 << 10
+	patience    = 5 * time.Second // for the output of an ssh that was ended
 )
 
 // as tells whether this command runs as the user that YARN_<COMMAND>_USER names. If not, root becomes that user and everybody else is
@@ -86,7 +88,7 @@ func (c *call) onWorkers(args, rest []string) error {
 		running.Go(func() {
 			defer func() { <-turns }()
 			cmd := exec.CommandContext(c.ctx, ssh, append(append(words[:len(words):len(words)], host), there...)...)
-			cmd.Env = c.Environ()
+			cmd.Env, cmd.WaitDelay = c.Environ(), patience
 			if err := out.of(c.ctx, host, cmd); err != nil {
 				mu.Lock()
 				defer mu.Unlock()

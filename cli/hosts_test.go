@@ -88,3 +88,31 @@ func TestUserOfACommand(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// What start-yarn.sh and stop-yarn.sh of Hadoop call starts and stops a daemon on a host, where hadoop-env.sh says.
+func TestDaemonsOfWorkers(t *testing.T) {
+	root := install(t, map[string]string{"bin/ssh": "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec sh -c \"$*\"\n", "conf/workers": "n1\n",
+		"conf/hadoop-env.sh": "export HADOOP_PID_DIR=ROOT/pids HADOOP_LOG_DIR=ROOT/logs HADOOP_IDENT_STRING=there\nHADOOP_STOP_TIMEOUT=20\n"})
+	w, _ := background(t, "wait", "PATH="+root+"/bin:/usr/bin:/bin")
+	daemon := func(action string) result {
+		return w.run("--config", filepath.Join(root, "conf"), "--workers", "--daemon", action, "resourcemanager")
+	}
+	pidFile := filepath.Join(root, "pids", "hadoop-there-resourcemanager.pid")
+	defer daemon("stop")
+	if got := daemon("status"); got.code != 1 || !strings.Contains(got.err, "1 of 1 hosts failed: n1 (exit status 3)") {
+		t.Errorf("%+v", got)
+	}
+	if got := daemon("start"); got != (result{"", "", 0}) {
+		t.Fatalf("%+v", got)
+	}
+	pid, err := readPID(pidFile)
+	if err != nil || !alive(pid) {
+		t.Fatal(pid, err)
+	}
+	if got := daemon("start"); got.code != 1 || !strings.HasPrefix(got.out, "n1: resourcemanager is running as process ") {
+		t.Errorf("%+v", got)
+	}
+	if got := daemon("stop"); got != (result{"", "", 0}) || alive(pid) {
+		t.Errorf("%+v", got)
+	}
+}
