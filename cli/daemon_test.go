@@ -55,15 +55,15 @@ func background(t *testing.T, mode string, vars ...string) (*world, string) {
 	return w, dir
 }
 
-// written waits until a file has content.
-func written(t *testing.T, path string) string {
+// written waits until a file has a line that begins with these words.
+func written(t *testing.T, path, words string) string {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if b, err := os.ReadFile(path); err == nil && len(b) > 0 {
+		if b, err := os.ReadFile(path); err == nil && strings.Contains("\n"+string(b), "\n"+words) && strings.HasSuffix(string(b), "\n") {
 			return string(b)
 		}
 	}
-	t.Fatalf("nothing in %s", path)
+	t.Fatalf("%q is not in %s", words, path)
 	return ""
 }
 
@@ -89,7 +89,7 @@ func TestDaemonStartStatusStop(t *testing.T) {
 	}
 	host, _ := os.Hostname()
 	base := filepath.Join(dir, "logs", "hadoop-ops-resourcemanager-"+host)
-	out := written(t, base+".out")
+	out := written(t, base+".out", "logs to ")
 	want := fmt.Sprintf("logs to %s.log, args [], dir %s, level WARN\n", base, conf)
 	if out != want {
 		t.Errorf("%q, want %q", out, want)
@@ -114,7 +114,7 @@ func TestDaemonThatDoesNotListenIsKilled(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	host, _ := os.Hostname()
-	written(t, filepath.Join(dir, "logs", "hadoop-ops-resourcemanager-"+host+".out")) // deaf from here on
+	written(t, filepath.Join(dir, "logs", "hadoop-ops-resourcemanager-"+host+".out"), "logs to ") // deaf from here on
 	if got := w.run("--config", dir, "--daemon", "stop", "resourcemanager"); got.code != 0 || !strings.Contains(got.err, "kill -9") {
 		t.Fatalf("%+v", got)
 	}

@@ -50,7 +50,8 @@ ulimit -n 4096
 	}
 	host, _ := os.Hostname()
 	base := filepath.Join(root, "yarnlogs", "hadoop-ops-resourcemanager-"+host)
-	if out := written(t, base+".out"); !strings.Contains(out, "logs to "+base+".log, args [], dir "+conf+", level WARN\n") {
+	out := written(t, base+".out", "logs to ")
+	if !strings.Contains(out, "logs to "+base+".log, args [], dir "+conf+", level WARN\n") {
 		t.Error(out)
 	}
 	if got := stop(); got.code != 0 || alive(pid) {
