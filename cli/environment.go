@@ -69,8 +69,9 @@ func (c *call) surround() {
 	if !alone && v.Value("HADOOP_ENV_PROCESSED") == "" {
 		s.read(filepath.Join(s.dir, "hadoop-env.sh"))
 	}
-	if !alone {
-		s.read(filepath.Join(v.Value("HOME"), ".hadoop-env"))
+	home := v.Value("HOME")
+	if !alone && home != "" {
+		s.read(filepath.Join(home, ".hadoop-env"))
 	}
 	s.defaults()
 	if !alone && v.Value("HADOOP_YARN_ENV_PROCESSED") == "" {
@@ -84,8 +85,8 @@ func (c *call) surround() {
 	if alone || c.calls() {
 		return
 	}
-	for _, path := range []string{filepath.Join(s.dir, "hadoop-user-functions.sh"), filepath.Join(v.Value("HOME"), ".hadooprc")} {
-		if _, err := os.Stat(path); err == nil {
+	for _, path := range []string{filepath.Join(s.dir, "hadoop-user-functions.sh"), filepath.Join(home, ".hadooprc")} {
+		if _, err := os.Stat(path); err == nil && filepath.IsAbs(path) {
 			fmt.Fprintf(c.Stderr, "WARNING: %s is not read: it has functions and calls of them, which are not run\n", path)
 		}
 	}

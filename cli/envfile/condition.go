@@ -59,7 +59,7 @@ func (r *reader) fits(word string, w *syntax.Word) (yes, ok bool) {
 	if r.examines(w) != "" {
 		return false, false
 	}
-	p, err := expand.Pattern(r.config, w)
+	p, err := safely(func() (string, error) { return expand.Pattern(r.config, w) })
 	if err != nil || strings.Contains(p, unknown) {
 		return false, false
 	}

@@ -28,6 +28,8 @@ func TestRead(t *testing.T) {
 		{"appended", "O=-Dx=1", "export O=\"$O -Dy=2\"\nO+=' -Dz=3'\nexport P=\"${P} -Dq\"", "+O=-Dx=1 -Dy=2 -Dz=3 +P= -Dq"},
 		{"defaults", "A=a", "export X=${A:-x} Y=${N:-y/$A} Z=${N-$(program)} W=${A:-$(program)} V=${A:+set}\n", "+V=set +W=a +X=a +Y=y/a|s:1: its value is a program's output; none is run: Z=${N-$(program)} (Z: left as it was)"},
 		{"lazy", "A=a", "X=${A:-$(program)}", "X=a"},
+		{"defaults that stay", "A=a", ": ${A:=b} ${B:=c}\n: \"${C:=$(program)}\"\nD=$C\nE=${F:=g}$F", "B=c E=gg F=g" +
+			"|s:2: its value is a program's output; none is run: \"${C:=$(program)}\"|s:3: it uses C, which a default sets in a way that is not read: D=$C (D: left as it was)"},
 		{"continued", "", "export A=\"one \\\n  two\"\nB=x\\\ny", "+A=one   two B=xy"},
 		{"home", "HOME=/h", "A=~/x", "A=/h/x"},
 		{"two in a line", "", "A=1; export B=$A; export C\nC=2", "A=1 +B=1 +C=2"},
@@ -49,6 +51,7 @@ if [[ -z $A ]]; then D=1; elif test x = x; then D=2; fi
 		{"loops and functions", "", "for f in /x/*.jar; do J=$J:$f; done\nfunction g() { A=1; }\ng\nK=$J", "" +
 			"|s:1: the block to line 1 is not run: for f in /x/*.jar; do J=$J:$f; done (f, J: left as it was)|s:3: not an assignment of a plain value; it is not run: g|s:4: it uses J, which s:1 sets in a way that is not read: K=$J (K: left as it was)"},
 		{"not closed", "", "A=1\nB='x\nC=2", "A=1|s:2: not a shell's syntax (reached EOF without closing quote `'`); nothing is read from here on: B='x"},
+		{"a stream", "", "A=<(program)", "|s:1: its value is a program's output; none is run: A=<(program) (A: left as it was)"},
 		{"an array", "", "A=(1 2)\nB[1]=2", "|s:1: an array; it is not read: A=(1 2) (A: left as it was)|s:2: an array; it is not read: B[1]=2 (B: left as it was)"},
 	} {
 		v := over(strings.Fields(x.env)...)

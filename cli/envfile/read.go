@@ -65,14 +65,14 @@ func (v *Vars) File(path string) ([]Unread, error) {
 // Read does what a script's text says, as far as that can be done without running a program, and tells the rest.
 func (v *Vars) Read(file, text string) []Unread {
 	r := &reader{vars: v, file: file, text: text}
-	r.config = &expand.Config{Env: v, CmdSubst: func(w io.Writer, c *syntax.CmdSubst) error {
+	r.config = &expand.Config{Env: shell{v}, CmdSubst: func(w io.Writer, c *syntax.CmdSubst) error {
 		answer, ok := v.Answers[words(c)]
 		if !ok {
 			answer = unknown + unknownEnd
 		}
 		_, err := io.WriteString(w, answer)
 		return err
-	}}
+	}, ProcSubst: func(*syntax.ProcSubst) (string, error) { return unknown + unknownEnd, nil }}
 	var broken error
 	for stmt, err := range syntax.NewParser(syntax.Variant(syntax.LangBash)).StmtsSeq(strings.NewReader(text)) { // it is not to be left early
 		if broken = cmp.Or(broken, err); broken == nil {
@@ -203,7 +203,7 @@ func (r *reader) statement(s *syntax.Stmt) {
 }
 
 // silent are commands that set nothing and change nothing of the process.
-var silent = []string{":", "true", "echo", "printf", "[", "test"}
+var silent = []string{"true", "echo", "printf", "[", "test"}
 
 func (r *reader) call(s *syntax.Stmt, c *syntax.CallExpr) {
 	if len(c.Args) == 0 {
@@ -213,6 +213,12 @@ func (r *reader) call(s *syntax.Stmt, c *syntax.CallExpr) {
 	name := c.Args[0].Lit()
 	switch {
 	case slices.Contains(silent, name):
+	case name == ":": // its words may give defaults
+		for _, w := range c.Args[1:] {
+			if _, why := r.expand(w); why != "" {
+				r.pass(w, why, true)
+			}
+		}
 	case name == "unset":
 		for _, w := range c.Args[1:] {
 			if n := w.Lit(); syntax.ValidName(n) {
@@ -287,11 +293,21 @@ func (r *reader) expand(w *syntax.Word) (value, why string) {
 	if name := r.examines(w); name != "" {
 		return "", r.uses(name)
 	}
-	value, err := expand.Literal(r.config, w)
+	value, err := safely(func() (string, error) { return expand.Literal(r.config, w) })
 	if err != nil {
 		return "", fmt.Sprintf("its value cannot be told (%v)", err)
 	}
 	return r.known(value)
+}
+
+// safely expands: what the library has not thought of is not read either.
+func safely(f func() (string, error)) (value string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	return f()
 }
 
 // known finds in a value what stands there for something unknown.

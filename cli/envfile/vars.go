@@ -3,6 +3,7 @@
 package envfile
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -100,12 +101,15 @@ func (v *Vars) Environ(base []string) []string {
 // only when it is expanded.
 const unknown, unknownEnd = "\x01", "\x02"
 
+// shell is what expansions see.
+type shell struct{ *Vars }
+
 // Get implements expand.Environ.
-func (v *Vars) Get(name string) expand.Variable {
-	if _, ok := v.unread[name]; ok {
+func (s shell) Get(name string) expand.Variable {
+	if _, ok := s.unread[name]; ok {
 		return expand.Variable{Set: true, Kind: expand.String, Str: unknown + name + unknownEnd}
 	}
-	x := v.get(name)
+	x := s.get(name)
 	if !x.set {
 		return expand.Variable{}
 	}
@@ -113,4 +117,17 @@ func (v *Vars) Get(name string) expand.Variable {
 }
 
 // Each implements expand.Environ; nothing that is read here asks for all names.
-func (v *Vars) Each(func(string, expand.Variable) bool) {}
+func (shell) Each(func(string, expand.Variable) bool) {}
+
+// Set implements expand.WriteEnviron, for ${A:=b}.
+func (s shell) Set(name string, x expand.Variable) error {
+	switch {
+	case x.Kind != expand.String || len(x.Str) > MaxValue:
+		return errors.New("not a value that is read")
+	case strings.Contains(x.Str, unknown):
+		s.unread[name] = "a default"
+	default:
+		s.Vars.Set(name, x.Str)
+	}
+	return nil
+}

@@ -103,7 +103,7 @@ func runSimulation(_ context.Context, s cli.Start) error {
 	return nil
 }
 
-var levels = map[string]slog.Level{"TRACE": slog.LevelDebug, "DEBUG": slog.LevelDebug, "INFO": slog.LevelInfo, "WARN": slog.LevelWarn, "ERROR": slog.LevelError, "FATAL": slog.LevelError}
+var levels = map[string]slog.Level{"ALL": slog.LevelDebug, "OFF": slog.LevelError + 1, "TRACE": slog.LevelDebug, "DEBUG": slog.LevelDebug, "INFO": slog.LevelInfo, "WARN": slog.LevelWarn, "ERROR": slog.LevelError, "FATAL": slog.LevelError}
 
 // level is the level of that name, or of the first of names and settings that log4j would take.
 func level(words string) (slog.Level, error) {
