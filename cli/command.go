@@ -18,7 +18,7 @@ type kind int
 const (
 	clientCommand kind = iota // here, calling the cluster
 	daemonCommand             // a function of Daemons, also with --daemon
-	javaCommand               // by the Hadoop in HADOOP_HOME
+	javaCommand               // by Java, with the jars of a Hadoop
 	missing                   // Hadoop has it, this program not yet
 )
 
@@ -48,6 +48,7 @@ type copies struct{ out, err bool }
 type call struct {
 	*Env
 	ctx     context.Context
+	around  *surroundings
 	global  global
 	command *command
 	args    []string // after generic options and --output

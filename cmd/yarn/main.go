@@ -5,10 +5,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -22,7 +22,7 @@ import (
 )
 
 func main() {
-	os.Exit(cli.Main(cli.Daemons{ResourceManager: runResourceManager, NodeManager: runNodeManager, Minicluster: runMinicluster, Simulation: runSimulation}))
+	os.Exit(cli.Main(cli.Daemons{ResourceManager: runResourceManager, NodeManager: runNodeManager, Minicluster: runMinicluster, Simulation: runSimulation, Actions: actions()}))
 }
 
 // runResourceManager runs the daemon until ctx ends.
@@ -32,13 +32,7 @@ func runResourceManager(ctx context.Context, s cli.Start) error {
 		return err
 	}
 	defer log.close()
-	o := resourcemanager.Options{Load: s.Load, Dir: s.ConfDir, User: processUser(), Log: log.Logger}
-	store := upkeep{"-check-state-store", "-repair-state-store",
-		func(w io.Writer) (bool, error) { return resourcemanager.CheckStore(o, w) },
-		func(w io.Writer) error { return resourcemanager.RepairStore(o, w) }}
-	if done, err := store.do(s); done {
-		return err
-	}
+	o := resourceManagerOptions(s, log)
 	var up atomic.Pointer[resourcemanager.Daemon]
 	log.attend(ctx, func(ctx context.Context) {
 		if d := up.Load(); d != nil { // one that is starting is reading everything
@@ -64,14 +58,7 @@ func runNodeManager(ctx context.Context, s cli.Start) error {
 		return err
 	}
 	defer log.close()
-	o := nodemanager.Options{Load: func() (*conf.Properties, error) { return s.LoadWith(conf.NodeManagerFiles) },
-		Dir: s.ConfDir, User: processUser(), Environ: os.Environ(), Log: log.Logger}
-	store := upkeep{"-check-recovery-store", "-repair-recovery-store",
-		func(w io.Writer) (bool, error) { return nodemanager.CheckStore(o, w) },
-		func(w io.Writer) error { return nodemanager.RepairStore(o, w) }}
-	if done, err := store.do(s); done {
-		return err
-	}
+	o := nodeManagerOptions(s, log)
 	log.attend(ctx, func(context.Context) {}) // a NodeManager reads nothing anew while it runs
 	d, err := nodemanager.Start(o)
 	if err != nil {
@@ -84,6 +71,15 @@ func runNodeManager(ctx context.Context, s cli.Start) error {
 	return err
 }
 
+func resourceManagerOptions(s cli.Start, log *journal) resourcemanager.Options {
+	return resourcemanager.Options{Load: s.Load, Dir: s.ConfDir, User: processUser(), Log: log.Logger}
+}
+
+func nodeManagerOptions(s cli.Start, log *journal) nodemanager.Options {
+	return nodemanager.Options{Load: func() (*conf.Properties, error) { return s.LoadWith(conf.NodeManagerFiles) },
+		Dir: s.ConfDir, User: processUser(), Environ: s.Environ, Log: log.Logger}
+}
+
 // processUser is whom the process runs as.
 func processUser() string {
 	if u, err := user.Current(); err == nil {
@@ -94,16 +90,20 @@ func processUser() string {
 
 // runSimulation runs yarn sim replay.
 func runSimulation(_ context.Context, s cli.Start) error {
-	if len(s.Args) == 0 || s.Args[0] != "replay" {
-		return fmt.Errorf("yarn sim: only \"replay FILE\" is built")
+	args := s.Args
+	switch {
+	case len(args) > 0 && slices.Contains([]string{"-help", "--help", "-h"}, args[0]):
+		args = []string{"replay", "--help"}
+	case len(args) == 0 || args[0] != "replay":
+		return fmt.Errorf("only \"replay FILE\" is built, not %q: yarn sim -help tells more", strings.Join(args, " "))
 	}
-	if code := replay.Main(s.Args[1:], s.Stdout, s.Stderr); code != 0 {
+	if code := replay.Main(args[1:], s.Stdout, s.Stderr); code != 0 {
 		return cli.Exit(code)
 	}
 	return nil
 }
 
-var levels = map[string]slog.Level{"TRACE": slog.LevelDebug, "DEBUG": slog.LevelDebug, "INFO": slog.LevelInfo, "WARN": slog.LevelWarn, "ERROR": slog.LevelError, "FATAL": slog.LevelError}
+var levels = map[string]slog.Level{"ALL": slog.LevelDebug, "OFF": slog.LevelError + 1, "TRACE": slog.LevelDebug, "DEBUG": slog.LevelDebug, "INFO": slog.LevelInfo, "WARN": slog.LevelWarn, "ERROR": slog.LevelError, "FATAL": slog.LevelError}
 
 // level is the level of that name, or of the first of names and settings that log4j would take.
 func level(words string) (slog.Level, error) {

@@ -53,6 +53,12 @@ func Repair(path string, o Options, now time.Time) (*sealed.Report, error) {
 	return sealed.Repair(path, o.sealed(), now)
 }
 
+// SetAside takes the file away, so that the next Open makes a new one, and tells
+// under which name it is kept.
+func SetAside(path string, o Options, now time.Time) (aside string, err error) {
+	return sealed.SetAside(path, o.sealed(), now)
+}
+
 // Load implements store.Store.
 func (b *bolt) Load(ctx context.Context) (*state.Snapshot, error) {
 	b.mu.Lock()
