@@ -86,6 +86,7 @@ type Loop struct {
 	applied   int
 	armed     int64 // monotonic moment for which the timer is set; 0 when it is not
 	stats     Stats
+	holds     holds
 }
 
 // reader waits until some parts of the views are fresh.
@@ -107,6 +108,7 @@ type answer struct {
 func New(cfg Config) *Loop {
 	l := &Loop{cfg: cfg, wake: make(chan struct{}, 1), stopped: make(chan struct{}), answers: make(chan []answer, 1024), spare: make(chan []answer, spareChunks)}
 	l.room.L = &l.mu
+	l.holds.began = time.Now()
 	l.views.init(l)
 	if cfg.Store != nil {
 		l.committer = newCommitter(cfg.Store, cfg.Log, func(s []engine.Stored) {
@@ -258,6 +260,7 @@ func (l *Loop) take(batch []engine.Command) ([]engine.Command, []reader) {
 // run applies a batch, then what is due, then one opportunity.
 func (l *Loop) run(batch []engine.Command) {
 	now := l.cfg.Clock.Now()
+	l.holds.begin()
 	for _, c := range batch {
 		l.apply(now, c)
 	}
@@ -289,6 +292,7 @@ func (l *Loop) one(now yarn.Now, c engine.Command) {
 	l.fx.Reset()
 	l.cfg.Engine.Apply(now, c, &l.fx)
 	l.carry(&l.fx)
+	l.holds.end(c)
 }
 
 // carry sends the consequences on their ways.
@@ -388,9 +392,11 @@ func (l *Loop) show(readers []reader) {
 	for _, r := range readers {
 		parts |= r.parts
 	}
+	l.holds.begin()
 	l.views.begin()
 	l.cfg.Engine.PublishParts(l.cfg.Clock.Now(), &l.views, parts)
 	l.views.end()
+	l.holds.end(nil)
 	l.stats.Publications++
 	for _, r := range readers {
 		close(r.ready)
