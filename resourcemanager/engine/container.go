@@ -18,6 +18,8 @@ type container struct {
 	created int64
 
 	launched bool // its node reported it; so it does the end, too
+	released bool // its master gave it back, and a later slice ends it
+	reported bool // its node has reported its end, and a later slice follows it
 }
 
 // born enters a container that the scheduler has just placed.

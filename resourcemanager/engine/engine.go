@@ -28,6 +28,7 @@ type Settings struct {
 	Pages             string        // http://host:port of the ResourceManager's pages; empty while it is not known
 	NodeMinimum       yarn.Resource // a smaller node is turned away
 	ResourceTypes     yarn.ResourceTypes
+	Slice             int // of work; 0 is MaxSlice
 }
 
 // Bounds of what is kept. Beyond them the oldest is forgotten or text is cut.
@@ -38,6 +39,7 @@ const (
 	MaxInactiveNodes = 10_000
 	MaxNodeLog       = 1 << 16 // changes of nodes that masters may still have to learn
 	SweepNodes       = 64      // nodes that one sweep looks at
+	SweepDecisions   = 2000    // containers that one sweep places
 	MaxReleased      = 10_000  // containers that one master gave back before their nodes came
 	MaxLabels        = 1024    // labels that one life of the ResourceManager meets, those that are gone included
 	MaxHostName      = 255     // bytes of a host that is given a label
@@ -75,6 +77,7 @@ type Engine struct {
 	nodeLogStart int     // position of its first entry, counted from the start of time
 	tellings     uint64  // answers that spoke of nodes
 	saves        saveQueue
+	jobs         []job
 	labels       labels
 	decisions    []scheduler.Decision
 	lostMasters  []lostMaster
@@ -180,7 +183,7 @@ func (e *Engine) sweep() {
 		return
 	}
 	var more bool
-	e.decisions, more = e.sched.Sweep(SweepNodes, e.now, e.decisions[:0])
+	e.decisions, more = e.sched.Sweep(SweepNodes, SweepDecisions, e.now, e.decisions[:0])
 	e.sweepDue = more
 	e.take(e.decisions)
 }

@@ -382,10 +382,32 @@ func (e *Engine) labelsStored(err error) {
 	e.labels.changed = nil
 	if err != nil {
 		e.fail(change.ticket, refuse(NotStored, "Cannot store the change of node labels: %v", err))
-	} else {
-		e.applyLabels(change)
-		e.reply(change.ticket, nil)
+		e.nextLabels()
+		return
 	}
+	moved := e.applyLabels(change)
+	e.labels.changed = change // until all nodes have moved
+	e.begin(func(budget int) (used int, done bool) {
+		e.sched.Together(func() {
+			for ; len(moved) > 0 && used < budget; moved = moved[1:] {
+				if n := moved[0]; e.nodes[n.id] == n && n.label != e.labels.of(n.id) {
+					used += workOfNode + n.held
+					e.relabel(n, e.labels.of(n.id))
+				}
+			}
+		})
+		if len(moved) > 0 {
+			return used, false
+		}
+		e.labels.changed = nil
+		e.reply(change.ticket, nil)
+		e.nextLabels()
+		return used, true
+	})
+}
+
+// nextLabels goes on with a change that has waited.
+func (e *Engine) nextLabels() {
 	for e.labels.changed == nil && len(e.labels.waiting) > 0 {
 		next := e.labels.waiting[0]
 		e.labels.waiting = e.labels.waiting[1:]
@@ -393,8 +415,8 @@ func (e *Engine) labelsStored(err error) {
 	}
 }
 
-// applyLabels makes a change true.
-func (e *Engine) applyLabels(change *labelChange) {
+// applyLabels makes a change true, and gives the nodes that have to move by it.
+func (e *Engine) applyLabels(change *labelChange) []*node {
 	l := &e.labels
 	l.seen = nil
 	hosts, nodes := map[string]bool{}, map[yarn.NodeID]bool{}
@@ -423,9 +445,7 @@ func (e *Engine) applyLabels(change *labelChange) {
 		}
 	}
 	slices.SortFunc(moved, func(a, b *node) int { return a.id.Compare(b.id) })
-	for _, n := range moved {
-		e.relabel(n, l.of(n.id))
-	}
+	return moved
 }
 
 // meetLabels tells the scheduler which labels are known.

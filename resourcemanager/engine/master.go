@@ -148,9 +148,7 @@ func (e *Engine) applyAllocate(t *attempt, c *Allocate, reply *AllocateReply) {
 		}
 		e.sweepDue = true
 	}
-	for _, id := range c.Release {
-		e.release(t, id)
-	}
+	e.releaseAll(t, c.Release)
 	if len(c.Asks) > 0 {
 		e.sched.Ask(a.ref, c.Asks)
 		e.sweepDue = true
@@ -160,6 +158,36 @@ func (e *Engine) applyAllocate(t *attempt, c *Allocate, reply *AllocateReply) {
 		e.sched.Blacklist(a.ref, c.BlacklistAdd, c.BlacklistRemove)
 		e.sweepDue = true
 	}
+}
+
+// releaseAll ends the containers that a master gives back; of very many the
+// later ones in slices.
+func (e *Engine) releaseAll(t *attempt, ids []yarn.ContainerID) {
+	now := min(len(ids), e.slice())
+	for _, id := range ids[:now] {
+		e.release(t, id)
+	}
+	var later []*container
+	for _, id := range ids[now:] {
+		if c := e.byID[id]; c == nil {
+			e.release(t, id)
+		} else if !c.state.Final() && !c.released {
+			c.released = true
+			later = append(later, c)
+		}
+	}
+	if len(later) == 0 {
+		return
+	}
+	e.jobs = append(e.jobs, func(budget int) (used int, done bool) {
+		for ; len(later) > 0 && used < budget; later = later[1:] {
+			if c := later[0]; e.byID[c.id] == c {
+				e.release(t, c.id)
+			}
+			used++
+		}
+		return used, len(later) == 0
+	})
 }
 
 // release ends a container that its master gives back. An unknown one has

@@ -286,15 +286,49 @@ func (e *Engine) statuses(n *node, list []ContainerStatus) {
 			running++
 		}
 	}
-	for _, s := range list {
-		if s.Complete {
-			e.status(n, s)
-		}
-	}
+	e.ends(n, list)
 	e.missing(n, running, func(yield func(yarn.ContainerID)) {
 		for _, s := range list {
 			yield(s.ID)
 		}
+	})
+}
+
+// ends follows the containers that have ended; of very many the later ones in
+// slices, for a node tells most ends only once.
+func (e *Engine) ends(n *node, list []ContainerStatus) {
+	type late struct {
+		*container
+		ContainerStatus
+	}
+	var later []late
+	followed := 0
+	for _, s := range list {
+		if !s.Complete {
+			continue
+		}
+		c := e.onNode(n, s.ID)
+		switch {
+		case c != nil && c.reported:
+		case c == nil || followed < e.slice():
+			e.status(n, s)
+			followed++
+		default:
+			c.reported = true
+			later = append(later, late{c, s})
+		}
+	}
+	if len(later) == 0 {
+		return
+	}
+	e.jobs = append(e.jobs, func(budget int) (used int, done bool) {
+		for ; len(later) > 0 && used < budget; later = later[1:] {
+			if x := later[0]; e.byID[x.container.id] == x.container {
+				e.completed(n, x.container, x.ContainerStatus)
+			}
+			used++
+		}
+		return used, len(later) == 0
 	})
 }
 
@@ -361,7 +395,7 @@ func (e *Engine) missing(n *node, reported int, each func(func(yarn.ContainerID)
 	each(func(id yarn.ContainerID) { seen[id] = true })
 	for _, ref := range e.sched.NodeUsage(n.ref).Containers {
 		c := e.containerAt(ref)
-		if c == nil || c.node != n || !c.launched || seen[c.id] {
+		if c == nil || c.node != n || !c.launched || c.reported || seen[c.id] {
 			continue
 		}
 		if !c.state.Final() {

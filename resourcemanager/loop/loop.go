@@ -233,7 +233,7 @@ func (l *Loop) Wait() { <-l.stopped }
 func (l *Loop) engineBusy() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.inbox) > 0 || l.cfg.Engine.SweepDue() || len(l.publish) > 0
+	return len(l.inbox) > 0 || l.cfg.Engine.Working() || l.cfg.Engine.SweepDue() || len(l.publish) > 0
 }
 
 // take moves at most a batch out of the mailbox.

@@ -42,8 +42,12 @@ type Scheduler struct {
 
 	mastered []*app // whose master was placed by the running offer
 	deltas   []demand.Delta
-	sweep    sweep
-	late     *late // nil: refused changes leave nothing behind
+
+	together         bool // several changes of nodes are carried out as one
+	recalculationDue bool // when they all are
+
+	sweep sweep
+	late  *late // nil: refused changes leave nothing behind
 }
 
 // New is a scheduler without nodes and applications.
