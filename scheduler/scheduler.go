@@ -29,6 +29,7 @@ type (
 	AppUsage     = capacity.AppUsage
 	NodeUsage    = capacity.NodeUsage
 	QueueTree    = queue.Snapshot
+	Picture      = capacity.Picture
 	Label        = config.Label
 )
 
@@ -271,6 +272,12 @@ func (s *Scheduler) Explain(a AppRef, max int) []yarn.Reason { return s.core.Exp
 
 // Queues is an immutable picture of all queues.
 func (s *Scheduler) Queues() *QueueTree { return s.core.Queues() }
+
+// Queue is a picture of the queue with that full path.
+func (s *Scheduler) Queue(path string) (queue.Info, bool) { return s.core.Queue(path) }
+
+// Picture begins a picture of all queues that is drawn in slices; see Picture.Draw.
+func (s *Scheduler) Picture() *Picture { return s.core.Picture() }
 
 // Resolve is the full path of the queue with that full or short name.
 func (s *Scheduler) Resolve(name string) (path string, why yarn.Reason) { return s.core.Resolve(name) }

@@ -127,7 +127,7 @@ func (e *Engine) refreshQueues(c RefreshQueues) {
 		e.fail(c.Ticket, refuse(InvalidConfig, "Failed to re-init queues : %s", c.Problem))
 		return
 	}
-	e.queues = nil
+	e.infos = nil
 	if err := e.sched.Reconfigure(c.Config); err != nil {
 		e.fail(c.Ticket, refuse(InvalidConfig, "Failed to re-init queues : %v", err))
 		return
@@ -182,7 +182,7 @@ func (e *Engine) setNodeResource(c SetNodeResource) {
 	}
 	n.total, n.resized = c.Total, true
 	e.sched.SetNodeTotal(n.ref, c.Total)
-	e.queues = nil
+	e.infos = nil
 	e.sweepDue = true
 	e.touchNode(n)
 	e.reply(c.Ticket, nil)

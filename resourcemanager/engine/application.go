@@ -34,7 +34,8 @@ type application struct {
 	granted     bool
 	endStored   bool // before the last containers of its attempt have ended
 	dirty       bool
-	published   bool // readers may know it
+	published   bool   // readers may know it
+	drawnFor    uint64 // the last view of a node that named it
 }
 
 // choices are what a user may change while the application lives.

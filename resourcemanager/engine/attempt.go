@@ -39,6 +39,7 @@ type attempt struct {
 	diagnostics           string
 	counts                bool // a failure that counts against the limit
 	gone                  bool // its end has been carried out, or is being
+	releasing             bool // a later slice ends containers that the master gave back
 	dissolving            bool // its containers end, slice by slice
 	containers            int64
 

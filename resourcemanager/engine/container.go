@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -17,9 +18,10 @@ type container struct {
 	lease   lease // between being handed out and running
 	created int64
 
-	launched bool // its node reported it; so it does the end, too
-	released bool // its master gave it back, and a later slice ends it
-	reported bool // its node has reported its end, and a later slice follows it
+	launched bool            // its node reported it; so it does the end, too
+	released bool            // its master gave it back, and a later slice ends it
+	reported bool            // its node has reported its end, and a later slice follows it
+	seen     *view.Container // nil when it must be made anew
 }
 
 // born enters a container that the scheduler has just placed.
@@ -53,7 +55,7 @@ func (e *Engine) acquire(c *container) {
 	if c.state != yarn.ContainerAllocated {
 		return
 	}
-	c.state = yarn.ContainerAcquired
+	c.state, c.seen = yarn.ContainerAcquired, nil
 	e.grantLeases.renew(&c.lease, e.now.Mono)
 	e.runsOn(c.app, c.node)
 }
@@ -69,7 +71,7 @@ func (e *Engine) runsOn(a *application, n *node) {
 
 // running: the node reports the container for the first time.
 func (e *Engine) running(c *container) {
-	c.state, c.launched = yarn.ContainerRunning, true
+	c.state, c.launched, c.seen = yarn.ContainerRunning, true, nil
 	c.node.launched++
 	e.grantLeases.drop(&c.lease)
 	e.sched.Launched(c.ref)
@@ -114,6 +116,7 @@ func (e *Engine) followEnd(ended scheduler.Ended, exit int32, diagnostics string
 		return
 	}
 	before, book := c.state, &ended.Container
+	c.seen = nil
 	c.state = yarn.ContainerKilled
 	if s, ok := endStates[ended.Cause]; ok {
 		c.state = s

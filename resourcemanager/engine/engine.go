@@ -40,10 +40,12 @@ const (
 	MaxNodeLog       = 1 << 16 // changes of nodes that masters may still have to learn
 	SweepNodes       = 64      // nodes that one sweep looks at
 	SweepDecisions   = 2000    // containers that one sweep places
+	MaxTold          = 10_000  // containers granted, and containers ended, that one answer tells a master of
 	MaxReleased      = 10_000  // containers that one master gave back before their nodes came
 	MaxLabels        = 1024    // labels that one life of the ResourceManager meets, those that are gone included
 	MaxHostName      = 255     // bytes of a host that is given a label
 	MaxLabelChanges  = 1024    // changes of labels that wait for the one before them to be stored
+	MaxLabelledOnce  = 10_000  // hosts and nodes that one call gives labels
 	MaxLabelledNodes = 200_000 // hosts and nodes with a label of their own
 )
 
@@ -76,6 +78,7 @@ type Engine struct {
 	nodeLog      []*node // changes of usability, oldest first
 	nodeLogStart int     // position of its first entry, counted from the start of time
 	tellings     uint64  // answers that spoke of nodes
+	nodesDrawn   uint64  // views of nodes that were made
 	saves        saveQueue
 	jobs         []job
 	labels       labels
@@ -83,8 +86,8 @@ type Engine struct {
 	lostMasters  []lostMaster
 	sweepDue     bool
 	counts       counts
-	queues       *queue.Snapshot // as of queuesAt; see picture
-	queuesAt     int64
+	infos        map[string]*queue.Info // as of infosAt; see queueInfo
+	infosAt      int64
 	dirtyApps    []*application
 	dirtyNodes   []*node
 	goneApps     []yarn.ApplicationID
@@ -153,7 +156,7 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.changeLabels(c)
 	case TendQueues:
 		e.sched.RunDynamicQueues(c.Deleting, e.now)
-		e.queues = nil
+		e.infos = nil
 		e.sweepDue = true
 	case Tick:
 		e.tick()

@@ -108,11 +108,14 @@ func (e *Engine) NextDue() (at int64, ok bool) {
 	return at, ok
 }
 
-// tick lets a slice happen of what is due, work that was begun first. What is
-// left stays due.
+// tick lets a slice happen of work that was begun, or of what is due. What is left
+// stays due.
 func (e *Engine) tick() {
-	left := e.work(e.slice())
-	now := e.now.Mono
+	if e.Working() {
+		e.work(e.slice())
+		return
+	}
+	left, now := e.slice(), e.now.Mono
 	e.sched.Together(func() {
 		for x := e.nodeLeases.expired(now, e.set.NodeExpiry); x != nil && left > 0; x = e.nodeLeases.expired(now, e.set.NodeExpiry) {
 			left -= workOfNode + x.node.held

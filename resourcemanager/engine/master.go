@@ -167,26 +167,29 @@ func (e *Engine) releaseAll(t *attempt, ids []yarn.ContainerID) {
 	for _, id := range ids[:now] {
 		e.release(t, id)
 	}
-	var later []*container
-	for _, id := range ids[now:] {
-		if c := e.byID[id]; c == nil {
-			e.release(t, id)
-		} else if !c.state.Final() && !c.released {
-			c.released = true
-			later = append(later, c)
-		}
+	later := ids[now:]
+	if t.releasing { // then what it gives back once more is not kept twice
+		later = slices.DeleteFunc(slices.Clone(later), func(id yarn.ContainerID) bool {
+			c := e.byID[id]
+			known := c != nil && !c.released && !c.state.Final()
+			if known {
+				c.released = true
+			}
+			return !known
+		})
 	}
 	if len(later) == 0 {
 		return
 	}
+	t.releasing = true
 	e.jobs = append(e.jobs, func(budget int) (used int, done bool) {
 		for ; len(later) > 0 && used < budget; later = later[1:] {
-			if c := later[0]; e.byID[c.id] == c {
-				e.release(t, c.id)
-			}
+			e.release(t, later[0])
 			used++
 		}
-		return used, len(later) == 0
+		done = len(later) == 0
+		t.releasing = !done
+		return used, done
 	})
 }
 
@@ -211,7 +214,12 @@ func (e *Engine) mayCome(t *attempt, id yarn.ContainerID) bool {
 func (e *Engine) answerAllocate(t *attempt, reply *AllocateReply) {
 	a := t.app
 	e.acknowledge(t.told)
-	t.told, t.finished = t.finished, t.told[:0]
+	if t.told = t.told[:0]; len(t.finished) <= MaxTold {
+		t.told, t.finished = t.finished, t.told
+	} else {
+		t.told = append(t.told, t.finished[:MaxTold]...)
+		t.finished = t.finished[MaxTold:]
+	}
 	if len(t.told) > 0 {
 		reply.Completed = make([]CompletedContainer, len(t.told))
 	}
@@ -219,13 +227,15 @@ func (e *Engine) answerAllocate(t *attempt, reply *AllocateReply) {
 		reply.Completed[i] = t.told[i].CompletedContainer
 	}
 	if len(t.grants) > 0 {
-		reply.Granted = make([]Grant, 0, len(t.grants))
-		for _, c := range t.grants {
+		told := t.grants[:min(len(t.grants), MaxTold)]
+		reply.Granted = make([]Grant, 0, len(told))
+		for _, c := range told {
 			e.acquire(c)
 			reply.Granted = append(reply.Granted, e.grant(c))
 		}
-		clear(t.grants)
-		t.grants = t.grants[:0]
+		left := copy(t.grants, t.grants[len(told):])
+		clear(t.grants[left:])
+		t.grants = t.grants[:left]
 		e.touchApp(a)
 	}
 	reply.Updated = e.updated(a)
@@ -247,6 +257,7 @@ func (e *Engine) updated(a *application) []UpdatedContainer {
 		if c == nil {
 			continue
 		}
+		c.seen = nil
 		g := e.grant(c)
 		g.Resource, g.Version = ch.After, ch.Version
 		out = append(out, UpdatedContainer{Type: ch.Type, Grant: g})

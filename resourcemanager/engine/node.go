@@ -120,12 +120,25 @@ func (e *Engine) describeNode(n *node, c RegisterNode) {
 	n.http = fmt.Sprintf("%s:%d", c.Node.Host, c.HTTPPort)
 	n.rack, n.label, n.version = c.Rack, c.Label, c.Version
 	n.total, n.physical, n.health = c.Total, c.Physical, c.Health
+	e.redraw(n)
+}
+
+// redraw has views made anew of what runs on the node, whose name or label has changed.
+func (e *Engine) redraw(n *node) {
+	if n.ref == scheduler.NoNode || n.held == 0 {
+		return
+	}
+	for _, ref := range e.sched.NodeUsage(n.ref).Containers {
+		if c := e.containerAt(ref); c != nil {
+			c.seen = nil
+		}
+	}
 }
 
 // join makes the node usable.
 func (e *Engine) join(n *node) {
 	e.countNode(n, yarn.NodeRunning)
-	e.queues = nil
+	e.infos = nil
 	n.ref = e.sched.AddNode(scheduler.Node{ID: n.id, Rack: n.rack, Label: n.label, Total: n.total})
 	*at(&e.nodeByRef, int(n.ref)) = n
 	e.logNode(n)
@@ -149,7 +162,7 @@ func (e *Engine) reconnect(n *node, c RegisterNode) *node {
 	}
 	if n.total != c.Total {
 		e.sched.SetNodeTotal(n.ref, c.Total)
-		e.queues = nil
+		e.infos = nil
 		e.sweepDue = true
 	}
 	e.describeNode(n, c)
@@ -427,7 +440,7 @@ func (e *Engine) depart(n *node, why string) {
 		}
 	}
 	lost := e.sched.RemoveNode(ref)
-	e.queues = nil
+	e.infos = nil
 	n.ref = scheduler.NoNode
 	for _, ended := range lost {
 		e.followEnd(ended, yarn.ExitAborted, "Container released on a *lost* node: "+why)

@@ -9,8 +9,8 @@ const MaxSlice = 2000
 
 // What costs more than the end of a container.
 const (
-	workOfNode   = 20 // a node that leaves or moves, without its containers
-	workOfMaster = 4  // an application or attempt whose end begins
+	workOfNode   = 50 // a node that leaves or moves, without its containers
+	workOfMaster = 10 // an application or attempt whose end begins
 )
 
 // job is work that is not done yet. It does at most about so much and says how
@@ -34,8 +34,8 @@ func (e *Engine) begin(j job) {
 	e.jobs = append(e.jobs, j)
 }
 
-// work goes on with the jobs in their order, and says what is left of the budget.
-func (e *Engine) work(budget int) int {
+// work goes on with the jobs in their order.
+func (e *Engine) work(budget int) {
 	for len(e.jobs) > 0 && budget > 0 {
 		j := e.jobs[0]
 		used, done := j(budget)
@@ -48,7 +48,6 @@ func (e *Engine) work(budget int) int {
 	if len(e.jobs) == 0 {
 		e.jobs = nil
 	}
-	return budget
 }
 
 // Working tells that a Tick is due, whatever the time.

@@ -87,6 +87,8 @@ type Loop struct {
 	armed     int64 // monotonic moment for which the timer is set; 0 when it is not
 	stats     Stats
 	holds     holds
+	showing   []reader           // for whom views are being published
+	shown     engine.Publication // and how far that has come
 }
 
 // reader waits until some parts of the views are fresh.
@@ -217,7 +219,10 @@ func (l *Loop) Run(ctx context.Context, answerers int) {
 		batch, readers = l.take(batch[:0])
 		l.run(batch)
 		if len(readers) > 0 {
-			l.show(readers)
+			l.begin(readers)
+		}
+		if len(l.showing) > 0 {
+			l.show()
 		}
 		clear(batch)
 		if ctx.Err() != nil {
@@ -233,7 +238,7 @@ func (l *Loop) Wait() { <-l.stopped }
 func (l *Loop) engineBusy() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.inbox) > 0 || l.cfg.Engine.Working() || l.cfg.Engine.SweepDue() || len(l.publish) > 0
+	return len(l.inbox) > 0 || len(l.showing) > 0 || l.cfg.Engine.Working() || l.cfg.Engine.SweepDue() || len(l.publish) > 0
 }
 
 // take moves at most a batch out of the mailbox.
@@ -249,8 +254,8 @@ func (l *Loop) take(batch []engine.Command) ([]engine.Command, []reader) {
 		l.inbox = l.inbox[:rest]
 	}
 	l.room.Broadcast()
-	if len(l.inbox) > 0 {
-		return batch, nil // what the readers may know of is still in the mailbox
+	if len(l.inbox) > 0 || len(l.showing) > 0 {
+		return batch, nil // what the readers may know of is still in the mailbox, or others are served
 	}
 	readers := l.publish
 	l.publish = nil
@@ -386,21 +391,29 @@ func (l *Loop) arm(timer *time.Timer) {
 	timer.Reset(max(time.Duration(due-l.cfg.Clock.Now().Mono)*time.Millisecond, 0))
 }
 
-// show publishes the parts that readers wait for.
-func (l *Loop) show(readers []reader) {
-	var parts engine.Part
+// begin begins a publication of the parts that readers wait for.
+func (l *Loop) begin(readers []reader) {
+	l.showing, l.shown = readers, engine.Publication{}
 	for _, r := range readers {
-		parts |= r.parts
+		l.shown.Parts |= r.parts
 	}
+}
+
+// show publishes a slice; with the last one the readers go on.
+func (l *Loop) show() {
 	l.holds.begin()
 	l.views.begin()
-	l.cfg.Engine.PublishParts(l.cfg.Clock.Now(), &l.views, parts)
+	done := l.cfg.Engine.PublishSome(l.cfg.Clock.Now(), &l.views, &l.shown)
 	l.views.end()
 	l.holds.end(nil)
+	if !done {
+		return
+	}
 	l.stats.Publications++
-	for _, r := range readers {
+	for _, r := range l.showing {
 		close(r.ready)
 	}
+	l.showing = nil
 }
 
 // end refuses what has not been answered and lets the answering goroutines finish.
