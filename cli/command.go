@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -99,9 +100,28 @@ func (c *call) client() (*client.Client, error) {
 	if as := c.Getenv("HADOOP_PROXY_USER"); as != "" && as != user {
 		o.RealUser, user = user, as
 	}
+	c.warnOfNobody()
 	var err error
 	c.rm, err = client.New(c.props, user, o)
 	return c.rm, err
+}
+
+// warnOfNobody says that the configuration names no ResourceManager, before the time is spent that it takes to not reach the default one.
+func (c *call) warnOfNobody() {
+	names := []string{"yarn.resourcemanager.hostname", "yarn.resourcemanager.address", "yarn.resourcemanager.admin.address", "yarn.resourcemanager.ha.enabled"}
+	if slices.ContainsFunc(names, func(n string) bool { v, _ := c.props.Lookup(n); return !v.Origin.IsDefault() }) {
+		return
+	}
+	why := "its yarn-site.xml does not set yarn.resourcemanager.hostname"
+	dir, err := c.confDir()
+	if err != nil {
+		return // load has said it
+	}
+	if !slices.Contains(c.props.Files(), filepath.Join(dir, "yarn-site.xml")) {
+		why = "it has no yarn-site.xml"
+	}
+	fmt.Fprintf(c.Stderr, "WARN the configuration in %s names no ResourceManager (%s): trying %s. --config or HADOOP_CONF_DIR name another directory\n",
+		dir, why, c.props.Get("yarn.resourcemanager.address"))
 }
 
 // start parses the words after the subcommand, loads the configuration and runs.

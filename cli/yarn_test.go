@@ -126,3 +126,29 @@ func TestInterruptedCommandsEndQuietly(t *testing.T) {
 		t.Errorf("exit code %d, %q", code, w.err.String())
 	}
 }
+
+// Without a configuration that names a ResourceManager, a command says so before it tries the default one.
+func TestWhereTheResourceManagerIsIsSaid(t *testing.T) {
+	for _, x := range []struct{ file, said string }{
+		{"", "it has no yarn-site.xml"},
+		{"<configuration/>", "its yarn-site.xml does not set yarn.resourcemanager.hostname"},
+		{"<configuration><property><name>yarn.resourcemanager.hostname</name><value>127.0.0.1</value></property></configuration>", ""},
+	} {
+		dir := t.TempDir()
+		if x.file != "" {
+			if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), []byte(x.file), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // nobody is to be reached
+		w := newWorld()
+		if w.Run(ctx, []string{"--config", dir, "node", "-list"}) == 0 {
+			t.Errorf("%q: a list of nodes from nobody", x.file)
+		}
+		said := w.err.String()
+		if got := strings.Contains(said, "names no ResourceManager ("+x.said+"): trying 0.0.0.0:8032."); got != (x.said != "") {
+			t.Errorf("%q: %s", x.file, said)
+		}
+	}
+}

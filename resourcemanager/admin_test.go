@@ -84,6 +84,21 @@ func TestRefreshQueues(t *testing.T) {
 	alice.reaches(id, pb.YarnApplicationState_ACCEPTED)
 }
 
+// A cluster starts without its lists of nodes, and says so.
+func TestStartWithoutLists(t *testing.T) {
+	for property, without := range map[string]string{"yarn.resourcemanager.nodes.include-path": "every node may join", "yarn.resourcemanager.nodes.exclude-path": "no node is excluded"} {
+		w := newWorld(t, twoQueues, property, "/nowhere/list")
+		if log := w.log.String(); !strings.Contains(log, without) || !strings.Contains(log, property) || !strings.Contains(log, "/nowhere/list") {
+			t.Errorf("%s: the log does not say that it is missing:\n%s", property, log)
+		}
+		if r := w.newNode().beat(); r.GetNodeAction() != pb.NodeAction_NODE_ACTION_NORMAL {
+			t.Errorf("%s: a node is told %v", property, r)
+		}
+		_, err := w.admin(operator).raw("refreshNodes", &pb.RefreshNodesRequest{})
+		refused(t, err, yarnException, "refreshNodes failed and changed nothing")
+	}
+}
+
 // Nodes on the exclude list leave at once and cannot come back until it lets them.
 func TestRefreshNodes(t *testing.T) {
 	w := newWorld(t, twoQueues)

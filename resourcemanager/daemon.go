@@ -162,7 +162,7 @@ func (d *Daemon) prepare(site *conf.Properties) (err error) {
 	if d.racks, err = rack.New(rack.Options{Mapping: top.Mapping, Script: top.Script, ScriptArgs: top.ScriptMaxArgs, Table: top.Table, Log: d.Log}); err != nil {
 		return err
 	}
-	if err = d.readLists(site); err != nil {
+	if err = d.readLists(site, true); err != nil {
 		return err
 	}
 	if err = d.makeKeys(); err != nil {

@@ -2,7 +2,9 @@ package resourcemanager
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
 
@@ -15,16 +17,30 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// readLists reads the include and exclude lists.
-func (d *Daemon) readLists(site *conf.Properties) error {
+// readLists reads the include and exclude lists. With starting, a list that is not there counts as empty, as in Apache, and is warned
+// of; a refresh of one that has gone changes nothing.
+func (d *Daemon) readLists(site *conf.Properties, starting bool) error {
 	r := conf.NewReader(site)
-	include, err := hosts.ReadFile(r.String("yarn.resourcemanager.nodes.include-path", ""))
-	if err != nil {
-		return fmt.Errorf("cannot read the include list (yarn.resourcemanager.nodes.include-path): %w", err)
+	read := func(what, property, without string) (*hosts.List, error) {
+		path := r.String(property, "")
+		list, err := hosts.ReadFile(path)
+		if starting && errors.Is(err, fs.ErrNotExist) {
+			d.Log.Warn("the "+what+" list of nodes is not there: "+without+" until it is, and yarn rmadmin -refreshNodes has read it",
+				"file", path, "property", property)
+			return hosts.ReadFile("")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the %s list (%s): %w", what, property, err)
+		}
+		return list, nil
 	}
-	exclude, err := hosts.ReadFile(r.String("yarn.resourcemanager.nodes.exclude-path", ""))
+	include, err := read("include", "yarn.resourcemanager.nodes.include-path", "every node may join")
 	if err != nil {
-		return fmt.Errorf("cannot read the exclude list (yarn.resourcemanager.nodes.exclude-path): %w", err)
+		return err
+	}
+	exclude, err := read("exclude", "yarn.resourcemanager.nodes.exclude-path", "no node is excluded")
+	if err != nil {
+		return err
 	}
 	d.lists.Store(&hosts.Lists{Include: include, Exclude: exclude})
 	return nil

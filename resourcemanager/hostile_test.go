@@ -117,7 +117,7 @@ func TestBadConfiguration(t *testing.T) {
 		"a number":        {"yarn.nm.liveness-monitor.expiry-interval-ms", "soon", "yarn.nm.liveness-monitor.expiry-interval-ms"},
 		"a taken port":    {"yarn.resourcemanager.scheduler.address", taken.Addr().String(), "address already in use"},
 		"the web port":    {"yarn.resourcemanager.webapp.address", taken.Addr().String(), "yarn.resourcemanager.webapp.address"},
-		"a missing list":  {"yarn.resourcemanager.nodes.exclude-path", "/nowhere/exclude", "exclude"},
+		"a broken list":   {"yarn.resourcemanager.nodes.exclude-path", "/dev", "cannot read the exclude list (yarn.resourcemanager.nodes.exclude-path)"},
 		"not built":       {"yarn.resourcemanager.ha.enabled", "true", "yarn.resourcemanager.ha.enabled"},
 		"short key rolls": {"yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs", "60", "rolling-interval"},
 		"a store":         {"hadoop.security.authentication", "kerberos", "kerberos"},

@@ -61,7 +61,7 @@ func (d *Daemon) RefreshNodes() (engine.RefreshNodes, error) {
 	if err != nil {
 		return engine.RefreshNodes{}, err
 	}
-	if err := d.readLists(site); err != nil {
+	if err := d.readLists(site, false); err != nil {
 		return engine.RefreshNodes{}, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)

@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"os"
 	"os/user"
+	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/heddle-project/heddle/cli"
 	"github.com/heddle-project/heddle/conf"
@@ -24,15 +26,22 @@ func main() {
 
 // runResourceManager runs the daemon until ctx ends.
 func runResourceManager(ctx context.Context, s cli.Start) error {
-	log, done, err := openLog(s, "resourcemanager")
+	log, err := openLog(s, "resourcemanager")
 	if err != nil {
 		return err
 	}
-	defer done()
-	d, err := resourcemanager.Start(resourcemanager.Options{Load: s.Load, Dir: s.ConfDir, User: processUser(), Log: log})
+	defer log.close()
+	var up atomic.Pointer[resourcemanager.Daemon]
+	log.attend(ctx, func(ctx context.Context) {
+		if d := up.Load(); d != nil { // one that is starting is reading everything
+			d.Reread(ctx)
+		}
+	})
+	d, err := resourcemanager.Start(resourcemanager.Options{Load: s.Load, Dir: s.ConfDir, User: processUser(), Log: log.Logger})
 	if err != nil {
 		return err
 	}
+	up.Store(d)
 	log.Info("the ResourceManager is up", "configuration", s.ConfDir)
 	err = d.Wait(ctx)
 	d.Stop()
@@ -42,13 +51,14 @@ func runResourceManager(ctx context.Context, s cli.Start) error {
 
 // runNodeManager runs the daemon until ctx ends.
 func runNodeManager(ctx context.Context, s cli.Start) error {
-	log, done, err := openLog(s, "nodemanager")
+	log, err := openLog(s, "nodemanager")
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer log.close()
+	log.attend(ctx, func(context.Context) {}) // a NodeManager reads nothing anew while it runs
 	d, err := nodemanager.Start(nodemanager.Options{Load: func() (*conf.Properties, error) { return s.LoadWith(conf.NodeManagerFiles) },
-		Dir: s.ConfDir, User: processUser(), Environ: os.Environ(), Log: log})
+		Dir: s.ConfDir, User: processUser(), Environ: os.Environ(), Log: log.Logger})
 	if err != nil {
 		return err
 	}
@@ -93,18 +103,21 @@ func level(words string) (slog.Level, error) {
 	return known, nil
 }
 
-func openLog(s cli.Start, name string) (*slog.Logger, func(), error) {
-	least, err := level(s.LogLevel)
-	if err != nil {
-		return nil, nil, err
-	}
-	out, done := os.Stderr, func() {}
-	if s.LogFile != "" {
-		f, err := os.OpenFile(s.LogFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640)
-		if err != nil {
-			return nil, nil, fmt.Errorf("cannot open the log: %w", err)
+// bounds are the size of a log and the number of older ones.
+func bounds(system map[string]string) (most int64, kept int, err error) {
+	most, kept = logs.DefaultSize, logs.DefaultKept
+	if text := system["hadoop.log.maxfilesize"]; text != "" {
+		if most, err = logs.ParseSize(text); err != nil {
+			return 0, 0, fmt.Errorf("hadoop.log.maxfilesize: %w", err)
 		}
-		out, done = f, func() { f.Close() }
 	}
-	return slog.New(logs.New(out, least)).With("logger", name), done, nil
+	if text := system["hadoop.log.maxbackupindex"]; text != "" {
+		if kept, err = strconv.Atoi(text); err != nil || kept < 0 || kept > maxKept {
+			return 0, 0, fmt.Errorf("hadoop.log.maxbackupindex: %q is not a number of files from 0 to %d", text, maxKept)
+		}
+	}
+	return most, kept, nil
 }
+
+// maxKept bounds the older logs: each rotation renames all of them.
+const maxKept = 1000

@@ -141,10 +141,15 @@ func (r *Reporter) call(ctx context.Context, method string, in, out proto.Messag
 	return nil
 }
 
-// Leave tells the ResourceManager that the node goes down for good.
+// farewell is how long Leave tries: a ResourceManager that has ended keeps no node from ending.
+const farewell = time.Second
+
+// Leave tells the ResourceManager that the node goes down for good, if it answers within a second.
 func (r *Reporter) Leave(ctx context.Context) error {
 	if !r.known.Load() {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, farewell)
+	defer cancel()
 	return r.call(ctx, "unRegisterNodeManager", &pb.UnRegisterNodeManagerRequest{NodeId: convert.ToNodeID(r.cfg.Node)}, &pb.UnRegisterNodeManagerResponse{})
 }

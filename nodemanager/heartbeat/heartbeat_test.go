@@ -578,6 +578,20 @@ func TestLeave(t *testing.T) {
 	})
 }
 
+// Nobody answers a farewell any more: it is given up before an operator would kill the daemon.
+func TestLeaveNobody(t *testing.T) {
+	play(t, func(w *world) {
+		w.run()
+		w.end()
+		synctest.Wait()
+		w.close()
+		began := time.Now()
+		if err := w.r.Leave(w.t.Context()); err == nil || time.Since(began) > farewell {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+}
+
 // However much containers have to say, a heartbeat stays of a size that a ResourceManager reads, and leaves no container out.
 func TestMuchText(t *testing.T) {
 	play(t, func(w *world) {

@@ -105,7 +105,7 @@ func (e *Engine) allocate(c *Allocate) {
 // call itself: the asks are normalized in place.
 func (e *Engine) checkAllocate(t *attempt, c *Allocate) *Error {
 	if c.HasConstraints {
-		return refuse(InvalidRequest, "Found non empty SchedulingRequest of AllocateRequest for application=%s, however the configured placement constraints handler does not accept them; set yarn.resourcemanager.placement-constraints.handler, which is not built yet", t.id)
+		return refuse(Failed, "Found non empty SchedulingRequest of AllocateRequest for application=%s, however the configured placement constraints handler does not accept them; set yarn.resourcemanager.placement-constraints.handler, which is not built yet", t.id)
 	}
 	if slices.Contains(c.BlacklistAdd, yarn.AnyHost) {
 		return refuse(InvalidBlacklist, "Cannot add * to the blacklist of %s: nothing would be left", t.id)

@@ -3,7 +3,9 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/heddle-project/heddle/wire/ipc"
 	"google.golang.org/protobuf/proto"
@@ -80,6 +82,16 @@ func Refuse(c *ipc.Call, class, format string, args ...any) {
 // security exception, and clients look for its name in the text.
 func Deny(c *ipc.Call, format string, args ...any) {
 	Refuse(c, YarnException, ipc.ClassAccessControl+": "+format, args...)
+}
+
+// Wrap answers a call with a YARN exception around another: YARN's services declare no other class, so that is the one that stock
+// clients catch. Its text begins with the class that it wraps.
+func Wrap(c *ipc.Call, err error) {
+	var remote *ipc.RemoteError
+	if errors.As(err, &remote) && !strings.HasPrefix(remote.Class, exceptions) {
+		err = &ipc.RemoteError{Class: YarnException, Message: remote.Class + ": " + remote.Message}
+	}
+	c.Fail(err)
 }
 
 // Missing is the handler of a method that Hadoop has and Heddle does not have yet.

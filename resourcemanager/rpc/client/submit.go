@@ -138,7 +138,7 @@ func (s *client) submission(who Submitter, m *pb.ApplicationSubmissionContext) (
 		return sub, serve.YarnException, fmt.Errorf("it has no launch context for its master")
 	}
 	if sub.Tags, err = s.tags(m.GetApplicationTags()); err != nil {
-		return sub, serve.IllegalArgument, err
+		return sub, serve.YarnException, fmt.Errorf("%s: %w", serve.IllegalArgument, err)
 	}
 	for _, t := range m.GetApplicationTimeouts() {
 		if t.GetApplicationTimeoutType() != pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME || t.GetTimeout() <= 0 {

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/pprof"
+	"syscall"
+
+	"github.com/heddle-project/heddle/cli"
+	"github.com/heddle-project/heddle/internal/logs"
+)
+
+// journal is where a daemon logs: a file, or standard error.
+type journal struct {
+	*slog.Logger
+	out  io.Writer
+	file *logs.File // nil for standard error
+}
+
+// openLog opens the log of a daemon. A file is rotated at hadoop.log.maxfilesize, and hadoop.log.maxbackupindex older ones are kept,
+// as system properties have them (-D in HADOOP_OPTS or the daemon's own variable).
+func openLog(s cli.Start, name string) (*journal, error) {
+	least, err := level(s.LogLevel)
+	if err != nil {
+		return nil, err
+	}
+	j := &journal{out: os.Stderr}
+	if s.LogFile != "" {
+		most, kept, err := bounds(s.System)
+		if err != nil {
+			return nil, err
+		}
+		if j.file, err = logs.OpenFile(s.LogFile, most, kept); err != nil {
+			return nil, err
+		}
+		j.out = j.file
+	}
+	j.Logger = slog.New(logs.New(j.out, least)).With("logger", name)
+	return j, nil
+}
+
+// close closes the file.
+func (j *journal) close() {
+	if j.file != nil {
+		j.file.Close()
+	}
+}
+
+// attend obeys the signals that do not end a daemon, until ctx ends: HUP opens the log anew and has the daemon read again what
+// administrators' refreshes read, QUIT writes the stacks of all goroutines to the log.
+func (j *journal) attend(ctx context.Context, reread func(context.Context)) {
+	c := make(chan os.Signal, 8)
+	signal.Notify(c, syscall.SIGHUP, syscall.SIGQUIT)
+	go func() {
+		defer signal.Stop(c)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case s := <-c:
+				if s == syscall.SIGQUIT {
+					j.stacks()
+					continue
+				}
+				j.reopen()
+				reread(ctx)
+			}
+		}
+	}()
+}
+
+func (j *journal) reopen() {
+	if j.file == nil {
+		return
+	}
+	if err := j.file.Reopen(); err != nil {
+		j.Error("the log stays the file that it was", "signal", "HUP", "error", err)
+		return
+	}
+	j.Info("the log has been opened anew", "signal", "HUP")
+}
+
+// stacks writes what every goroutine is doing, as a Java daemon's users know it from their virtual machine.
+func (j *journal) stacks() {
+	j.Info("the stacks of all goroutines follow", "signal", "QUIT")
+	if err := pprof.Lookup("goroutine").WriteTo(j.out, 2); err != nil {
+		j.Error("cannot write the stacks", "error", err)
+	}
+	j.Info("these were the stacks of all goroutines", "signal", "QUIT")
+}

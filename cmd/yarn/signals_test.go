@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// beYarn makes the test's own binary the command.
+const beYarn = "HEDDLE_TEST_BE_YARN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(beYarn) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// running is a daemon in a process of its own.
+type running struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	dir  string
+	log  string
+	done chan error
+}
+
+// launch starts a daemon with a log file and waits until it says that it is up.
+func launch(t *testing.T, kind string) *running {
+	t.Helper()
+	r := &running{t: t, dir: t.TempDir(), done: make(chan error, 1)}
+	r.log = filepath.Join(r.dir, "daemon.log")
+	site := ""
+	for _, p := range []string{"resourcemanager.address", "resourcemanager.scheduler.address", "resourcemanager.resource-tracker.address",
+		"resourcemanager.admin.address", "resourcemanager.webapp.address", "nodemanager.address", "nodemanager.localizer.address", "nodemanager.webapp.address"} {
+		site += property("yarn."+p, freePort(t))
+	}
+	for _, d := range []string{"local-dirs", "log-dirs", "recovery.dir"} {
+		site += property("yarn.nodemanager."+d, filepath.Join(r.dir, d))
+	}
+	r.write("yarn-site.xml", site)
+	r.queues("default")
+	r.cmd = exec.Command(os.Args[0], "--config", r.dir, kind)
+	r.cmd.Env = append(os.Environ(), beYarn+"=1", "HEDDLE_DAEMON_LOG="+r.log)
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { r.done <- r.cmd.Wait() }()
+	t.Cleanup(func() { r.cmd.Process.Kill() })
+	r.says(" is up ")
+	return r
+}
+
+func property(name, value string) string {
+	return "<property><name>" + name + "</name><value>" + value + "</value></property>"
+}
+
+func freePort(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func (r *running) write(name, properties string) {
+	if err := os.WriteFile(filepath.Join(r.dir, name), []byte("<configuration>"+properties+"</configuration>"), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// queues writes a scheduler's configuration with these below the root.
+func (r *running) queues(names ...string) {
+	p := property("yarn.scheduler.capacity.root.queues", strings.Join(names, ","))
+	for _, n := range names {
+		p += property("yarn.scheduler.capacity.root."+n+".capacity", fmt.Sprint(100/len(names)))
+	}
+	r.write("capacity-scheduler.xml", p)
+}
+
+func (r *running) signal(s syscall.Signal) {
+	if err := r.cmd.Process.Signal(s); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// says waits until the log, the file of that name at the moment, holds a text.
+func (r *running) says(text string) string {
+	r.t.Helper()
+	var b []byte
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if b, _ = os.ReadFile(r.log); strings.Contains(string(b), text) {
+			return string(b)
+		}
+	}
+	r.t.Fatalf("the log never said %q:\n%s", text, b)
+	return ""
+}
+
+// HUP and QUIT do not end a daemon; TERM does.
+func TestSignals(t *testing.T) {
+	for kind, what := range map[string]string{"resourcemanager": "resourcemanager.(*Daemon).Wait", "nodemanager": "nodemanager.(*Daemon).Wait"} {
+		t.Run(kind, func(t *testing.T) {
+			r := launch(t, kind)
+			r.signal(syscall.SIGQUIT)
+			if got := r.says("these were the stacks"); !strings.Contains(got, what) {
+				t.Errorf("the stacks of all goroutines lack %s:\n%s", what, got)
+			}
+			if err := os.Rename(r.log, r.log+".moved"); err != nil {
+				t.Fatal(err)
+			}
+			r.queues("default", "another")
+			r.signal(syscall.SIGHUP)
+			r.says("opened anew")
+			if kind == "resourcemanager" {
+				got := r.says("operation=refreshAdminAcls")
+				if !strings.Contains(got, "operation=refreshQueues") || strings.Contains(got, "refused") {
+					t.Errorf("not everything was read anew:\n%s", got)
+				}
+				// What cannot be read leaves everything as it was, and the log says so.
+				r.queues("default", "default")
+				r.signal(syscall.SIGHUP)
+				r.says("refused")
+			}
+			r.signal(syscall.SIGTERM)
+			select {
+			case err := <-r.done:
+				if err != nil {
+					t.Errorf("ended by TERM: %v", err)
+				}
+			case <-time.After(30 * time.Second):
+				t.Error("TERM did not end it")
+			}
+		})
+	}
+}

@@ -1,0 +1,123 @@
+package logs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// File is a daemon's log file. When it has its full size it becomes name.1, what was name.1 becomes name.2, and so on, as Hadoop's
+// daemons do it; the oldest goes. Its methods are safe for concurrent use.
+type File struct {
+	path string
+	most int64 // bytes of one file
+	kept int   // older files
+
+	mu   sync.Mutex
+	file *os.File
+	size int64
+}
+
+// The bounds of a log that Hadoop's log4j.properties has.
+const (
+	DefaultSize = 256 << 20
+	DefaultKept = 20
+)
+
+// OpenFile opens a log for appending. most is its size in bytes, kept the number of older files; 0 keeps none.
+func OpenFile(path string, most int64, kept int) (*File, error) {
+	f := &File{path: path, most: max(most, 1), kept: max(kept, 0)}
+	if err := f.open(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *File) open() error {
+	file, err := os.OpenFile(f.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640)
+	if err != nil {
+		return fmt.Errorf("cannot open the log: %w", err)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		file.Close()
+		return fmt.Errorf("cannot open the log: %w", err)
+	}
+	f.file, f.size = file, info.Size()
+	return nil
+}
+
+// Write appends to the log. What cannot be moved away is written on.
+func (f *File) Write(b []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.size > 0 && f.size+int64(len(b)) > f.most {
+		f.rotate()
+	}
+	n, err := f.file.Write(b)
+	f.size += int64(n)
+	return n, err
+}
+
+func (f *File) rotate() {
+	before := f.file
+	if f.kept == 0 {
+		_ = os.Remove(f.path)
+	}
+	for i := f.kept; i > 0; i-- {
+		_ = os.Rename(f.numbered(i-1), f.numbered(i)) // a gap in the numbers is no failure
+	}
+	if f.open() == nil {
+		before.Close()
+	}
+	if f.size > 0 { // it could not be moved: not tried again before as much has been written once more
+		f.size = 0
+	}
+}
+
+func (f *File) numbered(i int) string {
+	if i == 0 {
+		return f.path
+	}
+	return f.path + "." + strconv.Itoa(i)
+}
+
+// Reopen opens the file of that name anew, after somebody else has moved it away. On an error the log stays as it is.
+func (f *File) Reopen() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before := f.file
+	if err := f.open(); err != nil {
+		return err
+	}
+	return before.Close()
+}
+
+// Close closes the file.
+func (f *File) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.file.Close()
+}
+
+// ParseSize reads a size as log4j.properties has it: a number of bytes, with KB, MB or GB for more.
+func ParseSize(text string) (int64, error) {
+	units := map[string]int64{"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
+	digits, unit := text, int64(1)
+	if len(text) > 2 {
+		if u, ok := units[strings.ToUpper(text[len(text)-2:])]; ok {
+			digits, unit = text[:len(text)-2], u
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err == nil && (n <= 0 || n > (1<<62)/unit) {
+		err = errors.New("out of range")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%q is not the size of a log, such as 256MB", text)
+	}
+	return n * unit, nil
+}
