@@ -28,11 +28,12 @@ type attempt struct {
 	progress    float32
 	responseID  int32
 
-	grants   []*container        // not fetched yet
-	finished []finishedContainer // not told yet
-	told     []finishedContainer // told by the last answer, acknowledged by the next call
-	previous []Grant             // late containers of earlier attempts
-	lease    lease
+	grants    []*container        // not fetched yet; nil for those that have ended since
+	ungranted int                 // of these
+	finished  []finishedContainer // not told yet
+	told      []finishedContainer // told by the last answer, acknowledged by the next call
+	previous  []Grant             // late containers of earlier attempts
+	lease     lease
 
 	startTime, finishTime int64
 	final                 yarn.FinalStatus

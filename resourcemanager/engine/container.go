@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/yarn"
@@ -17,6 +19,7 @@ type container struct {
 	node    *node
 	lease   lease // between being handed out and running
 	created int64
+	grant   int32 // its place among those that the master has not fetched
 
 	launched bool            // its node reported it; so it does the end, too
 	released bool            // its master gave it back, and a later slice ends it
@@ -46,6 +49,7 @@ func (e *Engine) born(ref scheduler.ContainerRef) {
 	if c.attempt.state == yarn.AttemptScheduled && c.attempt.master == nil {
 		e.masterGranted(c.attempt, c)
 	} else {
+		c.grant = int32(len(c.attempt.grants))
 		c.attempt.grants = append(c.attempt.grants, c)
 	}
 }
@@ -187,17 +191,30 @@ func (e *Engine) tell(c *container, end CompletedContainer) {
 		e.lostMasters = append(e.lostMasters, lostMaster{c.attempt, end.ExitStatus, end.Diagnostics})
 		return
 	}
-	for i, g := range t.grants {
-		if g == c {
-			t.grants = append(t.grants[:i], t.grants[i+1:]...)
-			break
-		}
-	}
+	t.ungrant(c)
 	if t.gone || t != c.attempt && !c.app.sub.KeepContainers {
 		return
 	}
 	t.finished = append(t.finished, finishedContainer{end, c.node.id})
 	e.unheard[c.id] = true
+}
+
+// ungrant forgets a container that its master has not fetched. Its place stays
+// empty; when half of them are, the others close up.
+func (t *attempt) ungrant(c *container) {
+	i := int(c.grant)
+	if i >= len(t.grants) || t.grants[i] != c {
+		return
+	}
+	t.grants[i] = nil
+	if t.ungranted++; 2*t.ungranted <= len(t.grants) {
+		return
+	}
+	t.grants = slices.DeleteFunc(t.grants, func(g *container) bool { return g == nil })
+	t.ungranted = 0
+	for i, g := range t.grants {
+		g.grant = int32(i)
+	}
 }
 
 // acknowledge lets the nodes forget containers whose master knows their end.

@@ -230,12 +230,21 @@ func (e *Engine) answerAllocate(t *attempt, reply *AllocateReply) {
 		told := t.grants[:min(len(t.grants), MaxTold)]
 		reply.Granted = make([]Grant, 0, len(told))
 		for _, c := range told {
+			if c == nil {
+				t.ungranted--
+				continue
+			}
 			e.acquire(c)
 			reply.Granted = append(reply.Granted, e.grant(c))
 		}
 		left := copy(t.grants, t.grants[len(told):])
 		clear(t.grants[left:])
 		t.grants = t.grants[:left]
+		for i, c := range t.grants {
+			if c != nil {
+				c.grant = int32(i)
+			}
+		}
 		e.touchApp(a)
 	}
 	reply.Updated = e.updated(a)

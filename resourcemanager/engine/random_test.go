@@ -154,7 +154,7 @@ func (w *world) confirmSome() {
 func (w *world) register() {
 	var n *randomNode
 	if len(w.nodes) < 4 && (len(w.nodes) == 0 || w.chance(3, "new")) {
-		n = &randomNode{id: nodeID(fmt.Sprintf("h%d", len(w.nodes)+1)), done: map[yarn.ContainerID]int32{}}
+		n = &randomNode{id: yarn.NodeID{Host: fmt.Sprintf("h%d", len(w.nodes)/2+1), Port: int32(1 + len(w.nodes)%2)}, done: map[yarn.ContainerID]int32{}}
 		w.nodes = append(w.nodes, n)
 	} else {
 		n = w.nodes[w.draw(len(w.nodes), "node")]

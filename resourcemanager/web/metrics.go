@@ -158,7 +158,7 @@ func queueBean(c *view.Cluster, q *queue.Info, apps appCounts) introspect.Bean {
 
 func queueShare(q *queue.Info) []introspect.Attribute {
 	d := &q.Default
-	free := d.EffectiveMax.Sub(d.Used)
+	free, allocated := d.EffectiveMax.Sub(d.Used), d.Used.Sub(d.Reserved)
 	return []introspect.Attribute{
 		introspect.Gauge("AMResourceLimitMB", d.AMLimit.MemoryMB(), "memory that masters may have, MiB"),
 		introspect.Gauge("AMResourceLimitVCores", d.AMLimit.VCoreCount(), "vcores that masters may have"),
@@ -177,8 +177,8 @@ func queueShare(q *queue.Info) []introspect.Attribute {
 		introspect.Gauge("ActiveApplications", q.ActiveApps, "applications that compete"),
 		introspect.Gauge("ActiveUsers", len(q.Users), "users with applications"),
 		introspect.Gauge("AllocatedContainers", d.AllocatedContainers, "containers"),
-		introspect.Gauge("AllocatedMB", d.Used.MemoryMB(), "memory of containers, MiB"),
-		introspect.Gauge("AllocatedVCores", d.Used.VCoreCount(), "vcores of containers"),
+		introspect.Gauge("AllocatedMB", allocated.MemoryMB(), "memory of containers, MiB"),
+		introspect.Gauge("AllocatedVCores", allocated.VCoreCount(), "vcores of containers"),
 		introspect.Gauge("AvailableMB", max(free.MemoryMB(), 0), "memory up to the maximum, MiB"),
 		introspect.Gauge("AvailableVCores", max(free.VCoreCount(), 0), "vcores up to the maximum"),
 		introspect.Gauge("PendingContainers", d.PendingContainers, "containers asked for"),

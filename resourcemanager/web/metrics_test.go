@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // known are the metrics of a ResourceManager of Hadoop 3.5.0: record and attribute.
@@ -54,6 +55,8 @@ func TestMetricNames(t *testing.T) {
 
 func TestMetricValues(t *testing.T) {
 	s := webtest.New()
+	s.Tree.Queues[1].Default.Reserved = yarn.NewResource(512, 1)
+	s.Tree.Queues[1].Default.ReservedUsage = yarn.NewResource(-4096, -4)
 	got := map[string]string{}
 	for _, b := range beans(t.Context(), s) {
 		for _, a := range b.Attributes {
@@ -68,7 +71,8 @@ func TestMetricValues(t *testing.T) {
 		"QueueMetrics,q0=root AppsSubmitted": fmt.Sprint(m.Submitted),
 		"QueueMetrics,q0=root AppsRunning":   fmt.Sprint(m.Running),
 		"QueueMetrics,q0=root tag.Queue":     "root",
-		below + " AllocatedMB":               fmt.Sprint(leaf.Default.Used.MemoryMB()),
+		below + " AllocatedMB":               fmt.Sprint(leaf.Default.Used.MemoryMB() - 512),
+		below + " ReservedMB":                "512",
 		below + " GuaranteedCapacity":        fmt.Sprint(leaf.Default.Capacity),
 	} {
 		if got[name] != want {

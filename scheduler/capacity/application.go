@@ -479,10 +479,8 @@ func (s *Scheduler) rebook(a *app, c ContainerRef, from, to *Queue) {
 	}
 }
 
-// movePromise takes a reservation along with a move.
-//
-// compat: what Apache shows as reserved stays with the old queue and is
-// subtracted from the new one later.
+// movePromise takes a reservation along with a move, but for what queue.Share calls
+// ReservedUsage.
 func (s *Scheduler) movePromise(q *Queue, p part, amount resource, count int32) {
 	for ; q != nil; q = q.parent {
 		q.shares[p].promised = q.shares[p].promised.Add(amount)

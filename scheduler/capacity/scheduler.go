@@ -42,12 +42,13 @@ type Scheduler struct {
 
 	mastered []*app // whose master was placed by the running offer
 	deltas   []demand.Delta
+	keys     []demand.Key   // of the running call
+	wants    []*demand.Want // what is known under them
+	sweep    sweep
+	late     *late // nil: refused changes leave nothing behind
 
 	together         bool // several changes of nodes are carried out as one
 	recalculationDue bool // when they all are
-
-	sweep sweep
-	late  *late // nil: refused changes leave nothing behind
 }
 
 // New is a scheduler without nodes and applications.
@@ -90,6 +91,9 @@ func (s *Scheduler) Advance(now yarn.Now) {
 
 // part is the index of a partition; every book has room for it afterwards.
 func (s *Scheduler) part(label string) part {
+	if label == "" {
+		return 0
+	}
 	before := s.books.Partitions()
 	p := s.books.PartOf(label)
 	if n := s.books.Partitions(); n > before {

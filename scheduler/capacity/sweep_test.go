@@ -90,7 +90,7 @@ func TestASweepOfAnOvercommittedNodeIsOneVisit(t *testing.T) {
 	for more := true; more; {
 		_, more = s.Sweep(1, 1<<20, yarn.Now{}, nil)
 	}
-	if left := s.app(a).wants.PendingContainers(0); left > 0 || s.reservedNodes > 0 {
+	if left := s.app(a).wants.PendingContainers(); left > 0 || s.reservedNodes > 0 {
 		t.Fatalf("%d containers are outstanding, %d nodes reserved", left, s.reservedNodes)
 	}
 	for _, n := range nodes {

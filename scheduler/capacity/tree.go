@@ -37,9 +37,10 @@ type share struct {
 	held                            int32 // reservations
 
 	used, pending, effMax resource
-	promised              resource // compat: reserved, but for a quirk of moves
+	promised              resource // by reservations
 	measured              resource // what used fractions are measured against
-	effMin, reserved      resource
+	effMin                resource
+	reserved              resource // compat: promised, but for moves; see queue.Share
 	amUsed, amLimit       resource
 	confMin, confMax      resource
 

@@ -77,10 +77,9 @@ type NodeUsage struct {
 func (s *Scheduler) AppUsage(ref AppRef) AppUsage {
 	a := s.app(ref)
 	u := AppUsage{Queue: a.queue.path, AM: a.amSize, Live: int32(a.live.Len()), ReservedCount: a.held,
-		Priority: a.priority, Active: a.active, Runnable: a.runnable}
+		PendingCount: a.wants.PendingContainers(), Priority: a.priority, Active: a.active, Runnable: a.runnable}
 	for p := range a.shares {
 		sh, pending := &a.shares[p], a.wants.Pending(part(p))
-		u.PendingCount += a.wants.PendingContainers(part(p))
 		u.Used, u.Reserved, u.Pending = u.Used.Add(sh.used), u.Reserved.Add(sh.reserved), u.Pending.Add(pending)
 		if !none(sh.used) || !none(sh.reserved) || !none(pending) {
 			u.Partitions = append(u.Partitions, PartitionUsage{s.books.Partition(part(p)).Name, sh.used, sh.reserved, pending})
@@ -211,7 +210,7 @@ func (q *Queue) mode() string {
 func (s *Scheduler) shareInfo(q *Queue, p part) queue.Share {
 	sh := &q.shares[p]
 	v := queue.Share{
-		Used: sh.used, Pending: sh.pending, Reserved: sh.reserved, EffectiveMin: sh.effMin, EffectiveMax: sh.effMax,
+		Used: sh.used, Pending: sh.pending, Reserved: sh.promised, ReservedUsage: sh.reserved, EffectiveMin: sh.effMin, EffectiveMax: sh.effMax,
 		ConfiguredMin: sh.confMin, ConfiguredMax: sh.confMax, AMUsed: sh.amUsed, AMLimit: sh.amLimit,
 		Capacity: sh.capacity, MaxCapacity: sh.maxCapacity, AbsoluteCapacity: sh.absolute, AbsoluteMax: sh.absoluteMax,
 		UsedCapacity: sh.usedCapacity, AbsoluteUsed: sh.absUsed, Weight: sh.weight, NormalizedWeight: sh.normalized,
