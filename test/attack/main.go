@@ -29,6 +29,7 @@ type driver struct {
 // drivers in the order in which they run.
 var drivers = []driver{
 	{"idle", "thousands of connections that say nothing, or half of what they should", idle},
+	{"largest", "every method with its largest request, and what holds the loop", largest},
 	{"kills", "the ResourceManager killed -9 while it acknowledges", kills},
 }
 
