@@ -38,10 +38,11 @@ type attempt struct {
 	startTime, finishTime int64
 	final                 yarn.FinalStatus
 	diagnostics           string
-	counts                bool // a failure that counts against the limit
-	gone                  bool // its end has been carried out, or is being
-	releasing             bool // a later slice ends containers that the master gave back
-	dissolving            bool // its containers end, slice by slice
+	counts                bool       // a failure that counts against the limit
+	gone                  bool       // its end has been carried out, or is being
+	asks                  []yarn.Ask // taken and not entered yet
+	releasing             bool       // a later slice ends containers that the master gave back
+	dissolving            bool       // its containers end, slice by slice
 	containers            int64
 
 	restored *state.Attempt            // as an earlier life stored it; nil for one that began in this

@@ -41,6 +41,7 @@ const (
 	SweepNodes       = 64      // nodes that one sweep looks at
 	SweepDecisions   = 2000    // containers that one sweep places
 	MaxTold          = 10_000  // containers granted, and containers ended, that one answer tells a master of
+	MaxAsksWaiting   = 200_000 // asks of one master that are taken and not entered yet
 	MaxReleased      = 10_000  // containers that one master gave back before their nodes came
 	MaxLabels        = 1024    // labels that one life of the ResourceManager meets, those that are gone included
 	MaxHostName      = 255     // bytes of a host that is given a label

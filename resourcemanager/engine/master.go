@@ -115,6 +115,9 @@ func (e *Engine) checkAllocate(t *attempt, c *Allocate) *Error {
 			return refuse(InvalidRelease, "Cannot release container : %s not belonging to this application attempt : %s", id, t.id)
 		}
 	}
+	if len(c.Asks) > 0 && len(t.asks) > MaxAsksWaiting {
+		return refuse(InvalidRequest, "Cannot take %d more asks of %s: %d of earlier calls are not entered yet; ask again", len(c.Asks), t.id, len(t.asks))
+	}
 	if why := e.sched.Normalize(t.app.ref, c.Asks); !why.OK() {
 		return e.badRequest(why, "Invalid resource request of %s", t.id)
 	}
@@ -150,13 +153,38 @@ func (e *Engine) applyAllocate(t *attempt, c *Allocate, reply *AllocateReply) {
 	}
 	e.releaseAll(t, c.Release)
 	if len(c.Asks) > 0 {
-		e.sched.Ask(a.ref, c.Asks)
-		e.sweepDue = true
-		e.touchApp(a)
+		e.ask(t, c.Asks)
 	}
 	if len(c.BlacklistAdd)+len(c.BlacklistRemove) > 0 {
 		e.sched.Blacklist(a.ref, c.BlacklistAdd, c.BlacklistRemove)
 		e.sweepDue = true
+	}
+}
+
+// ask enters what a master asks for; of very many rows the later ones in slices,
+// and what it asks for meanwhile after them.
+func (e *Engine) ask(t *attempt, rows []yarn.Ask) {
+	waited := len(t.asks) > 0
+	t.asks = append(t.asks, rows...)
+	enter := func(budget int) (used int, done bool) {
+		if t.gone {
+			t.asks = nil
+			return 0, true
+		}
+		n := min(len(t.asks), budget*rowsOfWork)
+		e.sched.Ask(t.app.ref, t.asks[:n])
+		e.sweepDue = true
+		e.touchApp(t.app)
+		if t.asks = t.asks[n:]; len(t.asks) == 0 {
+			t.asks = nil
+		}
+		return n / rowsOfWork, t.asks == nil
+	}
+	if waited {
+		return
+	}
+	if _, done := enter(e.slice()); !done {
+		e.jobs = append(e.jobs, enter)
 	}
 }
 

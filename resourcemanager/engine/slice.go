@@ -7,6 +7,9 @@ package engine
 // MaxSlice is the work of one slice.
 const MaxSlice = 2000
 
+// rowsOfWork is how many rows of asks cost as much as the end of a container.
+const rowsOfWork = 4
+
 // What costs more than the end of a container.
 const (
 	workOfNode   = 50 // a node that leaves or moves, without its containers

@@ -7,6 +7,9 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
+// sweepKeys is how many keys of asks a sweep passes by before it stops early.
+const sweepKeys = 20_000
+
 // sweep remembers where the next sweep starts and what it may leave out.
 type sweep struct {
 	open  []uint64 // a bit for every node that has room or is reserved; nil before the first sweep
@@ -87,8 +90,9 @@ func (s *Scheduler) Sweep(nodes, containers int, now yarn.Now, out []cluster.Dec
 	if at := s.changes(); w.seen != at {
 		w.quiet, w.idle, w.vain, w.again, w.seen = false, 0, 0, false, at
 	}
+	s.passed = 0
 	for visits := 0; !w.quiet && w.count > 0; visits++ {
-		if visits >= nodes || len(out) >= containers {
+		if visits >= nodes || len(out) >= containers || s.passed >= sweepKeys {
 			return out, true
 		}
 		ref := w.nextOpen()

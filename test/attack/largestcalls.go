@@ -13,14 +13,16 @@ import (
 // Bounds of requests, as the ResourceManager has them.
 const (
 	mostRows       = 100_000 // asks, or releases, of one allocate
-	mostNames      = 20_000  // of a blacklist; updates; containers, applications and logs that a node tells of
+	mostUpdates    = 2000
+	mostNames      = 20_000 // of a blacklist; containers, applications and logs that a node tells of
 	mostLabelled   = 10_000
 	mostFilters    = 10_000
 	mostSubmission = 4 << 20
 	farTooMany     = 200_000 // for what has no bound of its own in the protocol
 )
 
-func host(i int32) string { return fmt.Sprintf("h%d", i) }
+// host is an address of loopback, which nobody has to look up.
+func host(i int32) string { return fmt.Sprintf("127.%d.%d.%d", 1+i>>16, i>>8&255, i&255) }
 
 func nodeID(i int32) *pb.NodeId { return &pb.NodeId{Host: proto.String(host(i)), Port: proto.Int32(1)} }
 
@@ -176,9 +178,9 @@ func (t *town) masters() []method {
 		poll("the same taken back", func() *pb.AllocateRequest {
 			return &pb.AllocateRequest{BlacklistRequest: &pb.ResourceBlacklistRequest{BlacklistRemovals: many(mostNames, func(i int) string { return host(int32(i)) })}}
 		}),
-		poll("20,000 updates", func() *pb.AllocateRequest {
+		poll("2,000 updates", func() *pb.AllocateRequest {
 			m := &pb.AllocateRequest{}
-			for _, id := range t.live[:min(len(t.live), mostNames)] {
+			for _, id := range t.live[:min(len(t.live), mostUpdates)] {
 				m.UpdateRequests = append(m.UpdateRequests, &pb.UpdateContainerRequest{ContainerVersion: proto.Int32(0), ContainerId: id,
 					UpdateType: pb.ContainerUpdateType_INCREASE_RESOURCE.Enum(), Capability: size(32)})
 			}
