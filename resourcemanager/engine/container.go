@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -20,7 +21,10 @@ type container struct {
 	created int64
 	grant   int32 // its place among those that the master has not fetched
 
-	launched bool // its node reported it; so it does the end, too
+	launched bool            // its node reported it; so it does the end, too
+	released bool            // its master gave it back, and a later slice ends it
+	reported bool            // its node has reported its end, and a later slice follows it
+	seen     *view.Container // nil when it must be made anew
 }
 
 // born enters a container that the scheduler has just placed.
@@ -55,7 +59,7 @@ func (e *Engine) acquire(c *container) {
 	if c.state != yarn.ContainerAllocated {
 		return
 	}
-	c.state = yarn.ContainerAcquired
+	c.state, c.seen = yarn.ContainerAcquired, nil
 	e.grantLeases.renew(&c.lease, e.now.Mono)
 	e.runsOn(c.app, c.node)
 }
@@ -71,7 +75,7 @@ func (e *Engine) runsOn(a *application, n *node) {
 
 // running: the node reports the container for the first time.
 func (e *Engine) running(c *container) {
-	c.state, c.launched = yarn.ContainerRunning, true
+	c.state, c.launched, c.seen = yarn.ContainerRunning, true, nil
 	c.node.launched++
 	e.grantLeases.drop(&c.lease)
 	e.sched.Launched(c.ref)
@@ -116,6 +120,7 @@ func (e *Engine) followEnd(ended scheduler.Ended, exit int32, diagnostics string
 		return
 	}
 	before, book := c.state, &ended.Container
+	c.seen = nil
 	c.state = yarn.ContainerKilled
 	if s, ok := endStates[ended.Cause]; ok {
 		c.state = s

@@ -469,7 +469,7 @@ func (p *play) sweep() {
 			more bool
 		}
 		a := same(p, func(s *Scheduler) answer {
-			out, more := s.Sweep(3, p.clocked(), nil)
+			out, more := s.Sweep(3, 1<<20, p.clocked(), nil)
 			return answer{out, more}
 		})
 		p.note(a.out)
@@ -483,7 +483,7 @@ func (p *play) sweep() {
 	}
 	for range p.nodes { // what counts nodes that pass by comes to its end
 		for _, n := range p.nodes {
-			if out := same(p, func(s *Scheduler) []cluster.Decision { return s.fill(n, nil) }); len(out) > 0 && !counting {
+			if out := same(p, func(s *Scheduler) []cluster.Decision { return s.fill(n, 1<<20, nil) }); len(out) > 0 && !counting {
 				p.t.Fatalf("a sweep left out %v", out)
 			}
 		}

@@ -37,6 +37,7 @@ type Scheduler struct {
 	pass          func(*Queue) // look at everybody who waits for admission, for tests; nil: admitPending
 	felt          int          // what the last walks left behind, see round.local
 	waited        bool         // a walk passed by who gets nearer to its turn by that
+	passed        int          // keys of asks that walks have passed by
 	reservedNodes int
 	fetched       int64 // means nothing, see fetch.go
 
@@ -46,6 +47,9 @@ type Scheduler struct {
 	wants    []*demand.Want // what is known under them
 	sweep    sweep
 	late     *late // nil: refused changes leave nothing behind
+
+	together         bool // several changes of nodes are carried out as one
+	recalculationDue bool // when they all are
 }
 
 // New is a scheduler without nodes and applications.

@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
@@ -113,9 +114,55 @@ func (s *Scheduler) MaximumAllocation(path string) resource {
 
 // Queues is an immutable picture of all queues.
 func (s *Scheduler) Queues() *queue.Snapshot {
-	var all []queue.Info
-	s.tree.root.each(func(q *Queue) { all = append(all, s.info(q)) })
-	return queue.NewSnapshot(all)
+	p := s.Picture()
+	for {
+		if _, all := p.Draw(math.MaxInt); all != nil {
+			return all
+		}
+	}
+}
+
+// Queue is a picture of one queue; see the facade.
+func (s *Scheduler) Queue(path string) (queue.Info, bool) {
+	if q := s.tree.byPath(path); q != nil {
+		return s.info(q), true
+	}
+	return queue.Info{}, false
+}
+
+// Picture is a picture of all queues that is being drawn.
+type Picture struct {
+	s      *Scheduler
+	tree   *tree
+	change uint64 // of the tree's queues
+	left   []*Queue
+	drawn  []queue.Info
+}
+
+// Picture begins a picture; see the facade.
+func (s *Scheduler) Picture() *Picture { return &Picture{s: s} }
+
+// Draw draws a part of the picture that is worth about so many decisions and says
+// what it was worth. all is nil until everything is drawn. Queues that were drawn
+// earlier may have changed since; when one has come or gone it begins anew.
+func (p *Picture) Draw(budget int) (used int, all *queue.Snapshot) {
+	s := p.s
+	if p.tree != s.tree || p.change != s.tree.change {
+		p.tree, p.change, p.left = s.tree, s.tree.change, nil
+		s.tree.root.each(func(q *Queue) { p.left = append(p.left, q) })
+		p.drawn = make([]queue.Info, 0, len(p.left))
+	}
+	for ; len(p.left) > 0 && used < budget; p.left = p.left[1:] {
+		q := p.left[0]
+		p.drawn = append(p.drawn, s.info(q))
+		if used += 1 + len(q.shares)/2; q.isLeaf() {
+			used += len(q.leaf.ordered)
+		}
+	}
+	if len(p.left) > 0 {
+		return used, nil
+	}
+	return used, queue.NewSnapshot(p.drawn)
 }
 
 func (s *Scheduler) info(q *Queue) queue.Info {

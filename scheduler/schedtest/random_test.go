@@ -196,13 +196,13 @@ func (l *life) sweep(t *rapid.T) {
 	more := true
 	for i := 0; more && i < 50; i++ {
 		var out []scheduler.Decision
-		out, more = l.s.Sweep(5, l.now(), nil)
+		out, more = l.s.Sweep(5, 1<<20, l.now(), nil)
 		l.note(out)
 	}
-	if _, more := l.s.Sweep(5, l.now(), nil); more {
+	if _, more := l.s.Sweep(5, 1<<20, l.now(), nil); more {
 		return
 	}
-	if out, _ := l.s.Sweep(5, l.now(), nil); len(out) > 0 {
+	if out, _ := l.s.Sweep(5, 1<<20, l.now(), nil); len(out) > 0 {
 		t.Fatalf("a sweep that had nothing more to do did %v", out)
 	}
 }

@@ -11,12 +11,10 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Bounds of one allocate call, and what a peer waits for the answer to the largest.
+// mostPlaces bounds the places to avoid of one call, mostWait what a peer waits for the answer to the largest.
 const (
-	mostRows    = 100_000
-	mostUpdates = 20_000
-	mostPlaces  = 20_000
-	mostWait    = 5 * time.Second
+	mostPlaces = 20_000
+	mostWait   = 5 * time.Second
 )
 
 // allocate is a master that makes the largest calls that the edge lets through: rows that differ in priority, request id, size or
@@ -47,7 +45,7 @@ func allocate(a *arena) {
 		}{{"", 3}, {" again", 3}, {" taken back", 0}} {
 			in := &pb.AllocateRequest{}
 			for i := range rows {
-				r := row(again.count)
+				r := row(1, "*", 1024, again.count)
 				x.row(i, r)
 				in.Ask = append(in.Ask, r)
 			}
@@ -65,11 +63,6 @@ func allocate(a *arena) {
 	a.check(m.slow == 0 && m.lost == 0, fmt.Sprintf("every call is answered within %s", mostWait), "%d of %d took longer, %d failed, the longest took %s", m.slow, m.calls, m.lost, m.longest)
 	a.figure("the longest call", m.longest.Seconds()*1000, "ms")
 	a.figure("resident memory at the most", rm.peak(), "MB")
-}
-
-func row(count int32) *pb.ResourceRequest {
-	return &pb.ResourceRequest{Priority: &pb.Priority{Priority: proto.Int32(1)}, ResourceName: proto.String("*"), NumContainers: &count,
-		Capability: &pb.Resource{Memory: proto.Int64(1024), VirtualCores: proto.Int32(1)}}
 }
 
 // register says that there is a node, which nobody will ever hear of again.
@@ -155,7 +148,7 @@ func (m *master) random(rows int) *pb.AllocateRequest {
 	in, r := &pb.AllocateRequest{}, m.arena.random
 	keys := 1 + r.IntN(rows)
 	for range r.IntN(rows) {
-		x := row(r.Int32N(3))
+		x := row(1, "*", 1024, r.Int32N(3))
 		x.Priority.Priority, x.AllocationRequestId = proto.Int32(r.Int32N(int32(keys))), proto.Int64(r.Int64N(3)-1)
 		x.Capability.Memory, x.RelaxLocality = proto.Int64(r.Int64N(8192)), proto.Bool(r.IntN(2) == 0)
 		if r.IntN(3) == 0 {

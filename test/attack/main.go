@@ -30,6 +30,7 @@ type driver struct {
 var drivers = []driver{
 	{"idle", "thousands of connections that say nothing, or half of what they should", idle},
 	{"allocate", "allocate calls as large as may be, again and again", allocate},
+	{"largest", "every method with its largest request, and what holds the loop", largest},
 	{"kills", "the ResourceManager killed -9 while it acknowledges", kills},
 	{"archives", "32 archives of a million entries that share one header, and bombs of all kinds", archives},
 	{"restarts", "the NodeManager killed -9 while it runs and fetches, and its recovery store damaged or deleted", restarts},
