@@ -288,6 +288,12 @@ func (s *Scheduler) AppUsage(a AppRef) AppUsage { return s.core.AppUsage(a) }
 // NodeUsage is what is taken and free on the node.
 func (s *Scheduler) NodeUsage(n NodeRef) NodeUsage { return s.core.NodeUsage(n) }
 
+// ContainersOn are the first so many containers that hold room on the node, in the
+// order of their grants.
+func (s *Scheduler) ContainersOn(n NodeRef, most int) []ContainerRef {
+	return s.core.ContainersOn(n, most)
+}
+
 // ClusterTotal is the sum of all nodes.
 func (s *Scheduler) ClusterTotal() yarn.Resource { return s.core.ClusterTotal() }
 

@@ -154,7 +154,7 @@ func (e *Engine) refreshNodes(c RefreshNodes) {
 			}
 		})
 		if done = len(nodes) == 0; done {
-			e.reply(c.Ticket, nil)
+			e.after(func() { e.reply(c.Ticket, nil) })
 		}
 		return used, done
 	})

@@ -37,6 +37,14 @@ func (e *Engine) begin(j job) {
 	e.jobs = append(e.jobs, j)
 }
 
+// after does it once all jobs that wait are done.
+func (e *Engine) after(do func()) {
+	e.begin(func(int) (int, bool) {
+		do()
+		return 0, true
+	})
+}
+
 // work goes on with the jobs in their order.
 func (e *Engine) work(budget int) {
 	for len(e.jobs) > 0 && budget > 0 {
