@@ -145,6 +145,8 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.launched(c)
 	case LaunchFailed:
 		e.launchFailed(c)
+	case QueueBasis:
+		e.reply(c.Ticket, e.sched.Basis())
 	case RefreshQueues:
 		e.refreshQueues(c)
 	case RefreshNodes:

@@ -25,6 +25,7 @@ type play struct {
 	asking       map[*leaf][]*user                  // after the last step, of both
 
 	clock   int64
+	basis   *Basis // of the quick one, of now or before
 	nodes   []NodeRef
 	apps    []AppRef
 	attempt map[AppRef]int32
@@ -450,12 +451,23 @@ func (p *play) reconfigure() {
 		}
 	}()
 	if rapid.IntRange(0, 5).Draw(p.t, "in vain") == 0 {
-		p.both(func(s *Scheduler) { s.Reapply() })
-		return
+		cfg = nil
 	}
-	if err := same(p, func(s *Scheduler) error { return s.Reconfigure(cfg) }); err != nil {
+	if p.basis == nil || rapid.IntRange(0, 3).Draw(p.t, "on an old basis") > 0 {
+		now := p.quick.Basis()
+		p.basis = &now
+	}
+	err := same(p, func(s *Scheduler) error {
+		if s == p.quick {
+			return s.Refresh(cfg, Prepare(cfg, *p.basis))
+		}
+		return s.Refresh(cfg, nil)
+	})
+	switch {
+	case cfg == nil:
+	case err != nil:
 		p.done["kept its configuration"]++
-	} else {
+	default:
 		p.done["reconfigured"]++
 	}
 }

@@ -63,6 +63,9 @@ type PartitionUsage struct {
 	Used, Reserved, Pending yarn.Resource
 }
 
+// QueueOf is the path of the application's queue.
+func (s *Scheduler) QueueOf(ref AppRef) string { return s.app(ref).queue.path }
+
 // NodeUsage is what is taken and free on a node.
 type NodeUsage struct {
 	ID                     yarn.NodeID
