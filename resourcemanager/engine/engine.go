@@ -46,7 +46,7 @@ const (
 	MaxLabels        = 1024    // labels that one life of the ResourceManager meets, those that are gone included
 	MaxHostName      = 255     // bytes of a host that is given a label
 	MaxLabelChanges  = 1024    // changes of labels that wait for the one before them to be stored
-	MaxLabelledOnce  = 10_000  // hosts and nodes that one call gives labels
+	MaxLabelledOnce  = 10_000  // hosts and nodes that one call gives labels, and labels that one adds or removes
 	MaxLabelledNodes = 200_000 // hosts and nodes with a label of their own
 )
 

@@ -165,7 +165,11 @@ func (e *Engine) applyAllocate(t *attempt, c *Allocate, reply *AllocateReply) {
 // and what it asks for meanwhile after them.
 func (e *Engine) ask(t *attempt, rows []yarn.Ask) {
 	waited := len(t.asks) > 0
-	t.asks = append(t.asks, rows...)
+	if waited {
+		t.asks = append(t.asks, rows...)
+	} else {
+		t.asks = rows
+	}
 	enter := func(budget int) (used int, done bool) {
 		if t.gone {
 			t.asks = nil

@@ -8,7 +8,7 @@ package engine
 const MaxSlice = 2000
 
 // rowsOfWork is how many rows of asks cost as much as the end of a container.
-const rowsOfWork = 4
+const rowsOfWork = 2
 
 // What costs more than the end of a container.
 const (

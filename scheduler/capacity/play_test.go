@@ -495,7 +495,7 @@ func (p *play) sweep() {
 	}
 	for range p.nodes { // what counts nodes that pass by comes to its end
 		for _, n := range p.nodes {
-			if out := same(p, func(s *Scheduler) []cluster.Decision { return s.fill(n, 1<<20, nil) }); len(out) > 0 && !counting {
+			if out := same(p, func(s *Scheduler) []cluster.Decision { out, _ := s.fill(n, 1<<20, nil); return out }); len(out) > 0 && !counting {
 				p.t.Fatalf("a sweep left out %v", out)
 			}
 		}
