@@ -175,14 +175,14 @@ func (e *Engine) ask(t *attempt, rows []yarn.Ask) {
 			t.asks = nil
 			return 0, true
 		}
-		n := min(len(t.asks), budget*rowsOfWork)
+		n := min(len(t.asks), budget)
 		e.sched.Ask(t.app.ref, t.asks[:n])
 		e.sweepDue = true
 		e.touchApp(t.app)
 		if t.asks = t.asks[n:]; len(t.asks) == 0 {
 			t.asks = nil
 		}
-		return n / rowsOfWork, t.asks == nil
+		return n, t.asks == nil
 	}
 	if waited {
 		return
