@@ -84,19 +84,44 @@ func (e *Engine) registerNode(c RegisterNode) {
 	e.nodeLeases.renew(&n.lease, e.now.Mono)
 	n.lastHeartbeat, n.responseID = e.now.Wall, 0
 	e.fx.Forgotten = append(e.fx.Forgotten, n.id)
-	ended := ends{node: n}
-	for _, r := range c.Containers {
-		if e.byID[r.ID] != nil || !e.adopt(n, r) {
-			e.status(n, r.ContainerStatus, &ended)
+	e.bringIn(n, c, RegisterNodeReply{Action: NodeNormal, Diagnostics: problem, LabelsAccepted: accepted})
+}
+
+// bringIn follows what a registering node has, and answers it; of very many containers
+// the later ones in slices, and until then nothing new comes to the node.
+func (e *Engine) bringIn(n *node, c RegisterNode, answer RegisterNodeReply) {
+	left, later := c.Containers, false
+	follow := func(budget int) (used int, done bool) {
+		ended := ends{node: n}
+		for ; len(left) > 0 && used < budget; left = left[1:] {
+			if r := left[0]; e.byID[r.ID] != nil || !e.adopt(n, r) {
+				e.status(n, r.ContainerStatus, &ended)
+			}
+			used++
 		}
+		e.followLater(ended)
+		if len(left) > 0 {
+			return used, false
+		}
+		for _, id := range c.Applications {
+			e.reportedApp(n, id)
+		}
+		e.followLogs(n, c.Logs)
+		e.reply(c.Ticket, answer)
+		e.touchNode(n)
+		if later && n.ref != scheduler.NoNode && !n.leaving {
+			e.sched.SetNodeAccepting(n.ref, true)
+			e.sweepDue = true
+		}
+		return used, true
 	}
-	e.followLater(ended)
-	for _, id := range c.Applications {
-		e.reportedApp(n, id)
+	if _, done := follow(e.slice()); done {
+		return
 	}
-	e.followLogs(n, c.Logs)
-	e.reply(c.Ticket, RegisterNodeReply{Action: NodeNormal, Diagnostics: problem, LabelsAccepted: accepted})
-	e.touchNode(n)
+	if later = true; n.ref != scheduler.NoNode {
+		e.sched.SetNodeAccepting(n.ref, false)
+	}
+	e.jobs = append(e.jobs, follow)
 }
 
 // turnAway says why the node may not join, or nothing.

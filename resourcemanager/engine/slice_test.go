@@ -255,6 +255,27 @@ func TestSlices(t *testing.T) {
 			}
 		})
 	}
+	t.Run("next life", func(t *testing.T) {
+		c, at := newCrowd(t)
+		list := c.run(at)
+		set := c.e.set
+		set.Epoch++
+		subs := map[yarn.ApplicationID]Submission{at.Application: {ID: at.Application, User: "u", Queue: "default", Unmanaged: true}}
+		c.rig = c.restart(t, set, subs, config.Property{Name: "root.default.user-limit-factor", Value: "1000"})
+		again := c.registration("/r", list)
+		for i := range again.Containers {
+			again.Containers[i].Resource = yarn.NewResource(256, 1)
+		}
+		c.does(again)
+		if n := c.e.nodes[n0]; !c.e.Working() || c.sched.NodeUsage(n.ref).Accepting || c.heard[again.Ticket] {
+			t.Error("the node is answered, or gets more, before all that it has is known")
+		}
+		c.rest()
+		c.inSlices("a registration", MaxSlice)
+		if n := c.e.nodes[n0]; n.held != crowdContainers || !c.sched.NodeUsage(n.ref).Accepting || !c.heard[again.Ticket] {
+			t.Errorf("%d containers are known in the end", n.held)
+		}
+	})
 	t.Run("release", func(t *testing.T) {
 		c, at := newCrowd(t)
 		var ids []yarn.ContainerID
