@@ -40,7 +40,7 @@ const (
 	MaxNodeLog       = 1 << 16 // changes of nodes that masters may still have to learn
 	SweepNodes       = 64      // nodes that one sweep looks at
 	SweepDecisions   = 2000    // containers that one sweep places
-	MaxTold          = 10_000  // containers granted, and containers ended, that one answer tells a master of
+	MaxTold          = 5000    // containers granted, and containers ended, that one answer tells a master of
 	MaxAsksWaiting   = 200_000 // asks of one master that are taken and not entered yet
 	MaxReleased      = 10_000  // containers that one master gave back before their nodes came
 	MaxLabels        = 1024    // labels that one life of the ResourceManager meets, those that are gone included
