@@ -10,7 +10,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/heddle-project/heddle/wire/ipc"
@@ -88,7 +90,26 @@ func (t *town) last() (n int64) {
 // it shorter than it is.
 const tries = 10
 
-// held is the longest hold in the best of some tries. Holds of less than 5 ms are not told and count as none.
+// share is the part of a processor that a busy thread gets at this moment, beside whatever else runs on the machine.
+func share() float64 {
+	const busy = 30 * time.Millisecond
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	used := func() time.Duration {
+		var u syscall.Rusage
+		if syscall.Getrusage(1, &u) != nil { // RUSAGE_THREAD
+			return 0
+		}
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	began, from := time.Now(), used()
+	for used()-from < busy && time.Since(began) < time.Second {
+	}
+	return min(1, float64(used()-from)/float64(time.Since(began)))
+}
+
+// held is the longest hold in the best of some tries, as long as it would have been with a processor for itself. Holds of less than 5 ms
+// are not told and count as none.
 func (t *town) held(m method) (best float64, what string) {
 	best = -1
 	for range tries {
@@ -107,6 +128,9 @@ func (t *town) held(m method) (best float64, what string) {
 			if h.Millis > longest {
 				longest, name = h.Millis, h.What
 			}
+		}
+		if longest > mostHeld {
+			longest *= share()
 		}
 		if best < 0 || longest < best {
 			best, what = longest, name
