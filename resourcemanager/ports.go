@@ -36,7 +36,7 @@ func (d *Daemon) listen() error {
 	backlog := ipc.NewBacklog(0, 0, d.Log.With("logger", "ipc"))
 	forClients, forMasters := d.ipcLimits(), d.ipcLimits()
 	forClients.Places = max(1, runtime.GOMAXPROCS(0)/2) // the rest is for calls that wait for nobody
-	forMasters.MaxCallsPerConnection = 1                // a master waits for each answer, which may be large
+	forMasters.MaxCallsPerConnection = 2                // a master has one, whose answer may be large; with one the reader would wait for each
 	for _, port := range []struct {
 		name      string
 		at        conf.Endpoint

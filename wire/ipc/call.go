@@ -83,7 +83,7 @@ func (c *Call) Reply(body []byte) {
 		return
 	}
 	o := &c.conn.out
-	if b, ok := o.begin(); ok {
+	if b, ok := o.begin(len(body)); ok {
 		b, at := openFrame(b)
 		b = appendResponseOK(b, c.CallID, c.RetryCount, c.ClientID)
 		b = closeFrame(appendBody(b, body), at)
@@ -108,7 +108,7 @@ func (c *Call) Fail(err error) {
 	e.Fatal = false // one call's failure does not end the others'
 	c.conn.server.stats.failed.Add(1)
 	o := &c.conn.out
-	if b, ok := o.begin(); ok {
+	if b, ok := o.begin(len(e.Message)); ok {
 		b, at := openFrame(b)
 		b = appendResponseError(b, c.CallID, c.RetryCount, c.ClientID, &e)
 		c.conn.answered()
