@@ -222,7 +222,7 @@ func (d *Daemon) openLabels() (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	systems, err := filesystem.New(filesystem.Config{Default: d.site.Get("fs.defaultFS"), Property: d.site.Get})
+	systems, err := filesystem.New(filesystem.Config{Default: d.site.Get("fs.defaultFS"), Property: d.site.Get, Site: d.site.HDFSSite()})
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ type Config struct {
 	// sleep.max.millis), dfs.client.retry.max.attempts, dfs.client.use.datanode.hostname, dfs.replication, dfs.blocksize,
 	// dfs.encrypt.data.transfer and hadoop.security.authentication.
 	Property func(key string) string
-	// Site tells people which hdfs-site.xml the properties come from.
+	// Site tells people which hdfs-site.xml was read: "/etc/hadoop/hdfs-site.xml does not exist".
 	Site   string
 	Limits Limits
 	// TLS is for https; nil trusts the machine's authorities.

@@ -14,7 +14,7 @@ import (
 
 // site is a configuration of these properties.
 func site(properties map[string]string) Config {
-	return Config{Site: "/etc/hadoop/hdfs-site.xml", Property: func(k string) string { return properties[k] }}
+	return Config{Site: "/etc/hadoop/hdfs-site.xml was read", Property: func(k string) string { return properties[k] }}
 }
 
 // pair are the two namenodes of the name service "pair", of which nn1 is asked first.
@@ -239,8 +239,8 @@ func TestHDFSUnknownService(t *testing.T) {
 		url  string
 		why  []string
 	}{
-		{cfg, "hdfs://test/x", []string{"hdfs://test/", "test is neither a host (", "no such host", "nor a name service (dfs.nameservices is prod,half; /etc/hadoop/hdfs-site.xml)", "dfs.ha.namenodes.test"}},
-		{Config{Dial: cfg.Dial, Site: "/c/hdfs-site.xml, which does not exist"}, "hdfs://test/x", []string{"dfs.nameservices is not set; /c/hdfs-site.xml, which does not exist"}},
+		{cfg, "hdfs://test/x", []string{"hdfs://test/", "test is neither a host (", "no such host", "nor a name service (dfs.nameservices is prod,half; /etc/hadoop/hdfs-site.xml was read)", "dfs.ha.namenodes.test"}},
+		{Config{Dial: cfg.Dial, Site: "/c/hdfs-site.xml does not exist"}, "hdfs://test/x", []string{"dfs.nameservices is not set; /c/hdfs-site.xml does not exist"}},
 		{cfg, "hdfs://half/x", []string{"dfs.nameservices names half", "dfs.ha.namenodes.half", "/etc/hadoop/hdfs-site.xml"}},
 	} {
 		_, err := tryConnect(t.Context(), k.site, k.url, "alice")

@@ -115,7 +115,7 @@ func (cfg Config) unknown(name string, err error) error {
 
 func (cfg Config) hdfsSite() string {
 	if cfg.Site == "" {
-		return "no hdfs-site.xml is read"
+		return "no hdfs-site.xml was read"
 	}
 	return cfg.Site
 }
