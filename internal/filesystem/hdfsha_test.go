@@ -289,3 +289,25 @@ func dialNothing(_ context.Context, network, address string) (net.Conn, error) {
 	host, _, _ := net.SplitHostPort(address)
 	return nil, &net.OpError{Op: "dial", Net: network, Err: &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}}
 }
+
+func FuzzRefusal(f *testing.F) {
+	f.Add(refusal("org.apache.hadoop.ipc.StandbyException", "not me\n\tat x")())
+	f.Add(success(nil)())
+	f.Add([]byte{0x7f, 0x22})
+	f.Fuzz(func(t *testing.T, body []byte) {
+		class, text := refusalOf(append(make([]byte, 4), body...))
+		if len(class) > len(body) || len(text) > 200 || strings.Contains(text, "\n") {
+			t.Errorf("%q %q", class, text)
+		}
+	})
+}
+
+func TestRefusal(t *testing.T) {
+	body := refusal("org.apache.hadoop.ipc.StandbyException", "not me\n\tat x")()
+	if class, text := refusalOf(append(make([]byte, 4), body...)); class != "org.apache.hadoop.ipc.StandbyException" || text != "not me" {
+		t.Error(class, text)
+	}
+	if class, _ := refusalOf(append(make([]byte, 4), success(message(4, "not", 5, "a header"))()...)); class != "" {
+		t.Error(class)
+	}
+}
