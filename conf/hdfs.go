@@ -45,6 +45,11 @@ func unfollowed(p *Properties) []Finding {
 			say(v, "HDFS failover", "names are not resolved to several NameNodes; list each of them in dfs.ha.namenodes")
 		}
 	}
+	const encryption = "dfs.encrypt.data.transfer"
+	if v, ok := p.Lookup(encryption); ok && isTrue(p, trim(v.Value)) {
+		say(v, "HDFS data transfer encryption", "it is not built: files of an HDFS whose NameNode asks for it can be neither read nor written, so its resources are not "+
+			"localized and its directories are none for logs and node labels")
+	}
 	const protection = "dfs.data.transfer.protection"
 	if v, ok := p.Lookup(protection); ok && trim(v.Value) != "" {
 		say(v, "HDFS data transfer protection", "it needs Kerberos, which is not built: blocks are read and written as they are, as Hadoop's clients do without Kerberos")

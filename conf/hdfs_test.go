@@ -57,6 +57,8 @@ func TestWhatHDFSClientsAreToldAndOursDoesNot(t *testing.T) {
 		{"dfs.client.failover.resolve-needed.ns", "false", false},
 		{"dfs.client.failover.max.attempts", "3", false},
 		{"dfs.data.transfer.protection", "privacy", true},
+		{"dfs.encrypt.data.transfer", "true", true},
+		{"dfs.encrypt.data.transfer", "false", false},
 		{"dfs.replication", "2", false},
 	} {
 		for _, judge := range []func(*Properties, ...string) ([]Finding, []Finding){UnsupportedByResourceManager, UnsupportedByNodeManager} {

@@ -84,8 +84,8 @@ type Config struct {
 	Default string
 	// Property looks up one of Hadoop's properties, "" if unset. HDFS uses dfs.nameservices, dfs.ha.namenodes.*,
 	// dfs.namenode.rpc-address.*, dfs.client.failover.* (proxy.provider.*, max.attempts, sleep.base.millis,
-	// sleep.max.millis), dfs.client.retry.max.attempts, dfs.client.use.datanode.hostname, dfs.replication, dfs.blocksize,
-	// dfs.encrypt.data.transfer and hadoop.security.authentication.
+	// sleep.max.millis), dfs.client.retry.max.attempts, dfs.client.use.datanode.hostname, dfs.replication, dfs.blocksize
+	// and hadoop.security.authentication.
 	Property func(key string) string
 	// Site tells people which hdfs-site.xml was read: "/etc/hadoop/hdfs-site.xml does not exist".
 	Site   string

@@ -65,9 +65,6 @@ func hdfsOptions(cfg Config, u URL, user string) (hdfs.ClientOptions, error) {
 		return options, fmt.Errorf("%s: no user to act as", u)
 	}
 	options = hdfs.ClientOptions{User: user, UseDatanodeHostname: strings.EqualFold(cfg.trimmed("dfs.client.use.datanode.hostname"), "true")}
-	if strings.EqualFold(cfg.trimmed("dfs.encrypt.data.transfer"), "true") {
-		options.DataTransferProtection = "privacy"
-	}
 	return options, nil
 }
 
@@ -235,6 +232,17 @@ func (h *hadoop) Chmod(file string, mode fs.FileMode) error {
 
 func (h *hadoop) SetOwner(file, owner, group string) error {
 	return h.do("chown", file, func() error { return h.client.Chown(file, owner, group) })
+}
+
+var errEncrypted = errors.New("this HDFS encrypts blocks on their way (dfs.encrypt.data.transfer of the NameNode), which is not built")
+
+// inClear makes sure that DataNodes take and give blocks as they are. The library asks the same, once.
+func (h *hadoop) inClear() error {
+	d, err := h.client.ServerDefaults()
+	if err == nil && d.EncryptDataTransfer {
+		err = errEncrypted
+	}
+	return err
 }
 
 // layout is how a new file is stored: as this node's properties say, else as the namenode does.

@@ -289,9 +289,6 @@ func TestHDFSOptions(t *testing.T) {
 	if err != nil || options.User != "bob" || !options.UseDatanodeHostname || options.DataTransferProtection != "" {
 		t.Errorf("%+v %v", options, err)
 	}
-	if options, err := hdfsOptions(site(map[string]string{"dfs.encrypt.data.transfer": "true"}), u, "bob"); err != nil || options.DataTransferProtection != "privacy" {
-		t.Errorf("%+v %v", options, err)
-	}
 	if _, err := hdfsOptions(site(map[string]string{"hadoop.security.authentication": "kerberos"}), u, "bob"); err == nil || !strings.Contains(err.Error(), "hadoop.security.authentication") {
 		t.Error(err)
 	}
