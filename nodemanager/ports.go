@@ -35,10 +35,11 @@ func (d *Daemon) listen() (err error) {
 		return fmt.Errorf("cannot open the web port (yarn.nodemanager.webapp.address): %w", err)
 	}
 	limits := ipc.Limits{MaxFrame: int(s.IPC.MaxData), MaxResponse: int(s.IPC.MaxResponse), MaxConnections: s.IPC.MaxConnections}
+	backlog := ipc.NewBacklog(0, 0, d.Log.With("logger", "ipc"))
 	containers, err := ipc.Listen(ipc.ServerConfig{Name: "containers", Address: s.Containers.Bind.String(), Methods: []ipc.Method{ipc.MethodToken},
-		Tokens: d.keys, TokenKind: token.KindNM, Limits: limits, Log: d.Log.With("logger", "ipc.containers"),
+		Tokens: d.keys, TokenKind: token.KindNM, Limits: limits, Backlog: backlog, Log: d.Log.With("logger", "ipc.containers"),
 		Protocols: []ipc.Protocol{container.Protocol(container.Config{Loop: d.loop, Keys: d.keys, Services: &d.services, Types: s.Resources.Types,
-			Node: func() yarn.NodeID { return d.node }, Issuer: d.issuer})}})
+			Node: func() yarn.NodeID { return d.node }, Issuer: d.issuer, Closed: d.closed})}})
 	if err != nil {
 		return fmt.Errorf("cannot open the container port (yarn.nodemanager.address): %w", err)
 	}
@@ -49,7 +50,7 @@ func (d *Daemon) listen() (err error) {
 		d.node.Host = hostName(at.IP)
 	}
 	fetches, err := ipc.Listen(ipc.ServerConfig{Name: "localizer", Address: s.Localizer.Bind.String(), Methods: []ipc.Method{ipc.MethodToken, ipc.MethodSimple},
-		Tokens: d.java, TokenKind: token.KindLocalizer, Protocols: []ipc.Protocol{localizer.New(d.java.Beat, d.Log.With("logger", "localizer"))}, Limits: limits, Log: d.Log.With("logger", "ipc.localizer")})
+		Tokens: d.java, TokenKind: token.KindLocalizer, Protocols: []ipc.Protocol{localizer.New(d.java.Beat, d.Log.With("logger", "localizer"))}, Limits: limits, Backlog: backlog, Log: d.Log.With("logger", "ipc.localizer")})
 	if err != nil {
 		return fmt.Errorf("cannot open the localizer port (yarn.nodemanager.localizer.address): %w", err)
 	}

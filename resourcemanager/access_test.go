@@ -160,11 +160,11 @@ func TestTagLimits(t *testing.T) {
 		want string
 	}{
 		{[]string{"a", "b", "c"}, "Too many applicationTags, a maximum of only 2 are allowed"},
-		{[]string{"sixsix"}, "maximum allowed length of a tag is 5"},
+		{[]string{"sixsix"}, `Tag "sixsix" is too long, maximum allowed length of a tag is 5`},
 		{[]string{"täg"}, "A tag can only have ASCII characters"},
 	} {
 		_, err := alice.raw("submitApplication", submission(alice.newID(), tagged(c.tags...)))
-		refused(t, err, serve.IllegalArgument, c.want)
+		refused(t, err, serve.YarnException, serve.IllegalArgument+": "+c.want)
 	}
 	id := alice.submit(tagged("Two", "ONE"))
 	if tags := strings.Join(alice.report(id).ApplicationTags, " "); tags != "one two" {
@@ -321,5 +321,26 @@ func TestGroupsAreSpared(t *testing.T) {
 		if got := r.groupsFor(yarn.ParseACL(text), "alice"); got != nil { // looking up would panic: there is nothing to ask
 			t.Errorf("%q: %v", text, got)
 		}
+	}
+}
+
+// Stock clients catch YarnException, and find what it wraps at the head of its text.
+func TestExceptionsAreWrapped(t *testing.T) {
+	w := newWorld(t, twoQueues)
+	alice := w.as("alice")
+	forged := must(alice, "getDelegationToken", &pb.GetDelegationTokenRequest{Renewer: proto.String("yarn")}, &pb.GetDelegationTokenResponse{}).Token
+	forged.Password = []byte("guessed")
+	for _, c := range []struct {
+		method string
+		in     proto.Message
+		wraps  string
+	}{
+		{"renewDelegationToken", &pb.RenewDelegationTokenRequest{Token: aToken}, ipc.ClassInvalidToken},
+		{"cancelDelegationToken", &pb.CancelDelegationTokenRequest{Token: aToken}, ipc.ClassInvalidToken},
+		{"renewDelegationToken", &pb.RenewDelegationTokenRequest{Token: forged}, ipc.ClassAccessControl},
+		{"cancelDelegationToken", &pb.CancelDelegationTokenRequest{Token: forged}, ipc.ClassAccessControl},
+	} {
+		_, err := alice.raw(c.method, c.in)
+		refused(t, err, serve.YarnException, c.wraps+": ")
 	}
 }

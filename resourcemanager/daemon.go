@@ -16,6 +16,7 @@ import (
 	"github.com/heddle-project/heddle/internal/groups"
 	"github.com/heddle-project/heddle/internal/hosts"
 	"github.com/heddle-project/heddle/internal/rack"
+	"github.com/heddle-project/heddle/internal/surge"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/launch"
@@ -71,6 +72,7 @@ type Daemon struct {
 	servers []*ipc.Server
 	pages   *webgate.Server
 	webAddr string
+	own     ownPorts
 	fatal   chan error
 	work    sync.WaitGroup
 	end     context.CancelFunc
@@ -108,6 +110,7 @@ func Start(o Options) (started *Daemon, err error) {
 	d.work.Go(func() { d.loop.Run(ctx, runtime.GOMAXPROCS(0)) })
 	d.recover()
 	d.saveKeys()
+	d.work.Go(func() { surge.Watch(ctx) })
 	d.work.Go(func() { d.rollKeys(ctx) })
 	d.work.Go(func() { d.tendDelegation(ctx) })
 	d.tendQueues(ctx)
@@ -177,7 +180,7 @@ func (d *Daemon) openStore() (err error) {
 	kept := r.Enabled && r.Store == "bolt" // memory and null keep nothing either
 	d.openDelegation(nil)
 	if kept {
-		if d.store, err = bolt.Open(r.Path, bolt.Options{Options: store.Options{Types: d.types}}); err != nil {
+		if d.store, err = bolt.Open(r.Path, bolt.Options{Options: store.Options{Types: d.types}, Warn: d.storeIsOdd}); err != nil {
 			return fmt.Errorf("cannot open the state store (yarn.resourcemanager.heddle.state-store.path): %w", err)
 		}
 	} else {
@@ -211,8 +214,23 @@ func (d *Daemon) openStore() (err error) {
 	return nil
 }
 
+// storeIsOdd logs what is odd about the state store, and no damage.
+func (d *Daemon) storeIsOdd(text string) {
+	d.Log.Warn("the state store is used, but odd", "what", text)
+}
+
 // openLabels puts the directory of node labels over the state store, if there is one.
 func (d *Daemon) openLabels() (store.Store, error) {
+	o, err := d.labelOptions()
+	if err != nil {
+		return nil, err
+	}
+	o.Over = d.store
+	return labelfiles.Open(context.Background(), o)
+}
+
+// labelOptions say where labels are kept.
+func (d *Daemon) labelOptions() (labelfiles.Options, error) {
 	l := &d.settings.Labels
 	text := l.Directory
 	if text == "" {
@@ -220,14 +238,14 @@ func (d *Daemon) openLabels() (store.Store, error) {
 	}
 	url, err := filesystem.ParseURL(text)
 	if err != nil {
-		return nil, err
+		return labelfiles.Options{}, err
 	}
 	systems, err := filesystem.New(filesystem.Config{Default: d.site.Get("fs.defaultFS"), Property: d.site.Get, Site: d.site.HDFSSite()})
 	if err != nil {
-		return nil, err
+		return labelfiles.Options{}, err
 	}
-	return labelfiles.Open(context.Background(), labelfiles.Options{Systems: systems, URL: url, User: d.User, Nodes: !l.ByNodes, NoLog: l.NoLog,
-		Limits: labelfiles.Limits{Labels: engine.MaxLabels, Nodes: engine.MaxLabelledNodes}, Over: d.store, Log: d.Log})
+	return labelfiles.Options{Systems: systems, URL: url, User: d.User, Nodes: !l.ByNodes, NoLog: l.NoLog,
+		Limits: labelfiles.Limits{Labels: engine.MaxLabels, Nodes: engine.MaxLabelledNodes}, Log: d.Log}, nil
 }
 
 func (d *Daemon) buildEngine(site *conf.Properties) (*engine.Engine, error) {

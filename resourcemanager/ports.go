@@ -7,6 +7,9 @@ import (
 	"net"
 	"net/netip"
 	"path"
+	"runtime"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/heddle-project/heddle/conf"
@@ -30,27 +33,33 @@ func (d *Daemon) listen() error {
 	places := d.places()
 	simple := []ipc.Method{ipc.MethodSimple}
 	s := d.settings
+	backlog := ipc.NewBacklog(0, 0, d.Log.With("logger", "ipc"))
+	forClients, forMasters := d.ipcLimits(), d.ipcLimits()
+	forClients.Places = max(1, runtime.GOMAXPROCS(0)/2) // the rest is for calls that wait for nobody
+	forMasters.MaxCallsPerConnection = 1                // a master waits for each answer, which may be large
 	for _, port := range []struct {
 		name      string
 		at        conf.Endpoint
 		methods   []ipc.Method
 		tokens    ipc.Tokens
 		kind      string
+		limits    ipc.Limits
 		protocols []ipc.Protocol
 	}{
-		{"admin", s.Admin, simple, nil, "", admin.Protocols(admin.Config{Loop: d.loop, Types: d.types, Daemon: d})},
-		{"client", s.Client, []ipc.Method{ipc.MethodToken, ipc.MethodSimple}, d.delegation.keeper, token.KindDelegation, []ipc.Protocol{client.Protocol(client.Config{
+		{"admin", s.Admin, simple, nil, "", d.ipcLimits(), admin.Protocols(admin.Config{Loop: d.loop, Types: d.types, Daemon: d})},
+		{"client", s.Client, []ipc.Method{ipc.MethodToken, ipc.MethodSimple}, d.delegation.keeper, token.KindDelegation, forClients, []ipc.Protocol{client.Protocol(client.Config{
 			Loop: d.loop, Types: d.types, Access: d.rights, Contexts: d.contexts, Delegation: &d.delegation, LoginToken: d.grants.amrm.Issue,
 			MaxTags: s.Applications.MaxTags, MaxTagLength: s.Applications.MaxTagLength, Places: places})}},
-		{"scheduler", s.Master, []ipc.Method{ipc.MethodToken}, d.grants.amrm, token.KindAMRM, []ipc.Protocol{d.masters.Protocol}},
-		{"tracker", s.Tracker, simple, nil, "", []ipc.Protocol{d.trackers.Protocol}},
+		{"scheduler", s.Master, []ipc.Method{ipc.MethodToken}, d.grants.amrm, token.KindAMRM, forMasters, []ipc.Protocol{d.masters.Protocol}},
+		{"tracker", s.Tracker, simple, nil, "", d.ipcLimits(), []ipc.Protocol{d.trackers.Protocol}},
 	} {
 		server, err := ipc.Listen(ipc.ServerConfig{Name: port.name, Address: port.at.Bind.String(), Methods: port.methods, Tokens: port.tokens,
-			TokenKind: port.kind, Protocols: port.protocols, Proxies: d.rights, Limits: d.ipcLimits(), Log: d.Log.With("logger", "ipc."+port.name)})
+			TokenKind: port.kind, Protocols: port.protocols, Proxies: d.rights, Limits: port.limits, Backlog: backlog, Log: d.Log.With("logger", "ipc."+port.name)})
 		if err != nil {
 			return err
 		}
 		d.servers = append(d.servers, server)
+		d.own.add(server.Addr())
 		d.Log.Info("listening", "port", port.name, "address", server.Addr())
 		d.work.Go(func() {
 			if err := server.Serve(); err != nil {
@@ -59,6 +68,27 @@ func (d *Daemon) listen() error {
 		})
 	}
 	return nil
+}
+
+// ownPorts are those that the daemon listens on. The pages are served before all
+// of them are open.
+type ownPorts struct {
+	mu   sync.Mutex
+	list []uint16
+}
+
+func (o *ownPorts) add(a net.Addr) {
+	if tcp, ok := a.(*net.TCPAddr); ok {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.list = append(o.list, uint16(tcp.Port))
+	}
+}
+
+func (o *ownPorts) has(port uint16) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Contains(o.list, port)
 }
 
 func (d *Daemon) ipcLimits() ipc.Limits {
@@ -73,6 +103,7 @@ func (d *Daemon) serveWeb() error {
 	if err != nil {
 		return fmt.Errorf("cannot open the web port (yarn.resourcemanager.webapp.address): %w", err)
 	}
+	d.own.add(l.Addr())
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {
 		return err
@@ -90,7 +121,8 @@ func (d *Daemon) serveWeb() error {
 		Introspection: introspect.Config{Properties: d.properties, Sensitive: w.Introspection.Sensitive, AdminOnly: w.Introspection.AdminOnly,
 			Admin:         func(c webgate.Caller) bool { return d.rights.IsAdmin(identity(c)) },
 			PrometheusOff: !w.Introspection.Prometheus, StartedAt: time.UnixMilli(d.started), Log: d.Log.With("logger", "web")},
-		Version: rest.Version{Number: release.Hadoop, Build: "Heddle", Date: ""}, ProxyFrom: from, ProxyOff: !w.Proxy.IsZero()})
+		Version: rest.Version{Number: release.Hadoop, Build: "Heddle", Date: ""}, ProxyFrom: from, ProxyOff: !w.Proxy.IsZero(),
+		OwnPort: d.own.has, NodeAddresses: d.grants.addresses.of})
 	if err != nil {
 		l.Close()
 		return err

@@ -13,6 +13,9 @@ type Last[Caller comparable] struct {
 	kept map[Caller][]byte
 }
 
+// overwritten is the size up to which an answer's memory is used again for the next, and so has to be copied to be repeated.
+const overwritten = 64 << 10
+
 // Keep copies an answer over the one before. Memory of about the right size is
 // used again, for most answers to one caller are alike.
 func (l *Last[Caller]) Keep(who Caller, answer []byte) {
@@ -22,7 +25,7 @@ func (l *Last[Caller]) Keep(who Caller, answer []byte) {
 		l.kept = map[Caller][]byte{}
 	}
 	b := l.kept[who]
-	if cap(b) < len(answer) || cap(b) > 2*len(answer)+64 {
+	if cap(b) < len(answer) || cap(b) > 2*len(answer)+64 || cap(b) > overwritten {
 		b = make([]byte, 0, len(answer))
 	}
 	l.kept[who] = append(b[:0], answer...)
@@ -36,11 +39,18 @@ func (l *Last[Caller]) Drop(who Caller) {
 }
 
 // Repeat answers a call as the one before. When nothing is known of that, the
-// first answer is still under way, and the caller is to try again.
+// first answer is still under way, and the caller is to try again; likewise
+// when it does not read what it has been answered.
 func (l *Last[Caller]) Repeat(c *ipc.Call, who Caller) {
+	if c.Crowded() {
+		c.Fail(&ipc.RemoteError{Class: ipc.ClassRetriable, Message: "the answer to " + c.Method + " is not repeated while so much of what was answered waits to be read; try again"})
+		return
+	}
 	l.mu.Lock()
 	b, known := l.kept[who]
-	b = append([]byte(nil), b...)
+	if cap(b) <= overwritten {
+		b = append([]byte(nil), b...)
+	}
 	l.mu.Unlock()
 	if !known {
 		c.Fail(&ipc.RemoteError{Class: ipc.ClassRetriable, Message: "the answer to " + c.Method + " is not ready yet; try again"})

@@ -64,6 +64,7 @@ func (c *conn) context(h *requestHeader, payload []byte) error {
 		return refuse(h, fatalAs(err, FatalUnauthorized))
 	}
 	c.identity = id
+	c.who.Store(id)
 	c.auth = authentication{stage: stageOpen, method: id.Method}
 	c.in.established()
 	c.server.stats.authOK.Add(1)

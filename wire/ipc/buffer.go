@@ -7,19 +7,28 @@ import (
 
 const (
 	bufferSize = 4 << 10  // what a pooled buffer starts with: a heartbeat fits
+	smallSize  = 16 << 10 // larger ones do not go back to where requests of a few bytes get theirs
 	keepSize   = 64 << 10 // larger buffers are left to the collector, and charged to a budget
 )
 
 // buffer is a pooled byte slice. Its owner frees it exactly once.
 type buffer struct {
 	b       []byte
+	at      int   // bytes at the front that are no part of a frame, or are written already (outbox)
 	charged int64 // bytes taken from budget, returned by free
 	budget  *budget
 }
 
-var buffers = sync.Pool{New: func() any { return &buffer{b: make([]byte, 0, bufferSize)} }}
+var (
+	buffers = sync.Pool{New: func() any { return &buffer{b: make([]byte, 0, bufferSize)} }}
+	chunks  = sync.Pool{New: func() any { return &buffer{b: make([]byte, 0, keepSize)} }} // of long answers
+)
 
 func newBuffer() *buffer { return buffers.Get().(*buffer) }
+func newChunk() *buffer  { return chunks.Get().(*buffer) }
+
+// rest is what is still to be written.
+func (b *buffer) rest() []byte { return b.b[b.at:] }
 
 func (b *buffer) free() {
 	if b == nil {
@@ -29,11 +38,14 @@ func (b *buffer) free() {
 		b.budget.left.Add(b.charged)
 		b.charged, b.budget = 0, nil
 	}
-	if cap(b.b) > keepSize {
-		return
+	size := cap(b.b)
+	b.b, b.at = b.b[:0], 0
+	switch {
+	case size <= smallSize:
+		buffers.Put(b)
+	case size == keepSize:
+		chunks.Put(b)
 	}
-	b.b = b.b[:0]
-	buffers.Put(b)
 }
 
 // grow makes room for at least one more byte on the way to a total of n. It

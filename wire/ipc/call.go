@@ -3,6 +3,7 @@ package ipc
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 )
 
@@ -44,11 +45,12 @@ type Call struct {
 	conn     *conn
 	frame    *buffer
 	answered atomic.Bool
+	finished chan struct{} // of a call in turn: closed when it is answered
 }
 
 // Handler starts the work of a call. It runs on the connection's reading
-// goroutine, so it must not block: to answer later, keep the call and return.
-// A panic is recovered, logged and answered as an error.
+// goroutine, so it must not block, unless it is InTurn: to answer later, keep
+// the call and return. A panic is recovered, logged and answered as an error.
 type Handler func(*Call)
 
 // Protocol is a table of methods under one protocol name and version.
@@ -65,9 +67,16 @@ type Protocol struct {
 // Reply answers with a response message (without its length). The body is
 // copied before Reply returns and may alias the request's.
 func (c *Call) Reply(body []byte) {
-	if limit := c.conn.limits.MaxResponse; len(body) > limit {
-		c.Fail(&RemoteError{Class: ClassServer, Detail: ErrorSerializingResponse,
-			Message: fmt.Sprintf("response of %s is %d bytes, more than %d; ask for less at once", c.Method, len(body), limit)})
+	if len(body) > c.conn.limits.MaxResponse {
+		c.tooLarge()
+		return
+	}
+	if len(body) > keepSize { // in buffers that are free again one by one as the peer reads
+		a := c.Answer()
+		for piece := range slices.Chunk(body, fullChunk) {
+			a.Append(func(b []byte) []byte { return append(b, piece...) })
+		}
+		a.Send()
 		return
 	}
 	if !c.claim() {
@@ -78,9 +87,15 @@ func (c *Call) Reply(body []byte) {
 		b, at := openFrame(b)
 		b = appendResponseOK(b, c.CallID, c.RetryCount, c.ClientID)
 		b = closeFrame(appendBody(b, body), at)
-		c.conn.answered(b)
+		c.conn.answered()
+		o.end(b, false)
 	}
 	c.release()
+}
+
+func (c *Call) tooLarge() {
+	c.Fail(&RemoteError{Class: ClassServer, Detail: ErrorSerializingResponse,
+		Message: fmt.Sprintf("response of %s has more than %d bytes; ask for less at once", c.Method, c.conn.limits.MaxResponse)})
 }
 
 // Fail answers with an exception: a *RemoteError (also wrapped) with its own
@@ -96,7 +111,8 @@ func (c *Call) Fail(err error) {
 	if b, ok := o.begin(); ok {
 		b, at := openFrame(b)
 		b = appendResponseError(b, c.CallID, c.RetryCount, c.ClientID, &e)
-		c.conn.answered(closeFrame(b, at))
+		c.conn.answered()
+		o.end(closeFrame(b, at), false)
 	}
 	c.release()
 }
@@ -119,7 +135,19 @@ func (c *Call) claim() bool {
 }
 
 func (c *Call) release() {
+	c.Forget()
+	if c.finished != nil {
+		close(c.finished)
+	}
+}
+
+// Forget gives the memory of the request back before the call is answered.
+func (c *Call) Forget() {
 	c.Body = nil
 	c.frame.free()
 	c.frame = nil
 }
+
+// Crowded reports whether so many answers wait unread, in all or of the
+// caller's, that a large one which can be asked for again should be refused.
+func (c *Call) Crowded() bool { return c.conn.server.backlog.full(c.Caller.User) }

@@ -26,6 +26,8 @@ type conn struct {
 	out      outbox
 	received atomic.Int64
 	closing  sync.Once
+	who      atomic.Pointer[Identity] // identity, for other goroutines
+	ended    chan struct{}            // closed with the connection
 
 	auth          authentication
 	identity      *Identity // nil until the context is accepted
@@ -35,10 +37,11 @@ type conn struct {
 }
 
 func newConn(s *Server, nc net.Conn, remote netip.AddrPort) *conn {
-	c := &conn{server: s, limits: &s.limits, remote: remote, sock: newSocket(nc)}
+	c := &conn{server: s, limits: &s.limits, remote: remote, sock: newSocket(nc), ended: make(chan struct{})}
 	c.in = frames{sock: c.sock, budget: &s.held, frameTime: s.limits.Frame, idle: s.limits.Idle,
 		until: time.Now().Add(s.limits.Handshake)}
-	c.out = outbox{sock: c.sock, limit: s.limits.MaxQueued, strict: true, timeout: s.limits.Write, run: c.spawn, fail: c.writeFailed}
+	c.out = outbox{sock: c.sock, limit: s.limits.MaxQueued, strict: true, timeout: s.limits.Write, run: c.spawn, fail: c.writeFailed,
+		owe: func(n int64) { s.backlog.add(c, n) }}
 	c.out.init()
 	return c
 }
@@ -62,6 +65,7 @@ func (c *conn) writeFailed(err error) {
 // shut ends the connection from any goroutine.
 func (c *conn) shut() {
 	c.closing.Do(func() {
+		close(c.ended)
 		c.out.close()
 		c.sock.Close()
 	})
@@ -142,14 +146,28 @@ func (c *conn) busy() bool {
 	return c.out.calls > 0
 }
 
+// user is for whom what the connection holds is counted.
+func (c *conn) user() string {
+	if id := c.who.Load(); id != nil {
+		return id.User
+	}
+	return ""
+}
+
 // makeRoom waits while the connection has too many calls unanswered or too
-// many answers unread. What has been held back is written first.
+// many answers unread: any at all while the server's backlog is full. What has
+// been held back is written first.
 func (c *conn) makeRoom() error {
 	o := &c.out
-	full := func() bool { return o.calls >= c.limits.MaxCallsPerConnection || o.queued > o.limit/2 }
+	full := func() bool {
+		return o.calls >= c.limits.MaxCallsPerConnection || o.queued > o.limit/2 || o.flushing && c.server.backlog.full(c.user())
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.closed || !full() {
+	if o.closed {
+		return net.ErrClosed // nobody waits for what has been received already
+	}
+	if !full() {
 		return nil
 	}
 	if err := o.flush(); err != nil {
@@ -303,12 +321,11 @@ func (c *Call) panicked(p any) {
 	}
 }
 
-// answered completes an answer that was appended after outbox.begin.
-func (c *conn) answered(b []byte) {
+// answered counts an answer that is being appended; the outbox is locked.
+func (c *conn) answered() {
 	if c.out.calls--; c.out.calls+1 >= c.limits.MaxCallsPerConnection {
 		c.out.changed.Broadcast()
 	}
-	c.out.end(b, false)
 }
 
 // printable is hostile text made fit for a message or a log line.

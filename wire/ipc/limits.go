@@ -24,11 +24,13 @@ type Limits struct {
 	// an answer added above it closes the connection; one answer may be larger.
 	// Above it a client's calls fail at once.
 	MaxQueued int
+	// Places bounds the calls that are served in turn at a time; 1.
+	Places int
 
 	Handshake time.Duration // from accept or connect to an accepted context; 10 s
 	Frame     time.Duration // from a frame's first byte to its last; 30 s
 	Idle      time.Duration // server: no frame and no call in flight; 10 min. Client: no call in flight; 10 s
-	Write     time.Duration // for every 256 KiB that wait to be written; 60 s
+	Write     time.Duration // for every 64 KiB that wait to be written; 60 s
 	Ping      time.Duration // client: a ping after so long without sending while a call waits; 60 s (ipc.ping.interval)
 }
 
@@ -54,6 +56,7 @@ func (l Limits) withDefaults(idle time.Duration) Limits {
 	or(&l.MaxCallsPerConnection, 1024)
 	or(&l.MaxHeld, 1<<30)
 	or(&l.MaxQueued, 16*mib)
+	or(&l.Places, 1)
 	or(&l.Handshake, 10*time.Second)
 	or(&l.Frame, 30*time.Second)
 	or(&l.Idle, idle)

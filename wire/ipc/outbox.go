@@ -3,11 +3,9 @@ package ipc
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
-
-// writeChunk is the most that one write deadline covers.
-const writeChunk = 256 << 10
 
 var errSlowReader = errors.New("peer does not read: too many bytes wait to be written")
 
@@ -18,19 +16,23 @@ type outbox struct {
 	sock    *socket
 	limit   int           // queued bytes above which no frame should be added
 	strict  bool          // a frame added above the limit drops the peer
-	timeout time.Duration // per writeChunk
+	timeout time.Duration // for every keepSize or less that is written
 	run     func(func())  // starts and accounts for the goroutine
 	fail    func(error)   // called once, outside the lock, when the socket is to be closed
+	owe     func(int64)   // told of every change in what waits for the peer to read; may be nil
 
 	mu       sync.Mutex
 	changed  sync.Cond // queue drained, closed, or a call answered
-	buf      *buffer   // frames not yet handed to a write
-	queued   int       // bytes in buf and in the goroutine's hands
+	queue    []*buffer // frames not yet handed to a write
+	queued   int       // bytes in queue and in the goroutine's hands
+	owed     int       // of them, what owe was told
 	corked   bool      // more frames follow at once: do not write yet
 	flushing bool      // the goroutine runs
 	closed   bool
 	calls    int // unanswered calls (server)
 	sent     int64
+
+	moved atomic.Int64 // when the peer last took something, Unix nanoseconds
 }
 
 func (o *outbox) init() { o.changed.L = &o.mu }
@@ -43,22 +45,35 @@ func (o *outbox) begin() (b []byte, ok bool) {
 		o.mu.Unlock()
 		return nil, false
 	}
-	if o.buf == nil {
-		o.buf = newBuffer()
+	if n := len(o.queue); n == 0 || len(o.queue[n-1].b) >= keepSize/2 {
+		o.queue = append(o.queue, newBuffer())
 	}
-	return o.buf.b, true
+	return o.queue[len(o.queue)-1].b, true
 }
 
 // end takes the slice back with the frame appended, writes what can be
 // written now unless held, and unlocks.
 func (o *outbox) end(b []byte, hold bool) {
+	last := o.queue[len(o.queue)-1]
+	added := len(b) - len(last.b)
+	last.b = b
+	o.added(added, hold)
+}
+
+// give appends a frame that lies in buffers of its own, n bytes, writes what
+// can be written now, and unlocks. The outbox is locked and open.
+func (o *outbox) give(frame []*buffer, n int) {
+	o.queue = append(o.queue, frame...)
+	o.added(n, false)
+}
+
+func (o *outbox) added(n int, hold bool) {
 	over := o.strict && o.queued > o.limit
-	o.queued += len(b) - len(o.buf.b)
-	o.buf.b = b
+	o.queued += n
 	var err error
 	if over {
 		err = errSlowReader
-	} else if !hold && (!o.corked || len(b) >= keepSize) {
+	} else if !hold && (!o.corked || o.queued >= keepSize) {
 		err = o.flush()
 	}
 	o.unlock(err)
@@ -78,55 +93,67 @@ func (o *outbox) unlock(err error) {
 
 // flush writes as much as goes without waiting. Locked.
 func (o *outbox) flush() error {
-	if o.flushing || o.buf == nil {
-		return nil
+	for !o.flushing && len(o.queue) > 0 {
+		b := o.queue[0]
+		n, err := o.sock.send(b.rest())
+		o.sent += int64(n)
+		o.queued -= n
+		b.at += n
+		if err != nil {
+			return err
+		}
+		if len(b.rest()) == 0 {
+			o.pop()
+			b.free()
+			continue
+		}
+		o.flushing = true
+		o.moved.Store(time.Now().UnixNano())
+		o.run(o.drain)
 	}
-	n, err := o.sock.send(o.buf.b)
-	o.sent += int64(n)
-	o.queued -= n
-	if err != nil {
-		return err
-	}
-	if n == len(o.buf.b) {
-		o.buf.free()
-		o.buf = nil
-		return nil
-	}
-	rest := o.buf
-	o.buf, o.flushing = nil, true
-	o.run(func() { o.drain(rest, n) })
+	o.settleDebt()
 	return nil
 }
 
-// drain is the goroutine: it writes b from offset at, and then whatever has
-// been queued meanwhile.
-func (o *outbox) drain(b *buffer, at int) {
-	for b != nil {
-		err := o.write(b.b[at:])
+// pop takes the first buffer out of the queue, whose memory is used again.
+func (o *outbox) pop() *buffer {
+	b := o.queue[0]
+	n := copy(o.queue, o.queue[1:])
+	o.queue[n] = nil
+	o.queue = o.queue[:n]
+	return b
+}
+
+// drain is the goroutine: it writes what is queued, and what is queued meanwhile.
+func (o *outbox) drain() {
+	o.mu.Lock()
+	for !o.closed && len(o.queue) > 0 {
+		b := o.pop()
+		o.mu.Unlock()
+		err := o.write(b)
 		b.free()
-		at = 0
 		o.mu.Lock()
-		if err != nil || o.closed {
+		o.settleDebt()
+		if err != nil {
 			o.flushing = false
 			o.changed.Broadcast()
 			o.unlock(err)
 			return
 		}
-		b, o.buf = o.buf, nil
-		if b == nil {
-			o.flushing = false
-			o.sock.SetWriteDeadline(time.Time{})
-		}
 		o.changed.Broadcast()
-		o.mu.Unlock()
 	}
+	o.flushing = false
+	o.sock.SetWriteDeadline(time.Time{})
+	o.settleDebt()
+	o.changed.Broadcast()
+	o.mu.Unlock()
 }
 
-func (o *outbox) write(b []byte) error {
-	for len(b) > 0 {
+func (o *outbox) write(b *buffer) error {
+	for len(b.rest()) > 0 {
 		o.sock.SetWriteDeadline(time.Now().Add(o.timeout))
-		n, err := o.sock.Write(b[:min(len(b), writeChunk)])
-		b = b[n:]
+		n, err := o.sock.Write(b.rest()[:min(len(b.rest()), keepSize)])
+		b.at += n
 		o.mu.Lock()
 		o.queued -= n
 		o.sent += int64(n)
@@ -134,8 +161,25 @@ func (o *outbox) write(b []byte) error {
 		if err != nil {
 			return err
 		}
+		o.moved.Store(time.Now().UnixNano())
 	}
 	return nil
+}
+
+// settleDebt tells owe what waits for the peer now: nothing while the socket
+// takes all at once. Small changes are told later. Locked.
+func (o *outbox) settleDebt() {
+	if o.owe == nil {
+		return
+	}
+	due := 0
+	if o.flushing && !o.closed {
+		due = o.queued
+	}
+	if more := due - o.owed; due == 0 && more != 0 || o.owed == 0 && more > 0 || more >= keepSize || more <= -keepSize {
+		o.owed = due
+		o.owe(int64(more))
+	}
 }
 
 // cork holds frames back while the reader has more requests at hand, so that
@@ -169,10 +213,12 @@ func (o *outbox) shut() {
 		return
 	}
 	o.closed = true
-	if o.buf != nil {
-		o.buf.free()
-		o.buf = nil
+	for _, b := range o.queue {
+		o.queued -= len(b.rest())
+		b.free()
 	}
+	o.queue = nil
+	o.settleDebt()
 	o.changed.Broadcast()
 }
 
@@ -180,7 +226,7 @@ func (o *outbox) shut() {
 // write deadline bounds it.
 func (o *outbox) settle() {
 	o.mu.Lock()
-	for !o.closed && (o.flushing || o.buf != nil) {
+	for !o.closed && (o.flushing || len(o.queue) > 0) {
 		o.changed.Wait()
 	}
 	o.mu.Unlock()

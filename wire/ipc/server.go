@@ -51,7 +51,10 @@ type ServerConfig struct {
 	// default) is built.
 	Protection string
 	Limits     Limits
-	Log        *slog.Logger
+	// Backlog bounds the answers that wait to be read, together with those of
+	// the other servers that have it. Without it the server has its own.
+	Backlog *Backlog
+	Log     *slog.Logger
 }
 
 // Server is one listening port.
@@ -64,6 +67,8 @@ type Server struct {
 	listener net.Listener
 	stats    counters
 	held     budget
+	backlog  *Backlog
+	turns    turns
 	nonce    func() string
 
 	mu      sync.Mutex
@@ -95,6 +100,11 @@ func Listen(cfg ServerConfig) (*Server, error) {
 	}
 	s.log = s.log.With("server", cfg.Name)
 	s.held.left.Store(s.limits.MaxHeld)
+	if s.backlog = cfg.Backlog; s.backlog == nil {
+		s.backlog = NewBacklog(0, 0, s.log)
+	}
+	s.turns.backlog, s.turns.free = s.backlog, s.limits.Places
+	s.backlog.whenEased(s.turns.again)
 	if err := s.checkMethods(); err != nil {
 		return nil, fmt.Errorf("rpc server %q: %w", cfg.Name, err)
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 const canTry = true
@@ -49,4 +51,19 @@ func (s *socket) tryWrite(fd uintptr) bool {
 		s.outN += n
 	}
 	return true
+}
+
+// gone reports whether the peer has closed the connection or is no more. It
+// reads nothing, so that requests which wait do not hide the end behind them.
+func (s *socket) gone() bool {
+	if s.raw == nil {
+		return false
+	}
+	over := false
+	err := s.raw.Control(func(fd uintptr) {
+		p := []unix.PollFd{{Fd: int32(fd), Events: endEvents}}
+		n, err := unix.Poll(p, 0)
+		over = err == nil && n > 0 && p[0].Revents&(endEvents|unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0
+	})
+	return err != nil || over
 }

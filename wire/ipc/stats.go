@@ -11,6 +11,7 @@ type counters struct {
 	authOK, authFailed  atomic.Int64
 	slowReaders, panics atomic.Int64
 	answeredTwice       atomic.Int64
+	dropped             atomic.Int64
 }
 
 // Stats is a snapshot of a server's counters, all since Listen unless noted.
@@ -23,6 +24,7 @@ type Stats struct {
 	Rejected      int64 // connections closed at once because of a limit
 	Calls         int64 // calls dispatched to a handler
 	Failed        int64 // calls answered with an exception
+	Dropped       int64 // calls that did not run because the peer had gone before their turn
 	Received      int64 // bytes
 	Sent          int64 // bytes
 	AuthOK        int64 // connection contexts accepted
@@ -38,7 +40,7 @@ func (s *Server) Stats() Stats {
 	n := &s.stats
 	t := Stats{Held: s.limits.MaxHeld - s.held.left.Load(), Accepted: n.accepted.Load(), Rejected: n.rejected.Load(),
 		Calls: n.calls.Load(), Failed: n.failed.Load(), AuthOK: n.authOK.Load(), AuthFailed: n.authFailed.Load(),
-		SlowReaders: n.slowReaders.Load(), Panics: n.panics.Load(), AnsweredTwice: n.answeredTwice.Load()}
+		SlowReaders: n.slowReaders.Load(), Panics: n.panics.Load(), AnsweredTwice: n.answeredTwice.Load(), Dropped: n.dropped.Load()}
 	t.Received, t.Sent = n.received.Load(), n.sent.Load()
 	open := s.open()
 	t.Connections = len(open)

@@ -3,9 +3,12 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/heddle-project/heddle/wire/ipc"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -14,7 +17,7 @@ const MaxDepth = 100
 
 var (
 	unmarshal = proto.UnmarshalOptions{RecursionLimit: MaxDepth, AllowPartial: false}
-	marshal   = proto.MarshalOptions{}
+	marshal   = proto.MarshalOptions{UseCachedSize: true} // Size comes first everywhere
 )
 
 // Unmarshal reads a message with the bounds of requests.
@@ -31,12 +34,53 @@ func Decode(c *ipc.Call, m proto.Message) bool {
 
 // Answer writes the answer of a call.
 func Answer(c *ipc.Call, m proto.Message) {
-	b, err := marshal.Marshal(m)
+	b, err := marshal.MarshalAppend(make([]byte, 0, marshal.Size(m)), m)
 	if err != nil {
-		c.Fail(&ipc.RemoteError{Class: ipc.ClassServer, Message: fmt.Sprintf("cannot write the answer of %s: %v", c.Method, err)})
+		cannotWrite(c, err)
 		return
 	}
 	c.Reply(b)
+}
+
+func cannotWrite(c *ipc.Call, err error) {
+	c.Fail(&ipc.RemoteError{Class: ipc.ClassServer, Message: fmt.Sprintf("cannot write the answer of %s: %v", c.Method, err)})
+}
+
+// List writes an answer that consists of repeated messages, one after the
+// other: only one of them has to be there at a time.
+type List struct {
+	call *ipc.Call
+	out  *ipc.Answer
+	err  error
+}
+
+// NewList begins the answer of a call; Send ends it.
+func NewList(c *ipc.Call) *List { return &List{call: c, out: c.Answer()} }
+
+// Add appends a message as the field of that number, and reports whether more
+// are of use.
+func (l *List) Add(number protowire.Number, m proto.Message) bool {
+	more := l.out.Append(func(b []byte) []byte {
+		b = protowire.AppendTag(b, number, protowire.BytesType)
+		b = protowire.AppendVarint(b, uint64(marshal.Size(m)))
+		out, err := marshal.MarshalAppend(b, m)
+		if err != nil {
+			l.err = err
+			return b
+		}
+		return out
+	})
+	return more && l.err == nil
+}
+
+// Send answers the call.
+func (l *List) Send() {
+	if l.err != nil {
+		l.out.Drop()
+		cannotWrite(l.call, l.err)
+		return
+	}
+	l.out.Send()
 }
 
 // With turns a protocol's method into a handler: the request is decoded into
@@ -44,6 +88,7 @@ func Answer(c *ipc.Call, m proto.Message) {
 func With[M proto.Message](fresh func() M, handle func(*ipc.Call, M)) ipc.Handler {
 	return func(c *ipc.Call) {
 		if m := fresh(); Decode(c, m) {
+			c.Forget() // nothing of it is in the message
 			handle(c, m)
 		}
 	}
@@ -80,6 +125,16 @@ func Refuse(c *ipc.Call, class, format string, args ...any) {
 // security exception, and clients look for its name in the text.
 func Deny(c *ipc.Call, format string, args ...any) {
 	Refuse(c, YarnException, ipc.ClassAccessControl+": "+format, args...)
+}
+
+// Wrap answers a call with a YARN exception around another: YARN's services declare no other class, so that is the one that stock
+// clients catch. Its text begins with the class that it wraps.
+func Wrap(c *ipc.Call, err error) {
+	var remote *ipc.RemoteError
+	if errors.As(err, &remote) && !strings.HasPrefix(remote.Class, exceptions) {
+		err = &ipc.RemoteError{Class: YarnException, Message: remote.Class + ": " + remote.Message}
+	}
+	c.Fail(err)
 }
 
 // Missing is the handler of a method that Hadoop has and Heddle does not have yet.

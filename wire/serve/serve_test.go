@@ -42,6 +42,50 @@ func serving(t *testing.T, methods map[string]ipc.Handler) func(method string, b
 	}
 }
 
+// A list is the same bytes as the message that has all of it at once.
+func TestList(t *testing.T) {
+	whole := &pb.GetClusterNodesResponse{}
+	for i := range int32(5000) {
+		whole.NodeReports = append(whole.NodeReports, &pb.NodeReport{NodeId: &pb.NodeId{Host: proto.String(strings.Repeat("h", int(i)%90)), Port: &i}})
+	}
+	call := serving(t, map[string]ipc.Handler{
+		"whole": func(c *ipc.Call) { Answer(c, whole) },
+		"list": func(c *ipc.Call) {
+			l := NewList(c)
+			for _, n := range whole.NodeReports {
+				if !l.Add(1, n) {
+					break
+				}
+			}
+			l.Send()
+		},
+		"none": func(c *ipc.Call) { NewList(c).Send() },
+		"partial": func(c *ipc.Call) {
+			l := NewList(c)
+			if l.Add(1, &pb.GetGroupsForUserRequest{}) {
+				t.Error("a message without what it requires was added")
+			}
+			l.Send()
+		},
+	})
+	want, err := proto.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{"whole", "list"} {
+		if got, err := call(method, nil); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %d bytes, want %d (%v)", method, len(got), len(want), err)
+		}
+	}
+	if got, err := call("none", nil); err != nil || len(got) != 0 {
+		t.Errorf("an empty list: %x %v", got, err)
+	}
+	var remote *ipc.RemoteError
+	if _, err := call("partial", nil); !errors.As(err, &remote) || !strings.Contains(remote.Message, "cannot write the answer") {
+		t.Errorf("an answer that cannot be written: %v", err)
+	}
+}
+
 // Requests are bounded in depth, and bad ones are answered.
 func TestDecode(t *testing.T) {
 	call := serving(t, map[string]ipc.Handler{

@@ -49,6 +49,8 @@ type Config struct {
 	Node     func() yarn.NodeID // as registered
 	// Issuer is the start time of the ResourceManager that the node is registered with; 0: it is not registered.
 	Issuer func() int64
+	// Closed is why nothing can be started or changed now; "": it can.
+	Closed func() string
 }
 
 type protocol struct{ Config }
@@ -59,7 +61,7 @@ func Protocol(cfg Config) ipc.Protocol {
 	return ipc.Protocol{Name: Name, Version: 1, Methods: map[string]ipc.Handler{
 		"startContainers":              serve.With(func() *pb.StartContainersRequest { return &pb.StartContainersRequest{} }, p.start),
 		"stopContainers":               serve.With(func() *pb.StopContainersRequest { return &pb.StopContainersRequest{} }, p.stop),
-		"getContainerStatuses":         serve.With(func() *pb.GetContainerStatusesRequest { return &pb.GetContainerStatusesRequest{} }, p.statuses),
+		"getContainerStatuses":         ipc.InTurn(serve.With(func() *pb.GetContainerStatusesRequest { return &pb.GetContainerStatusesRequest{} }, p.statuses)),
 		"signalToContainer":            serve.With(func() *pb.SignalContainerRequest { return &pb.SignalContainerRequest{} }, p.signal),
 		"updateContainer":              serve.With(func() *pb.ContainerUpdateRequest { return &pb.ContainerUpdateRequest{} }, p.update),
 		"increaseContainersResource":   serve.With(func() *pb.IncreaseContainersResourceRequest { return &pb.IncreaseContainersResourceRequest{} }, p.increase),
@@ -100,6 +102,10 @@ func (p *protocol) starter(c *ipc.Call) (token.NM, bool) {
 	case p.Issuer() == 0:
 		serve.Refuse(c, serve.NotYetReady, "Rejecting new containers as NodeManager has not yet connected with ResourceManager")
 	default:
+		if why := p.Closed(); why != "" {
+			serve.Refuse(c, serve.YarnException, "%s is refused: %s", c.Method, why)
+			return id, false
+		}
 		return id, true
 	}
 	return id, false

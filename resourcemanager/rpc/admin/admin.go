@@ -49,20 +49,20 @@ type admin struct{ Config }
 func Protocols(cfg Config) []ipc.Protocol {
 	a := &admin{cfg}
 	methods := map[string]ipc.Handler{
-		"refreshQueues":                       a.guarded("refreshQueues", a.refreshQueues),
-		"refreshNodes":                        a.guarded("refreshNodes", a.refreshNodes),
+		"refreshQueues":                       a.guarded("refreshQueues", ipc.InTurn(a.refreshQueues)),
+		"refreshNodes":                        a.guarded("refreshNodes", ipc.InTurn(a.refreshNodes)),
 		"refreshUserToGroupsMappings":         a.reread("refreshUserToGroupsMappings", cfg.Daemon.RefreshGroups, &pb.RefreshUserToGroupsMappingsResponse{}),
 		"refreshSuperUserGroupsConfiguration": a.reread("refreshSuperUserGroupsConfiguration", cfg.Daemon.RefreshProxyUsers, &pb.RefreshSuperUserGroupsConfigurationResponse{}),
 		"refreshAdminAcls":                    a.reread("refreshAdminAcls", cfg.Daemon.RefreshAdminACL, &pb.RefreshAdminAclsResponse{}),
 		"refreshServiceAcls":                  a.reread("refreshServiceAcls", cfg.Daemon.RefreshServiceACL, &pb.RefreshServiceAclsResponse{}),
-		"getGroupsForUser":                    a.groups,
-		"updateNodeResource":                  a.guarded("updateNodeResource", a.updateNodeResource),
+		"getGroupsForUser":                    ipc.InTurn(serve.With(message[pb.GetGroupsForUserRequest], a.groups)),
+		"updateNodeResource":                  a.guarded("updateNodeResource", ipc.InTurn(serve.With(message[pb.UpdateNodeResourceRequest], a.updateNodeResource))),
 		"refreshNodesResources":               a.guarded("refreshNodesResources", serve.Missing("dynamic-resources.xml")),
 		"refreshClusterMaxPriority":           a.guarded("refreshClusterMaxPriority", serve.Missing("a changing yarn.cluster.max-application-priority; restart to change it")),
 		"checkForDecommissioningNodes":        a.guarded("checkForDecommissioningNodes", answer(&pb.CheckForDecommissioningNodesResponse{})),
-		"addToClusterNodeLabels":              a.guarded("addToClusterNodeLabels", serve.With(message[pb.AddToClusterNodeLabelsRequest], a.addLabels)),
-		"removeFromClusterNodeLabels":         a.guarded("removeFromClusterNodeLabels", serve.With(message[pb.RemoveFromClusterNodeLabelsRequest], a.removeLabels)),
-		"replaceLabelsOnNodes":                a.guarded("replaceLabelsOnNodes", serve.With(message[pb.ReplaceLabelsOnNodeRequest], a.replaceLabels)),
+		"addToClusterNodeLabels":              a.guarded("addToClusterNodeLabels", ipc.InTurn(serve.With(message[pb.AddToClusterNodeLabelsRequest], a.addLabels))),
+		"removeFromClusterNodeLabels":         a.guarded("removeFromClusterNodeLabels", ipc.InTurn(serve.With(message[pb.RemoveFromClusterNodeLabelsRequest], a.removeLabels))),
+		"replaceLabelsOnNodes":                a.guarded("replaceLabelsOnNodes", ipc.InTurn(serve.With(message[pb.ReplaceLabelsOnNodeRequest], a.replaceLabels))),
 		"mapAttributesToNodes":                a.guarded("mapAttributesToNodes", serve.Missing("node attributes")),
 	}
 	return []ipc.Protocol{{Name: Name, Version: 1, Methods: methods}, {Name: HAName, Version: 1, Methods: haMethods()}}
@@ -91,34 +91,29 @@ func (a *admin) finish(c *ipc.Call, operation string, err error, m proto.Message
 	serve.Answer(c, m)
 }
 
-// reread handles calls that read something anew. Reading may take a while, so
-// it happens beside the connection.
+// reread handles calls that read something anew.
 func (a *admin) reread(operation string, do func() error, m proto.Message) ipc.Handler {
-	return a.guarded(operation, func(c *ipc.Call) {
-		go func() {
-			err := do()
-			if err != nil {
-				err = &ipc.RemoteError{Class: serve.YarnException, Message: "java.io.IOException: " + err.Error()}
-			}
-			a.finish(c, operation, err, m)
-		}()
-	})
+	return a.guarded(operation, ipc.InTurn(func(c *ipc.Call) {
+		err := do()
+		if err != nil {
+			err = &ipc.RemoteError{Class: serve.YarnException, Message: "java.io.IOException: " + err.Error()}
+		}
+		a.finish(c, operation, err, m)
+	}))
 }
 
 func (a *admin) refreshQueues(c *ipc.Call) {
-	go func() {
-		cmd, applied, err := a.Daemon.RefreshQueues()
-		if err != nil {
-			cmd = engine.RefreshQueues{Problem: err.Error()} // compat: the engine has to know of the try
+	cmd, applied, err := a.Daemon.RefreshQueues()
+	if err != nil {
+		cmd = engine.RefreshQueues{Problem: err.Error()} // compat: the engine has to know of the try
+	}
+	cmd.Ticket = a.Loop.Expect(func(_ any, err error) {
+		if err == nil {
+			applied()
 		}
-		cmd.Ticket = a.Loop.Expect(func(_ any, err error) {
-			if err == nil {
-				applied()
-			}
-			a.finish(c, "refreshQueues", err, &pb.RefreshQueuesResponse{})
-		})
-		a.Loop.Post(cmd)
-	}()
+		a.finish(c, "refreshQueues", err, &pb.RefreshQueuesResponse{})
+	})
+	a.Loop.Post(cmd)
 }
 
 func (a *admin) refreshNodes(c *ipc.Call) {
@@ -130,31 +125,22 @@ func (a *admin) refreshNodes(c *ipc.Call) {
 		serve.Missing("graceful decommissioning; leave out -g to decommission at once")(c)
 		return
 	}
-	go func() {
-		cmd, err := a.Daemon.RefreshNodes()
-		if err != nil {
-			a.finish(c, "refreshNodes", &ipc.RemoteError{Class: serve.YarnException, Message: "refreshNodes failed and changed nothing: " + err.Error()}, nil)
-			return
-		}
-		cmd.Ticket = a.Loop.Expect(func(_ any, err error) { a.finish(c, "refreshNodes", err, &pb.RefreshNodesResponse{}) })
-		a.Loop.Post(cmd)
-	}()
+	cmd, err := a.Daemon.RefreshNodes()
+	if err != nil {
+		a.finish(c, "refreshNodes", &ipc.RemoteError{Class: serve.YarnException, Message: "refreshNodes failed and changed nothing: " + err.Error()}, nil)
+		return
+	}
+	cmd.Ticket = a.Loop.Expect(func(_ any, err error) { a.finish(c, "refreshNodes", err, &pb.RefreshNodesResponse{}) })
+	a.Loop.Post(cmd)
 }
 
-func (a *admin) groups(c *ipc.Call) {
-	m := &pb.GetGroupsForUserRequest{}
-	if serve.Decode(c, m) {
-		go func() { serve.Answer(c, &pb.GetGroupsForUserResponse{Groups: a.Daemon.Groups(m.GetUser())}) }()
-	}
+func (a *admin) groups(c *ipc.Call, m *pb.GetGroupsForUserRequest) {
+	serve.Answer(c, &pb.GetGroupsForUserResponse{Groups: a.Daemon.Groups(m.GetUser())})
 }
 
 // updateNodeResource changes one node; several in one call would not be all or
 // nothing, and no stock command sends more than one.
-func (a *admin) updateNodeResource(c *ipc.Call) {
-	m := &pb.UpdateNodeResourceRequest{}
-	if !serve.Decode(c, m) {
-		return
-	}
+func (a *admin) updateNodeResource(c *ipc.Call, m *pb.UpdateNodeResourceRequest) {
 	if len(m.GetNodeResourceMap()) != 1 {
 		serve.Refuse(c, serve.YarnException, "updateNodeResource takes exactly one node at a time, not %d", len(m.GetNodeResourceMap()))
 		return

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"fmt"
 	"github.com/heddle-project/heddle/wire/serve"
 	"time"
@@ -138,7 +139,7 @@ func (s *client) signal(c *ipc.Call, m *pb.SignalContainerRequest) {
 func (s *client) delegationToken(c *ipc.Call, m *pb.GetDelegationTokenRequest) {
 	s.Delegation.Issue(c.Caller, m.GetRenewer(), func(t token.Token, err error) {
 		if err != nil {
-			rpc.Fail(c, err)
+			refuseToken(c, err)
 			return
 		}
 		serve.Answer(c, &pb.GetDelegationTokenResponse{Token: rpc.ToToken(t)})
@@ -148,7 +149,7 @@ func (s *client) delegationToken(c *ipc.Call, m *pb.GetDelegationTokenRequest) {
 func (s *client) renewToken(c *ipc.Call, m *pb.RenewDelegationTokenRequest) {
 	s.Delegation.Renew(c.Caller, fromToken(m.GetToken()), func(expires int64, err error) {
 		if err != nil {
-			rpc.Fail(c, err)
+			refuseToken(c, err)
 			return
 		}
 		serve.Answer(c, &pb.RenewDelegationTokenResponse{NewExpiryTime: proto.Uint64(uint64(expires))})
@@ -158,11 +159,20 @@ func (s *client) renewToken(c *ipc.Call, m *pb.RenewDelegationTokenRequest) {
 func (s *client) cancelToken(c *ipc.Call, m *pb.CancelDelegationTokenRequest) {
 	s.Delegation.Cancel(c.Caller, fromToken(m.GetToken()), func(err error) {
 		if err != nil {
-			rpc.Fail(c, err)
+			refuseToken(c, err)
 			return
 		}
 		serve.Answer(c, &pb.CancelDelegationTokenResponse{})
 	})
+}
+
+// refuseToken answers a call about a delegation token that was refused.
+func refuseToken(c *ipc.Call, err error) {
+	if errors.As(err, new(*ipc.RemoteError)) {
+		serve.Wrap(c, err)
+		return
+	}
+	rpc.Fail(c, err)
 }
 
 func fromToken(p *pb.Token) token.Token {

@@ -64,16 +64,23 @@ type Delegation interface {
 	Cancel(caller *ipc.Identity, t token.Token, done func(error))
 }
 
-type client struct{ Config }
+type client struct {
+	Config
+	looks chan struct{} // who looks at views now
+}
+
+// maxLooks bounds the calls that look at views or read a submission at a time, each on a goroutine. Above it a connection
+// is not read further; a call takes a place for a round of the loop.
+const maxLooks = 256
 
 // Protocol is the table of the protocol's methods.
 func Protocol(cfg Config) ipc.Protocol {
-	s := &client{cfg}
+	s := &client{cfg, make(chan struct{}, maxLooks)}
 	return ipc.Protocol{Name: Name, Version: 1, Methods: map[string]ipc.Handler{
 		"getNewApplication":           serve.With(message[pb.GetNewApplicationRequest], s.newApplication),
 		"submitApplication":           s.submit,
 		"getApplicationReport":        serve.With(message[pb.GetApplicationReportRequest], s.report),
-		"getApplications":             serve.With(message[pb.GetApplicationsRequest], s.list),
+		"getApplications":             ipc.InTurn(serve.With(message[pb.GetApplicationsRequest], s.list)),
 		"forceKillApplication":        serve.With(message[pb.KillApplicationRequest], s.kill),
 		"failApplicationAttempt":      serve.With(message[pb.FailApplicationAttemptRequest], s.failAttempt),
 		"moveApplicationAcrossQueues": serve.With(message[pb.MoveApplicationAcrossQueuesRequest], s.move),
@@ -81,17 +88,17 @@ func Protocol(cfg Config) ipc.Protocol {
 		"updateApplicationTimeouts":   serve.With(message[pb.UpdateApplicationTimeoutsRequest], s.timeouts),
 		"signalToContainer":           serve.With(message[pb.SignalContainerRequest], s.signal),
 		"getApplicationAttemptReport": serve.With(message[pb.GetApplicationAttemptReportRequest], s.attempt),
-		"getApplicationAttempts":      serve.With(message[pb.GetApplicationAttemptsRequest], s.attempts),
+		"getApplicationAttempts":      ipc.InTurn(serve.With(message[pb.GetApplicationAttemptsRequest], s.attempts)),
 		"getContainerReport":          serve.With(message[pb.GetContainerReportRequest], s.container),
-		"getContainers":               serve.With(message[pb.GetContainersRequest], s.containers),
-		"getClusterMetrics":           serve.With(message[pb.GetClusterMetricsRequest], s.metrics),
-		"getClusterNodes":             serve.With(message[pb.GetClusterNodesRequest], s.nodes),
-		"getQueueInfo":                serve.With(message[pb.GetQueueInfoRequest], s.queue),
-		"getQueueUserAcls":            serve.With(message[pb.GetQueueUserAclsInfoRequest], s.queueACLs),
+		"getContainers":               ipc.InTurn(serve.With(message[pb.GetContainersRequest], s.containers)),
+		"getClusterMetrics":           ipc.InTurn(serve.With(message[pb.GetClusterMetricsRequest], s.metrics)),
+		"getClusterNodes":             ipc.InTurn(serve.With(message[pb.GetClusterNodesRequest], s.nodes)),
+		"getQueueInfo":                ipc.InTurn(serve.With(message[pb.GetQueueInfoRequest], s.queue)),
+		"getQueueUserAcls":            ipc.InTurn(serve.With(message[pb.GetQueueUserAclsInfoRequest], s.queueACLs)),
 		"getResourceTypeInfo":         serve.With(message[pb.GetAllResourceTypeInfoRequest], s.resourceTypes),
-		"getNodeToLabels":             serve.With(message[pb.GetNodesToLabelsRequest], s.nodesToLabels),
-		"getLabelsToNodes":            serve.With(message[pb.GetLabelsToNodesRequest], s.labelsToNodes),
-		"getClusterNodeLabels":        serve.With(message[pb.GetClusterNodeLabelsRequest], s.labels),
+		"getNodeToLabels":             ipc.InTurn(serve.With(message[pb.GetNodesToLabelsRequest], s.nodesToLabels)),
+		"getLabelsToNodes":            ipc.InTurn(serve.With(message[pb.GetLabelsToNodesRequest], s.labelsToNodes)),
+		"getClusterNodeLabels":        ipc.InTurn(serve.With(message[pb.GetClusterNodeLabelsRequest], s.labels)),
 		"getDelegationToken":          serve.With(message[pb.GetDelegationTokenRequest], s.delegationToken),
 		"renewDelegationToken":        serve.With(message[pb.RenewDelegationTokenRequest], s.renewToken),
 		"cancelDelegationToken":       serve.With(message[pb.CancelDelegationTokenRequest], s.cancelToken),
@@ -129,16 +136,28 @@ func answer(m proto.Message) ipc.Handler {
 }
 
 // look runs a reader on fresh views, on a goroutine of its own: building them
-// takes the loop a moment.
+// takes the loop a moment. It is for answers of a few records.
 func (s *client) look(c *ipc.Call, read func(*loop.Views)) {
+	s.beside(func() { s.study(c, read) })
+}
+
+// beside runs a part of a call on a goroutine of its own.
+func (s *client) beside(f func()) {
+	s.looks <- struct{}{}
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
-		defer cancel()
-		v, err := s.Loop.Views(ctx)
-		if err != nil {
-			rpc.Fail(c, err)
-			return
-		}
-		read(v)
+		defer func() { <-s.looks }()
+		f()
 	}()
+}
+
+// study runs a reader on fresh views, in a call that is served in turn.
+func (s *client) study(c *ipc.Call, read func(*loop.Views)) {
+	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
+	defer cancel()
+	v, err := s.Loop.Views(ctx)
+	if err != nil {
+		rpc.Fail(c, err)
+		return
+	}
+	read(v)
 }

@@ -49,7 +49,7 @@ func FuzzContextBytes(f *testing.F) {
 		}
 		f.Add(b)
 	}
-	s := &client{Config{Types: yarn.BasicResourceTypes(), Access: nobody{}, MaxTags: 3, MaxTagLength: 10}}
+	s := &client{Config: Config{Types: yarn.BasicResourceTypes(), Access: nobody{}, MaxTags: 3, MaxTagLength: 10}}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		raw, err := contextBytes(body)
 		if err != nil {

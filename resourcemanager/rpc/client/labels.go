@@ -13,7 +13,7 @@ import (
 // labels are the labels of the cluster; without yarn.node-labels.enabled there
 // are none.
 func (s *client) labels(c *ipc.Call, _ *pb.GetClusterNodeLabelsRequest) {
-	s.look(c, func(v *loop.Views) {
+	s.study(c, func(v *loop.Views) {
 		_, labels := v.LabelledNodes()
 		out := &pb.GetClusterNodeLabelsResponse{}
 		for _, l := range labels.Known {
@@ -24,7 +24,7 @@ func (s *client) labels(c *ipc.Call, _ *pb.GetClusterNodeLabelsRequest) {
 }
 
 func (s *client) nodesToLabels(c *ipc.Call, _ *pb.GetNodesToLabelsRequest) {
-	s.look(c, func(v *loop.Views) {
+	s.study(c, func(v *loop.Views) {
 		nodes, labels := v.LabelledNodes()
 		out := &pb.GetNodesToLabelsResponse{}
 		for _, n := range labels.Labelled(nodes) {
@@ -37,7 +37,7 @@ func (s *client) nodesToLabels(c *ipc.Call, _ *pb.GetNodesToLabelsRequest) {
 // labelsToNodes lists the nodes of some labels, or of all; a label without nodes
 // is left out.
 func (s *client) labelsToNodes(c *ipc.Call, m *pb.GetLabelsToNodesRequest) {
-	s.look(c, func(v *loop.Views) {
+	s.study(c, func(v *loop.Views) {
 		nodes, labels := v.LabelledNodes()
 		byLabel := map[string][]*pb.NodeId{}
 		for _, n := range labels.Labelled(nodes) {

@@ -26,21 +26,24 @@ func (s *client) list(c *ipc.Call, m *pb.GetApplicationsRequest) {
 		serve.Refuse(c, serve.YarnException, "%s filters by %d names, at most %d are taken", c.Method, n, MaxFilters)
 		return
 	}
-	s.look(c, func(v *loop.Views) {
+	s.study(c, func(v *loop.Views) {
 		queues, _ := v.Queues()
 		f := filter{m: m, caller: c.Caller, access: s.Access, queues: inQueues(queues, m.GetQueues())}
-		out := &pb.GetApplicationsResponse{}
+		out, count := serve.NewList(c), int64(0)
 		limit := int64(math.MaxInt64)
 		if m.Limit != nil {
 			limit = m.GetLimit()
 		}
 		apps := v.Applications()
-		for i := len(apps) - 1; i >= 0 && int64(len(out.Applications)) < limit; i-- {
-			if f.passes(apps[i]) {
-				out.Applications = append(out.Applications, s.applicationReport(c.Caller, apps[i]))
+		for i := len(apps) - 1; i >= 0 && count < limit; i-- {
+			if !f.passes(apps[i]) {
+				continue
+			}
+			if count++; !out.Add(1, s.applicationReport(c.Caller, apps[i])) {
+				break
 			}
 		}
-		serve.Answer(c, out)
+		out.Send()
 	})
 }
 

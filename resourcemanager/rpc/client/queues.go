@@ -12,7 +12,7 @@ import (
 )
 
 func (s *client) queue(c *ipc.Call, m *pb.GetQueueInfoRequest) {
-	s.look(c, func(v *loop.Views) {
+	s.study(c, func(v *loop.Views) {
 		queues, _ := v.Queues()
 		q := findQueue(queues, m.GetQueueName())
 		if q == nil {
@@ -113,7 +113,7 @@ func (s *client) partition(label string, q *queue.Info, d *queue.Share) *pb.Queu
 }
 
 func (s *client) queueACLs(c *ipc.Call, _ *pb.GetQueueUserAclsInfoRequest) {
-	s.look(c, func(v *loop.Views) {
+	s.study(c, func(v *loop.Views) {
 		queues, _ := v.Queues()
 		paths := make([]string, len(queues.Queues))
 		for i := range queues.Queues {

@@ -39,16 +39,18 @@ func (s *client) viewable(c *ipc.Call, v *loop.Views, id yarn.ApplicationID) *vi
 }
 
 func (s *client) attempts(c *ipc.Call, m *pb.GetApplicationAttemptsRequest) {
-	s.look(c, func(v *loop.Views) {
+	s.study(c, func(v *loop.Views) {
 		a := s.viewable(c, v, convert.ApplicationID(m.GetApplicationId()))
 		if a == nil {
 			return
 		}
-		out := &pb.GetApplicationAttemptsResponse{}
+		out := serve.NewList(c)
 		for _, t := range a.Attempts {
-			out.ApplicationAttempts = append(out.ApplicationAttempts, s.attemptReport(a, t))
+			if !out.Add(1, s.attemptReport(a, t)) {
+				break
+			}
 		}
-		serve.Answer(c, out)
+		out.Send()
 	})
 }
 
@@ -76,16 +78,18 @@ func (s *client) attempt(c *ipc.Call, m *pb.GetApplicationAttemptReportRequest) 
 }
 
 func (s *client) containers(c *ipc.Call, m *pb.GetContainersRequest) {
-	s.look(c, func(v *loop.Views) {
+	s.study(c, func(v *loop.Views) {
 		_, t := s.findAttempt(c, v, convert.AttemptID(m.GetApplicationAttemptId()))
 		if t == nil {
 			return
 		}
-		out := &pb.GetContainersResponse{}
+		out := serve.NewList(c)
 		for _, x := range t.Containers {
-			out.Containers = append(out.Containers, s.containerReport(x))
+			if !out.Add(1, s.containerReport(x)) {
+				break
+			}
 		}
-		serve.Answer(c, out)
+		out.Send()
 	})
 }
 
@@ -107,7 +111,7 @@ func (s *client) container(c *ipc.Call, m *pb.GetContainerReportRequest) {
 }
 
 func (s *client) metrics(c *ipc.Call, _ *pb.GetClusterMetricsRequest) {
-	s.look(c, func(v *loop.Views) {
+	s.study(c, func(v *loop.Views) {
 		_, m := v.Queues()
 		n := func(states ...yarn.NodeState) *int32 {
 			var sum int32
@@ -131,14 +135,14 @@ func (s *client) nodes(c *ipc.Call, m *pb.GetClusterNodesRequest) {
 			wanted[st] = true
 		}
 	}
-	s.look(c, func(v *loop.Views) {
-		out := &pb.GetClusterNodesResponse{}
+	s.study(c, func(v *loop.Views) {
+		out := serve.NewList(c)
 		for _, n := range v.Nodes() {
-			if len(m.GetNodeStates()) == 0 || wanted[n.State] {
-				out.NodeReports = append(out.NodeReports, rpc.NodeReport(n, s.Types))
+			if (len(m.GetNodeStates()) == 0 || wanted[n.State]) && !out.Add(1, rpc.NodeReport(n, s.Types)) {
+				break
 			}
 		}
-		serve.Answer(c, out)
+		out.Send()
 	})
 }
 

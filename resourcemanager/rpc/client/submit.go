@@ -43,7 +43,7 @@ func (s *client) submit(c *ipc.Call) {
 		serve.Refuse(c, serve.YarnException, "cannot take a submission of %d bytes, the most is %d: move large data into local resources", len(c.Body), MaxContext)
 		return
 	}
-	go s.handIn(c) // looking the submitter's groups up may take a while
+	s.beside(func() { s.handIn(c) }) // looking the submitter's groups up may take a while
 }
 
 func (s *client) handIn(c *ipc.Call) {
@@ -109,7 +109,7 @@ func Stored(cfg Config, who Submitter, raw []byte) (engine.Submission, error) {
 	if err := serve.Unmarshal(raw, m); err != nil {
 		return engine.Submission{}, fmt.Errorf("cannot read the stored submission: %w", err)
 	}
-	sub, _, err := (&client{cfg}).submission(who, m)
+	sub, _, err := (&client{Config: cfg}).submission(who, m)
 	sub.ContextBytes = len(raw)
 	return sub, err
 }
@@ -138,7 +138,7 @@ func (s *client) submission(who Submitter, m *pb.ApplicationSubmissionContext) (
 		return sub, serve.YarnException, fmt.Errorf("it has no launch context for its master")
 	}
 	if sub.Tags, err = s.tags(m.GetApplicationTags()); err != nil {
-		return sub, serve.IllegalArgument, err
+		return sub, serve.YarnException, fmt.Errorf("%s: %w", serve.IllegalArgument, err)
 	}
 	for _, t := range m.GetApplicationTimeouts() {
 		if t.GetApplicationTimeoutType() != pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME || t.GetTimeout() <= 0 {

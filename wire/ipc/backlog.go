@@ -1,0 +1,178 @@
+package ipc
+
+import (
+	"cmp"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Bounds of a Backlog, and its patience.
+const (
+	defaultBacklog     = 64 * mib
+	defaultUserBacklog = 32 * mib
+
+	// stalled is after how long without taking a byte a peer counts as one that does not read.
+	stalled = 5 * time.Second
+	// relieve is how often a backlog that is too large is looked through.
+	relieve = time.Second
+)
+
+// Backlog bounds the bytes of answers that wait for their peers to read, of
+// all connections of the servers that share it, and of each user's. While a
+// bound is met, no answer is built in turn for whom it concerns, and a
+// connection reads no further request before it has written its own answers.
+// Of peers that take nothing meanwhile the worst are closed: those who read,
+// however slowly, only hold up themselves and their user.
+type Backlog struct {
+	perUser, inAll int64
+	log            *slog.Logger
+
+	tight atomic.Bool // some bound is met
+
+	mu      sync.Mutex
+	sum     int64
+	users   map[string]*debtor
+	conns   map[*conn]*debtor
+	over    int  // users above their bound
+	looking bool // a look at the worst is due
+	eased   []func()
+}
+
+// debtor is a user with answers that wait.
+type debtor struct {
+	user  string
+	sum   int64
+	conns map[*conn]int64
+}
+
+// NewBacklog makes a backlog. A bound of zero has its default: 32 MiB for a
+// user, 64 MiB in all.
+func NewBacklog(perUser, inAll int64, log *slog.Logger) *Backlog {
+	or(&perUser, defaultUserBacklog)
+	or(&inAll, defaultBacklog)
+	return &Backlog{perUser: perUser, inAll: inAll, log: log, users: map[string]*debtor{}, conns: map[*conn]*debtor{}}
+}
+
+// Size is how many bytes wait.
+func (l *Backlog) Size() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sum
+}
+
+// whenEased has f called, without the lock, after a bound is no longer met.
+func (l *Backlog) whenEased(f func()) {
+	l.mu.Lock()
+	l.eased = append(l.eased, f)
+	l.mu.Unlock()
+}
+
+// full reports whether no more should be built for a user.
+func (l *Backlog) full(user string) bool {
+	if !l.tight.Load() {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d := l.users[user]
+	return l.sum >= l.inAll || d != nil && d.sum >= l.perUser
+}
+
+// add accounts for n bytes more, or fewer, that wait for one peer.
+func (l *Backlog) add(c *conn, n int64) {
+	l.mu.Lock()
+	d := l.conns[c]
+	if d == nil {
+		user := c.user()
+		if d = l.users[user]; d == nil {
+			d = &debtor{user: user, conns: map[*conn]int64{}}
+			l.users[user] = d
+		}
+		l.conns[c] = d
+	}
+	was := d.sum >= l.perUser
+	l.sum += n
+	d.sum += n
+	if d.conns[c] += n; d.conns[c] == 0 {
+		delete(d.conns, c)
+		delete(l.conns, c)
+	}
+	if len(d.conns) == 0 {
+		delete(l.users, d.user)
+	}
+	if is := d.sum >= l.perUser; is != was {
+		l.over--
+		if is {
+			l.over += 2
+		}
+	}
+	tight := l.over > 0 || l.sum >= l.inAll
+	eased := l.tight.Swap(tight) && n < 0
+	if tight && !l.looking {
+		l.looking = true
+		time.AfterFunc(relieve, l.look)
+	}
+	call := l.eased
+	l.mu.Unlock()
+	if eased {
+		for _, f := range call {
+			f()
+		}
+	}
+}
+
+// look ends the worst of those who take nothing, and comes again while a bound is met.
+func (l *Backlog) look() {
+	l.mu.Lock()
+	worst, held := l.worst(time.Now().Add(-stalled).UnixNano())
+	sum := l.sum
+	if l.looking = l.tight.Load(); l.looking {
+		time.AfterFunc(relieve, l.look)
+	}
+	l.mu.Unlock()
+	if len(worst) == 0 {
+		return
+	}
+	l.log.Warn("closing connections that do not read: too many bytes of answers wait", "connections", len(worst), "bytes", held,
+		"waiting", sum, "bound", l.inAll, "userBound", l.perUser, "user", worst[0].user(), "remote", worst[0].remote)
+	for _, c := range worst {
+		c.server.stats.slowReaders.Add(1)
+		c.shut()
+	}
+}
+
+// worst are the peers to be closed until every bound is kept: of the users who
+// hold most those connections that hold most, of which none has taken a byte
+// since a moment. Locked.
+func (l *Backlog) worst(since int64) (out []*conn, held int64) {
+	type claim struct {
+		c    *conn
+		user *debtor
+		n    int64
+	}
+	var all []claim
+	left := map[*debtor]int64{}
+	for _, d := range l.users {
+		left[d] = d.sum
+		for c, n := range d.conns {
+			if c.out.moved.Load() <= since {
+				all = append(all, claim{c, d, n})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b claim) int {
+		return cmp.Or(cmp.Compare(b.user.sum, a.user.sum), cmp.Compare(b.n, a.n))
+	})
+	for _, x := range all {
+		if l.sum-held < l.inAll && left[x.user] < l.perUser {
+			continue
+		}
+		out = append(out, x.c)
+		held += x.n
+		left[x.user] -= x.n
+	}
+	return out, held
+}

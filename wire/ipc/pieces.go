@@ -1,0 +1,96 @@
+package ipc
+
+import (
+	"encoding/binary"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Answer is a long response message that is put together piece by piece, in
+// buffers which are used again once the peer has read them. It ends with Send
+// or with Drop.
+type Answer struct {
+	call   *Call
+	header []byte
+	parts  []*buffer
+	size   int // of the message
+	over   bool
+}
+
+// maxLength is what the length of a message takes at the most.
+const maxLength = binary.MaxVarintLen32
+
+// fullChunk is when a buffer takes no further piece: what is left of it would mostly be too little.
+const fullChunk = keepSize - keepSize/16
+
+// Answer begins an answer.
+func (c *Call) Answer() *Answer {
+	a := &Answer{call: c, header: appendResponseOK(nil, c.CallID, c.RetryCount, c.ClientID)}
+	first := newBuffer()
+	first.at = 4 + len(a.header) + maxLength // in front comes what is known in the end
+	first.b = append(first.b, make([]byte, first.at)...)
+	a.parts = []*buffer{first}
+	return a
+}
+
+// Append has write append a piece of the message, and reports whether more is
+// of use: not when the answer has become too large or the peer has gone.
+func (a *Answer) Append(write func([]byte) []byte) bool {
+	if a.over {
+		return false
+	}
+	last := a.parts[len(a.parts)-1]
+	was := len(last.b)
+	last.b = write(last.b)
+	a.size += len(last.b) - was
+	if len(last.b) >= fullChunk {
+		if a.over = a.size > a.call.conn.limits.MaxResponse || a.call.Gone(); !a.over {
+			a.parts = append(a.parts, newChunk())
+		}
+	}
+	return !a.over
+}
+
+// Send answers the call.
+func (a *Answer) Send() {
+	c := a.call
+	if a.over || a.size > c.conn.limits.MaxResponse {
+		a.Drop()
+		c.tooLarge()
+		return
+	}
+	if !c.claim() {
+		a.Drop()
+		return
+	}
+	n := a.close()
+	o := &c.conn.out
+	o.mu.Lock()
+	if o.closed {
+		o.mu.Unlock()
+		a.Drop()
+	} else {
+		c.conn.answered()
+		o.give(a.parts, n)
+	}
+	c.release()
+}
+
+// Drop gives up what has been written; the call is to be answered otherwise.
+func (a *Answer) Drop() {
+	for _, b := range a.parts {
+		b.free()
+	}
+	a.parts = nil
+}
+
+// close writes what stands before the message and gives the size of the frame.
+func (a *Answer) close() int {
+	first := a.parts[0]
+	length := protowire.SizeVarint(uint64(a.size))
+	n := len(a.header) + length + a.size
+	first.at = maxLength - length
+	b := binary.BigEndian.AppendUint32(first.b[:first.at], uint32(n))
+	protowire.AppendVarint(append(b, a.header...), uint64(a.size))
+	return n + 4
+}

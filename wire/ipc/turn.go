@@ -1,0 +1,148 @@
+package ipc
+
+import "sync"
+
+// turns gives the places of a server in which calls are answered one after
+// the other: users take their turn, and of one user who came first. Whose
+// answers wait unread (see Backlog) is passed over.
+type turns struct {
+	backlog *Backlog
+
+	mu    sync.Mutex
+	free  int
+	lines []*line // of users who wait, the next one first
+}
+
+type line struct {
+	user    string
+	waiting []chan struct{}
+}
+
+// take waits for a place, and reports false when the connection ended first.
+func (t *turns) take(c *conn) bool {
+	granted := make(chan struct{})
+	t.mu.Lock()
+	t.join(c.user(), granted)
+	t.grant()
+	t.mu.Unlock()
+	select {
+	case <-granted:
+		return true
+	case <-c.ended:
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.leave(c.user(), granted) { // it was granted meanwhile
+		t.free++
+		t.grant()
+	}
+	return false
+}
+
+// done gives a place back.
+func (t *turns) done() {
+	t.mu.Lock()
+	t.free++
+	t.grant()
+	t.mu.Unlock()
+}
+
+// again looks whether somebody who was passed over can have a place now.
+func (t *turns) again() {
+	t.mu.Lock()
+	t.grant()
+	t.mu.Unlock()
+}
+
+func (t *turns) join(user string, w chan struct{}) {
+	for _, l := range t.lines {
+		if l.user == user {
+			l.waiting = append(l.waiting, w)
+			return
+		}
+	}
+	t.lines = append(t.lines, &line{user, []chan struct{}{w}})
+}
+
+func (t *turns) leave(user string, w chan struct{}) bool {
+	for i, l := range t.lines {
+		if l.user != user {
+			continue
+		}
+		for k := range l.waiting {
+			if l.waiting[k] == w {
+				l.waiting = append(l.waiting[:k], l.waiting[k+1:]...)
+				if len(l.waiting) == 0 {
+					t.lines = append(t.lines[:i], t.lines[i+1:]...)
+				}
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// grant gives what is free to those who are next.
+func (t *turns) grant() {
+	for i := 0; t.free > 0 && i < len(t.lines); {
+		l := t.lines[i]
+		if t.backlog.full(l.user) {
+			i++
+			continue
+		}
+		t.free--
+		close(l.waiting[0])
+		l.waiting = l.waiting[1:]
+		t.lines = append(t.lines[:i], t.lines[i+1:]...)
+		if len(l.waiting) > 0 {
+			t.lines = append(t.lines, l)
+		}
+	}
+}
+
+// InTurn makes of a handler one whose calls the server answers in turn, for
+// methods that build large answers or make others work: at most
+// Limits.Places at a time, each connection's one after the other. A
+// connection that waits for its turn is not read: the peer's requests stay
+// with the peer. The handler may block; its place is free again when the call
+// is answered. Calls whose peer has gone meanwhile do not run.
+func InTurn(h Handler) Handler {
+	return func(c *Call) { c.conn.inTurn(c, h) }
+}
+
+func (c *conn) inTurn(k *Call, h Handler) {
+	if !c.written() || !c.server.turns.take(c) {
+		k.drop()
+		return
+	}
+	defer c.server.turns.done()
+	if c.sock.gone() {
+		c.shut()
+		k.drop()
+		return
+	}
+	k.finished = make(chan struct{})
+	h(k)
+	<-k.finished
+}
+
+// written waits until the peer has taken all answers so far.
+func (c *conn) written() bool {
+	o := &c.out
+	o.mu.Lock()
+	err := o.flush()
+	o.corked, c.corked = false, false
+	o.unlock(err)
+	o.settle()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !o.closed
+}
+
+// drop ends a call that nobody waits for.
+func (c *Call) drop() {
+	if c.answered.CompareAndSwap(false, true) {
+		c.conn.server.stats.dropped.Add(1)
+		c.release()
+	}
+}
