@@ -240,7 +240,7 @@ func (d *Daemon) labelOptions() (labelfiles.Options, error) {
 	if err != nil {
 		return labelfiles.Options{}, err
 	}
-	systems, err := filesystem.New(filesystem.Config{Default: d.site.Get("fs.defaultFS"), Property: d.site.Get})
+	systems, err := filesystem.New(filesystem.Config{Default: d.site.Get("fs.defaultFS"), Property: d.site.Get, Site: d.site.HDFSSite()})
 	if err != nil {
 		return labelfiles.Options{}, err
 	}
