@@ -124,7 +124,7 @@ func applicationStatus(c *call) error {
 // master registered, not the proxy's.
 func (c *call) writeApplication(a *client.Application) {
 	var b strings.Builder
-	line := func(key string, value any) { fmt.Fprintf(&b, "\t%s : %v\n", key, value) }
+	line := func(key string, value any) { writeLine(&b, key, value) }
 	b.WriteString("Application Report : \n")
 	line("Application-Id", a.ID)
 	line("Application-Name", a.Name)
@@ -151,7 +151,7 @@ func (c *call) writeApplication(a *client.Application) {
 		logs = "N/A"
 	}
 	line("Log Aggregation Status", logs)
-	line("Diagnostics", orNull(a.Diagnostics))
+	writeLines(&b, "Diagnostics", orNull(a.Diagnostics))
 	line("Unmanaged Application", a.Unmanaged)
 	line("Application Node Label Expression", orNull(a.NodeLabel))
 	line("AM container Node Label Expression", orNull(a.MasterNodeLabel))

@@ -40,7 +40,7 @@ func applicationList(c *call) error {
 	fmt.Fprintf(c.Stdout, applicationRow, "Application-Id", "Application-Name", "Application-Type", "User", "Queue", "State",
 		"Final-State", "Progress", "Tracking-URL")
 	for _, a := range apps {
-		fmt.Fprintf(c.Stdout, applicationRow, a.ID, a.Name, a.Type, a.User, a.Queue, a.State, a.FinalStatus,
+		c.row(applicationRow, a.ID, a.Name, a.Type, a.User, a.Queue, a.State, a.FinalStatus,
 			percent(a.Progress), orNull(a.OriginalTrackingURL))
 	}
 	return nil

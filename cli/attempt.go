@@ -72,7 +72,7 @@ func attemptStatus(c *call) error {
 // writeAttempt prints the block of -status.
 func (c *call) writeAttempt(a *client.Attempt) {
 	var b strings.Builder
-	line := func(key string, value any) { fmt.Fprintf(&b, "\t%s : %v\n", key, value) }
+	line := func(key string, value any) { writeLine(&b, key, value) }
 	b.WriteString("Application Attempt Report : \n")
 	line("ApplicationAttempt-Id", a.ID)
 	line("State", a.State)
@@ -80,7 +80,7 @@ func (c *call) writeAttempt(a *client.Attempt) {
 	line("Tracking-URL", orNull(a.TrackingURL))
 	line("RPC Port", a.RPCPort)
 	line("AM Host", orNull(a.Host))
-	line("Diagnostics", orNull(a.Diagnostics))
+	writeLines(&b, "Diagnostics", orNull(a.Diagnostics))
 	fmt.Fprint(c.Stdout, b.String())
 }
 
@@ -126,7 +126,7 @@ func attemptList(c *call) error {
 	fmt.Fprintf(c.Stdout, "Total number of application attempts :%d\n", len(attempts))
 	fmt.Fprintf(c.Stdout, attemptRow, "ApplicationAttempt-Id", "State", "AM-Container-Id", "Tracking-URL")
 	for _, a := range attempts {
-		fmt.Fprintf(c.Stdout, attemptRow, a.ID, a.State, masterContainer(a), orNull(a.TrackingURL))
+		c.row(attemptRow, a.ID, a.State, masterContainer(a), orNull(a.TrackingURL))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/heddle-project/heddle/client"
+	"github.com/heddle-project/heddle/internal/visible"
 )
 
 var clusterOptions = []option{
@@ -53,7 +54,7 @@ func clusterLabels(c *call) error {
 	for _, l := range labels {
 		texts = append(texts, l.String())
 	}
-	fmt.Fprintf(c.Stdout, "Node Labels: %s\n", strings.Join(texts, ","))
+	fmt.Fprintf(c.Stdout, "Node Labels: %s\n", visible.Line(strings.Join(texts, ",")))
 	return nil
 }
 
@@ -73,7 +74,7 @@ func clusterAttributes(c *call) error {
 		})}})
 	}
 	for _, a := range attributes {
-		fmt.Fprintf(c.Stdout, "%s/%s(%s)\n", a.Prefix, a.Name, a.Type)
+		c.row("%s/%s(%s)\n", a.Prefix, a.Name, a.Type)
 	}
 	fmt.Fprintln(c.Stdout)
 	return nil

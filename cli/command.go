@@ -18,7 +18,7 @@ type kind int
 const (
 	clientCommand kind = iota // here, calling the cluster
 	daemonCommand             // a function of Daemons, also with --daemon
-	javaCommand               // by the Hadoop in HADOOP_HOME
+	javaCommand               // by Java, with the jars of a Hadoop
 	missing                   // Hadoop has it, this program not yet
 )
 
@@ -36,13 +36,19 @@ type command struct {
 	bare    bool   // needs no configuration
 	program bool   // another program's words follow its options
 	hidden  bool   // is not for users
+	copies  copies // what it prints of containers' own words
 	run     func(*call) error
 }
+
+// copies are the streams on which a command prints what containers wrote as it
+// is. It sees itself to what else it prints there.
+type copies struct{ out, err bool }
 
 // call is one run of a subcommand.
 type call struct {
 	*Env
 	ctx     context.Context
+	around  *surroundings
 	global  global
 	command *command
 	args    []string // after generic options and --output
@@ -126,6 +132,7 @@ func (c *call) warnOfNobody() {
 
 // start parses the words after the subcommand, loads the configuration and runs.
 func (c *call) start(args []string) int {
+	defer c.shown()()
 	g, rest, err := genericOptions(args)
 	if c.command.program {
 		rest, c.program = ownWords(c.command.options, rest)

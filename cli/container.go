@@ -85,7 +85,7 @@ func containerStatus(c *call) error {
 // shows as null, N/A or nothing, depending on the line.
 func (c *call) writeContainer(r *client.Container) {
 	var b strings.Builder
-	line := func(key string, value any) { fmt.Fprintf(&b, "\t%s : %v\n", key, value) }
+	line := func(key string, value any) { writeLine(&b, key, value) }
 	b.WriteString("Container Report : \n")
 	line("Container-Id", r.ID)
 	line("Start-Time", r.CreationTime)
@@ -96,7 +96,7 @@ func (c *call) writeContainer(r *client.Container) {
 	line("Host", nodeOrNull(r.Node))
 	line("NodeHttpAddress", orNA(r.NodeHTTPAddress))
 	line("ExposedPorts", orEmpty(r.ExposedPorts))
-	line("Diagnostics", orNull(r.Diagnostics))
+	writeLines(&b, "Diagnostics", orNull(r.Diagnostics))
 	fmt.Fprint(c.Stdout, b.String())
 }
 
@@ -143,7 +143,7 @@ func containerList(c *call) error {
 	fmt.Fprintf(c.Stdout, "Total number of containers :%d\n", len(all))
 	fmt.Fprintf(c.Stdout, containerRow, "Container-Id", "Start Time", "Finish Time", "State", "Host", "Node Http Address", "LOG-URL")
 	for _, r := range all {
-		fmt.Fprintf(c.Stdout, containerRow, r.ID, c.longTime(r.CreationTime), c.longTime(r.FinishTime), r.State,
+		c.row(containerRow, r.ID, c.longTime(r.CreationTime), c.longTime(r.FinishTime), r.State,
 			nodeOrNull(r.Node), orNA(r.NodeHTTPAddress), orNull(r.LogURL))
 	}
 	return nil

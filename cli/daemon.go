@@ -24,12 +24,25 @@ const (
 // logFileVariable tells a daemon in the background where to log.
 const logFileVariable = "HEDDLE_DAEMON_LOG"
 
-// daemon runs a daemon in the foreground, or does what --daemon says.
+// daemon runs a daemon in the foreground, or does what --daemon or an option of its own says.
 func (c *call) daemon(args []string) int {
 	d, ok := c.function()
 	if !ok {
 		fmt.Fprintf(c.Stderr, "yarn %s: not built yet in this version\n", c.command.name)
 		return 1
+	}
+	g, rest, err := genericOptions(args)
+	if err != nil {
+		return c.report(err)
+	}
+	if !c.command.raw {
+		if helps(rest) {
+			c.command.explain(c.Stdout)
+			return 0
+		}
+		if d, rest, err = c.action(d, rest); err != nil {
+			return c.report(err)
+		}
 	}
 	switch c.global.daemon {
 	case "start":
@@ -39,7 +52,7 @@ func (c *call) daemon(args []string) int {
 	case "status":
 		return int(c.statusOf())
 	}
-	return c.foreground(d, args)
+	return c.foreground(d, g, rest)
 }
 
 func (c *call) function() (Daemon, bool) {
@@ -48,14 +61,13 @@ func (c *call) function() (Daemon, bool) {
 	return d, d != nil
 }
 
-func (c *call) foreground(d Daemon, args []string) int {
-	g, rest, err := genericOptions(args)
-	if err != nil {
-		return c.report(err)
-	}
+func (c *call) foreground(d Daemon, g genericValues, rest []string) int {
 	s, err := c.begin(g)
 	if err != nil {
 		return c.report(err)
+	}
+	if !c.command.bare {
+		c.warnOfJava()
 	}
 	s.Args, s.LogFile = rest, c.Getenv(logFileVariable)
 	err = d(c.ctx, s)
@@ -69,24 +81,9 @@ func (c *call) foreground(d Daemon, args []string) int {
 type files struct{ pid, out, log string }
 
 func (c *call) files() files {
-	identity := c.Getenv("HADOOP_IDENT_STRING")
-	if identity == "" {
-		identity = c.User
-	}
-	name := "hadoop-" + identity + "-" + c.command.name
-	pids := c.setting("HADOOP_PID_DIR", "YARN_PID_DIR")
-	if pids == "" {
-		pids = "/tmp"
-	}
-	logs := c.setting("HADOOP_LOG_DIR", "YARN_LOG_DIR")
-	if logs == "" {
-		logs = filepath.Join(c.home(), "logs")
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "localhost"
-	}
-	return files{filepath.Join(pids, name+".pid"), filepath.Join(logs, name+"-"+host+".out"), filepath.Join(logs, name+"-"+host+".log")}
+	name := "hadoop-" + c.Getenv("HADOOP_IDENT_STRING") + "-" + c.command.name
+	logs := filepath.Join(c.Getenv("HADOOP_LOG_DIR"), name+"-"+c.Getenv("HOSTNAME"))
+	return files{filepath.Join(c.Getenv("HADOOP_PID_DIR"), name+".pid"), logs + ".out", logs + ".log"}
 }
 
 // readPID returns the process that a pid file names, or 0 if there is no file.
@@ -180,7 +177,7 @@ func (c *call) background(f files, args []string) (*exec.Cmd, *os.File, error) {
 		words = append(words, "--loglevel", c.global.logLevel)
 	}
 	cmd := exec.Command(c.Program, append(append(words, c.command.name), args...)...)
-	cmd.Env = append(c.Environ(), logFileVariable+"="+f.log)
+	cmd.Env = append(c.around.outer.Environ(), logFileVariable+"="+f.log)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd, out, nil
@@ -204,7 +201,7 @@ func (c *call) survives(cmd *exec.Cmd, f files) error {
 
 // renice applies HADOOP_NICENESS.
 func (c *call) renice(pid int) {
-	n, err := strconv.Atoi(c.setting("HADOOP_NICENESS", "YARN_NICENESS"))
+	n, err := strconv.Atoi(c.Getenv("HADOOP_NICENESS"))
 	if err != nil || n == 0 {
 		return
 	}
@@ -232,7 +229,7 @@ func (c *call) stopDaemon() error {
 		return err // compat: nothing to stop is no failure
 	}
 	seconds := 5
-	if n, err := strconv.Atoi(c.setting("HADOOP_STOP_TIMEOUT", "YARN_STOP_TIMEOUT")); err == nil && n >= 0 {
+	if n, err := strconv.Atoi(c.Getenv("HADOOP_STOP_TIMEOUT")); err == nil && n >= 0 {
 		seconds = n
 	}
 	if alive(pid) {

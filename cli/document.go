@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+
+	"github.com/heddle-project/heddle/internal/visible"
 )
 
 // Schema is the version of what --output json prints. Fields may be added under
@@ -49,7 +51,7 @@ func writeDocument(w io.Writer, kind string, d document) error {
 		return err
 	}
 	out.WriteByte('\n')
-	_, err = w.Write(out.Bytes())
+	_, err = io.WriteString(w, visible.Text(out.String()))
 	return err
 }
 

@@ -46,7 +46,11 @@ func (c *call) report(err error) int {
 	case errors.As(err, &remote):
 		fmt.Fprintf(c.Stderr, "Exception in thread \"main\" %s: %s\n", remote.Class, c.shorten(remote.Message))
 	default:
-		fmt.Fprintf(c.Stderr, "yarn %s: %v\n", c.command.name, err)
+		what := "a class"
+		if c.command != nil {
+			what = c.command.name
+		}
+		fmt.Fprintf(c.Stderr, "yarn %s: %v\n", what, err)
 	}
 	return 1
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/heddle-project/heddle/client"
+	"github.com/heddle-project/heddle/internal/visible"
 )
 
 // compat: the formats in this file are Java's, because tables carry them.
@@ -97,6 +99,36 @@ func (e *Env) healthTime(ms int64) string {
 }
 
 func (e *Env) at(ms int64) time.Time { return time.UnixMilli(ms).In(e.Zone) }
+
+// shown lets nothing that others wrote steer the terminal: names, reports and
+// errors come from whoever wrote them. The function that it returns ends the text.
+func (c *call) shown() func() {
+	own := *c.Env
+	out, errs := visible.NewWriter(own.Stdout), visible.NewWriter(own.Stderr)
+	if !c.command.copies.out {
+		own.Stdout = out
+	}
+	if !c.command.copies.err {
+		own.Stderr = errs
+	}
+	c.Env = &own
+	return func() { _, _ = out.Flush(), errs.Flush() }
+}
+
+// row prints a line of a table. No cell can look like more of them.
+func (c *call) row(format string, cells ...any) {
+	for i, v := range cells {
+		cells[i] = visible.Line(fmt.Sprint(v))
+	}
+	fmt.Fprintf(c.Stdout, format, cells...)
+}
+
+// writeLine adds a line of a report, writeLines a text that may have several.
+func writeLine(b *strings.Builder, key string, value any) {
+	writeLines(b, key, visible.Line(fmt.Sprint(value)))
+}
+
+func writeLines(b *strings.Builder, key, text string) { fmt.Fprintf(b, "\t%s : %s\n", key, text) }
 
 // orNull prints what may be missing.
 func orNull(s *string) string {

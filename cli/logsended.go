@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-project/heddle/internal/aggregated"
 	"github.com/heddle-project/heddle/internal/filesystem"
+	"github.com/heddle-project/heddle/internal/visible"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -19,7 +20,7 @@ func (c *call) logsStore() (*aggregated.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	systems, err := filesystem.New(filesystem.Config{Default: c.props.Get("fs.defaultFS"), Property: c.props.Get})
+	systems, err := filesystem.New(filesystem.Config{Default: c.props.Get("fs.defaultFS"), Property: c.props.Get, Site: c.props.HDFSSite()})
 	if err != nil {
 		return nil, err
 	}
@@ -298,6 +299,7 @@ func (c *call) filesHeading(container, node string) {
 // filesRow is a line of it: name, size, time, where the file is.
 func (c *call) filesRow(cells ...string) {
 	for i, cell := range cells {
+		cell = visible.Line(cell)
 		cells[i] = strings.Repeat(" ", max(30-len(utf16.Encode([]rune(cell))), 0)) + cell // compat: Java counts 16-bit units
 	}
 	fmt.Fprintln(c.Stdout, strings.Join(cells, "\t"))
@@ -338,7 +340,7 @@ func (l *endedLogs) listNodes() error {
 		return nil
 	}
 	for _, n := range nodes {
-		fmt.Fprintln(l.Stdout, n.Name)
+		fmt.Fprintln(l.Stdout, visible.Line(n.Name))
 	}
 	fmt.Fprintln(l.Stdout)
 	return nil

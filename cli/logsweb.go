@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/internal/visible"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -175,7 +176,7 @@ func (w *logsWeb) content(out io.Writer, address, node, container, file string, 
 	} else {
 		why, _ := io.ReadAll(io.LimitReader(answer.Body, maxRefusal))
 		_, err = fmt.Fprintf(out, "Can not get any logs for the log file: %s\nResponse from the NodeManager:%s WebService is not successful, HTTP error code: %d, Server response:\n%s\n",
-			file, node, answer.StatusCode, why)
+			visible.Line(file), visible.Line(node), answer.StatusCode, visible.Text(string(why)))
 	}
 	if err != nil {
 		return printing{err}

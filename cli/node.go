@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/heddle-project/heddle/client"
+	"github.com/heddle-project/heddle/internal/visible"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -68,7 +69,7 @@ func nodeList(c *call) error {
 	fmt.Fprintf(c.Stdout, "Total Nodes:%d\n", len(nodes))
 	fmt.Fprintf(c.Stdout, nodeRow, "Node-Id", "Node-State", "Node-Http-Address", "Number-of-Running-Containers")
 	for _, n := range nodes {
-		fmt.Fprintf(c.Stdout, nodeRow, n.ID, n.State, orNull(n.HTTPAddress), fmt.Sprint(n.Containers))
+		c.row(nodeRow, n.ID, n.State, orNull(n.HTTPAddress), fmt.Sprint(n.Containers))
 		if c.opts.has("showDetails") {
 			c.writeNodeDetails(n)
 		}
@@ -107,7 +108,7 @@ func (c *call) writeNodeDetails(n *client.Node) {
 	}
 	fmt.Fprintf(c.Stdout, "Detailed Node Information :\n\tConfigured Resources : %s\n\tAllocated Resources : %s\n"+
 		"\tResource Utilization by Node : %s\n\tResource Utilization by Containers : %s\n\tNode-Labels : %s\n",
-		resource(n.Capability), used, utilization(n.NodeUse), utilization(n.ContainersUse), labels(n.Labels))
+		resource(n.Capability), used, utilization(n.NodeUse), utilization(n.ContainersUse), visible.Line(labels(n.Labels)))
 }
 
 // utilization prints measured use, or nothing before the first measurement.
@@ -159,7 +160,7 @@ func nodeStatus(c *call) error {
 // writeNode prints the block of -status.
 func (c *call) writeNode(n *client.Node) {
 	var b strings.Builder
-	line := func(key string, value any) { fmt.Fprintf(&b, "\t%s : %v\n", key, value) }
+	line := func(key string, value any) { writeLine(&b, key, value) }
 	used := client.Resource{}
 	if n.Used != nil {
 		used = *n.Used
@@ -170,7 +171,7 @@ func (c *call) writeNode(n *client.Node) {
 	line("Node-State", n.State)
 	line("Node-Http-Address", orNull(n.HTTPAddress))
 	line("Last-Health-Update", c.healthTime(n.LastHealthUpdate))
-	line("Health-Report", n.Health)
+	writeLines(&b, "Health-Report", n.Health)
 	line("Containers", n.Containers)
 	line("Memory-Used", fmt.Sprintf("%dMB", used.MemoryMB))
 	line("Memory-Capacity", fmt.Sprintf("%dMB", n.Capability.MemoryMB))
@@ -182,7 +183,7 @@ func (c *call) writeNode(n *client.Node) {
 		if i > 0 {
 			fmt.Fprintf(&b, "\n\t%18s", "")
 		}
-		b.WriteString(attribute(a))
+		b.WriteString(visible.Line(attribute(a)))
 	}
 	b.WriteString("\n")
 	line("Resource Utilization by Node", utilization(n.NodeUse))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/heddle-project/heddle/client"
+	"github.com/heddle-project/heddle/internal/visible"
 )
 
 var queueOptions = []option{
@@ -80,8 +81,8 @@ func (c *call) writeQueue(q *client.Queue) {
 	if q.Scheduler != nil {
 		fmt.Fprintf(&b, "Scheduler Name : %s\n", *q.Scheduler)
 	}
-	line := func(key, value string) { fmt.Fprintf(&b, "\t%s : %s\n", key, value) }
-	fmt.Fprintf(&b, "Queue Name : %s\nQueue Path : %s\n", q.Name, orNull(q.Path))
+	line := func(key, value string) { writeLine(&b, key, value) }
+	fmt.Fprintf(&b, "Queue Name : %s\nQueue Path : %s\n", visible.Line(q.Name), visible.Line(orNull(q.Path)))
 	line("State", q.State)
 	line("Capacity", share(q.Capacity))
 	line("Current Capacity", share(q.Current))
@@ -113,7 +114,7 @@ func enabled(yes bool) string {
 // writeFairQueue prints a queue of a FairScheduler, in absolute amounts.
 func (c *call) writeFairQueue(q *client.Queue) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Queue Information : \nScheduler Name : %s\nQueue Name : %s\n", *q.Scheduler, q.Name)
+	fmt.Fprintf(&b, "Queue Information : \nScheduler Name : %s\nQueue Name : %s\n", *q.Scheduler, visible.Line(q.Name))
 	fmt.Fprintf(&b, "\tWeight : %s\n\tState : %s\n", decimal(float64(q.Weight), 1, 2, 2), q.State)
 	amount := func(key string, memory int64, vcores int32) {
 		fmt.Fprintf(&b, "\t%s : <memory : %d, vCores:%d>\n", key, memory, vcores)
@@ -191,7 +192,7 @@ func queueList(c *call) error {
 	}
 	rows := [][]string{{"Queue Name", "Queue Path", "State", "Capacity", "Current Capacity", "Maximum Capacity", "Weight", "Maximum Parallel Apps"}}
 	for _, q := range queues {
-		rows = append(rows, []string{q.Name, orNull(q.Path), q.State, share(q.Capacity), share(q.Current), share(q.Maximum),
+		rows = append(rows, []string{visible.Line(q.Name), visible.Line(orNull(q.Path)), q.State, share(q.Capacity), share(q.Current), share(q.Maximum),
 			twoPlaces(q.Weight), strconv.Itoa(int(q.MaxParallelApps))})
 	}
 	fmt.Fprint(c.Stdout, boxed(fmt.Sprintf("%d queues were found", len(queues)), rows))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/heddle-project/heddle/cli/shell"
 	"github.com/heddle-project/heddle/client"
+	"github.com/heddle-project/heddle/internal/visible"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -45,7 +46,7 @@ func newShellPrinter(c *call) *shellPrinter {
 // tell prints one event.
 func (p *shellPrinter) tell(event string, d document, format string, args ...any) {
 	if !p.json {
-		fmt.Fprintf(p.err, "yarn shell: "+format+"\n", args...)
+		fmt.Fprintln(p.err, visible.Text(fmt.Sprintf("yarn shell: "+format, args...)))
 		return
 	}
 	fmt.Fprintf(p.out, "%s", p.object(event, d))
@@ -58,12 +59,12 @@ func (p *shellPrinter) object(event string, d document) []byte {
 		p.warn("%s: %v", event, err)
 		return nil
 	}
-	return append(line, '\n')
+	return append([]byte(visible.Line(string(line))), '\n')
 }
 
 // warn prints what is no event.
 func (p *shellPrinter) warn(format string, args ...any) {
-	fmt.Fprintf(p.err, "WARN yarn shell: "+format+"\n", args...)
+	fmt.Fprintln(p.err, visible.Text(fmt.Sprintf("WARN yarn shell: "+format, args...)))
 }
 
 // state prints a new state of the application, but for its end, and what it

@@ -17,6 +17,13 @@ var (
 // version prints in the layout of Hadoop's own command. Its first line keeps
 // the form "Hadoop X" because scripts cut the version out of it.
 func version(c *call) error {
+	if helps(c.args) {
+		c.usage()
+		return nil
+	}
+	if len(c.args) > 0 {
+		return c.refuse("%s: unknown argument", c.args[0])
+	}
 	revision, built := REVISION, BUILT
 	if info, ok := debug.ReadBuildInfo(); ok && revision == "" {
 		for _, s := range info.Settings {

@@ -39,8 +39,13 @@ func newWorld(vars ...string) *world {
 	w.Env = Env{Stdin: strings.NewReader(""), Stdout: &w.out, Stderr: &w.err, User: "alice", Zone: time.UTC,
 		Now: func() time.Time { return time.UnixMilli(1795306310063) }, Program: "/opt/heddle/bin/yarn",
 		LookupEnv: func(n string) (string, bool) { v, ok := w.vars[n]; return v, ok },
-		Environ:   func() []string { return nil },
-		Replace:   func(string, []string, []string) error { return os.ErrPermission }}
+		Environ: func() (all []string) {
+			for name, value := range w.vars {
+				all = append(all, name+"="+value)
+			}
+			return all
+		},
+		Replace: func(string, []string, []string) error { return os.ErrPermission }}
 	return w
 }
 

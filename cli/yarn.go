@@ -2,10 +2,10 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"os/user"
 	"path/filepath"
@@ -23,10 +23,11 @@ type Start struct {
 	Files     []string        // further configuration files (-conf)
 	Overrides []conf.Override // -D name=value
 	Env       func(string) (string, bool)
+	Environ   []string          // all of the same
 	System    map[string]string // Java system properties: variables for ${...}
 	LogLevel  string            // "" for the configuration's
 	LogFile   string            // where to log; "" for standard error
-	Args      []string          // after the subcommand and the generic options
+	Args      []string          // after the subcommand and the generic options; of an action, the values of its option
 	Stdout    io.Writer
 	Stderr    io.Writer
 }
@@ -63,6 +64,8 @@ type Daemons struct {
 	NodeManager     Daemon
 	Minicluster     Daemon
 	Simulation      Daemon // Args begin with "replay" or "rerun"
+	// Actions are what the options of daemons' own do in place of running them, by command and option: "resourcemanager -help".
+	Actions map[string]Daemon
 }
 
 // Env is the world that commands see.
@@ -75,7 +78,8 @@ type Env struct {
 	User      string         // of the process, unless HADOOP_USER_NAME names another
 	Zone      *time.Location // in which times are printed
 	Now       func() time.Time
-	Program   string // path of this executable
+	Root      bool   // the process may become another user
+	Program   string // path of this executable, as it was called
 	Daemons   Daemons
 	// Settle is how long a daemon in the background must survive to count as
 	// started; a second if zero.
@@ -88,13 +92,32 @@ type Env struct {
 func Main(d Daemons) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	program, err := os.Executable()
-	if err != nil {
-		program = os.Args[0]
-	}
 	e := &Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Environ: os.Environ,
-		User: processUser(), Zone: time.Local, Now: time.Now, Program: program, Daemons: d, Replace: syscall.Exec}
+		User: processUser(), Zone: time.Local, Now: time.Now, Root: os.Geteuid() == 0, Program: program(), Daemons: d, Replace: syscall.Exec}
 	return e.Run(ctx, os.Args[1:])
+}
+
+// program is the path of this executable: the one that was called, which may be a link in an installation of Hadoop, if that can be told.
+func program() string {
+	self, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	called, err := exec.LookPath(os.Args[0])
+	if err == nil {
+		called, err = filepath.Abs(called)
+	}
+	if err != nil {
+		return self
+	}
+	a, err := os.Stat(self)
+	if err != nil {
+		return called
+	}
+	if b, err := os.Stat(called); err != nil || !os.SameFile(a, b) {
+		return self
+	}
+	return called
 }
 
 func processUser() string {
@@ -121,33 +144,41 @@ func (e *Env) Run(ctx context.Context, args []string) int {
 	}
 	k := lookUp(rest[0])
 	c := &call{Env: e, ctx: ctx, global: g, command: k}
-	if k == nil {
-		return c.unknown(rest)
+	if k == nil && (g.daemon != "" || !strings.Contains(rest[0], ".")) {
+		fmt.Fprintf(e.Stderr, "ERROR: %s is not a subcommand\n", rest[0])
+		c.list(e.Stderr)
+		return 1
 	}
-	if g.daemon != "" && k.kind != daemonCommand || g.daemon != "" && k.name == "sim" {
+	if g.daemon != "" && (k.kind != daemonCommand || k.name == "sim") && k.group != groupDaemon {
 		fmt.Fprintf(e.Stderr, "ERROR: %s is not a daemon; --daemon %s does not apply\n", k.name, g.daemon)
 		return 1
+	}
+	c.surround()
+	if k != nil {
+		if code, done := c.as(args); done {
+			return code
+		}
+	}
+	if g.workers {
+		return c.report(c.onWorkers(args, rest))
+	}
+	if k == nil {
+		return c.java(rest[0], rest[1:])
 	}
 	switch k.kind {
 	case daemonCommand:
 		return c.daemon(rest[1:])
 	case javaCommand:
-		return c.delegate(rest)
+		return c.java(k.name, rest[1:])
 	case missing:
+		if helps(rest[1:]) {
+			fmt.Fprintf(e.Stdout, "yarn %s: %s. It is not built yet in this version.\n", k.name, k.summary)
+			return 0
+		}
 		fmt.Fprintf(e.Stderr, "yarn %s: not built yet in this version; use Hadoop's own command for it\n", k.name)
 		return 1
 	}
 	return c.start(rest[1:])
-}
-
-// unknown tells a Java class, which needs Hadoop, from a mistake.
-func (c *call) unknown(rest []string) int {
-	if c.global.daemon == "" && strings.Contains(rest[0], ".") {
-		return c.delegate(rest)
-	}
-	fmt.Fprintf(c.Stderr, "ERROR: %s is not a subcommand\n", rest[0])
-	c.list(c.Stderr)
-	return 1
 }
 
 // global are the options before the subcommand.
@@ -155,10 +186,12 @@ type global struct {
 	config   string
 	logLevel string
 	daemon   string // start, stop, status or ""
+	workers  bool   // run the command on other hosts
+	hosts    string // the file of their names
+	names    string // their names
+	again    bool   // this is the command line of root, run anew as another user
 	help     bool
 }
-
-var errUnbuiltHosts = errors.New("--hosts, --hostnames and --workers are not built yet; run the command on each host")
 
 // parseGlobal cuts the options before the subcommand off args.
 func parseGlobal(args []string) (g global, rest []string, err error) {
@@ -175,9 +208,13 @@ func parseGlobal(args []string) (g global, rest []string, err error) {
 			continue
 		case "--buildpaths":
 			continue
-		case "--hosts", "--hostnames", "--workers":
-			return g, nil, errUnbuiltHosts
-		case "--config", "--loglevel", "--daemon":
+		case "--workers":
+			g.workers = true
+			continue
+		case "--reexec":
+			g.again = true
+			continue
+		case "--config", "--loglevel", "--daemon", "--hosts", "--hostnames":
 		default:
 			return g, nil, fmt.Errorf("%s: unknown option", word)
 		}
@@ -189,6 +226,10 @@ func parseGlobal(args []string) (g global, rest []string, err error) {
 			g.config = args[0]
 		case "--loglevel":
 			g.logLevel = args[0]
+		case "--hosts":
+			g.hosts = args[0]
+		case "--hostnames":
+			g.names = args[0]
 		case "--daemon":
 			g.daemon = strings.ToLower(args[0])
 			if !slices.Contains([]string{"start", "stop", "status"}, g.daemon) {
@@ -208,7 +249,10 @@ func (e *Env) list(w io.Writer) {
 		"--daemon (start|status|stop)      run a daemon in the background, ask about it, end it\n"+
 		"--debug                           same as --loglevel DEBUG\n"+
 		"--help                            this text\n"+
+		"--hostnames list[,of,host,names]  with --workers: the hosts\n"+
+		"--hosts filename                  with --workers: a file of hosts, in place of workers in the configuration\n"+
 		"--loglevel level                  log level of this command or daemon\n"+
+		"--workers                         run the command on all hosts by ssh\n"+
 		"\n  SUBCOMMAND is one of:\n\n")
 	for _, group := range []string{groupAdmin, groupClient, groupDaemon} {
 		fmt.Fprintf(w, "\n    %s\n\n", group)

@@ -166,6 +166,7 @@ type NodeDisks struct {
 	FreeRule        bool          // nm.disk-health-checker.disk-free-space-threshold.enabled
 	MinFreeMB       int64         // nm.disk-health-checker.min-free-space-per-disk-mb
 	MinFreeReturnMB int64         // nm.disk-health-checker.min-free-space-per-disk-watermark-high-mb, MinFreeMB unless higher
+	ReturnDelay     time.Duration // nm.heddle.disk-return-delay-ms, ours, 30 s: how long one that has become full or bad stays out at least, see health.disks
 	Contents        bool          // nm.disk-health-checker.working-dir-content-accessibility-validation.enabled
 }
 

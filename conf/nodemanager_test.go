@@ -58,7 +58,7 @@ func TestNodeDefaultsAgree(t *testing.T) {
 func TestNodeNamesAreKnown(t *testing.T) {
 	const mapred = "of mapred-default.xml"
 	only := map[string]string{
-		"yarn.webapp.heddle.anonymous-writes": "ours", nm + "webapp.rest-csrf.browser-useragents-regex": "code only",
+		"yarn.webapp.heddle.anonymous-writes": "ours", nm + "heddle.disk-return-delay-ms": "ours", nm + "webapp.rest-csrf.browser-useragents-regex": "code only",
 		nm + "duration-to-track-stopped-containers": "code only", nm + "resource.cpu.enabled": "code only", nm + "user-home-dir": "code only",
 		"yarn.log-aggregation.TFile.remote-app-log-dir": "by format", "yarn.log-aggregation.TFile.remote-app-log-dir-suffix": "by format",
 		nm + "health-checker.script.path": "by name", nm + "health-checker.script.opts": "by name",

@@ -201,6 +201,7 @@ func (r *Reader) nodeDisks() NodeDisks {
 		MaxUsed:         r.Float(p+"max-disk-utilization-per-disk-percentage", 90, 0, 100),
 		FreeRule:        r.Bool(p+"disk-free-space-threshold.enabled", true),
 		MinFreeMB:       r.Int64(p+"min-free-space-per-disk-mb", 0, NotBelow(0)),
+		ReturnDelay:     r.Duration(nm+"heddle.disk-return-delay-ms", 30*time.Second, time.Millisecond, 0),
 		Contents:        r.Bool(p+"working-dir-content-accessibility-validation.enabled", false),
 	}
 	d.MaxUsedReturn = min(d.MaxUsed, r.optionalFloat(p+"disk-utilization-watermark-low-per-disk-percentage", d.MaxUsed, 0, 100))

@@ -69,6 +69,7 @@ func (d *Daemon) fetch(x engine.Fetch) {
 		if err != nil {
 			f.Failure = err.Error()
 			d.Log.Warn("cannot localize", "container", x.Container, "directory", x.Dir, "error", err)
+			d.suspect(err)
 		}
 		d.loop.Post(f)
 	})

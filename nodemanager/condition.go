@@ -1,7 +1,9 @@
 package nodemanager
 
 import (
+	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/heddle-project/heddle/nodemanager/engine"
 	"github.com/heddle-project/heddle/nodemanager/health"
@@ -13,6 +15,16 @@ func (d *Daemon) prepareHealth() {
 	d.health = health.New(health.Config{Dirs: d.settings.Dirs, Health: d.settings.Health, Log: d.Log.With("logger", "health"), Found: func(s health.State) {
 		d.loop.Post(engine.Disks{Local: s.Local.Good, Log: s.Log.Good, TooFew: d.tooFew(s)})
 	}})
+}
+
+// suspect has the disks looked at when a container has failed for one.
+func (d *Daemon) suspect(err error) {
+	for _, sign := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO} {
+		if errors.Is(err, sign) {
+			d.health.Suspect()
+			return
+		}
+	}
 }
 
 // tooFew says why no container can be started, or nothing.
@@ -32,10 +44,18 @@ func (d *Daemon) tooFew(s health.State) string {
 	return ""
 }
 
-// condition is the node's health as heartbeats tell it.
+// condition is the node's health as heartbeats tell it. A node that keeps nothing for its next life is not fit either.
 func (d *Daemon) condition() heartbeat.Health {
 	s := d.health.State()
-	return heartbeat.Health{Healthy: s.Healthy, Report: s.Report, At: s.At}
+	out := heartbeat.Health{Healthy: s.Healthy, Report: s.Report, At: s.At}
+	if why := d.closed(); why != "" {
+		out.Healthy = false
+		if out.Report != "" {
+			why += ";"
+		}
+		out.Report = why + out.Report
+	}
+	return out
 }
 
 // readable are the local directories that can be read.

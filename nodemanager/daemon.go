@@ -86,11 +86,12 @@ type Daemon struct {
 
 	fatal    chan error
 	work     sync.WaitGroup
-	end      context.CancelFunc // ends the loop
-	quit     context.CancelFunc // ends what reports and measures
-	accepted atomic.Bool        // the ResourceManager has registered the node
-	final    atomic.Bool        // the ResourceManager wants no more of this node
-	lost     atomic.Bool        // the recovery store
+	end      context.CancelFunc     // ends the loop
+	quit     context.CancelFunc     // ends what reports and measures
+	accepted atomic.Bool            // the ResourceManager has registered the node
+	final    atomic.Bool            // the ResourceManager wants no more of this node
+	lost     atomic.Bool            // the recovery store
+	away     atomic.Pointer[string] // why the recovery store keeps nothing; nil: it does
 	stopOnce sync.Once
 }
 
@@ -170,7 +171,7 @@ func (d *Daemon) prepare() error {
 	}
 	d.processes = newProcesses(d)
 	d.monitor = newMonitor(d)
-	cfg := loop.Config{Clock: clock.System(), Do: d.carry, Log: d.Log, Fatal: d.loseStore, Engine: engine.New(engine.Settings{
+	cfg := loop.Config{Clock: clock.System(), Do: d.carry, Log: d.Log, Fatal: d.loseStore, Away: d.storeAway, Engine: engine.New(engine.Settings{
 		CacheTarget: s.Localizer.CacheTarget, CacheInterval: s.Localizer.Cleanup.Milliseconds(), MaxDiagnostics: s.Launch.DiagnosticsMax,
 		TrackStopped: s.Tracker.StoppedFor.Milliseconds(), MinRetryInterval: s.Launch.RetryInterval.Milliseconds(),
 		FirstPlace: localize.FirstNumber, Placed: func(n int64) string { return localize.Place(n, s.Localizer.MaxFilesPerDir) }, Zone: time.Local})}
@@ -206,6 +207,12 @@ func (d *Daemon) openStore() (err error) {
 	}
 	if d.store, err = store.Open(r.Dir); err != nil {
 		return err
+	}
+	d.store.Restored = func() {
+		d.Log.Warn("the recovery store was deleted and has been written anew: leave it alone while the NodeManager runs", "directory", r.Dir)
+	}
+	for _, text := range d.store.Odd() {
+		d.Log.Warn("the recovery store is used, but odd", "what", text)
 	}
 	if d.snapshot, err = d.store.Load(); err != nil {
 		return fmt.Errorf("cannot load the recovery store in %s (yarn.nodemanager.recovery.dir): %w", r.Dir, err)
@@ -342,6 +349,26 @@ func (d *Daemon) leaves() bool {
 func (d *Daemon) loseStore(err error) {
 	d.lost.Store(true)
 	d.fail(err)
+}
+
+// storeAway is told why the store keeps nothing, and nil when it does again. The node takes nothing new meanwhile, and says so.
+func (d *Daemon) storeAway(err error) {
+	if err == nil {
+		d.away.Store(nil)
+		d.Log.Warn("the recovery store keeps records again")
+		return
+	}
+	why := err.Error()
+	d.away.Store(&why)
+	d.Log.Error("the node takes no containers and answers no master until records for recovery can be kept", "error", err)
+}
+
+// closed is why nothing can be started or changed now; "": it can.
+func (d *Daemon) closed() string {
+	if why := d.away.Load(); why != nil {
+		return *why
+	}
+	return ""
 }
 
 // killAll ends the containers and their applications, whose logs are collected then, waits for that, and says good-bye.

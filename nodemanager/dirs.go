@@ -35,14 +35,18 @@ func (d *Daemon) makeRoots() {
 }
 
 // outdated finds what the last life has not come to delete: directories of applications that are not known any more, of
-// containers that have ended or are not known, and what localizers have left.
-func (d *Daemon) outdated(s *state.Snapshot) (doomed []string) {
+// containers that have ended or are not known, and what localizers have left. Those of containers that have outlived their
+// kill stay, with their applications': the next start finds them by these.
+func (d *Daemon) outdated(s *state.Snapshot, outlived map[yarn.ContainerID]bool) (doomed []string) {
 	known, live := map[yarn.ApplicationID]bool{}, map[yarn.ContainerID]bool{}
 	for _, a := range s.Applications {
 		known[a.ID] = true
 	}
 	for _, c := range s.Containers {
 		known[c.ID.Attempt.Application], live[c.ID] = true, !c.Done
+	}
+	for id := range outlived {
+		known[id.Attempt.Application], live[id] = true, true
 	}
 	look := func(root string) {
 		for _, app := range directories(root) {

@@ -68,6 +68,41 @@ func TestDisksComeAndGo(t *testing.T) {
 	w.exits(id, 4)
 }
 
+// A disk that has failed stays out for a while, and the node says why.
+func TestDisksStayOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "yarn.nodemanager.disk-health-checker.interval-ms", "50", "yarn.nodemanager.heddle.disk-return-delay-ms", "3600000")
+	w.works()
+	mend := w.breaks(w.path("local"))
+	await(t, "the node is unhealthy", func() bool { healthy, _ := w.rm.health(); return !healthy })
+	mend()
+	const why = "was full or failed 1 times lately (yarn.nodemanager.heddle.disk-return-delay-ms)"
+	await(t, "the node says that it stays out", func() bool { healthy, report := w.rm.health(); return !healthy && strings.Contains(report, why) })
+	w.exits(w.runs("true"), -101, "Most of the disks failed.", why)
+}
+
+// The node looks at its disks as soon as one costs a container, not only when it is time.
+func TestDisksAreSuspected(t *testing.T) {
+	t.Parallel()
+	if !withMounts(t) {
+		return
+	}
+	t.Run("full", func(t *testing.T) {
+		disk := smallDisk(t)
+		if disk == "" {
+			return
+		}
+		w := onDisk(t, disk, append(watched, "yarn.nodemanager.disk-health-checker.interval-ms", "3600000", "yarn.nodemanager.heddle.disk-return-delay-ms", "3600000")...)
+		w.works()
+		id := w.runs(fills + `echo full >&2; sleep 1000`)
+		await(t, "the disk is full", func() bool { return room(t, disk) == 0 })
+		w.exits(w.runs("true"), -1, noSpace)
+		await(t, "the node is unhealthy", func() bool { healthy, _ := w.rm.health(); return !healthy })
+		w.exits(w.runs("true"), -101, "used space above threshold of 90.0%")
+		w.stop(id)
+	})
+}
+
 // A disk that fails between two looks at it costs the containers that are started on it, and no more.
 func TestDisksFailUnseen(t *testing.T) {
 	t.Parallel()

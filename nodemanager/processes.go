@@ -122,6 +122,7 @@ func (p *processes) enter(s *engine.Spec) {
 // failed reports a container that there is no process of.
 func (p *processes) failed(id yarn.ContainerID, err error) {
 	p.d.Log.Warn("cannot start a container", "container", id, "error", err)
+	p.d.suspect(err)
 	p.release(id, p.leave(id))
 	p.d.loop.Post(engine.Exited{ID: id, Code: cannotStart, Text: err.Error()})
 }

@@ -23,7 +23,7 @@ func (d *Daemon) resume() error {
 		d.Log.Warn("localizers of an earlier life may go on", "error", err)
 	}
 	if d.snapshot == nil {
-		if err := d.killLeftovers(nil); err != nil {
+		if _, err := d.killLeftovers(nil); err != nil {
 			return err
 		}
 		d.sweepGroups(nil)
@@ -36,18 +36,37 @@ func (d *Daemon) resume() error {
 	s := d.snapshot
 	d.snapshot = nil
 	d.sweepGroups(s.Containers)
-	doomed, err := localize.Leftovers(d.settings.Dirs.Local, paths(s.Resources))
-	d.deletion.remove(false, doomed...)
-	d.deletion.remove(true, d.outdated(s)...)
+	r, known := d.recovered(s)
+	// What is left of a container is found by its directories, so it ends before they are deleted.
+	outlived, err := d.killLeftovers(known)
+	if err != nil {
+		d.Log.Warn("containers without a record may go on", "error", err)
+	}
+	doomed, err := localize.Leftovers(d.settings.Dirs.Local, paths(s.Resources), d.started)
 	if err != nil {
 		d.Log.Warn("cannot look through the cache for what an earlier life left", "error", err)
 	}
+	d.deletion.remove(false, doomed...)
+	doomed = d.outdated(s, outlived)
+	if d.settings.Launch.DeleteDelay == 0 { // else somebody may want to look at them where they are
+		if doomed, err = localize.PutAside(d.settings.Dirs.Local, doomed, d.started); err != nil {
+			d.Log.Warn("an application that is not known any more may find what is left of it", "error", err)
+		}
+	}
+	d.deletion.remove(true, doomed...)
 	if err := d.restoreServices(s); err != nil {
 		d.Log.Error("the shuffle cannot take up a job of an earlier life", "error", err)
 	}
 	d.logs.restore(s.Parts[logsPart])
-	r := engine.Recover{Applications: s.Applications, Resources: s.Resources, Ended: s.Ended}
-	known := map[yarn.ContainerID]bool{}
+	d.Log.Info("taking up an earlier life", "applications", len(r.Applications), "containers", len(r.Containers), "resources", len(r.Resources))
+	d.loop.Post(r)
+	return d.loop.Sync(context.Background()) // what was recovered shows in the views now
+}
+
+// recovered is the engine's past, and the containers in it. A container that cannot be read is dropped.
+func (d *Daemon) recovered(s *state.Snapshot) (r engine.Recover, known map[yarn.ContainerID]bool) {
+	r = engine.Recover{Applications: s.Applications, Resources: s.Resources, Ended: s.Ended}
+	known = map[yarn.ContainerID]bool{}
 	for _, c := range s.Containers {
 		spec, err := d.specOf(&c)
 		if err != nil {
@@ -58,22 +77,20 @@ func (d *Daemon) resume() error {
 		known[c.ID] = true
 		r.Containers = append(r.Containers, engine.Recovered{Kept: c, Spec: spec})
 	}
-	if err := d.killLeftovers(known); err != nil {
-		d.Log.Warn("containers without a record may go on", "error", err)
-	}
-	d.Log.Info("taking up an earlier life", "applications", len(r.Applications), "containers", len(r.Containers), "resources", len(r.Resources))
-	d.loop.Post(r)
-	return d.loop.Sync(context.Background()) // what was recovered shows in the views now
+	return r, known
 }
 
-// killLeftovers ends the containers of an earlier life that are not known any more: nobody would follow them.
-func (d *Daemon) killLeftovers(known map[yarn.ContainerID]bool) error {
+// killLeftovers ends the containers of an earlier life that are not known any more: nobody would follow them. It returns
+// those that have not ended; an error tells that there may be more.
+func (d *Daemon) killLeftovers(known map[yarn.ContainerID]bool) (outlived map[yarn.ContainerID]bool, err error) {
 	left, err := d.launcher.Leftovers(d.settings.Dirs.Local)
 	if err != nil {
-		return fmt.Errorf("cannot look for containers of an earlier life: %w", err)
+		err = fmt.Errorf("cannot look for containers of an earlier life: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), d.settings.Launch.KillDelay+stopPatience)
 	defer cancel()
+	outlived = map[yarn.ContainerID]bool{}
+	var mu sync.Mutex
 	var work sync.WaitGroup
 	for _, c := range left {
 		if known[c.ID] {
@@ -83,11 +100,14 @@ func (d *Daemon) killLeftovers(known map[yarn.ContainerID]bool) error {
 		work.Go(func() {
 			if err := d.launcher.Attach(ctx, c).Kill(ctx); err != nil {
 				d.Log.Error("cannot kill a container of an earlier life", "container", c.ID, "error", err)
+				mu.Lock()
+				outlived[c.ID] = true
+				mu.Unlock()
 			}
 		})
 	}
 	work.Wait()
-	return nil
+	return outlived, err
 }
 
 func paths(list []state.Resource) []string {

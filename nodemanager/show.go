@@ -65,7 +65,7 @@ func (c *counters) ended(code int32) {
 
 // Node implements web.Source.
 func (d *Daemon) Node() view.Node {
-	s := d.health.State()
+	s := d.condition()
 	total := *d.total.Load()
 	m := &d.settings.Monitor
 	return view.Node{ID: d.node, Started: d.started, Healthy: s.Healthy, Report: s.Report, Checked: s.At, Offered: total, Types: d.settings.Resources.Types,

@@ -142,6 +142,7 @@ func quietWorld(t *testing.T, settings ...string) *world {
 		"yarn.nodemanager.container-executor.exit-code-file.timeout-ms":                 "500",
 		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "100",
 		"yarn.nodemanager.disk-health-checker.disk-utilization-threshold.enabled":       "false",
+		"yarn.nodemanager.heddle.disk-return-delay-ms":                                  "100",
 		"fs.defaultFS":   "file:///",
 		"hadoop.tmp.dir": w.path("tmp"),
 	}

@@ -73,6 +73,7 @@ type Daemon struct {
 	backlog *ipc.Backlog // of all servers
 	pages   *webgate.Server
 	webAddr string
+	own     ownPorts
 	fatal   chan error
 	work    sync.WaitGroup
 	end     context.CancelFunc
@@ -181,7 +182,7 @@ func (d *Daemon) openStore() (err error) {
 	kept := r.Enabled && r.Store == "bolt" // memory and null keep nothing either
 	d.openDelegation(nil)
 	if kept {
-		if d.store, err = bolt.Open(r.Path, bolt.Options{Options: store.Options{Types: d.types}}); err != nil {
+		if d.store, err = bolt.Open(r.Path, bolt.Options{Options: store.Options{Types: d.types}, Warn: d.storeIsOdd}); err != nil {
 			return fmt.Errorf("cannot open the state store (yarn.resourcemanager.heddle.state-store.path): %w", err)
 		}
 	} else {
@@ -215,8 +216,23 @@ func (d *Daemon) openStore() (err error) {
 	return nil
 }
 
+// storeIsOdd logs what is odd about the state store, and no damage.
+func (d *Daemon) storeIsOdd(text string) {
+	d.Log.Warn("the state store is used, but odd", "what", text)
+}
+
 // openLabels puts the directory of node labels over the state store, if there is one.
 func (d *Daemon) openLabels() (store.Store, error) {
+	o, err := d.labelOptions()
+	if err != nil {
+		return nil, err
+	}
+	o.Over = d.store
+	return labelfiles.Open(context.Background(), o)
+}
+
+// labelOptions say where labels are kept.
+func (d *Daemon) labelOptions() (labelfiles.Options, error) {
 	l := &d.settings.Labels
 	text := l.Directory
 	if text == "" {
@@ -224,14 +240,14 @@ func (d *Daemon) openLabels() (store.Store, error) {
 	}
 	url, err := filesystem.ParseURL(text)
 	if err != nil {
-		return nil, err
+		return labelfiles.Options{}, err
 	}
-	systems, err := filesystem.New(filesystem.Config{Default: d.site.Get("fs.defaultFS"), Property: d.site.Get})
+	systems, err := filesystem.New(filesystem.Config{Default: d.site.Get("fs.defaultFS"), Property: d.site.Get, Site: d.site.HDFSSite()})
 	if err != nil {
-		return nil, err
+		return labelfiles.Options{}, err
 	}
-	return labelfiles.Open(context.Background(), labelfiles.Options{Systems: systems, URL: url, User: d.User, Nodes: !l.ByNodes, NoLog: l.NoLog,
-		Limits: labelfiles.Limits{Labels: engine.MaxLabels, Nodes: engine.MaxLabelledNodes}, Over: d.store, Log: d.Log})
+	return labelfiles.Options{Systems: systems, URL: url, User: d.User, Nodes: !l.ByNodes, NoLog: l.NoLog,
+		Limits: labelfiles.Limits{Labels: engine.MaxLabels, Nodes: engine.MaxLabelledNodes}, Log: d.Log}, nil
 }
 
 func (d *Daemon) buildEngine(site *conf.Properties) (*engine.Engine, error) {

@@ -3,6 +3,8 @@ package resourcemanager
 import (
 	"context"
 	"net"
+	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -61,43 +63,55 @@ func (g *grants) RenewedLogin(id yarn.AttemptID, identifier []byte) (token.Token
 const (
 	resolveWait  = 2 * time.Second
 	maxAddresses = 100_000
+	maxPerHost   = 16
 )
 
-// addresses are the nodes' hosts as masters see them: a token names the
-// address that the host's name resolves to
-// (hadoop.security.token.service.use_ip), or the name.
+// addresses are the nodes' hosts as they resolved when a node registered. Masters
+// see the first of them: a token names the address that the host's name resolves
+// to (hadoop.security.token.service.use_ip), or the name.
 type addresses struct {
 	useIP bool
 	mu    sync.Mutex
-	ip    map[string]string
+	ip    map[string][]netip.Addr // those of IPv4 first
 }
 
-func newAddresses(useIP bool) *addresses { return &addresses{useIP: useIP, ip: map[string]string{}} }
+func newAddresses(useIP bool) *addresses {
+	return &addresses{useIP: useIP, ip: map[string][]netip.Addr{}}
+}
 
 // resolve looks a host up when its node registers, before any token names it.
 func (a *addresses) resolve(host string) {
-	if !a.useIP || net.ParseIP(host) != nil {
+	if net.ParseIP(host) != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), resolveWait)
 	defer cancel()
-	ips, err := net.DefaultResolver.LookupIP(ctx, "ip4", host)
-	if err != nil || len(ips) == 0 {
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil || len(found) == 0 {
 		return // the name itself has to do
 	}
+	for i := range found {
+		found[i] = found[i].Unmap()
+	}
+	slices.SortStableFunc(found, func(x, y netip.Addr) int { return x.BitLen() - y.BitLen() })
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.ip) < maxAddresses || a.ip[host] != "" {
-		a.ip[host] = ips[0].String()
+	if len(a.ip) < maxAddresses || a.ip[host] != nil {
+		a.ip[host] = found[:min(len(found), maxPerHost)]
 	}
+}
+
+// of are the addresses of a host, as far as they are known.
+func (a *addresses) of(host string) []netip.Addr {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.ip[host]
 }
 
 func (a *addresses) service(n yarn.NodeID) string {
 	host := strings.ToLower(n.Host)
-	a.mu.Lock()
-	if ip := a.ip[n.Host]; ip != "" {
-		host = ip
+	if ip := a.of(n.Host); a.useIP && len(ip) > 0 && ip[0].Is4() {
+		host = ip[0].String()
 	}
-	a.mu.Unlock()
 	return host + ":" + strconv.Itoa(int(n.Port))
 }

@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"path"
 	"runtime"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/heddle-project/heddle/conf"
@@ -56,6 +58,7 @@ func (d *Daemon) listen() error {
 			return err
 		}
 		d.servers = append(d.servers, server)
+		d.own.add(server.Addr())
 		d.Log.Info("listening", "port", port.name, "address", server.Addr())
 		d.work.Go(func() {
 			if err := server.Serve(); err != nil {
@@ -64,6 +67,27 @@ func (d *Daemon) listen() error {
 		})
 	}
 	return nil
+}
+
+// ownPorts are those that the daemon listens on. The pages are served before all
+// of them are open.
+type ownPorts struct {
+	mu   sync.Mutex
+	list []uint16
+}
+
+func (o *ownPorts) add(a net.Addr) {
+	if tcp, ok := a.(*net.TCPAddr); ok {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.list = append(o.list, uint16(tcp.Port))
+	}
+}
+
+func (o *ownPorts) has(port uint16) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Contains(o.list, port)
 }
 
 func (d *Daemon) ipcLimits() ipc.Limits {
@@ -78,6 +102,7 @@ func (d *Daemon) serveWeb() error {
 	if err != nil {
 		return fmt.Errorf("cannot open the web port (yarn.resourcemanager.webapp.address): %w", err)
 	}
+	d.own.add(l.Addr())
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {
 		return err
@@ -95,7 +120,8 @@ func (d *Daemon) serveWeb() error {
 		Introspection: introspect.Config{Properties: d.properties, Sensitive: w.Introspection.Sensitive, AdminOnly: w.Introspection.AdminOnly,
 			Admin:         func(c webgate.Caller) bool { return d.rights.IsAdmin(identity(c)) },
 			PrometheusOff: !w.Introspection.Prometheus, StartedAt: time.UnixMilli(d.started), Log: d.Log.With("logger", "web")},
-		Version: rest.Version{Number: release.Hadoop, Build: "Heddle", Date: ""}, ProxyFrom: from, ProxyOff: !w.Proxy.IsZero()})
+		Version: rest.Version{Number: release.Hadoop, Build: "Heddle", Date: ""}, ProxyFrom: from, ProxyOff: !w.Proxy.IsZero(),
+		OwnPort: d.own.has, NodeAddresses: d.grants.addresses.of})
 	if err != nil {
 		l.Close()
 		return err

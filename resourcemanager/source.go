@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-project/heddle/internal/clock"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/loop"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
@@ -87,7 +88,23 @@ func (d *Daemon) Daemon(context.Context) access.Daemon {
 		name = memoryStore
 	}
 	return access.Daemon{StartedAt: d.started, State: "STARTED", HAState: "ACTIVE", Store: name, LoginUser: d.User, Scheduler: "Capacity Scheduler",
-		Connection: "Could not find leader elector. Verify both HA and automatic failover are enabled."}
+		Connection: "Could not find leader elector. Verify both HA and automatic failover are enabled.", Holds: d.holds()}
+}
+
+// holds are the loop's, as the web server tells them.
+func (d *Daemon) holds() access.Holds {
+	show := func(h loop.Hold) access.Hold {
+		return access.Hold{Number: h.Number, What: h.What, Millis: float64(h.Took.Microseconds()) / 1000, At: h.At.UnixMilli()}
+	}
+	h := d.loop.Holds()
+	out := access.Holds{Count: h.Count}
+	if h.Count > 0 {
+		out.Longest = show(h.Longest)
+	}
+	for _, x := range h.Last {
+		out.Last = append(out.Last, show(x))
+	}
+	return out
 }
 
 // MayView implements access.Source.

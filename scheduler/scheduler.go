@@ -29,6 +29,7 @@ type (
 	AppUsage     = capacity.AppUsage
 	NodeUsage    = capacity.NodeUsage
 	QueueTree    = queue.Snapshot
+	Picture      = capacity.Picture
 	Label        = config.Label
 )
 
@@ -82,6 +83,10 @@ func (s *Scheduler) AddNode(n Node) NodeRef { return s.core.AddNode(n) }
 // reservation is dropped; all are vacated. The index may be reused.
 func (s *Scheduler) RemoveNode(n NodeRef) []Ended { return s.core.RemoveNode(n) }
 
+// Together carries several changes of nodes out as one: what queues are entitled
+// to follows once, at the end.
+func (s *Scheduler) Together(changes func()) { s.core.Together(changes) }
+
 // SetNodeTotal changes what the node has. What is free there may become negative.
 // A reservation on the node ends.
 func (s *Scheduler) SetNodeTotal(n NodeRef, total yarn.Resource) { s.core.SetNodeTotal(n, total) }
@@ -133,6 +138,14 @@ func (s *Scheduler) AddAttempt(a AppRef, at Attempt) { s.core.AddAttempt(a, at) 
 // stay for the next attempt.
 func (s *Scheduler) EndAttempt(a AppRef, keepContainers bool) []Ended {
 	return s.core.EndAttempt(a, keepContainers)
+}
+
+// EndContainers ends at most so many of the containers that EndAttempt would end,
+// for whoever cannot wait for all of them at once; more tells that some are left.
+// Of an attempt that has no more than those it ends nothing. Otherwise the
+// attempt's asks vanish with the first.
+func (s *Scheduler) EndContainers(a AppRef, keepContainers bool, most int) (ended []Ended, more bool) {
+	return s.core.EndContainers(a, keepContainers, most)
 }
 
 // RemoveApplication forgets the application, whose attempt must have ended. The
@@ -247,10 +260,10 @@ func (s *Scheduler) Offer(n NodeRef, now yarn.Now, out []Decision) []Decision {
 }
 
 // Sweep offers nodes in a fixed rotating order, without the limits of a
-// heartbeat, until it has visited max of them. more tells that it stopped
-// early. It costs next to nothing when nothing changed since it last found nothing.
-func (s *Scheduler) Sweep(max int, now yarn.Now, out []Decision) (_ []Decision, more bool) {
-	return s.core.Sweep(max, now, out)
+// heartbeat, until it has visited nodes of them or placed so many containers.
+// more tells that it stopped early. It costs next to nothing when nothing changed since it last found nothing.
+func (s *Scheduler) Sweep(nodes, containers int, now yarn.Now, out []Decision) (_ []Decision, more bool) {
+	return s.core.Sweep(nodes, containers, now, out)
 }
 
 // Explain says why the application waits, by the walk that an offer takes, for
@@ -259,6 +272,12 @@ func (s *Scheduler) Explain(a AppRef, max int) []yarn.Reason { return s.core.Exp
 
 // Queues is an immutable picture of all queues.
 func (s *Scheduler) Queues() *QueueTree { return s.core.Queues() }
+
+// Queue is a picture of the queue with that full path.
+func (s *Scheduler) Queue(path string) (queue.Info, bool) { return s.core.Queue(path) }
+
+// Picture begins a picture of all queues that is drawn in slices; see Picture.Draw.
+func (s *Scheduler) Picture() *Picture { return s.core.Picture() }
 
 // Resolve is the full path of the queue with that full or short name.
 func (s *Scheduler) Resolve(name string) (path string, why yarn.Reason) { return s.core.Resolve(name) }

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/state"
@@ -17,7 +18,9 @@ type Options struct {
 	Nodes        int
 	Applications int
 	Events       bool // opportunities after events, not at heartbeats alone
+	Dominant     bool // all resources count, not memory alone
 	Queues       []config.Property
+	Others       [][]config.Property // what refreshes of the queues may bring in their place
 }
 
 // Chances of misfortune, in percent of the moments at which they may happen.
@@ -28,6 +31,13 @@ const (
 	neverStarted = 3
 	givenBack    = 5
 	clientKills  = 1
+	clientMoves  = 3
+	newWishes    = 20 // a master asks for something else, too
+	newSizes     = 10 // or wants a container to change
+	refreshes    = 2
+	newLabels    = 3
+	lessOrMore   = 2 // a node is given another size
+	decommission = 1
 )
 
 // crashes is how often, in a thousand steps, the ResourceManager dies.
@@ -46,6 +56,8 @@ const (
 type Cluster struct {
 	opt    Options
 	rng    *rand.Rand
+	queues []config.Property    // in force
+	out    map[yarn.NodeID]bool // whom the lists exclude
 	now    yarn.Now
 	engine *engine.Engine
 	sched  *scheduler.Scheduler
@@ -68,6 +80,7 @@ type Cluster struct {
 	Steps   int
 	Crashes int
 	Granted int
+	Done    map[string]int // what else came to pass
 }
 
 // client is what the submitter knows of an application.
@@ -80,7 +93,7 @@ type client struct {
 // New is a cluster before its first moment.
 func New(o Options) (*Cluster, error) {
 	c := &Cluster{
-		opt: o, rng: rand.New(rand.NewPCG(o.Seed, 1)), now: yarn.Now{Wall: 1_700_000_000_000, Mono: 1},
+		Done: map[string]int{}, opt: o, queues: o.Queues, out: map[yarn.NodeID]bool{}, rng: rand.New(rand.NewPCG(o.Seed, 1)), now: yarn.Now{Wall: 1_700_000_000_000, Mono: 1},
 		masters: map[yarn.AttemptID]*master{}, apps: map[yarn.ApplicationID]*client{}, born: map[yarn.ContainerID]bool{},
 		live: map[yarn.ContainerID]yarn.NodeID{}, answers: map[engine.Ticket]func(any, *engine.Error){},
 		stored: map[state.Key]state.Record{}, subs: map[yarn.ApplicationID]engine.Submission{}, orphans: map[yarn.ContainerID]bool{},
@@ -93,8 +106,8 @@ func New(o Options) (*Cluster, error) {
 
 // boot starts the ResourceManager.
 func (c *Cluster) boot() error {
-	types, minimum, maximum := yarn.BasicResourceTypes(), yarn.NewResource(1024, 1), yarn.NewResource(8192, 8)
-	cfg, _, err := config.Parse(c.opt.Queues, config.Cluster{Types: types, MinAllocation: minimum, MaxAllocation: maximum, MaxPriority: 10})
+	types, minimum := yarn.BasicResourceTypes(), yarn.NewResource(512, 1)
+	cfg, err := c.configuration(c.queues)
 	if err != nil {
 		return err
 	}
@@ -103,9 +116,21 @@ func (c *Cluster) boot() error {
 	}
 	c.engine = engine.New(engine.Settings{ClusterTimestamp: c.now.Wall, Epoch: c.epoch, NodeExpiry: nodeExpiry, MasterExpiry: masterExpiry,
 		AllocationExpiry: grantExpiry, MaxAttempts: 3, GlobalMaxAttempts: 3, MaxCompleted: 10_000, Sweeps: c.opt.Events, NodeMinimum: minimum,
-		ResourceTypes: types}, c.sched)
+		ResourceTypes: types, Labels: true, Dominant: c.opt.Dominant}, c.sched)
 	return nil
 }
+
+func (c *Cluster) configuration(queues []config.Property) (*config.Config, error) {
+	if c.opt.Dominant {
+		queues = append(slices.Clone(queues), config.Property{Name: config.Prefix + "resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
+	}
+	cfg, _, err := config.Parse(queues, config.Cluster{Types: yarn.BasicResourceTypes(), MinAllocation: yarn.NewResource(512, 1), MaxAllocation: nodeSize,
+		MaxPriority: 10, LabelsEnabled: true})
+	return cfg, err
+}
+
+// nodeSize is what a node has unless somebody changes it.
+var nodeSize = yarn.NewResource(8192, 8)
 
 func (c *Cluster) chance(percent int) bool { return !c.calm && c.rng.IntN(100) < percent }
 
@@ -197,12 +222,8 @@ func (c *Cluster) Step() string {
 	for _, id := range c.order {
 		c.masters[id].step()
 	}
-	if c.chance(clientKills) && len(c.ids) > 0 {
-		id := c.ids[c.rng.IntN(len(c.ids))]
-		c.ask(func(t engine.Ticket) engine.Command {
-			return engine.Kill{Ticket: t, Application: id, Diagnostics: "killed by the simulation"}
-		}, nil)
-	}
+	c.clients()
+	c.administrators()
 	if c.engine.SweepDue() {
 		c.apply(engine.Sweep{})
 	}
@@ -265,6 +286,7 @@ func (c *Cluster) crash() string {
 		return err.Error()
 	}
 	var cmd engine.Recover
+	cmd.Labels, _ = c.stored[state.Labels{}.Key()].(state.Labels)
 	for _, id := range c.ids {
 		r, found := c.stored[state.Application{ID: id}.Key()].(state.Application)
 		a := c.apps[id]
@@ -308,12 +330,13 @@ func (c *Cluster) Run() string {
 		}
 	}
 	c.calm = true
+	c.allWell()
 	for range quietSteps {
 		if wrong := c.Step(); wrong != "" {
 			return wrong
 		}
 		if c.settled() {
-			return ""
+			return c.leftOver()
 		}
 	}
 	return c.unsettled()

@@ -22,22 +22,40 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-func queues() []config.Property {
+func queues(more ...config.Property) []config.Property {
 	const p = config.Prefix
-	return []config.Property{
+	return append([]config.Property{
 		{Name: p + "root.queues", Value: "a,b,c"},
 		{Name: p + "root.a.capacity", Value: "50"}, {Name: p + "root.b.capacity", Value: "30"}, {Name: p + "root.c.capacity", Value: "20"},
 		{Name: p + "root.a.user-limit-factor", Value: "3"}, {Name: p + "root.c.maximum-capacity", Value: "40"},
 		{Name: p + "maximum-am-resource-percent", Value: "0.5"},
+		{Name: p + "root.accessible-node-labels.x.capacity", Value: "100"}, {Name: p + "root.accessible-node-labels.y.capacity", Value: "100"},
+		{Name: p + "root.a.accessible-node-labels", Value: "x,y"}, {Name: p + "root.b.accessible-node-labels", Value: "x"},
+		{Name: p + "root.a.accessible-node-labels.x.capacity", Value: "70"}, {Name: p + "root.b.accessible-node-labels.x.capacity", Value: "30"},
+		{Name: p + "root.a.accessible-node-labels.y.capacity", Value: "100"},
+	}, more...)
+}
+
+// others are settings for refreshes, some of which are refused.
+func others() [][]config.Property {
+	const p = config.Prefix
+	return [][]config.Property{
+		queues(config.Property{Name: p + "root.a.capacity", Value: "20"}, config.Property{Name: p + "root.c.capacity", Value: "50"},
+			config.Property{Name: p + "root.c.maximum-capacity", Value: "100"}, config.Property{Name: p + "root.a.ordering-policy", Value: "fair"}),
+		queues(config.Property{Name: p + "reservations-continue-look-all-nodes", Value: "false"},
+			config.Property{Name: p + "root.b.maximum-capacity", Value: "50"}),
+		queues(config.Property{Name: p + "root.a.capacity", Value: "99"}),
+		queues(config.Property{Name: p + "root.queues", Value: "a,b"}),
 	}
 }
 
 // TestCluster plays clusters from HEDDLE_SIM_SEED on, HEDDLE_SIM_RUNS of them.
 func TestCluster(t *testing.T) {
 	seed, runs := number(t, "HEDDLE_SIM_SEED", 1), number(t, "HEDDLE_SIM_RUNS", 20)
-	crashes := 0
+	crashes, done := 0, map[string]int{}
 	for i := range runs {
-		c, err := New(Options{Seed: seed + i, Nodes: 3 + int((seed+i)%5), Applications: 25, Events: (seed+i)%2 == 1, Queues: queues()})
+		c, err := New(Options{Seed: seed + i, Nodes: 3 + int((seed+i)%5), Applications: 25, Events: (seed+i)%2 == 1, Dominant: (seed+i)%3 == 0,
+			Queues: queues(), Others: others()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,6 +66,15 @@ func TestCluster(t *testing.T) {
 			t.Fatalf("seed %d: only %d containers were granted; the run tested nothing", seed+i, c.Granted)
 		}
 		crashes += c.Crashes
+		for what, n := range c.Done {
+			done[what] += n
+		}
+	}
+	t.Log(crashes, "crashes", done)
+	for _, what := range []string{"moved", "refreshed", "not refreshed", "labelled", "reserved", "enlarged", "shrunk"} {
+		if runs >= 20 && done[what] == 0 {
+			t.Errorf("nothing was %s", what)
+		}
 	}
 	if runs >= 20 && crashes == 0 {
 		t.Error("the ResourceManager never crashed")

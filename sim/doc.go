@@ -7,5 +7,6 @@
 // repeated, nodes fall silent, restart without their containers and turn
 // unhealthy, masters crash, containers are never started or given back, the
 // store takes its time, and the ResourceManager dies and comes back with what was
-// stored.
+// stored. Clients and administrators move, refresh, label, resize and exclude. When
+// everything has ended, every book must be at zero.
 package sim

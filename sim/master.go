@@ -19,6 +19,9 @@ type master struct {
 	asked      bool
 	open       map[yarn.ContainerID]yarn.NodeID // granted and not known to have ended
 	told       map[yarn.ContainerID]bool        // known to have ended
+	versions   map[yarn.ContainerID]int32
+	wishes     map[wish]bool // asked for besides
+	calmed     bool          // it has given up its wishes
 	resend     *engine.Allocate
 	restarted  bool // the ResourceManager was, since this master began
 	leaving    bool
@@ -28,12 +31,12 @@ type master struct {
 // launch starts a master's container on its node.
 func (c *Cluster) launch(l engine.Launch) {
 	n := c.find(l.Grant.Node)
-	if n == nil || !n.start(l.Grant.ID, 0, true) {
+	if n == nil || !n.start(l.Grant, 0, true) {
 		c.apply(engine.LaunchFailed{Attempt: l.Attempt, Why: "the node does not answer"})
 		return
 	}
 	c.apply(engine.Launched{Attempt: l.Attempt})
-	c.masters[l.Attempt] = &master{c: c, id: l.Attempt, grant: l.Grant, wanted: 1 + c.rng.IntN(6), open: map[yarn.ContainerID]yarn.NodeID{}, told: map[yarn.ContainerID]bool{}}
+	c.masters[l.Attempt] = &master{c: c, id: l.Attempt, grant: l.Grant, wanted: 1 + c.rng.IntN(6), open: map[yarn.ContainerID]yarn.NodeID{}, versions: map[yarn.ContainerID]int32{}, wishes: map[wish]bool{}, told: map[yarn.ContainerID]bool{}}
 	c.order = append(c.order, l.Attempt)
 }
 
@@ -78,16 +81,19 @@ func (m *master) register() {
 		}
 		m.registered = true
 		for _, g := range v.(engine.RegisterReply).Previous {
-			m.open[g.ID] = g.Node
+			m.hold(g)
 		}
 	})
 }
+
+func (m *master) hold(g engine.Grant) { m.open[g.ID], m.versions[g.ID] = g.Node, g.Version }
 
 // again starts over with a ResourceManager that does not know the master yet.
 // What it may never hear of, because nobody knows of it any more, it gives up.
 func (m *master) again() {
 	m.registered, m.responseID, m.resend, m.asked, m.restarted = false, 0, nil, false, true
 	clear(m.told)
+	m.calmed = false
 }
 
 // giveUp forgets containers that no node has and that a new ResourceManager
@@ -104,9 +110,10 @@ func (m *master) allocate() {
 	call := m.resend
 	if call == nil {
 		call = &engine.Allocate{Attempt: m.id, ResponseID: m.responseID}
+		m.wish(call)
 		if !m.asked {
 			m.asked = true
-			call.Asks = []yarn.Ask{{Priority: 1, Where: yarn.AnyHost, Capability: yarn.NewResource(1024, 1), Count: int32(max(m.wanted, 0)), RelaxLocality: true, AllocationRequestID: -1}}
+			call.Asks = append(call.Asks, yarn.Ask{Priority: 1, Where: yarn.AnyHost, Capability: yarn.NewResource(1024, 1), Count: int32(max(m.wanted, 0)), RelaxLocality: true, AllocationRequestID: -1})
 		}
 	}
 	m.resend = nil
@@ -118,6 +125,10 @@ func (m *master) allocate() {
 		if err != nil && err.Kind == engine.NotRegistered {
 			m.again()
 			return
+		}
+		if err != nil && (err.Kind == engine.InvalidRequest || err.Kind == engine.InvalidLabel) {
+			m.asked = m.asked && len(call.Asks) == 0
+			return // of its wishes one was for what there is not
 		}
 		if err != nil {
 			m.leave(3)
@@ -134,6 +145,16 @@ func (m *master) answered(call *engine.Allocate, r *engine.AllocateReply) {
 	}
 	for _, g := range r.Granted {
 		m.use(g)
+	}
+	for _, e := range r.UpdateErrors {
+		m.c.Done[e.Reason]++
+	}
+	for _, u := range r.Updated {
+		m.c.Done[map[yarn.UpdateType]string{yarn.IncreaseResource: "enlarged", yarn.DecreaseResource: "shrunk"}[u.Type]]++
+		m.versions[u.Grant.ID] = u.Grant.Version
+		if n := m.c.find(u.Grant.Node); n != nil && u.Type == yarn.IncreaseResource {
+			n.resize(u.Grant)
+		}
 	}
 	for _, f := range r.Completed {
 		if m.told[f.ID] {
@@ -154,14 +175,14 @@ func (m *master) answered(call *engine.Allocate, r *engine.AllocateReply) {
 // use starts a granted container, gives it back, or forgets about it.
 func (m *master) use(g engine.Grant) {
 	m.wanted--
-	m.open[g.ID] = g.Node
+	m.hold(g)
 	switch {
 	case m.c.chance(neverStarted):
 		return
 	case m.c.chance(givenBack):
 		m.giveBack(g.ID)
 	default:
-		if n := m.c.find(g.Node); n == nil || !n.start(g.ID, 1+m.c.rng.IntN(50), false) {
+		if n := m.c.find(g.Node); n == nil || !n.start(g, 1+m.c.rng.IntN(50), false) {
 			return // it expires
 		}
 	}

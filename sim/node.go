@@ -17,6 +17,7 @@ type node struct {
 	responseID int32
 	silent     int // steps for which it says nothing
 	sick       int // steps for which it is unhealthy
+	total      yarn.Resource
 	containers map[yarn.ContainerID]*process
 	resend     *engine.Heartbeat // the last call, whose answer was lost
 }
@@ -28,10 +29,14 @@ type process struct {
 	master   bool
 	complete bool
 	exit     int32
+
+	// As the node reports it when it registers.
+	grant     engine.Grant
+	execution yarn.ExecutionType
 }
 
 func newNode(c *Cluster, i int) *node {
-	return &node{c: c, id: yarn.NodeID{Host: fmt.Sprintf("h%d", i), Port: 1}, containers: map[yarn.ContainerID]*process{}}
+	return &node{c: c, id: yarn.NodeID{Host: fmt.Sprintf("h%d", i/2), Port: int32(1 + i%2)}, total: nodeSize, containers: map[yarn.ContainerID]*process{}}
 }
 
 func (n *node) step() {
@@ -58,7 +63,7 @@ func (n *node) trouble() {
 	if !n.c.chance(nodeTrouble) {
 		return
 	}
-	switch n.c.rng.IntN(4) {
+	switch n.c.rng.IntN(5) {
 	case 0:
 		n.silent = n.c.rng.IntN(2 * nodeExpiry / step)
 	case 1: // restarts without its containers
@@ -68,6 +73,10 @@ func (n *node) trouble() {
 		n.sick = n.c.rng.IntN(50)
 	case 3: // restarts with them
 		n.registered, n.resend = false, nil
+	case 4: // says good-bye and comes back
+		clear(n.containers)
+		n.registered, n.resend = false, nil
+		n.c.ask(func(t engine.Ticket) engine.Command { return engine.UnregisterNode{Ticket: t, Node: n.id} }, nil)
 	}
 }
 
@@ -98,9 +107,18 @@ func (n *node) statuses() []engine.ContainerStatus {
 }
 
 func (n *node) register() {
-	cmd := engine.RegisterNode{Node: n.id, HTTPPort: 8042, Rack: "/r", Total: yarn.NewResource(8192, 8), Health: n.health()}
-	for _, s := range n.statuses() {
-		cmd.Containers = append(cmd.Containers, engine.RecoveredContainer{ContainerStatus: s, Resource: yarn.NewResource(1024, 1)})
+	cmd := engine.RegisterNode{Node: n.id, HTTPPort: 8042, Rack: n.rack(), Total: n.total, Health: n.health()}
+	if n.c.out[n.id] {
+		cmd.Excluded = "the lists exclude it"
+	}
+	for _, p := range n.sorted() {
+		g := &p.grant
+		cmd.Containers = append(cmd.Containers, engine.RecoveredContainer{Resource: g.Resource, Priority: g.Priority, Version: g.Version, Label: g.Label,
+			AllocationRequestID: g.AllocationRequestID, CreatedAt: g.CreatedAt,
+			ContainerStatus: engine.ContainerStatus{ID: p.id, Complete: p.complete, ExitStatus: p.exit, Execution: p.execution}})
+		if id := p.id.Attempt.Application; !slices.Contains(cmd.Applications, id) {
+			cmd.Applications = append(cmd.Applications, id)
+		}
 	}
 	n.c.ask(func(t engine.Ticket) engine.Command { cmd.Ticket = t; return cmd }, func(v any, _ *engine.Error) {
 		if !n.c.chance(lostAnswer) {
@@ -127,9 +145,18 @@ func (n *node) answered(call *engine.Heartbeat, r *engine.HeartbeatReply) {
 		n.responseID++ // its content was played when it was lost
 		return
 	}
-	if r.Action == engine.NodeResync {
+	if r.Action != engine.NodeNormal {
 		n.registered = false
+		if r.Action == engine.NodeShutdown {
+			clear(n.containers)
+		}
 		return
+	}
+	if r.Total != nil {
+		n.total = *r.Total
+	}
+	for _, g := range r.Updates {
+		n.resize(g)
 	}
 	// What the answer says holds even if it is lost at first: the same one comes again.
 	for _, id := range r.CleanupContainers {
@@ -155,13 +182,33 @@ func (n *node) answered(call *engine.Heartbeat, r *engine.HeartbeatReply) {
 }
 
 // start runs a container, as a master or the launcher asks.
-func (n *node) start(id yarn.ContainerID, steps int, master bool) bool {
+func (n *node) start(g engine.Grant, steps int, master bool) bool {
 	if n.silent > 0 || !n.registered {
 		return false
 	}
-	n.containers[id] = &process{id: id, left: steps, master: master}
+	p := &process{id: g.ID, left: steps, master: master, grant: g}
+	if !master && n.c.chance(oddReport) {
+		p.execution = yarn.Opportunistic
+	}
+	if !master && n.c.chance(oddReport) {
+		p.grant.Resource = []yarn.Resource{{}, yarn.NewResource(0, 1), yarn.NewResource(1024, 0)}[n.c.rng.IntN(3)]
+	}
+	n.containers[g.ID] = p
 	return true
 }
+
+// oddReport is how many percent of containers a node reports in another way than they
+// were granted: for those that another ResourceManager adopts.
+const oddReport = 10
+
+// resize gives a container the size that its grant has now.
+func (n *node) resize(g engine.Grant) {
+	if p := n.containers[g.ID]; p != nil && n.registered && n.silent == 0 && g.Version > p.grant.Version {
+		p.grant = g
+	}
+}
+
+func (n *node) rack() string { return "/r" + n.id.Host[len(n.id.Host)-1:] }
 
 func (n *node) kill(id yarn.ContainerID) {
 	if p := n.containers[id]; p != nil && !p.complete {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -21,7 +22,7 @@ import (
 )
 
 func main() {
-	os.Exit(cli.Main(cli.Daemons{ResourceManager: runResourceManager, NodeManager: runNodeManager, Minicluster: runMinicluster, Simulation: runSimulation}))
+	os.Exit(cli.Main(cli.Daemons{ResourceManager: runResourceManager, NodeManager: runNodeManager, Minicluster: runMinicluster, Simulation: runSimulation, Actions: actions()}))
 }
 
 // runResourceManager runs the daemon until ctx ends.
@@ -31,13 +32,14 @@ func runResourceManager(ctx context.Context, s cli.Start) error {
 		return err
 	}
 	defer log.close()
+	o := resourceManagerOptions(s, log)
 	var up atomic.Pointer[resourcemanager.Daemon]
 	log.attend(ctx, func(ctx context.Context) {
 		if d := up.Load(); d != nil { // one that is starting is reading everything
 			d.Reread(ctx)
 		}
 	})
-	d, err := resourcemanager.Start(resourcemanager.Options{Load: s.Load, Dir: s.ConfDir, User: processUser(), Log: log.Logger})
+	d, err := resourcemanager.Start(o)
 	if err != nil {
 		return err
 	}
@@ -56,9 +58,9 @@ func runNodeManager(ctx context.Context, s cli.Start) error {
 		return err
 	}
 	defer log.close()
+	o := nodeManagerOptions(s, log)
 	log.attend(ctx, func(context.Context) {}) // a NodeManager reads nothing anew while it runs
-	d, err := nodemanager.Start(nodemanager.Options{Load: func() (*conf.Properties, error) { return s.LoadWith(conf.NodeManagerFiles) },
-		Dir: s.ConfDir, User: processUser(), Environ: os.Environ(), Log: log.Logger})
+	d, err := nodemanager.Start(o)
 	if err != nil {
 		return err
 	}
@@ -67,6 +69,15 @@ func runNodeManager(ctx context.Context, s cli.Start) error {
 	d.Stop()
 	log.Info("the NodeManager has stopped")
 	return err
+}
+
+func resourceManagerOptions(s cli.Start, log *journal) resourcemanager.Options {
+	return resourcemanager.Options{Load: s.Load, Dir: s.ConfDir, User: processUser(), Log: log.Logger}
+}
+
+func nodeManagerOptions(s cli.Start, log *journal) nodemanager.Options {
+	return nodemanager.Options{Load: func() (*conf.Properties, error) { return s.LoadWith(conf.NodeManagerFiles) },
+		Dir: s.ConfDir, User: processUser(), Environ: s.Environ, Log: log.Logger}
 }
 
 // processUser is whom the process runs as.
@@ -79,16 +90,20 @@ func processUser() string {
 
 // runSimulation runs yarn sim replay.
 func runSimulation(_ context.Context, s cli.Start) error {
-	if len(s.Args) == 0 || s.Args[0] != "replay" {
-		return fmt.Errorf("yarn sim: only \"replay FILE\" is built")
+	args := s.Args
+	switch {
+	case len(args) > 0 && slices.Contains([]string{"-help", "--help", "-h"}, args[0]):
+		args = []string{"replay", "--help"}
+	case len(args) == 0 || args[0] != "replay":
+		return fmt.Errorf("only \"replay FILE\" is built, not %q: yarn sim -help tells more", strings.Join(args, " "))
 	}
-	if code := replay.Main(s.Args[1:], s.Stdout, s.Stderr); code != 0 {
+	if code := replay.Main(args[1:], s.Stdout, s.Stderr); code != 0 {
 		return cli.Exit(code)
 	}
 	return nil
 }
 
-var levels = map[string]slog.Level{"TRACE": slog.LevelDebug, "DEBUG": slog.LevelDebug, "INFO": slog.LevelInfo, "WARN": slog.LevelWarn, "ERROR": slog.LevelError, "FATAL": slog.LevelError}
+var levels = map[string]slog.Level{"ALL": slog.LevelDebug, "OFF": slog.LevelError + 1, "TRACE": slog.LevelDebug, "DEBUG": slog.LevelDebug, "INFO": slog.LevelInfo, "WARN": slog.LevelWarn, "ERROR": slog.LevelError, "FATAL": slog.LevelError}
 
 // level is the level of that name, or of the first of names and settings that log4j would take.
 func level(words string) (slog.Level, error) {

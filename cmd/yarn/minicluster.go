@@ -14,7 +14,7 @@ import (
 
 // runMinicluster runs a whole cluster until ctx ends.
 func runMinicluster(ctx context.Context, s cli.Start) error {
-	o := minicluster.Options{Properties: s.Overrides, Env: s.Env, Environ: os.Environ(), System: s.System, User: processUser()}
+	o := minicluster.Options{Properties: s.Overrides, Env: s.Env, Environ: s.Environ, System: s.System, User: processUser()}
 	keep, err := miniclusterOptions(&o, s)
 	if errors.Is(err, flag.ErrHelp) {
 		return nil

@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/heddle-project/heddle/internal/visible"
 )
 
 // compat: the texts in this file are those of Hadoop, in which tools look for
-// the lines that separate log files.
+// the lines that separate log files. A name that somebody gave a file cannot look
+// like another of these lines.
 
 // The values of Heading.Kind.
 const (
@@ -25,20 +28,26 @@ type Heading struct {
 }
 
 // OnNode is the line that names a container and its node.
-func OnNode(container, node string) string { return "Container: " + container + " on " + node }
+func OnNode(container, node string) string {
+	return "Container: " + visible.Line(container) + " on " + visible.Line(node)
+}
 
 func (h Heading) String() string {
 	first := OnNode(h.Container, h.Node)
 	return fmt.Sprintf("%s\nLogAggregationType: %s\n%s\nLogType:%s\nLogLastModifiedTime:%s\nLogLength:%d\nLogContents:\n",
-		first, h.Kind, strings.Repeat("=", units(first)), h.File, h.Modified, h.Size)
+		first, h.Kind, strings.Repeat("=", units(first)), visible.Line(h.File), h.Modified, h.Size)
 }
 
 // Ending is what stands below the content of an aggregated log file.
-func Ending(file string) string { return "\nEnd of LogType:" + file + "\n" + stars(file) }
+func Ending(file string) string {
+	file = visible.Line(file)
+	return "\nEnd of LogType:" + file + "\n" + stars(file)
+}
 
 // LocalEnding is the same for a file on the node's own disk; running is the
 // container that may still write to it, or "".
 func LocalEnding(file, running string) string {
+	file = visible.Line(file)
 	more := ""
 	if running != "" {
 		more = "This log file belongs to a running container (" + running + ") and so may not be complete."

@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"log/slog"
@@ -83,47 +82,54 @@ func write(w http.ResponseWriter, f format, res *Response) {
 	if res.Document.Body != nil || res.Text != "" { // an empty answer has no type
 		w.Header().Set("Content-Type", f.contentType())
 	}
-	out := &sizing{w: w, status: status}
+	out := NewSized(w, status)
 	if res.Document.Body == nil {
 		_, _ = io.WriteString(out, res.Text)
 	} else {
 		_ = f.write(out, res.Document)
 	}
-	out.close()
+	out.Close()
 }
 
-// held is how much of an answer is kept back to tell its length.
-const held = 64 << 10
+// held is how much of an answer is kept back to tell its length. A reader who
+// takes nothing makes the daemon keep so much.
+const held = 16 << 10
 
-// sizing gives short answers a Content-Length and streams long ones. Errors of
+// Sized gives short answers a Content-Length and streams long ones. Errors of
 // writing are those of a caller who has left.
-type sizing struct {
+type Sized struct {
 	w      http.ResponseWriter
 	status int
-	buf    bytes.Buffer
-	flowed bool
+	buf    []byte
+	Flowed bool // the status is out
 }
 
-func (s *sizing) Write(p []byte) (int, error) {
-	if s.flowed {
-		return s.w.Write(p)
+// NewSized is an answer with a status; its other headers are set before the first
+// byte is written.
+func NewSized(w http.ResponseWriter, status int) *Sized { return &Sized{w: w, status: status} }
+
+func (s *Sized) Write(p []byte) (int, error) {
+	if !s.Flowed && len(s.buf)+len(p) <= held {
+		s.buf = append(s.buf, p...)
+		return len(p), nil
 	}
-	if s.buf.Len()+len(p) <= held {
-		return s.buf.Write(p)
-	}
-	s.flowed = true
-	s.w.WriteHeader(s.status)
-	if _, err := s.w.Write(s.buf.Bytes()); err != nil {
-		return 0, err
+	if !s.Flowed {
+		s.Flowed = true
+		s.w.WriteHeader(s.status)
+		if _, err := s.w.Write(s.buf); err != nil {
+			return 0, err
+		}
+		s.buf = nil
 	}
 	return s.w.Write(p)
 }
 
-func (s *sizing) close() {
-	if s.flowed {
+// Close sends what was kept back.
+func (s *Sized) Close() {
+	if s.Flowed {
 		return
 	}
-	s.w.Header().Set("Content-Length", strconv.Itoa(s.buf.Len()))
+	s.w.Header().Set("Content-Length", strconv.Itoa(len(s.buf)))
 	s.w.WriteHeader(s.status)
-	_, _ = s.w.Write(s.buf.Bytes())
+	_, _ = s.w.Write(s.buf)
 }

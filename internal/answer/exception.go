@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/heddle-project/heddle/internal/answer/tree"
+	"github.com/heddle-project/heddle/internal/visible"
 )
 
 // Exception is an error as Hadoop's clients know it: they look at the class and
@@ -107,6 +108,7 @@ func NotServed(w http.ResponseWriter, r *http.Request) {
 }
 
 func page(w http.ResponseWriter, contentType, text string) {
+	text = visible.Text(text)
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(http.StatusNotFound)

@@ -3,8 +3,10 @@ package answer
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
+	"github.com/heddle-project/heddle/internal/visible"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -54,4 +56,9 @@ func ParseApplication(text string) (yarn.ApplicationID, error) {
 		return id, Errorf(Invalid, "Invalid ApplicationId prefix: %s. The valid ApplicationId should start with prefix application", text)
 	}
 	return id, Errorf(Invalid, "Invalid ApplicationId: %s", text)
+}
+
+// Plain answers with a line of text, which may repeat what others wrote.
+func Plain(w http.ResponseWriter, status int, text string) {
+	http.Error(w, visible.Text(text), status)
 }

@@ -8,6 +8,9 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+
+	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/internal/visible"
 )
 
 // Property is a property of the configuration.
@@ -84,14 +87,14 @@ func (s *server) conf(w http.ResponseWriter, r *http.Request) {
 	case format == "json" || format == "" && strings.Contains(r.Header.Get("Accept"), "json"):
 		write, contentType = s.confJSON, "application/json;charset=utf-8"
 	case format != "" && format != "xml":
-		http.Error(w, "Bad format: want json or xml", http.StatusBadRequest)
+		answer.Plain(w, http.StatusBadRequest, "Bad format: want json or xml")
 		return
 	}
 	list, one := s.Properties(), r.FormValue("name")
 	if one != "" {
 		list = named(list, one)
 		if len(list) == 0 {
-			http.Error(w, "Property "+one+" not found", http.StatusNotFound)
+			answer.Plain(w, http.StatusNotFound, "Property "+one+" not found")
 			return
 		}
 	}
@@ -156,7 +159,9 @@ func (s *server) confJSON(w *bufio.Writer, list []Property, one bool) {
 			told[i].Value = "<redacted>"
 		}
 	}
-	e := json.NewEncoder(w)
+	out := visible.NewWriter(w)
+	defer out.Flush() //nolint:errcheck // so are those of w
+	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)
 	if one {
 		_ = e.Encode(map[string]property{"property": told[0]})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/heddle-project/heddle/internal/answer/tree"
+	"github.com/heddle-project/heddle/internal/visible"
 )
 
 // jmx tells the beans that qry fits (all without it), or one attribute with
@@ -128,5 +129,5 @@ func (p *pretty) list(items []any) {
 
 func (p *pretty) text(s string) {
 	b, _ := json.Marshal(s)
-	_, _ = p.Write(b)
+	_, _ = p.WriteString(visible.Line(string(b)))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/heddle-project/heddle/internal/answer/tree"
+	"github.com/heddle-project/heddle/internal/visible"
 )
 
 // series are the values of one metric of all beans.
@@ -72,7 +73,7 @@ func labelsOf(b Bean) string {
 		name, tag := strings.CutPrefix(a.Name, "tag.")
 		text, ok := a.Value.(string)
 		if tag && ok {
-			labels = append(labels, strings.ToLower(delimiters.ReplaceAllString(name, "_"))+`="`+escapeLabel.Replace(text)+`"`)
+			labels = append(labels, strings.ToLower(delimiters.ReplaceAllString(name, "_"))+`="`+escapeLabel.Replace(visible.Text(text))+`"`)
 		}
 	}
 	return "{" + strings.Join(labels, ",") + "}"

@@ -1,4 +1,4 @@
-// Package jvm finds the Java of this machine and learns its version.
+// Package jvm finds the Java of this machine and learns its version, and knows how the class path of a Hadoop for it is made.
 package jvm
 
 import (

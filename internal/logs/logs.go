@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/heddle-project/heddle/internal/visible"
 )
 
 // MaxLine bounds a line in bytes; the rest is cut.
@@ -75,7 +77,7 @@ func (h *Handler) Handle(_ context.Context, r slog.Record) error {
 	b.WriteByte(' ')
 	b.WriteString(h.name)
 	b.WriteString(": ")
-	b.WriteString(oneLine(r.Message))
+	b.WriteString(visible.Line(r.Message)) // what others wrote must not look like lines of ours
 	b.WriteString(h.prefix)
 	r.Attrs(func(a slog.Attr) bool {
 		appendAttr(&b, h.group, a)
@@ -103,18 +105,10 @@ func appendAttr(b *strings.Builder, group string, a slog.Attr) {
 	b.WriteString(group + a.Key)
 	b.WriteByte('=')
 	s := v.String()
-	if s == "" || strings.ContainsAny(s, " =\"\n\r\t") || !utf8.ValidString(s) {
+	if s == "" || strings.ContainsAny(s, ` ="`) || !utf8.ValidString(s) || strings.ContainsFunc(s, visible.Hides) {
 		s = strconv.Quote(s)
 	}
 	b.WriteString(s)
-}
-
-// oneLine keeps what others wrote from looking like lines of ours.
-func oneLine(s string) string {
-	if !strings.ContainsAny(s, "\n\r") {
-		return s
-	}
-	return strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(s)
 }
 
 func level(l slog.Level) string {

@@ -23,6 +23,17 @@ func TestLineLayout(t *testing.T) {
 	}
 }
 
+// TestOthersWords: nothing that somebody wrote looks like a line of ours, or
+// steers the terminal that shows the log.
+func TestOthersWords(t *testing.T) {
+	var out bytes.Buffer
+	slog.New(New(&out, slog.LevelInfo)).With("app", "\x1b[2J").Info("a\r\nb\x1b[31m\u202ec", "name", "x\u202ey", "c1", "\u009b", "b", "\xff", "plain", "größe")
+	_, line, _ := strings.Cut(out.String(), "yarn: ")
+	if want := `a\r\nb\u001b[31m\u202ec app="\x1b[2J" name="x\u202ey" c1="\u009b" b="\xff" plain=größe` + "\n"; line != want {
+		t.Errorf("got  %q\nwant %q", line, want)
+	}
+}
+
 func TestLongLineIsCut(t *testing.T) {
 	var out bytes.Buffer
 	slog.New(New(&out, slog.LevelInfo)).Info(strings.Repeat("x", 2*MaxLine))

@@ -5,10 +5,14 @@ package pages
 
 import (
 	_ "embed"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/internal/visible"
 )
 
 //go:embed style.css
@@ -28,13 +32,22 @@ func Headers(w http.ResponseWriter) {
 	h.Set("Referrer-Policy", "same-origin")
 }
 
-// Write answers with a whole page. Errors of writing are those of a caller who
-// has left.
-func Write(w http.ResponseWriter, status int, page []byte) {
+// Write answers with a page as it is drawn; what text in it hides becomes visible.
+// The error is that of drawing a page of which nothing has been sent; one that
+// fails later is cut off, and errors of writing are those of a caller who has left.
+func Write(w http.ResponseWriter, status int, draw func(io.Writer) error) error {
 	Headers(w)
-	w.Header().Set("Content-Length", strconv.Itoa(len(page)))
-	w.WriteHeader(status)
-	_, _ = w.Write(page)
+	out := answer.NewSized(w, status)
+	text := visible.NewWriter(out)
+	if err := draw(text); err != nil {
+		if out.Flowed {
+			panic(http.ErrAbortHandler)
+		}
+		return err
+	}
+	_ = text.Flush()
+	out.Close()
+	return nil
 }
 
 // Style serves the style sheet.

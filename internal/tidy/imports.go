@@ -53,7 +53,7 @@ var Table = []Row{
 	{"nodemanager", []string{"yarn", "nodemanager/", "wire/", "conf", "conf/", "client", "ui", "internal/"}, nil, "the daemon wires its parts; the two daemons meet on the wire alone"},
 	{"nodemanager/engine", []string{"yarn", "nodemanager/state", "nodemanager/engine/"}, nil, "pure: containers' lives are decided from commands"},
 	{"nodemanager/state", vocabulary, nil, "durable records outlive every release of the engine and of the store"},
-	{"nodemanager/store", []string{"yarn", "nodemanager/state"}, nil, "a store keeps records; it must not know what they mean"},
+	{"nodemanager/store", []string{"yarn", "nodemanager/state", "internal/"}, nil, "a store keeps records; it must not know what they mean"},
 	{"nodemanager/view", vocabulary, nil, "readers get values, not the way to change them"},
 	{"nodemanager/loop", []string{"yarn", "nodemanager/engine", "nodemanager/state", "internal/"}, nil, "the one writer takes commands and hands out effects; who sent them stays at the edge"},
 	{"nodemanager/run", []string{"yarn", "nodemanager/process", "internal/"}, nil, "a process is run as it is told; why is decided elsewhere"},
@@ -76,6 +76,7 @@ var Table = []Row{
 	{"ui", nil, nil, "the web interface asks over REST like everybody else"},
 	{"internal", []string{"yarn", "internal/"}, nil, "what all may use can know nothing but the vocabulary"},
 	{"bench", []string{"bench/"}, nil, "the driver knows nothing of the server but its ports, so that it measures Apache's and ours alike"},
+	{"test/attack", []string{"yarn", "client", "conf", "wire/", "internal/", "nodemanager/store", "resourcemanager/store/"}, nil, "attacks come from outside; only files are damaged by the thousand, which no start of a daemon for each allows"},
 	{"test", []string{"yarn", "scheduler/", "scheduler", "client", "conf", "wire/", "sim", "sim/", "internal/", "test/"}, nil, "tests from outside use what users have"},
 }
 

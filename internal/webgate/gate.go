@@ -40,7 +40,8 @@ type Config struct {
 	FrameOptions string
 	HTTPS        bool
 	// Foreign is the path below which applications' pages lie, empty for none.
-	// They share our origin but not our trust.
+	// They share our origin but not our trust: what they do to each other there is
+	// the applications' to judge.
 	Foreign string
 
 	Now func() time.Time // nil is time.Now
@@ -68,8 +69,13 @@ func (c Config) Complete() Config {
 	return c
 }
 
-// gate stands before everything: it says who asks, refuses changes by nobody
-// and by pages of other sites, and sets the headers that every answer has.
+// Relayed marks requests that the proxy to applications' pages makes. No daemon
+// serves them: an application names the address that they go to.
+const Relayed = "X-Heddle-Proxied"
+
+// gate stands before everything: it says who asks, refuses what the proxy
+// relays, changes by nobody and changes that a page asks for, and sets the
+// headers that every answer has.
 type gate struct {
 	Config
 	next http.Handler
@@ -85,6 +91,11 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.headers(w)
 	if !slices.Contains(methods, r.Method) {
 		Refuse(w, r, answer.NotAllowed())
+		return
+	}
+	if r.Header.Get(Relayed) != "" {
+		g.Log.Warn("a request that a proxy relays was refused: an application has registered a port of this daemon as its own pages", "path", r.URL.Path, "from", r.RemoteAddr)
+		answer.Plain(w, http.StatusLoopDetected, "This is a port of a daemon, and no application's page: nothing here is served through a proxy.")
 		return
 	}
 	caller, err := g.identify(w, r)
@@ -191,21 +202,43 @@ func (g *gate) mayChange(c Caller, r *http.Request) error {
 // foreign tells whether a path belongs to applications.
 func (g *gate) foreign(path string) bool { return g.Foreign != "" && below(path, g.Foreign) }
 
-// forged says why a change that a browser asks for does not come from one of
-// our own pages. Browsers tell with Sec-Fetch-Site, which scripts cannot set;
-// other clients do not send it. Applications' pages behind the proxy share our
-// origin but not our trust.
+// forged says why a change that a browser asks for is not its user's own.
+// Browsers tell with Sec-Fetch-Site, which scripts cannot set; where they leave
+// it out (plain http to any host but localhost) they still send Origin with all
+// that changes something. Other clients send neither.
+//
+// No page of ours changes anything, so a change that a page asks for is another
+// site's or, from our own origin, that of an application's page behind the proxy,
+// whose Referer says what its script wants. Below Foreign the application's own
+// pages may ask.
 func (g *gate) forged(r *http.Request) string {
-	site := r.Header.Get("Sec-Fetch-Site")
-	if site == "" || g.foreign(r.URL.Path) {
+	site, origins := r.Header.Get("Sec-Fetch-Site"), r.Header.Values("Origin")
+	var what string
+	switch {
+	case site == "none", site == "" && len(origins) == 0:
 		return ""
+	case site != "":
+		what = "Sec-Fetch-Site: " + site
+	default:
+		what = "Origin: " + strings.Join(origins, ", ")
+		if slices.ContainsFunc(origins, func(o string) bool { return !sameHost(o, r.Host) }) {
+			site = "cross-site"
+		} else {
+			site = "same-origin"
+		}
 	}
-	if site != "same-origin" && site != "none" {
-		return "a page of another site may not change anything here (Sec-Fetch-Site: " + site + ")"
+	if site != "same-origin" {
+		return "a page of another site may not change anything here (" + what + ")"
 	}
-	from, err := url.Parse(r.Referer())
-	if site == "same-origin" && (err != nil || r.Referer() == "" || g.foreign(from.Path)) {
-		return "an application's page may not change anything here"
+	if !g.foreign(r.URL.Path) {
+		return "a page may not change anything here: none of ours does, and an application's has our origin (" + what + "); programs that are no browser leave that header out"
 	}
 	return ""
+}
+
+// sameHost tells whether an origin is the host that was asked for. "null" is the
+// origin of whoever hides it.
+func sameHost(origin, host string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && strings.EqualFold(u.Host, host)
 }

@@ -108,7 +108,7 @@ func (t *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer.NotServed(w, r)
 		return
 	}
-	http.Error(w, "There is nothing at this address. "+t.hint, http.StatusNotFound)
+	answer.Plain(w, http.StatusNotFound, "There is nothing at this address. "+t.hint)
 }
 
 // below tells whether path is prefix or lies below it.
@@ -139,5 +139,5 @@ func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	e := answer.ExceptionOf(err)
-	http.Error(w, e.Message, e.Status)
+	answer.Plain(w, e.Status, e.Message)
 }

@@ -7,15 +7,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 )
 
-// Limits of the port.
+// Limits of the port; how slowly an answer may be taken is in terms.
 const (
 	headerTime     = 10 * time.Second
 	bodyTime       = 60 * time.Second
-	answerTime     = 120 * time.Second // a handler may extend it for itself
 	idleTime       = 60 * time.Second
 	headerBytes    = 16 << 10
 	maxConnections = 1000
@@ -24,6 +22,7 @@ const (
 // Server serves a handler with limits on times, sizes and connections.
 type Server struct {
 	http http.Server
+	log  *slog.Logger
 }
 
 // NewServer is a server that has not begun to listen.
@@ -31,20 +30,22 @@ func NewServer(h http.Handler, log *slog.Logger) *Server {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Server{http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: headerTime,
-		ReadTimeout:       bodyTime,
-		WriteTimeout:      answerTime,
-		IdleTimeout:       idleTime,
-		MaxHeaderBytes:    headerBytes,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	return &Server{log: log, http: http.Server{
+		DisableGeneralOptionsHandler: true, // nothing is answered before the gate
+		Handler:                      follow(h),
+		ReadHeaderTimeout:            headerTime,
+		ReadTimeout:                  bodyTime,
+		IdleTimeout:                  idleTime,
+		MaxHeaderBytes:               headerBytes,
+		ConnState:                    changed,
+		ConnContext:                  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, guestKey{}, c) },
+		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}}
 }
 
 // Serve takes connections until Stop. It returns nil after Stop.
 func (s *Server) Serve(l net.Listener) error {
-	err := s.http.Serve(limit(l, maxConnections))
+	err := s.http.Serve(newPlaces(l, standardTerms, s.log))
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -57,46 +58,4 @@ func (s *Server) Stop(ctx context.Context) error {
 		return s.http.Close()
 	}
 	return nil
-}
-
-// limited holds new connections back while too many are open.
-type limited struct {
-	net.Listener
-	free chan struct{}
-	done chan struct{}
-	once sync.Once
-}
-
-func limit(l net.Listener, n int) net.Listener {
-	return &limited{Listener: l, free: make(chan struct{}, n), done: make(chan struct{})}
-}
-
-func (l *limited) Accept() (net.Conn, error) {
-	select {
-	case l.free <- struct{}{}:
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.free
-		return nil, err
-	}
-	return &counted{Conn: c, leave: sync.OnceFunc(func() { <-l.free })}, nil
-}
-
-func (l *limited) Close() error {
-	l.once.Do(func() { close(l.done) })
-	return l.Listener.Close()
-}
-
-type counted struct {
-	net.Conn
-	leave func()
-}
-
-func (c *counted) Close() error {
-	err := c.Conn.Close()
-	c.leave()
-	return err
 }

@@ -34,11 +34,19 @@ const checkTime = 30 * time.Second
 // dirMode is that of directories that are made here.
 const dirMode = 0o755
 
+// A directory that falls, from good to full or bad, stays out for the rules'
+// ReturnDelay at least: what filled it has most likely been cleared away with
+// the containers that failed there, and others like them wait to be next. The
+// delay doubles with each fall, up to longestReturn times. One that has been
+// good for the longest delay has never fallen.
+const longestReturn = 20
+
 // disks are the directories of one list. One goroutine uses it.
 type disks struct {
 	kind  string // as reports name it
 	rules conf.NodeDisks
 	space Space
+	now   func() time.Time
 	wait  time.Duration
 	all   []*disk
 }
@@ -47,6 +55,11 @@ type disk struct {
 	path    string
 	verdict verdict
 	answer  chan verdict // of a look that is under way
+
+	seen  bool      // it has a verdict
+	falls int       // lately
+	since time.Time // when it became good
+	until time.Time // it stays out
 }
 
 // verdict is what is wrong with a directory.
@@ -57,8 +70,8 @@ type verdict struct {
 
 func (v verdict) good() bool { return v.bad == "" && v.full == "" }
 
-func newDisks(kind string, paths []string, rules conf.NodeDisks, space Space) *disks {
-	d := &disks{kind: kind, rules: rules, space: space, wait: checkTime}
+func newDisks(kind string, paths []string, rules conf.NodeDisks, space Space, now func() time.Time) *disks {
+	d := &disks{kind: kind, rules: rules, space: space, now: now, wait: checkTime}
 	for _, p := range paths {
 		d.all = append(d.all, &disk{path: p})
 	}
@@ -81,20 +94,50 @@ func (d *disks) check() {
 	for _, k := range d.all {
 		if !late {
 			select {
-			case k.verdict = <-k.answer:
-				k.answer = nil
+			case v := <-k.answer:
+				d.found(k, v)
 				continue
 			case <-timeout.C:
 				late = true
 			}
 		}
 		select {
-		case k.verdict = <-k.answer:
-			k.answer = nil
+		case v := <-k.answer:
+			d.found(k, v)
 		default:
-			k.verdict = verdict{bad: fmt.Sprintf("No answer within %s: %s", d.wait, k.path)}
+			d.judge(k, verdict{bad: fmt.Sprintf("No answer within %s: %s", d.wait, k.path)})
 		}
 	}
+}
+
+func (d *disks) found(k *disk, v verdict) {
+	k.answer = nil
+	d.judge(k, v)
+}
+
+// judge takes down what a look has found, and lets a directory that has fallen
+// come back when it is time.
+func (d *disks) judge(k *disk, v verdict) {
+	now := d.now()
+	longest := longestReturn * d.rules.ReturnDelay
+	switch was := k.verdict.good(); {
+	case !v.good() && was && k.seen:
+		if now.Sub(k.since) >= longest {
+			k.falls = 0
+		}
+		delay := longest
+		if k.falls < 5 { // 1 << 5 is above longestReturn
+			delay = min(d.rules.ReturnDelay<<k.falls, longest)
+		}
+		k.falls++
+		k.until = now.Add(delay)
+	case v.good() && now.Before(k.until):
+		v.full = fmt.Sprintf("out until %s, as it was full or failed %d times lately (yarn.nodemanager.heddle.disk-return-delay-ms)",
+			k.until.Format("15:04:05"), k.falls)
+	case v.good() && (!was || !k.seen):
+		k.since = now
+	}
+	k.verdict, k.seen = v, true
 }
 
 // look is the verdict about one directory.

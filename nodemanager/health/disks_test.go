@@ -88,7 +88,7 @@ func TestDirectories(t *testing.T) {
 		t.Fatal(err)
 	}
 	below, made := filepath.Join(file, "x"), filepath.Join(root, "new", "deep")
-	d := newDisks("local-dirs", []string{root, made, file, below}, rules, roomy)
+	d := newDisks("local-dirs", []string{root, made, file, below}, rules, roomy, time.Now)
 	d.check()
 	want := Dirs{Good: []string{root, made}, Bad: []string{file, below}, Percent: 20}
 	if got := d.dirs(); !reflect.DeepEqual(got, want) {
@@ -112,7 +112,7 @@ func TestDirectories(t *testing.T) {
 }
 
 func TestUnknownSpace(t *testing.T) {
-	d := newDisks("local-dirs", []string{t.TempDir()}, rules, func(string) (int64, int64, error) { return 0, 0, errors.New("input/output error") })
+	d := newDisks("local-dirs", []string{t.TempDir()}, rules, func(string) (int64, int64, error) { return 0, 0, errors.New("input/output error") }, time.Now)
 	d.check()
 	if got := d.dirs(); len(got.Bad) != 1 || !strings.Contains(d.report(), "input/output error") {
 		t.Errorf("%+v %s", got, d.report())
@@ -125,7 +125,7 @@ func TestWatermark(t *testing.T) {
 	r.MaxUsedReturn = 50
 	free := int64(40)
 	dir := t.TempDir()
-	d := newDisks("local-dirs", []string{dir}, r, func(string) (int64, int64, error) { return 100, free, nil })
+	d := newDisks("local-dirs", []string{dir}, r, func(string) (int64, int64, error) { return 100, free, nil }, time.Now)
 	for _, c := range []struct {
 		free int64
 		full bool
@@ -148,7 +148,7 @@ func TestHang(t *testing.T) {
 			<-answer
 		}
 		return 100, 50, nil
-	})
+	}, time.Now)
 	d.wait = 20 * time.Millisecond
 	for range 2 {
 		d.check()
@@ -194,5 +194,40 @@ func TestKernel(t *testing.T) {
 	}
 	if _, _, err := kernelSpace("/does/not/exist"); err == nil {
 		t.Error("no error")
+	}
+}
+
+// TestReturn fills a disk again and again: each time it stays out for longer,
+// until it has been good for long.
+func TestReturn(t *testing.T) {
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	r, free := rules, int64(0)
+	r.ReturnDelay = 30 * time.Second
+	dir := t.TempDir()
+	d := newDisks("local-dirs", []string{dir}, r, func(string) (int64, int64, error) { return 100, free, nil }, func() time.Time { return now })
+	for _, c := range []struct {
+		after int // seconds
+		free  int64
+		good  bool
+	}{
+		{0, 0, false}, {1, 50, true}, // full from the start: it has not fallen
+		{1, 0, false}, {1, 50, false}, {28, 50, false}, {1, 50, true}, // 30 s
+		{1, 0, false}, {59, 50, false}, {1, 50, true}, // 60 s
+		{1, 0, false}, {100, 0, false}, {1, 50, false}, {19, 50, true}, // 120 s, whatever it was meanwhile
+		{1, 0, false}, {300, 0, false}, {1, 50, true}, // 240 s, which are over
+		{1, 0, false}, {479, 50, false}, {1, 50, true},
+		{1, 0, false}, {599, 50, false}, {1, 50, true}, // never longer
+		{599, 0, false}, {599, 50, false}, {1, 50, true},
+		{600, 0, false}, {29, 50, false}, {1, 50, true}, // from the beginning
+	} {
+		now, free = now.Add(time.Duration(c.after)*time.Second), c.free
+		d.check()
+		got := d.dirs()
+		if (len(got.Good) == 1) != c.good || len(got.Bad) != 0 {
+			t.Errorf("%s, %d %% free: %+v", now.Format(time.TimeOnly), c.free, got)
+		}
+		if out := c.free > 0 && !c.good; out != strings.Contains(d.report(), "(yarn.nodemanager.heddle.disk-return-delay-ms)") {
+			t.Errorf("%s: %s", now.Format(time.TimeOnly), d.report())
+		}
 	}
 }

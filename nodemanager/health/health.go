@@ -65,6 +65,7 @@ type Checker struct {
 	locals, logs *disks
 	said         string // the last report about both
 	scripts      []*script
+	suspicion    chan struct{} // a directory may not be what it was found to be
 	stop         context.CancelFunc
 	running      sync.WaitGroup
 
@@ -88,10 +89,10 @@ func New(c Config) *Checker {
 	if c.Found == nil {
 		c.Found = func(State) {}
 	}
-	k := &Checker{Config: c, stop: func() {}}
+	k := &Checker{Config: c, stop: func() {}, suspicion: make(chan struct{}, 1)}
 	k.state.Store(&State{})
-	k.locals = newDisks("local-dirs", c.Dirs.Local, c.Health.Disks, c.Space)
-	k.logs = newDisks("log-dirs", c.Dirs.Log, c.Health.Disks, c.Space)
+	k.locals = newDisks("local-dirs", c.Dirs.Local, c.Health.Disks, c.Space, c.Now)
+	k.logs = newDisks("log-dirs", c.Dirs.Log, c.Health.Disks, c.Space, c.Now)
 	for _, s := range c.Health.Scripts {
 		if err := runnable(s.Path); err != nil {
 			c.Log.Warn("the health script is left out", "script", s.Name, "property", "yarn.nodemanager.health-checker."+s.Name+".path", "error", err)
@@ -115,10 +116,10 @@ func (k *Checker) Start() State {
 	}
 	first := k.look()
 	if k.Health.Disks.Enabled {
-		k.every(ctx, k.Health.Disks.Interval, false, func() { k.look() })
+		k.every(ctx, k.Health.Disks.Interval, k.suspicion, false, func() { k.look() })
 	}
 	for _, s := range k.scripts {
-		k.every(ctx, s.Interval, !k.Health.RunBefore, func() {
+		k.every(ctx, s.Interval, nil, !k.Health.RunBefore, func() {
 			if k.ask(ctx, s) && ctx.Err() == nil {
 				k.publish(false)
 			}
@@ -130,6 +131,19 @@ func (k *Checker) Start() State {
 // State is what was found last, unhealthy before Start.
 func (k *Checker) State() State { return *k.state.Load() }
 
+// suspicionPause is how long a look waits for others to ask for it too.
+const suspicionPause = 200 * time.Millisecond
+
+// Suspect has the directories looked at soon, as a container has just failed
+// for one: the next would fail there as well until the interval is over. It does
+// not wait.
+func (k *Checker) Suspect() {
+	select {
+	case k.suspicion <- struct{}{}:
+	default:
+	}
+}
+
 // Close ends the checks; a running script is killed. No call of Found begins
 // afterwards.
 func (k *Checker) Close() {
@@ -137,8 +151,9 @@ func (k *Checker) Close() {
 	k.running.Wait()
 }
 
-// every calls do at once, if wanted, and then after each interval.
-func (k *Checker) every(ctx context.Context, interval time.Duration, atOnce bool, do func()) {
+// every calls do at once, if wanted, after each interval, and when early asks
+// for it.
+func (k *Checker) every(ctx context.Context, interval time.Duration, early <-chan struct{}, atOnce bool, do func()) {
 	k.running.Go(func() {
 		t := time.NewTicker(interval)
 		defer t.Stop()
@@ -151,6 +166,12 @@ func (k *Checker) every(ctx context.Context, interval time.Duration, atOnce bool
 			case <-ctx.Done():
 				return
 			case <-t.C:
+			case <-early:
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(suspicionPause):
+				}
 			}
 		}
 	})

@@ -98,6 +98,16 @@ func TestRotation(t *testing.T) {
 	r.wait(t, "everything well again", func(s State) bool { return s.Healthy && s.Report == "" && len(s.Local.Good) == 2 })
 }
 
+// TestSuspect: a look need not wait for the interval.
+func TestSuspect(t *testing.T) {
+	r, _ := start(t, func(c *Config) { c.Health.Disks.Interval = time.Hour })
+	r.free.Store(0)
+	for range 3 {
+		r.Suspect()
+	}
+	r.wait(t, "a full directory", func(s State) bool { return len(s.Local.Full) == 1 })
+}
+
 func TestEnough(t *testing.T) {
 	for _, c := range []struct {
 		good, full, bad int

@@ -13,7 +13,7 @@ import (
 
 // examine checks a resource before it is fetched: it is the file that the submitter saw, and if it is to be PUBLIC, then
 // everybody may read it where it is.
-func examine(source filesystem.FileSystem, req Request, limits Limits, now time.Time) (filesystem.Info, error) {
+func examine(source filesystem.FileSystem, req Request, b *budget, now time.Time) (filesystem.Info, error) {
 	info, err := source.Stat(req.URL.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return info, missing{req.URL}
@@ -28,7 +28,7 @@ func examine(source filesystem.FileSystem, req Request, limits Limits, now time.
 	if req.Visibility != Public || web(req) {
 		return info, nil
 	}
-	public, err := isPublic(source, req.URL.Path, info, limits)
+	public, err := isPublic(source, req.URL.Path, info, b)
 	if err != nil {
 		return info, fmt.Errorf("cannot tell whether resource %s is publicly accessible: %w", req.URL, err)
 	}
@@ -63,9 +63,9 @@ const (
 )
 
 // isPublic: everybody may read a file, or everything below a directory, and pass through all directories above it.
-func isPublic(source filesystem.FileSystem, file string, info filesystem.Info, limits Limits) (bool, error) {
-	entries := limits.Entries
-	if ok, err := readable(source, file, info, &entries, limits.Depth); !ok || err != nil {
+func isPublic(source filesystem.FileSystem, file string, info filesystem.Info, b *budget) (bool, error) {
+	entries := b.limits.Entries
+	if ok, err := b.readable(source, file, info, &entries, b.limits.Depth); !ok || err != nil {
 		return false, err
 	}
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
@@ -79,7 +79,7 @@ func isPublic(source filesystem.FileSystem, file string, info filesystem.Info, l
 	}
 }
 
-func readable(source filesystem.FileSystem, file string, info filesystem.Info, entries *int, depth int) (bool, error) {
+func (b *budget) readable(source filesystem.FileSystem, file string, info filesystem.Info, entries *int, depth int) (bool, error) {
 	if !info.Dir {
 		return info.Mode&othersRead != 0, nil
 	}
@@ -89,13 +89,14 @@ func readable(source filesystem.FileSystem, file string, info filesystem.Info, e
 	if depth == 0 {
 		return false, fmt.Errorf("%s: too many directories deep", file)
 	}
-	infos, err := source.List(file, *entries)
+	infos, err := b.list(source, file, *entries)
 	if err != nil {
 		return false, err
 	}
+	defer b.unlist(infos)
 	*entries -= len(infos)
 	for _, i := range infos {
-		if ok, err := readable(source, file+"/"+i.Name, i, entries, depth-1); !ok || err != nil {
+		if ok, err := b.readable(source, file+"/"+i.Name, i, entries, depth-1); !ok || err != nil {
 			return false, err
 		}
 	}

@@ -17,11 +17,13 @@ import (
 // Config describes a Fetcher.
 type Config struct {
 	FileSystems *filesystem.Systems
-	Workers     int // for PUBLIC resources at once; 4 (yarn.nodemanager.localizer.fetch.thread-count)
-	// OthersWorkers is for PRIVATE and APPLICATION resources at once; 32. In Apache's NodeManager each container brings
-	// a process of its own for them.
+	// How many fetches go on at once for one user; there are as many again for others, see seats.
+	Workers int // of PUBLIC resources; 4 (yarn.nodemanager.localizer.fetch.thread-count)
+	// OthersWorkers is for PRIVATE and APPLICATION resources; 32. In Apache's NodeManager each container brings a process
+	// of its own for them.
 	OthersWorkers int
-	Queue         int // fetches that wait or go on; 100,000
+	Large         int // of all these, of resources that are large by Limits.Small and the like; 2
+	Queue         int // of all that wait or go on; 10,000. Each takes about 6 KB of memory.
 	Limits        Limits
 	// KeepOutsideLinks keeps symbolic links of archives that point out of the archive, as Apache's NodeManager does: a
 	// packed Python environment has one to the system's python. Nothing here ever follows them. Without it, such an
@@ -34,7 +36,8 @@ type Config struct {
 
 // Fetcher brings resources into caches. It is safe for concurrent use.
 type Fetcher struct {
-	cfg Config
+	cfg   Config
+	large *seats
 	pool
 }
 
@@ -42,12 +45,13 @@ type Fetcher struct {
 func New(cfg Config) *Fetcher {
 	fill(&cfg.Workers, 4)
 	fill(&cfg.OthersWorkers, 32)
-	fill(&cfg.Queue, 100_000)
+	fill(&cfg.Large, 2)
+	fill(&cfg.Queue, 10_000)
 	cfg.Limits = cfg.Limits.filled()
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	f := &Fetcher{cfg: cfg}
+	f := &Fetcher{cfg: cfg, large: newSeats(cfg.Large)}
 	f.init(cfg.Workers, cfg.OthersWorkers, cfg.Queue)
 	return f
 }
@@ -95,11 +99,11 @@ func (f *Fetcher) do(ctx context.Context, order Job) (res Result, err error) {
 		return res, fmt.Errorf("localize %s: %w", req.URL, err)
 	}
 	defer source.Close()
-	info, err := examine(source, req, f.cfg.Limits, time.Now())
-	if err != nil {
+	j := &job{f: f, req: req, source: source, budget: f.budget(ctx, order)}
+	defer j.end()
+	if j.info, err = examine(source, req, &j.budget, time.Now()); err != nil {
 		return res, err
 	}
-	j := &job{f: f, req: req, source: source, info: info, budget: budget{limits: f.cfg.Limits, ctx: ctx}}
 	path, err := j.into(dest)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
@@ -110,7 +114,14 @@ func (f *Fetcher) do(ctx context.Context, order Job) (res Result, err error) {
 	return Result{path, j.written}, nil
 }
 
-// job is one fetch past the checks.
+// budget is what a fetch may cost.
+func (f *Fetcher) budget(ctx context.Context, j Job) budget {
+	return budget{limits: f.cfg.Limits, ctx: ctx, large: f.large, user: j.User, waits: func() {
+		f.cfg.Log.Info("a large resource waits until others like it have come", "resource", j.Request.String(), "user", j.User, "for-one-user", f.cfg.Large)
+	}}
+}
+
+// job is one fetch.
 type job struct {
 	budget
 	f      *Fetcher
@@ -185,10 +196,11 @@ func (j *job) copyTree(t *tree, from, to string, depth int) error {
 	if depth > j.limits.Depth {
 		return fmt.Errorf("%s: more than %d directories deep", from, j.limits.Depth)
 	}
-	infos, err := j.source.List(from, j.limits.Entries-j.entries)
+	infos, err := j.list(j.source, from, j.limits.Entries-j.entries)
 	if err != nil {
 		return err
 	}
+	defer j.unlist(infos)
 	if err := t.dir(to); err != nil {
 		return err
 	}

@@ -44,7 +44,8 @@ func (f *Fetcher) foreign(ctx context.Context, j Job) (res Result, err error) {
 	if want := filepath.Join(j.Dest, name); err == nil && file != want {
 		err = fmt.Errorf("it is said to be at %.300q instead of %s", file, want)
 	}
-	b := budget{limits: f.cfg.Limits, ctx: ctx}
+	b := f.budget(ctx, j)
+	defer b.end()
 	if err == nil {
 		err = (&arrival{budget: &b, modes: modesOf(j.Request.Visibility)}).look(j.Dest, name)
 	}
@@ -63,7 +64,7 @@ type arrival struct {
 }
 
 // listPart is how many names of a directory are read at a time.
-const listPart = 1024
+const listPart = 128
 
 func (a *arrival) look(dest, name string) (err error) {
 	top, err := os.Lstat(dest)
@@ -98,35 +99,23 @@ func (a *arrival) dir(name string, depth int) error {
 	if err := a.root.Chmod(name, a.modes.dir); err != nil { // before it is read: one without rights cannot be
 		return err
 	}
-	names, err := a.names(name)
+	f, err := a.root.Open(name)
 	if err != nil {
 		return err
 	}
-	for _, each := range names {
-		if err := a.entryAt(path.Join(name, each), depth); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (a *arrival) names(dir string) ([]string, error) {
-	f, err := a.root.Open(dir)
-	if err != nil {
-		return nil, err
-	}
 	defer f.Close()
-	var names []string
 	for {
-		some, err := f.Readdirnames(listPart)
-		names = append(names, some...)
-		switch {
-		case errors.Is(err, io.EOF):
-			return names, nil
-		case err != nil:
-			return nil, err
-		case a.entries+len(names) > a.limits.Entries:
-			return nil, fmt.Errorf("it has more than %d entries", a.limits.Entries)
+		names, err := f.Readdirnames(listPart)
+		for _, each := range names {
+			if err := a.entryAt(path.Join(name, each), depth); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
 		}
 	}
 }

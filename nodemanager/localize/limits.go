@@ -2,9 +2,12 @@ package localize
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/heddle-project/heddle/internal/filesystem"
 )
 
 // Limits bounds one fetch. A zero field has the default named beside it. They are far above what jobs need: Apache's
@@ -20,7 +23,15 @@ type Limits struct {
 	// zeros that gzip and zip know does better than 1032.)
 	Ratio     int64
 	RatioFree int64 // bytes that count for no ratio; 1 GiB
-	Index     int64 // bytes of a zip file's directory, held in memory while unpacking; 64 MiB
+	Index     int64 // bytes of a zip file's directory; 64 MiB
+	Headers   int64 // bytes of what a tar file says about one entry, held in memory; 2 MiB
+	Listed    int   // entries of directories that are held in memory while they are copied; 50,000
+
+	// What a fetch may have of these without being a large one. Of large ones only a few go on at once on the node, see
+	// Config.Large: the others wait.
+	Small        int   // of Entries; 50,000
+	SmallHeaders int64 // 32 KiB
+	SmallListed  int   // 2,000
 }
 
 func (l Limits) filled() Limits {
@@ -33,6 +44,11 @@ func (l Limits) filled() Limits {
 	fill(&l.Ratio, 250)
 	fill(&l.RatioFree, 1<<30)
 	fill(&l.Index, 64<<20)
+	fill(&l.Headers, 2<<20)
+	fill(&l.Listed, 50_000)
+	fill(&l.Small, 50_000)
+	fill(&l.SmallHeaders, 32<<10)
+	fill(&l.SmallListed, 2000)
 	return l
 }
 
@@ -50,6 +66,32 @@ type budget struct {
 	names   int64
 	written int64 // bytes, of files alone
 	read    int64 // bytes of an archive, packed; 0 where nothing is unpacked
+	listed  int   // entries of directories that are held
+
+	large   *seats // where large fetches take theirs; nil: all may go on
+	user    string // whose fetch it is
+	waits   func() // called when it has to wait for one
+	isLarge bool   // it has one
+	buffer  []byte // of copy
+}
+
+// enlarge makes it a large fetch, which may have to wait for others to end.
+func (b *budget) enlarge() error {
+	if b.isLarge || b.large == nil {
+		return nil
+	}
+	if err := b.large.take(b.ctx, b.user, b.waits); err != nil {
+		return fmt.Errorf("it waited for other large resources: %w", err)
+	}
+	b.isLarge = true
+	return nil
+}
+
+// end gives back what others wait for.
+func (b *budget) end() {
+	if b.isLarge {
+		b.large.give(b.user)
+	}
 }
 
 // entry counts a file, directory or link.
@@ -63,8 +105,29 @@ func (b *budget) entry(name string) error {
 	if b.names += int64(len(name)); b.names > b.limits.Names {
 		return fmt.Errorf("the names of its entries are longer than %d bytes together", b.limits.Names)
 	}
+	if b.entries > b.limits.Small {
+		return b.enlarge()
+	}
 	return nil
 }
+
+// list lists a directory of the source with at most so many entries. They are held until unlist.
+func (b *budget) list(from filesystem.FileSystem, dir string, most int) ([]filesystem.Info, error) {
+	infos, err := from.List(dir, max(min(most, b.limits.SmallListed-b.listed), 0))
+	if errors.Is(err, filesystem.ErrTooMany) {
+		if err := b.enlarge(); err != nil {
+			return nil, err
+		}
+		infos, err = from.List(dir, max(min(most, b.limits.Listed-b.listed), 0))
+	}
+	if errors.Is(err, filesystem.ErrTooMany) {
+		err = fmt.Errorf("%w: more than %d in all, or %d in directories that lie in each other", err, b.limits.Entries, b.limits.Listed)
+	}
+	b.listed += len(infos)
+	return infos, err
+}
+
+func (b *budget) unlist(infos []filesystem.Info) { b.listed -= len(infos) }
 
 func (b *budget) write(n int) error {
 	b.written += int64(n)
@@ -87,14 +150,16 @@ const copyBuffer = 128 << 10
 
 // copy copies all of r, within the budget.
 func (b *budget) copy(w io.Writer, r io.Reader) error {
-	buffer := make([]byte, copyBuffer)
+	if b.buffer == nil {
+		b.buffer = make([]byte, copyBuffer)
+	}
 	for {
-		n, err := r.Read(buffer)
+		n, err := r.Read(b.buffer)
 		if n > 0 {
 			if err := b.write(n); err != nil {
 				return err
 			}
-			if _, err := w.Write(buffer[:n]); err != nil {
+			if _, err := w.Write(b.buffer[:n]); err != nil {
 				return err
 			}
 		}

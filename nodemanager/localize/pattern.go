@@ -3,6 +3,7 @@ package localize
 import (
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 )
 
 // compile translates a Java regular expression that has to match whole names. What Go reads in another way than Java is
@@ -14,11 +15,30 @@ func compile(pattern string) (*regexp.Regexp, error) {
 	if what := differs(pattern); what != "" {
 		return nil, fmt.Errorf("the pattern %q uses %s, which is not supported", pattern, what)
 	}
-	re, err := regexp.Compile(`^(?:` + pattern + `)$`)
+	whole := `^(?:` + pattern + `)$`
+	tree, err := syntax.Parse(whole, syntax.Perl)
 	if err != nil {
 		return nil, fmt.Errorf("the pattern %q is not supported: %w", pattern, err)
 	}
-	return re, nil
+	if cost(tree) > maxCost {
+		return nil, fmt.Errorf("the pattern %.100q is too large with all its repetitions and classes: more than %d steps", pattern, maxCost)
+	}
+	return regexp.Compile(whole)
+}
+
+// maxCost bounds what a pattern takes in memory, which grows with what it repeats and not with its length alone: about 1 MB.
+const maxCost = 10_000
+
+// cost is about how many steps and characters a pattern becomes.
+func cost(re *syntax.Regexp) int {
+	n := 1 + len(re.Rune)
+	for _, sub := range re.Sub {
+		n += cost(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min, re.Max, 1)
+	}
+	return min(n, maxCost+1)
 }
 
 // differs finds what both languages accept but understand differently.

@@ -32,7 +32,8 @@ func TestPattern(t *testing.T) {
 	for pattern, why := range map[string]string{
 		"a(?!b)": "not supported", "a++": "not supported", `(a)\1`: "not supported", "(": "not supported",
 		"[a[b]]": "a class within a class", "[a-z&&[^b]]": "intersection", `\v`: `\v`, `\Qa.b\E`: `\Q`, "(?U)a": "(?U", "[]a]": "begins with ]",
-		"(?P<n>a)": "(?P", `\p{javaLowerCase}`: "not supported",
+		"(?P<n>a)": "(?P", strings.Repeat("x{1000}", 11): "steps", strings.Repeat(`\pL`, 50): "steps",
+		strings.Repeat("(", 1001) + strings.Repeat(")", 1001): "not supported", `\p{javaLowerCase}`: "not supported",
 	} {
 		if _, err := compile(pattern); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: %v", pattern, err)

@@ -12,26 +12,25 @@ import (
 
 var (
 	// ErrBusy tells that too many fetches wait already.
-	ErrBusy = errors.New("too many resources are being localized on this node")
+	ErrBusy = errors.New("too many resources wait to be localized on this node")
 	// ErrClosed is the result of fetches that Close ended.
 	ErrClosed = errors.New("localization ends with the node")
 )
 
 // pool lets a few fetches go on at once. Each has a goroutine of its own, so that one that waits can be cancelled.
 type pool struct {
-	public, others chan struct{}
+	public, others *seats
+	queue          *seats // of all that wait or go on
 	ctx            context.Context
 	cancel         context.CancelCauseFunc
 
-	mu      sync.Mutex
-	waiting int
-	most    int
-	closed  bool
-	work    sync.WaitGroup
+	mu     sync.Mutex
+	closed bool
+	work   sync.WaitGroup
 }
 
-func (p *pool) init(public, others, most int) {
-	p.public, p.others, p.most = make(chan struct{}, public), make(chan struct{}, others), most
+func (p *pool) init(public, others, queue int) {
+	p.public, p.others, p.queue = newSeats(public), newSeats(others), newSeats(queue)
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
 }
 
@@ -50,38 +49,31 @@ type Job struct {
 // Submit queues a fetch; its outcome goes to done, on another goroutine, exactly once, also when ctx ends or Close is
 // called. Where it returns an error (ErrBusy, ErrClosed) done is not called.
 func (f *Fetcher) Submit(ctx context.Context, j Job, done func(Result, error)) error {
-	if err := f.admit(); err != nil {
+	if err := f.admit(j.User); err != nil {
 		return err
 	}
 	go func() {
-		defer f.leave()
+		defer f.work.Done()
+		defer f.queue.give(j.User)
 		done(f.turn(ctx, j))
 	}()
 	return nil
 }
 
-func (p *pool) admit() error {
+func (p *pool) admit(user string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return ErrClosed
 	}
-	if p.waiting >= p.most {
-		return fmt.Errorf("%w: %d", ErrBusy, p.most)
+	if !p.queue.try(user) {
+		return fmt.Errorf("%w: %s has as many as one user may have, or others have the rest", ErrBusy, user)
 	}
-	p.waiting++
 	p.work.Add(1)
 	return nil
 }
 
-func (p *pool) leave() {
-	p.mu.Lock()
-	p.waiting--
-	p.mu.Unlock()
-	p.work.Done()
-}
-
-// turn waits for a worker's place and does the work.
+// turn waits for a place and does the work.
 func (f *Fetcher) turn(ctx context.Context, j Job) (Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -90,13 +82,11 @@ func (f *Fetcher) turn(ctx context.Context, j Job) (Result, error) {
 	if j.Request.Visibility == Public {
 		places = f.public
 	}
-	select {
-	case places <- struct{}{}:
-		defer func() { <-places }()
-		return f.do(ctx, j)
-	case <-ctx.Done():
-		return Result{}, fmt.Errorf("localize %s: %w", j.Request.URL, context.Cause(ctx))
+	if err := places.take(ctx, j.User, nil); err != nil {
+		return Result{}, fmt.Errorf("localize %s: %w", j.Request.URL, err)
 	}
+	defer places.give(j.User)
+	return f.do(ctx, j)
 }
 
 // Close ends all fetches and waits until they have cleaned up and their outcome was heard.

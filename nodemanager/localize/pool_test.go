@@ -91,6 +91,10 @@ func TestPool(t *testing.T) {
 	if err := b.Submit(t.Context(), Job{}, nil); !errors.Is(err, ErrBusy) {
 		t.Error(err)
 	}
+	other := make(chan error)
+	if err := b.Submit(t.Context(), Job{User: "another"}, func(_ Result, err error) { other <- err }); err != nil || <-other == nil {
+		t.Error("another user has to wait, or gets nothing at all", err)
+	}
 	enough := errors.New("enough")
 	cancelSecond(enough)
 	<-heard // though the other still has the place

@@ -65,8 +65,8 @@ type Request struct {
 
 // Bounds of a request.
 const (
-	MaxPattern = 16 << 10 // bytes
-	maxName    = 255      // bytes of a file's name, as Linux has it
+	MaxPattern = 4 << 10 // bytes
+	maxName    = 255     // bytes of a file's name, as Linux has it
 )
 
 // FromWire reads a LocalResourceProto. An error names what is wrong with it.

@@ -38,15 +38,17 @@ func Sweep(localDirs []string, wall int64) (doomed []string, err error) {
 
 // Leftovers finds what is to be deleted at a start with recovery: in every cache of the local directories, what a fetch
 // was filling, and numbered directories that hold none of the known paths (Result.Path, or the numbered directories
-// themselves); and what an earlier life had renamed aside. What looks like neither is left alone.
-func Leftovers(localDirs, known []string) (doomed []string, err error) {
-	s := search{keep: map[string]bool{}}
+// themselves); and what an earlier life had renamed aside. What looks like neither is left alone. All of it is renamed
+// aside, to filecache_DEL_<wall milliseconds>.<n> of its local directory, as this life gives out their numbers again.
+func Leftovers(localDirs, known []string, wall int64) (doomed []string, err error) {
+	s := search{keep: map[string]bool{}, prefix: "filecache" + aside + strconv.FormatInt(wall, 10)}
 	for _, k := range known {
 		k = filepath.Clean(k)
 		s.keep[k], s.keep[filepath.Dir(k)] = true, true
 	}
 	for _, local := range localDirs {
 		s.setAside(local)
+		s.local = local
 		s.cache(filepath.Join(local, "filecache"), 0)
 		users := filepath.Join(local, "usercache")
 		s.each(users, func(user string) {
@@ -58,12 +60,30 @@ func Leftovers(localDirs, known []string) (doomed []string, err error) {
 	return s.doomed, errors.Join(s.errs...)
 }
 
+// PutAside renames directories of the local directories to usercache_DEL_<wall milliseconds>.<n>, so that others can have
+// their names at once. It returns what is to be deleted, where it is now. An error is about some of them only.
+func PutAside(localDirs, paths []string, wall int64) (doomed []string, err error) {
+	s := search{prefix: "usercache" + aside + strconv.FormatInt(wall, 10)}
+	for _, local := range localDirs {
+		s.local = local
+		for _, path := range paths {
+			if strings.HasPrefix(path, local+"/") {
+				s.putAside(path)
+			}
+		}
+	}
+	return s.doomed, errors.Join(s.errs...)
+}
+
 // maxErrors is how many failures of one search are told.
 const maxErrors = 10
 
 // search collects what is to be deleted.
 type search struct {
 	keep   map[string]bool
+	local  string // where things are renamed to,
+	prefix string // and how
+	asides int
 	doomed []string
 	errs   []error
 }
@@ -98,9 +118,20 @@ func (s *search) cache(dir string, depth int) {
 		case len(name) == 1 && isLevel(name[0]) && depth < maxLevels:
 			s.cache(at, depth+1)
 		case isNumber(number) && (filling || !s.keep[at]):
-			s.doomed = append(s.doomed, at)
+			s.putAside(at)
 		}
 	})
+}
+
+// putAside makes way for what will have the name, at once and however much it is.
+func (s *search) putAside(at string) {
+	s.asides++
+	to := filepath.Join(s.local, s.prefix+"."+strconv.Itoa(s.asides))
+	if err := os.Rename(at, to); err != nil {
+		s.failed(fmt.Errorf("set aside %s: %w", at, err))
+		to = at
+	}
+	s.doomed = append(s.doomed, to)
 }
 
 func isLevel(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' }

@@ -1,6 +1,7 @@
 package localize
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,10 +72,39 @@ func TestLeftovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := []string{filepath.Join(root, "filecache/10/x"), filepath.Join(root, "filecache/0/z/13/y"), filepath.Join(root, "usercache/u/appcache/application_1_1/filecache/11") + "/"}
-	doomed, err := Leftovers([]string{root, filepath.Join(root, "missing")}, known)
-	want := []string{"filecache/0/z/14", "filecache/1/15_tmp", "filecache/11", "filecache/12_tmp", "usercache/u/appcache/application_1_1/filecache/10",
-		"usercache/u/filecache/10", "usercache/u/filecache/20_tmp", "usercache_DEL_3"}
-	if got := relative(t, root, doomed); err != nil || !slices.Equal(got, want) {
+	if err := os.MkdirAll(filepath.Join(root, "filecache_DEL_77.3"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	before := listing(t, root)
+	doomed, err := Leftovers([]string{root, filepath.Join(root, "missing")}, known, 78)
+	got := relative(t, root, doomed)
+	if want := []string{"filecache_DEL_77.3", "filecache_DEL_78.1", "filecache_DEL_78.2", "filecache_DEL_78.3", "filecache_DEL_78.4", "filecache_DEL_78.5",
+		"filecache_DEL_78.6", "filecache_DEL_78.7", "usercache_DEL_3"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v %v", got, err)
+	}
+	after := listing(t, root)
+	for _, moved := range []string{"filecache/0/z/14", "filecache/1/15_tmp", "filecache/11", "filecache/12_tmp", "usercache/u/appcache/application_1_1/filecache/10",
+		"usercache/u/filecache/10", "usercache/u/filecache/20_tmp"} {
+		if _, there := after[moved]; there {
+			t.Errorf("%s is where it was", moved)
+		}
+		maps.DeleteFunc(before, func(name, _ string) bool { return name == moved || strings.HasPrefix(name, moved+"/") })
+	}
+	maps.DeleteFunc(after, func(name, _ string) bool { return strings.HasPrefix(name, "filecache_DEL_78.") })
+	if !maps.Equal(before, after) {
+		t.Errorf("it holds %v\nwant %v", after, before)
+	}
+}
+
+func TestPutAside(t *testing.T) {
+	root := t.TempDir()
+	plant(t, root, "a/usercache/u/x", "a/nmPrivate/y", "ab/usercache/u/z", "a/usercache_DEL_7.2/q")
+	a, ab := filepath.Join(root, "a"), filepath.Join(root, "ab")
+	doomed, err := PutAside([]string{a, ab}, []string{a + "/usercache/u/x", a + "/nmPrivate/y", ab + "/usercache/u/z"}, 7)
+	if err == nil || !strings.Contains(err.Error(), "set aside "+a+"/nmPrivate/y") {
+		t.Error(err)
+	}
+	if got := relative(t, root, doomed); !slices.Equal(got, []string{"a/nmPrivate/y", "a/usercache_DEL_7.1", "ab/usercache_DEL_7.3"}) {
+		t.Error(got)
 	}
 }

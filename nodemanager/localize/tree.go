@@ -28,7 +28,7 @@ type tree struct {
 	*budget
 	modes
 	outside bool     // links out of the tree are kept
-	links   []string // symbolic ones that were made, to be looked at in the end
+	links   []string // symbolic ones that were made, to be looked at in the end unless they are kept wherever they lead
 }
 
 // clean is an entry's name relative to the tree: "." for the tree itself.
@@ -113,7 +113,9 @@ func (t *tree) symlink(name, target string) error {
 	if !t.outside && (path.IsAbs(target) || leaves(path.Join(path.Dir(name), target))) {
 		return leadsOut(name, target)
 	}
-	t.links = append(t.links, name)
+	if !t.outside {
+		t.links = append(t.links, name)
+	}
 	return t.make(name, false, func() error { return t.root.Symlink(target, name) })
 }
 

@@ -127,7 +127,7 @@ func (j *job) download(at *os.Root, name string, in io.Reader) (*os.File, int64,
 	if err != nil {
 		return nil, 0, err
 	}
-	archive := budget{limits: j.limits, ctx: j.ctx}
+	archive := budget{limits: j.limits, ctx: j.ctx} // another one, as these bytes are not what is unpacked
 	if err := archive.copy(f, in); err != nil {
 		f.Close()
 		return nil, 0, err

@@ -20,13 +20,20 @@ import (
 // MaxMailbox bounds the commands that wait. At it a caller waits, which holds its connection back.
 const MaxMailbox = 1 << 14
 
+// How the store is looked after.
+const (
+	lookPause = 2 * time.Second        // between two looks whether it is still there while nothing is to be kept
+	awayPause = 500 * time.Millisecond // between two tries while it keeps nothing
+	awayFor   = 10 * time.Minute       // one that keeps nothing for longer is lost
+)
+
 // maxBehind bounds the effects that wait for the store; beyond it the engine pauses.
 const maxBehind = 1 << 16
 
 // ErrClosed is the answer to whatever comes after the end.
 var ErrClosed = errors.New("the NodeManager is stopping")
 
-// Store makes changes durable, all or none. *store.Store is one.
+// Store makes changes durable, all or none; without any it looks whether it could. *store.Store is one.
 type Store interface{ Commit([]state.Op) error }
 
 // Config is what a Loop needs.
@@ -37,6 +44,9 @@ type Config struct {
 	Do     func(engine.Effect) // carries an effect out, except replies, saves and views; must not block
 	Log    *slog.Logger
 	Fatal  func(error) // the store is lost: the process must end
+	// Away is told when the store keeps nothing (state.ErrAway), with the reason whenever that is another one, and nil when it
+	// does again. Nothing is carried out and nobody is answered meanwhile.
+	Away func(error)
 }
 
 // Loop runs an engine. Its methods are safe for use by many goroutines.
@@ -57,6 +67,7 @@ type Loop struct {
 	behind sync.Cond // of mu: effects have come, or have been taken
 	out    []engine.Effect
 	ended  bool // no effects will come any more
+	look   bool // it is time to look after the store
 }
 
 // New is a loop that does not run yet.
@@ -121,7 +132,10 @@ func (l *Loop) nudge() {
 // Run applies commands until ctx ends, then carries out what is left and answers whoever still waits.
 func (l *Loop) Run(ctx context.Context) {
 	var carrier sync.WaitGroup
-	carrier.Go(l.carry)
+	carrier.Go(func() { l.carry(ctx) })
+	if l.cfg.Store != nil {
+		carrier.Go(func() { l.remind(ctx) })
+	}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	var batch []engine.Command
@@ -191,17 +205,36 @@ func (l *Loop) apply(batch []engine.Command) {
 	l.behind.Broadcast()
 }
 
+// remind has the store looked after.
+func (l *Loop) remind(ctx context.Context) {
+	ticker := time.NewTicker(lookPause)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		l.mu.Lock()
+		l.look = true
+		l.mu.Unlock()
+		l.behind.Broadcast()
+	}
+}
+
 // carry is the other goroutine. Once records could not be kept nothing is carried out any more: what comes later relies on
 // them.
-func (l *Loop) carry() {
+func (l *Loop) carry(ctx context.Context) {
 	var fx []engine.Effect
 	lost := false
 	for {
 		l.mu.Lock()
-		for len(l.out) == 0 && !l.ended {
+		for len(l.out) == 0 && !l.ended && !l.look {
 			l.behind.Wait()
 		}
 		fx, l.out = l.out, fx[:0]
+		look := l.look
+		l.look = false
 		ended := l.ended && len(fx) == 0
 		l.behind.Broadcast()
 		l.mu.Unlock()
@@ -209,14 +242,14 @@ func (l *Loop) carry() {
 			return
 		}
 		if !lost {
-			lost = !l.carryAll(fx)
+			lost = !l.carryAll(ctx, fx, look)
 		}
 		clear(fx)
 	}
 }
 
-func (l *Loop) carryAll(fx []engine.Effect) bool {
-	if err := l.commit(fx); err != nil {
+func (l *Loop) carryAll(ctx context.Context, fx []engine.Effect, look bool) bool {
+	if err := l.commit(ctx, fx, look); err != nil {
 		l.cfg.Fatal(fmt.Errorf("cannot keep records for recovery: %w", err))
 		return false
 	}
@@ -226,7 +259,7 @@ func (l *Loop) carryAll(fx []engine.Effect) bool {
 	return true
 }
 
-func (l *Loop) commit(fx []engine.Effect) error {
+func (l *Loop) commit(ctx context.Context, fx []engine.Effect, look bool) error {
 	if l.cfg.Store == nil {
 		return nil
 	}
@@ -236,10 +269,45 @@ func (l *Loop) commit(fx []engine.Effect) error {
 			ops = append(ops, s.Op)
 		}
 	}
-	if len(ops) == 0 {
+	if len(ops) == 0 && !look {
 		return nil
 	}
-	return l.cfg.Store.Commit(ops)
+	err := l.cfg.Store.Commit(ops)
+	if errors.Is(err, state.ErrAway) {
+		err = l.await(ctx, ops, err)
+	}
+	return err
+}
+
+// await tries again while the store keeps nothing, and returns when it does, or is lost, or nobody needs it any more.
+func (l *Loop) await(ctx context.Context, ops []state.Op, err error) error {
+	since, said := time.Now(), ""
+	for errors.Is(err, state.ErrAway) {
+		if err.Error() != said {
+			said = err.Error()
+			l.cfg.Away(err)
+		}
+		if time.Since(since) > awayFor || !pause(ctx) {
+			return err
+		}
+		err = l.cfg.Store.Commit(ops)
+	}
+	if err == nil {
+		l.cfg.Away(nil)
+	}
+	return err
+}
+
+// pause tells whether there is another try.
+func pause(ctx context.Context) bool {
+	timer := time.NewTimer(awayPause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
 }
 
 func (l *Loop) carryOut(x engine.Effect) {

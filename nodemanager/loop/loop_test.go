@@ -41,7 +41,7 @@ func newRig(t *testing.T) *rig {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.fatal = append(r.fatal, err)
-		}})
+		}, Away: func(err error) { r.say("away:%v", err) }})
 	r.Post(engine.Disks{Local: []string{"/d"}, Log: []string{"/l"}})
 	return r
 }
@@ -64,6 +64,13 @@ func (r *rig) Commit(ops []state.Op) error {
 	defer r.mu.Unlock()
 	r.commits = append(r.commits, slices.Clone(ops))
 	return r.fails
+}
+
+// failing is what commits give from now on.
+func (r *rig) failing(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fails = err
 }
 
 func (r *rig) say(format string, args ...any) {
@@ -155,6 +162,64 @@ func TestStoreFails(t *testing.T) {
 			}
 		}
 	})
+}
+
+// While the store keeps nothing nobody is answered and nothing happens; when it keeps again all of it does, in order.
+func TestStoreAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.run()
+		r.start(1)
+		r.heard()
+		r.failing(fmt.Errorf("gone: %w", state.ErrAway))
+		time.Sleep(lookPause) // nothing is to be kept, and it is noticed
+		if said := r.heard(); said != "away:gone: "+state.ErrAway.Error() {
+			t.Errorf("%q", said)
+		}
+		r.start(2)
+		time.Sleep(awayPause)
+		r.failing(fmt.Errorf("gone for another reason: %w", state.ErrAway))
+		time.Sleep(10 * awayPause)
+		if said := r.heard(); said != "away:gone for another reason: "+state.ErrAway.Error() || len(r.Containers()) != 1 {
+			t.Errorf("%q, %v", said, r.Containers())
+		}
+		r.failing(nil)
+		time.Sleep(awayPause)
+		if said := r.heard(); said != "away:<nil> Open start-2:<nil> Localized Launch" && said != "away:<nil> start-2:<nil> Localized Launch" || len(r.fatal) != 0 {
+			t.Errorf("%q, %v", said, r.fatal)
+		}
+	})
+}
+
+// A store that never comes back is lost in the end, and one that is away holds up nobody who ends the loop.
+func TestStoreStaysAway(t *testing.T) {
+	for name, end := range map[string]func(*rig){
+		"lost":    func(*rig) { time.Sleep(awayFor + 2*awayPause) },
+		"stopped": func(r *rig) { r.end() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				r.run()
+				r.failing(state.ErrAway)
+				for n := range int64(maxBehind/3 + 2) { // so that the engine pauses too
+					r.Post(engine.Keep{Op: state.DropPart{Part: "p"}})
+					r.start(n)
+				}
+				synctest.Wait()
+				end(r)
+				synctest.Wait()
+				if len(r.fatal) != 1 {
+					t.Errorf("%v", r.fatal)
+				}
+				r.end()
+				r.Wait()
+				if len(r.tickets) != 0 || len(r.Containers()) != 0 {
+					t.Errorf("%d wait, and %d are there", len(r.tickets), len(r.Containers()))
+				}
+			})
+		})
+	}
 }
 
 // Whoever asks is answered once: before, while and after the loop ends.

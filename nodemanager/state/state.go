@@ -3,7 +3,14 @@
 // decides what to keep, and the store, which keeps it.
 package state
 
-import "github.com/heddle-project/heddle/yarn"
+import (
+	"errors"
+
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// ErrAway is what a store wraps when it has kept nothing, and may keep the same a while later.
+var ErrAway = errors.New("the recovery store keeps nothing for now")
 
 // Container is a container that the node has accepted.
 type Container struct {

@@ -16,6 +16,7 @@ import (
 	"go.etcd.io/bbolt"
 	"go.uber.org/goleak"
 
+	"github.com/heddle-project/heddle/internal/sealed"
 	"github.com/heddle-project/heddle/nodemanager/state"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -146,19 +147,17 @@ func TestDamagedRecords(t *testing.T) {
 	s := open1(t, dir)
 	ops, want := everything()
 	s.mustCommit(t, ops...)
-	err := s.db.Update(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(containers)
-		return errors.Join(b.Put([]byte("container_1_0001_01_000001"), []byte("{")), b.Put([]byte("container_1_0001_01_000002"), []byte("null")),
-			b.Put([]byte("container_1_0001_01_000003"), b.Get([]byte(one.String()))), b.Put([]byte("x"), []byte(`{"ID":{"Number":"one"}}`)),
-			tx.Bucket(resources).Put([]byte(number(1)), nil), tx.Bucket(applications).Put([]byte("application_1_0001"), []byte("[]")),
-			tx.Bucket(ended).Put([]byte("y"), []byte("{}")), tx.Bucket(parts).Put([]byte("no part"), []byte("z")),
-			second(b.CreateBucket([]byte("bucket"))), second(tx.Bucket(parts).CreateBucket([]byte("a\x00b"))))
+	err := s.file.Update(func(tx *sealed.Tx) error {
+		return errors.Join(tx.Put(containers, "container_1_0001_01_000001", sum([]byte("{"))), tx.Put(containers, "container_1_0001_01_000002", sum([]byte("null"))),
+			tx.Put(containers, "container_1_0001_01_000003", bytes.Clone(tx.Get(containers, one.String()))), tx.Put(containers, "x", sum([]byte(`{"ID":{"Number":"one"}}`))),
+			tx.Put(resources, number(1), sum(nil)), tx.Put(applications, "application_1_0001", sum([]byte("[]"))),
+			tx.Put(ended, "y", sum([]byte("{}"))), tx.Put(parts, "no part", sum([]byte("z"))))
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := s.mustLoad(t)
-	if len(got.Damaged) != 10 {
+	if len(got.Damaged) != 8 {
 		t.Errorf("%d damaged records: %v", len(got.Damaged), got.Damaged)
 	}
 	for _, d := range got.Damaged {
@@ -189,9 +188,9 @@ func TestLock(t *testing.T) {
 func TestForeign(t *testing.T) {
 	for name, fill := range map[string]func(*bbolt.Tx) error{
 		"no NodeManager's store": func(tx *bbolt.Tx) error { return second(tx.CreateBucket([]byte("apps"))) },
-		`its layout is "2"`: func(tx *bbolt.Tx) error {
-			b, err := tx.CreateBucket(meta)
-			return errors.Join(err, b.Put(layoutKey, []byte("2")))
+		`its layout is "7"`: func(tx *bbolt.Tx) error {
+			b, err := tx.CreateBucket([]byte(meta))
+			return errors.Join(err, b.Put([]byte(layoutKey), []byte("7")))
 		},
 	} {
 		path := filepath.Join(t.TempDir(), File)
@@ -235,7 +234,7 @@ func TestDamagedFile(t *testing.T) {
 	damages := map[string]func([]byte) []byte{
 		"rubbish":     func([]byte) []byte { return []byte(strings.Repeat("rubbish ", 10_000)) },
 		"cut to one":  func(b []byte) []byte { return b[:1] },
-		"cut to half": func(b []byte) []byte { return b[:len(b)/2] },
+		"cut to half": func(b []byte) []byte { return b[:len(b)/8] }, // the rest is reserve
 		"both metas":  func(b []byte) []byte { clear(b[:2*os.Getpagesize()]); return b },
 		"the rest":    func(b []byte) []byte { clear(b[2*os.Getpagesize():]); return b },
 		"ones":        func(b []byte) []byte { copy(b[2*os.Getpagesize():], bytes.Repeat([]byte{0xff}, len(b))); return b },
@@ -251,7 +250,7 @@ func TestDamagedFile(t *testing.T) {
 				_, err = s.Load()
 				s.Close()
 			}
-			if err == nil || !strings.Contains(err.Error(), File) || !strings.Contains(err.Error(), "move it away") {
+			if err == nil || !strings.Contains(err.Error(), File) || !strings.Contains(err.Error(), "-repair-recovery-store") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -298,7 +297,7 @@ func TestCutShort(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, File), int64(2*os.Getpagesize())); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Load(); !errors.Is(err, errDamaged) {
+	if _, err := s.Load(); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("loaded: %v", err)
 	}
 }
@@ -326,9 +325,9 @@ func FuzzRecords(f *testing.F) {
 	if err := s.Commit(ops); err != nil {
 		f.Fatal(err)
 	}
-	if err := s.db.View(func(tx *bbolt.Tx) error {
-		for _, bucket := range [][]byte{containers, ended, applications, resources, parts} {
-			_ = tx.Bucket(bucket).ForEach(func(k, v []byte) error { f.Add(k, v); return nil })
+	if err := s.file.View(func(tx *sealed.Tx) error {
+		for _, bucket := range buckets {
+			_ = tx.ForEach(bucket, func(k, v []byte) error { f.Add(bytes.Clone(k), bytes.Clone(v[:len(v)-4])); return nil })
 		}
 		return nil
 	}); err != nil {
@@ -354,5 +353,78 @@ func again[T any](t *testing.T, k, v []byte, key func(T) string) {
 	}
 	if y, err := read(k, b, key); err != nil || fmt.Sprintf("%+v", y) != fmt.Sprintf("%+v", x) {
 		t.Errorf("%+v became %+v (%v)", x, y, err)
+	}
+}
+
+// A file of the layout before, without sums and seal, is taken over as it is.
+func TestLayoutBefore(t *testing.T) {
+	dir := t.TempDir()
+	db, err := bbolt.Open(filepath.Join(dir, File), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open1(t, t.TempDir())
+	ops, want := everything()
+	s.mustCommit(t, ops...)
+	err = s.file.View(func(from *sealed.Tx) error {
+		return db.Update(func(tx *bbolt.Tx) error {
+			b, err := tx.CreateBucket([]byte(meta))
+			if err := errors.Join(err, b.Put([]byte(layoutKey), []byte(layoutBefore))); err != nil {
+				return err
+			}
+			for _, bucket := range buckets {
+				b, err := tx.CreateBucket([]byte(bucket))
+				if err != nil {
+					return err
+				}
+				if err := from.ForEach(bucket, func(k, v []byte) error { return b.Put(k, v[:len(v)-4]) }); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s := open1(t, dir)
+		if got := s.mustLoad(t); !reflect.DeepEqual(got, want) {
+			t.Errorf("got\n%+v\nwant\n%+v", got, want)
+		}
+		s.Close()
+	}
+	if r, err := Check(dir); err != nil || r.Damage != nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// A record of which one bit is not what it was is named; the repair keeps all others.
+func TestRepair(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, File)
+	s := open1(t, dir)
+	ops, want := everything()
+	s.mustCommit(t, ops...)
+	s.Close()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.LastIndex(b, []byte(`"Owner":"user/ann"`))
+	b[at+12] ^= 1
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "-check-recovery-store") || !strings.Contains(err.Error(), "resources/") {
+		t.Fatalf("opened: %v", err)
+	}
+	r, err := Repair(dir, time.Now())
+	if err != nil || len(r.Lost) != 1 || r.Lost[0].Bucket != resources {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	want.Resources = want.Resources[:1]
+	if got := open1(t, dir).mustLoad(t); !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%+v\nwant\n%+v", got, want)
 	}
 }

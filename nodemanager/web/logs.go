@@ -128,18 +128,18 @@ func (s *server) logFile(w http.ResponseWriter, r *http.Request) {
 	}
 	id, err := containerID(r)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		answer.Plain(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	name, query := r.PathValue("file"), r.URL.Query()
 	contentType, ok := formats[query.Get("format")]
 	if !ok {
-		http.Error(w, "The valid values for the parameter : format are [text, octet-stream]", http.StatusBadRequest)
+		answer.Plain(w, http.StatusBadRequest, "The valid values for the parameter : format are [text, octet-stream]")
 		return
 	}
 	size, err := bytesOf(query.Get("size"))
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		answer.Plain(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	f, err := s.open(r, id, name)
@@ -162,7 +162,7 @@ func (s *server) logFailure(w http.ResponseWriter, r *http.Request, id yarn.Cont
 	if e.Status == http.StatusServiceUnavailable {
 		s.Log.Warn("a log file cannot be read", "container", id, "file", name, "error", err)
 	}
-	http.Error(w, e.Message, e.Status)
+	answer.Plain(w, e.Status, e.Message)
 }
 
 // bytesOf reads the parameter size; without one it is everything.
@@ -183,39 +183,19 @@ func (s *server) sendLog(w http.ResponseWriter, id yarn.ContainerID, f *logs.Fil
 	skip, length := aggregated.Window(f.Size, size)
 	part, err := f.Section(skip, skip+length)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		answer.Plain(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	out := patient(w)
 	heading := aggregated.Heading{Container: id.String(), Node: s.Source.Node().ID.String(), Kind: aggregated.Local,
 		File: f.Name, Modified: javaTime(f.Modified), Size: f.Size}
 	running := ""
 	if c, ok := s.Source.Container(id); ok && c.Running() {
 		running = id.String()
 	}
-	_, _ = io.WriteString(out, heading.String())
-	if _, err := io.Copy(out, part); err == nil {
-		_, _ = io.WriteString(out, aggregated.LocalEnding(f.Name, running))
+	_, _ = io.WriteString(w, heading.String())
+	if _, err := io.Copy(w, part); err == nil {
+		_, _ = io.WriteString(w, aggregated.LocalEnding(f.Name, running))
 	}
-}
-
-// writeTime bounds the writing of one piece; a whole file may take longer than
-// other answers.
-const writeTime = time.Minute
-
-// pieces writes with a new deadline each time.
-type pieces struct {
-	http.ResponseWriter
-	control *http.ResponseController
-}
-
-func patient(w http.ResponseWriter) io.Writer {
-	return &pieces{w, http.NewResponseController(w)}
-}
-
-func (p *pieces) Write(b []byte) (int, error) {
-	_ = p.control.SetWriteDeadline(time.Now().Add(writeTime)) // what has no deadline needs none
-	return p.ResponseWriter.Write(b)
 }
 
 func logsLink(id yarn.ContainerID, user string) string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heddle-project/heddle/internal/visible"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/nodemanager/view"
 	"github.com/heddle-project/heddle/yarn"
@@ -102,7 +103,7 @@ func server1(c *Config, _ *source) { c.Aggregation, c.LogServer = true, "http://
 
 // TestHostileTexts puts markup wherever applications and users can put text.
 func TestHostileTexts(t *testing.T) {
-	const evil = `"'><script>alert(1)</script><img src=x onerror=alert(1)>`
+	const evil = `"'><script>alert(1)</script><img src=x onerror=alert(1)>` + "\x1b]0;x\a\u009b\u202e\u2066\U000e0041\x7f\r!"
 	p := open(t, func(_ *Config, s *source) {
 		s.node.Report, s.applications[0].User, s.containers[1].User, s.containers[1].Diagnostics = evil, evil, evil, evil
 	})
@@ -123,6 +124,9 @@ func TestHostileTexts(t *testing.T) {
 		body := w.Body.String()
 		if strings.Contains(body, "<script") || strings.Contains(body, "<img") || w.Code >= 500 {
 			t.Errorf("%s: %d %.400s", path, w.Code, body)
+		}
+		if at := strings.IndexFunc(body, func(r rune) bool { return r != '\n' && r != '\t' && visible.Hides(r) }); at >= 0 {
+			t.Errorf("%s has %q", path, body[max(0, at-80):min(len(body), at+80)])
 		}
 		if !strings.Contains(w.Header().Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("%s: no policy", path)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/pages"
+	"github.com/heddle-project/heddle/internal/visible"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/nodemanager/view"
 )
@@ -75,7 +76,7 @@ func (s *server) page(do draw) http.HandlerFunc {
 		var there away
 		if errors.As(err, &there) {
 			w.Header().Set("Location", there.to)
-			http.Error(w, err.Error(), http.StatusTemporaryRedirect)
+			answer.Plain(w, http.StatusTemporaryRedirect, err.Error())
 			return
 		}
 		if err != nil {
@@ -96,20 +97,26 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, status int, f *fra
 	var b bytes.Buffer
 	if err := s.templates[f.name].ExecuteTemplate(&b, "layout.html", f); err != nil {
 		s.Log.Error("a page cannot be drawn", "page", f.name, "error", err)
-		http.Error(w, "The page cannot be drawn: "+err.Error(), http.StatusInternalServerError)
+		answer.Plain(w, http.StatusInternalServerError, "The page cannot be drawn: "+err.Error())
 		return
 	}
 	if f.log == nil {
-		pages.Write(w, status, b.Bytes())
+		_ = pages.Write(w, status, func(to io.Writer) error {
+			_, err := b.WriteTo(to)
+			return err
+		})
 		return
 	}
 	before, after, _ := bytes.Cut(b.Bytes(), []byte(s.mark))
 	pages.Headers(w)
 	w.WriteHeader(status)
-	out := patient(w)
+	out := visible.NewWriter(w)
 	_, _ = out.Write(before)
-	_, _ = io.Copy(escaped{out}, f.log)
+	if _, err := io.Copy(escaped{out}, f.log); err != nil {
+		return
+	}
 	_, _ = out.Write(after)
+	_ = out.Flush()
 }
 
 // escaped turns text into HTML. Bytes that matter to HTML are no part of other

@@ -227,6 +227,18 @@ func TestEveryRoute(t *testing.T) {
 			if w.Code != http.StatusForbidden {
 				t.Errorf("%s %s by nobody: %d", method, path, w.Code)
 			}
+			for _, forged := range [][2]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-origin"}, {"Origin", "http://evil.example"}, {"Origin", "null"}, {"Origin", "http://example.com"}} {
+				r, w := httptest.NewRequest(method, path+"?user.name=alice", nil), httptest.NewRecorder()
+				r.Header.Set(forged[0], forged[1])
+				if p.ServeHTTP(w, r); w.Code != http.StatusForbidden {
+					t.Errorf("%s %s with %q: %d", method, path, forged, w.Code)
+				}
+			}
+		}
+		r, w := httptest.NewRequest("GET", path, nil), httptest.NewRecorder()
+		r.Header.Set(webgate.Relayed, "1")
+		if p.ServeHTTP(w, r); w.Code != http.StatusLoopDetected {
+			t.Errorf("GET %s through a proxy: %d", path, w.Code)
 		}
 	}
 	if w := p.get("/", ""); w.Code != http.StatusFound || w.Header().Get("Location") != "/node" {

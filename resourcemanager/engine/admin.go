@@ -127,7 +127,7 @@ func (e *Engine) refreshQueues(c RefreshQueues) {
 		e.fail(c.Ticket, refuse(InvalidConfig, "Failed to re-init queues : %s", c.Problem))
 		return
 	}
-	e.queues = nil
+	e.infos = nil
 	if err := e.sched.Reconfigure(c.Config); err != nil {
 		e.fail(c.Ticket, refuse(InvalidConfig, "Failed to re-init queues : %v", err))
 		return
@@ -144,16 +144,34 @@ func (e *Engine) refreshQueues(c RefreshQueues) {
 }
 
 func (e *Engine) refreshNodes(c RefreshNodes) {
-	for _, n := range e.sortedNodes() {
-		excluded := c.Excluded[n.id]
-		switch {
-		case excluded && (n.state.Usable() || n.state == yarn.NodeUnhealthy):
-			e.loseNode(n, yarn.NodeDecommissioned, "The include and exclude lists no longer admit it")
-		case !excluded && n.state == yarn.NodeDecommissioned:
-			e.forgetInactive(n.id) // it may register again
+	nodes := e.sortedNodes()
+	e.begin(func(budget int) (used int, done bool) {
+		e.sched.Together(func() {
+			for ; len(nodes) > 0 && used < budget; nodes = nodes[1:] {
+				if n := nodes[0]; e.nodes[n.id] == n {
+					used += e.admit(n, c.Excluded[n.id])
+				}
+			}
+		})
+		if done = len(nodes) == 0; done {
+			e.reply(c.Ticket, nil)
 		}
+		return used, done
+	})
+}
+
+// admit lets a node go that the lists no longer admit, or come back; it says how
+// much work that was.
+func (e *Engine) admit(n *node, excluded bool) (work int) {
+	switch {
+	case excluded && (n.state.Usable() || n.state == yarn.NodeUnhealthy):
+		work = workOfNode + n.held
+		e.loseNode(n, yarn.NodeDecommissioned, "The include and exclude lists no longer admit it")
+	case !excluded && n.state == yarn.NodeDecommissioned:
+		e.forgetInactive(n.id) // it may register again
+		work = workOfNode
 	}
-	e.reply(c.Ticket, nil)
+	return work
 }
 
 func (e *Engine) setNodeResource(c SetNodeResource) {
@@ -164,7 +182,7 @@ func (e *Engine) setNodeResource(c SetNodeResource) {
 	}
 	n.total, n.resized = c.Total, true
 	e.sched.SetNodeTotal(n.ref, c.Total)
-	e.queues = nil
+	e.infos = nil
 	e.sweepDue = true
 	e.touchNode(n)
 	e.reply(c.Ticket, nil)

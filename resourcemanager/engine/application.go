@@ -32,8 +32,10 @@ type application struct {
 	preempted   yarn.Resource
 	updateNodes int // position in the log of nodes
 	granted     bool
+	endStored   bool // before the last containers of its attempt have ended
 	dirty       bool
-	published   bool // readers may know it
+	published   bool   // readers may know it
+	drawnFor    uint64 // the last view of a node that named it
 }
 
 // choices are what a user may change while the application lives.
@@ -235,6 +237,10 @@ func (e *Engine) appEndStored(a *application, err error) {
 		// Texts are the only part of an end without a small bound of its own.
 		a.diagnostics = clip(a.diagnostics, cutDiagnostics)
 		e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedFinalApp})
+		return
+	}
+	if t := a.current(); t != nil && t.dissolving {
+		a.endStored = true
 		return
 	}
 	e.appTo(a, a.target)

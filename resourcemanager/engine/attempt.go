@@ -28,17 +28,21 @@ type attempt struct {
 	progress    float32
 	responseID  int32
 
-	grants   []*container        // not fetched yet
-	finished []finishedContainer // not told yet
-	told     []finishedContainer // told by the last answer, acknowledged by the next call
-	previous []Grant             // late containers of earlier attempts
-	lease    lease
+	grants    []*container        // not fetched yet; nil for those that have ended since
+	ungranted int                 // of these
+	finished  []finishedContainer // not told yet
+	told      []finishedContainer // told by the last answer, acknowledged by the next call
+	previous  []Grant             // late containers of earlier attempts
+	lease     lease
 
 	startTime, finishTime int64
 	final                 yarn.FinalStatus
 	diagnostics           string
-	counts                bool // a failure that counts against the limit
-	gone                  bool // its end has been carried out
+	counts                bool       // a failure that counts against the limit
+	gone                  bool       // its end has been carried out, or is being
+	asks                  []yarn.Ask // taken and not entered yet
+	releasing             bool       // a later slice ends containers that the master gave back
+	dissolving            bool       // its containers end, slice by slice
 	containers            int64
 
 	restored *state.Attempt            // as an earlier life stored it; nil for one that began in this
@@ -244,12 +248,33 @@ func (e *Engine) attemptGone(t *attempt) {
 		e.fx.Stops = append(e.fx.Stops, Stop{Attempt: t.id, User: a.sub.User, Node: t.master.node.id, Container: t.masterID})
 	}
 	t.grants = nil
-	for _, ended := range e.sched.EndAttempt(a.ref, e.keepsContainers(a, t)) {
-		e.followEnd(ended, yarn.ExitAborted, "Container of a completed application attempt")
+	t.dissolving = true
+	e.begin(func(budget int) (int, bool) { return e.dissolve(t, budget) })
+}
+
+// dissolve ends containers of an attempt that is gone, and with the last of them
+// the attempt.
+func (e *Engine) dissolve(t *attempt, budget int) (used int, done bool) {
+	a := t.app
+	ended, more := e.sched.EndContainers(a.ref, e.keepsContainers(a, t), budget)
+	if !more {
+		ended = append(ended, e.sched.EndAttempt(a.ref, e.keepsContainers(a, t))...)
+	}
+	for _, x := range ended {
+		e.followEnd(x, yarn.ExitAborted, "Container of a completed application attempt")
 	}
 	e.sweepDue = true
+	if more {
+		return len(ended), false
+	}
+	t.dissolving = false
 	e.attemptOver(a, t)
 	e.handOver(t, a.current())
+	if a.endStored {
+		a.endStored = false
+		e.appEndStored(a, nil)
+	}
+	return workOfMaster + len(ended), true
 }
 
 // handOver gives what a master may not have heard of to the next one, if that

@@ -10,7 +10,7 @@ import (
 
 // plant is an engine in full work, without the checks of a rig.
 type plant struct {
-	b     *testing.B
+	b     testing.TB
 	e     *Engine
 	fx    Effects
 	now   yarn.Now
@@ -18,7 +18,7 @@ type plant struct {
 	polls map[yarn.AttemptID]int32
 }
 
-func newPlant(b *testing.B, nodes, apps int) (p *plant, ids []yarn.NodeID, masters []yarn.AttemptID) {
+func newPlant(b testing.TB, nodes, apps int) (p *plant, ids []yarn.NodeID, masters []yarn.AttemptID) {
 	sched, err := scheduler.New(queues(b))
 	if err != nil {
 		b.Fatal(err)

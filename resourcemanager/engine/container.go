@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"slices"
+
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -16,8 +19,12 @@ type container struct {
 	node    *node
 	lease   lease // between being handed out and running
 	created int64
+	grant   int32 // its place among those that the master has not fetched
 
-	launched bool // its node reported it; so it does the end, too
+	launched bool            // its node reported it; so it does the end, too
+	released bool            // its master gave it back, and a later slice ends it
+	reported bool            // its node has reported its end, and a later slice follows it
+	seen     *view.Container // nil when it must be made anew
 }
 
 // born enters a container that the scheduler has just placed.
@@ -42,6 +49,7 @@ func (e *Engine) born(ref scheduler.ContainerRef) {
 	if c.attempt.state == yarn.AttemptScheduled && c.attempt.master == nil {
 		e.masterGranted(c.attempt, c)
 	} else {
+		c.grant = int32(len(c.attempt.grants))
 		c.attempt.grants = append(c.attempt.grants, c)
 	}
 }
@@ -51,7 +59,7 @@ func (e *Engine) acquire(c *container) {
 	if c.state != yarn.ContainerAllocated {
 		return
 	}
-	c.state = yarn.ContainerAcquired
+	c.state, c.seen = yarn.ContainerAcquired, nil
 	e.grantLeases.renew(&c.lease, e.now.Mono)
 	e.runsOn(c.app, c.node)
 }
@@ -67,7 +75,7 @@ func (e *Engine) runsOn(a *application, n *node) {
 
 // running: the node reports the container for the first time.
 func (e *Engine) running(c *container) {
-	c.state, c.launched = yarn.ContainerRunning, true
+	c.state, c.launched, c.seen = yarn.ContainerRunning, true, nil
 	c.node.launched++
 	e.grantLeases.drop(&c.lease)
 	e.sched.Launched(c.ref)
@@ -112,6 +120,7 @@ func (e *Engine) followEnd(ended scheduler.Ended, exit int32, diagnostics string
 		return
 	}
 	before, book := c.state, &ended.Container
+	c.seen = nil
 	c.state = yarn.ContainerKilled
 	if s, ok := endStates[ended.Cause]; ok {
 		c.state = s
@@ -182,17 +191,30 @@ func (e *Engine) tell(c *container, end CompletedContainer) {
 		e.lostMasters = append(e.lostMasters, lostMaster{c.attempt, end.ExitStatus, end.Diagnostics})
 		return
 	}
-	for i, g := range t.grants {
-		if g == c {
-			t.grants = append(t.grants[:i], t.grants[i+1:]...)
-			break
-		}
-	}
+	t.ungrant(c)
 	if t.gone || t != c.attempt && !c.app.sub.KeepContainers {
 		return
 	}
 	t.finished = append(t.finished, finishedContainer{end, c.node.id})
 	e.unheard[c.id] = true
+}
+
+// ungrant forgets a container that its master has not fetched. Its place stays
+// empty; when half of them are, the others close up.
+func (t *attempt) ungrant(c *container) {
+	i := int(c.grant)
+	if i >= len(t.grants) || t.grants[i] != c {
+		return
+	}
+	t.grants[i] = nil
+	if t.ungranted++; 2*t.ungranted <= len(t.grants) {
+		return
+	}
+	t.grants = slices.DeleteFunc(t.grants, func(g *container) bool { return g == nil })
+	t.ungranted = 0
+	for i, g := range t.grants {
+		g.grant = int32(i)
+	}
 }
 
 // acknowledge lets the nodes forget containers whose master knows their end.

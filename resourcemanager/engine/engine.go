@@ -28,6 +28,7 @@ type Settings struct {
 	Pages             string        // http://host:port of the ResourceManager's pages; empty while it is not known
 	NodeMinimum       yarn.Resource // a smaller node is turned away
 	ResourceTypes     yarn.ResourceTypes
+	Slice             int // of work; 0 is MaxSlice
 }
 
 // Bounds of what is kept. Beyond them the oldest is forgotten or text is cut.
@@ -38,10 +39,14 @@ const (
 	MaxInactiveNodes = 10_000
 	MaxNodeLog       = 1 << 16 // changes of nodes that masters may still have to learn
 	SweepNodes       = 64      // nodes that one sweep looks at
+	SweepDecisions   = 2000    // containers that one sweep places
+	MaxTold          = 10_000  // containers granted, and containers ended, that one answer tells a master of
+	MaxAsksWaiting   = 200_000 // asks of one master that are taken and not entered yet
 	MaxReleased      = 10_000  // containers that one master gave back before their nodes came
 	MaxLabels        = 1024    // labels that one life of the ResourceManager meets, those that are gone included
 	MaxHostName      = 255     // bytes of a host that is given a label
 	MaxLabelChanges  = 1024    // changes of labels that wait for the one before them to be stored
+	MaxLabelledOnce  = 10_000  // hosts and nodes that one call gives labels
 	MaxLabelledNodes = 200_000 // hosts and nodes with a label of their own
 )
 
@@ -74,14 +79,16 @@ type Engine struct {
 	nodeLog      []*node // changes of usability, oldest first
 	nodeLogStart int     // position of its first entry, counted from the start of time
 	tellings     uint64  // answers that spoke of nodes
+	nodesDrawn   uint64  // views of nodes that were made
 	saves        saveQueue
+	jobs         []job
 	labels       labels
 	decisions    []scheduler.Decision
 	lostMasters  []lostMaster
 	sweepDue     bool
 	counts       counts
-	queues       *queue.Snapshot // as of queuesAt; see picture
-	queuesAt     int64
+	infos        map[string]*queue.Info // as of infosAt; see queueInfo
+	infosAt      int64
 	dirtyApps    []*application
 	dirtyNodes   []*node
 	goneApps     []yarn.ApplicationID
@@ -150,7 +157,7 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.changeLabels(c)
 	case TendQueues:
 		e.sched.RunDynamicQueues(c.Deleting, e.now)
-		e.queues = nil
+		e.infos = nil
 		e.sweepDue = true
 	case Tick:
 		e.tick()
@@ -180,7 +187,7 @@ func (e *Engine) sweep() {
 		return
 	}
 	var more bool
-	e.decisions, more = e.sched.Sweep(SweepNodes, e.now, e.decisions[:0])
+	e.decisions, more = e.sched.Sweep(SweepNodes, SweepDecisions, e.now, e.decisions[:0])
 	e.sweepDue = more
 	e.take(e.decisions)
 }

@@ -31,8 +31,9 @@ type labels struct {
 // labelChange is a change that was found to be right.
 type labelChange struct {
 	ticket Ticket
-	known  []scheduler.Label // as they are to be
-	given  []labelling       // each node once
+	known  []scheduler.Label   // as they are to be
+	nodes  []view.LabelledNode // likewise, by id; not where nodes name their own
+	given  []labelling         // each node once
 }
 
 // labelling is what a host or a node is given.
@@ -90,14 +91,20 @@ func (l *labels) view() *view.Labels {
 	if l.seen != nil {
 		return l.seen
 	}
-	l.seen = &view.Labels{}
-	for _, x := range l.known {
-		l.seen.Known = append(l.seen.Known, view.Label(x))
-	}
+	nodes := make([]view.LabelledNode, 0, len(l.given))
 	for _, id := range slices.SortedFunc(maps.Keys(l.given), yarn.NodeID.Compare) {
-		l.seen.Nodes = append(l.seen.Nodes, view.LabelledNode{Node: id, Label: l.given[id]})
+		nodes = append(nodes, view.LabelledNode{Node: id, Label: l.given[id]})
 	}
+	l.seen = l.picture(nodes)
 	return l.seen
+}
+
+func (l *labels) picture(nodes []view.LabelledNode) *view.Labels {
+	out := &view.Labels{Nodes: nodes}
+	for _, x := range l.known {
+		out.Known = append(out.Known, view.Label(x))
+	}
+	return out
 }
 
 // changeLabels is a change of labels; see the commands.
@@ -126,6 +133,7 @@ func (e *Engine) changeLabels(c Command) {
 		return
 	}
 	l.changed = change
+	l.prepare(change)
 	e.save(state.Put(l.record(change)), saved{what: savedLabels})
 }
 
@@ -228,9 +236,9 @@ func (e *Engine) planRemove(c RemoveLabels) (*labelChange, *Error) {
 	}
 	change := &labelChange{known: slices.DeleteFunc(slices.Clone(e.labels.known), func(x scheduler.Label) bool { return gone[x.Name] })}
 	var nodes []view.NodeLabels
-	for _, id := range slices.SortedFunc(maps.Keys(e.labels.given), yarn.NodeID.Compare) {
-		if gone[e.labels.given[id]] {
-			nodes = append(nodes, view.NodeLabels{Node: id})
+	for _, x := range e.labels.view().Nodes {
+		if gone[x.Label] {
+			nodes = append(nodes, view.NodeLabels{Node: x.Node})
 		}
 	}
 	e.giveLabels(change, nodes, false)
@@ -252,6 +260,9 @@ func (e *Engine) usedLabels() map[string]string {
 
 // planReplace checks what nodes are to be given.
 func (e *Engine) planReplace(c ReplaceLabels) (*labelChange, *Error) {
+	if len(c.Nodes) > MaxLabelledOnce {
+		return nil, refuse(Failed, "Cannot label %d hosts and nodes at once, the most is %d: label them in several calls", len(c.Nodes), MaxLabelledOnce)
+	}
 	for _, n := range c.Nodes {
 		if n.Node.Host == "" || len(n.Node.Host) > MaxHostName || n.Node.Port < 0 || n.Node.Port > math.MaxUint16 {
 			return nil, refuse(Failed, "Cannot label %q: it is not the name of a host, with a port or without", clip(n.Node.String(), MaxHostName))
@@ -355,24 +366,34 @@ func (l *labels) record(change *labelChange) state.Labels {
 	if l.byNodes {
 		return out
 	}
-	now := l.view()
-	out.Nodes = make([]state.LabelledNode, 0, len(now.Nodes)+len(change.given))
-	next := make(map[yarn.NodeID]labelling, len(change.given))
-	for _, x := range change.given {
-		next[x.node] = x
-		if _, had := l.given[x.node]; !had {
-			out.Nodes = append(out.Nodes, state.LabelledNode{Node: x.node, Label: x.label})
-		}
+	out.Nodes = make([]state.LabelledNode, len(change.nodes))
+	for i, x := range change.nodes {
+		out.Nodes[i] = state.LabelledNode{Node: x.Node, Label: x.Label}
 	}
-	for _, x := range now.Nodes {
-		if to, changes := next[x.Node]; !changes {
-			out.Nodes = append(out.Nodes, state.LabelledNode{Node: x.Node, Label: x.Label})
-		} else if !to.nothing {
-			out.Nodes = append(out.Nodes, state.LabelledNode{Node: x.Node, Label: to.label})
-		}
-	}
-	slices.SortFunc(out.Nodes, func(a, b state.LabelledNode) int { return a.Node.Compare(b.Node) })
 	return out
+}
+
+// prepare works out what hosts and nodes are given once the change holds: few
+// changes are merged into what may be very much.
+func (l *labels) prepare(change *labelChange) {
+	if l.byNodes {
+		return
+	}
+	now := l.view().Nodes
+	changes := slices.Clone(change.given)
+	slices.SortFunc(changes, func(a, b labelling) int { return a.node.Compare(b.node) })
+	change.nodes = make([]view.LabelledNode, 0, len(now)+len(changes))
+	for _, x := range changes {
+		at, had := slices.BinarySearchFunc(now, x.node, func(n view.LabelledNode, id yarn.NodeID) int { return n.Node.Compare(id) })
+		change.nodes = append(change.nodes, now[:at]...)
+		if now = now[at:]; had {
+			now = now[1:]
+		}
+		if !x.nothing {
+			change.nodes = append(change.nodes, view.LabelledNode{Node: x.node, Label: x.label})
+		}
+	}
+	change.nodes = append(change.nodes, now...)
 }
 
 // labelsStored carries a change out once its record is stored, or refuses it if
@@ -382,10 +403,32 @@ func (e *Engine) labelsStored(err error) {
 	e.labels.changed = nil
 	if err != nil {
 		e.fail(change.ticket, refuse(NotStored, "Cannot store the change of node labels: %v", err))
-	} else {
-		e.applyLabels(change)
-		e.reply(change.ticket, nil)
+		e.nextLabels()
+		return
 	}
+	moved := e.applyLabels(change)
+	e.labels.changed = change // until all nodes have moved
+	e.begin(func(budget int) (used int, done bool) {
+		e.sched.Together(func() {
+			for ; len(moved) > 0 && used < budget; moved = moved[1:] {
+				if n := moved[0]; e.nodes[n.id] == n && n.label != e.labels.of(n.id) {
+					used += workOfNode + n.held
+					e.relabel(n, e.labels.of(n.id))
+				}
+			}
+		})
+		if len(moved) > 0 {
+			return used, false
+		}
+		e.labels.changed = nil
+		e.reply(change.ticket, nil)
+		e.nextLabels()
+		return used, true
+	})
+}
+
+// nextLabels goes on with a change that has waited.
+func (e *Engine) nextLabels() {
 	for e.labels.changed == nil && len(e.labels.waiting) > 0 {
 		next := e.labels.waiting[0]
 		e.labels.waiting = e.labels.waiting[1:]
@@ -393,8 +436,8 @@ func (e *Engine) labelsStored(err error) {
 	}
 }
 
-// applyLabels makes a change true.
-func (e *Engine) applyLabels(change *labelChange) {
+// applyLabels makes a change true, and gives the nodes that have to move by it.
+func (e *Engine) applyLabels(change *labelChange) []*node {
 	l := &e.labels
 	l.seen = nil
 	hosts, nodes := map[string]bool{}, map[yarn.NodeID]bool{}
@@ -407,6 +450,9 @@ func (e *Engine) applyLabels(change *labelChange) {
 		}
 	}
 	l.known = change.known
+	if !l.byNodes {
+		l.seen = l.picture(change.nodes)
+	}
 	e.meetLabels()
 	if l.byNodes { // a node may have named a label while its removal was being stored
 		for id, label := range l.given { //tidy:unordered each on its own
@@ -423,9 +469,7 @@ func (e *Engine) applyLabels(change *labelChange) {
 		}
 	}
 	slices.SortFunc(moved, func(a, b *node) int { return a.id.Compare(b.id) })
-	for _, n := range moved {
-		e.relabel(n, l.of(n.id))
-	}
+	return moved
 }
 
 // meetLabels tells the scheduler which labels are known.
@@ -437,7 +481,7 @@ func (e *Engine) meetLabels() {
 		e.labels.met[x.Name] = true
 	}
 	e.sched.SetLabels(e.labels.known)
-	e.queues = nil
+	e.infos = nil
 	e.sweepDue = true
 }
 
@@ -469,10 +513,11 @@ func (e *Engine) nameLabels(id yarn.NodeID, said *[]string) (accepted bool, prob
 func (e *Engine) relabel(n *node, label string) {
 	n.label = label
 	e.touchNode(n)
+	e.redraw(n)
 	if n.ref == scheduler.NoNode {
 		return
 	}
-	e.queues = nil
+	e.infos = nil
 	for _, ended := range e.sched.SetNodeLabel(n.ref, label) {
 		e.followEnd(ended, yarn.ExitAborted, "The node has moved to another partition")
 	}

@@ -88,6 +88,9 @@ func (d *deadlines) Pop() any {
 
 // NextDue is the monotonic moment at which a Tick should be applied.
 func (e *Engine) NextDue() (at int64, ok bool) {
+	if e.Working() {
+		return e.now.Mono, true
+	}
 	for _, l := range [...]struct {
 		leases *leases
 		term   int64
@@ -105,20 +108,31 @@ func (e *Engine) NextDue() (at int64, ok bool) {
 	return at, ok
 }
 
-// tick lets everything happen that is due.
+// tick lets a slice happen of work that was begun, or of what is due. What is left
+// stays due.
 func (e *Engine) tick() {
-	for x := e.nodeLeases.expired(e.now.Mono, e.set.NodeExpiry); x != nil; x = e.nodeLeases.expired(e.now.Mono, e.set.NodeExpiry) {
-		e.loseNode(x.node, nodeLostState, "no heartbeat for too long")
+	if e.Working() {
+		e.work(e.slice())
+		return
 	}
-	for x := e.masterLeases.expired(e.now.Mono, e.set.MasterExpiry); x != nil; x = e.masterLeases.expired(e.now.Mono, e.set.MasterExpiry) {
+	left, now := e.slice(), e.now.Mono
+	e.sched.Together(func() {
+		for x := e.nodeLeases.expired(now, e.set.NodeExpiry); x != nil && left > 0; x = e.nodeLeases.expired(now, e.set.NodeExpiry) {
+			left -= workOfNode + x.node.held
+			e.loseNode(x.node, nodeLostState, "no heartbeat for too long")
+		}
+	})
+	for x := e.masterLeases.expired(now, e.set.MasterExpiry); x != nil && left > 0; x = e.masterLeases.expired(now, e.set.MasterExpiry) {
 		e.masterLeases.drop(x)
 		e.masterSilent(x.attempt)
+		left -= workOfMaster
 	}
-	for x := e.grantLeases.expired(e.now.Mono, e.set.AllocationExpiry); x != nil; x = e.grantLeases.expired(e.now.Mono, e.set.AllocationExpiry) {
+	for x := e.grantLeases.expired(now, e.set.AllocationExpiry); x != nil && left > 0; x = e.grantLeases.expired(now, e.set.AllocationExpiry) {
 		e.grantLeases.drop(x)
 		e.grantUnclaimed(x.container)
+		left--
 	}
-	for len(e.lifetimes) > 0 && e.lifetimes[0].at <= e.now.Wall {
+	for ; len(e.lifetimes) > 0 && e.lifetimes[0].at <= e.now.Wall && left > 0; left -= workOfMaster {
 		d := heap.Pop(&e.lifetimes).(deadline)
 		if d.app.expireAt == d.at {
 			e.outlived(d.app)

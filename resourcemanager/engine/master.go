@@ -115,6 +115,9 @@ func (e *Engine) checkAllocate(t *attempt, c *Allocate) *Error {
 			return refuse(InvalidRelease, "Cannot release container : %s not belonging to this application attempt : %s", id, t.id)
 		}
 	}
+	if len(c.Asks) > 0 && len(t.asks) > MaxAsksWaiting {
+		return refuse(InvalidRequest, "Cannot take %d more asks of %s: %d of earlier calls are not entered yet; ask again", len(c.Asks), t.id, len(t.asks))
+	}
 	if why := e.sched.Normalize(t.app.ref, c.Asks); !why.OK() {
 		return e.badRequest(why, "Invalid resource request of %s", t.id)
 	}
@@ -148,18 +151,74 @@ func (e *Engine) applyAllocate(t *attempt, c *Allocate, reply *AllocateReply) {
 		}
 		e.sweepDue = true
 	}
-	for _, id := range c.Release {
-		e.release(t, id)
-	}
+	e.releaseAll(t, c.Release)
 	if len(c.Asks) > 0 {
-		e.sched.Ask(a.ref, c.Asks)
-		e.sweepDue = true
-		e.touchApp(a)
+		e.ask(t, c.Asks)
 	}
 	if len(c.BlacklistAdd)+len(c.BlacklistRemove) > 0 {
 		e.sched.Blacklist(a.ref, c.BlacklistAdd, c.BlacklistRemove)
 		e.sweepDue = true
 	}
+}
+
+// ask enters what a master asks for; of very many rows the later ones in slices,
+// and what it asks for meanwhile after them.
+func (e *Engine) ask(t *attempt, rows []yarn.Ask) {
+	waited := len(t.asks) > 0
+	t.asks = append(t.asks, rows...)
+	enter := func(budget int) (used int, done bool) {
+		if t.gone {
+			t.asks = nil
+			return 0, true
+		}
+		n := min(len(t.asks), budget*rowsOfWork)
+		e.sched.Ask(t.app.ref, t.asks[:n])
+		e.sweepDue = true
+		e.touchApp(t.app)
+		if t.asks = t.asks[n:]; len(t.asks) == 0 {
+			t.asks = nil
+		}
+		return n / rowsOfWork, t.asks == nil
+	}
+	if waited {
+		return
+	}
+	if _, done := enter(e.slice()); !done {
+		e.jobs = append(e.jobs, enter)
+	}
+}
+
+// releaseAll ends the containers that a master gives back; of very many the
+// later ones in slices.
+func (e *Engine) releaseAll(t *attempt, ids []yarn.ContainerID) {
+	now := min(len(ids), e.slice())
+	for _, id := range ids[:now] {
+		e.release(t, id)
+	}
+	later := ids[now:]
+	if t.releasing { // then what it gives back once more is not kept twice
+		later = slices.DeleteFunc(slices.Clone(later), func(id yarn.ContainerID) bool {
+			c := e.byID[id]
+			known := c != nil && !c.released && !c.state.Final()
+			if known {
+				c.released = true
+			}
+			return !known
+		})
+	}
+	if len(later) == 0 {
+		return
+	}
+	t.releasing = true
+	e.jobs = append(e.jobs, func(budget int) (used int, done bool) {
+		for ; len(later) > 0 && used < budget; later = later[1:] {
+			e.release(t, later[0])
+			used++
+		}
+		done = len(later) == 0
+		t.releasing = !done
+		return used, done
+	})
 }
 
 // release ends a container that its master gives back. An unknown one has
@@ -183,7 +242,12 @@ func (e *Engine) mayCome(t *attempt, id yarn.ContainerID) bool {
 func (e *Engine) answerAllocate(t *attempt, reply *AllocateReply) {
 	a := t.app
 	e.acknowledge(t.told)
-	t.told, t.finished = t.finished, t.told[:0]
+	if t.told = t.told[:0]; len(t.finished) <= MaxTold {
+		t.told, t.finished = t.finished, t.told
+	} else {
+		t.told = append(t.told, t.finished[:MaxTold]...)
+		t.finished = t.finished[MaxTold:]
+	}
 	if len(t.told) > 0 {
 		reply.Completed = make([]CompletedContainer, len(t.told))
 	}
@@ -191,13 +255,24 @@ func (e *Engine) answerAllocate(t *attempt, reply *AllocateReply) {
 		reply.Completed[i] = t.told[i].CompletedContainer
 	}
 	if len(t.grants) > 0 {
-		reply.Granted = make([]Grant, 0, len(t.grants))
-		for _, c := range t.grants {
+		told := t.grants[:min(len(t.grants), MaxTold)]
+		reply.Granted = make([]Grant, 0, len(told))
+		for _, c := range told {
+			if c == nil {
+				t.ungranted--
+				continue
+			}
 			e.acquire(c)
 			reply.Granted = append(reply.Granted, e.grant(c))
 		}
-		clear(t.grants)
-		t.grants = t.grants[:0]
+		left := copy(t.grants, t.grants[len(told):])
+		clear(t.grants[left:])
+		t.grants = t.grants[:left]
+		for i, c := range t.grants {
+			if c != nil {
+				c.grant = int32(i)
+			}
+		}
 		e.touchApp(a)
 	}
 	reply.Updated = e.updated(a)
@@ -219,6 +294,7 @@ func (e *Engine) updated(a *application) []UpdatedContainer {
 		if c == nil {
 			continue
 		}
+		c.seen = nil
 		g := e.grant(c)
 		g.Resource, g.Version = ch.After, ch.Version
 		out = append(out, UpdatedContainer{Type: ch.Type, Grant: g})

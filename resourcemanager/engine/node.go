@@ -120,12 +120,25 @@ func (e *Engine) describeNode(n *node, c RegisterNode) {
 	n.http = fmt.Sprintf("%s:%d", c.Node.Host, c.HTTPPort)
 	n.rack, n.label, n.version = c.Rack, c.Label, c.Version
 	n.total, n.physical, n.health = c.Total, c.Physical, c.Health
+	e.redraw(n)
+}
+
+// redraw has views made anew of what runs on the node, whose name or label has changed.
+func (e *Engine) redraw(n *node) {
+	if n.ref == scheduler.NoNode || n.held == 0 {
+		return
+	}
+	for _, ref := range e.sched.NodeUsage(n.ref).Containers {
+		if c := e.containerAt(ref); c != nil {
+			c.seen = nil
+		}
+	}
 }
 
 // join makes the node usable.
 func (e *Engine) join(n *node) {
 	e.countNode(n, yarn.NodeRunning)
-	e.queues = nil
+	e.infos = nil
 	n.ref = e.sched.AddNode(scheduler.Node{ID: n.id, Rack: n.rack, Label: n.label, Total: n.total})
 	*at(&e.nodeByRef, int(n.ref)) = n
 	e.logNode(n)
@@ -149,7 +162,7 @@ func (e *Engine) reconnect(n *node, c RegisterNode) *node {
 	}
 	if n.total != c.Total {
 		e.sched.SetNodeTotal(n.ref, c.Total)
-		e.queues = nil
+		e.infos = nil
 		e.sweepDue = true
 	}
 	e.describeNode(n, c)
@@ -286,15 +299,49 @@ func (e *Engine) statuses(n *node, list []ContainerStatus) {
 			running++
 		}
 	}
-	for _, s := range list {
-		if s.Complete {
-			e.status(n, s)
-		}
-	}
+	e.ends(n, list)
 	e.missing(n, running, func(yield func(yarn.ContainerID)) {
 		for _, s := range list {
 			yield(s.ID)
 		}
+	})
+}
+
+// ends follows the containers that have ended; of very many the later ones in
+// slices, for a node tells most ends only once.
+func (e *Engine) ends(n *node, list []ContainerStatus) {
+	type late struct {
+		*container
+		ContainerStatus
+	}
+	var later []late
+	followed := 0
+	for _, s := range list {
+		if !s.Complete {
+			continue
+		}
+		c := e.onNode(n, s.ID)
+		switch {
+		case c != nil && c.reported:
+		case c == nil || followed < e.slice():
+			e.status(n, s)
+			followed++
+		default:
+			c.reported = true
+			later = append(later, late{c, s})
+		}
+	}
+	if len(later) == 0 {
+		return
+	}
+	e.jobs = append(e.jobs, func(budget int) (used int, done bool) {
+		for ; len(later) > 0 && used < budget; later = later[1:] {
+			if x := later[0]; e.byID[x.container.id] == x.container {
+				e.completed(n, x.container, x.ContainerStatus)
+			}
+			used++
+		}
+		return used, len(later) == 0
 	})
 }
 
@@ -361,7 +408,7 @@ func (e *Engine) missing(n *node, reported int, each func(func(yarn.ContainerID)
 	each(func(id yarn.ContainerID) { seen[id] = true })
 	for _, ref := range e.sched.NodeUsage(n.ref).Containers {
 		c := e.containerAt(ref)
-		if c == nil || c.node != n || !c.launched || seen[c.id] {
+		if c == nil || c.node != n || !c.launched || c.reported || seen[c.id] {
 			continue
 		}
 		if !c.state.Final() {
@@ -393,7 +440,7 @@ func (e *Engine) depart(n *node, why string) {
 		}
 	}
 	lost := e.sched.RemoveNode(ref)
-	e.queues = nil
+	e.infos = nil
 	n.ref = scheduler.NoNode
 	for _, ended := range lost {
 		e.followEnd(ended, yarn.ExitAborted, "Container released on a *lost* node: "+why)

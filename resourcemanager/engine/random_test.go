@@ -27,9 +27,10 @@ func TestRandom(t *testing.T) {
 		set.MaxCompleted = 3
 		set.Sweeps = rapid.Bool().Draw(t, "sweeps")
 		set.Labels = rapid.Bool().Draw(t, "labels")
+		set.Slice = rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "slice")
 		set.LabelsByNodes = rapid.Bool().Draw(t, "named by nodes")
 		w := &world{t: t, rig: newRig(t, set), configs: configs, submitted: map[Ticket]yarn.ApplicationID{}, ending: map[Ticket]yarn.ApplicationID{}}
-		w.hold = true
+		w.hold, w.set = true, set
 		for range rapid.IntRange(20, 200).Draw(t, "steps") {
 			w.step()
 		}
@@ -46,6 +47,7 @@ type world struct {
 	apps    int32
 	masters []*randomMaster
 	launch  []Launch
+	set     Settings
 
 	submitted map[Ticket]yarn.ApplicationID
 	ending    map[Ticket]yarn.ApplicationID // kills and last words of masters
@@ -152,7 +154,7 @@ func (w *world) confirmSome() {
 func (w *world) register() {
 	var n *randomNode
 	if len(w.nodes) < 4 && (len(w.nodes) == 0 || w.chance(3, "new")) {
-		n = &randomNode{id: nodeID(fmt.Sprintf("h%d", len(w.nodes)+1)), done: map[yarn.ContainerID]int32{}}
+		n = &randomNode{id: yarn.NodeID{Host: fmt.Sprintf("h%d", len(w.nodes)/2+1), Port: int32(1 + len(w.nodes)%2)}, done: map[yarn.ContainerID]int32{}}
 		w.nodes = append(w.nodes, n)
 	} else {
 		n = w.nodes[w.draw(len(w.nodes), "node")]
@@ -525,9 +527,24 @@ func (w *world) time() {
 		w.now.Wall += int64(w.draw(200_000, "by")) - 100_000
 	}
 	w.send(Tick{})
+	for n := 0; w.e.Working() || w.set.Slice > 0 && w.due(); n++ {
+		if n > 10_000 {
+			w.fatal("ticks bring nothing to an end")
+		}
+		if w.set.Slice > 0 && w.chance(4, "break off") {
+			return
+		}
+		w.send(Tick{})
+	}
 	if at, ok := w.e.NextDue(); ok && at <= w.now.Mono {
 		w.fatal("something was due at %d, it is %d, and a tick has passed", at, w.now.Mono)
 	}
+}
+
+// due tells that a tick has something to do.
+func (w *world) due() bool {
+	at, ok := w.e.NextDue()
+	return ok && at <= w.now.Mono
 }
 
 func (w *world) admin() {
@@ -630,7 +647,11 @@ func (w *world) goHome() {
 }
 
 func (w *world) settleStore() {
-	for len(w.pending) > 0 {
+	for len(w.pending) > 0 || w.e.Working() || w.set.Slice > 0 && w.due() {
+		if len(w.pending) == 0 {
+			w.send(Tick{})
+			continue
+		}
 		w.fx.Reset()
 		w.confirm(nil)
 		w.after()

@@ -360,7 +360,7 @@ func (r *rig) checkLives() string {
 		default:
 			fine = false
 		}
-		if !fine {
+		if !fine && !(t != nil && t.dissolving && r.e.Working()) {
 			return fmt.Sprintf("%s is %s and nothing will ever happen to it", a.sub.ID, a.state)
 		}
 		for _, t := range a.attempts {
@@ -386,7 +386,7 @@ func (r *rig) checkAttempt(t *attempt) string {
 	case yarn.AttemptFinalSaving:
 		fine = r.waits(nil, t, savedFinalAttempt)
 	default:
-		fine = t.state.Final() && t.gone && !t.lease.held && len(t.grants)+len(t.finished)+len(t.told) == 0
+		fine = t.dissolving && r.e.Working() || t.state.Final() && t.gone && !t.lease.held && len(t.grants)+len(t.finished)+len(t.told) == 0
 	}
 	if !fine {
 		return fmt.Sprintf("%s is %s and nothing will ever happen to it", t.id, t.state)
@@ -482,6 +482,9 @@ func (r *rig) checkLabels() string {
 	}
 	seen := r.reader.labels
 	for _, n := range r.e.nodes {
+		if r.e.Working() {
+			break // nodes move in slices
+		}
 		if n.label != seen.Of(n.id) {
 			return fmt.Sprintf("%s has label %q, it was given %q", n.id, n.label, seen.Of(n.id))
 		}

@@ -61,73 +61,135 @@ func (e *Engine) Publish(now yarn.Now, p Publisher) { e.PublishParts(now, p, Eve
 
 // PublishParts hands over what has changed in some parts of the views.
 func (e *Engine) PublishParts(now yarn.Now, p Publisher, parts Part) {
-	e.now = now
-	if parts&Queues != 0 {
-		e.queues = nil
-		p.Summary(e.metrics(), e.picture())
-	}
-	if parts&Applications != 0 {
-		e.publishApps(p)
-	}
-	if parts&Nodes != 0 {
-		e.publishNodes(p)
-		p.Labels(e.labels.view())
+	for x := (Publication{Parts: parts}); !e.PublishSome(now, p, &x); {
 	}
 }
 
-func (e *Engine) publishApps(p Publisher) {
-	for _, a := range e.dirtyApps {
-		a.dirty = false
+// Publication is how far a publication has come that goes on in slices. What
+// changes meanwhile may be left to the next one.
+type Publication struct {
+	Parts       Part // that are left
+	begun       bool
+	apps, nodes int // changed ones that are left
+	picture     *scheduler.Picture
+}
+
+// PublishSome hands a slice of the changed views over, and tells whether all are.
+func (e *Engine) PublishSome(now yarn.Now, p Publisher, x *Publication) (done bool) {
+	e.now = now
+	if !x.begun {
+		x.begun, x.apps, x.nodes = true, len(e.dirtyApps), len(e.dirtyNodes)
+	}
+	left := e.slice()
+	if x.Parts&Queues != 0 {
+		if x.picture == nil {
+			x.picture = e.sched.Picture()
+		}
+		used, all := x.picture.Draw(left)
+		left -= used
+		if all == nil {
+			return false
+		}
+		p.Summary(e.metrics(all), all)
+		x.Parts &^= Queues
+	}
+	if x.Parts&Applications != 0 && left > 0 {
+		if left = e.publishApps(p, &x.apps, left); x.apps == 0 {
+			x.Parts &^= Applications
+		}
+	}
+	if x.Parts&Nodes != 0 && left > 0 {
+		if e.publishNodes(p, &x.nodes, left); x.nodes == 0 {
+			p.Labels(e.labels.view())
+			x.Parts &^= Nodes
+		}
+	}
+	return x.Parts == 0
+}
+
+// publishApps hands applications over, the count of those that are to be, while
+// the budget lasts, and says what is left of it.
+func (e *Engine) publishApps(p Publisher, count *int, left int) int {
+	for _, id := range e.goneApps {
+		if e.apps[id] == nil {
+			p.ForgetApplication(id)
+		}
+	}
+	e.goneApps = e.goneApps[:0]
+	for *count = min(*count, len(e.dirtyApps)); *count > 0 && left > 0; *count-- {
+		a := e.dirtyApps[0]
 		if e.apps[a.sub.ID] == a {
+			made := e.drawContainers(a, left)
+			if made > left {
+				return 0 // it is drawn when its containers are
+			}
+			left -= 1 + made
 			a.published = true
 			p.Application(e.appView(a))
 		}
+		a.dirty = false
+		e.dirtyApps[0] = nil
+		e.dirtyApps = e.dirtyApps[1:]
 	}
-	for _, id := range e.goneApps {
-		p.ForgetApplication(id)
-	}
-	clear(e.dirtyApps)
-	e.dirtyApps, e.goneApps = e.dirtyApps[:0], e.goneApps[:0]
+	return left
 }
 
-func (e *Engine) publishNodes(p Publisher) {
-	for _, n := range e.dirtyNodes {
-		n.dirty = false
-		if e.nodes[n.id] == n {
-			n.published = true
-			p.Node(e.seenNode(n))
+// drawContainers makes views of an application's containers, at most so many,
+// and says how many it made.
+func (e *Engine) drawContainers(a *application, most int) (made int) {
+	t := a.current()
+	if t == nil || t.gone || a.ref == scheduler.NoApp {
+		return 0
+	}
+	for _, ref := range e.sched.Containers(a.ref, nil) {
+		if c := e.containerAt(ref); c != nil && c.seen == nil && !c.state.Final() {
+			if made++; made > most {
+				return made
+			}
+			e.containerView(c)
 		}
 	}
+	return made
+}
+
+func (e *Engine) publishNodes(p Publisher, count *int, left int) {
 	for _, id := range e.goneNodes {
 		if e.nodes[id] == nil {
 			p.ForgetNode(id)
 		}
 	}
-	clear(e.dirtyNodes)
-	e.dirtyNodes, e.goneNodes = e.dirtyNodes[:0], e.goneNodes[:0]
-}
-
-// pictureAge is how long a picture of the queues serves applications' views.
-// These need little of it; to make one costs a walk over all queues.
-const pictureAge = 1000 // milliseconds
-
-// picture is a picture of the queues that is not older than pictureAge, nor
-// older than the last change of what queues are entitled to.
-func (e *Engine) picture() *queue.Snapshot {
-	if e.queues == nil || e.now.Mono-e.queuesAt >= pictureAge {
-		e.queues, e.queuesAt = e.sched.Queues(), e.now.Mono
+	e.goneNodes = e.goneNodes[:0]
+	for *count = min(*count, len(e.dirtyNodes)); *count > 0 && left > 0; *count-- {
+		n := e.dirtyNodes[0]
+		if n.dirty = false; e.nodes[n.id] == n {
+			left -= 1 + n.held/4
+			n.published = true
+			p.Node(e.seenNode(n))
+		}
+		e.dirtyNodes[0] = nil
+		e.dirtyNodes = e.dirtyNodes[1:]
 	}
-	return e.queues
 }
 
-// queueInfo is the picture of one queue, which may be younger than the others'.
+// infoAge is how long what is known of a queue serves applications' views. These
+// need little of it.
+const infoAge = 1000 // milliseconds
+
+// queueInfo is a queue as it was at most infoAge ago, and after the last change of
+// what queues are entitled to.
 func (e *Engine) queueInfo(path string) (*queue.Info, bool) {
-	info, ok := e.picture().ByPath(path)
-	if !ok && e.queuesAt != e.now.Mono {
-		e.queues = nil
-		info, ok = e.picture().ByPath(path)
+	if e.infos == nil || e.now.Mono-e.infosAt >= infoAge {
+		e.infos, e.infosAt = map[string]*queue.Info{}, e.now.Mono
 	}
-	return info, ok
+	if info := e.infos[path]; info != nil {
+		return info, true
+	}
+	info, ok := e.sched.Queue(path)
+	if !ok {
+		return nil, false
+	}
+	e.infos[path] = &info
+	return &info, true
 }
 
 // public is the state that clients see: the saving states show what was before.
@@ -283,7 +345,9 @@ func (e *Engine) attemptView(t *attempt) *view.Attempt {
 		v.Node, v.NodeHTTPAddress = t.restored.MasterNode, t.restored.MasterHTTP
 	}
 	if a := t.app; a.ref != scheduler.NoApp && t == a.current() && !t.gone {
-		for _, ref := range e.sched.Containers(a.ref, nil) {
+		refs := e.sched.Containers(a.ref, nil)
+		v.Containers = make([]*view.Container, 0, len(refs))
+		for _, ref := range refs {
 			if c := e.containerAt(ref); c != nil && !c.state.Final() {
 				v.Containers = append(v.Containers, e.containerView(c))
 			}
@@ -292,11 +356,16 @@ func (e *Engine) attemptView(t *attempt) *view.Attempt {
 	return v
 }
 
+// containerView is the container's view, which is made once until it changes.
 func (e *Engine) containerView(c *container) *view.Container {
+	if c.seen != nil {
+		return c.seen
+	}
 	g := e.grant(c)
-	return &view.Container{ID: c.id, Node: g.Node, NodeHTTPAddress: g.NodeHTTPAddress, Resource: g.Resource, Priority: g.Priority,
+	c.seen = &view.Container{ID: c.id, Node: g.Node, NodeHTTPAddress: g.NodeHTTPAddress, Resource: g.Resource, Priority: g.Priority,
 		AllocationRequestID: g.AllocationRequestID, State: c.state, ExecutionType: g.Execution, CreatedAt: c.created,
 		User: g.User, Master: g.Master, Label: g.Label}
+	return c.seen
 }
 
 // seenNode is the node's view, which is made once for all who want it until the
@@ -326,13 +395,15 @@ func (e *Engine) nodeView(n *node) *view.Node {
 	if u.Reserved != scheduler.NoContainer {
 		v.Reserved = e.sched.Container(u.Reserved).Resource
 	}
+	e.nodesDrawn++
 	for _, ref := range u.Containers {
 		c := e.containerAt(ref)
 		if c == nil || c.state.Final() {
 			continue
 		}
 		v.RunningOn = append(v.RunningOn, e.containerView(c))
-		if !slices.Contains(v.Applications, c.app.sub.ID) {
+		if c.app.drawnFor != e.nodesDrawn {
+			c.app.drawnFor = e.nodesDrawn
 			v.Applications = append(v.Applications, c.app.sub.ID)
 		}
 	}
@@ -383,7 +454,7 @@ func (c *counts) forget(a *application) {
 	c.forgotten[a.state]++
 }
 
-func (e *Engine) metrics() view.Metrics {
+func (e *Engine) metrics(queues *queue.Snapshot) view.Metrics {
 	c := &e.counts
 	m := view.Metrics{
 		Submitted: c.submitted, Pending: c.live - c.running, Running: c.running, GrantsTotal: c.grants, NodesByState: c.nodes,
@@ -392,7 +463,7 @@ func (e *Engine) metrics() view.Metrics {
 		Killed:    c.byState[yarn.AppKilled] + c.forgotten[yarn.AppKilled],
 	}
 	all, some := []queue.Share(nil), []queue.Share(nil)
-	if root, ok := e.queueInfo("root"); ok {
+	if root, ok := queues.ByPath(queue.Root); ok {
 		all, some = shares(root), []queue.Share{root.Default}
 	}
 	m.Amounts, m.Default = amounts(e.sched.ClusterTotal(), all), amounts(e.sched.DefaultTotal(), some)

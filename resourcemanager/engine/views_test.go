@@ -38,21 +38,22 @@ func TestNobodyReads(t *testing.T) {
 	}
 }
 
-// TestPictureOfQueues: a picture serves for a while, unless what queues are
-// entitled to has changed.
-func TestPictureOfQueues(t *testing.T) {
+// TestInfoOfQueues: what is known of a queue serves for a while, unless what queues
+// are entitled to has changed.
+func TestInfoOfQueues(t *testing.T) {
 	r := newRig(t, settings())
-	first := r.e.picture()
-	if r.e.picture() != first {
-		t.Error("two pictures within the same moment")
+	const path = "root.default"
+	first, _ := r.e.queueInfo(path)
+	if again, _ := r.e.queueInfo(path); again != first {
+		t.Error("it was looked up twice within the same moment")
 	}
 	r.apply(RegisterNode{Node: yarn.NodeID{Host: "a", Port: 1}, Rack: "/r", Total: yarn.NewResource(4096, 4), Health: Health{Healthy: true}})
-	second := r.e.picture()
-	if info, ok := r.e.queueInfo("root.default"); second == first || !ok || info.Default.EffectiveMin.MemoryMB() != 2048 {
-		t.Errorf("the picture is older than the node: %+v", info)
+	second, ok := r.e.queueInfo(path)
+	if second == first || !ok || second.Default.EffectiveMin.MemoryMB() != 2048 {
+		t.Errorf("it is older than the node: %+v", second)
 	}
-	r.e.now.Mono += pictureAge
-	if r.e.picture() == second {
-		t.Error("the picture serves for ever")
+	r.e.now.Mono += infoAge
+	if third, _ := r.e.queueInfo(path); third == second {
+		t.Error("it serves for ever")
 	}
 }

@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ const (
 	maxCommit  = 1024 // changes of one commit
 	retryPause = 50 * time.Millisecond
 	retryFor   = 30 * time.Second // a store that is away longer costs the ResourceManager its role
+	retrySay   = 10 * time.Second // how often the log tells of a store that is away
 )
 
 // committer stores saves in the order in which they were made, as many at once
@@ -108,7 +110,7 @@ func (c *committer) commit(batch []engine.Save) ([]engine.Stored, error) {
 	for i, s := range batch {
 		out[i], left[i] = engine.Stored{Seq: s.Seq}, i
 	}
-	giveUp := time.Now().Add(retryFor)
+	away := absence{log: c.log}
 	for len(left) > 0 {
 		ops := make([]state.Op, len(left))
 		for i, at := range left {
@@ -116,17 +118,20 @@ func (c *committer) commit(batch []engine.Save) ([]engine.Stored, error) {
 		}
 		err := c.store.Commit(context.Background(), ops)
 		var poison *store.PoisonError
-		var away *store.UnavailableError
+		var unavailable *store.UnavailableError
 		switch {
 		case err == nil:
+			away.ended()
 			return out, nil
 		case errors.As(err, &poison) && poison.Index >= 0 && poison.Index < len(left):
 			out[left[poison.Index]].Err = err
 			left = append(left[:poison.Index], left[poison.Index+1:]...)
-		case errors.As(err, &away) && c.stopping():
+		case errors.As(err, &unavailable) && c.stopping():
 			return nil, errStopped
-		case errors.As(err, &away) && time.Now().Before(giveUp):
-			c.log.Warn("the state store does not answer; trying again", "error", err, "pause", retryPause)
+		case errors.As(err, &unavailable):
+			if !away.goesOn(err) {
+				return nil, fmt.Errorf("%w (tried %d times in %v)", err, away.tries, retryFor)
+			}
 			time.Sleep(retryPause)
 		case len(left) > 1 && errors.As(err, new(*store.BatchError)):
 			return c.halves(batch)
@@ -145,4 +150,33 @@ func (c *committer) halves(batch []engine.Save) ([]engine.Stored, error) {
 	}
 	second, err := c.commit(batch[len(batch)/2:])
 	return append(first, second...), err
+}
+
+// absence is the time of a store that does not answer.
+type absence struct {
+	log   *slog.Logger
+	since time.Time
+	said  time.Time
+	tries int
+}
+
+// goesOn tells whether to try again, and tells the log now and then.
+func (a *absence) goesOn(err error) bool {
+	now := time.Now()
+	if a.tries++; a.tries == 1 {
+		a.since, a.said = now, now
+		a.log.Warn("the state store does not answer; nothing is acknowledged until it does", "error", err, "trying for", retryFor)
+	}
+	if now.Sub(a.said) >= retrySay {
+		a.said = now
+		a.log.Warn("the state store still does not answer; when its time is over the ResourceManager ends, and what it has acknowledged is kept",
+			"error", err, "tries", a.tries, "since", now.Sub(a.since).Round(time.Second), "trying for", retryFor)
+	}
+	return now.Sub(a.since) < retryFor
+}
+
+func (a *absence) ended() {
+	if a.tries > 0 {
+		a.log.Info("the state store answers again", "tries", a.tries, "after", time.Since(a.since).Round(time.Millisecond))
+	}
 }

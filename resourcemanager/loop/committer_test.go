@@ -187,6 +187,9 @@ func TestUnavailableThenBack(t *testing.T) {
 			if a.len() != 1 || a.errs[0] != nil || k.Calls("commit") != 4 || len(r.failures()) != 0 {
 				t.Errorf("%s: %v after %d commits, fatal %v", script, a.errs, k.Calls("commit"), r.failures())
 			}
+			if text := r.log.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "answers again\" tries=3 after=150ms") {
+				t.Errorf("logged:\n%s", text)
+			}
 		})
 	}
 }
@@ -202,8 +205,11 @@ func TestUnavailableForGood(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		var away *store.UnavailableError
-		if f := r.failures(); len(f) != 1 || !errors.As(f[0], &away) {
+		if f := r.failures(); len(f) != 1 || !errors.As(f[0], &away) || !strings.Contains(f[0].Error(), "tried 601 times in 30s") {
 			t.Errorf("fatal: %v", f)
+		}
+		if text := r.log.String(); strings.Count(text, "does not answer") != 4 || !strings.Contains(text, "tries=201 since=10s") {
+			t.Errorf("logged:\n%s", text)
 		}
 		r.closes(t, &a, 1)
 	})

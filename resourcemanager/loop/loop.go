@@ -86,6 +86,9 @@ type Loop struct {
 	applied   int
 	armed     int64 // monotonic moment for which the timer is set; 0 when it is not
 	stats     Stats
+	holds     holds
+	showing   []reader           // for whom views are being published
+	shown     engine.Publication // and how far that has come
 }
 
 // reader waits until some parts of the views are fresh.
@@ -107,6 +110,7 @@ type answer struct {
 func New(cfg Config) *Loop {
 	l := &Loop{cfg: cfg, wake: make(chan struct{}, 1), stopped: make(chan struct{}), answers: make(chan []answer, 1024), spare: make(chan []answer, spareChunks)}
 	l.room.L = &l.mu
+	l.holds.began = time.Now()
 	l.views.init(l)
 	if cfg.Store != nil {
 		l.committer = newCommitter(cfg.Store, cfg.Log, func(s []engine.Stored) {
@@ -215,7 +219,10 @@ func (l *Loop) Run(ctx context.Context, answerers int) {
 		batch, readers = l.take(batch[:0])
 		l.run(batch)
 		if len(readers) > 0 {
-			l.show(readers)
+			l.begin(readers)
+		}
+		if len(l.showing) > 0 {
+			l.show()
 		}
 		clear(batch)
 		if ctx.Err() != nil {
@@ -231,7 +238,7 @@ func (l *Loop) Wait() { <-l.stopped }
 func (l *Loop) engineBusy() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.inbox) > 0 || l.cfg.Engine.SweepDue() || len(l.publish) > 0
+	return len(l.inbox) > 0 || len(l.showing) > 0 || l.cfg.Engine.Working() || l.cfg.Engine.SweepDue() || len(l.publish) > 0
 }
 
 // take moves at most a batch out of the mailbox.
@@ -247,8 +254,8 @@ func (l *Loop) take(batch []engine.Command) ([]engine.Command, []reader) {
 		l.inbox = l.inbox[:rest]
 	}
 	l.room.Broadcast()
-	if len(l.inbox) > 0 {
-		return batch, nil // what the readers may know of is still in the mailbox
+	if len(l.inbox) > 0 || len(l.showing) > 0 {
+		return batch, nil // what the readers may know of is still in the mailbox, or others are served
 	}
 	readers := l.publish
 	l.publish = nil
@@ -258,6 +265,7 @@ func (l *Loop) take(batch []engine.Command) ([]engine.Command, []reader) {
 // run applies a batch, then what is due, then one opportunity.
 func (l *Loop) run(batch []engine.Command) {
 	now := l.cfg.Clock.Now()
+	l.holds.begin()
 	for _, c := range batch {
 		l.apply(now, c)
 	}
@@ -289,6 +297,7 @@ func (l *Loop) one(now yarn.Now, c engine.Command) {
 	l.fx.Reset()
 	l.cfg.Engine.Apply(now, c, &l.fx)
 	l.carry(&l.fx)
+	l.holds.end(c)
 }
 
 // carry sends the consequences on their ways.
@@ -382,19 +391,29 @@ func (l *Loop) arm(timer *time.Timer) {
 	timer.Reset(max(time.Duration(due-l.cfg.Clock.Now().Mono)*time.Millisecond, 0))
 }
 
-// show publishes the parts that readers wait for.
-func (l *Loop) show(readers []reader) {
-	var parts engine.Part
+// begin begins a publication of the parts that readers wait for.
+func (l *Loop) begin(readers []reader) {
+	l.showing, l.shown = readers, engine.Publication{}
 	for _, r := range readers {
-		parts |= r.parts
+		l.shown.Parts |= r.parts
 	}
+}
+
+// show publishes a slice; with the last one the readers go on.
+func (l *Loop) show() {
+	l.holds.begin()
 	l.views.begin()
-	l.cfg.Engine.PublishParts(l.cfg.Clock.Now(), &l.views, parts)
+	done := l.cfg.Engine.PublishSome(l.cfg.Clock.Now(), &l.views, &l.shown)
 	l.views.end()
+	l.holds.end(nil)
+	if !done {
+		return
+	}
 	l.stats.Publications++
-	for _, r := range readers {
+	for _, r := range l.showing {
 		close(r.ready)
 	}
+	l.showing = nil
 }
 
 // end refuses what has not been answered and lets the answering goroutines finish.

@@ -14,8 +14,9 @@ import (
 type Store interface {
 	// Load claims the store for this process, sets the next epoch aside and
 	// returns all records. It must succeed once before the first Commit. A
-	// record that cannot be read is listed in the snapshot's Quarantined and
-	// is no error. Errors: ErrLoaded, ErrClosed, ErrFenced, *UnavailableError,
+	// record that is as it was written and cannot be used is listed in the
+	// snapshot's Quarantined and is no error; a store of which anything is not
+	// as it was written is refused, when it is opened or here. Errors: ErrLoaded, ErrClosed, ErrFenced, *UnavailableError,
 	// or a description of why the store as a whole cannot be used.
 	Load(ctx context.Context) (*state.Snapshot, error)
 

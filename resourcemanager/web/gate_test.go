@@ -101,6 +101,27 @@ func TestEveryRoute(t *testing.T) {
 			}
 		}
 	}
+	for _, path := range paths {
+		for _, method := range []string{"POST", "PUT", "DELETE"} {
+			for _, forged := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "http://evil.example"}, {"Origin", "null"},
+				{"Origin", ""}, {"Origin", "http://rm.example:8088.evil.example"}, {"Origin", "http://rm.example:8088@evil.example"}, {"Origin", "http://rm.example"}} {
+				if w := d.ask(method, path+"?user.name=alice", `{"state":"KILLED"}`, forged...); w.Code != http.StatusForbidden {
+					t.Errorf("%s %s with %q: %d, want 403", method, path, forged, w.Code)
+				}
+			}
+			for _, own := range [][]string{{"Sec-Fetch-Site", "same-origin"}, {"Origin", "http://RM.example:8088"}} {
+				w := d.ask(method, path+"?user.name=alice", `{"state":"KILLED"}`, own...)
+				if isPage := strings.HasPrefix(path, "/proxy/"); (w.Code == http.StatusForbidden) == isPage {
+					t.Errorf("%s %s with %q: %d", method, path, own, w.Code)
+				}
+			}
+		}
+		for _, method := range []string{"GET", "HEAD", "OPTIONS", "PUT"} {
+			if w := d.ask(method, path+"?user.name=alice", "", webgate.Relayed, "1"); w.Code != http.StatusLoopDetected {
+				t.Errorf("%s %s relayed: %d, want 508", method, path, w.Code)
+			}
+		}
+	}
 	for pattern, methods := range routes {
 		path := fill.Replace(pattern)
 		if w := d.ask("OPTIONS", path, ""); w.Code != http.StatusOK || w.Header().Get("Allow") == "" {
@@ -151,9 +172,15 @@ func TestWhoMayChange(t *testing.T) {
 		{name: "csrf on, curl", change: csrf, query: "?user.name=alice", headers: []string{"User-Agent", "curl/8"}, status: 202, by: "alice"},
 		{name: "csrf on, an expression that is none", change: func(c *Config) { c.CSRF = webgate.CSRF{Enabled: true, UserAgents: []string{"("}} }, query: "?user.name=alice", status: 400},
 		{name: "a page of another site", query: "?user.name=alice", headers: []string{"Sec-Fetch-Site", "cross-site"}, status: 403},
+		{name: "a page of a neighbour", query: "?user.name=alice", headers: []string{"Sec-Fetch-Site", "same-site"}, status: 403},
 		{name: "an application's page", query: "?user.name=alice", headers: []string{"Sec-Fetch-Site", "same-origin", "Referer", "http://rm.example:8088/proxy/application_1_0001/"}, status: 403},
 		{name: "a page that hides itself", query: "?user.name=alice", headers: []string{"Sec-Fetch-Site", "same-origin"}, status: 403},
-		{name: "a page of ours", query: "?user.name=alice", headers: []string{"Sec-Fetch-Site", "same-origin", "Referer", "http://rm.example:8088/cluster/app/x"}, status: 202, by: "alice"},
+		{name: "a page that says it is ours, as scripts can", query: "?user.name=alice", headers: []string{"Sec-Fetch-Site", "same-origin", "Referer", "http://rm.example:8088/cluster/app/x"}, status: 403},
+		{name: "the user himself", query: "?user.name=alice", headers: []string{"Sec-Fetch-Site", "none"}, status: 202, by: "alice"},
+		{name: "another site over plain http", query: "?user.name=alice", headers: []string{"Origin", "http://evil.example"}, status: 403},
+		{name: "a page without an origin", query: "?user.name=alice", headers: []string{"Origin", "null"}, status: 403},
+		{name: "a page of an application over plain http", query: "?user.name=alice", headers: []string{"Origin", "http://rm.example:8088"}, status: 403},
+		{name: "what a proxy relays", query: "?user.name=alice", headers: []string{webgate.Relayed, "1"}, status: 508},
 		{name: "anonymous refused", change: func(c *Config) { c.AnonymousRefused = true }, status: 401},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -315,6 +342,13 @@ func TestServer(t *testing.T) {
 	r.Header.Set("Content-Type", "application/json")
 	if res, err = http.DefaultClient.Do(r); err != nil || res.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("a long body: %v %v", res, err)
+	} else {
+		_ = res.Body.Close()
+	}
+	r, _ = http.NewRequest("OPTIONS", base, nil)
+	r.URL.Opaque = "*" // which the server would answer by itself
+	if res, err = http.DefaultClient.Do(r); err != nil || res.Header.Get("X-Content-Type-Options") == "" {
+		t.Errorf("OPTIONS *: %v %v", res, err)
 	} else {
 		_ = res.Body.Close()
 	}

@@ -19,13 +19,14 @@ const service = "ResourceManager"
 // beans are the metrics of the cluster and of its queues, as Hadoop names them.
 // A ResourceManager that is not active tells its state only.
 func beans(ctx context.Context, s access.Source) []introspect.Bean {
+	d := s.Daemon(ctx)
 	out := []introspect.Bean{{Name: "Hadoop:service=ResourceManager,name=RMInfo", Type: "RMInfo", Attributes: []introspect.Attribute{
-		{Name: "State", Value: strings.ToLower(s.Daemon(ctx).HAState)}, {Name: "SecurityEnabled", Value: false}}}}
+		{Name: "State", Value: strings.ToLower(d.HAState)}, {Name: "SecurityEnabled", Value: false}}}}
 	c, err := s.Cluster(ctx)
 	if err != nil {
 		return out
 	}
-	out = append(out, clusterBean(c), nodesBean(c))
+	out = append(out, loopBean(&d.Holds), clusterBean(c), nodesBean(c))
 	q, err := s.Queues(ctx)
 	if err != nil {
 		return out
@@ -61,6 +62,24 @@ func clusterBean(c *view.Cluster) introspect.Bean {
 		introspect.Gauge("UtilizedVirtualCores", int64(cpu), "cores that the nodes' machines measure as busy"),
 	)
 	b.Attributes = append([]introspect.Attribute{{Name: "tag.ClusterMetrics", Value: service}}, b.Attributes...)
+	return b
+}
+
+// loopMetrics is the one record that Hadoop does not have.
+const loopMetrics = "LoopMetrics"
+
+// loopBean tells what has held the loop for long; the last of it as a text of JSON.
+func loopBean(h *access.Holds) introspect.Bean {
+	last := h.Last
+	if last == nil {
+		last = []access.Hold{}
+	}
+	text, _ := json.Marshal(last)
+	b := introspect.Metrics(service, loopMetrics, "yarn",
+		introspect.Counter("LongHolds", h.Count, "commands that held the loop for 5 ms or more"),
+		introspect.Gauge("LongestHoldMillis", h.Longest.Millis, "the longest time for which one command held the loop"))
+	b.Attributes = append(b.Attributes, introspect.Attribute{Name: "LongestHold", Value: h.Longest.What},
+		introspect.Attribute{Name: "LastHolds", Value: string(text)})
 	return b
 }
 
@@ -139,7 +158,7 @@ func queueBean(c *view.Cluster, q *queue.Info, apps appCounts) introspect.Bean {
 
 func queueShare(q *queue.Info) []introspect.Attribute {
 	d := &q.Default
-	free := d.EffectiveMax.Sub(d.Used)
+	free, allocated := d.EffectiveMax.Sub(d.Used), d.Used.Sub(d.Reserved)
 	return []introspect.Attribute{
 		introspect.Gauge("AMResourceLimitMB", d.AMLimit.MemoryMB(), "memory that masters may have, MiB"),
 		introspect.Gauge("AMResourceLimitVCores", d.AMLimit.VCoreCount(), "vcores that masters may have"),
@@ -158,8 +177,8 @@ func queueShare(q *queue.Info) []introspect.Attribute {
 		introspect.Gauge("ActiveApplications", q.ActiveApps, "applications that compete"),
 		introspect.Gauge("ActiveUsers", len(q.Users), "users with applications"),
 		introspect.Gauge("AllocatedContainers", d.AllocatedContainers, "containers"),
-		introspect.Gauge("AllocatedMB", d.Used.MemoryMB(), "memory of containers, MiB"),
-		introspect.Gauge("AllocatedVCores", d.Used.VCoreCount(), "vcores of containers"),
+		introspect.Gauge("AllocatedMB", allocated.MemoryMB(), "memory of containers, MiB"),
+		introspect.Gauge("AllocatedVCores", allocated.VCoreCount(), "vcores of containers"),
 		introspect.Gauge("AvailableMB", max(free.MemoryMB(), 0), "memory up to the maximum, MiB"),
 		introspect.Gauge("AvailableVCores", max(free.VCoreCount(), 0), "vcores up to the maximum"),
 		introspect.Gauge("PendingContainers", d.PendingContainers, "containers asked for"),

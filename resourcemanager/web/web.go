@@ -14,7 +14,9 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/netip"
 
+	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/introspect"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
@@ -46,6 +48,10 @@ type Config struct {
 	// leaves it to the kernel. See proxy.LocalAddress.
 	ProxyFrom net.IP
 	ProxyOff  bool // another daemon serves /proxy (yarn.web-proxy.address is set)
+	// OwnPort and NodeAddresses tell the proxy where daemons are: see Own and
+	// Addresses of proxy.Config.
+	OwnPort       func(port uint16) bool
+	NodeAddresses func(host string) []netip.Addr
 }
 
 func (c Config) complete() (Config, error) {
@@ -96,7 +102,8 @@ func routes(c Config) *webgate.Router {
 		introspect.Add(r, i)
 	}
 	if !c.ProxyOff {
-		r.Mount("/proxy", proxy.New(proxy.Config{Source: c.Source, Links: c.links(), From: c.ProxyFrom, Log: c.Log}))
+		r.Mount("/proxy", proxy.New(proxy.Config{Source: c.Source, Links: c.links(), From: c.ProxyFrom,
+			Own: c.OwnPort, Addresses: c.NodeAddresses, Log: c.Log}))
 	}
 	return r
 }
@@ -106,7 +113,7 @@ func active(s access.Source) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
 		if s.Daemon(r.Context()).HAState != "ACTIVE" {
-			http.Error(w, "I am not active!", http.StatusMethodNotAllowed)
+			answer.Plain(w, http.StatusMethodNotAllowed, "I am not active!")
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain;charset=utf-8")

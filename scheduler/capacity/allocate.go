@@ -40,6 +40,9 @@ func (r *round) near(a *app, w *demand.Want, lim *limits) skip {
 	if rack == nil || rack.Count <= 0 {
 		return skipOther
 	}
+	if !w.Plain && !r.enlarges(a, w) {
+		return skipKey
+	}
 	if row := w.At(r.book.NodePlace); row != nil && row.Count > 0 && r.try(a, w, row, cluster.NodeLocal, lim) {
 		return found
 	}
@@ -53,6 +56,22 @@ func (r *round) near(a *app, w *demand.Want, lim *limits) skip {
 		return found
 	}
 	return skipOther
+}
+
+// enlarges tells whether what an update asks for may be placed here: other
+// NodeManagers of the host are of no use.
+//
+// compat: Apache places it there, gives it back when the master calls the next time,
+// and asks anew. That is repeated where its decisions are compared, in heartbeat
+// mode, and nowhere else.
+//
+//go:noinline
+func (r *round) enlarges(a *app, w *demand.Want) bool {
+	if w.Update.IsZero() || !r.s.cfg.Asynchronous {
+		return true
+	}
+	in := a.updates.increases[w.Update]
+	return in == nil || in.node == r.node
 }
 
 // offSwitch tells whether the key, which names places, has waited long enough to

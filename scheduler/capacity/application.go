@@ -337,6 +337,31 @@ func (s *Scheduler) EndAttempt(ref AppRef, keepContainers bool) []cluster.Ended 
 	return ended
 }
 
+// EndContainers ends some of what EndAttempt would end; see the facade.
+func (s *Scheduler) EndContainers(ref AppRef, keepContainers bool, most int) (ended []cluster.Ended, more bool) {
+	a := s.app(ref)
+	if !a.running || a.live.Len() <= most {
+		return nil, false
+	}
+	for _, c := range s.reservationsOf(a) {
+		ended = append(ended, s.end(c, cluster.AttemptOver))
+	}
+	for _, d := range a.wants.Clear(&s.books.Places, nil) {
+		s.addPending(a.queue, &d)
+	}
+	s.unwant(a.queue, a)
+	for _, c := range s.books.OfOwner(&a.live, nil) {
+		if box := s.books.Container(c); keepContainers && box.Launched && !box.AM {
+			continue
+		}
+		if len(ended) >= most {
+			return ended, true
+		}
+		ended = append(ended, s.end(c, cluster.AttemptOver))
+	}
+	return ended, false
+}
+
 func (s *Scheduler) reservationsOf(a *app) []ContainerRef {
 	var out []ContainerRef
 	for _, w := range a.wants.All() {
@@ -382,9 +407,7 @@ func (s *Scheduler) MoveApplication(ref AppRef, target string) yarn.Reason {
 	for p := to.parent; p != nil; p = p.parent {
 		p.apps++
 	}
-	for _, c := range append(s.books.OfOwner(&a.live, nil), s.reservationsOf(a)...) {
-		s.rebook(a, c, from, to)
-	}
+	s.rebookAll(a, append(s.books.OfOwner(&a.live, nil), s.reservationsOf(a)...), from, to)
 	if a.running {
 		s.untrack(a)
 		s.separate(from, a)
@@ -406,6 +429,40 @@ func (s *Scheduler) MoveApplication(ref AppRef, target string) yarn.Reason {
 	return yarn.Reason{}
 }
 
+// manyRebooked is how many containers are moved one by one.
+const manyRebooked = 2000
+
+// rebookAll moves the usage of containers from one leaf to another; that of very
+// many as one sum for each partition, which the shares of users notice in their
+// last digits.
+func (s *Scheduler) rebookAll(a *app, list []ContainerRef, from, to *Queue) {
+	if len(list) <= manyRebooked {
+		for _, c := range list {
+			s.rebook(a, c, from, to)
+		}
+		return
+	}
+	sums, counts := make([]resource, s.books.Partitions()), make([]int32, s.books.Partitions())
+	for _, c := range list {
+		box := s.books.Container(c)
+		if box.Reserved {
+			s.rebook(a, c, from, to)
+			continue
+		}
+		if p := s.books.Node(box.Node).Part; box.Execution == yarn.Guaranteed {
+			sums[p] = sums[p].Add(box.Resource)
+			counts[p]++
+		}
+	}
+	for p, sum := range sums {
+		if counts[p] > 0 {
+			minus := resource{}.Sub(sum)
+			s.use(from, a, part(p), &minus, -counts[p], nil)
+			s.use(to, a, part(p), &sum, counts[p], nil)
+		}
+	}
+}
+
 // rebook moves one container's usage from one leaf to another.
 func (s *Scheduler) rebook(a *app, c ContainerRef, from, to *Queue) {
 	box := s.books.Container(c)
@@ -422,10 +479,8 @@ func (s *Scheduler) rebook(a *app, c ContainerRef, from, to *Queue) {
 	}
 }
 
-// movePromise takes a reservation along with a move.
-//
-// compat: what Apache shows as reserved stays with the old queue and is
-// subtracted from the new one later.
+// movePromise takes a reservation along with a move, but for what queue.Share calls
+// ReservedUsage.
 func (s *Scheduler) movePromise(q *Queue, p part, amount resource, count int32) {
 	for ; q != nil; q = q.parent {
 		q.shares[p].promised = q.shares[p].promised.Add(amount)

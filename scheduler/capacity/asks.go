@@ -169,9 +169,7 @@ func (s *Scheduler) Ask(ref AppRef, asks []yarn.Ask) {
 	if !a.running || len(asks) == 0 {
 		return
 	}
-	// Rows of places go first: an ask of none for any host removes them.
-	s.enter(a, asks, false)
-	s.enter(a, asks, true)
+	s.enter(a, asks)
 	if a.mastered {
 		a.queue.unsettleDemand(a)
 	}
@@ -184,45 +182,53 @@ func (q *Queue) unsettleDemand(a *app) {
 	}
 }
 
-func (s *Scheduler) enter(a *app, asks []yarn.Ask, anyHost bool) {
+// enter puts the rows of asks into their keys. Rows of places go first: an ask of none
+// for any host removes them. Of several asks of a key for any host the last one counts.
+func (s *Scheduler) enter(a *app, asks []yarn.Ask) {
+	s.keys, s.wants = s.keys[:0], s.wants[:0]
 	for i := range asks {
-		ask := &asks[i]
-		if (ask.Where == yarn.AnyHost) != anyHost || anyHost && laterAny(asks[i+1:], ask) {
-			continue
+		s.keys = append(s.keys, demand.Key{Priority: asks[i].Priority, RequestID: asks[i].AllocationRequestID})
+	}
+	s.wants = a.wants.Open(s.keys, s.wants)
+	for i, w := range s.wants {
+		if asks[i].Where == yarn.AnyHost {
+			w.Latest = int32(i)
+		} else {
+			s.put(a, w, &asks[i])
 		}
-		s.put(a, demand.Key{Priority: ask.Priority, RequestID: ask.AllocationRequestID}, ask)
+	}
+	for i, w := range s.wants {
+		if asks[i].Where == yarn.AnyHost && w.Latest == int32(i) {
+			s.put(a, w, &asks[i])
+		}
+	}
+	a.wants.Close()
+	clear(s.wants)
+	if len(asks) > keptAsks {
+		s.keys, s.wants = nil, nil
 	}
 }
 
-// laterAny tells whether a later ask of the same call replaces this one.
-func laterAny(rest []yarn.Ask, ask *yarn.Ask) bool {
-	for i := range rest {
-		if r := &rest[i]; r.Where == ask.Where && r.Priority == ask.Priority && r.AllocationRequestID == ask.AllocationRequestID {
-			return true
-		}
-	}
-	return false
-}
+// keptAsks is for how many asks of a call room is kept for the next one.
+const keptAsks = 1024
 
 // put replaces one row of a key.
-func (s *Scheduler) put(a *app, k demand.Key, ask *yarn.Ask) {
-	w := a.wants.Find(k)
-	before := int32(0)
-	if w != nil && w.HasAny {
-		before = w.Any.Count
+func (s *Scheduler) put(a *app, w *demand.Want, ask *yarn.Ask) {
+	before := w.Left()
+	row := demand.Row{Place: cluster.AnyPlace, Count: ask.Count, Size: ask.Capability, Relax: ask.RelaxLocality}
+	if ask.Where != yarn.AnyHost {
+		row.Place = s.books.Places.Take(ask.Where)
 	}
-	row := demand.Row{Place: s.books.Places.Take(ask.Where), Count: ask.Count, Size: ask.Capability, Relax: ask.RelaxLocality}
-	s.deltas = a.wants.Set(&s.books.Places, k, row, s.part(ask.Label), ask.Label, s.deltas[:0])
+	s.deltas = a.wants.Set(&s.books.Places, w, row, s.part(ask.Label), ask.Label, s.deltas[:0])
 	for i := range s.deltas {
 		s.addPending(a.queue, &s.deltas[i])
 	}
 	if row.Place != cluster.AnyPlace {
 		return
 	}
-	s.books.Places.Drop(cluster.AnyPlace)
 	switch {
 	case ask.Count <= 0:
-		if len(a.wants.Keys()) == 0 {
+		if !a.wants.Wanting() {
 			s.unwant(a.queue, a)
 		}
 	case before <= 0:
@@ -237,10 +243,10 @@ func (s *Scheduler) put(a *app, k demand.Key, ask *yarn.Ask) {
 func (s *Scheduler) addPending(q *Queue, d *demand.Delta) {
 	for ; q != nil; q = q.parent {
 		sh := &q.shares[d.Part]
-		before := s.calc.Nothing(&sh.pending)
+		before := s.calc.Positive(&s.books.Total, &sh.pending)
 		s.calc.Increase(&sh.pending, &d.Size)
 		sh.waiting += d.Count
-		if before != s.calc.Nothing(&sh.pending) {
+		if before != s.calc.Positive(&s.books.Total, &sh.pending) {
 			s.enlist(q, sh, d.Part)
 		}
 	}
@@ -270,12 +276,11 @@ func (s *Scheduler) RestoreAsk(ref ContainerRef) {
 	for i := len(names) - 1; i >= 0; i-- {
 		count := int32(1)
 		relax := true
-		if w := a.wants.Find(k); w != nil {
-			if r := s.rowOf(w, names[i]); r != nil {
-				count, relax = r.Count+1, r.Relax
-			}
+		w := a.wants.OpenOne(k)
+		if r := s.rowOf(w, names[i]); r != nil {
+			count, relax = r.Count+1, r.Relax
 		}
-		s.put(a, k, &yarn.Ask{Priority: k.Priority, AllocationRequestID: k.RequestID, Where: names[i],
+		s.put(a, w, &yarn.Ask{Priority: k.Priority, AllocationRequestID: k.RequestID, Where: names[i],
 			Capability: box.Resource, Count: count, RelaxLocality: relax, Label: box.Label, LabelSet: true})
 	}
 	a.queue.touch()

@@ -264,7 +264,7 @@ func (s *Scheduler) use(q *Queue, a *app, p part, amount *resource, count int32,
 		if served != nil {
 			s.calc.Decrease(&sh.pending, &served.Any.Size)
 			sh.waiting--
-			if p == 0 && s.calc.Nothing(&sh.pending) {
+			if p == 0 && q.parent != nil && len(q.parent.orders) > 1 && !s.calc.Positive(&s.books.Total, &sh.pending) {
 				s.enlistLent(q)
 			}
 		}

@@ -66,9 +66,6 @@ func (s *Scheduler) end(c ContainerRef, cause cluster.Cause) cluster.Ended {
 		return ended
 	}
 	box.Live = false
-	if !box.Update.IsZero() {
-		a.updates.drop(c) // its slot may soon be another container's
-	}
 	s.books.Disown(&a.live, c)
 	if box.Execution == yarn.Guaranteed {
 		a.shares[p].used.Decrease(&box.Resource)

@@ -13,6 +13,10 @@ import (
 // It is due when a node comes, goes, changes its size or its partition, when
 // the configuration changes and when a dynamic queue comes or goes.
 func (s *Scheduler) recalculate() {
+	if s.together {
+		s.recalculationDue = true
+		return
+	}
 	s.recalculateFrom(s.tree.root, s.books.Total)
 }
 

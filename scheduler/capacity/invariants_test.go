@@ -147,7 +147,7 @@ func (v *snapshot) queuesSound() string {
 			return fmt.Sprintf("%s shows %d containers, %d reserved, %d pending, but has %d, %d, %d", q.path,
 				d.AllocatedContainers, d.ReservedContainers, d.PendingContainers, allocated, reserved, waiting)
 		}
-		if (len(v.world.Nodes) > 0 && d.Reserved != v.world.Reserved(to, "")) && !v.moved {
+		if d.Reserved != v.world.Reserved(to, "") {
 			return fmt.Sprintf("%s shows %v reserved, it has %v", q.path, d.Reserved, v.world.Reserved(to, ""))
 		}
 		if d.Used != v.world.Used(to, "") || d.Pending != v.world.Pending(to, "") || negative(d.Used) || negative(d.Pending) {

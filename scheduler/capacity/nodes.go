@@ -44,8 +44,23 @@ func (s *Scheduler) RemoveNode(ref NodeRef) []cluster.Ended {
 	return ended
 }
 
+// Together carries several changes of nodes out as one; see the facade.
+func (s *Scheduler) Together(changes func()) {
+	s.together = true
+	changes()
+	s.together = false
+	if s.recalculationDue {
+		s.recalculationDue = false
+		s.remeasure()
+		s.recalculate()
+	}
+}
+
 // remeasure finds out anew what the largest nodes have.
 func (s *Scheduler) remeasure() {
+	if s.together {
+		return // the end of all changes does it
+	}
 	s.largest = resource{}
 	for i := range s.books.NodeSlots() {
 		if n := s.books.Node(NodeRef(i)); n.Member {

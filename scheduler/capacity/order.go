@@ -102,7 +102,8 @@ func (s *Scheduler) resort(c *Queue, sh *share, p part) {
 	}
 }
 
-// enlist does it after what a child wants in a partition has come to be or ended.
+// enlist does it after what a child wants in a partition has come to be more than
+// nothing, or ended to be.
 func (s *Scheduler) enlist(c *Queue, sh *share, p part) {
 	s.resort(c, sh, p)
 	if p == 0 {

@@ -37,13 +37,19 @@ type Scheduler struct {
 	pass          func(*Queue) // look at everybody who waits for admission, for tests; nil: admitPending
 	felt          int          // what the last walks left behind, see round.local
 	waited        bool         // a walk passed by who gets nearer to its turn by that
+	passed        int          // keys of asks that walks have passed by
 	reservedNodes int
 	fetched       int64 // means nothing, see fetch.go
 
 	mastered []*app // whose master was placed by the running offer
 	deltas   []demand.Delta
+	keys     []demand.Key   // of the running call
+	wants    []*demand.Want // what is known under them
 	sweep    sweep
 	late     *late // nil: refused changes leave nothing behind
+
+	together         bool // several changes of nodes are carried out as one
+	recalculationDue bool // when they all are
 }
 
 // New is a scheduler without nodes and applications.
@@ -86,6 +92,9 @@ func (s *Scheduler) Advance(now yarn.Now) {
 
 // part is the index of a partition; every book has room for it afterwards.
 func (s *Scheduler) part(label string) part {
+	if label == "" {
+		return 0
+	}
 	before := s.books.Partitions()
 	p := s.books.PartOf(label)
 	if n := s.books.Partitions(); n > before {

@@ -23,7 +23,6 @@ type snapshot struct {
 	apps   map[AppRef]*twin.App
 	boxes  map[ContainerRef]*twin.Container
 
-	moved    bool // an application has moved: what is shown as reserved is off
 	reloaded bool // there was another configuration: weights may be remembered
 }
 

@@ -7,6 +7,9 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
+// sweepKeys is how many keys of asks a sweep passes by before it stops early.
+const sweepKeys = 20_000
+
 // sweep remembers where the next sweep starts and what it may leave out.
 type sweep struct {
 	open  []uint64 // a bit for every node that has room or is reserved; nil before the first sweep
@@ -78,7 +81,7 @@ func (w *sweep) nextOpen() NodeRef {
 func (s *Scheduler) changes() uint64 { return s.tree.root.change + s.sweep.moved }
 
 // Sweep offers nodes in turn; see the facade.
-func (s *Scheduler) Sweep(max int, now yarn.Now, out []cluster.Decision) ([]cluster.Decision, bool) {
+func (s *Scheduler) Sweep(nodes, containers int, now yarn.Now, out []cluster.Decision) ([]cluster.Decision, bool) {
 	s.Advance(now)
 	w := &s.sweep
 	if w.open == nil {
@@ -87,14 +90,17 @@ func (s *Scheduler) Sweep(max int, now yarn.Now, out []cluster.Decision) ([]clus
 	if at := s.changes(); w.seen != at {
 		w.quiet, w.idle, w.vain, w.again, w.seen = false, 0, 0, false, at
 	}
+	s.passed = 0
 	for visits := 0; !w.quiet && w.count > 0; visits++ {
-		if visits >= max {
+		if visits >= nodes || len(out) >= containers || s.passed >= sweepKeys {
 			return out, true
 		}
 		ref := w.nextOpen()
 		before := len(out)
 		s.felt, s.waited = 0, false
-		out = s.fill(ref, out)
+		if out = s.fill(ref, containers, out); len(out) >= containers {
+			w.next = int(ref) // it may have room for more
+		}
 		w.idle++
 		w.vain++
 		switch {
@@ -127,9 +133,9 @@ func (s *Scheduler) patience() int {
 	return 2 * (nodes + 2) * (open + 1)
 }
 
-// fill places on a node what can be placed there.
-func (s *Scheduler) fill(ref NodeRef, out []cluster.Decision) []cluster.Decision {
-	for {
+// fill places on a node what can be placed there, until out has so many decisions.
+func (s *Scheduler) fill(ref NodeRef, most int, out []cluster.Decision) []cluster.Decision {
+	for len(out) < most {
 		before := len(out)
 		var o proposal
 		o, out = s.offerOnce(ref, out)

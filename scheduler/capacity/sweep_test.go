@@ -51,7 +51,7 @@ func TestASweepVisitsOpenNodesOnce(t *testing.T) {
 	visits := 0
 	for more := true; more; visits++ {
 		var out []cluster.Decision
-		if out, more = s.Sweep(1, yarn.Now{}, nil); len(out) > 0 {
+		if out, more = s.Sweep(1, 1<<20, yarn.Now{}, nil); len(out) > 0 {
 			t.Fatalf("%+v", out)
 		}
 	}
@@ -88,15 +88,15 @@ func TestASweepOfAnOvercommittedNodeIsOneVisit(t *testing.T) {
 	s.AddAttempt(a, demand.Attempt{ID: yarn.AttemptID{Application: id, Attempt: 1}})
 	s.Ask(a, []yarn.Ask{{Priority: 1, Where: yarn.AnyHost, Capability: with(yarn.NewResource(1024, 1), 2), Count: 3, RelaxLocality: true}})
 	for more := true; more; {
-		_, more = s.Sweep(1, yarn.Now{}, nil)
+		_, more = s.Sweep(1, 1<<20, yarn.Now{}, nil)
 	}
-	if left := s.app(a).wants.PendingContainers(0); left > 0 || s.reservedNodes > 0 {
+	if left := s.app(a).wants.PendingContainers(); left > 0 || s.reservedNodes > 0 {
 		t.Fatalf("%d containers are outstanding, %d nodes reserved", left, s.reservedNodes)
 	}
 	for _, n := range nodes {
 		s.SetNodeTotal(n, with(yarn.NewResource(8192, 4), 1))
 	}
-	if _, more := s.Sweep(1, yarn.Now{}, nil); more {
+	if _, more := s.Sweep(1, 1<<20, yarn.Now{}, nil); more {
 		t.Error("a sweep goes on though nobody wants anything")
 	}
 }

@@ -9,6 +9,8 @@
 package capacity
 
 import (
+	"slices"
+
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/queue"
@@ -35,9 +37,10 @@ type share struct {
 	held                            int32 // reservations
 
 	used, pending, effMax resource
-	promised              resource // compat: reserved, but for a quirk of moves
+	promised              resource // by reservations
 	measured              resource // what used fractions are measured against
-	effMin, reserved      resource
+	effMin                resource
+	reserved              resource // compat: promised, but for moves; see queue.Share
 	amUsed, amLimit       resource
 	confMin, confMax      resource
 
@@ -95,17 +98,21 @@ type tree struct {
 	root  *Queue
 	all   []*Queue // by index, nil where a queue was removed
 	names *queue.Names
+
+	change uint64 // counts queues that came or went
 }
 
 func newTree() *tree { return &tree{names: queue.NewNames()} }
 
 func (t *tree) add(q *Queue) {
+	t.change++
 	q.index = int32(len(t.all))
 	t.all = append(t.all, q)
 	t.names.Add(q.path, q.index)
 }
 
 func (t *tree) remove(q *Queue) {
+	t.change++
 	t.names.Remove(q.path)
 	t.all[q.index] = nil
 }
@@ -161,6 +168,7 @@ func (t *tree) clone() *tree {
 
 // parts makes room for partitions that have come to be known.
 func (q *Queue) grow(parts int) {
+	q.shares = slices.Grow(q.shares, max(0, parts-len(q.shares)))
 	for len(q.shares) < parts {
 		q.shares = append(q.shares, share{weight: -1})
 	}

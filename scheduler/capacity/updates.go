@@ -23,92 +23,140 @@ const (
 // the container that serves it is merged into the other one when the master
 // fetches the change. A decrease is ready at once.
 type updates struct {
-	increases map[yarn.ContainerID][]resource // the differences that were asked for
-	decreases map[yarn.ContainerID]resource   // the sizes to come
+	increases map[yarn.ContainerID]*increase
+	decreases map[yarn.ContainerID]resource // the sizes to come
 	grown     []growth
-	shrunk    []yarn.ContainerID
-	useless   []ContainerRef // served, but not wanted any more
+	shrunk    []named
+	useless   []named // served, but not wanted any more
 
 	// What is given back when the master's call is over.
-	ending    []ContainerRef
+	ending    []named
 	shrinking []shrinkage
 }
 
+// named is a container by its index and name: the slot may be another's by now.
+type named struct {
+	ref ContainerRef
+	id  yarn.ContainerID
+}
+
+// increase is what was asked for to enlarge a container.
+type increase struct {
+	of     named
+	node   NodeRef
+	extras []resource // the differences
+}
+
 type shrinkage struct {
-	container yarn.ContainerID
+	container named
 	size      resource
 }
 
-type growth struct {
-	container yarn.ContainerID
-	extra     ContainerRef
-}
+type growth struct{ container, extra named }
 
-// drop forgets a container that was placed for an increase and has ended.
-func (w *updates) drop(c ContainerRef) {
-	w.grown = slices.DeleteFunc(w.grown, func(g growth) bool { return g.extra == c })
-	w.useless = slices.DeleteFunc(w.useless, func(x ContainerRef) bool { return x == c })
-	w.ending = slices.DeleteFunc(w.ending, func(x ContainerRef) bool { return x == c })
+// still tells whether the attempt still has the container.
+func (s *Scheduler) still(a *app, n named) bool {
+	if !s.books.IsOpen(n.ref) {
+		return false
+	}
+	box := s.books.Container(n.ref)
+	return box.ID == n.id && box.App == a.ref && box.Live
 }
 
 // Update starts changes; see the facade.
 func (s *Scheduler) Update(ref AppRef, list []yarn.ContainerUpdate) []UpdateError {
 	a := s.app(ref)
-	if !a.running {
+	if !a.running || len(list) == 0 {
 		return nil
 	}
 	var errors []UpdateError
 	var accepted []yarn.ContainerUpdate
-	most := s.maximumFor(a.queue)
+	most, mine := s.maximumFor(a.queue), s.find(a, list)
 	for _, u := range list {
-		c := s.ownContainer(a, u.Container)
-		why := s.checkUpdate(c, &u, accepted, most)
+		t := mine[u.Container]
+		why := s.checkUpdate(t, &u, most)
 		switch {
 		case why != "":
-			errors = append(errors, s.updateError(c, u, why))
+			errors = append(errors, s.updateError(t, u, why))
 		case u.Type == yarn.IncreaseResource || u.Type == yarn.DecreaseResource:
+			t.accepted = true
 			accepted = append(accepted, u)
 		}
 	}
+	s.openUpdates(a, accepted, mine)
 	for _, t := range [...]yarn.UpdateType{yarn.IncreaseResource, yarn.DecreaseResource} {
 		for _, u := range accepted {
-			if u.Type == t && !s.startUpdate(a, u) {
-				errors = append(errors, s.updateError(s.ownContainer(a, u.Container), u, updateOutstanding))
+			if u.Type == t && !s.startUpdate(a, u, mine[u.Container]) {
+				errors = append(errors, s.updateError(mine[u.Container], u, updateOutstanding))
 			}
 		}
 	}
+	a.wants.Close()
 	a.queue.touch()
 	return errors
 }
 
-func (s *Scheduler) updateError(c ContainerRef, u yarn.ContainerUpdate, why string) UpdateError {
+// target is a container that a call wants to change.
+type target struct {
+	ref      ContainerRef // or NoContainer
+	accepted bool         // the call changes its size
+	want     *demand.Want // of an increase, or nil
+}
+
+// find looks for the containers of updates among those of the attempt.
+func (s *Scheduler) find(a *app, list []yarn.ContainerUpdate) map[yarn.ContainerID]*target {
+	out := make(map[yarn.ContainerID]*target, len(list))
+	targets := make([]target, len(list))
+	for i := range list {
+		if out[list[i].Container] == nil {
+			targets[i].ref = cluster.NoContainer
+			out[list[i].Container] = &targets[i]
+		}
+	}
+	for _, c := range s.books.OfOwner(&a.live, nil) {
+		if box := s.books.Container(c); box.Update.IsZero() {
+			if t := out[box.ID]; t != nil {
+				t.ref = c
+			}
+		}
+	}
+	return out
+}
+
+// openUpdates opens what the attempt wants for the containers, or is going to.
+func (s *Scheduler) openUpdates(a *app, list []yarn.ContainerUpdate, mine map[yarn.ContainerID]*target) {
+	var keys []demand.Key
+	var of []*target
+	for i := range list {
+		t := mine[list[i].Container]
+		k := increaseKey(s.books.Container(t.ref))
+		if list[i].Type == yarn.IncreaseResource || a.wants.Find(k) != nil {
+			keys, of = append(keys, k), append(of, t)
+		}
+	}
+	for i, w := range a.wants.Open(keys, nil) {
+		of[i].want = w
+	}
+}
+
+func (s *Scheduler) updateError(t *target, u yarn.ContainerUpdate, why string) UpdateError {
 	e := UpdateError{Update: u, Reason: why}
-	if c >= 0 {
-		e.Version = s.books.Container(c).Version
+	if t.ref >= 0 {
+		e.Version = s.books.Container(t.ref).Version
 	}
 	return e
 }
 
-// ownContainer is the attempt's live container of that name.
-func (s *Scheduler) ownContainer(a *app, id yarn.ContainerID) ContainerRef {
-	for _, c := range s.books.OfOwner(&a.live, nil) {
-		if box := s.books.Container(c); box.ID == id && box.Update.IsZero() {
-			return c
-		}
-	}
-	return cluster.NoContainer
-}
-
 // checkUpdate says why the update is refused, and rounds its size.
-func (s *Scheduler) checkUpdate(c ContainerRef, u *yarn.ContainerUpdate, accepted []yarn.ContainerUpdate, most resource) string {
-	if c < 0 {
+func (s *Scheduler) checkUpdate(t *target, u *yarn.ContainerUpdate, most resource) string {
+	if t.ref < 0 {
 		return updateUnknown
 	}
-	box := s.books.Container(c)
+	box := s.books.Container(t.ref)
 	if u.Version != box.Version {
 		return updateOldVersion
 	}
-	if slices.ContainsFunc(accepted, func(o yarn.ContainerUpdate) bool { return o.Container == u.Container }) {
+	if t.accepted {
 		return updateOutstanding
 	}
 	if u.Type == yarn.PromoteExecutionType || u.Type == yarn.DemoteExecutionType {
@@ -126,39 +174,42 @@ func (s *Scheduler) checkUpdate(c ContainerRef, u *yarn.ContainerUpdate, accepte
 	return ""
 }
 
-func (s *Scheduler) startUpdate(a *app, u yarn.ContainerUpdate) bool {
-	c := s.ownContainer(a, u.Container)
-	box := s.books.Container(c)
-	w := &a.updates
+func (s *Scheduler) startUpdate(a *app, u yarn.ContainerUpdate, t *target) bool {
+	box := s.books.Container(t.ref)
+	w, name := &a.updates, named{t.ref, u.Container}
 	_, shrinking := w.decreases[u.Container]
 	if u.Type == yarn.DecreaseResource {
 		if shrinking {
 			return false
 		}
-		s.cancelIncrease(a, box)
+		s.cancelIncrease(a, box, t.want)
 		if w.decreases == nil {
 			w.decreases = map[yarn.ContainerID]resource{}
 		}
 		w.decreases[u.Container] = u.Capability
-		w.shrunk = append(w.shrunk, u.Container)
+		w.shrunk = append(w.shrunk, name)
 		a.newest.Number++ // compat: Apache makes a container for the difference
 		return true
 	}
 	if w.increases == nil {
-		w.increases = map[yarn.ContainerID][]resource{}
+		w.increases = map[yarn.ContainerID]*increase{}
 	}
-	if _, again := w.increases[u.Container]; again {
-		s.cancelIncrease(a, box)
+	in := w.increases[u.Container]
+	if in == nil {
+		in = &increase{of: name, node: box.Node}
+		w.increases[u.Container] = in
+	} else {
+		s.cancelIncrease(a, box, t.want)
 	}
 	extra := measure.Most(u.Capability, box.Resource).Sub(box.Resource)
-	if !slices.Contains(w.increases[u.Container], extra) {
-		w.increases[u.Container] = append(w.increases[u.Container], extra)
+	if !slices.Contains(in.extras, extra) {
+		in.extras = append(in.extras, extra)
 	}
 	if shrinking {
 		return false
 	}
 	if !none(extra) {
-		s.askIncrease(a, box, extra)
+		s.askIncrease(a, box, t.want, extra)
 	}
 	return true
 }
@@ -168,10 +219,10 @@ func increaseKey(box *cluster.Container) demand.Key {
 }
 
 // askIncrease asks for more on the container's node, and only there.
-func (s *Scheduler) askIncrease(a *app, box *cluster.Container, extra resource) {
+func (s *Scheduler) askIncrease(a *app, box *cluster.Container, w *demand.Want, extra resource) {
 	n := s.books.Node(box.Node)
 	for _, where := range [...]string{n.ID.Host, n.Rack, yarn.AnyHost} {
-		s.put(a, increaseKey(box), &yarn.Ask{Priority: box.Priority, AllocationRequestID: box.AllocationRequestID,
+		s.put(a, w, &yarn.Ask{Priority: box.Priority, AllocationRequestID: box.AllocationRequestID,
 			Where: where, Capability: extra, Count: 1, Label: box.Label, LabelSet: true})
 	}
 }
@@ -179,33 +230,37 @@ func (s *Scheduler) askIncrease(a *app, box *cluster.Container, extra resource) 
 // cancelIncrease withdraws what is outstanding for the container.
 //
 // compat: the rows of the host and the rack stay behind.
-func (s *Scheduler) cancelIncrease(a *app, box *cluster.Container) {
-	w := a.wants.Find(increaseKey(box))
+func (s *Scheduler) cancelIncrease(a *app, box *cluster.Container, w *demand.Want) {
 	if w == nil || w.Left() <= 0 {
 		return
 	}
 	a.wants.Take(s.calc, &s.books.Places, w, cluster.OffSwitch, s.books.Node(box.Node))
 	s.lessPending(a.queue, w)
-	if len(a.wants.Keys()) == 0 {
+	if !a.wants.Wanting() {
 		s.unwant(a.queue, a)
 	}
 }
 
-// matchUpdate finds out which container a new one enlarges, whose ask named one.
+// matchUpdate finds out which container a new one enlarges, whose ask named one. An
+// ask names a host; the container may be on another of its NodeManagers.
 func (s *Scheduler) matchUpdate(a *app, want *demand.Want, c ContainerRef) {
 	box, w := s.books.Container(c), &a.updates
-	extras, known := w.increases[want.Update]
+	in := w.increases[want.Update]
+	extra := named{c, box.ID}
 	switch {
-	case !known:
+	case in == nil:
 		// compat: it becomes a container like any other.
 		box.Update = yarn.ContainerID{}
-	case !slices.Contains(extras, box.Resource):
+	case !slices.Contains(in.extras, box.Resource):
 		s.askAgain(a, want, box)
-		w.useless = append(w.useless, c)
-	case s.ownContainer(a, want.Update) < 0:
-		w.useless = append(w.useless, c)
+		w.useless = append(w.useless, extra)
+	case !s.still(a, in.of):
+		w.useless = append(w.useless, extra)
+	case box.Node != in.node:
+		s.askAgain(a, want, box)
+		w.useless = append(w.useless, extra)
 	default:
-		w.grown = append(w.grown, growth{want.Update, c})
+		w.grown = append(w.grown, growth{in.of, extra})
 	}
 }
 
@@ -217,7 +272,7 @@ func (s *Scheduler) askAgain(a *app, want *demand.Want, box *cluster.Container) 
 		if r := s.rowOf(want, where); r != nil {
 			count = r.Count + 1
 		}
-		s.put(a, want.Key, &yarn.Ask{Priority: want.Priority, AllocationRequestID: want.RequestID,
+		s.put(a, a.wants.OpenOne(want.Key), &yarn.Ask{Priority: want.Priority, AllocationRequestID: want.RequestID,
 			Where: where, Capability: box.Resource, Count: count, Label: want.Label, LabelSet: true})
 	}
 }
@@ -233,16 +288,19 @@ func (s *Scheduler) Updated(ref AppRef, out []Changed) []Changed {
 	grown, shrunk, useless := w.grown, w.shrunk, w.useless
 	w.grown, w.shrunk, w.useless = nil, nil, nil
 	for _, g := range grown {
-		if c := s.ownContainer(a, g.container); c >= 0 {
-			out = append(out, s.grow(a, c, g.extra))
+		if !s.still(a, g.extra) {
+			continue
+		}
+		if s.still(a, g.container) {
+			out = append(out, s.grow(a, g.container.ref, g.extra.ref))
 		}
 		w.ending = append(w.ending, g.extra)
 	}
-	for _, id := range shrunk {
-		size, ok := w.decreases[id]
-		delete(w.decreases, id)
-		if c := s.ownContainer(a, id); c >= 0 && ok {
-			out = append(out, s.shrink(a, c, size))
+	for _, n := range shrunk {
+		size, ok := w.decreases[n.id]
+		delete(w.decreases, n.id)
+		if ok && s.still(a, n) {
+			out = append(out, s.shrink(a, n.ref, size))
 		}
 	}
 	w.ending = append(w.ending, useless...)
@@ -258,14 +316,14 @@ func (s *Scheduler) AllocateDone(ref AppRef) {
 	}
 	ending, shrinking := w.ending, w.shrinking
 	w.ending, w.shrinking = nil, nil
-	for _, c := range ending {
-		if s.books.IsOpen(c) && s.books.Container(c).App == ref && s.books.Container(c).Live {
-			s.end(c, cluster.Reshaped)
+	for _, n := range ending {
+		if s.still(a, n) {
+			s.end(n.ref, cluster.Reshaped)
 		}
 	}
 	for _, sh := range shrinking {
-		if c := s.ownContainer(a, sh.container); c >= 0 {
-			s.giveBack(a, c, sh.size)
+		if s.still(a, sh.container) {
+			s.giveBack(a, sh.container.ref, sh.size)
 		}
 	}
 	a.queue.touch()
@@ -276,6 +334,9 @@ func (s *Scheduler) grow(a *app, c, extra ContainerRef) Changed {
 	box, more := s.books.Container(c), s.books.Container(extra)
 	change := Changed{Container: c, Type: yarn.IncreaseResource, Before: box.Resource}
 	size := box.Resource.Add(more.Resource)
+	if box.Execution != yarn.Guaranteed { // what it has is charged to nobody
+		s.charged(a, box, resource{}.Sub(more.Resource))
+	}
 	s.books.Resize(extra, resource{})
 	s.books.Resize(c, size)
 	box.Version++
@@ -289,9 +350,11 @@ func (s *Scheduler) grow(a *app, c, extra ContainerRef) Changed {
 // compat: Apache looks for the new size among the differences, so that most of
 // them are remembered for good.
 func (w *updates) forget(id yarn.ContainerID, size resource) {
-	left := slices.DeleteFunc(w.increases[id], func(r resource) bool { return r == size })
-	if w.increases[id] = left; len(left) == 0 {
-		delete(w.increases, id)
+	if in := w.increases[id]; in != nil {
+		in.extras = slices.DeleteFunc(in.extras, func(r resource) bool { return r == size })
+		if len(in.extras) == 0 {
+			delete(w.increases, id)
+		}
 	}
 	delete(w.decreases, id)
 }
@@ -300,18 +363,25 @@ func (w *updates) forget(id yarn.ContainerID, size resource) {
 func (s *Scheduler) shrink(a *app, c ContainerRef, size resource) Changed {
 	box := s.books.Container(c)
 	box.Version++
-	a.updates.shrinking = append(a.updates.shrinking, shrinkage{box.ID, size})
+	a.updates.shrinking = append(a.updates.shrinking, shrinkage{named{c, box.ID}, size})
 	return Changed{Container: c, Type: yarn.DecreaseResource, Before: box.Resource, After: size, Version: box.Version}
 }
 
 // giveBack makes a container smaller.
 func (s *Scheduler) giveBack(a *app, c ContainerRef, size resource) {
 	box := s.books.Container(c)
-	n := s.books.Node(box.Node)
 	less := size.Sub(box.Resource)
 	s.books.Resize(c, size)
-	a.shares[n.Part].used = a.shares[n.Part].used.Add(less)
-	s.use(a.queue, a, n.Part, &less, 0, nil)
+	if box.Execution == yarn.Guaranteed {
+		s.charged(a, box, less)
+	}
+	s.freed(box.Node, s.books.Node(box.Node))
+}
+
+// charged changes what the attempt is charged with for a container.
+func (s *Scheduler) charged(a *app, box *cluster.Container, by resource) {
+	p := s.books.Node(box.Node).Part
+	a.shares[p].used = a.shares[p].used.Add(by)
+	s.use(a.queue, a, p, &by, 0, nil)
 	a.queue.unsettle(a)
-	s.freed(box.Node, n)
 }

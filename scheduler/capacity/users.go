@@ -123,6 +123,7 @@ func newLeaf(parts int) *leaf {
 }
 
 func (l *leaf) grow(parts int) {
+	l.shares = slices.Grow(l.shares, max(0, parts-len(l.shares)))
 	for len(l.shares) < parts {
 		l.shares = append(l.shares, leafShare{})
 	}

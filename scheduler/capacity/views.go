@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
@@ -76,10 +77,9 @@ type NodeUsage struct {
 func (s *Scheduler) AppUsage(ref AppRef) AppUsage {
 	a := s.app(ref)
 	u := AppUsage{Queue: a.queue.path, AM: a.amSize, Live: int32(a.live.Len()), ReservedCount: a.held,
-		Priority: a.priority, Active: a.active, Runnable: a.runnable}
+		PendingCount: a.wants.PendingContainers(), Priority: a.priority, Active: a.active, Runnable: a.runnable}
 	for p := range a.shares {
 		sh, pending := &a.shares[p], a.wants.Pending(part(p))
-		u.PendingCount += a.wants.PendingContainers(part(p))
 		u.Used, u.Reserved, u.Pending = u.Used.Add(sh.used), u.Reserved.Add(sh.reserved), u.Pending.Add(pending)
 		if !none(sh.used) || !none(sh.reserved) || !none(pending) {
 			u.Partitions = append(u.Partitions, PartitionUsage{s.books.Partition(part(p)).Name, sh.used, sh.reserved, pending})
@@ -114,9 +114,55 @@ func (s *Scheduler) MaximumAllocation(path string) resource {
 
 // Queues is an immutable picture of all queues.
 func (s *Scheduler) Queues() *queue.Snapshot {
-	var all []queue.Info
-	s.tree.root.each(func(q *Queue) { all = append(all, s.info(q)) })
-	return queue.NewSnapshot(all)
+	p := s.Picture()
+	for {
+		if _, all := p.Draw(math.MaxInt); all != nil {
+			return all
+		}
+	}
+}
+
+// Queue is a picture of one queue; see the facade.
+func (s *Scheduler) Queue(path string) (queue.Info, bool) {
+	if q := s.tree.byPath(path); q != nil {
+		return s.info(q), true
+	}
+	return queue.Info{}, false
+}
+
+// Picture is a picture of all queues that is being drawn.
+type Picture struct {
+	s      *Scheduler
+	tree   *tree
+	change uint64 // of the tree's queues
+	left   []*Queue
+	drawn  []queue.Info
+}
+
+// Picture begins a picture; see the facade.
+func (s *Scheduler) Picture() *Picture { return &Picture{s: s} }
+
+// Draw draws a part of the picture that is worth about so many decisions and says
+// what it was worth. all is nil until everything is drawn. Queues that were drawn
+// earlier may have changed since; when one has come or gone it begins anew.
+func (p *Picture) Draw(budget int) (used int, all *queue.Snapshot) {
+	s := p.s
+	if p.tree != s.tree || p.change != s.tree.change {
+		p.tree, p.change, p.left = s.tree, s.tree.change, nil
+		s.tree.root.each(func(q *Queue) { p.left = append(p.left, q) })
+		p.drawn = make([]queue.Info, 0, len(p.left))
+	}
+	for ; len(p.left) > 0 && used < budget; p.left = p.left[1:] {
+		q := p.left[0]
+		p.drawn = append(p.drawn, s.info(q))
+		if used += 1 + len(q.shares)/2; q.isLeaf() {
+			used += len(q.leaf.ordered)
+		}
+	}
+	if len(p.left) > 0 {
+		return used, nil
+	}
+	return used, queue.NewSnapshot(p.drawn)
 }
 
 func (s *Scheduler) info(q *Queue) queue.Info {
@@ -164,7 +210,7 @@ func (q *Queue) mode() string {
 func (s *Scheduler) shareInfo(q *Queue, p part) queue.Share {
 	sh := &q.shares[p]
 	v := queue.Share{
-		Used: sh.used, Pending: sh.pending, Reserved: sh.reserved, EffectiveMin: sh.effMin, EffectiveMax: sh.effMax,
+		Used: sh.used, Pending: sh.pending, Reserved: sh.promised, ReservedUsage: sh.reserved, EffectiveMin: sh.effMin, EffectiveMax: sh.effMax,
 		ConfiguredMin: sh.confMin, ConfiguredMax: sh.confMax, AMUsed: sh.amUsed, AMLimit: sh.amLimit,
 		Capacity: sh.capacity, MaxCapacity: sh.maxCapacity, AbsoluteCapacity: sh.absolute, AbsoluteMax: sh.absoluteMax,
 		UsedCapacity: sh.usedCapacity, AbsoluteUsed: sh.absUsed, Weight: sh.weight, NormalizedWeight: sh.normalized,

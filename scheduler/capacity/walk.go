@@ -471,11 +471,13 @@ func (r *round) application(q *Queue, a *app, lim *limits) skip {
 	if !r.userMay(q, a, lim) || !a.wants.Outstanding(r.asks) {
 		return skipOther
 	}
-	for _, w := range a.wants.Keys() {
+	for i, w := range a.wants.Keys() {
 		if end := r.key(a, w, lim); end != skipKey {
+			r.s.passed += i
 			return end
 		}
 	}
+	r.s.passed += len(a.wants.Keys())
 	return skipOther
 }
 

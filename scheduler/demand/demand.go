@@ -59,12 +59,17 @@ type Want struct {
 	HasAny        bool
 	Plain         bool // no request number, no label and nothing to enlarge
 	listed        bool
-	idle          bool // it was outstanding, and is among those that may be forgotten
+	idle          bool // among those that may be forgotten
 	Exec          yarn.ExecutionType
-	Rows          []Row // of hosts and racks, by place
+	Rows          []Row // of hosts and racks
 	Any           Row   // of *; Count 0 when nothing is outstanding
 	Label         string
 	Reservations  []cluster.ContainerRef // by age
+
+	rowAt  map[cluster.Place]int32 // where rows stand in Rows; nil while they are few
+	Latest int32                   // for the caller of Open: the last ask of the call for any host
+	kept   bool                    // what listed was before the call that has opened it
+	gone   bool                    // it is being forgotten
 }
 
 // At is the row of a place that is not *, or nil.
@@ -73,41 +78,45 @@ func (w *Want) At(p cluster.Place) *Row {
 		if w.Rows[i].Place == p {
 			return &w.Rows[i]
 		}
-		if i == scanLimit {
+		if i == fewRows {
 			return w.search(p)
 		}
 	}
 	return nil
 }
 
-// scanLimit is how many rows are looked at one by one before a binary search.
-const scanLimit = 8
+// fewRows is how many rows are looked at one by one before the index is asked.
+const fewRows = 8
 
 func (w *Want) search(p cluster.Place) *Row {
-	i, ok := slices.BinarySearchFunc(w.Rows, p, func(r Row, p cluster.Place) int { return int(r.Place) - int(p) })
+	i, ok := w.rowAt[p]
 	if !ok {
 		return nil
 	}
 	return &w.Rows[i]
 }
 
-// MaxIdleKeys bounds the keys of an attempt that want nothing and are only
-// remembered for their counters; the oldest are forgotten first.
-const MaxIdleKeys = 4096
-
 // Demand is what one attempt wants.
 type Demand struct {
 	keys    []*Want         // outstanding, in order
 	pending []yarn.Resource // by partition
+	waiting int64           // containers outstanding
+	open    bool            // between Open and Close
+	many    bool            // likewise, where many keys were opened: keys is out of date
+	crowded bool            // there may be too many idle keys
 
 	// Where the first key and the lists lie as long as there is but one key and
 	// one partition: a decision then finds them next to each other.
 	own room
 
-	rows  int     // of all keys, at hosts and racks
-	all   []*Want // also those that were, in order
-	asked []bool  // partitions that were ever asked for
-	idle  []*Want
+	rows   int     // of all keys, at hosts and racks
+	all    []*Want // also those that were, in order
+	asked  []bool  // partitions that were ever asked for
+	idle   []*Want
+	spared int // of the idle ones: that could not be forgotten when last looked at
+
+	opened      []*Want // while many is set: what was opened, in order
+	outstanding int     // and how many keys have something outstanding
 }
 
 // room is where the demand of one attempt lies as long as it is small. What a
@@ -162,15 +171,8 @@ func (d *Demand) Outstanding(p cluster.Part) bool {
 	return r[yarn.Memory] > 0 || r[yarn.VCores] > 0 || r[2]|r[3]|r[4]|r[5]|r[6]|r[7] != 0
 }
 
-// PendingContainers is the number of containers outstanding in the partition.
-func (d *Demand) PendingContainers(p cluster.Part) (n int64) {
-	for _, w := range d.keys {
-		if w.Part == p {
-			n += int64(w.Any.Count)
-		}
-	}
-	return n
-}
+// PendingContainers is the number of containers outstanding in all partitions.
+func (d *Demand) PendingContainers() int64 { return d.waiting }
 
 // Asked tells in which partitions something was ever asked for.
 func (d *Demand) Asked() []bool { return d.asked }
@@ -193,20 +195,6 @@ func (d *Demand) Find(k Key) *Want {
 	return d.all[i]
 }
 
-func (d *Demand) open(k Key) *Want {
-	i, ok := slices.BinarySearchFunc(d.all, k, compareKey)
-	if ok {
-		return d.all[i]
-	}
-	w := &Want{Key: k}
-	if d.settle(); !d.own.taken {
-		d.own.taken, w = true, &d.own.first
-		w.Key = k
-	}
-	d.all = slices.Insert(d.all, i, w)
-	return w
-}
-
 // Delta is a change of what is outstanding in a partition.
 type Delta struct {
 	Part  cluster.Part
@@ -222,13 +210,13 @@ func (d *Demand) change(p cluster.Part, size yarn.Resource, count int64) Delta {
 		size[i] *= count
 	}
 	d.pending[p].Increase(&size)
+	d.waiting += count
 	return Delta{p, size, count}
 }
 
 // Set replaces the row of a key at a place. Changes of what is outstanding are
 // appended to out. The caller has taken the place; rows that vanish drop theirs.
-func (d *Demand) Set(places *cluster.Places, k Key, r Row, part cluster.Part, label string, out []Delta) []Delta {
-	w := d.open(k)
+func (d *Demand) Set(places *cluster.Places, w *Want, r Row, part cluster.Part, label string, out []Delta) []Delta {
 	if r.Place != cluster.AnyPlace {
 		d.rows -= len(w.Rows)
 		w.setRow(places, r)
@@ -243,7 +231,7 @@ func (d *Demand) Set(places *cluster.Places, k Key, r Row, part cluster.Part, la
 		out = append(out, d.change(w.Part, last.Size, -int64(last.Count)))
 	}
 	w.Any, w.HasAny, w.Part, w.Label = r, true, part, label
-	w.Plain = k.RequestID == 0 && label == "" && k.Update.IsZero()
+	w.Plain = w.RequestID == 0 && label == "" && w.Update.IsZero()
 	out = append(out, d.change(part, r.Size, int64(r.Count)))
 	d.asked[part] = true
 	if r.Count <= 0 {
@@ -262,8 +250,31 @@ func (w *Want) setRow(places *cluster.Places, r Row) {
 		*old = r
 		return
 	}
-	i, _ := slices.BinarySearchFunc(w.Rows, r.Place, func(r Row, p cluster.Place) int { return int(r.Place) - int(p) })
-	w.Rows = slices.Insert(w.Rows, i, r)
+	w.Rows = append(w.Rows, r)
+	switch {
+	case w.rowAt != nil:
+		w.rowAt[r.Place] = int32(len(w.Rows) - 1)
+	case len(w.Rows) > fewRows:
+		w.rowAt = map[cluster.Place]int32{}
+		for i := range w.Rows {
+			w.rowAt[w.Rows[i].Place] = int32(i)
+		}
+	}
+}
+
+// dropRow forgets a row, and puts the last one where it stood.
+func (w *Want) dropRow(places *cluster.Places, r *Row) {
+	last := len(w.Rows) - 1
+	if w.rowAt != nil {
+		i := w.rowAt[r.Place]
+		delete(w.rowAt, r.Place)
+		if int(i) != last {
+			w.rowAt[w.Rows[last].Place] = i
+		}
+	}
+	places.Drop(r.Place)
+	*r = w.Rows[last]
+	w.Rows = w.Rows[:last]
 }
 
 func (d *Demand) clear(places *cluster.Places, w *Want) {
@@ -271,6 +282,9 @@ func (d *Demand) clear(places *cluster.Places, w *Want) {
 		places.Drop(w.Rows[i].Place)
 	}
 	d.rows -= len(w.Rows)
+	if w.rowAt != nil { // many: not to be kept
+		w.Rows, w.rowAt = nil, nil
+	}
 	w.Rows, w.Any, w.HasAny = w.Rows[:0], Row{}, false
 	d.unlist(w)
 }
@@ -280,6 +294,10 @@ func (d *Demand) list(w *Want) {
 		return
 	}
 	w.listed = true
+	if d.many {
+		d.outstanding++
+		return
+	}
 	i, _ := slices.BinarySearchFunc(d.keys, w.Key, compareKey)
 	d.keys = slices.Insert(d.keys, i, w)
 }
@@ -289,7 +307,7 @@ func (d *Demand) unlist(w *Want) {
 		return
 	}
 	w.listed = false
-	if len(d.keys) > 1 {
+	if d.many || len(d.keys) > 1 {
 		d.unlistOne(w)
 	} else {
 		d.keys = d.keys[:0]
@@ -301,32 +319,16 @@ func (d *Demand) unlist(w *Want) {
 
 //go:noinline
 func (d *Demand) unlistOne(w *Want) {
-	i := 0
-	if d.keys[0] != w { // whatever is served is served from the front
-		i, _ = slices.BinarySearchFunc(d.keys, w.Key, compareKey)
+	switch {
+	case d.many:
+		d.outstanding--
+	case d.keys[0] == w: // whatever is served is served from the front
+		d.keys[0] = nil
+		d.keys = d.keys[1:]
+	default:
+		i, _ := slices.BinarySearchFunc(d.keys, w.Key, compareKey)
+		d.keys = slices.Delete(d.keys, i, i+1)
 	}
-	d.keys = slices.Delete(d.keys, i, i+1)
-}
-
-// rest remembers a key for its counters, at most MaxIdleKeys of them.
-func (d *Demand) rest(w *Want) {
-	w.idle = true
-	d.idle = append(d.idle, w)
-	if len(d.idle) <= MaxIdleKeys {
-		return
-	}
-	kept := d.idle[:0]
-	for i, old := range d.idle {
-		if i < MaxIdleKeys/2 && !old.listed && len(old.Rows) == 0 && len(old.Reservations) == 0 {
-			old.idle = false
-			if j, ok := slices.BinarySearchFunc(d.all, old.Key, compareKey); ok && d.all[j] == old {
-				d.all = slices.Delete(d.all, j, j+1)
-			}
-			continue
-		}
-		kept = append(kept, old)
-	}
-	d.idle = kept
 }
 
 // Take serves one container of the key at that locality: so much less is
@@ -336,10 +338,14 @@ func (d *Demand) Take(calc measure.Calculator, places *cluster.Places, w *Want, 
 		d.takeRows(places, w, l, n)
 	}
 	calc.Decrease(&d.pending[w.Part], &w.Any.Size)
+	d.waiting--
 	w.Any.Count--
 	if w.Any.Count == 0 {
 		w.HasAny = false
 		d.unlist(w)
+		if d.crowded && !d.open {
+			d.forgetIdle()
+		}
 	}
 }
 
@@ -363,9 +369,7 @@ func (w *Want) takeRow(places *cluster.Places, p cluster.Place) {
 	if r.Count != 0 {
 		return
 	}
-	i, _ := slices.BinarySearchFunc(w.Rows, p, func(r Row, p cluster.Place) int { return int(r.Place) - int(p) })
-	w.Rows = slices.Delete(w.Rows, i, i+1)
-	places.Drop(p)
+	w.dropRow(places, r)
 }
 
 // Clear forgets everything and returns what was outstanding.

@@ -1,6 +1,10 @@
 package demand
 
 import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
@@ -10,7 +14,7 @@ import (
 
 func set(d *Demand, b *cluster.Books, k Key, where string, count int32) []Delta {
 	p := b.Places.Take(where)
-	return d.Set(&b.Places, k, Row{Place: p, Count: count, Size: yarn.NewResource(1024, 1), Relax: true}, 0, "", nil)
+	return d.Set(&b.Places, d.OpenOne(k), Row{Place: p, Count: count, Size: yarn.NewResource(1024, 1), Relax: true}, 0, "", nil)
 }
 
 func TestServingANodeCountsDownItsRackAndAll(t *testing.T) {
@@ -67,14 +71,79 @@ func TestKeysAreServedByPriorityAndUpdatesLast(t *testing.T) {
 }
 
 func TestIdleKeysAreBounded(t *testing.T) {
+	for what, counts := range map[string][]int32{"given up": {1, 0}, "never wanted": {0}} {
+		b := cluster.NewBooks(false)
+		var d Demand
+		for i := range 3 * MaxIdleKeys {
+			k := Key{RequestID: int64(i)}
+			for _, n := range counts {
+				d.Open([]Key{k}, nil)
+				set(&d, b, k, "*", n)
+				d.Close()
+			}
+		}
+		if n := len(d.All()); n > 2*MaxIdleKeys {
+			t.Errorf("%d keys are remembered that were %s", n, what)
+		}
+	}
+}
+
+// TestManyKeysAtOnce: a large call leaves the same as its rows one by one.
+func TestManyKeysAtOnce(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		b, c := cluster.NewBooks(false), cluster.NewBooks(false)
+		var one, all Demand
+		for range 4 {
+			keys, counts := make([]Key, rng.IntN(40)), make([]int32, 40)
+			for i := range keys {
+				keys[i] = Key{Priority: rng.Int32N(4), RequestID: rng.Int64N(6), Update: yarn.ContainerID{Number: max(rng.Int64N(3)-1, 0)}}
+				counts[i] = rng.Int32N(3)
+			}
+			for i, w := range all.Open(keys, nil) {
+				all.Set(&c.Places, w, Row{Count: counts[i], Size: yarn.NewResource(1024, 1)}, 0, "", nil)
+				set(&one, b, keys[i], "*", counts[i])
+				if all.Wanting() != one.Wanting() {
+					t.Fatalf("after %d of %d rows something is wanted: %v, not %v", i+1, len(keys), all.Wanting(), one.Wanting())
+				}
+			}
+			all.Close()
+			same := func(x, y *Want) bool { return x.Key == y.Key && x.Any.Count == y.Any.Count }
+			if !slices.EqualFunc(one.Keys(), all.Keys(), same) || !slices.EqualFunc(one.All(), all.All(), same) || one.Pending(0) != all.Pending(0) ||
+				one.PendingContainers() != all.PendingContainers() {
+				t.Fatalf("%d keys one by one: %v, at once: %v", len(keys), one.Keys(), all.Keys())
+			}
+		}
+	}
+}
+
+func TestManyRowsOfAKey(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
 	b := cluster.NewBooks(false)
 	var d Demand
-	for i := range 3 * MaxIdleKeys {
-		k := Key{RequestID: int64(i)}
-		set(&d, b, k, "*", 1)
-		set(&d, b, k, "*", 0)
-	}
-	if n := len(d.All()); n > 2*MaxIdleKeys {
-		t.Errorf("%d keys are remembered", n)
+	k, want := Key{}, map[string]int32{}
+	set(&d, b, k, "*", 1000)
+	for range 500 {
+		host := fmt.Sprintf("h%d", rng.IntN(40))
+		if n := d.Find(k); rng.IntN(2) == 0 && want[host] > 0 {
+			p, _ := b.Places.Find(host)
+			n.takeRow(&b.Places, p)
+			if want[host]--; want[host] == 0 {
+				delete(want, host)
+			}
+		} else {
+			want[host] = 1 + rng.Int32N(3)
+			set(&d, b, k, host, want[host])
+		}
+		rows := map[string]int32{}
+		for _, r := range d.Find(k).Rows {
+			rows[b.Places.Name(r.Place)] = r.Count
+			if at := d.Find(k).At(r.Place); at == nil || *at != r {
+				t.Fatalf("%s is at %v, not %v", b.Places.Name(r.Place), at, r)
+			}
+		}
+		if !maps.Equal(rows, want) {
+			t.Fatalf("rows %v, want %v", rows, want)
+		}
 	}
 }

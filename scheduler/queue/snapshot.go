@@ -18,6 +18,13 @@ type Share struct {
 	AllocatedContainers, ReservedContainers int32
 	PendingContainers                       int32
 	Accessible                              bool
+
+	// ReservedUsage is Reserved, but for moves.
+	//
+	// compat: REST and the fractions of what is reserved go by books in which a
+	// reservation stays with the queue that it was made in, and ends in the one to
+	// which its application has moved, which may so have less than nothing.
+	ReservedUsage yarn.Resource
 }
 
 // UserUsage is what one user has in a leaf, in the default partition.

@@ -117,8 +117,8 @@ func (l *life) addNode(t *rapid.T) {
 	l.hosts++
 	label := rapid.SampledFrom([]string{"", "", "x"}).Draw(t, "label")
 	size := rapid.SampledFrom([]int64{4, 8, 16}).Draw(t, "size")
-	l.nodes = append(l.nodes, l.s.AddNode(scheduler.Node{ID: yarn.NodeID{Host: fmt.Sprintf("h%d", l.hosts), Port: 1},
-		Rack: fmt.Sprintf("/r%d", l.hosts%2), Label: label, Total: yarn.NewResource(size*1024, size)}))
+	l.nodes = append(l.nodes, l.s.AddNode(scheduler.Node{ID: yarn.NodeID{Host: fmt.Sprintf("h%d", (l.hosts+1)/2), Port: int32(l.hosts)}, // two of a host
+		Rack: fmt.Sprintf("/r%d", (l.hosts+1)/2%2), Label: label, Total: yarn.NewResource(size*1024, size)}))
 }
 
 func (l *life) submit(t *rapid.T) {
@@ -196,13 +196,13 @@ func (l *life) sweep(t *rapid.T) {
 	more := true
 	for i := 0; more && i < 50; i++ {
 		var out []scheduler.Decision
-		out, more = l.s.Sweep(5, l.now(), nil)
+		out, more = l.s.Sweep(5, 1<<20, l.now(), nil)
 		l.note(out)
 	}
-	if _, more := l.s.Sweep(5, l.now(), nil); more {
+	if _, more := l.s.Sweep(5, 1<<20, l.now(), nil); more {
 		return
 	}
-	if out, _ := l.s.Sweep(5, l.now(), nil); len(out) > 0 {
+	if out, _ := l.s.Sweep(5, 1<<20, l.now(), nil); len(out) > 0 {
 		t.Fatalf("a sweep that had nothing more to do did %v", out)
 	}
 }

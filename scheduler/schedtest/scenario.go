@@ -152,7 +152,7 @@ func (r *runner) run(command string) []string {
 	case "beat":
 		return r.decisions(r.s.Offer(r.nodes[words[1]], r.now(), nil))
 	case "sweep":
-		out, _ := r.s.Sweep(100, r.now(), nil)
+		out, _ := r.s.Sweep(100, 1<<20, r.now(), nil)
 		return r.decisions(out)
 	case "end":
 		return r.end(words[1:])

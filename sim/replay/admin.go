@@ -84,7 +84,7 @@ func (w *World) queue(q *queue.Info) map[string]any {
 // share holds the fields that a queue has in every partition.
 func (w *World) share(s queue.Share) map[string]any {
 	return map[string]any{
-		"used": w.resource(s.Used), "pending": w.resource(s.Pending), "reserved": w.resource(s.Reserved),
+		"used": w.resource(s.Used), "pending": w.resource(s.Pending), "reserved": w.resource(s.ReservedUsage),
 		"effective-min": w.resource(s.EffectiveMin), "effective-max": w.resource(s.EffectiveMax),
 		"capacity": fraction(s.Capacity), "max-capacity": fraction(s.MaxCapacity),
 		"absolute-capacity": fraction(s.AbsoluteCapacity), "absolute-max": fraction(s.AbsoluteMax),

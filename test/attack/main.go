@@ -29,7 +29,16 @@ type driver struct {
 // drivers in the order in which they run.
 var drivers = []driver{
 	{"idle", "thousands of connections that say nothing, or half of what they should", idle},
+	{"allocate", "allocate calls as large as may be, again and again", allocate},
+	{"largest", "every method with its largest request, and what holds the loop", largest},
 	{"kills", "the ResourceManager killed -9 while it acknowledges", kills},
+	{"archives", "32 archives of a million entries that share one header, and bombs of all kinds", archives},
+	{"restarts", "the NodeManager killed -9 while it runs and fetches, and its recovery store damaged or deleted", restarts},
+	{"fulldisk", "an application that fills a node's only disk, again and again", fulldisk},
+	{"forged", "requests that masters and pages forge, past the proxy and the gate of the web ports", forged},
+	{"slowreaders", "every place of a web port taken by connections that read slowly, or ask slowly", slowreaders},
+	{"text", "names, reports and addresses that steer terminals, turn writing around or are markup", text},
+	{"damage", "bits flipped and pages spoilt in what daemons keep", damage},
 	{"answers", "thousands of large answers asked for at a time, read, read slowly and never read", answers},
 }
 

@@ -3,7 +3,8 @@ package tree
 import (
 	"bufio"
 	"io"
-	"unicode/utf8"
+
+	"github.com/heddle-project/heddle/internal/visible"
 )
 
 // WriteJSON writes the document as Hadoop's JSON.
@@ -47,6 +48,9 @@ func jsonMember(b *bufio.Writer, m *member, first bool) bool {
 	}
 	open := false
 	for e := range elements {
+		if _, err := b.Write(nil); err != nil {
+			break // the caller has left
+		}
 		if open {
 			b.WriteByte(',')
 		} else {
@@ -81,10 +85,8 @@ func jsonValue(b *bufio.Writer, v Value) {
 	}
 }
 
-const hex = "0123456789abcdef"
-
 // jsonText writes a quoted text. What is not UTF-8 becomes the replacement
-// character; U+2028 and U+2029 are escaped because scripts choke on them.
+// character; what would not be seen is escaped, which changes no value.
 func jsonText(b *bufio.Writer, s string) {
 	b.WriteByte('"')
 	if plain(s) {
@@ -92,29 +94,16 @@ func jsonText(b *bufio.Writer, s string) {
 		b.WriteByte('"')
 		return
 	}
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
+	for _, r := range s {
 		switch {
 		case r == '"' || r == '\\':
 			b.WriteByte('\\')
 			b.WriteByte(byte(r))
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\r':
-			b.WriteString(`\r`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r < 0x20 || r == 0x7f:
-			b.WriteString(`\u00`)
-			b.WriteByte(hex[r>>4])
-			b.WriteByte(hex[r&15])
-		case r == 0x2028 || r == 0x2029:
-			b.WriteString(`\u202`)
-			b.WriteByte(hex[r&15])
+		case visible.Hides(r):
+			b.Write(visible.Escape(b.AvailableBuffer(), r))
 		default:
 			b.WriteRune(r)
 		}
-		i += n
 	}
 	b.WriteByte('"')
 }

@@ -42,6 +42,8 @@ func TestForms(t *testing.T) {
 			`{"r":{"n":[1,2]}}`, `<r><n>1</n><n>2</n></r>`},
 		{"left out", tree.Document{Root: "r", Body: tree.New().AddIf(false, "a", 1).AddIf(true, "b", 2)}, `{"r":{"b":2}}`, `<r><b>2</b></r>`},
 		{"texts", tree.Document{Root: "r", Body: tree.New().Add("t", "a\"\\<&>\n]]>")}, `{"r":{"t":"a\"\\<&>\n]]>"}}`, "<r><t>a&quot;\\&lt;&amp;>\n]]&gt;</t></r>"},
+		{"what would not be seen", tree.Document{Root: "r", Body: tree.New().Add("t", "\x1b[2J\u009b\u202ea\U000e0041\x7f\r\t")},
+			`{"r":{"t":"\u001b[2J\u009b\u202ea\udb40\udc41\u007f\r\t"}}`, "<r><t>\ufffd[2J&#x9b;&#x202e;a&#xe0041;&#x7f;&#xd;\t</t></r>"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j, x := written(t, c.doc)

@@ -3,7 +3,10 @@ package tree
 import (
 	"bufio"
 	"io"
+	"strconv"
 	"unicode/utf8"
+
+	"github.com/heddle-project/heddle/internal/visible"
 )
 
 const (
@@ -64,6 +67,9 @@ func xmlMembers(b *bufio.Writer, o *Object) bool {
 			continue
 		}
 		for e := range elements {
+			if _, err := b.Write(nil); err != nil {
+				break // the caller has left
+			}
 			write(m.name, e)
 		}
 	}
@@ -77,9 +83,10 @@ func xmlClose(b *bufio.Writer, name string) {
 }
 
 // xmlText escapes what could be taken for markup, as MOXy does: ">" only where
-// XML demands it. Characters that XML cannot
-// hold at all become the replacement character: one control character in an
-// application's name must not make the whole list unreadable.
+// XML demands it. What would not be seen is a reference to the character, which
+// changes no value. Characters that XML cannot hold at all become the replacement
+// character: one control character in an application's name must not make the
+// whole list unreadable.
 func xmlText(b *bufio.Writer, s string) {
 	if plain(s) {
 		b.WriteString(s)
@@ -100,6 +107,8 @@ func xmlText(b *bufio.Writer, s string) {
 			b.WriteString("&#xd;")
 		case !inXML(r):
 			b.WriteRune(utf8.RuneError)
+		case r != '\n' && r != '\t' && visible.Hides(r):
+			b.WriteString("&#x" + strconv.FormatInt(int64(r), 16) + ";")
 		default:
 			b.WriteRune(r)
 		}

@@ -50,19 +50,19 @@ func TestFind(t *testing.T) {
 		{[]string{java, "HADOOP_CLASSPATH=" + at("tests") + "/*:" + at("nowhere", "hadoop-yarn-server-nodemanager.jar")}, "HADOOP_HOME or HADOOP_CLASSPATH", true},
 		{[]string{java, "HADOOP_HOME=" + at("jdk")}, "HADOOP_HOME or HADOOP_CLASSPATH", true},
 		{[]string{java, "HADOOP_HOME=" + at("hadoop")}, lib + ":" + common + ":" + yarn, false},
-		{[]string{java, "HADOOP_HOME=" + at("hadoop"), "HADOOP_OPTIONAL_TOOLS=hadoop-aws", "HADOOP_CLASSPATH=" + common + ":/x.jar"}, lib + ":" + common + ":" + yarn + ":" + tools + ":/x.jar", false},
+		{[]string{java, "HADOOP_HOME=" + at("hadoop"), "HADOOP_OPTIONAL_TOOLS=hadoop-aws", "HADOOP_CLASSPATH=" + common + ":/nowhere.jar:" + java[len("JAVA_HOME="):]}, lib + ":" + common + ":" + yarn + ":" + tools + ":" + at("jdk"), false},
 		{[]string{java, "HADOOP_COMMON_HOME=" + at("jdk"), "HADOOP_YARN_HOME=" + at("hadoop")}, yarn, false},
 		{[]string{java, "HADOOP_CLASSPATH=" + at("hadoop/share/hadoop/yarn/hadoop-yarn-server-nodemanager-3.5.0.jar") + "::"}, at("hadoop/share/hadoop/yarn/hadoop-yarn-server-nodemanager-3.5.0.jar"), false},
 	} {
 		f := New(Config{Environ: c.env})
-		r, err := Find(f.getenv, "/etc/hadoop")
+		r, err := Find(f.getenv, dir)
 		if c.bad {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%q: %+v %v, want %s", c.env, r, err, c.want)
 			}
 			continue
 		}
-		if err != nil || r.Path != "/etc/hadoop:"+c.want || r.Version != 11 || r.Java != at("jdk/bin/java") {
+		if err != nil || r.Path != dir+":"+c.want || r.Version != 11 || r.Java != at("jdk/bin/java") {
 			t.Errorf("%q: %+v %v, want %s", c.env, r, err, c.want)
 		}
 		if home := f.getenv("HADOOP_HOME"); (r.Native == at("hadoop/lib/native")) != (home != "") {

@@ -22,14 +22,8 @@ type Runtime struct {
 // localizerJar begins the name of the jar that has ContainerLocalizer.
 const localizerJar = "hadoop-yarn-server-nodemanager"
 
-// parts are the directories of an installation, by the variable that may lead elsewhere than HADOOP_HOME does.
-var parts = []struct{ variable, dir string }{
-	{"HADOOP_COMMON_HOME", "common"}, {"HADOOP_HDFS_HOME", "hdfs"}, {"HADOOP_YARN_HOME", "yarn"}, {"HADOOP_MAPRED_HOME", "mapreduce"}}
-
-// Find looks for a Java and a Hadoop in the environment: JAVA_HOME, else the java of PATH; and as class path conf, then the
-// share/hadoop directories of HADOOP_HOME, or of HADOOP_COMMON_HOME and its likes where these are set, with
-// share/hadoop/tools/lib if HADOOP_OPTIONAL_TOOLS names anything, then HADOOP_CLASSPATH. The error says what is missing and
-// what to set.
+// Find looks for a Java and a Hadoop in the environment: JAVA_HOME, else the java of PATH, and the class path that jvm.ClassPath makes. The
+// error says what is missing and what to set.
 func Find(getenv func(string) string, conf string) (Runtime, error) {
 	var r Runtime
 	home := jvm.Home(getenv)
@@ -40,43 +34,12 @@ func Find(getenv func(string) string, conf string) (Runtime, error) {
 	if _, err := os.Stat(r.Java); err != nil {
 		return r, fmt.Errorf("no Java was found (JAVA_HOME in the NodeManager's environment): %w", err)
 	}
-	entries := hadoop(getenv)
-	for _, entry := range filepath.SplitList(getenv("HADOOP_CLASSPATH")) {
-		if entry != "" && !slices.Contains(entries, entry) {
-			entries = append(entries, entry)
-		}
-	}
+	entries := jvm.ClassPath(getenv, conf)
 	if !slices.ContainsFunc(entries, hasLocalizer) {
 		return r, fmt.Errorf("no %s-*.jar was found: set HADOOP_HOME or HADOOP_CLASSPATH in the NodeManager's environment to a Hadoop", localizerJar)
 	}
-	if conf != "" {
-		entries = slices.Insert(entries, 0, conf)
-	}
-	r.Version, r.Path, r.Native = jvm.Version(home), strings.Join(entries, string(filepath.ListSeparator)), native(getenv)
+	r.Version, r.Path, r.Native = jvm.Version(home), strings.Join(entries, string(filepath.ListSeparator)), jvm.Native(getenv)
 	return r, nil
-}
-
-// hadoop is the class path of an installation, in the order of Hadoop's scripts.
-func hadoop(getenv func(string) string) (out []string) {
-	add := func(home string, subs ...string) {
-		for _, sub := range subs {
-			dir := filepath.Join(home, "share", "hadoop", sub)
-			if info, err := os.Stat(dir); home != "" && err == nil && info.IsDir() {
-				out = append(out, filepath.Join(dir, "*"))
-			}
-		}
-	}
-	for _, p := range parts {
-		home := getenv(p.variable)
-		if home == "" {
-			home = getenv("HADOOP_HOME")
-		}
-		add(home, filepath.Join(p.dir, "lib"), p.dir)
-	}
-	if getenv("HADOOP_OPTIONAL_TOOLS") != "" {
-		add(getenv("HADOOP_HOME"), filepath.Join("tools", "lib"))
-	}
-	return out
 }
 
 // hasLocalizer tells of an entry of a class path that holds ContainerLocalizer.
@@ -91,20 +54,4 @@ func hasLocalizer(entry string) bool {
 
 func isLocalizer(name string) bool {
 	return strings.HasPrefix(name, localizerJar) && strings.HasSuffix(name, ".jar") && !strings.HasSuffix(name, "-tests.jar") && !strings.HasSuffix(name, "-sources.jar")
-}
-
-// native is where Hadoop's libraries are that are not Java's.
-func native(getenv func(string) string) string {
-	if set := getenv("JAVA_LIBRARY_PATH"); set != "" {
-		return set
-	}
-	for _, variable := range []string{"HADOOP_COMMON_HOME", "HADOOP_HOME"} {
-		if home := getenv(variable); home != "" {
-			dir := filepath.Join(home, "lib", "native")
-			if info, err := os.Stat(dir); err == nil && info.IsDir() {
-				return dir
-			}
-		}
-	}
-	return ""
 }

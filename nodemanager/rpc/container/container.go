@@ -49,6 +49,8 @@ type Config struct {
 	Node     func() yarn.NodeID // as registered
 	// Issuer is the start time of the ResourceManager that the node is registered with; 0: it is not registered.
 	Issuer func() int64
+	// Closed is why nothing can be started or changed now; "": it can.
+	Closed func() string
 }
 
 type protocol struct{ Config }
@@ -100,6 +102,10 @@ func (p *protocol) starter(c *ipc.Call) (token.NM, bool) {
 	case p.Issuer() == 0:
 		serve.Refuse(c, serve.NotYetReady, "Rejecting new containers as NodeManager has not yet connected with ResourceManager")
 	default:
+		if why := p.Closed(); why != "" {
+			serve.Refuse(c, serve.YarnException, "%s is refused: %s", c.Method, why)
+			return id, false
+		}
 		return id, true
 	}
 	return id, false

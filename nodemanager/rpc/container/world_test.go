@@ -66,7 +66,7 @@ func newWorld(t testing.TB) *world {
 	var err error
 	w.port, err = ipc.Listen(ipc.ServerConfig{Name: "containers", Address: "127.0.0.1:0", Methods: []ipc.Method{ipc.MethodToken}, Tokens: w.keys, TokenKind: token.KindNM,
 		Log: log, Protocols: []ipc.Protocol{Protocol(Config{Loop: w.loop, Keys: w.keys, Services: w, Types: types,
-			Node: func() yarn.NodeID { return node }, Issuer: w.issuer.Load})}})
+			Node: func() yarn.NodeID { return node }, Issuer: w.issuer.Load, Closed: func() string { return "" }})}})
 	if err != nil {
 		t.Fatal(err)
 	}

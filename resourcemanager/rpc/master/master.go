@@ -23,7 +23,7 @@ const (
 	MaxAsks      = 100_000
 	MaxReleases  = 100_000
 	MaxBlacklist = 20_000
-	MaxUpdates   = 20_000
+	MaxUpdates   = 2000
 	maxURL       = 8 << 10
 	maxText      = 64 << 10
 )

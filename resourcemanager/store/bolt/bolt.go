@@ -5,26 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
 
-	"go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
-
+	"github.com/heddle-project/heddle/internal/sealed"
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 )
 
-// DefaultLockTimeout is how long Open waits for another process to let go of the file.
-const DefaultLockTimeout = 2 * time.Second
-
 // Options are those of every store and the bolt file's own.
 type Options struct {
 	store.Options
-	LockTimeout time.Duration // 0: DefaultLockTimeout
+	LockTimeout time.Duration     // how long Open waits for another process to let go of the file; 0: sealed.DefaultLock
+	Warn        func(text string) // takes what is odd and no damage; nil: nobody is told
 }
 
 type bolt struct {
@@ -32,8 +26,7 @@ type bolt struct {
 	path    string
 
 	mu     sync.Mutex
-	db     *bbolt.DB   // nil once closed
-	file   fs.FileInfo // what was opened, to notice that it was replaced
+	file   *sealed.File // nil once closed
 	loaded bool
 	broken error // why nothing can be stored any more
 }
@@ -42,72 +35,28 @@ type bolt struct {
 // another process uses the file, when it is not a state store or a damaged one,
 // or when its layout has another major version.
 func Open(path string, o Options) (store.Store, error) {
-	if o.LockTimeout <= 0 {
-		o.LockTimeout = DefaultLockTimeout
-	}
-	db, info, err := open(path, o.LockTimeout)
-	if err != nil {
-		return nil, fmt.Errorf("open state store %s: %w", path, err)
-	}
-	b := &bolt{options: o.Options.WithDefaults(), path: path, db: db, file: info}
-	if err := guard(func() error { return db.Update(prepare) }); err != nil {
-		_ = release(db)
-		return nil, fmt.Errorf("open state store %s: %w", path, err)
-	}
-	return b, nil
-}
-
-func open(path string, timeout time.Duration) (db *bbolt.DB, info fs.FileInfo, err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, nil, err
-	}
-	var file *os.File
-	openFile := func(name string, flag int, mode fs.FileMode) (f *os.File, err error) {
-		file, err = os.OpenFile(name, flag, mode)
-		return file, err
-	}
-	// The list of free pages is stored (the default): to rebuild it, bbolt would
-	// walk the file in a goroutine whose panic at a damaged page nobody can catch.
-	err = guard(func() (err error) {
-		db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: timeout, FreelistType: bbolt.FreelistMapType, OpenFile: openFile})
-		return err
-	})
+	f, err := sealed.Open(path, o.sealed())
 	switch {
-	case errors.Is(err, errDamaged):
-		// bbolt has not cleaned up. The mapping that it leaves keeps the lock alive
-		// over closing, so the lock is given back by hand.
-		_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
-		_ = file.Close()
-		return nil, nil, err
-	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, nil, fmt.Errorf("another process has held its lock for %v: is a ResourceManager running already?", timeout)
-	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch):
-		return nil, nil, fmt.Errorf("not a usable bbolt file (%w): restore a copy, or move it away to start without recovery", err)
+	case errors.As(err, new(*sealed.DamageError)), errors.As(err, new(*sealed.HeldError)): // they name the file
+		return nil, err
 	case err != nil:
-		return nil, nil, err
+		return nil, fmt.Errorf("open state store %s: %w", path, err)
 	}
-	if info, err = secure(path); err != nil {
-		_ = db.Close()
-		return nil, nil, err
-	}
-	return db, info, nil
+	return &bolt{options: o.WithDefaults(), path: path, file: f}, nil
 }
 
-// secure sets the mode of a file that was there before and makes the entry of a
-// new one in its directory durable.
-func secure(path string) (fs.FileInfo, error) {
-	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	if err := dir.Sync(); err != nil {
-		return nil, err
-	}
-	return os.Stat(path)
+// Check reads the file and tells what is damaged; it changes nothing.
+func Check(path string, o Options) (*sealed.Report, error) { return sealed.Check(path, o.sealed()) }
+
+// Repair sets a damaged file aside and writes a new one of what can be read.
+func Repair(path string, o Options, now time.Time) (*sealed.Report, error) {
+	return sealed.Repair(path, o.sealed(), now)
+}
+
+// SetAside takes the file away, so that the next Open makes a new one, and tells
+// under which name it is kept.
+func SetAside(path string, o Options, now time.Time) (aside string, err error) {
+	return sealed.SetAside(path, o.sealed(), now)
 }
 
 // Load implements store.Store.
@@ -115,7 +64,7 @@ func (b *bolt) Load(ctx context.Context) (*state.Snapshot, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
-	case b.db == nil:
+	case b.file == nil:
 		return nil, store.ErrClosed
 	case b.loaded:
 		return nil, store.ErrLoaded
@@ -124,7 +73,7 @@ func (b *bolt) Load(ctx context.Context) (*state.Snapshot, error) {
 		return nil, err
 	}
 	var snapshot *state.Snapshot
-	err := b.update(func(tx *bbolt.Tx) (err error) {
+	err := b.update(func(tx *sealed.Tx) (err error) {
 		snapshot, err = load(tx, b.options)
 		return err
 	})
@@ -144,7 +93,7 @@ func (b *bolt) Commit(ctx context.Context, ops []state.Op) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
-	case b.db == nil:
+	case b.file == nil:
 		return store.ErrClosed
 	case !b.loaded:
 		return store.ErrNotLoaded
@@ -152,54 +101,43 @@ func (b *bolt) Commit(ctx context.Context, ops []state.Op) error {
 	if err := b.usable(ctx); err != nil || len(changes) == 0 {
 		return err
 	}
-	return b.update(func(tx *bbolt.Tx) error { return apply(tx, changes) })
+	return b.update(func(tx *sealed.Tx) error { return apply(tx, changes) })
 }
 
 // Close implements store.Store.
 func (b *bolt) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.db == nil {
+	if b.file == nil {
 		return nil
 	}
-	db := b.db
-	b.db = nil
-	if err := release(db); err != nil {
+	file := b.file
+	b.file = nil
+	if err := file.Close(); err != nil {
 		return fmt.Errorf("close state store %s: %w", b.path, err)
 	}
 	return nil
 }
 
-// usable tells why nothing should be tried.
+// usable tells why nothing should be tried. A file that was moved away is used
+// again once it is back.
 func (b *bolt) usable(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return &store.UnavailableError{Err: context.Cause(ctx)}
 	}
-	if b.broken == nil {
-		b.broken = b.inPlace()
+	err := b.broken
+	if err == nil {
+		err = b.file.InPlace()
 	}
-	if b.broken != nil {
-		return &store.UnavailableError{Err: b.broken}
-	}
-	return nil
-}
-
-// inPlace notices a file that was deleted or replaced: what is written to it
-// would be gone with the process.
-func (b *bolt) inPlace() error {
-	info, err := os.Stat(b.path)
 	if err != nil {
-		return fmt.Errorf("the file in use is gone: %w", err)
-	}
-	if !os.SameFile(info, b.file) {
-		return fmt.Errorf("%s was replaced by another file while in use", b.path)
+		return &store.UnavailableError{Err: err}
 	}
 	return nil
 }
 
 // update runs one durable transaction and sorts its errors.
-func (b *bolt) update(f func(*bbolt.Tx) error) error {
-	err := guard(func() error { return b.db.Update(f) })
+func (b *bolt) update(f func(*sealed.Tx) error) error {
+	err := b.file.Update(f)
 	if err == nil {
 		return nil
 	}

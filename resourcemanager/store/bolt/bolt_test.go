@@ -14,6 +14,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/heddle-project/heddle/internal/sealed"
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/storetest"
@@ -48,7 +49,22 @@ func mustOpen(t testing.TB, path string) store.Store {
 	return s
 }
 
-// edit changes the file while no store has it open.
+// rewrite commits a change while no store has the file open: the file is whole.
+func rewrite(t testing.TB, path string, f func(*sealed.Tx) error) {
+	t.Helper()
+	o := Options{}.sealed()
+	o.Prepare = func(*sealed.Tx, bool) error { return nil }
+	o.Intact = func(bool, string, []byte, []byte) error { return nil }
+	file, err := sealed.Open(path, o)
+	if err == nil {
+		err = errors.Join(file.Update(f), file.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// edit changes the file behind the store's back.
 func edit(t testing.TB, path string, f func(*bbolt.Tx) error) {
 	t.Helper()
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second})
@@ -72,7 +88,7 @@ func TestConformance(t *testing.T) {
 				return s
 			},
 			Overwrite: func(t testing.TB, key state.Key, value []byte) {
-				edit(t, path, func(tx *bbolt.Tx) error { return tx.Bucket([]byte(key.Table)).Put([]byte(key.Name), value) })
+				rewrite(t, path, func(tx *sealed.Tx) error { return tx.Put(string(key.Table), key.Name, value) })
 			},
 		}
 	})
@@ -85,7 +101,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, enough := range []int{1, 20} {
-		if err := os.RemoveAll(path); err != nil {
+		if err := os.RemoveAll(filepath.Dir(path)); err != nil {
 			t.Fatal(err)
 		}
 		child := exec.CommandContext(t.Context(), self)
@@ -116,23 +132,25 @@ func TestOpenRefuses(t *testing.T) {
 	path := file(t)
 	mustOpen(t, path)
 	_, err := Open(path, Options{LockTimeout: time.Millisecond})
-	says(t, err, path, "another process has held its lock", "is a ResourceManager running already?")
+	says(t, err, path, "another process has held the lock of ", "is a ResourceManager running already?")
 
 	version := func(v string) string {
 		path := file(t)
 		_ = mustOpen(t, path).Close()
-		edit(t, path, func(tx *bbolt.Tx) error { return tx.Bucket(metaBucket).Put(versionKey, []byte(v)) })
+		rewrite(t, path, func(tx *sealed.Tx) error { return tx.Put(ownBucket, versionKey, []byte(v)) })
 		return path
 	}
-	_, err = Open(version("2.0"), Options{})
-	says(t, err, "layout version is 2.0, this program reads 1.x")
+	_, err = Open(version("3.0"), Options{})
+	says(t, err, "layout version is 3.0, this program reads 1.x and 2.x")
+	_, err = Open(version("1.0"), Options{})
+	says(t, err, "layout version is 1.0 and its seal says otherwise")
 	_, err = Open(version("x"), Options{})
 	says(t, err, `layout version "x" is not major.minor`)
 
-	path = version("1.7") // a later minor is used and marked with ours
+	path = version("2.7") // a later minor is used and marked with ours
 	_ = mustOpen(t, path).Close()
 	edit(t, path, func(tx *bbolt.Tx) error {
-		if v := string(tx.Bucket(metaBucket).Get(versionKey)); v != "1.0" {
+		if v := string(tx.Bucket([]byte(ownBucket)).Get([]byte(versionKey))); v != "2.0" {
 			t.Errorf("version is %s", v)
 		}
 		return nil
@@ -147,7 +165,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(path, Options{})
-	says(t, err, "not a usable bbolt file", "move it away")
+	says(t, err, path, "neither of its two meta pages", "-check-state-store", "-repair-state-store")
 }
 
 func says(t *testing.T, err error, parts ...string) {
@@ -163,7 +181,7 @@ func TestEpochOutOfRange(t *testing.T) {
 	path := file(t)
 	_ = mustOpen(t, path).Close()
 	for text, want := range map[string]string{"many": "is not a number", "99999999": "epoch 99999999 is not in the configured range"} {
-		edit(t, path, func(tx *bbolt.Tx) error { return tx.Bucket(metaBucket).Put(epochKey, []byte(text)) })
+		rewrite(t, path, func(tx *sealed.Tx) error { return tx.Put(ownBucket, epochKey, []byte(text)) })
 		s := mustOpen(t, path)
 		_, err := s.Load(t.Context())
 		says(t, err, want)

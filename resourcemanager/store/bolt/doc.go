@@ -3,7 +3,7 @@
 //
 // Layout of the file, one bucket per table:
 //
-//	heddle                 version → "1.0", epoch → decimal epoch of the next start
+//	heddle                 version → "2.0", epoch → decimal epoch of the next start, seal → see internal/sealed
 //	application            application_1700000000000_0007
 //	attempt                appattempt_1700000000000_0007_000001
 //	amrm-keys              current
@@ -16,10 +16,15 @@
 //
 // Names are state.Key's, values are those of package record. The version is
 // that of this layout, major.minor: with another major the file is refused,
-// with another minor it is used and marked with this program's.
+// with another minor it is used and marked with this program's. A file of
+// version 1 has no seal and is given one.
 //
 // A batch is one transaction, durable when Commit returns (fdatasync). The file
-// has mode 0600, for it holds secrets, and is locked while it is open.
+// has mode 0600, for it holds secrets, and is locked while it is open. Beside it
+// is its witness, FILE.witness.
+//
+// A damaged file is refused: Check and Repair are the ways on. A record that is
+// as it was written and still cannot be used is set aside by Load.
 //
 // A write that fails other than for want of space makes the store useless until
 // it is opened anew: after a failed fsync the kernel may forget what was to be

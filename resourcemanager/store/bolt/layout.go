@@ -1,83 +1,99 @@
 package bolt
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
 
-	"go.etcd.io/bbolt"
-
+	"github.com/heddle-project/heddle/internal/sealed"
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
+	"github.com/heddle-project/heddle/resourcemanager/store/record"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // Version of the layout; see the package's description.
 const (
-	Major = 1
+	Major = 2
 	Minor = 0
 )
 
-var (
-	metaBucket = []byte("heddle")
-	versionKey = []byte("version")
-	epochKey   = []byte("epoch")
+// unsealed is the major version of files that have no seal yet.
+const unsealed = 1
+
+const (
+	ownBucket  = "heddle"
+	versionKey = "version"
+	epochKey   = "epoch"
 )
 
-// prepare checks or writes the version and makes missing buckets.
-func prepare(tx *bbolt.Tx) error {
-	meta := tx.Bucket(metaBucket)
-	if meta == nil {
-		if name, _ := tx.Cursor().First(); name != nil {
-			return fmt.Errorf("bbolt file of another program: it has a bucket %q and none called %q", name, metaBucket)
+// advice is what to do about a damaged file.
+const advice = "Stop the ResourceManager if it runs, then look with `yarn resourcemanager -check-state-store`; `yarn resourcemanager -repair-state-store` sets the file aside, " +
+	"keeps what can be read and lists what is lost. A copy is put back together with its .witness, or with none"
+
+func (o Options) sealed() sealed.Options {
+	codec := record.Codec{Types: o.WithDefaults().Types}
+	return sealed.Options{Kind: "state store", Holder: "ResourceManager", Advice: advice, Own: ownBucket, Prepare: prepare, Lock: o.LockTimeout, Warn: o.Warn,
+		Intact: func(_ bool, _ string, _, value []byte) error { return record.Intact(value) },
+		Owner:  func(key, value []byte) string { return owner(codec, key, value) }}
+}
+
+// owner is the table of a record: that of which it makes sense.
+func owner(codec record.Codec, name, value []byte) string {
+	for _, table := range state.Tables() {
+		if _, err := codec.Decode(state.Key{Table: table, Name: string(name)}, value); err == nil {
+			return string(table)
 		}
-		var err error
-		if meta, err = tx.CreateBucket(metaBucket); err != nil {
+	}
+	return ""
+}
+
+// prepare checks or writes the version and makes missing buckets.
+func prepare(tx *sealed.Tx, sealed bool) error {
+	names := tx.Buckets()
+	known := false
+	for _, name := range names {
+		known = known || name == ownBucket
+	}
+	if !known && len(names) > 0 {
+		return fmt.Errorf("bbolt file of another program: it has a bucket %q and none called %q; name another file in yarn.resourcemanager.heddle.state-store.path", names[0], ownBucket)
+	}
+	if known {
+		if err := checkVersion(string(tx.Get(ownBucket, versionKey)), sealed); err != nil {
 			return err
 		}
-	} else if err := checkVersion(string(meta.Get(versionKey))); err != nil {
+	}
+	if err := tx.Make(ownBucket); err != nil {
 		return err
 	}
 	for _, table := range state.Tables() {
-		if _, err := tx.CreateBucketIfNotExists([]byte(table)); err != nil {
-			return fmt.Errorf("bucket %s: %w", table, err)
+		if err := tx.Make(string(table)); err != nil {
+			return err
 		}
 	}
-	return meta.Put(versionKey, fmt.Appendf(nil, "%d.%d", Major, Minor))
+	return tx.Put(ownBucket, versionKey, fmt.Appendf(nil, "%d.%d", Major, Minor))
 }
 
-func checkVersion(text string) error {
+func checkVersion(text string, sealed bool) error {
 	major, minor, ok := strings.Cut(text, ".")
 	m, err1 := strconv.Atoi(major)
 	_, err2 := strconv.Atoi(minor)
-	if !ok || err1 != nil || err2 != nil {
-		return fmt.Errorf("its layout version %q is not major.minor: the file is damaged", text)
+	switch {
+	case !ok || err1 != nil || err2 != nil:
+		return fmt.Errorf("its layout version %q is not major.minor: the file is damaged. %s", text, advice)
+	case m == unsealed && !sealed, m == Major && sealed:
+		return nil
+	case m == Major || m == unsealed:
+		return fmt.Errorf("its layout version is %s and its seal says otherwise: the file is damaged. %s", text, advice)
 	}
-	if m != Major {
-		return fmt.Errorf("its layout version is %s, this program reads %d.x: use the program that wrote it", text, Major)
-	}
-	return nil
+	return fmt.Errorf("its layout version is %s, this program reads %d.x and %d.x: use the program that wrote it", text, unsealed, Major)
 }
 
 // load reads all records and sets the next epoch aside.
-func load(tx *bbolt.Tx, o store.Options) (*state.Snapshot, error) {
-	meta := tx.Bucket(metaBucket)
-	epoch := o.Epochs.Base
-	if text := meta.Get(epochKey); text != nil {
-		var err error
-		if epoch, err = strconv.ParseInt(string(text), 10, 64); err != nil {
-			return nil, fmt.Errorf("stored epoch %q is not a number", text)
-		}
-	}
-	if !o.Epochs.Valid(epoch) {
-		return nil, fmt.Errorf("epoch %d is not in the configured range that begins at %d", epoch, o.Epochs.Base)
-	}
-	if err := meta.Put(epochKey, strconv.AppendInt(nil, o.Epochs.Next(epoch), 10)); err != nil {
-		return nil, err
-	}
-	reader := o.Reader(epoch)
+func load(tx *sealed.Tx, o store.Options) (*state.Snapshot, error) {
+	reader := o.Reader(0)
 	for _, table := range state.Tables() {
-		err := tx.Bucket([]byte(table)).ForEach(func(name, value []byte) error {
+		err := tx.ForEach(string(table), func(name, value []byte) error {
 			reader.Add(state.Key{Table: table, Name: string(name)}, value)
 			return nil
 		})
@@ -85,39 +101,51 @@ func load(tx *bbolt.Tx, o store.Options) (*state.Snapshot, error) {
 			return nil, fmt.Errorf("read bucket %s: %w", table, err)
 		}
 	}
-	return reader.Snapshot(), nil
+	snapshot := reader.Snapshot()
+	var err error
+	if snapshot.Epoch, err = nextEpoch(tx, o.Epochs, snapshot); err != nil {
+		return nil, err
+	}
+	return snapshot, tx.Put(ownBucket, epochKey, strconv.AppendInt(nil, o.Epochs.Next(snapshot.Epoch), 10))
 }
 
-func apply(tx *bbolt.Tx, changes []store.Change) error {
+// nextEpoch is the epoch of this start. If it is not known, after a repair, it
+// is one that no master's container has.
+func nextEpoch(tx *sealed.Tx, epochs state.Epochs, s *state.Snapshot) (int64, error) {
+	text := tx.Get(ownBucket, epochKey)
+	if text == nil {
+		epoch := epochs.Base
+		for _, t := range s.Attempts {
+			if used := t.MasterContainer.Number >> yarn.EpochShift; used >= epoch {
+				epoch = epochs.Next(used)
+			}
+		}
+		return epoch, nil
+	}
+	epoch, err := strconv.ParseInt(string(text), 10, 64)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("stored epoch %q is not a number", text)
+	case !epochs.Valid(epoch):
+		return 0, fmt.Errorf("epoch %d is not in the configured range that begins at %d (yarn.resourcemanager.epoch)", epoch, epochs.Base)
+	}
+	return epoch, nil
+}
+
+func apply(tx *sealed.Tx, changes []store.Change) error {
 	for _, c := range changes {
-		bucket := tx.Bucket([]byte(c.Key.Table))
+		table := string(c.Key.Table)
 		var err error
 		switch {
 		case c.Value != nil:
-			err = bucket.Put([]byte(c.Key.Name), c.Value)
+			err = tx.Put(table, c.Key.Name, c.Value)
 		case c.Prefix:
-			err = removeAll(bucket, []byte(c.Key.Name))
+			err = tx.DeleteAll(table, c.Key.Name)
 		default:
-			err = bucket.Delete([]byte(c.Key.Name))
+			err = tx.Delete(table, c.Key.Name)
 		}
 		if err != nil {
 			return fmt.Errorf("change %s: %w", c.Key, err)
-		}
-	}
-	return nil
-}
-
-// removeAll removes the keys that begin with prefix. They are gathered first: a
-// cursor may skip a key after a removal.
-func removeAll(bucket *bbolt.Bucket, prefix []byte) error {
-	var names [][]byte
-	cursor := bucket.Cursor()
-	for name, _ := cursor.Seek(prefix); bytes.HasPrefix(name, prefix); name, _ = cursor.Next() {
-		names = append(names, bytes.Clone(name))
-	}
-	for _, name := range names {
-		if err := bucket.Delete(name); err != nil {
-			return err
 		}
 	}
 	return nil

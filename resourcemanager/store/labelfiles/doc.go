@@ -4,11 +4,17 @@
 //
 //	nodelabel.mirror       all labels, then, unless nodes name their own, all that nodes were given
 //	nodelabel.editlog      changes since the mirror was written
+//	nodelabel.witness      ours alone: the number of the last change that was acknowledged
 //
 // Messages are protobuf's, each after its length as a varint: in the mirror an
 // AddToClusterNodeLabelsRequest and a ReplaceLabelsOnNodeRequest; in the log each
 // after four bytes that tell its kind, 0 labels that are added, 1 nodes that are
 // given labels, 2 labels that are removed.
+//
+// A mirror of ours begins with a field that Apache's passes over: the number of
+// its change and a sum of the file (seal.go). One that does not fit its sum, or
+// is older than the witness knows, or is gone although there is a witness, is
+// refused. A mirror without that field is Apache's and taken as it is.
 //
 // A change writes the whole mirror to nodelabel.mirror.writing, makes it durable
 // and renames it, so there is never half a change. The log is only read: what a

@@ -39,6 +39,8 @@ type content struct {
 	given  map[yarn.NodeID]string
 	ports  map[string]map[int32]bool // of given
 	limits Limits
+
+	unknown bool // the mirror has fields that nobody knows
 }
 
 // Limits bound what files may hold.
@@ -219,6 +221,7 @@ func (c *content) readMirror(s *source, nodes bool) error {
 	if err := s.message(&labels); err != nil {
 		return err
 	}
+	c.unknown = strange(&labels)
 	if err := c.add(&labels); err != nil {
 		return err
 	}
@@ -289,30 +292,35 @@ func (c *content) readChange(kind uint32, s *source, nodes bool) error {
 	return fmt.Errorf("%d is not a kind of change; 0, 1 and 2 are", kind)
 }
 
-// mirror is the file's content for labels.
-func mirror(l state.Labels, nodes bool) ([]byte, error) {
-	var known pb.AddToClusterNodeLabelsRequest
+// mirror is the file's content for labels, with the seal of change number.
+func mirror(l state.Labels, nodes bool, number uint64) ([]byte, error) {
+	known := pb.AddToClusterNodeLabelsRequest{}
 	for _, x := range l.Known {
 		known.NodeLabels = append(known.NodeLabels, &pb.NodeLabel{Name: proto.String(x.Name), IsExclusive: proto.Bool(x.Exclusive)})
 		known.DeprecatedNodeLabels = append(known.DeprecatedNodeLabels, x.Name) // as Apache's, for its older releases
 	}
-	out, err := delimited(nil, &known)
-	if err != nil || !nodes {
-		return out, err
+	out, err := delimited(nil, emptySeal(number), &known)
+	if err != nil {
+		return nil, err
 	}
-	var given pb.ReplaceLabelsOnNodeRequest
-	for _, x := range l.Nodes {
-		n := &pb.NodeIdToLabels{NodeId: &pb.NodeId{Host: proto.String(x.Node.Host), Port: proto.Int32(x.Node.Port)}}
-		if x.Label != "" {
-			n.NodeLabels = []string{x.Label}
+	if nodes {
+		var given pb.ReplaceLabelsOnNodeRequest
+		for _, x := range l.Nodes {
+			n := &pb.NodeIdToLabels{NodeId: &pb.NodeId{Host: proto.String(x.Node.Host), Port: proto.Int32(x.Node.Port)}}
+			if x.Label != "" {
+				n.NodeLabels = []string{x.Label}
+			}
+			given.NodeToLabels = append(given.NodeToLabels, n)
 		}
-		given.NodeToLabels = append(given.NodeToLabels, n)
+		if out, err = delimited(out, nil, &given); err != nil {
+			return nil, err
+		}
 	}
-	return delimited(out, &given)
+	return out, fillSeal(out)
 }
 
-func delimited(to []byte, m proto.Message) ([]byte, error) {
-	b, err := proto.Marshal(m)
+func delimited(to, first []byte, m proto.Message) ([]byte, error) {
+	b, err := proto.MarshalOptions{}.MarshalAppend(first, m)
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,9 @@ const (
 	newMirror  = mirrorFile + ".new" // of Apache's NonAppendableFSNodeLabelStore, while it replaces the other
 	oldMirror  = mirrorFile + ".old" // of its FileSystemNodeLabelsStore, likewise
 	tornLog    = logFile + ".torn"
+
+	witnessFile = "nodelabel.witness"
+	newWitness  = witnessFile + ".new"
 )
 
 // Options say where labels are kept, and who keeps everything else.
@@ -44,6 +47,8 @@ type files struct {
 	mu    sync.Mutex
 	claim *os.File // of a local directory: locked
 	state error    // why it cannot be used, or nil
+
+	number uint64 // of the change that wrote the mirror
 }
 
 // Open makes the directory if need be and claims it: a second ResourceManager
@@ -112,10 +117,14 @@ func (f *files) Load(ctx context.Context) (*state.Snapshot, error) {
 	return snapshot, nil
 }
 
-// read reads the labels, and leaves them in the mirror alone.
+// read reads the labels, and leaves them in a sealed mirror alone.
 func (f *files) read(sys filesystem.FileSystem, snapshot *state.Snapshot) error {
+	w, err := f.hear(sys)
+	if err != nil {
+		return err
+	}
 	c := newContent(f.o.Limits)
-	current, err := f.readMirrors(sys, c)
+	m, err := f.readMirrors(sys, c, w)
 	if err != nil {
 		return err
 	}
@@ -124,30 +133,57 @@ func (f *files) read(sys filesystem.FileSystem, snapshot *state.Snapshot) error 
 		return err
 	}
 	snapshot.Labels = c.record()
-	if !current || logged {
-		if err := f.stage(sys, snapshot.Labels); err != nil {
-			return err
+	f.number = max(m.number, w.number)
+	switch {
+	case m.name != mirrorFile, !m.sealed, logged:
+		err = f.replace(sys, snapshot.Labels)
+	case w.number != m.number:
+		if err = f.prepareWitness(sys, m.number, snapshot.Labels); err == nil {
+			err = f.testify(sys)
 		}
-		if err := f.publish(sys); err != nil {
-			return err
-		}
+	}
+	if err != nil {
+		return err
 	}
 	return f.clear(sys, logged, torn)
 }
 
-// readMirrors reads the mirror that counts. current tells that it is in its place.
-func (f *files) readMirrors(sys filesystem.FileSystem, c *content) (current bool, err error) {
+// replace writes a new mirror in the place of what is there.
+func (f *files) replace(sys filesystem.FileSystem, l state.Labels) error {
+	if err := f.stage(sys, l); err != nil {
+		return err
+	}
+	return f.publish(sys)
+}
+
+// mirrorFound is the mirror that counts: no name if there is none.
+type mirrorFound struct {
+	name   string
+	number uint64 // of the change that wrote it
+	sealed bool
+}
+
+// readMirrors reads the mirror that counts.
+func (f *files) readMirrors(sys filesystem.FileSystem, c *content, w witness) (m mirrorFound, err error) {
 	names := []string{mirrorFile, oldMirror}
 	if f.o.NoLog {
 		names = []string{newMirror, mirrorFile}
 	}
 	for _, name := range names {
-		found, err := f.parse(sys, name, func(s *source) error { return c.readMirror(s, f.o.Nodes) })
+		found, err := f.parse(sys, name, func(s *source) error {
+			var err error
+			m.number, m.sealed, err = c.readSealed(s, f.o.Nodes, w)
+			return err
+		})
 		if found || err != nil {
-			return name == mirrorFile, err
+			m.name = name
+			return m, err
 		}
 	}
-	return false, nil
+	if w.exists {
+		return m, f.damaged(mirrorFile, fmt.Errorf("it is gone, and %s shows that there was one", f.o.URL.At(f.at(witnessFile))))
+	}
+	return m, nil
 }
 
 // readLog reads changes since the mirror. logged tells that there are any.
@@ -180,11 +216,28 @@ func (f *files) parse(sys filesystem.FileSystem, name string, read func(*source)
 	defer file.Close()
 	s := newSource(file)
 	if err := read(s); err != nil {
-		return true, fmt.Errorf("%s cannot be understood from byte %d on: %w; restore a copy, or move the file away to start without the labels in it",
-			f.o.URL.At(f.at(name)), s.began, err)
+		return true, f.damaged(name, fmt.Errorf("it cannot be understood from byte %d on: %w", s.began, err))
 	}
 	return true, nil
 }
+
+// damaged says what to do about a file.
+func (f *files) damaged(name string, err error) error {
+	return &DamageError{File: f.o.URL.At(f.at(name)).String(), Err: err}
+}
+
+// DamageError is a file that cannot be used as it is.
+type DamageError struct {
+	File string
+	Err  error
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("the file of node labels %s is damaged: %v; nothing was changed. Stop the ResourceManager if it runs, then look with `yarn resourcemanager -check-state-store`; "+
+		"`yarn resourcemanager -repair-state-store` keeps a copy and what can be read. Or restore a copy, or move the file away, each with %s beside it, to start without the labels in it", e.File, e.Err, witnessFile)
+}
+
+func (e *DamageError) Unwrap() error { return e.Err }
 
 // clear takes away what the mirror has now.
 func (f *files) clear(sys filesystem.FileSystem, logged, torn bool) error {
@@ -205,13 +258,22 @@ func (f *files) clear(sys filesystem.FileSystem, logged, torn bool) error {
 	return f.sync("")
 }
 
-// stage writes labels beside the mirror, durably.
+// stage writes labels beside the mirror, durably, and what the witness will say:
+// a disk that is full shows before anything is changed.
 func (f *files) stage(sys filesystem.FileSystem, l state.Labels) error {
-	content, err := mirror(l, f.o.Nodes)
+	content, err := mirror(l, f.o.Nodes, f.number+1)
 	if err != nil {
 		return err
 	}
-	w, err := sys.Create(f.at(writing), 0o644, true)
+	if err := f.write(sys, writing, content); err != nil {
+		return err
+	}
+	return f.prepareWitness(sys, f.number+1, l)
+}
+
+// write makes a file, durably.
+func (f *files) write(sys filesystem.FileSystem, name string, content []byte) error {
+	w, err := sys.Create(f.at(name), 0o644, true)
 	if err != nil {
 		return err
 	}
@@ -220,17 +282,21 @@ func (f *files) stage(sys filesystem.FileSystem, l state.Labels) error {
 		err = closing
 	}
 	if err == nil {
-		err = f.sync(writing)
+		err = f.sync(name)
 	}
 	return err
 }
 
-// publish makes what was staged the mirror.
+// publish makes what was staged the mirror, and tells the witness.
 func (f *files) publish(sys filesystem.FileSystem) error {
 	if err := sys.Rename(f.at(writing), f.at(mirrorFile)); err != nil {
 		return err
 	}
-	return f.sync("")
+	f.number++
+	if err := f.sync(""); err != nil {
+		return err
+	}
+	return f.testify(sys)
 }
 
 // sync makes a local file durable, or with "" the names in the directory. HDFS

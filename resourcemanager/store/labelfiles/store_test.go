@@ -251,7 +251,7 @@ func FuzzLog(f *testing.F) {
 				continue
 			}
 			l := c.record()
-			again, err := mirror(l, true)
+			again, err := mirror(l, true, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

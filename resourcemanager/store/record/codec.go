@@ -58,19 +58,28 @@ func (c Codec) Decode(key state.Key, value []byte) (state.Record, error) {
 	return r, nil
 }
 
-// unseal checks version and checksum and returns the fields.
-func unseal(value []byte) ([]byte, error) {
+// Intact tells what is wrong with a stored value by itself, whatever it means:
+// its bytes are not those that were written.
+func Intact(value []byte) error {
 	if len(value) < Overhead {
-		return nil, fmt.Errorf("%d bytes are too few for a record", len(value))
+		return fmt.Errorf("%d bytes are too few for a record", len(value))
 	}
 	body, sum := value[:len(value)-crc32.Size], value[len(value)-crc32.Size:]
-	if body[0] != Version {
-		return nil, fmt.Errorf("record format %d, this program reads %d", body[0], Version)
-	}
 	if crc32.Checksum(body, castagnoli) != binary.BigEndian.Uint32(sum) {
-		return nil, errors.New("checksum does not match: the stored bytes are damaged")
+		return errors.New("checksum does not match: the stored bytes are damaged")
 	}
-	return body[1:], nil
+	return nil
+}
+
+// unseal checks checksum and version and returns the fields.
+func unseal(value []byte) ([]byte, error) {
+	if err := Intact(value); err != nil {
+		return nil, err
+	}
+	if value[0] != Version {
+		return nil, fmt.Errorf("record format %d, this program reads %d", value[0], Version)
+	}
+	return value[1 : len(value)-crc32.Size], nil
 }
 
 func (c Codec) write(w *writer, r state.Record) error {

@@ -39,6 +39,22 @@ type Daemon struct {
 	Connection string // state of the connection to the election's ZooKeeper
 	LoginUser  string // whom the daemon runs as
 	Scheduler  string // "Capacity Scheduler", as the overview shows it
+	Holds      Holds
+}
+
+// Holds are what has kept the loop, and with it everybody, for long.
+type Holds struct {
+	Count   int64 // since the start
+	Longest Hold  // since the start
+	Last    []Hold
+}
+
+// Hold is one command that kept the loop for long, or one publication of views.
+type Hold struct {
+	Number int64 // counts from 1
+	What   string
+	Millis float64
+	At     int64 // when it ended, milliseconds since 1970
 }
 
 // Controller changes applications and labels. Every method checks the caller's rights

@@ -18,6 +18,11 @@ func (l Links) base() string { return l.Scheme + "://" + l.Address }
 // Page is the application's page.
 func (l Links) Page(id yarn.ApplicationID) string { return l.base() + "/cluster/app/" + id.String() }
 
+// Failure is the page about an application that took the proxy for a stranger.
+func (l Links) Failure(id yarn.ApplicationID) string {
+	return l.base() + "/cluster/failure/" + id.String()
+}
+
 // Proxy is the application's own pages behind the proxy.
 func (l Links) Proxy(id yarn.ApplicationID) string { return l.base() + "/proxy/" + id.String() + "/" }
 

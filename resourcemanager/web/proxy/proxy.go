@@ -8,8 +8,9 @@
 //
 // Pages of applications are served from the ResourceManager's own origin, which
 // stock masters depend on (their pages fetch data by the proxy's paths), so a
-// sandboxing Content-Security-Policy is not possible here; the gate of package
-// web refuses changes that such pages ask for.
+// sandboxing Content-Security-Policy is not possible here; the gate refuses
+// changes that such pages ask of the daemon. So that nobody reaches a daemon
+// around its gate, no port of a daemon is dialled, whatever a master registered.
 package proxy
 
 import (
@@ -17,6 +18,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -43,7 +45,12 @@ type Config struct {
 	Source access.Source
 	Links  access.Links
 	From   net.IP // local address to connect from; nil leaves it to the kernel
-	Log    *slog.Logger
+	// Own tells whether this daemon listens on a port; nil: on none.
+	Own func(port uint16) bool
+	// Addresses are those of a node's host, as far as they are known; it asks
+	// nobody. nil: none.
+	Addresses func(host string) []netip.Addr
+	Log       *slog.Logger
 }
 
 // Proxy is the handler of everything at and below /proxy.
@@ -60,22 +67,16 @@ func New(c Config) *Proxy {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	dialer := &net.Dialer{Timeout: dialTime}
-	return &Proxy{
-		Config: c,
-		transport: &http.Transport{
-			Proxy: nil, // never through another proxy: the master's filter wants our address
-			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-				return dialFrom(ctx, dialer, c.From, network, address)
-			},
-			DisableCompression:     true, // what the caller accepts is the caller's business
-			DisableKeepAlives:      true, // masters come and go
-			ResponseHeaderTimeout:  headerTime,
-			MaxResponseHeaderBytes: maxHeaderBytes,
-		},
-		total: totalTime,
-		most:  maxAnswer,
+	p := &Proxy{Config: c, total: totalTime, most: maxAnswer}
+	p.transport = &http.Transport{
+		Proxy:                  nil, // never through another proxy: the master's filter wants our address
+		DialContext:            p.dial,
+		DisableCompression:     true, // what the caller accepts is the caller's business
+		DisableKeepAlives:      true, // masters come and go
+		ResponseHeaderTimeout:  headerTime,
+		MaxResponseHeaderBytes: maxHeaderBytes,
 	}
+	return p
 }
 
 // dialFrom connects from the given address. A loopback address cannot reach
@@ -87,7 +88,7 @@ func dialFrom(ctx context.Context, d *net.Dialer, from net.IP, network, address 
 	bound := *d
 	bound.LocalAddr = &net.TCPAddr{IP: from}
 	c, err := bound.DialContext(ctx, network, address)
-	if err != nil && from.IsLoopback() && ctx.Err() == nil {
+	if _, no := refusedBy(err); err != nil && !no && from.IsLoopback() && ctx.Err() == nil {
 		return d.DialContext(ctx, network, address)
 	}
 	return c, err
@@ -146,8 +147,6 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		// Hadoop answers 500; nothing here has failed.
 		say(w, http.StatusBadRequest, err.Error())
-	case r.Header.Get(relayed) != "":
-		say(w, http.StatusLoopDetected, "The address that the application registered leads back to this proxy.")
 	case r.Header.Get("Service-Worker") != "":
 		say(w, http.StatusForbidden, "Applications' pages may not install service workers here.")
 	default:
@@ -158,7 +157,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, q request) {
 	if q.bounced && p.mine(r) {
 		// The master took us for a stranger: going on would never end.
-		move(w, r, "/cluster/failure/"+q.id.String())
+		move(w, p.Links.Failure(q.id))
 		return
 	}
 	app, err := p.Source.Application(r.Context(), q.id)
@@ -172,7 +171,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, q request) {
 	}
 	t := app.Current()
 	if !access.HasTracking(t) || app.State == yarn.AppFailed || app.State == yarn.AppKilled {
-		move(w, r, "/cluster/app/"+q.id.String())
+		move(w, p.Links.Page(q.id))
 		return
 	}
 	target, err := address(t.OriginalTrackingURL, q.rest, r.URL.RawQuery, p.Links.Scheme)
@@ -183,7 +182,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, q request) {
 	}
 	if app.PublicState >= yarn.PublicFinished {
 		// The master has ended: what it named is a history server.
-		move(w, r, target.String())
+		move(w, target.String())
 		return
 	}
 	p.relay(w, r, app, target)

@@ -91,7 +91,8 @@ func TestRelay(t *testing.T) {
 	})
 	f := start(t, am.URL+"/base?k=v")
 	res, body := f.ask(t, "GET", path("/jobs/a%2Fb/?q=1&user.name=alice"),
-		"Accept", "text/html", "Cookie", "hadoop.auth=secret", "Authorization", "Basic c2VjcmV0", "X-Other", "1", "User-Agent", "probe")
+		"Accept", "text/html", "Cookie", "hadoop.auth=secret", "Authorization", "Basic c2VjcmV0", "X-Other", "1", "User-Agent", "probe",
+		"Origin", "http://other.example", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "cors", "Sec-Fetch-Dest", "empty")
 	if res.StatusCode != http.StatusTeapot || body != "the master's page" || res.Header.Get("X-Own") != "yes" {
 		t.Errorf("answer: %d %q %v", res.StatusCode, body, res.Header)
 	}
@@ -106,7 +107,8 @@ func TestRelay(t *testing.T) {
 	if got := seen.Header.Get("Cookie"); got != "proxy-user=alice" {
 		t.Errorf("the master saw the cookies %q", got)
 	}
-	for name, want := range map[string]string{"Authorization": "", "X-Other": "", "Accept": "text/html", "User-Agent": "probe"} {
+	for name, want := range map[string]string{"Authorization": "", "X-Other": "", "Accept": "text/html", "User-Agent": "probe",
+		"Origin": "http://other.example", "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty", webgate.Relayed: "1"} {
 		if got := seen.Header.Get(name); got != want {
 			t.Errorf("the master saw %s: %q, want %q", name, got, want)
 		}
@@ -172,10 +174,11 @@ func TestAnswersOfItsOwn(t *testing.T) {
 		{name: "delete", method: "DELETE", path: path("/"), tracking: am.URL, status: 405},
 		{name: "a script for an address", path: path("/"), tracking: "javascript://alert(1)", status: 502},
 		{name: "a file for an address", path: path("/"), tracking: "file:///etc/passwd", status: 502},
+		{name: "markup in the host", path: path("/"), tracking: "http://\"><script>alert(1)<:80/", status: 502},
+		{name: "a turned host", path: path("/"), tracking: "http://moc.\u202eexample/", status: 502},
 		{name: "a user in the address", path: path("/"), tracking: "http://u:p@" + strings.TrimPrefix(am.URL, "http://"), status: 502},
 		{name: "another host by the path", path: path("//evil.example/"), tracking: am.URL, status: 418},
 		{name: "another host by a trick", path: path("/@evil.example/"), tracking: am.URL, status: 418},
-		{name: "loop", path: path("/"), tracking: am.URL, header: relayed, status: 508},
 		{name: "service worker", path: path("/sw.js"), tracking: am.URL, header: "Service-Worker", status: 403},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -198,7 +201,7 @@ func TestAnswersOfItsOwn(t *testing.T) {
 			}
 			want := c.location
 			if strings.HasPrefix(want, "/") {
-				want = f.url + want
+				want = "http://rm.example:8088" + want // whatever host was asked for
 			}
 			if got := res.Header.Get("Location"); got != want {
 				t.Errorf("Location %q, want %q", got, want)
@@ -285,7 +288,7 @@ func TestLongAnswer(t *testing.T) {
 	})
 	f := start(t, am.URL)
 	short := httptest.NewUnstartedServer(f.proxy)
-	short.Config.ReadTimeout, short.Config.WriteTimeout = 50*time.Millisecond, 50*time.Millisecond
+	short.Config.ReadTimeout = 50 * time.Millisecond
 	short.Start()
 	defer short.Close()
 	f.url = short.URL

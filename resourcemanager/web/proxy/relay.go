@@ -13,17 +13,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heddle-project/heddle/internal/visible"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 )
 
-// relayed marks requests that this proxy makes, so that it knows them again if
-// an application's address leads back here.
-const relayed = "X-Heddle-Proxied"
-
-// passed are the request headers that masters see (WebAppProxyServlet).
+// passed are the request headers that masters see: WebAppProxyServlet's, and what
+// browsers tell of the page that asks, so that a master can judge that too.
 var passed = []string{"User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Accept-Charset", "Content-Type",
-	"Origin", "Access-Control-Request-Method", "Access-Control-Request-Headers"}
+	"Origin", "Access-Control-Request-Method", "Access-Control-Request-Headers",
+	"Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "Sec-Fetch-User"}
 
 // kept back are response headers that concern the connection, or would speak for
 // the ResourceManager's origin rather than for the application's page.
@@ -49,6 +48,8 @@ func address(registered, rest, query, scheme string) (*url.URL, error) {
 		return nil, fmt.Errorf("%q is neither http nor https", registered)
 	case u.Hostname() == "" || u.User != nil:
 		return nil, fmt.Errorf("%q must name a host, and no user", registered)
+	case strings.ContainsFunc(u.Host, notOfHosts):
+		return nil, fmt.Errorf("%q names a host with characters that no host has", registered)
 	}
 	escaped := strings.TrimSuffix(u.EscapedPath(), "/") + "/" + rest
 	if u.Path, err = url.PathUnescape(escaped); err != nil {
@@ -57,6 +58,12 @@ func address(registered, rest, query, scheme string) (*url.URL, error) {
 	u.RawPath, u.Fragment = escaped, ""
 	u.RawQuery = strings.Trim(u.RawQuery+"&"+query, "&")
 	return u, nil
+}
+
+// notOfHosts tells what is in no host and port: Go takes more, and browsers are
+// sent there.
+func notOfHosts(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._:[]%", r)
 }
 
 func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, app *view.Application, target *url.URL) {
@@ -68,10 +75,9 @@ func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, app *view.Applicat
 	defer p.underway.leave(app.ID)
 	ctx, cancel := context.WithTimeout(r.Context(), p.total)
 	defer cancel()
-	// The server's own limits are for short answers. The one for reading counts
-	// too: when it passes, the server takes the caller for gone.
-	control, end := http.NewResponseController(w), time.Now().Add(p.total+time.Second)
-	_, _ = control.SetWriteDeadline(end), control.SetReadDeadline(end)
+	// The server's own limit for reading is for short answers: when it passes, the
+	// server takes the caller for gone.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(p.total + time.Second))
 
 	out, err := outgoing(ctx, w, r, target)
 	if err != nil {
@@ -111,7 +117,7 @@ func outgoing(ctx context.Context, w http.ResponseWriter, r *http.Request, targe
 		}
 	}
 	out.Header.Set("Cookie", "proxy-user="+url.QueryEscape(webgate.From(r.Context()).User))
-	out.Header.Set(relayed, "1")
+	out.Header.Set(webgate.Relayed, "1")
 	return out, nil
 }
 
@@ -153,6 +159,11 @@ func connectionNames(h http.Header) []string {
 }
 
 func (p *Proxy) fail(w http.ResponseWriter, app *view.Application, target *url.URL, err error) {
+	if why, ok := refusedBy(err); ok {
+		p.Log.Warn("an application has registered a port of a daemon as its own pages", "application", app.ID, "address", target.Host, "whose", why.whose)
+		say(w, http.StatusBadGateway, "The application registered an address that cannot be used: "+target.Host+": "+why.Error())
+		return
+	}
 	p.Log.Info("an application's pages cannot be reached", "application", app.ID, "address", target.Host, "error", err)
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -172,31 +183,24 @@ var spoken = template.Must(template.New("say").Parse(`<!DOCTYPE html>
 
 type words struct{ Title, Text, Link string }
 
-// ours are the headers of pages of the proxy itself.
-func ours(w http.ResponseWriter) {
+// speak writes a page of the proxy itself.
+func speak(w http.ResponseWriter, status int, what words) {
 	w.Header().Set("Content-Type", "text/html;charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'self'")
+	w.WriteHeader(status)
+	out := visible.NewWriter(w)
+	_ = spoken.Execute(out, what)
+	_ = out.Flush()
 }
 
 func say(w http.ResponseWriter, status int, text string) {
-	ours(w)
-	w.WriteHeader(status)
-	_ = spoken.Execute(w, words{Title: http.StatusText(status), Text: text})
+	speak(w, status, words{Title: http.StatusText(status), Text: text})
 }
 
-// move sends the caller elsewhere: to a path of ours or to an address of http or
-// https that has been parsed.
-func move(w http.ResponseWriter, r *http.Request, target string) {
-	if strings.HasPrefix(target, "/") {
-		target = "//" + r.Host + target
-		if r.TLS != nil {
-			target = "https:" + target
-		} else {
-			target = "http:" + target
-		}
-	}
-	ours(w)
+// move sends the caller elsewhere: to a page of ours or to an address of http or
+// https that has been parsed. It never goes by the host that was asked for, which
+// the caller can choose.
+func move(w http.ResponseWriter, target string) {
 	w.Header().Set("Location", target)
-	w.WriteHeader(http.StatusFound)
-	_ = spoken.Execute(w, words{Title: "Moved", Text: "Content has moved", Link: target})
+	speak(w, http.StatusFound, words{Title: "Moved", Text: "Content has moved", Link: target})
 }

@@ -315,7 +315,7 @@ func sortedKeys[V any](m map[string]V) []string {
 func (w *queueWriter) partitions(q *queue.Info) *tree.Object {
 	var rows tree.List
 	eachShare(q, func(label string, s *queue.Share) {
-		p := partition{label: label, used: s.Used, reserved: s.Reserved, pending: s.Pending, amUsed: s.AMUsed, amLimit: s.AMLimit}
+		p := partition{label: label, used: s.Used, reserved: s.ReservedUsage, pending: s.Pending, amUsed: s.AMUsed, amLimit: s.AMLimit}
 		if label == "" {
 			p.user = userAMLimit(q, yarn.Resource{})
 		}

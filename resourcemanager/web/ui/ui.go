@@ -8,10 +8,11 @@
 package ui
 
 import (
-	"bytes"
+	"bufio"
 	"embed"
 	"errors"
 	"html/template"
+	"io"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -127,13 +128,14 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, status int, name s
 	for _, state := range yarn.PublicStates() {
 		f.States = append(f.States, state.String())
 	}
-	var b bytes.Buffer
-	if err := s.pages[name].ExecuteTemplate(&b, "layout.html", f); err != nil {
+	err := pages.Write(w, status, func(to io.Writer) error {
+		buffered := bufio.NewWriter(to) // templates write in small pieces
+		return errors.Join(s.pages[name].ExecuteTemplate(buffered, "layout.html", f), buffered.Flush())
+	})
+	if err != nil {
 		s.Log.Error("a page cannot be drawn", "page", name, "error", err)
-		http.Error(w, "The page cannot be drawn: "+err.Error(), http.StatusInternalServerError)
-		return
+		answer.Plain(w, http.StatusInternalServerError, "The page cannot be drawn: "+err.Error())
 	}
-	pages.Write(w, status, b.Bytes())
 }
 
 func (s *server) failure(r *http.Request) (*frame, error) {

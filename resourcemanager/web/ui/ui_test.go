@@ -15,6 +15,7 @@ import (
 	"encoding/xml"
 
 	"github.com/heddle-project/heddle/internal/pages"
+	"github.com/heddle-project/heddle/internal/visible"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
@@ -153,7 +154,7 @@ func TestWhy(t *testing.T) {
 
 // TestHostileTexts puts markup wherever applications and nodes can put text.
 func TestHostileTexts(t *testing.T) {
-	const evil = `"'><script>alert(1)</script><img src=x onerror=alert(1)>`
+	const evil = `"'><script>alert(1)</script><img src=x onerror=alert(1)>` + "\x1b]0;x\a\u009b\u202e\u2066\U000e0041\x7f\r!"
 	s := webtest.New()
 	for _, a := range s.Picture.Applications {
 		a.Name, a.User, a.Type, a.Tags, a.Queue, a.Diagnostics, a.Why, a.Label, a.AMLabel = evil, evil, evil, []string{evil}, evil, evil, evil, evil, evil
@@ -189,9 +190,15 @@ func TestHostileTexts(t *testing.T) {
 				t.Errorf("%s has %s: …%s", path, never, body[max(0, at-80):min(len(body), at+80)])
 			}
 		}
+		if at := strings.IndexFunc(body, hidden); at >= 0 {
+			t.Errorf("%s has %q", path, body[max(0, at-80):min(len(body), at+80)])
+		}
 		balanced(t, path, body)
 	}
 }
+
+// hidden tells what no page has.
+func hidden(r rune) bool { return r != '\n' && r != '\t' && visible.Hides(r) }
 
 func TestPaging(t *testing.T) {
 	s := webtest.New()

@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// largeCalls are allocate calls as large as the edge lets through.
+var largeCalls = []struct {
+	name string
+	row  func(i int, a *yarn.Ask)
+}{
+	{"priorities", func(i int, a *yarn.Ask) { a.Priority = int32(i) }},
+	{"priorities from the highest", func(i int, a *yarn.Ask) { a.Priority = int32(1_000_000 - i) }},
+	{"request ids", func(i int, a *yarn.Ask) { a.AllocationRequestID = int64(i) }},
+	{"request ids in no order", func(i int, a *yarn.Ask) { a.AllocationRequestID = int64(uint32(i) * 2654435761) }},
+	{"sizes", func(i int, a *yarn.Ask) { a.Capability = yarn.NewResource(int64(1+i%8000), 1) }},
+	{"hosts", func(i int, a *yarn.Ask) { a.Where = fmt.Sprintf("host%d", i) }},
+	{"hosts of priorities", func(i int, a *yarn.Ask) { a.Priority, a.Where = int32(i/2), []string{"host1", "*"}[i%2] }},
+}
+
+const largestCall = 100_000 // master.MaxAsks
+
+func largeAsks(row func(i int, a *yarn.Ask), count int32) []yarn.Ask {
+	asks := make([]yarn.Ask, largestCall)
+	for i := range asks {
+		asks[i] = yarn.Ask{Where: yarn.AnyHost, Capability: yarn.NewResource(1024, 1), Count: count, RelaxLocality: true, AllocationRequestID: -1, Priority: 1}
+		row(i, &asks[i])
+	}
+	return asks
+}
+
+// BenchmarkLargeAllocate is one call of 100,000 rows: the first, the same again, and
+// one that takes all back.
+func BenchmarkLargeAllocate(b *testing.B) {
+	for _, x := range largeCalls {
+		b.Run(x.name, func(b *testing.B) {
+			var took [3]time.Duration
+			for range b.N {
+				p, _, masters := newPlant(b, 10, 1)
+				for i, count := range []int32{3, 3, 0} {
+					asks := largeAsks(x.row, count)
+					began := time.Now()
+					p.poll(masters[0], asks)
+					took[i] += time.Since(began)
+				}
+			}
+			for i, name := range []string{"first-ms", "again-ms", "back-ms"} {
+				b.ReportMetric(float64(took[i].Microseconds())/1000/float64(b.N), name)
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// TestLargeCalls: what a call costs grows with its rows, whatever they name, however
+// often it comes again. Where each row looked at all others, or moved them, this took
+// half a minute.
+func TestLargeCalls(t *testing.T) {
+	p, _, masters := newPlant(t, 10, 1)
+	began := time.Now()
+	for _, count := range []int32{3, 3, 0} {
+		p.poll(masters[0], largeAsks(func(i int, a *yarn.Ask) {
+			a.Priority, a.AllocationRequestID = int32(largestCall-i), int64(uint32(i)*2654435761)
+			if i%4 == 0 {
+				a.Where = fmt.Sprintf("host%d", i)
+			}
+		}, count))
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("three calls of %d rows took %s", largestCall, took)
+	}
+}
+
+// TestLargeUpdates: a call that changes every container of an attempt looks at all of
+// them once, and does not move what else is wanted with each.
+func TestLargeUpdates(t *testing.T) {
+	const each = 60
+	p, nodes, masters := newPlant(t, 20_000/each, 1) // master.MaxUpdates
+	var updates []yarn.ContainerUpdate
+	for _, n := range nodes {
+		for _, s := range p.place(n, masters[0], each) {
+			updates = append(updates, yarn.ContainerUpdate{Container: s.ID, Type: yarn.IncreaseResource, Capability: yarn.NewResource(2048, 1)})
+		}
+	}
+	slices.Reverse(updates)
+	began := time.Now()
+	for range 2 { // the second takes each back, and asks anew
+		p.do(&Allocate{Ticket: 1, Attempt: masters[0], ResponseID: p.polls[masters[0]], Updates: slices.Clone(updates)})
+		r := p.fx.Replies[0].Value.(*AllocateReply)
+		if p.polls[masters[0]] = r.ResponseID; len(r.UpdateErrors) > 0 {
+			t.Fatalf("%d of %d were refused: %+v", len(r.UpdateErrors), len(updates), r.UpdateErrors[0])
+		}
+	}
+	if u := p.e.sched.AppUsage(p.e.apps[masters[0].Application].ref); u.PendingCount != int64(len(updates)) {
+		t.Errorf("%d of %d changes are wanted", u.PendingCount, len(updates))
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("two calls of %d updates took %s", len(updates), took)
+	}
+}

@@ -1,0 +1,232 @@
+package capacity
+
+import (
+	"testing"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// small is a scheduler with two leaves and one application, whose master needs no
+// container.
+type small struct {
+	*testing.T
+	*Scheduler
+	app   AppRef
+	clock int64
+}
+
+func newSmall(t *testing.T, set map[string]string) *small {
+	t.Helper()
+	all := map[string]string{"root.queues": "a,b", "root.a.capacity": "50", "root.b.capacity": "50", "maximum-am-resource-percent": "1",
+		"root.a.user-limit-factor": "10", "root.b.user-limit-factor": "10", "schedule-asynchronously.enable": "false",
+		"root.accessible-node-labels.x.capacity": "100", "root.a.accessible-node-labels": "x", "root.a.accessible-node-labels.x.capacity": "50",
+		"root.b.accessible-node-labels": "x", "root.b.accessible-node-labels.x.capacity": "50"}
+	for k, v := range set {
+		all[k] = v
+	}
+	var props []config.Property
+	for k, v := range all {
+		props = append(props, config.Property{Name: config.Prefix + k, Value: v})
+	}
+	cfg, _, err := config.Parse(props, config.Cluster{MinAllocation: yarn.NewResource(512, 1), MaxAllocation: yarn.NewResource(8192, 8),
+		LabelsEnabled: true, Labels: []config.Label{{Name: "x"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &small{T: t, Scheduler: s}
+	x.app = x.submit(1, "a")
+	return x
+}
+
+func (x *small) submit(n int32, leaf string) AppRef {
+	id := yarn.ApplicationID{ClusterTimestamp: 1, Sequence: n}
+	a, why := x.AddApplication(demand.Application{ID: id, User: "ann", Unmanaged: true}, leaf)
+	if !why.OK() {
+		x.Fatal(why)
+	}
+	x.AddAttempt(a, demand.Attempt{ID: yarn.AttemptID{Application: id, Attempt: 1}})
+	return a
+}
+
+func (x *small) node(host string, port int32, mb, cores int64, label string) NodeRef {
+	return x.AddNode(cluster.Node{ID: yarn.NodeID{Host: host, Port: port}, Label: label, Total: yarn.NewResource(mb, cores)})
+}
+
+func (x *small) ask(count int32, size resource) {
+	x.Ask(x.app, []yarn.Ask{{Priority: 1, Where: yarn.AnyHost, Capability: size, Count: count, RelaxLocality: true}})
+}
+
+func (x *small) offer(n NodeRef) []cluster.Decision {
+	x.Helper()
+	x.clock++
+	out := x.Offer(n, yarn.Now{Wall: x.clock, Mono: x.clock}, nil)
+	x.sound()
+	return out
+}
+
+func (x *small) sound() {
+	x.Helper()
+	if bad := x.Check(); bad != "" {
+		x.Fatal(bad)
+	}
+}
+
+// place puts one container on the node.
+func (x *small) place(n NodeRef, size resource) ContainerRef {
+	x.Helper()
+	x.ask(1, size)
+	out := x.offer(n)
+	if len(out) != 1 {
+		x.Fatalf("no container was placed: %v", out)
+	}
+	x.Launched(out[0].Container)
+	return out[0].Container
+}
+
+func (x *small) update(c ContainerRef, kind yarn.UpdateType, size resource) {
+	x.Helper()
+	box := x.Container(c)
+	if bad := x.Update(x.app, []yarn.ContainerUpdate{{Container: box.ID, Version: box.Version, Type: kind, Capability: size}}); len(bad) > 0 {
+		x.Fatalf("%+v", bad)
+	}
+	x.sound()
+}
+
+// TestAnIncreaseIsServedByItsOwnNode: two NodeManagers run on the host, and what an
+// increase asks for is placed where the container is.
+func TestAnIncreaseIsServedByItsOwnNode(t *testing.T) {
+	for mode, async := range map[string]string{"heartbeats": "false", "events": "true"} {
+		t.Run(mode, func(t *testing.T) {
+			x := newSmall(t, map[string]string{"schedule-asynchronously.enable": async})
+			one, two := x.node("h", 1, 8192, 8, ""), x.node("h", 2, 8192, 8, "x")
+			c := x.place(one, yarn.NewResource(1024, 1))
+			x.SetNodeLabel(two, "")
+			x.update(c, yarn.IncreaseResource, yarn.NewResource(4096, 4))
+			for range 3 { // Apache places it here, too, and gives it back
+				x.offer(two)
+				if got := x.Updated(x.app, nil); len(got) > 0 {
+					t.Fatalf("the other node served %+v", got)
+				}
+				x.AllocateDone(x.app)
+				x.sound()
+			}
+			if u := x.NodeUsage(two); !u.Used.IsZero() || x.Container(c).Resource.MemoryMB() != 1024 {
+				t.Fatalf("the other node shows %v used, the container has %v", u.Used, x.Container(c).Resource)
+			}
+			x.offer(one)
+			if got := x.Updated(x.app, nil); len(got) != 1 || got[0].After.MemoryMB() != 4096 {
+				t.Fatalf("its own node served %+v", got)
+			}
+			x.AllocateDone(x.app)
+			x.sound()
+			if u := x.NodeUsage(one); u.Used.MemoryMB() != 4096 {
+				t.Fatalf("its node shows %v used", u.Used)
+			}
+			if u := x.AppUsage(x.app); u.Used.MemoryMB() != 4096 || !u.Pending.IsZero() {
+				t.Fatalf("the application has %v and wants %v", u.Used, u.Pending)
+			}
+		})
+	}
+}
+
+// TestWhatIsReservedMovesAlong: everything but what Apache shows by other books.
+func TestWhatIsReservedMovesAlong(t *testing.T) {
+	x := newSmall(t, nil)
+	n := x.node("h", 1, 8192, 8, "")
+	x.node("i", 1, 8192, 8, "") // so that queues have room for more than the first node
+	c := x.place(n, yarn.NewResource(5120, 1))
+	x.ask(1, yarn.NewResource(4096, 1))
+	if out := x.offer(n); len(out) != 1 || out[0].Kind != cluster.Reserved {
+		t.Fatalf("nothing was reserved: %v", out)
+	}
+	if why := x.MoveApplication(x.app, "b"); !why.OK() {
+		t.Fatal(why)
+	}
+	x.sound()
+	show := func(when string, a, b, aUsage, bUsage int64) {
+		t.Helper()
+		all := x.Queues()
+		from, _ := all.ByPath("root.a")
+		to, _ := all.ByPath("root.b")
+		got := [4]int64{from.Default.Reserved.MemoryMB(), to.Default.Reserved.MemoryMB(), from.Default.ReservedUsage.MemoryMB(), to.Default.ReservedUsage.MemoryMB()}
+		if want := [4]int64{a, b, aUsage, bUsage}; got != want {
+			t.Errorf("%s: reserved %v, want %v", when, got, want)
+		}
+	}
+	show("moved", 0, 4096, 4096, 0)
+	x.Finish(c, cluster.Completed)
+	x.Vacate(c)
+	x.offer(n)
+	show("served", 0, 0, 4096, -4096)
+}
+
+// TestOpportunisticContainersAreChargedToNobody: neither when they come back after a
+// restart nor when they become smaller, larger or end.
+func TestOpportunisticContainersAreChargedToNobody(t *testing.T) {
+	for _, kind := range []yarn.UpdateType{yarn.DecreaseResource, yarn.IncreaseResource} {
+		x := newSmall(t, nil)
+		n := x.node("h", 1, 8192, 8, "")
+		c := x.RecoverContainer(Recovered{ID: yarn.ContainerID{Attempt: x.Scheduler.app(x.app).attempt.ID, Number: 7}, App: x.app, Node: n,
+			Resource: yarn.NewResource(2048, 1), Execution: yarn.Opportunistic})
+		x.update(c, kind, yarn.NewResource(map[yarn.UpdateType]int64{yarn.DecreaseResource: 1024, yarn.IncreaseResource: 4096}[kind], 1))
+		x.offer(n)
+		if got := x.Updated(x.app, nil); len(got) != 1 {
+			t.Fatalf("update %d: %+v", kind, got)
+		}
+		x.sound()
+		x.AllocateDone(x.app)
+		x.sound()
+		x.Finish(c, cluster.Completed)
+		x.Vacate(c)
+		x.sound()
+		q, _ := x.Queues().ByPath("root.a")
+		if !q.Default.Used.IsZero() || !x.NodeUsage(n).Used.IsZero() || q.Default.AllocatedContainers != 0 {
+			t.Errorf("update %d: %v of %d containers are left in the queue, %v on the node", kind, q.Default.Used, q.Default.AllocatedContainers, x.NodeUsage(n).Used)
+		}
+	}
+}
+
+// TestADemandOfNoMemory: an increase of vcores alone asks for no memory, which is
+// nothing where memory alone counts, and something where all resources do. A queue
+// has its place among its siblings by the same question, also where a partition lends
+// its room.
+func TestADemandOfNoMemory(t *testing.T) {
+	for _, calculator := range []string{"DefaultResourceCalculator", "DominantResourceCalculator"} {
+		t.Run(calculator, func(t *testing.T) {
+			x := newSmall(t, map[string]string{"resource-calculator": "org.apache.hadoop.yarn.util.resource." + calculator})
+			x.SetLabels([]config.Label{{Name: "x", Exclusive: false}})
+			n, lent := x.node("h", 1, 8192, 8, ""), x.node("i", 1, 8192, 8, "x")
+			var held []ContainerRef
+			for i := range int64(2) { // as nodes may report them
+				held = append(held, x.RecoverContainer(Recovered{ID: yarn.ContainerID{Attempt: x.Scheduler.app(x.app).attempt.ID, Number: 7 + i}, App: x.app, Node: n,
+					Resource: yarn.NewResource(1024, 0)}))
+			}
+			x.ask(1, yarn.NewResource(8192, 1)) // more than there is room for
+			for range 3 {
+				x.offer(lent)
+			}
+			for _, c := range held {
+				x.update(c, yarn.IncreaseResource, yarn.NewResource(1024, 1))
+			}
+			x.ask(0, yarn.NewResource(8192, 1)) // what is left to want has no memory
+			x.sound()
+			x.ask(1, yarn.NewResource(1024, 1))
+			x.sound()
+			x.offer(n)
+			x.offer(lent)
+			for _, c := range held {
+				x.Finish(c, cluster.Completed)
+				x.sound()
+			}
+			x.EndAttempt(x.app, false)
+			x.sound()
+		})
+	}
+}

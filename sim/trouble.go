@@ -1,0 +1,197 @@
+package sim
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// clients kill, move and reorder applications.
+func (c *Cluster) clients() {
+	if len(c.ids) == 0 {
+		return
+	}
+	id := c.ids[c.rng.IntN(len(c.ids))]
+	if c.chance(clientKills) {
+		c.ask(func(t engine.Ticket) engine.Command {
+			return engine.Kill{Ticket: t, Application: id, Diagnostics: "killed by the simulation"}
+		}, nil)
+	}
+	if c.chance(clientMoves) {
+		to := queueNames[c.rng.IntN(len(queueNames))]
+		c.ask(func(t engine.Ticket) engine.Command { return engine.Move{Ticket: t, Application: id, Queue: to} }, c.count("moved"))
+	}
+	if c.chance(clientMoves) {
+		priority := c.rng.Int32N(6)
+		c.ask(func(t engine.Ticket) engine.Command {
+			return engine.SetPriority{Ticket: t, Application: id, Priority: priority}
+		}, nil)
+	}
+}
+
+// administrators refresh queues, change labels and sizes, and exclude nodes.
+func (c *Cluster) administrators() {
+	n := c.nodes[c.rng.IntN(len(c.nodes))]
+	if ref, ok := c.sched.FindNode(n.id); ok && c.sched.NodeUsage(ref).Reserved != scheduler.NoContainer {
+		c.Done["reserved"]++
+	}
+	if c.chance(refreshes) && len(c.opt.Others) > 0 {
+		next := c.opt.Others[c.rng.IntN(len(c.opt.Others))]
+		if c.rng.IntN(2) == 0 {
+			next = c.opt.Queues
+		}
+		c.refresh(next)
+	}
+	if c.chance(newLabels) {
+		c.label(n)
+	}
+	if c.chance(lessOrMore) {
+		c.setNodeTotal(n, []yarn.Resource{yarn.NewResource(3072, 4), yarn.NewResource(12288, 12), nodeSize}[c.rng.IntN(3)])
+	}
+	if c.chance(decommission) {
+		c.out[n.id] = !c.out[n.id]
+		c.exclude()
+	}
+}
+
+func (c *Cluster) refresh(queues []config.Property) {
+	cfg, err := c.configuration(queues)
+	c.ask(func(t engine.Ticket) engine.Command {
+		if err != nil {
+			return engine.RefreshQueues{Ticket: t, Problem: err.Error()}
+		}
+		return engine.RefreshQueues{Ticket: t, Config: cfg}
+	}, func(_ any, err *engine.Error) {
+		if err == nil {
+			c.queues = queues
+		}
+		c.count("refreshed")(nil, err)
+	})
+}
+
+func (c *Cluster) exclude() {
+	c.ask(func(t engine.Ticket) engine.Command {
+		return engine.RefreshNodes{Ticket: t, Excluded: maps.Clone(c.out)}
+	}, nil)
+}
+
+func (c *Cluster) setNodeTotal(n *node, total yarn.Resource) {
+	c.ask(func(t engine.Ticket) engine.Command {
+		return engine.SetNodeResource{Ticket: t, Node: n.id, Total: total}
+	}, nil)
+}
+
+var labelNames = []string{"x", "y"}
+
+func (c *Cluster) label(n *node) {
+	name := labelNames[c.rng.IntN(len(labelNames))]
+	exclusive, kind, whole, none := c.rng.IntN(2) == 0, c.rng.IntN(6), c.rng.IntN(3) == 0, c.rng.IntN(3) == 0
+	c.ask(func(t engine.Ticket) engine.Command {
+		switch kind {
+		case 0:
+			return engine.AddLabels{Ticket: t, Labels: []scheduler.Label{{Name: name, Exclusive: exclusive}}}
+		case 1:
+			return engine.RemoveLabels{Ticket: t, Names: []string{name}}
+		}
+		who := view.NodeLabels{Node: n.id, Labels: []string{name}}
+		if whole {
+			who.Node.Port = 0
+		}
+		if none {
+			who.Labels = nil
+		}
+		return engine.ReplaceLabels{Ticket: t, Nodes: []view.NodeLabels{who}}
+	}, c.count("labelled"))
+}
+
+// count takes note of an answer.
+func (c *Cluster) count(what string) func(any, *engine.Error) {
+	return func(_ any, err *engine.Error) {
+		if err != nil {
+			what = "not " + what
+		}
+		c.Done[what]++
+	}
+}
+
+// allWell undoes what would keep applications from ever coming to their end.
+func (c *Cluster) allWell() {
+	clear(c.out)
+	c.exclude()
+	c.refresh(c.opt.Queues)
+	for _, n := range c.nodes {
+		n.total, n.silent, n.sick = nodeSize, 0, 0
+		c.setNodeTotal(n, nodeSize)
+		for port := range int32(3) { // its host, itself and its neighbour
+			c.ask(func(t engine.Ticket) engine.Command {
+				return engine.ReplaceLabels{Ticket: t, Nodes: []view.NodeLabels{{Node: yarn.NodeID{Host: n.id.Host, Port: port}}}}
+			}, nil)
+		}
+	}
+}
+
+// wish is what a master asks for besides.
+type wish struct {
+	priority int32
+	request  int64
+}
+
+// wish adds to a call what a master may ask for besides: of any size, anywhere, with
+// labels, changes of what it has, and places to avoid. In the calm it gives it all up.
+func (m *master) wish(call *engine.Allocate) {
+	c := m.c
+	if c.calm {
+		if !m.calmed {
+			m.calmed, m.asked = true, false
+			call.BlacklistRemove = []string{"h0", "/r1"}
+			for _, w := range slices.SortedFunc(maps.Keys(m.wishes), func(a, b wish) int {
+				return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.request, b.request))
+			}) {
+				call.Asks = append(call.Asks, yarn.Ask{Priority: w.priority, AllocationRequestID: w.request, Where: yarn.AnyHost, Capability: yarn.NewResource(512, 1)})
+			}
+		}
+		return
+	}
+	if c.chance(newWishes) {
+		w := wish{2 + c.rng.Int32N(3), c.rng.Int64N(3) - 1}
+		m.wishes[w] = true
+		a := yarn.Ask{Priority: w.priority, AllocationRequestID: w.request, Where: yarn.AnyHost, Count: c.rng.Int32N(4), RelaxLocality: c.rng.IntN(3) > 0, Capability: m.size()}
+		if c.rng.IntN(4) == 0 {
+			a.Label, a.LabelSet = labelNames[c.rng.IntN(len(labelNames))], true
+		}
+		call.Asks = append(call.Asks, a)
+		if c.rng.IntN(2) == 0 {
+			n := c.nodes[c.rng.IntN(len(c.nodes))]
+			for _, where := range []string{n.id.Host, n.rack()} {
+				near := a
+				near.Where, near.Label, near.LabelSet, near.RelaxLocality = where, "", false, c.rng.IntN(3) > 0
+				call.Asks = append(call.Asks, near)
+			}
+		}
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(m.open), yarn.ContainerID.Compare) {
+		if c.chance(newSizes) {
+			u := yarn.ContainerUpdate{Container: id, Version: m.versions[id], Type: yarn.UpdateType(c.rng.IntN(4)), Capability: m.size()}
+			u.ExecutionType = yarn.ExecutionType(c.rng.IntN(2))
+			call.Updates = append(call.Updates, u)
+		}
+	}
+	switch c.rng.IntN(40) {
+	case 0:
+		call.BlacklistAdd = []string{"h0"}
+	case 1:
+		call.BlacklistAdd = []string{"/r1"}
+	case 2:
+		call.BlacklistRemove = []string{"h0", "/r1"}
+	}
+}
+
+func (m *master) size() yarn.Resource {
+	return yarn.NewResource([]int64{512, 1024, 2048, 5000, 8192}[m.c.rng.IntN(5)], 1+m.c.rng.Int64N(5))
+}
