@@ -130,7 +130,7 @@ func (l *Backlog) add(c *conn, n int64) {
 	}
 }
 
-// look ends the worst of those who take nothing, and comes again while a bound is met.
+// look closes the worst of the peers that take nothing, and comes again while a bound is met.
 func (l *Backlog) look() {
 	l.mu.Lock()
 	worst, held := l.worst(time.Now().Add(-stalled).UnixNano())
@@ -150,9 +150,9 @@ func (l *Backlog) look() {
 	}
 }
 
-// worst are the peers to be closed until every bound is kept: of the users who
-// hold most those connections that hold most, of which none has taken a byte
-// since a moment. Locked.
+// worst are the peers to close so that the bounds are kept: of those that have
+// taken nothing since that moment the ones that hold most, of the users who hold
+// most. Locked.
 func (l *Backlog) worst(since int64) (out []*conn, held int64) {
 	type claim struct {
 		c    *conn

@@ -148,6 +148,6 @@ func (c *Call) Forget() {
 	c.frame = nil
 }
 
-// Crowded reports whether so many answers wait unread, in all or of the
-// caller's, that a large one which can be asked for again should be refused.
+// Crowded reports whether so many answers wait unread, of the caller or of all,
+// that a large one which can be asked for again should be refused.
 func (c *Call) Crowded() bool { return c.conn.server.backlog.full(c.Caller.User) }

@@ -135,8 +135,8 @@ func answer(m proto.Message) ipc.Handler {
 	return func(c *ipc.Call) { serve.Answer(c, m) }
 }
 
-// look runs a reader on fresh views, on a goroutine of its own: building them
-// takes the loop a moment. It is for answers of a few records.
+// look runs a reader on fresh views, on a goroutine of its own, since the loop
+// takes a moment to build them. It is for answers of a few records.
 func (s *client) look(c *ipc.Call, read func(*loop.Views)) {
 	s.beside(func() { s.study(c, read) })
 }
