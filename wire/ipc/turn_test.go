@@ -26,6 +26,7 @@ func newCrew() (*crew, []Protocol) {
 	p.Methods["work"] = InTurn(func(c *Call) { w.begun <- c })
 	p.Methods["long"] = InTurn(long)
 	p.Methods["broken"] = InTurn(func(*Call) { panic("boom") })
+	p.Methods["broken beside"] = InTurn(func(c *Call) { c.Go(func() { panic("boom") }) })
 	return w, []Protocol{p}
 }
 
@@ -97,8 +98,10 @@ func TestPlacesComeBack(t *testing.T) {
 		return c.Call(t.Context(), s.Addr().String(), clientProtocol, method, body)
 	}
 	for range 3 {
-		if _, err := call("broken", nil); err == nil || !strings.Contains(err.Error(), "internal error") {
-			t.Fatal(err)
+		for _, method := range []string{"broken", "broken beside"} {
+			if _, err := call(method, nil); err == nil || !strings.Contains(err.Error(), "internal error") {
+				t.Fatal(err)
+			}
 		}
 	}
 	other := rawDial(t, s)

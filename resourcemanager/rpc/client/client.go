@@ -138,16 +138,16 @@ func answer(m proto.Message) ipc.Handler {
 // look runs a reader on fresh views, on a goroutine of its own, since the loop
 // takes a moment to build them. It is for answers of a few records.
 func (s *client) look(c *ipc.Call, read func(*loop.Views)) {
-	s.beside(func() { s.study(c, read) })
+	s.beside(c, func() { s.study(c, read) })
 }
 
 // beside runs a part of a call on a goroutine of its own.
-func (s *client) beside(f func()) {
+func (s *client) beside(c *ipc.Call, f func()) {
 	s.looks <- struct{}{}
-	go func() {
+	c.Go(func() {
 		defer func() { <-s.looks }()
 		f()
-	}()
+	})
 }
 
 // study runs a reader on fresh views, in a call that is served in turn.
