@@ -234,7 +234,11 @@ func (b *besieged) anything() scene {
 func (b *besieged) master(connections int, reads bool) {
 	containers := pick(b.arena, 5000, 2000)
 	name := fmt.Sprintf("allocate on %d connections, reads %v", connections, reads)
-	login := b.unmanaged()
+	alice := b.rm.client("alice")
+	defer alice.Close()
+	app, err := submitUnmanaged(b.ctx, alice)
+	b.must(err)
+	login := b.login(b.rm, "alice", app)
 	creds := ipc.Credentials{User: "alice", Tokens: func(string) *ipc.Token { return login }}
 	own := ipc.NewClient(ipc.ClientConfig{Credentials: creds})
 	call := func(method string, in, out proto.Message) {
@@ -326,26 +330,6 @@ func (b *besieged) master(connections int, reads bool) {
 		work.Wait()
 		own.Close()
 	})
-}
-
-// unmanaged submits an application whose master runs nowhere, and gives the token for it.
-func (b *besieged) unmanaged() *ipc.Token {
-	p, err := dial(b.rm.address[clientPort], clientProtocol, "alice")
-	b.must(err)
-	defer p.Close()
-	var id pb.GetNewApplicationResponse
-	b.must(p.call("getNewApplication", &pb.GetNewApplicationRequest{}, &id))
-	b.must(p.call("submitApplication", &pb.SubmitApplicationRequest{ApplicationSubmissionContext: &pb.ApplicationSubmissionContext{
-		ApplicationId: id.ApplicationId, ApplicationName: proto.String("unmanaged"), Queue: proto.String("default"), UnmanagedAm: proto.Bool(true),
-		AmContainerSpec: &pb.ContainerLaunchContext{}, Resource: &pb.Resource{Memory: proto.Int64(1024), VirtualCores: proto.Int32(1)}}}, &pb.SubmitApplicationResponse{}))
-	var r pb.GetApplicationReportResponse
-	b.must(map[bool]error{false: fmt.Errorf("no token for the master of %v", id.ApplicationId)}[b.until(10*time.Second, func() bool {
-		r.Reset()
-		b.must(p.call("getApplicationReport", &pb.GetApplicationReportRequest{ApplicationId: id.ApplicationId}, &r))
-		return r.GetApplicationReport().GetAmRmToken() != nil
-	})])
-	t := r.GetApplicationReport().GetAmRmToken()
-	return &ipc.Token{Identifier: t.GetIdentifier(), Password: t.GetPassword(), Kind: t.GetKind(), Service: t.GetService()}
 }
 
 // deafConn is a connection that at some moment stops reading.

@@ -138,19 +138,19 @@ func answer(m proto.Message) ipc.Handler {
 	return func(c *ipc.Call) { serve.Answer(c, m) }
 }
 
-// look runs a reader on fresh views, on a goroutine of its own: building them
-// takes the loop a moment. It is for answers of a few records.
+// look runs a reader on fresh views, on a goroutine of its own, since the loop
+// takes a moment to build them. It is for answers of a few records.
 func (s *client) look(c *ipc.Call, read func(*loop.Views)) {
-	beside(s.looks, func() { s.study(c, read) })
+	beside(c, s.looks, func() { s.study(c, read) })
 }
 
 // beside runs a part of a call on a goroutine of its own, as soon as there is room for one.
-func beside(room chan struct{}, f func()) {
+func beside(c *ipc.Call, room chan struct{}, f func()) {
 	room <- struct{}{}
-	go func() {
+	c.Go(func() {
 		defer func() { <-room }()
 		f()
-	}()
+	})
 }
 
 // study runs a reader on fresh views, in a call that is served in turn.
