@@ -45,7 +45,9 @@ if [ -z "${C}" ] && [[ -n $A && ! $A == b* ]]; then C=2; else C=3; fi
 if [[ -z $A ]]; then D=1; elif test x = x; then D=2; fi
 [ -d ` + dir + ` ] && export E=dir
 [ -f ` + dir + ` ] || F=none
-[ -z $N ] && G=1`, "B=1 C=2 D=2 +E=dir F=none G=1"},
+[ -z $N ] && G=1
+[ -x ` + dir + ` ] && H=1
+[ -r ` + dir + `/none ] || I=1`, "B=1 C=2 D=2 +E=dir F=none G=1 H=1 I=1"},
 		{"a condition that is a program", "A=a", "if program; then\n A=1\n B=2\nfi\nC=$A\nD=$B", "C=a" +
 			"|s:1: an if-block whose condition is not run: if program; then (A, B: left as it was)|s:6: it uses B, which s:1 sets in a way that is not read: D=$B (D: left as it was)"},
 		{"a case", "OS=Linux", "case ${OS} in\n Darwin*|BSD) A=1;;\n L*) A=2;;\n *) A=3;;\nesac", "A=2"},
