@@ -312,7 +312,13 @@ func TestHDFSHostileNamenode(t *testing.T) {
 		n := &namenode{t: t, methods: map[string]func() []byte{
 			"getFileInfo": success(message(1, fileStatus(isDir, "", 0, 0o755))), "getListing": k.answer}}
 		address := n.listen()
-		cfg := Config{Limits: Limits{Idle: 200 * time.Millisecond, Operation: time.Second}}
+		var cfg Config
+		switch name {
+		case "garbage", "no answer":
+			cfg.Limits.Idle = 200 * time.Millisecond
+		case "endless":
+			cfg.Limits.Operation = time.Second
+		}
 		if k.answer == nil {
 			address = loose(t, []byte{0x7f, 0, 0, 0, 1})
 		}
