@@ -59,6 +59,7 @@ if [[ -z $A ]]; then D=1; elif test x = x; then D=2; fi
 			"|s:2: an if-block whose condition is not run: if [ \"$EUID\" = 0 ]; then E=1; fi (E: left as it was)"},
 		{"a guard that returns", "SEEN=1", "A=1\nif [ -n \"$SEEN\" ]; then B=1; return; C=1; fi\nD=1\nE='", "A=1 B=1"},
 		{"a guard that does not", "", "[ -n \"$SEEN\" ] && return 0\nfunction A() { :; }\nA=1\nunset -f A", "A=1"},
+		{"a secret is not told", "", "O=\"-DtrustStorePassword=hunter2 $(program)\"", "|s:1: its value is a program's output; none is run: O=\"-DtrustStorePassword… (O: left as it was)"},
 		{"not closed", "", "A=1\nB='x\nC=2", "A=1|s:2: not a shell's syntax (reached EOF without closing quote `'`); nothing is read from here on: B='x"},
 		{"a stream", "", "A=<(program)", "|s:1: its value is a program's output; none is run: A=<(program) (A: left as it was)"},
 		{"an array", "", "A=(1 2)\nB[1]=2", "|s:1: an array; it is not read: A=(1 2) (A: left as it was)|s:2: an array; it is not read: B[1]=2 (B: left as it was)"},

@@ -55,6 +55,31 @@ func TestSignalsAtBadTimes(t *testing.T) {
 	r.says("opened anew")
 }
 
+// A minicluster whose terminal is closed takes its daemons and containers with it.
+func TestHangUpEndsMinicluster(t *testing.T) {
+	r := &running{t: t, log: filepath.Join(t.TempDir(), "out")}
+	out, err := os.Create(r.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd := exec.Command(os.Args[0], "minicluster", "-dir", t.TempDir())
+	cmd.Env = append(os.Environ(), beYarn+"=1")
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	r.says("Ctrl-C ends it")
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
 // running is a daemon in a process of its own.
 type running struct {
 	t    *testing.T
