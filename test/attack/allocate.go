@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -124,7 +125,7 @@ func (m *master) allocate(in *pb.AllocateRequest, what string) {
 	}
 	if err == nil {
 		m.response = out.GetResponseId()
-	} else if _, refused := err.(*ipc.RemoteError); !refused {
+	} else if !errors.As(err, new(*ipc.RemoteError)) {
 		m.lost++
 		fmt.Printf("     %s: %v\n", what, err)
 	}
