@@ -9,6 +9,8 @@ import (
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -30,17 +32,29 @@ func (d *Daemon) IsAdmin(c *ipc.Identity) bool { return d.rights.IsAdmin(c) }
 func (d *Daemon) Groups(user string) []string { return d.rights.Groups(user) }
 
 // RefreshQueues reads the scheduler's configuration anew; the engine decides
-// whether it can be applied.
+// whether it can be applied, and has to know of the try if it cannot be read.
 func (d *Daemon) RefreshQueues() (cmd engine.RefreshQueues, applied func(), err error) {
 	site, err := d.Load()
-	if err != nil {
-		return cmd, nil, err
+	var cfg *config.Config
+	if err == nil {
+		cfg, err = d.readSchedule(site, d.clusterSize())
 	}
-	cfg, err := d.readSchedule(site, d.clusterSize())
 	if err != nil {
-		return cmd, nil, err
+		return engine.RefreshQueues{Prepared: d.prepareQueues(nil), Problem: err.Error()}, nil, err
 	}
-	return engine.RefreshQueues{Config: cfg}, func() { d.rights.schedule.Store(cfg) }, nil
+	return engine.RefreshQueues{Config: cfg, Prepared: d.prepareQueues(cfg)}, func() { d.rights.schedule.Store(cfg) }, nil
+}
+
+// prepareQueues does beside the loop what can be done there of a refresh; nil if the loop
+// does not say in time on what basis.
+func (d *Daemon) prepareQueues(cfg *config.Config) *scheduler.Prepared {
+	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
+	defer cancel()
+	v, err := d.ask(ctx, func(t engine.Ticket) engine.Command { return engine.QueueBasis{Ticket: t} })
+	if err != nil {
+		return nil
+	}
+	return scheduler.Prepare(cfg, v.(scheduler.Basis))
 }
 
 // clusterSize is what the nodes have together, zero if that is not to be had now.

@@ -30,6 +30,8 @@ type (
 	NodeUsage    = capacity.NodeUsage
 	QueueTree    = queue.Snapshot
 	Picture      = capacity.Picture
+	Basis        = capacity.Basis
+	Prepared     = capacity.Prepared
 	Label        = config.Label
 )
 
@@ -61,6 +63,18 @@ func (s *Scheduler) Reconfigure(cfg *config.Config) error { return s.core.Reconf
 // before Reconfigure sees it, because it cannot be parsed, must call it: Apache
 // does, and children of equal rank change their order by it.
 func (s *Scheduler) Reapply() { s.core.Reapply() }
+
+// Refresh is Reconfigure, or Reapply where cfg is nil, and spares what was prepared.
+// What was prepared on a basis that holds no longer, or nil, spares nothing; it comes
+// to the same.
+func (s *Scheduler) Refresh(cfg *config.Config, p *Prepared) error { return s.core.Refresh(cfg, p) }
+
+// Basis is what Prepare has to know of the scheduler.
+func (s *Scheduler) Basis() Basis { return s.core.Basis() }
+
+// Prepare does what can be done of a Refresh beforehand. It reads its arguments alone,
+// so that it can go on beside the scheduler; what it returns is good for one Refresh.
+func Prepare(cfg *config.Config, b Basis) *Prepared { return capacity.Prepare(cfg, b) }
 
 // RefuseLate makes refusals of Reconfigure from now on leave behind what they
 // leave in Apache, where queues before the one that is refused have changed. It
@@ -283,11 +297,20 @@ func (s *Scheduler) Picture() *Picture { return s.core.Picture() }
 // Resolve is the full path of the queue with that full or short name.
 func (s *Scheduler) Resolve(name string) (path string, why yarn.Reason) { return s.core.Resolve(name) }
 
+// QueueOf is the path of the queue that the application is in.
+func (s *Scheduler) QueueOf(a AppRef) string { return s.core.QueueOf(a) }
+
 // AppUsage is what the application has and wants.
 func (s *Scheduler) AppUsage(a AppRef) AppUsage { return s.core.AppUsage(a) }
 
 // NodeUsage is what is taken and free on the node.
 func (s *Scheduler) NodeUsage(n NodeRef) NodeUsage { return s.core.NodeUsage(n) }
+
+// ContainersOn are the first so many containers that hold room on the node, in the
+// order of their grants.
+func (s *Scheduler) ContainersOn(n NodeRef, most int) []ContainerRef {
+	return s.core.ContainersOn(n, most)
+}
 
 // ClusterTotal is the sum of all nodes.
 func (s *Scheduler) ClusterTotal() yarn.Resource { return s.core.ClusterTotal() }

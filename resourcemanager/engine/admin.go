@@ -48,7 +48,7 @@ func (e *Engine) moved(a *application, queue string) *Error {
 		e.takeBack(a)
 		return cannotMove(a, queue, why)
 	}
-	a.queue = e.sched.AppUsage(a.ref).Queue
+	a.queue = e.sched.QueueOf(a.ref)
 	e.sweepDue = true
 	return nil
 }
@@ -123,18 +123,18 @@ func (e *Engine) setLifetime(c SetLifetime) {
 
 func (e *Engine) refreshQueues(c RefreshQueues) {
 	if c.Config == nil {
-		e.sched.Reapply()
+		_ = e.sched.Refresh(nil, c.Prepared) // that cannot be refused
 		e.fail(c.Ticket, refuse(InvalidConfig, "Failed to re-init queues : %s", c.Problem))
 		return
 	}
 	e.infos = nil
-	if err := e.sched.Reconfigure(c.Config); err != nil {
+	if err := e.sched.Refresh(c.Config, c.Prepared); err != nil {
 		e.fail(c.Ticket, refuse(InvalidConfig, "Failed to re-init queues : %v", err))
 		return
 	}
 	for _, a := range e.order {
 		if a.ref != scheduler.NoApp {
-			if path := e.sched.AppUsage(a.ref).Queue; path != a.queue {
+			if path := e.sched.QueueOf(a.ref); path != a.queue {
 				a.queue, a.recorded.queue = path, path
 			}
 		}
@@ -154,7 +154,7 @@ func (e *Engine) refreshNodes(c RefreshNodes) {
 			}
 		})
 		if done = len(nodes) == 0; done {
-			e.reply(c.Ticket, nil)
+			e.after(func() { e.reply(c.Ticket, nil) })
 		}
 		return used, done
 	})

@@ -173,10 +173,14 @@ type (
 	// Without a Config it is refused; the attempt itself must be told of, because
 	// queues of equal rank change places by it, as in Apache's scheduler.
 	RefreshQueues struct {
-		Ticket  Ticket
-		Config  *config.Config
-		Problem string // why the new configuration cannot be read
+		Ticket   Ticket
+		Config   *config.Config
+		Prepared *scheduler.Prepared // beside the loop, of Config or of none; nil: nothing was
+		Problem  string              // why the new configuration cannot be read
 	}
+
+	// QueueBasis asks for what scheduler.Prepare needs, which is the reply.
+	QueueBasis struct{ Ticket Ticket }
 
 	// RefreshNodes applies the include and exclude lists: nodes that they no
 	// longer admit leave at once, others may come back.
@@ -352,6 +356,7 @@ func (UnregisterNode) command()  {}
 func (Launched) command()        {}
 func (LaunchFailed) command()    {}
 func (RefreshQueues) command()   {}
+func (QueueBasis) command()      {}
 func (RefreshNodes) command()    {}
 func (SetNodeResource) command() {}
 func (SetNodeLabel) command()    {}

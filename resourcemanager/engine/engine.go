@@ -40,13 +40,13 @@ const (
 	MaxNodeLog       = 1 << 16 // changes of nodes that masters may still have to learn
 	SweepNodes       = 64      // nodes that one sweep looks at
 	SweepDecisions   = 2000    // containers that one sweep places
-	MaxTold          = 10_000  // containers granted, and containers ended, that one answer tells a master of
+	MaxTold          = 5000    // containers granted, and containers ended, that one answer tells a master of
 	MaxAsksWaiting   = 200_000 // asks of one master that are taken and not entered yet
 	MaxReleased      = 10_000  // containers that one master gave back before their nodes came
 	MaxLabels        = 1024    // labels that one life of the ResourceManager meets, those that are gone included
 	MaxHostName      = 255     // bytes of a host that is given a label
 	MaxLabelChanges  = 1024    // changes of labels that wait for the one before them to be stored
-	MaxLabelledOnce  = 10_000  // hosts and nodes that one call gives labels
+	MaxLabelledOnce  = 10_000  // hosts and nodes that one call gives labels, and labels that one adds or removes
 	MaxLabelledNodes = 200_000 // hosts and nodes with a label of their own
 )
 
@@ -145,6 +145,8 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.launched(c)
 	case LaunchFailed:
 		e.launchFailed(c)
+	case QueueBasis:
+		e.reply(c.Ticket, e.sched.Basis())
 	case RefreshQueues:
 		e.refreshQueues(c)
 	case RefreshNodes:

@@ -180,6 +180,9 @@ func (e *Engine) planLabels(c Command) (*labelChange, *Error) {
 // planAdd checks labels that are to be known. Of one that is named twice the
 // first counts.
 func (e *Engine) planAdd(c AddLabels) (*labelChange, *Error) {
+	if len(c.Labels) > MaxLabelledOnce {
+		return nil, refuse(Failed, "Cannot add %d labels at once, the most is %d: add them in several calls", len(c.Labels), MaxLabelledOnce)
+	}
 	var other []string
 	for _, x := range c.Labels {
 		x.Name = strings.TrimSpace(x.Name)
@@ -215,6 +218,9 @@ func (e *Engine) planAdd(c AddLabels) (*labelChange, *Error) {
 
 // planRemove checks labels that are to go: no queue may name them.
 func (e *Engine) planRemove(c RemoveLabels) (*labelChange, *Error) {
+	if len(c.Names) > MaxLabelledOnce {
+		return nil, refuse(Failed, "Cannot remove %d labels at once, the most is %d: remove them in several calls", len(c.Names), MaxLabelledOnce)
+	}
 	gone, used := map[string]bool{}, e.usedLabels()
 	for _, name := range c.Names {
 		if name = strings.TrimSpace(name); used[name] != "" {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/heddle-project/heddle/resourcemanager/view"
@@ -27,5 +28,19 @@ func TestLabelledNodesAreBounded(t *testing.T) {
 	}
 	if err := replace(0, "x"); err == nil {
 		t.Error("one more was labelled")
+	}
+}
+
+// A change of labels is bounded by what it names, not by what comes of it.
+func TestLabelsOfOneCallAreBounded(t *testing.T) {
+	e := &Engine{set: Settings{Labels: true}, labels: labels{known: []scheduler.Label{{Name: "x"}}}}
+	for _, c := range []Command{
+		AddLabels{Labels: make([]scheduler.Label, MaxLabelledOnce+1)},
+		RemoveLabels{Names: make([]string, MaxLabelledOnce+1)},
+		ReplaceLabels{Nodes: make([]view.NodeLabels, MaxLabelledOnce+1)},
+	} {
+		if _, err := e.planLabels(c); err == nil || !strings.Contains(err.Text, "the most is 10000") {
+			t.Errorf("%T: %+v", c, err)
+		}
 	}
 }

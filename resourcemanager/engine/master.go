@@ -165,20 +165,24 @@ func (e *Engine) applyAllocate(t *attempt, c *Allocate, reply *AllocateReply) {
 // and what it asks for meanwhile after them.
 func (e *Engine) ask(t *attempt, rows []yarn.Ask) {
 	waited := len(t.asks) > 0
-	t.asks = append(t.asks, rows...)
+	if waited {
+		t.asks = append(t.asks, rows...)
+	} else {
+		t.asks = rows
+	}
 	enter := func(budget int) (used int, done bool) {
 		if t.gone {
 			t.asks = nil
 			return 0, true
 		}
-		n := min(len(t.asks), budget*rowsOfWork)
+		n := min(len(t.asks), budget)
 		e.sched.Ask(t.app.ref, t.asks[:n])
 		e.sweepDue = true
 		e.touchApp(t.app)
 		if t.asks = t.asks[n:]; len(t.asks) == 0 {
 			t.asks = nil
 		}
-		return n / rowsOfWork, t.asks == nil
+		return n, t.asks == nil
 	}
 	if waited {
 		return

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/heddle-project/heddle/resourcemanager/view"
@@ -29,6 +30,8 @@ type node struct {
 	responseID int32 // of the last answered heartbeat
 	lease      lease
 	held       int                         // containers that the node may still have
+	leaving    bool                        // the scheduler, while slices end what the node holds
+	waiting    []RegisterNode              // under the same name, until then
 	launched   int                         // of those: that it has reported
 	apps       map[yarn.ApplicationID]bool // that may have something here
 
@@ -56,6 +59,10 @@ func (e *Engine) registerNode(c RegisterNode) {
 		e.reply(c.Ticket, RegisterNodeReply{Action: NodeShutdown, Diagnostics: why})
 		return
 	}
+	if n := e.nodes[c.Node]; n != nil && n.leaving {
+		n.waiting = append(n.waiting, c)
+		return
+	}
 	accepted, problem := e.nameLabels(c.Node, c.Labels)
 	if label := e.labels.of(c.Node); label != "" {
 		c.Label = label
@@ -68,20 +75,53 @@ func (e *Engine) registerNode(c RegisterNode) {
 		e.forgetInactive(n.id)
 		n = e.newNode(c)
 	default:
-		n = e.reconnect(n, c)
+		e.reconnect(n, c)
+	}
+	if n.leaving {
+		n.waiting = append(n.waiting, c)
+		return
 	}
 	e.nodeLeases.renew(&n.lease, e.now.Mono)
 	n.lastHeartbeat, n.responseID = e.now.Wall, 0
 	e.fx.Forgotten = append(e.fx.Forgotten, n.id)
-	for _, r := range c.Containers {
-		e.recovered(n, r)
+	e.bringIn(n, c, RegisterNodeReply{Action: NodeNormal, Diagnostics: problem, LabelsAccepted: accepted})
+}
+
+// bringIn follows what a registering node has, and answers it; of very many containers
+// the later ones in slices, and until then nothing new comes to the node.
+func (e *Engine) bringIn(n *node, c RegisterNode, answer RegisterNodeReply) {
+	left, later := c.Containers, false
+	follow := func(budget int) (used int, done bool) {
+		ended := ends{node: n}
+		for ; len(left) > 0 && used < budget; left = left[1:] {
+			if r := left[0]; e.byID[r.ID] != nil || !e.adopt(n, r) {
+				e.status(n, r.ContainerStatus, &ended)
+			}
+			used++
+		}
+		e.followLater(ended)
+		if len(left) > 0 {
+			return used, false
+		}
+		for _, id := range c.Applications {
+			e.reportedApp(n, id)
+		}
+		e.followLogs(n, c.Logs)
+		e.reply(c.Ticket, answer)
+		e.touchNode(n)
+		if later && n.ref != scheduler.NoNode && !n.leaving {
+			e.sched.SetNodeAccepting(n.ref, true)
+			e.sweepDue = true
+		}
+		return used, true
 	}
-	for _, id := range c.Applications {
-		e.reportedApp(n, id)
+	if _, done := follow(e.slice()); done {
+		return
 	}
-	e.followLogs(n, c.Logs)
-	e.reply(c.Ticket, RegisterNodeReply{Action: NodeNormal, Diagnostics: problem, LabelsAccepted: accepted})
-	e.touchNode(n)
+	if later = true; n.ref != scheduler.NoNode {
+		e.sched.SetNodeAccepting(n.ref, false)
+	}
+	e.jobs = append(e.jobs, follow)
 }
 
 // turnAway says why the node may not join, or nothing.
@@ -128,7 +168,7 @@ func (e *Engine) redraw(n *node) {
 	if n.ref == scheduler.NoNode || n.held == 0 {
 		return
 	}
-	for _, ref := range e.sched.NodeUsage(n.ref).Containers {
+	for _, ref := range e.sched.ContainersOn(n.ref, math.MaxInt) {
 		if c := e.containerAt(ref); c != nil {
 			c.seen = nil
 		}
@@ -138,27 +178,35 @@ func (e *Engine) redraw(n *node) {
 // join makes the node usable.
 func (e *Engine) join(n *node) {
 	e.countNode(n, yarn.NodeRunning)
+	e.putIn(n)
+	e.logNode(n)
+}
+
+// putIn lets the scheduler use the node.
+func (e *Engine) putIn(n *node) {
 	e.infos = nil
 	n.ref = e.sched.AddNode(scheduler.Node{ID: n.id, Rack: n.rack, Label: n.label, Total: n.total})
 	*at(&e.nodeByRef, int(n.ref)) = n
-	e.logNode(n)
 	e.sweepDue = true
 }
 
-// reconnect: the node registers again without having been missed.
-func (e *Engine) reconnect(n *node, c RegisterNode) *node {
-	if n.ref == scheduler.NoNode {
-		e.describeNode(n, c)
-		e.followHealth(n, c.Health)
-		return n
-	}
-	if len(c.Applications) == 0 && n.held == 0 || n.rack != c.Rack || n.label != c.Label {
+// reconnect: the node registers again without having been missed. One that has to
+// leave first, and holds very many containers, is leaving afterwards.
+func (e *Engine) reconnect(n *node, c RegisterNode) {
+	if n.ref != scheduler.NoNode && (len(c.Applications) == 0 && n.held == 0 || n.rack != c.Rack || n.label != c.Label) {
 		e.depart(n, "The node registered anew")
+	}
+	switch {
+	case n.leaving:
+		return
+	case n.ref == scheduler.NoNode:
 		e.describeNode(n, c)
-		n.ref = e.sched.AddNode(scheduler.Node{ID: n.id, Rack: n.rack, Label: n.label, Total: n.total})
-		*at(&e.nodeByRef, int(n.ref)) = n
-		e.sweepDue = true
-		return n
+		if n.state == yarn.NodeRunning {
+			e.putIn(n)
+		} else {
+			e.followHealth(n, c.Health)
+		}
+		return
 	}
 	if n.total != c.Total {
 		e.sched.SetNodeTotal(n.ref, c.Total)
@@ -171,15 +219,6 @@ func (e *Engine) reconnect(n *node, c RegisterNode) *node {
 			yield(r.ID)
 		}
 	})
-	return n
-}
-
-// recovered: a registering node has this container.
-func (e *Engine) recovered(n *node, r RecoveredContainer) {
-	if e.byID[r.ID] == nil && e.adopt(n, r) {
-		return
-	}
-	e.status(n, r.ContainerStatus)
 }
 
 // reportedApp: a registering node still has something of this application.
@@ -285,7 +324,7 @@ func (e *Engine) followHealth(n *node, h Health) {
 		e.countNode(n, yarn.NodeUnhealthy)
 		e.depart(n, "The node is unhealthy: "+clip(h.Report, 1024))
 		e.logNode(n)
-	case n.state == yarn.NodeUnhealthy && h.Healthy:
+	case n.state == yarn.NodeUnhealthy && h.Healthy && !n.leaving:
 		e.join(n)
 	}
 }
@@ -294,12 +333,18 @@ func (e *Engine) followHealth(n *node, h Health) {
 // those that have ended, each in the order of the report.
 func (e *Engine) statuses(n *node, list []ContainerStatus) {
 	running := 0
+	ended := ends{node: n}
 	for _, s := range list {
-		if !s.Complete && e.status(n, s) {
+		if !s.Complete && e.status(n, s, &ended) {
 			running++
 		}
 	}
-	e.ends(n, list)
+	for _, s := range list {
+		if s.Complete {
+			e.status(n, s, &ended)
+		}
+	}
+	e.followLater(ended)
 	e.missing(n, running, func(yield func(yarn.ContainerID)) {
 		for _, s := range list {
 			yield(s.ID)
@@ -307,37 +352,38 @@ func (e *Engine) statuses(n *node, list []ContainerStatus) {
 	})
 }
 
-// ends follows the containers that have ended; of very many the later ones in
-// slices, for a node tells most ends only once.
-func (e *Engine) ends(n *node, list []ContainerStatus) {
-	type late struct {
-		*container
-		ContainerStatus
-	}
-	var later []late
-	followed := 0
-	for _, s := range list {
-		if !s.Complete {
-			continue
-		}
-		c := e.onNode(n, s.ID)
-		switch {
-		case c != nil && c.reported:
-		case c == nil || followed < e.slice():
-			e.status(n, s)
-			followed++
-		default:
-			c.reported = true
-			later = append(later, late{c, s})
-		}
-	}
-	if len(later) == 0 {
+// ends are containers of one call that are no longer on their node. Of very many
+// the later ones are followed in slices, for a node tells most ends only once.
+type ends struct {
+	node  *node
+	now   int // followed at once
+	later []lateEnd
+}
+
+type lateEnd struct {
+	*container
+	status ContainerStatus // not Complete: the node does not tell of it any more
+}
+
+func (e *Engine) follow(x *ends, c *container, s ContainerStatus) {
+	if x.now < e.slice() {
+		x.now++
+		e.completed(x.node, c, s)
 		return
 	}
+	c.reported = true
+	x.later = append(x.later, lateEnd{c, s})
+}
+
+func (e *Engine) followLater(x ends) {
+	if len(x.later) == 0 {
+		return
+	}
+	n, later := x.node, x.later
 	e.jobs = append(e.jobs, func(budget int) (used int, done bool) {
 		for ; len(later) > 0 && used < budget; later = later[1:] {
-			if x := later[0]; e.byID[x.container.id] == x.container {
-				e.completed(n, x.container, x.ContainerStatus)
+			if c := later[0].container; e.byID[c.id] == c {
+				e.completed(n, c, later[0].status)
 			}
 			used++
 		}
@@ -348,7 +394,7 @@ func (e *Engine) ends(n *node, list []ContainerStatus) {
 // status follows one container. What nobody here knows is cleaned up, or
 // acknowledged so that the node may forget it. running tells that it is one of
 // ours and has not ended on the node.
-func (e *Engine) status(n *node, s ContainerStatus) (running bool) {
+func (e *Engine) status(n *node, s ContainerStatus, ended *ends) (running bool) {
 	c := e.onNode(n, s.ID)
 	switch {
 	case c == nil && s.Complete:
@@ -358,7 +404,9 @@ func (e *Engine) status(n *node, s ContainerStatus) (running bool) {
 	case c == nil || !s.Complete && c.state.Final():
 		e.stranger(n, s.ID)
 	case s.Complete:
-		e.completed(n, c, s)
+		if !c.reported {
+			e.follow(ended, c, s)
+		}
 	case c.state == yarn.ContainerAcquired:
 		e.running(c)
 	}
@@ -386,13 +434,17 @@ func (e *Engine) onNode(n *node, id yarn.ContainerID) *container {
 	return nil
 }
 
-// completed: the node says that the container's process has ended.
+// completed: the container's process has ended, its node says, or tells no longer
+// of it.
 func (e *Engine) completed(n *node, c *container, s ContainerStatus) {
+	if !s.Complete {
+		s.ExitStatus, s.Diagnostics = yarn.ExitAborted, fmt.Sprintf("Container %s was running but not reported from %s", c.id, n.id)
+	}
 	if !c.state.Final() {
 		e.end(c, scheduler.Completed, s.ExitStatus, s.Diagnostics)
 	}
 	e.vacate(c)
-	if !e.unheard[c.id] {
+	if s.Complete && !e.unheard[c.id] {
 		n.remove = append(n.remove, c.id)
 	}
 }
@@ -406,16 +458,15 @@ func (e *Engine) missing(n *node, reported int, each func(func(yarn.ContainerID)
 	}
 	seen := make(map[yarn.ContainerID]bool, reported)
 	each(func(id yarn.ContainerID) { seen[id] = true })
-	for _, ref := range e.sched.NodeUsage(n.ref).Containers {
+	ended := ends{node: n}
+	for _, ref := range e.sched.ContainersOn(n.ref, math.MaxInt) {
 		c := e.containerAt(ref)
 		if c == nil || c.node != n || !c.launched || c.reported || seen[c.id] {
 			continue
 		}
-		if !c.state.Final() {
-			e.end(c, scheduler.Completed, yarn.ExitAborted, fmt.Sprintf("Container %s was running but not reported from %s", c.id, n.id))
-		}
-		e.vacate(c)
+		e.follow(&ended, c, ContainerStatus{ID: c.id})
 	}
+	e.followLater(ended)
 }
 
 // vacate gives the room of a container back that is no longer on its node.
@@ -427,13 +478,55 @@ func (e *Engine) vacate(c *container) {
 	}
 }
 
-// depart takes the node out of the scheduler; all that ran there is lost.
+// depart takes the node out of the scheduler; all that ran there is lost. One that
+// holds very many containers is leaving until all of them have ended in slices:
+// nothing new comes to it, and who registers under its name waits.
 func (e *Engine) depart(n *node, why string) {
-	if n.ref == scheduler.NoNode {
-		return
+	switch {
+	case n.ref == scheduler.NoNode || n.leaving:
+	case n.held <= e.slice():
+		e.takeOut(n, why)
+	default:
+		n.leaving = true
+		e.sched.SetNodeAccepting(n.ref, false)
+		e.begin(func(budget int) (used int, done bool) {
+			if n.held > budget {
+				e.lose(n, budget, why)
+				return budget, false
+			}
+			used = workOfNode + n.held
+			e.takeOut(n, why)
+			waiting := n.waiting
+			n.leaving, n.waiting = false, nil
+			for _, c := range waiting {
+				e.registerNode(c)
+			}
+			return used, true
+		})
 	}
+}
+
+// lose ends the first so many containers of a node that is leaving.
+func (e *Engine) lose(n *node, count int, why string) {
+	for _, ref := range e.sched.ContainersOn(n.ref, count) {
+		c := e.containerAt(ref)
+		switch {
+		case c == nil || c.node != n:
+			e.sched.Vacate(ref)
+			continue
+		case !c.state.Final():
+			e.end(c, scheduler.NodeGone, yarn.ExitAborted, lostWith+why)
+		}
+		e.vacate(c)
+	}
+}
+
+const lostWith = "Container released on a *lost* node: "
+
+// takeOut takes the node and all that is left there out at once.
+func (e *Engine) takeOut(n *node, why string) {
 	ref := n.ref
-	held := e.sched.NodeUsage(ref).Containers
+	held := e.sched.ContainersOn(ref, math.MaxInt)
 	for _, r := range held {
 		if c := e.containerAt(r); c != nil && c.node == n {
 			e.restoreAsk(c)
@@ -443,7 +536,7 @@ func (e *Engine) depart(n *node, why string) {
 	e.infos = nil
 	n.ref = scheduler.NoNode
 	for _, ended := range lost {
-		e.followEnd(ended, yarn.ExitAborted, "Container released on a *lost* node: "+why)
+		e.followEnd(ended, yarn.ExitAborted, lostWith+why)
 	}
 	e.nodeByRef[ref] = nil
 	for _, r := range held { // those that had ended and waited for the node's word
@@ -507,7 +600,7 @@ func (e *Engine) unregisterNode(c UnregisterNode) {
 	if n := e.nodes[c.Node]; n != nil && (n.state.Usable() || n.state == yarn.NodeUnhealthy) {
 		e.loseNode(n, yarn.NodeShutdown, "The node said good-bye")
 	}
-	e.reply(c.Ticket, nil)
+	e.after(func() { e.reply(c.Ticket, nil) })
 }
 
 func (e *Engine) expireNode(c ExpireNode) {

@@ -175,6 +175,9 @@ func (w *world) registerNode(n *randomNode) {
 	}
 	c.Applications = slices.SortedFunc(maps.Keys(apps), yarn.ApplicationID.Compare)
 	r := w.send(c)
+	for n := 0; r == nil && w.e.Working() && n < 10_000; n++ { // what ran there before ends first
+		r = w.send(Tick{})
+	}
 	if r == nil || r.Err != nil || r.Value.(RegisterNodeReply).Action != NodeNormal {
 		w.fatal("%s could not join: %+v", n.id, r)
 	}

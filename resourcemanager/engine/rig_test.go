@@ -294,7 +294,7 @@ func (r *rig) checkNodes() string {
 		if held != n.held || launched != n.launched {
 			return fmt.Sprintf("%s holds %d containers, %d launched; it counts %d and %d", n.id, held, launched, n.held, n.launched)
 		}
-		if n.state.Usable() != (n.ref != scheduler.NoNode) {
+		if n.state.Usable() != (n.ref != scheduler.NoNode) && !n.leaving {
 			return fmt.Sprintf("%s is %s, the scheduler uses it: %t", n.id, n.state, n.ref != scheduler.NoNode)
 		}
 		if n.state.Usable() || n.state == yarn.NodeUnhealthy {

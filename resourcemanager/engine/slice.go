@@ -2,13 +2,11 @@ package engine
 
 // A command that would hold the loop for long does the first part of its work at
 // once and leaves the rest to Ticks, slice by slice; whatever comes meanwhile is
-// served between two of them. Work is measured by count, in ends of containers.
+// served between two of them. Work is measured by count, in ends of containers; a row
+// of asks costs as much.
 
 // MaxSlice is the work of one slice.
 const MaxSlice = 2000
-
-// rowsOfWork is how many rows of asks cost as much as the end of a container.
-const rowsOfWork = 4
 
 // What costs more than the end of a container.
 const (
@@ -35,6 +33,14 @@ func (e *Engine) begin(j job) {
 		}
 	}
 	e.jobs = append(e.jobs, j)
+}
+
+// after does it once all jobs that wait are done.
+func (e *Engine) after(do func()) {
+	e.begin(func(int) (int, bool) {
+		do()
+		return 0, true
+	})
 }
 
 // work goes on with the jobs in their order.

@@ -19,6 +19,7 @@ type crowd struct {
 	most  int // containers that one command began or ended, since the last look
 	beats map[yarn.NodeID]int32
 	polls int32
+	heard map[Ticket]bool // that were answered
 }
 
 const (
@@ -34,7 +35,7 @@ func newCrowd(t *testing.T) (*crowd, yarn.AttemptID) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &crowd{rig: newRig(t, set), t: t, beats: map[yarn.NodeID]int32{}}
+	c := &crowd{rig: newRig(t, set), t: t, beats: map[yarn.NodeID]int32{}, heard: map[Ticket]bool{}}
 	c.e, c.sched = New(set, sched), sched
 	c.e.nextApp = 1_000_000
 	c.join(crowdNode, 0)
@@ -50,6 +51,17 @@ func (c *crowd) join(host string, port int32) {
 		Total: yarn.NewResource(4*256*crowdContainers, 4*crowdContainers), Health: Health{Healthy: true}})
 }
 
+func (c *crowd) registration(rack string, list []ContainerStatus) RegisterNode {
+	r := RegisterNode{Ticket: c.next(), Node: yarn.NodeID{Host: crowdNode, Port: 1}, Rack: rack, Total: yarn.NewResource(4*256*crowdContainers, 4*crowdContainers), Health: Health{Healthy: true}}
+	for _, s := range list {
+		r.Containers = append(r.Containers, RecoveredContainer{ContainerStatus: s})
+	}
+	if len(list) > 0 {
+		r.Applications = []yarn.ApplicationID{list[0].ID.Attempt.Application}
+	}
+	return r
+}
+
 // does applies one command and what is stored by it, and nothing that comes later.
 func (c *crowd) does(cmd Command) *Effects {
 	c.t.Helper()
@@ -63,6 +75,9 @@ func (c *crowd) does(cmd Command) *Effects {
 		}
 		c.most = max(c.most, len(c.fx.Containers)-before)
 		if len(c.pending) == 0 {
+			for _, r := range c.fx.Replies {
+				c.heard[r.Ticket] = true
+			}
 			return &c.fx
 		}
 	}
@@ -185,6 +200,81 @@ func TestSlices(t *testing.T) {
 		}
 		if told != crowdContainers || len(c.e.byID) > 0 {
 			t.Errorf("%d ends were told, %d containers are left", told, len(c.e.byID))
+		}
+	})
+	for how, leave := range map[string]func(c *crowd, list []ContainerStatus) Command{
+		"good-bye":      func(c *crowd, _ []ContainerStatus) Command { return UnregisterNode{Ticket: c.next(), Node: n0} },
+		"declared lost": func(*crowd, []ContainerStatus) Command { return ExpireNode{Node: n0} },
+		"fallen silent": func(c *crowd, _ []ContainerStatus) Command { c.now.Mono += c.e.set.NodeExpiry; return Tick{} },
+		"excluded": func(c *crowd, _ []ContainerStatus) Command {
+			return RefreshNodes{Ticket: c.next(), Excluded: map[yarn.NodeID]bool{n0: true}}
+		},
+		"unhealthy": func(c *crowd, _ []ContainerStatus) Command {
+			return &Heartbeat{Ticket: c.next(), Node: n0, ResponseID: c.beats[n0]}
+		},
+		"out of step": func(c *crowd, _ []ContainerStatus) Command {
+			return &Heartbeat{Ticket: c.next(), Node: n0, ResponseID: c.beats[n0] + 9}
+		},
+		"in another rack": func(c *crowd, list []ContainerStatus) Command { return c.registration("/elsewhere", list) },
+		"without any":     func(c *crowd, _ []ContainerStatus) Command { return c.registration("/r", nil) },
+		"told no longer": func(c *crowd, _ []ContainerStatus) Command {
+			return &Heartbeat{Ticket: c.next(), Node: n0, ResponseID: c.beats[n0], Health: Health{Healthy: true}}
+		},
+		"ended before": func(c *crowd, list []ContainerStatus) Command {
+			for i := range list {
+				list[i].Complete = true
+			}
+			return c.registration("/r", list)
+		},
+	} {
+		t.Run("departure/"+how, func(t *testing.T) {
+			c, at := newCrowd(t)
+			list := c.run(at)
+			c.does(leave(c, list))
+			if !c.e.Working() {
+				t.Error("it was done at once")
+			}
+			again := c.registration("/r", list)
+			c.does(again) // and the node comes back before all has ended
+			if n := c.rest(); n < crowdContainers/MaxSlice-1 {
+				t.Errorf("%d slices", n)
+			}
+			c.inSlices("a departure", 2*MaxSlice)
+			if !c.heard[again.Ticket] {
+				t.Error("the node that came back was not answered")
+			}
+			n := c.e.nodes[n0]
+			if n.state != yarn.NodeRunning || n.ref == scheduler.NoNode || len(c.e.byID) != 0 || n.held != 0 {
+				t.Errorf("%s afterwards, with %d containers, %d are left", n.state, n.held, len(c.e.byID))
+			}
+			told := 0
+			for range 4 {
+				told += len(c.poll(at, nil).Completed)
+			}
+			if told != crowdContainers {
+				t.Errorf("%d ends were told", told)
+			}
+		})
+	}
+	t.Run("next life", func(t *testing.T) {
+		c, at := newCrowd(t)
+		list := c.run(at)
+		set := c.e.set
+		set.Epoch++
+		subs := map[yarn.ApplicationID]Submission{at.Application: {ID: at.Application, User: "u", Queue: "default", Unmanaged: true}}
+		c.rig = c.restart(t, set, subs, config.Property{Name: "root.default.user-limit-factor", Value: "1000"})
+		again := c.registration("/r", list)
+		for i := range again.Containers {
+			again.Containers[i].Resource = yarn.NewResource(256, 1)
+		}
+		c.does(again)
+		if n := c.e.nodes[n0]; !c.e.Working() || c.sched.NodeUsage(n.ref).Accepting || c.heard[again.Ticket] {
+			t.Error("the node is answered, or gets more, before all that it has is known")
+		}
+		c.rest()
+		c.inSlices("a registration", MaxSlice)
+		if n := c.e.nodes[n0]; n.held != crowdContainers || !c.sched.NodeUsage(n.ref).Accepting || !c.heard[again.Ticket] {
+			t.Errorf("%d containers are known in the end", n.held)
 		}
 	})
 	t.Run("release", func(t *testing.T) {

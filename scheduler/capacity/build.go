@@ -52,7 +52,7 @@ func (s *Scheduler) internLabels(q *config.Queue) {
 
 func (s *Scheduler) parse(cfg *config.Config, conf *config.Queue, parent *Queue) (*Queue, error) {
 	q := s.newQueue(conf, parent)
-	if err := s.setup(cfg, q); err != nil {
+	if err := s.setup(cfg, q, nil); err != nil {
 		return nil, err
 	}
 	var children []*Queue
@@ -80,10 +80,11 @@ func (s *Scheduler) newQueue(conf *config.Queue, parent *Queue) *Queue {
 	return q
 }
 
-// setup applies a queue's own settings, as at the start and at each refresh.
+// setup applies a queue's own settings, as at the start and at each refresh. set are
+// those for partitions where another queue with the same settings has them already.
 // Fields of the leaf are not touched: other trees share it (see adopt).
-func (s *Scheduler) setup(cfg *config.Config, q *Queue) error {
-	s.load(q)
+func (s *Scheduler) setup(cfg *config.Config, q *Queue, set []setting) error {
+	s.load(q, set)
 	updateAbsolute(q, cfg.Legacy)
 	if err := s.loadAmounts(cfg, q); err != nil {
 		return err
@@ -101,14 +102,16 @@ func (s *Scheduler) setup(cfg *config.Config, q *Queue) error {
 // load takes over the configured fractions.
 //
 // compat: normalized weights are not among what is cleared.
-func (s *Scheduler) load(q *Queue) {
+func (s *Scheduler) load(q *Queue, set []setting) {
 	for p := range q.shares {
 		sh := &q.shares[p]
 		sh.capacity, sh.maxCapacity, sh.absolute, sh.absoluteMax, sh.weight = 0, 0, 0, 0, -1
 	}
-	q.set = q.set[:0:0]
-	for _, label := range q.conf.Configured {
-		q.set = append(q.set, setting{s.part(label), q.conf.Amount(label)})
+	if q.set = set; set == nil {
+		q.set = make([]setting, 0, len(q.conf.Configured)) // others share the old one
+		for _, label := range q.conf.Configured {
+			q.set = append(q.set, setting{s.part(label), q.conf.Amount(label)})
+		}
 	}
 	for i := range q.set {
 		a := &q.set[i]
@@ -184,8 +187,8 @@ func (q *Queue) stop() {
 // setType tells whether the queue's capacity is written as amounts. In legacy
 // mode all partitions must agree.
 func (s *Scheduler) setType(cfg *config.Config, q *Queue) error {
-	for i, label := range q.conf.Configured {
-		a := q.conf.Amount(label)
+	for i := range q.set {
+		a := &q.set[i]
 		is := a.Absolute
 		if !cfg.Legacy {
 			is = a.Vector.Only(config.Absolute)

@@ -97,7 +97,7 @@ func (s *Scheduler) newDynamic(parent *Queue, name string, kind config.Kind) (*Q
 	s.internLabels(conf)
 	q := s.newQueue(conf, parent)
 	q.dynamic = parent.conf.Kind != config.Managed
-	if err := s.setup(s.cfg, q); err != nil {
+	if err := s.setup(s.cfg, q, nil); err != nil {
 		s.forgetParts(known)
 		return nil, yarn.Reason{Code: fit.BadRequest, Subject: q.path, Detail: err.Error()}
 	}

@@ -42,18 +42,16 @@ func (s *Scheduler) attempt(cfg *config.Config) error {
 	if err := s.checkLate(cfg, fresh); err != nil {
 		return err
 	}
-	t := s.tree.clone()
-	was := map[string]*Queue{}
-	t.root.each(func(q *Queue) { was[q.path] = q })
+	t, became := s.tree.clone()
 	err = s.renew(cfg, t.root, fresh.root)
 	s.relist(fresh, err == nil)
 	t.reindex()
 	if err != nil {
-		s.stay(cfg, &renewed{s.tree, t, was})
+		s.stay(cfg, &renewed{s.tree, t, became})
 		return err
 	}
 	old := s.cfg
-	s.swap(cfg, &renewed{s.tree, t, was})
+	s.swap(cfg, &renewed{s.tree, t, became})
 	if err = s.checkRules(cfg, s.tree); err != nil {
 		s.cfg = old
 	}

@@ -270,7 +270,7 @@ func (s *Scheduler) renewManaged(cfg *config.Config, q *Queue) error {
 		}
 		c.obey(conf)
 		c.granted, c.hasGrant = nil, nil
-		if err := s.setup(cfg, c); err != nil {
+		if err := s.setup(cfg, c, nil); err != nil {
 			return err
 		}
 		s.withhold(q, c, list)

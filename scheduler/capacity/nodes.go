@@ -1,6 +1,8 @@
 package capacity
 
 import (
+	"math"
+
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
@@ -23,7 +25,7 @@ func (s *Scheduler) RemoveNode(ref NodeRef) []cluster.Ended {
 	n := s.books.Node(ref)
 	s.books.Join(n.Part, n, -1)
 	var ended []cluster.Ended
-	for _, c := range s.books.OnNode(ref, nil) {
+	for _, c := range s.books.OnNode(ref, math.MaxInt) {
 		box := *s.books.Container(c)
 		if box.Live {
 			if e := s.end(c, cluster.NodeGone); e.Vacated {
@@ -105,7 +107,7 @@ func (s *Scheduler) SetNodeLabel(ref NodeRef, label string) []cluster.Ended {
 	s.books.Join(from, n, -1)
 	s.books.Join(to, n, 1)
 	if from != to {
-		for _, c := range s.books.OnNode(ref, nil) {
+		for _, c := range s.books.OnNode(ref, math.MaxInt) {
 			s.moveUsage(c, from, to)
 		}
 	}

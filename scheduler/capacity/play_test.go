@@ -25,6 +25,7 @@ type play struct {
 	asking       map[*leaf][]*user                  // after the last step, of both
 
 	clock   int64
+	basis   *Basis // of the quick one, of now or before
 	nodes   []NodeRef
 	apps    []AppRef
 	attempt map[AppRef]int32
@@ -450,12 +451,23 @@ func (p *play) reconfigure() {
 		}
 	}()
 	if rapid.IntRange(0, 5).Draw(p.t, "in vain") == 0 {
-		p.both(func(s *Scheduler) { s.Reapply() })
-		return
+		cfg = nil
 	}
-	if err := same(p, func(s *Scheduler) error { return s.Reconfigure(cfg) }); err != nil {
+	if p.basis == nil || rapid.IntRange(0, 3).Draw(p.t, "on an old basis") > 0 {
+		now := p.quick.Basis()
+		p.basis = &now
+	}
+	err := same(p, func(s *Scheduler) error {
+		if s == p.quick {
+			return s.Refresh(cfg, Prepare(cfg, *p.basis))
+		}
+		return s.Refresh(cfg, nil)
+	})
+	switch {
+	case cfg == nil:
+	case err != nil:
 		p.done["kept its configuration"]++
-	} else {
+	default:
 		p.done["reconfigured"]++
 	}
 }
@@ -483,7 +495,7 @@ func (p *play) sweep() {
 	}
 	for range p.nodes { // what counts nodes that pass by comes to its end
 		for _, n := range p.nodes {
-			if out := same(p, func(s *Scheduler) []cluster.Decision { return s.fill(n, 1<<20, nil) }); len(out) > 0 && !counting {
+			if out := same(p, func(s *Scheduler) []cluster.Decision { out, _ := s.fill(n, 1<<20, nil); return out }); len(out) > 0 && !counting {
 				p.t.Fatalf("a sweep left out %v", out)
 			}
 		}

@@ -12,64 +12,78 @@ import (
 // Validate tells whether Reconfigure would take the configuration.
 func (s *Scheduler) Validate(cfg *config.Config) error {
 	known := s.books.Partitions()
-	_, err := s.next(cfg)
+	fresh, err := s.build(cfg)
+	if err == nil {
+		_, err = s.next(cfg, fresh)
+	}
 	s.forgetParts(known)
 	return err
 }
 
-// Reconfigure replaces the configuration; see the facade.
-func (s *Scheduler) Reconfigure(cfg *config.Config) error {
-	if s.late != nil {
+// Refresh replaces the configuration, or applies the one in use once more where there
+// is no new one; see the facade.
+//
+// compat: Apache applies the old one once more after every refused refresh, which
+// puts children in the order of a refresh and recalculates all limits.
+func (s *Scheduler) Refresh(cfg *config.Config, p *Prepared) error {
+	switch {
+	case s.late != nil && cfg != nil:
 		return s.reconfigureLate(cfg)
+	case s.late != nil:
+		s.reapplyLate()
+		return nil
+	case cfg == nil:
+		s.reapply(p)
+		return nil
 	}
 	known := s.books.Partitions()
-	t, err := s.next(cfg)
+	t, err := s.buildNext(cfg, p)
+	var r *renewed
+	if err == nil {
+		r, err = s.next(cfg, t)
+	}
 	if err != nil {
 		s.forgetParts(known)
-		s.Reapply()
+		s.reapply(p)
 		return err
 	}
-	s.swap(cfg, t)
+	s.swap(cfg, r)
 	return nil
 }
 
-// Reapply applies the present configuration once more.
-//
-// compat: Apache does so after every refused refresh, which puts children in
-// the order of a refresh and recalculates all limits.
-func (s *Scheduler) Reapply() {
-	if s.late != nil {
-		s.reapplyLate()
+// Reconfigure is Refresh with nothing prepared.
+func (s *Scheduler) Reconfigure(cfg *config.Config) error { return s.Refresh(cfg, nil) }
+
+// Reapply is Refresh with nothing new.
+func (s *Scheduler) Reapply() { _ = s.Refresh(nil, nil) }
+
+func (s *Scheduler) reapply(p *Prepared) {
+	t, err := s.buildAgain(p)
+	if err != nil {
 		return
 	}
-	if t, err := s.next(s.cfg); err == nil {
-		s.swap(s.cfg, t)
+	if r, err := s.next(s.cfg, t); err == nil {
+		s.swap(s.cfg, r)
 	}
 }
 
-// renewed is a tree and what the queues of the one before have become in it,
-// those included that it does not have any more.
+// renewed is a tree and what the queues of the one before have become in it, by their
+// indexes there, those included that it does not have any more.
 type renewed struct {
 	before, tree *tree
-	was          map[string]*Queue
+	became       []*Queue
 }
 
-// next is the tree that the configuration makes of the present one. Nothing
-// that is in use changes.
+// next is the tree that the configuration, of which fresh was built, makes of the
+// present one. Nothing that is in use changes.
 //
 // compat: Apache stumbles when it goes back after a refusal that came late, and
 // keeps a part of the new settings. Here all of the old ones stay.
-func (s *Scheduler) next(cfg *config.Config) (*renewed, error) {
-	fresh, err := s.build(cfg)
-	if err != nil {
-		return nil, err
-	}
+func (s *Scheduler) next(cfg *config.Config, fresh *tree) (*renewed, error) {
 	if err := s.checkChanges(cfg, fresh); err != nil {
 		return nil, err
 	}
-	t := s.tree.clone()
-	was := map[string]*Queue{}
-	t.root.each(func(q *Queue) { was[q.path] = q })
+	t, became := s.tree.clone()
 	if err := s.renew(cfg, t.root, fresh.root); err != nil {
 		return nil, err
 	}
@@ -77,7 +91,7 @@ func (s *Scheduler) next(cfg *config.Config) (*renewed, error) {
 	if err := s.checkRules(cfg, t); err != nil {
 		return nil, err
 	}
-	return &renewed{s.tree, t, was}, nil
+	return &renewed{s.tree, t, became}, nil
 }
 
 // checkChanges refuses to let queues vanish or change their kind while in use.
@@ -141,8 +155,10 @@ func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 	if q.isLeaf() && !q.conf.MaxAllocation.FitsIn(fresh.conf.MaxAllocation) {
 		return s.lessAllocation(cfg, q)
 	}
+	var set []setting
 	if fresh != q {
 		q.obey(fresh.conf)
+		set = fresh.set
 	}
 	if q.dynamic {
 		conf, err := cfg.Dynamic(q.parent.conf, q.name, q.conf.Kind)
@@ -150,8 +166,9 @@ func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 			return err
 		}
 		q.obey(conf)
+		set = nil
 	}
-	if err := s.setup(cfg, q); err != nil {
+	if err := s.setup(cfg, q, set); err != nil {
 		return err
 	}
 	if q.isLeaf() {
@@ -191,8 +208,8 @@ func (s *Scheduler) lessAllocation(cfg *config.Config, q *Queue) error {
 // compat: they take the order of a hash table of their paths, into which the
 // old ones were put first and then the new ones in the order of theirs.
 func (s *Scheduler) renewChildren(cfg *config.Config, q, fresh *Queue) ([]*Queue, error) {
-	byPath := map[string]*Queue{}
-	var keys []string
+	byPath := make(map[string]*Queue, len(q.children))
+	keys := make([]string, 0, len(q.children))
 	for _, c := range q.children {
 		byPath[c.path] = c
 		keys = append(keys, c.path)
@@ -200,7 +217,7 @@ func (s *Scheduler) renewChildren(cfg *config.Config, q, fresh *Queue) ([]*Queue
 	if fresh == q {
 		fresh = &Queue{children: q.children}
 	}
-	keep := map[string]bool{}
+	keep := make(map[string]bool, len(fresh.children))
 	for _, c := range fresh.children {
 		keep[c.path] = true
 	}
@@ -229,7 +246,7 @@ func (s *Scheduler) renewChildren(cfg *config.Config, q, fresh *Queue) ([]*Queue
 			}
 		}
 	}
-	var children []*Queue
+	children := make([]*Queue, 0, len(keep))
 	for _, i := range javanum.HashOrder(keys) {
 		if keep[keys[i]] {
 			children = append(children, byPath[keys[i]])
@@ -281,8 +298,8 @@ func (s *Scheduler) replace(r *renewed) {
 // follow is what a queue has become. One that is gone from the tree lives on for
 // the applications that it still has, below what its parent has become.
 func (r *renewed) follow(old *Queue) *Queue {
-	if r.before.byPath(old.path) == old {
-		return r.was[old.path]
+	if i := int(old.index); i < len(r.before.all) && r.before.all[i] == old {
+		return r.became[i]
 	}
 	if old.parent != nil {
 		old.parent = r.follow(old.parent)

@@ -147,6 +147,7 @@ const maxRefused = 100
 func (s *Scheduler) Offer(ref NodeRef, now yarn.Now, out []cluster.Decision) []cluster.Decision {
 	s.Advance(now)
 	offSwitch, assigned, refused := int32(0), int32(0), 0
+	s.passed = 0
 	for {
 		before := len(out)
 		var o proposal
@@ -163,7 +164,7 @@ func (s *Scheduler) Offer(ref NodeRef, now yarn.Now, out []cluster.Decision) []c
 			refused++
 		}
 		assigned++
-		if s.cfg.MaxAssignments != -1 && assigned >= s.cfg.MaxAssignments || refused >= maxRefused {
+		if s.cfg.MaxAssignments != -1 && assigned >= s.cfg.MaxAssignments || refused >= maxRefused || s.passed >= passedKeys {
 			break
 		}
 	}

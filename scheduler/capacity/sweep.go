@@ -7,8 +7,9 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// sweepKeys is how many keys of asks a sweep passes by before it stops early.
-const sweepKeys = 20_000
+// passedKeys is how many keys of asks a sweep or an offer passes by before it stops
+// early: each container that it places has an application's keys walked anew.
+const passedKeys = 10_000
 
 // sweep remembers where the next sweep starts and what it may leave out.
 type sweep struct {
@@ -92,13 +93,14 @@ func (s *Scheduler) Sweep(nodes, containers int, now yarn.Now, out []cluster.Dec
 	}
 	s.passed = 0
 	for visits := 0; !w.quiet && w.count > 0; visits++ {
-		if visits >= nodes || len(out) >= containers || s.passed >= sweepKeys {
+		if visits >= nodes || len(out) >= containers || s.passed >= passedKeys {
 			return out, true
 		}
 		ref := w.nextOpen()
 		before := len(out)
 		s.felt, s.waited = 0, false
-		if out = s.fill(ref, containers, out); len(out) >= containers {
+		var more bool
+		if out, more = s.fill(ref, containers, out); more || len(out) >= containers {
 			w.next = int(ref) // it may have room for more
 		}
 		w.idle++
@@ -133,19 +135,18 @@ func (s *Scheduler) patience() int {
 	return 2 * (nodes + 2) * (open + 1)
 }
 
-// fill places on a node what can be placed there, until out has so many decisions.
-func (s *Scheduler) fill(ref NodeRef, most int, out []cluster.Decision) []cluster.Decision {
-	for len(out) < most {
+// fill places on a node what can be placed there, until out has so many decisions or
+// too many keys were passed by; then there may be room for more.
+func (s *Scheduler) fill(ref NodeRef, most int, out []cluster.Decision) (_ []cluster.Decision, more bool) {
+	for more = true; more && len(out) < most && s.passed < passedKeys; {
 		before := len(out)
 		var o proposal
 		o, out = s.offerOnce(ref, out)
 		if o.kind != nothing && len(out) == before {
 			s.waited, s.sweep.again = true, true // it was refused, and may wait anew
 		}
-		if o.kind == nothing || len(out) == before || o.kind == reserved {
-			break
-		}
+		more = o.kind != nothing && len(out) > before && o.kind != reserved
 	}
 	s.noteMasters()
-	return out
+	return out, more
 }

@@ -60,6 +60,52 @@ func TestASweepVisitsOpenNodesOnce(t *testing.T) {
 	}
 }
 
+// Whoever wants much that no node has, and first, has it walked anew for each
+// container: an offer and a sweep end early then, and what comes later places the rest.
+func TestKeysPassedByAreBounded(t *testing.T) {
+	const strict, wanted = passedKeys / 4, 40
+	cfg, _, err := config.Parse([]config.Property{{Name: config.Prefix + "root.queues", Value: "a"}, {Name: config.Prefix + "root.a.capacity", Value: "100"},
+		{Name: config.Prefix + "root.a.user-limit-factor", Value: "100"}, {Name: config.Prefix + "per-node-heartbeat.maximum-offswitch-assignments", Value: "1000"},
+		{Name: config.Prefix + "per-node-heartbeat.maximum-container-assignments", Value: "-1"}},
+		config.Cluster{MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: yarn.NewResource(8192, 8)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for how, place := range map[string]func(*Scheduler) []cluster.Decision{
+		"offer": func(s *Scheduler) []cluster.Decision { return s.Offer(0, yarn.Now{}, nil) },
+		"sweep": func(s *Scheduler) []cluster.Decision {
+			out, more := s.Sweep(1, 1<<20, yarn.Now{}, nil)
+			if !more {
+				t.Error("a sweep that was cut short does not go on")
+			}
+			return out
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			s, err := New(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.AddNode(cluster.Node{ID: yarn.NodeID{Host: "h", Port: 1}, Total: yarn.NewResource(1024*wanted*2, 2*wanted)})
+			id := yarn.ApplicationID{ClusterTimestamp: 1, Sequence: 1}
+			a, _ := s.AddApplication(demand.Application{ID: id, User: "ann", Unmanaged: true}, "a")
+			s.AddAttempt(a, demand.Attempt{ID: yarn.AttemptID{Application: id, Attempt: 1}})
+			asks := []yarn.Ask{{Priority: strict, Where: yarn.AnyHost, Capability: yarn.NewResource(1024, 1), Count: wanted, RelaxLocality: true}}
+			for i := range int32(strict) {
+				asks = append(asks, yarn.Ask{Priority: i, Where: "elsewhere", Capability: yarn.NewResource(1024, 1), Count: 1},
+					yarn.Ask{Priority: i, Where: yarn.AnyHost, Capability: yarn.NewResource(1024, 1), Count: 1})
+			}
+			s.Ask(a, asks)
+			for left := wanted; left > 0; {
+				n := len(place(s))
+				if left -= n; n == 0 || n > passedKeys/strict {
+					t.Fatalf("%d were placed at once, %d are left", n, left)
+				}
+			}
+		})
+	}
+}
+
 // TestASweepOfAnOvercommittedNodeIsOneVisit lets nodes have less than nothing of a
 // resource that containers need not have: as long as nobody wants anything, one visit
 // of a sweep tells that of all.

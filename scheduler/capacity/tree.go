@@ -102,7 +102,7 @@ type tree struct {
 	change uint64 // counts queues that came or went
 }
 
-func newTree() *tree { return &tree{names: queue.NewNames()} }
+func newTree() *tree { return &tree{names: queue.NewNames(0)} }
 
 func (t *tree) add(q *Queue) {
 	t.change++
@@ -134,7 +134,9 @@ func (t *tree) byPath(path string) *Queue {
 
 // reindex gives the queues below root their places in a new list.
 func (t *tree) reindex() {
-	t.all, t.names = nil, queue.NewNames()
+	n := 0
+	t.root.each(func(*Queue) { n++ })
+	t.all, t.names = make([]*Queue, 0, n), queue.NewNames(n)
 	var enter func(q *Queue)
 	enter = func(q *Queue) {
 		t.add(q)
@@ -145,25 +147,45 @@ func (t *tree) reindex() {
 	enter(t.root)
 }
 
-// clone copies the tree and all amounts. Leaves are shared with the original.
-func (t *tree) clone() *tree {
-	n := newTree()
+// copied is how many queues are copied into one piece of memory.
+const copied = 64
+
+// clone copies the tree and all amounts, and tells what each queue, by its index, has
+// become. Leaves are shared with the original. The copy is found by nobody before
+// reindex.
+func (t *tree) clone() (n *tree, became []*Queue) {
+	n, became = newTree(), make([]*Queue, len(t.all))
+	var queues []Queue
+	var shares []share
 	var copyQueue func(q, parent *Queue) *Queue
 	copyQueue = func(q, parent *Queue) *Queue {
-		c := *q
+		if len(queues) == 0 {
+			queues, shares = make([]Queue, copied), make([]share, copied*len(q.shares))
+		}
+		c := &queues[0]
+		queues = queues[1:]
+		*c = *q
 		c.parent = parent
-		c.shares = append([]share(nil), q.shares...)
+		if k := len(q.shares); k <= len(shares) {
+			c.shares, shares = shares[:k:k], shares[k:]
+			copy(c.shares, q.shares)
+		} else {
+			c.shares = slices.Clone(q.shares)
+		}
 		c.children, c.orders = nil, nil
 		c.granted = append([]float32(nil), q.granted...)
 		c.hasGrant = append([]bool(nil), q.hasGrant...)
-		for _, child := range q.children {
-			c.children = append(c.children, copyQueue(child, &c))
+		if len(q.children) > 0 {
+			c.children = make([]*Queue, len(q.children))
+			for i, child := range q.children {
+				c.children[i] = copyQueue(child, c)
+			}
 		}
-		return &c
+		became[q.index] = c
+		return c
 	}
 	n.root = copyQueue(t.root, nil)
-	n.reindex()
-	return n
+	return n, became
 }
 
 // parts makes room for partitions that have come to be known.

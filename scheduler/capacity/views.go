@@ -63,6 +63,9 @@ type PartitionUsage struct {
 	Used, Reserved, Pending yarn.Resource
 }
 
+// QueueOf is the path of the application's queue.
+func (s *Scheduler) QueueOf(ref AppRef) string { return s.app(ref).queue.path }
+
 // NodeUsage is what is taken and free on a node.
 type NodeUsage struct {
 	ID                     yarn.NodeID
@@ -92,7 +95,12 @@ func (s *Scheduler) AppUsage(ref AppRef) AppUsage {
 func (s *Scheduler) NodeUsage(ref NodeRef) NodeUsage {
 	n := s.books.Node(ref)
 	return NodeUsage{ID: n.ID, Rack: n.Rack, Label: n.Label, Total: n.Total, Used: n.Used, Available: n.Free(),
-		Reserved: n.Reserved, Containers: s.books.OnNode(ref, nil), Accepting: n.Accepting}
+		Reserved: n.Reserved, Containers: s.books.OnNode(ref, math.MaxInt), Accepting: n.Accepting}
+}
+
+// ContainersOn are the first so many containers that hold room on the node.
+func (s *Scheduler) ContainersOn(ref NodeRef, most int) []ContainerRef {
+	return s.books.OnNode(ref, most)
 }
 
 // ClusterTotal is the sum of all nodes.

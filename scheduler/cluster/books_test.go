@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"math"
 	"testing"
 
 	"github.com/heddle-project/heddle/scheduler/measure"
@@ -24,7 +25,7 @@ func TestSlotsAndListsOfContainers(t *testing.T) {
 	b.Disown(&owner, refs[1])
 	b.Release(refs[1])
 	b.Close(refs[1])
-	if on := b.OnNode(node, nil); len(on) != 2 || on[0] != refs[0] || on[1] != refs[2] {
+	if on := b.OnNode(node, math.MaxInt); len(on) != 2 || on[0] != refs[0] || on[1] != refs[2] {
 		t.Fatalf("on the node: %v", on)
 	}
 	if own := b.OfOwner(&owner, nil); len(own) != 2 || own[1] != refs[2] {

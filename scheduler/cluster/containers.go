@@ -147,10 +147,12 @@ func (b *Books) OfOwner(o *Owned, out []ContainerRef) []ContainerRef {
 // Held tells whether the container holds room on its node.
 func (c *Container) Held() bool { return c.held }
 
-// OnNode appends the containers that hold room on the node, in the order of
-// their grants.
-func (b *Books) OnNode(node NodeRef, out []ContainerRef) []ContainerRef {
-	for ref := b.Node(node).list.first; ref >= 0; ref = b.link(ref, onNode).next {
+// OnNode are the first so many containers that hold room on the node, in the order
+// of their grants.
+func (b *Books) OnNode(node NodeRef, most int) []ContainerRef {
+	n := b.Node(node)
+	out := make([]ContainerRef, 0, min(most, int(n.list.count)))
+	for ref := n.list.first; ref >= 0 && len(out) < most; ref = b.link(ref, onNode).next {
 		out = append(out, ref)
 	}
 	return out

@@ -143,15 +143,26 @@ func HashOrder(keys []string) []int {
 	for float64(len(keys)) > 0.75*float64(buckets) {
 		buckets *= 2
 	}
-	order := make([]int, 0, len(keys))
-	heads := make([][]int, buckets)
+	const none = -1
+	first, last, next := make([]int32, buckets), make([]int32, buckets), make([]int32, len(keys))
+	for b := range first {
+		first[b] = none
+	}
 	for i, k := range keys {
 		h := StringHash(k)
-		b := int((h ^ h>>16) & uint32(buckets-1))
-		heads[b] = append(heads[b], i)
+		b := (h ^ h>>16) & uint32(buckets-1)
+		if next[i] = none; first[b] == none {
+			first[b] = int32(i)
+		} else {
+			next[last[b]] = int32(i)
+		}
+		last[b] = int32(i)
 	}
-	for _, b := range heads {
-		order = append(order, b...)
+	order := make([]int, 0, len(keys))
+	for _, i := range first {
+		for ; i != none; i = next[i] {
+			order = append(order, int(i))
+		}
 	}
 	return order
 }

@@ -1,6 +1,9 @@
 package queue
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Root is the path of the queue above all others.
 const Root = "root"
@@ -9,12 +12,18 @@ const Root = "root"
 // Queues are dense indexes here; -1 is none.
 type Names struct {
 	byPath  map[string]int32
-	byShort map[string][]int32
+	byShort map[string]bearers
 }
 
-// NewNames is empty.
-func NewNames() *Names {
-	return &Names{byPath: map[string]int32{}, byShort: map[string][]int32{}}
+// bearers are the queues of one short name; nearly always there is one.
+type bearers struct {
+	first  int32
+	others []int32
+}
+
+// NewNames is empty, with room for so many queues.
+func NewNames(room int) *Names {
+	return &Names{byPath: make(map[string]int32, room), byShort: make(map[string]bearers, room)}
 }
 
 // Short is the last part of a path.
@@ -32,9 +41,17 @@ func ParentPath(path string) string {
 // Add enters a queue.
 func (n *Names) Add(path string, q int32) {
 	n.byPath[path] = q
-	if s := Short(path); s != Root {
-		n.byShort[s] = append(n.byShort[s], q)
+	s := Short(path)
+	if s == Root {
+		return
 	}
+	b, shared := n.byShort[s]
+	if shared {
+		b.others = append(b.others, q)
+	} else {
+		b.first = q
+	}
+	n.byShort[s] = b
 }
 
 // Remove takes a queue out.
@@ -45,17 +62,19 @@ func (n *Names) Remove(path string) {
 	}
 	delete(n.byPath, path)
 	s := Short(path)
-	kept := n.byShort[s][:0]
-	for _, other := range n.byShort[s] {
-		if other != q {
-			kept = append(kept, other)
-		}
-	}
-	if len(kept) == 0 {
+	b, known := n.byShort[s]
+	switch {
+	case !known:
+		return
+	case b.first != q:
+		b.others = slices.DeleteFunc(b.others, func(other int32) bool { return other == q })
+	case len(b.others) == 0:
 		delete(n.byShort, s)
 		return
+	default:
+		b.first, b.others = b.others[0], b.others[1:]
 	}
-	n.byShort[s] = kept
+	n.byShort[s] = b
 }
 
 // ByPath is the queue with that full path, or -1.
@@ -71,11 +90,11 @@ func (n *Names) Find(name string) int32 {
 	if q, ok := n.byPath[name]; ok {
 		return q
 	}
-	if qs := n.byShort[name]; len(qs) == 1 {
-		return qs[0]
+	if b, ok := n.byShort[name]; ok && len(b.others) == 0 {
+		return b.first
 	}
 	return -1
 }
 
 // Ambiguous tells whether several queues have that short name.
-func (n *Names) Ambiguous(short string) bool { return len(n.byShort[short]) > 1 }
+func (n *Names) Ambiguous(short string) bool { return len(n.byShort[short].others) > 0 }

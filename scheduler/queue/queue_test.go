@@ -3,7 +3,7 @@ package queue
 import "testing"
 
 func TestNames(t *testing.T) {
-	n := NewNames()
+	n := NewNames(0)
 	for i, path := range []string{"root", "root.a", "root.a.x", "root.b", "root.b.x", "root.b.y"} {
 		n.Add(path, int32(i))
 	}

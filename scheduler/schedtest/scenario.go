@@ -254,9 +254,9 @@ func (r *runner) queues(words, lines []string) []string {
 	case err == nil && r.s == nil:
 		r.s, err = scheduler.New(cfg)
 	case err == nil:
-		err = r.s.Reconfigure(cfg)
+		err = r.s.Refresh(cfg, scheduler.Prepare(cfg, r.s.Basis()))
 	case r.s != nil:
-		r.s.Reapply()
+		_ = r.s.Refresh(nil, scheduler.Prepare(nil, r.s.Basis()))
 	}
 	if err != nil {
 		out = append(out, err.Error())

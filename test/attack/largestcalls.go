@@ -336,11 +336,18 @@ func (t *town) admins() []method {
 		}
 		return t.ask(adminPort, "refreshNodes", &pb.RefreshNodesRequest{}, nil)
 	}
+	back := func() error {
+		err := exclude(0)
+		for i := 0; i < t.nodes/2 && err == nil; i++ {
+			err = t.ask(trackerPort, "registerNodeManager", t.registration(int32(i), 0), nil)
+		}
+		return err
+	}
 	return append(list,
 		t.call(adminPort, "updateNodeResource", func() proto.Message { return resource(1) }),
 		method{name: "updateNodeResource of all nodes", send: func() error { return t.ask(adminPort, "updateNodeResource", resource(t.nodes), nil) }},
-		method{name: "refreshNodes, half of them leave", once: true, send: func() error { return exclude(t.nodes / 2) }},
-		method{name: "refreshNodes, they may come back", once: true, send: func() error { return exclude(0) }},
+		method{name: "refreshNodes, half of them leave", before: back, send: func() error { return exclude(t.nodes / 2) }},
+		method{name: "refreshNodes, they may come back", before: func() error { return exclude(t.nodes / 2) }, send: func() error { return exclude(0) }},
 		method{name: "refreshQueues of 5,000 queues", send: func() error {
 			t.writeQueues(pick(t.arena, 5000, 1000))
 			return t.ask(adminPort, "refreshQueues", &pb.RefreshQueuesRequest{}, nil)

@@ -25,7 +25,8 @@ const (
 // anew and either takes effect as a whole or changes nothing.
 type Daemon interface {
 	IsAdmin(caller *ipc.Identity) bool
-	// RefreshQueues also gives what is to be done once the engine has agreed.
+	// RefreshQueues also gives what is to be done once the engine has agreed, or why it
+	// will not. compat: the engine has to know even of a try that cannot be read.
 	RefreshQueues() (cmd engine.RefreshQueues, applied func(), err error)
 	RefreshNodes() (engine.RefreshNodes, error)
 	RefreshGroups() error
@@ -103,10 +104,7 @@ func (a *admin) reread(operation string, do func() error, m proto.Message) ipc.H
 }
 
 func (a *admin) refreshQueues(c *ipc.Call) {
-	cmd, applied, err := a.Daemon.RefreshQueues()
-	if err != nil {
-		cmd = engine.RefreshQueues{Problem: err.Error()} // compat: the engine has to know of the try
-	}
+	cmd, applied, _ := a.Daemon.RefreshQueues()
 	cmd.Ticket = a.Loop.Expect(func(_ any, err error) {
 		if err == nil {
 			applied()
