@@ -105,7 +105,7 @@ func (b *besieged) fill(apps, nodes int) {
 	b.must(err)
 	defer t.Close()
 	for i := range nodes {
-		b.must(t.call("registerNodeManager", node(fmt.Sprintf("node%d", i), 1024), &pb.RegisterNodeManagerResponse{}))
+		b.must(t.call("registerNodeManager", node(fmt.Sprintf("127.1.%d.%d", i/250, 1+i%250), 1024), &pb.RegisterNodeManagerResponse{}))
 	}
 }
 
@@ -169,7 +169,7 @@ func (b *besieged) play(s scene) {
 			limit = 2 * time.Minute
 		}
 		want := int64(0)
-		for more := true; more; more = !s.everything && time.Since(begun) < limit { // what is answered soon comes again
+		for more := true; more; more = !s.everything && time.Since(begun) < limit && b.ctx.Err() == nil { // what is answered soon comes again
 			want += int64(s.connections * s.calls)
 			for range s.connections {
 				p, err := dial(b.rm.address[s.port], s.protocol, "mallory")
@@ -253,7 +253,7 @@ func (b *besieged) master(connections int, reads bool) {
 	t, err := dial(b.rm.address[trackerPort], trackerProtocol, "nodes")
 	b.must(err)
 	defer t.Close()
-	big := fmt.Sprintf("big%d", connections)
+	big := fmt.Sprintf("127.2.0.%d", connections) // an address needs no look-up
 	b.must(t.call("registerNodeManager", node(big, 20_000_000), &pb.RegisterNodeManagerResponse{}))
 	ask := &pb.AllocateRequest{ResponseId: proto.Int32(0), Progress: proto.Float32(0), Ask: []*pb.ResourceRequest{{Priority: &pb.Priority{Priority: proto.Int32(1)}, ResourceName: proto.String("*"),
 		Capability: &pb.Resource{Memory: proto.Int64(1024), VirtualCores: proto.Int32(1)}, NumContainers: proto.Int32(int32(containers)), RelaxLocality: proto.Bool(true)}}}
