@@ -27,7 +27,7 @@ var replaced = []struct{ old, now string }{
 var ofCommands = []string{"HADOOP_HOME", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "HADOOP_OPTS", "YARN_OPTS", "HADOOP_CLIENT_OPTS", "YARN_CLIENT_OPTS",
 	"HADOOP_LOG_DIR", "YARN_LOG_DIR", "HADOOP_USER_NAME", "HADOOP_PROXY_USER"}
 
-// surroundings are what a call runs in: the environment as Hadoop's scripts would have left it to Java.
+// surroundings are the environment of a call, as Hadoop's scripts would have made it for Java.
 type surroundings struct {
 	*envfile.Vars
 	c     *call

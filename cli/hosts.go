@@ -89,7 +89,6 @@ func (c *call) onWorkers(args, rest []string) error {
 			defer func() { <-turns }()
 			cmd := exec.CommandContext(c.ctx, ssh, append(append(words[:len(words):len(words)], host), there...)...)
 			cmd.Env, cmd.WaitDelay = c.Environ(), patience
-			cmd.Env, cmd.WaitDelay = c.Environ(), patience
 			if err := out.of(c.ctx, host, cmd); err != nil {
 				mu.Lock()
 				defer mu.Unlock()

@@ -20,7 +20,7 @@ func (c *call) logsStore() (*aggregated.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	systems, err := filesystem.New(filesystem.Config{Default: c.props.Get("fs.defaultFS"), Property: c.props.Get})
+	systems, err := filesystem.New(filesystem.Config{Default: c.props.Get("fs.defaultFS"), Property: c.props.Get, Site: c.props.HDFSSite()})
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ const (
 	coreSite    = "core-site.xml"
 	yarnDefault = "yarn-default.xml"
 	yarnSite    = "yarn-site.xml"
+	hdfsSite    = "hdfs-site.xml"
 )
 
 //go:embed defaults.tsv

@@ -4,8 +4,8 @@
 // It has three layers, each a pure function of the one before:
 //
 //   - [Load] merges core-default.xml, core-site.xml, yarn-default.xml,
-//     yarn-site.xml and command-line overrides into [Properties]. Every value
-//     knows the file, line and column it came from.
+//     yarn-site.xml, hdfs-site.xml and command-line overrides into [Properties].
+//     Every value knows the file, line and column it came from.
 //   - [ReadResourceManager] turns Properties into one [ResourceManager] value
 //     and reports every bad property at once.
 //   - [Unsupported] names what is configured but not built: what must stop the

@@ -32,8 +32,8 @@ type Options struct {
 	// Dir holds the files (HADOOP_CONF_DIR).
 	Dir string
 	// Files are merged in order after the standard set, which is core-site.xml
-	// and yarn-site.xml between the defaults. The standard files may be absent,
-	// these must exist unless Optional is true.
+	// and yarn-site.xml between the defaults, and hdfs-site.xml. The standard
+	// files may be absent, these must exist unless Optional is true.
 	Files    []string
 	Optional bool
 	// Base takes the place of the standard set, finals included: a scheduler
@@ -59,6 +59,7 @@ type loading struct {
 	read       func(string) ([]byte, error)
 	warnings   []Problem
 	files      []string
+	hdfsSite   string   // path of the standard set's
 	stack      []string // files being parsed, outermost first
 	includes   int
 	properties int
@@ -134,16 +135,21 @@ func (m *merger) layers(o Options) error {
 	return nil
 }
 
-// standard is core-default, core-site, yarn-default, yarn-site. compat: a
-// property of yarn-default.xml wins over core-site.xml, because YARN adds its
-// defaults after the core's files.
+// standard is core-default, core-site, yarn-default, yarn-site, hdfs-site.
+// compat: a property of yarn-default.xml wins over core-site.xml, because YARN
+// adds its defaults after the core's files. HDFS's file comes last, because
+// Hadoop adds it when it first uses a file system.
 func (m *merger) standard(dir string) error {
 	m.add(defaultItems()[coreDefault], coreDefault)
 	if err := m.file(filepath.Join(dir, coreSite), true); err != nil {
 		return err
 	}
 	m.add(defaultItems()[yarnDefault], yarnDefault)
-	return m.file(filepath.Join(dir, yarnSite), true)
+	if err := m.file(filepath.Join(dir, yarnSite), true); err != nil {
+		return err
+	}
+	m.load.hdfsSite = filepath.Join(dir, hdfsSite)
+	return m.file(m.load.hdfsSite, true)
 }
 
 func (m *merger) file(path string, optional bool) error {
@@ -225,6 +231,7 @@ func (m *merger) base(p *Properties) {
 	maps.Copy(m.values, p.values)
 	maps.Copy(m.final, p.final)
 	m.load.files = append(m.load.files, p.files...)
+	m.load.hdfsSite = p.hdfsSite
 }
 
 // add merges one resource.
@@ -304,7 +311,7 @@ func (m *merger) override(d Override) error {
 
 // finish expands variables and freezes the result.
 func (m *merger) finish(vars variables) *Properties {
-	p := &Properties{values: m.values, final: m.final, vars: vars, files: m.load.files, names: make([]string, 0, len(m.values))}
+	p := &Properties{values: m.values, final: m.final, vars: vars, files: m.load.files, hdfsSite: m.load.hdfsSite, names: make([]string, 0, len(m.values))}
 	raw := func(name string) (string, bool) {
 		v, ok := m.values[CurrentName(trim(name))]
 		return v.Raw, ok

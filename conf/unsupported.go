@@ -221,7 +221,7 @@ func unsupported(p *Properties, asked, foreign []string, tables ...[]missing) (r
 			}
 		}
 	}
-	return refuse, append(warn, unread(p, judged, foreign)...)
+	return refuse, append(append(warn, unfollowed(p)...), unread(p, judged, foreign)...)
 }
 
 // Properties set for other programs that share the files.

@@ -59,6 +59,7 @@ type Properties struct {
 	names    []string // sorted
 	warnings []Problem
 	files    []string
+	hdfsSite string            // where hdfs-site.xml is, or would be; "" if none was looked for
 	final    map[string]Origin // where each final name was locked, unset names too
 	vars     variables
 }

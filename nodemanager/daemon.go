@@ -351,7 +351,8 @@ func (d *Daemon) loseStore(err error) {
 	d.fail(err)
 }
 
-// storeAway is told why the store keeps nothing, and nil when it does again. The node takes nothing new meanwhile, and says so.
+// storeAway hears from the loop why the store keeps no records, and nil once it keeps them again. Meanwhile the node starts
+// nothing and reports itself unhealthy.
 func (d *Daemon) storeAway(err error) {
 	if err == nil {
 		d.away.Store(nil)
@@ -363,7 +364,7 @@ func (d *Daemon) storeAway(err error) {
 	d.Log.Error("the node takes no containers and answers no master until records for recovery can be kept", "error", err)
 }
 
-// closed is why nothing can be started or changed now; "": it can.
+// closed is why the node starts and changes nothing at the moment; "" if it does.
 func (d *Daemon) closed() string {
 	if why := d.away.Load(); why != nil {
 		return *why

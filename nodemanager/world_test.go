@@ -75,7 +75,7 @@ func options(site map[string]string, log io.Writer) Options {
 }
 
 // patience is how long anything is waited for that happens at once.
-const patience = 15 * time.Second
+const patience = 60 * time.Second
 
 // await returns when ok does, under the locks if there are any.
 func await(t testing.TB, what string, ok func() bool, locks ...sync.Locker) {

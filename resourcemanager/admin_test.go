@@ -131,7 +131,7 @@ func TestRefreshNodes(t *testing.T) {
 		t.Errorf("metrics with an excluded node: %v", m)
 	}
 	_, err := w.admin(operator).raw("refreshNodes", &pb.RefreshNodesRequest{DecommissionType: pb.DecommissionType_GRACEFUL.Enum()})
-	refused(t, err, yarnException, "graceful")
+	refused(t, err, yarnException, "are killed at once")
 	w.set("yarn.resourcemanager.nodes.exclude-path", list+".missing")
 	_, err = w.admin(operator).raw("refreshNodes", &pb.RefreshNodesRequest{})
 	refused(t, err, yarnException, "refreshNodes failed and changed nothing")

@@ -70,6 +70,7 @@ type Daemon struct {
 	delegation delegation
 
 	servers []*ipc.Server
+	backlog *ipc.Backlog // of all servers
 	pages   *webgate.Server
 	webAddr string
 	own     ownPorts
@@ -110,7 +111,8 @@ func Start(o Options) (started *Daemon, err error) {
 	d.work.Go(func() { d.loop.Run(ctx, runtime.GOMAXPROCS(0)) })
 	d.recover()
 	d.saveKeys()
-	d.work.Go(func() { surge.Watch(ctx) })
+	d.backlog = ipc.NewBacklog(0, 0, d.Log.With("logger", "ipc"))
+	d.work.Go(func() { surge.Watch(ctx, d.backlog.Size) })
 	d.work.Go(func() { d.rollKeys(ctx) })
 	d.work.Go(func() { d.tendDelegation(ctx) })
 	d.tendQueues(ctx)
@@ -240,7 +242,7 @@ func (d *Daemon) labelOptions() (labelfiles.Options, error) {
 	if err != nil {
 		return labelfiles.Options{}, err
 	}
-	systems, err := filesystem.New(filesystem.Config{Default: d.site.Get("fs.defaultFS"), Property: d.site.Get})
+	systems, err := filesystem.New(filesystem.Config{Default: d.site.Get("fs.defaultFS"), Property: d.site.Get, Site: d.site.HDFSSite()})
 	if err != nil {
 		return labelfiles.Options{}, err
 	}

@@ -33,10 +33,9 @@ func (d *Daemon) listen() error {
 	places := d.places()
 	simple := []ipc.Method{ipc.MethodSimple}
 	s := d.settings
-	backlog := ipc.NewBacklog(0, 0, d.Log.With("logger", "ipc"))
 	forClients, forMasters := d.ipcLimits(), d.ipcLimits()
 	forClients.Places = max(1, runtime.GOMAXPROCS(0)/2) // the rest is for calls that wait for nobody
-	forMasters.MaxCallsPerConnection = 1                // a master waits for each answer, which may be large
+	forMasters.MaxCallsPerConnection = 2                // a master has one, whose answer may be large; with one the reader would wait for each
 	for _, port := range []struct {
 		name      string
 		at        conf.Endpoint
@@ -54,7 +53,7 @@ func (d *Daemon) listen() error {
 		{"tracker", s.Tracker, simple, nil, "", d.ipcLimits(), []ipc.Protocol{d.trackers.Protocol}},
 	} {
 		server, err := ipc.Listen(ipc.ServerConfig{Name: port.name, Address: port.at.Bind.String(), Methods: port.methods, Tokens: port.tokens,
-			TokenKind: port.kind, Protocols: port.protocols, Proxies: d.rights, Limits: port.limits, Backlog: backlog, Log: d.Log.With("logger", "ipc."+port.name)})
+			TokenKind: port.kind, Protocols: port.protocols, Proxies: d.rights, Limits: port.limits, Backlog: d.backlog, Log: d.Log.With("logger", "ipc."+port.name)})
 		if err != nil {
 			return err
 		}

@@ -274,8 +274,9 @@ func (s *Scheduler) Offer(n NodeRef, now yarn.Now, out []Decision) []Decision {
 }
 
 // Sweep offers nodes in a fixed rotating order, without the limits of a
-// heartbeat, until it has visited nodes of them or placed so many containers.
-// more tells that it stopped early. It costs next to nothing when nothing changed since it last found nothing.
+// heartbeat, until it has visited so many nodes or placed so many containers.
+// more tells that it stopped early. It costs next to nothing when nothing has
+// changed since it found nothing.
 func (s *Scheduler) Sweep(nodes, containers int, now yarn.Now, out []Decision) (_ []Decision, more bool) {
 	return s.core.Sweep(nodes, containers, now, out)
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"syscall"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/pattern"
@@ -160,10 +161,12 @@ func unary(operator, word string) (yes, ok bool) {
 		return word == "", true
 	case "-n":
 		return word != "", true
-	case "-e", "-f", "-d", "-r", "-s":
+	case "-e", "-f", "-d", "-s":
 		info, err := os.Stat(word)
 		yes = err == nil && (operator != "-f" || info.Mode().IsRegular()) && (operator != "-d" || info.IsDir()) && (operator != "-s" || info.Size() > 0)
 		return yes, true
+	case "-r", "-w", "-x": // access(2) counts them so
+		return syscall.Access(word, map[string]uint32{"-r": 4, "-w": 2, "-x": 1}[operator]) == nil, true
 	}
 	return false, false
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -44,12 +45,21 @@ if [ -z "${C}" ] && [[ -n $A && ! $A == b* ]]; then C=2; else C=3; fi
 if [[ -z $A ]]; then D=1; elif test x = x; then D=2; fi
 [ -d ` + dir + ` ] && export E=dir
 [ -f ` + dir + ` ] || F=none
-[ -z $N ] && G=1`, "B=1 C=2 D=2 +E=dir F=none G=1"},
+[ -z $N ] && G=1
+[ -x ` + dir + ` ] && H=1
+[ -r ` + dir + `/none ] || I=1`, "B=1 C=2 D=2 +E=dir F=none G=1 H=1 I=1"},
 		{"a condition that is a program", "A=a", "if program; then\n A=1\n B=2\nfi\nC=$A\nD=$B", "C=a" +
 			"|s:1: an if-block whose condition is not run: if program; then (A, B: left as it was)|s:6: it uses B, which s:1 sets in a way that is not read: D=$B (D: left as it was)"},
 		{"a case", "OS=Linux", "case ${OS} in\n Darwin*|BSD) A=1;;\n L*) A=2;;\n *) A=3;;\nesac", "A=2"},
 		{"loops and functions", "", "for f in /x/*.jar; do J=$J:$f; done\nfunction g() { A=1; }\ng\nK=$J", "" +
 			"|s:1: the block to line 1 is not run: for f in /x/*.jar; do J=$J:$f; done (f, J: left as it was)|s:3: not an assignment of a plain value; it is not run: g|s:4: it uses J, which s:1 sets in a way that is not read: K=$J (K: left as it was)"},
+		{"what only a shell knows", "UID=7", "A=/run/$UID B=$0$# C=${BASH_SOURCE-x} D=$$\nif [ \"$EUID\" = 0 ]; then E=1; fi", "" +
+			"|s:1: it uses UID, which a shell sets in a way that is not read: A=/run/$UID (A: left as it was)|s:1: it uses 0, which a shell sets in a way that is not read: B=$0$# (B: left as it was)" +
+			"|s:1: it uses BASH_SOURCE, which a shell sets in a way that is not read: C=${BASH_SOURCE-x} (C: left as it was)|s:1: it uses $, which a shell sets in a way that is not read: D=$$ (D: left as it was)" +
+			"|s:2: an if-block whose condition is not run: if [ \"$EUID\" = 0 ]; then E=1; fi (E: left as it was)"},
+		{"a guard that returns", "SEEN=1", "A=1\nif [ -n \"$SEEN\" ]; then B=1; return; C=1; fi\nD=1\nE='", "A=1 B=1"},
+		{"a guard that does not", "", "[ -n \"$SEEN\" ] && return 0\nfunction A() { :; }\nA=1\nunset -f A", "A=1"},
+		{"a secret is not told", "", "O=\"-DtrustStorePassword=hunter2 $(program)\"", "|s:1: its value is a program's output; none is run: O=\"-DtrustStorePassword… (O: left as it was)"},
 		{"not closed", "", "A=1\nB='x\nC=2", "A=1|s:2: not a shell's syntax (reached EOF without closing quote `'`); nothing is read from here on: B='x"},
 		{"a stream", "", "A=<(program)", "|s:1: its value is a program's output; none is run: A=<(program) (A: left as it was)"},
 		{"an array", "", "A=(1 2)\nB[1]=2", "|s:1: an array; it is not read: A=(1 2) (A: left as it was)|s:2: an array; it is not read: B[1]=2 (B: left as it was)"},
@@ -108,8 +118,17 @@ func TestBounds(t *testing.T) {
 	if _, err := v.File(filepath.Dir(path)); err == nil {
 		t.Error("a directory was read")
 	}
-	if unread, err := v.File(path + ".none"); unread != nil || err != nil {
-		t.Error(unread, err)
+	for _, none := range []string{path + ".none", path + "/.hadoop-env"} { // homes of services are such
+		if unread, err := v.File(none); unread != nil || err != nil {
+			t.Error(unread, err)
+		}
+	}
+	pipe := filepath.Join(filepath.Dir(path), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.File(pipe); err == nil {
+		t.Error("a pipe was read")
 	}
 }
 

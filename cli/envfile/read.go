@@ -7,8 +7,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -39,19 +41,23 @@ func (u Unread) String() string {
 	return s
 }
 
-// File reads a script, if it is there.
+// File reads a script, if it is there. To a shell, a file in a directory that may not be searched is not there either.
 func (v *Vars) File(path string) ([]Unread, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, os.ErrPermission) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fmt.Errorf("%s is no plain file", path))
+	if !info.Mode().IsRegular() { // a pipe would not even open
+		return nil, fmt.Errorf("%s is no plain file", path)
 	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
 	if err != nil {
 		return nil, err
@@ -76,10 +82,10 @@ func (v *Vars) Read(file, text string) []Unread {
 	var broken error
 	for stmt, err := range syntax.NewParser(syntax.Variant(syntax.LangBash)).StmtsSeq(strings.NewReader(text)) { // it is not to be left early
 		if broken = cmp.Or(broken, err); broken == nil {
-			r.statement(stmt)
+			r.statements([]*syntax.Stmt{stmt})
 		}
 	}
-	if broken != nil {
+	if broken != nil && !r.over {
 		r.broken(broken)
 	}
 	return r.unread
@@ -107,6 +113,7 @@ type reader struct {
 	file   string
 	text   string
 	unread []Unread
+	over   bool // the script has returned
 }
 
 func (r *reader) broken(err error) {
@@ -156,8 +163,12 @@ func (r *reader) pass(n syntax.Node, why string, certain bool) {
 	r.unread = append(r.unread, Unread{File: r.file, Line: line, Text: shorten(r.text[n.Pos().Offset():n.End().Offset()]), Why: why, Names: names})
 }
 
+// secret is where something begins that is no message's: messages come to files that more people read than scripts.
+var secret = regexp.MustCompile(`(?i)(passw(?:or)?d|secret|token|credential|access\.?key).*`)
+
 func shorten(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	line = secret.ReplaceAllString(line, "$1…")
 	if len(line) > maxText {
 		line = strings.ToValidUTF8(line[:maxText], "") + "…"
 	}
@@ -168,7 +179,9 @@ const notPlain = "not an assignment of a plain value; it is not run"
 
 func (r *reader) statements(list []*syntax.Stmt) {
 	for _, s := range list {
-		r.statement(s)
+		if !r.over {
+			r.statement(s)
+		}
 	}
 }
 
@@ -219,6 +232,9 @@ func (r *reader) call(s *syntax.Stmt, c *syntax.CallExpr) {
 				r.pass(w, why, true)
 			}
 		}
+	case name == "return":
+		r.over = true
+	case name == "unset" && len(c.Args) > 1 && c.Args[1].Lit() == "-f": // functions
 	case name == "unset":
 		for _, w := range c.Args[1:] {
 			if n := w.Lit(); syntax.ValidName(n) {

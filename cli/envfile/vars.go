@@ -22,12 +22,20 @@ type Vars struct {
 	Answers map[string]string // what programs would print that need not be run for it: "hostname"
 	base    func(string) (string, bool)
 	changed map[string]variable
-	unread  map[string]string // name → where it gets a value that was not read
+	unread  map[string]string // name → who gives it a value that is not known: a line of a script, or a shell
 }
+
+// ofShell are variables that a shell gives values to by itself.
+var ofShell = strings.Fields("0 1 2 3 4 5 6 7 8 9 @ * # ? - $ ! _ UID EUID GROUPS PPID RANDOM SRANDOM SECONDS EPOCHSECONDS EPOCHREALTIME LINENO SHLVL " +
+	"BASH BASHPID BASHOPTS BASH_SOURCE BASH_VERSION BASH_VERSINFO FUNCNAME HOSTTYPE MACHTYPE OSTYPE SHELLOPTS")
 
 // New begins with an environment, all of which is exported.
 func New(base func(string) (string, bool)) *Vars {
-	return &Vars{base: base, changed: map[string]variable{}, unread: map[string]string{}}
+	v := &Vars{base: base, changed: map[string]variable{}, unread: map[string]string{}}
+	for _, name := range ofShell {
+		v.unread[name] = "a shell"
+	}
+	return v
 }
 
 // Lookup is a variable's value and whether it is set, exported or not.

@@ -100,7 +100,7 @@ func Stage(ctx context.Context, props *conf.Properties, user, base, directory st
 // systems are the file systems of a configuration, and base, or the root of the
 // default one.
 func systems(props *conf.Properties, base string) (*filesystem.Systems, filesystem.URL, error) {
-	s, err := filesystem.New(filesystem.Config{Default: props.Get("fs.defaultFS"), Property: props.Get})
+	s, err := filesystem.New(filesystem.Config{Default: props.Get("fs.defaultFS"), Property: props.Get, Site: props.HDFSSite()})
 	if err != nil {
 		return nil, filesystem.URL{}, err
 	}

@@ -6,14 +6,18 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/heddle-project/heddle/cli"
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/minicluster"
 )
 
-// runMinicluster runs a whole cluster until ctx ends.
+// runMinicluster runs a whole cluster until ctx ends or the terminal is closed.
 func runMinicluster(ctx context.Context, s cli.Start) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	defer stop()
 	o := minicluster.Options{Properties: s.Overrides, Env: s.Env, Environ: s.Environ, System: s.System, User: processUser()}
 	keep, err := miniclusterOptions(&o, s)
 	if errors.Is(err, flag.ErrHelp) {

@@ -49,25 +49,25 @@ func (j *journal) close() {
 	}
 }
 
-// attend obeys the signals that do not end a daemon, until ctx ends: HUP opens the log anew and has the daemon read again what
-// administrators' refreshes read, QUIT writes the stacks of all goroutines to the log.
+// attend obeys the signals that do not end a daemon, as long as the process lives: HUP opens the log anew and, until ctx ends, has the
+// daemon read again what administrators' refreshes read; QUIT writes the stacks of all goroutines to the log, whatever HUP waits for.
 func (j *journal) attend(ctx context.Context, reread func(context.Context)) {
-	c := make(chan os.Signal, 8)
-	signal.Notify(c, syscall.SIGHUP, syscall.SIGQUIT)
+	on(syscall.SIGQUIT, j.stacks)
+	on(syscall.SIGHUP, func() {
+		j.reopen()
+		if ctx.Err() == nil {
+			reread(ctx)
+		}
+	})
+}
+
+// on does something at each signal, one after the other; those that come meanwhile count as one.
+func on(s os.Signal, do func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, s)
 	go func() {
-		defer signal.Stop(c)
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case s := <-c:
-				if s == syscall.SIGQUIT {
-					j.stacks()
-					continue
-				}
-				j.reopen()
-				reread(ctx)
-			}
+		for range c {
+			do()
 		}
 	}()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/heddle-project/heddle/cli"
 )
 
 // beYarn makes the test's own binary the command.
@@ -20,6 +23,61 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	os.Exit(m.Run())
+}
+
+// A daemon that hangs, or is ending, obeys too.
+func TestSignalsAtBadTimes(t *testing.T) {
+	r := &running{t: t, log: filepath.Join(t.TempDir(), "log")}
+	j, err := openLog(cli.Start{LogFile: r.log}, "daemon")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	reading, hangs := make(chan bool), make(chan bool)
+	j.attend(ctx, func(context.Context) { reading <- true; <-hangs })
+	self := func(s syscall.Signal) {
+		if err := syscall.Kill(os.Getpid(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self(syscall.SIGHUP)
+	<-reading
+	self(syscall.SIGQUIT)
+	r.says("these were the stacks")
+	cancel()
+	close(hangs)
+	if err := os.Rename(r.log, r.log+".moved"); err != nil {
+		t.Fatal(err)
+	}
+	self(syscall.SIGHUP)
+	r.says("opened anew")
+}
+
+// A minicluster whose terminal is closed takes its daemons and containers with it.
+func TestHangUpEndsMinicluster(t *testing.T) {
+	r := &running{t: t, log: filepath.Join(t.TempDir(), "out")}
+	out, err := os.Create(r.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd := exec.Command(os.Args[0], "minicluster", "-dir", t.TempDir())
+	cmd.Env = append(os.Environ(), beYarn+"=1")
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	r.says("Ctrl-C ends it")
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
 }
 
 // running is a daemon in a process of its own.

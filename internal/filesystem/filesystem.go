@@ -8,6 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -81,10 +83,13 @@ type Config struct {
 	// Default serves URLs without a scheme (fs.defaultFS); file:/// if empty.
 	Default string
 	// Property looks up one of Hadoop's properties, "" if unset. HDFS uses dfs.nameservices, dfs.ha.namenodes.*,
-	// dfs.namenode.rpc-address.*, dfs.client.use.datanode.hostname, dfs.replication, dfs.blocksize,
-	// dfs.data.transfer.protection, dfs.encrypt.data.transfer and hadoop.security.authentication.
+	// dfs.namenode.rpc-address.*, dfs.client.failover.* (proxy.provider.*, max.attempts, sleep.base.millis,
+	// sleep.max.millis), dfs.client.retry.max.attempts, dfs.client.use.datanode.hostname, dfs.replication, dfs.blocksize
+	// and hadoop.security.authentication.
 	Property func(key string) string
-	Limits   Limits
+	// Site tells people which hdfs-site.xml was read: "/etc/hadoop/hdfs-site.xml does not exist".
+	Site   string
+	Limits Limits
 	// TLS is for https; nil trusts the machine's authorities.
 	TLS *tls.Config
 	// Dial, when set, replaces TCP.
@@ -93,8 +98,14 @@ type Config struct {
 
 // Systems connects to file systems. It is safe for concurrent use and holds nothing open itself.
 type Systems struct {
-	cfg  Config
-	home URL
+	cfg    Config
+	home   URL
+	active sync.Map // of each name service, an *atomic.Int32: the NameNode that answered last
+}
+
+func (s *Systems) activeOf(service string) *atomic.Int32 {
+	active, _ := s.active.LoadOrStore(service, new(atomic.Int32))
+	return active.(*atomic.Int32)
 }
 
 // New checks the configuration; it connects to nothing.
@@ -167,7 +178,7 @@ func (s *Systems) Connect(ctx context.Context, u URL, user string) (FileSystem, 
 	case "http", "https":
 		return newWeb(ctx, s.cfg, u)
 	case "hdfs":
-		return newHDFS(ctx, s.cfg, u, user)
+		return newHDFS(ctx, s, u, user)
 	}
 	return nil, fmt.Errorf("%s: %w", u, ErrScheme)
 }

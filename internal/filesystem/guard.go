@@ -61,8 +61,7 @@ func (s *session) Close() {
 	}
 }
 
-// connect dials; check, if any, sees all that arrives.
-func (s *session) connect(network, address string, check func([]byte) error) (net.Conn, error) {
+func (s *session) connect(network, address string) (net.Conn, error) {
 	if s.ctx.Err() != nil {
 		return nil, context.Cause(s.ctx)
 	}
@@ -78,7 +77,7 @@ func (s *session) connect(network, address string, check func([]byte) error) (ne
 		}
 		return nil, err
 	}
-	g := &guard{Conn: conn, s: s, left: s.limits.Idle, check: check}
+	g := &guard{Conn: conn, s: s, left: s.limits.Idle}
 	s.mu.Lock()
 	s.open[g] = true
 	s.mu.Unlock()
@@ -90,10 +89,9 @@ func (s *session) connect(network, address string, check func([]byte) error) (ne
 // ignored.
 type guard struct {
 	net.Conn
-	s     *session
-	stop  func() bool
-	check func([]byte) error
-	once  sync.Once
+	s    *session
+	stop func() bool
+	once sync.Once
 
 	mu   sync.Mutex
 	left time.Duration // of waiting, until Progress bytes have arrived
@@ -113,11 +111,6 @@ func (g *guard) Read(p []byte) (int, error) {
 	g.spend(time.Since(start), n)
 	if err != nil {
 		return n, g.explain(err)
-	}
-	if g.check != nil {
-		if err := g.check(p[:n]); err != nil {
-			return 0, err // with bytes beside it the error would be overlooked
-		}
 	}
 	return n, nil
 }

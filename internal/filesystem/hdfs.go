@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"net"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,20 +24,27 @@ type hadoop struct {
 	client *hdfs.Client
 }
 
-func newHDFS(ctx context.Context, cfg Config, u URL, user string) (*hadoop, error) {
-	options, err := hdfsOptions(cfg.Property, u, user)
+func newHDFS(ctx context.Context, s *Systems, u URL, user string) (*hadoop, error) {
+	cfg := s.cfg
+	options, err := hdfsOptions(cfg, u, user)
+	if err != nil {
+		return nil, err
+	}
+	c, err := cfg.findCluster(u)
 	if err != nil {
 		return nil, err
 	}
 	h := &hadoop{session: newSession(ctx, cfg), url: u, cfg: cfg}
-	options.NamenodeDialFunc = func(_ context.Context, network, address string) (net.Conn, error) {
-		return h.connect(network, address, frames(MaxFrame))
-	}
+	v := newService(h.session, cfg, c, s.activeOf(c.name))
+	options.Addresses = []string{c.name}
+	options.NamenodeDialFunc = func(context.Context, string, string) (net.Conn, error) { return v, nil }
 	options.DatanodeDialFunc = func(_ context.Context, network, address string) (net.Conn, error) {
-		return h.connect(network, address, nil)
+		return h.connect(network, address)
 	}
 	err = h.do("connect", "/", func() (err error) {
-		h.client, err = hdfs.NewClient(options)
+		if err = v.reach(); err == nil {
+			h.client, err = hdfs.NewClient(options)
+		}
 		return err
 	})
 	if err != nil {
@@ -47,29 +54,17 @@ func newHDFS(ctx context.Context, cfg Config, u URL, user string) (*hadoop, erro
 	return h, nil
 }
 
-// hdfsOptions is what the properties and the URL say about a cluster.
-func hdfsOptions(property func(string) string, u URL, user string) (hdfs.ClientOptions, error) {
+// hdfsOptions is what the properties say about a client. dfs.data.transfer.protection has no effect without Kerberos, on
+// Hadoop's side neither.
+func hdfsOptions(cfg Config, u URL, user string) (hdfs.ClientOptions, error) {
 	var options hdfs.ClientOptions
-	if strings.EqualFold(property("hadoop.security.authentication"), "kerberos") {
+	if strings.EqualFold(cfg.trimmed("hadoop.security.authentication"), "kerberos") {
 		return options, fmt.Errorf("%s: hadoop.security.authentication is kerberos, and HDFS can only be reached with simple authentication", u)
 	}
 	if user == "" {
 		return options, fmt.Errorf("%s: no user to act as", u)
 	}
-	addresses, err := namenodes(property, u)
-	if err != nil {
-		return options, err
-	}
-	options = hdfs.ClientOptions{Addresses: addresses, User: user,
-		UseDatanodeHostname: strings.EqualFold(property("dfs.client.use.datanode.hostname"), "true")}
-	for _, level := range []string{"authentication", "integrity", "privacy"} {
-		if strings.Contains(strings.ToLower(property("dfs.data.transfer.protection")), level) {
-			options.DataTransferProtection = level
-		}
-	}
-	if strings.EqualFold(property("dfs.encrypt.data.transfer"), "true") {
-		options.DataTransferProtection = "privacy"
-	}
+	options = hdfs.ClientOptions{User: user, UseDatanodeHostname: strings.EqualFold(cfg.trimmed("dfs.client.use.datanode.hostname"), "true")}
 	return options, nil
 }
 
@@ -128,32 +123,6 @@ func explain(e hdfs.Error) error {
 		return fmt.Errorf("%s: %s", class, clip(first))
 	}
 	return fmt.Errorf("%w: %s", same, clip(first))
-}
-
-// frames checks the stream of a namenode: answers of at most limit bytes, each after its length in four bytes.
-func frames(limit uint32) func([]byte) error {
-	var length, rest uint32
-	digits := 0
-	return func(b []byte) error {
-		for len(b) > 0 {
-			if rest > 0 {
-				n := min(uint32(len(b)), rest)
-				rest -= n
-				b = b[n:]
-				continue
-			}
-			length = length<<8 | uint32(b[0])
-			b = b[1:]
-			if digits++; digits < 4 {
-				continue
-			}
-			if length > limit {
-				return fmt.Errorf("the namenode announced an answer of %d bytes, more than %d", length, limit)
-			}
-			rest, length, digits = length, 0, 0
-		}
-		return nil
-	}
 }
 
 // Close ends the connections first: the library would wait for a call in progress.
@@ -265,10 +234,21 @@ func (h *hadoop) SetOwner(file, owner, group string) error {
 	return h.do("chown", file, func() error { return h.client.Chown(file, owner, group) })
 }
 
+var errEncrypted = errors.New("this HDFS encrypts blocks on their way (dfs.encrypt.data.transfer of the NameNode), which is not built")
+
+// inClear makes sure that DataNodes take and give blocks as they are. The library asks the same, once.
+func (h *hadoop) inClear() error {
+	d, err := h.client.ServerDefaults()
+	if err == nil && d.EncryptDataTransfer {
+		err = errEncrypted
+	}
+	return err
+}
+
 // layout is how a new file is stored: as this node's properties say, else as the namenode does.
 func (h *hadoop) layout() (replication int, block int64, err error) {
-	replication, _ = strconv.Atoi(h.cfg.Property("dfs.replication"))
-	block, _ = strconv.ParseInt(h.cfg.Property("dfs.blocksize"), 10, 64)
+	replication = int(h.cfg.number("dfs.replication", 0, math.MaxInt16))
+	block = h.cfg.bytes("dfs.blocksize")
 	if replication > 0 && block > 0 {
 		return replication, block, nil
 	}

@@ -170,6 +170,7 @@ func TestHDFSEmptyFileHasNoBlock(t *testing.T) {
 func TestHDFSEndOfConnectionIsNotTheEndOfTheFile(t *testing.T) {
 	n := &namenode{t: t, methods: map[string]func() []byte{
 		"getFileInfo":       success(message(1, fileStatus(isFile, "", 100, 0o640))),
+		"getServerDefaults": success(serverDefaults),
 		"getBlockLocations": func() []byte { panic(hangUp) },
 	}}
 	f := connect(t, Config{}, "hdfs://"+n.listen())
@@ -180,5 +181,25 @@ func TestHDFSEndOfConnectionIsNotTheEndOfTheFile(t *testing.T) {
 	defer r.Close()
 	if got, err := io.ReadAll(r); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error(len(got), err)
+	}
+}
+
+func TestHDFSEncrypted(t *testing.T) {
+	n := &namenode{t: t, methods: map[string]func() []byte{
+		"getFileInfo":       success(message(1, fileStatus(isFile, "", 100, 0o640))),
+		"getServerDefaults": success(message(1, message(1, 1<<27, 2, 512, 3, 65536, 4, 3, 5, 4096, 6, 1))),
+		"create":            success(message(1, fileStatus(isFile, "", 0, 0o640))),
+	}}
+	f := connect(t, Config{}, "hdfs://"+n.listen())
+	r, err := f.Open("/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := io.ReadAll(r); !errors.Is(err, errEncrypted) {
+		t.Error(err)
+	}
+	if err := write(t, f, "/y", "content", 0o640, false); !errors.Is(err, errEncrypted) {
+		t.Error(err)
 	}
 }

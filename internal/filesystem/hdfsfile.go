@@ -36,7 +36,9 @@ func (r *hdfsReader) Read(p []byte) (n int, err error) {
 		return 0, io.EOF
 	}
 	err = r.h.do("read", r.path, func() (err error) {
-		n, err = r.f.Read(p)
+		if err = r.h.inClear(); err == nil {
+			n, err = r.f.Read(p)
+		}
 		return err
 	})
 	if r.left -= int64(n); n > 0 {
@@ -80,7 +82,9 @@ func (w *hdfsWriter) Write(p []byte) (n int, err error) {
 		return 0, nil
 	}
 	err = w.h.do("write", w.path, func() (err error) {
-		n, err = w.f.Write(p)
+		if err = w.h.inClear(); err == nil {
+			n, err = w.f.Write(p)
+		}
 		return err
 	})
 	return n, err

@@ -27,7 +27,7 @@ func newWeb(ctx context.Context, cfg Config, u URL) (*web, error) {
 	w := &web{session: newSession(ctx, cfg), url: u}
 	transport := &http.Transport{
 		DialContext: func(_ context.Context, network, address string) (net.Conn, error) {
-			return w.connect(network, address, nil)
+			return w.connect(network, address)
 		},
 		TLSClientConfig:        cfg.TLS,
 		TLSNextProto:           map[string]func(string, *tls.Conn) http.RoundTripper{}, // HTTP/1.1: one file per connection

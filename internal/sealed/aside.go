@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// SetAside takes a file away, whole or damaged, under its name and the time, so
-// that the next Open makes a new one. It fails when a daemon holds the file,
-// with fs.ErrNotExist when there is none and never was; aside is empty when only
-// the witness was left of it.
+// SetAside renames a file, whole or damaged, and its witness, so that the next
+// Open makes a new one. The new name ends with the time. It fails when a daemon
+// holds the file, and with fs.ErrNotExist when there is none and never was.
+// aside is empty when only the witness was left, which it removes.
 func SetAside(path string, o Options, now time.Time) (aside string, err error) {
 	said, err := hear(path)
 	if err != nil {

@@ -4,10 +4,10 @@
 // bbolt sums its meta pages and nothing else. So every transaction also writes
 // a seal into the file: a number that rises by one, the transaction's number in
 // bbolt, and for each bucket how many records it has and the sum modulo 2^128
-// of their hashes. After it was committed the same seal goes to a second, small
-// file, the witness: PATH.witness. It is not synced each time, which is enough
-// to tell what a process was told to be durable before it was killed, and it
-// shows that there was a store if the file is gone or empty.
+// of their hashes. After the commit the same seal goes to a second, small file,
+// the witness: PATH.witness. It is not synced each time; yet after a kill it has
+// the last transaction that was acknowledged, and it shows that there was a
+// store if the file is gone or empty.
 //
 // Open reads the whole file before bbolt sees it: both meta pages, every page
 // that is in use, the list of free ones, every record. What does not agree with

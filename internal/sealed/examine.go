@@ -57,7 +57,9 @@ func (x *reading) read(o *Options, img *image, m meta, t testimony, each func(bu
 	}}
 	x.everything(m)
 	for _, name := range x.names {
-		x.sums[name] = x.sums[name] // an empty one counts, too
+		if _, ok := x.sums[name]; !ok {
+			x.sums[name] = sum{} // an empty one counts, too
+		}
 	}
 	if x.raw != nil {
 		var err error

@@ -193,7 +193,7 @@ func (s *salvage) salvage(file io.ReaderAt, x *reading, size int64) {
 	s.count(truth, y)
 }
 
-// rootAt is the number of the seal on a page that is a list of buckets, 0 on any other.
+// take keeps a copy of a record that can be read.
 func (s *salvage) take(bucket string, key, value []byte) {
 	if s.report.records[bucket] == nil {
 		s.report.records[bucket] = map[string][]byte{}

@@ -244,9 +244,8 @@ func TestFlips(t *testing.T) {
 
 func TestGrossDamage(t *testing.T) {
 	path, k := lives(t, 9, 4, 100)
-	early := files{}
 	f := mustOpen(t, path)
-	early = take(t, path) // a few transactions before the end
+	early := take(t, path) // a few transactions before the end
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 4 {
 		k.change(t, f, rng, 10)

@@ -33,7 +33,9 @@ func (t *Tx) Make(names ...string) error {
 		if _, err := t.tx.CreateBucketIfNotExists([]byte(name)); err != nil {
 			return fmt.Errorf("bucket %s: %w", name, err)
 		}
-		t.seal.buckets[name] = t.seal.buckets[name]
+		if _, ok := t.seal.buckets[name]; !ok {
+			t.seal.buckets[name] = sum{}
+		}
 	}
 	return nil
 }

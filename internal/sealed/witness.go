@@ -85,7 +85,7 @@ func decodeSlot(b []byte) (*seal, map[string][]byte, bool) {
 	return s, own, err == nil && !r.bad
 }
 
-// write puts a seal into its slot, and makes the witness if there is none.
+// testify puts the seal into its slot of the witness, and makes the witness if there is none.
 func (f *File) testify() error {
 	b := encodeSlot(f.seal, f.own)
 	if len(b) > slot {

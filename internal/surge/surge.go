@@ -13,13 +13,19 @@ import (
 
 const (
 	every = 2 * time.Second
-	grown = 32 << 20 // bytes of heap above what it was after the last time, and a quarter of that, make a surge
+	grown = 16 << 20 // bytes of heap above what it was after the last time, and a quarter of that, make a surge
 	quiet = 16 << 20 // bytes allocated within every, at most: it is over
 )
 
-// Watch looks after the process until ctx ends.
-func Watch(ctx context.Context) {
-	w := watch{read: read, free: free}
+// Watch looks after the process until ctx ends. In use is how many bytes of the
+// heap are known to be needed for the moment alone: they are no surge as long as
+// they are, and become one when they are given up.
+func Watch(ctx context.Context, inUse func() int64) {
+	w := watch{free: free, read: func() reading {
+		r := read()
+		r.held -= min(r.held, uint64(inUse()))
+		return r
+	}}
 	w.begin()
 	t := time.NewTicker(every)
 	defer t.Stop()
@@ -33,7 +39,7 @@ func Watch(ctx context.Context) {
 	}
 }
 
-// reading is what the heap holds of the system's memory, and all that was ever allocated.
+// reading is what the heap holds of the system's memory beside what is in use for the moment, and all that was ever allocated.
 type reading struct{ held, allocated uint64 }
 
 type watch struct {

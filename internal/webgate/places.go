@@ -15,9 +15,9 @@ import (
 // terms are what a connection has to keep to.
 type terms struct {
 	most     int           // connections at once
-	ripe     time.Duration // one that has waited for its peer so long may lose its place
-	patience time.Duration // for which a peer may take nothing of its answer
-	rate     int           // bytes a second that a peer takes at the least, in the long run
+	ripe     time.Duration // a connection whose peer has kept us waiting for so long may lose its place
+	patience time.Duration // how long a peer may take nothing of its answer
+	rate     int           // bytes a second that a peer must take in the long run
 }
 
 var standardTerms = terms{most: maxConnections, ripe: 100 * time.Millisecond, patience: 30 * time.Second, rate: 8 << 10}
@@ -25,18 +25,18 @@ var standardTerms = terms{most: maxConnections, ripe: 100 * time.Millisecond, pa
 const (
 	// piece is how much is written before patience is counted anew.
 	piece = 64 << 10
-	// sendBuffer is what the kernel takes of an answer before its reader does. The
-	// kernel would make it some MB; then an answer would stand still for minutes
-	// between two steps of a slow reader.
+	// sendBuffer is how much of an answer the kernel holds for its reader. By itself
+	// it would hold some MB, and writing would stand still for minutes while a slow
+	// reader empties that.
 	sendBuffer = 128 << 10
-	// quiet is how often a full port or slow readers are spoken of at the most.
+	// quiet is the least time between two lines of log about cut connections.
 	quiet = time.Minute
 )
 
 // places are the connections of a port. A newcomer always gets one: if none is
-// free, the peer that has the most loses the one that has waited for it the
-// longest: to ask, to go on with its request, or to take its answer. Only what is
-// being worked on is waited for.
+// free, the peer with the most connections loses the one that has kept us waiting
+// the longest: for a request, for the rest of one, or to take its answer. Only
+// while the requests of all are worked on does a newcomer wait.
 type places struct {
 	net.Listener
 	terms
@@ -88,7 +88,7 @@ func (p *places) Close() error {
 	return p.Listener.Close()
 }
 
-// add gives a newcomer a place, or says whose place to take; nil if nobody's.
+// add gives a newcomer a place, or names the guest to cut for it; nil for none.
 func (p *places) add(g *guest) (victim *guest, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -235,8 +235,8 @@ func (g *guest) Close() error {
 	return err
 }
 
-// Write writes as long as the peer takes what there is: patience, which comes
-// back with each byte that it takes.
+// Write writes while patience lasts: waiting for the peer uses it up, each byte
+// that the peer takes gives some of it back.
 func (g *guest) Write(b []byte) (n int, err error) {
 	g.waits(true)
 	defer g.works()

@@ -2,6 +2,8 @@ package localize
 
 import (
 	"archive/tar"
+	"archive/zip"
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"log/slog"
@@ -107,6 +109,47 @@ func TestUnpackInParts(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		b.holds(map[string]string{})
+	}
+}
+
+// Few entries are held at a time when each says much about itself.
+func TestPartsAreSmall(t *testing.T) {
+	var file bytes.Buffer
+	w := zip.NewWriter(&file)
+	const entries = 2 * partEntries
+	for i := range entries {
+		_, err := w.CreateHeader(&zip.FileHeader{Name: strconv.Itoa(i), Extra: make([]byte, 60_000), Comment: strings.Repeat("c", 60_000)})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d, err := findDirectory(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := bufio.NewReader(bytes.NewReader(file.Bytes()[d.start:d.end]))
+	seen := 0
+	for {
+		part, n, err := nextPart(index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			break
+		}
+		if seen += n; len(part) > partBytes+recordSize+3<<16 {
+			t.Fatalf("%d bytes are held of %d entries", len(part), n)
+		}
+	}
+	if seen != entries {
+		t.Errorf("%d of %d entries", seen, entries)
+	}
+	b := newBench(t, Config{})
+	if got, err := b.fetch(b.put("z.zip", file.Bytes(), Archive)); err != nil {
+		t.Error(got, err)
 	}
 }
 

@@ -6,13 +6,14 @@ import (
 	"sync"
 )
 
-// seats lets a few go on at once and keeps some for others than those who have many: a user gets another one only while more
-// are free than he has. So of 2n one user alone has n at most, the next half of the rest, and so on; who has fewest is next.
+// seats lets a few fetches go on at once, and keeps seats free for users who have few: a user gets another one only while more
+// are free than he has. So of 2n the first user has n at most, the next half of the rest, and so on. Of those who wait, the
+// user with the fewest is next.
 type seats struct {
 	mu    sync.Mutex
 	free  int
 	taken map[string]int
-	lines map[string]*list.List // of *waiter, of users for whom somebody waits
+	lines map[string]*list.List // user → his *waiter; no empty lists
 	last  int64
 }
 
@@ -26,7 +27,7 @@ func newSeats(forOne int) *seats {
 	return &seats{free: 2 * forOne, taken: map[string]int{}, lines: map[string]*list.List{}}
 }
 
-// take waits for a seat. waits, if there is any, is called before that if there is none at once. The error is ctx's cause.
+// take waits for a seat. If none is free at once it calls waits first, unless that is nil. The error is ctx's cause.
 func (s *seats) take(ctx context.Context, user string, waits func()) error {
 	s.mu.Lock()
 	if s.may(user) {

@@ -61,7 +61,7 @@ func Leftovers(localDirs, known []string, wall int64) (doomed []string, err erro
 }
 
 // PutAside renames directories of the local directories to usercache_DEL_<wall milliseconds>.<n>, so that others can have
-// their names at once. It returns what is to be deleted, where it is now. An error is about some of them only.
+// their names at once. It returns their new paths, to be deleted. An error is about some of them only.
 func PutAside(localDirs, paths []string, wall int64) (doomed []string, err error) {
 	s := search{prefix: "usercache" + aside + strconv.FormatInt(wall, 10)}
 	for _, local := range localDirs {

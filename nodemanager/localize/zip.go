@@ -163,12 +163,15 @@ func findDirectory(file io.ReaderAt, size int64) (d directory, err error) {
 	return d, nil
 }
 
-// partEntries is how many entries of a directory are held at a time.
-const partEntries = 64
+// How much of a directory is held at a time: so many entries, or one more than these bytes hold.
+const (
+	partEntries = 64
+	partBytes   = 64 << 10
+)
 
 // nextPart reads some records of a directory; none at its end.
 func nextPart(index *bufio.Reader) (part []byte, n int, err error) {
-	for ; n < partEntries; n++ {
+	for ; n < partEntries && len(part) < partBytes; n++ {
 		head, err := index.Peek(recordSize)
 		if !bytes.HasPrefix(head, []byte(recordMark)) {
 			break

@@ -279,7 +279,8 @@ func (l *Loop) commit(ctx context.Context, fx []engine.Effect, look bool) error 
 	return err
 }
 
-// await tries again while the store keeps nothing, and returns when it does, or is lost, or nobody needs it any more.
+// await commits again and again while the store is away. It returns when the store has taken the changes, when it is lost
+// (another error, or awayFor has passed), or when ctx ends.
 func (l *Loop) await(ctx context.Context, ops []state.Op, err error) error {
 	since, said := time.Now(), ""
 	for errors.Is(err, state.ErrAway) {

@@ -49,7 +49,7 @@ func (s *Store) restore(at string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
+	defer func() { _ = os.Remove(f.Name()) }()
 	if err := errors.Join(s.copyTo(f), f.Close()); err != nil {
 		return err
 	}

@@ -187,8 +187,8 @@ func load(tx *sealed.Tx, out *state.Snapshot) error {
 		list(tx, out, resources, resourceKey, &out.Resources),
 		tx.ForEach(parts, func(k, v []byte) error {
 			part, key, ok := bytes.Cut(k, []byte{0})
-			v, err := unsum(v)
-			if !ok || err != nil {
+			v, bad := unsum(v)
+			if whole := ok && bad == nil; !whole {
 				out.Damaged = append(out.Damaged, state.Damage{Key: fmt.Sprintf("%s %q", parts, k), Reason: "no part has such a record"})
 				return nil
 			}
@@ -202,16 +202,16 @@ func load(tx *sealed.Tx, out *state.Snapshot) error {
 
 func list[T any](tx *sealed.Tx, out *state.Snapshot, bucket string, key func(T) string, to *[]T) error {
 	return tx.ForEach(bucket, func(k, v []byte) error {
-		v, err := unsum(v)
+		v, bad := unsum(v)
 		var x T
-		if err == nil {
-			x, err = read(k, v, key)
+		if bad == nil {
+			x, bad = read(k, v, key)
 		}
-		if err != nil {
-			out.Damaged = append(out.Damaged, state.Damage{Key: fmt.Sprintf("%s %q", bucket, k), Reason: err.Error()})
-			return nil
+		if bad == nil {
+			*to = append(*to, x)
+		} else { // it is reported, and the others are read
+			out.Damaged = append(out.Damaged, state.Damage{Key: fmt.Sprintf("%s %q", bucket, k), Reason: bad.Error()})
 		}
-		*to = append(*to, x)
 		return nil
 	})
 }

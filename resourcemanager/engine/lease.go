@@ -108,14 +108,15 @@ func (e *Engine) NextDue() (at int64, ok bool) {
 	return at, ok
 }
 
-// tick lets a slice happen of work that was begun, or of what is due. What is left
-// stays due.
+// tick lets a slice happen of what is due, and of work that was begun: half of it
+// each when there is both, for masters can see to it that there is always work.
+// What is left stays due.
 func (e *Engine) tick() {
-	if e.Working() {
-		e.work(e.slice())
-		return
-	}
 	left, now := e.slice(), e.now.Mono
+	if e.Working() {
+		left = max(left/2, 1)
+		e.work(left)
+	}
 	e.sched.Together(func() {
 		for x := e.nodeLeases.expired(now, e.set.NodeExpiry); x != nil && left > 0; x = e.nodeLeases.expired(now, e.set.NodeExpiry) {
 			left -= workOfNode + x.node.held

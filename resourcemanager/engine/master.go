@@ -203,11 +203,13 @@ func (e *Engine) releaseAll(t *attempt, ids []yarn.ContainerID) {
 	if t.releasing { // then what it gives back once more is not kept twice
 		later = slices.DeleteFunc(slices.Clone(later), func(id yarn.ContainerID) bool {
 			c := e.byID[id]
-			known := c != nil && !c.released && !c.state.Final()
-			if known {
-				c.released = true
+			if c == nil || c.state.Final() {
+				e.release(t, id) // it ends nothing
+				return true
 			}
-			return !known
+			again := c.released
+			c.released = true
+			return again
 		})
 	}
 	if len(later) == 0 {

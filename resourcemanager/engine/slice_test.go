@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
@@ -292,6 +293,33 @@ func TestSlices(t *testing.T) {
 		c.inSlices("a release", 2*MaxSlice) // a call does a slice, and may come in the middle
 		if u := c.sched.AppUsage(c.e.apps[at.Application].ref); u.Live != 0 {
 			t.Errorf("%d containers are left", u.Live)
+		}
+	})
+	t.Run("release of what has not come back", func(t *testing.T) {
+		c, at := newCrowd(t)
+		var ids []yarn.ContainerID
+		for _, s := range c.run(at) {
+			ids = append(ids, s.ID)
+		}
+		c.poll(at, func(a *Allocate) { a.Release = ids })
+		master := c.e.apps[at.Application].current()
+		master.restored, c.e.set.Epoch = &state.Attempt{}, 1
+		master.adopted, master.released = map[yarn.ContainerID]bool{}, map[yarn.ContainerID]bool{}
+		away := yarn.ContainerID{Attempt: at, Number: 1 << 20}
+		c.poll(at, func(a *Allocate) { a.Release = append(ids[:2*MaxSlice:2*MaxSlice], away) })
+		if !c.e.Working() || !master.released[away] {
+			t.Error("a release behind very many others is forgotten")
+		}
+	})
+	t.Run("work without end", func(t *testing.T) {
+		c, _ := newCrowd(t)
+		c.e.begin(func(budget int) (int, bool) { return budget, false })
+		c.now.Mono += c.e.set.NodeExpiry
+		for range 3 {
+			c.does(Tick{})
+		}
+		if n := c.e.counts.nodes[yarn.NodeLost]; n != 1 {
+			t.Errorf("%d nodes are lost", n)
 		}
 	})
 	t.Run("nodes", func(t *testing.T) {

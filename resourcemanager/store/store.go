@@ -15,9 +15,10 @@ type Store interface {
 	// Load claims the store for this process, sets the next epoch aside and
 	// returns all records. It must succeed once before the first Commit. A
 	// record that is as it was written and cannot be used is listed in the
-	// snapshot's Quarantined and is no error; a store of which anything is not
-	// as it was written is refused, when it is opened or here. Errors: ErrLoaded, ErrClosed, ErrFenced, *UnavailableError,
-	// or a description of why the store as a whole cannot be used.
+	// snapshot's Quarantined and is no error. A store of which anything is not
+	// as it was written is refused, here or when it is opened. Errors: ErrLoaded,
+	// ErrClosed, ErrFenced, *UnavailableError, or a description of why the store
+	// as a whole cannot be used.
 	Load(ctx context.Context) (*state.Snapshot, error)
 
 	// Commit makes all of ops durable, in order, or none of them.

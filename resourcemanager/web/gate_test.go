@@ -353,7 +353,7 @@ func TestServer(t *testing.T) {
 		_ = res.Body.Close()
 	}
 	http.DefaultClient.CloseIdleConnections()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	if err := s.Stop(ctx); err != nil {
 		t.Error(err)

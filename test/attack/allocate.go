@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -91,20 +92,7 @@ func (a *arena) master(rm *daemon) *master {
 	defer c.Close()
 	id, err := submitUnmanaged(a.ctx, c)
 	a.must(err)
-	asked, err := dial(rm.address[clientPort], clientProtocol, "mallory")
-	a.must(err)
-	defer asked.Close()
-	var t *pb.Token
-	in := &pb.GetApplicationReportRequest{ApplicationId: &pb.ApplicationId{Id: &id.Sequence, ClusterTimestamp: &id.ClusterTimestamp}}
-	if !a.until(10*time.Second, func() bool {
-		out := &pb.GetApplicationReportResponse{}
-		a.must(asked.call("getApplicationReport", in, out))
-		t = out.GetApplicationReport().GetAmRmToken()
-		return t != nil
-	}) {
-		a.must(fmt.Errorf("%v has no token for its master", id))
-	}
-	login := &ipc.Token{Identifier: t.GetIdentifier(), Password: t.GetPassword(), Kind: t.GetKind(), Service: t.GetService()}
+	login := a.login(rm, "mallory", id)
 	m := &master{arena: a, address: rm.address[masterPort], id: id,
 		client: ipc.NewClient(ipc.ClientConfig{Credentials: ipc.Credentials{User: "mallory", Tokens: func(string) *ipc.Token { return login }}})}
 	a.must(m.call("registerApplicationMaster", &pb.RegisterApplicationMasterRequest{Host: proto.String("h"), RpcPort: proto.Int32(1)}, &pb.RegisterApplicationMasterResponse{}))
@@ -137,7 +125,7 @@ func (m *master) allocate(in *pb.AllocateRequest, what string) {
 	}
 	if err == nil {
 		m.response = out.GetResponseId()
-	} else if _, refused := err.(*ipc.RemoteError); !refused {
+	} else if !errors.As(err, new(*ipc.RemoteError)) {
 		m.lost++
 		fmt.Printf("     %s: %v\n", what, err)
 	}

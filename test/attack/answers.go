@@ -105,7 +105,7 @@ func (b *besieged) fill(apps, nodes int) {
 	b.must(err)
 	defer t.Close()
 	for i := range nodes {
-		b.must(t.call("registerNodeManager", node(fmt.Sprintf("node%d", i), 1024), &pb.RegisterNodeManagerResponse{}))
+		b.must(t.call("registerNodeManager", node(fmt.Sprintf("127.1.%d.%d", i/250, 1+i%250), 1024), &pb.RegisterNodeManagerResponse{}))
 	}
 }
 
@@ -169,7 +169,7 @@ func (b *besieged) play(s scene) {
 			limit = 2 * time.Minute
 		}
 		want := int64(0)
-		for more := true; more; more = !s.everything && time.Since(begun) < limit { // what is answered soon comes again
+		for more := true; more; more = !s.everything && time.Since(begun) < limit && b.ctx.Err() == nil { // what is answered soon comes again
 			want += int64(s.connections * s.calls)
 			for range s.connections {
 				p, err := dial(b.rm.address[s.port], s.protocol, "mallory")
@@ -212,7 +212,8 @@ func (b *besieged) suffer(name string, attack func(limit time.Duration), leave f
 	b.check(peak <= answersPeak, name+": at most 300 MB", "%.0f MB", peak)
 	b.check(back, name+": memory is back after 10 s", "%.0f MB, before all attacks %.0f MB", b.rm.resident(), b.resident)
 	b.check(b.rm.rests(max(0, answersBack-time.Since(gone))+time.Second), name+": calls of connections that have gone do not run", "%v of processor time so far", b.rm.busy())
-	b.check(w.failed == 0 && w.p99 <= answersPing, name+": a stranger waits 50 ms at the most (p99)", "%.1f ms, %d failed", w.p99.Seconds()*1000, w.failed)
+	b.check(w.failed == 0, name+": a stranger is served", "%d of %d calls failed: %v", w.failed, w.asked, w.example)
+	b.goal(w.p99, answersPing, name+": a stranger's p99")
 }
 
 // anything is a scene by chance.
@@ -234,7 +235,11 @@ func (b *besieged) anything() scene {
 func (b *besieged) master(connections int, reads bool) {
 	containers := pick(b.arena, 5000, 2000)
 	name := fmt.Sprintf("allocate on %d connections, reads %v", connections, reads)
-	login := b.unmanaged()
+	alice := b.rm.client("alice")
+	defer alice.Close()
+	app, err := submitUnmanaged(b.ctx, alice)
+	b.must(err)
+	login := b.login(b.rm, "alice", app)
 	creds := ipc.Credentials{User: "alice", Tokens: func(string) *ipc.Token { return login }}
 	own := ipc.NewClient(ipc.ClientConfig{Credentials: creds})
 	call := func(method string, in, out proto.Message) {
@@ -248,7 +253,7 @@ func (b *besieged) master(connections int, reads bool) {
 	t, err := dial(b.rm.address[trackerPort], trackerProtocol, "nodes")
 	b.must(err)
 	defer t.Close()
-	big := fmt.Sprintf("big%d", connections)
+	big := fmt.Sprintf("127.2.0.%d", connections) // an address needs no look-up
 	b.must(t.call("registerNodeManager", node(big, 20_000_000), &pb.RegisterNodeManagerResponse{}))
 	ask := &pb.AllocateRequest{ResponseId: proto.Int32(0), Progress: proto.Float32(0), Ask: []*pb.ResourceRequest{{Priority: &pb.Priority{Priority: proto.Int32(1)}, ResourceName: proto.String("*"),
 		Capability: &pb.Resource{Memory: proto.Int64(1024), VirtualCores: proto.Int32(1)}, NumContainers: proto.Int32(int32(containers)), RelaxLocality: proto.Bool(true)}}}
@@ -326,26 +331,6 @@ func (b *besieged) master(connections int, reads bool) {
 		work.Wait()
 		own.Close()
 	})
-}
-
-// unmanaged submits an application whose master runs nowhere, and gives the token for it.
-func (b *besieged) unmanaged() *ipc.Token {
-	p, err := dial(b.rm.address[clientPort], clientProtocol, "alice")
-	b.must(err)
-	defer p.Close()
-	var id pb.GetNewApplicationResponse
-	b.must(p.call("getNewApplication", &pb.GetNewApplicationRequest{}, &id))
-	b.must(p.call("submitApplication", &pb.SubmitApplicationRequest{ApplicationSubmissionContext: &pb.ApplicationSubmissionContext{
-		ApplicationId: id.ApplicationId, ApplicationName: proto.String("unmanaged"), Queue: proto.String("default"), UnmanagedAm: proto.Bool(true),
-		AmContainerSpec: &pb.ContainerLaunchContext{}, Resource: &pb.Resource{Memory: proto.Int64(1024), VirtualCores: proto.Int32(1)}}}, &pb.SubmitApplicationResponse{}))
-	var r pb.GetApplicationReportResponse
-	b.must(map[bool]error{false: fmt.Errorf("no token for the master of %v", id.ApplicationId)}[b.until(10*time.Second, func() bool {
-		r.Reset()
-		b.must(p.call("getApplicationReport", &pb.GetApplicationReportRequest{ApplicationId: id.ApplicationId}, &r))
-		return r.GetApplicationReport().GetAmRmToken() != nil
-	})])
-	t := r.GetApplicationReport().GetAmRmToken()
-	return &ipc.Token{Identifier: t.GetIdentifier(), Password: t.GetPassword(), Kind: t.GetKind(), Service: t.GetService()}
 }
 
 // deafConn is a connection that at some moment stops reading.

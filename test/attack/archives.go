@@ -101,7 +101,7 @@ func (c *cluster) randomArchives(mallory *client.Client) {
 		kind := bombs[c.random.IntN(len(bombs))]
 		size := 1 << (4 + c.random.IntN(pick(c.arena, 17, 12)))
 		at := c.path(fmt.Sprintf("random-%d%s", i, kind.ends))
-		file := client.File{}
+		var file client.File
 		if kind.directory {
 			c.must(os.Mkdir(at, 0o755))
 			for n := range min(size, 100_000) {

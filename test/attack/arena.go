@@ -111,6 +111,19 @@ func (a *arena) check(ok bool, expected, format string, seen ...any) {
 	fmt.Printf("%s %s: %s: %s\n", word, a.name, expected, fmt.Sprintf(format, seen...))
 }
 
+// slack is by how much a time may miss its goal before that is a failure: a busy machine is slow, a defect is slower.
+const slack = 10
+
+// goal is a check of a time. Whether the goal is met is printed, as a figure is; the check fails when the goal is missed by far.
+func (a *arena) goal(took, most time.Duration, what string) {
+	word := "met"
+	if took > most {
+		word = "MISSED"
+	}
+	fmt.Printf("     goal %s: %s: %.1f of %.1f ms\n", word, what, took.Seconds()*1000, most.Seconds()*1000)
+	a.check(took <= slack*most, fmt.Sprintf("%s: at most %d times its goal", what, slack), "%.1f of %.1f ms", took.Seconds()*1000, most.Seconds()*1000)
+}
+
 // must ends the driver, which has failed, when there is an error.
 func (a *arena) must(err error) {
 	if err == nil {

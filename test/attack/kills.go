@@ -50,14 +50,7 @@ func kills(a *arena) {
 		work.Wait()
 		rm.start()
 	}
-	c := rm.client("asker")
-	defer c.Close()
-	list, err := c.Applications(a.ctx, client.ApplicationFilter{})
-	a.must(err)
-	state := map[yarn.ApplicationID]yarn.PublicState{}
-	for _, app := range list {
-		state[app.ID] = app.State
-	}
+	state := applications(a, rm)
 	lost, alive := 0, 0
 	var example string
 	for _, id := range submitted {

@@ -3,8 +3,8 @@
 //
 //	go run ./test/attack [-yarn bin/yarn] [-seed N] [-short] [-keep] [DRIVER ...]
 //
-// Figures are what a run prints; they fail nothing. What a driver checks is printed as PASS or FAIL, and `N passed, N failed` is the
-// last line. The same seed makes the same random attacks.
+// Figures, and whether times met their goals, are what a run prints; they fail nothing. What a driver checks is printed as PASS or FAIL,
+// and `N passed, N failed` is the last line. The same seed makes the same random attacks.
 package main
 
 import (

@@ -185,8 +185,10 @@ func (c *cluster) damaged(x *client.Client) {
 	c.must(err)
 	used := len(bytes.TrimRight(content, "\x00")) // behind it there is only room
 	switch kind {
-	case "an older copy":
+	case "an older copy", "none": // without what else is there, which tells that there was another
 		content = older
+		c.must(os.RemoveAll(c.recovery()))
+		c.must(os.Mkdir(c.recovery(), 0o700))
 	case "cut short":
 		content = content[:c.random.IntN(used)]
 	case "garbled":
@@ -194,15 +196,14 @@ func (c *cluster) damaged(x *client.Client) {
 			content[c.random.IntN(used)] ^= byte(1 + c.random.IntN(255))
 		}
 	}
-	c.must(os.WriteFile(files[0], content, 0o600))
-	if kind == "none" {
-		c.must(os.Remove(files[0]))
+	if kind != "none" {
+		c.must(os.WriteFile(files[0], content, 0o600))
 	}
 	c.nm.launch()
 	refused := c.nm.up() != nil
 	if refused {
 		c.nm.kill()
-		c.must(os.Remove(files[0]))
+		c.must(os.RemoveAll(c.recovery()))
 		c.nm.start()
 	}
 	orphans, lost := c.after(jobs)

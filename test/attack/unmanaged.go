@@ -1,9 +1,10 @@
 package main
 
 import (
-	"errors"
+	"fmt"
 
 	"github.com/heddle-project/heddle/client"
+	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
@@ -18,6 +19,16 @@ func (a *arena) unmanaged(rm *daemon, user string, s client.Submission) (*client
 	a.must(err)
 	s.ID, s.Unmanaged, s.Master = id, true, client.Resource{MemoryMB: 128, VCores: 1}
 	a.must(c.Submit(a.ctx, s))
+	t := a.login(rm, user, id)
+	var login token.Credentials
+	login.SetToken("master", token.Token{Identifier: t.Identifier, Password: t.Password, Kind: t.Kind, Service: t.Service})
+	m, err := client.NewMaster(rm.properties(), login, client.Options{})
+	a.must(err)
+	return m, id
+}
+
+// login is the token with which the master of an unmanaged application logs in.
+func (a *arena) login(rm *daemon, user string, id yarn.ApplicationID) *ipc.Token {
 	p, err := dial(rm.address[clientPort], clientProtocol, user)
 	a.must(err)
 	defer p.Close()
@@ -25,18 +36,11 @@ func (a *arena) unmanaged(rm *daemon, user string, s client.Submission) (*client
 	in := &pb.GetApplicationReportRequest{ApplicationId: &pb.ApplicationId{Id: proto.Int32(id.Sequence), ClusterTimestamp: proto.Int64(id.ClusterTimestamp)}}
 	if !a.until(started, func() bool {
 		out := &pb.GetApplicationReportResponse{}
-		if err = p.call("getApplicationReport", in, out); err != nil {
-			return true
-		}
+		a.must(p.call("getApplicationReport", in, out))
 		t = out.GetApplicationReport().GetAmRmToken()
 		return len(t.GetIdentifier()) > 0
 	}) {
-		err = errors.New("an unmanaged master gets no token")
+		a.must(fmt.Errorf("%v has no token for its master", id))
 	}
-	a.must(err)
-	var login token.Credentials
-	login.SetToken("master", token.Token{Identifier: t.GetIdentifier(), Password: t.GetPassword(), Kind: t.GetKind(), Service: t.GetService()})
-	m, err := client.NewMaster(rm.properties(), login, client.Options{})
-	a.must(err)
-	return m, id
+	return &ipc.Token{Identifier: t.GetIdentifier(), Password: t.GetPassword(), Kind: t.GetKind(), Service: t.GetService()}
 }

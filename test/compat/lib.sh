@@ -70,6 +70,18 @@ mr_client() {
   java_client "$conf" org.apache.hadoop.examples.ExampleDriver "$example" ${opts[@]+"${opts[@]}"} "$@"
 }
 
+PORTS=
+# free_port: puts a port into PORT: not in the ephemeral range, nobody listening, not given out before.
+free_port() {
+  local p
+  while :; do
+    p=$(( 10000 + (RANDOM * 32768 + RANDOM) % 20000 ))
+    case " $PORTS " in *" $p "*) continue;; esac
+    (exec 3<>"/dev/tcp/127.0.0.1/$p") 2>/dev/null && continue
+    PORTS="$PORTS $p"; PORT=$p; return
+  done
+}
+
 now_ms() { date +%s%3N; }
 
 # workload CONFDIR: what every run-X starts with. Sets CONF, URL, WORK (removed at exit) and START.

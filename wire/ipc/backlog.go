@@ -14,7 +14,7 @@ const (
 	defaultBacklog     = 64 * mib
 	defaultUserBacklog = 32 * mib
 
-	// stalled is after how long without taking a byte a peer counts as one that does not read.
+	// stalled is after how long without taking anything a peer counts as one that does not read.
 	stalled = 5 * time.Second
 	// relieve is how often a backlog that is too large is looked through.
 	relieve = time.Second
@@ -22,10 +22,13 @@ const (
 
 // Backlog bounds the bytes of answers that wait for their peers to read, of
 // all connections of the servers that share it, and of each user's. While a
-// bound is met, no answer is built in turn for whom it concerns, and a
-// connection reads no further request before it has written its own answers.
-// Of peers that take nothing meanwhile the worst are closed: those who read,
-// however slowly, only hold up themselves and their user.
+// user's bound is met, no answer is built in turn for that user; while the
+// bound of all is met, for nobody who has answers waiting already, and for
+// others until one user's bound more waits. A connection reads no further
+// request then before it has written its own answers. Of the peers that have
+// taken nothing for a while the worst are closed. A peer takes in steps, of
+// keepSize or what the kernel's send buffer makes of it: one that is too slow
+// for a step in that time is closed as well.
 type Backlog struct {
 	perUser, inAll int64
 	log            *slog.Logger
@@ -70,7 +73,7 @@ func (l *Backlog) whenEased(f func()) {
 	l.mu.Unlock()
 }
 
-// full reports whether no more should be built for a user.
+// full reports whether nothing more should be built for a user.
 func (l *Backlog) full(user string) bool {
 	if !l.tight.Load() {
 		return false
@@ -78,7 +81,10 @@ func (l *Backlog) full(user string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	d := l.users[user]
-	return l.sum >= l.inAll || d != nil && d.sum >= l.perUser
+	if d == nil {
+		return l.sum >= l.inAll+l.perUser
+	}
+	return l.sum >= l.inAll || d.sum >= l.perUser
 }
 
 // add accounts for n bytes more, or fewer, that wait for one peer.
@@ -103,11 +109,11 @@ func (l *Backlog) add(c *conn, n int64) {
 	if len(d.conns) == 0 {
 		delete(l.users, d.user)
 	}
-	if is := d.sum >= l.perUser; is != was {
+	switch is := d.sum >= l.perUser; {
+	case is && !was:
+		l.over++
+	case was && !is:
 		l.over--
-		if is {
-			l.over += 2
-		}
 	}
 	tight := l.over > 0 || l.sum >= l.inAll
 	eased := l.tight.Swap(tight) && n < 0
@@ -124,7 +130,7 @@ func (l *Backlog) add(c *conn, n int64) {
 	}
 }
 
-// look ends the worst of those who take nothing, and comes again while a bound is met.
+// look closes the worst of the peers that take nothing, and comes again while a bound is met.
 func (l *Backlog) look() {
 	l.mu.Lock()
 	worst, held := l.worst(time.Now().Add(-stalled).UnixNano())
@@ -144,9 +150,9 @@ func (l *Backlog) look() {
 	}
 }
 
-// worst are the peers to be closed until every bound is kept: of the users who
-// hold most those connections that hold most, of which none has taken a byte
-// since a moment. Locked.
+// worst are the peers to close so that the bounds are kept: of those that have
+// taken nothing since that moment the ones that hold most, of the users who hold
+// most. Locked.
 func (l *Backlog) worst(since int64) (out []*conn, held int64) {
 	type claim struct {
 		c    *conn

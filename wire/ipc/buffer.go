@@ -64,6 +64,13 @@ func (b *buffer) grow(n int, from *budget) bool {
 		}
 		b.charged, b.budget = int64(size), from
 	}
+	if smallSize < size && size <= keepSize {
+		chunk := newChunk()
+		chunk.b = append(chunk.b, b.b...)
+		b.b, chunk.b = chunk.b, b.b
+		chunk.free()
+		return true
+	}
 	next := make([]byte, len(b.b), size)
 	copy(next, b.b)
 	b.b = next

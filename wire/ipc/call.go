@@ -50,7 +50,8 @@ type Call struct {
 
 // Handler starts the work of a call. It runs on the connection's reading
 // goroutine, so it must not block, unless it is InTurn: to answer later, keep
-// the call and return. A panic is recovered, logged and answered as an error.
+// the call and return, or see Call.Go. A panic is recovered, logged and answered
+// as an error.
 type Handler func(*Call)
 
 // Protocol is a table of methods under one protocol name and version.
@@ -83,7 +84,7 @@ func (c *Call) Reply(body []byte) {
 		return
 	}
 	o := &c.conn.out
-	if b, ok := o.begin(); ok {
+	if b, ok := o.begin(len(body)); ok {
 		b, at := openFrame(b)
 		b = appendResponseOK(b, c.CallID, c.RetryCount, c.ClientID)
 		b = closeFrame(appendBody(b, body), at)
@@ -108,7 +109,7 @@ func (c *Call) Fail(err error) {
 	e.Fatal = false // one call's failure does not end the others'
 	c.conn.server.stats.failed.Add(1)
 	o := &c.conn.out
-	if b, ok := o.begin(); ok {
+	if b, ok := o.begin(len(e.Message)); ok {
 		b, at := openFrame(b)
 		b = appendResponseError(b, c.CallID, c.RetryCount, c.ClientID, &e)
 		c.conn.answered()
@@ -148,6 +149,6 @@ func (c *Call) Forget() {
 	c.frame = nil
 }
 
-// Crowded reports whether so many answers wait unread, in all or of the
-// caller's, that a large one which can be asked for again should be refused.
+// Crowded reports whether so many answers wait unread, of the caller or of all,
+// that a large one which can be asked for again should be refused.
 func (c *Call) Crowded() bool { return c.conn.server.backlog.full(c.Caller.User) }

@@ -301,6 +301,10 @@ func (s *Server) find(t *target) (route, error) {
 	return route{v.name, e.name, e.run}, nil
 }
 
+// Go goes on with a call on a goroutine of its own. A panic there is answered like
+// one of the handler.
+func (c *Call) Go(do func()) { go c.run(func(*Call) { do() }) }
+
 // run calls the handler and turns its panic into an answer.
 func (c *Call) run(h Handler) {
 	defer func() {

@@ -71,7 +71,7 @@ func (l *link) call(ctx context.Context, method string, request []byte, retry in
 	if err := l.enter(id, w, begun); err != nil {
 		return nil, err
 	}
-	if b, ok := l.out.begin(); ok {
+	if b, ok := l.out.begin(len(request)); ok {
 		b, at := openFrame(b)
 		b = appendRequestHeader(b, id, retry, l.client.id[:], l.client.cfg.CallerContext)
 		b = appendTarget(b, l.key.protocol, method, 1)
@@ -206,7 +206,7 @@ func (l *link) connect() (*frames, error) {
 	if err := sock.SetWriteDeadline(time.Time{}); err != nil {
 		return nil, err
 	}
-	if b, ok := out.begin(); ok {
+	if b, ok := out.begin(len(first)); ok {
 		out.end(append(b, first...), true)
 	}
 	l.mu.Lock()
@@ -337,7 +337,7 @@ func (l *link) check() {
 	l.mu.Unlock()
 	switch {
 	case ping:
-		if b, ok := out.begin(); ok {
+		if b, ok := out.begin(0); ok {
 			b, at := openFrame(b)
 			out.end(closeFrame(appendRequestHeader(b, callPing, -1, l.client.id[:], ""), at), false)
 		}

@@ -37,16 +37,23 @@ type outbox struct {
 
 func (o *outbox) init() { o.changed.L = &o.mu }
 
-// begin locks the outbox for appending one frame and returns the slice to
-// append to. ok is false, and nothing is locked, when the outbox is closed.
-func (o *outbox) begin() (b []byte, ok bool) {
+// headRoom is more than what stands before the body of a frame, as a rule.
+const headRoom = 256
+
+// begin locks the outbox for appending one frame with a body of n bytes and
+// returns the slice to append to. ok is false, and nothing is locked, when the
+// outbox is closed.
+func (o *outbox) begin(n int) (b []byte, ok bool) {
 	o.mu.Lock()
 	if o.closed {
 		o.mu.Unlock()
 		return nil, false
 	}
-	if n := len(o.queue); n == 0 || len(o.queue[n-1].b) >= keepSize/2 {
+	n += headRoom
+	if k := len(o.queue); k == 0 && n <= bufferSize && !o.corked {
 		o.queue = append(o.queue, newBuffer())
+	} else if k == 0 || cap(o.queue[k-1].b)-len(o.queue[k-1].b) < n {
+		o.queue = append(o.queue, newChunk())
 	}
 	return o.queue[len(o.queue)-1].b, true
 }

@@ -108,7 +108,7 @@ func (c *conn) refuse(r *refusal) {
 	} else {
 		c.server.log.Debug("connection refused", "remote", c.remote, "error", r)
 	}
-	b, ok := c.out.begin()
+	b, ok := c.out.begin(0)
 	if !ok {
 		return
 	}

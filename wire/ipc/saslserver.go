@@ -33,7 +33,7 @@ func (c *conn) sasl(h *requestHeader, payload []byte) error {
 }
 
 func (c *conn) sendSASL(m *saslMessage) {
-	if b, ok := c.out.begin(); ok {
+	if b, ok := c.out.begin(0); ok {
 		b, at := openFrame(b)
 		b = appendResponseOK(b, callSASL, -1, nil)
 		c.out.end(closeFrame(m.append(b), at), false)

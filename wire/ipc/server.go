@@ -76,6 +76,8 @@ type Server struct {
 	conns   map[*conn]struct{}
 	perAddr map[netip.Addr]int
 	work    sync.WaitGroup // connections and their writers
+
+	toldFull time.Time // when the log last said that there are too many connections
 }
 
 // service is one protocol ready for look-up without allocation.
@@ -198,6 +200,9 @@ func (s *Server) isClosed() bool {
 	return s.closed
 }
 
+// tellFull is how often the log says at the most that there are too many connections.
+const tellFull = time.Minute
+
 // admit starts serving a connection, or closes it at once when there are too
 // many, as Apache's server does above ipc.server.max.connections.
 func (s *Server) admit(nc net.Conn) {
@@ -206,9 +211,18 @@ func (s *Server) admit(nc net.Conn) {
 	full := len(s.conns) >= s.limits.MaxConnections ||
 		!remote.Addr().IsLoopback() && s.perAddr[remote.Addr()] >= s.limits.MaxConnectionsPerAddress
 	if s.closed || full {
+		tell := !s.closed && time.Since(s.toldFull) >= tellFull
+		if tell {
+			s.toldFull = time.Now()
+		}
+		open := len(s.conns)
 		s.mu.Unlock()
 		s.stats.rejected.Add(1)
 		nc.Close()
+		if tell {
+			s.log.Warn("closing new connections at once: too many are open", "open", open, "bound", s.limits.MaxConnections,
+				"boundOfAnAddress", s.limits.MaxConnectionsPerAddress, "remote", remote, "closedSoFar", s.stats.rejected.Load())
+		}
 		return
 	}
 	c := newConn(s, nc, remote)

@@ -17,6 +17,7 @@ type socket struct {
 	// here saves an allocation per operation.
 	readStep, writeStep func(fd uintptr) bool
 	in                  *buffer
+	more                bool // the last read filled its buffer: there is probably more than fits a small one
 	out                 []byte
 	outN                int
 	inErr, outErr       error
@@ -49,13 +50,22 @@ func (s *socket) receive() (*buffer, error) {
 	return b, s.inErr
 }
 
+// inBuffer is where the next bytes are read into.
+func (s *socket) inBuffer() *buffer {
+	if s.more {
+		return newChunk()
+	}
+	return newBuffer()
+}
+
 // wait is receive for connections that cannot be tried.
 func (s *socket) wait() (*buffer, error) {
 	const empties = 100 // reads of nothing in a row, which a pipe allows
-	b := newBuffer()
+	b := s.inBuffer()
 	for range empties {
 		n, err := s.Read(b.b[:cap(b.b)])
 		if n > 0 {
+			s.more = n >= bufferSize
 			b.b = b.b[:n]
 			return b, nil
 		}

@@ -13,7 +13,7 @@ import (
 const canTry = true
 
 func (s *socket) tryRead(fd uintptr) bool {
-	b := newBuffer()
+	b := s.inBuffer()
 	for {
 		n, err := syscall.Read(int(fd), b.b[:cap(b.b)])
 		switch {
@@ -30,7 +30,7 @@ func (s *socket) tryRead(fd uintptr) bool {
 			s.inErr = io.EOF
 		default:
 			b.b = b.b[:n]
-			s.in = b
+			s.in, s.more = b, n >= bufferSize
 		}
 		return true
 	}

@@ -2,9 +2,9 @@ package ipc
 
 import "sync"
 
-// turns gives the places of a server in which calls are answered one after
-// the other: users take their turn, and of one user who came first. Whose
-// answers wait unread (see Backlog) is passed over.
+// turns hands out a server's places, in each of which one call at a time is
+// answered. Users take turns, and of one user's calls the first that came is
+// next. A user whose answers wait unread is passed over (see Backlog).
 type turns struct {
 	backlog *Backlog
 
@@ -47,7 +47,7 @@ func (t *turns) done() {
 	t.mu.Unlock()
 }
 
-// again looks whether somebody who was passed over can have a place now.
+// again lets those who were passed over have a place, if they may.
 func (t *turns) again() {
 	t.mu.Lock()
 	t.grant()
@@ -100,12 +100,12 @@ func (t *turns) grant() {
 	}
 }
 
-// InTurn makes of a handler one whose calls the server answers in turn, for
-// methods that build large answers or make others work: at most
-// Limits.Places at a time, each connection's one after the other. A
-// connection that waits for its turn is not read: the peer's requests stay
-// with the peer. The handler may block; its place is free again when the call
-// is answered. Calls whose peer has gone meanwhile do not run.
+// InTurn wraps a handler whose calls are answered in turn, for methods that
+// build large answers or make the daemon work: at most Limits.Places of them
+// at a time, and of a connection one after the other. A connection that waits
+// is not read: further requests stay with the peer. The handler may block; its
+// place is free again when the call is answered. A call whose peer has gone
+// meanwhile does not run.
 func InTurn(h Handler) Handler {
 	return func(c *Call) { c.conn.inTurn(c, h) }
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ func newCrew() (*crew, []Protocol) {
 	p.Methods["work"] = InTurn(func(c *Call) { w.begun <- c })
 	p.Methods["long"] = InTurn(long)
 	p.Methods["broken"] = InTurn(func(*Call) { panic("boom") })
+	p.Methods["broken beside"] = InTurn(func(c *Call) { c.Go(func() { panic("boom") }) })
 	return w, []Protocol{p}
 }
 
@@ -96,8 +98,10 @@ func TestPlacesComeBack(t *testing.T) {
 		return c.Call(t.Context(), s.Addr().String(), clientProtocol, method, body)
 	}
 	for range 3 {
-		if _, err := call("broken", nil); err == nil || !strings.Contains(err.Error(), "internal error") {
-			t.Fatal(err)
+		for _, method := range []string{"broken", "broken beside"} {
+			if _, err := call(method, nil); err == nil || !strings.Contains(err.Error(), "internal error") {
+				t.Fatal(err)
+			}
 		}
 	}
 	other := rawDial(t, s)
@@ -186,8 +190,8 @@ func (l *lines) Write(b []byte) (int, error) {
 }
 
 // When too much waits, those who take nothing go, the largest first, with one
-// line of log; who reads, however slowly, stays. A user who holds too much is
-// passed over and others are served.
+// line of log; who holds less stays. A user who holds too much is passed over
+// and others are served.
 func TestWorstGoesFirst(t *testing.T) {
 	_, p := newCrew()
 	out := &lines{}
@@ -214,25 +218,24 @@ func TestWorstGoesFirst(t *testing.T) {
 			synctest.Wait()
 			deaf = append(deaf, r)
 		}
-		if !backlog.full("mallory") || !backlog.full("bob") {
+		if !backlog.full("mallory") || !backlog.full("sloth") {
 			t.Fatalf("%d bytes wait", backlog.Size())
 		}
 		for range 4 {
 			time.Sleep(time.Second)
 			sip()
 		}
-		waiting := m.raw(t)
-		waiting.as("bob", "long", 1, size(10))
-		synctest.Wait()
+		other := m.raw(t)
+		go other.as("bob", "long", 1, size(10))
+		if _, body := other.frame(); len(body) != 10 {
+			t.Fatalf("bob got %d bytes", len(body))
+		}
 		if n := s.Stats(); n.SlowReaders != 0 || n.Connections != 5 {
 			t.Fatalf("%+v", n)
 		}
 		for range 4 {
 			time.Sleep(time.Second)
 			sip()
-		}
-		if _, body := waiting.frame(); len(body) != 10 {
-			t.Fatalf("bob got %d bytes", len(body))
 		}
 		if n := s.Stats(); n.SlowReaders != 1 || n.Connections != 4 {
 			t.Fatalf("%+v", n)
@@ -249,6 +252,47 @@ func TestWorstGoesFirst(t *testing.T) {
 			t.Errorf("%q", out.all)
 		}
 	})
+}
+
+// Who has nothing waiting is served on when the bound of all is met, until one
+// user's bound more waits.
+func TestBacklogKeepsRoomForOthers(t *testing.T) {
+	l := NewBacklog(100, 150, slog.New(slog.DiscardHandler))
+	owes := map[string]*conn{}
+	for _, step := range []struct {
+		user string
+		n    int64
+		full string
+	}{
+		{"a", 99, ""},
+		{"a", 1, "a"},
+		{"b", 49, "a"},
+		{"b", 1, "a b"},
+		{"c", 99, "a b c"},
+		{"c", 1, "a b c new"},
+		{"c", -100, "a b"},
+		{"a", -1, ""},
+		{"a", -99, ""},
+		{"b", -50, ""},
+	} {
+		c := owes[step.user]
+		if c == nil {
+			c = &conn{}
+			c.who.Store(&Identity{User: step.user})
+			c.out.moved.Store(math.MaxInt64)
+			owes[step.user] = c
+		}
+		l.add(c, step.n)
+		var full []string
+		for _, user := range []string{"a", "b", "c", "new"} {
+			if l.full(user) {
+				full = append(full, user)
+			}
+		}
+		if got := strings.Join(full, " "); got != step.full {
+			t.Errorf("%s %+d: full for %q, want %q", step.user, step.n, got, step.full)
+		}
+	}
 }
 
 // A reader who keeps up gets the answers to all that it has sent at once,

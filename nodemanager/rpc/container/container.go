@@ -49,7 +49,7 @@ type Config struct {
 	Node     func() yarn.NodeID // as registered
 	// Issuer is the start time of the ResourceManager that the node is registered with; 0: it is not registered.
 	Issuer func() int64
-	// Closed is why nothing can be started or changed now; "": it can.
+	// Closed is why the node starts and changes nothing at the moment; "" if it does.
 	Closed func() string
 }
 

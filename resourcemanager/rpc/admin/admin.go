@@ -120,7 +120,7 @@ func (a *admin) refreshNodes(c *ipc.Call) {
 		return
 	}
 	if m.GetDecommissionType() == pb.DecommissionType_GRACEFUL {
-		serve.Missing("graceful decommissioning; leave out -g to decommission at once")(c)
+		serve.Refuse(c, serve.YarnException, "nothing has changed: Heddle does not drain nodes yet, and without -g all containers on nodes of the exclude list are killed at once")
 		return
 	}
 	cmd, err := a.Daemon.RefreshNodes()

@@ -66,16 +66,19 @@ type Delegation interface {
 
 type client struct {
 	Config
-	looks chan struct{} // who looks at views now
+	looks, submissions chan struct{} // under way on goroutines of their own
 }
 
-// maxLooks bounds the calls that look at views or read a submission at a time, each on a goroutine. Above it a connection
-// is not read further; a call takes a place for a round of the loop.
-const maxLooks = 256
+// Bounds of calls that have a goroutine of their own. Above them a connection is not read further. A look at views takes a
+// round of the loop; a submission may wait for a command that names the submitter's groups.
+const (
+	maxLooks       = 32
+	maxSubmissions = 256
+)
 
 // Protocol is the table of the protocol's methods.
 func Protocol(cfg Config) ipc.Protocol {
-	s := &client{cfg, make(chan struct{}, maxLooks)}
+	s := &client{cfg, make(chan struct{}, maxLooks), make(chan struct{}, maxSubmissions)}
 	return ipc.Protocol{Name: Name, Version: 1, Methods: map[string]ipc.Handler{
 		"getNewApplication":           serve.With(message[pb.GetNewApplicationRequest], s.newApplication),
 		"submitApplication":           s.submit,
@@ -135,19 +138,19 @@ func answer(m proto.Message) ipc.Handler {
 	return func(c *ipc.Call) { serve.Answer(c, m) }
 }
 
-// look runs a reader on fresh views, on a goroutine of its own: building them
-// takes the loop a moment. It is for answers of a few records.
+// look runs a reader on fresh views, on a goroutine of its own, since the loop
+// takes a moment to build them. It is for answers of a few records.
 func (s *client) look(c *ipc.Call, read func(*loop.Views)) {
-	s.beside(func() { s.study(c, read) })
+	beside(c, s.looks, func() { s.study(c, read) })
 }
 
-// beside runs a part of a call on a goroutine of its own.
-func (s *client) beside(f func()) {
-	s.looks <- struct{}{}
-	go func() {
-		defer func() { <-s.looks }()
+// beside runs a part of a call on a goroutine of its own, as soon as there is room for one.
+func beside(c *ipc.Call, room chan struct{}, f func()) {
+	room <- struct{}{}
+	c.Go(func() {
+		defer func() { <-room }()
 		f()
-	}()
+	})
 }
 
 // study runs a reader on fresh views, in a call that is served in turn.

@@ -43,7 +43,7 @@ func (s *client) submit(c *ipc.Call) {
 		serve.Refuse(c, serve.YarnException, "cannot take a submission of %d bytes, the most is %d: move large data into local resources", len(c.Body), MaxContext)
 		return
 	}
-	s.beside(func() { s.handIn(c) }) // looking the submitter's groups up may take a while
+	beside(c, s.submissions, func() { s.handIn(c) }) // looking the submitter's groups up may take a while
 }
 
 func (s *client) handIn(c *ipc.Call) {

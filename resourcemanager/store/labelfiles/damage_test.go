@@ -3,14 +3,17 @@ package labelfiles
 import (
 	"bytes"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
+	"github.com/heddle-project/heddle/internal/filesystem"
 	"github.com/heddle-project/heddle/resourcemanager/state"
 )
 
@@ -201,5 +204,46 @@ func TestRepair(t *testing.T) {
 	}
 	if _, err := Check(t.Context(), Options{Systems: p.o.Systems, URL: p.o.URL.At(filepath.Join(p.o.URL.Path, "none"))}); err == nil {
 		t.Error("a directory that is not there is whole")
+	}
+}
+
+// failing is a file system of which no file can be read to its end.
+type failing struct{ filesystem.FileSystem }
+
+var errAway = errors.New("the disk does not answer")
+
+func (f failing) Open(path string) (io.ReadCloser, error) {
+	file, err := f.FileSystem.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(io.LimitReader(file, 10), iotest.ErrReader(errAway)), file}, nil
+}
+
+// What cannot be read is not taken for damaged: nothing is repaired, or left out as
+// the torn end of a log.
+func TestUnreadable(t *testing.T) {
+	p, mirror, _, _ := changed(t)
+	log := append([]byte{0, 0, 0, added, 100}, mirror...)
+	for file, content := range map[string][]byte{mirrorFile: mirror, logFile: log} {
+		if err := os.RemoveAll(p.o.URL.Path); err != nil {
+			t.Fatal(err)
+		}
+		p.write(file, content)
+		sys, err := p.o.Systems.Connect(t.Context(), p.o.URL, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &files{o: p.o}
+		err = f.look(failing{sys}, &Report{})
+		if errors.As(err, new(*DamageError)) || !errors.Is(err, errAway) || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: %v", file, err)
+		}
+		if err := sys.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

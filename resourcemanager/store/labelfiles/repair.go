@@ -106,8 +106,9 @@ func (f *files) look(sys filesystem.FileSystem, r *Report) error {
 	c := newContent(f.o.Limits)
 	_, err = f.readMirrors(sys, c, w)
 	if errors.As(err, &r.Damage) {
-		c = f.salvage(sys)
-	} else if err != nil {
+		c, err = f.salvage(sys)
+	}
+	if err != nil {
 		return err
 	}
 	if _, _, err = f.readLog(sys, c); err != nil && !errors.As(err, &r.Damage) {
@@ -129,11 +130,11 @@ func (f *files) bytes(sys filesystem.FileSystem, name string) ([]byte, error) {
 
 // salvage reads the entries of a mirror one by one and leaves out those that
 // make no sense.
-func (f *files) salvage(sys filesystem.FileSystem) *content {
+func (f *files) salvage(sys filesystem.FileSystem) (*content, error) {
 	c := newContent(f.o.Limits)
 	b, err := f.bytes(sys, mirrorFile)
-	if err != nil {
-		return c
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
 	rest := entries(b, func(number protowire.Number, value []byte) {
 		var l pb.NodeLabel
@@ -149,7 +150,7 @@ func (f *files) salvage(sys filesystem.FileSystem) *content {
 			}
 		})
 	}
-	return c
+	return c, nil
 }
 
 // entries calls back with the byte strings of the message at the beginning of b

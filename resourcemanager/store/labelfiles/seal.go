@@ -20,10 +20,11 @@ import (
 // The mirror begins, within its first message, with a field that Apache's
 // ResourceManager does not know and passes over: the number of the change that
 // wrote the file and a sum of the whole file. A mirror without it is Apache's.
+const sealField = protowire.Number(7000)
+
 const (
-	sealField protowire.Number = 7000
-	numberLen                  = 8
-	sumLen                     = 16 // of a SHA-256 of the file with zeros in this place
+	numberLen = 8
+	sumLen    = 16 // of a SHA-256 of the file with zeros in this place
 )
 
 // emptySeal is the field without its sum.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -214,11 +215,30 @@ func (f *files) parse(sys filesystem.FileSystem, name string, read func(*source)
 		return false, err
 	}
 	defer file.Close()
-	s := newSource(file)
-	if err := read(s); err != nil {
+	in := &input{Reader: file}
+	s := newSource(in)
+	err = read(s)
+	switch {
+	case in.err != nil: // whatever was made of it
+		return true, fmt.Errorf("read %s: %w", f.o.URL.At(f.at(name)), in.err)
+	case err != nil:
 		return true, f.damaged(name, fmt.Errorf("it cannot be understood from byte %d on: %w", s.began, err))
 	}
 	return true, nil
+}
+
+// input notes that a file could not be read to its end, which is no damage of the file.
+type input struct {
+	io.Reader
+	err error
+}
+
+func (i *input) Read(b []byte) (int, error) {
+	n, err := i.Reader.Read(b)
+	if err != nil && err != io.EOF {
+		i.err = err
+	}
+	return n, err
 }
 
 // damaged says what to do about a file.

@@ -1,0 +1,58 @@
+package conf
+
+import (
+	"slices"
+	"strings"
+)
+
+// HDFSSite tells people which hdfs-site.xml was read, or where there is none.
+func (p *Properties) HDFSSite() string {
+	switch {
+	case p.hdfsSite == "":
+		return "no hdfs-site.xml was read"
+	case !slices.Contains(p.files, p.hdfsSite):
+		return p.hdfsSite + " does not exist"
+	}
+	return p.hdfsSite + " was read"
+}
+
+const failoverOfHDFS = "dfs.client.failover."
+
+// failoverClasses are the ways to the active NameNode that come to the same for us: those that are listed are asked in
+// turn, or the one address.
+var failoverClasses = map[string]string{
+	"org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider":                   "failover",
+	"org.apache.hadoop.hdfs.server.namenode.ha.RequestHedgingProxyProvider":                       "failover",
+	"org.apache.hadoop.hdfs.server.namenode.ha.ObserverReadProxyProvider":                         "failover",
+	"org.apache.hadoop.hdfs.server.namenode.ha.RouterObserverReadProxyProvider":                   "failover",
+	"org.apache.hadoop.hdfs.server.namenode.ha.RouterObserverReadConfiguredFailoverProxyProvider": "failover",
+	"org.apache.hadoop.hdfs.server.namenode.ha.IPFailoverProxyProvider":                           "address",
+	"org.apache.hadoop.hdfs.server.namenode.ha.ObserverReadProxyProviderWithIPFailover":           "address",
+	"org.apache.hadoop.hdfs.server.namenode.ha.WrappedFailoverProxyProvider":                      "address",
+}
+
+// unfollowed are the settings of HDFS's clients that our client does otherwise than they say.
+func unfollowed(p *Properties) []Finding {
+	var out []Finding
+	say := func(v Value, feature, reason string) {
+		out = append(out, Finding{feature, v.Name, v.Value, v.Origin, reason})
+	}
+	for _, v := range p.WithPrefix(failoverOfHDFS) {
+		switch rest := strings.TrimPrefix(v.Name, failoverOfHDFS); {
+		case strings.HasPrefix(rest, "proxy.provider.") && failoverClasses[trim(v.Value)] == "":
+			say(v, "HDFS failover", "the class cannot be run; the NameNodes of dfs.ha.namenodes are asked in turn, as ConfiguredFailoverProxyProvider does")
+		case strings.HasPrefix(rest, "resolve-needed") && isTrue(p, trim(v.Value)):
+			say(v, "HDFS failover", "names are not resolved to several NameNodes; list each of them in dfs.ha.namenodes")
+		}
+	}
+	const encryption = "dfs.encrypt.data.transfer"
+	if v, ok := p.Lookup(encryption); ok && isTrue(p, trim(v.Value)) {
+		say(v, "HDFS data transfer encryption", "it is not built: files of an HDFS whose NameNode asks for it can be neither read nor written, so its resources are not "+
+			"localized and its directories are none for logs and node labels")
+	}
+	const protection = "dfs.data.transfer.protection"
+	if v, ok := p.Lookup(protection); ok && trim(v.Value) != "" {
+		say(v, "HDFS data transfer protection", "it needs Kerberos, which is not built: blocks are read and written as they are, as Hadoop's clients do without Kerberos")
+	}
+	return out
+}
