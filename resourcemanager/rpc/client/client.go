@@ -72,7 +72,7 @@ type client struct {
 // Bounds of calls that have a goroutine of their own. Above them a connection is not read further. A look at views takes a
 // round of the loop; a submission may wait for a command that names the submitter's groups.
 const (
-	maxLooks       = 32
+	maxLooks       = 256
 	maxSubmissions = 256
 )
 
