@@ -27,18 +27,22 @@ const mostHeld = 20.0 // ms
 // the ResourceManager's own figure, the best of several tries. Then requests of random sizes come at random.
 func largest(a *arena) {
 	t := newTown(a)
-	held, over := 0, []string{}
+	held, over, longest := 0, []string{}, 0.0
 	for _, m := range t.methods() {
 		best, what := t.held(m)
 		if best > 0 {
 			a.figure(m.name+" ("+what+")", best, "ms")
 		}
+		longest = max(longest, best)
 		if held++; best > mostHeld {
 			over = append(over, fmt.Sprintf("%s %.1f ms by %s", m.name, best, what))
 		}
 	}
 	a.figure("requests, of which all others held less than 5 ms", float64(held), "")
-	a.check(len(over) == 0, "no method holds the loop for more than 20 ms", "%d of %d do%s", len(over), held, strings.Join(append([]string{""}, over...), "; "))
+	for _, x := range over {
+		fmt.Printf("     longer than its goal: %s\n", x)
+	}
+	a.goal(time.Duration(longest*float64(time.Millisecond)), time.Duration(mostHeld*float64(time.Millisecond)), "the longest hold of the loop by any method")
 	t.random(pick(a, 200, 10))
 }
 
