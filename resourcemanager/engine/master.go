@@ -199,7 +199,13 @@ func (e *Engine) releaseAll(t *attempt, ids []yarn.ContainerID) {
 	for _, id := range ids[:now] {
 		e.release(t, id)
 	}
-	later := ids[now:]
+	if len(ids) > now {
+		e.releaseLater(t, ids[now:])
+	}
+}
+
+// releaseLater ends containers in slices.
+func (e *Engine) releaseLater(t *attempt, later []yarn.ContainerID) {
 	if t.releasing { // then what it gives back once more is not kept twice
 		later = slices.DeleteFunc(slices.Clone(later), func(id yarn.ContainerID) bool {
 			c := e.byID[id]
