@@ -28,7 +28,7 @@ type cluster struct {
 // cluster starts both; own are settings of the NodeManager. Hundreds of small containers find room.
 func (a *arena) cluster(own map[string]string) *cluster {
 	c := &cluster{arena: a}
-	c.rm = a.resourceManager(properties("yarn.scheduler.minimum-allocation-mb", "16", "yarn.resourcemanager.nm.liveness-monitor.expiry-interval-ms", "600000",
+	c.rm = a.resourceManager(properties("yarn.scheduler.minimum-allocation-mb", "16", "yarn.resourcemanager.max-completed-applications", "1000000", "yarn.resourcemanager.nm.liveness-monitor.expiry-interval-ms", "600000",
 		"yarn.am.liveness-monitor.expiry-interval-ms", "600000", "yarn.resourcemanager.am.max-attempts", "1000"))
 	with := properties("yarn.nodemanager.resource.memory-mb", "65536", "yarn.nodemanager.resource.cpu-vcores", "1000",
 		"yarn.nodemanager.disk-health-checker.disk-utilization-threshold.enabled", "false", "fs.defaultFS", "file:///",
