@@ -167,7 +167,7 @@ func (c *call) writeApplication(a *client.Application) {
 func applicationDocument(a *client.Application) document {
 	d := document{{"id", a.ID.String()}, {"name", a.Name}, {"type", a.Type}, {"user", a.User}, {"queue", a.Queue},
 		{"tags", words(a.Tags)}, {"priority", a.Priority}, {"state", a.State.String()}, {"finalStatus", a.FinalStatus.String()},
-		{"progress", a.Progress}, {"submitTime", a.SubmitTime}, {"startTime", a.StartTime}, {"launchTime", a.LaunchTime},
+		{"progress", a.Progress}, {"startTime", a.StartTime}, {"launchTime", a.LaunchTime},
 		{"finishTime", a.FinishTime}, {"trackingUrl", a.TrackingURL}, {"originalTrackingUrl", a.OriginalTrackingURL},
 		{"masterHost", a.Host}, {"masterRpcPort", a.RPCPort}, {"currentAttempt", a.CurrentAttempt.String()},
 		{"diagnostics", a.Diagnostics}, {"logAggregation", a.LogAggregation}, {"unmanaged", a.Unmanaged},

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/heddle-project/heddle/internal/descriptors"
 )
 
 // Exit codes of --daemon status, as the Linux Standard Base has them.
@@ -148,6 +150,9 @@ func (c *call) startDaemon(args []string) error {
 		return err
 	}
 	defer out.Close()
+	if err := descriptors.CloseOnExec(); err != nil {
+		return err
+	}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("starting %s: %w", c.Program, err)
 	}

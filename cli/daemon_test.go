@@ -79,6 +79,11 @@ func TestDaemonStartStatusStop(t *testing.T) {
 	if got := daemon("stop"); got.code != 0 {
 		t.Fatalf("stop of nothing: %+v", got)
 	}
+	lock, err := syscall.Open(conf, syscall.O_RDONLY, 0) // as a script's flock has it: not closed by itself
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(lock)
 	if got := daemon("start"); got != (result{"", "", 0}) {
 		t.Fatalf("start: %+v", got)
 	}
@@ -93,6 +98,15 @@ func TestDaemonStartStatusStop(t *testing.T) {
 	want := fmt.Sprintf("logs to %s.log, args [], dir %s, level WARN\n", base, conf)
 	if out != want {
 		t.Errorf("%q, want %q", out, want)
+	}
+	open, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	if err != nil || len(open) < 3 {
+		t.Errorf("the daemon has %v open: %v", open, err)
+	}
+	for _, f := range open {
+		if to, _ := os.Readlink(f); to == conf {
+			t.Errorf("the daemon has a descriptor of who started it: %s", to)
+		}
 	}
 	if got := daemon("status"); got.code != 0 {
 		t.Errorf("status: %+v", got)

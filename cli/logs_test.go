@@ -51,7 +51,8 @@ func newLogsWorld(t *testing.T, root string) *logsWorld {
 func (w *logsWorld) address() string { return w.web.Listener.Addr().String() }
 
 func (w *logsWorld) confDir(t *testing.T) string {
-	return w.rm.ConfDir(t, "yarn.nodemanager.remote-app-log-dir="+w.root, "yarn.resourcemanager.webapp.address="+w.address())
+	return w.rm.ConfDir(t, "yarn.nodemanager.remote-app-log-dir="+w.root, "yarn.resourcemanager.webapp.address="+w.address(),
+		"yarn.nodemanager.log-dirs=/data/logs", "yarn.nodemanager.log.retain-seconds=7200")
 }
 
 func (w *logsWorld) run(t *testing.T, args ...string) result {
@@ -192,7 +193,7 @@ func (w *logsWorld) put(t *testing.T, name string, modified int64, c aggregated.
 }
 
 // hints begins what this program says after Hadoop's own words.
-var hints = regexp.MustCompile(`(?m)^(Log aggregation |The ResourceManager does not know |The nodes have collected |How far log |  The ApplicationMaster's )`)
+var hints = regexp.MustCompile(`(?m)^(Log aggregation |The ResourceManager does not know |The nodes have collected |The state of log aggregation |To have logs collected|  The ApplicationMaster's )`)
 
 // testdata/logs holds what Hadoop 3.5's own command printed about the same
 // cluster: index.tsv has the name, the exit code and the command line.
@@ -242,20 +243,27 @@ func withoutWarnings(s string) string {
 // Who asks for the logs of an application that has none is told where they are.
 func TestLogsThatWereNotCollected(t *testing.T) {
 	w := newLogsWorld(t, t.TempDir())
+	const masters = "  The ApplicationMaster's container_1700000000000_0002_01_000001 ran on a:1.\n" +
+		"  The ApplicationMaster's container_1700000000000_0002_02_000001 ran on b:1.\n"
+	stay := "the logs stay on the nodes that ran the containers, each in application_1700000000000_0002/CONTAINER below yarn.nodemanager.log-dirs (here /data/logs), " +
+		"and are deleted there 2h0m0s after the application's end (yarn.nodemanager.log.retain-seconds).\n"
 	for status, want := range map[pb.LogAggregationStatus]string{
-		pb.LogAggregationStatus_LOG_DISABLED:             "Log aggregation is off (yarn.log-aggregation-enable): the logs stay on the nodes",
-		pb.LogAggregationStatus_LOG_RUNNING_WITH_FAILURE: "Log aggregation has not finished (RUNNING_WITH_FAILURE): try again",
-		pb.LogAggregationStatus_LOG_FAILED:               "Log aggregation has failed (FAILED); the page of the application says",
-		pb.LogAggregationStatus_LOG_SUCCEEDED:            "The nodes have collected the logs, but elsewhere, or they have been deleted since",
+		pb.LogAggregationStatus_LOG_DISABLED: "Log aggregation is off (yarn.log-aggregation-enable), so nobody has collected the logs: " + stay + masters +
+			"To have logs collected, set yarn.log-aggregation-enable to true, and yarn.nodemanager.remote-app-log-dir to a directory that all nodes reach (here " + w.root + "), " +
+			"in yarn-site.xml of the ResourceManager and of every NodeManager, and restart them. This helps applications that start afterwards.\n",
+		pb.LogAggregationStatus_LOG_RUNNING_WITH_FAILURE: "Log aggregation has not finished (RUNNING_WITH_FAILURE): try again in a while. " +
+			"Until then the logs are on the nodes that ran the containers, below yarn.nodemanager.log-dirs.\n" + masters,
+		pb.LogAggregationStatus_LOG_FAILED: "Log aggregation has failed (FAILED); the page of the application says which node failed and why. What was not collected: " + stay + masters,
+		pb.LogAggregationStatus_LOG_SUCCEEDED: "The nodes have collected the logs, but elsewhere, or they have been deleted since (yarn.log-aggregation.retain-seconds): " +
+			"this command looked below yarn.nodemanager.remote-app-log-dir = " + w.root + ".\n" + masters,
 	} {
 		w.logs = status
 		for _, line := range []string{"-applicationId application_1700000000000_0002", "-containerId container_1700000000000_0002_01_000001",
-			"-applicationId application_1700000000000_0002 -show_container_log_info", "-applicationId application_1700000000000_0002 -list_nodes"} {
+			"-applicationId application_1700000000000_0002 -show_container_log_info", "-applicationId application_1700000000000_0002 -list_nodes",
+			"-applicationId application_1700000000000_0002 -show_application_log_info", "-applicationId application_1700000000000_0002 -am 1"} {
 			got := w.run(t, strings.Fields(line)...)
-			if strings.Count(got.err, want) != 1 || !strings.HasSuffix(got.err, "  The ApplicationMaster's container_1700000000000_0002_01_000001 ran on a:1: "+
-				"http://a:1/node/containerlogs/container_1700000000000_0002_01_000001/alice\n"+
-				"  The ApplicationMaster's container_1700000000000_0002_02_000001 ran on b:1: http://b:1/node/containerlogs/container_1700000000000_0002_02_000001/alice\n") {
-				t.Errorf("%s: %+v", line, got)
+			if at := hints.FindStringIndex(got.err); at == nil || got.err[at[0]:] != want {
+				t.Errorf("%s: %+v\nwant at its end %s", line, got, want)
 			}
 		}
 	}
@@ -389,5 +397,15 @@ func TestListsOfLogFiles(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", body, got, err, want)
 		}
 		server.Close()
+	}
+}
+
+// TestLogsOnForeignFileSystem: what this program cannot read is said, with the way that leads to the logs.
+func TestLogsOnForeignFileSystem(t *testing.T) {
+	w := newLogsWorld(t, t.TempDir())
+	w.root = "gs://bucket/logs"
+	got := w.run(t, "-applicationId", "application_1700000000000_0002")
+	if got.code == 0 || got.out != "" || !strings.Contains(got.err, "cannot read collected logs on gs://bucket/logs: only Java programs can read gs.") || !strings.Contains(got.err, "yarn org.apache.hadoop.yarn.client.cli.LogsCLI") {
+		t.Errorf("%+v", got)
 	}
 }

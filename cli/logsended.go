@@ -25,6 +25,11 @@ func (c *call) logsStore() (*aggregated.Store, error) {
 		return nil, err
 	}
 	return aggregated.NewStore(layouts, func(u filesystem.URL) (filesystem.FileSystem, error) {
+		if u = systems.Resolve(u); !systems.Serves(u) {
+			return nil, fmt.Errorf("cannot read collected logs on %s: only Java programs can read %s. Hadoop's own command reads them, with the same options: "+
+				"yarn org.apache.hadoop.yarn.client.cli.LogsCLI -applicationId …; HADOOP_HOME must name a Hadoop with the connector of that file system. "+
+				"Heddle's NodeManagers do not collect logs there: those of containers that they ran are on their nodes", u, u.Scheme)
+		}
 		return systems.Connect(c.ctx, u, c.caller())
 	}), nil
 }

@@ -44,6 +44,7 @@ func (l *endedLogs) mastersLogs() error {
 	if err != nil {
 		return err
 	}
+	defer l.whereLogsAre()
 	byName := map[string]master{}
 	var names []string
 	for _, m := range picked {

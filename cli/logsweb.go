@@ -189,7 +189,6 @@ type master struct {
 	Container string `json:"containerId"`
 	Node      string `json:"nodeId"`
 	Address   string `json:"nodeHttpAddress"`
-	Logs      string `json:"logsLink"`
 }
 
 // masters asks the ResourceManagers, one after the other, for an application's

@@ -18,6 +18,8 @@ func table() []*command {
 			options: containerOptions, run: container},
 		{name: "node", group: groupClient, summary: "list and inspect nodes", options: nodeOptions, fold: "all", run: node},
 		{name: "queue", group: groupClient, summary: "list and inspect queues, check their configuration", options: queueOptions, run: queue},
+		{name: "conf", title: "yarn conf -lint [DIR] [-for DAEMON] [-strict] [--output json]", group: groupClient, summary: "check the daemons' configuration",
+			options: confOptions, run: configuration},
 		{name: "cluster", title: "yarn cluster", group: groupClient, summary: "list the cluster's node labels and attributes",
 			options: clusterOptions, run: cluster},
 		{name: "logs", title: logsTitle, group: groupClient, summary: "print containers' logs", options: logsOptions, raw: true, copies: copies{out: true}, run: runLogs},

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/heddle-project/heddle/client/clienttest"
+	"github.com/heddle-project/heddle/internal/release"
 	"github.com/heddle-project/heddle/wire/pb"
 	"google.golang.org/protobuf/proto"
 )
@@ -46,7 +47,8 @@ func TestGlobalOptions(t *testing.T) {
 func TestVersionKeepsHadoopsLayout(t *testing.T) {
 	got := newWorld().run("version")
 	lines := strings.Split(got.out, "\n")
-	if got.code != 0 || lines[0] != "Hadoop 3.5.0" || lines[1] != "Heddle "+VERSION || !strings.HasPrefix(lines[2], "Source code repository ") ||
+	if got.code != 0 || lines[0] != "Hadoop 3.5.0" || lines[1] != "Heddle "+release.Version || !strings.HasPrefix(lines[2], "Source code repository ") ||
+		!strings.HasSuffix(lines[2], " -r "+release.Own().Commit) ||
 		!strings.HasSuffix(got.out, "\nThis command was run using /opt/heddle/bin/yarn\n") {
 		t.Errorf("%+v", got)
 	}

@@ -23,7 +23,6 @@ type Application struct {
 	State               yarn.PublicState
 	FinalStatus         yarn.FinalStatus
 	Progress            float32 // 0 to 1
-	SubmitTime          int64
 	StartTime           int64
 	LaunchTime          int64
 	FinishTime          int64
@@ -190,7 +189,7 @@ func fromApplication(m *pb.ApplicationReport) *Application {
 		Name: m.GetName(), Type: m.GetApplicationType(), User: m.GetUser(), Queue: m.GetQueue(),
 		Tags: m.GetApplicationTags(), Priority: m.GetPriority().GetPriority(),
 		State: yarn.PublicState(m.GetYarnApplicationState()), FinalStatus: yarn.FinalStatus(m.GetFinalApplicationStatus()),
-		Progress: m.GetProgress(), SubmitTime: m.GetSubmitTime(), StartTime: m.GetStartTime(),
+		Progress: m.GetProgress(), StartTime: m.GetStartTime(),
 		LaunchTime: m.GetLaunchTime(), FinishTime: m.GetFinishTime(),
 		TrackingURL: m.TrackingUrl, OriginalTrackingURL: m.OriginalTrackingUrl,
 		Host: m.Host, RPCPort: m.GetRpcPort(), Diagnostics: m.Diagnostics, Unmanaged: m.GetUnmanagedApplication(),

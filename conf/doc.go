@@ -8,8 +8,9 @@
 //     Every value knows the file, line and column it came from.
 //   - [ReadResourceManager] turns Properties into one [ResourceManager] value
 //     and reports every bad property at once.
-//   - [Unsupported] names what is configured but not built: what must stop the
-//     daemon, and what deserves one line in its log.
+//   - [UnsupportedByResourceManager] and [UnsupportedByNodeManager] name what is
+//     configured and not done: what must stop the daemon, what deserves a line in
+//     its log, and what makes no difference.
 //
 // Nothing here watches files or keeps state: a daemon that refreshes loads
 // again and swaps the value. Java class names that appear in configuration are

@@ -32,27 +32,28 @@ var failoverClasses = map[string]string{
 }
 
 // unfollowed are the settings of HDFS's clients that our client does otherwise than they say.
-func unfollowed(p *Properties) []Finding {
-	var out []Finding
-	say := func(v Value, feature, reason string) {
-		out = append(out, Finding{feature, v.Name, v.Value, v.Origin, reason})
+func unfollowed(p *Properties) Findings {
+	var out Findings
+	say := func(v Value, feature, reason, advice string) {
+		out = append(out, Finding{Changed, feature, v.Name, v.Value, v.Origin, reason, advice})
 	}
 	for _, v := range p.WithPrefix(failoverOfHDFS) {
 		switch rest := strings.TrimPrefix(v.Name, failoverOfHDFS); {
 		case strings.HasPrefix(rest, "proxy.provider.") && failoverClasses[trim(v.Value)] == "":
-			say(v, "HDFS failover", "the class cannot be run; the NameNodes of dfs.ha.namenodes are asked in turn, as ConfiguredFailoverProxyProvider does")
+			say(v, "HDFS failover", "the class cannot be run: the NameNodes of dfs.ha.namenodes are asked in turn",
+				"set it to org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider, which does that")
 		case strings.HasPrefix(rest, "resolve-needed") && isTrue(p, trim(v.Value)):
-			say(v, "HDFS failover", "names are not resolved to several NameNodes; list each of them in dfs.ha.namenodes")
+			say(v, "HDFS failover", "names are not resolved to several NameNodes", "set it to false, and list each of them in dfs.ha.namenodes")
 		}
 	}
 	const encryption = "dfs.encrypt.data.transfer"
 	if v, ok := p.Lookup(encryption); ok && isTrue(p, trim(v.Value)) {
-		say(v, "HDFS data transfer encryption", "it is not built: files of an HDFS whose NameNode asks for it can be neither read nor written, so its resources are not "+
-			"localized and its directories are none for logs and node labels")
+		say(v, "HDFS data transfer encryption", "it is not built: files of an HDFS whose NameNode asks for it can be neither read nor written, so resources on it are not "+
+			"localized, and logs and node labels cannot lie on it", "keep these on an HDFS that does not ask for it, or on a file system that all nodes mount (file:)")
 	}
 	const protection = "dfs.data.transfer.protection"
 	if v, ok := p.Lookup(protection); ok && trim(v.Value) != "" {
-		say(v, "HDFS data transfer protection", "it needs Kerberos, which is not built: blocks are read and written as they are, as Hadoop's clients do without Kerberos")
+		say(v, "HDFS data transfer protection", "it needs Kerberos, which is not built: blocks are read and written as they are, as Hadoop's clients do without Kerberos", "remove it")
 	}
 	return out
 }

@@ -61,8 +61,8 @@ func TestWhatHDFSClientsAreToldAndOursDoesNot(t *testing.T) {
 		{"dfs.encrypt.data.transfer", "false", false},
 		{"dfs.replication", "2", false},
 	} {
-		for _, judge := range []func(*Properties, ...string) ([]Finding, []Finding){UnsupportedByResourceManager, UnsupportedByNodeManager} {
-			refused, warned := judge(overrides(t, k.name, k.value))
+		for _, judge := range []func(*Properties) Findings{UnsupportedByResourceManager, UnsupportedByNodeManager} {
+			refused, warned := split(judge(overrides(t, k.name, k.value)))
 			if len(refused) != 0 || (len(warned) == 1 && warned[0].Name == k.name) != k.told || len(warned) > 1 {
 				t.Errorf("%s=%s: %v %v", k.name, k.value, refused, warned)
 			}

@@ -249,7 +249,7 @@ func (m *merger) renamed(it item) item {
 	current := CurrentName(it.name)
 	if current != it.name && !m.told[it.name] && !it.origin.IsDefault() {
 		m.told[it.name] = true
-		m.load.warn(Problem{Name: it.name, Value: it.value, Origin: it.origin, Text: "deprecated, use " + current})
+		m.load.warn(Problem{Name: it.name, Value: it.value, Origin: it.origin, Text: "deprecated, use " + current, Harmless: true})
 	}
 	it.name = current
 	return it

@@ -63,6 +63,7 @@ type NodeWeb struct {
 	SignatureSecretFile string        // hadoop.http.authentication.signature.secret.file
 	CookieLife          time.Duration // hadoop.http.authentication.token.validity
 	CSRF                CSRF          // nm.webapp.rest-csrf.*
+	CrossOrigin         CrossOrigin   // nm.webapp.cross-origin.enabled, hadoop.http.cross-origin.*
 	FrameOptions        string        // nm.webapp.xfs-filter.xframe-options; "" when yarn.webapp.xfs-filter.enabled is false
 	Introspection       Introspection
 }

@@ -239,7 +239,7 @@ func TestCgroups(t *testing.T) {
 	if err != nil || s.Cgroups != want {
 		t.Errorf("%+v %v", s, err)
 	}
-	if no, odd := UnsupportedByNodeManager(p); len(no)+len(odd) != 0 {
+	if no, odd := split(UnsupportedByNodeManager(p)); len(no)+len(odd) != 0 {
 		t.Errorf("%v %v", no, odd)
 	}
 	if got := node(t, cgroups+"mount-path", "/one", cgroups+"v2.mount-path", "/two").Cgroups.Mount; got != "/two" {
@@ -255,7 +255,7 @@ func TestAuxServices(t *testing.T) {
 	if err != nil || !slices.Equal(s.Aux, want) {
 		t.Errorf("%v %v", s, err)
 	}
-	no, odd := UnsupportedByNodeManager(p)
+	no, odd := split(UnsupportedByNodeManager(p))
 	if len(no) != 0 || len(odd) != 1 || odd[0].Name != aux+".spark_shuffle.class" || !strings.Contains(odd[0].Reason, "spark_shuffle will fail") {
 		t.Errorf("%v %v", no, odd)
 	}
@@ -282,11 +282,11 @@ func TestNodeManagerRefusals(t *testing.T) {
 		{"log compression", nm + "log-aggregation.compression-type", "lzo", "gz"},
 		{"shuffle over TLS", "mapreduce.shuffle.ssl.enabled", "true", "false"},
 	} {
-		no, _ := UnsupportedByNodeManager(nodeProperties(t, c.name, c.on))
+		no, _ := split(UnsupportedByNodeManager(nodeProperties(t, c.name, c.on)))
 		if len(no) != 1 || no[0].Feature != c.feature || no[0].Name != c.name {
 			t.Errorf("%s=%s: %v", c.name, c.on, no)
 		}
-		if no, _ := UnsupportedByNodeManager(nodeProperties(t, c.name, c.off)); len(no) != 0 {
+		if no, _ := split(UnsupportedByNodeManager(nodeProperties(t, c.name, c.off))); len(no) != 0 {
 			t.Errorf("%s=%s: %v", c.name, c.off, no)
 		}
 	}
@@ -301,12 +301,12 @@ func TestNodeManagerWarnings(t *testing.T) {
 		nm + "resource.percentage-physical-cpu-limit": "80",
 		nm + "vmem-chek-enabled":                      "false",
 	} {
-		no, odd := UnsupportedByNodeManager(nodeProperties(t, name, value))
+		no, odd := split(UnsupportedByNodeManager(nodeProperties(t, name, value)))
 		if len(no) != 0 || len(odd) != 1 || odd[0].Name != name {
 			t.Errorf("%s: %v %v", name, no, odd)
 		}
 	}
-	if no, odd := UnsupportedByNodeManager(nodeProperties(t, nm+"health-checker.script.path", "/x", rm+"hostname", "rm", "mapreduce.shuffle.port", "0")); len(no)+len(odd) != 0 {
+	if no, odd := split(UnsupportedByNodeManager(nodeProperties(t, nm+"health-checker.script.path", "/x", rm+"hostname", "rm", "mapreduce.shuffle.port", "0"))); len(no)+len(odd) != 0 {
 		t.Errorf("%v %v", no, odd)
 	}
 }
@@ -319,5 +319,31 @@ func TestNodeLocalizerOptions(t *testing.T) {
 	s := node(t, p+"admin.java.opts", " -Da=b\n -Dc ", p+"java.opts", "-Xmx1g", p+"java.opts.add-exports-as-default", "false", p+"log.level", "DEBUG").Localizer
 	if !slices.Equal(s.JavaOptions, []string{"-Da=b", "-Dc", "-Xmx1g"}) || s.JavaExports || s.JavaLog != "DEBUG" {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestUncollectedLogs: whoever names a file system on which logs cannot be collected is told, and the others are left alone.
+func TestUncollectedLogs(t *testing.T) {
+	const enabled, root, own, home = "yarn.log-aggregation-enable", nm + "remote-app-log-dir", "yarn.log-aggregation.TFile.remote-app-log-dir", "fs.defaultFS"
+	for _, c := range []struct {
+		set    []string
+		blamed string
+	}{
+		{[]string{enabled, "true"}, ""},
+		{[]string{enabled, "true", home, "gs://bucket"}, home},
+		{[]string{enabled, "false", home, "gs://bucket"}, ""},
+		{[]string{home, "gs://bucket"}, ""},
+		{[]string{enabled, "TRUE", home, "abfs://c@a.dfs.core.windows.net", root, "/logs"}, home},
+		{[]string{enabled, "true", home, "gs://bucket", root, "hdfs://nn/logs"}, ""},
+		{[]string{enabled, "true", home, "gs://bucket", root, "file:///shared/logs"}, ""},
+		{[]string{enabled, "true", home, "hdfs://nn", root, "s3a://bucket/logs"}, root},
+		{[]string{enabled, "true", home, "hdfs://nn", root, "https://x/logs"}, root},
+		{[]string{enabled, "true", home, "hdfs://nn", root, "hdfs://nn/l", own, "WASB://c@a/logs"}, own},
+		{[]string{enabled, "true", home, "hdfs://nn:8020", root, "/a:b"}, ""},
+	} {
+		found := UnsupportedByNodeManager(nodeProperties(t, c.set...))
+		if c.blamed == "" && len(found) > 0 || c.blamed != "" && (len(found) != 1 || found[0].Name != c.blamed || found[0].Severity != Changed || found[0].Advice == "") {
+			t.Errorf("%v: %v", c.set, found)
+		}
 	}
 }

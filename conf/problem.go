@@ -11,6 +11,7 @@ type Problem struct {
 	Name, Value string
 	Origin      Origin
 	Text        string // what is wrong and what is allowed instead
+	Harmless    bool   // it is odd, and has the effect that it should have
 }
 
 // Error renders `file:line:column: name = "value": text`.

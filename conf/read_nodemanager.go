@@ -147,6 +147,7 @@ func (r *Reader) nodeWeb() NodeWeb {
 		SignatureSecretFile: r.String("hadoop.http.authentication.signature.secret.file", ""),
 		CookieLife:          r.Duration("hadoop.http.authentication.token.validity", 10*time.Hour, time.Second, time.Second),
 		CSRF:                r.csrf(nm),
+		CrossOrigin:         r.crossOrigin(nm),
 		Introspection:       r.introspection(),
 	}
 	frame := r.Enum(nm+"webapp.xfs-filter.xframe-options", "SAMEORIGIN", "SAMEORIGIN", "DENY")

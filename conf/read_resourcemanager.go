@@ -2,6 +2,9 @@ package conf
 
 import (
 	"math"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -62,6 +65,7 @@ func (r *Reader) web() Web {
 		SignatureSecretFile: r.String("hadoop.http.authentication.signature.secret.file", ""),
 		CookieLife:          r.Duration("hadoop.http.authentication.token.validity", 10*time.Hour, time.Second, time.Second),
 		CSRF:                r.csrf(rm),
+		CrossOrigin:         r.crossOrigin(rm),
 		Introspection:       r.introspection(),
 	}
 	frame := r.Enum(rm+"webapp.xfs-filter.xframe-options", "SAMEORIGIN", "SAMEORIGIN", "DENY")
@@ -95,6 +99,32 @@ func (r *Reader) csrf(daemon string) CSRF {
 	}
 }
 
+// crossOrigin reads what pages of other origins may read of one daemon.
+func (r *Reader) crossOrigin(daemon string) CrossOrigin {
+	const p = "hadoop.http.cross-origin."
+	own, shared := r.Bool(daemon+"webapp.cross-origin.enabled", false), r.Bool(p+"enabled", false)
+	c := CrossOrigin{
+		Origins: r.list(p+"allowed-origins", "*"),
+		Methods: r.list(p+"allowed-methods", "GET,POST,HEAD"),
+		Headers: r.list(p+"allowed-headers", "X-Requested-With,Content-Type,Accept,Origin"),
+		MaxAge:  r.Duration(p+"max-age", 30*time.Minute, time.Second, 0),
+	}
+	for _, o := range c.Origins {
+		if text, ok := strings.CutPrefix(o, "regex:"); ok {
+			if _, err := regexp.Compile(text); err != nil {
+				r.Fail(p+"allowed-origins", "%q is not a regular expression as Go reads them (without look-around and back references): %v", text, err)
+			}
+		}
+	}
+	if !own && !shared || !slices.Contains(r.Strings("hadoop.http.filter.initializers"), crossOriginFilter) {
+		return CrossOrigin{}
+	}
+	return c
+}
+
+// crossOriginFilter is the class that turns the filter on.
+const crossOriginFilter = "org.apache.hadoop.security.HttpCrossOriginFilterInitializer"
+
 // list reads a comma list with a default.
 func (r *Reader) list(name, def string) []string {
 	if got := r.Strings(name); got != nil {
@@ -123,6 +153,7 @@ func (r *Reader) allocation() Allocation {
 		MaximumVCores:  r.Int32(y+"maximum-allocation-vcores", 4, Positive),
 		ExpiryInterval: r.Duration(rm+"rm.container-allocation.expiry-interval-ms", 10*time.Minute, time.Millisecond, time.Millisecond),
 		PortInNodeName: r.Bool(y+"include-port-in-node-name", false),
+		Correct:        r.Bool(rm+"scheduler.autocorrect.container.allocation", false),
 	}
 	if a.MinimumMB > a.MaximumMB {
 		r.Fail(y+"minimum-allocation-mb", "must not be above %smaximum-allocation-mb, which is %d", y, a.MaximumMB)

@@ -43,6 +43,7 @@ type Web struct {
 	SignatureSecretFile string        // hadoop.http.authentication.signature.secret.file
 	CookieLife          time.Duration // hadoop.http.authentication.token.validity
 	CSRF                CSRF          // yarn.resourcemanager.webapp.rest-csrf.*
+	CrossOrigin         CrossOrigin   // yarn.resourcemanager.webapp.cross-origin.enabled, hadoop.http.cross-origin.*
 	FrameOptions        string        // yarn.resourcemanager.webapp.xfs-filter.xframe-options; "" when yarn.webapp.xfs-filter.enabled is false
 	Introspection       Introspection
 }
@@ -52,6 +53,17 @@ type Introspection struct {
 	AdminOnly  bool     // hadoop.security.instrumentation.requires.admin
 	Prometheus bool     // hadoop.prometheus.endpoint.enabled; true unless somebody sets it, unlike Hadoop
 	Sensitive  []string // hadoop.security.sensitive-config-keys, regular expressions of names
+}
+
+// CrossOrigin says which pages of other origins may read what the web port
+// answers; the zero value none. It is on if hadoop.http.filter.initializers lists
+// HttpCrossOriginFilterInitializer and hadoop.http.cross-origin.enabled or the
+// daemon's own webapp.cross-origin.enabled is true.
+type CrossOrigin struct {
+	Origins []string      // hadoop.http.cross-origin.allowed-origins, *
+	Methods []string      // hadoop.http.cross-origin.allowed-methods, GET,POST,HEAD
+	Headers []string      // hadoop.http.cross-origin.allowed-headers, X-Requested-With,Content-Type,Accept,Origin
+	MaxAge  time.Duration // hadoop.http.cross-origin.max-age, 1800 s
 }
 
 // CSRF is the filter that asks browsers for a header on changing requests.
@@ -75,6 +87,7 @@ type Allocation struct {
 	MinimumVCores, MaximumVCores int32 // yarn.scheduler.{minimum,maximum}-allocation-vcores
 	ExpiryInterval               time.Duration
 	PortInNodeName               bool // yarn.scheduler.include-port-in-node-name
+	Correct                      bool // yarn.resourcemanager.scheduler.autocorrect.container.allocation
 }
 
 // Monitors are what happens to queues from time to time. Without

@@ -6,36 +6,48 @@ import (
 	"strings"
 )
 
-// Finding is one property that asks for something that is not built.
-type Finding struct {
-	Feature string // what it would turn on
-	Name    string
-	Value   string
-	Origin  Origin
-	Reason  string // why it matters, and what to do instead
-}
-
-// String is one line: where, what, why.
-func (f Finding) String() string {
-	return Problem{Name: f.Name, Value: f.Value, Origin: f.Origin, Text: f.Feature + ": " + f.Reason}.Error()
-}
-
-// verdict is what a configured but missing feature does to a start.
-type verdict bool
-
-const (
-	refuse verdict = true  // it changes safety, durability or who gets resources
-	warn   verdict = false // the rest
-)
-
 // missing is one row: a feature, the property that asks for it, and the
 // judgement. Rows are deleted as features are built.
 type missing struct {
-	feature string
-	name    string
-	asks    func(p *Properties, value string) bool
-	verdict verdict
-	reason  string
+	feature  string
+	name     string
+	with     string // the switch without which the property asks for nothing; "" if there is none
+	asks     func(p *Properties, value string) bool
+	severity Severity
+	reason   string // what would be, or is, otherwise than asked for
+	instead  string // the value that asks for nothing; "" to remove the property
+	advice   string // what else there is to do; may be empty
+}
+
+// judge is the finding of a row, if the configuration asks for its feature.
+func (m *missing) judge(p *Properties) (Finding, bool) {
+	v, ok := p.Lookup(m.name)
+	if !ok || m.with != "" && !isTrue(p, trim(p.Get(m.with))) || !m.asks(p, trim(v.Value)) {
+		return Finding{}, false
+	}
+	if s, ok := p.Lookup(m.with); ok && v.Origin.IsDefault() { // nobody has written the value: the switch is what somebody has
+		v = s
+	}
+	return Finding{m.severity, m.feature, v.Name, v.Value, v.Origin, m.reason, m.way(v.Name)}, true
+}
+
+// way is what to do about the feature, said of the property that is blamed.
+func (m *missing) way(blamed string) string {
+	to := []string{"set it to " + m.instead}
+	if m.instead == "" {
+		to[0] = "remove it"
+	}
+	if m.with != "" {
+		to = append(to, "set "+m.with+" to false")
+	}
+	if blamed != m.name {
+		to = []string{"set it to false", "set " + m.name + " to " + m.instead}
+	}
+	text := strings.Join(to, ", or ")
+	if m.advice != "" {
+		text += "; " + m.advice
+	}
+	return text
 }
 
 // isTrue matches what Configuration.getBoolean takes for true.
@@ -43,14 +55,7 @@ func isTrue(_ *Properties, v string) bool { return strings.EqualFold(v, "true") 
 
 // notOneOf matches any value but these (and unset).
 func notOneOf(built ...string) func(*Properties, string) bool {
-	return func(_ *Properties, v string) bool {
-		for _, b := range built {
-			if v == b {
-				return false
-			}
-		}
-		return v != ""
-	}
+	return func(_ *Properties, v string) bool { return v != "" && !slices.Contains(built, v) }
 }
 
 // classOtherThan matches classes whose word is not among those built.
@@ -80,11 +85,6 @@ func explicit(name string, match func(*Properties, string) bool) func(*Propertie
 	}
 }
 
-// when narrows a match to configurations in which another switch is on.
-func when(name string, match func(*Properties, string) bool) func(*Properties, string) bool {
-	return func(p *Properties, v string) bool { return isTrue(p, trim(p.Get(name))) && match(p, v) }
-}
-
 // unless narrows a match to configurations in which another switch is off.
 func unless(name string, match func(*Properties, string) bool) func(*Properties, string) bool {
 	return func(p *Properties, v string) bool { return !isTrue(p, trim(p.Get(name))) && match(p, v) }
@@ -92,80 +92,88 @@ func unless(name string, match func(*Properties, string) bool) func(*Properties,
 
 func anyValue(_ *Properties, v string) bool { return v != "" }
 
+func kerberos(_ *Properties, v string) bool { return strings.EqualFold(v, "kerberos") }
+
 // missingEverywhere is judged for every daemon.
 var missingEverywhere = []missing{
-	{"Kerberos", "hadoop.security.authentication", func(_ *Properties, v string) bool { return strings.EqualFold(v, "kerberos") }, refuse,
-		"callers would not be authenticated; only simple is built"},
-	{"service-level authorization", "hadoop.security.authorization", isTrue, refuse,
-		"hadoop-policy.xml would not be enforced; set it to false"},
-	{"SASL protection", "hadoop.rpc.protection", protectionBeyondAuthentication, refuse,
-		"traffic would be neither signed nor encrypted; only authentication is built"},
-	{"SASL protection", "hadoop.security.saslproperties.resolver.class", anyValue, refuse,
-		"levels per address are not built; unset it"},
-	{"TLS", "yarn.http.policy", notOneOf("HTTP_ONLY"), refuse,
-		"web pages would not be served over TLS; set HTTP_ONLY and put a proxy in front"},
-	{"web authentication", "hadoop.http.authentication.type", notOneOf("simple"), refuse,
-		"web callers would not be authenticated; only simple is built"},
-	{"SASL mechanism", "hadoop.security.sasl.mechanism", notOneOf("DIGEST-MD5"), refuse, "callers with tokens could not connect; only DIGEST-MD5 is built"},
-	{"key algorithm", "hadoop.security.secret-manager.key-generator.algorithm", notOneOf("HmacSHA1"), refuse,
-		"nodes would not accept our signatures; only HmacSHA1 is built"},
-	{"service user names", "hadoop.security.impersonation.provider.class", anyValue, refuse,
-		"custom impersonation rules are not run; use hadoop.proxyuser.*"},
-	{"authorization plug-in", "yarn.authorization-provider", anyValue, refuse,
-		"access decisions of a Java plug-in cannot be made; unset it to use yarn.admin.acl and queue ACLs"},
-	{"group mapping", "hadoop.security.group.mapping", classOtherThan(groupClasses, "shell"), refuse,
-		"users would have other groups than configured; only the shell mapping (id) and static overrides are built"},
-	{"web filters", "hadoop.http.filter.initializers", foreignFilters, refuse,
-		"Java web filters cannot be run, and some guard access; remove it"},
-	{"federation", "yarn.federation.enabled", isTrue, refuse, "sub-clusters would not know of each other; set it to false"},
+	{"Kerberos", "hadoop.security.authentication", "", kerberos, Refused, "callers would not be authenticated", "simple",
+		"only simple authentication is built: let only those reach the ports who may act as any user"},
+	{"service-level authorization", "hadoop.security.authorization", "", isTrue, Refused, "hadoop-policy.xml would not be enforced", "false",
+		"a firewall can say who reaches which port"},
+	{"SASL protection", "hadoop.rpc.protection", "", protectionBeyondAuthentication, Refused, "traffic would be neither signed nor encrypted", "authentication",
+		"a network of its own keeps others from reading it"},
+	{"SASL protection", "hadoop.security.saslproperties.resolver.class", "", anyValue, Refused, "there are no levels per address", "", ""},
+	{"TLS", "yarn.http.policy", "", notOneOf("HTTP_ONLY"), Refused, "web pages would not be served over TLS", "HTTP_ONLY", "put a proxy with TLS in front"},
+	{"web authentication", "hadoop.http.authentication.type", "", notOneOf("simple"), Refused, "web callers would not be authenticated", "simple",
+		"put a proxy that authenticates in front"},
+	{"SASL mechanism", "hadoop.security.sasl.mechanism", "", notOneOf("DIGEST-MD5"), Refused, "callers with tokens could not connect", "DIGEST-MD5",
+		"clients and other daemons need the same"},
+	{"key algorithm", "hadoop.security.secret-manager.key-generator.algorithm", "", notOneOf("HmacSHA1"), Refused, "nodes would not accept our signatures", "HmacSHA1",
+		"the other daemons need the same"},
+	{"service user names", "hadoop.security.impersonation.provider.class", "", anyValue, Refused, "rules of a Java class cannot be run", "",
+		"say with hadoop.proxyuser.* who may act for whom"},
+	{"authorization plug-in", "yarn.authorization-provider", "", anyValue, Refused, "access decisions of a Java plug-in cannot be made", "",
+		"use yarn.admin.acl and the queues' ACLs"},
+	{"group mapping", "hadoop.security.group.mapping", "", classOtherThan(groupClasses, "shell"), Refused, "users would have other groups than configured",
+		securityPackage + "ShellBasedUnixGroupsMapping",
+		"only what the machine itself says (id) is built: have it ask a directory such as LDAP (sssd), or list users in hadoop.user.group.static.mapping.overrides"},
+	{"web filters", "hadoop.http.filter.initializers", "", foreignFilters, Refused, "Java web filters cannot be run, and some guard access",
+		"org.apache.hadoop.http.lib.StaticUserWebFilter", "a proxy in front can do what the filter did"},
+	{"federation", "yarn.federation.enabled", "", isTrue, Refused, "sub-clusters would not know of each other", "false", "run each of them by itself"},
 }
 
 // missingResourceManager is judged for the ResourceManager.
 var missingResourceManager = []missing{
-	{"scheduler", rm + "scheduler.class", classOtherThan(schedulerClasses, "capacity"), refuse,
-		"queues would share differently; only the CapacityScheduler is built"},
-	{"high availability", rm + "ha.enabled", isTrue, refuse, "two active ResourceManagers could run at once; set it to false"},
-	{"state store", rm + "store.class", when(rm+"recovery.enabled", explicit(rm+"store.class", classOtherThan(storeClasses, "bolt", "memory", "null"))), refuse,
-		"applications would not survive a restart the way it says; unset it for the built-in file store"},
-	{"reservations", rm + "reservation-system.enable", isTrue, refuse, "reserved capacity would not be kept; set it to false"},
-	{"scheduler monitors", rm + "scheduler.monitor.policies", when(rm+"scheduler.monitor.enable", anyOtherThan(monitorClasses)), refuse,
-		"preemption would not happen, nor a refresh of queues by itself; name AutoCreatedQueueDeletionPolicy or QueueManagementDynamicEditPolicy alone, or set " +
-			rm + "scheduler.monitor.enable to false"},
-	{"opportunistic containers", rm + "opportunistic-container-allocation.enabled", isTrue, refuse, "they would not be allocated; set it to false"},
-	{"node labels", "yarn.node-labels.configuration-type", when("yarn.node-labels.enabled", notOneOf("centralized", "distributed")), refuse,
-		"a Java provider of labels cannot be run; set it to centralized and give nodes labels with yarn rmadmin, or to distributed and let them name their own"},
-	{"store of node labels", "yarn.node-labels.fs-store.impl.class", when("yarn.node-labels.enabled", classOtherThan(labelStoreClasses, "log", "no-log")), refuse,
-		"labels would not be kept where it says; unset it to keep them in the files of Hadoop's own"},
-	{"placement constraints", rm + "placement-constraints.handler", notOneOf("disabled"), refuse, "constraints would not be kept; set it to disabled"},
-	{"scheduler configuration store", "yarn.scheduler.configuration.store.class", notOneOf("file"), refuse,
-		"queues would come from capacity-scheduler.xml, not from the store; set it to file"},
-	{"configuration provider", rm + "configuration.provider-class", notOneOf("org.apache.hadoop.yarn.LocalConfigurationProvider"), refuse,
-		"refreshes would read local files, not the shared ones; unset it"},
-	{"resource profiles", rm + "resource-profiles.enabled", isTrue, refuse, "applications asking by profile would get the wrong sizes; set it to false"},
-	{"node admission", rm + "resource-tracker.nm.ip-hostname-check", isTrue, refuse, "nodes would not be checked against DNS; set it to false"},
-	{"submission preprocessor", rm + "submission-preprocessor.enabled", isTrue, refuse, "submissions would not be rewritten; set it to false"},
-	{"allocate interceptors", rm + "application-master-service.processors", anyValue, refuse, "Java processors cannot be run; unset it"},
-	{"automatic updates", rm + "auto-update.containers", isTrue, refuse, "nodes would not be told of new sizes; set it to false"},
-	{"correction of allocations", rm + "scheduler.autocorrect.container.allocation", isTrue, refuse,
-		"containers beyond what was asked for would be kept; set it to false"},
-	{"epochs of sub-clusters", rm + "epoch", notOneOf("0"), refuse, "ids of containers could clash with those of other sub-clusters; unset it"},
-	{"blacklisting of nodes for masters", rm + "am-scheduling.node-blacklisting-enabled", isTrue, warn,
-		"a master's next attempt may start on the node where one failed"},
-	{"AM encryption", rm + "application-https.policy", notOneOf("NONE"), refuse, "masters would get no certificates; set it to NONE"},
-	{"placement by tag", rm + "application-tag-based-placement.enable", isTrue, refuse,
-		"applications would land in other queues; set it to false"},
-	{"token renewal for others", rm + "proxy-user-privileges.enabled", isTrue, refuse, "new tokens would not be fetched for applications; set it to false"},
-	{"heartbeat scaling", rm + "nodemanagers.heartbeat-interval-scaling-enable", isTrue, warn, "the interval stays fixed"},
-	{"rack lookup", "net.topology.node.switch.mapping.impl", classOtherThan(topologyClasses, "script", "table"), warn,
-		"a Java mapping cannot be run, every node is in /default-rack"},
-	{"timeline service", "yarn.timeline-service.enabled", isTrue, warn, "nothing is published to it"},
-	{"metrics publisher", "yarn.system-metrics-publisher.enabled", isTrue, warn, "nothing is published to the timeline service"},
-	{"shared cache", "yarn.sharedcache.enabled", isTrue, warn, "resources are localized without it"},
-	{"registry", "hadoop.registry.rm.enabled", isTrue, warn, "services are not registered"},
-	{"AM encryption", "yarn.intermediate-data-encryption.enable", isTrue, warn, "the property concerns MapReduce only"},
-	{"web interface 2", "yarn.webapp.ui2.enable", isTrue, warn, "the built-in interface is served"},
-	{"scheduler interface", "yarn.webapp.scheduler-ui.enable", isTrue, warn, "the built-in interface is served"},
-	{"services API", "yarn.webapp.api-service.enable", isTrue, warn, "long-running services are not managed"},
+	{"scheduler", rm + "scheduler.class", "", classOtherThan(schedulerClasses, "capacity"), Refused, "queues would share differently",
+		schedulerPackage + "capacity.CapacityScheduler",
+		"write the queues into capacity-scheduler.xml; Hadoop's own yarn fs2cs converts a fair-scheduler.xml, and yarn queue -lint checks the result"},
+	{"high availability", rm + "ha.enabled", "", isTrue, Refused, "two active ResourceManagers could run at once", "false",
+		"run one ResourceManager and name it with " + rm + "hostname, because addresses with an rm-id are read only with high availability; " + rm +
+			"recovery.enabled keeps applications across its restart"},
+	{"state store", rm + "store.class", rm + "recovery.enabled", explicit(rm+"store.class", classOtherThan(storeClasses, "bolt", "memory", "null")), Refused,
+		"applications would not be stored where it says", "", "they are then stored in the file " + rm + "heddle.state-store.path"},
+	{"reservations", rm + "reservation-system.enable", "", isTrue, Refused, "capacity would not be reserved", "false", "give what needs guaranteed room a queue of its own"},
+	{"scheduler monitors", rm + "scheduler.monitor.policies", rm + "scheduler.monitor.enable", anyOtherThan(monitorClasses), Refused,
+		"there would be no preemption, and no automatic refresh of queues", schedulerPackage + "capacity.AutoCreatedQueueDeletionPolicy",
+		"that one and QueueManagementDynamicEditPolicy are built; maximum-capacity and user limits keep room free for others without preemption"},
+	{"opportunistic containers", rm + "opportunistic-container-allocation.enabled", "", isTrue, Refused, "they would not be allocated", "false", ""},
+	{"node labels", "yarn.node-labels.configuration-type", "yarn.node-labels.enabled", notOneOf("centralized", "distributed"), Refused,
+		"a Java provider of labels cannot be run", "centralized", "give nodes labels with yarn rmadmin -replaceLabelsOnNode; with distributed they name their own"},
+	{"store of node labels", "yarn.node-labels.fs-store.impl.class", "yarn.node-labels.enabled", classOtherThan(labelStoreClasses, "log", "no-log"), Refused,
+		"labels would not be stored where it says", "", "they are then stored below yarn.node-labels.fs-store.root-dir, in files as Hadoop writes them"},
+	{"placement constraints", rm + "placement-constraints.handler", "", notOneOf("disabled"), Refused, "constraints would not be obeyed", "disabled",
+		"node labels keep applications to groups of nodes"},
+	{"scheduler configuration store", "yarn.scheduler.configuration.store.class", "", notOneOf("file"), Refused,
+		"queues would come from capacity-scheduler.xml, not from the store", "file", "write the queues into that file and apply changes with yarn rmadmin -refreshQueues"},
+	{"configuration provider", rm + "configuration.provider-class", "", notOneOf("org.apache.hadoop.yarn.LocalConfigurationProvider"), Refused,
+		"refreshes would read local files, not the shared ones", "", "keep the files on this machine"},
+	{"resource profiles", rm + "resource-profiles.enabled", "", isTrue, Refused, "applications asking by profile would get the wrong sizes", "false",
+		"have applications ask for amounts"},
+	{"node admission", rm + "resource-tracker.nm.ip-hostname-check", "", isTrue, Refused, "nodes would not be checked against DNS", "false",
+		"list the nodes in the file that " + rm + "nodes.include-path names"},
+	{"submission preprocessor", rm + "submission-preprocessor.enabled", "", isTrue, Refused, "submissions would not be rewritten", "false",
+		"mapping rules of the queues place applications"},
+	{"allocate interceptors", rm + "application-master-service.processors", "", anyValue, Refused, "Java processors cannot be run", "", ""},
+	{"automatic updates", rm + "auto-update.containers", "", isTrue, Refused, "nodes would not be told of new sizes", "false", "masters can tell the nodes"},
+	{"epochs of sub-clusters", rm + "epoch", "", notOneOf("0"), Refused, "ids of containers could clash with those of other sub-clusters", "", ""},
+	{"blacklisting of nodes for masters", rm + "am-scheduling.node-blacklisting-enabled", "", isTrue, Changed,
+		"a master's next attempt may start on the node where one failed", "false", ""},
+	{"AM encryption", rm + "application-https.policy", "", notOneOf("NONE"), Refused, "masters would get no certificates", "NONE", ""},
+	{"placement by tag", rm + "application-tag-based-placement.enable", "", isTrue, Refused,
+		"applications would land in other queues", "false", "mapping rules of the queues place by user, group and name of the application"},
+	{"token renewal for others", rm + "proxy-user-privileges.enabled", "", isTrue, Refused, "new tokens would not be fetched for applications", "false", ""},
+	{"heartbeat scaling", rm + "nodemanagers.heartbeat-interval-scaling-enable", "", isTrue, Changed, "the interval stays fixed", "false",
+		rm + "nodemanagers.heartbeat-interval-ms sets it"},
+	{"rack lookup", "net.topology.node.switch.mapping.impl", "", classOtherThan(topologyClasses, "script", "table"), Changed,
+		"a Java mapping cannot be run, every node is in /default-rack", netPackage + "TableMapping", "net.topology.table.file.name names the table; ScriptBasedMapping runs a script"},
+	{"timeline service", "yarn.timeline-service.enabled", "", isTrue, Changed, "nothing is published to it", "false", ""},
+	{"metrics publisher", "yarn.system-metrics-publisher.enabled", "", isTrue, Changed, "nothing is published to the timeline service", "false", ""},
+	{"shared cache", "yarn.sharedcache.enabled", "", isTrue, Ignored, "resources are localized without it", "false", ""},
+	{"registry", "hadoop.registry.rm.enabled", "", isTrue, Changed, "services are not registered", "false", ""},
+	{"AM encryption", "yarn.intermediate-data-encryption.enable", "", isTrue, Ignored, "the property concerns MapReduce only", "false", ""},
+	{"web interface 2", "yarn.webapp.ui2.enable", "", isTrue, Ignored, "the built-in interface is served", "false", ""},
+	{"scheduler interface", "yarn.webapp.scheduler-ui.enable", "", isTrue, Ignored, "the built-in interface is served", "false", ""},
+	{"services API", "yarn.webapp.api-service.enable", "", isTrue, Changed, "long-running services are not managed", "false", ""},
 }
 
 // protectionBeyondAuthentication matches any list but one that begins with
@@ -177,9 +185,9 @@ func protectionBeyondAuthentication(_ *Properties, v string) bool {
 
 // builtFilters are the HTTP filters whose effect we have.
 var builtFilters = map[string]bool{
-	"org.apache.hadoop.http.lib.StaticUserWebFilter":                                true,
-	"org.apache.hadoop.security.AuthenticationFilterInitializer":                    true,
-	"org.apache.hadoop.security.HttpCrossOriginFilterInitializer":                   true,
+	"org.apache.hadoop.http.lib.StaticUserWebFilter":             true,
+	"org.apache.hadoop.security.AuthenticationFilterInitializer": true,
+	crossOriginFilter: true,
 	"org.apache.hadoop.yarn.server.security.http.RMAuthenticationFilterInitializer": true,
 }
 
@@ -192,36 +200,84 @@ func foreignFilters(_ *Properties, v string) bool {
 	return false
 }
 
-// UnsupportedByResourceManager judges what is configured but not built: refuse
-// must stop the start, warn deserves one log line each. asked lists what the
-// caller's readers read besides ReadResourceManager.
-func UnsupportedByResourceManager(p *Properties, asked ...string) (refuse, warn []Finding) {
-	r := NewReader(p)
-	readResourceManager(r)
-	return unsupported(p, append(r.Asked(), asked...), othersThanResourceManager, missingEverywhere, missingResourceManager)
+// readElsewhereByResourceManager is what its parts read themselves, beside
+// ReadResourceManager. A name that ends with a dot is a prefix of names.
+var readElsewhereByResourceManager = []string{
+	rm + "node-labels.am.default-node-label-expression",
+	rm + "node-labels.am.allow-non-exclusive-allocation",
+	rm + "scheduler.monitor.enable",
+	rm + "nodes.include-path", rm + "nodes.exclude-path",
+	"yarn.log-aggregation-enable", "yarn.log-aggregation-status.time-out.ms",
 }
 
-func unsupported(p *Properties, asked, foreign []string, tables ...[]missing) (refuse, warn []Finding) {
+// UnsupportedByResourceManager judges what is configured and not done: what is
+// not built, what nobody reads, what was odd about the files.
+func UnsupportedByResourceManager(p *Properties) Findings {
+	r := NewReader(p)
+	readResourceManager(r)
+	return unsupported(p, append(r.Asked(), readElsewhereByResourceManager...), othersThanResourceManager, missingEverywhere, missingResourceManager)
+}
+
+func unsupported(p *Properties, asked, foreign []string, tables ...[]missing) Findings {
 	judged := map[string]bool{}
 	for _, n := range asked {
 		judged[CurrentName(n)] = true
 	}
+	out := oddities(p)
 	for _, table := range tables {
 		for _, row := range table {
 			judged[row.name] = true
-			v, ok := p.Lookup(row.name)
-			if !ok || !row.asks(p, trim(v.Value)) {
-				continue
-			}
-			f := Finding{row.feature, row.name, v.Value, v.Origin, row.reason}
-			if row.verdict {
-				refuse = append(refuse, f)
-			} else {
-				warn = append(warn, f)
+			if f, found := row.judge(p); found {
+				out = append(out, f)
 			}
 		}
 	}
-	return refuse, append(append(warn, unfollowed(p)...), unread(p, judged, foreign)...)
+	out = append(out, unfollowed(p)...)
+	for _, f := range leftovers(p) {
+		judged[f.Name] = true
+		out = append(out, f)
+	}
+	return append(out, unread(p, judged, foreign)...)
+}
+
+// oddities are what was odd about the files.
+func oddities(p *Properties) (out Findings) {
+	for _, w := range p.warnings {
+		f := Finding{Changed, "", w.Name, w.Value, w.Origin, w.Text, ""}
+		if w.Harmless {
+			f.Severity = Ignored
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// addressNames are the properties that high availability has once for each
+// ResourceManager, with its id behind them.
+var addressNames = []string{rm + "hostname", rm + "address", rm + "scheduler.address", rm + "resource-tracker.address", rm + "admin.address", rm + "webapp.address"}
+
+// leftovers are addresses of single ResourceManagers where high availability is
+// off. compat: Hadoop reads them with high availability alone.
+func leftovers(p *Properties) (out Findings) {
+	if isTrue(p, trim(p.Get(rm+"ha.enabled"))) {
+		return nil
+	}
+	for _, name := range addressNames {
+		for _, v := range p.WithPrefix(name + ".") {
+			base, id := p.Get(name), strings.TrimPrefix(v.Name, name+".")
+			if v.Origin.IsDefault() || id == "" || strings.Contains(id, ".") || known(v.Name) {
+				continue
+			}
+			f := Finding{Ignored, "address of one ResourceManager", v.Name, v.Value, v.Origin, "high availability is off, and it says the same as " + name, "remove it"}
+			if trim(base) != trim(v.Value) {
+				f.Severity = Changed
+				f.Reason = fmt.Sprintf("high availability is off, so it has no effect: %s is %s", name, base)
+				f.Advice = fmt.Sprintf("if this is the one ResourceManager, set %s to %s", name, clip(v.Value))
+			}
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // Properties set for other programs that share the files.
@@ -238,19 +294,19 @@ var (
 )
 
 // unread lists what somebody set for us and nothing reads.
-func unread(p *Properties, read map[string]bool, foreign []string) []Finding {
-	var out []Finding
+func unread(p *Properties, read map[string]bool, foreign []string) Findings {
+	var out Findings
 	for _, v := range p.Explicit() {
 		if read[v.Name] || hasAnyPrefix(v.Name, foreign) {
 			continue
 		}
-		reason := "it has no effect"
+		f := Finding{Ignored, "property not read", v.Name, v.Value, v.Origin, "it has no effect", ""}
 		if !known(v.Name) {
 			if near := Nearest(v.Name); near != "" {
-				reason = fmt.Sprintf("it has no effect; did you mean %s?", near)
+				f.Severity, f.Advice = Changed, fmt.Sprintf("did you mean %s?", near)
 			}
 		}
-		out = append(out, Finding{"property not read", v.Name, v.Value, v.Origin, reason})
+		out = append(out, f)
 	}
 	return out
 }

@@ -1,17 +1,23 @@
 package conf
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
+// split parts what stops a start from the rest.
+func split(all Findings) (refused, rest Findings) {
+	return all.Of(Refused), append(all.Of(Changed), all.Of(Ignored)...)
+}
+
 func TestDefaultsAreSupported(t *testing.T) {
-	if no, odd := UnsupportedByResourceManager(Defaults()); len(no)+len(odd) != 0 {
+	if no, odd := split(UnsupportedByResourceManager(Defaults())); len(no)+len(odd) != 0 {
 		t.Errorf("ResourceManager: %v %v", no, odd)
 	}
-	if no, odd := UnsupportedByNodeManager(Defaults()); len(no)+len(odd) != 0 {
+	if no, odd := split(UnsupportedByNodeManager(Defaults())); len(no)+len(odd) != 0 {
 		t.Errorf("NodeManager: %v %v", no, odd)
 	}
 }
@@ -40,16 +46,15 @@ func TestRefusals(t *testing.T) {
 		{"SASL mechanism", "hadoop.security.sasl.mechanism", "SCRAM-SHA-256", "DIGEST-MD5"},
 		{"key algorithm", "hadoop.security.secret-manager.key-generator.algorithm", "HmacSHA256", "HmacSHA1"},
 		{"automatic updates", rm + "auto-update.containers", "true", "false"},
-		{"correction of allocations", rm + "scheduler.autocorrect.container.allocation", "true", "false"},
 		{"epochs of sub-clusters", rm + "epoch", "3", "0"},
 		{"AM encryption", rm + "application-https.policy", "STRICT", "NONE"},
 		{"web filters", "hadoop.http.filter.initializers", "com.example.Guard", "org.apache.hadoop.http.lib.StaticUserWebFilter"},
 	} {
-		no, _ := UnsupportedByResourceManager(overrides(t, c.name, c.on))
+		no, _ := split(UnsupportedByResourceManager(overrides(t, c.name, c.on)))
 		if len(no) != 1 || no[0].Feature != c.feature || no[0].Name != c.name {
 			t.Errorf("%s=%s: %v", c.name, c.on, no)
 		}
-		if no, _ := UnsupportedByResourceManager(overrides(t, c.name, c.off)); len(no) != 0 {
+		if no, _ := split(UnsupportedByResourceManager(overrides(t, c.name, c.off))); len(no) != 0 {
 			t.Errorf("%s=%s: %v", c.name, c.off, no)
 		}
 	}
@@ -57,27 +62,28 @@ func TestRefusals(t *testing.T) {
 
 // The default of the list of monitors is preemption, which is not built.
 func TestMonitorRefusal(t *testing.T) {
-	const policies, capacity = rm + "scheduler.monitor.policies", schedulerPackage + "capacity."
+	const enable, policies, capacity = rm + "scheduler.monitor.enable", rm + "scheduler.monitor.policies", schedulerPackage + "capacity."
 	for _, c := range []struct {
 		enable, list string
 		refused      int
+		blamed       string
 		want         Monitors
 	}{
-		{"false", "", 0, Monitors{}},
-		{"false", capacity + "AutoCreatedQueueDeletionPolicy", 0, Monitors{}},
-		{"true", "", 1, Monitors{}},
-		{"true", "org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity.ProportionalCapacityPreemptionPolicy", 1, Monitors{}},
-		{"true", capacity + "QueueConfigurationAutoRefreshPolicy", 1, Monitors{}},
-		{"true", capacity + "AutoCreatedQueueDeletionPolicy", 0, Monitors{DeleteQueues: true}},
-		{"true", capacity + "AutoCreatedQueueDeletionPolicy , " + capacity + "QueueManagementDynamicEditPolicy", 0, Monitors{DeleteQueues: true, ShareOut: true}},
-		{"true", capacity + "AutoCreatedQueueDeletionPolicy,com.example.Policy", 1, Monitors{DeleteQueues: true}},
+		{"false", "", 0, "", Monitors{}},
+		{"false", capacity + "AutoCreatedQueueDeletionPolicy", 0, "", Monitors{}},
+		{"true", "", 1, enable, Monitors{}},
+		{"true", "org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity.ProportionalCapacityPreemptionPolicy", 1, policies, Monitors{}},
+		{"true", capacity + "QueueConfigurationAutoRefreshPolicy", 1, policies, Monitors{}},
+		{"true", capacity + "AutoCreatedQueueDeletionPolicy", 0, "", Monitors{DeleteQueues: true}},
+		{"true", capacity + "AutoCreatedQueueDeletionPolicy , " + capacity + "QueueManagementDynamicEditPolicy", 0, "", Monitors{DeleteQueues: true, ShareOut: true}},
+		{"true", capacity + "AutoCreatedQueueDeletionPolicy,com.example.Policy", 1, policies, Monitors{DeleteQueues: true}},
 	} {
-		set := []string{rm + "scheduler.monitor.enable", c.enable}
+		set := []string{enable, c.enable}
 		if c.list != "" {
 			set = append(set, policies, c.list)
 		}
 		p := overrides(t, set...)
-		if no, odd := UnsupportedByResourceManager(p); len(no) != c.refused || len(no) == 1 && no[0].Name != policies || len(odd) != 0 {
+		if no, odd := split(UnsupportedByResourceManager(p)); len(no) != c.refused || len(no) == 1 && no[0].Name != c.blamed || len(odd) != 0 {
 			t.Errorf("%v: refused %v, odd %v", set, no, odd)
 		}
 		c.want.ShareEvery = 1500 * time.Millisecond
@@ -97,7 +103,7 @@ func TestNodeLabelsRefusal(t *testing.T) {
 		if c.kind != "" {
 			set = append(set, kind, c.kind)
 		}
-		if no, _ := UnsupportedByResourceManager(overrides(t, set...)); len(no) != c.refused || len(no) == 1 && no[0].Name != kind {
+		if no, _ := split(UnsupportedByResourceManager(overrides(t, set...))); len(no) != c.refused || len(no) == 1 && no[0].Name != kind {
 			t.Errorf("%v: %v", set, no)
 		}
 	}
@@ -105,16 +111,16 @@ func TestNodeLabelsRefusal(t *testing.T) {
 
 func TestStateStoreRefusal(t *testing.T) {
 	zk := recoveryPackage + "ZKRMStateStore"
-	if no, _ := UnsupportedByResourceManager(overrides(t, rm+"store.class", zk)); len(no) != 0 {
+	if no, _ := split(UnsupportedByResourceManager(overrides(t, rm+"store.class", zk))); len(no) != 0 {
 		t.Errorf("without recovery the class is not used: %v", no)
 	}
 	for class, want := range map[string]int{zk: 1, recoveryPackage + "LeveldbRMStateStore": 1, recoveryPackage + "FileSystemRMStateStore": 1,
 		"com.example.Store": 1, recoveryPackage + "MemoryRMStateStore": 0, "bolt": 0} {
-		if no, _ := UnsupportedByResourceManager(overrides(t, rm+"recovery.enabled", "true", rm+"store.class", class)); len(no) != want {
+		if no, _ := split(UnsupportedByResourceManager(overrides(t, rm+"recovery.enabled", "true", rm+"store.class", class))); len(no) != want {
 			t.Errorf("%s: %v", class, no)
 		}
 	}
-	if no, _ := UnsupportedByResourceManager(overrides(t, rm+"recovery.enabled", "true")); len(no) != 0 {
+	if no, _ := split(UnsupportedByResourceManager(overrides(t, rm+"recovery.enabled", "true"))); len(no) != 0 {
 		t.Errorf("recovery with the built-in store: %v", no)
 	}
 }
@@ -129,17 +135,17 @@ func TestUnread(t *testing.T) {
 <property name="yarn.webapp.ui2.enable" value="true"/>
 <property name="yarn.resourcemanager.metrics.runtime.buckets" value="1"/>
 <property name="site.own" value="x"/>
-<property name="read.elsewhere" value="x"/>
+<property name="yarn.log-aggregation-enable" value="true"/>
 </configuration>`}))
-	no, odd := UnsupportedByResourceManager(p, "read.elsewhere")
+	no, odd := split(UnsupportedByResourceManager(p))
 	var got []string
 	for _, f := range append(no, odd...) {
 		got = append(got, f.String())
 	}
 	want := []string{
-		`yarn-site.xml:6:1: yarn.webapp.ui2.enable = "true": web interface 2: the built-in interface is served`,
-		`yarn-site.xml:8:1: site.own = "x": property not read: it has no effect`,
 		`yarn-site.xml:2:1: yarn.resourcemanager.hostnam = "rm1": property not read: it has no effect; did you mean yarn.resourcemanager.hostname?`,
+		`yarn-site.xml:6:1: yarn.webapp.ui2.enable = "true": web interface 2: the built-in interface is served; set it to false`,
+		`yarn-site.xml:8:1: site.own = "x": property not read: it has no effect`,
 		`yarn-site.xml:7:1: yarn.resourcemanager.metrics.runtime.buckets = "1": property not read: it has no effect`,
 	}
 	if !slices.Equal(got, want) {
@@ -167,12 +173,168 @@ func TestRowsAreKnown(t *testing.T) {
 		nm + "resource.cpu.enabled", nm + "resource.disk.enabled", nm + "resource.network.enabled", "mapreduce.shuffle.ssl.enabled"}
 	for _, table := range [][]missing{missingEverywhere, missingResourceManager, missingNodeManager} {
 		for _, row := range table {
-			if !known(row.name) && !slices.Contains(codeOnly, row.name) {
-				t.Errorf("%s is in no default file", row.name)
+			for _, name := range []string{row.name, row.with} {
+				if name != "" && !known(name) && !slices.Contains(codeOnly, name) {
+					t.Errorf("%s is in no default file", name)
+				}
 			}
 			if row.feature == "" || row.reason == "" {
 				t.Errorf("%s says too little", row.name)
 			}
 		}
+	}
+}
+
+// asking are values that ask for what the rows of a property are about, where
+// neither true nor a Java class does.
+var asking = map[string]string{
+	"hadoop.security.authentication": "kerberos", "hadoop.rpc.protection": "privacy", rm + "epoch": "2",
+	nm + "opportunistic-containers-max-queue-length": "10", nm + "resource.percentage-physical-cpu-limit": "80",
+}
+
+// TestEveryRowTellsTheWayOn: whoever meets a row is told what to do, and has done with it by doing so.
+func TestEveryRowTellsTheWayOn(t *testing.T) {
+	for _, daemon := range []struct {
+		judge  func(*Properties) Findings
+		tables [][]missing
+	}{
+		{UnsupportedByResourceManager, [][]missing{missingEverywhere, missingResourceManager}},
+		{UnsupportedByNodeManager, [][]missing{missingEverywhere, missingNodeManager}},
+	} {
+		of := func(row missing, set ...string) Findings {
+			return slices.DeleteFunc(daemon.judge(overrides(t, set...)), func(f Finding) bool { return f.Feature != row.feature || f.Reason != row.reason })
+		}
+		for _, table := range daemon.tables {
+			for _, row := range table {
+				with := []string{}
+				if row.with != "" {
+					with = []string{row.with, "true"}
+				}
+				var met Findings
+				for _, value := range []string{asking[row.name], "true", "com.example.Foreign", "TFile,com.example.Foreign"} {
+					if met = of(row, append(with, row.name, value)...); len(met) > 0 {
+						break
+					}
+				}
+				if len(met) != 1 || met[0].Name != row.name || met[0].Severity != row.severity || met[0].Origin.File != "command line" {
+					t.Errorf("%s: found %v", row.name, met)
+					continue
+				}
+				if want := "set it to " + row.instead; row.instead != "" && !strings.HasPrefix(met[0].Advice, want) || row.instead == "" && !strings.HasPrefix(met[0].Advice, "remove it") {
+					t.Errorf("%s: what to set is not told: %q", row.name, met[0].Advice)
+				}
+				if after := of(row, append(with, row.name, row.instead)...); row.instead != "" && len(after) > 0 {
+					t.Errorf("%s: the advice was followed, and it is still refused: %v", row.name, after)
+				}
+				if row.with != "" {
+					if after := of(row, row.with, "false", row.name, met[0].Value); len(after) > 0 {
+						t.Errorf("%s: %s was set to false, and it is still refused: %v", row.name, row.with, after)
+					}
+				}
+				if after := of(row, with...); len(after) > 0 && (after[0].Name != row.with || !strings.HasPrefix(after[0].Advice, "set it to false")) {
+					t.Errorf("%s: nobody has set it, and it is blamed: %v", row.name, after)
+				}
+			}
+		}
+	}
+}
+
+// TestBlame: who asks for preemption by a switch alone finds the switch in the message, with its file and line.
+func TestBlame(t *testing.T) {
+	p := mustLoad(t, site(map[string]string{"yarn-site.xml": "<configuration>\n<property name=\"yarn.resourcemanager.scheduler.monitor.enable\" value=\"true\"/>\n</configuration>"}))
+	got := UnsupportedByResourceManager(p)
+	if len(got) != 1 || !strings.HasPrefix(got[0].String(), `yarn-site.xml:2:1: yarn.resourcemanager.scheduler.monitor.enable = "true": scheduler monitors: there would be no preemption`) ||
+		!strings.Contains(got[0].String(), "; set it to false, or set yarn.resourcemanager.scheduler.monitor.policies to "+schedulerPackage+"capacity.AutoCreatedQueueDeletionPolicy") {
+		t.Error(got)
+	}
+}
+
+// TestAddressesOfIds: without high availability Hadoop does not read what belongs to a single ResourceManager's id, and neither daemon
+// is silent about it.
+func TestAddressesOfIds(t *testing.T) {
+	set := []string{rm + "ha.enabled", "false", rm + "ha.rm-ids", "rm1,rm2", rm + "ha.id", "rm1", rm + "hostname", "one", rm + "hostname.rm1", "one", rm + "hostname.rm2", "two",
+		rm + "address.rm1", "one:18032", rm + "scheduler.address.rm1", "one:8030"}
+	p := overrides(t, set...)
+	if s, err := ReadResourceManager(p); err != nil || s.Client.Address.String() != "one:8032" {
+		t.Errorf("%+v %v", s.Client, err)
+	}
+	for _, judge := range []func(*Properties) Findings{UnsupportedByResourceManager, UnsupportedByNodeManager} {
+		found := judge(p)
+		var got []string
+		for _, f := range append(found.Of(Refused), found.Of(Changed)...) {
+			got = append(got, f.Name+": "+f.Advice)
+		}
+		want := []string{rm + "hostname.rm2: if this is the one ResourceManager, set " + rm + "hostname to two", rm + "address.rm1: if this is the one ResourceManager, set " + rm + "address to one:18032"}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q", got)
+		}
+	}
+	set[1] = "true"
+	if found := UnsupportedByNodeManager(overrides(t, set...)); len(found) != 0 {
+		t.Errorf("with high availability they are read: %v", found)
+	}
+}
+
+// TestReport: what stops a start is the error, what changes something has a line of its own, the rest is counted.
+func TestReport(t *testing.T) {
+	p := mustLoad(t, site(map[string]string{"yarn-site.xml": `<configuration>
+<property name="yarn.webapp.ui2.enable" value="true"/>
+<property name="site.own" value="x"/>
+<property name="fs.default.name" value="file:///"/>
+<property name="yarn.system-metrics-publisher.enabled" value="true"/>
+<property name="yarn.federation.enabled" value="true"/>
+<property><name>yarn.acl.enable</name><value></value></property>
+</configuration>`}))
+	var warned, told []string
+	err := UnsupportedByResourceManager(p).Report("/etc/hadoop/conf", func(l string) { warned = append(warned, l) }, func(l string) { told = append(told, l) })
+	if err == nil || !strings.Contains(err.Error(), "yarn-site.xml:6:1: yarn.federation.enabled") || strings.Count(err.Error(), "\n") != 1 {
+		t.Error(err)
+	}
+	if len(warned) != 2 || !strings.HasPrefix(warned[0], "yarn-site.xml:7:39: yarn.acl.enable = \"\": an empty value") || !strings.HasPrefix(warned[1], "yarn-site.xml:5:1:") {
+		t.Errorf("%q", warned)
+	}
+	if want := []string{"settings that make no difference here: 3; yarn --config /etc/hadoop/conf conf -lint lists them"}; !slices.Equal(told, want) {
+		t.Errorf("%q", told)
+	}
+}
+
+// TestCrossOrigin: as in Hadoop it takes the filter and a switch.
+func TestCrossOrigin(t *testing.T) {
+	const filters, shared, origins = "hadoop.http.filter.initializers", "hadoop.http.cross-origin.enabled", "hadoop.http.cross-origin.allowed-origins"
+	for _, c := range []struct {
+		set    []string
+		rm, nm bool
+	}{
+		{nil, false, false},
+		{[]string{filters, "a.B, " + crossOriginFilter, shared, "true"}, true, true},
+		{[]string{filters, crossOriginFilter}, false, false},
+		{[]string{filters, crossOriginFilter, rm + "webapp.cross-origin.enabled", "true"}, true, false},
+		{[]string{filters, crossOriginFilter, nm + "webapp.cross-origin.enabled", "true"}, false, true},
+		{[]string{shared, "true", rm + "webapp.cross-origin.enabled", "true"}, false, false},
+	} {
+		p := overrides(t, append(c.set, origins, "https://a , regex:b.*")...)
+		r, err := ReadResourceManager(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := ReadNodeManager(nodeProperties(t, append(c.set, origins, "https://a , regex:b.*")...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, got := range []struct {
+			x  CrossOrigin
+			on bool
+		}{{r.Web.CrossOrigin, c.rm}, {n.Web.CrossOrigin, c.nm}} {
+			want := CrossOrigin{}
+			if got.on {
+				want = CrossOrigin{[]string{"https://a", "regex:b.*"}, []string{"GET", "POST", "HEAD"}, []string{"X-Requested-With", "Content-Type", "Accept", "Origin"}, 30 * time.Minute}
+			}
+			if !reflect.DeepEqual(got.x, want) {
+				t.Errorf("%v: %+v", c.set, got.x)
+			}
+		}
+	}
+	if _, err := ReadResourceManager(overrides(t, origins, "regex:(?=a)")); err == nil || !strings.Contains(err.Error(), "look-around") {
+		t.Error(err)
 	}
 }

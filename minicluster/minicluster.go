@@ -90,16 +90,30 @@ func Start(o Options) (started *Cluster, err error) {
 	return c, nil
 }
 
+func (c *Cluster) nodeDir(number int) string {
+	return filepath.Join(c.o.Dir, "nodemanager"+strconv.Itoa(number))
+}
+
+func (c *Cluster) logDir(number int) string { return filepath.Join(c.nodeDir(number), "logs") }
+
+func (c *Cluster) logDirs() string {
+	var all []string
+	for i := range c.o.Nodes {
+		all = append(all, c.logDir(i+1))
+	}
+	return strings.Join(all, ",")
+}
+
 func (c *Cluster) startNode(ctx context.Context, number int) error {
 	name := "nodemanager" + strconv.Itoa(number)
 	log, err := c.log(name)
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(c.o.Dir, name)
+	dir := c.nodeDir(number)
 	own := []conf.Override{
 		{Name: "yarn.nodemanager.local-dirs", Value: filepath.Join(dir, "local")},
-		{Name: "yarn.nodemanager.log-dirs", Value: filepath.Join(dir, "logs")},
+		{Name: "yarn.nodemanager.log-dirs", Value: c.logDir(number)},
 		{Name: "yarn.nodemanager.recovery.dir", Value: filepath.Join(dir, "recovery")},
 		{Name: "yarn.nodemanager.linux-container-executor.cgroups.hierarchy", Value: "/hadoop-yarn/" + name},
 	}
@@ -197,6 +211,8 @@ func (c *Cluster) write() error {
 		{Name: "yarn.nodemanager.resource.cpu-vcores", Value: strconv.Itoa(c.o.VCores)},
 		{Name: "yarn.nodemanager.aux-services", Value: "mapreduce_shuffle"},
 		{Name: "yarn.nodemanager.aux-services.mapreduce_shuffle.class", Value: "org.apache.hadoop.mapred.ShuffleHandler"},
+		{Name: "yarn.nodemanager.log-dirs", Value: c.logDirs()}, // of all nodes, for those who look; each node is told its own
+		{Name: "yarn.log-aggregation-enable", Value: "true"},
 		{Name: "yarn.nodemanager.remote-app-log-dir", Value: "file://" + filepath.Join(c.o.Dir, "aggregated-logs")},
 		{Name: "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage", Value: "99.5"},
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,11 @@ func TestCluster(t *testing.T) {
 	for _, n := range nodes {
 		if n.Capability.MemoryMB != 2048 || n.Capability.VCores != 2 {
 			t.Errorf("node %v offers %v", n.ID, n.Capability)
+		}
+	}
+	for _, dir := range strings.Split(props.Get("yarn.nodemanager.log-dirs"), ",") { // of both nodes
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			t.Errorf("%s: %v", dir, err)
 		}
 	}
 	answer, err := http.Get(c.Web + "/cluster")

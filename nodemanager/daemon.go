@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/internal/clock"
 	"github.com/heddle-project/heddle/internal/filesystem"
 	"github.com/heddle-project/heddle/nodemanager/cgroup"
@@ -45,6 +46,7 @@ type Options struct {
 	User    string   // whom the daemon runs as
 	Environ []string // the daemon's environment, from which containers get what yarn.nodemanager.env-whitelist names
 	Log     *slog.Logger
+	Audit   *audit.Log // nil writes no audit lines
 }
 
 // Daemon is a running NodeManager.
@@ -122,31 +124,17 @@ func Start(o Options) (started *Daemon, err error) {
 	return d, nil
 }
 
-// readElsewhere is what parts read themselves, beside conf.ReadNodeManager.
-var readElsewhere = []string{"yarn.nodemanager.remote-app-log-dir", "yarn.nodemanager.remote-app-log-dir-suffix",
-	"yarn.log-aggregation.TFile.remote-app-log-dir", "yarn.log-aggregation.TFile.remote-app-log-dir-suffix", "yarn.log-aggregation.file-formats"}
-
 // readSettings reads the settings and refuses what is configured but not built.
 func (d *Daemon) readSettings() (err error) {
 	if d.site, err = d.Load(); err != nil {
 		return err
 	}
-	for _, w := range d.site.Warnings() {
-		d.Log.Warn(w.Error())
-	}
 	if d.settings, err = conf.ReadNodeManager(d.site); err != nil {
 		return err
 	}
-	refused, warned := conf.UnsupportedByNodeManager(d.site, readElsewhere...)
-	for _, f := range warned {
-		d.Log.Warn(f.String())
-	}
-	if len(refused) > 0 {
-		all := []error{errors.New("cannot start: the configuration asks for what Heddle does not have yet")}
-		for _, f := range refused {
-			all = append(all, errors.New(f.String()))
-		}
-		return errors.Join(all...)
+	found := conf.UnsupportedByNodeManager(d.site)
+	if err := found.Report(d.Dir, func(line string) { d.Log.Warn(line) }, func(line string) { d.Log.Info(line) }); err != nil {
+		return err
 	}
 	if d.machine, err = machine(); err != nil {
 		return err
@@ -171,7 +159,7 @@ func (d *Daemon) prepare() error {
 	}
 	d.processes = newProcesses(d)
 	d.monitor = newMonitor(d)
-	cfg := loop.Config{Clock: clock.System(), Do: d.carry, Log: d.Log, Fatal: d.loseStore, Away: d.storeAway, Engine: engine.New(engine.Settings{
+	cfg := loop.Config{Clock: clock.System(), Do: d.carry, Log: d.Log, Fatal: d.loseStore, Away: d.storeAway, Ended: d.auditEnd, Engine: engine.New(engine.Settings{
 		CacheTarget: s.Localizer.CacheTarget, CacheInterval: s.Localizer.Cleanup.Milliseconds(), MaxDiagnostics: s.Launch.DiagnosticsMax,
 		TrackStopped: s.Tracker.StoppedFor.Milliseconds(), MinRetryInterval: s.Launch.RetryInterval.Milliseconds(),
 		FirstPlace: localize.FirstNumber, Placed: func(n int64) string { return localize.Place(n, s.Localizer.MaxFilesPerDir) }, Zone: time.Local})}
@@ -204,6 +192,12 @@ func (d *Daemon) openStore() (err error) {
 	if !r.Enabled {
 		d.Log.Info("nothing is kept for a restart: yarn.nodemanager.recovery.enabled is not set")
 		return nil
+	}
+	d.Log.Info("containers are kept for a restart", "recoveryDirectory", r.Dir)
+	if dir := filesystem.Temporary(r.Dir); dir != "" {
+		d.Log.Warn("the recovery directory lies below a directory of temporary files, which systems empty when they start and clean up while they run: "+
+			"a restarted NodeManager would not know its containers; set yarn.nodemanager.recovery.dir to a directory on a disk that stays, "+
+			"and move the files there while the NodeManager is down", "path", r.Dir, "temporary", dir)
 	}
 	if d.store, err = store.Open(r.Dir); err != nil {
 		return err

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/heddle-project/heddle/wire/pb"
 )
 
@@ -28,18 +30,25 @@ func TestFullDisk(t *testing.T) {
 	w.gone()
 }
 
-// breaks puts a file in a directory's place, and mend undoes that.
+// breaks puts a file in a directory's place, and mend undoes that. Either is one step: a directory that is missing, however
+// shortly, is made by whoever looks after the disks.
 func (w *world) breaks(dir string) (mend func()) {
 	w.Helper()
-	if err := errors.Join(os.Rename(dir, dir+".away"), os.WriteFile(dir, nil, 0o600)); err != nil {
+	away := dir + ".away"
+	if err := errors.Join(os.WriteFile(away, nil, 0o600), exchange(dir, away)); err != nil {
 		w.Fatal(err)
 	}
 	return func() {
 		w.Helper()
-		if err := errors.Join(os.Remove(dir), os.Rename(dir+".away", dir)); err != nil {
+		if err := errors.Join(exchange(dir, away), os.Remove(away)); err != nil {
 			w.Fatal(err)
 		}
 	}
+}
+
+// exchange swaps two names.
+func exchange(a, b string) error {
+	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 }
 
 // When the disks fail the node reports itself unhealthy; what runs goes on, and when they are back so is the node.

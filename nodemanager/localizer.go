@@ -1,6 +1,7 @@
 package nodemanager
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -32,17 +33,37 @@ func (d *Daemon) prepareLocalizer() (err error) {
 		Options: s.JavaOptions, Exports: s.JavaExports, LogLevel: s.JavaLog, Processes: maxLocalizers, Log: d.Log.With("logger", "localizer")})
 	d.fetcher = localize.New(localize.Config{FileSystems: d.systems, Workers: s.FetchThreads, KeepOutsideLinks: true, Foreign: d.java,
 		Log: d.Log.With("logger", "localize")})
+	d.sayForeign()
 	return nil
+}
+
+// sayForeign says what becomes of resources if the cluster's own file system is one that Java alone speaks.
+func (d *Daemon) sayForeign() {
+	home := d.systems.Resolve(filesystem.URL{Path: "/"})
+	if d.systems.Serves(home) {
+		return
+	}
+	if _, err := java.Find(d.variable, d.hadoopConf()); err != nil {
+		d.Log.Warn("containers whose resources lie on the default file system will fail: Hadoop's own localizer has to fetch these, and it cannot be run; "+
+			"set what is missing and restart the NodeManager", "fs.defaultFS", home, "why", err)
+		return
+	}
+	d.Log.Info("Hadoop's own localizer fetches resources from the default file system; its connector must be on the class path (yarn classpath)", "fs.defaultFS", home)
+}
+
+// variable is one of the daemon's environment.
+func (d *Daemon) variable(name string) string {
+	for _, entry := range d.Environ {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 // hadoopConf is where Hadoop's programs find their configuration; "" if nobody knows.
 func (d *Daemon) hadoopConf() string {
-	dir := d.Dir
-	for _, entry := range d.Environ {
-		if value, ok := strings.CutPrefix(entry, "HADOOP_CONF_DIR="); ok && dir == "" {
-			dir = value
-		}
-	}
+	dir := cmp.Or(d.Dir, d.variable("HADOOP_CONF_DIR"))
 	if dir == "" {
 		return ""
 	}

@@ -3,10 +3,8 @@ package nodemanager
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -35,7 +33,7 @@ func (w *world) asks(t *ipc.Token, method string, in, out proto.Message) error {
 	if err != nil {
 		w.Fatal(err)
 	}
-	answer, err := c.Call(context.Background(), net.JoinHostPort("127.0.0.1", strconv.Itoa(int(w.node().Port))), container.Name, method, body)
+	answer, err := c.Call(context.Background(), w.node().String(), container.Name, method, body)
 	if err != nil {
 		return err
 	}

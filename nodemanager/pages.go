@@ -14,10 +14,15 @@ import (
 func (d *Daemon) preparePages() error {
 	w := &d.settings.Web
 	log := d.Log.With("logger", "web")
+	x := &w.CrossOrigin
+	cors, err := webgate.NewCORS(x.Origins, x.Methods, x.Headers, x.MaxAge)
+	if err != nil {
+		return err
+	}
 	handler, err := web.New(web.Config{Source: d, Logs: &d.logs.files, FilterByUser: w.FilterByUser,
 		Config: webgate.Config{StaticUser: w.StaticUser, AnonymousRefused: !w.SimpleAnonymous, AnonymousWrites: w.AnonymousWrites,
 			Secret: webgate.Secret(w.SignatureSecretFile, log), CookieLife: w.CookieLife, FrameOptions: w.FrameOptions,
-			CSRF: webgate.CSRF{Enabled: w.CSRF.Enabled, Header: w.CSRF.Header, Ignore: w.CSRF.IgnoreMethods, UserAgents: w.CSRF.BrowserAgents}, Log: log},
+			CSRF: webgate.CSRF{Enabled: w.CSRF.Enabled, Header: w.CSRF.Header, Ignore: w.CSRF.IgnoreMethods, UserAgents: w.CSRF.BrowserAgents}, CORS: cors, Log: log},
 		Introspection: introspect.Config{Properties: d.properties, Sensitive: w.Introspection.Sensitive, AdminOnly: w.Introspection.AdminOnly,
 			Admin: d.access.isAdmin, PrometheusOff: !w.Introspection.Prometheus, StartedAt: time.UnixMilli(d.started), Log: log},
 		Version:         web.Version{Number: release.Hadoop, Build: "Heddle"},

@@ -39,7 +39,7 @@ func (d *Daemon) listen() (err error) {
 	containers, err := ipc.Listen(ipc.ServerConfig{Name: "containers", Address: s.Containers.Bind.String(), Methods: []ipc.Method{ipc.MethodToken},
 		Tokens: d.keys, TokenKind: token.KindNM, Limits: limits, Backlog: backlog, Log: d.Log.With("logger", "ipc.containers"),
 		Protocols: []ipc.Protocol{container.Protocol(container.Config{Loop: d.loop, Keys: d.keys, Services: &d.services, Types: s.Resources.Types,
-			Node: func() yarn.NodeID { return d.node }, Issuer: d.issuer, Closed: d.closed})}})
+			Node: func() yarn.NodeID { return d.node }, Issuer: d.issuer, Closed: d.closed, Audit: d.Audit})}})
 	if err != nil {
 		return fmt.Errorf("cannot open the container port (yarn.nodemanager.address): %w", err)
 	}

@@ -68,8 +68,12 @@ func (d *Daemon) Node() view.Node {
 	s := d.condition()
 	total := *d.total.Load()
 	m := &d.settings.Monitor
-	return view.Node{ID: d.node, Started: d.started, Healthy: s.Healthy, Report: s.Report, Checked: s.At, Offered: total, Types: d.settings.Resources.Types,
+	n := view.Node{ID: d.node, Started: d.started, Healthy: s.Healthy, Report: s.Report, Checked: s.At, Offered: total, Types: d.settings.Resources.Types,
 		VirtualMB: int64(float64(total.MemoryMB()) * m.VirtualRatio), PhysicalCheck: m.PhysicalCheck, VirtualCheck: m.VirtualCheck}
+	if r := &d.settings.Recovery; r.Enabled {
+		n.Recovery = r.Dir
+	}
+	return n
 }
 
 // Applications implements web.Source.

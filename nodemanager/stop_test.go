@@ -2,7 +2,6 @@ package nodemanager
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -108,7 +107,7 @@ func TestStopWaits(t *testing.T) {
 func TestStartFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	taken := fmt.Sprintf("127.0.0.1:%d", w.node().Port)
+	taken := w.node().String()
 	for name, value := range map[string]string{
 		"yarn.nodemanager.address":           taken,
 		"yarn.nodemanager.localizer.address": taken,

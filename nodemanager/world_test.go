@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/yarn"
 	"go.uber.org/goleak"
@@ -110,6 +111,8 @@ type world struct {
 	app  yarn.ApplicationID
 	log  *os.File
 
+	audit *audit.Log // of a daemon in this process
+
 	daemon *Daemon
 	child  *exec.Cmd
 	input  io.Closer // of the child
@@ -183,7 +186,9 @@ func (w *world) said() string {
 func (w *world) start() {
 	w.Helper()
 	before := len(w.rm.registered())
-	d, err := Start(options(w.site, w.log))
+	o := options(w.site, w.log)
+	o.Audit = w.audit
+	d, err := Start(o)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -318,10 +323,12 @@ func (w *world) watch() {
 	})
 }
 
-// fixPort gives the node a port that it keeps over its lives.
+// fixPort gives the node a port that it keeps over its lives. It is one of a loopback address that nobody else uses: on
+// 127.0.0.1 any connection could take it between two lives.
 func (w *world) fixPort() {
 	w.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	own := worlds.Add(1)
+	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+os.Getpid()%250, 1+own/250, 1+own%250))
 	if err != nil {
 		w.Fatal(err)
 	}

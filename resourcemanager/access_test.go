@@ -105,7 +105,8 @@ func TestQueueRights(t *testing.T) {
 	if d := bob.report(id).GetDiagnostics(); d == view.NotAvailable {
 		t.Error("bob may view the application and is not shown it")
 	}
-	if r := carol.report(id); r.GetDiagnostics() != view.NotAvailable || r.GetTrackingUrl() != view.NotAvailable || r.GetAppResource_Usage().GetNumUsedContainers() != -1 {
+	if r := carol.report(id); r.GetDiagnostics() != view.NotAvailable || r.GetTrackingUrl() != view.NotAvailable || r.GetAppResource_Usage().GetNumUsedContainers() != -1 ||
+		r.GetCurrentApplicationAttemptId().GetAttemptId() != -1 || r.GetProgress() != 0 {
 		t.Errorf("carol may not view the application and is shown %v", r)
 	}
 	_, err = carol.raw("getApplicationAttempts", &pb.GetApplicationAttemptsRequest{ApplicationId: convert.ToApplicationID(id)})

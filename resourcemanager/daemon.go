@@ -2,15 +2,16 @@ package resourcemanager
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/internal/clock"
 	"github.com/heddle-project/heddle/internal/filesystem"
 	"github.com/heddle-project/heddle/internal/groups"
@@ -42,6 +43,8 @@ type Options struct {
 	Dir  string                           // where capacity-scheduler.xml and resource-types.xml lie
 	User string                           // whom the daemon runs as
 	Log  *slog.Logger
+
+	Audit *audit.Log // nil writes no audit lines
 }
 
 // Daemon is a running ResourceManager.
@@ -124,25 +127,15 @@ func Start(o Options) (started *Daemon, err error) {
 
 // readSettings reads the settings and refuses what is configured but not built.
 func (d *Daemon) readSettings(site *conf.Properties) (*conf.ResourceManager, error) {
-	for _, w := range site.Warnings() {
-		d.Log.Warn(w.Error())
-	}
 	rm, err := conf.ReadResourceManager(site)
 	if err != nil {
 		return nil, err
 	}
-	refused, warned := conf.UnsupportedByResourceManager(site, readElsewhere...)
-	for _, f := range warned {
-		d.Log.Warn(f.String())
+	found := conf.UnsupportedByResourceManager(site)
+	if err := found.Report(d.Dir, func(line string) { d.Log.Warn(line) }, func(line string) { d.Log.Info(line) }); err != nil {
+		return nil, err
 	}
-	if len(refused) == 0 {
-		return rm, nil
-	}
-	all := []error{errors.New("cannot start: the configuration asks for what Heddle does not have yet")}
-	for _, f := range refused {
-		all = append(all, errors.New(f.String()))
-	}
-	return nil, errors.Join(all...)
+	return rm, nil
 }
 
 // prepare builds what the edge needs: groups, racks, lists, keys, the store.
@@ -185,6 +178,9 @@ func (d *Daemon) openStore() (err error) {
 		if d.store, err = bolt.Open(r.Path, bolt.Options{Options: store.Options{Types: d.types}, Warn: d.storeIsOdd}); err != nil {
 			return fmt.Errorf("cannot open the state store (yarn.resourcemanager.heddle.state-store.path): %w", err)
 		}
+		d.Log.Info("applications are kept for a restart", "stateStore", r.Path)
+		d.warnOfTemporary("the state store", r.Path, "every application would be lost with it",
+			"set yarn.resourcemanager.heddle.state-store.path to a file on a disk that stays, and while the ResourceManager is down move the file and its .witness there")
 	} else {
 		d.Log.Info("no application is kept for a restart: yarn.resourcemanager.recovery.enabled is not set")
 	}
@@ -216,6 +212,14 @@ func (d *Daemon) openStore() (err error) {
 	return nil
 }
 
+// warnOfTemporary says that what must outlive this machine's restart lies where it may not.
+func (d *Daemon) warnOfTemporary(what, path, loss, advice string) {
+	if dir := filesystem.Temporary(path); dir != "" {
+		d.Log.Warn(what+" lies below a directory of temporary files, which systems empty when they start and clean up while they run: "+loss+"; "+advice,
+			"path", path, "temporary", dir)
+	}
+}
+
 // storeIsOdd logs what is odd about the state store, and no damage.
 func (d *Daemon) storeIsOdd(text string) {
 	d.Log.Warn("the state store is used, but odd", "what", text)
@@ -226,6 +230,10 @@ func (d *Daemon) openLabels() (store.Store, error) {
 	o, err := d.labelOptions()
 	if err != nil {
 		return nil, err
+	}
+	if u := o.Systems.Resolve(o.URL); strings.EqualFold(u.Scheme, "file") {
+		d.warnOfTemporary("the directory of node labels", u.Path, "all labels of the cluster would be lost with it",
+			"set yarn.node-labels.fs-store.root-dir to a directory on a disk that stays, or on hdfs://, and while the ResourceManager is down move the files there")
 	}
 	o.Over = d.store
 	return labelfiles.Open(context.Background(), o)
@@ -296,7 +304,7 @@ func (d *Daemon) buildLoop(eng *engine.Engine) {
 		ContainerToken: d.grants.ContainerToken, NodeToken: d.grants.launchToken, LoginToken: d.grants.amrm.Issue,
 		Post: d.loop.Post, Log: d.Log.With("logger", "launch"),
 	})
-	d.masters = master.New(master.Config{Loop: d.loop, Types: d.types, Grants: d.grants, VCoresToo: d.rights.schedule.Load().Dominant})
+	d.masters = master.New(master.Config{Loop: d.loop, Types: d.types, Grants: d.grants, Audit: d.Options.Audit, VCoresToo: d.rights.schedule.Load().Dominant})
 	nodes := &d.settings.Nodes
 	d.trackers = tracker.New(tracker.Config{Loop: d.loop, Types: d.types, ContainerKeys: d.grants.containers, NodeKeys: d.grants.nodes,
 		ClusterTimestamp: d.started, HeartbeatMillis: nodes.Heartbeat.Milliseconds(), MinimumVersion: nodes.MinimumVersion,

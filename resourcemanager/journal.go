@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/heddle-project/heddle/internal/logs"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/launch"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/master"
@@ -14,6 +15,9 @@ import (
 // maxJournal bounds the log lines that wait; beyond it lines are counted and
 // dropped, for the loop never waits for a terminal.
 const maxJournal = 1 << 16
+
+// maxTogether bounds what is logged in one go.
+const maxTogether = 256
 
 // outside carries out what the loop's commands lead to.
 type outside struct {
@@ -39,7 +43,12 @@ func newOutside(log *slog.Logger) *outside {
 func (o *outside) write() {
 	defer close(o.done)
 	for line := range o.lines {
-		line()
+		logs.Together(o.log, func() {
+			line()
+			for range min(len(o.lines), maxTogether) {
+				(<-o.lines)()
+			}
+		})
 		o.mu.Lock()
 		n := o.dropped
 		o.dropped = 0

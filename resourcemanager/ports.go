@@ -47,7 +47,7 @@ func (d *Daemon) listen() error {
 	}{
 		{"admin", s.Admin, simple, nil, "", d.ipcLimits(), admin.Protocols(admin.Config{Loop: d.loop, Types: d.types, Daemon: d})},
 		{"client", s.Client, []ipc.Method{ipc.MethodToken, ipc.MethodSimple}, d.delegation.keeper, token.KindDelegation, forClients, []ipc.Protocol{client.Protocol(client.Config{
-			Loop: d.loop, Types: d.types, Access: d.rights, Contexts: d.contexts, Delegation: &d.delegation, LoginToken: d.grants.amrm.Issue,
+			Loop: d.loop, Types: d.types, Access: d.rights, Contexts: d.contexts, Delegation: &d.delegation, LoginToken: d.grants.amrm.Issue, Audit: d.Options.Audit,
 			MaxTags: s.Applications.MaxTags, MaxTagLength: s.Applications.MaxTagLength, Places: places})}},
 		{"scheduler", s.Master, []ipc.Method{ipc.MethodToken}, d.grants.amrm, token.KindAMRM, forMasters, []ipc.Protocol{d.masters.Protocol}},
 		{"tracker", s.Tracker, simple, nil, "", d.ipcLimits(), []ipc.Protocol{d.trackers.Protocol}},
@@ -112,11 +112,17 @@ func (d *Daemon) serveWeb() error {
 	if err != nil {
 		d.Log.Warn("masters may refuse the proxy, whose address is unknown", "host", w.Address.Host, "error", err)
 	}
+	x := &w.CrossOrigin
+	cors, err := webgate.NewCORS(x.Origins, x.Methods, x.Headers, x.MaxAge)
+	if err != nil {
+		l.Close()
+		return err
+	}
 	handler, err := web.New(web.Config{Source: d, Controller: d, Address: d.webAddr, FilterByUser: w.FilterByUser, SubmissionsOff: !w.RESTSubmission,
 		Config: webgate.Config{StaticUser: w.StaticUser, AnonymousRefused: !w.SimpleAnonymous, AnonymousWrites: w.AnonymousWrites,
 			Secret: webgate.Secret(w.SignatureSecretFile, d.Log), CookieLife: w.CookieLife, FrameOptions: w.FrameOptions,
 			CSRF: webgate.CSRF{Enabled: w.CSRF.Enabled, Header: w.CSRF.Header, Ignore: w.CSRF.IgnoreMethods, UserAgents: w.CSRF.BrowserAgents},
-			Log:  d.Log.With("logger", "web")},
+			CORS: cors, Log: d.Log.With("logger", "web")},
 		Introspection: introspect.Config{Properties: d.properties, Sensitive: w.Introspection.Sensitive, AdminOnly: w.Introspection.AdminOnly,
 			Admin:         func(c webgate.Caller) bool { return d.rights.IsAdmin(identity(c)) },
 			PrometheusOff: !w.Introspection.Prometheus, StartedAt: time.UnixMilli(d.started), Log: d.Log.With("logger", "web")},

@@ -15,16 +15,6 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// readElsewhere are properties that are read outside of conf.
-var readElsewhere = []string{
-	"yarn.scheduler.capacity.", "yarn.resource-types",
-	"yarn.resourcemanager.node-labels.am.default-node-label-expression",
-	"yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation",
-	"yarn.resourcemanager.scheduler.monitor.enable",
-	"yarn.resourcemanager.nodes.include-path", "yarn.resourcemanager.nodes.exclude-path",
-	"yarn.log-aggregation-enable", "yarn.log-aggregation-status.time-out.ms",
-}
-
 // IsAdmin implements admin.Daemon.
 func (d *Daemon) IsAdmin(c *ipc.Identity) bool { return d.rights.IsAdmin(c) }
 
@@ -139,15 +129,6 @@ func (d *Daemon) changeRules(take func(was, fresh *rules)) error {
 	take(&changed, newRules(rm, d.User))
 	d.rights.rules.Store(&changed)
 	return nil
-}
-
-// Audit implements admin.Daemon.
-func (d *Daemon) Audit(c *ipc.Identity, operation string, err error) {
-	if err != nil {
-		d.Log.Warn("refused", "logger", "audit", "user", c.User, "address", c.Remote, "operation", operation, "error", err)
-		return
-	}
-	d.Log.Info("done", "logger", "audit", "user", c.User, "address", c.Remote, "operation", operation)
 }
 
 func exists(file string) bool {

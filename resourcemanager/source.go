@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/internal/clock"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
@@ -80,14 +81,14 @@ const (
 
 // Daemon implements access.Source.
 func (d *Daemon) Daemon(context.Context) access.Daemon {
-	name := nullStore
+	name, path := nullStore, ""
 	switch r := d.settings.Recovery; {
 	case r.Enabled && r.Store == "bolt":
-		name = "heddle.bolt"
+		name, path = "heddle.bolt", r.Path
 	case r.Enabled && r.Store == "memory":
 		name = memoryStore
 	}
-	return access.Daemon{StartedAt: d.started, State: "STARTED", HAState: "ACTIVE", Store: name, LoginUser: d.User, Scheduler: "Capacity Scheduler",
+	return access.Daemon{StartedAt: d.started, State: "STARTED", HAState: "ACTIVE", Store: name, StorePath: path, LoginUser: d.User, Scheduler: "Capacity Scheduler",
 		Connection: "Could not find leader elector. Verify both HA and automatic failover are enabled.", Holds: d.holds()}
 }
 
@@ -110,6 +111,11 @@ func (d *Daemon) holds() access.Holds {
 // MayView implements access.Source.
 func (d *Daemon) MayView(c webgate.Caller, a *view.Application) bool {
 	return d.rights.MayView(identity(c), a)
+}
+
+// QueueRights implements access.Source.
+func (d *Daemon) QueueRights(c webgate.Caller, path string) access.QueueRights {
+	return access.QueueRights(d.rights.QueueRights(identity(c), []string{path})[0])
 }
 
 func identity(c webgate.Caller) *ipc.Identity {
@@ -160,7 +166,8 @@ func (d *Daemon) modifiable(ctx context.Context, c webgate.Caller, id yarn.Appli
 }
 
 // Kill implements access.Controller.
-func (d *Daemon) Kill(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, diagnostics string) (bool, error) {
+func (d *Daemon) Kill(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, diagnostics string) (_ bool, err error) {
+	defer func() { d.auditWeb(c, audit.Kill, id, err) }()
 	if err := d.modifiable(ctx, c, id); err != nil {
 		return false, err
 	}
@@ -176,7 +183,8 @@ func (d *Daemon) Kill(ctx context.Context, c webgate.Caller, id yarn.Application
 }
 
 // Move implements access.Controller.
-func (d *Daemon) Move(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, queue string) (string, error) {
+func (d *Daemon) Move(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, queue string) (_ string, err error) {
+	defer func() { d.auditWeb(c, audit.Move, id, err) }()
 	if err := d.modifiable(ctx, c, id); err != nil {
 		return "", err
 	}
@@ -194,7 +202,8 @@ func (d *Daemon) Move(ctx context.Context, c webgate.Caller, id yarn.Application
 }
 
 // SetPriority implements access.Controller.
-func (d *Daemon) SetPriority(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, priority int32) (int32, error) {
+func (d *Daemon) SetPriority(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, priority int32) (_ int32, err error) {
+	defer func() { d.auditWeb(c, audit.Priority, id, err) }()
 	if err := d.modifiable(ctx, c, id); err != nil {
 		return 0, err
 	}
@@ -208,7 +217,8 @@ func (d *Daemon) SetPriority(ctx context.Context, c webgate.Caller, id yarn.Appl
 }
 
 // SetLifetime implements access.Controller.
-func (d *Daemon) SetLifetime(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, expireAt int64) (int64, error) {
+func (d *Daemon) SetLifetime(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, expireAt int64) (_ int64, err error) {
+	defer func() { d.auditWeb(c, audit.Timeouts, id, err) }()
 	if err := d.modifiable(ctx, c, id); err != nil {
 		return 0, err
 	}
@@ -272,9 +282,11 @@ func (d *Daemon) logSummary(id yarn.ApplicationID) {
 	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
 	defer cancel()
 	a, err := d.Application(ctx, id)
-	if err != nil {
-		return // forgotten already, or the daemon is stopping
+	if err != nil { // it is forgotten already, or the loop is stuck or stopping
+		d.Log.Warn("an application has ended without its line in the audit log and in this one", "appId", id, "error", err)
+		return
 	}
+	d.auditEnd(a)
 	d.Log.Info("application has ended", "logger", "summary", "appId", id, "name", a.Name, "user", a.User, "queue", a.Queue,
 		"state", a.PublicState, "finalStatus", a.FinalStatus, "memorySeconds", a.Usage.ResourceSeconds.MemoryMB(),
 		"vcoreSeconds", a.Usage.ResourceSeconds.VCoreCount(), "startTime", a.StartTime, "finishTime", a.FinishTime, "attempts", len(a.Attempts))

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/admin"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/client"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/master"
@@ -44,6 +45,9 @@ type world struct {
 	mu   sync.Mutex
 	site map[string]string // yarn-site.xml, as the next load will find it
 	log  *journalLog
+
+	audit   *audit.Log // nil where nobody looks at it
+	audited journalLog
 }
 
 // site is a configuration on free loopback ports.
@@ -94,6 +98,8 @@ func xml(values map[string]string) string {
 func newWorld(t testing.TB, queues string, changes ...string) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir(), site: site(changes...), log: &journalLog{}}
+	w.audit = audit.New(&w.audited, audit.Options{Name: "resourcemanager.RMAuditLogger", Permissions: true})
+	t.Cleanup(w.audit.Close)
 	w.writeQueues(queueFile(queues))
 	d, err := w.start()
 	if err != nil {
@@ -105,7 +111,7 @@ func newWorld(t testing.TB, queues string, changes ...string) *world {
 }
 
 func (w *world) start() (*Daemon, error) {
-	return Start(Options{Load: w.load, Dir: w.dir, User: operator, Log: slog.New(slog.NewTextHandler(w.log, nil))})
+	return Start(Options{Load: w.load, Dir: w.dir, User: operator, Log: slog.New(slog.NewTextHandler(w.log, nil)), Audit: w.audit})
 }
 
 func (w *world) writeQueues(text string) {

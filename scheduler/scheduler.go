@@ -76,10 +76,17 @@ func (s *Scheduler) Basis() Basis { return s.core.Basis() }
 // so that it can go on beside the scheduler; what it returns is good for one Refresh.
 func Prepare(cfg *config.Config, b Basis) *Prepared { return capacity.Prepare(cfg, b) }
 
-// RefuseLate makes refusals of Reconfigure from now on leave behind what they
-// leave in Apache, where queues before the one that is refused have changed. It
-// is for replays of recorded decisions; nobody else should want it.
-func (s *Scheduler) RefuseLate() { s.core.RefuseLate() }
+// LikeApache lets things go wrong from now on that go wrong in Apache: what refusals of
+// Reconfigure leave behind, what a change of legacy-queue-mode.enabled does not reach,
+// what is counted for applications and masters that move, asks that nobody made, new
+// priorities of applications that are held back, who gets into a fair order. It is for
+// replays of recorded decisions, at their beginning; nobody else should want it.
+func (s *Scheduler) LikeApache() { s.core.LikeApache() }
+
+// CountUsers brings up to date what the limits of users and masters are computed from.
+// A look at the limits of users does so in Apache. It is for replays of decisions that
+// were recorded with such looks; nobody else should want it.
+func (s *Scheduler) CountUsers() { s.core.CountUsers() }
 
 // Validate tells whether Reconfigure would take the configuration now. It changes nothing.
 func (s *Scheduler) Validate(cfg *config.Config) error { return s.core.Validate(cfg) }
@@ -162,6 +169,9 @@ func (s *Scheduler) EndContainers(a AppRef, keepContainers bool, most int) (ende
 	return s.core.EndContainers(a, keepContainers, most)
 }
 
+// CountEnd counts how an application ended, in its queue and in those above it. It comes before RemoveApplication.
+func (s *Scheduler) CountEnd(a AppRef, end yarn.ApplicationState) { s.core.CountEnd(a, end) }
+
 // RemoveApplication forgets the application, whose attempt must have ended. The
 // index may be reused once its last container is vacated.
 func (s *Scheduler) RemoveApplication(a AppRef) { s.core.RemoveApplication(a) }
@@ -224,6 +234,11 @@ func (s *Scheduler) Headroom(a AppRef) yarn.Resource { return s.core.Headroom(a)
 // Update starts changes of running containers and returns those that are refused.
 func (s *Scheduler) Update(a AppRef, updates []yarn.ContainerUpdate) []UpdateError {
 	return s.core.Update(a, updates)
+}
+
+// CheckUpdates returns those of the changes that would be refused at once, and starts none.
+func (s *Scheduler) CheckUpdates(a AppRef, updates []yarn.ContainerUpdate) []UpdateError {
+	return s.core.CheckUpdates(a, updates)
 }
 
 // Updated applies the changes that have become possible, when the master comes

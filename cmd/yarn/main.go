@@ -15,6 +15,7 @@ import (
 
 	"github.com/heddle-project/heddle/cli"
 	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/internal/descriptors"
 	"github.com/heddle-project/heddle/internal/logs"
 	"github.com/heddle-project/heddle/nodemanager"
 	"github.com/heddle-project/heddle/resourcemanager"
@@ -27,12 +28,18 @@ func main() {
 
 // runResourceManager runs the daemon until ctx ends.
 func runResourceManager(ctx context.Context, s cli.Start) error {
+	if err := descriptors.CloseOnExec(); err != nil {
+		return err
+	}
 	log, err := openLog(s, "resourcemanager")
 	if err != nil {
 		return err
 	}
 	defer log.close()
 	o := resourceManagerOptions(s, log)
+	if o.Audit, err = log.openAudit(s, auditorOfResourceManager); err != nil {
+		return err
+	}
 	var up atomic.Pointer[resourcemanager.Daemon]
 	log.attend(ctx, func(ctx context.Context) {
 		if d := up.Load(); d != nil { // one that is starting is reading everything
@@ -53,12 +60,18 @@ func runResourceManager(ctx context.Context, s cli.Start) error {
 
 // runNodeManager runs the daemon until ctx ends.
 func runNodeManager(ctx context.Context, s cli.Start) error {
+	if err := descriptors.CloseOnExec(); err != nil {
+		return err
+	}
 	log, err := openLog(s, "nodemanager")
 	if err != nil {
 		return err
 	}
 	defer log.close()
 	o := nodeManagerOptions(s, log)
+	if o.Audit, err = log.openAudit(s, auditorOfNodeManager); err != nil {
+		return err
+	}
 	log.attend(ctx, func(context.Context) {}) // a NodeManager reads nothing anew while it runs
 	d, err := nodemanager.Start(o)
 	if err != nil {
@@ -118,17 +131,17 @@ func level(words string) (slog.Level, error) {
 	return known, nil
 }
 
-// bounds are the size of a log and the number of older ones.
-func bounds(system map[string]string) (most int64, kept int, err error) {
-	most, kept = logs.DefaultSize, logs.DefaultKept
-	if text := system["hadoop.log.maxfilesize"]; text != "" {
+// bounds are the size of a log and the number of older ones: what the system properties of a prefix say, or else the defaults.
+func bounds(system map[string]string, prefix string, most int64, kept int) (int64, int, error) {
+	var err error
+	if text := system[prefix+"maxfilesize"]; text != "" {
 		if most, err = logs.ParseSize(text); err != nil {
-			return 0, 0, fmt.Errorf("hadoop.log.maxfilesize: %w", err)
+			return 0, 0, fmt.Errorf("%smaxfilesize: %w", prefix, err)
 		}
 	}
-	if text := system["hadoop.log.maxbackupindex"]; text != "" {
+	if text := system[prefix+"maxbackupindex"]; text != "" {
 		if kept, err = strconv.Atoi(text); err != nil || kept < 0 || kept > maxKept {
-			return 0, 0, fmt.Errorf("hadoop.log.maxbackupindex: %q is not a number of files from 0 to %d", text, maxKept)
+			return 0, 0, fmt.Errorf("%smaxbackupindex: %q is not a number of files from 0 to %d", prefix, text, maxKept)
 		}
 	}
 	return most, kept, nil

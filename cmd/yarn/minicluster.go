@@ -11,11 +11,15 @@ import (
 
 	"github.com/heddle-project/heddle/cli"
 	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/internal/descriptors"
 	"github.com/heddle-project/heddle/minicluster"
 )
 
 // runMinicluster runs a whole cluster until ctx ends or the terminal is closed.
 func runMinicluster(ctx context.Context, s cli.Start) error {
+	if err := descriptors.CloseOnExec(); err != nil {
+		return err
+	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
 	o := minicluster.Options{Properties: s.Overrides, Env: s.Env, Environ: s.Environ, System: s.System, User: processUser()}

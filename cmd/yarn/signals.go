@@ -10,14 +10,19 @@ import (
 	"syscall"
 
 	"github.com/heddle-project/heddle/cli"
+	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/internal/logs"
 )
 
 // journal is where a daemon logs: a file, or standard error.
 type journal struct {
 	*slog.Logger
-	out  io.Writer
-	file *logs.File // nil for standard error
+	out   io.Writer
+	least slog.Level
+	file  *logs.File // nil for standard error
+
+	audit    *logs.File // of the audit log; nil if it has none of its own
+	auditLog *audit.Log // nil if nothing is audited
 }
 
 // openLog opens the log of a daemon. A file is rotated at hadoop.log.maxfilesize, and hadoop.log.maxbackupindex older ones are kept,
@@ -27,9 +32,9 @@ func openLog(s cli.Start, name string) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &journal{out: os.Stderr}
+	j := &journal{out: os.Stderr, least: least}
 	if s.LogFile != "" {
-		most, kept, err := bounds(s.System)
+		most, kept, err := bounds(s.System, "hadoop.log.", logs.DefaultSize, logs.DefaultKept)
 		if err != nil {
 			return nil, err
 		}
@@ -42,10 +47,13 @@ func openLog(s cli.Start, name string) (*journal, error) {
 	return j, nil
 }
 
-// close closes the file.
+// close writes what waits and closes the files.
 func (j *journal) close() {
-	if j.file != nil {
-		j.file.Close()
+	j.auditLog.Close()
+	for _, f := range []*logs.File{j.audit, j.file} {
+		if f != nil {
+			f.Close()
+		}
 	}
 }
 
@@ -73,14 +81,16 @@ func on(s os.Signal, do func()) {
 }
 
 func (j *journal) reopen() {
-	if j.file == nil {
-		return
+	for what, f := range map[string]*logs.File{"log": j.file, "audit log": j.audit} {
+		if f == nil {
+			continue
+		}
+		if err := f.Reopen(); err != nil {
+			j.Error("the "+what+" could not be reopened: the old file is still written to", "signal", "HUP", "error", err)
+			continue
+		}
+		j.Info("the "+what+" has been reopened", "signal", "HUP")
 	}
-	if err := j.file.Reopen(); err != nil {
-		j.Error("the log stays the file that it was", "signal", "HUP", "error", err)
-		return
-	}
-	j.Info("the log has been opened anew", "signal", "HUP")
 }
 
 // stacks writes what every goroutine is doing, as a Java daemon's users know it from their virtual machine.

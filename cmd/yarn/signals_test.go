@@ -13,16 +13,41 @@ import (
 	"time"
 
 	"github.com/heddle-project/heddle/cli"
+	"github.com/heddle-project/heddle/internal/descriptors"
 )
 
 // beYarn makes the test's own binary the command.
 const beYarn = "HEDDLE_TEST_BE_YARN"
 
+// listDescriptors makes it tell which descriptors its children have, before and after descriptors.CloseOnExec.
+const listDescriptors = "HEDDLE_TEST_LIST_DESCRIPTORS"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(beYarn) != "" {
 		main()
 	}
+	if os.Getenv(listDescriptors) != "" {
+		os.Exit(tellDescriptors())
+	}
 	os.Exit(m.Run())
+}
+
+func tellDescriptors() int {
+	child := func() {
+		out, err := exec.Command("sh", "-c", "for i in 3 4; do [ -e /proc/self/fd/$i ] && echo $i; done; true").Output()
+		if err != nil {
+			fmt.Println(err)
+		}
+		fmt.Print(string(out))
+	}
+	fmt.Println("before")
+	child()
+	if err := descriptors.CloseOnExec(); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println("after")
+	child()
+	return 0
 }
 
 // A daemon that hangs, or is ending, obeys too.
@@ -52,7 +77,7 @@ func TestSignalsAtBadTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	self(syscall.SIGHUP)
-	r.says("opened anew")
+	r.says("reopened")
 }
 
 // A minicluster whose terminal is closed takes its daemons and containers with it.
@@ -177,16 +202,22 @@ func TestSignals(t *testing.T) {
 			}
 			r.queues("default", "another")
 			r.signal(syscall.SIGHUP)
-			r.says("opened anew")
+			r.says("reopened")
 			if kind == "resourcemanager" {
-				got := r.says("operation=refreshAdminAcls")
-				if !strings.Contains(got, "operation=refreshQueues") || strings.Contains(got, "refused") {
+				audits := *r
+				audits.log = filepath.Join(r.dir, "rm-audit.log")
+				got := audits.says("OPERATION=refreshAdminAcls")
+				if !strings.Contains(got, "OPERATION=refreshQueues") || strings.Contains(got, "FAILURE") {
 					t.Errorf("not everything was read anew:\n%s", got)
 				}
 				// What cannot be read leaves everything as it was, and the log says so.
 				r.queues("default", "default")
+				if err := os.Rename(audits.log, audits.log+".moved"); err != nil {
+					t.Fatal(err)
+				}
 				r.signal(syscall.SIGHUP)
-				r.says("refused")
+				audits.says("OPERATION=refreshQueues\tTARGET=AdminService\tRESULT=FAILURE")
+				r.says("an administrator's call has failed")
 			}
 			r.signal(syscall.SIGTERM)
 			select {

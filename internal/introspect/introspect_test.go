@@ -9,11 +9,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/heddle-project/heddle/internal/release"
 	"github.com/heddle-project/heddle/internal/webgate"
 )
 
@@ -210,6 +212,7 @@ func TestProm(t *testing.T) {
 		"# HELP odd_record_ratio a\\nb\n",
 		"odd_record_ratio" + labels + " NaN\n",
 		`jvm_metrics_gc_count{context="jvm",hostname="` + host + `",processname="NodeManager"} `,
+		"# TYPE heddle_build_info gauge\nheddle_build_info{version=\"" + release.Version + `",commit="` + release.Own().Commit + `",hadoop="3.5.0",goversion="` + runtime.Version() + "\"} 1\n",
 	} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("no %s", want)

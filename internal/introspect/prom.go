@@ -5,10 +5,12 @@ import (
 	"maps"
 	"net/http"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/heddle-project/heddle/internal/answer/tree"
+	"github.com/heddle-project/heddle/internal/release"
 	"github.com/heddle-project/heddle/internal/visible"
 )
 
@@ -23,7 +25,7 @@ type series struct {
 // that Hadoop's own endpoint gives them.
 func (s *server) prom(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain;charset=utf-8")
-	all := map[string]*series{}
+	all := map[string]*series{buildMetric: buildSeries(release.Own())}
 	for _, b := range s.beans(r.Context()) {
 		collect(all, b)
 	}
@@ -40,6 +42,18 @@ func (s *server) prom(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	_ = out.Flush()
+}
+
+// buildMetric is the one that Hadoop does not have: which program this is, in labels of the number 1.
+const buildMetric = "heddle_build_info"
+
+func buildSeries(b release.Build) *series {
+	labels := ""
+	for _, l := range [][2]string{{"version", release.Version}, {"commit", b.Commit}, {"hadoop", release.Hadoop}, {"goversion", runtime.Version()}} {
+		labels += "," + l[0] + `="` + escapeLabel.Replace(l[1]) + `"`
+	}
+	return &series{help: "the version and the commit of this program, the release of Hadoop that it passes for, and the Go that built it",
+		samples: []string{"{" + labels[1:] + "} 1"}}
 }
 
 // collect takes the numbers of a bean of Hadoop's.

@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -50,16 +51,38 @@ func (f *File) open() error {
 	return nil
 }
 
-// Write appends to the log. What cannot be moved away is written on.
-func (f *File) Write(b []byte) (int, error) {
+// Write appends whole lines to the log: as many to one file as it has room for, at least one. What cannot be moved away is
+// written on.
+func (f *File) Write(b []byte) (written int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.size > 0 && f.size+int64(len(b)) > f.most {
-		f.rotate()
+	for len(b) > 0 && err == nil {
+		part := b
+		if f.size+int64(len(b)) > f.most {
+			part = b[:f.fitting(b)]
+		}
+		if f.size > 0 && f.size+int64(len(part)) > f.most {
+			f.rotate()
+		}
+		var n int
+		n, err = f.file.Write(part)
+		f.size += int64(n)
+		written += n
+		b = b[n:]
 	}
-	n, err := f.file.Write(b)
-	f.size += int64(n)
-	return n, err
+	return written, err
+}
+
+// fitting is the length of the lines for which the file has room, or of the first line.
+func (f *File) fitting(b []byte) int {
+	end := bytes.IndexByte(b, '\n') + 1
+	if end == 0 {
+		return len(b)
+	}
+	if room := f.most - f.size; int64(end) <= room {
+		end = bytes.LastIndexByte(b[:min(int64(len(b)), room)], '\n') + 1
+	}
+	return end
 }
 
 func (f *File) rotate() {

@@ -49,6 +49,20 @@ func TestLogIsRotated(t *testing.T) {
 	}
 }
 
+// Lines that come together are parted where a file is full.
+func TestLinesTogetherAreParted(t *testing.T) {
+	dir := t.TempDir()
+	f, err := OpenFile(filepath.Join(dir, "rm.log"), 6, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	write(t, f, "a\n", "b\nc\nd\ntoo long a line\ne\nf\n")
+	if got, want := content(t, dir), []string{"rm.log=e\nf\n", "rm.log.1=too long a line\n", "rm.log.2=d\n", "rm.log.3=a\nb\nc\n"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestLogWithoutOlderOnes(t *testing.T) {
 	dir := t.TempDir()
 	f, err := OpenFile(filepath.Join(dir, "rm.log"), 4, 0)

@@ -49,3 +49,81 @@ func TestLevel(t *testing.T) {
 		t.Errorf("wrote %q below its level", out.String())
 	}
 }
+
+// writes counts what reaches a log, and in how many writes.
+type writes []string
+
+func (w *writes) Write(b []byte) (int, error) {
+	*w = append(*w, string(b))
+	return len(b), nil
+}
+
+func (w *writes) lines() (n int) { return strings.Count(strings.Join(*w, ""), "\n") }
+
+func TestTogether(t *testing.T) {
+	var out writes
+	log := slog.New(New(&out, slog.LevelInfo)).With("logger", "x")
+	Together(log, func() {
+		log.Info("a")
+		Together(log, func() { log.Info("b") })
+		if len(out) != 0 {
+			t.Errorf("%q before the end", out)
+		}
+		log.Warn("c")
+		if len(out) != 1 || out.lines() != 3 {
+			t.Errorf("%q after a warning", out)
+		}
+		log.Info("d")
+		log.Info("e")
+	})
+	if len(out) != 2 || out.lines() != 5 {
+		t.Errorf("%q", out)
+	}
+	log.Info("f")
+	if len(out) != 3 {
+		t.Errorf("%q for itself", out)
+	}
+	Together(log, func() {
+		for range 3 * maxTogether / MaxLine {
+			log.Info(strings.Repeat("x", MaxLine))
+		}
+		if n := out.lines(); n < 6+2*maxTogether/MaxLine {
+			t.Errorf("%d lines are out: more wait than may", n)
+		}
+	})
+	Together(slog.New(slog.DiscardHandler), func() { log.Info("of another log") })
+}
+
+// TestTogetherWithWhatIsStuck: lines come out although what they are to go out with takes for ever.
+func TestTogetherWithWhatIsStuck(t *testing.T) {
+	out := make(chan string, 2)
+	log := slog.New(New(toChannel(out), slog.LevelInfo))
+	wait := func(text string) {
+		t.Helper()
+		select {
+		case line := <-out:
+			if !strings.Contains(line, text) {
+				t.Errorf("%q, want %q", line, text)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%q does not come out", text)
+		}
+	}
+	Together(log, func() {
+		log.Info("first")
+		wait("first")
+		log.Info("second")
+		wait("second")
+	})
+	Together(log, func() {
+		log.Info("third")
+		wait("third")
+	})
+}
+
+type toChannel chan string
+
+func (c toChannel) Write(b []byte) (int, error) {
+	c <- string(b)
+	return len(b), nil
+}

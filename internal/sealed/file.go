@@ -13,8 +13,9 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// DefaultLock is how long Open waits for another process to let go of the file.
-const DefaultLock = 2 * time.Second
+// DefaultLock is how long Open waits for another process to let go of the file: less
+// than `yarn --daemon start` waits for a daemon to stand, so that it tells of the failure.
+const DefaultLock = 500 * time.Millisecond
 
 // lockPause is how often a lock that somebody holds is tried.
 const lockPause = 10 * time.Millisecond

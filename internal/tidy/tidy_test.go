@@ -24,6 +24,7 @@ func plain(f func(*Tree) []Finding) func(*Tree) ([]Finding, error) {
 var rules = []rule{
 	{"imports", "imports", plain(func(t *Tree) []Finding { return Imports(t, Table) })},
 	{"purity", "purity", func(t *Tree) ([]Finding, error) { return Purity(t, IsPure) }},
+	{"replays", "replays", plain(Replays)},
 	{"package names", "names", plain(PackageNames)},
 	{"package comments", "comments", plain(PackageComments)},
 	{"settings", "settings", func(t *Tree) ([]Finding, error) { return Settings(t, "conf", "ResourceManager") }},

@@ -35,6 +35,7 @@ type Config struct {
 	// (hadoop.http.authentication.token.validity, default 10 h).
 	CookieLife time.Duration
 	CSRF       CSRF
+	CORS       CORS // whose pages may read
 	// FrameOptions is the X-Frame-Options of every answer, SAMEORIGIN or DENY;
 	// empty leaves it out.
 	FrameOptions string
@@ -92,6 +93,9 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !slices.Contains(methods, r.Method) {
 		Refuse(w, r, answer.NotAllowed())
 		return
+	}
+	if !g.foreign(r.URL.Path) {
+		g.CORS.answer(w.Header(), r)
 	}
 	if r.Header.Get(Relayed) != "" {
 		g.Log.Warn("a request that a proxy relays was refused: an application has registered a port of this daemon as its own pages", "path", r.URL.Path, "from", r.RemoteAddr)

@@ -47,6 +47,8 @@ type Config struct {
 	// Away is told when the store keeps nothing (state.ErrAway), with the reason whenever that is another one, and nil when it
 	// does again. Nothing is carried out and nobody is answered meanwhile.
 	Away func(error)
+	// Ended is told of each container whose end readers see from then on; nil is not told. It must not block.
+	Ended func(*engine.View)
 }
 
 // Loop runs an engine. Its methods are safe for use by many goroutines.
@@ -327,6 +329,12 @@ func (l *Loop) carryOut(x engine.Effect) {
 			return
 		}
 		done(nil)
+	case engine.Show:
+		before := l.Container(x.Container.ID)
+		l.views.apply(x)
+		if l.cfg.Ended != nil && x.Container.Done() && before != nil && !before.Done() {
+			l.cfg.Ended(x.Container)
+		}
 	default:
 		if !l.views.apply(x) {
 			l.cfg.Do(x)

@@ -16,9 +16,10 @@ type Node struct {
 
 	Offered       yarn.Resource // what containers can have in all
 	Types         yarn.ResourceTypes
-	VirtualMB     int64 // virtual memory that all containers together can have
-	PhysicalCheck bool  // containers over their physical memory are ended
-	VirtualCheck  bool  // likewise virtual
+	VirtualMB     int64  // virtual memory that all containers together can have
+	PhysicalCheck bool   // containers over their physical memory are ended
+	VirtualCheck  bool   // likewise virtual
+	Recovery      string // the recovery directory; "" if nothing is kept for a restart
 }
 
 // Application is an application that has, or had, containers here.

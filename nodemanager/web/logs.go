@@ -28,7 +28,9 @@ func (s *server) readable(r *http.Request, id yarn.ContainerID) error {
 		return answer.Errorf(answer.NotFound, "Unknown container. Container either has not started or has already completed or doesn't belong to this node at all.")
 	}
 	if caller := webgate.From(r.Context()); !s.Source.MayView(caller, a) {
-		return answer.Errorf(answer.Forbidden, "User [%s] is not authorized to view the logs for application %s", caller.User, a.ID)
+		err := answer.Errorf(answer.Forbidden, "User [%s] is not authorized to view the logs for application %s", caller.User, a.ID)
+		s.Source.ReadLogs(caller, id, err)
+		return err
 	}
 	c, ok := s.Source.Container(id)
 	switch {
@@ -57,6 +59,9 @@ func (s *server) open(r *http.Request, id yarn.ContainerID, name string) (*logs.
 		return nil, err
 	}
 	f, err := s.Logs.Open(id, name)
+	if err == nil {
+		s.Source.ReadLogs(webgate.From(r.Context()), id, nil)
+	}
 	return f, refusal(err)
 }
 

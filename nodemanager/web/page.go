@@ -14,6 +14,7 @@ import (
 
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/pages"
+	"github.com/heddle-project/heddle/internal/release"
 	"github.com/heddle-project/heddle/internal/visible"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/nodemanager/view"
@@ -48,8 +49,11 @@ func newDrawer() drawer {
 	d := drawer{templates: map[string]*template.Template{}, mark: rand.Text()}
 	functions := template.FuncMap{
 		"time": pages.When, "memory": pages.Memory, "types": typesText,
-		"entry": func(name, link, text, here string) entry { return entry{link, text, name == here} },
-		"mark":  func() string { return d.mark },
+		"entry":   func(name, link, text, here string) entry { return entry{link, text, name == here} },
+		"mark":    func() string { return d.mark },
+		"own":     func() release.Build { return release.Own() },
+		"version": func() string { return release.Version },
+		"hadoop":  func() string { return release.Hadoop },
 	}
 	layout := template.Must(template.New("layout").Funcs(functions).ParseFS(files, "page/layout.html"))
 	for _, name := range []string{"node", "applications", "application", "containers", "container", "logs", "log", "failure"} {

@@ -15,7 +15,7 @@ import (
 func (s *server) info(*http.Request) (*answer.Response, error) {
 	n := s.Source.Node()
 	v := s.Version
-	return answer.Wrapped("nodeInfo", tree.New().
+	o := tree.New().
 		Add("healthReport", n.Report).
 		Add("totalVmemAllocatedContainersMB", n.VirtualMB).
 		Add("totalPmemAllocatedContainersMB", n.Offered.MemoryMB()).
@@ -33,7 +33,11 @@ func (s *server) info(*http.Request) (*answer.Response, error) {
 		Add("hadoopVersionBuiltOn", v.Date).
 		Add("id", n.ID.String()).
 		Add("nodeHostName", n.ID.Host).
-		Add("nmStartupTime", n.Started)), nil
+		Add("nmStartupTime", n.Started)
+	if n.Recovery != "" {
+		o.Add("heddleRecoveryDirectory", n.Recovery)
+	}
+	return answer.Wrapped("nodeInfo", o), nil
 }
 
 // typesText names the resource types with their units.

@@ -34,6 +34,8 @@ type Source interface {
 	// MayView tells whether the caller may see an application's logs: VIEW_APP.
 	// Always true without yarn.acl.enable.
 	MayView(webgate.Caller, view.Application) bool
+	// ReadLogs is told who reads a container's log files; err is why he may not.
+	ReadLogs(who webgate.Caller, id yarn.ContainerID, err error)
 }
 
 // Version is what /info says of the software.

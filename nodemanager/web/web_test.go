@@ -26,6 +26,11 @@ type source struct {
 	containers   []view.Container
 	metrics      view.Metrics
 	denied       string // who may view nothing
+	read         []string
+}
+
+func (s *source) ReadLogs(c webgate.Caller, id yarn.ContainerID, err error) {
+	s.read = append(s.read, fmt.Sprintf("%s %s refused=%t", c.User, id, err != nil))
 }
 
 func (s *source) Node() view.Node                  { return s.node }

@@ -90,7 +90,6 @@ func (e *Engine) submit(c Submit) {
 	a.recorded = a.choices
 	e.apps[a.sub.ID] = a
 	e.order = append(e.order, a)
-	e.counts.submitted++
 	e.appTo(a, yarn.AppNewSaving)
 	e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedNewApp})
 }
@@ -169,6 +168,7 @@ func (e *Engine) enter(a *application, recovering bool) bool {
 		return false
 	}
 	a.ref = ref
+	e.counts.live++
 	*at(&e.byRef, int(ref)) = a
 	if usage := e.sched.AppUsage(ref); usage.Queue != "" {
 		a.queue, a.recorded.queue = usage.Queue, usage.Queue
@@ -256,6 +256,7 @@ func (e *Engine) appEndStored(a *application, err error) {
 // leave takes an ended application out of the scheduler and off the nodes.
 func (e *Engine) leave(a *application) {
 	if a.ref != scheduler.NoApp {
+		e.sched.CountEnd(a.ref, a.state)
 		e.sched.RemoveApplication(a.ref)
 		e.byRef[a.ref] = nil
 		a.ref = scheduler.NoApp
@@ -286,7 +287,6 @@ func (e *Engine) retain(a *application) {
 // discard forgets the application altogether.
 func (e *Engine) discard(a *application) {
 	delete(e.apps, a.sub.ID)
-	e.counts.forget(a)
 	e.fx.Discarded = append(e.fx.Discarded, a.sub.ID)
 	if a.published {
 		e.goneApps = append(e.goneApps, a.sub.ID)

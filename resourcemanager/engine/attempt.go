@@ -42,7 +42,8 @@ type attempt struct {
 	gone                  bool       // its end has been carried out, or is being
 	asks                  []yarn.Ask // taken and not entered yet
 	releasing             bool       // a later slice ends containers that the master gave back
-	dissolving            bool       // its containers end, slice by slice
+	dissolving            bool       // its containers end, slice by slice, or with is not done
+	with                  *jointEnd  // nil: nobody else's master ended with its own
 	containers            int64
 
 	restored *state.Attempt            // as an earlier life stored it; nil for one that began in this
@@ -174,15 +175,29 @@ type lostMaster struct {
 	diagnostics string
 }
 
+// jointEnd is attempts whose masters have ended at once. All of them leave their
+// queues, which may let others in, before the first application tries again.
+type jointEnd struct {
+	left int        // have yet to leave
+	gone []*attempt // have left
+}
+
 // settle carries out what the ends of masters mean.
 //
 // compat: the heartbeat that brings the news offers its node's room first; the
 // rest of the attempt leaves its queue only then.
 func (e *Engine) settle() {
+	if len(e.lostMasters) == 0 {
+		return
+	}
+	joint := &jointEnd{}
 	for len(e.lostMasters) > 0 {
 		lost := e.lostMasters[0]
 		e.lostMasters = e.lostMasters[1:]
-		e.masterEnded(lost.attempt, lost.exit, lost.diagnostics)
+		if e.masterEnded(lost.attempt, lost.exit, lost.diagnostics) {
+			lost.attempt.with = joint
+			joint.left++
+		}
 	}
 	e.lostMasters = nil
 }
@@ -192,8 +207,9 @@ func ownFault(exit int32) bool {
 	return exit != yarn.ExitPreempted && exit != yarn.ExitAborted && exit != yarn.ExitDisksFailed && exit != yarn.ExitKilledByRM
 }
 
-// masterEnded: the process of the master is gone.
-func (e *Engine) masterEnded(t *attempt, exit int32, diagnostics string) {
+// masterEnded: the process of the master is gone. It tells whether the attempt's end
+// has yet to be stored for that.
+func (e *Engine) masterEnded(t *attempt, exit int32, diagnostics string) (failing bool) {
 	t.exitStatus = exit
 	switch {
 	case t.state == yarn.AttemptFinishing:
@@ -206,7 +222,9 @@ func (e *Engine) masterEnded(t *attempt, exit int32, diagnostics string) {
 	case !t.ending():
 		t.counts = ownFault(exit)
 		e.endAttempt(t, yarn.AttemptFailed, yarn.FinalFailed, e.masterCrashed(t, exit, diagnostics))
+		return true
 	}
+	return false
 }
 
 // ending tells that the attempt's end is decided, stored or not.
@@ -258,6 +276,7 @@ func (e *Engine) dissolve(t *attempt, budget int) (used int, done bool) {
 	a := t.app
 	ended, more := e.sched.EndContainers(a.ref, e.keepsContainers(a, t), budget)
 	if !more {
+		e.restoreUnfetched(a)
 		ended = append(ended, e.sched.EndAttempt(a.ref, e.keepsContainers(a, t))...)
 	}
 	for _, x := range ended {
@@ -267,14 +286,43 @@ func (e *Engine) dissolve(t *attempt, budget int) (used int, done bool) {
 	if more {
 		return len(ended), false
 	}
-	t.dissolving = false
+	over := []*attempt{t}
+	if joint := t.with; joint != nil {
+		joint.gone = append(joint.gone, t)
+		if joint.left--; joint.left > 0 {
+			return workOfMaster + len(ended), true
+		}
+		over = joint.gone
+	}
+	for _, t := range over {
+		e.dissolved(t)
+	}
+	return workOfMaster*len(over) + len(ended), true
+}
+
+// dissolved: the attempt has left its queue, and the application goes on.
+func (e *Engine) dissolved(t *attempt) {
+	a := t.app
+	t.dissolving, t.with = false, nil
 	e.attemptOver(a, t)
 	e.handOver(t, a.current())
 	if a.endStored {
 		a.endStored = false
 		e.appEndStored(a, nil)
 	}
-	return workOfMaster + len(ended), true
+}
+
+// restoreUnfetched asks once more for what the attempt was granted and its master has
+// not fetched.
+//
+// compat: nobody is to be given it, but its user counts as one who asks when the queue
+// admits others after the attempt, and the masters of each have the less room for it.
+func (e *Engine) restoreUnfetched(a *application) {
+	for _, ref := range e.sched.Containers(a.ref, nil) {
+		if c := e.containerAt(ref); c == nil || c.state == yarn.ContainerAllocated {
+			e.sched.RestoreAsk(ref)
+		}
+	}
 }
 
 // handOver gives what a master may not have heard of to the next one, if that

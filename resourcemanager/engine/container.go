@@ -59,7 +59,7 @@ func (e *Engine) acquire(c *container) {
 	if c.state != yarn.ContainerAllocated {
 		return
 	}
-	c.state, c.seen = yarn.ContainerAcquired, nil
+	c.state = yarn.ContainerAcquired
 	e.grantLeases.renew(&c.lease, e.now.Mono)
 	e.runsOn(c.app, c.node)
 }
@@ -75,7 +75,7 @@ func (e *Engine) runsOn(a *application, n *node) {
 
 // running: the node reports the container for the first time.
 func (e *Engine) running(c *container) {
-	c.state, c.launched, c.seen = yarn.ContainerRunning, true, nil
+	c.state, c.launched = yarn.ContainerRunning, true
 	c.node.launched++
 	e.grantLeases.drop(&c.lease)
 	e.sched.Launched(c.ref)
@@ -91,8 +91,13 @@ func (e *Engine) grantUnclaimed(c *container) {
 // end takes the container out of the books. Its node's room stays taken until
 // the node reports the end, if the node ever reported the beginning.
 func (e *Engine) end(c *container, cause scheduler.Cause, exit int32, diagnostics string) {
-	book := *e.sched.Container(c.ref)
 	e.restoreAsk(c)
+	e.endForGood(c, cause, exit, diagnostics)
+}
+
+// endForGood is end for a container that nobody is to have in its stead.
+func (e *Engine) endForGood(c *container, cause scheduler.Cause, exit int32, diagnostics string) {
+	book := *e.sched.Container(c.ref)
 	vacated := e.sched.Finish(c.ref, cause)
 	e.followEnd(scheduler.Ended{Ref: c.ref, Container: book, Cause: cause, Vacated: vacated}, exit, diagnostics)
 }
@@ -102,6 +107,14 @@ func (e *Engine) end(c *container, cause scheduler.Cause, exit int32, diagnostic
 func (e *Engine) restoreAsk(c *container) {
 	if c.state == yarn.ContainerAllocated {
 		e.sched.RestoreAsk(c.ref)
+	}
+}
+
+// restoreIncrease does the same for what was placed to enlarge a container and is not
+// part of it yet.
+func (e *Engine) restoreIncrease(ref scheduler.ContainerRef) {
+	if e.sched.Container(ref).Live {
+		e.sched.RestoreAsk(ref)
 	}
 }
 
@@ -116,6 +129,9 @@ var endStates = map[scheduler.Cause]yarn.ContainerState{
 // its master and its application hear of it.
 func (e *Engine) followEnd(ended scheduler.Ended, exit int32, diagnostics string) {
 	c := e.lookup(ended)
+	if c == nil && !ended.Container.Update.IsZero() && !ended.Container.Reserved {
+		e.partEnded(ended, exit, diagnostics)
+	}
 	if c == nil || c.state.Final() {
 		return
 	}
@@ -138,8 +154,27 @@ func (e *Engine) followEnd(ended scheduler.Ended, exit int32, diagnostics string
 	e.sweepDue = true
 	e.touchApp(c.app)
 	e.touchNode(c.node)
+	if before == yarn.ContainerAllocated && ended.Cause == scheduler.ReleasedByAM {
+		c.app.current().ungrant(c) // nobody has ever heard of it
+		return
+	}
 	e.tell(c, CompletedContainer{ID: c.id, ExitStatus: exit, Diagnostics: clip(diagnostics, MaxDiagnostics),
 		Resource: book.Resource, Execution: book.Execution})
+}
+
+// partEnded tells the master of the end of a part of a container that grows.
+//
+// compat: the part has an id of its own, which the master has never seen.
+func (e *Engine) partEnded(ended scheduler.Ended, exit int32, diagnostics string) {
+	book := &ended.Container
+	t := e.byRef[book.App].current()
+	if t.gone || book.ID.Attempt != t.id && !t.app.sub.KeepContainers {
+		return
+	}
+	end := CompletedContainer{ID: book.ID, ExitStatus: exit, Diagnostics: clip(diagnostics, MaxDiagnostics),
+		Resource: book.Resource, Execution: book.Execution}
+	t.finished = append(t.finished, finishedContainer{end, e.nodeByRef[book.Node].id})
+	e.unheard[book.ID] = true
 }
 
 // lookup is the container that a scheduler's record speaks of; a reservation has none.

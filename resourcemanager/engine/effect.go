@@ -144,6 +144,7 @@ type LifetimeReply struct{ ExpireAt int64 }
 
 // RegisterReply answers RegisterMaster.
 type RegisterReply struct {
+	User               string // the application's
 	Maximum            yarn.Resource
 	Queue              string
 	ViewACL, ModifyACL string

@@ -20,6 +20,7 @@ type Settings struct {
 	GlobalMaxAttempts int32 // whatever a submission says
 	MaxCompleted      int   // ended applications that are remembered
 	Sweeps            bool  // opportunities after events, not at heartbeats alone
+	Correct           bool  // an ask counts what was granted for it and not fetched
 	LogAggregation    bool
 	LogPatience       int64         // how long nodes may take to collect logs after an application's end
 	Labels            bool          // nodes have labels, which administrators give them

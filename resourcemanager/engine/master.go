@@ -40,7 +40,7 @@ func (e *Engine) welcome(t *attempt, c RegisterMaster) {
 	e.attemptLaunched(t.app)
 	e.attemptRegistered(t.app)
 	a := t.app
-	e.reply(c.Ticket, RegisterReply{Maximum: e.sched.MaximumAllocation(a.queue), Queue: a.queue,
+	e.reply(c.Ticket, RegisterReply{User: a.sub.User, Maximum: e.sched.MaximumAllocation(a.queue), Queue: a.queue,
 		ViewACL: a.sub.ViewACL, ModifyACL: a.sub.ModifyACL, Previous: e.inherited(t)})
 }
 
@@ -82,30 +82,36 @@ func (e *Engine) allocate(c *Allocate) {
 		e.fail(c.Ticket, refuse(InvalidMaster, "Invalid responseId in AllocateRequest from application attempt: %s, expect responseId to be %d, but get %d", c.Attempt, t.responseID, c.ResponseID))
 		return
 	}
-	if t.ending() {
-		t.responseID = nextResponse(t.responseID)
-		e.reply(c.Ticket, &AllocateReply{ResponseID: t.responseID, Priority: t.app.priority})
-		return
-	}
 	if err := e.checkAllocate(t, c); err != nil {
 		e.fail(c.Ticket, err)
 		return
 	}
-	e.progressed(t, c)
 	reply := &AllocateReply{}
-	e.applyAllocate(t, c, reply)
-	if e.set.Sweeps && e.sweepDue {
-		e.sweep() // an ask that fits is granted in the same answer
+	if t.ending() { // nothing is done for it, but what is wrong with its call is told
+		reply.UpdateErrors = updateErrors(e.sched.CheckUpdates(t.app.ref, c.Updates))
+		e.tellEnds(t, reply)
+	} else {
+		e.progressed(t, c)
+		e.applyAllocate(t, c, reply)
+		if e.set.Sweeps && e.sweepDue {
+			e.sweep() // an ask that fits is granted in the same answer
+		}
 	}
 	e.answerAllocate(t, reply)
 	e.reply(c.Ticket, reply)
 }
 
-// checkAllocate looks at every part of the call and changes nothing but the
-// call itself: the asks are normalized in place.
+// checkAllocate looks at every part of the call, in Apache's order, and changes
+// nothing but the call itself: the asks are normalized in place.
 func (e *Engine) checkAllocate(t *attempt, c *Allocate) *Error {
 	if c.HasConstraints {
 		return refuse(Failed, "Found non empty SchedulingRequest of AllocateRequest for application=%s, however the configured placement constraints handler does not accept them; set yarn.resourcemanager.placement-constraints.handler, which is not built yet", t.id)
+	}
+	if len(c.Asks) > 0 && len(t.asks) > MaxAsksWaiting {
+		return refuse(InvalidRequest, "Cannot take %d more asks of %s: %d of earlier calls are not entered yet; ask again", len(c.Asks), t.id, len(t.asks))
+	}
+	if why := e.sched.Normalize(t.app.ref, c.Asks); !why.OK() {
+		return e.badRequest(why, "Invalid resource request of %s", t.id)
 	}
 	if slices.Contains(c.BlacklistAdd, yarn.AnyHost) {
 		return refuse(InvalidBlacklist, "Cannot add * to the blacklist of %s: nothing would be left", t.id)
@@ -114,12 +120,6 @@ func (e *Engine) checkAllocate(t *attempt, c *Allocate) *Error {
 		if id.Attempt != t.id && !(t.app.sub.KeepContainers && id.Attempt.Application == t.id.Application) {
 			return refuse(InvalidRelease, "Cannot release container : %s not belonging to this application attempt : %s", id, t.id)
 		}
-	}
-	if len(c.Asks) > 0 && len(t.asks) > MaxAsksWaiting {
-		return refuse(InvalidRequest, "Cannot take %d more asks of %s: %d of earlier calls are not entered yet; ask again", len(c.Asks), t.id, len(t.asks))
-	}
-	if why := e.sched.Normalize(t.app.ref, c.Asks); !why.OK() {
-		return e.badRequest(why, "Invalid resource request of %s", t.id)
 	}
 	return nil
 }
@@ -146,19 +146,28 @@ func (e *Engine) progressed(t *attempt, c *Allocate) {
 func (e *Engine) applyAllocate(t *attempt, c *Allocate, reply *AllocateReply) {
 	a := t.app
 	if len(c.Updates) > 0 {
-		for _, x := range e.sched.Update(a.ref, c.Updates) {
-			reply.UpdateErrors = append(reply.UpdateErrors, UpdateError{Update: x.Update, Reason: x.Reason, CurrentVersion: x.Version})
-		}
+		reply.UpdateErrors = updateErrors(e.sched.Update(a.ref, c.Updates))
 		e.sweepDue = true
 	}
 	e.releaseAll(t, c.Release)
+	e.tellEnds(t, reply)
 	if len(c.Asks) > 0 {
+		e.correct(t, c.Asks)
 		e.ask(t, c.Asks)
 	}
 	if len(c.BlacklistAdd)+len(c.BlacklistRemove) > 0 {
 		e.sched.Blacklist(a.ref, c.BlacklistAdd, c.BlacklistRemove)
 		e.sweepDue = true
 	}
+}
+
+// updateErrors are the refused changes as the master is told of them.
+func updateErrors(list []scheduler.UpdateError) []UpdateError {
+	var out []UpdateError
+	for _, x := range list {
+		out = append(out, UpdateError{Update: x.Update, Reason: x.Reason, CurrentVersion: x.Version})
+	}
+	return out
 }
 
 // ask enters what a master asks for; of very many rows the later ones in slices,
@@ -250,9 +259,26 @@ func (e *Engine) mayCome(t *attempt, id yarn.ContainerID) bool {
 	return t.restored != nil && !t.adopted[id] && id.Number>>yarn.EpochShift < e.set.Epoch && e.now.Mono-e.recoveredAt < e.set.NodeExpiry
 }
 
-// answerAllocate fetches everything that has happened for the master.
+// answerAllocate fetches everything else that has happened for the master; of one
+// that is ending, no more than how the nodes are.
 func (e *Engine) answerAllocate(t *attempt, reply *AllocateReply) {
 	a := t.app
+	if !t.ending() {
+		e.tellGrants(t, reply)
+		reply.Updated = e.updated(a)
+		reply.Previous, t.previous = t.previous, nil
+		reply.Headroom = e.sched.Headroom(a.ref)
+		e.sched.AllocateDone(a.ref)
+	}
+	reply.Nodes = e.nodesChanged(a)
+	reply.ClusterNodes = int32(e.counts.nodes[yarn.NodeRunning] + e.counts.nodes[yarn.NodeDecommissioning])
+	reply.Priority = a.priority
+	t.responseID = nextResponse(t.responseID)
+	reply.ResponseID = t.responseID
+}
+
+// tellEnds tells the master of ends, and takes those that it was told of for heard.
+func (e *Engine) tellEnds(t *attempt, reply *AllocateReply) {
 	e.acknowledge(t.told)
 	if t.told = t.told[:0]; len(t.finished) <= MaxTold {
 		t.told, t.finished = t.finished, t.told
@@ -266,36 +292,32 @@ func (e *Engine) answerAllocate(t *attempt, reply *AllocateReply) {
 	for i := range t.told {
 		reply.Completed[i] = t.told[i].CompletedContainer
 	}
-	if len(t.grants) > 0 {
-		told := t.grants[:min(len(t.grants), MaxTold)]
-		reply.Granted = make([]Grant, 0, len(told))
-		for _, c := range told {
-			if c == nil {
-				t.ungranted--
-				continue
-			}
-			e.acquire(c)
-			reply.Granted = append(reply.Granted, e.grant(c))
-		}
-		left := copy(t.grants, t.grants[len(told):])
-		clear(t.grants[left:])
-		t.grants = t.grants[:left]
-		for i, c := range t.grants {
-			if c != nil {
-				c.grant = int32(i)
-			}
-		}
-		e.touchApp(a)
+}
+
+// tellGrants hands out what was granted.
+func (e *Engine) tellGrants(t *attempt, reply *AllocateReply) {
+	if len(t.grants) == 0 {
+		return
 	}
-	reply.Updated = e.updated(a)
-	reply.Previous, t.previous = t.previous, nil
-	reply.Nodes = e.nodesChanged(a)
-	reply.Headroom = e.sched.Headroom(a.ref)
-	e.sched.AllocateDone(a.ref)
-	reply.ClusterNodes = int32(e.counts.nodes[yarn.NodeRunning] + e.counts.nodes[yarn.NodeDecommissioning])
-	reply.Priority = a.priority
-	t.responseID = nextResponse(t.responseID)
-	reply.ResponseID = t.responseID
+	told := t.grants[:min(len(t.grants), MaxTold)]
+	reply.Granted = make([]Grant, 0, len(told))
+	for _, c := range told {
+		if c == nil {
+			t.ungranted--
+			continue
+		}
+		e.acquire(c)
+		reply.Granted = append(reply.Granted, e.grant(c))
+	}
+	left := copy(t.grants, t.grants[len(told):])
+	clear(t.grants[left:])
+	t.grants = t.grants[:left]
+	for i, c := range t.grants {
+		if c != nil {
+			c.grant = int32(i)
+		}
+	}
+	e.touchApp(t.app)
 }
 
 // updated are the containers whose change has become possible.
@@ -346,6 +368,10 @@ func (e *Engine) finishMaster(c FinishMaster) {
 	a := t.app
 	if a.state.Final() || a.state == yarn.AppFinishing {
 		e.reply(c.Ticket, FinishReply{Unregistered: true})
+		return
+	}
+	if t.gone {
+		e.fail(c.Ticket, refuse(InvalidMaster, "Application doesn't exist in cache %s", c.Attempt))
 		return
 	}
 	if !t.registered {

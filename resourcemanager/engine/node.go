@@ -190,10 +190,12 @@ func (e *Engine) putIn(n *node) {
 	e.sweepDue = true
 }
 
-// reconnect: the node registers again without having been missed. One that has to
-// leave first, and holds very many containers, is leaving afterwards.
+// reconnect: the node registers again without having been missed. One that knows of
+// no application and no container has lost all that ran there, also what it had
+// started and not reported yet. One that has to leave first, and holds very many
+// containers, is leaving afterwards.
 func (e *Engine) reconnect(n *node, c RegisterNode) {
-	if n.ref != scheduler.NoNode && (len(c.Applications) == 0 && n.held == 0 || n.rack != c.Rack || n.label != c.Label) {
+	if n.ref != scheduler.NoNode && (len(c.Applications)+len(c.Containers) == 0 || n.rack != c.Rack || n.label != c.Label) {
 		e.depart(n, "The node registered anew")
 	}
 	switch {
@@ -512,6 +514,9 @@ func (e *Engine) lose(n *node, count int, why string) {
 		c := e.containerAt(ref)
 		switch {
 		case c == nil || c.node != n:
+			if c == nil {
+				e.restoreIncrease(ref)
+			}
 			e.sched.Vacate(ref)
 			continue
 		case !c.state.Final():
@@ -528,7 +533,9 @@ func (e *Engine) takeOut(n *node, why string) {
 	ref := n.ref
 	held := e.sched.ContainersOn(ref, math.MaxInt)
 	for _, r := range held {
-		if c := e.containerAt(r); c != nil && c.node == n {
+		if c := e.containerAt(r); c == nil {
+			e.restoreIncrease(r)
+		} else if c.node == n {
 			e.restoreAsk(c)
 		}
 	}

@@ -26,6 +26,7 @@ func TestRandom(t *testing.T) {
 		set := settings()
 		set.MaxCompleted = 3
 		set.Sweeps = rapid.Bool().Draw(t, "sweeps")
+		set.Correct = rapid.Bool().Draw(t, "correct")
 		set.Labels = rapid.Bool().Draw(t, "labels")
 		set.Slice = rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "slice")
 		set.LabelsByNodes = rapid.Bool().Draw(t, "named by nodes")

@@ -27,14 +27,12 @@ func (e *Engine) recoverApp(r *RecoveredApplication) {
 	a.recorded = a.choices
 	e.apps[a.sub.ID] = a
 	e.order = append(e.order, a)
-	e.counts.submitted++
 	for _, t := range r.Attempts {
 		e.restoreAttempt(a, t)
 	}
 	if rec.Final != yarn.AppNew {
 		a.finishTime, a.final, a.diagnostics = rec.FinishTime, rec.FinalStatus, rec.Diagnostics
 		a.state = rec.Final
-		e.counts.byState[rec.Final]++
 		e.touchApp(a)
 		e.retain(a)
 		return

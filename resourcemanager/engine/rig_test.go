@@ -360,7 +360,7 @@ func (r *rig) checkLives() string {
 		default:
 			fine = false
 		}
-		if !fine && !(t != nil && t.dissolving && r.e.Working()) {
+		if !fine && !(t != nil && r.dissolving(t)) {
 			return fmt.Sprintf("%s is %s and nothing will ever happen to it", a.sub.ID, a.state)
 		}
 		for _, t := range a.attempts {
@@ -370,6 +370,11 @@ func (r *rig) checkLives() string {
 		}
 	}
 	return ""
+}
+
+// dissolving tells that the attempt's end goes on, by itself or when others' ends are stored.
+func (r *rig) dissolving(t *attempt) bool {
+	return t.dissolving && (r.e.Working() || t.with != nil && t.with.left > 0)
 }
 
 func (r *rig) checkAttempt(t *attempt) string {
@@ -386,7 +391,7 @@ func (r *rig) checkAttempt(t *attempt) string {
 	case yarn.AttemptFinalSaving:
 		fine = r.waits(nil, t, savedFinalAttempt)
 	default:
-		fine = t.dissolving && r.e.Working() || t.state.Final() && t.gone && !t.lease.held && len(t.grants)+len(t.finished)+len(t.told) == 0
+		fine = r.dissolving(t) || t.state.Final() && t.gone && !t.lease.held && len(t.grants)+len(t.finished)+len(t.told) == 0
 	}
 	if !fine {
 		return fmt.Sprintf("%s is %s and nothing will ever happen to it", t.id, t.state)
@@ -452,12 +457,24 @@ func (r *rig) changing(a *application) bool {
 
 // checkCounts: the counters are what counting gives.
 func (r *rig) checkCounts() string {
-	var byState [yarn.AppKilled + 1]int64
+	var live, running, leaving int64 // of those that are in a queue
 	for _, a := range r.e.apps {
-		byState[a.state]++
+		switch {
+		case a.ref == scheduler.NoApp:
+		case a.ending():
+			leaving++
+		default:
+			if live++; a.granted {
+				running++
+			}
+		}
 	}
-	if byState != r.e.counts.byState {
-		return fmt.Sprintf("applications by state: %v counted, %v kept", byState, r.e.counts.byState)
+	if c := &r.e.counts; live != c.live || running != c.running {
+		return fmt.Sprintf("%d live, %d running: kept are %+v", live, running, c)
+	}
+	root, _ := r.sched.Queue(queue.Root)
+	if c := &root.Counts; c.Submitted != live+leaving+c.Completed+c.Failed+c.Killed {
+		return fmt.Sprintf("%d live, %d leaving: the root counts %+v", live, leaving, c)
 	}
 	var nodes [yarn.NodeShutdown + 1]int
 	for _, n := range r.e.nodes {

@@ -194,6 +194,8 @@ func (s *script) settings() {
 			s.set.MaxAttempts = int32(n)
 		case "max-completed":
 			s.set.MaxCompleted = int(n)
+		case "correct":
+			s.set.Correct = n == 1
 		case "labels":
 			s.set.Labels = n >= 1
 			s.set.LabelsByNodes = n == 2

@@ -295,6 +295,41 @@ func TestSlices(t *testing.T) {
 			t.Errorf("%d containers are left", u.Live)
 		}
 	})
+	t.Run("what is granted and asked for no more", func(t *testing.T) {
+		c, at := newCrowd(t)
+		c.e.set.Correct = true
+		ask := func(count int32) *AllocateReply {
+			return c.poll(at, func(a *Allocate) {
+				a.Asks = []yarn.Ask{{Where: yarn.AnyHost, Capability: yarn.NewResource(256, 1), Count: count, RelaxLocality: true}}
+			})
+		}
+		fetched := len(ask(crowdContainers).Granted)
+		c.rest()
+		c.most = 0
+		if n := len(ask(0).Granted); n > 0 {
+			t.Errorf("%d containers are handed out that are to end", n)
+		}
+		c.rest()
+		c.inSlices("a correction", MaxSlice)
+		if u := c.sched.AppUsage(c.e.apps[at.Application].ref); int(u.Live) != fetched {
+			t.Errorf("%d containers are left, %d were fetched", u.Live, fetched)
+		}
+		ends := 0
+		for n := -1; n != 0; ends += n {
+			r := c.poll(at, nil)
+			for n = 0; n < len(r.Completed); n++ {
+				if why := r.Completed[n].Diagnostics; why != "Container expired since it was unused" {
+					t.Fatal(why)
+				}
+			}
+			if len(r.Granted) > 0 {
+				t.Fatalf("%d containers are granted that nobody asks for", len(r.Granted))
+			}
+		}
+		if ends != crowdContainers-fetched {
+			t.Errorf("the master hears of %d ends, %d containers ended", ends, crowdContainers-fetched)
+		}
+	})
 	t.Run("release of what has not come back", func(t *testing.T) {
 		c, at := newCrowd(t)
 		var ids []yarn.ContainerID

@@ -36,19 +36,6 @@ func numbers(why yarn.Reason) (text string) {
 	return text
 }
 
-// waits puts the reason of an application that waits into words: unlike that of
-// a refused call, its detail is a name.
-func waits(why yarn.Reason) string {
-	text := strings.ReplaceAll(string(why.Code), "-", " ")
-	switch {
-	case why.Subject != "" && why.Detail != "":
-		text += " (" + why.Subject + ", " + why.Detail + ")"
-	case why.Subject != "" || why.Detail != "":
-		text += " (" + why.Subject + why.Detail + ")"
-	}
-	return text + numbers(why)
-}
-
 // badRequest refuses asks: for a bad label in the words that clients know.
 func (e *Engine) badRequest(why yarn.Reason, format string, args ...any) *Error {
 	name := why.Subject[strings.LastIndex(why.Subject, ".")+1:]

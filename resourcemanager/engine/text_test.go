@@ -94,20 +94,3 @@ func TestLogsAreForgottenWhenAllAreThere(t *testing.T) {
 		t.Fatalf("both nodes are through: %+v", a.logs)
 	}
 }
-
-func TestWhatApplicationsWaitFor(t *testing.T) {
-	for want, why := range map[string]yarn.Reason{
-		"user am limit (root.a, ann); needed <memory:2048, vCores:1>, allowed <memory:1024, vCores:1>": {Code: fit.UserAMLimit, Subject: "root.a", Detail: "ann",
-			Needed: yarn.NewResource(2048, 1), Limit: yarn.NewResource(1024, 1)},
-		"room kept for other queue (root.b, root.a); needed <memory:1024, vCores:1>, allowed <memory:0, vCores:0>": {Code: fit.RoomKept, Subject: "root.b", Detail: "root.a",
-			Needed: yarn.NewResource(1024, 1)},
-		"max parallel apps (ann); 3 of 2":        {Code: fit.ParallelApps, Subject: "ann", Count: 3, Max: 2},
-		"other partition (gpu)":                  {Code: fit.OtherPartition, Detail: "gpu"},
-		"partition not accessible (root.a, gpu)": {Code: fit.PartitionDenied, Subject: "root.a", Detail: "gpu"},
-		"no nodes":                               {Code: fit.NoNodes},
-	} {
-		if have := waits(why); have != want {
-			t.Errorf("%+v is told as %q, not %q", why, have, want)
-		}
-	}
-}

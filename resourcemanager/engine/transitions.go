@@ -86,7 +86,9 @@ func (e *Engine) appTo(a *application, to yarn.ApplicationState) {
 		panic(fmt.Sprintf("engine: application %s cannot go from %s to %s", a.sub.ID, a.state, to))
 	}
 	e.fx.Transitions = append(e.fx.Transitions, Transition{Application: a.sub.ID, From: a.state.String(), To: to.String(), Cause: cause})
-	e.counts.apps(a, to)
+	if to == yarn.AppFinalSaving {
+		e.counts.ending(a)
+	}
 	a.state = to
 	e.touchApp(a)
 }

@@ -282,7 +282,7 @@ func (e *Engine) viewUsage(a *application, v *view.Application) {
 				Capability: q.Capability, Count: q.Count, RelaxLocality: q.RelaxLocality, Label: q.Label, ExecutionType: q.ExecutionType})
 		}
 		for _, why := range e.sched.Explain(a.ref, explainNodes) {
-			v.Why = waits(why)
+			v.Why = e.waits(a, why)
 			break
 		}
 	}
@@ -363,7 +363,7 @@ func (e *Engine) containerView(c *container) *view.Container {
 	}
 	g := e.grant(c)
 	c.seen = &view.Container{ID: c.id, Node: g.Node, NodeHTTPAddress: g.NodeHTTPAddress, Resource: g.Resource, Priority: g.Priority,
-		AllocationRequestID: g.AllocationRequestID, State: c.state, ExecutionType: g.Execution, CreatedAt: c.created,
+		AllocationRequestID: g.AllocationRequestID, ExecutionType: g.Execution, CreatedAt: c.created,
 		User: g.User, Master: g.Master, Label: g.Label}
 	return c.seen
 }
@@ -411,28 +411,23 @@ func (e *Engine) nodeView(n *node) *view.Node {
 	return v
 }
 
-// counts are kept as things happen.
+// counts are kept as things happen. compat: applications count once their queue has taken them: one that it rejects, or that is
+// killed before, is none of its own, and one that an earlier life saw end is none of this life's. Queues keep those of what was
+// submitted and has ended.
 type counts struct {
-	submitted, grants int64
-	live, running     int64 // applications that have not ended; of these, with a container granted
-	byState           [yarn.AppKilled + 1]int64
-	nodes             [yarn.NodeShutdown + 1]int
-	forgotten         [yarn.AppKilled + 1]int64 // ended and no longer remembered
+	grants        int64
+	live, running int64 // applications that have not ended; of these, with a container granted
+	nodes         [yarn.NodeShutdown + 1]int
 }
 
-// apps follows a step of an application, before the step is taken.
-func (c *counts) apps(a *application, to yarn.ApplicationState) {
-	if a.state == yarn.AppNew {
-		c.live++
-	} else {
-		c.byState[a.state]--
+// ending counts an application whose end is decided.
+func (c *counts) ending(a *application) {
+	if a.ref == scheduler.NoApp {
+		return
 	}
-	c.byState[to]++
-	if to == yarn.AppFinalSaving {
-		c.live--
-		if a.granted {
-			c.running--
-		}
+	c.live--
+	if a.granted {
+		c.running--
 	}
 }
 
@@ -445,26 +440,16 @@ func (c *counts) grant(a *application) {
 	a.granted = true
 }
 
-func (c *counts) forget(a *application) {
-	c.byState[a.state]--
-	if a.state == yarn.AppNewSaving {
-		c.live--
-		return
-	}
-	c.forgotten[a.state]++
-}
-
 func (e *Engine) metrics(queues *queue.Snapshot) view.Metrics {
 	c := &e.counts
 	m := view.Metrics{
-		Submitted: c.submitted, Pending: c.live - c.running, Running: c.running, GrantsTotal: c.grants, NodesByState: c.nodes,
-		Completed: c.byState[yarn.AppFinished] + c.forgotten[yarn.AppFinished],
-		Failed:    c.byState[yarn.AppFailed] + c.forgotten[yarn.AppFailed],
-		Killed:    c.byState[yarn.AppKilled] + c.forgotten[yarn.AppKilled],
+		Pending: c.live - c.running, Running: c.running, GrantsTotal: c.grants, NodesByState: c.nodes,
 	}
 	all, some := []queue.Share(nil), []queue.Share(nil)
 	if root, ok := queues.ByPath(queue.Root); ok {
 		all, some = shares(root), []queue.Share{root.Default}
+		n := &root.Counts
+		m.Submitted, m.Completed, m.Failed, m.Killed = n.Submitted, n.Completed, n.Failed, n.Killed
 	}
 	m.Amounts, m.Default = amounts(e.sched.ClusterTotal(), all), amounts(e.sched.DefaultTotal(), some)
 	return m

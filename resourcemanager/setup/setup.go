@@ -120,6 +120,7 @@ func Settings(s *conf.ResourceManager, cfg *config.Config, started time.Time, ep
 		GlobalMaxAttempts: int32(min(a.GlobalMaxAttempts, math.MaxInt32)),
 		MaxCompleted:      a.MaxCompleted,
 		Sweeps:            cfg.Asynchronous,
+		Correct:           s.Allocation.Correct,
 		Labels:            cfg.Cluster.LabelsEnabled,
 		LabelsByNodes:     s.Labels.ByNodes,
 		Dominant:          cfg.Dominant,

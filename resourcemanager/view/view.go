@@ -139,13 +139,17 @@ type Container struct {
 	Resource            yarn.Resource
 	Priority            int32
 	AllocationRequestID int64
-	State               yarn.ContainerState
 	ExecutionType       yarn.ExecutionType
 	CreatedAt           int64
 	User                string
 	Master              bool
 	Label               string
 }
+
+// PublicState is what everybody is told of a container.
+//
+// compat: whether or not its node has started it, it is RUNNING until it ends. Then it is not here any more.
+func (*Container) PublicState() string { return "RUNNING" }
 
 // Node is everything that is shown of one node.
 type Node struct {

@@ -76,7 +76,7 @@ func TestEveryRoute(t *testing.T) {
 		t.Fatalf("only %d routes", len(routes))
 	}
 	fill := strings.NewReplacer("{app}", webtest.App(6).String(), "{attempt}", "appattempt_1795305251364_0006_000001",
-		"{container}", "container_1795305251364_0006_01_000001", "{node}", "localhost:26839", "{state}", "RUNNING", "{type}", "LIFETIME")
+		"{container}", "container_1795305251364_0006_01_000001", "{node}", "localhost:26839", "{state}", "RUNNING", "{type}", "LIFETIME", "{queue}", "root")
 	paths := []string{"/proxy/" + webtest.App(6).String() + "/", "/nothing/here", "/ws/v1/nothing"}
 	for pattern := range routes {
 		path := fill.Replace(pattern)
@@ -131,7 +131,7 @@ func TestEveryRoute(t *testing.T) {
 			t.Errorf("DELETE %s: %d, want 405", path, w.Code)
 		}
 		if slices.Contains(methods, "GET") {
-			path += "?user.name=admin"
+			path += "?user.name=admin&user=alice"
 			if w := d.ask("GET", path, ""); w.Code != http.StatusOK {
 				t.Errorf("GET %s: %d", path, w.Code)
 			}

@@ -113,7 +113,7 @@ func countApplications(c *view.Cluster) map[string]appCounts {
 	for _, a := range c.Applications {
 		var one appCounts
 		switch {
-		case a.State.Final():
+		case a.State.Final(), a.Current() == nil: // compat: one without an attempt, be it rejected, does not wait in the queue
 			continue
 		case a.PublicState == yarn.PublicRunning:
 			one.running = 1
@@ -130,8 +130,7 @@ func countApplications(c *view.Cluster) map[string]appCounts {
 	return out
 }
 
-// queueBean is one queue in the default partition. Hadoop's counters of ended
-// applications are told for the root alone: the others' are not kept.
+// queueBean is one queue in the default partition. The containers ever granted are told for the root alone: the others' are not kept.
 func queueBean(c *view.Cluster, q *queue.Info, apps appCounts) introspect.Bean {
 	name := "QueueMetrics"
 	for i, part := range strings.Split(q.Path, ".") {
@@ -145,13 +144,13 @@ func queueBean(c *view.Cluster, q *queue.Info, apps appCounts) introspect.Bean {
 	b.Attributes = append(b.Attributes,
 		introspect.Gauge("AppsPending", apps.pending, "applications before their master runs"),
 		introspect.Gauge("AppsRunning", apps.running, "applications whose master runs"))
-	if m := &c.Metrics; q.Parent == "" {
-		b.Attributes = append(b.Attributes,
-			introspect.Counter("AppsSubmitted", m.Submitted, "applications taken in"),
-			introspect.Counter("AppsCompleted", m.Completed, "applications that ended by themselves"),
-			introspect.Counter("AppsFailed", m.Failed, "applications that failed"),
-			introspect.Counter("AppsKilled", m.Killed, "applications that were killed"),
-			introspect.Counter("AggregateContainersAllocated", m.GrantsTotal, "containers ever granted"))
+	b.Attributes = append(b.Attributes,
+		introspect.Counter("AppsSubmitted", q.Counts.Submitted, "applications that the queue took"),
+		introspect.Counter("AppsCompleted", q.Counts.Completed, "of these, those that ended by themselves"),
+		introspect.Counter("AppsFailed", q.Counts.Failed, "of these, those that failed"),
+		introspect.Counter("AppsKilled", q.Counts.Killed, "of these, those that were killed"))
+	if q.Parent == "" {
+		b.Attributes = append(b.Attributes, introspect.Counter("AggregateContainersAllocated", c.Metrics.GrantsTotal, "containers ever granted"))
 	}
 	return b
 }

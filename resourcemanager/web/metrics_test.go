@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
+	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -55,6 +56,8 @@ func TestMetricNames(t *testing.T) {
 
 func TestMetricValues(t *testing.T) {
 	s := webtest.New()
+	s.Tree.Queues[0].Counts.Submitted = 8
+	s.Tree.Queues[1].Counts = queue.AppCounts{Submitted: 7, Completed: 3, Failed: 2, Killed: 1}
 	s.Tree.Queues[1].Default.Reserved = yarn.NewResource(512, 1)
 	s.Tree.Queues[1].Default.ReservedUsage = yarn.NewResource(-4096, -4)
 	got := map[string]string{}
@@ -68,18 +71,22 @@ func TestMetricValues(t *testing.T) {
 	for name, want := range map[string]string{
 		"RMInfo State":                       strings.ToLower(s.Self.HAState),
 		"ClusterMetrics CapabilityMB":        fmt.Sprint(m.Total.MemoryMB()),
-		"QueueMetrics,q0=root AppsSubmitted": fmt.Sprint(m.Submitted),
+		"QueueMetrics,q0=root AppsSubmitted": "8",
 		"QueueMetrics,q0=root AppsRunning":   fmt.Sprint(m.Running),
 		"QueueMetrics,q0=root tag.Queue":     "root",
 		below + " AllocatedMB":               fmt.Sprint(leaf.Default.Used.MemoryMB() - 512),
 		below + " ReservedMB":                "512",
+		below + " AppsSubmitted":             "7",
+		below + " AppsCompleted":             "3",
+		below + " AppsFailed":                "2",
+		below + " AppsKilled":                "1",
 		below + " GuaranteedCapacity":        fmt.Sprint(leaf.Default.Capacity),
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
 		}
 	}
-	if _, ok := got[below+" AppsSubmitted"]; ok {
+	if _, ok := got[below+" AggregateContainersAllocated"]; ok {
 		t.Error("a counter that nobody keeps was told")
 	}
 	var nodes []map[string]any

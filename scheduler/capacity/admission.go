@@ -128,9 +128,9 @@ func (s *Scheduler) masterRefusal(a *app) yarn.Reason {
 	if !a.waits || w.passes == a.joined {
 		return yarn.Reason{}
 	}
-	sh := &q.shares[a.amPart]
+	sh, label := &q.shares[a.amPart], s.books.Partition(a.amPart).Name
 	if with := a.amSize.Add(sh.amUsed); !s.calc.FitsIn(&with, &sh.amLimit) {
-		return yarn.Reason{Code: fit.AMLimit, Subject: q.path, Needed: with, Limit: sh.amLimit}
+		return yarn.Reason{Code: fit.AMLimit, Subject: q.path, Needed: with, Limit: sh.amLimit, Key: q.setting(label, masterShare)}
 	}
 	var used resource
 	if u := q.leaf.users[a.User]; u != nil {
@@ -139,7 +139,8 @@ func (s *Scheduler) masterRefusal(a *app) yarn.Reason {
 	if int(a.amPart) < len(w.limits) && w.limits[a.amPart].known {
 		limit := w.limits[a.amPart].value
 		if with := a.amSize.Add(used); !s.calc.FitsIn(&with, &limit) {
-			return yarn.Reason{Code: fit.UserAMLimit, Subject: q.path, Needed: with, Limit: limit, Detail: a.User}
+			return yarn.Reason{Code: fit.UserAMLimit, Subject: q.path, Needed: with, Limit: limit, Detail: a.User,
+				Key: q.setting(label, masterShare) + ", " + q.userSettings()}
 		}
 	}
 	return yarn.Reason{}
@@ -150,8 +151,11 @@ func (s *Scheduler) admit(q *Queue, a *app) {
 	u := q.userOf(a.User)
 	l.pending.exit(a)
 	l.counts(u, 1, -1)
-	a.waits, a.active = false, true
-	l.active.enter(a, q.policy())
+	a.waits = false
+	if !a.active { // with LikeApache it may be admitted twice
+		a.active = true
+		l.active.enter(a, q.policy())
+	}
 	s.chargeMaster(q, u, a, 1)
 	u.shares[a.amPart].amLimit = l.pending.limits[a.amPart].value
 }
@@ -175,10 +179,15 @@ func (s *Scheduler) track(a *app) {
 		s.userWaiting[a.User] = append(s.userWaiting[a.User], a)
 		return
 	}
-	for q := a.queue.parent; q != nil; q = q.parent {
-		q.runnable++
-	}
+	countParallel(a.queue, 1)
 	s.userRunnable[a.User]++
+}
+
+// countParallel counts applications that run for the parents of a leaf.
+func countParallel(q *Queue, n int32) {
+	for q = q.parent; q != nil; q = q.parent {
+		q.runnable += n
+	}
 }
 
 func (s *Scheduler) untrack(a *app) {
@@ -189,9 +198,7 @@ func (s *Scheduler) untrack(a *app) {
 	if s.userRunnable[a.User]--; s.userRunnable[a.User] == 0 {
 		delete(s.userRunnable, a.User)
 	}
-	for q := a.queue.parent; q != nil; q = q.parent {
-		q.runnable--
-	}
+	countParallel(a.queue, -1)
 }
 
 func (s *Scheduler) unwait(a *app) {
@@ -203,20 +210,35 @@ func (s *Scheduler) unwait(a *app) {
 
 // promote lets applications run that waited for the one that has ended.
 func (s *Scheduler) promote(a *app) {
-	var highest *Queue
-	for q := a.queue; q != nil; q = q.parent {
-		if q.runnableApps() == q.conf.MaxParallel-1 {
-			highest = q
-		}
-	}
-	var lists [][]*app
-	if highest != nil {
-		lists = waitingBelow(highest, lists)
-	}
+	lists := waitingFor(a.queue)
 	if s.userRunnable[a.User] == s.cfg.UserParallel(a.User)-1 {
 		lists = append(lists, slices.Clone(s.userWaiting[a.User]))
 	}
 	s.run(lists, len(lists))
+}
+
+// promoteMoved lets applications run that waited for the place of one that has moved,
+// or lets it run itself where it has come.
+func (s *Scheduler) promoteMoved(a *app, from *Queue) {
+	lists := [][]*app{{a}}
+	if a.runnable {
+		lists = waitingFor(from)
+	}
+	s.run(lists, len(lists))
+}
+
+// waitingFor are those who may wait for the place that one has given up in a leaf.
+func waitingFor(leaf *Queue) [][]*app {
+	var highest *Queue
+	for q := leaf; q != nil; q = q.parent {
+		if q.runnableApps() == q.conf.MaxParallel-1 {
+			highest = q
+		}
+	}
+	if highest == nil {
+		return nil
+	}
+	return waitingBelow(highest, nil)
 }
 
 // promoteAll lets everybody run who may, after limits have changed.
@@ -263,10 +285,16 @@ func (s *Scheduler) run(lists [][]*app, most int) {
 		} else {
 			heap.Pop(h)
 		}
-		if a == last || a.runnable {
+		if a == last {
 			continue
 		}
 		last = a
+		if a.runnable {
+			// compat: who stands in two lists is looked at again, is one too many by then,
+			// and is not counted off when it ends.
+			a.runnable = !s.likeApache()
+			continue
+		}
 		if !s.mayRun(a) {
 			continue
 		}

@@ -26,6 +26,7 @@ type app struct {
 	unsettled bool                   // the fair order has to look at it again
 	active    bool                   // admitted
 	runnable  bool                   // not held back by max-parallel-apps
+	listed    bool                   // its leaf counts it among those
 	waits     bool                   // in the leaf's pending list
 	avoid     map[cluster.Place]bool // hosts and racks, for all but masters
 	// What the master's headroom is computed from: the leaf and the user of the
@@ -118,6 +119,9 @@ func (s *Scheduler) admitApplication(in *demand.Application, path string) (*Queu
 		return nil, 0, why
 	}
 	q.lastSubmit = s.now.Mono
+	for p := q; p != nil; p = p.parent {
+		p.counts.Submitted++
+	}
 	for p := q.parent; p != nil; p = p.parent {
 		p.apps++
 	}
@@ -170,6 +174,20 @@ func (s *Scheduler) maySubmitNow(q *Queue, name string) yarn.Reason {
 		}
 	}
 	return yarn.Reason{}
+}
+
+// CountEnd counts how the application ended; see the facade.
+func (s *Scheduler) CountEnd(ref AppRef, end yarn.ApplicationState) {
+	for q := s.app(ref).queue; q != nil; q = q.parent {
+		switch end {
+		case yarn.AppKilled:
+			q.counts.Killed++
+		case yarn.AppFailed:
+			q.counts.Failed++
+		default:
+			q.counts.Completed++
+		}
+	}
 }
 
 // RemoveApplication forgets the application.
@@ -251,14 +269,16 @@ func (s *Scheduler) join(q *Queue, a *app) {
 	l := q.leaf
 	u := q.userOf(a.User)
 	q.touch()
-	if !a.runnable {
+	if a.listed = a.runnable; !a.runnable {
 		l.waiting = append(l.waiting, a)
 		return
 	}
 	l.runnable++
 	l.counts(u, 0, 1)
-	l.pending.enter(a)
-	a.waits, a.joined = true, l.pending.passes
+	if !a.waits {
+		l.pending.enter(a)
+		a.waits, a.joined = true, l.pending.passes
+	}
 	if s.calc.Positive(&l.lastCluster, &l.lastCluster) {
 		s.activate(q)
 	}
@@ -268,24 +288,28 @@ func (s *Scheduler) join(q *Queue, a *app) {
 func (s *Scheduler) separate(q *Queue, a *app) {
 	l := q.leaf
 	u := q.userOf(a.User)
-	if a.runnable {
+	if a.listed {
 		l.runnable--
 	} else {
 		l.waiting = slices.DeleteFunc(l.waiting, func(o *app) bool { return o == a })
 		l.pending.miscounted = true
 	}
 	wasActive := a.active
+	q.calm(a)
 	switch {
 	case a.active:
-		q.calm(a)
 		l.active.exit(a, q.policy())
 		a.active = false
 		s.chargeMaster(q, u, a, -1)
 		l.counts(u, -1, 0)
-	case a.waits:
-		l.pending.exit(a)
 	}
-	a.waits = false
+	if a.waits {
+		l.pending.exit(a)
+		a.waits = false
+		if wasActive {
+			s.leaveInLine(q, a)
+		}
+	}
 	if !wasActive {
 		// compat: an attempt that max-parallel-apps held back was never counted
 		// as pending, but is taken off that count.
@@ -375,6 +399,9 @@ func (s *Scheduler) MayMove(ref AppRef, target string) yarn.Reason {
 	a := s.app(ref)
 	q := s.tree.find(target)
 	switch {
+	case s.tree.find(a.queue.path) == nil || s.isAstray(a.queue.path):
+		// compat: a refresh has taken its queue out of the tree.
+		return yarn.Reason{Code: fit.UnknownQueue, Subject: a.queue.path}
 	case q == nil && s.tree.names.Ambiguous(target):
 		return yarn.Reason{Code: fit.AmbiguousQueue, Subject: target}
 	case q == nil || s.isAstray(q.path):
@@ -409,10 +436,9 @@ func (s *Scheduler) MoveApplication(ref AppRef, target string) yarn.Reason {
 	}
 	s.rebookAll(a, append(s.books.OfOwner(&a.live, nil), s.reservationsOf(a)...), from, to)
 	if a.running {
-		s.untrack(a)
 		s.separate(from, a)
 		a.queue = to
-		s.track(a)
+		s.moveParallel(a, from)
 		s.join(to, a)
 		s.moveDemand(a, from, to)
 	} else {
@@ -426,7 +452,22 @@ func (s *Scheduler) MoveApplication(ref AppRef, target string) yarn.Reason {
 	}
 	from.touch()
 	to.touch()
+	if a.running && !s.likeApache() {
+		s.promoteMoved(a, from)
+	}
 	return yarn.Reason{}
+}
+
+// moveParallel moves the application's place among those that run at the same time.
+// Who waits for one keeps its turn among the user's others.
+//
+// compat: Apache leaves the place with the old parents, and counts it off from the new
+// ones in the end.
+func (s *Scheduler) moveParallel(a *app, from *Queue) {
+	if a.runnable && !s.likeApache() {
+		countParallel(from, -1)
+		countParallel(a.queue, 1)
+	}
 }
 
 // manyRebooked is how many containers are moved one by one.
@@ -517,17 +558,29 @@ func (s *Scheduler) SetPriority(ref AppRef, priority int32) (int32, yarn.Reason)
 		return priority, why
 	}
 	l := q.leaf
+	q.calm(a)
 	switch {
 	case a.active:
 		compare := q.policy()
-		q.calm(a)
 		l.active.exit(a, compare)
+		if a.waits {
+			l.pending.exit(a)
+		}
 		a.priority = priority
 		l.active.enter(a, compare)
+		if a.waits {
+			l.pending.enter(a)
+		}
 	case a.waits:
 		l.pending.exit(a)
 		a.priority = priority
 		l.pending.enter(a)
+	case a.running && s.likeApache():
+		// compat: who is held back by max-parallel-apps gets into the line for admission.
+		a.priority = priority
+		l.pending.enter(a)
+		l.pending.miscounted = true
+		a.waits, a.joined = true, l.pending.passes
 	}
 	a.priority = priority
 	q.touch()

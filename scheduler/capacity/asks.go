@@ -171,14 +171,14 @@ func (s *Scheduler) Ask(ref AppRef, asks []yarn.Ask) {
 	}
 	s.enter(a, asks)
 	if a.mastered {
-		a.queue.unsettleDemand(a)
+		s.unsettleDemand(a)
 	}
 	a.queue.touch()
 }
 
-func (q *Queue) unsettleDemand(a *app) {
-	if q.conf.SizeWeight {
-		q.unsettle(a)
+func (s *Scheduler) unsettleDemand(a *app) {
+	if a.queue.conf.SizeWeight {
+		s.unsettle(a)
 	}
 }
 
@@ -257,12 +257,52 @@ func (s *Scheduler) lessPending(q *Queue, w *demand.Want) {
 	s.addPending(q, &demand.Delta{Part: w.Part, Size: times(w.Any.Size, -1), Count: -1})
 }
 
+// servedRow is what a container was asked for by at one place.
+type servedRow struct {
+	size  resource
+	relax bool
+}
+
+// servedRows are those for any host, the rack and the host, as far as the locality of
+// the container goes.
+type servedRows [3]servedRow
+
+// rememberRows keeps the rows that a container is about to serve, if one of them asks
+// for another size, or for no other place.
+//
+//go:noinline
+func (s *Scheduler) rememberRows(w *demand.Want, c ContainerRef, box *cluster.Container, n *cluster.NodeBook) {
+	plain := servedRow{box.Resource, true}
+	rows := servedRows{{w.Any.Size, w.Any.Relax}, plain, plain}
+	if r := w.At(n.RackPlace); r != nil && box.Locality != cluster.OffSwitch {
+		rows[1] = servedRow{r.Size, r.Relax}
+	}
+	if r := w.At(n.NodePlace); r != nil && box.Locality == cluster.NodeLocal {
+		rows[2] = servedRow{r.Size, r.Relax}
+	}
+	if rows == (servedRows{plain, plain, plain}) {
+		return
+	}
+	if s.servedRows == nil {
+		s.servedRows = map[ContainerRef]servedRows{}
+	}
+	s.servedRows[c] = rows
+}
+
 // RestoreAsk puts an ask back; see the facade.
+//
+// compat: in Apache what was asked for to enlarge a container comes back, too, as an ask
+// for a container like any other, on that node alone.
 func (s *Scheduler) RestoreAsk(ref ContainerRef) {
 	box := s.books.Container(ref)
 	a := s.app(box.App)
-	if !a.running || box.Reserved || box.AM {
+	if !a.running || box.Reserved || box.AM || !box.Update.IsZero() && !s.likeApache() {
 		return
+	}
+	rows, kept := s.servedRows[ref]
+	if !kept {
+		plain := servedRow{box.Resource, true}
+		rows = servedRows{plain, plain, plain}
 	}
 	n := s.books.Node(box.Node)
 	k := demand.Key{Priority: box.Priority, RequestID: box.AllocationRequestID}
@@ -275,13 +315,12 @@ func (s *Scheduler) RestoreAsk(ref ContainerRef) {
 	}
 	for i := len(names) - 1; i >= 0; i-- {
 		count := int32(1)
-		relax := true
 		w := a.wants.OpenOne(k)
 		if r := s.rowOf(w, names[i]); r != nil {
-			count, relax = r.Count+1, r.Relax
+			count = r.Count + 1
 		}
 		s.put(a, w, &yarn.Ask{Priority: k.Priority, AllocationRequestID: k.RequestID, Where: names[i],
-			Capability: box.Resource, Count: count, RelaxLocality: relax, Label: box.Label, LabelSet: true})
+			Capability: rows[i].size, Count: count, RelaxLocality: rows[i].relax, Label: box.Label, LabelSet: true})
 	}
 	a.queue.touch()
 }

@@ -72,7 +72,7 @@ func (s *Scheduler) parse(cfg *config.Config, conf *config.Queue, parent *Queue)
 }
 
 func (s *Scheduler) newQueue(conf *config.Queue, parent *Queue) *Queue {
-	q := &Queue{conf: conf, rules: conf.Rules, path: conf.Path, name: conf.Name, parent: parent}
+	q := &Queue{conf: conf, rules: conf.Rules, path: conf.Path, name: conf.Name, parent: parent, counts: &queue.AppCounts{}}
 	if conf.Kind == config.Leaf {
 		q.leaf = newLeaf(s.books.Partitions())
 	}

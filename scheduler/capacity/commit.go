@@ -37,6 +37,9 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 	if !w.Plain && !w.Update.IsZero() {
 		s.matchUpdate(a, w, c)
 	}
+	if o.locality != cluster.OffSwitch || !w.Any.Relax || w.Any.Size != box.Resource {
+		s.rememberRows(w, c, box, r.book)
+	}
 	a.wants.Take(s.calc, &s.books.Places, w, o.locality, r.book)
 	if len(a.wants.Keys()) == 0 {
 		s.unwant(a.queue, a)
@@ -50,7 +53,7 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 	kind := cluster.Allocated
 	if o.from < 0 {
 		s.use(a.queue, a, r.part, &box.Resource, 1, w)
-		a.queue.unsettle(a)
+		s.unsettle(a)
 	} else {
 		s.lessPending(a.queue, w)
 		a.queue.touch()
@@ -199,7 +202,7 @@ func (s *Scheduler) giveUp(c ContainerRef) { s.end(c, cluster.ReleasedByAM) } //
 func (s *Scheduler) fulfil(o *outcome) (ContainerRef, *cluster.Container) {
 	s.unreserve(o.from)
 	box := s.books.Container(o.from)
-	box.Reserved, box.Locality, box.CreatedWall = false, o.locality, s.now.Wall
+	box.Reserved, box.Locality, box.CreatedWall, box.Label = false, o.locality, s.now.Wall, o.want.Label
 	return o.from, box
 }
 
@@ -215,7 +218,7 @@ func (s *Scheduler) reserve(r *round, o *outcome) (ContainerRef, *cluster.Contai
 	s.reservedNodes++
 	s.freed(r.node, r.book)
 	s.use(a.queue, a, r.part, &o.row.Size, 1, nil)
-	a.queue.unsettle(a)
+	s.unsettle(a)
 	s.addReserved(a.queue, r.part, o.row.Size, 1)
 	return c, box
 }

@@ -10,6 +10,7 @@ import (
 func (s *Scheduler) close(c ContainerRef) {
 	a := s.app(s.books.Container(c).App)
 	s.books.Close(c)
+	delete(s.servedRows, c)
 	a.open--
 	s.freeApp(a)
 }
@@ -80,7 +81,7 @@ func (s *Scheduler) end(c ContainerRef, cause cluster.Cause) cluster.Ended {
 
 // settleUsage gives back what a container or reservation used of the queue.
 func (s *Scheduler) settleUsage(a *app, box *cluster.Container, p part) {
-	a.queue.unsettle(a)
+	s.unsettle(a)
 	minus := resource{}.Sub(box.Resource)
 	s.use(a.queue, a, p, &minus, -1, nil)
 }
@@ -102,7 +103,7 @@ func (s *Scheduler) RecoverContainer(r Recovered) ContainerRef {
 		p := s.books.Node(r.Node).Part
 		a.shares[p].used = a.shares[p].used.Add(r.Resource)
 		s.use(a.queue, a, p, &r.Resource, 1, nil)
-		a.queue.unsettle(a)
+		s.unsettle(a)
 	}
 	a.queue.touch()
 	return c

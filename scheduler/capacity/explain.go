@@ -50,6 +50,15 @@ func (r *round) noteNode(code yarn.Code, count int64, needed, limit *resource) {
 	r.why.add(why)
 }
 
+// noteDenied is for nodes that the queue may not use.
+//
+//go:noinline
+func (r *round) noteDenied(q *Queue) {
+	if r.why != nil {
+		r.why.add(yarn.Reason{Code: fit.PartitionDenied, Subject: q.path, Detail: r.label, Key: q.setting("", "accessible-node-labels")})
+	}
+}
+
 // noteHolder is for a node that is held for somebody.
 func (r *round) noteHolder(c ContainerRef) {
 	box := r.s.books.Container(c)
@@ -67,7 +76,7 @@ func (r *round) noteQueue(q *Queue, used, limit *resource) {
 	if !q.isLeaf() {
 		code = fit.ParentLimit
 	}
-	r.why.add(yarn.Reason{Code: code, Subject: q.path, Needed: *used, Limit: *limit})
+	r.why.add(yarn.Reason{Code: code, Subject: q.path, Needed: *used, Limit: *limit, Key: q.setting(r.label, maximumCapacity)})
 }
 
 // noteSum is for a queue's limit and what would be used.
@@ -83,7 +92,7 @@ func (r *round) noteSum(q *Queue, used, more, limit *resource) {
 //go:noinline
 func (r *round) noteHeadroom(q *Queue, size, room *resource) {
 	if r.why != nil {
-		r.why.add(yarn.Reason{Code: fit.Headroom, Subject: q.path, Needed: *size, Limit: *room})
+		r.why.add(yarn.Reason{Code: fit.Headroom, Subject: q.path, Needed: *size, Limit: *room, Key: q.setting(r.label, maximumCapacity)})
 	}
 }
 
@@ -92,7 +101,7 @@ func (r *round) noteUser(a *app, used *resource, b *userBlock) {
 	switch {
 	case r.why == nil:
 	case r.s.calc.More(&r.s.books.Total, used, &b.limit):
-		r.why.add(yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: *used, Limit: b.limit})
+		r.why.add(yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: *used, Limit: b.limit, Key: a.queue.userSettings()})
 	default: // refused while the leaf did not know the user
 		r.why.add(yarn.Reason{Code: fit.UserUnknown, Subject: a.User, Detail: a.queue.path})
 	}
@@ -124,10 +133,10 @@ func (s *Scheduler) Explain(ref AppRef, max int) []yarn.Reason {
 		if why := s.masterRefusal(a); !why.OK() {
 			return []yarn.Reason{why}
 		}
-		return []yarn.Reason{{Code: fit.NotActivated, Subject: a.queue.path}}
+		return []yarn.Reason{{Code: fit.NotActivated, Subject: a.queue.path, Key: a.queue.setting(s.books.Partition(a.amPart).Name, masterShare)}}
 	}
 	if q := s.cutOff(a.queue); q != nil {
-		return []yarn.Reason{{Code: fit.QueueRemoved, Subject: q.path}}
+		return []yarn.Reason{{Code: fit.QueueRemoved, Subject: q.path, Key: q.parent.setting("", "queues")}}
 	}
 	if s.books.Count == 0 {
 		return []yarn.Reason{{Code: fit.NoNodes}}
@@ -174,13 +183,14 @@ func (s *Scheduler) cutOff(q *Queue) *Queue {
 func (s *Scheduler) parallelReason(a *app) yarn.Reason {
 	for q := a.queue; q != nil; q = q.parent {
 		if n := q.runnableApps(); n >= q.conf.MaxParallel {
-			return yarn.Reason{Code: fit.ParallelApps, Subject: q.path, Count: int64(n) + 1, Max: int64(q.conf.MaxParallel)}
+			return yarn.Reason{Code: fit.ParallelApps, Subject: q.path, Count: int64(n) + 1, Max: int64(q.conf.MaxParallel), Key: q.setting("", parallelApps)}
 		}
 	}
 	if s.mayRun(a) {
-		return yarn.Reason{Code: fit.HeldBack, Subject: a.queue.path, Key: "max-parallel-apps"}
+		return yarn.Reason{Code: fit.HeldBack, Subject: a.queue.path, Key: a.queue.setting("", parallelApps)}
 	}
-	return yarn.Reason{Code: fit.ParallelApps, Subject: a.User, Count: int64(s.userRunnable[a.User]) + 1, Max: int64(s.cfg.UserParallel(a.User))}
+	return yarn.Reason{Code: fit.ParallelApps, Subject: a.User, Count: int64(s.userRunnable[a.User]) + 1, Max: int64(s.cfg.UserParallel(a.User)),
+		Key: userParallel(a.User)}
 }
 
 // explainNode takes the way of a walk to the application, on one node. Where
@@ -251,7 +261,7 @@ func (r *round) path(way []*Queue, a *app) (gets bool) {
 	lim := r.startLimits()
 	for i, q := range way {
 		if r.mode == respect && !q.mayUse(r.label) {
-			r.note(fit.PartitionDenied, q.path, r.label, 0, 0)
+			r.noteDenied(q)
 			return false
 		}
 		if !r.canAssign(q, &lim, heldBelow(q, a)) {

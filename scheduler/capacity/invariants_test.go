@@ -199,6 +199,9 @@ func (v *snapshot) parallelSound() string {
 			if a.Running && (a.Active || a.Waits) {
 				return fmt.Sprintf("%v is held back and active or pending", a.ID)
 			}
+			if own := v.s.app(v.s.byID[a.ID]); a.Running && v.s.mayRun(own) {
+				return fmt.Sprintf("%v is held back and nothing is in the way", a.ID)
+			}
 			continue
 		}
 		if a.Active == a.Waits {

@@ -3,15 +3,12 @@ package capacity
 import "github.com/heddle-project/heddle/scheduler/config"
 
 // late is what refusals that came late have left behind, where they are to leave
-// as much as in Apache; see RefuseLate. Apache keeps the list by which queues are
+// as much as in Apache; see LikeApache. Apache keeps the list by which queues are
 // found apart from the tree, and the two come to differ.
 type late struct {
 	astray []*Queue        // found, but not in the tree
 	lost   map[string]bool // paths in the tree that are not found
 }
-
-// RefuseLate makes refusals leave behind what they do in Apache; see the facade.
-func (s *Scheduler) RefuseLate() { s.late = &late{lost: map[string]bool{}} }
 
 // reconfigureLate tries the new configuration and then, if need be, the old one.
 //
@@ -23,8 +20,10 @@ func (s *Scheduler) reconfigureLate(cfg *config.Config) error {
 	if err != nil {
 		s.most = cfg.Cluster.MaxAllocation
 		s.reapplyLate()
+		return err
 	}
-	return err
+	s.promoteAll()
+	return nil
 }
 
 func (s *Scheduler) reapplyLate() {

@@ -73,8 +73,8 @@ func (s *Scheduler) remeasure() {
 
 // SetNodeTotal changes what a node has; see the facade.
 //
-// compat: a reservation on the node ends, because Apache treats the change like
-// one of its partition.
+// compat: a reservation on the node ends, and leaves remember the users of its
+// containers again, because Apache treats the change like one of its partition.
 func (s *Scheduler) SetNodeTotal(ref NodeRef, total resource) {
 	n := s.books.Node(ref)
 	changed := n.Total != total
@@ -82,10 +82,16 @@ func (s *Scheduler) SetNodeTotal(ref NodeRef, total resource) {
 	s.remeasure()
 	s.freed(ref, n)
 	s.recalculate()
-	if changed && n.Reserved >= 0 {
-		s.end(n.Reserved, cluster.NodeGone)
-		s.recalculate()
+	if !changed {
+		return
 	}
+	for _, c := range s.books.OnNode(ref, math.MaxInt) {
+		s.moveUsage(c, n.Part, n.Part)
+	}
+	if n.Reserved >= 0 {
+		s.end(n.Reserved, cluster.NodeGone)
+	}
+	s.recalculate()
 }
 
 // SetNodeAccepting tells whether anything new may be committed on the node.
@@ -106,10 +112,9 @@ func (s *Scheduler) SetNodeLabel(ref NodeRef, label string) []cluster.Ended {
 	n.Labelled = true
 	s.books.Join(from, n, -1)
 	s.books.Join(to, n, 1)
-	if from != to {
-		for _, c := range s.books.OnNode(ref, math.MaxInt) {
-			s.moveUsage(c, from, to)
-		}
+	// compat: also to where the node is, which brings back users that a leaf has forgotten.
+	for _, c := range s.books.OnNode(ref, math.MaxInt) {
+		s.moveUsage(c, from, to)
 	}
 	var ended []cluster.Ended
 	if n.Reserved >= 0 {
@@ -122,24 +127,51 @@ func (s *Scheduler) SetNodeLabel(ref NodeRef, label string) []cluster.Ended {
 }
 
 // moveUsage moves what a container uses from one partition to another.
+//
+// compat: in Apache also what one used that was released and still runs.
 func (s *Scheduler) moveUsage(c ContainerRef, from, to part) {
 	box := s.books.Container(c)
-	if !box.Live || box.Execution != yarn.Guaranteed {
+	a, count := s.app(box.App), int32(1)
+	if !box.Live {
+		count = 0
+	}
+	if box.Execution != yarn.Guaranteed || count == 0 && (a.gone || !s.likeApache()) {
 		return
 	}
-	a := s.app(box.App)
 	a.shares[from].used = a.shares[from].used.Sub(box.Resource)
 	a.shares[to].used = a.shares[to].used.Add(box.Resource)
 	minus := resource{}.Sub(box.Resource)
-	s.use(a.queue, a, from, &minus, -1, nil)
-	s.use(a.queue, a, to, &box.Resource, 1, nil)
-	if !box.AM || !a.active {
-		return
+	s.use(a.queue, a, from, &minus, -count, nil)
+	s.use(a.queue, a, to, &box.Resource, count, nil)
+	if box.AM && from != to {
+		s.moveMaster(a, box, from, to)
 	}
-	u := a.queue.userOf(a.User)
-	s.chargeMaster(a.queue, u, a, -1)
+}
+
+// moveMaster has admission look for the master in another partition.
+//
+// compat: Apache moves what masters are charged with, too, where nothing was charged
+// there: of who waits for admission, and of a master that does not run where it was
+// asked for.
+func (s *Scheduler) moveMaster(a *app, box *cluster.Container, from, to part) {
+	q := a.queue
+	if a.waits {
+		q.leaf.pending.exit(a)
+	}
+	charged := a.active
+	if s.likeApache() {
+		a.amPart, a.amSize, charged = from, box.Resource, q.leaf.users[a.User] != nil
+	}
+	if charged {
+		s.chargeMaster(q, q.userOf(a.User), a, -1)
+	}
 	a.amPart, a.amSize = to, box.Resource
-	s.chargeMaster(a.queue, u, a, 1)
+	if charged {
+		s.chargeMaster(q, q.userOf(a.User), a, 1)
+	}
+	if a.waits {
+		q.leaf.pending.enter(a)
+	}
 }
 
 // FindNode is the index of the node with that name.

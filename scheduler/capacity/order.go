@@ -309,8 +309,12 @@ func (q *Queue) policy() func(a, b *app) int {
 }
 
 // unsettle notes that a fair order has to look at the application again.
-func (q *Queue) unsettle(a *app) {
-	if q.rules.Ordering == config.Fair && a.active && !a.unsettled {
+//
+// compat: in Apache also at one that waits, as after a move of what runs; that
+// puts it into the order, past the limits on masters.
+func (s *Scheduler) unsettle(a *app) {
+	q := a.queue
+	if q.rules.Ordering == config.Fair && !a.unsettled && (a.active || a.running && s.likeApache()) {
 		a.unsettled = true
 		q.leaf.stale = append(q.leaf.stale, a)
 	}
@@ -335,10 +339,13 @@ func (q *Queue) settle() {
 	compare := q.policy()
 	for _, a := range l.stale {
 		a.unsettled = false
-		if !a.active || a.queue != q {
+		if a.queue != q {
 			continue
 		}
-		l.active.exit(a, compare)
+		if a.active {
+			l.active.exit(a, compare)
+		}
+		a.active = true
 		a.orderUsed, a.orderPending = a.memory()
 		l.active.enter(a, compare)
 	}

@@ -27,9 +27,9 @@ func (s *Scheduler) Validate(cfg *config.Config) error {
 // puts children in the order of a refresh and recalculates all limits.
 func (s *Scheduler) Refresh(cfg *config.Config, p *Prepared) error {
 	switch {
-	case s.late != nil && cfg != nil:
+	case s.likeApache() && cfg != nil:
 		return s.reconfigureLate(cfg)
-	case s.late != nil:
+	case s.likeApache():
 		s.reapplyLate()
 		return nil
 	case cfg == nil:
@@ -48,6 +48,7 @@ func (s *Scheduler) Refresh(cfg *config.Config, p *Prepared) error {
 		return err
 	}
 	s.swap(cfg, r)
+	s.promoteAll()
 	return nil
 }
 
@@ -154,6 +155,11 @@ func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 	q.dynamic = q.dynamic && fresh == q
 	if q.isLeaf() && !q.conf.MaxAllocation.FitsIn(fresh.conf.MaxAllocation) {
 		return s.lessAllocation(cfg, q)
+	}
+	if fresh.conf.Kind == config.Managed && s.likeApache() {
+		if err := s.guaranteedTooMuch(cfg, q, fresh); err != nil {
+			return err
+		}
 	}
 	var set []setting
 	if fresh != q {
@@ -276,7 +282,6 @@ func (s *Scheduler) swap(cfg *config.Config, r *renewed) {
 		}
 	})
 	s.recalculate()
-	s.promoteAll()
 	t.root.touch()
 }
 

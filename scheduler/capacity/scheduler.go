@@ -48,6 +48,12 @@ type Scheduler struct {
 	sweep    sweep
 	late     *late // nil: refused changes leave nothing behind
 
+	// keepsFractions leaves fractions as they are written where legacy-queue-mode.enabled
+	// is false. Apache does so where it was true at the start.
+	keepsFractions bool
+
+	servedRows map[ContainerRef]servedRows // where they do not follow from the container
+
 	together         bool // several changes of nodes are carried out as one
 	recalculationDue bool // when they all are
 }

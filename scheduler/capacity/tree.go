@@ -75,6 +75,7 @@ type Queue struct {
 	absolute bool      // its capacity is written as amounts
 	set      []setting // partitions with settings of their own, the default one first
 
+	counts   *queue.AppCounts
 	apps     int32 // of parents: submitted and not finished
 	runnable int32 // of parents: not held back by max-parallel-apps
 

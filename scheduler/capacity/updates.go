@@ -69,20 +69,8 @@ func (s *Scheduler) Update(ref AppRef, list []yarn.ContainerUpdate) []UpdateErro
 	if !a.running || len(list) == 0 {
 		return nil
 	}
-	var errors []UpdateError
-	var accepted []yarn.ContainerUpdate
-	most, mine := s.maximumFor(a.queue), s.find(a, list)
-	for _, u := range list {
-		t := mine[u.Container]
-		why := s.checkUpdate(t, &u, most)
-		switch {
-		case why != "":
-			errors = append(errors, s.updateError(t, u, why))
-		case u.Type == yarn.IncreaseResource || u.Type == yarn.DecreaseResource:
-			t.accepted = true
-			accepted = append(accepted, u)
-		}
-	}
+	mine := s.find(a, list)
+	accepted, errors := s.checkUpdates(a, list, mine)
 	s.openUpdates(a, accepted, mine)
 	for _, t := range [...]yarn.UpdateType{yarn.IncreaseResource, yarn.DecreaseResource} {
 		for _, u := range accepted {
@@ -94,6 +82,34 @@ func (s *Scheduler) Update(ref AppRef, list []yarn.ContainerUpdate) []UpdateErro
 	a.wants.Close()
 	a.queue.touch()
 	return errors
+}
+
+// CheckUpdates says which changes would be refused; see the facade.
+func (s *Scheduler) CheckUpdates(ref AppRef, list []yarn.ContainerUpdate) []UpdateError {
+	a := s.app(ref)
+	if !a.running || len(list) == 0 {
+		return nil
+	}
+	_, errors := s.checkUpdates(a, list, s.find(a, list))
+	return errors
+}
+
+// checkUpdates parts the changes that may start, in sizes that are rounded, from
+// those that are refused at once.
+func (s *Scheduler) checkUpdates(a *app, list []yarn.ContainerUpdate, mine map[yarn.ContainerID]*target) (accepted []yarn.ContainerUpdate, errors []UpdateError) {
+	most := s.maximumFor(a.queue)
+	for _, u := range list {
+		t := mine[u.Container]
+		why := s.checkUpdate(t, &u, most)
+		switch {
+		case why != "":
+			errors = append(errors, s.updateError(t, u, why))
+		case u.Type == yarn.IncreaseResource || u.Type == yarn.DecreaseResource:
+			t.accepted = true
+			accepted = append(accepted, u)
+		}
+	}
+	return accepted, errors
 }
 
 // target is a container that a call wants to change.
@@ -383,5 +399,5 @@ func (s *Scheduler) charged(a *app, box *cluster.Container, by resource) {
 	p := s.books.Node(box.Node).Part
 	a.shares[p].used = a.shares[p].used.Add(by)
 	s.use(a.queue, a, p, &by, 0, nil)
-	a.queue.unsettle(a)
+	s.unsettle(a)
 }

@@ -418,6 +418,15 @@ func (s *Scheduler) limitShown(q *Queue, u *user, p part, m mode) resource {
 	return limit
 }
 
+// CountUsers computes the limits of users that are shown; see the facade.
+func (s *Scheduler) CountUsers() {
+	s.tree.root.each(func(q *Queue) {
+		if q.isLeaf() && len(q.leaf.ordered) > 0 {
+			s.anyLimit(q, 0, respect)
+		}
+	})
+}
+
 // anyLimit is the limit of a user of weight 1 in a partition (UsersManager): the
 // configured percentage of what the queue may grow to, or one share among the
 // active users of what these use, within bounds.

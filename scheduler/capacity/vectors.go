@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"math"
+	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/javanum"
@@ -36,7 +37,11 @@ func (s *Scheduler) shareOut(q *Queue, limit resource) {
 		d.run()
 	}
 	for _, c := range q.children {
-		s.deriveAll(q, c)
+		if s.keepsFractions {
+			s.keepFractions(q, c)
+		} else {
+			s.deriveAll(q, c)
+		}
 		var below resource
 		s.childLimit(q, c, &limit, &resource{}, 0, &below)
 		if c.isLeaf() {
@@ -52,20 +57,63 @@ func (s *Scheduler) shareOut(q *Queue, limit resource) {
 
 // deriveAll finds the fractions that the child's resources amount to.
 func (s *Scheduler) deriveAll(q, c *Queue) {
+	for _, label := range c.conf.Configured {
+		s.derive(q, c, s.part(label))
+	}
+}
+
+func (s *Scheduler) derive(q, c *Queue, p part) {
 	finite := func(f float32) float32 {
 		if math.IsInf(float64(f), 0) {
 			return 0
 		}
 		return f
 	}
+	total, sh, up := s.books.Partition(p).Total, &c.shares[p], &q.shares[p]
+	sh.known = true
+	sh.capacity = finite(s.calc.Divide(&total, &sh.effMin, &up.effMin))
+	sh.maxCapacity = finite(s.calc.Divide(&total, &sh.effMax, &up.effMax))
+	updateAbsolute(c, false)
+}
+
+// keepFractions leaves the child's fractions as they are written, but for amounts.
+//
+// compat: a queue with a weight has none then, and takes no applications.
+func (s *Scheduler) keepFractions(q, c *Queue) {
 	for _, label := range c.conf.Configured {
-		p := s.part(label)
-		total, sh, up := s.books.Partition(p).Total, &c.shares[p], &q.shares[p]
-		sh.known = true
-		sh.capacity = finite(s.calc.Divide(&total, &sh.effMin, &up.effMin))
-		sh.maxCapacity = finite(s.calc.Divide(&total, &sh.effMax, &up.effMax))
-		updateAbsolute(c, false)
+		p, v := s.part(label), c.conf.Amount(label).Vector
+		if slices.Contains(v.Unit[:], config.Absolute) {
+			s.derive(q, c, p)
+		}
+		if slices.Contains(v.Unit[:], config.Weight) {
+			c.shares[p].normalized = meanWeight(q, c, label)
+			c.shares[p].known = true
+		}
+		if !v.Empty() {
+			updateAbsolute(c, false)
+		}
 	}
+}
+
+// meanWeight is the part that the child's weights are of those of all children, as the
+// mean over the resources that are given by weight.
+func meanWeight(q, c *Queue, label string) float32 {
+	sum, n := 0.0, 0
+	v := c.conf.Amount(label).Vector
+	for i, unit := range v.Unit {
+		if unit != config.Weight {
+			continue
+		}
+		all := 0.0
+		for _, o := range q.children {
+			if other := o.conf.Amount(label).Vector; other.Unit[i] == config.Weight {
+				all += other.Value[i]
+			}
+		}
+		sum += v.Value[i] / all
+		n++
+	}
+	return float32(sum / float64(n))
 }
 
 // division shares out one partition of a parent among its children

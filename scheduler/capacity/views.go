@@ -178,7 +178,7 @@ func (s *Scheduler) info(q *Queue) queue.Info {
 	i := queue.Info{
 		Path: q.path, Name: q.name, Leaf: q.isLeaf(), Dynamic: q.dynamic, State: q.state, Priority: c.Priority,
 		Default: s.shareInfo(q, 0), Labels: c.Accessible, DefaultLabel: c.DefaultLabel,
-		SubmittedApps: q.numApps(), MaxParallelApps: c.MaxParallel, UserLimitPercent: c.UserLimit,
+		SubmittedApps: q.numApps(), Counts: *q.counts, MaxParallelApps: c.MaxParallel, UserLimitPercent: c.UserLimit,
 		UserLimitFactor: c.UserFactor, MaxAllocation: c.MaxAllocation, OrderingPolicy: c.Order,
 		PreemptionDisabled: c.PreemptionDisabled, IntraQueuePreemptionDisabled: c.IntraPreemptionDisabled,
 		MaxLifetime: c.MaxLifetime, DefaultLifetime: c.DefaultLifetime, CreatesQueues: c.Flexible || q.dynamic && !q.isLeaf(),

@@ -162,7 +162,7 @@ func (r *round) denied(q *Queue) bool {
 	if r.mode == ignore || q.mayUse(r.label) {
 		return false
 	}
-	r.note(fit.PartitionDenied, q.path, r.label, 0, 0)
+	r.noteDenied(q)
 	return true
 }
 

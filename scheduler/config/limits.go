@@ -95,6 +95,9 @@ func (s *settings) userWeights(q *Queue) {
 	}
 }
 
+// maxAllocation reads the largest container of a queue.
+//
+// compat: a list leaves what it does not name at 0.
 func (s *settings) maxAllocation(q *Queue) {
 	q.MaxAllocation = s.cl.MaxAllocation
 	if q.Parent != nil {
@@ -102,6 +105,7 @@ func (s *settings) maxAllocation(q *Queue) {
 	}
 	k := key(q.Path) + "maximum-allocation"
 	if text, ok := s.trimmed(k); ok && text != "" {
+		q.MaxAllocation = yarn.Resource{}
 		for pair := range strings.SplitSeq(text, ",") {
 			s.maxAllocationOf(q, k, pair)
 		}

@@ -286,6 +286,18 @@ func (l *linter) maxAllocation(q *config.Queue) {
 			l.say(Warning, TooSmall, name, fmt.Sprintf("it is less than the smallest container, %d %s: nothing can be asked for", least[i], l.cfg.Cluster.Types[i].Name), "raise it")
 		}
 	}
+	name := key(q.Path, "maximum-allocation")
+	if list, _ := l.text(name); list == "" {
+		return
+	}
+	for i, t := range l.cfg.Cluster.Types {
+		switch most := q.MaxAllocation[i]; {
+		case most < least[i]:
+			l.say(Warning, TooSmall, name, fmt.Sprintf("%s is %d, less than the smallest container, %d: nothing can be asked for; what the list leaves out is 0", t.Name, most, least[i]), "name all resources")
+		case most == 0:
+			l.say(Warning, TooSmall, name, fmt.Sprintf("the list leaves %s out, which is 0 then: nothing can be asked for that needs it", t.Name), "name all resources")
+		}
+	}
 }
 
 // dynamic looks at parents that create queues.

@@ -39,6 +39,10 @@ type UserUsage struct {
 // UserShare is what a user has in one partition.
 type UserShare struct{ Used, AMUsed, AMLimit, Limit yarn.Resource }
 
+// AppCounts count applications since the queue is there, those of queues below it included. Submitted are those that a queue took;
+// the others are those of them that have ended, by their state.
+type AppCounts struct{ Submitted, Completed, Failed, Killed int64 }
+
 // Info is an immutable picture of one queue.
 type Info struct {
 	Path, Name, Parent string
@@ -53,6 +57,7 @@ type Info struct {
 
 	ActiveApps, PendingApps, WaitingApps int32 // WaitingApps: held back by max-parallel-apps
 	SubmittedApps                        int32
+	Counts                               AppCounts
 	MaxApps, MaxAppsPerUser              int32
 	MaxParallelApps                      int32
 	UserLimitPercent, UserLimitFactor    float32

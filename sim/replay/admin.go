@@ -11,9 +11,9 @@ import (
 
 func (w *World) refreshQueues(e *trace.Event, saw trace.Saw) error {
 	if e.Fair != "" || e.Capacity == nil {
-		return fmt.Errorf("refresh-queues needs the properties of capacity-scheduler; the FairScheduler is not built")
+		return fmt.Errorf("refresh-queues needs the properties of capacity-scheduler")
 	}
-	site, cluster, err := w.reread()
+	site, cluster, err := w.reread(e.Capacity)
 	if err != nil {
 		return err
 	}
@@ -47,6 +47,9 @@ func (w *World) queueRound(e *trace.Event) error {
 
 // snapshot is the state of every queue.
 func (w *World) snapshot() map[string]any {
+	if w.header.Recorder < quiet {
+		w.sched.CountUsers()
+	}
 	out := map[string]any{}
 	for _, q := range w.sched.Queues().Queues {
 		out[q.Path] = w.queue(&q)

@@ -61,9 +61,9 @@ func (w *World) play(e *trace.Event, saw trace.Saw) error {
 		saw["queues"] = w.snapshot()
 		return nil
 	case "preempt-round":
-		return fmt.Errorf("preemption is not built")
+		return notBuilt("preemption")
 	case "fair-update", "fair-check":
-		return fmt.Errorf("the FairScheduler is not built")
+		return fmt.Errorf("an event of the FairScheduler in a scenario of the CapacityScheduler")
 	}
 	return fmt.Errorf("no such event is known")
 }

@@ -22,8 +22,15 @@ const usage = `Usage: yarn sim replay [--check] [--out DIR] TRACE...
 Plays scenarios (.jsonl, .jsonl.gz, - is standard input) and prints what each event showed.
   --out DIR   write the answers to files of the same names in DIR; needed with more than one trace
   --check     print no answers but the first difference from what was recorded, and why
-Exits with 1 when a scenario cannot be played or --check finds a difference, with 2 for a wrong command line.
+What a scenario needs and Heddle does not have, such as the FairScheduler, is said as "not built", and its answers are not kept in DIR.
+Exits with 0 when every other scenario was played, or is equal; with 1 when one cannot be played, when --check finds a difference, or when
+nothing that any of them needs is built; with 2 for a wrong command line.
 `
+
+// notBuilt is what a scenario needs and Heddle does not have.
+type notBuilt string
+
+func (n notBuilt) Error() string { return string(n) + " is not built" }
 
 // Main is the command "sim replay" without these two words. It returns the
 // exit code.
@@ -37,22 +44,49 @@ func Main(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, usage)
 		return 0
 	}
-	failed := 0
+	var t tally
 	for _, name := range o.files {
-		if err := o.replay(name, stdout); err != nil {
-			failed++
-			if !errors.Is(err, errDiffers) {
-				fmt.Fprintf(stderr, "sim replay: %v\n", err)
-			}
+		err := o.replay(name, stdout)
+		t.count(err)
+		if err != nil && !errors.Is(err, errDiffers) {
+			fmt.Fprintf(stderr, "sim replay: %v\n", err)
 		}
 	}
-	if o.check && len(o.files) > 1 {
-		fmt.Fprintf(stdout, "%d of %d traces equal\n", len(o.files)-failed, len(o.files))
+	if len(o.files) > 1 {
+		fmt.Fprintln(stdout, t.summary(o))
 	}
-	if failed > 0 {
+	if t.failed > 0 || t.done == 0 {
 		return 1
 	}
 	return 0
+}
+
+// tally counts what became of traces.
+type tally struct{ done, failed, unbuilt int }
+
+func (t *tally) count(err error) {
+	var lack notBuilt
+	switch {
+	case err == nil:
+		t.done++
+	case errors.As(err, &lack):
+		t.unbuilt++
+	default:
+		t.failed++
+	}
+}
+
+// summary is one line. What is not built is never counted as equal.
+func (t *tally) summary(o options) string {
+	all := t.done + t.failed + t.unbuilt
+	text := fmt.Sprintf("%d of %d traces replayed, answers in %s", t.done, all, o.out)
+	if o.check {
+		text = fmt.Sprintf("%d of %d traces equal", t.done, all)
+	}
+	if t.unbuilt > 0 {
+		text += fmt.Sprintf("; %d need what is not built", t.unbuilt)
+	}
+	return text
 }
 
 type options struct {
@@ -120,7 +154,7 @@ func outName(file string) string {
 }
 
 // replay plays one file.
-func (o *options) replay(name string, stdout io.Writer) (err error) {
+func (o *options) replay(name string, stdout io.Writer) error {
 	in := io.Reader(os.Stdin)
 	if name != "-" {
 		f, err := os.Open(name)
@@ -143,8 +177,12 @@ func (o *options) replay(name string, stdout io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return guarded(name, func() error { return Play(in, name, f) })
+	err = errors.Join(guarded(name, func() error { return Play(in, name, f) }), f.Close())
+	var lack notBuilt
+	if errors.As(err, &lack) {
+		return errors.Join(err, os.Remove(f.Name())) // what is there of them is no replay
+	}
+	return err
 }
 
 // guarded turns a failed assertion of the model into an error, so that the

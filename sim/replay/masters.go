@@ -19,6 +19,10 @@ func (w *World) ask(e *trace.Event, saw trace.Saw) error {
 	if err != nil {
 		return err
 	}
+	if a.registered.IsZero() && w.header.Recorder < quiet {
+		saw["error"] = "NullPointerException" // the recorder's own
+		return nil
+	}
 	c, err := w.allocate(a, e)
 	if errors.Is(err, errNoContainer) {
 		saw["error"] = err.Error()
@@ -29,7 +33,7 @@ func (w *World) ask(e *trace.Event, saw trace.Saw) error {
 	}
 	answers, err := w.heard(nil, a, c)
 	if err == nil && len(c.Release)+len(c.Updates) > 0 {
-		answers, err = w.heard(answers, a, &engine.Allocate{Attempt: a.registered, Progress: 0.5})
+		answers, err = w.heard(answers, a, &engine.Allocate{Attempt: a.calls(), Progress: 0.5})
 	}
 	if err != nil {
 		var refusal *engine.Error
@@ -63,7 +67,7 @@ func (w *World) heard(answers []*engine.AllocateReply, a *app, c *engine.Allocat
 }
 
 func (w *World) allocate(a *app, e *trace.Event) (*engine.Allocate, error) {
-	c := &engine.Allocate{Attempt: a.registered, Progress: 0.5, BlacklistAdd: e.BlacklistAdd, BlacklistRemove: e.BlacklistRemove}
+	c := &engine.Allocate{Attempt: a.calls(), Progress: 0.5, BlacklistAdd: e.BlacklistAdd, BlacklistRemove: e.BlacklistRemove}
 	for i := range e.Asks {
 		row, err := w.row(&e.Asks[i])
 		if err != nil {

@@ -102,19 +102,19 @@ func (w *World) enter(c engine.ContainerEvent) *box {
 	return b
 }
 
-// size is memory x vcores, then the other types in their order.
+// size is memory x vcores, then the other types.
 func (w *World) size(r yarn.Resource) string {
-	parts := make([]string, len(w.cluster.Types))
-	for i := range parts {
-		parts[i] = strconv.FormatInt(r[i], 10)
+	parts := make([]string, len(w.naming))
+	for i, t := range w.naming {
+		parts[i] = strconv.FormatInt(r[t], 10)
 	}
 	return strings.Join(parts, "x")
 }
 
-// nameOf is the name of a container; one that nobody has seen has none.
+// nameOf is the name of a container; one that nobody has seen has its number alone.
 func (w *World) nameOf(id yarn.ContainerID) string {
 	if b := w.boxOf[id]; b != nil {
 		return b.name
 	}
-	return "?" + id.String()
+	return "?" + strconv.FormatInt(id.Number, 10)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/heddle-project/heddle/conf"
@@ -11,9 +12,14 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/setup"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/sim/trace"
 	"github.com/heddle-project/heddle/yarn"
 )
+
+// quiet is the first revision of the recorder whose snapshots leave nothing behind, and
+// that names containers by the types of resources as they are declared; see FORMAT.md.
+const quiet = 2
 
 // start is where the clock of every scenario stands, milliseconds.
 const start = 1_000_000
@@ -30,7 +36,8 @@ type World struct {
 	fx      engine.Effects
 	saved   int // of fx.Saves: confirmed
 	ticket  engine.Ticket
-	tended  bool // there was a round of deleting queues
+	tended  bool  // there was a round of deleting queues
+	naming  []int // types of resources in the order of containers' names
 
 	apps   map[string]*app
 	byID   map[yarn.ApplicationID]*app
@@ -54,6 +61,15 @@ type app struct {
 	before     string // state when the event began; empty: there was no application
 }
 
+// calls is the attempt whose master calls: the last one that registered, or else the
+// newest.
+func (a *app) calls() yarn.AttemptID {
+	if a.registered.IsZero() {
+		return a.attempt
+	}
+	return a.registered
+}
+
 // machine is a node that has registered.
 type machine struct {
 	id         yarn.NodeID
@@ -72,7 +88,7 @@ type box struct {
 // New is the cluster that the header describes, without nodes.
 func New(h *trace.Header) (*World, error) {
 	if h.Scheduler != "capacity" {
-		return nil, fmt.Errorf("header: scheduler %q is not built; only \"capacity\" is", h.Scheduler)
+		return nil, fmt.Errorf("header: %w", unknownScheduler(h.Scheduler))
 	}
 	w := &World{
 		header: h, now: yarn.Now{Wall: start, Mono: start},
@@ -83,6 +99,7 @@ func New(h *trace.Header) (*World, error) {
 	if err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
+	w.naming = w.order()
 	settings, err := conf.ReadResourceManager(w.site)
 	if err != nil {
 		return nil, fmt.Errorf("header: yarn-site: %w", err)
@@ -96,9 +113,17 @@ func New(h *trace.Header) (*World, error) {
 	if w.sched, err = scheduler.New(cfg); err != nil {
 		return nil, fmt.Errorf("header: capacity-scheduler: %w", err)
 	}
-	w.sched.RefuseLate()
+	w.sched.LikeApache()
 	w.engine = engine.New(set, w.sched)
 	return w, nil
+}
+
+// unknownScheduler tells what is not built from what nobody knows.
+func unknownScheduler(name string) error {
+	if name == "fair" {
+		return notBuilt("the FairScheduler")
+	}
+	return fmt.Errorf("no scheduler is called %q: \"capacity\" and \"fair\" are", name)
 }
 
 // configure reads the header's properties.
@@ -122,25 +147,47 @@ func (w *World) configure() (*config.Config, error) {
 	return queues(w.header.Capacity, site, w.cluster)
 }
 
+// order is that of the types of resources in containers' names: as declared, or in
+// older traces as in Apache's hash table of types.
+func (w *World) order() []int {
+	names := make([]string, len(w.cluster.Types))
+	out := make([]int, len(names))
+	for i := range names {
+		names[i], out[i] = w.cluster.Types[i].Name, i
+	}
+	if w.header.Recorder < quiet {
+		out = append([]int{yarn.Memory, yarn.VCores}, slices.DeleteFunc(javanum.HashOrder(names), func(i int) bool { return i <= yarn.VCores })...)
+	}
+	return out
+}
+
 // reread is what a refresh of the queues finds outside of their file.
 //
-// compat: a refresh reads yarn-site.xml again for the largest allocation. The
-// ResourceManager that traces are recorded from has no such file (the header's
-// properties are in its memory alone), so that Hadoop's defaults come back.
-func (w *World) reread() (*conf.Properties, config.Cluster, error) {
+// compat: a refresh reads yarn-site.xml and resource-types.xml again for the largest
+// allocation. The ResourceManager that traces are recorded from has no such files (the
+// header's properties are in its memory alone), so that Hadoop's defaults come back,
+// which are nothing of further types unless the queues' file declares them.
+func (w *World) reread(file trace.Properties) (*conf.Properties, config.Cluster, error) {
 	site, err := properties(nil, nil)
 	if err != nil {
 		return nil, config.Cluster{}, err
 	}
-	defaults, err := setup.Cluster(site, site, nil)
+	types, err := properties(nil, slices.DeleteFunc(slices.Clone(file), func(p trace.Property) bool { return !strings.HasPrefix(p.Name, "yarn.resource-types") }))
+	if err != nil {
+		return nil, config.Cluster{}, err
+	}
+	found, err := setup.Cluster(site, types, nil)
 	if err != nil {
 		return nil, config.Cluster{}, err
 	}
 	cluster := w.cluster
-	for _, r := range []int{yarn.Memory, yarn.VCores} {
-		cluster.MaxAllocation[r] = defaults.MaxAllocation[r]
+	for i, t := range cluster.Types {
+		cluster.MaxAllocation[i] = 0
+		if at := found.Types.Index(t.Name); at >= 0 {
+			cluster.MaxAllocation[i] = found.MaxAllocation[at]
+		}
 	}
-	cluster.Monitors = defaults.Monitors
+	cluster.Monitors = found.Monitors
 	return site, cluster, nil
 }
 

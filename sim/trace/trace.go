@@ -26,6 +26,7 @@ type Header struct {
 	Types        Properties          `json:"resource-types"`
 	Labels       map[string]bool     `json:"node-labels"` // true: exclusive
 	RecordedFrom string              `json:"recorded-from"`
+	Recorder     int                 `json:"recorder"` // its revision; 0 means 1
 }
 
 // LabelNames are the partitions of the header by name.

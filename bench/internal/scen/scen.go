@@ -91,6 +91,7 @@ type usage struct {
 	Seconds   float64 `json:"seconds"`
 	ServerCPU float64 `json:"server_cpu_s,omitempty"`
 	DriverCPU float64 `json:"driver_cpu_s"`
+	PerDriver float64 `json:"server_cpu_per_driver_cpu,omitempty"`
 	Foreign   float64 `json:"foreign_cores"`
 	RSS       float64 `json:"server_rss_mb,omitempty"`
 	Peak      float64 `json:"server_peak_rss_mb,omitempty"`
@@ -102,6 +103,7 @@ func (m meter) stop() usage {
 	if m.o.pid > 0 {
 		u.ServerCPU = proc.CPU(m.o.pid) - m.srv
 		foreign -= u.ServerCPU
+		u.PerDriver = round(u.ServerCPU / max(u.DriverCPU, 1e-3))
 		u.RSS, u.Peak = round(proc.RSS(m.o.pid)), round(proc.Peak(m.o.pid))
 	}
 	u.Foreign = round(max(0, foreign/u.Seconds))

@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/nodemanager/engine"
 	"github.com/heddle-project/heddle/nodemanager/loop"
 	"github.com/heddle-project/heddle/nodemanager/secrets"
@@ -51,6 +52,7 @@ type Config struct {
 	Issuer func() int64
 	// Closed is why the node starts and changes nothing at the moment; "" if it does.
 	Closed func() string
+	Audit  *audit.Log
 }
 
 type protocol struct{ Config }
@@ -169,6 +171,16 @@ func tooMany(c *ipc.Call, n int) bool {
 	return n > MaxContainers
 }
 
+// audited writes a line of the audit log about a container that a call names.
+func (p *protocol) audited(c *ipc.Call, operation string, id yarn.ContainerID, err error) {
+	e := audit.Entry{User: c.Caller.User, From: c.Caller.Remote.Addr(), Operation: operation, Target: "ContainerManageImpl", // compat: spelt so
+		Application: id.Attempt.Application, Container: id}
+	if err != nil {
+		e.Failed, e.Description, e.Target = true, err.Error(), "ContainerManagerImpl"
+	}
+	p.Audit.Write(e)
+}
+
 // stop ends containers.
 func (p *protocol) stop(c *ipc.Call, m *pb.StopContainersRequest) {
 	id, ok := p.caller(c)
@@ -181,10 +193,15 @@ func (p *protocol) stop(c *ipc.Call, m *pb.StopContainersRequest) {
 	for _, x := range m.GetContainerId() {
 		what := convert.ContainerID(x)
 		if what.Attempt.Application != id.Attempt.Application {
-			g.outcome(what, fmt.Errorf("%s attempted to stop non-application container : %s", id.Attempt, what))
+			err := fmt.Errorf("%s attempted to stop non-application container : %s", id.Attempt, what)
+			p.audited(c, audit.StopContainer, what, err)
+			g.outcome(what, err)
 			continue
 		}
-		p.Loop.Ask(func(t engine.Ticket) engine.Command { return engine.Stop{Ticket: t, ID: what} }, func(err error) { g.outcome(what, err) })
+		p.Loop.Ask(func(t engine.Ticket) engine.Command { return engine.Stop{Ticket: t, ID: what} }, func(err error) {
+			p.audited(c, audit.StopContainer, what, err)
+			g.outcome(what, err)
+		})
 	}
 	g.done()
 }

@@ -410,7 +410,7 @@ func TestStopping(t *testing.T) {
 		answers++
 		failed(t, g.failed, 1, serve.YarnException, "the NodeManager is stopping")
 	}}
-	p.startOne(token.NM{Attempt: attempt, KeyID: nodeKey.ID}, &what, r, g)
+	p.startOne(&ipc.Call{Caller: &ipc.Identity{}}, token.NM{Attempt: attempt, KeyID: nodeKey.ID}, &what, r, g)
 	g.done()
 	if answers != 1 || !w.keys.Fresh(number(1)) {
 		t.Errorf("%d answers", answers)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/nodemanager/engine"
 	"github.com/heddle-project/heddle/nodemanager/localize"
 	"github.com/heddle-project/heddle/wire/ipc"
@@ -37,7 +38,7 @@ func (p *protocol) start(c *ipc.Call, m *pb.StartContainersRequest) {
 		serve.Answer(c, &pb.StartContainersResponse{ServicesMetaData: p.metadata(), SucceededRequests: g.succeeded, FailedRequests: g.failed})
 	}}
 	for i, r := range requests {
-		p.startOne(id, &tokens[i], r, g)
+		p.startOne(c, id, &tokens[i], r, g)
 	}
 	g.done()
 }
@@ -62,9 +63,10 @@ func (p *protocol) metadata() []*pb.StringBytesMap {
 
 // startOne has a container started. Only one that was accepted uses its token up, and makes the key of its master's token
 // worth remembering.
-func (p *protocol) startOne(id token.NM, what *token.Container, r *pb.StartContainerRequest, g *gather) {
+func (p *protocol) startOne(c *ipc.Call, id token.NM, what *token.Container, r *pb.StartContainerRequest, g *gather) {
 	spec, err := p.admissible(id, what, r)
 	if err != nil {
+		p.audited(c, audit.StartContainer, what.ID, err)
 		g.outcome(what.ID, err)
 		return
 	}
@@ -73,6 +75,7 @@ func (p *protocol) startOne(id token.NM, what *token.Container, r *pb.StartConta
 			p.Keys.Remember(id)
 			p.Keys.Started(what.ID, what.Expires, time.Now().UnixMilli())
 		}
+		p.audited(c, audit.StartContainer, what.ID, err)
 		g.outcome(what.ID, err)
 	})
 }

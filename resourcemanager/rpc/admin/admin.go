@@ -3,6 +3,7 @@
 package admin
 
 import (
+	"errors"
 	"fmt"
 	"github.com/heddle-project/heddle/wire/serve"
 
@@ -58,22 +59,46 @@ func Protocols(cfg Config) []ipc.Protocol {
 		"refreshServiceAcls":                  a.reread("refreshServiceAcls", cfg.Daemon.RefreshServiceACL, &pb.RefreshServiceAclsResponse{}),
 		"getGroupsForUser":                    ipc.InTurn(serve.With(message[pb.GetGroupsForUserRequest], a.groups)),
 		"updateNodeResource":                  a.guarded("updateNodeResource", ipc.InTurn(serve.With(message[pb.UpdateNodeResourceRequest], a.updateNodeResource))),
-		"refreshNodesResources":               a.guarded("refreshNodesResources", serve.Missing("dynamic-resources.xml")),
-		"refreshClusterMaxPriority":           a.guarded("refreshClusterMaxPriority", serve.Missing("a changing yarn.cluster.max-application-priority; restart to change it")),
-		"checkForDecommissioningNodes":        a.guarded("checkForDecommissioningNodes", answer(&pb.CheckForDecommissioningNodesResponse{})),
-		"addToClusterNodeLabels":              a.guarded("addToClusterNodeLabels", ipc.InTurn(serve.With(message[pb.AddToClusterNodeLabelsRequest], a.addLabels))),
-		"removeFromClusterNodeLabels":         a.guarded("removeFromClusterNodeLabels", ipc.InTurn(serve.With(message[pb.RemoveFromClusterNodeLabelsRequest], a.removeLabels))),
-		"replaceLabelsOnNodes":                a.guarded("replaceLabelsOnNodes", ipc.InTurn(serve.With(message[pb.ReplaceLabelsOnNodeRequest], a.replaceLabels))),
-		"mapAttributesToNodes":                a.guarded("mapAttributesToNodes", serve.Missing("node attributes")),
+		"refreshNodesResources":               a.missing("refreshNodesResources", "dynamic-resources.xml"),
+		"refreshClusterMaxPriority":           a.missing("refreshClusterMaxPriority", "a changing yarn.cluster.max-application-priority; restart to change it"),
+		"checkForDecommissioningNodes": a.guarded("checkForDecommissioningNodes", func(c *ipc.Call) {
+			a.finish(c, "checkForDecommissioningNodes", nil, &pb.CheckForDecommissioningNodesResponse{})
+		}),
+		"addToClusterNodeLabels":      a.guarded("addToClusterNodeLabels", ipc.InTurn(serve.With(message[pb.AddToClusterNodeLabelsRequest], a.addLabels))),
+		"removeFromClusterNodeLabels": a.guarded("removeFromClusterNodeLabels", ipc.InTurn(serve.With(message[pb.RemoveFromClusterNodeLabelsRequest], a.removeLabels))),
+		"replaceLabelsOnNodes":        a.guarded("replaceLabelsOnNodes", ipc.InTurn(serve.With(message[pb.ReplaceLabelsOnNodeRequest], a.replaceLabels))),
+		"mapAttributesToNodes":        a.missing("mapAttributesToNodes", "node attributes"),
 	}
 	return []ipc.Protocol{{Name: Name, Version: 1, Methods: methods}, {Name: HAName, Version: 1, Methods: haMethods()}}
+}
+
+// Denied is why the call of somebody who is no administrator fails.
+type Denied struct{ User, Operation string }
+
+func (d *Denied) Error() string {
+	return fmt.Sprintf("User %s doesn't have permission to call '%s'", d.User, d.Operation)
+}
+
+// refuse answers and audits a call that cannot be made.
+func (a *admin) refuse(c *ipc.Call, operation, format string, args ...any) {
+	a.Daemon.Audit(c.Caller, operation, fmt.Errorf(format, args...))
+	serve.Refuse(c, serve.YarnException, format, args...)
+}
+
+// missing answers administrators that a method is not built.
+func (a *admin) missing(operation, what string) ipc.Handler {
+	answer := serve.Missing(what)
+	return a.guarded(operation, func(c *ipc.Call) {
+		a.Daemon.Audit(c.Caller, operation, errors.New(what+" is not built"))
+		answer(c)
+	})
 }
 
 // guarded lets administrators alone through.
 func (a *admin) guarded(operation string, h ipc.Handler) ipc.Handler {
 	return func(c *ipc.Call) {
 		if !a.Daemon.IsAdmin(c.Caller) {
-			err := fmt.Errorf("User %s doesn't have permission to call '%s'", c.Caller.User, operation)
+			err := &Denied{c.Caller.User, operation}
 			a.Daemon.Audit(c.Caller, operation, err)
 			serve.Deny(c, "%v", err)
 			return
@@ -120,7 +145,7 @@ func (a *admin) refreshNodes(c *ipc.Call) {
 		return
 	}
 	if m.GetDecommissionType() == pb.DecommissionType_GRACEFUL {
-		serve.Refuse(c, serve.YarnException, "nothing has changed: Heddle does not drain nodes yet, and without -g all containers on nodes of the exclude list are killed at once")
+		a.refuse(c, "refreshNodes", "nothing has changed: Heddle does not drain nodes yet, and without -g all containers on nodes of the exclude list are killed at once")
 		return
 	}
 	cmd, err := a.Daemon.RefreshNodes()
@@ -140,7 +165,7 @@ func (a *admin) groups(c *ipc.Call, m *pb.GetGroupsForUserRequest) {
 // nothing, and no stock command sends more than one.
 func (a *admin) updateNodeResource(c *ipc.Call, m *pb.UpdateNodeResourceRequest) {
 	if len(m.GetNodeResourceMap()) != 1 {
-		serve.Refuse(c, serve.YarnException, "updateNodeResource takes exactly one node at a time, not %d", len(m.GetNodeResourceMap()))
+		a.refuse(c, "updateNodeResource", "updateNodeResource takes exactly one node at a time, not %d", len(m.GetNodeResourceMap()))
 		return
 	}
 	entry := m.GetNodeResourceMap()[0]
@@ -149,7 +174,7 @@ func (a *admin) updateNodeResource(c *ipc.Call, m *pb.UpdateNodeResourceRequest)
 		err = fmt.Errorf("a node cannot have less than nothing: %s", total)
 	}
 	if err != nil {
-		serve.Refuse(c, serve.YarnException, "Cannot change %s: %v", convert.NodeID(entry.GetNodeId()), err)
+		a.refuse(c, "updateNodeResource", "Cannot change %s: %v", convert.NodeID(entry.GetNodeId()), err)
 		return
 	}
 	cmd := engine.SetNodeResource{Node: convert.NodeID(entry.GetNodeId()), Total: total}

@@ -6,9 +6,11 @@ import (
 	"github.com/heddle-project/heddle/wire/serve"
 	"time"
 
+	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/loop"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
@@ -19,20 +21,30 @@ import (
 
 const maxDiagnostics = 16 << 10
 
-// change runs a command on an application that its caller may modify.
-func (s *client) change(c *ipc.Call, id yarn.ApplicationID, what string, make func(engine.Ticket) engine.Command, answer func(any)) {
+// change runs a command on an application that its caller may modify. about
+// names it, and what else the audit log is to tell.
+func (s *client) change(c *ipc.Call, about audit.Entry, make func(engine.Ticket) engine.Command, answer func(any)) {
+	id := about.Application
 	s.look(c, func(v *loop.Views) {
 		a := v.FindApplication(id)
 		if a == nil {
-			absent(c, what, id)
+			s.done(c, about, errors.New("the application is not known"))
+			absent(c, about.Operation, id)
 			return
 		}
 		if !s.Access.MayModify(c.Caller, a) {
+			refused := about
+			refused.Failed, refused.Description, refused.Permissions = true, audit.Unauthorized, "User doesn't have permissions to MODIFY_APP"
+			s.audited(c, refused)
 			// compat: Java's own exception here, and Hadoop's elsewhere
 			serve.Refuse(c, serve.YarnException, "java.security.AccessControlException: User %s cannot perform operation MODIFY_APP on %s", c.Caller.User, id)
 			return
 		}
+		repeated := about.Operation == audit.Kill && dying(a) // clients ask until it is done
 		s.Loop.Post(make(s.Loop.Expect(func(v any, err error) {
+			if err != nil || !repeated {
+				s.done(c, about, err)
+			}
 			if err != nil {
 				rpc.Fail(c, err)
 				return
@@ -42,19 +54,26 @@ func (s *client) change(c *ipc.Call, id yarn.ApplicationID, what string, make fu
 	})
 }
 
+// dying tells whether a kill changes nothing any more.
+func dying(a *view.Application) bool {
+	switch a.State {
+	case yarn.AppKilling, yarn.AppFinalSaving, yarn.AppKilled, yarn.AppFailed, yarn.AppFinished:
+		return true
+	}
+	return false
+}
+
 // absent answers that there is no such application, in the words of each call.
-func absent(c *ipc.Call, what string, id yarn.ApplicationID) {
-	switch what {
-	case "kill":
+func absent(c *ipc.Call, operation string, id yarn.ApplicationID) {
+	switch operation {
+	case audit.Kill:
 		serve.Refuse(c, serve.ApplicationNotFound, "Trying to kill an absent application %s", id)
-	case signalling:
+	case audit.Signal:
 		serve.Refuse(c, serve.YarnException, "Trying to signal an absent container of %s", id)
 	default:
 		serve.Refuse(c, serve.ApplicationNotFound, "Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.", id)
 	}
 }
-
-const signalling = "signal a container of"
 
 func (s *client) kill(c *ipc.Call, m *pb.KillApplicationRequest) {
 	id := convert.ApplicationID(m.GetApplicationId())
@@ -62,7 +81,7 @@ func (s *client) kill(c *ipc.Call, m *pb.KillApplicationRequest) {
 	if d := m.GetDiagnostics(); d != "" {
 		why += " with diagnostic message: " + clip(d, maxDiagnostics)
 	}
-	s.change(c, id, "kill", func(t engine.Ticket) engine.Command {
+	s.change(c, audit.Entry{Operation: audit.Kill, Application: id}, func(t engine.Ticket) engine.Command {
 		return engine.Kill{Ticket: t, Application: id, Diagnostics: why}
 	}, func(v any) {
 		done := v.(engine.KillReply).Completed
@@ -72,14 +91,14 @@ func (s *client) kill(c *ipc.Call, m *pb.KillApplicationRequest) {
 
 func (s *client) failAttempt(c *ipc.Call, m *pb.FailApplicationAttemptRequest) {
 	id := convert.AttemptID(m.GetApplicationAttemptId())
-	s.change(c, id.Application, "fail", func(t engine.Ticket) engine.Command {
+	s.change(c, audit.Entry{Operation: audit.FailAttempt, Application: id.Application, Attempt: id}, func(t engine.Ticket) engine.Command {
 		return engine.FailAttempt{Ticket: t, Attempt: id, Diagnostics: "Attempt failed by user."}
 	}, func(any) { serve.Answer(c, &pb.FailApplicationAttemptResponse{}) })
 }
 
 func (s *client) move(c *ipc.Call, m *pb.MoveApplicationAcrossQueuesRequest) {
 	id := convert.ApplicationID(m.GetApplicationId())
-	s.change(c, id, "move", func(t engine.Ticket) engine.Command {
+	s.change(c, audit.Entry{Operation: audit.Move, Application: id}, func(t engine.Ticket) engine.Command {
 		return engine.Move{Ticket: t, Application: id, Queue: m.GetTargetQueue(), User: c.Caller.User, RealUser: c.Caller.RealUser,
 			Groups: s.Access.Groups(c.Caller.User)}
 	}, func(any) { serve.Answer(c, &pb.MoveApplicationAcrossQueuesResponse{}) })
@@ -87,7 +106,7 @@ func (s *client) move(c *ipc.Call, m *pb.MoveApplicationAcrossQueuesRequest) {
 
 func (s *client) priority(c *ipc.Call, m *pb.UpdateApplicationPriorityRequest) {
 	id := convert.ApplicationID(m.GetApplicationId())
-	s.change(c, id, "update priority of", func(t engine.Ticket) engine.Command {
+	s.change(c, audit.Entry{Operation: audit.Priority, Application: id}, func(t engine.Ticket) engine.Command {
 		return engine.SetPriority{Ticket: t, Application: id, Priority: m.GetApplicationPriority().GetPriority()}
 	}, func(v any) {
 		serve.Answer(c, &pb.UpdateApplicationPriorityResponse{ApplicationPriority: convert.ToPriority(v.(engine.PriorityReply).Priority)})
@@ -120,7 +139,7 @@ func (s *client) timeouts(c *ipc.Call, m *pb.UpdateApplicationTimeoutsRequest) {
 		serve.Refuse(c, serve.YarnException, "Cannot update timeouts of %s: %v", id, err)
 		return
 	}
-	s.change(c, id, "update timeouts of", func(t engine.Ticket) engine.Command {
+	s.change(c, audit.Entry{Operation: audit.Timeouts, Application: id}, func(t engine.Ticket) engine.Command {
 		return engine.SetLifetime{Ticket: t, Application: id, ExpireAt: at.UnixMilli()}
 	}, func(v any) {
 		text := time.UnixMilli(v.(engine.LifetimeReply).ExpireAt).Format(timeoutFormat)
@@ -131,7 +150,7 @@ func (s *client) timeouts(c *ipc.Call, m *pb.UpdateApplicationTimeoutsRequest) {
 
 func (s *client) signal(c *ipc.Call, m *pb.SignalContainerRequest) {
 	id := convert.ContainerID(m.GetContainerId())
-	s.change(c, id.Attempt.Application, signalling, func(t engine.Ticket) engine.Command {
+	s.change(c, audit.Entry{Operation: audit.Signal, Application: id.Attempt.Application, Container: id}, func(t engine.Ticket) engine.Command {
 		return engine.SignalContainer{Ticket: t, Container: id, Signal: int32(m.GetCommand())}
 	}, func(any) { serve.Answer(c, &pb.SignalContainerResponse{}) })
 }

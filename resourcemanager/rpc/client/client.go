@@ -6,6 +6,7 @@ import (
 	"context"
 	"github.com/heddle-project/heddle/wire/serve"
 
+	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/resourcemanager/loop"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/resourcemanager/view"
@@ -51,6 +52,7 @@ type Config struct {
 	Contexts     Contexts
 	Delegation   Delegation
 	LoginToken   func(yarn.AttemptID) token.Token // of an unmanaged application's master
+	Audit        *audit.Log
 	MaxTags      int
 	MaxTagLength int
 	Places       view.Places

@@ -1,6 +1,9 @@
 package client
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/heddle-project/heddle/wire/serve"
 
 	"github.com/heddle-project/heddle/resourcemanager/loop"
@@ -82,7 +85,8 @@ func statistics(q *queue.Info) *pb.QueueStatistics {
 	allocated := d.Used.Sub(d.Reserved)
 	free := d.EffectiveMin.Sub(d.Used)
 	return &pb.QueueStatistics{
-		NumAppsSubmitted: n(int64(q.SubmittedApps)), NumAppsRunning: n(int64(q.ActiveApps)), NumAppsPending: n(int64(q.PendingApps)),
+		NumAppsSubmitted: n(q.Counts.Submitted), NumAppsRunning: n(int64(q.ActiveApps)), NumAppsPending: n(int64(q.PendingApps)),
+		NumAppsCompleted: n(q.Counts.Completed), NumAppsFailed: n(q.Counts.Failed), NumAppsKilled: n(q.Counts.Killed),
 		NumActiveUsers: n(int64(len(q.Users))), AvailableMemoryMB: n(max(free.MemoryMB(), 0)), AvailableVCores: n(max(free.VCoreCount(), 0)),
 		AllocatedMemoryMB: n(allocated.MemoryMB()), AllocatedVCores: n(allocated.VCoreCount()),
 		PendingMemoryMB: n(d.Pending.MemoryMB()), PendingVCores: n(d.Pending.VCoreCount()),
@@ -92,23 +96,24 @@ func statistics(q *queue.Info) *pb.QueueStatistics {
 }
 
 func (s *client) partitions(q *queue.Info) []*pb.QueueConfigurationsMap {
-	out := []*pb.QueueConfigurationsMap{s.partition("", q, &q.Default)}
-	for _, label := range q.Labels {
+	out := []*pb.QueueConfigurationsMap{s.partition("", &q.Default)}
+	labels := q.Labels
+	if slices.Contains(labels, "*") { // all that there are
+		labels = slices.Sorted(maps.Keys(q.Partitions))
+	}
+	for _, label := range labels {
 		if share, ok := q.Partitions[label]; ok {
-			out = append(out, s.partition(label, q, &share))
+			out = append(out, s.partition(label, &share))
 		}
 	}
 	return out
 }
 
-func (s *client) partition(label string, q *queue.Info, d *queue.Share) *pb.QueueConfigurationsMap {
-	masters := d.MaxAMShare
-	if !q.Leaf {
-		masters = 0 // masters run in leaves
-	}
+// partition is what a queue is entitled to in a partition. compat: parents tell a share for masters too, which counts in leaves alone.
+func (s *client) partition(label string, d *queue.Share) *pb.QueueConfigurationsMap {
 	return &pb.QueueConfigurationsMap{PartitionName: &label, QueueConfigurations: &pb.QueueConfigurations{
 		Capacity: &d.Capacity, AbsoluteCapacity: &d.AbsoluteCapacity, MaxCapacity: &d.MaxCapacity, AbsoluteMaxCapacity: &d.AbsoluteMax,
-		MaxAMPercentage: &masters, EffectiveMinCapacity: convert.ToResource(d.EffectiveMin, s.Types), EffectiveMaxCapacity: convert.ToResource(d.EffectiveMax, s.Types),
+		MaxAMPercentage: &d.MaxAMShare, EffectiveMinCapacity: convert.ToResource(d.EffectiveMin, s.Types), EffectiveMaxCapacity: convert.ToResource(d.EffectiveMax, s.Types),
 		ConfiguredMinCapacity: convert.ToResource(d.ConfiguredMin, s.Types), ConfiguredMaxCapacity: convert.ToResource(d.ConfiguredMax, s.Types)}}
 }
 

@@ -15,24 +15,27 @@ import (
 
 // applicationReport is what the caller may know of an application. Who may not
 // view it gets the frame without the content.
+//
+// compat: the message has a field for the time of submission, which no ResourceManager fills; the start is that time.
 func (s *client) applicationReport(caller *ipc.Identity, a *view.Application) *pb.ApplicationReport {
 	r := &pb.ApplicationReport{
 		ApplicationId: convert.ToApplicationID(a.ID), User: &a.User, Queue: &a.Queue, Name: &a.Name, ApplicationType: &a.Type,
 		YarnApplicationState: convert.ToPublicState(a.PublicState), FinalApplicationStatus: convert.ToFinalStatus(a.FinalStatus),
-		StartTime: &a.StartTime, FinishTime: &a.FinishTime, LaunchTime: &a.LaunchTime, SubmitTime: &a.SubmitTime,
-		Progress: &a.Progress, ApplicationTags: a.Tags, UnmanagedApplication: &a.Unmanaged, Priority: convert.ToPriority(a.Priority),
+		StartTime: &a.StartTime, FinishTime: &a.FinishTime, LaunchTime: &a.LaunchTime,
+		Progress: proto.Float32(0), ApplicationTags: a.Tags, UnmanagedApplication: &a.Unmanaged, Priority: convert.ToPriority(a.Priority),
 		AppTimeouts: s.timeoutReports(a), LogAggregationStatus: logAggregation(a),
 		Host: proto.String(view.NotAvailable), RpcPort: proto.Int32(-1), TrackingUrl: proto.String(view.NotAvailable),
 		OriginalTrackingUrl: proto.String(view.NotAvailable), Diagnostics: proto.String(view.NotAvailable),
 		AppResource_Usage: hiddenUsage(s.Types),
 	}
 	r.AppNodeLabelExpression, r.AmNodeLabelExpression = labelText(a.Label, a.LabelSet), labelText(a.AMLabel, !a.Unmanaged)
+	if !s.Access.MayView(caller, a) {
+		r.CurrentApplicationAttemptId = convert.ToAttemptID(yarn.AttemptID{Application: a.ID, Attempt: -1}) // compat: none
+		return r
+	}
 	t := a.Current()
 	if t != nil {
-		r.CurrentApplicationAttemptId = convert.ToAttemptID(t.ID)
-	}
-	if !s.Access.MayView(caller, a) {
-		return r
+		r.CurrentApplicationAttemptId, r.Progress = convert.ToAttemptID(t.ID), &a.Progress
 	}
 	r.Diagnostics, r.AppResource_Usage = &a.Diagnostics, s.usage(a)
 	if t == nil {

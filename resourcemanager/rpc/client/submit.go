@@ -1,12 +1,14 @@
 package client
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"github.com/heddle-project/heddle/wire/serve"
 	"slices"
 	"strings"
 
+	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/wire/convert"
@@ -60,30 +62,48 @@ func (s *client) handIn(c *ipc.Call) {
 		serve.Refuse(c, serve.IDNotProvided, "ApplicationId is not provided in ApplicationSubmissionContext")
 		return
 	}
+	about := audit.Entry{Operation: audit.Submit, Application: convert.ApplicationID(m.GetApplicationId()), Caller: c.CallerContext,
+		Queue: cmp.Or(m.GetQueue(), defaultQueue), Label: m.GetNodeLabelExpression()}
+	refuse := func(class, format string, args ...any) {
+		s.submitted(c, about, fmt.Errorf(format, args...))
+		serve.Refuse(c, class, format, args...)
+	}
 	who := Submitter{User: c.Caller.User, RealUser: c.Caller.RealUser, Groups: s.Access.Groups(c.Caller.User), CallerContext: c.CallerContext}
 	sub, class, err := s.submission(who, m)
 	if err != nil {
-		serve.Refuse(c, class, "Cannot submit %s: %v", sub.ID, err)
+		refuse(class, "Cannot submit %s: %v", sub.ID, err)
 		return
 	}
 	if m.ReservationId != nil {
-		serve.Refuse(c, serve.YarnException, "Cannot submit %s into a reservation: Heddle does not have reservations yet", sub.ID)
+		refuse(serve.YarnException, "Cannot submit %s into a reservation: Heddle does not have reservations yet", sub.ID)
 		return
 	}
 	sub.ContextBytes = len(raw)
 	done, ok := s.Contexts.Keep(sub.ID, append([]byte(nil), raw...))
 	if !ok {
-		serve.Refuse(c, serve.YarnException, "Cannot submit %s: another application is being submitted under that id", sub.ID)
+		refuse(serve.YarnException, "Cannot submit %s: another application is being submitted under that id", sub.ID)
 		return
 	}
 	s.Loop.Post(engine.Submit{Application: sub, Ticket: s.Loop.Expect(func(_ any, err error) {
 		done(err == nil)
+		s.submitted(c, about, err)
 		if err != nil {
 			rpc.Fail(c, err)
 			return
 		}
 		serve.Answer(c, &pb.SubmitApplicationResponse{})
 	})})
+}
+
+// defaultQueue is the queue of who names none.
+const defaultQueue = "default"
+
+// submitted writes of a submission what came of it.
+func (s *client) submitted(c *ipc.Call, e audit.Entry, err error) {
+	if err != nil {
+		e.Failed, e.Description, e.Permissions = true, "Exception in submitting application", err.Error()
+	}
+	s.audited(c, e)
 }
 
 // contextBytes cuts the submission context out of its request, byte for byte:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"github.com/heddle-project/heddle/wire/serve"
 
+	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/wire/convert"
@@ -45,6 +46,7 @@ type Config struct {
 	Loop      rpc.Poster
 	Types     yarn.ResourceTypes
 	Grants    Grants
+	Audit     *audit.Log
 	VCoresToo bool // the scheduler counts vcores, not memory alone
 }
 
@@ -90,11 +92,14 @@ func (m *master) register(c *ipc.Call, q *pb.RegisterApplicationMasterRequest) {
 	cmd := engine.RegisterMaster{Attempt: id, Host: clip(q.GetHost(), 255), RPCPort: q.GetRpcPort(), TrackingURL: clip(q.GetTrackingUrl(), maxURL)}
 	cmd.Ticket = m.Loop.Expect(func(v any, err error) {
 		if err != nil {
+			m.audited(c, id, audit.Entry{Operation: audit.Register, User: c.Caller.User}, err)
 			rpc.Fail(c, err)
 			return
 		}
+		r := v.(engine.RegisterReply)
+		m.audited(c, id, audit.Entry{Operation: audit.Register, User: r.User}, nil)
 		m.Grants.MasterRegistered(id)
-		m.answerRegister(c, id, v.(engine.RegisterReply))
+		m.answerRegister(c, id, r)
 	})
 	m.Loop.Post(cmd)
 }
@@ -142,7 +147,8 @@ func (m *master) finish(c *ipc.Call, q *pb.FinishApplicationMasterRequest) {
 	cmd := engine.FinishMaster{Attempt: id, Diagnostics: clip(q.GetDiagnostics(), maxText), TrackingURL: clip(q.GetTrackingUrl(), maxURL),
 		FinalStatus: convert.FinalStatus(q.GetFinalApplicationStatus())}
 	cmd.Ticket = m.Loop.Expect(func(v any, err error) {
-		if err != nil {
+		if err != nil { // compat: of a farewell only the failure is told; the application's end has a line of its own
+			m.audited(c, id, audit.Entry{Operation: audit.Unregister, User: c.Caller.User}, err)
 			rpc.Fail(c, err)
 			return
 		}
@@ -150,6 +156,15 @@ func (m *master) finish(c *ipc.Call, q *pb.FinishApplicationMasterRequest) {
 		serve.Answer(c, &pb.FinishApplicationMasterResponse{IsUnregistered: &done})
 	})
 	m.Loop.Post(cmd)
+}
+
+// audited writes a line of the audit log about a call of an attempt's master. The user of a call that fails is the attempt.
+func (m *master) audited(c *ipc.Call, id yarn.AttemptID, e audit.Entry, err error) {
+	e.From, e.Target, e.Application, e.Attempt = c.Caller.Remote.Addr(), "ApplicationMasterService", id.Application, id
+	if err != nil {
+		e.Failed, e.Description = true, err.Error()
+	}
+	m.Audit.Write(e)
 }
 
 func clip(s string, max int) string {

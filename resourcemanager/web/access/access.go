@@ -28,7 +28,13 @@ type Source interface {
 	// VIEW_APP, or administration of its queue. Always true without
 	// yarn.acl.enable.
 	MayView(webgate.Caller, *view.Application) bool
+	// QueueRights are the caller's rights on the queue with that path, also by
+	// those above it. Without yarn.acl.enable everybody has both.
+	QueueRights(c webgate.Caller, path string) QueueRights
 }
+
+// QueueRights are what lists of a queue allow.
+type QueueRights struct{ Submit, Administer bool }
 
 // Daemon is the state of this ResourceManager itself.
 type Daemon struct {
@@ -36,6 +42,7 @@ type Daemon struct {
 	State      string // STARTED
 	HAState    string // ACTIVE, STANDBY
 	Store      string // Java class name of the state store, as /info shows it
+	StorePath  string // the file of the state store; "" if there is none
 	Connection string // state of the connection to the election's ZooKeeper
 	LoginUser  string // whom the daemon runs as
 	Scheduler  string // "Capacity Scheduler", as the overview shows it

@@ -155,8 +155,7 @@ func (s *server) container(r *http.Request) (*answer.Response, error) {
 	return answer.Wrapped("container", s.containerObject(c.ResourceTypes, a, t.Containers[i])), nil
 }
 
-// containerObject is a live container. compat: whatever its state inside, it is
-// RUNNING until it ends, and its exit status reads 0.
+// containerObject is a live container. compat: its exit status reads 0.
 func (s *server) containerObject(types yarn.ResourceTypes, a *view.Application, c *view.Container) *tree.Object {
 	node := c.Node.String()
 	return tree.New().
@@ -170,7 +169,7 @@ func (s *server) containerObject(types yarn.ResourceTypes, a *view.Application, 
 		Add("elapsedTime", elapsed(c.CreatedAt, 0, s.now())).
 		Add("logUrl", s.Links.Logs(c.NodeHTTPAddress, c.ID, a.User)).
 		Add("containerExitStatus", 0).
-		Add("containerState", "RUNNING").
+		Add("containerState", c.PublicState()).
 		Add("nodeHttpAddress", s.Links.Scheme+"://"+c.NodeHTTPAddress).
 		Add("nodeId", node).
 		Add("allocatedResources", amounts(types, c.Resource)).

@@ -14,7 +14,7 @@ import (
 func (s *server) info(r *http.Request) (*answer.Response, error) {
 	d, v := s.Source.Daemon(r.Context()), s.Version
 	build := v.Number + " from " + v.Build
-	return answer.Wrapped("clusterInfo", tree.New().
+	o := tree.New().
 		Add("id", d.StartedAt).
 		Add("startedOn", d.StartedAt).
 		Add("state", d.State).
@@ -26,7 +26,11 @@ func (s *server) info(r *http.Request) (*answer.Response, error) {
 		Add("hadoopVersion", v.Number).
 		Add("hadoopBuildVersion", build).
 		Add("hadoopVersionBuiltOn", v.Date).
-		Add("haZooKeeperConnectionState", d.Connection)), nil
+		Add("haZooKeeperConnectionState", d.Connection)
+	if d.StorePath != "" {
+		o.Add("heddleStateStorePath", d.StorePath)
+	}
+	return answer.Wrapped("clusterInfo", o), nil
 }
 
 func (s *server) userInfo(r *http.Request) (*answer.Response, error) {

@@ -131,6 +131,7 @@ func TestRecorded(t *testing.T) {
 		"get-app-running2-timeout-LIFETIME": "/apps/" + webtest.App(6).String() + "/timeouts/LIFETIME",
 		"get-apps-none":                     "/apps?user=nobody",
 		"get-scheduler-overview":            "/scheduler-overview",
+		"err-queue-access-bad-acl":          "/queues/root/access?user=alice&queue-acl-type=BOGUS",
 		"err-app-badid":                     "/apps/bogus",
 		"err-app-badid-attempts":            "/apps/bogus/appattempts",
 		"err-app-unknown":                   "/apps/application_1_0001",
@@ -160,6 +161,13 @@ func TestRecorded(t *testing.T) {
 			t.Run(name+suffix, func(t *testing.T) { compare(t, recorded, "http/"+name+suffix, get(h, path, accept)) })
 		}
 	}
+	t.Run("queue-access.xml", func(t *testing.T) { // as JSON Apache fails
+		w := get(h, "/queues/root/access?user=alice&queue-acl-type=SUBMIT_APPLICATIONS", "application/xml")
+		compare(t, recorded, "http/get-queue-access.xml.xml", w)
+		if !strings.Contains(w.Body.String(), "<diagnostics></diagnostics>") {
+			t.Errorf("without diagnostics, which are masked: %s", w.Body)
+		}
+	})
 	t.Run("attempt.xml", func(t *testing.T) {
 		path := "/apps/" + webtest.App(6).String() + "/appattempts/appattempt_1795305251364_0006_000001"
 		compare(t, recorded, "http/get-app-running2-attempt.xml.xml", get(h, path, "application/xml"))

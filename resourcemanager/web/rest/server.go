@@ -74,6 +74,7 @@ func Routes(c Config) []Route {
 		{"GET", "/apps", s.apps},
 		{"POST", "/apps", s.submit},
 		{"POST", "/apps/new-application", s.newApplication},
+		{"GET", "/queues/{queue}/access", s.queueAccess},
 		{"GET", "/appstatistics", s.statistics},
 		{"GET", "/apps/{app}", s.app},
 		{"GET", "/apps/{app}/why", s.why},

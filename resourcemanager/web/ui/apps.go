@@ -2,6 +2,7 @@ package ui
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -18,7 +19,8 @@ type list struct {
 	User, Queue, Name string
 	Path              string
 	Rows              []appRow
-	Types             yarn.ResourceTypes // other than memory and vcores
+	Sort, Order       string // as the address says them
+	Columns           []heading
 	paging
 }
 
@@ -53,7 +55,7 @@ func (s *server) apps(r *http.Request) (*frame, error) {
 
 // list chooses applications by state and by the parameters user, queue and name.
 func (s *server) list(c *view.Cluster, caller webgate.Caller, path, state string, q url.Values) list {
-	l := list{State: state, Path: path, User: q.Get("user"), Queue: q.Get("queue"), Name: q.Get("name")}
+	l := list{State: state, Path: path, User: q.Get("user"), Queue: q.Get("queue"), Name: q.Get("name"), Sort: q.Get("sort"), Order: q.Get("order")}
 	var chosen []*view.Application
 	for _, a := range c.Applications {
 		if l.wants(a) && (!s.FilterByUser || s.Source.MayView(caller, a)) {
@@ -63,12 +65,63 @@ func (s *server) list(c *view.Cluster, caller webgate.Caller, path, state string
 	slices.SortFunc(chosen, func(a, b *view.Application) int {
 		return cmp.Or(cmp.Compare(b.SubmitTime, a.SubmitTime), b.ID.Compare(a.ID))
 	})
+	l.Columns = arrange(s.columns(caller), chosen, path, q)
 	l.paging = pageOf(path, q, len(chosen))
 	for _, a := range chosen[l.From:l.To] {
 		l.Rows = append(l.Rows, s.appRow(caller, a))
 	}
 	return l
 }
+
+// columns are those of applications, in the order of Hadoop's page. What a caller
+// may not see has no say in the order.
+func (s *server) columns(caller webgate.Caller) []column[*view.Application] {
+	type app = *view.Application
+	private := func(number func(app) int64) func(app) sortValue {
+		return byNumber(func(a app) int64 {
+			if !s.Source.MayView(caller, a) {
+				return -1
+			}
+			return number(a)
+		})
+	}
+	has := func(amount func(*view.Usage) int64) func(app) sortValue {
+		return private(func(a app) int64 {
+			if !live(a) {
+				return -1
+			}
+			return amount(&a.Usage)
+		})
+	}
+	return []column[app]{
+		{"id", "ID", func(a app) sortValue {
+			return sortValue{float64(a.ID.ClusterTimestamp), fmt.Sprintf("%011d", a.ID.Sequence)}
+		}},
+		{"user", "User", byText(func(a app) string { return a.User })},
+		{"name", "Name", byText(func(a app) string { return a.Name })},
+		{"type", "Appli&shy;cation Type", byText(func(a app) string { return a.Type })},
+		{"tags", "Appli&shy;cation Tags", byText(func(a app) string { return strings.Join(a.Tags, ", ") })},
+		{"queue", "Queue", byText(func(a app) string { return a.Queue })},
+		{"priority", "Appli&shy;cation Priority", byNumber(func(a app) int32 { return a.Priority })},
+		{"start", "Start&shy;Time", private(func(a app) int64 { return a.StartTime })},
+		{"launch", "Launch&shy;Time", private(func(a app) int64 { return a.LaunchTime })},
+		{"finish", "Finish&shy;Time", private(func(a app) int64 { return a.FinishTime })},
+		{"state", "State", byText(func(a app) string { return a.PublicState.String() })},
+		{"final", "Final&shy;Status", byText(func(a app) string { return a.FinalStatus.String() })},
+		{"containers", "Running Con&shy;tainers", has(func(u *view.Usage) int64 { return int64(u.Containers) })},
+		{"vcores", "Allo&shy;cated CPU VCores", has(func(u *view.Usage) int64 { return u.Used.VCoreCount() })},
+		{"memory", "Allo&shy;cated Memory MB", has(func(u *view.Usage) int64 { return u.Used.MemoryMB() })},
+		{"reserved-vcores", "Re&shy;served CPU VCores", has(func(u *view.Usage) int64 { return u.Reserved.VCoreCount() })},
+		{"reserved-memory", "Re&shy;served Memory MB", has(func(u *view.Usage) int64 { return u.Reserved.MemoryMB() })},
+		{"of-queue", "% of Queue", byNumber(func(a app) float32 { return a.Usage.QueuePercent })},
+		{"of-cluster", "% of Cluster", byNumber(func(a app) float32 { return a.Usage.ClusterPercent })},
+		{"progress", "Progress", byNumber(func(a app) float32 { return a.Progress })},
+		{"tracking", "Tracking UI", byText(func(a app) string { _, text := s.tracking(a); return text })},
+	}
+}
+
+// live tells whether the application has an attempt that has not ended.
+func live(a *view.Application) bool { return a.Current() != nil && !a.Current().State.Final() }
 
 func (l *list) wants(a *view.Application) bool {
 	return (l.State == "" || a.PublicState.String() == l.State) &&
@@ -80,11 +133,11 @@ func (l *list) wants(a *view.Application) bool {
 func (s *server) appRow(c webgate.Caller, a *view.Application) appRow {
 	row := appRow{Application: a, Percent: min(max(a.Progress, 0), 1) * 100, Hidden: !s.Source.MayView(c, a)}
 	row.Tracking, row.TrackingText = s.tracking(a)
-	live := a.Current() != nil && !a.Current().State.Final() && !row.Hidden
+	known := live(a) && !row.Hidden
 	u := &a.Usage
-	row.Containers = number(live, int64(u.Containers))
-	row.VCores, row.MemoryMB = number(live, u.Used.VCoreCount()), number(live, u.Used.MemoryMB())
-	row.ReservedVCores, row.ReservedMB = number(live, u.Reserved.VCoreCount()), number(live, u.Reserved.MemoryMB())
+	row.Containers = number(known, int64(u.Containers))
+	row.VCores, row.MemoryMB = number(known, u.Used.VCoreCount()), number(known, u.Used.MemoryMB())
+	row.ReservedVCores, row.ReservedMB = number(known, u.Reserved.VCoreCount()), number(known, u.Reserved.MemoryMB())
 	return row
 }
 

@@ -14,6 +14,7 @@ import (
 // metrics are the tables at the top of most pages.
 type metrics struct {
 	view.Metrics
+	Ended                             int64 // finished, failed or killed
 	UsedText, TotalText, ReservedText string
 	MemoryPercent, CoresPercent       int64
 	Nodes                             []nodeCount
@@ -32,6 +33,7 @@ type nodeCount struct {
 func (s *server) metrics(ctx context.Context, c *view.Cluster) *metrics {
 	m := &metrics{
 		Metrics:      c.Metrics,
+		Ended:        c.Metrics.Completed + c.Metrics.Failed + c.Metrics.Killed,
 		UsedText:     amount(c.ResourceTypes, c.Metrics.Allocated),
 		TotalText:    amount(c.ResourceTypes, c.Metrics.Total),
 		ReservedText: amount(c.ResourceTypes, c.Metrics.Reserved),
@@ -128,16 +130,40 @@ func (s *server) nodes(r *http.Request) (*frame, error) {
 			chosen = append(chosen, n)
 		}
 	}
+	heads := arrange(s.nodeColumns(), chosen, r.URL.Path, r.URL.Query())
 	p := pageOf(r.URL.Path, r.URL.Query(), len(chosen))
 	body := struct {
-		State string
-		Rows  []nodeRow
+		State   string
+		Columns []heading
+		Rows    []nodeRow
 		paging
-	}{name, nil, p}
+	}{name, heads, nil, p}
 	for _, n := range chosen[p.From:p.To] {
 		body.Rows = append(body.Rows, s.nodeRow(n))
 	}
 	return &frame{Title: "Nodes of the cluster", Here: "nodes", Metrics: s.metrics(r.Context(), c), Body: body}, nil
+}
+
+// nodeColumns are those of nodes, in the order of Hadoop's page.
+func (s *server) nodeColumns() []column[*view.Node] {
+	type node = *view.Node
+	return []column[node]{
+		{"label", "Node Labels", byText(func(n node) string { return strings.Join(n.Labels, ", ") })},
+		{"rack", "Rack", byText(func(n node) string { return n.Rack })},
+		{"state", "Node State", byText(func(n node) string { return n.State.String() })},
+		{"address", "Node Address", byText(func(n node) string { return n.ID.String() })},
+		{"http", "Node HTTP Address", byText(func(n node) string { return n.HTTPAddress })},
+		{"health", "Last health-update", byNumber(func(n node) int64 { return n.LastHealth })},
+		{"report", "Health-report", byText(func(n node) string { return n.HealthReport })},
+		{"containers", "Con&shy;tainers", byNumber(func(n node) int { return n.Containers })},
+		{"memory", "Mem Used", byNumber(func(n node) int64 { return n.Used.MemoryMB() })},
+		{"free-memory", "Mem Avail", byNumber(func(n node) int64 { return n.Available.MemoryMB() })},
+		{"physical-memory", "Phys Mem Used %", byNumber(func(n node) float32 { return s.nodeRow(n).MemoryPercent })},
+		{"vcores", "VCores Used", byNumber(func(n node) int64 { return n.Used.VCoreCount() })},
+		{"free-vcores", "VCores Avail", byNumber(func(n node) int64 { return n.Available.VCoreCount() })},
+		{"physical-vcores", "Phys VCores Used %", byNumber(func(n node) float32 { return s.nodeRow(n).CoresPercent })},
+		{"version", "Version", byText(func(n node) string { return n.Version })},
+	}
 }
 
 func (s *server) nodeRow(n *view.Node) nodeRow {

@@ -43,8 +43,15 @@ func pageOf(path string, q url.Values, total int) paging {
 
 // withPage is the address of another page of the same list.
 func withPage(path string, q url.Values, n int) string {
+	out := chosen(q)
+	out.Set("page", strconv.Itoa(n))
+	return path + "?" + out.Encode()
+}
+
+// chosen are the parameters that say what is in a list and in which order.
+func chosen(q url.Values) url.Values {
 	out := url.Values{}
-	for _, name := range []string{"user", "queue", "name"} {
+	for _, name := range []string{"user", "queue", "name", "sort", "order"} {
 		if v := q.Get(name); v != "" {
 			out.Set(name, v)
 		}
@@ -52,6 +59,5 @@ func withPage(path string, q url.Values, n int) string {
 	if q.Has("node.label") { // without a value: the default partition
 		out.Set("node.label", q.Get("node.label"))
 	}
-	out.Set("page", strconv.Itoa(n))
-	return path + "?" + out.Encode()
+	return out
 }

@@ -18,17 +18,19 @@ const (
 )
 
 // queueRow is a queue with its bars. The widths are percentages of the whole
-// cluster, for SVG attributes.
+// cluster, for SVG attributes, and so is what stands beside the bar.
 type queueRow struct {
 	*queue.Info
-	Depth                      int
-	Capacity, Max, Used, Over  string // widths; Over begins where Capacity ends
-	UsedText, AbsUsed, AbsCap  string
-	Values                     []pair
-	Users                      []userRow
-	Children                   []queueRow
-	Open                       bool
-	Summary, AppsLink, Percent string
+	Depth                     int
+	Capacity, Max, Used, Over string // widths; Over begins where Capacity ends
+	AbsUsed                   string
+	Values                    []pair
+	Users                     []userRow
+	Children                  []queueRow
+	Open                      bool
+	Summary                   string
+	Base                      string // what the percentages are of
+	Closed                    string // the state of a queue that takes no applications
 }
 
 type pair struct{ Name, Value string }
@@ -42,6 +44,7 @@ type userRow struct {
 type tree struct {
 	all   *queue.Snapshot
 	types yarn.ResourceTypes
+	base  string // what absolute shares are of
 	open  string // path of the queue that is chosen
 	left  int
 }
@@ -56,13 +59,17 @@ func (s *server) scheduler(r *http.Request) (*frame, error) {
 		return nil, err
 	}
 	q := r.URL.Query()
-	t := &tree{snapshot, c.ResourceTypes, q.Get("queue"), maxQueues}
+	t := &tree{snapshot, c.ResourceTypes, "the cluster", q.Get("queue"), maxQueues}
+	if len(c.Labels.Known) > 0 {
+		t.base = "the default partition"
+	}
 	body := struct {
 		Queues []queueRow
+		Base   string
 		Chosen string
 		Cut    bool
 		Apps   list
-	}{Chosen: t.open, Apps: s.list(c, webgate.From(r.Context()), r.URL.Path, "", q)}
+	}{Base: t.base, Chosen: t.open, Apps: s.list(c, webgate.From(r.Context()), r.URL.Path, "", q)}
 	if root, ok := snapshot.ByPath("root"); ok {
 		body.Queues = []queueRow{t.row(root, 0)}
 	}
@@ -73,14 +80,15 @@ func (s *server) scheduler(r *http.Request) (*frame, error) {
 func (t *tree) row(q *queue.Info, depth int) queueRow {
 	t.left--
 	d := &q.Default
-	row := queueRow{Info: q, Depth: depth, Open: !q.Leaf || q.Path == t.open}
+	row := queueRow{Info: q, Depth: depth, Base: t.base, Open: !q.Leaf || q.Path == t.open}
 	capacity, used := share(d.AbsoluteCapacity), share(d.AbsoluteUsed)
 	row.Capacity, row.Max = width(capacity), width(share(d.AbsoluteMax))
 	row.Used, row.Over = width(min(used, capacity)), width(max(used-capacity, 0))
-	row.Percent = percentText(d.UsedCapacity)
-	row.AbsUsed, row.AbsCap = percentText(d.AbsoluteUsed), percentText(d.AbsoluteCapacity)
-	row.UsedText = t.types.Format(d.Used)
-	row.Summary = fmt.Sprintf("capacity %s, used %s of the cluster, at most %s", row.AbsCap, row.AbsUsed, percentText(d.AbsoluteMax))
+	row.AbsUsed = percentText(d.AbsoluteUsed)
+	row.Summary = fmt.Sprintf("of %s: capacity %s, used %s, at most %s", t.base, percentText(d.AbsoluteCapacity), row.AbsUsed, percentText(d.AbsoluteMax))
+	if q.State != queue.Running {
+		row.Closed = q.State.String()
+	}
 	row.Values = t.values(q)
 	if q.Leaf {
 		row.Users = t.users(q)

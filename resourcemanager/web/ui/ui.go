@@ -21,6 +21,7 @@ import (
 
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/pages"
+	"github.com/heddle-project/heddle/internal/release"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/yarn"
@@ -147,13 +148,17 @@ func (s *server) failure(r *http.Request) (*frame, error) {
 // functions are those that the templates use.
 func (s *server) functions() template.FuncMap {
 	return template.FuncMap{
-		"time":    pages.When,
-		"moment":  moment,
-		"elapsed": func(start, end int64) string { return lasted(start, end, s.Now().UnixMilli()) },
-		"percent": func(f float32) string { return strconv.FormatFloat(float64(f), 'f', 1, 32) },
-		"memory":  pages.Memory,
-		"join":    func(list []string) string { return strings.Join(list, ", ") },
-		"entry":   func(name, link, text, here string) entry { return entry{link, text, name == here} },
+		"time":      pages.When,
+		"moment":    moment,
+		"elapsed":   func(start, end int64) string { return lasted(start, end, s.Now().UnixMilli()) },
+		"percent":   func(f float32) string { return strconv.FormatFloat(float64(f), 'f', 1, 32) },
+		"memory":    pages.Memory,
+		"join":      func(list []string) string { return strings.Join(list, ", ") },
+		"entry":     func(name, link, text, here string) entry { return entry{link, text, name == here} },
+		"breakable": breakable,
+		"narrow":    func(ms int64) template.HTML { return template.HTML(strings.Replace(moment(ms), "-", "-<wbr>", 1)) }, // #nosec G203 -- a time
+		"own":       func() release.Build { return release.Own() },
+		"version":   func() string { return release.Version },
 	}
 }
 
@@ -162,6 +167,14 @@ type entry struct {
 	Link, Text string
 	Current    bool
 }
+
+// breakable is a text that may go on in the next line where a part of it ends.
+func breakable(text string) template.HTML {
+	parts := breaks.Replace(template.HTMLEscapeString(text))
+	return template.HTML(parts) // #nosec G203 -- escaped above
+}
+
+var breaks = strings.NewReplacer("_", "_<wbr>", ".", ".<wbr>", "-", "-<wbr>", ":", ":<wbr>")
 
 // moment is a time in a table.
 func moment(ms int64) string {

@@ -90,7 +90,7 @@ func TestLabelsPage(t *testing.T) {
 	}
 	first, second := s.Picture.Nodes[0].ID.String(), n.ID.String()
 	for path, want := range map[string][2]bool{"/cluster/nodes?node.label=gpu": {false, true}, "/cluster/nodes?node.label=": {true, false}, "/cluster/nodes": {true, true}} {
-		body := get(h, path).Body.String()
+		body := strings.ReplaceAll(get(h, path).Body.String(), "<wbr>", "")
 		if got := [2]bool{strings.Contains(body, first), strings.Contains(body, second)}; got != want {
 			t.Errorf("%s shows %v, want %v", path, got, want)
 		}
@@ -115,7 +115,7 @@ func balanced(t *testing.T, path, body string) {
 var (
 	cells     = regexp.MustCompile(`<th[ >]`)
 	scopes    = regexp.MustCompile(`<th scope="(col|row)"`)
-	inputs    = regexp.MustCompile(`<input`)
+	inputs    = regexp.MustCompile(`<input name`)
 	labelled  = regexp.MustCompile(`<label>[^<]*<input`)
 	emptyLink = regexp.MustCompile(`<a [^>]*>\s*</a>`)
 )
@@ -267,9 +267,9 @@ func TestRefusals(t *testing.T) {
 func TestQueueBars(t *testing.T) {
 	body := get(serve(webtest.New(), false), "/cluster/scheduler").Body.String()
 	for _, want := range []string{
-		`aria-label="capacity 10.0%, used 15.6% of the cluster, at most 76.0%"`,
+		`aria-label="of the cluster: capacity 10.0%, used 15.6%, at most 76.0%"`,
 		`<rect class="used" y="3" width="10.00%" height="10"/><rect class="over" x="10.00%" y="3" width="5.60%" height="10"/>`,
-		"Num Schedulable Applications", "Absolute Configured Max Capacity", "User Name", "156.0% used",
+		"Num Schedulable Applications", "Absolute Configured Max Capacity", "User Name", "15.6% of the cluster</span>",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %s", want)

@@ -133,7 +133,7 @@ func running() *view.Application {
 			size = yarn.NewResource(512, 1)
 		}
 		t.Containers = append(t.Containers, &view.Container{ID: yarn.ContainerID{Attempt: t.ID, Number: int64(i + 1)}, Node: at,
-			NodeHTTPAddress: httpOf[at], Resource: size, State: yarn.ContainerRunning, CreatedAt: 1795305393494, User: "alice", Master: i == 0})
+			NodeHTTPAddress: httpOf[at], Resource: size, CreatedAt: 1795305393494, User: "alice", Master: i == 0})
 	}
 	return a
 }

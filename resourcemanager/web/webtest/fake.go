@@ -21,8 +21,9 @@ type Source struct {
 	Picture *view.Cluster
 	Tree    *queue.Snapshot
 	Self    access.Daemon
-	Denied  map[string]bool // users who may view nothing but their own
-	Err     error           // what every read answers, if set
+	Denied  map[string]bool               // users who may view nothing but their own
+	Rights  map[string]access.QueueRights // by user and path: "bob root.dev"; nil: everybody may everything
+	Err     error                         // what every read answers, if set
 }
 
 var _ access.Source = (*Source)(nil)
@@ -52,6 +53,14 @@ func (s *Source) Daemon(context.Context) access.Daemon { return s.Self }
 // MayView lets everybody see everything, except those who are denied.
 func (s *Source) MayView(c webgate.Caller, a *view.Application) bool {
 	return !s.Denied[c.User] || c.User == a.User
+}
+
+// QueueRights looks in the fixed rights.
+func (s *Source) QueueRights(c webgate.Caller, path string) access.QueueRights {
+	if s.Rights == nil {
+		return access.QueueRights{Submit: true, Administer: true}
+	}
+	return s.Rights[c.User+" "+path]
 }
 
 // Controller notes what it is asked to do and answers what it is told to.

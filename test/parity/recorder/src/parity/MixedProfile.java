@@ -9,8 +9,11 @@ final class MixedProfile {
   private MixedProfile() {}
 
   static void mixed(Scenario s) {
+    mixed(s, s.chance(0.25));
+  }
+
+  static void mixed(Scenario s, boolean labels) {
     s.users = List.of("ann", "bob", "cid", "dan");
-    boolean labels = s.chance(0.25);
     if (labels) {
       CapacityProfiles.labels(s);
     } else {

@@ -1,0 +1,135 @@
+package resourcemanager
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/heddle-project/heddle/wire/convert"
+	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/serve"
+	"github.com/heddle-project/heddle/yarn"
+	"google.golang.org/protobuf/proto"
+)
+
+// audits are the lines of the audit log that hold a text, without time and addresses, with " | " for tabs and short ids.
+func (w *world) audits(text string) (out []string) {
+	for line := range strings.Lines(w.audited.String()) {
+		if strings.Contains(line, text) {
+			_, line, _ = strings.Cut(strings.TrimSuffix(line, "\n"), "RMAuditLogger: ")
+			out = append(out, shortIDs.ReplaceAllString(strings.ReplaceAll(line, "\t", " | "), "$1"))
+		}
+	}
+	return out
+}
+
+var shortIDs = regexp.MustCompile(`application_\d+_0*(\d+)`)
+
+// TestAudit: each change has one line that says who asked for it, from where, and what came of it.
+func TestAudit(t *testing.T) {
+	w := newWorld(t, twoQueues+"\nroot.acl_administer_queue NOBODY", "yarn.acl.enable", "true", "yarn.admin.acl", operator, "yarn.cluster.max-application-priority", "10")
+	n := w.newNode()
+	alice, bob, root := w.as("alice"), w.as("bob"), w.admin(operator)
+	id := alice.submit(func(c *pb.ApplicationSubmissionContext) { c.Priority = &pb.Priority{Priority: proto.Int32(1)} })
+	n.launched().register()
+	app := convert.ToApplicationID(id)
+	evil := "x\tRESULT=SUCCESS\n2026-11-22 02:10:04,123+0000 INFO RMAuditLogger: USER=root"
+	_, err := alice.raw("submitApplication", submission(alice.newID(), inQueue(evil), func(c *pb.ApplicationSubmissionContext) { c.ApplicationTags = []string{"grün"} }))
+	refused(t, err, yarnException, "Cannot submit")
+	absent := convert.ToApplicationID(yarn.ApplicationID{ClusterTimestamp: 1, Sequence: 99})
+	for _, who := range []caller{bob, alice} {
+		_, _ = who.raw("moveApplicationAcrossQueues", &pb.MoveApplicationAcrossQueuesRequest{ApplicationId: app, TargetQueue: proto.String("other")})
+		_, _ = who.raw("updateApplicationPriority", &pb.UpdateApplicationPriorityRequest{ApplicationId: app, ApplicationPriority: &pb.Priority{Priority: proto.Int32(3)}})
+	}
+	_, err = alice.raw("forceKillApplication", &pb.KillApplicationRequest{ApplicationId: absent})
+	refused(t, err, serve.ApplicationNotFound, "absent")
+	put := func(user, id string) {
+		r, err := http.NewRequest(http.MethodPut, "http://"+w.d.webAddr+"/ws/v1/cluster/apps/"+id+"/state?user.name="+user, strings.NewReader(`{"state":"KILLED"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+	}
+	put("bob", id.String())
+	until(t, "the kill", func() bool {
+		return must(alice, "forceKillApplication", &pb.KillApplicationRequest{ApplicationId: app}, &pb.KillApplicationResponse{}).GetIsKillCompleted()
+	})
+	must(root, "refreshQueues", &pb.RefreshQueuesRequest{}, &pb.RefreshQueuesResponse{})
+	_, err = w.admin("bob").raw("refreshNodes", &pb.RefreshNodesRequest{})
+	refused(t, err, yarnException, "permission")
+	until(t, "the last lines", func() bool { return len(w.audits("Application Finished")) > 0 && len(w.audits("refreshNodes")) > 0 })
+
+	const ip = " | IP=127.0.0.1 | OPERATION="
+	denied := " | RESULT=FAILURE | DESCRIPTION=Unauthorized user | PERMISSIONS=User doesn't have permissions to MODIFY_APP | APPID=1"
+	want := []string{
+		"USER=alice" + ip + "Submit Application Request | TARGET=ClientRMService | RESULT=SUCCESS | APPID=1 | QUEUENAME=default",
+		fmt.Sprintf("USER=alice"+ip+"Register App Master | TARGET=ApplicationMasterService | RESULT=SUCCESS | APPID=1 | APPATTEMPTID=%s", yarn.AttemptID{Application: id, Attempt: 1}),
+		"USER=bob" + ip + "Move Application Request | TARGET=ClientRMService" + denied,
+		"USER=bob" + ip + "Update Application Priority | TARGET=ClientRMService" + denied,
+		"USER=alice" + ip + "Move Application Request | TARGET=ClientRMService | RESULT=SUCCESS | APPID=1",
+		"USER=alice" + ip + "Update Application Priority | TARGET=ClientRMService | RESULT=SUCCESS | APPID=1",
+		"USER=alice" + ip + "Kill Application Request | TARGET=ClientRMService | RESULT=FAILURE | DESCRIPTION=the application is not known | PERMISSIONS=UNKNOWN | APPID=99",
+		"USER=bob" + ip + "Kill Application Request | TARGET=RMWebService" + denied,
+		"USER=alice" + ip + "Kill Application Request | TARGET=ClientRMService | RESULT=SUCCESS | APPID=1",
+		"USER=alice | OPERATION=Application Finished - Killed | TARGET=RMAppManager | RESULT=SUCCESS | APPID=1",
+		"USER=yarn" + ip + "refreshQueues | TARGET=AdminService | RESULT=SUCCESS",
+		"USER=bob" + ip + "refreshNodes | TARGET=AdminService | RESULT=FAILURE | DESCRIPTION=Unauthorized user | PERMISSIONS=",
+	}
+	got := w.audits("")
+	for _, line := range want {
+		i := slices.Index(got, line)
+		if i < 0 {
+			t.Errorf("there is no line\n%s", line)
+			continue
+		}
+		got = slices.Delete(got, i, i+1)
+	}
+	if len(got) != 1 || !strings.HasPrefix(got[0], "USER=alice"+ip+"Submit Application Request | TARGET=ClientRMService | RESULT=FAILURE | DESCRIPTION=Exception in submitting application | PERMISSIONS=") ||
+		!strings.HasSuffix(got[0], ` | APPID=2 | QUEUENAME=x\tRESULT=SUCCESS\n2026-11-22 02:10:04,123+0000 INFO RMAuditLogger: USER=root`) {
+		t.Errorf("other lines:\n%s", strings.Join(got, "\n"))
+	}
+}
+
+// TestAuditOfEnds: an application that fails says why, one that succeeds just that.
+func TestAuditOfEnds(t *testing.T) {
+	w := newWorld(t, twoQueues, "yarn.resourcemanager.am.max-attempts", "1")
+	n := w.newNode()
+	alice := w.as("alice")
+	alice.submit()
+	m := n.launched()
+	m.register()
+	m.finish(pb.FinalApplicationStatus_APP_SUCCEEDED)
+	n.finish(m.token.ID, 0)
+	n.beat()
+	alice.submit()
+	second := n.launched()
+	n.finish(second.token.ID, 7)
+	n.beat()
+	until(t, "both ends", func() bool { return len(w.audits("Application Finished")) == 2 })
+	failed, succeeded := w.audits("Application Finished - Failed"), w.audits("Application Finished - Succeeded")
+	if len(failed) != 1 || !strings.HasPrefix(failed[0], "USER=alice | OPERATION=Application Finished - Failed | TARGET=RMAppManager | RESULT=FAILURE | DESCRIPTION=App failed with state: FAILED | PERMISSIONS=") ||
+		!strings.Contains(failed[0], "exitCode: 7") || !strings.HasSuffix(failed[0], " | APPID=2") {
+		t.Errorf("%q", failed)
+	}
+	if want := []string{"USER=alice | OPERATION=Application Finished - Succeeded | TARGET=RMAppManager | RESULT=SUCCESS | APPID=1"}; !slices.Equal(succeeded, want) {
+		t.Errorf("%q", succeeded)
+	}
+}
+
+// TestAuditOfForgotten: the log says which application's end it cannot tell.
+func TestAuditOfForgotten(t *testing.T) {
+	w := newWorld(t, twoQueues)
+	id := yarn.ApplicationID{ClusterTimestamp: 1, Sequence: 99}
+	w.d.logSummary(id)
+	if got := w.audits("Application Finished"); len(got) > 0 || !strings.Contains(w.log.String(), "ended without its line") || !strings.Contains(w.log.String(), id.String()) {
+		t.Errorf("%q; log: %s", got, w.log)
+	}
+}

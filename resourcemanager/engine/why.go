@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// waiting is a reason for which an application's master waits, with what is to be said of both.
+type waiting struct {
+	yarn.Reason
+	amount func(yarn.Resource) string
+	queue  string        // the application's
+	label  string        // of the nodes that it asks for
+	master yarn.Resource // what its master asks for
+}
+
+// settings of nodes and of the order in which applications are served.
+const (
+	nodeSize      = "yarn.nodemanager.resource.memory-mb and yarn.nodemanager.resource.cpu-vcores"
+	localityDelay = config.Prefix + "node-locality-delay and " + config.Prefix + "rack-locality-additional-delay"
+)
+
+// whys say each reason in one sentence.
+var whys = map[yarn.Code]func(w *waiting) string{
+	fit.NothingAsked: func(*waiting) string { return "nothing is asked for" },
+	fit.NotActivated: func(w *waiting) string {
+		return "the queue " + w.Subject + " has room for ApplicationMasters, but has not considered this one yet; it does so at its next change"
+	},
+	fit.AMLimit: func(w *waiting) string {
+		return "the queue allows " + w.amount(w.Limit) + " for ApplicationMasters: " + w.used() + " used, " + w.amount(w.master) + " more asked"
+	},
+	fit.UserAMLimit: func(w *waiting) string {
+		return "the queue allows user " + w.Detail + " " + w.amount(w.Limit) + " for ApplicationMasters: " + w.used() + " used, " + w.amount(w.master) + " more asked"
+	},
+	fit.ParallelApps: func(w *waiting) string {
+		return fmt.Sprintf("%s may run %s at a time: %d running", w.whose(), plural(w.Max, "application", "applications"), w.Count-1)
+	},
+	fit.HeldBack: func(w *waiting) string {
+		return "the limit on running applications was reached when it came; it starts when another application that counts in the queue " + w.Subject + " ends"
+	},
+	fit.QueueLimit:  atMost,
+	fit.ParentLimit: atMost,
+	fit.UserLimit: func(w *waiting) string {
+		return "the queue " + w.queue + " allows user " + w.Subject + " " + w.amount(w.Limit) + ": " + w.amount(w.Needed) + " used"
+	},
+	fit.Headroom: func(w *waiting) string {
+		return "the queue " + w.Subject + " has room for " + w.amount(w.Limit) + ": " + w.amount(w.Needed) + " asked"
+	},
+	fit.PartitionDenied: func(w *waiting) string {
+		return "the queue " + w.Subject + " may not use nodes of " + partition(w.Detail)
+	},
+	fit.NodeFull: func(w *waiting) string {
+		return "the node " + w.Subject + " has " + w.amount(w.Limit) + " left: " + w.amount(w.Needed) + " needed"
+	},
+	fit.NodeReserved: func(w *waiting) string {
+		return "the node " + w.Subject + " is reserved for " + w.Detail + ", which waits there for " + w.amount(w.Needed)
+	},
+	fit.NodeTooSmall: func(w *waiting) string {
+		return "the node " + w.Subject + " has " + w.amount(w.Limit) + " in all: " + w.amount(w.Needed) + " asked"
+	},
+	fit.NodeUnavailable: func(w *waiting) string { return "the node " + w.Subject + " takes no containers" },
+	fit.Blacklisted:     func(w *waiting) string { return "the application avoids the node " + w.Subject },
+	fit.OtherPartition: func(w *waiting) string {
+		return "it asks for nodes of " + partition(w.Detail) + ", and all nodes are in others, such as " + partition(w.Subject)
+	},
+	fit.LocalityDelay: func(w *waiting) string {
+		return fmt.Sprintf("it waits for the hosts or racks that it asks for, and has let %s pass before %s", plural(w.Count, "node", "nodes"), w.Subject)
+	},
+	fit.StrictLocality: func(w *waiting) string {
+		if w.Subject == yarn.AnyHost {
+			return "it takes only the hosts or racks that it asks for"
+		}
+		return "it takes only the hosts that it asks for, not even others on the rack " + w.Subject
+	},
+	fit.ShareDelay: func(w *waiting) string {
+		return fmt.Sprintf("%s lends its room once an application has been offered as many nodes as there are, %d: %d so far", partition(w.Subject), w.Max, w.Count)
+	},
+	fit.EarlierAsk: func(w *waiting) string { return fmt.Sprintf("its own requests of priority %d come first", w.Count) },
+	fit.ReservationsEnough: func(w *waiting) string {
+		if w.Max == 0 {
+			return "none of its reservations on other nodes frees the " + w.amount(w.Needed) + " that it would have to give up to use the node " + w.Subject
+		}
+		return fmt.Sprintf("enough is reserved for it already: %s for %s", plural(w.Count, "node", "nodes"), plural(w.Max, "container", "containers"))
+	},
+	fit.NoNodes:      func(*waiting) string { return "there are no nodes" },
+	fit.QueueRemoved: func(w *waiting) string { return "the queue " + w.Subject + " is not in the configuration any more" },
+	fit.OtherList: func(w *waiting) string {
+		return "nodes of " + partition(w.Subject) + " serve the applications of that partition first; this one is of " + partition(w.Detail)
+	},
+	fit.UserUnknown: func(w *waiting) string {
+		return "user " + w.Subject + " had nothing in the queue " + w.Detail + " when it was considered; it is considered again at the next change there"
+	},
+	fit.RoomKept: func(w *waiting) string {
+		return "room is kept for the queue " + w.Detail + ", which is served first: of " + w.amount(w.Limit) + " in the queue " + w.Subject + " " + w.amount(w.Needed) + " used or asked"
+	},
+	fit.OthersFirst: func(w *waiting) string {
+		text := w.Detail + " in the queue " + w.Subject + " comes first"
+		if w.Needed.IsZero() && w.Limit.IsZero() {
+			return text
+		}
+		return text + " and waits itself: of " + w.amount(w.Limit) + " " + w.amount(w.Needed) + " used or asked"
+	},
+	fit.ComesNext: func(w *waiting) string {
+		return "nothing is in its way: it is placed at the next heartbeat of the node " + w.Subject
+	},
+}
+
+// text is the sentence, and the settings that govern it.
+func (w *waiting) text() string {
+	say := whys[w.Code]
+	if say == nil { // told as it is, rather than not at all
+		return describe(w.Reason)
+	}
+	if key := w.key(); key != "" {
+		return say(w) + "; " + key
+	}
+	return say(w)
+}
+
+// key names the settings that govern the reason: those that it bears, or those of all of its kind.
+func (w *waiting) key() string {
+	switch {
+	case w.Code == fit.NodeFull || w.Code == fit.NodeTooSmall:
+		return nodeSize
+	case w.Code == fit.LocalityDelay:
+		return localityDelay
+	case w.Code == fit.OtherPartition && w.label != "":
+		return config.Prefix + w.queue + ".default-node-label-expression, unless the application names the label"
+	case w.Code == fit.OthersFirst && w.Subject == w.queue, w.Code == fit.OtherList:
+		return config.Prefix + w.queue + ".ordering-policy"
+	case w.Subject == queue.Root && w.Key == config.Prefix+"root.maximum-capacity": // all of the cluster
+		return ""
+	}
+	return w.Key
+}
+
+// used is what masters use, without the one that waits.
+func (w *waiting) used() string { return w.amount(w.Needed.Sub(w.master)) }
+
+// atMost is for what is at its maximum.
+func atMost(w *waiting) string {
+	return "the queue " + w.Subject + " may use " + w.amount(w.Limit) + " at most: " + w.amount(w.Needed) + " used or asked"
+}
+
+// whose is the queue or the user that has a limit of its own.
+func (w *waiting) whose() string {
+	if strings.HasPrefix(w.Key, config.Prefix+queue.Root) {
+		return "the queue " + w.Subject
+	}
+	return "user " + w.Subject
+}
+
+func partition(label string) string {
+	if label == "" {
+		return "the default partition"
+	}
+	return "the partition " + label
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.FormatInt(n, 10) + " " + many
+}
+
+// amount is what counts of a resource: memory alone, or everything.
+func (e *Engine) amount(r yarn.Resource) string {
+	text := strconv.FormatInt(r.MemoryMB(), 10) + " MB"
+	if !e.set.Dominant {
+		return text
+	}
+	text += ", " + plural(r.VCoreCount(), "vcore", "vcores")
+	for i := 2; i < len(e.set.ResourceTypes); i++ {
+		if t := e.set.ResourceTypes[i]; r[i] != 0 {
+			text += ", " + strconv.FormatInt(r[i], 10) + t.Units + " " + t.Name
+		}
+	}
+	return text
+}
+
+// waits puts the reason of an application whose master waits into words.
+func (e *Engine) waits(a *application, why yarn.Reason) string {
+	u := e.sched.AppUsage(a.ref)
+	w := waiting{Reason: why, amount: e.amount, queue: u.Queue, master: u.AM}
+	if len(a.sub.AMAsks) > 0 {
+		w.label = a.sub.AMAsks[0].Label
+	}
+	return w.text()
+}

@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// mb is memory with a vcore.
+func mb(n int64) yarn.Resource { return yarn.NewResource(n, 1) }
+
+// whyCases have each reason for which an application waits, as the scheduler gives it, and what is said: the sum with units,
+// and the settings that govern it.
+var whyCases = []struct {
+	why  yarn.Reason
+	want string
+}{
+	{yarn.Reason{Code: fit.NothingAsked}, "nothing is asked for"},
+	{yarn.Reason{Code: fit.NotActivated, Subject: "root.default", Key: "a.key"},
+		"the queue root.default has room for ApplicationMasters, but has not considered this one yet; it does so at its next change; a.key"},
+	{yarn.Reason{Code: fit.AMLimit, Subject: "root.default", Needed: mb(1536), Limit: mb(768), Key: "yarn.scheduler.capacity.root.default.maximum-am-resource-percent"},
+		"the queue allows 768 MB for ApplicationMasters: 768 MB used, 768 MB more asked; yarn.scheduler.capacity.root.default.maximum-am-resource-percent"},
+	{yarn.Reason{Code: fit.UserAMLimit, Subject: "root.default", Detail: "ann", Needed: mb(1024), Limit: mb(512), Key: "a.key, b.key and c.key"},
+		"the queue allows user ann 512 MB for ApplicationMasters: 256 MB used, 768 MB more asked; a.key, b.key and c.key"},
+	{yarn.Reason{Code: fit.ParallelApps, Subject: "root.default", Count: 2, Max: 1, Key: "yarn.scheduler.capacity.root.default.max-parallel-apps"},
+		"the queue root.default may run 1 application at a time: 1 running; yarn.scheduler.capacity.root.default.max-parallel-apps"},
+	{yarn.Reason{Code: fit.ParallelApps, Subject: "root", Count: 4, Max: 3, Key: "yarn.scheduler.capacity.user.root.max-parallel-apps"},
+		"user root may run 3 applications at a time: 3 running; yarn.scheduler.capacity.user.root.max-parallel-apps"},
+	{yarn.Reason{Code: fit.HeldBack, Subject: "root.default", Key: "a.key"},
+		"the limit on running applications was reached when it came; it starts when another application that counts in the queue root.default ends; a.key"},
+	{yarn.Reason{Code: fit.QueueLimit, Subject: "root.default", Needed: mb(4096), Limit: mb(4000), Key: "a.key"},
+		"the queue root.default may use 4000 MB at most: 4096 MB used or asked; a.key"},
+	{yarn.Reason{Code: fit.ParentLimit, Subject: "root.prod", Needed: mb(4096), Limit: mb(4000), Key: "a.key"},
+		"the queue root.prod may use 4000 MB at most: 4096 MB used or asked; a.key"},
+	{yarn.Reason{Code: fit.ParentLimit, Subject: "root", Needed: mb(4096), Limit: mb(4096), Key: "yarn.scheduler.capacity.root.maximum-capacity"},
+		"the queue root may use 4096 MB at most: 4096 MB used or asked"},
+	{yarn.Reason{Code: fit.UserLimit, Subject: "ann", Needed: mb(2048), Limit: mb(1024), Key: "a.key and b.key"},
+		"the queue root.default allows user ann 1024 MB: 2048 MB used; a.key and b.key"},
+	{yarn.Reason{Code: fit.Headroom, Subject: "root.default", Needed: mb(768), Limit: mb(256), Key: "a.key"},
+		"the queue root.default has room for 256 MB: 768 MB asked; a.key"},
+	{yarn.Reason{Code: fit.PartitionDenied, Subject: "root.default", Detail: "gpu", Key: "a.key"},
+		"the queue root.default may not use nodes of the partition gpu; a.key"},
+	{yarn.Reason{Code: fit.NodeFull, Subject: "h:1", Needed: mb(768), Limit: mb(256)},
+		"the node h:1 has 256 MB left: 768 MB needed; yarn.nodemanager.resource.memory-mb and yarn.nodemanager.resource.cpu-vcores"},
+	{yarn.Reason{Code: fit.NodeReserved, Subject: "h:1", Detail: "application_1_0002", Needed: mb(1024)},
+		"the node h:1 is reserved for application_1_0002, which waits there for 1024 MB"},
+	{yarn.Reason{Code: fit.NodeTooSmall, Subject: "h:1", Needed: mb(768), Limit: mb(512)},
+		"the node h:1 has 512 MB in all: 768 MB asked; yarn.nodemanager.resource.memory-mb and yarn.nodemanager.resource.cpu-vcores"},
+	{yarn.Reason{Code: fit.NodeUnavailable, Subject: "h:1"}, "the node h:1 takes no containers"},
+	{yarn.Reason{Code: fit.Blacklisted, Subject: "h:1"}, "the application avoids the node h:1"},
+	{yarn.Reason{Code: fit.OtherPartition, Subject: "", Detail: "gpu"},
+		"it asks for nodes of the partition gpu, and all nodes are in others, such as the default partition; " +
+			"yarn.scheduler.capacity.root.default.default-node-label-expression, unless the application names the label"},
+	{yarn.Reason{Code: fit.LocalityDelay, Subject: "h:1", Count: 3},
+		"it waits for the hosts or racks that it asks for, and has let 3 nodes pass before h:1; " +
+			"yarn.scheduler.capacity.node-locality-delay and yarn.scheduler.capacity.rack-locality-additional-delay"},
+	{yarn.Reason{Code: fit.StrictLocality, Subject: "*"}, "it takes only the hosts or racks that it asks for"},
+	{yarn.Reason{Code: fit.StrictLocality, Subject: "/r"}, "it takes only the hosts that it asks for, not even others on the rack /r"},
+	{yarn.Reason{Code: fit.ShareDelay, Subject: "gpu", Count: 3, Max: 10},
+		"the partition gpu lends its room once an application has been offered as many nodes as there are, 10: 3 so far"},
+	{yarn.Reason{Code: fit.EarlierAsk, Subject: "root.default", Count: 5}, "its own requests of priority 5 come first"},
+	{yarn.Reason{Code: fit.ReservationsEnough, Subject: "root.default", Count: 2, Max: 1}, "enough is reserved for it already: 2 nodes for 1 container"},
+	{yarn.Reason{Code: fit.ReservationsEnough, Subject: "h:1", Needed: mb(256)},
+		"none of its reservations on other nodes frees the 256 MB that it would have to give up to use the node h:1"},
+	{yarn.Reason{Code: fit.NoNodes}, "there are no nodes"},
+	{yarn.Reason{Code: fit.QueueRemoved, Subject: "root.default", Key: "a.key"}, "the queue root.default is not in the configuration any more; a.key"},
+	{yarn.Reason{Code: fit.OtherList, Subject: "gpu", Detail: ""},
+		"nodes of the partition gpu serve the applications of that partition first; this one is of the default partition; yarn.scheduler.capacity.root.default.ordering-policy"},
+	{yarn.Reason{Code: fit.UserUnknown, Subject: "ann", Detail: "root.default"},
+		"user ann had nothing in the queue root.default when it was considered; it is considered again at the next change there"},
+	{yarn.Reason{Code: fit.RoomKept, Subject: "root.prod", Detail: "root.prod.a", Needed: mb(768), Limit: mb(512), Key: "a.key"},
+		"room is kept for the queue root.prod.a, which is served first: of 512 MB in the queue root.prod 768 MB used or asked; a.key"},
+	{yarn.Reason{Code: fit.OthersFirst, Subject: "root.default", Detail: "application_1_0002"},
+		"application_1_0002 in the queue root.default comes first; yarn.scheduler.capacity.root.default.ordering-policy"},
+	{yarn.Reason{Code: fit.OthersFirst, Subject: "root.b", Detail: "application_1_0002", Needed: mb(768), Limit: mb(512)},
+		"application_1_0002 in the queue root.b comes first and waits itself: of 512 MB 768 MB used or asked"},
+	{yarn.Reason{Code: fit.ComesNext, Subject: "h:1"}, "nothing is in its way: it is placed at the next heartbeat of the node h:1"},
+}
+
+func TestWhy(t *testing.T) {
+	e := &Engine{}
+	told := map[yarn.Code]bool{}
+	for _, c := range whyCases {
+		w := waiting{Reason: c.why, amount: e.amount, queue: "root.default", label: "gpu", master: mb(768)}
+		if got := w.text(); got != c.want {
+			t.Errorf("%s\n got %s\nwant %s", c.why.Code, got, c.want)
+		}
+		told[c.why.Code] = true
+	}
+	for _, code := range waitingCodes(t) {
+		if whys[code] == nil || !told[code] {
+			t.Errorf("%s has no sentence of its own, or none that is tried here", code)
+		}
+	}
+}
+
+// TestWhyHasUnits: every amount that a reason bears is told, with its unit, and with all resources where they count.
+func TestWhyHasUnits(t *testing.T) {
+	e := &Engine{}
+	e.set.Dominant = true
+	e.set.ResourceTypes = yarn.ResourceTypes{{Name: "memory-mb", Units: "Mi"}, {Name: "vcores"}, {Name: "gpu"}, {Name: "disk", Units: "Gi"}}
+	unit := regexp.MustCompile(`[0-9]+ MB, (1 vcore|[0-9]+ vcores)`)
+	for _, c := range whyCases {
+		amounts := 0
+		for _, r := range []yarn.Resource{c.why.Needed, c.why.Limit} {
+			if !r.IsZero() {
+				amounts++
+			}
+		}
+		w := waiting{Reason: c.why, amount: e.amount, queue: "root.default", master: mb(768)}
+		if got := unit.FindAllString(w.text(), -1); len(got) < amounts {
+			t.Errorf("%s tells %q of %d amounts", c.why.Code, got, amounts)
+		}
+	}
+	if got := e.amount(yarn.Resource{1024, 2, 1, 5}); got != "1024 MB, 2 vcores, 1 gpu, 5Gi disk" {
+		t.Error(got)
+	}
+}
+
+// waitingCodes are the codes that package fit has for what waits.
+func waitingCodes(t *testing.T) (out []yarn.Code) {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), "../../scheduler/fit/codes.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range f.Decls {
+		block, ok := d.(*ast.GenDecl)
+		if !ok || block.Doc == nil || !strings.Contains(block.Doc.Text(), "something waits") {
+			continue
+		}
+		for _, s := range block.Specs {
+			for _, v := range s.(*ast.ValueSpec).Values {
+				text, _ := strconv.Unquote(v.(*ast.BasicLit).Value)
+				out = append(out, yarn.Code(text))
+			}
+		}
+	}
+	if len(out) < 25 {
+		t.Fatalf("only %d codes: %v", len(out), out)
+	}
+	return out
+}
+
+// TestWhyOfOne: the sum is that of the books, and the setting that of the queue by its full path.
+func TestWhyOfOne(t *testing.T) {
+	r := newRig(t, settings(), config.Property{Name: "root.default.maximum-am-resource-percent", Value: "0.1875"})
+	r.do(RegisterNode{Ticket: r.next(), Node: nodeID("h1"), HTTPPort: 1, Total: yarn.NewResource(4096, 4), Health: Health{Healthy: true}})
+	for i := range int32(2) {
+		r.do(Submit{Ticket: r.next(), Application: Submission{ID: appID(i + 1), User: "ann", Queue: "default",
+			AMAsks: []yarn.Ask{{Where: yarn.AnyHost, Capability: yarn.NewResource(768, 1), Count: 1, RelaxLocality: true}}}})
+	}
+	r.e.Publish(r.now, &r.reader)
+	const want = "the queue allows 768 MB for ApplicationMasters: 768 MB used, 768 MB more asked; yarn.scheduler.capacity.root.default.maximum-am-resource-percent"
+	if got := r.reader.apps[appID(2)].Why; got != want {
+		t.Errorf("the second waits because %s", got)
+	}
+	const next = "nothing is in its way: it is placed at the next heartbeat of the node h1:"
+	if got := r.reader.apps[appID(1)].Why; !strings.HasPrefix(got, next) {
+		t.Errorf("the first waits because %s", got)
+	}
+}

@@ -1,0 +1,28 @@
+package capacity
+
+import "github.com/heddle-project/heddle/scheduler/config"
+
+// The settings that reasons name.
+const (
+	maximumCapacity = "maximum-capacity"
+	masterShare     = "maximum-am-resource-percent"
+	parallelApps    = "max-parallel-apps"
+)
+
+// setting is a queue's, of one partition if the label is not empty.
+func (q *Queue) setting(label, name string) string {
+	if label != "" {
+		name = "accessible-node-labels." + label + "." + name
+	}
+	return config.Prefix + q.path + "." + name
+}
+
+// userSettings decide how much of a leaf one user may have.
+func (q *Queue) userSettings() string {
+	return q.setting("", "minimum-user-limit-percent") + " and " + q.setting("", "user-limit-factor")
+}
+
+// userParallel decides how many applications of a user may run.
+func userParallel(user string) string {
+	return config.Prefix + "user." + user + "." + parallelApps + ", for all users " + config.Prefix + "user." + parallelApps
+}

@@ -1,0 +1,58 @@
+package capacity
+
+import (
+	"fmt"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/javanum"
+)
+
+// What goes wrong in Apache goes wrong here where replays of its decisions ask for it.
+// What its late refusals leave behind is in late.go; the rest stands at the calls of
+// likeApache, or here where it takes more than a line.
+
+// LikeApache lets go wrong what goes wrong in Apache; see the facade.
+func (s *Scheduler) LikeApache() {
+	s.late = &late{lost: map[string]bool{}}
+	s.keepsFractions = s.cfg.Legacy
+}
+
+// likeApache tells whether what goes wrong in Apache is to go wrong.
+func (s *Scheduler) likeApache() bool { return s.late != nil }
+
+// guaranteedTooMuch refuses a managed parent whose leaves are not to have more than
+// its guarantee.
+//
+// compat: Apache compares a share of the parent, the sum of the leaves, with a share
+// of the parent's own parent. So leaves that it has created itself have it refuse
+// every refresh, until enough of them are gone.
+func (s *Scheduler) guaranteedTooMuch(cfg *config.Config, q, fresh *Queue) error {
+	if !fresh.conf.FailOnExceeding {
+		return nil
+	}
+	var sum float32
+	for _, c := range q.children {
+		sum = javanum.Add(sum, c.shares[0].capacity)
+	}
+	if q.shares[0].capacity >= sum {
+		return nil
+	}
+	return s.refusal(cfg, q, "auto-create-child-queue.fail-on-exceeding-parent-capacity",
+		fmt.Sprintf("guarantees of its leaves, %g, exceed its own, %g", sum, q.shares[0].capacity))
+}
+
+// leaveInLine lets an attempt that was admitted, and waits once more, wait on when it
+// has gone.
+//
+// compat: see SetPriority for how it got into the line. Admitted a second time, it
+// counts for ever.
+func (s *Scheduler) leaveInLine(q *Queue, a *app) {
+	rest := *a
+	rest.live, rest.wants, rest.updates = cluster.NewOwned(), demand.Demand{}, updates{}
+	rest.shares = make([]appShare, len(a.shares))
+	rest.user, rest.waits, rest.active = nil, true, false
+	q.leaf.pending.enter(&rest)
+	q.leaf.pending.miscounted = true
+}
