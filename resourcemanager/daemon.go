@@ -19,6 +19,7 @@ import (
 	"github.com/heddle-project/heddle/internal/rack"
 	"github.com/heddle-project/heddle/internal/surge"
 	"github.com/heddle-project/heddle/internal/webgate"
+	"github.com/heddle-project/heddle/resourcemanager/blackbox"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/launch"
 	"github.com/heddle-project/heddle/resourcemanager/loop"
@@ -44,6 +45,8 @@ type Options struct {
 	User string                           // whom the daemon runs as
 	Log  *slog.Logger
 
+	Recordings string // directory for files of the black box; empty: none is written
+
 	Audit *audit.Log // nil writes no audit lines
 }
 
@@ -60,6 +63,7 @@ type Daemon struct {
 	recovering bool // an earlier life left applications
 
 	loop     *loop.Loop
+	box      *blackbox.Recorder // nil: nothing is kept
 	outside  *outside
 	grants   *grants
 	contexts *contexts
@@ -281,14 +285,35 @@ func (d *Daemon) buildEngine(site *conf.Properties) (*engine.Engine, error) {
 		return nil, err
 	}
 	d.rights.schedule.Store(cfg)
-	return engine.New(set, sched), nil
+	return engine.New(set, sched), d.openBlackBox(blackbox.Header{Settings: set, Queues: blackbox.QueuesOf(cfg)})
+}
+
+// openBlackBox has the commands kept that the engine is going to apply.
+func (d *Daemon) openBlackBox(head blackbox.Header) error {
+	b := &d.settings.BlackBox
+	if b.Bytes == 0 {
+		return nil
+	}
+	d.box = blackbox.NewRecorder(head, blackbox.Options{Ring: b.Bytes, Dir: d.Recordings, Log: d.Log})
+	if !b.Record {
+		return nil
+	}
+	tape, err := d.box.NewTape(b.RecordBytes)
+	if err == nil {
+		err = d.box.Attach(tape)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot record all commands (yarn.resourcemanager.heddle.black-box.record): %w", err)
+	}
+	d.Log.Info("all commands are recorded", "file", tape.State().File, "at most", b.RecordBytes)
+	return nil
 }
 
 func (d *Daemon) buildLoop(eng *engine.Engine) {
 	d.outside = newOutside(d.Log)
 	d.outside.grants, d.outside.contexts, d.outside.summary = d.grants, d.contexts, d.logSummary
 	d.loop = loop.New(loop.Config{Engine: eng, Clock: clock.System(), Outside: d.outside, Store: d.store,
-		Complete: d.contexts.complete, Log: d.Log, Fatal: func(err error) {
+		Complete: d.contexts.complete, BlackBox: d.box, Log: d.Log, Fatal: func(err error) {
 			d.fail(fmt.Errorf("the state store is lost: %w", err))
 		}})
 	d.delegation.loop = d.loop
