@@ -62,8 +62,11 @@ type Daemon struct {
 
 	recovering bool // an earlier life left applications
 
-	loop     *loop.Loop
-	box      *blackbox.Recorder // nil: nothing is kept
+	loop *loop.Loop
+	box  *blackbox.Recorder // nil: nothing is kept
+
+	recording sync.Mutex // is held while files of recordings are made or ended
+
 	outside  *outside
 	grants   *grants
 	contexts *contexts
@@ -286,27 +289,6 @@ func (d *Daemon) buildEngine(site *conf.Properties) (*engine.Engine, error) {
 	}
 	d.rights.schedule.Store(cfg)
 	return engine.New(set, sched), d.openBlackBox(blackbox.Header{Settings: set, Queues: blackbox.QueuesOf(cfg)})
-}
-
-// openBlackBox has the commands kept that the engine is going to apply.
-func (d *Daemon) openBlackBox(head blackbox.Header) error {
-	b := &d.settings.BlackBox
-	if b.Bytes == 0 {
-		return nil
-	}
-	d.box = blackbox.NewRecorder(head, blackbox.Options{Ring: b.Bytes, Dir: d.Recordings, Log: d.Log})
-	if !b.Record {
-		return nil
-	}
-	tape, err := d.box.NewTape(b.RecordBytes)
-	if err == nil {
-		err = d.box.Attach(tape)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot record all commands (yarn.resourcemanager.heddle.black-box.record): %w", err)
-	}
-	d.Log.Info("all commands are recorded", "file", tape.State().File, "at most", b.RecordBytes)
-	return nil
 }
 
 func (d *Daemon) buildLoop(eng *engine.Engine) {

@@ -20,7 +20,8 @@ import (
 const (
 	DefaultRing = 16 << 20 // bytes of the last commands in memory
 	DefaultTape = 1 << 30  // bytes of a file of all commands
-	MaxFiles    = 8        // files that a directory keeps; with one more the oldest goes
+	MaxFiles    = 8        // files of last commands that a directory keeps; with one more the oldest goes
+	MaxTapes    = 3        // files of all commands, likewise
 	blockBytes  = 64 << 10
 )
 
@@ -159,7 +160,7 @@ func (s *Snapshot) Commands() uint64 { return s.end.Commands - s.Missing() }
 
 // Save writes the snapshot to a new file of the directory.
 func (s *Snapshot) Save(dir string) (name string, err error) {
-	f, err := create(dir)
+	f, err := create(dir, "resourcemanager-", MaxFiles)
 	if err != nil {
 		return "", err
 	}
@@ -178,26 +179,26 @@ func (s *Snapshot) Save(dir string) (name string, err error) {
 // suffix ends the names of files.
 const suffix = ".blackbox"
 
-// create makes a new file, and room for it: MaxFiles are kept.
-func create(dir string) (*os.File, error) {
+// create makes a new file, and room for it: so many of its prefix are kept.
+func create(dir, prefix string, kept int) (*os.File, error) {
 	if dir == "" {
 		return nil, fmt.Errorf("there is no directory for recordings")
 	}
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, err
 	}
-	old, err := filepath.Glob(filepath.Join(quoteGlob(dir), "resourcemanager-*"+suffix))
+	old, err := filepath.Glob(filepath.Join(quoteGlob(dir), prefix+"[0-9]*"+suffix))
 	if err != nil {
 		return nil, err
 	}
 	slices.Sort(old) // by time
-	for len(old) >= MaxFiles {
+	for len(old) >= kept {
 		if err := os.Remove(old[0]); err != nil {
 			return nil, fmt.Errorf("cannot make room for a recording: %w", err)
 		}
 		old = old[1:]
 	}
-	name := "resourcemanager-" + time.Now().UTC().Format("20060102T150405.000000") + suffix
+	name := prefix + time.Now().UTC().Format("20060102T150405.000000") + suffix
 	return os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 

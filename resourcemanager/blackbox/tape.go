@@ -42,7 +42,7 @@ var ErrBegun = errors.New("the first commands are no longer kept: all since the 
 
 // NewTape makes the file of a tape. Any goroutine may call it.
 func (r *Recorder) NewTape(most int64) (*Tape, error) {
-	f, err := create(r.Dir)
+	f, err := create(r.Dir, "resourcemanager-all-", MaxTapes)
 	if err != nil {
 		return nil, err
 	}

@@ -72,6 +72,32 @@ func (l *Loop) Snapshot(ctx context.Context) (*blackbox.Snapshot, error) {
 	return <-got, nil
 }
 
+// BlackBox is how the black box stands.
+type BlackBox struct {
+	Commands, Missing uint64 // applied so far, publications and looks included; the first of them, that are no longer kept
+	Tape              *blackbox.TapeState
+}
+
+// BlackBox tells how the black box stands.
+func (l *Loop) BlackBox(ctx context.Context) (BlackBox, error) {
+	b := l.cfg.BlackBox
+	if b == nil {
+		return BlackBox{}, ErrNoBlackBox
+	}
+	got := make(chan BlackBox, 1)
+	if err := l.aside(ctx, func() {
+		x := BlackBox{Commands: b.Commands(), Missing: b.Missing()}
+		if t := b.Tape(); t != nil {
+			state := t.State()
+			x.Tape = &state
+		}
+		got <- x
+	}); err != nil {
+		return BlackBox{}, err
+	}
+	return <-got, nil
+}
+
 // StartTape has all commands since the start go to a file of at most so many bytes.
 func (l *Loop) StartTape(ctx context.Context, most int64) (*blackbox.Tape, error) {
 	b := l.cfg.BlackBox
