@@ -333,6 +333,10 @@ func (s *Scheduler) ClusterTotal() yarn.Resource { return s.core.ClusterTotal() 
 // DefaultTotal is the sum of the nodes of the default partition.
 func (s *Scheduler) DefaultTotal() yarn.Resource { return s.core.DefaultTotal() }
 
+// Load is how many containers are asked for and not granted in the default partition,
+// and how many vcores its containers have and may still get.
+func (s *Scheduler) Load() (pending, cores int64) { return s.core.Load() }
+
 // MaximumAllocation is the largest ask that the queue takes; path "" is for the cluster.
 func (s *Scheduler) MaximumAllocation(path string) yarn.Resource {
 	return s.core.MaximumAllocation(path)

@@ -273,6 +273,8 @@ func (e *Engine) answerAllocate(t *attempt, reply *AllocateReply) {
 	reply.Nodes = e.nodesChanged(a)
 	reply.ClusterNodes = int32(e.counts.nodes[yarn.NodeRunning] + e.counts.nodes[yarn.NodeDecommissioning])
 	reply.Priority = a.priority
+	pending, cores := e.sched.Load()
+	reply.Pending, reply.ActiveCores = int32(min(pending, math.MaxInt32)), int32(min(cores, math.MaxInt32))
 	t.responseID = nextResponse(t.responseID)
 	reply.ResponseID = t.responseID
 }
