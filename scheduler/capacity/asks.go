@@ -160,7 +160,7 @@ func (s *Scheduler) clusterMaximum() resource {
 	if s.now.Mono-s.started < s.cfg.Cluster.StartWait || s.books.Count == 0 {
 		return most
 	}
-	return measure.Least(most, s.largest)
+	return measure.Least(most, s.books.Largest)
 }
 
 // Ask enters asks; see the facade.
