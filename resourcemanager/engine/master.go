@@ -267,8 +267,7 @@ func (e *Engine) answerAllocate(t *attempt, reply *AllocateReply) {
 		e.tellGrants(t, reply)
 		reply.Updated = e.updated(a)
 		reply.Previous, t.previous = t.previous, nil
-		reply.Headroom = e.sched.Headroom(a.ref)
-		e.sched.AllocateDone(a.ref)
+		reply.Headroom = e.sched.AllocateDone(a.ref)
 	}
 	reply.Nodes = e.nodesChanged(a)
 	reply.ClusterNodes = int32(e.counts.nodes[yarn.NodeRunning] + e.counts.nodes[yarn.NodeDecommissioning])

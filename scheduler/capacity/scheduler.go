@@ -186,7 +186,7 @@ func (s *Scheduler) Offer(ref NodeRef, now yarn.Now, out []cluster.Decision) []c
 func (s *Scheduler) noteMasters() {
 	for _, a := range s.mastered {
 		a.mastered = true
-		s.Headroom(a.ref)
+		s.tellHeadroom(a)
 	}
 	s.mastered = s.mastered[:0]
 }
