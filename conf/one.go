@@ -133,7 +133,7 @@ func leftovers(p *Properties) (out Findings) {
 			switch {
 			case trim(base.Value) == trim(v.Value):
 			case p.one.id != "" && id != p.one.id:
-				f.Reason = "high availability is off, and the addresses of " + p.one.id + " are used"
+				f.Reason, f.Advice = "high availability is off, and the addresses of "+p.one.id+" are used", ""
 			default:
 				f.Severity = Changed
 				f.Reason = fmt.Sprintf("high availability is off, so it has no effect: %s is %s", name, base.Value)

@@ -153,7 +153,7 @@ func TestOneIsSaid(t *testing.T) {
 				t.Errorf("%s:\n%v\nwant\n%s", c.what, changed, c.want)
 			}
 			for _, f := range ignored {
-				if f.Feature != "address of one ResourceManager" || strings.HasSuffix(f.Name, ".rm1") != (c.what == "by its machine") {
+				if f.Feature != "address of one ResourceManager" || f.Advice != "" || strings.HasSuffix(f.Name, ".rm1") != (c.what == "by its machine") {
 					t.Errorf("%s: %v", c.what, f)
 				}
 			}
