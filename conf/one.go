@@ -111,7 +111,7 @@ func (o *one) finding(p *Properties) Finding {
 		"high availability is off, and those of " + o.id + " are used, which Hadoop's own programs do not do: " + strings.Join(taken, ", "),
 		"set these properties, or " + hostname + " if the ports are the default ones"}
 	if o.id != o.first {
-		f.Reason += fmt.Sprintf("; this machine is that of %s, but NodeManagers and commands with the same files look for %s", o.id, o.first)
+		f.Reason += fmt.Sprintf("; this machine is that of %s, but NodeManagers and commands that have high availability off, too, look for %s", o.id, o.first)
 		f.Advice = "set " + rm + "ha.id to " + o.id + " for all of them; or " + f.Advice
 	}
 	return f

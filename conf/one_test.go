@@ -138,7 +138,7 @@ func TestOneIsSaid(t *testing.T) {
 		{"all", former(), nil, rm + `ha.rm-ids = "rm1,rm2": ` + strings.ReplaceAll(unlike, "%s", "rm1") + taken + "; " + plain, 6},
 		{"by its id", former(rm+"ha.id", "rm1"), here, rm + `ha.id = "rm1": ` + strings.ReplaceAll(unlike, "%s", "rm1") + taken + "; " + plain, 6},
 		{"by its machine", former(), here, rm + `ha.rm-ids = "rm1,rm2": ` + strings.ReplaceAll(unlike, "%s", "rm2") +
-			strings.NewReplacer("one:1", "two:2").Replace(taken) + "; this machine is that of rm2, but NodeManagers and commands with the same files look for rm1; set " +
+			strings.NewReplacer("one:1", "two:2").Replace(taken) + "; this machine is that of rm2, but NodeManagers and commands that have high availability off, too, look for rm1; set " +
 			rm + "ha.id to rm2 for all of them; or " + plain, 6},
 		{"a host", map[string]string{rm + "ha.rm-ids": "rm1,rm2", rm + "hostname.rm1": "one", rm + "hostname.rm2": "two", rm + "address": "one:11"}, nil,
 			rm + `ha.rm-ids = "rm1,rm2": ` + strings.ReplaceAll(unlike, "%s", "rm1") + rm + "hostname = one; " + plain, 1},
