@@ -225,7 +225,7 @@ const leastBlackBox = 1 << 20
 
 func (r *Reader) blackBox() BlackBox {
 	b := BlackBox{
-		Bytes:       r.Int(rm+"heddle.black-box.bytes", 16<<20, Range{0, 1 << 30}),
+		Bytes:       r.Int(rm+"heddle.black-box.bytes", 8<<20, Range{0, 1 << 30}),
 		Record:      r.Bool(rm+"heddle.black-box.record", false),
 		RecordBytes: r.Int64(rm+"heddle.black-box.record-bytes", 1<<30, NotBelow(leastBlackBox)),
 	}
