@@ -284,8 +284,9 @@ func (s *Scheduler) join(q *Queue, a *app) {
 	}
 }
 
-// part from the lists: the attempt has ended or moves away.
-func (s *Scheduler) separate(q *Queue, a *app) {
+// separate takes the attempt from the lists: it has ended, or moves to another leaf
+// or to the same.
+func (s *Scheduler) separate(q *Queue, a *app, to *Queue) {
 	l := q.leaf
 	u := q.userOf(a.User)
 	if a.listed {
@@ -303,7 +304,7 @@ func (s *Scheduler) separate(q *Queue, a *app) {
 		s.chargeMaster(q, u, a, -1)
 		l.counts(u, -1, 0)
 	}
-	if a.waits {
+	if a.waits && (!wasActive || to != q) {
 		l.pending.exit(a)
 		a.waits = false
 		if wasActive {
@@ -353,7 +354,7 @@ func (s *Scheduler) EndAttempt(ref AppRef, keepContainers bool) []cluster.Ended 
 	for _, d := range a.wants.Clear(&s.books.Places, nil) {
 		s.addPending(q, &d)
 	}
-	s.separate(q, a)
+	s.separate(q, a, nil)
 	s.untrack(a)
 	if a.runnable {
 		s.promote(a)
@@ -436,7 +437,7 @@ func (s *Scheduler) MoveApplication(ref AppRef, target string) yarn.Reason {
 	}
 	s.rebookAll(a, append(s.books.OfOwner(&a.live, nil), s.reservationsOf(a)...), from, to)
 	if a.running {
-		s.separate(from, a)
+		s.separate(from, a, to)
 		a.queue = to
 		s.moveParallel(a, from)
 		s.join(to, a)

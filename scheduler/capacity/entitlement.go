@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"math"
+	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/javanum"
@@ -18,6 +19,18 @@ func (s *Scheduler) recalculate() {
 		return
 	}
 	s.recalculateFrom(s.tree.root, s.books.Total)
+}
+
+// recalculateAgain goes through the queues once more if anybody waits for admission.
+//
+// compat: Apache does so when a node comes, goes or changes its size, because it takes
+// that for news of the node's partition, too. Who waits is looked at again, after the
+// first time has counted anew the users with whom the share of masters is divided.
+func (s *Scheduler) recalculateAgain() {
+	waits := func(q *Queue) bool { return q != nil && q.isLeaf() && q.leaf.pending.count > 0 }
+	if slices.ContainsFunc(s.tree.all, waits) {
+		s.recalculate()
+	}
 }
 
 func (s *Scheduler) recalculateFrom(q *Queue, limit resource) {

@@ -17,6 +17,7 @@ func (s *Scheduler) AddNode(n cluster.Node) NodeRef {
 	s.largest = measure.Most(s.largest, n.Total)
 	s.freed(ref, book)
 	s.recalculate()
+	s.recalculateAgain()
 	return ref
 }
 
@@ -43,6 +44,7 @@ func (s *Scheduler) RemoveNode(ref NodeRef) []cluster.Ended {
 	s.freed(ref, n)
 	s.remeasure()
 	s.recalculate()
+	s.recalculateAgain()
 	return ended
 }
 
@@ -55,6 +57,7 @@ func (s *Scheduler) Together(changes func()) {
 		s.recalculationDue = false
 		s.remeasure()
 		s.recalculate()
+		s.recalculateAgain()
 	}
 }
 
@@ -92,6 +95,7 @@ func (s *Scheduler) SetNodeTotal(ref NodeRef, total resource) {
 		s.end(n.Reserved, cluster.NodeGone)
 	}
 	s.recalculate()
+	s.recalculateAgain()
 }
 
 // SetNodeAccepting tells whether anything new may be committed on the node.
