@@ -160,7 +160,7 @@ func (s *Scheduler) clusterMaximum() resource {
 	if s.now.Mono-s.started < s.cfg.Cluster.StartWait || s.books.Count == 0 {
 		return most
 	}
-	return measure.Least(most, s.largest)
+	return measure.Least(most, s.books.Largest)
 }
 
 // Ask enters asks; see the facade.
@@ -431,34 +431,51 @@ func (s *Scheduler) noteHeadroom(q *Queue, a *app, p part, m mode) (*user, *user
 	return u, b
 }
 
-// Headroom is what the master is told; see the facade.
-func (s *Scheduler) Headroom(ref AppRef) resource {
-	a := s.app(ref)
-	q := a.headLeaf
-	if q == nil {
-		return resource{}
-	}
-	var sum resource
-	plain := true
-	for p, asked := range a.wants.Asked() {
-		plain = plain && (p == 0 || !asked)
-	}
-	if plain {
-		sum = s.headroomIn(q, a, 0)
-	} else {
-		for p, asked := range a.wants.Asked() {
-			if asked {
-				sum = sum.Add(s.headroomIn(q, a, part(p)))
-			}
+// tellHeadroom is Headroom for an allocate call.
+//
+// compat: Apache computes the limits of users for it, and counts those who only wait.
+// The limits then stand for this version of the leaf, and masters are admitted by
+// that count.
+func (s *Scheduler) tellHeadroom(a *app) resource {
+	if a.headLeaf != nil {
+		for p := range a.headroomParts {
+			s.anyLimit(a.headLeaf, p, respect)
 		}
+	}
+	return s.Headroom(a.ref)
+}
+
+// Headroom is what the master would be told; see the facade.
+func (s *Scheduler) Headroom(ref AppRef) (sum resource) {
+	a := s.app(ref)
+	if a.headLeaf == nil {
+		return sum
+	}
+	for p := range a.headroomParts {
+		sum = sum.Add(s.headroomIn(a.headLeaf, a, p))
 	}
 	sum[yarn.Memory] = max(sum[yarn.Memory], 0)
 	return sum
 }
 
+// headroomParts are the partitions whose headrooms add up to the application's: those
+// that it has ever asked for, or the default one.
+func (a *app) headroomParts(yield func(part) bool) {
+	asked := a.wants.Asked()
+	if len(asked) < 2 || !slices.Contains(asked[1:], true) {
+		yield(0)
+		return
+	}
+	for p, is := range asked {
+		if is && !yield(part(p)) {
+			return
+		}
+	}
+}
+
 func (s *Scheduler) headroomIn(q *Queue, a *app, p part) resource {
-	limit, weight := *s.anyLimit(q, p, respect), float32(1)
-	if u := q.known(a); u != nil {
+	limit, weight := s.limitNow(q, p, respect), float32(1)
+	if u := q.peek(a); u != nil {
 		weight = u.weight
 	}
 	s.calc.ScaleDown(&limit, float64(weight), &s.min)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -121,13 +122,13 @@ func (c *recount) demand() string {
 }
 
 func (c *recount) checkNodes() string {
-	var total resource
+	var total, largest resource
 	for i := range c.nodes {
 		n := c.s.books.Node(NodeRef(i))
 		if !n.Member {
 			continue
 		}
-		total = total.Add(n.Total)
+		total, largest = total.Add(n.Total), measure.Most(largest, n.Total)
 		if n.Used != c.nodes[i] {
 			return fmt.Sprintf("node %v: used %v, its containers hold %v", n.ID, n.Used, c.nodes[i])
 		}
@@ -137,6 +138,9 @@ func (c *recount) checkNodes() string {
 	}
 	if total != c.s.books.Total {
 		return fmt.Sprintf("cluster: total %v, nodes have %v", c.s.books.Total, total)
+	}
+	if largest != c.s.books.Largest {
+		return fmt.Sprintf("cluster: largest %v, nodes have %v", c.s.books.Largest, largest)
 	}
 	return ""
 }

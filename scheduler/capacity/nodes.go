@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
-	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -14,7 +13,6 @@ func (s *Scheduler) AddNode(n cluster.Node) NodeRef {
 	ref := s.books.AddNode(n)
 	book := s.books.Node(ref)
 	book.Labelled = n.Label != ""
-	s.largest = measure.Most(s.largest, n.Total)
 	s.freed(ref, book)
 	s.recalculate()
 	s.recalculateAgain()
@@ -42,7 +40,6 @@ func (s *Scheduler) RemoveNode(ref NodeRef) []cluster.Ended {
 	}
 	s.books.RemoveNode(ref)
 	s.freed(ref, n)
-	s.remeasure()
 	s.recalculate()
 	s.recalculateAgain()
 	return ended
@@ -55,22 +52,8 @@ func (s *Scheduler) Together(changes func()) {
 	s.together = false
 	if s.recalculationDue {
 		s.recalculationDue = false
-		s.remeasure()
 		s.recalculate()
 		s.recalculateAgain()
-	}
-}
-
-// remeasure finds out anew what the largest nodes have.
-func (s *Scheduler) remeasure() {
-	if s.together {
-		return // the end of all changes does it
-	}
-	s.largest = resource{}
-	for i := range s.books.NodeSlots() {
-		if n := s.books.Node(NodeRef(i)); n.Member {
-			s.largest = measure.Most(s.largest, n.Total)
-		}
 	}
 }
 
@@ -82,7 +65,6 @@ func (s *Scheduler) SetNodeTotal(ref NodeRef, total resource) {
 	n := s.books.Node(ref)
 	changed := n.Total != total
 	s.books.SetTotal(ref, total)
-	s.remeasure()
 	s.freed(ref, n)
 	s.recalculate()
 	if !changed {

@@ -25,8 +25,7 @@ type Scheduler struct {
 	userWaiting  map[string][]*app // and those that it does not, by arrival
 
 	now     yarn.Now
-	started int64    // monotonic milliseconds
-	largest resource // what the largest nodes have, type by type
+	started int64 // monotonic milliseconds
 
 	limits   [config.MaxDepth + 1]limits // of a walk, by depth
 	lastWalk walkKind
@@ -187,7 +186,7 @@ func (s *Scheduler) Offer(ref NodeRef, now yarn.Now, out []cluster.Decision) []c
 func (s *Scheduler) noteMasters() {
 	for _, a := range s.mastered {
 		a.mastered = true
-		s.Headroom(a.ref)
+		s.tellHeadroom(a)
 	}
 	s.mastered = s.mastered[:0]
 }

@@ -297,7 +297,7 @@ func (s *Scheduler) askAgain(a *app, want *demand.Want, box *cluster.Container) 
 func (s *Scheduler) Updated(ref AppRef, out []Changed) []Changed {
 	a := s.app(ref)
 	w := &a.updates
-	s.AllocateDone(ref)
+	s.giveBackFreed(a)
 	if !a.running || len(w.grown)+len(w.shrunk)+len(w.useless) == 0 {
 		return out
 	}
@@ -323,9 +323,16 @@ func (s *Scheduler) Updated(ref AppRef, out []Changed) []Changed {
 	return out
 }
 
-// AllocateDone gives back what the changes of this call freed; see the facade.
-func (s *Scheduler) AllocateDone(ref AppRef) {
+// AllocateDone ends an allocate call; see the facade.
+func (s *Scheduler) AllocateDone(ref AppRef) resource {
 	a := s.app(ref)
+	h := s.tellHeadroom(a)
+	s.giveBackFreed(a)
+	return h
+}
+
+// giveBackFreed gives back what the changes of an allocate call freed.
+func (s *Scheduler) giveBackFreed(a *app) {
 	w := &a.updates
 	if len(w.ending)+len(w.shrinking) == 0 {
 		return

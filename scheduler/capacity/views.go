@@ -109,6 +109,19 @@ func (s *Scheduler) ClusterTotal() resource { return s.books.Total }
 // DefaultTotal is the sum of the nodes of the default partition.
 func (s *Scheduler) DefaultTotal() resource { return s.books.Partition(0).Total }
 
+// Load is what the default partition has to do, and the vcores to do it with; see the facade.
+//
+// compat: free vcores count as long as the calculator sees anything free, and those of
+// reservations never do.
+func (s *Scheduler) Load() (pending, cores int64) {
+	sh, total := &s.tree.root.shares[0], &s.books.Partition(0).Total
+	cores = sh.used.Sub(sh.promised).VCoreCount()
+	if s.calc.More(&s.books.Total, total, &sh.used) {
+		cores += max(total.Sub(sh.used).VCoreCount(), 0)
+	}
+	return sh.waiting, cores
+}
+
 // MinimumAllocation is the smallest container.
 func (s *Scheduler) MinimumAllocation() resource { return s.min }
 

@@ -252,7 +252,7 @@ func (s *Scheduler) keepRoom(c *Queue, lim *limits) {
 	if !c.isLeaf() {
 		room = &lim.below.blocked
 	}
-	if !s.calc.Less(&s.books.Total, room, &noResource) {
+	if !s.calc.Less(&s.books.Total, room, &resource{}) {
 		s.calc.Increase(&lim.blocked, room)
 		s.calc.Decrease(&lim.headroom, room)
 	}
@@ -313,9 +313,6 @@ func (r *round) lessWithout(q *Queue, used, held, current *resource) bool {
 	return false
 }
 
-// noResource is an amount of nothing, to compare with.
-var noResource resource
-
 // leaf tries the applications of a leaf in their order.
 func (r *round) leaf(q *Queue, lim *limits) skip {
 	s, l := r.s, q.leaf
@@ -349,7 +346,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 	free, met := true, false // free of reservations; met a user
 	byList := q.rules.Ordering == config.FifoWithPartitions
 	if first := int(l.active.frontAt); first > 0 && !byList {
-		if !r.canAssign(q, lim, &noResource) {
+		if !r.canAssign(q, lim, &resource{}) {
 			return skipNone
 		}
 		check, i = false, first
@@ -360,7 +357,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 			continue
 		}
 		if check {
-			held := &noResource
+			held := &resource{}
 			if a.held > 0 {
 				held = &a.shares[0].reserved
 			}
