@@ -27,12 +27,15 @@ var queries = map[string]func(p *play, s *Scheduler){
 	"ContainersOn": func(p *play, s *Scheduler) {
 		queryOne(p, "node", p.nodes, func(n NodeRef) []ContainerRef { return s.ContainersOn(n, 3) })
 	},
-	"DefaultTotal":      func(_ *play, s *Scheduler) { s.DefaultTotal() },
-	"AppUsage":          func(p *play, s *Scheduler) { queryOne(p, "app", p.apps, s.AppUsage) },
-	"FindNode":          func(_ *play, s *Scheduler) { s.FindNode(yarn.NodeID{Host: "h1", Port: 1}) },
-	"Headroom":          func(p *play, s *Scheduler) { queryOne(p, "app", p.apps, s.Headroom) },
-	"Lifetime":          func(p *play, s *Scheduler) { s.Lifetime(p.somePath(), 10) },
-	"MayAdminister":     func(p *play, s *Scheduler) { s.MayAdminister(p.somePath(), "dan", "", nil) },
+	"DefaultTotal":  func(_ *play, s *Scheduler) { s.DefaultTotal() },
+	"AppUsage":      func(p *play, s *Scheduler) { queryOne(p, "app", p.apps, s.AppUsage) },
+	"FindNode":      func(_ *play, s *Scheduler) { s.FindNode(yarn.NodeID{Host: "h1", Port: 1}) },
+	"Headroom":      func(p *play, s *Scheduler) { queryOne(p, "app", p.apps, s.Headroom) },
+	"Lifetime":      func(p *play, s *Scheduler) { s.Lifetime(p.somePath(), 10) },
+	"MayAdminister": func(p *play, s *Scheduler) { s.MayAdminister(p.somePath(), "dan", "", nil) },
+	"MayMove": func(p *play, s *Scheduler) {
+		queryOne(p, "app", p.apps, func(a AppRef) yarn.Reason { return s.MayMove(a, p.somePath()) })
+	},
 	"MaySubmit":         func(p *play, s *Scheduler) { s.MaySubmit(p.somePath(), "dan", "", nil) },
 	"MaximumAllocation": func(p *play, s *Scheduler) { s.MaximumAllocation(p.somePath()) },
 	"MinimumAllocation": func(_ *play, s *Scheduler) { s.MinimumAllocation() },
