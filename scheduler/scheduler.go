@@ -176,12 +176,21 @@ func (s *Scheduler) CountEnd(a AppRef, end yarn.ApplicationState) { s.core.Count
 // index may be reused once its last container is vacated.
 func (s *Scheduler) RemoveApplication(a AppRef) { s.core.RemoveApplication(a) }
 
+// PrepareMove is the first half of a move, which refuses what MoveApplication would
+// refuse now.
+//
+// compat: it is a command, because Apache's check of a move leaves something behind even
+// where it refuses. MayMove is the query.
+func (s *Scheduler) PrepareMove(a AppRef, queue string) yarn.Reason {
+	return s.core.PrepareMove(a, queue)
+}
+
 // MoveApplication moves the application and all that it has to another leaf.
 func (s *Scheduler) MoveApplication(a AppRef, queue string) yarn.Reason {
 	return s.core.MoveApplication(a, queue)
 }
 
-// MayMove is MoveApplication without doing it.
+// MayMove tells whether MoveApplication would move the application now.
 func (s *Scheduler) MayMove(a AppRef, queue string) yarn.Reason { return s.core.MayMove(a, queue) }
 
 // CheckPriority is the priority that a submission gets: what it asked for, or

@@ -115,7 +115,7 @@ func (s *Scheduler) admitApplication(in *demand.Application, path string) (*Queu
 	}
 	if in.Recovering {
 		q.drainForRecovery()
-	} else if why := s.maySubmitNow(q, in.User); !why.OK() {
+	} else if why := s.meetUser(q, in.User); !why.OK() {
 		return nil, 0, why
 	}
 	q.lastSubmit = s.now.Mono
@@ -152,18 +152,28 @@ func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, ya
 	return q, yarn.Reason{}
 }
 
+// meetUser is maySubmitNow for one who comes.
+//
+// compat: unless the leaf itself takes nobody, it knows the user from then on, whatever
+// the answer.
+func (s *Scheduler) meetUser(q *Queue, name string) yarn.Reason {
+	if s.leafTakes(q).OK() {
+		q.userOf(name)
+	}
+	return s.maySubmitNow(q, name)
+}
+
 // maySubmitNow checks the states and limits of the queue and of those above.
 func (s *Scheduler) maySubmitNow(q *Queue, name string) yarn.Reason {
-	if q.state != queue.Running {
-		return yarn.Reason{Code: fit.QueueStopped, Subject: q.path}
+	if why := s.leafTakes(q); !why.OK() {
+		return why
 	}
-	l := q.leaf
-	if n := q.numApps(); n >= l.maxApps && !q.managedLeaf() {
-		return yarn.Reason{Code: fit.TooManyQueueApps, Subject: q.path, Count: int64(n), Max: int64(l.maxApps), Key: s.maxAppsKey(q)}
-	}
-	u := q.userOf(name)
-	if !q.managedLeaf() {
-		if n := u.active + u.pending; n >= l.maxAppsPerUser {
+	if l := q.leaf; !q.managedLeaf() {
+		n := int32(0)
+		if u := l.users[name]; u != nil {
+			n = u.active + u.pending
+		}
+		if n >= l.maxAppsPerUser {
 			return yarn.Reason{Code: fit.TooManyUserApps, Subject: q.path, Count: int64(n), Max: int64(l.maxAppsPerUser),
 				Key: s.maxAppsKey(q) + ", minimum-user-limit-percent and user-limit-factor"}
 		}
@@ -172,6 +182,17 @@ func (s *Scheduler) maySubmitNow(q *Queue, name string) yarn.Reason {
 		if p.state != queue.Running {
 			return yarn.Reason{Code: fit.QueueStopped, Subject: p.path}
 		}
+	}
+	return yarn.Reason{}
+}
+
+// leafTakes checks the leaf's state and how many applications it may have.
+func (s *Scheduler) leafTakes(q *Queue) yarn.Reason {
+	if q.state != queue.Running {
+		return yarn.Reason{Code: fit.QueueStopped, Subject: q.path}
+	}
+	if n := q.numApps(); n >= q.leaf.maxApps && !q.managedLeaf() {
+		return yarn.Reason{Code: fit.TooManyQueueApps, Subject: q.path, Count: int64(n), Max: int64(q.leaf.maxApps), Key: s.maxAppsKey(q)}
 	}
 	return yarn.Reason{}
 }
@@ -398,6 +419,38 @@ func (s *Scheduler) reservationsOf(a *app) []ContainerRef {
 // MayMove checks a move; see the facade.
 func (s *Scheduler) MayMove(ref AppRef, target string) yarn.Reason {
 	a := s.app(ref)
+	if why := s.mayLeaveFor(a, target); !why.OK() {
+		return why
+	}
+	q := s.tree.find(target)
+	if why := s.keepsAccess(a, q); !why.OK() {
+		return why
+	}
+	return s.maySubmitNow(q, a.User)
+}
+
+// PrepareMove is the first half of a move; see the facade.
+//
+// compat: the headroom is then that of the other partitions alone, until something is
+// asked for in the default one, and the user is known where the application was to go,
+// whatever comes of the move.
+func (s *Scheduler) PrepareMove(ref AppRef, target string) yarn.Reason {
+	a := s.app(ref)
+	if why := s.mayLeaveFor(a, target); !why.OK() {
+		return why
+	}
+	q := s.tree.find(target)
+	if s.comparesLabels(a) {
+		a.wants.ForgetAsked()
+	}
+	if why := s.keepsAccess(a, q); !why.OK() {
+		return why
+	}
+	return s.meetUser(q, a.User)
+}
+
+// mayLeaveFor tells whether the application's queue can be left for the target.
+func (s *Scheduler) mayLeaveFor(a *app, target string) yarn.Reason {
 	q := s.tree.find(target)
 	switch {
 	case s.tree.find(a.queue.path) == nil || s.isAstray(a.queue.path):
@@ -410,23 +463,29 @@ func (s *Scheduler) MayMove(ref AppRef, target string) yarn.Reason {
 	case !q.isLeaf():
 		return yarn.Reason{Code: fit.NotALeaf, Subject: q.path}
 	}
-	if s.cfg.Cluster.LabelsEnabled && a.running {
-		// compat: from here on the headroom is that of the other partitions alone,
-		// whatever comes of the move, until something is asked for in the default one.
-		a.wants.ForgetAsked()
-		for p, asked := range a.wants.Asked() {
-			label := s.books.Partition(part(p)).Name
-			if asked && !q.mayUse(label) {
-				return yarn.Reason{Code: fit.AccessChanges, Subject: q.path, Detail: label}
-			}
+	return yarn.Reason{}
+}
+
+// comparesLabels tells whether a move depends on the partitions that were asked for.
+func (s *Scheduler) comparesLabels(a *app) bool { return s.cfg.Cluster.LabelsEnabled && a.running }
+
+// keepsAccess tells whether the queue may use all partitions that the application has
+// asked for.
+func (s *Scheduler) keepsAccess(a *app, q *Queue) yarn.Reason {
+	if !s.comparesLabels(a) {
+		return yarn.Reason{}
+	}
+	for p, asked := range a.wants.Asked() {
+		if label := s.books.Partition(part(p)).Name; asked && !q.mayUse(label) {
+			return yarn.Reason{Code: fit.AccessChanges, Subject: q.path, Detail: label}
 		}
 	}
-	return s.maySubmitNow(q, a.User)
+	return yarn.Reason{}
 }
 
 // MoveApplication moves the application; see the facade.
 func (s *Scheduler) MoveApplication(ref AppRef, target string) yarn.Reason {
-	if why := s.MayMove(ref, target); !why.OK() {
+	if why := s.PrepareMove(ref, target); !why.OK() {
 		return why
 	}
 	a := s.app(ref)
