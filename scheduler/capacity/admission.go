@@ -29,7 +29,7 @@ func (s *Scheduler) activate(q *Queue) {
 	} else {
 		s.admitPending(q)
 	}
-	q.touch()
+	q.Touch()
 }
 
 // admitPending admits in the order of who waits. What is refused stays so in
@@ -56,10 +56,10 @@ func (s *Scheduler) admitPending(q *Queue) {
 // hasMasterLimit tells in which partitions the limit is kept up to date.
 func (s *Scheduler) hasMasterLimit(q *Queue, p part) bool {
 	if q.conf.AllLabels() {
-		sh := &q.shares[p]
-		return p == 0 || sh.known || !none(sh.used) || !none(sh.pending)
+		sh, has := &q.shares[p], &q.Ledger[p]
+		return p == 0 || sh.known || !none(has.Used) || !none(has.Pending)
 	}
-	return q.mayUse(s.books.Partition(p).Name)
+	return q.MayUse(s.books.Partition(p).Name)
 }
 
 // masterLimit is how much the masters of a leaf may use.
@@ -130,7 +130,7 @@ func (s *Scheduler) masterRefusal(a *app) yarn.Reason {
 	}
 	sh, label := &q.shares[a.amPart], s.books.Partition(a.amPart).Name
 	if with := a.amSize.Add(sh.amUsed); !s.calc.FitsIn(&with, &sh.amLimit) {
-		return yarn.Reason{Code: fit.AMLimit, Subject: q.path, Needed: with, Limit: sh.amLimit, Key: q.setting(label, masterShare)}
+		return yarn.Reason{Code: fit.AMLimit, Subject: q.Path, Needed: with, Limit: sh.amLimit, Key: q.setting(label, masterShare)}
 	}
 	var used resource
 	if u := q.leaf.users[a.User]; u != nil {
@@ -139,7 +139,7 @@ func (s *Scheduler) masterRefusal(a *app) yarn.Reason {
 	if int(a.amPart) < len(w.limits) && w.limits[a.amPart].known {
 		limit := w.limits[a.amPart].value
 		if with := a.amSize.Add(used); !s.calc.FitsIn(&with, &limit) {
-			return yarn.Reason{Code: fit.UserAMLimit, Subject: q.path, Needed: with, Limit: limit, Detail: a.User,
+			return yarn.Reason{Code: fit.UserAMLimit, Subject: q.Path, Needed: with, Limit: limit, Detail: a.User,
 				Key: q.setting(label, masterShare) + ", " + q.userSettings()}
 		}
 	}
@@ -344,10 +344,10 @@ func (s *Scheduler) workflowPriority(in *demand.Application, q *Queue) (int32, y
 	}
 	for at := q; at != nil; at = at.parent {
 		for _, m := range s.cfg.Workflows {
-			if m.Name == workflow && (m.Path == at.path || s.tree.find(m.Path) == at) {
+			if m.Name == workflow && (m.Path == at.Path || s.tree.find(m.Path) == at) {
 				asked := *in
 				asked.Priority, asked.PrioritySet = m.Priority, true
-				return s.CheckPriority(&asked, q.path)
+				return s.CheckPriority(&asked, q.Path)
 			}
 		}
 	}

@@ -120,7 +120,7 @@ func (s *Scheduler) admitApplication(in *demand.Application, path string) (*Queu
 	}
 	q.lastSubmit = s.now.Mono
 	for p := q; p != nil; p = p.parent {
-		p.counts.Submitted++
+		p.Counts.Submitted++
 	}
 	for p := q.parent; p != nil; p = p.parent {
 		p.apps++
@@ -131,11 +131,11 @@ func (s *Scheduler) admitApplication(in *demand.Application, path string) (*Queu
 // destination is the leaf of that name, created where that is allowed.
 func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, yarn.Reason) {
 	q := s.tree.find(path)
-	if q != nil && s.isAstray(q.path) {
+	if q != nil && s.isAstray(q.Path) {
 		return nil, yarn.Reason{Code: fit.UnknownQueue, Subject: path}
 	}
 	if q == nil {
-		if s.tree.names.Ambiguous(path) {
+		if s.tree.Names.Ambiguous(path) {
 			return nil, yarn.Reason{Code: fit.AmbiguousQueue, Subject: path}
 		}
 		var why yarn.Reason
@@ -154,23 +154,23 @@ func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, ya
 
 // maySubmitNow checks the states and limits of the queue and of those above.
 func (s *Scheduler) maySubmitNow(q *Queue, name string) yarn.Reason {
-	if q.state != queue.Running {
-		return yarn.Reason{Code: fit.QueueStopped, Subject: q.path}
+	if q.State != queue.Running {
+		return yarn.Reason{Code: fit.QueueStopped, Subject: q.Path}
 	}
 	l := q.leaf
 	if n := q.numApps(); n >= l.maxApps && !q.managedLeaf() {
-		return yarn.Reason{Code: fit.TooManyQueueApps, Subject: q.path, Count: int64(n), Max: int64(l.maxApps), Key: s.maxAppsKey(q)}
+		return yarn.Reason{Code: fit.TooManyQueueApps, Subject: q.Path, Count: int64(n), Max: int64(l.maxApps), Key: s.maxAppsKey(q)}
 	}
 	u := q.userOf(name)
 	if !q.managedLeaf() {
 		if n := u.active + u.pending; n >= l.maxAppsPerUser {
-			return yarn.Reason{Code: fit.TooManyUserApps, Subject: q.path, Count: int64(n), Max: int64(l.maxAppsPerUser),
+			return yarn.Reason{Code: fit.TooManyUserApps, Subject: q.Path, Count: int64(n), Max: int64(l.maxAppsPerUser),
 				Key: s.maxAppsKey(q) + ", minimum-user-limit-percent and user-limit-factor"}
 		}
 	}
 	for p := q.parent; p != nil; p = p.parent {
-		if p.state != queue.Running {
-			return yarn.Reason{Code: fit.QueueStopped, Subject: p.path}
+		if p.State != queue.Running {
+			return yarn.Reason{Code: fit.QueueStopped, Subject: p.Path}
 		}
 	}
 	return yarn.Reason{}
@@ -181,11 +181,11 @@ func (s *Scheduler) CountEnd(ref AppRef, end yarn.ApplicationState) {
 	for q := s.app(ref).queue; q != nil; q = q.parent {
 		switch end {
 		case yarn.AppKilled:
-			q.counts.Killed++
+			q.Counts.Killed++
 		case yarn.AppFailed:
-			q.counts.Failed++
+			q.Counts.Failed++
 		default:
-			q.counts.Completed++
+			q.Counts.Completed++
 		}
 	}
 }
@@ -207,7 +207,7 @@ func (s *Scheduler) RemoveApplication(ref AppRef) {
 	a.gone = true
 	s.dropPlaces(a)
 	s.freeApp(a)
-	q.touch()
+	q.Touch()
 }
 
 // freeApp reuses the slot of a removed application once nothing refers to it.
@@ -220,14 +220,14 @@ func (s *Scheduler) freeApp(a *app) {
 
 // finished ends the draining of a queue that has become empty.
 func (q *Queue) finished() {
-	if q.state == queue.Draining && q.numApps() == 0 {
-		q.state = queue.Stopped
+	if q.State == queue.Draining && q.numApps() == 0 {
+		q.State = queue.Stopped
 	}
 }
 
 func (q *Queue) drainForRecovery() {
-	for ; q != nil && q.state == queue.Stopped; q = q.parent {
-		q.state = queue.Draining
+	for ; q != nil && q.State == queue.Stopped; q = q.parent {
+		q.State = queue.Draining
 	}
 }
 
@@ -268,7 +268,7 @@ func (s *Scheduler) AddAttempt(ref AppRef, at demand.Attempt) {
 func (s *Scheduler) join(q *Queue, a *app) {
 	l := q.leaf
 	u := q.userOf(a.User)
-	q.touch()
+	q.Touch()
 	if a.listed = a.runnable; !a.runnable {
 		l.waiting = append(l.waiting, a)
 		return
@@ -319,7 +319,7 @@ func (s *Scheduler) separate(q *Queue, a *app) {
 		q.leave(u)
 	}
 	s.activate(q)
-	q.touch()
+	q.Touch()
 }
 
 func (s *Scheduler) chargeMaster(q *Queue, u *user, a *app, sign int64) {
@@ -399,15 +399,15 @@ func (s *Scheduler) MayMove(ref AppRef, target string) yarn.Reason {
 	a := s.app(ref)
 	q := s.tree.find(target)
 	switch {
-	case s.tree.find(a.queue.path) == nil || s.isAstray(a.queue.path):
+	case s.tree.find(a.queue.Path) == nil || s.isAstray(a.queue.Path):
 		// compat: a refresh has taken its queue out of the tree.
-		return yarn.Reason{Code: fit.UnknownQueue, Subject: a.queue.path}
-	case q == nil && s.tree.names.Ambiguous(target):
+		return yarn.Reason{Code: fit.UnknownQueue, Subject: a.queue.Path}
+	case q == nil && s.tree.Names.Ambiguous(target):
 		return yarn.Reason{Code: fit.AmbiguousQueue, Subject: target}
-	case q == nil || s.isAstray(q.path):
+	case q == nil || s.isAstray(q.Path):
 		return yarn.Reason{Code: fit.UnknownQueue, Subject: target}
 	case !q.isLeaf():
-		return yarn.Reason{Code: fit.NotALeaf, Subject: q.path}
+		return yarn.Reason{Code: fit.NotALeaf, Subject: q.Path}
 	}
 	if s.cfg.Cluster.LabelsEnabled && a.running {
 		// compat: from here on the headroom is that of the other partitions alone,
@@ -415,8 +415,8 @@ func (s *Scheduler) MayMove(ref AppRef, target string) yarn.Reason {
 		a.wants.ForgetAsked()
 		for p, asked := range a.wants.Asked() {
 			label := s.books.Partition(part(p)).Name
-			if asked && !q.mayUse(label) {
-				return yarn.Reason{Code: fit.AccessChanges, Subject: q.path, Detail: label}
+			if asked && !q.MayUse(label) {
+				return yarn.Reason{Code: fit.AccessChanges, Subject: q.Path, Detail: label}
 			}
 		}
 	}
@@ -450,8 +450,8 @@ func (s *Scheduler) MoveApplication(ref AppRef, target string) yarn.Reason {
 		p.apps--
 		p.finished()
 	}
-	from.touch()
-	to.touch()
+	from.Touch()
+	to.Touch()
 	if a.running && !s.likeApache() {
 		s.promoteMoved(a, from)
 	}
@@ -524,8 +524,8 @@ func (s *Scheduler) rebook(a *app, c ContainerRef, from, to *Queue) {
 // ReservedUsage.
 func (s *Scheduler) movePromise(q *Queue, p part, amount resource, count int32) {
 	for ; q != nil; q = q.parent {
-		q.shares[p].promised = q.shares[p].promised.Add(amount)
-		q.shares[p].held += count
+		q.Ledger[p].Promised = q.Ledger[p].Promised.Add(amount)
+		q.Ledger[p].Held += count
 	}
 }
 
@@ -550,7 +550,7 @@ func (s *Scheduler) SetPriority(ref AppRef, priority int32) (int32, yarn.Reason)
 	q := a.queue
 	in := a.Application
 	in.Priority, in.PrioritySet = priority, true
-	priority, why := s.CheckPriority(&in, q.path)
+	priority, why := s.CheckPriority(&in, q.Path)
 	switch {
 	case !why.OK():
 		return a.priority, why
@@ -583,13 +583,13 @@ func (s *Scheduler) SetPriority(ref AppRef, priority int32) (int32, yarn.Reason)
 		a.waits, a.joined = true, l.pending.passes
 	}
 	a.priority = priority
-	q.touch()
+	q.Touch()
 	return priority, yarn.Reason{}
 }
 
 // CheckPriority is the priority that a submission gets; see the facade.
 func (s *Scheduler) CheckPriority(in *demand.Application, path string) (int32, yarn.Reason) {
-	var acls []config.PriorityACL
+	var acls []queue.PriorityACL
 	var otherwise int32
 	if q := s.tree.find(path); q != nil && q.isLeaf() {
 		acls, otherwise = q.conf.PriorityACLs, q.conf.DefaultPriority

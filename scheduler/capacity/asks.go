@@ -127,14 +127,14 @@ func (s *Scheduler) checkAsk(q *Queue, ask *yarn.Ask, most resource) yarn.Reason
 	}
 	path := ""
 	if q != nil {
-		path = q.path
+		path = q.Path
 	}
 	switch {
 	case ask.Where != yarn.AnyHost && ask.Where != "":
 		return yarn.Reason{Code: fit.LabelOnPlace, Subject: path, Detail: ask.Where}
 	case strings.Contains(ask.Label, "&&"):
 		return yarn.Reason{Code: fit.LabelExpression, Subject: path, Detail: ask.Label}
-	case q != nil && !q.mayUse(ask.Label):
+	case q != nil && !q.MayUse(ask.Label):
 		return yarn.Reason{Code: fit.LabelNotAllowed, Subject: path, Detail: ask.Label}
 	}
 	if p, ok := s.books.FindPart(ask.Label); !ok || !s.books.Partition(p).Known {
@@ -173,7 +173,7 @@ func (s *Scheduler) Ask(ref AppRef, asks []yarn.Ask) {
 	if a.mastered {
 		s.unsettleDemand(a)
 	}
-	a.queue.touch()
+	a.queue.Touch()
 }
 
 func (s *Scheduler) unsettleDemand(a *app) {
@@ -242,12 +242,12 @@ func (s *Scheduler) put(a *app, w *demand.Want, ask *yarn.Ask) {
 // addPending changes what is outstanding in a leaf and in all queues above it.
 func (s *Scheduler) addPending(q *Queue, d *demand.Delta) {
 	for ; q != nil; q = q.parent {
-		sh := &q.shares[d.Part]
-		before := s.calc.Positive(&s.books.Total, &sh.pending)
-		s.calc.Increase(&sh.pending, &d.Size)
-		sh.waiting += d.Count
-		if before != s.calc.Positive(&s.books.Total, &sh.pending) {
-			s.enlist(q, sh, d.Part)
+		has := &q.Ledger[d.Part]
+		before := s.calc.Positive(&s.books.Total, &has.Pending)
+		s.calc.Increase(&has.Pending, &d.Size)
+		has.Waiting += d.Count
+		if before != s.calc.Positive(&s.books.Total, &has.Pending) {
+			s.enlist(q, d.Part)
 		}
 	}
 }
@@ -322,7 +322,7 @@ func (s *Scheduler) RestoreAsk(ref ContainerRef) {
 		s.put(a, w, &yarn.Ask{Priority: k.Priority, AllocationRequestID: k.RequestID, Where: names[i],
 			Capability: rows[i].size, Count: count, RelaxLocality: rows[i].relax, Label: box.Label, LabelSet: true})
 	}
-	a.queue.touch()
+	a.queue.Touch()
 }
 
 func (s *Scheduler) rowOf(w *demand.Want, name string) *demand.Row {
@@ -368,7 +368,7 @@ func (s *Scheduler) Blacklist(ref AppRef, add, remove []string) {
 			s.books.Places.Drop(p)
 		}
 	}
-	a.queue.touch()
+	a.queue.Touch()
 }
 
 // BlacklistAM replaces the hosts that masters of the application avoid.
@@ -383,7 +383,7 @@ func (s *Scheduler) BlacklistAM(ref AppRef, hosts []string) {
 		}
 		a.avoidAM[p] = true
 	}
-	a.queue.touch()
+	a.queue.Touch()
 }
 
 func (s *Scheduler) forgetAvoided(a *app) {
@@ -466,10 +466,10 @@ func (s *Scheduler) headroomIn(q *Queue, a *app, p part) resource {
 	if p != 0 {
 		ofQueue = q.shares[p].effMax
 	}
-	h := measure.Least(measure.SubFloor(limit, a.headUser.shares[p].used), measure.SubFloor(ofQueue, q.shares[p].used))
+	h := measure.Least(measure.SubFloor(limit, a.headUser.shares[p].used), measure.SubFloor(ofQueue, q.Ledger[p].Used))
 	s.calc.RoundDown(&h, &s.min)
 	total := s.books.Partition(p).Total
-	left := total.Sub(s.tree.root.shares[p].used)
+	left := total.Sub(s.tree.root.Ledger[p].Used)
 	return *s.calc.Min(&total, &left, &h)
 }
 

@@ -14,7 +14,7 @@ const precision = 0.0005
 
 // refusal is an error about a property of the queue.
 func (s *Scheduler) refusal(cfg *config.Config, q *Queue, property, rule string) error {
-	name := config.Prefix + q.path + "." + property
+	name := config.Prefix + q.Path + "." + property
 	p, _ := cfg.Property(name)
 	return &config.Error{Finding: config.Finding{Key: name, Value: p.Value, Origin: cfg.Origin(name), Rule: rule}}
 }
@@ -72,7 +72,9 @@ func (s *Scheduler) parse(cfg *config.Config, conf *config.Queue, parent *Queue)
 }
 
 func (s *Scheduler) newQueue(conf *config.Queue, parent *Queue) *Queue {
-	q := &Queue{conf: conf, rules: conf.Rules, path: conf.Path, name: conf.Name, parent: parent, counts: &queue.AppCounts{}}
+	q := &Queue{Queue: queue.Queue{Path: conf.Path, Name: conf.Name, Counts: &queue.AppCounts{}}}
+	q.obey(conf)
+	q.hangBelow(parent)
 	if conf.Kind == config.Leaf {
 		q.leaf = newLeaf(s.books.Partitions())
 	}
@@ -146,7 +148,7 @@ func (s *Scheduler) loadAmounts(cfg *config.Config, q *Queue) error {
 func (s *Scheduler) setState(cfg *config.Config, q *Queue) error {
 	up := queue.Running
 	if q.parent != nil {
-		up = q.parent.state
+		up = q.parent.State
 	}
 	set := q.conf.State
 	switch {
@@ -156,28 +158,28 @@ func (s *Scheduler) setState(cfg *config.Config, q *Queue) error {
 		case set == config.StateRunning && up != queue.Running:
 			return s.refusal(cfg, q, "state", "a queue below a stopped one cannot run")
 		case set == config.StateStopped:
-			q.state = queue.Stopped
+			q.State = queue.Stopped
 		case set == config.StateUnset && q.parent != nil:
-			if q.state = up; up == queue.Draining {
-				q.state = queue.Stopped
+			if q.State = up; up == queue.Draining {
+				q.State = queue.Stopped
 			}
 		}
-	case q.state == queue.Running && set == config.StateStopped:
+	case q.State == queue.Running && set == config.StateStopped:
 		q.stop()
-	case q.state != queue.Running && set == config.StateRunning:
+	case q.State != queue.Running && set == config.StateRunning:
 		if up != queue.Running {
 			return s.refusal(cfg, q, "state", "a queue below a stopped one cannot run")
 		}
-		q.state = queue.Running
+		q.State = queue.Running
 	}
 	return nil
 }
 
 // stop ends the intake of the queue and of all below.
 func (q *Queue) stop() {
-	q.state = queue.Stopped
+	q.State = queue.Stopped
 	if q.numApps() > 0 {
-		q.state = queue.Draining
+		q.State = queue.Draining
 	}
 	for _, c := range q.children {
 		c.stop()

@@ -6,12 +6,13 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
 // Check recounts all books from the containers and asks; see the facade.
 func (s *Scheduler) Check() string {
-	c := &recount{s: s, queues: map[*Queue][]share{}, users: map[*Queue]map[string][]resource{}, apps: make([][]appShare, len(s.apps)),
+	c := &recount{s: s, queues: map[*Queue][]queue.Ledger{}, users: map[*Queue]map[string][]resource{}, apps: make([][]appShare, len(s.apps)),
 		nodes: make([]resource, s.books.NodeSlots())}
 	for _, step := range []func() string{c.containers, c.demand, c.checkNodes, c.checkApps, c.checkQueues, c.checkLists} {
 		if bad := step(); bad != "" {
@@ -24,20 +25,20 @@ func (s *Scheduler) Check() string {
 // recount is the books as they should be.
 type recount struct {
 	s      *Scheduler
-	queues map[*Queue][]share
+	queues map[*Queue][]queue.Ledger
 	users  map[*Queue]map[string][]resource
 	apps   [][]appShare
 	nodes  []resource
 }
 
-func (c *recount) queue(q *Queue) []share {
+func (c *recount) queue(q *Queue) []queue.Ledger {
 	if c.queues[q] == nil {
-		c.queues[q] = make([]share, c.s.books.Partitions())
+		c.queues[q] = make([]queue.Ledger, c.s.books.Partitions())
 	}
 	return c.queues[q]
 }
 
-func (c *recount) up(q *Queue, p part, change func(*share)) {
+func (c *recount) up(q *Queue, p part, change func(*queue.Ledger)) {
 	for ; q != nil; q = q.parent {
 		change(&c.queue(q)[p])
 	}
@@ -82,12 +83,12 @@ func (c *recount) charge(a *app, box *cluster.Container, p part) {
 	} else {
 		mine.used = mine.used.Add(box.Resource)
 	}
-	c.up(a.queue, p, func(sh *share) {
-		sh.used = sh.used.Add(box.Resource)
-		sh.containers++
+	c.up(a.queue, p, func(has *queue.Ledger) {
+		has.Used = has.Used.Add(box.Resource)
+		has.Containers++
 		if box.Reserved {
-			sh.promised = sh.promised.Add(box.Resource)
-			sh.held++
+			has.Promised = has.Promised.Add(box.Resource)
+			has.Held++
 		}
 	})
 	users := c.users[a.queue]
@@ -111,9 +112,9 @@ func (c *recount) demand() string {
 			if w.Left() <= 0 {
 				return fmt.Sprintf("%v: a key with nothing outstanding is listed", a.ID)
 			}
-			c.up(a.queue, w.Part, func(sh *share) {
-				sh.pending = sh.pending.Add(times(w.Any.Size, int64(w.Left())))
-				sh.waiting += int64(w.Left())
+			c.up(a.queue, w.Part, func(has *queue.Ledger) {
+				has.Pending = has.Pending.Add(times(w.Any.Size, int64(w.Left())))
+				has.Waiting += int64(w.Left())
 			})
 		}
 	}
@@ -165,19 +166,22 @@ func (c *recount) checkQueues() string {
 			continue
 		}
 		if q.rules != q.conf.Rules {
-			return fmt.Sprintf("%s follows other rules than its settings: %+v, not %+v", q.path, q.rules, q.conf.Rules)
+			return fmt.Sprintf("%s follows other rules than its settings: %+v, not %+v", q.Path, q.rules, q.conf.Rules)
+		}
+		if (q.parent == nil) != (q.Parent == nil) || q.parent != nil && q.Parent != &q.parent.Queue || c.s.tree.All[q.Index] != &q.Queue {
+			return fmt.Sprintf("%s stands in two places of the tree", q.Path)
 		}
 		if wrong := c.s.checkOrders(q); wrong != "" {
 			return wrong
 		}
 		counted := c.queue(q)
 		for p := range q.shares {
-			have, want := &q.shares[p], &counted[p]
-			if have.used != want.used || have.pending != want.pending || have.promised != want.promised ||
-				have.waiting != want.waiting || have.held != want.held || have.containers != want.containers {
-				return fmt.Sprintf("%s, partition %d: used %v pending %v promised %v (%d %d %d), counted %v %v %v (%d %d %d)", q.path, p,
-					have.used, have.pending, have.promised, have.containers, have.waiting, have.held,
-					want.used, want.pending, want.promised, want.containers, want.waiting, want.held)
+			have, want := &q.Ledger[p], &counted[p]
+			if have.Used != want.Used || have.Pending != want.Pending || have.Promised != want.Promised ||
+				have.Waiting != want.Waiting || have.Held != want.Held || have.Containers != want.Containers {
+				return fmt.Sprintf("%s, partition %d: used %v pending %v promised %v (%d %d %d), counted %v %v %v (%d %d %d)", q.Path, p,
+					have.Used, have.Pending, have.Promised, have.Containers, have.Waiting, have.Held,
+					want.Used, want.Pending, want.Promised, want.Containers, want.Waiting, want.Held)
 			}
 		}
 		if bad := c.checkUsers(q); bad != "" {
@@ -201,7 +205,7 @@ func (c *recount) checkUsers(q *Queue) string {
 		}
 	}
 	if actives != 0 {
-		return fmt.Sprintf("%s: %d active users are kept, %d are counted", q.path, l.actives, l.actives-actives)
+		return fmt.Sprintf("%s: %d active users are kept, %d are counted", q.Path, l.actives, l.actives-actives)
 	}
 	if l.lost {
 		return ""
@@ -214,14 +218,14 @@ func (c *recount) checkUsers(q *Queue) string {
 				want = list[p]
 			}
 			if u.shares[p].used != want {
-				return fmt.Sprintf("%s, user %s, partition %d: used %v, containers %v", q.path, u.name, p, u.shares[p].used, want)
+				return fmt.Sprintf("%s, user %s, partition %d: used %v, containers %v", q.Path, u.name, p, u.shares[p].used, want)
 			}
 			if u.inActive {
 				active = active.Add(u.shares[p].used)
 			}
 		}
 		if active != l.shares[p].activeUsed {
-			return fmt.Sprintf("%s, partition %d: active users use %v, kept is %v", q.path, p, active, l.shares[p].activeUsed)
+			return fmt.Sprintf("%s, partition %d: active users use %v, kept is %v", q.Path, p, active, l.shares[p].activeUsed)
 		}
 	}
 	return ""
@@ -236,25 +240,25 @@ func (c *recount) checkLists() string {
 		var am resource
 		for i, a := range q.leaf.active.apps {
 			if !a.active || a.queue != q {
-				return fmt.Sprintf("%s: %v is not one of its active applications", q.path, a.ID)
+				return fmt.Sprintf("%s: %v is not one of its active applications", q.Path, a.ID)
 			}
 			if i > 0 && q.conf.Ordering != config.Fair && q.policy()(q.leaf.active.apps[i-1], a) >= 0 {
-				return fmt.Sprintf("%s: %v is out of order", q.path, a.ID)
+				return fmt.Sprintf("%s: %v is out of order", q.Path, a.ID)
 			}
 			am = am.Add(a.amSize)
 		}
 		if wrong := q.leaf.pending.check(q); wrong != "" {
-			return fmt.Sprintf("%s: who waits: %s", q.path, wrong)
+			return fmt.Sprintf("%s: who waits: %s", q.Path, wrong)
 		}
 		if wrong := q.leaf.active.check(); wrong != "" {
-			return fmt.Sprintf("%s: %s", q.path, wrong)
+			return fmt.Sprintf("%s: %s", q.Path, wrong)
 		}
 		var kept resource
 		for p := range q.shares {
 			kept = kept.Add(q.shares[p].amUsed)
 		}
 		if am != kept {
-			return fmt.Sprintf("%s: masters use %v, kept is %v", q.path, am, kept)
+			return fmt.Sprintf("%s: masters use %v, kept is %v", q.Path, am, kept)
 		}
 	}
 	return ""
@@ -276,10 +280,10 @@ func (s *Scheduler) checkOrders(q *Queue) string {
 			now := childOrder{keys: newTournament(len(q.children))}
 			now.fix(s, q, part(p))
 			for _, c := range q.children {
-				now.place(s, c, &c.shares[p], &c.shares[asks].pending)
+				now.place(s, c, part(p), asks)
 			}
 			if !slices.Equal(o.fixed, now.fixed) || !slices.Equal(o.keys, now.keys) {
-				return fmt.Sprintf("%s, partition %d, mode %d: the keys of its children are kept as %x of %x, should be %x of %x", q.path, p, m, o.keys, o.fixed, now.keys, now.fixed)
+				return fmt.Sprintf("%s, partition %d, mode %d: the keys of its children are kept as %x of %x, should be %x of %x", q.Path, p, m, o.keys, o.fixed, now.keys, now.fixed)
 			}
 		}
 	}

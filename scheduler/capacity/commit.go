@@ -56,7 +56,7 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 		s.unsettle(a)
 	} else {
 		s.lessPending(a.queue, w)
-		a.queue.touch()
+		a.queue.Touch()
 		kind = cluster.AllocatedFromReserved
 	}
 	s.freed(r.node, r.book)
@@ -135,13 +135,12 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 		}
 	}
 	for q := o.app.queue; q != nil; q = q.parent {
-		sh := &q.shares[r.part]
-		most := &sh.effMax
+		has, most := &q.Ledger[r.part], &q.shares[r.part].effMax
 		if r.mode == ignore {
 			most = &s.books.Partition(r.part).Total
 		}
-		if !s.calc.SumFits(&sh.used, more, most) {
-			r.noteSum(q, &sh.used, more, most)
+		if !s.calc.SumFits(&has.Used, more, most) {
+			r.noteSum(q, &has.Used, more, most)
 			return false
 		}
 	}
@@ -245,9 +244,9 @@ func keyOf(box *cluster.Container) demand.Key {
 
 func (s *Scheduler) addReserved(q *Queue, p part, amount resource, count int32) {
 	for ; q != nil; q = q.parent {
-		q.shares[p].reserved = q.shares[p].reserved.Add(amount)
-		q.shares[p].promised = q.shares[p].promised.Add(amount)
-		q.shares[p].held += count
+		q.Ledger[p].Reserved = q.Ledger[p].Reserved.Add(amount)
+		q.Ledger[p].Promised = q.Ledger[p].Promised.Add(amount)
+		q.Ledger[p].Held += count
 	}
 }
 
@@ -262,17 +261,17 @@ func (s *Scheduler) use(q *Queue, a *app, p part, amount *resource, count int32,
 	}
 	total := &s.books.Partition(p).Total
 	for ; q != nil; q = q.parent {
-		q.change++
-		sh := &q.shares[p]
+		q.Change++
+		has := &q.Ledger[p]
 		if served != nil {
-			s.calc.Decrease(&sh.pending, &served.Any.Size)
-			sh.waiting--
-			if p == 0 && q.parent != nil && len(q.parent.orders) > 1 && !s.calc.Positive(&s.books.Total, &sh.pending) {
+			s.calc.Decrease(&has.Pending, &served.Any.Size)
+			has.Waiting--
+			if p == 0 && q.parent != nil && len(q.parent.orders) > 1 && !s.calc.Positive(&s.books.Total, &has.Pending) {
 				s.enlistLent(q)
 			}
 		}
-		s.calc.Increase(&sh.used, amount)
-		sh.containers += count
-		s.updateUsed(q, sh, p, total)
+		s.calc.Increase(&has.Used, amount)
+		has.Containers += count
+		s.updateUsed(q, p, total)
 	}
 }

@@ -43,7 +43,7 @@ func (s *Scheduler) vacate(c ContainerRef) {
 	q := s.app(box.App).queue
 	s.books.Release(c)
 	s.freed(box.Node, s.books.Node(box.Node))
-	q.touch()
+	q.Touch()
 	s.close(c)
 }
 
@@ -105,7 +105,7 @@ func (s *Scheduler) RecoverContainer(r Recovered) ContainerRef {
 		s.use(a.queue, a, p, &r.Resource, 1, nil)
 		s.unsettle(a)
 	}
-	a.queue.touch()
+	a.queue.Touch()
 	return c
 }
 

@@ -30,7 +30,7 @@ func (s *Scheduler) recalculateFrom(q *Queue, limit resource) {
 
 // update is the recalculation in legacy mode, top down.
 func (s *Scheduler) update(q *Queue, limit resource) {
-	q.touch()
+	q.Touch()
 	if q.isLeaf() {
 		s.updateLeaf(q, limit)
 		return
@@ -90,14 +90,13 @@ func (s *Scheduler) refreshLeaf(q *Queue, limit resource) {
 // childLimit finds what a child may use of what its parent may, and puts it into
 // room; blocked is kept for siblings that wait.
 func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part, room *resource) {
-	own := &q.shares[p]
-	if s.calc.More(&s.books.Total, limit, &own.effMax) {
+	if own := &q.shares[p]; s.calc.More(&s.books.Total, limit, &own.effMax) {
 		limit = &own.effMax
 	}
 	var left resource
 	s.calc.Sub(&left, limit, blocked)
-	s.calc.Decrease(&left, &own.used)
-	s.childRoom(room, &left, &c.shares[p].used)
+	s.calc.Decrease(&left, &q.Ledger[p].Used)
+	s.childRoom(room, &left, &c.Ledger[p].Used)
 }
 
 // visit remembers the limit that the leaf was last walked with, for headrooms.
@@ -318,21 +317,22 @@ func (s *Scheduler) updateStatistics(q *Queue) {
 	for p := range q.shares {
 		sh := &q.shares[p]
 		sh.measured = s.guaranteed(q, part(p))
-		if sh.known || !none(sh.used) || !none(sh.pending) || !none(sh.reserved) {
-			s.updateUsed(q, sh, part(p), &s.books.Partition(part(p)).Total)
+		if has := &q.Ledger[p]; sh.known || !none(has.Used) || !none(has.Pending) || !none(has.Reserved) {
+			s.updateUsed(q, part(p), &s.books.Partition(part(p)).Total)
 		}
 	}
 }
 
 // updateUsed brings the fractions that order queues up to date.
-func (s *Scheduler) updateUsed(q *Queue, sh *share, p part, total *resource) {
+func (s *Scheduler) updateUsed(q *Queue, p part, total *resource) {
+	sh, used := &q.shares[p], &q.Ledger[p].Used
 	sh.known = true
 	if !s.calc.Dominant {
-		sh.absUsed, sh.usedCapacity = measure.MemoryFractions(total, &sh.used, &sh.measured)
+		sh.absUsed, sh.usedCapacity = measure.MemoryFractions(total, used, &sh.measured)
 	} else {
-		sh.absUsed, sh.usedCapacity = s.calc.Fractions(total, &sh.used, &sh.measured)
+		sh.absUsed, sh.usedCapacity = s.calc.Fractions(total, used, &sh.measured)
 	}
-	s.resort(q, sh, p)
+	s.resort(q, p)
 }
 
 // guaranteed is what used fractions are measured against.
@@ -377,7 +377,7 @@ func (s *Scheduler) updateMaxApps(q *Queue, ready bool) {
 func (s *Scheduler) maxAppsKey(q *Queue) string {
 	switch {
 	case q.conf.MaxApps >= 0:
-		return config.Prefix + q.path + ".maximum-applications"
+		return config.Prefix + q.Path + ".maximum-applications"
 	case s.cfg.MaxQueueApps > 0:
 		return config.Prefix + "global-queue-max-application"
 	}

@@ -55,7 +55,7 @@ func (r *round) noteNode(code yarn.Code, count int64, needed, limit *resource) {
 //go:noinline
 func (r *round) noteDenied(q *Queue) {
 	if r.why != nil {
-		r.why.add(yarn.Reason{Code: fit.PartitionDenied, Subject: q.path, Detail: r.label, Key: q.setting("", "accessible-node-labels")})
+		r.why.add(yarn.Reason{Code: fit.PartitionDenied, Subject: q.Path, Detail: r.label, Key: q.setting("", "accessible-node-labels")})
 	}
 }
 
@@ -76,7 +76,7 @@ func (r *round) noteQueue(q *Queue, used, limit *resource) {
 	if !q.isLeaf() {
 		code = fit.ParentLimit
 	}
-	r.why.add(yarn.Reason{Code: code, Subject: q.path, Needed: *used, Limit: *limit, Key: q.setting(r.label, maximumCapacity)})
+	r.why.add(yarn.Reason{Code: code, Subject: q.Path, Needed: *used, Limit: *limit, Key: q.setting(r.label, maximumCapacity)})
 }
 
 // noteSum is for a queue's limit and what would be used.
@@ -92,7 +92,7 @@ func (r *round) noteSum(q *Queue, used, more, limit *resource) {
 //go:noinline
 func (r *round) noteHeadroom(q *Queue, size, room *resource) {
 	if r.why != nil {
-		r.why.add(yarn.Reason{Code: fit.Headroom, Subject: q.path, Needed: *size, Limit: *room, Key: q.setting(r.label, maximumCapacity)})
+		r.why.add(yarn.Reason{Code: fit.Headroom, Subject: q.Path, Needed: *size, Limit: *room, Key: q.setting(r.label, maximumCapacity)})
 	}
 }
 
@@ -103,7 +103,7 @@ func (r *round) noteUser(a *app, used *resource, b *userBlock) {
 	case r.s.calc.More(&r.s.books.Total, used, &b.limit):
 		r.why.add(yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: *used, Limit: b.limit, Key: a.queue.userSettings()})
 	default: // refused while the leaf did not know the user
-		r.why.add(yarn.Reason{Code: fit.UserUnknown, Subject: a.User, Detail: a.queue.path})
+		r.why.add(yarn.Reason{Code: fit.UserUnknown, Subject: a.User, Detail: a.queue.Path})
 	}
 }
 
@@ -133,10 +133,10 @@ func (s *Scheduler) Explain(ref AppRef, max int) []yarn.Reason {
 		if why := s.masterRefusal(a); !why.OK() {
 			return []yarn.Reason{why}
 		}
-		return []yarn.Reason{{Code: fit.NotActivated, Subject: a.queue.path, Key: a.queue.setting(s.books.Partition(a.amPart).Name, masterShare)}}
+		return []yarn.Reason{{Code: fit.NotActivated, Subject: a.queue.Path, Key: a.queue.setting(s.books.Partition(a.amPart).Name, masterShare)}}
 	}
 	if q := s.cutOff(a.queue); q != nil {
-		return []yarn.Reason{{Code: fit.QueueRemoved, Subject: q.path, Key: q.parent.setting("", "queues")}}
+		return []yarn.Reason{{Code: fit.QueueRemoved, Subject: q.Path, Key: q.parent.setting("", "queues")}}
 	}
 	if s.books.Count == 0 {
 		return []yarn.Reason{{Code: fit.NoNodes}}
@@ -183,11 +183,11 @@ func (s *Scheduler) cutOff(q *Queue) *Queue {
 func (s *Scheduler) parallelReason(a *app) yarn.Reason {
 	for q := a.queue; q != nil; q = q.parent {
 		if n := q.runnableApps(); n >= q.conf.MaxParallel {
-			return yarn.Reason{Code: fit.ParallelApps, Subject: q.path, Count: int64(n) + 1, Max: int64(q.conf.MaxParallel), Key: q.setting("", parallelApps)}
+			return yarn.Reason{Code: fit.ParallelApps, Subject: q.Path, Count: int64(n) + 1, Max: int64(q.conf.MaxParallel), Key: q.setting("", parallelApps)}
 		}
 	}
 	if s.mayRun(a) {
-		return yarn.Reason{Code: fit.HeldBack, Subject: a.queue.path, Key: a.queue.setting("", parallelApps)}
+		return yarn.Reason{Code: fit.HeldBack, Subject: a.queue.Path, Key: a.queue.setting("", parallelApps)}
 	}
 	return yarn.Reason{Code: fit.ParallelApps, Subject: a.User, Count: int64(s.userRunnable[a.User]) + 1, Max: int64(s.cfg.UserParallel(a.User)),
 		Key: userParallel(a.User)}
@@ -260,7 +260,7 @@ func (r *round) startLimits() (lim limits) {
 func (r *round) path(way []*Queue, a *app) (gets bool) {
 	lim := r.startLimits()
 	for i, q := range way {
-		if r.mode == respect && !q.mayUse(r.label) {
+		if r.mode == respect && !q.MayUse(r.label) {
 			r.noteDenied(q)
 			return false
 		}
@@ -285,7 +285,7 @@ func heldBelow(q *Queue, a *app) *resource {
 	if q.isLeaf() {
 		return &a.shares[0].reserved
 	}
-	held := resource{q.shares[0].promised[0], q.shares[0].promised[1]}
+	held := resource{q.Ledger[0].Promised[0], q.Ledger[0].Promised[1]}
 	return &held
 }
 
@@ -302,7 +302,7 @@ func (r *round) offered(a *app, lim *limits) (gets bool) {
 		}
 		if end != skipKey {
 			if i+1 < len(a.wants.Keys()) {
-				r.note(fit.EarlierAsk, a.queue.path, "", int64(w.Priority), 0)
+				r.note(fit.EarlierAsk, a.queue.Path, "", int64(w.Priority), 0)
 			}
 			return false
 		}
@@ -346,7 +346,7 @@ func (r *round) wholeWalk(root *Queue, a *app) bool {
 // made before theirs, or refused each time because of the numbers.
 func (r *round) before() yarn.Reason {
 	o := &r.found
-	why := yarn.Reason{Code: fit.OthersFirst, Subject: o.app.queue.path, Detail: o.app.ID.String()}
+	why := yarn.Reason{Code: fit.OthersFirst, Subject: o.app.queue.Path, Detail: o.app.ID.String()}
 	r.why.reasons = nil
 	if !r.s.accepts(r, o) && len(r.why.reasons) > 0 {
 		why.Needed, why.Limit = r.why.reasons[0].Needed, r.why.reasons[0].Limit
@@ -472,7 +472,7 @@ func (r *round) line(a *app, lim *limits, e *explanation) []yarn.Reason {
 // heldUp is the reason of those who stand behind an application that ended the
 // walk over its leaf: what was found out about it last.
 func (r *round) heldUp(b *app) []yarn.Reason {
-	why := yarn.Reason{Code: fit.OthersFirst, Subject: b.queue.path, Detail: b.ID.String()}
+	why := yarn.Reason{Code: fit.OthersFirst, Subject: b.queue.Path, Detail: b.ID.String()}
 	if n := len(r.why.reasons); n > 0 {
 		why.Needed, why.Limit = r.why.reasons[n-1].Needed, r.why.reasons[n-1].Limit
 	}
@@ -484,7 +484,7 @@ func (r *round) heldUp(b *app) []yarn.Reason {
 func (e *explanation) addKept(reasons []yarn.Reason, keeper *Queue) {
 	for _, why := range reasons {
 		if keeper != nil && (why.Code == fit.QueueLimit || why.Code == fit.ParentLimit || why.Code == fit.Headroom) {
-			why.Code, why.Detail = fit.RoomKept, keeper.path
+			why.Code, why.Detail = fit.RoomKept, keeper.Path
 		}
 		e.add(why)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 	"pgregory.net/rapid"
 )
@@ -43,12 +44,12 @@ func TestWhoWaitsKnowsWhy(t *testing.T) {
 func (p *play) knowsWhy(a *app, given map[yarn.Code]int) {
 	reasons := p.quick.Explain(a.ref, len(p.nodes))
 	if len(reasons) == 0 {
-		p.t.Fatalf("%v waits in %s for no reason", a.ID, a.queue.path)
+		p.t.Fatalf("%v waits in %s for no reason", a.ID, a.queue.Path)
 	}
 	for _, why := range reasons {
 		given[why.Code]++
 		if wrong := p.untrue(a, why); wrong != "" {
-			p.t.Fatalf("%v waits in %s, they say because of %+v: %s", a.ID, a.queue.path, why, wrong)
+			p.t.Fatalf("%v waits in %s, they say because of %+v: %s", a.ID, a.queue.Path, why, wrong)
 		}
 	}
 }
@@ -65,7 +66,7 @@ func (p *play) untrue(a *app, why yarn.Reason) string {
 	case fit.HeldBack:
 		return sayIf(a.runnable || !s.mayRun(a), "it is not held back")
 	case fit.QueueRemoved:
-		return sayIf(s.tree.byPath(a.queue.path) == a.queue, "its queue is in the tree")
+		return sayIf(s.tree.byPath(a.queue.Path) == a.queue, "its queue is in the tree")
 	case fit.NoNodes:
 		return sayIf(len(p.nodes) > 0, "there are nodes")
 	case fit.UserLimit, fit.UserUnknown:
@@ -74,7 +75,7 @@ func (p *play) untrue(a *app, why yarn.Reason) string {
 		return p.untrueOfQueue(a, why)
 	case fit.OthersFirst:
 		ref := slices.IndexFunc(s.apps, func(o *app) bool { return o != nil && o.ID.String() == why.Detail })
-		return sayIf(ref < 0 || s.apps[ref] == a || !s.apps[ref].active || s.apps[ref].queue.path != why.Subject || len(s.apps[ref].wants.Keys()) == 0, "that one does not want anything")
+		return sayIf(ref < 0 || s.apps[ref] == a || !s.apps[ref].active || s.apps[ref].queue.Path != why.Subject || len(s.apps[ref].wants.Keys()) == 0, "that one does not want anything")
 	case fit.OtherPartition, fit.StrictLocality, fit.ShareDelay, fit.EarlierAsk:
 		return p.untrueOfAsk(a, why)
 	case fit.ReservationsEnough:
@@ -123,20 +124,20 @@ func (p *play) untrueOfQueue(a *app, why yarn.Reason) string {
 	if why.Code == fit.OtherList {
 		return sayIf(a.queue.sameList(a, why.Subject), "its list is served")
 	}
-	if q == nil || a.queue.path != q.path && !strings.HasPrefix(a.queue.path, q.path+".") {
+	if q == nil || a.queue.Path != q.Path && !strings.HasPrefix(a.queue.Path, q.Path+".") {
 		return "that queue is not above it"
 	}
 	switch why.Code {
 	case fit.PartitionDenied:
-		return sayIf(q.mayUse(why.Detail), "the queue may use the partition")
+		return sayIf(q.MayUse(why.Detail), "the queue may use the partition")
 	case fit.Headroom:
 		return sayIf(q != a.queue || !slices.Contains(p.sizes(a), why.Needed) || s.calc.FitsIn(&why.Needed, &why.Limit), "what it asks for fits")
 	case fit.RoomKept:
 		other := s.tree.byPath(why.Detail)
-		if other == nil || strings.HasPrefix(a.queue.path+".", other.path+".") {
+		if other == nil || strings.HasPrefix(a.queue.Path+".", other.Path+".") {
 			return "that is no other queue"
 		}
-		if !slices.ContainsFunc(other.shares, func(sh share) bool { return !none(sh.pending) }) {
+		if !slices.ContainsFunc(other.Ledger, func(has queue.Ledger) bool { return !none(has.Pending) }) {
 			return "that queue does not want anything"
 		}
 	}
@@ -144,7 +145,7 @@ func (p *play) untrueOfQueue(a *app, why yarn.Reason) string {
 		return ""
 	}
 	for at := range q.shares {
-		used := q.shares[at].used
+		used := q.Ledger[at].Used
 		if why.Needed == used && !s.calc.Less(&s.books.Total, &used, &why.Limit) {
 			return ""
 		}

@@ -36,9 +36,9 @@ func (s *Scheduler) fetchLeaf(q *Queue, l *leaf, p part) (x int64) {
 	if u := l.active.frontUser; u != nil {
 		x |= int64(u.weight) | u.own[0].used[0] | u.own[0].blocked[respect].refused
 	}
-	sh, m := &q.shares[p], &q.marks[respect]
+	sh, has, m := &q.shares[p], &q.Ledger[p], &q.marks[respect]
 	return x | int64(m.skip) |
-		sh.used[0] | sh.pending[0] | sh.effMax[0] | sh.measured[0] | sh.effMin[0] |
+		has.Used[0] | has.Pending[0] | sh.effMax[0] | sh.measured[0] | sh.effMin[0] |
 		l.version | int64(len(l.shares)) | l.visitLimit[0] | l.queueLimit[0] |
 		l.own[0].activeUsed[0] | l.own[0].limits[respect].version
 }

@@ -119,9 +119,9 @@ func (v *snapshot) appsSound() string {
 func (v *snapshot) queuesSound() string {
 	shown := v.s.Queues()
 	for q, to := range v.queues {
-		info, ok := shown.ByPath(q.path)
+		info, ok := shown.ByPath(q.Path)
 		if !ok {
-			return q.path + " is not shown"
+			return q.Path + " is not shown"
 		}
 		var allocated, reserved int32
 		var waiting int64
@@ -144,14 +144,14 @@ func (v *snapshot) queuesSound() string {
 		}
 		d := info.Default
 		if d.AllocatedContainers != allocated || d.ReservedContainers != reserved || int64(d.PendingContainers) != waiting {
-			return fmt.Sprintf("%s shows %d containers, %d reserved, %d pending, but has %d, %d, %d", q.path,
+			return fmt.Sprintf("%s shows %d containers, %d reserved, %d pending, but has %d, %d, %d", q.Path,
 				d.AllocatedContainers, d.ReservedContainers, d.PendingContainers, allocated, reserved, waiting)
 		}
 		if d.Reserved != v.world.Reserved(to, "") {
-			return fmt.Sprintf("%s shows %v reserved, it has %v", q.path, d.Reserved, v.world.Reserved(to, ""))
+			return fmt.Sprintf("%s shows %v reserved, it has %v", q.Path, d.Reserved, v.world.Reserved(to, ""))
 		}
 		if d.Used != v.world.Used(to, "") || d.Pending != v.world.Pending(to, "") || negative(d.Used) || negative(d.Pending) {
-			return fmt.Sprintf("%s shows %v used and %v pending", q.path, d.Used, d.Pending)
+			return fmt.Sprintf("%s shows %v used and %v pending", q.Path, d.Used, d.Pending)
 		}
 		if bad := v.usersSound(q, to); bad != "" {
 			return bad
@@ -174,17 +174,17 @@ func (v *snapshot) usersSound(q *Queue, to *twin.Queue) string {
 			sum = sum.Add(used)
 			ratios += u.Ratio[l.Name]
 			if !q.leaf.lost && (u.Forgotten[l.Name] != resource{} || negative(used)) {
-				return fmt.Sprintf("%s: user %s uses %v in %q, but has %v more", q.path, u.Name, used, l.Name, resource{}.Sub(u.Forgotten[l.Name]))
+				return fmt.Sprintf("%s: user %s uses %v in %q, but has %v more", q.Path, u.Name, used, l.Name, resource{}.Sub(u.Forgotten[l.Name]))
 			}
 		}
 		if q.leaf.lost {
 			continue
 		}
 		if to.Forgotten[l.Name] != (resource{}) || sum != v.world.Used(to, l.Name) {
-			return fmt.Sprintf("%s: users have %v in %q, the leaf has %v", q.path, sum, l.Name, v.world.Used(to, l.Name))
+			return fmt.Sprintf("%s: users have %v in %q, the leaf has %v", q.Path, sum, l.Name, v.world.Used(to, l.Name))
 		}
 		if d := ratios - to.UsageRatio[l.Name]; d > 1e-4 || d < -1e-4 {
-			return fmt.Sprintf("%s: shares of users in %q are %v, kept is %v", q.path, l.Name, ratios, to.UsageRatio[l.Name])
+			return fmt.Sprintf("%s: shares of users in %q are %v, kept is %v", q.Path, l.Name, ratios, to.UsageRatio[l.Name])
 		}
 	}
 	return ""
@@ -214,7 +214,7 @@ func (v *snapshot) parallelSound() string {
 	}
 	for q, to := range v.queues {
 		if q.runnableApps() != runs[to] {
-			return fmt.Sprintf("%s lets %d applications run, there are %d", q.path, q.runnableApps(), runs[to])
+			return fmt.Sprintf("%s lets %d applications run, there are %d", q.Path, q.runnableApps(), runs[to])
 		}
 	}
 	for _, user := range []string{"ann", "bob", "cid"} {
@@ -253,7 +253,7 @@ func (p *play) mayRun(ref AppRef) bool {
 func (v *snapshot) ordersSound() string {
 	for q := range v.queues {
 		if q.leaf != nil && (!isOrder(q.leaf.active.apps, q.policy()) || !isOrder(q.leaf.pending.appendTo(nil), comparePending)) {
-			return fmt.Sprintf("the order of applications of %s contradicts itself", q.path)
+			return fmt.Sprintf("the order of applications of %s contradicts itself", q.Path)
 		}
 	}
 	return ""
@@ -408,9 +408,9 @@ func (p *play) belowMaximum(facts *snapshot, node *twin.Node) {
 		if q == nil {
 			continue
 		}
-		was, is := facts.world.Used(facts.queues[q], node.Label), q.shares[at].used
+		was, is := facts.world.Used(facts.queues[q], node.Label), q.Ledger[at].Used
 		if !p.quick.calc.FitsIn(&is, &was) && !p.quick.calc.FitsIn(&is, &q.shares[at].effMax) {
-			p.t.Fatalf("unlawful: %s came from %v to %v, its maximum is %v", q.path, was, is, q.shares[at].effMax)
+			p.t.Fatalf("unlawful: %s came from %v to %v, its maximum is %v", q.Path, was, is, q.shares[at].effMax)
 		}
 	}
 }
@@ -454,7 +454,7 @@ func (p *play) forgotten(q *Queue, user string) {
 		}
 	}
 	if u := q.leaf.users[user]; u.active != 0 || u.inActive || !none(u.shares[0].used) {
-		p.t.Fatalf("%s remembers %s with %d applications and %v", q.path, user, u.active, u.shares[0].used)
+		p.t.Fatalf("%s remembers %s with %d applications and %v", q.Path, user, u.active, u.shares[0].used)
 	}
 }
 
@@ -540,12 +540,12 @@ func (p *play) recalculated() {
 		if q.leaf == nil {
 			continue
 		}
-		if q.leaf.queueLimit != limits[q.path] {
-			p.t.Fatalf("%s goes by the limit %v, the twin by %v", q.path, q.leaf.queueLimit, limits[q.path])
+		if q.leaf.queueLimit != limits[q.Path] {
+			p.t.Fatalf("%s goes by the limit %v, the twin by %v", q.Path, q.leaf.queueLimit, limits[q.Path])
 		}
 		for at := range q.shares {
 			if have, want := q.shares[at].amLimit, v.world.MasterLimit(to, v.label(part(at))); p.quick.hasMasterLimit(q, part(at)) && have != want {
-				p.t.Fatalf("%s limits masters in %q to %v, the twin to %v", q.path, v.label(part(at)), have, want)
+				p.t.Fatalf("%s limits masters in %q to %v, the twin to %v", q.Path, v.label(part(at)), have, want)
 			}
 		}
 	}
@@ -556,7 +556,7 @@ func (p *play) askers() (users map[string]int, active map[AppRef]bool) {
 	users, active = map[string]int{}, map[AppRef]bool{}
 	for _, q := range p.quick.tree.all {
 		if q != nil && q.leaf != nil {
-			users[q.path] = int(q.leaf.activeUsers())
+			users[q.Path] = int(q.leaf.activeUsers())
 		}
 	}
 	for _, a := range p.quick.apps {

@@ -83,14 +83,14 @@ func (s *Scheduler) createManaged(parent *Queue, name string) (*Queue, yarn.Reas
 	}
 	list, err := s.grants(parent)
 	if err != nil {
-		return nil, yarn.Reason{Code: fit.BadRequest, Subject: q.path, Detail: err.Error()}
+		return nil, yarn.Reason{Code: fit.BadRequest, Subject: q.Path, Detail: err.Error()}
 	}
 	s.withhold(parent, q, list)
 	if n := len(parent.children); n >= int(parent.conf.MaxChildren) {
-		return nil, yarn.Reason{Code: fit.TooManyQueues, Subject: parent.path, Count: int64(n), Max: int64(parent.conf.MaxChildren)}
+		return nil, yarn.Reason{Code: fit.TooManyQueues, Subject: parent.Path, Count: int64(n), Max: int64(parent.conf.MaxChildren)}
 	}
 	if parent.conf.FailOnExceeding && s.exceeds(parent, list) {
-		return nil, yarn.Reason{Code: fit.TooManyQueues, Subject: parent.path, Detail: "guarantees of its leaves have reached its own"}
+		return nil, yarn.Reason{Code: fit.TooManyQueues, Subject: parent.Path, Detail: "guarantees of its leaves have reached its own"}
 	}
 	s.hang(parent, q)
 	for _, g := range list {
@@ -137,7 +137,7 @@ func (s *Scheduler) withhold(parent, q *Queue, list []grant) {
 		q.shares[0].maxCapacity = most
 		q.shares[0].absoluteMax = javanum.Mul(parent.shares[0].absoluteMax, most)
 		sh.measured = s.guaranteed(q, part(p))
-		s.updateUsed(q, sh, part(p), &s.books.Partition(part(p)).Total)
+		s.updateUsed(q, part(p), &s.books.Partition(part(p)).Total)
 	}
 }
 
@@ -170,7 +170,7 @@ func (s *Scheduler) entitle(q *Queue, g grant) {
 		sh.confMin, sh.hasMin = resource{}, false
 	}
 	sh.measured = s.guaranteed(q, g.p)
-	q.touch()
+	q.Touch()
 	if q.parent != nil {
 		q.parent.reorder()
 	}
@@ -231,7 +231,7 @@ func (q *Queue) neediest(p part, most int) []*Queue {
 		if len(out) >= most || i >= len(apps) {
 			break
 		}
-		leaf := q.childNamed(a.queue.path)
+		leaf := q.childNamed(a.queue.Path)
 		if leaf != nil && !leaf.hasGrant[p] && !slices.Contains(out, leaf) {
 			out = append(out, leaf)
 		}
@@ -241,7 +241,7 @@ func (q *Queue) neediest(p part, most int) []*Queue {
 
 func (q *Queue) childNamed(path string) *Queue {
 	for _, c := range q.children {
-		if c.path == path {
+		if c.Path == path {
 			return c
 		}
 	}
@@ -261,7 +261,7 @@ func (s *Scheduler) renewManaged(cfg *config.Config, q *Queue) error {
 		return err
 	}
 	for _, c := range q.children {
-		conf, err := cfg.Dynamic(q.conf, c.name, config.Leaf)
+		conf, err := cfg.Dynamic(q.conf, c.Name, config.Leaf)
 		if err != nil {
 			return err
 		}
@@ -286,8 +286,8 @@ func mayUseManaged(q *Queue, placed bool, path string) yarn.Reason {
 		return yarn.Reason{}
 	}
 	up := queue.ParentPath(path)
-	if !placed || up != q.parent.path && up != q.parent.name {
-		return yarn.Reason{Code: fit.SubmitDenied, Subject: q.path, Detail: "only a mapping rule may choose this queue"}
+	if !placed || up != q.parent.Path && up != q.parent.Name {
+		return yarn.Reason{Code: fit.SubmitDenied, Subject: q.Path, Detail: "only a mapping rule may choose this queue"}
 	}
 	return yarn.Reason{}
 }

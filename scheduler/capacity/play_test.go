@@ -227,7 +227,7 @@ func (p *play) start(ref AppRef, keep bool) {
 	p.attempt[ref]++
 	id := p.quick.app(ref).ID
 	am := []yarn.Ask{{Where: yarn.AnyHost, Capability: p.size("master", 1, 2, 4), Count: 1, RelaxLocality: true}}
-	path := p.quick.app(ref).queue.path
+	path := p.quick.app(ref).queue.Path
 	if p.sc.labels && !rapid.Bool().Draw(p.t, "anywhere") {
 		am[0].Label, am[0].LabelSet = p.aLabel(), true
 	}
@@ -523,7 +523,7 @@ func (p *play) check() {
 	}
 	for i, q := range p.quick.tree.all {
 		if o := p.plain.tree.all[i]; q != nil && q.leaf != nil && q.leaf.activeUsers() != o.leaf.activeUsers() {
-			p.t.Fatalf("to leave walks out is noticed: %s has %d active users, not %d", q.path, q.leaf.activeUsers(), o.leaf.activeUsers())
+			p.t.Fatalf("to leave walks out is noticed: %s has %d active users, not %d", q.Path, q.leaf.activeUsers(), o.leaf.activeUsers())
 		}
 	}
 	if bad := p.now.sound(); bad != "" {

@@ -101,7 +101,7 @@ func (s *Scheduler) checkChanges(cfg *config.Config, fresh *tree) error {
 		if old == nil {
 			continue
 		}
-		q := fresh.byPath(old.path)
+		q := fresh.byPath(old.Path)
 		if err := s.checkKind(cfg, old, q); err != nil {
 			return err
 		}
@@ -114,18 +114,18 @@ func (s *Scheduler) checkChanges(cfg *config.Config, fresh *tree) error {
 
 // checkKind compares a queue with what it is to become, which may be nothing.
 func (s *Scheduler) checkKind(cfg *config.Config, old, q *Queue) error {
-	stopped := old.state == queue.Stopped
+	stopped := old.State == queue.Stopped
 	switch {
 	case old.managedLeaf():
 	case q == nil:
-		if !stopped && !cfg.StoppedInSettings(old.path) && !old.dynamic {
-			return s.refusal(cfg, old, "state", "a queue can only be removed when it is stopped; it is "+old.state.String())
+		if !stopped && !cfg.StoppedInSettings(old.Path) && !old.dynamic {
+			return s.refusal(cfg, old, "state", "a queue can only be removed when it is stopped; it is "+old.State.String())
 		}
 	case !old.isLeaf() && old.conf.Kind != config.Managed && q.conf.Kind == config.Managed,
 		!old.isLeaf() && old.conf.Kind == config.Managed && q.conf.Kind != config.Managed:
 		return s.refusal(cfg, old, "auto-create-child-queue.enabled", "cannot change while the parent is in use")
-	case old.isLeaf() && !q.isLeaf() && !stopped && q.state != queue.Stopped:
-		return s.refusal(cfg, old, "queues", "a leaf can only become a parent when it is stopped; it is "+old.state.String())
+	case old.isLeaf() && !q.isLeaf() && !stopped && q.State != queue.Stopped:
+		return s.refusal(cfg, old, "queues", "a leaf can only become a parent when it is stopped; it is "+old.State.String())
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (s *Scheduler) checkKept(cfg *config.Config, old, q *Queue, fresh *tree) er
 
 // keepsCreated tells whether queues that were created below the parent stay.
 func keepsCreated(parent *Queue, fresh *tree) bool {
-	if q := fresh.byPath(parent.path); q != nil {
+	if q := fresh.byPath(parent.Path); q != nil {
 		return !q.isLeaf()
 	}
 	return parent.dynamic && keepsCreated(parent.parent, fresh)
@@ -167,7 +167,7 @@ func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 		set = fresh.set
 	}
 	if q.dynamic {
-		conf, err := cfg.Dynamic(q.parent.conf, q.name, q.conf.Kind)
+		conf, err := cfg.Dynamic(q.parent.conf, q.Name, q.conf.Kind)
 		if err != nil {
 			return err
 		}
@@ -198,10 +198,10 @@ func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 // lessAllocation refuses to lower what containers of the leaf may have. It names
 // the nearest property that could do so.
 func (s *Scheduler) lessAllocation(cfg *config.Config, q *Queue) error {
-	rule := fmt.Sprintf("must not become less in a refresh for %s, which has %s", q.path, q.conf.MaxAllocation)
+	rule := fmt.Sprintf("must not become less in a refresh for %s, which has %s", q.Path, q.conf.MaxAllocation)
 	for up := q; up != nil; up = up.parent {
 		for _, name := range []string{"maximum-allocation", "maximum-allocation-mb", "maximum-allocation-vcores"} {
-			if _, set := cfg.Property(config.Prefix + up.path + "." + name); set {
+			if _, set := cfg.Property(config.Prefix + up.Path + "." + name); set {
 				return s.refusal(cfg, up, name, rule)
 			}
 		}
@@ -217,19 +217,19 @@ func (s *Scheduler) renewChildren(cfg *config.Config, q, fresh *Queue) ([]*Queue
 	byPath := make(map[string]*Queue, len(q.children))
 	keys := make([]string, 0, len(q.children))
 	for _, c := range q.children {
-		byPath[c.path] = c
-		keys = append(keys, c.path)
+		byPath[c.Path] = c
+		keys = append(keys, c.Path)
 	}
 	if fresh == q {
 		fresh = &Queue{children: q.children}
 	}
 	keep := make(map[string]bool, len(fresh.children))
 	for _, c := range fresh.children {
-		keep[c.path] = true
+		keep[c.Path] = true
 	}
 	for _, c := range q.children {
-		if !keep[c.path] && (c.dynamic || c.managedLeaf()) {
-			keep[c.path] = true
+		if !keep[c.Path] && (c.dynamic || c.managedLeaf()) {
+			keep[c.Path] = true
 			if err := s.renew(cfg, c, c); err != nil {
 				return nil, err
 			}
@@ -237,15 +237,15 @@ func (s *Scheduler) renewChildren(cfg *config.Config, q, fresh *Queue) ([]*Queue
 	}
 	for _, i := range hashOrder(fresh.children) {
 		next := fresh.children[i]
-		old := byPath[next.path]
+		old := byPath[next.Path]
 		switch {
 		case old == nil:
-			keys = append(keys, next.path)
-			next.parent = q
-			byPath[next.path] = next
+			keys = append(keys, next.Path)
+			next.hangBelow(q)
+			byPath[next.Path] = next
 		case old.isLeaf() != next.isLeaf():
-			next.parent = q
-			byPath[next.path] = next
+			next.hangBelow(q)
+			byPath[next.Path] = next
 		default:
 			if err := s.renew(cfg, old, next); err != nil {
 				return nil, err
@@ -264,7 +264,7 @@ func (s *Scheduler) renewChildren(cfg *config.Config, q, fresh *Queue) ([]*Queue
 func hashOrder(queues []*Queue) []int {
 	paths := make([]string, len(queues))
 	for i, q := range queues {
-		paths[i] = q.path
+		paths[i] = q.Path
 	}
 	return javanum.HashOrder(paths)
 }
@@ -282,7 +282,7 @@ func (s *Scheduler) swap(cfg *config.Config, r *renewed) {
 		}
 	})
 	s.recalculate()
-	t.root.touch()
+	t.root.Touch()
 }
 
 // replace puts a tree in the place of the present one, and applications into what
@@ -303,11 +303,11 @@ func (s *Scheduler) replace(r *renewed) {
 // follow is what a queue has become. One that is gone from the tree lives on for
 // the applications that it still has, below what its parent has become.
 func (r *renewed) follow(old *Queue) *Queue {
-	if i := int(old.index); i < len(r.before.all) && r.before.all[i] == old {
+	if i := int(old.Index); i < len(r.before.all) && r.before.all[i] == old {
 		return r.became[i]
 	}
 	if old.parent != nil {
-		old.parent = r.follow(old.parent)
+		old.hangBelow(r.follow(old.parent))
 	}
 	return old
 }

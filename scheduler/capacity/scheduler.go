@@ -141,7 +141,7 @@ func (s *Scheduler) SetLabels(labels []config.Label) {
 		p.Known, p.Exclusive = true, l.Exclusive
 	}
 	if s.tree != nil {
-		s.tree.root.touch()
+		s.tree.root.Touch()
 	}
 }
 

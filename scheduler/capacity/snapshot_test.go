@@ -67,10 +67,10 @@ func takeSnapshot(s *Scheduler, memory map[string]map[string]*twin.Memory, kept 
 func (v *snapshot) label(p part) string { return v.s.books.Partition(p).Name }
 
 func (v *snapshot) queue(q *Queue, parent *twin.Queue, memory map[string]map[string]*twin.Memory) *twin.Queue {
-	if memory[q.path] == nil {
-		memory[q.path] = map[string]*twin.Memory{}
+	if memory[q.Path] == nil {
+		memory[q.Path] = map[string]*twin.Memory{}
 	}
-	to := &twin.Queue{Path: q.path, Conf: q.conf, Parent: parent, Dynamic: q.dynamic, IsLeaf: q.isLeaf(), Memory: memory[q.path]}
+	to := &twin.Queue{Path: q.Path, Conf: q.conf, Parent: parent, Dynamic: q.dynamic, IsLeaf: q.isLeaf(), Memory: memory[q.Path]}
 	v.queues[q] = to
 	if l := q.leaf; l != nil {
 		to.VisitLimit, to.QueueLimit, to.UsageRatio = l.visitLimit, l.queueLimit, map[string]float32{}
@@ -79,7 +79,7 @@ func (v *snapshot) queue(q *Queue, parent *twin.Queue, memory map[string]map[str
 		}
 		to.OldMasters = map[string]yarn.Resource{}
 		for p := range q.shares {
-			if label := v.label(part(p)); !q.mayUse(label) {
+			if label := v.label(part(p)); !q.MayUse(label) {
 				to.OldMasters[label] = q.shares[p].amLimit
 			}
 		}
@@ -212,7 +212,7 @@ func (v *snapshot) entitled() string {
 			return
 		}
 		if h, n := fmt.Sprint(have), fmt.Sprint(want); h != n && bad == "" { // not a number is the same twice
-			bad = fmt.Sprintf("%s: %s is %s, the twin finds %s", q.path, what, h, n)
+			bad = fmt.Sprintf("%s: %s is %s, the twin finds %s", q.Path, what, h, n)
 		}
 	}
 	v.s.tree.root.each(func(q *Queue) {
@@ -223,8 +223,8 @@ func (v *snapshot) entitled() string {
 			on := func(what string) string { return fmt.Sprintf("%s in %q", what, label) }
 			wrong(q, on("minimum"), have.effMin, want.Min)
 			wrong(q, on("maximum"), have.effMax, want.Max)
-			wrong(q, on("usage"), have.used, w.Used(to, label))
-			wrong(q, on("demand"), have.pending, w.Pending(to, label))
+			wrong(q, on("usage"), q.Ledger[p].Used, w.Used(to, label))
+			wrong(q, on("demand"), q.Ledger[p].Pending, w.Pending(to, label))
 			if !none(w.Partition(label)) {
 				wrong(q, on("absolute capacity"), have.absolute, want.Absolute)
 				wrong(q, on("absolute maximum"), have.absoluteMax, want.AbsoluteMax)
@@ -256,13 +256,13 @@ func (v *snapshot) limited() string {
 				for _, m := range []mode{respect, ignore} {
 					have := s.limitShown(q, u, part(p), m)
 					if want := w.UserLimit(to, u.name, v.label(part(p)), m == ignore); have != want {
-						return fmt.Sprintf("%s: limit of %s in %q, lent %v, is %v, the twin finds %v", q.path, u.name, v.label(part(p)), m == ignore, have, want)
+						return fmt.Sprintf("%s: limit of %s in %q, lent %v, is %v, the twin finds %v", q.Path, u.name, v.label(part(p)), m == ignore, have, want)
 					}
 				}
 			}
 		}
 		if have, want := names(q.leaf.active.apps), twinNames(w.Active(to)); have != want {
-			return fmt.Sprintf("%s: serves %s, the twin %s", q.path, have, want)
+			return fmt.Sprintf("%s: serves %s, the twin %s", q.Path, have, want)
 		}
 	}
 	for q, to := range v.queues {
@@ -270,7 +270,7 @@ func (v *snapshot) limited() string {
 			continue
 		}
 		if have, want := names(inOrder(&q.leaf.pending)), twinNames(w.PendingApps(to)); have != want {
-			return fmt.Sprintf("%s: waits for admission %s, the twin finds %s", q.path, have, want)
+			return fmt.Sprintf("%s: waits for admission %s, the twin finds %s", q.Path, have, want)
 		}
 	}
 	for ref, a := range v.apps {

@@ -79,7 +79,7 @@ func (w *sweep) nextOpen() NodeRef {
 }
 
 // changes counts everything that could make a sweep worth while again.
-func (s *Scheduler) changes() uint64 { return s.tree.root.change + s.sweep.moved }
+func (s *Scheduler) changes() uint64 { return s.tree.root.Change + s.sweep.moved }
 
 // Sweep offers nodes in turn; see the facade.
 func (s *Scheduler) Sweep(nodes, containers int, now yarn.Now, out []cluster.Decision) ([]cluster.Decision, bool) {

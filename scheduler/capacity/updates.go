@@ -80,7 +80,7 @@ func (s *Scheduler) Update(ref AppRef, list []yarn.ContainerUpdate) []UpdateErro
 		}
 	}
 	a.wants.Close()
-	a.queue.touch()
+	a.queue.Touch()
 	return errors
 }
 
@@ -342,7 +342,7 @@ func (s *Scheduler) AllocateDone(ref AppRef) {
 			s.giveBack(a, sh.container.ref, sh.size)
 		}
 	}
-	a.queue.touch()
+	a.queue.Touch()
 }
 
 // grow merges the container that was placed for an increase into the other.

@@ -28,7 +28,7 @@ func (s *Scheduler) updateVectors(q *Queue) {
 // shareOut gives the children of a parent what they are entitled to, and so on
 // below them.
 func (s *Scheduler) shareOut(q *Queue, limit resource) {
-	q.touch()
+	q.Touch()
 	if len(q.children) == 0 {
 		return
 	}

@@ -64,7 +64,7 @@ type PartitionUsage struct {
 }
 
 // QueueOf is the path of the application's queue.
-func (s *Scheduler) QueueOf(ref AppRef) string { return s.app(ref).queue.path }
+func (s *Scheduler) QueueOf(ref AppRef) string { return s.app(ref).queue.Path }
 
 // NodeUsage is what is taken and free on a node.
 type NodeUsage struct {
@@ -79,7 +79,7 @@ type NodeUsage struct {
 // AppUsage is what the application has and wants; see the facade.
 func (s *Scheduler) AppUsage(ref AppRef) AppUsage {
 	a := s.app(ref)
-	u := AppUsage{Queue: a.queue.path, AM: a.amSize, Live: int32(a.live.Len()), ReservedCount: a.held,
+	u := AppUsage{Queue: a.queue.Path, AM: a.amSize, Live: int32(a.live.Len()), ReservedCount: a.held,
 		PendingCount: a.wants.PendingContainers(), Priority: a.priority, Active: a.active, Runnable: a.runnable}
 	for p := range a.shares {
 		sh, pending := &a.shares[p], a.wants.Pending(part(p))
@@ -155,8 +155,8 @@ func (s *Scheduler) Picture() *Picture { return &Picture{s: s} }
 // earlier may have changed since; when one has come or gone it begins anew.
 func (p *Picture) Draw(budget int) (used int, all *queue.Snapshot) {
 	s := p.s
-	if p.tree != s.tree || p.change != s.tree.change {
-		p.tree, p.change, p.left = s.tree, s.tree.change, nil
+	if p.tree != s.tree || p.change != s.tree.Changes {
+		p.tree, p.change, p.left = s.tree, s.tree.Changes, nil
 		s.tree.root.each(func(q *Queue) { p.left = append(p.left, q) })
 		p.drawn = make([]queue.Info, 0, len(p.left))
 	}
@@ -176,19 +176,19 @@ func (p *Picture) Draw(budget int) (used int, all *queue.Snapshot) {
 func (s *Scheduler) info(q *Queue) queue.Info {
 	c := q.conf
 	i := queue.Info{
-		Path: q.path, Name: q.name, Leaf: q.isLeaf(), Dynamic: q.dynamic, State: q.state, Priority: c.Priority,
+		Path: q.Path, Name: q.Name, Leaf: q.isLeaf(), Dynamic: q.dynamic, State: q.State, Priority: c.Priority,
 		Default: s.shareInfo(q, 0), Labels: c.Accessible, DefaultLabel: c.DefaultLabel,
-		SubmittedApps: q.numApps(), Counts: *q.counts, MaxParallelApps: c.MaxParallel, UserLimitPercent: c.UserLimit,
+		SubmittedApps: q.numApps(), Counts: *q.Counts, MaxParallelApps: c.MaxParallel, UserLimitPercent: c.UserLimit,
 		UserLimitFactor: c.UserFactor, MaxAllocation: c.MaxAllocation, OrderingPolicy: c.Order,
 		PreemptionDisabled: c.PreemptionDisabled, IntraQueuePreemptionDisabled: c.IntraPreemptionDisabled,
 		MaxLifetime: c.MaxLifetime, DefaultLifetime: c.DefaultLifetime, CreatesQueues: c.Flexible || q.dynamic && !q.isLeaf(),
 		CreatesLegacyLeaves: c.Kind == config.Managed, DefaultPriority: c.DefaultPriority, Mode: q.mode(),
 	}
 	if q.parent != nil {
-		i.Parent = q.parent.path
+		i.Parent = q.parent.Path
 	}
 	for _, child := range q.children {
-		i.Children = append(i.Children, child.path)
+		i.Children = append(i.Children, child.Path)
 	}
 	if s.books.Partitions() > 1 {
 		i.Partitions = map[string]queue.Share{}
@@ -216,20 +216,20 @@ func (q *Queue) mode() string {
 }
 
 func (s *Scheduler) shareInfo(q *Queue, p part) queue.Share {
-	sh := &q.shares[p]
+	sh, has := &q.shares[p], &q.Ledger[p]
 	v := queue.Share{
-		Used: sh.used, Pending: sh.pending, Reserved: sh.promised, ReservedUsage: sh.reserved, EffectiveMin: sh.effMin, EffectiveMax: sh.effMax,
+		Used: has.Used, Pending: has.Pending, Reserved: has.Promised, ReservedUsage: has.Reserved, EffectiveMin: sh.effMin, EffectiveMax: sh.effMax,
 		ConfiguredMin: sh.confMin, ConfiguredMax: sh.confMax, AMUsed: sh.amUsed, AMLimit: sh.amLimit,
 		Capacity: sh.capacity, MaxCapacity: sh.maxCapacity, AbsoluteCapacity: sh.absolute, AbsoluteMax: sh.absoluteMax,
 		UsedCapacity: sh.usedCapacity, AbsoluteUsed: sh.absUsed, Weight: sh.weight, NormalizedWeight: sh.normalized,
-		MaxAMShare: sh.maxAM, AllocatedContainers: sh.containers - sh.held, ReservedContainers: sh.held,
-		PendingContainers: int32(sh.waiting), Accessible: q.mayUse(s.books.Partition(p).Name),
+		MaxAMShare: sh.maxAM, AllocatedContainers: has.Containers - has.Held, ReservedContainers: has.Held,
+		PendingContainers: int32(has.Waiting), Accessible: q.MayUse(s.books.Partition(p).Name),
 	}
 	total := s.books.Partition(p).Total
-	if !none(sh.reserved) && s.calc.Positive(&total, &total) {
+	if !none(has.Reserved) && s.calc.Positive(&total, &total) {
 		guaranteed := s.guaranteed(q, p)
-		v.ReservedCapacity = s.calc.Divide(&total, &sh.reserved, &guaranteed)
-		v.AbsoluteReserved = s.calc.Divide(&total, &sh.reserved, &total)
+		v.ReservedCapacity = s.calc.Divide(&total, &has.Reserved, &guaranteed)
+		v.AbsoluteReserved = s.calc.Divide(&total, &has.Reserved, &total)
 	}
 	return v
 }
@@ -257,9 +257,9 @@ func (s *Scheduler) userInfo(q *Queue) []queue.UserUsage {
 // Resolve is the full path of a queue; see the facade.
 func (s *Scheduler) Resolve(name string) (string, yarn.Reason) {
 	if q := s.tree.find(name); q != nil {
-		return q.path, yarn.Reason{}
+		return q.Path, yarn.Reason{}
 	}
-	if s.tree.names.Ambiguous(name) {
+	if s.tree.Names.Ambiguous(name) {
 		return "", yarn.Reason{Code: fit.AmbiguousQueue, Subject: name}
 	}
 	return "", yarn.Reason{Code: fit.UnknownQueue, Subject: name}

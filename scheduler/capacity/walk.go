@@ -152,14 +152,14 @@ func (s *Scheduler) offerReserved(ref NodeRef, n *cluster.NodeBook, out []cluste
 // wants tells whether anything below the queue is outstanding for the walk.
 func (r *round) wants(q *Queue) bool {
 	s := r.s
-	return s.calc.Positive(&s.books.Total, &q.shares[r.asks].pending)
+	return s.calc.Positive(&s.books.Total, &q.Ledger[r.asks].Pending)
 }
 
 // denied tells whether the queue may not use nodes like this one.
 //
 //go:noinline
 func (r *round) denied(q *Queue) bool {
-	if r.mode == ignore || q.mayUse(r.label) {
+	if r.mode == ignore || q.MayUse(r.label) {
 		return false
 	}
 	r.noteDenied(q)
@@ -185,10 +185,10 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 	}
 	s.calc.Clear(&lim.blocked)
 	before, last := r.local, skipNone
-	own := &q.shares[r.part]
-	left := min(lim.limit[yarn.Memory], own.effMax[yarn.Memory]) - own.used[yarn.Memory]
+	own, has := &q.shares[r.part], &q.Ledger[r.part]
+	left := min(lim.limit[yarn.Memory], own.effMax[yarn.Memory]) - has.Used[yarn.Memory]
 	if lim.headroom[yarn.Memory] = left; left <= 0 || r.mode == ignore || s.calc.Dominant {
-		if !r.leavesRoom(q, own, lim) {
+		if !r.leavesRoom(q, lim) {
 			r.learn(q, mark, lim, skipNone, true)
 			return skipNone
 		}
@@ -200,7 +200,7 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 	}
 	from := len(s.leftOut)
 	for c := o.first(); c != nil; c = o.first() {
-		if used := &c.shares[r.part].used; s.calc.Dominant { // else the same without a call
+		if used := &c.Ledger[r.part].Used; s.calc.Dominant { // else the same without a call
 			s.childRoom(&below.limit, &lim.headroom, used)
 		} else {
 			measure.SetMemory(&below.limit, javanum.RoundDown(lim.headroom[yarn.Memory]+used[yarn.Memory], s.min[yarn.Memory]))
@@ -232,16 +232,17 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 // leaves room. Where memory alone counts, that is mostly known from what is left of it.
 //
 //go:noinline
-func (r *round) leavesRoom(q *Queue, own *share, lim *limits) bool {
+func (r *round) leavesRoom(q *Queue, lim *limits) bool {
 	s, limit := r.s, &lim.limit
+	own, used := &q.shares[r.part], &q.Ledger[r.part].Used
 	if s.calc.More(&s.books.Total, limit, &own.effMax) {
 		limit = &own.effMax
 	}
-	s.calc.Sub(&lim.headroom, limit, &own.used)
+	s.calc.Sub(&lim.headroom, limit, used)
 	if r.mode == ignore {
 		limit = &s.books.Partition(r.part).Total
 	}
-	return s.calc.Less(&s.books.Total, &own.used, limit) || r.lessWithout(q, &own.used, nil, limit)
+	return s.calc.Less(&s.books.Total, used, limit) || r.lessWithout(q, used, nil, limit)
 }
 
 // keepRoom keeps room from the siblings of a child that waits for more than there is.
@@ -268,18 +269,18 @@ func (s *Scheduler) childRoom(room, left, used *resource) {
 // canAssign checks the queue's limit. What could be given up counts as unused: held,
 // or nil for what a parent takes for reserved.
 func (r *round) canAssign(q *Queue, lim *limits, held *resource) bool {
-	s, sh := r.s, &q.shares[r.part]
+	s, sh, used := r.s, &q.shares[r.part], &q.Ledger[r.part].Used
 	current := &sh.effMax
 	if r.mode == ignore || s.calc.Dominant {
 		current = r.current(sh, lim)
 	} else if current[yarn.Memory] > lim.limit[yarn.Memory] {
 		current = &lim.limit
 	}
-	s.calc.Sub(&lim.headroom, current, &sh.used)
+	s.calc.Sub(&lim.headroom, current, used)
 	if lim.headroom[yarn.Memory] > 0 && !s.calc.Dominant {
 		return true
 	}
-	return s.calc.Less(&s.books.Total, &sh.used, current) || r.lessWithout(q, &sh.used, held, current)
+	return s.calc.Less(&s.books.Total, used, current) || r.lessWithout(q, used, held, current)
 }
 
 // current is a leaf's own limit in a walk, where canAssign does not find it by memory.
@@ -301,7 +302,7 @@ func (r *round) current(sh *share, lim *limits) *resource {
 func (r *round) lessWithout(q *Queue, used, held, current *resource) bool {
 	s := r.s
 	if held == nil {
-		promised := &q.shares[0].promised
+		promised := &q.Ledger[0].Promised
 		held = &resource{promised[0], promised[1]}
 	}
 	left := *used
@@ -326,7 +327,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 	if r.label != "" && r.denied(q) {
 		return skipNone
 	}
-	if q.shares[r.asks].pending[yarn.Memory] <= 0 { // or else it wants something
+	if q.Ledger[r.asks].Pending[yarn.Memory] <= 0 { // or else it wants something
 		if !r.wants(q) {
 			return skipNone
 		}
@@ -458,7 +459,7 @@ func (r *round) userMayWithout(q *Queue, a *app, lim *limits, b *userBlock) bool
 // the leaf.
 func (r *round) strangerMayNot(q *Queue, a *app) {
 	if r.why != nil {
-		r.why.add(yarn.Reason{Code: fit.UserUnknown, Subject: a.User, Detail: q.path})
+		r.why.add(yarn.Reason{Code: fit.UserUnknown, Subject: a.User, Detail: q.Path})
 		return
 	}
 	r.local++ // the leaf does not take note of its limit: not the end of a walk that marks stand for
@@ -511,7 +512,7 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) skip {
 	}
 	if !s.cfg.ContinueLooking {
 		if !s.worthMore(a, w, size) {
-			r.note(fit.ReservationsEnough, a.queue.path, "", int64(len(w.Reservations)), int64(w.Left()))
+			r.note(fit.ReservationsEnough, a.queue.Path, "", int64(len(w.Reservations)), int64(w.Left()))
 			r.local++ // re-reservations may make it worth more: the leaf is not remembered as full
 			return skipKey
 		}
