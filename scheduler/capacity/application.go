@@ -1,103 +1,69 @@
 package capacity
 
 import (
+	"math"
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// app is one application and its running attempt. What every walk reads stands
-// together, before the rest.
+// app is one application, with what this policy keeps of it. What every walk reads
+// stands together, before the rest.
 type app struct {
-	queue     *Queue
-	user      *user // as last looked up, see Queue.known
-	ref       AppRef
-	held      int32 // reservations
-	open      int32
-	running   bool                   // has an attempt that has not ended
-	mastered  bool                   // the master's container was found, or none is needed
-	rests     bool                   // active, and passed by; see lineup
-	wanting   bool                   // counted among the asking applications of its user
-	unsettled bool                   // the fair order has to look at it again
-	active    bool                   // admitted
-	runnable  bool                   // not held back by max-parallel-apps
-	listed    bool                   // its leaf counts it among those
-	waits     bool                   // in the leaf's pending list
-	avoid     map[cluster.Place]bool // hosts and racks, for all but masters
+	queue     *Queue // Leaf, as this policy has it
+	user      *user  // as last looked up, see Queue.known
+	rests     bool   // active, and passed by; see lineup
+	wanting   bool   // counted among the asking applications of its user
+	unsettled bool   // the fair order has to look at it again
+	active    bool   // admitted
+	runnable  bool   // not held back by max-parallel-apps
+	listed    bool   // its leaf counts it among those
+	waits     bool   // in the leaf's pending list
 	// What the master's headroom is computed from: the leaf and the user of the
 	// last walk that came by.
 	headLeaf *Queue
 	headUser *user
-	newest   yarn.ContainerID // of the running attempt
-	live     cluster.Owned    // what the running attempt has
-	shares   []appShare
-	own      [1]appShare // where shares lie while there is only the default partition
-	wants    demand.Demand
-	attempt  demand.Attempt
 
-	demand.Application
-	priority int32
-	asked    int32 // the priority of the submission
-	gone     bool  // removed; the slot waits for its last container
-	amPart   part
-	amSize   resource
-	avoidAM  map[cluster.Place]bool // hosts and racks, for the master
+	core.App
+
+	amPart part
+	amSize resource
 
 	line   *line // that it waits in, and its place there
 	lineAt int
 	joined uint64 // how many passes over who waits had been when it came
 
 	orderUsed, orderPending int64 // memory, as the fair order knows it
-	updates                 updates
 }
 
-type appShare struct{ used, reserved resource }
-
-func (a *app) grow(parts int) {
-	if a.shares == nil {
-		a.shares = a.own[:0]
-	}
-	for len(a.shares) < parts {
-		a.shares = append(a.shares, appShare{})
-	}
-}
-
-// memory is what the application has and wants in all partitions.
-func (a *app) memory() (used, pending int64) {
-	for p := range a.shares {
-		used += a.shares[p].used[yarn.Memory]
-		pending += a.wants.Pending(part(p))[yarn.Memory]
-	}
-	return used, pending
-}
+// enters puts the application into a leaf.
+func (a *app) enters(q *Queue) { a.queue, a.Leaf = q, &q.Queue }
 
 func (s *Scheduler) app(ref AppRef) *app { return s.apps[ref] }
 
 // AddApplication enters an application; see the facade.
 func (s *Scheduler) AddApplication(in demand.Application, path string) (AppRef, yarn.Reason) {
-	if _, ok := s.byID[in.ID]; ok {
+	if _, ok := s.ByID[in.ID]; ok {
 		return cluster.NoApp, yarn.Reason{Code: fit.AlreadyKnown, Subject: in.ID.String()}
 	}
 	q, priority, why := s.admitApplication(&in, path)
 	if !why.OK() {
 		return cluster.NoApp, why
 	}
-	a := &app{Application: in, queue: q, priority: priority, asked: priority, live: cluster.NewOwned()}
-	a.grow(s.books.Partitions())
-	if k := len(s.freeApps); k > 0 {
-		a.ref, s.freeApps = s.freeApps[k-1], s.freeApps[:k-1]
-	} else {
-		a.ref = AppRef(len(s.apps))
+	a := &app{App: core.App{Application: in, Priority: priority, Asked: priority}}
+	a.enters(q)
+	s.Enter(&a.App)
+	for len(s.apps) < len(s.Apps) {
 		s.apps = append(s.apps, nil)
 	}
-	s.apps[a.ref] = a
-	s.byID[in.ID] = a.ref
-	return a.ref, yarn.Reason{}
+	s.apps[a.Ref] = a
+	return a.Ref, yarn.Reason{}
 }
 
 func (s *Scheduler) admitApplication(in *demand.Application, path string) (*Queue, int32, yarn.Reason) {
@@ -118,7 +84,7 @@ func (s *Scheduler) admitApplication(in *demand.Application, path string) (*Queu
 	} else if why := s.maySubmitNow(q, in.User); !why.OK() {
 		return nil, 0, why
 	}
-	q.lastSubmit = s.now.Mono
+	q.lastSubmit = s.Now.Mono
 	for p := q; p != nil; p = p.parent {
 		p.Counts.Submitted++
 	}
@@ -193,7 +159,7 @@ func (s *Scheduler) CountEnd(ref AppRef, end yarn.ApplicationState) {
 // RemoveApplication forgets the application.
 func (s *Scheduler) RemoveApplication(ref AppRef) {
 	a := s.app(ref)
-	if a.running {
+	if a.Running {
 		s.EndAttempt(ref, false)
 	}
 	q := a.queue
@@ -203,19 +169,8 @@ func (s *Scheduler) RemoveApplication(ref AppRef) {
 		p.apps--
 		p.finished()
 	}
-	delete(s.byID, a.ID)
-	a.gone = true
-	s.dropPlaces(a)
-	s.freeApp(a)
+	s.Leave(&a.App)
 	q.Touch()
-}
-
-// freeApp reuses the slot of a removed application once nothing refers to it.
-func (s *Scheduler) freeApp(a *app) {
-	if a.gone && a.open == 0 {
-		s.apps[a.ref] = nil
-		s.freeApps = append(s.freeApps, a.ref)
-	}
 }
 
 // finished ends the draining of a queue that has become empty.
@@ -235,29 +190,15 @@ func (q *Queue) drainForRecovery() {
 func (s *Scheduler) AddAttempt(ref AppRef, at demand.Attempt) {
 	a := s.app(ref)
 	q := a.queue
-	kept := a.live
-	headLeaf, headUser := a.headLeaf, a.headUser
-	a.attempt, a.running = at, true
-	a.priority = a.asked // compat: an attempt does not take over what was changed for the one before
-	a.amPart, a.amSize = s.part(at.AMLabel), at.AM
+	s.Begin(&a.App, at)
+	a.amPart, a.amSize = s.Part(at.AMLabel), at.AM
 	if a.Unmanaged {
-		a.amPart, a.amSize = 0, s.min
+		a.amPart, a.amSize = 0, s.Min
 	}
-	a.mastered = a.Unmanaged
-	a.newest = yarn.ContainerID{Attempt: at.ID, Number: at.Epoch << yarn.EpochShift}
-	a.wants = demand.Demand{}
 	a.waits, a.active = false, false
 	a.orderUsed, a.orderPending, a.unsettled = 0, 0, false
-	a.headLeaf, a.headUser, a.avoidAM = nil, nil, nil
-	a.updates = updates{}
-	if at.KeepContainers {
-		a.live, a.headLeaf, a.headUser = kept, headLeaf, headUser
-	} else {
-		s.forgetAvoided(a)
-		for p := range a.shares {
-			a.shares[p] = appShare{}
-		}
-		a.live = cluster.NewOwned()
+	if !at.KeepContainers {
+		a.headLeaf, a.headUser = nil, nil
 	}
 	a.runnable = s.mayRun(a)
 	s.track(a)
@@ -279,7 +220,7 @@ func (s *Scheduler) join(q *Queue, a *app) {
 		l.pending.enter(a)
 		a.waits, a.joined = true, l.pending.passes
 	}
-	if s.calc.Positive(&l.lastCluster, &l.lastCluster) {
+	if s.Calc.Positive(&l.lastCluster, &l.lastCluster) {
 		s.activate(q)
 	}
 }
@@ -335,24 +276,14 @@ func (s *Scheduler) chargeMaster(q *Queue, u *user, a *app, sign int64) {
 // EndAttempt ends the running attempt; see the facade.
 func (s *Scheduler) EndAttempt(ref AppRef, keepContainers bool) []cluster.Ended {
 	a := s.app(ref)
-	if !a.running {
+	if !a.Running {
 		return nil
 	}
-	var ended []cluster.Ended
-	for _, c := range s.books.OfOwner(&a.live, nil) {
-		if box := s.books.Container(c); keepContainers && box.Launched && !box.AM {
-			continue
-		}
-		ended = append(ended, s.end(c, cluster.AttemptOver))
-	}
-	for _, c := range s.reservationsOf(a) {
-		ended = append(ended, s.end(c, cluster.AttemptOver))
-	}
+	ended, _ := s.EndSome(&a.App, keepContainers, math.MaxInt, nil)
+	ended = s.EndReservations(&a.App, ended)
 	q := a.queue
-	a.running = false
-	for _, d := range a.wants.Clear(&s.books.Places, nil) {
-		s.addPending(q, &d)
-	}
+	a.Running = false
+	s.Withdraw(&a.App)
 	s.separate(q, a)
 	s.untrack(a)
 	if a.runnable {
@@ -364,34 +295,13 @@ func (s *Scheduler) EndAttempt(ref AppRef, keepContainers bool) []cluster.Ended 
 // EndContainers ends some of what EndAttempt would end; see the facade.
 func (s *Scheduler) EndContainers(ref AppRef, keepContainers bool, most int) (ended []cluster.Ended, more bool) {
 	a := s.app(ref)
-	if !a.running || a.live.Len() <= most {
+	if !a.Running || a.Live.Len() <= most {
 		return nil, false
 	}
-	for _, c := range s.reservationsOf(a) {
-		ended = append(ended, s.end(c, cluster.AttemptOver))
-	}
-	for _, d := range a.wants.Clear(&s.books.Places, nil) {
-		s.addPending(a.queue, &d)
-	}
+	ended = s.EndReservations(&a.App, nil)
+	s.Withdraw(&a.App)
 	s.unwant(a.queue, a)
-	for _, c := range s.books.OfOwner(&a.live, nil) {
-		if box := s.books.Container(c); keepContainers && box.Launched && !box.AM {
-			continue
-		}
-		if len(ended) >= most {
-			return ended, true
-		}
-		ended = append(ended, s.end(c, cluster.AttemptOver))
-	}
-	return ended, false
-}
-
-func (s *Scheduler) reservationsOf(a *app) []ContainerRef {
-	var out []ContainerRef
-	for _, w := range a.wants.All() {
-		out = append(out, w.Reservations...)
-	}
-	return out
+	return s.EndSome(&a.App, keepContainers, most, ended)
 }
 
 // MayMove checks a move; see the facade.
@@ -409,12 +319,12 @@ func (s *Scheduler) MayMove(ref AppRef, target string) yarn.Reason {
 	case !q.isLeaf():
 		return yarn.Reason{Code: fit.NotALeaf, Subject: q.Path}
 	}
-	if s.cfg.Cluster.LabelsEnabled && a.running {
+	if s.cfg.Cluster.LabelsEnabled && a.Running {
 		// compat: from here on the headroom is that of the other partitions alone,
 		// whatever comes of the move, until something is asked for in the default one.
-		a.wants.ForgetAsked()
-		for p, asked := range a.wants.Asked() {
-			label := s.books.Partition(part(p)).Name
+		a.Wants.ForgetAsked()
+		for p, asked := range a.Wants.Asked() {
+			label := s.Books.Partition(part(p)).Name
 			if asked && !q.MayUse(label) {
 				return yarn.Reason{Code: fit.AccessChanges, Subject: q.Path, Detail: label}
 			}
@@ -430,21 +340,21 @@ func (s *Scheduler) MoveApplication(ref AppRef, target string) yarn.Reason {
 	}
 	a := s.app(ref)
 	from, to := a.queue, s.tree.find(target)
-	to.lastSubmit = s.now.Mono
+	to.lastSubmit = s.Now.Mono
 	for p := to.parent; p != nil; p = p.parent {
 		p.apps++
 	}
-	s.rebookAll(a, append(s.books.OfOwner(&a.live, nil), s.reservationsOf(a)...), from, to)
-	if a.running {
+	s.Rebook(&a.App, &from.Queue, &to.Queue)
+	if a.Running {
 		s.separate(from, a)
-		a.queue = to
+		a.enters(to)
 		s.moveParallel(a, from)
 		s.join(to, a)
 		s.moveDemand(a, from, to)
 	} else {
 		s.unwant(from, a) // what an attempt wanted is counted until its application goes
 	}
-	a.queue = to
+	a.enters(to)
 	from.finished()
 	for p := from.parent; p != nil; p = p.parent {
 		p.apps--
@@ -452,7 +362,7 @@ func (s *Scheduler) MoveApplication(ref AppRef, target string) yarn.Reason {
 	}
 	from.Touch()
 	to.Touch()
-	if a.running && !s.likeApache() {
+	if a.Running && !s.AsApache {
 		s.promoteMoved(a, from)
 	}
 	return yarn.Reason{}
@@ -464,79 +374,16 @@ func (s *Scheduler) MoveApplication(ref AppRef, target string) yarn.Reason {
 // compat: Apache leaves the place with the old parents, and counts it off from the new
 // ones in the end.
 func (s *Scheduler) moveParallel(a *app, from *Queue) {
-	if a.runnable && !s.likeApache() {
+	if a.runnable && !s.AsApache {
 		countParallel(from, -1)
 		countParallel(a.queue, 1)
 	}
 }
 
-// manyRebooked is how many containers are moved one by one.
-const manyRebooked = 2000
-
-// rebookAll moves the usage of containers from one leaf to another; that of very
-// many as one sum for each partition, which the shares of users notice in their
-// last digits.
-func (s *Scheduler) rebookAll(a *app, list []ContainerRef, from, to *Queue) {
-	if len(list) <= manyRebooked {
-		for _, c := range list {
-			s.rebook(a, c, from, to)
-		}
-		return
-	}
-	sums, counts := make([]resource, s.books.Partitions()), make([]int32, s.books.Partitions())
-	for _, c := range list {
-		box := s.books.Container(c)
-		if box.Reserved {
-			s.rebook(a, c, from, to)
-			continue
-		}
-		if p := s.books.Node(box.Node).Part; box.Execution == yarn.Guaranteed {
-			sums[p] = sums[p].Add(box.Resource)
-			counts[p]++
-		}
-	}
-	for p, sum := range sums {
-		if counts[p] > 0 {
-			minus := resource{}.Sub(sum)
-			s.use(from, a, part(p), &minus, -counts[p], nil)
-			s.use(to, a, part(p), &sum, counts[p], nil)
-		}
-	}
-}
-
-// rebook moves one container's usage from one leaf to another.
-func (s *Scheduler) rebook(a *app, c ContainerRef, from, to *Queue) {
-	box := s.books.Container(c)
-	if box.Execution != yarn.Guaranteed {
-		return
-	}
-	p := s.books.Node(box.Node).Part
-	minus := resource{}.Sub(box.Resource)
-	s.use(from, a, p, &minus, -1, nil)
-	s.use(to, a, p, &box.Resource, 1, nil)
-	if box.Reserved {
-		s.movePromise(from, p, minus, -1)
-		s.movePromise(to, p, box.Resource, 1)
-	}
-}
-
-// movePromise takes a reservation along with a move, but for what queue.Share calls
-// ReservedUsage.
-func (s *Scheduler) movePromise(q *Queue, p part, amount resource, count int32) {
-	for ; q != nil; q = q.parent {
-		q.Ledger[p].Promised = q.Ledger[p].Promised.Add(amount)
-		q.Ledger[p].Held += count
-	}
-}
-
 func (s *Scheduler) moveDemand(a *app, from, to *Queue) {
-	for _, w := range a.wants.Keys() {
-		n := int64(w.Any.Count)
-		s.addPending(from, &demand.Delta{Part: w.Part, Size: times(w.Any.Size, -n), Count: -n})
-		s.addPending(to, &demand.Delta{Part: w.Part, Size: times(w.Any.Size, n), Count: n})
-	}
+	s.MoveDemand(&a.App, &from.Queue, &to.Queue)
 	s.unwant(from, a)
-	if len(a.wants.Keys()) > 0 {
+	if len(a.Wants.Keys()) > 0 {
 		s.want(to, a)
 	}
 }
@@ -553,8 +400,8 @@ func (s *Scheduler) SetPriority(ref AppRef, priority int32) (int32, yarn.Reason)
 	priority, why := s.CheckPriority(&in, q.Path)
 	switch {
 	case !why.OK():
-		return a.priority, why
-	case priority == a.asked:
+		return a.Priority, why
+	case priority == a.Asked:
 		return priority, why
 	}
 	l := q.leaf
@@ -566,23 +413,23 @@ func (s *Scheduler) SetPriority(ref AppRef, priority int32) (int32, yarn.Reason)
 		if a.waits {
 			l.pending.exit(a)
 		}
-		a.priority = priority
+		a.Priority = priority
 		l.active.enter(a, compare)
 		if a.waits {
 			l.pending.enter(a)
 		}
 	case a.waits:
 		l.pending.exit(a)
-		a.priority = priority
+		a.Priority = priority
 		l.pending.enter(a)
-	case a.running && s.likeApache():
+	case a.Running && s.AsApache:
 		// compat: who is held back by max-parallel-apps gets into the line for admission.
-		a.priority = priority
+		a.Priority = priority
 		l.pending.enter(a)
 		l.pending.miscounted = true
 		a.waits, a.joined = true, l.pending.passes
 	}
-	a.priority = priority
+	a.Priority = priority
 	q.Touch()
 	return priority, yarn.Reason{}
 }

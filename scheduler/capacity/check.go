@@ -6,14 +6,16 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
+	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
 // Check recounts all books from the containers and asks; see the facade.
 func (s *Scheduler) Check() string {
-	c := &recount{s: s, queues: map[*Queue][]queue.Ledger{}, users: map[*Queue]map[string][]resource{}, apps: make([][]appShare, len(s.apps)),
-		nodes: make([]resource, s.books.NodeSlots())}
+	c := &recount{s: s, queues: map[*Queue][]queue.Ledger{}, users: map[*Queue]map[string][]resource{}, apps: make([][]core.AppShare, len(s.apps)),
+		nodes: make([]resource, s.Books.NodeSlots())}
 	for _, step := range []func() string{c.containers, c.demand, c.checkNodes, c.checkApps, c.checkQueues, c.checkLists} {
 		if bad := step(); bad != "" {
 			return bad
@@ -27,13 +29,13 @@ type recount struct {
 	s      *Scheduler
 	queues map[*Queue][]queue.Ledger
 	users  map[*Queue]map[string][]resource
-	apps   [][]appShare
+	apps   [][]core.AppShare
 	nodes  []resource
 }
 
 func (c *recount) queue(q *Queue) []queue.Ledger {
 	if c.queues[q] == nil {
-		c.queues[q] = make([]queue.Ledger, c.s.books.Partitions())
+		c.queues[q] = make([]queue.Ledger, c.s.Books.Partitions())
 	}
 	return c.queues[q]
 }
@@ -47,13 +49,13 @@ func (c *recount) up(q *Queue, p part, change func(*queue.Ledger)) {
 // containers adds up what every open slot stands for.
 func (c *recount) containers() string {
 	s := c.s
-	for i := range s.books.Slots() {
+	for i := range s.Books.Slots() {
 		ref := ContainerRef(i)
-		if !s.books.IsOpen(ref) {
+		if !s.Books.IsOpen(ref) {
 			continue
 		}
-		box := s.books.Container(ref)
-		n, a := s.books.Node(box.Node), s.app(box.App)
+		box := s.Books.Container(ref)
+		n, a := s.Books.Node(box.Node), s.app(box.App)
 		if !n.Member || a == nil {
 			return fmt.Sprintf("container %v: its node or application is gone", box.ID)
 		}
@@ -74,14 +76,14 @@ func (c *recount) charge(a *app, box *cluster.Container, p part) {
 	if !box.Live && !box.Reserved || box.Execution != yarn.Guaranteed {
 		return
 	}
-	if c.apps[a.ref] == nil {
-		c.apps[a.ref] = make([]appShare, c.s.books.Partitions())
+	if c.apps[a.Ref] == nil {
+		c.apps[a.Ref] = make([]core.AppShare, c.s.Books.Partitions())
 	}
-	mine := &c.apps[a.ref][p]
+	mine := &c.apps[a.Ref][p]
 	if box.Reserved {
-		mine.reserved = mine.reserved.Add(box.Resource)
+		mine.Reserved = mine.Reserved.Add(box.Resource)
 	} else {
-		mine.used = mine.used.Add(box.Resource)
+		mine.Used = mine.Used.Add(box.Resource)
 	}
 	c.up(a.queue, p, func(has *queue.Ledger) {
 		has.Used = has.Used.Add(box.Resource)
@@ -97,7 +99,7 @@ func (c *recount) charge(a *app, box *cluster.Container, p part) {
 		c.users[a.queue] = users
 	}
 	if users[a.User] == nil {
-		users[a.User] = make([]resource, c.s.books.Partitions())
+		users[a.User] = make([]resource, c.s.Books.Partitions())
 	}
 	users[a.User][p] = users[a.User][p].Add(box.Resource)
 }
@@ -105,15 +107,15 @@ func (c *recount) charge(a *app, box *cluster.Container, p part) {
 // demand adds up what is outstanding.
 func (c *recount) demand() string {
 	for _, a := range c.s.apps {
-		if a == nil || !a.running {
+		if a == nil || !a.Running {
 			continue
 		}
-		for _, w := range a.wants.Keys() {
+		for _, w := range a.Wants.Keys() {
 			if w.Left() <= 0 {
 				return fmt.Sprintf("%v: a key with nothing outstanding is listed", a.ID)
 			}
 			c.up(a.queue, w.Part, func(has *queue.Ledger) {
-				has.Pending = has.Pending.Add(times(w.Any.Size, int64(w.Left())))
+				has.Pending = has.Pending.Add(measure.Times(w.Any.Size, int64(w.Left())))
 				has.Waiting += int64(w.Left())
 			})
 		}
@@ -124,7 +126,7 @@ func (c *recount) demand() string {
 func (c *recount) checkNodes() string {
 	var total resource
 	for i := range c.nodes {
-		n := c.s.books.Node(NodeRef(i))
+		n := c.s.Books.Node(NodeRef(i))
 		if !n.Member {
 			continue
 		}
@@ -132,12 +134,12 @@ func (c *recount) checkNodes() string {
 		if n.Used != c.nodes[i] {
 			return fmt.Sprintf("node %v: used %v, its containers hold %v", n.ID, n.Used, c.nodes[i])
 		}
-		if n.Reserved >= 0 && (!c.s.books.IsOpen(n.Reserved) || !c.s.books.Container(n.Reserved).Reserved) {
+		if n.Reserved >= 0 && (!c.s.Books.IsOpen(n.Reserved) || !c.s.Books.Container(n.Reserved).Reserved) {
 			return fmt.Sprintf("node %v: its reservation is gone", n.ID)
 		}
 	}
-	if total != c.s.books.Total {
-		return fmt.Sprintf("cluster: total %v, nodes have %v", c.s.books.Total, total)
+	if total != c.s.Books.Total {
+		return fmt.Sprintf("cluster: total %v, nodes have %v", c.s.Books.Total, total)
 	}
 	return ""
 }
@@ -147,13 +149,13 @@ func (c *recount) checkApps() string {
 		if a == nil {
 			continue
 		}
-		for p := range a.shares {
-			var want appShare
+		for p := range a.Shares {
+			var want core.AppShare
 			if c.apps[i] != nil {
 				want = c.apps[i][p]
 			}
-			if a.shares[p] != want {
-				return fmt.Sprintf("%v, partition %d: books %v, containers %v", a.ID, p, a.shares[p], want)
+			if a.Shares[p] != want {
+				return fmt.Sprintf("%v, partition %d: books %v, containers %v", a.ID, p, a.Shares[p], want)
 			}
 		}
 	}

@@ -83,8 +83,8 @@ func (s *Scheduler) addDynamic(parent *Queue, name string, kind config.Kind) (*Q
 		return nil, why
 	}
 	s.hang(parent, q)
-	parent.lastSubmit = s.now.Mono
-	s.recalculateFrom(parent, s.books.Total)
+	parent.lastSubmit = s.Now.Mono
+	s.recalculateFrom(parent, s.Books.Total)
 	return q, yarn.Reason{}
 }
 
@@ -93,12 +93,12 @@ func (s *Scheduler) newDynamic(parent *Queue, name string, kind config.Kind) (*Q
 	if err != nil {
 		return nil, yarn.Reason{Code: fit.BadRequest, Subject: parent.Path + "." + name, Detail: err.Error()}
 	}
-	known := s.books.Partitions()
+	known := s.Books.Partitions()
 	s.internLabels(conf)
 	q := s.newQueue(conf, parent)
 	q.dynamic = parent.conf.Kind != config.Managed
 	if err := s.setup(s.cfg, q, nil); err != nil {
-		s.forgetParts(known)
+		s.ForgetParts(known)
 		return nil, yarn.Reason{Code: fit.BadRequest, Subject: q.Path, Detail: err.Error()}
 	}
 	if q.isLeaf() {
@@ -153,9 +153,9 @@ func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
 		}
 	}
 	for _, q := range due {
-		if q.removable() && (s.now.Mono-q.lastSubmit)/1000 > s.cfg.ExpirySeconds {
+		if q.removable() && (s.Now.Mono-q.lastSubmit)/1000 > s.cfg.ExpirySeconds {
 			s.unhang(q)
-			s.recalculateFrom(q.parent, s.books.Total)
+			s.recalculateFrom(q.parent, s.Books.Total)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/yarn"
@@ -61,7 +62,7 @@ func (r *round) noteDenied(q *Queue) {
 
 // noteHolder is for a node that is held for somebody.
 func (r *round) noteHolder(c ContainerRef) {
-	box := r.s.books.Container(c)
+	box := r.s.Books.Container(c)
 	r.why.add(yarn.Reason{Code: fit.NodeReserved, Subject: r.book.ID.String(), Needed: box.Resource, Detail: r.s.app(box.App).ID.String()})
 }
 
@@ -100,7 +101,7 @@ func (r *round) noteHeadroom(q *Queue, size, room *resource) {
 func (r *round) noteUser(a *app, used *resource, b *userBlock) {
 	switch {
 	case r.why == nil:
-	case r.s.calc.More(&r.s.books.Total, used, &b.limit):
+	case r.s.Calc.More(&r.s.Books.Total, used, &b.limit):
 		r.why.add(yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: *used, Limit: b.limit, Key: a.queue.userSettings()})
 	default: // refused while the leaf did not know the user
 		r.why.add(yarn.Reason{Code: fit.UserUnknown, Subject: a.User, Detail: a.queue.Path})
@@ -125,7 +126,7 @@ func (e *explanation) add(why yarn.Reason) {
 func (s *Scheduler) Explain(ref AppRef, max int) []yarn.Reason {
 	a := s.app(ref)
 	switch {
-	case !a.running || len(a.wants.Keys()) == 0:
+	case !a.Running || len(a.Wants.Keys()) == 0:
 		return []yarn.Reason{{Code: fit.NothingAsked}}
 	case !a.runnable:
 		return []yarn.Reason{s.parallelReason(a)}
@@ -133,20 +134,20 @@ func (s *Scheduler) Explain(ref AppRef, max int) []yarn.Reason {
 		if why := s.masterRefusal(a); !why.OK() {
 			return []yarn.Reason{why}
 		}
-		return []yarn.Reason{{Code: fit.NotActivated, Subject: a.queue.Path, Key: a.queue.setting(s.books.Partition(a.amPart).Name, masterShare)}}
+		return []yarn.Reason{{Code: fit.NotActivated, Subject: a.queue.Path, Key: a.queue.setting(s.Books.Partition(a.amPart).Name, masterShare)}}
 	}
 	if q := s.cutOff(a.queue); q != nil {
 		return []yarn.Reason{{Code: fit.QueueRemoved, Subject: q.Path, Key: q.parent.setting("", "queues")}}
 	}
-	if s.books.Count == 0 {
+	if s.Books.Count == 0 {
 		return []yarn.Reason{{Code: fit.NoNodes}}
 	}
 	e := &explanation{}
 	plain, waited := s.plain, s.waited
 	s.plain = true
 	contests := maxContests
-	for i := 0; i < s.books.NodeSlots() && max > 0; i++ {
-		if n := s.books.Node(NodeRef(i)); n.Member {
+	for i := 0; i < s.Books.NodeSlots() && max > 0; i++ {
+		if n := s.Books.Node(NodeRef(i)); n.Member {
 			max--
 			if s.explainNode(a, NodeRef(i), e, contests > 0) {
 				contests--
@@ -197,30 +198,30 @@ func (s *Scheduler) parallelReason(a *app) yarn.Reason {
 // that ends with a container for it, contest, if wished, finds out who comes
 // before it; then the answer is true.
 func (s *Scheduler) explainNode(a *app, ref NodeRef, e *explanation, contest bool) bool {
-	n := s.books.Node(ref)
+	n := s.Books.Node(ref)
 	r := &round{}
 	r.begin(s, ref, n)
-	s.calc.Sub(&r.free, &n.Total, &n.Used)
+	s.Calc.Sub(&r.free, &n.Total, &n.Used)
 	r.why = e
 	switch {
 	case !n.Accepting:
 		r.noteNode(fit.NodeUnavailable, 0, nil, nil)
 		return false
 	case n.Reserved >= 0:
-		box := s.books.Container(n.Reserved)
-		if box.App != a.ref {
+		box := s.Books.Container(n.Reserved)
+		if box.App != a.Ref {
 			r.noteHolder(n.Reserved)
 			return false
 		}
-	case !s.hasRoom(n) || !s.calc.FitsIn(&s.min, &r.free):
+	case !s.HasRoom(n) || !s.Calc.FitsIn(&s.Min, &r.free):
 		free := n.Free()
-		r.noteNode(fit.NodeFull, 0, &s.min, &free)
+		r.noteNode(fit.NodeFull, 0, &s.Min, &free)
 		return false
 	}
 	way := wayTo(a.queue)
-	shared := n.Part != 0 && !s.books.Partition(n.Part).Exclusive
+	shared := n.Part != 0 && !s.Books.Partition(n.Part).Exclusive
 	gets, lent := r.path(way, a), false
-	if shared && !none(a.wants.Pending(0)) {
+	if shared && !none(a.Wants.Pending(0)) {
 		r.turn(ignore)
 		lent = r.path(way, a)
 		r.turn(respect)
@@ -250,7 +251,7 @@ func wayTo(q *Queue) (way []*Queue) {
 
 // startLimits is how a walk begins.
 func (r *round) startLimits() (lim limits) {
-	lim.limit, lim.below = r.s.books.Partition(r.asks).Total, &r.s.limits[0]
+	lim.limit, lim.below = r.s.Books.Partition(r.asks).Total, &r.s.limits[0]
 	return lim
 }
 
@@ -283,7 +284,7 @@ func (r *round) path(way []*Queue, a *app) (gets bool) {
 // heldBelow is the reservations that canAssign takes for unused.
 func heldBelow(q *Queue, a *app) *resource {
 	if q.isLeaf() {
-		return &a.shares[0].reserved
+		return &a.Shares[0].Reserved
 	}
 	held := resource{q.Ledger[0].Promised[0], q.Ledger[0].Promised[1]}
 	return &held
@@ -295,13 +296,13 @@ func (r *round) offered(a *app, lim *limits) (gets bool) {
 	if !r.userMay(a.queue, a, lim) {
 		return false
 	}
-	for i, w := range a.wants.Keys() {
+	for i, w := range a.Wants.Keys() {
 		end := r.key(a, w, lim)
-		if o := &r.found; end == found && o.kind == allocated && o.from < 0 {
+		if o := &r.found; end == found && o.kind == allocated && o.From < 0 {
 			return r.s.accepts(r, o)
 		}
 		if end != skipKey {
-			if i+1 < len(a.wants.Keys()) {
+			if i+1 < len(a.Wants.Keys()) {
 				r.note(fit.EarlierAsk, a.queue.Path, "", int64(w.Priority), 0)
 			}
 			return false
@@ -314,15 +315,15 @@ func (r *round) offered(a *app, lim *limits) (gets bool) {
 func (r *round) ownReservation(a *app, c ContainerRef) {
 	r.why.keepApp(a)
 	lim := r.startLimits()
-	lim.limit = r.s.books.Partition(0).Total
-	r.found = outcome{from: cluster.NoContainer, excess: cluster.NoContainer}
+	lim.limit = r.s.Books.Partition(0).Total
+	r.found = outcome{Placement: core.Placement{From: cluster.NoContainer, Excess: cluster.NoContainer}}
 	r.reservation(a, &lim, c)
 	switch o := &r.found; {
-	case a.avoids(r.book):
+	case a.Avoids(r.book):
 		r.noteNode(fit.Blacklisted, 0, nil, nil)
 	case o.kind == allocated && r.s.accepts(r, o):
 		r.noteNode(fit.ComesNext, 0, nil, nil)
-	case o.excess >= 0: // it is about to be given up
+	case o.Excess >= 0: // it is about to be given up
 		r.noteHolder(c)
 	}
 }
@@ -411,7 +412,7 @@ func (r *round) ahead(q, child *Queue, lim *limits) (keeper *Queue, why yarn.Rea
 		r.s.leaveOut(o, c)
 		if end == skipQueue {
 			keeper = c
-			lim.blocked.Increase(r.s.calc.Max(&r.s.books.Total, kept, &resource{}))
+			lim.blocked.Increase(r.s.Calc.Max(&r.s.Books.Total, kept, &resource{}))
 		}
 	}
 	*lim = limits{limit: below.limit}
@@ -441,7 +442,7 @@ func (r *round) line(a *app, lim *limits, e *explanation) []yarn.Reason {
 		}
 		r.why.reasons = nil
 		if check {
-			held := &b.shares[0].reserved
+			held := &b.Shares[0].Reserved
 			if from > 0 {
 				held = &resource{}
 			}
@@ -537,13 +538,13 @@ func (e *explanation) keepOrder(l *leaf) {
 // keepApp remembers what a walk leaves behind at an application and its user.
 func (e *explanation) keepApp(a *app) {
 	headLeaf, headUser, user := a.headLeaf, a.headUser, a.user
-	counters := make([]demand.Want, 0, len(a.wants.Keys()))
-	for _, w := range a.wants.Keys() {
+	counters := make([]demand.Want, 0, len(a.Wants.Keys()))
+	for _, w := range a.Wants.Keys() {
 		counters = append(counters, *w)
 	}
 	e.back = append(e.back, func() {
 		a.headLeaf, a.headUser, a.user = headLeaf, headUser, user
-		for i, w := range a.wants.Keys() {
+		for i, w := range a.Wants.Keys() {
 			w.Opportunities, w.Missed = counters[i].Opportunities, counters[i].Missed
 		}
 	})

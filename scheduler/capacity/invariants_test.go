@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/schedtest/twin"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -21,11 +22,11 @@ func (v *snapshot) sound() string {
 
 func (v *snapshot) clusterSound() string {
 	s, w := v.s, v.world
-	if s.books.Total != w.Cluster() || s.books.Count != len(w.Nodes) {
-		return fmt.Sprintf("the cluster has %v of %d nodes, the nodes have %v", s.books.Total, s.books.Count, w.Cluster())
+	if s.Books.Total != w.Cluster() || s.Books.Count != len(w.Nodes) {
+		return fmt.Sprintf("the cluster has %v of %d nodes, the nodes have %v", s.Books.Total, s.Books.Count, w.Cluster())
 	}
 	for p, l := range w.Labels {
-		if have, want := s.books.Partition(part(p)).Total, w.Partition(l.Name); have != want {
+		if have, want := s.Books.Partition(part(p)).Total, w.Partition(l.Name); have != want {
 			return fmt.Sprintf("partition %q has %v, its nodes have %v", l.Name, have, want)
 		}
 	}
@@ -199,7 +200,7 @@ func (v *snapshot) parallelSound() string {
 			if a.Running && (a.Active || a.Waits) {
 				return fmt.Sprintf("%v is held back and active or pending", a.ID)
 			}
-			if own := v.s.app(v.s.byID[a.ID]); a.Running && v.s.mayRun(own) {
+			if own := v.s.app(v.s.ByID[a.ID]); a.Running && v.s.mayRun(own) {
 				return fmt.Sprintf("%v is held back and nothing is in the way", a.ID)
 			}
 			continue
@@ -328,7 +329,7 @@ func (p *play) lawful(n NodeRef, out []cluster.Decision, facts *snapshot) {
 			if i == 0 && !gaveUp {
 				u := a.Queue.User(a.User)
 				total, used, limit := w.Cluster(), w.UsedBy(a.Queue, u, node.Label), w.UserLimit(a.Queue, a.User, node.Label, here)
-				if s.calc.More(&total, &used, &limit) {
+				if s.Calc.More(&total, &used, &limit) {
 					fail("%v for %s, who has %v of %v", d, a.User, used, limit)
 				}
 			}
@@ -342,21 +343,21 @@ func (p *play) lawful(n NodeRef, out []cluster.Decision, facts *snapshot) {
 	if c := s.cfg.MaxAssignments; int(c) >= 0 && len(granted) > 0 && len(out) > 2*int(max(c, 1)) {
 		fail("%d decisions with at most %d assignments", len(out), c)
 	}
-	if after := s.books.Node(n); grown && negative(after.Free()) && s.cfg.Dominant {
+	if after := s.Books.Node(n); grown && negative(after.Free()) && s.cfg.Dominant {
 		fail("%v is left on %v", after.Free(), node.ID)
 	}
 	if !lent {
 		p.belowMaximum(facts, node)
 	}
-	if after := s.books.Node(n).Reserved; after >= 0 {
+	if after := s.Books.Node(n).Reserved; after >= 0 {
 		box := s.Container(after)
-		if want := s.app(box.App).wants.Find(keyOf(box)); want == nil || want.Left() <= 0 {
+		if want := s.app(box.App).Wants.Find(core.KeyOf(box)); want == nil || want.Left() <= 0 {
 			fail("%v is still held for an ask that is gone", node.ID)
 		}
 	}
 }
 
-func (p *play) partOf(label string) part { return p.quick.part(label) }
+func (p *play) partOf(label string) part { return p.quick.Part(label) }
 
 func keyOfTwin(a *twin.App, box *cluster.Container) *twin.Key {
 	for _, k := range a.Keys {
@@ -390,7 +391,7 @@ func (p *play) placeAndSize(d cluster.Decision, box *cluster.Container, k *twin.
 			}
 		}
 	}
-	least, most := p.quick.min, p.quick.cfg.Cluster.MaxAllocation
+	least, most := p.quick.Min, p.quick.cfg.Cluster.MaxAllocation
 	for i := range p.quick.cfg.Cluster.Types {
 		if !p.quick.cfg.Dominant && i > 0 {
 			break
@@ -409,7 +410,7 @@ func (p *play) belowMaximum(facts *snapshot, node *twin.Node) {
 			continue
 		}
 		was, is := facts.world.Used(facts.queues[q], node.Label), q.Ledger[at].Used
-		if !p.quick.calc.FitsIn(&is, &was) && !p.quick.calc.FitsIn(&is, &q.shares[at].effMax) {
+		if !p.quick.Calc.FitsIn(&is, &was) && !p.quick.Calc.FitsIn(&is, &q.shares[at].effMax) {
 			p.t.Fatalf("unlawful: %s came from %v to %v, its maximum is %v", q.Path, was, is, q.shares[at].effMax)
 		}
 	}
@@ -561,7 +562,7 @@ func (p *play) askers() (users map[string]int, active map[AppRef]bool) {
 	}
 	for _, a := range p.quick.apps {
 		if a != nil && a.active {
-			active[a.ref] = true
+			active[a.Ref] = true
 		}
 	}
 	return users, active

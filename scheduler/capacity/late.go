@@ -18,7 +18,7 @@ type late struct {
 func (s *Scheduler) reconfigureLate(cfg *config.Config) error {
 	err := s.attempt(cfg)
 	if err != nil {
-		s.most = cfg.Cluster.MaxAllocation
+		s.Most = cfg.Cluster.MaxAllocation
 		s.reapplyLate()
 		return err
 	}
@@ -28,7 +28,7 @@ func (s *Scheduler) reconfigureLate(cfg *config.Config) error {
 
 func (s *Scheduler) reapplyLate() {
 	if s.attempt(s.cfg) == nil {
-		s.most = s.cfg.Cluster.MaxAllocation
+		s.Most = s.cfg.Cluster.MaxAllocation
 	}
 }
 
@@ -52,7 +52,7 @@ func (s *Scheduler) attempt(cfg *config.Config) error {
 	old := s.cfg
 	s.swap(cfg, &renewed{s.tree, t, became})
 	if err = s.checkRules(cfg, s.tree); err != nil {
-		s.cfg = old
+		s.hold(old, s.tree)
 	}
 	return err
 }

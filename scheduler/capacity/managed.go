@@ -39,7 +39,7 @@ func (s *Scheduler) grantsOf(cfg *config.Config, parent *Queue) ([]grant, error)
 	}
 	var out []grant
 	for _, label := range conf.Configured {
-		a, p := conf.Amount(label), s.part(label)
+		a, p := conf.Amount(label), s.Part(label)
 		up := &parent.shares[p]
 		g := grant{p: p, capacity: a.Capacity, max: a.MaxCapacity, confMin: a.Min}
 		if parent.absolute {
@@ -61,8 +61,8 @@ func (s *Scheduler) grantAmounts(g *grant, a *config.Amount, up *share) {
 	if none(most) {
 		most = up.confMax
 	}
-	g.capacity = s.calc.Divide(&s.books.Total, &a.Min, &up.confMin)
-	g.max = s.calc.Divide(&s.books.Total, s.calc.Min(&s.books.Total, &most, &up.confMax), &up.confMax)
+	g.capacity = s.Calc.Divide(&s.Books.Total, &a.Min, &up.confMin)
+	g.max = s.Calc.Divide(&s.Books.Total, s.Calc.Min(&s.Books.Total, &most, &up.confMax), &up.confMax)
 }
 
 // template is the guarantee of the template in a partition, as a fraction.
@@ -104,7 +104,7 @@ func (s *Scheduler) createManaged(parent *Queue, name string) (*Queue, yarn.Reas
 			s.entitle(q, grant{p: g.p, max: g.max})
 		}
 	}
-	s.recalculateFrom(parent, s.books.Total)
+	s.recalculateFrom(parent, s.Books.Total)
 	return q, yarn.Reason{}
 }
 
@@ -137,7 +137,7 @@ func (s *Scheduler) withhold(parent, q *Queue, list []grant) {
 		q.shares[0].maxCapacity = most
 		q.shares[0].absoluteMax = javanum.Mul(parent.shares[0].absoluteMax, most)
 		sh.measured = s.guaranteed(q, part(p))
-		s.updateUsed(q, part(p), &s.books.Partition(part(p)).Total)
+		s.updateUsed(q, part(p), &s.Books.Partition(part(p)).Total)
 	}
 }
 
@@ -157,7 +157,7 @@ func (q *Queue) grantTo(c *Queue, g grant) {
 
 // entitle gives a leaf its share of one partition at once.
 func (s *Scheduler) entitle(q *Queue, g grant) {
-	sh, total := &q.shares[g.p], s.books.Partition(g.p).Total
+	sh, total := &q.shares[g.p], s.Books.Partition(g.p).Total
 	sh.known = true
 	sh.capacity, sh.absolute, sh.maxCapacity, sh.absoluteMax = g.capacity, g.absolute, g.max, g.absoluteMax
 	if q.absolute && g.absolute > 0 {

@@ -43,7 +43,7 @@ func (m *mark) fresh(s *Scheduler, q *Queue, p part) bool {
 func (s *Scheduler) fruitless(p part, m mode) bool {
 	root := s.tree.root
 	last := &root.marks[m]
-	return last.fresh(s, root, p) && last.given == s.books.Partition(p).Total
+	return last.fresh(s, root, p) && last.given == s.Books.Partition(p).Total
 }
 
 // known tells that the walk below would end as the last one did.

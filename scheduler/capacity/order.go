@@ -125,7 +125,7 @@ func (s *Scheduler) enlistLent(c *Queue) {
 // place gives a child its place in a partition, by what it wants in the one that asks are for.
 func (o *childOrder) place(s *Scheduler, c *Queue, p, asks part) {
 	k := uint64(noKey)
-	if s.calc.Positive(&s.books.Total, &c.Ledger[asks].Pending) {
+	if s.Calc.Positive(&s.Books.Total, &c.Ledger[asks].Pending) {
 		k = o.key(c.listed, &c.shares[p])
 	}
 	o.keys.set(c.listed, k)
@@ -188,7 +188,7 @@ func (o *childOrder) fix(s *Scheduler, q *Queue, p part) {
 	o.fixed, o.byTie = make([]uint64, n), make([]player, n)
 	children := slices.Clone(q.children)
 	slices.SortStableFunc(children, func(a, b *Queue) int { return compareEntitled(&a.shares[p], &b.shares[p]) })
-	label := s.books.Partition(p).Name
+	label := s.Books.Partition(p).Name
 	ranks := rankPriorities(q)
 	for tie, c := range children {
 		o.byTie[tie] = player{c, c.leaf}
@@ -249,11 +249,11 @@ func (s *Scheduler) takeBack(o *childOrder, from int) {
 
 // compareFifo orders by priority, then by age.
 func compareFifo(a, b *app) int {
-	return cmp.Or(cmp.Compare(b.priority, a.priority), compareAge(a, b))
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), compareAge(a, b))
 }
 
 func compareAge(a, b *app) int {
-	return cmp.Or(a.ID.Compare(b.ID), cmp.Compare(a.attempt.StartWall, b.attempt.StartWall))
+	return cmp.Or(a.ID.Compare(b.ID), cmp.Compare(a.Attempt.StartWall, b.Attempt.StartWall))
 }
 
 // comparePending orders applications that wait for admission.
@@ -283,7 +283,7 @@ func compareFair(weighted bool) func(a, b *app) int {
 		if x, y := a.magnitude(weighted), b.magnitude(weighted); x != y {
 			return cmp.Compare(x, y)
 		}
-		if n := cmp.Compare(a.attempt.StartWall, b.attempt.StartWall); n != 0 {
+		if n := cmp.Compare(a.Attempt.StartWall, b.Attempt.StartWall); n != 0 {
 			return n
 		}
 		x, y := a.orderUsed+a.orderPending, b.orderUsed+b.orderPending
@@ -314,7 +314,7 @@ func (q *Queue) policy() func(a, b *app) int {
 // puts it into the order, past the limits on masters.
 func (s *Scheduler) unsettle(a *app) {
 	q := a.queue
-	if q.rules.Ordering == config.Fair && !a.unsettled && (a.active || a.running && s.likeApache()) {
+	if q.rules.Ordering == config.Fair && !a.unsettled && (a.active || a.Running && s.AsApache) {
 		a.unsettled = true
 		q.leaf.stale = append(q.leaf.stale, a)
 	}
@@ -346,7 +346,7 @@ func (q *Queue) settle() {
 			l.active.exit(a, compare)
 		}
 		a.active = true
-		a.orderUsed, a.orderPending = a.memory()
+		a.orderUsed, a.orderPending = a.Memory()
 		l.active.enter(a, compare)
 	}
 	l.stale = l.stale[:0]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/scheduler/measure"
@@ -21,9 +22,9 @@ import (
 func TestChildrenMoveToTheirPlaces(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	rapid.Check(t, func(t *rapid.T) {
-		s := &Scheduler{calc: measure.Calculator{Types: 2}, books: cluster.NewBooks(false)}
+		s := &Scheduler{Core: core.Core{Calc: measure.Calculator{Types: 2}, Books: cluster.NewBooks(false)}}
 		label := rapid.SampledFrom([]string{"", "x"}).Draw(t, "label")
-		r := &round{s: s, part: s.books.PartOf(label)}
+		r := &round{s: s, part: s.Books.PartOf(label)}
 		if r.part > 0 && rapid.Bool().Draw(t, "lent room") {
 			r.mode = ignore
 		}

@@ -153,7 +153,7 @@ func (p *play) removeNode() {
 
 func (p *play) resize() {
 	if n, ok := pickFrom(p, "node", p.nodes); ok {
-		total, held := p.nodeSize(), p.quick.books.Node(n).Reserved >= 0
+		total, held := p.nodeSize(), p.quick.Books.Node(n).Reserved >= 0
 		users, active := p.askers()
 		p.both(func(s *Scheduler) { s.SetNodeTotal(n, total) })
 		p.recalculated()
@@ -235,7 +235,7 @@ func (p *play) start(ref AppRef, keep bool) {
 		mine := slices.Clone(am)
 		return s.NormalizeAM(path, mine, "", false)
 	}).OK() {
-		am[0].Label, am[0].LabelSet, am[0].Capability = "", true, p.quick.min
+		am[0].Label, am[0].LabelSet, am[0].Capability = "", true, p.quick.Min
 	}
 	p.quick.NormalizeAM(path, am, "", false)
 	at := demand.Attempt{ID: yarn.AttemptID{Application: id, Attempt: p.attempt[ref]}, AM: am[0].Capability, AMLabel: am[0].Label,
@@ -338,7 +338,7 @@ func (p *play) judge(n NodeRef, out []cluster.Decision, before, facts *snapshot)
 		if d.Kind != cluster.Unreserved {
 			id = p.quick.Container(d.Container).ID
 		}
-		have = append(have, twin.Decision{Kind: twin.Kind(d.Kind) + 1, ID: id, Node: p.quick.books.Node(d.Node).ID, Resource: d.Resource})
+		have = append(have, twin.Decision{Kind: twin.Kind(d.Kind) + 1, ID: id, Node: p.quick.Books.Node(d.Node).ID, Resource: d.Resource})
 		p.done[d.Kind.String()]++
 	}
 	for i := range want {
@@ -399,7 +399,7 @@ func (p *play) endAttempt() {
 		return
 	}
 	keep := p.kept[ref]
-	if p.quick.app(ref).running {
+	if p.quick.app(ref).Running {
 		keep = rapid.Bool().Draw(p.t, "keep")
 		p.kept[ref] = keep
 	}
@@ -489,7 +489,7 @@ func (p *play) sweep() {
 	}
 	// Proposals that are refused again and again, and reservations, count on.
 	w := &p.quick.sweep
-	counting := w.again || p.quick.reservedNodes > 0
+	counting := w.again || p.quick.ReservedNodes > 0
 	if !counting && w.idle > p.quick.patience() {
 		p.t.Fatalf("a sweep ended after %d visits", w.idle)
 	}

@@ -11,12 +11,12 @@ import (
 
 // Validate tells whether Reconfigure would take the configuration.
 func (s *Scheduler) Validate(cfg *config.Config) error {
-	known := s.books.Partitions()
+	known := s.Books.Partitions()
 	fresh, err := s.build(cfg)
 	if err == nil {
 		_, err = s.next(cfg, fresh)
 	}
-	s.forgetParts(known)
+	s.ForgetParts(known)
 	return err
 }
 
@@ -27,23 +27,23 @@ func (s *Scheduler) Validate(cfg *config.Config) error {
 // puts children in the order of a refresh and recalculates all limits.
 func (s *Scheduler) Refresh(cfg *config.Config, p *Prepared) error {
 	switch {
-	case s.likeApache() && cfg != nil:
+	case s.AsApache && cfg != nil:
 		return s.reconfigureLate(cfg)
-	case s.likeApache():
+	case s.AsApache:
 		s.reapplyLate()
 		return nil
 	case cfg == nil:
 		s.reapply(p)
 		return nil
 	}
-	known := s.books.Partitions()
+	known := s.Books.Partitions()
 	t, err := s.buildNext(cfg, p)
 	var r *renewed
 	if err == nil {
 		r, err = s.next(cfg, t)
 	}
 	if err != nil {
-		s.forgetParts(known)
+		s.ForgetParts(known)
 		s.reapply(p)
 		return err
 	}
@@ -156,7 +156,7 @@ func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 	if q.isLeaf() && !q.conf.MaxAllocation.FitsIn(fresh.conf.MaxAllocation) {
 		return s.lessAllocation(cfg, q)
 	}
-	if fresh.conf.Kind == config.Managed && s.likeApache() {
+	if fresh.conf.Kind == config.Managed && s.AsApache {
 		if err := s.guaranteedTooMuch(cfg, q, fresh); err != nil {
 			return err
 		}
@@ -274,26 +274,26 @@ func (s *Scheduler) swap(cfg *config.Config, r *renewed) {
 	t := r.tree
 	s.cfg = cfg
 	s.replace(r)
-	s.calc = measure.Calculator{Dominant: s.calc.Dominant, Types: s.calc.Types}
-	s.min, s.most = cfg.Cluster.MinAllocation, cfg.Cluster.MaxAllocation
+	s.Calc = measure.Calculator{Dominant: s.Calc.Dominant, Types: s.Calc.Types}
+	s.Min, s.Most = cfg.Cluster.MinAllocation, cfg.Cluster.MaxAllocation
 	t.root.each(func(q *Queue) {
 		if q.isLeaf() {
 			s.adopt(q)
 		}
 	})
-	s.recalculate()
+	s.Recalculate()
 	t.root.Touch()
 }
 
 // replace puts a tree in the place of the present one, and applications into what
 // their queues have become.
 func (s *Scheduler) replace(r *renewed) {
-	s.tree = r.tree
+	s.hold(s.cfg, r.tree)
 	for _, a := range s.apps {
 		if a == nil {
 			continue
 		}
-		a.queue = r.follow(a.queue)
+		a.enters(r.follow(a.queue))
 		if a.headLeaf != nil {
 			a.headLeaf = r.follow(a.headLeaf)
 		}
@@ -315,12 +315,12 @@ func (r *renewed) follow(old *Queue) *Queue {
 // adopt lets a queue's leaf follow the queue's new settings.
 func (s *Scheduler) adopt(q *Queue) {
 	l := q.leaf
-	l.grow(s.books.Partitions())
-	l.lastCluster = s.books.Total
-	l.visitLimit, l.queueLimit = s.books.Total, s.books.Total
-	most, least := q.conf.MaxAllocation, s.min
+	l.grow(s.Books.Partitions())
+	l.lastCluster = s.Books.Total
+	l.visitLimit, l.queueLimit = s.Books.Total, s.Books.Total
+	most, least := q.conf.MaxAllocation, s.Min
 	span := most.Sub(least)
-	l.minFactor = s.calc.Ratio(&span, &most)
+	l.minFactor = s.Calc.Ratio(&span, &most)
 	for _, u := range l.ordered {
 		u.weight = q.conf.Weight(u.name)
 	}

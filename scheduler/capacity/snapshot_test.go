@@ -29,11 +29,11 @@ type snapshot struct {
 func takeSnapshot(s *Scheduler, memory map[string]map[string]*twin.Memory, kept map[*leaf]int64) *snapshot {
 	v := &snapshot{s: s, world: &twin.World{Config: s.cfg}, queues: map[*Queue]*twin.Queue{}, nodes: map[NodeRef]*twin.Node{},
 		apps: map[AppRef]*twin.App{}, boxes: map[ContainerRef]*twin.Container{}}
-	for p := range s.books.Partitions() {
-		v.world.Labels = append(v.world.Labels, twin.Label{Name: v.label(part(p)), Exclusive: s.books.Partition(part(p)).Exclusive})
+	for p := range s.Books.Partitions() {
+		v.world.Labels = append(v.world.Labels, twin.Label{Name: v.label(part(p)), Exclusive: s.Books.Partition(part(p)).Exclusive})
 	}
-	for i := range s.books.NodeSlots() {
-		if n := s.books.Node(NodeRef(i)); n.Member {
+	for i := range s.Books.NodeSlots() {
+		if n := s.Books.Node(NodeRef(i)); n.Member {
 			v.nodes[NodeRef(i)] = &twin.Node{ID: n.ID, Name: n.ID.Host, Rack: n.Rack, Label: n.Label, Total: n.Total, Accepting: n.Accepting}
 			v.world.Nodes = append(v.world.Nodes, v.nodes[NodeRef(i)])
 		}
@@ -44,8 +44,8 @@ func takeSnapshot(s *Scheduler, memory map[string]map[string]*twin.Memory, kept 
 			v.app(a)
 		}
 	}
-	for i := range s.books.Slots() {
-		if ref := ContainerRef(i); s.books.IsOpen(ref) {
+	for i := range s.Books.Slots() {
+		if ref := ContainerRef(i); s.Books.IsOpen(ref) {
 			v.container(ref)
 		}
 	}
@@ -64,7 +64,7 @@ func takeSnapshot(s *Scheduler, memory map[string]map[string]*twin.Memory, kept 
 	return v
 }
 
-func (v *snapshot) label(p part) string { return v.s.books.Partition(p).Name }
+func (v *snapshot) label(p part) string { return v.s.Books.Partition(p).Name }
 
 func (v *snapshot) queue(q *Queue, parent *twin.Queue, memory map[string]map[string]*twin.Memory) *twin.Queue {
 	if memory[q.Path] == nil {
@@ -91,32 +91,32 @@ func (v *snapshot) queue(q *Queue, parent *twin.Queue, memory map[string]map[str
 }
 
 func (v *snapshot) app(a *app) {
-	to := &twin.App{ID: a.ID, Attempt: a.attempt.ID, User: a.User, Queue: v.queues[a.queue], Priority: a.priority, Start: a.attempt.StartWall,
-		Label: a.Label, Unmanaged: a.Unmanaged, Recovering: a.Recovering, Running: a.running, Runnable: a.runnable, Active: a.active,
-		Waits: a.waits, Mastered: a.mastered, Asking: a.wanting, AM: a.amSize, AMLabel: v.label(a.amPart), Counter: a.newest.Number,
-		Avoid: v.places(a.avoid), AvoidForMaster: v.places(a.avoidAM), FairUsed: a.orderUsed, FairPending: a.orderPending, Stale: a.unsettled}
+	to := &twin.App{ID: a.ID, Attempt: a.Attempt.ID, User: a.User, Queue: v.queues[a.queue], Priority: a.Priority, Start: a.Attempt.StartWall,
+		Label: a.Label, Unmanaged: a.Unmanaged, Recovering: a.Recovering, Running: a.Running, Runnable: a.runnable, Active: a.active,
+		Waits: a.waits, Mastered: a.Mastered, Asking: a.wanting, AM: a.amSize, AMLabel: v.label(a.amPart), Counter: a.Newest.Number,
+		Avoid: v.places(a.Avoid), AvoidForMaster: v.places(a.AvoidAM), FairUsed: a.orderUsed, FairPending: a.orderPending, Stale: a.unsettled}
 	if a.headLeaf != nil {
 		to.Head = v.queues[a.headLeaf]
 	}
-	for p, asked := range a.wants.Asked() {
+	for p, asked := range a.Wants.Asked() {
 		if asked {
 			to.Asked = append(to.Asked, v.label(part(p)))
 		}
 	}
-	v.apps[a.ref] = to
+	v.apps[a.Ref] = to
 	v.world.Apps = append(v.world.Apps, to)
 }
 
 func (v *snapshot) places(set map[cluster.Place]bool) map[string]bool {
 	out := map[string]bool{}
 	for p := range set {
-		out[v.s.books.Places.Name(p)] = true
+		out[v.s.Books.Places.Name(p)] = true
 	}
 	return out
 }
 
 func (v *snapshot) container(ref ContainerRef) {
-	box := v.s.books.Container(ref)
+	box := v.s.Books.Container(ref)
 	to := &twin.Container{ID: box.ID, App: v.apps[box.App], Node: v.nodes[box.Node], Resource: box.Resource, Priority: box.Priority,
 		RequestID: box.AllocationRequestID, Label: box.Label, Locality: twin.Locality(box.Locality), AM: box.AM,
 		Reserved: box.Reserved, Live: box.Live, Held: box.Held(), Uncounted: box.Execution != yarn.Guaranteed}
@@ -126,9 +126,9 @@ func (v *snapshot) container(ref ContainerRef) {
 
 func (v *snapshot) keys(a *app) {
 	row := func(r demand.Row) twin.Row {
-		return twin.Row{Name: v.s.books.Places.Name(r.Place), Count: r.Count, Size: r.Size, Relax: r.Relax}
+		return twin.Row{Name: v.s.Books.Places.Name(r.Place), Count: r.Count, Size: r.Size, Relax: r.Relax}
 	}
-	for _, w := range a.wants.All() {
+	for _, w := range a.Wants.All() {
 		to := &twin.Key{Priority: w.Priority, RequestID: w.RequestID, Label: w.Label, Opportunities: w.Opportunities, Missed: w.Missed, Rereserved: w.Rereserved}
 		if w.HasAny {
 			r := row(w.Any)
@@ -140,7 +140,7 @@ func (v *snapshot) keys(a *app) {
 		for _, c := range w.Reservations {
 			to.Reservations = append(to.Reservations, v.boxes[c])
 		}
-		v.apps[a.ref].Keys = append(v.apps[a.ref].Keys, to)
+		v.apps[a.Ref].Keys = append(v.apps[a.Ref].Keys, to)
 	}
 }
 

@@ -153,6 +153,7 @@ func (t *tree) clone() (n *tree, became []*Queue) {
 		c := &queues[0]
 		queues = queues[1:]
 		*c = *q
+		c.Own = c
 		c.hangBelow(parent)
 		if k := len(q.shares); k <= len(shares) {
 			c.shares, shares = shares[:k:k], shares[k:]

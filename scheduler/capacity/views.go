@@ -5,119 +5,37 @@ import (
 	"math"
 	"slices"
 
-	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Recovered is a container that a node reported after a restart.
-type Recovered struct {
-	ID                  yarn.ContainerID
-	App                 cluster.AppRef
-	Node                cluster.NodeRef
-	Resource            yarn.Resource
-	Priority            int32
-	AllocationRequestID int64
-	Label               string
-	Version             int32
-	Execution           yarn.ExecutionType
-	AM                  bool
-	CreatedWall         int64
-}
-
-// Changed is a container whose update is in force now. One that shrinks has its
-// new size in the books only after AllocateDone.
-type Changed struct {
-	Container     cluster.ContainerRef
-	Type          yarn.UpdateType
-	Before, After yarn.Resource
-	Version       int32 // its new version
-}
-
-// UpdateError is a change that was refused. Reason is the text that
-// UpdateContainerErrorProto carries.
-type UpdateError struct {
-	Update  yarn.ContainerUpdate
-	Reason  string
-	Version int32 // the container's current version
-}
-
-// AppUsage is what an application has and wants.
-type AppUsage struct {
-	Queue                   string // full path
-	Used, Reserved, Pending yarn.Resource
-	AM                      yarn.Resource
-	Live, ReservedCount     int32
-	PendingCount            int64
-	Priority                int32
-	Active                  bool // its master's share is granted
-	Runnable                bool // not held back by max-parallel-apps
-	Partitions              []PartitionUsage
-}
-
-// PartitionUsage is the part of an application's usage in one partition.
-type PartitionUsage struct {
-	Label                   string
-	Used, Reserved, Pending yarn.Resource
-}
-
 // QueueOf is the path of the application's queue.
 func (s *Scheduler) QueueOf(ref AppRef) string { return s.app(ref).queue.Path }
 
-// NodeUsage is what is taken and free on a node.
-type NodeUsage struct {
-	ID                     yarn.NodeID
-	Rack, Label            string
-	Total, Used, Available yarn.Resource
-	Reserved               cluster.ContainerRef // or NoContainer
-	Containers             []cluster.ContainerRef
-	Accepting              bool
-}
-
 // AppUsage is what the application has and wants; see the facade.
-func (s *Scheduler) AppUsage(ref AppRef) AppUsage {
+func (s *Scheduler) AppUsage(ref AppRef) core.AppUsage {
 	a := s.app(ref)
-	u := AppUsage{Queue: a.queue.Path, AM: a.amSize, Live: int32(a.live.Len()), ReservedCount: a.held,
-		PendingCount: a.wants.PendingContainers(), Priority: a.priority, Active: a.active, Runnable: a.runnable}
-	for p := range a.shares {
-		sh, pending := &a.shares[p], a.wants.Pending(part(p))
-		u.Used, u.Reserved, u.Pending = u.Used.Add(sh.used), u.Reserved.Add(sh.reserved), u.Pending.Add(pending)
-		if !none(sh.used) || !none(sh.reserved) || !none(pending) {
-			u.Partitions = append(u.Partitions, PartitionUsage{s.books.Partition(part(p)).Name, sh.used, sh.reserved, pending})
+	u := core.AppUsage{Queue: a.queue.Path, AM: a.amSize, Live: int32(a.Live.Len()), ReservedCount: a.Held,
+		PendingCount: a.Wants.PendingContainers(), Priority: a.Priority, Active: a.active, Runnable: a.runnable}
+	for p := range a.Shares {
+		sh, pending := &a.Shares[p], a.Wants.Pending(part(p))
+		u.Used, u.Reserved, u.Pending = u.Used.Add(sh.Used), u.Reserved.Add(sh.Reserved), u.Pending.Add(pending)
+		if !none(sh.Used) || !none(sh.Reserved) || !none(pending) {
+			u.Partitions = append(u.Partitions, core.PartitionUsage{Label: s.Books.Partition(part(p)).Name, Used: sh.Used, Reserved: sh.Reserved, Pending: pending})
 		}
 	}
 	return u
 }
 
-// NodeUsage is what is taken and free on the node; see the facade.
-func (s *Scheduler) NodeUsage(ref NodeRef) NodeUsage {
-	n := s.books.Node(ref)
-	return NodeUsage{ID: n.ID, Rack: n.Rack, Label: n.Label, Total: n.Total, Used: n.Used, Available: n.Free(),
-		Reserved: n.Reserved, Containers: s.books.OnNode(ref, math.MaxInt), Accepting: n.Accepting}
-}
-
-// ContainersOn are the first so many containers that hold room on the node.
-func (s *Scheduler) ContainersOn(ref NodeRef, most int) []ContainerRef {
-	return s.books.OnNode(ref, most)
-}
-
-// ClusterTotal is the sum of all nodes.
-func (s *Scheduler) ClusterTotal() resource { return s.books.Total }
-
-// DefaultTotal is the sum of the nodes of the default partition.
-func (s *Scheduler) DefaultTotal() resource { return s.books.Partition(0).Total }
-
-// MinimumAllocation is the smallest container.
-func (s *Scheduler) MinimumAllocation() resource { return s.min }
-
 // MaximumAllocation is the largest ask that the queue takes.
 func (s *Scheduler) MaximumAllocation(path string) resource {
 	if path == "" {
-		return s.clusterMaximum()
+		return s.ClusterMaximum()
 	}
-	return s.maximumFor(s.tree.find(path))
+	return s.MaximumFor(s.Tree.Find(path))
 }
 
 // Queues is an immutable picture of all queues.
@@ -190,10 +108,10 @@ func (s *Scheduler) info(q *Queue) queue.Info {
 	for _, child := range q.children {
 		i.Children = append(i.Children, child.Path)
 	}
-	if s.books.Partitions() > 1 {
+	if s.Books.Partitions() > 1 {
 		i.Partitions = map[string]queue.Share{}
-		for p := 1; p < s.books.Partitions(); p++ {
-			i.Partitions[s.books.Partition(part(p)).Name] = s.shareInfo(q, part(p))
+		for p := 1; p < s.Books.Partitions(); p++ {
+			i.Partitions[s.Books.Partition(part(p)).Name] = s.shareInfo(q, part(p))
 		}
 	}
 	if l := q.leaf; l != nil {
@@ -223,13 +141,13 @@ func (s *Scheduler) shareInfo(q *Queue, p part) queue.Share {
 		Capacity: sh.capacity, MaxCapacity: sh.maxCapacity, AbsoluteCapacity: sh.absolute, AbsoluteMax: sh.absoluteMax,
 		UsedCapacity: sh.usedCapacity, AbsoluteUsed: sh.absUsed, Weight: sh.weight, NormalizedWeight: sh.normalized,
 		MaxAMShare: sh.maxAM, AllocatedContainers: has.Containers - has.Held, ReservedContainers: has.Held,
-		PendingContainers: int32(has.Waiting), Accessible: q.MayUse(s.books.Partition(p).Name),
+		PendingContainers: int32(has.Waiting), Accessible: q.MayUse(s.Books.Partition(p).Name),
 	}
-	total := s.books.Partition(p).Total
-	if !none(has.Reserved) && s.calc.Positive(&total, &total) {
+	total := s.Books.Partition(p).Total
+	if !none(has.Reserved) && s.Calc.Positive(&total, &total) {
 		guaranteed := s.guaranteed(q, p)
-		v.ReservedCapacity = s.calc.Divide(&total, &has.Reserved, &guaranteed)
-		v.AbsoluteReserved = s.calc.Divide(&total, &has.Reserved, &total)
+		v.ReservedCapacity = s.Calc.Divide(&total, &has.Reserved, &guaranteed)
+		v.AbsoluteReserved = s.Calc.Divide(&total, &has.Reserved, &total)
 	}
 	return v
 }
@@ -245,7 +163,7 @@ func (s *Scheduler) userInfo(q *Queue) []queue.UserUsage {
 				if v.Partitions == nil {
 					v.Partitions = map[string]queue.UserShare{}
 				}
-				v.Partitions[s.books.Partition(part(p)).Name] = queue.UserShare{Used: sh.used, AMUsed: sh.amUsed, AMLimit: sh.amLimit}
+				v.Partitions[s.Books.Partition(part(p)).Name] = queue.UserShare{Used: sh.used, AMUsed: sh.amUsed, AMLimit: sh.amLimit}
 			}
 		}
 		out = append(out, v)

@@ -53,10 +53,12 @@ type Queue struct {
 	Change   uint64   // counts everything that a decision below could notice
 	Settings *Settings
 	Index    int32 // in the tree
+	Leaf     bool  // it has applications, not queues
 	State    State
 	Path     string
 	Name     string
 	Counts   *AppCounts
+	Own      any // what the policy keeps of it
 }
 
 // Grow makes room for partitions that have come to be known.
@@ -112,3 +114,6 @@ func (t *Tree) Find(name string) *Queue {
 	}
 	return nil
 }
+
+// Root is the queue above all others.
+func (t *Tree) Root() *Queue { return t.All[0] }

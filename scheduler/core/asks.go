@@ -1,4 +1,4 @@
-package capacity
+package core
 
 import (
 	"maps"
@@ -9,16 +9,17 @@ import (
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
 // Normalize checks and completes asks; see the facade.
-func (s *Scheduler) Normalize(ref AppRef, asks []yarn.Ask) yarn.Reason {
-	a := s.app(ref)
-	if n := a.wants.Size() + len(asks); n > MaxRows {
+func (s *Core) Normalize(ref AppRef, asks []yarn.Ask) yarn.Reason {
+	a := s.App(ref)
+	if n := a.Wants.Size() + len(asks); n > MaxRows {
 		return yarn.Reason{Code: fit.TooManyAsks, Subject: a.ID.String(), Count: int64(n), Max: MaxRows}
 	}
-	return s.normalize(a.queue, asks, submission{label: a.Label, set: a.LabelSet})
+	return s.normalize(a.Leaf, asks, submission{label: a.Label, set: a.LabelSet})
 }
 
 // Bounds of what one application may keep here.
@@ -30,11 +31,11 @@ const (
 )
 
 // NormalizeAM does it for the ask for a master's container; see the facade.
-func (s *Scheduler) NormalizeAM(path string, asks []yarn.Ask, label string, labelSet bool) yarn.Reason {
+func (s *Core) NormalizeAM(path string, asks []yarn.Ask, label string, labelSet bool) yarn.Reason {
 	for i := range asks {
 		asks[i].Priority, asks[i].Count, asks[i].ExecutionType = 0, 1, yarn.Guaranteed
 	}
-	return s.normalize(s.tree.find(path), asks, submission{label: label, set: labelSet, master: true})
+	return s.normalize(s.Tree.Find(path), asks, submission{label: label, set: labelSet, master: true})
 }
 
 // RefitAM rounds the asks for a master's container again; see the facade.
@@ -42,10 +43,10 @@ func (s *Scheduler) NormalizeAM(path string, asks []yarn.Ask, label string, labe
 // compat: where the largest node has become smaller than the ask since the
 // submission, the ask becomes so, too, for this attempt and those after it. What
 // the attempt is charged with is what was asked for before.
-func (s *Scheduler) RefitAM(asks []yarn.Ask) {
-	most := s.clusterMaximum()
+func (s *Core) RefitAM(asks []yarn.Ask) {
+	most := s.ClusterMaximum()
 	for i := range asks {
-		asks[i].Capability = s.calc.Normalize(asks[i].Capability, s.min, most, s.min)
+		asks[i].Capability = s.Calc.Normalize(asks[i].Capability, s.Min, most, s.Min)
 	}
 }
 
@@ -56,8 +57,8 @@ type submission struct {
 	master bool // they are for its master
 }
 
-func (s *Scheduler) normalize(q *Queue, asks []yarn.Ask, from submission) yarn.Reason {
-	most := s.maximumFor(q)
+func (s *Core) normalize(q *queue.Queue, asks []yarn.Ask, from submission) yarn.Reason {
+	most := s.MaximumFor(q)
 	for i := range asks {
 		ask := asks[i]
 		s.completeLabel(q, &ask, from)
@@ -73,7 +74,7 @@ func (s *Scheduler) normalize(q *Queue, asks []yarn.Ask, from submission) yarn.R
 		if strings.TrimSpace(asks[i].Label) == "" {
 			asks[i].Label = ""
 		}
-		asks[i].Capability = s.calc.Normalize(asks[i].Capability, s.min, most, s.min)
+		asks[i].Capability = s.Calc.Normalize(asks[i].Capability, s.Min, most, s.Min)
 	}
 	return yarn.Reason{}
 }
@@ -81,7 +82,7 @@ func (s *Scheduler) normalize(q *Queue, asks []yarn.Ask, from submission) yarn.R
 // completeLabel fills in the label that an ask for any host leaves out: that of
 // the submission, then the queue's default. A master's may be empty, too, and
 // takes the configured one first.
-func (s *Scheduler) completeLabel(q *Queue, ask *yarn.Ask, from submission) {
+func (s *Core) completeLabel(q *queue.Queue, ask *yarn.Ask, from submission) {
 	if ask.Where != yarn.AnyHost {
 		return
 	}
@@ -90,36 +91,36 @@ func (s *Scheduler) completeLabel(q *Queue, ask *yarn.Ask, from submission) {
 	}
 	s.enforcePartition(ask, from)
 	if from.master && ask.Label == "" {
-		if ask.Label, ask.LabelSet = s.cfg.Cluster.AMLabel, true; ask.Label == "" {
+		if ask.Label, ask.LabelSet = s.cluster.AMLabel, true; ask.Label == "" {
 			ask.Label, ask.LabelSet = from.label, from.set
 		}
 	}
-	if !ask.LabelSet && q != nil && q.conf.DefaultSet {
-		ask.Label, ask.LabelSet = q.conf.DefaultLabel, true
+	if !ask.LabelSet && q != nil && q.Settings.DefaultSet {
+		ask.Label, ask.LabelSet = q.Settings.DefaultLabel, true
 	}
 }
 
 // enforcePartition keeps the partitions of
 // yarn.node-labels.exclusive-enforced-partitions to the applications that were
 // submitted to them, and these to theirs.
-func (s *Scheduler) enforcePartition(ask *yarn.Ask, from submission) {
-	enforced := s.cfg.Cluster.Enforced
+func (s *Core) enforcePartition(ask *yarn.Ask, from submission) {
+	enforced := s.cluster.Enforced
 	if from.set && slices.Contains(enforced, from.label) || ask.LabelSet && slices.Contains(enforced, ask.Label) {
 		ask.Label, ask.LabelSet = from.label, from.set
 	}
 }
 
-func (s *Scheduler) checkAsk(q *Queue, ask *yarn.Ask, most resource) yarn.Reason {
+func (s *Core) checkAsk(q *queue.Queue, ask *yarn.Ask, most resource) yarn.Reason {
 	labelled := strings.TrimSpace(ask.Label) != ""
-	if !s.cfg.Cluster.LabelsEnabled && ask.Label != "" {
+	if !s.cluster.LabelsEnabled && ask.Label != "" {
 		return yarn.Reason{Code: fit.LabelsDisabled, Subject: ask.Label}
 	}
-	for i := range s.cfg.Cluster.Types {
+	for i := range s.cluster.Types {
 		if ask.Capability[i] < 0 {
-			return yarn.Reason{Code: fit.NegativeResource, Subject: s.cfg.Cluster.Types[i].Name, Needed: ask.Capability, Limit: most}
+			return yarn.Reason{Code: fit.NegativeResource, Subject: s.cluster.Types[i].Name, Needed: ask.Capability, Limit: most}
 		}
 		if ask.Capability[i] > most[i] || ask.Count > 0 && ask.Capability[i] > maxWanted/int64(ask.Count) {
-			return yarn.Reason{Code: fit.ResourceTooLarge, Subject: s.cfg.Cluster.Types[i].Name, Needed: ask.Capability, Limit: most}
+			return yarn.Reason{Code: fit.ResourceTooLarge, Subject: s.cluster.Types[i].Name, Needed: ask.Capability, Limit: most}
 		}
 	}
 	if !labelled {
@@ -137,59 +138,50 @@ func (s *Scheduler) checkAsk(q *Queue, ask *yarn.Ask, most resource) yarn.Reason
 	case q != nil && !q.MayUse(ask.Label):
 		return yarn.Reason{Code: fit.LabelNotAllowed, Subject: path, Detail: ask.Label}
 	}
-	if p, ok := s.books.FindPart(ask.Label); !ok || !s.books.Partition(p).Known {
+	if p, ok := s.Books.FindPart(ask.Label); !ok || !s.Books.Partition(p).Known {
 		return yarn.Reason{Code: fit.LabelUnknown, Subject: path, Detail: ask.Label}
 	}
 	return yarn.Reason{}
 }
 
-// maximumFor is the largest container that the queue takes.
-func (s *Scheduler) maximumFor(q *Queue) resource {
-	most := s.clusterMaximum()
-	if q == nil || !q.isLeaf() {
+// MaximumFor is the largest container that the queue takes.
+func (s *Core) MaximumFor(q *queue.Queue) resource {
+	most := s.ClusterMaximum()
+	if q == nil || !q.Leaf {
 		return most
 	}
-	return measure.Least(q.conf.MaxAllocation, most)
+	return measure.Least(q.Settings.MaxAllocation, most)
 }
 
-// clusterMaximum is the configured maximum, or what the largest node has where
+// ClusterMaximum is the configured maximum, or what the largest node has where
 // that is less; during the time that nodes are given to come back it is the
 // configured one.
-func (s *Scheduler) clusterMaximum() resource {
-	most := s.most
-	if s.now.Mono-s.started < s.cfg.Cluster.StartWait || s.books.Count == 0 {
+func (s *Core) ClusterMaximum() resource {
+	most := s.Most
+	if s.Now.Mono-s.started < s.cluster.StartWait || s.Books.Count == 0 {
 		return most
 	}
 	return measure.Least(most, s.largest)
 }
 
 // Ask enters asks; see the facade.
-func (s *Scheduler) Ask(ref AppRef, asks []yarn.Ask) {
-	a := s.app(ref)
-	if !a.running || len(asks) == 0 {
+func (s *Core) Ask(ref AppRef, asks []yarn.Ask) {
+	a := s.App(ref)
+	if !a.Running || len(asks) == 0 {
 		return
 	}
 	s.enter(a, asks)
-	if a.mastered {
-		s.unsettleDemand(a)
-	}
-	a.queue.Touch()
-}
-
-func (s *Scheduler) unsettleDemand(a *app) {
-	if a.queue.conf.SizeWeight {
-		s.unsettle(a)
-	}
+	a.Leaf.Touch()
 }
 
 // enter puts the rows of asks into their keys. Rows of places go first: an ask of none
 // for any host removes them. Of several asks of a key for any host the last one counts.
-func (s *Scheduler) enter(a *app, asks []yarn.Ask) {
+func (s *Core) enter(a *App, asks []yarn.Ask) {
 	s.keys, s.wants = s.keys[:0], s.wants[:0]
 	for i := range asks {
 		s.keys = append(s.keys, demand.Key{Priority: asks[i].Priority, RequestID: asks[i].AllocationRequestID})
 	}
-	s.wants = a.wants.Open(s.keys, s.wants)
+	s.wants = a.Wants.Open(s.keys, s.wants)
 	for i, w := range s.wants {
 		if asks[i].Where == yarn.AnyHost {
 			w.Latest = int32(i)
@@ -202,7 +194,7 @@ func (s *Scheduler) enter(a *app, asks []yarn.Ask) {
 			s.put(a, w, &asks[i])
 		}
 	}
-	a.wants.Close()
+	a.Wants.Close()
 	clear(s.wants)
 	if len(asks) > keptAsks {
 		s.keys, s.wants = nil, nil
@@ -213,48 +205,20 @@ func (s *Scheduler) enter(a *app, asks []yarn.Ask) {
 const keptAsks = 1024
 
 // put replaces one row of a key.
-func (s *Scheduler) put(a *app, w *demand.Want, ask *yarn.Ask) {
+func (s *Core) put(a *App, w *demand.Want, ask *yarn.Ask) {
 	before := w.Left()
 	row := demand.Row{Place: cluster.AnyPlace, Count: ask.Count, Size: ask.Capability, Relax: ask.RelaxLocality}
 	if ask.Where != yarn.AnyHost {
-		row.Place = s.books.Places.Take(ask.Where)
+		row.Place = s.Books.Places.Take(ask.Where)
 	}
-	s.deltas = a.wants.Set(&s.books.Places, w, row, s.part(ask.Label), ask.Label, s.deltas[:0])
+	s.deltas = a.Wants.Set(&s.Books.Places, w, row, s.Part(ask.Label), ask.Label, s.deltas[:0])
 	for i := range s.deltas {
-		s.addPending(a.queue, &s.deltas[i])
+		s.addPending(a.Leaf, &s.deltas[i])
 	}
 	if row.Place != cluster.AnyPlace {
 		return
 	}
-	switch {
-	case ask.Count <= 0:
-		if !a.wants.Wanting() {
-			s.unwant(a.queue, a)
-		}
-	case before <= 0:
-		s.want(a.queue, a)
-	}
-	if a.rests {
-		a.queue.leaf.active.wake(a, a.queue.policy())
-	}
-}
-
-// addPending changes what is outstanding in a leaf and in all queues above it.
-func (s *Scheduler) addPending(q *Queue, d *demand.Delta) {
-	for ; q != nil; q = q.parent {
-		has := &q.Ledger[d.Part]
-		before := s.calc.Positive(&s.books.Total, &has.Pending)
-		s.calc.Increase(&has.Pending, &d.Size)
-		has.Waiting += d.Count
-		if before != s.calc.Positive(&s.books.Total, &has.Pending) {
-			s.enlist(q, d.Part)
-		}
-	}
-}
-
-// lessPending counts one container less as outstanding.
-func (s *Scheduler) lessPending(q *Queue, w *demand.Want) {
-	s.addPending(q, &demand.Delta{Part: w.Part, Size: times(w.Any.Size, -1), Count: -1})
+	s.policy.Asked(a, ask.Count > 0 && before <= 0)
 }
 
 // servedRow is what a container was asked for by at one place.
@@ -271,7 +235,7 @@ type servedRows [3]servedRow
 // for another size, or for no other place.
 //
 //go:noinline
-func (s *Scheduler) rememberRows(w *demand.Want, c ContainerRef, box *cluster.Container, n *cluster.NodeBook) {
+func (s *Core) rememberRows(w *demand.Want, c ContainerRef, box *cluster.Container, n *cluster.NodeBook) {
 	plain := servedRow{box.Resource, true}
 	rows := servedRows{{w.Any.Size, w.Any.Relax}, plain, plain}
 	if r := w.At(n.RackPlace); r != nil && box.Locality != cluster.OffSwitch {
@@ -293,10 +257,10 @@ func (s *Scheduler) rememberRows(w *demand.Want, c ContainerRef, box *cluster.Co
 //
 // compat: in Apache what was asked for to enlarge a container comes back, too, as an ask
 // for a container like any other, on that node alone.
-func (s *Scheduler) RestoreAsk(ref ContainerRef) {
-	box := s.books.Container(ref)
-	a := s.app(box.App)
-	if !a.running || box.Reserved || box.AM || !box.Update.IsZero() && !s.likeApache() {
+func (s *Core) RestoreAsk(ref ContainerRef) {
+	box := s.Books.Container(ref)
+	a := s.App(box.App)
+	if !a.Running || box.Reserved || box.AM || !box.Update.IsZero() && !s.AsApache {
 		return
 	}
 	rows, kept := s.servedRows[ref]
@@ -304,35 +268,35 @@ func (s *Scheduler) RestoreAsk(ref ContainerRef) {
 		plain := servedRow{box.Resource, true}
 		rows = servedRows{plain, plain, plain}
 	}
-	n := s.books.Node(box.Node)
+	n := s.Books.Node(box.Node)
 	k := demand.Key{Priority: box.Priority, RequestID: box.AllocationRequestID}
 	names := []string{yarn.AnyHost}
 	if box.Locality != cluster.OffSwitch {
 		names = append(names, n.Rack)
 	}
 	if box.Locality == cluster.NodeLocal {
-		names = append(names, s.books.Places.Name(n.NodePlace))
+		names = append(names, s.Books.Places.Name(n.NodePlace))
 	}
 	for i := len(names) - 1; i >= 0; i-- {
 		count := int32(1)
-		w := a.wants.OpenOne(k)
+		w := a.Wants.OpenOne(k)
 		if r := s.rowOf(w, names[i]); r != nil {
 			count = r.Count + 1
 		}
 		s.put(a, w, &yarn.Ask{Priority: k.Priority, AllocationRequestID: k.RequestID, Where: names[i],
 			Capability: rows[i].size, Count: count, RelaxLocality: rows[i].relax, Label: box.Label, LabelSet: true})
 	}
-	a.queue.Touch()
+	a.Leaf.Touch()
 }
 
-func (s *Scheduler) rowOf(w *demand.Want, name string) *demand.Row {
+func (s *Core) rowOf(w *demand.Want, name string) *demand.Row {
 	if name == yarn.AnyHost {
 		if w.HasAny {
 			return &w.Any
 		}
 		return nil
 	}
-	p, ok := s.books.Places.Find(name)
+	p, ok := s.Books.Places.Find(name)
 	if !ok {
 		return nil
 	}
@@ -340,14 +304,14 @@ func (s *Scheduler) rowOf(w *demand.Want, name string) *demand.Row {
 }
 
 // Blacklist changes the places that the application avoids; see the facade.
-func (s *Scheduler) Blacklist(ref AppRef, add, remove []string) {
-	a := s.app(ref)
-	if !a.running || len(add)+len(remove) == 0 {
+func (s *Core) Blacklist(ref AppRef, add, remove []string) {
+	a := s.App(ref)
+	if !a.Running || len(add)+len(remove) == 0 {
 		return
 	}
-	set := &a.avoid
-	if !a.mastered {
-		set = &a.avoidAM
+	set := &a.Avoid
+	if !a.Mastered {
+		set = &a.AvoidAM
 	}
 	if *set == nil {
 		*set = map[cluster.Place]bool{}
@@ -356,121 +320,50 @@ func (s *Scheduler) Blacklist(ref AppRef, add, remove []string) {
 		if len(*set) >= MaxAvoided {
 			break
 		}
-		if p := s.books.Places.Take(name); (*set)[p] {
-			s.books.Places.Drop(p)
+		if p := s.Books.Places.Take(name); (*set)[p] {
+			s.Books.Places.Drop(p)
 		} else {
 			(*set)[p] = true
 		}
 	}
 	for _, name := range remove {
-		if p, ok := s.books.Places.Find(name); ok && (*set)[p] {
+		if p, ok := s.Books.Places.Find(name); ok && (*set)[p] {
 			delete(*set, p)
-			s.books.Places.Drop(p)
+			s.Books.Places.Drop(p)
 		}
 	}
-	a.queue.Touch()
+	a.Leaf.Touch()
 }
 
 // BlacklistAM replaces the hosts that masters of the application avoid.
-func (s *Scheduler) BlacklistAM(ref AppRef, hosts []string) {
-	a := s.app(ref)
-	s.dropAll(a.avoidAM)
-	a.avoidAM = map[cluster.Place]bool{}
+func (s *Core) BlacklistAM(ref AppRef, hosts []string) {
+	a := s.App(ref)
+	s.dropAll(a.AvoidAM)
+	a.AvoidAM = map[cluster.Place]bool{}
 	for _, h := range hosts[:min(len(hosts), MaxAvoided)] {
-		p := s.books.Places.Take(h)
-		if a.avoidAM[p] {
-			s.books.Places.Drop(p)
+		p := s.Books.Places.Take(h)
+		if a.AvoidAM[p] {
+			s.Books.Places.Drop(p)
 		}
-		a.avoidAM[p] = true
+		a.AvoidAM[p] = true
 	}
-	a.queue.Touch()
+	a.Leaf.Touch()
 }
 
-func (s *Scheduler) forgetAvoided(a *app) {
-	s.dropAll(a.avoid)
-	a.avoid = nil
+func (s *Core) forgetAvoided(a *App) {
+	s.dropAll(a.Avoid)
+	a.Avoid = nil
 }
 
 // dropPlaces ends all uses that the application makes of names of places.
-func (s *Scheduler) dropPlaces(a *app) {
+func (s *Core) dropPlaces(a *App) {
 	s.forgetAvoided(a)
-	s.dropAll(a.avoidAM)
-	a.avoidAM = nil
+	s.dropAll(a.AvoidAM)
+	a.AvoidAM = nil
 }
 
-func (s *Scheduler) dropAll(places map[cluster.Place]bool) {
+func (s *Core) dropAll(places map[cluster.Place]bool) {
 	for _, p := range slices.Sorted(maps.Keys(places)) {
-		s.books.Places.Drop(p)
+		s.Books.Places.Drop(p)
 	}
 }
-
-// avoids tells whether the application does not want the node.
-func (a *app) avoids(n *cluster.NodeBook) bool {
-	set := a.avoid
-	if !a.mastered {
-		set = a.avoidAM
-	}
-	return len(set) > 0 && (set[n.NodePlace] || set[n.RackPlace])
-}
-
-// noteHeadroom is what a walk that comes by an application leaves behind for
-// its headroom. It returns the application's user, if the leaf knows it, and
-// what is known of the user's limit.
-func (s *Scheduler) noteHeadroom(q *Queue, a *app, p part, m mode) (*user, *userBlock) {
-	u := q.known(a)
-	if u == nil {
-		return nil, nil
-	}
-	s.calc.Set(&q.leaf.queueLimit, &q.leaf.visitLimit)
-	a.headLeaf, a.headUser = q, u
-	b := of(&u.shares[p].blocked, m)
-	s.calc.Set(&b.limit, s.anyLimit(q, p, m))
-	if u.weight != 1 { // it is a multiple of the least container already
-		s.calc.ScaleDown(&b.limit, float64(u.weight), &s.min)
-	}
-	return u, b
-}
-
-// Headroom is what the master is told; see the facade.
-func (s *Scheduler) Headroom(ref AppRef) resource {
-	a := s.app(ref)
-	q := a.headLeaf
-	if q == nil {
-		return resource{}
-	}
-	var sum resource
-	plain := true
-	for p, asked := range a.wants.Asked() {
-		plain = plain && (p == 0 || !asked)
-	}
-	if plain {
-		sum = s.headroomIn(q, a, 0)
-	} else {
-		for p, asked := range a.wants.Asked() {
-			if asked {
-				sum = sum.Add(s.headroomIn(q, a, part(p)))
-			}
-		}
-	}
-	sum[yarn.Memory] = max(sum[yarn.Memory], 0)
-	return sum
-}
-
-func (s *Scheduler) headroomIn(q *Queue, a *app, p part) resource {
-	limit, weight := *s.anyLimit(q, p, respect), float32(1)
-	if u := q.known(a); u != nil {
-		weight = u.weight
-	}
-	s.calc.ScaleDown(&limit, float64(weight), &s.min)
-	ofQueue := q.leaf.queueLimit
-	if p != 0 {
-		ofQueue = q.shares[p].effMax
-	}
-	h := measure.Least(measure.SubFloor(limit, a.headUser.shares[p].used), measure.SubFloor(ofQueue, q.Ledger[p].Used))
-	s.calc.RoundDown(&h, &s.min)
-	total := s.books.Partition(p).Total
-	left := total.Sub(s.tree.root.Ledger[p].Used)
-	return *s.calc.Min(&total, &left, &h)
-}
-
-func times(r resource, n int64) resource { return measure.Times(r, n) }
