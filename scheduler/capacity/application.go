@@ -1,10 +1,8 @@
 package capacity
 
 import (
-	"math"
 	"slices"
 
-	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
@@ -45,25 +43,21 @@ type app struct {
 // enters puts the application into a leaf.
 func (a *app) enters(q *Queue) { a.queue, a.Leaf = q, &q.Queue }
 
-func (s *Scheduler) app(ref AppRef) *app { return s.apps[ref] }
+// mine is the application, as this policy has it.
+func mine(a *core.App) *app { return a.Own.(*app) }
 
-// AddApplication enters an application; see the facade.
-func (s *Scheduler) AddApplication(in demand.Application, path string) (AppRef, yarn.Reason) {
-	if _, ok := s.ByID[in.ID]; ok {
-		return cluster.NoApp, yarn.Reason{Code: fit.AlreadyKnown, Subject: in.ID.String()}
-	}
-	q, priority, why := s.admitApplication(&in, path)
+func (s *Scheduler) app(ref AppRef) *app { return mine(s.Apps[ref]) }
+
+// Admit enters an application into its leaf.
+func (s *Scheduler) Admit(in *demand.Application, path string) (*core.App, yarn.Reason) {
+	q, priority, why := s.admitApplication(in, path)
 	if !why.OK() {
-		return cluster.NoApp, why
+		return nil, why
 	}
-	a := &app{App: core.App{Application: in, Priority: priority, Asked: priority}}
+	a := &app{App: core.App{Application: *in, Priority: priority}}
+	a.Own = a
 	a.enters(q)
-	s.Enter(&a.App)
-	for len(s.apps) < len(s.Apps) {
-		s.apps = append(s.apps, nil)
-	}
-	s.apps[a.Ref] = a
-	return a.Ref, yarn.Reason{}
+	return &a.App, yarn.Reason{}
 }
 
 func (s *Scheduler) admitApplication(in *demand.Application, path string) (*Queue, int32, yarn.Reason) {
@@ -85,9 +79,6 @@ func (s *Scheduler) admitApplication(in *demand.Application, path string) (*Queu
 		return nil, 0, why
 	}
 	q.lastSubmit = s.Now.Mono
-	for p := q; p != nil; p = p.parent {
-		p.Counts.Submitted++
-	}
 	for p := q.parent; p != nil; p = p.parent {
 		p.apps++
 	}
@@ -142,26 +133,9 @@ func (s *Scheduler) maySubmitNow(q *Queue, name string) yarn.Reason {
 	return yarn.Reason{}
 }
 
-// CountEnd counts how the application ended; see the facade.
-func (s *Scheduler) CountEnd(ref AppRef, end yarn.ApplicationState) {
-	for q := s.app(ref).queue; q != nil; q = q.parent {
-		switch end {
-		case yarn.AppKilled:
-			q.Counts.Killed++
-		case yarn.AppFailed:
-			q.Counts.Failed++
-		default:
-			q.Counts.Completed++
-		}
-	}
-}
-
-// RemoveApplication forgets the application.
-func (s *Scheduler) RemoveApplication(ref AppRef) {
-	a := s.app(ref)
-	if a.Running {
-		s.EndAttempt(ref, false)
-	}
+// Removed ends the application's part in its queues.
+func (s *Scheduler) Removed(gone *core.App) {
+	a := mine(gone)
 	q := a.queue
 	s.unwant(q, a)
 	q.finished()
@@ -169,8 +143,6 @@ func (s *Scheduler) RemoveApplication(ref AppRef) {
 		p.apps--
 		p.finished()
 	}
-	s.Leave(&a.App)
-	q.Touch()
 }
 
 // finished ends the draining of a queue that has become empty.
@@ -186,11 +158,9 @@ func (q *Queue) drainForRecovery() {
 	}
 }
 
-// AddAttempt starts an attempt; see the facade.
-func (s *Scheduler) AddAttempt(ref AppRef, at demand.Attempt) {
-	a := s.app(ref)
-	q := a.queue
-	s.Begin(&a.App, at)
+// Started has an attempt wait for admission.
+func (s *Scheduler) Started(of *core.App) {
+	a, at := mine(of), &of.Attempt
 	a.amPart, a.amSize = s.Part(at.AMLabel), at.AM
 	if a.Unmanaged {
 		a.amPart, a.amSize = 0, s.Min
@@ -202,7 +172,7 @@ func (s *Scheduler) AddAttempt(ref AppRef, at demand.Attempt) {
 	}
 	a.runnable = s.mayRun(a)
 	s.track(a)
-	s.join(q, a)
+	s.join(a.queue, a)
 }
 
 // join puts the attempt into the leaf's lists and admits who can be.
@@ -273,51 +243,30 @@ func (s *Scheduler) chargeMaster(q *Queue, u *user, a *app, sign int64) {
 	us.amUsed = us.amUsed.Add(size)
 }
 
-// EndAttempt ends the running attempt; see the facade.
-func (s *Scheduler) EndAttempt(ref AppRef, keepContainers bool) []cluster.Ended {
-	a := s.app(ref)
-	if !a.Running {
-		return nil
-	}
-	ended, _ := s.EndSome(&a.App, keepContainers, math.MaxInt, nil)
-	ended = s.EndReservations(&a.App, ended)
-	q := a.queue
-	a.Running = false
-	s.Withdraw(&a.App)
-	s.separate(q, a)
+// Stopped takes an attempt out of its leaf, and lets others run in its place.
+func (s *Scheduler) Stopped(of *core.App) {
+	a := mine(of)
+	s.separate(a.queue, a)
 	s.untrack(a)
 	if a.runnable {
 		s.promote(a)
 	}
-	return ended
 }
 
-// EndContainers ends some of what EndAttempt would end; see the facade.
-func (s *Scheduler) EndContainers(ref AppRef, keepContainers bool, most int) (ended []cluster.Ended, more bool) {
-	a := s.app(ref)
-	if !a.Running || a.Live.Len() <= most {
-		return nil, false
-	}
-	ended = s.EndReservations(&a.App, nil)
-	s.Withdraw(&a.App)
-	s.unwant(a.queue, a)
-	return s.EndSome(&a.App, keepContainers, most, ended)
-}
-
-// MayMove checks a move; see the facade.
-func (s *Scheduler) MayMove(ref AppRef, target string) yarn.Reason {
-	a := s.app(ref)
+// MoveTarget finds the leaf and checks its limits.
+func (s *Scheduler) MoveTarget(of *core.App, target string) (*queue.Queue, yarn.Reason) {
+	a := mine(of)
 	q := s.tree.find(target)
 	switch {
 	case s.tree.find(a.queue.Path) == nil || s.isAstray(a.queue.Path):
 		// compat: a refresh has taken its queue out of the tree.
-		return yarn.Reason{Code: fit.UnknownQueue, Subject: a.queue.Path}
+		return nil, yarn.Reason{Code: fit.UnknownQueue, Subject: a.queue.Path}
 	case q == nil && s.tree.Names.Ambiguous(target):
-		return yarn.Reason{Code: fit.AmbiguousQueue, Subject: target}
+		return nil, yarn.Reason{Code: fit.AmbiguousQueue, Subject: target}
 	case q == nil || s.isAstray(q.Path):
-		return yarn.Reason{Code: fit.UnknownQueue, Subject: target}
+		return nil, yarn.Reason{Code: fit.UnknownQueue, Subject: target}
 	case !q.isLeaf():
-		return yarn.Reason{Code: fit.NotALeaf, Subject: q.Path}
+		return nil, yarn.Reason{Code: fit.NotALeaf, Subject: q.Path}
 	}
 	if s.cfg.Cluster.LabelsEnabled && a.Running {
 		// compat: from here on the headroom is that of the other partitions alone,
@@ -326,25 +275,20 @@ func (s *Scheduler) MayMove(ref AppRef, target string) yarn.Reason {
 		for p, asked := range a.Wants.Asked() {
 			label := s.Books.Partition(part(p)).Name
 			if asked && !q.MayUse(label) {
-				return yarn.Reason{Code: fit.AccessChanges, Subject: q.Path, Detail: label}
+				return nil, yarn.Reason{Code: fit.AccessChanges, Subject: q.Path, Detail: label}
 			}
 		}
 	}
-	return s.maySubmitNow(q, a.User)
+	return &q.Queue, s.maySubmitNow(q, a.User)
 }
 
-// MoveApplication moves the application; see the facade.
-func (s *Scheduler) MoveApplication(ref AppRef, target string) yarn.Reason {
-	if why := s.MayMove(ref, target); !why.OK() {
-		return why
-	}
-	a := s.app(ref)
-	from, to := a.queue, s.tree.find(target)
+// Moved takes the application out of one leaf and puts it into another.
+func (s *Scheduler) Moved(of *core.App, fromLeaf, toLeaf *queue.Queue) {
+	a, from, to := mine(of), own(fromLeaf), own(toLeaf)
 	to.lastSubmit = s.Now.Mono
 	for p := to.parent; p != nil; p = p.parent {
 		p.apps++
 	}
-	s.Rebook(&a.App, &from.Queue, &to.Queue)
 	if a.Running {
 		s.separate(from, a)
 		a.enters(to)
@@ -360,12 +304,9 @@ func (s *Scheduler) MoveApplication(ref AppRef, target string) yarn.Reason {
 		p.apps--
 		p.finished()
 	}
-	from.Touch()
-	to.Touch()
 	if a.Running && !s.AsApache {
 		s.promoteMoved(a, from)
 	}
-	return yarn.Reason{}
 }
 
 // moveParallel moves the application's place among those that run at the same time.
@@ -388,22 +329,10 @@ func (s *Scheduler) moveDemand(a *app, from, to *Queue) {
 	}
 }
 
-// SetPriority changes the priority; see the facade.
-//
-// compat: going back to the priority of the submission is answered like any
-// other change, but the place in the order stays.
-func (s *Scheduler) SetPriority(ref AppRef, priority int32) (int32, yarn.Reason) {
-	a := s.app(ref)
+// Prioritize takes the application to its place among those that are served, or wait.
+func (s *Scheduler) Prioritize(of *core.App, priority int32) {
+	a := mine(of)
 	q := a.queue
-	in := a.Application
-	in.Priority, in.PrioritySet = priority, true
-	priority, why := s.CheckPriority(&in, q.Path)
-	switch {
-	case !why.OK():
-		return a.Priority, why
-	case priority == a.Asked:
-		return priority, why
-	}
 	l := q.leaf
 	q.calm(a)
 	switch {
@@ -429,51 +358,4 @@ func (s *Scheduler) SetPriority(ref AppRef, priority int32) (int32, yarn.Reason)
 		l.pending.miscounted = true
 		a.waits, a.joined = true, l.pending.passes
 	}
-	a.Priority = priority
-	q.Touch()
-	return priority, yarn.Reason{}
-}
-
-// CheckPriority is the priority that a submission gets; see the facade.
-func (s *Scheduler) CheckPriority(in *demand.Application, path string) (int32, yarn.Reason) {
-	var acls []queue.PriorityACL
-	var otherwise int32
-	if q := s.tree.find(path); q != nil && q.isLeaf() {
-		acls, otherwise = q.conf.PriorityACLs, q.conf.DefaultPriority
-	}
-	priority := in.Priority
-	if !in.PrioritySet {
-		priority = otherwise
-		for _, acl := range acls {
-			if acl.Who.Allows(in.User, in.RealUser, in.Groups) {
-				priority = acl.Default
-			}
-		}
-	}
-	priority = min(priority, s.cfg.Cluster.MaxPriority)
-	if !s.cfg.Cluster.ACLEnabled || len(acls) == 0 {
-		return priority, yarn.Reason{}
-	}
-	for _, acl := range acls {
-		if priority <= acl.Max && acl.Who.Allows(in.User, in.RealUser, in.Groups) {
-			return priority, yarn.Reason{}
-		}
-	}
-	return priority, yarn.Reason{Code: fit.PriorityDenied, Subject: path, Count: int64(priority), Detail: in.User}
-}
-
-// Lifetime is how long an application may last; see the facade.
-func (s *Scheduler) Lifetime(path string, asked int64) int64 {
-	q := s.tree.find(path)
-	if q == nil || !q.isLeaf() {
-		return max(asked, 0)
-	}
-	most, otherwise := q.conf.MaxLifetime, q.conf.DefaultLifetime
-	switch {
-	case asked <= 0:
-		return max(otherwise, 0)
-	case most > 0:
-		return min(asked, most)
-	}
-	return asked
 }

@@ -14,7 +14,7 @@ import (
 
 // Check recounts all books from the containers and asks; see the facade.
 func (s *Scheduler) Check() string {
-	c := &recount{s: s, queues: map[*Queue][]queue.Ledger{}, users: map[*Queue]map[string][]resource{}, apps: make([][]core.AppShare, len(s.apps)),
+	c := &recount{s: s, queues: map[*Queue][]queue.Ledger{}, users: map[*Queue]map[string][]resource{}, apps: make([][]core.AppShare, len(s.Apps)),
 		nodes: make([]resource, s.Books.NodeSlots())}
 	for _, step := range []func() string{c.containers, c.demand, c.checkNodes, c.checkApps, c.checkQueues, c.checkLists} {
 		if bad := step(); bad != "" {
@@ -106,7 +106,7 @@ func (c *recount) charge(a *app, box *cluster.Container, p part) {
 
 // demand adds up what is outstanding.
 func (c *recount) demand() string {
-	for _, a := range c.s.apps {
+	for _, a := range c.s.Apps {
 		if a == nil || !a.Running {
 			continue
 		}
@@ -114,7 +114,7 @@ func (c *recount) demand() string {
 			if w.Left() <= 0 {
 				return fmt.Sprintf("%v: a key with nothing outstanding is listed", a.ID)
 			}
-			c.up(a.queue, w.Part, func(has *queue.Ledger) {
+			c.up(own(a.Leaf), w.Part, func(has *queue.Ledger) {
 				has.Pending = has.Pending.Add(measure.Times(w.Any.Size, int64(w.Left())))
 				has.Waiting += int64(w.Left())
 			})
@@ -145,7 +145,7 @@ func (c *recount) checkNodes() string {
 }
 
 func (c *recount) checkApps() string {
-	for i, a := range c.s.apps {
+	for i, a := range c.s.Apps {
 		if a == nil {
 			continue
 		}

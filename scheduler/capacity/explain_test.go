@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/scheduler/queue"
@@ -74,8 +75,12 @@ func (p *play) untrue(a *app, why yarn.Reason) string {
 	case fit.QueueLimit, fit.ParentLimit, fit.RoomKept, fit.PartitionDenied, fit.Headroom, fit.OtherList:
 		return p.untrueOfQueue(a, why)
 	case fit.OthersFirst:
-		ref := slices.IndexFunc(s.apps, func(o *app) bool { return o != nil && o.ID.String() == why.Detail })
-		return sayIf(ref < 0 || s.apps[ref] == a || !s.apps[ref].active || s.apps[ref].queue.Path != why.Subject || len(s.apps[ref].Wants.Keys()) == 0, "that one does not want anything")
+		first := slices.IndexFunc(s.Apps, func(o *core.App) bool { return o != nil && o.ID.String() == why.Detail })
+		if first < 0 {
+			return "there is no such application"
+		}
+		o := s.app(AppRef(first))
+		return sayIf(o == a || !o.active || o.queue.Path != why.Subject || len(o.Wants.Keys()) == 0, "that one does not want anything")
 	case fit.OtherPartition, fit.StrictLocality, fit.ShareDelay, fit.EarlierAsk:
 		return p.untrueOfAsk(a, why)
 	case fit.ReservationsEnough:

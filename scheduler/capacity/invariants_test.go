@@ -200,7 +200,7 @@ func (v *snapshot) parallelSound() string {
 			if a.Running && (a.Active || a.Waits) {
 				return fmt.Sprintf("%v is held back and active or pending", a.ID)
 			}
-			if own := v.s.app(v.s.ByID[a.ID]); a.Running && v.s.mayRun(own) {
+			if a.Running && v.s.mayRun(v.s.app(v.s.ByID[a.ID])) {
 				return fmt.Sprintf("%v is held back and nothing is in the way", a.ID)
 			}
 			continue
@@ -449,8 +449,8 @@ func (p *play) forgotten(q *Queue, user string) {
 	if q.leaf.lost || q.leaf.active.restless || q.leaf.users[user] == nil {
 		return
 	}
-	for _, a := range p.quick.apps {
-		if a != nil && a.queue == q && a.User == user {
+	for _, a := range p.quick.Apps {
+		if a != nil && a.Leaf == &q.Queue && a.User == user {
 			return
 		}
 	}
@@ -560,8 +560,8 @@ func (p *play) askers() (users map[string]int, active map[AppRef]bool) {
 			users[q.Path] = int(q.leaf.activeUsers())
 		}
 	}
-	for _, a := range p.quick.apps {
-		if a != nil && a.active {
+	for _, a := range p.quick.Apps {
+		if a != nil && mine(a).active {
 			active[a.Ref] = true
 		}
 	}

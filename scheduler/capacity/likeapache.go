@@ -46,6 +46,7 @@ func (s *Scheduler) guaranteedTooMuch(cfg *config.Config, q, fresh *Queue) error
 func (s *Scheduler) leaveInLine(q *Queue, a *app) {
 	rest := *a
 	rest.App = a.Bare()
+	rest.Own = &rest
 	rest.user, rest.waits, rest.active = nil, true, false
 	q.leaf.pending.enter(&rest)
 	q.leaf.pending.miscounted = true

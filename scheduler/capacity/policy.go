@@ -32,7 +32,7 @@ func (s *Scheduler) Entitle() { s.recalculateFrom(s.tree.root, s.Books.Total) }
 // Used charges the application's user, and brings the fractions in use up to date.
 func (s *Scheduler) Used(leaf *queue.Queue, a *core.App, p part, amount *resource, served bool) {
 	q := own(leaf)
-	s.charge(q, s.apps[a.Ref], p, amount)
+	s.charge(q, mine(a), p, amount)
 	served = served && p == 0
 	total := &s.Books.Partition(p).Total
 	for ; q != nil; q = q.parent {
@@ -48,7 +48,7 @@ func (s *Scheduler) Wanted(q *queue.Queue, p part) { s.enlist(own(q), p) }
 
 // Asked counts the application among those that ask, and lets walks look at it.
 func (s *Scheduler) Asked(of *core.App, fresh bool) {
-	a := s.apps[of.Ref]
+	a := mine(of)
 	switch {
 	case fresh:
 		s.want(a.queue, a)
@@ -60,20 +60,11 @@ func (s *Scheduler) Asked(of *core.App, fresh bool) {
 	}
 }
 
-// Sated counts the application no longer.
-func (s *Scheduler) Sated(of *core.App) {
-	a := s.apps[of.Ref]
-	s.unwant(a.queue, a)
-}
-
 // Changed notes that the application may come earlier or later.
 func (s *Scheduler) Changed(of *core.App) {
-	a := s.apps[of.Ref]
+	a := mine(of)
 	s.unsettle(a)
 }
-
-// Forget frees the index.
-func (s *Scheduler) Forget(ref AppRef) { s.apps[ref] = nil }
 
 // Ask enters asks; see the facade.
 func (s *Scheduler) Ask(ref AppRef, asks []yarn.Ask) {
@@ -90,7 +81,7 @@ func (s *Scheduler) Ask(ref AppRef, asks []yarn.Ask) {
 // there: of who waits for admission, and of a master that does not run where it was
 // asked for.
 func (s *Scheduler) MasterMoved(of *core.App, box *cluster.Container, from, to part) {
-	a := s.apps[of.Ref]
+	a := mine(of)
 	q := a.queue
 	if a.waits {
 		q.leaf.pending.exit(a)

@@ -289,10 +289,11 @@ func (s *Scheduler) swap(cfg *config.Config, r *renewed) {
 // their queues have become.
 func (s *Scheduler) replace(r *renewed) {
 	s.hold(s.cfg, r.tree)
-	for _, a := range s.apps {
-		if a == nil {
+	for _, held := range s.Apps {
+		if held == nil {
 			continue
 		}
+		a := mine(held)
 		a.enters(r.follow(a.queue))
 		if a.headLeaf != nil {
 			a.headLeaf = r.follow(a.headLeaf)

@@ -13,7 +13,6 @@ type Scheduler struct {
 	core.Core
 	cfg  *config.Config
 	tree *tree
-	apps []*app // by index, as Apps
 
 	userRunnable map[string]int32  // applications that max-parallel-apps lets run
 	userWaiting  map[string][]*app // and those that it does not, by arrival

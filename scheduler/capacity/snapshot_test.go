@@ -39,9 +39,9 @@ func takeSnapshot(s *Scheduler, memory map[string]map[string]*twin.Memory, kept 
 		}
 	}
 	v.world.Root = v.queue(s.tree.root, nil, memory)
-	for _, a := range s.apps {
+	for _, a := range s.Apps {
 		if a != nil {
-			v.app(a)
+			v.app(mine(a))
 		}
 	}
 	for i := range s.Books.Slots() {
@@ -49,9 +49,9 @@ func takeSnapshot(s *Scheduler, memory map[string]map[string]*twin.Memory, kept 
 			v.container(ref)
 		}
 	}
-	for _, a := range s.apps {
+	for _, a := range s.Apps {
 		if a != nil {
-			v.keys(a)
+			v.keys(mine(a))
 		}
 	}
 	for q, to := range v.queues {

@@ -11,6 +11,7 @@ import (
 // together, before the rest.
 type App struct {
 	Leaf     *queue.Queue // that it is in
+	Own      any          // what the policy keeps of it
 	Ref      AppRef
 	Held     int32                  // reservations
 	Open     int32                  // slots of containers
@@ -83,89 +84,8 @@ func (a *App) Enlarges(w *demand.Want, node NodeRef) bool {
 	return in == nil || in.node == node
 }
 
-// Enter gives an application its index.
-func (s *Core) Enter(a *App) {
-	a.Live = cluster.NewOwned()
-	a.grow(s.Books.Partitions())
-	if k := len(s.freeApps); k > 0 {
-		a.Ref, s.freeApps = s.freeApps[k-1], s.freeApps[:k-1]
-	} else {
-		a.Ref = AppRef(len(s.Apps))
-		s.Apps = append(s.Apps, nil)
-	}
-	s.Apps[a.Ref] = a
-	s.ByID[a.ID] = a.Ref
-}
-
-// Leave forgets an application, but for the slots of its containers.
-func (s *Core) Leave(a *App) {
-	delete(s.ByID, a.ID)
-	a.Gone = true
-	s.dropPlaces(a)
-	s.freeApp(a)
-}
-
-// freeApp reuses the slot of a removed application once nothing refers to it.
-func (s *Core) freeApp(a *App) {
-	if a.Gone && a.Open == 0 {
-		s.Apps[a.Ref] = nil
-		s.freeApps = append(s.freeApps, a.Ref)
-		s.policy.Forget(a.Ref)
-	}
-}
-
-// Begin starts an attempt: what the one before has left behind goes, but for containers
-// that are kept.
-func (s *Core) Begin(a *App, at demand.Attempt) {
-	a.Attempt, a.Running = at, true
-	a.Priority = a.Asked // compat: an attempt does not take over what was changed for the one before
-	a.Mastered = a.Unmanaged
-	a.Newest = yarn.ContainerID{Attempt: at.ID, Number: at.Epoch << yarn.EpochShift}
-	a.Wants = demand.Demand{}
-	a.AvoidAM = nil
-	a.updates = updates{}
-	if at.KeepContainers {
-		return
-	}
-	s.forgetAvoided(a)
-	for p := range a.Shares {
-		a.Shares[p] = AppShare{}
-	}
-	a.Live = cluster.NewOwned()
-}
-
-// EndSome ends at most so many of the attempt's containers, and all of its reservations.
-// With keep, those that were launched stay, but for the master's. more: some are left.
-func (s *Core) EndSome(a *App, keep bool, most int, ended []cluster.Ended) (_ []cluster.Ended, more bool) {
-	for _, c := range s.Books.OfOwner(&a.Live, nil) {
-		if box := s.Books.Container(c); keep && box.Launched && !box.AM {
-			continue
-		}
-		if len(ended) >= most {
-			return ended, true
-		}
-		ended = append(ended, s.End(c, cluster.AttemptOver))
-	}
-	return ended, false
-}
-
-// EndReservations ends those of the attempt.
-func (s *Core) EndReservations(a *App, ended []cluster.Ended) []cluster.Ended {
-	for _, c := range s.ReservationsOf(a) {
-		ended = append(ended, s.End(c, cluster.AttemptOver))
-	}
-	return ended
-}
-
-// Withdraw forgets what the attempt asks for.
-func (s *Core) Withdraw(a *App) {
-	for _, d := range a.Wants.Clear(&s.Books.Places, nil) {
-		s.addPending(a.Leaf, &d)
-	}
-}
-
-// ReservationsOf are those of the attempt.
-func (s *Core) ReservationsOf(a *App) []ContainerRef {
+// reservations are those of the attempt.
+func (a *App) reservations() []ContainerRef {
 	var out []ContainerRef
 	for _, w := range a.Wants.All() {
 		out = append(out, w.Reservations...)

@@ -25,29 +25,43 @@ type (
 	resource     = yarn.Resource
 )
 
-// Policy is told what changes. The books are up to date by then.
+// Policy is who decides. It is asked whether applications may come, and told what
+// changes; the books are up to date by then.
 type Policy interface {
-	// Fit makes the books of queues as long as there are partitions.
-	Fit(parts int)
-	// Entitle finds anew what queues are entitled to, after the cluster has changed.
-	Entitle()
+	// Admit makes the books of a new application, with its leaf and its priority, or
+	// says why it is refused.
+	Admit(in *demand.Application, path string) (*App, yarn.Reason)
+	// MoveTarget is the leaf that an application is to be moved to, or why it may not.
+	MoveTarget(a *App, target string) (*queue.Queue, yarn.Reason)
+	// Started tells that an attempt waits to be served, Stopped that it does no more.
+	Started(a *App)
+	Stopped(a *App)
+	// Removed tells that an application goes.
+	Removed(a *App)
+	// Moved has an application enter another leaf, which uses what it has by now. Of
+	// what it asks for, MoveDemand takes care.
+	Moved(a *App, from, to *queue.Queue)
+	// Prioritize has an application take the place that it has by a new priority.
+	Prioritize(a *App, priority int32)
+
 	// Used tells that what an application uses in a queue, and in those above it, has
 	// changed by so much. served: so has what is outstanding there, by one container.
 	Used(q *queue.Queue, a *App, p cluster.Part, amount *yarn.Resource, served bool)
 	// Wanted tells that what is outstanding in a queue has come to be more than
 	// nothing, or ended to be.
 	Wanted(q *queue.Queue, p cluster.Part)
-	// Asked tells that an application has asked for containers on any host. fresh:
-	// nothing was outstanding under that key.
+	// Asked tells that an application asks for more or for less. fresh: nothing was
+	// outstanding under that key.
 	Asked(a *App, fresh bool)
-	// Sated tells that an application has nothing outstanding any more.
-	Sated(a *App)
 	// Changed tells that an application has more or less than before.
 	Changed(a *App)
+
+	// Entitle finds anew what queues are entitled to, after the cluster has changed.
+	Entitle()
 	// MasterMoved tells that the node of an application's master changed its partition.
 	MasterMoved(a *App, c *cluster.Container, from, to cluster.Part)
-	// Forget tells that an application's index is free.
-	Forget(ref cluster.AppRef)
+	// Fit makes the books of queues as long as there are partitions.
+	Fit(parts int)
 }
 
 // Core is the state that does not depend on a policy.

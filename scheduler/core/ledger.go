@@ -57,11 +57,11 @@ func (s *Core) addReserved(q *queue.Queue, p part, amount resource, count int32)
 	}
 }
 
-// Rebook moves the usage of the application's containers and reservations from one leaf
+// rebookAll moves the usage of the application's containers and reservations from one leaf
 // to another; that of very many as one sum for each partition, which the shares of
 // users notice in their last digits.
-func (s *Core) Rebook(a *App, from, to *queue.Queue) {
-	list := append(s.Books.OfOwner(&a.Live, nil), s.ReservationsOf(a)...)
+func (s *Core) rebookAll(a *App, from, to *queue.Queue) {
+	list := append(s.Books.OfOwner(&a.Live, nil), a.reservations()...)
 	if len(list) <= manyRebooked {
 		for _, c := range list {
 			s.rebook(a, c, from, to)
@@ -111,15 +111,6 @@ func (s *Core) movePromise(q *queue.Queue, p part, amount resource, count int32)
 	for ; q != nil; q = q.Parent {
 		q.Ledger[p].Promised = q.Ledger[p].Promised.Add(amount)
 		q.Ledger[p].Held += count
-	}
-}
-
-// MoveDemand takes what the application asks for from one leaf to another.
-func (s *Core) MoveDemand(a *App, from, to *queue.Queue) {
-	for _, w := range a.Wants.Keys() {
-		n := int64(w.Any.Count)
-		s.addPending(from, &demand.Delta{Part: w.Part, Size: times(w.Any.Size, -n), Count: -n})
-		s.addPending(to, &demand.Delta{Part: w.Part, Size: times(w.Any.Size, n), Count: n})
 	}
 }
 

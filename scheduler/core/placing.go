@@ -41,7 +41,7 @@ func (s *Core) Allocate(ref NodeRef, n *cluster.NodeBook, o *Placement) (Contain
 	}
 	a.Wants.Take(s.Calc, &s.Books.Places, w, o.Locality, n)
 	if len(a.Wants.Keys()) == 0 {
-		s.policy.Sated(a)
+		s.policy.Asked(a, false)
 	}
 	if o.Excess >= 0 {
 		s.GiveUp(o.Excess)

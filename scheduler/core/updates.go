@@ -253,7 +253,7 @@ func (s *Core) cancelIncrease(a *App, box *cluster.Container, w *demand.Want) {
 	a.Wants.Take(s.Calc, &s.Books.Places, w, cluster.OffSwitch, s.Books.Node(box.Node))
 	s.lessPending(a.Leaf, w)
 	if !a.Wants.Wanting() {
-		s.policy.Sated(a)
+		s.policy.Asked(a, false)
 	}
 }
 
