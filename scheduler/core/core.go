@@ -88,6 +88,7 @@ type Core struct {
 	started  int64         // monotonic milliseconds
 	largest  yarn.Resource // what the largest nodes have, type by type
 
+	amount yarn.Resource // by which the usage of a queue changes
 	deltas []demand.Delta
 	keys   []demand.Key   // of the running call
 	wants  []*demand.Want // what is known under them

@@ -28,7 +28,8 @@ func (s *Core) use(leaf *queue.Queue, a *App, p part, amount *resource, count in
 		s.Calc.Increase(&has.Used, amount)
 		has.Containers += count
 	}
-	s.policy.Used(leaf, a, p, amount, served != nil)
+	s.Calc.Set(&s.amount, amount) // what the policy is given would else be on the heap
+	s.policy.Used(leaf, a, p, &s.amount, served != nil)
 }
 
 // addPending changes what is outstanding in a leaf and in all queues above it.
