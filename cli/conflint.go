@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/internal/local"
 )
 
 var confOptions = []option{
@@ -26,13 +27,14 @@ const siteFile = "yarn-site.xml"
 type starter struct {
 	daemon      string
 	files       []string // beside the site files
+	local       func(host string) bool
 	read        func(*conf.Properties) error
 	unsupported func(*conf.Properties) conf.Findings
 }
 
 var starters = []starter{
-	{"resourcemanager", nil, func(p *conf.Properties) error { _, err := conf.ReadResourceManager(p); return err }, conf.UnsupportedByResourceManager},
-	{"nodemanager", conf.NodeManagerFiles, func(p *conf.Properties) error { _, err := conf.ReadNodeManager(p); return err }, conf.UnsupportedByNodeManager},
+	{"resourcemanager", nil, local.Host, func(p *conf.Properties) error { _, err := conf.ReadResourceManager(p); return err }, conf.UnsupportedByResourceManager},
+	{"nodemanager", conf.NodeManagerFiles, nil, func(p *conf.Properties) error { _, err := conf.ReadNodeManager(p); return err }, conf.UnsupportedByNodeManager},
 }
 
 // judged is a finding, and the daemons that make it.
@@ -101,7 +103,7 @@ func (c *call) judgements() (dir string, out []judged, err error) {
 // judgement is what one daemon says. What is wrong with the files' contents is
 // among it; an error means that they cannot be read at all.
 func (c *call) judgement(s starter, dir string) (conf.Findings, error) {
-	files := conf.Options{Dir: dir, Files: s.files, Optional: true, Env: c.LookupEnv, System: c.systemProperties(), Overrides: c.overrides()}
+	files := conf.Options{Dir: dir, Files: s.files, Optional: true, Env: c.LookupEnv, System: c.systemProperties(), Overrides: c.overrides(), Local: s.local}
 	p, err := conf.Load(files)
 	if err != nil {
 		return broken(err)

@@ -57,6 +57,30 @@ func TestConfLintExit(t *testing.T) {
 	}
 }
 
+// TestConfLintOfTwoResourceManagers: the ResourceManager has the addresses of its machine's id, everybody else those of the first, and
+// with an id for all both are one finding.
+func TestConfLintOfTwoResourceManagers(t *testing.T) {
+	const hosts = "\n\tyarn.resourcemanager.ha.rm-ids rm1,rm2\n\tyarn.resourcemanager.hostname.rm1 192.0.2.1\n\tyarn.resourcemanager.hostname.rm2 127.0.0.1"
+	for _, c := range []struct {
+		more string
+		want []string
+	}{
+		{"", []string{"[resourcemanager] yarn.resourcemanager.ha.rm-ids = \"rm1,rm2\": .* of rm2 are used, .*hostname = 127.0.0.1; .* look for rm1; set yarn.resourcemanager.ha.id to rm2 for all",
+			"[nodemanager] yarn.resourcemanager.ha.rm-ids = \"rm1,rm2\": .* of rm1 are used, .*hostname = 192.0.2.1; set these"}},
+		{"\n\tyarn.resourcemanager.ha.id rm2", []string{"[resourcemanager,nodemanager] yarn.resourcemanager.ha.id = \"rm2\": .* of rm2 are used, .*hostname = 127.0.0.1; set these"}},
+	} {
+		got := newWorld().run("conf", "-lint", confDirOf(t, "yarn-site.xml", hosts+c.more))
+		if n := strings.Count(got.out, ": changed ["); n != len(c.want) || got.code != 0 {
+			t.Errorf("%d changes, exit code %d\n%s", n, got.code, got.out)
+		}
+		for _, want := range c.want {
+			if !regexp.MustCompile(strings.NewReplacer("[", `\[`, "]", `\]`).Replace(want)).MatchString(got.out) {
+				t.Errorf("want %s:\n%s", want, got.out)
+			}
+		}
+	}
+}
+
 func TestConfLintJSON(t *testing.T) {
 	dir := confDirOf(t, "yarn-site.xml", "\n\tyarn.federation.enabled true")
 	got := newWorld().run("conf", "-lint", dir, "--output", "json")

@@ -23,11 +23,12 @@ type Start struct {
 	Files     []string        // further configuration files (-conf)
 	Overrides []conf.Override // -D name=value
 	Env       func(string) (string, bool)
-	Environ   []string          // all of the same
-	System    map[string]string // Java system properties: variables for ${...}
-	LogLevel  string            // "" for the configuration's
-	LogFile   string            // where to log; "" for standard error
-	Args      []string          // after the subcommand and the generic options; of an action, the values of its option
+	Environ   []string               // all of the same
+	System    map[string]string      // Java system properties: variables for ${...}
+	Local     func(host string) bool // of the ResourceManager; see conf.Options
+	LogLevel  string                 // "" for the configuration's
+	LogFile   string                 // where to log; "" for standard error
+	Args      []string               // after the subcommand and the generic options; of an action, the values of its option
 	Stdout    io.Writer
 	Stderr    io.Writer
 }
@@ -50,7 +51,7 @@ func (s Start) LoadWith(optional []string) (*conf.Properties, error) {
 		}
 		files[i] = abs
 	}
-	return conf.Load(conf.Options{Dir: s.ConfDir, Base: base, Files: files, Overrides: s.Overrides, Env: s.Env, System: s.System})
+	return conf.Load(conf.Options{Dir: s.ConfDir, Base: base, Files: files, Overrides: s.Overrides, Env: s.Env, System: s.System, Local: s.Local})
 }
 
 // Daemon runs until ctx ends or it cannot go on. An error of type Exit is an

@@ -74,7 +74,7 @@ func common(r *conf.Reader) settings {
 func targets(r *conf.Reader, ha bool, property string, port int) []Target {
 	if !ha {
 		a := r.Address(property, fmt.Sprintf("0.0.0.0:%d", port), port)
-		return []Target{{Address: a.String(), Property: property}}
+		return []Target{{Address: a.String(), Property: r.Source(property)}}
 	}
 	ids := r.Strings("yarn.resourcemanager.ha.rm-ids")
 	if len(ids) == 0 || len(ids) > maxResourceManagers {

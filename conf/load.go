@@ -47,6 +47,10 @@ type Options struct {
 	// System answers the JVM's properties such as ${user.name}; see
 	// variables. Nil means none, or Base's.
 	System map[string]string
+	// Local tells which host is this machine, for the ResourceManager, which may
+	// be one of several in the files and have the addresses of that one. Nil is
+	// for everybody else; see one.
+	Local func(host string) bool
 	// Overrides are merged on top of everything.
 	Overrides []Override
 	// Read replaces the file system, for tests and for configuration that
@@ -113,6 +117,7 @@ func Load(o Options) (*Properties, error) {
 			vars.system = o.Base.vars.system
 		}
 	}
+	m.local = o.Local
 	return m.finish(vars), nil
 }
 
@@ -221,6 +226,8 @@ type merger struct {
 	values map[string]Value
 	final  map[string]Origin
 	told   map[string]bool // deprecated names warned about
+	before string          // the rm-id that the base has chosen
+	local  func(host string) bool
 }
 
 func newMerger() *merger {
@@ -228,7 +235,8 @@ func newMerger() *merger {
 }
 
 func (m *merger) base(p *Properties) {
-	maps.Copy(m.values, p.values)
+	maps.Copy(m.values, p.merged)
+	m.before = p.one.id
 	maps.Copy(m.final, p.final)
 	m.load.files = append(m.load.files, p.files...)
 	m.load.hdfsSite = p.hdfsSite
@@ -311,24 +319,35 @@ func (m *merger) override(d Override) error {
 
 // finish expands variables and freezes the result.
 func (m *merger) finish(vars variables) *Properties {
-	p := &Properties{values: m.values, final: m.final, vars: vars, files: m.load.files, hdfsSite: m.load.hdfsSite, names: make([]string, 0, len(m.values))}
-	raw := func(name string) (string, bool) {
-		v, ok := m.values[CurrentName(trim(name))]
-		return v.Raw, ok
+	p := &Properties{merged: m.values, final: m.final, vars: vars, files: m.load.files, hdfsSite: m.load.hdfsSite, names: make([]string, 0, len(m.values))}
+	p.values = maps.Clone(m.values)
+	p.one = m.chooseOne(vars)
+	for name, from := range p.one.names {
+		v := m.values[from]
+		v.Name, v.from = name, from
+		p.values[name] = v
 	}
-	for name := range m.values {
+	for name := range p.values {
 		p.names = append(p.names, name)
 	}
 	sort.Strings(p.names)
 	for _, name := range p.names {
-		v := m.values[name]
-		v.Value, v.expandErr = vars.expand(v.Raw, raw)
+		v := p.values[name]
+		v.Value, v.expandErr = vars.expand(v.Raw, rawOf(p.values))
 		_, v.Final = m.final[name]
-		m.values[name] = v
+		p.values[name] = v
 		if v.expandErr != nil {
 			m.load.warn(Problem{Name: name, Value: v.Raw, Origin: v.Origin, Text: v.expandErr.Error()})
 		}
 	}
 	p.warnings = m.load.warnings
 	return p
+}
+
+// rawOf answers ${name} from values as they are written.
+func rawOf(values map[string]Value) func(name string) (string, bool) {
+	return func(name string) (string, bool) {
+		v, ok := values[CurrentName(trim(name))]
+		return v.Raw, ok
+	}
 }

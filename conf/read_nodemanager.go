@@ -69,7 +69,7 @@ func (r *Reader) trackerTargets(ha bool) []TrackerTarget {
 	const name, host, port = rm + "resource-tracker.address", rm + "hostname", 8031
 	if !ha {
 		a := r.Address(name, Address{r.String(host, "0.0.0.0"), port}.String(), port)
-		return []TrackerTarget{{Address: a, Property: name}}
+		return []TrackerTarget{{Address: a, Property: r.Source(name)}}
 	}
 	ids := distinct(r.Strings(rm + "ha.rm-ids"))
 	if len(ids) == 0 || len(ids) > maxResourceManagers {

@@ -48,7 +48,7 @@ func (r *Reader) Asked() []string {
 // properties that contradict each other. Saying it twice counts once.
 func (r *Reader) Fail(name, format string, args ...any) {
 	v, _ := r.props.Lookup(name)
-	p := Problem{Name: name, Value: v.Value, Origin: v.Origin, Text: fmt.Sprintf(format, args...)}
+	p := Problem{Name: cmp.Or(v.from, name), Value: v.Value, Origin: v.Origin, Text: fmt.Sprintf(format, args...)}
 	if !slices.Contains(r.problems, p) {
 		r.problems = append(r.problems, p)
 	}

@@ -128,7 +128,7 @@ var missingResourceManager = []missing{
 		schedulerPackage + "capacity.CapacityScheduler",
 		"write the queues into capacity-scheduler.xml; Hadoop's own yarn fs2cs converts a fair-scheduler.xml, and yarn queue -lint checks the result"},
 	{"high availability", rm + "ha.enabled", "", isTrue, Refused, "two active ResourceManagers could run at once", "false",
-		"run one ResourceManager and name it with " + rm + "hostname, because addresses with an rm-id are read only with high availability; " + rm +
+		"run one ResourceManager, which then has the addresses of " + rm + "ha.id, else those of the id whose machine it runs on; " + rm +
 			"recovery.enabled keeps applications across its restart"},
 	{"state store", rm + "store.class", rm + "recovery.enabled", explicit(rm+"store.class", classOtherThan(storeClasses, "bolt", "memory", "null")), Refused,
 		"applications would not be stored where it says", "", "they are then stored in the file " + rm + "heddle.state-store.path"},
@@ -233,6 +233,13 @@ func unsupported(p *Properties, asked, foreign []string, tables ...[]missing) Fi
 		}
 	}
 	out = append(out, unfollowed(p)...)
+	if o := &p.one; o.id != "" {
+		out = append(out, o.finding(p))
+		for _, name := range o.names {
+			judged[name] = true
+		}
+		judged[rm+"ha.rm-ids"], judged[rm+"ha.id"] = true, true
+	}
 	for _, f := range leftovers(p) {
 		judged[f.Name] = true
 		out = append(out, f)
@@ -248,34 +255,6 @@ func oddities(p *Properties) (out Findings) {
 			f.Severity = Ignored
 		}
 		out = append(out, f)
-	}
-	return out
-}
-
-// addressNames are the properties that high availability has once for each
-// ResourceManager, with its id behind them.
-var addressNames = []string{rm + "hostname", rm + "address", rm + "scheduler.address", rm + "resource-tracker.address", rm + "admin.address", rm + "webapp.address"}
-
-// leftovers are addresses of single ResourceManagers where high availability is
-// off. compat: Hadoop reads them with high availability alone.
-func leftovers(p *Properties) (out Findings) {
-	if isTrue(p, trim(p.Get(rm+"ha.enabled"))) {
-		return nil
-	}
-	for _, name := range addressNames {
-		for _, v := range p.WithPrefix(name + ".") {
-			base, id := p.Get(name), strings.TrimPrefix(v.Name, name+".")
-			if v.Origin.IsDefault() || id == "" || strings.Contains(id, ".") || known(v.Name) {
-				continue
-			}
-			f := Finding{Ignored, "address of one ResourceManager", v.Name, v.Value, v.Origin, "high availability is off, and it says the same as " + name, "remove it"}
-			if trim(base) != trim(v.Value) {
-				f.Severity = Changed
-				f.Reason = fmt.Sprintf("high availability is off, so it has no effect: %s is %s", name, base)
-				f.Advice = fmt.Sprintf("if this is the one ResourceManager, set %s to %s", name, clip(v.Value))
-			}
-			out = append(out, f)
-		}
 	}
 	return out
 }

@@ -45,6 +45,7 @@ type Value struct {
 	Final  bool // marked final somewhere: later files could not change it
 
 	expandErr error
+	from      string // the name with an rm-id that it stands under; see one
 }
 
 // Property is a value for packages that know nothing of files: Origin is an
@@ -62,6 +63,8 @@ type Properties struct {
 	hdfsSite string            // where hdfs-site.xml is, or would be; "" if none was looked for
 	final    map[string]Origin // where each final name was locked, unset names too
 	vars     variables
+	merged   map[string]Value // what one's addresses stand in for is here as it was
+	one      one
 }
 
 // Lookup finds a property by its current or its deprecated name; the Value
@@ -106,11 +109,12 @@ func (p *Properties) PropsWithPrefix(prefix string) map[string]string {
 	return out
 }
 
-// Explicit lists the properties that somebody set: everything but defaults.
+// Explicit lists the properties that somebody set: everything but defaults, and
+// what an address with an rm-id stands in for.
 func (p *Properties) Explicit() []Value {
 	var out []Value
 	for _, n := range p.names {
-		if v := p.values[n]; !v.Origin.IsDefault() {
+		if v := p.values[n]; !v.Origin.IsDefault() && v.from == "" {
 			out = append(out, v)
 		}
 	}

@@ -229,9 +229,6 @@ func (s *Scheduler) Blacklist(a AppRef, add, remove []string) { s.core.Blacklist
 // BlacklistAM replaces the hosts on which no master of the application is placed.
 func (s *Scheduler) BlacklistAM(a AppRef, hosts []string) { s.core.BlacklistAM(a, hosts) }
 
-// Headroom is what the application could still get, as its master is told.
-func (s *Scheduler) Headroom(a AppRef) yarn.Resource { return s.core.Headroom(a) }
-
 // Update starts changes of running containers and returns those that are refused.
 func (s *Scheduler) Update(a AppRef, updates []yarn.ContainerUpdate) []UpdateError {
 	return s.core.Update(a, updates)
@@ -246,11 +243,17 @@ func (s *Scheduler) CheckUpdates(a AppRef, updates []yarn.ContainerUpdate) []Upd
 // to fetch them, and appends them to out.
 func (s *Scheduler) Updated(a AppRef, out []Changed) []Changed { return s.core.Updated(a, out) }
 
-// AllocateDone ends an allocate call: what its updates freed is given back.
-// Apache does so after it has answered, so that the headroom of the same answer
-// does not show it. The order of a call is Update, Finish for what is released,
-// Ask, Blacklist, Updated, Headroom, AllocateDone.
-func (s *Scheduler) AllocateDone(a AppRef) { s.core.AllocateDone(a) }
+// AllocateDone ends an allocate call and returns the headroom that the master is told.
+// Then what the call's updates freed is given back: Apache does so after it has
+// answered, so that the headroom of the same answer does not show it. The order of a
+// call is Update, Finish for what is released, Ask, Blacklist, Updated, AllocateDone.
+//
+// compat: limits of users and the number of those who only wait, by which masters are
+// admitted, are brought up to date by it, and not by Headroom.
+func (s *Scheduler) AllocateDone(a AppRef) yarn.Resource { return s.core.AllocateDone(a) }
+
+// Headroom is what the application could still get, as its master would be told now.
+func (s *Scheduler) Headroom(a AppRef) yarn.Resource { return s.core.Headroom(a) }
 
 // Container is the container at that index. Others than the scheduler only read it.
 func (s *Scheduler) Container(c ContainerRef) *Container { return s.core.Container(c) }
@@ -333,6 +336,10 @@ func (s *Scheduler) ClusterTotal() yarn.Resource { return s.core.ClusterTotal() 
 
 // DefaultTotal is the sum of the nodes of the default partition.
 func (s *Scheduler) DefaultTotal() yarn.Resource { return s.core.DefaultTotal() }
+
+// Load is how many containers are asked for and not granted in the default partition,
+// and how many vcores its containers have and may still get.
+func (s *Scheduler) Load() (pending, cores int64) { return s.core.Load() }
 
 // MaximumAllocation is the largest ask that the queue takes; path "" is for the cluster.
 func (s *Scheduler) MaximumAllocation(path string) yarn.Resource {

@@ -146,8 +146,8 @@ var needed = []string{
 // the ResourceManager; its host serves masters too where no other is named.
 func Needed(p *conf.Properties, target string) []conf.Override {
 	var out []conf.Override
-	for _, v := range p.Explicit() {
-		if slices.ContainsFunc(needed, func(prefix string) bool { return strings.HasPrefix(v.Name, prefix) }) {
+	for _, v := range p.All() {
+		if !v.Origin.IsDefault() && slices.ContainsFunc(needed, func(prefix string) bool { return strings.HasPrefix(v.Name, prefix) }) {
 			out = append(out, conf.Override{Name: v.Name, Value: v.Value})
 		}
 	}

@@ -86,8 +86,10 @@ func TestTheMasterIsToldWhereToCall(t *testing.T) {
 		{"yarn.resourcemanager.hostname=other", "rm:8032", "other:8030"},
 		{"yarn.resourcemanager.scheduler.address=s:1", "rm:8032", "s:1"},
 		{"yarn.resourcemanager.scheduler.address=0.0.0.0:1", "rm:8032", "rm:1"},
+		{"yarn.resourcemanager.ha.rm-ids=rm1,rm2 yarn.resourcemanager.ha.id=rm2 yarn.resourcemanager.scheduler.address.rm1=s1:1 yarn.resourcemanager.scheduler.address.rm2=s2:1", "s2:8032", "s2:1"},
+		{"yarn.resourcemanager.ha.rm-ids=rm1,rm2 yarn.resourcemanager.ha.id=rm2 yarn.resourcemanager.hostname.rm1=h1 yarn.resourcemanager.hostname.rm2=h2", "h2:8032", "h2:8030"},
 	} {
-		j := &Job{Properties: Needed(properties(t, x.set, "secret.password=x"), x.user)}
+		j := &Job{Properties: Needed(properties(t, append(strings.Fields(x.set), "secret.password=x")...), x.user)}
 		p, err := j.properties()
 		must(t, err)
 		if got := p.Get("yarn.resourcemanager.scheduler.address"); got != x.want || p.Get("secret.password") != "" {

@@ -16,6 +16,7 @@ import (
 	"github.com/heddle-project/heddle/cli"
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/internal/descriptors"
+	"github.com/heddle-project/heddle/internal/local"
 	"github.com/heddle-project/heddle/internal/logs"
 	"github.com/heddle-project/heddle/nodemanager"
 	"github.com/heddle-project/heddle/resourcemanager"
@@ -85,6 +86,7 @@ func runNodeManager(ctx context.Context, s cli.Start) error {
 }
 
 func resourceManagerOptions(s cli.Start, log *journal) resourcemanager.Options {
+	s.Local = local.Host
 	return resourcemanager.Options{Load: s.Load, Dir: s.ConfDir, User: processUser(), Log: log.Logger}
 }
 

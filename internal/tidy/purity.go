@@ -46,7 +46,7 @@ func IsPure(dir string) bool {
 	return dir == "scheduler" || strings.HasPrefix(dir, "scheduler/") || slices.Contains(strings.Split(dir, "/"), "engine")
 }
 
-// Purity checks every pure package: imports, clocks, goroutines, channels, and the order of maps. It needs the go
+// Purity checks every pure package: imports, clocks, goroutines, channels, variables of the package, and the order of maps. It needs the go
 // command, for the types of what the packages import. A package that does not compile is an error beside the findings in
 // the others.
 func Purity(t *Tree, pure func(dir string) bool) ([]Finding, error) {
@@ -122,7 +122,7 @@ type purity struct {
 }
 
 func checkPure(t *Tree, p Package, imp types.Importer) ([]Finding, error) {
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}
 	if _, err := typesOf(t, p, imp, info); err != nil {
 		return nil, err
 	}
@@ -179,6 +179,7 @@ func (c *purity) imports() {
 }
 
 func (c *purity) visit(n ast.Node) bool {
+	c.variables(n)
 	switch n := n.(type) {
 	case *ast.GoStmt:
 		c.find(n.Pos(), "a pure package starts no goroutine")

@@ -165,8 +165,8 @@ type AllocateReply struct {
 	Headroom     yarn.Resource
 	ClusterNodes int32
 	Priority     int32
-	Pending      int32 // containers asked for and not granted, in the whole queue
-	ActiveCores  int32
+	Pending      int32 // containers asked for and not granted, by all applications
+	ActiveCores  int32 // vcores that all containers have and may still get
 }
 
 // FinishReply answers FinishMaster: whether the application's end is stored.

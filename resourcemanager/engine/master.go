@@ -267,12 +267,13 @@ func (e *Engine) answerAllocate(t *attempt, reply *AllocateReply) {
 		e.tellGrants(t, reply)
 		reply.Updated = e.updated(a)
 		reply.Previous, t.previous = t.previous, nil
-		reply.Headroom = e.sched.Headroom(a.ref)
-		e.sched.AllocateDone(a.ref)
+		reply.Headroom = e.sched.AllocateDone(a.ref)
 	}
 	reply.Nodes = e.nodesChanged(a)
 	reply.ClusterNodes = int32(e.counts.nodes[yarn.NodeRunning] + e.counts.nodes[yarn.NodeDecommissioning])
 	reply.Priority = a.priority
+	pending, cores := e.sched.Load()
+	reply.Pending, reply.ActiveCores = int32(min(pending, math.MaxInt32)), int32(min(cores, math.MaxInt32))
 	t.responseID = nextResponse(t.responseID)
 	reply.ResponseID = t.responseID
 }

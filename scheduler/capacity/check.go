@@ -124,13 +124,13 @@ func (c *recount) demand() string {
 }
 
 func (c *recount) checkNodes() string {
-	var total resource
+	var total, largest resource
 	for i := range c.nodes {
 		n := c.s.Books.Node(NodeRef(i))
 		if !n.Member {
 			continue
 		}
-		total = total.Add(n.Total)
+		total, largest = total.Add(n.Total), measure.Most(largest, n.Total)
 		if n.Used != c.nodes[i] {
 			return fmt.Sprintf("node %v: used %v, its containers hold %v", n.ID, n.Used, c.nodes[i])
 		}
@@ -140,6 +140,9 @@ func (c *recount) checkNodes() string {
 	}
 	if total != c.s.Books.Total {
 		return fmt.Sprintf("cluster: total %v, nodes have %v", c.s.Books.Total, total)
+	}
+	if largest != c.s.Books.Largest {
+		return fmt.Sprintf("cluster: largest %v, nodes have %v", c.s.Books.Largest, largest)
 	}
 	return ""
 }

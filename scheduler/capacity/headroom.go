@@ -1,6 +1,8 @@
 package capacity
 
 import (
+	"slices"
+
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -23,34 +25,51 @@ func (s *Scheduler) noteHeadroom(q *Queue, a *app, p part, m mode) (*user, *user
 	return u, b
 }
 
-// Headroom is what the master is told; see the facade.
-func (s *Scheduler) Headroom(ref AppRef) resource {
-	a := s.app(ref)
-	q := a.headLeaf
-	if q == nil {
-		return resource{}
-	}
-	var sum resource
-	plain := true
-	for p, asked := range a.Wants.Asked() {
-		plain = plain && (p == 0 || !asked)
-	}
-	if plain {
-		sum = s.headroomIn(q, a, 0)
-	} else {
-		for p, asked := range a.Wants.Asked() {
-			if asked {
-				sum = sum.Add(s.headroomIn(q, a, part(p)))
-			}
+// tellHeadroom is Headroom for an allocate call.
+//
+// compat: Apache computes the limits of users for it, and counts those who only wait.
+// The limits then stand for this version of the leaf, and masters are admitted by
+// that count.
+func (s *Scheduler) tellHeadroom(a *app) resource {
+	if a.headLeaf != nil {
+		for p := range a.headroomParts {
+			s.anyLimit(a.headLeaf, p, respect)
 		}
+	}
+	return s.Headroom(a.Ref)
+}
+
+// Headroom is what the master would be told; see the facade.
+func (s *Scheduler) Headroom(ref AppRef) (sum resource) {
+	a := s.app(ref)
+	if a.headLeaf == nil {
+		return sum
+	}
+	for p := range a.headroomParts {
+		sum = sum.Add(s.headroomIn(a.headLeaf, a, p))
 	}
 	sum[yarn.Memory] = max(sum[yarn.Memory], 0)
 	return sum
 }
 
+// headroomParts are the partitions whose headrooms add up to the application's: those
+// that it has ever asked for, or the default one.
+func (a *app) headroomParts(yield func(part) bool) {
+	asked := a.Wants.Asked()
+	if len(asked) < 2 || !slices.Contains(asked[1:], true) {
+		yield(0)
+		return
+	}
+	for p, is := range asked {
+		if is && !yield(part(p)) {
+			return
+		}
+	}
+}
+
 func (s *Scheduler) headroomIn(q *Queue, a *app, p part) resource {
-	limit, weight := *s.anyLimit(q, p, respect), float32(1)
-	if u := q.known(a); u != nil {
+	limit, weight := s.limitNow(q, p, respect), float32(1)
+	if u := q.peek(a); u != nil {
 		weight = u.weight
 	}
 	s.Calc.ScaleDown(&limit, float64(weight), &s.Min)
@@ -63,4 +82,12 @@ func (s *Scheduler) headroomIn(q *Queue, a *app, p part) resource {
 	total := s.Books.Partition(p).Total
 	left := total.Sub(s.tree.root.Ledger[p].Used)
 	return *s.Calc.Min(&total, &left, &h)
+}
+
+// AllocateDone ends an allocate call; see the facade.
+func (s *Scheduler) AllocateDone(ref AppRef) resource {
+	a := s.app(ref)
+	h := s.tellHeadroom(a)
+	s.GiveBackFreed(&a.App)
+	return h
 }

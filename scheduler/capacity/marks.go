@@ -71,7 +71,7 @@ func (r *round) userBlocked(q *Queue, m *mark, lim *limits) bool {
 	if r.why != nil || !m.fresh(r.s, q, r.part) {
 		return false
 	}
-	if r.canAssign(q, lim, &noResource) {
+	if r.canAssign(q, lim, &resource{}) {
 		q.leaf.queueLimit = q.leaf.visitLimit
 	}
 	return true

@@ -38,7 +38,7 @@ type play struct {
 
 	now   *snapshot // after the last step
 	done  map[string]int
-	asked bool // for reasons, after every step
+	asked []string // the queries that quick is asked between calls
 }
 
 func newPlay(t *rapid.T) *play {
@@ -80,12 +80,14 @@ func (p *play) left(s *Scheduler) {
 }
 
 func (p *play) both(do func(s *Scheduler)) {
+	p.query()
 	do(p.quick)
 	do(p.plain)
 }
 
 // same makes a call to both, which must answer the same.
 func same[T any](p *play, call func(s *Scheduler) T) T {
+	p.query()
 	a, b := call(p.quick), call(p.plain)
 	if x, y := fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", b); x != y {
 		p.t.Fatalf("to leave walks out is noticed:\n%s\n%s", x, y)
@@ -288,7 +290,7 @@ func (p *play) ask() {
 		p.quick.Normalize(ref, asks)
 		p.both(func(s *Scheduler) { s.Ask(ref, asks) })
 	}
-	same(p, func(s *Scheduler) resource { return s.Headroom(ref) })
+	same(p, func(s *Scheduler) resource { return s.AllocateDone(ref) })
 }
 
 func (p *play) avoid() {
@@ -536,11 +538,6 @@ func (p *play) step(steps []func()) {
 	p.clock += 1000
 	p.both(func(s *Scheduler) { s.Advance(p.clocked()) })
 	steps[rapid.IntRange(0, len(steps)-1).Draw(p.t, "step")]()
-	if p.asked {
-		for _, a := range p.apps {
-			p.quick.Explain(a, 10)
-		}
-	}
 	p.check()
 }
 
@@ -583,20 +580,4 @@ func TestTwin(t *testing.T) {
 			t.Errorf("the plays were too tame: nothing was %s", what)
 		}
 	}
-}
-
-// TestExplainLeavesNoTrace asks one scheduler for reasons all the time. The twin
-// and the other scheduler are not asked.
-func TestExplainLeavesNoTrace(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		if rapid.IntRange(0, 3).Draw(t, "seldom") > 0 {
-			return
-		}
-		p := newPlay(t)
-		p.asked = true
-		p.begin()
-		for range rapid.IntRange(20, 50).Draw(t, "steps") {
-			p.step(p.steps())
-		}
-	})
 }

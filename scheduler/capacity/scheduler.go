@@ -111,7 +111,7 @@ func (s *Scheduler) Offer(ref NodeRef, now yarn.Now, out []cluster.Decision) []c
 func (s *Scheduler) noteMasters() {
 	for _, a := range s.mastered {
 		a.Mastered = true
-		s.Headroom(a.Ref)
+		s.tellHeadroom(a)
 	}
 	s.mastered = s.mastered[:0]
 }

@@ -275,24 +275,12 @@ func (v *snapshot) limited() string {
 	}
 	for ref, a := range v.apps {
 		if have := s.app(ref); have.headUser == nil || have.headUser.home != nil {
-			if h, want := v.headroom(ref), w.Headroom(a); h != want {
+			if h, want := s.Headroom(ref), w.Headroom(a); h != want {
 				return fmt.Sprintf("%v: headroom is %v, the twin finds %v", a.ID, h, want)
 			}
 		}
 	}
 	return ""
-}
-
-// headroom is the application's, without leaving anything behind.
-func (v *snapshot) headroom(ref AppRef) resource {
-	a := v.s.app(ref)
-	if a.headLeaf == nil {
-		return resource{}
-	}
-	l := a.headLeaf.leaf
-	shares, only := slices.Clone(l.shares), l.onlyPending
-	defer func() { copy(l.shares, shares); l.onlyPending = only }()
-	return v.s.Headroom(ref)
 }
 
 func names(apps []*app) (out string) {

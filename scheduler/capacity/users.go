@@ -187,6 +187,9 @@ func (q *Queue) known(a *app) *user {
 	return q.lookUp(a)
 }
 
+// peek is known for queries: it does not remember what it has found.
+func (q *Queue) peek(a *app) *user { return q.leaf.users[a.User] }
+
 //go:noinline
 func (q *Queue) lookUp(a *app) *user {
 	a.user = q.leaf.users[a.User]
@@ -406,14 +409,9 @@ func (b *userBlock) refuse(version int64, reserved *resource) {
 	}
 }
 
-// limitShown is the user's limit. To look at it leaves nothing behind: onlyPending
-// decides about admissions.
+// limitShown is the user's limit, for whoever only looks.
 func (s *Scheduler) limitShown(q *Queue, u *user, p part, m mode) resource {
-	l := q.leaf
-	c := of(&l.shares[p].limits, m)
-	was, only := *c, l.onlyPending
-	limit := *s.anyLimit(q, p, m)
-	*c, l.onlyPending = was, only
+	limit := s.limitNow(q, p, m)
 	s.Calc.ScaleDown(&limit, float64(u.weight), &s.Min)
 	return limit
 }
@@ -432,16 +430,32 @@ func (s *Scheduler) CountUsers() {
 // active users of what these use, within bounds.
 func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *resource {
 	l := q.leaf
-	all := &l.shares[p]
-	c := of(&all.limits, m)
+	c := of(&l.shares[p].limits, m)
 	if c.version == l.version {
 		return &c.value
 	}
 	c.version, l.onlyPending = l.version, l.onlyPendingIs
-	if s.Calc.Dominant {
-		s.limitByShare(q, p, m, &c.value)
-		return &c.value
+	s.computeLimit(q, p, m, &c.value)
+	return &c.value
+}
+
+// limitNow is anyLimit for queries: it writes neither the limit, which is to stand for
+// this version only once a call has computed it, nor the number of users who only
+// wait, by which masters are admitted.
+func (s *Scheduler) limitNow(q *Queue, p part, m mode) (limit resource) {
+	if c := of(&q.leaf.shares[p].limits, m); c.version == q.leaf.version {
+		return c.value
 	}
+	s.computeLimit(q, p, m, &limit)
+	return limit
+}
+
+func (s *Scheduler) computeLimit(q *Queue, p part, m mode, to *resource) {
+	if s.Calc.Dominant {
+		s.limitByShare(q, p, m, to)
+		return
+	}
+	all := &q.leaf.shares[p]
 	sh, total, step := &q.shares[p], s.Books.Partition(p).Total[yarn.Memory], s.Min[yarn.Memory]
 	entitled := max(sh.effMin[yarn.Memory], step)
 	grown := javanum.RoundUp(javanum.Long(float64(float64(total)*float64(all.usageRatio))+0.5), step) + step
@@ -449,7 +463,7 @@ func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *resource {
 		grown = entitled
 	}
 	limit := (javanum.Scale(grown, float64(q.rules.UserLimit)) + 99) / 100
-	limit = max(limit, javanum.DivCeilFloat(all.activeUsed[yarn.Memory]+step, l.activeWeight))
+	limit = max(limit, javanum.DivCeilFloat(all.activeUsed[yarn.Memory]+step, q.leaf.activeWeight))
 	switch most := sh.effMax[yarn.Memory]; {
 	case m == ignore:
 		limit = min(limit, total)
@@ -458,8 +472,7 @@ func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *resource {
 	case limit > most-step: // else it is less, however the maximum is rounded
 		limit = min(limit, javanum.RoundDown(most, step))
 	}
-	measure.SetMemory(&c.value, javanum.RoundUp(limit, step))
-	return &c.value
+	measure.SetMemory(to, javanum.RoundUp(limit, step))
 }
 
 // limitByShare is the same where the dominant share counts.

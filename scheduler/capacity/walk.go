@@ -245,7 +245,7 @@ func (s *Scheduler) keepRoom(c *Queue, lim *limits) {
 	if !c.isLeaf() {
 		room = &lim.below.blocked
 	}
-	if !s.Calc.Less(&s.Books.Total, room, &noResource) {
+	if !s.Calc.Less(&s.Books.Total, room, &resource{}) {
 		s.Calc.Increase(&lim.blocked, room)
 		s.Calc.Decrease(&lim.headroom, room)
 	}
@@ -306,9 +306,6 @@ func (r *round) lessWithout(q *Queue, used, held, current *resource) bool {
 	return false
 }
 
-// noResource is an amount of nothing, to compare with.
-var noResource resource
-
 // leaf tries the applications of a leaf in their order.
 func (r *round) leaf(q *Queue, lim *limits) skip {
 	s, l := r.s, q.leaf
@@ -342,7 +339,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 	free, met := true, false // free of reservations; met a user
 	byList := q.rules.Ordering == config.FifoWithPartitions
 	if first := int(l.active.frontAt); first > 0 && !byList {
-		if !r.canAssign(q, lim, &noResource) {
+		if !r.canAssign(q, lim, &resource{}) {
 			return skipNone
 		}
 		check, i = false, first
@@ -353,7 +350,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 			continue
 		}
 		if check {
-			held := &noResource
+			held := &resource{}
 			if a.Held > 0 {
 				held = &a.Shares[0].Reserved
 			}

@@ -60,9 +60,10 @@ const (
 
 // Books are the nodes and containers of a cluster.
 type Books struct {
-	Places Places
-	Total  yarn.Resource // of all nodes
-	Count  int           // of nodes
+	Places  Places
+	Total   yarn.Resource // of all nodes
+	Largest yarn.Resource // what the largest nodes have, type by type
+	Count   int           // of nodes
 
 	parts     []Partition
 	partOf    map[string]Part
@@ -74,6 +75,7 @@ type Books struct {
 	used      int32 // slots of slabs that were ever used
 	freeSlots []ContainerRef
 	portNames bool
+	sizes     [yarn.MaxResourceTypes]sizes // of nodes
 }
 
 // NewBooks are empty books. portNames: nodes are asked for as host:port.
@@ -141,6 +143,7 @@ func (b *Books) AddNode(n Node) NodeRef {
 		NodePlace: b.Places.Take(name), RackPlace: b.Places.Take(n.Rack), Hash: hashOf(n.ID), list: refList{NoContainer, NoContainer, 0}}
 	b.byID[n.ID] = ref
 	b.Total = b.Total.Add(n.Total)
+	b.measure(n.Total, 1)
 	b.Count++
 	b.Join(book.Part, book, 1)
 	return ref
@@ -152,6 +155,7 @@ func (b *Books) RemoveNode(ref NodeRef) {
 	n := b.Node(ref)
 	n.Member = false
 	b.Total = b.Total.Sub(n.Total)
+	b.measure(n.Total, -1)
 	b.Count--
 	b.Places.Drop(n.NodePlace)
 	b.Places.Drop(n.RackPlace)
@@ -173,6 +177,8 @@ func (b *Books) SetTotal(ref NodeRef, total yarn.Resource) {
 	n := b.Node(ref)
 	b.Join(n.Part, n, -1)
 	b.Total = b.Total.Sub(n.Total).Add(total)
+	b.measure(total, 1)
+	b.measure(n.Total, -1)
 	n.Total = total
 	b.Join(n.Part, n, 1)
 }

@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/heddle-project/heddle/scheduler/measure"
@@ -51,5 +53,32 @@ func TestPartitionsFollowNodes(t *testing.T) {
 	}
 	if again := b.AddNode(Node{ID: yarn.NodeID{Host: "h", Port: 1}}); again != ref {
 		t.Error("the index is not used again")
+	}
+}
+
+// TestTheLargestNodes are those of all that are there, whoever joins, leaves and changes.
+func TestTheLargestNodes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	b := NewBooks(false)
+	var members []NodeRef
+	size := func() yarn.Resource { return yarn.NewResource(rng.Int64N(6)*1024, rng.Int64N(4)) }
+	for i := range 3000 {
+		switch k := rng.IntN(5); {
+		case k < 2 && len(members) < 12:
+			members = append(members, b.AddNode(Node{ID: yarn.NodeID{Host: "h", Port: int32(i)}, Total: size()}))
+		case k < 4 && len(members) > 0:
+			at := rng.IntN(len(members))
+			b.RemoveNode(members[at])
+			members = slices.Delete(members, at, at+1)
+		case len(members) > 0:
+			b.SetTotal(members[rng.IntN(len(members))], size())
+		}
+		var largest yarn.Resource
+		for _, ref := range members {
+			largest = measure.Most(largest, b.Node(ref).Total)
+		}
+		if b.Largest != largest {
+			t.Fatalf("after %d changes %v, %d nodes have %v", i+1, b.Largest, len(members), largest)
+		}
 	}
 }

@@ -161,7 +161,7 @@ func (s *Core) ClusterMaximum() resource {
 	if s.Now.Mono-s.started < s.cluster.StartWait || s.Books.Count == 0 {
 		return most
 	}
-	return measure.Least(most, s.largest)
+	return measure.Least(most, s.Books.Largest)
 }
 
 // Ask enters asks; see the facade.

@@ -85,8 +85,7 @@ type Core struct {
 	cluster  *config.Cluster
 	policy   Policy
 	freeApps []AppRef
-	started  int64         // monotonic milliseconds
-	largest  yarn.Resource // what the largest nodes have, type by type
+	started  int64 // monotonic milliseconds
 
 	amount yarn.Resource // by which the usage of a queue changes
 	deltas []demand.Delta

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
-	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -14,7 +13,6 @@ func (s *Core) AddNode(n cluster.Node) NodeRef {
 	ref := s.Books.AddNode(n)
 	book := s.Books.Node(ref)
 	book.Labelled = n.Label != ""
-	s.largest = measure.Most(s.largest, n.Total)
 	s.freed(ref, book)
 	s.Recalculate()
 	return ref
@@ -41,7 +39,6 @@ func (s *Core) RemoveNode(ref NodeRef) []cluster.Ended {
 	}
 	s.Books.RemoveNode(ref)
 	s.freed(ref, n)
-	s.remeasure()
 	s.Recalculate()
 	return ended
 }
@@ -53,21 +50,7 @@ func (s *Core) Together(changes func()) {
 	s.together = false
 	if s.recalculationDue {
 		s.recalculationDue = false
-		s.remeasure()
 		s.Recalculate()
-	}
-}
-
-// remeasure finds out anew what the largest nodes have.
-func (s *Core) remeasure() {
-	if s.together {
-		return // the end of all changes does it
-	}
-	s.largest = resource{}
-	for i := range s.Books.NodeSlots() {
-		if n := s.Books.Node(NodeRef(i)); n.Member {
-			s.largest = measure.Most(s.largest, n.Total)
-		}
 	}
 }
 
@@ -79,7 +62,6 @@ func (s *Core) SetNodeTotal(ref NodeRef, total resource) {
 	n := s.Books.Node(ref)
 	changed := n.Total != total
 	s.Books.SetTotal(ref, total)
-	s.remeasure()
 	s.freed(ref, n)
 	s.Recalculate()
 	if !changed {

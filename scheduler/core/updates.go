@@ -297,7 +297,7 @@ func (s *Core) askAgain(a *App, want *demand.Want, box *cluster.Container) {
 func (s *Core) Updated(ref AppRef, out []Changed) []Changed {
 	a := s.App(ref)
 	w := &a.updates
-	s.AllocateDone(ref)
+	s.GiveBackFreed(a)
 	if !a.Running || len(w.grown)+len(w.shrunk)+len(w.useless) == 0 {
 		return out
 	}
@@ -323,9 +323,8 @@ func (s *Core) Updated(ref AppRef, out []Changed) []Changed {
 	return out
 }
 
-// AllocateDone gives back what the changes of this call freed; see the facade.
-func (s *Core) AllocateDone(ref AppRef) {
-	a := s.App(ref)
+// GiveBackFreed gives back what the changes of an allocate call freed.
+func (s *Core) GiveBackFreed(a *App) {
 	w := &a.updates
 	if len(w.ending)+len(w.shrinking) == 0 {
 		return

@@ -86,5 +86,18 @@ func (s *Core) ClusterTotal() resource { return s.Books.Total }
 // DefaultTotal is the sum of the nodes of the default partition.
 func (s *Core) DefaultTotal() resource { return s.Books.Partition(0).Total }
 
+// Load is what the default partition has to do, and the vcores to do it with; see the facade.
+//
+// compat: free vcores count as long as the calculator sees anything free, and those of
+// reservations never do.
+func (s *Core) Load() (pending, cores int64) {
+	has, total := &s.Tree.Root().Ledger[0], &s.Books.Partition(0).Total
+	cores = has.Used.Sub(has.Promised).VCoreCount()
+	if s.Calc.More(&s.Books.Total, total, &has.Used) {
+		cores += max(total.Sub(has.Used).VCoreCount(), 0)
+	}
+	return has.Waiting, cores
+}
+
 // MinimumAllocation is the smallest container.
 func (s *Core) MinimumAllocation() resource { return s.Min }

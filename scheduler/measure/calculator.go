@@ -163,10 +163,8 @@ func (c Calculator) Positive(cluster, a *Resource) bool {
 	if !c.Dominant {
 		return a[yarn.Memory] > 0
 	}
-	return c.compare(cluster, a, &nothing) > 0
+	return c.compare(cluster, a, &Resource{}) > 0
 }
-
-var nothing Resource
 
 // Min is the lesser of both, a on a tie.
 func (c Calculator) Min(cluster, a, b *Resource) *Resource {
@@ -217,7 +215,7 @@ func (c Calculator) Set(a, b *Resource) {
 func (c Calculator) Clear(a *Resource) {
 	a[0], a[1] = 0, 0
 	if c.Types > 2 {
-		setRest(a, &nothing)
+		clear(a[2:])
 	}
 }
 

@@ -114,7 +114,7 @@ func (l *linter) neverMatches(i int, r *rule) {
 func (l *linter) unknownVariables(i int, r *rule) {
 	for _, part := range split(r.target) {
 		if _, known := variableNamed(part); !known && strings.Contains(part, "%") && r.action == actionPlace {
-			l.say(i, UnknownVariable, "%q stays as it is: variables are whole parts of a path, and there are %s", part, strings.Join(variableNames[:], ", "))
+			l.say(i, UnknownVariable, "%q stays as it is: variables are whole parts of a path, and there are %s", part, strings.Join(variableNames, ", "))
 		}
 	}
 }

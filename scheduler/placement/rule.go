@@ -73,10 +73,10 @@ const (
 	variableCount
 )
 
-var variableNames = [variableCount]string{"%secondary_group", "%primary_group", "%application", "%specified", "%default", "%user"}
+var variableNames = []string{"%secondary_group", "%primary_group", "%application", "%specified", "%default", "%user"}
 
 func variableNamed(name string) (variable, bool) {
-	i := slices.Index(variableNames[:], name)
+	i := slices.Index(variableNames, name)
 	return variable(i), i >= 0
 }
 

@@ -161,7 +161,7 @@ func (l *life) ask(t *rapid.T) {
 	if l.s.Normalize(ref, asks).OK() {
 		l.s.Ask(ref, asks)
 	}
-	l.s.Headroom(ref)
+	l.s.AllocateDone(ref)
 }
 
 func (l *life) note(decisions []scheduler.Decision) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/heddle-project/heddle/internal/local"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -48,11 +49,11 @@ func (p *Proxy) dial(ctx context.Context, network, address string) (net.Conn, er
 // daemonAt refuses an address that is a port of this ResourceManager or of a
 // node that it knows. name is the host as the application spelled it.
 func (p *Proxy) daemonAt(ctx context.Context, name string, at netip.AddrPort) error {
-	local, err := isLocal(at.Addr())
+	here, err := local.Address(at.Addr())
 	if err != nil {
 		return err
 	}
-	if local && p.Own != nil && p.Own(at.Port()) {
+	if here && p.Own != nil && p.Own(at.Port()) {
 		return refused{"this ResourceManager"}
 	}
 	c, err := p.Source.Cluster(ctx)
@@ -60,7 +61,7 @@ func (p *Proxy) daemonAt(ctx context.Context, name string, at netip.AddrPort) er
 		return err
 	}
 	for _, n := range c.Nodes {
-		if listens(n, at.Port()) && p.isHost(n.ID.Host, name, at.Addr(), local) {
+		if listens(n, at.Port()) && p.isHost(n.ID.Host, name, at.Addr(), here) {
 			return refused{"the NodeManager " + n.ID.String()}
 		}
 	}
@@ -80,7 +81,7 @@ func listens(n *view.Node, port uint16) bool {
 
 // isHost tells whether a node's host is the one that is dialled. All addresses
 // of this machine are one host.
-func (p *Proxy) isHost(host, name string, dialled netip.Addr, local bool) bool {
+func (p *Proxy) isHost(host, name string, dialled netip.Addr, here bool) bool {
 	if strings.EqualFold(strings.TrimSuffix(host, "."), strings.TrimSuffix(name, ".")) {
 		return true
 	}
@@ -93,30 +94,11 @@ func (p *Proxy) isHost(host, name string, dialled netip.Addr, local bool) bool {
 	for _, a := range known {
 		if a = a.Unmap().WithZone(""); a == dialled {
 			return true
-		} else if local {
-			if same, err := isLocal(a); same || err != nil {
+		} else if here {
+			if same, err := local.Address(a); same || err != nil {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// isLocal tells whether an address leads to this machine.
-func isLocal(a netip.Addr) (bool, error) {
-	if a.IsLoopback() || a.IsUnspecified() {
-		return true, nil
-	}
-	mine, err := net.InterfaceAddrs()
-	if err != nil {
-		return false, fmt.Errorf("the addresses of this machine cannot be listed: %w", err)
-	}
-	for _, m := range mine {
-		if n, ok := m.(*net.IPNet); ok {
-			if ip, ok := netip.AddrFromSlice(n.IP); ok && ip.Unmap() == a {
-				return true, nil
-			}
-		}
-	}
-	return false, nil
 }

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-project/heddle/cli"
+	"github.com/heddle-project/heddle/nodemanager"
+	"github.com/heddle-project/heddle/resourcemanager"
+)
+
+// unusedPorts are ports of loopback that nobody listens on.
+func unusedPorts(t *testing.T, n int) (out []int) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close() // all are held until the last is found, so that they differ
+		out = append(out, l.Addr().(*net.TCPAddr).Port)
+	}
+	return out
+}
+
+// formerlyTwo is the configuration of a cluster that had two ResourceManagers, of which rm1 is this machine.
+func formerlyTwo(t *testing.T, ports []int) string {
+	t.Helper()
+	dir := t.TempDir()
+	values := map[string]string{
+		"yarn.resourcemanager.ha.enabled": "false", "yarn.resourcemanager.ha.rm-ids": "rm1,rm2",
+		"yarn.nodemanager.address": "127.0.0.1:0", "yarn.nodemanager.localizer.address": "127.0.0.1:0", "yarn.nodemanager.webapp.address": "127.0.0.1:0",
+		"yarn.nodemanager.local-dirs": filepath.Join(dir, "local"), "yarn.nodemanager.log-dirs": filepath.Join(dir, "logs"), "hadoop.tmp.dir": dir,
+		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "100",
+	}
+	for i, name := range []string{"address", "scheduler.address", "resource-tracker.address", "admin.address", "webapp.address"} {
+		values["yarn.resourcemanager."+name+".rm1"] = fmt.Sprintf("127.0.0.1:%d", ports[i])
+		values["yarn.resourcemanager."+name+".rm2"] = "192.0.2.1:1"
+	}
+	queues := map[string]string{"yarn.scheduler.capacity.root.queues": "default", "yarn.scheduler.capacity.root.default.capacity": "100"}
+	for file, values := range map[string]map[string]string{"yarn-site.xml": values, "capacity-scheduler.xml": queues} {
+		text := "<configuration>"
+		for name, value := range values {
+			text += `<property name="` + name + `" value="` + value + `"/>`
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text+"</configuration>"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestFilesOfTwoResourceManagers: with high availability off, and no address but those with ids, daemons and commands find each other
+// at rm1's ports.
+func TestFilesOfTwoResourceManagers(t *testing.T) {
+	ports := unusedPorts(t, 5)
+	dir := formerlyTwo(t, ports)
+	s := cli.Start{ConfDir: dir, LogFile: filepath.Join(dir, "daemons.log")}
+	log, err := openLog(s, "daemons")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.close()
+	rm, err := resourcemanager.Start(resourceManagerOptions(s, log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rm.Stop()
+	for _, port := range ports {
+		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		c.Close()
+	}
+	nm, err := nodemanager.Start(nodeManagerOptions(s, log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nm.Stop()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	nodes := ""
+	for !strings.Contains(nodes, "Total Nodes:1") {
+		var out, complaints bytes.Buffer
+		e := &cli.Env{Stdout: &out, Stderr: &complaints, LookupEnv: func(string) (string, bool) { return "", false }, Environ: func() []string { return nil }, User: "ann", Zone: time.UTC, Now: time.Now}
+		if code := e.Run(ctx, []string{"--config", dir, "node", "-list"}); code != 0 || complaints.Len() != 0 {
+			t.Fatalf("exit code %d\n%s%s", code, out.String(), complaints.String())
+		}
+		nodes = out.String()
+	}
+	text, err := os.ReadFile(s.LogFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), "those of rm1 are used"); n != 2 {
+		t.Errorf("each daemon says once whose addresses are used, %d do:\n%s", n, text)
+	}
+}
