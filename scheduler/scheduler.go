@@ -4,6 +4,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/capacity"
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
@@ -23,11 +24,11 @@ type (
 	Kind         = cluster.Kind
 	Application  = demand.Application
 	Attempt      = demand.Attempt
-	Recovered    = capacity.Recovered
-	Changed      = capacity.Changed
-	UpdateError  = capacity.UpdateError
-	AppUsage     = capacity.AppUsage
-	NodeUsage    = capacity.NodeUsage
+	Recovered    = core.Recovered
+	Changed      = core.Changed
+	UpdateError  = core.UpdateError
+	AppUsage     = core.AppUsage
+	NodeUsage    = core.NodeUsage
 	QueueTree    = queue.Snapshot
 	Picture      = capacity.Picture
 	Basis        = capacity.Basis
@@ -229,7 +230,7 @@ func (s *Scheduler) Ask(a AppRef, asks []yarn.Ask) { s.core.Ask(a, asks) }
 
 // MaxRows bounds the rows of asks that one application may keep; Normalize
 // refuses more.
-const MaxRows = capacity.MaxRows
+const MaxRows = core.MaxRows
 
 // Blacklist changes the hosts and racks that the application does not want.
 func (s *Scheduler) Blacklist(a AppRef, add, remove []string) { s.core.Blacklist(a, add, remove) }

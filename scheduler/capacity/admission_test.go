@@ -75,12 +75,12 @@ func refused(s *Scheduler, a *app) bool {
 	sh := &a.queue.shares[a.amPart]
 	switch why.Code {
 	case fit.AMLimit:
-		return why.Subject == a.queue.path && why.Needed == a.amSize.Add(sh.amUsed) && why.Limit == sh.amLimit && !s.calc.FitsIn(&why.Needed, &why.Limit)
+		return why.Subject == a.queue.Path && why.Needed == a.amSize.Add(sh.amUsed) && why.Limit == sh.amLimit && !s.Calc.FitsIn(&why.Needed, &why.Limit)
 	case fit.UserAMLimit:
 		u := a.queue.leaf.users[a.User]
-		return why.Subject == a.queue.path && why.Detail == a.User && why.Needed == a.amSize.Add(u.shares[a.amPart].amUsed) && !s.calc.FitsIn(&why.Needed, &why.Limit)
+		return why.Subject == a.queue.Path && why.Detail == a.User && why.Needed == a.amSize.Add(u.shares[a.amPart].amUsed) && !s.Calc.FitsIn(&why.Needed, &why.Limit)
 	}
-	return !s.calc.Positive(&a.queue.leaf.lastCluster, &a.queue.leaf.lastCluster) // nobody is admitted to an empty cluster
+	return !s.Calc.Positive(&a.queue.leaf.lastCluster, &a.queue.leaf.lastCluster) // nobody is admitted to an empty cluster
 }
 
 // When the first of three users has ended, the second is admitted while the share of

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/yarn"
 	"pgregory.net/rapid"
@@ -17,7 +18,7 @@ var queries = map[string]func(p *play, s *Scheduler){
 	"Check":         func(_ *play, s *Scheduler) { s.Check() },
 	"CheckPriority": func(p *play, s *Scheduler) { s.CheckPriority(p.application(), p.somePath()) },
 	"CheckUpdates": func(p *play, s *Scheduler) {
-		queryOne(p, "container", p.boxes, func(c ContainerRef) []UpdateError { return s.CheckUpdates(p.update(s, c)) })
+		queryOne(p, "container", p.boxes, func(c ContainerRef) []core.UpdateError { return s.CheckUpdates(p.update(s, c)) })
 	},
 	"ClusterTotal": func(_ *play, s *Scheduler) { s.ClusterTotal() },
 	"Container":    func(p *play, s *Scheduler) { queryOne(p, "container", p.boxes, s.Container) },
