@@ -55,6 +55,7 @@ var queries = map[string]func(p *play, s *Scheduler){
 	"Queues":      func(_ *play, s *Scheduler) { s.Queues() },
 	"RefitAM":     func(p *play, s *Scheduler) { s.RefitAM(p.asks()) },
 	"Resolve":     func(p *play, s *Scheduler) { s.Resolve(p.somePath()) },
+	"Validate":    func(p *play, s *Scheduler) { _ = s.Validate(p.otherConfig()) },
 }
 
 // queryOne asks about one of several things, if there is any.
