@@ -35,6 +35,7 @@ func readResourceManager(r *Reader) *ResourceManager {
 		Applications: r.applications(),
 		Nodes:        r.nodes(),
 		Recovery:     r.recovery(),
+		BlackBox:     r.blackBox(),
 		Labels:       r.nodeLabels(),
 		Tokens:       r.tokens(),
 		Security:     r.security(),
@@ -217,6 +218,24 @@ func (r *Reader) recovery() Recovery {
 		WorkPreserving: r.Bool(rm+"work-preserving-recovery.enabled", true),
 		SchedulingWait: r.Duration(rm+"work-preserving-recovery.scheduling-wait-ms", 10*time.Second, time.Millisecond, 0),
 	}
+}
+
+// leastBlackBox is the least memory that keeps more than a moment.
+const leastBlackBox = 1 << 20
+
+func (r *Reader) blackBox() BlackBox {
+	b := BlackBox{
+		Bytes:       r.Int(rm+"heddle.black-box.bytes", 16<<20, Range{0, 1 << 30}),
+		Record:      r.Bool(rm+"heddle.black-box.record", false),
+		RecordBytes: r.Int64(rm+"heddle.black-box.record-bytes", 1<<30, NotBelow(leastBlackBox)),
+	}
+	switch {
+	case b.Bytes != 0 && b.Bytes < leastBlackBox:
+		r.Fail(rm+"heddle.black-box.bytes", "must be 0, which keeps nothing, or at least %d", leastBlackBox)
+	case b.Bytes == 0 && b.Record:
+		r.Fail(rm+"heddle.black-box.record", "must not be true where %sheddle.black-box.bytes is 0", rm)
+	}
+	return b
 }
 
 func (r *Reader) nodeLabels() NodeLabels {

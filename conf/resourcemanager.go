@@ -25,6 +25,7 @@ type ResourceManager struct {
 	Applications Applications
 	Nodes        Nodes
 	Recovery     Recovery
+	BlackBox     BlackBox
 	Labels       NodeLabels
 	Tokens       Tokens
 	Security     Security
@@ -125,6 +126,13 @@ type Recovery struct {
 	Path           string        // yarn.resourcemanager.heddle.state-store.path, ours: the bolt file
 	WorkPreserving bool          // yarn.resourcemanager.work-preserving-recovery.enabled
 	SchedulingWait time.Duration // yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms
+}
+
+// BlackBox is what is kept of the commands, to play them again. All of it is ours.
+type BlackBox struct {
+	Bytes       int   // yarn.resourcemanager.heddle.black-box.bytes: of the last ones in memory; 0: none
+	Record      bool  // yarn.resourcemanager.heddle.black-box.record: all from the start go to a file
+	RecordBytes int64 // yarn.resourcemanager.heddle.black-box.record-bytes: the most that a file of all takes
 }
 
 // NodeLabels are the partitions of the cluster, and where they are kept.

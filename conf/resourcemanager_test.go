@@ -52,6 +52,9 @@ func TestNamesAreKnown(t *testing.T) {
 	only := map[string]string{
 		"yarn.webapp.heddle.anonymous-writes":                            "ours",
 		"yarn.resourcemanager.heddle.state-store.path":                   "ours",
+		"yarn.resourcemanager.heddle.black-box.bytes":                    "ours",
+		"yarn.resourcemanager.heddle.black-box.record":                   "ours",
+		"yarn.resourcemanager.heddle.black-box.record-bytes":             "ours",
 		"yarn.resourcemanager.webapp.rest-csrf.browser-useragents-regex": "code only",
 		rm + "monitor.capacity.queue-management.monitoring-interval":     "code only",
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/heddle-project/heddle/internal/rack"
 	"github.com/heddle-project/heddle/internal/surge"
 	"github.com/heddle-project/heddle/internal/webgate"
+	"github.com/heddle-project/heddle/resourcemanager/blackbox"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/launch"
 	"github.com/heddle-project/heddle/resourcemanager/loop"
@@ -44,6 +45,8 @@ type Options struct {
 	User string                           // whom the daemon runs as
 	Log  *slog.Logger
 
+	Recordings string // directory for files of the black box; empty: none is written
+
 	Audit *audit.Log // nil writes no audit lines
 }
 
@@ -59,7 +62,11 @@ type Daemon struct {
 
 	recovering bool // an earlier life left applications
 
-	loop     *loop.Loop
+	loop *loop.Loop
+	box  *blackbox.Recorder // nil: nothing is kept
+
+	recording sync.Mutex // is held while files of recordings are made or ended
+
 	outside  *outside
 	grants   *grants
 	contexts *contexts
@@ -281,14 +288,14 @@ func (d *Daemon) buildEngine(site *conf.Properties) (*engine.Engine, error) {
 		return nil, err
 	}
 	d.rights.schedule.Store(cfg)
-	return engine.New(set, sched), nil
+	return engine.New(set, sched), d.openBlackBox(blackbox.Header{Settings: set, Queues: blackbox.QueuesOf(cfg)})
 }
 
 func (d *Daemon) buildLoop(eng *engine.Engine) {
 	d.outside = newOutside(d.Log)
 	d.outside.grants, d.outside.contexts, d.outside.summary = d.grants, d.contexts, d.logSummary
 	d.loop = loop.New(loop.Config{Engine: eng, Clock: clock.System(), Outside: d.outside, Store: d.store,
-		Complete: d.contexts.complete, Log: d.Log, Fatal: func(err error) {
+		Complete: d.contexts.complete, BlackBox: d.box, Log: d.Log, Fatal: func(err error) {
 			d.fail(fmt.Errorf("the state store is lost: %w", err))
 		}})
 	d.delegation.loop = d.loop

@@ -1,6 +1,7 @@
 package resourcemanager
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/rpc/client"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/master"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/tracker"
+	"github.com/heddle-project/heddle/sim/rerun"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
@@ -46,6 +48,7 @@ type world struct {
 	site map[string]string // yarn-site.xml, as the next load will find it
 	log  *journalLog
 
+	records string     // directory of recordings
 	audit   *audit.Log // nil where nobody looks at it
 	audited journalLog
 }
@@ -97,10 +100,11 @@ func xml(values map[string]string) string {
 
 func newWorld(t testing.TB, queues string, changes ...string) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), site: site(changes...), log: &journalLog{}}
+	w := &world{t: t, dir: t.TempDir(), records: t.TempDir(), site: site(append([]string{"yarn.resourcemanager.heddle.black-box.record", "true"}, changes...)...), log: &journalLog{}}
 	w.audit = audit.New(&w.audited, audit.Options{Name: "resourcemanager.RMAuditLogger", Permissions: true})
 	t.Cleanup(w.audit.Close)
 	w.writeQueues(queueFile(queues))
+	t.Cleanup(w.rerun)
 	d, err := w.start()
 	if err != nil {
 		t.Fatal(err)
@@ -110,8 +114,22 @@ func newWorld(t testing.TB, queues string, changes ...string) *world {
 	return w
 }
 
+// rerun plays again what every daemon of the test has done, which comes to the same state.
+func (w *world) rerun() {
+	files, err := filepath.Glob(filepath.Join(w.records, "*.blackbox"))
+	if err != nil || len(files) == 0 {
+		w.t.Errorf("no recordings: %v", err)
+	}
+	for _, file := range files {
+		var out bytes.Buffer
+		if code := rerun.Main([]string{file}, &out, &out); code != 0 {
+			w.t.Errorf("%s is played again with %d\n%s", file, code, out.String())
+		}
+	}
+}
+
 func (w *world) start() (*Daemon, error) {
-	return Start(Options{Load: w.load, Dir: w.dir, User: operator, Log: slog.New(slog.NewTextHandler(w.log, nil)), Audit: w.audit})
+	return Start(Options{Recordings: w.records, Load: w.load, Dir: w.dir, User: operator, Log: slog.New(slog.NewTextHandler(w.log, nil)), Audit: w.audit})
 }
 
 func (w *world) writeQueues(text string) {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/heddle-project/heddle/resourcemanager/blackbox"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/scheduler"
@@ -21,6 +22,8 @@ type Options struct {
 	Dominant     bool // all resources count, not memory alone
 	Queues       []config.Property
 	Others       [][]config.Property // what refreshes of the queues may bring in their place
+
+	Recorded func(*blackbox.Snapshot) // takes the recording of each life of the ResourceManager; may be nil
 }
 
 // Chances of misfortune, in percent of the moments at which they may happen.
@@ -61,6 +64,7 @@ type Cluster struct {
 	now    yarn.Now
 	engine *engine.Engine
 	sched  *scheduler.Scheduler
+	box    *blackbox.Recorder // nil when nobody wants recordings
 
 	nodes   []*node
 	masters map[yarn.AttemptID]*master
@@ -114,9 +118,13 @@ func (c *Cluster) boot() error {
 	if c.sched, err = scheduler.New(cfg); err != nil {
 		return err
 	}
-	c.engine = engine.New(engine.Settings{ClusterTimestamp: c.now.Wall, Epoch: c.epoch, NodeExpiry: nodeExpiry, MasterExpiry: masterExpiry,
+	set := engine.Settings{ClusterTimestamp: c.now.Wall, Epoch: c.epoch, NodeExpiry: nodeExpiry, MasterExpiry: masterExpiry,
 		AllocationExpiry: grantExpiry, MaxAttempts: 3, GlobalMaxAttempts: 3, MaxCompleted: 10_000, Sweeps: c.opt.Events, NodeMinimum: minimum,
-		ResourceTypes: types, Labels: true, Dominant: c.opt.Dominant}, c.sched)
+		ResourceTypes: types, Labels: true, Dominant: c.opt.Dominant}
+	c.engine = engine.New(set, c.sched)
+	if c.opt.Recorded != nil {
+		c.box = blackbox.NewRecorder(blackbox.Header{Settings: set, Queues: blackbox.QueuesOf(cfg)}, blackbox.Options{})
+	}
 	return nil
 }
 
@@ -147,7 +155,13 @@ func (c *Cluster) ask(command func(engine.Ticket) engine.Command, answer func(an
 // apply carries a command out and plays its consequences.
 func (c *Cluster) apply(cmd engine.Command) {
 	var fx engine.Effects
+	if c.box != nil {
+		c.box.Add(c.now, cmd)
+	}
 	c.engine.Apply(c.now, cmd, &fx)
+	if c.box != nil {
+		c.box.Carried(&fx)
+	}
 	c.saves = append(c.saves, fx.Saves...)
 	for _, e := range fx.Containers {
 		c.container(e)
@@ -170,6 +184,14 @@ func (c *Cluster) apply(cmd engine.Command) {
 			delete(c.answers, r.Ticket)
 			f(r.Value, r.Err)
 		}
+	}
+}
+
+// recorded hands over what was recorded of a life of the ResourceManager.
+func (c *Cluster) recorded() {
+	if c.box != nil {
+		c.box.Add(c.now, blackbox.Digest{})
+		c.opt.Recorded(c.box.Snapshot(blackbox.End{At: c.now.Wall, Looked: true, State: c.engine.Digest()}))
 	}
 }
 
@@ -276,6 +298,7 @@ func copied(s engine.Submission) engine.Submission {
 // on what was stored. It says what was lost that had been promised.
 func (c *Cluster) crash() string {
 	c.Crashes++
+	c.recorded()
 	c.saves, c.answers = nil, map[engine.Ticket]func(any, *engine.Error){}
 	for id := range c.born { // also those that had ended, for their nodes may not have heard of it
 		c.orphans[id] = true
@@ -319,6 +342,7 @@ func (c *Cluster) storedAttempts(id yarn.ApplicationID) (out []state.Attempt) {
 // Run plays until every application has come, then lets everything end. It
 // returns what went wrong, or nothing.
 func (c *Cluster) Run() string {
+	defer c.recorded()
 	for len(c.ids) < c.opt.Applications {
 		if wrong := c.Step(); wrong != "" {
 			return wrong

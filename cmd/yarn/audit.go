@@ -66,9 +66,5 @@ func (a *auditor) open(s cli.Start) (*logs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := s.System["yarn.log.dir"]
-	if s.LogFile != "" {
-		dir = filepath.Dir(s.LogFile)
-	}
-	return logs.OpenFile(filepath.Join(dir, a.file), most, kept)
+	return logs.OpenFile(filepath.Join(logDir(s), a.file), most, kept)
 }

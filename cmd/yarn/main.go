@@ -5,9 +5,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/user"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +23,7 @@ import (
 	"github.com/heddle-project/heddle/nodemanager"
 	"github.com/heddle-project/heddle/resourcemanager"
 	"github.com/heddle-project/heddle/sim/replay"
+	"github.com/heddle-project/heddle/sim/rerun"
 )
 
 func main() {
@@ -87,7 +90,7 @@ func runNodeManager(ctx context.Context, s cli.Start) error {
 
 func resourceManagerOptions(s cli.Start, log *journal) resourcemanager.Options {
 	s.Local = local.Host
-	return resourcemanager.Options{Load: s.Load, Dir: s.ConfDir, User: processUser(), Log: log.Logger}
+	return resourcemanager.Options{Load: s.Load, Dir: s.ConfDir, User: processUser(), Log: log.Logger, Recordings: logDir(s)}
 }
 
 func nodeManagerOptions(s cli.Start, log *journal) nodemanager.Options {
@@ -103,16 +106,34 @@ func processUser() string {
 	return "yarn"
 }
 
-// runSimulation runs yarn sim replay.
-func runSimulation(_ context.Context, s cli.Start) error {
-	args := s.Args
-	switch {
-	case len(args) > 0 && slices.Contains([]string{"-help", "--help", "-h"}, args[0]):
-		args = []string{"replay", "--help"}
-	case len(args) == 0 || args[0] != "replay":
-		return fmt.Errorf("only \"replay FILE\" is built, not %q: yarn sim -help tells more", strings.Join(args, " "))
+// logDir is where a daemon's logs are.
+func logDir(s cli.Start) string {
+	if s.LogFile != "" {
+		return filepath.Dir(s.LogFile)
 	}
-	if code := replay.Main(args[1:], s.Stdout, s.Stderr); code != 0 {
+	return s.System["yarn.log.dir"]
+}
+
+const simulationUsage = `Usage: yarn sim replay [--check] [--out DIR] TRACE...
+       yarn sim rerun [-check] [-list] FILE
+replay plays recorded decisions of Apache's schedulers, rerun a recording of a ResourceManager's black box. Each tells more with -help.
+`
+
+// runSimulation runs yarn sim replay and yarn sim rerun.
+func runSimulation(_ context.Context, s cli.Start) error {
+	commands := map[string]func([]string, io.Writer, io.Writer) int{"replay": replay.Main, "rerun": rerun.Main}
+	if len(s.Args) > 0 && slices.Contains([]string{"-help", "--help", "-h"}, s.Args[0]) {
+		fmt.Fprint(s.Stdout, simulationUsage)
+		return nil
+	}
+	var run func([]string, io.Writer, io.Writer) int
+	if len(s.Args) > 0 {
+		run = commands[s.Args[0]]
+	}
+	if run == nil {
+		return fmt.Errorf("only \"replay TRACE...\" and \"rerun FILE\" are built, not %q: yarn sim -help tells more", strings.Join(s.Args, " "))
+	}
+	if code := run(s.Args[1:], s.Stdout, s.Stderr); code != 0 {
 		return cli.Exit(code)
 	}
 	return nil

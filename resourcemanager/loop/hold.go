@@ -5,8 +5,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/heddle-project/heddle/resourcemanager/engine"
 )
 
 // While the loop is held nobody else is served, so whoever holds it for long is
@@ -44,8 +42,8 @@ type holds struct {
 func (h *holds) begin() { h.mark = time.Since(h.began) }
 
 // end ends the measurement of a command, and begins that of the next; nil stands
-// for a publication of views.
-func (h *holds) end(c engine.Command) {
+// for a publication of views, and other values for themselves.
+func (h *holds) end(c any) {
 	now := time.Since(h.began)
 	took := now - h.mark
 	h.mark = now
@@ -54,7 +52,7 @@ func (h *holds) end(c engine.Command) {
 	}
 }
 
-func (h *holds) keep(c engine.Command, took time.Duration) {
+func (h *holds) keep(c any, took time.Duration) {
 	what := "views"
 	if c != nil {
 		what = strings.TrimLeft(fmt.Sprintf("%T", c), "*")

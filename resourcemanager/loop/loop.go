@@ -12,10 +12,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/heddle-project/heddle/internal/clock"
+	"github.com/heddle-project/heddle/resourcemanager/blackbox"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/yarn"
@@ -26,7 +28,7 @@ const (
 	MaxMailbox  = 1 << 16 // commands that wait
 	maxBatch    = 1 << 10 // commands between two looks at the clock
 	answerChunk = 32      // answers that one goroutine takes at once
-	blackBox    = 64      // last commands that a crash prints
+	lastTypes   = 64      // last commands of which a crash prints the types
 	spareChunks = 64      // empty lists of answers that are kept for new ones
 )
 
@@ -52,6 +54,7 @@ type Config struct {
 	Outside  Outside
 	Store    store.Store        // nil keeps nothing: every save is confirmed at once
 	Complete func(*engine.Save) // adds to a record what only the edge has, before it is stored; may be nil
+	BlackBox *blackbox.Recorder // nil keeps no commands
 	Log      *slog.Logger
 	Fatal    func(error) // the store is lost: the process must step down
 }
@@ -67,6 +70,7 @@ type Loop struct {
 	room    sync.Cond
 	inbox   []engine.Command
 	publish []reader // who waits for fresh views
+	asides  []aside
 	closed  bool
 	wake    chan struct{}
 	stopped chan struct{}
@@ -82,13 +86,14 @@ type Loop struct {
 	pending   []answer
 	confirmed []engine.Stored
 	committer *committer
-	recent    [blackBox]engine.Command
+	recent    [lastTypes]engine.Command
 	applied   int
 	armed     int64 // monotonic moment for which the timer is set; 0 when it is not
 	stats     Stats
 	holds     holds
 	showing   []reader           // for whom views are being published
 	shown     engine.Publication // and how far that has come
+	shows     bool               // a slice of it has been published
 }
 
 // reader waits until some parts of the views are fresh.
@@ -218,6 +223,7 @@ func (l *Loop) Run(ctx context.Context, answerers int) {
 		var readers []reader
 		batch, readers = l.take(batch[:0])
 		l.run(batch)
+		l.between()
 		if len(readers) > 0 {
 			l.begin(readers)
 		}
@@ -238,7 +244,7 @@ func (l *Loop) Wait() { <-l.stopped }
 func (l *Loop) engineBusy() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.inbox) > 0 || len(l.showing) > 0 || l.cfg.Engine.Working() || l.cfg.Engine.SweepDue() || len(l.publish) > 0
+	return len(l.inbox) > 0 || len(l.showing) > 0 || l.cfg.Engine.Working() || l.cfg.Engine.SweepDue() || len(l.publish) > 0 || len(l.asides) > 0
 }
 
 // take moves at most a batch out of the mailbox.
@@ -291,11 +297,17 @@ func (l *Loop) apply(now yarn.Now, c engine.Command) {
 }
 
 func (l *Loop) one(now yarn.Now, c engine.Command) {
-	l.recent[l.applied%blackBox] = c
+	l.recent[l.applied%lastTypes] = c
 	l.applied++
 	l.stats.Commands++
 	l.fx.Reset()
-	l.cfg.Engine.Apply(now, c, &l.fx)
+	if b := l.cfg.BlackBox; b != nil {
+		b.Add(now, c)
+		l.cfg.Engine.Apply(now, c, &l.fx)
+		b.Carried(&l.fx)
+	} else {
+		l.cfg.Engine.Apply(now, c, &l.fx)
+	}
 	l.carry(&l.fx)
 	l.holds.end(c)
 }
@@ -393,7 +405,7 @@ func (l *Loop) arm(timer *time.Timer) {
 
 // begin begins a publication of the parts that readers wait for.
 func (l *Loop) begin(readers []reader) {
-	l.showing, l.shown = readers, engine.Publication{}
+	l.showing, l.shown, l.shows = readers, engine.Publication{}, false
 	for _, r := range readers {
 		l.shown.Parts |= r.parts
 	}
@@ -402,8 +414,13 @@ func (l *Loop) begin(readers []reader) {
 // show publishes a slice; with the last one the readers go on.
 func (l *Loop) show() {
 	l.holds.begin()
+	now := l.cfg.Clock.Now()
+	if b := l.cfg.BlackBox; b != nil {
+		b.Add(now, blackbox.Publish{Parts: l.shown.Parts, First: !l.shows})
+	}
+	l.shows = true
 	l.views.begin()
-	done := l.cfg.Engine.PublishSome(l.cfg.Clock.Now(), &l.views, &l.shown)
+	done := l.cfg.Engine.PublishSome(now, &l.views, &l.shown)
 	l.views.end()
 	l.holds.end(nil)
 	if !done {
@@ -423,6 +440,11 @@ func (l *Loop) end() {
 	l.inbox = nil
 	l.mu.Unlock()
 	l.room.Broadcast()
+	if b := l.cfg.BlackBox; b != nil {
+		if err := b.Close(l.cfg.Engine.Digest); err != nil {
+			l.cfg.Log.Error("the recording of all commands is not whole", "error", err)
+		}
+	}
 	if l.committer != nil {
 		l.committer.stop()
 	}
@@ -435,15 +457,19 @@ func (l *Loop) end() {
 	close(l.stopped)
 }
 
-// openBlackBox prints the last commands when the engine has found itself in a
-// state that cannot be, and lets the process end: the store knows what is true.
+// openBlackBox writes the recording, or prints the types of the last commands, when
+// the engine has found itself in a state that cannot be, and lets the process end:
+// the store knows what is true.
 func (l *Loop) openBlackBox() {
 	p := recover()
 	if p == nil {
 		return
 	}
-	for i := max(0, l.applied-blackBox); i < l.applied; i++ {
-		l.cfg.Log.Error("black box", "number", i, "command", fmt.Sprintf("%T", l.recent[i%blackBox]))
+	for i := max(0, l.applied-lastTypes); i < l.applied; i++ {
+		l.cfg.Log.Error("black box", "number", i, "command", fmt.Sprintf("%T", l.recent[i%lastTypes]))
+	}
+	if b := l.cfg.BlackBox; b != nil {
+		b.Crashed(p, debug.Stack(), l.cfg.Engine.Digest)
 	}
 	panic(p)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/heddle-project/heddle/internal/clock"
+	"github.com/heddle-project/heddle/resourcemanager/blackbox"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/scheduler"
@@ -24,11 +25,12 @@ const nodeExpiry = 10 * time.Second
 
 // rig is a loop around a real engine, in a bubble of its own time.
 type rig struct {
-	t    *testing.T
-	l    *Loop
-	end  context.CancelFunc
-	log  bytes.Buffer
-	gate chan struct{} // while not nil, the loop stands still at its next transition
+	t     *testing.T
+	l     *Loop
+	end   context.CancelFunc
+	log   bytes.Buffer
+	files string        // directory of recordings
+	gate  chan struct{} // while not nil, the loop stands still at its next transition
 
 	mu    sync.Mutex
 	fatal []error
@@ -55,8 +57,10 @@ func newRig(t *testing.T, s store.Store) *rig {
 			t.Fatal(err)
 		}
 	}
-	r := &rig{t: t}
-	r.l = New(Config{Engine: newEngine(t), Clock: clock.System(), Outside: r, Store: s, Log: slog.New(slog.NewTextHandler(&r.log, nil)),
+	r := &rig{t: t, files: t.TempDir()}
+	eng, head := newEngine(t)
+	log := slog.New(slog.NewTextHandler(&r.log, nil))
+	r.l = New(Config{Engine: eng, Clock: clock.System(), Outside: r, Store: s, BlackBox: blackbox.NewRecorder(head, blackbox.Options{Dir: r.files, Log: log}), Log: log,
 		Fatal: func(err error) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -65,7 +69,7 @@ func newRig(t *testing.T, s store.Store) *rig {
 	return r
 }
 
-func newEngine(t *testing.T) *engine.Engine {
+func newEngine(t *testing.T) (*engine.Engine, blackbox.Header) {
 	t.Helper()
 	p := []config.Property{{Name: "root.queues", Value: "default"}, {Name: "root.default.capacity", Value: "100"}, {Name: "maximum-am-resource-percent", Value: "1"}}
 	for i := range p {
@@ -79,8 +83,9 @@ func newEngine(t *testing.T) *engine.Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return engine.New(engine.Settings{ClusterTimestamp: 1000, NodeExpiry: nodeExpiry.Milliseconds(), MasterExpiry: 20_000, AllocationExpiry: 5_000,
-		MaxAttempts: 2, GlobalMaxAttempts: 2, MaxCompleted: 100, NodeMinimum: yarn.NewResource(256, 1), ResourceTypes: yarn.BasicResourceTypes()}, sched)
+	set := engine.Settings{ClusterTimestamp: 1000, NodeExpiry: nodeExpiry.Milliseconds(), MasterExpiry: 20_000, AllocationExpiry: 5_000,
+		MaxAttempts: 2, GlobalMaxAttempts: 2, MaxCompleted: 100, NodeMinimum: yarn.NewResource(256, 1), ResourceTypes: yarn.BasicResourceTypes()}
+	return engine.New(set, sched), blackbox.Header{Settings: set, Queues: blackbox.QueuesOf(cfg)}
 }
 
 // Outside of the loop nothing happens here, save that it may be held up.
@@ -403,7 +408,7 @@ func TestBlackBox(t *testing.T) {
 			defer func() { crash <- recover() }()
 			r.l.Run(t.Context(), 2)
 		}()
-		for range 2 * blackBox {
+		for range 2 * lastTypes {
 			r.l.Post(engine.Tick{})
 		}
 		r.l.Post(engine.Stored{Seq: 77})
@@ -412,7 +417,7 @@ func TestBlackBox(t *testing.T) {
 		}
 		r.l.Wait()
 		synctest.Wait()
-		if text := r.log.String(); strings.Count(text, "black box") != blackBox || !strings.Contains(text, "engine.Stored") {
+		if text := r.log.String(); strings.Count(text, "black box") != lastTypes || !strings.Contains(text, "engine.Stored") {
 			t.Errorf("the black box holds\n%s", text)
 		}
 		r.l.Post(engine.NewApplication{Ticket: ticket})

@@ -5,7 +5,9 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -113,6 +115,17 @@ func (c *Config) UserParallel(user string) int32 {
 func (c *Config) Property(name string) (Property, bool) {
 	p, ok := c.settings.values[name]
 	return p, ok
+}
+
+// Properties are all settings as they were given, by name. With Cluster they make
+// the same configuration again.
+func (c *Config) Properties() []Property {
+	names := slices.Sorted(maps.Keys(c.settings.values))
+	out := make([]Property, len(names))
+	for i, name := range names {
+		out[i] = c.settings.values[name]
+	}
+	return out
 }
 
 // Origin is where the property was written. One that is not set belongs to the

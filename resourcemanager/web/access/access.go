@@ -84,4 +84,28 @@ type Controller interface {
 	AddLabels(ctx context.Context, c webgate.Caller, labels []view.Label) error
 	RemoveLabels(ctx context.Context, c webgate.Caller, names []string) error
 	ReplaceLabels(ctx context.Context, c webgate.Caller, operation string, nodes []view.NodeLabels) error
+	// Record does something about the recording of commands. It is for
+	// administrators who say who they are.
+	Record(ctx context.Context, c webgate.Caller, what RecordAction) (Recording, error)
+}
+
+// RecordAction is what to do about the recording of commands.
+type RecordAction string
+
+// The actions.
+const (
+	RecordStatus RecordAction = "status" // say how it stands
+	RecordSave   RecordAction = "save"   // write what is kept to a file
+	RecordStart  RecordAction = "start"  // have all commands go to a file
+	RecordStop   RecordAction = "stop"   // end that file
+)
+
+// Recording is how the recording of commands stands.
+type Recording struct {
+	Commands  uint64 // applied since the start, looks and publications of views included
+	Missing   uint64 // the first of them, that are no longer kept
+	File      string // of an action: the file that it wrote, began or ended
+	All       string // the file that all commands go to; empty: there is none
+	AllBytes  int64  // of that file, or of the one that was ended
+	AllClosed string // why that file takes nothing more; empty: it does
 }

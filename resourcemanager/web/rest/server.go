@@ -67,6 +67,8 @@ func Routes(c Config) []Route {
 		{"GET", "/get-node-to-labels", s.nodesToLabels},
 		{"GET", "/label-mappings", s.labelsToNodes},
 		{"GET", "/nodes/{node}/get-labels", s.nodeLabels},
+		{"GET", "/recording", s.recording},
+		{"PUT", "/recording", s.setRecording},
 		{"POST", "/add-node-labels", s.addLabels},
 		{"POST", "/remove-node-labels", s.removeLabels},
 		{"POST", "/replace-node-to-labels", s.replaceLabels},

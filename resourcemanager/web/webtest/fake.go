@@ -130,6 +130,14 @@ func (c *Controller) RemoveLabels(_ context.Context, by webgate.Caller, names []
 	return c.Err
 }
 
+// Record notes the call, unless it changes nothing.
+func (c *Controller) Record(_ context.Context, by webgate.Caller, what access.RecordAction) (access.Recording, error) {
+	if what != access.RecordStatus {
+		c.note("record by %s: %s", by.User, what)
+	}
+	return access.Recording{Commands: 100, Missing: 20, File: "/logs/a.blackbox"}, c.Err
+}
+
 // ReplaceLabels notes the call.
 func (c *Controller) ReplaceLabels(_ context.Context, by webgate.Caller, operation string, nodes []view.NodeLabels) error {
 	c.note("%s by %s: %v", operation, by.User, nodes)

@@ -1,0 +1,250 @@
+package blackbox
+
+import (
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/heddle-project/heddle/internal/release"
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Bounds.
+const (
+	DefaultRing = 16 << 20 // bytes of the last commands in memory
+	DefaultTape = 1 << 30  // bytes of a file of all commands
+	MaxFiles    = 8        // files of last commands that a directory keeps; with one more the oldest goes
+	MaxTapes    = 3        // files of all commands, likewise
+	blockBytes  = 64 << 10
+)
+
+// Options say how much is kept, and where files go.
+type Options struct {
+	Ring int    // bytes; 0: DefaultRing
+	Dir  string // of the files; empty: a crash writes none
+	Log  *slog.Logger
+}
+
+// Header is what the engine began with.
+type Header struct {
+	Settings engine.Settings
+	Queues   Queues
+}
+
+// End is how a recording ended.
+type End struct {
+	At        int64 // wall clock, milliseconds
+	Commands  uint64
+	Looked    bool   // State is known
+	State     uint64 // engine.Digest
+	Panic     string // of the last command; empty: there was none
+	Stack     string // of the panic
+	Truncated string // why commands that came later are not in the file
+}
+
+// block is some commands that came one after the other. It is not changed once the
+// next one has begun.
+type block struct {
+	first         uint64 // number of its first command, from 0
+	count         uint64
+	before, after uint64 // sums of the consequences
+	data          []byte
+}
+
+// Recorder keeps the last commands. It is a value of the loop's goroutine.
+type Recorder struct {
+	Options
+	head  Header
+	ring  []*block // oldest first
+	bytes int      // of the ring
+	open  *block   // the last one of the ring
+	clock yarn.Now // as the open block has it
+	sum   uint64
+	tape  *Tape // nil: not all commands are wanted
+}
+
+// NewRecorder is a recorder of an engine that has not applied anything yet.
+func NewRecorder(head Header, o Options) *Recorder {
+	if o.Ring == 0 {
+		o.Ring = DefaultRing
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	r := &Recorder{Options: o, head: head}
+	r.begin(0)
+	return r
+}
+
+func (r *Recorder) begin(first uint64) {
+	r.open = &block{first: first, before: r.sum, after: r.sum, data: make([]byte, 0, blockBytes+blockBytes/8)}
+	r.ring = append(r.ring, r.open)
+	r.clock = yarn.Now{}
+}
+
+// Add keeps a command, a Publish or a Digest that is about to be applied.
+func (r *Recorder) Add(now yarn.Now, c any) {
+	b := r.open
+	if len(b.data) >= blockBytes {
+		r.turn()
+		b = r.open
+	}
+	b.data = binary.AppendVarint(b.data, now.Mono-r.clock.Mono)
+	b.data = binary.AppendVarint(b.data, (now.Wall-now.Mono)-(r.clock.Wall-r.clock.Mono))
+	b.data = appendCommand(b.data, c)
+	b.count++
+	r.clock = now
+}
+
+// Carried notes the consequences of the command that was added last.
+func (r *Recorder) Carried(fx *engine.Effects) {
+	r.sum = Sum(r.sum, fx)
+	r.open.after = r.sum
+}
+
+// turn ends the open block, and drops the oldest ones that there is no room for.
+func (r *Recorder) turn() {
+	full := r.open
+	r.bytes += cap(full.data)
+	if r.tape != nil {
+		r.tape.put(full)
+	}
+	for len(r.ring) > 0 && r.bytes+blockBytes+blockBytes/8 > r.Ring {
+		r.bytes -= cap(r.ring[0].data)
+		r.ring[0] = nil
+		r.ring = r.ring[1:]
+	}
+	r.begin(full.first + full.count)
+}
+
+// Commands counts what was added so far.
+func (r *Recorder) Commands() uint64 { return r.open.first + r.open.count }
+
+// Missing counts the first commands that are no longer kept.
+func (r *Recorder) Missing() uint64 { return r.ring[0].first }
+
+// last is the open block as it is at this moment.
+func (r *Recorder) last() *block {
+	b := *r.open
+	b.data = slices.Clone(b.data)
+	return &b
+}
+
+// Snapshot is what is kept at one moment. Any goroutine may write it.
+type Snapshot struct {
+	head   Header
+	blocks []*block
+	end    End
+}
+
+// Snapshot takes what is kept, as the end of a recording.
+func (r *Recorder) Snapshot(end End) *Snapshot {
+	blocks := slices.Clone(r.ring)
+	blocks[len(blocks)-1] = r.last()
+	end.Commands = r.Commands()
+	return &Snapshot{r.head, blocks, end}
+}
+
+// Missing counts the first commands that are not in the snapshot.
+func (s *Snapshot) Missing() uint64 { return s.blocks[0].first }
+
+// Commands counts those that are.
+func (s *Snapshot) Commands() uint64 { return s.end.Commands - s.Missing() }
+
+// Save writes the snapshot to a new file of the directory.
+func (s *Snapshot) Save(dir string) (name string, err error) {
+	f, err := create(dir, "resourcemanager-", MaxFiles)
+	if err != nil {
+		return "", err
+	}
+	w := newWriter(f)
+	w.header(s.head)
+	for _, b := range s.blocks {
+		w.block(b)
+	}
+	w.end(s.end)
+	if err := w.close(); err != nil {
+		return "", fmt.Errorf("cannot write %s: %w", f.Name(), err)
+	}
+	return f.Name(), nil
+}
+
+// suffix ends the names of files.
+const suffix = ".blackbox"
+
+// create makes a new file, and room for it: so many of its prefix are kept.
+func create(dir, prefix string, kept int) (*os.File, error) {
+	if dir == "" {
+		return nil, fmt.Errorf("there is no directory for recordings")
+	}
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return nil, err
+	}
+	old, err := filepath.Glob(filepath.Join(quoteGlob(dir), prefix+"[0-9]*"+suffix))
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(old) // by time
+	for len(old) >= kept {
+		if err := os.Remove(old[0]); err != nil {
+			return nil, fmt.Errorf("cannot make room for a recording: %w", err)
+		}
+		old = old[1:]
+	}
+	name := prefix + time.Now().UTC().Format("20060102T150405.000000") + suffix
+	return os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
+// quoteGlob is a pattern for that name alone.
+func quoteGlob(name string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
+}
+
+// Crashed writes what is kept after a panic of the last command, and says where.
+// look is the state's digest.
+func (r *Recorder) Crashed(cause any, stack []byte, look func() uint64) {
+	end := End{At: time.Now().UnixMilli(), Panic: fmt.Sprint(cause), Stack: string(stack)}
+	end.State, end.Looked = Look(look)
+	s := r.Snapshot(end)
+	if r.tape != nil {
+		state, err := r.Detach(end)()
+		r.Log.Error("the recording of all commands ends with the crash; see it again with: yarn sim rerun FILE", "file", state.File, "ended before", state.Full, "error", err)
+	}
+	if r.Dir == "" {
+		return
+	}
+	name, err := s.Save(r.Dir)
+	switch {
+	case err != nil:
+		r.Log.Error("the last commands are lost", "error", err)
+	case s.Missing() > 0:
+		r.Log.Error("the last commands are in a file; list them with: yarn sim rerun -list FILE. The first ones are missing, so it cannot be played; "+
+			"yarn.resourcemanager.heddle.black-box.record has all commands kept from the start", "file", name, "commands", s.Commands(), "missing", s.Missing())
+	default:
+		r.Log.Error("all commands since the start are in a file; see the crash again with: yarn sim rerun FILE", "file", name, "commands", s.Commands())
+	}
+}
+
+// Look is the digest of an engine that may be broken.
+func Look(look func() uint64) (state uint64, ok bool) {
+	defer func() {
+		if recover() != nil {
+			state, ok = 0, false
+		}
+	}()
+	return look(), true
+}
+
+// format is a number for what this program keeps of an engine. Files with another
+// one cannot be read.
+var format = fingerprint(append(slices.Clone(kinds), reflect.TypeFor[Header](), reflect.TypeFor[End]()))
+
+// build is the program that writes a file.
+func build() string { return release.Own().Commit }
