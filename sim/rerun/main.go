@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heddle-project/heddle/internal/release"
 	"github.com/heddle-project/heddle/internal/visible"
 	"github.com/heddle-project/heddle/resourcemanager/blackbox"
 )
@@ -17,8 +18,8 @@ const usage = `Usage: yarn sim rerun [-check] [-list] FILE
 Plays a recording of a ResourceManager's black box again, and says whether it comes to the same state, or to the same panic.
   -check   recount all books after every command, and stop where they are wrong; slow
   -list    print the commands as well; those of a recording without its beginning, which cannot be played, too
-FILE is what a crash, yarn debug record or yarn.resourcemanager.heddle.black-box.record left; - is standard input. The program must be of
-the same commit as the one that recorded.
+FILE is what a crash, yarn debug record or yarn.resourcemanager.heddle.black-box.record left; - is standard input. Only the commit that
+recorded is sure to decide the same; one whose commands have other fields refuses the file.
 Exits with 0 when it went as recorded, to an end without a panic; with 3 when it went as recorded, to the same panic; with 1 when it went
 otherwise, or -check found something; with 2 for a file that cannot be played, or a wrong command line.
 `
@@ -128,6 +129,9 @@ func report(out io.Writer, r *Result) int {
 	c := &r.Counts
 	took := time.Duration(c.Last.Mono-c.First.Mono) * time.Millisecond
 	fmt.Fprintf(out, "recorded by commit %s\n", visible.Text(r.Build))
+	if own := release.Own().Commit; own != r.Build {
+		fmt.Fprintf(out, "played by commit %s, which may decide otherwise\n", own)
+	}
 	fmt.Fprintf(out, "%d commands in %v: %d answers (%d refusals), %d records, %d containers granted, %d ended, %d masters launched\n",
 		c.Commands, took, c.Replies, c.Refusals, c.Saves, c.Granted, c.Ends, c.Launches)
 	if r.Looked {
