@@ -107,6 +107,19 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// Who does not say who he is has none made, even where everybody is an administrator.
+func TestRecordOfNobody(t *testing.T) {
+	w := newWorld(t, twoQueues, "yarn.admin.acl", "*", "yarn.webapp.heddle.anonymous-writes", "true")
+	for _, action := range []string{"", "save"} {
+		if status, x := w.record("", action); status != http.StatusUnauthorized || !strings.Contains(x.RemoteException.Message, "say who they are") {
+			t.Errorf("%q: %d %+v", action, status, x)
+		}
+		if status, x := w.record("user.name=bob", action); status != http.StatusOK {
+			t.Errorf("bob, %q: %d %+v", action, status, x)
+		}
+	}
+}
+
 // Nothing that is secret gets into a recording of a daemon that has made keys and tokens.
 func TestRecordHasNoSecrets(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.bolt")

@@ -130,10 +130,10 @@ func (r *Recorder) Commands() uint64 { return r.open.first + r.open.count }
 // Missing counts the first commands that are no longer kept.
 func (r *Recorder) Missing() uint64 { return r.ring[0].first }
 
-// last is the open block as it is at this moment.
+// last is the open block as it is at this moment: what comes later is appended
+// behind what it has.
 func (r *Recorder) last() *block {
 	b := *r.open
-	b.data = slices.Clone(b.data)
 	return &b
 }
 

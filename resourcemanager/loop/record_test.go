@@ -68,6 +68,10 @@ func TestRerun(t *testing.T) {
 			if code, text := rerunFile(file); code != 0 || !strings.Contains(text, "as recorded\n") || strings.Contains(text, " 0 containers granted") || strings.Contains(text, " 0 masters launched") {
 				t.Errorf("%d\n%s", code, text)
 			}
+			var list bytes.Buffer
+			if code := rerun.Main([]string{"-list", file}, &list, &list); code != 0 || !strings.Contains(list.String(), " Publish {Parts:") {
+				t.Errorf("no publication of views is recorded: %d\n%s", code, list.String())
+			}
 			r.play()
 		}
 	})
