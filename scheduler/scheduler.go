@@ -4,6 +4,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/capacity"
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
@@ -23,11 +24,11 @@ type (
 	Kind         = cluster.Kind
 	Application  = demand.Application
 	Attempt      = demand.Attempt
-	Recovered    = capacity.Recovered
-	Changed      = capacity.Changed
-	UpdateError  = capacity.UpdateError
-	AppUsage     = capacity.AppUsage
-	NodeUsage    = capacity.NodeUsage
+	Recovered    = core.Recovered
+	Changed      = core.Changed
+	UpdateError  = core.UpdateError
+	AppUsage     = core.AppUsage
+	NodeUsage    = core.NodeUsage
 	QueueTree    = queue.Snapshot
 	Picture      = capacity.Picture
 	Basis        = capacity.Basis
@@ -176,12 +177,21 @@ func (s *Scheduler) CountEnd(a AppRef, end yarn.ApplicationState) { s.core.Count
 // index may be reused once its last container is vacated.
 func (s *Scheduler) RemoveApplication(a AppRef) { s.core.RemoveApplication(a) }
 
+// PrepareMove is the first half of a move, which refuses what MoveApplication would
+// refuse now.
+//
+// compat: it is a command, because Apache's check of a move leaves something behind even
+// where it refuses. MayMove is the query.
+func (s *Scheduler) PrepareMove(a AppRef, queue string) yarn.Reason {
+	return s.core.PrepareMove(a, queue)
+}
+
 // MoveApplication moves the application and all that it has to another leaf.
 func (s *Scheduler) MoveApplication(a AppRef, queue string) yarn.Reason {
 	return s.core.MoveApplication(a, queue)
 }
 
-// MayMove is MoveApplication without doing it.
+// MayMove tells whether MoveApplication would move the application now.
 func (s *Scheduler) MayMove(a AppRef, queue string) yarn.Reason { return s.core.MayMove(a, queue) }
 
 // CheckPriority is the priority that a submission gets: what it asked for, or
@@ -220,7 +230,7 @@ func (s *Scheduler) Ask(a AppRef, asks []yarn.Ask) { s.core.Ask(a, asks) }
 
 // MaxRows bounds the rows of asks that one application may keep; Normalize
 // refuses more.
-const MaxRows = capacity.MaxRows
+const MaxRows = core.MaxRows
 
 // Blacklist changes the hosts and racks that the application does not want.
 func (s *Scheduler) Blacklist(a AppRef, add, remove []string) { s.core.Blacklist(a, add, remove) }

@@ -20,7 +20,7 @@ type Row struct {
 
 var (
 	vocabulary = []string{"yarn"}
-	policies   = []string{"scheduler/capacity", "scheduler/fair", "scheduler/preempt", "scheduler/reserve"}
+	policies   = []string{"scheduler/capacity", "scheduler/fair", "scheduler/fifo", "scheduler/preempt", "scheduler/reserve"}
 )
 
 // Table is the direction of imports: from the edge inwards, never back. A folder that is not there yet breaks nothing.
@@ -28,6 +28,7 @@ var Table = []Row{
 	{"yarn", nil, nil, "the vocabulary is what all others share, so it can know none of them"},
 
 	{"scheduler", []string{"yarn", "scheduler/"}, []string{"scheduler/schedtest"}, "the scheduler decides from values alone; whoever asks is none of its business"},
+	{"scheduler/core", []string{"yarn", "scheduler/"}, append([]string{"scheduler/lint", "scheduler/schedtest"}, policies...), "lives and books are the same whoever decides; a policy hears of them, and is not known by name"},
 	{"scheduler/queue", []string{"yarn", "scheduler/"}, policies, "the tree is what policies order; a policy it knew would be built into it"},
 	{"scheduler/cluster", []string{"yarn", "scheduler/"}, policies, "nodes' books are the same whatever the policy"},
 	{"scheduler/demand", []string{"yarn", "scheduler/"}, policies, "what an application wants does not depend on who grants it"},

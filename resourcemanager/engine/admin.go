@@ -33,7 +33,7 @@ func (e *Engine) move(c Move) {
 		e.fail(c.Ticket, refuse(AccessDenied, "User %s may not submit to queue %s, to which %s was to be moved", c.User, c.Queue, a.sub.ID))
 		return
 	}
-	if why := e.sched.MayMove(a.ref, c.Queue); !why.OK() {
+	if why := e.sched.PrepareMove(a.ref, c.Queue); !why.OK() {
 		e.fail(c.Ticket, cannotMove(a, c.Queue, why))
 		return
 	}

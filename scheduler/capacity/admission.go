@@ -29,7 +29,7 @@ func (s *Scheduler) activate(q *Queue) {
 	} else {
 		s.admitPending(q)
 	}
-	q.touch()
+	q.Touch()
 }
 
 // admitPending admits in the order of who waits. What is refused stays so in
@@ -41,7 +41,7 @@ func (s *Scheduler) admitPending(q *Queue) {
 		case overQueue:
 			w.refuseClass()
 		case overUser:
-			if limit := &w.limits[a.amPart].value; !w.miscounted && !s.calc.FitsIn(&a.amSize, limit) {
+			if limit := &w.limits[a.amPart].value; !w.miscounted && !s.Calc.FitsIn(&a.amSize, limit) {
 				w.refuseClass() // it is too large for everybody
 			} else {
 				w.refuseLine()
@@ -56,10 +56,10 @@ func (s *Scheduler) admitPending(q *Queue) {
 // hasMasterLimit tells in which partitions the limit is kept up to date.
 func (s *Scheduler) hasMasterLimit(q *Queue, p part) bool {
 	if q.conf.AllLabels() {
-		sh := &q.shares[p]
-		return p == 0 || sh.known || !none(sh.used) || !none(sh.pending)
+		sh, has := &q.shares[p], &q.Ledger[p]
+		return p == 0 || sh.known || !none(has.Used) || !none(has.Pending)
 	}
-	return q.mayUse(s.books.Partition(p).Name)
+	return q.MayUse(s.Books.Partition(p).Name)
 }
 
 // masterLimit is how much the masters of a leaf may use.
@@ -70,10 +70,10 @@ func (s *Scheduler) masterLimit(q *Queue, p part) resource {
 		current = q.leaf.queueLimit
 	}
 	sh.amLimit = sh.effMin
-	if s.calc.FitsIn(&sh.effMin, &current) {
+	if s.Calc.FitsIn(&sh.effMin, &current) {
 		sh.amLimit = current
 	}
-	s.calc.ScaleUp(&sh.amLimit, float64(sh.maxAM), &s.min)
+	s.Calc.ScaleUp(&sh.amLimit, float64(sh.maxAM), &s.Min)
 	return sh.amLimit
 }
 
@@ -87,8 +87,8 @@ func (s *Scheduler) userMasterLimit(q *Queue, u *user, p part) resource {
 		by = sh.maxAM
 	}
 	limit := sh.effMin
-	s.calc.ScaleUp(&limit, float64(by), &s.min)
-	return *s.calc.Min(&l.lastCluster, &limit, &sh.amLimit)
+	s.Calc.ScaleUp(&limit, float64(by), &s.Min)
+	return *s.Calc.Min(&l.lastCluster, &limit, &sh.amLimit)
 }
 
 // verdict is whether an application may become active, or what is in the way.
@@ -106,8 +106,8 @@ const (
 // and then serves for all users.
 func (s *Scheduler) admits(q *Queue, a *app) verdict {
 	sh := &q.shares[a.amPart]
-	free := q.leaf.active.len() < 1 || !s.calc.Positive(&q.leaf.lastCluster, &sh.amUsed)
-	if with := a.amSize.Add(sh.amUsed); !free && !s.calc.FitsIn(&with, &sh.amLimit) {
+	free := q.leaf.active.len() < 1 || !s.Calc.Positive(&q.leaf.lastCluster, &sh.amUsed)
+	if with := a.amSize.Add(sh.amUsed); !free && !s.Calc.FitsIn(&with, &sh.amLimit) {
 		return overQueue
 	}
 	u := q.userOf(a.User)
@@ -115,7 +115,7 @@ func (s *Scheduler) admits(q *Queue, a *app) verdict {
 	if !limit.known {
 		limit.known, limit.value = true, s.userMasterLimit(q, u, a.amPart)
 	}
-	if with := a.amSize.Add(u.shares[a.amPart].amUsed); !free && !s.calc.FitsIn(&with, &limit.value) {
+	if with := a.amSize.Add(u.shares[a.amPart].amUsed); !free && !s.Calc.FitsIn(&with, &limit.value) {
 		return overUser
 	}
 	return fits
@@ -128,9 +128,9 @@ func (s *Scheduler) masterRefusal(a *app) yarn.Reason {
 	if !a.waits || w.passes == a.joined {
 		return yarn.Reason{}
 	}
-	sh, label := &q.shares[a.amPart], s.books.Partition(a.amPart).Name
-	if with := a.amSize.Add(sh.amUsed); !s.calc.FitsIn(&with, &sh.amLimit) {
-		return yarn.Reason{Code: fit.AMLimit, Subject: q.path, Needed: with, Limit: sh.amLimit, Key: q.setting(label, masterShare)}
+	sh, label := &q.shares[a.amPart], s.Books.Partition(a.amPart).Name
+	if with := a.amSize.Add(sh.amUsed); !s.Calc.FitsIn(&with, &sh.amLimit) {
+		return yarn.Reason{Code: fit.AMLimit, Subject: q.Path, Needed: with, Limit: sh.amLimit, Key: q.setting(label, masterShare)}
 	}
 	var used resource
 	if u := q.leaf.users[a.User]; u != nil {
@@ -138,8 +138,8 @@ func (s *Scheduler) masterRefusal(a *app) yarn.Reason {
 	}
 	if int(a.amPart) < len(w.limits) && w.limits[a.amPart].known {
 		limit := w.limits[a.amPart].value
-		if with := a.amSize.Add(used); !s.calc.FitsIn(&with, &limit) {
-			return yarn.Reason{Code: fit.UserAMLimit, Subject: q.path, Needed: with, Limit: limit, Detail: a.User,
+		if with := a.amSize.Add(used); !s.Calc.FitsIn(&with, &limit) {
+			return yarn.Reason{Code: fit.UserAMLimit, Subject: q.Path, Needed: with, Limit: limit, Detail: a.User,
 				Key: q.setting(label, masterShare) + ", " + q.userSettings()}
 		}
 	}
@@ -270,7 +270,7 @@ func (s *Scheduler) run(lists [][]*app, most int) {
 	h := &byStart{}
 	for i, l := range lists {
 		if len(l) > 0 {
-			heap.Push(h, startOf{l[0].attempt.StartWall, i, 0})
+			heap.Push(h, startOf{l[0].Attempt.StartWall, i, 0})
 		}
 	}
 	var last *app
@@ -280,7 +280,7 @@ func (s *Scheduler) run(lists [][]*app, most int) {
 		a := lists[next.list][next.at]
 		if next.at+1 < len(lists[next.list]) {
 			(*h)[0].at++
-			(*h)[0].start = lists[next.list][next.at+1].attempt.StartWall
+			(*h)[0].start = lists[next.list][next.at+1].Attempt.StartWall
 			heap.Fix(h, 0)
 		} else {
 			heap.Pop(h)
@@ -292,7 +292,7 @@ func (s *Scheduler) run(lists [][]*app, most int) {
 		if a.runnable {
 			// compat: who stands in two lists is looked at again, is one too many by then,
 			// and is not counted off when it ends.
-			a.runnable = !s.likeApache()
+			a.runnable = !s.AsApache
 			continue
 		}
 		if !s.mayRun(a) {
@@ -344,10 +344,10 @@ func (s *Scheduler) workflowPriority(in *demand.Application, q *Queue) (int32, y
 	}
 	for at := q; at != nil; at = at.parent {
 		for _, m := range s.cfg.Workflows {
-			if m.Name == workflow && (m.Path == at.path || s.tree.find(m.Path) == at) {
+			if m.Name == workflow && (m.Path == at.Path || s.tree.find(m.Path) == at) {
 				asked := *in
 				asked.Priority, asked.PrioritySet = m.Priority, true
-				return s.CheckPriority(&asked, q.path)
+				return s.CheckPriority(&asked, q.Path)
 			}
 		}
 	}

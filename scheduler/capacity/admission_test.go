@@ -4,7 +4,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/yarn"
 	"pgregory.net/rapid"
 )
 
@@ -71,10 +75,54 @@ func refused(s *Scheduler, a *app) bool {
 	sh := &a.queue.shares[a.amPart]
 	switch why.Code {
 	case fit.AMLimit:
-		return why.Subject == a.queue.path && why.Needed == a.amSize.Add(sh.amUsed) && why.Limit == sh.amLimit && !s.calc.FitsIn(&why.Needed, &why.Limit)
+		return why.Subject == a.queue.Path && why.Needed == a.amSize.Add(sh.amUsed) && why.Limit == sh.amLimit && !s.Calc.FitsIn(&why.Needed, &why.Limit)
 	case fit.UserAMLimit:
 		u := a.queue.leaf.users[a.User]
-		return why.Subject == a.queue.path && why.Detail == a.User && why.Needed == a.amSize.Add(u.shares[a.amPart].amUsed) && !s.calc.FitsIn(&why.Needed, &why.Limit)
+		return why.Subject == a.queue.Path && why.Detail == a.User && why.Needed == a.amSize.Add(u.shares[a.amPart].amUsed) && !s.Calc.FitsIn(&why.Needed, &why.Limit)
 	}
-	return !s.calc.Positive(&a.queue.leaf.lastCluster, &a.queue.leaf.lastCluster) // nobody is admitted to an empty cluster
+	return !s.Calc.Positive(&a.queue.leaf.lastCluster, &a.queue.leaf.lastCluster) // nobody is admitted to an empty cluster
+}
+
+// When the first of three users has ended, the second is admitted while the share of
+// masters is still divided among more of them. The third is when nodes go, also when
+// several go at once.
+func TestNodesThatGoHaveAdmissionLookAgain(t *testing.T) {
+	cfg, _, err := config.Parse([]config.Property{{Name: config.Prefix + "root.queues", Value: "a,b"}, {Name: config.Prefix + "root.a.capacity", Value: "80"},
+		{Name: config.Prefix + "root.b.capacity", Value: "20"}, {Name: config.Prefix + "root.b.maximum-capacity", Value: "100"},
+		{Name: config.Prefix + "root.b.minimum-user-limit-percent", Value: "25"}, {Name: config.Prefix + "maximum-am-resource-percent", Value: "0.2"}},
+		config.Cluster{MinAllocation: yarn.NewResource(256, 1), MaxAllocation: yarn.NewResource(8192, 8)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := func(host string, mb int64) NodeRef {
+		return s.AddNode(cluster.Node{ID: yarn.NodeID{Host: host, Port: 1}, Total: yarn.NewResource(mb, 8)})
+	}
+	submit := func(n int32, user string, mb int64) AppRef {
+		id := yarn.ApplicationID{ClusterTimestamp: 1, Sequence: n}
+		ref, why := s.AddApplication(demand.Application{ID: id, User: user}, "b")
+		if !why.OK() {
+			t.Fatal(why)
+		}
+		s.AddAttempt(ref, demand.Attempt{ID: yarn.AttemptID{Application: id, Attempt: 1}, AM: yarn.NewResource(mb, 1)})
+		return ref
+	}
+	node("h1", 40960)
+	small := node("h2", 256)
+	bob, ann, dan := submit(1, "bob", 8192), submit(2, "ann", 1024), submit(3, "dan", 1792)
+	smaller := node("h3", 256)
+	s.RemoveApplication(bob)
+	if s.app(ann).waits || !s.app(dan).waits {
+		t.Fatalf("ann waits: %v, dan waits: %v", s.app(ann).waits, s.app(dan).waits)
+	}
+	s.Together(func() {
+		s.RemoveNode(small)
+		s.RemoveNode(smaller)
+	})
+	if s.app(dan).waits {
+		t.Errorf("dan waits for %+v", s.masterRefusal(s.app(dan)))
+	}
 }

@@ -22,7 +22,7 @@ func (r *round) onNode(a *app, w *demand.Want, lim *limits) skip {
 		r.note(fit.StrictLocality, yarn.AnyHost, "", 0, 0)
 		return skipKey
 	}
-	if len(w.Rows) > 0 && r.found.from < 0 && !r.offSwitch(w) {
+	if len(w.Rows) > 0 && r.found.From < 0 && !r.offSwitch(w) {
 		r.s.waited = true
 		r.noteNode(fit.LocalityDelay, int64(w.Opportunities), nil, nil)
 		return skipOther
@@ -50,7 +50,7 @@ func (r *round) near(a *app, w *demand.Want, lim *limits) skip {
 		r.note(fit.StrictLocality, r.book.Rack, "", 0, 0)
 		return skipKey
 	}
-	if min(int32(r.s.books.Count), r.s.cfg.NodeDelay) >= w.Opportunities {
+	if min(int32(r.s.Books.Count), r.s.cfg.NodeDelay) >= w.Opportunities {
 		r.s.waited = true
 	} else if r.try(a, w, rack, cluster.RackLocal, lim) {
 		return found
@@ -70,14 +70,13 @@ func (r *round) enlarges(a *app, w *demand.Want) bool {
 	if w.Update.IsZero() || !r.s.cfg.Asynchronous {
 		return true
 	}
-	in := a.updates.increases[w.Update]
-	return in == nil || in.node == r.node
+	return a.Enlarges(w, r.node)
 }
 
 // offSwitch tells whether the key, which names places, has waited long enough to
 // take any node.
 func (r *round) offSwitch(w *demand.Want) bool {
-	nodes, cfg := int32(r.s.books.Count), r.s.cfg
+	nodes, cfg := int32(r.s.Books.Count), r.s.cfg
 	if cfg.RackExtraDelay > -1 {
 		return w.Opportunities > min(nodes, cfg.NodeDelay+cfg.RackExtraDelay)
 	}
@@ -91,7 +90,7 @@ func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality,
 	// What any host is asked for was found to fit in the queue's headroom, without
 	// reservations that could be given up if there are none.
 	switch {
-	case a.held > 0, row != &w.Any, !r.s.calc.HasRoom(&r.free, &row.Size), r.s.calc.AnyPositive(&lim.unreserve):
+	case a.Held > 0, row != &w.Any, !r.s.Calc.HasRoom(&r.free, &row.Size), r.s.Calc.AnyPositive(&lim.unreserve):
 		return r.squeeze(a, w, row, l, lim)
 	}
 	r.propose(allocated, a, w, row, l)
@@ -103,7 +102,7 @@ func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality,
 //
 //go:noinline
 func (r *round) squeeze(a *app, w *demand.Want, row *demand.Row, l cluster.Locality, lim *limits) bool {
-	s, calc, size := r.s, r.s.calc, &row.Size
+	s, calc, size := r.s, r.s.Calc, &row.Size
 	if !calc.FitsIn(size, &r.book.Total) {
 		r.noteNode(fit.NodeTooSmall, 0, size, &r.book.Total)
 		return false
@@ -111,9 +110,9 @@ func (r *round) squeeze(a *app, w *demand.Want, row *demand.Row, l cluster.Local
 	more := s.worthMore(a, w, size)
 	var over resource
 	calc.Sub(&over, size, &lim.headroom)
-	need := calc.Max(&s.books.Total, &over, &lim.unreserve)
+	need := calc.Max(&s.Books.Total, &over, &lim.unreserve)
 	mustGiveUp := calc.AnyPositive(need)
-	isNew := r.found.from < 0
+	isNew := r.found.From < 0
 	look := s.cfg.ContinueLooking && isNew
 	kind, excess := allocated, cluster.NoContainer
 	if calc.HasRoom(&r.free, size) {
@@ -134,15 +133,15 @@ func (r *round) squeeze(a *app, w *demand.Want, row *demand.Row, l cluster.Local
 		}
 	}
 	r.propose(kind, a, w, row, l)
-	r.found.excess = excess
+	r.found.Excess = excess
 	return true
 }
 
 // propose ends a walk, and resets what the key has waited.
 func (r *round) propose(k outcomeKind, a *app, w *demand.Want, row *demand.Row, l cluster.Locality) {
 	o := &r.found
-	o.kind, o.app, o.want, o.row, o.locality, o.excess = k, a, w, row, l, cluster.NoContainer
-	if o.from >= 0 || r.why != nil {
+	o.kind, o.app, o.App, o.Want, o.Row, o.Locality, o.Excess = k, a, &a.App, w, row, l, cluster.NoContainer
+	if o.From >= 0 || r.why != nil {
 		return
 	}
 	if l == cluster.NodeLocal || l == cluster.RackLocal && r.s.cfg.RackFullReset {
@@ -163,9 +162,9 @@ func (s *Scheduler) toGiveUp(w *demand.Want, need *resource) ContainerRef {
 		buckets *= 2
 	}
 	for _, c := range w.Reservations {
-		box := s.books.Container(c)
-		bucket := s.books.Node(box.Node).Hash & (buckets - 1)
-		if s.calc.FitsIn(need, &box.Resource) && (best < 0 || bucket < bestBucket) {
+		box := s.Books.Container(c)
+		bucket := s.Books.Node(box.Node).Hash & (buckets - 1)
+		if s.Calc.FitsIn(need, &box.Resource) && (best < 0 || bucket < bestBucket) {
 			best, bestBucket = c, bucket
 		}
 	}

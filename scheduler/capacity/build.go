@@ -14,7 +14,7 @@ const precision = 0.0005
 
 // refusal is an error about a property of the queue.
 func (s *Scheduler) refusal(cfg *config.Config, q *Queue, property, rule string) error {
-	name := config.Prefix + q.path + "." + property
+	name := config.Prefix + q.Path + "." + property
 	p, _ := cfg.Property(name)
 	return &config.Error{Finding: config.Finding{Key: name, Value: p.Value, Origin: cfg.Origin(name), Rule: rule}}
 }
@@ -35,15 +35,15 @@ func (s *Scheduler) build(cfg *config.Config) (*tree, error) {
 // internLabels gives every partition that the configuration names its index.
 func (s *Scheduler) internLabels(q *config.Queue) {
 	for _, label := range q.Configured {
-		s.part(label)
+		s.Part(label)
 	}
 	for _, label := range q.Accessible {
 		if label != "*" {
-			s.part(label)
+			s.Part(label)
 		}
 	}
 	if q.DefaultSet {
-		s.part(q.DefaultLabel)
+		s.Part(q.DefaultLabel)
 	}
 	for _, c := range q.Children {
 		s.internLabels(c)
@@ -72,11 +72,13 @@ func (s *Scheduler) parse(cfg *config.Config, conf *config.Queue, parent *Queue)
 }
 
 func (s *Scheduler) newQueue(conf *config.Queue, parent *Queue) *Queue {
-	q := &Queue{conf: conf, rules: conf.Rules, path: conf.Path, name: conf.Name, parent: parent, counts: &queue.AppCounts{}}
-	if conf.Kind == config.Leaf {
-		q.leaf = newLeaf(s.books.Partitions())
+	q := &Queue{Queue: queue.Queue{Path: conf.Path, Name: conf.Name, Counts: &queue.AppCounts{}}}
+	q.obey(conf)
+	q.hangBelow(parent)
+	if q.Own = q; conf.Kind == config.Leaf {
+		q.Leaf, q.leaf = true, newLeaf(s.Books.Partitions())
 	}
-	q.grow(s.books.Partitions())
+	q.grow(s.Books.Partitions())
 	return q
 }
 
@@ -110,7 +112,7 @@ func (s *Scheduler) load(q *Queue, set []setting) {
 	if q.set = set; set == nil {
 		q.set = make([]setting, 0, len(q.conf.Configured)) // others share the old one
 		for _, label := range q.conf.Configured {
-			q.set = append(q.set, setting{s.part(label), q.conf.Amount(label)})
+			q.set = append(q.set, setting{s.Part(label), q.conf.Amount(label)})
 		}
 	}
 	for i := range q.set {
@@ -127,14 +129,14 @@ func (s *Scheduler) loadAmounts(cfg *config.Config, q *Queue) error {
 		most := a.Max
 		if q.parent != nil {
 			above := q.parent.shares[p].confMax
-			if !none(above) && s.calc.More(&s.books.Total, &most, &above) {
+			if !none(above) && s.Calc.More(&s.Books.Total, &most, &above) {
 				return s.refusal(cfg, q, "maximum-capacity", "must not be more than the parent's maximum")
 			}
 			if none(most) && !none(a.Min) && !none(above) {
 				most = above
 			}
 		}
-		if !none(most) && s.calc.More(&s.books.Total, &a.Min, &most) {
+		if !none(most) && s.Calc.More(&s.Books.Total, &a.Min, &most) {
 			return s.refusal(cfg, q, "capacity", "must not be more than the maximum")
 		}
 		q.shares[p].confMin, q.shares[p].confMax, q.shares[p].hasMin = a.Min, most, !none(a.Min)
@@ -146,7 +148,7 @@ func (s *Scheduler) loadAmounts(cfg *config.Config, q *Queue) error {
 func (s *Scheduler) setState(cfg *config.Config, q *Queue) error {
 	up := queue.Running
 	if q.parent != nil {
-		up = q.parent.state
+		up = q.parent.State
 	}
 	set := q.conf.State
 	switch {
@@ -156,28 +158,28 @@ func (s *Scheduler) setState(cfg *config.Config, q *Queue) error {
 		case set == config.StateRunning && up != queue.Running:
 			return s.refusal(cfg, q, "state", "a queue below a stopped one cannot run")
 		case set == config.StateStopped:
-			q.state = queue.Stopped
+			q.State = queue.Stopped
 		case set == config.StateUnset && q.parent != nil:
-			if q.state = up; up == queue.Draining {
-				q.state = queue.Stopped
+			if q.State = up; up == queue.Draining {
+				q.State = queue.Stopped
 			}
 		}
-	case q.state == queue.Running && set == config.StateStopped:
+	case q.State == queue.Running && set == config.StateStopped:
 		q.stop()
-	case q.state != queue.Running && set == config.StateRunning:
+	case q.State != queue.Running && set == config.StateRunning:
 		if up != queue.Running {
 			return s.refusal(cfg, q, "state", "a queue below a stopped one cannot run")
 		}
-		q.state = queue.Running
+		q.State = queue.Running
 	}
 	return nil
 }
 
 // stop ends the intake of the queue and of all below.
 func (q *Queue) stop() {
-	q.state = queue.Stopped
+	q.State = queue.Stopped
 	if q.numApps() > 0 {
-		q.state = queue.Draining
+		q.State = queue.Draining
 	}
 	for _, c := range q.children {
 		c.stop()
@@ -257,7 +259,7 @@ func (s *Scheduler) checkAmounts(cfg *config.Config, q *Queue, children []*Queue
 		for _, c := range children {
 			sum = sum.Add(c.shares[p].confMin)
 		}
-		if s.calc.Less(&s.books.Partition(part(p)).Total, &sh.confMin, &sum) {
+		if s.Calc.Less(&s.Books.Partition(part(p)).Total, &sh.confMin, &sum) {
 			return s.refusal(cfg, q, "capacity", "must not be less than the sum of the queues below")
 		}
 	}
@@ -289,7 +291,7 @@ func (s *Scheduler) inPartition(p part) string {
 	if p == 0 {
 		return ""
 	}
-	return " in partition " + s.books.Partition(p).Name
+	return " in partition " + s.Books.Partition(p).Name
 }
 
 // decimal prints a number with at most four places.

@@ -6,14 +6,16 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
 // Check recounts all books from the containers and asks; see the facade.
 func (s *Scheduler) Check() string {
-	c := &recount{s: s, queues: map[*Queue][]share{}, users: map[*Queue]map[string][]resource{}, apps: make([][]appShare, len(s.apps)),
-		nodes: make([]resource, s.books.NodeSlots())}
+	c := &recount{s: s, queues: map[*Queue][]queue.Ledger{}, users: map[*Queue]map[string][]resource{}, apps: make([][]core.AppShare, len(s.Apps)),
+		nodes: make([]resource, s.Books.NodeSlots())}
 	for _, step := range []func() string{c.containers, c.demand, c.checkNodes, c.checkApps, c.checkQueues, c.checkLists} {
 		if bad := step(); bad != "" {
 			return bad
@@ -25,20 +27,20 @@ func (s *Scheduler) Check() string {
 // recount is the books as they should be.
 type recount struct {
 	s      *Scheduler
-	queues map[*Queue][]share
+	queues map[*Queue][]queue.Ledger
 	users  map[*Queue]map[string][]resource
-	apps   [][]appShare
+	apps   [][]core.AppShare
 	nodes  []resource
 }
 
-func (c *recount) queue(q *Queue) []share {
+func (c *recount) queue(q *Queue) []queue.Ledger {
 	if c.queues[q] == nil {
-		c.queues[q] = make([]share, c.s.books.Partitions())
+		c.queues[q] = make([]queue.Ledger, c.s.Books.Partitions())
 	}
 	return c.queues[q]
 }
 
-func (c *recount) up(q *Queue, p part, change func(*share)) {
+func (c *recount) up(q *Queue, p part, change func(*queue.Ledger)) {
 	for ; q != nil; q = q.parent {
 		change(&c.queue(q)[p])
 	}
@@ -47,13 +49,13 @@ func (c *recount) up(q *Queue, p part, change func(*share)) {
 // containers adds up what every open slot stands for.
 func (c *recount) containers() string {
 	s := c.s
-	for i := range s.books.Slots() {
+	for i := range s.Books.Slots() {
 		ref := ContainerRef(i)
-		if !s.books.IsOpen(ref) {
+		if !s.Books.IsOpen(ref) {
 			continue
 		}
-		box := s.books.Container(ref)
-		n, a := s.books.Node(box.Node), s.app(box.App)
+		box := s.Books.Container(ref)
+		n, a := s.Books.Node(box.Node), s.app(box.App)
 		if !n.Member || a == nil {
 			return fmt.Sprintf("container %v: its node or application is gone", box.ID)
 		}
@@ -74,21 +76,21 @@ func (c *recount) charge(a *app, box *cluster.Container, p part) {
 	if !box.Live && !box.Reserved || box.Execution != yarn.Guaranteed {
 		return
 	}
-	if c.apps[a.ref] == nil {
-		c.apps[a.ref] = make([]appShare, c.s.books.Partitions())
+	if c.apps[a.Ref] == nil {
+		c.apps[a.Ref] = make([]core.AppShare, c.s.Books.Partitions())
 	}
-	mine := &c.apps[a.ref][p]
+	mine := &c.apps[a.Ref][p]
 	if box.Reserved {
-		mine.reserved = mine.reserved.Add(box.Resource)
+		mine.Reserved = mine.Reserved.Add(box.Resource)
 	} else {
-		mine.used = mine.used.Add(box.Resource)
+		mine.Used = mine.Used.Add(box.Resource)
 	}
-	c.up(a.queue, p, func(sh *share) {
-		sh.used = sh.used.Add(box.Resource)
-		sh.containers++
+	c.up(a.queue, p, func(has *queue.Ledger) {
+		has.Used = has.Used.Add(box.Resource)
+		has.Containers++
 		if box.Reserved {
-			sh.promised = sh.promised.Add(box.Resource)
-			sh.held++
+			has.Promised = has.Promised.Add(box.Resource)
+			has.Held++
 		}
 	})
 	users := c.users[a.queue]
@@ -97,24 +99,24 @@ func (c *recount) charge(a *app, box *cluster.Container, p part) {
 		c.users[a.queue] = users
 	}
 	if users[a.User] == nil {
-		users[a.User] = make([]resource, c.s.books.Partitions())
+		users[a.User] = make([]resource, c.s.Books.Partitions())
 	}
 	users[a.User][p] = users[a.User][p].Add(box.Resource)
 }
 
 // demand adds up what is outstanding.
 func (c *recount) demand() string {
-	for _, a := range c.s.apps {
-		if a == nil || !a.running {
+	for _, a := range c.s.Apps {
+		if a == nil || !a.Running {
 			continue
 		}
-		for _, w := range a.wants.Keys() {
+		for _, w := range a.Wants.Keys() {
 			if w.Left() <= 0 {
 				return fmt.Sprintf("%v: a key with nothing outstanding is listed", a.ID)
 			}
-			c.up(a.queue, w.Part, func(sh *share) {
-				sh.pending = sh.pending.Add(times(w.Any.Size, int64(w.Left())))
-				sh.waiting += int64(w.Left())
+			c.up(own(a.Leaf), w.Part, func(has *queue.Ledger) {
+				has.Pending = has.Pending.Add(measure.Times(w.Any.Size, int64(w.Left())))
+				has.Waiting += int64(w.Left())
 			})
 		}
 	}
@@ -124,7 +126,7 @@ func (c *recount) demand() string {
 func (c *recount) checkNodes() string {
 	var total, largest resource
 	for i := range c.nodes {
-		n := c.s.books.Node(NodeRef(i))
+		n := c.s.Books.Node(NodeRef(i))
 		if !n.Member {
 			continue
 		}
@@ -132,31 +134,31 @@ func (c *recount) checkNodes() string {
 		if n.Used != c.nodes[i] {
 			return fmt.Sprintf("node %v: used %v, its containers hold %v", n.ID, n.Used, c.nodes[i])
 		}
-		if n.Reserved >= 0 && (!c.s.books.IsOpen(n.Reserved) || !c.s.books.Container(n.Reserved).Reserved) {
+		if n.Reserved >= 0 && (!c.s.Books.IsOpen(n.Reserved) || !c.s.Books.Container(n.Reserved).Reserved) {
 			return fmt.Sprintf("node %v: its reservation is gone", n.ID)
 		}
 	}
-	if total != c.s.books.Total {
-		return fmt.Sprintf("cluster: total %v, nodes have %v", c.s.books.Total, total)
+	if total != c.s.Books.Total {
+		return fmt.Sprintf("cluster: total %v, nodes have %v", c.s.Books.Total, total)
 	}
-	if largest != c.s.books.Largest {
-		return fmt.Sprintf("cluster: largest %v, nodes have %v", c.s.books.Largest, largest)
+	if largest != c.s.Books.Largest {
+		return fmt.Sprintf("cluster: largest %v, nodes have %v", c.s.Books.Largest, largest)
 	}
 	return ""
 }
 
 func (c *recount) checkApps() string {
-	for i, a := range c.s.apps {
+	for i, a := range c.s.Apps {
 		if a == nil {
 			continue
 		}
-		for p := range a.shares {
-			var want appShare
+		for p := range a.Shares {
+			var want core.AppShare
 			if c.apps[i] != nil {
 				want = c.apps[i][p]
 			}
-			if a.shares[p] != want {
-				return fmt.Sprintf("%v, partition %d: books %v, containers %v", a.ID, p, a.shares[p], want)
+			if a.Shares[p] != want {
+				return fmt.Sprintf("%v, partition %d: books %v, containers %v", a.ID, p, a.Shares[p], want)
 			}
 		}
 	}
@@ -169,19 +171,22 @@ func (c *recount) checkQueues() string {
 			continue
 		}
 		if q.rules != q.conf.Rules {
-			return fmt.Sprintf("%s follows other rules than its settings: %+v, not %+v", q.path, q.rules, q.conf.Rules)
+			return fmt.Sprintf("%s follows other rules than its settings: %+v, not %+v", q.Path, q.rules, q.conf.Rules)
+		}
+		if (q.parent == nil) != (q.Parent == nil) || q.parent != nil && q.Parent != &q.parent.Queue || c.s.tree.All[q.Index] != &q.Queue {
+			return fmt.Sprintf("%s stands in two places of the tree", q.Path)
 		}
 		if wrong := c.s.checkOrders(q); wrong != "" {
 			return wrong
 		}
 		counted := c.queue(q)
 		for p := range q.shares {
-			have, want := &q.shares[p], &counted[p]
-			if have.used != want.used || have.pending != want.pending || have.promised != want.promised ||
-				have.waiting != want.waiting || have.held != want.held || have.containers != want.containers {
-				return fmt.Sprintf("%s, partition %d: used %v pending %v promised %v (%d %d %d), counted %v %v %v (%d %d %d)", q.path, p,
-					have.used, have.pending, have.promised, have.containers, have.waiting, have.held,
-					want.used, want.pending, want.promised, want.containers, want.waiting, want.held)
+			have, want := &q.Ledger[p], &counted[p]
+			if have.Used != want.Used || have.Pending != want.Pending || have.Promised != want.Promised ||
+				have.Waiting != want.Waiting || have.Held != want.Held || have.Containers != want.Containers {
+				return fmt.Sprintf("%s, partition %d: used %v pending %v promised %v (%d %d %d), counted %v %v %v (%d %d %d)", q.Path, p,
+					have.Used, have.Pending, have.Promised, have.Containers, have.Waiting, have.Held,
+					want.Used, want.Pending, want.Promised, want.Containers, want.Waiting, want.Held)
 			}
 		}
 		if bad := c.checkUsers(q); bad != "" {
@@ -205,7 +210,7 @@ func (c *recount) checkUsers(q *Queue) string {
 		}
 	}
 	if actives != 0 {
-		return fmt.Sprintf("%s: %d active users are kept, %d are counted", q.path, l.actives, l.actives-actives)
+		return fmt.Sprintf("%s: %d active users are kept, %d are counted", q.Path, l.actives, l.actives-actives)
 	}
 	if l.lost {
 		return ""
@@ -218,14 +223,14 @@ func (c *recount) checkUsers(q *Queue) string {
 				want = list[p]
 			}
 			if u.shares[p].used != want {
-				return fmt.Sprintf("%s, user %s, partition %d: used %v, containers %v", q.path, u.name, p, u.shares[p].used, want)
+				return fmt.Sprintf("%s, user %s, partition %d: used %v, containers %v", q.Path, u.name, p, u.shares[p].used, want)
 			}
 			if u.inActive {
 				active = active.Add(u.shares[p].used)
 			}
 		}
 		if active != l.shares[p].activeUsed {
-			return fmt.Sprintf("%s, partition %d: active users use %v, kept is %v", q.path, p, active, l.shares[p].activeUsed)
+			return fmt.Sprintf("%s, partition %d: active users use %v, kept is %v", q.Path, p, active, l.shares[p].activeUsed)
 		}
 	}
 	return ""
@@ -240,25 +245,25 @@ func (c *recount) checkLists() string {
 		var am resource
 		for i, a := range q.leaf.active.apps {
 			if !a.active || a.queue != q {
-				return fmt.Sprintf("%s: %v is not one of its active applications", q.path, a.ID)
+				return fmt.Sprintf("%s: %v is not one of its active applications", q.Path, a.ID)
 			}
 			if i > 0 && q.conf.Ordering != config.Fair && q.policy()(q.leaf.active.apps[i-1], a) >= 0 {
-				return fmt.Sprintf("%s: %v is out of order", q.path, a.ID)
+				return fmt.Sprintf("%s: %v is out of order", q.Path, a.ID)
 			}
 			am = am.Add(a.amSize)
 		}
 		if wrong := q.leaf.pending.check(q); wrong != "" {
-			return fmt.Sprintf("%s: who waits: %s", q.path, wrong)
+			return fmt.Sprintf("%s: who waits: %s", q.Path, wrong)
 		}
 		if wrong := q.leaf.active.check(); wrong != "" {
-			return fmt.Sprintf("%s: %s", q.path, wrong)
+			return fmt.Sprintf("%s: %s", q.Path, wrong)
 		}
 		var kept resource
 		for p := range q.shares {
 			kept = kept.Add(q.shares[p].amUsed)
 		}
 		if am != kept {
-			return fmt.Sprintf("%s: masters use %v, kept is %v", q.path, am, kept)
+			return fmt.Sprintf("%s: masters use %v, kept is %v", q.Path, am, kept)
 		}
 	}
 	return ""
@@ -280,10 +285,10 @@ func (s *Scheduler) checkOrders(q *Queue) string {
 			now := childOrder{keys: newTournament(len(q.children))}
 			now.fix(s, q, part(p))
 			for _, c := range q.children {
-				now.place(s, c, &c.shares[p], &c.shares[asks].pending)
+				now.place(s, c, part(p), asks)
 			}
 			if !slices.Equal(o.fixed, now.fixed) || !slices.Equal(o.keys, now.keys) {
-				return fmt.Sprintf("%s, partition %d, mode %d: the keys of its children are kept as %x of %x, should be %x of %x", q.path, p, m, o.keys, o.fixed, now.keys, now.fixed)
+				return fmt.Sprintf("%s, partition %d, mode %d: the keys of its children are kept as %x of %x, should be %x of %x", q.Path, p, m, o.keys, o.fixed, now.keys, now.fixed)
 			}
 		}
 	}

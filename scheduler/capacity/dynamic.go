@@ -35,7 +35,7 @@ func (s *Scheduler) create(path string) (*Queue, yarn.Reason) {
 // missingParents is the nearest parent that exists, and the paths of those that
 // have to be created below it, the uppermost first.
 func (s *Scheduler) missingParents(path, up string) (*Queue, []string, yarn.Reason) {
-	if s.tree.names.Ambiguous(up) {
+	if s.tree.Names.Ambiguous(up) {
 		return nil, nil, yarn.Reason{Code: fit.AmbiguousQueue, Subject: up}
 	}
 	var missing []string
@@ -57,9 +57,9 @@ func (s *Scheduler) missingParents(path, up string) (*Queue, []string, yarn.Reas
 	case depth > static.conf.MaxDepth:
 		return nil, nil, yarn.Reason{Code: fit.TooDeep, Subject: path, Count: int64(depth), Max: int64(static.conf.MaxDepth)}
 	case existing.isLeaf():
-		return nil, nil, yarn.Reason{Code: fit.NotADynamicParent, Subject: existing.path}
+		return nil, nil, yarn.Reason{Code: fit.NotADynamicParent, Subject: existing.Path}
 	case !existing.flexible():
-		return nil, nil, yarn.Reason{Code: fit.NotADynamicParent, Subject: existing.path}
+		return nil, nil, yarn.Reason{Code: fit.NotADynamicParent, Subject: existing.Path}
 	}
 	return existing, missing, yarn.Reason{}
 }
@@ -68,38 +68,38 @@ func (s *Scheduler) missingParents(path, up string) (*Queue, []string, yarn.Reas
 func (q *Queue) flexible() bool { return !q.isLeaf() && (q.dynamic || q.conf.Flexible) }
 
 func (s *Scheduler) addDynamic(parent *Queue, name string, kind config.Kind) (*Queue, yarn.Reason) {
-	path := parent.path + "." + name
+	path := parent.Path + "." + name
 	if q := s.tree.byPath(path); q != nil {
 		return q, yarn.Reason{}
 	}
 	if n := len(parent.children); n >= int(parent.conf.MaxChildren) {
-		return nil, yarn.Reason{Code: fit.TooManyQueues, Subject: parent.path, Count: int64(n), Max: int64(parent.conf.MaxChildren)}
+		return nil, yarn.Reason{Code: fit.TooManyQueues, Subject: parent.Path, Count: int64(n), Max: int64(parent.conf.MaxChildren)}
 	}
 	if t, mixed := s.typeOf(parent, parent.children); s.cfg.Legacy && (t != byWeight || mixed) {
-		return nil, yarn.Reason{Code: fit.NotADynamicParent, Subject: parent.path, Detail: "its queues do not have weights"}
+		return nil, yarn.Reason{Code: fit.NotADynamicParent, Subject: parent.Path, Detail: "its queues do not have weights"}
 	}
 	q, why := s.newDynamic(parent, name, kind)
 	if !why.OK() {
 		return nil, why
 	}
 	s.hang(parent, q)
-	parent.lastSubmit = s.now.Mono
-	s.recalculateFrom(parent, s.books.Total)
+	parent.lastSubmit = s.Now.Mono
+	s.recalculateFrom(parent, s.Books.Total)
 	return q, yarn.Reason{}
 }
 
 func (s *Scheduler) newDynamic(parent *Queue, name string, kind config.Kind) (*Queue, yarn.Reason) {
 	conf, err := s.cfg.Dynamic(parent.conf, name, kind)
 	if err != nil {
-		return nil, yarn.Reason{Code: fit.BadRequest, Subject: parent.path + "." + name, Detail: err.Error()}
+		return nil, yarn.Reason{Code: fit.BadRequest, Subject: parent.Path + "." + name, Detail: err.Error()}
 	}
-	known := s.books.Partitions()
+	known := s.Books.Partitions()
 	s.internLabels(conf)
 	q := s.newQueue(conf, parent)
 	q.dynamic = parent.conf.Kind != config.Managed
 	if err := s.setup(s.cfg, q, nil); err != nil {
-		s.forgetParts(known)
-		return nil, yarn.Reason{Code: fit.BadRequest, Subject: q.path, Detail: err.Error()}
+		s.ForgetParts(known)
+		return nil, yarn.Reason{Code: fit.BadRequest, Subject: q.Path, Detail: err.Error()}
 	}
 	if q.isLeaf() {
 		s.adopt(q)
@@ -128,7 +128,7 @@ func (s *Scheduler) unhang(q *Queue) {
 	parent.children = kept
 	parent.reorder()
 	s.tree.remove(q)
-	parent.touch()
+	parent.Touch()
 }
 
 // RunDynamicQueues is one run of the care for dynamic queues; see the facade.
@@ -153,9 +153,9 @@ func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
 		}
 	}
 	for _, q := range due {
-		if q.removable() && (s.now.Mono-q.lastSubmit)/1000 > s.cfg.ExpirySeconds {
+		if q.removable() && (s.Now.Mono-q.lastSubmit)/1000 > s.cfg.ExpirySeconds {
 			s.unhang(q)
-			s.recalculateFrom(q.parent, s.books.Total)
+			s.recalculateFrom(q.parent, s.Books.Total)
 		}
 	}
 }

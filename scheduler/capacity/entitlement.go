@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"math"
+	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/javanum"
@@ -9,17 +10,21 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// recalculate brings every queue's entitlement up to date with the cluster.
-// It is due when a node comes, goes, changes its size or its partition, when
-// the configuration changes and when a dynamic queue comes or goes.
-func (s *Scheduler) recalculate() {
-	if s.together {
-		s.recalculationDue = true
-		return
+// NodesChanged goes through the queues once more if anybody waits for admission.
+//
+// compat: Apache does so when a node comes, goes or changes its size, because it takes
+// that for news of the node's partition, too. Who waits is looked at again, after the
+// first time has counted anew the users with whom the share of masters is divided.
+func (s *Scheduler) NodesChanged() {
+	waits := func(q *Queue) bool { return q != nil && q.isLeaf() && q.leaf.pending.count > 0 }
+	if slices.ContainsFunc(s.tree.all, waits) {
+		s.Entitle()
 	}
-	s.recalculateFrom(s.tree.root, s.books.Total)
 }
 
+// recalculateFrom brings the entitlement of a queue, and of those below it, up to date.
+// It is due when a node comes, goes, changes its size or its partition, when
+// the configuration changes and when a dynamic queue comes or goes.
 func (s *Scheduler) recalculateFrom(q *Queue, limit resource) {
 	if s.cfg.Legacy {
 		s.update(q, limit)
@@ -30,7 +35,7 @@ func (s *Scheduler) recalculateFrom(q *Queue, limit resource) {
 
 // update is the recalculation in legacy mode, top down.
 func (s *Scheduler) update(q *Queue, limit resource) {
-	q.touch()
+	q.Touch()
 	if q.isLeaf() {
 		s.updateLeaf(q, limit)
 		return
@@ -47,7 +52,7 @@ func (s *Scheduler) update(q *Queue, limit resource) {
 	for i := range q.set {
 		p := q.set[i].p
 		if q.parent == nil {
-			total := s.books.Partition(p).Total
+			total := s.Books.Partition(p).Total
 			q.shares[p].effMin, q.shares[p].effMax = total, total
 		} else {
 			s.updateEffective(q)
@@ -64,7 +69,7 @@ func (s *Scheduler) update(q *Queue, limit resource) {
 
 func (s *Scheduler) updateLeaf(q *Queue, limit resource) {
 	l := q.leaf
-	l.lastCluster = s.books.Total
+	l.lastCluster = s.Books.Total
 	updateAbsolute(q, true)
 	s.updateEffective(q)
 	s.updateMaxApps(q, true)
@@ -90,27 +95,26 @@ func (s *Scheduler) refreshLeaf(q *Queue, limit resource) {
 // childLimit finds what a child may use of what its parent may, and puts it into
 // room; blocked is kept for siblings that wait.
 func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part, room *resource) {
-	own := &q.shares[p]
-	if s.calc.More(&s.books.Total, limit, &own.effMax) {
+	if own := &q.shares[p]; s.Calc.More(&s.Books.Total, limit, &own.effMax) {
 		limit = &own.effMax
 	}
 	var left resource
-	s.calc.Sub(&left, limit, blocked)
-	s.calc.Decrease(&left, &own.used)
-	s.childRoom(room, &left, &c.shares[p].used)
+	s.Calc.Sub(&left, limit, blocked)
+	s.Calc.Decrease(&left, &q.Ledger[p].Used)
+	s.childRoom(room, &left, &c.Ledger[p].Used)
 }
 
 // visit remembers the limit that the leaf was last walked with, for headrooms.
 func (s *Scheduler) visit(q *Queue, limit *resource) {
 	most, whole := &q.leaf.visitLimit, &q.shares[0].effMax
-	if !s.calc.Dominant && limit[yarn.Memory] <= whole[yarn.Memory]-s.min[yarn.Memory] {
-		s.calc.Set(most, limit) // it is less, however the maximum is rounded
+	if !s.Calc.Dominant && limit[yarn.Memory] <= whole[yarn.Memory]-s.Min[yarn.Memory] {
+		s.Calc.Set(most, limit) // it is less, however the maximum is rounded
 		return
 	}
-	s.calc.Set(most, whole)
-	s.calc.RoundDown(most, &s.min)
-	if s.calc.More(&s.books.Total, most, limit) {
-		s.calc.Set(most, limit)
+	s.Calc.Set(most, whole)
+	s.Calc.RoundDown(most, &s.Min)
+	if s.Calc.More(&s.Books.Total, most, limit) {
+		s.Calc.Set(most, limit)
 	}
 }
 
@@ -242,7 +246,7 @@ func (s *Scheduler) normalizeWeights(q *Queue) {
 func (s *Scheduler) updateEffective(q *Queue) {
 	for i := range q.set {
 		p := q.set[i].p
-		total, sh := s.books.Partition(p).Total, &q.shares[p]
+		total, sh := s.Books.Partition(p).Total, &q.shares[p]
 		if !q.absolute {
 			sh.effMin = measure.Scale(total, float64(sh.absolute))
 			sh.effMax = measure.Scale(total, float64(sh.absoluteMax))
@@ -261,7 +265,7 @@ func (s *Scheduler) updateEffective(q *Queue) {
 		}
 		sh.effMax = above
 		if !none(sh.confMax) {
-			sh.effMax = *s.calc.Min(&total, &sh.confMax, &above)
+			sh.effMax = *s.Calc.Min(&total, &sh.confMax, &above)
 		}
 		s.deriveFractions(sh, up)
 	}
@@ -275,8 +279,8 @@ func (s *Scheduler) deriveFractions(sh, up *share) {
 		return f
 	}
 	sh.known = true
-	sh.capacity = finite(s.calc.Divide(&s.books.Total, &sh.effMin, &up.effMin))
-	sh.maxCapacity = finite(s.calc.Divide(&s.books.Total, &sh.effMax, &up.effMax))
+	sh.capacity = finite(s.Calc.Divide(&s.Books.Total, &sh.effMin, &up.effMin))
+	sh.maxCapacity = finite(s.Calc.Divide(&s.Books.Total, &sh.effMax, &up.effMax))
 	sh.absolute = javanum.Mul(sh.capacity, up.absolute)
 	sh.absoluteMax = javanum.Mul(sh.maxCapacity, up.absoluteMax)
 }
@@ -294,12 +298,12 @@ func (s *Scheduler) scaleMinima(q *Queue, p part) {
 	}
 	have := sh.effMin
 	if q.parent == nil {
-		have = s.books.Partition(p).Total
+		have = s.Books.Partition(p).Total
 		if none(have) {
 			return
 		}
 	}
-	if !s.calc.Less(&s.books.Total, &have, &sum) {
+	if !s.Calc.Less(&s.Books.Total, &have, &sum) {
 		return
 	}
 	for i := range s.cfg.Cluster.Types {
@@ -318,32 +322,33 @@ func (s *Scheduler) updateStatistics(q *Queue) {
 	for p := range q.shares {
 		sh := &q.shares[p]
 		sh.measured = s.guaranteed(q, part(p))
-		if sh.known || !none(sh.used) || !none(sh.pending) || !none(sh.reserved) {
-			s.updateUsed(q, sh, part(p), &s.books.Partition(part(p)).Total)
+		if has := &q.Ledger[p]; sh.known || !none(has.Used) || !none(has.Pending) || !none(has.Reserved) {
+			s.updateUsed(q, part(p), &s.Books.Partition(part(p)).Total)
 		}
 	}
 }
 
 // updateUsed brings the fractions that order queues up to date.
-func (s *Scheduler) updateUsed(q *Queue, sh *share, p part, total *resource) {
+func (s *Scheduler) updateUsed(q *Queue, p part, total *resource) {
+	sh, used := &q.shares[p], &q.Ledger[p].Used
 	sh.known = true
-	if !s.calc.Dominant {
-		sh.absUsed, sh.usedCapacity = measure.MemoryFractions(total, &sh.used, &sh.measured)
+	if !s.Calc.Dominant {
+		sh.absUsed, sh.usedCapacity = measure.MemoryFractions(total, used, &sh.measured)
 	} else {
-		sh.absUsed, sh.usedCapacity = s.calc.Fractions(total, &sh.used, &sh.measured)
+		sh.absUsed, sh.usedCapacity = s.Calc.Fractions(total, used, &sh.measured)
 	}
-	s.resort(q, sh, p)
+	s.resort(q, p)
 }
 
 // guaranteed is what used fractions are measured against.
 func (s *Scheduler) guaranteed(q *Queue, p part) resource {
 	sh := &q.shares[p]
-	total := s.books.Partition(p).Total
+	total := s.Books.Partition(p).Total
 	g := sh.effMin
 	if q.managedLeaf() && sh.absolute == 0 {
 		g = measure.Scale(total, float64(q.parent.template(s, p)))
 	}
-	return *s.calc.Max(&total, &g, &s.min)
+	return *s.Calc.Max(&total, &g, &s.Min)
 }
 
 // managedLeaf tells whether the queue was created below a legacy managed parent.
@@ -377,7 +382,7 @@ func (s *Scheduler) updateMaxApps(q *Queue, ready bool) {
 func (s *Scheduler) maxAppsKey(q *Queue) string {
 	switch {
 	case q.conf.MaxApps >= 0:
-		return config.Prefix + q.path + ".maximum-applications"
+		return config.Prefix + q.Path + ".maximum-applications"
 	case s.cfg.MaxQueueApps > 0:
 		return config.Prefix + "global-queue-max-application"
 	}

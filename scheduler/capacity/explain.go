@@ -5,6 +5,7 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/yarn"
@@ -55,13 +56,13 @@ func (r *round) noteNode(code yarn.Code, count int64, needed, limit *resource) {
 //go:noinline
 func (r *round) noteDenied(q *Queue) {
 	if r.why != nil {
-		r.why.add(yarn.Reason{Code: fit.PartitionDenied, Subject: q.path, Detail: r.label, Key: q.setting("", "accessible-node-labels")})
+		r.why.add(yarn.Reason{Code: fit.PartitionDenied, Subject: q.Path, Detail: r.label, Key: q.setting("", "accessible-node-labels")})
 	}
 }
 
 // noteHolder is for a node that is held for somebody.
 func (r *round) noteHolder(c ContainerRef) {
-	box := r.s.books.Container(c)
+	box := r.s.Books.Container(c)
 	r.why.add(yarn.Reason{Code: fit.NodeReserved, Subject: r.book.ID.String(), Needed: box.Resource, Detail: r.s.app(box.App).ID.String()})
 }
 
@@ -76,7 +77,7 @@ func (r *round) noteQueue(q *Queue, used, limit *resource) {
 	if !q.isLeaf() {
 		code = fit.ParentLimit
 	}
-	r.why.add(yarn.Reason{Code: code, Subject: q.path, Needed: *used, Limit: *limit, Key: q.setting(r.label, maximumCapacity)})
+	r.why.add(yarn.Reason{Code: code, Subject: q.Path, Needed: *used, Limit: *limit, Key: q.setting(r.label, maximumCapacity)})
 }
 
 // noteSum is for a queue's limit and what would be used.
@@ -92,7 +93,7 @@ func (r *round) noteSum(q *Queue, used, more, limit *resource) {
 //go:noinline
 func (r *round) noteHeadroom(q *Queue, size, room *resource) {
 	if r.why != nil {
-		r.why.add(yarn.Reason{Code: fit.Headroom, Subject: q.path, Needed: *size, Limit: *room, Key: q.setting(r.label, maximumCapacity)})
+		r.why.add(yarn.Reason{Code: fit.Headroom, Subject: q.Path, Needed: *size, Limit: *room, Key: q.setting(r.label, maximumCapacity)})
 	}
 }
 
@@ -100,10 +101,10 @@ func (r *round) noteHeadroom(q *Queue, size, room *resource) {
 func (r *round) noteUser(a *app, used *resource, b *userBlock) {
 	switch {
 	case r.why == nil:
-	case r.s.calc.More(&r.s.books.Total, used, &b.limit):
+	case r.s.Calc.More(&r.s.Books.Total, used, &b.limit):
 		r.why.add(yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: *used, Limit: b.limit, Key: a.queue.userSettings()})
 	default: // refused while the leaf did not know the user
-		r.why.add(yarn.Reason{Code: fit.UserUnknown, Subject: a.User, Detail: a.queue.path})
+		r.why.add(yarn.Reason{Code: fit.UserUnknown, Subject: a.User, Detail: a.queue.Path})
 	}
 }
 
@@ -125,7 +126,7 @@ func (e *explanation) add(why yarn.Reason) {
 func (s *Scheduler) Explain(ref AppRef, max int) []yarn.Reason {
 	a := s.app(ref)
 	switch {
-	case !a.running || len(a.wants.Keys()) == 0:
+	case !a.Running || len(a.Wants.Keys()) == 0:
 		return []yarn.Reason{{Code: fit.NothingAsked}}
 	case !a.runnable:
 		return []yarn.Reason{s.parallelReason(a)}
@@ -133,20 +134,20 @@ func (s *Scheduler) Explain(ref AppRef, max int) []yarn.Reason {
 		if why := s.masterRefusal(a); !why.OK() {
 			return []yarn.Reason{why}
 		}
-		return []yarn.Reason{{Code: fit.NotActivated, Subject: a.queue.path, Key: a.queue.setting(s.books.Partition(a.amPart).Name, masterShare)}}
+		return []yarn.Reason{{Code: fit.NotActivated, Subject: a.queue.Path, Key: a.queue.setting(s.Books.Partition(a.amPart).Name, masterShare)}}
 	}
 	if q := s.cutOff(a.queue); q != nil {
-		return []yarn.Reason{{Code: fit.QueueRemoved, Subject: q.path, Key: q.parent.setting("", "queues")}}
+		return []yarn.Reason{{Code: fit.QueueRemoved, Subject: q.Path, Key: q.parent.setting("", "queues")}}
 	}
-	if s.books.Count == 0 {
+	if s.Books.Count == 0 {
 		return []yarn.Reason{{Code: fit.NoNodes}}
 	}
 	e := &explanation{}
 	plain, waited := s.plain, s.waited
 	s.plain = true
 	contests := maxContests
-	for i := 0; i < s.books.NodeSlots() && max > 0; i++ {
-		if n := s.books.Node(NodeRef(i)); n.Member {
+	for i := 0; i < s.Books.NodeSlots() && max > 0; i++ {
+		if n := s.Books.Node(NodeRef(i)); n.Member {
 			max--
 			if s.explainNode(a, NodeRef(i), e, contests > 0) {
 				contests--
@@ -183,11 +184,11 @@ func (s *Scheduler) cutOff(q *Queue) *Queue {
 func (s *Scheduler) parallelReason(a *app) yarn.Reason {
 	for q := a.queue; q != nil; q = q.parent {
 		if n := q.runnableApps(); n >= q.conf.MaxParallel {
-			return yarn.Reason{Code: fit.ParallelApps, Subject: q.path, Count: int64(n) + 1, Max: int64(q.conf.MaxParallel), Key: q.setting("", parallelApps)}
+			return yarn.Reason{Code: fit.ParallelApps, Subject: q.Path, Count: int64(n) + 1, Max: int64(q.conf.MaxParallel), Key: q.setting("", parallelApps)}
 		}
 	}
 	if s.mayRun(a) {
-		return yarn.Reason{Code: fit.HeldBack, Subject: a.queue.path, Key: a.queue.setting("", parallelApps)}
+		return yarn.Reason{Code: fit.HeldBack, Subject: a.queue.Path, Key: a.queue.setting("", parallelApps)}
 	}
 	return yarn.Reason{Code: fit.ParallelApps, Subject: a.User, Count: int64(s.userRunnable[a.User]) + 1, Max: int64(s.cfg.UserParallel(a.User)),
 		Key: userParallel(a.User)}
@@ -197,30 +198,30 @@ func (s *Scheduler) parallelReason(a *app) yarn.Reason {
 // that ends with a container for it, contest, if wished, finds out who comes
 // before it; then the answer is true.
 func (s *Scheduler) explainNode(a *app, ref NodeRef, e *explanation, contest bool) bool {
-	n := s.books.Node(ref)
+	n := s.Books.Node(ref)
 	r := &round{}
 	r.begin(s, ref, n)
-	s.calc.Sub(&r.free, &n.Total, &n.Used)
+	s.Calc.Sub(&r.free, &n.Total, &n.Used)
 	r.why = e
 	switch {
 	case !n.Accepting:
 		r.noteNode(fit.NodeUnavailable, 0, nil, nil)
 		return false
 	case n.Reserved >= 0:
-		box := s.books.Container(n.Reserved)
-		if box.App != a.ref {
+		box := s.Books.Container(n.Reserved)
+		if box.App != a.Ref {
 			r.noteHolder(n.Reserved)
 			return false
 		}
-	case !s.hasRoom(n) || !s.calc.FitsIn(&s.min, &r.free):
+	case !s.HasRoom(n) || !s.Calc.FitsIn(&s.Min, &r.free):
 		free := n.Free()
-		r.noteNode(fit.NodeFull, 0, &s.min, &free)
+		r.noteNode(fit.NodeFull, 0, &s.Min, &free)
 		return false
 	}
 	way := wayTo(a.queue)
-	shared := n.Part != 0 && !s.books.Partition(n.Part).Exclusive
+	shared := n.Part != 0 && !s.Books.Partition(n.Part).Exclusive
 	gets, lent := r.path(way, a), false
-	if shared && !none(a.wants.Pending(0)) {
+	if shared && !none(a.Wants.Pending(0)) {
 		r.turn(ignore)
 		lent = r.path(way, a)
 		r.turn(respect)
@@ -250,7 +251,7 @@ func wayTo(q *Queue) (way []*Queue) {
 
 // startLimits is how a walk begins.
 func (r *round) startLimits() (lim limits) {
-	lim.limit, lim.below = r.s.books.Partition(r.asks).Total, &r.s.limits[0]
+	lim.limit, lim.below = r.s.Books.Partition(r.asks).Total, &r.s.limits[0]
 	return lim
 }
 
@@ -260,7 +261,7 @@ func (r *round) startLimits() (lim limits) {
 func (r *round) path(way []*Queue, a *app) (gets bool) {
 	lim := r.startLimits()
 	for i, q := range way {
-		if r.mode == respect && !q.mayUse(r.label) {
+		if r.mode == respect && !q.MayUse(r.label) {
 			r.noteDenied(q)
 			return false
 		}
@@ -283,9 +284,9 @@ func (r *round) path(way []*Queue, a *app) (gets bool) {
 // heldBelow is the reservations that canAssign takes for unused.
 func heldBelow(q *Queue, a *app) *resource {
 	if q.isLeaf() {
-		return &a.shares[0].reserved
+		return &a.Shares[0].Reserved
 	}
-	held := resource{q.shares[0].promised[0], q.shares[0].promised[1]}
+	held := resource{q.Ledger[0].Promised[0], q.Ledger[0].Promised[1]}
 	return &held
 }
 
@@ -295,14 +296,14 @@ func (r *round) offered(a *app, lim *limits) (gets bool) {
 	if !r.userMay(a.queue, a, lim) {
 		return false
 	}
-	for i, w := range a.wants.Keys() {
+	for i, w := range a.Wants.Keys() {
 		end := r.key(a, w, lim)
-		if o := &r.found; end == found && o.kind == allocated && o.from < 0 {
+		if o := &r.found; end == found && o.kind == allocated && o.From < 0 {
 			return r.s.accepts(r, o)
 		}
 		if end != skipKey {
-			if i+1 < len(a.wants.Keys()) {
-				r.note(fit.EarlierAsk, a.queue.path, "", int64(w.Priority), 0)
+			if i+1 < len(a.Wants.Keys()) {
+				r.note(fit.EarlierAsk, a.queue.Path, "", int64(w.Priority), 0)
 			}
 			return false
 		}
@@ -314,15 +315,15 @@ func (r *round) offered(a *app, lim *limits) (gets bool) {
 func (r *round) ownReservation(a *app, c ContainerRef) {
 	r.why.keepApp(a)
 	lim := r.startLimits()
-	lim.limit = r.s.books.Partition(0).Total
-	r.found = outcome{from: cluster.NoContainer, excess: cluster.NoContainer}
+	lim.limit = r.s.Books.Partition(0).Total
+	r.found = outcome{Placement: core.Placement{From: cluster.NoContainer, Excess: cluster.NoContainer}}
 	r.reservation(a, &lim, c)
 	switch o := &r.found; {
-	case a.avoids(r.book):
+	case a.Avoids(r.book):
 		r.noteNode(fit.Blacklisted, 0, nil, nil)
 	case o.kind == allocated && r.s.accepts(r, o):
 		r.noteNode(fit.ComesNext, 0, nil, nil)
-	case o.excess >= 0: // it is about to be given up
+	case o.Excess >= 0: // it is about to be given up
 		r.noteHolder(c)
 	}
 }
@@ -346,7 +347,7 @@ func (r *round) wholeWalk(root *Queue, a *app) bool {
 // made before theirs, or refused each time because of the numbers.
 func (r *round) before() yarn.Reason {
 	o := &r.found
-	why := yarn.Reason{Code: fit.OthersFirst, Subject: o.app.queue.path, Detail: o.app.ID.String()}
+	why := yarn.Reason{Code: fit.OthersFirst, Subject: o.app.queue.Path, Detail: o.app.ID.String()}
 	r.why.reasons = nil
 	if !r.s.accepts(r, o) && len(r.why.reasons) > 0 {
 		why.Needed, why.Limit = r.why.reasons[0].Needed, r.why.reasons[0].Limit
@@ -411,7 +412,7 @@ func (r *round) ahead(q, child *Queue, lim *limits) (keeper *Queue, why yarn.Rea
 		r.s.leaveOut(o, c)
 		if end == skipQueue {
 			keeper = c
-			lim.blocked.Increase(r.s.calc.Max(&r.s.books.Total, kept, &resource{}))
+			lim.blocked.Increase(r.s.Calc.Max(&r.s.Books.Total, kept, &resource{}))
 		}
 	}
 	*lim = limits{limit: below.limit}
@@ -441,7 +442,7 @@ func (r *round) line(a *app, lim *limits, e *explanation) []yarn.Reason {
 		}
 		r.why.reasons = nil
 		if check {
-			held := &b.shares[0].reserved
+			held := &b.Shares[0].Reserved
 			if from > 0 {
 				held = &resource{}
 			}
@@ -472,7 +473,7 @@ func (r *round) line(a *app, lim *limits, e *explanation) []yarn.Reason {
 // heldUp is the reason of those who stand behind an application that ended the
 // walk over its leaf: what was found out about it last.
 func (r *round) heldUp(b *app) []yarn.Reason {
-	why := yarn.Reason{Code: fit.OthersFirst, Subject: b.queue.path, Detail: b.ID.String()}
+	why := yarn.Reason{Code: fit.OthersFirst, Subject: b.queue.Path, Detail: b.ID.String()}
 	if n := len(r.why.reasons); n > 0 {
 		why.Needed, why.Limit = r.why.reasons[n-1].Needed, r.why.reasons[n-1].Limit
 	}
@@ -484,7 +485,7 @@ func (r *round) heldUp(b *app) []yarn.Reason {
 func (e *explanation) addKept(reasons []yarn.Reason, keeper *Queue) {
 	for _, why := range reasons {
 		if keeper != nil && (why.Code == fit.QueueLimit || why.Code == fit.ParentLimit || why.Code == fit.Headroom) {
-			why.Code, why.Detail = fit.RoomKept, keeper.path
+			why.Code, why.Detail = fit.RoomKept, keeper.Path
 		}
 		e.add(why)
 	}
@@ -537,13 +538,13 @@ func (e *explanation) keepOrder(l *leaf) {
 // keepApp remembers what a walk leaves behind at an application and its user.
 func (e *explanation) keepApp(a *app) {
 	headLeaf, headUser, user := a.headLeaf, a.headUser, a.user
-	counters := make([]demand.Want, 0, len(a.wants.Keys()))
-	for _, w := range a.wants.Keys() {
+	counters := make([]demand.Want, 0, len(a.Wants.Keys()))
+	for _, w := range a.Wants.Keys() {
 		counters = append(counters, *w)
 	}
 	e.back = append(e.back, func() {
 		a.headLeaf, a.headUser, a.user = headLeaf, headUser, user
-		for i, w := range a.wants.Keys() {
+		for i, w := range a.Wants.Keys() {
 			w.Opportunities, w.Missed = counters[i].Opportunities, counters[i].Missed
 		}
 	})

@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 	"pgregory.net/rapid"
 )
@@ -41,14 +43,14 @@ func TestWhoWaitsKnowsWhy(t *testing.T) {
 }
 
 func (p *play) knowsWhy(a *app, given map[yarn.Code]int) {
-	reasons := p.quick.Explain(a.ref, len(p.nodes))
+	reasons := p.quick.Explain(a.Ref, len(p.nodes))
 	if len(reasons) == 0 {
-		p.t.Fatalf("%v waits in %s for no reason", a.ID, a.queue.path)
+		p.t.Fatalf("%v waits in %s for no reason", a.ID, a.queue.Path)
 	}
 	for _, why := range reasons {
 		given[why.Code]++
 		if wrong := p.untrue(a, why); wrong != "" {
-			p.t.Fatalf("%v waits in %s, they say because of %+v: %s", a.ID, a.queue.path, why, wrong)
+			p.t.Fatalf("%v waits in %s, they say because of %+v: %s", a.ID, a.queue.Path, why, wrong)
 		}
 	}
 }
@@ -65,7 +67,7 @@ func (p *play) untrue(a *app, why yarn.Reason) string {
 	case fit.HeldBack:
 		return sayIf(a.runnable || !s.mayRun(a), "it is not held back")
 	case fit.QueueRemoved:
-		return sayIf(s.tree.byPath(a.queue.path) == a.queue, "its queue is in the tree")
+		return sayIf(s.tree.byPath(a.queue.Path) == a.queue, "its queue is in the tree")
 	case fit.NoNodes:
 		return sayIf(len(p.nodes) > 0, "there are nodes")
 	case fit.UserLimit, fit.UserUnknown:
@@ -73,12 +75,16 @@ func (p *play) untrue(a *app, why yarn.Reason) string {
 	case fit.QueueLimit, fit.ParentLimit, fit.RoomKept, fit.PartitionDenied, fit.Headroom, fit.OtherList:
 		return p.untrueOfQueue(a, why)
 	case fit.OthersFirst:
-		ref := slices.IndexFunc(s.apps, func(o *app) bool { return o != nil && o.ID.String() == why.Detail })
-		return sayIf(ref < 0 || s.apps[ref] == a || !s.apps[ref].active || s.apps[ref].queue.path != why.Subject || len(s.apps[ref].wants.Keys()) == 0, "that one does not want anything")
+		first := slices.IndexFunc(s.Apps, func(o *core.App) bool { return o != nil && o.ID.String() == why.Detail })
+		if first < 0 {
+			return "there is no such application"
+		}
+		o := s.app(AppRef(first))
+		return sayIf(o == a || !o.active || o.queue.Path != why.Subject || len(o.Wants.Keys()) == 0, "that one does not want anything")
 	case fit.OtherPartition, fit.StrictLocality, fit.ShareDelay, fit.EarlierAsk:
 		return p.untrueOfAsk(a, why)
 	case fit.ReservationsEnough:
-		return sayIf(a.held == 0 && none(why.Needed), "it has no reservation")
+		return sayIf(a.Held == 0 && none(why.Needed), "it has no reservation")
 	}
 	return p.untrueOfNode(a, why)
 }
@@ -110,7 +116,7 @@ func (p *play) untrueOfUser(a *app, why yarn.Reason) string {
 			// The limit that was found for this version is the one that decides: when
 			// another user leaves, it stands, see Queue.leave.
 			limit := s.limitShown(a.queue, u, part(at), m)
-			if limit == why.Limit && (why.Needed == u.shares[at].used || a.held > 0 && why.Needed.FitsIn(u.shares[at].used)) && s.calc.More(&s.books.Total, &why.Needed, &limit) {
+			if limit == why.Limit && (why.Needed == u.shares[at].used || a.Held > 0 && why.Needed.FitsIn(u.shares[at].used)) && s.Calc.More(&s.Books.Total, &why.Needed, &limit) {
 				return ""
 			}
 		}
@@ -123,33 +129,33 @@ func (p *play) untrueOfQueue(a *app, why yarn.Reason) string {
 	if why.Code == fit.OtherList {
 		return sayIf(a.queue.sameList(a, why.Subject), "its list is served")
 	}
-	if q == nil || a.queue.path != q.path && !strings.HasPrefix(a.queue.path, q.path+".") {
+	if q == nil || a.queue.Path != q.Path && !strings.HasPrefix(a.queue.Path, q.Path+".") {
 		return "that queue is not above it"
 	}
 	switch why.Code {
 	case fit.PartitionDenied:
-		return sayIf(q.mayUse(why.Detail), "the queue may use the partition")
+		return sayIf(q.MayUse(why.Detail), "the queue may use the partition")
 	case fit.Headroom:
-		return sayIf(q != a.queue || !slices.Contains(p.sizes(a), why.Needed) || s.calc.FitsIn(&why.Needed, &why.Limit), "what it asks for fits")
+		return sayIf(q != a.queue || !slices.Contains(p.sizes(a), why.Needed) || s.Calc.FitsIn(&why.Needed, &why.Limit), "what it asks for fits")
 	case fit.RoomKept:
 		other := s.tree.byPath(why.Detail)
-		if other == nil || strings.HasPrefix(a.queue.path+".", other.path+".") {
+		if other == nil || strings.HasPrefix(a.queue.Path+".", other.Path+".") {
 			return "that is no other queue"
 		}
-		if !slices.ContainsFunc(other.shares, func(sh share) bool { return !none(sh.pending) }) {
+		if !slices.ContainsFunc(other.Ledger, func(has queue.Ledger) bool { return !none(has.Pending) }) {
 			return "that queue does not want anything"
 		}
 	}
-	if why.Code == fit.RoomKept && slices.Contains(p.sizes(a), why.Needed) && !s.calc.FitsIn(&why.Needed, &why.Limit) {
+	if why.Code == fit.RoomKept && slices.Contains(p.sizes(a), why.Needed) && !s.Calc.FitsIn(&why.Needed, &why.Limit) {
 		return ""
 	}
 	for at := range q.shares {
-		used := q.shares[at].used
-		if why.Needed == used && !s.calc.Less(&s.books.Total, &used, &why.Limit) {
+		used := q.Ledger[at].Used
+		if why.Needed == used && !s.Calc.Less(&s.Books.Total, &used, &why.Limit) {
 			return ""
 		}
 		for _, size := range p.sizes(a) {
-			if with := used.Add(size); (with == why.Needed || a.held > 0 && why.Needed.FitsIn(with)) && !s.calc.FitsIn(&why.Needed, &why.Limit) {
+			if with := used.Add(size); (with == why.Needed || a.Held > 0 && why.Needed.FitsIn(with)) && !s.Calc.FitsIn(&why.Needed, &why.Limit) {
 				return ""
 			}
 		}
@@ -159,10 +165,10 @@ func (p *play) untrueOfQueue(a *app, why yarn.Reason) string {
 
 // sizes is what the application asks for, which may differ from place to place.
 func (p *play) sizes(a *app) (out []resource) {
-	for _, w := range a.wants.Keys() {
+	for _, w := range a.Wants.Keys() {
 		out = append(out, w.Any.Size)
 		for _, n := range p.nodes {
-			for _, at := range []cluster.Place{p.quick.books.Node(n).NodePlace, p.quick.books.Node(n).RackPlace} {
+			for _, at := range []cluster.Place{p.quick.Books.Node(n).NodePlace, p.quick.Books.Node(n).RackPlace} {
 				if row := w.At(at); row != nil {
 					out = append(out, row.Size)
 				}
@@ -173,7 +179,7 @@ func (p *play) sizes(a *app) (out []resource) {
 }
 
 func (p *play) untrueOfAsk(a *app, why yarn.Reason) string {
-	for _, w := range a.wants.Keys() {
+	for _, w := range a.Wants.Keys() {
 		switch why.Code {
 		case fit.OtherPartition:
 			if w.Label == why.Detail && w.Label != why.Subject {
@@ -184,7 +190,7 @@ func (p *play) untrueOfAsk(a *app, why yarn.Reason) string {
 				return ""
 			}
 			for _, n := range p.nodes {
-				if row := w.At(p.quick.books.Node(n).RackPlace); row != nil && !row.Relax && p.quick.books.Node(n).Rack == why.Subject {
+				if row := w.At(p.quick.Books.Node(n).RackPlace); row != nil && !row.Relax && p.quick.Books.Node(n).Rack == why.Subject {
 					return ""
 				}
 			}
@@ -193,7 +199,7 @@ func (p *play) untrueOfAsk(a *app, why yarn.Reason) string {
 				return ""
 			}
 		case fit.EarlierAsk:
-			if int64(w.Priority) == why.Count && len(a.wants.Keys()) > 1 {
+			if int64(w.Priority) == why.Count && len(a.Wants.Keys()) > 1 {
 				return ""
 			}
 		}
@@ -203,27 +209,27 @@ func (p *play) untrueOfAsk(a *app, why yarn.Reason) string {
 
 func (p *play) untrueOfNode(a *app, why yarn.Reason) string {
 	s := p.quick
-	at := slices.IndexFunc(p.nodes, func(n NodeRef) bool { return s.books.Node(n).ID.String() == why.Subject })
+	at := slices.IndexFunc(p.nodes, func(n NodeRef) bool { return s.Books.Node(n).ID.String() == why.Subject })
 	if at < 0 {
 		return "there is no such node"
 	}
-	n := s.books.Node(p.nodes[at])
+	n := s.Books.Node(p.nodes[at])
 	free := n.Free()
 	switch why.Code {
 	case fit.NodeUnavailable:
 		return sayIf(n.Accepting, "the node takes containers")
 	case fit.NodeFull:
-		return sayIf(free != why.Limit || s.calc.HasRoom(&free, &why.Needed) && s.calc.FitsIn(&why.Needed, &free), "it has room")
+		return sayIf(free != why.Limit || s.Calc.HasRoom(&free, &why.Needed) && s.Calc.FitsIn(&why.Needed, &free), "it has room")
 	case fit.NodeTooSmall:
-		return sayIf(n.Total != why.Limit || s.calc.FitsIn(&why.Needed, &n.Total), "it is large enough")
+		return sayIf(n.Total != why.Limit || s.Calc.FitsIn(&why.Needed, &n.Total), "it is large enough")
 	case fit.NodeReserved:
-		return sayIf(n.Reserved < 0 || s.app(s.books.Container(n.Reserved).App).ID.String() != why.Detail, "it is not reserved")
+		return sayIf(n.Reserved < 0 || s.app(s.Books.Container(n.Reserved).App).ID.String() != why.Detail, "it is not reserved")
 	case fit.Blacklisted:
-		return sayIf(!a.avoids(n), "the application does not avoid it")
+		return sayIf(!a.Avoids(n), "the application does not avoid it")
 	case fit.LocalityDelay:
-		return sayIf(!slices.ContainsFunc(a.wants.Keys(), func(w *demand.Want) bool { return len(w.Rows) > 0 }), "it asks for no place")
+		return sayIf(!slices.ContainsFunc(a.Wants.Keys(), func(w *demand.Want) bool { return len(w.Rows) > 0 }), "it asks for no place")
 	case fit.ComesNext:
-		return sayIf(!s.sweep.again && s.reservedNodes == 0, "a sweep would have served it")
+		return sayIf(!s.sweep.again && s.ReservedNodes == 0, "a sweep would have served it")
 	}
 	return fmt.Sprintf("%s is no reason", why.Code)
 }

@@ -10,7 +10,7 @@ import "github.com/heddle-project/heddle/scheduler/cluster"
 // Scheduler.fetched, or else the compiler leaves the read out.
 
 // fetchNode brings near what a walk for the node will read and write of it.
-func (s *Scheduler) fetchNode(n *cluster.NodeBook) { s.fetched = s.books.Fetch(n) }
+func (s *Scheduler) fetchNode(n *cluster.NodeBook) { s.fetched = s.Books.Fetch(n) }
 
 // fetchNext brings near what the next walk is most likely to read. The leaf that comes
 // first is mostly the one that is served, and what changes its place until then brings
@@ -31,14 +31,14 @@ func (s *Scheduler) fetchNext(p part) {
 // fetchLeaf does it for a leaf, for who is first in it and for that application's user.
 func (s *Scheduler) fetchLeaf(q *Queue, l *leaf, p part) (x int64) {
 	if a := l.active.front; a != nil {
-		x = int64(a.held) | a.newest.Number | a.own[0].used[0] | a.wants.Fetch() | s.books.FetchOwned(&a.live)
+		x = a.Fetch(s.Books)
 	}
 	if u := l.active.frontUser; u != nil {
 		x |= int64(u.weight) | u.own[0].used[0] | u.own[0].blocked[respect].refused
 	}
-	sh, m := &q.shares[p], &q.marks[respect]
+	sh, has, m := &q.shares[p], &q.Ledger[p], &q.marks[respect]
 	return x | int64(m.skip) |
-		sh.used[0] | sh.pending[0] | sh.effMax[0] | sh.measured[0] | sh.effMin[0] |
+		has.Used[0] | has.Pending[0] | sh.effMax[0] | sh.measured[0] | sh.effMin[0] |
 		l.version | int64(len(l.shares)) | l.visitLimit[0] | l.queueLimit[0] |
 		l.own[0].activeUsed[0] | l.own[0].limits[respect].version
 }

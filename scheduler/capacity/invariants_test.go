@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/schedtest/twin"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -21,11 +22,11 @@ func (v *snapshot) sound() string {
 
 func (v *snapshot) clusterSound() string {
 	s, w := v.s, v.world
-	if s.books.Total != w.Cluster() || s.books.Count != len(w.Nodes) {
-		return fmt.Sprintf("the cluster has %v of %d nodes, the nodes have %v", s.books.Total, s.books.Count, w.Cluster())
+	if s.Books.Total != w.Cluster() || s.Books.Count != len(w.Nodes) {
+		return fmt.Sprintf("the cluster has %v of %d nodes, the nodes have %v", s.Books.Total, s.Books.Count, w.Cluster())
 	}
 	for p, l := range w.Labels {
-		if have, want := s.books.Partition(part(p)).Total, w.Partition(l.Name); have != want {
+		if have, want := s.Books.Partition(part(p)).Total, w.Partition(l.Name); have != want {
 			return fmt.Sprintf("partition %q has %v, its nodes have %v", l.Name, have, want)
 		}
 	}
@@ -119,9 +120,9 @@ func (v *snapshot) appsSound() string {
 func (v *snapshot) queuesSound() string {
 	shown := v.s.Queues()
 	for q, to := range v.queues {
-		info, ok := shown.ByPath(q.path)
+		info, ok := shown.ByPath(q.Path)
 		if !ok {
-			return q.path + " is not shown"
+			return q.Path + " is not shown"
 		}
 		var allocated, reserved int32
 		var waiting int64
@@ -144,14 +145,14 @@ func (v *snapshot) queuesSound() string {
 		}
 		d := info.Default
 		if d.AllocatedContainers != allocated || d.ReservedContainers != reserved || int64(d.PendingContainers) != waiting {
-			return fmt.Sprintf("%s shows %d containers, %d reserved, %d pending, but has %d, %d, %d", q.path,
+			return fmt.Sprintf("%s shows %d containers, %d reserved, %d pending, but has %d, %d, %d", q.Path,
 				d.AllocatedContainers, d.ReservedContainers, d.PendingContainers, allocated, reserved, waiting)
 		}
 		if d.Reserved != v.world.Reserved(to, "") {
-			return fmt.Sprintf("%s shows %v reserved, it has %v", q.path, d.Reserved, v.world.Reserved(to, ""))
+			return fmt.Sprintf("%s shows %v reserved, it has %v", q.Path, d.Reserved, v.world.Reserved(to, ""))
 		}
 		if d.Used != v.world.Used(to, "") || d.Pending != v.world.Pending(to, "") || negative(d.Used) || negative(d.Pending) {
-			return fmt.Sprintf("%s shows %v used and %v pending", q.path, d.Used, d.Pending)
+			return fmt.Sprintf("%s shows %v used and %v pending", q.Path, d.Used, d.Pending)
 		}
 		if bad := v.usersSound(q, to); bad != "" {
 			return bad
@@ -174,17 +175,17 @@ func (v *snapshot) usersSound(q *Queue, to *twin.Queue) string {
 			sum = sum.Add(used)
 			ratios += u.Ratio[l.Name]
 			if !q.leaf.lost && (u.Forgotten[l.Name] != resource{} || negative(used)) {
-				return fmt.Sprintf("%s: user %s uses %v in %q, but has %v more", q.path, u.Name, used, l.Name, resource{}.Sub(u.Forgotten[l.Name]))
+				return fmt.Sprintf("%s: user %s uses %v in %q, but has %v more", q.Path, u.Name, used, l.Name, resource{}.Sub(u.Forgotten[l.Name]))
 			}
 		}
 		if q.leaf.lost {
 			continue
 		}
 		if to.Forgotten[l.Name] != (resource{}) || sum != v.world.Used(to, l.Name) {
-			return fmt.Sprintf("%s: users have %v in %q, the leaf has %v", q.path, sum, l.Name, v.world.Used(to, l.Name))
+			return fmt.Sprintf("%s: users have %v in %q, the leaf has %v", q.Path, sum, l.Name, v.world.Used(to, l.Name))
 		}
 		if d := ratios - to.UsageRatio[l.Name]; d > 1e-4 || d < -1e-4 {
-			return fmt.Sprintf("%s: shares of users in %q are %v, kept is %v", q.path, l.Name, ratios, to.UsageRatio[l.Name])
+			return fmt.Sprintf("%s: shares of users in %q are %v, kept is %v", q.Path, l.Name, ratios, to.UsageRatio[l.Name])
 		}
 	}
 	return ""
@@ -199,7 +200,7 @@ func (v *snapshot) parallelSound() string {
 			if a.Running && (a.Active || a.Waits) {
 				return fmt.Sprintf("%v is held back and active or pending", a.ID)
 			}
-			if own := v.s.app(v.s.byID[a.ID]); a.Running && v.s.mayRun(own) {
+			if a.Running && v.s.mayRun(v.s.app(v.s.ByID[a.ID])) {
 				return fmt.Sprintf("%v is held back and nothing is in the way", a.ID)
 			}
 			continue
@@ -214,7 +215,7 @@ func (v *snapshot) parallelSound() string {
 	}
 	for q, to := range v.queues {
 		if q.runnableApps() != runs[to] {
-			return fmt.Sprintf("%s lets %d applications run, there are %d", q.path, q.runnableApps(), runs[to])
+			return fmt.Sprintf("%s lets %d applications run, there are %d", q.Path, q.runnableApps(), runs[to])
 		}
 	}
 	for _, user := range []string{"ann", "bob", "cid"} {
@@ -253,7 +254,7 @@ func (p *play) mayRun(ref AppRef) bool {
 func (v *snapshot) ordersSound() string {
 	for q := range v.queues {
 		if q.leaf != nil && (!isOrder(q.leaf.active.apps, q.policy()) || !isOrder(q.leaf.pending.appendTo(nil), comparePending)) {
-			return fmt.Sprintf("the order of applications of %s contradicts itself", q.path)
+			return fmt.Sprintf("the order of applications of %s contradicts itself", q.Path)
 		}
 	}
 	return ""
@@ -328,7 +329,7 @@ func (p *play) lawful(n NodeRef, out []cluster.Decision, facts *snapshot) {
 			if i == 0 && !gaveUp {
 				u := a.Queue.User(a.User)
 				total, used, limit := w.Cluster(), w.UsedBy(a.Queue, u, node.Label), w.UserLimit(a.Queue, a.User, node.Label, here)
-				if s.calc.More(&total, &used, &limit) {
+				if s.Calc.More(&total, &used, &limit) {
 					fail("%v for %s, who has %v of %v", d, a.User, used, limit)
 				}
 			}
@@ -342,21 +343,21 @@ func (p *play) lawful(n NodeRef, out []cluster.Decision, facts *snapshot) {
 	if c := s.cfg.MaxAssignments; int(c) >= 0 && len(granted) > 0 && len(out) > 2*int(max(c, 1)) {
 		fail("%d decisions with at most %d assignments", len(out), c)
 	}
-	if after := s.books.Node(n); grown && negative(after.Free()) && s.cfg.Dominant {
+	if after := s.Books.Node(n); grown && negative(after.Free()) && s.cfg.Dominant {
 		fail("%v is left on %v", after.Free(), node.ID)
 	}
 	if !lent {
 		p.belowMaximum(facts, node)
 	}
-	if after := s.books.Node(n).Reserved; after >= 0 {
+	if after := s.Books.Node(n).Reserved; after >= 0 {
 		box := s.Container(after)
-		if want := s.app(box.App).wants.Find(keyOf(box)); want == nil || want.Left() <= 0 {
+		if want := s.app(box.App).Wants.Find(core.KeyOf(box)); want == nil || want.Left() <= 0 {
 			fail("%v is still held for an ask that is gone", node.ID)
 		}
 	}
 }
 
-func (p *play) partOf(label string) part { return p.quick.part(label) }
+func (p *play) partOf(label string) part { return p.quick.Part(label) }
 
 func keyOfTwin(a *twin.App, box *cluster.Container) *twin.Key {
 	for _, k := range a.Keys {
@@ -390,7 +391,7 @@ func (p *play) placeAndSize(d cluster.Decision, box *cluster.Container, k *twin.
 			}
 		}
 	}
-	least, most := p.quick.min, p.quick.cfg.Cluster.MaxAllocation
+	least, most := p.quick.Min, p.quick.cfg.Cluster.MaxAllocation
 	for i := range p.quick.cfg.Cluster.Types {
 		if !p.quick.cfg.Dominant && i > 0 {
 			break
@@ -408,9 +409,9 @@ func (p *play) belowMaximum(facts *snapshot, node *twin.Node) {
 		if q == nil {
 			continue
 		}
-		was, is := facts.world.Used(facts.queues[q], node.Label), q.shares[at].used
-		if !p.quick.calc.FitsIn(&is, &was) && !p.quick.calc.FitsIn(&is, &q.shares[at].effMax) {
-			p.t.Fatalf("unlawful: %s came from %v to %v, its maximum is %v", q.path, was, is, q.shares[at].effMax)
+		was, is := facts.world.Used(facts.queues[q], node.Label), q.Ledger[at].Used
+		if !p.quick.Calc.FitsIn(&is, &was) && !p.quick.Calc.FitsIn(&is, &q.shares[at].effMax) {
+			p.t.Fatalf("unlawful: %s came from %v to %v, its maximum is %v", q.Path, was, is, q.shares[at].effMax)
 		}
 	}
 }
@@ -448,13 +449,13 @@ func (p *play) forgotten(q *Queue, user string) {
 	if q.leaf.lost || q.leaf.active.restless || q.leaf.users[user] == nil {
 		return
 	}
-	for _, a := range p.quick.apps {
-		if a != nil && a.queue == q && a.User == user {
+	for _, a := range p.quick.Apps {
+		if a != nil && a.Leaf == &q.Queue && a.User == user {
 			return
 		}
 	}
 	if u := q.leaf.users[user]; u.active != 0 || u.inActive || !none(u.shares[0].used) {
-		p.t.Fatalf("%s remembers %s with %d applications and %v", q.path, user, u.active, u.shares[0].used)
+		p.t.Fatalf("%s remembers %s with %d applications and %v", q.Path, user, u.active, u.shares[0].used)
 	}
 }
 
@@ -540,12 +541,12 @@ func (p *play) recalculated() {
 		if q.leaf == nil {
 			continue
 		}
-		if q.leaf.queueLimit != limits[q.path] {
-			p.t.Fatalf("%s goes by the limit %v, the twin by %v", q.path, q.leaf.queueLimit, limits[q.path])
+		if q.leaf.queueLimit != limits[q.Path] {
+			p.t.Fatalf("%s goes by the limit %v, the twin by %v", q.Path, q.leaf.queueLimit, limits[q.Path])
 		}
 		for at := range q.shares {
 			if have, want := q.shares[at].amLimit, v.world.MasterLimit(to, v.label(part(at))); p.quick.hasMasterLimit(q, part(at)) && have != want {
-				p.t.Fatalf("%s limits masters in %q to %v, the twin to %v", q.path, v.label(part(at)), have, want)
+				p.t.Fatalf("%s limits masters in %q to %v, the twin to %v", q.Path, v.label(part(at)), have, want)
 			}
 		}
 	}
@@ -556,12 +557,12 @@ func (p *play) askers() (users map[string]int, active map[AppRef]bool) {
 	users, active = map[string]int{}, map[AppRef]bool{}
 	for _, q := range p.quick.tree.all {
 		if q != nil && q.leaf != nil {
-			users[q.path] = int(q.leaf.activeUsers())
+			users[q.Path] = int(q.leaf.activeUsers())
 		}
 	}
-	for _, a := range p.quick.apps {
-		if a != nil && a.active {
-			active[a.ref] = true
+	for _, a := range p.quick.Apps {
+		if a != nil && mine(a).active {
+			active[a.Ref] = true
 		}
 	}
 	return users, active

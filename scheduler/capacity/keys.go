@@ -14,7 +14,7 @@ func (q *Queue) setting(label, name string) string {
 	if label != "" {
 		name = "accessible-node-labels." + label + "." + name
 	}
-	return config.Prefix + q.path + "." + name
+	return config.Prefix + q.Path + "." + name
 }
 
 // userSettings decide how much of a leaf one user may have.

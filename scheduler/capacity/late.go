@@ -18,7 +18,7 @@ type late struct {
 func (s *Scheduler) reconfigureLate(cfg *config.Config) error {
 	err := s.attempt(cfg)
 	if err != nil {
-		s.most = cfg.Cluster.MaxAllocation
+		s.Most = cfg.Cluster.MaxAllocation
 		s.reapplyLate()
 		return err
 	}
@@ -28,7 +28,7 @@ func (s *Scheduler) reconfigureLate(cfg *config.Config) error {
 
 func (s *Scheduler) reapplyLate() {
 	if s.attempt(s.cfg) == nil {
-		s.most = s.cfg.Cluster.MaxAllocation
+		s.Most = s.cfg.Cluster.MaxAllocation
 	}
 }
 
@@ -52,7 +52,7 @@ func (s *Scheduler) attempt(cfg *config.Config) error {
 	old := s.cfg
 	s.swap(cfg, &renewed{s.tree, t, became})
 	if err = s.checkRules(cfg, s.tree); err != nil {
-		s.cfg = old
+		s.hold(old, s.tree)
 	}
 	return err
 }
@@ -60,14 +60,14 @@ func (s *Scheduler) attempt(cfg *config.Config) error {
 // checkLate is checkChanges for the queues that are found.
 func (s *Scheduler) checkLate(cfg *config.Config, fresh *tree) error {
 	for _, old := range s.tree.all {
-		if old != nil && !s.late.lost[old.path] && !s.isAstray(old.path) {
-			if err := s.checkKind(cfg, old, fresh.byPath(old.path)); err != nil {
+		if old != nil && !s.late.lost[old.Path] && !s.isAstray(old.Path) {
+			if err := s.checkKind(cfg, old, fresh.byPath(old.Path)); err != nil {
 				return err
 			}
 		}
 	}
 	for _, old := range s.late.astray {
-		if err := s.checkKind(cfg, old, fresh.byPath(old.path)); err != nil {
+		if err := s.checkKind(cfg, old, fresh.byPath(old.Path)); err != nil {
 			return err
 		}
 	}
@@ -79,7 +79,7 @@ func (s *Scheduler) isAstray(path string) bool {
 		return false
 	}
 	for _, q := range s.late.astray {
-		if q.path == path {
+		if q.Path == path {
 			return true
 		}
 	}
@@ -91,22 +91,22 @@ func (s *Scheduler) isAstray(path string) bool {
 func (s *Scheduler) relist(fresh *tree, applied bool) {
 	l := s.late
 	for _, q := range fresh.all {
-		known := s.tree.byPath(q.path) != nil
-		if !s.isAstray(q.path) && !known && !applied || l.lost[q.path] {
+		known := s.tree.byPath(q.Path) != nil
+		if !s.isAstray(q.Path) && !known && !applied || l.lost[q.Path] {
 			l.astray = append(l.astray, q)
-			delete(l.lost, q.path)
+			delete(l.lost, q.Path)
 		}
 	}
 	kept := l.astray[:0]
 	for _, q := range l.astray {
-		if fresh.byPath(q.path) != nil {
+		if fresh.byPath(q.Path) != nil {
 			kept = append(kept, q)
 		}
 	}
 	l.astray = kept
 	for _, q := range s.tree.all {
-		if q != nil && !q.dynamic && !q.managedLeaf() && fresh.byPath(q.path) == nil {
-			l.lost[q.path] = !applied
+		if q != nil && !q.dynamic && !q.managedLeaf() && fresh.byPath(q.Path) == nil {
+			l.lost[q.Path] = !applied
 		}
 	}
 }
@@ -120,12 +120,12 @@ func (s *Scheduler) stay(cfg *config.Config, r *renewed) {
 	before := s.tree
 	s.replace(r)
 	r.tree.root.each(func(q *Queue) {
-		if old := before.byPath(q.path); q.isLeaf() && old != nil && old.conf != q.conf {
+		if old := before.byPath(q.Path); q.isLeaf() && old != nil && old.conf != q.conf {
 			s.adopt(q)
 			if q.leaf.maxApps = q.conf.MaxApps; q.leaf.maxApps < 0 && cfg.MaxQueueApps > 0 {
 				q.leaf.maxApps = cfg.MaxQueueApps
 			}
 		}
-		q.change++
+		q.Change++
 	})
 }

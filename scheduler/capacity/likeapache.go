@@ -3,24 +3,19 @@ package capacity
 import (
 	"fmt"
 
-	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
-	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/javanum"
 )
 
 // What goes wrong in Apache goes wrong here where replays of its decisions ask for it.
 // What its late refusals leave behind is in late.go; the rest stands at the calls of
-// likeApache, or here where it takes more than a line.
+// AsApache, or here where it takes more than a line.
 
 // LikeApache lets go wrong what goes wrong in Apache; see the facade.
 func (s *Scheduler) LikeApache() {
-	s.late = &late{lost: map[string]bool{}}
+	s.late, s.AsApache = &late{lost: map[string]bool{}}, true
 	s.keepsFractions = s.cfg.Legacy
 }
-
-// likeApache tells whether what goes wrong in Apache is to go wrong.
-func (s *Scheduler) likeApache() bool { return s.late != nil }
 
 // guaranteedTooMuch refuses a managed parent whose leaves are not to have more than
 // its guarantee.
@@ -50,8 +45,8 @@ func (s *Scheduler) guaranteedTooMuch(cfg *config.Config, q, fresh *Queue) error
 // counts for ever.
 func (s *Scheduler) leaveInLine(q *Queue, a *app) {
 	rest := *a
-	rest.live, rest.wants, rest.updates = cluster.NewOwned(), demand.Demand{}, updates{}
-	rest.shares = make([]appShare, len(a.shares))
+	rest.App = a.Bare()
+	rest.Own = &rest
 	rest.user, rest.waits, rest.active = nil, true, false
 	q.leaf.pending.enter(&rest)
 	q.leaf.pending.miscounted = true

@@ -128,7 +128,7 @@ func (l *lineup) after(i int, all bool) int {
 // out about it than a walk has just done. It tells whether it rests.
 func (l *lineup) rest(i int) bool {
 	a := l.apps[i]
-	if len(a.wants.Keys()) > 0 || a.user == nil || a.headLeaf != a.queue || a.headUser != a.user {
+	if len(a.Wants.Keys()) > 0 || a.user == nil || a.headLeaf != a.queue || a.headUser != a.user {
 		return false
 	}
 	return l.lay(a, i)
@@ -136,7 +136,7 @@ func (l *lineup) rest(i int) bool {
 
 // lay is rest for one that wants nothing, and has the headroom that a walk leaves.
 func (l *lineup) lay(a *app, i int) bool {
-	if l.restless || a.held > 0 {
+	if l.restless || a.Held > 0 {
 		return false
 	}
 	a.rests = true
@@ -172,8 +172,8 @@ func (l *lineup) check() string {
 		if is {
 			awake++
 		}
-		if is == a.rests || a.rests && (len(a.wants.Keys()) > 0 || a.held > 0) {
-			return fmt.Sprintf("%v rests: %v, awake in the list: %v, keys: %d, reservations: %d", a.ID, a.rests, is, len(a.wants.Keys()), a.held)
+		if is == a.rests || a.rests && (len(a.Wants.Keys()) > 0 || a.Held > 0) {
+			return fmt.Sprintf("%v rests: %v, awake in the list: %v, keys: %d, reservations: %d", a.ID, a.rests, is, len(a.Wants.Keys()), a.Held)
 		}
 	}
 	for _, w := range l.awake {

@@ -39,7 +39,7 @@ func (s *Scheduler) grantsOf(cfg *config.Config, parent *Queue) ([]grant, error)
 	}
 	var out []grant
 	for _, label := range conf.Configured {
-		a, p := conf.Amount(label), s.part(label)
+		a, p := conf.Amount(label), s.Part(label)
 		up := &parent.shares[p]
 		g := grant{p: p, capacity: a.Capacity, max: a.MaxCapacity, confMin: a.Min}
 		if parent.absolute {
@@ -61,8 +61,8 @@ func (s *Scheduler) grantAmounts(g *grant, a *config.Amount, up *share) {
 	if none(most) {
 		most = up.confMax
 	}
-	g.capacity = s.calc.Divide(&s.books.Total, &a.Min, &up.confMin)
-	g.max = s.calc.Divide(&s.books.Total, s.calc.Min(&s.books.Total, &most, &up.confMax), &up.confMax)
+	g.capacity = s.Calc.Divide(&s.Books.Total, &a.Min, &up.confMin)
+	g.max = s.Calc.Divide(&s.Books.Total, s.Calc.Min(&s.Books.Total, &most, &up.confMax), &up.confMax)
 }
 
 // template is the guarantee of the template in a partition, as a fraction.
@@ -83,14 +83,14 @@ func (s *Scheduler) createManaged(parent *Queue, name string) (*Queue, yarn.Reas
 	}
 	list, err := s.grants(parent)
 	if err != nil {
-		return nil, yarn.Reason{Code: fit.BadRequest, Subject: q.path, Detail: err.Error()}
+		return nil, yarn.Reason{Code: fit.BadRequest, Subject: q.Path, Detail: err.Error()}
 	}
 	s.withhold(parent, q, list)
 	if n := len(parent.children); n >= int(parent.conf.MaxChildren) {
-		return nil, yarn.Reason{Code: fit.TooManyQueues, Subject: parent.path, Count: int64(n), Max: int64(parent.conf.MaxChildren)}
+		return nil, yarn.Reason{Code: fit.TooManyQueues, Subject: parent.Path, Count: int64(n), Max: int64(parent.conf.MaxChildren)}
 	}
 	if parent.conf.FailOnExceeding && s.exceeds(parent, list) {
-		return nil, yarn.Reason{Code: fit.TooManyQueues, Subject: parent.path, Detail: "guarantees of its leaves have reached its own"}
+		return nil, yarn.Reason{Code: fit.TooManyQueues, Subject: parent.Path, Detail: "guarantees of its leaves have reached its own"}
 	}
 	s.hang(parent, q)
 	for _, g := range list {
@@ -104,7 +104,7 @@ func (s *Scheduler) createManaged(parent *Queue, name string) (*Queue, yarn.Reas
 			s.entitle(q, grant{p: g.p, max: g.max})
 		}
 	}
-	s.recalculateFrom(parent, s.books.Total)
+	s.recalculateFrom(parent, s.Books.Total)
 	return q, yarn.Reason{}
 }
 
@@ -137,7 +137,7 @@ func (s *Scheduler) withhold(parent, q *Queue, list []grant) {
 		q.shares[0].maxCapacity = most
 		q.shares[0].absoluteMax = javanum.Mul(parent.shares[0].absoluteMax, most)
 		sh.measured = s.guaranteed(q, part(p))
-		s.updateUsed(q, sh, part(p), &s.books.Partition(part(p)).Total)
+		s.updateUsed(q, part(p), &s.Books.Partition(part(p)).Total)
 	}
 }
 
@@ -157,7 +157,7 @@ func (q *Queue) grantTo(c *Queue, g grant) {
 
 // entitle gives a leaf its share of one partition at once.
 func (s *Scheduler) entitle(q *Queue, g grant) {
-	sh, total := &q.shares[g.p], s.books.Partition(g.p).Total
+	sh, total := &q.shares[g.p], s.Books.Partition(g.p).Total
 	sh.known = true
 	sh.capacity, sh.absolute, sh.maxCapacity, sh.absoluteMax = g.capacity, g.absolute, g.max, g.absoluteMax
 	if q.absolute && g.absolute > 0 {
@@ -170,7 +170,7 @@ func (s *Scheduler) entitle(q *Queue, g grant) {
 		sh.confMin, sh.hasMin = resource{}, false
 	}
 	sh.measured = s.guaranteed(q, g.p)
-	q.touch()
+	q.Touch()
 	if q.parent != nil {
 		q.parent.reorder()
 	}
@@ -231,7 +231,7 @@ func (q *Queue) neediest(p part, most int) []*Queue {
 		if len(out) >= most || i >= len(apps) {
 			break
 		}
-		leaf := q.childNamed(a.queue.path)
+		leaf := q.childNamed(a.queue.Path)
 		if leaf != nil && !leaf.hasGrant[p] && !slices.Contains(out, leaf) {
 			out = append(out, leaf)
 		}
@@ -241,7 +241,7 @@ func (q *Queue) neediest(p part, most int) []*Queue {
 
 func (q *Queue) childNamed(path string) *Queue {
 	for _, c := range q.children {
-		if c.path == path {
+		if c.Path == path {
 			return c
 		}
 	}
@@ -261,7 +261,7 @@ func (s *Scheduler) renewManaged(cfg *config.Config, q *Queue) error {
 		return err
 	}
 	for _, c := range q.children {
-		conf, err := cfg.Dynamic(q.conf, c.name, config.Leaf)
+		conf, err := cfg.Dynamic(q.conf, c.Name, config.Leaf)
 		if err != nil {
 			return err
 		}
@@ -286,8 +286,8 @@ func mayUseManaged(q *Queue, placed bool, path string) yarn.Reason {
 		return yarn.Reason{}
 	}
 	up := queue.ParentPath(path)
-	if !placed || up != q.parent.path && up != q.parent.name {
-		return yarn.Reason{Code: fit.SubmitDenied, Subject: q.path, Detail: "only a mapping rule may choose this queue"}
+	if !placed || up != q.parent.Path && up != q.parent.Name {
+		return yarn.Reason{Code: fit.SubmitDenied, Subject: q.Path, Detail: "only a mapping rule may choose this queue"}
 	}
 	return yarn.Reason{}
 }

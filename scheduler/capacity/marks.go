@@ -35,7 +35,7 @@ func (q *Queue) mark(m mode) *mark {
 }
 
 func (m *mark) fresh(s *Scheduler, q *Queue, p part) bool {
-	return m.valid && !s.plain && m.change == q.change && m.turn == s.walkTurn && m.part == p
+	return m.valid && !s.plain && m.change == q.Change && m.turn == s.walkTurn && m.part == p
 }
 
 // fruitless tells that a walk from the root would end as the last one did,
@@ -43,7 +43,7 @@ func (m *mark) fresh(s *Scheduler, q *Queue, p part) bool {
 func (s *Scheduler) fruitless(p part, m mode) bool {
 	root := s.tree.root
 	last := &root.marks[m]
-	return last.fresh(s, root, p) && last.given == s.books.Partition(p).Total
+	return last.fresh(s, root, p) && last.given == s.Books.Partition(p).Total
 }
 
 // known tells that the walk below would end as the last one did.
@@ -61,7 +61,7 @@ func (r *round) learn(q *Queue, m *mark, lim *limits, end skip, anywhere bool) {
 		return
 	}
 	m.valid = true
-	m.skip, m.turn, m.change, m.part = end, r.s.walkTurn, q.change, r.part
+	m.skip, m.turn, m.change, m.part = end, r.s.walkTurn, q.Change, r.part
 	m.given, m.blocked = lim.limit, lim.blocked
 }
 
@@ -82,6 +82,6 @@ func (r *round) userBlocked(q *Queue, m *mark, lim *limits) bool {
 func (r *round) learnUsers(q *Queue, m *mark) {
 	if r.why == nil {
 		m.valid = true
-		m.turn, m.change, m.part = r.s.walkTurn, q.change, r.part
+		m.turn, m.change, m.part = r.s.walkTurn, q.Change, r.part
 	}
 }

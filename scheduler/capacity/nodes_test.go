@@ -19,20 +19,20 @@ func TestChangesOfANodeLookAtNoOther(t *testing.T) {
 		}
 	}
 	expect("all are there", 4096, 4)
-	told := x.books.Node(other).Total
-	x.books.Node(other).Total = yarn.NewResource(8192, 8)
+	told := x.Books.Node(other).Total
+	x.Books.Node(other).Total = yarn.NewResource(8192, 8)
 	x.SetNodeTotal(large, yarn.NewResource(3072, 4))
 	expect("the largest has less", 3072, 4)
 	x.RemoveNode(large)
 	expect("it is gone", 2048, 2)
 	x.Together(func() { x.SetNodeTotal(small, yarn.NewResource(1536, 2)) })
 	expect("and the next has less, too", 1536, 2)
-	x.books.Node(other).Total = told
+	x.Books.Node(other).Total = told
 	x.sound()
 	x.SetNodeTotal(other, yarn.NewResource(8192, 1))
 	expect("the last has more, and the books know", 8192, 2)
 	x.sound()
-	x.books.Largest[yarn.Memory]--
+	x.Books.Largest[yarn.Memory]--
 	if x.Check() == "" {
 		t.Error("Check does not count anew what the largest nodes have")
 	}

@@ -88,24 +88,24 @@ func (q *Queue) has(child *Queue) bool {
 }
 
 // resort gives a child its place, after what it uses in a partition changed.
-func (s *Scheduler) resort(c *Queue, sh *share, p part) {
+func (s *Scheduler) resort(c *Queue, p part) {
 	q := c.parent
 	if q == nil || int(p) >= len(q.orders) || !q.has(c) {
 		return
 	}
 	o := &q.orders[p]
 	if o[respect].keys != nil {
-		o[respect].place(s, c, sh, &sh.pending)
+		o[respect].place(s, c, p, p)
 	}
 	if o[ignore].keys != nil {
-		o[ignore].place(s, c, sh, &c.shares[0].pending)
+		o[ignore].place(s, c, p, 0)
 	}
 }
 
 // enlist does it after what a child wants in a partition has come to be more than
 // nothing, or ended to be.
-func (s *Scheduler) enlist(c *Queue, sh *share, p part) {
-	s.resort(c, sh, p)
+func (s *Scheduler) enlist(c *Queue, p part) {
+	s.resort(c, p)
 	if p == 0 {
 		s.enlistLent(c)
 	}
@@ -118,15 +118,15 @@ func (s *Scheduler) enlistLent(c *Queue) {
 		return
 	}
 	for i := 1; i < len(c.parent.orders); i++ {
-		s.resort(c, &c.shares[i], part(i))
+		s.resort(c, part(i))
 	}
 }
 
-// place gives a child that wants so much its place.
-func (o *childOrder) place(s *Scheduler, c *Queue, sh *share, wanted *resource) {
+// place gives a child its place in a partition, by what it wants in the one that asks are for.
+func (o *childOrder) place(s *Scheduler, c *Queue, p, asks part) {
 	k := uint64(noKey)
-	if s.calc.Positive(&s.books.Total, wanted) {
-		k = o.key(c.listed, sh)
+	if s.Calc.Positive(&s.Books.Total, &c.Ledger[asks].Pending) {
+		k = o.key(c.listed, &c.shares[p])
 	}
 	o.keys.set(c.listed, k)
 }
@@ -176,7 +176,7 @@ func (r *round) newOrder(q *Queue) *childOrder {
 	o.fix(r.s, q, r.part)
 	o.keys = newTournament(len(q.children))
 	for _, c := range q.children {
-		o.place(r.s, c, &c.shares[r.part], &c.shares[r.asks].pending)
+		o.place(r.s, c, r.part, r.asks)
 	}
 	return o
 }
@@ -188,12 +188,12 @@ func (o *childOrder) fix(s *Scheduler, q *Queue, p part) {
 	o.fixed, o.byTie = make([]uint64, n), make([]player, n)
 	children := slices.Clone(q.children)
 	slices.SortStableFunc(children, func(a, b *Queue) int { return compareEntitled(&a.shares[p], &b.shares[p]) })
-	label := s.books.Partition(p).Name
+	label := s.Books.Partition(p).Name
 	ranks := rankPriorities(q)
 	for tie, c := range children {
 		o.byTie[tie] = player{c, c.leaf}
 		k := uint64(tie)
-		if !c.mayUse(label) {
+		if !c.MayUse(label) {
 			k |= keyDenied
 		}
 		if f := c.shares[p].absolute; !(f > 0 || f != f) {
@@ -249,11 +249,11 @@ func (s *Scheduler) takeBack(o *childOrder, from int) {
 
 // compareFifo orders by priority, then by age.
 func compareFifo(a, b *app) int {
-	return cmp.Or(cmp.Compare(b.priority, a.priority), compareAge(a, b))
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), compareAge(a, b))
 }
 
 func compareAge(a, b *app) int {
-	return cmp.Or(a.ID.Compare(b.ID), cmp.Compare(a.attempt.StartWall, b.attempt.StartWall))
+	return cmp.Or(a.ID.Compare(b.ID), cmp.Compare(a.Attempt.StartWall, b.Attempt.StartWall))
 }
 
 // comparePending orders applications that wait for admission.
@@ -283,7 +283,7 @@ func compareFair(weighted bool) func(a, b *app) int {
 		if x, y := a.magnitude(weighted), b.magnitude(weighted); x != y {
 			return cmp.Compare(x, y)
 		}
-		if n := cmp.Compare(a.attempt.StartWall, b.attempt.StartWall); n != 0 {
+		if n := cmp.Compare(a.Attempt.StartWall, b.Attempt.StartWall); n != 0 {
 			return n
 		}
 		x, y := a.orderUsed+a.orderPending, b.orderUsed+b.orderPending
@@ -314,7 +314,7 @@ func (q *Queue) policy() func(a, b *app) int {
 // puts it into the order, past the limits on masters.
 func (s *Scheduler) unsettle(a *app) {
 	q := a.queue
-	if q.rules.Ordering == config.Fair && !a.unsettled && (a.active || a.running && s.likeApache()) {
+	if q.rules.Ordering == config.Fair && !a.unsettled && (a.active || a.Running && s.AsApache) {
 		a.unsettled = true
 		q.leaf.stale = append(q.leaf.stale, a)
 	}
@@ -346,7 +346,7 @@ func (q *Queue) settle() {
 			l.active.exit(a, compare)
 		}
 		a.active = true
-		a.orderUsed, a.orderPending = a.memory()
+		a.orderUsed, a.orderPending = a.Memory()
 		l.active.enter(a, compare)
 	}
 	l.stale = l.stale[:0]

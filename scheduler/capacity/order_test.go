@@ -9,6 +9,7 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/scheduler/measure"
@@ -21,9 +22,9 @@ import (
 func TestChildrenMoveToTheirPlaces(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	rapid.Check(t, func(t *rapid.T) {
-		s := &Scheduler{calc: measure.Calculator{Types: 2}, books: cluster.NewBooks(false)}
+		s := &Scheduler{Core: core.Core{Calc: measure.Calculator{Types: 2}, Books: cluster.NewBooks(false)}}
 		label := rapid.SampledFrom([]string{"", "x"}).Draw(t, "label")
-		r := &round{s: s, part: s.books.PartOf(label)}
+		r := &round{s: s, part: s.Books.PartOf(label)}
 		if r.part > 0 && rapid.Bool().Draw(t, "lent room") {
 			r.mode = ignore
 		}
@@ -33,7 +34,10 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 		absolute := rapid.SampledFrom([]float32{0.1, 0.1, 0.2, 0, nan})
 		one := yarn.NewResource(1024, 1)
 		for i := range rapid.IntRange(0, 40).Draw(t, "children") {
-			c := &Queue{parent: parent, conf: &config.Queue{Priority: rapid.Int32Range(-1, 2).Draw(t, "priority")}, listed: int32(i), shares: make([]share, 2)}
+			c := &Queue{listed: int32(i)}
+			c.obey(&config.Queue{Priority: rapid.Int32Range(-1, 2).Draw(t, "priority")})
+			c.hangBelow(parent)
+			c.grow(2)
 			if rapid.Bool().Draw(t, "may use it") {
 				c.conf.Accessible = []string{label}
 			}
@@ -41,22 +45,22 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 			sh.usedCapacity, sh.absUsed, sh.absolute = used.Draw(t, "used"), used.Draw(t, "of all"), absolute.Draw(t, "absolute")
 			sh.confMin = yarn.NewResource(rapid.Int64Range(0, 1).Draw(t, "minimum"), 0)
 			sh.hasMin = !none(sh.confMin)
-			c.shares[r.asks].pending = one
+			c.Ledger[r.asks].Pending = one
 			parent.children = append(parent.children, c)
 		}
 		r.newOrder(parent)
 		for range min(len(parent.children), rapid.IntRange(1, 40).Draw(t, "moves")) {
 			moved := rapid.SampledFrom(parent.children).Draw(t, "moved")
 			moved.shares[r.part].usedCapacity, moved.shares[r.part].absUsed = used.Draw(t, "used now"), used.Draw(t, "of all now")
-			s.resort(moved, &moved.shares[r.part], r.part)
+			s.resort(moved, r.part)
 			if rapid.Bool().Draw(t, "wants or not") {
-				moved.shares[r.asks].pending = one.Sub(moved.shares[r.asks].pending)
-				s.enlist(moved, &moved.shares[r.asks], r.asks)
+				moved.Ledger[r.asks].Pending = one.Sub(moved.Ledger[r.asks].Pending)
+				s.enlist(moved, r.asks)
 			}
 		}
 		var want []*Queue
 		for _, c := range parent.children {
-			if !none(c.shares[r.asks].pending) {
+			if !none(c.Ledger[r.asks].Pending) {
 				want = append(want, c)
 			}
 		}
@@ -89,7 +93,7 @@ func places(list []*Queue) (out []int32) {
 // compareQueues orders two children of a parent for a partition.
 func compareQueues(parent, a, b *Queue, p part, label string) int {
 	if label != "" {
-		x, y := a.mayUse(label), b.mayUse(label)
+		x, y := a.MayUse(label), b.MayUse(label)
 		if x != y {
 			if x {
 				return -1

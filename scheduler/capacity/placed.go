@@ -11,12 +11,12 @@ import (
 func (t *tree) Lookup(name string) (placement.Queue, placement.Presence) {
 	q := t.find(name)
 	if q == nil {
-		if t.names.Ambiguous(name) {
+		if t.Names.Ambiguous(name) {
 			return placement.Queue{}, placement.Ambiguous
 		}
 		return placement.Queue{}, placement.Absent
 	}
-	return placement.Queue{Path: q.path, Leaf: q.isLeaf(), Managed: q.conf.Kind == config.Managed, Flexible: q.flexible()}, placement.Present
+	return placement.Queue{Path: q.Path, Leaf: q.isLeaf(), Managed: q.conf.Kind == config.Managed, Flexible: q.flexible()}, placement.Present
 }
 
 // Place says where a submission goes; see the facade.

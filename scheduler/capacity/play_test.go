@@ -155,7 +155,7 @@ func (p *play) removeNode() {
 
 func (p *play) resize() {
 	if n, ok := pickFrom(p, "node", p.nodes); ok {
-		total, held := p.nodeSize(), p.quick.books.Node(n).Reserved >= 0
+		total, held := p.nodeSize(), p.quick.Books.Node(n).Reserved >= 0
 		users, active := p.askers()
 		p.both(func(s *Scheduler) { s.SetNodeTotal(n, total) })
 		p.recalculated()
@@ -229,7 +229,7 @@ func (p *play) start(ref AppRef, keep bool) {
 	p.attempt[ref]++
 	id := p.quick.app(ref).ID
 	am := []yarn.Ask{{Where: yarn.AnyHost, Capability: p.size("master", 1, 2, 4), Count: 1, RelaxLocality: true}}
-	path := p.quick.app(ref).queue.path
+	path := p.quick.app(ref).queue.Path
 	if p.sc.labels && !rapid.Bool().Draw(p.t, "anywhere") {
 		am[0].Label, am[0].LabelSet = p.aLabel(), true
 	}
@@ -237,7 +237,7 @@ func (p *play) start(ref AppRef, keep bool) {
 		mine := slices.Clone(am)
 		return s.NormalizeAM(path, mine, "", false)
 	}).OK() {
-		am[0].Label, am[0].LabelSet, am[0].Capability = "", true, p.quick.min
+		am[0].Label, am[0].LabelSet, am[0].Capability = "", true, p.quick.Min
 	}
 	p.quick.NormalizeAM(path, am, "", false)
 	at := demand.Attempt{ID: yarn.AttemptID{Application: id, Attempt: p.attempt[ref]}, AM: am[0].Capability, AMLabel: am[0].Label,
@@ -340,7 +340,7 @@ func (p *play) judge(n NodeRef, out []cluster.Decision, before, facts *snapshot)
 		if d.Kind != cluster.Unreserved {
 			id = p.quick.Container(d.Container).ID
 		}
-		have = append(have, twin.Decision{Kind: twin.Kind(d.Kind) + 1, ID: id, Node: p.quick.books.Node(d.Node).ID, Resource: d.Resource})
+		have = append(have, twin.Decision{Kind: twin.Kind(d.Kind) + 1, ID: id, Node: p.quick.Books.Node(d.Node).ID, Resource: d.Resource})
 		p.done[d.Kind.String()]++
 	}
 	for i := range want {
@@ -401,7 +401,7 @@ func (p *play) endAttempt() {
 		return
 	}
 	keep := p.kept[ref]
-	if p.quick.app(ref).running {
+	if p.quick.app(ref).Running {
 		keep = rapid.Bool().Draw(p.t, "keep")
 		p.kept[ref] = keep
 	}
@@ -491,7 +491,7 @@ func (p *play) sweep() {
 	}
 	// Proposals that are refused again and again, and reservations, count on.
 	w := &p.quick.sweep
-	counting := w.again || p.quick.reservedNodes > 0
+	counting := w.again || p.quick.ReservedNodes > 0
 	if !counting && w.idle > p.quick.patience() {
 		p.t.Fatalf("a sweep ended after %d visits", w.idle)
 	}
@@ -525,7 +525,7 @@ func (p *play) check() {
 	}
 	for i, q := range p.quick.tree.all {
 		if o := p.plain.tree.all[i]; q != nil && q.leaf != nil && q.leaf.activeUsers() != o.leaf.activeUsers() {
-			p.t.Fatalf("to leave walks out is noticed: %s has %d active users, not %d", q.path, q.leaf.activeUsers(), o.leaf.activeUsers())
+			p.t.Fatalf("to leave walks out is noticed: %s has %d active users, not %d", q.Path, q.leaf.activeUsers(), o.leaf.activeUsers())
 		}
 	}
 	if bad := p.now.sound(); bad != "" {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/measure"
 )
 
@@ -20,9 +21,9 @@ type Basis struct {
 
 // Basis is that of the moment.
 func (s *Scheduler) Basis() Basis {
-	b := Basis{cfg: s.cfg, calc: s.calc, min: s.min, total: s.books.Total}
-	for p := range s.books.Partitions() {
-		b.parts = append(b.parts, *s.books.Partition(part(p)))
+	b := Basis{cfg: s.cfg, calc: s.Calc, min: s.Min, total: s.Books.Total}
+	for p := range s.Books.Partitions() {
+		b.parts = append(b.parts, *s.Books.Partition(part(p)))
 	}
 	return b
 }
@@ -41,18 +42,20 @@ type Prepared struct {
 // the facade.
 func Prepare(cfg *config.Config, b Basis) *Prepared {
 	p := &Prepared{basis: b, cfg: cfg}
-	s := &Scheduler{cfg: b.cfg, calc: b.calc, min: b.min, books: cluster.NewBooks(false)}
-	s.books.Total = b.total
+	s := &Scheduler{cfg: b.cfg}
+	s.Core = core.New(&b.cfg.Cluster, b.calc, s)
+	s.Min = b.min
+	s.Books.Total = b.total
 	for i := range b.parts {
-		*s.books.Partition(s.books.PartOf(b.parts[i].Name)) = b.parts[i]
+		*s.Books.Partition(s.Books.PartOf(b.parts[i].Name)) = b.parts[i]
 	}
 	if again, err := s.build(b.cfg); err == nil {
 		p.again = again
 	}
 	if cfg != nil {
 		p.fresh, p.err = s.build(cfg)
-		for i := len(b.parts); i < s.books.Partitions(); i++ {
-			p.parts = append(p.parts, s.books.Partition(part(i)).Name)
+		for i := len(b.parts); i < s.Books.Partitions(); i++ {
+			p.parts = append(p.parts, s.Books.Partition(part(i)).Name)
 		}
 	}
 	return p
@@ -73,7 +76,7 @@ func (s *Scheduler) buildNext(cfg *config.Config, p *Prepared) (*tree, error) {
 		return s.build(cfg)
 	}
 	for _, label := range p.parts {
-		s.part(label)
+		s.Part(label)
 	}
 	t := p.fresh
 	p.fresh = nil

@@ -11,12 +11,12 @@ import (
 
 // Validate tells whether Reconfigure would take the configuration.
 func (s *Scheduler) Validate(cfg *config.Config) error {
-	known := s.books.Partitions()
+	known := s.Books.Partitions()
 	fresh, err := s.build(cfg)
 	if err == nil {
 		_, err = s.next(cfg, fresh)
 	}
-	s.forgetParts(known)
+	s.ForgetParts(known)
 	return err
 }
 
@@ -27,23 +27,23 @@ func (s *Scheduler) Validate(cfg *config.Config) error {
 // puts children in the order of a refresh and recalculates all limits.
 func (s *Scheduler) Refresh(cfg *config.Config, p *Prepared) error {
 	switch {
-	case s.likeApache() && cfg != nil:
+	case s.AsApache && cfg != nil:
 		return s.reconfigureLate(cfg)
-	case s.likeApache():
+	case s.AsApache:
 		s.reapplyLate()
 		return nil
 	case cfg == nil:
 		s.reapply(p)
 		return nil
 	}
-	known := s.books.Partitions()
+	known := s.Books.Partitions()
 	t, err := s.buildNext(cfg, p)
 	var r *renewed
 	if err == nil {
 		r, err = s.next(cfg, t)
 	}
 	if err != nil {
-		s.forgetParts(known)
+		s.ForgetParts(known)
 		s.reapply(p)
 		return err
 	}
@@ -101,7 +101,7 @@ func (s *Scheduler) checkChanges(cfg *config.Config, fresh *tree) error {
 		if old == nil {
 			continue
 		}
-		q := fresh.byPath(old.path)
+		q := fresh.byPath(old.Path)
 		if err := s.checkKind(cfg, old, q); err != nil {
 			return err
 		}
@@ -114,18 +114,18 @@ func (s *Scheduler) checkChanges(cfg *config.Config, fresh *tree) error {
 
 // checkKind compares a queue with what it is to become, which may be nothing.
 func (s *Scheduler) checkKind(cfg *config.Config, old, q *Queue) error {
-	stopped := old.state == queue.Stopped
+	stopped := old.State == queue.Stopped
 	switch {
 	case old.managedLeaf():
 	case q == nil:
-		if !stopped && !cfg.StoppedInSettings(old.path) && !old.dynamic {
-			return s.refusal(cfg, old, "state", "a queue can only be removed when it is stopped; it is "+old.state.String())
+		if !stopped && !cfg.StoppedInSettings(old.Path) && !old.dynamic {
+			return s.refusal(cfg, old, "state", "a queue can only be removed when it is stopped; it is "+old.State.String())
 		}
 	case !old.isLeaf() && old.conf.Kind != config.Managed && q.conf.Kind == config.Managed,
 		!old.isLeaf() && old.conf.Kind == config.Managed && q.conf.Kind != config.Managed:
 		return s.refusal(cfg, old, "auto-create-child-queue.enabled", "cannot change while the parent is in use")
-	case old.isLeaf() && !q.isLeaf() && !stopped && q.state != queue.Stopped:
-		return s.refusal(cfg, old, "queues", "a leaf can only become a parent when it is stopped; it is "+old.state.String())
+	case old.isLeaf() && !q.isLeaf() && !stopped && q.State != queue.Stopped:
+		return s.refusal(cfg, old, "queues", "a leaf can only become a parent when it is stopped; it is "+old.State.String())
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (s *Scheduler) checkKept(cfg *config.Config, old, q *Queue, fresh *tree) er
 
 // keepsCreated tells whether queues that were created below the parent stay.
 func keepsCreated(parent *Queue, fresh *tree) bool {
-	if q := fresh.byPath(parent.path); q != nil {
+	if q := fresh.byPath(parent.Path); q != nil {
 		return !q.isLeaf()
 	}
 	return parent.dynamic && keepsCreated(parent.parent, fresh)
@@ -156,7 +156,7 @@ func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 	if q.isLeaf() && !q.conf.MaxAllocation.FitsIn(fresh.conf.MaxAllocation) {
 		return s.lessAllocation(cfg, q)
 	}
-	if fresh.conf.Kind == config.Managed && s.likeApache() {
+	if fresh.conf.Kind == config.Managed && s.AsApache {
 		if err := s.guaranteedTooMuch(cfg, q, fresh); err != nil {
 			return err
 		}
@@ -167,7 +167,7 @@ func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 		set = fresh.set
 	}
 	if q.dynamic {
-		conf, err := cfg.Dynamic(q.parent.conf, q.name, q.conf.Kind)
+		conf, err := cfg.Dynamic(q.parent.conf, q.Name, q.conf.Kind)
 		if err != nil {
 			return err
 		}
@@ -198,10 +198,10 @@ func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 // lessAllocation refuses to lower what containers of the leaf may have. It names
 // the nearest property that could do so.
 func (s *Scheduler) lessAllocation(cfg *config.Config, q *Queue) error {
-	rule := fmt.Sprintf("must not become less in a refresh for %s, which has %s", q.path, q.conf.MaxAllocation)
+	rule := fmt.Sprintf("must not become less in a refresh for %s, which has %s", q.Path, q.conf.MaxAllocation)
 	for up := q; up != nil; up = up.parent {
 		for _, name := range []string{"maximum-allocation", "maximum-allocation-mb", "maximum-allocation-vcores"} {
-			if _, set := cfg.Property(config.Prefix + up.path + "." + name); set {
+			if _, set := cfg.Property(config.Prefix + up.Path + "." + name); set {
 				return s.refusal(cfg, up, name, rule)
 			}
 		}
@@ -217,19 +217,19 @@ func (s *Scheduler) renewChildren(cfg *config.Config, q, fresh *Queue) ([]*Queue
 	byPath := make(map[string]*Queue, len(q.children))
 	keys := make([]string, 0, len(q.children))
 	for _, c := range q.children {
-		byPath[c.path] = c
-		keys = append(keys, c.path)
+		byPath[c.Path] = c
+		keys = append(keys, c.Path)
 	}
 	if fresh == q {
 		fresh = &Queue{children: q.children}
 	}
 	keep := make(map[string]bool, len(fresh.children))
 	for _, c := range fresh.children {
-		keep[c.path] = true
+		keep[c.Path] = true
 	}
 	for _, c := range q.children {
-		if !keep[c.path] && (c.dynamic || c.managedLeaf()) {
-			keep[c.path] = true
+		if !keep[c.Path] && (c.dynamic || c.managedLeaf()) {
+			keep[c.Path] = true
 			if err := s.renew(cfg, c, c); err != nil {
 				return nil, err
 			}
@@ -237,15 +237,15 @@ func (s *Scheduler) renewChildren(cfg *config.Config, q, fresh *Queue) ([]*Queue
 	}
 	for _, i := range hashOrder(fresh.children) {
 		next := fresh.children[i]
-		old := byPath[next.path]
+		old := byPath[next.Path]
 		switch {
 		case old == nil:
-			keys = append(keys, next.path)
-			next.parent = q
-			byPath[next.path] = next
+			keys = append(keys, next.Path)
+			next.hangBelow(q)
+			byPath[next.Path] = next
 		case old.isLeaf() != next.isLeaf():
-			next.parent = q
-			byPath[next.path] = next
+			next.hangBelow(q)
+			byPath[next.Path] = next
 		default:
 			if err := s.renew(cfg, old, next); err != nil {
 				return nil, err
@@ -264,7 +264,7 @@ func (s *Scheduler) renewChildren(cfg *config.Config, q, fresh *Queue) ([]*Queue
 func hashOrder(queues []*Queue) []int {
 	paths := make([]string, len(queues))
 	for i, q := range queues {
-		paths[i] = q.path
+		paths[i] = q.Path
 	}
 	return javanum.HashOrder(paths)
 }
@@ -274,26 +274,27 @@ func (s *Scheduler) swap(cfg *config.Config, r *renewed) {
 	t := r.tree
 	s.cfg = cfg
 	s.replace(r)
-	s.calc = measure.Calculator{Dominant: s.calc.Dominant, Types: s.calc.Types}
-	s.min, s.most = cfg.Cluster.MinAllocation, cfg.Cluster.MaxAllocation
+	s.Calc = measure.Calculator{Dominant: s.Calc.Dominant, Types: s.Calc.Types}
+	s.Min, s.Most = cfg.Cluster.MinAllocation, cfg.Cluster.MaxAllocation
 	t.root.each(func(q *Queue) {
 		if q.isLeaf() {
 			s.adopt(q)
 		}
 	})
-	s.recalculate()
-	t.root.touch()
+	s.Recalculate()
+	t.root.Touch()
 }
 
 // replace puts a tree in the place of the present one, and applications into what
 // their queues have become.
 func (s *Scheduler) replace(r *renewed) {
-	s.tree = r.tree
-	for _, a := range s.apps {
-		if a == nil {
+	s.hold(s.cfg, r.tree)
+	for _, held := range s.Apps {
+		if held == nil {
 			continue
 		}
-		a.queue = r.follow(a.queue)
+		a := mine(held)
+		a.enters(r.follow(a.queue))
 		if a.headLeaf != nil {
 			a.headLeaf = r.follow(a.headLeaf)
 		}
@@ -303,11 +304,11 @@ func (s *Scheduler) replace(r *renewed) {
 // follow is what a queue has become. One that is gone from the tree lives on for
 // the applications that it still has, below what its parent has become.
 func (r *renewed) follow(old *Queue) *Queue {
-	if i := int(old.index); i < len(r.before.all) && r.before.all[i] == old {
+	if i := int(old.Index); i < len(r.before.all) && r.before.all[i] == old {
 		return r.became[i]
 	}
 	if old.parent != nil {
-		old.parent = r.follow(old.parent)
+		old.hangBelow(r.follow(old.parent))
 	}
 	return old
 }
@@ -315,12 +316,12 @@ func (r *renewed) follow(old *Queue) *Queue {
 // adopt lets a queue's leaf follow the queue's new settings.
 func (s *Scheduler) adopt(q *Queue) {
 	l := q.leaf
-	l.grow(s.books.Partitions())
-	l.lastCluster = s.books.Total
-	l.visitLimit, l.queueLimit = s.books.Total, s.books.Total
-	most, least := q.conf.MaxAllocation, s.min
+	l.grow(s.Books.Partitions())
+	l.lastCluster = s.Books.Total
+	l.visitLimit, l.queueLimit = s.Books.Total, s.Books.Total
+	most, least := q.conf.MaxAllocation, s.Min
 	span := most.Sub(least)
-	l.minFactor = s.calc.Ratio(&span, &most)
+	l.minFactor = s.Calc.Ratio(&span, &most)
 	for _, u := range l.ordered {
 		u.weight = q.conf.Weight(u.name)
 	}

@@ -3,69 +3,45 @@ package capacity
 import (
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
-	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
 
 // Scheduler is the whole state.
 type Scheduler struct {
-	cfg   *config.Config
-	calc  measure.Calculator
-	min   resource // the least container, and the step of sizes
-	most  resource // the largest container
-	books *cluster.Books
-	tree  *tree
-
-	apps     []*app
-	freeApps []AppRef
-	byID     map[yarn.ApplicationID]AppRef
+	core.Core
+	cfg  *config.Config
+	tree *tree
 
 	userRunnable map[string]int32  // applications that max-parallel-apps lets run
 	userWaiting  map[string][]*app // and those that it does not, by arrival
-
-	now     yarn.Now
-	started int64 // monotonic milliseconds
 
 	limits   [config.MaxDepth + 1]limits // of a walk, by depth
 	lastWalk walkKind
 	walkTurn uint64    // counts how often lastWalk changed
 	leftOut  []leftOut // children that the running walk is done with, parent by parent
 
-	plain         bool         // walk everything, for tests
-	pass          func(*Queue) // look at everybody who waits for admission, for tests; nil: admitPending
-	felt          int          // what the last walks left behind, see round.local
-	waited        bool         // a walk passed by who gets nearer to its turn by that
-	passed        int          // keys of asks that walks have passed by
-	reservedNodes int
-	fetched       int64 // means nothing, see fetch.go
+	plain   bool         // walk everything, for tests
+	pass    func(*Queue) // look at everybody who waits for admission, for tests; nil: admitPending
+	felt    int          // what the last walks left behind, see round.local
+	waited  bool         // a walk passed by who gets nearer to its turn by that
+	passed  int          // keys of asks that walks have passed by
+	fetched int64        // means nothing, see fetch.go
 
 	mastered []*app // whose master was placed by the running offer
-	deltas   []demand.Delta
-	keys     []demand.Key   // of the running call
-	wants    []*demand.Want // what is known under them
 	sweep    sweep
 	late     *late // nil: refused changes leave nothing behind
 
 	// keepsFractions leaves fractions as they are written where legacy-queue-mode.enabled
 	// is false. Apache does so where it was true at the start.
 	keepsFractions bool
-
-	servedRows map[ContainerRef]servedRows // where they do not follow from the container
-
-	together         bool // several changes of nodes are carried out as one
-	recalculationDue bool // when they all are
 }
 
 // New is a scheduler without nodes and applications.
 func New(cfg *config.Config) (*Scheduler, error) {
-	s := &Scheduler{
-		cfg: cfg, calc: measure.Calculator{Dominant: cfg.Dominant, Types: len(cfg.Cluster.Types)},
-		min:   cfg.Cluster.MinAllocation,
-		most:  cfg.Cluster.MaxAllocation,
-		books: cluster.NewBooks(cfg.Cluster.PortInName),
-		byID:  map[yarn.ApplicationID]AppRef{}, userRunnable: map[string]int32{}, userWaiting: map[string][]*app{},
-	}
+	s := &Scheduler{cfg: cfg, userRunnable: map[string]int32{}, userWaiting: map[string][]*app{}}
+	s.Core = core.New(&cfg.Cluster, measure.Calculator{Dominant: cfg.Dominant, Types: len(cfg.Cluster.Types)}, s)
 	for i := range config.MaxDepth {
 		s.limits[i].below = &s.limits[i+1]
 	}
@@ -77,71 +53,20 @@ func New(cfg *config.Config) (*Scheduler, error) {
 	if err := s.checkRules(cfg, t); err != nil {
 		return nil, err
 	}
-	s.tree = t
+	s.hold(cfg, t)
 	t.root.each(func(q *Queue) {
 		if q.isLeaf() {
 			s.adopt(q)
 		}
 	})
-	s.recalculate()
+	s.Recalculate()
 	return s, nil
 }
 
-// Advance tells the time. It must not go back.
-func (s *Scheduler) Advance(now yarn.Now) {
-	if s.now.Wall|s.now.Mono == 0 {
-		s.started = now.Mono
-	}
-	s.now = now
-}
-
-// part is the index of a partition; every book has room for it afterwards.
-func (s *Scheduler) part(label string) part {
-	if label == "" {
-		return 0
-	}
-	before := s.books.Partitions()
-	p := s.books.PartOf(label)
-	if n := s.books.Partitions(); n > before {
-		if s.tree != nil {
-			s.tree.root.each(func(q *Queue) { q.grow(n) })
-		}
-		for _, a := range s.apps {
-			if a != nil {
-				a.grow(n)
-			}
-		}
-	}
-	return p
-}
-
-// forgetParts takes the indexes of partitions from n on back, which only a
-// refused configuration has named.
-func (s *Scheduler) forgetParts(n int) {
-	if s.books.Partitions() == n {
-		return
-	}
-	s.books.ForgetParts(n)
-	s.tree.root.each(func(q *Queue) { q.shrink(n) })
-	for _, a := range s.apps {
-		if a != nil {
-			a.shares = a.shares[:n]
-		}
-	}
-}
-
-// SetLabels replaces the partitions of the cluster; see the facade.
-func (s *Scheduler) SetLabels(labels []config.Label) {
-	for p := 1; p < s.books.Partitions(); p++ {
-		s.books.Partition(part(p)).Known = false
-	}
-	for _, l := range labels {
-		p := s.books.Partition(s.part(l.Name))
-		p.Known, p.Exclusive = true, l.Exclusive
-	}
-	if s.tree != nil {
-		s.tree.root.touch()
-	}
+// hold puts a configuration and a tree in the place of those before.
+func (s *Scheduler) hold(cfg *config.Config, t *tree) {
+	s.cfg, s.tree = cfg, t
+	s.Adopt(&cfg.Cluster, &t.Tree)
 }
 
 // maxRefused bounds how often an offer repeats a proposal that is refused where
@@ -185,7 +110,7 @@ func (s *Scheduler) Offer(ref NodeRef, now yarn.Now, out []cluster.Decision) []c
 // own, which computes a headroom like any other.
 func (s *Scheduler) noteMasters() {
 	for _, a := range s.mastered {
-		a.mastered = true
+		a.Mastered = true
 		s.tellHeadroom(a)
 	}
 	s.mastered = s.mastered[:0]

@@ -29,29 +29,29 @@ type snapshot struct {
 func takeSnapshot(s *Scheduler, memory map[string]map[string]*twin.Memory, kept map[*leaf]int64) *snapshot {
 	v := &snapshot{s: s, world: &twin.World{Config: s.cfg}, queues: map[*Queue]*twin.Queue{}, nodes: map[NodeRef]*twin.Node{},
 		apps: map[AppRef]*twin.App{}, boxes: map[ContainerRef]*twin.Container{}}
-	for p := range s.books.Partitions() {
-		v.world.Labels = append(v.world.Labels, twin.Label{Name: v.label(part(p)), Exclusive: s.books.Partition(part(p)).Exclusive})
+	for p := range s.Books.Partitions() {
+		v.world.Labels = append(v.world.Labels, twin.Label{Name: v.label(part(p)), Exclusive: s.Books.Partition(part(p)).Exclusive})
 	}
-	for i := range s.books.NodeSlots() {
-		if n := s.books.Node(NodeRef(i)); n.Member {
+	for i := range s.Books.NodeSlots() {
+		if n := s.Books.Node(NodeRef(i)); n.Member {
 			v.nodes[NodeRef(i)] = &twin.Node{ID: n.ID, Name: n.ID.Host, Rack: n.Rack, Label: n.Label, Total: n.Total, Accepting: n.Accepting}
 			v.world.Nodes = append(v.world.Nodes, v.nodes[NodeRef(i)])
 		}
 	}
 	v.world.Root = v.queue(s.tree.root, nil, memory)
-	for _, a := range s.apps {
+	for _, a := range s.Apps {
 		if a != nil {
-			v.app(a)
+			v.app(mine(a))
 		}
 	}
-	for i := range s.books.Slots() {
-		if ref := ContainerRef(i); s.books.IsOpen(ref) {
+	for i := range s.Books.Slots() {
+		if ref := ContainerRef(i); s.Books.IsOpen(ref) {
 			v.container(ref)
 		}
 	}
-	for _, a := range s.apps {
+	for _, a := range s.Apps {
 		if a != nil {
-			v.keys(a)
+			v.keys(mine(a))
 		}
 	}
 	for q, to := range v.queues {
@@ -64,13 +64,13 @@ func takeSnapshot(s *Scheduler, memory map[string]map[string]*twin.Memory, kept 
 	return v
 }
 
-func (v *snapshot) label(p part) string { return v.s.books.Partition(p).Name }
+func (v *snapshot) label(p part) string { return v.s.Books.Partition(p).Name }
 
 func (v *snapshot) queue(q *Queue, parent *twin.Queue, memory map[string]map[string]*twin.Memory) *twin.Queue {
-	if memory[q.path] == nil {
-		memory[q.path] = map[string]*twin.Memory{}
+	if memory[q.Path] == nil {
+		memory[q.Path] = map[string]*twin.Memory{}
 	}
-	to := &twin.Queue{Path: q.path, Conf: q.conf, Parent: parent, Dynamic: q.dynamic, IsLeaf: q.isLeaf(), Memory: memory[q.path]}
+	to := &twin.Queue{Path: q.Path, Conf: q.conf, Parent: parent, Dynamic: q.dynamic, IsLeaf: q.isLeaf(), Memory: memory[q.Path]}
 	v.queues[q] = to
 	if l := q.leaf; l != nil {
 		to.VisitLimit, to.QueueLimit, to.UsageRatio = l.visitLimit, l.queueLimit, map[string]float32{}
@@ -79,7 +79,7 @@ func (v *snapshot) queue(q *Queue, parent *twin.Queue, memory map[string]map[str
 		}
 		to.OldMasters = map[string]yarn.Resource{}
 		for p := range q.shares {
-			if label := v.label(part(p)); !q.mayUse(label) {
+			if label := v.label(part(p)); !q.MayUse(label) {
 				to.OldMasters[label] = q.shares[p].amLimit
 			}
 		}
@@ -91,32 +91,32 @@ func (v *snapshot) queue(q *Queue, parent *twin.Queue, memory map[string]map[str
 }
 
 func (v *snapshot) app(a *app) {
-	to := &twin.App{ID: a.ID, Attempt: a.attempt.ID, User: a.User, Queue: v.queues[a.queue], Priority: a.priority, Start: a.attempt.StartWall,
-		Label: a.Label, Unmanaged: a.Unmanaged, Recovering: a.Recovering, Running: a.running, Runnable: a.runnable, Active: a.active,
-		Waits: a.waits, Mastered: a.mastered, Asking: a.wanting, AM: a.amSize, AMLabel: v.label(a.amPart), Counter: a.newest.Number,
-		Avoid: v.places(a.avoid), AvoidForMaster: v.places(a.avoidAM), FairUsed: a.orderUsed, FairPending: a.orderPending, Stale: a.unsettled}
+	to := &twin.App{ID: a.ID, Attempt: a.Attempt.ID, User: a.User, Queue: v.queues[a.queue], Priority: a.Priority, Start: a.Attempt.StartWall,
+		Label: a.Label, Unmanaged: a.Unmanaged, Recovering: a.Recovering, Running: a.Running, Runnable: a.runnable, Active: a.active,
+		Waits: a.waits, Mastered: a.Mastered, Asking: a.wanting, AM: a.amSize, AMLabel: v.label(a.amPart), Counter: a.Newest.Number,
+		Avoid: v.places(a.Avoid), AvoidForMaster: v.places(a.AvoidAM), FairUsed: a.orderUsed, FairPending: a.orderPending, Stale: a.unsettled}
 	if a.headLeaf != nil {
 		to.Head = v.queues[a.headLeaf]
 	}
-	for p, asked := range a.wants.Asked() {
+	for p, asked := range a.Wants.Asked() {
 		if asked {
 			to.Asked = append(to.Asked, v.label(part(p)))
 		}
 	}
-	v.apps[a.ref] = to
+	v.apps[a.Ref] = to
 	v.world.Apps = append(v.world.Apps, to)
 }
 
 func (v *snapshot) places(set map[cluster.Place]bool) map[string]bool {
 	out := map[string]bool{}
 	for p := range set {
-		out[v.s.books.Places.Name(p)] = true
+		out[v.s.Books.Places.Name(p)] = true
 	}
 	return out
 }
 
 func (v *snapshot) container(ref ContainerRef) {
-	box := v.s.books.Container(ref)
+	box := v.s.Books.Container(ref)
 	to := &twin.Container{ID: box.ID, App: v.apps[box.App], Node: v.nodes[box.Node], Resource: box.Resource, Priority: box.Priority,
 		RequestID: box.AllocationRequestID, Label: box.Label, Locality: twin.Locality(box.Locality), AM: box.AM,
 		Reserved: box.Reserved, Live: box.Live, Held: box.Held(), Uncounted: box.Execution != yarn.Guaranteed}
@@ -126,9 +126,9 @@ func (v *snapshot) container(ref ContainerRef) {
 
 func (v *snapshot) keys(a *app) {
 	row := func(r demand.Row) twin.Row {
-		return twin.Row{Name: v.s.books.Places.Name(r.Place), Count: r.Count, Size: r.Size, Relax: r.Relax}
+		return twin.Row{Name: v.s.Books.Places.Name(r.Place), Count: r.Count, Size: r.Size, Relax: r.Relax}
 	}
-	for _, w := range a.wants.All() {
+	for _, w := range a.Wants.All() {
 		to := &twin.Key{Priority: w.Priority, RequestID: w.RequestID, Label: w.Label, Opportunities: w.Opportunities, Missed: w.Missed, Rereserved: w.Rereserved}
 		if w.HasAny {
 			r := row(w.Any)
@@ -140,7 +140,7 @@ func (v *snapshot) keys(a *app) {
 		for _, c := range w.Reservations {
 			to.Reservations = append(to.Reservations, v.boxes[c])
 		}
-		v.apps[a.ref].Keys = append(v.apps[a.ref].Keys, to)
+		v.apps[a.Ref].Keys = append(v.apps[a.Ref].Keys, to)
 	}
 }
 
@@ -212,7 +212,7 @@ func (v *snapshot) entitled() string {
 			return
 		}
 		if h, n := fmt.Sprint(have), fmt.Sprint(want); h != n && bad == "" { // not a number is the same twice
-			bad = fmt.Sprintf("%s: %s is %s, the twin finds %s", q.path, what, h, n)
+			bad = fmt.Sprintf("%s: %s is %s, the twin finds %s", q.Path, what, h, n)
 		}
 	}
 	v.s.tree.root.each(func(q *Queue) {
@@ -223,8 +223,8 @@ func (v *snapshot) entitled() string {
 			on := func(what string) string { return fmt.Sprintf("%s in %q", what, label) }
 			wrong(q, on("minimum"), have.effMin, want.Min)
 			wrong(q, on("maximum"), have.effMax, want.Max)
-			wrong(q, on("usage"), have.used, w.Used(to, label))
-			wrong(q, on("demand"), have.pending, w.Pending(to, label))
+			wrong(q, on("usage"), q.Ledger[p].Used, w.Used(to, label))
+			wrong(q, on("demand"), q.Ledger[p].Pending, w.Pending(to, label))
 			if !none(w.Partition(label)) {
 				wrong(q, on("absolute capacity"), have.absolute, want.Absolute)
 				wrong(q, on("absolute maximum"), have.absoluteMax, want.AbsoluteMax)
@@ -256,13 +256,13 @@ func (v *snapshot) limited() string {
 				for _, m := range []mode{respect, ignore} {
 					have := s.limitShown(q, u, part(p), m)
 					if want := w.UserLimit(to, u.name, v.label(part(p)), m == ignore); have != want {
-						return fmt.Sprintf("%s: limit of %s in %q, lent %v, is %v, the twin finds %v", q.path, u.name, v.label(part(p)), m == ignore, have, want)
+						return fmt.Sprintf("%s: limit of %s in %q, lent %v, is %v, the twin finds %v", q.Path, u.name, v.label(part(p)), m == ignore, have, want)
 					}
 				}
 			}
 		}
 		if have, want := names(q.leaf.active.apps), twinNames(w.Active(to)); have != want {
-			return fmt.Sprintf("%s: serves %s, the twin %s", q.path, have, want)
+			return fmt.Sprintf("%s: serves %s, the twin %s", q.Path, have, want)
 		}
 	}
 	for q, to := range v.queues {
@@ -270,7 +270,7 @@ func (v *snapshot) limited() string {
 			continue
 		}
 		if have, want := names(inOrder(&q.leaf.pending)), twinNames(w.PendingApps(to)); have != want {
-			return fmt.Sprintf("%s: waits for admission %s, the twin finds %s", q.path, have, want)
+			return fmt.Sprintf("%s: waits for admission %s, the twin finds %s", q.Path, have, want)
 		}
 	}
 	for ref, a := range v.apps {

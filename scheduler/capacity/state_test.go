@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
+	"github.com/heddle-project/heddle/scheduler/queue"
 )
 
 // state is all that a scheduler remembers, field by field: one number for each.
@@ -40,10 +42,11 @@ func (was state) changed(s *Scheduler) string {
 
 // notState is what a call leaves behind for nobody: room that the next one writes
 // before it reads it.
-var notState = map[string]bool{"limits": true, "deltas": true, "keys": true, "wants": true, "fetched": true}
+var notState = map[string]bool{"limits": true, "amount": true, "deltas": true, "keys": true, "wants": true, "fetched": true}
 
 // settled are read from a configuration, which nobody changes.
-var settled = []reflect.Type{reflect.TypeFor[*config.Config](), reflect.TypeFor[*config.Queue]()}
+var settled = []reflect.Type{reflect.TypeFor[*config.Config](), reflect.TypeFor[*config.Queue](),
+	reflect.TypeFor[*config.Cluster](), reflect.TypeFor[*queue.Settings]()}
 
 // looked is how many elements of an array count: those of cluster.Books are large.
 const looked = 100
@@ -99,6 +102,8 @@ func (r *stateReader) read(v reflect.Value) {
 		r.put(math.Float64bits(v.Float()))
 	case reflect.String:
 		r.put(maphash.String(hashSeed, v.String()))
+	case reflect.Interface: // never nil: what leads to the policy
+		r.read(v.Elem())
 	case reflect.Pointer:
 		r.pointer(v)
 	case reflect.Struct:
@@ -130,7 +135,7 @@ func (r *stateReader) fields(t reflect.Type) []string {
 	if !known {
 		for i := range t.NumField() {
 			name := t.Field(i).Name
-			if t == reflect.TypeFor[Scheduler]() && notState[name] {
+			if (t == reflect.TypeFor[Scheduler]() || t == reflect.TypeFor[core.Core]()) && notState[name] {
 				name = ""
 			}
 			names = append(names, name)

@@ -136,8 +136,8 @@ func TestASweepOfAnOvercommittedNodeIsOneVisit(t *testing.T) {
 	for more := true; more; {
 		_, more = s.Sweep(1, 1<<20, yarn.Now{}, nil)
 	}
-	if left := s.app(a).wants.PendingContainers(); left > 0 || s.reservedNodes > 0 {
-		t.Fatalf("%d containers are outstanding, %d nodes reserved", left, s.reservedNodes)
+	if left := s.app(a).Wants.PendingContainers(); left > 0 || s.ReservedNodes > 0 {
+		t.Fatalf("%d containers are outstanding, %d nodes reserved", left, s.ReservedNodes)
 	}
 	for _, n := range nodes {
 		s.SetNodeTotal(n, with(yarn.NewResource(8192, 4), 1))

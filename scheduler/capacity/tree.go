@@ -26,23 +26,18 @@ type (
 	resource     = yarn.Resource
 )
 
-// share is what a queue is entitled to and has in one partition. What walks and
-// the order of children look at stands together.
+// share is what a queue is entitled to in one partition, and how much of that it uses.
+// What walks and the order of children look at stands together.
 type share struct {
 	usedCapacity, absUsed, absolute float32
 	hasMin                          bool // confMin is not zero
 	known                           bool // compat: Apache has an entry of capacities for the label
-	containers                      int32
-	waiting                         int64 // containers outstanding
-	held                            int32 // reservations
 
-	used, pending, effMax resource
-	promised              resource // by reservations
-	measured              resource // what used fractions are measured against
-	effMin                resource
-	reserved              resource // compat: promised, but for moves; see queue.Share
-	amUsed, amLimit       resource
-	confMin, confMax      resource
+	effMax           resource
+	measured         resource // what used fractions are measured against
+	effMin           resource
+	amUsed, amLimit  resource
+	confMin, confMax resource
 
 	capacity, maxCapacity     float32
 	absoluteMax               float32
@@ -55,27 +50,22 @@ type share struct {
 
 // Queue is one queue of the tree. Leaves have a leaf, parents have none.
 type Queue struct {
+	queue.Queue
 	conf     *config.Queue
-	parent   *Queue
+	parent   *Queue // Parent, as this policy has it
 	leaf     *leaf
 	shares   []share
 	listed   int32        // its place among the children of its parent
-	change   uint64       // counts everything that a walk below could notice
 	rules    config.Rules // of conf, next to what a walk reads
 	marks    [2]mark      // by mode: how the last walk that nothing came of ended
 	children []*Queue
 	orders   [][2]childOrder // of a parent's children, by partition and mode
 
-	path     string
-	name     string
-	index    int32
-	state    queue.State
 	stateSet bool
 	dynamic  bool
 	absolute bool      // its capacity is written as amounts
 	set      []setting // partitions with settings of their own, the default one first
 
-	counts   *queue.AppCounts
 	apps     int32 // of parents: submitted and not finished
 	runnable int32 // of parents: not held back by max-parallel-apps
 
@@ -96,38 +86,33 @@ type setting struct {
 
 // tree is all queues.
 type tree struct {
-	root  *Queue
-	all   []*Queue // by index, nil where a queue was removed
-	names *queue.Names
-
-	change uint64 // counts queues that came or went
+	queue.Tree
+	root *Queue
+	all  []*Queue // as All
 }
 
-func newTree() *tree { return &tree{names: queue.NewNames(0)} }
+func newTree() *tree { return &tree{Tree: queue.NewTree(0)} }
 
 func (t *tree) add(q *Queue) {
-	t.change++
-	q.index = int32(len(t.all))
+	t.Add(&q.Queue)
 	t.all = append(t.all, q)
-	t.names.Add(q.path, q.index)
 }
 
 func (t *tree) remove(q *Queue) {
-	t.change++
-	t.names.Remove(q.path)
-	t.all[q.index] = nil
+	t.Remove(&q.Queue)
+	t.all[q.Index] = nil
 }
 
 // find is the queue with that full or short name, or nil.
 func (t *tree) find(name string) *Queue {
-	if i := t.names.Find(name); i >= 0 {
+	if i := t.Names.Find(name); i >= 0 {
 		return t.all[i]
 	}
 	return nil
 }
 
 func (t *tree) byPath(path string) *Queue {
-	if i := t.names.ByPath(path); i >= 0 {
+	if i := t.Names.ByPath(path); i >= 0 {
 		return t.all[i]
 	}
 	return nil
@@ -137,7 +122,7 @@ func (t *tree) byPath(path string) *Queue {
 func (t *tree) reindex() {
 	n := 0
 	t.root.each(func(*Queue) { n++ })
-	t.all, t.names = make([]*Queue, 0, n), queue.NewNames(n)
+	t.Tree, t.all = queue.NewTree(n), make([]*Queue, 0, n)
 	var enter func(q *Queue)
 	enter = func(q *Queue) {
 		t.add(q)
@@ -158,20 +143,25 @@ func (t *tree) clone() (n *tree, became []*Queue) {
 	n, became = newTree(), make([]*Queue, len(t.all))
 	var queues []Queue
 	var shares []share
+	var ledgers []queue.Ledger
 	var copyQueue func(q, parent *Queue) *Queue
 	copyQueue = func(q, parent *Queue) *Queue {
 		if len(queues) == 0 {
-			queues, shares = make([]Queue, copied), make([]share, copied*len(q.shares))
+			n := copied * len(q.shares)
+			queues, shares, ledgers = make([]Queue, copied), make([]share, n), make([]queue.Ledger, n)
 		}
 		c := &queues[0]
 		queues = queues[1:]
 		*c = *q
-		c.parent = parent
+		c.Own = c
+		c.hangBelow(parent)
 		if k := len(q.shares); k <= len(shares) {
 			c.shares, shares = shares[:k:k], shares[k:]
+			c.Ledger, ledgers = ledgers[:k:k], ledgers[k:]
 			copy(c.shares, q.shares)
+			copy(c.Ledger, q.Ledger)
 		} else {
-			c.shares = slices.Clone(q.shares)
+			c.shares, c.Ledger = slices.Clone(q.shares), slices.Clone(q.Ledger)
 		}
 		c.children, c.orders = nil, nil
 		c.granted = append([]float32(nil), q.granted...)
@@ -182,15 +172,23 @@ func (t *tree) clone() (n *tree, became []*Queue) {
 				c.children[i] = copyQueue(child, c)
 			}
 		}
-		became[q.index] = c
+		became[q.Index] = c
 		return c
 	}
 	n.root = copyQueue(t.root, nil)
 	return n, became
 }
 
-// parts makes room for partitions that have come to be known.
+// hangBelow gives the queue its parent, or nil.
+func (q *Queue) hangBelow(parent *Queue) {
+	if q.parent, q.Parent = parent, nil; parent != nil {
+		q.Parent = &parent.Queue
+	}
+}
+
+// grow makes room for partitions that have come to be known.
 func (q *Queue) grow(parts int) {
+	q.Grow(parts)
 	q.shares = slices.Grow(q.shares, max(0, parts-len(q.shares)))
 	for len(q.shares) < parts {
 		q.shares = append(q.shares, share{weight: -1})
@@ -202,6 +200,7 @@ func (q *Queue) grow(parts int) {
 
 // shrink undoes grow.
 func (q *Queue) shrink(parts int) {
+	q.Shrink(parts)
 	q.shares = q.shares[:parts]
 	q.orders = q.orders[:min(parts, len(q.orders))]
 	if q.leaf != nil {
@@ -212,10 +211,9 @@ func (q *Queue) shrink(parts int) {
 func (q *Queue) isLeaf() bool { return q.leaf != nil }
 
 // obey gives the queue new settings.
-func (q *Queue) obey(conf *config.Queue) { q.conf, q.rules = conf, conf.Rules }
-
-// mayUse tells whether the queue may use nodes of the partition.
-func (q *Queue) mayUse(label string) bool { return label == "" || q.conf.MayUse(label) }
+func (q *Queue) obey(conf *config.Queue) {
+	q.conf, q.rules, q.Settings = conf, conf.Rules, &conf.Settings
+}
 
 // numApps is how many applications the queue has, waiting ones included.
 func (q *Queue) numApps() int32 {
@@ -231,13 +229,6 @@ func (q *Queue) runnableApps() int32 {
 		return q.leaf.runnable
 	}
 	return q.runnable
-}
-
-// touch notes that a walk below the queue may turn out differently now.
-func (q *Queue) touch() {
-	for ; q != nil; q = q.parent {
-		q.change++
-	}
 }
 
 // each visits the queue and all below it, parents first.

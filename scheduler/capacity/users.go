@@ -310,7 +310,7 @@ func (s *Scheduler) want(q *Queue, a *app) {
 			l.actives++
 			l.weighActive(q)
 			for p := range u.shares {
-				s.calc.Increase(&l.shares[p].activeUsed, &u.shares[p].used)
+				s.Calc.Increase(&l.shares[p].activeUsed, &u.shares[p].used)
 			}
 		}
 	}
@@ -349,7 +349,7 @@ func (s *Scheduler) unwant(q *Queue, a *app) {
 		l.actives--
 		l.weighActive(q)
 		for p := range u.shares {
-			s.calc.Decrease(&l.shares[p].activeUsed, &u.shares[p].used)
+			s.Calc.Decrease(&l.shares[p].activeUsed, &u.shares[p].used)
 		}
 	}
 }
@@ -372,15 +372,15 @@ func (s *Scheduler) charge(q *Queue, a *app, p part, amount *resource) {
 	}
 	sh, all := &u.shares[p], &l.shares[p]
 	sh.known = true
-	s.calc.Increase(&sh.used, amount)
+	s.Calc.Increase(&sh.used, amount)
 	if u.inActive {
-		s.calc.Increase(&all.activeUsed, amount)
+		s.Calc.Increase(&all.activeUsed, amount)
 	}
 	l.version++
-	total := &s.books.Partition(p).Total
+	total := &s.Books.Partition(p).Total
 	ratio := javanum.Ratio(sh.used[yarn.Memory], total[yarn.Memory])
-	if s.calc.Dominant {
-		ratio = s.calc.Ratio(&sh.used, total)
+	if s.Calc.Dominant {
+		ratio = s.Calc.Ratio(&sh.used, total)
 	}
 	all.usageRatio = javanum.Add(all.usageRatio, javanum.Add(ratio, -sh.ratio))
 	sh.ratio = ratio
@@ -388,7 +388,7 @@ func (s *Scheduler) charge(q *Queue, a *app, p part, amount *resource) {
 
 // sumRatios makes the users' shares anew, after the partition's size changed.
 func (s *Scheduler) sumRatios(l *leaf, p part) {
-	total := s.books.Partition(p).Total
+	total := s.Books.Partition(p).Total
 	var sum float32
 	users := l.ordered
 	if len(users) > 2 { // one addition does not depend on the order
@@ -396,7 +396,7 @@ func (s *Scheduler) sumRatios(l *leaf, p part) {
 	}
 	for _, u := range users {
 		sh := &u.shares[p]
-		sh.ratio = s.calc.Ratio(&sh.used, &total)
+		sh.ratio = s.Calc.Ratio(&sh.used, &total)
 		sum = javanum.Add(sum, sh.ratio)
 	}
 	l.shares[p].usageRatio = sum
@@ -412,7 +412,7 @@ func (b *userBlock) refuse(version int64, reserved *resource) {
 // limitShown is the user's limit, for whoever only looks.
 func (s *Scheduler) limitShown(q *Queue, u *user, p part, m mode) resource {
 	limit := s.limitNow(q, p, m)
-	s.calc.ScaleDown(&limit, float64(u.weight), &s.min)
+	s.Calc.ScaleDown(&limit, float64(u.weight), &s.Min)
 	return limit
 }
 
@@ -451,12 +451,12 @@ func (s *Scheduler) limitNow(q *Queue, p part, m mode) (limit resource) {
 }
 
 func (s *Scheduler) computeLimit(q *Queue, p part, m mode, to *resource) {
-	if s.calc.Dominant {
+	if s.Calc.Dominant {
 		s.limitByShare(q, p, m, to)
 		return
 	}
 	all := &q.leaf.shares[p]
-	sh, total, step := &q.shares[p], s.books.Partition(p).Total[yarn.Memory], s.min[yarn.Memory]
+	sh, total, step := &q.shares[p], s.Books.Partition(p).Total[yarn.Memory], s.Min[yarn.Memory]
 	entitled := max(sh.effMin[yarn.Memory], step)
 	grown := javanum.RoundUp(javanum.Long(float64(float64(total)*float64(all.usageRatio))+0.5), step) + step
 	if grown-step < entitled {
@@ -467,7 +467,7 @@ func (s *Scheduler) computeLimit(q *Queue, p part, m mode, to *resource) {
 	switch most := sh.effMax[yarn.Memory]; {
 	case m == ignore:
 		limit = min(limit, total)
-	case q.rules.UserFactor != -1 && !s.calc.Nothing(&sh.effMin):
+	case q.rules.UserFactor != -1 && !s.Calc.Nothing(&sh.effMin):
 		limit = min(limit, javanum.Scale(entitled, float64(q.rules.UserFactor)))
 	case limit > most-step: // else it is less, however the maximum is rounded
 		limit = min(limit, javanum.RoundDown(most, step))
@@ -479,8 +479,8 @@ func (s *Scheduler) computeLimit(q *Queue, p part, m mode, to *resource) {
 //
 // compat: the percentage is divided in integers, the share in single precision.
 func (s *Scheduler) limitByShare(q *Queue, p part, m mode, limit *resource) {
-	all, calc, step := &q.leaf.shares[p], s.calc, &s.min
-	total, sh := &s.books.Partition(p).Total, &q.shares[p]
+	all, calc, step := &q.leaf.shares[p], s.Calc, &s.Min
+	total, sh := &s.Books.Partition(p).Total, &q.shares[p]
 	entitled := calc.Max(total, &sh.effMin, step)
 	least, most := *total, *total
 	calc.ScaleUp(&least, float64(all.usageRatio), step)

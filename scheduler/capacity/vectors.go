@@ -13,27 +13,27 @@ import (
 // every resource of a queue may be given as an amount, a percentage or a weight.
 func (s *Scheduler) updateVectors(q *Queue) {
 	if q.parent != nil {
-		s.shareOut(q.parent, s.books.Total)
+		s.shareOut(q.parent, s.Books.Total)
 		return
 	}
 	for _, label := range q.conf.Configured {
-		p := s.part(label)
-		sh, total := &q.shares[p], s.books.Partition(p).Total
+		p := s.Part(label)
+		sh, total := &q.shares[p], s.Books.Partition(p).Total
 		sh.known, sh.effMin, sh.effMax, sh.absolute = true, total, total, 1
 	}
 	s.updateStatistics(q)
-	s.shareOut(q, s.books.Total)
+	s.shareOut(q, s.Books.Total)
 }
 
 // shareOut gives the children of a parent what they are entitled to, and so on
 // below them.
 func (s *Scheduler) shareOut(q *Queue, limit resource) {
-	q.touch()
+	q.Touch()
 	if len(q.children) == 0 {
 		return
 	}
 	for _, label := range q.conf.Configured {
-		d := &division{s: s, q: q, label: label, p: s.part(label)}
+		d := &division{s: s, q: q, label: label, p: s.Part(label)}
 		d.run()
 	}
 	for _, c := range q.children {
@@ -45,8 +45,8 @@ func (s *Scheduler) shareOut(q *Queue, limit resource) {
 		var below resource
 		s.childLimit(q, c, &limit, &resource{}, 0, &below)
 		if c.isLeaf() {
-			c.leaf.lastCluster = s.books.Total
-			s.updateMaxApps(c, !none(s.books.Total))
+			c.leaf.lastCluster = s.Books.Total
+			s.updateMaxApps(c, !none(s.Books.Total))
 			s.refreshLeaf(c, below)
 		} else {
 			s.updateStatistics(c)
@@ -58,7 +58,7 @@ func (s *Scheduler) shareOut(q *Queue, limit resource) {
 // deriveAll finds the fractions that the child's resources amount to.
 func (s *Scheduler) deriveAll(q, c *Queue) {
 	for _, label := range c.conf.Configured {
-		s.derive(q, c, s.part(label))
+		s.derive(q, c, s.Part(label))
 	}
 }
 
@@ -69,10 +69,10 @@ func (s *Scheduler) derive(q, c *Queue, p part) {
 		}
 		return f
 	}
-	total, sh, up := s.books.Partition(p).Total, &c.shares[p], &q.shares[p]
+	total, sh, up := s.Books.Partition(p).Total, &c.shares[p], &q.shares[p]
 	sh.known = true
-	sh.capacity = finite(s.calc.Divide(&total, &sh.effMin, &up.effMin))
-	sh.maxCapacity = finite(s.calc.Divide(&total, &sh.effMax, &up.effMax))
+	sh.capacity = finite(s.Calc.Divide(&total, &sh.effMin, &up.effMin))
+	sh.maxCapacity = finite(s.Calc.Divide(&total, &sh.effMax, &up.effMax))
 	updateAbsolute(c, false)
 }
 
@@ -81,7 +81,7 @@ func (s *Scheduler) derive(q, c *Queue, p part) {
 // compat: a queue with a weight has none then, and takes no applications.
 func (s *Scheduler) keepFractions(q, c *Queue) {
 	for _, label := range c.conf.Configured {
-		p, v := s.part(label), c.conf.Amount(label).Vector
+		p, v := s.Part(label), c.conf.Amount(label).Vector
 		if slices.Contains(v.Unit[:], config.Absolute) {
 			s.derive(q, c, p)
 		}
@@ -171,7 +171,7 @@ func (d *division) prepare(i int) {
 
 func (d *division) give(c *Queue, a *config.Amount, i int, unit config.Unit) float64 {
 	own, sh := &d.q.shares[d.p], &c.shares[d.p]
-	total := float64(d.s.books.Partition(d.p).Total[i])
+	total := float64(d.s.Books.Partition(d.p).Total[i])
 	least := d.minimum(a.Vector.Value[i], i, unit, total)
 	if unit == config.Weight {
 		least = math.Floor(least + 0.5)

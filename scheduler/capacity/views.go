@@ -5,132 +5,37 @@ import (
 	"math"
 	"slices"
 
-	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Recovered is a container that a node reported after a restart.
-type Recovered struct {
-	ID                  yarn.ContainerID
-	App                 cluster.AppRef
-	Node                cluster.NodeRef
-	Resource            yarn.Resource
-	Priority            int32
-	AllocationRequestID int64
-	Label               string
-	Version             int32
-	Execution           yarn.ExecutionType
-	AM                  bool
-	CreatedWall         int64
-}
-
-// Changed is a container whose update is in force now. One that shrinks has its
-// new size in the books only after AllocateDone.
-type Changed struct {
-	Container     cluster.ContainerRef
-	Type          yarn.UpdateType
-	Before, After yarn.Resource
-	Version       int32 // its new version
-}
-
-// UpdateError is a change that was refused. Reason is the text that
-// UpdateContainerErrorProto carries.
-type UpdateError struct {
-	Update  yarn.ContainerUpdate
-	Reason  string
-	Version int32 // the container's current version
-}
-
-// AppUsage is what an application has and wants.
-type AppUsage struct {
-	Queue                   string // full path
-	Used, Reserved, Pending yarn.Resource
-	AM                      yarn.Resource
-	Live, ReservedCount     int32
-	PendingCount            int64
-	Priority                int32
-	Active                  bool // its master's share is granted
-	Runnable                bool // not held back by max-parallel-apps
-	Partitions              []PartitionUsage
-}
-
-// PartitionUsage is the part of an application's usage in one partition.
-type PartitionUsage struct {
-	Label                   string
-	Used, Reserved, Pending yarn.Resource
-}
-
 // QueueOf is the path of the application's queue.
-func (s *Scheduler) QueueOf(ref AppRef) string { return s.app(ref).queue.path }
-
-// NodeUsage is what is taken and free on a node.
-type NodeUsage struct {
-	ID                     yarn.NodeID
-	Rack, Label            string
-	Total, Used, Available yarn.Resource
-	Reserved               cluster.ContainerRef // or NoContainer
-	Containers             []cluster.ContainerRef
-	Accepting              bool
-}
+func (s *Scheduler) QueueOf(ref AppRef) string { return s.app(ref).queue.Path }
 
 // AppUsage is what the application has and wants; see the facade.
-func (s *Scheduler) AppUsage(ref AppRef) AppUsage {
+func (s *Scheduler) AppUsage(ref AppRef) core.AppUsage {
 	a := s.app(ref)
-	u := AppUsage{Queue: a.queue.path, AM: a.amSize, Live: int32(a.live.Len()), ReservedCount: a.held,
-		PendingCount: a.wants.PendingContainers(), Priority: a.priority, Active: a.active, Runnable: a.runnable}
-	for p := range a.shares {
-		sh, pending := &a.shares[p], a.wants.Pending(part(p))
-		u.Used, u.Reserved, u.Pending = u.Used.Add(sh.used), u.Reserved.Add(sh.reserved), u.Pending.Add(pending)
-		if !none(sh.used) || !none(sh.reserved) || !none(pending) {
-			u.Partitions = append(u.Partitions, PartitionUsage{s.books.Partition(part(p)).Name, sh.used, sh.reserved, pending})
+	u := core.AppUsage{Queue: a.queue.Path, AM: a.amSize, Live: int32(a.Live.Len()), ReservedCount: a.Held,
+		PendingCount: a.Wants.PendingContainers(), Priority: a.Priority, Active: a.active, Runnable: a.runnable}
+	for p := range a.Shares {
+		sh, pending := &a.Shares[p], a.Wants.Pending(part(p))
+		u.Used, u.Reserved, u.Pending = u.Used.Add(sh.Used), u.Reserved.Add(sh.Reserved), u.Pending.Add(pending)
+		if !none(sh.Used) || !none(sh.Reserved) || !none(pending) {
+			u.Partitions = append(u.Partitions, core.PartitionUsage{Label: s.Books.Partition(part(p)).Name, Used: sh.Used, Reserved: sh.Reserved, Pending: pending})
 		}
 	}
 	return u
 }
 
-// NodeUsage is what is taken and free on the node; see the facade.
-func (s *Scheduler) NodeUsage(ref NodeRef) NodeUsage {
-	n := s.books.Node(ref)
-	return NodeUsage{ID: n.ID, Rack: n.Rack, Label: n.Label, Total: n.Total, Used: n.Used, Available: n.Free(),
-		Reserved: n.Reserved, Containers: s.books.OnNode(ref, math.MaxInt), Accepting: n.Accepting}
-}
-
-// ContainersOn are the first so many containers that hold room on the node.
-func (s *Scheduler) ContainersOn(ref NodeRef, most int) []ContainerRef {
-	return s.books.OnNode(ref, most)
-}
-
-// ClusterTotal is the sum of all nodes.
-func (s *Scheduler) ClusterTotal() resource { return s.books.Total }
-
-// DefaultTotal is the sum of the nodes of the default partition.
-func (s *Scheduler) DefaultTotal() resource { return s.books.Partition(0).Total }
-
-// Load is what the default partition has to do, and the vcores to do it with; see the facade.
-//
-// compat: free vcores count as long as the calculator sees anything free, and those of
-// reservations never do.
-func (s *Scheduler) Load() (pending, cores int64) {
-	sh, total := &s.tree.root.shares[0], &s.books.Partition(0).Total
-	cores = sh.used.Sub(sh.promised).VCoreCount()
-	if s.calc.More(&s.books.Total, total, &sh.used) {
-		cores += max(total.Sub(sh.used).VCoreCount(), 0)
-	}
-	return sh.waiting, cores
-}
-
-// MinimumAllocation is the smallest container.
-func (s *Scheduler) MinimumAllocation() resource { return s.min }
-
 // MaximumAllocation is the largest ask that the queue takes.
 func (s *Scheduler) MaximumAllocation(path string) resource {
 	if path == "" {
-		return s.clusterMaximum()
+		return s.ClusterMaximum()
 	}
-	return s.maximumFor(s.tree.find(path))
+	return s.MaximumFor(s.Tree.Find(path))
 }
 
 // Queues is an immutable picture of all queues.
@@ -168,8 +73,8 @@ func (s *Scheduler) Picture() *Picture { return &Picture{s: s} }
 // earlier may have changed since; when one has come or gone it begins anew.
 func (p *Picture) Draw(budget int) (used int, all *queue.Snapshot) {
 	s := p.s
-	if p.tree != s.tree || p.change != s.tree.change {
-		p.tree, p.change, p.left = s.tree, s.tree.change, nil
+	if p.tree != s.tree || p.change != s.tree.Changes {
+		p.tree, p.change, p.left = s.tree, s.tree.Changes, nil
 		s.tree.root.each(func(q *Queue) { p.left = append(p.left, q) })
 		p.drawn = make([]queue.Info, 0, len(p.left))
 	}
@@ -189,24 +94,24 @@ func (p *Picture) Draw(budget int) (used int, all *queue.Snapshot) {
 func (s *Scheduler) info(q *Queue) queue.Info {
 	c := q.conf
 	i := queue.Info{
-		Path: q.path, Name: q.name, Leaf: q.isLeaf(), Dynamic: q.dynamic, State: q.state, Priority: c.Priority,
+		Path: q.Path, Name: q.Name, Leaf: q.isLeaf(), Dynamic: q.dynamic, State: q.State, Priority: c.Priority,
 		Default: s.shareInfo(q, 0), Labels: c.Accessible, DefaultLabel: c.DefaultLabel,
-		SubmittedApps: q.numApps(), Counts: *q.counts, MaxParallelApps: c.MaxParallel, UserLimitPercent: c.UserLimit,
+		SubmittedApps: q.numApps(), Counts: *q.Counts, MaxParallelApps: c.MaxParallel, UserLimitPercent: c.UserLimit,
 		UserLimitFactor: c.UserFactor, MaxAllocation: c.MaxAllocation, OrderingPolicy: c.Order,
 		PreemptionDisabled: c.PreemptionDisabled, IntraQueuePreemptionDisabled: c.IntraPreemptionDisabled,
 		MaxLifetime: c.MaxLifetime, DefaultLifetime: c.DefaultLifetime, CreatesQueues: c.Flexible || q.dynamic && !q.isLeaf(),
 		CreatesLegacyLeaves: c.Kind == config.Managed, DefaultPriority: c.DefaultPriority, Mode: q.mode(),
 	}
 	if q.parent != nil {
-		i.Parent = q.parent.path
+		i.Parent = q.parent.Path
 	}
 	for _, child := range q.children {
-		i.Children = append(i.Children, child.path)
+		i.Children = append(i.Children, child.Path)
 	}
-	if s.books.Partitions() > 1 {
+	if s.Books.Partitions() > 1 {
 		i.Partitions = map[string]queue.Share{}
-		for p := 1; p < s.books.Partitions(); p++ {
-			i.Partitions[s.books.Partition(part(p)).Name] = s.shareInfo(q, part(p))
+		for p := 1; p < s.Books.Partitions(); p++ {
+			i.Partitions[s.Books.Partition(part(p)).Name] = s.shareInfo(q, part(p))
 		}
 	}
 	if l := q.leaf; l != nil {
@@ -229,20 +134,20 @@ func (q *Queue) mode() string {
 }
 
 func (s *Scheduler) shareInfo(q *Queue, p part) queue.Share {
-	sh := &q.shares[p]
+	sh, has := &q.shares[p], &q.Ledger[p]
 	v := queue.Share{
-		Used: sh.used, Pending: sh.pending, Reserved: sh.promised, ReservedUsage: sh.reserved, EffectiveMin: sh.effMin, EffectiveMax: sh.effMax,
+		Used: has.Used, Pending: has.Pending, Reserved: has.Promised, ReservedUsage: has.Reserved, EffectiveMin: sh.effMin, EffectiveMax: sh.effMax,
 		ConfiguredMin: sh.confMin, ConfiguredMax: sh.confMax, AMUsed: sh.amUsed, AMLimit: sh.amLimit,
 		Capacity: sh.capacity, MaxCapacity: sh.maxCapacity, AbsoluteCapacity: sh.absolute, AbsoluteMax: sh.absoluteMax,
 		UsedCapacity: sh.usedCapacity, AbsoluteUsed: sh.absUsed, Weight: sh.weight, NormalizedWeight: sh.normalized,
-		MaxAMShare: sh.maxAM, AllocatedContainers: sh.containers - sh.held, ReservedContainers: sh.held,
-		PendingContainers: int32(sh.waiting), Accessible: q.mayUse(s.books.Partition(p).Name),
+		MaxAMShare: sh.maxAM, AllocatedContainers: has.Containers - has.Held, ReservedContainers: has.Held,
+		PendingContainers: int32(has.Waiting), Accessible: q.MayUse(s.Books.Partition(p).Name),
 	}
-	total := s.books.Partition(p).Total
-	if !none(sh.reserved) && s.calc.Positive(&total, &total) {
+	total := s.Books.Partition(p).Total
+	if !none(has.Reserved) && s.Calc.Positive(&total, &total) {
 		guaranteed := s.guaranteed(q, p)
-		v.ReservedCapacity = s.calc.Divide(&total, &sh.reserved, &guaranteed)
-		v.AbsoluteReserved = s.calc.Divide(&total, &sh.reserved, &total)
+		v.ReservedCapacity = s.Calc.Divide(&total, &has.Reserved, &guaranteed)
+		v.AbsoluteReserved = s.Calc.Divide(&total, &has.Reserved, &total)
 	}
 	return v
 }
@@ -258,7 +163,7 @@ func (s *Scheduler) userInfo(q *Queue) []queue.UserUsage {
 				if v.Partitions == nil {
 					v.Partitions = map[string]queue.UserShare{}
 				}
-				v.Partitions[s.books.Partition(part(p)).Name] = queue.UserShare{Used: sh.used, AMUsed: sh.amUsed, AMLimit: sh.amLimit}
+				v.Partitions[s.Books.Partition(part(p)).Name] = queue.UserShare{Used: sh.used, AMUsed: sh.amUsed, AMLimit: sh.amLimit}
 			}
 		}
 		out = append(out, v)
@@ -270,9 +175,9 @@ func (s *Scheduler) userInfo(q *Queue) []queue.UserUsage {
 // Resolve is the full path of a queue; see the facade.
 func (s *Scheduler) Resolve(name string) (string, yarn.Reason) {
 	if q := s.tree.find(name); q != nil {
-		return q.path, yarn.Reason{}
+		return q.Path, yarn.Reason{}
 	}
-	if s.tree.names.Ambiguous(name) {
+	if s.tree.Names.Ambiguous(name) {
 		return "", yarn.Reason{Code: fit.AmbiguousQueue, Subject: name}
 	}
 	return "", yarn.Reason{Code: fit.UnknownQueue, Subject: name}

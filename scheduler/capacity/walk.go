@@ -3,6 +3,7 @@ package capacity
 import (
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/scheduler/javanum"
@@ -32,14 +33,10 @@ const (
 
 // outcome is what a walk proposes.
 type outcome struct {
-	kind     outcomeKind
-	app      *app
-	want     *demand.Want
-	row      *demand.Row // of the want; it may be gone once the want is served
-	locality cluster.Locality
-	from     ContainerRef // the reservation that is served or renewed
-	excess   ContainerRef // a reservation to give up
-	place    int32        // of the application in the lineup, unless from is set
+	kind  outcomeKind
+	place int32 // of the application in the lineup, unless From is set
+	app   *app  // App, as this policy has it
+	core.Placement
 }
 
 type outcomeKind uint8
@@ -77,7 +74,7 @@ type proposal struct {
 // offerOnce is one try to place something on a node. Nothing more can come of an
 // offer after nothing.
 func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (proposal, []cluster.Decision) {
-	n := s.books.Node(ref)
+	n := s.Books.Node(ref)
 	if n.Reserved >= 0 {
 		return proposal{}, s.offerReserved(ref, n, out)
 	}
@@ -86,9 +83,9 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (proposal, []
 	}
 	r := &round{}
 	r.begin(s, ref, n)
-	s.calc.Sub(&r.free, &n.Total, &n.Used)
-	if !s.calc.FitsIn(&s.min, &r.free) {
-		if s.calc.HasRoom(&r.free, &s.min) && r.wants(s.tree.root) {
+	s.Calc.Sub(&r.free, &n.Total, &n.Used)
+	if !s.Calc.FitsIn(&s.Min, &r.free) {
+		if s.Calc.HasRoom(&r.free, &s.Min) && r.wants(s.tree.root) {
 			s.felt++ // the node may have less than nothing of one resource, and of others enough
 		}
 		return proposal{}, out
@@ -101,12 +98,12 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (proposal, []
 			s.walkTurn++
 		}
 		lim := &s.limits[0]
-		s.calc.Set(&lim.limit, &s.books.Partition(r.asks).Total)
+		s.Calc.Set(&lim.limit, &s.Books.Partition(r.asks).Total)
 		r.parent(s.tree.root, lim)
 		s.felt += r.local
 		out = s.commit(r, &r.found, out)
-		if r.found.kind != nothing || n.Part == 0 || m == ignore || s.books.Partition(n.Part).Exclusive {
-			return proposal{r.found.kind, r.found.locality}, out
+		if r.found.kind != nothing || n.Part == 0 || m == ignore || s.Books.Partition(n.Part).Exclusive {
+			return proposal{r.found.kind, r.found.Locality}, out
 		}
 	}
 }
@@ -114,7 +111,7 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (proposal, []
 func (r *round) begin(s *Scheduler, ref NodeRef, n *cluster.NodeBook) {
 	r.s, r.node, r.book, r.part, r.label = s, ref, n, n.Part, n.Label
 	r.asks = n.Part
-	r.found.from, r.found.excess = cluster.NoContainer, cluster.NoContainer
+	r.found.From, r.found.Excess = cluster.NoContainer, cluster.NoContainer
 }
 
 // turn lets the round go on in a mode.
@@ -125,22 +122,17 @@ func (r *round) turn(m mode) {
 	}
 }
 
-// hasRoom tells whether the smallest container would find room on the node.
-func (s *Scheduler) hasRoom(n *cluster.NodeBook) bool {
-	return s.calc.Leaves(&n.Total, &n.Used, &s.min)
-}
-
 // offerReserved gives a reserved node to whom it is reserved for.
 func (s *Scheduler) offerReserved(ref NodeRef, n *cluster.NodeBook, out []cluster.Decision) []cluster.Decision {
-	a := s.app(s.books.Container(n.Reserved).App)
+	a := s.app(s.Books.Container(n.Reserved).App)
 	r := &round{}
 	r.begin(s, ref, n)
-	s.calc.Sub(&r.free, &n.Total, &n.Used)
+	s.Calc.Sub(&r.free, &n.Total, &n.Used)
 	// compat: the limit is that of the default partition, also on other nodes,
 	// and limits of parents are not looked at.
 	lim := &s.limits[0]
-	lim.limit = s.books.Partition(0).Total
-	if a.running {
+	lim.limit = s.Books.Partition(0).Total
+	if a.Running {
 		s.visit(a.queue, &lim.limit)
 		r.reservation(a, lim, n.Reserved)
 	} else {
@@ -152,14 +144,14 @@ func (s *Scheduler) offerReserved(ref NodeRef, n *cluster.NodeBook, out []cluste
 // wants tells whether anything below the queue is outstanding for the walk.
 func (r *round) wants(q *Queue) bool {
 	s := r.s
-	return s.calc.Positive(&s.books.Total, &q.shares[r.asks].pending)
+	return s.Calc.Positive(&s.Books.Total, &q.Ledger[r.asks].Pending)
 }
 
 // denied tells whether the queue may not use nodes like this one.
 //
 //go:noinline
 func (r *round) denied(q *Queue) bool {
-	if r.mode == ignore || q.mayUse(r.label) {
+	if r.mode == ignore || q.MayUse(r.label) {
 		return false
 	}
 	r.noteDenied(q)
@@ -183,12 +175,12 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 		}
 		mark.valid = false
 	}
-	s.calc.Clear(&lim.blocked)
+	s.Calc.Clear(&lim.blocked)
 	before, last := r.local, skipNone
-	own := &q.shares[r.part]
-	left := min(lim.limit[yarn.Memory], own.effMax[yarn.Memory]) - own.used[yarn.Memory]
-	if lim.headroom[yarn.Memory] = left; left <= 0 || r.mode == ignore || s.calc.Dominant {
-		if !r.leavesRoom(q, own, lim) {
+	own, has := &q.shares[r.part], &q.Ledger[r.part]
+	left := min(lim.limit[yarn.Memory], own.effMax[yarn.Memory]) - has.Used[yarn.Memory]
+	if lim.headroom[yarn.Memory] = left; left <= 0 || r.mode == ignore || s.Calc.Dominant {
+		if !r.leavesRoom(q, lim) {
 			r.learn(q, mark, lim, skipNone, true)
 			return skipNone
 		}
@@ -200,10 +192,10 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 	}
 	from := len(s.leftOut)
 	for c := o.first(); c != nil; c = o.first() {
-		if used := &c.shares[r.part].used; s.calc.Dominant { // else the same without a call
+		if used := &c.Ledger[r.part].Used; s.Calc.Dominant { // else the same without a call
 			s.childRoom(&below.limit, &lim.headroom, used)
 		} else {
-			measure.SetMemory(&below.limit, javanum.RoundDown(lim.headroom[yarn.Memory]+used[yarn.Memory], s.min[yarn.Memory]))
+			measure.SetMemory(&below.limit, javanum.RoundDown(lim.headroom[yarn.Memory]+used[yarn.Memory], s.Min[yarn.Memory]))
 		}
 		var end skip
 		if c.isLeaf() {
@@ -232,16 +224,17 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 // leaves room. Where memory alone counts, that is mostly known from what is left of it.
 //
 //go:noinline
-func (r *round) leavesRoom(q *Queue, own *share, lim *limits) bool {
+func (r *round) leavesRoom(q *Queue, lim *limits) bool {
 	s, limit := r.s, &lim.limit
-	if s.calc.More(&s.books.Total, limit, &own.effMax) {
+	own, used := &q.shares[r.part], &q.Ledger[r.part].Used
+	if s.Calc.More(&s.Books.Total, limit, &own.effMax) {
 		limit = &own.effMax
 	}
-	s.calc.Sub(&lim.headroom, limit, &own.used)
+	s.Calc.Sub(&lim.headroom, limit, used)
 	if r.mode == ignore {
-		limit = &s.books.Partition(r.part).Total
+		limit = &s.Books.Partition(r.part).Total
 	}
-	return s.calc.Less(&s.books.Total, &own.used, limit) || r.lessWithout(q, &own.used, nil, limit)
+	return s.Calc.Less(&s.Books.Total, used, limit) || r.lessWithout(q, used, nil, limit)
 }
 
 // keepRoom keeps room from the siblings of a child that waits for more than there is.
@@ -252,34 +245,34 @@ func (s *Scheduler) keepRoom(c *Queue, lim *limits) {
 	if !c.isLeaf() {
 		room = &lim.below.blocked
 	}
-	if !s.calc.Less(&s.books.Total, room, &resource{}) {
-		s.calc.Increase(&lim.blocked, room)
-		s.calc.Decrease(&lim.headroom, room)
+	if !s.Calc.Less(&s.Books.Total, room, &resource{}) {
+		s.Calc.Increase(&lim.blocked, room)
+		s.Calc.Decrease(&lim.headroom, room)
 	}
 }
 
 // childRoom is what a child may use that uses so much, where so much is left for all.
 func (s *Scheduler) childRoom(room, left, used *resource) {
-	s.calc.Set(room, left)
-	s.calc.Increase(room, used)
-	s.calc.RoundDown(room, &s.min)
+	s.Calc.Set(room, left)
+	s.Calc.Increase(room, used)
+	s.Calc.RoundDown(room, &s.Min)
 }
 
 // canAssign checks the queue's limit. What could be given up counts as unused: held,
 // or nil for what a parent takes for reserved.
 func (r *round) canAssign(q *Queue, lim *limits, held *resource) bool {
-	s, sh := r.s, &q.shares[r.part]
+	s, sh, used := r.s, &q.shares[r.part], &q.Ledger[r.part].Used
 	current := &sh.effMax
-	if r.mode == ignore || s.calc.Dominant {
+	if r.mode == ignore || s.Calc.Dominant {
 		current = r.current(sh, lim)
 	} else if current[yarn.Memory] > lim.limit[yarn.Memory] {
 		current = &lim.limit
 	}
-	s.calc.Sub(&lim.headroom, current, &sh.used)
-	if lim.headroom[yarn.Memory] > 0 && !s.calc.Dominant {
+	s.Calc.Sub(&lim.headroom, current, used)
+	if lim.headroom[yarn.Memory] > 0 && !s.Calc.Dominant {
 		return true
 	}
-	return s.calc.Less(&s.books.Total, &sh.used, current) || r.lessWithout(q, &sh.used, held, current)
+	return s.Calc.Less(&s.Books.Total, used, current) || r.lessWithout(q, used, held, current)
 }
 
 // current is a leaf's own limit in a walk, where canAssign does not find it by memory.
@@ -287,8 +280,8 @@ func (r *round) current(sh *share, lim *limits) *resource {
 	s := r.s
 	switch {
 	case r.mode == ignore:
-		return &s.books.Partition(r.part).Total
-	case s.calc.More(&s.books.Total, &sh.effMax, &lim.limit):
+		return &s.Books.Partition(r.part).Total
+	case s.Calc.More(&s.Books.Total, &sh.effMax, &lim.limit):
 		return &lim.limit
 	}
 	return &sh.effMax
@@ -301,12 +294,12 @@ func (r *round) current(sh *share, lim *limits) *resource {
 func (r *round) lessWithout(q *Queue, used, held, current *resource) bool {
 	s := r.s
 	if held == nil {
-		promised := &q.shares[0].promised
+		promised := &q.Ledger[0].Promised
 		held = &resource{promised[0], promised[1]}
 	}
 	left := *used
-	s.calc.Decrease(&left, held)
-	if s.cfg.ContinueLooking && s.calc.Positive(&s.books.Total, held) && s.calc.Less(&s.books.Total, &left, current) {
+	s.Calc.Decrease(&left, held)
+	if s.cfg.ContinueLooking && s.Calc.Positive(&s.Books.Total, held) && s.Calc.Less(&s.Books.Total, &left, current) {
 		return true
 	}
 	r.noteQueue(q, used, current)
@@ -323,7 +316,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 	if r.label != "" && r.denied(q) {
 		return skipNone
 	}
-	if q.shares[r.asks].pending[yarn.Memory] <= 0 { // or else it wants something
+	if q.Ledger[r.asks].Pending[yarn.Memory] <= 0 { // or else it wants something
 		if !r.wants(q) {
 			return skipNone
 		}
@@ -358,13 +351,13 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 		}
 		if check {
 			held := &resource{}
-			if a.held > 0 {
-				held = &a.shares[0].reserved
+			if a.Held > 0 {
+				held = &a.Shares[0].Reserved
 			}
 			if !r.canAssign(q, lim, held) {
 				return skipNone
 			}
-			if check = !s.calc.Nothing(held); check {
+			if check = !s.Calc.Nothing(held); check {
 				free, check = false, s.cfg.ContinueLooking
 			}
 		}
@@ -373,7 +366,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 			return end
 		}
 		met = met || a.user != nil
-		if len(a.wants.Keys()) == 0 && !s.plain {
+		if len(a.Wants.Keys()) == 0 && !s.plain {
 			l.active.rest(i)
 		}
 	}
@@ -414,10 +407,10 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 		return false
 	}
 	used := u.shares[r.part].used[yarn.Memory]
-	if b.refused == q.leaf.version || used > b.limit[yarn.Memory] || s.calc.Dominant {
+	if b.refused == q.leaf.version || used > b.limit[yarn.Memory] || s.Calc.Dominant {
 		return r.userMayWithout(q, a, lim, b)
 	}
-	s.calc.Clear(&lim.unreserve)
+	s.Calc.Clear(&lim.unreserve)
 	return true
 }
 
@@ -427,19 +420,19 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 //go:noinline
 func (r *round) userMayWithout(q *Queue, a *app, lim *limits, b *userBlock) bool {
 	s := r.s
-	held, used := &a.shares[0].reserved, &a.user.shares[r.part].used
+	held, used := &a.Shares[0].Reserved, &a.user.shares[r.part].used
 	if b.refused == q.leaf.version && held.FitsIn(b.reserved) {
 		r.noteUser(a, used, b)
 		return false
 	}
 	lim.unreserve = resource{}
-	if !s.calc.More(&s.books.Total, used, &b.limit) {
+	if !s.Calc.More(&s.Books.Total, used, &b.limit) {
 		return true
 	}
 	if s.cfg.ContinueLooking {
 		var left resource
-		s.calc.Sub(&left, &a.user.shares[0].used, held)
-		if !s.calc.More(&s.books.Total, &left, &b.limit) {
+		s.Calc.Sub(&left, &a.user.shares[0].used, held)
+		if !s.Calc.More(&s.Books.Total, &left, &b.limit) {
 			lim.unreserve = used.Sub(b.limit)
 			return true
 		}
@@ -455,44 +448,44 @@ func (r *round) userMayWithout(q *Queue, a *app, lim *limits, b *userBlock) bool
 // the leaf.
 func (r *round) strangerMayNot(q *Queue, a *app) {
 	if r.why != nil {
-		r.why.add(yarn.Reason{Code: fit.UserUnknown, Subject: a.User, Detail: q.path})
+		r.why.add(yarn.Reason{Code: fit.UserUnknown, Subject: a.User, Detail: q.Path})
 		return
 	}
 	r.local++ // the leaf does not take note of its limit: not the end of a walk that marks stand for
 	l := q.leaf
-	l.gone(a.User, len(q.shares)).shares[r.part].blocked[r.mode].refuse(l.version, &a.shares[0].reserved)
+	l.gone(a.User, len(q.shares)).shares[r.part].blocked[r.mode].refuse(l.version, &a.Shares[0].Reserved)
 }
 
 // application tries the keys of one application in their order.
 func (r *round) application(q *Queue, a *app, lim *limits) skip {
-	if !r.userMay(q, a, lim) || !a.wants.Outstanding(r.asks) {
+	if !r.userMay(q, a, lim) || !a.Wants.Outstanding(r.asks) {
 		return skipOther
 	}
-	for i, w := range a.wants.Keys() {
+	for i, w := range a.Wants.Keys() {
 		if end := r.key(a, w, lim); end != skipKey {
 			r.s.passed += i
 			return end
 		}
 	}
-	r.s.passed += len(a.wants.Keys())
+	r.s.passed += len(a.Wants.Keys())
 	return skipOther
 }
 
 // reservation tries to serve what the node is held for.
 func (r *round) reservation(a *app, lim *limits, c ContainerRef) {
-	box := r.s.books.Container(c)
+	box := r.s.Books.Container(c)
 	lim.headroom, lim.unreserve = lim.limit, resource{}
 	r.local++
-	w := a.wants.Find(keyOf(box))
+	w := a.Wants.Find(core.KeyOf(box))
 	if w == nil || !w.HasAny || w.Any.Count == 0 {
-		r.found.app, r.found.excess = a, c
+		r.found.app, r.found.Excess = a, c
 		return
 	}
-	if a.avoids(r.book) {
+	if a.Avoids(r.book) {
 		return
 	}
 	w.Opportunities++
-	r.found.from = c
+	r.found.From = c
 	r.onNode(a, w, lim)
 }
 
@@ -500,7 +493,7 @@ func (r *round) reservation(a *app, lim *limits, c ContainerRef) {
 func (r *round) key(a *app, w *demand.Want, lim *limits) skip {
 	s := r.s
 	size := &w.Any.Size
-	if r.mode == ignore && !a.mastered && !s.cfg.Cluster.AMSharing {
+	if r.mode == ignore && !a.Mastered && !s.cfg.Cluster.AMSharing {
 		if w.Part != r.part {
 			r.note(fit.OtherPartition, r.label, w.Label, 0, 0)
 		}
@@ -508,16 +501,16 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) skip {
 	}
 	if !s.cfg.ContinueLooking {
 		if !s.worthMore(a, w, size) {
-			r.note(fit.ReservationsEnough, a.queue.path, "", int64(len(w.Reservations)), int64(w.Left()))
+			r.note(fit.ReservationsEnough, a.queue.Path, "", int64(len(w.Reservations)), int64(w.Left()))
 			r.local++ // re-reservations may make it worth more: the leaf is not remembered as full
 			return skipKey
 		}
 	}
-	if a.held > 0 && s.cfg.ContinueLooking {
+	if a.Held > 0 && s.cfg.ContinueLooking {
 		if !r.fitsWithHeld(a, size, lim) {
 			return skipQueue
 		}
-	} else if !s.calc.FitsIn(size, &lim.headroom) {
+	} else if !s.Calc.FitsIn(size, &lim.headroom) {
 		r.noteHeadroom(a.queue, size, &lim.headroom)
 		return skipQueue
 	}
@@ -529,10 +522,10 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) skip {
 		return skipOther
 	}
 	if w.Part != r.asks {
-		r.note(fit.OtherPartition, s.books.Partition(r.asks).Name, w.Label, 0, 0)
+		r.note(fit.OtherPartition, s.Books.Partition(r.asks).Name, w.Label, 0, 0)
 		return skipKey
 	}
-	if a.avoids(r.book) {
+	if a.Avoids(r.book) {
 		r.noteNode(fit.Blacklisted, 0, nil, nil)
 		return skipOther
 	}
@@ -551,8 +544,8 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) skip {
 //
 //go:noinline
 func (r *round) fitsWithHeld(a *app, size *resource, lim *limits) bool {
-	room := lim.headroom.Add(a.shares[r.part].reserved)
-	if r.s.calc.FitsIn(size, &room) {
+	room := lim.headroom.Add(a.Shares[r.part].Reserved)
+	if r.s.Calc.FitsIn(size, &room) {
 		return true
 	}
 	r.noteHeadroom(a.queue, size, &room)
@@ -567,11 +560,11 @@ func (r *round) missedEnough(w *demand.Want) bool {
 		r.note(fit.OtherPartition, "", w.Label, 0, 0)
 		return false
 	}
-	if int(w.Missed) >= s.books.Count {
+	if int(w.Missed) >= s.Books.Count {
 		return true
 	}
 	s.waited = true
-	r.note(fit.ShareDelay, r.label, "", int64(w.Missed), int64(s.books.Count))
+	r.note(fit.ShareDelay, r.label, "", int64(w.Missed), int64(s.Books.Count))
 	return false
 }
 
@@ -581,7 +574,7 @@ func (s *Scheduler) worthMore(a *app, w *demand.Want, size *resource) bool {
 	held := int32(len(w.Reservations))
 	starved := int32(0)
 	if held > 0 {
-		factor := s.calc.Ratio(size, &a.queue.conf.MaxAllocation)
+		factor := s.Calc.Ratio(size, &a.queue.conf.MaxAllocation)
 		part := javanum.Add(1, -min(factor, a.queue.leaf.minFactor))
 		starved = javanum.Int(javanum.Mul(javanum.Div(float32(w.Rereserved), float32(held)), part))
 	}

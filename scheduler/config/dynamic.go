@@ -43,7 +43,7 @@ func (c *Config) Dynamic(parent *Queue, name string, kind Kind) (*Queue, error) 
 	} else {
 		c.template(s, parent, path, kind)
 	}
-	q := &Queue{Path: path, Name: name, Parent: parent, Kind: kind}
+	q := &Queue{Settings: queue.Settings{Path: path, Name: name}, Parent: parent, Kind: kind}
 	s.readSettings(q)
 	if parent.Kind != Managed {
 		s.dynamicACLs(q)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -186,10 +187,10 @@ func (s *settings) access(q *Queue) {
 			q.PriorityACLs = append(q.PriorityACLs, s.priorityACL(k+"acl_application_max_priority", m[1]))
 		}
 	}
-	slices.SortStableFunc(q.PriorityACLs, func(a, b PriorityACL) int { return int(b.Max) - int(a.Max) })
+	slices.SortStableFunc(q.PriorityACLs, func(a, b queue.PriorityACL) int { return int(b.Max) - int(a.Max) })
 }
 
-func (s *settings) priorityACL(k, text string) (a PriorityACL) {
+func (s *settings) priorityACL(k, text string) (a queue.PriorityACL) {
 	var who []string
 	for _, pair := range strings.Fields(text) {
 		name, value, ok := strings.Cut(pair, "=")

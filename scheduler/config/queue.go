@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -53,13 +54,6 @@ const (
 	StateStopped
 )
 
-// PriorityACL lets some users have applications of up to a priority.
-type PriorityACL struct {
-	Who             yarn.ACL
-	Max, Default    int32
-	MaxSet, Dynamic bool
-}
-
 // Rules are what every decision reads of the settings of a leaf.
 type Rules struct {
 	UserLimit  float32 // percent
@@ -69,40 +63,32 @@ type Rules struct {
 
 // Queue is the configuration of one queue, with all that it inherits.
 type Queue struct {
+	queue.Settings
 	Rules
-	Priority      int32
-	ByPriority    bool
-	SizeWeight    bool
-	Accessible    []string // labels, without ""; "*" alone for all
-	Enforced      []string // partitions with lists of their own
-	UserWeights   map[string]float32
-	MaxAllocation yarn.Resource
+	Priority    int32
+	ByPriority  bool
+	SizeWeight  bool
+	Enforced    []string // partitions with lists of their own
+	UserWeights map[string]float32
 
-	Path, Name string
-	Parent     *Queue
-	Children   []*Queue
-	Kind       Kind
-	Flexible   bool // creates queues on demand (auto-queue-creation-v2.enabled)
+	Parent   *Queue
+	Children []*Queue
+	Kind     Kind
+	Flexible bool // creates queues on demand (auto-queue-creation-v2.enabled)
 
-	DefaultLabel  string
-	DefaultSet    bool
-	Configured    []string // partitions with settings of their own, "" first
-	Amounts       map[string]Amount
-	State         StateSetting
-	StateIsExact  bool   // written in upper case; only that allows its deletion
-	Order         string // of the children of a parent
-	MaxApps       int32  // -1 is not set
-	MaxParallel   int32
-	Submit, Admin yarn.ACL
-	PriorityACLs  []PriorityACL
+	Configured   []string // partitions with settings of their own, "" first
+	Amounts      map[string]Amount
+	State        StateSetting
+	StateIsExact bool   // written in upper case; only that allows its deletion
+	Order        string // of the children of a parent
+	MaxApps      int32  // -1 is not set
+	MaxParallel  int32
 
-	DefaultPriority              int32
-	MaxLifetime, DefaultLifetime int64 // seconds
-	defaultLifetimeSet           bool
-	AllowZeroSum                 bool
-	PreemptionDisabled           bool
-	intraDisabled                bool
-	IntraPreemptionDisabled      bool
+	defaultLifetimeSet      bool
+	AllowZeroSum            bool
+	PreemptionDisabled      bool
+	intraDisabled           bool
+	IntraPreemptionDisabled bool
 
 	MaxChildren      int32 // created on demand
 	AutoRemove       bool
@@ -120,14 +106,6 @@ func (q *Queue) Amount(label string) Amount {
 		return a
 	}
 	return Amount{Weight: -1}
-}
-
-// AllLabels tells whether every partition is accessible.
-func (q *Queue) AllLabels() bool { return len(q.Accessible) == 1 && q.Accessible[0] == "*" }
-
-// MayUse tells whether the partition is accessible. The default one always is.
-func (q *Queue) MayUse(label string) bool {
-	return label == "" || q.AllLabels() || slices.Contains(q.Accessible, label)
 }
 
 // Weight is that of a user, 1 where none is set.
@@ -157,7 +135,7 @@ func (s *settings) readQueue(parent *Queue, name string, depth int) *Queue {
 		s.fail(key(path)+"queues", "queues may not be nested deeper than %d", MaxDepth)
 		return nil
 	}
-	q := &Queue{Path: path, Name: name, Parent: parent}
+	q := &Queue{Settings: queue.Settings{Path: path, Name: name}, Parent: parent}
 	s.structure(q)
 	s.readSettings(q)
 	text, _ := s.text(key(path) + "queues")

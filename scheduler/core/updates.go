@@ -1,4 +1,4 @@
-package capacity
+package core
 
 import (
 	"slices"
@@ -55,18 +55,18 @@ type shrinkage struct {
 type growth struct{ container, extra named }
 
 // still tells whether the attempt still has the container.
-func (s *Scheduler) still(a *app, n named) bool {
-	if !s.books.IsOpen(n.ref) {
+func (s *Core) still(a *App, n named) bool {
+	if !s.Books.IsOpen(n.ref) {
 		return false
 	}
-	box := s.books.Container(n.ref)
-	return box.ID == n.id && box.App == a.ref && box.Live
+	box := s.Books.Container(n.ref)
+	return box.ID == n.id && box.App == a.Ref && box.Live
 }
 
 // Update starts changes; see the facade.
-func (s *Scheduler) Update(ref AppRef, list []yarn.ContainerUpdate) []UpdateError {
-	a := s.app(ref)
-	if !a.running || len(list) == 0 {
+func (s *Core) Update(ref AppRef, list []yarn.ContainerUpdate) []UpdateError {
+	a := s.App(ref)
+	if !a.Running || len(list) == 0 {
 		return nil
 	}
 	mine := s.find(a, list)
@@ -79,15 +79,15 @@ func (s *Scheduler) Update(ref AppRef, list []yarn.ContainerUpdate) []UpdateErro
 			}
 		}
 	}
-	a.wants.Close()
-	a.queue.touch()
+	a.Wants.Close()
+	a.Leaf.Touch()
 	return errors
 }
 
 // CheckUpdates says which changes would be refused; see the facade.
-func (s *Scheduler) CheckUpdates(ref AppRef, list []yarn.ContainerUpdate) []UpdateError {
-	a := s.app(ref)
-	if !a.running || len(list) == 0 {
+func (s *Core) CheckUpdates(ref AppRef, list []yarn.ContainerUpdate) []UpdateError {
+	a := s.App(ref)
+	if !a.Running || len(list) == 0 {
 		return nil
 	}
 	_, errors := s.checkUpdates(a, list, s.find(a, list))
@@ -96,8 +96,8 @@ func (s *Scheduler) CheckUpdates(ref AppRef, list []yarn.ContainerUpdate) []Upda
 
 // checkUpdates parts the changes that may start, in sizes that are rounded, from
 // those that are refused at once.
-func (s *Scheduler) checkUpdates(a *app, list []yarn.ContainerUpdate, mine map[yarn.ContainerID]*target) (accepted []yarn.ContainerUpdate, errors []UpdateError) {
-	most := s.maximumFor(a.queue)
+func (s *Core) checkUpdates(a *App, list []yarn.ContainerUpdate, mine map[yarn.ContainerID]*target) (accepted []yarn.ContainerUpdate, errors []UpdateError) {
+	most := s.MaximumFor(a.Leaf)
 	for _, u := range list {
 		t := mine[u.Container]
 		why := s.checkUpdate(t, &u, most)
@@ -120,7 +120,7 @@ type target struct {
 }
 
 // find looks for the containers of updates among those of the attempt.
-func (s *Scheduler) find(a *app, list []yarn.ContainerUpdate) map[yarn.ContainerID]*target {
+func (s *Core) find(a *App, list []yarn.ContainerUpdate) map[yarn.ContainerID]*target {
 	out := make(map[yarn.ContainerID]*target, len(list))
 	targets := make([]target, len(list))
 	for i := range list {
@@ -129,8 +129,8 @@ func (s *Scheduler) find(a *app, list []yarn.ContainerUpdate) map[yarn.Container
 			out[list[i].Container] = &targets[i]
 		}
 	}
-	for _, c := range s.books.OfOwner(&a.live, nil) {
-		if box := s.books.Container(c); box.Update.IsZero() {
+	for _, c := range s.Books.OfOwner(&a.Live, nil) {
+		if box := s.Books.Container(c); box.Update.IsZero() {
 			if t := out[box.ID]; t != nil {
 				t.ref = c
 			}
@@ -140,35 +140,35 @@ func (s *Scheduler) find(a *app, list []yarn.ContainerUpdate) map[yarn.Container
 }
 
 // openUpdates opens what the attempt wants for the containers, or is going to.
-func (s *Scheduler) openUpdates(a *app, list []yarn.ContainerUpdate, mine map[yarn.ContainerID]*target) {
+func (s *Core) openUpdates(a *App, list []yarn.ContainerUpdate, mine map[yarn.ContainerID]*target) {
 	var keys []demand.Key
 	var of []*target
 	for i := range list {
 		t := mine[list[i].Container]
-		k := increaseKey(s.books.Container(t.ref))
-		if list[i].Type == yarn.IncreaseResource || a.wants.Find(k) != nil {
+		k := increaseKey(s.Books.Container(t.ref))
+		if list[i].Type == yarn.IncreaseResource || a.Wants.Find(k) != nil {
 			keys, of = append(keys, k), append(of, t)
 		}
 	}
-	for i, w := range a.wants.Open(keys, nil) {
+	for i, w := range a.Wants.Open(keys, nil) {
 		of[i].want = w
 	}
 }
 
-func (s *Scheduler) updateError(t *target, u yarn.ContainerUpdate, why string) UpdateError {
+func (s *Core) updateError(t *target, u yarn.ContainerUpdate, why string) UpdateError {
 	e := UpdateError{Update: u, Reason: why}
 	if t.ref >= 0 {
-		e.Version = s.books.Container(t.ref).Version
+		e.Version = s.Books.Container(t.ref).Version
 	}
 	return e
 }
 
 // checkUpdate says why the update is refused, and rounds its size.
-func (s *Scheduler) checkUpdate(t *target, u *yarn.ContainerUpdate, most resource) string {
+func (s *Core) checkUpdate(t *target, u *yarn.ContainerUpdate, most resource) string {
 	if t.ref < 0 {
 		return updateUnknown
 	}
-	box := s.books.Container(t.ref)
+	box := s.Books.Container(t.ref)
 	if u.Version != box.Version {
 		return updateOldVersion
 	}
@@ -186,12 +186,12 @@ func (s *Scheduler) checkUpdate(t *target, u *yarn.ContainerUpdate, most resourc
 			return updateOutOfRange
 		}
 	}
-	u.Capability = s.calc.Normalize(u.Capability, s.min, most, s.min)
+	u.Capability = s.Calc.Normalize(u.Capability, s.Min, most, s.Min)
 	return ""
 }
 
-func (s *Scheduler) startUpdate(a *app, u yarn.ContainerUpdate, t *target) bool {
-	box := s.books.Container(t.ref)
+func (s *Core) startUpdate(a *App, u yarn.ContainerUpdate, t *target) bool {
+	box := s.Books.Container(t.ref)
 	w, name := &a.updates, named{t.ref, u.Container}
 	_, shrinking := w.decreases[u.Container]
 	if u.Type == yarn.DecreaseResource {
@@ -204,7 +204,7 @@ func (s *Scheduler) startUpdate(a *app, u yarn.ContainerUpdate, t *target) bool 
 		}
 		w.decreases[u.Container] = u.Capability
 		w.shrunk = append(w.shrunk, name)
-		a.newest.Number++ // compat: Apache makes a container for the difference
+		a.Newest.Number++ // compat: Apache makes a container for the difference
 		return true
 	}
 	if w.increases == nil {
@@ -235,8 +235,8 @@ func increaseKey(box *cluster.Container) demand.Key {
 }
 
 // askIncrease asks for more on the container's node, and only there.
-func (s *Scheduler) askIncrease(a *app, box *cluster.Container, w *demand.Want, extra resource) {
-	n := s.books.Node(box.Node)
+func (s *Core) askIncrease(a *App, box *cluster.Container, w *demand.Want, extra resource) {
+	n := s.Books.Node(box.Node)
 	for _, where := range [...]string{n.ID.Host, n.Rack, yarn.AnyHost} {
 		s.put(a, w, &yarn.Ask{Priority: box.Priority, AllocationRequestID: box.AllocationRequestID,
 			Where: where, Capability: extra, Count: 1, Label: box.Label, LabelSet: true})
@@ -246,21 +246,21 @@ func (s *Scheduler) askIncrease(a *app, box *cluster.Container, w *demand.Want, 
 // cancelIncrease withdraws what is outstanding for the container.
 //
 // compat: the rows of the host and the rack stay behind.
-func (s *Scheduler) cancelIncrease(a *app, box *cluster.Container, w *demand.Want) {
+func (s *Core) cancelIncrease(a *App, box *cluster.Container, w *demand.Want) {
 	if w == nil || w.Left() <= 0 {
 		return
 	}
-	a.wants.Take(s.calc, &s.books.Places, w, cluster.OffSwitch, s.books.Node(box.Node))
-	s.lessPending(a.queue, w)
-	if !a.wants.Wanting() {
-		s.unwant(a.queue, a)
+	a.Wants.Take(s.Calc, &s.Books.Places, w, cluster.OffSwitch, s.Books.Node(box.Node))
+	s.lessPending(a.Leaf, w)
+	if !a.Wants.Wanting() {
+		s.policy.Asked(a, false)
 	}
 }
 
 // matchUpdate finds out which container a new one enlarges, whose ask named one. An
 // ask names a host; the container may be on another of its NodeManagers.
-func (s *Scheduler) matchUpdate(a *app, want *demand.Want, c ContainerRef) {
-	box, w := s.books.Container(c), &a.updates
+func (s *Core) matchUpdate(a *App, want *demand.Want, c ContainerRef) {
+	box, w := s.Books.Container(c), &a.updates
 	in := w.increases[want.Update]
 	extra := named{c, box.ID}
 	switch {
@@ -281,24 +281,24 @@ func (s *Scheduler) matchUpdate(a *app, want *demand.Want, c ContainerRef) {
 }
 
 // askAgain puts the ask back that a container of the wrong size has served.
-func (s *Scheduler) askAgain(a *app, want *demand.Want, box *cluster.Container) {
-	n := s.books.Node(box.Node)
+func (s *Core) askAgain(a *App, want *demand.Want, box *cluster.Container) {
+	n := s.Books.Node(box.Node)
 	for _, where := range [...]string{n.ID.Host, n.Rack, yarn.AnyHost} {
 		count := int32(1)
 		if r := s.rowOf(want, where); r != nil {
 			count = r.Count + 1
 		}
-		s.put(a, a.wants.OpenOne(want.Key), &yarn.Ask{Priority: want.Priority, AllocationRequestID: want.RequestID,
+		s.put(a, a.Wants.OpenOne(want.Key), &yarn.Ask{Priority: want.Priority, AllocationRequestID: want.RequestID,
 			Where: where, Capability: box.Resource, Count: count, Label: want.Label, LabelSet: true})
 	}
 }
 
 // Updated applies the changes that have become possible; see the facade.
-func (s *Scheduler) Updated(ref AppRef, out []Changed) []Changed {
-	a := s.app(ref)
+func (s *Core) Updated(ref AppRef, out []Changed) []Changed {
+	a := s.App(ref)
 	w := &a.updates
-	s.giveBackFreed(a)
-	if !a.running || len(w.grown)+len(w.shrunk)+len(w.useless) == 0 {
+	s.GiveBackFreed(a)
+	if !a.Running || len(w.grown)+len(w.shrunk)+len(w.useless) == 0 {
 		return out
 	}
 	grown, shrunk, useless := w.grown, w.shrunk, w.useless
@@ -323,16 +323,8 @@ func (s *Scheduler) Updated(ref AppRef, out []Changed) []Changed {
 	return out
 }
 
-// AllocateDone ends an allocate call; see the facade.
-func (s *Scheduler) AllocateDone(ref AppRef) resource {
-	a := s.app(ref)
-	h := s.tellHeadroom(a)
-	s.giveBackFreed(a)
-	return h
-}
-
-// giveBackFreed gives back what the changes of an allocate call freed.
-func (s *Scheduler) giveBackFreed(a *app) {
+// GiveBackFreed gives back what the changes of an allocate call freed.
+func (s *Core) GiveBackFreed(a *App) {
 	w := &a.updates
 	if len(w.ending)+len(w.shrinking) == 0 {
 		return
@@ -341,7 +333,7 @@ func (s *Scheduler) giveBackFreed(a *app) {
 	w.ending, w.shrinking = nil, nil
 	for _, n := range ending {
 		if s.still(a, n) {
-			s.end(n.ref, cluster.Reshaped)
+			s.End(n.ref, cluster.Reshaped)
 		}
 	}
 	for _, sh := range shrinking {
@@ -349,19 +341,19 @@ func (s *Scheduler) giveBackFreed(a *app) {
 			s.giveBack(a, sh.container.ref, sh.size)
 		}
 	}
-	a.queue.touch()
+	a.Leaf.Touch()
 }
 
 // grow merges the container that was placed for an increase into the other.
-func (s *Scheduler) grow(a *app, c, extra ContainerRef) Changed {
-	box, more := s.books.Container(c), s.books.Container(extra)
+func (s *Core) grow(a *App, c, extra ContainerRef) Changed {
+	box, more := s.Books.Container(c), s.Books.Container(extra)
 	change := Changed{Container: c, Type: yarn.IncreaseResource, Before: box.Resource}
 	size := box.Resource.Add(more.Resource)
 	if box.Execution != yarn.Guaranteed { // what it has is charged to nobody
 		s.charged(a, box, resource{}.Sub(more.Resource))
 	}
-	s.books.Resize(extra, resource{})
-	s.books.Resize(c, size)
+	s.Books.Resize(extra, resource{})
+	s.Books.Resize(c, size)
 	box.Version++
 	change.After, change.Version = size, box.Version
 	a.updates.forget(box.ID, size)
@@ -383,28 +375,28 @@ func (w *updates) forget(id yarn.ContainerID, size resource) {
 }
 
 // shrink announces that a container becomes smaller.
-func (s *Scheduler) shrink(a *app, c ContainerRef, size resource) Changed {
-	box := s.books.Container(c)
+func (s *Core) shrink(a *App, c ContainerRef, size resource) Changed {
+	box := s.Books.Container(c)
 	box.Version++
 	a.updates.shrinking = append(a.updates.shrinking, shrinkage{named{c, box.ID}, size})
 	return Changed{Container: c, Type: yarn.DecreaseResource, Before: box.Resource, After: size, Version: box.Version}
 }
 
 // giveBack makes a container smaller.
-func (s *Scheduler) giveBack(a *app, c ContainerRef, size resource) {
-	box := s.books.Container(c)
+func (s *Core) giveBack(a *App, c ContainerRef, size resource) {
+	box := s.Books.Container(c)
 	less := size.Sub(box.Resource)
-	s.books.Resize(c, size)
+	s.Books.Resize(c, size)
 	if box.Execution == yarn.Guaranteed {
 		s.charged(a, box, less)
 	}
-	s.freed(box.Node, s.books.Node(box.Node))
+	s.freed(box.Node, s.Books.Node(box.Node))
 }
 
 // charged changes what the attempt is charged with for a container.
-func (s *Scheduler) charged(a *app, box *cluster.Container, by resource) {
-	p := s.books.Node(box.Node).Part
-	a.shares[p].used = a.shares[p].used.Add(by)
-	s.use(a.queue, a, p, &by, 0, nil)
-	s.unsettle(a)
+func (s *Core) charged(a *App, box *cluster.Container, by resource) {
+	p := s.Books.Node(box.Node).Part
+	a.Shares[p].Used = a.Shares[p].Used.Add(by)
+	s.use(a.Leaf, a, p, &by, 0, nil)
+	s.policy.Changed(a)
 }

@@ -1,0 +1,103 @@
+package capacity
+
+import (
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/core"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// What the core tells; see core.Policy.
+
+// own is the queue, as this policy has it.
+func own(q *queue.Queue) *Queue { return q.Own.(*Queue) }
+
+// Fit makes the books of queues as long as there are partitions.
+func (s *Scheduler) Fit(parts int) {
+	if s.tree == nil {
+		return
+	}
+	s.tree.root.each(func(q *Queue) {
+		if parts < len(q.shares) {
+			q.shrink(parts)
+		} else {
+			q.grow(parts)
+		}
+	})
+}
+
+// Entitle brings every queue's entitlement up to date.
+func (s *Scheduler) Entitle() { s.recalculateFrom(s.tree.root, s.Books.Total) }
+
+// Used charges the application's user, and brings the fractions in use up to date.
+func (s *Scheduler) Used(leaf *queue.Queue, a *core.App, p part, amount *resource, served bool) {
+	q := own(leaf)
+	s.charge(q, mine(a), p, amount)
+	served = served && p == 0
+	total := &s.Books.Partition(p).Total
+	for ; q != nil; q = q.parent {
+		if served && q.parent != nil && len(q.parent.orders) > 1 && !s.Calc.Positive(&s.Books.Total, &q.Ledger[p].Pending) {
+			s.enlistLent(q)
+		}
+		s.updateUsed(q, p, total)
+	}
+}
+
+// Wanted gives the queue its place among its siblings.
+func (s *Scheduler) Wanted(q *queue.Queue, p part) { s.enlist(own(q), p) }
+
+// Asked counts the application among those that ask, and lets walks look at it.
+func (s *Scheduler) Asked(of *core.App, fresh bool) {
+	a := mine(of)
+	switch {
+	case fresh:
+		s.want(a.queue, a)
+	case !a.Wants.Wanting():
+		s.unwant(a.queue, a)
+	}
+	if a.rests {
+		a.queue.leaf.active.wake(a, a.queue.policy())
+	}
+}
+
+// Changed notes that the application may come earlier or later.
+func (s *Scheduler) Changed(of *core.App) {
+	a := mine(of)
+	s.unsettle(a)
+}
+
+// Ask enters asks; see the facade.
+func (s *Scheduler) Ask(ref AppRef, asks []yarn.Ask) {
+	a := s.app(ref)
+	s.Core.Ask(ref, asks)
+	if a.Running && len(asks) > 0 && a.Mastered && a.queue.conf.SizeWeight {
+		s.unsettle(a)
+	}
+}
+
+// MasterMoved has admission look for the master in another partition.
+//
+// compat: Apache moves what masters are charged with, too, where nothing was charged
+// there: of who waits for admission, and of a master that does not run where it was
+// asked for.
+func (s *Scheduler) MasterMoved(of *core.App, box *cluster.Container, from, to part) {
+	a := mine(of)
+	q := a.queue
+	if a.waits {
+		q.leaf.pending.exit(a)
+	}
+	charged := a.active
+	if s.AsApache {
+		a.amPart, a.amSize, charged = from, box.Resource, q.leaf.users[a.User] != nil
+	}
+	if charged {
+		s.chargeMaster(q, q.userOf(a.User), a, -1)
+	}
+	a.amPart, a.amSize = to, box.Resource
+	if charged {
+		s.chargeMaster(q, q.userOf(a.User), a, 1)
+	}
+	if a.waits {
+		q.leaf.pending.enter(a)
+	}
+}

@@ -1,0 +1,94 @@
+package core
+
+import (
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// App is one application and its running attempt. What every decision reads stands
+// together, before the rest.
+type App struct {
+	Leaf     *queue.Queue // that it is in
+	Own      any          // what the policy keeps of it
+	Ref      AppRef
+	Held     int32                  // reservations
+	Open     int32                  // slots of containers
+	Running  bool                   // has an attempt that has not ended
+	Mastered bool                   // the master's container was found, or none is needed
+	Gone     bool                   // removed; the slot waits for its last container
+	Avoid    map[cluster.Place]bool // hosts and racks, for all but masters
+	Newest   yarn.ContainerID       // of the running attempt
+	Live     cluster.Owned          // what the running attempt has
+	Shares   []AppShare             // by partition
+	own      [1]AppShare            // where shares lie while there is only the default partition
+	Wants    demand.Demand
+	Attempt  demand.Attempt
+
+	demand.Application
+	Priority int32
+	Asked    int32                  // the priority of the submission
+	AvoidAM  map[cluster.Place]bool // hosts and racks, for the master
+
+	updates updates
+}
+
+// AppShare is what an application has in one partition.
+type AppShare struct{ Used, Reserved yarn.Resource }
+
+func (a *App) grow(parts int) {
+	if a.Shares == nil {
+		a.Shares = a.own[:0]
+	}
+	for len(a.Shares) < parts {
+		a.Shares = append(a.Shares, AppShare{})
+	}
+}
+
+// Memory is what the application has and wants in all partitions.
+func (a *App) Memory() (used, pending int64) {
+	for p := range a.Shares {
+		used += a.Shares[p].Used[yarn.Memory]
+		pending += a.Wants.Pending(part(p))[yarn.Memory]
+	}
+	return used, pending
+}
+
+// Avoids tells whether the application does not want the node.
+func (a *App) Avoids(n *cluster.NodeBook) bool {
+	set := a.Avoid
+	if !a.Mastered {
+		set = a.AvoidAM
+	}
+	return len(set) > 0 && (set[n.NodePlace] || set[n.RackPlace])
+}
+
+// Bare is a copy that has nothing and wants nothing.
+func (a *App) Bare() App {
+	c := *a
+	c.Live, c.Wants, c.updates = cluster.NewOwned(), demand.Demand{}, updates{}
+	c.Shares = make([]AppShare, len(a.Shares))
+	return c
+}
+
+// Fetch brings near what a decision reads of the application, as Books.Fetch does.
+func (a *App) Fetch(b *cluster.Books) int64 {
+	return int64(a.Held) | a.Newest.Number | a.own[0].Used[0] | a.Wants.Fetch() | b.FetchOwned(&a.Live)
+}
+
+// Enlarges tells whether a container on the node would be of use for what the key asks
+// for, which may be to enlarge one: other NodeManagers of the host are of no use then.
+func (a *App) Enlarges(w *demand.Want, node NodeRef) bool {
+	in := a.updates.increases[w.Update]
+	return in == nil || in.node == node
+}
+
+// reservations are those of the attempt.
+func (a *App) reservations() []ContainerRef {
+	var out []ContainerRef
+	for _, w := range a.Wants.All() {
+		out = append(out, w.Reservations...)
+	}
+	return out
+}

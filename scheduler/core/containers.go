@@ -1,0 +1,122 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+func (s *Core) close(c ContainerRef) {
+	a := s.App(s.Books.Container(c).App)
+	s.Books.Close(c)
+	delete(s.servedRows, c)
+	a.Open--
+	s.freeApp(a)
+}
+
+// Container is the container at that index.
+func (s *Core) Container(c ContainerRef) *cluster.Container { return s.Books.Container(c) }
+
+// Launched notes that the container's node reported it.
+func (s *Core) Launched(c ContainerRef) { s.Books.Container(c).Launched = true }
+
+// Finish ends a container; see the facade.
+func (s *Core) Finish(c ContainerRef, cause cluster.Cause) bool { return s.End(c, cause).Vacated }
+
+// Vacate frees the container's room; see the facade.
+func (s *Core) Vacate(c ContainerRef) {
+	if !s.Books.IsOpen(c) {
+		return
+	}
+	box := s.Books.Container(c)
+	if box.Live || box.Reserved {
+		if s.End(c, cluster.Completed).Vacated {
+			return
+		}
+	}
+	s.vacate(c)
+}
+
+func (s *Core) vacate(c ContainerRef) {
+	box := s.Books.Container(c)
+	q := s.App(box.App).Leaf
+	s.Books.Release(c)
+	s.freed(box.Node, s.Books.Node(box.Node))
+	q.Touch()
+	s.close(c)
+}
+
+// End takes a container or reservation out of the books of application, queue
+// and user; and out of its node's when it was never launched.
+func (s *Core) End(c ContainerRef, cause cluster.Cause) cluster.Ended {
+	box := s.Books.Container(c)
+	a := s.App(box.App)
+	p := s.Books.Node(box.Node).Part
+	ended := cluster.Ended{Ref: c, Container: *box, Cause: cause}
+	switch {
+	case box.Reserved:
+		s.unreserve(c)
+		box.Reserved = false
+		s.settleUsage(a, box, p)
+		ended.Vacated = true
+		s.freed(box.Node, s.Books.Node(box.Node))
+		s.close(c)
+		return ended
+	case !box.Live:
+		return ended
+	}
+	box.Live = false
+	s.Books.Disown(&a.Live, c)
+	if box.Execution == yarn.Guaranteed {
+		a.Shares[p].Used.Decrease(&box.Resource)
+		s.settleUsage(a, box, p)
+	}
+	if !box.Launched {
+		ended.Vacated = true
+		s.vacate(c)
+	}
+	return ended
+}
+
+// settleUsage gives back what a container or reservation used of the queue.
+func (s *Core) settleUsage(a *App, box *cluster.Container, p part) {
+	s.policy.Changed(a)
+	minus := resource{}.Sub(box.Resource)
+	s.use(a.Leaf, a, p, &minus, -1, nil)
+}
+
+// RecoverContainer counts a container after a restart; see the facade.
+func (s *Core) RecoverContainer(r Recovered) ContainerRef {
+	a := s.App(r.App)
+	box := cluster.Container{ID: r.ID, App: r.App, Node: r.Node, Resource: r.Resource, Priority: r.Priority,
+		AllocationRequestID: r.AllocationRequestID, Label: r.Label, Version: r.Version, Execution: r.Execution,
+		AM: r.AM, Launched: true, Live: true, CreatedWall: r.CreatedWall, Locality: cluster.OffSwitch}
+	a.Open++
+	c := s.Books.Open(&box)
+	if last := a.Newest.Number; r.ID.Number > last && r.ID.Attempt == a.Attempt.ID && r.ID.Number>>yarn.EpochShift == last>>yarn.EpochShift {
+		a.Newest = r.ID
+	}
+	a.Mastered = a.Mastered || r.AM
+	s.Books.Enter(s.Calc, &a.Live, s.Books.Node(r.Node), c, s.Books.Container(c))
+	if r.Execution == yarn.Guaranteed {
+		p := s.Books.Node(r.Node).Part
+		a.Shares[p].Used = a.Shares[p].Used.Add(r.Resource)
+		s.use(a.Leaf, a, p, &r.Resource, 1, nil)
+		s.policy.Changed(a)
+	}
+	a.Leaf.Touch()
+	return c
+}
+
+// Containers are those of the running attempt; see the facade.
+func (s *Core) Containers(ref AppRef, out []ContainerRef) []ContainerRef {
+	a := s.App(ref)
+	from := len(out)
+	out = s.Books.OfOwner(&a.Live, out)
+	out = append(out, a.reservations()...)
+	slices.SortFunc(out[from:], func(x, y ContainerRef) int {
+		return s.Books.Container(x).ID.Compare(s.Books.Container(y).ID)
+	})
+	return out
+}

@@ -1,0 +1,188 @@
+// Package core holds what every policy shares: the lives of applications, of
+// what they ask for, of containers and of nodes, and the books of who has what.
+//
+// A policy decides who gets what. It keeps facts of its own beside those of the
+// core, by the same indexes, and hears of every change that it must know of
+// through the methods of Policy. It calls Allocate and Reserve to carry out what it
+// has decided.
+package core
+
+import (
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Short names of what the books of the cluster define.
+type (
+	NodeRef      = cluster.NodeRef
+	AppRef       = cluster.AppRef
+	ContainerRef = cluster.ContainerRef
+	part         = cluster.Part
+	resource     = yarn.Resource
+)
+
+// Policy is who decides. It is asked whether applications may come, and told what
+// changes; the books are up to date by then.
+type Policy interface {
+	// Admit makes the books of a new application, with its leaf and its priority, or
+	// says why it is refused.
+	Admit(in *demand.Application, path string) (*App, yarn.Reason)
+	// MoveTarget is the leaf that an application could be moved to, or why it may not.
+	MoveTarget(a *App, target string) (*queue.Queue, yarn.Reason)
+	// PrepareTarget is MoveTarget before a move; it may leave something behind.
+	PrepareTarget(a *App, target string) (*queue.Queue, yarn.Reason)
+	// Started tells that an attempt waits to be served, Stopped that it does no more.
+	Started(a *App)
+	Stopped(a *App)
+	// Removed tells that an application goes.
+	Removed(a *App)
+	// Moved has an application enter another leaf, which uses what it has by now. Of
+	// what it asks for, MoveDemand takes care.
+	Moved(a *App, from, to *queue.Queue)
+	// Prioritize has an application take the place that it has by a new priority.
+	Prioritize(a *App, priority int32)
+
+	// Used tells that what an application uses in a queue, and in those above it, has
+	// changed by so much. served: so has what is outstanding there, by one container.
+	Used(q *queue.Queue, a *App, p cluster.Part, amount *yarn.Resource, served bool)
+	// Wanted tells that what is outstanding in a queue has come to be more than
+	// nothing, or ended to be.
+	Wanted(q *queue.Queue, p cluster.Part)
+	// Asked tells that an application asks for more or for less. fresh: nothing was
+	// outstanding under that key.
+	Asked(a *App, fresh bool)
+	// Changed tells that an application has more or less than before.
+	Changed(a *App)
+
+	// Entitle finds anew what queues are entitled to, after the cluster has changed.
+	Entitle()
+	// NodesChanged tells, after Entitle, that nodes came, went or changed their size.
+	NodesChanged()
+	// MasterMoved tells that the node of an application's master changed its partition.
+	MasterMoved(a *App, c *cluster.Container, from, to cluster.Part)
+	// Fit makes the books of queues as long as there are partitions.
+	Fit(parts int)
+}
+
+// Core is the state that does not depend on a policy.
+type Core struct {
+	Calc  measure.Calculator
+	Min   yarn.Resource // the least container, and the step of sizes
+	Most  yarn.Resource // the largest container
+	Books *cluster.Books
+	Tree  *queue.Tree
+
+	Apps []*App // nil where an index is free
+	ByID map[yarn.ApplicationID]AppRef
+
+	Now           yarn.Now
+	ReservedNodes int
+	Openings      Openings
+
+	// AsApache lets things go wrong that go wrong in Apache, for replays.
+	AsApache bool
+
+	cluster  *config.Cluster
+	policy   Policy
+	freeApps []AppRef
+	started  int64 // monotonic milliseconds
+
+	amount yarn.Resource // by which the usage of a queue changes
+	deltas []demand.Delta
+	keys   []demand.Key   // of the running call
+	wants  []*demand.Want // what is known under them
+
+	servedRows map[ContainerRef]servedRows // where they do not follow from the container
+
+	together         bool // several changes of nodes are carried out as one
+	recalculationDue bool // when they all are
+}
+
+// New is a core without nodes, queues and applications. Adopt gives it its queues.
+func New(settings *config.Cluster, calc measure.Calculator, policy Policy) Core {
+	return Core{Calc: calc, Min: settings.MinAllocation, Most: settings.MaxAllocation, Books: cluster.NewBooks(settings.PortInName),
+		ByID: map[yarn.ApplicationID]AppRef{}, cluster: settings, policy: policy}
+}
+
+// Adopt lets another tree of queues, and other settings of the cluster, be in force.
+func (s *Core) Adopt(settings *config.Cluster, t *queue.Tree) { s.cluster, s.Tree = settings, t }
+
+// App is the application at that index.
+func (s *Core) App(ref AppRef) *App { return s.Apps[ref] }
+
+// Advance tells the time. It must not go back.
+func (s *Core) Advance(now yarn.Now) {
+	if s.Now.Wall|s.Now.Mono == 0 {
+		s.started = now.Mono
+	}
+	s.Now = now
+}
+
+// Part is the index of a partition; every book has room for it afterwards.
+func (s *Core) Part(label string) cluster.Part {
+	if label == "" {
+		return 0
+	}
+	before := s.Books.Partitions()
+	p := s.Books.PartOf(label)
+	if n := s.Books.Partitions(); n > before {
+		s.policy.Fit(n)
+		for _, a := range s.Apps {
+			if a != nil {
+				a.grow(n)
+			}
+		}
+	}
+	return p
+}
+
+// ForgetParts takes the indexes of partitions from n on back, which only a
+// refused configuration has named.
+func (s *Core) ForgetParts(n int) {
+	if s.Books.Partitions() == n {
+		return
+	}
+	s.Books.ForgetParts(n)
+	s.policy.Fit(n)
+	for _, a := range s.Apps {
+		if a != nil {
+			a.Shares = a.Shares[:n]
+		}
+	}
+}
+
+// SetLabels replaces the partitions of the cluster; see the facade.
+func (s *Core) SetLabels(labels []config.Label) {
+	for p := 1; p < s.Books.Partitions(); p++ {
+		s.Books.Partition(part(p)).Known = false
+	}
+	for _, l := range labels {
+		p := s.Books.Partition(s.Part(l.Name))
+		p.Known, p.Exclusive = true, l.Exclusive
+	}
+	if s.Tree != nil {
+		s.Tree.Root().Touch()
+	}
+}
+
+// Recalculate has the policy find out what queues are entitled to, at once or when
+// all changes are carried out that belong together.
+func (s *Core) Recalculate() {
+	if s.together {
+		s.recalculationDue = true
+		return
+	}
+	s.policy.Entitle()
+}
+
+// nodesChanged is Recalculate after nodes came, went or changed their size.
+func (s *Core) nodesChanged() {
+	s.Recalculate()
+	if !s.together {
+		s.policy.NodesChanged()
+	}
+}

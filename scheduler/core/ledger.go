@@ -1,0 +1,121 @@
+package core
+
+import (
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// manyRebooked is how many containers are moved one by one.
+const manyRebooked = 2000
+
+// use adds to what a leaf and all queues above use, negative amounts take away, and
+// touches the queues. One container of what is served, unless that is nil, is no longer
+// outstanding: a placement goes up the tree but once.
+func (s *Core) use(leaf *queue.Queue, a *App, p part, amount *resource, count int32, served *demand.Want) {
+	if served != nil && served.Part != p {
+		s.lessPending(leaf, served)
+		served = nil
+	}
+	for q := leaf; q != nil; q = q.Parent {
+		q.Change++
+		has := &q.Ledger[p]
+		if served != nil {
+			s.Calc.Decrease(&has.Pending, &served.Any.Size)
+			has.Waiting--
+		}
+		s.Calc.Increase(&has.Used, amount)
+		has.Containers += count
+	}
+	s.Calc.Set(&s.amount, amount) // what the policy is given would else be on the heap
+	s.policy.Used(leaf, a, p, &s.amount, served != nil)
+}
+
+// addPending changes what is outstanding in a leaf and in all queues above it.
+func (s *Core) addPending(q *queue.Queue, d *demand.Delta) {
+	for ; q != nil; q = q.Parent {
+		has := &q.Ledger[d.Part]
+		before := s.Calc.Positive(&s.Books.Total, &has.Pending)
+		s.Calc.Increase(&has.Pending, &d.Size)
+		has.Waiting += d.Count
+		if before != s.Calc.Positive(&s.Books.Total, &has.Pending) {
+			s.policy.Wanted(q, d.Part)
+		}
+	}
+}
+
+// lessPending counts one container less as outstanding.
+func (s *Core) lessPending(q *queue.Queue, w *demand.Want) {
+	s.addPending(q, &demand.Delta{Part: w.Part, Size: times(w.Any.Size, -1), Count: -1})
+}
+
+func (s *Core) addReserved(q *queue.Queue, p part, amount resource, count int32) {
+	for ; q != nil; q = q.Parent {
+		has := &q.Ledger[p]
+		has.Reserved, has.Promised = has.Reserved.Add(amount), has.Promised.Add(amount)
+		has.Held += count
+	}
+}
+
+// rebookAll moves the usage of the application's containers and reservations from one leaf
+// to another; that of very many as one sum for each partition, which the shares of
+// users notice in their last digits.
+func (s *Core) rebookAll(a *App, from, to *queue.Queue) {
+	list := append(s.Books.OfOwner(&a.Live, nil), a.reservations()...)
+	if len(list) <= manyRebooked {
+		for _, c := range list {
+			s.rebook(a, c, from, to)
+		}
+		return
+	}
+	sums, counts := make([]resource, s.Books.Partitions()), make([]int32, s.Books.Partitions())
+	for _, c := range list {
+		box := s.Books.Container(c)
+		if box.Reserved {
+			s.rebook(a, c, from, to)
+			continue
+		}
+		if p := s.Books.Node(box.Node).Part; box.Execution == yarn.Guaranteed {
+			sums[p] = sums[p].Add(box.Resource)
+			counts[p]++
+		}
+	}
+	for p, sum := range sums {
+		if counts[p] > 0 {
+			minus := resource{}.Sub(sum)
+			s.use(from, a, part(p), &minus, -counts[p], nil)
+			s.use(to, a, part(p), &sum, counts[p], nil)
+		}
+	}
+}
+
+// rebook moves one container's usage from one leaf to another.
+func (s *Core) rebook(a *App, c ContainerRef, from, to *queue.Queue) {
+	box := s.Books.Container(c)
+	if box.Execution != yarn.Guaranteed {
+		return
+	}
+	p := s.Books.Node(box.Node).Part
+	minus := resource{}.Sub(box.Resource)
+	s.use(from, a, p, &minus, -1, nil)
+	s.use(to, a, p, &box.Resource, 1, nil)
+	if box.Reserved {
+		s.movePromise(from, p, minus, -1)
+		s.movePromise(to, p, box.Resource, 1)
+	}
+}
+
+// movePromise takes a reservation along with a move, but for what queue.Share calls
+// ReservedUsage.
+func (s *Core) movePromise(q *queue.Queue, p part, amount resource, count int32) {
+	for ; q != nil; q = q.Parent {
+		q.Ledger[p].Promised = q.Ledger[p].Promised.Add(amount)
+		q.Ledger[p].Held += count
+	}
+}
+
+func times(r resource, n int64) resource { return measure.Times(r, n) }
+
+// none tells whether an amount is nothing.
+func none(r resource) bool { return r.IsZero() }

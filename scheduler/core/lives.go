@@ -1,0 +1,249 @@
+package core
+
+import (
+	"math"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// AddApplication enters an application; see the facade.
+func (s *Core) AddApplication(in demand.Application, path string) (AppRef, yarn.Reason) {
+	if _, ok := s.ByID[in.ID]; ok {
+		return cluster.NoApp, yarn.Reason{Code: fit.AlreadyKnown, Subject: in.ID.String()}
+	}
+	a, why := s.policy.Admit(&in, path)
+	if !why.OK() {
+		return cluster.NoApp, why
+	}
+	a.Asked, a.Live = a.Priority, cluster.NewOwned()
+	a.grow(s.Books.Partitions())
+	if k := len(s.freeApps); k > 0 {
+		a.Ref, s.freeApps = s.freeApps[k-1], s.freeApps[:k-1]
+	} else {
+		a.Ref = AppRef(len(s.Apps))
+		s.Apps = append(s.Apps, nil)
+	}
+	s.Apps[a.Ref] = a
+	s.ByID[a.ID] = a.Ref
+	for q := a.Leaf; q != nil; q = q.Parent {
+		q.Counts.Submitted++
+	}
+	return a.Ref, yarn.Reason{}
+}
+
+// AddAttempt starts an attempt; see the facade. What the one before has left behind
+// goes, but for containers that are kept.
+func (s *Core) AddAttempt(ref AppRef, at demand.Attempt) {
+	a := s.App(ref)
+	a.Attempt, a.Running = at, true
+	a.Priority = a.Asked // compat: an attempt does not take over what was changed for the one before
+	a.Mastered = a.Unmanaged
+	a.Newest = yarn.ContainerID{Attempt: at.ID, Number: at.Epoch << yarn.EpochShift}
+	a.Wants = demand.Demand{}
+	a.AvoidAM = nil
+	a.updates = updates{}
+	if !at.KeepContainers {
+		s.forgetAvoided(a)
+		for p := range a.Shares {
+			a.Shares[p] = AppShare{}
+		}
+		a.Live = cluster.NewOwned()
+	}
+	s.policy.Started(a)
+}
+
+// EndAttempt ends the running attempt; see the facade.
+func (s *Core) EndAttempt(ref AppRef, keepContainers bool) []cluster.Ended {
+	a := s.App(ref)
+	if !a.Running {
+		return nil
+	}
+	ended, _ := s.endSome(a, keepContainers, math.MaxInt, nil)
+	ended = s.endReservations(a, ended)
+	a.Running = false
+	s.withdraw(a)
+	s.policy.Stopped(a)
+	return ended
+}
+
+// EndContainers ends some of what EndAttempt would end; see the facade.
+func (s *Core) EndContainers(ref AppRef, keepContainers bool, most int) (ended []cluster.Ended, more bool) {
+	a := s.App(ref)
+	if !a.Running || a.Live.Len() <= most {
+		return nil, false
+	}
+	ended = s.endReservations(a, nil)
+	s.withdraw(a)
+	s.policy.Asked(a, false)
+	return s.endSome(a, keepContainers, most, ended)
+}
+
+// endSome ends at most so many of the attempt's containers. With keep, those that were
+// launched stay, but for the master's. more tells that some are left.
+func (s *Core) endSome(a *App, keep bool, most int, ended []cluster.Ended) (_ []cluster.Ended, more bool) {
+	for _, c := range s.Books.OfOwner(&a.Live, nil) {
+		if box := s.Books.Container(c); keep && box.Launched && !box.AM {
+			continue
+		}
+		if len(ended) >= most {
+			return ended, true
+		}
+		ended = append(ended, s.End(c, cluster.AttemptOver))
+	}
+	return ended, false
+}
+
+func (s *Core) endReservations(a *App, ended []cluster.Ended) []cluster.Ended {
+	for _, c := range a.reservations() {
+		ended = append(ended, s.End(c, cluster.AttemptOver))
+	}
+	return ended
+}
+
+// withdraw forgets what the attempt asks for.
+func (s *Core) withdraw(a *App) {
+	for _, d := range a.Wants.Clear(&s.Books.Places, nil) {
+		s.addPending(a.Leaf, &d)
+	}
+}
+
+// CountEnd counts how the application ended; see the facade.
+func (s *Core) CountEnd(ref AppRef, end yarn.ApplicationState) {
+	for q := s.App(ref).Leaf; q != nil; q = q.Parent {
+		switch end {
+		case yarn.AppKilled:
+			q.Counts.Killed++
+		case yarn.AppFailed:
+			q.Counts.Failed++
+		default:
+			q.Counts.Completed++
+		}
+	}
+}
+
+// RemoveApplication forgets the application, but for the slots of its containers.
+func (s *Core) RemoveApplication(ref AppRef) {
+	a := s.App(ref)
+	if a.Running {
+		s.EndAttempt(ref, false)
+	}
+	s.policy.Removed(a)
+	delete(s.ByID, a.ID)
+	a.Gone = true
+	s.dropPlaces(a)
+	s.freeApp(a)
+	a.Leaf.Touch()
+}
+
+// freeApp reuses the slot of a removed application once nothing refers to it.
+func (s *Core) freeApp(a *App) {
+	if a.Gone && a.Open == 0 {
+		s.Apps[a.Ref] = nil
+		s.freeApps = append(s.freeApps, a.Ref)
+	}
+}
+
+// MayMove checks a move; see the facade.
+func (s *Core) MayMove(ref AppRef, target string) yarn.Reason {
+	_, why := s.policy.MoveTarget(s.App(ref), target)
+	return why
+}
+
+// PrepareMove is the first half of a move; see the facade.
+func (s *Core) PrepareMove(ref AppRef, target string) yarn.Reason {
+	_, why := s.policy.PrepareTarget(s.App(ref), target)
+	return why
+}
+
+// MoveApplication moves the application; see the facade.
+func (s *Core) MoveApplication(ref AppRef, target string) yarn.Reason {
+	a := s.App(ref)
+	to, why := s.policy.PrepareTarget(a, target)
+	if !why.OK() {
+		return why
+	}
+	from := a.Leaf
+	s.rebookAll(a, from, to)
+	s.policy.Moved(a, from, to)
+	from.Touch()
+	to.Touch()
+	return yarn.Reason{}
+}
+
+// MoveDemand takes what the application asks for from one leaf to another.
+func (s *Core) MoveDemand(a *App, from, to *queue.Queue) {
+	for _, w := range a.Wants.Keys() {
+		n := int64(w.Any.Count)
+		s.addPending(from, &demand.Delta{Part: w.Part, Size: times(w.Any.Size, -n), Count: -n})
+		s.addPending(to, &demand.Delta{Part: w.Part, Size: times(w.Any.Size, n), Count: n})
+	}
+}
+
+// SetPriority changes the priority; see the facade.
+//
+// compat: going back to the priority of the submission is answered like any
+// other change, but the place in the order stays.
+func (s *Core) SetPriority(ref AppRef, priority int32) (int32, yarn.Reason) {
+	a := s.App(ref)
+	in := a.Application
+	in.Priority, in.PrioritySet = priority, true
+	priority, why := s.CheckPriority(&in, a.Leaf.Path)
+	switch {
+	case !why.OK():
+		return a.Priority, why
+	case priority == a.Asked:
+		return priority, why
+	}
+	s.policy.Prioritize(a, priority)
+	a.Priority = priority
+	a.Leaf.Touch()
+	return priority, yarn.Reason{}
+}
+
+// CheckPriority is the priority that a submission gets; see the facade.
+func (s *Core) CheckPriority(in *demand.Application, path string) (int32, yarn.Reason) {
+	var acls []queue.PriorityACL
+	var otherwise int32
+	if q := s.Tree.Find(path); q != nil && q.Leaf {
+		acls, otherwise = q.Settings.PriorityACLs, q.Settings.DefaultPriority
+	}
+	priority := in.Priority
+	if !in.PrioritySet {
+		priority = otherwise
+		for _, acl := range acls {
+			if acl.Who.Allows(in.User, in.RealUser, in.Groups) {
+				priority = acl.Default
+			}
+		}
+	}
+	priority = min(priority, s.cluster.MaxPriority)
+	if !s.cluster.ACLEnabled || len(acls) == 0 {
+		return priority, yarn.Reason{}
+	}
+	for _, acl := range acls {
+		if priority <= acl.Max && acl.Who.Allows(in.User, in.RealUser, in.Groups) {
+			return priority, yarn.Reason{}
+		}
+	}
+	return priority, yarn.Reason{Code: fit.PriorityDenied, Subject: path, Count: int64(priority), Detail: in.User}
+}
+
+// Lifetime is how long an application may last; see the facade.
+func (s *Core) Lifetime(path string, asked int64) int64 {
+	q := s.Tree.Find(path)
+	if q == nil || !q.Leaf {
+		return max(asked, 0)
+	}
+	most, otherwise := q.Settings.MaxLifetime, q.Settings.DefaultLifetime
+	switch {
+	case asked <= 0:
+		return max(otherwise, 0)
+	case most > 0:
+		return min(asked, most)
+	}
+	return asked
+}

@@ -1,0 +1,134 @@
+package core
+
+import (
+	"math"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// AddNode lets a node join; see the facade.
+func (s *Core) AddNode(n cluster.Node) NodeRef {
+	s.Part(n.Label)
+	ref := s.Books.AddNode(n)
+	book := s.Books.Node(ref)
+	book.Labelled = n.Label != ""
+	s.freed(ref, book)
+	s.nodesChanged()
+	return ref
+}
+
+// RemoveNode takes a node out; see the facade.
+func (s *Core) RemoveNode(ref NodeRef) []cluster.Ended {
+	n := s.Books.Node(ref)
+	s.Books.Join(n.Part, n, -1)
+	var ended []cluster.Ended
+	for _, c := range s.Books.OnNode(ref, math.MaxInt) {
+		box := *s.Books.Container(c)
+		if box.Live {
+			if e := s.End(c, cluster.NodeGone); e.Vacated {
+				ended = append(ended, e)
+				continue
+			}
+			ended = append(ended, cluster.Ended{Ref: c, Container: box, Cause: cluster.NodeGone, Vacated: true})
+		}
+		s.vacate(c)
+	}
+	if n.Reserved >= 0 {
+		ended = append(ended, s.End(n.Reserved, cluster.NodeGone))
+	}
+	s.Books.RemoveNode(ref)
+	s.freed(ref, n)
+	s.nodesChanged()
+	return ended
+}
+
+// Together carries several changes of nodes out as one; see the facade.
+func (s *Core) Together(changes func()) {
+	s.together = true
+	changes()
+	s.together = false
+	if s.recalculationDue {
+		s.recalculationDue = false
+		s.nodesChanged()
+	}
+}
+
+// SetNodeTotal changes what a node has; see the facade.
+//
+// compat: a reservation on the node ends, and leaves remember the users of its
+// containers again, because Apache treats the change like one of its partition.
+func (s *Core) SetNodeTotal(ref NodeRef, total resource) {
+	n := s.Books.Node(ref)
+	changed := n.Total != total
+	s.Books.SetTotal(ref, total)
+	s.freed(ref, n)
+	s.Recalculate()
+	if !changed {
+		return
+	}
+	for _, c := range s.Books.OnNode(ref, math.MaxInt) {
+		s.moveUsage(c, n.Part, n.Part)
+	}
+	if n.Reserved >= 0 {
+		s.End(n.Reserved, cluster.NodeGone)
+	}
+	s.nodesChanged()
+}
+
+// SetNodeAccepting tells whether anything new may be committed on the node.
+func (s *Core) SetNodeAccepting(ref NodeRef, accepting bool) {
+	n := s.Books.Node(ref)
+	n.Accepting = accepting
+	s.freed(ref, n)
+}
+
+// SetNodeLabel moves a node to another partition; see the facade.
+func (s *Core) SetNodeLabel(ref NodeRef, label string) []cluster.Ended {
+	n := s.Books.Node(ref)
+	from, to := n.Part, s.Part(label)
+	// compat: what was set before to the same is no change; the first time it is one.
+	if from == to && n.Labelled {
+		return nil
+	}
+	n.Labelled = true
+	s.Books.Join(from, n, -1)
+	s.Books.Join(to, n, 1)
+	// compat: also to where the node is, which brings back users that a leaf has forgotten.
+	for _, c := range s.Books.OnNode(ref, math.MaxInt) {
+		s.moveUsage(c, from, to)
+	}
+	var ended []cluster.Ended
+	if n.Reserved >= 0 {
+		ended = append(ended, s.End(n.Reserved, cluster.NodeGone))
+	}
+	n.Part, n.Label = to, label
+	s.freed(ref, n)
+	s.Recalculate()
+	return ended
+}
+
+// moveUsage moves what a container uses from one partition to another.
+//
+// compat: in Apache also what one used that was released and still runs.
+func (s *Core) moveUsage(c ContainerRef, from, to part) {
+	box := s.Books.Container(c)
+	a, count := s.App(box.App), int32(1)
+	if !box.Live {
+		count = 0
+	}
+	if box.Execution != yarn.Guaranteed || count == 0 && (a.Gone || !s.AsApache) {
+		return
+	}
+	a.Shares[from].Used = a.Shares[from].Used.Sub(box.Resource)
+	a.Shares[to].Used = a.Shares[to].Used.Add(box.Resource)
+	minus := resource{}.Sub(box.Resource)
+	s.use(a.Leaf, a, from, &minus, -count, nil)
+	s.use(a.Leaf, a, to, &box.Resource, count, nil)
+	if box.AM && from != to {
+		s.policy.MasterMoved(a, box, from, to)
+	}
+}
+
+// FindNode is the index of the node with that name.
+func (s *Core) FindNode(id yarn.NodeID) (NodeRef, bool) { return s.Books.FindNode(id) }

@@ -1,0 +1,125 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/demand"
+)
+
+// Placement is where a policy wants a container, or a node to be held for one.
+type Placement struct {
+	App      *App
+	Want     *demand.Want
+	Row      *demand.Row // of the want; it may be gone once the want is served
+	Locality cluster.Locality
+	From     ContainerRef // the reservation that is served or renewed, or none
+	Excess   ContainerRef // a reservation to give up, or none
+}
+
+// Allocate puts a container of what is wanted on the node, from which its reservation may
+// become it, and gives up the reservation that is in excess.
+func (s *Core) Allocate(ref NodeRef, n *cluster.NodeBook, o *Placement) (ContainerRef, *cluster.Container) {
+	var c ContainerRef
+	var box *cluster.Container
+	if o.From < 0 {
+		c, box = s.newContainer(ref, o)
+	} else {
+		c, box = s.fulfil(o)
+	}
+	a, w := o.App, o.Want
+	box.Live = true
+	box.AM = !a.Mastered && !a.Unmanaged
+	// The size is the container's: the ask may have changed since it was reserved.
+	s.Calc.Increase(&a.Shares[n.Part].Used, &box.Resource)
+	s.Books.Enter(s.Calc, &a.Live, n, c, box)
+	if !w.Plain && !w.Update.IsZero() {
+		s.matchUpdate(a, w, c)
+	}
+	if o.Locality != cluster.OffSwitch || !w.Any.Relax || w.Any.Size != box.Resource {
+		s.rememberRows(w, c, box, n)
+	}
+	a.Wants.Take(s.Calc, &s.Books.Places, w, o.Locality, n)
+	if len(a.Wants.Keys()) == 0 {
+		s.policy.Asked(a, false)
+	}
+	if o.Excess >= 0 {
+		s.GiveUp(o.Excess)
+	}
+	if o.From < 0 {
+		s.use(a.Leaf, a, n.Part, &box.Resource, 1, w)
+		s.policy.Changed(a)
+	} else {
+		s.lessPending(a.Leaf, w)
+		a.Leaf.Touch()
+	}
+	s.freed(ref, n)
+	return c, box
+}
+
+func (s *Core) newContainer(ref NodeRef, o *Placement) (ContainerRef, *cluster.Container) {
+	a, w := o.App, o.Want
+	a.Newest.Number++
+	a.Open++
+	c, box := s.Books.OpenEmpty()
+	box.ID = a.Newest
+	box.App, box.Node, box.Locality, box.CreatedWall = a.Ref, ref, o.Locality, s.Now.Wall
+	box.Priority = w.Priority
+	s.Calc.Set(&box.Resource, &o.Row.Size)
+	if !w.Plain {
+		box.AllocationRequestID, box.Label, box.Update = w.RequestID, w.Label, w.Update
+	}
+	return c, box
+}
+
+// GiveUp ends a reservation.
+//
+//go:noinline
+func (s *Core) GiveUp(c ContainerRef) { s.End(c, cluster.ReleasedByAM) } // what it returns is large
+
+// fulfil ends a reservation, whose container is about to be used.
+func (s *Core) fulfil(o *Placement) (ContainerRef, *cluster.Container) {
+	s.unreserve(o.From)
+	box := s.Books.Container(o.From)
+	box.Reserved, box.Locality, box.CreatedWall, box.Label = false, o.Locality, s.Now.Wall, o.Want.Label
+	return o.From, box
+}
+
+// Reserve holds the node for a container of what is wanted.
+func (s *Core) Reserve(ref NodeRef, n *cluster.NodeBook, o *Placement) (ContainerRef, *cluster.Container) {
+	c, box := s.newContainer(ref, o)
+	box.Reserved = true
+	a, w := o.App, o.Want
+	a.Held++
+	a.Shares[n.Part].Reserved.Increase(&o.Row.Size)
+	w.Rereserved = 0
+	w.Reservations = append(w.Reservations, c)
+	n.Reserved = c
+	s.ReservedNodes++
+	s.freed(ref, n)
+	s.use(a.Leaf, a, n.Part, &o.Row.Size, 1, nil)
+	s.policy.Changed(a)
+	s.addReserved(a.Leaf, n.Part, o.Row.Size, 1)
+	return c, box
+}
+
+// unreserve frees the node of a reservation. Its usage stays with the queue.
+func (s *Core) unreserve(c ContainerRef) {
+	box := s.Books.Container(c)
+	a, n := s.App(box.App), s.Books.Node(box.Node)
+	if w := a.Wants.Find(KeyOf(box)); w != nil {
+		w.Rereserved = 0
+		w.Reservations = slices.DeleteFunc(w.Reservations, func(o ContainerRef) bool { return o == c })
+	}
+	a.Held--
+	a.Shares[n.Part].Reserved = a.Shares[n.Part].Reserved.Sub(box.Resource)
+	n.Reserved = cluster.NoContainer
+	s.ReservedNodes--
+	s.freed(box.Node, n)
+	s.addReserved(a.Leaf, n.Part, resource{}.Sub(box.Resource), -1)
+}
+
+// KeyOf is the key of what the container was asked for by.
+func KeyOf(box *cluster.Container) demand.Key {
+	return demand.Key{Priority: box.Priority, RequestID: box.AllocationRequestID, Update: box.Update}
+}

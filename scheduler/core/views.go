@@ -1,0 +1,103 @@
+package core
+
+import (
+	"math"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Recovered is a container that a node reported after a restart.
+type Recovered struct {
+	ID                  yarn.ContainerID
+	App                 cluster.AppRef
+	Node                cluster.NodeRef
+	Resource            yarn.Resource
+	Priority            int32
+	AllocationRequestID int64
+	Label               string
+	Version             int32
+	Execution           yarn.ExecutionType
+	AM                  bool
+	CreatedWall         int64
+}
+
+// Changed is a container whose update is in force now. One that shrinks has its
+// new size in the books only after AllocateDone.
+type Changed struct {
+	Container     cluster.ContainerRef
+	Type          yarn.UpdateType
+	Before, After yarn.Resource
+	Version       int32 // its new version
+}
+
+// UpdateError is a change that was refused. Reason is the text that
+// UpdateContainerErrorProto carries.
+type UpdateError struct {
+	Update  yarn.ContainerUpdate
+	Reason  string
+	Version int32 // the container's current version
+}
+
+// AppUsage is what an application has and wants.
+type AppUsage struct {
+	Queue                   string // full path
+	Used, Reserved, Pending yarn.Resource
+	AM                      yarn.Resource
+	Live, ReservedCount     int32
+	PendingCount            int64
+	Priority                int32
+	Active                  bool // its master's share is granted
+	Runnable                bool // not held back by max-parallel-apps
+	Partitions              []PartitionUsage
+}
+
+// PartitionUsage is the part of an application's usage in one partition.
+type PartitionUsage struct {
+	Label                   string
+	Used, Reserved, Pending yarn.Resource
+}
+
+// NodeUsage is what is taken and free on a node.
+type NodeUsage struct {
+	ID                     yarn.NodeID
+	Rack, Label            string
+	Total, Used, Available yarn.Resource
+	Reserved               cluster.ContainerRef // or NoContainer
+	Containers             []cluster.ContainerRef
+	Accepting              bool
+}
+
+// NodeUsage is what is taken and free on the node; see the facade.
+func (s *Core) NodeUsage(ref NodeRef) NodeUsage {
+	n := s.Books.Node(ref)
+	return NodeUsage{ID: n.ID, Rack: n.Rack, Label: n.Label, Total: n.Total, Used: n.Used, Available: n.Free(),
+		Reserved: n.Reserved, Containers: s.Books.OnNode(ref, math.MaxInt), Accepting: n.Accepting}
+}
+
+// ContainersOn are the first so many containers that hold room on the node.
+func (s *Core) ContainersOn(ref NodeRef, most int) []ContainerRef {
+	return s.Books.OnNode(ref, most)
+}
+
+// ClusterTotal is the sum of all nodes.
+func (s *Core) ClusterTotal() resource { return s.Books.Total }
+
+// DefaultTotal is the sum of the nodes of the default partition.
+func (s *Core) DefaultTotal() resource { return s.Books.Partition(0).Total }
+
+// Load is what the default partition has to do, and the vcores to do it with; see the facade.
+//
+// compat: free vcores count as long as the calculator sees anything free, and those of
+// reservations never do.
+func (s *Core) Load() (pending, cores int64) {
+	has, total := &s.Tree.Root().Ledger[0], &s.Books.Partition(0).Total
+	cores = has.Used.Sub(has.Promised).VCoreCount()
+	if s.Calc.More(&s.Books.Total, total, &has.Used) {
+		cores += max(total.Sub(has.Used).VCoreCount(), 0)
+	}
+	return has.Waiting, cores
+}
+
+// MinimumAllocation is the smallest container.
+func (s *Core) MinimumAllocation() resource { return s.Min }
