@@ -14,11 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/client"
 	"github.com/heddle-project/heddle/client/clienttest"
 	"github.com/heddle-project/heddle/internal/aggregated"
 	"github.com/heddle-project/heddle/wire/pb"
-	"google.golang.org/protobuf/proto"
 )
 
 const logsCluster = 1700000000000

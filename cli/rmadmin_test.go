@@ -6,11 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/client"
 	"github.com/heddle-project/heddle/client/clienttest"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
-	"google.golang.org/protobuf/proto"
 )
 
 // said keeps requests of a fake in a readable form.

@@ -16,11 +16,12 @@ import (
 	"syscall"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/cli/shell"
 	"github.com/heddle-project/heddle/client/clienttest"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/token"
-	"google.golang.org/protobuf/proto"
 )
 
 func TestOwnWords(t *testing.T) {

@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-project/heddle/client/clienttest"
-	"github.com/heddle-project/heddle/wire/pb"
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/heddle-project/heddle/client/clienttest"
+	"github.com/heddle-project/heddle/wire/pb"
 )
 
 func TestMain(m *testing.M) {

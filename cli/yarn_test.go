@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/client/clienttest"
 	"github.com/heddle-project/heddle/internal/release"
 	"github.com/heddle-project/heddle/wire/pb"
-	"google.golang.org/protobuf/proto"
 )
 
 func TestGlobalOptions(t *testing.T) {

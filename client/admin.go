@@ -3,9 +3,10 @@ package client
 import (
 	"context"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 // Decommission says what refreshing the include and exclude lists does to a

@@ -9,9 +9,10 @@ import (
 	"syscall"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/wire/ipc"
-	"google.golang.org/protobuf/proto"
 )
 
 // The protocols' names on the wire.

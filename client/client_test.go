@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/client/clienttest"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/yarn"
-	"go.uber.org/goleak"
-	"google.golang.org/protobuf/proto"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

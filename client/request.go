@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 // Request is containers that a master wants and that are all alike. Its ID

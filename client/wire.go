@@ -1,9 +1,10 @@
 package client
 
 import (
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 func toApplicationID(id yarn.ApplicationID) *pb.ApplicationId {

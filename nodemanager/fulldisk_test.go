@@ -15,8 +15,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/heddle-project/heddle/wire/pb"
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-project/heddle/wire/pb"
 )
 
 // mountsVariable makes the test binary a process with mounts of its own.

@@ -13,11 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/wire/token"
-	"google.golang.org/protobuf/proto"
 )
 
 // refused checks that a container is not started, with the class and part of the text that its master is told.

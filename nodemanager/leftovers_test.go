@@ -11,11 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/nodemanager/state"
 	"github.com/heddle-project/heddle/nodemanager/store"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 // forgets has the node's store lose the records of some containers while the node is not there.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/internal/aggregated"
 	"github.com/heddle-project/heddle/internal/filesystem"
@@ -21,7 +23,6 @@ import (
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 // resource is a file that a container wants under a name.

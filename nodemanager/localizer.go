@@ -10,13 +10,14 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/internal/filesystem"
 	"github.com/heddle-project/heddle/nodemanager/engine"
 	"github.com/heddle-project/heddle/nodemanager/localize"
 	"github.com/heddle-project/heddle/nodemanager/localize/java"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 // maxLocalizers bounds the processes of Hadoop's localizer. Each may have its heap

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/nodemanager/secrets"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
@@ -14,7 +16,6 @@ import (
 	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 var types = yarn.ResourceTypes{{Name: "memory-mb", Units: "Mi"}, {Name: "vcores"}}

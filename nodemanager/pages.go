@@ -1,11 +1,11 @@
 package nodemanager
 
 import (
-	"github.com/heddle-project/heddle/internal/release"
 	"path"
 	"time"
 
 	"github.com/heddle-project/heddle/internal/introspect"
+	"github.com/heddle-project/heddle/internal/release"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/nodemanager/web"
 )

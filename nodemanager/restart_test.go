@@ -2,8 +2,6 @@ package nodemanager
 
 import (
 	"errors"
-	"github.com/heddle-project/heddle/nodemanager/state"
-	"github.com/heddle-project/heddle/nodemanager/store"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,12 +9,15 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
+	"github.com/heddle-project/heddle/nodemanager/state"
+	"github.com/heddle-project/heddle/nodemanager/store"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 // lasting is a world whose node keeps everything for its next life and leaves containers alone when it stops.

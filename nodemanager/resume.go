@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/nodemanager/engine"
 	"github.com/heddle-project/heddle/nodemanager/localize"
 	"github.com/heddle-project/heddle/nodemanager/localize/java"
@@ -13,7 +15,6 @@ import (
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 // resume takes up what the last life left: with recovery its containers, applications and cache; without, it kills its

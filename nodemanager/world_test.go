@@ -21,11 +21,12 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/yarn"
-	"go.uber.org/goleak"
 )
 
 // lifeVariable makes the test binary a daemon: it names the file with the daemon's settings.

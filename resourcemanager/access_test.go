@@ -2,19 +2,20 @@ package resourcemanager
 
 import (
 	"fmt"
-	"github.com/heddle-project/heddle/wire/serve"
 	"net/netip"
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/heddle-project/heddle/resourcemanager/rpc/client"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 // The master of an unmanaged application gets its token from the report, which

@@ -1,17 +1,18 @@
 package resourcemanager
 
 import (
-	"github.com/heddle-project/heddle/wire/serve"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/resourcemanager/rpc/admin"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
-	"google.golang.org/protobuf/proto"
+	"github.com/heddle-project/heddle/wire/serve"
 )
 
 // Whoever is no administrator changes nothing.

@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/serve"
-	"google.golang.org/protobuf/proto"
 )
 
 // labelQueues are two leaves; only default may use the label gpu, and names it.

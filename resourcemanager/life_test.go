@@ -2,19 +2,20 @@ package resourcemanager
 
 import (
 	"bytes"
-	"github.com/heddle-project/heddle/wire/serve"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 // receive takes from a channel, with patience.

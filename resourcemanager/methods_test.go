@@ -2,18 +2,19 @@ package resourcemanager
 
 import (
 	"errors"
-	"github.com/heddle-project/heddle/wire/serve"
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/heddle-project/heddle/resourcemanager/rpc/admin"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/client"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 // method is one that Hadoop's services have, with a request that is complete.

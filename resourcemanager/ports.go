@@ -3,7 +3,6 @@ package resourcemanager
 import (
 	"context"
 	"fmt"
-	"github.com/heddle-project/heddle/internal/release"
 	"net"
 	"net/netip"
 	"path"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/internal/introspect"
+	"github.com/heddle-project/heddle/internal/release"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/admin"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/client"

@@ -1,14 +1,15 @@
 package resourcemanager
 
 import (
-	"github.com/heddle-project/heddle/wire/serve"
 	"path/filepath"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 // restart ends the daemon and starts another one on the same store.

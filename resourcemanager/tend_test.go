@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-project/heddle/wire/pb"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/heddle-project/heddle/wire/pb"
 )
 
 const capacityPackage = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity."

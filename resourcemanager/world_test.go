@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/heddle-project/heddle/wire/serve"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -14,6 +13,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/internal/audit"
@@ -25,9 +27,8 @@ import (
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/yarn"
-	"go.uber.org/goleak"
-	"google.golang.org/protobuf/proto"
 )
 
 // TestMain finds goroutines that outlive the daemons of the tests.

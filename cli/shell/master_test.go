@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/client/clienttest"
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/wire/convert"
@@ -21,7 +23,6 @@ import (
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 var quick = pace{beat: 2 * time.Millisecond, linger: 2 * time.Millisecond, look: 5 * time.Millisecond, hold: 10 * time.Millisecond, patience: 10 * time.Second}

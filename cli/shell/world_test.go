@@ -4,9 +4,10 @@ import (
 	"io/fs"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/yarn"
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

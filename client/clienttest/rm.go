@@ -16,9 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/wire/ipc"
-	"google.golang.org/protobuf/proto"
 )
 
 // Method answers one method from the request's bytes. An *ipc.RemoteError is

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/heddle-project/heddle/nodemanager/state"
 	"github.com/heddle-project/heddle/yarn"
-	"pgregory.net/rapid"
 )
 
 // TestRandom plays masters, a ResourceManager, processes, fetches, disks and sudden ends of the daemon, all at random, and

@@ -3,9 +3,10 @@ package heartbeat
 import (
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 // labelBook knows what the ResourceManager was told of the node's label.

@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-project/heddle/wire/pb"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/heddle-project/heddle/wire/pb"
 )
 
 // names is what a message says of the node's label.

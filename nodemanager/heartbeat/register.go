@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/internal/release"
 	"github.com/heddle-project/heddle/nodemanager/engine"
 	"github.com/heddle-project/heddle/nodemanager/rpc/container"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/pb"
-	"google.golang.org/protobuf/proto"
 )
 
 // register tells the ResourceManager of the node and of everything on it. No container starts meanwhile, because there is no

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/internal/clock"
 	"github.com/heddle-project/heddle/nodemanager/engine"
 	"github.com/heddle-project/heddle/nodemanager/loop"
@@ -20,7 +22,6 @@ import (
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 const issuer = 1_700_000_000_000

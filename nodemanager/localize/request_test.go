@@ -4,9 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/internal/filesystem"
 	"github.com/heddle-project/heddle/wire/pb"
-	"google.golang.org/protobuf/proto"
 )
 
 func wired(scheme, user, host string, port int32, file string) *pb.LocalResource {

@@ -16,14 +16,15 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/internal/aggregated"
 	"github.com/heddle-project/heddle/internal/clock"
 	"github.com/heddle-project/heddle/internal/filesystem"
 	"github.com/heddle-project/heddle/nodemanager/run"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/yarn"
-	"go.uber.org/goleak"
-	"google.golang.org/protobuf/proto"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -5,10 +5,11 @@ import (
 	"regexp"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/internal/aggregated"
 	"github.com/heddle-project/heddle/nodemanager/view"
 	"github.com/heddle-project/heddle/wire/pb"
-	"google.golang.org/protobuf/proto"
 )
 
 // wishes are what an application says about its logs (LogAggregationContext).

@@ -9,8 +9,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/heddle-project/heddle/nodemanager/process"
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-project/heddle/nodemanager/process"
 )
 
 // The variables by which a container's processes are known. The second tells containers of several nodes apart that have

@@ -7,12 +7,13 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
-	"pgregory.net/rapid"
 )
 
 // TestRandom plays nodes, masters, users, a launcher and a store that answers

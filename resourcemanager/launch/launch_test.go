@@ -11,14 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
-	"go.uber.org/goleak"
-	"google.golang.org/protobuf/proto"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -6,12 +6,12 @@ package rpc
 import (
 	"context"
 	"errors"
-	"github.com/heddle-project/heddle/wire/serve"
 	"time"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/loop"
 	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/serve"
 )
 
 // ViewPatience is how long a reader waits for fresh views.

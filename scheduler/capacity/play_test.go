@@ -6,11 +6,12 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/schedtest/twin"
 	"github.com/heddle-project/heddle/yarn"
-	"pgregory.net/rapid"
 )
 
 // play is random calls to two schedulers, as an engine would make them. One of

@@ -5,11 +5,12 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/yarn"
-	"pgregory.net/rapid"
 )
 
 // queries are all methods that change nothing, by name.

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"pgregory.net/rapid"
+
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
-	"pgregory.net/rapid"
 )
 
 // form is how all capacities of a configuration are written.

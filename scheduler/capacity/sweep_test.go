@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/yarn"
-	"pgregory.net/rapid"
 )
 
 // TestSweepsEndWhenNothingMoreCanCome plays random calls without heartbeats, so

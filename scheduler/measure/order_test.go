@@ -3,8 +3,9 @@ package measure
 import (
 	"testing"
 
-	"github.com/heddle-project/heddle/yarn"
 	"pgregory.net/rapid"
+
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // TestCompareIsAnOrder sees that no three amounts contradict each other, as long

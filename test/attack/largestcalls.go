@@ -6,8 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/heddle-project/heddle/wire/pb"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/heddle-project/heddle/wire/pb"
 )
 
 // Bounds of requests, as the ResourceManager has them.

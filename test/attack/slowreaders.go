@@ -12,8 +12,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/heddle-project/heddle/client"
 	"golang.org/x/sys/unix"
+
+	"github.com/heddle-project/heddle/client"
 )
 
 // slowreaders takes every place of the ResourceManager's web port with connections that ask for all applications and hardly read, then

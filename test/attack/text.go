@@ -18,10 +18,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/client"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 // evils are texts that steer a terminal, turn writing around, are markup or lines of their own; \x00 and what is no UTF-8 cannot be

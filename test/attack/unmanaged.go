@@ -3,12 +3,13 @@ package main
 import (
 	"fmt"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/client"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 // unmanaged submits an application whose master is the driver itself, and logs that master in; it has not registered.

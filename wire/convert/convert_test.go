@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 var types = append(yarn.BasicResourceTypes(), yarn.ResourceType{Name: "yarn.io/gpu"}, yarn.ResourceType{Name: "disk", Units: "Gi"})

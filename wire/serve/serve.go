@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/heddle-project/heddle/wire/ipc"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/heddle-project/heddle/wire/ipc"
 )
 
 // MaxDepth bounds the nesting of a request's messages, as Java's protobuf does.

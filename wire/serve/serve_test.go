@@ -9,10 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-project/heddle/wire/ipc"
-	"github.com/heddle-project/heddle/wire/pb"
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/pb"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

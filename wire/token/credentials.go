@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/heddle-project/heddle/wire/field"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/heddle-project/heddle/wire/field"
 )
 
 // Limits of credentials that are read.

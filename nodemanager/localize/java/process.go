@@ -17,9 +17,10 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/heddle-project/heddle/nodemanager/localize"
 	"github.com/heddle-project/heddle/wire/token"
-	"golang.org/x/sys/unix"
 )
 
 // class is what is run.

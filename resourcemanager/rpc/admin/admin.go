@@ -5,15 +5,16 @@ package admin
 import (
 	"errors"
 	"fmt"
-	"github.com/heddle-project/heddle/wire/serve"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 // The protocols' names on the wire.

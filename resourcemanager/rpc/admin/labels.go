@@ -3,6 +3,8 @@ package admin
 import (
 	"errors"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/loop"
 	"github.com/heddle-project/heddle/resourcemanager/view"
@@ -11,7 +13,6 @@ import (
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/serve"
-	"google.golang.org/protobuf/proto"
 )
 
 // message is an empty message of some type.

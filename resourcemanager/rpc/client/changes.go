@@ -3,8 +3,9 @@ package client
 import (
 	"errors"
 	"fmt"
-	"github.com/heddle-project/heddle/wire/serve"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
@@ -14,9 +15,9 @@ import (
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 const maxDiagnostics = 16 << 10

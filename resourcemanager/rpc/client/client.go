@@ -4,7 +4,8 @@ package client
 
 import (
 	"context"
-	"github.com/heddle-project/heddle/wire/serve"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/resourcemanager/loop"
@@ -12,9 +13,9 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 // Name is the protocol's name on the wire.

@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/heddle-project/heddle/wire/pb"
-	"github.com/heddle-project/heddle/yarn"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // The context that is stored and launched is the one that was sent, byte for

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"github.com/heddle-project/heddle/wire/serve"
 	"math"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/yarn"
 )
 

@@ -4,14 +4,14 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/heddle-project/heddle/wire/serve"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/heddle-project/heddle/resourcemanager/loop"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
-	"google.golang.org/protobuf/proto"
+	"github.com/heddle-project/heddle/wire/serve"
 )
 
 func (s *client) queue(c *ipc.Call, m *pb.GetQueueInfoRequest) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"github.com/heddle-project/heddle/wire/serve"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/heddle-project/heddle/wire/field"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
 )

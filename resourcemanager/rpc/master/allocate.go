@@ -3,7 +3,6 @@ package master
 import (
 	"errors"
 	"fmt"
-	"github.com/heddle-project/heddle/wire/serve"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -15,6 +14,7 @@ import (
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/scan"
+	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/yarn"
 )
 

@@ -4,7 +4,6 @@ package master
 
 import (
 	"fmt"
-	"github.com/heddle-project/heddle/wire/serve"
 
 	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
@@ -12,6 +11,7 @@ import (
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
 )

@@ -3,7 +3,6 @@ package tracker
 import (
 	"errors"
 	"fmt"
-	"github.com/heddle-project/heddle/wire/serve"
 	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -14,6 +13,7 @@ import (
 	"github.com/heddle-project/heddle/wire/field"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/scan"
+	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/yarn"
 )
 

@@ -2,13 +2,13 @@ package tracker
 
 import (
 	"fmt"
-	"github.com/heddle-project/heddle/wire/serve"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/field"
 	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/serve"
 )
 
 // MaxLogReports bounds the applications whose logs one request may tell of.

@@ -3,10 +3,11 @@ package tracker
 
 import (
 	"fmt"
-	"github.com/heddle-project/heddle/internal/release"
-	"github.com/heddle-project/heddle/wire/serve"
 	"net/netip"
 
+	"google.golang.org/protobuf/proto"
+
+	"github.com/heddle-project/heddle/internal/release"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/resourcemanager/secrets"
@@ -14,8 +15,8 @@ import (
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/yarn"
-	"google.golang.org/protobuf/proto"
 )
 
 // Name is the protocol's name on the wire.

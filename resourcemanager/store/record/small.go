@@ -2,6 +2,7 @@ package record
 
 import (
 	"errors"
+
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"

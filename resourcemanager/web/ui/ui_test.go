@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +12,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"encoding/xml"
 
 	"github.com/heddle-project/heddle/internal/pages"
 	"github.com/heddle-project/heddle/internal/visible"
