@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/scheduler/javanum"
@@ -23,7 +24,7 @@ func (r *round) onNode(a *app, w *demand.Want, lim *limits) skip {
 		return skipKey
 	}
 	if len(w.Rows) > 0 && r.found.From < 0 && !r.offSwitch(w) {
-		r.s.waited = true
+		r.waiting = true
 		r.noteNode(fit.LocalityDelay, int64(w.Opportunities), nil, nil)
 		return skipOther
 	}
@@ -51,7 +52,7 @@ func (r *round) near(a *app, w *demand.Want, lim *limits) skip {
 		return skipKey
 	}
 	if min(int32(r.s.Books.Count), r.s.cfg.NodeDelay) >= w.Opportunities {
-		r.s.waited = true
+		r.waiting = true
 	} else if r.try(a, w, rack, cluster.RackLocal, lim) {
 		return found
 	}
@@ -93,7 +94,7 @@ func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality,
 	case a.Held > 0, row != &w.Any, !r.s.Calc.HasRoom(&r.free, &row.Size), r.s.Calc.AnyPositive(&lim.unreserve):
 		return r.squeeze(a, w, row, l, lim)
 	}
-	r.propose(allocated, a, w, row, l)
+	r.propose(core.Allocated, a, w, row, l)
 	return true
 }
 
@@ -114,7 +115,7 @@ func (r *round) squeeze(a *app, w *demand.Want, row *demand.Row, l cluster.Local
 	mustGiveUp := calc.AnyPositive(need)
 	isNew := r.found.From < 0
 	look := s.cfg.ContinueLooking && isNew
-	kind, excess := allocated, cluster.NoContainer
+	kind, excess := core.Allocated, cluster.NoContainer
 	if calc.HasRoom(&r.free, size) {
 		if look && (!more || mustGiveUp) {
 			if !mustGiveUp {
@@ -126,7 +127,7 @@ func (r *round) squeeze(a *app, w *demand.Want, row *demand.Row, l cluster.Local
 			}
 		}
 	} else {
-		kind = reserved
+		kind = core.Reserved
 		r.noteNode(fit.NodeFull, 0, size, &r.free)
 		if !more && isNew || look && mustGiveUp {
 			return false
@@ -138,7 +139,7 @@ func (r *round) squeeze(a *app, w *demand.Want, row *demand.Row, l cluster.Local
 }
 
 // propose ends a walk, and resets what the key has waited.
-func (r *round) propose(k outcomeKind, a *app, w *demand.Want, row *demand.Row, l cluster.Locality) {
+func (r *round) propose(k core.Outcome, a *app, w *demand.Want, row *demand.Row, l cluster.Locality) {
 	o := &r.found
 	o.kind, o.app, o.App, o.Want, o.Row, o.Locality, o.Excess = k, a, &a.App, w, row, l, cluster.NoContainer
 	if o.From >= 0 || r.why != nil {

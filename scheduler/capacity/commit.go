@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -16,11 +17,7 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 		}
 	}
 	c, box := s.Allocate(r.node, r.book, &o.Placement)
-	a := o.app
-	if box.AM {
-		s.mastered = append(s.mastered, a)
-	}
-	kind := cluster.Allocated
+	a, kind := o.app, cluster.Allocated
 	switch {
 	case o.From >= 0:
 		kind = cluster.AllocatedFromReserved
@@ -36,7 +33,7 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 // than what is left below the limit of any queue above, and the walk has just found
 // room for the same ask there and on the node, and the user below the limit.
 func (r *round) certain(o *outcome) bool {
-	if o.kind != allocated || o.app.Held > 0 || r.part != 0 || r.s.Calc.Dominant || !r.book.Accepting {
+	if o.kind != core.Allocated || o.app.Held > 0 || r.part != 0 || r.s.Calc.Dominant || !r.book.Accepting {
 		return false
 	}
 	size := &o.Want.Any.Size
@@ -46,16 +43,16 @@ func (r *round) certain(o *outcome) bool {
 // consider does all that is to be done of a proposal before a container is placed. It
 // tells whether one is to be.
 func (s *Scheduler) consider(r *round, o *outcome, out []cluster.Decision) ([]cluster.Decision, bool) {
-	if o.kind != nothing && (!r.book.Accepting || !s.accepts(r, o)) {
+	if o.kind != core.Nothing && (!r.book.Accepting || !s.accepts(r, o)) {
 		return out, false
 	}
 	if o.Excess >= 0 {
 		out = s.decide(out, cluster.Unreserved, o.Excess, s.Books.Container(o.Excess))
 	}
 	switch {
-	case o.kind == allocated:
+	case o.kind == core.Allocated:
 		return out, true
-	case o.kind == nothing:
+	case o.kind == core.Nothing:
 		if o.Excess >= 0 {
 			s.GiveUp(o.Excess)
 		}
@@ -86,10 +83,10 @@ func (s *Scheduler) decide(out []cluster.Decision, k cluster.Kind, c ContainerRe
 // what would be used fits; so a proposal may be refused here again and again.
 func (s *Scheduler) accepts(r *round, o *outcome) bool {
 	if o.From >= 0 {
-		return o.kind != allocated || s.acceptsReserved(r, o)
+		return o.kind != core.Allocated || s.acceptsReserved(r, o)
 	}
 	more := &o.Row.Size
-	if o.kind == allocated && !s.Calc.FitsIn(more, &r.free) {
+	if o.kind == core.Allocated && !s.Calc.FitsIn(more, &r.free) {
 		r.noteNode(fit.NodeFull, 0, more, &r.free)
 		return false
 	}

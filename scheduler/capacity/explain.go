@@ -143,7 +143,7 @@ func (s *Scheduler) Explain(ref AppRef, max int) []yarn.Reason {
 		return []yarn.Reason{{Code: fit.NoNodes}}
 	}
 	e := &explanation{}
-	plain, waited := s.plain, s.waited
+	plain := s.plain
 	s.plain = true
 	contests := maxContests
 	for i := 0; i < s.Books.NodeSlots() && max > 0; i++ {
@@ -155,7 +155,7 @@ func (s *Scheduler) Explain(ref AppRef, max int) []yarn.Reason {
 			e.undo()
 		}
 	}
-	s.plain, s.waited = plain, waited
+	s.plain = plain
 	return e.inTheWay()
 }
 
@@ -298,7 +298,7 @@ func (r *round) offered(a *app, lim *limits) (gets bool) {
 	}
 	for i, w := range a.Wants.Keys() {
 		end := r.key(a, w, lim)
-		if o := &r.found; end == found && o.kind == allocated && o.From < 0 {
+		if o := &r.found; end == found && o.kind == core.Allocated && o.From < 0 {
 			return r.s.accepts(r, o)
 		}
 		if end != skipKey {
@@ -321,7 +321,7 @@ func (r *round) ownReservation(a *app, c ContainerRef) {
 	switch o := &r.found; {
 	case a.Avoids(r.book):
 		r.noteNode(fit.Blacklisted, 0, nil, nil)
-	case o.kind == allocated && r.s.accepts(r, o):
+	case o.kind == core.Allocated && r.s.accepts(r, o):
 		r.noteNode(fit.ComesNext, 0, nil, nil)
 	case o.Excess >= 0: // it is about to be given up
 		r.noteHolder(c)

@@ -230,7 +230,7 @@ func (p *play) untrueOfNode(a *app, why yarn.Reason) string {
 	case fit.LocalityDelay:
 		return sayIf(!slices.ContainsFunc(a.Wants.Keys(), func(w *demand.Want) bool { return len(w.Rows) > 0 }), "it asks for no place")
 	case fit.ComesNext:
-		return sayIf(!s.sweep.again && s.ReservedNodes == 0, "a sweep would have served it")
+		return sayIf(!s.SweepState().Refused && s.ReservedNodes == 0, "a sweep would have served it")
 	}
 	return fmt.Sprintf("%s is no reason", why.Code)
 }

@@ -491,14 +491,14 @@ func (p *play) sweep() {
 		more = a.more
 	}
 	// Proposals that are refused again and again, and reservations, count on.
-	w := &p.quick.sweep
-	counting := w.again || p.quick.ReservedNodes > 0
-	if !counting && w.idle > p.quick.patience() {
-		p.t.Fatalf("a sweep ended after %d visits", w.idle)
+	w := p.quick.SweepState()
+	counting := w.Refused || p.quick.ReservedNodes > 0
+	if !counting && w.Idle > w.Patience {
+		p.t.Fatalf("a sweep ended after %d visits", w.Idle)
 	}
 	for range p.nodes { // what counts nodes that pass by comes to its end
 		for _, n := range p.nodes {
-			if out := same(p, func(s *Scheduler) []cluster.Decision { out, _ := s.fill(n, 1<<20, nil); return out }); len(out) > 0 && !counting {
+			if out := same(p, func(s *Scheduler) []cluster.Decision { return s.Visit(n, 1<<20, nil) }); len(out) > 0 && !counting {
 				p.t.Fatalf("a sweep left out %v", out)
 			}
 		}

@@ -1,11 +1,9 @@
 package capacity
 
 import (
-	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/measure"
-	"github.com/heddle-project/heddle/yarn"
 )
 
 // Scheduler is the whole state.
@@ -24,14 +22,9 @@ type Scheduler struct {
 
 	plain   bool         // walk everything, for tests
 	pass    func(*Queue) // look at everybody who waits for admission, for tests; nil: admitPending
-	felt    int          // what the last walks left behind, see round.local
-	waited  bool         // a walk passed by who gets nearer to its turn by that
-	passed  int          // keys of asks that walks have passed by
 	fetched int64        // means nothing, see fetch.go
 
-	mastered []*app // whose master was placed by the running offer
-	sweep    sweep
-	late     *late // nil: refused changes leave nothing behind
+	late *late // nil: refused changes leave nothing behind
 
 	// keepsFractions leaves fractions as they are written where legacy-queue-mode.enabled
 	// is false. Apache does so where it was true at the start.
@@ -69,49 +62,13 @@ func (s *Scheduler) hold(cfg *config.Config, t *tree) {
 	s.Adopt(&cfg.Cluster, &t.Tree)
 }
 
-// maxRefused bounds how often an offer repeats a proposal that is refused where
-// the number of containers per heartbeat has no bound.
-const maxRefused = 100
-
-// Offer is the opportunity of one heartbeat; see the facade.
-func (s *Scheduler) Offer(ref NodeRef, now yarn.Now, out []cluster.Decision) []cluster.Decision {
-	s.Advance(now)
-	offSwitch, assigned, refused := int32(0), int32(0), 0
-	s.passed = 0
-	for {
-		before := len(out)
-		var o proposal
-		if o, out = s.offerOnce(ref, out); o.kind != allocated || !s.cfg.MultipleAssignments {
-			break
-		}
-		if o.locality == cluster.OffSwitch {
-			offSwitch++
-		}
-		if offSwitch >= s.cfg.MaxOffSwitch {
-			break
-		}
-		if len(out) == before {
-			refused++
-		}
-		assigned++
-		if s.cfg.MaxAssignments != -1 && assigned >= s.cfg.MaxAssignments || refused >= maxRefused || s.passed >= passedKeys {
-			break
-		}
-	}
-	if len(s.mastered) > 0 {
-		s.noteMasters()
-	}
-	return out
+// Heartbeat is what one heartbeat may bring.
+func (s *Scheduler) Heartbeat() core.Heartbeat {
+	return core.Heartbeat{Multiple: s.cfg.MultipleAssignments, OffSwitch: s.cfg.MaxOffSwitch, Containers: s.cfg.MaxAssignments}
 }
 
-// noteMasters ends the wait for a master where one was placed.
+// MasterPlaced tells the application its headroom.
 //
 // compat: Apache fetches the container of a master by an allocate call of its
 // own, which computes a headroom like any other.
-func (s *Scheduler) noteMasters() {
-	for _, a := range s.mastered {
-		a.Mastered = true
-		s.tellHeadroom(a)
-	}
-	s.mastered = s.mastered[:0]
-}
+func (s *Scheduler) MasterPlaced(a *core.App) { s.tellHeadroom(mine(a)) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -64,7 +65,7 @@ func TestASweepVisitsOpenNodesOnce(t *testing.T) {
 // Whoever wants much that no node has, and first, has it walked anew for each
 // container: an offer and a sweep end early then, and what comes later places the rest.
 func TestKeysPassedByAreBounded(t *testing.T) {
-	const strict, wanted = passedKeys / 4, 40
+	const strict, wanted = core.MaxKeys / 4, 40
 	cfg, _, err := config.Parse([]config.Property{{Name: config.Prefix + "root.queues", Value: "a"}, {Name: config.Prefix + "root.a.capacity", Value: "100"},
 		{Name: config.Prefix + "root.a.user-limit-factor", Value: "100"}, {Name: config.Prefix + "per-node-heartbeat.maximum-offswitch-assignments", Value: "1000"},
 		{Name: config.Prefix + "per-node-heartbeat.maximum-container-assignments", Value: "-1"}},
@@ -99,7 +100,7 @@ func TestKeysPassedByAreBounded(t *testing.T) {
 			s.Ask(a, asks)
 			for left := wanted; left > 0; {
 				n := len(place(s))
-				if left -= n; n == 0 || n > passedKeys/strict {
+				if left -= n; n == 0 || n > core.MaxKeys/strict {
 					t.Fatalf("%d were placed at once, %d are left", n, left)
 				}
 			}

@@ -33,19 +33,11 @@ const (
 
 // outcome is what a walk proposes.
 type outcome struct {
-	kind  outcomeKind
+	kind  core.Outcome
 	place int32 // of the application in the lineup, unless From is set
 	app   *app  // App, as this policy has it
 	core.Placement
 }
-
-type outcomeKind uint8
-
-const (
-	nothing outcomeKind = iota
-	allocated
-	reserved
-)
 
 // round is one walk for one node.
 type round struct {
@@ -59,36 +51,29 @@ type round struct {
 	mode  mode
 	// local counts what depended on the node or left something behind: a walk
 	// without any of it would end the same way on every node.
-	local int
-	found outcome // what the walk proposes
+	local   int
+	keys    int     // of asks that were passed by
+	waiting bool    // somebody was passed by who comes nearer to its turn by that
+	found   outcome // what the walk proposes
 	// why collects reasons in explain mode.
 	why *explanation
 }
 
-// proposal is what came of one try to place something on a node.
-type proposal struct {
-	kind     outcomeKind
-	locality cluster.Locality
-}
-
-// offerOnce is one try to place something on a node. Nothing more can come of an
-// offer after nothing.
-func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (proposal, []cluster.Decision) {
+// Try is one walk, or the try to serve a reservation.
+func (s *Scheduler) Try(ref NodeRef, out []cluster.Decision) (core.Try, []cluster.Decision) {
 	n := s.Books.Node(ref)
 	if n.Reserved >= 0 {
-		return proposal{}, s.offerReserved(ref, n, out)
+		return s.offerReserved(ref, n, out)
 	}
 	if n.Part == 0 && s.fruitless(0, respect) {
-		return proposal{}, out
+		return core.Try{AnyNode: true}, out
 	}
 	r := &round{}
 	r.begin(s, ref, n)
 	s.Calc.Sub(&r.free, &n.Total, &n.Used)
 	if !s.Calc.FitsIn(&s.Min, &r.free) {
-		if s.Calc.HasRoom(&r.free, &s.Min) && r.wants(s.tree.root) {
-			s.felt++ // the node may have less than nothing of one resource, and of others enough
-		}
-		return proposal{}, out
+		// The node may have less than nothing of one resource, and of others enough.
+		return core.Try{AnyNode: !s.Calc.HasRoom(&r.free, &s.Min) || !r.wants(s.tree.root)}, out
 	}
 	s.fetchNode(n)
 	for m := respect; ; m = ignore {
@@ -100,10 +85,9 @@ func (s *Scheduler) offerOnce(ref NodeRef, out []cluster.Decision) (proposal, []
 		lim := &s.limits[0]
 		s.Calc.Set(&lim.limit, &s.Books.Partition(r.asks).Total)
 		r.parent(s.tree.root, lim)
-		s.felt += r.local
 		out = s.commit(r, &r.found, out)
-		if r.found.kind != nothing || n.Part == 0 || m == ignore || s.Books.Partition(n.Part).Exclusive {
-			return proposal{r.found.kind, r.found.Locality}, out
+		if r.found.kind != core.Nothing || n.Part == 0 || m == ignore || s.Books.Partition(n.Part).Exclusive {
+			return core.Try{Outcome: r.found.kind, Locality: r.found.Locality, Keys: r.keys, Waiting: r.waiting, AnyNode: r.local == 0}, out
 		}
 	}
 }
@@ -123,7 +107,7 @@ func (r *round) turn(m mode) {
 }
 
 // offerReserved gives a reserved node to whom it is reserved for.
-func (s *Scheduler) offerReserved(ref NodeRef, n *cluster.NodeBook, out []cluster.Decision) []cluster.Decision {
+func (s *Scheduler) offerReserved(ref NodeRef, n *cluster.NodeBook, out []cluster.Decision) (core.Try, []cluster.Decision) {
 	a := s.app(s.Books.Container(n.Reserved).App)
 	r := &round{}
 	r.begin(s, ref, n)
@@ -138,7 +122,8 @@ func (s *Scheduler) offerReserved(ref NodeRef, n *cluster.NodeBook, out []cluste
 	} else {
 		r.leaf(a.queue, lim)
 	}
-	return s.commit(r, &r.found, out)
+	out = s.commit(r, &r.found, out)
+	return core.Try{Keys: r.keys, Waiting: r.waiting, AnyNode: true}, out
 }
 
 // wants tells whether anything below the queue is outstanding for the walk.
@@ -463,11 +448,11 @@ func (r *round) application(q *Queue, a *app, lim *limits) skip {
 	}
 	for i, w := range a.Wants.Keys() {
 		if end := r.key(a, w, lim); end != skipKey {
-			r.s.passed += i
+			r.keys += i
 			return end
 		}
 	}
-	r.s.passed += len(a.Wants.Keys())
+	r.keys += len(a.Wants.Keys())
 	return skipOther
 }
 
@@ -530,11 +515,11 @@ func (r *round) key(a *app, w *demand.Want, lim *limits) skip {
 		return skipOther
 	}
 	w.Opportunities++
-	waited := s.waited
+	waiting := r.waiting
 	end := r.onNode(a, w, lim)
 	if end == skipKey {
 		w.Opportunities--
-		s.waited = waited
+		r.waiting = waiting
 	}
 	return end
 }
@@ -563,7 +548,7 @@ func (r *round) missedEnough(w *demand.Want) bool {
 	if int(w.Missed) >= s.Books.Count {
 		return true
 	}
-	s.waited = true
+	r.waiting = true
 	r.note(fit.ShareDelay, r.label, "", int64(w.Missed), int64(s.Books.Count))
 	return false
 }

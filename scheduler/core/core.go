@@ -28,6 +28,14 @@ type (
 // Policy is who decides. It is asked whether applications may come, and told what
 // changes; the books are up to date by then.
 type Policy interface {
+	// Try tries to place one thing on a node. Nothing more can come of an offer after
+	// Nothing and after Reserved. What is placed is in out.
+	Try(node NodeRef, out []cluster.Decision) (Try, []cluster.Decision)
+	// Heartbeat bounds what an offer places by several tries.
+	Heartbeat() Heartbeat
+	// MasterPlaced tells, at the end of an offer, that an application has its master.
+	MasterPlaced(a *App)
+
 	// Admit makes the books of a new application, with its leaf and its priority, or
 	// says why it is refused.
 	Admit(in *demand.Application, path string) (*App, yarn.Reason)
@@ -97,6 +105,9 @@ type Core struct {
 	wants  []*demand.Want // what is known under them
 
 	servedRows map[ContainerRef]servedRows // where they do not follow from the container
+
+	mastered []*App // whose master was placed by the running offer
+	sweep    sweep
 
 	together         bool // several changes of nodes are carried out as one
 	recalculationDue bool // when they all are

@@ -29,7 +29,9 @@ func (s *Core) Allocate(ref NodeRef, n *cluster.NodeBook, o *Placement) (Contain
 	}
 	a, w := o.App, o.Want
 	box.Live = true
-	box.AM = !a.Mastered && !a.Unmanaged
+	if box.AM = !a.Mastered && !a.Unmanaged; box.AM {
+		s.mastered = append(s.mastered, a)
+	}
 	// The size is the container's: the ask may have changed since it was reserved.
 	s.Calc.Increase(&a.Shares[n.Part].Used, &box.Resource)
 	s.Books.Enter(s.Calc, &a.Live, n, c, box)
