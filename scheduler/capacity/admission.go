@@ -15,7 +15,7 @@ import (
 // share of masters (maximum-am-resource-percent).
 func (s *Scheduler) activate(q *Queue) {
 	l := q.leaf
-	for p := range q.shares {
+	for p := range q.Shares {
 		if s.hasMasterLimit(q, part(p)) {
 			s.masterLimit(q, part(p))
 		}
@@ -23,7 +23,7 @@ func (s *Scheduler) activate(q *Queue) {
 	if l.pending.count == 0 {
 		return
 	}
-	l.pending.begin(len(q.shares))
+	l.pending.begin(len(q.Shares))
 	if s.pass != nil {
 		s.pass(q)
 	} else {
@@ -55,40 +55,40 @@ func (s *Scheduler) admitPending(q *Queue) {
 
 // hasMasterLimit tells in which partitions the limit is kept up to date.
 func (s *Scheduler) hasMasterLimit(q *Queue, p part) bool {
-	if q.conf.AllLabels() {
-		sh, has := &q.shares[p], &q.Ledger[p]
-		return p == 0 || sh.known || !none(has.Used) || !none(has.Pending)
+	if q.Conf.AllLabels() {
+		sh, has := &q.Shares[p], &q.Ledger[p]
+		return p == 0 || sh.Known || !none(has.Used) || !none(has.Pending)
 	}
 	return q.MayUse(s.Books.Partition(p).Name)
 }
 
 // masterLimit is how much the masters of a leaf may use.
 func (s *Scheduler) masterLimit(q *Queue, p part) resource {
-	sh := &q.shares[p]
+	sh := &q.Shares[p]
 	var current resource
 	if p == 0 {
 		current = q.leaf.queueLimit
 	}
-	sh.amLimit = sh.effMin
-	if s.Calc.FitsIn(&sh.effMin, &current) {
-		sh.amLimit = current
+	sh.AMLimit = sh.EffMin
+	if s.Calc.FitsIn(&sh.EffMin, &current) {
+		sh.AMLimit = current
 	}
-	s.Calc.ScaleUp(&sh.amLimit, float64(sh.maxAM), &s.Min)
-	return sh.amLimit
+	s.Calc.ScaleUp(&sh.AMLimit, float64(sh.MaxAM), &s.Min)
+	return sh.AMLimit
 }
 
 // userMasterLimit is how much the masters of one user may use.
 func (s *Scheduler) userMasterLimit(q *Queue, u *user, p part) resource {
-	sh, l := &q.shares[p], q.leaf
-	share := max(javanum.Div(q.conf.UserLimit, 100), javanum.Div(1, float32(max(l.activeUsers(), 1))))
+	sh, l := &q.Shares[p], q.leaf
+	share := max(javanum.Div(q.Conf.UserLimit, 100), javanum.Div(1, float32(max(l.activeUsers(), 1))))
 	share = min(javanum.Mul(share, u.weight), 1)
-	by := javanum.Mul(javanum.Mul(sh.maxAM, share), q.conf.UserFactor)
-	if q.conf.UserFactor == -1 {
-		by = sh.maxAM
+	by := javanum.Mul(javanum.Mul(sh.MaxAM, share), q.Conf.UserFactor)
+	if q.Conf.UserFactor == -1 {
+		by = sh.MaxAM
 	}
-	limit := sh.effMin
+	limit := sh.EffMin
 	s.Calc.ScaleUp(&limit, float64(by), &s.Min)
-	return *s.Calc.Min(&l.lastCluster, &limit, &sh.amLimit)
+	return *s.Calc.Min(&l.lastCluster, &limit, &sh.AMLimit)
 }
 
 // verdict is whether an application may become active, or what is in the way.
@@ -105,9 +105,9 @@ const (
 // compat: the limit of one user is looked up once in a pass for each partition
 // and then serves for all users.
 func (s *Scheduler) admits(q *Queue, a *app) verdict {
-	sh := &q.shares[a.amPart]
-	free := q.leaf.active.len() < 1 || !s.Calc.Positive(&q.leaf.lastCluster, &sh.amUsed)
-	if with := a.amSize.Add(sh.amUsed); !free && !s.Calc.FitsIn(&with, &sh.amLimit) {
+	sh := &q.Shares[a.amPart]
+	free := q.leaf.active.len() < 1 || !s.Calc.Positive(&q.leaf.lastCluster, &sh.AMUsed)
+	if with := a.amSize.Add(sh.AMUsed); !free && !s.Calc.FitsIn(&with, &sh.AMLimit) {
 		return overQueue
 	}
 	u := q.userOf(a.User)
@@ -128,9 +128,9 @@ func (s *Scheduler) masterRefusal(a *app) yarn.Reason {
 	if !a.waits || w.passes == a.joined {
 		return yarn.Reason{}
 	}
-	sh, label := &q.shares[a.amPart], s.Books.Partition(a.amPart).Name
-	if with := a.amSize.Add(sh.amUsed); !s.Calc.FitsIn(&with, &sh.amLimit) {
-		return yarn.Reason{Code: fit.AMLimit, Subject: q.Path, Needed: with, Limit: sh.amLimit, Key: q.setting(label, masterShare)}
+	sh, label := &q.Shares[a.amPart], s.Books.Partition(a.amPart).Name
+	if with := a.amSize.Add(sh.AMUsed); !s.Calc.FitsIn(&with, &sh.AMLimit) {
+		return yarn.Reason{Code: fit.AMLimit, Subject: q.Path, Needed: with, Limit: sh.AMLimit, Key: q.setting(label, masterShare)}
 	}
 	var used resource
 	if u := q.leaf.users[a.User]; u != nil {
@@ -165,8 +165,8 @@ func (s *Scheduler) mayRun(a *app) bool {
 	if s.userRunnable[a.User] >= s.cfg.UserParallel(a.User) {
 		return false
 	}
-	for q := a.queue; q != nil; q = q.parent {
-		if q.runnableApps() >= q.conf.MaxParallel {
+	for q := a.queue; q != nil; q = q.Up {
+		if q.runnableApps() >= q.Conf.MaxParallel {
 			return false
 		}
 	}
@@ -185,7 +185,7 @@ func (s *Scheduler) track(a *app) {
 
 // countParallel counts applications that run for the parents of a leaf.
 func countParallel(q *Queue, n int32) {
-	for q = q.parent; q != nil; q = q.parent {
+	for q = q.Up; q != nil; q = q.Up {
 		q.runnable += n
 	}
 }
@@ -230,8 +230,8 @@ func (s *Scheduler) promoteMoved(a *app, from *Queue) {
 // waitingFor are those who may wait for the place that one has given up in a leaf.
 func waitingFor(leaf *Queue) [][]*app {
 	var highest *Queue
-	for q := leaf; q != nil; q = q.parent {
-		if q.runnableApps() == q.conf.MaxParallel-1 {
+	for q := leaf; q != nil; q = q.Up {
+		if q.runnableApps() == q.Conf.MaxParallel-1 {
 			highest = q
 		}
 	}
@@ -243,7 +243,7 @@ func waitingFor(leaf *Queue) [][]*app {
 
 // promoteAll lets everybody run who may, after limits have changed.
 func (s *Scheduler) promoteAll() {
-	lists := waitingBelow(s.tree.root, nil)
+	lists := waitingBelow(s.tree.Root, nil)
 	n := 0
 	for _, l := range lists {
 		n += len(l)
@@ -253,13 +253,13 @@ func (s *Scheduler) promoteAll() {
 
 // waitingBelow are the waiting applications of the leaves below with room.
 func waitingBelow(q *Queue, lists [][]*app) [][]*app {
-	if q.runnableApps() >= q.conf.MaxParallel {
+	if q.runnableApps() >= q.Conf.MaxParallel {
 		return lists
 	}
-	if q.isLeaf() {
+	if q.Leaf {
 		return append(lists, slices.Clone(q.leaf.waiting))
 	}
-	for _, c := range q.children {
+	for _, c := range q.Children {
 		lists = waitingBelow(c, lists)
 	}
 	return lists
@@ -342,9 +342,9 @@ func (s *Scheduler) workflowPriority(in *demand.Application, q *Queue) (int32, y
 	if workflow == "" || !s.cfg.WorkflowsOverride {
 		return in.Priority, yarn.Reason{}
 	}
-	for at := q; at != nil; at = at.parent {
+	for at := q; at != nil; at = at.Up {
 		for _, m := range s.cfg.Workflows {
-			if m.Name == workflow && (m.Path == at.Path || s.tree.find(m.Path) == at) {
+			if m.Name == workflow && (m.Path == at.Path || s.tree.Find(m.Path) == at) {
 				asked := *in
 				asked.Priority, asked.PrioritySet = m.Priority, true
 				return s.CheckPriority(&asked, q.Path)

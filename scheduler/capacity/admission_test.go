@@ -73,10 +73,10 @@ func TestAdmissionLooksAtEnough(t *testing.T) {
 // true: what it needs is what is used with it, and not within what limits it.
 func refused(s *Scheduler, a *app) bool {
 	why := s.masterRefusal(a)
-	sh := &a.queue.shares[a.amPart]
+	sh := &a.queue.Shares[a.amPart]
 	switch why.Code {
 	case fit.AMLimit:
-		return why.Subject == a.queue.Path && why.Needed == a.amSize.Add(sh.amUsed) && why.Limit == sh.amLimit && !s.Calc.FitsIn(&why.Needed, &why.Limit)
+		return why.Subject == a.queue.Path && why.Needed == a.amSize.Add(sh.AMUsed) && why.Limit == sh.AMLimit && !s.Calc.FitsIn(&why.Needed, &why.Limit)
 	case fit.UserAMLimit:
 		u := a.queue.leaf.users[a.User]
 		return why.Subject == a.queue.Path && why.Detail == a.User && why.Needed == a.amSize.Add(u.shares[a.amPart].amUsed) && !s.Calc.FitsIn(&why.Needed, &why.Limit)

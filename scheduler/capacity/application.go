@@ -61,7 +61,7 @@ func (s *Scheduler) Admit(in *demand.Application, path string) (*core.App, yarn.
 }
 
 func (s *Scheduler) admitApplication(in *demand.Application, path string) (*Queue, int32, yarn.Reason) {
-	if n := s.tree.root.apps; n >= s.cfg.MaxSystemApps && !in.Recovering {
+	if n := s.tree.Root.Apps; n >= s.cfg.MaxSystemApps && !in.Recovering {
 		return nil, 0, yarn.Reason{Code: fit.TooManyApps, Subject: queue.Root, Count: int64(n), Max: int64(s.cfg.MaxSystemApps),
 			Key: config.Prefix + "maximum-applications"}
 	}
@@ -78,16 +78,16 @@ func (s *Scheduler) admitApplication(in *demand.Application, path string) (*Queu
 	} else if why := s.meetUser(q, in.User); !why.OK() {
 		return nil, 0, why
 	}
-	q.lastSubmit = s.Now.Mono
-	for p := q.parent; p != nil; p = p.parent {
-		p.apps++
+	q.LastSubmit = s.Now.Mono
+	for p := q.Up; p != nil; p = p.Up {
+		p.Apps++
 	}
 	return q, priority, yarn.Reason{}
 }
 
 // destination is the leaf of that name, created where that is allowed.
 func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, yarn.Reason) {
-	q := s.tree.find(path)
+	q := s.tree.Find(path)
 	if q != nil && s.isAstray(q.Path) {
 		return nil, yarn.Reason{Code: fit.UnknownQueue, Subject: path}
 	}
@@ -100,7 +100,7 @@ func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, ya
 			return nil, why
 		}
 	}
-	if !q.isLeaf() {
+	if !q.Leaf {
 		return nil, yarn.Reason{Code: fit.NotALeaf, Subject: path}
 	}
 	if !in.Recovering {
@@ -125,7 +125,7 @@ func (s *Scheduler) maySubmitNow(q *Queue, name string) yarn.Reason {
 	if why := s.leafTakes(q); !why.OK() {
 		return why
 	}
-	if l := q.leaf; !q.managedLeaf() {
+	if l := q.leaf; !q.ManagedLeaf() {
 		n := int32(0)
 		if u := l.users[name]; u != nil {
 			n = u.active + u.pending
@@ -135,7 +135,7 @@ func (s *Scheduler) maySubmitNow(q *Queue, name string) yarn.Reason {
 				Key: s.maxAppsKey(q) + ", minimum-user-limit-percent and user-limit-factor"}
 		}
 	}
-	for p := q.parent; p != nil; p = p.parent {
+	for p := q.Up; p != nil; p = p.Up {
 		if p.State != queue.Running {
 			return yarn.Reason{Code: fit.QueueStopped, Subject: p.Path}
 		}
@@ -148,7 +148,7 @@ func (s *Scheduler) leafTakes(q *Queue) yarn.Reason {
 	if q.State != queue.Running {
 		return yarn.Reason{Code: fit.QueueStopped, Subject: q.Path}
 	}
-	if n := q.numApps(); n >= q.leaf.maxApps && !q.managedLeaf() {
+	if n := q.NumApps(); n >= q.leaf.maxApps && !q.ManagedLeaf() {
 		return yarn.Reason{Code: fit.TooManyQueueApps, Subject: q.Path, Count: int64(n), Max: int64(q.leaf.maxApps), Key: s.maxAppsKey(q)}
 	}
 	return yarn.Reason{}
@@ -160,21 +160,21 @@ func (s *Scheduler) Removed(gone *core.App) {
 	q := a.queue
 	s.unwant(q, a)
 	q.finished()
-	for p := q.parent; p != nil; p = p.parent {
-		p.apps--
+	for p := q.Up; p != nil; p = p.Up {
+		p.Apps--
 		p.finished()
 	}
 }
 
 // finished ends the draining of a queue that has become empty.
 func (q *Queue) finished() {
-	if q.State == queue.Draining && q.numApps() == 0 {
+	if q.State == queue.Draining && q.NumApps() == 0 {
 		q.State = queue.Stopped
 	}
 }
 
 func (q *Queue) drainForRecovery() {
-	for ; q != nil && q.State == queue.Stopped; q = q.parent {
+	for ; q != nil && q.State == queue.Stopped; q = q.Up {
 		q.State = queue.Draining
 	}
 }
@@ -260,8 +260,8 @@ func (s *Scheduler) chargeMaster(q *Queue, u *user, a *app, sign int64) {
 	for i := range size {
 		size[i] *= sign
 	}
-	sh, us := &q.shares[a.amPart], &u.shares[a.amPart]
-	sh.amUsed = sh.amUsed.Add(size)
+	sh, us := &q.Shares[a.amPart], &u.shares[a.amPart]
+	sh.AMUsed = sh.AMUsed.Add(size)
 	us.amUsed = us.amUsed.Add(size)
 }
 
@@ -310,16 +310,16 @@ func (s *Scheduler) PrepareTarget(of *core.App, target string) (*queue.Queue, ya
 
 // leafToMoveTo finds the target, if the application's queue can be left for it.
 func (s *Scheduler) leafToMoveTo(a *app, target string) (*Queue, yarn.Reason) {
-	q := s.tree.find(target)
+	q := s.tree.Find(target)
 	switch {
-	case s.tree.find(a.queue.Path) == nil || s.isAstray(a.queue.Path):
+	case s.tree.Find(a.queue.Path) == nil || s.isAstray(a.queue.Path):
 		// compat: a refresh has taken its queue out of the tree.
 		return nil, yarn.Reason{Code: fit.UnknownQueue, Subject: a.queue.Path}
 	case q == nil && s.tree.Names.Ambiguous(target):
 		return nil, yarn.Reason{Code: fit.AmbiguousQueue, Subject: target}
 	case q == nil || s.isAstray(q.Path):
 		return nil, yarn.Reason{Code: fit.UnknownQueue, Subject: target}
-	case !q.isLeaf():
+	case !q.Leaf:
 		return nil, yarn.Reason{Code: fit.NotALeaf, Subject: q.Path}
 	}
 	return q, yarn.Reason{}
@@ -345,9 +345,9 @@ func (s *Scheduler) keepsAccess(a *app, q *Queue) yarn.Reason {
 // Moved takes the application out of one leaf and puts it into another.
 func (s *Scheduler) Moved(of *core.App, fromLeaf, toLeaf *queue.Queue) {
 	a, from, to := mine(of), own(fromLeaf), own(toLeaf)
-	to.lastSubmit = s.Now.Mono
-	for p := to.parent; p != nil; p = p.parent {
-		p.apps++
+	to.LastSubmit = s.Now.Mono
+	for p := to.Up; p != nil; p = p.Up {
+		p.Apps++
 	}
 	if a.Running {
 		s.separate(from, a, to)
@@ -360,8 +360,8 @@ func (s *Scheduler) Moved(of *core.App, fromLeaf, toLeaf *queue.Queue) {
 	}
 	a.enters(to)
 	from.finished()
-	for p := from.parent; p != nil; p = p.parent {
-		p.apps--
+	for p := from.Up; p != nil; p = p.Up {
+		p.Apps--
 		p.finished()
 	}
 	if a.Running && !s.AsApache {

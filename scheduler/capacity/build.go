@@ -27,7 +27,7 @@ func (s *Scheduler) build(cfg *config.Config) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.root = root
+	t.Root = root
 	t.reindex()
 	return t, nil
 }
@@ -105,21 +105,21 @@ func (s *Scheduler) setup(cfg *config.Config, q *Queue, set []setting) error {
 //
 // compat: normalized weights are not among what is cleared.
 func (s *Scheduler) load(q *Queue, set []setting) {
-	for p := range q.shares {
-		sh := &q.shares[p]
-		sh.capacity, sh.maxCapacity, sh.absolute, sh.absoluteMax, sh.weight = 0, 0, 0, 0, -1
+	for p := range q.Shares {
+		sh := &q.Shares[p]
+		sh.Capacity, sh.MaxCapacity, sh.Absolute, sh.AbsoluteMax, sh.Weight = 0, 0, 0, 0, -1
 	}
 	if q.set = set; set == nil {
-		q.set = make([]setting, 0, len(q.conf.Configured)) // others share the old one
-		for _, label := range q.conf.Configured {
-			q.set = append(q.set, setting{s.Part(label), q.conf.Amount(label)})
+		q.set = make([]setting, 0, len(q.Conf.Configured)) // others share the old one
+		for _, label := range q.Conf.Configured {
+			q.set = append(q.set, setting{s.Part(label), q.Conf.Amount(label)})
 		}
 	}
 	for i := range q.set {
 		a := &q.set[i]
-		sh := &q.shares[a.p]
-		sh.known = true
-		sh.capacity, sh.maxCapacity, sh.weight, sh.maxAM = a.Capacity, a.MaxCapacity, a.Weight, a.MaxAM
+		sh := &q.Shares[a.p]
+		sh.Known = true
+		sh.Capacity, sh.MaxCapacity, sh.Weight, sh.MaxAM = a.Capacity, a.MaxCapacity, a.Weight, a.MaxAM
 	}
 }
 
@@ -127,8 +127,8 @@ func (s *Scheduler) loadAmounts(cfg *config.Config, q *Queue) error {
 	for i := range q.set {
 		p, a := q.set[i].p, &q.set[i].Amount
 		most := a.Max
-		if q.parent != nil {
-			above := q.parent.shares[p].confMax
+		if q.Up != nil {
+			above := q.Up.Shares[p].ConfMax
 			if !none(above) && s.Calc.More(&s.Books.Total, &most, &above) {
 				return s.refusal(cfg, q, "maximum-capacity", "must not be more than the parent's maximum")
 			}
@@ -139,7 +139,7 @@ func (s *Scheduler) loadAmounts(cfg *config.Config, q *Queue) error {
 		if !none(most) && s.Calc.More(&s.Books.Total, &a.Min, &most) {
 			return s.refusal(cfg, q, "capacity", "must not be more than the maximum")
 		}
-		q.shares[p].confMin, q.shares[p].confMax, q.shares[p].hasMin = a.Min, most, !none(a.Min)
+		q.Shares[p].ConfMin, q.Shares[p].ConfMax, q.Shares[p].HasMin = a.Min, most, !none(a.Min)
 	}
 	return nil
 }
@@ -147,10 +147,10 @@ func (s *Scheduler) loadAmounts(cfg *config.Config, q *Queue) error {
 // setState finds the state of a queue from its setting and from what it was.
 func (s *Scheduler) setState(cfg *config.Config, q *Queue) error {
 	up := queue.Running
-	if q.parent != nil {
-		up = q.parent.State
+	if q.Up != nil {
+		up = q.Up.State
 	}
-	set := q.conf.State
+	set := q.Conf.State
 	switch {
 	case !q.stateSet:
 		q.stateSet = true
@@ -159,7 +159,7 @@ func (s *Scheduler) setState(cfg *config.Config, q *Queue) error {
 			return s.refusal(cfg, q, "state", "a queue below a stopped one cannot run")
 		case set == config.StateStopped:
 			q.State = queue.Stopped
-		case set == config.StateUnset && q.parent != nil:
+		case set == config.StateUnset && q.Up != nil:
 			if q.State = up; up == queue.Draining {
 				q.State = queue.Stopped
 			}
@@ -178,10 +178,10 @@ func (s *Scheduler) setState(cfg *config.Config, q *Queue) error {
 // stop ends the intake of the queue and of all below.
 func (q *Queue) stop() {
 	q.State = queue.Stopped
-	if q.numApps() > 0 {
+	if q.NumApps() > 0 {
 		q.State = queue.Draining
 	}
-	for _, c := range q.children {
+	for _, c := range q.Children {
 		c.stop()
 	}
 }
@@ -197,7 +197,7 @@ func (s *Scheduler) setType(cfg *config.Config, q *Queue) error {
 		}
 		if i == 0 {
 			q.absolute = is
-		} else if is != q.absolute && q.parent != nil && cfg.Legacy {
+		} else if is != q.absolute && q.Up != nil && cfg.Legacy {
 			return s.refusal(cfg, q, "capacity", "must be written in the same way for all partitions")
 		}
 	}
@@ -211,9 +211,9 @@ func (s *Scheduler) setChildren(cfg *config.Config, q *Queue, children []*Queue)
 			return err
 		}
 	}
-	q.children = children
+	q.Children = children
 	for i, c := range children {
-		c.listed = int32(i)
+		c.Place = int32(i)
 	}
 	q.reorder()
 	return nil
@@ -236,8 +236,8 @@ func (s *Scheduler) checkChildren(cfg *config.Config, q *Queue, children []*Queu
 	if below != byPercent {
 		return nil
 	}
-	for p := range q.shares {
-		if q.shares[p].known {
+	for p := range q.Shares {
+		if q.Shares[p].Known {
 			if err := s.checkSum(cfg, q, children, part(p), own == byPercent); err != nil {
 				return err
 			}
@@ -247,19 +247,19 @@ func (s *Scheduler) checkChildren(cfg *config.Config, q *Queue, children []*Queu
 }
 
 func (s *Scheduler) checkAmounts(cfg *config.Config, q *Queue, children []*Queue, same bool) error {
-	if !same && q.parent != nil {
+	if !same && q.Up != nil {
 		return s.refusal(cfg, q, "capacity", "must be written as amounts where the queues below are, and the other way round")
 	}
-	for p := range q.shares {
-		sh := &q.shares[p]
-		if !sh.known || none(sh.confMin) {
+	for p := range q.Shares {
+		sh := &q.Shares[p]
+		if !sh.Known || none(sh.ConfMin) {
 			continue
 		}
 		var sum resource
 		for _, c := range children {
-			sum = sum.Add(c.shares[p].confMin)
+			sum = sum.Add(c.Shares[p].ConfMin)
 		}
-		if s.Calc.Less(&s.Books.Partition(part(p)).Total, &sh.confMin, &sum) {
+		if s.Calc.Less(&s.Books.Partition(part(p)).Total, &sh.ConfMin, &sum) {
 			return s.refusal(cfg, q, "capacity", "must not be less than the sum of the queues below")
 		}
 	}
@@ -269,18 +269,18 @@ func (s *Scheduler) checkAmounts(cfg *config.Config, q *Queue, children []*Queue
 func (s *Scheduler) checkSum(cfg *config.Config, q *Queue, children []*Queue, p part, percent bool) error {
 	var sum float32
 	for _, c := range children {
-		sum = float32(sum + c.shares[p].capacity)
+		sum = float32(sum + c.Shares[p].Capacity)
 	}
 	off := func(f float32) float64 { return math.Abs(float64(f)) }
-	own := q.shares[p].capacity
+	own := q.Shares[p].Capacity
 	switch {
 	case off(1-sum) > precision && off(sum) > precision:
 		return s.refusal(cfg, q, "queues", fmt.Sprintf("capacities of the queues below%s add up to %s percent; must be 100, or 0", s.inPartition(p), decimal(sum*100)))
 	case off(1-sum) > precision:
-		if percent && off(own) > precision && !q.conf.AllowZeroSum {
+		if percent && off(own) > precision && !q.Conf.AllowZeroSum {
 			return s.refusal(cfg, q, "queues", fmt.Sprintf("capacities of the queues below%s add up to 0, which allow-zero-capacity-sum must permit", s.inPartition(p)))
 		}
-	case percent && off(own) <= 0 && !q.conf.AllowZeroSum:
+	case percent && off(own) <= 0 && !q.Conf.AllowZeroSum:
 		return s.refusal(cfg, q, "capacity", "is 0, but queues below have more")
 	}
 	return nil

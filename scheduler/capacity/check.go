@@ -41,7 +41,7 @@ func (c *recount) queue(q *Queue) []queue.Ledger {
 }
 
 func (c *recount) up(q *Queue, p part, change func(*queue.Ledger)) {
-	for ; q != nil; q = q.parent {
+	for ; q != nil; q = q.Up {
 		change(&c.queue(q)[p])
 	}
 }
@@ -166,21 +166,21 @@ func (c *recount) checkApps() string {
 }
 
 func (c *recount) checkQueues() string {
-	for _, q := range c.s.tree.all {
+	for _, q := range c.s.tree.Queues {
 		if q == nil {
 			continue
 		}
-		if q.rules != q.conf.Rules {
-			return fmt.Sprintf("%s follows other rules than its settings: %+v, not %+v", q.Path, q.rules, q.conf.Rules)
+		if q.Rules != q.Conf.Rules {
+			return fmt.Sprintf("%s follows other rules than its settings: %+v, not %+v", q.Path, q.Rules, q.Conf.Rules)
 		}
-		if (q.parent == nil) != (q.Parent == nil) || q.parent != nil && q.Parent != &q.parent.Queue || c.s.tree.All[q.Index] != &q.Queue {
+		if (q.Up == nil) != (q.Parent == nil) || q.Up != nil && q.Parent != &q.Up.Queue || c.s.tree.All[q.Index] != &q.Queue {
 			return fmt.Sprintf("%s stands in two places of the tree", q.Path)
 		}
 		if wrong := c.s.checkOrders(q); wrong != "" {
 			return wrong
 		}
 		counted := c.queue(q)
-		for p := range q.shares {
+		for p := range q.Shares {
 			have, want := &q.Ledger[p], &counted[p]
 			if have.Used != want.Used || have.Pending != want.Pending || have.Promised != want.Promised ||
 				have.Waiting != want.Waiting || have.Held != want.Held || have.Containers != want.Containers {
@@ -215,7 +215,7 @@ func (c *recount) checkUsers(q *Queue) string {
 	if l.lost {
 		return ""
 	}
-	for p := range q.shares {
+	for p := range q.Shares {
 		var active resource
 		for _, u := range l.ordered {
 			var want resource
@@ -238,7 +238,7 @@ func (c *recount) checkUsers(q *Queue) string {
 
 // checkLists sees that the lists of leaves are complete and in order.
 func (c *recount) checkLists() string {
-	for _, q := range c.s.tree.all {
+	for _, q := range c.s.tree.Queues {
 		if q == nil || q.leaf == nil {
 			continue
 		}
@@ -247,7 +247,7 @@ func (c *recount) checkLists() string {
 			if !a.active || a.queue != q {
 				return fmt.Sprintf("%s: %v is not one of its active applications", q.Path, a.ID)
 			}
-			if i > 0 && q.conf.Ordering != config.Fair && q.policy()(q.leaf.active.apps[i-1], a) >= 0 {
+			if i > 0 && q.Conf.Ordering != config.Fair && q.policy()(q.leaf.active.apps[i-1], a) >= 0 {
 				return fmt.Sprintf("%s: %v is out of order", q.Path, a.ID)
 			}
 			am = am.Add(a.amSize)
@@ -259,8 +259,8 @@ func (c *recount) checkLists() string {
 			return fmt.Sprintf("%s: %s", q.Path, wrong)
 		}
 		var kept resource
-		for p := range q.shares {
-			kept = kept.Add(q.shares[p].amUsed)
+		for p := range q.Shares {
+			kept = kept.Add(q.Shares[p].AMUsed)
 		}
 		if am != kept {
 			return fmt.Sprintf("%s: masters use %v, kept is %v", q.Path, am, kept)
@@ -282,9 +282,9 @@ func (s *Scheduler) checkOrders(q *Queue) string {
 			if mode(m) == ignore {
 				asks = 0
 			}
-			now := childOrder{keys: newTournament(len(q.children))}
+			now := childOrder{keys: newTournament(len(q.Children))}
 			now.fix(s, q, part(p))
-			for _, c := range q.children {
+			for _, c := range q.Children {
 				now.place(s, c, part(p), asks)
 			}
 			if !slices.Equal(o.fixed, now.fixed) || !slices.Equal(o.keys, now.keys) {

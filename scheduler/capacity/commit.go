@@ -98,8 +98,8 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 			return false
 		}
 	}
-	for q := o.app.queue; q != nil; q = q.parent {
-		has, most := &q.Ledger[r.part], &q.shares[r.part].effMax
+	for q := o.app.queue; q != nil; q = q.Up {
+		has, most := &q.Ledger[r.part], &q.Shares[r.part].EffMax
 		if r.mode == ignore {
 			most = &s.Books.Partition(r.part).Total
 		}

@@ -17,7 +17,7 @@ func (s *Scheduler) create(path string) (*Queue, yarn.Reason) {
 	if up == "" || strings.Contains("."+path+".", "..") {
 		return nil, unknown
 	}
-	if parent := s.tree.find(up); parent != nil && parent.conf.Kind == config.Managed {
+	if parent := s.tree.Find(up); parent != nil && parent.Conf.Kind == config.Managed {
 		return s.createManaged(parent, queue.Short(path))
 	}
 	parent, missing, why := s.missingParents(path, up)
@@ -40,42 +40,42 @@ func (s *Scheduler) missingParents(path, up string) (*Queue, []string, yarn.Reas
 	}
 	var missing []string
 	depth := int32(1)
-	existing := s.tree.find(up)
-	for static := existing; (static == nil || static.dynamic) && up != ""; static = s.tree.find(up) {
+	existing := s.tree.Find(up)
+	for static := existing; (static == nil || static.Dynamic) && up != ""; static = s.tree.Find(up) {
 		depth++
 		if existing == nil {
 			missing = append([]string{up}, missing...)
 		}
 		if up = queue.ParentPath(up); existing == nil {
-			existing = s.tree.find(up)
+			existing = s.tree.Find(up)
 		}
 	}
-	static := s.tree.find(up)
+	static := s.tree.Find(up)
 	switch {
 	case existing == nil || static == nil:
 		return nil, nil, yarn.Reason{Code: fit.UnknownQueue, Subject: path}
-	case depth > static.conf.MaxDepth:
-		return nil, nil, yarn.Reason{Code: fit.TooDeep, Subject: path, Count: int64(depth), Max: int64(static.conf.MaxDepth)}
-	case existing.isLeaf():
+	case depth > static.Conf.MaxDepth:
+		return nil, nil, yarn.Reason{Code: fit.TooDeep, Subject: path, Count: int64(depth), Max: int64(static.Conf.MaxDepth)}
+	case existing.Leaf:
 		return nil, nil, yarn.Reason{Code: fit.NotADynamicParent, Subject: existing.Path}
-	case !existing.flexible():
+	case !existing.Flexible():
 		return nil, nil, yarn.Reason{Code: fit.NotADynamicParent, Subject: existing.Path}
 	}
 	return existing, missing, yarn.Reason{}
 }
 
-// flexible tells whether queues are created below on demand.
-func (q *Queue) flexible() bool { return !q.isLeaf() && (q.dynamic || q.conf.Flexible) }
+// Flexible tells whether queues are created below on demand.
+func (q *Queue) Flexible() bool { return !q.Leaf && (q.Dynamic || q.Conf.Flexible) }
 
 func (s *Scheduler) addDynamic(parent *Queue, name string, kind config.Kind) (*Queue, yarn.Reason) {
 	path := parent.Path + "." + name
-	if q := s.tree.byPath(path); q != nil {
+	if q := s.tree.ByPath(path); q != nil {
 		return q, yarn.Reason{}
 	}
-	if n := len(parent.children); n >= int(parent.conf.MaxChildren) {
-		return nil, yarn.Reason{Code: fit.TooManyQueues, Subject: parent.Path, Count: int64(n), Max: int64(parent.conf.MaxChildren)}
+	if n := len(parent.Children); n >= int(parent.Conf.MaxChildren) {
+		return nil, yarn.Reason{Code: fit.TooManyQueues, Subject: parent.Path, Count: int64(n), Max: int64(parent.Conf.MaxChildren)}
 	}
-	if t, mixed := s.typeOf(parent, parent.children); s.cfg.Legacy && (t != byWeight || mixed) {
+	if t, mixed := s.typeOf(parent, parent.Children); s.cfg.Legacy && (t != byWeight || mixed) {
 		return nil, yarn.Reason{Code: fit.NotADynamicParent, Subject: parent.Path, Detail: "its queues do not have weights"}
 	}
 	q, why := s.newDynamic(parent, name, kind)
@@ -83,25 +83,25 @@ func (s *Scheduler) addDynamic(parent *Queue, name string, kind config.Kind) (*Q
 		return nil, why
 	}
 	s.hang(parent, q)
-	parent.lastSubmit = s.Now.Mono
+	parent.LastSubmit = s.Now.Mono
 	s.recalculateFrom(parent, s.Books.Total)
 	return q, yarn.Reason{}
 }
 
 func (s *Scheduler) newDynamic(parent *Queue, name string, kind config.Kind) (*Queue, yarn.Reason) {
-	conf, err := s.cfg.Dynamic(parent.conf, name, kind)
+	conf, err := s.cfg.Dynamic(parent.Conf, name, kind)
 	if err != nil {
 		return nil, yarn.Reason{Code: fit.BadRequest, Subject: parent.Path + "." + name, Detail: err.Error()}
 	}
 	known := s.Books.Partitions()
 	s.internLabels(conf)
 	q := s.newQueue(conf, parent)
-	q.dynamic = parent.conf.Kind != config.Managed
+	q.Dynamic = parent.Conf.Kind != config.Managed
 	if err := s.setup(s.cfg, q, nil); err != nil {
 		s.ForgetParts(known)
 		return nil, yarn.Reason{Code: fit.BadRequest, Subject: q.Path, Detail: err.Error()}
 	}
-	if q.isLeaf() {
+	if q.Leaf {
 		s.adopt(q)
 	}
 	return q, yarn.Reason{}
@@ -109,23 +109,23 @@ func (s *Scheduler) newDynamic(parent *Queue, name string, kind config.Kind) (*Q
 
 // hang enters a new queue as the last child of its parent.
 func (s *Scheduler) hang(parent, q *Queue) {
-	q.listed = int32(len(parent.children))
-	parent.children = append(parent.children, q)
+	q.Place = int32(len(parent.Children))
+	parent.Children = append(parent.Children, q)
 	parent.reorder()
 	s.tree.add(q)
 }
 
 // unhang takes a queue out of the tree.
 func (s *Scheduler) unhang(q *Queue) {
-	parent := q.parent
-	kept := parent.children[:0]
-	for _, c := range parent.children {
+	parent := q.Up
+	kept := parent.Children[:0]
+	for _, c := range parent.Children {
 		if c != q {
-			c.listed = int32(len(kept))
+			c.Place = int32(len(kept))
 			kept = append(kept, c)
 		}
 	}
-	parent.children = kept
+	parent.Children = kept
 	parent.reorder()
 	s.tree.remove(q)
 	parent.Touch()
@@ -139,7 +139,7 @@ func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
 		return
 	}
 	var due []*Queue
-	for _, q := range s.tree.all {
+	for _, q := range s.tree.Queues {
 		if q == nil {
 			continue
 		}
@@ -153,20 +153,20 @@ func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
 		}
 	}
 	for _, q := range due {
-		if q.removable() && (s.Now.Mono-q.lastSubmit)/1000 > s.cfg.ExpirySeconds {
+		if q.removable() && (s.Now.Mono-q.LastSubmit)/1000 > s.cfg.ExpirySeconds {
 			s.unhang(q)
-			s.recalculateFrom(q.parent, s.Books.Total)
+			s.recalculateFrom(q.Up, s.Books.Total)
 		}
 	}
 }
 
 // removable tells whether the queue was created on demand and is empty.
 func (q *Queue) removable() bool {
-	if !q.dynamic || !q.conf.AutoRemove {
+	if !q.Dynamic || !q.Conf.AutoRemove {
 		return false
 	}
-	if q.isLeaf() {
-		return q.numApps() == 0
+	if q.Leaf {
+		return q.NumApps() == 0
 	}
-	return len(q.children) == 0
+	return len(q.Children) == 0
 }

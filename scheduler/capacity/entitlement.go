@@ -16,8 +16,8 @@ import (
 // that for news of the node's partition, too. Who waits is looked at again, after the
 // first time has counted anew the users with whom the share of masters is divided.
 func (s *Scheduler) NodesChanged() {
-	waits := func(q *Queue) bool { return q != nil && q.isLeaf() && q.leaf.pending.count > 0 }
-	if slices.ContainsFunc(s.tree.all, waits) {
+	waits := func(q *Queue) bool { return q != nil && q.Leaf && q.leaf.pending.count > 0 }
+	if slices.ContainsFunc(s.tree.Queues, waits) {
 		s.Entitle()
 	}
 }
@@ -36,14 +36,14 @@ func (s *Scheduler) recalculateFrom(q *Queue, limit resource) {
 // update is the recalculation in legacy mode, top down.
 func (s *Scheduler) update(q *Queue, limit resource) {
 	q.Touch()
-	if q.isLeaf() {
+	if q.Leaf {
 		s.updateLeaf(q, limit)
 		return
 	}
-	if q.parent == nil {
-		for p := range q.shares {
-			if sh := &q.shares[p]; sh.known && sh.weight > 0 {
-				sh.normalized = 1
+	if q.Up == nil {
+		for p := range q.Shares {
+			if sh := &q.Shares[p]; sh.Known && sh.Weight > 0 {
+				sh.Normalized = 1
 			}
 		}
 	}
@@ -51,15 +51,15 @@ func (s *Scheduler) update(q *Queue, limit resource) {
 	s.normalizeWeights(q)
 	for i := range q.set {
 		p := q.set[i].p
-		if q.parent == nil {
+		if q.Up == nil {
 			total := s.Books.Partition(p).Total
-			q.shares[p].effMin, q.shares[p].effMax = total, total
+			q.Shares[p].EffMin, q.Shares[p].EffMax = total, total
 		} else {
 			s.updateEffective(q)
 		}
 		s.scaleMinima(q, p)
 	}
-	for _, c := range q.children {
+	for _, c := range q.Children {
 		var below resource
 		s.childLimit(q, c, &limit, &resource{}, 0, &below)
 		s.update(c, below)
@@ -81,7 +81,7 @@ func (s *Scheduler) refreshLeaf(q *Queue, limit resource) {
 	l := q.leaf
 	s.visit(q, &limit)
 	l.queueLimit = l.visitLimit
-	for p := range q.shares {
+	for p := range q.Shares {
 		s.sumRatios(l, part(p))
 	}
 	s.updateStatistics(q)
@@ -95,8 +95,8 @@ func (s *Scheduler) refreshLeaf(q *Queue, limit resource) {
 // childLimit finds what a child may use of what its parent may, and puts it into
 // room; blocked is kept for siblings that wait.
 func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part, room *resource) {
-	if own := &q.shares[p]; s.Calc.More(&s.Books.Total, limit, &own.effMax) {
-		limit = &own.effMax
+	if own := &q.Shares[p]; s.Calc.More(&s.Books.Total, limit, &own.EffMax) {
+		limit = &own.EffMax
 	}
 	var left resource
 	s.Calc.Sub(&left, limit, blocked)
@@ -106,7 +106,7 @@ func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part, ro
 
 // visit remembers the limit that the leaf was last walked with, for headrooms.
 func (s *Scheduler) visit(q *Queue, limit *resource) {
-	most, whole := &q.leaf.visitLimit, &q.shares[0].effMax
+	most, whole := &q.leaf.visitLimit, &q.Shares[0].EffMax
 	if !s.Calc.Dominant && limit[yarn.Memory] <= whole[yarn.Memory]-s.Min[yarn.Memory] {
 		s.Calc.Set(most, limit) // it is less, however the maximum is rounded
 		return
@@ -122,24 +122,24 @@ func (s *Scheduler) visit(q *Queue, limit *resource) {
 //
 // compat: nothing is stored for a fraction of zero; what was there stays.
 func updateAbsolute(q *Queue, legacy bool) {
-	for p := range q.shares {
-		sh := &q.shares[p]
-		if !sh.known {
+	for p := range q.Shares {
+		sh := &q.Shares[p]
+		if !sh.Known {
 			continue
 		}
 		above, aboveMax := float32(1), float32(1)
-		if q.parent != nil {
-			above, aboveMax = q.parent.shares[p].absolute, q.parent.shares[p].absoluteMax
+		if q.Up != nil {
+			above, aboveMax = q.Up.Shares[p].Absolute, q.Up.Shares[p].AbsoluteMax
 		}
 		if legacy {
-			if c := javaMax(sh.capacity, sh.normalized); c > 0 {
-				sh.absolute = javanum.Mul(c, above)
+			if c := javaMax(sh.Capacity, sh.Normalized); c > 0 {
+				sh.Absolute = javanum.Mul(c, above)
 			}
 		} else {
-			sh.absolute = javanum.Mul(sh.capacity, above)
+			sh.Absolute = javanum.Mul(sh.Capacity, above)
 		}
-		if sh.maxCapacity > 0 {
-			sh.absoluteMax = javanum.Mul(sh.maxCapacity, aboveMax)
+		if sh.MaxCapacity > 0 {
+			sh.AbsoluteMax = javanum.Mul(sh.MaxCapacity, aboveMax)
 		}
 	}
 }
@@ -169,13 +169,13 @@ const (
 func (s *Scheduler) typeOf(parent *Queue, queues []*Queue) (t capacityType, mixed bool) {
 	var percent, weight, amount bool
 	for _, q := range queues {
-		for p := range parent.shares {
-			if !parent.shares[p].known {
+		for p := range parent.Shares {
+			if !parent.Shares[p].Known {
 				continue
 			}
-			sh := &q.shares[p]
-			percent = percent || sh.capacity > 0
-			weight = weight || sh.weight >= 0
+			sh := &q.Shares[p]
+			percent = percent || sh.Capacity > 0
+			weight = weight || sh.Weight >= 0
 			if q.isAmount(part(p)) {
 				amount, percent = true, false
 			}
@@ -187,7 +187,7 @@ func (s *Scheduler) typeOf(parent *Queue, queues []*Queue) (t capacityType, mixe
 			kinds++
 		}
 	}
-	mixed = kinds > 1 && queues[0].parent != nil
+	mixed = kinds > 1 && queues[0].Up != nil
 	switch {
 	case weight || len(queues) == 0:
 		return byWeight, mixed
@@ -208,35 +208,35 @@ func (q *Queue) isAmount(p part) bool {
 }
 
 func (s *Scheduler) normalizeWeights(q *Queue) {
-	for p := range q.shares {
-		if !q.shares[p].known {
+	for p := range q.Shares {
+		if !q.Shares[p].Known {
 			continue
 		}
-		for _, c := range q.children {
-			if c.dynamic && c.shares[p].weight == -1 {
-				c.shares[p].weight, c.shares[p].known = 1, true
+		for _, c := range q.Children {
+			if c.Dynamic && c.Shares[p].Weight == -1 {
+				c.Shares[p].Weight, c.Shares[p].Known = 1, true
 			}
 		}
 	}
-	if t, _ := s.typeOf(q, q.children); t != byWeight {
+	if t, _ := s.typeOf(q, q.Children); t != byWeight {
 		return
 	}
-	for p := range q.shares {
-		if !q.shares[p].known {
+	for p := range q.Shares {
+		if !q.Shares[p].Known {
 			continue
 		}
 		var sum float32
-		for _, c := range q.children {
-			if c.shares[p].known {
-				sum = javanum.Add(sum, max(0, c.shares[p].weight))
+		for _, c := range q.Children {
+			if c.Shares[p].Known {
+				sum = javanum.Add(sum, max(0, c.Shares[p].Weight))
 			}
 		}
 		if math.Abs(float64(sum)) <= 1e-6 {
 			continue
 		}
-		for _, c := range q.children {
-			if c.shares[p].known {
-				c.shares[p].normalized = javanum.Div(c.shares[p].weight, sum)
+		for _, c := range q.Children {
+			if c.Shares[p].Known {
+				c.Shares[p].Normalized = javanum.Div(c.Shares[p].Weight, sum)
 			}
 		}
 	}
@@ -246,43 +246,43 @@ func (s *Scheduler) normalizeWeights(q *Queue) {
 func (s *Scheduler) updateEffective(q *Queue) {
 	for i := range q.set {
 		p := q.set[i].p
-		total, sh := s.Books.Partition(p).Total, &q.shares[p]
+		total, sh := s.Books.Partition(p).Total, &q.Shares[p]
 		if !q.absolute {
-			sh.effMin = measure.Scale(total, float64(sh.absolute))
-			sh.effMax = measure.Scale(total, float64(sh.absoluteMax))
+			sh.EffMin = measure.Scale(total, float64(sh.Absolute))
+			sh.EffMax = measure.Scale(total, float64(sh.AbsoluteMax))
 			continue
 		}
-		up := &q.parent.shares[p]
-		sh.effMin = sh.confMin
+		up := &q.Up.Shares[p]
+		sh.EffMin = sh.ConfMin
 		for i, scaled := range up.scaled {
 			if scaled {
-				sh.effMin[i] = javanum.Long(float64(javanum.Mul(float32(sh.confMin[i]), up.scale[i])))
+				sh.EffMin[i] = javanum.Long(float64(javanum.Mul(float32(sh.ConfMin[i]), up.scale[i])))
 			}
 		}
-		above := up.confMax
+		above := up.ConfMax
 		if none(above) {
-			above = up.effMax
+			above = up.EffMax
 		}
-		sh.effMax = above
-		if !none(sh.confMax) {
-			sh.effMax = *s.Calc.Min(&total, &sh.confMax, &above)
+		sh.EffMax = above
+		if !none(sh.ConfMax) {
+			sh.EffMax = *s.Calc.Min(&total, &sh.ConfMax, &above)
 		}
 		s.deriveFractions(sh, up)
 	}
 }
 
-func (s *Scheduler) deriveFractions(sh, up *share) {
+func (s *Scheduler) deriveFractions(sh, up *Share) {
 	finite := func(f float32) float32 {
 		if math.IsInf(float64(f), 0) {
 			return 0
 		}
 		return f
 	}
-	sh.known = true
-	sh.capacity = finite(s.Calc.Divide(&s.Books.Total, &sh.effMin, &up.effMin))
-	sh.maxCapacity = finite(s.Calc.Divide(&s.Books.Total, &sh.effMax, &up.effMax))
-	sh.absolute = javanum.Mul(sh.capacity, up.absolute)
-	sh.absoluteMax = javanum.Mul(sh.maxCapacity, up.absoluteMax)
+	sh.Known = true
+	sh.Capacity = finite(s.Calc.Divide(&s.Books.Total, &sh.EffMin, &up.EffMin))
+	sh.MaxCapacity = finite(s.Calc.Divide(&s.Books.Total, &sh.EffMax, &up.EffMax))
+	sh.Absolute = javanum.Mul(sh.Capacity, up.Absolute)
+	sh.AbsoluteMax = javanum.Mul(sh.MaxCapacity, up.AbsoluteMax)
 }
 
 // scaleMinima finds by how much the children's minima must be cut.
@@ -290,14 +290,14 @@ func (s *Scheduler) deriveFractions(sh, up *share) {
 // compat: where the sum is too large in the calculator's order, every resource
 // is scaled, also those of which there is more than enough.
 func (s *Scheduler) scaleMinima(q *Queue, p part) {
-	sh := &q.shares[p]
+	sh := &q.Shares[p]
 	sh.scaled = [yarn.MaxResourceTypes]bool{}
 	var sum resource
-	for _, c := range q.children {
-		sum = sum.Add(c.shares[p].confMin)
+	for _, c := range q.Children {
+		sum = sum.Add(c.Shares[p].ConfMin)
 	}
-	have := sh.effMin
-	if q.parent == nil {
+	have := sh.EffMin
+	if q.Up == nil {
 		have = s.Books.Partition(p).Total
 		if none(have) {
 			return
@@ -316,13 +316,13 @@ func (s *Scheduler) scaleMinima(q *Queue, p part) {
 
 // updateStatistics brings the used fractions up to date in all partitions.
 func (s *Scheduler) updateStatistics(q *Queue) {
-	if q.parent != nil {
-		q.parent.reorder()
+	if q.Up != nil {
+		q.Up.reorder()
 	}
-	for p := range q.shares {
-		sh := &q.shares[p]
-		sh.measured = s.guaranteed(q, part(p))
-		if has := &q.Ledger[p]; sh.known || !none(has.Used) || !none(has.Pending) || !none(has.Reserved) {
+	for p := range q.Shares {
+		sh := &q.Shares[p]
+		sh.Measured = s.guaranteed(q, part(p))
+		if has := &q.Ledger[p]; sh.Known || !none(has.Used) || !none(has.Pending) || !none(has.Reserved) {
 			s.updateUsed(q, part(p), &s.Books.Partition(part(p)).Total)
 		}
 	}
@@ -330,29 +330,29 @@ func (s *Scheduler) updateStatistics(q *Queue) {
 
 // updateUsed brings the fractions that order queues up to date.
 func (s *Scheduler) updateUsed(q *Queue, p part, total *resource) {
-	sh, used := &q.shares[p], &q.Ledger[p].Used
-	sh.known = true
+	sh, used := &q.Shares[p], &q.Ledger[p].Used
+	sh.Known = true
 	if !s.Calc.Dominant {
-		sh.absUsed, sh.usedCapacity = measure.MemoryFractions(total, used, &sh.measured)
+		sh.AbsoluteUsed, sh.UsedCapacity = measure.MemoryFractions(total, used, &sh.Measured)
 	} else {
-		sh.absUsed, sh.usedCapacity = s.Calc.Fractions(total, used, &sh.measured)
+		sh.AbsoluteUsed, sh.UsedCapacity = s.Calc.Fractions(total, used, &sh.Measured)
 	}
 	s.resort(q, p)
 }
 
 // guaranteed is what used fractions are measured against.
 func (s *Scheduler) guaranteed(q *Queue, p part) resource {
-	sh := &q.shares[p]
+	sh := &q.Shares[p]
 	total := s.Books.Partition(p).Total
-	g := sh.effMin
-	if q.managedLeaf() && sh.absolute == 0 {
-		g = measure.Scale(total, float64(q.parent.template(s, p)))
+	g := sh.EffMin
+	if q.ManagedLeaf() && sh.Absolute == 0 {
+		g = measure.Scale(total, float64(q.Up.template(s, p)))
 	}
 	return *s.Calc.Max(&total, &g, &s.Min)
 }
 
-// managedLeaf tells whether the queue was created below a legacy managed parent.
-func (q *Queue) managedLeaf() bool { return q.parent != nil && q.parent.conf.Kind == config.Managed }
+// ManagedLeaf tells whether the queue was created below a legacy managed parent.
+func (q *Queue) ManagedLeaf() bool { return q.Up != nil && q.Up.Conf.Kind == config.Managed }
 
 // updateMaxApps sets how many applications the leaf takes, in all and per user.
 func (s *Scheduler) updateMaxApps(q *Queue, ready bool) {
@@ -360,20 +360,20 @@ func (s *Scheduler) updateMaxApps(q *Queue, ready bool) {
 	if s.cfg.MaxQueueApps > 0 {
 		base = min(s.cfg.MaxQueueApps, s.cfg.MaxSystemApps)
 	}
-	most := q.conf.MaxApps
+	most := q.Conf.MaxApps
 	switch {
 	case most >= 0:
 	case !ready, s.cfg.MaxQueueApps > 0 && !q.absolute:
 		most = base
 	default:
 		for i := range q.set {
-			most = max(most, javanum.Int(javanum.Mul(float32(base), q.shares[q.set[i].p].absolute)))
+			most = max(most, javanum.Int(javanum.Mul(float32(base), q.Shares[q.set[i].p].Absolute)))
 		}
 	}
 	l := q.leaf
 	l.maxApps, l.maxAppsPerUser = most, most
-	if f := q.conf.UserFactor; f != -1 {
-		each := javanum.Mul(javanum.Mul(float32(most), javanum.Div(q.conf.UserLimit, 100)), f)
+	if f := q.Conf.UserFactor; f != -1 {
+		each := javanum.Mul(javanum.Mul(float32(most), javanum.Div(q.Conf.UserLimit, 100)), f)
 		l.maxAppsPerUser = min(most, javanum.Int(each))
 	}
 }
@@ -381,7 +381,7 @@ func (s *Scheduler) updateMaxApps(q *Queue, ready bool) {
 // maxAppsKey names the setting that updateMaxApps has taken.
 func (s *Scheduler) maxAppsKey(q *Queue) string {
 	switch {
-	case q.conf.MaxApps >= 0:
+	case q.Conf.MaxApps >= 0:
 		return config.Prefix + q.Path + ".maximum-applications"
 	case s.cfg.MaxQueueApps > 0:
 		return config.Prefix + "global-queue-max-application"

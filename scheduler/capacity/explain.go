@@ -74,7 +74,7 @@ func (r *round) noteQueue(q *Queue, used, limit *resource) {
 		return
 	}
 	code := fit.QueueLimit
-	if !q.isLeaf() {
+	if !q.Leaf {
 		code = fit.ParentLimit
 	}
 	r.why.add(yarn.Reason{Code: code, Subject: q.Path, Needed: *used, Limit: *limit, Key: q.setting(r.label, maximumCapacity)})
@@ -137,7 +137,7 @@ func (s *Scheduler) Explain(ref AppRef, max int) []yarn.Reason {
 		return []yarn.Reason{{Code: fit.NotActivated, Subject: a.queue.Path, Key: a.queue.setting(s.Books.Partition(a.amPart).Name, masterShare)}}
 	}
 	if q := s.cutOff(a.queue); q != nil {
-		return []yarn.Reason{{Code: fit.QueueRemoved, Subject: q.Path, Key: q.parent.setting("", "queues")}}
+		return []yarn.Reason{{Code: fit.QueueRemoved, Subject: q.Path, Key: q.Up.setting("", "queues")}}
 	}
 	if s.Books.Count == 0 {
 		return []yarn.Reason{{Code: fit.NoNodes}}
@@ -172,8 +172,8 @@ func (e *explanation) inTheWay() []yarn.Reason {
 // cutOff is the queue, or the one above, that a refresh has taken out of the
 // tree, or nil.
 func (s *Scheduler) cutOff(q *Queue) *Queue {
-	for ; q.parent != nil; q = q.parent {
-		if !q.parent.has(q) {
+	for ; q.Up != nil; q = q.Up {
+		if !q.Up.has(q) {
 			return q
 		}
 	}
@@ -182,9 +182,9 @@ func (s *Scheduler) cutOff(q *Queue) *Queue {
 
 // parallelReason says which limit on parallel applications holds it back.
 func (s *Scheduler) parallelReason(a *app) yarn.Reason {
-	for q := a.queue; q != nil; q = q.parent {
-		if n := q.runnableApps(); n >= q.conf.MaxParallel {
-			return yarn.Reason{Code: fit.ParallelApps, Subject: q.Path, Count: int64(n) + 1, Max: int64(q.conf.MaxParallel), Key: q.setting("", parallelApps)}
+	for q := a.queue; q != nil; q = q.Up {
+		if n := q.runnableApps(); n >= q.Conf.MaxParallel {
+			return yarn.Reason{Code: fit.ParallelApps, Subject: q.Path, Count: int64(n) + 1, Max: int64(q.Conf.MaxParallel), Key: q.setting("", parallelApps)}
 		}
 	}
 	if s.mayRun(a) {
@@ -242,7 +242,7 @@ func (s *Scheduler) explainNode(a *app, ref NodeRef, e *explanation, contest boo
 
 // wayTo is the queues from the root to the leaf.
 func wayTo(q *Queue) (way []*Queue) {
-	for ; q != nil; q = q.parent {
+	for ; q != nil; q = q.Up {
 		way = append(way, q)
 	}
 	slices.Reverse(way)
@@ -274,7 +274,7 @@ func (r *round) path(way []*Queue, a *app) (gets bool) {
 			lim = below
 		}
 	}
-	if q := a.queue; q.conf.Ordering == config.FifoWithPartitions && !q.sameList(a, r.label) {
+	if q := a.queue; q.Conf.Ordering == config.FifoWithPartitions && !q.sameList(a, r.label) {
 		r.note(fit.OtherList, r.label, a.Label, 0, 0)
 		return false
 	}
@@ -283,7 +283,7 @@ func (r *round) path(way []*Queue, a *app) (gets bool) {
 
 // heldBelow is the reservations that canAssign takes for unused.
 func heldBelow(q *Queue, a *app) *resource {
-	if q.isLeaf() {
+	if q.Leaf {
 		return &a.Shares[0].Reserved
 	}
 	held := resource{q.Ledger[0].Promised[0], q.Ledger[0].Promised[1]}
@@ -400,7 +400,7 @@ func (r *round) ahead(q, child *Queue, lim *limits) (keeper *Queue, why yarn.Rea
 		}
 		var end skip
 		kept := &below.headroom
-		if c.isLeaf() {
+		if c.Leaf {
 			end = r.leaf(c, &below)
 		} else {
 			end = r.parent(c, &below)
@@ -425,7 +425,7 @@ func (r *round) line(a *app, lim *limits, e *explanation) []yarn.Reason {
 	q, l := a.queue, a.queue.leaf
 	r.why.keep(q)
 	q.settle()
-	partly := q.conf.Ordering == config.FifoWithPartitions
+	partly := q.Conf.Ordering == config.FifoWithPartitions
 	check, from := true, 0
 	if first := l.active.next(0); first > 0 && !partly {
 		from = first

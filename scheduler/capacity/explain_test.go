@@ -68,7 +68,7 @@ func (p *play) untrue(a *app, why yarn.Reason) string {
 	case fit.HeldBack:
 		return sayIf(a.runnable || !s.mayRun(a), "it is not held back")
 	case fit.QueueRemoved:
-		return sayIf(s.tree.byPath(a.queue.Path) == a.queue, "its queue is in the tree")
+		return sayIf(s.tree.ByPath(a.queue.Path) == a.queue, "its queue is in the tree")
 	case fit.NoNodes:
 		return sayIf(len(p.nodes) > 0, "there are nodes")
 	case fit.UserLimit, fit.UserUnknown:
@@ -126,7 +126,7 @@ func (p *play) untrueOfUser(a *app, why yarn.Reason) string {
 }
 
 func (p *play) untrueOfQueue(a *app, why yarn.Reason) string {
-	s, q := p.quick, p.quick.tree.byPath(why.Subject)
+	s, q := p.quick, p.quick.tree.ByPath(why.Subject)
 	if why.Code == fit.OtherList {
 		return sayIf(a.queue.sameList(a, why.Subject), "its list is served")
 	}
@@ -139,7 +139,7 @@ func (p *play) untrueOfQueue(a *app, why yarn.Reason) string {
 	case fit.Headroom:
 		return sayIf(q != a.queue || !slices.Contains(p.sizes(a), why.Needed) || s.Calc.FitsIn(&why.Needed, &why.Limit), "what it asks for fits")
 	case fit.RoomKept:
-		other := s.tree.byPath(why.Detail)
+		other := s.tree.ByPath(why.Detail)
 		if other == nil || strings.HasPrefix(a.queue.Path+".", other.Path+".") {
 			return "that is no other queue"
 		}
@@ -150,7 +150,7 @@ func (p *play) untrueOfQueue(a *app, why yarn.Reason) string {
 	if why.Code == fit.RoomKept && slices.Contains(p.sizes(a), why.Needed) && !s.Calc.FitsIn(&why.Needed, &why.Limit) {
 		return ""
 	}
-	for at := range q.shares {
+	for at := range q.Shares {
 		used := q.Ledger[at].Used
 		if why.Needed == used && !s.Calc.Less(&s.Books.Total, &used, &why.Limit) {
 			return ""

@@ -16,7 +16,7 @@ func (s *Scheduler) fetchNode(n *cluster.NodeBook) { s.fetched = s.Books.Fetch(n
 // first is mostly the one that is served, and what changes its place until then brings
 // near what it touches. So there is time for it from the end of one decision to the next.
 func (s *Scheduler) fetchNext(p part) {
-	q, l := s.tree.root, s.tree.root.leaf
+	q, l := s.tree.Root, s.tree.Root.leaf
 	for l == nil {
 		o := q.order(p, respect)
 		if o == nil || o.keys[1] == noKey {
@@ -36,9 +36,9 @@ func (s *Scheduler) fetchLeaf(q *Queue, l *leaf, p part) (x int64) {
 	if u := l.active.frontUser; u != nil {
 		x |= int64(u.weight) | u.own[0].used[0] | u.own[0].blocked[respect].refused
 	}
-	sh, has, m := &q.shares[p], &q.Ledger[p], &q.marks[respect]
+	sh, has, m := &q.Shares[p], &q.Ledger[p], &q.marks[respect]
 	return x | int64(m.skip) |
-		has.Used[0] | has.Pending[0] | sh.effMax[0] | sh.measured[0] | sh.effMin[0] |
+		has.Used[0] | has.Pending[0] | sh.EffMax[0] | sh.Measured[0] | sh.EffMin[0] |
 		l.version | int64(len(l.shares)) | l.visitLimit[0] | l.queueLimit[0] |
 		l.own[0].activeUsed[0] | l.own[0].limits[respect].version
 }

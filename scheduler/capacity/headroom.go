@@ -75,12 +75,12 @@ func (s *Scheduler) headroomIn(q *Queue, a *app, p part) resource {
 	s.Calc.ScaleDown(&limit, float64(weight), &s.Min)
 	ofQueue := q.leaf.queueLimit
 	if p != 0 {
-		ofQueue = q.shares[p].effMax
+		ofQueue = q.Shares[p].EffMax
 	}
 	h := measure.Least(measure.SubFloor(limit, a.headUser.shares[p].used), measure.SubFloor(ofQueue, q.Ledger[p].Used))
 	s.Calc.RoundDown(&h, &s.Min)
 	total := s.Books.Partition(p).Total
-	left := total.Sub(s.tree.root.Ledger[p].Used)
+	left := total.Sub(s.tree.Root.Ledger[p].Used)
 	return *s.Calc.Min(&total, &left, &h)
 }
 

@@ -405,13 +405,13 @@ func (p *play) placeAndSize(d cluster.Decision, box *cluster.Container, k *twin.
 // belowMaximum sees that no queue has got more than its maximum.
 func (p *play) belowMaximum(facts *snapshot, node *twin.Node) {
 	at := p.partOf(node.Label)
-	for _, q := range p.quick.tree.all {
+	for _, q := range p.quick.tree.Queues {
 		if q == nil {
 			continue
 		}
 		was, is := facts.world.Used(facts.queues[q], node.Label), q.Ledger[at].Used
-		if !p.quick.Calc.FitsIn(&is, &was) && !p.quick.Calc.FitsIn(&is, &q.shares[at].effMax) {
-			p.t.Fatalf("unlawful: %s came from %v to %v, its maximum is %v", q.Path, was, is, q.shares[at].effMax)
+		if !p.quick.Calc.FitsIn(&is, &was) && !p.quick.Calc.FitsIn(&is, &q.Shares[at].EffMax) {
+			p.t.Fatalf("unlawful: %s came from %v to %v, its maximum is %v", q.Path, was, is, q.Shares[at].EffMax)
 		}
 	}
 }
@@ -505,7 +505,7 @@ func (p *play) admissions(only string, users map[string]int, was map[AppRef]bool
 	v.world.Entitle()
 	for _, q := range v.world.Leaves() {
 		// A user who was forgotten with active applications left its masters behind.
-		if only != "" && q.Path != only || p.quick.tree.byPath(q.Path).leaf.active.restless {
+		if only != "" && q.Path != only || p.quick.tree.ByPath(q.Path).leaf.active.restless {
 			continue
 		}
 		have := ""
@@ -544,8 +544,8 @@ func (p *play) recalculated() {
 		if q.leaf.queueLimit != limits[q.Path] {
 			p.t.Fatalf("%s goes by the limit %v, the twin by %v", q.Path, q.leaf.queueLimit, limits[q.Path])
 		}
-		for at := range q.shares {
-			if have, want := q.shares[at].amLimit, v.world.MasterLimit(to, v.label(part(at))); p.quick.hasMasterLimit(q, part(at)) && have != want {
+		for at := range q.Shares {
+			if have, want := q.Shares[at].AMLimit, v.world.MasterLimit(to, v.label(part(at))); p.quick.hasMasterLimit(q, part(at)) && have != want {
 				p.t.Fatalf("%s limits masters in %q to %v, the twin to %v", q.Path, v.label(part(at)), have, want)
 			}
 		}
@@ -555,7 +555,7 @@ func (p *play) recalculated() {
 // askers is what admissions needs from before a call.
 func (p *play) askers() (users map[string]int, active map[AppRef]bool) {
 	users, active = map[string]int{}, map[AppRef]bool{}
-	for _, q := range p.quick.tree.all {
+	for _, q := range p.quick.tree.Queues {
 		if q != nil && q.leaf != nil {
 			users[q.Path] = int(q.leaf.activeUsers())
 		}

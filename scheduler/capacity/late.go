@@ -42,7 +42,7 @@ func (s *Scheduler) attempt(cfg *config.Config) error {
 		return err
 	}
 	t, became := s.tree.clone()
-	err = s.renew(cfg, t.root, fresh.root)
+	err = s.renew(cfg, t.Root, fresh.Root)
 	s.relist(fresh, err == nil)
 	t.reindex()
 	if err != nil {
@@ -59,15 +59,15 @@ func (s *Scheduler) attempt(cfg *config.Config) error {
 
 // checkLate is checkChanges for the queues that are found.
 func (s *Scheduler) checkLate(cfg *config.Config, fresh *tree) error {
-	for _, old := range s.tree.all {
+	for _, old := range s.tree.Queues {
 		if old != nil && !s.late.lost[old.Path] && !s.isAstray(old.Path) {
-			if err := s.checkKind(cfg, old, fresh.byPath(old.Path)); err != nil {
+			if err := s.checkKind(cfg, old, fresh.ByPath(old.Path)); err != nil {
 				return err
 			}
 		}
 	}
 	for _, old := range s.late.astray {
-		if err := s.checkKind(cfg, old, fresh.byPath(old.Path)); err != nil {
+		if err := s.checkKind(cfg, old, fresh.ByPath(old.Path)); err != nil {
 			return err
 		}
 	}
@@ -90,8 +90,8 @@ func (s *Scheduler) isAstray(path string) bool {
 // changes the first of them. applied tells that all of them were changed.
 func (s *Scheduler) relist(fresh *tree, applied bool) {
 	l := s.late
-	for _, q := range fresh.all {
-		known := s.tree.byPath(q.Path) != nil
+	for _, q := range fresh.Queues {
+		known := s.tree.ByPath(q.Path) != nil
 		if !s.isAstray(q.Path) && !known && !applied || l.lost[q.Path] {
 			l.astray = append(l.astray, q)
 			delete(l.lost, q.Path)
@@ -99,13 +99,13 @@ func (s *Scheduler) relist(fresh *tree, applied bool) {
 	}
 	kept := l.astray[:0]
 	for _, q := range l.astray {
-		if fresh.byPath(q.Path) != nil {
+		if fresh.ByPath(q.Path) != nil {
 			kept = append(kept, q)
 		}
 	}
 	l.astray = kept
-	for _, q := range s.tree.all {
-		if q != nil && !q.dynamic && !q.managedLeaf() && fresh.byPath(q.Path) == nil {
+	for _, q := range s.tree.Queues {
+		if q != nil && !q.Dynamic && !q.ManagedLeaf() && fresh.ByPath(q.Path) == nil {
 			l.lost[q.Path] = !applied
 		}
 	}
@@ -119,10 +119,10 @@ func (s *Scheduler) relist(fresh *tree, applied bool) {
 func (s *Scheduler) stay(cfg *config.Config, r *renewed) {
 	before := s.tree
 	s.replace(r)
-	r.tree.root.each(func(q *Queue) {
-		if old := before.byPath(q.Path); q.isLeaf() && old != nil && old.conf != q.conf {
+	r.tree.Root.Each(func(q *Queue) {
+		if old := before.ByPath(q.Path); q.Leaf && old != nil && old.Conf != q.Conf {
 			s.adopt(q)
-			if q.leaf.maxApps = q.conf.MaxApps; q.leaf.maxApps < 0 && cfg.MaxQueueApps > 0 {
+			if q.leaf.maxApps = q.Conf.MaxApps; q.leaf.maxApps < 0 && cfg.MaxQueueApps > 0 {
 				q.leaf.maxApps = cfg.MaxQueueApps
 			}
 		}

@@ -24,18 +24,18 @@ func (s *Scheduler) LikeApache() {
 // of the parent's own parent. So leaves that it has created itself have it refuse
 // every refresh, until enough of them are gone.
 func (s *Scheduler) guaranteedTooMuch(cfg *config.Config, q, fresh *Queue) error {
-	if !fresh.conf.FailOnExceeding {
+	if !fresh.Conf.FailOnExceeding {
 		return nil
 	}
 	var sum float32
-	for _, c := range q.children {
-		sum = javanum.Add(sum, c.shares[0].capacity)
+	for _, c := range q.Children {
+		sum = javanum.Add(sum, c.Shares[0].Capacity)
 	}
-	if q.shares[0].capacity >= sum {
+	if q.Shares[0].Capacity >= sum {
 		return nil
 	}
 	return s.refusal(cfg, q, "auto-create-child-queue.fail-on-exceeding-parent-capacity",
-		fmt.Sprintf("guarantees of its leaves, %g, exceed its own, %g", sum, q.shares[0].capacity))
+		fmt.Sprintf("guarantees of its leaves, %g, exceed its own, %g", sum, q.Shares[0].Capacity))
 }
 
 // leaveInLine lets an attempt that was admitted, and waits once more, wait on when it

@@ -33,36 +33,36 @@ func (s *Scheduler) grants(parent *Queue) ([]grant, error) {
 }
 
 func (s *Scheduler) grantsOf(cfg *config.Config, parent *Queue) ([]grant, error) {
-	conf, err := cfg.ManagedTemplate(parent.conf)
+	conf, err := cfg.ManagedTemplate(parent.Conf)
 	if err != nil {
 		return nil, err
 	}
 	var out []grant
 	for _, label := range conf.Configured {
 		a, p := conf.Amount(label), s.Part(label)
-		up := &parent.shares[p]
+		up := &parent.Shares[p]
 		g := grant{p: p, capacity: a.Capacity, max: a.MaxCapacity, confMin: a.Min}
 		if parent.absolute {
 			s.grantAmounts(&g, &a, up)
 		}
 		if g.capacity > 0 {
-			g.absolute = javanum.Mul(g.capacity, up.absolute)
+			g.absolute = javanum.Mul(g.capacity, up.Absolute)
 		}
 		if g.max > 0 {
-			g.absoluteMax = javanum.Mul(g.max, up.absoluteMax)
+			g.absoluteMax = javanum.Mul(g.max, up.AbsoluteMax)
 		}
 		out = append(out, g)
 	}
 	return out, nil
 }
 
-func (s *Scheduler) grantAmounts(g *grant, a *config.Amount, up *share) {
+func (s *Scheduler) grantAmounts(g *grant, a *config.Amount, up *Share) {
 	most := a.Max
 	if none(most) {
-		most = up.confMax
+		most = up.ConfMax
 	}
-	g.capacity = s.Calc.Divide(&s.Books.Total, &a.Min, &up.confMin)
-	g.max = s.Calc.Divide(&s.Books.Total, s.Calc.Min(&s.Books.Total, &most, &up.confMax), &up.confMax)
+	g.capacity = s.Calc.Divide(&s.Books.Total, &a.Min, &up.ConfMin)
+	g.max = s.Calc.Divide(&s.Books.Total, s.Calc.Min(&s.Books.Total, &most, &up.ConfMax), &up.ConfMax)
 }
 
 // template is the guarantee of the template in a partition, as a fraction.
@@ -86,20 +86,20 @@ func (s *Scheduler) createManaged(parent *Queue, name string) (*Queue, yarn.Reas
 		return nil, yarn.Reason{Code: fit.BadRequest, Subject: q.Path, Detail: err.Error()}
 	}
 	s.withhold(parent, q, list)
-	if n := len(parent.children); n >= int(parent.conf.MaxChildren) {
-		return nil, yarn.Reason{Code: fit.TooManyQueues, Subject: parent.Path, Count: int64(n), Max: int64(parent.conf.MaxChildren)}
+	if n := len(parent.Children); n >= int(parent.Conf.MaxChildren) {
+		return nil, yarn.Reason{Code: fit.TooManyQueues, Subject: parent.Path, Count: int64(n), Max: int64(parent.Conf.MaxChildren)}
 	}
-	if parent.conf.FailOnExceeding && s.exceeds(parent, list) {
+	if parent.Conf.FailOnExceeding && s.exceeds(parent, list) {
 		return nil, yarn.Reason{Code: fit.TooManyQueues, Subject: parent.Path, Detail: "guarantees of its leaves have reached its own"}
 	}
 	s.hang(parent, q)
 	for _, g := range list {
 		parent.room(g.p)
 		q.room(g.p)
-		free := javanum.Add(javanum.Add(parent.shares[g.p].absolute, -parent.granted[g.p]), slack)
+		free := javanum.Add(javanum.Add(parent.Shares[g.p].Absolute, -parent.granted[g.p]), slack)
 		if free >= g.absolute {
 			s.entitle(q, g)
-			q.parent.grantTo(q, g)
+			q.Up.grantTo(q, g)
 		} else {
 			s.entitle(q, grant{p: g.p, max: g.max})
 		}
@@ -110,10 +110,10 @@ func (s *Scheduler) createManaged(parent *Queue, name string) (*Queue, yarn.Reas
 
 func (s *Scheduler) exceeds(parent *Queue, list []grant) bool {
 	var sum float32
-	for _, c := range parent.children {
-		sum = javanum.Add(sum, c.shares[0].absolute)
+	for _, c := range parent.Children {
+		sum = javanum.Add(sum, c.Shares[0].Absolute)
 	}
-	return len(list) > 0 && javanum.Add(list[0].absolute, sum) > parent.shares[0].absolute
+	return len(list) > 0 && javanum.Add(list[0].absolute, sum) > parent.Shares[0].Absolute
 }
 
 // withhold takes every guarantee from a leaf, as when it is new.
@@ -121,8 +121,8 @@ func (s *Scheduler) exceeds(parent *Queue, list []grant) bool {
 // compat: the maximum of any partition becomes that of the default one.
 func (s *Scheduler) withhold(parent, q *Queue, list []grant) {
 	parent.reorder()
-	for p := range parent.shares {
-		if !parent.shares[p].known {
+	for p := range parent.Shares {
+		if !parent.Shares[p].Known {
 			continue
 		}
 		var most float32
@@ -131,12 +131,12 @@ func (s *Scheduler) withhold(parent, q *Queue, list []grant) {
 				most = g.max
 			}
 		}
-		sh := &q.shares[p]
-		sh.known, sh.capacity = true, 0
-		sh.absolute = javanum.Mul(parent.shares[p].absolute, 0)
-		q.shares[0].maxCapacity = most
-		q.shares[0].absoluteMax = javanum.Mul(parent.shares[0].absoluteMax, most)
-		sh.measured = s.guaranteed(q, part(p))
+		sh := &q.Shares[p]
+		sh.Known, sh.Capacity = true, 0
+		sh.Absolute = javanum.Mul(parent.Shares[p].Absolute, 0)
+		q.Shares[0].MaxCapacity = most
+		q.Shares[0].AbsoluteMax = javanum.Mul(parent.Shares[0].AbsoluteMax, most)
+		sh.Measured = s.guaranteed(q, part(p))
 		s.updateUsed(q, part(p), &s.Books.Partition(part(p)).Total)
 	}
 }
@@ -157,29 +157,29 @@ func (q *Queue) grantTo(c *Queue, g grant) {
 
 // entitle gives a leaf its share of one partition at once.
 func (s *Scheduler) entitle(q *Queue, g grant) {
-	sh, total := &q.shares[g.p], s.Books.Partition(g.p).Total
-	sh.known = true
-	sh.capacity, sh.absolute, sh.maxCapacity, sh.absoluteMax = g.capacity, g.absolute, g.max, g.absoluteMax
+	sh, total := &q.Shares[g.p], s.Books.Partition(g.p).Total
+	sh.Known = true
+	sh.Capacity, sh.Absolute, sh.MaxCapacity, sh.AbsoluteMax = g.capacity, g.absolute, g.max, g.absoluteMax
 	if q.absolute && g.absolute > 0 {
-		sh.effMin = g.confMin
+		sh.EffMin = g.confMin
 	} else {
-		sh.effMin = measure.Scale(total, float64(g.absolute))
+		sh.EffMin = measure.Scale(total, float64(g.absolute))
 	}
-	sh.effMax = measure.Scale(total, float64(g.absoluteMax))
+	sh.EffMax = measure.Scale(total, float64(g.absoluteMax))
 	if g.absolute == 0 && g.capacity == 0 {
-		sh.confMin, sh.hasMin = resource{}, false
+		sh.ConfMin, sh.HasMin = resource{}, false
 	}
-	sh.measured = s.guaranteed(q, g.p)
+	sh.Measured = s.guaranteed(q, g.p)
 	q.Touch()
-	if q.parent != nil {
-		q.parent.reorder()
+	if q.Up != nil {
+		q.Up.reorder()
 	}
 }
 
 // manage shares out guarantees below all managed parents anew.
 func (s *Scheduler) manage() {
-	for _, q := range s.tree.all {
-		if q != nil && q.conf.Kind == config.Managed && !q.conf.FailOnExceeding {
+	for _, q := range s.tree.Queues {
+		if q != nil && q.Conf.Kind == config.Managed && !q.Conf.FailOnExceeding {
 			if list, err := s.grants(q); err == nil {
 				s.managePart(q, list)
 			}
@@ -194,14 +194,14 @@ func (s *Scheduler) managePart(q *Queue, list []grant) {
 		q.room(g.p)
 		var taken []*Queue
 		var back float32
-		for _, c := range q.children {
+		for _, c := range q.Children {
 			c.room(g.p)
-			if c.hasGrant[g.p] && c.numApps() == 0 {
+			if c.hasGrant[g.p] && c.NumApps() == 0 {
 				taken = append(taken, c)
 				back = javanum.Add(back, g.absolute)
 			}
 		}
-		free := javanum.Add(javanum.Add(javanum.Add(q.shares[g.p].absolute, -q.granted[g.p]), back), slack)
+		free := javanum.Add(javanum.Add(javanum.Add(q.Shares[g.p].Absolute, -q.granted[g.p]), back), slack)
 		var given []*Queue
 		if free >= g.absolute {
 			given = q.neediest(g.p, int(math.Floor(float64(javanum.Div(free, g.absolute)))))
@@ -222,7 +222,7 @@ func (s *Scheduler) managePart(q *Queue, list []grant) {
 // applications first.
 func (q *Queue) neediest(p part, most int) []*Queue {
 	var apps []*app
-	for _, c := range q.children {
+	for _, c := range q.Children {
 		apps = c.leaf.pending.appendTo(append(apps, c.leaf.active.apps...))
 	}
 	slices.SortFunc(apps, func(a, b *app) int { return a.ID.Compare(b.ID) })
@@ -240,7 +240,7 @@ func (q *Queue) neediest(p part, most int) []*Queue {
 }
 
 func (q *Queue) childNamed(path string) *Queue {
-	for _, c := range q.children {
+	for _, c := range q.Children {
 		if c.Path == path {
 			return c
 		}
@@ -252,7 +252,7 @@ func (q *Queue) childNamed(path string) *Queue {
 // withdrawn and given out again.
 func (s *Scheduler) renewManaged(cfg *config.Config, q *Queue) error {
 	q.granted, q.hasGrant = nil, nil
-	if len(q.children) == 0 {
+	if len(q.Children) == 0 {
 		q.reorder()
 		return nil
 	}
@@ -260,12 +260,12 @@ func (s *Scheduler) renewManaged(cfg *config.Config, q *Queue) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range q.children {
-		conf, err := cfg.Dynamic(q.conf, c.Name, config.Leaf)
+	for _, c := range q.Children {
+		conf, err := cfg.Dynamic(q.Conf, c.Name, config.Leaf)
 		if err != nil {
 			return err
 		}
-		if !c.conf.MaxAllocation.FitsIn(conf.MaxAllocation) {
+		if !c.Conf.MaxAllocation.FitsIn(conf.MaxAllocation) {
 			return s.lessAllocation(cfg, c)
 		}
 		c.obey(conf)
@@ -282,11 +282,11 @@ func (s *Scheduler) renewManaged(cfg *config.Config, q *Queue) error {
 
 // mayUseManaged lets only mapping rules submit to leaves of a managed parent.
 func mayUseManaged(q *Queue, placed bool, path string) yarn.Reason {
-	if !q.managedLeaf() {
+	if !q.ManagedLeaf() {
 		return yarn.Reason{}
 	}
 	up := queue.ParentPath(path)
-	if !placed || up != q.parent.Path && up != q.parent.Name {
+	if !placed || up != q.Up.Path && up != q.Up.Name {
 		return yarn.Reason{Code: fit.SubmitDenied, Subject: q.Path, Detail: "only a mapping rule may choose this queue"}
 	}
 	return yarn.Reason{}

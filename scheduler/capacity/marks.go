@@ -41,7 +41,7 @@ func (m *mark) fresh(s *Scheduler, q *Queue, p part) bool {
 // fruitless tells that a walk from the root would end as the last one did,
 // without a look at the node.
 func (s *Scheduler) fruitless(p part, m mode) bool {
-	root := s.tree.root
+	root := s.tree.Root
 	last := &root.marks[m]
 	return last.fresh(s, root, p) && last.given == s.Books.Partition(p).Total
 }

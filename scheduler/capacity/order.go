@@ -84,12 +84,12 @@ func (o *childOrder) champion() *player {
 // has tells whether the child is served; one that a refresh took out of the tree
 // may still have applications.
 func (q *Queue) has(child *Queue) bool {
-	return int(child.listed) < len(q.children) && q.children[child.listed] == child
+	return int(child.Place) < len(q.Children) && q.Children[child.Place] == child
 }
 
 // resort gives a child its place, after what it uses in a partition changed.
 func (s *Scheduler) resort(c *Queue, p part) {
-	q := c.parent
+	q := c.Up
 	if q == nil || int(p) >= len(q.orders) || !q.has(c) {
 		return
 	}
@@ -114,10 +114,10 @@ func (s *Scheduler) enlist(c *Queue, p part) {
 // enlistLent is the part of enlist for partitions that are lent to asks of the default
 // one.
 func (s *Scheduler) enlistLent(c *Queue) {
-	if c.parent == nil || len(c.parent.orders) < 2 || !c.parent.has(c) { // who is not served may not know of new partitions
+	if c.Up == nil || len(c.Up.orders) < 2 || !c.Up.has(c) { // who is not served may not know of new partitions
 		return
 	}
-	for i := 1; i < len(c.parent.orders); i++ {
+	for i := 1; i < len(c.Up.orders); i++ {
 		s.resort(c, part(i))
 	}
 }
@@ -126,19 +126,19 @@ func (s *Scheduler) enlistLent(c *Queue) {
 func (o *childOrder) place(s *Scheduler, c *Queue, p, asks part) {
 	k := uint64(noKey)
 	if s.Calc.Positive(&s.Books.Total, &c.Ledger[asks].Pending) {
-		k = o.key(c.listed, &c.shares[p])
+		k = o.key(c.Place, &c.Shares[p])
 	}
-	o.keys.set(c.listed, k)
+	o.keys.set(c.Place, k)
 }
 
 // key is that of a child with so much in use.
 //
 // compat: those that are entitled to nothing go by their part of the cluster.
-func (o *childOrder) key(child int32, sh *share) uint64 {
+func (o *childOrder) key(child int32, sh *Share) uint64 {
 	k := o.fixed[child]
-	used := sh.usedCapacity
+	used := sh.UsedCapacity
 	if k&keyNothing != 0 {
-		used = sh.absUsed
+		used = sh.AbsoluteUsed
 	}
 	if used != used { // greater than all numbers, and priorities do not count
 		return k | keyFull | (1<<61-1)>>o.tieBits<<o.tieBits
@@ -174,8 +174,8 @@ func (r *round) newOrder(q *Queue) *childOrder {
 	}
 	o := &q.orders[r.part][r.mode]
 	o.fix(r.s, q, r.part)
-	o.keys = newTournament(len(q.children))
-	for _, c := range q.children {
+	o.keys = newTournament(len(q.Children))
+	for _, c := range q.Children {
 		o.place(r.s, c, r.part, r.asks)
 	}
 	return o
@@ -183,11 +183,11 @@ func (r *round) newOrder(q *Queue) *childOrder {
 
 // fix finds what use does not change in the keys of a parent's children.
 func (o *childOrder) fix(s *Scheduler, q *Queue, p part) {
-	n := len(q.children)
+	n := len(q.Children)
 	o.tieBits = uint8(bits.Len(uint(n)))
 	o.fixed, o.byTie = make([]uint64, n), make([]player, n)
-	children := slices.Clone(q.children)
-	slices.SortStableFunc(children, func(a, b *Queue) int { return compareEntitled(&a.shares[p], &b.shares[p]) })
+	children := slices.Clone(q.Children)
+	slices.SortStableFunc(children, func(a, b *Queue) int { return compareEntitled(&a.Shares[p], &b.Shares[p]) })
 	label := s.Books.Partition(p).Name
 	ranks := rankPriorities(q)
 	for tie, c := range children {
@@ -196,22 +196,22 @@ func (o *childOrder) fix(s *Scheduler, q *Queue, p part) {
 		if !c.MayUse(label) {
 			k |= keyDenied
 		}
-		if f := c.shares[p].absolute; !(f > 0 || f != f) {
+		if f := c.Shares[p].Absolute; !(f > 0 || f != f) {
 			k |= keyNothing
 		}
-		if q.conf.ByPriority {
-			rank, _ := slices.BinarySearch(ranks, -int64(c.conf.Priority))
+		if q.Conf.ByPriority {
+			rank, _ := slices.BinarySearch(ranks, -int64(c.Conf.Priority))
 			k |= uint64(min(rank, 1<<(orderBits-o.tieBits)-1)) << (useBits + o.tieBits)
 		}
-		o.fixed[c.listed] = k
+		o.fixed[c.Place] = k
 	}
 }
 
 // rankPriorities lists the priorities of the children, negated, the highest first.
 func rankPriorities(q *Queue) []int64 {
-	out := make([]int64, len(q.children))
-	for i, c := range q.children {
-		out[i] = -int64(c.conf.Priority)
+	out := make([]int64, len(q.Children))
+	for i, c := range q.Children {
+		out[i] = -int64(c.Conf.Priority)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -219,11 +219,11 @@ func rankPriorities(q *Queue) []int64 {
 
 // compareEntitled orders siblings that use the same part of their capacities: the
 // one that is entitled to more comes first.
-func compareEntitled(x, y *share) int {
-	if x.hasMin || y.hasMin {
-		return slices.Compare(y.confMin[:], x.confMin[:])
+func compareEntitled(x, y *Share) int {
+	if x.HasMin || y.HasMin {
+		return slices.Compare(y.ConfMin[:], x.ConfMin[:])
 	}
-	return javanum.Compare(float64(y.absolute), float64(x.absolute))
+	return javanum.Compare(float64(y.Absolute), float64(x.Absolute))
 }
 
 // leftOut is a child that a walk is done with, and its key.
@@ -234,8 +234,8 @@ type leftOut struct {
 
 // leaveOut leaves a child out for the rest of the walk, so that the next one comes first.
 func (s *Scheduler) leaveOut(o *childOrder, c *Queue) {
-	s.leftOut = append(s.leftOut, leftOut{c.listed, o.keys[1]})
-	o.keys.set(c.listed, noKey)
+	s.leftOut = append(s.leftOut, leftOut{c.Place, o.keys[1]})
+	o.keys.set(c.Place, noKey)
 }
 
 // takeBack ends the walk over the children of a parent: those that were left out since
@@ -299,9 +299,9 @@ func compareFair(weighted bool) func(a, b *app) int {
 
 // policy is how the leaf orders its active applications.
 func (q *Queue) policy() func(a, b *app) int {
-	switch q.conf.Ordering {
+	switch q.Conf.Ordering {
 	case config.Fair:
-		return compareFair(q.conf.SizeWeight)
+		return compareFair(q.Conf.SizeWeight)
 	case config.FifoForPending:
 		return comparePending
 	}
@@ -314,7 +314,7 @@ func (q *Queue) policy() func(a, b *app) int {
 // puts it into the order, past the limits on masters.
 func (s *Scheduler) unsettle(a *app) {
 	q := a.queue
-	if q.rules.Ordering == config.Fair && !a.unsettled && (a.active || a.Running && s.AsApache) {
+	if q.Rules.Ordering == config.Fair && !a.unsettled && (a.active || a.Running && s.AsApache) {
 		a.unsettled = true
 		q.leaf.stale = append(q.leaf.stale, a)
 	}

@@ -30,29 +30,29 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 			r.mode = ignore
 		}
 		r.turn(r.mode)
-		parent := &Queue{conf: &config.Queue{ByPriority: rapid.Bool().Draw(t, "by priority")}}
+		parent := &Queue{Conf: &config.Queue{ByPriority: rapid.Bool().Draw(t, "by priority")}}
 		used := rapid.SampledFrom([]float32{0, float32(math.Copysign(0, -1)), -0.5, -2, 0.25, 0.5, 1, 2, inf, nan, -nan})
 		absolute := rapid.SampledFrom([]float32{0.1, 0.1, 0.2, 0, nan})
 		one := yarn.NewResource(1024, 1)
 		for i := range rapid.IntRange(0, 40).Draw(t, "children") {
-			c := &Queue{listed: int32(i)}
+			c := &Queue{Place: int32(i)}
 			c.obey(&config.Queue{Priority: rapid.Int32Range(-1, 2).Draw(t, "priority")})
 			c.hangBelow(parent)
 			c.grow(2)
 			if rapid.Bool().Draw(t, "may use it") {
-				c.conf.Accessible = []string{label}
+				c.Conf.Accessible = []string{label}
 			}
-			sh := &c.shares[r.part]
-			sh.usedCapacity, sh.absUsed, sh.absolute = used.Draw(t, "used"), used.Draw(t, "of all"), absolute.Draw(t, "absolute")
-			sh.confMin = yarn.NewResource(rapid.Int64Range(0, 1).Draw(t, "minimum"), 0)
-			sh.hasMin = !none(sh.confMin)
+			sh := &c.Shares[r.part]
+			sh.UsedCapacity, sh.AbsoluteUsed, sh.Absolute = used.Draw(t, "used"), used.Draw(t, "of all"), absolute.Draw(t, "absolute")
+			sh.ConfMin = yarn.NewResource(rapid.Int64Range(0, 1).Draw(t, "minimum"), 0)
+			sh.HasMin = !none(sh.ConfMin)
 			c.Ledger[r.asks].Pending = one
-			parent.children = append(parent.children, c)
+			parent.Children = append(parent.Children, c)
 		}
 		r.newOrder(parent)
-		for range min(len(parent.children), rapid.IntRange(1, 40).Draw(t, "moves")) {
-			moved := rapid.SampledFrom(parent.children).Draw(t, "moved")
-			moved.shares[r.part].usedCapacity, moved.shares[r.part].absUsed = used.Draw(t, "used now"), used.Draw(t, "of all now")
+		for range min(len(parent.Children), rapid.IntRange(1, 40).Draw(t, "moves")) {
+			moved := rapid.SampledFrom(parent.Children).Draw(t, "moved")
+			moved.Shares[r.part].UsedCapacity, moved.Shares[r.part].AbsoluteUsed = used.Draw(t, "used now"), used.Draw(t, "of all now")
 			s.resort(moved, r.part)
 			if rapid.Bool().Draw(t, "wants or not") {
 				moved.Ledger[r.asks].Pending = one.Sub(moved.Ledger[r.asks].Pending)
@@ -60,7 +60,7 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 			}
 		}
 		var want []*Queue
-		for _, c := range parent.children {
+		for _, c := range parent.Children {
 			if !none(c.Ledger[r.asks].Pending) {
 				want = append(want, c)
 			}
@@ -86,7 +86,7 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 
 func places(list []*Queue) (out []int32) {
 	for _, q := range list {
-		out = append(out, q.listed)
+		out = append(out, q.Place)
 	}
 	return out
 }
@@ -102,26 +102,26 @@ func compareQueues(parent, a, b *Queue, p part, label string) int {
 			return 1
 		}
 	}
-	x, y := &a.shares[p], &b.shares[p]
-	xz, yz := isZero(x.absolute), isZero(y.absolute)
+	x, y := &a.Shares[p], &b.Shares[p]
+	xz, yz := isZero(x.Absolute), isZero(y.Absolute)
 	switch {
-	case above(x.absolute) && yz:
+	case above(x.Absolute) && yz:
 		return -1
-	case above(y.absolute) && xz:
+	case above(y.Absolute) && xz:
 		return 1
 	case xz && yz:
-		return compareUse(parent, a, b, x, y, x.absUsed, y.absUsed)
+		return compareUse(parent, a, b, x, y, x.AbsoluteUsed, y.AbsoluteUsed)
 	}
-	return compareUse(parent, a, b, x, y, x.usedCapacity, y.usedCapacity)
+	return compareUse(parent, a, b, x, y, x.UsedCapacity, y.UsedCapacity)
 }
 
 // isZero and above are Float.compare with 0.
 func isZero(f float32) bool { return f == 0 && !math.Signbit(float64(f)) }
 func above(f float32) bool  { return f > 0 || f != f }
 
-func compareUse(parent, a, b *Queue, x, y *share, usedA, usedB float32) int {
+func compareUse(parent, a, b *Queue, x, y *Share, usedA, usedB float32) int {
 	n := 0
-	if pa, pb := a.conf.Priority, b.conf.Priority; parent.conf.ByPriority && pa != pb &&
+	if pa, pb := a.Conf.Priority, b.Conf.Priority; parent.Conf.ByPriority && pa != pb &&
 		(usedA < 1 && usedB < 1 || usedA >= 1 && usedB >= 1) {
 		n = cmp.Compare(pb, pa)
 	} else {
@@ -130,10 +130,10 @@ func compareUse(parent, a, b *Queue, x, y *share, usedA, usedB float32) int {
 	if n != 0 {
 		return n
 	}
-	if x.hasMin || y.hasMin {
-		return slices.Compare(y.confMin[:], x.confMin[:])
+	if x.HasMin || y.HasMin {
+		return slices.Compare(y.ConfMin[:], x.ConfMin[:])
 	}
-	return javanum.Compare(float64(y.absolute), float64(x.absolute))
+	return javanum.Compare(float64(y.Absolute), float64(x.Absolute))
 }
 
 // TestNewPartitionAfterAQueueHasGone sees that a queue which a refresh took away, but
@@ -172,8 +172,8 @@ func TestNewPartitionAfterAQueueHasGone(t *testing.T) {
 	s.SetLabels([]config.Label{{Name: "z"}})
 	z := s.AddNode(cluster.Node{ID: yarn.NodeID{Host: "h1", Port: 1}, Total: yarn.NewResource(8192, 8), Label: "z"})
 	s.Offer(z, yarn.Now{Wall: 1, Mono: 1}, nil)
-	if root, b := s.tree.root, s.app(apps["b"]).queue; len(root.orders) <= len(b.shares) {
-		t.Fatalf("%d orders of the root, %d partitions of the queue that has gone: nothing is tested", len(root.orders), len(b.shares))
+	if root, b := s.tree.Root, s.app(apps["b"]).queue; len(root.orders) <= len(b.Shares) {
+		t.Fatalf("%d orders of the root, %d partitions of the queue that has gone: nothing is tested", len(root.orders), len(b.Shares))
 	}
 	s.EndAttempt(apps["b"], false)
 	if wrong := s.Check(); wrong != "" {

@@ -9,14 +9,14 @@ import (
 
 // Lookup is what the mapping rules ask of the tree.
 func (t *tree) Lookup(name string) (placement.Queue, placement.Presence) {
-	q := t.find(name)
+	q := t.Find(name)
 	if q == nil {
 		if t.Names.Ambiguous(name) {
 			return placement.Queue{}, placement.Ambiguous
 		}
 		return placement.Queue{}, placement.Absent
 	}
-	return placement.Queue{Path: q.Path, Leaf: q.isLeaf(), Managed: q.conf.Kind == config.Managed, Flexible: q.flexible()}, placement.Present
+	return placement.Queue{Path: q.Path, Leaf: q.Leaf, Managed: q.Conf.Kind == config.Managed, Flexible: q.Flexible()}, placement.Present
 }
 
 // Place says where a submission goes; see the facade.

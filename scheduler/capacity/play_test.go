@@ -62,7 +62,7 @@ func (p *play) snapshot(s *Scheduler) *snapshot { return takeSnapshot(s, p.memor
 
 // left notes which leaves were left by users who wanted something.
 func (p *play) left(s *Scheduler) {
-	for _, q := range s.tree.all {
+	for _, q := range s.tree.Queues {
 		if q == nil || q.leaf == nil {
 			continue
 		}
@@ -524,8 +524,8 @@ func (p *play) check() {
 	if d := twin.Difference(p.snapshot(p.plain).world, p.now.world); d != "" {
 		p.t.Fatalf("to leave walks out is noticed: %s", d)
 	}
-	for i, q := range p.quick.tree.all {
-		if o := p.plain.tree.all[i]; q != nil && q.leaf != nil && q.leaf.activeUsers() != o.leaf.activeUsers() {
+	for i, q := range p.quick.tree.Queues {
+		if o := p.plain.tree.Queues[i]; q != nil && q.leaf != nil && q.leaf.activeUsers() != o.leaf.activeUsers() {
 			p.t.Fatalf("to leave walks out is noticed: %s has %d active users, not %d", q.Path, q.leaf.activeUsers(), o.leaf.activeUsers())
 		}
 	}

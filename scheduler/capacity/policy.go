@@ -17,8 +17,8 @@ func (s *Scheduler) Fit(parts int) {
 	if s.tree == nil {
 		return
 	}
-	s.tree.root.each(func(q *Queue) {
-		if parts < len(q.shares) {
+	s.tree.Root.Each(func(q *Queue) {
+		if parts < len(q.Shares) {
 			q.shrink(parts)
 		} else {
 			q.grow(parts)
@@ -27,7 +27,7 @@ func (s *Scheduler) Fit(parts int) {
 }
 
 // Entitle brings every queue's entitlement up to date.
-func (s *Scheduler) Entitle() { s.recalculateFrom(s.tree.root, s.Books.Total) }
+func (s *Scheduler) Entitle() { s.recalculateFrom(s.tree.Root, s.Books.Total) }
 
 // Used charges the application's user, and brings the fractions in use up to date.
 func (s *Scheduler) Used(leaf *queue.Queue, a *core.App, p part, amount *resource, served bool) {
@@ -35,8 +35,8 @@ func (s *Scheduler) Used(leaf *queue.Queue, a *core.App, p part, amount *resourc
 	s.charge(q, mine(a), p, amount)
 	served = served && p == 0
 	total := &s.Books.Partition(p).Total
-	for ; q != nil; q = q.parent {
-		if served && q.parent != nil && len(q.parent.orders) > 1 && !s.Calc.Positive(&s.Books.Total, &q.Ledger[p].Pending) {
+	for ; q != nil; q = q.Up {
+		if served && q.Up != nil && len(q.Up.orders) > 1 && !s.Calc.Positive(&s.Books.Total, &q.Ledger[p].Pending) {
 			s.enlistLent(q)
 		}
 		s.updateUsed(q, p, total)
@@ -70,7 +70,7 @@ func (s *Scheduler) Changed(of *core.App) {
 func (s *Scheduler) Ask(ref AppRef, asks []yarn.Ask) {
 	a := s.app(ref)
 	s.Core.Ask(ref, asks)
-	if a.Running && len(asks) > 0 && a.Mastered && a.queue.conf.SizeWeight {
+	if a.Running && len(asks) > 0 && a.Mastered && a.queue.Conf.SizeWeight {
 		s.unsettle(a)
 	}
 }

@@ -85,7 +85,7 @@ func (s *Scheduler) next(cfg *config.Config, fresh *tree) (*renewed, error) {
 		return nil, err
 	}
 	t, became := s.tree.clone()
-	if err := s.renew(cfg, t.root, fresh.root); err != nil {
+	if err := s.renew(cfg, t.Root, fresh.Root); err != nil {
 		return nil, err
 	}
 	t.reindex()
@@ -97,11 +97,11 @@ func (s *Scheduler) next(cfg *config.Config, fresh *tree) (*renewed, error) {
 
 // checkChanges refuses to let queues vanish or change their kind while in use.
 func (s *Scheduler) checkChanges(cfg *config.Config, fresh *tree) error {
-	for _, old := range s.tree.all {
+	for _, old := range s.tree.Queues {
 		if old == nil {
 			continue
 		}
-		q := fresh.byPath(old.Path)
+		q := fresh.ByPath(old.Path)
 		if err := s.checkKind(cfg, old, q); err != nil {
 			return err
 		}
@@ -116,15 +116,15 @@ func (s *Scheduler) checkChanges(cfg *config.Config, fresh *tree) error {
 func (s *Scheduler) checkKind(cfg *config.Config, old, q *Queue) error {
 	stopped := old.State == queue.Stopped
 	switch {
-	case old.managedLeaf():
+	case old.ManagedLeaf():
 	case q == nil:
-		if !stopped && !cfg.StoppedInSettings(old.Path) && !old.dynamic {
+		if !stopped && !cfg.StoppedInSettings(old.Path) && !old.Dynamic {
 			return s.refusal(cfg, old, "state", "a queue can only be removed when it is stopped; it is "+old.State.String())
 		}
-	case !old.isLeaf() && old.conf.Kind != config.Managed && q.conf.Kind == config.Managed,
-		!old.isLeaf() && old.conf.Kind == config.Managed && q.conf.Kind != config.Managed:
+	case !old.Leaf && old.Conf.Kind != config.Managed && q.Conf.Kind == config.Managed,
+		!old.Leaf && old.Conf.Kind == config.Managed && q.Conf.Kind != config.Managed:
 		return s.refusal(cfg, old, "auto-create-child-queue.enabled", "cannot change while the parent is in use")
-	case old.isLeaf() && !q.isLeaf() && !stopped && q.State != queue.Stopped:
+	case old.Leaf && !q.Leaf && !stopped && q.State != queue.Stopped:
 		return s.refusal(cfg, old, "queues", "a leaf can only become a parent when it is stopped; it is "+old.State.String())
 	}
 	return nil
@@ -136,38 +136,38 @@ func (s *Scheduler) checkKind(cfg *config.Config, old, q *Queue) error {
 // compat: a configured leaf goes with its applications if the new settings name
 // it STOPPED. They keep what they have and get nothing more.
 func (s *Scheduler) checkKept(cfg *config.Config, old, q *Queue, fresh *tree) error {
-	if q != nil || !old.isLeaf() || old.numApps() == 0 || !old.dynamic && !old.managedLeaf() || keepsCreated(old.parent, fresh) {
+	if q != nil || !old.Leaf || old.NumApps() == 0 || !old.Dynamic && !old.ManagedLeaf() || keepsCreated(old.Up, fresh) {
 		return nil
 	}
-	return s.refusal(cfg, old, "state", fmt.Sprintf("a queue that was created can only go when it is empty; applications: %d", old.numApps()))
+	return s.refusal(cfg, old, "state", fmt.Sprintf("a queue that was created can only go when it is empty; applications: %d", old.NumApps()))
 }
 
 // keepsCreated tells whether queues that were created below the parent stay.
 func keepsCreated(parent *Queue, fresh *tree) bool {
-	if q := fresh.byPath(parent.Path); q != nil {
-		return !q.isLeaf()
+	if q := fresh.ByPath(parent.Path); q != nil {
+		return !q.Leaf
 	}
-	return parent.dynamic && keepsCreated(parent.parent, fresh)
+	return parent.Dynamic && keepsCreated(parent.Up, fresh)
 }
 
 // renew applies new settings to a queue that exists and to all below it.
 func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
-	q.dynamic = q.dynamic && fresh == q
-	if q.isLeaf() && !q.conf.MaxAllocation.FitsIn(fresh.conf.MaxAllocation) {
+	q.Dynamic = q.Dynamic && fresh == q
+	if q.Leaf && !q.Conf.MaxAllocation.FitsIn(fresh.Conf.MaxAllocation) {
 		return s.lessAllocation(cfg, q)
 	}
-	if fresh.conf.Kind == config.Managed && s.AsApache {
+	if fresh.Conf.Kind == config.Managed && s.AsApache {
 		if err := s.guaranteedTooMuch(cfg, q, fresh); err != nil {
 			return err
 		}
 	}
 	var set []setting
 	if fresh != q {
-		q.obey(fresh.conf)
+		q.obey(fresh.Conf)
 		set = fresh.set
 	}
-	if q.dynamic {
-		conf, err := cfg.Dynamic(q.parent.conf, q.Name, q.conf.Kind)
+	if q.Dynamic {
+		conf, err := cfg.Dynamic(q.Up.Conf, q.Name, q.Conf.Kind)
 		if err != nil {
 			return err
 		}
@@ -177,10 +177,10 @@ func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 	if err := s.setup(cfg, q, set); err != nil {
 		return err
 	}
-	if q.isLeaf() {
+	if q.Leaf {
 		return nil
 	}
-	if q.conf.Kind == config.Managed {
+	if q.Conf.Kind == config.Managed {
 		return s.renewManaged(cfg, q)
 	}
 	children, err := s.renewChildren(cfg, q, fresh)
@@ -188,7 +188,7 @@ func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 		return err
 	}
 	if len(children) == 0 {
-		q.children = children
+		q.Children = children
 		q.reorder()
 		return nil
 	}
@@ -198,8 +198,8 @@ func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 // lessAllocation refuses to lower what containers of the leaf may have. It names
 // the nearest property that could do so.
 func (s *Scheduler) lessAllocation(cfg *config.Config, q *Queue) error {
-	rule := fmt.Sprintf("must not become less in a refresh for %s, which has %s", q.Path, q.conf.MaxAllocation)
-	for up := q; up != nil; up = up.parent {
+	rule := fmt.Sprintf("must not become less in a refresh for %s, which has %s", q.Path, q.Conf.MaxAllocation)
+	for up := q; up != nil; up = up.Up {
 		for _, name := range []string{"maximum-allocation", "maximum-allocation-mb", "maximum-allocation-vcores"} {
 			if _, set := cfg.Property(config.Prefix + up.Path + "." + name); set {
 				return s.refusal(cfg, up, name, rule)
@@ -214,36 +214,36 @@ func (s *Scheduler) lessAllocation(cfg *config.Config, q *Queue) error {
 // compat: they take the order of a hash table of their paths, into which the
 // old ones were put first and then the new ones in the order of theirs.
 func (s *Scheduler) renewChildren(cfg *config.Config, q, fresh *Queue) ([]*Queue, error) {
-	byPath := make(map[string]*Queue, len(q.children))
-	keys := make([]string, 0, len(q.children))
-	for _, c := range q.children {
+	byPath := make(map[string]*Queue, len(q.Children))
+	keys := make([]string, 0, len(q.Children))
+	for _, c := range q.Children {
 		byPath[c.Path] = c
 		keys = append(keys, c.Path)
 	}
 	if fresh == q {
-		fresh = &Queue{children: q.children}
+		fresh = &Queue{Children: q.Children}
 	}
-	keep := make(map[string]bool, len(fresh.children))
-	for _, c := range fresh.children {
+	keep := make(map[string]bool, len(fresh.Children))
+	for _, c := range fresh.Children {
 		keep[c.Path] = true
 	}
-	for _, c := range q.children {
-		if !keep[c.Path] && (c.dynamic || c.managedLeaf()) {
+	for _, c := range q.Children {
+		if !keep[c.Path] && (c.Dynamic || c.ManagedLeaf()) {
 			keep[c.Path] = true
 			if err := s.renew(cfg, c, c); err != nil {
 				return nil, err
 			}
 		}
 	}
-	for _, i := range hashOrder(fresh.children) {
-		next := fresh.children[i]
+	for _, i := range hashOrder(fresh.Children) {
+		next := fresh.Children[i]
 		old := byPath[next.Path]
 		switch {
 		case old == nil:
 			keys = append(keys, next.Path)
 			next.hangBelow(q)
 			byPath[next.Path] = next
-		case old.isLeaf() != next.isLeaf():
+		case old.Leaf != next.Leaf:
 			next.hangBelow(q)
 			byPath[next.Path] = next
 		default:
@@ -276,13 +276,13 @@ func (s *Scheduler) swap(cfg *config.Config, r *renewed) {
 	s.replace(r)
 	s.Calc = measure.Calculator{Dominant: s.Calc.Dominant, Types: s.Calc.Types}
 	s.Min, s.Most = cfg.Cluster.MinAllocation, cfg.Cluster.MaxAllocation
-	t.root.each(func(q *Queue) {
-		if q.isLeaf() {
+	t.Root.Each(func(q *Queue) {
+		if q.Leaf {
 			s.adopt(q)
 		}
 	})
 	s.Recalculate()
-	t.root.Touch()
+	t.Root.Touch()
 }
 
 // replace puts a tree in the place of the present one, and applications into what
@@ -304,11 +304,11 @@ func (s *Scheduler) replace(r *renewed) {
 // follow is what a queue has become. One that is gone from the tree lives on for
 // the applications that it still has, below what its parent has become.
 func (r *renewed) follow(old *Queue) *Queue {
-	if i := int(old.Index); i < len(r.before.all) && r.before.all[i] == old {
+	if i := int(old.Index); i < len(r.before.Queues) && r.before.Queues[i] == old {
 		return r.became[i]
 	}
-	if old.parent != nil {
-		old.hangBelow(r.follow(old.parent))
+	if old.Up != nil {
+		old.hangBelow(r.follow(old.Up))
 	}
 	return old
 }
@@ -319,11 +319,11 @@ func (s *Scheduler) adopt(q *Queue) {
 	l.grow(s.Books.Partitions())
 	l.lastCluster = s.Books.Total
 	l.visitLimit, l.queueLimit = s.Books.Total, s.Books.Total
-	most, least := q.conf.MaxAllocation, s.Min
+	most, least := q.Conf.MaxAllocation, s.Min
 	span := most.Sub(least)
 	l.minFactor = s.Calc.Ratio(&span, &most)
 	for _, u := range l.ordered {
-		u.weight = q.conf.Weight(u.name)
+		u.weight = q.Conf.Weight(u.name)
 	}
 	l.sumWeights(q)
 	l.version++

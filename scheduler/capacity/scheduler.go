@@ -47,8 +47,8 @@ func New(cfg *config.Config) (*Scheduler, error) {
 		return nil, err
 	}
 	s.hold(cfg, t)
-	t.root.each(func(q *Queue) {
-		if q.isLeaf() {
+	t.Root.Each(func(q *Queue) {
+		if q.Leaf {
 			s.adopt(q)
 		}
 	})

@@ -38,7 +38,7 @@ func takeSnapshot(s *Scheduler, memory map[string]map[string]*twin.Memory, kept 
 			v.world.Nodes = append(v.world.Nodes, v.nodes[NodeRef(i)])
 		}
 	}
-	v.world.Root = v.queue(s.tree.root, nil, memory)
+	v.world.Root = v.queue(s.tree.Root, nil, memory)
 	for _, a := range s.Apps {
 		if a != nil {
 			v.app(mine(a))
@@ -70,7 +70,7 @@ func (v *snapshot) queue(q *Queue, parent *twin.Queue, memory map[string]map[str
 	if memory[q.Path] == nil {
 		memory[q.Path] = map[string]*twin.Memory{}
 	}
-	to := &twin.Queue{Path: q.Path, Conf: q.conf, Parent: parent, Dynamic: q.dynamic, IsLeaf: q.isLeaf(), Memory: memory[q.Path]}
+	to := &twin.Queue{Path: q.Path, Conf: q.Conf, Parent: parent, Dynamic: q.Dynamic, IsLeaf: q.Leaf, Memory: memory[q.Path]}
 	v.queues[q] = to
 	if l := q.leaf; l != nil {
 		to.VisitLimit, to.QueueLimit, to.UsageRatio = l.visitLimit, l.queueLimit, map[string]float32{}
@@ -78,13 +78,13 @@ func (v *snapshot) queue(q *Queue, parent *twin.Queue, memory map[string]map[str
 			to.UsageRatio[v.label(part(p))] = l.shares[p].usageRatio
 		}
 		to.OldMasters = map[string]yarn.Resource{}
-		for p := range q.shares {
+		for p := range q.Shares {
 			if label := v.label(part(p)); !q.MayUse(label) {
-				to.OldMasters[label] = q.shares[p].amLimit
+				to.OldMasters[label] = q.Shares[p].AMLimit
 			}
 		}
 	}
-	for _, c := range q.children {
+	for _, c := range q.Children {
 		to.Children = append(to.Children, v.queue(c, to, memory))
 	}
 	return to
@@ -215,25 +215,25 @@ func (v *snapshot) entitled() string {
 			bad = fmt.Sprintf("%s: %s is %s, the twin finds %s", q.Path, what, h, n)
 		}
 	}
-	v.s.tree.root.each(func(q *Queue) {
+	v.s.tree.Root.Each(func(q *Queue) {
 		to := v.queues[q]
-		for p := range q.shares {
+		for p := range q.Shares {
 			label := v.label(part(p))
-			have, want := &q.shares[p], to.Shares[label]
+			have, want := &q.Shares[p], to.Shares[label]
 			on := func(what string) string { return fmt.Sprintf("%s in %q", what, label) }
-			wrong(q, on("minimum"), have.effMin, want.Min)
-			wrong(q, on("maximum"), have.effMax, want.Max)
+			wrong(q, on("minimum"), have.EffMin, want.Min)
+			wrong(q, on("maximum"), have.EffMax, want.Max)
 			wrong(q, on("usage"), q.Ledger[p].Used, w.Used(to, label))
 			wrong(q, on("demand"), q.Ledger[p].Pending, w.Pending(to, label))
 			if !none(w.Partition(label)) {
-				wrong(q, on("absolute capacity"), have.absolute, want.Absolute)
-				wrong(q, on("absolute maximum"), have.absoluteMax, want.AbsoluteMax)
+				wrong(q, on("absolute capacity"), have.Absolute, want.Absolute)
+				wrong(q, on("absolute maximum"), have.AbsoluteMax, want.AbsoluteMax)
 				ofOwn, ofAll := w.UsedCapacity(to, label)
-				wrong(q, on("used capacity"), have.usedCapacity, ofOwn)
-				wrong(q, on("used share"), have.absUsed, ofAll)
+				wrong(q, on("used capacity"), have.UsedCapacity, ofOwn)
+				wrong(q, on("used share"), have.AbsoluteUsed, ofAll)
 			}
 		}
-		if q.isLeaf() {
+		if q.Leaf {
 			all, each := w.MaxApps(to)
 			wrong(q, "number of applications", q.leaf.maxApps, all)
 			wrong(q, "number of applications of a user", q.leaf.maxAppsPerUser, each)
@@ -246,12 +246,12 @@ func (v *snapshot) entitled() string {
 // finds. It comes after entitled.
 func (v *snapshot) limited() string {
 	w, s := v.world, v.s
-	for _, q := range s.tree.all {
+	for _, q := range s.tree.Queues {
 		if q == nil || q.leaf == nil {
 			continue
 		}
 		to := v.queues[q]
-		for p := range q.shares {
+		for p := range q.Shares {
 			for _, u := range q.leaf.ordered {
 				for _, m := range []mode{respect, ignore} {
 					have := s.limitShown(q, u, part(p), m)

@@ -154,8 +154,8 @@ func (q *Queue) userOf(name string) *user {
 	l := q.leaf
 	u := l.users[name]
 	if u == nil {
-		u = &user{name: name, home: l, weight: q.conf.Weight(name)}
-		u.grow(len(q.shares))
+		u = &user{name: name, home: l, weight: q.Conf.Weight(name)}
+		u.grow(len(q.Shares))
 		if was := l.left[name]; was != nil && l.leftVersion == l.version {
 			u.takeBlocks(was)
 		}
@@ -223,7 +223,7 @@ func (q *Queue) leave(u *user) {
 	if u.asking.count == 0 {
 		delete(l.asking, u.name)
 	}
-	l.gone(u.name, len(q.shares)).takeBlocks(u)
+	l.gone(u.name, len(q.Shares)).takeBlocks(u)
 	i, _ := slices.BinarySearchFunc(l.ordered, u, func(o, u *user) int { return cmp.Compare(o.number, u.number) })
 	l.ordered = slices.Delete(l.ordered, i, i+1)
 	l.sumWeights(q)
@@ -260,7 +260,7 @@ func (l *leaf) byHash() []*user {
 }
 
 func (l *leaf) sumWeights(q *Queue) {
-	l.even = len(q.conf.UserWeights) == 0
+	l.even = len(q.Conf.UserWeights) == 0
 	if l.even {
 		l.allWeight, l.activeWeight = float32(len(l.ordered)), float32(l.actives)
 		return
@@ -418,8 +418,8 @@ func (s *Scheduler) limitShown(q *Queue, u *user, p part, m mode) resource {
 
 // CountUsers computes the limits of users that are shown; see the facade.
 func (s *Scheduler) CountUsers() {
-	s.tree.root.each(func(q *Queue) {
-		if q.isLeaf() && len(q.leaf.ordered) > 0 {
+	s.tree.Root.Each(func(q *Queue) {
+		if q.Leaf && len(q.leaf.ordered) > 0 {
 			s.anyLimit(q, 0, respect)
 		}
 	})
@@ -456,19 +456,19 @@ func (s *Scheduler) computeLimit(q *Queue, p part, m mode, to *resource) {
 		return
 	}
 	all := &q.leaf.shares[p]
-	sh, total, step := &q.shares[p], s.Books.Partition(p).Total[yarn.Memory], s.Min[yarn.Memory]
-	entitled := max(sh.effMin[yarn.Memory], step)
+	sh, total, step := &q.Shares[p], s.Books.Partition(p).Total[yarn.Memory], s.Min[yarn.Memory]
+	entitled := max(sh.EffMin[yarn.Memory], step)
 	grown := javanum.RoundUp(javanum.Long(float64(float64(total)*float64(all.usageRatio))+0.5), step) + step
 	if grown-step < entitled {
 		grown = entitled
 	}
-	limit := (javanum.Scale(grown, float64(q.rules.UserLimit)) + 99) / 100
+	limit := (javanum.Scale(grown, float64(q.Rules.UserLimit)) + 99) / 100
 	limit = max(limit, javanum.DivCeilFloat(all.activeUsed[yarn.Memory]+step, q.leaf.activeWeight))
-	switch most := sh.effMax[yarn.Memory]; {
+	switch most := sh.EffMax[yarn.Memory]; {
 	case m == ignore:
 		limit = min(limit, total)
-	case q.rules.UserFactor != -1 && !s.Calc.Nothing(&sh.effMin):
-		limit = min(limit, javanum.Scale(entitled, float64(q.rules.UserFactor)))
+	case q.Rules.UserFactor != -1 && !s.Calc.Nothing(&sh.EffMin):
+		limit = min(limit, javanum.Scale(entitled, float64(q.Rules.UserFactor)))
 	case limit > most-step: // else it is less, however the maximum is rounded
 		limit = min(limit, javanum.RoundDown(most, step))
 	}
@@ -480,8 +480,8 @@ func (s *Scheduler) computeLimit(q *Queue, p part, m mode, to *resource) {
 // compat: the percentage is divided in integers, the share in single precision.
 func (s *Scheduler) limitByShare(q *Queue, p part, m mode, limit *resource) {
 	all, calc, step := &q.leaf.shares[p], s.Calc, &s.Min
-	total, sh := &s.Books.Partition(p).Total, &q.shares[p]
-	entitled := calc.Max(total, &sh.effMin, step)
+	total, sh := &s.Books.Partition(p).Total, &q.Shares[p]
+	entitled := calc.Max(total, &sh.EffMin, step)
 	least, most := *total, *total
 	calc.ScaleUp(&least, float64(all.usageRatio), step)
 	if calc.Less(total, &least, entitled) {
@@ -490,7 +490,7 @@ func (s *Scheduler) limitByShare(q *Queue, p part, m mode, limit *resource) {
 		least.Increase(step)
 	}
 	for i := range calc.Types {
-		least[i] = (javanum.Scale(least[i], float64(q.rules.UserLimit)) + 99) / 100
+		least[i] = (javanum.Scale(least[i], float64(q.Rules.UserLimit)) + 99) / 100
 		limit[i] = javanum.DivCeilFloat(all.activeUsed[i]+step[i], q.leaf.activeWeight)
 	}
 	if calc.Less(total, limit, &least) {
@@ -498,10 +498,10 @@ func (s *Scheduler) limitByShare(q *Queue, p part, m mode, limit *resource) {
 	}
 	switch {
 	case m == ignore:
-	case q.rules.UserFactor != -1 && !none(sh.effMin):
-		most = measure.Scale(*entitled, float64(q.rules.UserFactor))
+	case q.Rules.UserFactor != -1 && !none(sh.EffMin):
+		most = measure.Scale(*entitled, float64(q.Rules.UserFactor))
 	default:
-		most = sh.effMax
+		most = sh.EffMax
 		calc.RoundDown(&most, step)
 	}
 	if calc.More(total, limit, &most) {

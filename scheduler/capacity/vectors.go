@@ -12,14 +12,14 @@ import (
 // updateVectors is the recalculation where legacy-queue-mode.enabled is false:
 // every resource of a queue may be given as an amount, a percentage or a weight.
 func (s *Scheduler) updateVectors(q *Queue) {
-	if q.parent != nil {
-		s.shareOut(q.parent, s.Books.Total)
+	if q.Up != nil {
+		s.shareOut(q.Up, s.Books.Total)
 		return
 	}
-	for _, label := range q.conf.Configured {
+	for _, label := range q.Conf.Configured {
 		p := s.Part(label)
-		sh, total := &q.shares[p], s.Books.Partition(p).Total
-		sh.known, sh.effMin, sh.effMax, sh.absolute = true, total, total, 1
+		sh, total := &q.Shares[p], s.Books.Partition(p).Total
+		sh.Known, sh.EffMin, sh.EffMax, sh.Absolute = true, total, total, 1
 	}
 	s.updateStatistics(q)
 	s.shareOut(q, s.Books.Total)
@@ -29,14 +29,14 @@ func (s *Scheduler) updateVectors(q *Queue) {
 // below them.
 func (s *Scheduler) shareOut(q *Queue, limit resource) {
 	q.Touch()
-	if len(q.children) == 0 {
+	if len(q.Children) == 0 {
 		return
 	}
-	for _, label := range q.conf.Configured {
+	for _, label := range q.Conf.Configured {
 		d := &division{s: s, q: q, label: label, p: s.Part(label)}
 		d.run()
 	}
-	for _, c := range q.children {
+	for _, c := range q.Children {
 		if s.keepsFractions {
 			s.keepFractions(q, c)
 		} else {
@@ -44,7 +44,7 @@ func (s *Scheduler) shareOut(q *Queue, limit resource) {
 		}
 		var below resource
 		s.childLimit(q, c, &limit, &resource{}, 0, &below)
-		if c.isLeaf() {
+		if c.Leaf {
 			c.leaf.lastCluster = s.Books.Total
 			s.updateMaxApps(c, !none(s.Books.Total))
 			s.refreshLeaf(c, below)
@@ -57,7 +57,7 @@ func (s *Scheduler) shareOut(q *Queue, limit resource) {
 
 // deriveAll finds the fractions that the child's resources amount to.
 func (s *Scheduler) deriveAll(q, c *Queue) {
-	for _, label := range c.conf.Configured {
+	for _, label := range c.Conf.Configured {
 		s.derive(q, c, s.Part(label))
 	}
 }
@@ -69,10 +69,10 @@ func (s *Scheduler) derive(q, c *Queue, p part) {
 		}
 		return f
 	}
-	total, sh, up := s.Books.Partition(p).Total, &c.shares[p], &q.shares[p]
-	sh.known = true
-	sh.capacity = finite(s.Calc.Divide(&total, &sh.effMin, &up.effMin))
-	sh.maxCapacity = finite(s.Calc.Divide(&total, &sh.effMax, &up.effMax))
+	total, sh, up := s.Books.Partition(p).Total, &c.Shares[p], &q.Shares[p]
+	sh.Known = true
+	sh.Capacity = finite(s.Calc.Divide(&total, &sh.EffMin, &up.EffMin))
+	sh.MaxCapacity = finite(s.Calc.Divide(&total, &sh.EffMax, &up.EffMax))
 	updateAbsolute(c, false)
 }
 
@@ -80,14 +80,14 @@ func (s *Scheduler) derive(q, c *Queue, p part) {
 //
 // compat: a queue with a weight has none then, and takes no applications.
 func (s *Scheduler) keepFractions(q, c *Queue) {
-	for _, label := range c.conf.Configured {
-		p, v := s.Part(label), c.conf.Amount(label).Vector
+	for _, label := range c.Conf.Configured {
+		p, v := s.Part(label), c.Conf.Amount(label).Vector
 		if slices.Contains(v.Unit[:], config.Absolute) {
 			s.derive(q, c, p)
 		}
 		if slices.Contains(v.Unit[:], config.Weight) {
-			c.shares[p].normalized = meanWeight(q, c, label)
-			c.shares[p].known = true
+			c.Shares[p].Normalized = meanWeight(q, c, label)
+			c.Shares[p].Known = true
 		}
 		if !v.Empty() {
 			updateAbsolute(c, false)
@@ -99,14 +99,14 @@ func (s *Scheduler) keepFractions(q, c *Queue) {
 // mean over the resources that are given by weight.
 func meanWeight(q, c *Queue, label string) float32 {
 	sum, n := 0.0, 0
-	v := c.conf.Amount(label).Vector
+	v := c.Conf.Amount(label).Vector
 	for i, unit := range v.Unit {
 		if unit != config.Weight {
 			continue
 		}
 		all := 0.0
-		for _, o := range q.children {
-			if other := o.conf.Amount(label).Vector; other.Unit[i] == config.Weight {
+		for _, o := range q.Children {
+			if other := o.Conf.Amount(label).Vector; other.Unit[i] == config.Weight {
 				all += other.Value[i]
 			}
 		}
@@ -130,16 +130,16 @@ type division struct {
 }
 
 func (d *division) run() {
-	own := &d.q.shares[d.p]
+	own := &d.q.Shares[d.p]
 	for i := range d.s.cfg.Cluster.Types {
-		d.left[i], d.batch[i] = float64(own.effMin[i]), float64(own.effMin[i])
+		d.left[i], d.batch[i] = float64(own.EffMin[i]), float64(own.EffMin[i])
 		d.prepare(i)
 	}
 	for i := range d.s.cfg.Cluster.Types {
 		for _, unit := range [...]config.Unit{config.Absolute, config.Percent, config.Weight} {
 			used := 0.0
-			for _, c := range d.q.children {
-				if a, ok := c.conf.Amounts[d.label]; ok && a.Vector.Unit[i] == unit {
+			for _, c := range d.q.Children {
+				if a, ok := c.Conf.Amounts[d.label]; ok && a.Vector.Unit[i] == unit {
 					given := d.give(c, &a, i, unit)
 					d.left[i] -= given
 					used += given
@@ -153,8 +153,8 @@ func (d *division) run() {
 // prepare sums up what the children ask for.
 func (d *division) prepare(i int) {
 	var amounts int64
-	for _, c := range d.q.children {
-		a, ok := c.conf.Amounts[d.label]
+	for _, c := range d.q.Children {
+		a, ok := c.Conf.Amounts[d.label]
 		switch {
 		case ok && a.Vector.Unit[i] == config.Absolute:
 			amounts = javanum.Long(float64(amounts) + a.Vector.Value[i])
@@ -164,13 +164,13 @@ func (d *division) prepare(i int) {
 	}
 	d.ratio[i] = 1
 	if amounts != 0 {
-		have := min(amounts, d.q.shares[d.p].effMin[i])
+		have := min(amounts, d.q.Shares[d.p].EffMin[i])
 		d.ratio[i] = float64(float32(float32(have) / float32(amounts)))
 	}
 }
 
 func (d *division) give(c *Queue, a *config.Amount, i int, unit config.Unit) float64 {
-	own, sh := &d.q.shares[d.p], &c.shares[d.p]
+	own, sh := &d.q.Shares[d.p], &c.Shares[d.p]
 	total := float64(d.s.Books.Partition(d.p).Total[i])
 	least := d.minimum(a.Vector.Value[i], i, unit, total)
 	if unit == config.Weight {
@@ -182,10 +182,10 @@ func (d *division) give(c *Queue, a *config.Amount, i int, unit config.Unit) flo
 		least = math.Floor(least)
 	}
 	most := math.Floor(d.maximum(a, i, total))
-	if i != yarn.Memory && sh.effMin[yarn.Memory] == 0 {
+	if i != yarn.Memory && sh.EffMin[yarn.Memory] == 0 {
 		least = 0
 	}
-	if above := float64(own.effMax[i]); most == 0 {
+	if above := float64(own.EffMax[i]); most == 0 {
 		most = above
 	} else {
 		most = math.Min(most, above)
@@ -196,12 +196,12 @@ func (d *division) give(c *Queue, a *config.Amount, i int, unit config.Unit) flo
 	if least > d.left[i] {
 		least = d.left[i]
 	}
-	sh.effMin[i], sh.effMax[i] = javanum.Long(least), javanum.Long(most)
+	sh.EffMin[i], sh.EffMax[i] = javanum.Long(least), javanum.Long(most)
 	return least
 }
 
 func (d *division) minimum(value float64, i int, unit config.Unit, total float64) float64 {
-	have := float64(d.q.shares[d.p].effMin[i])
+	have := float64(d.q.Shares[d.p].EffMin[i])
 	rest := d.batch[i] / have
 	switch unit {
 	case config.Absolute:
@@ -218,7 +218,7 @@ func (d *division) minimum(value float64, i int, unit config.Unit, total float64
 
 func (d *division) maximum(a *config.Amount, i int, total float64) float64 {
 	if a.MaxVector.Unit[i] == config.Percent {
-		return total * (float64(d.q.shares[d.p].effMax[i]) / total * a.MaxVector.Value[i] / 100)
+		return total * (float64(d.q.Shares[d.p].EffMax[i]) / total * a.MaxVector.Value[i] / 100)
 	}
 	return a.MaxVector.Value[i]
 }

@@ -50,7 +50,7 @@ func (s *Scheduler) Queues() *queue.Snapshot {
 
 // Queue is a picture of one queue; see the facade.
 func (s *Scheduler) Queue(path string) (queue.Info, bool) {
-	if q := s.tree.byPath(path); q != nil {
+	if q := s.tree.ByPath(path); q != nil {
 		return s.info(q), true
 	}
 	return queue.Info{}, false
@@ -75,13 +75,13 @@ func (p *Picture) Draw(budget int) (used int, all *queue.Snapshot) {
 	s := p.s
 	if p.tree != s.tree || p.change != s.tree.Changes {
 		p.tree, p.change, p.left = s.tree, s.tree.Changes, nil
-		s.tree.root.each(func(q *Queue) { p.left = append(p.left, q) })
+		s.tree.Root.Each(func(q *Queue) { p.left = append(p.left, q) })
 		p.drawn = make([]queue.Info, 0, len(p.left))
 	}
 	for ; len(p.left) > 0 && used < budget; p.left = p.left[1:] {
 		q := p.left[0]
 		p.drawn = append(p.drawn, s.info(q))
-		if used += 1 + len(q.shares)/2; q.isLeaf() {
+		if used += 1 + len(q.Shares)/2; q.Leaf {
 			used += len(q.leaf.ordered)
 		}
 	}
@@ -92,20 +92,20 @@ func (p *Picture) Draw(budget int) (used int, all *queue.Snapshot) {
 }
 
 func (s *Scheduler) info(q *Queue) queue.Info {
-	c := q.conf
+	c := q.Conf
 	i := queue.Info{
-		Path: q.Path, Name: q.Name, Leaf: q.isLeaf(), Dynamic: q.dynamic, State: q.State, Priority: c.Priority,
+		Path: q.Path, Name: q.Name, Leaf: q.Leaf, Dynamic: q.Dynamic, State: q.State, Priority: c.Priority,
 		Default: s.shareInfo(q, 0), Labels: c.Accessible, DefaultLabel: c.DefaultLabel,
-		SubmittedApps: q.numApps(), Counts: *q.Counts, MaxParallelApps: c.MaxParallel, UserLimitPercent: c.UserLimit,
+		SubmittedApps: q.NumApps(), Counts: *q.Counts, MaxParallelApps: c.MaxParallel, UserLimitPercent: c.UserLimit,
 		UserLimitFactor: c.UserFactor, MaxAllocation: c.MaxAllocation, OrderingPolicy: c.Order,
 		PreemptionDisabled: c.PreemptionDisabled, IntraQueuePreemptionDisabled: c.IntraPreemptionDisabled,
-		MaxLifetime: c.MaxLifetime, DefaultLifetime: c.DefaultLifetime, CreatesQueues: c.Flexible || q.dynamic && !q.isLeaf(),
+		MaxLifetime: c.MaxLifetime, DefaultLifetime: c.DefaultLifetime, CreatesQueues: c.Flexible || q.Dynamic && !q.Leaf,
 		CreatesLegacyLeaves: c.Kind == config.Managed, DefaultPriority: c.DefaultPriority, Mode: q.mode(),
 	}
-	if q.parent != nil {
-		i.Parent = q.parent.Path
+	if q.Up != nil {
+		i.Parent = q.Up.Path
 	}
-	for _, child := range q.children {
+	for _, child := range q.Children {
 		i.Children = append(i.Children, child.Path)
 	}
 	if s.Books.Partitions() > 1 {
@@ -124,23 +124,23 @@ func (s *Scheduler) info(q *Queue) queue.Info {
 
 // mode is how the queue's capacity is written, in operators' words.
 func (q *Queue) mode() string {
-	switch sh := &q.shares[0]; {
+	switch sh := &q.Shares[0]; {
 	case q.absolute:
 		return "absolute"
-	case sh.weight >= 0:
+	case sh.Weight >= 0:
 		return "weight"
 	}
 	return "percentage"
 }
 
 func (s *Scheduler) shareInfo(q *Queue, p part) queue.Share {
-	sh, has := &q.shares[p], &q.Ledger[p]
+	sh, has := &q.Shares[p], &q.Ledger[p]
 	v := queue.Share{
-		Used: has.Used, Pending: has.Pending, Reserved: has.Promised, ReservedUsage: has.Reserved, EffectiveMin: sh.effMin, EffectiveMax: sh.effMax,
-		ConfiguredMin: sh.confMin, ConfiguredMax: sh.confMax, AMUsed: sh.amUsed, AMLimit: sh.amLimit,
-		Capacity: sh.capacity, MaxCapacity: sh.maxCapacity, AbsoluteCapacity: sh.absolute, AbsoluteMax: sh.absoluteMax,
-		UsedCapacity: sh.usedCapacity, AbsoluteUsed: sh.absUsed, Weight: sh.weight, NormalizedWeight: sh.normalized,
-		MaxAMShare: sh.maxAM, AllocatedContainers: has.Containers - has.Held, ReservedContainers: has.Held,
+		Used: has.Used, Pending: has.Pending, Reserved: has.Promised, ReservedUsage: has.Reserved, EffectiveMin: sh.EffMin, EffectiveMax: sh.EffMax,
+		ConfiguredMin: sh.ConfMin, ConfiguredMax: sh.ConfMax, AMUsed: sh.AMUsed, AMLimit: sh.AMLimit,
+		Capacity: sh.Capacity, MaxCapacity: sh.MaxCapacity, AbsoluteCapacity: sh.Absolute, AbsoluteMax: sh.AbsoluteMax,
+		UsedCapacity: sh.UsedCapacity, AbsoluteUsed: sh.AbsoluteUsed, Weight: sh.Weight, NormalizedWeight: sh.Normalized,
+		MaxAMShare: sh.MaxAM, AllocatedContainers: has.Containers - has.Held, ReservedContainers: has.Held,
 		PendingContainers: int32(has.Waiting), Accessible: q.MayUse(s.Books.Partition(p).Name),
 	}
 	total := s.Books.Partition(p).Total
@@ -174,7 +174,7 @@ func (s *Scheduler) userInfo(q *Queue) []queue.UserUsage {
 
 // Resolve is the full path of a queue; see the facade.
 func (s *Scheduler) Resolve(name string) (string, yarn.Reason) {
-	if q := s.tree.find(name); q != nil {
+	if q := s.tree.Find(name); q != nil {
 		return q.Path, yarn.Reason{}
 	}
 	if s.tree.Names.Ambiguous(name) {
@@ -202,18 +202,18 @@ func (s *Scheduler) permits(path, user, realUser string, groups []string, code y
 	if !s.cfg.Cluster.ACLEnabled {
 		return yarn.Reason{}
 	}
-	q := s.tree.find(path)
+	q := s.tree.Find(path)
 	if q == nil {
 		for up := path; q == nil && up != ""; up = queue.ParentPath(up) {
-			q = s.tree.find(up)
+			q = s.tree.Find(up)
 		}
-		if mayCreate := q != nil && (q.conf.Kind == config.Managed || q.flexible()); code == fit.SubmitDenied && !mayCreate {
+		if mayCreate := q != nil && (q.Conf.Kind == config.Managed || q.Flexible()); code == fit.SubmitDenied && !mayCreate {
 			return yarn.Reason{}
 		}
 	}
-	for ; q != nil; q = q.parent {
-		if q.conf.Admin.Allows(user, realUser, groups) ||
-			code == fit.SubmitDenied && q.conf.Submit.Allows(user, realUser, groups) {
+	for ; q != nil; q = q.Up {
+		if q.Conf.Admin.Allows(user, realUser, groups) ||
+			code == fit.SubmitDenied && q.Conf.Submit.Allows(user, realUser, groups) {
 			return yarn.Reason{}
 		}
 	}

@@ -73,7 +73,7 @@ func (s *Scheduler) Try(ref NodeRef, out []cluster.Decision) (core.Try, []cluste
 	s.Calc.Sub(&r.free, &n.Total, &n.Used)
 	if !s.Calc.FitsIn(&s.Min, &r.free) {
 		// The node may have less than nothing of one resource, and of others enough.
-		return core.Try{AnyNode: !s.Calc.HasRoom(&r.free, &s.Min) || !r.wants(s.tree.root)}, out
+		return core.Try{AnyNode: !s.Calc.HasRoom(&r.free, &s.Min) || !r.wants(s.tree.Root)}, out
 	}
 	s.fetchNode(n)
 	for m := respect; ; m = ignore {
@@ -84,7 +84,7 @@ func (s *Scheduler) Try(ref NodeRef, out []cluster.Decision) (core.Try, []cluste
 		}
 		lim := &s.limits[0]
 		s.Calc.Set(&lim.limit, &s.Books.Partition(r.asks).Total)
-		r.parent(s.tree.root, lim)
+		r.parent(s.tree.Root, lim)
 		out = s.commit(r, &r.found, out)
 		if r.found.kind != core.Nothing || n.Part == 0 || m == ignore || s.Books.Partition(n.Part).Exclusive {
 			return core.Try{Outcome: r.found.kind, Locality: r.found.Locality, Keys: r.keys, Waiting: r.waiting, AnyNode: r.local == 0}, out
@@ -162,8 +162,8 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 	}
 	s.Calc.Clear(&lim.blocked)
 	before, last := r.local, skipNone
-	own, has := &q.shares[r.part], &q.Ledger[r.part]
-	left := min(lim.limit[yarn.Memory], own.effMax[yarn.Memory]) - has.Used[yarn.Memory]
+	own, has := &q.Shares[r.part], &q.Ledger[r.part]
+	left := min(lim.limit[yarn.Memory], own.EffMax[yarn.Memory]) - has.Used[yarn.Memory]
 	if lim.headroom[yarn.Memory] = left; left <= 0 || r.mode == ignore || s.Calc.Dominant {
 		if !r.leavesRoom(q, lim) {
 			r.learn(q, mark, lim, skipNone, true)
@@ -183,7 +183,7 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 			measure.SetMemory(&below.limit, javanum.RoundDown(lim.headroom[yarn.Memory]+used[yarn.Memory], s.Min[yarn.Memory]))
 		}
 		var end skip
-		if c.isLeaf() {
+		if c.Leaf {
 			end = r.leaf(c, below)
 		} else {
 			end = r.parent(c, below)
@@ -211,9 +211,9 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 //go:noinline
 func (r *round) leavesRoom(q *Queue, lim *limits) bool {
 	s, limit := r.s, &lim.limit
-	own, used := &q.shares[r.part], &q.Ledger[r.part].Used
-	if s.Calc.More(&s.Books.Total, limit, &own.effMax) {
-		limit = &own.effMax
+	own, used := &q.Shares[r.part], &q.Ledger[r.part].Used
+	if s.Calc.More(&s.Books.Total, limit, &own.EffMax) {
+		limit = &own.EffMax
 	}
 	s.Calc.Sub(&lim.headroom, limit, used)
 	if r.mode == ignore {
@@ -227,7 +227,7 @@ func (r *round) leavesRoom(q *Queue, lim *limits) bool {
 //go:noinline
 func (s *Scheduler) keepRoom(c *Queue, lim *limits) {
 	room := &lim.below.headroom
-	if !c.isLeaf() {
+	if !c.Leaf {
 		room = &lim.below.blocked
 	}
 	if !s.Calc.Less(&s.Books.Total, room, &resource{}) {
@@ -246,8 +246,8 @@ func (s *Scheduler) childRoom(room, left, used *resource) {
 // canAssign checks the queue's limit. What could be given up counts as unused: held,
 // or nil for what a parent takes for reserved.
 func (r *round) canAssign(q *Queue, lim *limits, held *resource) bool {
-	s, sh, used := r.s, &q.shares[r.part], &q.Ledger[r.part].Used
-	current := &sh.effMax
+	s, sh, used := r.s, &q.Shares[r.part], &q.Ledger[r.part].Used
+	current := &sh.EffMax
 	if r.mode == ignore || s.Calc.Dominant {
 		current = r.current(sh, lim)
 	} else if current[yarn.Memory] > lim.limit[yarn.Memory] {
@@ -261,15 +261,15 @@ func (r *round) canAssign(q *Queue, lim *limits, held *resource) bool {
 }
 
 // current is a leaf's own limit in a walk, where canAssign does not find it by memory.
-func (r *round) current(sh *share, lim *limits) *resource {
+func (r *round) current(sh *Share, lim *limits) *resource {
 	s := r.s
 	switch {
 	case r.mode == ignore:
 		return &s.Books.Partition(r.part).Total
-	case s.Calc.More(&s.Books.Total, &sh.effMax, &lim.limit):
+	case s.Calc.More(&s.Books.Total, &sh.EffMax, &lim.limit):
 		return &lim.limit
 	}
-	return &sh.effMax
+	return &sh.EffMax
 }
 
 // lessWithout tells whether less than current is used without what is held, if that
@@ -306,7 +306,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 			return skipNone
 		}
 	}
-	if q.rules.Ordering == config.Fair {
+	if q.Rules.Ordering == config.Fair {
 		q.settle()
 	}
 	mark := q.mark(r.mode)
@@ -322,7 +322,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 	// awake: somebody must leave behind what headrooms are taken from.
 	check, i := true, 0
 	free, met := true, false // free of reservations; met a user
-	byList := q.rules.Ordering == config.FifoWithPartitions
+	byList := q.Rules.Ordering == config.FifoWithPartitions
 	if first := int(l.active.frontAt); first > 0 && !byList {
 		if !r.canAssign(q, lim, &resource{}) {
 			return skipNone
@@ -369,7 +369,7 @@ func (q *Queue) sameList(a *app, label string) bool {
 }
 
 func (q *Queue) listOf(label string) string {
-	for _, p := range q.conf.Enforced {
+	for _, p := range q.Conf.Enforced {
 		if p == label {
 			return p
 		}
@@ -438,7 +438,7 @@ func (r *round) strangerMayNot(q *Queue, a *app) {
 	}
 	r.local++ // the leaf does not take note of its limit: not the end of a walk that marks stand for
 	l := q.leaf
-	l.gone(a.User, len(q.shares)).shares[r.part].blocked[r.mode].refuse(l.version, &a.Shares[0].Reserved)
+	l.gone(a.User, len(q.Shares)).shares[r.part].blocked[r.mode].refuse(l.version, &a.Shares[0].Reserved)
 }
 
 // application tries the keys of one application in their order.
@@ -559,7 +559,7 @@ func (s *Scheduler) worthMore(a *app, w *demand.Want, size *resource) bool {
 	held := int32(len(w.Reservations))
 	starved := int32(0)
 	if held > 0 {
-		factor := s.Calc.Ratio(size, &a.queue.conf.MaxAllocation)
+		factor := s.Calc.Ratio(size, &a.queue.Conf.MaxAllocation)
 		part := javanum.Add(1, -min(factor, a.queue.leaf.minFactor))
 		starved = javanum.Int(javanum.Mul(javanum.Div(float32(w.Rereserved), float32(held)), part))
 	}
