@@ -24,7 +24,6 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 	case o.Excess < 0 && len(a.Wants.Keys()) == 0 && !s.plain: // the walk has just looked at it
 		a.queue.leaf.active.lay(a, int(o.place))
 	}
-	s.fetchNext(r.part)
 	return s.decide(out, kind, c, box)
 }
 

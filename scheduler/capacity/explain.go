@@ -528,7 +528,6 @@ func (e *explanation) keepOrder(l *leaf) {
 	}
 	e.back = append(e.back, func() {
 		l.active.apps, l.active.awake, l.stale = apps, awake, stale
-		l.active.lead()
 		for i, a := range stale {
 			a.unsettled, a.rests, a.orderUsed, a.orderPending = true, was[i].rests, was[i].orderUsed, was[i].orderPending
 		}

@@ -10,37 +10,15 @@ import (
 // served. Those that want nothing rest: a walk passes them by without a look,
 // which it must not do before they have the headroom that a walk leaves behind.
 type lineup struct {
-	front     *app  // the first that is awake, or nil
-	frontUser *user // its user when it came to the front, or nil
-	frontAt   int32 // its place, or -1
 	// restless keeps all awake: a user was forgotten while some of its
 	// applications were active, and a walk may meet a new record of it.
 	restless bool
 
 	apps  []*app
-	awake []uint64  // a bit for every application that does not rest, by its place
-	short [2]uint64 // where awake lies while it is short
+	awake []uint64 // a bit for every application that does not rest, by its place
 }
 
 func (l *lineup) len() int { return len(l.apps) }
-
-// lead finds who is at the front, after anybody woke, came, went or began to rest.
-func (l *lineup) lead() {
-	i := l.next(0)
-	l.front, l.frontUser, l.frontAt = nil, nil, int32(i)
-	if i >= 0 {
-		l.front = l.apps[i]
-		l.frontUser = l.front.user
-	}
-}
-
-// at is the application at place i. Who is at the front is known without a look at the list.
-func (l *lineup) at(i int) *app {
-	if i == int(l.frontAt) {
-		return l.front
-	}
-	return l.apps[i]
-}
 
 // find is the place of an application, or -1.
 func (l *lineup) find(a *app, compare func(a, b *app) int) int {
@@ -55,9 +33,6 @@ func (l *lineup) enter(a *app, compare func(a, b *app) int) {
 	i, _ := slices.BinarySearchFunc(l.apps, a, compare)
 	l.apps = slices.Insert(l.apps, i, a)
 	a.rests = false
-	if l.awake == nil {
-		l.awake = l.short[:0]
-	}
 	for 64*len(l.awake) < len(l.apps) {
 		l.awake = append(l.awake, 0)
 	}
@@ -67,7 +42,6 @@ func (l *lineup) enter(a *app, compare func(a, b *app) int) {
 	}
 	old := l.awake[at]
 	l.awake[at] = old&low | old&^low<<1 | 1<<(i%64)
-	l.lead()
 }
 
 // exit takes an application out.
@@ -85,7 +59,6 @@ func (l *lineup) exit(a *app, compare func(a, b *app) int) {
 		l.awake[w-1] |= l.awake[w] << 63
 		l.awake[w] >>= 1
 	}
-	l.lead()
 }
 
 // sort puts all in order anew. Nobody rests afterwards.
@@ -96,7 +69,6 @@ func (l *lineup) sort(compare func(a, b *app) int) {
 		a.rests = false
 		l.awake[i/64] |= 1 << (i % 64)
 	}
-	l.lead()
 }
 
 // next is the first place from i on whose application is awake, or -1.
@@ -141,7 +113,6 @@ func (l *lineup) lay(a *app, i int) bool {
 	}
 	a.rests = true
 	l.awake[uint(i)/64] &^= 1 << (uint(i) % 64)
-	l.lead()
 	return true
 }
 
@@ -151,7 +122,6 @@ func (l *lineup) wake(a *app, compare func(a, b *app) int) {
 	if i := l.find(a, compare); i >= 0 {
 		l.awake[i/64] |= 1 << (i % 64)
 	}
-	l.lead()
 }
 
 // disturb lets nobody rest from now on.
@@ -161,7 +131,6 @@ func (l *lineup) disturb() {
 		a.rests = false
 		l.awake[i/64] |= 1 << (i % 64)
 	}
-	l.lead()
 }
 
 // check describes what is wrong with who rests; "" is nothing.
@@ -181,10 +150,6 @@ func (l *lineup) check() string {
 	}
 	if awake != 0 {
 		return "places beyond the list are awake"
-	}
-	was := *l
-	if was.lead(); l.len() > 0 && (was.front != l.front || was.frontAt != l.frontAt) {
-		return "another application than the first that is awake is at the front"
 	}
 	return ""
 }

@@ -17,15 +17,8 @@ import (
 type childOrder struct {
 	keys    tournament // nil until a walk asks for it
 	fixed   []uint64   // by child: what its use does not change in its key
-	byTie   []player   // the children, by the lowest bits of their keys
+	byTie   []*Queue   // the children, by the lowest bits of their keys
 	tieBits uint8      // how many bits those are; never all are set, so that no key is noKey
-}
-
-// player is a child in a tournament. Its leaf, if it is one, stands here too, to be
-// fetched without a look at the queue.
-type player struct {
-	queue *Queue
-	leaf  *leaf
 }
 
 // A key is, from the highest bit down: whether the child must not use the partition,
@@ -73,12 +66,7 @@ func (o *childOrder) first() *Queue {
 	if o.keys[1] == noKey {
 		return nil
 	}
-	return o.champion().queue
-}
-
-// champion is who has the least key, which must not be noKey.
-func (o *childOrder) champion() *player {
-	return &o.byTie[o.keys[1]&(1<<(o.tieBits&63)-1)] // &63: the shift is then one instruction
+	return o.byTie[o.keys[1]&(1<<o.tieBits-1)]
 }
 
 // has tells whether the child is served; one that a refresh took out of the tree
@@ -149,7 +137,7 @@ func (o *childOrder) key(child int32, sh *Share) uint64 {
 	// As integers, numbers are in their order if the signs are.
 	n := math.Float32bits(used)
 	n ^= uint32(int32(n)>>31) | 1<<31
-	return k | uint64(n)<<(o.tieBits&63)
+	return k | uint64(n)<<o.tieBits
 }
 
 // reorder forgets the order, after children came, went or changed their shares.
@@ -185,13 +173,13 @@ func (r *round) newOrder(q *Queue) *childOrder {
 func (o *childOrder) fix(s *Scheduler, q *Queue, p part) {
 	n := len(q.Children)
 	o.tieBits = uint8(bits.Len(uint(n)))
-	o.fixed, o.byTie = make([]uint64, n), make([]player, n)
+	o.fixed, o.byTie = make([]uint64, n), make([]*Queue, n)
 	children := slices.Clone(q.Children)
 	slices.SortStableFunc(children, func(a, b *Queue) int { return compareEntitled(&a.Shares[p], &b.Shares[p]) })
 	label := s.Books.Partition(p).Name
 	ranks := rankPriorities(q)
 	for tie, c := range children {
-		o.byTie[tie] = player{c, c.leaf}
+		o.byTie[tie] = c
 		k := uint64(tie)
 		if !c.MayUse(label) {
 			k |= keyDenied

@@ -20,9 +20,8 @@ type Scheduler struct {
 	walkTurn uint64    // counts how often lastWalk changed
 	leftOut  []leftOut // children that the running walk is done with, parent by parent
 
-	plain   bool         // walk everything, for tests
-	pass    func(*Queue) // look at everybody who waits for admission, for tests; nil: admitPending
-	fetched int64        // means nothing, see fetch.go
+	plain bool         // walk everything, for tests
+	pass  func(*Queue) // look at everybody who waits for admission, for tests; nil: admitPending
 
 	late *late // nil: refused changes leave nothing behind
 

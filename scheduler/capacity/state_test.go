@@ -42,7 +42,7 @@ func (was state) changed(s *Scheduler) string {
 
 // notState is what a call leaves behind for nobody: room that the next one writes
 // before it reads it.
-var notState = map[string]bool{"limits": true, "amount": true, "deltas": true, "keys": true, "wants": true, "fetched": true}
+var notState = map[string]bool{"limits": true, "amount": true, "deltas": true, "keys": true, "wants": true}
 
 // settled are read from a configuration, which nobody changes.
 var settled = []reflect.Type{reflect.TypeFor[*config.Config](), reflect.TypeFor[*config.Queue](),

@@ -46,9 +46,7 @@ type leaf struct {
 
 	shares []leafShare
 
-	// Where shares lie while there is only the default partition, so that a walk
-	// finds them next to the rest.
-	own [1]leafShare
+	own [1]leafShare // shares, while there is only the default partition; see core.App
 
 	stale       []*app // whose place in a fair order has to be looked at
 	users       map[string]*user
@@ -89,7 +87,7 @@ type user struct {
 	asking          *asking
 	shares          []userShare
 	ownAsking       asking       // where a count lies that did not outlive another record
-	own             [1]userShare // as own of a leaf
+	own             [1]userShare // shares, likewise
 	name            string
 	number          uint64 // which of the users that ever came
 }
@@ -193,9 +191,6 @@ func (q *Queue) peek(a *app) *user { return q.leaf.users[a.User] }
 //go:noinline
 func (q *Queue) lookUp(a *app) *user {
 	a.user = q.leaf.users[a.User]
-	if l := &q.leaf.active; l.front == a {
-		l.frontUser = a.user
-	}
 	return a.user
 }
 

@@ -75,7 +75,6 @@ func (s *Scheduler) Try(ref NodeRef, out []cluster.Decision) (core.Try, []cluste
 		// The node may have less than nothing of one resource, and of others enough.
 		return core.Try{AnyNode: !s.Calc.HasRoom(&r.free, &s.Min) || !r.wants(s.tree.Root)}, out
 	}
-	s.fetchNode(n)
 	for m := respect; ; m = ignore {
 		r.turn(m)
 		if k := (walkKind{r.part, m}); s.lastWalk != k {
@@ -323,14 +322,14 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 	check, i := true, 0
 	free, met := true, false // free of reservations; met a user
 	byList := q.Rules.Ordering == config.FifoWithPartitions
-	if first := int(l.active.frontAt); first > 0 && !byList {
+	if first := l.active.next(0); first > 0 && !byList {
 		if !r.canAssign(q, lim, &resource{}) {
 			return skipNone
 		}
 		check, i = false, first
 	}
 	for ; uint(i) < uint(l.active.len()); i = l.active.after(i, check) {
-		a := l.active.at(i)
+		a := l.active.apps[i]
 		if byList && !q.sameList(a, r.label) {
 			continue
 		}

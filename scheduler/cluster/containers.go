@@ -160,28 +160,3 @@ func (b *Books) OnNode(node NodeRef, most int) []ContainerRef {
 
 // CountOnNode is how many containers hold room on the node.
 func (b *Books) CountOnNode(node NodeRef) int { return int(b.Node(node).list.count) }
-
-// FetchOwned brings near what is written when a container is entered among these.
-// What it returns means nothing, but has to be kept somewhere for the reads to happen.
-func (b *Books) FetchOwned(o *Owned) int64 {
-	if o.list.last < 0 {
-		return 0
-	}
-	return int64(b.link(o.list.last, ofApp).next)
-}
-
-// Fetch brings near what a decision reads and writes of a node and of the container
-// that comes next, as FetchOwned does.
-func (b *Books) Fetch(n *NodeBook) int64 {
-	x := n.Used[0] | n.Total[0]
-	if n.list.last >= 0 {
-		x |= int64(b.link(n.list.last, onNode).next)
-	}
-	if k := len(b.freeSlots); k > 0 {
-		ref := b.freeSlots[k-1]
-		s, i := b.slabs[uint32(ref)/chunk], uint32(ref)%chunk
-		c := &s.containers[i]
-		x |= c.Resource[0] | int64(c.App) | int64(s.links[i][onNode].next)
-	}
-	return x
-}

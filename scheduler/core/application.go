@@ -22,7 +22,7 @@ type App struct {
 	Newest   yarn.ContainerID       // of the running attempt
 	Live     cluster.Owned          // what the running attempt has
 	Shares   []AppShare             // by partition
-	own      [1]AppShare            // where shares lie while there is only the default partition
+	own      [1]AppShare            // Shares, while there is only the default partition: a third of a decision in a large cluster
 	Wants    demand.Demand
 	Attempt  demand.Attempt
 
@@ -70,11 +70,6 @@ func (a *App) Bare() App {
 	c.Live, c.Wants, c.updates = cluster.NewOwned(), demand.Demand{}, updates{}
 	c.Shares = make([]AppShare, len(a.Shares))
 	return c
-}
-
-// Fetch brings near what a decision reads of the application, as Books.Fetch does.
-func (a *App) Fetch(b *cluster.Books) int64 {
-	return int64(a.Held) | a.Newest.Number | a.own[0].Used[0] | a.Wants.Fetch() | b.FetchOwned(&a.Live)
 }
 
 // Enlarges tells whether a container on the node would be of use for what the key asks

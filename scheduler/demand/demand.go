@@ -402,9 +402,3 @@ func (w *Want) Left() int32 {
 	}
 	return w.Any.Count
 }
-
-// Fetch brings near what a decision reads of what is wanted, as Books.Fetch does.
-func (d *Demand) Fetch() int64 {
-	w := &d.own.first
-	return int64(len(d.keys)) | int64(w.Priority) | int64(w.Any.Count) | w.Any.Size[0] | int64(len(w.Rows)) | int64(w.Missed) | d.own.pending[0][0]
-}

@@ -182,78 +182,46 @@ func (c Calculator) Max(cluster, a, b *Resource) *Resource {
 	return a
 }
 
-// Increase adds b to a in place, as Resource.Increase does. It looks only at the
-// types that the cluster has, of the others there is nothing: amounts lie in
-// memory one after the other, each as long as a cache line, and of most of them
-// the first two numbers are all that is ever read.
+// Increase adds b to a in place, in the types that the cluster has. Of others there
+// is nothing, and most clusters have two of the eight that an amount has room for.
 func (c Calculator) Increase(a, b *Resource) {
-	a[0] += b[0]
-	a[1] += b[1]
-	if c.Types > 2 {
-		increaseRest(a, b)
+	for i := range c.Types {
+		a[i] += b[i]
 	}
 }
 
 // Decrease takes b away from a in place, as Increase adds it.
 func (c Calculator) Decrease(a, b *Resource) {
-	a[0] -= b[0]
-	a[1] -= b[1]
-	if c.Types > 2 {
-		decreaseRest(a, b)
+	for i := range c.Types {
+		a[i] -= b[i]
 	}
 }
 
 // Set makes a what b is. It looks as Increase does.
 func (c Calculator) Set(a, b *Resource) {
-	a[0], a[1] = b[0], b[1]
-	if c.Types > 2 {
-		setRest(a, b)
-	}
-}
-
-// Clear makes a nothing. It looks as Increase does.
-func (c Calculator) Clear(a *Resource) {
-	a[0], a[1] = 0, 0
-	if c.Types > 2 {
-		clear(a[2:])
-	}
-}
-
-// Sub makes r a without b. It looks as Increase does.
-func (c Calculator) Sub(r, a, b *Resource) {
-	r[0], r[1] = a[0]-b[0], a[1]-b[1]
-	if c.Types > 2 {
-		subRest(r, a, b)
-	}
-}
-
-func increaseRest(a, b *Resource) {
-	for i := 2; i < len(a); i++ {
-		a[i] += b[i]
-	}
-}
-
-func decreaseRest(a, b *Resource) {
-	for i := 2; i < len(a); i++ {
-		a[i] -= b[i]
-	}
-}
-
-func setRest(a, b *Resource) {
-	for i := 2; i < len(a); i++ {
+	for i := range c.Types {
 		a[i] = b[i]
 	}
 }
 
-func subRest(r, a, b *Resource) {
-	for i := 2; i < len(r); i++ {
+// Clear makes a nothing. It looks as Increase does.
+func (c Calculator) Clear(a *Resource) { clear(a[:c.Types]) }
+
+// Sub makes r a without b. It looks as Increase does.
+func (c Calculator) Sub(r, a, b *Resource) {
+	for i := range c.Types {
 		r[i] = a[i] - b[i]
 	}
 }
 
 // Nothing tells whether every amount is zero. It looks as Increase does.
 func (c Calculator) Nothing(a *Resource) bool {
-	return a[0]|a[1] == 0 && (c.Types <= 2 || a.IsZero())
+	for i := range c.Types {
+		if a[i] != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // FitsIn tells whether a fits in b, in everything that counts.
