@@ -37,7 +37,7 @@ func (d *Daemon) RefreshQueues() (cmd engine.RefreshQueues, applied func(), err 
 
 // prepareQueues does beside the loop what can be done there of a refresh; nil if the loop
 // does not say in time on what basis.
-func (d *Daemon) prepareQueues(cfg *config.Config) *scheduler.Prepared {
+func (d *Daemon) prepareQueues(cfg *config.Config) scheduler.Prepared {
 	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
 	defer cancel()
 	v, err := d.ask(ctx, func(t engine.Ticket) engine.Command { return engine.QueueBasis{Ticket: t} })

@@ -78,7 +78,7 @@ func (c *throng) start(b *testing.B, set map[string]string, waiting int) {
 	}
 	c.s.AddNode(scheduler.Node{ID: yarn.NodeID{Host: "one", Port: 1}, Rack: "/r", Total: yarn.NewResource(2000*1024, 2000)})
 	for n := 0; n < waiting; {
-		if !c.s.AppUsage(c.submit()).Active {
+		if !c.s.Admission(c.submit()).Active {
 			n++
 		}
 	}

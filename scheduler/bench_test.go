@@ -315,7 +315,7 @@ func newBlocked(b *testing.B, apps int) *crowd {
 		}
 	}
 	for _, a := range c.apps {
-		if !c.s.AppUsage(a).Active {
+		if !c.s.Admission(a).Active {
 			b.Fatal("an application was not admitted")
 		}
 	}

@@ -28,11 +28,12 @@ type (
 	Changed      = core.Changed
 	UpdateError  = core.UpdateError
 	AppUsage     = core.AppUsage
+	Admission    = core.Admission
 	NodeUsage    = core.NodeUsage
 	QueueTree    = queue.Snapshot
-	Picture      = capacity.Picture
-	Basis        = capacity.Basis
-	Prepared     = capacity.Prepared
+	Picture      = core.Picture
+	Basis        = core.Basis
+	Prepared     = core.Prepared
 	Label        = config.Label
 )
 
@@ -44,53 +45,56 @@ const (
 )
 
 // Scheduler decides who gets what. It is a value of one goroutine.
-type Scheduler struct{ core *capacity.Scheduler }
+type Scheduler struct {
+	core   *core.Core
+	policy policy
+}
 
 // New is a scheduler without nodes and applications. The configuration may be
 // refused only for rules that depend on the labels it names.
 func New(cfg *config.Config) (*Scheduler, error) {
-	core, err := capacity.New(cfg)
+	s, err := capacity.New(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return &Scheduler{core}, nil
+	return &Scheduler{&s.Core, s}, nil
 }
 
 // Reconfigure replaces the configuration under running applications: all of it
 // or, with an error (*config.Error), nothing.
-func (s *Scheduler) Reconfigure(cfg *config.Config) error { return s.core.Reconfigure(cfg) }
+func (s *Scheduler) Reconfigure(cfg *config.Config) error { return s.policy.Refresh(cfg, nil) }
 
 // Reapply applies the configuration in use once more. Whoever refuses a new one
 // before Reconfigure sees it, because it cannot be parsed, must call it: Apache
 // does, and children of equal rank change their order by it.
-func (s *Scheduler) Reapply() { s.core.Reapply() }
+func (s *Scheduler) Reapply() { _ = s.policy.Refresh(nil, nil) }
 
 // Refresh is Reconfigure, or Reapply where cfg is nil, and spares what was prepared.
 // What was prepared on a basis that holds no longer, or nil, spares nothing; it comes
 // to the same.
-func (s *Scheduler) Refresh(cfg *config.Config, p *Prepared) error { return s.core.Refresh(cfg, p) }
+func (s *Scheduler) Refresh(cfg *config.Config, p Prepared) error { return s.policy.Refresh(cfg, p) }
 
 // Basis is what Prepare has to know of the scheduler.
-func (s *Scheduler) Basis() Basis { return s.core.Basis() }
+func (s *Scheduler) Basis() Basis { return s.policy.Basis() }
 
 // Prepare does what can be done of a Refresh beforehand. It reads its arguments alone,
 // so that it can go on beside the scheduler; what it returns is good for one Refresh.
-func Prepare(cfg *config.Config, b Basis) *Prepared { return capacity.Prepare(cfg, b) }
+func Prepare(cfg *config.Config, b Basis) Prepared { return b.Prepare(cfg) }
 
 // LikeApache lets things go wrong from now on that go wrong in Apache: what refusals of
 // Reconfigure leave behind, what a change of legacy-queue-mode.enabled does not reach,
 // what is counted for applications and masters that move, asks that nobody made, new
 // priorities of applications that are held back, who gets into a fair order. It is for
 // replays of recorded decisions, at their beginning; nobody else should want it.
-func (s *Scheduler) LikeApache() { s.core.LikeApache() }
+func (s *Scheduler) LikeApache() { s.policy.LikeApache() }
 
 // CountUsers brings up to date what the limits of users and masters are computed from.
 // A look at the limits of users does so in Apache. It is for replays of decisions that
 // were recorded with such looks; nobody else should want it.
-func (s *Scheduler) CountUsers() { s.core.CountUsers() }
+func (s *Scheduler) CountUsers() { s.policy.CountUsers() }
 
 // Validate tells whether Reconfigure would take the configuration now. It changes nothing.
-func (s *Scheduler) Validate(cfg *config.Config) error { return s.core.Validate(cfg) }
+func (s *Scheduler) Validate(cfg *config.Config) error { return s.policy.Validate(cfg) }
 
 // Advance tells the time, which must not go back. Every call that follows happens then.
 func (s *Scheduler) Advance(now yarn.Now) { s.core.Advance(now) }
@@ -130,7 +134,7 @@ func (s *Scheduler) FindNode(id yarn.NodeID) (NodeRef, bool) { return s.core.Fin
 
 // Place says which queue the submission goes to, by the mapping rules. With
 // none of them it is the queue that was asked for, or "default".
-func (s *Scheduler) Place(a *Application) (path string, why yarn.Reason) { return s.core.Place(a) }
+func (s *Scheduler) Place(a *Application) (path string, why yarn.Reason) { return s.policy.Place(a) }
 
 // MaySubmit checks the ACLs of the queue and of all above it. It says yes when
 // ACLs are off.
@@ -226,7 +230,7 @@ func (s *Scheduler) NormalizeAM(path string, asks []yarn.Ask, label string, labe
 func (s *Scheduler) RefitAM(asks []yarn.Ask) { s.core.RefitAM(asks) }
 
 // Ask enters asks that were normalized. Counts replace those of before.
-func (s *Scheduler) Ask(a AppRef, asks []yarn.Ask) { s.core.Ask(a, asks) }
+func (s *Scheduler) Ask(a AppRef, asks []yarn.Ask) { s.policy.Ask(a, asks) }
 
 // MaxRows bounds the rows of asks that one application may keep; Normalize
 // refuses more.
@@ -259,10 +263,10 @@ func (s *Scheduler) Updated(a AppRef, out []Changed) []Changed { return s.core.U
 //
 // compat: limits of users and the number of those who only wait, by which masters are
 // admitted, are brought up to date by it, and not by Headroom.
-func (s *Scheduler) AllocateDone(a AppRef) yarn.Resource { return s.core.AllocateDone(a) }
+func (s *Scheduler) AllocateDone(a AppRef) yarn.Resource { return s.policy.AllocateDone(a) }
 
 // Headroom is what the application could still get, as its master would be told now.
-func (s *Scheduler) Headroom(a AppRef) yarn.Resource { return s.core.Headroom(a) }
+func (s *Scheduler) Headroom(a AppRef) yarn.Resource { return s.policy.Headroom(a) }
 
 // Container is the container at that index. Others than the scheduler only read it.
 func (s *Scheduler) Container(c ContainerRef) *Container { return s.core.Container(c) }
@@ -311,7 +315,7 @@ func (s *Scheduler) Sweep(nodes, containers int, now yarn.Now, out []Decision) (
 
 // Explain says why the application waits, by the walk that an offer takes, for
 // at most max nodes. It changes nothing.
-func (s *Scheduler) Explain(a AppRef, max int) []yarn.Reason { return s.core.Explain(a, max) }
+func (s *Scheduler) Explain(a AppRef, max int) []yarn.Reason { return s.policy.Explain(a, max) }
 
 // Queues is an immutable picture of all queues.
 func (s *Scheduler) Queues() *QueueTree { return s.core.Queues() }
@@ -330,6 +334,9 @@ func (s *Scheduler) QueueOf(a AppRef) string { return s.core.QueueOf(a) }
 
 // AppUsage is what the application has and wants.
 func (s *Scheduler) AppUsage(a AppRef) AppUsage { return s.core.AppUsage(a) }
+
+// Admission is how far the application has come in its queue.
+func (s *Scheduler) Admission(a AppRef) Admission { return s.policy.Admission(a) }
 
 // NodeUsage is what is taken and free on the node.
 func (s *Scheduler) NodeUsage(n NodeRef) NodeUsage { return s.core.NodeUsage(n) }
@@ -362,8 +369,8 @@ func (s *Scheduler) MinimumAllocation() yarn.Resource { return s.core.MinimumAll
 // Deleting takes empty ones away, in two runs; managing shares out the
 // guarantees below legacy managed parents. wall is milliseconds.
 func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
-	s.core.RunDynamicQueues(deleting, now)
+	s.policy.RunDynamicQueues(deleting, now)
 }
 
 // Check recounts all books and describes the first that is wrong; "" is none.
-func (s *Scheduler) Check() string { return s.core.Check() }
+func (s *Scheduler) Check() string { return s.policy.Check() }

@@ -75,7 +75,7 @@ func atUserLimit(b *testing.B, queues, apps int) (*scheduler.Scheduler, []schedu
 		b.Fatalf("%d containers, of which each of %d queues should have given one", placed, queues)
 	}
 	for _, a := range waiting {
-		if !s.AppUsage(a).Active {
+		if !s.Admission(a).Active {
 			b.Fatal("an application was not admitted")
 		}
 	}

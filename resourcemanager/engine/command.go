@@ -175,8 +175,8 @@ type (
 	RefreshQueues struct {
 		Ticket   Ticket
 		Config   *config.Config
-		Prepared *scheduler.Prepared // beside the loop, of Config or of none; nil: nothing was
-		Problem  string              // why the new configuration cannot be read
+		Prepared scheduler.Prepared // beside the loop, of Config or of none; nil: nothing was
+		Problem  string             // why the new configuration cannot be read
 	}
 
 	// QueueBasis asks for what scheduler.Prepare needs, which is the reply.

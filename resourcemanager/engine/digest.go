@@ -99,7 +99,8 @@ func (d *digest) application(e *Engine, a *application) {
 	d.text(u.Queue)
 	d.resource(u.Used, u.Reserved, u.Pending)
 	d.ints(int64(u.Live), int64(u.ReservedCount), u.PendingCount)
-	d.flags(u.Active, u.Runnable)
+	got := e.sched.Admission(a.ref)
+	d.flags(got.Active, got.Runnable)
 }
 
 func (d *digest) node(e *Engine, n *node) {

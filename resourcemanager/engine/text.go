@@ -150,8 +150,8 @@ func (e *Engine) stamp() string {
 // waitingForMaster says what keeps the master from its container, with the
 // numbers that are compared.
 func (e *Engine) waitingForMaster(t *attempt) string {
-	usage := e.sched.AppUsage(t.app.ref)
-	q, ok := e.queueInfo(usage.Queue)
+	got := e.sched.Admission(t.app.ref)
+	q, ok := e.queueInfo(e.sched.QueueOf(t.app.ref))
 	if !ok {
 		return ""
 	}
@@ -160,7 +160,7 @@ func (e *Engine) waitingForMaster(t *attempt) string {
 	if label == "" {
 		label = "<DEFAULT_PARTITION>"
 	}
-	if usage.Active {
+	if got.Active {
 		return e.stamp() + fmt.Sprintf("Application is Activated, waiting for resources to be assigned for AM.  Details : AM Partition = %s ; Partition Resource = %s ; "+
 			"Queue's Absolute capacity = %s %% ; Queue's Absolute used capacity = %s %% ; Queue's Absolute max capacity = %s %% ; "+
 			"Queue's capacity (absolute resource) = %s ; Queue's used capacity (absolute resource) = %s ; Queue's max capacity (absolute resource) = %s ; ",
@@ -171,8 +171,8 @@ func (e *Engine) waitingForMaster(t *attempt) string {
 		user.AMLimit = share.AMLimit // the user has no active application, for which it would have been worked out
 	}
 	why := ""
-	switch with := usage.AM.Add(share.AMUsed); {
-	case !usage.Runnable:
+	switch with := got.AM.Add(share.AMUsed); {
+	case !got.Runnable:
 	case e.sched.ClusterTotal().IsZero():
 		why = "Skipping AM assignment as cluster resource is empty. "
 	case with.MemoryMB() > share.AMLimit.MemoryMB() || e.set.Dominant && !with.FitsIn(share.AMLimit):
@@ -182,7 +182,7 @@ func (e *Engine) waitingForMaster(t *attempt) string {
 	}
 	return e.stamp() + fmt.Sprintf("Application is added to the scheduler and is not yet activated. %s Details : AM Partition = %s; AM Resource Request = %s; "+
 		"Queue Resource Limit for AM = %s; User AM Resource Limit of the queue = %s; Queue AM Resource Usage = %s; ",
-		why, label, usage.AM, share.AMLimit, user.AMLimit, share.AMUsed)
+		why, label, got.AM, share.AMLimit, user.AMLimit, share.AMUsed)
 }
 
 func percent(share float32) string { return strconv.FormatFloat(float64(share*100), 'f', 1, 32) }

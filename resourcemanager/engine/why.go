@@ -188,7 +188,7 @@ func (e *Engine) amount(r yarn.Resource) string {
 // waits puts the reason of an application whose master waits into words.
 func (e *Engine) waits(a *application, why yarn.Reason) string {
 	u := e.sched.AppUsage(a.ref)
-	w := waiting{Reason: why, amount: e.amount, queue: u.Queue, master: u.AM}
+	w := waiting{Reason: why, amount: e.amount, queue: u.Queue, master: e.sched.Admission(a.ref).AM}
 	if len(a.sub.AMAsks) > 0 {
 		w.label = a.sub.AMAsks[0].Label
 	}

@@ -176,6 +176,9 @@ func (c *recount) checkQueues() string {
 		if (q.Up == nil) != (q.Parent == nil) || q.Up != nil && q.Parent != &q.Up.Queue || c.s.tree.All[q.Index] != &q.Queue {
 			return fmt.Sprintf("%s stands in two places of the tree", q.Path)
 		}
+		if q.Creates != q.createsQueues() {
+			return fmt.Sprintf("%s creates queues: %v is kept", q.Path, q.Creates)
+		}
 		if wrong := c.s.checkOrders(q); wrong != "" {
 			return wrong
 		}

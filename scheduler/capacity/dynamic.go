@@ -64,8 +64,10 @@ func (s *Scheduler) missingParents(path, up string) (*Queue, []string, yarn.Reas
 	return existing, missing, yarn.Reason{}
 }
 
-// Flexible tells whether queues are created below on demand.
+// Flexible tells whether queues of any depth are created below on demand.
 func (q *Queue) Flexible() bool { return !q.Leaf && (q.Dynamic || q.Conf.Flexible) }
+
+func (q *Queue) createsQueues() bool { return q.Conf.Kind == config.Managed || q.Flexible() }
 
 func (s *Scheduler) addDynamic(parent *Queue, name string, kind config.Kind) (*Queue, yarn.Reason) {
 	path := parent.Path + "." + name
@@ -97,6 +99,7 @@ func (s *Scheduler) newDynamic(parent *Queue, name string, kind config.Kind) (*Q
 	s.internLabels(conf)
 	q := s.newQueue(conf, parent)
 	q.Dynamic = parent.Conf.Kind != config.Managed
+	q.Creates = q.createsQueues()
 	if err := s.setup(s.cfg, q, nil); err != nil {
 		s.ForgetParts(known)
 		return nil, yarn.Reason{Code: fit.BadRequest, Subject: q.Path, Detail: err.Error()}

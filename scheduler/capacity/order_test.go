@@ -166,7 +166,7 @@ func TestNewPartitionAfterAQueueHasGone(t *testing.T) {
 		s.Ask(a, []yarn.Ask{{Priority: 1, Where: yarn.AnyHost, Capability: yarn.NewResource(1024, 1), Count: 50, RelaxLocality: true}})
 		apps[q] = a
 	}
-	if err := s.Reconfigure(conf(map[string]string{"queues": "a", "a.capacity": "100", "b.state": "STOPPED"})); err != nil {
+	if err := s.Refresh(conf(map[string]string{"queues": "a", "a.capacity": "100", "b.state": "STOPPED"}), nil); err != nil {
 		t.Fatal(err)
 	}
 	s.SetLabels([]config.Label{{Name: "z"}})

@@ -457,7 +457,7 @@ func (p *play) reconfigure() {
 		cfg = nil
 	}
 	if p.basis == nil || rapid.IntRange(0, 3).Draw(p.t, "on an old basis") > 0 {
-		now := p.quick.Basis()
+		now := p.quick.basis()
 		p.basis = &now
 	}
 	err := same(p, func(s *Scheduler) error {

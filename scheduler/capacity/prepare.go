@@ -20,7 +20,9 @@ type Basis struct {
 }
 
 // Basis is that of the moment.
-func (s *Scheduler) Basis() Basis {
+func (s *Scheduler) Basis() core.Basis { return s.basis() }
+
+func (s *Scheduler) basis() Basis {
 	b := Basis{cfg: s.cfg, calc: s.Calc, min: s.Min, total: s.Books.Total}
 	for p := range s.Books.Partitions() {
 		b.parts = append(b.parts, *s.Books.Partition(part(p)))
@@ -37,6 +39,9 @@ type Prepared struct {
 	parts []string
 	again *tree // of the configuration in use, for the way back
 }
+
+// Prepare is Prepare on this basis.
+func (b Basis) Prepare(cfg *config.Config) core.Prepared { return Prepare(cfg, b) }
 
 // Prepare does that part of Refresh beforehand which needs nothing but the basis; see
 // the facade.
@@ -66,7 +71,7 @@ func (p *Prepared) holds(s *Scheduler) bool {
 	if p == nil {
 		return false
 	}
-	b := s.Basis()
+	b := s.basis()
 	return b.cfg == p.basis.cfg && b.calc == p.basis.calc && b.min == p.basis.min && b.total == p.basis.total && slices.Equal(b.parts, p.basis.parts)
 }
 

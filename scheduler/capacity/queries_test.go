@@ -15,7 +15,7 @@ import (
 
 // queries are all methods that change nothing, by name.
 var queries = map[string]func(p *play, s *Scheduler){
-	"Basis":         func(p *play, s *Scheduler) { Prepare(p.otherConfig(), s.Basis()) },
+	"Basis":         func(p *play, s *Scheduler) { s.Basis().Prepare(p.otherConfig()) },
 	"Check":         func(_ *play, s *Scheduler) { s.Check() },
 	"CheckPriority": func(p *play, s *Scheduler) { s.CheckPriority(p.application(), p.somePath()) },
 	"CheckUpdates": func(p *play, s *Scheduler) {
@@ -30,6 +30,7 @@ var queries = map[string]func(p *play, s *Scheduler){
 		queryOne(p, "node", p.nodes, func(n NodeRef) []ContainerRef { return s.ContainersOn(n, 3) })
 	},
 	"DefaultTotal": func(_ *play, s *Scheduler) { s.DefaultTotal() },
+	"Admission":    func(p *play, s *Scheduler) { queryOne(p, "app", p.apps, s.Admission) },
 	"AppUsage":     func(p *play, s *Scheduler) { queryOne(p, "app", p.apps, s.AppUsage) },
 	"Explain": func(p *play, s *Scheduler) {
 		queryOne(p, "app", p.apps, func(a AppRef) []yarn.Reason { return s.Explain(a, 10) })

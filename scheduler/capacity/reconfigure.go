@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/scheduler/queue"
@@ -25,7 +26,8 @@ func (s *Scheduler) Validate(cfg *config.Config) error {
 //
 // compat: Apache applies the old one once more after every refused refresh, which
 // puts children in the order of a refresh and recalculates all limits.
-func (s *Scheduler) Refresh(cfg *config.Config, p *Prepared) error {
+func (s *Scheduler) Refresh(cfg *config.Config, prepared core.Prepared) error {
+	p, _ := prepared.(*Prepared)
 	switch {
 	case s.AsApache && cfg != nil:
 		return s.reconfigureLate(cfg)
@@ -51,12 +53,6 @@ func (s *Scheduler) Refresh(cfg *config.Config, p *Prepared) error {
 	s.promoteAll()
 	return nil
 }
-
-// Reconfigure is Refresh with nothing prepared.
-func (s *Scheduler) Reconfigure(cfg *config.Config) error { return s.Refresh(cfg, nil) }
-
-// Reapply is Refresh with nothing new.
-func (s *Scheduler) Reapply() { _ = s.Refresh(nil, nil) }
 
 func (s *Scheduler) reapply(p *Prepared) {
 	t, err := s.buildAgain(p)

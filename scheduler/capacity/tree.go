@@ -211,6 +211,7 @@ func (q *Queue) shrink(parts int) {
 // obey gives the queue new settings.
 func (q *Queue) obey(conf *config.Queue) {
 	q.Conf, q.Rules, q.Settings = conf, conf.Rules, &conf.Settings
+	q.Creates = q.createsQueues()
 }
 
 // NumApps is how many applications the queue has, waiting ones included.

@@ -2,96 +2,22 @@ package capacity
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
-	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/scheduler/queue"
-	"github.com/heddle-project/heddle/yarn"
 )
 
-// QueueOf is the path of the application's queue.
-func (s *Scheduler) QueueOf(ref AppRef) string { return s.app(ref).queue.Path }
-
-// AppUsage is what the application has and wants; see the facade.
-func (s *Scheduler) AppUsage(ref AppRef) core.AppUsage {
+// Admission is how far the application has come; see the facade.
+func (s *Scheduler) Admission(ref AppRef) core.Admission {
 	a := s.app(ref)
-	u := core.AppUsage{Queue: a.queue.Path, AM: a.amSize, Live: int32(a.Live.Len()), ReservedCount: a.Held,
-		PendingCount: a.Wants.PendingContainers(), Priority: a.Priority, Active: a.active, Runnable: a.runnable}
-	for p := range a.Shares {
-		sh, pending := &a.Shares[p], a.Wants.Pending(part(p))
-		u.Used, u.Reserved, u.Pending = u.Used.Add(sh.Used), u.Reserved.Add(sh.Reserved), u.Pending.Add(pending)
-		if !none(sh.Used) || !none(sh.Reserved) || !none(pending) {
-			u.Partitions = append(u.Partitions, core.PartitionUsage{Label: s.Books.Partition(part(p)).Name, Used: sh.Used, Reserved: sh.Reserved, Pending: pending})
-		}
-	}
-	return u
+	return core.Admission{Runnable: a.runnable, Active: a.active, AM: a.amSize}
 }
 
-// MaximumAllocation is the largest ask that the queue takes.
-func (s *Scheduler) MaximumAllocation(path string) resource {
-	if path == "" {
-		return s.ClusterMaximum()
-	}
-	return s.MaximumFor(s.Tree.Find(path))
-}
-
-// Queues is an immutable picture of all queues.
-func (s *Scheduler) Queues() *queue.Snapshot {
-	p := s.Picture()
-	for {
-		if _, all := p.Draw(math.MaxInt); all != nil {
-			return all
-		}
-	}
-}
-
-// Queue is a picture of one queue; see the facade.
-func (s *Scheduler) Queue(path string) (queue.Info, bool) {
-	if q := s.tree.ByPath(path); q != nil {
-		return s.info(q), true
-	}
-	return queue.Info{}, false
-}
-
-// Picture is a picture of all queues that is being drawn.
-type Picture struct {
-	s      *Scheduler
-	tree   *tree
-	change uint64 // of the tree's queues
-	left   []*Queue
-	drawn  []queue.Info
-}
-
-// Picture begins a picture; see the facade.
-func (s *Scheduler) Picture() *Picture { return &Picture{s: s} }
-
-// Draw draws a part of the picture that is worth about so many decisions and says
-// what it was worth. all is nil until everything is drawn. Queues that were drawn
-// earlier may have changed since; when one has come or gone it begins anew.
-func (p *Picture) Draw(budget int) (used int, all *queue.Snapshot) {
-	s := p.s
-	if p.tree != s.tree || p.change != s.tree.Changes {
-		p.tree, p.change, p.left = s.tree, s.tree.Changes, nil
-		s.tree.Root.Each(func(q *Queue) { p.left = append(p.left, q) })
-		p.drawn = make([]queue.Info, 0, len(p.left))
-	}
-	for ; len(p.left) > 0 && used < budget; p.left = p.left[1:] {
-		q := p.left[0]
-		p.drawn = append(p.drawn, s.info(q))
-		if used += 1 + len(q.Shares)/2; q.Leaf {
-			used += len(q.leaf.ordered)
-		}
-	}
-	if len(p.left) > 0 {
-		return used, nil
-	}
-	return used, queue.NewSnapshot(p.drawn)
-}
-
-func (s *Scheduler) info(q *Queue) queue.Info {
+// QueueInfo is a picture of one queue.
+func (s *Scheduler) QueueInfo(of *queue.Queue) queue.Info {
+	q := own(of)
 	c := q.Conf
 	i := queue.Info{
 		Path: q.Path, Name: q.Name, Leaf: q.Leaf, Dynamic: q.Dynamic, State: q.State, Priority: c.Priority,
@@ -99,7 +25,7 @@ func (s *Scheduler) info(q *Queue) queue.Info {
 		SubmittedApps: q.NumApps(), Counts: *q.Counts, MaxParallelApps: c.MaxParallel, UserLimitPercent: c.UserLimit,
 		UserLimitFactor: c.UserFactor, MaxAllocation: c.MaxAllocation, OrderingPolicy: c.Order,
 		PreemptionDisabled: c.PreemptionDisabled, IntraQueuePreemptionDisabled: c.IntraPreemptionDisabled,
-		MaxLifetime: c.MaxLifetime, DefaultLifetime: c.DefaultLifetime, CreatesQueues: c.Flexible || q.Dynamic && !q.Leaf,
+		MaxLifetime: c.MaxLifetime, DefaultLifetime: c.DefaultLifetime, CreatesQueues: q.Flexible(),
 		CreatesLegacyLeaves: c.Kind == config.Managed, DefaultPriority: c.DefaultPriority, Mode: q.mode(),
 	}
 	if q.Up != nil {
@@ -170,52 +96,4 @@ func (s *Scheduler) userInfo(q *Queue) []queue.UserUsage {
 	}
 	slices.SortFunc(out, func(a, b queue.UserUsage) int { return cmp.Compare(a.Name, b.Name) })
 	return out
-}
-
-// Resolve is the full path of a queue; see the facade.
-func (s *Scheduler) Resolve(name string) (string, yarn.Reason) {
-	if q := s.tree.Find(name); q != nil {
-		return q.Path, yarn.Reason{}
-	}
-	if s.tree.Names.Ambiguous(name) {
-		return "", yarn.Reason{Code: fit.AmbiguousQueue, Subject: name}
-	}
-	return "", yarn.Reason{Code: fit.UnknownQueue, Subject: name}
-}
-
-// MaySubmit checks ACLs; see the facade.
-func (s *Scheduler) MaySubmit(path, user, realUser string, groups []string) yarn.Reason {
-	return s.permits(path, user, realUser, groups, fit.SubmitDenied)
-}
-
-// MayAdminister checks ACLs; see the facade.
-func (s *Scheduler) MayAdminister(path, user, realUser string, groups []string) yarn.Reason {
-	return s.permits(path, user, realUser, groups, fit.AdminDenied)
-}
-
-// permits looks at the queue and at all above it. For a queue that does not
-// exist yet the nearest one above counts.
-//
-// compat: what is submitted to a queue that does not exist and cannot be made
-// is not denied; it fails for that, when it enters the queue.
-func (s *Scheduler) permits(path, user, realUser string, groups []string, code yarn.Code) yarn.Reason {
-	if !s.cfg.Cluster.ACLEnabled {
-		return yarn.Reason{}
-	}
-	q := s.tree.Find(path)
-	if q == nil {
-		for up := path; q == nil && up != ""; up = queue.ParentPath(up) {
-			q = s.tree.Find(up)
-		}
-		if mayCreate := q != nil && (q.Conf.Kind == config.Managed || q.Flexible()); code == fit.SubmitDenied && !mayCreate {
-			return yarn.Reason{}
-		}
-	}
-	for ; q != nil; q = q.Up {
-		if q.Conf.Admin.Allows(user, realUser, groups) ||
-			code == fit.SubmitDenied && q.Conf.Submit.Allows(user, realUser, groups) {
-			return yarn.Reason{}
-		}
-	}
-	return yarn.Reason{Code: code, Subject: path, Detail: user}
 }

@@ -74,6 +74,9 @@ type Policy interface {
 	MasterMoved(a *App, c *cluster.Container, from, to cluster.Part)
 	// Fit makes the books of queues as long as there are partitions.
 	Fit(parts int)
+
+	// QueueInfo is a picture of a queue.
+	QueueInfo(q *queue.Queue) queue.Info
 }
 
 // Core is the state that does not depend on a policy.

@@ -43,13 +43,18 @@ type UpdateError struct {
 type AppUsage struct {
 	Queue                   string // full path
 	Used, Reserved, Pending yarn.Resource
-	AM                      yarn.Resource
 	Live, ReservedCount     int32
 	PendingCount            int64
 	Priority                int32
-	Active                  bool // its master's share is granted
-	Runnable                bool // not held back by max-parallel-apps
 	Partitions              []PartitionUsage
+}
+
+// Admission is how far an application has come in its queue. Who decides on that is
+// the policy: without limits on what runs, every application is runnable and active.
+type Admission struct {
+	Runnable bool          // the limits on numbers of running applications do not hold it back
+	Active   bool          // its master's share is granted, and it is served
+	AM       yarn.Resource // what its master is counted as
 }
 
 // PartitionUsage is the part of an application's usage in one partition.
@@ -66,6 +71,20 @@ type NodeUsage struct {
 	Reserved               cluster.ContainerRef // or NoContainer
 	Containers             []cluster.ContainerRef
 	Accepting              bool
+}
+
+// AppUsage is what the application has and wants; see the facade.
+func (s *Core) AppUsage(ref AppRef) AppUsage {
+	a := s.App(ref)
+	u := AppUsage{Queue: a.Leaf.Path, Live: int32(a.Live.Len()), ReservedCount: a.Held, PendingCount: a.Wants.PendingContainers(), Priority: a.Priority}
+	for p := range a.Shares {
+		sh, pending := &a.Shares[p], a.Wants.Pending(part(p))
+		u.Used, u.Reserved, u.Pending = u.Used.Add(sh.Used), u.Reserved.Add(sh.Reserved), u.Pending.Add(pending)
+		if !sh.Used.IsZero() || !sh.Reserved.IsZero() || !pending.IsZero() {
+			u.Partitions = append(u.Partitions, PartitionUsage{Label: s.Books.Partition(part(p)).Name, Used: sh.Used, Reserved: sh.Reserved, Pending: pending})
+		}
+	}
+	return u
 }
 
 // NodeUsage is what is taken and free on the node; see the facade.

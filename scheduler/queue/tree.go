@@ -54,6 +54,7 @@ type Queue struct {
 	Settings *Settings
 	Index    int32 // in the tree
 	Leaf     bool  // it has applications, not queues
+	Creates  bool  // queues are created below it on demand
 	State    State
 	Path     string
 	Name     string
@@ -110,6 +111,14 @@ func (t *Tree) Remove(q *Queue) {
 // Find is the queue with that full or short name, or nil.
 func (t *Tree) Find(name string) *Queue {
 	if i := t.Names.Find(name); i >= 0 {
+		return t.All[i]
+	}
+	return nil
+}
+
+// ByPath is the queue with that full path, or nil.
+func (t *Tree) ByPath(path string) *Queue {
+	if i := t.Names.ByPath(path); i >= 0 {
 		return t.All[i]
 	}
 	return nil
