@@ -29,7 +29,7 @@ func (r *round) onNode(a *app, w *demand.Want, lim *limits) skip {
 		return skipOther
 	}
 	if r.try(a, w, &w.Any, cluster.OffSwitch, lim) {
-		return found
+		return over
 	}
 	return skipOther
 }
@@ -45,7 +45,7 @@ func (r *round) near(a *app, w *demand.Want, lim *limits) skip {
 		return skipKey
 	}
 	if row := w.At(r.book.NodePlace); row != nil && row.Count > 0 && r.try(a, w, row, cluster.NodeLocal, lim) {
-		return found
+		return over
 	}
 	if !rack.Relax {
 		r.note(fit.StrictLocality, r.book.Rack, "", 0, 0)
@@ -54,7 +54,7 @@ func (r *round) near(a *app, w *demand.Want, lim *limits) skip {
 	if min(int32(r.s.Books.Count), r.s.cfg.NodeDelay) >= w.Opportunities {
 		r.waiting = true
 	} else if r.try(a, w, rack, cluster.RackLocal, lim) {
-		return found
+		return over
 	}
 	return skipOther
 }
@@ -65,8 +65,6 @@ func (r *round) near(a *app, w *demand.Want, lim *limits) skip {
 // compat: Apache places it there, gives it back when the master calls the next time,
 // and asks anew. That is repeated where its decisions are compared, in heartbeat
 // mode, and nowhere else.
-//
-//go:noinline
 func (r *round) enlarges(a *app, w *demand.Want) bool {
 	if w.Update.IsZero() || !r.s.cfg.Asynchronous {
 		return true
@@ -85,24 +83,9 @@ func (r *round) offSwitch(w *demand.Want) bool {
 	return min(float32(nodes), javanum.Mul(float32(w.Any.Count), factor)) < float32(w.Opportunities)
 }
 
-// try sees whether a container of the row fits on the node, or whether the node
-// should be held for it: then that is what the walk proposes.
+// try proposes a container of the row on the node. One that does not fit may have the
+// node held for it, or a reservation given up.
 func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality, lim *limits) bool {
-	// What any host is asked for was found to fit in the queue's headroom, without
-	// reservations that could be given up if there are none.
-	switch {
-	case a.Held > 0, row != &w.Any, !r.s.Calc.HasRoom(&r.free, &row.Size), r.s.Calc.AnyPositive(&lim.unreserve):
-		return r.squeeze(a, w, row, l, lim)
-	}
-	r.propose(core.Allocated, a, w, row, l)
-	return true
-}
-
-// squeeze finds out whether a container may be had that does not simply fit, and what
-// must be given up for it first, or whether the node is held for it.
-//
-//go:noinline
-func (r *round) squeeze(a *app, w *demand.Want, row *demand.Row, l cluster.Locality, lim *limits) bool {
 	s, calc, size := r.s, r.s.Calc, &row.Size
 	if !calc.FitsIn(size, &r.book.Total) {
 		r.noteNode(fit.NodeTooSmall, 0, size, &r.book.Total)
@@ -142,14 +125,14 @@ func (r *round) squeeze(a *app, w *demand.Want, row *demand.Row, l cluster.Local
 func (r *round) propose(k core.Outcome, a *app, w *demand.Want, row *demand.Row, l cluster.Locality) {
 	o := &r.found
 	o.kind, o.app, o.App, o.Want, o.Row, o.Locality, o.Excess = k, a, &a.App, w, row, l, cluster.NoContainer
-	if o.From >= 0 || r.why != nil {
+	if o.From >= 0 {
 		return
 	}
 	if l == cluster.NodeLocal || l == cluster.RackLocal && r.s.cfg.RackFullReset {
-		w.Opportunities = 0
+		r.count(&w.Opportunities, -w.Opportunities)
 	}
 	if r.part == 0 {
-		w.Missed = 0
+		r.count(&w.Missed, -w.Missed)
 	}
 }
 

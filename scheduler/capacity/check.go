@@ -285,11 +285,8 @@ func (s *Scheduler) checkOrders(q *Queue) string {
 			if mode(m) == ignore {
 				asks = 0
 			}
-			now := childOrder{keys: newTournament(len(q.Children))}
-			now.fix(s, q, part(p))
-			for _, c := range q.Children {
-				now.place(s, c, part(p), asks)
-			}
+			now := childOrder{}
+			now.make(s, q, part(p), asks)
 			if !slices.Equal(o.fixed, now.fixed) || !slices.Equal(o.keys, now.keys) {
 				return fmt.Sprintf("%s, partition %d, mode %d: the keys of its children are kept as %x of %x, should be %x of %x", q.Path, p, m, o.keys, o.fixed, now.keys, now.fixed)
 			}

@@ -4,39 +4,24 @@ import (
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/fit"
-	"github.com/heddle-project/heddle/yarn"
 )
 
 // commit puts a proposal into the books if it still holds. A refused proposal
 // changes nothing.
 func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
-	if !r.certain(o) {
-		var place bool
-		if out, place = s.consider(r, o, out); !place {
-			return out
-		}
+	out, place := s.consider(r, o, out)
+	if !place {
+		return out
 	}
 	c, box := s.Allocate(r.node, r.book, &o.Placement)
 	a, kind := o.app, cluster.Allocated
 	switch {
 	case o.From >= 0:
 		kind = cluster.AllocatedFromReserved
-	case o.Excess < 0 && len(a.Wants.Keys()) == 0 && !s.plain: // the walk has just looked at it
+	case o.Excess < 0 && len(a.Wants.Keys()) == 0 && r.quick(): // the walk has just looked at it
 		a.queue.leaf.active.lay(a, int(o.place))
 	}
-	return s.decide(out, kind, c, box)
-}
-
-// certain tells that consider would find nothing in the way, as is nearly always so.
-// Where memory alone counts and nothing is reserved, a leaf's headroom is never more
-// than what is left below the limit of any queue above, and the walk has just found
-// room for the same ask there and on the node, and the user below the limit.
-func (r *round) certain(o *outcome) bool {
-	if o.kind != core.Allocated || o.app.Held > 0 || r.part != 0 || r.s.Calc.Dominant || !r.book.Accepting {
-		return false
-	}
-	size := &o.Want.Any.Size
-	return &o.Row.Size == size && size[yarn.Memory] > 0
+	return decide(out, kind, c, box)
 }
 
 // consider does all that is to be done of a proposal before a container is placed. It
@@ -46,7 +31,7 @@ func (s *Scheduler) consider(r *round, o *outcome, out []cluster.Decision) ([]cl
 		return out, false
 	}
 	if o.Excess >= 0 {
-		out = s.decide(out, cluster.Unreserved, o.Excess, s.Books.Container(o.Excess))
+		out = decide(out, cluster.Unreserved, o.Excess, s.Books.Container(o.Excess))
 	}
 	switch {
 	case o.kind == core.Allocated:
@@ -57,22 +42,17 @@ func (s *Scheduler) consider(r *round, o *outcome, out []cluster.Decision) ([]cl
 		}
 	case o.From < 0:
 		c, box := s.Reserve(r.node, r.book, &o.Placement)
-		out = s.decide(out, cluster.Reserved, c, box)
+		out = decide(out, cluster.Reserved, c, box)
 	default:
 		o.Want.Rereserved++
-		out = s.decide(out, cluster.Rereserved, o.From, s.Books.Container(o.From))
+		out = decide(out, cluster.Rereserved, o.From, s.Books.Container(o.From))
 	}
 	return out, false
 }
 
 // decide appends what became of a container.
-func (s *Scheduler) decide(out []cluster.Decision, k cluster.Kind, c ContainerRef, box *cluster.Container) []cluster.Decision {
-	n := len(out)
-	out = append(out, cluster.Decision{}) // and filled in place: most of an amount is nothing
-	d := &out[n]
-	d.Kind, d.Container, d.App, d.Node, d.Priority = k, c, box.App, box.Node, box.Priority
-	s.Calc.Set(&d.Resource, &box.Resource)
-	return out
+func decide(out []cluster.Decision, k cluster.Kind, c ContainerRef, box *cluster.Container) []cluster.Decision {
+	return append(out, cluster.Decision{Kind: k, Container: c, App: box.App, Node: box.Node, Priority: box.Priority, Resource: box.Resource})
 }
 
 // accepts checks the limits again, component by component: whether the node has room,
@@ -89,13 +69,9 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 		r.noteNode(fit.NodeFull, 0, more, &r.free)
 		return false
 	}
-	// Where nothing is reserved, the walk has just compared the same for the user.
-	if o.app.Held > 0 || r.part != 0 {
-		var net resource
-		s.Calc.Set(&net, more)
-		if more = &net; !s.acceptsUser(r, o, more) {
-			return false
-		}
+	net := *more
+	if more = &net; !s.acceptsUser(r, o, more) {
+		return false
 	}
 	for q := o.app.queue; q != nil; q = q.Up {
 		has, most := &q.Ledger[r.part], &q.Shares[r.part].EffMax
@@ -103,7 +79,8 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 			most = &s.Books.Partition(r.part).Total
 		}
 		if !s.Calc.SumFits(&has.Used, more, most) {
-			r.noteSum(q, &has.Used, more, most)
+			sum := has.Used.Add(*more)
+			r.noteQueue(q, &sum, most)
 			return false
 		}
 	}
@@ -119,7 +96,7 @@ func (s *Scheduler) acceptsUser(r *round, o *outcome, more *resource) bool {
 		s.Calc.Decrease(&used, freed)
 		s.Calc.Decrease(more, freed)
 	}
-	if b := of(&u.shares[r.part].blocked, r.mode); s.Calc.More(&s.Books.Total, &used, &b.limit) {
+	if b := &u.shares[r.part].blocked[r.mode]; s.Calc.More(&s.Books.Total, &used, &b.limit) {
 		r.noteUser(o.app, &used, b)
 		return false
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
@@ -106,12 +107,9 @@ func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part, ro
 
 // visit remembers the limit that the leaf was last walked with, for headrooms.
 func (s *Scheduler) visit(q *Queue, limit *resource) {
-	most, whole := &q.leaf.visitLimit, &q.Shares[0].EffMax
-	if !s.Calc.Dominant && limit[yarn.Memory] <= whole[yarn.Memory]-s.Min[yarn.Memory] {
-		s.Calc.Set(most, limit) // it is less, however the maximum is rounded
-		return
-	}
-	s.Calc.Set(most, whole)
+	most := &q.leaf.visitLimit
+	core.Keep(s.Journal, most)
+	s.Calc.Set(most, &q.Shares[0].EffMax)
 	s.Calc.RoundDown(most, &s.Min)
 	if s.Calc.More(&s.Books.Total, most, limit) {
 		s.Calc.Set(most, limit)
@@ -332,11 +330,7 @@ func (s *Scheduler) updateStatistics(q *Queue) {
 func (s *Scheduler) updateUsed(q *Queue, p part, total *resource) {
 	sh, used := &q.Shares[p], &q.Ledger[p].Used
 	sh.Known = true
-	if !s.Calc.Dominant {
-		sh.AbsoluteUsed, sh.UsedCapacity = measure.MemoryFractions(total, used, &sh.Measured)
-	} else {
-		sh.AbsoluteUsed, sh.UsedCapacity = s.Calc.Fractions(total, used, &sh.Measured)
-	}
+	sh.AbsoluteUsed, sh.UsedCapacity = s.Calc.Fractions(total, used, &sh.Measured)
 	s.resort(q, p)
 }
 

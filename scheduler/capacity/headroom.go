@@ -3,6 +3,7 @@ package capacity
 import (
 	"slices"
 
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -11,13 +12,19 @@ import (
 // its headroom. It returns the application's user, if the leaf knows it, and
 // what is known of the user's limit.
 func (s *Scheduler) noteHeadroom(q *Queue, a *app, p part, m mode) (*user, *userBlock) {
-	u := q.known(a)
+	u := s.userBy(q, a)
 	if u == nil {
 		return nil, nil
 	}
+	b := &u.shares[p].blocked[m]
+	if j := s.Journal; j != nil {
+		core.Keep(j, &q.leaf.queueLimit)
+		core.Keep(j, &a.headLeaf)
+		core.Keep(j, &a.headUser)
+		core.Keep(j, b)
+	}
 	s.Calc.Set(&q.leaf.queueLimit, &q.leaf.visitLimit)
 	a.headLeaf, a.headUser = q, u
-	b := of(&u.shares[p].blocked, m)
 	s.Calc.Set(&b.limit, s.anyLimit(q, p, m))
 	if u.weight != 1 { // it is a multiple of the least container already
 		s.Calc.ScaleDown(&b.limit, float64(u.weight), &s.Min)
@@ -69,7 +76,7 @@ func (a *app) headroomParts(yield func(part) bool) {
 
 func (s *Scheduler) headroomIn(q *Queue, a *app, p part) resource {
 	limit, weight := s.limitNow(q, p, respect), float32(1)
-	if u := q.peek(a); u != nil {
+	if u := q.leaf.users[a.User]; u != nil {
 		weight = u.weight
 	}
 	s.Calc.ScaleDown(&limit, float64(weight), &s.Min)

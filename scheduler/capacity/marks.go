@@ -25,15 +25,6 @@ type mark struct {
 	blocked resource
 }
 
-// mark is how the last walk over the queue ended. It does what of does, and spelled out
-// takes fewer steps here.
-func (q *Queue) mark(m mode) *mark {
-	if m == ignore {
-		return &q.marks[ignore]
-	}
-	return &q.marks[respect]
-}
-
 func (m *mark) fresh(s *Scheduler, q *Queue, p part) bool {
 	return m.valid && !s.plain && m.change == q.Change && m.turn == s.walkTurn && m.part == p
 }
@@ -46,32 +37,39 @@ func (s *Scheduler) fruitless(p part, m mode) bool {
 	return last.fresh(s, root, p) && last.given == s.Books.Partition(p).Total
 }
 
-// known tells that the walk below would end as the last one did.
-func (r *round) known(q *Queue, m *mark, lim *limits) bool {
-	if r.why != nil || !m.fresh(r.s, q, r.part) || m.given != lim.limit {
-		return false
+// known tells that the walk below a parent would end as the last one did.
+func (r *round) known(q *Queue, lim *limits) (end skip, known bool) {
+	m := &q.marks[r.mode]
+	if !m.valid || !r.quick() {
+		return skipNone, false
+	}
+	if !m.fresh(r.s, q, r.part) || m.given != lim.limit {
+		m.valid = false
+		return skipNone, false
 	}
 	lim.blocked = m.blocked
-	return true
+	return m.skip, true
 }
 
-// learn remembers how a walk below a parent ended, unless it brought something.
-func (r *round) learn(q *Queue, m *mark, lim *limits, end skip, anywhere bool) {
-	if !anywhere || r.why != nil {
-		return
+// learn remembers how a walk below a parent ended, if it would do so on any node.
+func (r *round) learn(q *Queue, lim *limits, end skip, anyNode bool) {
+	if anyNode && r.quick() {
+		q.marks[r.mode] = mark{true, end, r.s.walkTurn, q.Change, r.part, lim.limit, lim.blocked}
 	}
-	m.valid = true
-	m.skip, m.turn, m.change, m.part = end, r.s.walkTurn, q.Change, r.part
-	m.given, m.blocked = lim.limit, lim.blocked
 }
 
 // userBlocked tells that a walk over a leaf is at its end, because it is known that
 // every user is at the limit. Only the queue's own limit is looked at again.
-func (r *round) userBlocked(q *Queue, m *mark, lim *limits) bool {
-	if r.why != nil || !m.fresh(r.s, q, r.part) {
+func (r *round) userBlocked(q *Queue, lim *limits) bool {
+	m := &q.marks[r.mode]
+	if !m.valid || !r.quick() {
 		return false
 	}
-	if r.canAssign(q, lim, &resource{}) {
+	if !m.fresh(r.s, q, r.part) {
+		m.valid = false
+		return false
+	}
+	if r.leafMay(q, lim, &resource{}) {
 		q.leaf.queueLimit = q.leaf.visitLimit
 	}
 	return true
@@ -79,9 +77,8 @@ func (r *round) userBlocked(q *Queue, m *mark, lim *limits) bool {
 
 // learnUsers remembers that a walk over a leaf met nothing but limits of users, that
 // there is such a user, and that nobody has reservations.
-func (r *round) learnUsers(q *Queue, m *mark) {
-	if r.why == nil {
-		m.valid = true
-		m.turn, m.change, m.part = r.s.walkTurn, q.Change, r.part
+func (r *round) learnUsers(q *Queue) {
+	if r.quick() {
+		q.marks[r.mode] = mark{valid: true, turn: r.s.walkTurn, change: q.Change, part: r.part}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/javanum"
 )
 
@@ -143,30 +144,60 @@ func (o *childOrder) key(child int32, sh *Share) uint64 {
 // reorder forgets the order, after children came, went or changed their shares.
 func (q *Queue) reorder() { q.orders = nil }
 
-// order is that of the children that want something, for walks of one kind; nil when
-// there has been none yet.
-func (q *Queue) order(p part, m mode) *childOrder {
-	if int(p) >= len(q.orders) {
-		return nil
-	}
-	o := of(&q.orders[p], m)
-	if o.keys == nil {
-		return nil
-	}
-	return o
+// children goes through those children of a queue that want something, in their order.
+type children struct {
+	s    *Scheduler
+	o    *childOrder
+	from int    // what is left out from there on is to be taken back
+	last *Queue // whom next has returned
+	only *Queue // or nil
 }
 
-func (r *round) newOrder(q *Queue) *childOrder {
+// children begins with the first child, or with the only one that leads to the
+// application which somebody asks about.
+func (r *round) children(q *Queue) children {
+	if r.why != nil && r.why.alone {
+		return children{only: r.why.childOf(q)}
+	}
 	for len(q.orders) <= int(r.part) {
+		core.Keep(r.s.Journal, &q.orders)
 		q.orders = append(q.orders, [2]childOrder{})
 	}
 	o := &q.orders[r.part][r.mode]
-	o.fix(r.s, q, r.part)
+	if o.keys == nil {
+		core.Keep(r.s.Journal, o)
+		o.make(r.s, q, r.part, r.asks)
+	}
+	return children{s: r.s, o: o, from: len(r.s.leftOut)}
+}
+
+// next is the child after the last one, or nil.
+func (c *children) next() *Queue {
+	if c.o == nil {
+		c.last, c.only = c.only, nil
+		return c.last
+	}
+	if c.last != nil {
+		c.s.leaveOut(c.o, c.last)
+	}
+	c.last = c.o.first()
+	return c.last
+}
+
+// done puts everybody back into the order.
+func (c *children) done() {
+	if c.o != nil {
+		c.s.takeBack(c.o, c.from)
+	}
+}
+
+// make gives all children their keys.
+func (o *childOrder) make(s *Scheduler, q *Queue, p, asks part) {
+	o.fix(s, q, p)
 	o.keys = newTournament(len(q.Children))
 	for _, c := range q.Children {
-		o.place(r.s, c, r.part, r.asks)
+		o.place(s, c, p, asks)
 	}
-	return o
 }
 
 // fix finds what use does not change in the keys of a parent's children.
@@ -319,13 +350,21 @@ func (q *Queue) calm(a *app) {
 }
 
 // settle puts unsettled applications in their places, before a walk.
-func (q *Queue) settle() {
-	l := q.leaf
+func (s *Scheduler) settle(q *Queue) {
+	l, j := q.leaf, s.Journal
 	if len(l.stale) == 0 {
 		return
 	}
+	core.KeepList(j, &l.stale)
+	core.KeepList(j, &l.active.apps)
+	core.KeepList(j, &l.active.awake)
 	compare := q.policy()
 	for _, a := range l.stale {
+		core.Keep(j, &a.unsettled)
+		core.Keep(j, &a.active)
+		core.Keep(j, &a.rests)
+		core.Keep(j, &a.orderUsed)
+		core.Keep(j, &a.orderPending)
 		a.unsettled = false
 		if a.queue != q {
 			continue

@@ -29,7 +29,9 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 		if r.part > 0 && rapid.Bool().Draw(t, "lent room") {
 			r.mode = ignore
 		}
-		r.turn(r.mode)
+		if r.asks = r.part; r.mode == ignore {
+			r.asks = 0
+		}
 		parent := &Queue{Conf: &config.Queue{ByPriority: rapid.Bool().Draw(t, "by priority")}}
 		used := rapid.SampledFrom([]float32{0, float32(math.Copysign(0, -1)), -0.5, -2, 0.25, 0.5, 1, 2, inf, nan, -nan})
 		absolute := rapid.SampledFrom([]float32{0.1, 0.1, 0.2, 0, nan})
@@ -49,7 +51,7 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 			c.Ledger[r.asks].Pending = one
 			parent.Children = append(parent.Children, c)
 		}
-		r.newOrder(parent)
+		r.children(parent)
 		for range min(len(parent.Children), rapid.IntRange(1, 40).Draw(t, "moves")) {
 			moved := rapid.SampledFrom(parent.Children).Draw(t, "moved")
 			moved.Shares[r.part].UsedCapacity, moved.Shares[r.part].AbsoluteUsed = used.Draw(t, "used now"), used.Draw(t, "of all now")
@@ -67,13 +69,12 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 		}
 		slices.SortStableFunc(want, func(a, b *Queue) int { return compareQueues(parent, a, b, r.part, label) })
 		for range 2 {
-			o := parent.order(r.part, r.mode)
+			order := r.children(parent)
 			var have []*Queue
-			for c := o.first(); c != nil; c = o.first() {
+			for c := order.next(); c != nil; c = order.next() {
 				have = append(have, c)
-				s.leaveOut(o, c)
 			}
-			s.takeBack(o, 0)
+			order.done()
 			if !slices.Equal(have, want) {
 				t.Fatalf("children are served in another order: %v, not %v", places(have), places(want))
 			}

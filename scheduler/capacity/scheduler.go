@@ -15,7 +15,7 @@ type Scheduler struct {
 	userRunnable map[string]int32  // applications that max-parallel-apps lets run
 	userWaiting  map[string][]*app // and those that it does not, by arrival
 
-	limits   [config.MaxDepth + 1]limits // of a walk, by depth
+	limits   [config.MaxDepth + 1]limits // of the running walk, by depth
 	lastWalk walkKind
 	walkTurn uint64    // counts how often lastWalk changed
 	leftOut  []leftOut // children that the running walk is done with, parent by parent

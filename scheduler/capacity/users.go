@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/scheduler/measure"
-	"github.com/heddle-project/heddle/yarn"
 )
 
 // mode is how a walk treats partitions.
@@ -16,14 +16,6 @@ const (
 	respect mode = iota // asks go to nodes of their own partition
 	ignore              // asks without a label go to nodes of a partition that lends its room
 )
-
-// of is the one of two things that is kept for the mode.
-func of[T any](both *[2]T, m mode) *T {
-	if m == ignore { // shorter than an index
-		return &both[ignore]
-	}
-	return &both[respect]
-}
 
 // leaf is what a leaf queue has besides what every queue has.
 type leaf struct {
@@ -177,20 +169,12 @@ func (u *user) takeBlocks(was *user) {
 	}
 }
 
-// known is the application's user, or nil when the leaf has no such user.
-func (q *Queue) known(a *app) *user {
-	if u := a.user; u != nil && u.home == q.leaf {
-		return u
+// userBy is the application's user, or nil when the leaf has no such user.
+func (s *Scheduler) userBy(q *Queue, a *app) *user {
+	if u := a.user; u == nil || u.home != q.leaf {
+		core.Keep(s.Journal, &a.user)
+		a.user = q.leaf.users[a.User]
 	}
-	return q.lookUp(a)
-}
-
-// peek is known for queries: it does not remember what it has found.
-func (q *Queue) peek(a *app) *user { return q.leaf.users[a.User] }
-
-//go:noinline
-func (q *Queue) lookUp(a *app) *user {
-	a.user = q.leaf.users[a.User]
 	return a.user
 }
 
@@ -290,7 +274,7 @@ func (u *user) onlyPending() int32 {
 // not made up for when one becomes active.
 func (s *Scheduler) want(q *Queue, a *app) {
 	l := q.leaf
-	u := q.known(a)
+	u := s.userBy(q, a)
 	if a.wanting || u != nil && u.active <= 0 {
 		return
 	}
@@ -328,7 +312,7 @@ func (s *Scheduler) unwant(q *Queue, a *app) {
 		return
 	}
 	a.wanting = false
-	l, u := q.leaf, q.known(a)
+	l, u := q.leaf, s.userBy(q, a)
 	n := l.askingOf(a, u)
 	if n.count--; n.count > 0 {
 		return
@@ -361,7 +345,7 @@ func (l *leaf) weighActive(q *Queue) {
 // charge adds to what a user uses, or takes away with a negative amount.
 func (s *Scheduler) charge(q *Queue, a *app, p part, amount *resource) {
 	l := q.leaf
-	u := q.known(a)
+	u := s.userBy(q, a)
 	if u == nil {
 		u = q.userOf(a.User)
 	}
@@ -373,10 +357,7 @@ func (s *Scheduler) charge(q *Queue, a *app, p part, amount *resource) {
 	}
 	l.version++
 	total := &s.Books.Partition(p).Total
-	ratio := javanum.Ratio(sh.used[yarn.Memory], total[yarn.Memory])
-	if s.Calc.Dominant {
-		ratio = s.Calc.Ratio(&sh.used, total)
-	}
+	ratio := s.Calc.Ratio(&sh.used, total)
 	all.usageRatio = javanum.Add(all.usageRatio, javanum.Add(ratio, -sh.ratio))
 	sh.ratio = ratio
 }
@@ -425,10 +406,12 @@ func (s *Scheduler) CountUsers() {
 // active users of what these use, within bounds.
 func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *resource {
 	l := q.leaf
-	c := of(&l.shares[p].limits, m)
+	c := &l.shares[p].limits[m]
 	if c.version == l.version {
 		return &c.value
 	}
+	core.Keep(s.Journal, c)
+	core.Keep(s.Journal, &l.onlyPending)
 	c.version, l.onlyPending = l.version, l.onlyPendingIs
 	s.computeLimit(q, p, m, &c.value)
 	return &c.value
@@ -438,42 +421,17 @@ func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *resource {
 // this version only once a call has computed it, nor the number of users who only
 // wait, by which masters are admitted.
 func (s *Scheduler) limitNow(q *Queue, p part, m mode) (limit resource) {
-	if c := of(&q.leaf.shares[p].limits, m); c.version == q.leaf.version {
+	if c := &q.leaf.shares[p].limits[m]; c.version == q.leaf.version {
 		return c.value
 	}
 	s.computeLimit(q, p, m, &limit)
 	return limit
 }
 
-func (s *Scheduler) computeLimit(q *Queue, p part, m mode, to *resource) {
-	if s.Calc.Dominant {
-		s.limitByShare(q, p, m, to)
-		return
-	}
-	all := &q.leaf.shares[p]
-	sh, total, step := &q.Shares[p], s.Books.Partition(p).Total[yarn.Memory], s.Min[yarn.Memory]
-	entitled := max(sh.EffMin[yarn.Memory], step)
-	grown := javanum.RoundUp(javanum.Long(float64(float64(total)*float64(all.usageRatio))+0.5), step) + step
-	if grown-step < entitled {
-		grown = entitled
-	}
-	limit := (javanum.Scale(grown, float64(q.Rules.UserLimit)) + 99) / 100
-	limit = max(limit, javanum.DivCeilFloat(all.activeUsed[yarn.Memory]+step, q.leaf.activeWeight))
-	switch most := sh.EffMax[yarn.Memory]; {
-	case m == ignore:
-		limit = min(limit, total)
-	case q.Rules.UserFactor != -1 && !s.Calc.Nothing(&sh.EffMin):
-		limit = min(limit, javanum.Scale(entitled, float64(q.Rules.UserFactor)))
-	case limit > most-step: // else it is less, however the maximum is rounded
-		limit = min(limit, javanum.RoundDown(most, step))
-	}
-	measure.SetMemory(to, javanum.RoundUp(limit, step))
-}
-
-// limitByShare is the same where the dominant share counts.
+// computeLimit finds it.
 //
 // compat: the percentage is divided in integers, the share in single precision.
-func (s *Scheduler) limitByShare(q *Queue, p part, m mode, limit *resource) {
+func (s *Scheduler) computeLimit(q *Queue, p part, m mode, limit *resource) {
 	all, calc, step := &q.leaf.shares[p], s.Calc, &s.Min
 	total, sh := &s.Books.Partition(p).Total, &q.Shares[p]
 	entitled := calc.Max(total, &sh.EffMin, step)
@@ -482,12 +440,12 @@ func (s *Scheduler) limitByShare(q *Queue, p part, m mode, limit *resource) {
 	if calc.Less(total, &least, entitled) {
 		least = *entitled
 	} else {
-		least.Increase(step)
+		calc.Increase(&least, step)
 	}
-	for i := range calc.Types {
-		least[i] = (javanum.Scale(least[i], float64(q.Rules.UserLimit)) + 99) / 100
-		limit[i] = javanum.DivCeilFloat(all.activeUsed[i]+step[i], q.leaf.activeWeight)
-	}
+	calc.Percent(&least, float64(q.Rules.UserLimit))
+	*limit = all.activeUsed
+	calc.Increase(limit, step)
+	calc.DivideUp(limit, q.leaf.activeWeight)
 	if calc.Less(total, limit, &least) {
 		*limit = least
 	}
@@ -502,11 +460,7 @@ func (s *Scheduler) limitByShare(q *Queue, p part, m mode, limit *resource) {
 	if calc.More(total, limit, &most) {
 		*limit = most
 	}
-	for i := range calc.Types {
-		if step[i] != 0 {
-			limit[i] = javanum.RoundUp(limit[i], step[i])
-		}
-	}
+	calc.RoundUp(limit, step)
 }
 
 // activeUsers is how many users the share of masters is divided among.

@@ -94,6 +94,8 @@ type Core struct {
 	ReservedNodes int
 	Openings      Openings
 
+	Journal *Journal // of a query that is running, or nil
+
 	// AsApache lets things go wrong that go wrong in Apache, for replays.
 	AsApache bool
 

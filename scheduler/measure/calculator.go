@@ -291,23 +291,10 @@ func (c Calculator) divideShares(cluster, a, b *Resource) float32 {
 // Fractions is how many times the cluster and b go into a, as Divide has it, and
 // nothing while the cluster is empty.
 func (c Calculator) Fractions(cluster, a, b *Resource) (ofCluster, ofB float32) {
-	if !c.Dominant {
-		return MemoryFractions(cluster, a, b)
-	}
 	if !c.Positive(cluster, cluster) {
 		return 0, 0
 	}
-	return c.divideShares(cluster, a, cluster), c.divideShares(cluster, a, b)
-}
-
-// MemoryFractions is Fractions where memory alone counts, short enough to be had
-// without a call.
-func MemoryFractions(cluster, a, b *Resource) (ofCluster, ofB float32) {
-	m, total := a[yarn.Memory], cluster[yarn.Memory]
-	if total <= 0 {
-		return 0, 0
-	}
-	return javanum.Ratio(m, total), javanum.Ratio(m, b[yarn.Memory])
+	return c.Divide(cluster, a, cluster), c.Divide(cluster, a, b)
 }
 
 // Ratio is the largest ratio of a type's amounts.
@@ -342,6 +329,41 @@ func (c Calculator) RoundDown(r, step *Resource) {
 			r[i] = javanum.RoundDown(r[i], step[i])
 		}
 	}
+}
+
+// RoundUp rounds every type that counts up to a multiple of step.
+func (c Calculator) RoundUp(r, step *Resource) {
+	if !c.Dominant {
+		SetMemory(r, javanum.RoundUp(r[yarn.Memory], step[yarn.Memory]))
+		return
+	}
+	for i := 0; i < c.Types; i++ {
+		if step[i] != 0 {
+			r[i] = javanum.RoundUp(r[i], step[i])
+		}
+	}
+}
+
+// Percent makes r so many percent of r, rounded up, in every type that counts.
+func (c Calculator) Percent(r *Resource, by float64) {
+	for i := range c.counted() {
+		r[i] = (javanum.Scale(r[i], by) + 99) / 100
+	}
+}
+
+// DivideUp makes r what by times goes into it, rounded up, in every type that counts.
+func (c Calculator) DivideUp(r *Resource, by float32) {
+	for i := range c.counted() {
+		r[i] = javanum.DivCeilFloat(r[i], by)
+	}
+}
+
+// counted is how many types count. Memory is the first.
+func (c Calculator) counted() int {
+	if !c.Dominant {
+		return 1
+	}
+	return c.Types
 }
 
 // ScaleUp makes r r·by, rounded up to a multiple of step.
@@ -389,11 +411,7 @@ func (c Calculator) HasRoom(room, size *Resource) bool {
 
 // Leaves tells whether HasRoom would find room in total without what is used.
 func (c Calculator) Leaves(total, used, size *Resource) bool {
-	types := c.Types
-	if !c.Dominant {
-		types = 1 // memory comes first
-	}
-	for i := 0; i < types; i++ {
+	for i := range c.counted() {
 		if size[i] != 0 && total[i]-used[i] < size[i] {
 			return false
 		}
