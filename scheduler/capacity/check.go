@@ -250,7 +250,7 @@ func (c *recount) checkLists() string {
 			if !a.active || a.queue != q {
 				return fmt.Sprintf("%s: %v is not one of its active applications", q.Path, a.ID)
 			}
-			if i > 0 && q.Conf.Ordering != config.Fair && q.policy()(q.leaf.active.apps[i-1], a) >= 0 {
+			if i > 0 && q.Conf.Ordering != config.FairOrder && q.policy()(q.leaf.active.apps[i-1], a) >= 0 {
 				return fmt.Sprintf("%s: %v is out of order", q.Path, a.ID)
 			}
 			am = am.Add(a.amSize)

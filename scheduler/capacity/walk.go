@@ -305,7 +305,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 			return skipNone
 		}
 	}
-	if q.Rules.Ordering == config.Fair {
+	if q.Rules.Ordering == config.FairOrder {
 		q.settle()
 	}
 	mark := q.mark(r.mode)

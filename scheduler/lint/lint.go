@@ -135,7 +135,7 @@ type linter struct {
 	names  []string // of the properties, sorted
 	tree   *tree
 	owners map[string]owned // what each property of a queue belongs to
-	cfg    *config.Config   // nil if it cannot be read even without what is wrong
+	cfg    *config.Capacity // nil if it cannot be read even without what is wrong
 	bent   map[string]bool  // properties that had to be set aside for cfg
 	out    []Finding
 }
