@@ -95,9 +95,16 @@ const (
 	maxText     = 200  // bytes of a value that are repeated
 )
 
+// NotRead is a queue file that the configured scheduler does not look at.
+const NotRead Code = "not-read"
+
 // Check lists all findings, in the order of the files' lines.
 func Check(in Input) []Finding {
 	l := newLinter(in)
+	if in.Cluster.Policy != config.CapacityPolicy {
+		l.say(Warning, NotRead, "", "the scheduler that yarn.resourcemanager.scheduler.class names does not read the CapacityScheduler's queues", "leave that property out to use them")
+		return l.sorted()
+	}
 	l.keys()
 	l.refusals()
 	l.structure()
