@@ -147,7 +147,9 @@ func (r *Reader) ipc() IPC {
 
 func (r *Reader) allocation() Allocation {
 	const y = "yarn.scheduler."
+	scheduler, _ := r.Class(rm+"scheduler.class", "capacity", schedulerClasses)
 	a := Allocation{
+		Scheduler:      scheduler,
 		MinimumMB:      int64(r.Int32(y+"minimum-allocation-mb", 1024, Positive)),
 		MaximumMB:      int64(r.Int32(y+"maximum-allocation-mb", 8192, Positive)),
 		MinimumVCores:  r.Int32(y+"minimum-allocation-vcores", 1, Positive),

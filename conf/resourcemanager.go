@@ -84,8 +84,9 @@ type IPC struct {
 
 // Allocation is the smallest and largest container. Memory is in MiB.
 type Allocation struct {
-	MinimumMB, MaximumMB         int64 // yarn.scheduler.{minimum,maximum}-allocation-mb
-	MinimumVCores, MaximumVCores int32 // yarn.scheduler.{minimum,maximum}-allocation-vcores
+	Scheduler                    string // yarn.resourcemanager.scheduler.class: "capacity", "fifo", or the unknown class
+	MinimumMB, MaximumMB         int64  // yarn.scheduler.{minimum,maximum}-allocation-mb
+	MinimumVCores, MaximumVCores int32  // yarn.scheduler.{minimum,maximum}-allocation-vcores
 	ExpiryInterval               time.Duration
 	PortInNodeName               bool // yarn.scheduler.include-port-in-node-name
 	Correct                      bool // yarn.resourcemanager.scheduler.autocorrect.container.allocation

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/rpc/client"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -134,25 +134,14 @@ func (r *rights) QueueRights(c *ipc.Identity, paths []string) []client.Rights {
 // do. A queue that the configuration does not know, because it was
 // created on demand or is gone, has the rights of the nearest one above it.
 func (r *rights) mayAdminister(c *ipc.Identity, path string) bool {
-	return r.onQueue(c, path, func(q *config.Queue) bool { return q.Admin.Allows(c.User, c.RealUser, r.Groups(c.User)) })
+	return r.onQueue(path, func(q *queue.Settings) bool { return q.Admin.Allows(c.User, c.RealUser, r.Groups(c.User)) })
 }
 
 // listedForSubmit looks at the lists of submitters alone, as clients are told them: administrators may submit without being on any.
 func (r *rights) listedForSubmit(c *ipc.Identity, path string) bool {
-	return r.onQueue(c, path, func(q *config.Queue) bool { return q.Submit.Allows(c.User, c.RealUser, r.Groups(c.User)) })
+	return r.onQueue(path, func(q *queue.Settings) bool { return q.Submit.Allows(c.User, c.RealUser, r.Groups(c.User)) })
 }
 
-func (r *rights) onQueue(c *ipc.Identity, path string, permits func(*config.Queue) bool) bool {
-	q := r.schedule.Load().Root
-	for _, name := range strings.Split(path, ".")[1:] {
-		if permits(q) {
-			return true
-		}
-		i := slices.IndexFunc(q.Children, func(x *config.Queue) bool { return x.Name == name })
-		if i < 0 {
-			return false
-		}
-		q = q.Children[i]
-	}
-	return permits(q)
+func (r *rights) onQueue(path string, permits func(*queue.Settings) bool) bool {
+	return slices.ContainsFunc(r.schedule.Load().Way(path), permits)
 }

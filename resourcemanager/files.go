@@ -75,6 +75,9 @@ func (d *Daemon) readSchedule(site *conf.Properties, size yarn.Resource) (*confi
 	if err != nil {
 		return nil, err
 	}
+	if started := d.rights.schedule.Load(); started != nil {
+		cluster.Policy = started.Cluster.Policy // a refresh changes queues, not who decides
+	}
 	if rules := setup.MappingFile(queues); rules != "" {
 		content, err := conf.ReadFile(rules)
 		if err != nil {
@@ -82,9 +85,11 @@ func (d *Daemon) readSchedule(site *conf.Properties, size yarn.Resource) (*confi
 		}
 		cluster.MappingFile = string(content)
 	}
-	in := setup.Lint(file, queues, cluster)
-	in.Size = size
-	d.logFindings(lint.Check(in))
+	if cluster.Policy == config.CapacityPolicy {
+		in := setup.Lint(file, queues, cluster)
+		in.Size = size
+		d.logFindings(lint.Check(in))
+	}
 	cfg, _, err := config.Parse(setup.Queues(queues), cluster)
 	return cfg, err
 }

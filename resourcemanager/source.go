@@ -44,7 +44,8 @@ func (d *Daemon) Cluster(ctx context.Context) (*view.Cluster, error) {
 // queueACLs are the texts of a queue's own lists; of a queue that was created
 // while running, those that nobody is on.
 func (d *Daemon) queueACLs(path string) (submit, administer string) {
-	if q, ok := d.rights.schedule.Load().Lookup(path); ok {
+	way := d.rights.schedule.Load().Way(path)
+	if q := way[len(way)-1]; q.Path == path {
 		return q.Submit.String(), q.Admin.String()
 	}
 	return " ", " "

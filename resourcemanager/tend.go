@@ -13,6 +13,9 @@ const leastPeriod = 10 * time.Millisecond
 
 // tendQueues starts the monitors of queues that are configured.
 func (d *Daemon) tendQueues(ctx context.Context) {
+	if d.rights.schedule.Load().Capacity == nil {
+		return // no other scheduler creates queues
+	}
 	m := &d.settings.Monitors
 	if m.ShareOut {
 		d.Log.Info("guarantees below managed parents are shared out", "every", m.ShareEvery)
@@ -29,7 +32,7 @@ func (d *Daemon) tendQueues(ctx context.Context) {
 // queueExpiry is how long a queue that was created on demand stays without use,
 // by the configuration in force, and how often such queues are looked for.
 func (d *Daemon) queueExpiry() time.Duration {
-	return time.Duration(min(d.rights.schedule.Load().ExpirySeconds, math.MaxInt32)) * time.Second
+	return time.Duration(min(d.rights.schedule.Load().Capacity.ExpirySeconds, math.MaxInt32)) * time.Second
 }
 
 // repeat posts a command now and then once in every period.

@@ -7,8 +7,8 @@ import (
 )
 
 // policy is a scheduler as far as it decides for itself: what the core asks and tells
-// it, and those calls of the facade that the core cannot answer alone. It embeds the
-// core. See Scheduler for what they mean.
+// it, and those calls of the facade that it may answer in its own way. It embeds the
+// core, which has an answer for some of them. See Scheduler for what they mean.
 type policy interface {
 	core.Policy
 
@@ -18,7 +18,11 @@ type policy interface {
 	RunDynamicQueues(deleting bool, now yarn.Now)
 
 	Place(a *Application) (path string, why yarn.Reason)
+	CheckPriority(a *Application, path string) (int32, yarn.Reason)
+	SetPriority(a AppRef, priority int32) (int32, yarn.Reason)
 	Ask(a AppRef, asks []yarn.Ask)
+	Update(a AppRef, updates []yarn.ContainerUpdate) []UpdateError
+	CheckUpdates(a AppRef, updates []yarn.ContainerUpdate) []UpdateError
 	AllocateDone(a AppRef) yarn.Resource
 	Headroom(a AppRef) yarn.Resource
 	Admission(a AppRef) core.Admission

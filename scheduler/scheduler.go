@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"errors"
+
 	"github.com/heddle-project/heddle/scheduler/capacity"
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
@@ -53,11 +55,15 @@ type Scheduler struct {
 // New is a scheduler without nodes and applications. The configuration may be
 // refused only for rules that depend on the labels it names.
 func New(cfg *config.Config) (*Scheduler, error) {
-	s, err := capacity.New(cfg)
-	if err != nil {
-		return nil, err
+	switch {
+	case cfg.Capacity != nil:
+		s, err := capacity.New(cfg.Capacity)
+		if err != nil {
+			return nil, err
+		}
+		return &Scheduler{&s.Core, s}, nil
 	}
-	return &Scheduler{&s.Core, s}, nil
+	return nil, errors.New("scheduler: a configuration of no policy that there is")
 }
 
 // Reconfigure replaces the configuration under running applications: all of it
@@ -201,12 +207,12 @@ func (s *Scheduler) MayMove(a AppRef, queue string) yarn.Reason { return s.core.
 // CheckPriority is the priority that a submission gets: what it asked for, or
 // the queue's default, at most the cluster's maximum, or refused by the ACL.
 func (s *Scheduler) CheckPriority(a *Application, path string) (int32, yarn.Reason) {
-	return s.core.CheckPriority(a, path)
+	return s.policy.CheckPriority(a, path)
 }
 
 // SetPriority changes the priority and returns the one that it has now.
 func (s *Scheduler) SetPriority(a AppRef, priority int32) (int32, yarn.Reason) {
-	return s.core.SetPriority(a, priority)
+	return s.policy.SetPriority(a, priority)
 }
 
 // Lifetime is how many seconds an application of the queue may last when it
@@ -244,12 +250,12 @@ func (s *Scheduler) BlacklistAM(a AppRef, hosts []string) { s.core.BlacklistAM(a
 
 // Update starts changes of running containers and returns those that are refused.
 func (s *Scheduler) Update(a AppRef, updates []yarn.ContainerUpdate) []UpdateError {
-	return s.core.Update(a, updates)
+	return s.policy.Update(a, updates)
 }
 
 // CheckUpdates returns those of the changes that would be refused at once, and starts none.
 func (s *Scheduler) CheckUpdates(a AppRef, updates []yarn.ContainerUpdate) []UpdateError {
-	return s.core.CheckUpdates(a, updates)
+	return s.policy.CheckUpdates(a, updates)
 }
 
 // Updated applies the changes that have become possible, when the master comes

@@ -29,6 +29,7 @@ func Cluster(site, types *conf.Properties, labels []config.Label) (config.Cluste
 	r := conf.NewReader(site)
 	const rm = "yarn.resourcemanager."
 	c := config.Cluster{
+		Policy:        policies[s.Allocation.Scheduler],
 		MinAllocation: yarn.NewResource(s.Allocation.MinimumMB, int64(s.Allocation.MinimumVCores)),
 		MaxAllocation: yarn.NewResource(s.Allocation.MaximumMB, int64(s.Allocation.MaximumVCores)),
 		MaxPriority:   s.Applications.MaxPriority,
@@ -52,6 +53,9 @@ func Cluster(site, types *conf.Properties, labels []config.Label) (config.Cluste
 	}
 	return c, addTypes(&c, types)
 }
+
+// policies are the schedulers by the words of package conf, which refuses others.
+var policies = map[string]config.Policy{"capacity": config.CapacityPolicy, "fifo": config.FifoPolicy}
 
 // addTypes enters the resource types and the smallest and largest amounts of
 // those that are not memory and vcores.

@@ -95,7 +95,7 @@ func TestNodesThatGoHaveAdmissionLookAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(cfg)
+	s, err := New(cfg.Capacity)
 	if err != nil {
 		t.Fatal(err)
 	}

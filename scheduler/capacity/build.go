@@ -13,14 +13,14 @@ import (
 const precision = 0.0005
 
 // refusal is an error about a property of the queue.
-func (s *Scheduler) refusal(cfg *config.Config, q *Queue, property, rule string) error {
+func (s *Scheduler) refusal(cfg *config.Capacity, q *Queue, property, rule string) error {
 	name := config.Prefix + q.Path + "." + property
 	p, _ := cfg.Property(name)
 	return &config.Error{Finding: config.Finding{Key: name, Value: p.Value, Origin: cfg.Origin(name), Rule: rule}}
 }
 
 // build makes the tree of a configuration, with nothing in it.
-func (s *Scheduler) build(cfg *config.Config) (*tree, error) {
+func (s *Scheduler) build(cfg *config.Capacity) (*tree, error) {
 	s.internLabels(cfg.Root)
 	t := newTree()
 	root, err := s.parse(cfg, cfg.Root, nil)
@@ -50,7 +50,7 @@ func (s *Scheduler) internLabels(q *config.Queue) {
 	}
 }
 
-func (s *Scheduler) parse(cfg *config.Config, conf *config.Queue, parent *Queue) (*Queue, error) {
+func (s *Scheduler) parse(cfg *config.Capacity, conf *config.Queue, parent *Queue) (*Queue, error) {
 	q := s.newQueue(conf, parent)
 	if err := s.setup(cfg, q, nil); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (s *Scheduler) newQueue(conf *config.Queue, parent *Queue) *Queue {
 // setup applies a queue's own settings, as at the start and at each refresh. set are
 // those for partitions where another queue with the same settings has them already.
 // Fields of the leaf are not touched: other trees share it (see adopt).
-func (s *Scheduler) setup(cfg *config.Config, q *Queue, set []setting) error {
+func (s *Scheduler) setup(cfg *config.Capacity, q *Queue, set []setting) error {
 	s.load(q, set)
 	updateAbsolute(q, cfg.Legacy)
 	if err := s.loadAmounts(cfg, q); err != nil {
@@ -123,7 +123,7 @@ func (s *Scheduler) load(q *Queue, set []setting) {
 	}
 }
 
-func (s *Scheduler) loadAmounts(cfg *config.Config, q *Queue) error {
+func (s *Scheduler) loadAmounts(cfg *config.Capacity, q *Queue) error {
 	for i := range q.set {
 		p, a := q.set[i].p, &q.set[i].Amount
 		most := a.Max
@@ -145,7 +145,7 @@ func (s *Scheduler) loadAmounts(cfg *config.Config, q *Queue) error {
 }
 
 // setState finds the state of a queue from its setting and from what it was.
-func (s *Scheduler) setState(cfg *config.Config, q *Queue) error {
+func (s *Scheduler) setState(cfg *config.Capacity, q *Queue) error {
 	up := queue.Running
 	if q.Up != nil {
 		up = q.Up.State
@@ -188,7 +188,7 @@ func (q *Queue) stop() {
 
 // setType tells whether the queue's capacity is written as amounts. In legacy
 // mode all partitions must agree.
-func (s *Scheduler) setType(cfg *config.Config, q *Queue) error {
+func (s *Scheduler) setType(cfg *config.Capacity, q *Queue) error {
 	for i := range q.set {
 		a := &q.set[i]
 		is := a.Absolute
@@ -205,7 +205,7 @@ func (s *Scheduler) setType(cfg *config.Config, q *Queue) error {
 }
 
 // setChildren hangs children below a parent, if their capacities agree.
-func (s *Scheduler) setChildren(cfg *config.Config, q *Queue, children []*Queue) error {
+func (s *Scheduler) setChildren(cfg *config.Capacity, q *Queue, children []*Queue) error {
 	if cfg.Legacy {
 		if err := s.checkChildren(cfg, q, children); err != nil {
 			return err
@@ -219,7 +219,7 @@ func (s *Scheduler) setChildren(cfg *config.Config, q *Queue, children []*Queue)
 	return nil
 }
 
-func (s *Scheduler) checkChildren(cfg *config.Config, q *Queue, children []*Queue) error {
+func (s *Scheduler) checkChildren(cfg *config.Capacity, q *Queue, children []*Queue) error {
 	below, mixed := s.typeOf(q, children)
 	if mixed {
 		return s.refusal(cfg, q, "queues", "capacities of the queues below are a mixture of weights, percentages and amounts")
@@ -246,7 +246,7 @@ func (s *Scheduler) checkChildren(cfg *config.Config, q *Queue, children []*Queu
 	return nil
 }
 
-func (s *Scheduler) checkAmounts(cfg *config.Config, q *Queue, children []*Queue, same bool) error {
+func (s *Scheduler) checkAmounts(cfg *config.Capacity, q *Queue, children []*Queue, same bool) error {
 	if !same && q.Up != nil {
 		return s.refusal(cfg, q, "capacity", "must be written as amounts where the queues below are, and the other way round")
 	}
@@ -266,7 +266,7 @@ func (s *Scheduler) checkAmounts(cfg *config.Config, q *Queue, children []*Queue
 	return nil
 }
 
-func (s *Scheduler) checkSum(cfg *config.Config, q *Queue, children []*Queue, p part, percent bool) error {
+func (s *Scheduler) checkSum(cfg *config.Capacity, q *Queue, children []*Queue, p part, percent bool) error {
 	var sum float32
 	for _, c := range children {
 		sum = float32(sum + c.Shares[p].Capacity)

@@ -7,16 +7,17 @@ import (
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
-	"github.com/heddle-project/heddle/scheduler/measure"
-	"github.com/heddle-project/heddle/scheduler/queue"
-	"github.com/heddle-project/heddle/yarn"
 )
 
-// Check recounts all books from the containers and asks; see the facade.
+// Check recounts the core's books, and then what this policy keeps beside them; see the
+// facade.
 func (s *Scheduler) Check() string {
-	c := &recount{s: s, queues: map[*Queue][]queue.Ledger{}, users: map[*Queue]map[string][]resource{}, apps: make([][]core.AppShare, len(s.Apps)),
-		nodes: make([]resource, s.Books.NodeSlots())}
-	for _, step := range []func() string{c.containers, c.demand, c.checkNodes, c.checkApps, c.checkQueues, c.checkLists} {
+	if bad := s.Core.Check(); bad != "" {
+		return bad
+	}
+	c := &recount{s: s, users: map[*Queue]map[string][]resource{}}
+	s.Charged(c.charge)
+	for _, step := range []func() string{c.checkApps, c.checkQueues, c.checkLists} {
 		if bad := step(); bad != "" {
 			return bad
 		}
@@ -24,79 +25,18 @@ func (s *Scheduler) Check() string {
 	return ""
 }
 
-// recount is the books as they should be.
+// recount is what users of leaves should have, by partition.
 type recount struct {
-	s      *Scheduler
-	queues map[*Queue][]queue.Ledger
-	users  map[*Queue]map[string][]resource
-	apps   [][]core.AppShare
-	nodes  []resource
+	s     *Scheduler
+	users map[*Queue]map[string][]resource
 }
 
-func (c *recount) queue(q *Queue) []queue.Ledger {
-	if c.queues[q] == nil {
-		c.queues[q] = make([]queue.Ledger, c.s.Books.Partitions())
-	}
-	return c.queues[q]
-}
-
-func (c *recount) up(q *Queue, p part, change func(*queue.Ledger)) {
-	for ; q != nil; q = q.Up {
-		change(&c.queue(q)[p])
-	}
-}
-
-// containers adds up what every open slot stands for.
-func (c *recount) containers() string {
-	s := c.s
-	for i := range s.Books.Slots() {
-		ref := ContainerRef(i)
-		if !s.Books.IsOpen(ref) {
-			continue
-		}
-		box := s.Books.Container(ref)
-		n, a := s.Books.Node(box.Node), s.app(box.App)
-		if !n.Member || a == nil {
-			return fmt.Sprintf("container %v: its node or application is gone", box.ID)
-		}
-		if box.Held() {
-			c.nodes[box.Node] = c.nodes[box.Node].Add(box.Resource)
-		} else if !box.Reserved {
-			return fmt.Sprintf("container %v holds no room and is not reserved", box.ID)
-		}
-		if box.Reserved && n.Reserved != ref {
-			return fmt.Sprintf("reservation %v is not that of its node", box.ID)
-		}
-		c.charge(a, box, n.Part)
-	}
-	return ""
-}
-
-func (c *recount) charge(a *app, box *cluster.Container, p part) {
-	if !box.Live && !box.Reserved || box.Execution != yarn.Guaranteed {
-		return
-	}
-	if c.apps[a.Ref] == nil {
-		c.apps[a.Ref] = make([]core.AppShare, c.s.Books.Partitions())
-	}
-	mine := &c.apps[a.Ref][p]
-	if box.Reserved {
-		mine.Reserved = mine.Reserved.Add(box.Resource)
-	} else {
-		mine.Used = mine.Used.Add(box.Resource)
-	}
-	c.up(a.queue, p, func(has *queue.Ledger) {
-		has.Used = has.Used.Add(box.Resource)
-		has.Containers++
-		if box.Reserved {
-			has.Promised = has.Promised.Add(box.Resource)
-			has.Held++
-		}
-	})
-	users := c.users[a.queue]
+func (c *recount) charge(a *core.App, p part, box *cluster.Container) {
+	q := mine(a).queue
+	users := c.users[q]
 	if users == nil {
 		users = map[string][]resource{}
-		c.users[a.queue] = users
+		c.users[q] = users
 	}
 	if users[a.User] == nil {
 		users[a.User] = make([]resource, c.s.Books.Partitions())
@@ -104,62 +44,11 @@ func (c *recount) charge(a *app, box *cluster.Container, p part) {
 	users[a.User][p] = users[a.User][p].Add(box.Resource)
 }
 
-// demand adds up what is outstanding.
-func (c *recount) demand() string {
-	for _, a := range c.s.Apps {
-		if a == nil || !a.Running {
-			continue
-		}
-		for _, w := range a.Wants.Keys() {
-			if w.Left() <= 0 {
-				return fmt.Sprintf("%v: a key with nothing outstanding is listed", a.ID)
-			}
-			c.up(own(a.Leaf), w.Part, func(has *queue.Ledger) {
-				has.Pending = has.Pending.Add(measure.Times(w.Any.Size, int64(w.Left())))
-				has.Waiting += int64(w.Left())
-			})
-		}
-	}
-	return ""
-}
-
-func (c *recount) checkNodes() string {
-	var total, largest resource
-	for i := range c.nodes {
-		n := c.s.Books.Node(NodeRef(i))
-		if !n.Member {
-			continue
-		}
-		total, largest = total.Add(n.Total), measure.Most(largest, n.Total)
-		if n.Used != c.nodes[i] {
-			return fmt.Sprintf("node %v: used %v, its containers hold %v", n.ID, n.Used, c.nodes[i])
-		}
-		if n.Reserved >= 0 && (!c.s.Books.IsOpen(n.Reserved) || !c.s.Books.Container(n.Reserved).Reserved) {
-			return fmt.Sprintf("node %v: its reservation is gone", n.ID)
-		}
-	}
-	if total != c.s.Books.Total {
-		return fmt.Sprintf("cluster: total %v, nodes have %v", c.s.Books.Total, total)
-	}
-	if largest != c.s.Books.Largest {
-		return fmt.Sprintf("cluster: largest %v, nodes have %v", c.s.Books.Largest, largest)
-	}
-	return ""
-}
-
+// checkApps sees that the core and the policy know the same leaf.
 func (c *recount) checkApps() string {
-	for i, a := range c.s.Apps {
-		if a == nil {
-			continue
-		}
-		for p := range a.Shares {
-			var want core.AppShare
-			if c.apps[i] != nil {
-				want = c.apps[i][p]
-			}
-			if a.Shares[p] != want {
-				return fmt.Sprintf("%v, partition %d: books %v, containers %v", a.ID, p, a.Shares[p], want)
-			}
+	for _, a := range c.s.Apps {
+		if a != nil && (mine(a).queue != own(a.Leaf) || &mine(a).queue.Queue != a.Leaf) {
+			return fmt.Sprintf("%v is in %s, and in %s", a.ID, a.Leaf.Path, mine(a).queue.Path)
 		}
 	}
 	return ""
@@ -181,16 +70,6 @@ func (c *recount) checkQueues() string {
 		}
 		if wrong := c.s.checkOrders(q); wrong != "" {
 			return wrong
-		}
-		counted := c.queue(q)
-		for p := range q.Shares {
-			have, want := &q.Ledger[p], &counted[p]
-			if have.Used != want.Used || have.Pending != want.Pending || have.Promised != want.Promised ||
-				have.Waiting != want.Waiting || have.Held != want.Held || have.Containers != want.Containers {
-				return fmt.Sprintf("%s, partition %d: used %v pending %v promised %v (%d %d %d), counted %v %v %v (%d %d %d)", q.Path, p,
-					have.Used, have.Pending, have.Promised, have.Containers, have.Waiting, have.Held,
-					want.Used, want.Pending, want.Promised, want.Containers, want.Waiting, want.Held)
-			}
 		}
 		if bad := c.checkUsers(q); bad != "" {
 			return bad
@@ -250,7 +129,7 @@ func (c *recount) checkLists() string {
 			if !a.active || a.queue != q {
 				return fmt.Sprintf("%s: %v is not one of its active applications", q.Path, a.ID)
 			}
-			if i > 0 && q.Conf.Ordering != config.Fair && q.policy()(q.leaf.active.apps[i-1], a) >= 0 {
+			if i > 0 && q.Conf.Ordering != config.FairOrder && q.policy()(q.leaf.active.apps[i-1], a) >= 0 {
 				return fmt.Sprintf("%s: %v is out of order", q.Path, a.ID)
 			}
 			am = am.Add(a.amSize)

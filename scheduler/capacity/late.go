@@ -15,7 +15,7 @@ type late struct {
 // compat: Apache changes queue by queue and goes back by applying the old
 // configuration like a new one. That is refused as well when queues were added,
 // because they are not stopped; then everything stays as the first attempt left it.
-func (s *Scheduler) reconfigureLate(cfg *config.Config) error {
+func (s *Scheduler) reconfigureLate(cfg *config.Capacity) error {
 	err := s.attempt(cfg)
 	if err != nil {
 		s.Most = cfg.Cluster.MaxAllocation
@@ -33,7 +33,7 @@ func (s *Scheduler) reapplyLate() {
 }
 
 // attempt applies a configuration until something is in the way.
-func (s *Scheduler) attempt(cfg *config.Config) error {
+func (s *Scheduler) attempt(cfg *config.Capacity) error {
 	fresh, err := s.build(cfg)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (s *Scheduler) attempt(cfg *config.Config) error {
 }
 
 // checkLate is checkChanges for the queues that are found.
-func (s *Scheduler) checkLate(cfg *config.Config, fresh *tree) error {
+func (s *Scheduler) checkLate(cfg *config.Capacity, fresh *tree) error {
 	for _, old := range s.tree.Queues {
 		if old != nil && !s.late.lost[old.Path] && !s.isAstray(old.Path) {
 			if err := s.checkKind(cfg, old, fresh.ByPath(old.Path)); err != nil {
@@ -116,7 +116,7 @@ func (s *Scheduler) relist(fresh *tree, applied bool) {
 //
 // compat: leaves that were changed take no applications, unless they have a
 // maximum of their own.
-func (s *Scheduler) stay(cfg *config.Config, r *renewed) {
+func (s *Scheduler) stay(cfg *config.Capacity, r *renewed) {
 	before := s.tree
 	s.replace(r)
 	r.tree.Root.Each(func(q *Queue) {

@@ -23,7 +23,7 @@ func (s *Scheduler) LikeApache() {
 // compat: Apache compares a share of the parent, the sum of the leaves, with a share
 // of the parent's own parent. So leaves that it has created itself have it refuse
 // every refresh, until enough of them are gone.
-func (s *Scheduler) guaranteedTooMuch(cfg *config.Config, q, fresh *Queue) error {
+func (s *Scheduler) guaranteedTooMuch(cfg *config.Capacity, q, fresh *Queue) error {
 	if !fresh.Conf.FailOnExceeding {
 		return nil
 	}

@@ -32,7 +32,7 @@ func (s *Scheduler) grants(parent *Queue) ([]grant, error) {
 	return s.grantsOf(s.cfg, parent)
 }
 
-func (s *Scheduler) grantsOf(cfg *config.Config, parent *Queue) ([]grant, error) {
+func (s *Scheduler) grantsOf(cfg *config.Capacity, parent *Queue) ([]grant, error) {
 	conf, err := cfg.ManagedTemplate(parent.Conf)
 	if err != nil {
 		return nil, err
@@ -250,7 +250,7 @@ func (q *Queue) childNamed(path string) *Queue {
 
 // renewManaged applies new settings below a managed parent: all guarantees are
 // withdrawn and given out again.
-func (s *Scheduler) renewManaged(cfg *config.Config, q *Queue) error {
+func (s *Scheduler) renewManaged(cfg *config.Capacity, q *Queue) error {
 	q.granted, q.hasGrant = nil, nil
 	if len(q.Children) == 0 {
 		q.reorder()

@@ -319,7 +319,7 @@ func compareFair(weighted bool) func(a, b *app) int {
 // policy is how the leaf orders its active applications.
 func (q *Queue) policy() func(a, b *app) int {
 	switch q.Conf.Ordering {
-	case config.Fair:
+	case config.FairOrder:
 		return compareFair(q.Conf.SizeWeight)
 	case config.FifoForPending:
 		return comparePending
@@ -333,7 +333,7 @@ func (q *Queue) policy() func(a, b *app) int {
 // puts it into the order, past the limits on masters.
 func (s *Scheduler) unsettle(a *app) {
 	q := a.queue
-	if q.Rules.Ordering == config.Fair && !a.unsettled && (a.active || a.Running && s.AsApache) {
+	if q.Rules.Ordering == config.FairOrder && !a.unsettled && (a.active || a.Running && s.AsApache) {
 		a.unsettled = true
 		q.leaf.stale = append(q.leaf.stale, a)
 	}

@@ -151,7 +151,7 @@ func TestNewPartitionAfterAQueueHasGone(t *testing.T) {
 		}
 		return cfg
 	}
-	s, err := New(conf(map[string]string{"queues": "a,b", "a.capacity": "50", "b.capacity": "50"}))
+	s, err := New(conf(map[string]string{"queues": "a,b", "a.capacity": "50", "b.capacity": "50"}).Capacity)
 	if err != nil {
 		t.Fatal(err)
 	}

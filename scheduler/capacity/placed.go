@@ -38,7 +38,7 @@ func (s *Scheduler) Place(a *demand.Application) (string, yarn.Reason) {
 }
 
 // checkRules refuses mapping rules that name queues which are not there.
-func (s *Scheduler) checkRules(cfg *config.Config, t *tree) error {
+func (s *Scheduler) checkRules(cfg *config.Capacity, t *tree) error {
 	for _, f := range cfg.Rules.Validate(t) {
 		p, _ := cfg.Property(f.Property)
 		return &config.Error{Finding: config.Finding{Key: f.Property, Value: p.Value, Origin: p.Origin, Rule: f.Complaint()}}

@@ -47,10 +47,10 @@ func newPlay(t *rapid.T) *play {
 		outdated: map[*leaf]int64{}, asking: map[*leaf][]*user{}}
 	cfg := drawConfig(t, p.sc)
 	var err error
-	if p.quick, err = New(cfg); err != nil {
+	if p.quick, err = New(cfg.Capacity); err != nil {
 		t.Fatalf("%v", err)
 	}
-	p.plain, _ = New(cfg)
+	p.plain, _ = New(cfg.Capacity)
 	p.plain.plain, p.plain.pass = true, lookAtEverybody(p.plain)
 	p.sc.refresh = true
 	p.snapshot(p.quick).world.Reload()
@@ -462,7 +462,7 @@ func (p *play) reconfigure() {
 	}
 	err := same(p, func(s *Scheduler) error {
 		if s == p.quick {
-			return s.Refresh(cfg, Prepare(cfg, *p.basis))
+			return s.Refresh(cfg, Prepare(partOf(cfg), *p.basis))
 		}
 		return s.Refresh(cfg, nil)
 	})

@@ -12,7 +12,7 @@ import (
 // Basis is what the making of a tree from a configuration depends on besides that. It
 // does not change, so that the making can go on beside the scheduler.
 type Basis struct {
-	cfg   *config.Config // in use
+	cfg   *config.Capacity // in use
 	calc  measure.Calculator
 	min   resource
 	total resource
@@ -33,7 +33,7 @@ func (s *Scheduler) basis() Basis {
 // Prepared is what Prepare makes. It can be used once.
 type Prepared struct {
 	basis Basis
-	cfg   *config.Config
+	cfg   *config.Capacity
 	fresh *tree // of cfg
 	err   error // or why there is none
 	parts []string
@@ -41,11 +41,11 @@ type Prepared struct {
 }
 
 // Prepare is Prepare on this basis.
-func (b Basis) Prepare(cfg *config.Config) core.Prepared { return Prepare(cfg, b) }
+func (b Basis) Prepare(cfg *config.Config) core.Prepared { return Prepare(partOf(cfg), b) }
 
 // Prepare does that part of Refresh beforehand which needs nothing but the basis; see
 // the facade.
-func Prepare(cfg *config.Config, b Basis) *Prepared {
+func Prepare(cfg *config.Capacity, b Basis) *Prepared {
 	p := &Prepared{basis: b, cfg: cfg}
 	s := &Scheduler{cfg: b.cfg}
 	s.Core = core.New(&b.cfg.Cluster, b.calc, s)
@@ -76,7 +76,7 @@ func (p *Prepared) holds(s *Scheduler) bool {
 }
 
 // buildNext is build of the configuration, unless that was prepared.
-func (s *Scheduler) buildNext(cfg *config.Config, p *Prepared) (*tree, error) {
+func (s *Scheduler) buildNext(cfg *config.Capacity, p *Prepared) (*tree, error) {
 	if !p.holds(s) || p.cfg != cfg || p.fresh == nil && p.err == nil {
 		return s.build(cfg)
 	}

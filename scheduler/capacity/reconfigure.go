@@ -11,7 +11,8 @@ import (
 )
 
 // Validate tells whether Reconfigure would take the configuration.
-func (s *Scheduler) Validate(cfg *config.Config) error {
+func (s *Scheduler) Validate(all *config.Config) error {
+	cfg := all.Capacity
 	known := s.Books.Partitions()
 	fresh, err := s.build(cfg)
 	if err == nil {
@@ -26,7 +27,8 @@ func (s *Scheduler) Validate(cfg *config.Config) error {
 //
 // compat: Apache applies the old one once more after every refused refresh, which
 // puts children in the order of a refresh and recalculates all limits.
-func (s *Scheduler) Refresh(cfg *config.Config, prepared core.Prepared) error {
+func (s *Scheduler) Refresh(all *config.Config, prepared core.Prepared) error {
+	cfg := partOf(all)
 	p, _ := prepared.(*Prepared)
 	switch {
 	case s.AsApache && cfg != nil:
@@ -54,6 +56,14 @@ func (s *Scheduler) Refresh(cfg *config.Config, prepared core.Prepared) error {
 	return nil
 }
 
+// partOf is what this policy reads of a configuration, or of none.
+func partOf(all *config.Config) *config.Capacity {
+	if all == nil {
+		return nil
+	}
+	return all.Capacity
+}
+
 func (s *Scheduler) reapply(p *Prepared) {
 	t, err := s.buildAgain(p)
 	if err != nil {
@@ -76,7 +86,7 @@ type renewed struct {
 //
 // compat: Apache stumbles when it goes back after a refusal that came late, and
 // keeps a part of the new settings. Here all of the old ones stay.
-func (s *Scheduler) next(cfg *config.Config, fresh *tree) (*renewed, error) {
+func (s *Scheduler) next(cfg *config.Capacity, fresh *tree) (*renewed, error) {
 	if err := s.checkChanges(cfg, fresh); err != nil {
 		return nil, err
 	}
@@ -92,7 +102,7 @@ func (s *Scheduler) next(cfg *config.Config, fresh *tree) (*renewed, error) {
 }
 
 // checkChanges refuses to let queues vanish or change their kind while in use.
-func (s *Scheduler) checkChanges(cfg *config.Config, fresh *tree) error {
+func (s *Scheduler) checkChanges(cfg *config.Capacity, fresh *tree) error {
 	for _, old := range s.tree.Queues {
 		if old == nil {
 			continue
@@ -109,7 +119,7 @@ func (s *Scheduler) checkChanges(cfg *config.Config, fresh *tree) error {
 }
 
 // checkKind compares a queue with what it is to become, which may be nothing.
-func (s *Scheduler) checkKind(cfg *config.Config, old, q *Queue) error {
+func (s *Scheduler) checkKind(cfg *config.Capacity, old, q *Queue) error {
 	stopped := old.State == queue.Stopped
 	switch {
 	case old.ManagedLeaf():
@@ -131,7 +141,7 @@ func (s *Scheduler) checkKind(cfg *config.Config, old, q *Queue) error {
 //
 // compat: a configured leaf goes with its applications if the new settings name
 // it STOPPED. They keep what they have and get nothing more.
-func (s *Scheduler) checkKept(cfg *config.Config, old, q *Queue, fresh *tree) error {
+func (s *Scheduler) checkKept(cfg *config.Capacity, old, q *Queue, fresh *tree) error {
 	if q != nil || !old.Leaf || old.NumApps() == 0 || !old.Dynamic && !old.ManagedLeaf() || keepsCreated(old.Up, fresh) {
 		return nil
 	}
@@ -147,7 +157,7 @@ func keepsCreated(parent *Queue, fresh *tree) bool {
 }
 
 // renew applies new settings to a queue that exists and to all below it.
-func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
+func (s *Scheduler) renew(cfg *config.Capacity, q, fresh *Queue) error {
 	q.Dynamic = q.Dynamic && fresh == q
 	if q.Leaf && !q.Conf.MaxAllocation.FitsIn(fresh.Conf.MaxAllocation) {
 		return s.lessAllocation(cfg, q)
@@ -193,7 +203,7 @@ func (s *Scheduler) renew(cfg *config.Config, q, fresh *Queue) error {
 
 // lessAllocation refuses to lower what containers of the leaf may have. It names
 // the nearest property that could do so.
-func (s *Scheduler) lessAllocation(cfg *config.Config, q *Queue) error {
+func (s *Scheduler) lessAllocation(cfg *config.Capacity, q *Queue) error {
 	rule := fmt.Sprintf("must not become less in a refresh for %s, which has %s", q.Path, q.Conf.MaxAllocation)
 	for up := q; up != nil; up = up.Up {
 		for _, name := range []string{"maximum-allocation", "maximum-allocation-mb", "maximum-allocation-vcores"} {
@@ -209,7 +219,7 @@ func (s *Scheduler) lessAllocation(cfg *config.Config, q *Queue) error {
 //
 // compat: they take the order of a hash table of their paths, into which the
 // old ones were put first and then the new ones in the order of theirs.
-func (s *Scheduler) renewChildren(cfg *config.Config, q, fresh *Queue) ([]*Queue, error) {
+func (s *Scheduler) renewChildren(cfg *config.Capacity, q, fresh *Queue) ([]*Queue, error) {
 	byPath := make(map[string]*Queue, len(q.Children))
 	keys := make([]string, 0, len(q.Children))
 	for _, c := range q.Children {
@@ -266,7 +276,7 @@ func hashOrder(queues []*Queue) []int {
 }
 
 // swap puts a tree in the place of the present one. It cannot fail.
-func (s *Scheduler) swap(cfg *config.Config, r *renewed) {
+func (s *Scheduler) swap(cfg *config.Capacity, r *renewed) {
 	t := r.tree
 	s.cfg = cfg
 	s.replace(r)

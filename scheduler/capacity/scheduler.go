@@ -9,7 +9,7 @@ import (
 // Scheduler is the whole state.
 type Scheduler struct {
 	core.Core
-	cfg  *config.Config
+	cfg  *config.Capacity
 	tree *tree
 
 	userRunnable map[string]int32  // applications that max-parallel-apps lets run
@@ -31,7 +31,7 @@ type Scheduler struct {
 }
 
 // New is a scheduler without nodes and applications.
-func New(cfg *config.Config) (*Scheduler, error) {
+func New(cfg *config.Capacity) (*Scheduler, error) {
 	s := &Scheduler{cfg: cfg, userRunnable: map[string]int32{}, userWaiting: map[string][]*app{}}
 	s.Core = core.New(&cfg.Cluster, measure.Calculator{Dominant: cfg.Dominant, Types: len(cfg.Cluster.Types)}, s)
 	for i := range config.MaxDepth {
@@ -56,7 +56,7 @@ func New(cfg *config.Config) (*Scheduler, error) {
 }
 
 // hold puts a configuration and a tree in the place of those before.
-func (s *Scheduler) hold(cfg *config.Config, t *tree) {
+func (s *Scheduler) hold(cfg *config.Capacity, t *tree) {
 	s.cfg, s.tree = cfg, t
 	s.Adopt(&cfg.Cluster, &t.Tree)
 }

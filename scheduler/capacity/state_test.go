@@ -45,7 +45,7 @@ func (was state) changed(s *Scheduler) string {
 var notState = map[string]bool{"limits": true, "amount": true, "deltas": true, "keys": true, "wants": true}
 
 // settled are read from a configuration, which nobody changes.
-var settled = []reflect.Type{reflect.TypeFor[*config.Config](), reflect.TypeFor[*config.Queue](),
+var settled = []reflect.Type{reflect.TypeFor[*config.Capacity](), reflect.TypeFor[*config.Common](), reflect.TypeFor[*config.Queue](),
 	reflect.TypeFor[*config.Cluster](), reflect.TypeFor[*queue.Settings]()}
 
 // looked is how many elements of an array count: those of cluster.Books are large.

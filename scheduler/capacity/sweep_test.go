@@ -35,7 +35,7 @@ func TestASweepVisitsOpenNodesOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(cfg)
+	s, err := New(cfg.Capacity)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestKeysPassedByAreBounded(t *testing.T) {
 		},
 	} {
 		t.Run(how, func(t *testing.T) {
-			s, err := New(cfg)
+			s, err := New(cfg.Capacity)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +123,7 @@ func TestASweepOfAnOvercommittedNodeIsOneVisit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(cfg)
+	s, err := New(cfg.Capacity)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func newSmall(t *testing.T, set map[string]string) *small {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(cfg)
+	s, err := New(cfg.Capacity)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -182,7 +182,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 	if r.denied(q) {
 		return skipNone
 	}
-	if q.Rules.Ordering == config.Fair {
+	if q.Rules.Ordering == config.FairOrder {
 		s.settle(q)
 	}
 	if r.userBlocked(q, lim) {

@@ -6,12 +6,8 @@ package config
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
-	"strings"
 
-	"github.com/heddle-project/heddle/scheduler/placement"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -30,6 +26,7 @@ type Label struct {
 // Cluster holds the settings from outside of the queue file that decisions
 // depend on.
 type Cluster struct {
+	Policy        Policy // yarn.resourcemanager.scheduler.class
 	Types         yarn.ResourceTypes
 	MinAllocation yarn.Resource // also the step to which asks are rounded
 	MaxAllocation yarn.Resource
@@ -69,57 +66,41 @@ type Error struct{ Finding Finding }
 
 func (e *Error) Error() string { return "configuration refused: " + e.Finding.String() }
 
+// Policy is who decides: one of Apache's schedulers.
+type Policy uint8
+
+// The policies.
+const (
+	CapacityPolicy Policy = iota
+	FifoPolicy
+)
+
+// Common is what every policy reads.
+type Common struct {
+	Cluster      Cluster
+	Dominant     bool // resources are measured by dominant share
+	Asynchronous bool // nodes are offered between heartbeats, too
+	settings     *settings
+}
+
 // Config is a whole configuration, checked as far as possible without the
-// nodes. It never changes.
+// nodes: what every policy reads, and the part of the one that decides. The
+// others are nil. It never changes.
 type Config struct {
-	Cluster Cluster
-	Root    *Queue
-
-	Dominant            bool // resources are measured by dominant share
-	Legacy              bool // legacy-queue-mode.enabled
-	Asynchronous        bool // schedule-asynchronously.enable
-	MaxSystemApps       int32
-	MaxQueueApps        int32 // global-queue-max-application, -1 when unset
-	ContinueLooking     bool  // reservations-continue-look-all-nodes
-	NodeDelay           int32 // missed opportunities before a rack will do
-	RackExtraDelay      int32 // and on top of them before any node will do; -1: by ratio
-	RackFullReset       bool
-	MultipleAssignments bool
-	MaxAssignments      int32 // per heartbeat, -1 unlimited
-	MaxOffSwitch        int32 // per heartbeat, at least 1
-	ExpirySeconds       int64 // of empty dynamic queues
-
-	userParallel        map[string]int32
-	userParallelDefault int32
-	Workflows           []Workflow
-	WorkflowsOverride   bool
-	Rules               *placement.Rules
-	settings            *settings
-}
-
-// Workflow gives applications of a workflow in a queue their priority.
-type Workflow struct {
-	Name, Path string
-	Priority   int32
-}
-
-// UserParallel is how many applications of the user may run at a time.
-func (c *Config) UserParallel(user string) int32 {
-	if n, ok := c.userParallel[user]; ok {
-		return n
-	}
-	return c.userParallelDefault
+	*Common
+	Capacity *Capacity
+	Fifo     *Fifo
 }
 
 // Property is one setting as it was given.
-func (c *Config) Property(name string) (Property, bool) {
+func (c *Common) Property(name string) (Property, bool) {
 	p, ok := c.settings.values[name]
 	return p, ok
 }
 
 // Properties are all settings as they were given, by name. With Cluster they make
 // the same configuration again.
-func (c *Config) Properties() []Property {
+func (c *Common) Properties() []Property {
 	names := slices.Sorted(maps.Keys(c.settings.values))
 	out := make([]Property, len(names))
 	for i, name := range names {
@@ -130,14 +111,21 @@ func (c *Config) Properties() []Property {
 
 // Origin is where the property was written. One that is not set belongs to the
 // list of queues above it.
-func (c *Config) Origin(name string) string { return c.settings.origin(name) }
+func (c *Common) Origin(name string) string { return c.settings.origin(name) }
 
-const resourcePackage = "org.apache.hadoop.yarn.util.resource."
+// Way is the settings of the configured queues on the way to that path, the root first.
+// It ends early at one that is not configured.
+func (c *Config) Way(path string) []*queue.Settings {
+	if c.Fifo != nil {
+		return c.Fifo.way(path)
+	}
+	return c.Capacity.way(path)
+}
 
 // Parse reads the properties of the queue file. On an error the configuration
 // is nil; findings always holds everything else that was noticed.
 func Parse(properties []Property, cluster Cluster) (*Config, []Finding, error) {
-	c := &Config{Cluster: cluster}
+	c := &Config{Common: &Common{Cluster: cluster}}
 	if len(c.Cluster.Types) == 0 {
 		c.Cluster.Types = yarn.BasicResourceTypes()
 	}
@@ -147,23 +135,21 @@ func Parse(properties []Property, cluster Cluster) (*Config, []Finding, error) {
 	}
 	c.settings = s
 	s.sorted()
-	s.cluster(c)
-	c.global(s)
-	c.placement(s)
-	if s.err == nil {
-		c.Root = s.readQueue(nil, queue.Root, 1)
+	s.allocations()
+	switch cluster.Policy {
+	case FifoPolicy:
+		c.Fifo = s.forFifo(c.Common)
+	default:
+		c.Capacity = s.forCapacity(c.Common)
 	}
 	if s.err != nil {
 		return nil, s.notes, s.err
 	}
-	if err := c.checkTemplates(c.Root); err != nil {
-		return nil, s.notes, err
-	}
 	return c, s.notes, nil
 }
 
-// cluster checks the allocations that the cluster is configured with.
-func (s *settings) cluster(c *Config) {
+// allocations checks the allocations that the cluster is configured with.
+func (s *settings) allocations() {
 	lo, hi := s.cl.MinAllocation, s.cl.MaxAllocation
 	names := [...]string{"yarn.scheduler.minimum-allocation-mb", "yarn.scheduler.minimum-allocation-vcores"}
 	for i, name := range names {
@@ -175,81 +161,4 @@ func (s *settings) cluster(c *Config) {
 	if len(s.cl.Types) > yarn.MaxResourceTypes {
 		s.fail("yarn.resource-types", "%d resource types, at most %d are supported", len(s.cl.Types), yarn.MaxResourceTypes)
 	}
-	k := Prefix + "resource-calculator"
-	switch text, ok := s.trimmed(k); {
-	case !ok || text == resourcePackage+"DefaultResourceCalculator":
-		if len(s.cl.Types) > 2 {
-			s.fail(k, "DefaultResourceCalculator counts memory only; use DominantResourceCalculator with further resource types")
-		}
-	case text == resourcePackage+"DominantResourceCalculator":
-		c.Dominant = true
-	default:
-		s.fail(k, "must be DefaultResourceCalculator or DominantResourceCalculator of %s", strings.TrimSuffix(resourcePackage, "."))
-	}
-}
-
-func (c *Config) global(s *settings) {
-	c.Legacy = s.legacy()
-	c.Asynchronous = s.flag(Prefix+"schedule-asynchronously.enable", true)
-	c.MaxSystemApps = s.int32(Prefix+"maximum-applications", 10000)
-	c.MaxQueueApps = s.int32(Prefix+"global-queue-max-application", -1)
-	c.ContinueLooking = s.flag(Prefix+"reservations-continue-look-all-nodes", true)
-	c.NodeDelay = s.int32(Prefix+"node-locality-delay", 40)
-	c.RackExtraDelay = s.int32(Prefix+"rack-locality-additional-delay", -1)
-	c.RackFullReset = s.flag(Prefix+"rack-locality-full-reset", true)
-	c.MultipleAssignments = s.flag(Prefix+"per-node-heartbeat.multiple-assignments-enabled", true)
-	c.MaxAssignments = s.int32(Prefix+"per-node-heartbeat.maximum-container-assignments", 100)
-	c.MaxOffSwitch = max(1, s.int32(Prefix+"per-node-heartbeat.maximum-offswitch-assignments", 1))
-	c.ExpirySeconds = s.number(Prefix+"auto-queue-creation-v2.queue-expiration-time", 300)
-	c.parallel(s)
-	c.workflows(s)
-	for _, k := range []string{"multi-node-placement-enabled", "lazy-preemption-enabled"} {
-		if s.flag(Prefix+k, false) {
-			s.fail(Prefix+k, "is not supported")
-		}
-	}
-}
-
-func (c *Config) parallel(s *settings) {
-	c.userParallel = map[string]int32{}
-	c.userParallelDefault = s.int32(Prefix+"user.max-parallel-apps", math.MaxInt32)
-	for _, rest := range s.under(Prefix + "user.") {
-		if user, ok := strings.CutSuffix(rest, ".max-parallel-apps"); ok && user != "" {
-			c.userParallel[user] = s.int32(Prefix+"user."+rest, c.userParallelDefault)
-		}
-	}
-}
-
-func (c *Config) workflows(s *settings) {
-	k := Prefix + "workflow-priority-mappings"
-	c.WorkflowsOverride = s.flag(k+"-override.enable", false)
-	text, _ := s.text(k)
-	for _, m := range list(text) {
-		parts := strings.Split(m, ":")
-		n, err := int64(0), error(nil)
-		if len(parts) == 3 {
-			n, err = strconv.ParseInt(strings.TrimSpace(parts[2]), 10, 32)
-		}
-		if len(parts) != 3 || err != nil {
-			s.fail(k, "%q is not workflow:queue:priority", m)
-			return
-		}
-		c.Workflows = append(c.Workflows, Workflow{strings.TrimSpace(parts[0]), strings.TrimSpace(parts[1]), int32(n)})
-	}
-}
-
-func (c *Config) placement(s *settings) {
-	text := func(name string) string {
-		v, _ := s.text(name)
-		return v
-	}
-	rules, findings := placement.Parse(placement.Settings{
-		Override: s.flag(placement.PropOverride, false), Format: text(placement.PropFormat),
-		Mappings: text(placement.PropMappings), AppMappings: text(placement.PropAppMappings),
-		JSON: text(placement.PropJSON), JSONFile: s.cl.MappingFile, Placements: text(placement.PropPlacements),
-	})
-	for _, f := range findings {
-		s.fail(f.Property, "%s", f.Complaint())
-	}
-	c.Rules = rules
 }

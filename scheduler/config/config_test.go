@@ -49,23 +49,25 @@ func TestRefused(t *testing.T) {
 }
 
 func TestTree(t *testing.T) {
-	c, err := parse("root.queues=a, b\nroot.a.capacity=12.5\nroot.b.capacity=3w\nroot.b.queues=c\nroot.b.c.capacity=[memory=2048,vcores=2]\nroot.maximum-application-lifetime=60\nroot.b.c.ordering-policy=fair")
+	all, err := parse("root.queues=a, b\nroot.a.capacity=12.5\nroot.b.capacity=3w\nroot.b.queues=c\nroot.b.c.capacity=[memory=2048,vcores=2]\nroot.maximum-application-lifetime=60\nroot.b.c.ordering-policy=fair")
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, _ := c.Lookup("root.a")
-	leaf, ok := c.Lookup("root.b.c")
-	if !ok || a.Amount("").Capacity != 0.125 || a.Kind != Leaf {
+	a, b := all.Capacity.Root.Children[0], all.Capacity.Root.Children[1]
+	if a.Amount("").Capacity != 0.125 || a.Kind != Leaf {
 		t.Fatalf("%+v", a)
 	}
-	if x := leaf.Amount(""); !x.Absolute || x.Min != yarn.NewResource(2048, 2) || leaf.Ordering != Fair || leaf.MaxLifetime != 60 {
+	leaf := b.Children[0]
+	if x := leaf.Amount(""); !x.Absolute || x.Min != yarn.NewResource(2048, 2) || leaf.Ordering != FairOrder || leaf.MaxLifetime != 60 {
 		t.Errorf("%+v", leaf)
 	}
-	if b, _ := c.Lookup("root.b"); b.Amount("").Weight != 3 || b.Kind != Parent {
+	if b.Amount("").Weight != 3 || b.Kind != Parent {
 		t.Errorf("%+v", b)
 	}
-	if _, ok := c.Lookup("root.b.d"); ok {
-		t.Error("root.b.d is found")
+	for path, want := range map[string]string{"root": "root", "root.b.c": "root.b.c", "root.b.d.e": "root.b", "elsewhere": "root"} {
+		if way := all.Way(path); way[0].Path != "root" || way[len(way)-1].Path != want {
+			t.Errorf("the way to %s ends at %s", path, way[len(way)-1].Path)
+		}
 	}
 }
 
@@ -76,8 +78,7 @@ func TestDynamicQueuesFollowTemplates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, _ := c.Lookup("root.a")
-	q, err := c.Dynamic(a, "ann", Leaf)
+	q, err := c.Capacity.Dynamic(c.Capacity.Root.Children[0], "ann", Leaf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,6 +87,22 @@ func TestDynamicQueuesFollowTemplates(t *testing.T) {
 	}
 	if q.Submit.Allows("ann", "", nil) {
 		t.Error("nobody may submit where no template says so")
+	}
+}
+
+// The FifoScheduler does not look at the queues of another one.
+func TestFifo(t *testing.T) {
+	cluster := Cluster{Policy: FifoPolicy, MinAllocation: yarn.NewResource(1, 1), MaxAllocation: yarn.NewResource(8, 8)}
+	c, _, err := Parse([]Property{{Name: Prefix + "root.queues", Value: "a"}, {Name: Prefix + "root.a.capacity", Value: "wrong"}}, cluster)
+	if err != nil || c.Capacity != nil || c.Fifo == nil || c.Dominant || c.Asynchronous {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	if way := c.Way("default"); len(way) != 1 || way[0].Path != FifoQueue || !way[0].Submit.Allows("ann", "", nil) || !way[0].Admin.Allows("ann", "", nil) {
+		t.Errorf("%+v", way)
+	}
+	cluster.MinAllocation = yarn.NewResource(9, 1)
+	if _, _, err := Parse(nil, cluster); err == nil {
+		t.Error("a minimum above the maximum is accepted")
 	}
 }
 

@@ -33,7 +33,7 @@ func (s *settings) creation(q *Queue) {
 // Dynamic is the configuration of a queue that is created on demand below
 // parent, from the templates that apply there. It may be refused as a
 // configured one may.
-func (c *Config) Dynamic(parent *Queue, name string, kind Kind) (*Queue, error) {
+func (c *Capacity) Dynamic(parent *Queue, name string, kind Kind) (*Queue, error) {
 	path := parent.Path + "." + name
 	s := &settings{values: maps.Clone(c.settings.values), cl: &c.Cluster}
 	if parent.Kind == Managed {
@@ -56,7 +56,7 @@ func (c *Config) Dynamic(parent *Queue, name string, kind Kind) (*Queue, error) 
 }
 
 // Managed leaf of a template, for the sizes that a parent shares out.
-func (c *Config) ManagedTemplate(parent *Queue) (*Queue, error) {
+func (c *Capacity) ManagedTemplate(parent *Queue) (*Queue, error) {
 	return c.Dynamic(parent, "leaf-queue-template", Leaf)
 }
 
@@ -64,11 +64,11 @@ func (c *Config) ManagedTemplate(parent *Queue) (*Queue, error) {
 // queue may have used yet.
 //
 // compat: the rest of a template is read when a queue is created.
-func (c *Config) checkTemplates(q *Queue) error {
+func (c *Capacity) checkTemplates(q *Queue) *Error {
 	if q.Kind == Managed {
 		var refused *Error
 		if _, err := c.ManagedTemplate(q); errors.As(err, &refused) && strings.HasSuffix(refused.Finding.Key, "capacity") {
-			return err
+			return refused
 		}
 	}
 	for _, child := range q.Children {
@@ -82,7 +82,7 @@ func (c *Config) checkTemplates(q *Queue) error {
 // template overlays the templates of parent on the settings below path: those
 // under its exact path first, then those under paths with * in place of the
 // last parts. What is set for the queue itself stays.
-func (c *Config) template(s *settings, parent *Queue, path string, kind Kind) {
+func (c *Capacity) template(s *settings, parent *Queue, path string, kind Kind) {
 	own := map[string]bool{}
 	for _, rest := range s.under(key(path)) {
 		own[rest] = true
@@ -155,18 +155,17 @@ func (s *settings) dynamicACLs(q *Queue) {
 	q.Admin = s.acl(key(q.Path)+"acl_administer_queue", " ")
 }
 
-// Lookup is the configured queue with that path.
-func (c *Config) Lookup(path string) (*Queue, bool) {
+// way is the queues from the root to that path, as far as they are configured.
+func (c *Capacity) way(path string) []*queue.Settings {
 	q := c.Root
-	if path == queue.Root {
-		return q, true
-	}
-	for name := range strings.SplitSeq(strings.TrimPrefix(path, queue.Root+"."), ".") {
+	found := []*queue.Settings{&q.Settings}
+	for _, name := range strings.Split(path, ".")[1:] {
 		i := slices.IndexFunc(q.Children, func(c *Queue) bool { return c.Name == name })
 		if i < 0 {
-			return nil, false
+			break
 		}
 		q = q.Children[i]
+		found = append(found, &q.Settings)
 	}
-	return q, true
+	return found
 }

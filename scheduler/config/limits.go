@@ -16,8 +16,8 @@ import (
 const policyPackage = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.policy."
 
 var orderings = map[string]Ordering{
-	"fifo": Fifo, policyPackage + "FifoOrderingPolicy": Fifo,
-	"fair": Fair, policyPackage + "FairOrderingPolicy": Fair,
+	"fifo": FifoOrder, policyPackage + "FifoOrderingPolicy": FifoOrder,
+	"fair": FairOrder, policyPackage + "FairOrderingPolicy": FairOrder,
 	"fifo-with-partitions": FifoWithPartitions,
 	policyPackage + "FifoOrderingPolicyWithExclusivePartitions": FifoWithPartitions,
 	"fifo-for-pending-apps":                            FifoForPending,

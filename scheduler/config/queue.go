@@ -24,8 +24,8 @@ type Ordering uint8
 
 // The orderings of applications.
 const (
-	Fifo Ordering = iota
-	Fair
+	FifoOrder Ordering = iota
+	FairOrder
 	FifoWithPartitions
 	FifoForPending
 )
@@ -387,6 +387,6 @@ func (s *settings) state(q *Queue) {
 
 // StoppedInSettings tells whether the configuration stops a queue that it does
 // not list any more: only then may the queue vanish while it runs.
-func (c *Config) StoppedInSettings(path string) bool {
+func (c *Capacity) StoppedInSettings(path string) bool {
 	return c.settings.values[key(path)+"state"].Value == "STOPPED"
 }

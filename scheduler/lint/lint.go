@@ -95,9 +95,16 @@ const (
 	maxText     = 200  // bytes of a value that are repeated
 )
 
+// NotRead is a queue file that the configured scheduler does not look at.
+const NotRead Code = "not-read"
+
 // Check lists all findings, in the order of the files' lines.
 func Check(in Input) []Finding {
 	l := newLinter(in)
+	if in.Cluster.Policy != config.CapacityPolicy {
+		l.say(Warning, NotRead, "", "the scheduler that yarn.resourcemanager.scheduler.class names does not read the CapacityScheduler's queues", "leave that property out to use them")
+		return l.sorted()
+	}
 	l.keys()
 	l.refusals()
 	l.structure()
@@ -135,7 +142,7 @@ type linter struct {
 	names  []string // of the properties, sorted
 	tree   *tree
 	owners map[string]owned // what each property of a queue belongs to
-	cfg    *config.Config   // nil if it cannot be read even without what is wrong
+	cfg    *config.Capacity // nil if it cannot be read even without what is wrong
 	bent   map[string]bool  // properties that had to be set aside for cfg
 	out    []Finding
 }

@@ -215,3 +215,12 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+// TestNotRead: queues that nobody looks at are not judged.
+func TestNotRead(t *testing.T) {
+	in := read(t, corpus(t, "bad", 1)[0])
+	in.Cluster.Policy = config.FifoPolicy
+	if got := lint.Check(in); len(got) != 1 || got[0].Code != lint.NotRead {
+		t.Errorf("%s", rendered(got))
+	}
+}

@@ -373,7 +373,7 @@ func (l *linter) order(q *config.Queue) {
 		l.say(Warning, Order, name, "yarn.cluster.max-application-priority is 0, so every priority becomes 0", "raise that in yarn-site.xml")
 	case n > ceiling:
 		l.say(Warning, Order, name, fmt.Sprintf("more than yarn.cluster.max-application-priority: it becomes %s", decimal(ceiling)), "raise that in yarn-site.xml, or lower this")
-	case q.Kind == config.Leaf && q.Ordering == config.Fair:
+	case q.Kind == config.Leaf && q.Ordering == config.FairOrder:
 		l.say(Warning, Order, name, "with the ordering policy fair, applications are not ordered by priority", "use fifo, or remove the priority")
 	}
 }

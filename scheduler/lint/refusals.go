@@ -26,7 +26,7 @@ func (l *linter) refusals() {
 	for range maxRefusals {
 		cfg, notes, err := config.Parse(properties(values), cluster)
 		if err == nil {
-			l.cfg = cfg
+			l.cfg = cfg.Capacity
 			l.remarks(notes)
 			return
 		}

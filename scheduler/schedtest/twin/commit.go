@@ -122,7 +122,7 @@ func (w *World) charge(c *Container, sign int) {
 	ratio := w.ratio(used, w.Partition(label))
 	q.UsageRatio[label] = javanum.Add(q.UsageRatio[label], javanum.Add(ratio, -u.Ratio[label]))
 	u.Ratio[label], q.Kept, q.Refused = ratio, nil, nil
-	if q.Conf.Ordering == config.Fair && a.Active {
+	if q.Conf.Ordering == config.FairOrder && a.Active {
 		a.Stale = true
 	}
 }

@@ -75,7 +75,7 @@ func first(yes bool) int {
 func (w *World) Active(q *Queue) []*App {
 	return w.sorted(func(a *App) bool { return a.Active && a.Queue == q }, func(a, b *App) int {
 		switch q.Conf.Ordering {
-		case config.Fair:
+		case config.FairOrder:
 			return q.fair(a, b)
 		case config.FifoForPending:
 			return forPending(a, b)

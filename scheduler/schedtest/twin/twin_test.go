@@ -41,7 +41,7 @@ func (w *World) refresh(t *testing.T, set map[string]string) {
 			memory[q.Path] = q.Memory
 		}
 	}
-	w.Config, w.Root = cfg, queueOf(cfg.Root, nil, memory)
+	w.Config, w.Root = cfg.Capacity, queueOf(cfg.Capacity.Root, nil, memory)
 	w.Reload()
 	w.Entitle()
 	for path, limit := range w.QueueLimits() {

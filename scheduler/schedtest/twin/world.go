@@ -18,7 +18,7 @@ type resource = yarn.Resource
 
 // World is everything that is known for certain.
 type World struct {
-	Config     *config.Config
+	Config     *config.Capacity
 	Labels     []Label // the default partition included
 	Nodes      []*Node
 	Root       *Queue

@@ -1,0 +1,199 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Check recounts the core's books from the containers and asks; see the facade. A policy
+// goes on with its own.
+func (s *Core) Check() string {
+	c := &recount{s: s, queues: map[*queue.Queue][]queue.Ledger{}, apps: make([]counted, len(s.Apps)), nodes: make([]resource, s.Books.NodeSlots())}
+	for _, step := range []func() string{c.containers, c.demand, c.checkNodes, c.checkApps, c.checkQueues} {
+		if bad := step(); bad != "" {
+			return bad
+		}
+	}
+	return ""
+}
+
+// Charged visits every container and reservation that counts as used: whose it is, and
+// in which partition.
+func (s *Core) Charged(visit func(a *App, p cluster.Part, box *cluster.Container)) {
+	for i := range s.Books.Slots() {
+		ref := ContainerRef(i)
+		if !s.Books.IsOpen(ref) {
+			continue
+		}
+		if box := s.Books.Container(ref); (box.Live || box.Reserved) && box.Execution == yarn.Guaranteed {
+			visit(s.Apps[box.App], s.Books.Node(box.Node).Part, box)
+		}
+	}
+}
+
+// recount is the books as they should be.
+type recount struct {
+	s      *Core
+	queues map[*queue.Queue][]queue.Ledger
+	apps   []counted
+	nodes  []resource
+}
+
+// counted is what is found of an application.
+type counted struct {
+	open, held int32
+	shares     []AppShare
+}
+
+// up changes what a queue has and those above it.
+func (c *recount) up(q *queue.Queue, p part, change func(*queue.Ledger)) {
+	for ; q != nil; q = q.Parent {
+		change(&c.queue(q)[p])
+	}
+}
+
+func (c *recount) queue(q *queue.Queue) []queue.Ledger {
+	if c.queues[q] == nil {
+		c.queues[q] = make([]queue.Ledger, c.s.Books.Partitions())
+	}
+	return c.queues[q]
+}
+
+// containers adds up what every open slot stands for.
+func (c *recount) containers() string {
+	s := c.s
+	for i := range s.Books.Slots() {
+		ref := ContainerRef(i)
+		if !s.Books.IsOpen(ref) {
+			continue
+		}
+		box := s.Books.Container(ref)
+		n := s.Books.Node(box.Node)
+		if !n.Member || s.Apps[box.App] == nil {
+			return fmt.Sprintf("container %v: its node or application is gone", box.ID)
+		}
+		if box.Held() {
+			c.nodes[box.Node] = c.nodes[box.Node].Add(box.Resource)
+		} else if !box.Reserved {
+			return fmt.Sprintf("container %v holds no room and is not reserved", box.ID)
+		}
+		if box.Reserved && n.Reserved != ref {
+			return fmt.Sprintf("reservation %v is not that of its node", box.ID)
+		}
+		c.apps[box.App].open++
+	}
+	s.Charged(c.charge)
+	return ""
+}
+
+func (c *recount) charge(a *App, p part, box *cluster.Container) {
+	of := &c.apps[a.Ref]
+	if of.shares == nil {
+		of.shares = make([]AppShare, c.s.Books.Partitions())
+	}
+	if box.Reserved {
+		of.shares[p].Reserved = of.shares[p].Reserved.Add(box.Resource)
+		of.held++
+	} else {
+		of.shares[p].Used = of.shares[p].Used.Add(box.Resource)
+	}
+	c.up(a.Leaf, p, func(has *queue.Ledger) {
+		has.Used = has.Used.Add(box.Resource)
+		has.Containers++
+		if box.Reserved {
+			has.Promised = has.Promised.Add(box.Resource)
+			has.Held++
+		}
+	})
+}
+
+// demand adds up what is outstanding.
+func (c *recount) demand() string {
+	for _, a := range c.s.Apps {
+		if a == nil || !a.Running {
+			continue
+		}
+		for _, w := range a.Wants.Keys() {
+			if w.Left() <= 0 {
+				return fmt.Sprintf("%v: a key with nothing outstanding is listed", a.ID)
+			}
+			c.up(a.Leaf, w.Part, func(has *queue.Ledger) {
+				has.Pending = has.Pending.Add(measure.Times(w.Any.Size, int64(w.Left())))
+				has.Waiting += int64(w.Left())
+			})
+		}
+	}
+	return ""
+}
+
+func (c *recount) checkNodes() string {
+	var total, largest resource
+	for i := range c.nodes {
+		n := c.s.Books.Node(NodeRef(i))
+		if !n.Member {
+			continue
+		}
+		total, largest = total.Add(n.Total), measure.Most(largest, n.Total)
+		if n.Used != c.nodes[i] {
+			return fmt.Sprintf("node %v: used %v, its containers hold %v", n.ID, n.Used, c.nodes[i])
+		}
+		if n.Reserved >= 0 && (!c.s.Books.IsOpen(n.Reserved) || !c.s.Books.Container(n.Reserved).Reserved) {
+			return fmt.Sprintf("node %v: its reservation is gone", n.ID)
+		}
+	}
+	if total != c.s.Books.Total {
+		return fmt.Sprintf("cluster: total %v, nodes have %v", c.s.Books.Total, total)
+	}
+	if largest != c.s.Books.Largest {
+		return fmt.Sprintf("cluster: largest %v, nodes have %v", c.s.Books.Largest, largest)
+	}
+	return ""
+}
+
+func (c *recount) checkApps() string {
+	for i, a := range c.s.Apps {
+		if a == nil {
+			continue
+		}
+		of := &c.apps[i]
+		if int(a.Ref) != i || a.Open != of.open || a.Held != of.held {
+			return fmt.Sprintf("%v, number %d of %d: %d slots and %d reservations, counted %d and %d", a.ID, a.Ref, i, a.Open, a.Held, of.open, of.held)
+		}
+		for p := range a.Shares {
+			var want AppShare
+			if of.shares != nil {
+				want = of.shares[p]
+			}
+			if a.Shares[p] != want {
+				return fmt.Sprintf("%v, partition %d: books %v, containers %v", a.ID, p, a.Shares[p], want)
+			}
+		}
+	}
+	return ""
+}
+
+func (c *recount) checkQueues() string {
+	for i, q := range c.s.Tree.All {
+		if q == nil {
+			continue
+		}
+		if int(q.Index) != i || c.s.Tree.ByPath(q.Path) != q || q.Parent != nil && c.s.Tree.All[q.Parent.Index] != q.Parent {
+			return fmt.Sprintf("%s stands in two places of the tree", q.Path)
+		}
+		counted := c.queue(q)
+		for p := range q.Ledger {
+			have, want := &q.Ledger[p], &counted[p]
+			if have.Used != want.Used || have.Pending != want.Pending || have.Promised != want.Promised ||
+				have.Waiting != want.Waiting || have.Held != want.Held || have.Containers != want.Containers {
+				return fmt.Sprintf("%s, partition %d: used %v pending %v promised %v (%d %d %d), counted %v %v %v (%d %d %d)", q.Path, p,
+					have.Used, have.Pending, have.Promised, have.Containers, have.Waiting, have.Held,
+					want.Used, want.Pending, want.Promised, want.Containers, want.Waiting, want.Held)
+			}
+		}
+	}
+	return ""
+}
