@@ -31,6 +31,7 @@ const (
 	BlacklistAny       yarn.Code = "cannot-blacklist-any"
 	TooManyAsks        yarn.Code = "too-many-asks"
 	BadRequest         yarn.Code = "invalid-request"
+	MovesUnsupported   yarn.Code = "moves-unsupported" // by the scheduler
 	AccessChanges      yarn.Code = "labels-not-accessible-in-target"
 )
 

@@ -1,0 +1,100 @@
+package fifo
+
+import (
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/core"
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Heartbeat is one try, which places all that finds room.
+func (s *Scheduler) Heartbeat() core.Heartbeat { return core.Heartbeat{Containers: -1} }
+
+// Admit takes every application, whatever queue it names.
+//
+// compat: all have the priority 0.
+func (s *Scheduler) Admit(in *demand.Application, _ string) (*core.App, yarn.Reason) {
+	a := &app{App: core.App{Application: *in, Leaf: s.tree.Root()}}
+	a.Own = a
+	return &a.App, yarn.Reason{}
+}
+
+// MoveTarget refuses: there is no other queue.
+func (s *Scheduler) MoveTarget(*core.App, string) (*queue.Queue, yarn.Reason) {
+	return nil, yarn.Reason{Code: fit.MovesUnsupported, Subject: Queue}
+}
+
+// PrepareTarget is MoveTarget.
+func (s *Scheduler) PrepareTarget(a *core.App, target string) (*queue.Queue, yarn.Reason) {
+	return s.MoveTarget(a, target)
+}
+
+// Place names the only queue, whatever was asked for.
+func (s *Scheduler) Place(*demand.Application) (string, yarn.Reason) { return Queue, yarn.Reason{} }
+
+// MaySubmit lets everybody submit.
+func (s *Scheduler) MaySubmit(_, _, _ string, _ []string) yarn.Reason { return yarn.Reason{} }
+
+// MayAdminister lets everybody administer the queue.
+func (s *Scheduler) MayAdminister(_, _, _ string, _ []string) yarn.Reason { return yarn.Reason{} }
+
+// CheckPriority is 0, whatever was asked for.
+func (s *Scheduler) CheckPriority(*demand.Application, string) (int32, yarn.Reason) {
+	return 0, yarn.Reason{}
+}
+
+// SetPriority changes nothing and says so: the priority is 0.
+func (s *Scheduler) SetPriority(cluster.AppRef, int32) (int32, yarn.Reason) { return 0, yarn.Reason{} }
+
+// Update refuses what is wrong with the changes, and carries none out.
+//
+// compat: Apache says nothing of those that are right.
+func (s *Scheduler) Update(ref cluster.AppRef, list []yarn.ContainerUpdate) []core.UpdateError {
+	return s.CheckUpdates(ref, list)
+}
+
+// Fit makes the books of the queue as long as there are partitions.
+func (s *Scheduler) Fit(parts int) {
+	if q := s.tree.Root(); parts < len(q.Ledger) {
+		q.Shrink(parts)
+	} else {
+		q.Grow(parts)
+	}
+}
+
+// What else changes does not matter to who is served.
+
+// MasterPlaced does nothing.
+func (s *Scheduler) MasterPlaced(*core.App) {}
+
+// Removed does nothing.
+func (s *Scheduler) Removed(*core.App) {}
+
+// Moved does nothing: nothing moves.
+func (s *Scheduler) Moved(*core.App, *queue.Queue, *queue.Queue) {}
+
+// Prioritize does nothing.
+func (s *Scheduler) Prioritize(*core.App, int32) {}
+
+// Used does nothing.
+func (s *Scheduler) Used(*queue.Queue, *core.App, cluster.Part, *yarn.Resource, bool) {}
+
+// Wanted does nothing.
+func (s *Scheduler) Wanted(*queue.Queue, cluster.Part) {}
+
+// Asked does nothing.
+func (s *Scheduler) Asked(*core.App, bool) {}
+
+// Changed does nothing.
+func (s *Scheduler) Changed(*core.App) {}
+
+// Entitle does nothing.
+func (s *Scheduler) Entitle() {}
+
+// NodesChanged does nothing.
+func (s *Scheduler) NodesChanged() {}
+
+// MasterMoved does nothing.
+func (s *Scheduler) MasterMoved(*core.App, *cluster.Container, cluster.Part, cluster.Part) {}

@@ -1,0 +1,164 @@
+// Package fifo decides as Apache's FifoScheduler does. There is one queue, "default".
+// Its applications are served in the order of their ids, each until it wants no more or
+// the node has no room, and memory is all that counts. It has no limits, no
+// reservations, no partitions and no priorities of applications.
+package fifo
+
+import (
+	"slices"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Queue is the path of the only queue.
+const Queue = "default"
+
+// Scheduler is the whole state.
+type Scheduler struct {
+	core.Core
+	tree  queue.Tree
+	line  []*app // those with a running attempt, by id
+	walks uint64 // over the line
+	room  yarn.Resource
+}
+
+// app is one application, with what this policy keeps of it.
+type app struct {
+	core.App
+	walks uint64        // how many there had been when room was told
+	room  yarn.Resource // what the master is told until the next one
+}
+
+// mine is the application, as this policy has it.
+func mine(a *core.App) *app { return a.Own.(*app) }
+
+// New is a scheduler without nodes and applications.
+func New(cfg *config.Config) *Scheduler {
+	settings := &cfg.Cluster
+	s := &Scheduler{tree: queue.NewTree(1)}
+	s.tree.Add(&queue.Queue{Path: Queue, Name: Queue, Leaf: true, Counts: &queue.AppCounts{}, Ledger: make([]queue.Ledger, 1),
+		Settings: &queue.Settings{Path: Queue, Name: Queue, Submit: yarn.Everybody(), Admin: yarn.Everybody(), MaxAllocation: settings.MaxAllocation}})
+	s.Core = core.New(settings, measure.Calculator{Types: len(settings.Types)}, s)
+	s.Adopt(settings, &s.tree)
+	s.SetLabels(settings.Labels)
+	return s
+}
+
+// Try places all that finds room on the node: what was placed of an application decides
+// whether the rest of it is looked at, so that one container at a time would not come to
+// the same.
+func (s *Scheduler) Try(ref cluster.NodeRef, out []cluster.Decision) (core.Try, []cluster.Decision) {
+	n, before := s.Books.Node(ref), len(out)
+	if !n.Accepting || !s.HasRoom(n) {
+		return core.Try{}, out
+	}
+	for i := 0; i < len(s.line) && s.HasRoom(n); i++ {
+		if a := s.line[i]; !a.Avoids(n) {
+			out = s.serve(a, ref, n, out)
+		}
+	}
+	s.walks++
+	s.room = s.free()
+	if len(out) == before {
+		return core.Try{}, out
+	}
+	return core.Try{Outcome: core.Allocated}, out
+}
+
+// serve places what the application wants on the node, key by key. A key of which
+// nothing finds room ends it.
+func (s *Scheduler) serve(a *app, ref cluster.NodeRef, n *cluster.NodeBook, out []cluster.Decision) []cluster.Decision {
+	for i := 0; i < len(a.Wants.Keys()); {
+		w, before := a.Wants.Keys()[i], len(out)
+		for row, l := s.next(w, n); row != nil; row, l = s.next(w, n) {
+			c, box := s.Allocate(ref, n, &core.Placement{App: &a.App, Want: w, Row: row, Locality: l, From: cluster.NoContainer, Excess: cluster.NoContainer})
+			out = append(out, cluster.Decision{Kind: cluster.Allocated, Container: c, App: a.Ref, Node: ref, Priority: box.Priority, Resource: box.Resource})
+		}
+		if len(out) == before {
+			break
+		}
+		if w.Left() > 0 { // else the key has left the list
+			i++
+		}
+	}
+	return out
+}
+
+// next is what is placed on the node of what the key wants: an ask for the node, its rack
+// or any node, the nearest that finds room.
+//
+// compat: whether the ask relaxes locality does not matter, and nobody waits for a
+// nearer node.
+func (s *Scheduler) next(w *demand.Want, n *cluster.NodeBook) (*demand.Row, cluster.Locality) {
+	if w.Left() <= 0 {
+		return nil, cluster.OffSwitch
+	}
+	free := n.Free()
+	fits := func(row *demand.Row) bool {
+		return row != nil && row.Count > 0 && s.Calc.HasRoom(&free, &row.Size)
+	}
+	rack, host := w.At(n.RackPlace), w.At(n.NodePlace)
+	switch {
+	case rack != nil && rack.Count > 0 && fits(host):
+		return host, cluster.NodeLocal
+	case fits(rack):
+		return rack, cluster.RackLocal
+	case fits(&w.Any):
+		return &w.Any, cluster.OffSwitch
+	}
+	return nil, cluster.OffSwitch
+}
+
+// free is what the cluster has and nobody uses.
+func (s *Scheduler) free() yarn.Resource {
+	free := s.Books.Total
+	for _, has := range s.tree.Root().Ledger {
+		free = free.Sub(has.Used)
+	}
+	return free
+}
+
+// Headroom is what was free in the cluster after the last walk.
+//
+// compat: an attempt that no walk has seen has none.
+func (s *Scheduler) Headroom(ref cluster.AppRef) yarn.Resource {
+	if a := mine(s.App(ref)); a.walks == s.walks {
+		return a.room
+	}
+	return s.room
+}
+
+// AllocateDone ends an allocate call; see the facade.
+func (s *Scheduler) AllocateDone(ref cluster.AppRef) yarn.Resource { return s.Headroom(ref) }
+
+// RecoverContainer counts a container after a restart; see the facade.
+func (s *Scheduler) RecoverContainer(r core.Recovered) cluster.ContainerRef {
+	c := s.Core.RecoverContainer(r)
+	a := mine(s.App(r.App))
+	a.walks, a.room = s.walks, s.free()
+	return c
+}
+
+// Started lines the attempt up.
+func (s *Scheduler) Started(of *core.App) {
+	a := mine(of)
+	a.walks, a.room = s.walks, yarn.Resource{}
+	if i, found := slices.BinarySearchFunc(s.line, a, byID); !found {
+		s.line = slices.Insert(s.line, i, a)
+	}
+}
+
+// Stopped takes the attempt out of the line.
+func (s *Scheduler) Stopped(of *core.App) {
+	if i, found := slices.BinarySearchFunc(s.line, mine(of), byID); found {
+		s.line = slices.Delete(s.line, i, i+1)
+	}
+}
+
+func byID(a, b *app) int { return a.ID.Compare(b.ID) }
