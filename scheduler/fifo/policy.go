@@ -2,9 +2,11 @@ package fifo
 
 import (
 	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -34,27 +36,6 @@ func (s *Scheduler) PrepareTarget(a *core.App, target string) (*queue.Queue, yar
 // Place names the only queue, whatever was asked for.
 func (s *Scheduler) Place(*demand.Application) (string, yarn.Reason) { return Queue, yarn.Reason{} }
 
-// MaySubmit lets everybody submit.
-func (s *Scheduler) MaySubmit(_, _, _ string, _ []string) yarn.Reason { return yarn.Reason{} }
-
-// MayAdminister lets everybody administer the queue.
-func (s *Scheduler) MayAdminister(_, _, _ string, _ []string) yarn.Reason { return yarn.Reason{} }
-
-// CheckPriority is 0, whatever was asked for.
-func (s *Scheduler) CheckPriority(*demand.Application, string) (int32, yarn.Reason) {
-	return 0, yarn.Reason{}
-}
-
-// SetPriority changes nothing and says so: the priority is 0.
-func (s *Scheduler) SetPriority(cluster.AppRef, int32) (int32, yarn.Reason) { return 0, yarn.Reason{} }
-
-// Update refuses what is wrong with the changes, and carries none out.
-//
-// compat: Apache says nothing of those that are right.
-func (s *Scheduler) Update(ref cluster.AppRef, list []yarn.ContainerUpdate) []core.UpdateError {
-	return s.CheckUpdates(ref, list)
-}
-
 // Fit makes the books of the queue as long as there are partitions.
 func (s *Scheduler) Fit(parts int) {
 	if q := s.tree.Root(); parts < len(q.Ledger) {
@@ -63,6 +44,53 @@ func (s *Scheduler) Fit(parts int) {
 		q.Grow(parts)
 	}
 }
+
+// QueueInfo is a picture of the queue.
+func (s *Scheduler) QueueInfo(q *queue.Queue) queue.Info {
+	used := s.Books.Total.Sub(s.free())
+	i := queue.Info{Path: Queue, Name: Queue, Leaf: true, State: q.State, Counts: *q.Counts, MaxAllocation: q.Settings.MaxAllocation,
+		SubmittedApps: int32(len(s.ByID)), ActiveApps: int32(len(s.line)), MaxLifetime: -1, DefaultLifetime: -1,
+		Default: queue.Share{Used: used, Capacity: 1, MaxCapacity: 1, AbsoluteCapacity: 1, AbsoluteMax: 1}}
+	if total := s.Books.Total[yarn.Memory]; total != 0 {
+		i.Default.UsedCapacity = javanum.Div(float32(used[yarn.Memory]), float32(total))
+		i.Default.AbsoluteUsed = i.Default.UsedCapacity
+	}
+	for p := range q.Ledger {
+		has := &q.Ledger[p]
+		i.Default.Pending = i.Default.Pending.Add(has.Pending)
+		i.Default.AllocatedContainers += has.Containers
+		i.Default.PendingContainers += int32(has.Waiting)
+	}
+	return i
+}
+
+// Admission of whoever has an attempt: nothing holds it back.
+func (s *Scheduler) Admission(ref cluster.AppRef) core.Admission {
+	a := s.App(ref)
+	return core.Admission{Runnable: true, Active: a.Running, AM: a.Attempt.AM}
+}
+
+// Refresh does nothing: no file says what this policy does.
+func (s *Scheduler) Refresh(*config.Config, core.Prepared) error { return nil }
+
+// Validate finds nothing wrong.
+func (s *Scheduler) Validate(*config.Config) error { return nil }
+
+// Basis prepares nothing.
+func (s *Scheduler) Basis() core.Basis { return basis{} }
+
+type basis struct{}
+
+func (basis) Prepare(*config.Config) core.Prepared { return nil }
+
+// RunDynamicQueues does nothing: there are none.
+func (s *Scheduler) RunDynamicQueues(bool, yarn.Now) {}
+
+// LikeApache changes nothing: nothing goes wrong.
+func (s *Scheduler) LikeApache() {}
+
+// CountUsers counts nobody: users have no limits.
+func (s *Scheduler) CountUsers() {}
 
 // What else changes does not matter to who is served.
 

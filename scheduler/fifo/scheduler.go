@@ -31,21 +31,25 @@ type Scheduler struct {
 // app is one application, with what this policy keeps of it.
 type app struct {
 	core.App
-	walks uint64        // how many there had been when room was told
-	room  yarn.Resource // what the master is told until the next one
+	walks uint64 // how many there had been when the attempt began
 }
 
 // mine is the application, as this policy has it.
 func mine(a *core.App) *app { return a.Own.(*app) }
 
 // New is a scheduler without nodes and applications.
+//
+// compat: applications have no priorities, but 0, and containers keep their sizes.
 func New(cfg *config.Config) *Scheduler {
-	settings := &cfg.Cluster
+	settings := cfg.Cluster
+	settings.MaxPriority = 0
 	s := &Scheduler{tree: queue.NewTree(1)}
+	s.tree.AnyName = true
 	s.tree.Add(&queue.Queue{Path: Queue, Name: Queue, Leaf: true, Counts: &queue.AppCounts{}, Ledger: make([]queue.Ledger, 1),
 		Settings: &queue.Settings{Path: Queue, Name: Queue, Submit: yarn.Everybody(), Admin: yarn.Everybody(), MaxAllocation: settings.MaxAllocation}})
-	s.Core = core.New(settings, measure.Calculator{Types: len(settings.Types)}, s)
-	s.Adopt(settings, &s.tree)
+	s.Core = core.New(&settings, measure.Calculator{Types: len(settings.Types)}, s)
+	s.FixedSizes = true
+	s.Adopt(&settings, &s.tree)
 	s.SetLabels(settings.Labels)
 	return s
 }
@@ -126,29 +130,28 @@ func (s *Scheduler) free() yarn.Resource {
 
 // Headroom is what was free in the cluster after the last walk.
 //
-// compat: an attempt that no walk has seen has none.
+// compat: an attempt that no walk has seen has none, unless containers of it were found
+// on nodes after a restart.
 func (s *Scheduler) Headroom(ref cluster.AppRef) yarn.Resource {
-	if a := mine(s.App(ref)); a.walks == s.walks {
-		return a.room
+	a := mine(s.App(ref))
+	switch {
+	case a.walks != s.walks:
+		return s.room
+	case a.Live.Len() > 0:
+		return s.free()
 	}
-	return s.room
+	return yarn.Resource{}
 }
 
 // AllocateDone ends an allocate call; see the facade.
 func (s *Scheduler) AllocateDone(ref cluster.AppRef) yarn.Resource { return s.Headroom(ref) }
 
-// RecoverContainer counts a container after a restart; see the facade.
-func (s *Scheduler) RecoverContainer(r core.Recovered) cluster.ContainerRef {
-	c := s.Core.RecoverContainer(r)
-	a := mine(s.App(r.App))
-	a.walks, a.room = s.walks, s.free()
-	return c
-}
-
 // Started lines the attempt up.
 func (s *Scheduler) Started(of *core.App) {
 	a := mine(of)
-	a.walks, a.room = s.walks, yarn.Resource{}
+	if !a.Attempt.KeepContainers {
+		a.walks = s.walks
+	}
 	if i, found := slices.BinarySearchFunc(s.line, a, byID); !found {
 		s.line = slices.Insert(s.line, i, a)
 	}

@@ -88,6 +88,7 @@ type Tree struct {
 	All     []*Queue // nil where a queue was removed
 	Names   *Names
 	Changes uint64 // counts queues that came or went
+	AnyName bool   // there is one queue, and every name means it
 }
 
 // NewTree is empty, with room for so many queues.
@@ -110,6 +111,9 @@ func (t *Tree) Remove(q *Queue) {
 
 // Find is the queue with that full or short name, or nil.
 func (t *Tree) Find(name string) *Queue {
+	if t.AnyName {
+		return t.Root()
+	}
 	if i := t.Names.Find(name); i >= 0 {
 		return t.All[i]
 	}
