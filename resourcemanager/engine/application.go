@@ -353,10 +353,10 @@ func (e *Engine) attemptOver(a *application, t *attempt) {
 	}
 }
 
-// attemptFailed tries again or gives up.
+// attemptFailed tries again or gives up. Who may try once is not tried again, whoever is to blame.
 func (e *Engine) attemptFailed(a *application, t *attempt) {
 	failures, max := e.failures(a), a.maxAttempts(e.set)
-	if a.sub.Unmanaged || failures >= max {
+	if a.sub.Unmanaged || max == 1 || failures >= max {
 		e.endApp(a, yarn.AppFailed, yarn.FinalFailed, e.exhausted(a, t, max))
 		return
 	}
