@@ -98,6 +98,9 @@ type Core struct {
 
 	// AsApache lets things go wrong that go wrong in Apache, for replays.
 	AsApache bool
+	// EndedTwice is what was released and still ran on nodes that were lost, AsApache alone: its FifoScheduler takes
+	// it off what is used both times.
+	EndedTwice yarn.Resource
 
 	cluster  *config.Cluster
 	policy   Policy

@@ -31,6 +31,8 @@ func (s *Core) RemoveNode(ref NodeRef) []cluster.Ended {
 				continue
 			}
 			ended = append(ended, cluster.Ended{Ref: c, Container: box, Cause: cluster.NodeGone, Vacated: true})
+		} else if s.AsApache && !s.App(box.App).Gone {
+			s.EndedTwice = s.EndedTwice.Add(box.Resource)
 		}
 		s.vacate(c)
 	}

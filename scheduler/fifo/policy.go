@@ -47,7 +47,7 @@ func (s *Scheduler) Fit(parts int) {
 
 // QueueInfo is a picture of the queue.
 func (s *Scheduler) QueueInfo(q *queue.Queue) queue.Info {
-	used := s.Books.Total.Sub(s.free())
+	used := s.used()
 	i := queue.Info{Path: Queue, Name: Queue, Leaf: true, State: q.State, Counts: *q.Counts, MaxAllocation: q.Settings.MaxAllocation,
 		SubmittedApps: int32(len(s.ByID)), ActiveApps: int32(len(s.line)), MaxLifetime: -1, DefaultLifetime: -1,
 		Default: queue.Share{Used: used, Capacity: 1, MaxCapacity: 1, AbsoluteCapacity: 1, AbsoluteMax: 1}}
@@ -86,8 +86,8 @@ func (basis) Prepare(*config.Config) core.Prepared { return nil }
 // RunDynamicQueues does nothing: there are none.
 func (s *Scheduler) RunDynamicQueues(bool, yarn.Now) {}
 
-// LikeApache changes nothing: nothing goes wrong.
-func (s *Scheduler) LikeApache() {}
+// LikeApache counts off twice what was released on a node that is lost, for replays.
+func (s *Scheduler) LikeApache() { s.AsApache = true }
 
 // CountUsers counts nobody: users have no limits.
 func (s *Scheduler) CountUsers() {}

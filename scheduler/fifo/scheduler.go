@@ -68,7 +68,7 @@ func (s *Scheduler) Try(ref cluster.NodeRef, out []cluster.Decision) (core.Try, 
 		}
 	}
 	s.walks++
-	s.room = s.free()
+	s.room = s.headroom()
 	if len(out) == before {
 		return core.Try{}, out
 	}
@@ -119,13 +119,17 @@ func (s *Scheduler) next(w *demand.Want, n *cluster.NodeBook) (*demand.Row, clus
 	return nil, cluster.OffSwitch
 }
 
-// free is what the cluster has and nobody uses.
-func (s *Scheduler) free() yarn.Resource {
-	free := s.Books.Total
-	for _, has := range s.tree.Root().Ledger {
-		free = free.Sub(has.Used)
+// used is what all containers have.
+func (s *Scheduler) used() (sum yarn.Resource) {
+	for p := range s.tree.Root().Ledger {
+		sum.Increase(&s.tree.Root().Ledger[p].Used)
 	}
-	return free
+	return sum.Sub(s.EndedTwice)
+}
+
+// headroom is what the cluster has and nobody uses.
+func (s *Scheduler) headroom() yarn.Resource {
+	return measure.Most(s.Books.Total.Sub(s.used()), yarn.Resource{})
 }
 
 // Headroom is what was free in the cluster after the last walk.
@@ -138,7 +142,7 @@ func (s *Scheduler) Headroom(ref cluster.AppRef) yarn.Resource {
 	case a.walks != s.walks:
 		return s.room
 	case a.Live.Len() > 0:
-		return s.free()
+		return s.headroom()
 	}
 	return yarn.Resource{}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func (w *World) refreshQueues(e *trace.Event, saw trace.Saw) error {
-	if e.Fair != "" || e.Capacity == nil {
+	if e.Fair != "" || e.Capacity == nil && !w.fifo() {
 		return fmt.Errorf("refresh-queues needs the properties of capacity-scheduler")
 	}
 	site, cluster, err := w.reread(e.Capacity)
@@ -52,9 +52,20 @@ func (w *World) snapshot() map[string]any {
 	}
 	out := map[string]any{}
 	for _, q := range w.sched.Queues().Queues {
-		out[q.Path] = w.queue(&q)
+		if w.fifo() {
+			out[q.Path] = w.onlyQueue(&q)
+		} else {
+			out[q.Path] = w.queue(&q)
+		}
 	}
 	return out
+}
+
+// onlyQueue is the queue of the FifoScheduler.
+func (w *World) onlyQueue(q *queue.Info) map[string]any {
+	s := &q.Default
+	return map[string]any{"used": w.resource(s.Used), "capacity": fraction(s.Capacity), "max-capacity": fraction(s.MaxCapacity),
+		"used-capacity": fraction(s.UsedCapacity), "state": q.State.String(), "apps": q.SubmittedApps}
 }
 
 func (w *World) queue(q *queue.Info) map[string]any {

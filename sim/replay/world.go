@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -87,7 +88,7 @@ type box struct {
 
 // New is the cluster that the header describes, without nodes.
 func New(h *trace.Header) (*World, error) {
-	if h.Scheduler != "capacity" {
+	if h.Scheduler != "capacity" && h.Scheduler != "fifo" {
 		return nil, fmt.Errorf("header: %w", unknownScheduler(h.Scheduler))
 	}
 	w := &World{
@@ -118,12 +119,15 @@ func New(h *trace.Header) (*World, error) {
 	return w, nil
 }
 
+// fifo tells that the scenario is one of the FifoScheduler.
+func (w *World) fifo() bool { return w.header.Scheduler == "fifo" }
+
 // unknownScheduler tells what is not built from what nobody knows.
 func unknownScheduler(name string) error {
 	if name == "fair" {
 		return notBuilt("the FairScheduler")
 	}
-	return fmt.Errorf("no scheduler is called %q: \"capacity\" and \"fair\" are", name)
+	return fmt.Errorf("no scheduler is called %q: \"capacity\", \"fair\" and \"fifo\" are", name)
 }
 
 // configure reads the header's properties.
@@ -143,6 +147,12 @@ func (w *World) configure() (*config.Config, error) {
 	w.site = site
 	if w.cluster, err = setup.Cluster(site, types, labels); err != nil {
 		return nil, fmt.Errorf("yarn-site: %w", err)
+	}
+	// compat: a ResourceManager that is younger than ten seconds lets containers be as large as is configured, whatever
+	// the nodes have, and no scenario is recorded for longer.
+	w.cluster.StartWait = math.MaxInt64
+	if w.fifo() {
+		w.cluster.Policy = config.FifoPolicy
 	}
 	return queues(w.header.Capacity, site, w.cluster)
 }

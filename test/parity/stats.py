@@ -33,7 +33,7 @@ def count(path, c):
         c["killed by preemption"] += len(saw.get("killed", []))
         for q in saw.get("queues", {}).values():
             c["queue snapshots with pending apps"] += q.get("apps-pending", 0) > 0
-            c["snapshots of dynamic queues"] += q["dynamic"]
+            c["snapshots of dynamic queues"] += q.get("dynamic", False)
 
 
 SHOWN = ["submit", "submissions refused", "ask", "ask errors", "am-finish", "beats with a reservation",

@@ -1,7 +1,6 @@
 package parity;
 
 import java.util.List;
-import java.util.Map;
 
 /** Scenarios for the FifoScheduler, with what it has and with what it lacks. */
 final class FifoProfile {
@@ -34,7 +33,6 @@ final class FifoProfile {
     if (s.chance(0.25)) {
       s.site.put("yarn.resourcemanager.am.max-attempts", 1);
     }
-    s.refresh = Map::of;
     s.act("submit", 10, "ask", 20, "acquire", 16, "release", 4, "finish", 4, "kill", 2, "move", 1, "priority", 2, "update", 4,
         "refresh", 1, "node-add", 2, "node-remove", 1, "node-resource", 3);
   }
