@@ -8,6 +8,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/fifo"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -61,6 +62,9 @@ func New(cfg *config.Config) (*Scheduler, error) {
 		if err != nil {
 			return nil, err
 		}
+		return &Scheduler{&s.Core, s}, nil
+	case cfg.Fifo != nil:
+		s := fifo.New(cfg.Fifo)
 		return &Scheduler{&s.Core, s}, nil
 	}
 	return nil, errors.New("scheduler: a configuration of no policy that there is")

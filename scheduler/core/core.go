@@ -28,8 +28,8 @@ type (
 // Policy is who decides. It is asked whether applications may come, and told what
 // changes; the books are up to date by then.
 type Policy interface {
-	// Try tries to place one thing on a node. Nothing more can come of an offer after
-	// Nothing and after Reserved. What is placed is in out.
+	// Try tries to place something on a node, as much as is decided at once. Nothing more
+	// can come of an offer after Nothing and after Reserved. What is placed is in out.
 	Try(node NodeRef, out []cluster.Decision) (Try, []cluster.Decision)
 	// Heartbeat bounds what an offer places by several tries.
 	Heartbeat() Heartbeat

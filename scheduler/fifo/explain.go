@@ -34,14 +34,14 @@ func (s *Scheduler) why(a *app, n *cluster.NodeBook) yarn.Reason {
 		why.Code = fit.NodeUnavailable
 	case a.Avoids(n):
 		why.Code = fit.Blacklisted
-	case !s.Calc.HasRoom(&n.Total, &w.Any.Size):
+	case row == nil && !s.Calc.HasRoom(&n.Total, &w.Any.Size):
 		why.Code, why.Needed, why.Limit = fit.NodeTooSmall, w.Any.Size, n.Total
 	case row == nil || !s.HasRoom(n):
 		why.Code, why.Needed, why.Limit = fit.NodeFull, w.Any.Size, free
 	default:
 		why.Code = fit.ComesNext
 		if first := s.before(a, n); first != nil {
-			why.Code, why.Subject, why.Detail = fit.OthersFirst, Queue, first.ID.String()
+			why.Code, why.Subject, why.Detail = fit.OthersFirst, a.Leaf.Path, first.ID.String()
 		}
 	}
 	return why

@@ -25,7 +25,7 @@ func (s *Scheduler) Admit(in *demand.Application, _ string) (*core.App, yarn.Rea
 
 // MoveTarget refuses: there is no other queue.
 func (s *Scheduler) MoveTarget(*core.App, string) (*queue.Queue, yarn.Reason) {
-	return nil, yarn.Reason{Code: fit.MovesUnsupported, Subject: Queue}
+	return nil, yarn.Reason{Code: fit.MovesUnsupported, Subject: config.FifoQueue}
 }
 
 // PrepareTarget is MoveTarget.
@@ -34,7 +34,24 @@ func (s *Scheduler) PrepareTarget(a *core.App, target string) (*queue.Queue, yar
 }
 
 // Place names the only queue, whatever was asked for.
-func (s *Scheduler) Place(*demand.Application) (string, yarn.Reason) { return Queue, yarn.Reason{} }
+func (s *Scheduler) Place(*demand.Application) (string, yarn.Reason) {
+	return config.FifoQueue, yarn.Reason{}
+}
+
+// CheckPriority is 0, whatever was asked for.
+func (s *Scheduler) CheckPriority(*demand.Application, string) (int32, yarn.Reason) {
+	return 0, yarn.Reason{}
+}
+
+// SetPriority changes nothing and says so: the priority is 0.
+func (s *Scheduler) SetPriority(cluster.AppRef, int32) (int32, yarn.Reason) { return 0, yarn.Reason{} }
+
+// Update says which changes are wrong, and carries none out.
+//
+// compat: Apache says nothing of those that are right.
+func (s *Scheduler) Update(ref cluster.AppRef, list []yarn.ContainerUpdate) []core.UpdateError {
+	return s.CheckUpdates(ref, list)
+}
 
 // Fit makes the books of the queue as long as there are partitions.
 func (s *Scheduler) Fit(parts int) {
@@ -48,7 +65,7 @@ func (s *Scheduler) Fit(parts int) {
 // QueueInfo is a picture of the queue.
 func (s *Scheduler) QueueInfo(q *queue.Queue) queue.Info {
 	used := s.used()
-	i := queue.Info{Path: Queue, Name: Queue, Leaf: true, State: q.State, Counts: *q.Counts, MaxAllocation: q.Settings.MaxAllocation,
+	i := queue.Info{Path: q.Path, Name: q.Name, Leaf: true, State: q.State, Counts: *q.Counts, MaxAllocation: q.Settings.MaxAllocation,
 		SubmittedApps: int32(len(s.ByID)), ActiveApps: int32(len(s.line)), MaxLifetime: -1, DefaultLifetime: -1,
 		Default: queue.Share{Used: used, Capacity: 1, MaxCapacity: 1, AbsoluteCapacity: 1, AbsoluteMax: 1}}
 	if total := s.Books.Total[yarn.Memory]; total != 0 {

@@ -16,9 +16,6 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Queue is the path of the only queue.
-const Queue = "default"
-
 // Scheduler is the whole state.
 type Scheduler struct {
 	core.Core
@@ -38,19 +35,14 @@ type app struct {
 func mine(a *core.App) *app { return a.Own.(*app) }
 
 // New is a scheduler without nodes and applications.
-//
-// compat: applications have no priorities, but 0, and containers keep their sizes.
-func New(cfg *config.Config) *Scheduler {
-	settings := cfg.Cluster
-	settings.MaxPriority = 0
+func New(cfg *config.Fifo) *Scheduler {
 	s := &Scheduler{tree: queue.NewTree(1)}
 	s.tree.AnyName = true
-	s.tree.Add(&queue.Queue{Path: Queue, Name: Queue, Leaf: true, Counts: &queue.AppCounts{}, Ledger: make([]queue.Ledger, 1),
-		Settings: &queue.Settings{Path: Queue, Name: Queue, Submit: yarn.Everybody(), Admin: yarn.Everybody(), MaxAllocation: settings.MaxAllocation}})
-	s.Core = core.New(&settings, measure.Calculator{Types: len(settings.Types)}, s)
-	s.FixedSizes = true
-	s.Adopt(&settings, &s.tree)
-	s.SetLabels(settings.Labels)
+	s.tree.Add(&queue.Queue{Path: cfg.Queue.Path, Name: cfg.Queue.Name, Leaf: true, Settings: &cfg.Queue,
+		Counts: &queue.AppCounts{}, Ledger: make([]queue.Ledger, 1)})
+	s.Core = core.New(&cfg.Cluster, measure.Calculator{Types: len(cfg.Cluster.Types)}, s)
+	s.Adopt(&cfg.Cluster, &s.tree)
+	s.SetLabels(cfg.Cluster.Labels)
 	return s
 }
 

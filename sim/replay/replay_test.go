@@ -16,7 +16,7 @@ import (
 // equal are the profiles of recorded decisions that must be reproduced to the
 // letter; all of their traces are played.
 var equal = []string{"cap-amlimit", "cap-basic", "cap-drf", "cap-labels", "cap-locality", "cap-mapping", "cap-mixed", "cap-modes", "cap-move",
-	"cap-nodes", "cap-priority", "cap-refresh", "cap-reserve", "cap-update", "cap-userlimit", "cap-wild"}
+	"cap-nodes", "cap-priority", "cap-refresh", "cap-reserve", "cap-update", "cap-userlimit", "cap-wild", "fifo"}
 
 // unbuilt are hand-made traces about what is not built.
 var unbuilt = map[string]bool{"fair-queue-deletion.jsonl": true, "preemption.jsonl": true}
