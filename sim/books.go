@@ -2,6 +2,8 @@ package sim
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler/queue"
@@ -57,20 +59,17 @@ func (c *Cluster) leftOver() string {
 
 // leftIn names what a queue without applications has.
 func leftIn(q *queue.Info) string {
-	shares := map[string]queue.Share{"": q.Default}
-	for label, s := range q.Partitions {
-		shares[label] = s
-	}
-	for label, s := range shares {
-		if !s.Used.IsZero() || !s.Pending.IsZero() || !s.Reserved.IsZero() || !s.AMUsed.IsZero() || s.UsedCapacity != 0 || s.AbsoluteUsed != 0 ||
+	for _, label := range append(slices.Sorted(maps.Keys(q.Partitions)), "") {
+		s, c := q.In(label), q.Capacity.In(label)
+		if !s.Used.IsZero() || !s.Pending.IsZero() || !s.Reserved.IsZero() || !c.AMUsed.IsZero() || c.UsedCapacity != 0 || c.AbsoluteUsed != 0 ||
 			s.AllocatedContainers|s.ReservedContainers|s.PendingContainers != 0 || q.Parent == "" && !s.ReservedUsage.IsZero() {
-			return fmt.Sprintf("%s shows in partition %q %+v", q.Path, label, s)
+			return fmt.Sprintf("%s shows in partition %q %+v, %+v", q.Path, label, s, c)
 		}
 	}
 	if q.SubmittedApps|q.ActiveApps|q.PendingApps|q.WaitingApps != 0 {
 		return fmt.Sprintf("%s has %d applications", q.Path, q.SubmittedApps)
 	}
-	for _, u := range q.Users {
+	for _, u := range q.Capacity.Users {
 		if !u.Used.IsZero() || !u.AMUsed.IsZero() || u.ActiveApps != 0 || u.PendingApps > 0 { // compat: who was held back is taken off what is pending, and was never there
 			return fmt.Sprintf("%s: user %s has %+v", q.Path, u.Name, u)
 		}

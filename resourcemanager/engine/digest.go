@@ -130,15 +130,18 @@ func (d *digest) container(c *container) {
 func (d *digest) queue(q *queue.Info) {
 	d.text(q.Path)
 	d.ints(int64(q.State), int64(q.SubmittedApps), int64(q.ActiveApps), int64(q.PendingApps), int64(q.WaitingApps))
-	d.share(&q.Default)
+	d.share(q, "")
 	for _, label := range slices.Sorted(maps.Keys(q.Partitions)) {
-		s := q.Partitions[label]
 		d.text(label)
-		d.share(&s)
+		d.share(q, label)
 	}
 }
 
-func (d *digest) share(s *queue.Share) {
-	d.resource(s.Used, s.Pending, s.Reserved, s.AMUsed)
+func (d *digest) share(q *queue.Info, label string) {
+	s := q.In(label)
+	d.resource(s.Used, s.Pending, s.Reserved)
+	if q.Capacity != nil {
+		d.resource(q.Capacity.In(label).AMUsed)
+	}
 	d.ints(int64(s.AllocatedContainers), int64(s.ReservedContainers), int64(s.PendingContainers))
 }

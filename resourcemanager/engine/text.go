@@ -152,11 +152,11 @@ func (e *Engine) stamp() string {
 func (e *Engine) waitingForMaster(t *attempt) string {
 	got := e.sched.Admission(t.app.ref)
 	q, ok := e.queueInfo(e.sched.QueueOf(t.app.ref))
-	if !ok {
+	if !ok || q.Capacity == nil {
 		return ""
 	}
 	label := t.app.sub.AMAsks[0].Label
-	share, user := shareOf(q, label), userOf(q, t.app.sub.User, label)
+	has, share, user := q.In(label), q.Capacity.In(label), userOf(q.Capacity, t.app.sub.User, label)
 	if label == "" {
 		label = "<DEFAULT_PARTITION>"
 	}
@@ -165,7 +165,7 @@ func (e *Engine) waitingForMaster(t *attempt) string {
 			"Queue's Absolute capacity = %s %% ; Queue's Absolute used capacity = %s %% ; Queue's Absolute max capacity = %s %% ; "+
 			"Queue's capacity (absolute resource) = %s ; Queue's used capacity (absolute resource) = %s ; Queue's max capacity (absolute resource) = %s ; ",
 			label, e.sched.ClusterTotal(), percent(share.AbsoluteCapacity), percent(share.AbsoluteUsed), percent(share.AbsoluteMax),
-			share.EffectiveMin, share.Used, share.EffectiveMax)
+			has.EffectiveMin, has.Used, has.EffectiveMax)
 	}
 	if user.AMLimit.IsZero() {
 		user.AMLimit = share.AMLimit // the user has no active application, for which it would have been worked out
@@ -187,16 +187,8 @@ func (e *Engine) waitingForMaster(t *attempt) string {
 
 func percent(share float32) string { return strconv.FormatFloat(float64(share*100), 'f', 1, 32) }
 
-// shareOf are the queue's books in a partition.
-func shareOf(q *queue.Info, label string) queue.Share {
-	if label == "" {
-		return q.Default
-	}
-	return q.Partitions[label]
-}
-
 // userOf is what the user has of a queue in a partition.
-func userOf(q *queue.Info, name, label string) queue.UserShare {
+func userOf(q *queue.Capacity, name, label string) queue.UserShare {
 	for i := range q.Users {
 		if u := &q.Users[i]; u.Name == name && label == "" {
 			return queue.UserShare{Used: u.Used, AMUsed: u.AMUsed, AMLimit: u.AMLimit, Limit: u.Limit}

@@ -158,23 +158,9 @@ func queueBean(c *view.Cluster, q *queue.Info, apps appCounts) introspect.Bean {
 func queueShare(q *queue.Info) []introspect.Attribute {
 	d := &q.Default
 	free, allocated := d.EffectiveMax.Sub(d.Used), d.Used.Sub(d.Reserved)
-	return []introspect.Attribute{
-		introspect.Gauge("AMResourceLimitMB", d.AMLimit.MemoryMB(), "memory that masters may have, MiB"),
-		introspect.Gauge("AMResourceLimitVCores", d.AMLimit.VCoreCount(), "vcores that masters may have"),
-		introspect.Gauge("AbsoluteUsedCapacity", d.AbsoluteUsed, "part of the cluster that is used"),
-		introspect.Gauge("GuaranteedAbsoluteCapacity", d.AbsoluteCapacity, "part of the cluster that is guaranteed"),
-		introspect.Gauge("GuaranteedCapacity", d.Capacity, "part of the parent that is guaranteed"),
-		introspect.Gauge("GuaranteedMB", d.EffectiveMin.MemoryMB(), "guaranteed memory, MiB"),
-		introspect.Gauge("GuaranteedVCores", d.EffectiveMin.VCoreCount(), "guaranteed vcores"),
-		introspect.Gauge("MaxAbsoluteCapacity", d.AbsoluteMax, "part of the cluster that it may grow to"),
-		introspect.Gauge("MaxCapacity", d.MaxCapacity, "part of the parent that it may grow to"),
-		introspect.Gauge("MaxCapacityMB", d.EffectiveMax.MemoryMB(), "memory that it may grow to, MiB"),
-		introspect.Gauge("MaxCapacityVCores", d.EffectiveMax.VCoreCount(), "vcores that it may grow to"),
-		introspect.Gauge("UsedAMResourceMB", d.AMUsed.MemoryMB(), "memory of masters, MiB"),
-		introspect.Gauge("UsedAMResourceVCores", d.AMUsed.VCoreCount(), "vcores of masters"),
-		introspect.Gauge("UsedCapacity", d.UsedCapacity, "part of what is guaranteed that is used"),
+	return append(capacityShare(q),
 		introspect.Gauge("ActiveApplications", q.ActiveApps, "applications that compete"),
-		introspect.Gauge("ActiveUsers", len(q.Users), "users with applications"),
+		introspect.Gauge("ActiveUsers", q.ActiveUsers, "users with applications"),
 		introspect.Gauge("AllocatedContainers", d.AllocatedContainers, "containers"),
 		introspect.Gauge("AllocatedMB", allocated.MemoryMB(), "memory of containers, MiB"),
 		introspect.Gauge("AllocatedVCores", allocated.VCoreCount(), "vcores of containers"),
@@ -186,5 +172,29 @@ func queueShare(q *queue.Info) []introspect.Attribute {
 		introspect.Gauge("ReservedContainers", d.ReservedContainers, "reservations"),
 		introspect.Gauge("ReservedMB", d.Reserved.MemoryMB(), "reserved memory, MiB"),
 		introspect.Gauge("ReservedVCores", d.Reserved.VCoreCount(), "reserved vcores"),
+	)
+}
+
+// capacityShare is what only the CapacityScheduler's queues tell.
+func capacityShare(q *queue.Info) []introspect.Attribute {
+	if q.Capacity == nil {
+		return nil
+	}
+	d, c := &q.Default, &q.Capacity.Default
+	return []introspect.Attribute{
+		introspect.Gauge("AMResourceLimitMB", c.AMLimit.MemoryMB(), "memory that masters may have, MiB"),
+		introspect.Gauge("AMResourceLimitVCores", c.AMLimit.VCoreCount(), "vcores that masters may have"),
+		introspect.Gauge("AbsoluteUsedCapacity", c.AbsoluteUsed, "part of the cluster that is used"),
+		introspect.Gauge("GuaranteedAbsoluteCapacity", c.AbsoluteCapacity, "part of the cluster that is guaranteed"),
+		introspect.Gauge("GuaranteedCapacity", c.Capacity, "part of the parent that is guaranteed"),
+		introspect.Gauge("GuaranteedMB", d.EffectiveMin.MemoryMB(), "guaranteed memory, MiB"),
+		introspect.Gauge("GuaranteedVCores", d.EffectiveMin.VCoreCount(), "guaranteed vcores"),
+		introspect.Gauge("MaxAbsoluteCapacity", c.AbsoluteMax, "part of the cluster that it may grow to"),
+		introspect.Gauge("MaxCapacity", c.MaxCapacity, "part of the parent that it may grow to"),
+		introspect.Gauge("MaxCapacityMB", d.EffectiveMax.MemoryMB(), "memory that it may grow to, MiB"),
+		introspect.Gauge("MaxCapacityVCores", d.EffectiveMax.VCoreCount(), "vcores that it may grow to"),
+		introspect.Gauge("UsedAMResourceMB", c.AMUsed.MemoryMB(), "memory of masters, MiB"),
+		introspect.Gauge("UsedAMResourceVCores", c.AMUsed.VCoreCount(), "vcores of masters"),
+		introspect.Gauge("UsedCapacity", c.UsedCapacity, "part of what is guaranteed that is used"),
 	}
 }

@@ -80,7 +80,7 @@ func TestMetricValues(t *testing.T) {
 		below + " AppsCompleted":             "3",
 		below + " AppsFailed":                "2",
 		below + " AppsKilled":                "1",
-		below + " GuaranteedCapacity":        fmt.Sprint(leaf.Default.Capacity),
+		below + " GuaranteedCapacity":        fmt.Sprint(leaf.Capacity.Default.Capacity),
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)

@@ -19,31 +19,31 @@ func (s *Scheduler) Admission(ref AppRef) core.Admission {
 func (s *Scheduler) QueueInfo(of *queue.Queue) queue.Info {
 	q := own(of)
 	c := q.Conf
-	i := queue.Info{
-		Path: q.Path, Name: q.Name, Leaf: q.Leaf, Dynamic: q.Dynamic, State: q.State, Priority: c.Priority,
-		Default: s.shareInfo(q, 0), Labels: c.Accessible, DefaultLabel: c.DefaultLabel,
-		SubmittedApps: q.NumApps(), Counts: *q.Counts, MaxParallelApps: c.MaxParallel, UserLimitPercent: c.UserLimit,
-		UserLimitFactor: c.UserFactor, MaxAllocation: c.MaxAllocation, OrderingPolicy: c.Order,
-		PreemptionDisabled: c.PreemptionDisabled, IntraQueuePreemptionDisabled: c.IntraPreemptionDisabled,
-		MaxLifetime: c.MaxLifetime, DefaultLifetime: c.DefaultLifetime, CreatesQueues: q.Flexible(),
-		CreatesLegacyLeaves: c.Kind == config.Managed, DefaultPriority: c.DefaultPriority, Mode: q.mode(),
+	own := &queue.Capacity{
+		Default: s.capacityShare(q, 0), Mode: q.mode(), Priority: c.Priority, MaxParallelApps: c.MaxParallel, UserLimitPercent: c.UserLimit, UserLimitFactor: c.UserFactor,
+		OrderingPolicy: c.Order, PreemptionDisabled: c.PreemptionDisabled, IntraQueuePreemptionDisabled: c.IntraPreemptionDisabled,
+		CreatesQueues: q.Flexible(), CreatesLegacyLeaves: c.Kind == config.Managed,
 	}
-	if q.Up != nil {
-		i.Parent = q.Up.Path
-	}
+	i := s.Info(of)
+	i.Dynamic, i.SubmittedApps, i.Capacity = q.Dynamic, q.NumApps(), own
+	i.Default.EffectiveMin, i.Default.EffectiveMax = q.Shares[0].EffMin, q.Shares[0].EffMax
 	for _, child := range q.Children {
 		i.Children = append(i.Children, child.Path)
 	}
-	if s.Books.Partitions() > 1 {
-		i.Partitions = map[string]queue.Share{}
-		for p := 1; p < s.Books.Partitions(); p++ {
-			i.Partitions[s.Books.Partition(part(p)).Name] = s.shareInfo(q, part(p))
+	for p := 1; p < len(q.Shares); p++ {
+		if own.Partitions == nil {
+			own.Partitions = map[string]queue.CapacityShare{}
 		}
+		label := s.Books.Partition(part(p)).Name
+		own.Partitions[label] = s.capacityShare(q, part(p))
+		share := i.Partitions[label]
+		share.EffectiveMin, share.EffectiveMax = q.Shares[p].EffMin, q.Shares[p].EffMax
+		i.Partitions[label] = share
 	}
 	if l := q.leaf; l != nil {
-		i.ActiveApps, i.PendingApps, i.WaitingApps = int32(l.active.len()), int32(l.pending.count), int32(len(l.waiting))
-		i.MaxApps, i.MaxAppsPerUser = l.maxApps, l.maxAppsPerUser
-		i.Users = s.userInfo(q)
+		i.ActiveApps, i.PendingApps, i.WaitingApps, i.ActiveUsers = int32(l.active.len()), int32(l.pending.count), int32(len(l.waiting)), int32(len(l.ordered))
+		own.MaxApps, own.MaxAppsPerUser = l.maxApps, l.maxAppsPerUser
+		own.Users = s.userInfo(q)
 	}
 	return i
 }
@@ -59,15 +59,12 @@ func (q *Queue) mode() string {
 	return "percentage"
 }
 
-func (s *Scheduler) shareInfo(q *Queue, p part) queue.Share {
+func (s *Scheduler) capacityShare(q *Queue, p part) queue.CapacityShare {
 	sh, has := &q.Shares[p], &q.Ledger[p]
-	v := queue.Share{
-		Used: has.Used, Pending: has.Pending, Reserved: has.Promised, ReservedUsage: has.Reserved, EffectiveMin: sh.EffMin, EffectiveMax: sh.EffMax,
-		ConfiguredMin: sh.ConfMin, ConfiguredMax: sh.ConfMax, AMUsed: sh.AMUsed, AMLimit: sh.AMLimit,
-		Capacity: sh.Capacity, MaxCapacity: sh.MaxCapacity, AbsoluteCapacity: sh.Absolute, AbsoluteMax: sh.AbsoluteMax,
-		UsedCapacity: sh.UsedCapacity, AbsoluteUsed: sh.AbsoluteUsed, Weight: sh.Weight, NormalizedWeight: sh.Normalized,
-		MaxAMShare: sh.MaxAM, AllocatedContainers: has.Containers - has.Held, ReservedContainers: has.Held,
-		PendingContainers: int32(has.Waiting), Accessible: q.MayUse(s.Books.Partition(p).Name),
+	v := queue.CapacityShare{
+		ConfiguredMin: sh.ConfMin, ConfiguredMax: sh.ConfMax, AMUsed: sh.AMUsed, AMLimit: sh.AMLimit, Capacity: sh.Capacity, MaxCapacity: sh.MaxCapacity,
+		AbsoluteCapacity: sh.Absolute, AbsoluteMax: sh.AbsoluteMax, UsedCapacity: sh.UsedCapacity, AbsoluteUsed: sh.AbsoluteUsed,
+		Weight: sh.Weight, NormalizedWeight: sh.Normalized, MaxAMShare: sh.MaxAM,
 	}
 	total := s.Books.Partition(p).Total
 	if !none(has.Reserved) && s.Calc.Positive(&total, &total) {

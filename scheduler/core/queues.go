@@ -86,6 +86,34 @@ func (s *Core) Queue(path string) (queue.Info, bool) {
 	return queue.Info{}, false
 }
 
+// Info is a picture of a queue as far as the core knows it. A policy adds what the queue
+// is entitled to, its children, how many of its applications are served, and its own.
+func (s *Core) Info(q *queue.Queue) queue.Info {
+	c := q.Settings
+	i := queue.Info{
+		Path: q.Path, Name: q.Name, Leaf: q.Leaf, State: q.State, Default: s.share(q, 0), Labels: c.Accessible, DefaultLabel: c.DefaultLabel, Counts: *q.Counts,
+		MaxAllocation: c.MaxAllocation, MaxLifetime: c.MaxLifetime, DefaultLifetime: c.DefaultLifetime, DefaultPriority: c.DefaultPriority,
+	}
+	if q.Parent != nil {
+		i.Parent = q.Parent.Path
+	}
+	if s.Books.Partitions() > 1 {
+		i.Partitions = map[string]queue.Share{}
+		for p := 1; p < s.Books.Partitions(); p++ {
+			i.Partitions[s.Books.Partition(part(p)).Name] = s.share(q, part(p))
+		}
+	}
+	return i
+}
+
+func (s *Core) share(q *queue.Queue, p part) queue.Share {
+	has := &q.Ledger[p]
+	return queue.Share{
+		Used: has.Used, Pending: has.Pending, Reserved: has.Promised, ReservedUsage: has.Reserved, AllocatedContainers: has.Containers - has.Held,
+		ReservedContainers: has.Held, PendingContainers: int32(has.Waiting), Accessible: q.MayUse(s.Books.Partition(p).Name),
+	}
+}
+
 // Picture is a picture of all queues that is being drawn.
 type Picture struct {
 	s      *Core
@@ -116,7 +144,7 @@ func (p *Picture) Draw(budget int) (used int, all *queue.Snapshot) {
 			p.left = append(p.left, t.ByPath(child))
 		}
 		p.drawn = append(p.drawn, info)
-		used += 1 + len(q.Ledger)/2 + len(info.Users)
+		used += 1 + len(q.Ledger)/2 + int(info.ActiveUsers)
 	}
 	if len(p.left) > 0 {
 		return used, nil

@@ -36,7 +36,7 @@ func (l *linter) sized(q *queue.Info) {
 	share, name := q.Default, key(q.Path, "capacity")
 	has, most := share.EffectiveMin[yarn.Memory], share.EffectiveMax[yarn.Memory]
 	total := l.in.Size[yarn.Memory]
-	switch masters := share.AMLimit[yarn.Memory]; {
+	switch masters := q.Capacity.Default.AMLimit[yarn.Memory]; {
 	case most < least:
 		l.say(Warning, TooSmall, name, fmt.Sprintf("on a cluster of %d MB %s may use at most %d MB, less than the smallest container of %d MB: nothing will ever run",
 			total, q.Path, most, least), "raise maximum-capacity, or lower yarn.scheduler.minimum-allocation-mb")
@@ -51,7 +51,7 @@ func (l *linter) sized(q *queue.Info) {
 // oneMaster: the share for masters, which is one of what the leaf may use, is
 // not enough for two.
 func (l *linter) oneMaster(q *queue.Info, total, most, least int64) {
-	room, enough := float64(q.Default.MaxAMShare)*float64(most), math.Ceil(float64(2*least)/float64(most)*100)/100
+	room, enough := float64(q.Capacity.Default.MaxAMShare)*float64(most), math.Ceil(float64(2*least)/float64(most)*100)/100
 	fix := fmt.Sprintf("raise it: %s is enough for two", decimal(enough))
 	if enough > 1 {
 		fix = "give the queue more, or lower yarn.scheduler.minimum-allocation-mb"

@@ -1,5 +1,6 @@
 // Package queue is the tree: names, states, ACLs and the ledger of what is used
-// in each partition. It knows nothing of policies.
+// in each partition. It decides nothing: policies do. Of them it knows what readers
+// see of their queues.
 package queue
 
 // State says whether a queue takes new applications.

@@ -452,12 +452,13 @@ func (r *runner) settings(path string) []string {
 		if q.Path != path {
 			continue
 		}
+		c := q.Capacity
 		return []string{
-			fmt.Sprintf("%s, capacity %g, maximum %g, masters %g", q.State, q.Default.Capacity, q.Default.MaxCapacity, q.Default.MaxAMShare),
-			fmt.Sprintf("user limit %g, factor %g, applications %d, at a time %d", q.UserLimitPercent, q.UserLimitFactor, q.MaxApps, q.MaxParallelApps),
-			fmt.Sprintf("order %s, priority %d, of applications %d", q.OrderingPolicy, q.Priority, q.DefaultPriority),
+			fmt.Sprintf("%s, capacity %g, maximum %g, masters %g", q.State, c.Default.Capacity, c.Default.MaxCapacity, c.Default.MaxAMShare),
+			fmt.Sprintf("user limit %g, factor %g, applications %d, at a time %d", c.UserLimitPercent, c.UserLimitFactor, c.MaxApps, c.MaxParallelApps),
+			fmt.Sprintf("order %s, priority %d, of applications %d", c.OrderingPolicy, c.Priority, q.DefaultPriority),
 			fmt.Sprintf("labels %s, default %q", strings.Join(q.Labels, ","), q.DefaultLabel),
-			fmt.Sprintf("largest container %s, lifetime %d, at most %d, no preemption %t", r.size(q.MaxAllocation), q.DefaultLifetime, q.MaxLifetime, q.PreemptionDisabled),
+			fmt.Sprintf("largest container %s, lifetime %d, at most %d, no preemption %t", r.size(q.MaxAllocation), q.DefaultLifetime, q.MaxLifetime, c.PreemptionDisabled),
 		}
 	}
 	return []string{"there is no queue " + path}
@@ -468,14 +469,14 @@ func (r *runner) show(words []string) []string {
 	var out []string
 	for _, q := range r.s.Queues().Queues {
 		if words[0] == "users" {
-			for _, u := range q.Users {
+			for _, u := range q.Capacity.Users {
 				out = append(out, fmt.Sprintf("%s %s used %s limit %s", q.Path, u.Name, r.size(u.Used), r.size(u.Limit)))
 			}
 			continue
 		}
 		line := fmt.Sprintf("%s %s used %s guaranteed %s maximum %s", q.Path, q.State, r.size(q.Default.Used), r.size(q.Default.EffectiveMin), r.size(q.Default.EffectiveMax))
 		if q.Leaf {
-			line += fmt.Sprintf(" masters %d of %d, limit %d", q.ActiveApps, q.ActiveApps+q.PendingApps+q.WaitingApps, q.Default.AMLimit[0])
+			line += fmt.Sprintf(" masters %d of %d, limit %d", q.ActiveApps, q.ActiveApps+q.PendingApps+q.WaitingApps, q.Capacity.Default.AMLimit[0])
 		}
 		out = append(out, line)
 	}

@@ -69,13 +69,14 @@ func (w *World) onlyQueue(q *queue.Info) map[string]any {
 }
 
 func (w *World) queue(q *queue.Info) map[string]any {
-	m := w.share(q.Default)
-	m["state"], m["dynamic"], m["priority"] = q.State.String(), q.Dynamic, q.Priority
+	c := q.Capacity
+	m := w.share(q.Default, c.Default)
+	m["state"], m["dynamic"], m["priority"] = q.State.String(), q.Dynamic, c.Priority
 	if q.Leaf {
 		m["apps-active"], m["apps-pending"] = q.ActiveApps, q.PendingApps
-		m["am-used"], m["am-limit"] = w.resource(q.Default.AMUsed), w.resource(q.Default.AMLimit)
+		m["am-used"], m["am-limit"] = w.resource(c.Default.AMUsed), w.resource(c.Default.AMLimit)
 		users := map[string]any{}
-		for _, u := range q.Users {
+		for _, u := range c.Users {
 			users[u.Name] = map[string]any{"used": w.resource(u.Used), "am-used": w.resource(u.AMUsed),
 				"apps-active": u.ActiveApps, "apps-pending": u.PendingApps, "limit": w.resource(u.Limit)}
 		}
@@ -84,11 +85,11 @@ func (w *World) queue(q *queue.Info) map[string]any {
 	if len(w.header.Labels) > 0 {
 		partitions := map[string]any{}
 		for label := range w.header.Labels { //tidy:unordered into a map
-			share, known := q.Partitions[label]
+			own, known := c.Partitions[label]
 			if !known {
-				share.Weight = -1
+				own.Weight = -1
 			}
-			partitions[label] = w.share(share)
+			partitions[label] = w.share(q.Partitions[label], own)
 		}
 		m["partitions"] = partitions
 	}
@@ -96,13 +97,13 @@ func (w *World) queue(q *queue.Info) map[string]any {
 }
 
 // share holds the fields that a queue has in every partition.
-func (w *World) share(s queue.Share) map[string]any {
+func (w *World) share(s queue.Share, c queue.CapacityShare) map[string]any {
 	return map[string]any{
 		"used": w.resource(s.Used), "pending": w.resource(s.Pending), "reserved": w.resource(s.ReservedUsage),
 		"effective-min": w.resource(s.EffectiveMin), "effective-max": w.resource(s.EffectiveMax),
-		"capacity": fraction(s.Capacity), "max-capacity": fraction(s.MaxCapacity),
-		"absolute-capacity": fraction(s.AbsoluteCapacity), "absolute-max": fraction(s.AbsoluteMax),
-		"used-capacity": fraction(s.UsedCapacity), "absolute-used": fraction(s.AbsoluteUsed), "weight": fraction(s.Weight),
+		"capacity": fraction(c.Capacity), "max-capacity": fraction(c.MaxCapacity),
+		"absolute-capacity": fraction(c.AbsoluteCapacity), "absolute-max": fraction(c.AbsoluteMax),
+		"used-capacity": fraction(c.UsedCapacity), "absolute-used": fraction(c.AbsoluteUsed), "weight": fraction(c.Weight),
 	}
 }
 

@@ -58,13 +58,9 @@ var queueStates = map[queue.State]pb.QueueState{
 }
 
 func (s *client) queueInfo(all *queue.Snapshot, q *queue.Info, children, recursive bool) *pb.QueueInfo {
-	d := &q.Default
-	out := &pb.QueueInfo{
-		QueueName: &q.Name, QueuePath: &q.Path, SchedulerType: proto.String("CapacityScheduler"),
-		Capacity: &d.Capacity, MaximumCapacity: &d.MaxCapacity, CurrentCapacity: &d.UsedCapacity, Weight: &d.Weight,
-		State: queueStates[q.State].Enum(), AccessibleNodeLabels: q.Labels, MaxParallelApps: &q.MaxParallelApps,
-		PreemptionDisabled: &q.PreemptionDisabled, IntraQueuePreemptionDisabled: &q.IntraQueuePreemptionDisabled,
-		QueueStatistics: statistics(q), QueueConfigurationsMap: s.partitions(q),
+	out := &pb.QueueInfo{QueueName: &q.Name, QueuePath: &q.Path, State: queueStates[q.State].Enum(), AccessibleNodeLabels: q.Labels, QueueStatistics: statistics(q)}
+	if q.Capacity != nil {
+		s.capacity(out, q)
 	}
 	if q.DefaultLabel != "" {
 		out.DefaultNodeLabelExpression = &q.DefaultLabel
@@ -79,6 +75,15 @@ func (s *client) queueInfo(all *queue.Snapshot, q *queue.Info, children, recursi
 	return out
 }
 
+// capacity adds what only the CapacityScheduler tells.
+func (s *client) capacity(out *pb.QueueInfo, q *queue.Info) {
+	c := q.Capacity
+	out.SchedulerType = proto.String("CapacityScheduler")
+	out.Capacity, out.MaximumCapacity, out.CurrentCapacity, out.Weight = &c.Default.Capacity, &c.Default.MaxCapacity, &c.Default.UsedCapacity, &c.Default.Weight
+	out.MaxParallelApps, out.PreemptionDisabled, out.IntraQueuePreemptionDisabled = &c.MaxParallelApps, &c.PreemptionDisabled, &c.IntraQueuePreemptionDisabled
+	out.QueueConfigurationsMap = s.partitions(q)
+}
+
 func statistics(q *queue.Info) *pb.QueueStatistics {
 	d := &q.Default
 	n := func(v int64) *int64 { return &v }
@@ -87,7 +92,7 @@ func statistics(q *queue.Info) *pb.QueueStatistics {
 	return &pb.QueueStatistics{
 		NumAppsSubmitted: n(q.Counts.Submitted), NumAppsRunning: n(int64(q.ActiveApps)), NumAppsPending: n(int64(q.PendingApps)),
 		NumAppsCompleted: n(q.Counts.Completed), NumAppsFailed: n(q.Counts.Failed), NumAppsKilled: n(q.Counts.Killed),
-		NumActiveUsers: n(int64(len(q.Users))), AvailableMemoryMB: n(max(free.MemoryMB(), 0)), AvailableVCores: n(max(free.VCoreCount(), 0)),
+		NumActiveUsers: n(int64(q.ActiveUsers)), AvailableMemoryMB: n(max(free.MemoryMB(), 0)), AvailableVCores: n(max(free.VCoreCount(), 0)),
 		AllocatedMemoryMB: n(allocated.MemoryMB()), AllocatedVCores: n(allocated.VCoreCount()),
 		PendingMemoryMB: n(d.Pending.MemoryMB()), PendingVCores: n(d.Pending.VCoreCount()),
 		ReservedMemoryMB: n(d.Reserved.MemoryMB()), ReservedVCores: n(d.Reserved.VCoreCount()),
@@ -96,25 +101,26 @@ func statistics(q *queue.Info) *pb.QueueStatistics {
 }
 
 func (s *client) partitions(q *queue.Info) []*pb.QueueConfigurationsMap {
-	out := []*pb.QueueConfigurationsMap{s.partition("", &q.Default)}
+	out := []*pb.QueueConfigurationsMap{s.partition(q, "")}
 	labels := q.Labels
 	if slices.Contains(labels, "*") { // all that there are
 		labels = slices.Sorted(maps.Keys(q.Partitions))
 	}
 	for _, label := range labels {
-		if share, ok := q.Partitions[label]; ok {
-			out = append(out, s.partition(label, &share))
+		if _, ok := q.Partitions[label]; ok {
+			out = append(out, s.partition(q, label))
 		}
 	}
 	return out
 }
 
 // partition is what a queue is entitled to in a partition. compat: parents tell a share for masters too, which counts in leaves alone.
-func (s *client) partition(label string, d *queue.Share) *pb.QueueConfigurationsMap {
+func (s *client) partition(q *queue.Info, label string) *pb.QueueConfigurationsMap {
+	d, c := q.In(label), q.Capacity.In(label)
 	return &pb.QueueConfigurationsMap{PartitionName: &label, QueueConfigurations: &pb.QueueConfigurations{
-		Capacity: &d.Capacity, AbsoluteCapacity: &d.AbsoluteCapacity, MaxCapacity: &d.MaxCapacity, AbsoluteMaxCapacity: &d.AbsoluteMax,
-		MaxAMPercentage: &d.MaxAMShare, EffectiveMinCapacity: convert.ToResource(d.EffectiveMin, s.Types), EffectiveMaxCapacity: convert.ToResource(d.EffectiveMax, s.Types),
-		ConfiguredMinCapacity: convert.ToResource(d.ConfiguredMin, s.Types), ConfiguredMaxCapacity: convert.ToResource(d.ConfiguredMax, s.Types)}}
+		Capacity: &c.Capacity, AbsoluteCapacity: &c.AbsoluteCapacity, MaxCapacity: &c.MaxCapacity, AbsoluteMaxCapacity: &c.AbsoluteMax,
+		MaxAMPercentage: &c.MaxAMShare, EffectiveMinCapacity: convert.ToResource(d.EffectiveMin, s.Types), EffectiveMaxCapacity: convert.ToResource(d.EffectiveMax, s.Types),
+		ConfiguredMinCapacity: convert.ToResource(c.ConfiguredMin, s.Types), ConfiguredMaxCapacity: convert.ToResource(c.ConfiguredMax, s.Types)}}
 }
 
 func (s *client) queueACLs(c *ipc.Call, _ *pb.GetQueueUserAclsInfoRequest) {

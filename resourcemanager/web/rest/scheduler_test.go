@@ -37,11 +37,10 @@ type recordedShare struct {
 	ConfiguredMinResource, ConfiguredMaxResource amount
 }
 
-func (c *recordedShare) share() queue.Share {
-	return queue.Share{Capacity: of1(c.Capacity), UsedCapacity: of1(c.UsedCapacity), MaxCapacity: of1(c.MaxCapacity),
+func (c *recordedShare) share() (queue.Share, queue.CapacityShare) {
+	return queue.Share{EffectiveMin: c.EffectiveMinResource.resource(), EffectiveMax: c.EffectiveMaxResource.resource()}, queue.CapacityShare{Capacity: of1(c.Capacity), UsedCapacity: of1(c.UsedCapacity), MaxCapacity: of1(c.MaxCapacity),
 		AbsoluteCapacity: of1(c.AbsoluteCapacity), AbsoluteMax: of1(c.AbsoluteMaxCapacity), AbsoluteUsed: of1(c.AbsoluteUsedCapacity),
-		Weight: c.Weight, NormalizedWeight: c.NormalizedWeight, MaxAMShare: of1(c.MaxAMLimitPercentage),
-		EffectiveMin: c.EffectiveMinResource.resource(), EffectiveMax: c.EffectiveMaxResource.resource()}
+		Weight: c.Weight, NormalizedWeight: c.NormalizedWeight, MaxAMShare: of1(c.MaxAMLimitPercentage)}
 }
 
 type recordedQueue struct {
@@ -115,30 +114,31 @@ func of1(percent float64) float32 {
 // snapshot is what must have been in the scheduler for this to be recorded.
 func (r *recordedQueue) snapshot(parent string) []queue.Info {
 	q := queue.Info{Path: r.QueuePath, Name: r.QueueName, Parent: parent, Leaf: r.Type == "capacitySchedulerLeafQueueInfo",
-		Priority: r.QueuePriority, Labels: r.NodeLabels, OrderingPolicy: r.OrderingPolicyInfo, Mode: r.Mode, MaxParallelApps: r.MaxParallelApps,
-		ActiveApps: r.NumActiveApplications, PendingApps: r.NumPendingApplications, MaxApps: r.MaxApplications, MaxAppsPerUser: r.MaxApplicationsPerUser,
-		UserLimitPercent: r.UserLimit, UserLimitFactor: r.UserLimitFactor, MaxAllocation: r.MaximumAllocation.resource(),
-		PreemptionDisabled: r.PreemptionDisabled, IntraQueuePreemptionDisabled: r.IntraQueuePreemptionDisabled,
-		MaxLifetime: r.MaxApplicationLifetime, DefaultLifetime: r.DefaultApplicationLifetime}
+		Labels: r.NodeLabels, ActiveApps: r.NumActiveApplications, PendingApps: r.NumPendingApplications, MaxAllocation: r.MaximumAllocation.resource(),
+		MaxLifetime: r.MaxApplicationLifetime, DefaultLifetime: r.DefaultApplicationLifetime,
+		Capacity: &queue.Capacity{
+			Priority: r.QueuePriority, OrderingPolicy: r.OrderingPolicyInfo, Mode: r.Mode, MaxParallelApps: r.MaxParallelApps,
+			MaxApps: r.MaxApplications, MaxAppsPerUser: r.MaxApplicationsPerUser, UserLimitPercent: r.UserLimit, UserLimitFactor: r.UserLimitFactor,
+			PreemptionDisabled: r.PreemptionDisabled, IntraQueuePreemptionDisabled: r.IntraQueuePreemptionDisabled}}
 	if r.State == "STOPPED" {
 		q.State = queue.Stopped
 	}
 	for _, c := range r.Capacities.QueueCapacitiesByPartition {
-		share := c.share()
+		share, own := c.share()
 		for _, u := range r.Resources.ResourceUsagesByPartition {
 			if u.PartitionName == c.PartitionName {
-				share.Used, share.Pending, share.AMUsed, share.AMLimit = u.Used.resource(), u.Pending.resource(), u.AMUsed.resource(), u.AMLimit.resource()
+				share.Used, share.Pending, own.AMUsed, own.AMLimit = u.Used.resource(), u.Pending.resource(), u.AMUsed.resource(), u.AMLimit.resource()
 			}
 		}
 		if c.PartitionName != "" {
 			if q.Partitions == nil {
-				q.Partitions = map[string]queue.Share{}
+				q.Partitions, q.Capacity.Partitions = map[string]queue.Share{}, map[string]queue.CapacityShare{}
 			}
-			q.Partitions[c.PartitionName] = share
+			q.Partitions[c.PartitionName], q.Capacity.Partitions[c.PartitionName] = share, own
 			continue
 		}
 		share.AllocatedContainers, share.ReservedContainers, share.PendingContainers = r.AllocatedContainers, r.ReservedContainers, r.PendingContainers
-		q.Default = share
+		q.Default, q.Capacity.Default = share, own
 	}
 	for _, u := range r.Users.User {
 		user := queue.UserUsage{Name: u.Username, Limit: u.UserResourceLimit.resource(), AMUsed: u.AMResourceUsed.resource(),
@@ -150,7 +150,7 @@ func (r *recordedQueue) snapshot(parent string) []queue.Info {
 			}
 			user.Partitions[p.PartitionName] = queue.UserShare{Used: p.Used.resource(), AMUsed: p.AMUsed.resource(), AMLimit: p.AMLimit.resource()}
 		}
-		q.Users = append(q.Users, user)
+		q.Capacity.Users = append(q.Capacity.Users, user)
 	}
 	for label, p := range q.Partitions {
 		p.AllocatedContainers = r.NumContainers - r.AllocatedContainers

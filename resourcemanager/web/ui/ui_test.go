@@ -172,9 +172,9 @@ func TestHostileTexts(t *testing.T) {
 		n.Rack, n.HealthReport, n.Version, n.HTTPAddress, n.Labels, n.LostReason = evil, evil, evil, evil, []string{evil}, evil
 	}
 	for i := range s.Tree.Queues {
-		s.Tree.Queues[i].OrderingPolicy, s.Tree.Queues[i].DefaultLabel = evil, evil
-		for j := range s.Tree.Queues[i].Users {
-			s.Tree.Queues[i].Users[j].Name = evil
+		s.Tree.Queues[i].Capacity.OrderingPolicy, s.Tree.Queues[i].DefaultLabel = evil, evil
+		for j := range s.Tree.Queues[i].Capacity.Users {
+			s.Tree.Queues[i].Capacity.Users[j].Name = evil
 		}
 	}
 	s.Self.Store, s.Self.Connection, s.Self.Scheduler = evil, evil, evil

@@ -157,22 +157,28 @@ func rejected() *view.Application {
 
 // Queues is the tree of the recorded cluster, with what the pages need.
 func Queues() *queue.Snapshot {
-	share := func(abs, max, used float32) queue.Share {
-		return queue.Share{Capacity: abs, AbsoluteCapacity: abs, MaxCapacity: max, AbsoluteMax: max, AbsoluteUsed: used, UsedCapacity: used / abs,
-			Weight: -1, Accessible: true, Used: yarn.NewResource(int64(used*8192), 1), AMLimit: yarn.NewResource(768, 1), MaxAMShare: 0.1}
+	share := func(abs, max, used float32) queue.CapacityShare {
+		return queue.CapacityShare{Capacity: abs, AbsoluteCapacity: abs, MaxCapacity: max, AbsoluteMax: max, AbsoluteUsed: used, UsedCapacity: used / abs,
+			Weight: -1, AMLimit: yarn.NewResource(768, 1), MaxAMShare: 0.1}
 	}
-	leaf := func(path, name, parent string, s queue.Share) queue.Info {
-		return queue.Info{Path: path, Name: name, Parent: parent, Leaf: true, Default: s, Labels: []string{"*"}, OrderingPolicy: "fifo",
-			Mode: "percentage", UserLimitPercent: 100, UserLimitFactor: 1, MaxApps: 2000, MaxAppsPerUser: 2000, MaxParallelApps: 2147483647,
-			MaxLifetime: -1, DefaultLifetime: -1, MaxAllocation: yarn.NewResource(4096, 4)}
+	info := func(path, name, parent string, c queue.Capacity) queue.Info {
+		c.Mode, c.MaxParallelApps = "percentage", 2147483647
+		return queue.Info{Path: path, Name: name, Parent: parent, Default: queue.Share{Accessible: true, Used: yarn.NewResource(int64(c.Default.AbsoluteUsed*8192), 1)},
+			Labels: []string{"*"}, MaxAllocation: yarn.NewResource(4096, 4), Capacity: &c}
 	}
-	parent := func(path, name, above string, s queue.Share, children ...string) queue.Info {
-		return queue.Info{Path: path, Name: name, Parent: above, Default: s, Children: children, Labels: []string{"*"},
-			OrderingPolicy: "utilization", Mode: "percentage", MaxParallelApps: 2147483647, MaxAllocation: yarn.NewResource(4096, 4)}
+	leaf := func(path, name, parent string, s queue.CapacityShare) queue.Info {
+		q := info(path, name, parent, queue.Capacity{Default: s, OrderingPolicy: "fifo", UserLimitPercent: 100, UserLimitFactor: 1, MaxApps: 2000, MaxAppsPerUser: 2000})
+		q.Leaf, q.MaxLifetime, q.DefaultLifetime = true, -1, -1
+		return q
+	}
+	parent := func(path, name, above string, s queue.CapacityShare, children ...string) queue.Info {
+		q := info(path, name, above, queue.Capacity{Default: s, OrderingPolicy: "utilization"})
+		q.Children = children
+		return q
 	}
 	dev := leaf("root.dev", "dev", "root", share(0.2, 1, 0.0625))
-	dev.ActiveApps, dev.PendingApps = 1, 1
-	dev.Users = []queue.UserUsage{{Name: "bob", Used: yarn.NewResource(512, 1), AMUsed: yarn.NewResource(512, 1), AMLimit: yarn.NewResource(512, 1),
+	dev.ActiveApps, dev.PendingApps, dev.ActiveUsers = 1, 1, 1
+	dev.Capacity.Users = []queue.UserUsage{{Name: "bob", Used: yarn.NewResource(512, 1), AMUsed: yarn.NewResource(512, 1), AMLimit: yarn.NewResource(512, 1),
 		Limit: yarn.NewResource(1792, 1), ActiveApps: 1, PendingApps: 1, Weight: 1}}
 	closed := leaf("root.closed", "closed", "root", share(0.1, 1, 0))
 	closed.State = queue.Stopped
