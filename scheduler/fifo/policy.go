@@ -67,10 +67,9 @@ func (s *Scheduler) QueueInfo(q *queue.Queue) queue.Info {
 	used := s.used()
 	i := queue.Info{Path: q.Path, Name: q.Name, Leaf: true, State: q.State, Counts: *q.Counts, MaxAllocation: q.Settings.MaxAllocation,
 		SubmittedApps: int32(len(s.ByID)), ActiveApps: int32(len(s.line)), MaxLifetime: -1, DefaultLifetime: -1,
-		Default: queue.Share{Used: used, Capacity: 1, MaxCapacity: 1, AbsoluteCapacity: 1, AbsoluteMax: 1}}
+		Default: queue.Share{Used: used}, Fifo: &queue.Fifo{}}
 	if total := s.Books.Total[yarn.Memory]; total != 0 {
-		i.Default.UsedCapacity = javanum.Div(float32(used[yarn.Memory]), float32(total))
-		i.Default.AbsoluteUsed = i.Default.UsedCapacity
+		i.Fifo.UsedCapacity = javanum.Div(float32(used[yarn.Memory]), float32(total))
 	}
 	for p := range q.Ledger {
 		has := &q.Ledger[p]

@@ -43,6 +43,12 @@ type Info struct {
 	DefaultPriority                      int32
 
 	Capacity *Capacity // under the CapacityScheduler
+	Fifo     *Fifo     // under the FifoScheduler
+}
+
+// Fifo is what there is of a queue under the FifoScheduler alone.
+type Fifo struct {
+	UsedCapacity float32 // the part of the cluster's memory that is used
 }
 
 // In is the queue's share of a partition, "" for the default one.

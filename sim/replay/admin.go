@@ -63,9 +63,8 @@ func (w *World) snapshot() map[string]any {
 
 // onlyQueue is the queue of the FifoScheduler.
 func (w *World) onlyQueue(q *queue.Info) map[string]any {
-	s := &q.Default
-	return map[string]any{"used": w.resource(s.Used), "capacity": fraction(s.Capacity), "max-capacity": fraction(s.MaxCapacity),
-		"used-capacity": fraction(s.UsedCapacity), "state": q.State.String(), "apps": q.SubmittedApps}
+	return map[string]any{"used": w.resource(q.Default.Used), "capacity": fraction(1), "max-capacity": fraction(1),
+		"used-capacity": fraction(q.Fifo.UsedCapacity), "state": q.State.String(), "apps": q.SubmittedApps}
 }
 
 func (w *World) queue(q *queue.Info) map[string]any {
