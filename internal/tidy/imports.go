@@ -29,6 +29,7 @@ var Table = []Row{
 
 	{"scheduler", []string{"yarn", "scheduler/"}, []string{"scheduler/schedtest"}, "the scheduler decides from values alone; whoever asks is none of its business"},
 	{"scheduler/core", []string{"yarn", "scheduler/"}, append([]string{"scheduler/lint", "scheduler/schedtest"}, policies...), "lives and books are the same whoever decides; a policy hears of them, and is not known by name"},
+	{"scheduler/capacity/tree", []string{"yarn", "scheduler/"}, append([]string{"scheduler/core", "scheduler/lint", "scheduler/schedtest"}, policies...), "which queues there are, and what they are entitled to, does not depend on who serves them"},
 	{"scheduler/queue", []string{"yarn", "scheduler/"}, policies, "the tree is what policies order; a policy it knew would be built into it"},
 	{"scheduler/cluster", []string{"yarn", "scheduler/"}, policies, "nodes' books are the same whatever the policy"},
 	{"scheduler/demand", []string{"yarn", "scheduler/"}, policies, "what an application wants does not depend on who grants it"},

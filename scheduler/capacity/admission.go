@@ -14,7 +14,7 @@ import (
 // activate admits the pending applications of a leaf whose masters fit in the
 // share of masters (maximum-am-resource-percent).
 func (s *Scheduler) activate(q *Queue) {
-	l := q.leaf
+	l := leafOf(q)
 	for p := range q.Shares {
 		if s.hasMasterLimit(q, part(p)) {
 			s.masterLimit(q, part(p))
@@ -35,7 +35,7 @@ func (s *Scheduler) activate(q *Queue) {
 // admitPending admits in the order of who waits. What is refused stays so in
 // this pass, which only adds to what masters use.
 func (s *Scheduler) admitPending(q *Queue) {
-	w := &q.leaf.pending
+	w := &leafOf(q).pending
 	for a := w.next(); a != nil; a = w.next() {
 		switch s.admits(q, a) {
 		case overQueue:
@@ -67,7 +67,7 @@ func (s *Scheduler) masterLimit(q *Queue, p part) resource {
 	sh := &q.Shares[p]
 	var current resource
 	if p == 0 {
-		current = q.leaf.queueLimit
+		current = leafOf(q).queueLimit
 	}
 	sh.AMLimit = sh.EffMin
 	if s.Calc.FitsIn(&sh.EffMin, &current) {
@@ -79,7 +79,7 @@ func (s *Scheduler) masterLimit(q *Queue, p part) resource {
 
 // userMasterLimit is how much the masters of one user may use.
 func (s *Scheduler) userMasterLimit(q *Queue, u *user, p part) resource {
-	sh, l := &q.Shares[p], q.leaf
+	sh, l := &q.Shares[p], leafOf(q)
 	share := max(javanum.Div(q.Conf.UserLimit, 100), javanum.Div(1, float32(max(l.activeUsers(), 1))))
 	share = min(javanum.Mul(share, u.weight), 1)
 	by := javanum.Mul(javanum.Mul(sh.MaxAM, share), q.Conf.UserFactor)
@@ -106,12 +106,12 @@ const (
 // and then serves for all users.
 func (s *Scheduler) admits(q *Queue, a *app) verdict {
 	sh := &q.Shares[a.amPart]
-	free := q.leaf.active.len() < 1 || !s.Calc.Positive(&q.leaf.lastCluster, &sh.AMUsed)
+	free := leafOf(q).active.len() < 1 || !s.Calc.Positive(&leafOf(q).lastCluster, &sh.AMUsed)
 	if with := a.amSize.Add(sh.AMUsed); !free && !s.Calc.FitsIn(&with, &sh.AMLimit) {
 		return overQueue
 	}
-	u := q.userOf(a.User)
-	limit := &q.leaf.pending.limits[a.amPart]
+	u := userOf(q, a.User)
+	limit := &leafOf(q).pending.limits[a.amPart]
 	if !limit.known {
 		limit.known, limit.value = true, s.userMasterLimit(q, u, a.amPart)
 	}
@@ -124,37 +124,37 @@ func (s *Scheduler) admits(q *Queue, a *app) verdict {
 // masterRefusal is why the last pass did not admit the application, by what masters use
 // now. The zero Reason is that of one that no pass has looked at.
 func (s *Scheduler) masterRefusal(a *app) yarn.Reason {
-	q, w := a.queue, &a.queue.leaf.pending
+	q, w := a.queue, &leafOf(a.queue).pending
 	if !a.waits || w.passes == a.joined {
 		return yarn.Reason{}
 	}
 	sh, label := &q.Shares[a.amPart], s.Books.Partition(a.amPart).Name
 	if with := a.amSize.Add(sh.AMUsed); !s.Calc.FitsIn(&with, &sh.AMLimit) {
-		return yarn.Reason{Code: fit.AMLimit, Subject: q.Path, Needed: with, Limit: sh.AMLimit, Key: q.setting(label, masterShare)}
+		return yarn.Reason{Code: fit.AMLimit, Subject: q.Path, Needed: with, Limit: sh.AMLimit, Key: settingOf(q, label, masterShare)}
 	}
 	var used resource
-	if u := q.leaf.users[a.User]; u != nil {
+	if u := leafOf(q).users[a.User]; u != nil {
 		used = u.shares[a.amPart].amUsed
 	}
 	if int(a.amPart) < len(w.limits) && w.limits[a.amPart].known {
 		limit := w.limits[a.amPart].value
 		if with := a.amSize.Add(used); !s.Calc.FitsIn(&with, &limit) {
 			return yarn.Reason{Code: fit.UserAMLimit, Subject: q.Path, Needed: with, Limit: limit, Detail: a.User,
-				Key: q.setting(label, masterShare) + ", " + q.userSettings()}
+				Key: settingOf(q, label, masterShare) + ", " + userSettings(q)}
 		}
 	}
 	return yarn.Reason{}
 }
 
 func (s *Scheduler) admit(q *Queue, a *app) {
-	l := q.leaf
-	u := q.userOf(a.User)
+	l := leafOf(q)
+	u := userOf(q, a.User)
 	l.pending.exit(a)
 	l.counts(u, 1, -1)
 	a.waits = false
 	if !a.active { // with LikeApache it may be admitted twice
 		a.active = true
-		l.active.enter(a, q.policy())
+		l.active.enter(a, policyOf(q))
 	}
 	s.chargeMaster(q, u, a, 1)
 	u.shares[a.amPart].amLimit = l.pending.limits[a.amPart].value
@@ -166,7 +166,7 @@ func (s *Scheduler) mayRun(a *app) bool {
 		return false
 	}
 	for q := a.queue; q != nil; q = q.Up {
-		if q.runnableApps() >= q.Conf.MaxParallel {
+		if runnableApps(q) >= q.Conf.MaxParallel {
 			return false
 		}
 	}
@@ -186,7 +186,7 @@ func (s *Scheduler) track(a *app) {
 // countParallel counts applications that run for the parents of a leaf.
 func countParallel(q *Queue, n int32) {
 	for q = q.Up; q != nil; q = q.Up {
-		q.runnable += n
+		parentOf(q).runnable += n
 	}
 }
 
@@ -231,7 +231,7 @@ func (s *Scheduler) promoteMoved(a *app, from *Queue) {
 func waitingFor(leaf *Queue) [][]*app {
 	var highest *Queue
 	for q := leaf; q != nil; q = q.Up {
-		if q.runnableApps() == q.Conf.MaxParallel-1 {
+		if runnableApps(q) == q.Conf.MaxParallel-1 {
 			highest = q
 		}
 	}
@@ -253,11 +253,11 @@ func (s *Scheduler) promoteAll() {
 
 // waitingBelow are the waiting applications of the leaves below with room.
 func waitingBelow(q *Queue, lists [][]*app) [][]*app {
-	if q.runnableApps() >= q.Conf.MaxParallel {
+	if runnableApps(q) >= q.Conf.MaxParallel {
 		return lists
 	}
 	if q.Leaf {
-		return append(lists, slices.Clone(q.leaf.waiting))
+		return append(lists, slices.Clone(leafOf(q).waiting))
 	}
 	for _, c := range q.Children {
 		lists = waitingBelow(c, lists)
@@ -302,7 +302,7 @@ func (s *Scheduler) run(lists [][]*app, most int) {
 		a.runnable = true
 		s.track(a)
 		started = append(started, a)
-		a.queue.leaf.waiting = slices.DeleteFunc(a.queue.leaf.waiting, func(o *app) bool { return o == a })
+		leafOf(a.queue).waiting = slices.DeleteFunc(leafOf(a.queue).waiting, func(o *app) bool { return o == a })
 		s.join(a.queue, a)
 	}
 }

@@ -24,7 +24,7 @@ func inOrder(w *pendings) []*app {
 // waits, one after the other, whether it fits.
 func lookAtEverybody(s *Scheduler) func(q *Queue) {
 	return func(q *Queue) {
-		for _, a := range inOrder(&q.leaf.pending) {
+		for _, a := range inOrder(&leafOf(q).pending) {
 			if s.admits(q, a) == fits {
 				s.admit(q, a)
 			}
@@ -78,10 +78,10 @@ func refused(s *Scheduler, a *app) bool {
 	case fit.AMLimit:
 		return why.Subject == a.queue.Path && why.Needed == a.amSize.Add(sh.AMUsed) && why.Limit == sh.AMLimit && !s.Calc.FitsIn(&why.Needed, &why.Limit)
 	case fit.UserAMLimit:
-		u := a.queue.leaf.users[a.User]
+		u := leafOf(a.queue).users[a.User]
 		return why.Subject == a.queue.Path && why.Detail == a.User && why.Needed == a.amSize.Add(u.shares[a.amPart].amUsed) && !s.Calc.FitsIn(&why.Needed, &why.Limit)
 	}
-	return !s.Calc.Positive(&a.queue.leaf.lastCluster, &a.queue.leaf.lastCluster) // nobody is admitted to an empty cluster
+	return !s.Calc.Positive(&leafOf(a.queue).lastCluster, &leafOf(a.queue).lastCluster) // nobody is admitted to an empty cluster
 }
 
 // When the first of three users has ended, the second is admitted while the share of

@@ -3,6 +3,7 @@ package capacity
 import (
 	"slices"
 
+	"github.com/heddle-project/heddle/scheduler/capacity/tree"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
@@ -61,7 +62,7 @@ func (s *Scheduler) Admit(in *demand.Application, path string) (*core.App, yarn.
 }
 
 func (s *Scheduler) admitApplication(in *demand.Application, path string) (*Queue, int32, yarn.Reason) {
-	if n := s.tree.Root.Apps; n >= s.cfg.MaxSystemApps && !in.Recovering {
+	if n := s.tree.Root.NumApps(); n >= s.cfg.MaxSystemApps && !in.Recovering {
 		return nil, 0, yarn.Reason{Code: fit.TooManyApps, Subject: queue.Root, Count: int64(n), Max: int64(s.cfg.MaxSystemApps),
 			Key: config.Prefix + "maximum-applications"}
 	}
@@ -74,29 +75,26 @@ func (s *Scheduler) admitApplication(in *demand.Application, path string) (*Queu
 		return nil, 0, why
 	}
 	if in.Recovering {
-		q.drainForRecovery()
+		q.AppRecovered()
 	} else if why := s.meetUser(q, in.User); !why.OK() {
 		return nil, 0, why
 	}
 	q.LastSubmit = s.Now.Mono
 	for p := q.Up; p != nil; p = p.Up {
-		p.Apps++
+		parentOf(p).apps++
 	}
 	return q, priority, yarn.Reason{}
 }
 
 // destination is the leaf of that name, created where that is allowed.
 func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, yarn.Reason) {
-	q := s.tree.Find(path)
-	if q != nil && s.isAstray(q.Path) {
-		return nil, yarn.Reason{Code: fit.UnknownQueue, Subject: path}
-	}
+	q := s.find(path)
 	if q == nil {
 		if s.tree.Names.Ambiguous(path) {
 			return nil, yarn.Reason{Code: fit.AmbiguousQueue, Subject: path}
 		}
 		var why yarn.Reason
-		if q, why = s.create(path); !why.OK() {
+		if q, why = s.live().Create(path); !why.OK() {
 			return nil, why
 		}
 	}
@@ -115,7 +113,7 @@ func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, ya
 // the answer.
 func (s *Scheduler) meetUser(q *Queue, name string) yarn.Reason {
 	if s.leafTakes(q).OK() {
-		q.userOf(name)
+		userOf(q, name)
 	}
 	return s.maySubmitNow(q, name)
 }
@@ -125,14 +123,14 @@ func (s *Scheduler) maySubmitNow(q *Queue, name string) yarn.Reason {
 	if why := s.leafTakes(q); !why.OK() {
 		return why
 	}
-	if l := q.leaf; !q.ManagedLeaf() {
+	if l := leafOf(q); !q.ManagedLeaf() {
 		n := int32(0)
 		if u := l.users[name]; u != nil {
 			n = u.active + u.pending
 		}
-		if n >= l.maxAppsPerUser {
-			return yarn.Reason{Code: fit.TooManyUserApps, Subject: q.Path, Count: int64(n), Max: int64(l.maxAppsPerUser),
-				Key: s.maxAppsKey(q) + ", minimum-user-limit-percent and user-limit-factor"}
+		if n >= q.MaxAppsPerUser {
+			return yarn.Reason{Code: fit.TooManyUserApps, Subject: q.Path, Count: int64(n), Max: int64(q.MaxAppsPerUser),
+				Key: tree.MaxAppsKey(s.cfg, q) + ", minimum-user-limit-percent and user-limit-factor"}
 		}
 	}
 	for p := q.Up; p != nil; p = p.Up {
@@ -148,8 +146,8 @@ func (s *Scheduler) leafTakes(q *Queue) yarn.Reason {
 	if q.State != queue.Running {
 		return yarn.Reason{Code: fit.QueueStopped, Subject: q.Path}
 	}
-	if n := q.NumApps(); n >= q.leaf.maxApps && !q.ManagedLeaf() {
-		return yarn.Reason{Code: fit.TooManyQueueApps, Subject: q.Path, Count: int64(n), Max: int64(q.leaf.maxApps), Key: s.maxAppsKey(q)}
+	if n := q.NumApps(); n >= q.MaxApps && !q.ManagedLeaf() {
+		return yarn.Reason{Code: fit.TooManyQueueApps, Subject: q.Path, Count: int64(n), Max: int64(q.MaxApps), Key: tree.MaxAppsKey(s.cfg, q)}
 	}
 	return yarn.Reason{}
 }
@@ -159,23 +157,10 @@ func (s *Scheduler) Removed(gone *core.App) {
 	a := mine(gone)
 	q := a.queue
 	s.unwant(q, a)
-	q.finished()
+	q.AppGone()
 	for p := q.Up; p != nil; p = p.Up {
-		p.Apps--
-		p.finished()
-	}
-}
-
-// finished ends the draining of a queue that has become empty.
-func (q *Queue) finished() {
-	if q.State == queue.Draining && q.NumApps() == 0 {
-		q.State = queue.Stopped
-	}
-}
-
-func (q *Queue) drainForRecovery() {
-	for ; q != nil && q.State == queue.Stopped; q = q.Up {
-		q.State = queue.Draining
+		parentOf(p).apps--
+		p.AppGone()
 	}
 }
 
@@ -198,8 +183,8 @@ func (s *Scheduler) Started(of *core.App) {
 
 // join puts the attempt into the leaf's lists and admits who can be.
 func (s *Scheduler) join(q *Queue, a *app) {
-	l := q.leaf
-	u := q.userOf(a.User)
+	l := leafOf(q)
+	u := userOf(q, a.User)
 	q.Touch()
 	if a.listed = a.runnable; !a.runnable {
 		l.waiting = append(l.waiting, a)
@@ -219,8 +204,8 @@ func (s *Scheduler) join(q *Queue, a *app) {
 // separate takes the attempt from the lists: it has ended, or moves to another leaf
 // or to the same.
 func (s *Scheduler) separate(q *Queue, a *app, to *Queue) {
-	l := q.leaf
-	u := q.userOf(a.User)
+	l := leafOf(q)
+	u := userOf(q, a.User)
 	if a.listed {
 		l.runnable--
 	} else {
@@ -228,10 +213,10 @@ func (s *Scheduler) separate(q *Queue, a *app, to *Queue) {
 		l.pending.miscounted = true
 	}
 	wasActive := a.active
-	q.calm(a)
+	calm(q, a)
 	switch {
 	case a.active:
-		l.active.exit(a, q.policy())
+		l.active.exit(a, policyOf(q))
 		a.active = false
 		s.chargeMaster(q, u, a, -1)
 		l.counts(u, -1, 0)
@@ -249,7 +234,7 @@ func (s *Scheduler) separate(q *Queue, a *app, to *Queue) {
 		l.counts(u, 0, -1)
 	}
 	if u.active+u.pending == 0 {
-		q.leave(u)
+		leave(q, u)
 	}
 	s.activate(q)
 	q.Touch()
@@ -310,14 +295,14 @@ func (s *Scheduler) PrepareTarget(of *core.App, target string) (*queue.Queue, ya
 
 // leafToMoveTo finds the target, if the application's queue can be left for it.
 func (s *Scheduler) leafToMoveTo(a *app, target string) (*Queue, yarn.Reason) {
-	q := s.tree.Find(target)
+	q := s.find(target)
 	switch {
-	case s.tree.Find(a.queue.Path) == nil || s.isAstray(a.queue.Path):
+	case s.find(a.queue.Path) == nil:
 		// compat: a refresh has taken its queue out of the tree.
 		return nil, yarn.Reason{Code: fit.UnknownQueue, Subject: a.queue.Path}
 	case q == nil && s.tree.Names.Ambiguous(target):
 		return nil, yarn.Reason{Code: fit.AmbiguousQueue, Subject: target}
-	case q == nil || s.isAstray(q.Path):
+	case q == nil:
 		return nil, yarn.Reason{Code: fit.UnknownQueue, Subject: target}
 	case !q.Leaf:
 		return nil, yarn.Reason{Code: fit.NotALeaf, Subject: q.Path}
@@ -347,7 +332,7 @@ func (s *Scheduler) Moved(of *core.App, fromLeaf, toLeaf *queue.Queue) {
 	a, from, to := mine(of), own(fromLeaf), own(toLeaf)
 	to.LastSubmit = s.Now.Mono
 	for p := to.Up; p != nil; p = p.Up {
-		p.Apps++
+		parentOf(p).apps++
 	}
 	if a.Running {
 		s.separate(from, a, to)
@@ -359,10 +344,10 @@ func (s *Scheduler) Moved(of *core.App, fromLeaf, toLeaf *queue.Queue) {
 		s.unwant(from, a) // what an attempt wanted is counted until its application goes
 	}
 	a.enters(to)
-	from.finished()
+	from.AppGone()
 	for p := from.Up; p != nil; p = p.Up {
-		p.Apps--
-		p.finished()
+		parentOf(p).apps--
+		p.AppGone()
 	}
 	if a.Running && !s.AsApache {
 		s.promoteMoved(a, from)
@@ -393,11 +378,11 @@ func (s *Scheduler) moveDemand(a *app, from, to *Queue) {
 func (s *Scheduler) Prioritize(of *core.App, priority int32) {
 	a := mine(of)
 	q := a.queue
-	l := q.leaf
-	q.calm(a)
+	l := leafOf(q)
+	calm(q, a)
 	switch {
 	case a.active:
-		compare := q.policy()
+		compare := policyOf(q)
 		l.active.exit(a, compare)
 		if a.waits {
 			l.pending.exit(a)

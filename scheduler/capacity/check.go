@@ -65,7 +65,7 @@ func (c *recount) checkQueues() string {
 		if (q.Up == nil) != (q.Parent == nil) || q.Up != nil && q.Parent != &q.Up.Queue || c.s.tree.All[q.Index] != &q.Queue {
 			return fmt.Sprintf("%s stands in two places of the tree", q.Path)
 		}
-		if q.Creates != q.createsQueues() {
+		if q.Creates != q.CreatesQueues() {
 			return fmt.Sprintf("%s creates queues: %v is kept", q.Path, q.Creates)
 		}
 		if wrong := c.s.checkOrders(q); wrong != "" {
@@ -81,10 +81,10 @@ func (c *recount) checkQueues() string {
 // checkUsers compares users with their containers, and the sum of active users
 // with what the leaf keeps of it.
 func (c *recount) checkUsers(q *Queue) string {
-	l := q.leaf
-	if l == nil {
+	if !q.Leaf {
 		return ""
 	}
+	l := leafOf(q)
 	actives := l.actives
 	for _, u := range l.ordered {
 		if u.inActive {
@@ -121,23 +121,23 @@ func (c *recount) checkUsers(q *Queue) string {
 // checkLists sees that the lists of leaves are complete and in order.
 func (c *recount) checkLists() string {
 	for _, q := range c.s.tree.Queues {
-		if q == nil || q.leaf == nil {
+		if q == nil || !q.Leaf {
 			continue
 		}
 		var am resource
-		for i, a := range q.leaf.active.apps {
+		for i, a := range leafOf(q).active.apps {
 			if !a.active || a.queue != q {
 				return fmt.Sprintf("%s: %v is not one of its active applications", q.Path, a.ID)
 			}
-			if i > 0 && q.Conf.Ordering != config.FairOrder && q.policy()(q.leaf.active.apps[i-1], a) >= 0 {
+			if i > 0 && q.Conf.Ordering != config.FairOrder && policyOf(q)(leafOf(q).active.apps[i-1], a) >= 0 {
 				return fmt.Sprintf("%s: %v is out of order", q.Path, a.ID)
 			}
 			am = am.Add(a.amSize)
 		}
-		if wrong := q.leaf.pending.check(q); wrong != "" {
+		if wrong := leafOf(q).pending.check(q); wrong != "" {
 			return fmt.Sprintf("%s: who waits: %s", q.Path, wrong)
 		}
-		if wrong := q.leaf.active.check(); wrong != "" {
+		if wrong := leafOf(q).active.check(); wrong != "" {
 			return fmt.Sprintf("%s: %s", q.Path, wrong)
 		}
 		var kept resource
@@ -154,9 +154,13 @@ func (c *recount) checkLists() string {
 // checkOrders sees that the keys of a parent's children are what they would be if
 // they were made now, and that the least of them wins.
 func (s *Scheduler) checkOrders(q *Queue) string {
-	for p := range q.orders {
-		for m := range q.orders[p] {
-			o := &q.orders[p][m]
+	if q.Leaf || parentOf(q).order != q.Order {
+		return ""
+	}
+	orders := parentOf(q).orders
+	for p := range orders {
+		for m := range orders[p] {
+			o := &orders[p][m]
 			if o.keys == nil {
 				continue
 			}

@@ -19,7 +19,7 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 	case o.From >= 0:
 		kind = cluster.AllocatedFromReserved
 	case o.Excess < 0 && len(a.Wants.Keys()) == 0 && r.quick(): // the walk has just looked at it
-		a.queue.leaf.active.lay(a, int(o.place))
+		leafOf(a.queue).active.lay(a, int(o.place))
 	}
 	return decide(out, kind, c, box)
 }

@@ -68,10 +68,10 @@ func (s *Scheduler) outsideWalks(a *app) yarn.Reason {
 		if why := s.masterRefusal(a); !why.OK() {
 			return why
 		}
-		return yarn.Reason{Code: fit.NotActivated, Subject: a.queue.Path, Key: a.queue.setting(s.Books.Partition(a.amPart).Name, masterShare)}
+		return yarn.Reason{Code: fit.NotActivated, Subject: a.queue.Path, Key: settingOf(a.queue, s.Books.Partition(a.amPart).Name, masterShare)}
 	case s.cutOff(a.queue) != nil:
 		q := s.cutOff(a.queue)
-		return yarn.Reason{Code: fit.QueueRemoved, Subject: q.Path, Key: q.Up.setting("", "queues")}
+		return yarn.Reason{Code: fit.QueueRemoved, Subject: q.Path, Key: settingOf(q.Up, "", "queues")}
 	case s.Books.Count == 0:
 		return yarn.Reason{Code: fit.NoNodes}
 	}
@@ -82,7 +82,7 @@ func (s *Scheduler) outsideWalks(a *app) yarn.Reason {
 // tree, or nil.
 func (s *Scheduler) cutOff(q *Queue) *Queue {
 	for ; q.Up != nil; q = q.Up {
-		if !q.Up.has(q) {
+		if !q.Up.Has(q) {
 			return q
 		}
 	}
@@ -92,12 +92,12 @@ func (s *Scheduler) cutOff(q *Queue) *Queue {
 // parallelReason says which limit on parallel applications holds it back.
 func (s *Scheduler) parallelReason(a *app) yarn.Reason {
 	for q := a.queue; q != nil; q = q.Up {
-		if n := q.runnableApps(); n >= q.Conf.MaxParallel {
-			return yarn.Reason{Code: fit.ParallelApps, Subject: q.Path, Count: int64(n) + 1, Max: int64(q.Conf.MaxParallel), Key: q.setting("", parallelApps)}
+		if n := runnableApps(q); n >= q.Conf.MaxParallel {
+			return yarn.Reason{Code: fit.ParallelApps, Subject: q.Path, Count: int64(n) + 1, Max: int64(q.Conf.MaxParallel), Key: settingOf(q, "", parallelApps)}
 		}
 	}
 	if s.mayRun(a) {
-		return yarn.Reason{Code: fit.HeldBack, Subject: a.queue.Path, Key: a.queue.setting("", parallelApps)}
+		return yarn.Reason{Code: fit.HeldBack, Subject: a.queue.Path, Key: settingOf(a.queue, "", parallelApps)}
 	}
 	return yarn.Reason{Code: fit.ParallelApps, Subject: a.User, Count: int64(s.userRunnable[a.User]) + 1, Max: int64(s.cfg.UserParallel(a.User)),
 		Key: userParallel(a.User)}
@@ -319,7 +319,7 @@ func (r *round) noteHolder(c ContainerRef) {
 // noteDenied is for nodes that the queue may not use.
 func (r *round) noteDenied(q *Queue) {
 	if r.why != nil {
-		r.why.add(yarn.Reason{Code: fit.PartitionDenied, Subject: q.Path, Detail: r.label, Key: q.setting("", "accessible-node-labels")}, r.why.above(q))
+		r.why.add(yarn.Reason{Code: fit.PartitionDenied, Subject: q.Path, Detail: r.label, Key: settingOf(q, "", "accessible-node-labels")}, r.why.above(q))
 	}
 }
 
@@ -338,13 +338,13 @@ func (r *round) noteQueue(q *Queue, used, limit *resource) {
 	if !q.Leaf {
 		code = fit.ParentLimit
 	}
-	r.why.add(yarn.Reason{Code: code, Subject: q.Path, Needed: *used, Limit: *limit, Key: q.setting(r.label, maximumCapacity)}, r.why.above(q))
+	r.why.add(yarn.Reason{Code: code, Subject: q.Path, Needed: *used, Limit: *limit, Key: settingOf(q, r.label, maximumCapacity)}, r.why.above(q))
 }
 
 // noteHeadroom is for an ask for more than the queue has left.
 func (r *round) noteHeadroom(q *Queue, size, room *resource) {
 	if r.why != nil {
-		r.noteReason(yarn.Reason{Code: fit.Headroom, Subject: q.Path, Needed: *size, Limit: *room, Key: q.setting(r.label, maximumCapacity)})
+		r.noteReason(yarn.Reason{Code: fit.Headroom, Subject: q.Path, Needed: *size, Limit: *room, Key: settingOf(q, r.label, maximumCapacity)})
 	}
 }
 
@@ -353,7 +353,7 @@ func (r *round) noteUser(a *app, used *resource, b *userBlock) {
 	switch {
 	case r.why == nil:
 	case r.s.Calc.More(&r.s.Books.Total, used, &b.limit):
-		r.noteReason(yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: *used, Limit: b.limit, Key: a.queue.userSettings()})
+		r.noteReason(yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: *used, Limit: b.limit, Key: userSettings(a.queue)})
 	default: // refused while the leaf did not know the user
 		r.noteStranger(a)
 	}

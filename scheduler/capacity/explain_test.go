@@ -98,7 +98,7 @@ func sayIf(wrong bool, what string) string {
 }
 
 func (p *play) untrueOfUser(a *app, why yarn.Reason) string {
-	s, u := p.quick, a.queue.leaf.users[a.User]
+	s, u := p.quick, leafOf(a.queue).users[a.User]
 	if why.Subject != a.User {
 		return "that is not its user"
 	}
@@ -107,7 +107,7 @@ func (p *play) untrueOfUser(a *app, why yarn.Reason) string {
 	}
 	if why.Code == fit.UserUnknown {
 		was := func(sh userShare) bool {
-			v := a.queue.leaf.version
+			v := leafOf(a.queue).version
 			return sh.blocked[respect].refused == v || sh.blocked[ignore].refused == v
 		}
 		return sayIf(!slices.ContainsFunc(u.shares, was), "its user was not refused")
@@ -128,7 +128,7 @@ func (p *play) untrueOfUser(a *app, why yarn.Reason) string {
 func (p *play) untrueOfQueue(a *app, why yarn.Reason) string {
 	s, q := p.quick, p.quick.tree.ByPath(why.Subject)
 	if why.Code == fit.OtherList {
-		return sayIf(a.queue.sameList(a, why.Subject), "its list is served")
+		return sayIf(sameList(a.queue, a, why.Subject), "its list is served")
 	}
 	if q == nil || a.queue.Path != q.Path && !strings.HasPrefix(a.queue.Path, q.Path+".") {
 		return "that queue is not above it"

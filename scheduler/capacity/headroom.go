@@ -18,12 +18,12 @@ func (s *Scheduler) noteHeadroom(q *Queue, a *app, p part, m mode) (*user, *user
 	}
 	b := &u.shares[p].blocked[m]
 	if j := s.Journal; j != nil {
-		core.Keep(j, &q.leaf.queueLimit)
+		core.Keep(j, &leafOf(q).queueLimit)
 		core.Keep(j, &a.headLeaf)
 		core.Keep(j, &a.headUser)
 		core.Keep(j, b)
 	}
-	s.Calc.Set(&q.leaf.queueLimit, &q.leaf.visitLimit)
+	s.Calc.Set(&leafOf(q).queueLimit, &leafOf(q).visitLimit)
 	a.headLeaf, a.headUser = q, u
 	s.Calc.Set(&b.limit, s.anyLimit(q, p, m))
 	if u.weight != 1 { // it is a multiple of the least container already
@@ -76,11 +76,11 @@ func (a *app) headroomParts(yield func(part) bool) {
 
 func (s *Scheduler) headroomIn(q *Queue, a *app, p part) resource {
 	limit, weight := s.limitNow(q, p, respect), float32(1)
-	if u := q.leaf.users[a.User]; u != nil {
+	if u := leafOf(q).users[a.User]; u != nil {
 		weight = u.weight
 	}
 	s.Calc.ScaleDown(&limit, float64(weight), &s.Min)
-	ofQueue := q.leaf.queueLimit
+	ofQueue := leafOf(q).queueLimit
 	if p != 0 {
 		ofQueue = q.Shares[p].EffMax
 	}

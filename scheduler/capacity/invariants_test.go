@@ -164,7 +164,7 @@ func (v *snapshot) queuesSound() string {
 // usersSound sees that the users of a leaf add up to the leaf. Where users were
 // forgotten they need not.
 func (v *snapshot) usersSound(q *Queue, to *twin.Queue) string {
-	if q.leaf == nil {
+	if !q.Leaf {
 		return ""
 	}
 	for _, l := range v.world.Labels {
@@ -174,11 +174,11 @@ func (v *snapshot) usersSound(q *Queue, to *twin.Queue) string {
 			used := v.world.UsedBy(to, u, l.Name)
 			sum = sum.Add(used)
 			ratios += u.Ratio[l.Name]
-			if !q.leaf.lost && (u.Forgotten[l.Name] != resource{} || negative(used)) {
+			if !leafOf(q).lost && (u.Forgotten[l.Name] != resource{} || negative(used)) {
 				return fmt.Sprintf("%s: user %s uses %v in %q, but has %v more", q.Path, u.Name, used, l.Name, resource{}.Sub(u.Forgotten[l.Name]))
 			}
 		}
-		if q.leaf.lost {
+		if leafOf(q).lost {
 			continue
 		}
 		if to.Forgotten[l.Name] != (resource{}) || sum != v.world.Used(to, l.Name) {
@@ -214,8 +214,8 @@ func (v *snapshot) parallelSound() string {
 		}
 	}
 	for q, to := range v.queues {
-		if q.runnableApps() != runs[to] {
-			return fmt.Sprintf("%s lets %d applications run, there are %d", q.Path, q.runnableApps(), runs[to])
+		if runnableApps(q) != runs[to] {
+			return fmt.Sprintf("%s lets %d applications run, there are %d", q.Path, runnableApps(q), runs[to])
 		}
 	}
 	for _, user := range []string{"ann", "bob", "cid"} {
@@ -253,7 +253,7 @@ func (p *play) mayRun(ref AppRef) bool {
 // ordersSound sees that no order contradicts itself.
 func (v *snapshot) ordersSound() string {
 	for q := range v.queues {
-		if q.leaf != nil && (!isOrder(q.leaf.active.apps, q.policy()) || !isOrder(q.leaf.pending.appendTo(nil), comparePending)) {
+		if q.Leaf && (!isOrder(leafOf(q).active.apps, policyOf(q)) || !isOrder(leafOf(q).pending.appendTo(nil), comparePending)) {
 			return fmt.Sprintf("the order of applications of %s contradicts itself", q.Path)
 		}
 	}
@@ -446,7 +446,7 @@ func (p *play) settled() {
 // forgotten sees that a leaf does not remember a user whose last application has
 // gone, if it never counted one in another way.
 func (p *play) forgotten(q *Queue, user string) {
-	if q.leaf.lost || q.leaf.active.restless || q.leaf.users[user] == nil {
+	if leafOf(q).lost || leafOf(q).active.restless || leafOf(q).users[user] == nil {
 		return
 	}
 	for _, a := range p.quick.Apps {
@@ -454,7 +454,7 @@ func (p *play) forgotten(q *Queue, user string) {
 			return
 		}
 	}
-	if u := q.leaf.users[user]; u.active != 0 || u.inActive || !none(u.shares[0].used) {
+	if u := leafOf(q).users[user]; u.active != 0 || u.inActive || !none(u.shares[0].used) {
 		p.t.Fatalf("%s remembers %s with %d applications and %v", q.Path, user, u.active, u.shares[0].used)
 	}
 }
@@ -505,7 +505,7 @@ func (p *play) admissions(only string, users map[string]int, was map[AppRef]bool
 	v.world.Entitle()
 	for _, q := range v.world.Leaves() {
 		// A user who was forgotten with active applications left its masters behind.
-		if only != "" && q.Path != only || p.quick.tree.ByPath(q.Path).leaf.active.restless {
+		if only != "" && q.Path != only || leafOf(p.quick.tree.ByPath(q.Path)).active.restless {
 			continue
 		}
 		have := ""
@@ -538,11 +538,11 @@ func (p *play) recalculated() {
 	v.world.Entitle()
 	limits := v.world.QueueLimits()
 	for q, to := range v.queues {
-		if q.leaf == nil {
+		if !q.Leaf {
 			continue
 		}
-		if q.leaf.queueLimit != limits[q.Path] {
-			p.t.Fatalf("%s goes by the limit %v, the twin by %v", q.Path, q.leaf.queueLimit, limits[q.Path])
+		if leafOf(q).queueLimit != limits[q.Path] {
+			p.t.Fatalf("%s goes by the limit %v, the twin by %v", q.Path, leafOf(q).queueLimit, limits[q.Path])
 		}
 		for at := range q.Shares {
 			if have, want := q.Shares[at].AMLimit, v.world.MasterLimit(to, v.label(part(at))); p.quick.hasMasterLimit(q, part(at)) && have != want {
@@ -556,8 +556,8 @@ func (p *play) recalculated() {
 func (p *play) askers() (users map[string]int, active map[AppRef]bool) {
 	users, active = map[string]int{}, map[AppRef]bool{}
 	for _, q := range p.quick.tree.Queues {
-		if q != nil && q.leaf != nil {
-			users[q.Path] = int(q.leaf.activeUsers())
+		if q != nil && q.Leaf {
+			users[q.Path] = int(leafOf(q).activeUsers())
 		}
 	}
 	for _, a := range p.quick.Apps {

@@ -10,7 +10,7 @@ const (
 )
 
 // setting is a queue's, of one partition if the label is not empty.
-func (q *Queue) setting(label, name string) string {
+func settingOf(q *Queue, label, name string) string {
 	if label != "" {
 		name = "accessible-node-labels." + label + "." + name
 	}
@@ -18,8 +18,8 @@ func (q *Queue) setting(label, name string) string {
 }
 
 // userSettings decide how much of a leaf one user may have.
-func (q *Queue) userSettings() string {
-	return q.setting("", "minimum-user-limit-percent") + " and " + q.setting("", "user-limit-factor")
+func userSettings(q *Queue) string {
+	return settingOf(q, "", "minimum-user-limit-percent") + " and " + settingOf(q, "", "user-limit-factor")
 }
 
 // userParallel decides how many applications of a user may run.

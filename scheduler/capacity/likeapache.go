@@ -1,41 +1,84 @@
 package capacity
 
 import (
-	"fmt"
-
+	"github.com/heddle-project/heddle/scheduler/capacity/tree"
 	"github.com/heddle-project/heddle/scheduler/config"
-	"github.com/heddle-project/heddle/scheduler/javanum"
 )
 
 // What goes wrong in Apache goes wrong here where replays of its decisions ask for it.
-// What its late refusals leave behind is in late.go; the rest stands at the calls of
-// AsApache, or here where it takes more than a line.
+// What concerns the queues alone is in likeapache.go of package tree; the rest stands at
+// the calls of AsApache, or here where it takes more than a line.
 
 // LikeApache lets go wrong what goes wrong in Apache; see the facade.
 func (s *Scheduler) LikeApache() {
-	s.late, s.AsApache = &late{lost: map[string]bool{}}, true
-	s.keepsFractions = s.cfg.Legacy
+	s.apache, s.AsApache = tree.LikeApache(s.cfg.Legacy), true
 }
 
-// guaranteedTooMuch refuses a managed parent whose leaves are not to have more than
-// its guarantee.
+// find is the queue with that full or short name, or nil.
+func (s *Scheduler) find(name string) *Queue {
+	q := s.tree.Find(name)
+	if q != nil && s.apache != nil && s.apache.Hides(q.Path) {
+		return nil
+	}
+	return q
+}
+
+// refreshAsApache tries the new configuration, if there is one, and then, if need be, the
+// old one.
 //
-// compat: Apache compares a share of the parent, the sum of the leaves, with a share
-// of the parent's own parent. So leaves that it has created itself have it refuse
-// every refresh, until enough of them are gone.
-func (s *Scheduler) guaranteedTooMuch(cfg *config.Capacity, q, fresh *Queue) error {
-	if !fresh.Conf.FailOnExceeding {
-		return nil
+// compat: Apache changes queue by queue and goes back by applying the old
+// configuration like a new one. That is refused as well when queues were added,
+// because they are not stopped; then everything stays as the first attempt left it.
+func (s *Scheduler) refreshAsApache(cfg *config.Capacity) error {
+	var refused error
+	if cfg != nil {
+		if refused = s.attempt(cfg); refused == nil {
+			s.promoteAll()
+			return nil
+		}
+		s.Most = cfg.Cluster.MaxAllocation
 	}
-	var sum float32
-	for _, c := range q.Children {
-		sum = javanum.Add(sum, c.Shares[0].Capacity)
+	if s.attempt(s.cfg) == nil {
+		s.Most = s.cfg.Cluster.MaxAllocation
 	}
-	if q.Shares[0].Capacity >= sum {
-		return nil
+	return refused
+}
+
+// attempt applies a configuration until something is in the way.
+func (s *Scheduler) attempt(cfg *config.Capacity) error {
+	next, err := s.apache.Attempt(s.live(), cfg)
+	switch {
+	case next == nil:
+		return err
+	case err != nil:
+		s.keepPart(cfg, next)
+		return err
 	}
-	return s.refusal(cfg, q, "auto-create-child-queue.fail-on-exceeding-parent-capacity",
-		fmt.Sprintf("guarantees of its leaves, %g, exceed its own, %g", sum, q.Shares[0].Capacity))
+	old := s.cfg
+	s.swap(cfg, next)
+	if err = s.tree.CheckRules(cfg); err != nil {
+		s.hold(old, s.tree)
+	}
+	return err
+}
+
+// keepPart puts a tree in the place of the present one that was changed in part. No
+// limit is computed anew.
+//
+// compat: leaves that were changed take no applications, unless they have a
+// maximum of their own.
+func (s *Scheduler) keepPart(cfg *config.Capacity, next *tree.Next) {
+	before := s.tree
+	s.replace(s.cfg, next)
+	s.tree.Root.Each(func(q *Queue) {
+		if old := before.ByPath(q.Path); q.Leaf && old != nil && old.Conf != q.Conf {
+			s.configure(q)
+			if q.MaxApps = q.Conf.MaxApps; q.MaxApps < 0 && cfg.MaxQueueApps > 0 {
+				q.MaxApps = cfg.MaxQueueApps
+			}
+		}
+		q.Change++
+	})
 }
 
 // leaveInLine lets an attempt that was admitted, and waits once more, wait on when it
@@ -48,6 +91,6 @@ func (s *Scheduler) leaveInLine(q *Queue, a *app) {
 	rest.App = a.Bare()
 	rest.Own = &rest
 	rest.user, rest.waits, rest.active = nil, true, false
-	q.leaf.pending.enter(&rest)
-	q.leaf.pending.miscounted = true
+	leafOf(q).pending.enter(&rest)
+	leafOf(q).pending.miscounted = true
 }

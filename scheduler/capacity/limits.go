@@ -100,7 +100,7 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 		return false
 	}
 	held, used := &a.Shares[0].Reserved, &u.shares[r.part].used
-	if b.refused == q.leaf.version && held.FitsIn(b.reserved) {
+	if b.refused == leafOf(q).version && held.FitsIn(b.reserved) {
 		r.noteUser(a, used, b)
 		return false
 	}
@@ -117,7 +117,7 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 		}
 	}
 	core.Keep(s.Journal, b)
-	b.refuse(q.leaf.version, held)
+	b.refuse(leafOf(q).version, held)
 	r.noteUser(a, used, b)
 	return false
 }
@@ -132,7 +132,7 @@ func (r *round) strangerMayNot(q *Queue, a *app) {
 		return
 	}
 	r.local++ // the leaf does not take note of its limit: not the end of a walk that marks stand for
-	l := q.leaf
+	l := leafOf(q)
 	l.gone(a.User, len(q.Shares)).shares[r.part].blocked[r.mode].refuse(l.version, &a.Shares[0].Reserved)
 }
 

@@ -25,6 +25,14 @@ type mark struct {
 	blocked resource
 }
 
+// marksOf are how the last walks over the queue ended, by mode.
+func marksOf(q *Queue) *[2]mark {
+	if q.Leaf {
+		return &leafOf(q).marks
+	}
+	return &parentOf(q).marks
+}
+
 func (m *mark) fresh(s *Scheduler, q *Queue, p part) bool {
 	return m.valid && !s.plain && m.change == q.Change && m.turn == s.walkTurn && m.part == p
 }
@@ -33,13 +41,13 @@ func (m *mark) fresh(s *Scheduler, q *Queue, p part) bool {
 // without a look at the node.
 func (s *Scheduler) fruitless(p part, m mode) bool {
 	root := s.tree.Root
-	last := &root.marks[m]
+	last := &marksOf(root)[m]
 	return last.fresh(s, root, p) && last.given == s.Books.Partition(p).Total
 }
 
 // known tells that the walk below a parent would end as the last one did.
 func (r *round) known(q *Queue, lim *limits) (end skip, known bool) {
-	m := &q.marks[r.mode]
+	m := &marksOf(q)[r.mode]
 	if !m.valid || !r.quick() {
 		return skipNone, false
 	}
@@ -54,14 +62,14 @@ func (r *round) known(q *Queue, lim *limits) (end skip, known bool) {
 // learn remembers how a walk below a parent ended, if it would do so on any node.
 func (r *round) learn(q *Queue, lim *limits, end skip, anyNode bool) {
 	if anyNode && r.quick() {
-		q.marks[r.mode] = mark{true, end, r.s.walkTurn, q.Change, r.part, lim.limit, lim.blocked}
+		marksOf(q)[r.mode] = mark{true, end, r.s.walkTurn, q.Change, r.part, lim.limit, lim.blocked}
 	}
 }
 
 // userBlocked tells that a walk over a leaf is at its end, because it is known that
 // every user is at the limit. Only the queue's own limit is looked at again.
 func (r *round) userBlocked(q *Queue, lim *limits) bool {
-	m := &q.marks[r.mode]
+	m := &marksOf(q)[r.mode]
 	if !m.valid || !r.quick() {
 		return false
 	}
@@ -70,7 +78,7 @@ func (r *round) userBlocked(q *Queue, lim *limits) bool {
 		return false
 	}
 	if r.leafMay(q, lim, &resource{}) {
-		q.leaf.queueLimit = q.leaf.visitLimit
+		leafOf(q).queueLimit = leafOf(q).visitLimit
 	}
 	return true
 }
@@ -79,6 +87,6 @@ func (r *round) userBlocked(q *Queue, lim *limits) bool {
 // there is such a user, and that nobody has reservations.
 func (r *round) learnUsers(q *Queue) {
 	if r.quick() {
-		q.marks[r.mode] = mark{valid: true, turn: r.s.walkTurn, change: q.Change, part: r.part}
+		marksOf(q)[r.mode] = mark{valid: true, turn: r.s.walkTurn, change: q.Change, part: r.part}
 	}
 }

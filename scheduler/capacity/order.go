@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/heddle-project/heddle/scheduler/capacity/tree"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/javanum"
@@ -14,7 +15,7 @@ import (
 // childOrder is the order in which a parent's children are served in one partition
 // by one kind of walk. Each child that wants something stands in a tournament with a
 // key: the least one is served first. The key of a child is made anew whenever what it
-// uses or wants changes; reorder is due where anything else about its place does.
+// uses or wants changes; all orders are made anew after anything else about its place did (Queue.Order).
 type childOrder struct {
 	keys    tournament // nil until a walk asks for it
 	fixed   []uint64   // by child: what its use does not change in its key
@@ -70,19 +71,17 @@ func (o *childOrder) first() *Queue {
 	return o.byTie[o.keys[1]&(1<<o.tieBits-1)]
 }
 
-// has tells whether the child is served; one that a refresh took out of the tree
-// may still have applications.
-func (q *Queue) has(child *Queue) bool {
-	return int(child.Place) < len(q.Children) && q.Children[child.Place] == child
-}
-
 // resort gives a child its place, after what it uses in a partition changed.
 func (s *Scheduler) resort(c *Queue, p part) {
 	q := c.Up
-	if q == nil || int(p) >= len(q.orders) || !q.has(c) {
+	if q == nil || !q.Has(c) {
 		return
 	}
-	o := &q.orders[p]
+	orders := *s.ordersOf(q)
+	if int(p) >= len(orders) {
+		return
+	}
+	o := &orders[p]
 	if o[respect].keys != nil {
 		o[respect].place(s, c, p, p)
 	}
@@ -103,10 +102,10 @@ func (s *Scheduler) enlist(c *Queue, p part) {
 // enlistLent is the part of enlist for partitions that are lent to asks of the default
 // one.
 func (s *Scheduler) enlistLent(c *Queue) {
-	if c.Up == nil || len(c.Up.orders) < 2 || !c.Up.has(c) { // who is not served may not know of new partitions
+	if c.Up == nil || !c.Up.Has(c) { // who is not served may not know of new partitions
 		return
 	}
-	for i := 1; i < len(c.Up.orders); i++ {
+	for i := 1; i < len(*s.ordersOf(c.Up)); i++ {
 		s.resort(c, part(i))
 	}
 }
@@ -123,7 +122,7 @@ func (o *childOrder) place(s *Scheduler, c *Queue, p, asks part) {
 // key is that of a child with so much in use.
 //
 // compat: those that are entitled to nothing go by their part of the cluster.
-func (o *childOrder) key(child int32, sh *Share) uint64 {
+func (o *childOrder) key(child int32, sh *tree.Share) uint64 {
 	k := o.fixed[child]
 	used := sh.UsedCapacity
 	if k&keyNothing != 0 {
@@ -141,9 +140,6 @@ func (o *childOrder) key(child int32, sh *Share) uint64 {
 	return k | uint64(n)<<o.tieBits
 }
 
-// reorder forgets the order, after children came, went or changed their shares.
-func (q *Queue) reorder() { q.orders = nil }
-
 // children goes through those children of a queue that want something, in their order.
 type children struct {
 	s    *Scheduler
@@ -159,11 +155,12 @@ func (r *round) children(q *Queue) children {
 	if r.why != nil && r.why.alone {
 		return children{only: r.why.childOf(q)}
 	}
-	for len(q.orders) <= int(r.part) {
-		core.Keep(r.s.Journal, &q.orders)
-		q.orders = append(q.orders, [2]childOrder{})
+	orders := r.s.ordersOf(q)
+	for len(*orders) <= int(r.part) {
+		core.Keep(r.s.Journal, orders)
+		*orders = append(*orders, [2]childOrder{})
 	}
-	o := &q.orders[r.part][r.mode]
+	o := &(*orders)[r.part][r.mode]
 	if o.keys == nil {
 		core.Keep(r.s.Journal, o)
 		o.make(r.s, q, r.part, r.asks)
@@ -238,7 +235,7 @@ func rankPriorities(q *Queue) []int64 {
 
 // compareEntitled orders siblings that use the same part of their capacities: the
 // one that is entitled to more comes first.
-func compareEntitled(x, y *Share) int {
+func compareEntitled(x, y *tree.Share) int {
 	if x.HasMin || y.HasMin {
 		return slices.Compare(y.ConfMin[:], x.ConfMin[:])
 	}
@@ -317,7 +314,7 @@ func compareFair(weighted bool) func(a, b *app) int {
 }
 
 // policy is how the leaf orders its active applications.
-func (q *Queue) policy() func(a, b *app) int {
+func policyOf(q *Queue) func(a, b *app) int {
 	switch q.Conf.Ordering {
 	case config.FairOrder:
 		return compareFair(q.Conf.SizeWeight)
@@ -335,30 +332,30 @@ func (s *Scheduler) unsettle(a *app) {
 	q := a.queue
 	if q.Rules.Ordering == config.FairOrder && !a.unsettled && (a.active || a.Running && s.AsApache) {
 		a.unsettled = true
-		q.leaf.stale = append(q.leaf.stale, a)
+		leafOf(q).stale = append(leafOf(q).stale, a)
 	}
 }
 
 // calm forgets that the application was unsettled, as when it leaves the list.
 //
 // compat: also when it only changes its priority, so that it keeps its place.
-func (q *Queue) calm(a *app) {
+func calm(q *Queue, a *app) {
 	if a.unsettled {
 		a.unsettled = false
-		q.leaf.stale = slices.DeleteFunc(q.leaf.stale, func(o *app) bool { return o == a })
+		leafOf(q).stale = slices.DeleteFunc(leafOf(q).stale, func(o *app) bool { return o == a })
 	}
 }
 
 // settle puts unsettled applications in their places, before a walk.
 func (s *Scheduler) settle(q *Queue) {
-	l, j := q.leaf, s.Journal
+	l, j := leafOf(q), s.Journal
 	if len(l.stale) == 0 {
 		return
 	}
 	core.KeepList(j, &l.stale)
 	core.KeepList(j, &l.active.apps)
 	core.KeepList(j, &l.active.awake)
-	compare := q.policy()
+	compare := policyOf(q)
 	for _, a := range l.stale {
 		core.Keep(j, &a.unsettled)
 		core.Keep(j, &a.active)

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/heddle-project/heddle/scheduler/capacity/tree"
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
@@ -32,15 +33,14 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 		if r.asks = r.part; r.mode == ignore {
 			r.asks = 0
 		}
-		parent := &Queue{Conf: &config.Queue{ByPriority: rapid.Bool().Draw(t, "by priority")}}
+		up := &Queue{Conf: &config.Queue{ByPriority: rapid.Bool().Draw(t, "by priority")}, Facts: &parent{}}
 		used := rapid.SampledFrom([]float32{0, float32(math.Copysign(0, -1)), -0.5, -2, 0.25, 0.5, 1, 2, inf, nan, -nan})
 		absolute := rapid.SampledFrom([]float32{0.1, 0.1, 0.2, 0, nan})
 		one := yarn.NewResource(1024, 1)
 		for i := range rapid.IntRange(0, 40).Draw(t, "children") {
-			c := &Queue{Place: int32(i)}
-			c.obey(&config.Queue{Priority: rapid.Int32Range(-1, 2).Draw(t, "priority")})
-			c.hangBelow(parent)
-			c.grow(2)
+			c := &Queue{Place: int32(i), Up: up, Conf: &config.Queue{Priority: rapid.Int32Range(-1, 2).Draw(t, "priority")}, Facts: &parent{}}
+			c.Settings = &c.Conf.Settings
+			c.Grow(2)
 			if rapid.Bool().Draw(t, "may use it") {
 				c.Conf.Accessible = []string{label}
 			}
@@ -49,11 +49,11 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 			sh.ConfMin = yarn.NewResource(rapid.Int64Range(0, 1).Draw(t, "minimum"), 0)
 			sh.HasMin = !none(sh.ConfMin)
 			c.Ledger[r.asks].Pending = one
-			parent.Children = append(parent.Children, c)
+			up.Children = append(up.Children, c)
 		}
-		r.children(parent)
-		for range min(len(parent.Children), rapid.IntRange(1, 40).Draw(t, "moves")) {
-			moved := rapid.SampledFrom(parent.Children).Draw(t, "moved")
+		r.children(up)
+		for range min(len(up.Children), rapid.IntRange(1, 40).Draw(t, "moves")) {
+			moved := rapid.SampledFrom(up.Children).Draw(t, "moved")
 			moved.Shares[r.part].UsedCapacity, moved.Shares[r.part].AbsoluteUsed = used.Draw(t, "used now"), used.Draw(t, "of all now")
 			s.resort(moved, r.part)
 			if rapid.Bool().Draw(t, "wants or not") {
@@ -62,14 +62,14 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 			}
 		}
 		var want []*Queue
-		for _, c := range parent.Children {
+		for _, c := range up.Children {
 			if !none(c.Ledger[r.asks].Pending) {
 				want = append(want, c)
 			}
 		}
-		slices.SortStableFunc(want, func(a, b *Queue) int { return compareQueues(parent, a, b, r.part, label) })
+		slices.SortStableFunc(want, func(a, b *Queue) int { return compareQueues(up, a, b, r.part, label) })
 		for range 2 {
-			order := r.children(parent)
+			order := r.children(up)
 			var have []*Queue
 			for c := order.next(); c != nil; c = order.next() {
 				have = append(have, c)
@@ -79,7 +79,7 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 				t.Fatalf("children are served in another order: %v, not %v", places(have), places(want))
 			}
 		}
-		if wrong := s.checkOrders(parent); wrong != "" {
+		if wrong := s.checkOrders(up); wrong != "" {
 			t.Fatal(wrong)
 		}
 	})
@@ -120,7 +120,7 @@ func compareQueues(parent, a, b *Queue, p part, label string) int {
 func isZero(f float32) bool { return f == 0 && !math.Signbit(float64(f)) }
 func above(f float32) bool  { return f > 0 || f != f }
 
-func compareUse(parent, a, b *Queue, x, y *Share, usedA, usedB float32) int {
+func compareUse(parent, a, b *Queue, x, y *tree.Share, usedA, usedB float32) int {
 	n := 0
 	if pa, pb := a.Conf.Priority, b.Conf.Priority; parent.Conf.ByPriority && pa != pb &&
 		(usedA < 1 && usedB < 1 || usedA >= 1 && usedB >= 1) {
@@ -173,8 +173,8 @@ func TestNewPartitionAfterAQueueHasGone(t *testing.T) {
 	s.SetLabels([]config.Label{{Name: "z"}})
 	z := s.AddNode(cluster.Node{ID: yarn.NodeID{Host: "h1", Port: 1}, Total: yarn.NewResource(8192, 8), Label: "z"})
 	s.Offer(z, yarn.Now{Wall: 1, Mono: 1}, nil)
-	if root, b := s.tree.Root, s.app(apps["b"]).queue; len(root.orders) <= len(b.Shares) {
-		t.Fatalf("%d orders of the root, %d partitions of the queue that has gone: nothing is tested", len(root.orders), len(b.Shares))
+	if root, b := s.tree.Root, s.app(apps["b"]).queue; len(parentOf(root).orders) <= len(b.Shares) {
+		t.Fatalf("%d orders of the root, %d partitions of the queue that has gone: nothing is tested", len(parentOf(root).orders), len(b.Shares))
 	}
 	s.EndAttempt(apps["b"], false)
 	if wrong := s.Check(); wrong != "" {

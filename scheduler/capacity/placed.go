@@ -1,23 +1,12 @@
 package capacity
 
 import (
-	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/scheduler/placement"
+	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
-
-// Lookup is what the mapping rules ask of the tree.
-func (t *tree) Lookup(name string) (placement.Queue, placement.Presence) {
-	q := t.Find(name)
-	if q == nil {
-		if t.Names.Ambiguous(name) {
-			return placement.Queue{}, placement.Ambiguous
-		}
-		return placement.Queue{}, placement.Absent
-	}
-	return placement.Queue{Path: q.Path, Leaf: q.Leaf, Managed: q.Conf.Kind == config.Managed, Flexible: q.Flexible()}, placement.Present
-}
 
 // Place says where a submission goes; see the facade.
 func (s *Scheduler) Place(a *demand.Application) (string, yarn.Reason) {
@@ -37,11 +26,14 @@ func (s *Scheduler) Place(a *demand.Application) (string, yarn.Reason) {
 	return p.Queue, yarn.Reason{}
 }
 
-// checkRules refuses mapping rules that name queues which are not there.
-func (s *Scheduler) checkRules(cfg *config.Capacity, t *tree) error {
-	for _, f := range cfg.Rules.Validate(t) {
-		p, _ := cfg.Property(f.Property)
-		return &config.Error{Finding: config.Finding{Key: f.Property, Value: p.Value, Origin: p.Origin, Rule: f.Complaint()}}
+// mayUseManaged lets only mapping rules submit to leaves of a managed parent.
+func mayUseManaged(q *Queue, placed bool, path string) yarn.Reason {
+	if !q.ManagedLeaf() {
+		return yarn.Reason{}
 	}
-	return nil
+	up := queue.ParentPath(path)
+	if !placed || up != q.Up.Path && up != q.Up.Name {
+		return yarn.Reason{Code: fit.SubmitDenied, Subject: q.Path, Detail: "only a mapping rule may choose this queue"}
+	}
+	return yarn.Reason{}
 }

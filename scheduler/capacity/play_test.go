@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/schedtest/twin"
 	"github.com/heddle-project/heddle/yarn"
@@ -26,7 +27,7 @@ type play struct {
 	asking       map[*leaf][]*user                  // after the last step, of both
 
 	clock   int64
-	basis   *Basis // of the quick one, of now or before
+	basis   core.Basis // of the quick one, of now or before
 	nodes   []NodeRef
 	apps    []AppRef
 	attempt map[AppRef]int32
@@ -63,18 +64,18 @@ func (p *play) snapshot(s *Scheduler) *snapshot { return takeSnapshot(s, p.memor
 // left notes which leaves were left by users who wanted something.
 func (p *play) left(s *Scheduler) {
 	for _, q := range s.tree.Queues {
-		if q == nil || q.leaf == nil {
+		if q == nil || !q.Leaf {
 			continue
 		}
-		for _, u := range p.asking[q.leaf] {
+		for _, u := range p.asking[leafOf(q)] {
 			if u.home == nil {
-				p.outdated[q.leaf] = q.leaf.version
+				p.outdated[leafOf(q)] = leafOf(q).version
 			}
 		}
-		p.asking[q.leaf] = nil
-		for _, u := range q.leaf.ordered {
+		p.asking[leafOf(q)] = nil
+		for _, u := range leafOf(q).ordered {
 			if u.inActive {
-				p.asking[q.leaf] = append(p.asking[q.leaf], u)
+				p.asking[leafOf(q)] = append(p.asking[leafOf(q)], u)
 			}
 		}
 	}
@@ -457,12 +458,11 @@ func (p *play) reconfigure() {
 		cfg = nil
 	}
 	if p.basis == nil || rapid.IntRange(0, 3).Draw(p.t, "on an old basis") > 0 {
-		now := p.quick.basis()
-		p.basis = &now
+		p.basis = p.quick.Basis()
 	}
 	err := same(p, func(s *Scheduler) error {
 		if s == p.quick {
-			return s.Refresh(cfg, Prepare(partOf(cfg), *p.basis))
+			return s.Refresh(cfg, p.basis.Prepare(cfg))
 		}
 		return s.Refresh(cfg, nil)
 	})
@@ -525,8 +525,8 @@ func (p *play) check() {
 		p.t.Fatalf("to leave walks out is noticed: %s", d)
 	}
 	for i, q := range p.quick.tree.Queues {
-		if o := p.plain.tree.Queues[i]; q != nil && q.leaf != nil && q.leaf.activeUsers() != o.leaf.activeUsers() {
-			p.t.Fatalf("to leave walks out is noticed: %s has %d active users, not %d", q.Path, q.leaf.activeUsers(), o.leaf.activeUsers())
+		if o := p.plain.tree.Queues[i]; q != nil && q.Leaf && leafOf(q).activeUsers() != leafOf(o).activeUsers() {
+			p.t.Fatalf("to leave walks out is noticed: %s has %d active users, not %d", q.Path, leafOf(q).activeUsers(), leafOf(o).activeUsers())
 		}
 	}
 	if bad := p.now.sound(); bad != "" {

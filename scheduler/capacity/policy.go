@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"github.com/heddle-project/heddle/scheduler/capacity/tree"
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/queue"
@@ -9,26 +10,6 @@ import (
 
 // What the core tells; see core.Policy.
 
-// own is the queue, as this policy has it.
-func own(q *queue.Queue) *Queue { return q.Own.(*Queue) }
-
-// Fit makes the books of queues as long as there are partitions.
-func (s *Scheduler) Fit(parts int) {
-	if s.tree == nil {
-		return
-	}
-	s.tree.Root.Each(func(q *Queue) {
-		if parts < len(q.Shares) {
-			q.shrink(parts)
-		} else {
-			q.grow(parts)
-		}
-	})
-}
-
-// Entitle brings every queue's entitlement up to date.
-func (s *Scheduler) Entitle() { s.recalculateFrom(s.tree.Root, s.Books.Total) }
-
 // Used charges the application's user, and brings the fractions in use up to date.
 func (s *Scheduler) Used(leaf *queue.Queue, a *core.App, p part, amount *resource, served bool) {
 	q := own(leaf)
@@ -36,10 +17,11 @@ func (s *Scheduler) Used(leaf *queue.Queue, a *core.App, p part, amount *resourc
 	served = served && p == 0
 	total := &s.Books.Partition(p).Total
 	for ; q != nil; q = q.Up {
-		if served && q.Up != nil && len(q.Up.orders) > 1 && !s.Calc.Positive(&s.Books.Total, &q.Ledger[p].Pending) {
+		if served && q.Up != nil && len(*s.ordersOf(q.Up)) > 1 && !s.Calc.Positive(&s.Books.Total, &q.Ledger[p].Pending) {
 			s.enlistLent(q)
 		}
-		s.updateUsed(q, p, total)
+		tree.UpdateUsed(s.Calc, q, p, total)
+		s.resort(q, p)
 	}
 }
 
@@ -56,7 +38,7 @@ func (s *Scheduler) Asked(of *core.App, fresh bool) {
 		s.unwant(a.queue, a)
 	}
 	if a.rests {
-		a.queue.leaf.active.wake(a, a.queue.policy())
+		leafOf(a.queue).active.wake(a, policyOf(a.queue))
 	}
 }
 
@@ -84,20 +66,20 @@ func (s *Scheduler) MasterMoved(of *core.App, box *cluster.Container, from, to p
 	a := mine(of)
 	q := a.queue
 	if a.waits {
-		q.leaf.pending.exit(a)
+		leafOf(q).pending.exit(a)
 	}
 	charged := a.active
 	if s.AsApache {
-		a.amPart, a.amSize, charged = from, box.Resource, q.leaf.users[a.User] != nil
+		a.amPart, a.amSize, charged = from, box.Resource, leafOf(q).users[a.User] != nil
 	}
 	if charged {
-		s.chargeMaster(q, q.userOf(a.User), a, -1)
+		s.chargeMaster(q, userOf(q, a.User), a, -1)
 	}
 	a.amPart, a.amSize = to, box.Resource
 	if charged {
-		s.chargeMaster(q, q.userOf(a.User), a, 1)
+		s.chargeMaster(q, userOf(q, a.User), a, 1)
 	}
 	if a.waits {
-		q.leaf.pending.enter(a)
+		leafOf(q).pending.enter(a)
 	}
 }

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"github.com/heddle-project/heddle/scheduler/capacity/tree"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/measure"
@@ -10,7 +11,7 @@ import (
 type Scheduler struct {
 	core.Core
 	cfg  *config.Capacity
-	tree *tree
+	tree *tree.Tree
 
 	userRunnable map[string]int32  // applications that max-parallel-apps lets run
 	userWaiting  map[string][]*app // and those that it does not, by arrival
@@ -23,11 +24,7 @@ type Scheduler struct {
 	plain bool         // walk everything, for tests
 	pass  func(*Queue) // look at everybody who waits for admission, for tests; nil: admitPending
 
-	late *late // nil: refused changes leave nothing behind
-
-	// keepsFractions leaves fractions as they are written where legacy-queue-mode.enabled
-	// is false. Apache does so where it was true at the start.
-	keepsFractions bool
+	apache *tree.Apache // nil but in replays; see LikeApache
 }
 
 // New is a scheduler without nodes and applications.
@@ -38,27 +35,18 @@ func New(cfg *config.Capacity) (*Scheduler, error) {
 		s.limits[i].below = &s.limits[i+1]
 	}
 	s.SetLabels(cfg.Cluster.Labels)
-	t, err := s.build(cfg)
+	built, err := s.basis().Build(cfg)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkRules(cfg, t); err != nil {
+	if err := built.CheckRules(cfg); err != nil {
 		return nil, err
 	}
-	s.hold(cfg, t)
-	t.Root.Each(func(q *Queue) {
-		if q.Leaf {
-			s.adopt(q)
-		}
-	})
+	s.enterParts(built.Parts)
+	s.hold(cfg, built.Tree)
+	s.configureAll()
 	s.Recalculate()
 	return s, nil
-}
-
-// hold puts a configuration and a tree in the place of those before.
-func (s *Scheduler) hold(cfg *config.Capacity, t *tree) {
-	s.cfg, s.tree = cfg, t
-	s.Adopt(&cfg.Cluster, &t.Tree)
 }
 
 // Heartbeat is what one heartbeat may bring.

@@ -55,10 +55,10 @@ func takeSnapshot(s *Scheduler, memory map[string]map[string]*twin.Memory, kept 
 		}
 	}
 	for q, to := range v.queues {
-		if q.leaf != nil {
+		if q.Leaf {
 			v.users(q, to)
 			v.kept(q, to, kept)
-			v.refused(q.leaf, to)
+			v.refused(leafOf(q), to)
 		}
 	}
 	return v
@@ -72,7 +72,8 @@ func (v *snapshot) queue(q *Queue, parent *twin.Queue, memory map[string]map[str
 	}
 	to := &twin.Queue{Path: q.Path, Conf: q.Conf, Parent: parent, Dynamic: q.Dynamic, IsLeaf: q.Leaf, Memory: memory[q.Path]}
 	v.queues[q] = to
-	if l := q.leaf; l != nil {
+	if q.Leaf {
+		l := leafOf(q)
 		to.VisitLimit, to.QueueLimit, to.UsageRatio = l.visitLimit, l.queueLimit, map[string]float32{}
 		for p := range l.shares {
 			to.UsageRatio[v.label(part(p))] = l.shares[p].usageRatio
@@ -145,7 +146,7 @@ func (v *snapshot) keys(a *app) {
 }
 
 func (v *snapshot) users(q *Queue, to *twin.Queue) {
-	for _, u := range q.leaf.ordered {
+	for _, u := range leafOf(q).ordered {
 		tu := &twin.User{Name: u.name, Asking: u.inActive, Active: int(u.active), Pending: int(u.pending), Ratio: map[string]float32{}, Forgotten: map[string]resource{}}
 		for p := range u.shares {
 			tu.Ratio[v.label(part(p))] = u.shares[p].ratio
@@ -156,8 +157,8 @@ func (v *snapshot) users(q *Queue, to *twin.Queue) {
 		to.Users = append(to.Users, tu)
 	}
 	to.Forgotten = map[string]resource{}
-	for p := range q.leaf.shares {
-		sum := q.leaf.shares[p].activeUsed
+	for p := range leafOf(q).shares {
+		sum := leafOf(q).shares[p].activeUsed
 		for _, u := range to.Users {
 			if u.Asking {
 				sum = sum.Sub(v.world.UsedBy(to, u, v.label(part(p))))
@@ -170,7 +171,7 @@ func (v *snapshot) users(q *Queue, to *twin.Queue) {
 // kept are the cached limits of a leaf that a user has left who wanted
 // something: they need not be what they would be if worked out now.
 func (v *snapshot) kept(q *Queue, to *twin.Queue, kept map[*leaf]int64) {
-	l := q.leaf
+	l := leafOf(q)
 	if version, ok := kept[l]; !ok || version != l.version {
 		return
 	}
@@ -235,8 +236,8 @@ func (v *snapshot) entitled() string {
 		}
 		if q.Leaf {
 			all, each := w.MaxApps(to)
-			wrong(q, "number of applications", q.leaf.maxApps, all)
-			wrong(q, "number of applications of a user", q.leaf.maxAppsPerUser, each)
+			wrong(q, "number of applications", q.MaxApps, all)
+			wrong(q, "number of applications of a user", q.MaxAppsPerUser, each)
 		}
 	})
 	return bad
@@ -247,12 +248,12 @@ func (v *snapshot) entitled() string {
 func (v *snapshot) limited() string {
 	w, s := v.world, v.s
 	for _, q := range s.tree.Queues {
-		if q == nil || q.leaf == nil {
+		if q == nil || !q.Leaf {
 			continue
 		}
 		to := v.queues[q]
 		for p := range q.Shares {
-			for _, u := range q.leaf.ordered {
+			for _, u := range leafOf(q).ordered {
 				for _, m := range []mode{respect, ignore} {
 					have := s.limitShown(q, u, part(p), m)
 					if want := w.UserLimit(to, u.name, v.label(part(p)), m == ignore); have != want {
@@ -261,15 +262,15 @@ func (v *snapshot) limited() string {
 				}
 			}
 		}
-		if have, want := names(q.leaf.active.apps), twinNames(w.Active(to)); have != want {
+		if have, want := names(leafOf(q).active.apps), twinNames(w.Active(to)); have != want {
 			return fmt.Sprintf("%s: serves %s, the twin %s", q.Path, have, want)
 		}
 	}
 	for q, to := range v.queues {
-		if q.leaf == nil {
+		if !q.Leaf {
 			continue
 		}
-		if have, want := names(inOrder(&q.leaf.pending)), twinNames(w.PendingApps(to)); have != want {
+		if have, want := names(inOrder(&leafOf(q).pending)), twinNames(w.PendingApps(to)); have != want {
 			return fmt.Sprintf("%s: waits for admission %s, the twin finds %s", q.Path, have, want)
 		}
 	}

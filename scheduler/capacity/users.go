@@ -19,7 +19,8 @@ const (
 
 // leaf is what a leaf queue has besides what every queue has.
 type leaf struct {
-	active lineup // admitted, in the order of the policy
+	marks  [2]mark // as of a parent
+	active lineup  // admitted, in the order of the policy
 
 	// The user limit. version counts what it depends on; a cached limit is good
 	// for one version.
@@ -51,9 +52,8 @@ type leaf struct {
 	pending pendings // waiting for admission
 	waiting []*app   // held back by max-parallel-apps, by arrival
 
-	runnable                int32
-	maxApps, maxAppsPerUser int32
-	lastCluster             resource
+	runnable    int32
+	lastCluster resource
 
 	lost bool // usage of users was forgotten: their sum is not that of the leaf
 }
@@ -131,17 +131,9 @@ func (u *user) grow(parts int) {
 	}
 }
 
-// shrink undoes grow.
-func (l *leaf) shrink(parts int) {
-	l.shares = l.shares[:parts]
-	for _, u := range l.ordered {
-		u.shares = u.shares[:parts]
-	}
-}
-
 // userOf is the user, who from now on is one of the leaf's.
-func (q *Queue) userOf(name string) *user {
-	l := q.leaf
+func userOf(q *Queue, name string) *user {
+	l := leafOf(q)
 	u := l.users[name]
 	if u == nil {
 		u = &user{name: name, home: l, weight: q.Conf.Weight(name)}
@@ -171,9 +163,9 @@ func (u *user) takeBlocks(was *user) {
 
 // userBy is the application's user, or nil when the leaf has no such user.
 func (s *Scheduler) userBy(q *Queue, a *app) *user {
-	if u := a.user; u == nil || u.home != q.leaf {
+	if u := a.user; u == nil || u.home != leafOf(q) {
 		core.Keep(s.Journal, &a.user)
-		a.user = q.leaf.users[a.User]
+		a.user = leafOf(q).users[a.User]
 	}
 	return a.user
 }
@@ -185,8 +177,8 @@ func (s *Scheduler) userBy(q *Queue, a *app) *user {
 //
 // compat: what the user still uses is forgotten with the user. Containers that
 // are kept for a next attempt take it below zero when they end.
-func (q *Queue) leave(u *user) {
-	l := q.leaf
+func leave(q *Queue, u *user) {
+	l := leafOf(q)
 	if u.active != 0 {
 		l.active.disturb()
 	}
@@ -273,7 +265,7 @@ func (u *user) onlyPending() int32 {
 // compat: it goes unnoticed while no application of the user is active, and is
 // not made up for when one becomes active.
 func (s *Scheduler) want(q *Queue, a *app) {
-	l := q.leaf
+	l := leafOf(q)
 	u := s.userBy(q, a)
 	if a.wanting || u != nil && u.active <= 0 {
 		return
@@ -282,7 +274,7 @@ func (s *Scheduler) want(q *Queue, a *app) {
 	if n == nil || n.count == 0 {
 		l.version++
 		l.askers++
-		u := q.userOf(a.User)
+		u := userOf(q, a.User)
 		n = u.asking
 		if !u.inActive {
 			u.inActive = true
@@ -312,7 +304,7 @@ func (s *Scheduler) unwant(q *Queue, a *app) {
 		return
 	}
 	a.wanting = false
-	l, u := q.leaf, s.userBy(q, a)
+	l, u := leafOf(q), s.userBy(q, a)
 	n := l.askingOf(a, u)
 	if n.count--; n.count > 0 {
 		return
@@ -344,10 +336,10 @@ func (l *leaf) weighActive(q *Queue) {
 
 // charge adds to what a user uses, or takes away with a negative amount.
 func (s *Scheduler) charge(q *Queue, a *app, p part, amount *resource) {
-	l := q.leaf
+	l := leafOf(q)
 	u := s.userBy(q, a)
 	if u == nil {
-		u = q.userOf(a.User)
+		u = userOf(q, a.User)
 	}
 	sh, all := &u.shares[p], &l.shares[p]
 	sh.known = true
@@ -395,7 +387,7 @@ func (s *Scheduler) limitShown(q *Queue, u *user, p part, m mode) resource {
 // CountUsers computes the limits of users that are shown; see the facade.
 func (s *Scheduler) CountUsers() {
 	s.tree.Root.Each(func(q *Queue) {
-		if q.Leaf && len(q.leaf.ordered) > 0 {
+		if q.Leaf && len(leafOf(q).ordered) > 0 {
 			s.anyLimit(q, 0, respect)
 		}
 	})
@@ -405,7 +397,7 @@ func (s *Scheduler) CountUsers() {
 // configured percentage of what the queue may grow to, or one share among the
 // active users of what these use, within bounds.
 func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *resource {
-	l := q.leaf
+	l := leafOf(q)
 	c := &l.shares[p].limits[m]
 	if c.version == l.version {
 		return &c.value
@@ -421,7 +413,7 @@ func (s *Scheduler) anyLimit(q *Queue, p part, m mode) *resource {
 // this version only once a call has computed it, nor the number of users who only
 // wait, by which masters are admitted.
 func (s *Scheduler) limitNow(q *Queue, p part, m mode) (limit resource) {
-	if c := &q.leaf.shares[p].limits[m]; c.version == q.leaf.version {
+	if c := &leafOf(q).shares[p].limits[m]; c.version == leafOf(q).version {
 		return c.value
 	}
 	s.computeLimit(q, p, m, &limit)
@@ -432,7 +424,7 @@ func (s *Scheduler) limitNow(q *Queue, p part, m mode) (limit resource) {
 //
 // compat: the percentage is divided in integers, the share in single precision.
 func (s *Scheduler) computeLimit(q *Queue, p part, m mode, limit *resource) {
-	all, calc, step := &q.leaf.shares[p], s.Calc, &s.Min
+	all, calc, step := &leafOf(q).shares[p], s.Calc, &s.Min
 	total, sh := &s.Books.Partition(p).Total, &q.Shares[p]
 	entitled := calc.Max(total, &sh.EffMin, step)
 	least, most := *total, *total
@@ -445,7 +437,7 @@ func (s *Scheduler) computeLimit(q *Queue, p part, m mode, limit *resource) {
 	calc.Percent(&least, float64(q.Rules.UserLimit))
 	*limit = all.activeUsed
 	calc.Increase(limit, step)
-	calc.DivideUp(limit, q.leaf.activeWeight)
+	calc.DivideUp(limit, leafOf(q).activeWeight)
 	if calc.Less(total, limit, &least) {
 		*limit = least
 	}

@@ -20,7 +20,7 @@ func (s *Scheduler) QueueInfo(of *queue.Queue) queue.Info {
 	q := own(of)
 	c := q.Conf
 	own := &queue.Capacity{
-		Default: s.capacityShare(q, 0), Mode: q.mode(), Priority: c.Priority, MaxParallelApps: c.MaxParallel, UserLimitPercent: c.UserLimit, UserLimitFactor: c.UserFactor,
+		Default: s.capacityShare(q, 0), Mode: q.Mode(), Priority: c.Priority, MaxParallelApps: c.MaxParallel, UserLimitPercent: c.UserLimit, UserLimitFactor: c.UserFactor,
 		OrderingPolicy: c.Order, PreemptionDisabled: c.PreemptionDisabled, IntraQueuePreemptionDisabled: c.IntraPreemptionDisabled,
 		CreatesQueues: q.Flexible(), CreatesLegacyLeaves: c.Kind == config.Managed,
 	}
@@ -40,45 +40,31 @@ func (s *Scheduler) QueueInfo(of *queue.Queue) queue.Info {
 		share.EffectiveMin, share.EffectiveMax = q.Shares[p].EffMin, q.Shares[p].EffMax
 		i.Partitions[label] = share
 	}
-	if l := q.leaf; l != nil {
+	if q.Leaf {
+		l := leafOf(q)
 		i.ActiveApps, i.PendingApps, i.WaitingApps, i.ActiveUsers = int32(l.active.len()), int32(l.pending.count), int32(len(l.waiting)), int32(len(l.ordered))
-		own.MaxApps, own.MaxAppsPerUser = l.maxApps, l.maxAppsPerUser
+		own.MaxApps, own.MaxAppsPerUser = q.MaxApps, q.MaxAppsPerUser
 		own.Users = s.userInfo(q)
 	}
 	return i
 }
 
-// mode is how the queue's capacity is written, in operators' words.
-func (q *Queue) mode() string {
-	switch sh := &q.Shares[0]; {
-	case q.absolute:
-		return "absolute"
-	case sh.Weight >= 0:
-		return "weight"
-	}
-	return "percentage"
-}
-
 func (s *Scheduler) capacityShare(q *Queue, p part) queue.CapacityShare {
-	sh, has := &q.Shares[p], &q.Ledger[p]
+	sh := &q.Shares[p]
 	v := queue.CapacityShare{
 		ConfiguredMin: sh.ConfMin, ConfiguredMax: sh.ConfMax, AMUsed: sh.AMUsed, AMLimit: sh.AMLimit, Capacity: sh.Capacity, MaxCapacity: sh.MaxCapacity,
 		AbsoluteCapacity: sh.Absolute, AbsoluteMax: sh.AbsoluteMax, UsedCapacity: sh.UsedCapacity, AbsoluteUsed: sh.AbsoluteUsed,
 		Weight: sh.Weight, NormalizedWeight: sh.Normalized, MaxAMShare: sh.MaxAM,
 	}
-	total := s.Books.Partition(p).Total
-	if !none(has.Reserved) && s.Calc.Positive(&total, &total) {
-		guaranteed := s.guaranteed(q, p)
-		v.ReservedCapacity = s.Calc.Divide(&total, &has.Reserved, &guaranteed)
-		v.AbsoluteReserved = s.Calc.Divide(&total, &has.Reserved, &total)
-	}
+	b := s.basis()
+	v.ReservedCapacity, v.AbsoluteReserved = b.ReservedFractions(q, p)
 	return v
 }
 
 // userInfo is the users of a leaf by name, with limits as of now.
 func (s *Scheduler) userInfo(q *Queue) []queue.UserUsage {
 	var out []queue.UserUsage
-	for _, u := range q.leaf.ordered {
+	for _, u := range leafOf(q).ordered {
 		v := queue.UserUsage{Name: u.name, Used: u.shares[0].used, AMUsed: u.shares[0].amUsed, AMLimit: u.shares[0].amLimit,
 			Limit: s.limitShown(q, u, 0, respect), ActiveApps: u.active, PendingApps: u.pending, Weight: u.weight}
 		for p := 1; p < len(u.shares); p++ {

@@ -177,7 +177,7 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 
 // leaf tries the active applications of a leaf in their order.
 func (r *round) leaf(q *Queue, lim *limits) skip {
-	s, l := r.s, q.leaf
+	s, l := r.s, leafOf(q)
 	s.visit(q, &lim.limit)
 	if r.denied(q) {
 		return skipNone
@@ -206,7 +206,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 		if !r.why.visits(a) {
 			continue
 		}
-		if byList && !q.sameList(a, r.label) {
+		if byList && !sameList(q, a, r.label) {
 			r.noteList(a)
 			continue
 		}
@@ -238,11 +238,11 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 }
 
 // sameList tells whether the application is in the list that serves the node.
-func (q *Queue) sameList(a *app, label string) bool {
-	return q.listOf(a.Label) == q.listOf(label)
+func sameList(q *Queue, a *app, label string) bool {
+	return listOf(q, a.Label) == listOf(q, label)
 }
 
-func (q *Queue) listOf(label string) string {
+func listOf(q *Queue, label string) string {
 	if slices.Contains(q.Conf.Enforced, label) {
 		return label
 	}
@@ -361,7 +361,7 @@ func (s *Scheduler) worthMore(a *app, w *demand.Want, size *resource) bool {
 	starved := int32(0)
 	if held > 0 {
 		factor := s.Calc.Ratio(size, &a.queue.Conf.MaxAllocation)
-		part := javanum.Add(1, -min(factor, a.queue.leaf.minFactor))
+		part := javanum.Add(1, -min(factor, leafOf(a.queue).minFactor))
 		starved = javanum.Int(javanum.Mul(javanum.Div(float32(w.Rereserved), float32(held)), part))
 	}
 	return starved+w.Left()-held > 0

@@ -2,19 +2,6 @@ package cluster
 
 import "github.com/heddle-project/heddle/yarn"
 
-// Part is the dense index of a partition. The default one is 0. An index is
-// given to another name only after ForgetParts.
-type Part int32
-
-// Partition is one partition of the cluster.
-type Partition struct {
-	Name      string
-	Known     bool // declared as a label of the cluster; the default one is
-	Exclusive bool
-	Total     yarn.Resource // of its nodes
-	Nodes     int
-}
-
 // NodeBook is what is known of one node. What every offer reads stands together.
 type NodeBook struct {
 	Part      Part
@@ -60,13 +47,12 @@ const (
 
 // Books are the nodes and containers of a cluster.
 type Books struct {
+	Parts
 	Places  Places
 	Total   yarn.Resource // of all nodes
 	Largest yarn.Resource // what the largest nodes have, type by type
 	Count   int           // of nodes
 
-	parts     []Partition
-	partOf    map[string]Part
 	nodes     []*[nodeChunk]NodeBook
 	nodeSlots int // of these that were ever used
 	freeNodes []NodeRef
@@ -80,45 +66,10 @@ type Books struct {
 
 // NewBooks are empty books. portNames: nodes are asked for as host:port.
 func NewBooks(portNames bool) *Books {
-	b := &Books{partOf: map[string]Part{}, byID: map[yarn.NodeID]NodeRef{}, portNames: portNames}
+	b := &Books{Parts: newParts(), byID: map[yarn.NodeID]NodeRef{}, portNames: portNames}
 	b.Places.init()
-	b.PartOf("")
-	b.parts[0].Known = true
-	b.parts[0].Exclusive = true
 	return b
 }
-
-// PartOf is the index of the partition with that name, a new one if need be.
-// Callers bound the names: they come from configuration and declared labels.
-func (b *Books) PartOf(label string) Part {
-	if p, ok := b.partOf[label]; ok {
-		return p
-	}
-	p := Part(len(b.parts))
-	b.parts = append(b.parts, Partition{Name: label, Exclusive: true})
-	b.partOf[label] = p
-	return p
-}
-
-// ForgetParts takes the indexes from n on back. Nothing may be in those partitions.
-func (b *Books) ForgetParts(n int) {
-	for _, p := range b.parts[n:] {
-		delete(b.partOf, p.Name)
-	}
-	b.parts = b.parts[:n]
-}
-
-// FindPart is the index of the partition with that name if it ever existed.
-func (b *Books) FindPart(label string) (Part, bool) {
-	p, ok := b.partOf[label]
-	return p, ok
-}
-
-// Partition is the partition at that index.
-func (b *Books) Partition(p Part) *Partition { return &b.parts[p] }
-
-// Partitions is how many partitions have an index.
-func (b *Books) Partitions() int { return len(b.parts) }
 
 // AddNode enters a node.
 func (b *Books) AddNode(n Node) NodeRef {
@@ -165,7 +116,7 @@ func (b *Books) RemoveNode(ref NodeRef) {
 
 // Join adds the node's resources to a partition, or takes them out with sign -1.
 func (b *Books) Join(part Part, n *NodeBook, sign int64) {
-	p := &b.parts[part]
+	p := b.Partition(part)
 	for i := range n.Total {
 		p.Total[i] += sign * n.Total[i]
 	}

@@ -159,21 +159,6 @@ func (s *Core) Part(label string) cluster.Part {
 	return p
 }
 
-// ForgetParts takes the indexes of partitions from n on back, which only a
-// refused configuration has named.
-func (s *Core) ForgetParts(n int) {
-	if s.Books.Partitions() == n {
-		return
-	}
-	s.Books.ForgetParts(n)
-	s.policy.Fit(n)
-	for _, a := range s.Apps {
-		if a != nil {
-			a.Shares = a.Shares[:n]
-		}
-	}
-}
-
 // SetLabels replaces the partitions of the cluster; see the facade.
 func (s *Core) SetLabels(labels []config.Label) {
 	for p := 1; p < s.Books.Partitions(); p++ {

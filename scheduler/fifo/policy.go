@@ -54,13 +54,7 @@ func (s *Scheduler) Update(ref cluster.AppRef, list []yarn.ContainerUpdate) []co
 }
 
 // Fit makes the books of the queue as long as there are partitions.
-func (s *Scheduler) Fit(parts int) {
-	if q := s.tree.Root(); parts < len(q.Ledger) {
-		q.Shrink(parts)
-	} else {
-		q.Grow(parts)
-	}
-}
+func (s *Scheduler) Fit(parts int) { s.tree.Root().Grow(parts) }
 
 // QueueInfo is a picture of the queue.
 func (s *Scheduler) QueueInfo(q *queue.Queue) queue.Info {

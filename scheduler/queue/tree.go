@@ -70,9 +70,6 @@ func (q *Queue) Grow(parts int) {
 	}
 }
 
-// Shrink undoes Grow.
-func (q *Queue) Shrink(parts int) { q.Ledger = q.Ledger[:parts] }
-
 // MayUse tells whether the queue may use nodes of the partition.
 func (q *Queue) MayUse(label string) bool { return label == "" || q.Settings.MayUse(label) }
 

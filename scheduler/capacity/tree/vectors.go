@@ -1,125 +1,81 @@
-package capacity
+package tree
 
 import (
 	"math"
-	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// updateVectors is the recalculation where legacy-queue-mode.enabled is false:
-// every resource of a queue may be given as an amount, a percentage or a weight.
-func (s *Scheduler) updateVectors(q *Queue) {
+// updateVectors is Entitle where legacy-queue-mode.enabled is false: every resource of a
+// queue may be given as an amount, a percentage or a weight.
+func (l *Live) updateVectors(q *Queue) {
 	if q.Up != nil {
-		s.shareOut(q.Up, s.Books.Total)
+		l.shareOut(q.Up, l.Total)
 		return
 	}
-	for _, label := range q.Conf.Configured {
-		p := s.Part(label)
-		sh, total := &q.Shares[p], s.Books.Partition(p).Total
+	for i := range q.set {
+		p := q.set[i].p
+		sh, total := &q.Shares[p], l.Parts.Partition(p).Total
 		sh.Known, sh.EffMin, sh.EffMax, sh.Absolute = true, total, total, 1
 	}
-	s.updateStatistics(q)
-	s.shareOut(q, s.Books.Total)
+	l.updateStatistics(q)
+	l.shareOut(q, l.Total)
 }
 
 // shareOut gives the children of a parent what they are entitled to, and so on
-// below them.
-func (s *Scheduler) shareOut(q *Queue, limit resource) {
+// below them. limit is what the parent may use, seen from above.
+func (l *Live) shareOut(q *Queue, limit resource) {
 	q.Touch()
 	if len(q.Children) == 0 {
 		return
 	}
-	for _, label := range q.Conf.Configured {
-		d := &division{s: s, q: q, label: label, p: s.Part(label)}
+	for i := range q.set {
+		d := &division{b: &l.Basis, q: q, p: q.set[i].p, label: q.set[i].label}
 		d.run()
 	}
 	for _, c := range q.Children {
-		if s.keepsFractions {
-			s.keepFractions(q, c)
+		if l.Apache == nil || !l.Apache.keepsFractions {
+			l.deriveAll(q, c)
 		} else {
-			s.deriveAll(q, c)
+			l.keepFractions(q, c)
 		}
-		var below resource
-		s.childLimit(q, c, &limit, &resource{}, 0, &below)
+		below := l.childLimit(q, c, &limit)
 		if c.Leaf {
-			c.leaf.lastCluster = s.Books.Total
-			s.updateMaxApps(c, !none(s.Books.Total))
-			s.refreshLeaf(c, below)
+			l.refreshLeaf(c, &below, !l.Total.IsZero())
 		} else {
-			s.updateStatistics(c)
+			l.updateStatistics(c)
 		}
-		s.shareOut(c, below)
+		l.shareOut(c, below)
 	}
 }
 
 // deriveAll finds the fractions that the child's resources amount to.
-func (s *Scheduler) deriveAll(q, c *Queue) {
-	for _, label := range c.Conf.Configured {
-		s.derive(q, c, s.Part(label))
+func (b *Basis) deriveAll(q, c *Queue) {
+	for i := range c.set {
+		b.derive(q, c, c.set[i].p)
 	}
 }
 
-func (s *Scheduler) derive(q, c *Queue, p part) {
+func (b *Basis) derive(q, c *Queue, p part) {
 	finite := func(f float32) float32 {
 		if math.IsInf(float64(f), 0) {
 			return 0
 		}
 		return f
 	}
-	total, sh, up := s.Books.Partition(p).Total, &c.Shares[p], &q.Shares[p]
+	total, sh, up := b.Parts.Partition(p).Total, &c.Shares[p], &q.Shares[p]
 	sh.Known = true
-	sh.Capacity = finite(s.Calc.Divide(&total, &sh.EffMin, &up.EffMin))
-	sh.MaxCapacity = finite(s.Calc.Divide(&total, &sh.EffMax, &up.EffMax))
+	sh.Capacity = finite(b.Calc.Divide(&total, &sh.EffMin, &up.EffMin))
+	sh.MaxCapacity = finite(b.Calc.Divide(&total, &sh.EffMax, &up.EffMax))
 	updateAbsolute(c, false)
-}
-
-// keepFractions leaves the child's fractions as they are written, but for amounts.
-//
-// compat: a queue with a weight has none then, and takes no applications.
-func (s *Scheduler) keepFractions(q, c *Queue) {
-	for _, label := range c.Conf.Configured {
-		p, v := s.Part(label), c.Conf.Amount(label).Vector
-		if slices.Contains(v.Unit[:], config.Absolute) {
-			s.derive(q, c, p)
-		}
-		if slices.Contains(v.Unit[:], config.Weight) {
-			c.Shares[p].Normalized = meanWeight(q, c, label)
-			c.Shares[p].Known = true
-		}
-		if !v.Empty() {
-			updateAbsolute(c, false)
-		}
-	}
-}
-
-// meanWeight is the part that the child's weights are of those of all children, as the
-// mean over the resources that are given by weight.
-func meanWeight(q, c *Queue, label string) float32 {
-	sum, n := 0.0, 0
-	v := c.Conf.Amount(label).Vector
-	for i, unit := range v.Unit {
-		if unit != config.Weight {
-			continue
-		}
-		all := 0.0
-		for _, o := range q.Children {
-			if other := o.Conf.Amount(label).Vector; other.Unit[i] == config.Weight {
-				all += other.Value[i]
-			}
-		}
-		sum += v.Value[i] / all
-		n++
-	}
-	return float32(sum / float64(n))
 }
 
 // division shares out one partition of a parent among its children
 // (ResourceCalculationDriver). All steps are in double precision.
 type division struct {
-	s     *Scheduler
+	b     *Basis
 	q     *Queue
 	label string
 	p     part
@@ -131,11 +87,11 @@ type division struct {
 
 func (d *division) run() {
 	own := &d.q.Shares[d.p]
-	for i := range d.s.cfg.Cluster.Types {
+	for i := range d.b.Config.Cluster.Types {
 		d.left[i], d.batch[i] = float64(own.EffMin[i]), float64(own.EffMin[i])
 		d.prepare(i)
 	}
-	for i := range d.s.cfg.Cluster.Types {
+	for i := range d.b.Config.Cluster.Types {
 		for _, unit := range [...]config.Unit{config.Absolute, config.Percent, config.Weight} {
 			used := 0.0
 			for _, c := range d.q.Children {
@@ -171,7 +127,7 @@ func (d *division) prepare(i int) {
 
 func (d *division) give(c *Queue, a *config.Amount, i int, unit config.Unit) float64 {
 	own, sh := &d.q.Shares[d.p], &c.Shares[d.p]
-	total := float64(d.s.Books.Partition(d.p).Total[i])
+	total := float64(d.b.Parts.Partition(d.p).Total[i])
 	least := d.minimum(a.Vector.Value[i], i, unit, total)
 	if unit == config.Weight {
 		least = math.Floor(least + 0.5)

@@ -1,44 +1,34 @@
-package capacity
+package tree
 
 import (
 	"math"
-	"slices"
 
+	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
-	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// NodesChanged goes through the queues once more if anybody waits for admission.
-//
-// compat: Apache does so when a node comes, goes or changes its size, because it takes
-// that for news of the node's partition, too. Who waits is looked at again, after the
-// first time has counted anew the users with whom the share of masters is divided.
-func (s *Scheduler) NodesChanged() {
-	waits := func(q *Queue) bool { return q != nil && q.Leaf && q.leaf.pending.count > 0 }
-	if slices.ContainsFunc(s.tree.Queues, waits) {
-		s.Entitle()
-	}
-}
-
-// recalculateFrom brings the entitlement of a queue, and of those below it, up to date.
-// It is due when a node comes, goes, changes its size or its partition, when
-// the configuration changes and when a dynamic queue comes or goes.
-func (s *Scheduler) recalculateFrom(q *Queue, limit resource) {
-	if s.cfg.Legacy {
-		s.update(q, limit)
+// Entitle brings the entitlement of a queue, and of those below it, up to date. It is due
+// when a node comes, goes, changes its size or its partition, when the configuration
+// changes and when a dynamic queue comes or goes.
+func (l *Live) Entitle(q *Queue) {
+	if l.Config.Legacy {
+		l.update(q, l.Total)
 		return
 	}
-	s.updateVectors(q)
+	l.updateVectors(q)
 }
 
-// update is the recalculation in legacy mode, top down.
-func (s *Scheduler) update(q *Queue, limit resource) {
+// update is Entitle in legacy mode, top down. limit is what the queue may use in the
+// default partition, seen from above.
+func (l *Live) update(q *Queue, limit resource) {
 	q.Touch()
 	if q.Leaf {
-		s.updateLeaf(q, limit)
+		updateAbsolute(q, true)
+		l.updateEffective(q)
+		l.refreshLeaf(q, &limit, true)
 		return
 	}
 	if q.Up == nil {
@@ -49,71 +39,40 @@ func (s *Scheduler) update(q *Queue, limit resource) {
 		}
 	}
 	updateAbsolute(q, true)
-	s.normalizeWeights(q)
+	normalizeWeights(q)
 	for i := range q.set {
 		p := q.set[i].p
 		if q.Up == nil {
-			total := s.Books.Partition(p).Total
+			total := l.Parts.Partition(p).Total
 			q.Shares[p].EffMin, q.Shares[p].EffMax = total, total
 		} else {
-			s.updateEffective(q)
+			l.updateEffective(q)
 		}
-		s.scaleMinima(q, p)
+		l.scaleMinima(q, p)
 	}
 	for _, c := range q.Children {
-		var below resource
-		s.childLimit(q, c, &limit, &resource{}, 0, &below)
-		s.update(c, below)
+		l.update(c, l.childLimit(q, c, &limit))
 	}
-	s.updateStatistics(q)
+	l.updateStatistics(q)
 }
 
-func (s *Scheduler) updateLeaf(q *Queue, limit resource) {
-	l := q.leaf
-	l.lastCluster = s.Books.Total
-	updateAbsolute(q, true)
-	s.updateEffective(q)
-	s.updateMaxApps(q, true)
-	s.refreshLeaf(q, limit)
+// refreshLeaf ends the recalculation of a leaf. sized: its number of applications follows
+// from what it is entitled to.
+func (l *Live) refreshLeaf(q *Queue, limit *resource, sized bool) {
+	l.updateMaxApps(q, sized)
+	l.updateStatistics(q)
+	l.Server.Entitled(q, limit)
 }
 
-// refreshLeaf is what a leaf does after its entitlement was recalculated.
-func (s *Scheduler) refreshLeaf(q *Queue, limit resource) {
-	l := q.leaf
-	s.visit(q, &limit)
-	l.queueLimit = l.visitLimit
-	for p := range q.Shares {
-		s.sumRatios(l, part(p))
-	}
-	s.updateStatistics(q)
-	s.activate(q)
-	l.version++
-	for _, a := range l.active.apps {
-		s.noteHeadroom(q, a, 0, respect)
-	}
-}
-
-// childLimit finds what a child may use of what its parent may, and puts it into
-// room; blocked is kept for siblings that wait.
-func (s *Scheduler) childLimit(q, c *Queue, limit, blocked *resource, p part, room *resource) {
-	if own := &q.Shares[p]; s.Calc.More(&s.Books.Total, limit, &own.EffMax) {
+// childLimit is what a child may use of what its parent may, in the default partition.
+func (b *Basis) childLimit(q, c *Queue, limit *resource) (room resource) {
+	if own := &q.Shares[0]; b.Calc.More(&b.Total, limit, &own.EffMax) {
 		limit = &own.EffMax
 	}
-	var left resource
-	s.Calc.Sub(&left, limit, blocked)
-	s.Calc.Decrease(&left, &q.Ledger[p].Used)
-	s.childRoom(room, &left, &c.Ledger[p].Used)
-}
-
-// visit remembers the limit that the leaf was last walked with, for headrooms.
-func (s *Scheduler) visit(q *Queue, limit *resource) {
-	most := &q.leaf.visitLimit
-	core.Keep(s.Journal, most)
-	s.Calc.Set(most, &q.Shares[0].EffMax)
-	s.Calc.RoundDown(most, &s.Min)
-	if s.Calc.More(&s.Books.Total, most, limit) {
-		s.Calc.Set(most, limit)
-	}
+	b.Calc.Sub(&room, limit, &q.Ledger[0].Used)
+	b.Calc.Increase(&room, &c.Ledger[0].Used)
+	b.Calc.RoundDown(&room, &b.Min)
+	return room
 }
 
 // updateAbsolute derives fractions of the cluster from those of the parent.
@@ -164,7 +123,7 @@ const (
 //
 // compat: of percentages and amounts the later ones win, in the order of the
 // queues.
-func (s *Scheduler) typeOf(parent *Queue, queues []*Queue) (t capacityType, mixed bool) {
+func typeOf(parent *Queue, queues []*Queue) (t capacityType, mixed bool) {
 	var percent, weight, amount bool
 	for _, q := range queues {
 		for p := range parent.Shares {
@@ -205,7 +164,7 @@ func (q *Queue) isAmount(p part) bool {
 	return false
 }
 
-func (s *Scheduler) normalizeWeights(q *Queue) {
+func normalizeWeights(q *Queue) {
 	for p := range q.Shares {
 		if !q.Shares[p].Known {
 			continue
@@ -216,7 +175,7 @@ func (s *Scheduler) normalizeWeights(q *Queue) {
 			}
 		}
 	}
-	if t, _ := s.typeOf(q, q.Children); t != byWeight {
+	if t, _ := typeOf(q, q.Children); t != byWeight {
 		return
 	}
 	for p := range q.Shares {
@@ -241,10 +200,10 @@ func (s *Scheduler) normalizeWeights(q *Queue) {
 }
 
 // updateEffective turns fractions or configured amounts into resources.
-func (s *Scheduler) updateEffective(q *Queue) {
+func (b *Basis) updateEffective(q *Queue) {
 	for i := range q.set {
 		p := q.set[i].p
-		total, sh := s.Books.Partition(p).Total, &q.Shares[p]
+		total, sh := b.Parts.Partition(p).Total, &q.Shares[p]
 		if !q.absolute {
 			sh.EffMin = measure.Scale(total, float64(sh.Absolute))
 			sh.EffMax = measure.Scale(total, float64(sh.AbsoluteMax))
@@ -258,18 +217,18 @@ func (s *Scheduler) updateEffective(q *Queue) {
 			}
 		}
 		above := up.ConfMax
-		if none(above) {
+		if above.IsZero() {
 			above = up.EffMax
 		}
 		sh.EffMax = above
-		if !none(sh.ConfMax) {
-			sh.EffMax = *s.Calc.Min(&total, &sh.ConfMax, &above)
+		if !sh.ConfMax.IsZero() {
+			sh.EffMax = *b.Calc.Min(&total, &sh.ConfMax, &above)
 		}
-		s.deriveFractions(sh, up)
+		b.deriveFractions(sh, up)
 	}
 }
 
-func (s *Scheduler) deriveFractions(sh, up *Share) {
+func (b *Basis) deriveFractions(sh, up *Share) {
 	finite := func(f float32) float32 {
 		if math.IsInf(float64(f), 0) {
 			return 0
@@ -277,8 +236,8 @@ func (s *Scheduler) deriveFractions(sh, up *Share) {
 		return f
 	}
 	sh.Known = true
-	sh.Capacity = finite(s.Calc.Divide(&s.Books.Total, &sh.EffMin, &up.EffMin))
-	sh.MaxCapacity = finite(s.Calc.Divide(&s.Books.Total, &sh.EffMax, &up.EffMax))
+	sh.Capacity = finite(b.Calc.Divide(&b.Total, &sh.EffMin, &up.EffMin))
+	sh.MaxCapacity = finite(b.Calc.Divide(&b.Total, &sh.EffMax, &up.EffMax))
 	sh.Absolute = javanum.Mul(sh.Capacity, up.Absolute)
 	sh.AbsoluteMax = javanum.Mul(sh.MaxCapacity, up.AbsoluteMax)
 }
@@ -287,7 +246,7 @@ func (s *Scheduler) deriveFractions(sh, up *Share) {
 //
 // compat: where the sum is too large in the calculator's order, every resource
 // is scaled, also those of which there is more than enough.
-func (s *Scheduler) scaleMinima(q *Queue, p part) {
+func (b *Basis) scaleMinima(q *Queue, p part) {
 	sh := &q.Shares[p]
 	sh.scaled = [yarn.MaxResourceTypes]bool{}
 	var sum resource
@@ -296,15 +255,15 @@ func (s *Scheduler) scaleMinima(q *Queue, p part) {
 	}
 	have := sh.EffMin
 	if q.Up == nil {
-		have = s.Books.Partition(p).Total
-		if none(have) {
+		have = b.Parts.Partition(p).Total
+		if have.IsZero() {
 			return
 		}
 	}
-	if !s.Calc.Less(&s.Books.Total, &have, &sum) {
+	if !b.Calc.Less(&b.Total, &have, &sum) {
 		return
 	}
-	for i := range s.cfg.Cluster.Types {
+	for i := range b.Config.Cluster.Types {
 		if sum[i] != 0 {
 			sh.scaled[i] = true
 			sh.scale[i] = float32(float32(have[i]) / float32(sum[i]))
@@ -313,71 +272,78 @@ func (s *Scheduler) scaleMinima(q *Queue, p part) {
 }
 
 // updateStatistics brings the used fractions up to date in all partitions.
-func (s *Scheduler) updateStatistics(q *Queue) {
+func (b *Basis) updateStatistics(q *Queue) {
 	if q.Up != nil {
 		q.Up.reorder()
 	}
 	for p := range q.Shares {
 		sh := &q.Shares[p]
-		sh.Measured = s.guaranteed(q, part(p))
-		if has := &q.Ledger[p]; sh.Known || !none(has.Used) || !none(has.Pending) || !none(has.Reserved) {
-			s.updateUsed(q, part(p), &s.Books.Partition(part(p)).Total)
+		sh.Measured = b.guaranteed(q, part(p))
+		if has := &q.Ledger[p]; sh.Known || !has.Used.IsZero() || !has.Pending.IsZero() || !has.Reserved.IsZero() {
+			UpdateUsed(b.Calc, q, part(p), &b.Parts.Partition(part(p)).Total)
 		}
 	}
 }
 
-// updateUsed brings the fractions that order queues up to date.
-func (s *Scheduler) updateUsed(q *Queue, p part, total *resource) {
-	sh, used := &q.Shares[p], &q.Ledger[p].Used
+// UpdateUsed brings the fractions that order queues up to date in one partition, which
+// has so much in all.
+func UpdateUsed(calc measure.Calculator, q *Queue, p cluster.Part, total *yarn.Resource) {
+	sh := &q.Shares[p]
 	sh.Known = true
-	sh.AbsoluteUsed, sh.UsedCapacity = s.Calc.Fractions(total, used, &sh.Measured)
-	s.resort(q, p)
+	sh.AbsoluteUsed, sh.UsedCapacity = calc.Fractions(total, &q.Ledger[p].Used, &sh.Measured)
+}
+
+// ReservedFractions are the parts that reservations take of what is the queue's in the
+// partition, and of the partition.
+func (b *Basis) ReservedFractions(q *Queue, p cluster.Part) (ofQueue, ofPartition float32) {
+	total, has := b.Parts.Partition(p).Total, &q.Ledger[p]
+	if has.Reserved.IsZero() || !b.Calc.Positive(&total, &total) {
+		return 0, 0
+	}
+	guaranteed := b.guaranteed(q, p)
+	return b.Calc.Divide(&total, &has.Reserved, &guaranteed), b.Calc.Divide(&total, &has.Reserved, &total)
 }
 
 // guaranteed is what used fractions are measured against.
-func (s *Scheduler) guaranteed(q *Queue, p part) resource {
+func (b *Basis) guaranteed(q *Queue, p part) resource {
 	sh := &q.Shares[p]
-	total := s.Books.Partition(p).Total
+	total := b.Parts.Partition(p).Total
 	g := sh.EffMin
 	if q.ManagedLeaf() && sh.Absolute == 0 {
-		g = measure.Scale(total, float64(q.Up.template(s, p)))
+		g = measure.Scale(total, float64(b.template(q.Up, p)))
 	}
-	return *s.Calc.Max(&total, &g, &s.Min)
+	return *b.Calc.Max(&total, &g, &b.Min)
 }
 
-// ManagedLeaf tells whether the queue was created below a legacy managed parent.
-func (q *Queue) ManagedLeaf() bool { return q.Up != nil && q.Up.Conf.Kind == config.Managed }
-
 // updateMaxApps sets how many applications the leaf takes, in all and per user.
-func (s *Scheduler) updateMaxApps(q *Queue, ready bool) {
-	base := s.cfg.MaxSystemApps
-	if s.cfg.MaxQueueApps > 0 {
-		base = min(s.cfg.MaxQueueApps, s.cfg.MaxSystemApps)
+func (b *Basis) updateMaxApps(q *Queue, ready bool) {
+	base := b.Config.MaxSystemApps
+	if b.Config.MaxQueueApps > 0 {
+		base = min(b.Config.MaxQueueApps, b.Config.MaxSystemApps)
 	}
 	most := q.Conf.MaxApps
 	switch {
 	case most >= 0:
-	case !ready, s.cfg.MaxQueueApps > 0 && !q.absolute:
+	case !ready, b.Config.MaxQueueApps > 0 && !q.absolute:
 		most = base
 	default:
 		for i := range q.set {
 			most = max(most, javanum.Int(javanum.Mul(float32(base), q.Shares[q.set[i].p].Absolute)))
 		}
 	}
-	l := q.leaf
-	l.maxApps, l.maxAppsPerUser = most, most
+	q.MaxApps, q.MaxAppsPerUser = most, most
 	if f := q.Conf.UserFactor; f != -1 {
 		each := javanum.Mul(javanum.Mul(float32(most), javanum.Div(q.Conf.UserLimit, 100)), f)
-		l.maxAppsPerUser = min(most, javanum.Int(each))
+		q.MaxAppsPerUser = min(most, javanum.Int(each))
 	}
 }
 
-// maxAppsKey names the setting that updateMaxApps has taken.
-func (s *Scheduler) maxAppsKey(q *Queue) string {
+// MaxAppsKey names the setting that updateMaxApps has taken.
+func MaxAppsKey(cfg *config.Capacity, q *Queue) string {
 	switch {
 	case q.Conf.MaxApps >= 0:
 		return config.Prefix + q.Path + ".maximum-applications"
-	case s.cfg.MaxQueueApps > 0:
+	case cfg.MaxQueueApps > 0:
 		return config.Prefix + "global-queue-max-application"
 	}
 	return config.Prefix + "maximum-applications, the queue's share of it"

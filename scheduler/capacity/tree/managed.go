@@ -1,4 +1,4 @@
-package capacity
+package tree
 
 import (
 	"math"
@@ -8,7 +8,6 @@ import (
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/scheduler/measure"
-	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -28,22 +27,18 @@ type grant struct {
 }
 
 // grants are the entitlements of the parent's template, by partition.
-func (s *Scheduler) grants(parent *Queue) ([]grant, error) {
-	return s.grantsOf(s.cfg, parent)
-}
-
-func (s *Scheduler) grantsOf(cfg *config.Capacity, parent *Queue) ([]grant, error) {
+func (b *Basis) grants(cfg *config.Capacity, parent *Queue) ([]grant, error) {
 	conf, err := cfg.ManagedTemplate(parent.Conf)
 	if err != nil {
 		return nil, err
 	}
 	var out []grant
 	for _, label := range conf.Configured {
-		a, p := conf.Amount(label), s.Part(label)
+		a, p := conf.Amount(label), b.part(label)
 		up := &parent.Shares[p]
 		g := grant{p: p, capacity: a.Capacity, max: a.MaxCapacity, confMin: a.Min}
 		if parent.absolute {
-			s.grantAmounts(&g, &a, up)
+			b.grantAmounts(&g, &a, up)
 		}
 		if g.capacity > 0 {
 			g.absolute = javanum.Mul(g.capacity, up.Absolute)
@@ -56,18 +51,18 @@ func (s *Scheduler) grantsOf(cfg *config.Capacity, parent *Queue) ([]grant, erro
 	return out, nil
 }
 
-func (s *Scheduler) grantAmounts(g *grant, a *config.Amount, up *Share) {
+func (b *Basis) grantAmounts(g *grant, a *config.Amount, up *Share) {
 	most := a.Max
-	if none(most) {
+	if most.IsZero() {
 		most = up.ConfMax
 	}
-	g.capacity = s.Calc.Divide(&s.Books.Total, &a.Min, &up.ConfMin)
-	g.max = s.Calc.Divide(&s.Books.Total, s.Calc.Min(&s.Books.Total, &most, &up.ConfMax), &up.ConfMax)
+	g.capacity = b.Calc.Divide(&b.Total, &a.Min, &up.ConfMin)
+	g.max = b.Calc.Divide(&b.Total, b.Calc.Min(&b.Total, &most, &up.ConfMax), &up.ConfMax)
 }
 
 // template is the guarantee of the template in a partition, as a fraction.
-func (q *Queue) template(s *Scheduler, p part) float32 {
-	list, _ := s.grants(q)
+func (b *Basis) template(q *Queue, p part) float32 {
+	list, _ := b.grants(b.Config, q)
 	for _, g := range list {
 		if g.p == p {
 			return g.absolute
@@ -76,39 +71,39 @@ func (q *Queue) template(s *Scheduler, p part) float32 {
 	return 0
 }
 
-func (s *Scheduler) createManaged(parent *Queue, name string) (*Queue, yarn.Reason) {
-	q, why := s.newDynamic(parent, name, config.Leaf)
+func (l *Live) createManaged(parent *Queue, name string) (*Queue, yarn.Reason) {
+	q, why := l.newDynamic(parent, name, config.Leaf)
 	if !why.OK() {
 		return nil, why
 	}
-	list, err := s.grants(parent)
+	list, err := l.grants(l.Config, parent)
 	if err != nil {
 		return nil, yarn.Reason{Code: fit.BadRequest, Subject: q.Path, Detail: err.Error()}
 	}
-	s.withhold(parent, q, list)
+	l.withhold(parent, q, list)
 	if n := len(parent.Children); n >= int(parent.Conf.MaxChildren) {
 		return nil, yarn.Reason{Code: fit.TooManyQueues, Subject: parent.Path, Count: int64(n), Max: int64(parent.Conf.MaxChildren)}
 	}
-	if parent.Conf.FailOnExceeding && s.exceeds(parent, list) {
+	if parent.Conf.FailOnExceeding && exceeds(parent, list) {
 		return nil, yarn.Reason{Code: fit.TooManyQueues, Subject: parent.Path, Detail: "guarantees of its leaves have reached its own"}
 	}
-	s.hang(parent, q)
+	l.add(q)
 	for _, g := range list {
 		parent.room(g.p)
 		q.room(g.p)
 		free := javanum.Add(javanum.Add(parent.Shares[g.p].Absolute, -parent.granted[g.p]), slack)
 		if free >= g.absolute {
-			s.entitle(q, g)
+			l.entitle(q, g)
 			q.Up.grantTo(q, g)
 		} else {
-			s.entitle(q, grant{p: g.p, max: g.max})
+			l.entitle(q, grant{p: g.p, max: g.max})
 		}
 	}
-	s.recalculateFrom(parent, s.Books.Total)
+	l.Entitle(parent)
 	return q, yarn.Reason{}
 }
 
-func (s *Scheduler) exceeds(parent *Queue, list []grant) bool {
+func exceeds(parent *Queue, list []grant) bool {
 	var sum float32
 	for _, c := range parent.Children {
 		sum = javanum.Add(sum, c.Shares[0].Absolute)
@@ -119,7 +114,7 @@ func (s *Scheduler) exceeds(parent *Queue, list []grant) bool {
 // withhold takes every guarantee from a leaf, as when it is new.
 //
 // compat: the maximum of any partition becomes that of the default one.
-func (s *Scheduler) withhold(parent, q *Queue, list []grant) {
+func (b *Basis) withhold(parent, q *Queue, list []grant) {
 	parent.reorder()
 	for p := range parent.Shares {
 		if !parent.Shares[p].Known {
@@ -136,8 +131,8 @@ func (s *Scheduler) withhold(parent, q *Queue, list []grant) {
 		sh.Absolute = javanum.Mul(parent.Shares[p].Absolute, 0)
 		q.Shares[0].MaxCapacity = most
 		q.Shares[0].AbsoluteMax = javanum.Mul(parent.Shares[0].AbsoluteMax, most)
-		sh.Measured = s.guaranteed(q, part(p))
-		s.updateUsed(q, part(p), &s.Books.Partition(part(p)).Total)
+		sh.Measured = b.guaranteed(q, part(p))
+		UpdateUsed(b.Calc, q, part(p), &b.Parts.Partition(part(p)).Total)
 	}
 }
 
@@ -156,8 +151,8 @@ func (q *Queue) grantTo(c *Queue, g grant) {
 }
 
 // entitle gives a leaf its share of one partition at once.
-func (s *Scheduler) entitle(q *Queue, g grant) {
-	sh, total := &q.Shares[g.p], s.Books.Partition(g.p).Total
+func (b *Basis) entitle(q *Queue, g grant) {
+	sh, total := &q.Shares[g.p], b.Parts.Partition(g.p).Total
 	sh.Known = true
 	sh.Capacity, sh.Absolute, sh.MaxCapacity, sh.AbsoluteMax = g.capacity, g.absolute, g.max, g.absoluteMax
 	if q.absolute && g.absolute > 0 {
@@ -169,27 +164,27 @@ func (s *Scheduler) entitle(q *Queue, g grant) {
 	if g.absolute == 0 && g.capacity == 0 {
 		sh.ConfMin, sh.HasMin = resource{}, false
 	}
-	sh.Measured = s.guaranteed(q, g.p)
+	sh.Measured = b.guaranteed(q, g.p)
 	q.Touch()
 	if q.Up != nil {
 		q.Up.reorder()
 	}
 }
 
-// manage shares out guarantees below all managed parents anew.
-func (s *Scheduler) manage() {
-	for _, q := range s.tree.Queues {
+// ShareGuarantees shares out guarantees below all managed parents anew.
+func (l *Live) ShareGuarantees() {
+	for _, q := range l.Tree.Queues {
 		if q != nil && q.Conf.Kind == config.Managed && !q.Conf.FailOnExceeding {
-			if list, err := s.grants(q); err == nil {
-				s.managePart(q, list)
+			if list, err := l.grants(l.Config, q); err == nil {
+				l.shareGuarantees(q, list)
 			}
 		}
 	}
 }
 
-// managePart takes guarantees from leaves without applications and gives them
+// shareGuarantees takes guarantees from leaves without applications and gives them
 // to those whose applications are the oldest.
-func (s *Scheduler) managePart(q *Queue, list []grant) {
+func (b *Basis) shareGuarantees(q *Queue, list []grant) {
 	for _, g := range list {
 		q.room(g.p)
 		var taken []*Queue
@@ -207,12 +202,12 @@ func (s *Scheduler) managePart(q *Queue, list []grant) {
 			given = q.neediest(g.p, int(math.Floor(float64(javanum.Div(free, g.absolute)))))
 		}
 		for _, c := range taken {
-			s.entitle(c, grant{p: g.p, max: g.max})
+			b.entitle(c, grant{p: g.p, max: g.max})
 			c.hasGrant[g.p] = false
 			q.granted[g.p] = javanum.Add(q.granted[g.p], -g.absolute)
 		}
 		for _, c := range given {
-			s.entitle(c, g)
+			b.entitle(c, g)
 			q.grantTo(c, g)
 		}
 	}
@@ -221,42 +216,40 @@ func (s *Scheduler) managePart(q *Queue, list []grant) {
 // neediest are up to most leaves without a guarantee, those with the oldest
 // applications first.
 func (q *Queue) neediest(p part, most int) []*Queue {
-	var apps []*app
-	for _, c := range q.Children {
-		apps = c.leaf.pending.appendTo(append(apps, c.leaf.active.apps...))
+	type member struct {
+		id   yarn.ApplicationID
+		leaf *Queue
 	}
-	slices.SortFunc(apps, func(a, b *app) int { return a.ID.Compare(b.ID) })
+	var apps []member
+	for _, c := range q.Children {
+		if c.Facts != nil {
+			for _, id := range c.Facts.Applications(nil) {
+				apps = append(apps, member{id, c})
+			}
+		}
+	}
+	slices.SortFunc(apps, func(a, b member) int { return a.id.Compare(b.id) })
 	var out []*Queue
-	for i, a := range apps {
-		if len(out) >= most || i >= len(apps) {
+	for _, a := range apps {
+		if len(out) >= most {
 			break
 		}
-		leaf := q.childNamed(a.queue.Path)
-		if leaf != nil && !leaf.hasGrant[p] && !slices.Contains(out, leaf) {
-			out = append(out, leaf)
+		if !a.leaf.hasGrant[p] && !slices.Contains(out, a.leaf) {
+			out = append(out, a.leaf)
 		}
 	}
 	return out
 }
 
-func (q *Queue) childNamed(path string) *Queue {
-	for _, c := range q.Children {
-		if c.Path == path {
-			return c
-		}
-	}
-	return nil
-}
-
 // renewManaged applies new settings below a managed parent: all guarantees are
 // withdrawn and given out again.
-func (s *Scheduler) renewManaged(cfg *config.Capacity, q *Queue) error {
+func (b *Basis) renewManaged(cfg *config.Capacity, q *Queue) error {
 	q.granted, q.hasGrant = nil, nil
 	if len(q.Children) == 0 {
 		q.reorder()
 		return nil
 	}
-	list, err := s.grantsOf(cfg, q)
+	list, err := b.grants(cfg, q)
 	if err != nil {
 		return err
 	}
@@ -266,28 +259,16 @@ func (s *Scheduler) renewManaged(cfg *config.Capacity, q *Queue) error {
 			return err
 		}
 		if !c.Conf.MaxAllocation.FitsIn(conf.MaxAllocation) {
-			return s.lessAllocation(cfg, c)
+			return lessAllocation(cfg, c)
 		}
-		c.obey(conf)
+		c.configure(conf)
 		c.granted, c.hasGrant = nil, nil
-		if err := s.setup(cfg, c, nil); err != nil {
+		if err := b.setup(cfg, c, nil); err != nil {
 			return err
 		}
-		s.withhold(q, c, list)
+		b.withhold(q, c, list)
 	}
 	q.reorder()
-	s.managePart(q, list)
+	b.shareGuarantees(q, list)
 	return nil
-}
-
-// mayUseManaged lets only mapping rules submit to leaves of a managed parent.
-func mayUseManaged(q *Queue, placed bool, path string) yarn.Reason {
-	if !q.ManagedLeaf() {
-		return yarn.Reason{}
-	}
-	up := queue.ParentPath(path)
-	if !placed || up != q.Up.Path && up != q.Up.Name {
-		return yarn.Reason{Code: fit.SubmitDenied, Subject: q.Path, Detail: "only a mapping rule may choose this queue"}
-	}
-	return yarn.Reason{}
 }

@@ -1,0 +1,84 @@
+// Package capacity decides as Apache's CapacityScheduler does: who is admitted, in which
+// order queues and applications are served and when a node is held for somebody. Which
+// queues there are, and what they are entitled to, is the business of package tree.
+//
+// A heartbeat walks from the root to one application and commits one container
+// at a time (walk.go, allocate.go, commit.go). Everything that such a walk
+// reads is kept up to date where it changes; entitlements only when the cluster or the
+// configuration does.
+package capacity
+
+import (
+	"github.com/heddle-project/heddle/scheduler/capacity/tree"
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/core"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Short names of what others define.
+type (
+	NodeRef      = cluster.NodeRef
+	AppRef       = cluster.AppRef
+	ContainerRef = cluster.ContainerRef
+	Queue        = tree.Queue
+	part         = cluster.Part
+	resource     = yarn.Resource
+)
+
+// own is the queue, as this policy has it.
+func own(q *queue.Queue) *Queue { return q.Own.(*Queue) }
+
+// leafOf is what is kept of a leaf, and parentOf of another queue, in a tree in force.
+func leafOf(q *Queue) *leaf     { return q.Facts.(*leaf) }
+func parentOf(q *Queue) *parent { return q.Facts.(*parent) }
+
+// parent is what a queue that has queues has besides what every queue has.
+type parent struct {
+	marks    [2]mark         // by mode: how the last walk that nothing came of ended
+	orders   [][2]childOrder // of its children, by partition and mode, good for one
+	order    uint64          // state of Queue.Order
+	apps     int32           // submitted and not finished
+	runnable int32           // not held back by max-parallel-apps
+}
+
+// NumApps is how many applications are below.
+func (p *parent) NumApps() int32 { return p.apps }
+
+// Applications are those of leaves only.
+func (p *parent) Applications(ids []yarn.ApplicationID) []yarn.ApplicationID { return ids }
+
+// NumApps is how many applications the leaf has, waiting ones included.
+func (l *leaf) NumApps() int32 {
+	return int32(l.active.len() + l.pending.count + len(l.waiting))
+}
+
+// Applications appends those that are admitted, or wait to be.
+func (l *leaf) Applications(ids []yarn.ApplicationID) []yarn.ApplicationID {
+	for _, a := range l.pending.appendTo(l.active.apps[:len(l.active.apps):len(l.active.apps)]) {
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+// runnableApps is how many applications of the queue max-parallel-apps does not hold back.
+func runnableApps(q *Queue) int32 {
+	if q.Leaf {
+		return leafOf(q).runnable
+	}
+	return parentOf(q).runnable
+}
+
+// ordersOf are the orders of a queue's children that are still good.
+func (s *Scheduler) ordersOf(q *Queue) *[][2]childOrder {
+	p := parentOf(q)
+	if p.order != q.Order {
+		core.Keep(s.Journal, &p.order)
+		core.Keep(s.Journal, &p.orders)
+		p.order, p.orders = q.Order, nil
+	}
+	return &p.orders
+}
+
+// none tells whether an amount is nothing.
+func none(r resource) bool { return r.IsZero() }
