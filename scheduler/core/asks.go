@@ -171,7 +171,7 @@ func (s *Core) Ask(ref AppRef, asks []yarn.Ask) {
 		return
 	}
 	s.enter(a, asks)
-	a.Leaf.Touch()
+	s.asked(a)
 }
 
 // enter puts the rows of asks into their keys. Rows of places go first: an ask of none
@@ -203,6 +203,9 @@ func (s *Core) enter(a *App, asks []yarn.Ask) {
 
 // keptAsks is for how many asks of a call room is kept for the next one.
 const keptAsks = 1024
+
+// asked reports that the application asks for something else than before.
+func (s *Core) asked(a *App) { s.Report(Change{What: Asks, Queue: a.Leaf, App: a}) }
 
 // put replaces one row of a key.
 func (s *Core) put(a *App, w *demand.Want, ask *yarn.Ask) {
@@ -286,7 +289,7 @@ func (s *Core) RestoreAsk(ref ContainerRef) {
 		s.put(a, w, &yarn.Ask{Priority: k.Priority, AllocationRequestID: k.RequestID, Where: names[i],
 			Capability: rows[i].size, Count: count, RelaxLocality: rows[i].relax, Label: box.Label, LabelSet: true})
 	}
-	a.Leaf.Touch()
+	s.asked(a)
 }
 
 func (s *Core) rowOf(w *demand.Want, name string) *demand.Row {
@@ -332,7 +335,7 @@ func (s *Core) Blacklist(ref AppRef, add, remove []string) {
 			s.Books.Places.Drop(p)
 		}
 	}
-	a.Leaf.Touch()
+	s.asked(a)
 }
 
 // BlacklistAM replaces the hosts that masters of the application avoid.
@@ -347,7 +350,7 @@ func (s *Core) BlacklistAM(ref AppRef, hosts []string) {
 		}
 		a.AvoidAM[p] = true
 	}
-	a.Leaf.Touch()
+	s.asked(a)
 }
 
 func (s *Core) forgetAvoided(a *App) {

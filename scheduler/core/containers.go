@@ -40,10 +40,8 @@ func (s *Core) Vacate(c ContainerRef) {
 
 func (s *Core) vacate(c ContainerRef) {
 	box := s.Books.Container(c)
-	q := s.App(box.App).Leaf
 	s.Books.Release(c)
-	s.freed(box.Node, s.Books.Node(box.Node))
-	q.Touch()
+	s.freed(box.Node)
 	s.close(c)
 }
 
@@ -60,7 +58,7 @@ func (s *Core) End(c ContainerRef, cause cluster.Cause) cluster.Ended {
 		box.Reserved = false
 		s.settleUsage(a, box, p)
 		ended.Vacated = true
-		s.freed(box.Node, s.Books.Node(box.Node))
+		s.freed(box.Node)
 		s.close(c)
 		return ended
 	case !box.Live:
@@ -105,7 +103,6 @@ func (s *Core) RecoverContainer(r Recovered) ContainerRef {
 		s.use(a.Leaf, a, p, &r.Resource, 1, nil)
 		s.policy.Changed(a)
 	}
-	a.Leaf.Touch()
 	return c
 }
 

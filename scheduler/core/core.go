@@ -55,11 +55,8 @@ type Policy interface {
 	Prioritize(a *App, priority int32)
 
 	// Used tells that what an application uses in a queue, and in those above it, has
-	// changed by so much. served: so has what is outstanding there, by one container.
-	Used(q *queue.Queue, a *App, p cluster.Part, amount *yarn.Resource, served bool)
-	// Wanted tells that what is outstanding in a queue has come to be more than
-	// nothing, or ended to be.
-	Wanted(q *queue.Queue, p cluster.Part)
+	// changed by so much.
+	Used(q *queue.Queue, a *App, p cluster.Part, amount *yarn.Resource)
 	// Asked tells that an application asks for more or for less. fresh: nothing was
 	// outstanding under that key.
 	Asked(a *App, fresh bool)
@@ -92,7 +89,6 @@ type Core struct {
 
 	Now           yarn.Now
 	ReservedNodes int
-	Openings      Openings
 
 	Journal *Journal // of a query that is running, or nil
 
@@ -116,6 +112,9 @@ type Core struct {
 
 	mastered []*App // whose master was placed by the running offer
 	sweep    sweep
+	open     *openings // nil before the first sweep
+	watchers []Watcher
+	changes  uint64 // that were reported
 
 	together         bool // several changes of nodes are carried out as one
 	recalculationDue bool // when they all are
@@ -169,7 +168,7 @@ func (s *Core) SetLabels(labels []config.Label) {
 		p.Known, p.Exclusive = true, l.Exclusive
 	}
 	if s.Tree != nil {
-		s.Tree.Root().Touch()
+		s.Report(Change{What: Shares, Queue: s.Tree.Root()})
 	}
 }
 

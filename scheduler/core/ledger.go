@@ -10,26 +10,20 @@ import (
 // manyRebooked is how many containers are moved one by one.
 const manyRebooked = 2000
 
-// use adds to what a leaf and all queues above use, negative amounts take away, and
-// touches the queues. One container of what is served, unless that is nil, is no longer
-// outstanding: a placement goes up the tree but once.
+// use adds to what a leaf and all queues above use; negative amounts take away. One
+// container of what is served, unless that is nil, is no longer outstanding.
 func (s *Core) use(leaf *queue.Queue, a *App, p part, amount *resource, count int32, served *demand.Want) {
-	if served != nil && served.Part != p {
-		s.lessPending(leaf, served)
-		served = nil
-	}
 	for q := leaf; q != nil; q = q.Parent {
-		q.Change++
 		has := &q.Ledger[p]
-		if served != nil {
-			s.Calc.Decrease(&has.Pending, &served.Any.Size)
-			has.Waiting--
-		}
 		s.Calc.Increase(&has.Used, amount)
 		has.Containers += count
 	}
+	if served != nil {
+		s.lessPending(leaf, served)
+	}
 	s.Calc.Set(&s.amount, amount) // what the policy is given would else be on the heap
-	s.policy.Used(leaf, a, p, &s.amount, served != nil)
+	s.policy.Used(leaf, a, p, &s.amount)
+	s.Report(Change{What: Usage, Queue: leaf, App: a, Part: p})
 }
 
 // addPending changes what is outstanding in a leaf and in all queues above it.
@@ -40,7 +34,7 @@ func (s *Core) addPending(q *queue.Queue, d *demand.Delta) {
 		s.Calc.Increase(&has.Pending, &d.Size)
 		has.Waiting += d.Count
 		if before != s.Calc.Positive(&s.Books.Total, &has.Pending) {
-			s.policy.Wanted(q, d.Part)
+			s.Report(Change{What: Demand, Queue: q, Part: d.Part})
 		}
 	}
 }

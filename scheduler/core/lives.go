@@ -136,7 +136,7 @@ func (s *Core) RemoveApplication(ref AppRef) {
 	a.Gone = true
 	s.dropPlaces(a)
 	s.freeApp(a)
-	a.Leaf.Touch()
+	s.Report(Change{What: Members, Queue: a.Leaf, App: a})
 }
 
 // freeApp reuses the slot of a removed application once nothing refers to it.
@@ -169,8 +169,8 @@ func (s *Core) MoveApplication(ref AppRef, target string) yarn.Reason {
 	from := a.Leaf
 	s.rebookAll(a, from, to)
 	s.policy.Moved(a, from, to)
-	from.Touch()
-	to.Touch()
+	s.Report(Change{What: Members, Queue: from, App: a})
+	s.Report(Change{What: Members, Queue: to, App: a})
 	return yarn.Reason{}
 }
 
@@ -200,7 +200,7 @@ func (s *Core) SetPriority(ref AppRef, priority int32) (int32, yarn.Reason) {
 	}
 	s.policy.Prioritize(a, priority)
 	a.Priority = priority
-	a.Leaf.Touch()
+	s.Report(Change{What: Members, Queue: a.Leaf, App: a})
 	return priority, yarn.Reason{}
 }
 

@@ -13,7 +13,7 @@ func (s *Core) AddNode(n cluster.Node) NodeRef {
 	ref := s.Books.AddNode(n)
 	book := s.Books.Node(ref)
 	book.Labelled = n.Label != ""
-	s.freed(ref, book)
+	s.freed(ref)
 	s.nodesChanged()
 	return ref
 }
@@ -40,7 +40,7 @@ func (s *Core) RemoveNode(ref NodeRef) []cluster.Ended {
 		ended = append(ended, s.End(n.Reserved, cluster.NodeGone))
 	}
 	s.Books.RemoveNode(ref)
-	s.freed(ref, n)
+	s.freed(ref)
 	s.nodesChanged()
 	return ended
 }
@@ -64,7 +64,7 @@ func (s *Core) SetNodeTotal(ref NodeRef, total resource) {
 	n := s.Books.Node(ref)
 	changed := n.Total != total
 	s.Books.SetTotal(ref, total)
-	s.freed(ref, n)
+	s.freed(ref)
 	s.Recalculate()
 	if !changed {
 		return
@@ -82,7 +82,7 @@ func (s *Core) SetNodeTotal(ref NodeRef, total resource) {
 func (s *Core) SetNodeAccepting(ref NodeRef, accepting bool) {
 	n := s.Books.Node(ref)
 	n.Accepting = accepting
-	s.freed(ref, n)
+	s.freed(ref)
 }
 
 // SetNodeLabel moves a node to another partition; see the facade.
@@ -105,7 +105,7 @@ func (s *Core) SetNodeLabel(ref NodeRef, label string) []cluster.Ended {
 		ended = append(ended, s.End(n.Reserved, cluster.NodeGone))
 	}
 	n.Part, n.Label = to, label
-	s.freed(ref, n)
+	s.freed(ref)
 	s.Recalculate()
 	return ended
 }

@@ -87,7 +87,8 @@ type sweep struct {
 	still   int    // and of these the last ones, by which nobody came nearer to its turn
 	refused bool   // a proposal was refused during one of them
 	over    bool   // nothing can be done until something changes
-	seen    uint64 // what had changed when that was found
+	seen    uint64 // how many changes there had been when that was found
+	next    NodeRef
 }
 
 // SweepState is how far the sweeps have come since anything changed.
@@ -101,25 +102,26 @@ func (s *Core) SweepState() SweepState {
 	return SweepState{s.sweep.idle, s.patience(), s.sweep.refused}
 }
 
-// changes counts everything that could make a sweep worth while again.
-func (s *Core) changes() uint64 { return s.Tree.Root().Change + s.Openings.Moved }
-
 // Sweep offers nodes in turn; see the facade.
 func (s *Core) Sweep(nodes, containers int, now yarn.Now, out []cluster.Decision) ([]cluster.Decision, bool) {
 	s.Advance(now)
-	w, open, keys := &s.sweep, &s.Openings, 0
-	s.LookAround()
-	if at := s.changes(); w.seen != at {
-		*w = sweep{seen: at}
+	if s.open == nil {
+		s.open = newOpenings(s)
+		s.Watch(s.open)
 	}
-	for visits := 0; !w.over && open.Count > 0; visits++ {
+	w, open, keys := &s.sweep, s.open, 0
+	if w.seen != s.changes {
+		*w = sweep{seen: s.changes, next: w.next}
+	}
+	for visits := 0; !w.over && open.nodes.Count > 0; visits++ {
 		if visits >= nodes || len(out) >= containers || keys >= MaxKeys {
 			return out, true
 		}
-		ref, before := open.Take(), len(out)
+		ref, before := open.after(w.next), len(out)
+		w.next = ref + 1
 		var v visit
 		if v, out = s.visit(ref, containers, MaxKeys-keys, out); v.more || len(out) >= containers {
-			open.Next = int(ref) // it may have room for more
+			w.next = ref // it may have room for more
 		}
 		keys += v.keys
 		w.refused = w.refused || v.refused
@@ -131,13 +133,13 @@ func (s *Core) Sweep(nodes, containers int, now yarn.Now, out []cluster.Decision
 		case v.waiting:
 			w.still = 0
 		}
-		w.seen = s.changes()
+		w.seen = s.changes
 		// Where nobody waits for nodes to pass by, every visit ends as the last one of
 		// the same node did, but for what starving reservations count, so that one of
 		// each is enough. Where no visit left anything behind, the other nodes of a
 		// cluster without partitions need no visit at all.
 		alike := v.anyNode && len(out) == before && s.Books.Partitions() == 1 && s.ReservedNodes == 0
-		w.over = alike || w.still >= open.Count || w.idle > s.patience()
+		w.over = alike || w.still >= open.nodes.Count || w.idle > s.patience()
 	}
 	return out, false
 }
@@ -148,7 +150,7 @@ func (s *Core) Sweep(nodes, containers int, now yarn.Now, out []cluster.Decision
 // it will be, nodes pass by only as often as they are, and all are visited once
 // more.
 func (s *Core) patience() int {
-	nodes, open := s.Books.Count, s.Openings.Count
+	nodes, open := s.Books.Count, s.open.nodes.Count
 	if s.sweep.refused {
 		return nodes + open + 1
 	}

@@ -53,9 +53,9 @@ func (s *Core) Allocate(ref NodeRef, n *cluster.NodeBook, o *Placement) (Contain
 		s.policy.Changed(a)
 	} else {
 		s.lessPending(a.Leaf, w)
-		a.Leaf.Touch()
+		s.Report(Change{What: Usage, Queue: a.Leaf, App: a, Part: n.Part})
 	}
-	s.freed(ref, n)
+	s.freed(ref)
 	return c, box
 }
 
@@ -98,7 +98,7 @@ func (s *Core) Reserve(ref NodeRef, n *cluster.NodeBook, o *Placement) (Containe
 	w.Reservations = append(w.Reservations, c)
 	n.Reserved = c
 	s.ReservedNodes++
-	s.freed(ref, n)
+	s.freed(ref)
 	s.use(a.Leaf, a, n.Part, &o.Row.Size, 1, nil)
 	s.policy.Changed(a)
 	s.addReserved(a.Leaf, n.Part, o.Row.Size, 1)
@@ -117,7 +117,7 @@ func (s *Core) unreserve(c ContainerRef) {
 	a.Shares[n.Part].Reserved = a.Shares[n.Part].Reserved.Sub(box.Resource)
 	n.Reserved = cluster.NoContainer
 	s.ReservedNodes--
-	s.freed(box.Node, n)
+	s.freed(box.Node)
 	s.addReserved(a.Leaf, n.Part, resource{}.Sub(box.Resource), -1)
 }
 

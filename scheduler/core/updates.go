@@ -80,7 +80,7 @@ func (s *Core) Update(ref AppRef, list []yarn.ContainerUpdate) []UpdateError {
 		}
 	}
 	a.Wants.Close()
-	a.Leaf.Touch()
+	s.asked(a)
 	return errors
 }
 
@@ -341,7 +341,7 @@ func (s *Core) GiveBackFreed(a *App) {
 			s.giveBack(a, sh.container.ref, sh.size)
 		}
 	}
-	a.Leaf.Touch()
+	s.asked(a)
 }
 
 // grow merges the container that was placed for an increase into the other.
@@ -390,7 +390,7 @@ func (s *Core) giveBack(a *App, c ContainerRef, size resource) {
 	if box.Execution == yarn.Guaranteed {
 		s.charged(a, box, less)
 	}
-	s.freed(box.Node, s.Books.Node(box.Node))
+	s.freed(box.Node)
 }
 
 // charged changes what the attempt is charged with for a container.

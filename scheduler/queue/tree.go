@@ -50,7 +50,6 @@ type Ledger struct {
 type Queue struct {
 	Parent   *Queue
 	Ledger   []Ledger // by partition
-	Change   uint64   // counts everything that a decision below could notice
 	Settings *Settings
 	Index    int32 // in the tree
 	Leaf     bool  // it has applications, not queues
@@ -72,13 +71,6 @@ func (q *Queue) Grow(parts int) {
 
 // MayUse tells whether the queue may use nodes of the partition.
 func (q *Queue) MayUse(label string) bool { return label == "" || q.Settings.MayUse(label) }
-
-// Touch notes that a decision below the queue may turn out differently now.
-func (q *Queue) Touch() {
-	for ; q != nil; q = q.Parent {
-		q.Change++
-	}
-}
 
 // Tree is all queues, by index and by name.
 type Tree struct {
