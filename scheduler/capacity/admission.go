@@ -29,7 +29,7 @@ func (s *Scheduler) activate(q *Queue) {
 	} else {
 		s.admitPending(q)
 	}
-	q.Touch()
+	s.reordered(q)
 }
 
 // admitPending admits in the order of who waits. What is refused stays so in

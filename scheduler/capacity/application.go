@@ -185,7 +185,7 @@ func (s *Scheduler) Started(of *core.App) {
 func (s *Scheduler) join(q *Queue, a *app) {
 	l := leafOf(q)
 	u := userOf(q, a.User)
-	q.Touch()
+	s.reordered(q)
 	if a.listed = a.runnable; !a.runnable {
 		l.waiting = append(l.waiting, a)
 		return
@@ -199,6 +199,11 @@ func (s *Scheduler) join(q *Queue, a *app) {
 	if s.Calc.Positive(&l.lastCluster, &l.lastCluster) {
 		s.activate(q)
 	}
+}
+
+// reordered reports that the leaf's applications, or its users, are others.
+func (s *Scheduler) reordered(q *Queue) {
+	s.Report(core.Change{What: core.Members, Queue: &q.Queue})
 }
 
 // separate takes the attempt from the lists: it has ended, or moves to another leaf
@@ -237,7 +242,7 @@ func (s *Scheduler) separate(q *Queue, a *app, to *Queue) {
 		leave(q, u)
 	}
 	s.activate(q)
-	q.Touch()
+	s.reordered(q)
 }
 
 func (s *Scheduler) chargeMaster(q *Queue, u *user, a *app, sign int64) {

@@ -154,7 +154,7 @@ func (c *recount) checkLists() string {
 // checkOrders sees that the keys of a parent's children are what they would be if
 // they were made now, and that the least of them wins.
 func (s *Scheduler) checkOrders(q *Queue) string {
-	if q.Leaf || parentOf(q).order != q.Order {
+	if q.Leaf {
 		return ""
 	}
 	orders := parentOf(q).orders

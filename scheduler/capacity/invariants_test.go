@@ -446,7 +446,7 @@ func (p *play) settled() {
 // forgotten sees that a leaf does not remember a user whose last application has
 // gone, if it never counted one in another way.
 func (p *play) forgotten(q *Queue, user string) {
-	if leafOf(q).lost || leafOf(q).active.restless || leafOf(q).users[user] == nil {
+	if leafOf(q).lost || leafOf(q).forgot || leafOf(q).users[user] == nil {
 		return
 	}
 	for _, a := range p.quick.Apps {
@@ -505,7 +505,7 @@ func (p *play) admissions(only string, users map[string]int, was map[AppRef]bool
 	v.world.Entitle()
 	for _, q := range v.world.Leaves() {
 		// A user who was forgotten with active applications left its masters behind.
-		if only != "" && q.Path != only || leafOf(p.quick.tree.ByPath(q.Path)).active.restless {
+		if only != "" && q.Path != only || leafOf(p.quick.tree.ByPath(q.Path)).forgot {
 			continue
 		}
 		have := ""

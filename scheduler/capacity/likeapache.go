@@ -3,6 +3,7 @@ package capacity
 import (
 	"github.com/heddle-project/heddle/scheduler/capacity/tree"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 )
 
 // What goes wrong in Apache goes wrong here where replays of its decisions ask for it.
@@ -70,6 +71,7 @@ func (s *Scheduler) attempt(cfg *config.Capacity) error {
 func (s *Scheduler) keepPart(cfg *config.Capacity, next *tree.Next) {
 	before := s.tree
 	s.replace(s.cfg, next)
+	s.Report(core.Change{What: core.Shares, Queue: &s.tree.Root.Queue})
 	s.tree.Root.Each(func(q *Queue) {
 		if old := before.ByPath(q.Path); q.Leaf && old != nil && old.Conf != q.Conf {
 			s.configure(q)
@@ -77,7 +79,6 @@ func (s *Scheduler) keepPart(cfg *config.Capacity, next *tree.Next) {
 				q.MaxApps = cfg.MaxQueueApps
 			}
 		}
-		q.Change++
 	})
 }
 

@@ -10,17 +10,17 @@ import (
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/javanum"
+	"github.com/heddle-project/heddle/scheduler/shortcut"
 )
 
 // childOrder is the order in which a parent's children are served in one partition
 // by one kind of walk. Each child that wants something stands in a tournament with a
-// key: the least one is served first. The key of a child is made anew whenever what it
-// uses or wants changes; all orders are made anew after anything else about its place did (Queue.Order).
+// key: the least one is served first. See shortcuts for how it is kept up to date.
 type childOrder struct {
-	keys    tournament // nil until a walk asks for it
-	fixed   []uint64   // by child: what its use does not change in its key
-	byTie   []*Queue   // the children, by the lowest bits of their keys
-	tieBits uint8      // how many bits those are; never all are set, so that no key is noKey
+	keys    shortcut.Tournament // nil until a walk asks for it
+	fixed   []uint64            // by child: what its use does not change in its key
+	byTie   []*Queue            // the children, by the lowest bits of their keys
+	tieBits uint8               // how many bits those are; never all are set, so that no key is shortcut.NoKey
 }
 
 // A key is, from the highest bit down: whether the child must not use the partition,
@@ -34,89 +34,23 @@ const (
 	keyFull    = 1 << 61
 	useBits    = 32
 	orderBits  = 61 - useBits // for priority and ties
-	noKey      = math.MaxUint64
 )
-
-// tournament finds the least of some keys. Those of n children are the last n of 2n
-// numbers; before them, the number at i is the less of those at 2i and 2i+1, so that
-// the least of all is at 1.
-type tournament []uint64
-
-func newTournament(children int) tournament {
-	t := make(tournament, max(2, 2*children))
-	for i := range t {
-		t[i] = noKey
-	}
-	return t
-}
-
-func (t tournament) set(child int32, key uint64) {
-	i := len(t)/2 + int(child)
-	t[i] = key
-	for i > 1 {
-		key = min(key, t[i^1])
-		i >>= 1
-		if t[i] == key {
-			return
-		}
-		t[i] = key
-	}
-}
 
 // first is the child with the least key, or nil when none is left.
 func (o *childOrder) first() *Queue {
-	if o.keys[1] == noKey {
+	if o.keys.Least() == shortcut.NoKey {
 		return nil
 	}
-	return o.byTie[o.keys[1]&(1<<o.tieBits-1)]
-}
-
-// resort gives a child its place, after what it uses in a partition changed.
-func (s *Scheduler) resort(c *Queue, p part) {
-	q := c.Up
-	if q == nil || !q.Has(c) {
-		return
-	}
-	orders := *s.ordersOf(q)
-	if int(p) >= len(orders) {
-		return
-	}
-	o := &orders[p]
-	if o[respect].keys != nil {
-		o[respect].place(s, c, p, p)
-	}
-	if o[ignore].keys != nil {
-		o[ignore].place(s, c, p, 0)
-	}
-}
-
-// enlist does it after what a child wants in a partition has come to be more than
-// nothing, or ended to be.
-func (s *Scheduler) enlist(c *Queue, p part) {
-	s.resort(c, p)
-	if p == 0 {
-		s.enlistLent(c)
-	}
-}
-
-// enlistLent is the part of enlist for partitions that are lent to asks of the default
-// one.
-func (s *Scheduler) enlistLent(c *Queue) {
-	if c.Up == nil || !c.Up.Has(c) { // who is not served may not know of new partitions
-		return
-	}
-	for i := 1; i < len(*s.ordersOf(c.Up)); i++ {
-		s.resort(c, part(i))
-	}
+	return o.byTie[o.keys.Least()&(1<<o.tieBits-1)]
 }
 
 // place gives a child its place in a partition, by what it wants in the one that asks are for.
 func (o *childOrder) place(s *Scheduler, c *Queue, p, asks part) {
-	k := uint64(noKey)
+	k := uint64(shortcut.NoKey)
 	if s.Calc.Positive(&s.Books.Total, &c.Ledger[asks].Pending) {
 		k = o.key(c.Place, &c.Shares[p])
 	}
-	o.keys.set(c.Place, k)
+	o.keys.Set(c.Place, k)
 }
 
 // key is that of a child with so much in use.
@@ -155,12 +89,7 @@ func (r *round) children(q *Queue) children {
 	if r.why != nil && r.why.alone {
 		return children{only: r.why.childOf(q)}
 	}
-	orders := r.s.ordersOf(q)
-	for len(*orders) <= int(r.part) {
-		core.Keep(r.s.Journal, orders)
-		*orders = append(*orders, [2]childOrder{})
-	}
-	o := &(*orders)[r.part][r.mode]
+	o := r.s.orderOf(q, r.part, r.mode)
 	if o.keys == nil {
 		core.Keep(r.s.Journal, o)
 		o.make(r.s, q, r.part, r.asks)
@@ -191,7 +120,7 @@ func (c *children) done() {
 // make gives all children their keys.
 func (o *childOrder) make(s *Scheduler, q *Queue, p, asks part) {
 	o.fix(s, q, p)
-	o.keys = newTournament(len(q.Children))
+	o.keys = shortcut.NewTournament(len(q.Children))
 	for _, c := range q.Children {
 		o.place(s, c, p, asks)
 	}
@@ -250,15 +179,15 @@ type leftOut struct {
 
 // leaveOut leaves a child out for the rest of the walk, so that the next one comes first.
 func (s *Scheduler) leaveOut(o *childOrder, c *Queue) {
-	s.leftOut = append(s.leftOut, leftOut{c.Place, o.keys[1]})
-	o.keys.set(c.Place, noKey)
+	s.leftOut = append(s.leftOut, leftOut{c.Place, o.keys.Least()})
+	o.keys.Set(c.Place, shortcut.NoKey)
 }
 
 // takeBack ends the walk over the children of a parent: those that were left out since
 // then, when s.leftOut was so long, are back in their places.
 func (s *Scheduler) takeBack(o *childOrder, from int) {
 	for _, l := range s.leftOut[from:] {
-		o.keys.set(l.child, l.key)
+		o.keys.Set(l.child, l.key)
 	}
 	s.leftOut = s.leftOut[:from]
 }
@@ -354,7 +283,10 @@ func (s *Scheduler) settle(q *Queue) {
 	}
 	core.KeepList(j, &l.stale)
 	core.KeepList(j, &l.active.apps)
-	core.KeepList(j, &l.active.awake)
+	if j != nil {
+		core.Keep(j, &l.active.awake)
+		l.active.awake = l.active.awake.Clone()
+	}
 	compare := policyOf(q)
 	for _, a := range l.stale {
 		core.Keep(j, &a.unsettled)

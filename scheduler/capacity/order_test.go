@@ -25,6 +25,7 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	rapid.Check(t, func(t *rapid.T) {
 		s := &Scheduler{Core: core.Core{Calc: measure.Calculator{Types: 2}, Books: cluster.NewBooks(false)}}
+		s.shortcuts = &shortcuts{s: s}
 		label := rapid.SampledFrom([]string{"", "x"}).Draw(t, "label")
 		r := &round{s: s, part: s.Books.PartOf(label)}
 		if r.part > 0 && rapid.Bool().Draw(t, "lent room") {
@@ -39,7 +40,7 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 		one := yarn.NewResource(1024, 1)
 		for i := range rapid.IntRange(0, 40).Draw(t, "children") {
 			c := &Queue{Place: int32(i), Up: up, Conf: &config.Queue{Priority: rapid.Int32Range(-1, 2).Draw(t, "priority")}, Facts: &parent{}}
-			c.Settings = &c.Conf.Settings
+			c.Own, c.Settings = c, &c.Conf.Settings
 			c.Grow(2)
 			if rapid.Bool().Draw(t, "may use it") {
 				c.Conf.Accessible = []string{label}
@@ -55,10 +56,10 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 		for range min(len(up.Children), rapid.IntRange(1, 40).Draw(t, "moves")) {
 			moved := rapid.SampledFrom(up.Children).Draw(t, "moved")
 			moved.Shares[r.part].UsedCapacity, moved.Shares[r.part].AbsoluteUsed = used.Draw(t, "used now"), used.Draw(t, "of all now")
-			s.resort(moved, r.part)
+			s.shortcuts.Changed(core.Change{What: core.Usage, Queue: &moved.Queue, Part: r.part})
 			if rapid.Bool().Draw(t, "wants or not") {
 				moved.Ledger[r.asks].Pending = one.Sub(moved.Ledger[r.asks].Pending)
-				s.enlist(moved, r.asks)
+				s.shortcuts.Changed(core.Change{What: core.Demand, Queue: &moved.Queue, Part: r.asks})
 			}
 		}
 		var want []*Queue

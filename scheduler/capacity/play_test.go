@@ -51,8 +51,8 @@ func newPlay(t *rapid.T) *play {
 	if p.quick, err = New(cfg.Capacity); err != nil {
 		t.Fatalf("%v", err)
 	}
-	p.plain, _ = New(cfg.Capacity)
-	p.plain.plain, p.plain.pass = true, lookAtEverybody(p.plain)
+	p.plain, _ = newScheduler(cfg.Capacity, false)
+	p.plain.pass = lookAtEverybody(p.plain)
 	p.sc.refresh = true
 	p.snapshot(p.quick).world.Reload()
 	p.check()

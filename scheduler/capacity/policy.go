@@ -11,24 +11,15 @@ import (
 // What the core tells; see core.Policy.
 
 // Used charges the application's user, and brings the fractions in use up to date.
-func (s *Scheduler) Used(leaf *queue.Queue, a *core.App, p part, amount *resource, served bool) {
+func (s *Scheduler) Used(leaf *queue.Queue, a *core.App, p part, amount *resource) {
 	q := own(leaf)
 	s.charge(q, mine(a), p, amount)
-	served = served && p == 0
-	total := &s.Books.Partition(p).Total
-	for ; q != nil; q = q.Up {
-		if served && q.Up != nil && len(*s.ordersOf(q.Up)) > 1 && !s.Calc.Positive(&s.Books.Total, &q.Ledger[p].Pending) {
-			s.enlistLent(q)
-		}
+	for total := &s.Books.Partition(p).Total; q != nil; q = q.Up {
 		tree.UpdateUsed(s.Calc, q, p, total)
-		s.resort(q, p)
 	}
 }
 
-// Wanted gives the queue its place among its siblings.
-func (s *Scheduler) Wanted(q *queue.Queue, p part) { s.enlist(own(q), p) }
-
-// Asked counts the application among those that ask, and lets walks look at it.
+// Asked counts the application among those that ask.
 func (s *Scheduler) Asked(of *core.App, fresh bool) {
 	a := mine(of)
 	switch {
@@ -36,9 +27,6 @@ func (s *Scheduler) Asked(of *core.App, fresh bool) {
 		s.want(a.queue, a)
 	case !a.Wants.Wanting():
 		s.unwant(a.queue, a)
-	}
-	if a.rests {
-		leafOf(a.queue).active.wake(a, policyOf(a.queue))
 	}
 }
 

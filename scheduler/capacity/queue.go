@@ -11,7 +11,6 @@ package capacity
 import (
 	"github.com/heddle-project/heddle/scheduler/capacity/tree"
 	"github.com/heddle-project/heddle/scheduler/cluster"
-	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -33,11 +32,18 @@ func own(q *queue.Queue) *Queue { return q.Own.(*Queue) }
 func leafOf(q *Queue) *leaf     { return q.Facts.(*leaf) }
 func parentOf(q *Queue) *parent { return q.Facts.(*parent) }
 
+// marksOf are how the last walks over the queue ended, by mode.
+func marksOf(q *Queue) *[2]mark {
+	if q.Leaf {
+		return &leafOf(q).marks
+	}
+	return &parentOf(q).marks
+}
+
 // parent is what a queue that has queues has besides what every queue has.
 type parent struct {
 	marks    [2]mark         // by mode: how the last walk that nothing came of ended
-	orders   [][2]childOrder // of its children, by partition and mode, good for one
-	order    uint64          // state of Queue.Order
+	orders   [][2]childOrder // of its children, by partition and mode
 	apps     int32           // submitted and not finished
 	runnable int32           // not held back by max-parallel-apps
 }
@@ -67,17 +73,6 @@ func runnableApps(q *Queue) int32 {
 		return leafOf(q).runnable
 	}
 	return parentOf(q).runnable
-}
-
-// ordersOf are the orders of a queue's children that are still good.
-func (s *Scheduler) ordersOf(q *Queue) *[][2]childOrder {
-	p := parentOf(q)
-	if p.order != q.Order {
-		core.Keep(s.Journal, &p.order)
-		core.Keep(s.Journal, &p.orders)
-		p.order, p.orders = q.Order, nil
-	}
-	return &p.orders
 }
 
 // none tells whether an amount is nothing.

@@ -80,7 +80,6 @@ func (s *Scheduler) swap(cfg *config.Capacity, next *tree.Next) {
 	s.Min, s.Most = cfg.Cluster.MinAllocation, cfg.Cluster.MaxAllocation
 	s.configureAll()
 	s.Recalculate()
-	s.tree.Root.Touch()
 }
 
 // replace puts a tree in the place of the present one, and applications into what
@@ -192,6 +191,11 @@ func (s *Scheduler) NodesChanged() {
 	if slices.ContainsFunc(s.tree.Queues, waits) {
 		s.Entitle()
 	}
+}
+
+// SharesChanged reports that what a queue may use, or who is below it, has changed.
+func (s *Scheduler) SharesChanged(q *Queue) {
+	s.Report(core.Change{What: core.Shares, Queue: &q.Queue})
 }
 
 // Entitled lets a leaf follow what it is entitled to.

@@ -16,23 +16,27 @@ type Scheduler struct {
 	userRunnable map[string]int32  // applications that max-parallel-apps lets run
 	userWaiting  map[string][]*app // and those that it does not, by arrival
 
-	limits   [config.MaxDepth + 1]limits // of the running walk, by depth
-	lastWalk walkKind
-	walkTurn uint64    // counts how often lastWalk changed
-	leftOut  []leftOut // children that the running walk is done with, parent by parent
+	limits  [config.MaxDepth + 1]limits // of the running walk, by depth
+	leftOut []leftOut                   // children that the running walk is done with, parent by parent
 
-	plain bool         // walk everything, for tests
-	pass  func(*Queue) // look at everybody who waits for admission, for tests; nil: admitPending
+	shortcuts *shortcuts   // nil: every walk goes all its way, for tests
+	pass      func(*Queue) // look at everybody who waits for admission, for tests; nil: admitPending
 
 	apache *tree.Apache // nil but in replays; see LikeApache
 }
 
 // New is a scheduler without nodes and applications.
-func New(cfg *config.Capacity) (*Scheduler, error) {
+func New(cfg *config.Capacity) (*Scheduler, error) { return newScheduler(cfg, true) }
+
+func newScheduler(cfg *config.Capacity, withShortcuts bool) (*Scheduler, error) {
 	s := &Scheduler{cfg: cfg, userRunnable: map[string]int32{}, userWaiting: map[string][]*app{}}
 	s.Core = core.New(&cfg.Cluster, measure.Calculator{Dominant: cfg.Dominant, Types: len(cfg.Cluster.Types)}, s)
 	for i := range config.MaxDepth {
 		s.limits[i].below = &s.limits[i+1]
+	}
+	if withShortcuts {
+		s.shortcuts = &shortcuts{s: s}
+		s.Watch(s.shortcuts)
 	}
 	s.SetLabels(cfg.Cluster.Labels)
 	built, err := s.basis().Build(cfg)

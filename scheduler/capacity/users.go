@@ -19,7 +19,7 @@ const (
 
 // leaf is what a leaf queue has besides what every queue has.
 type leaf struct {
-	marks  [2]mark // as of a parent
+	marks  [2]mark // as of a parent, see shortcuts
 	active lineup  // admitted, in the order of the policy
 
 	// The user limit. version counts what it depends on; a cached limit is good
@@ -55,7 +55,8 @@ type leaf struct {
 	runnable    int32
 	lastCluster resource
 
-	lost bool // usage of users was forgotten: their sum is not that of the leaf
+	forgot bool // a user was removed while some of its applications were active
+	lost   bool // usage of users was forgotten: their sum is not that of the leaf
 }
 
 // leafShare is what a leaf keeps about its users in one partition.
@@ -180,7 +181,7 @@ func (s *Scheduler) userBy(q *Queue, a *app) *user {
 func leave(q *Queue, u *user) {
 	l := leafOf(q)
 	if u.active != 0 {
-		l.active.disturb()
+		l.forgot = true
 	}
 	l.counts(u, -u.active, -u.pending)
 	for p := range u.shares {

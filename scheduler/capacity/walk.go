@@ -74,10 +74,7 @@ func (s *Scheduler) Try(ref NodeRef, out []cluster.Decision) (core.Try, []cluste
 		return core.Try{AnyNode: !s.Calc.HasRoom(&r.free, &s.Min) || !r.wants(s.tree.Root)}, out
 	}
 	for m := respect; ; m = ignore {
-		if k := (walkKind{r.part, m}); s.lastWalk != k {
-			s.lastWalk = k
-			s.walkTurn++
-		}
+		s.shortcuts.begin(walkKind{r.part, m})
 		r.walk(m)
 		out = s.commit(r, &r.found, out)
 		if r.found.kind != core.Nothing || !r.lends() || m == ignore {
@@ -135,7 +132,7 @@ func (r *round) wants(q *Queue) bool {
 
 // quick tells whether the walk may leave out what would end as before. A query looks
 // at everything.
-func (r *round) quick() bool { return !r.s.plain && r.why == nil }
+func (r *round) quick() bool { return r.s.shortcuts != nil && r.why == nil }
 
 // parent tries the children of a queue that want something, in their order, if its own
 // limit leaves room.
@@ -185,7 +182,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 	if q.Rules.Ordering == config.FairOrder {
 		s.settle(q)
 	}
-	if r.userBlocked(q, lim) {
+	if r.usersKnown(q, lim) {
 		return skipNone
 	}
 	before := r.local
@@ -195,7 +192,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 	check, i := true, 0
 	free, met := true, false // free of reservations; met a user
 	byList := q.Rules.Ordering == config.FifoWithPartitions
-	if first := l.active.next(0); first > 0 && !byList && r.why == nil {
+	if first := l.active.awake.Next(0); first > 0 && !byList && r.why == nil {
 		if !r.leafMay(q, lim, &resource{}) {
 			return skipNone
 		}
@@ -227,7 +224,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 			return over
 		}
 		met = met || a.user != nil
-		if r.quick() {
+		if r.mayRest(q, a) {
 			l.active.rest(i)
 		}
 	}

@@ -117,10 +117,7 @@ func (s *Scheduler) Moved(*core.App, *queue.Queue, *queue.Queue) {}
 func (s *Scheduler) Prioritize(*core.App, int32) {}
 
 // Used does nothing.
-func (s *Scheduler) Used(*queue.Queue, *core.App, cluster.Part, *yarn.Resource, bool) {}
-
-// Wanted does nothing.
-func (s *Scheduler) Wanted(*queue.Queue, cluster.Part) {}
+func (s *Scheduler) Used(*queue.Queue, *core.App, cluster.Part, *yarn.Resource) {}
 
 // Asked does nothing.
 func (s *Scheduler) Asked(*core.App, bool) {}

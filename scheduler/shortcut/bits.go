@@ -2,13 +2,19 @@
 // up to date hears of changes as a core.Watcher, and who does without it decides the same.
 package shortcut
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // Bits is a set of places in a list. The zero value is empty.
 type Bits struct {
 	Count int // of the places in the set
 	words []uint64
 }
+
+// Clone is a copy.
+func (b *Bits) Clone() Bits { return Bits{b.Count, slices.Clone(b.words)} }
 
 // Has tells whether the place is in the set.
 func (b *Bits) Has(place int) bool {

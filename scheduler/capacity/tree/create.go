@@ -112,7 +112,6 @@ func (l *Live) remove(q *Queue) {
 	parent := q.Up
 	parent.setChildren(slices.DeleteFunc(parent.Children, func(c *Queue) bool { return c == q }))
 	l.Tree.remove(q)
-	parent.Touch()
 }
 
 // RemoveEmpty takes away those queues which were created on demand and were found empty by

@@ -16,15 +16,15 @@ import (
 func (l *Live) Entitle(q *Queue) {
 	if l.Config.Legacy {
 		l.update(q, l.Total)
-		return
+	} else {
+		l.updateVectors(q)
 	}
-	l.updateVectors(q)
+	l.Server.SharesChanged(q)
 }
 
 // update is Entitle in legacy mode, top down. limit is what the queue may use in the
 // default partition, seen from above.
 func (l *Live) update(q *Queue, limit resource) {
-	q.Touch()
 	if q.Leaf {
 		updateAbsolute(q, true)
 		l.updateEffective(q)
@@ -273,9 +273,6 @@ func (b *Basis) scaleMinima(q *Queue, p part) {
 
 // updateStatistics brings the used fractions up to date in all partitions.
 func (b *Basis) updateStatistics(q *Queue) {
-	if q.Up != nil {
-		q.Up.reorder()
-	}
 	for p := range q.Shares {
 		sh := &q.Shares[p]
 		sh.Measured = b.guaranteed(q, part(p))

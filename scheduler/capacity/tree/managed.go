@@ -115,7 +115,6 @@ func exceeds(parent *Queue, list []grant) bool {
 //
 // compat: the maximum of any partition becomes that of the default one.
 func (b *Basis) withhold(parent, q *Queue, list []grant) {
-	parent.reorder()
 	for p := range parent.Shares {
 		if !parent.Shares[p].Known {
 			continue
@@ -165,10 +164,6 @@ func (b *Basis) entitle(q *Queue, g grant) {
 		sh.ConfMin, sh.HasMin = resource{}, false
 	}
 	sh.Measured = b.guaranteed(q, g.p)
-	q.Touch()
-	if q.Up != nil {
-		q.Up.reorder()
-	}
 }
 
 // ShareGuarantees shares out guarantees below all managed parents anew.
@@ -177,6 +172,7 @@ func (l *Live) ShareGuarantees() {
 		if q != nil && q.Conf.Kind == config.Managed && !q.Conf.FailOnExceeding {
 			if list, err := l.grants(l.Config, q); err == nil {
 				l.shareGuarantees(q, list)
+				l.Server.SharesChanged(q)
 			}
 		}
 	}
@@ -246,7 +242,6 @@ func (q *Queue) neediest(p part, most int) []*Queue {
 func (b *Basis) renewManaged(cfg *config.Capacity, q *Queue) error {
 	q.granted, q.hasGrant = nil, nil
 	if len(q.Children) == 0 {
-		q.reorder()
 		return nil
 	}
 	list, err := b.grants(cfg, q)
@@ -268,7 +263,6 @@ func (b *Basis) renewManaged(cfg *config.Capacity, q *Queue) error {
 		}
 		b.withhold(q, c, list)
 	}
-	q.reorder()
 	b.shareGuarantees(q, list)
 	return nil
 }

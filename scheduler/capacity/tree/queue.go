@@ -44,7 +44,6 @@ type Queue struct {
 	Shares   []Share
 	Place    int32        // its place among the children of its parent
 	Rules    config.Rules // of Conf, next to what a walk reads
-	Order    uint64       // counts what may have changed the order of its children
 	Children []*Queue
 
 	Dynamic  bool
@@ -117,11 +116,7 @@ func (q *Queue) setChildren(children []*Queue) {
 	for i, c := range children {
 		c.Place = int32(i)
 	}
-	q.reorder()
 }
-
-// reorder tells that children came, went or changed their shares.
-func (q *Queue) reorder() { q.Order++ }
 
 // Has tells whether the child is in the tree; one that a refresh took out of it may
 // still have applications.

@@ -54,6 +54,9 @@ type Live struct {
 type Server interface {
 	// Added tells that a queue has come.
 	Added(q *Queue)
+	// SharesChanged tells that what a queue and those below it may use is another, or which
+	// queues there are below.
+	SharesChanged(q *Queue)
 	// Entitled tells that a leaf's entitlement was computed anew. limit is what it may use
 	// in the default partition, seen from above.
 	Entitled(q *Queue, limit *yarn.Resource)
@@ -151,7 +154,6 @@ func (t *Tree) clone() (root *Queue, became []*Queue) {
 		} else {
 			c.Shares, c.Ledger = slices.Clone(q.Shares), slices.Clone(q.Ledger)
 		}
-		c.reorder()
 		c.granted = slices.Clone(q.granted)
 		c.hasGrant = slices.Clone(q.hasGrant)
 		c.Children = nil

@@ -27,7 +27,6 @@ func (l *Live) updateVectors(q *Queue) {
 // shareOut gives the children of a parent what they are entitled to, and so on
 // below them. limit is what the parent may use, seen from above.
 func (l *Live) shareOut(q *Queue, limit resource) {
-	q.Touch()
 	if len(q.Children) == 0 {
 		return
 	}
