@@ -1,6 +1,8 @@
 package fifo
 
 import (
+	"slices"
+
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
@@ -92,6 +94,29 @@ func (s *Scheduler) Basis() core.Basis { return basis{} }
 type basis struct{}
 
 func (basis) Prepare(*config.Config) core.Prepared { return nil }
+
+// Check recounts the books; see the facade.
+func (s *Scheduler) Check() string {
+	if bad := s.Core.Check(); bad != "" {
+		return bad
+	}
+	if !slices.IsSortedFunc(s.line, byID) {
+		return "the line is out of order"
+	}
+	running := 0
+	for _, a := range s.Apps {
+		if a != nil && a.Running {
+			running++
+			if !slices.Contains(s.line, mine(a)) {
+				return a.ID.String() + " is not in the line"
+			}
+		}
+	}
+	if running != len(s.line) {
+		return "somebody is in the line whose attempt has ended"
+	}
+	return ""
+}
 
 // RunDynamicQueues does nothing: there are none.
 func (s *Scheduler) RunDynamicQueues(bool, yarn.Now) {}
