@@ -472,13 +472,16 @@ func (r *runner) show(words []string) []string {
 	var out []string
 	for _, q := range r.s.Queues().Queues {
 		if words[0] == "users" {
+			if q.Capacity == nil {
+				continue
+			}
 			for _, u := range q.Capacity.Users {
 				out = append(out, fmt.Sprintf("%s %s used %s limit %s", q.Path, u.Name, r.size(u.Used), r.size(u.Limit)))
 			}
 			continue
 		}
 		line := fmt.Sprintf("%s %s used %s guaranteed %s maximum %s", q.Path, q.State, r.size(q.Default.Used), r.size(q.Default.EffectiveMin), r.size(q.Default.EffectiveMax))
-		if q.Leaf {
+		if q.Leaf && q.Capacity != nil {
 			line += fmt.Sprintf(" masters %d of %d, limit %d", q.ActiveApps, q.ActiveApps+q.PendingApps+q.WaitingApps, q.Capacity.Default.AMLimit[0])
 		}
 		out = append(out, line)
