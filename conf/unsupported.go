@@ -124,7 +124,7 @@ var missingEverywhere = []missing{
 
 // missingResourceManager is judged for the ResourceManager.
 var missingResourceManager = []missing{
-	{"scheduler", rm + "scheduler.class", "", classOtherThan(schedulerClasses, "capacity"), Refused, "queues would share differently",
+	{"scheduler", rm + "scheduler.class", "", classOtherThan(schedulerClasses, "capacity", "fifo"), Refused, "queues would share differently",
 		schedulerPackage + "capacity.CapacityScheduler",
 		"write the queues into capacity-scheduler.xml; Hadoop's own yarn fs2cs converts a fair-scheduler.xml, and yarn queue -lint checks the result"},
 	{"high availability", rm + "ha.enabled", "", isTrue, Refused, "two active ResourceManagers could run at once", "false",

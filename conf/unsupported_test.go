@@ -36,7 +36,7 @@ func TestRefusals(t *testing.T) {
 		{"group mapping", "hadoop.security.group.mapping", securityPackage + "LdapGroupsMapping", securityPackage + "ShellBasedUnixGroupsMapping"},
 		{"federation", "yarn.federation.enabled", "true", "false"},
 		{"scheduler", rm + "scheduler.class", schedulerPackage + "fair.FairScheduler", schedulerPackage + "capacity.CapacityScheduler"},
-		{"scheduler", rm + "scheduler.class", schedulerPackage + "fifo.FifoScheduler", "capacity"},
+		{"scheduler", rm + "scheduler.class", "com.example.Scheduler", schedulerPackage + "fifo.FifoScheduler"},
 		{"high availability", rm + "ha.enabled", "true", "false"},
 		{"reservations", rm + "reservation-system.enable", "true", "false"},
 		{"opportunistic containers", rm + "opportunistic-container-allocation.enabled", "true", "false"},

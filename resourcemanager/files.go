@@ -62,21 +62,25 @@ func (d *Daemon) readCluster(site *conf.Properties) (config.Cluster, error) {
 	return c, err
 }
 
-// readSchedule reads and checks the scheduler's configuration:
-// capacity-scheduler.xml over the site files. size is what the nodes have
+// readSchedule reads and checks the scheduler's configuration: for the
+// CapacityScheduler, capacity-scheduler.xml over the site files. size is what the nodes have
 // together, zero before there are any.
 func (d *Daemon) readSchedule(site *conf.Properties, size yarn.Resource) (*config.Config, error) {
-	file := filepath.Join(d.Dir, "capacity-scheduler.xml")
-	queues, err := conf.Load(conf.Options{Base: site, Files: []string{file}})
-	if err != nil {
-		return nil, err
-	}
 	cluster, err := d.readCluster(site)
 	if err != nil {
 		return nil, err
 	}
 	if started := d.rights.schedule.Load(); started != nil {
 		cluster.Policy = started.Cluster.Policy // a refresh changes queues, not who decides
+	}
+	if cluster.Policy != config.CapacityPolicy {
+		cfg, _, err := config.Parse(nil, cluster)
+		return cfg, err
+	}
+	file := filepath.Join(d.Dir, "capacity-scheduler.xml")
+	queues, err := conf.Load(conf.Options{Base: site, Files: []string{file}})
+	if err != nil {
+		return nil, err
 	}
 	if rules := setup.MappingFile(queues); rules != "" {
 		content, err := conf.ReadFile(rules)
@@ -85,11 +89,9 @@ func (d *Daemon) readSchedule(site *conf.Properties, size yarn.Resource) (*confi
 		}
 		cluster.MappingFile = string(content)
 	}
-	if cluster.Policy == config.CapacityPolicy {
-		in := setup.Lint(file, queues, cluster)
-		in.Size = size
-		d.logFindings(lint.Check(in))
-	}
+	in := setup.Lint(file, queues, cluster)
+	in.Size = size
+	d.logFindings(lint.Check(in))
 	cfg, _, err := config.Parse(setup.Queues(queues), cluster)
 	return cfg, err
 }

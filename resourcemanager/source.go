@@ -80,6 +80,9 @@ const (
 	memoryStore = "org.apache.hadoop.yarn.server.resourcemanager.recovery.MemoryRMStateStore"
 )
 
+// schedulers are the names under which they are shown.
+var schedulers = map[string]string{"capacity": access.Capacity, "fifo": access.Fifo}
+
 // Daemon implements access.Source.
 func (d *Daemon) Daemon(context.Context) access.Daemon {
 	name, path := nullStore, ""
@@ -89,7 +92,7 @@ func (d *Daemon) Daemon(context.Context) access.Daemon {
 	case r.Enabled && r.Store == "memory":
 		name = memoryStore
 	}
-	return access.Daemon{StartedAt: d.started, State: "STARTED", HAState: "ACTIVE", Store: name, StorePath: path, LoginUser: d.User, Scheduler: "Capacity Scheduler",
+	return access.Daemon{StartedAt: d.started, State: "STARTED", HAState: "ACTIVE", Store: name, StorePath: path, LoginUser: d.User, Scheduler: schedulers[d.settings.Allocation.Scheduler],
 		Connection: "Could not find leader elector. Verify both HA and automatic failover are enabled.", Holds: d.holds()}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -56,6 +57,9 @@ func (e *Engine) moved(a *application, queue string) *Error {
 func cannotMove(a *application, queue string, why yarn.Reason) *Error {
 	if text := full(a, why); text != "" {
 		return refuse(Failed, "%s", text)
+	}
+	if why.Code == fit.MovesUnsupported {
+		return refuse(Failed, "FifoScheduler does not support pre-validation of moving apps between queues")
 	}
 	return refuse(Failed, "Cannot move %s to queue %s: %s", a.sub.ID, queue, describe(why))
 }

@@ -446,7 +446,8 @@ func (e *Engine) metrics(queues *queue.Snapshot) view.Metrics {
 		Pending: c.live - c.running, Running: c.running, GrantsTotal: c.grants, NodesByState: c.nodes,
 	}
 	all, some := []queue.Share(nil), []queue.Share(nil)
-	if root, ok := queues.ByPath(queue.Root); ok {
+	if len(queues.Queues) > 0 {
+		root := &queues.Queues[0]
 		all, some = shares(root), []queue.Share{root.Default}
 		n := &root.Counts
 		m.Submitted, m.Completed, m.Failed, m.Killed = n.Submitted, n.Completed, n.Failed, n.Killed

@@ -132,7 +132,7 @@ func (w *waiting) key() string {
 		return localityDelay
 	case w.Code == fit.OtherPartition && w.label != "":
 		return config.Prefix + w.queue + ".default-node-label-expression, unless the application names the label"
-	case w.Code == fit.OthersFirst && w.Subject == w.queue, w.Code == fit.OtherList:
+	case w.Code == fit.OthersFirst && w.Subject == w.queue && w.Key == "", w.Code == fit.OtherList:
 		return config.Prefix + w.queue + ".ordering-policy"
 	case w.Subject == queue.Root && w.Key == config.Prefix+"root.maximum-capacity": // all of the cluster
 		return ""

@@ -6,6 +6,9 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
+// whoDecides is the property that has applications served in the order of their ids.
+const whoDecides = "yarn.resourcemanager.scheduler.class"
+
 // Explain says why the application waits; see the facade. For each node that is one
 // reason.
 func (s *Scheduler) Explain(ref cluster.AppRef, max int) (out []yarn.Reason) {
@@ -41,7 +44,7 @@ func (s *Scheduler) why(a *app, n *cluster.NodeBook) yarn.Reason {
 	default:
 		why.Code = fit.ComesNext
 		if first := s.before(a, n); first != nil {
-			why.Code, why.Subject, why.Detail = fit.OthersFirst, a.Leaf.Path, first.ID.String()
+			why.Code, why.Subject, why.Detail, why.Key = fit.OthersFirst, a.Leaf.Path, first.ID.String(), whoDecides
 		}
 	}
 	return why

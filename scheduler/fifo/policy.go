@@ -1,6 +1,8 @@
 package fifo
 
 import (
+	"slices"
+
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
@@ -59,9 +61,9 @@ func (s *Scheduler) Fit(parts int) { s.tree.Root().Grow(parts) }
 // QueueInfo is a picture of the queue.
 func (s *Scheduler) QueueInfo(q *queue.Queue) queue.Info {
 	used := s.used()
-	i := queue.Info{Path: q.Path, Name: q.Name, Leaf: true, State: q.State, Counts: *q.Counts, MaxAllocation: q.Settings.MaxAllocation,
+	i := queue.Info{Path: q.Path, Name: q.Name, Leaf: true, State: q.State, Counts: *q.Counts, MaxAllocation: s.MaximumFor(q),
 		SubmittedApps: int32(len(s.ByID)), ActiveApps: int32(len(s.line)), MaxLifetime: -1, DefaultLifetime: -1,
-		Default: queue.Share{Used: used}, Fifo: &queue.Fifo{}}
+		Default: queue.Share{Used: used, EffectiveMin: s.Books.Total, EffectiveMax: s.Books.Total, Accessible: true}, Fifo: &queue.Fifo{}}
 	if total := s.Books.Total[yarn.Memory]; total != 0 {
 		i.Fifo.UsedCapacity = javanum.Div(float32(used[yarn.Memory]), float32(total))
 	}
@@ -92,6 +94,29 @@ func (s *Scheduler) Basis() core.Basis { return basis{} }
 type basis struct{}
 
 func (basis) Prepare(*config.Config) core.Prepared { return nil }
+
+// Check recounts the books; see the facade.
+func (s *Scheduler) Check() string {
+	if bad := s.Core.Check(); bad != "" {
+		return bad
+	}
+	if !slices.IsSortedFunc(s.line, byID) {
+		return "the line is out of order"
+	}
+	running := 0
+	for _, a := range s.Apps {
+		if a != nil && a.Running {
+			running++
+			if !slices.Contains(s.line, mine(a)) {
+				return a.ID.String() + " is not in the line"
+			}
+		}
+	}
+	if running != len(s.line) {
+		return "somebody is in the line whose attempt has ended"
+	}
+	return ""
+}
 
 // RunDynamicQueues does nothing: there are none.
 func (s *Scheduler) RunDynamicQueues(bool, yarn.Now) {}

@@ -37,7 +37,6 @@ func mine(a *core.App) *app { return a.Own.(*app) }
 // New is a scheduler without nodes and applications.
 func New(cfg *config.Fifo) *Scheduler {
 	s := &Scheduler{tree: queue.NewTree(1)}
-	s.tree.AnyName = true
 	s.tree.Add(&queue.Queue{Path: cfg.Queue.Path, Name: cfg.Queue.Name, Leaf: true, Settings: &cfg.Queue,
 		Counts: &queue.AppCounts{}, Ledger: make([]queue.Ledger, 1)})
 	s.Core = core.New(&cfg.Cluster, measure.Calculator{Types: len(cfg.Cluster.Types)}, s)

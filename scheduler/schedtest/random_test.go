@@ -23,6 +23,8 @@ type life struct {
 	ended []scheduler.ContainerRef // ended, but their node has not said so
 	seq   int32
 	hosts int
+
+	configure func(*rapid.T) *config.Config // draws a configuration
 }
 
 const lifeQueues = "a,b,c"
@@ -58,25 +60,40 @@ func mustParse(t fataler, set map[string]string) *config.Config {
 	for k, v := range set {
 		props = append(props, config.Property{Name: config.Prefix + k, Value: v, Origin: "test"})
 	}
-	cfg, _, err := config.Parse(props, config.Cluster{
-		MinAllocation: yarn.NewResource(512, 1), MaxAllocation: yarn.NewResource(8192, 8), MaxPriority: 5,
-		LabelsEnabled: true, Labels: []config.Label{{Name: "x"}},
-	})
+	cfg, _, err := config.Parse(props, lifeCluster)
 	if err != nil {
 		t.Fatalf("configuration: %v", err)
 	}
 	return cfg
 }
 
+var lifeCluster = config.Cluster{MinAllocation: yarn.NewResource(512, 1), MaxAllocation: yarn.NewResource(8192, 8), MaxPriority: 5,
+	LabelsEnabled: true, Labels: []config.Label{{Name: "x"}}}
+
 // TestBooksStayRight recounts everything from the containers after every one of
 // many random calls, and sees that no node holds more than it has.
 func TestBooksStayRight(t *testing.T) {
+	t.Run("capacity", func(t *testing.T) { booksStayRight(t, lifeConfig) })
+	t.Run("fifo", func(t *testing.T) {
+		booksStayRight(t, func(t *rapid.T) *config.Config {
+			cluster := lifeCluster
+			cluster.Policy = config.FifoPolicy
+			cfg, _, err := config.Parse(nil, cluster)
+			if err != nil {
+				t.Fatalf("configuration: %v", err)
+			}
+			return cfg
+		})
+	})
+}
+
+func booksStayRight(t *testing.T, configure func(*rapid.T) *config.Config) {
 	rapid.Check(t, func(t *rapid.T) {
-		s, err := scheduler.New(lifeConfig(t))
+		s, err := scheduler.New(configure(t))
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
-		l := &life{s: s}
+		l := &life{s: s, configure: configure}
 		for range 3 {
 			l.addNode(t)
 		}
@@ -330,7 +347,7 @@ func (l *life) update(t *rapid.T) {
 
 func (l *life) reconfigure(t *rapid.T) {
 	before := l.s.Queues()
-	err := l.s.Reconfigure(lifeConfig(t))
+	err := l.s.Reconfigure(l.configure(t))
 	if err != nil && len(l.s.Queues().Queues) != len(before.Queues) {
 		t.Fatalf("a refused configuration changed the queues: %v", err)
 	}

@@ -217,12 +217,15 @@ func (r *runner) size(x yarn.Resource) string {
 	return strings.Join(parts, "x")
 }
 
-// queues [min=1024x1] [max=8192x4] [labels=x,y] [types=gpu] [acls=on]
+// queues [policy=fifo] [min=1024x1] [max=8192x4] [labels=x,y] [types=gpu] [acls=on]
 // [monitors=on] then properties; a second time it is a refresh.
 func (r *runner) queues(words, lines []string) []string {
 	o := options(words)
 	if r.s == nil {
 		r.cl = config.Cluster{MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: yarn.NewResource(8192, 4), MaxPriority: 10, Types: yarn.BasicResourceTypes()}
+		if o["policy"] == "fifo" {
+			r.cl.Policy = config.FifoPolicy
+		}
 		for _, name := range strings.FieldsFunc(o["types"], func(c rune) bool { return c == ',' }) {
 			r.cl.Types = append(r.cl.Types, yarn.ResourceType{Name: name})
 		}
@@ -469,13 +472,16 @@ func (r *runner) show(words []string) []string {
 	var out []string
 	for _, q := range r.s.Queues().Queues {
 		if words[0] == "users" {
+			if q.Capacity == nil {
+				continue
+			}
 			for _, u := range q.Capacity.Users {
 				out = append(out, fmt.Sprintf("%s %s used %s limit %s", q.Path, u.Name, r.size(u.Used), r.size(u.Limit)))
 			}
 			continue
 		}
 		line := fmt.Sprintf("%s %s used %s guaranteed %s maximum %s", q.Path, q.State, r.size(q.Default.Used), r.size(q.Default.EffectiveMin), r.size(q.Default.EffectiveMax))
-		if q.Leaf {
+		if q.Leaf && q.Capacity != nil {
 			line += fmt.Sprintf(" masters %d of %d, limit %d", q.ActiveApps, q.ActiveApps+q.PendingApps+q.WaitingApps, q.Capacity.Default.AMLimit[0])
 		}
 		out = append(out, line)

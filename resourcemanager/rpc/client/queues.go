@@ -59,8 +59,12 @@ var queueStates = map[queue.State]pb.QueueState{
 
 func (s *client) queueInfo(all *queue.Snapshot, q *queue.Info, children, recursive bool) *pb.QueueInfo {
 	out := &pb.QueueInfo{QueueName: &q.Name, QueuePath: &q.Path, State: queueStates[q.State].Enum(), AccessibleNodeLabels: q.Labels, QueueStatistics: statistics(q)}
-	if q.Capacity != nil {
+	switch {
+	case q.Capacity != nil:
 		s.capacity(out, q)
+	case q.Fifo != nil: // compat: it has no path
+		whole := float32(1)
+		out.QueuePath, out.Capacity, out.MaximumCapacity, out.CurrentCapacity = nil, &whole, &whole, &q.Fifo.UsedCapacity
 	}
 	if q.DefaultLabel != "" {
 		out.DefaultNodeLabelExpression = &q.DefaultLabel

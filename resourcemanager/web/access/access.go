@@ -36,6 +36,12 @@ type Source interface {
 // QueueRights are what lists of a queue allow.
 type QueueRights struct{ Submit, Administer bool }
 
+// The schedulers, as the overview shows them.
+const (
+	Capacity = "Capacity Scheduler"
+	Fifo     = "Fifo Scheduler"
+)
+
 // Daemon is the state of this ResourceManager itself.
 type Daemon struct {
 	StartedAt  int64  // milliseconds since 1970
@@ -45,7 +51,7 @@ type Daemon struct {
 	StorePath  string // the file of the state store; "" if there is none
 	Connection string // state of the connection to the election's ZooKeeper
 	LoginUser  string // whom the daemon runs as
-	Scheduler  string // "Capacity Scheduler", as the overview shows it
+	Scheduler  string // Capacity or Fifo
 	Holds      Holds
 }
 

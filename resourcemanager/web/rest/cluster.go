@@ -8,6 +8,7 @@ import (
 	"github.com/heddle-project/heddle/internal/answer/tree"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -44,20 +45,39 @@ func (s *server) metrics(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := tree.New()
+	o, capacity := tree.New(), s.capacity(r)
 	appCounts(o, &c.Metrics)
-	capacityCounts(o, c)
+	capacityCounts(o, c, s.busy(r))
 	nodeCounts(o, &c.Metrics)
-	m, types := &c.Metrics, c.ResourceTypes
-	o.Add("containerAssignedPerSecond", 0). // not measured here
-						Add("totalUsedResourcesAcrossPartition", resource(types, m.Allocated)).
-						Add("totalClusterResourcesAcrossPartition", resource(types, m.Total)).
-						Add("totalReservedResourcesAcrossPartition", resource(types, m.Reserved)).
-						Add("totalAllocatedContainersAcrossPartition", m.ContainersAllocated).
-						Add("crossPartitionMetricsAvailable", true).
-						Add("rmEventQueueSize", 0). // there are no event queues here
-						Add("schedulerEventQueueSize", 0)
+	m, types, containers := &c.Metrics, c.ResourceTypes, int64(0)
+	o.Add("containerAssignedPerSecond", 0) // not measured here
+	if capacity {
+		containers = m.ContainersAllocated
+		o.Add("totalUsedResourcesAcrossPartition", resource(types, m.Allocated)).
+			Add("totalClusterResourcesAcrossPartition", resource(types, m.Total)).
+			Add("totalReservedResourcesAcrossPartition", resource(types, m.Reserved))
+	}
+	o.Add("totalAllocatedContainersAcrossPartition", containers).
+		Add("crossPartitionMetricsAvailable", capacity).
+		Add("rmEventQueueSize", 0). // there are no event queues here
+		Add("schedulerEventQueueSize", 0)
 	return answer.Wrapped("clusterMetrics", o), nil
+}
+
+// capacity tells whether the CapacityScheduler decides.
+func (s *server) capacity(r *http.Request) bool {
+	return s.Source.Daemon(r.Context()).Scheduler == access.Capacity
+}
+
+// busy is how busy the scheduler is, in percent.
+//
+// compat: -1 is "not monitored"; where another scheduler than the CapacityScheduler
+// decides, that is 0.
+func (s *server) busy(r *http.Request) int {
+	if s.capacity(r) {
+		return -1
+	}
+	return 0
 }
 
 func appCounts(o *tree.Object, m *view.Metrics) {
@@ -72,7 +92,7 @@ func appCounts(o *tree.Object, m *view.Metrics) {
 // capacityCounts sums what is free, taken and reserved to the total, as the
 // CapacityScheduler does. compat: it counts the default partition alone, but
 // what is measured on all nodes.
-func capacityCounts(o *tree.Object, c *view.Cluster) {
+func capacityCounts(o *tree.Object, c *view.Cluster, busy int) {
 	m := &c.Metrics.Default
 	total := m.Available.Add(m.Allocated).Add(m.Reserved)
 	usedMB, usedCores := measured(c.Nodes)
@@ -93,7 +113,7 @@ func capacityCounts(o *tree.Object, c *view.Cluster) {
 		Add("utilizedVirtualCores", usedCores).
 		Add("utilizedMBPercent", percentOf(usedMB, total.MemoryMB())).
 		Add("utilizedVirtualCoresPercent", percentOf(usedCores, total.VCoreCount())).
-		Add("rmSchedulerBusyPercent", -1) // compat: -1 is "not monitored"
+		Add("rmSchedulerBusyPercent", busy)
 }
 
 // measured sums what the active nodes' machines use.
@@ -143,7 +163,7 @@ func (s *server) overview(r *http.Request) (*answer.Response, error) {
 		Add("minimumAllocation", resource(c.ResourceTypes, c.MinAllocation)).
 		Add("maximumAllocation", resource(c.ResourceTypes, c.MaxAllocation)).
 		Add("applicationPriority", c.MaxAppPriority).
-		Add("schedulerBusy", -1).
+		Add("schedulerBusy", s.busy(r)).
 		Add("rmDispatcherEventQueueSize", 0).
 		Add("schedulerDispatcherEventQueueSize", 0)), nil
 }

@@ -18,9 +18,12 @@ func (s *server) scheduler(r *http.Request) (*answer.Response, error) {
 	}
 	o := tree.New()
 	if len(snapshot.Queues) > 0 {
-		if root := &snapshot.Queues[0]; root.Capacity != nil {
+		switch root := &snapshot.Queues[0]; {
+		case root.Capacity != nil:
 			w := &queueWriter{all: snapshot, cluster: c, now: s.now(), applications: applications(snapshot), left: maxQueues}
 			o.Add("schedulerInfo", w.root(root))
+		case root.Fifo != nil:
+			o.Add("schedulerInfo", onlyQueue(root, c))
 		}
 	}
 	return answer.Wrapped("scheduler", o), nil

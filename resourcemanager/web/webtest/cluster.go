@@ -31,7 +31,7 @@ func New() *Source {
 	return &Source{
 		Picture: Cluster(),
 		Tree:    Queues(),
-		Self: access.Daemon{StartedAt: Started, State: "STARTED", HAState: "ACTIVE", LoginUser: "yarn", Scheduler: "Capacity Scheduler",
+		Self: access.Daemon{StartedAt: Started, State: "STARTED", HAState: "ACTIVE", LoginUser: "yarn", Scheduler: access.Capacity,
 			Store:      "org.apache.hadoop.yarn.server.resourcemanager.recovery.NullRMStateStore",
 			Connection: "Could not find leader elector. Verify both HA and automatic failover are enabled."},
 	}
