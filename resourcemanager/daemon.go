@@ -295,9 +295,7 @@ func (d *Daemon) buildLoop(eng *engine.Engine) {
 	d.outside = newOutside(d.Log)
 	d.outside.grants, d.outside.contexts, d.outside.summary = d.grants, d.contexts, d.logSummary
 	d.loop = loop.New(loop.Config{Engine: eng, Clock: clock.System(), Outside: d.outside, Store: d.store,
-		Complete: d.contexts.complete, BlackBox: d.box, Log: d.Log, Fatal: func(err error) {
-			d.fail(fmt.Errorf("the state store is lost: %w", err))
-		}})
+		Complete: d.contexts.complete, BlackBox: d.box, Log: d.Log, Lost: func(why *loop.Loss) { d.fail(why) }})
 	d.delegation.loop = d.loop
 	if keys := d.delegation.keeper.Start(); len(keys) > 0 {
 		d.delegation.store(keys, func(err error) {
