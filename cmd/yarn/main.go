@@ -50,7 +50,7 @@ func runResourceManager(ctx context.Context, s cli.Start) error {
 			d.Reread(ctx)
 		}
 	})
-	d, err := resourcemanager.Start(o)
+	d, err := resourcemanager.Start(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func TestFilesOfTwoResourceManagers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.close()
-	rm, err := resourcemanager.Start(resourceManagerOptions(s, log))
+	rm, err := resourcemanager.Start(t.Context(), resourceManagerOptions(s, log))
 	if err != nil {
 		t.Fatal(err)
 	}
