@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/internal/surge"
 	"github.com/heddle-project/heddle/internal/webgate"
+	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
 	"github.com/heddle-project/heddle/wire/ipc"
 )
 
@@ -55,26 +56,31 @@ type Daemon struct {
 
 // Start reads the configuration, begins a term and opens the ports. On an error, which the end of ctx before the ports are open is too,
 // nothing is left running.
-func Start(ctx context.Context, o Options) (started *Daemon, err error) {
-	d := &Daemon{process: process{Options: o}, fatal: make(chan error, 8), started: time.Now().UnixMilli()}
-	d.ctx, d.end = context.WithCancel(context.Background())
-	d.backlog = ipc.NewBacklog(0, 0, d.Log.With("logger", "ipc"))
-	defer func() {
-		if err != nil {
-			d.Stop()
-		}
-	}()
-	if err = d.prepare(); err != nil {
-		return nil, err
-	}
-	if err = d.lead(ctx); err != nil {
-		return nil, err
-	}
-	d.work.Go(func() { surge.Watch(d.ctx, d.backlog.Size) })
-	if err = d.listen(); err != nil {
+func Start(ctx context.Context, o Options) (*Daemon, error) {
+	d := newDaemon(o)
+	if err := d.start(ctx); err != nil {
+		d.Stop()
 		return nil, err
 	}
 	return d, nil
+}
+
+func newDaemon(o Options) *Daemon {
+	d := &Daemon{process: process{Options: o, openBolt: bolt.Open}, fatal: make(chan error, 8), started: time.Now().UnixMilli()}
+	d.ctx, d.end = context.WithCancel(context.Background())
+	d.backlog = ipc.NewBacklog(0, 0, d.Log.With("logger", "ipc"))
+	return d
+}
+
+func (d *Daemon) start(ctx context.Context) error {
+	if err := d.prepare(); err != nil {
+		return err
+	}
+	if err := d.lead(ctx); err != nil {
+		return err
+	}
+	d.work.Go(func() { surge.Watch(d.ctx, d.backlog.Size) })
+	return d.listen()
 }
 
 // errStopped is why a daemon that has been stopped does not lead.

@@ -12,6 +12,8 @@ import (
 	"github.com/heddle-project/heddle/internal/hosts"
 	"github.com/heddle-project/heddle/internal/introspect"
 	"github.com/heddle-project/heddle/internal/rack"
+	"github.com/heddle-project/heddle/resourcemanager/store"
+	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -22,6 +24,7 @@ type process struct {
 	settings *conf.ResourceManager
 	site     *conf.Properties
 	types    yarn.ResourceTypes
+	openBolt func(path string, o bolt.Options) (store.Store, error)
 
 	rights *rights
 	racks  *rack.Resolver

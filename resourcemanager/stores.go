@@ -19,7 +19,7 @@ func (t *term) openStore(ctx context.Context) (err error) {
 	kept := r.Enabled && r.Store == "bolt" // memory and null keep nothing either
 	t.openDelegation(nil)
 	if kept {
-		if t.store, err = bolt.Open(r.Path, bolt.Options{Options: store.Options{Types: t.types}, Warn: t.storeIsOdd}); err != nil {
+		if t.store, err = t.openBolt(r.Path, bolt.Options{Options: store.Options{Types: t.types}, Warn: t.storeIsOdd}); err != nil {
 			return fmt.Errorf("cannot open the state store (yarn.resourcemanager.heddle.state-store.path): %w", err)
 		}
 		t.Log.Info("applications are kept for a restart", "stateStore", r.Path)
