@@ -100,8 +100,15 @@ func (d *Daemon) lead(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(d.ctx, cancel)() // Stop does not wait for what it ends
+	site := d.site
+	if d.latest > 0 { // a later term begins with what a refresh would read
+		var err error
+		if site, err = d.Load(); err != nil {
+			return err
+		}
+	}
 	d.latest = max(time.Now().UnixMilli(), d.latest+1)
-	t, err := beginTerm(ctx, &d.process, d.latest, d.lost)
+	t, err := beginTerm(ctx, &d.process, site, d.latest, d.lost)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ type term struct {
 
 // beginTerm opens the store, and starts engine, loop and timers on what it holds. lost is told why the term cannot go on, on one
 // of its goroutines, which must not wait for its end. On an error, which the end of ctx is too, nothing of the term is left.
-func beginTerm(ctx context.Context, p *process, started int64, lost func(error)) (begun *term, err error) {
+func beginTerm(ctx context.Context, p *process, site *conf.Properties, started int64, lost func(error)) (begun *term, err error) {
 	running, end := context.WithCancel(context.Background())
 	t := &term{process: p, started: started, lost: lost, contexts: newContexts(), end: end}
 	t.access.rights = p.rights
@@ -73,7 +73,7 @@ func beginTerm(ctx context.Context, p *process, started int64, lost func(error))
 	if err = t.openStore(ctx); err != nil {
 		return nil, err
 	}
-	eng, err := t.buildEngine()
+	eng, err := t.buildEngine(site)
 	if err != nil {
 		return nil, err
 	}
@@ -115,8 +115,9 @@ func (t *term) fail(why error) {
 	}
 }
 
-func (t *term) buildEngine() (*engine.Engine, error) {
-	cfg, err := t.readSchedule(t.site, yarn.Resource{})
+// buildEngine builds the engine and the scheduler of a configuration. What the settings say was read when the process started.
+func (t *term) buildEngine(site *conf.Properties) (*engine.Engine, error) {
+	cfg, err := t.readSchedule(site, yarn.Resource{})
 	if err != nil {
 		return nil, err
 	}

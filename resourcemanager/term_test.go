@@ -250,6 +250,7 @@ func TestRereadWithoutTerm(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.set("yarn.admin.acl", "alice")
+	w.set("yarn.scheduler.minimum-allocation-mb", "512")
 	w.writeQueues(queueFile(strings.Replace(twoQueues, "default,other", "default,third", 1) + "\nroot.third.capacity 50"))
 	w.d.Reread(t.Context())
 	w.leads()
@@ -258,6 +259,9 @@ func TestRereadWithoutTerm(t *testing.T) {
 		t.Errorf("an excluded node is told %v", r.GetNodeAction())
 	}
 	w.as("bob").submit(inQueue("third"))
+	if least := w.term().access.schedule.Load().Cluster.MinAllocation.MemoryMB(); least != 512 {
+		t.Errorf("the least container has %d MiB, want the 512 that the file says", least)
+	}
 }
 
 // open counts the files of this process.
