@@ -77,7 +77,7 @@ func Start(o Options) (started *Cluster, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.rm, err = resourcemanager.Start(resourcemanager.Options{Load: func() (*conf.Properties, error) { return c.load(nil, o.Properties) },
+	if c.rm, err = resourcemanager.Start(ctx, resourcemanager.Options{Load: func() (*conf.Properties, error) { return c.load(nil, o.Properties) },
 		Dir: c.ConfDir(), User: o.User, Log: log}); err != nil {
 		return nil, fmt.Errorf("cannot start the ResourceManager: %w", err)
 	}

@@ -23,12 +23,17 @@ import (
 // groupWait bounds how long a call waits for a user's groups.
 const groupWait = 10 * time.Second
 
-// rights say who may do what. A refresh swaps the rules; a call sees one set.
+// rights say who may do what. A refresh swaps the rules; each question is answered by one set of them.
 type rights struct {
-	rules    atomic.Pointer[rules]
-	schedule atomic.Pointer[config.Config] // in force, for the queues' ACLs
-	groups   *groups.Groups
-	log      *slog.Logger
+	rules  atomic.Pointer[rules]
+	groups *groups.Groups
+	log    *slog.Logger
+}
+
+// queueRights are rights and the lists of queues, which are a term's.
+type queueRights struct {
+	*rights
+	schedule atomic.Pointer[config.Config] // in force
 }
 
 type rules struct {
@@ -55,7 +60,10 @@ func (r *rights) Groups(user string) []string {
 
 // IsAdmin tells whether the caller is an administrator (yarn.admin.acl).
 func (r *rights) IsAdmin(c *ipc.Identity) bool {
-	x := r.rules.Load()
+	return r.isAdmin(r.rules.Load(), c)
+}
+
+func (r *rights) isAdmin(x *rules, c *ipc.Identity) bool {
 	return c.User == x.owner || x.admins.Allows(c.User, c.RealUser, r.groupsFor(x.admins, c.User))
 }
 
@@ -68,16 +76,18 @@ func (r *rights) groupsFor(l yarn.ACL, user string) []string {
 }
 
 // MayView tells whether the caller may see the inside of an application.
-func (r *rights) MayView(c *ipc.Identity, a *view.Application) bool { return r.may(c, a, a.ViewACL) }
+func (r *queueRights) MayView(c *ipc.Identity, a *view.Application) bool {
+	return r.may(c, a, a.ViewACL)
+}
 
 // MayModify tells whether the caller may kill, move or change an application.
-func (r *rights) MayModify(c *ipc.Identity, a *view.Application) bool {
+func (r *queueRights) MayModify(c *ipc.Identity, a *view.Application) bool {
 	return r.may(c, a, a.ModifyACL)
 }
 
-func (r *rights) may(c *ipc.Identity, a *view.Application, text string) bool {
+func (r *queueRights) may(c *ipc.Identity, a *view.Application, text string) bool {
 	x := r.rules.Load()
-	if !x.enabled || c.User == a.User || r.IsAdmin(c) {
+	if !x.enabled || c.User == a.User || r.isAdmin(x, c) {
 		return true
 	}
 	if text != "" {
@@ -117,7 +127,7 @@ func resolvesTo(names []string, from netip.Addr) bool {
 }
 
 // QueueRights are the caller's rights on queues.
-func (r *rights) QueueRights(c *ipc.Identity, paths []string) []client.Rights {
+func (r *queueRights) QueueRights(c *ipc.Identity, paths []string) []client.Rights {
 	out := make([]client.Rights, len(paths))
 	x := r.rules.Load()
 	for i, path := range paths {
@@ -133,15 +143,15 @@ func (r *rights) QueueRights(c *ipc.Identity, paths []string) []client.Rights {
 // mayAdminister walks from the queue to the root: the right on any of them will
 // do. A queue that the configuration does not know, because it was
 // created on demand or is gone, has the rights of the nearest one above it.
-func (r *rights) mayAdminister(c *ipc.Identity, path string) bool {
+func (r *queueRights) mayAdminister(c *ipc.Identity, path string) bool {
 	return r.onQueue(path, func(q *queue.Settings) bool { return q.Admin.Allows(c.User, c.RealUser, r.Groups(c.User)) })
 }
 
 // listedForSubmit looks at the lists of submitters alone, as clients are told them: administrators may submit without being on any.
-func (r *rights) listedForSubmit(c *ipc.Identity, path string) bool {
+func (r *queueRights) listedForSubmit(c *ipc.Identity, path string) bool {
 	return r.onQueue(path, func(q *queue.Settings) bool { return q.Submit.Allows(c.User, c.RealUser, r.Groups(c.User)) })
 }
 
-func (r *rights) onQueue(path string, permits func(*queue.Settings) bool) bool {
+func (r *queueRights) onQueue(path string, permits func(*queue.Settings) bool) bool {
 	return slices.ContainsFunc(r.schedule.Load().Way(path), permits)
 }

@@ -141,7 +141,7 @@ func TestRightsOfUnknownQueue(t *testing.T) {
 		root.default.acl_submit_applications alice
 		root.default.acl_administer_queue   NOBODY`, "yarn.acl.enable", "true", "yarn.admin.acl", "root")
 	alice := &ipc.Identity{User: "alice"}
-	got := w.d.rights.QueueRights(alice, []string{"root.default.made.later", "root.gone", "root", ""})
+	got := w.term().access.QueueRights(alice, []string{"root.default.made.later", "root.gone", "root", ""})
 	want := []client.Rights{{Submit: true}, {}, {}, {}}
 	for i := range want {
 		if got[i] != want[i] {
@@ -208,7 +208,7 @@ func TestBadSubmissions(t *testing.T) {
 			refused(t, err, c.class, c.want)
 			_, err = alice.raw("getApplicationReport", &pb.GetApplicationReportRequest{ApplicationId: id})
 			refused(t, err, serve.ApplicationNotFound, convert.ApplicationID(id).String())
-			if b := w.d.contexts.get(convert.ApplicationID(id)); b != nil {
+			if b := w.term().contexts.get(convert.ApplicationID(id)); b != nil {
 				t.Errorf("the context of a refused submission is kept: %d bytes", len(b))
 			}
 		})

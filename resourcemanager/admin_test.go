@@ -62,7 +62,7 @@ func TestRefreshQueues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schedule := w.d.rights.schedule.Load()
+	schedule := w.term().access.schedule.Load()
 	for name, text := range map[string]string{
 		"no XML":         "<configuration><property>",
 		"sums to 90":     queueFile("root.queues a,b\nroot.a.capacity 40\nroot.b.capacity 50"),
@@ -73,7 +73,7 @@ func TestRefreshQueues(t *testing.T) {
 		_, err := root.raw("refreshQueues", &pb.RefreshQueuesRequest{})
 		refused(t, err, yarnException, "")
 		after, err := alice.raw("getQueueInfo", &pb.GetQueueInfoRequest{QueueName: proto.String("root"), IncludeChildQueues: proto.Bool(true), Recursive: proto.Bool(true)})
-		if err != nil || string(after) != string(before) || w.d.rights.schedule.Load() != schedule {
+		if err != nil || string(after) != string(before) || w.term().access.schedule.Load() != schedule {
 			t.Errorf("%s: the queues have changed (%v)", name, err)
 		}
 	}

@@ -13,20 +13,20 @@ import (
 )
 
 // Audit implements admin.Daemon.
-func (d *Daemon) Audit(c *ipc.Identity, operation string, err error) {
+func (p *process) Audit(c *ipc.Identity, operation string, err error) {
 	e := audit.Entry{User: c.User, From: c.Remote.Addr(), Operation: operation, Target: "AdminService"}
 	if err != nil {
-		d.Log.Warn("an administrator's call has failed", "user", c.User, "address", c.Remote, "operation", operation, "error", err)
+		p.Log.Warn("an administrator's call has failed", "user", c.User, "address", c.Remote, "operation", operation, "error", err)
 		e.Failed, e.Description = true, err.Error()
 		if errors.As(err, new(*admin.Denied)) || answer.KindOf(err) == answer.Unauthorized {
 			e.Description = audit.Unauthorized
 		}
 	}
-	d.Options.Audit.Write(e)
+	p.Options.Audit.Write(e)
 }
 
 // auditWeb writes what came of a change over REST.
-func (d *Daemon) auditWeb(c webgate.Caller, operation string, id yarn.ApplicationID, err error) {
+func (p *process) auditWeb(c webgate.Caller, operation string, id yarn.ApplicationID, err error) {
 	e := audit.Entry{User: c.User, From: identity(c).Remote.Addr(), Operation: operation, Target: "RMWebService", Application: id}
 	if err != nil {
 		e.Failed, e.Description, e.Permissions = true, err.Error(), "UNKNOWN"
@@ -34,11 +34,11 @@ func (d *Daemon) auditWeb(c webgate.Caller, operation string, id yarn.Applicatio
 			e.Description, e.Permissions = audit.Unauthorized, "User doesn't have permissions to MODIFY_APP"
 		}
 	}
-	d.Options.Audit.Write(e)
+	p.Options.Audit.Write(e)
 }
 
 // auditEnd writes how an application has ended.
-func (d *Daemon) auditEnd(a *view.Application) {
+func (p *process) auditEnd(a *view.Application) {
 	e := audit.Entry{User: a.User, Operation: audit.Killed, Target: "RMAppManager", Application: a.ID}
 	switch a.State {
 	case yarn.AppFinished:
@@ -46,5 +46,5 @@ func (d *Daemon) auditEnd(a *view.Application) {
 	case yarn.AppFailed:
 		e.Operation, e.Failed, e.Description, e.Permissions = audit.Failed, true, "App failed with state: FAILED", a.Diagnostics
 	}
-	d.Options.Audit.Write(e)
+	p.Options.Audit.Write(e)
 }

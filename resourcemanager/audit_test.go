@@ -129,7 +129,7 @@ func TestAuditOfEnds(t *testing.T) {
 func TestAuditOfForgotten(t *testing.T) {
 	w := newWorld(t, twoQueues)
 	id := yarn.ApplicationID{ClusterTimestamp: 1, Sequence: 99}
-	w.d.logSummary(id)
+	w.term().logSummary(id)
 	if got := w.audits("Application Finished"); len(got) > 0 || !strings.Contains(w.log.String(), "ended without its line") || !strings.Contains(w.log.String(), id.String()) {
 		t.Errorf("%q; log: %s", got, w.log)
 	}

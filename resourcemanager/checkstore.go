@@ -37,21 +37,21 @@ func RepairStore(o Options, out io.Writer) error {
 
 func lookAfterStore(o Options, out io.Writer, records func(string, bolt.Options) (*sealed.Report, error),
 	labels func(context.Context, labelfiles.Options) (*labelfiles.Report, error)) (whole bool, err error) {
-	d := &Daemon{Options: o}
+	p := &process{Options: o}
 	site, err := o.Load()
 	if err != nil {
 		return false, err
 	}
-	d.site = site
-	if d.settings, err = d.readSettings(site); err != nil {
+	p.site = site
+	if p.settings, err = p.readSettings(site); err != nil {
 		return false, err
 	}
-	cluster, err := d.readCluster(site)
+	cluster, err := p.readCluster(site)
 	if err != nil {
 		return false, err
 	}
 	whole = true
-	r := &d.settings.Recovery
+	r := &p.settings.Recovery
 	kept := r.Enabled && r.Store == "bolt"
 	if kept {
 		report, err := records(r.Path, bolt.Options{Options: store.Options{Types: cluster.Types}})
@@ -64,8 +64,8 @@ func lookAfterStore(o Options, out io.Writer, records func(string, bolt.Options)
 		}
 		whole = report.Damage == nil
 	}
-	if d.settings.Labels.Enabled {
-		l, err := d.labelOptions()
+	if p.settings.Labels.Enabled {
+		l, err := p.labelOptions()
 		if err != nil {
 			return false, err
 		}

@@ -61,8 +61,8 @@ func TestCrowd(t *testing.T) {
 	if len(killed) != users*each || m.GetNumNodeManagers() != nodes {
 		t.Errorf("%d killed applications and %d nodes, want %d and %d", len(killed), m.GetNumNodeManagers(), users*each, nodes)
 	}
-	if len(w.d.contexts.byID) != users*each {
-		t.Errorf("%d contexts are kept for %d applications", len(w.d.contexts.byID), users*each)
+	if len(w.term().contexts.byID) != users*each {
+		t.Errorf("%d contexts are kept for %d applications", len(w.term().contexts.byID), users*each)
 	}
 	for i, s := range w.d.servers {
 		if s := s.Stats(); s.Panics != 0 || s.AnsweredTwice != 0 || s.InFlight != 0 {

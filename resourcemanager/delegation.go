@@ -2,6 +2,7 @@ package resourcemanager
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
@@ -20,21 +21,33 @@ type delegation struct {
 }
 
 // openDelegation takes over the tokens that were stored.
-func (d *Daemon) openDelegation(s *state.Snapshot) {
-	t := &d.settings.Tokens
-	d.delegation.keeper = secrets.NewDelegation(secrets.Rolling{Length: d.keyLength()}, secrets.Lifetimes{
-		KeyInterval: t.DelegationKeyUpdate, Renewal: t.DelegationRenew, Total: t.DelegationMaxLifetime, Scan: t.DelegationScan}, time.Now)
+func (t *term) openDelegation(s *state.Snapshot) {
+	set := &t.settings.Tokens
+	t.delegation.keeper = secrets.NewDelegation(secrets.Rolling{Length: t.keyLength()}, secrets.Lifetimes{
+		KeyInterval: set.DelegationKeyUpdate, Renewal: set.DelegationRenew, Total: set.DelegationMaxLifetime, Scan: set.DelegationScan}, time.Now)
 	if s == nil {
 		return
 	}
-	if err := d.delegation.keeper.Restore(s.DelegationKeys, s.DelegationTokens, s.DelegationSequence); err != nil {
-		d.Log.Error("some delegation tokens cannot be used any more", "error", err)
+	if err := t.delegation.keeper.Restore(s.DelegationKeys, s.DelegationTokens, s.DelegationSequence); err != nil {
+		t.Log.Error("some delegation tokens cannot be used any more", "error", err)
+	}
+}
+
+// startDelegation begins to issue tokens. Without a key that is stored none can be.
+func (t *term) startDelegation() {
+	t.delegation.loop = t.loop
+	if keys := t.delegation.keeper.Start(); len(keys) > 0 {
+		t.delegation.store(keys, func(err error) {
+			if err != nil {
+				t.fail(fmt.Errorf("cannot store the key of delegation tokens: %w", err))
+			}
+		})
 	}
 }
 
 // tendDelegation makes new keys and removes expired tokens.
-func (d *Daemon) tendDelegation(ctx context.Context) {
-	x := &d.delegation
+func (t *term) tendDelegation(ctx context.Context) {
+	x := &t.delegation
 	for {
 		select {
 		case <-ctx.Done():
@@ -44,7 +57,7 @@ func (d *Daemon) tendDelegation(ctx context.Context) {
 		if ops := x.keeper.Tick(); len(ops) > 0 {
 			x.store(ops, func(err error) {
 				if err != nil {
-					d.Log.Error("cannot store a change of the delegation tokens", "error", err)
+					t.Log.Error("cannot store a change of the delegation tokens", "error", err)
 				}
 			})
 		}

@@ -19,13 +19,13 @@ import (
 
 // readLists reads the include and exclude lists. With starting, a list that is not there counts as empty, as in Apache, and is warned
 // of; a refresh of one that has gone changes nothing.
-func (d *Daemon) readLists(site *conf.Properties, starting bool) error {
+func (p *process) readLists(site *conf.Properties, starting bool) error {
 	r := conf.NewReader(site)
 	read := func(what, property, without string) (*hosts.List, error) {
 		path := r.String(property, "")
 		list, err := hosts.ReadFile(path)
 		if starting && errors.Is(err, fs.ErrNotExist) {
-			d.Log.Warn("the "+what+" list of nodes is not there: "+without+" until it is, and yarn rmadmin -refreshNodes has read it",
+			p.Log.Warn("the "+what+" list of nodes is not there: "+without+" until it is, and yarn rmadmin -refreshNodes has read it",
 				"file", path, "property", property)
 			return hosts.ReadFile("")
 		}
@@ -42,42 +42,41 @@ func (d *Daemon) readLists(site *conf.Properties, starting bool) error {
 	if err != nil {
 		return err
 	}
-	d.lists.Store(&hosts.Lists{Include: include, Exclude: exclude})
+	p.lists.Store(&hosts.Lists{Include: include, Exclude: exclude})
 	return nil
 }
 
 // readCluster reads what the scheduler must know beside its queue file.
-func (d *Daemon) readCluster(site *conf.Properties) (config.Cluster, error) {
+func (p *process) readCluster(site *conf.Properties) (config.Cluster, error) {
 	types := site
-	if file := filepath.Join(d.Dir, "resource-types.xml"); exists(file) {
+	if file := filepath.Join(p.Dir, "resource-types.xml"); exists(file) {
 		var err error
 		if types, err = conf.Load(conf.Options{Base: site, Files: []string{file}}); err != nil {
 			return config.Cluster{}, err
 		}
 	}
-	c, err := setup.Cluster(site, types, nil)
-	if !d.recovering {
-		c.StartWait = 0 // nothing has to come back before the first container is placed
-	}
-	return c, err
+	return setup.Cluster(site, types, nil)
 }
 
 // readSchedule reads and checks the scheduler's configuration: for the
 // CapacityScheduler, capacity-scheduler.xml over the site files. size is what the nodes have
 // together, zero before there are any.
-func (d *Daemon) readSchedule(site *conf.Properties, size yarn.Resource) (*config.Config, error) {
-	cluster, err := d.readCluster(site)
+func (t *term) readSchedule(site *conf.Properties, size yarn.Resource) (*config.Config, error) {
+	cluster, err := t.readCluster(site)
 	if err != nil {
 		return nil, err
 	}
-	if started := d.rights.schedule.Load(); started != nil {
+	if !t.recovering {
+		cluster.StartWait = 0 // nothing has to come back before the first container is placed
+	}
+	if started := t.access.schedule.Load(); started != nil {
 		cluster.Policy = started.Cluster.Policy // a refresh changes queues, not who decides
 	}
 	if cluster.Policy != config.CapacityPolicy {
 		cfg, _, err := config.Parse(nil, cluster)
 		return cfg, err
 	}
-	file := filepath.Join(d.Dir, "capacity-scheduler.xml")
+	file := filepath.Join(t.Dir, "capacity-scheduler.xml")
 	queues, err := conf.Load(conf.Options{Base: site, Files: []string{file}})
 	if err != nil {
 		return nil, err
@@ -91,7 +90,7 @@ func (d *Daemon) readSchedule(site *conf.Properties, size yarn.Resource) (*confi
 	}
 	in := setup.Lint(file, queues, cluster)
 	in.Size = size
-	d.logFindings(lint.Check(in))
+	t.logFindings(lint.Check(in))
 	cfg, _, err := config.Parse(setup.Queues(queues), cluster)
 	return cfg, err
 }
@@ -102,13 +101,13 @@ const maxFindings = 200
 
 // logFindings logs what yarn queue -lint says about the queue file. What is
 // refused is refused by the scheduler, not here.
-func (d *Daemon) logFindings(findings []lint.Finding) {
+func (p *process) logFindings(findings []lint.Finding) {
 	levels := map[lint.Severity]slog.Level{lint.Error: slog.LevelError, lint.Warning: slog.LevelWarn, lint.Hint: slog.LevelInfo}
 	for i, f := range findings {
 		if i == maxFindings {
-			d.Log.Warn("not all findings about the queues are shown: see yarn queue -lint", "logger", "scheduler", "more", len(findings)-i)
+			p.Log.Warn("not all findings about the queues are shown: see yarn queue -lint", "logger", "scheduler", "more", len(findings)-i)
 			return
 		}
-		d.Log.Log(context.Background(), levels[f.Severity], f.String(), "logger", "scheduler")
+		p.Log.Log(context.Background(), levels[f.Severity], f.String(), "logger", "scheduler")
 	}
 }

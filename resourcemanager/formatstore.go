@@ -93,7 +93,7 @@ func storeOf(o Options) (path string, b bolt.Options, err error) {
 	if r.Store != "bolt" {
 		return "", b, fmt.Errorf("yarn.resourcemanager.store.class asks for %q, not for heddle.bolt, the store that this command knows", r.Store)
 	}
-	cluster, err := (&Daemon{Options: o}).readCluster(site)
+	cluster, err := (&process{Options: o}).readCluster(site)
 	if err != nil {
 		return "", b, err
 	}

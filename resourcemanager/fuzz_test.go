@@ -74,7 +74,7 @@ type talk struct {
 
 func newTalk(t testing.TB) *talk {
 	w := newWorld(t, twoQueues, "hadoop.security.token.service.use_ip", "false")
-	w.d.outside.launcher.Close() // nodes that a fuzzer invents are not called
+	w.term().outside.launcher.Close() // nodes that a fuzzer invents are not called
 	k := &talk{w: w, callers: map[string]caller{}, user: w.as("alice")}
 	for _, p := range protocols {
 		if p.port != masterPort {

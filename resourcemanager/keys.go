@@ -10,13 +10,13 @@ import (
 )
 
 // makeKeys makes the keys of this run's tokens.
-func (d *Daemon) makeKeys() error {
-	t := &d.settings.Tokens
-	length := d.keyLength()
+func (t *term) makeKeys() error {
+	set := &t.settings.Tokens
+	length := t.keyLength()
 	now := time.Now()
-	amrm := secrets.Rolling{Interval: t.AMRMKeyRolling, Delay: secrets.ActivationDelay(d.settings.Applications.MasterExpiry), Length: length}
-	nodes := secrets.Rolling{Interval: t.NMKeyRolling, Delay: secrets.ActivationDelay(d.settings.Nodes.Expiry), Length: length}
-	containers := secrets.Rolling{Interval: t.ContainerKeyRolling, Delay: secrets.ActivationDelay(d.settings.Nodes.Expiry), Length: length}
+	amrm := secrets.Rolling{Interval: set.AMRMKeyRolling, Delay: secrets.ActivationDelay(t.settings.Applications.MasterExpiry), Length: length}
+	nodes := secrets.Rolling{Interval: set.NMKeyRolling, Delay: secrets.ActivationDelay(t.settings.Nodes.Expiry), Length: length}
+	containers := secrets.Rolling{Interval: set.ContainerKeyRolling, Delay: secrets.ActivationDelay(t.settings.Nodes.Expiry), Length: length}
 	for property, how := range map[string]secrets.Rolling{
 		"yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs":     amrm,
 		"yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs":        nodes,
@@ -26,19 +26,19 @@ func (d *Daemon) makeKeys() error {
 			return err
 		}
 	}
-	d.grants = &grants{amrm: secrets.NewAMRM(amrm, now), nodes: secrets.NewNM(nodes, now), containers: secrets.NewContainers(containers, d.types, now),
-		addresses: newAddresses(t.UseIP), issuer: d.started, expiry: d.settings.Allocation.ExpiryInterval, contexts: d.contexts}
+	t.grants = &grants{amrm: secrets.NewAMRM(amrm, now), nodes: secrets.NewNM(nodes, now), containers: secrets.NewContainers(containers, t.types, now),
+		addresses: newAddresses(set.UseIP), issuer: t.started, expiry: t.settings.Allocation.ExpiryInterval, contexts: t.contexts}
 	return nil
 }
 
 // keyLength is the configured length of keys in bytes, if it is more than ours.
-func (d *Daemon) keyLength() int {
-	return max(d.settings.Tokens.KeyBits/8, secrets.DefaultKeyLength)
+func (t *term) keyLength() int {
+	return max(t.settings.Tokens.KeyBits/8, secrets.DefaultKeyLength)
 }
 
 // rollKeys replaces keys when their time has come.
-func (d *Daemon) rollKeys(ctx context.Context) {
-	g := d.grants
+func (t *term) rollKeys(ctx context.Context) {
+	g := t.grants
 	for {
 		next := earliest(g.amrm.Due(), g.nodes.Due(), g.containers.Due())
 		select {
@@ -50,21 +50,21 @@ func (d *Daemon) rollKeys(ctx context.Context) {
 		g.nodes.Tick(now)
 		g.containers.Tick(now)
 		if g.amrm.Tick(now) != secrets.Unchanged {
-			d.Log.Info("the keys of masters' tokens have been rolled")
-			d.saveKeys()
+			t.Log.Info("the keys of masters' tokens have been rolled")
+			t.saveKeys()
 		}
 	}
 }
 
 // saveKeys stores the keys of masters' tokens; new tokens use them from then on.
-func (d *Daemon) saveKeys() {
-	keys := d.grants.amrm.State()
-	d.loop.Post(engine.Remember{Ops: []state.Op{state.Put(keys)}, Ticket: d.loop.Expect(func(_ any, err error) {
+func (t *term) saveKeys() {
+	keys := t.grants.amrm.State()
+	t.loop.Post(engine.Remember{Ops: []state.Op{state.Put(keys)}, Ticket: t.loop.Expect(func(_ any, err error) {
 		if err != nil {
-			d.Log.Error("cannot store the keys of masters' tokens; the old ones stay in use", "error", err)
+			t.Log.Error("cannot store the keys of masters' tokens; the old ones stay in use", "error", err)
 			return
 		}
-		d.grants.amrm.Saved(keys)
+		t.grants.amrm.Saved(keys)
 	})})
 }
 

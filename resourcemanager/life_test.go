@@ -110,7 +110,7 @@ func checkLaunch(t *testing.T, w *world, n *fakeNode, m *fakeMaster, id yarn.App
 		env[v.GetKey()] = v.GetValue()
 	}
 	submitted, err := strconv.ParseInt(env["APP_SUBMIT_TIME_ENV"], 10, 64)
-	if env["APPLICATION_WEB_PROXY_BASE"] != "/proxy/"+id.String() || err != nil || submitted < w.d.started || env["MINE"] != "kept" || len(env) != 3 {
+	if env["APPLICATION_WEB_PROXY_BASE"] != "/proxy/"+id.String() || err != nil || submitted < w.term().started || env["MINE"] != "kept" || len(env) != 3 {
 		t.Errorf("environment of the master: %v", env)
 	}
 	c, err := token.ParseCredentials(m.spec.Tokens)
@@ -148,7 +148,7 @@ func checkGrant(t *testing.T, w *world, n *fakeNode, attempt yarn.AttemptID, c *
 	}
 	expires := time.Until(time.UnixMilli(x.Expires))
 	if x.ID != convert.ContainerID(c.Id) || x.ID.Attempt != attempt || x.NodeAddress != n.id.String() || x.Submitter != "alice" || x.Resource != yarn.NewResource(512, 1) ||
-		x.Issuer != w.d.started || x.Priority != 1 || x.Master || x.ExecutionType != yarn.Guaranteed || x.Version != 0 || x.AllocationRequestID != 7 ||
+		x.Issuer != w.term().started || x.Priority != 1 || x.Master || x.ExecutionType != yarn.Guaranteed || x.Version != 0 || x.AllocationRequestID != 7 ||
 		expires < 9*time.Minute || expires > 10*time.Minute {
 		t.Errorf("token of a granted container: %+v", x)
 	}

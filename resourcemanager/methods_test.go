@@ -139,9 +139,9 @@ func (w *world) loggedIn(port int, name string) caller {
 	if port != masterPort {
 		return w.caller(port, name, operator, "")
 	}
-	id := yarn.AttemptID{Application: yarn.ApplicationID{ClusterTimestamp: w.d.started, Sequence: 999}, Attempt: 1}
-	w.d.grants.amrm.Register(id)
-	c := w.master(w.d.grants.amrm.Issue(id))
+	id := yarn.AttemptID{Application: yarn.ApplicationID{ClusterTimestamp: w.term().started, Sequence: 999}, Attempt: 1}
+	w.term().grants.amrm.Register(id)
+	c := w.master(w.term().grants.amrm.Issue(id))
 	c.protocol = name
 	return c
 }
@@ -172,7 +172,7 @@ func TestEveryMethod(t *testing.T) {
 
 // served are the methods of a protocol that the daemon knows.
 func (w *world) served(name string) (methods []string) {
-	all := append(admin.Protocols(admin.Config{Daemon: w.d}), client.Protocol(client.Config{}), w.d.masters.Protocol)
+	all := append([]ipc.Protocol{}, admin.Protocol(admin.Config{Daemon: w.term()}), admin.HAProtocol(w.d.active), client.Protocol(client.Config{}), w.term().masters.Protocol)
 	for _, p := range all {
 		for m := range p.Methods {
 			if p.Name == name {
@@ -215,11 +215,11 @@ func TestMastersNeedTokens(t *testing.T) {
 	if err == nil {
 		t.Error("a caller without a token was let in")
 	}
-	id := yarn.AttemptID{Application: yarn.ApplicationID{ClusterTimestamp: w.d.started, Sequence: 5}, Attempt: 1}
-	genuine := w.d.grants.amrm.Issue(id)
+	id := yarn.AttemptID{Application: yarn.ApplicationID{ClusterTimestamp: w.term().started, Sequence: 5}, Attempt: 1}
+	genuine := w.term().grants.amrm.Issue(id)
 	_, err = w.master(genuine).raw("allocate", &pb.AllocateRequest{})
 	refused(t, err, ipc.ClassInvalidToken, id.String()+" not found in AMRMTokenSecretManager.")
-	w.d.grants.amrm.Register(id)
+	w.term().grants.amrm.Register(id)
 	forged := genuine
 	forged.Password = make([]byte, token.PasswordSize)
 	if _, err = w.master(forged).raw("allocate", &pb.AllocateRequest{}); err == nil {

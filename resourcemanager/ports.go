@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/netip"
-	"path"
 	"runtime"
 	"slices"
 	"sync"
@@ -16,7 +14,6 @@ import (
 	"github.com/heddle-project/heddle/internal/release"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/admin"
-	"github.com/heddle-project/heddle/resourcemanager/rpc/client"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web"
 	"github.com/heddle-project/heddle/resourcemanager/web/proxy"
@@ -25,52 +22,120 @@ import (
 	"github.com/heddle-project/heddle/wire/token"
 )
 
-// listen opens every port, the administrators' and the pages first, the nodes' last.
-func (d *Daemon) listen() error {
-	if err := d.serveWeb(); err != nil {
+// port is one of the RPC ports.
+type port struct {
+	*ipc.Server
+	of func(*term, view.Places) ipc.Protocol // what it serves of a term
+}
+
+// standby is the answer to calls while there is no term.
+var standby = &ipc.RemoteError{Class: ipc.ClassStandby, Message: "this ResourceManager is not active"}
+
+// offer has the RPC ports that are open serve a term, or, without one, answer as a standby does.
+func (d *Daemon) offer(t *term) error {
+	for _, p := range d.servers {
+		if t == nil {
+			p.Withdraw(standby)
+		} else if err := p.Offer(p.of(t, d.places())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tokens are those that the term there is has issued.
+type tokens struct {
+	d  *Daemon
+	of func(*term) ipc.Tokens
+}
+
+// Password implements ipc.Tokens.
+func (x tokens) Password(identifier []byte) ([]byte, string, error) {
+	t := x.d.term.Load()
+	if t == nil {
+		return nil, "", standby
+	}
+	return x.of(t).Password(identifier)
+}
+
+// listen opens every port, the pages' and the administrators' first, the nodes' last, and then has them served.
+func (d *Daemon) listen() (err error) {
+	pages, err := d.listenWeb()
+	if err != nil {
 		return err
 	}
-	places := d.places()
+	defer func() {
+		if err != nil {
+			pages.Close() // the RPC ports close as those that are served do
+		}
+	}()
 	simple := []ipc.Method{ipc.MethodSimple}
 	s := d.settings
 	forClients, forMasters := d.ipcLimits(), d.ipcLimits()
 	forClients.Places = max(1, runtime.GOMAXPROCS(0)/2) // the rest is for calls that wait for nobody
 	forMasters.MaxCallsPerConnection = 2                // a master has one, whose answer may be large; with one the reader would wait for each
-	for _, port := range []struct {
-		name      string
-		at        conf.Endpoint
-		methods   []ipc.Method
-		tokens    ipc.Tokens
-		kind      string
-		limits    ipc.Limits
-		protocols []ipc.Protocol
+	issued := tokens{d, func(t *term) ipc.Tokens { return t.delegation.keeper }}
+	logins := tokens{d, func(t *term) ipc.Tokens { return t.grants.amrm }}
+	for _, x := range []struct {
+		name    string
+		at      conf.Endpoint
+		methods []ipc.Method
+		tokens  ipc.Tokens
+		kind    string
+		limits  ipc.Limits
+		own     []ipc.Protocol
+		of      func(*term, view.Places) ipc.Protocol
 	}{
-		{"admin", s.Admin, simple, nil, "", d.ipcLimits(), admin.Protocols(admin.Config{Loop: d.loop, Types: d.types, Daemon: d})},
-		{"client", s.Client, []ipc.Method{ipc.MethodToken, ipc.MethodSimple}, d.delegation.keeper, token.KindDelegation, forClients, []ipc.Protocol{client.Protocol(client.Config{
-			Loop: d.loop, Types: d.types, Access: d.rights, Contexts: d.contexts, Delegation: &d.delegation, LoginToken: d.grants.amrm.Issue, Audit: d.Options.Audit,
-			MaxTags: s.Applications.MaxTags, MaxTagLength: s.Applications.MaxTagLength, Places: places})}},
-		{"scheduler", s.Master, []ipc.Method{ipc.MethodToken}, d.grants.amrm, token.KindAMRM, forMasters, []ipc.Protocol{d.masters.Protocol}},
-		{"tracker", s.Tracker, simple, nil, "", d.ipcLimits(), []ipc.Protocol{d.trackers.Protocol}},
+		{"admin", s.Admin, simple, nil, "", d.ipcLimits(), []ipc.Protocol{admin.HAProtocol(d.active)}, (*term).adminProtocol},
+		{"client", s.Client, []ipc.Method{ipc.MethodToken, ipc.MethodSimple}, issued, token.KindDelegation, forClients, nil, (*term).clientProtocol},
+		{"scheduler", s.Master, []ipc.Method{ipc.MethodToken}, logins, token.KindAMRM, forMasters, nil, (*term).masterProtocol},
+		{"tracker", s.Tracker, simple, nil, "", d.ipcLimits(), nil, (*term).trackerProtocol},
 	} {
-		server, err := ipc.Listen(ipc.ServerConfig{Name: port.name, Address: port.at.Bind.String(), Methods: port.methods, Tokens: port.tokens,
-			TokenKind: port.kind, Protocols: port.protocols, Proxies: d.rights, Limits: port.limits, Backlog: d.backlog, Log: d.Log.With("logger", "ipc."+port.name)})
+		server, err := ipc.Listen(ipc.ServerConfig{Name: x.name, Address: x.at.Bind.String(), Methods: x.methods, Tokens: x.tokens,
+			TokenKind: x.kind, Protocols: x.own, Proxies: d.rights, Limits: x.limits, Backlog: d.backlog, Log: d.Log.With("logger", "ipc."+x.name)})
 		if err != nil {
 			return err
 		}
-		d.servers = append(d.servers, server)
+		d.servers = append(d.servers, port{server, x.of})
 		d.own.add(server.Addr())
-		d.Log.Info("listening", "port", port.name, "address", server.Addr())
-		d.work.Go(func() {
-			if err := server.Serve(); err != nil {
-				d.fail(err)
-			}
-		})
+		d.Log.Info("listening", "port", x.name, "address", server.Addr())
+	}
+	if err = d.offer(d.term.Load()); err != nil {
+		return err
+	}
+	d.serve(func() error { return d.pages.Serve(pages) })
+	for _, p := range d.servers {
+		d.serve(p.Serve)
 	}
 	return nil
 }
 
-// ownPorts are those that the daemon listens on. The pages are served before all
-// of them are open.
+// serve runs a port until it is closed.
+func (d *Daemon) serve(run func() error) {
+	d.work.Go(func() {
+		if err := run(); err != nil {
+			d.fail(err)
+		}
+	})
+}
+
+// closePorts closes what listen has opened.
+func (d *Daemon) closePorts() {
+	ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
+	defer cancel()
+	for _, s := range d.servers {
+		if err := s.Close(ctx); err != nil {
+			d.Log.Warn("a port did not close in time", "error", err)
+		}
+	}
+	if d.pages != nil {
+		if err := d.pages.Stop(ctx); err != nil {
+			d.Log.Warn("the web port did not close in time", "error", err)
+		}
+	}
+}
+
+// ownPorts are those that the daemon listens on.
 type ownPorts struct {
 	mu   sync.Mutex
 	list []uint16
@@ -95,17 +160,17 @@ func (d *Daemon) ipcLimits() ipc.Limits {
 	return ipc.Limits{MaxFrame: int(i.MaxData), MaxResponse: int(i.MaxResponse), MaxConnections: i.MaxConnections}
 }
 
-// serveWeb opens the HTTP port.
-func (d *Daemon) serveWeb() error {
+// listenWeb opens the HTTP port.
+func (d *Daemon) listenWeb() (net.Listener, error) {
 	w := &d.settings.Web
 	l, err := net.Listen("tcp", w.Bind.String())
 	if err != nil {
-		return fmt.Errorf("cannot open the web port (yarn.resourcemanager.webapp.address): %w", err)
+		return nil, fmt.Errorf("cannot open the web port (yarn.resourcemanager.webapp.address): %w", err)
 	}
 	d.own.add(l.Addr())
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d.webAddr = net.JoinHostPort(publicHost(w.Address.Host), port)
 	from, err := proxy.LocalAddress(context.Background(), w.Address.String())
@@ -116,7 +181,7 @@ func (d *Daemon) serveWeb() error {
 	cors, err := webgate.NewCORS(x.Origins, x.Methods, x.Headers, x.MaxAge)
 	if err != nil {
 		l.Close()
-		return err
+		return nil, err
 	}
 	handler, err := web.New(web.Config{Source: d, Controller: d, Address: d.webAddr, FilterByUser: w.FilterByUser, SubmissionsOff: !w.RESTSubmission,
 		Config: webgate.Config{StaticUser: w.StaticUser, AnonymousRefused: !w.SimpleAnonymous, AnonymousWrites: w.AnonymousWrites,
@@ -127,28 +192,14 @@ func (d *Daemon) serveWeb() error {
 			Admin:         func(c webgate.Caller) bool { return d.rights.IsAdmin(identity(c)) },
 			PrometheusOff: !w.Introspection.Prometheus, StartedAt: time.UnixMilli(d.started), Log: d.Log.With("logger", "web")},
 		Version: rest.Version{Number: release.Hadoop, Build: "Heddle", Date: ""}, ProxyFrom: from, ProxyOff: !w.Proxy.IsZero(),
-		OwnPort: d.own.has, NodeAddresses: d.grants.addresses.of})
+		OwnPort: d.own.has, NodeAddresses: d.addressesOf})
 	if err != nil {
 		l.Close()
-		return err
+		return nil, err
 	}
 	d.pages = webgate.NewServer(handler, d.Log.With("logger", "web"))
 	d.Log.Info("listening", "port", "web", "address", l.Addr())
-	d.work.Go(func() {
-		if err := d.pages.Serve(l); err != nil {
-			d.fail(err)
-		}
-	})
-	return nil
-}
-
-// properties is the configuration in force, as /conf tells it.
-func (d *Daemon) properties() []introspect.Property {
-	var out []introspect.Property
-	for _, v := range d.site.All() {
-		out = append(out, introspect.Property{Name: v.Name, Raw: v.Raw, Value: v.Value, Source: path.Base(v.Origin.File), Final: v.Final})
-	}
-	return out
+	return l, nil
 }
 
 func (d *Daemon) places() view.Places {
@@ -157,18 +208,4 @@ func (d *Daemon) places() view.Places {
 		p.Proxy = "http://" + x.String()
 	}
 	return p
-}
-
-// excluded says why the lists do not admit a host, or nothing.
-func (d *Daemon) excluded(host string, addr netip.Addr) string {
-	if d.lists.Load().Valid(host, addr.String()) {
-		return ""
-	}
-	return fmt.Sprintf("Disallowed NodeManager from  %s, Sending SHUTDOWN signal to the NodeManager.", host)
-}
-
-// rackOf is asked when a node registers, which is also when its address is looked up.
-func (d *Daemon) rackOf(host string) string {
-	d.grants.addresses.resolve(host)
-	return d.racks.Rack(context.Background(), host)
 }

@@ -16,31 +16,31 @@ import (
 )
 
 // IsAdmin implements admin.Daemon.
-func (d *Daemon) IsAdmin(c *ipc.Identity) bool { return d.rights.IsAdmin(c) }
+func (p *process) IsAdmin(c *ipc.Identity) bool { return p.rights.IsAdmin(c) }
 
 // Groups implements admin.Daemon.
-func (d *Daemon) Groups(user string) []string { return d.rights.Groups(user) }
+func (p *process) Groups(user string) []string { return p.rights.Groups(user) }
 
 // RefreshQueues reads the scheduler's configuration anew; the engine decides
 // whether it can be applied, and has to know of the try if it cannot be read.
-func (d *Daemon) RefreshQueues() (cmd engine.RefreshQueues, applied func(), err error) {
-	site, err := d.Load()
+func (t *term) RefreshQueues() (cmd engine.RefreshQueues, applied func(), err error) {
+	site, err := t.Load()
 	var cfg *config.Config
 	if err == nil {
-		cfg, err = d.readSchedule(site, d.clusterSize())
+		cfg, err = t.readSchedule(site, t.clusterSize())
 	}
 	if err != nil {
-		return engine.RefreshQueues{Prepared: d.prepareQueues(nil), Problem: err.Error()}, nil, err
+		return engine.RefreshQueues{Prepared: t.prepareQueues(nil), Problem: err.Error()}, nil, err
 	}
-	return engine.RefreshQueues{Config: cfg, Prepared: d.prepareQueues(cfg)}, func() { d.rights.schedule.Store(cfg) }, nil
+	return engine.RefreshQueues{Config: cfg, Prepared: t.prepareQueues(cfg)}, func() { t.access.schedule.Store(cfg) }, nil
 }
 
 // prepareQueues does beside the loop what can be done there of a refresh; nil if the loop
 // does not say in time on what basis.
-func (d *Daemon) prepareQueues(cfg *config.Config) scheduler.Prepared {
+func (t *term) prepareQueues(cfg *config.Config) scheduler.Prepared {
 	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
 	defer cancel()
-	v, err := d.ask(ctx, func(t engine.Ticket) engine.Command { return engine.QueueBasis{Ticket: t} })
+	v, err := t.ask(ctx, func(k engine.Ticket) engine.Command { return engine.QueueBasis{Ticket: k} })
 	if err != nil {
 		return nil
 	}
@@ -48,10 +48,10 @@ func (d *Daemon) prepareQueues(cfg *config.Config) scheduler.Prepared {
 }
 
 // clusterSize is what the nodes have together, zero if that is not to be had now.
-func (d *Daemon) clusterSize() yarn.Resource {
+func (t *term) clusterSize() yarn.Resource {
 	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
 	defer cancel()
-	v, err := d.loop.Views(ctx)
+	v, err := t.loop.Views(ctx)
 	if err != nil {
 		return yarn.Resource{}
 	}
@@ -60,21 +60,21 @@ func (d *Daemon) clusterSize() yarn.Resource {
 }
 
 // RefreshNodes reads the lists anew, even if their paths have changed.
-func (d *Daemon) RefreshNodes() (engine.RefreshNodes, error) {
-	site, err := d.Load()
+func (t *term) RefreshNodes() (engine.RefreshNodes, error) {
+	site, err := t.Load()
 	if err != nil {
 		return engine.RefreshNodes{}, err
 	}
-	if err := d.readLists(site, false); err != nil {
+	if err := t.readLists(site, false); err != nil {
 		return engine.RefreshNodes{}, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
 	defer cancel()
-	v, err := d.loop.Views(ctx)
+	v, err := t.loop.Views(ctx)
 	if err != nil {
 		return engine.RefreshNodes{}, err
 	}
-	lists, excluded := *d.lists.Load(), map[yarn.NodeID]bool{}
+	lists, excluded := *t.lists.Load(), map[yarn.NodeID]bool{}
 	if lists.Include.Len()+lists.Exclude.Len() == 0 {
 		return engine.RefreshNodes{}, nil // spares looking every node's address up
 	}
@@ -95,29 +95,29 @@ func addressOf(host string) string {
 }
 
 // RefreshGroups implements admin.Daemon.
-func (d *Daemon) RefreshGroups() error {
-	d.rights.groups.Refresh()
+func (p *process) RefreshGroups() error {
+	p.rights.groups.Refresh()
 	return nil
 }
 
 // RefreshProxyUsers implements admin.Daemon.
-func (d *Daemon) RefreshProxyUsers() error {
-	return d.changeRules(func(was, fresh *rules) { was.proxies = fresh.proxies })
+func (p *process) RefreshProxyUsers() error {
+	return p.changeRules(func(was, fresh *rules) { was.proxies = fresh.proxies })
 }
 
 // RefreshAdminACL implements admin.Daemon.
-func (d *Daemon) RefreshAdminACL() error {
-	return d.changeRules(func(was, fresh *rules) { was.admins = fresh.admins })
+func (p *process) RefreshAdminACL() error {
+	return p.changeRules(func(was, fresh *rules) { was.admins = fresh.admins })
 }
 
 // RefreshServiceACL implements admin.Daemon.
-func (d *Daemon) RefreshServiceACL() error {
+func (p *process) RefreshServiceACL() error {
 	return fmt.Errorf("Service Authorization (hadoop.security.authorization) not enabled.")
 }
 
 // changeRules takes a part of freshly read rules over.
-func (d *Daemon) changeRules(take func(was, fresh *rules)) error {
-	site, err := d.Load()
+func (p *process) changeRules(take func(was, fresh *rules)) error {
+	site, err := p.Load()
 	if err != nil {
 		return err
 	}
@@ -125,9 +125,9 @@ func (d *Daemon) changeRules(take func(was, fresh *rules)) error {
 	if err != nil {
 		return err
 	}
-	changed := *d.rights.rules.Load()
-	take(&changed, newRules(rm, d.User))
-	d.rights.rules.Store(&changed)
+	changed := *p.rights.rules.Load()
+	take(&changed, newRules(rm, p.User))
+	p.rights.rules.Store(&changed)
 	return nil
 }
 

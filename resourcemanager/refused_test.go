@@ -95,7 +95,7 @@ func (w *world) seen() (s struct {
 	MinMemory, MaxCore int64
 }) {
 	w.t.Helper()
-	v, err := w.d.loop.Views(w.t.Context())
+	v, err := w.term().loop.Views(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func (w *world) seen() (s struct {
 	for _, n := range v.Nodes() {
 		s.Nodes = append(s.Nodes, []any{n.ID, n.State, n.Used, n.Available, n.Containers})
 	}
-	cfg := w.d.rights.schedule.Load()
+	cfg := w.term().access.schedule.Load()
 	s.MinMemory, s.MaxCore = cfg.Cluster.MinAllocation.MemoryMB(), cfg.Cluster.MaxAllocation.VCoreCount()
 	return s
 }

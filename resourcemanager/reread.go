@@ -9,42 +9,53 @@ import (
 )
 
 // Reread reads anew whatever an administrator can have refreshed: queues, lists of nodes, groups, proxy users and administrators. Each
-// is taken over as a whole or stays as it is, and a line of the audit log says which. It returns when all are done or ctx ends.
+// is taken over as a whole or stays as it is, and a line of the audit log says which. It returns when all are done or ctx ends. Without a
+// term there are no queues to refresh, and the next one reads them.
 func (d *Daemon) Reread(ctx context.Context) {
 	self := &ipc.Identity{User: d.User, Remote: netip.AddrPortFrom(netip.IPv4Unspecified(), 0)}
-	for _, part := range []struct {
+	type part struct {
 		operation string
 		run       func() error
-	}{
-		{"refreshQueues", func() error { return d.rereadQueues(ctx) }},
-		{"refreshNodes", func() error { return d.rereadNodes(ctx) }},
-		{"refreshUserToGroupsMappings", d.RefreshGroups},
-		{"refreshSuperUserGroupsConfiguration", d.RefreshProxyUsers},
-		{"refreshAdminAcls", d.RefreshAdminACL},
-	} {
+	}
+	parts := []part{{"refreshNodes", d.rereadLists}}
+	if t := d.term.Load(); t != nil {
+		parts = []part{{"refreshQueues", func() error { return t.rereadQueues(ctx) }}, {"refreshNodes", func() error { return t.rereadNodes(ctx) }}}
+	}
+	parts = append(parts, part{"refreshUserToGroupsMappings", d.RefreshGroups}, part{"refreshSuperUserGroupsConfiguration", d.RefreshProxyUsers},
+		part{"refreshAdminAcls", d.RefreshAdminACL})
+	for _, x := range parts {
 		if ctx.Err() != nil {
 			return
 		}
-		d.Audit(self, part.operation, part.run())
+		d.Audit(self, x.operation, x.run())
 	}
 }
 
-func (d *Daemon) rereadQueues(ctx context.Context) error {
-	cmd, applied, err := d.RefreshQueues()
+// rereadLists reads the lists of nodes while there are no nodes.
+func (p *process) rereadLists() error {
+	site, err := p.Load()
 	if err != nil {
 		return err
 	}
-	if _, err = d.ask(ctx, func(t engine.Ticket) engine.Command { cmd.Ticket = t; return cmd }); err == nil {
+	return p.readLists(site, false)
+}
+
+func (t *term) rereadQueues(ctx context.Context) error {
+	cmd, applied, err := t.RefreshQueues()
+	if err != nil {
+		return err
+	}
+	if _, err = t.ask(ctx, func(k engine.Ticket) engine.Command { cmd.Ticket = k; return cmd }); err == nil {
 		applied()
 	}
 	return err
 }
 
-func (d *Daemon) rereadNodes(ctx context.Context) error {
-	cmd, err := d.RefreshNodes()
+func (t *term) rereadNodes(ctx context.Context) error {
+	cmd, err := t.RefreshNodes()
 	if err != nil {
 		return err
 	}
-	_, err = d.ask(ctx, func(t engine.Ticket) engine.Command { cmd.Ticket = t; return cmd })
+	_, err = t.ask(ctx, func(k engine.Ticket) engine.Command { cmd.Ticket = k; return cmd })
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
 
 	"github.com/heddle-project/heddle/internal/answer"
@@ -19,32 +18,31 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/queue"
-	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// The daemon as the web server sees it: access.Source and access.Controller.
+// A term as the web server sees it; the Daemon has the rest of access.Source.
 
 // Cluster implements access.Source.
-func (d *Daemon) Cluster(ctx context.Context) (*view.Cluster, error) {
-	v, err := d.loop.Views(ctx)
+func (t *term) Cluster(ctx context.Context) (*view.Cluster, error) {
+	v, err := t.loop.Views(ctx)
 	if err != nil {
 		return nil, err
 	}
 	_, metrics := v.Queues()
 	nodes, labels := v.LabelledNodes()
 	return &view.Cluster{
-		At: clock.System().Now(), StartedAt: d.started, Applications: v.Applications(), Nodes: nodes, Labels: labels, Metrics: metrics,
-		ResourceTypes: d.types, MinAllocation: d.rights.schedule.Load().Cluster.MinAllocation,
-		MaxAllocation:  d.rights.schedule.Load().Cluster.MaxAllocation,
-		MaxAppPriority: d.settings.Applications.MaxPriority, QueueACLs: d.queueACLs,
+		At: clock.System().Now(), StartedAt: t.started, Applications: v.Applications(), Nodes: nodes, Labels: labels, Metrics: metrics,
+		ResourceTypes: t.types, MinAllocation: t.access.schedule.Load().Cluster.MinAllocation,
+		MaxAllocation:  t.access.schedule.Load().Cluster.MaxAllocation,
+		MaxAppPriority: t.settings.Applications.MaxPriority, QueueACLs: t.queueACLs,
 	}, nil
 }
 
 // queueACLs are the texts of a queue's own lists; of a queue that was created
 // while running, those that nobody is on.
-func (d *Daemon) queueACLs(path string) (submit, administer string) {
-	way := d.rights.schedule.Load().Way(path)
+func (t *term) queueACLs(path string) (submit, administer string) {
+	way := t.access.schedule.Load().Way(path)
 	if q := way[len(way)-1]; q.Path == path {
 		return q.Submit.String(), q.Admin.String()
 	}
@@ -52,8 +50,8 @@ func (d *Daemon) queueACLs(path string) (submit, administer string) {
 }
 
 // Application implements access.Source.
-func (d *Daemon) Application(ctx context.Context, id yarn.ApplicationID) (*view.Application, error) {
-	v, err := d.loop.Views(ctx)
+func (t *term) Application(ctx context.Context, id yarn.ApplicationID) (*view.Application, error) {
+	v, err := t.loop.Views(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +63,8 @@ func (d *Daemon) Application(ctx context.Context, id yarn.ApplicationID) (*view.
 }
 
 // Queues implements access.Source.
-func (d *Daemon) Queues(ctx context.Context) (*queue.Snapshot, error) {
-	v, err := d.loop.Views(ctx)
+func (t *term) Queues(ctx context.Context) (*queue.Snapshot, error) {
+	v, err := t.loop.Views(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -74,34 +72,12 @@ func (d *Daemon) Queues(ctx context.Context) (*queue.Snapshot, error) {
 	return q, nil
 }
 
-// Java names of stores, as /info shows them.
-const (
-	nullStore   = "org.apache.hadoop.yarn.server.resourcemanager.recovery.NullRMStateStore"
-	memoryStore = "org.apache.hadoop.yarn.server.resourcemanager.recovery.MemoryRMStateStore"
-)
-
-// schedulers are the names under which they are shown.
-var schedulers = map[string]string{"capacity": access.Capacity, "fifo": access.Fifo}
-
-// Daemon implements access.Source.
-func (d *Daemon) Daemon(context.Context) access.Daemon {
-	name, path := nullStore, ""
-	switch r := d.settings.Recovery; {
-	case r.Enabled && r.Store == "bolt":
-		name, path = "heddle.bolt", r.Path
-	case r.Enabled && r.Store == "memory":
-		name = memoryStore
-	}
-	return access.Daemon{StartedAt: d.started, State: "STARTED", HAState: "ACTIVE", Store: name, StorePath: path, LoginUser: d.User, Scheduler: schedulers[d.settings.Allocation.Scheduler],
-		Connection: "Could not find leader elector. Verify both HA and automatic failover are enabled.", Holds: d.holds()}
-}
-
 // holds are the loop's, as the web server tells them.
-func (d *Daemon) holds() access.Holds {
+func (t *term) holds() access.Holds {
 	show := func(h loop.Hold) access.Hold {
 		return access.Hold{Number: h.Number, What: h.What, Millis: float64(h.Took.Microseconds()) / 1000, At: h.At.UnixMilli()}
 	}
-	h := d.loop.Holds()
+	h := t.loop.Holds()
 	out := access.Holds{Count: h.Count}
 	if h.Count > 0 {
 		out.Longest = show(h.Longest)
@@ -112,29 +88,14 @@ func (d *Daemon) holds() access.Holds {
 	return out
 }
 
-// MayView implements access.Source.
-func (d *Daemon) MayView(c webgate.Caller, a *view.Application) bool {
-	return d.rights.MayView(identity(c), a)
-}
-
-// QueueRights implements access.Source.
-func (d *Daemon) QueueRights(c webgate.Caller, path string) access.QueueRights {
-	return access.QueueRights(d.rights.QueueRights(identity(c), []string{path})[0])
-}
-
-func identity(c webgate.Caller) *ipc.Identity {
-	addr, _ := netip.ParseAddr(c.Address)
-	return &ipc.Identity{User: c.User, Remote: netip.AddrPortFrom(addr, 0)}
-}
-
 // ask applies a command and waits for its answer.
-func (d *Daemon) ask(ctx context.Context, command func(engine.Ticket) engine.Command) (any, error) {
+func (t *term) ask(ctx context.Context, command func(engine.Ticket) engine.Command) (any, error) {
 	type reply struct {
 		value any
 		err   error
 	}
 	got := make(chan reply, 1)
-	d.loop.Post(command(d.loop.Expect(func(v any, err error) { got <- reply{v, err} })))
+	t.loop.Post(command(t.loop.Expect(func(v any, err error) { got <- reply{v, err} })))
 	select {
 	case a := <-got:
 		return a.value, refusal(a.err)
@@ -158,28 +119,28 @@ func refusal(err error) error {
 }
 
 // modifiable fails unless the caller may change the application.
-func (d *Daemon) modifiable(ctx context.Context, c webgate.Caller, id yarn.ApplicationID) error {
-	a, err := d.Application(ctx, id)
+func (t *term) modifiable(ctx context.Context, c webgate.Caller, id yarn.ApplicationID) error {
+	a, err := t.Application(ctx, id)
 	if err != nil {
 		return err
 	}
-	if !d.rights.MayModify(identity(c), a) {
+	if !t.access.MayModify(identity(c), a) {
 		return answer.Errorf(answer.Forbidden, "User %s cannot perform operation MODIFY_APP on %s", c.User, id)
 	}
 	return nil
 }
 
 // Kill implements access.Controller.
-func (d *Daemon) Kill(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, diagnostics string) (_ bool, err error) {
-	defer func() { d.auditWeb(c, audit.Kill, id, err) }()
-	if err := d.modifiable(ctx, c, id); err != nil {
+func (t *term) Kill(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, diagnostics string) (_ bool, err error) {
+	defer func() { t.auditWeb(c, audit.Kill, id, err) }()
+	if err := t.modifiable(ctx, c, id); err != nil {
 		return false, err
 	}
 	why := fmt.Sprintf("Application %s was killed by user %s", id, c.User) // compat: over REST without the address
 	if diagnostics != "" {
 		why += " with diagnostic message: " + diagnostics
 	}
-	v, err := d.ask(ctx, func(t engine.Ticket) engine.Command { return engine.Kill{Ticket: t, Application: id, Diagnostics: why} })
+	v, err := t.ask(ctx, func(k engine.Ticket) engine.Command { return engine.Kill{Ticket: k, Application: id, Diagnostics: why} })
 	if err != nil {
 		return false, err
 	}
@@ -187,18 +148,18 @@ func (d *Daemon) Kill(ctx context.Context, c webgate.Caller, id yarn.Application
 }
 
 // Move implements access.Controller.
-func (d *Daemon) Move(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, queue string) (_ string, err error) {
-	defer func() { d.auditWeb(c, audit.Move, id, err) }()
-	if err := d.modifiable(ctx, c, id); err != nil {
+func (t *term) Move(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, queue string) (_ string, err error) {
+	defer func() { t.auditWeb(c, audit.Move, id, err) }()
+	if err := t.modifiable(ctx, c, id); err != nil {
 		return "", err
 	}
-	groups := d.rights.Groups(c.User)
-	if _, err := d.ask(ctx, func(t engine.Ticket) engine.Command {
-		return engine.Move{Ticket: t, Application: id, Queue: queue, User: c.User, Groups: groups}
+	groups := t.rights.Groups(c.User)
+	if _, err := t.ask(ctx, func(k engine.Ticket) engine.Command {
+		return engine.Move{Ticket: k, Application: id, Queue: queue, User: c.User, Groups: groups}
 	}); err != nil {
 		return "", err
 	}
-	a, err := d.Application(ctx, id)
+	a, err := t.Application(ctx, id)
 	if err != nil {
 		return "", err
 	}
@@ -206,13 +167,13 @@ func (d *Daemon) Move(ctx context.Context, c webgate.Caller, id yarn.Application
 }
 
 // SetPriority implements access.Controller.
-func (d *Daemon) SetPriority(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, priority int32) (_ int32, err error) {
-	defer func() { d.auditWeb(c, audit.Priority, id, err) }()
-	if err := d.modifiable(ctx, c, id); err != nil {
+func (t *term) SetPriority(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, priority int32) (_ int32, err error) {
+	defer func() { t.auditWeb(c, audit.Priority, id, err) }()
+	if err := t.modifiable(ctx, c, id); err != nil {
 		return 0, err
 	}
-	v, err := d.ask(ctx, func(t engine.Ticket) engine.Command {
-		return engine.SetPriority{Ticket: t, Application: id, Priority: priority}
+	v, err := t.ask(ctx, func(k engine.Ticket) engine.Command {
+		return engine.SetPriority{Ticket: k, Application: id, Priority: priority}
 	})
 	if err != nil {
 		return 0, err
@@ -221,13 +182,13 @@ func (d *Daemon) SetPriority(ctx context.Context, c webgate.Caller, id yarn.Appl
 }
 
 // SetLifetime implements access.Controller.
-func (d *Daemon) SetLifetime(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, expireAt int64) (_ int64, err error) {
-	defer func() { d.auditWeb(c, audit.Timeouts, id, err) }()
-	if err := d.modifiable(ctx, c, id); err != nil {
+func (t *term) SetLifetime(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, expireAt int64) (_ int64, err error) {
+	defer func() { t.auditWeb(c, audit.Timeouts, id, err) }()
+	if err := t.modifiable(ctx, c, id); err != nil {
 		return 0, err
 	}
-	v, err := d.ask(ctx, func(t engine.Ticket) engine.Command {
-		return engine.SetLifetime{Ticket: t, Application: id, ExpireAt: expireAt}
+	v, err := t.ask(ctx, func(k engine.Ticket) engine.Command {
+		return engine.SetLifetime{Ticket: k, Application: id, ExpireAt: expireAt}
 	})
 	if err != nil {
 		return 0, err
@@ -236,8 +197,8 @@ func (d *Daemon) SetLifetime(ctx context.Context, c webgate.Caller, id yarn.Appl
 }
 
 // NewApplication implements access.Controller.
-func (d *Daemon) NewApplication(ctx context.Context, _ webgate.Caller) (yarn.ApplicationID, yarn.Resource, error) {
-	v, err := d.ask(ctx, func(t engine.Ticket) engine.Command { return engine.NewApplication{Ticket: t} })
+func (t *term) NewApplication(ctx context.Context, _ webgate.Caller) (yarn.ApplicationID, yarn.Resource, error) {
+	v, err := t.ask(ctx, func(k engine.Ticket) engine.Command { return engine.NewApplication{Ticket: k} })
 	if err != nil {
 		return yarn.ApplicationID{}, yarn.Resource{}, err
 	}
@@ -246,52 +207,52 @@ func (d *Daemon) NewApplication(ctx context.Context, _ webgate.Caller) (yarn.App
 }
 
 // changeLabels makes a change of labels for an administrator.
-func (d *Daemon) changeLabels(ctx context.Context, c webgate.Caller, operation string, command func(engine.Ticket) engine.Command) error {
+func (t *term) changeLabels(ctx context.Context, c webgate.Caller, operation string, command func(engine.Ticket) engine.Command) error {
 	who := identity(c)
 	err := error(answer.Errorf(answer.Unauthorized, "User %s not authorized for post to .../%s", c.User, operation))
-	if d.rights.IsAdmin(who) {
-		_, err = d.ask(ctx, command)
+	if t.rights.IsAdmin(who) {
+		_, err = t.ask(ctx, command)
 	}
-	d.Audit(who, strings.TrimSpace(operation), err)
+	t.Audit(who, strings.TrimSpace(operation), err)
 	return err
 }
 
 // AddLabels implements access.Controller.
-func (d *Daemon) AddLabels(ctx context.Context, c webgate.Caller, labels []view.Label) error {
+func (t *term) AddLabels(ctx context.Context, c webgate.Caller, labels []view.Label) error {
 	cmd := engine.AddLabels{}
 	for _, l := range labels {
 		cmd.Labels = append(cmd.Labels, scheduler.Label(l))
 	}
-	return d.changeLabels(ctx, c, "add-node-labels ", func(t engine.Ticket) engine.Command { // compat: the space at the end
-		cmd.Ticket = t
+	return t.changeLabels(ctx, c, "add-node-labels ", func(k engine.Ticket) engine.Command { // compat: the space at the end
+		cmd.Ticket = k
 		return cmd
 	})
 }
 
 // RemoveLabels implements access.Controller.
-func (d *Daemon) RemoveLabels(ctx context.Context, c webgate.Caller, names []string) error {
-	return d.changeLabels(ctx, c, "remove-node-labels ", func(t engine.Ticket) engine.Command { return engine.RemoveLabels{Ticket: t, Names: names} })
+func (t *term) RemoveLabels(ctx context.Context, c webgate.Caller, names []string) error {
+	return t.changeLabels(ctx, c, "remove-node-labels ", func(k engine.Ticket) engine.Command { return engine.RemoveLabels{Ticket: k, Names: names} })
 }
 
 // ReplaceLabels implements access.Controller.
-func (d *Daemon) ReplaceLabels(ctx context.Context, c webgate.Caller, operation string, nodes []view.NodeLabels) error {
-	if d.settings.Labels.ByNodes { // compat: another exception than those of all other refusals
+func (t *term) ReplaceLabels(ctx context.Context, c webgate.Caller, operation string, nodes []view.NodeLabels) error {
+	if t.settings.Labels.ByNodes { // compat: another exception than those of all other refusals
 		return &answer.Exception{Status: http.StatusNotFound, Class: "java.io.IOException", Message: engine.NotCentralized}
 	}
-	return d.changeLabels(ctx, c, operation, func(t engine.Ticket) engine.Command { return engine.ReplaceLabels{Ticket: t, Nodes: nodes} })
+	return t.changeLabels(ctx, c, operation, func(k engine.Ticket) engine.Command { return engine.ReplaceLabels{Ticket: k, Nodes: nodes} })
 }
 
 // logSummary writes the line by which operators account for ended applications.
-func (d *Daemon) logSummary(id yarn.ApplicationID) {
+func (t *term) logSummary(id yarn.ApplicationID) {
 	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
 	defer cancel()
-	a, err := d.Application(ctx, id)
+	a, err := t.Application(ctx, id)
 	if err != nil { // it is forgotten already, or the loop is stuck or stopping
-		d.Log.Warn("an application has ended without its line in the audit log and in this one", "appId", id, "error", err)
+		t.Log.Warn("an application has ended without its line in the audit log and in this one", "appId", id, "error", err)
 		return
 	}
-	d.auditEnd(a)
-	d.Log.Info("application has ended", "logger", "summary", "appId", id, "name", a.Name, "user", a.User, "queue", a.Queue,
+	t.auditEnd(a)
+	t.Log.Info("application has ended", "logger", "summary", "appId", id, "name", a.Name, "user", a.User, "queue", a.Queue,
 		"state", a.PublicState, "finalStatus", a.FinalStatus, "memorySeconds", a.Usage.ResourceSeconds.MemoryMB(),
 		"vcoreSeconds", a.Usage.ResourceSeconds.VCoreCount(), "startTime", a.StartTime, "finishTime", a.FinishTime, "attempts", len(a.Attempts))
 }

@@ -12,33 +12,33 @@ import (
 const leastPeriod = 10 * time.Millisecond
 
 // tendQueues starts the monitors of queues that are configured.
-func (d *Daemon) tendQueues(ctx context.Context) {
-	if d.rights.schedule.Load().Capacity == nil {
+func (t *term) tendQueues(ctx context.Context) {
+	if t.access.schedule.Load().Capacity == nil {
 		return // no other scheduler creates queues
 	}
-	m := &d.settings.Monitors
+	m := &t.settings.Monitors
 	if m.ShareOut {
-		d.Log.Info("guarantees below managed parents are shared out", "every", m.ShareEvery)
-		d.work.Go(func() {
-			d.repeat(ctx, engine.TendQueues{}, func() time.Duration { return m.ShareEvery })
+		t.Log.Info("guarantees below managed parents are shared out", "every", m.ShareEvery)
+		t.work.Go(func() {
+			t.repeat(ctx, engine.TendQueues{}, func() time.Duration { return m.ShareEvery })
 		})
 	}
 	if m.DeleteQueues {
-		d.Log.Info("empty queues that were created on demand are removed", "after", d.queueExpiry())
-		d.work.Go(func() { d.repeat(ctx, engine.TendQueues{Deleting: true}, d.queueExpiry) })
+		t.Log.Info("empty queues that were created on demand are removed", "after", t.queueExpiry())
+		t.work.Go(func() { t.repeat(ctx, engine.TendQueues{Deleting: true}, t.queueExpiry) })
 	}
 }
 
 // queueExpiry is how long a queue that was created on demand stays without use,
 // by the configuration in force, and how often such queues are looked for.
-func (d *Daemon) queueExpiry() time.Duration {
-	return time.Duration(min(d.rights.schedule.Load().Capacity.ExpirySeconds, math.MaxInt32)) * time.Second
+func (t *term) queueExpiry() time.Duration {
+	return time.Duration(min(t.access.schedule.Load().Capacity.ExpirySeconds, math.MaxInt32)) * time.Second
 }
 
 // repeat posts a command now and then once in every period.
-func (d *Daemon) repeat(ctx context.Context, c engine.Command, period func() time.Duration) {
+func (t *term) repeat(ctx context.Context, c engine.Command, period func() time.Duration) {
 	for {
-		d.loop.Post(c)
+		t.loop.Post(c)
 		select {
 		case <-ctx.Done():
 			return

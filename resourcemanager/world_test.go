@@ -54,6 +54,9 @@ type world struct {
 	audited journalLog
 }
 
+// term is the one that there is.
+func (w *world) term() *term { return w.d.term.Load() }
+
 // site is a configuration on free loopback ports.
 func site(changes ...string) map[string]string {
 	s := map[string]string{
@@ -130,7 +133,7 @@ func (w *world) rerun() {
 }
 
 func (w *world) start() (*Daemon, error) {
-	return Start(Options{Recordings: w.records, Load: w.load, Dir: w.dir, User: operator, Log: slog.New(slog.NewTextHandler(w.log, nil)), Audit: w.audit})
+	return Start(w.t.Context(), Options{Recordings: w.records, Load: w.load, Dir: w.dir, User: operator, Log: slog.New(slog.NewTextHandler(w.log, nil)), Audit: w.audit})
 }
 
 func (w *world) writeQueues(text string) {

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/heddle-project/heddle/cli"
 	"github.com/heddle-project/heddle/conf"
@@ -44,17 +43,19 @@ func runResourceManager(ctx context.Context, s cli.Start) error {
 	if o.Audit, err = log.openAudit(s, auditorOfResourceManager); err != nil {
 		return err
 	}
-	var up atomic.Pointer[resourcemanager.Daemon]
+	var d *resourcemanager.Daemon
+	up := make(chan struct{})
 	log.attend(ctx, func(ctx context.Context) {
-		if d := up.Load(); d != nil { // one that is starting is reading everything
+		select {
+		case <-up: // one that is starting may have read the files before they changed
 			d.Reread(ctx)
+		case <-ctx.Done():
 		}
 	})
-	d, err := resourcemanager.Start(o)
-	if err != nil {
+	if d, err = resourcemanager.Start(ctx, o); err != nil {
 		return err
 	}
-	up.Store(d)
+	close(up)
 	log.Info("the ResourceManager is up", "configuration", s.ConfDir)
 	err = d.Wait(ctx)
 	d.Stop()

@@ -30,8 +30,8 @@ func unusedPorts(t *testing.T, n int) (out []int) {
 	return out
 }
 
-// formerlyTwo is the configuration of a cluster that had two ResourceManagers, of which rm1 is this machine.
-func formerlyTwo(t *testing.T, ports []int) string {
+// formerlyTwo is the configuration of a cluster that had two ResourceManagers, of which the one with that id is this machine.
+func formerlyTwo(t *testing.T, here string, ports []int) string {
 	t.Helper()
 	dir := t.TempDir()
 	values := map[string]string{
@@ -41,8 +41,10 @@ func formerlyTwo(t *testing.T, ports []int) string {
 		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "100",
 	}
 	for i, name := range []string{"address", "scheduler.address", "resource-tracker.address", "admin.address", "webapp.address"} {
-		values["yarn.resourcemanager."+name+".rm1"] = fmt.Sprintf("127.0.0.1:%d", ports[i])
-		values["yarn.resourcemanager."+name+".rm2"] = "192.0.2.1:1"
+		for _, id := range []string{"rm1", "rm2"} {
+			values["yarn.resourcemanager."+name+"."+id] = "192.0.2.1:1"
+		}
+		values["yarn.resourcemanager."+name+"."+here] = fmt.Sprintf("127.0.0.1:%d", ports[i])
 	}
 	queues := map[string]string{"yarn.scheduler.capacity.root.queues": "default", "yarn.scheduler.capacity.root.default.capacity": "100"}
 	for file, values := range map[string]map[string]string{"yarn-site.xml": values, "capacity-scheduler.xml": queues} {
@@ -61,14 +63,14 @@ func formerlyTwo(t *testing.T, ports []int) string {
 // at rm1's ports.
 func TestFilesOfTwoResourceManagers(t *testing.T) {
 	ports := unusedPorts(t, 5)
-	dir := formerlyTwo(t, ports)
+	dir := formerlyTwo(t, "rm1", ports)
 	s := cli.Start{ConfDir: dir, LogFile: filepath.Join(dir, "daemons.log")}
 	log, err := openLog(s, "daemons")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.close()
-	rm, err := resourcemanager.Start(resourceManagerOptions(s, log))
+	rm, err := resourcemanager.Start(t.Context(), resourceManagerOptions(s, log))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,5 +105,30 @@ func TestFilesOfTwoResourceManagers(t *testing.T) {
 	}
 	if n := strings.Count(string(text), "those of rm1 are used"); n != 2 {
 		t.Errorf("each daemon says once whose addresses are used, %d do:\n%s", n, text)
+	}
+}
+
+// TestFilesOfTwoOnTheSecond: the ResourceManager is the one whose addresses are this machine's, also if it is not the first.
+func TestFilesOfTwoOnTheSecond(t *testing.T) {
+	ports := unusedPorts(t, 5)
+	dir := formerlyTwo(t, "rm2", ports)
+	s := cli.Start{ConfDir: dir, LogFile: filepath.Join(dir, "daemons.log")}
+	log, err := openLog(s, "daemons")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.close()
+	rm, err := resourcemanager.Start(t.Context(), resourceManagerOptions(s, log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rm.Stop()
+	for _, port := range ports {
+		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		c.Close()
 	}
 }

@@ -117,6 +117,14 @@ type running struct {
 // launch starts a daemon with a log file and waits until it says that it is up.
 func launch(t *testing.T, kind string) *running {
 	t.Helper()
+	r := begin(t, kind, "")
+	r.says(" is up ")
+	return r
+}
+
+// begin starts a daemon with a log file, and more properties than it needs.
+func begin(t *testing.T, kind, more string) *running {
+	t.Helper()
 	r := &running{t: t, dir: t.TempDir(), done: make(chan error, 1)}
 	r.log = filepath.Join(r.dir, "daemon.log")
 	site := ""
@@ -127,7 +135,7 @@ func launch(t *testing.T, kind string) *running {
 	for _, d := range []string{"local-dirs", "log-dirs", "recovery.dir"} {
 		site += property("yarn.nodemanager."+d, filepath.Join(r.dir, d))
 	}
-	r.write("yarn-site.xml", site)
+	r.write("yarn-site.xml", site+more)
 	r.queues("default")
 	r.cmd = exec.Command(os.Args[0], "--config", r.dir, kind)
 	r.cmd.Env = append(os.Environ(), beYarn+"=1", "HEDDLE_DAEMON_LOG="+r.log)
@@ -137,8 +145,61 @@ func launch(t *testing.T, kind string) *running {
 	}
 	go func() { r.done <- r.cmd.Wait() }()
 	t.Cleanup(func() { r.cmd.Process.Kill() })
-	r.says(" is up ")
 	return r
+}
+
+// startsSlowly starts a ResourceManager that waits in its start until go on is called, for its list of nodes is a pipe. Then the list is a
+// file.
+func startsSlowly(t *testing.T) (r *running, goOn func()) {
+	t.Helper()
+	list := filepath.Join(t.TempDir(), "exclude")
+	if err := syscall.Mkfifo(list, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r = begin(t, "resourcemanager", property("yarn.resourcemanager.nodes.exclude-path", list))
+	pipe, err := os.OpenFile(list, os.O_WRONLY, 0) // waits for the reader
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pipe.Close() })
+	return r, func() {
+		t.Helper()
+		if err := os.WriteFile(list+".new", nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(list+".new", list); err != nil {
+			t.Fatal(err)
+		}
+		pipe.Close()
+	}
+}
+
+// What is asked for while a ResourceManager starts is done when it is up.
+func TestHangUpWhileStarting(t *testing.T) {
+	r, goOn := startsSlowly(t)
+	r.signal(syscall.SIGHUP)
+	r.says("reopened")
+	goOn()
+	audits := *r
+	audits.log = filepath.Join(r.dir, "rm-audit.log")
+	if got := audits.says("OPERATION=refreshAdminAcls"); !strings.Contains(got, "OPERATION=refreshQueues") || strings.Contains(got, "FAILURE") {
+		t.Errorf("not everything was read anew:\n%s", got)
+	}
+}
+
+// A ResourceManager that is told to end while it starts does so, as one that was asked to.
+func TestTermWhileStarting(t *testing.T) {
+	r, goOn := startsSlowly(t)
+	r.signal(syscall.SIGTERM)
+	goOn()
+	select {
+	case err := <-r.done:
+		if err != nil {
+			t.Errorf("ended by TERM: %v", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("TERM did not end it")
+	}
 }
 
 func property(name, value string) string {

@@ -219,7 +219,7 @@ func (f *File) openBolt(path string, look func(file *os.File, size int64) error)
 	switch {
 	case refused != nil:
 		return refused
-	case errors.Is(err, errPanic):
+	case errors.Is(err, ErrDamaged):
 		// bbolt has not cleaned up. The mapping that it leaves keeps the lock alive
 		// over closing, so the lock is given back by hand.
 		_ = syscall.Flock(int(f.file.Fd()), syscall.LOCK_UN)
@@ -371,7 +371,8 @@ func (f *File) Close() error {
 	}
 }
 
-var errPanic = errors.New("it was damaged while it was read")
+// ErrDamaged tells that bbolt came upon what cannot be while it read.
+var ErrDamaged = errors.New("it was damaged while it was read")
 
 // guard turns the panics with which bbolt meets a damaged file, and the fault
 // of reading a mapped file that was cut short, into errors.
@@ -379,7 +380,7 @@ func guard(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			err = fmt.Errorf("%w (%v)", errPanic, panicked)
+			err = fmt.Errorf("%w (%v)", ErrDamaged, panicked)
 		}
 	}()
 	return do()

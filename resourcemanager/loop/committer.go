@@ -27,7 +27,7 @@ type committer struct {
 	store   store.Store
 	log     *slog.Logger
 	confirm func([]engine.Stored)
-	fatal   func(error)
+	lost    func(*Loss)
 
 	mu      sync.Mutex
 	waiting []engine.Save
@@ -36,8 +36,8 @@ type committer struct {
 	done    chan struct{}
 }
 
-func newCommitter(s store.Store, log *slog.Logger, confirm func([]engine.Stored), fatal func(error)) *committer {
-	c := &committer{store: s, log: log, confirm: confirm, fatal: fatal, done: make(chan struct{})}
+func newCommitter(s store.Store, log *slog.Logger, confirm func([]engine.Stored), lost func(*Loss)) *committer {
+	c := &committer{store: s, log: log, confirm: confirm, lost: lost, done: make(chan struct{})}
 	c.more.L = &c.mu
 	return c
 }
@@ -71,7 +71,7 @@ func (c *committer) run() {
 		case errors.Is(err, errStopped):
 			return
 		case err != nil:
-			c.fatal(err)
+			c.lost(lossOf(err))
 			return
 		}
 		c.confirm(stored)

@@ -59,7 +59,7 @@ func (r *rig) remember(k *kept, a *answered, rec state.Record) {
 	})})
 }
 
-func (r *rig) failures() []error {
+func (r *rig) failures() []*Loss {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.fatal)
@@ -194,6 +194,30 @@ func TestUnavailableThenBack(t *testing.T) {
 	}
 }
 
+// Why the store stays away is told by kind.
+func TestLosses(t *testing.T) {
+	for script, want := range map[string]struct {
+		kind LossKind
+		text string
+	}{
+		"commit 1.. unavailable":                     {Away, "it is away: state store is unavailable: "},
+		"commit 1.. full":                            {Full, "its disk is full: "},
+		"commit 1..3 unavailable\ncommit 4.. full":   {Full, "no space left on device (tried 601 times in 30s)"},
+		"commit 1.. damaged":                         {Damaged, "it is damaged: "},
+		"commit 1..3 unavailable\ncommit 4.. fenced": {Fenced, "it was taken over: "},
+	} {
+		inStore(t, script, func(t *testing.T, r *rig, k *kept) {
+			var a answered
+			r.remember(k, &a, record(1))
+			time.Sleep(retryFor + time.Second)
+			if f := r.failures(); len(f) != 1 || f[0].Kind != want.kind || !strings.Contains(f[0].Error(), want.text) {
+				t.Errorf("%s: %v, want %s, %q", script, f, want.kind, want.text)
+			}
+			r.closes(t, &a, 1)
+		})
+	}
+}
+
 // A store that stays away costs the role, and nothing was promised.
 func TestUnavailableForGood(t *testing.T) {
 	inStore(t, "commit 1.. unavailable", func(t *testing.T, r *rig, k *kept) {
@@ -205,7 +229,7 @@ func TestUnavailableForGood(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		var away *store.UnavailableError
-		if f := r.failures(); len(f) != 1 || !errors.As(f[0], &away) || !strings.Contains(f[0].Error(), "tried 601 times in 30s") {
+		if f := r.failures(); len(f) != 1 || !errors.As(f[0], &away) || f[0].Kind != Away || !strings.Contains(f[0].Error(), "tried 601 times in 30s") {
 			t.Errorf("fatal: %v", f)
 		}
 		if text := r.log.String(); strings.Count(text, "does not answer") != 4 || !strings.Contains(text, "tries=201 since=10s") {
@@ -247,7 +271,7 @@ func TestFenced(t *testing.T) {
 			r.remember(k, &a, key(n+2))
 		}
 		synctest.Wait()
-		if f := r.failures(); len(f) != 1 || !errors.Is(f[0], store.ErrFenced) {
+		if f := r.failures(); len(f) != 1 || !errors.Is(f[0], store.ErrFenced) || f[0].Kind != Fenced {
 			t.Errorf("fatal: %v", f)
 		}
 		if len(k.disk.Values()) != 1 {
@@ -356,7 +380,7 @@ func TestNoHalves(t *testing.T) {
 		var a answered
 		r.l.Post(engine.Remember{Ops: []state.Op{state.Put(key(1))}, Ticket: r.l.Expect(a.take)})
 		synctest.Wait()
-		if f := r.failures(); len(f) != 1 {
+		if f := r.failures(); len(f) != 1 || f[0].Kind != Refused {
 			t.Errorf("fatal: %v", f)
 		}
 		r.closes(t, &a, 1)
@@ -379,7 +403,7 @@ func TestTakenOver(t *testing.T) {
 		var a answered
 		r.l.Post(engine.Submit{Application: submission(1), Ticket: r.l.Expect(a.take)})
 		synctest.Wait()
-		if f := r.failures(); len(f) != 1 || !errors.Is(f[0], store.ErrFenced) {
+		if f := r.failures(); len(f) != 1 || !errors.Is(f[0], store.ErrFenced) || f[0].Kind != Fenced {
 			t.Errorf("fatal: %v", f)
 		}
 		r.closes(t, &a, 1)

@@ -56,7 +56,7 @@ type Config struct {
 	Complete func(*engine.Save) // adds to a record what only the edge has, before it is stored; may be nil
 	BlackBox *blackbox.Recorder // nil keeps no commands
 	Log      *slog.Logger
-	Fatal    func(error) // the store is lost: the process must step down
+	Lost     func(*Loss) // the store is lost: whoever runs the loop decides what follows, and ends it
 }
 
 // Done takes the answer to a command. It runs on a goroutine of the loop's that
@@ -122,7 +122,7 @@ func New(cfg Config) *Loop {
 			for _, x := range s {
 				l.force(x)
 			}
-		}, cfg.Fatal)
+		}, cfg.Lost)
 	}
 	return l
 }

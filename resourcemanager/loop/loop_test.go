@@ -33,7 +33,7 @@ type rig struct {
 	gate  chan struct{} // while not nil, the loop stands still at its next transition
 
 	mu    sync.Mutex
-	fatal []error
+	fatal []*Loss
 }
 
 // inBubble runs a test with a loop, which has ended when the test ends.
@@ -61,10 +61,10 @@ func newRig(t *testing.T, s store.Store) *rig {
 	eng, head := newEngine(t)
 	log := slog.New(slog.NewTextHandler(&r.log, nil))
 	r.l = New(Config{Engine: eng, Clock: clock.System(), Outside: r, Store: s, BlackBox: blackbox.NewRecorder(head, blackbox.Options{Dir: r.files, Log: log}), Log: log,
-		Fatal: func(err error) {
+		Lost: func(why *Loss) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.fatal = append(r.fatal, err)
+			r.fatal = append(r.fatal, why)
 		}})
 	return r
 }

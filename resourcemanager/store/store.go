@@ -28,7 +28,8 @@ type Store interface {
 	//	*PoisonError       op Index can never be stored; nothing was: commit
 	//	                   the others without it, and fail its subject
 	//	*UnavailableError  not known to be stored: commit the same ops again,
-	//	                   which is safe, until a deadline; then step down
+	//	                   which is safe, until a deadline; then step down. In
+	//	                   its chain *DamagedError, ENOSPC or EDQUOT tell why
 	//	*BatchError        too much for one batch; nothing was stored: halve it
 	//	ErrNotLoaded, ErrClosed
 	//
@@ -95,6 +96,13 @@ type UnavailableError struct{ Err error }
 func (e *UnavailableError) Error() string { return "state store is unavailable: " + e.Err.Error() }
 
 func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// DamagedError tells that the store no longer holds what was written to it. It is the reason of an UnavailableError that no time cures.
+type DamagedError struct{ Err error }
+
+func (e *DamagedError) Error() string { return e.Err.Error() }
+
+func (e *DamagedError) Unwrap() error { return e.Err }
 
 // BatchError tells that a batch has too many changes or bytes.
 type BatchError struct{ Ops, Bytes int }

@@ -284,7 +284,11 @@ type route struct {
 
 // find looks up protocol, version and method.
 func (s *Server) find(t *target) (route, error) {
-	v := s.methods[string(t.protocol)]
+	now := s.table.Load()
+	v := now.services[string(t.protocol)]
+	if v == nil && now.absent != nil {
+		return route{}, now.absent
+	}
 	if v == nil {
 		return route{}, &RemoteError{Class: ClassNoSuchProtocol, Detail: ErrorNoSuchProtocol,
 			Message: "Unknown protocol: " + printable(t.protocol)}

@@ -24,7 +24,7 @@ func (s *Server) protocolVersions(c *Call) {
 		return
 	}
 	var answer []byte
-	if v := s.methods[protocol]; v != nil {
+	if v := s.table.Load().services[protocol]; v != nil {
 		entry := appendData(nil, 1, kindProtoName)
 		answer = appendData(answer, 1, appendVarint(entry, 2, v.version))
 	}
@@ -37,20 +37,18 @@ func (s *Server) protocolSignature(c *Call) {
 		c.Fail(err)
 		return
 	}
-	v := s.methods[protocol]
+	v := s.table.Load().services[protocol]
 	if v == nil || kind != kindProtoName {
 		c.Reply(nil)
 		return
 	}
-	for _, p := range s.cfg.Protocols {
-		if p.Name == protocol && p.Signatures != nil {
-			entry := appendVarint(nil, 1, v.version)
-			for _, m := range p.Signatures {
-				entry = appendVarint(entry, 2, uint64(m))
-			}
-			c.Reply(appendData(nil, 1, entry))
-			return
+	if v.signatures != nil {
+		entry := appendVarint(nil, 1, v.version)
+		for _, m := range v.signatures {
+			entry = appendVarint(entry, 2, uint64(m))
 		}
+		c.Reply(appendData(nil, 1, entry))
+		return
 	}
 	c.Fail(&RemoteError{Class: ClassUnsupported, Message: "the Java method signatures of " + v.name + " are not known here; call the method and see"})
 }

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -37,6 +38,7 @@ type ServerConfig struct {
 	Methods   []Method
 	Tokens    Tokens // required with MethodToken
 	TokenKind string // what Tokens keeps, for Identity
+	// Protocols are served as long as the server is; see Offer for others.
 	Protocols []Protocol
 	// Proxies is asked whenever a client names a real user, under SIMPLE
 	// too. Without it nobody may act for another.
@@ -62,7 +64,8 @@ type Server struct {
 	cfg      ServerConfig
 	limits   Limits
 	log      *slog.Logger
-	methods  map[string]*service
+	own      map[string]*service // of the configuration
+	table    atomic.Pointer[table]
 	auths    []saslAuth
 	listener net.Listener
 	stats    counters
@@ -80,11 +83,18 @@ type Server struct {
 	toldFull time.Time // when the log last said that there are too many connections
 }
 
+// table is what is served at a moment. It is not changed: another one takes its place.
+type table struct {
+	services map[string]*service
+	absent   *RemoteError // the answer to calls of other protocols; nil: they are unknown
+}
+
 // service is one protocol ready for look-up without allocation.
 type service struct {
-	name    string
-	version uint64
-	methods map[string]entry
+	name       string
+	version    uint64
+	methods    map[string]entry
+	signatures []uint32
 }
 
 type entry struct {
@@ -110,9 +120,11 @@ func Listen(cfg ServerConfig) (*Server, error) {
 	if err := s.checkMethods(); err != nil {
 		return nil, fmt.Errorf("rpc server %q: %w", cfg.Name, err)
 	}
-	if err := s.index(); err != nil {
+	var err error
+	if s.own, err = index(append(slices.Clone(cfg.Protocols), s.metaProtocol())); err != nil {
 		return nil, fmt.Errorf("rpc server %q: %w", cfg.Name, err)
 	}
+	s.table.Store(&table{services: s.own})
 	if s.listener = cfg.Listener; s.listener == nil {
 		l, err := net.Listen("tcp", cfg.Address)
 		if err != nil {
@@ -149,22 +161,44 @@ func (s *Server) checkMethods() error {
 	return nil
 }
 
-func (s *Server) index() error {
-	s.methods = map[string]*service{}
-	for _, p := range append(slices.Clone(s.cfg.Protocols), s.metaProtocol()) {
-		if s.methods[p.Name] != nil {
-			return fmt.Errorf("protocol %s is listed twice", p.Name)
+// Offer has the server serve these protocols beside those of its configuration, in place of what it was offered before.
+func (s *Server) Offer(protocols ...Protocol) error {
+	services, err := index(protocols)
+	for name := range services {
+		if s.own[name] != nil {
+			err = fmt.Errorf("protocol %s is served already", name)
 		}
-		v := &service{name: p.Name, version: p.Version, methods: map[string]entry{}}
+	}
+	if err != nil {
+		return fmt.Errorf("rpc server %q: %w", s.cfg.Name, err)
+	}
+	maps.Copy(services, s.own)
+	s.table.Store(&table{services: services})
+	return nil
+}
+
+// Withdraw has the server serve the protocols of its configuration alone. Calls of others are answered with why; those that were
+// handed to a handler before are its to answer. Connections stay open.
+func (s *Server) Withdraw(why *RemoteError) {
+	s.table.Store(&table{s.own, why})
+}
+
+func index(protocols []Protocol) (map[string]*service, error) {
+	services := map[string]*service{}
+	for _, p := range protocols {
+		if services[p.Name] != nil {
+			return nil, fmt.Errorf("protocol %s is listed twice", p.Name)
+		}
+		v := &service{name: p.Name, version: p.Version, methods: map[string]entry{}, signatures: p.Signatures}
 		for name, h := range p.Methods {
 			if h == nil {
-				return fmt.Errorf("protocol %s: method %s has no handler", p.Name, name)
+				return nil, fmt.Errorf("protocol %s: method %s has no handler", p.Name, name)
 			}
 			v.methods[name] = entry{name, h}
 		}
-		s.methods[p.Name] = v
+		services[p.Name] = v
 	}
-	return nil
+	return services, nil
 }
 
 // Addr is the bound address.

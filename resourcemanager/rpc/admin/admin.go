@@ -48,8 +48,8 @@ type Config struct {
 
 type admin struct{ Config }
 
-// Protocols are the tables of both protocols' methods.
-func Protocols(cfg Config) []ipc.Protocol {
+// Protocol is the table of the administrators' methods.
+func Protocol(cfg Config) ipc.Protocol {
 	a := &admin{cfg}
 	methods := map[string]ipc.Handler{
 		"refreshQueues":                       a.guarded("refreshQueues", ipc.InTurn(a.refreshQueues)),
@@ -70,7 +70,7 @@ func Protocols(cfg Config) []ipc.Protocol {
 		"replaceLabelsOnNodes":        a.guarded("replaceLabelsOnNodes", ipc.InTurn(serve.With(message[pb.ReplaceLabelsOnNodeRequest], a.replaceLabels))),
 		"mapAttributesToNodes":        a.missing("mapAttributesToNodes", "node attributes"),
 	}
-	return []ipc.Protocol{{Name: Name, Version: 1, Methods: methods}, {Name: HAName, Version: 1, Methods: haMethods()}}
+	return ipc.Protocol{Name: Name, Version: 1, Methods: methods}
 }
 
 // Denied is why the call of somebody who is no administrator fails.
@@ -187,14 +187,19 @@ func (a *admin) updateNodeResource(c *ipc.Call, m *pb.UpdateNodeResourceRequest)
 
 func answer(m proto.Message) ipc.Handler { return func(c *ipc.Call) { serve.Answer(c, m) } }
 
-// haMethods answer for a ResourceManager without a standby.
-func haMethods() map[string]ipc.Handler {
-	state := pb.HAServiceState_ACTIVE
-	return map[string]ipc.Handler{
-		"monitorHealth":        answer(&pb.MonitorHealthResponse{}),
-		"getServiceStatus":     answer(&pb.GetServiceStatusResponse{State: &state, ReadyToBecomeActive: proto.Bool(true)}),
+// HAProtocol is the table of the methods that ask whether this ResourceManager is the active one. Nobody can make it another.
+func HAProtocol(active func() bool) ipc.Protocol {
+	return ipc.Protocol{Name: HAName, Version: 1, Methods: map[string]ipc.Handler{
+		"monitorHealth": answer(&pb.MonitorHealthResponse{}),
+		"getServiceStatus": func(c *ipc.Call) {
+			state := pb.HAServiceState_STANDBY
+			if active() {
+				state = pb.HAServiceState_ACTIVE
+			}
+			serve.Answer(c, &pb.GetServiceStatusResponse{State: &state, ReadyToBecomeActive: proto.Bool(true)})
+		},
 		"transitionToActive":   serve.Missing("high availability"),
 		"transitionToStandby":  serve.Missing("high availability"),
 		"transitionToObserver": serve.Missing("high availability"),
-	}
+	}}
 }

@@ -142,6 +142,9 @@ func (b *bolt) update(f func(*sealed.Tx) error) error {
 		return nil
 	}
 	err = fmt.Errorf("%s: %w", b.path, err)
+	if errors.Is(err, sealed.ErrDamaged) {
+		err = &store.DamagedError{Err: err}
+	}
 	if !passing(err) {
 		b.broken = err
 	}

@@ -262,6 +262,25 @@ func TestFileReplacedWhileOpen(t *testing.T) {
 	}
 }
 
+// A file that is cut short while it is in use is told from one that is away.
+func TestDamagedWhileOpen(t *testing.T) {
+	path := filled(t)
+	s := mustOpen(t, path)
+	if _, err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, int64(4*os.Getpagesize())); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		err := s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 1)))
+		if !errors.As(err, new(*store.UnavailableError)) || !errors.As(err, new(*store.DamagedError)) {
+			t.Fatalf("got %v", err)
+		}
+		says(t, err, path)
+	}
+}
+
 func TestWhichErrorsPass(t *testing.T) {
 	for err, want := range map[error]bool{
 		&fs.PathError{Op: "write", Err: syscall.ENOSPC}: true,

@@ -3,7 +3,9 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"syscall"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
@@ -18,6 +20,8 @@ import (
 //	commit 7 poison 2               change 2 of the seventh Commit can never be stored
 //	commit * poison attempt/        nor can any change whose key begins so
 //	commit 8 hold                   the eighth waits for Release, then goes on
+//	commit 9.. full                 the disk has no room from the ninth on
+//	commit 9.. damaged              nor is what it holds what was written
 //	commit 20.. fenced              from the twentieth on another owner has the store
 //	close 1 unavailable
 //
@@ -109,7 +113,12 @@ func (f *Faults) call(ctx context.Context, method string, ops []state.Op, do fun
 			return err
 		}
 	}
-	return &store.UnavailableError{Err: ErrInjected}
+	return &store.UnavailableError{Err: reasons[r.outcome]}
+}
+
+// reasons are why a store does not answer, by the outcome of a rule.
+var reasons = map[string]error{
+	"unavailable": ErrInjected, "full": fmt.Errorf("%w: %w", ErrInjected, syscall.ENOSPC), "damaged": &store.DamagedError{Err: ErrInjected},
 }
 
 // count numbers the call and finds the rule for it, if any.

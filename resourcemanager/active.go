@@ -1,0 +1,191 @@
+package resourcemanager
+
+import (
+	"context"
+	"net/netip"
+
+	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/internal/webgate"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// The daemon as the web server sees it: access.Source and access.Controller of the term that there is. Without one there is nothing to
+// read and nothing to change.
+
+// active tells whether there is a term.
+func (d *Daemon) active() bool { return d.term.Load() != nil }
+
+// current is the term that there is.
+func (d *Daemon) current() (*term, error) {
+	if t := d.term.Load(); t != nil {
+		return t, nil
+	}
+	return nil, answer.Errorf(answer.Unavailable, "%s", standby.Message)
+}
+
+// Java names of stores, as /info shows them.
+const (
+	nullStore   = "org.apache.hadoop.yarn.server.resourcemanager.recovery.NullRMStateStore"
+	memoryStore = "org.apache.hadoop.yarn.server.resourcemanager.recovery.MemoryRMStateStore"
+)
+
+// schedulers are the names under which they are shown.
+var schedulers = map[string]string{"capacity": access.Capacity, "fifo": access.Fifo}
+
+// Daemon implements access.Source.
+func (d *Daemon) Daemon(context.Context) access.Daemon {
+	name, path := nullStore, ""
+	switch r := d.settings.Recovery; {
+	case r.Enabled && r.Store == "bolt":
+		name, path = "heddle.bolt", r.Path
+	case r.Enabled && r.Store == "memory":
+		name = memoryStore
+	}
+	out := access.Daemon{StartedAt: d.started, State: "STARTED", HAState: "STANDBY", Store: name, StorePath: path, LoginUser: d.User, Scheduler: schedulers[d.settings.Allocation.Scheduler],
+		Connection: "Could not find leader elector. Verify both HA and automatic failover are enabled."}
+	if t := d.term.Load(); t != nil {
+		out.HAState, out.StartedAt, out.Holds = "ACTIVE", t.started, t.holds()
+	}
+	return out
+}
+
+// Cluster implements access.Source.
+func (d *Daemon) Cluster(ctx context.Context) (*view.Cluster, error) {
+	t, err := d.current()
+	if err != nil {
+		return nil, err
+	}
+	return t.Cluster(ctx)
+}
+
+// Application implements access.Source.
+func (d *Daemon) Application(ctx context.Context, id yarn.ApplicationID) (*view.Application, error) {
+	t, err := d.current()
+	if err != nil {
+		return nil, err
+	}
+	return t.Application(ctx, id)
+}
+
+// Queues implements access.Source.
+func (d *Daemon) Queues(ctx context.Context) (*queue.Snapshot, error) {
+	t, err := d.current()
+	if err != nil {
+		return nil, err
+	}
+	return t.Queues(ctx)
+}
+
+// MayView implements access.Source.
+func (d *Daemon) MayView(c webgate.Caller, a *view.Application) bool {
+	t := d.term.Load()
+	return t != nil && t.access.MayView(identity(c), a)
+}
+
+// QueueRights implements access.Source.
+func (d *Daemon) QueueRights(c webgate.Caller, path string) access.QueueRights {
+	t := d.term.Load()
+	if t == nil {
+		return access.QueueRights{}
+	}
+	return access.QueueRights(t.access.QueueRights(identity(c), []string{path})[0])
+}
+
+// addressesOf are those that a node's host had when the node registered.
+func (d *Daemon) addressesOf(host string) []netip.Addr {
+	if t := d.term.Load(); t != nil {
+		return t.grants.addresses.of(host)
+	}
+	return nil
+}
+
+// Kill implements access.Controller.
+func (d *Daemon) Kill(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, diagnostics string) (bool, error) {
+	t, err := d.current()
+	if err != nil {
+		return false, err
+	}
+	return t.Kill(ctx, c, id, diagnostics)
+}
+
+// Move implements access.Controller.
+func (d *Daemon) Move(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, queue string) (string, error) {
+	t, err := d.current()
+	if err != nil {
+		return "", err
+	}
+	return t.Move(ctx, c, id, queue)
+}
+
+// SetPriority implements access.Controller.
+func (d *Daemon) SetPriority(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, priority int32) (int32, error) {
+	t, err := d.current()
+	if err != nil {
+		return 0, err
+	}
+	return t.SetPriority(ctx, c, id, priority)
+}
+
+// SetLifetime implements access.Controller.
+func (d *Daemon) SetLifetime(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, expireAt int64) (int64, error) {
+	t, err := d.current()
+	if err != nil {
+		return 0, err
+	}
+	return t.SetLifetime(ctx, c, id, expireAt)
+}
+
+// NewApplication implements access.Controller.
+func (d *Daemon) NewApplication(ctx context.Context, c webgate.Caller) (yarn.ApplicationID, yarn.Resource, error) {
+	t, err := d.current()
+	if err != nil {
+		return yarn.ApplicationID{}, yarn.Resource{}, err
+	}
+	return t.NewApplication(ctx, c)
+}
+
+// AddLabels implements access.Controller.
+func (d *Daemon) AddLabels(ctx context.Context, c webgate.Caller, labels []view.Label) error {
+	t, err := d.current()
+	if err != nil {
+		return err
+	}
+	return t.AddLabels(ctx, c, labels)
+}
+
+// RemoveLabels implements access.Controller.
+func (d *Daemon) RemoveLabels(ctx context.Context, c webgate.Caller, names []string) error {
+	t, err := d.current()
+	if err != nil {
+		return err
+	}
+	return t.RemoveLabels(ctx, c, names)
+}
+
+// ReplaceLabels implements access.Controller.
+func (d *Daemon) ReplaceLabels(ctx context.Context, c webgate.Caller, operation string, nodes []view.NodeLabels) error {
+	t, err := d.current()
+	if err != nil {
+		return err
+	}
+	return t.ReplaceLabels(ctx, c, operation, nodes)
+}
+
+// Record implements access.Controller.
+func (d *Daemon) Record(ctx context.Context, c webgate.Caller, what access.RecordAction) (access.Recording, error) {
+	t, err := d.current()
+	if err != nil {
+		return access.Recording{}, err
+	}
+	return t.Record(ctx, c, what)
+}
+
+// identity is a caller of the web server as the protocols know callers.
+func identity(c webgate.Caller) *ipc.Identity {
+	addr, _ := netip.ParseAddr(c.Address)
+	return &ipc.Identity{User: c.User, Remote: netip.AddrPortFrom(addr, 0)}
+}

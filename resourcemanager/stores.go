@@ -1,0 +1,95 @@
+package resourcemanager
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/heddle-project/heddle/internal/filesystem"
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/store"
+	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
+	"github.com/heddle-project/heddle/resourcemanager/store/labelfiles"
+)
+
+// openStore opens what keeps something, and loads what earlier terms have left.
+func (t *term) openStore(ctx context.Context) (err error) {
+	r := &t.settings.Recovery
+	kept := r.Enabled && r.Store == "bolt" // memory and null keep nothing either
+	t.openDelegation(nil)
+	if kept {
+		if t.store, err = t.openBolt(r.Path, bolt.Options{Options: store.Options{Types: t.types}, Warn: t.storeIsOdd}); err != nil {
+			return fmt.Errorf("cannot open the state store (yarn.resourcemanager.heddle.state-store.path): %w", err)
+		}
+		t.Log.Info("applications are kept for a restart", "stateStore", r.Path)
+		t.warnOfTemporary("the state store", r.Path, "every application would be lost with it",
+			"set yarn.resourcemanager.heddle.state-store.path to a file on a disk that stays, and while the ResourceManager is down move the file and its .witness there")
+	} else {
+		t.Log.Info("no application is kept for a restart: yarn.resourcemanager.recovery.enabled is not set")
+	}
+	if t.settings.Labels.Enabled {
+		labels, err := t.openLabels(ctx)
+		if err != nil {
+			return fmt.Errorf("cannot keep node labels (yarn.node-labels.fs-store.root-dir): %w", err)
+		}
+		t.store = labels
+	}
+	if t.store == nil {
+		return nil
+	}
+	snapshot, err := t.store.Load(ctx)
+	if err != nil {
+		return fmt.Errorf("cannot load what an earlier ResourceManager has stored: %w", err)
+	}
+	t.snapshot = snapshot
+	if !kept {
+		return nil
+	}
+	t.epoch = snapshot.Epoch
+	t.openDelegation(snapshot)
+	for _, q := range snapshot.Quarantined {
+		t.Log.Error("a record of the state store cannot be used", "record", q.Key, "reason", q.Reason)
+	}
+	t.recovering = len(snapshot.Applications) > 0
+	t.grants.amrm.Restore(snapshot.MasterKeys, time.Now())
+	return nil
+}
+
+// storeIsOdd logs what is odd about the state store, and no damage.
+func (t *term) storeIsOdd(text string) {
+	t.Log.Warn("the state store is used, but odd", "what", text)
+}
+
+// openLabels puts the directory of node labels over the state store, if there is one.
+func (t *term) openLabels(ctx context.Context) (store.Store, error) {
+	o, err := t.labelOptions()
+	if err != nil {
+		return nil, err
+	}
+	if u := o.Systems.Resolve(o.URL); strings.EqualFold(u.Scheme, "file") {
+		t.warnOfTemporary("the directory of node labels", u.Path, "all labels of the cluster would be lost with it",
+			"set yarn.node-labels.fs-store.root-dir to a directory on a disk that stays, or on hdfs://, and while the ResourceManager is down move the files there")
+	}
+	o.Over = t.store
+	return labelfiles.Open(ctx, o)
+}
+
+// labelOptions say where labels are kept.
+func (p *process) labelOptions() (labelfiles.Options, error) {
+	l := &p.settings.Labels
+	text := l.Directory
+	if text == "" {
+		text = "file:///tmp/hadoop-yarn-" + p.User + "/node-labels"
+	}
+	url, err := filesystem.ParseURL(text)
+	if err != nil {
+		return labelfiles.Options{}, err
+	}
+	systems, err := filesystem.New(filesystem.Config{Default: p.site.Get("fs.defaultFS"), Property: p.site.Get, Site: p.site.HDFSSite()})
+	if err != nil {
+		return labelfiles.Options{}, err
+	}
+	return labelfiles.Options{Systems: systems, URL: url, User: p.User, Nodes: !l.ByNodes, NoLog: l.NoLog,
+		Limits: labelfiles.Limits{Labels: engine.MaxLabels, Nodes: engine.MaxLabelledNodes}, Log: p.Log}, nil
+}

@@ -1,0 +1,188 @@
+package resourcemanager
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/internal/clock"
+	"github.com/heddle-project/heddle/resourcemanager/blackbox"
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/launch"
+	"github.com/heddle-project/heddle/resourcemanager/loop"
+	"github.com/heddle-project/heddle/resourcemanager/rpc/admin"
+	"github.com/heddle-project/heddle/resourcemanager/rpc/client"
+	"github.com/heddle-project/heddle/resourcemanager/rpc/master"
+	"github.com/heddle-project/heddle/resourcemanager/rpc/tracker"
+	"github.com/heddle-project/heddle/resourcemanager/setup"
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/store"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// term is one leadership: what is there while this process is the active ResourceManager. It begins with what the store has and ends
+// with the store closed; nothing else is handed from one term to the next. It uses what the process has, is called by the ports, and
+// calls nobody but lost.
+type term struct {
+	*process
+	started int64 // milliseconds since 1970: the cluster timestamp of its applications, which no other term has
+	lost    func(error)
+
+	store      store.Store
+	snapshot   *state.Snapshot // what earlier terms have stored; nil once it is recovered
+	epoch      int64           // how often the store has been used
+	recovering bool            // earlier terms left applications
+
+	loop     *loop.Loop
+	box      *blackbox.Recorder // nil: nothing is kept
+	outside  *outside
+	access   queueRights
+	grants   *grants
+	contexts *contexts
+	masters  *master.Server
+	trackers *tracker.Server
+
+	delegation delegation
+	recording  sync.Mutex // is held while files of recordings are made or ended
+
+	over atomic.Bool // it is being ended: what fails now was to be expected
+	work sync.WaitGroup
+	end  context.CancelFunc // of work
+}
+
+// beginTerm opens the store, and starts engine, loop and timers on what it holds. lost is told why the term cannot go on, on one
+// of its goroutines, which must not wait for its end. On an error, which the end of ctx is too, nothing of the term is left.
+func beginTerm(ctx context.Context, p *process, site *conf.Properties, started int64, lost func(error)) (begun *term, err error) {
+	running, end := context.WithCancel(context.Background())
+	t := &term{process: p, started: started, lost: lost, contexts: newContexts(), end: end}
+	t.access.rights = p.rights
+	defer func() {
+		if err != nil {
+			t.stop()
+		}
+	}()
+	if err = t.makeKeys(); err != nil {
+		return nil, err
+	}
+	if err = t.openStore(ctx); err != nil {
+		return nil, err
+	}
+	eng, err := t.buildEngine(site)
+	if err != nil {
+		return nil, err
+	}
+	t.buildLoop(eng)
+	t.work.Go(func() { t.loop.Run(running, runtime.GOMAXPROCS(0)) })
+	if err = t.recover(ctx); err != nil {
+		return nil, err
+	}
+	t.saveKeys()
+	t.work.Go(func() { t.rollKeys(running) })
+	t.work.Go(func() { t.tendDelegation(running) })
+	t.tendQueues(running)
+	return t, nil
+}
+
+// stop ends the term: launches first, then the loop, which refuses whatever still waits with loop.ErrClosed, then the store.
+func (t *term) stop() {
+	t.over.Store(true)
+	if t.outside != nil {
+		t.outside.launcher.Close()
+	}
+	t.end()
+	if t.loop != nil {
+		t.loop.Wait()
+		close(t.outside.lines)
+	}
+	t.work.Wait()
+	if t.store != nil {
+		if err := t.store.Close(); err != nil {
+			t.Log.Warn("cannot close the state store", "error", err)
+		}
+	}
+}
+
+// fail tells that the term cannot go on.
+func (t *term) fail(why error) {
+	if !t.over.Load() {
+		t.lost(why)
+	}
+}
+
+// buildEngine builds the engine and the scheduler of a configuration. What the settings say was read when the process started.
+func (t *term) buildEngine(site *conf.Properties) (*engine.Engine, error) {
+	cfg, err := t.readSchedule(site, yarn.Resource{})
+	if err != nil {
+		return nil, err
+	}
+	sched, err := scheduler.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	set, err := setup.Settings(t.settings, cfg, time.UnixMilli(t.started), t.epoch)
+	if err != nil {
+		return nil, err
+	}
+	if w := t.settings.Web.Address; w.Port != 0 {
+		set.Pages = "http://" + conf.Address{Host: publicHost(w.Host), Port: w.Port}.String()
+	}
+	logs := conf.NewReader(t.site)
+	set.LogAggregation = logs.Bool("yarn.log-aggregation-enable", false)
+	set.LogPatience = logs.Int64("yarn.log-aggregation-status.time-out.ms", 600_000, conf.NotBelow(0))
+	if err := logs.Err(); err != nil {
+		return nil, err
+	}
+	t.access.schedule.Store(cfg)
+	return engine.New(set, sched), t.openBlackBox(blackbox.Header{Settings: set, Queues: blackbox.QueuesOf(cfg)})
+}
+
+// launchRetry is how long a node that does not answer is tried at a launch.
+const launchRetry = 3 * time.Minute
+
+func (t *term) buildLoop(eng *engine.Engine) {
+	t.outside = newOutside(t.Log)
+	t.outside.grants, t.outside.contexts, t.outside.summary = t.grants, t.contexts, t.logSummary
+	t.loop = loop.New(loop.Config{Engine: eng, Clock: clock.System(), Outside: t.outside, Store: t.store,
+		Complete: t.contexts.complete, BlackBox: t.box, Log: t.Log, Lost: func(why *loop.Loss) { t.fail(why) }})
+	t.startDelegation()
+	t.outside.launcher = launch.New(launch.Config{
+		Workers: t.settings.Applications.LaunchHandlers, Retry: launchRetry, Context: t.contexts.get,
+		ContainerToken: t.grants.ContainerToken, NodeToken: t.grants.launchToken, LoginToken: t.grants.amrm.Issue,
+		Post: t.loop.Post, Log: t.Log.With("logger", "launch"),
+	})
+	t.masters = master.New(master.Config{Loop: t.loop, Types: t.types, Grants: t.grants, Audit: t.Options.Audit, VCoresToo: t.access.schedule.Load().Dominant})
+	nodes := &t.settings.Nodes
+	t.trackers = tracker.New(tracker.Config{Loop: t.loop, Types: t.types, ContainerKeys: t.grants.containers, NodeKeys: t.grants.nodes,
+		ClusterTimestamp: t.started, HeartbeatMillis: nodes.Heartbeat.Milliseconds(), MinimumVersion: nodes.MinimumVersion,
+		Rack: t.rackOf, Excluded: t.excluded})
+	t.outside.masters, t.outside.trackers = t.masters, t.trackers
+	t.work.Go(t.outside.write)
+}
+
+// What the ports have a term serve.
+
+func (t *term) adminProtocol(view.Places) ipc.Protocol {
+	return admin.Protocol(admin.Config{Loop: t.loop, Types: t.types, Daemon: t})
+}
+
+func (t *term) clientProtocol(places view.Places) ipc.Protocol {
+	a := &t.settings.Applications
+	return client.Protocol(client.Config{Loop: t.loop, Types: t.types, Access: &t.access, Contexts: t.contexts, Delegation: &t.delegation,
+		LoginToken: t.grants.amrm.Issue, Audit: t.Options.Audit, MaxTags: a.MaxTags, MaxTagLength: a.MaxTagLength, Places: places})
+}
+
+func (t *term) masterProtocol(view.Places) ipc.Protocol { return t.masters.Protocol }
+
+func (t *term) trackerProtocol(view.Places) ipc.Protocol { return t.trackers.Protocol }
+
+// rackOf is asked when a node registers, which is also when its address is looked up.
+func (t *term) rackOf(host string) string {
+	t.grants.addresses.resolve(host)
+	return t.racks.Rack(context.Background(), host)
+}
