@@ -80,8 +80,8 @@ func (s *Scheduler) masterLimit(q *Queue, p part) resource {
 // userMasterLimit is how much the masters of one user may use.
 func (s *Scheduler) userMasterLimit(q *Queue, u *user, p part) resource {
 	sh, l := &q.Shares[p], leafOf(q)
-	share := max(javanum.Div(q.Conf.UserLimit, 100), javanum.Div(1, float32(max(l.activeUsers(), 1))))
-	share = min(javanum.Mul(share, u.weight), 1)
+	share := max(javanum.Div(q.Conf.UserLimit, 100), javanum.Div(1, float32(max(l.ActiveUsers(), 1))))
+	share = min(javanum.Mul(share, u.Weight), 1)
 	by := javanum.Mul(javanum.Mul(sh.MaxAM, share), q.Conf.UserFactor)
 	if q.Conf.UserFactor == -1 {
 		by = sh.MaxAM
@@ -110,12 +110,12 @@ func (s *Scheduler) admits(q *Queue, a *app) verdict {
 	if with := a.amSize.Add(sh.AMUsed); !free && !s.Calc.FitsIn(&with, &sh.AMLimit) {
 		return overQueue
 	}
-	u := userOf(q, a.User)
+	u := leafOf(q).Enter(q, a.User)
 	limit := &leafOf(q).pending.limits[a.amPart]
 	if !limit.known {
 		limit.known, limit.value = true, s.userMasterLimit(q, u, a.amPart)
 	}
-	if with := a.amSize.Add(u.shares[a.amPart].amUsed); !free && !s.Calc.FitsIn(&with, &limit.value) {
+	if with := a.amSize.Add(u.Shares[a.amPart].AMUsed); !free && !s.Calc.FitsIn(&with, &limit.value) {
 		return overUser
 	}
 	return fits
@@ -133,8 +133,8 @@ func (s *Scheduler) masterRefusal(a *app) yarn.Reason {
 		return yarn.Reason{Code: fit.AMLimit, Subject: q.Path, Needed: with, Limit: sh.AMLimit, Key: settingOf(q, label, masterShare)}
 	}
 	var used resource
-	if u := leafOf(q).users[a.User]; u != nil {
-		used = u.shares[a.amPart].amUsed
+	if u := leafOf(q).Named(a.User); u != nil {
+		used = u.Shares[a.amPart].AMUsed
 	}
 	if int(a.amPart) < len(w.limits) && w.limits[a.amPart].known {
 		limit := w.limits[a.amPart].value
@@ -148,16 +148,16 @@ func (s *Scheduler) masterRefusal(a *app) yarn.Reason {
 
 func (s *Scheduler) admit(q *Queue, a *app) {
 	l := leafOf(q)
-	u := userOf(q, a.User)
+	u := leafOf(q).Enter(q, a.User)
 	l.pending.exit(a)
-	l.counts(u, 1, -1)
+	l.Count(u, 1, -1)
 	a.waits = false
 	if !a.active { // with LikeApache it may be admitted twice
 		a.active = true
 		l.active.enter(a, policyOf(q))
 	}
 	s.chargeMaster(q, u, a, 1)
-	u.shares[a.amPart].amLimit = l.pending.limits[a.amPart].value
+	u.Shares[a.amPart].AMLimit = l.pending.limits[a.amPart].value
 }
 
 // mayRun tells whether max-parallel-apps lets one more application run.

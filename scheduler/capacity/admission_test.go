@@ -78,8 +78,8 @@ func refused(s *Scheduler, a *app) bool {
 	case fit.AMLimit:
 		return why.Subject == a.queue.Path && why.Needed == a.amSize.Add(sh.AMUsed) && why.Limit == sh.AMLimit && !s.Calc.FitsIn(&why.Needed, &why.Limit)
 	case fit.UserAMLimit:
-		u := leafOf(a.queue).users[a.User]
-		return why.Subject == a.queue.Path && why.Detail == a.User && why.Needed == a.amSize.Add(u.shares[a.amPart].amUsed) && !s.Calc.FitsIn(&why.Needed, &why.Limit)
+		u := leafOf(a.queue).Named(a.User)
+		return why.Subject == a.queue.Path && why.Detail == a.User && why.Needed == a.amSize.Add(u.Shares[a.amPart].AMUsed) && !s.Calc.FitsIn(&why.Needed, &why.Limit)
 	}
 	return !s.Calc.Positive(&leafOf(a.queue).lastCluster, &leafOf(a.queue).lastCluster) // nobody is admitted to an empty cluster
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/capacity/tree"
+	"github.com/heddle-project/heddle/scheduler/capacity/users"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
@@ -16,14 +17,13 @@ import (
 // stands together, before the rest.
 type app struct {
 	queue     *Queue // Leaf, as this policy has it
-	user      *user  // as last looked up, see Queue.known
-	rests     bool   // active, and passed by; see lineup
-	wanting   bool   // counted among the asking applications of its user
-	unsettled bool   // the fair order has to look at it again
-	active    bool   // admitted
-	runnable  bool   // not held back by max-parallel-apps
-	listed    bool   // its leaf counts it among those
-	waits     bool   // in the leaf's pending list
+	member    users.Member
+	rests     bool // active, and passed by; see lineup
+	unsettled bool // the fair order has to look at it again
+	active    bool // admitted
+	runnable  bool // not held back by max-parallel-apps
+	listed    bool // its leaf counts it among those
+	waits     bool // in the leaf's pending list
 	// What the master's headroom is computed from: the leaf and the user of the
 	// last walk that came by.
 	headLeaf *Queue
@@ -113,7 +113,7 @@ func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, ya
 // the answer.
 func (s *Scheduler) meetUser(q *Queue, name string) yarn.Reason {
 	if s.leafTakes(q).OK() {
-		userOf(q, name)
+		leafOf(q).Enter(q, name)
 	}
 	return s.maySubmitNow(q, name)
 }
@@ -125,8 +125,8 @@ func (s *Scheduler) maySubmitNow(q *Queue, name string) yarn.Reason {
 	}
 	if l := leafOf(q); !q.ManagedLeaf() {
 		n := int32(0)
-		if u := l.users[name]; u != nil {
-			n = u.active + u.pending
+		if u := l.Named(name); u != nil {
+			n = u.Active + u.Pending
 		}
 		if n >= q.MaxAppsPerUser {
 			return yarn.Reason{Code: fit.TooManyUserApps, Subject: q.Path, Count: int64(n), Max: int64(q.MaxAppsPerUser),
@@ -156,7 +156,7 @@ func (s *Scheduler) leafTakes(q *Queue) yarn.Reason {
 func (s *Scheduler) Removed(gone *core.App) {
 	a := mine(gone)
 	q := a.queue
-	s.unwant(q, a)
+	leafOf(q).Unwant(q, a.User, &a.member)
 	q.AppGone()
 	for p := q.Up; p != nil; p = p.Up {
 		parentOf(p).apps--
@@ -184,14 +184,14 @@ func (s *Scheduler) Started(of *core.App) {
 // join puts the attempt into the leaf's lists and admits who can be.
 func (s *Scheduler) join(q *Queue, a *app) {
 	l := leafOf(q)
-	u := userOf(q, a.User)
+	u := leafOf(q).Enter(q, a.User)
 	s.reordered(q)
 	if a.listed = a.runnable; !a.runnable {
 		l.waiting = append(l.waiting, a)
 		return
 	}
 	l.runnable++
-	l.counts(u, 0, 1)
+	l.Count(u, 0, 1)
 	if !a.waits {
 		l.pending.enter(a)
 		a.waits, a.joined = true, l.pending.passes
@@ -210,7 +210,7 @@ func (s *Scheduler) reordered(q *Queue) {
 // or to the same.
 func (s *Scheduler) separate(q *Queue, a *app, to *Queue) {
 	l := leafOf(q)
-	u := userOf(q, a.User)
+	u := leafOf(q).Enter(q, a.User)
 	if a.listed {
 		l.runnable--
 	} else {
@@ -224,7 +224,7 @@ func (s *Scheduler) separate(q *Queue, a *app, to *Queue) {
 		l.active.exit(a, policyOf(q))
 		a.active = false
 		s.chargeMaster(q, u, a, -1)
-		l.counts(u, -1, 0)
+		l.Count(u, -1, 0)
 	}
 	if a.waits && (!wasActive || to != q) {
 		l.pending.exit(a)
@@ -236,10 +236,10 @@ func (s *Scheduler) separate(q *Queue, a *app, to *Queue) {
 	if !wasActive {
 		// compat: an attempt that max-parallel-apps held back was never counted
 		// as pending, but is taken off that count.
-		l.counts(u, 0, -1)
+		l.Count(u, 0, -1)
 	}
-	if u.active+u.pending == 0 {
-		leave(q, u)
+	if u.Active+u.Pending == 0 {
+		l.Leave(q, u)
 	}
 	s.activate(q)
 	s.reordered(q)
@@ -250,9 +250,9 @@ func (s *Scheduler) chargeMaster(q *Queue, u *user, a *app, sign int64) {
 	for i := range size {
 		size[i] *= sign
 	}
-	sh, us := &q.Shares[a.amPart], &u.shares[a.amPart]
+	sh, us := &q.Shares[a.amPart], &u.Shares[a.amPart]
 	sh.AMUsed = sh.AMUsed.Add(size)
-	us.amUsed = us.amUsed.Add(size)
+	us.AMUsed = us.AMUsed.Add(size)
 }
 
 // Stopped takes an attempt out of its leaf, and lets others run in its place.
@@ -346,7 +346,7 @@ func (s *Scheduler) Moved(of *core.App, fromLeaf, toLeaf *queue.Queue) {
 		s.join(to, a)
 		s.moveDemand(a, from, to)
 	} else {
-		s.unwant(from, a) // what an attempt wanted is counted until its application goes
+		leafOf(from).Unwant(from, a.User, &a.member) // what an attempt wanted is counted until its application goes
 	}
 	a.enters(to)
 	from.AppGone()
@@ -373,9 +373,9 @@ func (s *Scheduler) moveParallel(a *app, from *Queue) {
 
 func (s *Scheduler) moveDemand(a *app, from, to *Queue) {
 	s.MoveDemand(&a.App, &from.Queue, &to.Queue)
-	s.unwant(from, a)
+	leafOf(from).Unwant(from, a.User, &a.member)
 	if len(a.Wants.Keys()) > 0 {
-		s.want(to, a)
+		leafOf(to).Want(to, a.User, &a.member)
 	}
 }
 

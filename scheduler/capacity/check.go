@@ -78,44 +78,21 @@ func (c *recount) checkQueues() string {
 	return ""
 }
 
-// checkUsers compares users with their containers, and the sum of active users
-// with what the leaf keeps of it.
+// checkUsers compares users with their containers.
 func (c *recount) checkUsers(q *Queue) string {
 	if !q.Leaf {
 		return ""
 	}
-	l := leafOf(q)
-	actives := l.actives
-	for _, u := range l.ordered {
-		if u.inActive {
-			actives--
+	wrong := leafOf(q).Check(func(user string, p part) (has resource) {
+		if list := c.users[q][user]; list != nil {
+			has = list[p]
 		}
+		return has
+	})
+	if wrong != "" {
+		wrong = q.Path + ": " + wrong
 	}
-	if actives != 0 {
-		return fmt.Sprintf("%s: %d active users are kept, %d are counted", q.Path, l.actives, l.actives-actives)
-	}
-	if l.lost {
-		return ""
-	}
-	for p := range q.Shares {
-		var active resource
-		for _, u := range l.ordered {
-			var want resource
-			if list := c.users[q][u.name]; list != nil {
-				want = list[p]
-			}
-			if u.shares[p].used != want {
-				return fmt.Sprintf("%s, user %s, partition %d: used %v, containers %v", q.Path, u.name, p, u.shares[p].used, want)
-			}
-			if u.inActive {
-				active = active.Add(u.shares[p].used)
-			}
-		}
-		if active != l.shares[p].activeUsed {
-			return fmt.Sprintf("%s, partition %d: active users use %v, kept is %v", q.Path, p, active, l.shares[p].activeUsed)
-		}
-	}
-	return ""
+	return wrong
 }
 
 // checkLists sees that the lists of leaves are complete and in order.

@@ -89,14 +89,14 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 
 // acceptsUser checks the user's limit. It takes off more what is going to be given up.
 func (s *Scheduler) acceptsUser(r *round, o *outcome, more *resource) bool {
-	u := o.app.user
-	used := u.shares[r.part].used
+	u := o.app.member.User
+	used := u.Shares[r.part].Used
 	if o.Excess >= 0 {
 		freed := &s.Books.Container(o.Excess).Resource
 		s.Calc.Decrease(&used, freed)
 		s.Calc.Decrease(more, freed)
 	}
-	if b := &u.shares[r.part].blocked[r.mode]; s.Calc.More(&s.Books.Total, &used, &b.limit) {
+	if b := &u.Shares[r.part].Blocks[r.mode]; s.Calc.More(&s.Books.Total, &used, &b.Limit) {
 		r.noteUser(o.app, &used, b)
 		return false
 	}

@@ -3,6 +3,7 @@ package capacity
 import (
 	"slices"
 
+	"github.com/heddle-project/heddle/scheduler/capacity/users"
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/fit"
@@ -349,11 +350,11 @@ func (r *round) noteHeadroom(q *Queue, size, room *resource) {
 }
 
 // noteUser is for a user's limit and what is to be within it.
-func (r *round) noteUser(a *app, used *resource, b *userBlock) {
+func (r *round) noteUser(a *app, used *resource, b *users.Block) {
 	switch {
 	case r.why == nil:
-	case r.s.Calc.More(&r.s.Books.Total, used, &b.limit):
-		r.noteReason(yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: *used, Limit: b.limit, Key: userSettings(a.queue)})
+	case r.s.Calc.More(&r.s.Books.Total, used, &b.Limit):
+		r.noteReason(yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: *used, Limit: b.Limit, Key: userSettings(a.queue)})
 	default: // refused while the leaf did not know the user
 		r.noteStranger(a)
 	}

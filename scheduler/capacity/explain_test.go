@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/heddle-project/heddle/scheduler/capacity/users"
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
@@ -98,7 +99,7 @@ func sayIf(wrong bool, what string) string {
 }
 
 func (p *play) untrueOfUser(a *app, why yarn.Reason) string {
-	s, u := p.quick, leafOf(a.queue).users[a.User]
+	s, u := p.quick, leafOf(a.queue).Named(a.User)
 	if why.Subject != a.User {
 		return "that is not its user"
 	}
@@ -106,18 +107,18 @@ func (p *play) untrueOfUser(a *app, why yarn.Reason) string {
 		return sayIf(why.Code != fit.UserUnknown, "its user is not known")
 	}
 	if why.Code == fit.UserUnknown {
-		was := func(sh userShare) bool {
-			v := leafOf(a.queue).version
-			return sh.blocked[respect].refused == v || sh.blocked[ignore].refused == v
+		was := func(sh users.Share) bool {
+			v := leafOf(a.queue).Version
+			return sh.Blocks[respect].Refused == v || sh.Blocks[ignore].Refused == v
 		}
-		return sayIf(!slices.ContainsFunc(u.shares, was), "its user was not refused")
+		return sayIf(!slices.ContainsFunc(u.Shares, was), "its user was not refused")
 	}
-	for at := range u.shares {
+	for at := range u.Shares {
 		for _, m := range []mode{respect, ignore} {
 			// The limit that was found for this version is the one that decides: when
 			// another user leaves, it stands, see Queue.leave.
-			limit := s.limitShown(a.queue, u, part(at), m)
-			if limit == why.Limit && (why.Needed == u.shares[at].used || a.Held > 0 && why.Needed.FitsIn(u.shares[at].used)) && s.Calc.More(&s.Books.Total, &why.Needed, &limit) {
+			limit := leafOf(a.queue).LimitNow(a.queue, part(at), m, u.Weight)
+			if limit == why.Limit && (why.Needed == u.Shares[at].Used || a.Held > 0 && why.Needed.FitsIn(u.Shares[at].Used)) && s.Calc.More(&s.Books.Total, &why.Needed, &limit) {
 				return ""
 			}
 		}

@@ -3,6 +3,7 @@ package capacity
 import (
 	"slices"
 
+	"github.com/heddle-project/heddle/scheduler/capacity/users"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
@@ -11,25 +12,20 @@ import (
 // noteHeadroom is what a walk that comes by an application leaves behind for
 // its headroom. It returns the application's user, if the leaf knows it, and
 // what is known of the user's limit.
-func (s *Scheduler) noteHeadroom(q *Queue, a *app, p part, m mode) (*user, *userBlock) {
-	u := s.userBy(q, a)
+func (s *Scheduler) noteHeadroom(q *Queue, a *app, p part, m mode) (*user, *users.Block) {
+	l := leafOf(q)
+	u := l.Of(a.User, &a.member)
 	if u == nil {
 		return nil, nil
 	}
-	b := &u.shares[p].blocked[m]
 	if j := s.Journal; j != nil {
-		core.Keep(j, &leafOf(q).queueLimit)
+		core.Keep(j, &l.queueLimit)
 		core.Keep(j, &a.headLeaf)
 		core.Keep(j, &a.headUser)
-		core.Keep(j, b)
 	}
-	s.Calc.Set(&leafOf(q).queueLimit, &leafOf(q).visitLimit)
+	s.Calc.Set(&l.queueLimit, &l.visitLimit)
 	a.headLeaf, a.headUser = q, u
-	s.Calc.Set(&b.limit, s.anyLimit(q, p, m))
-	if u.weight != 1 { // it is a multiple of the least container already
-		s.Calc.ScaleDown(&b.limit, float64(u.weight), &s.Min)
-	}
-	return u, b
+	return u, l.Block(q, u, p, m)
 }
 
 // tellHeadroom is Headroom for an allocate call.
@@ -40,7 +36,7 @@ func (s *Scheduler) noteHeadroom(q *Queue, a *app, p part, m mode) (*user, *user
 func (s *Scheduler) tellHeadroom(a *app) resource {
 	if a.headLeaf != nil {
 		for p := range a.headroomParts {
-			s.anyLimit(a.headLeaf, p, respect)
+			leafOf(a.headLeaf).Limit(a.headLeaf, p, respect)
 		}
 	}
 	return s.Headroom(a.Ref)
@@ -75,16 +71,15 @@ func (a *app) headroomParts(yield func(part) bool) {
 }
 
 func (s *Scheduler) headroomIn(q *Queue, a *app, p part) resource {
-	limit, weight := s.limitNow(q, p, respect), float32(1)
-	if u := leafOf(q).users[a.User]; u != nil {
-		weight = u.weight
+	l, weight := leafOf(q), float32(1)
+	if u := l.Named(a.User); u != nil {
+		weight = u.Weight
 	}
-	s.Calc.ScaleDown(&limit, float64(weight), &s.Min)
-	ofQueue := leafOf(q).queueLimit
+	limit, ofQueue := l.LimitNow(q, p, respect, weight), l.queueLimit
 	if p != 0 {
 		ofQueue = q.Shares[p].EffMax
 	}
-	h := measure.Least(measure.SubFloor(limit, a.headUser.shares[p].used), measure.SubFloor(ofQueue, q.Ledger[p].Used))
+	h := measure.Least(measure.SubFloor(limit, a.headUser.Shares[p].Used), measure.SubFloor(ofQueue, q.Ledger[p].Used))
 	s.Calc.RoundDown(&h, &s.Min)
 	total := s.Books.Partition(p).Total
 	left := total.Sub(s.tree.Root.Ledger[p].Used)

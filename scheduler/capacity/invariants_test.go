@@ -174,11 +174,11 @@ func (v *snapshot) usersSound(q *Queue, to *twin.Queue) string {
 			used := v.world.UsedBy(to, u, l.Name)
 			sum = sum.Add(used)
 			ratios += u.Ratio[l.Name]
-			if !leafOf(q).lost && (u.Forgotten[l.Name] != resource{} || negative(used)) {
+			if !leafOf(q).LostUsage && (u.Forgotten[l.Name] != resource{} || negative(used)) {
 				return fmt.Sprintf("%s: user %s uses %v in %q, but has %v more", q.Path, u.Name, used, l.Name, resource{}.Sub(u.Forgotten[l.Name]))
 			}
 		}
-		if leafOf(q).lost {
+		if leafOf(q).LostUsage {
 			continue
 		}
 		if to.Forgotten[l.Name] != (resource{}) || sum != v.world.Used(to, l.Name) {
@@ -446,7 +446,7 @@ func (p *play) settled() {
 // forgotten sees that a leaf does not remember a user whose last application has
 // gone, if it never counted one in another way.
 func (p *play) forgotten(q *Queue, user string) {
-	if leafOf(q).lost || leafOf(q).forgot || leafOf(q).users[user] == nil {
+	if leafOf(q).LostUsage || leafOf(q).LostActive || leafOf(q).Named(user) == nil {
 		return
 	}
 	for _, a := range p.quick.Apps {
@@ -454,8 +454,8 @@ func (p *play) forgotten(q *Queue, user string) {
 			return
 		}
 	}
-	if u := leafOf(q).users[user]; u.active != 0 || u.inActive || !none(u.shares[0].used) {
-		p.t.Fatalf("%s remembers %s with %d applications and %v", q.Path, user, u.active, u.shares[0].used)
+	if u := leafOf(q).Named(user); u.Active != 0 || u.IsActive || !none(u.Shares[0].Used) {
+		p.t.Fatalf("%s remembers %s with %d applications and %v", q.Path, user, u.Active, u.Shares[0].Used)
 	}
 }
 
@@ -505,7 +505,7 @@ func (p *play) admissions(only string, users map[string]int, was map[AppRef]bool
 	v.world.Entitle()
 	for _, q := range v.world.Leaves() {
 		// A user who was forgotten with active applications left its masters behind.
-		if only != "" && q.Path != only || leafOf(p.quick.tree.ByPath(q.Path)).forgot {
+		if only != "" && q.Path != only || leafOf(p.quick.tree.ByPath(q.Path)).LostActive {
 			continue
 		}
 		have := ""
@@ -557,7 +557,7 @@ func (p *play) askers() (users map[string]int, active map[AppRef]bool) {
 	users, active = map[string]int{}, map[AppRef]bool{}
 	for _, q := range p.quick.tree.Queues {
 		if q != nil && q.Leaf {
-			users[q.Path] = int(leafOf(q).activeUsers())
+			users[q.Path] = int(leafOf(q).ActiveUsers())
 		}
 	}
 	for _, a := range p.quick.Apps {

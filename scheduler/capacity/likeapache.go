@@ -91,7 +91,7 @@ func (s *Scheduler) leaveInLine(q *Queue, a *app) {
 	rest := *a
 	rest.App = a.Bare()
 	rest.Own = &rest
-	rest.user, rest.waits, rest.active = nil, true, false
+	rest.member.User, rest.waits, rest.active = nil, true, false
 	leafOf(q).pending.enter(&rest)
 	leafOf(q).pending.miscounted = true
 }

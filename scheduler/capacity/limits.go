@@ -99,25 +99,25 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 		r.strangerMayNot(q, a)
 		return false
 	}
-	held, used := &a.Shares[0].Reserved, &u.shares[r.part].used
-	if b.refused == leafOf(q).version && held.FitsIn(b.reserved) {
+	held, used := &a.Shares[0].Reserved, &u.Shares[r.part].Used
+	if b.Refused == leafOf(q).Version && held.FitsIn(b.Reserved) {
 		r.noteUser(a, used, b)
 		return false
 	}
 	s.Calc.Clear(&lim.unreserve)
-	if !s.Calc.More(&s.Books.Total, used, &b.limit) {
+	if !s.Calc.More(&s.Books.Total, used, &b.Limit) {
 		return true
 	}
 	if s.cfg.ContinueLooking {
 		var left resource
-		s.Calc.Sub(&left, &u.shares[0].used, held)
-		if !s.Calc.More(&s.Books.Total, &left, &b.limit) {
-			lim.unreserve = used.Sub(b.limit)
+		s.Calc.Sub(&left, &u.Shares[0].Used, held)
+		if !s.Calc.More(&s.Books.Total, &left, &b.Limit) {
+			lim.unreserve = used.Sub(b.Limit)
 			return true
 		}
 	}
 	core.Keep(s.Journal, b)
-	b.refuse(leafOf(q).version, held)
+	b.Refuse(leafOf(q).Version, held)
 	r.noteUser(a, used, b)
 	return false
 }
@@ -133,7 +133,7 @@ func (r *round) strangerMayNot(q *Queue, a *app) {
 	}
 	r.local++ // the leaf does not take note of its limit: not the end of a walk that marks stand for
 	l := leafOf(q)
-	l.gone(a.User, len(q.Shares)).shares[r.part].blocked[r.mode].refuse(l.version, &a.Shares[0].Reserved)
+	l.Left(a.User).Shares[r.part].Blocks[r.mode].Refuse(l.Version, &a.Shares[0].Reserved)
 }
 
 // fitsHeadroom tells whether the queue has room for the ask. What the application has

@@ -68,13 +68,13 @@ func (p *play) left(s *Scheduler) {
 			continue
 		}
 		for _, u := range p.asking[leafOf(q)] {
-			if u.home == nil {
-				p.outdated[leafOf(q)] = leafOf(q).version
+			if u.Replaced() {
+				p.outdated[leafOf(q)] = leafOf(q).Version
 			}
 		}
 		p.asking[leafOf(q)] = nil
-		for _, u := range leafOf(q).ordered {
-			if u.inActive {
+		for _, u := range leafOf(q).All {
+			if u.IsActive {
 				p.asking[leafOf(q)] = append(p.asking[leafOf(q)], u)
 			}
 		}
@@ -525,8 +525,8 @@ func (p *play) check() {
 		p.t.Fatalf("to leave walks out is noticed: %s", d)
 	}
 	for i, q := range p.quick.tree.Queues {
-		if o := p.plain.tree.Queues[i]; q != nil && q.Leaf && leafOf(q).activeUsers() != leafOf(o).activeUsers() {
-			p.t.Fatalf("to leave walks out is noticed: %s has %d active users, not %d", q.Path, leafOf(q).activeUsers(), leafOf(o).activeUsers())
+		if o := p.plain.tree.Queues[i]; q != nil && q.Leaf && leafOf(q).ActiveUsers() != leafOf(o).ActiveUsers() {
+			p.t.Fatalf("to leave walks out is noticed: %s has %d active users, not %d", q.Path, leafOf(q).ActiveUsers(), leafOf(o).ActiveUsers())
 		}
 	}
 	if bad := p.now.sound(); bad != "" {

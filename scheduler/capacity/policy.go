@@ -13,7 +13,7 @@ import (
 // Used charges the application's user, and brings the fractions in use up to date.
 func (s *Scheduler) Used(leaf *queue.Queue, a *core.App, p part, amount *resource) {
 	q := own(leaf)
-	s.charge(q, mine(a), p, amount)
+	leafOf(q).Charge(q, a.User, &mine(a).member, p, amount)
 	for total := &s.Books.Partition(p).Total; q != nil; q = q.Up {
 		tree.UpdateUsed(s.Calc, q, p, total)
 	}
@@ -24,9 +24,9 @@ func (s *Scheduler) Asked(of *core.App, fresh bool) {
 	a := mine(of)
 	switch {
 	case fresh:
-		s.want(a.queue, a)
+		leafOf(a.queue).Want(a.queue, a.User, &a.member)
 	case !a.Wants.Wanting():
-		s.unwant(a.queue, a)
+		leafOf(a.queue).Unwant(a.queue, a.User, &a.member)
 	}
 }
 
@@ -58,14 +58,14 @@ func (s *Scheduler) MasterMoved(of *core.App, box *cluster.Container, from, to p
 	}
 	charged := a.active
 	if s.AsApache {
-		a.amPart, a.amSize, charged = from, box.Resource, leafOf(q).users[a.User] != nil
+		a.amPart, a.amSize, charged = from, box.Resource, leafOf(q).Named(a.User) != nil
 	}
 	if charged {
-		s.chargeMaster(q, userOf(q, a.User), a, -1)
+		s.chargeMaster(q, leafOf(q).Enter(q, a.User), a, -1)
 	}
 	a.amPart, a.amSize = to, box.Resource
 	if charged {
-		s.chargeMaster(q, userOf(q, a.User), a, 1)
+		s.chargeMaster(q, leafOf(q).Enter(q, a.User), a, 1)
 	}
 	if a.waits {
 		leafOf(q).pending.enter(a)

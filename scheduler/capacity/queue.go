@@ -54,19 +54,6 @@ func (p *parent) NumApps() int32 { return p.apps }
 // Applications are those of leaves only.
 func (p *parent) Applications(ids []yarn.ApplicationID) []yarn.ApplicationID { return ids }
 
-// NumApps is how many applications the leaf has, waiting ones included.
-func (l *leaf) NumApps() int32 {
-	return int32(l.active.len() + l.pending.count + len(l.waiting))
-}
-
-// Applications appends those that are admitted, or wait to be.
-func (l *leaf) Applications(ids []yarn.ApplicationID) []yarn.ApplicationID {
-	for _, a := range l.pending.appendTo(l.active.apps[:len(l.active.apps):len(l.active.apps)]) {
-		ids = append(ids, a.ID)
-	}
-	return ids
-}
-
 // runnableApps is how many applications of the queue max-parallel-apps does not hold back.
 func runnableApps(q *Queue) int32 {
 	if q.Leaf {

@@ -119,7 +119,7 @@ func (s *Scheduler) attach(q *Queue) {
 	switch {
 	case q.Facts != nil:
 	case q.Leaf:
-		q.Facts = newLeaf(s.Books.Partitions())
+		q.Facts = newLeaf(&s.Core, s.Books.Partitions())
 	default:
 		q.Facts = &parent{}
 	}
@@ -151,11 +151,7 @@ func (s *Scheduler) configure(q *Queue) {
 	most, least := q.Conf.MaxAllocation, s.Min
 	span := most.Sub(least)
 	l.minFactor = s.Calc.Ratio(&span, &most)
-	for _, u := range l.ordered {
-		u.weight = q.Conf.Weight(u.name)
-	}
-	l.sumWeights(q)
-	l.version++
+	l.Configure(q)
 	l.active.sort(policyOf(q))
 	// compat: a fair order keeps the places that it had; what it did not come to
 	// look at yet is forgotten.
@@ -173,7 +169,7 @@ func (s *Scheduler) Fit(parts int) {
 	s.tree.Root.Each(func(q *Queue) {
 		q.Grow(parts)
 		if q.Leaf {
-			leafOf(q).grow(parts)
+			leafOf(q).Grow(parts)
 		}
 	})
 }
@@ -205,10 +201,10 @@ func (s *Scheduler) Entitled(q *Queue, limit *yarn.Resource) {
 	s.visit(q, limit)
 	l.queueLimit = l.visitLimit
 	for p := range q.Shares {
-		s.sumRatios(l, part(p))
+		l.Resized(part(p))
 	}
 	s.activate(q)
-	l.version++
+	l.Version++
 	for _, a := range l.active.apps {
 		s.noteHeadroom(q, a, 0, respect)
 	}

@@ -38,7 +38,7 @@ func (k *shortcuts) Changed(c core.Change) {
 			leafOf(q).active.wake(a, policyOf(q))
 		}
 	case core.Members:
-		if l := leafOf(q); l.forgot && l.active.awake.Count < l.active.len() {
+		if l := leafOf(q); l.LostActive && l.active.awake.Count < l.active.len() {
 			l.active.wakeAll()
 		}
 	case core.Shares:
@@ -114,8 +114,8 @@ func (s *Scheduler) orderOf(q *Queue, p part, m mode) *childOrder {
 // leaves behind, and its user is known. Where a leaf has forgotten a user whose
 // applications go on, a walk may meet a new record of it, so that nobody rests.
 func (r *round) mayRest(q *Queue, a *app) bool {
-	return r.quick() && len(a.Wants.Keys()) == 0 && a.Held == 0 && !leafOf(q).forgot &&
-		a.user != nil && a.headLeaf == q && a.headUser == a.user
+	return r.quick() && len(a.Wants.Keys()) == 0 && a.Held == 0 && !leafOf(q).LostActive &&
+		a.member.User != nil && a.headLeaf == q && a.headUser == a.member.User
 }
 
 // walkKind tells walks apart that see queues differently.

@@ -75,8 +75,8 @@ func (v *snapshot) queue(q *Queue, parent *twin.Queue, memory map[string]map[str
 	if q.Leaf {
 		l := leafOf(q)
 		to.VisitLimit, to.QueueLimit, to.UsageRatio = l.visitLimit, l.queueLimit, map[string]float32{}
-		for p := range l.shares {
-			to.UsageRatio[v.label(part(p))] = l.shares[p].usageRatio
+		for p := range l.Shares {
+			to.UsageRatio[v.label(part(p))] = l.Shares[p].UsageRatio
 		}
 		to.OldMasters = map[string]yarn.Resource{}
 		for p := range q.Shares {
@@ -94,7 +94,7 @@ func (v *snapshot) queue(q *Queue, parent *twin.Queue, memory map[string]map[str
 func (v *snapshot) app(a *app) {
 	to := &twin.App{ID: a.ID, Attempt: a.Attempt.ID, User: a.User, Queue: v.queues[a.queue], Priority: a.Priority, Start: a.Attempt.StartWall,
 		Label: a.Label, Unmanaged: a.Unmanaged, Recovering: a.Recovering, Running: a.Running, Runnable: a.runnable, Active: a.active,
-		Waits: a.waits, Mastered: a.Mastered, Asking: a.wanting, AM: a.amSize, AMLabel: v.label(a.amPart), Counter: a.Newest.Number,
+		Waits: a.waits, Mastered: a.Mastered, Asking: a.member.Asking, AM: a.amSize, AMLabel: v.label(a.amPart), Counter: a.Newest.Number,
 		Avoid: v.places(a.Avoid), AvoidForMaster: v.places(a.AvoidAM), FairUsed: a.orderUsed, FairPending: a.orderPending, Stale: a.unsettled}
 	if a.headLeaf != nil {
 		to.Head = v.queues[a.headLeaf]
@@ -146,19 +146,19 @@ func (v *snapshot) keys(a *app) {
 }
 
 func (v *snapshot) users(q *Queue, to *twin.Queue) {
-	for _, u := range leafOf(q).ordered {
-		tu := &twin.User{Name: u.name, Asking: u.inActive, Active: int(u.active), Pending: int(u.pending), Ratio: map[string]float32{}, Forgotten: map[string]resource{}}
-		for p := range u.shares {
-			tu.Ratio[v.label(part(p))] = u.shares[p].ratio
-			if f := u.shares[p].used.Sub(v.world.UsedBy(to, tu, v.label(part(p)))); !none(f) {
+	for _, u := range leafOf(q).All {
+		tu := &twin.User{Name: u.Name, Asking: u.IsActive, Active: int(u.Active), Pending: int(u.Pending), Ratio: map[string]float32{}, Forgotten: map[string]resource{}}
+		for p := range u.Shares {
+			tu.Ratio[v.label(part(p))] = u.Shares[p].Ratio
+			if f := u.Shares[p].Used.Sub(v.world.UsedBy(to, tu, v.label(part(p)))); !none(f) {
 				tu.Forgotten[v.label(part(p))] = f
 			}
 		}
 		to.Users = append(to.Users, tu)
 	}
 	to.Forgotten = map[string]resource{}
-	for p := range leafOf(q).shares {
-		sum := leafOf(q).shares[p].activeUsed
+	for p := range leafOf(q).Shares {
+		sum := leafOf(q).Shares[p].ActiveUsed
 		for _, u := range to.Users {
 			if u.Asking {
 				sum = sum.Sub(v.world.UsedBy(to, u, v.label(part(p))))
@@ -172,14 +172,14 @@ func (v *snapshot) users(q *Queue, to *twin.Queue) {
 // something: they need not be what they would be if worked out now.
 func (v *snapshot) kept(q *Queue, to *twin.Queue, kept map[*leaf]int64) {
 	l := leafOf(q)
-	if version, ok := kept[l]; !ok || version != l.version {
+	if version, ok := kept[l]; !ok || version != l.Version {
 		return
 	}
 	to.Kept = map[twin.Kept]resource{}
-	for p := range l.shares {
-		for m, c := range l.shares[p].limits {
-			if c.version == l.version {
-				to.Kept[twin.Kept{Label: v.label(part(p)), Lent: mode(m) == ignore}] = c.value
+	for p := range l.Shares {
+		for m, c := range l.Shares[p].Limits {
+			if c.Version == l.Version {
+				to.Kept[twin.Kept{Label: v.label(part(p)), Lent: mode(m) == ignore}] = c.Value
 			}
 		}
 	}
@@ -187,15 +187,15 @@ func (v *snapshot) kept(q *Queue, to *twin.Queue, kept map[*leaf]int64) {
 
 // refused are refusals that were found for users who had left the leaf, and who may have come back since.
 func (v *snapshot) refused(l *leaf, to *twin.Queue) {
-	if l.leftVersion != l.version {
+	if l.GoneVersion != l.Version {
 		return
 	}
 	to.Refused = map[twin.Refused]resource{}
-	for name, u := range l.left {
-		for p := range u.shares {
-			for m, b := range u.shares[p].blocked {
-				if b.refused == l.version {
-					to.Refused[twin.Refused{User: name, Kept: twin.Kept{Label: v.label(part(p)), Lent: mode(m) == ignore}}] = b.reserved
+	for name, u := range l.Gone {
+		for p := range u.Shares {
+			for m, b := range u.Shares[p].Blocks {
+				if b.Refused == l.Version {
+					to.Refused[twin.Refused{User: name, Kept: twin.Kept{Label: v.label(part(p)), Lent: mode(m) == ignore}}] = b.Reserved
 				}
 			}
 		}
@@ -253,11 +253,11 @@ func (v *snapshot) limited() string {
 		}
 		to := v.queues[q]
 		for p := range q.Shares {
-			for _, u := range leafOf(q).ordered {
+			for _, u := range leafOf(q).All {
 				for _, m := range []mode{respect, ignore} {
-					have := s.limitShown(q, u, part(p), m)
-					if want := w.UserLimit(to, u.name, v.label(part(p)), m == ignore); have != want {
-						return fmt.Sprintf("%s: limit of %s in %q, lent %v, is %v, the twin finds %v", q.Path, u.name, v.label(part(p)), m == ignore, have, want)
+					have := leafOf(q).LimitNow(q, part(p), m, u.Weight)
+					if want := w.UserLimit(to, u.Name, v.label(part(p)), m == ignore); have != want {
+						return fmt.Sprintf("%s: limit of %s in %q, lent %v, is %v, the twin finds %v", q.Path, u.Name, v.label(part(p)), m == ignore, have, want)
 					}
 				}
 			}
@@ -275,7 +275,7 @@ func (v *snapshot) limited() string {
 		}
 	}
 	for ref, a := range v.apps {
-		if have := s.app(ref); have.headUser == nil || have.headUser.home != nil {
+		if have := s.app(ref); have.headUser == nil || !have.headUser.Replaced() {
 			if h, want := s.Headroom(ref), w.Headroom(a); h != want {
 				return fmt.Sprintf("%v: headroom is %v, the twin finds %v", a.ID, h, want)
 			}

@@ -42,7 +42,7 @@ func (s *Scheduler) QueueInfo(of *queue.Queue) queue.Info {
 	}
 	if q.Leaf {
 		l := leafOf(q)
-		i.ActiveApps, i.PendingApps, i.WaitingApps, i.ActiveUsers = int32(l.active.len()), int32(l.pending.count), int32(len(l.waiting)), int32(len(l.ordered))
+		i.ActiveApps, i.PendingApps, i.WaitingApps, i.ActiveUsers = int32(l.active.len()), int32(l.pending.count), int32(len(l.waiting)), int32(len(l.All))
 		own.MaxApps, own.MaxAppsPerUser = q.MaxApps, q.MaxAppsPerUser
 		own.Users = s.userInfo(q)
 	}
@@ -64,15 +64,15 @@ func (s *Scheduler) capacityShare(q *Queue, p part) queue.CapacityShare {
 // userInfo is the users of a leaf by name, with limits as of now.
 func (s *Scheduler) userInfo(q *Queue) []queue.UserUsage {
 	var out []queue.UserUsage
-	for _, u := range leafOf(q).ordered {
-		v := queue.UserUsage{Name: u.name, Used: u.shares[0].used, AMUsed: u.shares[0].amUsed, AMLimit: u.shares[0].amLimit,
-			Limit: s.limitShown(q, u, 0, respect), ActiveApps: u.active, PendingApps: u.pending, Weight: u.weight}
-		for p := 1; p < len(u.shares); p++ {
-			if sh := &u.shares[p]; sh.known {
+	for _, u := range leafOf(q).All {
+		v := queue.UserUsage{Name: u.Name, Used: u.Shares[0].Used, AMUsed: u.Shares[0].AMUsed, AMLimit: u.Shares[0].AMLimit,
+			Limit: leafOf(q).LimitNow(q, 0, respect, u.Weight), ActiveApps: u.Active, PendingApps: u.Pending, Weight: u.Weight}
+		for p := 1; p < len(u.Shares); p++ {
+			if sh := &u.Shares[p]; sh.Known {
 				if v.Partitions == nil {
 					v.Partitions = map[string]queue.UserShare{}
 				}
-				v.Partitions[s.Books.Partition(part(p)).Name] = queue.UserShare{Used: sh.used, AMUsed: sh.amUsed, AMLimit: sh.amLimit}
+				v.Partitions[s.Books.Partition(part(p)).Name] = queue.UserShare{Used: sh.Used, AMUsed: sh.AMUsed, AMLimit: sh.AMLimit}
 			}
 		}
 		out = append(out, v)

@@ -223,7 +223,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 		if r.why.endsWith(a) {
 			return over
 		}
-		met = met || a.user != nil
+		met = met || a.member.User != nil
 		if r.mayRest(q, a) {
 			l.active.rest(i)
 		}

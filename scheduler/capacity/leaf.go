@@ -1,0 +1,64 @@
+package capacity
+
+import (
+	"github.com/heddle-project/heddle/scheduler/capacity/users"
+	"github.com/heddle-project/heddle/scheduler/core"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Short names of what users defines.
+type (
+	mode = users.Mode
+	user = users.User
+)
+
+const (
+	respect = users.Respect
+	ignore  = users.Ignore
+)
+
+// leaf is what a leaf queue has besides what every queue has.
+type leaf struct {
+	marks  [2]mark // as of a parent, see shortcuts
+	active lineup  // admitted, in the order of the policy
+	users.Users
+
+	visitLimit resource // of the last walk or recalculation
+	queueLimit resource // what headrooms and the limit of masters are taken from
+	minFactor  float32
+
+	stale   []*app   // whose place in a fair order has to be looked at
+	pending pendings // waiting for admission
+	waiting []*app   // held back by max-parallel-apps, by arrival
+
+	runnable    int32
+	lastCluster resource
+}
+
+func newLeaf(c *core.Core, parts int) *leaf {
+	l := &leaf{}
+	l.Init(c, parts)
+	return l
+}
+
+// NumApps is how many applications the leaf has, waiting ones included.
+func (l *leaf) NumApps() int32 {
+	return int32(l.active.len() + l.pending.count + len(l.waiting))
+}
+
+// Applications appends those that are admitted, or wait to be.
+func (l *leaf) Applications(ids []yarn.ApplicationID) []yarn.ApplicationID {
+	for _, a := range l.pending.appendTo(l.active.apps[:len(l.active.apps):len(l.active.apps)]) {
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+// CountUsers computes the limits of users that are shown; see the facade.
+func (s *Scheduler) CountUsers() {
+	s.tree.Root.Each(func(q *Queue) {
+		if q.Leaf && len(leafOf(q).All) > 0 {
+			leafOf(q).Limit(q, 0, respect)
+		}
+	})
+}
