@@ -14,10 +14,9 @@ import (
 
 // server is a Server that places nothing. Applications are in a leaf because a test says so.
 type server struct {
-	parts    *cluster.Parts
-	tree     *Tree
-	entitled int
-	changed  []string // of whose shares changes were told
+	parts      *cluster.Parts
+	tree       *Tree
+	unreported map[*Queue]bool // leaves whose entitlement was computed, and nobody was told
 }
 
 type facts struct{ apps []yarn.ApplicationID }
@@ -34,9 +33,9 @@ func (s *server) Added(q *Queue) {
 	s.tree.Root.Each(func(q *Queue) { q.Grow(s.parts.Partitions()) })
 }
 
-func (s *server) SharesChanged(q *Queue) { s.changed = append(s.changed, q.Path) }
+func (s *server) SharesChanged(q *Queue) { q.Each(func(q *Queue) { delete(s.unreported, q) }) }
 
-func (s *server) Entitled(*Queue, *yarn.Resource) { s.entitled++ }
+func (s *server) Entitled(q *Queue, _ *yarn.Resource) { s.unreported[q] = true }
 
 type failer interface{ Fatalf(string, ...any) }
 
@@ -73,7 +72,7 @@ func start(t failer, lines string) *Live {
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	l.Server = &server{parts: parts}
+	l.Server = &server{parts: parts, unreported: map[*Queue]bool{}}
 	l.enter(cfg, built.Tree, built.Parts)
 	return l
 }
@@ -178,6 +177,59 @@ func TestGuaranteesGoToTheOldest(t *testing.T) {
 	p, named := l.Parts.FindPart("gpu")
 	want(t, "the leaf's partition has an index", named, true)
 	want(t, "room for it", len(l.Tree.Root.Shares) > int(p), true)
+}
+
+// TestATemplateWithoutAGuarantee sees that leaves which are guaranteed nothing may use the
+// template's maximum while they have applications.
+func TestATemplateWithoutAGuarantee(t *testing.T) {
+	l := start(t, strings.Replace(managed, "template.capacity=40", "template.capacity=0", 1))
+	x := l.mustCreate(t, "root.m.x")
+	most := x.Shares[0].EffMax
+	want(t, "the maximum at first", most, yarn.NewResource(102400, 100))
+	l.ShareGuarantees()
+	want(t, "the maximum without applications", x.Shares[0].EffMax, yarn.Resource{})
+	l.submit("root.m.x", 1)
+	l.ShareGuarantees()
+	want(t, "the maximum with one", x.Shares[0].EffMax, most)
+}
+
+// TestEveryLeafIsReported sees that whoever serves the queues is told of every leaf whose
+// entitlement was computed anew.
+func TestEveryLeafIsReported(t *testing.T) {
+	for _, lines := range []string{managed, `
+		root.queues=a,b
+		root.a.capacity=1w
+		root.b.capacity=1w
+		root.b.auto-queue-creation-v2.enabled=true`, `
+		legacy-queue-mode.enabled=false
+		root.queues=a,b
+		root.a.capacity=1w
+		root.b.capacity=1w
+		root.b.auto-queue-creation-v2.enabled=true`} {
+		l := start(t, lines)
+		told := func(after string) {
+			t.Helper()
+			for q := range l.Server.(*server).unreported {
+				t.Errorf("%s after %s: nobody is told of %s", lines, after, q.Path)
+			}
+		}
+		told("the start")
+		l.Create("root.b.x")
+		l.Create("root.m.x")
+		told("a new queue")
+		l.ShareGuarantees()
+		told("sharing out guarantees")
+		l.Now.Mono = 1_000_000
+		l.RemoveEmpty()
+		l.RemoveEmpty()
+		told("the removal of a queue")
+		l.Tree.Root.Each(func(q *Queue) {
+			if l.Tree.Find(q.Path) == q {
+				l.Entitle(q)
+			}
+		})
+		told("a change of the cluster")
+	}
 }
 
 // TestEmptyQueuesGo sees that a queue which was created on demand goes when two looks
