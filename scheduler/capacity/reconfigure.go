@@ -170,12 +170,22 @@ func (s *Scheduler) Fit(parts int) {
 	if s.tree == nil {
 		return
 	}
-	s.tree.Root.Each(func(q *Queue) {
-		q.Grow(parts)
-		if q.Leaf {
+	grow := func(q *Queue) {
+		if q.Grow(parts); q.Leaf {
 			leafOf(q).grow(parts)
 		}
-	})
+	}
+	s.tree.Root.Each(grow)
+	for _, of := range s.Apps { // its leaf may have gone from the tree
+		if of == nil {
+			continue
+		}
+		for _, q := range []*Queue{mine(of).queue, mine(of).headLeaf} {
+			for ; q != nil && len(q.Shares) < parts; q = q.Up {
+				grow(q)
+			}
+		}
+	}
 }
 
 // Entitle brings every queue's entitlement up to date.

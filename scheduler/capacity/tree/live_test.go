@@ -16,6 +16,7 @@ import (
 type server struct {
 	parts      *cluster.Parts
 	tree       *Tree
+	changed    []string        // whose shares are said to have changed
 	unreported map[*Queue]bool // leaves whose entitlement was computed, and nobody was told
 }
 
@@ -33,7 +34,10 @@ func (s *server) Added(q *Queue) {
 	s.tree.Root.Each(func(q *Queue) { q.Grow(s.parts.Partitions()) })
 }
 
-func (s *server) SharesChanged(q *Queue) { q.Each(func(q *Queue) { delete(s.unreported, q) }) }
+func (s *server) SharesChanged(q *Queue) {
+	s.changed = append(s.changed, q.Path)
+	q.Each(func(q *Queue) { delete(s.unreported, q) })
+}
 
 func (s *server) Entitled(q *Queue, _ *yarn.Resource) { s.unreported[q] = true }
 
@@ -162,7 +166,9 @@ func TestGuaranteesGoToTheOldest(t *testing.T) {
 	for path, has := range map[string]int64{"root.m.x": share, "root.m.y": share, "root.m.late": 0, "root.m.old": 0} {
 		want(t, path+" at first", guarantee(path), has)
 	}
+	l.Server.(*server).changed = nil
 	l.ShareGuarantees()
+	want(t, "whose shares are said to have changed", fmt.Sprint(l.Server.(*server).changed), "[root.m]")
 	for path, has := range map[string]int64{"root.m.x": share, "root.m.y": 0, "root.m.late": 0, "root.m.old": share} {
 		want(t, path+" then", guarantee(path), has)
 	}
