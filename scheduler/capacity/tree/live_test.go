@@ -95,10 +95,11 @@ func (l *Live) enter(cfg *config.Capacity, next *Tree, parts *cluster.Parts) {
 	l.Entitle(next.Root)
 }
 
-// submit lets an application be in a leaf.
+// submit lets an application be in a leaf, where it has reserved a container.
 func (l *Live) submit(path string, number int32) {
 	q := l.Tree.ByPath(path)
 	q.LastSubmit = l.Now.Mono
+	q.Ledger[0].Reserved = yarn.NewResource(1024, 1)
 	f := q.Facts.(*facts)
 	f.apps = append(f.apps, yarn.ApplicationID{ClusterTimestamp: 1, Sequence: number})
 }
