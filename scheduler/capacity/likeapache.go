@@ -56,9 +56,9 @@ func (s *Scheduler) attempt(cfg *config.Capacity) error {
 		return err
 	}
 	old := s.cfg
-	s.swap(cfg, next)
+	s.apply(cfg, next)
 	if err = s.tree.CheckRules(cfg); err != nil {
-		s.hold(old, s.tree)
+		s.setTree(old, s.tree)
 	}
 	return err
 }
@@ -70,7 +70,7 @@ func (s *Scheduler) attempt(cfg *config.Capacity) error {
 // maximum of their own.
 func (s *Scheduler) keepPart(cfg *config.Capacity, next *tree.Next) {
 	before := s.tree
-	s.replace(s.cfg, next)
+	s.replaceTree(s.cfg, next)
 	s.Report(core.Change{What: core.Shares, Queue: &s.tree.Root.Queue})
 	s.tree.Root.Each(func(q *Queue) {
 		if old := before.ByPath(q.Path); q.Leaf && old != nil && old.Conf != q.Conf {

@@ -54,14 +54,14 @@ func (s *Scheduler) Refresh(all *config.Config, prepared core.Prepared) error {
 	if cfg != nil {
 		next, err := s.live().Next(cfg, p)
 		if err == nil {
-			s.swap(cfg, next)
+			s.apply(cfg, next)
 			s.promoteAll()
 			return nil
 		}
 		refused = err
 	}
 	if next, err := s.live().Next(s.cfg, p); err == nil {
-		s.swap(s.cfg, next)
+		s.apply(s.cfg, next)
 	}
 	return refused
 }
@@ -74,19 +74,19 @@ func partOf(all *config.Config) *config.Capacity {
 	return all.Capacity
 }
 
-// swap puts a configuration and its tree in the place of those before. It cannot fail.
-func (s *Scheduler) swap(cfg *config.Capacity, next *tree.Next) {
-	s.replace(cfg, next)
+// apply puts a configuration and its tree in the place of those before. It cannot fail.
+func (s *Scheduler) apply(cfg *config.Capacity, next *tree.Next) {
+	s.replaceTree(cfg, next)
 	s.Min, s.Most = cfg.Cluster.MinAllocation, cfg.Cluster.MaxAllocation
 	s.configureAll()
 	s.Recalculate()
 }
 
-// replace puts a tree in the place of the present one, and applications into what
+// replaceTree puts a tree in the place of the present one, and applications into what
 // their queues have become.
-func (s *Scheduler) replace(cfg *config.Capacity, next *tree.Next) {
+func (s *Scheduler) replaceTree(cfg *config.Capacity, next *tree.Next) {
 	s.enterParts(next.Parts)
-	s.hold(cfg, next.Tree)
+	s.setTree(cfg, next.Tree)
 	for _, held := range s.Apps {
 		if held == nil {
 			continue
@@ -106,9 +106,9 @@ func (s *Scheduler) enterParts(parts *cluster.Parts) {
 	}
 }
 
-// hold puts a configuration and a tree in the place of those before. Queues that come
+// setTree puts a configuration and a tree in the place of those before. Queues that come
 // have facts from then on.
-func (s *Scheduler) hold(cfg *config.Capacity, t *tree.Tree) {
+func (s *Scheduler) setTree(cfg *config.Capacity, t *tree.Tree) {
 	s.cfg, s.tree = cfg, t
 	s.Adopt(&cfg.Cluster, &t.Tree)
 	t.Root.Each(s.attach)
@@ -166,12 +166,22 @@ func (s *Scheduler) Fit(parts int) {
 	if s.tree == nil {
 		return
 	}
-	s.tree.Root.Each(func(q *Queue) {
-		q.Grow(parts)
-		if q.Leaf {
+	grow := func(q *Queue) {
+		if q.Grow(parts); q.Leaf {
 			leafOf(q).Grow(parts)
 		}
-	})
+	}
+	s.tree.Root.Each(grow)
+	for _, of := range s.Apps { // its leaf may have gone from the tree
+		if of == nil {
+			continue
+		}
+		for _, q := range []*Queue{mine(of).queue, mine(of).headLeaf} {
+			for ; q != nil && len(q.Shares) < parts; q = q.Up {
+				grow(q)
+			}
+		}
+	}
 }
 
 // Entitle brings every queue's entitlement up to date.

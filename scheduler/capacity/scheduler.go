@@ -47,7 +47,7 @@ func newScheduler(cfg *config.Capacity, withShortcuts bool) (*Scheduler, error) 
 		return nil, err
 	}
 	s.enterParts(built.Parts)
-	s.hold(cfg, built.Tree)
+	s.setTree(cfg, built.Tree)
 	s.configureAll()
 	s.Recalculate()
 	return s, nil

@@ -88,7 +88,7 @@ func (k *shortcuts) rekey(c *Queue, p part) {
 
 // rekeyLent does so in partitions that are lent to asks for the default one.
 func (k *shortcuts) rekeyLent(c *Queue) {
-	if c.Up == nil || !c.Up.Has(c) { // who is not served may not know of new partitions
+	if c.Up == nil {
 		return
 	}
 	for p := 1; p < len(parentOf(c.Up).orders); p++ {

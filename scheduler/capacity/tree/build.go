@@ -56,6 +56,7 @@ func EachLabel(q *config.Queue, visit func(label string)) {
 	}
 }
 
+// build makes a queue and all below it.
 func (b *Basis) build(cfg *config.Capacity, conf *config.Queue, parent *Queue) (*Queue, error) {
 	q := newQueue(conf, parent, b.Parts.Partitions())
 	if err := b.setup(cfg, q, nil); err != nil {
@@ -85,10 +86,10 @@ func (b *Basis) setup(cfg *config.Capacity, q *Queue, set []setting) error {
 	if err := b.loadAmounts(cfg, q); err != nil {
 		return err
 	}
-	if err := b.setState(cfg, q); err != nil {
+	if err := setState(cfg, q); err != nil {
 		return err
 	}
-	if err := b.setType(cfg, q); err != nil {
+	if err := setType(cfg, q); err != nil {
 		return err
 	}
 	b.updateStatistics(q)
@@ -117,6 +118,7 @@ func (b *Basis) load(q *Queue, set []setting) {
 	}
 }
 
+// loadAmounts takes over the configured amounts.
 func (b *Basis) loadAmounts(cfg *config.Capacity, q *Queue) error {
 	for i := range q.set {
 		p, a := q.set[i].p, &q.set[i].Amount
@@ -139,7 +141,7 @@ func (b *Basis) loadAmounts(cfg *config.Capacity, q *Queue) error {
 }
 
 // setState finds the state of a queue from its setting and from what it was.
-func (b *Basis) setState(cfg *config.Capacity, q *Queue) error {
+func setState(cfg *config.Capacity, q *Queue) error {
 	up := queue.Running
 	if q.Up != nil {
 		up = q.Up.State
@@ -171,7 +173,7 @@ func (b *Basis) setState(cfg *config.Capacity, q *Queue) error {
 
 // setType tells whether the queue's capacity is written as amounts. In legacy
 // mode all partitions must agree.
-func (b *Basis) setType(cfg *config.Capacity, q *Queue) error {
+func setType(cfg *config.Capacity, q *Queue) error {
 	for i := range q.set {
 		a := &q.set[i]
 		is := a.Absolute
@@ -198,6 +200,8 @@ func (b *Basis) setChildren(cfg *config.Capacity, q *Queue, children []*Queue) e
 	return nil
 }
 
+// checkChildren refuses capacities of children that do not go with each other, or with
+// the parent's.
 func (b *Basis) checkChildren(cfg *config.Capacity, q *Queue, children []*Queue) error {
 	below, mixed := typeOf(q, children)
 	if mixed {

@@ -17,6 +17,9 @@ func (l *Live) Entitle(q *Queue) {
 	if l.Config.Legacy {
 		l.update(q, l.Total)
 	} else {
+		if q.Up != nil {
+			q = q.Up // what its children have is found for all of them together
+		}
 		l.updateVectors(q)
 	}
 	l.Server.SharesChanged(q)
@@ -89,7 +92,7 @@ func updateAbsolute(q *Queue, legacy bool) {
 			above, aboveMax = q.Up.Shares[p].Absolute, q.Up.Shares[p].AbsoluteMax
 		}
 		if legacy {
-			if c := javaMax(sh.Capacity, sh.Normalized); c > 0 {
+			if c := max(sh.Capacity, sh.Normalized); c > 0 {
 				sh.Absolute = javanum.Mul(c, above)
 			}
 		} else {
@@ -99,14 +102,6 @@ func updateAbsolute(q *Queue, legacy bool) {
 			sh.AbsoluteMax = javanum.Mul(sh.MaxCapacity, aboveMax)
 		}
 	}
-}
-
-// javaMax is Math.max: NaN wins.
-func javaMax(a, b float32) float32 {
-	if a != a || b != b {
-		return float32(math.NaN())
-	}
-	return max(a, b)
 }
 
 // capacityType is how the capacities of a set of queues are written.
@@ -164,6 +159,8 @@ func (q *Queue) isAmount(p part) bool {
 	return false
 }
 
+// normalizeWeights finds which parts the children's weights are of their sum. Queues that
+// were created on demand without a weight have the weight 1.
 func normalizeWeights(q *Queue) {
 	for p := range q.Shares {
 		if !q.Shares[p].Known {
@@ -224,11 +221,15 @@ func (b *Basis) updateEffective(q *Queue) {
 		if !sh.ConfMax.IsZero() {
 			sh.EffMax = *b.Calc.Min(&total, &sh.ConfMax, &above)
 		}
-		b.deriveFractions(sh, up)
+		b.deriveFractions(sh, up, &b.Total)
+		sh.Absolute = javanum.Mul(sh.Capacity, up.Absolute)
+		sh.AbsoluteMax = javanum.Mul(sh.MaxCapacity, up.AbsoluteMax)
 	}
 }
 
-func (b *Basis) deriveFractions(sh, up *Share) {
+// deriveFractions finds which parts a queue's resources are of its parent's. Nothing is no
+// part of nothing.
+func (b *Basis) deriveFractions(sh, up *Share, total *resource) {
 	finite := func(f float32) float32 {
 		if math.IsInf(float64(f), 0) {
 			return 0
@@ -236,10 +237,8 @@ func (b *Basis) deriveFractions(sh, up *Share) {
 		return f
 	}
 	sh.Known = true
-	sh.Capacity = finite(b.Calc.Divide(&b.Total, &sh.EffMin, &up.EffMin))
-	sh.MaxCapacity = finite(b.Calc.Divide(&b.Total, &sh.EffMax, &up.EffMax))
-	sh.Absolute = javanum.Mul(sh.Capacity, up.Absolute)
-	sh.AbsoluteMax = javanum.Mul(sh.MaxCapacity, up.AbsoluteMax)
+	sh.Capacity = finite(b.Calc.Divide(total, &sh.EffMin, &up.EffMin))
+	sh.MaxCapacity = finite(b.Calc.Divide(total, &sh.EffMax, &up.EffMax))
 }
 
 // scaleMinima finds by how much the children's minima must be cut.
@@ -312,7 +311,8 @@ func (b *Basis) guaranteed(q *Queue, p part) resource {
 	return *b.Calc.Max(&total, &g, &b.Min)
 }
 
-// updateMaxApps sets how many applications the leaf takes, in all and per user.
+// updateMaxApps sets how many applications the leaf takes, in all and per user. ready:
+// what it is entitled to is known.
 func (b *Basis) updateMaxApps(q *Queue, ready bool) {
 	base := b.Config.MaxSystemApps
 	if b.Config.MaxQueueApps > 0 {

@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"math"
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/config"
@@ -195,7 +194,7 @@ func (b *Basis) shareGuarantees(q *Queue, list []grant) {
 		free := javanum.Add(javanum.Add(javanum.Add(q.Shares[g.p].Absolute, -q.granted[g.p]), back), slack)
 		var given []*Queue
 		if free >= g.absolute {
-			given = q.neediest(g.p, int(math.Floor(float64(javanum.Div(free, g.absolute)))))
+			given = q.neediest(g.p, javanum.Int(javanum.Div(free, g.absolute)))
 		}
 		for _, c := range taken {
 			b.entitle(c, grant{p: g.p, max: g.max})
@@ -211,7 +210,7 @@ func (b *Basis) shareGuarantees(q *Queue, list []grant) {
 
 // neediest are up to most leaves without a guarantee, those with the oldest
 // applications first.
-func (q *Queue) neediest(p part, most int) []*Queue {
+func (q *Queue) neediest(p part, most int32) []*Queue {
 	type member struct {
 		id   yarn.ApplicationID
 		leaf *Queue
@@ -227,7 +226,7 @@ func (q *Queue) neediest(p part, most int) []*Queue {
 	slices.SortFunc(apps, func(a, b member) int { return a.id.Compare(b.id) })
 	var out []*Queue
 	for _, a := range apps {
-		if len(out) >= most {
+		if len(out) >= int(most) {
 			break
 		}
 		if !a.leaf.hasGrant[p] && !slices.Contains(out, a.leaf) {

@@ -43,10 +43,13 @@ func (l *Live) Next(cfg *config.Capacity, p *Prepared) (*Next, error) {
 		return nil, err
 	}
 	n, err := l.renewed(cfg, built)
+	if err == nil {
+		err = n.Tree.CheckRules(cfg)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return n, n.Tree.CheckRules(cfg)
+	return n, nil
 }
 
 // renewed makes the next tree. After an error a part of it has the new settings.

@@ -154,8 +154,6 @@ func (t *Tree) clone() (root *Queue, became []*Queue) {
 		} else {
 			c.Shares, c.Ledger = slices.Clone(q.Shares), slices.Clone(q.Ledger)
 		}
-		c.granted = slices.Clone(q.granted)
-		c.hasGrant = slices.Clone(q.hasGrant)
 		c.Children = nil
 		if len(q.Children) > 0 {
 			c.Children = make([]*Queue, len(q.Children))

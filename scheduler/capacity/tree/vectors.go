@@ -11,16 +11,14 @@ import (
 // updateVectors is Entitle where legacy-queue-mode.enabled is false: every resource of a
 // queue may be given as an amount, a percentage or a weight.
 func (l *Live) updateVectors(q *Queue) {
-	if q.Up != nil {
-		l.shareOut(q.Up, l.Total)
-		return
+	if q.Up == nil {
+		for i := range q.set {
+			p := q.set[i].p
+			sh, total := &q.Shares[p], l.Parts.Partition(p).Total
+			sh.Known, sh.EffMin, sh.EffMax, sh.Absolute = true, total, total, 1
+		}
+		l.updateStatistics(q)
 	}
-	for i := range q.set {
-		p := q.set[i].p
-		sh, total := &q.Shares[p], l.Parts.Partition(p).Total
-		sh.Known, sh.EffMin, sh.EffMax, sh.Absolute = true, total, total, 1
-	}
-	l.updateStatistics(q)
 	l.shareOut(q, l.Total)
 }
 
@@ -58,16 +56,7 @@ func (b *Basis) deriveAll(q, c *Queue) {
 }
 
 func (b *Basis) derive(q, c *Queue, p part) {
-	finite := func(f float32) float32 {
-		if math.IsInf(float64(f), 0) {
-			return 0
-		}
-		return f
-	}
-	total, sh, up := b.Parts.Partition(p).Total, &c.Shares[p], &q.Shares[p]
-	sh.Known = true
-	sh.Capacity = finite(b.Calc.Divide(&total, &sh.EffMin, &up.EffMin))
-	sh.MaxCapacity = finite(b.Calc.Divide(&total, &sh.EffMax, &up.EffMax))
+	b.deriveFractions(&c.Shares[p], &q.Shares[p], &b.Parts.Partition(p).Total)
 	updateAbsolute(c, false)
 }
 
