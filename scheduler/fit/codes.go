@@ -19,7 +19,6 @@ const (
 	TooManyQueueApps   yarn.Code = "too-many-applications-in-queue" // pending and active
 	TooManyUserApps    yarn.Code = "too-many-applications-of-user"  // in the queue
 	PriorityDenied     yarn.Code = "priority-denied"                // by an ACL
-	UnknownApplication yarn.Code = "unknown-application"
 	AlreadyKnown       yarn.Code = "already-known"
 	NegativeResource   yarn.Code = "negative-resource"
 	ResourceTooLarge   yarn.Code = "resource-too-large"
@@ -28,7 +27,6 @@ const (
 	LabelNotAllowed    yarn.Code = "label-not-accessible"
 	LabelOnPlace       yarn.Code = "label-on-host-or-rack"
 	LabelExpression    yarn.Code = "label-expression-too-complex"
-	BlacklistAny       yarn.Code = "cannot-blacklist-any"
 	TooManyAsks        yarn.Code = "too-many-asks"
 	BadRequest         yarn.Code = "invalid-request"
 	MovesUnsupported   yarn.Code = "moves-unsupported" // by the scheduler
