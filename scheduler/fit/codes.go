@@ -1,5 +1,5 @@
-// Package fit holds the checks that say yes or no to an ask, and the codes of
-// their reasons.
+// Package fit has the codes of reasons: why something was refused, or waits. The checks
+// that give them stand where decisions are made.
 package fit
 
 import "github.com/heddle-project/heddle/yarn"
