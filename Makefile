@@ -6,11 +6,12 @@ SECONDS_PER_FUZZ ?= 60
 SEED ?= 1
 export CGO_ENABLED ?= 0
 
-# Pinned; `make lint` and `make generate` install them below bin/tools, nowhere else.
+# Pinned; `make lint`, `make deadcode` and `make generate` install them below bin/tools, nowhere else.
 GOLANGCI_LINT_VERSION := v2.5.0
+DEADCODE_VERSION := v0.52.0
 PROTOC_GEN_GO_VERSION := $(shell awk '$$1 == "google.golang.org/protobuf" {print $$2}' go.mod)
 
-.PHONY: help demo build check test race golden fuzz sim attack bench compat ui docs generate clean lint
+.PHONY: help demo build check test race golden fuzz sim attack bench compat docs generate clean lint deadcode
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' Makefile
@@ -26,7 +27,7 @@ STAMP = $(shell c=$$(git rev-parse HEAD 2>/dev/null) || exit 0; [ -z "$$(git sta
 build: ## bin/yarn, one static binary
 	go build -trimpath -ldflags '$(STAMP)' -o $(BIN) ./cmd/yarn
 
-check: ## what must hold before a commit: build, lint, tests, README's commands, recorded decisions, 5 s of every fuzz target, one stock job
+check: ## what must hold before a commit: build, lint, dead code, tests, README's commands, recorded decisions, 5 s of every fuzz target, one stock job
 	@test/check
 
 test: ## the Go tests
@@ -55,11 +56,6 @@ bench: ## the load drivers, and their own tests; bench/README.md tells how to me
 compat: build ## stock workloads in all mixtures, failures, and recorded REST and command line answers
 	@test/compat/all
 
-ui: ## build the web interface from ui/ (needs Node.js)
-	@test -f ui/package.json || { echo "ui: there is no ui/package.json" >&2; exit 1; }
-	@command -v npm >/dev/null || { echo "ui: npm is not installed" >&2; exit 1; }
-	cd ui && npm ci && npm run build
-
 docs: ## check the documents: every link leads somewhere, every feature has a row in docs/parity.md
 	go test -count=1 -run 'Documents' ./internal/tidy
 
@@ -73,6 +69,13 @@ lint: bin/tools/golangci-lint ## gofmt, go vet, golangci-lint
 	@out=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); [ -z "$$out" ] || { echo "not gofmt'ed: $$out" >&2; exit 1; }
 	go vet ./...
 	bin/tools/golangci-lint run ./...
+
+deadcode: bin/tools/deadcode ## functions that no command reaches
+	test/deadcode
+
+bin/tools/deadcode: Makefile
+	GOBIN=$(CURDIR)/bin/tools go install golang.org/x/tools/cmd/deadcode@$(DEADCODE_VERSION)
+	@touch $@
 
 bin/tools/golangci-lint: Makefile
 	GOBIN=$(CURDIR)/bin/tools go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)

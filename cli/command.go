@@ -188,19 +188,6 @@ func (c *call) invalid(exit Exit) error {
 	return exit
 }
 
-// Commands lists the names of all subcommands, sorted.
-func Commands() []string {
-	var names []string
-	for _, k := range table() {
-		names = append(names, k.name)
-		if k.alias != "" {
-			names = append(names, k.alias)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
 func lookUp(name string) *command {
 	for _, k := range table() {
 		if strings.EqualFold(name, k.name) || k.alias != "" && strings.EqualFold(name, k.alias) {

@@ -51,17 +51,6 @@ func (c *Client) ClusterAttributes(ctx context.Context) ([]AttributeType, error)
 	}), nil
 }
 
-// LabelsOfNodes lists the labels of every node that has any.
-func (c *Client) LabelsOfNodes(ctx context.Context) ([]NodeLabels, error) {
-	out := &pb.GetNodesToLabelsResponse{}
-	if err := c.user(ctx, "getNodeToLabels", &pb.GetNodesToLabelsRequest{}, out); err != nil {
-		return nil, err
-	}
-	return each(out.GetNodeToLabels(), func(m *pb.NodeIdToLabels) NodeLabels {
-		return NodeLabels{fromNodeID(m.GetNodeId()), m.GetNodeLabels()}
-	}), nil
-}
-
 // AddClusterLabels makes node labels known to the cluster.
 func (c *Client) AddClusterLabels(ctx context.Context, labels []NodeLabel) error {
 	in := &pb.AddToClusterNodeLabelsRequest{NodeLabels: each(labels, func(l NodeLabel) *pb.NodeLabel {

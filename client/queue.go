@@ -33,12 +33,6 @@ type Queue struct {
 	MaxVCores                                          *int32
 }
 
-// QueueACL is what the caller may do in a queue.
-type QueueACL struct {
-	Queue      string
-	Operations []string // SUBMIT_APPLICATIONS, ADMINISTER_QUEUE
-}
-
 // Queue reports on one queue by its name or path, nil if there is none.
 // children asks for the queues below, all levels of them if recursive.
 func (c *Client) Queue(ctx context.Context, name string, children, recursive bool) (*Queue, error) {
@@ -51,17 +45,6 @@ func (c *Client) Queue(ctx context.Context, name string, children, recursive boo
 		return nil, err
 	}
 	return fromQueue(out.QueueInfo, MaxQueueDepth), nil
-}
-
-// QueueACLs lists what the caller may do in each queue.
-func (c *Client) QueueACLs(ctx context.Context) ([]QueueACL, error) {
-	out := &pb.GetQueueUserAclsInfoResponse{}
-	if err := c.user(ctx, "getQueueUserAcls", &pb.GetQueueUserAclsInfoRequest{}, out); err != nil {
-		return nil, err
-	}
-	return each(out.GetQueueUserAcls(), func(m *pb.QueueUserACLInfo) QueueACL {
-		return QueueACL{m.GetQueueName(), each(m.GetUserAcls(), func(a pb.QueueACL) string { return trimPrefix(a.String(), "QACL_") })}
-	}), nil
 }
 
 // or is a field's value, or what Hadoop's clients take for a missing one.

@@ -38,15 +38,6 @@ var defaultItems = sync.OnceValue(func() map[string][]item {
 	return out
 })
 
-// Defaults is Hadoop 3.5.0's core-default.xml and yarn-default.xml with no
-// files, no environment and no system properties: ${user.name} stays as it is.
-func Defaults() *Properties {
-	m := newMerger()
-	m.add(defaultItems()[coreDefault], coreDefault)
-	m.add(defaultItems()[yarnDefault], yarnDefault)
-	return m.finish(variables{})
-}
-
 // KnownNames reports every property name the default files mention, set or
 // not; the linter suggests corrections from it.
 func KnownNames() []string {

@@ -33,7 +33,7 @@ func TestHDFSSite(t *testing.T) {
 	if got := mustLoad(t, Options{Dir: "/d", Read: memory(nil)}).HDFSSite(); got != "/d/hdfs-site.xml does not exist" {
 		t.Error(got)
 	}
-	if got := Defaults().HDFSSite(); got != "no hdfs-site.xml was read" {
+	if got := shippedDefaults().HDFSSite(); got != "no hdfs-site.xml was read" {
 		t.Error(got)
 	}
 	broken := Options{Dir: "/c", Read: memory(map[string]string{"/c/hdfs-site.xml": "<configuration>\n<property>"})}

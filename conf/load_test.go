@@ -181,7 +181,7 @@ func TestLatin1(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	p := Defaults()
+	p := shippedDefaults()
 	if p.Len() < 700 || len(p.Warnings()) != 0 {
 		t.Errorf("%d defaults, warnings %v", p.Len(), p.Warnings())
 	}
@@ -231,4 +231,13 @@ func FuzzParse(f *testing.F) {
 		}
 		UnsupportedByResourceManager(p)
 	})
+}
+
+// shippedDefaults is Hadoop 3.5.0's core-default.xml and yarn-default.xml with no
+// files, no environment and no system properties: ${user.name} stays as it is.
+func shippedDefaults() *Properties {
+	m := newMerger()
+	m.add(defaultItems()[coreDefault], coreDefault)
+	m.add(defaultItems()[yarnDefault], yarnDefault)
+	return m.finish(variables{})
 }

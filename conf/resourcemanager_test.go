@@ -34,7 +34,7 @@ func TestDefaultsAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inFiles, err := ReadResourceManager(Defaults())
+	inFiles, err := ReadResourceManager(shippedDefaults())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestNamesAreKnown(t *testing.T) {
 		"yarn.resourcemanager.webapp.rest-csrf.browser-useragents-regex": "code only",
 		rm + "monitor.capacity.queue-management.monitoring-interval":     "code only",
 	}
-	r := NewReader(Defaults())
+	r := NewReader(shippedDefaults())
 	readResourceManager(r)
 	for _, name := range r.Asked() {
 		if !known(name) && only[name] == "" {

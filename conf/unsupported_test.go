@@ -14,10 +14,10 @@ func split(all Findings) (refused, rest Findings) {
 }
 
 func TestDefaultsAreSupported(t *testing.T) {
-	if no, odd := split(UnsupportedByResourceManager(Defaults())); len(no)+len(odd) != 0 {
+	if no, odd := split(UnsupportedByResourceManager(shippedDefaults())); len(no)+len(odd) != 0 {
 		t.Errorf("ResourceManager: %v %v", no, odd)
 	}
-	if no, odd := split(UnsupportedByNodeManager(Defaults())); len(no)+len(odd) != 0 {
+	if no, odd := split(UnsupportedByNodeManager(shippedDefaults())); len(no)+len(odd) != 0 {
 		t.Errorf("NodeManager: %v %v", no, odd)
 	}
 }

@@ -2,8 +2,8 @@
 // no lock, goroutine, clock, file, environment or random source, and no map
 // order that could reach a decision. Time arrives as an argument.
 //
-// The facade in this package is all that the engine sees. Behind it lie the
-// queue tree (queue), the nodes' books (cluster), what each application still
-// wants (demand), the checks that return reasons (fit), the mapping of
-// applications to queues (placement) and the policies (capacity).
+// The facade in this package is all that the engine sees. Behind it are the policies
+// (capacity, fifo) and what they share (core): the tree of queues (queue), nodes and
+// containers (cluster), what each attempt still wants (demand) and the rules that find
+// the queue of a submission (placement). docs/scheduler.md shows how a decision is made.
 package scheduler

@@ -20,11 +20,9 @@ type (
 	ContainerRef = cluster.ContainerRef
 	Node         = cluster.Node
 	Container    = cluster.Container
-	Locality     = cluster.Locality
 	Cause        = cluster.Cause
 	Ended        = cluster.Ended
 	Decision     = cluster.Decision
-	Kind         = cluster.Kind
 	Application  = demand.Application
 	Attempt      = demand.Attempt
 	Recovered    = core.Recovered

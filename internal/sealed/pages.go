@@ -17,7 +17,6 @@ import (
 //	meta     magic 4 │ version 4 │ page size 4 │ flags 4 │ bucket 16 │ free list 8 │ pages 8 │ txid 8 │ FNV-1a 8
 const (
 	pageHeader   = 16
-	branchSize   = 16
 	leafSize     = 16
 	bucketHeader = 16
 	metaSize     = 64

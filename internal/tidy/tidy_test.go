@@ -29,6 +29,7 @@ var rules = []rule{
 	{"package comments", "comments", plain(PackageComments)},
 	{"settings", "settings", func(t *Tree) ([]Finding, error) { return Settings(t, "conf", "ResourceManager") }},
 	{"settings of nodes", "", func(t *Tree) ([]Finding, error) { return Settings(t, "conf", "NodeManager") }},
+	{"root", "", plain(RootFiles)},
 	{"sizes", "", Sizes},
 	{"postponed", "", Postponed},
 	{"places", "", Places},
@@ -157,6 +158,12 @@ func TestTextRules(t *testing.T) {
 		{Places, "a.md", "see ../sha" + "red/x\n", 1},
 		{Places, "ui/package-lock.json", "{\"resolved\": \"https://registry.npm" + "js.org/a\"}\n", 1},
 		{Places, "a.md", "see https://hadoop.apache.org/docs\n", 0},
+		{plain(RootFiles), "0", "", -1},
+		{plain(RootFiles), "a.go", "package a\n", -1},
+		{plain(RootFiles), "attic/a.go", "package a\n", -1},
+		{plain(RootFiles), "README.md", "", 0},
+		{plain(RootFiles), "capacity.test", "", 0},
+		{plain(RootFiles), "yarn/a.go", "package a\n", 0},
 	} {
 		t.Run(fmt.Sprintf("%s/%d", c.file, c.line), func(t *testing.T) {
 			found, err := c.check(write(t, c.file, c.content))

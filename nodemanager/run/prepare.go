@@ -17,7 +17,6 @@ const (
 	cacheMode   fs.FileMode = 0o710 // also an application's and a container's
 	privateMode fs.FileMode = 0o700
 	scriptMode  fs.FileMode = 0o700
-	debugMode   fs.FileMode = 0o640
 )
 
 // Prepare creates the container's directories and writes what it needs to start, replacing what an earlier try left. Of

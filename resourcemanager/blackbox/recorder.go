@@ -19,7 +19,6 @@ import (
 // Bounds.
 const (
 	DefaultRing = 8 << 20 // bytes of the last commands in memory
-	DefaultTape = 1 << 30 // bytes of a file of all commands
 	MaxFiles    = 8       // files of last commands that a directory keeps; with one more the oldest goes
 	MaxTapes    = 3       // files of all commands, likewise
 	blockBytes  = 64 << 10

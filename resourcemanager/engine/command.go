@@ -295,7 +295,6 @@ type Submission struct {
 	LifetimeSeconds    int64 // ≤ 0: none asked for
 	ViewACL, ModifyACL string
 	CallerContext      string
-	LogAggregation     bool
 	ContextBytes       int // size of the stored context
 }
 

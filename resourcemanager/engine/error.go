@@ -28,7 +28,6 @@ const (
 	InvalidRelease   // a container that is not the master's
 	InvalidBlacklist // a blacklist that names everything
 	InvalidConfig    // a configuration that cannot be applied
-	Unsupported      // not built
 	NotStored        // the record can never be stored
 )
 

@@ -540,7 +540,7 @@ func shortRecord(rec state.Record) string {
 var kinds = map[Kind]string{Failed: "failed", UnknownApplication: "unknown application", UnknownAttempt: "unknown attempt",
 	UnknownContainer: "unknown container", AccessDenied: "access denied", InvalidRequest: "invalid request", InvalidLabel: "invalid label",
 	InvalidMaster: "invalid master's call", NotRegistered: "not registered", InvalidRelease: "invalid release",
-	InvalidBlacklist: "invalid blacklist", InvalidConfig: "invalid configuration", Unsupported: "unsupported", NotStored: "not stored"}
+	InvalidBlacklist: "invalid blacklist", InvalidConfig: "invalid configuration", NotStored: "not stored"}
 
 // answer prints a reply.
 func (s *script) answer(x Reply) []string {

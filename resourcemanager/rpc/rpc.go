@@ -41,7 +41,6 @@ var classes = map[engine.Kind]string{
 	engine.InvalidRelease:     serve.InvalidRelease,
 	engine.InvalidBlacklist:   serve.InvalidBlacklist,
 	engine.InvalidConfig:      serve.YarnException,
-	engine.Unsupported:        serve.YarnException,
 	engine.NotStored:          serve.YarnException,
 }
 

@@ -25,12 +25,6 @@ type Lifetimes struct {
 // DefaultMaxTokens bounds the delegation tokens that are valid at a time.
 const DefaultMaxTokens = 500_000
 
-// DefaultLifetimes are those of an empty configuration.
-func DefaultLifetimes() Lifetimes {
-	const day = 24 * time.Hour
-	return Lifetimes{KeyInterval: day, Renewal: day, Total: 7 * day, Scan: time.Hour}
-}
-
 // Delegation keeps the ResourceManager's delegation tokens and their keys. It is
 // the token keeper of the clients' port.
 //

@@ -49,7 +49,7 @@ func list(ops []state.Op) string {
 }
 
 func TestDelegationLife(t *testing.T) {
-	w := newWorld(t, DefaultLifetimes())
+	w := newWorld(t, defaultLifetimes())
 	if _, _, err := w.Issue(alice, "oozie"); err == nil {
 		t.Error("issued a token without a key")
 	}
@@ -87,7 +87,7 @@ func TestDelegationLife(t *testing.T) {
 }
 
 func TestDelegationRights(t *testing.T) {
-	w := newWorld(t, DefaultLifetimes())
+	w := newWorld(t, defaultLifetimes())
 	w.Start()
 	tok, mute := w.issue(alice, "oozie"), w.issue(alice, "")
 	forged := tok
@@ -140,7 +140,7 @@ func TestDelegationRights(t *testing.T) {
 }
 
 func TestDelegationExpiry(t *testing.T) {
-	w := newWorld(t, DefaultLifetimes())
+	w := newWorld(t, defaultLifetimes())
 	w.Start()
 	w.issue(alice, "oozie")
 	w.time = start.Add(2 * hour)
@@ -171,7 +171,7 @@ func TestDelegationExpiry(t *testing.T) {
 }
 
 func TestDelegationRestart(t *testing.T) {
-	w := newWorld(t, DefaultLifetimes())
+	w := newWorld(t, defaultLifetimes())
 	w.Start()
 	tok := w.issue(alice, "oozie")
 	w.issue(oozie, "oozie")
@@ -179,7 +179,7 @@ func TestDelegationRestart(t *testing.T) {
 	records := []state.DelegationToken{w.tokens[1].record, {Sequence: 4, Identifier: []byte("damaged"), RenewBy: 1 << 60},
 		{Sequence: 5, Identifier: token.Delegation{Owner: "x", Sequence: 5, KeyID: 77}.Append(nil), RenewBy: 1 << 60}}
 
-	after := newWorld(t, DefaultLifetimes())
+	after := newWorld(t, defaultLifetimes())
 	err := after.Restore(keys, records, 9)
 	if err == nil || !strings.Contains(err.Error(), "2 are void") || !strings.Contains(err.Error(), "[4 5]") {
 		t.Errorf("restored with %v", err)
@@ -201,7 +201,7 @@ func TestDelegationRestart(t *testing.T) {
 }
 
 func TestDelegationUndo(t *testing.T) {
-	w := newWorld(t, DefaultLifetimes())
+	w := newWorld(t, defaultLifetimes())
 	w.Start()
 	known := func(tok token.Token) bool {
 		_, _, err := w.Password(tok.Identifier)
@@ -234,7 +234,7 @@ func TestDelegationUndo(t *testing.T) {
 }
 
 func TestDelegationBound(t *testing.T) {
-	times := DefaultLifetimes()
+	times := defaultLifetimes()
 	times.MaxTokens = 3
 	w := newWorld(t, times)
 	w.Start()
@@ -248,4 +248,10 @@ func TestDelegationBound(t *testing.T) {
 	if _, _, err := w.Issue(alice, "oozie"); err == nil || !strings.Contains(err.Error(), fmt.Sprint(1<<31-1)) {
 		t.Errorf("a token beyond the last sequence number: %v", err)
 	}
+}
+
+// defaultLifetimes are those of an empty configuration.
+func defaultLifetimes() Lifetimes {
+	const day = 24 * time.Hour
+	return Lifetimes{KeyInterval: day, Renewal: day, Total: 7 * day, Scan: time.Hour}
 }

@@ -173,8 +173,6 @@ type Node struct {
 	Opportunistic   Opportunistic
 	Applications    []yarn.ApplicationID
 	RunningOn       []*Container // live containers on the node, by id
-	DecommissionAt  int64        // deadline of a graceful decommission, 0 when there is none
-	DecommissionFor int32        // its timeout in seconds, -1 without limit
 	LostReason      string
 }
 

@@ -60,7 +60,6 @@ type Want struct {
 	Plain         bool // no request number, no label and nothing to enlarge
 	listed        bool
 	idle          bool // among those that may be forgotten
-	Exec          yarn.ExecutionType
 	Rows          []Row // of hosts and racks
 	Any           Row   // of *; Count 0 when nothing is outstanding
 	Label         string

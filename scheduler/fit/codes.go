@@ -1,5 +1,5 @@
-// Package fit holds the checks that say yes or no to an ask, and the codes of
-// their reasons.
+// Package fit has the codes of reasons: why something was refused, or waits. The checks
+// that give them stand where decisions are made.
 package fit
 
 import "github.com/heddle-project/heddle/yarn"
@@ -19,7 +19,6 @@ const (
 	TooManyQueueApps   yarn.Code = "too-many-applications-in-queue" // pending and active
 	TooManyUserApps    yarn.Code = "too-many-applications-of-user"  // in the queue
 	PriorityDenied     yarn.Code = "priority-denied"                // by an ACL
-	UnknownApplication yarn.Code = "unknown-application"
 	AlreadyKnown       yarn.Code = "already-known"
 	NegativeResource   yarn.Code = "negative-resource"
 	ResourceTooLarge   yarn.Code = "resource-too-large"
@@ -28,7 +27,6 @@ const (
 	LabelNotAllowed    yarn.Code = "label-not-accessible"
 	LabelOnPlace       yarn.Code = "label-on-host-or-rack"
 	LabelExpression    yarn.Code = "label-expression-too-complex"
-	BlacklistAny       yarn.Code = "cannot-blacklist-any"
 	TooManyAsks        yarn.Code = "too-many-asks"
 	BadRequest         yarn.Code = "invalid-request"
 	MovesUnsupported   yarn.Code = "moves-unsupported" // by the scheduler

@@ -30,7 +30,6 @@ type setting struct {
 const (
 	noReservations = "reservations are not built yet"
 	noMultiNode    = "placement over several nodes at a time is not built"
-	noLazy         = "lazy preemption is not built"
 	noThreads      = "scheduling has one thread here, and starts when something changes"
 	noRefreshing   = "files are read by yarn rmadmin -refreshQueues only"
 )

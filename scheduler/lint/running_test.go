@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/lint"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -226,7 +227,7 @@ func (w *work) submit(user, queue string) {
 
 // decision is one thing that a heartbeat did, with names instead of indexes.
 type decision struct {
-	Kind      scheduler.Kind
+	Kind      cluster.Kind
 	App       int
 	Container yarn.ContainerID
 	Resource  yarn.Resource

@@ -245,6 +245,5 @@ var exceptions = map[engine.Kind]string{
 	engine.InvalidRelease:     "InvalidContainerReleaseException",
 	engine.InvalidBlacklist:   "InvalidResourceBlacklistRequestException",
 	engine.InvalidConfig:      "YarnException",
-	engine.Unsupported:        "YarnException",
 	engine.NotStored:          "YarnException",
 }

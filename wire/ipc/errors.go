@@ -17,7 +17,6 @@ const (
 	ErrorSerializingResponse ErrorDetail = 5
 	ErrorVersionMismatch     ErrorDetail = 6
 	FatalUnknown             ErrorDetail = 10
-	FatalSerialization       ErrorDetail = 11
 	FatalInvalidHeader       ErrorDetail = 12
 	FatalDeserializing       ErrorDetail = 13
 	FatalVersionMismatch     ErrorDetail = 14

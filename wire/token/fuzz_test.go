@@ -63,8 +63,6 @@ func FuzzIdentifiers(f *testing.F) {
 				t.Fatalf("%+v is read again as %+v, %v", id, again, err)
 			}
 		}
-		_, _ = ParseClientToAM(b)
-		_, _ = ParseDelegationKey(b)
 		_, _ = ParseProto(b)
 	})
 }

@@ -29,12 +29,6 @@ type NM struct {
 	KeyID     int32
 }
 
-// ClientToAM lets a client talk to an attempt's master.
-type ClientToAM struct {
-	Attempt yarn.AttemptID
-	Client  string // user name
-}
-
 // Delegation lets its holder act as a user for a while, towards the
 // ResourceManager or the timeline server.
 type Delegation struct {
@@ -65,11 +59,6 @@ func (id NM) Append(dst []byte) []byte {
 	dst = field.AppendInt(field.AppendText(dst, 1, id.Node.Host), 2, int64(id.Node.Port))
 	dst = field.Shut(dst, mark)
 	return field.AppendInt(field.AppendText(dst, 3, id.Submitter), 4, int64(id.KeyID))
-}
-
-// Append appends a ClientToAMTokenIdentifierProto as Java writes it.
-func (id ClientToAM) Append(dst []byte) []byte {
-	return field.AppendText(field.AppendAttemptID(dst, 1, id.Attempt), 2, id.Client)
 }
 
 // Append appends a YARNDelegationTokenIdentifierProto as Java writes it: what is
@@ -120,24 +109,6 @@ func ParseNM(b []byte) (NM, error) {
 	}
 	if err := checkAttempt(b, s.Err, id.Attempt); err != nil {
 		return NM{}, fmt.Errorf("reading an %s identifier: %w", KindNM, err)
-	}
-	return id, nil
-}
-
-// ParseClientToAM reads a ClientToAMTokenIdentifierProto. Unknown fields are skipped.
-func ParseClientToAM(b []byte) (ClientToAM, error) {
-	var id ClientToAM
-	s := field.Walk{Rest: b}
-	for s.Next() {
-		switch s.Tag {
-		case 1<<3 | field.Block:
-			s.Fail(field.ReadAttemptID(s.Data, &id.Attempt))
-		case 2<<3 | field.Block:
-			id.Client = string(s.Data)
-		}
-	}
-	if err := checkAttempt(b, s.Err, id.Attempt); err != nil {
-		return ClientToAM{}, fmt.Errorf("reading a %s identifier: %w", KindClientToAM, err)
 	}
 	return id, nil
 }

@@ -4,20 +4,17 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/heddle-project/heddle/wire/field"
 )
 
 // The kinds of tokens that YARN knows.
 const (
-	KindAMRM       = "YARN_AM_RM_TOKEN"          // AMRM: an attempt's master towards the ResourceManager
-	KindNM         = "NMToken"                   // NM: an attempt's master towards one node
-	KindContainer  = "ContainerToken"            // Container: permission to start one container
-	KindClientToAM = "YARN_CLIENT_TOKEN"         // ClientToAM: a client towards an attempt's master
-	KindDelegation = "RM_DELEGATION_TOKEN"       // Delegation: a user towards the ResourceManager
-	KindTimeline   = "TIMELINE_DELEGATION_TOKEN" // Delegation: a user towards the timeline server
-	KindLocalizer  = "Localizer"                 // four bytes 0 0 0 1: a localizer towards its NodeManager
+	KindAMRM       = "YARN_AM_RM_TOKEN"    // AMRM: an attempt's master towards the ResourceManager
+	KindNM         = "NMToken"             // NM: an attempt's master towards one node
+	KindContainer  = "ContainerToken"      // Container: permission to start one container
+	KindDelegation = "RM_DELEGATION_TOKEN" // Delegation: a user towards the ResourceManager
+	KindLocalizer  = "Localizer"           // four bytes 0 0 0 1: a localizer towards its NodeManager
 )
 
 // MaxToken bounds the text of one token in URL form, in bytes.
@@ -65,22 +62,6 @@ func (r *reader) token() Token {
 // URL is the Writable form in URL-safe base64 without padding, as it appears in
 // query strings and REST answers.
 func (t Token) URL() string { return base64.RawURLEncoding.EncodeToString(t.Append(nil)) }
-
-var standardToURL = strings.NewReplacer("+", "-", "/", "_")
-
-// ParseURL reads what URL and Java's encodeToUrlString write. Padding and the
-// standard alphabet are accepted too; what follows the token is ignored.
-func ParseURL(s string) (Token, error) {
-	if len(s) > MaxToken {
-		return Token{}, fmt.Errorf("reading a token from text: %d bytes are more than the limit of %d", len(s), MaxToken)
-	}
-	b, err := base64.RawURLEncoding.DecodeString(standardToURL.Replace(strings.TrimRight(s, "=")))
-	if err != nil {
-		return Token{}, fmt.Errorf("reading a token from text: %w", err)
-	}
-	t, _, err := Parse(b)
-	return t, err
-}
 
 // AppendProto appends a TokenProto. All four fields are required by its readers
 // and always written.

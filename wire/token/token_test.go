@@ -135,11 +135,6 @@ func TestRefusedTokens(t *testing.T) {
 	if _, err := ParseProto([]byte("\x0a\x00\x12\x00\x1a\x00")); err == nil {
 		t.Error("accepts a TokenProto without service")
 	}
-	for _, text := range []string{"", "!", "EQ", strings.Repeat("A", MaxToken+1)} {
-		if _, err := ParseURL(text); err == nil {
-			t.Errorf("accepts %.20q", text)
-		}
-	}
 }
 
 func TestRefusedIdentifiers(t *testing.T) {
@@ -154,9 +149,6 @@ func TestRefusedIdentifiers(t *testing.T) {
 		}
 		if _, err := ParseNM(b); err == nil {
 			t.Errorf("ParseNM accepts %s", c.what)
-		}
-		if _, err := ParseClientToAM(b); err == nil {
-			t.Errorf("ParseClientToAM accepts %s", c.what)
 		}
 		if _, err := ParseContainer(b, vectorTypes); err == nil {
 			t.Errorf("ParseContainer accepts %s", c.what)

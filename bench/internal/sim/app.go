@@ -38,9 +38,6 @@ type App struct {
 // Outstanding returns how many containers are asked for and not granted.
 func (a *App) Outstanding() int64 { return a.Asked - a.Granted }
 
-// Queue returns the name of the application's queue.
-func (a *App) Queue() string { return a.queue.Name }
-
 // Start submits the application over the client connection, waits for its
 // token and registers its master.
 func (a *App) Start(cl *rpc.Conn) error {

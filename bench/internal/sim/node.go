@@ -92,17 +92,6 @@ func (n *Node) Live() int {
 	return len(n.live)
 }
 
-// Release lets every container of a that stays end at the next beat.
-func (n *Node) Release(a *App) {
-	n.mu.Lock()
-	for i := range n.live {
-		if n.live[i].app == a {
-			n.live[i].stays = false
-		}
-	}
-	n.mu.Unlock()
-}
-
 // build encodes the heartbeat: new containers as running, those already
 // reported as complete unless they stay.
 func (n *Node) build() {

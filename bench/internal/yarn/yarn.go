@@ -23,11 +23,9 @@ var (
 	SubmitApplication    = rpc.NewMethod(ClientProtocol, "submitApplication")
 	GetApplicationReport = rpc.NewMethod(ClientProtocol, "getApplicationReport")
 	GetClusterMetrics    = rpc.NewMethod(ClientProtocol, "getClusterMetrics")
-	ForceKill            = rpc.NewMethod(ClientProtocol, "forceKillApplication")
 
 	RegisterAM = rpc.NewMethod(MasterProtocol, "registerApplicationMaster")
 	Allocate   = rpc.NewMethod(MasterProtocol, "allocate")
-	FinishAM   = rpc.NewMethod(MasterProtocol, "finishApplicationMaster")
 
 	RegisterNM = rpc.NewMethod(TrackerProtocol, "registerNodeManager")
 	Heartbeat  = rpc.NewMethod(TrackerProtocol, "nodeHeartbeat")
@@ -41,11 +39,7 @@ const (
 
 // Application states.
 const (
-	AppNew       = 1
-	AppNewSaving = 2
 	AppSubmitted = 3
-	AppAccepted  = 4
-	AppRunning   = 5
 	AppFinished  = 6
 	AppFailed    = 7
 	AppKilled    = 8

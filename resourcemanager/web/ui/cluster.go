@@ -106,11 +106,10 @@ func (s *server) about(r *http.Request) (*frame, error) {
 // nodeRow is a node with what the page computes.
 type nodeRow struct {
 	*view.Node
-	Link                         string
-	Used, Available, Total       string
-	MemoryPercent, CoresPercent  float32
-	Draining                     bool
-	LabelText, DecommissionTitle string
+	Link                        string
+	Used, Available, Total      string
+	MemoryPercent, CoresPercent float32
+	LabelText                   string
 }
 
 func (s *server) nodes(r *http.Request) (*frame, error) {
@@ -167,7 +166,7 @@ func (s *server) nodeColumns() []column[*view.Node] {
 }
 
 func (s *server) nodeRow(n *view.Node) nodeRow {
-	row := nodeRow{Node: n, LabelText: strings.Join(n.Labels, ", "), Draining: n.State == yarn.NodeDecommissioning}
+	row := nodeRow{Node: n, LabelText: strings.Join(n.Labels, ", ")}
 	row.Used, row.Available, row.Total = pages.Memory(n.Used.MemoryMB()), pages.Memory(n.Available.MemoryMB()), pages.Memory(n.Total.MemoryMB())
 	if n.HTTPAddress != "" && n.State != yarn.NodeLost {
 		row.Link = s.Links.Scheme + "://" + n.HTTPAddress
