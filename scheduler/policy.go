@@ -23,7 +23,6 @@ type policy interface {
 	Ask(a AppRef, asks []yarn.Ask)
 	Update(a AppRef, updates []yarn.ContainerUpdate) []UpdateError
 	CheckUpdates(a AppRef, updates []yarn.ContainerUpdate) []UpdateError
-	AllocateDone(a AppRef) yarn.Resource
 	Headroom(a AppRef) yarn.Resource
 	Admission(a AppRef) core.Admission
 	Explain(a AppRef, max int) []yarn.Reason

@@ -266,36 +266,26 @@ func (s *Scheduler) Stopped(of *core.App) {
 }
 
 // MoveTarget finds the leaf and checks its limits.
-func (s *Scheduler) MoveTarget(of *core.App, target string) (*queue.Queue, yarn.Reason) {
-	a := mine(of)
-	q, why := s.leafToMoveTo(a, target)
-	if !why.OK() {
-		return nil, why
-	}
-	if why := s.keepsAccess(a, q); !why.OK() {
-		return nil, why
-	}
-	return &q.Queue, s.maySubmitNow(q, a.User)
-}
-
-// PrepareTarget is MoveTarget before a move.
 //
-// compat: the headroom is then that of the other partitions alone, until something is
-// asked for in the default one, and the user is known where the application was to go,
+// compat: before a move the headroom is that of the other partitions alone, until something
+// is asked for in the default one, and the user is known where the application was to go,
 // whatever comes of the move.
-func (s *Scheduler) PrepareTarget(of *core.App, target string) (*queue.Queue, yarn.Reason) {
+func (s *Scheduler) MoveTarget(of *core.App, target string, moving bool) (*queue.Queue, yarn.Reason) {
 	a := mine(of)
 	q, why := s.leafToMoveTo(a, target)
 	if !why.OK() {
 		return nil, why
 	}
-	if s.comparesLabels(a) {
+	if moving && s.comparesLabels(a) {
 		a.Wants.ForgetAsked()
 	}
 	if why := s.keepsAccess(a, q); !why.OK() {
 		return nil, why
 	}
-	return &q.Queue, s.meetUser(q, a.User)
+	if moving {
+		return &q.Queue, s.meetUser(q, a.User)
+	}
+	return &q.Queue, s.maySubmitNow(q, a.User)
 }
 
 // leafToMoveTo finds the target, if the application's queue can be left for it.

@@ -10,10 +10,14 @@ import (
 
 // What the core tells; see core.Policy.
 
-// Used charges the application's user, and brings the fractions in use up to date.
-func (s *Scheduler) Used(leaf *queue.Queue, a *core.App, p part, amount *resource) {
-	q := own(leaf)
-	leafOf(q).Charge(q, a.User, &mine(a).member, p, amount)
+// Used charges the application's user, and brings the fractions in use up to date. Who has
+// more or less may come later or earlier.
+func (s *Scheduler) Used(leaf *queue.Queue, of *core.App, p part, amount *resource, moved bool) {
+	q, a := own(leaf), mine(of)
+	if !moved {
+		s.unsettle(a)
+	}
+	leafOf(q).Charge(q, a.User, &a.member, p, amount)
 	for total := &s.Books.Partition(p).Total; q != nil; q = q.Up {
 		tree.UpdateUsed(s.Calc, q, p, total)
 	}
@@ -28,12 +32,6 @@ func (s *Scheduler) Asked(of *core.App, fresh bool) {
 	case !a.Wants.Wanting():
 		leafOf(a.queue).Unwant(a.queue, a.User, &a.member)
 	}
-}
-
-// Changed notes that the application may come earlier or later.
-func (s *Scheduler) Changed(of *core.App) {
-	a := mine(of)
-	s.unsettle(a)
 }
 
 // Ask enters asks; see the facade.

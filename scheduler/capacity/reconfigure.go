@@ -184,18 +184,17 @@ func (s *Scheduler) Fit(parts int) {
 	}
 }
 
-// Entitle brings every queue's entitlement up to date.
-func (s *Scheduler) Entitle() { s.live().Entitle(s.tree.Root) }
-
-// NodesChanged goes through the queues once more if anybody waits for admission.
+// Entitle brings every queue's entitlement up to date, and once more if anybody waits for
+// admission after a change of nodes.
 //
 // compat: Apache does so when a node comes, goes or changes its size, because it takes
 // that for news of the node's partition, too. Who waits is looked at again, after the
 // first time has counted anew the users with whom the share of masters is divided.
-func (s *Scheduler) NodesChanged() {
+func (s *Scheduler) Entitle(nodes bool) {
+	s.live().Entitle(s.tree.Root)
 	waits := func(q *Queue) bool { return q != nil && q.Leaf && leafOf(q).pending.count > 0 }
-	if slices.ContainsFunc(s.tree.Queues, waits) {
-		s.Entitle()
+	if nodes && slices.ContainsFunc(s.tree.Queues, waits) {
+		s.live().Entitle(s.tree.Root)
 	}
 }
 

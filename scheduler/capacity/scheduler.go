@@ -57,9 +57,3 @@ func newScheduler(cfg *config.Capacity, withShortcuts bool) (*Scheduler, error) 
 func (s *Scheduler) Heartbeat() core.Heartbeat {
 	return core.Heartbeat{Multiple: s.cfg.MultipleAssignments, OffSwitch: s.cfg.MaxOffSwitch, Containers: s.cfg.MaxAssignments}
 }
-
-// MasterPlaced tells the application its headroom.
-//
-// compat: Apache fetches the container of a master by an allocate call of its
-// own, which computes a headroom like any other.
-func (s *Scheduler) MasterPlaced(a *core.App) { s.tellHeadroom(mine(a)) }

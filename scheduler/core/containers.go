@@ -79,9 +79,8 @@ func (s *Core) End(c ContainerRef, cause cluster.Cause) cluster.Ended {
 
 // settleUsage gives back what a container or reservation used of the queue.
 func (s *Core) settleUsage(a *App, box *cluster.Container, p part) {
-	s.policy.Changed(a)
 	minus := resource{}.Sub(box.Resource)
-	s.use(a.Leaf, a, p, &minus, -1, nil)
+	s.use(a.Leaf, a, p, &minus, -1, false)
 }
 
 // RecoverContainer counts a container after a restart; see the facade.
@@ -100,8 +99,7 @@ func (s *Core) RecoverContainer(r Recovered) ContainerRef {
 	if r.Execution == yarn.Guaranteed {
 		p := s.Books.Node(r.Node).Part
 		a.Shares[p].Used = a.Shares[p].Used.Add(r.Resource)
-		s.use(a.Leaf, a, p, &r.Resource, 1, nil)
-		s.policy.Changed(a)
+		s.use(a.Leaf, a, p, &r.Resource, 1, false)
 	}
 	return c
 }

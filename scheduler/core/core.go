@@ -25,57 +25,6 @@ type (
 	resource     = yarn.Resource
 )
 
-// Policy is who decides. It is asked whether applications may come, and told what
-// changes; the books are up to date by then.
-type Policy interface {
-	// Try tries to place something on a node, as much as is decided at once. Nothing more
-	// can come of an offer after Nothing and after Reserved. What is placed is in out.
-	Try(node NodeRef, out []cluster.Decision) (Try, []cluster.Decision)
-	// Heartbeat bounds what an offer places by several tries.
-	Heartbeat() Heartbeat
-	// MasterPlaced tells, at the end of an offer, that an application has its master.
-	MasterPlaced(a *App)
-
-	// Admit makes the books of a new application, with its leaf and its priority, or
-	// says why it is refused.
-	Admit(in *demand.Application, path string) (*App, yarn.Reason)
-	// MoveTarget is the leaf that an application could be moved to, or why it may not.
-	MoveTarget(a *App, target string) (*queue.Queue, yarn.Reason)
-	// PrepareTarget is MoveTarget before a move; it may leave something behind.
-	PrepareTarget(a *App, target string) (*queue.Queue, yarn.Reason)
-	// Started tells that an attempt waits to be served, Stopped that it does no more.
-	Started(a *App)
-	Stopped(a *App)
-	// Removed tells that an application goes.
-	Removed(a *App)
-	// Moved has an application enter another leaf, which uses what it has by now. Of
-	// what it asks for, MoveDemand takes care.
-	Moved(a *App, from, to *queue.Queue)
-	// Prioritize has an application take the place that it has by a new priority.
-	Prioritize(a *App, priority int32)
-
-	// Used tells that what an application uses in a queue, and in those above it, has
-	// changed by so much.
-	Used(q *queue.Queue, a *App, p cluster.Part, amount *yarn.Resource)
-	// Asked tells that an application asks for more or for less. fresh: nothing was
-	// outstanding under that key.
-	Asked(a *App, fresh bool)
-	// Changed tells that an application has more or less than before.
-	Changed(a *App)
-
-	// Entitle finds anew what queues are entitled to, after the cluster has changed.
-	Entitle()
-	// NodesChanged tells, after Entitle, that nodes came, went or changed their size.
-	NodesChanged()
-	// MasterMoved tells that the node of an application's master changed its partition.
-	MasterMoved(a *App, c *cluster.Container, from, to cluster.Part)
-	// Fit makes the books of queues as long as there are partitions.
-	Fit(parts int)
-
-	// QueueInfo is a picture of a queue.
-	QueueInfo(q *queue.Queue) queue.Info
-}
-
 // Core is the state that does not depend on a policy.
 type Core struct {
 	Calc  measure.Calculator
@@ -179,13 +128,14 @@ func (s *Core) Recalculate() {
 		s.recalculationDue = true
 		return
 	}
-	s.policy.Entitle()
+	s.policy.Entitle(false)
 }
 
 // nodesChanged is Recalculate after nodes came, went or changed their size.
 func (s *Core) nodesChanged() {
-	s.Recalculate()
-	if !s.together {
-		s.policy.NodesChanged()
+	if s.together {
+		s.recalculationDue = true
+		return
 	}
+	s.policy.Entitle(true)
 }

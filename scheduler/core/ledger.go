@@ -10,19 +10,15 @@ import (
 // manyRebooked is how many containers are moved one by one.
 const manyRebooked = 2000
 
-// use adds to what a leaf and all queues above use; negative amounts take away. One
-// container of what is served, unless that is nil, is no longer outstanding.
-func (s *Core) use(leaf *queue.Queue, a *App, p part, amount *resource, count int32, served *demand.Want) {
+// use adds to what a leaf and all queues above use; negative amounts take away.
+func (s *Core) use(leaf *queue.Queue, a *App, p part, amount *resource, count int32, moved bool) {
 	for q := leaf; q != nil; q = q.Parent {
 		has := &q.Ledger[p]
 		s.Calc.Increase(&has.Used, amount)
 		has.Containers += count
 	}
-	if served != nil {
-		s.lessPending(leaf, served)
-	}
 	s.Calc.Set(&s.amount, amount) // what the policy is given would else be on the heap
-	s.policy.Used(leaf, a, p, &s.amount)
+	s.policy.Used(leaf, a, p, &s.amount, moved)
 	s.Report(Change{What: Usage, Queue: leaf, App: a, Part: p})
 }
 
@@ -78,8 +74,8 @@ func (s *Core) rebookAll(a *App, from, to *queue.Queue) {
 	for p, sum := range sums {
 		if counts[p] > 0 {
 			minus := resource{}.Sub(sum)
-			s.use(from, a, part(p), &minus, -counts[p], nil)
-			s.use(to, a, part(p), &sum, counts[p], nil)
+			s.use(from, a, part(p), &minus, -counts[p], true)
+			s.use(to, a, part(p), &sum, counts[p], true)
 		}
 	}
 }
@@ -92,8 +88,8 @@ func (s *Core) rebook(a *App, c ContainerRef, from, to *queue.Queue) {
 	}
 	p := s.Books.Node(box.Node).Part
 	minus := resource{}.Sub(box.Resource)
-	s.use(from, a, p, &minus, -1, nil)
-	s.use(to, a, p, &box.Resource, 1, nil)
+	s.use(from, a, p, &minus, -1, true)
+	s.use(to, a, p, &box.Resource, 1, true)
 	if box.Reserved {
 		s.movePromise(from, p, minus, -1)
 		s.movePromise(to, p, box.Resource, 1)

@@ -149,20 +149,20 @@ func (s *Core) freeApp(a *App) {
 
 // MayMove checks a move; see the facade.
 func (s *Core) MayMove(ref AppRef, target string) yarn.Reason {
-	_, why := s.policy.MoveTarget(s.App(ref), target)
+	_, why := s.policy.MoveTarget(s.App(ref), target, false)
 	return why
 }
 
 // PrepareMove is the first half of a move; see the facade.
 func (s *Core) PrepareMove(ref AppRef, target string) yarn.Reason {
-	_, why := s.policy.PrepareTarget(s.App(ref), target)
+	_, why := s.policy.MoveTarget(s.App(ref), target, true)
 	return why
 }
 
 // MoveApplication moves the application; see the facade.
 func (s *Core) MoveApplication(ref AppRef, target string) yarn.Reason {
 	a := s.App(ref)
-	to, why := s.policy.PrepareTarget(a, target)
+	to, why := s.policy.MoveTarget(a, target, true)
 	if !why.OK() {
 		return why
 	}

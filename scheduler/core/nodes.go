@@ -125,8 +125,8 @@ func (s *Core) moveUsage(c ContainerRef, from, to part) {
 	a.Shares[from].Used = a.Shares[from].Used.Sub(box.Resource)
 	a.Shares[to].Used = a.Shares[to].Used.Add(box.Resource)
 	minus := resource{}.Sub(box.Resource)
-	s.use(a.Leaf, a, from, &minus, -count, nil)
-	s.use(a.Leaf, a, to, &box.Resource, count, nil)
+	s.use(a.Leaf, a, from, &minus, -count, true)
+	s.use(a.Leaf, a, to, &box.Resource, count, true)
 	if box.AM && from != to {
 		s.policy.MasterMoved(a, box, from, to)
 	}

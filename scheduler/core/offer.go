@@ -76,7 +76,7 @@ func (s *Core) Offer(ref NodeRef, now yarn.Now, out []cluster.Decision) []cluste
 func (s *Core) noteMasters() {
 	for _, a := range s.mastered {
 		a.Mastered = true
-		s.policy.MasterPlaced(a)
+		s.policy.AllocateDone(a.Ref)
 	}
 	s.mastered = s.mastered[:0]
 }

@@ -48,11 +48,10 @@ func (s *Core) Allocate(ref NodeRef, n *cluster.NodeBook, o *Placement) (Contain
 	if o.Excess >= 0 {
 		s.GiveUp(o.Excess)
 	}
+	s.lessPending(a.Leaf, w)
 	if o.From < 0 {
-		s.use(a.Leaf, a, n.Part, &box.Resource, 1, w)
-		s.policy.Changed(a)
+		s.use(a.Leaf, a, n.Part, &box.Resource, 1, false)
 	} else {
-		s.lessPending(a.Leaf, w)
 		s.Report(Change{What: Usage, Queue: a.Leaf, App: a, Part: n.Part})
 	}
 	s.freed(ref)
@@ -99,8 +98,7 @@ func (s *Core) Reserve(ref NodeRef, n *cluster.NodeBook, o *Placement) (Containe
 	n.Reserved = c
 	s.ReservedNodes++
 	s.freed(ref)
-	s.use(a.Leaf, a, n.Part, &o.Row.Size, 1, nil)
-	s.policy.Changed(a)
+	s.use(a.Leaf, a, n.Part, &o.Row.Size, 1, false)
 	s.addReserved(a.Leaf, n.Part, o.Row.Size, 1)
 	return c, box
 }

@@ -1,8 +1,99 @@
 package core
 
 import (
+	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
 )
+
+// Policy is who decides.
+type Policy interface {
+	// Try tries to place something on a node, as much as is decided at once. Nothing more
+	// can come of an offer after Nothing and after Reserved. What is placed is in out.
+	Try(node NodeRef, out []cluster.Decision) (Try, []cluster.Decision)
+	// Heartbeat bounds what an offer places by several tries.
+	Heartbeat() Heartbeat
+	// Admit makes the books of a new application, with its leaf and its priority, or
+	// says why it is refused.
+	Admit(in *demand.Application, path string) (*App, yarn.Reason)
+	// MoveTarget is the leaf that an application could be moved to, or why it may not.
+	// moving: it is to be moved now; the answer may then leave something behind.
+	MoveTarget(a *App, target string, moving bool) (*queue.Queue, yarn.Reason)
+	// AllocateDone ends an allocate call and answers with the headroom.
+	//
+	// compat: it is also called when the master of an application was placed, because
+	// Apache fetches the container by an allocate call of its own.
+	AllocateDone(ref AppRef) yarn.Resource
+	// QueueInfo is a picture of a queue.
+	QueueInfo(q *queue.Queue) queue.Info
+
+	Facts
+}
+
+// Facts are what a policy keeps of applications and queues beside the core's books. The
+// core tells it what changes them; the books are up to date by then.
+type Facts interface {
+	// Started tells that an attempt waits to be served, Stopped that it does no more.
+	Started(a *App)
+	Stopped(a *App)
+	// Removed tells that an application goes.
+	Removed(a *App)
+	// Moved has an application enter another leaf, which uses what it has by now. Of
+	// what it asks for, MoveDemand takes care.
+	Moved(a *App, from, to *queue.Queue)
+	// Prioritize has an application take the place that it has by a new priority.
+	Prioritize(a *App, priority int32)
+
+	// Used tells that what an application uses in a queue, and in those above it, has
+	// changed by so much. moved: it has the same as before, in another queue or partition.
+	Used(q *queue.Queue, a *App, p cluster.Part, amount *yarn.Resource, moved bool)
+	// Asked tells that an application asks for more or for less. fresh: nothing was
+	// outstanding under that key.
+	Asked(a *App, fresh bool)
+
+	// Entitle finds anew what queues are entitled to, after the cluster has changed.
+	// nodes: they came, went or changed their size.
+	Entitle(nodes bool)
+	// MasterMoved tells that the node of an application's master changed its partition.
+	MasterMoved(a *App, c *cluster.Container, from, to cluster.Part)
+	// Fit makes the facts of queues as long as there are partitions.
+	Fit(parts int)
+}
+
+// NoFacts are for a policy to embed that keeps few: it has methods of its own for those.
+type NoFacts struct{}
+
+// Started does nothing.
+func (NoFacts) Started(*App) {}
+
+// Stopped does nothing.
+func (NoFacts) Stopped(*App) {}
+
+// Removed does nothing.
+func (NoFacts) Removed(*App) {}
+
+// Moved does nothing.
+func (NoFacts) Moved(*App, *queue.Queue, *queue.Queue) {}
+
+// Prioritize does nothing.
+func (NoFacts) Prioritize(*App, int32) {}
+
+// Used does nothing.
+func (NoFacts) Used(*queue.Queue, *App, cluster.Part, *yarn.Resource, bool) {}
+
+// Asked does nothing.
+func (NoFacts) Asked(*App, bool) {}
+
+// Entitle does nothing.
+func (NoFacts) Entitle(bool) {}
+
+// MasterMoved does nothing.
+func (NoFacts) MasterMoved(*App, *cluster.Container, cluster.Part, cluster.Part) {}
+
+// Fit does nothing.
+func (NoFacts) Fit(int) {}
 
 // Basis is what a policy depends on when it makes something of a configuration. It does
 // not change, so that the making can go on beside the scheduler.

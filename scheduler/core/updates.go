@@ -397,6 +397,5 @@ func (s *Core) giveBack(a *App, c ContainerRef, size resource) {
 func (s *Core) charged(a *App, box *cluster.Container, by resource) {
 	p := s.Books.Node(box.Node).Part
 	a.Shares[p].Used = a.Shares[p].Used.Add(by)
-	s.use(a.Leaf, a, p, &by, 0, nil)
-	s.policy.Changed(a)
+	s.use(a.Leaf, a, p, &by, 0, false)
 }

@@ -26,13 +26,8 @@ func (s *Scheduler) Admit(in *demand.Application, _ string) (*core.App, yarn.Rea
 }
 
 // MoveTarget refuses: there is no other queue.
-func (s *Scheduler) MoveTarget(*core.App, string) (*queue.Queue, yarn.Reason) {
+func (s *Scheduler) MoveTarget(*core.App, string, bool) (*queue.Queue, yarn.Reason) {
 	return nil, yarn.Reason{Code: fit.MovesUnsupported, Subject: config.FifoQueue}
-}
-
-// PrepareTarget is MoveTarget.
-func (s *Scheduler) PrepareTarget(a *core.App, target string) (*queue.Queue, yarn.Reason) {
-	return s.MoveTarget(a, target)
 }
 
 // Place names the only queue, whatever was asked for.
@@ -126,35 +121,3 @@ func (s *Scheduler) LikeApache() { s.AsApache = true }
 
 // CountUsers counts nobody: users have no limits.
 func (s *Scheduler) CountUsers() {}
-
-// What else changes does not matter to who is served.
-
-// MasterPlaced does nothing.
-func (s *Scheduler) MasterPlaced(*core.App) {}
-
-// Removed does nothing.
-func (s *Scheduler) Removed(*core.App) {}
-
-// Moved does nothing: nothing moves.
-func (s *Scheduler) Moved(*core.App, *queue.Queue, *queue.Queue) {}
-
-// Prioritize does nothing.
-func (s *Scheduler) Prioritize(*core.App, int32) {}
-
-// Used does nothing.
-func (s *Scheduler) Used(*queue.Queue, *core.App, cluster.Part, *yarn.Resource) {}
-
-// Asked does nothing.
-func (s *Scheduler) Asked(*core.App, bool) {}
-
-// Changed does nothing.
-func (s *Scheduler) Changed(*core.App) {}
-
-// Entitle does nothing.
-func (s *Scheduler) Entitle() {}
-
-// NodesChanged does nothing.
-func (s *Scheduler) NodesChanged() {}
-
-// MasterMoved does nothing.
-func (s *Scheduler) MasterMoved(*core.App, *cluster.Container, cluster.Part, cluster.Part) {}

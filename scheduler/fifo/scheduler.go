@@ -19,6 +19,7 @@ import (
 // Scheduler is the whole state.
 type Scheduler struct {
 	core.Core
+	core.NoFacts
 	tree  queue.Tree
 	line  []*app // those with a running attempt, by id
 	walks uint64 // over the line
