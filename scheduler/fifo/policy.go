@@ -53,15 +53,23 @@ func (s *Scheduler) Update(ref cluster.AppRef, list []yarn.ContainerUpdate) []co
 // Fit makes the books of the queue as long as there are partitions.
 func (s *Scheduler) Fit(parts int) { s.tree.Root().Grow(parts) }
 
-// QueueInfo is a picture of the queue.
+// QueueInfo is a picture of the queue. Active is who asks for something.
 func (s *Scheduler) QueueInfo(q *queue.Queue) queue.Info {
 	used := s.used()
 	i := queue.Info{Path: q.Path, Name: q.Name, Leaf: true, State: q.State, Counts: *q.Counts, MaxAllocation: s.MaximumFor(q),
-		SubmittedApps: int32(len(s.ByID)), ActiveApps: int32(len(s.line)), MaxLifetime: -1, DefaultLifetime: -1,
+		SubmittedApps: int32(len(s.ByID)), MaxLifetime: -1, DefaultLifetime: -1,
 		Default: queue.Share{Used: used, EffectiveMin: s.Books.Total, EffectiveMax: s.Books.Total, Accessible: true}, Fifo: &queue.Fifo{}}
 	if total := s.Books.Total[yarn.Memory]; total != 0 {
 		i.Fifo.UsedCapacity = javanum.Div(float32(used[yarn.Memory]), float32(total))
 	}
+	asking := map[string]bool{}
+	for _, a := range s.line {
+		if len(a.Wants.Keys()) > 0 {
+			asking[a.User] = true
+			i.ActiveApps++
+		}
+	}
+	i.ActiveUsers = int32(len(asking))
 	for p := range q.Ledger {
 		has := &q.Ledger[p]
 		i.Default.Pending = i.Default.Pending.Add(has.Pending)

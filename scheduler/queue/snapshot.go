@@ -75,6 +75,14 @@ func NewSnapshot(queues []Info) *Snapshot {
 	return s
 }
 
+// Only is the queue of the FifoScheduler, which is meant whatever the name, or nil.
+func (s *Snapshot) Only() *Info {
+	if len(s.Queues) == 1 && s.Queues[0].Fifo != nil {
+		return &s.Queues[0]
+	}
+	return nil
+}
+
 // ByPath is the queue with that full path.
 func (s *Snapshot) ByPath(path string) (*Info, bool) {
 	i, ok := s.byPath[path]

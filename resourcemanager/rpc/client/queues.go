@@ -17,7 +17,10 @@ import (
 func (s *client) queue(c *ipc.Call, m *pb.GetQueueInfoRequest) {
 	s.study(c, func(v *loop.Views) {
 		queues, _ := v.Queues()
-		q := findQueue(queues, m.GetQueueName())
+		q := queues.Only()
+		if q == nil {
+			q = findQueue(queues, m.GetQueueName())
+		}
 		if q == nil {
 			// compat: an unknown queue is no error but an answer without a queue.
 			serve.Answer(c, &pb.GetQueueInfoResponse{})

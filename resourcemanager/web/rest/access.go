@@ -62,6 +62,9 @@ func (s *server) queueAccess(r *http.Request) (*answer.Response, error) {
 // place of a path that begins at the root and leads nowhere stands the nearest
 // queue above it.
 func nearestQueue(all *queue.Snapshot, name string) (path string, ok bool) {
+	if only := all.Only(); only != nil {
+		return only.Path, true
+	}
 	if path, ok = findQueue(all, name); ok || !strings.HasPrefix(name, queue.Root+".") {
 		return path, ok
 	}

@@ -28,6 +28,7 @@ func (s *server) apps(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.leaveOut(r, f.without)
 	caller := webgate.From(r.Context())
 	chosen := f.choose(c.Applications, func(a *view.Application) bool {
 		return !s.FilterByUser || s.Source.MayView(caller, a)
@@ -40,6 +41,13 @@ func (s *server) apps(r *http.Request) (*answer.Response, error) {
 		}
 	})
 	return answer.Wrapped("apps", tree.New().Add("app", list)), nil
+}
+
+// leaveOut adds to what is not shown what only the CapacityScheduler tells.
+func (s *server) leaveOut(r *http.Request, without map[string]bool) {
+	if !s.capacity(r) {
+		without["resourceInfo"] = true
+	}
 }
 
 func (s *server) app(r *http.Request) (*answer.Response, error) {
@@ -55,6 +63,7 @@ func (s *server) app(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.leaveOut(r, without)
 	return answer.Wrapped("app", s.appObject(webgate.From(r.Context()), c, a, without)), nil
 }
 
