@@ -16,7 +16,8 @@ type Publisher interface {
 	ForgetApplication(yarn.ApplicationID)
 	Node(*view.Node)
 	ForgetNode(yarn.NodeID)
-	Summary(view.Metrics, *queue.Snapshot)
+	Counts(view.Metrics)
+	Queues(*queue.Snapshot)
 	Labels(*view.Labels)
 }
 
@@ -45,22 +46,11 @@ func (e *Engine) touchNode(n *node) {
 	}
 }
 
-// Part is a part of the views; parts can be or-ed.
-type Part uint8
-
-// The parts. Readers who want one need not wait for the others.
-const (
-	Applications Part = 1 << iota
-	Nodes
-	Queues     // with the counts of the whole cluster
-	Everything = Applications | Nodes | Queues
-)
-
 // Publish hands every changed view over.
-func (e *Engine) Publish(now yarn.Now, p Publisher) { e.PublishParts(now, p, Everything) }
+func (e *Engine) Publish(now yarn.Now, p Publisher) { e.PublishParts(now, p, view.Everything) }
 
 // PublishParts hands over what has changed in some parts of the views.
-func (e *Engine) PublishParts(now yarn.Now, p Publisher, parts Part) {
+func (e *Engine) PublishParts(now yarn.Now, p Publisher, parts view.Part) {
 	for x := (Publication{Parts: parts}); !e.PublishSome(now, p, &x); {
 	}
 }
@@ -68,7 +58,7 @@ func (e *Engine) PublishParts(now yarn.Now, p Publisher, parts Part) {
 // Publication is how far a publication has come that goes on in slices. What
 // changes meanwhile may be left to the next one.
 type Publication struct {
-	Parts       Part // that are left
+	Parts       view.Part // that are left
 	begun       bool
 	apps, nodes int // changed ones that are left
 	picture     *scheduler.Picture
@@ -81,7 +71,11 @@ func (e *Engine) PublishSome(now yarn.Now, p Publisher, x *Publication) (done bo
 		x.begun, x.apps, x.nodes = true, len(e.dirtyApps), len(e.dirtyNodes)
 	}
 	left := e.slice()
-	if x.Parts&Queues != 0 {
+	if x.Parts&view.Counts != 0 {
+		p.Counts(e.metrics())
+		x.Parts &^= view.Counts
+	}
+	if x.Parts&view.Queues != 0 {
 		if x.picture == nil {
 			x.picture = e.sched.Picture()
 		}
@@ -90,18 +84,18 @@ func (e *Engine) PublishSome(now yarn.Now, p Publisher, x *Publication) (done bo
 		if all == nil {
 			return false
 		}
-		p.Summary(e.metrics(all), all)
-		x.Parts &^= Queues
+		p.Queues(all)
+		x.Parts &^= view.Queues
 	}
-	if x.Parts&Applications != 0 && left > 0 {
+	if x.Parts&view.Applications != 0 && left > 0 {
 		if left = e.publishApps(p, &x.apps, left); x.apps == 0 {
-			x.Parts &^= Applications
+			x.Parts &^= view.Applications
 		}
 	}
-	if x.Parts&Nodes != 0 && left > 0 {
+	if x.Parts&view.Nodes != 0 && left > 0 {
 		if e.publishNodes(p, &x.nodes, left); x.nodes == 0 {
 			p.Labels(e.labels.view())
-			x.Parts &^= Nodes
+			x.Parts &^= view.Nodes
 		}
 	}
 	return x.Parts == 0
@@ -281,10 +275,6 @@ func (e *Engine) viewUsage(a *application, v *view.Application) {
 			v.Requests = append(v.Requests, view.Request{Priority: q.Priority, AllocationRequestID: q.AllocationRequestID, Where: q.Where,
 				Capability: q.Capability, Count: q.Count, RelaxLocality: q.RelaxLocality, Label: q.Label, ExecutionType: q.ExecutionType})
 		}
-		for _, why := range e.sched.Explain(a.ref, explainNodes) {
-			v.Why = e.waits(a, why)
-			break
-		}
 	}
 }
 
@@ -323,9 +313,6 @@ func (e *Engine) Explain(id yarn.ApplicationID, nodes int) []yarn.Reason {
 	}
 	return e.sched.Explain(a.ref, nodes)
 }
-
-// explainNodes bounds the walk that finds out why an application waits.
-const explainNodes = 16
 
 func (e *Engine) attemptView(t *attempt) *view.Attempt {
 	v := &view.Attempt{
@@ -440,19 +427,16 @@ func (c *counts) grant(a *application) {
 	a.granted = true
 }
 
-func (e *Engine) metrics(queues *queue.Snapshot) view.Metrics {
+func (e *Engine) metrics() view.Metrics {
 	c := &e.counts
 	m := view.Metrics{
 		Pending: c.live - c.running, Running: c.running, GrantsTotal: c.grants, NodesByState: c.nodes,
 	}
-	all, some := []queue.Share(nil), []queue.Share(nil)
-	if len(queues.Queues) > 0 {
-		root := &queues.Queues[0]
-		all, some = shares(root), []queue.Share{root.Default}
-		n := &root.Counts
-		m.Submitted, m.Completed, m.Failed, m.Killed = n.Submitted, n.Completed, n.Failed, n.Killed
-	}
-	m.Amounts, m.Default = amounts(e.sched.ClusterTotal(), all), amounts(e.sched.DefaultTotal(), some)
+	root := e.sched.RootQueue()
+	n := &root.Counts
+	m.Submitted, m.Completed, m.Failed, m.Killed = n.Submitted, n.Completed, n.Failed, n.Killed
+	m.Amounts = amounts(e.sched.ClusterTotal(), shares(&root))
+	m.Default = amounts(e.sched.DefaultTotal(), []queue.Share{root.Default})
 	return m
 }
 

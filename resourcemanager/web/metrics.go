@@ -22,18 +22,15 @@ func beans(ctx context.Context, s access.Source) []introspect.Bean {
 	d := s.Daemon(ctx)
 	out := []introspect.Bean{{Name: "Hadoop:service=ResourceManager,name=RMInfo", Type: "RMInfo", Attributes: []introspect.Attribute{
 		{Name: "State", Value: strings.ToLower(d.HAState)}, {Name: "SecurityEnabled", Value: false}}}}
-	c, err := s.Cluster(ctx)
+	c, err := s.Cluster(ctx, view.Everything)
 	if err != nil {
 		return out
 	}
 	out = append(out, loopBean(&d.Holds), clusterBean(c), nodesBean(c))
-	q, err := s.Queues(ctx)
-	if err != nil {
-		return out
-	}
 	counts := countApplications(c)
-	for i := range q.Queues {
-		out = append(out, queueBean(c, &q.Queues[i], counts[q.Queues[i].Path]))
+	for i := range c.Queues.Queues {
+		q := &c.Queues.Queues[i]
+		out = append(out, queueBean(c, q, counts[q.Path]))
 	}
 	return out
 }

@@ -14,17 +14,17 @@ import (
 
 func (s *server) apps(r *http.Request) (*answer.Response, error) {
 	f, err := parseFilter(r.URL.Query(), func(name string) (string, bool, error) {
-		q, err := s.Source.Queues(r.Context())
+		c, err := s.Source.Cluster(r.Context(), view.Queues)
 		if err != nil {
 			return "", false, err
 		}
-		path, ok := findQueue(q, name)
+		path, ok := findQueue(c.Queues, name)
 		return path, ok, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), view.Applications)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (s *server) app(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -77,11 +77,17 @@ func (s *server) why(r *http.Request) (*answer.Response, error) {
 	if c := webgate.From(r.Context()); !s.Source.MayView(c, a) {
 		return nil, answer.Errorf(answer.Forbidden, "User %s may not view %s", c.User, a.ID)
 	}
+	why := ""
+	if a.Waits() {
+		if why, err = s.Source.Why(r.Context(), a.ID); err != nil {
+			return nil, err
+		}
+	}
 	return answer.Wrapped("why", tree.New().
 		Add("id", a.ID.String()).
 		Add("state", a.PublicState.String()).
-		Add("waiting", a.Why != "").
-		AddIf(a.Why != "", "reason", a.Why)), nil
+		Add("waiting", why != "").
+		AddIf(why != "", "reason", why)), nil
 }
 
 // find is the application that the path names.
@@ -328,7 +334,7 @@ func (s *server) statistics(r *http.Request) (*answer.Response, error) {
 	if len(types) > 1 {
 		return nil, badRequest("# of applicationTypes = %d, we temporarily support at most one applicationType", len(types))
 	}
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), view.Applications)
 	if err != nil {
 		return nil, err
 	}

@@ -221,7 +221,7 @@ func TestWhy(t *testing.T) {
 	s := webtest.New()
 	h := serve(t, s, &webtest.Controller{})
 	got := valid(t, get(h, "/apps/"+webtest.App(8).String()+"/why", "").Body.String())["why"].(map[string]any)
-	if got["waiting"] != true || got["reason"] != s.Picture.Applications[4].Why {
+	if got["waiting"] != true || got["reason"] != s.Waiting[webtest.App(8)] {
 		t.Errorf("%v", got)
 	}
 	if body := get(h, "/apps/"+webtest.App(6).String()+"/why", "").Body.String(); !strings.Contains(body, `"waiting":false`) || strings.Contains(body, "reason") {
