@@ -100,7 +100,7 @@ type Loop struct {
 }
 
 // Stats count what the loop has done.
-type Stats struct{ Commands, Batches, Publications int64 }
+type Stats struct{ Commands, Batches, Publications, Explained int64 }
 
 type answer struct {
 	done  Done

@@ -55,7 +55,7 @@ type publication struct {
 	took   time.Duration
 }
 
-// now is how much has happened so far.
+// happened is how much has happened so far.
 func (l *Loop) happened() moment { return moment{l.posted.Load(), l.own.Load()} }
 
 // Views show, in some parts, everything that was answered or posted before the call.
@@ -137,7 +137,7 @@ func (l *Loop) show() {
 	v := l.next.views()
 	l.views.Store(v)
 	l.stats.Publications++
-	l.resume = time.Now().Add(min(max(publishShare*p.took, leastPause), mostPause))
+	l.resume = time.Now().Add(pauseAfter(p.took))
 	l.showing = publication{}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,6 +151,11 @@ func (l *Loop) show() {
 	}
 	clear(l.waiting[len(left):])
 	l.waiting = left
+}
+
+// pauseAfter is the pause after a publication that took so long.
+func pauseAfter(took time.Duration) time.Duration {
+	return min(max(publishShare*took, leastPause), mostPause)
 }
 
 // slice does a part of a publication and tells whether it was the last one.
@@ -171,6 +176,7 @@ func (l *Loop) slice(p *publication) (done bool) {
 // explain answers the first question and all that are equal.
 func (l *Loop) explain(now yarn.Now, p *publication) {
 	id := p.asked[0].about
+	l.stats.Explained++
 	l.note(now, blackbox.Explain{Application: id})
 	why := l.cfg.Engine.Why(id)
 	left := p.asked[:0]
