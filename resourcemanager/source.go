@@ -83,7 +83,7 @@ func (t *term) holds() access.Holds {
 		return access.Hold{Number: h.Number, What: h.What, Millis: float64(h.Took.Microseconds()) / 1000, At: h.At.UnixMilli()}
 	}
 	h := t.loop.Holds()
-	out := access.Holds{Count: h.Count}
+	out := access.Holds{Count: h.Count, Publications: h.Publications, PublishingMillis: h.Publishing.Milliseconds()}
 	if h.Count > 0 {
 		out.Longest = show(h.Longest)
 	}

@@ -137,6 +137,7 @@ func (l *Loop) show() {
 	v := l.next.views()
 	l.views.Store(v)
 	l.stats.Publications++
+	l.holds.published(p.took)
 	l.resume = time.Now().Add(pauseAfter(p.took))
 	l.showing = publication{}
 	l.mu.Lock()

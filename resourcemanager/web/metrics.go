@@ -74,7 +74,9 @@ func loopBean(h *access.Holds) introspect.Bean {
 	text, _ := json.Marshal(last)
 	b := introspect.Metrics(service, loopMetrics, "yarn",
 		introspect.Counter("LongHolds", h.Count, "commands that held the loop for 5 ms or more"),
-		introspect.Gauge("LongestHoldMillis", h.Longest.Millis, "the longest time for which one command held the loop"))
+		introspect.Gauge("LongestHoldMillis", h.Longest.Millis, "the longest time for which one command held the loop"),
+		introspect.Counter("Publications", h.Publications, "publications of views for readers"),
+		introspect.Counter("PublishingMillis", h.PublishingMillis, "the loop's time for them, ms"))
 	b.Attributes = append(b.Attributes, introspect.Attribute{Name: "LongestHold", Value: h.Longest.What},
 		introspect.Attribute{Name: "LastHolds", Value: string(text)})
 	return b

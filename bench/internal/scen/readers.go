@@ -3,6 +3,7 @@ package scen
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -62,7 +63,9 @@ func Readers(args []string) error {
 			warm = min(warm, 3)
 		}
 		stop := r.start(readers)
+		before := r.publishing()
 		f := o.closed(c, warm, 1)
+		f["publishing_ms_per_s"] = round((r.publishing() - before) / (warm + o.secs))
 		if err := stop(); err != nil {
 			c.Fail(err)
 		}
@@ -84,7 +87,7 @@ func Readers(args []string) error {
 	}
 	return o.emit("readers", c, out{"nodes": o.nodes, "apps": o.apps, "queues": o.cfg.Queues, "waiting": len(ids), "readers": *n, "every_s": *every,
 		"containers_per_s": rate(without), "containers_per_s_with_readers": rate(with), "kept": round(rate(with) / max(1, rate(without))),
-		"answers": r.summaries(), "without": without, "with": with})
+		"publishing_ms_per_s": with[len(with)-1]["publishing_ms_per_s"], "answers": r.summaries(), "without": without, "with": with})
 }
 
 // wait submits applications to the last queue.
@@ -166,6 +169,23 @@ func (r *readers) start(n int) (stop func() error) {
 			return nil
 		}
 	}
+}
+
+// publishing is how many milliseconds the server says that its scheduler has worked
+// for readers; 0 of a server that says nothing.
+func (r *readers) publishing() float64 {
+	res, err := http.Get(strings.TrimSuffix(r.base, "ws/v1/cluster/") + "jmx?qry=Hadoop:service=ResourceManager,name=LoopMetrics")
+	if err != nil {
+		return 0
+	}
+	defer res.Body.Close()
+	var beans struct {
+		Beans []struct{ PublishingMillis float64 }
+	}
+	if json.NewDecoder(res.Body).Decode(&beans) != nil || len(beans.Beans) == 0 {
+		return 0
+	}
+	return beans.Beans[0].PublishingMillis
 }
 
 // read asks once and checks that the answer has what it must.

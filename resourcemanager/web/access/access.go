@@ -62,6 +62,9 @@ type Holds struct {
 	Count   int64 // since the start
 	Longest Hold  // since the start
 	Last    []Hold
+
+	Publications     int64 // of views, for readers, since the start
+	PublishingMillis int64 // the loop's time for them
 }
 
 // Hold is one command that kept the loop for long, or one publication of views.

@@ -33,9 +33,11 @@ func (s *server) apps(r *http.Request) (*answer.Response, error) {
 	chosen := f.choose(c.Applications, func(a *view.Application) bool {
 		return !s.FilterByUser || s.Source.MayView(caller, a)
 	})
+	o := newOften(c)
 	list := tree.Stream(func(yield func(tree.Value) bool) {
-		for _, a := range chosen {
-			if !yield(s.appObject(caller, c, a, f.without)) {
+		for i, a := range chosen {
+			chosen[i] = nil // whoever reads slowly need not hold what it has read
+			if !yield(s.appObject(caller, o, a, f.without)) {
 				return
 			}
 		}
@@ -64,7 +66,7 @@ func (s *server) app(r *http.Request) (*answer.Response, error) {
 		return nil, err
 	}
 	s.leaveOut(r, without)
-	return answer.Wrapped("app", s.appObject(webgate.From(r.Context()), c, a, without)), nil
+	return answer.Wrapped("app", s.appObject(webgate.From(r.Context()), newOften(c), a, without)), nil
 }
 
 // why says what an application waits for. Hadoop has no such thing; its place is
@@ -105,9 +107,9 @@ func (s *server) find(r *http.Request) (*view.Application, error) {
 
 // appObject is an application as lists and single answers show it. Without the
 // right to view it, times, places and resources are blank.
-func (s *server) appObject(c webgate.Caller, all *view.Cluster, a *view.Application, without map[string]bool) *tree.Object {
-	o, types := tree.New(), all.ResourceTypes
-	s.appHead(o, a, all.StartedAt)
+func (s *server) appObject(c webgate.Caller, often *often, a *view.Application, without map[string]bool) *tree.Object {
+	o, types := tree.New(), often.types
+	s.appHead(o, a, often.cluster)
 	t := a.Current()
 	if s.Source.MayView(c, a) {
 		s.appTimes(o, a)
@@ -115,7 +117,7 @@ func (s *server) appObject(c webgate.Caller, all *view.Cluster, a *view.Applicat
 		s.appResources(o, a, t)
 		s.appHistory(o, types, a)
 		if !without["resourceRequests"] {
-			o.Add("resourceRequests", requests(types, a))
+			o.Add("resourceRequests", often.requests(a))
 		}
 		o.Add("logAggregationStatus", logStatus(a, s.now()))
 	} else {
@@ -127,7 +129,7 @@ func (s *server) appObject(c webgate.Caller, all *view.Cluster, a *view.Applicat
 		AddIf(!without["appNodeLabelExpression"] && a.LabelSet, "appNodeLabelExpression", a.Label).
 		AddIf(!without["amNodeLabelExpression"] && !a.Unmanaged, "amNodeLabelExpression", a.AMLabel)
 	if !without["resourceInfo"] && t != nil && !t.State.Final() {
-		o.Add("resourceInfo", appPartitions(types, a, t))
+		o.Add("resourceInfo", often.partitions(a, t))
 	}
 	if !without["timeouts"] {
 		o.Add("timeouts", s.timeoutList(a))
@@ -236,23 +238,54 @@ func (s *server) appHistory(o *tree.Object, types yarn.ResourceTypes, a *view.Ap
 		AddIf(!u.PreemptedSeconds.IsZero(), "preemptedResourceSecondsMap", amounts(types, u.PreemptedSeconds))
 }
 
-func requests(types yarn.ResourceTypes, a *view.Application) tree.List {
+// often are the parts that many applications of a list have in common, above all
+// those that wait.
+type often struct {
+	types   yarn.ResourceTypes
+	cluster int64 // its timestamp
+	asks    map[view.Request]*tree.Object
+	rows    map[partition]*tree.Object
+}
+
+// maxOften bounds how many of a kind are kept while a list is written.
+const maxOften = 1000
+
+func newOften(c *view.Cluster) *often {
+	return &often{types: c.ResourceTypes, cluster: c.StartedAt, asks: map[view.Request]*tree.Object{}, rows: map[partition]*tree.Object{}}
+}
+
+// kept is what was made for the key before, or is made now.
+func kept[K comparable](all map[K]*tree.Object, key K, make func() *tree.Object) *tree.Object {
+	if o := all[key]; o != nil {
+		return o
+	}
+	o := make()
+	if len(all) < maxOften {
+		all[key] = o.Keep()
+	}
+	return o
+}
+
+func (o *often) requests(a *view.Application) tree.List {
 	list := make(tree.List, 0, len(a.Requests))
-	for i := range a.Requests {
-		r := &a.Requests[i]
-		list = append(list, tree.New().
-			Add("priority", r.Priority).
-			Add("allocationRequestId", r.AllocationRequestID).
-			Add("resourceName", r.Where).
-			Add("capability", resource(types, r.Capability)).
-			Add("numContainers", r.Count).
-			Add("relaxLocality", r.RelaxLocality).
-			Add("nodeLabelExpression", r.Label).
-			Add("executionTypeRequest", tree.New().
-				Add("executionType", r.ExecutionType.String()).
-				Add("enforceExecutionType", r.EnforceExecution)))
+	for _, r := range a.Requests {
+		list = append(list, kept(o.asks, r, func() *tree.Object { return request(o.types, &r) }))
 	}
 	return list
+}
+
+func request(types yarn.ResourceTypes, r *view.Request) *tree.Object {
+	return tree.New().
+		Add("priority", r.Priority).
+		Add("allocationRequestId", r.AllocationRequestID).
+		Add("resourceName", r.Where).
+		Add("capability", resource(types, r.Capability)).
+		Add("numContainers", r.Count).
+		Add("relaxLocality", r.RelaxLocality).
+		Add("nodeLabelExpression", r.Label).
+		Add("executionTypeRequest", tree.New().
+			Add("executionType", r.ExecutionType.String()).
+			Add("enforceExecutionType", r.EnforceExecution))
 }
 
 // logStatus is what is known of the collection of logs, which the
@@ -271,10 +304,10 @@ func logStatus(a *view.Application, now int64) string {
 var logStatusNames = [...]string{view.LogsDisabled: "DISABLED", view.LogsNotStarted: "NOT_START", view.LogsRunning: "RUNNING",
 	view.LogsSucceeded: "SUCCEEDED", view.LogsFailed: "FAILED", view.LogsTimedOut: "TIME_OUT", view.LogsRunningWithFailure: "RUNNING_WITH_FAILURE"}
 
-// appPartitions splits what the application has by partition. Reserved and
+// partitions splits what the application has by partition. Reserved and
 // pending amounts are known for the whole application and shown in the default
 // partition.
-func appPartitions(types yarn.ResourceTypes, a *view.Application, t *view.Attempt) *tree.Object {
+func (o *often) partitions(a *view.Application, t *view.Attempt) *tree.Object {
 	used := map[string]yarn.Resource{}
 	rest := a.Usage.Used
 	for _, c := range t.Containers {
@@ -298,7 +331,7 @@ func appPartitions(types yarn.ResourceTypes, a *view.Application, t *view.Attemp
 		if label == a.AMLabel {
 			row.amUsed = a.Usage.AMUsed
 		}
-		rows = append(rows, row.object(types, true))
+		rows = append(rows, kept(o.rows, row, func() *tree.Object { return row.object(o.types, true) }))
 	}
 	return tree.New().Add("resourceUsagesByPartition", rows)
 }
