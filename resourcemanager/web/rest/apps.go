@@ -108,14 +108,14 @@ func (s *server) find(r *http.Request) (*view.Application, error) {
 // appObject is an application as lists and single answers show it. Without the
 // right to view it, times, places and resources are blank.
 func (s *server) appObject(c webgate.Caller, often *often, a *view.Application, without map[string]bool) *tree.Object {
-	o, types := tree.New(), often.types
+	o := often.app.Clear()
 	s.appHead(o, a, often.cluster)
 	t := a.Current()
 	if s.Source.MayView(c, a) {
 		s.appTimes(o, a)
 		s.appPlace(o, a, t)
 		s.appResources(o, a, t)
-		s.appHistory(o, types, a)
+		s.appHistory(o, often, a)
 		if !without["resourceRequests"] {
 			o.Add("resourceRequests", often.requests(a))
 		}
@@ -123,7 +123,7 @@ func (s *server) appObject(c webgate.Caller, often *often, a *view.Application, 
 	} else {
 		o.Add("startedTime", 0).Add("launchTime", 0).Add("finishedTime", 0).Add("elapsedTime", 0).Add("masterNodeId", "")
 		s.appResources(o, a, nil)
-		s.appHistory(o, types, a)
+		s.appHistory(o, often, a)
 	}
 	o.Add("unmanagedApplication", a.Unmanaged).
 		AddIf(!without["appNodeLabelExpression"] && a.LabelSet, "appNodeLabelExpression", a.Label).
@@ -226,16 +226,16 @@ func (s *server) appResources(o *tree.Object, a *view.Application, t *view.Attem
 }
 
 // appHistory adds what the application has used and lost.
-func (s *server) appHistory(o *tree.Object, types yarn.ResourceTypes, a *view.Application) {
+func (s *server) appHistory(o *tree.Object, often *often, a *view.Application) {
 	u := &a.Usage
-	o.AddIf(len(a.Attempts) > 0, "resourceSecondsMap", amounts(types, a.SecondsAt(s.now()))).
+	o.AddIf(len(a.Attempts) > 0, "resourceSecondsMap", often.sums(a.SecondsAt(s.now()))).
 		Add("preemptedResourceMB", u.Preempted.MemoryMB()).
 		Add("preemptedResourceVCores", u.Preempted.VCoreCount()).
 		Add("numNonAMContainerPreempted", u.PreemptedNonAM).
 		Add("numAMContainerPreempted", u.PreemptedAM).
 		Add("preemptedMemorySeconds", u.PreemptedSeconds.MemoryMB()).
 		Add("preemptedVcoreSeconds", u.PreemptedSeconds.VCoreCount()).
-		AddIf(!u.PreemptedSeconds.IsZero(), "preemptedResourceSecondsMap", amounts(types, u.PreemptedSeconds))
+		AddIf(!u.PreemptedSeconds.IsZero(), "preemptedResourceSecondsMap", often.sums(u.PreemptedSeconds))
 }
 
 // often are the parts that many applications of a list have in common, above all
@@ -245,13 +245,16 @@ type often struct {
 	cluster int64 // its timestamp
 	asks    map[view.Request]*tree.Object
 	rows    map[partition]*tree.Object
+	amounts map[yarn.Resource]*tree.Object
+	app     *tree.Object // the application that is written
 }
 
 // maxOften bounds how many of a kind are kept while a list is written.
 const maxOften = 1000
 
 func newOften(c *view.Cluster) *often {
-	return &often{types: c.ResourceTypes, cluster: c.StartedAt, asks: map[view.Request]*tree.Object{}, rows: map[partition]*tree.Object{}}
+	return &often{types: c.ResourceTypes, cluster: c.StartedAt, asks: map[view.Request]*tree.Object{}, rows: map[partition]*tree.Object{},
+		amounts: map[yarn.Resource]*tree.Object{}, app: tree.New()}
 }
 
 // kept is what was made for the key before, or is made now.
@@ -264,6 +267,10 @@ func kept[K comparable](all map[K]*tree.Object, key K, make func() *tree.Object)
 		all[key] = o.Keep()
 	}
 	return o
+}
+
+func (o *often) sums(r yarn.Resource) *tree.Object {
+	return kept(o.amounts, r, func() *tree.Object { return amounts(o.types, r) })
 }
 
 func (o *often) requests(a *view.Application) tree.List {
