@@ -18,7 +18,7 @@ import (
 const (
 	publishShare = 50                   // the pause is so many times as long as the publication was,
 	leastPause   = 5 * time.Millisecond // but at least this
-	mostPause    = time.Second          // and at most this
+	mostPause    = 2 * time.Second      // and at most this
 	maxAsked     = 64                   // applications that one publication explains
 )
 

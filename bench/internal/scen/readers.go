@@ -209,11 +209,11 @@ func (r *readers) read(ctx context.Context, by http.RoundTripper, path string) e
 		return err
 	}
 	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
+	n, size, err := count(res.Body, []byte(want))
 	if err != nil {
 		return err
 	}
-	if n := bytes.Count(b, []byte(want)); res.StatusCode != http.StatusOK || n < times {
+	if res.StatusCode != http.StatusOK || n < times {
 		return fmt.Errorf("%s, %d times %s, want %d", res.Status, n, want, times)
 	}
 	r.mu.Lock()
@@ -225,8 +225,26 @@ func (r *readers) read(ctx context.Context, by http.RoundTripper, path string) e
 		r.took[path] = new(hist.H)
 	}
 	r.took[path].Add(time.Since(t))
-	r.bytes[path] = int64(len(b))
+	r.bytes[path] = size
 	return nil
+}
+
+// count is how often a text is in what is read, and how much that is.
+func count(from io.Reader, text []byte) (n int, size int64, err error) {
+	buf, rest := make([]byte, 256<<10), 0
+	for {
+		got, err := from.Read(buf[rest:])
+		size += int64(got)
+		all := buf[:rest+got]
+		n += bytes.Count(all, text)
+		rest = copy(buf, all[max(0, len(all)-len(text)+1):]) // too short to have all of it
+		if errors.Is(err, io.EOF) {
+			return n, size, nil
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+	}
 }
 
 // summaries are how long answers took, and how long the last of each kind was.
