@@ -70,6 +70,14 @@ func (d *Daemon) Application(ctx context.Context, id yarn.ApplicationID) (*view.
 	return t.Application(ctx, id)
 }
 
+// Latest implements access.Source.
+func (d *Daemon) Latest(id yarn.ApplicationID) *view.Application {
+	if t := d.term.Load(); t != nil {
+		return t.Latest(id)
+	}
+	return nil
+}
+
 // Why implements access.Source.
 func (d *Daemon) Why(ctx context.Context, id yarn.ApplicationID) (string, error) {
 	t, err := d.current()

@@ -72,6 +72,11 @@ func (t *term) Application(ctx context.Context, id yarn.ApplicationID) (*view.Ap
 	return a, nil
 }
 
+// Latest implements access.Source.
+func (t *term) Latest(id yarn.ApplicationID) *view.Application {
+	return t.loop.Latest().FindApplication(id)
+}
+
 // Why implements access.Source.
 func (t *term) Why(ctx context.Context, id yarn.ApplicationID) (string, error) {
 	return t.loop.Why(ctx, id)

@@ -22,6 +22,9 @@ type Source interface {
 	// Application is one application. The error is of kind NotFound when there
 	// is none with that id.
 	Application(context.Context, yarn.ApplicationID) (*view.Application, error)
+	// Latest is the application as it was published last, or nil: for who has seen
+	// it, and takes a long time.
+	Latest(yarn.ApplicationID) *view.Application
 	// Why says why an application waits for its master; empty if it does not.
 	Why(context.Context, yarn.ApplicationID) (string, error)
 	Daemon(context.Context) Daemon

@@ -30,14 +30,17 @@ func (s *server) apps(r *http.Request) (*answer.Response, error) {
 	}
 	s.leaveOut(r, f.without)
 	caller := webgate.From(r.Context())
-	chosen := f.choose(c.Applications, func(a *view.Application) bool {
+	visible := func(a *view.Application) bool {
 		return !s.FilterByUser || s.Source.MayView(caller, a)
-	})
+	}
+	chosen := f.choose(c.Applications, visible)
 	o := newOften(c)
 	list := tree.Stream(func(yield func(tree.Value) bool) {
-		for i, a := range chosen {
-			chosen[i] = nil // whoever reads slowly need not hold what it has read
-			if !yield(s.appObject(caller, o, a, f.without)) {
+		for _, id := range chosen {
+			// Who reads slowly holds ids, not the views of long ago. It gets each
+			// application as it is by now, if that is one that it wants.
+			a := s.Source.Latest(id)
+			if a != nil && f.matches(a) && visible(a) && !yield(s.appObject(caller, o, a, f.without)) {
 				return
 			}
 		}

@@ -60,6 +60,15 @@ func (s *Source) Application(_ context.Context, id yarn.ApplicationID) (*view.Ap
 	return nil, answer.Errorf(answer.NotFound, "application %s is not known", id)
 }
 
+// Latest looks in the fixed picture.
+func (s *Source) Latest(id yarn.ApplicationID) *view.Application {
+	if apps, n := s.Picture.Applications, int(id.Sequence)-1; n >= 0 && n < len(apps) && apps[n].ID == id {
+		return apps[n] // of very many
+	}
+	a, _ := s.Application(context.Background(), id)
+	return a
+}
+
 // Why is the fixed reason.
 func (s *Source) Why(_ context.Context, id yarn.ApplicationID) (string, error) {
 	return s.Waiting[id], s.Err
