@@ -20,7 +20,7 @@ func TestListOfApplications(t *testing.T) {
 		seen *Views
 		list []*view.Application
 	}
-	for seed := range uint64(5) {
+	for seed := range uint64(3) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		next, want := newNext(), map[yarn.ApplicationID]*view.Application{}
 		var old []version
@@ -38,7 +38,7 @@ func TestListOfApplications(t *testing.T) {
 			old = append(old, version{v, list})
 		}
 		first, last := 0, 0
-		for range 200 {
+		for range 80 {
 			switch kind := random.IntN(5); kind {
 			case 0, 1: // new ones come
 				for range random.IntN(600) {
