@@ -225,17 +225,21 @@ func (e *Engine) appView(a *application) *view.Application {
 	if a.expireAt > 0 {
 		v.Timeouts = []view.Timeout{{Type: "LIFETIME", ExpireAt: a.expireAt}}
 	}
-	e.viewEnd(a, v)
+	waits := "" // what the current attempt waits for
+	if t := a.current(); t != nil && a.ref != scheduler.NoApp {
+		waits = e.waitingFor(t)
+	}
+	e.viewEnd(a, v, waits)
 	e.viewLogs(a, v)
 	e.viewUsage(a, v)
 	for _, t := range a.attempts {
-		v.Attempts = append(v.Attempts, e.attemptView(t))
+		v.Attempts = append(v.Attempts, e.attemptView(t, waits))
 	}
 	return v
 }
 
 // viewEnd shows how the application ended, once that is durable, or how it is doing.
-func (e *Engine) viewEnd(a *application, v *view.Application) {
+func (e *Engine) viewEnd(a *application, v *view.Application, waits string) {
 	t := a.current()
 	if a.state.Final() || a.state == yarn.AppFinishing {
 		v.FinalStatus, v.Diagnostics, v.FinishTime = a.final, a.diagnostics, a.finishTime
@@ -251,10 +255,7 @@ func (e *Engine) viewEnd(a *application, v *view.Application) {
 	if t == nil {
 		return
 	}
-	v.Progress = t.progress
-	if a.ref != scheduler.NoApp {
-		v.Diagnostics = e.waitingFor(t)
-	}
+	v.Progress, v.Diagnostics = t.progress, waits
 }
 
 func (e *Engine) viewUsage(a *application, v *view.Application) {
@@ -314,7 +315,7 @@ func (e *Engine) Explain(id yarn.ApplicationID, nodes int) []yarn.Reason {
 	return e.sched.Explain(a.ref, nodes)
 }
 
-func (e *Engine) attemptView(t *attempt) *view.Attempt {
+func (e *Engine) attemptView(t *attempt, waits string) *view.Attempt {
 	v := &view.Attempt{
 		ID: t.id, State: t.state, PublicState: t.state, MasterContainer: t.masterID, Host: t.host, RPCPort: t.rpcPort,
 		OriginalTrackingURL: t.trackingURL, StartTime: t.startTime,
@@ -323,8 +324,8 @@ func (e *Engine) attemptView(t *attempt) *view.Attempt {
 		v.PublicState = t.before
 	} else if t.ending() {
 		v.FinalStatus, v.Diagnostics, v.FinishTime = t.final, t.diagnostics, t.finishTime
-	} else if t.app.ref != scheduler.NoApp && t == t.app.current() {
-		v.Diagnostics = e.waitingFor(t)
+	} else if t == t.app.current() {
+		v.Diagnostics = waits
 	}
 	if t.masterNode != nil {
 		v.Node, v.NodeHTTPAddress = t.masterNode.id, t.masterNode.http

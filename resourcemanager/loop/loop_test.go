@@ -70,7 +70,7 @@ func newRig(t *testing.T, s store.Store) *rig {
 	return r
 }
 
-func newEngine(t *testing.T) (*engine.Engine, blackbox.Header) {
+func newEngine(t testing.TB) (*engine.Engine, blackbox.Header) {
 	t.Helper()
 	p := []config.Property{{Name: "root.queues", Value: "default"}, {Name: "root.default.capacity", Value: "100"}, {Name: "maximum-am-resource-percent", Value: "1"}}
 	for i := range p {

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/heddle-project/heddle/internal/clock"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/memory"
@@ -214,6 +215,42 @@ func TestReadersSeeWhatTheyWereTold(t *testing.T) {
 		all.Wait()
 		if last := deadline(r.read(view.Applications), 0); last != start+(changes-1)*1000 {
 			t.Errorf("at the end %d shows", last)
+		}
+	})
+}
+
+// BenchmarkPublication is what a publication costs the loop when 200 of 10,000
+// applications that wait have changed, and what it costs to say why one waits.
+func BenchmarkPublication(b *testing.B) {
+	const waiting, changed = 10_000, 200
+	eng, _ := newEngine(b)
+	l := New(Config{Engine: eng, Clock: clock.System(), Outside: &rig{}})
+	now := l.cfg.Clock.Now()
+	for n := range int32(waiting) {
+		l.apply(now, engine.NewApplication{})
+		l.apply(now, engine.Submit{Application: submission(n + 1)})
+	}
+	publish := func() {
+		for x := (engine.Publication{Parts: view.Everything}); !eng.PublishSome(now, &l.next, &x); {
+		}
+		l.next.views()
+	}
+	publish()
+	b.Run("views", func(b *testing.B) {
+		for n := 0; b.Loop(); n++ {
+			b.StopTimer()
+			for i := range changed {
+				l.apply(now, engine.SetPriority{Application: submission(int32((n+i*47)%waiting) + 1).ID, Priority: int32(n % 10)})
+			}
+			b.StartTimer()
+			publish()
+		}
+	})
+	b.Run("why", func(b *testing.B) {
+		for n := 0; b.Loop(); n++ {
+			if eng.Why(submission(int32(n%waiting)+1).ID) == "" {
+				b.Fatal("it does not wait")
+			}
 		}
 	})
 }
