@@ -8,7 +8,6 @@ import (
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
-	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -54,12 +53,12 @@ func (d *Daemon) Daemon(context.Context) access.Daemon {
 }
 
 // Cluster implements access.Source.
-func (d *Daemon) Cluster(ctx context.Context) (*view.Cluster, error) {
+func (d *Daemon) Cluster(ctx context.Context, parts view.Part) (*view.Cluster, error) {
 	t, err := d.current()
 	if err != nil {
 		return nil, err
 	}
-	return t.Cluster(ctx)
+	return t.Cluster(ctx, parts)
 }
 
 // Application implements access.Source.
@@ -71,13 +70,21 @@ func (d *Daemon) Application(ctx context.Context, id yarn.ApplicationID) (*view.
 	return t.Application(ctx, id)
 }
 
-// Queues implements access.Source.
-func (d *Daemon) Queues(ctx context.Context) (*queue.Snapshot, error) {
+// Latest implements access.Source.
+func (d *Daemon) Latest(id yarn.ApplicationID) *view.Application {
+	if t := d.term.Load(); t != nil {
+		return t.Latest(id)
+	}
+	return nil
+}
+
+// Why implements access.Source.
+func (d *Daemon) Why(ctx context.Context, id yarn.ApplicationID) (string, error) {
 	t, err := d.current()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	return t.Queues(ctx)
+	return t.Why(ctx, id)
 }
 
 // MayView implements access.Source.

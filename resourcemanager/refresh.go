@@ -9,6 +9,7 @@ import (
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/wire/ipc"
@@ -51,12 +52,11 @@ func (t *term) prepareQueues(cfg *config.Config) scheduler.Prepared {
 func (t *term) clusterSize() yarn.Resource {
 	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
 	defer cancel()
-	v, err := t.loop.Views(ctx)
+	v, err := t.loop.Views(ctx, view.Counts)
 	if err != nil {
 		return yarn.Resource{}
 	}
-	_, metrics := v.Queues()
-	return metrics.Total
+	return v.Metrics().Total
 }
 
 // RefreshNodes reads the lists anew, even if their paths have changed.
@@ -70,7 +70,7 @@ func (t *term) RefreshNodes() (engine.RefreshNodes, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
 	defer cancel()
-	v, err := t.loop.Views(ctx)
+	v, err := t.loop.Views(ctx, view.Nodes)
 	if err != nil {
 		return engine.RefreshNodes{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/wire/pb"
 )
@@ -95,11 +96,11 @@ func (w *world) seen() (s struct {
 	MinMemory, MaxCore int64
 }) {
 	w.t.Helper()
-	v, err := w.term().loop.Views(w.t.Context())
+	v, err := w.term().loop.Views(w.t.Context(), view.Everything)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	s.Queues, _ = v.Queues()
+	s.Queues = v.Queues()
 	for _, a := range v.Applications() {
 		s.Applications = append(s.Applications, []any{a.ID, a.State, a.Queue, a.Usage.Used, a.Usage.Containers, len(a.Attempts)})
 	}

@@ -17,26 +17,36 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/scheduler"
-	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
 // A term as the web server sees it; the Daemon has the rest of access.Source.
 
 // Cluster implements access.Source.
-func (t *term) Cluster(ctx context.Context) (*view.Cluster, error) {
-	v, err := t.loop.Views(ctx)
+func (t *term) Cluster(ctx context.Context, parts view.Part) (*view.Cluster, error) {
+	v, err := t.loop.Views(ctx, parts)
 	if err != nil {
 		return nil, err
 	}
-	_, metrics := v.Queues()
-	nodes, labels := v.LabelledNodes()
-	return &view.Cluster{
-		At: clock.System().Now(), StartedAt: t.started, Applications: v.Applications(), Nodes: nodes, Labels: labels, Metrics: metrics,
+	c := &view.Cluster{
+		At: clock.System().Now(), StartedAt: t.started,
 		ResourceTypes: t.types, MinAllocation: t.access.schedule.Load().Cluster.MinAllocation,
 		MaxAllocation:  t.access.schedule.Load().Cluster.MaxAllocation,
 		MaxAppPriority: t.settings.Applications.MaxPriority, QueueACLs: t.queueACLs,
-	}, nil
+	}
+	if parts&view.Applications != 0 {
+		c.Applications = v.Applications()
+	}
+	if parts&view.Nodes != 0 {
+		c.Nodes, c.Labels = v.Nodes(), v.Labels()
+	}
+	if parts&view.Queues != 0 {
+		c.Queues = v.Queues()
+	}
+	if parts&view.Counts != 0 {
+		c.Metrics = v.Metrics()
+	}
+	return c, nil
 }
 
 // queueACLs are the texts of a queue's own lists; of a queue that was created
@@ -51,7 +61,7 @@ func (t *term) queueACLs(path string) (submit, administer string) {
 
 // Application implements access.Source.
 func (t *term) Application(ctx context.Context, id yarn.ApplicationID) (*view.Application, error) {
-	v, err := t.loop.Views(ctx)
+	v, err := t.loop.Views(ctx, view.Applications)
 	if err != nil {
 		return nil, err
 	}
@@ -62,14 +72,14 @@ func (t *term) Application(ctx context.Context, id yarn.ApplicationID) (*view.Ap
 	return a, nil
 }
 
-// Queues implements access.Source.
-func (t *term) Queues(ctx context.Context) (*queue.Snapshot, error) {
-	v, err := t.loop.Views(ctx)
-	if err != nil {
-		return nil, err
-	}
-	q, _ := v.Queues()
-	return q, nil
+// Latest implements access.Source.
+func (t *term) Latest(id yarn.ApplicationID) *view.Application {
+	return t.loop.Latest().FindApplication(id)
+}
+
+// Why implements access.Source.
+func (t *term) Why(ctx context.Context, id yarn.ApplicationID) (string, error) {
+	return t.loop.Why(ctx, id)
 }
 
 // holds are the loop's, as the web server tells them.
@@ -78,7 +88,7 @@ func (t *term) holds() access.Holds {
 		return access.Hold{Number: h.Number, What: h.What, Millis: float64(h.Took.Microseconds()) / 1000, At: h.At.UnixMilli()}
 	}
 	h := t.loop.Holds()
-	out := access.Holds{Count: h.Count}
+	out := access.Holds{Count: h.Count, Publications: h.Publications, PublishingMillis: h.Publishing.Milliseconds()}
 	if h.Count > 0 {
 		out.Longest = show(h.Longest)
 	}
@@ -246,7 +256,10 @@ func (t *term) ReplaceLabels(ctx context.Context, c webgate.Caller, operation st
 func (t *term) logSummary(id yarn.ApplicationID) {
 	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
 	defer cancel()
-	a, err := t.Application(ctx, id)
+	a, err := t.loop.Latest().FindApplication(id), error(nil)
+	if a == nil || !a.State.Final() { // many end together, and who waits for one waits for all
+		a, err = t.Application(ctx, id)
+	}
 	if err != nil { // it is forgotten already, or the loop is stuck or stopping
 		t.Log.Warn("an application has ended without its line in the audit log and in this one", "appId", id, "error", err)
 		return

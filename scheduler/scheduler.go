@@ -331,6 +331,9 @@ func (s *Scheduler) Queues() *QueueTree { return s.core.Queues() }
 // Queue is a picture of the queue with that full path.
 func (s *Scheduler) Queue(path string) (queue.Info, bool) { return s.core.Queue(path) }
 
+// RootQueue is a picture of the queue above all others, or of the only one.
+func (s *Scheduler) RootQueue() queue.Info { return s.core.RootQueue() }
+
 // Picture begins a picture of all queues that is drawn in slices; see Picture.Draw.
 func (s *Scheduler) Picture() *Picture { return s.core.Picture() }
 

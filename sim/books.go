@@ -18,12 +18,13 @@ type reader struct {
 	queues  *queue.Snapshot
 }
 
-func (r *reader) Application(v *view.Application)             { r.apps[v.ID] = v }
-func (r *reader) ForgetApplication(id yarn.ApplicationID)     { delete(r.apps, id) }
-func (r *reader) Node(v *view.Node)                           { r.nodes[v.ID] = v }
-func (r *reader) ForgetNode(id yarn.NodeID)                   { delete(r.nodes, id) }
-func (r *reader) Labels(*view.Labels)                         {}
-func (r *reader) Summary(m view.Metrics, all *queue.Snapshot) { r.metrics, r.queues = m, all }
+func (r *reader) Application(v *view.Application)         { r.apps[v.ID] = v }
+func (r *reader) ForgetApplication(id yarn.ApplicationID) { delete(r.apps, id) }
+func (r *reader) Node(v *view.Node)                       { r.nodes[v.ID] = v }
+func (r *reader) ForgetNode(id yarn.NodeID)               { delete(r.nodes, id) }
+func (r *reader) Labels(*view.Labels)                     {}
+func (r *reader) Counts(m view.Metrics)                   { r.metrics = m }
+func (r *reader) Queues(all *queue.Snapshot)              { r.queues = all }
 
 // leftOver looks at everything that readers see when all has come to its end, and
 // names what is not nothing.

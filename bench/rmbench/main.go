@@ -19,6 +19,7 @@ var scenarios = map[string]func([]string) error{
 	"heartbeat":    scen.Heartbeat,
 	"idle-apps":    scen.IdleApps,
 	"latency":      scen.Latency,
+	"readers":      scen.Readers,
 	"start":        scen.Start,
 	"submit":       scen.Submit,
 	"submit-check": scen.SubmitCheck,

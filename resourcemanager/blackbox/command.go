@@ -7,7 +7,9 @@ import (
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // kinds are the commands as they are kept. A kind is told by its place here,
@@ -46,6 +48,7 @@ var kinds = []reflect.Type{
 	reflect.TypeFor[remember](),
 	reflect.TypeFor[Publish](),
 	reflect.TypeFor[Digest](),
+	reflect.TypeFor[Explain](),
 }
 
 // The kinds of the commands that come most often, and what only the loop does.
@@ -64,9 +67,12 @@ var kindOf = func() map[reflect.Type]byte {
 
 // Publish is a slice of a publication of views, which the engine keeps notes of.
 type Publish struct {
-	Parts engine.Part
+	Parts view.Part
 	First bool // the publication begins with it
 }
+
+// Explain asks why an application waits; see engine.Why.
+type Explain struct{ Application yarn.ApplicationID }
 
 // Digest is a look at the state of the engine; see engine.Digest.
 type Digest struct{}
@@ -182,7 +188,7 @@ func withoutSecrets(c engine.Recover) engine.Recover {
 	return out
 }
 
-// appendCommand appends a command, a Publish or a Digest, as kept would have it.
+// appendCommand appends a command, a Publish, an Explain or a Digest, as kept would have it.
 func appendCommand(b []byte, c any) []byte {
 	switch c := c.(type) {
 	case *engine.Heartbeat:
@@ -198,7 +204,7 @@ func appendCommand(b []byte, c any) []byte {
 	return appendValue(append(b, kind), v)
 }
 
-// command reads what appendCommand wrote: an engine.Command, a Publish or a
+// command reads what appendCommand wrote: an engine.Command, a Publish, an Explain or a
 // Digest. prepared tells of a RefreshQueues that something was prepared for it.
 func (d *decoder) command() (c any, prepared bool) {
 	kind := d.uint()

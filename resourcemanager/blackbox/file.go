@@ -105,7 +105,7 @@ func (w *writer) close() error {
 type Recorded struct {
 	Number   uint64 // from 0
 	Now      yarn.Now
-	Step     any  // an engine.Command, a Publish or a Digest
+	Step     any  // an engine.Command, or what the loop does beside them
 	Prepared bool // of a RefreshQueues: something was prepared for it
 
 	// Sum of the consequences up to and including this step, where it is known:

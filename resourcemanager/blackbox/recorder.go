@@ -88,7 +88,7 @@ func (r *Recorder) begin(first uint64) {
 	r.clock = yarn.Now{}
 }
 
-// Add keeps a command, a Publish or a Digest that is about to be applied.
+// Add keeps a command, a Publish, an Explain or a Digest that is about to be applied.
 func (r *Recorder) Add(now yarn.Now, c any) {
 	b := r.open
 	if len(b.data) >= blockBytes {

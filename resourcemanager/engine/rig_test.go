@@ -168,12 +168,13 @@ type reader struct {
 	labels  *view.Labels
 }
 
-func (p *reader) Application(v *view.Application)           { p.apps[v.ID] = v }
-func (p *reader) ForgetApplication(id yarn.ApplicationID)   { delete(p.apps, id) }
-func (p *reader) Node(v *view.Node)                         { p.nodes[v.ID] = v }
-func (p *reader) ForgetNode(id yarn.NodeID)                 { delete(p.nodes, id) }
-func (p *reader) Labels(v *view.Labels)                     { p.labels = v }
-func (p *reader) Summary(m view.Metrics, _ *queue.Snapshot) { p.metrics = m }
+func (p *reader) Application(v *view.Application)         { p.apps[v.ID] = v }
+func (p *reader) ForgetApplication(id yarn.ApplicationID) { delete(p.apps, id) }
+func (p *reader) Node(v *view.Node)                       { p.nodes[v.ID] = v }
+func (p *reader) ForgetNode(id yarn.NodeID)               { delete(p.nodes, id) }
+func (p *reader) Labels(v *view.Labels)                   { p.labels = v }
+func (p *reader) Counts(m view.Metrics)                   { p.metrics = m }
+func (p *reader) Queues(*queue.Snapshot)                  {}
 
 // check looks at everything that must hold between two commands; "" is fine.
 func (r *rig) check() string {

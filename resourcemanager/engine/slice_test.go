@@ -418,7 +418,7 @@ func TestPublicationInSlices(t *testing.T) {
 		c.does(Submit{Ticket: c.next(), Application: Submission{ID: appID(i + 2), User: fmt.Sprint("u", i%7), Queue: "other", Unmanaged: true}})
 	}
 	slices := 0
-	for x, done := (Publication{Parts: Everything}), false; !done; slices++ {
+	for x, done := (Publication{Parts: view.Everything}), false; !done; slices++ {
 		before := len(c.reader.apps)
 		done = c.e.PublishSome(c.now, &c.reader, &x)
 		if n := len(c.reader.apps) - before; n > MaxSlice {

@@ -16,7 +16,8 @@ type Publisher interface {
 	ForgetApplication(yarn.ApplicationID)
 	Node(*view.Node)
 	ForgetNode(yarn.NodeID)
-	Summary(view.Metrics, *queue.Snapshot)
+	Counts(view.Metrics)
+	Queues(*queue.Snapshot)
 	Labels(*view.Labels)
 }
 
@@ -45,22 +46,11 @@ func (e *Engine) touchNode(n *node) {
 	}
 }
 
-// Part is a part of the views; parts can be or-ed.
-type Part uint8
-
-// The parts. Readers who want one need not wait for the others.
-const (
-	Applications Part = 1 << iota
-	Nodes
-	Queues     // with the counts of the whole cluster
-	Everything = Applications | Nodes | Queues
-)
-
 // Publish hands every changed view over.
-func (e *Engine) Publish(now yarn.Now, p Publisher) { e.PublishParts(now, p, Everything) }
+func (e *Engine) Publish(now yarn.Now, p Publisher) { e.PublishParts(now, p, view.Everything) }
 
 // PublishParts hands over what has changed in some parts of the views.
-func (e *Engine) PublishParts(now yarn.Now, p Publisher, parts Part) {
+func (e *Engine) PublishParts(now yarn.Now, p Publisher, parts view.Part) {
 	for x := (Publication{Parts: parts}); !e.PublishSome(now, p, &x); {
 	}
 }
@@ -68,7 +58,7 @@ func (e *Engine) PublishParts(now yarn.Now, p Publisher, parts Part) {
 // Publication is how far a publication has come that goes on in slices. What
 // changes meanwhile may be left to the next one.
 type Publication struct {
-	Parts       Part // that are left
+	Parts       view.Part // that are left
 	begun       bool
 	apps, nodes int // changed ones that are left
 	picture     *scheduler.Picture
@@ -81,7 +71,11 @@ func (e *Engine) PublishSome(now yarn.Now, p Publisher, x *Publication) (done bo
 		x.begun, x.apps, x.nodes = true, len(e.dirtyApps), len(e.dirtyNodes)
 	}
 	left := e.slice()
-	if x.Parts&Queues != 0 {
+	if x.Parts&view.Counts != 0 {
+		p.Counts(e.metrics())
+		x.Parts &^= view.Counts
+	}
+	if x.Parts&view.Queues != 0 {
 		if x.picture == nil {
 			x.picture = e.sched.Picture()
 		}
@@ -90,18 +84,18 @@ func (e *Engine) PublishSome(now yarn.Now, p Publisher, x *Publication) (done bo
 		if all == nil {
 			return false
 		}
-		p.Summary(e.metrics(all), all)
-		x.Parts &^= Queues
+		p.Queues(all)
+		x.Parts &^= view.Queues
 	}
-	if x.Parts&Applications != 0 && left > 0 {
+	if x.Parts&view.Applications != 0 && left > 0 {
 		if left = e.publishApps(p, &x.apps, left); x.apps == 0 {
-			x.Parts &^= Applications
+			x.Parts &^= view.Applications
 		}
 	}
-	if x.Parts&Nodes != 0 && left > 0 {
+	if x.Parts&view.Nodes != 0 && left > 0 {
 		if e.publishNodes(p, &x.nodes, left); x.nodes == 0 {
 			p.Labels(e.labels.view())
-			x.Parts &^= Nodes
+			x.Parts &^= view.Nodes
 		}
 	}
 	return x.Parts == 0
@@ -231,17 +225,21 @@ func (e *Engine) appView(a *application) *view.Application {
 	if a.expireAt > 0 {
 		v.Timeouts = []view.Timeout{{Type: "LIFETIME", ExpireAt: a.expireAt}}
 	}
-	e.viewEnd(a, v)
+	waits := "" // what the current attempt waits for
+	if t := a.current(); t != nil && a.ref != scheduler.NoApp {
+		waits = e.waitingFor(t)
+	}
+	e.viewEnd(a, v, waits)
 	e.viewLogs(a, v)
 	e.viewUsage(a, v)
 	for _, t := range a.attempts {
-		v.Attempts = append(v.Attempts, e.attemptView(t))
+		v.Attempts = append(v.Attempts, e.attemptView(t, waits))
 	}
 	return v
 }
 
 // viewEnd shows how the application ended, once that is durable, or how it is doing.
-func (e *Engine) viewEnd(a *application, v *view.Application) {
+func (e *Engine) viewEnd(a *application, v *view.Application, waits string) {
 	t := a.current()
 	if a.state.Final() || a.state == yarn.AppFinishing {
 		v.FinalStatus, v.Diagnostics, v.FinishTime = a.final, a.diagnostics, a.finishTime
@@ -257,10 +255,7 @@ func (e *Engine) viewEnd(a *application, v *view.Application) {
 	if t == nil {
 		return
 	}
-	v.Progress = t.progress
-	if a.ref != scheduler.NoApp {
-		v.Diagnostics = e.waitingFor(t)
-	}
+	v.Progress, v.Diagnostics = t.progress, waits
 }
 
 func (e *Engine) viewUsage(a *application, v *view.Application) {
@@ -280,10 +275,6 @@ func (e *Engine) viewUsage(a *application, v *view.Application) {
 			q := &a.sub.AMAsks[i]
 			v.Requests = append(v.Requests, view.Request{Priority: q.Priority, AllocationRequestID: q.AllocationRequestID, Where: q.Where,
 				Capability: q.Capability, Count: q.Count, RelaxLocality: q.RelaxLocality, Label: q.Label, ExecutionType: q.ExecutionType})
-		}
-		for _, why := range e.sched.Explain(a.ref, explainNodes) {
-			v.Why = e.waits(a, why)
-			break
 		}
 	}
 }
@@ -324,10 +315,7 @@ func (e *Engine) Explain(id yarn.ApplicationID, nodes int) []yarn.Reason {
 	return e.sched.Explain(a.ref, nodes)
 }
 
-// explainNodes bounds the walk that finds out why an application waits.
-const explainNodes = 16
-
-func (e *Engine) attemptView(t *attempt) *view.Attempt {
+func (e *Engine) attemptView(t *attempt, waits string) *view.Attempt {
 	v := &view.Attempt{
 		ID: t.id, State: t.state, PublicState: t.state, MasterContainer: t.masterID, Host: t.host, RPCPort: t.rpcPort,
 		OriginalTrackingURL: t.trackingURL, StartTime: t.startTime,
@@ -336,8 +324,8 @@ func (e *Engine) attemptView(t *attempt) *view.Attempt {
 		v.PublicState = t.before
 	} else if t.ending() {
 		v.FinalStatus, v.Diagnostics, v.FinishTime = t.final, t.diagnostics, t.finishTime
-	} else if t.app.ref != scheduler.NoApp && t == t.app.current() {
-		v.Diagnostics = e.waitingFor(t)
+	} else if t == t.app.current() {
+		v.Diagnostics = waits
 	}
 	if t.masterNode != nil {
 		v.Node, v.NodeHTTPAddress = t.masterNode.id, t.masterNode.http
@@ -440,19 +428,16 @@ func (c *counts) grant(a *application) {
 	a.granted = true
 }
 
-func (e *Engine) metrics(queues *queue.Snapshot) view.Metrics {
+func (e *Engine) metrics() view.Metrics {
 	c := &e.counts
 	m := view.Metrics{
 		Pending: c.live - c.running, Running: c.running, GrantsTotal: c.grants, NodesByState: c.nodes,
 	}
-	all, some := []queue.Share(nil), []queue.Share(nil)
-	if len(queues.Queues) > 0 {
-		root := &queues.Queues[0]
-		all, some = shares(root), []queue.Share{root.Default}
-		n := &root.Counts
-		m.Submitted, m.Completed, m.Failed, m.Killed = n.Submitted, n.Completed, n.Failed, n.Killed
-	}
-	m.Amounts, m.Default = amounts(e.sched.ClusterTotal(), all), amounts(e.sched.DefaultTotal(), some)
+	root := e.sched.RootQueue()
+	n := &root.Counts
+	m.Submitted, m.Completed, m.Failed, m.Killed = n.Submitted, n.Completed, n.Failed, n.Killed
+	m.Amounts = amounts(e.sched.ClusterTotal(), shares(&root))
+	m.Default = amounts(e.sched.DefaultTotal(), []queue.Share{root.Default})
 	return m
 }
 

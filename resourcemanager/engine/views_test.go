@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -28,11 +29,11 @@ func TestNobodyReads(t *testing.T) {
 	r.e.Publish(r.now, &r.reader)
 	r.apply(UnregisterNode{Node: seen})
 	r.e.forgetInactive(seen)
-	r.e.PublishParts(r.now, &r.reader, Applications)
+	r.e.PublishParts(r.now, &r.reader, view.Applications)
 	if r.reader.nodes[seen] == nil {
 		t.Error("a node was withdrawn from a reader of applications")
 	}
-	r.e.PublishParts(r.now, &r.reader, Nodes)
+	r.e.PublishParts(r.now, &r.reader, view.Nodes)
 	if len(r.reader.nodes) != len(r.e.nodes) || r.reader.nodes[seen] != nil {
 		t.Errorf("readers see %d nodes of %d", len(r.reader.nodes), len(r.e.nodes))
 	}

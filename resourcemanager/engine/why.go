@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/scheduler/queue"
@@ -183,6 +184,25 @@ func (e *Engine) amount(r yarn.Resource) string {
 		}
 	}
 	return text
+}
+
+// explainNodes bounds the walk that finds out why an application waits.
+const explainNodes = 16
+
+// Why says in words why nothing has been granted to an application whose master
+// waits for a container. It is empty for any other.
+func (e *Engine) Why(id yarn.ApplicationID) string {
+	a := e.apps[id]
+	if a == nil || a.ref == scheduler.NoApp {
+		return ""
+	}
+	if t := a.current(); t == nil || t.state != yarn.AttemptScheduled {
+		return ""
+	}
+	for _, why := range e.sched.Explain(a.ref, explainNodes) {
+		return e.waits(a, why)
+	}
+	return ""
 }
 
 // waits puts the reason of an application whose master waits into words.

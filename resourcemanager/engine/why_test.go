@@ -158,13 +158,12 @@ func TestWhyOfOne(t *testing.T) {
 		r.do(Submit{Ticket: r.next(), Application: Submission{ID: appID(i + 1), User: "ann", Queue: "default",
 			AMAsks: []yarn.Ask{{Where: yarn.AnyHost, Capability: yarn.NewResource(768, 1), Count: 1, RelaxLocality: true}}}})
 	}
-	r.e.Publish(r.now, &r.reader)
 	const want = "the queue allows 768 MB for ApplicationMasters: 768 MB used, 768 MB more asked; yarn.scheduler.capacity.root.default.maximum-am-resource-percent"
-	if got := r.reader.apps[appID(2)].Why; got != want {
+	if got := r.e.Why(appID(2)); got != want {
 		t.Errorf("the second waits because %s", got)
 	}
 	const next = "nothing is in its way: it is placed at the next heartbeat of the node h1:"
-	if got := r.reader.apps[appID(1)].Why; !strings.HasPrefix(got, next) {
+	if got := r.e.Why(appID(1)); !strings.HasPrefix(got, next) {
 		t.Errorf("the first waits because %s", got)
 	}
 }

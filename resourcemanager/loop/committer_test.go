@@ -15,6 +15,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/memory"
 	"github.com/heddle-project/heddle/resourcemanager/store/storetest"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -77,7 +78,7 @@ func TestAnswersAfterStored(t *testing.T) {
 		if promised.len() != 0 || free.len() != 1 {
 			t.Errorf("%d answers before anything was stored, and %d that promise nothing", promised.len(), free.len())
 		}
-		v, err := r.l.Views(t.Context())
+		v, err := r.l.Views(t.Context(), view.Everything)
 		if a := v.FindApplication(submission(1).ID); err != nil || a == nil || a.PublicState != yarn.PublicNewSaving {
 			t.Errorf("while it is being stored the application shows as %+v (%v)", a, err)
 		}
@@ -158,7 +159,7 @@ func TestPoisonedApplication(t *testing.T) {
 		if a.len() != 2 || a.errs[1] != nil {
 			t.Fatalf("answers: %v", a.errs)
 		}
-		v, err := r.l.Views(t.Context())
+		v, err := r.l.Views(t.Context(), view.Everything)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,6 +27,9 @@ type Holds struct {
 	Count   int64  // since the start
 	Longest Hold   // since the start; zero if there was none
 	Last    []Hold // the last ones, oldest first
+
+	Publications int64         // of views, for readers, since the start
+	Publishing   time.Duration // and how long they took
 }
 
 // holds measures with one look at the clock for each command.
@@ -70,6 +73,14 @@ func (h *holds) keep(c any, took time.Duration) {
 		h.kept.Last = h.kept.Last[:keptHolds-1]
 	}
 	h.kept.Last = append(h.kept.Last, x)
+}
+
+// published counts a publication.
+func (h *holds) published(took time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.kept.Publications++
+	h.kept.Publishing += took
 }
 
 // Holds are what has held the loop for long so far.

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/heddle-project/heddle/internal/clock"
@@ -69,7 +70,7 @@ type Loop struct {
 	mu      sync.Mutex
 	room    sync.Cond
 	inbox   []engine.Command
-	publish []reader // who waits for fresh views
+	waiting []*reader // for a publication
 	asides  []aside
 	closed  bool
 	wake    chan struct{}
@@ -79,7 +80,9 @@ type Loop struct {
 	answers chan []answer
 	spare   chan []answer // emptied by the goroutines that answer
 	workers sync.WaitGroup
-	views   Views
+
+	posted, own atomic.Uint64 // commands of others, which are counted with mu held, and the loop's own
+	views       atomic.Pointer[Views]
 
 	// Of the loop's goroutine alone.
 	fx        engine.Effects
@@ -91,19 +94,13 @@ type Loop struct {
 	armed     int64 // monotonic moment for which the timer is set; 0 when it is not
 	stats     Stats
 	holds     holds
-	showing   []reader           // for whom views are being published
-	shown     engine.Publication // and how far that has come
-	shows     bool               // a slice of it has been published
-}
-
-// reader waits until some parts of the views are fresh.
-type reader struct {
-	parts engine.Part
-	ready chan struct{}
+	next      next
+	showing   publication
+	resume    time.Time // no publication begins before it
 }
 
 // Stats count what the loop has done.
-type Stats struct{ Commands, Batches, Publications int64 }
+type Stats struct{ Commands, Batches, Publications, Explained int64 }
 
 type answer struct {
 	done  Done
@@ -116,7 +113,9 @@ func New(cfg Config) *Loop {
 	l := &Loop{cfg: cfg, wake: make(chan struct{}, 1), stopped: make(chan struct{}), answers: make(chan []answer, 1024), spare: make(chan []answer, spareChunks)}
 	l.room.L = &l.mu
 	l.holds.began = time.Now()
-	l.views.init(l)
+	l.next = newNext()
+	l.views.Store(l.next.views())
+	l.posted.Store(1) // nothing shows before the first publication
 	if cfg.Store != nil {
 		l.committer = newCommitter(cfg.Store, cfg.Log, func(s []engine.Stored) {
 			for _, x := range s {
@@ -150,6 +149,7 @@ func (l *Loop) force(c engine.Command) {
 func (l *Loop) add(c engine.Command) {
 	first := len(l.inbox) == 0
 	if !l.closed {
+		l.posted.Add(1)
 		l.inbox = append(l.inbox, c)
 	}
 	l.mu.Unlock()
@@ -162,36 +162,6 @@ func (l *Loop) nudge() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
-	}
-}
-
-// Views are fresh: everything that was answered before the call shows in them.
-func (l *Loop) Views(ctx context.Context) (*Views, error) {
-	if err := l.freshen(ctx, engine.Applications); err != nil {
-		return nil, err
-	}
-	return &l.views, nil
-}
-
-// freshen waits until some parts of the views show everything that was answered
-// before the call.
-func (l *Loop) freshen(ctx context.Context, parts engine.Part) error {
-	r := reader{parts, make(chan struct{})}
-	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
-		return ErrClosed
-	}
-	l.publish = append(l.publish, r)
-	l.mu.Unlock()
-	l.nudge()
-	select {
-	case <-r.ready:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("waiting for a fresh view: %w", ctx.Err())
-	case <-l.stopped:
-		return ErrClosed
 	}
 }
 
@@ -208,26 +178,29 @@ func (l *Loop) Run(ctx context.Context, answerers int) {
 	defer l.openBlackBox()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
+	pause := time.NewTimer(time.Hour)
+	defer pause.Stop()
 	var batch []engine.Command
 	for {
-		if !l.engineBusy() {
+		if !l.engineBusy(pause) {
 			l.arm(timer)
 			select {
 			case <-l.wake:
+			case <-pause.C:
 			case <-timer.C:
 				l.armed = 0
 			case <-ctx.Done():
 				return
 			}
 		}
-		var readers []reader
-		batch, readers = l.take(batch[:0])
+		var begun bool
+		batch, begun = l.take(batch[:0])
 		l.run(batch)
 		l.between()
-		if len(readers) > 0 {
-			l.begin(readers)
+		if begun {
+			l.showing.upTo.own = l.own.Load()
 		}
-		if len(l.showing) > 0 {
+		if l.showing.active {
 			l.show()
 		}
 		clear(batch)
@@ -240,15 +213,25 @@ func (l *Loop) Run(ctx context.Context, answerers int) {
 // Wait returns when Run has ended.
 func (l *Loop) Wait() { <-l.stopped }
 
-// engineBusy tells that there is work without a wake-up.
-func (l *Loop) engineBusy() bool {
+// engineBusy tells that there is work without a wake-up. If there is none before the
+// end of a pause, the timer is set.
+func (l *Loop) engineBusy(pause *time.Timer) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.inbox) > 0 || len(l.showing) > 0 || l.cfg.Engine.Working() || l.cfg.Engine.SweepDue() || len(l.publish) > 0 || len(l.asides) > 0
+	if len(l.inbox) > 0 || l.showing.active || l.cfg.Engine.Working() || l.cfg.Engine.SweepDue() || len(l.asides) > 0 {
+		return true
+	}
+	if len(l.waiting) == 0 {
+		return false
+	}
+	left := time.Until(l.resume)
+	pause.Reset(left)
+	return left <= 0
 }
 
-// take moves at most a batch out of the mailbox.
-func (l *Loop) take(batch []engine.Command) ([]engine.Command, []reader) {
+// take moves at most a batch out of the mailbox. With the last command a publication
+// may begin, after the batch.
+func (l *Loop) take(batch []engine.Command) (_ []engine.Command, begun bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.inbox) <= maxBatch {
@@ -260,12 +243,7 @@ func (l *Loop) take(batch []engine.Command) ([]engine.Command, []reader) {
 		l.inbox = l.inbox[:rest]
 	}
 	l.room.Broadcast()
-	if len(l.inbox) > 0 || len(l.showing) > 0 {
-		return batch, nil // what the readers may know of is still in the mailbox, or others are served
-	}
-	readers := l.publish
-	l.publish = nil
-	return batch, readers
+	return batch, len(l.inbox) == 0 && l.wanted()
 }
 
 // run applies a batch, then what is due, then one opportunity.
@@ -276,9 +254,11 @@ func (l *Loop) run(batch []engine.Command) {
 		l.apply(now, c)
 	}
 	if due, ok := l.cfg.Engine.NextDue(); ok && due <= now.Mono {
+		l.own.Add(1)
 		l.apply(now, engine.Tick{})
 	}
 	if l.cfg.Engine.SweepDue() {
+		l.own.Add(1)
 		l.apply(now, engine.Sweep{})
 	}
 	l.stats.Batches++
@@ -403,41 +383,12 @@ func (l *Loop) arm(timer *time.Timer) {
 	timer.Reset(max(time.Duration(due-l.cfg.Clock.Now().Mono)*time.Millisecond, 0))
 }
 
-// begin begins a publication of the parts that readers wait for.
-func (l *Loop) begin(readers []reader) {
-	l.showing, l.shown, l.shows = readers, engine.Publication{}, false
-	for _, r := range readers {
-		l.shown.Parts |= r.parts
-	}
-}
-
-// show publishes a slice; with the last one the readers go on.
-func (l *Loop) show() {
-	l.holds.begin()
-	now := l.cfg.Clock.Now()
-	if b := l.cfg.BlackBox; b != nil {
-		b.Add(now, blackbox.Publish{Parts: l.shown.Parts, First: !l.shows})
-	}
-	l.shows = true
-	l.views.begin()
-	done := l.cfg.Engine.PublishSome(now, &l.views, &l.shown)
-	l.views.end()
-	l.holds.end(nil)
-	if !done {
-		return
-	}
-	l.stats.Publications++
-	for _, r := range l.showing {
-		close(r.ready)
-	}
-	l.showing = nil
-}
-
 // end refuses what has not been answered and lets the answering goroutines finish.
 func (l *Loop) end() {
 	l.mu.Lock()
 	l.closed = true
 	l.inbox = nil
+	l.posted.Add(1) // the views are not fresh any more
 	l.mu.Unlock()
 	l.room.Broadcast()
 	if b := l.cfg.BlackBox; b != nil {

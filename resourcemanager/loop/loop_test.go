@@ -16,6 +16,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/blackbox"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/store"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
@@ -69,7 +70,7 @@ func newRig(t *testing.T, s store.Store) *rig {
 	return r
 }
 
-func newEngine(t *testing.T) (*engine.Engine, blackbox.Header) {
+func newEngine(t testing.TB) (*engine.Engine, blackbox.Header) {
 	t.Helper()
 	p := []config.Property{{Name: "root.queues", Value: "default"}, {Name: "root.default.capacity", Value: "100"}, {Name: "maximum-am-resource-percent", Value: "1"}}
 	for i := range p {
@@ -282,7 +283,7 @@ func TestViewsAreFresh(t *testing.T) {
 				if err := <-done; err != nil {
 					t.Error(err)
 				}
-				v, err := r.l.Views(t.Context())
+				v, err := r.l.Views(t.Context(), view.Everything)
 				if err != nil || v.FindApplication(yarn.ApplicationID{ClusterTimestamp: 1000, Sequence: n + 1}) == nil {
 					t.Errorf("application %d was answered and is not shown (%v)", n+1, err)
 				}
@@ -292,7 +293,7 @@ func TestViewsAreFresh(t *testing.T) {
 		for n := range 3 {
 			r.node(n, nil)
 		}
-		v, err := r.l.Views(t.Context())
+		v, err := r.l.Views(t.Context(), view.Everything)
 		if err != nil || len(v.Nodes()) != 3 || len(v.Applications()) != 50 || v.FindNode(yarn.NodeID{Host: "node2", Port: 1}) == nil {
 			t.Errorf("%d nodes, %d applications (%v)", len(v.Nodes()), len(v.Applications()), err)
 		}
@@ -308,12 +309,12 @@ func TestViewsEnd(t *testing.T) {
 		release := r.hold()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := r.l.Views(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := r.l.Views(ctx, view.Everything); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a reader whose time is over got %v", err)
 		}
 		got := make(chan error, 1)
 		go func() {
-			_, err := r.l.Views(t.Context())
+			_, err := r.l.Views(t.Context(), view.Everything)
 			got <- err
 		}()
 		synctest.Wait()
@@ -323,7 +324,7 @@ func TestViewsEnd(t *testing.T) {
 			t.Errorf("a reader at the end got %v", err)
 		}
 		r.l.Wait()
-		if _, err := r.l.Views(t.Context()); !errors.Is(err, ErrClosed) {
+		if _, err := r.l.Views(t.Context(), view.Everything); !errors.Is(err, ErrClosed) {
 			t.Errorf("a reader after the end got %v", err)
 		}
 	})
@@ -351,7 +352,7 @@ func TestCallsAfterTheEnd(t *testing.T) {
 func TestTimers(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, r *rig) {
 		state := func() yarn.NodeState {
-			v, err := r.l.Views(t.Context())
+			v, err := r.l.Views(t.Context(), view.Everything)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -380,12 +381,12 @@ func TestTimersMove(t *testing.T) {
 			r.l.Post(&engine.Heartbeat{Node: id, ResponseID: beat, Health: engine.Health{Healthy: true}})
 		}
 		time.Sleep(nodeExpiry - 10*time.Millisecond)
-		v, err := r.l.Views(t.Context())
+		v, err := r.l.Views(t.Context(), view.Everything)
 		if err != nil || v.FindNode(id).State != yarn.NodeRunning {
 			t.Fatalf("a node that sends heartbeats is %s (%v)", v.FindNode(id).State, err)
 		}
 		time.Sleep(20 * time.Millisecond)
-		if v, err = r.l.Views(t.Context()); err != nil || v.FindNode(id).State != yarn.NodeLost {
+		if v, err = r.l.Views(t.Context(), view.Everything); err != nil || v.FindNode(id).State != yarn.NodeLost {
 			t.Errorf("a node that has fallen silent is %s (%v)", v.FindNode(id).State, err)
 		}
 		r.end()

@@ -13,6 +13,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/memory"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/sim/rerun"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -30,13 +31,14 @@ func (r *rig) play() {
 	for i := range int32(20) {
 		r.l.Post(&engine.Heartbeat{Ticket: r.l.Expect(a.take), Node: node, ResponseID: i, Health: engine.Health{Healthy: true}})
 		if i%5 == 0 {
-			v, err := r.l.Views(r.t.Context())
-			if err != nil {
+			if _, err := r.l.Views(r.t.Context(), view.Everything); err != nil {
 				r.t.Error(err)
 				return
 			}
-			v.Queues()
-			v.Nodes()
+			if _, err := r.l.Why(r.t.Context(), id); err != nil {
+				r.t.Error(err)
+				return
+			}
 		}
 		time.Sleep(time.Second)
 	}

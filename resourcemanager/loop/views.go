@@ -1,163 +1,117 @@
 package loop
 
 import (
-	"context"
 	"slices"
 	"sync"
 
-	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Views are the published views. The values are immutable; readers hold the
-// lock only while they copy references. Applications are fresh as of the call of
-// Loop.Views, nodes and queues as of the call that reads them: few readers want
-// them, and to publish them costs more.
+// Views are what readers see: each part as it was when it was published last.
+// Nobody changes them, so readers need no lock and share what they make of them.
 type Views struct {
-	loop *Loop
+	shown   [parts]moment // what shows in each part
+	apps    list[yarn.ApplicationID, *view.Application]
+	nodes   list[yarn.NodeID, *view.Node]
+	metrics view.Metrics
+	queues  *queue.Snapshot
+	labels  *view.Labels
 
-	mu      sync.RWMutex
-	apps    map[yarn.ApplicationID]*listed
-	list    []*listed // in the order of ids; those without a view were forgotten
-	gone    int       // of list
-	nodes   map[yarn.NodeID]*view.Node
+	allApps  func() []*view.Application
+	allNodes func() []*view.Node
+}
+
+// parts is how many there are.
+const parts = 4
+
+// shows tells whether these parts show everything up to a moment.
+func (v *Views) shows(p view.Part, m moment) bool {
+	for i, shown := range v.shown {
+		if p&(1<<i) != 0 && !shown.covers(m) {
+			return false
+		}
+	}
+	return true
+}
+
+// FindApplication is the application with that id, or nil.
+func (v *Views) FindApplication(id yarn.ApplicationID) *view.Application {
+	a, _ := v.apps.find(id)
+	return a
+}
+
+// FindNode is the node with that id, or nil.
+func (v *Views) FindNode(id yarn.NodeID) *view.Node {
+	n, _ := v.nodes.find(id)
+	return n
+}
+
+// Applications are all of them, by id, in a slice that all readers share.
+func (v *Views) Applications() []*view.Application { return v.allApps() }
+
+// Nodes are all of them, those in use first, then by id, in a slice that all
+// readers share.
+func (v *Views) Nodes() []*view.Node { return v.allNodes() }
+
+// Labels are the labels of the cluster and of its nodes.
+func (v *Views) Labels() *view.Labels { return v.labels }
+
+// Queues are all queues.
+func (v *Views) Queues() *queue.Snapshot { return v.queues }
+
+// Metrics are the counts of the whole cluster.
+func (v *Views) Metrics() view.Metrics { return v.metrics }
+
+func inUse(n *view.Node) bool { return n.State.Usable() || n.State == yarn.NodeUnhealthy }
+
+// inUseFirst are the nodes of a list in the order in which they are shown.
+func inUseFirst(l *list[yarn.NodeID, *view.Node]) []*view.Node {
+	out := l.all()
+	slices.SortStableFunc(out, func(a, b *view.Node) int {
+		switch {
+		case inUse(a) == inUse(b):
+			return 0
+		case inUse(a):
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// next are the views that come next. The engine fills them in; they are the
+// loop's alone.
+type next struct {
+	shown   [parts]moment
+	apps    draft[yarn.ApplicationID, *view.Application]
+	nodes   draft[yarn.NodeID, *view.Node]
 	metrics view.Metrics
 	queues  *queue.Snapshot
 	labels  *view.Labels
 }
 
-// listed is one application's place in the list.
-type listed struct {
-	id  yarn.ApplicationID
-	app *view.Application
+func newNext() next {
+	n := next{queues: &queue.Snapshot{}, labels: &view.Labels{}}
+	n.apps.id = func(a *view.Application) yarn.ApplicationID { return a.ID }
+	n.nodes.id = func(x *view.Node) yarn.NodeID { return x.ID }
+	return n
 }
 
-func (v *Views) init(l *Loop) {
-	v.loop = l
-	v.apps = map[yarn.ApplicationID]*listed{}
-	v.nodes = map[yarn.NodeID]*view.Node{}
-	v.queues = &queue.Snapshot{}
-	v.labels = &view.Labels{}
+// Application implements engine.Publisher, like the six below.
+func (n *next) Application(a *view.Application)         { n.apps.set(a) }
+func (n *next) ForgetApplication(id yarn.ApplicationID) { n.apps.remove(id) }
+func (n *next) Node(x *view.Node)                       { n.nodes.set(x) }
+func (n *next) ForgetNode(id yarn.NodeID)               { n.nodes.remove(id) }
+func (n *next) Labels(l *view.Labels)                   { n.labels = l }
+func (n *next) Counts(m view.Metrics)                   { n.metrics = m }
+func (n *next) Queues(q *queue.Snapshot)                { n.queues = q }
+
+// views are what readers see from now on.
+func (n *next) views() *Views {
+	v := &Views{shown: n.shown, apps: n.apps.version(), nodes: n.nodes.version(), metrics: n.metrics, queues: n.queues, labels: n.labels}
+	v.allApps = sync.OnceValue(v.apps.all)
+	v.allNodes = sync.OnceValue(func() []*view.Node { return inUseFirst(&v.nodes) })
+	return v
 }
-
-func (v *Views) begin() { v.mu.Lock() }
-func (v *Views) end()   { v.mu.Unlock() }
-
-// Application publishes an application; it is the engine that calls it, between
-// begin and end, like the five below.
-func (v *Views) Application(a *view.Application) {
-	if x := v.apps[a.ID]; x != nil {
-		x.app = a
-		return
-	}
-	x := &listed{a.ID, a}
-	v.apps[a.ID] = x
-	if n := len(v.list); n == 0 || v.list[n-1].id.Compare(a.ID) < 0 {
-		v.list = append(v.list, x) // nearly always: ids count upwards
-		return
-	}
-	i, _ := slices.BinarySearchFunc(v.list, a.ID, func(x *listed, id yarn.ApplicationID) int { return x.id.Compare(id) })
-	v.list = slices.Insert(v.list, i, x)
-}
-
-// ForgetApplication withdraws one. Its place in the list is given up when many
-// have gone.
-func (v *Views) ForgetApplication(id yarn.ApplicationID) {
-	x := v.apps[id]
-	if x == nil {
-		return
-	}
-	x.app = nil
-	delete(v.apps, id)
-	if v.gone++; v.gone > 64+len(v.list)/4 {
-		v.list = slices.DeleteFunc(v.list, func(x *listed) bool { return x.app == nil })
-		v.gone = 0
-	}
-}
-
-// Node publishes a node.
-func (v *Views) Node(n *view.Node) { v.nodes[n.ID] = n }
-
-// ForgetNode withdraws one.
-func (v *Views) ForgetNode(id yarn.NodeID) { delete(v.nodes, id) }
-
-// Labels publishes the labels of the cluster and of its nodes.
-func (v *Views) Labels(l *view.Labels) { v.labels = l }
-
-// Summary publishes what is said of the whole.
-func (v *Views) Summary(m view.Metrics, q *queue.Snapshot) { v.metrics, v.queues = m, q }
-
-// FindApplication is the application with that id, or nil.
-func (v *Views) FindApplication(id yarn.ApplicationID) *view.Application {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	if x := v.apps[id]; x != nil {
-		return x.app
-	}
-	return nil
-}
-
-// freshen lets a reader see what has happened. Once the loop has ended nothing
-// happens any more, and the last views stay true.
-func (v *Views) freshen(parts engine.Part) { _ = v.loop.freshen(context.Background(), parts) }
-
-// FindNode is the node with that id, or nil.
-func (v *Views) FindNode(id yarn.NodeID) *view.Node {
-	v.freshen(engine.Nodes)
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	return v.nodes[id]
-}
-
-// Queues are the queues and the counts of the whole cluster.
-func (v *Views) Queues() (*queue.Snapshot, view.Metrics) {
-	v.freshen(engine.Queues)
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	return v.queues, v.metrics
-}
-
-// Applications are all of them, by id.
-func (v *Views) Applications() []*view.Application {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	out := make([]*view.Application, 0, len(v.apps))
-	for _, x := range v.list {
-		if x.app != nil {
-			out = append(out, x.app)
-		}
-	}
-	return out
-}
-
-// Nodes are all of them: those in use first, then by id.
-func (v *Views) Nodes() []*view.Node {
-	nodes, _ := v.LabelledNodes()
-	return nodes
-}
-
-// LabelledNodes are Nodes, and the labels of the same moment.
-func (v *Views) LabelledNodes() ([]*view.Node, *view.Labels) {
-	v.freshen(engine.Nodes)
-	v.mu.RLock()
-	out := make([]*view.Node, 0, len(v.nodes))
-	for _, n := range v.nodes {
-		out = append(out, n)
-	}
-	labels := v.labels
-	v.mu.RUnlock()
-	slices.SortFunc(out, func(a, b *view.Node) int {
-		if u, w := inUse(a), inUse(b); u != w {
-			if u {
-				return -1
-			}
-			return 1
-		}
-		return a.ID.Compare(b.ID)
-	})
-	return out, labels
-}
-
-func inUse(n *view.Node) bool { return n.State.Usable() || n.State == yarn.NodeUnhealthy }

@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/heddle-project/heddle/resourcemanager/view"
@@ -11,56 +13,92 @@ func appID(n int) yarn.ApplicationID {
 	return yarn.ApplicationID{ClusterTimestamp: 1, Sequence: int32(n)}
 }
 
-// TestListOfApplications: whatever comes and goes, the list is that of the map,
-// by id.
+// TestListOfApplications: whatever comes and goes, the list is that of a map, by
+// id, and versions that readers have do not change.
 func TestListOfApplications(t *testing.T) {
-	var v Views
-	v.init(nil)
-	want := map[yarn.ApplicationID]*view.Application{}
-	show := func(n int) {
-		a := &view.Application{ID: appID(n)}
-		want[a.ID] = a
-		v.Application(a)
+	type version struct {
+		seen *Views
+		list []*view.Application
 	}
-	forget := func(n int) {
-		delete(want, appID(n))
-		v.ForgetApplication(appID(n))
-	}
-	check := func(when string) {
-		t.Helper()
-		list := v.Applications()
-		if len(list) != len(want) {
-			t.Fatalf("%s: %d applications, want %d", when, len(list), len(want))
+	for seed := range uint64(3) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		next, want := newNext(), map[yarn.ApplicationID]*view.Application{}
+		var old []version
+		published := func() {
+			t.Helper()
+			v := next.views()
+			list := []*view.Application{}
+			for _, a := range want {
+				list = append(list, a)
+			}
+			slices.SortFunc(list, func(a, b *view.Application) int { return a.ID.Compare(b.ID) })
+			if !slices.Equal(v.Applications(), list) {
+				t.Fatalf("seed %d: %d applications, want %d", seed, len(v.Applications()), len(list))
+			}
+			old = append(old, version{v, list})
 		}
-		for i, a := range list {
-			if want[a.ID] != a || v.FindApplication(a.ID) != a || i > 0 && list[i-1].ID.Compare(a.ID) >= 0 {
-				t.Fatalf("%s: %v at %d", when, a.ID, i)
+		first, last := 0, 0
+		for range 80 {
+			switch kind := random.IntN(5); kind {
+			case 0, 1: // new ones come
+				for range random.IntN(600) {
+					last++
+					a := &view.Application{ID: appID(last * 2)}
+					want[a.ID] = a
+					next.Application(a)
+				}
+			case 2: // the oldest go
+				for range random.IntN(600) {
+					first++
+					delete(want, appID(first*2))
+					next.ForgetApplication(appID(first * 2))
+				}
+			default: // some change, come out of order, or go
+				for range random.IntN(300) {
+					n := random.IntN(last*2 + 2)
+					a := &view.Application{ID: appID(n)}
+					if kind == 3 {
+						want[a.ID] = a
+						next.Application(a)
+					} else {
+						delete(want, a.ID)
+						next.ForgetApplication(a.ID)
+					}
+				}
+			}
+			published()
+		}
+		for i, x := range old {
+			if !slices.Equal(x.seen.apps.all(), x.list) {
+				t.Fatalf("seed %d: version %d has changed", seed, i)
+			}
+			for _, a := range x.list[:min(len(x.list), 100)] {
+				if x.seen.FindApplication(a.ID) != a {
+					t.Fatalf("seed %d: %v is not found", seed, a.ID)
+				}
 			}
 		}
-	}
-	for n := range 1000 {
-		show(n * 2)
-	}
-	check("in order")
-	for _, n := range []int{501, 3, 1999, 501, 7} {
-		show(n)
-	}
-	check("out of order")
-	for n := range 900 {
-		forget(n * 2)
-		if n%100 == 0 {
-			check("while they go")
+		if blocks, most := len(next.apps.blocks), 4*len(want)/blockSize+2; blocks > most {
+			t.Errorf("seed %d: %d blocks for %d applications", seed, blocks, len(want))
+		}
+		if v := next.views(); v.FindApplication(appID(-1)) != nil || v.FindApplication(appID(last*2+5)) != nil {
+			t.Errorf("seed %d: what is not there is found", seed)
 		}
 	}
-	forget(100_000)
-	check("when most have gone")
-	if len(v.list) > 2*len(want)+100 {
-		t.Errorf("%d places for %d applications", len(v.list), len(want))
+}
+
+// Nodes in use come first.
+func TestListOfNodes(t *testing.T) {
+	next := newNext()
+	for i, s := range []yarn.NodeState{yarn.NodeLost, yarn.NodeRunning, yarn.NodeUnhealthy, yarn.NodeDecommissioned, yarn.NodeDecommissioning} {
+		next.Node(&view.Node{ID: yarn.NodeID{Host: "h", Port: int32(i)}, State: s})
 	}
-	show(4)
-	show(2 * 899)
-	check("when some come back")
-	if v.FindApplication(appID(2)) != nil {
-		t.Error("a forgotten application is still found")
+	next.ForgetNode(yarn.NodeID{Host: "h", Port: 3})
+	var got []int32
+	for _, n := range next.views().Nodes() {
+		got = append(got, n.ID.Port)
+	}
+	if want := []int32{1, 2, 4, 0}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

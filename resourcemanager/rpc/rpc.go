@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/loop"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/serve"
 )
@@ -23,9 +24,10 @@ type Poster interface {
 	Post(engine.Command)
 }
 
-// Reader gives fresh views. *loop.Loop is one.
+// Reader gives views that show everything that was answered before, in some parts.
+// *loop.Loop is one.
 type Reader interface {
-	Views(context.Context) (*loop.Views, error)
+	Views(context.Context, view.Part) (*loop.Views, error)
 }
 
 var classes = map[engine.Kind]string{

@@ -12,7 +12,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
+)
+
+// Part is a part of what readers see; parts can be or-ed.
+type Part uint8
+
+// The parts. Who wants one need not wait for the others.
+const (
+	Applications Part = 1 << iota
+	Nodes             // with the labels
+	Queues
+	Counts     // of the whole cluster
+	Everything = Applications | Nodes | Queues | Counts
 )
 
 // Application is everything that is shown of one application.
@@ -51,7 +64,6 @@ type Application struct {
 	Attempts       []*Attempt // oldest first; at least the current one once accepted
 	Usage          Usage
 	Requests       []Request // outstanding asks of the current attempt
-	Why            string    // why nothing has been granted yet, in words; empty when nothing waits
 }
 
 // Current is the newest attempt, or nil before there is one.
@@ -60,6 +72,12 @@ func (a *Application) Current() *Attempt {
 		return nil
 	}
 	return a.Attempts[len(a.Attempts)-1]
+}
+
+// Waits tells whether the master waits for a container.
+func (a *Application) Waits() bool {
+	t := a.Current()
+	return t != nil && t.State == yarn.AttemptScheduled && !a.State.Final()
 }
 
 // SecondsAt is amount × seconds over all attempts up to a moment (milliseconds
@@ -153,27 +171,27 @@ func (*Container) PublicState() string { return "RUNNING" }
 
 // Node is everything that is shown of one node.
 type Node struct {
-	ID              yarn.NodeID
-	HTTPAddress     string // host:port
-	Rack            string
-	State           yarn.NodeState
-	Labels          []string
-	Version         string
-	HealthReport    string
-	LastHealth      int64
-	LastHeartbeat   int64
-	Total           yarn.Resource
-	Used            yarn.Resource
-	Available       yarn.Resource
-	Reserved        yarn.Resource
-	Physical        yarn.Resource // what the machine has; zero when it did not say
-	Containers      int
-	ContainersUse   Utilization
-	NodeUse         Utilization
-	Opportunistic   Opportunistic
-	Applications    []yarn.ApplicationID
-	RunningOn       []*Container // live containers on the node, by id
-	LostReason      string
+	ID            yarn.NodeID
+	HTTPAddress   string // host:port
+	Rack          string
+	State         yarn.NodeState
+	Labels        []string
+	Version       string
+	HealthReport  string
+	LastHealth    int64
+	LastHeartbeat int64
+	Total         yarn.Resource
+	Used          yarn.Resource
+	Available     yarn.Resource
+	Reserved      yarn.Resource
+	Physical      yarn.Resource // what the machine has; zero when it did not say
+	Containers    int
+	ContainersUse Utilization
+	NodeUse       Utilization
+	Opportunistic Opportunistic
+	Applications  []yarn.ApplicationID
+	RunningOn     []*Container // live containers on the node, by id
+	LostReason    string
 }
 
 // Utilization is measured use: memory in MiB, cpu in cores.
@@ -274,7 +292,8 @@ type Amounts struct {
 	Total, Allocated, Available, Reserved, PendingResource     yarn.Resource
 }
 
-// Cluster is a consistent picture of everything at one moment.
+// Cluster is what a reader asked for of everything, at one moment. The parts are
+// shared: no reader changes them.
 type Cluster struct {
 	At             yarn.Now
 	StartedAt      int64 // the cluster timestamp that is in every application's id
@@ -282,6 +301,7 @@ type Cluster struct {
 	Nodes          []*Node // active first, by id, then inactive
 	Metrics        Metrics
 	Labels         *Labels
+	Queues         *queue.Snapshot
 	ResourceTypes  yarn.ResourceTypes
 	MinAllocation  yarn.Resource
 	MaxAllocation  yarn.Resource // of the cluster, as new applications are told

@@ -22,18 +22,15 @@ func beans(ctx context.Context, s access.Source) []introspect.Bean {
 	d := s.Daemon(ctx)
 	out := []introspect.Bean{{Name: "Hadoop:service=ResourceManager,name=RMInfo", Type: "RMInfo", Attributes: []introspect.Attribute{
 		{Name: "State", Value: strings.ToLower(d.HAState)}, {Name: "SecurityEnabled", Value: false}}}}
-	c, err := s.Cluster(ctx)
+	c, err := s.Cluster(ctx, view.Everything)
 	if err != nil {
 		return out
 	}
 	out = append(out, loopBean(&d.Holds), clusterBean(c), nodesBean(c))
-	q, err := s.Queues(ctx)
-	if err != nil {
-		return out
-	}
 	counts := countApplications(c)
-	for i := range q.Queues {
-		out = append(out, queueBean(c, &q.Queues[i], counts[q.Queues[i].Path]))
+	for i := range c.Queues.Queues {
+		q := &c.Queues.Queues[i]
+		out = append(out, queueBean(c, q, counts[q.Path]))
 	}
 	return out
 }
@@ -77,7 +74,9 @@ func loopBean(h *access.Holds) introspect.Bean {
 	text, _ := json.Marshal(last)
 	b := introspect.Metrics(service, loopMetrics, "yarn",
 		introspect.Counter("LongHolds", h.Count, "commands that held the loop for 5 ms or more"),
-		introspect.Gauge("LongestHoldMillis", h.Longest.Millis, "the longest time for which one command held the loop"))
+		introspect.Gauge("LongestHoldMillis", h.Longest.Millis, "the longest time for which one command held the loop"),
+		introspect.Counter("Publications", h.Publications, "publications of views for readers"),
+		introspect.Counter("PublishingMillis", h.PublishingMillis, "the loop's time for them, ms"))
 	b.Attributes = append(b.Attributes, introspect.Attribute{Name: "LongestHold", Value: h.Longest.What},
 		introspect.Attribute{Name: "LastHolds", Value: string(text)})
 	return b

@@ -86,6 +86,9 @@ func (s *Core) Queue(path string) (queue.Info, bool) {
 	return queue.Info{}, false
 }
 
+// RootQueue is a picture of the queue above all others; see the facade.
+func (s *Core) RootQueue() queue.Info { return s.policy.QueueInfo(s.Tree.Root()) }
+
 // Info is a picture of a queue as far as the core knows it. A policy adds what the queue
 // is entitled to, its children, how many of its applications are served, and its own.
 func (s *Core) Info(q *queue.Queue) queue.Info {

@@ -67,11 +67,12 @@ func (s *seeker) Application(v *view.Application) {
 	s.queues[v.ID] = v.Queue
 }
 
-func (*seeker) ForgetApplication(yarn.ApplicationID)  {}
-func (*seeker) Node(*view.Node)                       {}
-func (*seeker) ForgetNode(yarn.NodeID)                {}
-func (*seeker) Labels(*view.Labels)                   {}
-func (*seeker) Summary(view.Metrics, *queue.Snapshot) {}
+func (*seeker) ForgetApplication(yarn.ApplicationID) {}
+func (*seeker) Node(*view.Node)                      {}
+func (*seeker) ForgetNode(yarn.NodeID)               {}
+func (*seeker) Labels(*view.Labels)                  {}
+func (*seeker) Counts(view.Metrics)                  {}
+func (*seeker) Queues(*queue.Snapshot)               {}
 
 // refusalOnly lets nothing through but what is not an answer of the engine's.
 func refusalOnly(err error) error {

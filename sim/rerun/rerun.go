@@ -120,6 +120,8 @@ func (p *player) step(x *blackbox.Recorded) {
 			p.showing = engine.Publication{Parts: s.Parts}
 		}
 		p.engine.PublishSome(x.Now, nobody{}, &p.showing)
+	case blackbox.Explain:
+		p.engine.Why(s.Application)
 	case blackbox.Digest:
 		p.res.State, p.res.Looked = p.engine.Digest(), true
 	case engine.RefreshQueues:
@@ -226,12 +228,13 @@ func digest(state uint64, looked bool) string {
 // nobody reads what is published.
 type nobody struct{}
 
-func (nobody) Application(*view.Application)         {}
-func (nobody) ForgetApplication(yarn.ApplicationID)  {}
-func (nobody) Node(*view.Node)                       {}
-func (nobody) ForgetNode(yarn.NodeID)                {}
-func (nobody) Labels(*view.Labels)                   {}
-func (nobody) Summary(view.Metrics, *queue.Snapshot) {}
+func (nobody) Application(*view.Application)        {}
+func (nobody) ForgetApplication(yarn.ApplicationID) {}
+func (nobody) Node(*view.Node)                      {}
+func (nobody) ForgetNode(yarn.NodeID)               {}
+func (nobody) Labels(*view.Labels)                  {}
+func (nobody) Counts(view.Metrics)                  {}
+func (nobody) Queues(*queue.Snapshot)               {}
 
 // maxListed bounds the text of one command in a list.
 const maxListed = 500

@@ -5,6 +5,7 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -53,7 +54,12 @@ type List struct {
 	call *ipc.Call
 	out  *ipc.Answer
 	err  error
+	made int // bytes since others could run
 }
+
+// atOnce is how much of a list is made before others can run: who reads long lists
+// does not hold up who works.
+const atOnce = 16 << 10
 
 // NewList begins the answer of a call; Send ends it.
 func NewList(c *ipc.Call) *List { return &List{call: c, out: c.Answer()} }
@@ -61,9 +67,15 @@ func NewList(c *ipc.Call) *List { return &List{call: c, out: c.Answer()} }
 // Add appends a message as the field of that number, and reports whether more
 // are of use.
 func (l *List) Add(number protowire.Number, m proto.Message) bool {
+	if l.made >= atOnce {
+		l.made = 0
+		runtime.Gosched()
+	}
 	more := l.out.Append(func(b []byte) []byte {
+		size := marshal.Size(m)
+		l.made += size
 		b = protowire.AppendTag(b, number, protowire.BytesType)
-		b = protowire.AppendVarint(b, uint64(marshal.Size(m)))
+		b = protowire.AppendVarint(b, uint64(size))
 		out, err := marshal.MarshalAppend(b, m)
 		if err != nil {
 			l.err = err

@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"bufio"
 	"io"
 
 	"github.com/heddle-project/heddle/internal/visible"
@@ -9,24 +8,38 @@ import (
 
 // WriteJSON writes the document as Hadoop's JSON.
 func WriteJSON(w io.Writer, d Document) error {
-	b := bufio.NewWriter(w)
+	b := &out{w: w}
 	if d.Bare {
 		jsonObject(b, d.Body)
-		return b.Flush()
+	} else {
+		b.byte('{')
+		jsonText(b, d.Root)
+		b.byte(':')
+		jsonObject(b, d.Body)
+		b.byte('}')
 	}
-	b.WriteByte('{')
-	jsonText(b, d.Root)
-	b.WriteByte(':')
-	jsonObject(b, d.Body)
-	b.WriteByte('}')
-	return b.Flush()
+	b.flush()
+	return b.err
 }
 
-func jsonObject(b *bufio.Writer, o *Object) {
-	b.WriteByte('{')
+func jsonObject(b *out, o *Object) {
+	if !o.kept {
+		jsonMembers(b, o)
+		return
+	}
+	if o.json == nil {
+		var alone out
+		jsonMembers(&alone, o)
+		o.json = alone.buf
+	}
+	b.buf = append(b.buf, o.json...)
+}
+
+func jsonMembers(b *out, o *Object) {
+	b.byte('{')
 	first := true
 	if o.Type != "" {
-		b.WriteString(`"type":`)
+		b.text(`"type":`)
 		jsonText(b, o.Type)
 		first = false
 	}
@@ -35,11 +48,11 @@ func jsonObject(b *bufio.Writer, o *Object) {
 			first = false
 		}
 	}
-	b.WriteByte('}')
+	b.byte('}')
 }
 
 // jsonMember writes a member unless it is an empty list, and tells whether it did.
-func jsonMember(b *bufio.Writer, m *member, first bool) bool {
+func jsonMember(b *out, m *member, first bool) bool {
 	elements, repeated := each(m.value)
 	if !repeated {
 		jsonName(b, m.name, first)
@@ -48,64 +61,64 @@ func jsonMember(b *bufio.Writer, m *member, first bool) bool {
 	}
 	open := false
 	for e := range elements {
-		if _, err := b.Write(nil); err != nil {
-			break // the caller has left
+		if !b.next() {
+			break
 		}
 		if open {
-			b.WriteByte(',')
+			b.byte(',')
 		} else {
 			jsonName(b, m.name, first)
-			b.WriteByte('[')
+			b.byte('[')
 			open = true
 		}
 		jsonValue(b, e)
 	}
 	if open {
-		b.WriteByte(']')
+		b.byte(']')
 	}
 	return open
 }
 
-func jsonName(b *bufio.Writer, name string, first bool) {
+func jsonName(b *out, name string, first bool) {
 	if !first {
-		b.WriteByte(',')
+		b.byte(',')
 	}
 	jsonText(b, name)
-	b.WriteByte(':')
+	b.byte(':')
 }
 
-func jsonValue(b *bufio.Writer, v Value) {
+func jsonValue(b *out, v Value) {
 	switch x := v.(type) {
 	case *Object:
 		jsonObject(b, x)
 	case string:
 		jsonText(b, x)
 	default:
-		b.Write(scalar(b.AvailableBuffer(), v, `"`))
+		b.buf = scalar(b.buf, v, `"`)
 	}
 }
 
 // jsonText writes a quoted text. What is not UTF-8 becomes the replacement
 // character; what would not be seen is escaped, which changes no value.
-func jsonText(b *bufio.Writer, s string) {
-	b.WriteByte('"')
+func jsonText(b *out, s string) {
+	b.byte('"')
 	if plain(s) {
-		b.WriteString(s)
-		b.WriteByte('"')
+		b.text(s)
+		b.byte('"')
 		return
 	}
 	for _, r := range s {
 		switch {
 		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteByte(byte(r))
+			b.byte('\\')
+			b.byte(byte(r))
 		case visible.Hides(r):
-			b.Write(visible.Escape(b.AvailableBuffer(), r))
+			b.buf = visible.Escape(b.buf, r)
 		default:
-			b.WriteRune(r)
+			b.rune(r)
 		}
 	}
-	b.WriteByte('"')
+	b.byte('"')
 }
 
 // plain tells whether neither form has to escape anything.

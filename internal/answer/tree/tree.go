@@ -26,6 +26,23 @@ type Value any
 type Object struct {
 	Type    string // of a polymorphic object; empty for others
 	members []member
+	kept    bool
+	json    []byte // of a kept one, once it has been written
+}
+
+// Clear takes all members out, for another object in the same memory. The one before
+// must have been written.
+func (o *Object) Clear() *Object {
+	clear(o.members)
+	o.members = o.members[:0]
+	return o
+}
+
+// Keep says that the object will be written several times in one document and does
+// not change any more. Its JSON is made once.
+func (o *Object) Keep() *Object {
+	o.kept = true
+	return o
 }
 
 type member struct {

@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"bufio"
 	"io"
 	"strconv"
 	"unicode/utf8"
@@ -16,33 +15,34 @@ const (
 
 // WriteXML writes the document as Hadoop's XML.
 func WriteXML(w io.Writer, d Document) error {
-	b := bufio.NewWriter(w)
-	b.WriteString(xmlHead)
+	b := &out{w: w}
+	b.text(xmlHead)
 	xmlElement(b, d.Root, d.Body)
-	return b.Flush()
+	b.flush()
+	return b.err
 }
 
-func xmlElement(b *bufio.Writer, name string, v Value) {
-	b.WriteByte('<')
-	b.WriteString(name)
+func xmlElement(b *out, name string, v Value) {
+	b.byte('<')
+	b.text(name)
 	o, ok := v.(*Object)
 	if !ok {
-		b.WriteByte('>')
+		b.byte('>')
 		if text, ok := v.(string); ok {
 			xmlText(b, text)
 		} else {
-			b.Write(scalar(b.AvailableBuffer(), v, ""))
+			b.buf = scalar(b.buf, v, "")
 		}
 		xmlClose(b, name)
 		return
 	}
 	if o.Type != "" {
-		b.WriteString(xmlSchema)
+		b.text(xmlSchema)
 		xmlText(b, o.Type)
-		b.WriteByte('"')
+		b.byte('"')
 	}
 	if !xmlMembers(b, o) {
-		b.WriteString("/>")
+		b.text("/>")
 		return
 	}
 	xmlClose(b, name)
@@ -50,11 +50,11 @@ func xmlElement(b *bufio.Writer, name string, v Value) {
 
 // xmlMembers ends the start tag and writes the members; without any it writes
 // nothing and says so.
-func xmlMembers(b *bufio.Writer, o *Object) bool {
+func xmlMembers(b *out, o *Object) bool {
 	open := false
 	write := func(name string, v Value) {
 		if !open {
-			b.WriteByte('>')
+			b.byte('>')
 			open = true
 		}
 		xmlElement(b, name, v)
@@ -67,8 +67,8 @@ func xmlMembers(b *bufio.Writer, o *Object) bool {
 			continue
 		}
 		for e := range elements {
-			if _, err := b.Write(nil); err != nil {
-				break // the caller has left
+			if !b.next() {
+				break
 			}
 			write(m.name, e)
 		}
@@ -76,10 +76,10 @@ func xmlMembers(b *bufio.Writer, o *Object) bool {
 	return open
 }
 
-func xmlClose(b *bufio.Writer, name string) {
-	b.WriteString("</")
-	b.WriteString(name)
-	b.WriteByte('>')
+func xmlClose(b *out, name string) {
+	b.text("</")
+	b.text(name)
+	b.byte('>')
 }
 
 // xmlText escapes what could be taken for markup, as MOXy does: ">" only where
@@ -87,30 +87,30 @@ func xmlClose(b *bufio.Writer, name string) {
 // changes no value. Characters that XML cannot hold at all become the replacement
 // character: one control character in an application's name must not make the
 // whole list unreadable.
-func xmlText(b *bufio.Writer, s string) {
+func xmlText(b *out, s string) {
 	if plain(s) {
-		b.WriteString(s)
+		b.text(s)
 		return
 	}
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == '&':
-			b.WriteString("&amp;")
+			b.text("&amp;")
 		case r == '<':
-			b.WriteString("&lt;")
+			b.text("&lt;")
 		case r == '>' && i >= 2 && s[i-2:i] == "]]":
-			b.WriteString("&gt;")
+			b.text("&gt;")
 		case r == '"':
-			b.WriteString("&quot;")
+			b.text("&quot;")
 		case r == '\r':
-			b.WriteString("&#xd;")
+			b.text("&#xd;")
 		case !inXML(r):
-			b.WriteRune(utf8.RuneError)
+			b.rune(utf8.RuneError)
 		case r != '\n' && r != '\t' && visible.Hides(r):
-			b.WriteString("&#x" + strconv.FormatInt(int64(r), 16) + ";")
+			b.text("&#x" + strconv.FormatInt(int64(r), 16) + ";")
 		default:
-			b.WriteRune(r)
+			b.rune(r)
 		}
 		i += n
 	}

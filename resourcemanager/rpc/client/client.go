@@ -141,10 +141,10 @@ func answer(m proto.Message) ipc.Handler {
 	return func(c *ipc.Call) { serve.Answer(c, m) }
 }
 
-// look runs a reader on fresh views, on a goroutine of its own, since the loop
-// takes a moment to build them. It is for answers of a few records.
+// look runs a reader on views of applications, on a goroutine of its own, since it
+// may have to wait for what was answered before. It is for answers of a few records.
 func (s *client) look(c *ipc.Call, read func(*loop.Views)) {
-	beside(c, s.looks, func() { s.study(c, read) })
+	beside(c, s.looks, func() { s.study(c, view.Applications, read) })
 }
 
 // beside runs a part of a call on a goroutine of its own, as soon as there is room for one.
@@ -156,11 +156,11 @@ func beside(c *ipc.Call, room chan struct{}, f func()) {
 	})
 }
 
-// study runs a reader on fresh views, in a call that is served in turn.
-func (s *client) study(c *ipc.Call, read func(*loop.Views)) {
+// study runs a reader on some parts of the views, in a call that is served in turn.
+func (s *client) study(c *ipc.Call, parts view.Part, read func(*loop.Views)) {
 	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
 	defer cancel()
-	v, err := s.Loop.Views(ctx)
+	v, err := s.Loop.Views(ctx, parts)
 	if err != nil {
 		rpc.Fail(c, err)
 		return

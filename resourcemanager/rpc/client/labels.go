@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/heddle-project/heddle/resourcemanager/loop"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
@@ -13,8 +14,8 @@ import (
 // labels are the labels of the cluster; without yarn.node-labels.enabled there
 // are none.
 func (s *client) labels(c *ipc.Call, _ *pb.GetClusterNodeLabelsRequest) {
-	s.study(c, func(v *loop.Views) {
-		_, labels := v.LabelledNodes()
+	s.study(c, view.Nodes, func(v *loop.Views) {
+		labels := v.Labels()
 		out := &pb.GetClusterNodeLabelsResponse{}
 		for _, l := range labels.Known {
 			out.NodeLabels = append(out.NodeLabels, &pb.NodeLabel{Name: &l.Name, IsExclusive: &l.Exclusive})
@@ -24,8 +25,8 @@ func (s *client) labels(c *ipc.Call, _ *pb.GetClusterNodeLabelsRequest) {
 }
 
 func (s *client) nodesToLabels(c *ipc.Call, _ *pb.GetNodesToLabelsRequest) {
-	s.study(c, func(v *loop.Views) {
-		nodes, labels := v.LabelledNodes()
+	s.study(c, view.Nodes, func(v *loop.Views) {
+		nodes, labels := v.Nodes(), v.Labels()
 		out := &pb.GetNodesToLabelsResponse{}
 		for _, n := range labels.Labelled(nodes) {
 			out.NodeToLabels = append(out.NodeToLabels, &pb.NodeIdToLabels{NodeId: convert.ToNodeID(n.Node), NodeLabels: []string{n.Label}})
@@ -37,8 +38,8 @@ func (s *client) nodesToLabels(c *ipc.Call, _ *pb.GetNodesToLabelsRequest) {
 // labelsToNodes lists the nodes of some labels, or of all; a label without nodes
 // is left out.
 func (s *client) labelsToNodes(c *ipc.Call, m *pb.GetLabelsToNodesRequest) {
-	s.study(c, func(v *loop.Views) {
-		nodes, labels := v.LabelledNodes()
+	s.study(c, view.Nodes, func(v *loop.Views) {
+		nodes, labels := v.Nodes(), v.Labels()
 		byLabel := map[string][]*pb.NodeId{}
 		for _, n := range labels.Labelled(nodes) {
 			byLabel[n.Label] = append(byLabel[n.Label], convert.ToNodeID(n.Node))

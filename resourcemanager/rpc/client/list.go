@@ -26,9 +26,12 @@ func (s *client) list(c *ipc.Call, m *pb.GetApplicationsRequest) {
 		serve.Refuse(c, serve.YarnException, "%s filters by %d names, at most %d are taken", c.Method, n, MaxFilters)
 		return
 	}
-	s.study(c, func(v *loop.Views) {
-		queues, _ := v.Queues()
-		f := filter{m: m, caller: c.Caller, access: s.Access, queues: inQueues(queues, m.GetQueues())}
+	parts := view.Applications
+	if len(m.GetQueues()) > 0 {
+		parts |= view.Queues
+	}
+	s.study(c, parts, func(v *loop.Views) {
+		f := filter{m: m, caller: c.Caller, access: s.Access, queues: inQueues(v.Queues(), m.GetQueues())}
 		out, count := serve.NewList(c), int64(0)
 		limit := int64(math.MaxInt64)
 		if m.Limit != nil {

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/heddle-project/heddle/resourcemanager/loop"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
@@ -15,8 +16,12 @@ import (
 )
 
 func (s *client) queue(c *ipc.Call, m *pb.GetQueueInfoRequest) {
-	s.study(c, func(v *loop.Views) {
-		queues, _ := v.Queues()
+	parts := view.Queues
+	if m.GetIncludeApplications() {
+		parts |= view.Applications
+	}
+	s.study(c, parts, func(v *loop.Views) {
+		queues := v.Queues()
 		q := queues.Only()
 		if q == nil {
 			q = findQueue(queues, m.GetQueueName())
@@ -131,8 +136,8 @@ func (s *client) partition(q *queue.Info, label string) *pb.QueueConfigurationsM
 }
 
 func (s *client) queueACLs(c *ipc.Call, _ *pb.GetQueueUserAclsInfoRequest) {
-	s.study(c, func(v *loop.Views) {
-		queues, _ := v.Queues()
+	s.study(c, view.Queues, func(v *loop.Views) {
+		queues := v.Queues()
 		paths := make([]string, len(queues.Queues))
 		for i := range queues.Queues {
 			paths[i] = queues.Queues[i].Path

@@ -39,7 +39,7 @@ func (s *client) viewable(c *ipc.Call, v *loop.Views, id yarn.ApplicationID) *vi
 }
 
 func (s *client) attempts(c *ipc.Call, m *pb.GetApplicationAttemptsRequest) {
-	s.study(c, func(v *loop.Views) {
+	s.study(c, view.Applications, func(v *loop.Views) {
 		a := s.viewable(c, v, convert.ApplicationID(m.GetApplicationId()))
 		if a == nil {
 			return
@@ -78,7 +78,7 @@ func (s *client) attempt(c *ipc.Call, m *pb.GetApplicationAttemptReportRequest) 
 }
 
 func (s *client) containers(c *ipc.Call, m *pb.GetContainersRequest) {
-	s.study(c, func(v *loop.Views) {
+	s.study(c, view.Applications, func(v *loop.Views) {
 		_, t := s.findAttempt(c, v, convert.AttemptID(m.GetApplicationAttemptId()))
 		if t == nil {
 			return
@@ -111,8 +111,8 @@ func (s *client) container(c *ipc.Call, m *pb.GetContainerReportRequest) {
 }
 
 func (s *client) metrics(c *ipc.Call, _ *pb.GetClusterMetricsRequest) {
-	s.study(c, func(v *loop.Views) {
-		_, m := v.Queues()
+	s.study(c, view.Counts, func(v *loop.Views) {
+		m := v.Metrics()
 		n := func(states ...yarn.NodeState) *int32 {
 			var sum int32
 			for _, st := range states {
@@ -135,7 +135,7 @@ func (s *client) nodes(c *ipc.Call, m *pb.GetClusterNodesRequest) {
 			wanted[st] = true
 		}
 	}
-	s.study(c, func(v *loop.Views) {
+	s.study(c, view.Nodes, func(v *loop.Views) {
 		out := serve.NewList(c)
 		for _, n := range v.Nodes() {
 			if (len(m.GetNodeStates()) == 0 || wanted[n.State]) && !out.Add(1, rpc.NodeReport(n, s.Types)) {

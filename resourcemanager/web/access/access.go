@@ -9,7 +9,6 @@ import (
 
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/view"
-	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -17,11 +16,17 @@ import (
 // scheduler. Errors are *answer.Error where the caller can do something about them;
 // any other error is shown as 503.
 type Source interface {
-	Cluster(context.Context) (*view.Cluster, error)
+	// Cluster is what was asked for of the cluster, as it was after all that has
+	// been answered so far. What was not asked for is zero.
+	Cluster(context.Context, view.Part) (*view.Cluster, error)
 	// Application is one application. The error is of kind NotFound when there
 	// is none with that id.
 	Application(context.Context, yarn.ApplicationID) (*view.Application, error)
-	Queues(context.Context) (*queue.Snapshot, error)
+	// Latest is the application as it was published last, or nil: for who has seen
+	// it, and takes a long time.
+	Latest(yarn.ApplicationID) *view.Application
+	// Why says why an application waits for its master; empty if it does not.
+	Why(context.Context, yarn.ApplicationID) (string, error)
 	Daemon(context.Context) Daemon
 
 	// MayView tells whether the details of an application may be shown:
@@ -60,6 +65,9 @@ type Holds struct {
 	Count   int64 // since the start
 	Longest Hold  // since the start
 	Last    []Hold
+
+	Publications     int64 // of views, for readers, since the start
+	PublishingMillis int64 // the loop's time for them
 }
 
 // Hold is one command that kept the loop for long, or one publication of views.

@@ -56,7 +56,7 @@ func (p *Proxy) daemonAt(ctx context.Context, name string, at netip.AddrPort) er
 	if here && p.Own != nil && p.Own(at.Port()) {
 		return refused{"this ResourceManager"}
 	}
-	c, err := p.Source.Cluster(ctx)
+	c, err := p.Source.Cluster(ctx, view.Nodes)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/answer/tree"
 	"github.com/heddle-project/heddle/internal/webgate"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/scheduler/queue"
 )
@@ -19,12 +20,12 @@ const (
 
 // queueAccess tells a queue's administrators what somebody may do there.
 func (s *server) queueAccess(r *http.Request) (*answer.Response, error) {
-	all, err := s.Source.Queues(r.Context())
+	all, err := s.Source.Cluster(r.Context(), view.Queues)
 	if err != nil {
 		return nil, err
 	}
 	name, q := r.PathValue("queue"), r.URL.Query()
-	path, known := nearestQueue(all, name)
+	path, known := nearestQueue(all.Queues, name)
 	rights := func(c webgate.Caller) access.QueueRights {
 		if !known {
 			return access.QueueRights{}

@@ -14,28 +14,33 @@ import (
 
 func (s *server) apps(r *http.Request) (*answer.Response, error) {
 	f, err := parseFilter(r.URL.Query(), func(name string) (string, bool, error) {
-		q, err := s.Source.Queues(r.Context())
+		c, err := s.Source.Cluster(r.Context(), view.Queues)
 		if err != nil {
 			return "", false, err
 		}
-		path, ok := findQueue(q, name)
+		path, ok := findQueue(c.Queues, name)
 		return path, ok, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), view.Applications)
 	if err != nil {
 		return nil, err
 	}
 	s.leaveOut(r, f.without)
 	caller := webgate.From(r.Context())
-	chosen := f.choose(c.Applications, func(a *view.Application) bool {
+	visible := func(a *view.Application) bool {
 		return !s.FilterByUser || s.Source.MayView(caller, a)
-	})
+	}
+	chosen := f.choose(c.Applications, visible)
+	o := newOften(c)
 	list := tree.Stream(func(yield func(tree.Value) bool) {
-		for _, a := range chosen {
-			if !yield(s.appObject(caller, c, a, f.without)) {
+		for _, id := range chosen {
+			// Who reads slowly holds ids, not the views of long ago. It gets each
+			// application as it is by now, if that is one that it wants.
+			a := s.Source.Latest(id)
+			if a != nil && f.matches(a) && visible(a) && !yield(s.appObject(caller, o, a, f.without)) {
 				return
 			}
 		}
@@ -59,12 +64,12 @@ func (s *server) app(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), 0)
 	if err != nil {
 		return nil, err
 	}
 	s.leaveOut(r, without)
-	return answer.Wrapped("app", s.appObject(webgate.From(r.Context()), c, a, without)), nil
+	return answer.Wrapped("app", s.appObject(webgate.From(r.Context()), newOften(c), a, without)), nil
 }
 
 // why says what an application waits for. Hadoop has no such thing; its place is
@@ -77,11 +82,17 @@ func (s *server) why(r *http.Request) (*answer.Response, error) {
 	if c := webgate.From(r.Context()); !s.Source.MayView(c, a) {
 		return nil, answer.Errorf(answer.Forbidden, "User %s may not view %s", c.User, a.ID)
 	}
+	why := ""
+	if a.Waits() {
+		if why, err = s.Source.Why(r.Context(), a.ID); err != nil {
+			return nil, err
+		}
+	}
 	return answer.Wrapped("why", tree.New().
 		Add("id", a.ID.String()).
 		Add("state", a.PublicState.String()).
-		Add("waiting", a.Why != "").
-		AddIf(a.Why != "", "reason", a.Why)), nil
+		Add("waiting", why != "").
+		AddIf(why != "", "reason", why)), nil
 }
 
 // find is the application that the path names.
@@ -99,29 +110,29 @@ func (s *server) find(r *http.Request) (*view.Application, error) {
 
 // appObject is an application as lists and single answers show it. Without the
 // right to view it, times, places and resources are blank.
-func (s *server) appObject(c webgate.Caller, all *view.Cluster, a *view.Application, without map[string]bool) *tree.Object {
-	o, types := tree.New(), all.ResourceTypes
-	s.appHead(o, a, all.StartedAt)
+func (s *server) appObject(c webgate.Caller, often *often, a *view.Application, without map[string]bool) *tree.Object {
+	o := often.app.Clear()
+	s.appHead(o, a, often.cluster)
 	t := a.Current()
 	if s.Source.MayView(c, a) {
 		s.appTimes(o, a)
 		s.appPlace(o, a, t)
 		s.appResources(o, a, t)
-		s.appHistory(o, types, a)
+		s.appHistory(o, often, a)
 		if !without["resourceRequests"] {
-			o.Add("resourceRequests", requests(types, a))
+			o.Add("resourceRequests", often.requests(a))
 		}
 		o.Add("logAggregationStatus", logStatus(a, s.now()))
 	} else {
 		o.Add("startedTime", 0).Add("launchTime", 0).Add("finishedTime", 0).Add("elapsedTime", 0).Add("masterNodeId", "")
 		s.appResources(o, a, nil)
-		s.appHistory(o, types, a)
+		s.appHistory(o, often, a)
 	}
 	o.Add("unmanagedApplication", a.Unmanaged).
 		AddIf(!without["appNodeLabelExpression"] && a.LabelSet, "appNodeLabelExpression", a.Label).
 		AddIf(!without["amNodeLabelExpression"] && !a.Unmanaged, "amNodeLabelExpression", a.AMLabel)
 	if !without["resourceInfo"] && t != nil && !t.State.Final() {
-		o.Add("resourceInfo", appPartitions(types, a, t))
+		o.Add("resourceInfo", often.partitions(a, t))
 	}
 	if !without["timeouts"] {
 		o.Add("timeouts", s.timeoutList(a))
@@ -218,35 +229,73 @@ func (s *server) appResources(o *tree.Object, a *view.Application, t *view.Attem
 }
 
 // appHistory adds what the application has used and lost.
-func (s *server) appHistory(o *tree.Object, types yarn.ResourceTypes, a *view.Application) {
+func (s *server) appHistory(o *tree.Object, often *often, a *view.Application) {
 	u := &a.Usage
-	o.AddIf(len(a.Attempts) > 0, "resourceSecondsMap", amounts(types, a.SecondsAt(s.now()))).
+	o.AddIf(len(a.Attempts) > 0, "resourceSecondsMap", often.sums(a.SecondsAt(s.now()))).
 		Add("preemptedResourceMB", u.Preempted.MemoryMB()).
 		Add("preemptedResourceVCores", u.Preempted.VCoreCount()).
 		Add("numNonAMContainerPreempted", u.PreemptedNonAM).
 		Add("numAMContainerPreempted", u.PreemptedAM).
 		Add("preemptedMemorySeconds", u.PreemptedSeconds.MemoryMB()).
 		Add("preemptedVcoreSeconds", u.PreemptedSeconds.VCoreCount()).
-		AddIf(!u.PreemptedSeconds.IsZero(), "preemptedResourceSecondsMap", amounts(types, u.PreemptedSeconds))
+		AddIf(!u.PreemptedSeconds.IsZero(), "preemptedResourceSecondsMap", often.sums(u.PreemptedSeconds))
 }
 
-func requests(types yarn.ResourceTypes, a *view.Application) tree.List {
+// often are the parts that many applications of a list have in common, above all
+// those that wait.
+type often struct {
+	types   yarn.ResourceTypes
+	cluster int64 // its timestamp
+	asks    map[view.Request]*tree.Object
+	rows    map[partition]*tree.Object
+	amounts map[yarn.Resource]*tree.Object
+	app     *tree.Object // the application that is written
+}
+
+// maxOften bounds how many of a kind are kept while a list is written.
+const maxOften = 1000
+
+func newOften(c *view.Cluster) *often {
+	return &often{types: c.ResourceTypes, cluster: c.StartedAt, asks: map[view.Request]*tree.Object{}, rows: map[partition]*tree.Object{},
+		amounts: map[yarn.Resource]*tree.Object{}, app: tree.New()}
+}
+
+// kept is what was made for the key before, or is made now.
+func kept[K comparable](all map[K]*tree.Object, key K, make func() *tree.Object) *tree.Object {
+	if o := all[key]; o != nil {
+		return o
+	}
+	o := make()
+	if len(all) < maxOften {
+		all[key] = o.Keep()
+	}
+	return o
+}
+
+func (o *often) sums(r yarn.Resource) *tree.Object {
+	return kept(o.amounts, r, func() *tree.Object { return amounts(o.types, r) })
+}
+
+func (o *often) requests(a *view.Application) tree.List {
 	list := make(tree.List, 0, len(a.Requests))
-	for i := range a.Requests {
-		r := &a.Requests[i]
-		list = append(list, tree.New().
-			Add("priority", r.Priority).
-			Add("allocationRequestId", r.AllocationRequestID).
-			Add("resourceName", r.Where).
-			Add("capability", resource(types, r.Capability)).
-			Add("numContainers", r.Count).
-			Add("relaxLocality", r.RelaxLocality).
-			Add("nodeLabelExpression", r.Label).
-			Add("executionTypeRequest", tree.New().
-				Add("executionType", r.ExecutionType.String()).
-				Add("enforceExecutionType", r.EnforceExecution)))
+	for _, r := range a.Requests {
+		list = append(list, kept(o.asks, r, func() *tree.Object { return request(o.types, &r) }))
 	}
 	return list
+}
+
+func request(types yarn.ResourceTypes, r *view.Request) *tree.Object {
+	return tree.New().
+		Add("priority", r.Priority).
+		Add("allocationRequestId", r.AllocationRequestID).
+		Add("resourceName", r.Where).
+		Add("capability", resource(types, r.Capability)).
+		Add("numContainers", r.Count).
+		Add("relaxLocality", r.RelaxLocality).
+		Add("nodeLabelExpression", r.Label).
+		Add("executionTypeRequest", tree.New().
+			Add("executionType", r.ExecutionType.String()).
+			Add("enforceExecutionType", r.EnforceExecution))
 }
 
 // logStatus is what is known of the collection of logs, which the
@@ -265,10 +314,10 @@ func logStatus(a *view.Application, now int64) string {
 var logStatusNames = [...]string{view.LogsDisabled: "DISABLED", view.LogsNotStarted: "NOT_START", view.LogsRunning: "RUNNING",
 	view.LogsSucceeded: "SUCCEEDED", view.LogsFailed: "FAILED", view.LogsTimedOut: "TIME_OUT", view.LogsRunningWithFailure: "RUNNING_WITH_FAILURE"}
 
-// appPartitions splits what the application has by partition. Reserved and
+// partitions splits what the application has by partition. Reserved and
 // pending amounts are known for the whole application and shown in the default
 // partition.
-func appPartitions(types yarn.ResourceTypes, a *view.Application, t *view.Attempt) *tree.Object {
+func (o *often) partitions(a *view.Application, t *view.Attempt) *tree.Object {
 	used := map[string]yarn.Resource{}
 	rest := a.Usage.Used
 	for _, c := range t.Containers {
@@ -292,7 +341,7 @@ func appPartitions(types yarn.ResourceTypes, a *view.Application, t *view.Attemp
 		if label == a.AMLabel {
 			row.amUsed = a.Usage.AMUsed
 		}
-		rows = append(rows, row.object(types, true))
+		rows = append(rows, kept(o.rows, row, func() *tree.Object { return row.object(o.types, true) }))
 	}
 	return tree.New().Add("resourceUsagesByPartition", rows)
 }
@@ -328,7 +377,7 @@ func (s *server) statistics(r *http.Request) (*answer.Response, error) {
 	if len(types) > 1 {
 		return nil, badRequest("# of applicationTypes = %d, we temporarily support at most one applicationType", len(types))
 	}
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), view.Applications)
 	if err != nil {
 		return nil, err
 	}

@@ -111,7 +111,7 @@ func (s *server) findAttempt(r *http.Request) (*view.Application, *view.Attempt,
 }
 
 func (s *server) containers(r *http.Request) (*answer.Response, error) {
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (s *server) containers(r *http.Request) (*answer.Response, error) {
 }
 
 func (s *server) container(r *http.Request) (*answer.Response, error) {
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), 0)
 	if err != nil {
 		return nil, err
 	}

@@ -216,7 +216,7 @@ func (s *server) newApplication(r *http.Request) (*answer.Response, error) {
 	if s.SubmissionsOff {
 		return nil, answer.Errorf(answer.Forbidden, "App submission via REST is disabled: yarn.webapp.enable-rest-app-submissions is false.")
 	}
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), 0)
 	if err != nil {
 		return nil, err
 	}

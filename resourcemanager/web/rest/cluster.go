@@ -41,7 +41,7 @@ func (s *server) userInfo(r *http.Request) (*answer.Response, error) {
 }
 
 func (s *server) metrics(r *http.Request) (*answer.Response, error) {
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), view.Counts|view.Nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func nodeCounts(o *tree.Object, m *view.Metrics) {
 }
 
 func (s *server) overview(r *http.Request) (*answer.Response, error) {
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), 0)
 	if err != nil {
 		return nil, err
 	}

@@ -207,20 +207,24 @@ func inQueue(a *view.Application, path string) bool {
 // choose applies the filter and orders by age, the newest first. Hadoop's order
 // is that of a hash table, and its limit takes the first of those; here the
 // limit takes the newest.
-func (f *filter) choose(apps []*view.Application, visible func(*view.Application) bool) []*view.Application {
-	var out []*view.Application
+func (f *filter) choose(apps []*view.Application, visible func(*view.Application) bool) []yarn.ApplicationID {
+	var chosen []*view.Application
 	for _, a := range apps {
 		if f.matches(a) && visible(a) {
-			out = append(out, a)
+			chosen = append(chosen, a)
 		}
 	}
-	slices.SortFunc(out, func(a, b *view.Application) int {
+	slices.SortFunc(chosen, func(a, b *view.Application) int {
 		return cmp.Or(cmp.Compare(b.SubmitTime, a.SubmitTime), b.ID.Compare(a.ID))
 	})
-	if f.limit > 0 && len(out) > f.limit {
-		out = out[:f.limit]
+	if f.limit > 0 && len(chosen) > f.limit {
+		chosen = chosen[:f.limit]
 	}
-	return out
+	ids := make([]yarn.ApplicationID, len(chosen))
+	for i, a := range chosen {
+		ids[i] = a.ID
+	}
+	return ids
 }
 
 // findQueue resolves a full path or a short name that only one queue has.

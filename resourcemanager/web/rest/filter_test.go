@@ -1,11 +1,16 @@
 package rest_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
+	"weak"
 
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/view"
@@ -221,7 +226,7 @@ func TestWhy(t *testing.T) {
 	s := webtest.New()
 	h := serve(t, s, &webtest.Controller{})
 	got := valid(t, get(h, "/apps/"+webtest.App(8).String()+"/why", "").Body.String())["why"].(map[string]any)
-	if got["waiting"] != true || got["reason"] != s.Picture.Applications[4].Why {
+	if got["waiting"] != true || got["reason"] != s.Waiting[webtest.App(8)] {
 		t.Errorf("%v", got)
 	}
 	if body := get(h, "/apps/"+webtest.App(6).String()+"/why", "").Body.String(); !strings.Contains(body, `"waiting":false`) || strings.Contains(body, "reason") {
@@ -231,6 +236,73 @@ func TestWhy(t *testing.T) {
 	if w := get(h, "/apps/"+webtest.App(8).String()+"/why", ""); w.Code != http.StatusForbidden {
 		t.Errorf("%d", w.Code)
 	}
+}
+
+// A reader who takes nothing of a long list holds none of the views that it was to be
+// shown: what it takes later is what there is then.
+func TestSlowReader(t *testing.T) {
+	const many = 5000
+	s := webtest.New()
+	first := *s.Picture.Applications[3]
+	views := func(name string) (all []*view.Application) {
+		for i := range many {
+			a := first
+			a.ID, a.Name = webtest.App(int32(i+1)), name
+			all = append(all, &a)
+		}
+		return all
+	}
+	s.Picture.Applications = views("old")
+	var old []weak.Pointer[view.Application]
+	for _, a := range s.Picture.Applications {
+		old = append(old, weak.Make(a))
+	}
+	h := serve(t, s, &webtest.Controller{})
+	w := &slow{header: http.Header{}, begun: make(chan struct{}), goOn: make(chan struct{})}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, rest.Prefix+"/apps", nil))
+	}()
+	<-w.begun
+	s.Picture.Applications = views("new")[:many-10]
+	runtime.GC()
+	held := 0
+	for _, p := range old {
+		if p.Value() != nil {
+			held++
+		}
+	}
+	close(w.goOn)
+	<-done
+	if held > 5 {
+		t.Errorf("%d of %d old views are held", held, many)
+	}
+	got, later := strings.Count(w.body.String(), `"name":"old"`), strings.Count(w.body.String(), `"name":"new"`)
+	if got == 0 || got > 100 || later < many-10-got || later > many-got {
+		t.Errorf("%d old and %d new of %d were shown", got, later, many)
+	}
+	if err := json.Unmarshal([]byte(w.body.String()), new(any)); err != nil {
+		t.Error(err)
+	}
+}
+
+// slow is a reader who takes nothing until it is told to.
+type slow struct {
+	header      http.Header
+	begun, goOn chan struct{}
+	once        sync.Once
+	body        strings.Builder
+}
+
+func (w *slow) Header() http.Header { return w.header }
+func (*slow) WriteHeader(int)       {}
+func (w *slow) Write(p []byte) (int, error) {
+	w.once.Do(func() {
+		close(w.begun)
+		<-w.goOn
+	})
+	return w.body.Write(p)
 }
 
 // BenchmarkApps lists ten thousand applications.
@@ -246,6 +318,14 @@ func BenchmarkApps(b *testing.B) {
 	h := serve(b, s, &webtest.Controller{})
 	b.ReportAllocs()
 	for b.Loop() {
-		get(h, "/apps", "")
+		w := discard{http.Header{}}
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, rest.Prefix+"/apps", nil))
 	}
 }
+
+// discard is a reader who takes everything at once.
+type discard struct{ header http.Header }
+
+func (d discard) Header() http.Header         { return d.header }
+func (d discard) Write(p []byte) (int, error) { return len(p), nil }
+func (discard) WriteHeader(int)               {}

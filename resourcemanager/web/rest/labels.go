@@ -46,7 +46,7 @@ func labelsDoc(list tree.List) *answer.Response {
 }
 
 func (s *server) labels(r *http.Request) (*answer.Response, error) {
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), view.Nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s *server) labels(r *http.Request) (*answer.Response, error) {
 
 // partitions are the labels and the default partition, with their nodes counted.
 func (s *server) partitions(r *http.Request) (*answer.Response, error) {
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), view.Nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (s *server) partitions(r *http.Request) (*answer.Response, error) {
 }
 
 func (s *server) nodesToLabels(r *http.Request) (*answer.Response, error) {
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), view.Nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func labelOf(c *view.Cluster, name string) *tree.Object {
 // labelsToNodes lists the nodes of the labels that are asked for, or of all; a
 // label without nodes is left out.
 func (s *server) labelsToNodes(r *http.Request) (*answer.Response, error) {
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), view.Nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (s *server) nodeLabels(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), view.Nodes)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ func (s *server) nodes(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), view.Nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (s *server) node(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, answer.IllegalArgument("Invalid NodeId [%s]. Expected host:port", text)
 	}
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), view.Nodes)
 	if err != nil {
 		return nil, err
 	}

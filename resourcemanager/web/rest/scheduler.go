@@ -5,22 +5,19 @@ import (
 
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/answer/tree"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 )
 
 func (s *server) scheduler(r *http.Request) (*answer.Response, error) {
-	c, err := s.Source.Cluster(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	snapshot, err := s.Source.Queues(r.Context())
+	c, err := s.Source.Cluster(r.Context(), view.Queues|view.Counts)
 	if err != nil {
 		return nil, err
 	}
 	o := tree.New()
-	if len(snapshot.Queues) > 0 {
-		switch root := &snapshot.Queues[0]; {
+	if len(c.Queues.Queues) > 0 {
+		switch root := &c.Queues.Queues[0]; {
 		case root.Capacity != nil:
-			w := &queueWriter{all: snapshot, cluster: c, now: s.now(), applications: applications(snapshot), left: maxQueues}
+			w := &queueWriter{all: c.Queues, cluster: c, now: s.now(), applications: applications(c.Queues), left: maxQueues}
 			o.Add("schedulerInfo", w.root(root))
 		case root.Fifo != nil:
 			o.Add("schedulerInfo", onlyQueue(root, c))

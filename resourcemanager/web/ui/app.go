@@ -29,6 +29,7 @@ type appPage struct {
 	Attempts         []attemptRow
 	Requests         []requestRow
 	MoreRequests     int
+	Why              string // it waits; empty if it does not
 }
 
 type attemptRow struct {
@@ -54,6 +55,11 @@ func (s *server) app(r *http.Request) (*frame, error) {
 		return nil, err
 	}
 	p := appPage{appRow: s.appRow(webgate.From(r.Context()), a)}
+	if a.Waits() && !p.Hidden {
+		if p.Why, err = s.Source.Why(r.Context(), id); err != nil {
+			return nil, err
+		}
+	}
 	types := c.ResourceTypes
 	p.AggregateText = types.Format(a.SecondsAt(s.Now().UnixMilli()))
 	p.PreemptedText, p.PreemptedSeconds = types.Format(a.Usage.Preempted), types.Format(a.Usage.PreemptedSeconds)
@@ -72,7 +78,7 @@ func (s *server) app(r *http.Request) (*frame, error) {
 
 // find is an application and the cluster that it is in.
 func (s *server) find(r *http.Request, id yarn.ApplicationID) (*view.Application, *view.Cluster, error) {
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), view.Applications)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -37,7 +37,7 @@ type appRow struct {
 }
 
 func (s *server) apps(r *http.Request) (*frame, error) {
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), view.Applications|header)
 	if err != nil {
 		return nil, err
 	}

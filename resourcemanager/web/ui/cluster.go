@@ -30,6 +30,9 @@ type nodeCount struct {
 	Count int
 }
 
+// header is what the tables above the pages show.
+const header = view.Counts | view.Nodes
+
 func (s *server) metrics(ctx context.Context, c *view.Cluster) *metrics {
 	m := &metrics{
 		Metrics:      c.Metrics,
@@ -97,7 +100,7 @@ func (s *server) about(r *http.Request) (*frame, error) {
 		access.Daemon
 		Version string
 	}{s.Source.Daemon(r.Context()), s.Version}}
-	if c, err := s.Source.Cluster(r.Context()); err == nil {
+	if c, err := s.Source.Cluster(r.Context(), header); err == nil {
 		f.Metrics = s.metrics(r.Context(), c) // a standby has no tables, but it has this page
 	}
 	return f, nil
@@ -113,7 +116,7 @@ type nodeRow struct {
 }
 
 func (s *server) nodes(r *http.Request) (*frame, error) {
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), header)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +192,7 @@ type labelRow struct {
 
 // labels lists the default partition and all labels, with the nodes that run there.
 func (s *server) labels(r *http.Request) (*frame, error) {
-	c, err := s.Source.Cluster(r.Context())
+	c, err := s.Source.Cluster(r.Context(), header)
 	if err != nil {
 		return nil, err
 	}

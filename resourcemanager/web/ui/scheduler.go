@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/heddle-project/heddle/internal/webgate"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -51,16 +52,12 @@ type tree struct {
 }
 
 func (s *server) scheduler(r *http.Request) (*frame, error) {
-	c, err := s.Source.Cluster(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	snapshot, err := s.Source.Queues(r.Context())
+	c, err := s.Source.Cluster(r.Context(), view.Everything)
 	if err != nil {
 		return nil, err
 	}
 	q := r.URL.Query()
-	t := &tree{snapshot, c.ResourceTypes, c.Metrics.Total, "the cluster", q.Get("queue"), maxQueues}
+	t := &tree{c.Queues, c.ResourceTypes, c.Metrics.Total, "the cluster", q.Get("queue"), maxQueues}
 	if len(c.Labels.Known) > 0 {
 		t.base = "the default partition"
 	}
@@ -71,8 +68,8 @@ func (s *server) scheduler(r *http.Request) (*frame, error) {
 		Cut    bool
 		Apps   list
 	}{Base: t.base, Chosen: t.open, Apps: s.list(c, webgate.From(r.Context()), r.URL.Path, "", q)}
-	if len(snapshot.Queues) > 0 {
-		body.Queues = []queueRow{t.row(&snapshot.Queues[0], 0)}
+	if len(c.Queues.Queues) > 0 {
+		body.Queues = []queueRow{t.row(&c.Queues.Queues[0], 0)}
 	}
 	body.Cut = t.left <= 0
 	return &frame{Title: "Application Queues", Here: "scheduler", Metrics: s.metrics(r.Context(), c), Body: body}, nil

@@ -156,7 +156,7 @@ func TestHostileTexts(t *testing.T) {
 	const evil = `"'><script>alert(1)</script><img src=x onerror=alert(1)>` + "\x1b]0;x\a\u009b\u202e\u2066\U000e0041\x7f\r!"
 	s := webtest.New()
 	for _, a := range s.Picture.Applications {
-		a.Name, a.User, a.Type, a.Tags, a.Queue, a.Diagnostics, a.Why, a.Label, a.AMLabel = evil, evil, evil, []string{evil}, evil, evil, evil, evil, evil
+		a.Name, a.User, a.Type, a.Tags, a.Queue, a.Diagnostics, a.Label, a.AMLabel, s.Waiting[a.ID] = evil, evil, evil, []string{evil}, evil, evil, evil, evil, evil
 		for i := range a.Requests {
 			a.Requests[i].Where, a.Requests[i].Label = evil, evil
 		}

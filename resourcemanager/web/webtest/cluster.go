@@ -31,6 +31,7 @@ func New() *Source {
 	return &Source{
 		Picture: Cluster(),
 		Tree:    Queues(),
+		Waiting: map[yarn.ApplicationID]string{App(8): "the masters of root.dev may take <memory:768, vCores:1> and take <memory:512, vCores:1>; this one needs <memory:512, vCores:1>"},
 		Self: access.Daemon{StartedAt: Started, State: "STARTED", HAState: "ACTIVE", LoginUser: "yarn", Scheduler: access.Capacity,
 			Store:      "org.apache.hadoop.yarn.server.resourcemanager.recovery.NullRMStateStore",
 			Connection: "Could not find leader elector. Verify both HA and automatic failover are enabled."},
@@ -142,7 +143,6 @@ func pending() *view.Application {
 	return app(8, view.Application{User: "bob", Name: "rest", Type: "REST", Queue: "root.dev", State: yarn.AppAccepted,
 		PublicState: yarn.PublicAccepted, Priority: 1, Tags: []string{"loom", "weft"}, StartTime: 1795305416971,
 		Diagnostics: "Application is added to the scheduler and is not yet activated.",
-		Why:         "the masters of root.dev may take <memory:768, vCores:1> and take <memory:512, vCores:1>; this one needs <memory:512, vCores:1>",
 		Usage:       view.Usage{Pending: yarn.NewResource(512, 1), AMUsed: yarn.NewResource(512, 1)},
 		Requests:    []view.Request{{AllocationRequestID: -1, Where: yarn.AnyHost, Capability: yarn.NewResource(512, 1), Count: 1, RelaxLocality: true}},
 		Attempts:    []*view.Attempt{attempt(1, yarn.AttemptScheduled, yarn.NodeID{}, 1795305416982, 0)}})

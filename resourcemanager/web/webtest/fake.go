@@ -21,6 +21,7 @@ type Source struct {
 	Picture *view.Cluster
 	Tree    *queue.Snapshot
 	Self    access.Daemon
+	Waiting map[yarn.ApplicationID]string // why applications wait
 	Denied  map[string]bool               // users who may view nothing but their own
 	Rights  map[string]access.QueueRights // by user and path: "bob root.dev"; nil: everybody may everything
 	Err     error                         // what every read answers, if set
@@ -28,8 +29,23 @@ type Source struct {
 
 var _ access.Source = (*Source)(nil)
 
-// Cluster is the fixed picture.
-func (s *Source) Cluster(context.Context) (*view.Cluster, error) { return s.Picture, s.Err }
+// Cluster is what was asked for of the fixed picture.
+func (s *Source) Cluster(_ context.Context, parts view.Part) (*view.Cluster, error) {
+	c := *s.Picture
+	if parts&view.Applications == 0 {
+		c.Applications = nil
+	}
+	if parts&view.Nodes == 0 {
+		c.Nodes, c.Labels = nil, nil
+	}
+	if parts&view.Counts == 0 {
+		c.Metrics = view.Metrics{}
+	}
+	if parts&view.Queues != 0 {
+		c.Queues = s.Tree
+	}
+	return &c, s.Err
+}
 
 // Application looks in the fixed picture.
 func (s *Source) Application(_ context.Context, id yarn.ApplicationID) (*view.Application, error) {
@@ -44,8 +60,19 @@ func (s *Source) Application(_ context.Context, id yarn.ApplicationID) (*view.Ap
 	return nil, answer.Errorf(answer.NotFound, "application %s is not known", id)
 }
 
-// Queues is the fixed tree.
-func (s *Source) Queues(context.Context) (*queue.Snapshot, error) { return s.Tree, s.Err }
+// Latest looks in the fixed picture.
+func (s *Source) Latest(id yarn.ApplicationID) *view.Application {
+	if apps, n := s.Picture.Applications, int(id.Sequence)-1; n >= 0 && n < len(apps) && apps[n].ID == id {
+		return apps[n] // of very many
+	}
+	a, _ := s.Application(context.Background(), id)
+	return a
+}
+
+// Why is the fixed reason.
+func (s *Source) Why(_ context.Context, id yarn.ApplicationID) (string, error) {
+	return s.Waiting[id], s.Err
+}
 
 // Daemon is the fixed state.
 func (s *Source) Daemon(context.Context) access.Daemon { return s.Self }

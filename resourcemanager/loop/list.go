@@ -1,0 +1,135 @@
+package loop
+
+import "slices"
+
+// list is a list in the order of ids. It is in blocks, so that two versions of it
+// share what they have in common, and nobody who has one sees a change.
+type list[K interface{ Compare(K) int }, V any] struct {
+	id     func(V) K
+	blocks [][]V // none is empty
+	len    int
+}
+
+// blockSize bounds what is copied for one change.
+const blockSize = 256
+
+// place is where the value with that id is, or would have to be put in.
+func (l *list[K, V]) place(id K) (block, at int, found bool) {
+	block, found = slices.BinarySearchFunc(l.blocks, id, func(b []V, id K) int { return l.id(b[0]).Compare(id) })
+	if found {
+		return block, 0, true
+	}
+	if block == 0 {
+		return 0, 0, false
+	}
+	block--
+	at, found = slices.BinarySearchFunc(l.blocks[block], id, func(v V, id K) int { return l.id(v).Compare(id) })
+	return block, at, found
+}
+
+// find is the value with that id; ok is false if there is none.
+func (l *list[K, V]) find(id K) (v V, ok bool) {
+	block, at, ok := l.place(id)
+	if !ok {
+		return v, false
+	}
+	return l.blocks[block][at], true
+}
+
+// all is every value in order, in a slice of its own.
+func (l *list[K, V]) all() []V {
+	out := make([]V, 0, l.len)
+	for _, b := range l.blocks {
+		out = append(out, b...)
+	}
+	return out
+}
+
+// draft is the next version of a list.
+type draft[K interface{ Compare(K) int }, V any] struct {
+	list[K, V]
+	own []bool // by block: no version has it
+}
+
+// change has a block that no version has.
+func (d *draft[K, V]) change(block int) {
+	if !d.own[block] {
+		d.blocks[block], d.own[block] = append(make([]V, 0, blockSize), d.blocks[block]...), true
+	}
+}
+
+// set puts a value in, in the place of the one with the same id. Ids mostly count
+// upwards, so behind a full block a new one begins.
+func (d *draft[K, V]) set(v V) {
+	block, at, found := d.place(d.id(v))
+	if found {
+		d.change(block)
+		d.blocks[block][at] = v
+		return
+	}
+	d.len++
+	if len(d.blocks) == 0 {
+		d.insert(0, v)
+		return
+	}
+	if at == blockSize {
+		d.insert(block+1, v)
+		return
+	}
+	if half := blockSize / 2; len(d.blocks[block]) == blockSize {
+		d.insert(block+1, d.blocks[block][half:]...)
+		d.change(block)
+		clear(d.blocks[block][half:])
+		d.blocks[block] = d.blocks[block][:half]
+		if at > half {
+			block, at = block+1, at-half
+		}
+	}
+	d.change(block)
+	d.blocks[block] = slices.Insert(d.blocks[block], at, v)
+}
+
+// insert begins a block.
+func (d *draft[K, V]) insert(block int, values ...V) {
+	d.blocks = slices.Insert(d.blocks, block, append(make([]V, 0, blockSize), values...))
+	d.own = slices.Insert(d.own, block, true)
+}
+
+// remove takes the value with that id out, if there is one.
+func (d *draft[K, V]) remove(id K) {
+	block, at, found := d.place(id)
+	if !found {
+		return
+	}
+	d.len--
+	d.change(block)
+	if d.blocks[block] = slices.Delete(d.blocks[block], at, at+1); len(d.blocks[block]) == 0 {
+		d.drop(block)
+	} else {
+		d.join(block)
+	}
+	d.join(block - 1)
+}
+
+// join makes one of a block and the next if there is little in both.
+func (d *draft[K, V]) join(block int) {
+	next := block + 1
+	if block < 0 || next >= len(d.blocks) || len(d.blocks[block])+len(d.blocks[next]) > blockSize/2 {
+		return
+	}
+	d.change(block)
+	d.blocks[block] = append(d.blocks[block], d.blocks[next]...)
+	d.drop(next)
+}
+
+func (d *draft[K, V]) drop(block int) {
+	d.blocks, d.own = slices.Delete(d.blocks, block, block+1), slices.Delete(d.own, block, block+1)
+}
+
+// version is the list as it is now, which no later change of the draft reaches.
+func (d *draft[K, V]) version() list[K, V] {
+	clear(d.own)
+	v := d.list
+	v.blocks = slices.Clone(v.blocks)
+	return v
+}

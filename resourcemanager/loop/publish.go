@@ -1,0 +1,199 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/heddle-project/heddle/resourcemanager/blackbox"
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Readers take the published views. Only who has to see what does not show in them
+// yet waits, for the next publication, which serves all who wait. After a
+// publication there is a pause, so readers cost the loop one part in publishShare of
+// its time, however many they are and whatever they ask for.
+const (
+	publishShare = 50                   // the pause is so many times as long as the publication was,
+	leastPause   = 5 * time.Millisecond // but at least this
+	mostPause    = 2 * time.Second      // and at most this
+	maxAsked     = 64                   // applications that one publication explains
+)
+
+// moment says how much has happened: the commands that others have posted, and those
+// that the loop has given itself.
+type moment struct{ posted, own uint64 }
+
+func (m moment) covers(x moment) bool { return m.posted >= x.posted && m.own >= x.own }
+
+// reader waits until some parts of the views show everything up to a moment.
+type reader struct {
+	parts view.Part
+	since moment
+	ready chan struct{}
+
+	about    yarn.ApplicationID // asks why this one waits; zero asks nothing
+	answered bool
+	why      string
+}
+
+// served tells whether the views have what the reader wants.
+func (r *reader) served(v *Views) bool {
+	return v.shows(r.parts, r.since) && (r.about.IsZero() || r.answered)
+}
+
+// publication is one that is under way.
+type publication struct {
+	engine.Publication
+	parts  view.Part
+	upTo   moment // what was applied when it began
+	asked  []*reader
+	begun  bool // a slice of it was recorded
+	active bool
+	took   time.Duration
+}
+
+// happened is how much has happened so far.
+func (l *Loop) happened() moment { return moment{l.posted.Load(), l.own.Load()} }
+
+// Views show, in some parts, everything that was answered or posted before the call.
+func (l *Loop) Views(ctx context.Context, parts view.Part) (*Views, error) {
+	since := l.happened()
+	if v := l.views.Load(); v.shows(parts, since) {
+		return v, nil
+	}
+	if err := l.await(ctx, &reader{parts: parts, since: since}); err != nil {
+		return nil, err
+	}
+	return l.views.Load(), nil
+}
+
+// Latest are the views that were published last, whatever has happened since.
+func (l *Loop) Latest() *Views { return l.views.Load() }
+
+// Why says in words why an application waits for its master; see engine.Why.
+func (l *Loop) Why(ctx context.Context, id yarn.ApplicationID) (string, error) {
+	r := &reader{about: id}
+	err := l.await(ctx, r)
+	return r.why, err
+}
+
+// await waits for a publication that serves the reader.
+func (l *Loop) await(ctx context.Context, r *reader) error {
+	r.ready = make(chan struct{})
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return ErrClosed
+	}
+	l.waiting = append(l.waiting, r)
+	l.mu.Unlock()
+	l.nudge()
+	select {
+	case <-r.ready:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for a fresh view: %w", ctx.Err())
+	case <-l.stopped:
+		return ErrClosed
+	}
+}
+
+// wanted begins a publication if readers wait and the pause is over. It is called
+// with mu held, when everything posted so far is about to be applied.
+func (l *Loop) wanted() bool {
+	if l.showing.active || len(l.waiting) == 0 || time.Now().Before(l.resume) {
+		return false
+	}
+	p := publication{active: true, upTo: moment{posted: l.posted.Load()}}
+	for _, r := range l.waiting {
+		p.parts |= r.parts
+		if !r.about.IsZero() && len(p.asked) < maxAsked {
+			p.asked = append(p.asked, r)
+		}
+	}
+	p.Parts = p.parts
+	l.showing = p
+	return true
+}
+
+// show publishes a slice, or answers one question; with the last one the readers go on.
+func (l *Loop) show() {
+	p := &l.showing
+	began := time.Now()
+	l.holds.begin()
+	done := l.slice(p)
+	l.holds.end(nil)
+	if p.took += time.Since(began); !done {
+		return
+	}
+	for i := range l.next.shown {
+		if p.parts&(1<<i) != 0 {
+			l.next.shown[i] = p.upTo
+		}
+	}
+	v := l.next.views()
+	l.views.Store(v)
+	l.stats.Publications++
+	l.holds.published(p.took)
+	l.resume = time.Now().Add(pauseAfter(p.took))
+	l.showing = publication{}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	left := l.waiting[:0]
+	for _, r := range l.waiting {
+		if r.served(v) {
+			close(r.ready)
+		} else {
+			left = append(left, r)
+		}
+	}
+	clear(l.waiting[len(left):])
+	l.waiting = left
+}
+
+// pauseAfter is the pause after a publication that took so long.
+func pauseAfter(took time.Duration) time.Duration {
+	return min(max(publishShare*took, leastPause), mostPause)
+}
+
+// slice does a part of a publication and tells whether it was the last one.
+func (l *Loop) slice(p *publication) (done bool) {
+	now := l.cfg.Clock.Now()
+	if p.Parts != 0 {
+		l.note(now, blackbox.Publish{Parts: p.Parts, First: !p.begun})
+		p.begun = true
+		done = l.cfg.Engine.PublishSome(now, &l.next, &p.Publication)
+		return done && len(p.asked) == 0
+	}
+	if len(p.asked) > 0 {
+		l.explain(now, p)
+	}
+	return len(p.asked) == 0
+}
+
+// explain answers the first question and all that are equal.
+func (l *Loop) explain(now yarn.Now, p *publication) {
+	id := p.asked[0].about
+	l.stats.Explained++
+	l.note(now, blackbox.Explain{Application: id})
+	why := l.cfg.Engine.Why(id)
+	left := p.asked[:0]
+	for _, r := range p.asked {
+		if r.about == id {
+			r.why, r.answered = why, true
+		} else {
+			left = append(left, r)
+		}
+	}
+	p.asked = left
+}
+
+// note records what the loop does beside commands.
+func (l *Loop) note(now yarn.Now, what any) {
+	if b := l.cfg.BlackBox; b != nil {
+		b.Add(now, what)
+	}
+}

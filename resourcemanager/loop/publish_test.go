@@ -1,0 +1,256 @@
+package loop
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/heddle-project/heddle/internal/clock"
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/store"
+	"github.com/heddle-project/heddle/resourcemanager/store/memory"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// do gives a command and waits for its answer.
+func (r *rig) do(command func(engine.Ticket) engine.Command) (any, error) {
+	type reply struct {
+		value any
+		err   error
+	}
+	got := make(chan reply, 1)
+	r.l.Post(command(r.l.Expect(func(v any, err error) { got <- reply{v, err} })))
+	x := <-got
+	return x.value, x.err
+}
+
+// submit has an application come that waits for room.
+func (r *rig) submit() yarn.ApplicationID {
+	r.t.Helper()
+	v, err := r.do(func(t engine.Ticket) engine.Command { return engine.NewApplication{Ticket: t} })
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	a := submission(v.(engine.NewApplicationReply).ID.Sequence)
+	if _, err := r.do(func(t engine.Ticket) engine.Command { return engine.Submit{Ticket: t, Application: a} }); err != nil {
+		r.t.Fatal(err)
+	}
+	return a.ID
+}
+
+// read reads some parts.
+func (r *rig) read(parts view.Part) *Views {
+	v, err := r.l.Views(r.t.Context(), parts)
+	if err != nil {
+		r.t.Error(err)
+		return r.l.Latest()
+	}
+	return v
+}
+
+// finish ends the loop and returns what it has done.
+func (r *rig) finish() Stats {
+	r.end()
+	r.l.Wait()
+	return r.l.stats
+}
+
+// While nothing happens readers do not even wake the loop.
+func TestReadersOfOldNews(t *testing.T) {
+	for _, reads := range []int{1, 5000} {
+		inBubble(t, nil, func(t *testing.T, r *rig) {
+			id := r.submit()
+			r.read(view.Everything)
+			synctest.Wait()
+			var readers sync.WaitGroup
+			for range 20 {
+				readers.Go(func() {
+					for range reads {
+						v := r.read(view.Everything)
+						if v.FindApplication(id) == nil || len(v.Applications()) != 1 || v.Queues() == nil || v.Metrics().Pending != 1 {
+							t.Error("something is missing")
+						}
+					}
+				})
+			}
+			readers.Wait()
+			if s := r.finish(); s.Publications != 1 || s.Batches > 8 {
+				t.Errorf("%d reads each: %+v", reads, s)
+			}
+		})
+	}
+}
+
+// However many read while something happens all the time, publications have their
+// pace, and each serves all who wait.
+func TestPaceOfPublications(t *testing.T) {
+	const lasts = 2 * time.Second
+	for _, readers := range []int{1, 20, 200} {
+		inBubble(t, nil, func(t *testing.T, r *rig) {
+			began := time.Now()
+			var all sync.WaitGroup
+			reads := make([]int, readers)
+			for i := range readers {
+				all.Go(func() {
+					for time.Since(began) < lasts {
+						if _, err := r.do(func(t engine.Ticket) engine.Command { return engine.NewApplication{Ticket: t} }); err != nil {
+							t.Error(err)
+						}
+						r.read(view.Everything)
+						reads[i]++
+					}
+				})
+			}
+			all.Wait()
+			most := int64(lasts/leastPause) + 2
+			if s := r.finish(); s.Publications > most || s.Publications < most/2 {
+				t.Errorf("%d readers: %d publications, want at most %d", readers, s.Publications, most)
+			}
+			for i, n := range reads {
+				if n < int(lasts/leastPause)/3 {
+					t.Errorf("%d readers: number %d read %d times", readers, i, n)
+				}
+			}
+		})
+	}
+}
+
+// A long publication is followed by a longer pause, but readers are not forgotten.
+func TestPauses(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{0: leastPause, 90 * time.Microsecond: leastPause, time.Millisecond: 50 * time.Millisecond,
+		50 * time.Millisecond: mostPause, time.Minute: mostPause} {
+		if got := pauseAfter(took); got != want {
+			t.Errorf("after %v a pause of %v, want %v", took, got, want)
+		}
+	}
+}
+
+// Who asks why an application waits gets an answer of the time after the question,
+// equal questions get one answer, and a publication answers a bounded number.
+func TestQuestions(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, r *rig) {
+		var ids []yarn.ApplicationID
+		for range maxAsked + 20 {
+			ids = append(ids, r.submit())
+		}
+		ask := func(n, each int) {
+			var all sync.WaitGroup
+			for _, id := range ids[:n] {
+				for range each {
+					all.Go(func() {
+						if why, err := r.l.Why(t.Context(), id); err != nil || why == "" {
+							t.Errorf("%v waits because %q (%v)", id, why, err)
+						}
+					})
+				}
+			}
+			all.Wait()
+		}
+		ask(1, 60)
+		ask(len(ids), 1)
+		if why, err := r.l.Why(t.Context(), yarn.ApplicationID{ClusterTimestamp: 1, Sequence: 9999}); why != "" || err != nil {
+			t.Errorf("what is not there waits because %q (%v)", why, err)
+		}
+		if s := r.finish(); s.Explained > int64(len(ids)+4) || s.Publications < 3 || s.Publications > 8 {
+			t.Errorf("%d questions about %d applications: %+v", 61+len(ids), len(ids), s)
+		}
+	})
+}
+
+// What a reader sees is never older than what it was told last, nor than what it has
+// seen before; and it is nothing that was not decided.
+func TestReadersSeeWhatTheyWereTold(t *testing.T) {
+	inBubble(t, memory.New(store.Options{}), func(t *testing.T, r *rig) {
+		const clients, changes = 8, 25
+		ids := make([]yarn.ApplicationID, clients)
+		for i := range ids {
+			ids[i] = r.submit()
+		}
+		deadline := func(v *Views, i int) int64 {
+			a := v.FindApplication(ids[i])
+			if a == nil {
+				t.Errorf("application %d is not there", i)
+				return 0
+			}
+			if len(a.Timeouts) == 0 {
+				return 0
+			}
+			return a.Timeouts[0].ExpireAt
+		}
+		start := time.Now().UnixMilli() + time.Hour.Milliseconds()
+		var all sync.WaitGroup
+		for i := range clients {
+			all.Go(func() {
+				seen := make([]int64, clients)
+				for n := range int64(changes) {
+					at := start + n*1000
+					if _, err := r.do(func(t engine.Ticket) engine.Command {
+						return engine.SetLifetime{Ticket: t, Application: ids[i], ExpireAt: at}
+					}); err != nil {
+						t.Error(err)
+						return
+					}
+					if n%3 == 0 {
+						time.Sleep(time.Duration(i) * time.Millisecond)
+					}
+					v := r.read(view.Applications)
+					for k := range clients {
+						now := deadline(v, k)
+						if now < seen[k] {
+							t.Errorf("client %d saw %d of client %d after %d", i, now, k, seen[k])
+						}
+						if now != 0 && (now-start)%1000 != 0 || now > start+changes*1000 {
+							t.Errorf("client %d saw %d, which nobody wanted", i, now)
+						}
+						seen[k] = now
+					}
+					if seen[i] != at {
+						t.Errorf("client %d sees %d and was told %d", i, seen[i], at)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if last := deadline(r.read(view.Applications), 0); last != start+(changes-1)*1000 {
+			t.Errorf("at the end %d shows", last)
+		}
+	})
+}
+
+// BenchmarkPublication is what a publication costs the loop when 200 of 10,000
+// applications that wait have changed, and what it costs to say why one waits.
+func BenchmarkPublication(b *testing.B) {
+	const waiting, changed = 10_000, 200
+	eng, _ := newEngine(b)
+	l := New(Config{Engine: eng, Clock: clock.System(), Outside: &rig{}})
+	now := l.cfg.Clock.Now()
+	for n := range int32(waiting) {
+		l.apply(now, engine.NewApplication{})
+		l.apply(now, engine.Submit{Application: submission(n + 1)})
+	}
+	publish := func() {
+		for x := (engine.Publication{Parts: view.Everything}); !eng.PublishSome(now, &l.next, &x); {
+		}
+		l.next.views()
+	}
+	publish()
+	b.Run("views", func(b *testing.B) {
+		for n := 0; b.Loop(); n++ {
+			b.StopTimer()
+			for i := range changed {
+				l.apply(now, engine.SetPriority{Application: submission(int32((n+i*47)%waiting) + 1).ID, Priority: int32(n % 10)})
+			}
+			b.StartTimer()
+			publish()
+		}
+	})
+	b.Run("why", func(b *testing.B) {
+		for n := 0; b.Loop(); n++ {
+			if eng.Why(submission(int32(n%waiting)+1).ID) == "" {
+				b.Fatal("it does not wait")
+			}
+		}
+	})
+}
