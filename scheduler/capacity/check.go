@@ -17,7 +17,7 @@ func (s *Scheduler) Check() string {
 	}
 	c := &recount{s: s, users: map[*Queue]map[string][]resource{}}
 	s.Charged(c.charge)
-	for _, step := range []func() string{c.checkApps, c.checkQueues, c.checkLists} {
+	for _, step := range []func() string{c.checkApps, c.checkQueues, c.checkLists, s.checkMarks} {
 		if bad := step(); bad != "" {
 			return bad
 		}
@@ -153,4 +153,49 @@ func (s *Scheduler) checkOrders(q *Queue) string {
 		}
 	}
 	return ""
+}
+
+// checkMarks sees that walks which marks leave out would end as the marks say.
+func (s *Scheduler) checkMarks() string {
+	if s.shortcuts == nil {
+		return ""
+	}
+	for _, q := range s.tree.Queues {
+		if q == nil {
+			continue
+		}
+		for m, mark := range marksOf(q) {
+			if !s.shortcuts.holds(&mark, mark.part) {
+				continue
+			}
+			if end, o := s.walkAgain(q, mode(m), &mark); o.kind != core.Nothing || !q.Leaf && end != mark.skip {
+				return fmt.Sprintf("%s, partition %d, mode %d: a walk is left out that would end with %d, not with %d, and place %d", q.Path, mark.part, m, end, mark.skip, o.kind)
+			}
+		}
+	}
+	return ""
+}
+
+// walkAgain walks below a queue as if there were no marks, for a node that does not
+// matter, and takes back what it leaves behind.
+func (s *Scheduler) walkAgain(q *Queue, m mode, was *mark) (skip, outcome) {
+	node := &cluster.NodeBook{Part: was.part, Reserved: cluster.NoContainer}
+	node.Label, node.Total = s.Books.Partition(was.part).Name, s.Books.Total
+	r := &round{}
+	r.begin(s, cluster.NoNode, node)
+	if r.mode = m; m == ignore {
+		r.asks = 0
+	}
+	s.Journal = &core.Journal{}
+	defer func() {
+		s.Journal.Undo()
+		s.Journal = nil
+	}()
+	lim := &s.limits[0]
+	if q.Leaf {
+		lim.limit = s.Books.Partition(was.part).Total
+		return r.leaf(q, lim), r.found
+	}
+	lim.limit = was.given
+	return r.parent(q, lim), r.found
 }

@@ -128,7 +128,7 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 // the leaf.
 func (r *round) strangerMayNot(q *Queue, a *app) {
 	r.noteStranger(a)
-	if r.why != nil {
+	if r.s.Journal != nil { // a query leaves nothing behind
 		return
 	}
 	r.local++ // the leaf does not take note of its limit: not the end of a walk that marks stand for

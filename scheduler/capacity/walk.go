@@ -132,7 +132,7 @@ func (r *round) wants(q *Queue) bool {
 
 // quick tells whether the walk may leave out what would end as before. A query looks
 // at everything.
-func (r *round) quick() bool { return r.s.shortcuts != nil && r.why == nil }
+func (r *round) quick() bool { return r.s.shortcuts != nil && r.s.Journal == nil }
 
 // parent tries the children of a queue that want something, in their order, if its own
 // limit leaves room.
@@ -192,13 +192,13 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 	check, i := true, 0
 	free, met := true, false // free of reservations; met a user
 	byList := q.Rules.Ordering == config.FifoWithPartitions
-	if first := l.active.awake.Next(0); first > 0 && !byList && r.why == nil {
+	if first := l.active.awake.Next(0); first > 0 && !byList && r.quick() {
 		if !r.leafMay(q, lim, &resource{}) {
 			return skipNone
 		}
 		check, i = false, first
 	}
-	for ; uint(i) < uint(l.active.len()); i = l.active.after(i, check || r.why != nil) {
+	for ; uint(i) < uint(l.active.len()); i = l.active.after(i, check || !r.quick()) {
 		a := l.active.apps[i]
 		if !r.why.visits(a) {
 			continue

@@ -75,9 +75,12 @@ func (w *openings) Changed(c Change) {
 	}
 }
 
-func (w *openings) look(ref NodeRef) {
+func (w *openings) look(ref NodeRef) { w.nodes.Put(int(ref), w.worth(ref)) }
+
+// worth tells whether a node is worth a visit.
+func (w *openings) worth(ref NodeRef) bool {
 	n := w.s.Books.Node(ref)
-	w.nodes.Put(int(ref), n.Member && n.Accepting && (n.Reserved >= 0 || w.s.HasRoom(n)))
+	return n.Member && n.Accepting && (n.Reserved >= 0 || w.s.HasRoom(n))
 }
 
 // after is the node that comes next, in a fixed rotating order. There must be one.

@@ -13,9 +13,20 @@ import (
 // goes on with its own.
 func (s *Core) Check() string {
 	c := &recount{s: s, queues: map[*queue.Queue][]queue.Ledger{}, apps: make([]counted, len(s.Apps)), nodes: make([]resource, s.Books.NodeSlots())}
-	for _, step := range []func() string{c.containers, c.demand, c.checkNodes, c.checkApps, c.checkQueues} {
+	for _, step := range []func() string{c.containers, c.demand, c.checkNodes, c.checkOpenings, c.checkApps, c.checkQueues} {
 		if bad := step(); bad != "" {
 			return bad
+		}
+	}
+	return ""
+}
+
+// checkOpenings sees that sweeps know which nodes are worth a visit.
+func (c *recount) checkOpenings() string {
+	w := c.s.open
+	for i := range c.nodes {
+		if w != nil && w.nodes.Has(i) != w.worth(NodeRef(i)) {
+			return fmt.Sprintf("node %v: sweeps visit it: %v", c.s.Books.Node(NodeRef(i)).ID, w.nodes.Has(i))
 		}
 	}
 	return ""

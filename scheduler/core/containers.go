@@ -58,7 +58,6 @@ func (s *Core) End(c ContainerRef, cause cluster.Cause) cluster.Ended {
 		box.Reserved = false
 		s.settleUsage(a, box, p)
 		ended.Vacated = true
-		s.freed(box.Node)
 		s.close(c)
 		return ended
 	case !box.Live:

@@ -105,7 +105,6 @@ func (s *Core) SetNodeLabel(ref NodeRef, label string) []cluster.Ended {
 		ended = append(ended, s.End(n.Reserved, cluster.NodeGone))
 	}
 	n.Part, n.Label = to, label
-	s.freed(ref)
 	s.Recalculate()
 	return ended
 }

@@ -341,7 +341,6 @@ func (s *Core) GiveBackFreed(a *App) {
 			s.giveBack(a, sh.container.ref, sh.size)
 		}
 	}
-	s.asked(a)
 }
 
 // grow merges the container that was placed for an increase into the other.
