@@ -153,27 +153,27 @@ func (*Container) PublicState() string { return "RUNNING" }
 
 // Node is everything that is shown of one node.
 type Node struct {
-	ID              yarn.NodeID
-	HTTPAddress     string // host:port
-	Rack            string
-	State           yarn.NodeState
-	Labels          []string
-	Version         string
-	HealthReport    string
-	LastHealth      int64
-	LastHeartbeat   int64
-	Total           yarn.Resource
-	Used            yarn.Resource
-	Available       yarn.Resource
-	Reserved        yarn.Resource
-	Physical        yarn.Resource // what the machine has; zero when it did not say
-	Containers      int
-	ContainersUse   Utilization
-	NodeUse         Utilization
-	Opportunistic   Opportunistic
-	Applications    []yarn.ApplicationID
-	RunningOn       []*Container // live containers on the node, by id
-	LostReason      string
+	ID            yarn.NodeID
+	HTTPAddress   string // host:port
+	Rack          string
+	State         yarn.NodeState
+	Labels        []string
+	Version       string
+	HealthReport  string
+	LastHealth    int64
+	LastHeartbeat int64
+	Total         yarn.Resource
+	Used          yarn.Resource
+	Available     yarn.Resource
+	Reserved      yarn.Resource
+	Physical      yarn.Resource // what the machine has; zero when it did not say
+	Containers    int
+	ContainersUse Utilization
+	NodeUse       Utilization
+	Opportunistic Opportunistic
+	Applications  []yarn.ApplicationID
+	RunningOn     []*Container // live containers on the node, by id
+	LostReason    string
 }
 
 // Utilization is measured use: memory in MiB, cpu in cores.

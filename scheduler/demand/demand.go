@@ -59,7 +59,7 @@ type Want struct {
 	HasAny        bool
 	Plain         bool // no request number, no label and nothing to enlarge
 	listed        bool
-	idle          bool // among those that may be forgotten
+	idle          bool  // among those that may be forgotten
 	Rows          []Row // of hosts and racks
 	Any           Row   // of *; Count 0 when nothing is outstanding
 	Label         string

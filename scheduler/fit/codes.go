@@ -6,31 +6,31 @@ import "github.com/heddle-project/heddle/yarn"
 
 // Reasons of refused calls.
 const (
-	UnknownQueue       yarn.Code = "unknown-queue"
-	AmbiguousQueue     yarn.Code = "ambiguous-queue"
-	NotALeaf           yarn.Code = "not-a-leaf"
-	NotADynamicParent  yarn.Code = "parent-creates-no-queues"
-	TooDeep            yarn.Code = "queue-too-deep"
-	TooManyQueues      yarn.Code = "too-many-dynamic-queues"
-	QueueStopped       yarn.Code = "queue-stopped"
-	SubmitDenied       yarn.Code = "submit-denied"
-	AdminDenied        yarn.Code = "administer-denied"
-	TooManyApps        yarn.Code = "too-many-applications"          // of the cluster
-	TooManyQueueApps   yarn.Code = "too-many-applications-in-queue" // pending and active
-	TooManyUserApps    yarn.Code = "too-many-applications-of-user"  // in the queue
-	PriorityDenied     yarn.Code = "priority-denied"                // by an ACL
-	AlreadyKnown       yarn.Code = "already-known"
-	NegativeResource   yarn.Code = "negative-resource"
-	ResourceTooLarge   yarn.Code = "resource-too-large"
-	LabelsDisabled     yarn.Code = "node-labels-disabled"
-	LabelUnknown       yarn.Code = "unknown-label"
-	LabelNotAllowed    yarn.Code = "label-not-accessible"
-	LabelOnPlace       yarn.Code = "label-on-host-or-rack"
-	LabelExpression    yarn.Code = "label-expression-too-complex"
-	TooManyAsks        yarn.Code = "too-many-asks"
-	BadRequest         yarn.Code = "invalid-request"
-	MovesUnsupported   yarn.Code = "moves-unsupported" // by the scheduler
-	AccessChanges      yarn.Code = "labels-not-accessible-in-target"
+	UnknownQueue      yarn.Code = "unknown-queue"
+	AmbiguousQueue    yarn.Code = "ambiguous-queue"
+	NotALeaf          yarn.Code = "not-a-leaf"
+	NotADynamicParent yarn.Code = "parent-creates-no-queues"
+	TooDeep           yarn.Code = "queue-too-deep"
+	TooManyQueues     yarn.Code = "too-many-dynamic-queues"
+	QueueStopped      yarn.Code = "queue-stopped"
+	SubmitDenied      yarn.Code = "submit-denied"
+	AdminDenied       yarn.Code = "administer-denied"
+	TooManyApps       yarn.Code = "too-many-applications"          // of the cluster
+	TooManyQueueApps  yarn.Code = "too-many-applications-in-queue" // pending and active
+	TooManyUserApps   yarn.Code = "too-many-applications-of-user"  // in the queue
+	PriorityDenied    yarn.Code = "priority-denied"                // by an ACL
+	AlreadyKnown      yarn.Code = "already-known"
+	NegativeResource  yarn.Code = "negative-resource"
+	ResourceTooLarge  yarn.Code = "resource-too-large"
+	LabelsDisabled    yarn.Code = "node-labels-disabled"
+	LabelUnknown      yarn.Code = "unknown-label"
+	LabelNotAllowed   yarn.Code = "label-not-accessible"
+	LabelOnPlace      yarn.Code = "label-on-host-or-rack"
+	LabelExpression   yarn.Code = "label-expression-too-complex"
+	TooManyAsks       yarn.Code = "too-many-asks"
+	BadRequest        yarn.Code = "invalid-request"
+	MovesUnsupported  yarn.Code = "moves-unsupported" // by the scheduler
+	AccessChanges     yarn.Code = "labels-not-accessible-in-target"
 )
 
 // Reasons why something waits.
