@@ -131,7 +131,7 @@ func (c *call) statusOf() Exit {
 }
 
 // startDaemon starts this program again without --daemon, in a session of its
-// own, and returns once it has survived for Settle.
+// own, and returns once it has survived for MustLive.
 func (c *call) startDaemon(args []string) error {
 	f := c.files()
 	pid, err := readPID(f.pid)
@@ -188,7 +188,7 @@ func (c *call) background(f files, args []string) (*exec.Cmd, *os.File, error) {
 	return cmd, out, nil
 }
 
-// survives waits for Settle, or the daemon's end.
+// survives waits for MustLive, or the daemon's end.
 func (c *call) survives(cmd *exec.Cmd, f files) error {
 	ended := make(chan struct{})
 	go func() { cmd.Wait(); close(ended) }()
@@ -199,7 +199,7 @@ func (c *call) survives(cmd *exec.Cmd, f files) error {
 		}
 		fmt.Fprintf(c.Stderr, "ERROR: %s ended at once (%v); see %s\n", c.command.name, cmd.ProcessState, f.out)
 		return Exit(1)
-	case <-time.After(cmp.Or(c.Settle, time.Second)):
+	case <-time.After(cmp.Or(c.MustLive, time.Second)):
 		return nil
 	}
 }

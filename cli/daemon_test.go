@@ -44,7 +44,7 @@ func background(t *testing.T, mode string, vars ...string) (*world, string) {
 		t.Fatal(err)
 	}
 	w.Program = program
-	w.Settle = time.Millisecond
+	w.MustLive = time.Millisecond
 	w.Daemons.ResourceManager = func(context.Context, Start) error { return errors.New("not in this process") }
 	w.Environ = func() []string { return append(os.Environ(), beDaemon+"="+mode) }
 	t.Cleanup(func() {
@@ -136,7 +136,7 @@ func TestDaemonThatDoesNotListenIsKilled(t *testing.T) {
 
 func TestDaemonThatEndsAtOnce(t *testing.T) {
 	w, dir := background(t, "fail")
-	w.Settle = time.Minute
+	w.MustLive = time.Minute
 	got := w.run("--config", dir, "--daemon", "start", "resourcemanager")
 	if got.code != 1 || !strings.Contains(got.err, "ended at once (exit status 1)") || !strings.Contains(got.err, ".out") {
 		t.Fatalf("%+v", got)

@@ -82,9 +82,9 @@ type Env struct {
 	Root      bool   // the process may become another user
 	Program   string // path of this executable, as it was called
 	Daemons   Daemons
-	// Settle is how long a daemon in the background must survive to count as
+	// MustLive is how long a daemon in the background must survive to count as
 	// started; a second if zero.
-	Settle time.Duration
+	MustLive time.Duration
 	// Replace turns the process into another program and returns only on failure.
 	Replace func(path string, argv, environ []string) error
 }

@@ -181,8 +181,8 @@ func (b *books) again() {
 	b.restore(all)
 }
 
-// settle draws an answer's consequences.
-func (b *books) settle(a *Allocation, told sent) {
+// apply notes what an answer has changed.
+func (b *books) apply(a *Allocation, told sent) {
 	for _, g := range a.Granted {
 		w := b.wants[g.RequestID]
 		if w == nil {

@@ -194,7 +194,7 @@ func (m *Master) take(out *pb.AllocateResponse, a *Allocation, told sent) {
 		// Keys roll; connections made from now on log in with this one.
 		m.login = bearer(fromToken(t))
 	}
-	m.books.settle(a, told)
+	m.books.apply(a, told)
 }
 
 // Finish ends the application with the master's own verdict. It returns when

@@ -39,11 +39,11 @@ func (c *contexts) Keep(id yarn.ApplicationID, b []byte) (done func(accepted boo
 		return nil, false
 	}
 	k.waiting++
-	return func(accepted bool) { c.settle(id, k, accepted) }, true
+	return func(accepted bool) { c.forgetUnwanted(id, k, accepted) }, true
 }
 
-// settle forgets a context that nobody has accepted and nobody waits for.
-func (c *contexts) settle(id yarn.ApplicationID, k *kept, accepted bool) {
+// forgetUnwanted forgets a context that nobody has accepted and nobody waits for.
+func (c *contexts) forgetUnwanted(id yarn.ApplicationID, k *kept, accepted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k.waiting--

@@ -68,8 +68,8 @@ func (x *delegation) store(ops []state.Op, done func(error)) {
 	x.loop.Post(engine.Remember{Ops: ops, Ticket: x.loop.Expect(func(_ any, err error) { done(err) })})
 }
 
-// settle stores a change, or takes it back.
-func (x *delegation) settle(c secrets.Amendment, done func(error)) {
+// storeOrUndo stores a change, or takes it back.
+func (x *delegation) storeOrUndo(c secrets.Amendment, done func(error)) {
 	x.store(c.Ops, func(err error) {
 		if err != nil {
 			x.keeper.Undo(c)
@@ -89,7 +89,7 @@ func (x *delegation) Issue(c *ipc.Identity, renewer string, done func(token.Toke
 		done(t, err)
 		return
 	}
-	x.settle(change, func(err error) { done(t, err) })
+	x.storeOrUndo(change, func(err error) { done(t, err) })
 }
 
 // Renew implements client.Delegation.
@@ -99,7 +99,7 @@ func (x *delegation) Renew(c *ipc.Identity, t token.Token, done func(int64, erro
 		done(0, err)
 		return
 	}
-	x.settle(change, func(err error) { done(until, err) })
+	x.storeOrUndo(change, func(err error) { done(until, err) })
 }
 
 // Cancel implements client.Delegation.
@@ -109,5 +109,5 @@ func (x *delegation) Cancel(c *ipc.Identity, t token.Token, done func(error)) {
 		done(err)
 		return
 	}
-	x.settle(change, done)
+	x.storeOrUndo(change, done)
 }

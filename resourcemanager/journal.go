@@ -16,8 +16,8 @@ import (
 // dropped, for the loop never waits for a terminal.
 const maxJournal = 1 << 16
 
-// maxTogether bounds what is logged in one go.
-const maxTogether = 256
+// linesAtOnce bounds what is logged in one go.
+const linesAtOnce = 256
 
 // outside carries out what the loop's commands lead to.
 type outside struct {
@@ -45,7 +45,7 @@ func (o *outside) write() {
 	for line := range o.lines {
 		logs.Together(o.log, func() {
 			line()
-			for range min(len(o.lines), maxTogether) {
+			for range min(len(o.lines), linesAtOnce) {
 				(<-o.lines)()
 			}
 		})

@@ -52,7 +52,7 @@ const (
 	nodeExpiry   = 10_000
 	masterExpiry = 15_000
 	grantExpiry  = 8_000
-	quietSteps   = 3_000 // to settle after the last application came
+	quietSteps   = 3_000 // for all to end after the last application came
 )
 
 // Cluster is a run under way.
@@ -80,7 +80,7 @@ type Cluster struct {
 	live    map[yarn.ContainerID]yarn.NodeID
 	ticket  engine.Ticket
 	answers map[engine.Ticket]func(any, *engine.Error)
-	calm    bool // no more misfortune: everything must come to its end
+	quiet   bool // no more misfortune: everything must come to its end
 	Steps   int
 	Crashes int
 	Granted int
@@ -140,7 +140,7 @@ func (c *Cluster) configuration(queues []config.Property) (*config.Config, error
 // nodeSize is what a node has unless somebody changes it.
 var nodeSize = yarn.NewResource(8192, 8)
 
-func (c *Cluster) chance(percent int) bool { return !c.calm && c.rng.IntN(100) < percent }
+func (c *Cluster) chance(percent int) bool { return !c.quiet && c.rng.IntN(100) < percent }
 
 // ask hands a command in and remembers who waits for its answer.
 func (c *Cluster) ask(command func(engine.Ticket) engine.Command, answer func(any, *engine.Error)) {
@@ -230,7 +230,7 @@ func (c *Cluster) Step() string {
 		c.apply(engine.Tick{})
 	}
 	c.store()
-	if !c.calm && c.rng.IntN(1000) < crashes {
+	if !c.quiet && c.rng.IntN(1000) < crashes {
 		if wrong := c.crash(); wrong != "" {
 			return wrong
 		}
@@ -255,7 +255,7 @@ func (c *Cluster) Step() string {
 // store confirms some of what waits, in order.
 func (c *Cluster) store() {
 	n := len(c.saves)
-	if !c.calm {
+	if !c.quiet {
 		n = c.rng.IntN(n + 1)
 	}
 	for range n {
@@ -348,25 +348,25 @@ func (c *Cluster) Run() string {
 			return wrong
 		}
 	}
-	for range quietSteps / 10 { // some more trouble before the calm
+	for range quietSteps / 10 { // some more trouble before it is quiet
 		if wrong := c.Step(); wrong != "" {
 			return wrong
 		}
 	}
-	c.calm = true
+	c.quiet = true
 	c.allWell()
 	for range quietSteps {
 		if wrong := c.Step(); wrong != "" {
 			return wrong
 		}
-		if c.settled() {
+		if c.ended() {
 			return c.leftOver()
 		}
 	}
-	return c.unsettled()
+	return c.notEnded()
 }
 
-func (c *Cluster) settled() bool {
+func (c *Cluster) ended() bool {
 	for _, id := range c.ids {
 		if !c.apps[id].ended {
 			return false
@@ -380,8 +380,8 @@ func (c *Cluster) settled() bool {
 	return len(c.live) == 0 && len(c.saves) == 0
 }
 
-// unsettled names what has not come to its end.
-func (c *Cluster) unsettled() string {
+// notEnded names what has not come to its end.
+func (c *Cluster) notEnded() string {
 	for _, id := range c.ids {
 		if !c.apps[id].ended {
 			return fmt.Sprintf("application %s never ended", id)

@@ -143,10 +143,10 @@ type wish struct {
 }
 
 // wish adds to a call what a master may ask for besides: of any size, anywhere, with
-// labels, changes of what it has, and places to avoid. In the calm it gives it all up.
+// labels, changes of what it has, and places to avoid. When it is quiet it gives it all up.
 func (m *master) wish(call *engine.Allocate) {
 	c := m.c
-	if c.calm {
+	if c.quiet {
 		if !m.calmed {
 			m.calmed, m.asked = true, false
 			call.BlacklistRemove = []string{"h0", "/r1"}

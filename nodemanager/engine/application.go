@@ -65,12 +65,12 @@ func (e *Engine) endApplication(a *application) {
 	for _, c := range a.sorted() {
 		e.kill(c, KilledAfterCompletion, "Container killed on application-finish event: Application killed by ResourceManager")
 	}
-	e.settle(a)
+	e.clearIfOver(a)
 }
 
-// settle goes on with a finished application once its last container has ended and nothing is being fetched into its
+// clearIfOver goes on with a finished application once its last container has ended and nothing is being fetched into its
 // directories.
-func (e *Engine) settle(a *application) {
+func (e *Engine) clearIfOver(a *application) {
 	if a.phase != appFinishing || a.live > 0 || e.cache.fetchingFor(a.ID) {
 		return
 	}

@@ -98,7 +98,7 @@ func (e *Engine) finish(c *container, exit int32, text string) {
 		e.emit(Remove{Paths: e.dirs(c), Debug: true})
 	}
 	e.emit(Beat{})
-	e.settle(c.app)
+	e.clearIfOver(c.app)
 }
 
 // dirs are a container's directories on every local directory that is in use now, and on the one that it was given.

@@ -102,7 +102,7 @@ func (e *Engine) fetched(f Fetched) {
 			e.emit(Remove{Paths: []string{x.dir}})
 		}
 		if a := e.apps[x.app]; a != nil {
-			e.settle(a)
+			e.clearIfOver(a)
 		}
 		return
 	}

@@ -182,11 +182,11 @@ type jointEnd struct {
 	gone []*attempt // have left
 }
 
-// settle carries out what the ends of masters mean.
+// endMasters carries out what the ends of masters mean.
 //
 // compat: the heartbeat that brings the news offers its node's room first; the
 // rest of the attempt leaves its queue only then.
-func (e *Engine) settle() {
+func (e *Engine) endMasters() {
 	if len(e.lostMasters) == 0 {
 		return
 	}

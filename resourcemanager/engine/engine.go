@@ -177,7 +177,7 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 	default:
 		panic(fmt.Sprintf("engine: unknown command %T", c))
 	}
-	e.settle()
+	e.endMasters()
 }
 
 // SweepDue tells that an opportunity may bring something: a Sweep should be

@@ -269,7 +269,7 @@ func (e *Engine) heartbeat(c *Heartbeat) {
 	if label := e.labels.of(n.id); accepted && label != n.label {
 		e.relabel(n, label)
 	}
-	e.settle()
+	e.endMasters()
 	e.answerHeartbeat(n, c, accepted, problem)
 }
 

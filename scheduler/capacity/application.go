@@ -18,7 +18,7 @@ import (
 type app struct {
 	queue     *Queue // Leaf, as this policy has it
 	member    users.Member
-	rests     bool // active, and passed by; see lineup
+	idle      bool // active, and passed by; see lineup
 	unsettled bool // the fair order has to look at it again
 	active    bool // admitted
 	runnable  bool // not held back by max-parallel-apps

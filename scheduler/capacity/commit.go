@@ -18,8 +18,8 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 	switch {
 	case o.From >= 0:
 		kind = cluster.AllocatedFromReserved
-	case o.Excess < 0 && r.mayRest(a.queue, a): // the walk has just looked at it
-		leafOf(a.queue).active.rest(int(o.place))
+	case o.Excess < 0 && r.isIdle(a.queue, a): // the walk has just looked at it
+		leafOf(a.queue).active.passBy(int(o.place))
 	}
 	return decide(out, kind, c, box)
 }

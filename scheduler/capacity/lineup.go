@@ -9,8 +9,8 @@ import (
 
 // lineup is the active applications of a leaf in the order in which they are served.
 type lineup struct {
-	apps  []*app
-	awake shortcut.Bits // places of those that do not rest, see shortcuts
+	apps []*app
+	busy shortcut.Bits // places of those that walks look at, see shortcuts
 }
 
 func (l *lineup) len() int { return len(l.apps) }
@@ -27,8 +27,8 @@ func (l *lineup) find(a *app, compare func(a, b *app) int) int {
 func (l *lineup) enter(a *app, compare func(a, b *app) int) {
 	i, _ := slices.BinarySearchFunc(l.apps, a, compare)
 	l.apps = slices.Insert(l.apps, i, a)
-	a.rests = false
-	l.awake.Insert(i)
+	a.idle = false
+	l.busy.Insert(i)
 }
 
 // exit takes an application out.
@@ -38,61 +38,61 @@ func (l *lineup) exit(a *app, compare func(a, b *app) int) {
 		return
 	}
 	l.apps = slices.Delete(l.apps, i, i+1)
-	a.rests = false
-	l.awake.Delete(i)
+	a.idle = false
+	l.busy.Delete(i)
 }
 
 // sort puts all in order anew.
 func (l *lineup) sort(compare func(a, b *app) int) {
 	slices.SortStableFunc(l.apps, compare)
-	l.wakeAll()
+	l.allBusy()
 }
 
-// wakeAll ends everybody's rest.
-func (l *lineup) wakeAll() {
+// allBusy has walks look at everybody.
+func (l *lineup) allBusy() {
 	for _, a := range l.apps {
-		a.rests = false
+		a.idle = false
 	}
-	l.awake.Fill(len(l.apps))
+	l.busy.Fill(len(l.apps))
 }
 
-// after is the place after i, of all or of those that are awake; beyond the list or
+// after is the place after i, of all or of those that are busy; beyond the list or
 // -1 if there is none.
 func (l *lineup) after(i int, all bool) int {
 	if all {
 		return i + 1
 	}
-	return l.awake.Next(i + 1)
+	return l.busy.Next(i + 1)
 }
 
-// rest lets the application at a place be passed by.
-func (l *lineup) rest(i int) {
-	l.apps[i].rests = true
-	l.awake.Put(i, false)
+// passBy has walks pass by the application at a place.
+func (l *lineup) passBy(i int) {
+	l.apps[i].idle = true
+	l.busy.Put(i, false)
 }
 
-// wake ends an application's rest.
-func (l *lineup) wake(a *app, compare func(a, b *app) int) {
-	a.rests = false
+// lookAt has walks look at an application again.
+func (l *lineup) lookAt(a *app, compare func(a, b *app) int) {
+	a.idle = false
 	if i := l.find(a, compare); i >= 0 {
-		l.awake.Put(i, true)
+		l.busy.Put(i, true)
 	}
 }
 
-// check describes what is wrong with who rests; "" is nothing.
+// check describes what is wrong with who is idle; "" is nothing.
 func (l *lineup) check() string {
-	awake := 0
+	busy := 0
 	for i, a := range l.apps {
-		is := l.awake.Has(i)
+		is := l.busy.Has(i)
 		if is {
-			awake++
+			busy++
 		}
-		if is == a.rests || a.rests && (len(a.Wants.Keys()) > 0 || a.Held > 0) {
-			return fmt.Sprintf("%v rests: %v, awake in the list: %v, keys: %d, reservations: %d", a.ID, a.rests, is, len(a.Wants.Keys()), a.Held)
+		if is == a.idle || a.idle && (len(a.Wants.Keys()) > 0 || a.Held > 0) {
+			return fmt.Sprintf("%v idle: %v, busy in the list: %v, keys: %d, reservations: %d", a.ID, a.idle, is, len(a.Wants.Keys()), a.Held)
 		}
 	}
-	if awake != l.awake.Count {
-		return "places beyond the list are awake"
+	if busy != l.busy.Count {
+		return "places beyond the list are busy"
 	}
 	return ""
 }

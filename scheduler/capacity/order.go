@@ -284,14 +284,14 @@ func (s *Scheduler) settle(q *Queue) {
 	core.KeepList(j, &l.stale)
 	core.KeepList(j, &l.active.apps)
 	if j != nil {
-		core.Keep(j, &l.active.awake)
-		l.active.awake = l.active.awake.Clone()
+		core.Keep(j, &l.active.busy)
+		l.active.busy = l.active.busy.Clone()
 	}
 	compare := policyOf(q)
 	for _, a := range l.stale {
 		core.Keep(j, &a.unsettled)
 		core.Keep(j, &a.active)
-		core.Keep(j, &a.rests)
+		core.Keep(j, &a.idle)
 		core.Keep(j, &a.orderUsed)
 		core.Keep(j, &a.orderPending)
 		a.unsettled = false

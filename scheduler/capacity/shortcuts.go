@@ -8,7 +8,7 @@ import (
 //
 //   - marks remember walks that nothing came of, so that the next one is over at once;
 //   - orders of children are kept, instead of sorted for every walk;
-//   - applications that want nothing rest: walks pass them by without a look.
+//   - applications that want nothing are idle: walks pass them by without a look.
 //
 // All of it is kept up to date here, by what the core and the policy report. A scheduler
 // without shortcuts decides the same.
@@ -34,12 +34,12 @@ func (k *shortcuts) Changed(c core.Change) {
 			k.rekeyLent(q)
 		}
 	case core.Asks:
-		if a := mine(c.App); a.rests {
-			leafOf(q).active.wake(a, policyOf(q))
+		if a := mine(c.App); a.idle {
+			leafOf(q).active.lookAt(a, policyOf(q))
 		}
 	case core.Members:
-		if l := leafOf(q); l.LostActive && l.active.awake.Count < l.active.len() {
-			l.active.wakeAll()
+		if l := leafOf(q); l.LostActive && l.active.busy.Count < l.active.len() {
+			l.active.allBusy()
 		}
 	case core.Shares:
 		q.Each(k.forget)
@@ -109,11 +109,11 @@ func (s *Scheduler) orderOf(q *Queue, p part, m mode) *childOrder {
 	return &f.orders[p][m]
 }
 
-// mayRest tells whether a walk that has just looked at an application need not look again
+// isIdle tells whether a walk that has just looked at an application need not look again
 // before it wants something: nothing is reserved for it, its headroom is what a walk
 // leaves behind, and its user is known. Where a leaf has forgotten a user whose
-// applications go on, a walk may meet a new record of it, so that nobody rests.
-func (r *round) mayRest(q *Queue, a *app) bool {
+// applications go on, a walk may meet a new record of it, so that nobody counts as idle.
+func (r *round) isIdle(q *Queue, a *app) bool {
 	return r.quick() && len(a.Wants.Keys()) == 0 && a.Held == 0 && !leafOf(q).LostActive &&
 		a.member.User != nil && a.headLeaf == q && a.headUser == a.member.User
 }

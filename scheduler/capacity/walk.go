@@ -186,13 +186,13 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 		return skipNone
 	}
 	before := r.local
-	// The queue's limit is checked with whoever comes first. Who rests is one of
+	// The queue's limit is checked with whoever comes first. Who is idle is one of
 	// the leaf's users, has nothing reserved and needs no look, unless nobody is
-	// awake: somebody must leave behind what headrooms are taken from.
+	// busy: somebody must leave behind what headrooms are taken from.
 	check, i := true, 0
 	free, met := true, false // free of reservations; met a user
 	byList := q.Rules.Ordering == config.FifoWithPartitions
-	if first := l.active.awake.Next(0); first > 0 && !byList && r.quick() {
+	if first := l.active.busy.Next(0); first > 0 && !byList && r.quick() {
 		if !r.leafMay(q, lim, &resource{}) {
 			return skipNone
 		}
@@ -224,8 +224,8 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 			return over
 		}
 		met = met || a.member.User != nil
-		if r.mayRest(q, a) {
-			l.active.rest(i)
+		if r.isIdle(q, a) {
+			l.active.passBy(i)
 		}
 	}
 	if free && met && r.local == before {

@@ -129,8 +129,8 @@ type room struct {
 	all     [1]*Want
 }
 
-// settle gives a demand that holds nothing its room.
-func (d *Demand) settle() {
+// makeRoom gives a demand that holds nothing yet the room of its own.
+func (d *Demand) makeRoom() {
 	if d.keys != nil {
 		return
 	}

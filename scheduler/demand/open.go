@@ -62,7 +62,7 @@ func (d *Demand) OpenOne(k Key) *Want {
 		return d.all[i]
 	}
 	w := &Want{Key: k}
-	if d.settle(); !d.own.taken {
+	if d.makeRoom(); !d.own.taken {
 		d.own.taken, w = true, &d.own.first
 		w.Key = k
 	}

@@ -75,7 +75,7 @@ func (l *linter) alwaysPlaces(r *rule) bool {
 	if l.queues == nil || strings.Contains(r.target, "%") {
 		return false
 	}
-	to, why := settle(r.target, r.create, l.queues)
+	to, why := leafAt(r.target, r.create, l.queues)
 	return why.OK() && to.exists
 }
 
@@ -91,7 +91,7 @@ func (l *linter) alwaysFails(i int, r *rule) bool {
 	if l.queues == nil || strings.Contains(r.target, "%") {
 		return false
 	}
-	if _, why := settle(r.target, r.create, l.queues); !why.OK() {
+	if _, why := leafAt(r.target, r.create, l.queues); !why.OK() {
 		l.say(i, NeverPlaces, "%s", why.Detail)
 		return true
 	}
@@ -134,7 +134,7 @@ func (l *linter) uselessDefaults() {
 		if l.queues == nil || strings.Contains(r.target, "%") {
 			continue
 		}
-		if _, why := settle(r.target, false, l.queues); !why.OK() {
+		if _, why := leafAt(r.target, false, l.queues); !why.OK() {
 			l.say(i, NeverPlaces, "the default queue cannot be used: %s", why.Detail)
 		}
 	}

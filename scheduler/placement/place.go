@@ -108,7 +108,7 @@ func (r *rule) try(v *variables, queues Queues) outcome {
 		v.set(varDefault, v.substitute(r.target))
 		return result(DefaultSet, v.values[varDefault], yarn.Reason{})
 	}
-	to, why := settle(v.path(r.target, queues), r.create, queues)
+	to, why := leafAt(v.path(r.target, queues), r.create, queues)
 	if why.OK() {
 		out := result(Placed, to.path, yarn.Reason{})
 		out.create = !to.exists
@@ -126,7 +126,7 @@ func (r *rule) fall(v *variables, why yarn.Reason, queues Queues) outcome {
 		why.Code = Rejected
 		return result(Refused, "", why)
 	}
-	to, missing := settle(v.values[varDefault], false, queues)
+	to, missing := leafAt(v.values[varDefault], false, queues)
 	if !missing.OK() {
 		missing.Code = NoDefault
 		missing.Detail = why.Detail + "; nor can the default queue be used: " + missing.Detail
@@ -135,8 +135,8 @@ func (r *rule) fall(v *variables, why yarn.Reason, queues Queues) outcome {
 	return result(ToDefault, to.path, why)
 }
 
-// settle finds the leaf that a path leads to, or that may be created there.
-func settle(path string, create bool, queues Queues) (target, yarn.Reason) {
+// leafAt finds the leaf that a path leads to, or that may be created there.
+func leafAt(path string, create bool, queues Queues) (target, yarn.Reason) {
 	path, ok := tidied(path)
 	if !ok {
 		return target{}, no(EmptyPath, path, "the path %q has an empty part", path)

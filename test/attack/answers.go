@@ -42,7 +42,7 @@ func answers(a *arena) {
 	rm.start()
 	b := &besieged{arena: a, rm: rm}
 	b.fill(pick(a, 3000, 1000), pick(a, 1000, 200))
-	b.settle()
+	b.noteMemory()
 	calls := pick(a, 1000, 150)
 	list := []string{"getApplications"}
 	for _, s := range []scene{
@@ -130,8 +130,8 @@ func (b *besieged) submit(p *peer) error {
 		AmContainerSpec: &pb.ContainerLaunchContext{}, Resource: &pb.Resource{Memory: proto.Int64(1024), VirtualCores: proto.Int32(1)}}}, &pb.SubmitApplicationResponse{})
 }
 
-// settle notes how much memory the daemon has at rest.
-func (b *besieged) settle() {
+// noteMemory notes how much memory the daemon has at rest.
+func (b *besieged) noteMemory() {
 	b.rm.rests(10 * time.Second)
 	time.Sleep(pick(b.arena, 5*time.Second, 100*time.Millisecond)) // what the preparations have left is given back
 	b.resident = b.rm.resident()
@@ -274,7 +274,7 @@ func (b *besieged) master(connections int, reads bool) {
 	}
 	again, err := proto.Marshal(&pb.AllocateRequest{ResponseId: &last, Progress: proto.Float32(0)})
 	b.must(err)
-	b.settle()
+	b.noteMemory()
 	b.figure(name+": containers in the answer", float64(granted), fmt.Sprintf("%d bytes", proto.Size(&got)))
 	var (
 		answered, failed atomic.Int64

@@ -229,9 +229,9 @@ func (o *outbox) shut() {
 	o.changed.Broadcast()
 }
 
-// settle waits until everything is written or the outbox is closed; the
+// flushed returns when everything is written or the outbox is closed; the
 // write deadline bounds it.
-func (o *outbox) settle() {
+func (o *outbox) flushed() {
 	o.mu.Lock()
 	for !o.closed && (o.flushing || len(o.queue) > 0) {
 		o.changed.Wait()

@@ -121,7 +121,7 @@ func (c *conn) refuse(r *refusal) {
 	}
 	c.out.corked = false
 	c.out.end(b, false)
-	c.out.settle()
+	c.out.flushed()
 	c.linger()
 }
 

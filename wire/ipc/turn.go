@@ -133,7 +133,7 @@ func (c *conn) written() bool {
 	err := o.flush()
 	o.corked, c.corked = false, false
 	o.unlock(err)
-	o.settle()
+	o.flushed()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return !o.closed

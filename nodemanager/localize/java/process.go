@@ -91,7 +91,7 @@ func (c *crew) shift() error {
 		}
 	}
 	c.f.cfg.Log.Info("a localizer has ended", "container", p.id, "public", c.key.public, "error", err)
-	c.f.settle(p, err)
+	c.f.finish(p, err)
 	return err
 }
 
@@ -116,8 +116,8 @@ func (f *Fetcher) leave(p *process) bool {
 	return p.dying && p.current == nil
 }
 
-// settle finishes what the process has not.
-func (f *Fetcher) settle(p *process, err error) {
+// finish finishes what the process has not.
+func (f *Fetcher) finish(p *process, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if p.current == nil {
