@@ -2,8 +2,8 @@ package capacity
 
 import (
 	"fmt"
-	"slices"
 
+	"github.com/heddle-project/heddle/scheduler/capacity/order"
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
@@ -138,17 +138,17 @@ func (s *Scheduler) checkOrders(q *Queue) string {
 	for p := range orders {
 		for m := range orders[p] {
 			o := &orders[p][m]
-			if o.keys == nil {
+			if !o.Made() {
 				continue
 			}
 			asks := part(p)
 			if mode(m) == ignore {
 				asks = 0
 			}
-			now := childOrder{}
-			now.make(s, q, part(p), asks)
-			if !slices.Equal(o.fixed, now.fixed) || !slices.Equal(o.keys, now.keys) {
-				return fmt.Sprintf("%s, partition %d, mode %d: the keys of its children are kept as %x of %x, should be %x of %x", q.Path, p, m, o.keys, o.fixed, now.keys, now.fixed)
+			now := order.Children{}
+			now.Make(&s.Core, q, part(p), asks)
+			if how := o.Differs(&now); how != "" {
+				return fmt.Sprintf("%s, partition %d, mode %d: %s", q.Path, p, m, how)
 			}
 		}
 	}

@@ -3,81 +3,17 @@ package capacity
 import (
 	"cmp"
 	"math"
-	"math/bits"
 	"slices"
 
-	"github.com/heddle-project/heddle/scheduler/capacity/tree"
+	"github.com/heddle-project/heddle/scheduler/capacity/order"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
-	"github.com/heddle-project/heddle/scheduler/javanum"
-	"github.com/heddle-project/heddle/scheduler/shortcut"
 )
-
-// childOrder is the order in which a parent's children are served in one partition
-// by one kind of walk. Each child that wants something stands in a tournament with a
-// key: the least one is served first. See shortcuts for how it is kept up to date.
-type childOrder struct {
-	keys    shortcut.Tournament // nil until a walk asks for it
-	fixed   []uint64            // by child: what its use does not change in its key
-	byTie   []*Queue            // the children, by the lowest bits of their keys
-	tieBits uint8               // how many bits those are; never all are set, so that no key is shortcut.NoKey
-}
-
-// A key is, from the highest bit down: whether the child must not use the partition,
-// whether it is entitled to nothing there, whether it uses all that it is entitled to
-// (of equals, the priority is looked at before the exact use), its place by priority
-// among its siblings, the part of its capacity in use, and its place among siblings
-// where all of this is the same. No two children have the same key.
-const (
-	keyDenied  = 1 << 63
-	keyNothing = 1 << 62
-	keyFull    = 1 << 61
-	useBits    = 32
-	orderBits  = 61 - useBits // for priority and ties
-)
-
-// first is the child with the least key, or nil when none is left.
-func (o *childOrder) first() *Queue {
-	if o.keys.Least() == shortcut.NoKey {
-		return nil
-	}
-	return o.byTie[o.keys.Least()&(1<<o.tieBits-1)]
-}
-
-// place gives a child its place in a partition, by what it wants in the one that asks are for.
-func (o *childOrder) place(s *Scheduler, c *Queue, p, asks part) {
-	k := uint64(shortcut.NoKey)
-	if s.Calc.Positive(&s.Books.Total, &c.Ledger[asks].Pending) {
-		k = o.key(c.Place, &c.Shares[p])
-	}
-	o.keys.Set(c.Place, k)
-}
-
-// key is that of a child with so much in use.
-//
-// compat: those that are entitled to nothing go by their part of the cluster.
-func (o *childOrder) key(child int32, sh *tree.Share) uint64 {
-	k := o.fixed[child]
-	used := sh.UsedCapacity
-	if k&keyNothing != 0 {
-		used = sh.AbsoluteUsed
-	}
-	if used != used { // greater than all numbers, and priorities do not count
-		return k | keyFull | (1<<61-1)>>o.tieBits<<o.tieBits
-	}
-	if used >= 1 {
-		k |= keyFull
-	}
-	// As integers, numbers are in their order if the signs are.
-	n := math.Float32bits(used)
-	n ^= uint32(int32(n)>>31) | 1<<31
-	return k | uint64(n)<<o.tieBits
-}
 
 // children goes through those children of a queue that want something, in their order.
 type children struct {
 	s    *Scheduler
-	o    *childOrder
+	o    *order.Children
 	from int    // what is left out from there on is to be taken back
 	last *Queue // whom next has returned
 	only *Queue // or nil
@@ -90,9 +26,9 @@ func (r *round) children(q *Queue) children {
 		return children{only: r.why.childOf(q)}
 	}
 	o := r.s.orderOf(q, r.part, r.mode)
-	if o.keys == nil {
+	if !o.Made() {
 		core.Keep(r.s.Journal, o)
-		o.make(r.s, q, r.part, r.asks)
+		o.Make(&r.s.Core, q, r.part, r.asks)
 	}
 	return children{s: r.s, o: o, from: len(r.s.leftOut)}
 }
@@ -104,92 +40,27 @@ func (c *children) next() *Queue {
 		return c.last
 	}
 	if c.last != nil {
-		c.s.leaveOut(c.o, c.last)
+		c.s.leftOut = append(c.s.leftOut, leftOut{c.last.Place, c.o.LeaveOut(c.last)})
 	}
-	c.last = c.o.first()
+	c.last = c.o.First()
 	return c.last
 }
 
 // done puts everybody back into the order.
 func (c *children) done() {
-	if c.o != nil {
-		c.s.takeBack(c.o, c.from)
+	if c.o == nil {
+		return
 	}
-}
-
-// make gives all children their keys.
-func (o *childOrder) make(s *Scheduler, q *Queue, p, asks part) {
-	o.fix(s, q, p)
-	o.keys = shortcut.NewTournament(len(q.Children))
-	for _, c := range q.Children {
-		o.place(s, c, p, asks)
+	for _, l := range c.s.leftOut[c.from:] {
+		c.o.TakeBack(l.child, l.key)
 	}
-}
-
-// fix finds what use does not change in the keys of a parent's children.
-func (o *childOrder) fix(s *Scheduler, q *Queue, p part) {
-	n := len(q.Children)
-	o.tieBits = uint8(bits.Len(uint(n)))
-	o.fixed, o.byTie = make([]uint64, n), make([]*Queue, n)
-	children := slices.Clone(q.Children)
-	slices.SortStableFunc(children, func(a, b *Queue) int { return compareEntitled(&a.Shares[p], &b.Shares[p]) })
-	label := s.Books.Partition(p).Name
-	ranks := rankPriorities(q)
-	for tie, c := range children {
-		o.byTie[tie] = c
-		k := uint64(tie)
-		if !c.MayUse(label) {
-			k |= keyDenied
-		}
-		if f := c.Shares[p].Absolute; !(f > 0 || f != f) {
-			k |= keyNothing
-		}
-		if q.Conf.ByPriority {
-			rank, _ := slices.BinarySearch(ranks, -int64(c.Conf.Priority))
-			k |= uint64(min(rank, 1<<(orderBits-o.tieBits)-1)) << (useBits + o.tieBits)
-		}
-		o.fixed[c.Place] = k
-	}
-}
-
-// rankPriorities lists the priorities of the children, negated, the highest first.
-func rankPriorities(q *Queue) []int64 {
-	out := make([]int64, len(q.Children))
-	for i, c := range q.Children {
-		out[i] = -int64(c.Conf.Priority)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// compareEntitled orders siblings that use the same part of their capacities: the
-// one that is entitled to more comes first.
-func compareEntitled(x, y *tree.Share) int {
-	if x.HasMin || y.HasMin {
-		return slices.Compare(y.ConfMin[:], x.ConfMin[:])
-	}
-	return javanum.Compare(float64(y.Absolute), float64(x.Absolute))
+	c.s.leftOut = c.s.leftOut[:c.from]
 }
 
 // leftOut is a child that a walk is done with, and its key.
 type leftOut struct {
 	child int32
 	key   uint64
-}
-
-// leaveOut leaves a child out for the rest of the walk, so that the next one comes first.
-func (s *Scheduler) leaveOut(o *childOrder, c *Queue) {
-	s.leftOut = append(s.leftOut, leftOut{c.Place, o.keys.Least()})
-	o.keys.Set(c.Place, shortcut.NoKey)
-}
-
-// takeBack ends the walk over the children of a parent: those that were left out since
-// then, when s.leftOut was so long, are back in their places.
-func (s *Scheduler) takeBack(o *childOrder, from int) {
-	for _, l := range s.leftOut[from:] {
-		o.keys.Set(l.child, l.key)
-	}
-	s.leftOut = s.leftOut[:from]
 }
 
 // compareFifo orders by priority, then by age.

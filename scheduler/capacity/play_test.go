@@ -22,6 +22,7 @@ type play struct {
 	t            *rapid.T
 	sc           *scene
 	quick, plain *Scheduler
+	heard        *heard                             // of the quick one
 	memory       map[string]map[string]*twin.Memory // what the twin remembers
 	outdated     map[*leaf]int64                    // see snapshot.kept
 	asking       map[*leaf][]*user                  // after the last step, of both
@@ -53,7 +54,7 @@ func newPlay(t *rapid.T) *play {
 	}
 	p.plain, _ = newScheduler(cfg.Capacity, false)
 	p.plain.pass = lookAtEverybody(p.plain)
-	p.sc.refresh = true
+	p.sc.refresh, p.heard = true, listen(p.quick)
 	p.snapshot(p.quick).world.Reload()
 	p.check()
 	return p
@@ -511,6 +512,9 @@ func (p *play) check() {
 		if bad := s.Check(); bad != "" {
 			p.t.Fatal(bad)
 		}
+	}
+	if what := p.heard.missed(); what != "" {
+		p.t.Fatal(what)
 	}
 	p.both(p.left)
 	p.now = p.snapshot(p.quick)

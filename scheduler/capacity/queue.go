@@ -9,6 +9,7 @@
 package capacity
 
 import (
+	"github.com/heddle-project/heddle/scheduler/capacity/order"
 	"github.com/heddle-project/heddle/scheduler/capacity/tree"
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/queue"
@@ -42,10 +43,10 @@ func marksOf(q *Queue) *[2]mark {
 
 // parent is what a queue that has queues has besides what every queue has.
 type parent struct {
-	marks    [2]mark         // by mode: how the last walk that nothing came of ended
-	orders   [][2]childOrder // of its children, by partition and mode
-	apps     int32           // submitted and not finished
-	runnable int32           // not held back by max-parallel-apps
+	marks    [2]mark             // by mode: how the last walk that nothing came of ended
+	orders   [][2]order.Children // of its children, by partition and mode
+	apps     int32               // submitted and not finished
+	runnable int32               // not held back by max-parallel-apps
 }
 
 // NumApps is how many applications are below.

@@ -77,7 +77,7 @@ func partOf(all *config.Config) *config.Capacity {
 // apply puts a configuration and its tree in the place of those before. It cannot fail.
 func (s *Scheduler) apply(cfg *config.Capacity, next *tree.Next) {
 	s.replaceTree(cfg, next)
-	s.Min, s.Most = cfg.Cluster.MinAllocation, cfg.Cluster.MaxAllocation
+	s.SetSizes(cfg.Cluster.MinAllocation, cfg.Cluster.MaxAllocation)
 	s.configureAll()
 	s.Recalculate()
 }

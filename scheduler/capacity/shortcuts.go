@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"github.com/heddle-project/heddle/scheduler/capacity/order"
 	"github.com/heddle-project/heddle/scheduler/core"
 )
 
@@ -78,11 +79,11 @@ func (k *shortcuts) rekey(c *Queue, p part) {
 		return
 	}
 	o := &orders[p]
-	if o[respect].keys != nil {
-		o[respect].place(k.s, c, p, p)
+	if o[respect].Made() {
+		o[respect].Place(&k.s.Core, c, p, p)
 	}
-	if o[ignore].keys != nil {
-		o[ignore].place(k.s, c, p, 0)
+	if o[ignore].Made() {
+		o[ignore].Place(&k.s.Core, c, p, 0)
 	}
 }
 
@@ -97,14 +98,14 @@ func (k *shortcuts) rekeyLent(c *Queue) {
 }
 
 // orderOf is the order of a parent's children, for walks of one kind.
-func (s *Scheduler) orderOf(q *Queue, p part, m mode) *childOrder {
+func (s *Scheduler) orderOf(q *Queue, p part, m mode) *order.Children {
 	if s.shortcuts == nil {
-		return &childOrder{}
+		return &order.Children{}
 	}
 	f := parentOf(q)
 	for len(f.orders) <= int(p) {
 		core.Keep(s.Journal, &f.orders)
-		f.orders = append(f.orders, [2]childOrder{})
+		f.orders = append(f.orders, [2]order.Children{})
 	}
 	return &f.orders[p][m]
 }

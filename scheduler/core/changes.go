@@ -59,13 +59,18 @@ type openings struct {
 	nodes shortcut.Bits
 }
 
-// newOpenings looks at all nodes.
+// newOpenings are those of now.
 func newOpenings(s *Core) *openings {
 	w := &openings{s: s}
-	for i := range s.Books.NodeSlots() {
+	w.lookAround()
+	return w
+}
+
+// lookAround looks at all nodes.
+func (w *openings) lookAround() {
+	for i := range w.s.Books.NodeSlots() {
 		w.look(NodeRef(i))
 	}
-	return w
 }
 
 // Changed looks again at a node.

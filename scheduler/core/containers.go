@@ -95,6 +95,7 @@ func (s *Core) RecoverContainer(r Recovered) ContainerRef {
 	}
 	a.Mastered = a.Mastered || r.AM
 	s.Books.Enter(s.Calc, &a.Live, s.Books.Node(r.Node), c, s.Books.Container(c))
+	s.freed(r.Node)
 	if r.Execution == yarn.Guaranteed {
 		p := s.Books.Node(r.Node).Part
 		a.Shares[p].Used = a.Shares[p].Used.Add(r.Resource)

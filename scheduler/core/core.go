@@ -78,6 +78,14 @@ func New(settings *config.Cluster, calc measure.Calculator, policy Policy) Core 
 // Adopt lets another tree of queues, and other settings of the cluster, be in force.
 func (s *Core) Adopt(settings *config.Cluster, t *queue.Tree) { s.cluster, s.Tree = settings, t }
 
+// SetSizes changes the least and the largest container.
+func (s *Core) SetSizes(least, largest yarn.Resource) {
+	changed := s.Min != least
+	if s.Min, s.Most = least, largest; changed && s.open != nil {
+		s.open.lookAround()
+	}
+}
+
 // App is the application at that index.
 func (s *Core) App(ref AppRef) *App { return s.Apps[ref] }
 

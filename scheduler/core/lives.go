@@ -169,6 +169,8 @@ func (s *Core) MoveApplication(ref AppRef, target string) yarn.Reason {
 	from := a.Leaf
 	s.rebookAll(a, from, to)
 	s.policy.Moved(a, from, to)
+	s.Report(Change{What: Members, Queue: from, App: a})
+	s.Report(Change{What: Members, Queue: to, App: a})
 	return yarn.Reason{}
 }
 

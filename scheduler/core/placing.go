@@ -97,7 +97,6 @@ func (s *Core) Reserve(ref NodeRef, n *cluster.NodeBook, o *Placement) (Containe
 	w.Reservations = append(w.Reservations, c)
 	n.Reserved = c
 	s.ReservedNodes++
-	s.freed(ref)
 	s.use(a.Leaf, a, n.Part, &o.Row.Size, 1, false)
 	s.addReserved(a.Leaf, n.Part, o.Row.Size, 1)
 	return c, box
