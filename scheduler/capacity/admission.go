@@ -20,10 +20,10 @@ func (s *Scheduler) activate(q *Queue) {
 			s.masterLimit(q, part(p))
 		}
 	}
-	if l.pending.count == 0 {
+	if l.pending.Count == 0 {
 		return
 	}
-	l.pending.begin(len(q.Shares))
+	l.pending.Begin(len(q.Shares))
 	if s.pass != nil {
 		s.pass(q)
 	} else {
@@ -36,21 +36,22 @@ func (s *Scheduler) activate(q *Queue) {
 // this pass, which only adds to what masters use.
 func (s *Scheduler) admitPending(q *Queue) {
 	w := &leafOf(q).pending
-	for a := w.next(); a != nil; a = w.next() {
+	for of := w.First(); of != nil; of = w.First() {
+		a := mine(of)
 		switch s.admits(q, a) {
 		case overQueue:
-			w.refuseClass()
+			w.RefuseClass()
 		case overUser:
-			if limit := &w.limits[a.amPart].value; !w.miscounted && !s.Calc.FitsIn(&a.amSize, limit) {
-				w.refuseClass() // it is too large for everybody
+			if limit := &w.Limits[a.wait.Part].Value; !w.Miscounted && !s.Calc.FitsIn(&a.wait.Size, limit) {
+				w.RefuseClass() // it is too large for everybody
 			} else {
-				w.refuseLine()
+				w.RefuseLine()
 			}
 		case fits:
 			s.admit(q, a)
 		}
 	}
-	w.end()
+	w.End()
 }
 
 // hasMasterLimit tells in which partitions the limit is kept up to date.
@@ -105,17 +106,17 @@ const (
 // compat: the limit of one user is looked up once in a pass for each partition
 // and then serves for all users.
 func (s *Scheduler) admits(q *Queue, a *app) verdict {
-	sh := &q.Shares[a.amPart]
+	sh := &q.Shares[a.wait.Part]
 	free := leafOf(q).active.len() < 1 || !s.Calc.Positive(&leafOf(q).lastCluster, &sh.AMUsed)
-	if with := a.amSize.Add(sh.AMUsed); !free && !s.Calc.FitsIn(&with, &sh.AMLimit) {
+	if with := a.wait.Size.Add(sh.AMUsed); !free && !s.Calc.FitsIn(&with, &sh.AMLimit) {
 		return overQueue
 	}
 	u := leafOf(q).Enter(q, a.User)
-	limit := &leafOf(q).pending.limits[a.amPart]
-	if !limit.known {
-		limit.known, limit.value = true, s.userMasterLimit(q, u, a.amPart)
+	limit := &leafOf(q).pending.Limits[a.wait.Part]
+	if !limit.Known {
+		limit.Known, limit.Value = true, s.userMasterLimit(q, u, a.wait.Part)
 	}
-	if with := a.amSize.Add(u.Shares[a.amPart].AMUsed); !free && !s.Calc.FitsIn(&with, &limit.value) {
+	if with := a.wait.Size.Add(u.Shares[a.wait.Part].AMUsed); !free && !s.Calc.FitsIn(&with, &limit.Value) {
 		return overUser
 	}
 	return fits
@@ -125,20 +126,20 @@ func (s *Scheduler) admits(q *Queue, a *app) verdict {
 // now. The zero Reason is that of one that no pass has looked at.
 func (s *Scheduler) masterRefusal(a *app) yarn.Reason {
 	q, w := a.queue, &leafOf(a.queue).pending
-	if !a.waits || w.passes == a.joined {
+	if !a.waits || w.Passes == a.joined {
 		return yarn.Reason{}
 	}
-	sh, label := &q.Shares[a.amPart], s.Books.Partition(a.amPart).Name
-	if with := a.amSize.Add(sh.AMUsed); !s.Calc.FitsIn(&with, &sh.AMLimit) {
+	sh, label := &q.Shares[a.wait.Part], s.Books.Partition(a.wait.Part).Name
+	if with := a.wait.Size.Add(sh.AMUsed); !s.Calc.FitsIn(&with, &sh.AMLimit) {
 		return yarn.Reason{Code: fit.AMLimit, Subject: q.Path, Needed: with, Limit: sh.AMLimit, Key: settingOf(q, label, masterShare)}
 	}
 	var used resource
 	if u := leafOf(q).Named(a.User); u != nil {
-		used = u.Shares[a.amPart].AMUsed
+		used = u.Shares[a.wait.Part].AMUsed
 	}
-	if int(a.amPart) < len(w.limits) && w.limits[a.amPart].known {
-		limit := w.limits[a.amPart].value
-		if with := a.amSize.Add(used); !s.Calc.FitsIn(&with, &limit) {
+	if int(a.wait.Part) < len(w.Limits) && w.Limits[a.wait.Part].Known {
+		limit := w.Limits[a.wait.Part].Value
+		if with := a.wait.Size.Add(used); !s.Calc.FitsIn(&with, &limit) {
 			return yarn.Reason{Code: fit.UserAMLimit, Subject: q.Path, Needed: with, Limit: limit, Detail: a.User,
 				Key: settingOf(q, label, masterShare) + ", " + userSettings(q)}
 		}
@@ -149,7 +150,7 @@ func (s *Scheduler) masterRefusal(a *app) yarn.Reason {
 func (s *Scheduler) admit(q *Queue, a *app) {
 	l := leafOf(q)
 	u := leafOf(q).Enter(q, a.User)
-	l.pending.exit(a)
+	l.pending.Exit(&a.wait)
 	l.Count(u, 1, -1)
 	a.waits = false
 	if !a.active { // with LikeApache it may be admitted twice
@@ -157,7 +158,7 @@ func (s *Scheduler) admit(q *Queue, a *app) {
 		l.active.enter(a, policyOf(q))
 	}
 	s.chargeMaster(q, u, a, 1)
-	u.Shares[a.amPart].AMLimit = l.pending.limits[a.amPart].value
+	u.Shares[a.wait.Part].AMLimit = l.pending.Limits[a.wait.Part].Value
 }
 
 // mayRun tells whether max-parallel-apps lets one more application run.

@@ -6,16 +6,18 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/heddle-project/heddle/scheduler/capacity/waiting"
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/yarn"
 )
 
 // inOrder is who waits for admission, from first to last.
-func inOrder(w *pendings) []*app {
-	list := w.appendTo(nil)
+func inOrder(w *waiting.Apps) (list []*app) {
+	w.Each(func(a *core.App) { list = append(list, mine(a)) })
 	slices.SortFunc(list, comparePending)
 	return list
 }
@@ -73,13 +75,13 @@ func TestAdmissionLooksAtEnough(t *testing.T) {
 // true: what it needs is what is used with it, and not within what limits it.
 func refused(s *Scheduler, a *app) bool {
 	why := s.masterRefusal(a)
-	sh := &a.queue.Shares[a.amPart]
+	sh := &a.queue.Shares[a.wait.Part]
 	switch why.Code {
 	case fit.AMLimit:
-		return why.Subject == a.queue.Path && why.Needed == a.amSize.Add(sh.AMUsed) && why.Limit == sh.AMLimit && !s.Calc.FitsIn(&why.Needed, &why.Limit)
+		return why.Subject == a.queue.Path && why.Needed == a.wait.Size.Add(sh.AMUsed) && why.Limit == sh.AMLimit && !s.Calc.FitsIn(&why.Needed, &why.Limit)
 	case fit.UserAMLimit:
 		u := leafOf(a.queue).Named(a.User)
-		return why.Subject == a.queue.Path && why.Detail == a.User && why.Needed == a.amSize.Add(u.Shares[a.amPart].AMUsed) && !s.Calc.FitsIn(&why.Needed, &why.Limit)
+		return why.Subject == a.queue.Path && why.Detail == a.User && why.Needed == a.wait.Size.Add(u.Shares[a.wait.Part].AMUsed) && !s.Calc.FitsIn(&why.Needed, &why.Limit)
 	}
 	return !s.Calc.Positive(&leafOf(a.queue).lastCluster, &leafOf(a.queue).lastCluster) // nobody is admitted to an empty cluster
 }

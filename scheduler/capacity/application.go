@@ -5,6 +5,7 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/capacity/tree"
 	"github.com/heddle-project/heddle/scheduler/capacity/users"
+	"github.com/heddle-project/heddle/scheduler/capacity/waiting"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
@@ -31,11 +32,8 @@ type app struct {
 
 	core.App
 
-	amPart part
-	amSize resource
+	wait waiting.Waiter // for admission, with its master
 
-	line   *line // that it waits in, and its place there
-	lineAt int
 	joined uint64 // how many passes over who waits had been when it came
 
 	orderUsed, orderPending int64 // memory, as the fair order knows it
@@ -56,7 +54,7 @@ func (s *Scheduler) Admit(in *demand.Application, path string) (*core.App, yarn.
 		return nil, why
 	}
 	a := &app{App: core.App{Application: *in, Priority: priority}}
-	a.Own = a
+	a.Own, a.wait.App = a, &a.App
 	a.enters(q)
 	return &a.App, yarn.Reason{}
 }
@@ -167,9 +165,9 @@ func (s *Scheduler) Removed(gone *core.App) {
 // Started has an attempt wait for admission.
 func (s *Scheduler) Started(of *core.App) {
 	a, at := mine(of), &of.Attempt
-	a.amPart, a.amSize = s.Part(at.AMLabel), at.AM
+	a.wait.Part, a.wait.Size = s.Part(at.AMLabel), at.AM
 	if a.Unmanaged {
-		a.amPart, a.amSize = 0, s.Min
+		a.wait.Part, a.wait.Size = 0, s.Min
 	}
 	a.waits, a.active = false, false
 	a.orderUsed, a.orderPending, a.unsettled = 0, 0, false
@@ -193,8 +191,8 @@ func (s *Scheduler) join(q *Queue, a *app) {
 	l.runnable++
 	l.Count(u, 0, 1)
 	if !a.waits {
-		l.pending.enter(a)
-		a.waits, a.joined = true, l.pending.passes
+		l.pending.Enter(&a.wait)
+		a.waits, a.joined = true, l.pending.Passes
 	}
 	if s.Calc.Positive(&l.lastCluster, &l.lastCluster) {
 		s.activate(q)
@@ -215,7 +213,7 @@ func (s *Scheduler) separate(q *Queue, a *app, to *Queue) {
 		l.runnable--
 	} else {
 		l.waiting = slices.DeleteFunc(l.waiting, func(o *app) bool { return o == a })
-		l.pending.miscounted = true
+		l.pending.Miscounted = true
 	}
 	wasActive := a.active
 	calm(q, a)
@@ -227,7 +225,7 @@ func (s *Scheduler) separate(q *Queue, a *app, to *Queue) {
 		l.Count(u, -1, 0)
 	}
 	if a.waits && (!wasActive || to != q) {
-		l.pending.exit(a)
+		l.pending.Exit(&a.wait)
 		a.waits = false
 		if wasActive {
 			s.leaveInLine(q, a)
@@ -246,11 +244,11 @@ func (s *Scheduler) separate(q *Queue, a *app, to *Queue) {
 }
 
 func (s *Scheduler) chargeMaster(q *Queue, u *user, a *app, sign int64) {
-	size := a.amSize
+	size := a.wait.Size
 	for i := range size {
 		size[i] *= sign
 	}
-	sh, us := &q.Shares[a.amPart], &u.Shares[a.amPart]
+	sh, us := &q.Shares[a.wait.Part], &u.Shares[a.wait.Part]
 	sh.AMUsed = sh.AMUsed.Add(size)
 	us.AMUsed = us.AMUsed.Add(size)
 }
@@ -380,22 +378,22 @@ func (s *Scheduler) Prioritize(of *core.App, priority int32) {
 		compare := policyOf(q)
 		l.active.exit(a, compare)
 		if a.waits {
-			l.pending.exit(a)
+			l.pending.Exit(&a.wait)
 		}
 		a.Priority = priority
 		l.active.enter(a, compare)
 		if a.waits {
-			l.pending.enter(a)
+			l.pending.Enter(&a.wait)
 		}
 	case a.waits:
-		l.pending.exit(a)
+		l.pending.Exit(&a.wait)
 		a.Priority = priority
-		l.pending.enter(a)
+		l.pending.Enter(&a.wait)
 	case a.Running && s.AsApache:
 		// compat: who is held back by max-parallel-apps gets into the line for admission.
 		a.Priority = priority
-		l.pending.enter(a)
-		l.pending.miscounted = true
-		a.waits, a.joined = true, l.pending.passes
+		l.pending.Enter(&a.wait)
+		l.pending.Miscounted = true
+		a.waits, a.joined = true, l.pending.Passes
 	}
 }

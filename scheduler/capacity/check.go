@@ -109,9 +109,15 @@ func (c *recount) checkLists() string {
 			if i > 0 && q.Conf.Ordering != config.FairOrder && policyOf(q)(leafOf(q).active.apps[i-1], a) >= 0 {
 				return fmt.Sprintf("%s: %v is out of order", q.Path, a.ID)
 			}
-			am = am.Add(a.amSize)
+			am = am.Add(a.wait.Size)
 		}
-		if wrong := leafOf(q).pending.check(q); wrong != "" {
+		wrong := leafOf(q).pending.Check()
+		leafOf(q).pending.Each(func(of *core.App) {
+			if a := mine(of); !a.waits || a.active || a.queue != q {
+				wrong = fmt.Sprintf("%v does not wait here", a.ID)
+			}
+		})
+		if wrong != "" {
 			return fmt.Sprintf("%s: who waits: %s", q.Path, wrong)
 		}
 		if wrong := leafOf(q).active.check(); wrong != "" {

@@ -69,7 +69,7 @@ func (s *Scheduler) outsideWalks(a *app) yarn.Reason {
 		if why := s.masterRefusal(a); !why.OK() {
 			return why
 		}
-		return yarn.Reason{Code: fit.NotActivated, Subject: a.queue.Path, Key: settingOf(a.queue, s.Books.Partition(a.amPart).Name, masterShare)}
+		return yarn.Reason{Code: fit.NotActivated, Subject: a.queue.Path, Key: settingOf(a.queue, s.Books.Partition(a.wait.Part).Name, masterShare)}
 	case s.cutOff(a.queue) != nil:
 		q := s.cutOff(a.queue)
 		return yarn.Reason{Code: fit.QueueRemoved, Subject: q.Path, Key: settingOf(q.Up, "", "queues")}

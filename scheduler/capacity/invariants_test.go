@@ -253,7 +253,7 @@ func (p *play) mayRun(ref AppRef) bool {
 // ordersSound sees that no order contradicts itself.
 func (v *snapshot) ordersSound() string {
 	for q := range v.queues {
-		if q.Leaf && (!isOrder(leafOf(q).active.apps, policyOf(q)) || !isOrder(leafOf(q).pending.appendTo(nil), comparePending)) {
+		if q.Leaf && (!isOrder(leafOf(q).active.apps, policyOf(q)) || !isOrder(inOrder(&leafOf(q).pending), comparePending)) {
 			return fmt.Sprintf("the order of applications of %s contradicts itself", q.Path)
 		}
 	}

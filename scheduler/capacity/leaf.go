@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"github.com/heddle-project/heddle/scheduler/capacity/users"
+	"github.com/heddle-project/heddle/scheduler/capacity/waiting"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -27,9 +28,9 @@ type leaf struct {
 	queueLimit resource // what headrooms and the limit of masters are taken from
 	minFactor  float32
 
-	stale   []*app   // whose place in a fair order has to be looked at
-	pending pendings // waiting for admission
-	waiting []*app   // held back by max-parallel-apps, by arrival
+	stale   []*app       // whose place in a fair order has to be looked at
+	pending waiting.Apps // waiting for admission
+	waiting []*app       // held back by max-parallel-apps, by arrival
 
 	runnable    int32
 	lastCluster resource
@@ -43,14 +44,15 @@ func newLeaf(c *core.Core, parts int) *leaf {
 
 // NumApps is how many applications the leaf has, waiting ones included.
 func (l *leaf) NumApps() int32 {
-	return int32(l.active.len() + l.pending.count + len(l.waiting))
+	return int32(l.active.len() + l.pending.Count + len(l.waiting))
 }
 
 // Applications appends those that are admitted, or wait to be.
 func (l *leaf) Applications(ids []yarn.ApplicationID) []yarn.ApplicationID {
-	for _, a := range l.pending.appendTo(l.active.apps[:len(l.active.apps):len(l.active.apps)]) {
+	for _, a := range l.active.apps {
 		ids = append(ids, a.ID)
 	}
+	l.pending.Each(func(a *core.App) { ids = append(ids, a.ID) })
 	return ids
 }
 

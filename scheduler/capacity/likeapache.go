@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"github.com/heddle-project/heddle/scheduler/capacity/tree"
+	"github.com/heddle-project/heddle/scheduler/capacity/waiting"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
 )
@@ -90,8 +91,8 @@ func (s *Scheduler) keepPart(cfg *config.Capacity, next *tree.Next) {
 func (s *Scheduler) leaveInLine(q *Queue, a *app) {
 	rest := *a
 	rest.App = a.Bare()
-	rest.Own = &rest
+	rest.Own, rest.wait = &rest, waiting.Waiter{Master: a.wait.Master, App: &rest.App}
 	rest.member.User, rest.waits, rest.active = nil, true, false
-	leafOf(q).pending.enter(&rest)
-	leafOf(q).pending.miscounted = true
+	leafOf(q).pending.Enter(&rest.wait)
+	leafOf(q).pending.Miscounted = true
 }

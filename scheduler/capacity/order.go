@@ -63,26 +63,6 @@ type leftOut struct {
 	key   uint64
 }
 
-// compareFifo orders by priority, then by age.
-func compareFifo(a, b *app) int {
-	return cmp.Or(cmp.Compare(b.Priority, a.Priority), compareAge(a, b))
-}
-
-func compareAge(a, b *app) int {
-	return cmp.Or(a.ID.Compare(b.ID), cmp.Compare(a.Attempt.StartWall, b.Attempt.StartWall))
-}
-
-// comparePending orders applications that wait for admission.
-func comparePending(a, b *app) int {
-	if a.Recovering != b.Recovering {
-		if a.Recovering {
-			return -1
-		}
-		return 1
-	}
-	return compareFifo(a, b)
-}
-
 // magnitude is the memory that the fair order goes by.
 func (a *app) magnitude(weighted bool) float64 {
 	m := float64(a.orderUsed)
@@ -109,9 +89,12 @@ func compareFair(weighted bool) func(a, b *app) int {
 		case y == 0 && x > 0:
 			return -1
 		}
-		return compareAge(a, b)
+		return order.Age(&a.App, &b.App)
 	}
 }
+
+func compareFifo(a, b *app) int    { return order.Fifo(&a.App, &b.App) }
+func comparePending(a, b *app) int { return order.Pending(&a.App, &b.App) }
 
 // policy is how the leaf orders its active applications.
 func policyOf(q *Queue) func(a, b *app) int {

@@ -52,20 +52,20 @@ func (s *Scheduler) MasterMoved(of *core.App, box *cluster.Container, from, to p
 	a := mine(of)
 	q := a.queue
 	if a.waits {
-		leafOf(q).pending.exit(a)
+		leafOf(q).pending.Exit(&a.wait)
 	}
 	charged := a.active
 	if s.AsApache {
-		a.amPart, a.amSize, charged = from, box.Resource, leafOf(q).Named(a.User) != nil
+		a.wait.Part, a.wait.Size, charged = from, box.Resource, leafOf(q).Named(a.User) != nil
 	}
 	if charged {
 		s.chargeMaster(q, leafOf(q).Enter(q, a.User), a, -1)
 	}
-	a.amPart, a.amSize = to, box.Resource
+	a.wait.Part, a.wait.Size = to, box.Resource
 	if charged {
 		s.chargeMaster(q, leafOf(q).Enter(q, a.User), a, 1)
 	}
 	if a.waits {
-		leafOf(q).pending.enter(a)
+		leafOf(q).pending.Enter(&a.wait)
 	}
 }

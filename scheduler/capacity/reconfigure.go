@@ -192,7 +192,7 @@ func (s *Scheduler) Fit(parts int) {
 // first time has counted anew the users with whom the share of masters is divided.
 func (s *Scheduler) Entitle(nodes bool) {
 	s.live().Entitle(s.tree.Root)
-	waits := func(q *Queue) bool { return q != nil && q.Leaf && leafOf(q).pending.count > 0 }
+	waits := func(q *Queue) bool { return q != nil && q.Leaf && leafOf(q).pending.Count > 0 }
 	if nodes && slices.ContainsFunc(s.tree.Queues, waits) {
 		s.live().Entitle(s.tree.Root)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -69,4 +70,12 @@ func TestASweepTriesAgainWhereAPartitionLendsItsRoom(t *testing.T) {
 	if n := x.sweepAll(t); n != 1 {
 		t.Errorf("%d decisions in a partition that lends its room", n)
 	}
+}
+
+func TestSweepsDoNotVisitANodeThatIsFullOfRecoveredContainers(t *testing.T) {
+	x := newSmall(t, nil)
+	n := x.node("h1", 1, 8192, 8, "")
+	x.sweepAll(t)
+	x.RecoverContainer(core.Recovered{ID: yarn.ContainerID{Attempt: x.Apps[x.app].Attempt.ID, Number: 1}, App: x.app, Node: n, Resource: yarn.NewResource(8192, 8)})
+	x.sound()
 }

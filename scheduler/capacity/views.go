@@ -12,7 +12,7 @@ import (
 // Admission is how far the application has come; see the facade.
 func (s *Scheduler) Admission(ref AppRef) core.Admission {
 	a := s.app(ref)
-	return core.Admission{Runnable: a.runnable, Active: a.active, AM: a.amSize}
+	return core.Admission{Runnable: a.runnable, Active: a.active, AM: a.wait.Size}
 }
 
 // QueueInfo is a picture of one queue.
@@ -42,7 +42,7 @@ func (s *Scheduler) QueueInfo(of *queue.Queue) queue.Info {
 	}
 	if q.Leaf {
 		l := leafOf(q)
-		i.ActiveApps, i.PendingApps, i.WaitingApps, i.ActiveUsers = int32(l.active.len()), int32(l.pending.count), int32(len(l.waiting)), int32(len(l.All))
+		i.ActiveApps, i.PendingApps, i.WaitingApps, i.ActiveUsers = int32(l.active.len()), int32(l.pending.Count), int32(len(l.waiting)), int32(len(l.All))
 		own.MaxApps, own.MaxAppsPerUser = q.MaxApps, q.MaxAppsPerUser
 		own.Users = s.userInfo(q)
 	}

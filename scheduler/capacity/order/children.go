@@ -1,4 +1,5 @@
-// Package order has the order in which a parent's children are served.
+// Package order has the orders in which a parent's children and a leaf's applications
+// are served.
 package order
 
 import (
