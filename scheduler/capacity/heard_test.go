@@ -20,6 +20,7 @@ type member struct {
 	leaf     string
 	priority int32
 	running  bool
+	active   bool
 }
 
 func listen(s *Scheduler) *heard {
@@ -51,7 +52,7 @@ func (h *heard) look() {
 	}
 	for _, a := range h.s.Apps {
 		if a != nil && !a.Gone {
-			h.apps[a.ID.String()] = member{a.Leaf.Path, a.Priority, a.Running}
+			h.apps[a.ID.String()] = member{a.Leaf.Path, a.Priority, a.Running, mine(a).active}
 		}
 	}
 }
