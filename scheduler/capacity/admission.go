@@ -29,7 +29,6 @@ func (s *Scheduler) activate(q *Queue) {
 	} else {
 		s.admitPending(q)
 	}
-	s.reordered(q)
 }
 
 // admitPending admits in the order of who waits. What is refused stays so in

@@ -181,9 +181,9 @@ func (s *Scheduler) Started(of *core.App) {
 
 // join puts the attempt into the leaf's lists and admits who can be.
 func (s *Scheduler) join(q *Queue, a *app) {
+	defer s.reordered(q)
 	l := leafOf(q)
-	u := leafOf(q).Enter(q, a.User)
-	s.reordered(q)
+	u := l.Enter(q, a.User)
 	if a.listed = a.runnable; !a.runnable {
 		l.waiting = append(l.waiting, a)
 		return
