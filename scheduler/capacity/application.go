@@ -181,13 +181,19 @@ func (s *Scheduler) Started(of *core.App) {
 
 // join puts the attempt into the leaf's lists and admits who can be.
 func (s *Scheduler) join(q *Queue, a *app) {
-	defer s.reordered(q)
 	l := leafOf(q)
 	u := l.Enter(q, a.User)
-	if a.listed = a.runnable; !a.runnable {
+	if a.listed = a.runnable; a.runnable {
+		s.enterLine(q, u, a)
+	} else {
 		l.waiting = append(l.waiting, a)
-		return
 	}
+	s.reordered(q)
+}
+
+// enterLine has the attempt wait for admission.
+func (s *Scheduler) enterLine(q *Queue, u *user, a *app) {
+	l := leafOf(q)
 	l.runnable++
 	l.Count(u, 0, 1)
 	if !a.waits {
