@@ -146,9 +146,9 @@ func (s *Scheduler) toGiveUp(w *demand.Want, need *resource) ContainerRef {
 		buckets *= 2
 	}
 	for _, c := range w.Reservations {
-		box := s.Books.Container(c)
-		bucket := s.Books.Node(box.Node).Hash & (buckets - 1)
-		if s.Calc.FitsIn(need, &box.Resource) && (best < 0 || bucket < bestBucket) {
+		container := s.Books.Container(c)
+		bucket := s.Books.Node(container.Node).Hash & (buckets - 1)
+		if s.Calc.FitsIn(need, &container.Resource) && (best < 0 || bucket < bestBucket) {
 			best, bestBucket = c, bucket
 		}
 	}

@@ -31,7 +31,7 @@ type recount struct {
 	users map[*Queue]map[string][]resource
 }
 
-func (c *recount) charge(a *core.App, p part, box *cluster.Container) {
+func (c *recount) charge(a *core.App, p part, container *cluster.Container) {
 	q := mine(a).queue
 	users := c.users[q]
 	if users == nil {
@@ -41,7 +41,7 @@ func (c *recount) charge(a *core.App, p part, box *cluster.Container) {
 	if users[a.User] == nil {
 		users[a.User] = make([]resource, c.s.Books.Partitions())
 	}
-	users[a.User][p] = users[a.User][p].Add(box.Resource)
+	users[a.User][p] = users[a.User][p].Add(container.Resource)
 }
 
 // checkApps sees that the core and the policy know the same leaf.

@@ -13,7 +13,7 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 	if !place {
 		return out
 	}
-	c, box := s.Allocate(r.node, r.book, &o.Placement)
+	c, container := s.Allocate(r.node, r.book, &o.Placement)
 	a, kind := o.app, cluster.Allocated
 	switch {
 	case o.From >= 0:
@@ -21,7 +21,7 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 	case o.Excess < 0 && r.isIdle(a.queue, a): // the walk has just looked at it
 		leafOf(a.queue).active.passBy(int(o.place))
 	}
-	return decide(out, kind, c, box)
+	return decide(out, kind, c, container)
 }
 
 // consider does all that is to be done of a proposal before a container is placed. It
@@ -41,8 +41,8 @@ func (s *Scheduler) consider(r *round, o *outcome, out []cluster.Decision) ([]cl
 			s.GiveUp(o.Excess)
 		}
 	case o.From < 0:
-		c, box := s.Reserve(r.node, r.book, &o.Placement)
-		out = decide(out, cluster.Reserved, c, box)
+		c, container := s.Reserve(r.node, r.book, &o.Placement)
+		out = decide(out, cluster.Reserved, c, container)
 	default:
 		o.Want.Rereserved++
 		out = decide(out, cluster.Rereserved, o.From, s.Books.Container(o.From))
@@ -51,8 +51,8 @@ func (s *Scheduler) consider(r *round, o *outcome, out []cluster.Decision) ([]cl
 }
 
 // decide appends what became of a container.
-func decide(out []cluster.Decision, k cluster.Kind, c ContainerRef, box *cluster.Container) []cluster.Decision {
-	return append(out, cluster.Decision{Kind: k, Container: c, App: box.App, Node: box.Node, Priority: box.Priority, Resource: box.Resource})
+func decide(out []cluster.Decision, k cluster.Kind, c ContainerRef, container *cluster.Container) []cluster.Decision {
+	return append(out, cluster.Decision{Kind: k, Container: c, App: container.App, Node: container.Node, Priority: container.Priority, Resource: container.Resource})
 }
 
 // accepts checks the limits again, component by component: whether the node has room,

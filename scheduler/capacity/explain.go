@@ -313,8 +313,8 @@ func (r *round) noteNode(code yarn.Code, count int64, needed, limit *resource) {
 
 // noteHolder is for a node that is held for somebody.
 func (r *round) noteHolder(c ContainerRef) {
-	box := r.s.Books.Container(c)
-	r.noteReason(yarn.Reason{Code: fit.NodeReserved, Subject: r.book.ID.String(), Needed: box.Resource, Detail: r.s.app(box.App).ID.String()})
+	container := r.s.Books.Container(c)
+	r.noteReason(yarn.Reason{Code: fit.NodeReserved, Subject: r.book.ID.String(), Needed: container.Resource, Detail: r.s.app(container.App).ID.String()})
 }
 
 // noteDenied is for nodes that the queue may not use.

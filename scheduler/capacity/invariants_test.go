@@ -304,23 +304,23 @@ func (p *play) lawful(n NodeRef, out []cluster.Decision, facts *snapshot) {
 			gaveUp = true
 			continue
 		}
-		box, a := s.Container(d.Container), facts.apps[d.App]
-		k := keyOfTwin(a, box)
-		here := box.Label == "" && node.Label != ""
+		container, a := s.Container(d.Container), facts.apps[d.App]
+		k := keyOfTwin(a, container)
+		here := container.Label == "" && node.Label != ""
 		lent = lent || here
 		switch {
 		case !node.Accepting:
 			fail("%v on a node that takes nothing", d)
 		case k == nil || k.Any == nil:
 			fail("%v, which nobody asked for", d)
-		case here && w.Labels[p.partOf(node.Label)].Exclusive || !here && box.Label != node.Label:
-			fail("%v, label %q, on a node of %q", d, box.Label, node.Label)
+		case here && w.Labels[p.partOf(node.Label)].Exclusive || !here && container.Label != node.Label:
+			fail("%v, label %q, on a node of %q", d, container.Label, node.Label)
 		case !here && !a.Queue.Conf.MayUse(node.Label) && (d.Kind == cluster.Allocated || d.Kind == cluster.Reserved):
 			fail("%v for %s, which may not use %q", d, a.Queue.Path, node.Label)
 		case a.Mastered && (a.Avoid[node.Name] || a.Avoid[node.Rack]) || !a.Mastered && (a.AvoidForMaster[node.Name] || a.AvoidForMaster[node.Rack]):
 			fail("%v on a node that the application avoids", d)
 		}
-		p.placeAndSize(d, box, k, node)
+		p.placeAndSize(d, container, k, node)
 		if d.Kind == cluster.Allocated || d.Kind == cluster.AllocatedFromReserved {
 			granted[k]++
 		}
@@ -350,8 +350,8 @@ func (p *play) lawful(n NodeRef, out []cluster.Decision, facts *snapshot) {
 		p.belowMaximum(facts, node)
 	}
 	if after := s.Books.Node(n).Reserved; after >= 0 {
-		box := s.Container(after)
-		if want := s.app(box.App).Wants.Find(core.KeyOf(box)); want == nil || want.Left() <= 0 {
+		container := s.Container(after)
+		if want := s.app(container.App).Wants.Find(core.KeyOf(container)); want == nil || want.Left() <= 0 {
 			fail("%v is still held for an ask that is gone", node.ID)
 		}
 	}
@@ -359,9 +359,9 @@ func (p *play) lawful(n NodeRef, out []cluster.Decision, facts *snapshot) {
 
 func (p *play) partOf(label string) part { return p.quick.Part(label) }
 
-func keyOfTwin(a *twin.App, box *cluster.Container) *twin.Key {
+func keyOfTwin(a *twin.App, container *cluster.Container) *twin.Key {
 	for _, k := range a.Keys {
-		if k.Priority == box.Priority && k.RequestID == box.AllocationRequestID {
+		if k.Priority == container.Priority && k.RequestID == container.AllocationRequestID {
 			return k
 		}
 	}
@@ -369,14 +369,14 @@ func keyOfTwin(a *twin.App, box *cluster.Container) *twin.Key {
 }
 
 // placeAndSize judges how near a container is, and how large.
-func (p *play) placeAndSize(d cluster.Decision, box *cluster.Container, k *twin.Key, node *twin.Node) {
+func (p *play) placeAndSize(d cluster.Decision, container *cluster.Container, k *twin.Key, node *twin.Node) {
 	rows := map[string]*twin.Row{}
 	for i := range k.Rows {
 		rows[k.Rows[i].Name] = &k.Rows[i]
 	}
 	if d.Kind == cluster.Allocated || d.Kind == cluster.AllocatedFromReserved {
 		at, rack := rows[node.Name], rows[node.Rack]
-		switch box.Locality {
+		switch container.Locality {
 		case cluster.NodeLocal:
 			if at == nil || rack == nil || at.Count <= 0 {
 				p.t.Fatalf("unlawful: %v at a node that was not asked for", d)

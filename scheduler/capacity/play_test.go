@@ -27,17 +27,17 @@ type play struct {
 	outdated     map[*leaf]int64                    // see snapshot.kept
 	asking       map[*leaf][]*user                  // after the last step, of both
 
-	clock   int64
-	basis   core.Basis // of the quick one, of now or before
-	nodes   []NodeRef
-	apps    []AppRef
-	attempt map[AppRef]int32
-	kept    map[AppRef]bool // the attempt that ended left its containers
-	boxes   []ContainerRef  // live ones
-	ended   []ContainerRef  // whose node has not reported it
-	hosts   int
-	crowd   int // as many applications more than usual, of more users
-	seq     int32
+	clock      int64
+	basis      core.Basis // of the quick one, of now or before
+	nodes      []NodeRef
+	apps       []AppRef
+	attempt    map[AppRef]int32
+	kept       map[AppRef]bool // the attempt that ended left its containers
+	containers []ContainerRef  // live ones
+	ended      []ContainerRef  // whose node has not reported it
+	hosts      int
+	crowd      int // as many applications more than usual, of more users
+	seq        int32
 
 	now   *snapshot // after the last step
 	done  map[string]int
@@ -317,7 +317,7 @@ func (p *play) offer() {
 	if !ok {
 		return
 	}
-	for _, c := range p.boxes {
+	for _, c := range p.containers {
 		if p.quick.Container(c).Node == n && rapid.Bool().Draw(p.t, "launched") {
 			p.both(func(s *Scheduler) { s.Launched(c) })
 		}
@@ -363,17 +363,17 @@ func (p *play) judge(n NodeRef, out []cluster.Decision, before, facts *snapshot)
 func (p *play) note(out []cluster.Decision) {
 	for _, d := range out {
 		if d.Kind == cluster.Allocated || d.Kind == cluster.AllocatedFromReserved {
-			p.boxes = append(p.boxes, d.Container)
+			p.containers = append(p.containers, d.Container)
 		}
 	}
 }
 
 func (p *play) finish() {
-	c, ok := pickFrom(p, "container", p.boxes)
+	c, ok := pickFrom(p, "container", p.containers)
 	if !ok {
 		return
 	}
-	p.boxes = slices.DeleteFunc(p.boxes, func(o ContainerRef) bool { return o == c })
+	p.containers = slices.DeleteFunc(p.containers, func(o ContainerRef) bool { return o == c })
 	if rapid.IntRange(0, 5).Draw(p.t, "restore") == 0 {
 		p.both(func(s *Scheduler) { s.RestoreAsk(c) })
 	}
@@ -391,7 +391,7 @@ func (p *play) vacate() {
 
 func (p *play) forget(list []cluster.Ended) {
 	for _, e := range list {
-		p.boxes = slices.DeleteFunc(p.boxes, func(o ContainerRef) bool { return o == e.Ref })
+		p.containers = slices.DeleteFunc(p.containers, func(o ContainerRef) bool { return o == e.Ref })
 		if !e.Vacated {
 			p.ended = append(p.ended, e.Ref)
 		}

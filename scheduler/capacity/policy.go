@@ -48,7 +48,7 @@ func (s *Scheduler) Ask(ref AppRef, asks []yarn.Ask) {
 // compat: Apache moves what masters are charged with, too, where nothing was charged
 // there: of who waits for admission, and of a master that does not run where it was
 // asked for.
-func (s *Scheduler) MasterMoved(of *core.App, box *cluster.Container, from, to part) {
+func (s *Scheduler) MasterMoved(of *core.App, container *cluster.Container, from, to part) {
 	a := mine(of)
 	q := a.queue
 	if a.waits {
@@ -56,12 +56,12 @@ func (s *Scheduler) MasterMoved(of *core.App, box *cluster.Container, from, to p
 	}
 	charged := a.active
 	if s.AsApache {
-		a.wait.Part, a.wait.Size, charged = from, box.Resource, leafOf(q).Named(a.User) != nil
+		a.wait.Part, a.wait.Size, charged = from, container.Resource, leafOf(q).Named(a.User) != nil
 	}
 	if charged {
 		s.chargeMaster(q, leafOf(q).Enter(q, a.User), a, -1)
 	}
-	a.wait.Part, a.wait.Size = to, box.Resource
+	a.wait.Part, a.wait.Size = to, container.Resource
 	if charged {
 		s.chargeMaster(q, leafOf(q).Enter(q, a.User), a, 1)
 	}

@@ -19,10 +19,10 @@ var queries = map[string]func(p *play, s *Scheduler){
 	"Check":         func(_ *play, s *Scheduler) { s.Check() },
 	"CheckPriority": func(p *play, s *Scheduler) { s.CheckPriority(p.application(), p.somePath()) },
 	"CheckUpdates": func(p *play, s *Scheduler) {
-		queryOne(p, "container", p.boxes, func(c ContainerRef) []core.UpdateError { return s.CheckUpdates(p.update(s, c)) })
+		queryOne(p, "container", p.containers, func(c ContainerRef) []core.UpdateError { return s.CheckUpdates(p.update(s, c)) })
 	},
 	"ClusterTotal": func(_ *play, s *Scheduler) { s.ClusterTotal() },
-	"Container":    func(p *play, s *Scheduler) { queryOne(p, "container", p.boxes, s.Container) },
+	"Container":    func(p *play, s *Scheduler) { queryOne(p, "container", p.containers, s.Container) },
 	"Containers": func(p *play, s *Scheduler) {
 		queryOne(p, "app", p.apps, func(a AppRef) []ContainerRef { return s.Containers(a, nil) })
 	},
@@ -90,9 +90,9 @@ func (p *play) asks() []yarn.Ask {
 
 // update is a change of a container, and whose it is.
 func (p *play) update(s *Scheduler, c ContainerRef) (AppRef, []yarn.ContainerUpdate) {
-	box := s.Container(c)
+	container := s.Container(c)
 	kind := rapid.SampledFrom([]yarn.UpdateType{yarn.IncreaseResource, yarn.DecreaseResource}).Draw(p.t, "kind")
-	return box.App, []yarn.ContainerUpdate{{Container: box.ID, Version: box.Version, Type: kind, Capability: p.size("new size", 1, 7)}}
+	return container.App, []yarn.ContainerUpdate{{Container: container.ID, Version: container.Version, Type: kind, Capability: p.size("new size", 1, 7)}}
 }
 
 // query asks one of the two schedulers something.

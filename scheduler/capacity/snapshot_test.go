@@ -16,19 +16,19 @@ import (
 // queues, by path and label; kept are leaves and their versions, see
 // snapshot.kept.
 type snapshot struct {
-	s      *Scheduler
-	world  *twin.World
-	queues map[*Queue]*twin.Queue
-	nodes  map[NodeRef]*twin.Node
-	apps   map[AppRef]*twin.App
-	boxes  map[ContainerRef]*twin.Container
+	s          *Scheduler
+	world      *twin.World
+	queues     map[*Queue]*twin.Queue
+	nodes      map[NodeRef]*twin.Node
+	apps       map[AppRef]*twin.App
+	containers map[ContainerRef]*twin.Container
 
 	reloaded bool // there was another configuration: weights may be remembered
 }
 
 func takeSnapshot(s *Scheduler, memory map[string]map[string]*twin.Memory, kept map[*leaf]int64) *snapshot {
 	v := &snapshot{s: s, world: &twin.World{Config: s.cfg}, queues: map[*Queue]*twin.Queue{}, nodes: map[NodeRef]*twin.Node{},
-		apps: map[AppRef]*twin.App{}, boxes: map[ContainerRef]*twin.Container{}}
+		apps: map[AppRef]*twin.App{}, containers: map[ContainerRef]*twin.Container{}}
 	for p := range s.Books.Partitions() {
 		v.world.Labels = append(v.world.Labels, twin.Label{Name: v.label(part(p)), Exclusive: s.Books.Partition(part(p)).Exclusive})
 	}
@@ -117,11 +117,11 @@ func (v *snapshot) places(set map[cluster.Place]bool) map[string]bool {
 }
 
 func (v *snapshot) container(ref ContainerRef) {
-	box := v.s.Books.Container(ref)
-	to := &twin.Container{ID: box.ID, App: v.apps[box.App], Node: v.nodes[box.Node], Resource: box.Resource, Priority: box.Priority,
-		RequestID: box.AllocationRequestID, Label: box.Label, Locality: twin.Locality(box.Locality), AM: box.AM,
-		Reserved: box.Reserved, Live: box.Live, Held: box.Held(), Uncounted: box.Execution != yarn.Guaranteed}
-	v.boxes[ref] = to
+	container := v.s.Books.Container(ref)
+	to := &twin.Container{ID: container.ID, App: v.apps[container.App], Node: v.nodes[container.Node], Resource: container.Resource, Priority: container.Priority,
+		RequestID: container.AllocationRequestID, Label: container.Label, Locality: twin.Locality(container.Locality), AM: container.AM,
+		Reserved: container.Reserved, Live: container.Live, Held: container.Held(), Uncounted: container.Execution != yarn.Guaranteed}
+	v.containers[ref] = to
 	v.world.Containers = append(v.world.Containers, to)
 }
 
@@ -139,7 +139,7 @@ func (v *snapshot) keys(a *app) {
 			to.Rows = append(to.Rows, row(r))
 		}
 		for _, c := range w.Reservations {
-			to.Reservations = append(to.Reservations, v.boxes[c])
+			to.Reservations = append(to.Reservations, v.containers[c])
 		}
 		v.apps[a.Ref].Keys = append(v.apps[a.Ref].Keys, to)
 	}

@@ -93,8 +93,8 @@ func (x *small) place(n NodeRef, size resource) ContainerRef {
 
 func (x *small) update(c ContainerRef, kind yarn.UpdateType, size resource) {
 	x.Helper()
-	box := x.Container(c)
-	if bad := x.Update(x.app, []yarn.ContainerUpdate{{Container: box.ID, Version: box.Version, Type: kind, Capability: size}}); len(bad) > 0 {
+	container := x.Container(c)
+	if bad := x.Update(x.app, []yarn.ContainerUpdate{{Container: container.ID, Version: container.Version, Type: kind, Capability: size}}); len(bad) > 0 {
 		x.Fatalf("%+v", bad)
 	}
 	x.sound()

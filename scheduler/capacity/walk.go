@@ -269,10 +269,10 @@ func (r *round) application(q *Queue, a *app, lim *limits) skip {
 
 // reservation tries to serve what the node is held for.
 func (r *round) reservation(a *app, lim *limits, c ContainerRef) {
-	box := r.s.Books.Container(c)
+	container := r.s.Books.Container(c)
 	lim.headroom, lim.unreserve = lim.limit, resource{}
 	r.local++
-	w := a.Wants.Find(core.KeyOf(box))
+	w := a.Wants.Find(core.KeyOf(container))
 	if w == nil || !w.HasAny || w.Any.Count == 0 {
 		r.found.app, r.found.Excess = a, c
 		return

@@ -238,13 +238,13 @@ type servedRows [3]servedRow
 // for another size, or for no other place.
 //
 //go:noinline
-func (s *Core) rememberRows(w *demand.Want, c ContainerRef, box *cluster.Container, n *cluster.NodeBook) {
-	plain := servedRow{box.Resource, true}
+func (s *Core) rememberRows(w *demand.Want, c ContainerRef, container *cluster.Container, n *cluster.NodeBook) {
+	plain := servedRow{container.Resource, true}
 	rows := servedRows{{w.Any.Size, w.Any.Relax}, plain, plain}
-	if r := w.At(n.RackPlace); r != nil && box.Locality != cluster.OffSwitch {
+	if r := w.At(n.RackPlace); r != nil && container.Locality != cluster.OffSwitch {
 		rows[1] = servedRow{r.Size, r.Relax}
 	}
-	if r := w.At(n.NodePlace); r != nil && box.Locality == cluster.NodeLocal {
+	if r := w.At(n.NodePlace); r != nil && container.Locality == cluster.NodeLocal {
 		rows[2] = servedRow{r.Size, r.Relax}
 	}
 	if rows == (servedRows{plain, plain, plain}) {
@@ -261,23 +261,23 @@ func (s *Core) rememberRows(w *demand.Want, c ContainerRef, box *cluster.Contain
 // compat: in Apache what was asked for to enlarge a container comes back, too, as an ask
 // for a container like any other, on that node alone.
 func (s *Core) RestoreAsk(ref ContainerRef) {
-	box := s.Books.Container(ref)
-	a := s.App(box.App)
-	if !a.Running || box.Reserved || box.AM || !box.Update.IsZero() && !s.AsApache {
+	container := s.Books.Container(ref)
+	a := s.App(container.App)
+	if !a.Running || container.Reserved || container.AM || !container.Update.IsZero() && !s.AsApache {
 		return
 	}
 	rows, kept := s.servedRows[ref]
 	if !kept {
-		plain := servedRow{box.Resource, true}
+		plain := servedRow{container.Resource, true}
 		rows = servedRows{plain, plain, plain}
 	}
-	n := s.Books.Node(box.Node)
-	k := demand.Key{Priority: box.Priority, RequestID: box.AllocationRequestID}
+	n := s.Books.Node(container.Node)
+	k := demand.Key{Priority: container.Priority, RequestID: container.AllocationRequestID}
 	names := []string{yarn.AnyHost}
-	if box.Locality != cluster.OffSwitch {
+	if container.Locality != cluster.OffSwitch {
 		names = append(names, n.Rack)
 	}
-	if box.Locality == cluster.NodeLocal {
+	if container.Locality == cluster.NodeLocal {
 		names = append(names, s.Books.Places.Name(n.NodePlace))
 	}
 	for i := len(names) - 1; i >= 0; i-- {
@@ -287,7 +287,7 @@ func (s *Core) RestoreAsk(ref ContainerRef) {
 			count = r.Count + 1
 		}
 		s.put(a, w, &yarn.Ask{Priority: k.Priority, AllocationRequestID: k.RequestID, Where: names[i],
-			Capability: rows[i].size, Count: count, RelaxLocality: rows[i].relax, Label: box.Label, LabelSet: true})
+			Capability: rows[i].size, Count: count, RelaxLocality: rows[i].relax, Label: container.Label, LabelSet: true})
 	}
 	s.asked(a)
 }

@@ -34,14 +34,14 @@ func (c *recount) checkOpenings() string {
 
 // Charged visits every container and reservation that counts as used: whose it is, and
 // in which partition.
-func (s *Core) Charged(visit func(a *App, p cluster.Part, box *cluster.Container)) {
+func (s *Core) Charged(visit func(a *App, p cluster.Part, container *cluster.Container)) {
 	for i := range s.Books.Slots() {
 		ref := ContainerRef(i)
 		if !s.Books.IsOpen(ref) {
 			continue
 		}
-		if box := s.Books.Container(ref); (box.Live || box.Reserved) && box.Execution == yarn.Guaranteed {
-			visit(s.Apps[box.App], s.Books.Node(box.Node).Part, box)
+		if container := s.Books.Container(ref); (container.Live || container.Reserved) && container.Execution == yarn.Guaranteed {
+			visit(s.Apps[container.App], s.Books.Node(container.Node).Part, container)
 		}
 	}
 }
@@ -82,41 +82,41 @@ func (c *recount) containers() string {
 		if !s.Books.IsOpen(ref) {
 			continue
 		}
-		box := s.Books.Container(ref)
-		n := s.Books.Node(box.Node)
-		if !n.Member || s.Apps[box.App] == nil {
-			return fmt.Sprintf("container %v: its node or application is gone", box.ID)
+		container := s.Books.Container(ref)
+		n := s.Books.Node(container.Node)
+		if !n.Member || s.Apps[container.App] == nil {
+			return fmt.Sprintf("container %v: its node or application is gone", container.ID)
 		}
-		if box.Held() {
-			c.nodes[box.Node] = c.nodes[box.Node].Add(box.Resource)
-		} else if !box.Reserved {
-			return fmt.Sprintf("container %v holds no room and is not reserved", box.ID)
+		if container.Held() {
+			c.nodes[container.Node] = c.nodes[container.Node].Add(container.Resource)
+		} else if !container.Reserved {
+			return fmt.Sprintf("container %v holds no room and is not reserved", container.ID)
 		}
-		if box.Reserved && n.Reserved != ref {
-			return fmt.Sprintf("reservation %v is not that of its node", box.ID)
+		if container.Reserved && n.Reserved != ref {
+			return fmt.Sprintf("reservation %v is not that of its node", container.ID)
 		}
-		c.apps[box.App].open++
+		c.apps[container.App].open++
 	}
 	s.Charged(c.charge)
 	return ""
 }
 
-func (c *recount) charge(a *App, p part, box *cluster.Container) {
+func (c *recount) charge(a *App, p part, container *cluster.Container) {
 	of := &c.apps[a.Ref]
 	if of.shares == nil {
 		of.shares = make([]AppShare, c.s.Books.Partitions())
 	}
-	if box.Reserved {
-		of.shares[p].Reserved = of.shares[p].Reserved.Add(box.Resource)
+	if container.Reserved {
+		of.shares[p].Reserved = of.shares[p].Reserved.Add(container.Resource)
 		of.held++
 	} else {
-		of.shares[p].Used = of.shares[p].Used.Add(box.Resource)
+		of.shares[p].Used = of.shares[p].Used.Add(container.Resource)
 	}
 	c.up(a.Leaf, p, func(has *queue.Ledger) {
-		has.Used = has.Used.Add(box.Resource)
+		has.Used = has.Used.Add(container.Resource)
 		has.Containers++
-		if box.Reserved {
-			has.Promised = has.Promised.Add(box.Resource)
+		if container.Reserved {
+			has.Promised = has.Promised.Add(container.Resource)
 			has.Held++
 		}
 	})

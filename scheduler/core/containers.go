@@ -29,8 +29,8 @@ func (s *Core) Vacate(c ContainerRef) {
 	if !s.Books.IsOpen(c) {
 		return
 	}
-	box := s.Books.Container(c)
-	if box.Live || box.Reserved {
+	container := s.Books.Container(c)
+	if container.Live || container.Reserved {
 		if s.End(c, cluster.Completed).Vacated {
 			return
 		}
@@ -39,37 +39,37 @@ func (s *Core) Vacate(c ContainerRef) {
 }
 
 func (s *Core) vacate(c ContainerRef) {
-	box := s.Books.Container(c)
+	container := s.Books.Container(c)
 	s.Books.Release(c)
-	s.freed(box.Node)
+	s.freed(container.Node)
 	s.close(c)
 }
 
 // End takes a container or reservation out of the books of application, queue
 // and user; and out of its node's when it was never launched.
 func (s *Core) End(c ContainerRef, cause cluster.Cause) cluster.Ended {
-	box := s.Books.Container(c)
-	a := s.App(box.App)
-	p := s.Books.Node(box.Node).Part
-	ended := cluster.Ended{Ref: c, Container: *box, Cause: cause}
+	container := s.Books.Container(c)
+	a := s.App(container.App)
+	p := s.Books.Node(container.Node).Part
+	ended := cluster.Ended{Ref: c, Container: *container, Cause: cause}
 	switch {
-	case box.Reserved:
+	case container.Reserved:
 		s.unreserve(c)
-		box.Reserved = false
-		s.settleUsage(a, box, p)
+		container.Reserved = false
+		s.settleUsage(a, container, p)
 		ended.Vacated = true
 		s.close(c)
 		return ended
-	case !box.Live:
+	case !container.Live:
 		return ended
 	}
-	box.Live = false
+	container.Live = false
 	s.Books.Disown(&a.Live, c)
-	if box.Execution == yarn.Guaranteed {
-		a.Shares[p].Used.Decrease(&box.Resource)
-		s.settleUsage(a, box, p)
+	if container.Execution == yarn.Guaranteed {
+		a.Shares[p].Used.Decrease(&container.Resource)
+		s.settleUsage(a, container, p)
 	}
-	if !box.Launched {
+	if !container.Launched {
 		ended.Vacated = true
 		s.vacate(c)
 	}
@@ -77,19 +77,19 @@ func (s *Core) End(c ContainerRef, cause cluster.Cause) cluster.Ended {
 }
 
 // settleUsage gives back what a container or reservation used of the queue.
-func (s *Core) settleUsage(a *App, box *cluster.Container, p part) {
-	minus := resource{}.Sub(box.Resource)
+func (s *Core) settleUsage(a *App, container *cluster.Container, p part) {
+	minus := resource{}.Sub(container.Resource)
 	s.use(a.Leaf, a, p, &minus, -1, false)
 }
 
 // RecoverContainer counts a container after a restart; see the facade.
 func (s *Core) RecoverContainer(r Recovered) ContainerRef {
 	a := s.App(r.App)
-	box := cluster.Container{ID: r.ID, App: r.App, Node: r.Node, Resource: r.Resource, Priority: r.Priority,
+	container := cluster.Container{ID: r.ID, App: r.App, Node: r.Node, Resource: r.Resource, Priority: r.Priority,
 		AllocationRequestID: r.AllocationRequestID, Label: r.Label, Version: r.Version, Execution: r.Execution,
 		AM: r.AM, Launched: true, Live: true, CreatedWall: r.CreatedWall, Locality: cluster.OffSwitch}
 	a.Open++
-	c := s.Books.Open(&box)
+	c := s.Books.Open(&container)
 	if last := a.Newest.Number; r.ID.Number > last && r.ID.Attempt == a.Attempt.ID && r.ID.Number>>yarn.EpochShift == last>>yarn.EpochShift {
 		a.Newest = r.ID
 	}

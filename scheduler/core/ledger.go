@@ -61,13 +61,13 @@ func (s *Core) rebookAll(a *App, from, to *queue.Queue) {
 	}
 	sums, counts := make([]resource, s.Books.Partitions()), make([]int32, s.Books.Partitions())
 	for _, c := range list {
-		box := s.Books.Container(c)
-		if box.Reserved {
+		container := s.Books.Container(c)
+		if container.Reserved {
 			s.rebook(a, c, from, to)
 			continue
 		}
-		if p := s.Books.Node(box.Node).Part; box.Execution == yarn.Guaranteed {
-			sums[p] = sums[p].Add(box.Resource)
+		if p := s.Books.Node(container.Node).Part; container.Execution == yarn.Guaranteed {
+			sums[p] = sums[p].Add(container.Resource)
 			counts[p]++
 		}
 	}
@@ -82,17 +82,17 @@ func (s *Core) rebookAll(a *App, from, to *queue.Queue) {
 
 // rebook moves one container's usage from one leaf to another.
 func (s *Core) rebook(a *App, c ContainerRef, from, to *queue.Queue) {
-	box := s.Books.Container(c)
-	if box.Execution != yarn.Guaranteed {
+	container := s.Books.Container(c)
+	if container.Execution != yarn.Guaranteed {
 		return
 	}
-	p := s.Books.Node(box.Node).Part
-	minus := resource{}.Sub(box.Resource)
+	p := s.Books.Node(container.Node).Part
+	minus := resource{}.Sub(container.Resource)
 	s.use(from, a, p, &minus, -1, true)
-	s.use(to, a, p, &box.Resource, 1, true)
-	if box.Reserved {
+	s.use(to, a, p, &container.Resource, 1, true)
+	if container.Reserved {
 		s.movePromise(from, p, minus, -1)
-		s.movePromise(to, p, box.Resource, 1)
+		s.movePromise(to, p, container.Resource, 1)
 	}
 }
 

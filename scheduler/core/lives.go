@@ -86,7 +86,7 @@ func (s *Core) EndContainers(ref AppRef, keepContainers bool, most int) (ended [
 // launched stay, but for the master's. more tells that some are left.
 func (s *Core) endSome(a *App, keep bool, most int, ended []cluster.Ended) (_ []cluster.Ended, more bool) {
 	for _, c := range s.Books.OfOwner(&a.Live, nil) {
-		if box := s.Books.Container(c); keep && box.Launched && !box.AM {
+		if container := s.Books.Container(c); keep && container.Launched && !container.AM {
 			continue
 		}
 		if len(ended) >= most {

@@ -24,15 +24,15 @@ func (s *Core) RemoveNode(ref NodeRef) []cluster.Ended {
 	s.Books.Join(n.Part, n, -1)
 	var ended []cluster.Ended
 	for _, c := range s.Books.OnNode(ref, math.MaxInt) {
-		box := *s.Books.Container(c)
-		if box.Live {
+		container := *s.Books.Container(c)
+		if container.Live {
 			if e := s.End(c, cluster.NodeGone); e.Vacated {
 				ended = append(ended, e)
 				continue
 			}
-			ended = append(ended, cluster.Ended{Ref: c, Container: box, Cause: cluster.NodeGone, Vacated: true})
-		} else if s.AsApache && !s.App(box.App).Gone {
-			s.EndedTwice = s.EndedTwice.Add(box.Resource)
+			ended = append(ended, cluster.Ended{Ref: c, Container: container, Cause: cluster.NodeGone, Vacated: true})
+		} else if s.AsApache && !s.App(container.App).Gone {
+			s.EndedTwice = s.EndedTwice.Add(container.Resource)
 		}
 		s.vacate(c)
 	}
@@ -113,21 +113,21 @@ func (s *Core) SetNodeLabel(ref NodeRef, label string) []cluster.Ended {
 //
 // compat: in Apache also what one used that was released and still runs.
 func (s *Core) moveUsage(c ContainerRef, from, to part) {
-	box := s.Books.Container(c)
-	a, count := s.App(box.App), int32(1)
-	if !box.Live {
+	container := s.Books.Container(c)
+	a, count := s.App(container.App), int32(1)
+	if !container.Live {
 		count = 0
 	}
-	if box.Execution != yarn.Guaranteed || count == 0 && (a.Gone || !s.AsApache) {
+	if container.Execution != yarn.Guaranteed || count == 0 && (a.Gone || !s.AsApache) {
 		return
 	}
-	a.Shares[from].Used = a.Shares[from].Used.Sub(box.Resource)
-	a.Shares[to].Used = a.Shares[to].Used.Add(box.Resource)
-	minus := resource{}.Sub(box.Resource)
+	a.Shares[from].Used = a.Shares[from].Used.Sub(container.Resource)
+	a.Shares[to].Used = a.Shares[to].Used.Add(container.Resource)
+	minus := resource{}.Sub(container.Resource)
 	s.use(a.Leaf, a, from, &minus, -count, true)
-	s.use(a.Leaf, a, to, &box.Resource, count, true)
-	if box.AM && from != to {
-		s.policy.MasterMoved(a, box, from, to)
+	s.use(a.Leaf, a, to, &container.Resource, count, true)
+	if container.AM && from != to {
+		s.policy.MasterMoved(a, container, from, to)
 	}
 }
 

@@ -21,25 +21,25 @@ type Placement struct {
 // become it, and gives up the reservation that is in excess.
 func (s *Core) Allocate(ref NodeRef, n *cluster.NodeBook, o *Placement) (ContainerRef, *cluster.Container) {
 	var c ContainerRef
-	var box *cluster.Container
+	var container *cluster.Container
 	if o.From < 0 {
-		c, box = s.newContainer(ref, o)
+		c, container = s.newContainer(ref, o)
 	} else {
-		c, box = s.fulfil(o)
+		c, container = s.fulfil(o)
 	}
 	a, w := o.App, o.Want
-	box.Live = true
-	if box.AM = !a.Mastered && !a.Unmanaged; box.AM {
+	container.Live = true
+	if container.AM = !a.Mastered && !a.Unmanaged; container.AM {
 		s.mastered = append(s.mastered, a)
 	}
 	// The size is the container's: the ask may have changed since it was reserved.
-	s.Calc.Increase(&a.Shares[n.Part].Used, &box.Resource)
-	s.Books.Enter(s.Calc, &a.Live, n, c, box)
+	s.Calc.Increase(&a.Shares[n.Part].Used, &container.Resource)
+	s.Books.Enter(s.Calc, &a.Live, n, c, container)
 	if !w.Plain && !w.Update.IsZero() {
 		s.matchUpdate(a, w, c)
 	}
-	if o.Locality != cluster.OffSwitch || !w.Any.Relax || w.Any.Size != box.Resource {
-		s.rememberRows(w, c, box, n)
+	if o.Locality != cluster.OffSwitch || !w.Any.Relax || w.Any.Size != container.Resource {
+		s.rememberRows(w, c, container, n)
 	}
 	a.Wants.Take(s.Calc, &s.Books.Places, w, o.Locality, n)
 	if len(a.Wants.Keys()) == 0 {
@@ -50,27 +50,27 @@ func (s *Core) Allocate(ref NodeRef, n *cluster.NodeBook, o *Placement) (Contain
 	}
 	s.lessPending(a.Leaf, w)
 	if o.From < 0 {
-		s.use(a.Leaf, a, n.Part, &box.Resource, 1, false)
+		s.use(a.Leaf, a, n.Part, &container.Resource, 1, false)
 	} else {
 		s.Report(Change{What: Usage, Queue: a.Leaf, App: a, Part: n.Part})
 	}
 	s.freed(ref)
-	return c, box
+	return c, container
 }
 
 func (s *Core) newContainer(ref NodeRef, o *Placement) (ContainerRef, *cluster.Container) {
 	a, w := o.App, o.Want
 	a.Newest.Number++
 	a.Open++
-	c, box := s.Books.OpenEmpty()
-	box.ID = a.Newest
-	box.App, box.Node, box.Locality, box.CreatedWall = a.Ref, ref, o.Locality, s.Now.Wall
-	box.Priority = w.Priority
-	s.Calc.Set(&box.Resource, &o.Row.Size)
+	c, container := s.Books.OpenEmpty()
+	container.ID = a.Newest
+	container.App, container.Node, container.Locality, container.CreatedWall = a.Ref, ref, o.Locality, s.Now.Wall
+	container.Priority = w.Priority
+	s.Calc.Set(&container.Resource, &o.Row.Size)
 	if !w.Plain {
-		box.AllocationRequestID, box.Label, box.Update = w.RequestID, w.Label, w.Update
+		container.AllocationRequestID, container.Label, container.Update = w.RequestID, w.Label, w.Update
 	}
-	return c, box
+	return c, container
 }
 
 // GiveUp ends a reservation.
@@ -81,15 +81,15 @@ func (s *Core) GiveUp(c ContainerRef) { s.End(c, cluster.ReleasedByAM) } // what
 // fulfil ends a reservation, whose container is about to be used.
 func (s *Core) fulfil(o *Placement) (ContainerRef, *cluster.Container) {
 	s.unreserve(o.From)
-	box := s.Books.Container(o.From)
-	box.Reserved, box.Locality, box.CreatedWall, box.Label = false, o.Locality, s.Now.Wall, o.Want.Label
-	return o.From, box
+	container := s.Books.Container(o.From)
+	container.Reserved, container.Locality, container.CreatedWall, container.Label = false, o.Locality, s.Now.Wall, o.Want.Label
+	return o.From, container
 }
 
 // Reserve holds the node for a container of what is wanted.
 func (s *Core) Reserve(ref NodeRef, n *cluster.NodeBook, o *Placement) (ContainerRef, *cluster.Container) {
-	c, box := s.newContainer(ref, o)
-	box.Reserved = true
+	c, container := s.newContainer(ref, o)
+	container.Reserved = true
 	a, w := o.App, o.Want
 	a.Held++
 	a.Shares[n.Part].Reserved.Increase(&o.Row.Size)
@@ -99,26 +99,26 @@ func (s *Core) Reserve(ref NodeRef, n *cluster.NodeBook, o *Placement) (Containe
 	s.ReservedNodes++
 	s.use(a.Leaf, a, n.Part, &o.Row.Size, 1, false)
 	s.addReserved(a.Leaf, n.Part, o.Row.Size, 1)
-	return c, box
+	return c, container
 }
 
 // unreserve frees the node of a reservation. Its usage stays with the queue.
 func (s *Core) unreserve(c ContainerRef) {
-	box := s.Books.Container(c)
-	a, n := s.App(box.App), s.Books.Node(box.Node)
-	if w := a.Wants.Find(KeyOf(box)); w != nil {
+	container := s.Books.Container(c)
+	a, n := s.App(container.App), s.Books.Node(container.Node)
+	if w := a.Wants.Find(KeyOf(container)); w != nil {
 		w.Rereserved = 0
 		w.Reservations = slices.DeleteFunc(w.Reservations, func(o ContainerRef) bool { return o == c })
 	}
 	a.Held--
-	a.Shares[n.Part].Reserved = a.Shares[n.Part].Reserved.Sub(box.Resource)
+	a.Shares[n.Part].Reserved = a.Shares[n.Part].Reserved.Sub(container.Resource)
 	n.Reserved = cluster.NoContainer
 	s.ReservedNodes--
-	s.freed(box.Node)
-	s.addReserved(a.Leaf, n.Part, resource{}.Sub(box.Resource), -1)
+	s.freed(container.Node)
+	s.addReserved(a.Leaf, n.Part, resource{}.Sub(container.Resource), -1)
 }
 
 // KeyOf is the key of what the container was asked for by.
-func KeyOf(box *cluster.Container) demand.Key {
-	return demand.Key{Priority: box.Priority, RequestID: box.AllocationRequestID, Update: box.Update}
+func KeyOf(container *cluster.Container) demand.Key {
+	return demand.Key{Priority: container.Priority, RequestID: container.AllocationRequestID, Update: container.Update}
 }

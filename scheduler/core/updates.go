@@ -59,8 +59,8 @@ func (s *Core) still(a *App, n named) bool {
 	if !s.Books.IsOpen(n.ref) {
 		return false
 	}
-	box := s.Books.Container(n.ref)
-	return box.ID == n.id && box.App == a.Ref && box.Live
+	container := s.Books.Container(n.ref)
+	return container.ID == n.id && container.App == a.Ref && container.Live
 }
 
 // Update starts changes; see the facade.
@@ -130,8 +130,8 @@ func (s *Core) find(a *App, list []yarn.ContainerUpdate) map[yarn.ContainerID]*t
 		}
 	}
 	for _, c := range s.Books.OfOwner(&a.Live, nil) {
-		if box := s.Books.Container(c); box.Update.IsZero() {
-			if t := out[box.ID]; t != nil {
+		if container := s.Books.Container(c); container.Update.IsZero() {
+			if t := out[container.ID]; t != nil {
 				t.ref = c
 			}
 		}
@@ -168,15 +168,15 @@ func (s *Core) checkUpdate(t *target, u *yarn.ContainerUpdate, most resource) st
 	if t.ref < 0 {
 		return updateUnknown
 	}
-	box := s.Books.Container(t.ref)
-	if u.Version != box.Version {
+	container := s.Books.Container(t.ref)
+	if u.Version != container.Version {
 		return updateOldVersion
 	}
 	if t.accepted {
 		return updateOutstanding
 	}
 	if u.Type == yarn.PromoteExecutionType || u.Type == yarn.DemoteExecutionType {
-		if u.ExecutionType == box.Execution {
+		if u.ExecutionType == container.Execution {
 			return ""
 		}
 		return updateExecution
@@ -191,14 +191,14 @@ func (s *Core) checkUpdate(t *target, u *yarn.ContainerUpdate, most resource) st
 }
 
 func (s *Core) startUpdate(a *App, u yarn.ContainerUpdate, t *target) bool {
-	box := s.Books.Container(t.ref)
+	container := s.Books.Container(t.ref)
 	w, name := &a.updates, named{t.ref, u.Container}
 	_, shrinking := w.decreases[u.Container]
 	if u.Type == yarn.DecreaseResource {
 		if shrinking {
 			return false
 		}
-		s.cancelIncrease(a, box, t.want)
+		s.cancelIncrease(a, container, t.want)
 		if w.decreases == nil {
 			w.decreases = map[yarn.ContainerID]resource{}
 		}
@@ -212,12 +212,12 @@ func (s *Core) startUpdate(a *App, u yarn.ContainerUpdate, t *target) bool {
 	}
 	in := w.increases[u.Container]
 	if in == nil {
-		in = &increase{of: name, node: box.Node}
+		in = &increase{of: name, node: container.Node}
 		w.increases[u.Container] = in
 	} else {
-		s.cancelIncrease(a, box, t.want)
+		s.cancelIncrease(a, container, t.want)
 	}
-	extra := measure.Most(u.Capability, box.Resource).Sub(box.Resource)
+	extra := measure.Most(u.Capability, container.Resource).Sub(container.Resource)
 	if !slices.Contains(in.extras, extra) {
 		in.extras = append(in.extras, extra)
 	}
@@ -225,32 +225,32 @@ func (s *Core) startUpdate(a *App, u yarn.ContainerUpdate, t *target) bool {
 		return false
 	}
 	if !none(extra) {
-		s.askIncrease(a, box, t.want, extra)
+		s.askIncrease(a, container, t.want, extra)
 	}
 	return true
 }
 
-func increaseKey(box *cluster.Container) demand.Key {
-	return demand.Key{Priority: box.Priority, RequestID: box.AllocationRequestID, Update: box.ID}
+func increaseKey(container *cluster.Container) demand.Key {
+	return demand.Key{Priority: container.Priority, RequestID: container.AllocationRequestID, Update: container.ID}
 }
 
 // askIncrease asks for more on the container's node, and only there.
-func (s *Core) askIncrease(a *App, box *cluster.Container, w *demand.Want, extra resource) {
-	n := s.Books.Node(box.Node)
+func (s *Core) askIncrease(a *App, container *cluster.Container, w *demand.Want, extra resource) {
+	n := s.Books.Node(container.Node)
 	for _, where := range [...]string{n.ID.Host, n.Rack, yarn.AnyHost} {
-		s.put(a, w, &yarn.Ask{Priority: box.Priority, AllocationRequestID: box.AllocationRequestID,
-			Where: where, Capability: extra, Count: 1, Label: box.Label, LabelSet: true})
+		s.put(a, w, &yarn.Ask{Priority: container.Priority, AllocationRequestID: container.AllocationRequestID,
+			Where: where, Capability: extra, Count: 1, Label: container.Label, LabelSet: true})
 	}
 }
 
 // cancelIncrease withdraws what is outstanding for the container.
 //
 // compat: the rows of the host and the rack stay behind.
-func (s *Core) cancelIncrease(a *App, box *cluster.Container, w *demand.Want) {
+func (s *Core) cancelIncrease(a *App, container *cluster.Container, w *demand.Want) {
 	if w == nil || w.Left() <= 0 {
 		return
 	}
-	a.Wants.Take(s.Calc, &s.Books.Places, w, cluster.OffSwitch, s.Books.Node(box.Node))
+	a.Wants.Take(s.Calc, &s.Books.Places, w, cluster.OffSwitch, s.Books.Node(container.Node))
 	s.lessPending(a.Leaf, w)
 	if !a.Wants.Wanting() {
 		s.policy.Asked(a, false)
@@ -260,20 +260,20 @@ func (s *Core) cancelIncrease(a *App, box *cluster.Container, w *demand.Want) {
 // matchUpdate finds out which container a new one enlarges, whose ask named one. An
 // ask names a host; the container may be on another of its NodeManagers.
 func (s *Core) matchUpdate(a *App, want *demand.Want, c ContainerRef) {
-	box, w := s.Books.Container(c), &a.updates
+	container, w := s.Books.Container(c), &a.updates
 	in := w.increases[want.Update]
-	extra := named{c, box.ID}
+	extra := named{c, container.ID}
 	switch {
 	case in == nil:
 		// compat: it becomes a container like any other.
-		box.Update = yarn.ContainerID{}
-	case !slices.Contains(in.extras, box.Resource):
-		s.askAgain(a, want, box)
+		container.Update = yarn.ContainerID{}
+	case !slices.Contains(in.extras, container.Resource):
+		s.askAgain(a, want, container)
 		w.useless = append(w.useless, extra)
 	case !s.still(a, in.of):
 		w.useless = append(w.useless, extra)
-	case box.Node != in.node:
-		s.askAgain(a, want, box)
+	case container.Node != in.node:
+		s.askAgain(a, want, container)
 		w.useless = append(w.useless, extra)
 	default:
 		w.grown = append(w.grown, growth{in.of, extra})
@@ -281,15 +281,15 @@ func (s *Core) matchUpdate(a *App, want *demand.Want, c ContainerRef) {
 }
 
 // askAgain puts the ask back that a container of the wrong size has served.
-func (s *Core) askAgain(a *App, want *demand.Want, box *cluster.Container) {
-	n := s.Books.Node(box.Node)
+func (s *Core) askAgain(a *App, want *demand.Want, container *cluster.Container) {
+	n := s.Books.Node(container.Node)
 	for _, where := range [...]string{n.ID.Host, n.Rack, yarn.AnyHost} {
 		count := int32(1)
 		if r := s.rowOf(want, where); r != nil {
 			count = r.Count + 1
 		}
 		s.put(a, a.Wants.OpenOne(want.Key), &yarn.Ask{Priority: want.Priority, AllocationRequestID: want.RequestID,
-			Where: where, Capability: box.Resource, Count: count, Label: want.Label, LabelSet: true})
+			Where: where, Capability: container.Resource, Count: count, Label: want.Label, LabelSet: true})
 	}
 }
 
@@ -345,17 +345,17 @@ func (s *Core) GiveBackFreed(a *App) {
 
 // grow merges the container that was placed for an increase into the other.
 func (s *Core) grow(a *App, c, extra ContainerRef) Changed {
-	box, more := s.Books.Container(c), s.Books.Container(extra)
-	change := Changed{Container: c, Type: yarn.IncreaseResource, Before: box.Resource}
-	size := box.Resource.Add(more.Resource)
-	if box.Execution != yarn.Guaranteed { // what it has is charged to nobody
-		s.charged(a, box, resource{}.Sub(more.Resource))
+	container, more := s.Books.Container(c), s.Books.Container(extra)
+	change := Changed{Container: c, Type: yarn.IncreaseResource, Before: container.Resource}
+	size := container.Resource.Add(more.Resource)
+	if container.Execution != yarn.Guaranteed { // what it has is charged to nobody
+		s.charged(a, container, resource{}.Sub(more.Resource))
 	}
 	s.Books.Resize(extra, resource{})
 	s.Books.Resize(c, size)
-	box.Version++
-	change.After, change.Version = size, box.Version
-	a.updates.forget(box.ID, size)
+	container.Version++
+	change.After, change.Version = size, container.Version
+	a.updates.forget(container.ID, size)
 	return change
 }
 
@@ -375,26 +375,26 @@ func (w *updates) forget(id yarn.ContainerID, size resource) {
 
 // shrink announces that a container becomes smaller.
 func (s *Core) shrink(a *App, c ContainerRef, size resource) Changed {
-	box := s.Books.Container(c)
-	box.Version++
-	a.updates.shrinking = append(a.updates.shrinking, shrinkage{named{c, box.ID}, size})
-	return Changed{Container: c, Type: yarn.DecreaseResource, Before: box.Resource, After: size, Version: box.Version}
+	container := s.Books.Container(c)
+	container.Version++
+	a.updates.shrinking = append(a.updates.shrinking, shrinkage{named{c, container.ID}, size})
+	return Changed{Container: c, Type: yarn.DecreaseResource, Before: container.Resource, After: size, Version: container.Version}
 }
 
 // giveBack makes a container smaller.
 func (s *Core) giveBack(a *App, c ContainerRef, size resource) {
-	box := s.Books.Container(c)
-	less := size.Sub(box.Resource)
+	container := s.Books.Container(c)
+	less := size.Sub(container.Resource)
 	s.Books.Resize(c, size)
-	if box.Execution == yarn.Guaranteed {
-		s.charged(a, box, less)
+	if container.Execution == yarn.Guaranteed {
+		s.charged(a, container, less)
 	}
-	s.freed(box.Node)
+	s.freed(container.Node)
 }
 
 // charged changes what the attempt is charged with for a container.
-func (s *Core) charged(a *App, box *cluster.Container, by resource) {
-	p := s.Books.Node(box.Node).Part
+func (s *Core) charged(a *App, container *cluster.Container, by resource) {
+	p := s.Books.Node(container.Node).Part
 	a.Shares[p].Used = a.Shares[p].Used.Add(by)
 	s.use(a.Leaf, a, p, &by, 0, false)
 }

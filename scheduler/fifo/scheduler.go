@@ -73,8 +73,8 @@ func (s *Scheduler) serve(a *app, ref cluster.NodeRef, n *cluster.NodeBook, out 
 	for i := 0; i < len(a.Wants.Keys()); {
 		w, before := a.Wants.Keys()[i], len(out)
 		for row, l := s.next(w, n); row != nil; row, l = s.next(w, n) {
-			c, box := s.Allocate(ref, n, &core.Placement{App: &a.App, Want: w, Row: row, Locality: l, From: cluster.NoContainer, Excess: cluster.NoContainer})
-			out = append(out, cluster.Decision{Kind: cluster.Allocated, Container: c, App: a.Ref, Node: ref, Priority: box.Priority, Resource: box.Resource})
+			c, container := s.Allocate(ref, n, &core.Placement{App: &a.App, Want: w, Row: row, Locality: l, From: cluster.NoContainer, Excess: cluster.NoContainer})
+			out = append(out, cluster.Decision{Kind: cluster.Allocated, Container: c, App: a.Ref, Node: ref, Priority: container.Priority, Resource: container.Resource})
 		}
 		if len(out) == before {
 			break
