@@ -11,7 +11,7 @@ GOLANGCI_LINT_VERSION := v2.5.0
 DEADCODE_VERSION := v0.52.0
 PROTOC_GEN_GO_VERSION := $(shell awk '$$1 == "google.golang.org/protobuf" {print $$2}' go.mod)
 
-.PHONY: help demo build check test race golden fuzz sim attack bench compat docs generate clean lint deadcode
+.PHONY: help demo build check test race golden fuzz sim attack mutation bench compat docs generate clean lint deadcode
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' Makefile
@@ -47,6 +47,9 @@ sim: ## the simulated cluster's tests; SEED=N chooses the run
 
 attack: build ## every attack of test/attack on a running daemon; SEED=N, ATTACKS="NAME ..." and SHORT=1 choose
 	@go run ./test/attack -seed $(SEED) $(if $(SHORT),-short) $(ATTACKS)
+
+mutation: ## a test fails for every report of a change that is taken out of the scheduler (test/mutation/reports); ten minutes
+	@test/mutation/reports
 
 bench: ## the load drivers, and their own tests; bench/README.md tells how to measure
 	go test ./bench/...
