@@ -36,7 +36,7 @@ func (s *Scheduler) activate(q *Queue) {
 func (s *Scheduler) admitPending(q *Queue) {
 	w := &leafOf(q).pending
 	for of := w.First(); of != nil; of = w.First() {
-		a := mine(of)
+		a := appOf(of)
 		switch s.admits(q, a) {
 		case overQueue:
 			w.RefuseClass()
@@ -125,7 +125,7 @@ func (s *Scheduler) admits(q *Queue, a *app) verdict {
 // now. The zero Reason is that of one that no pass has looked at.
 func (s *Scheduler) masterRefusal(a *app) yarn.Reason {
 	q, w := a.queue, &leafOf(a.queue).pending
-	if !a.waits || w.Passes == a.joined {
+	if !a.waits || w.Passes == a.waitsSince {
 		return yarn.Reason{}
 	}
 	sh, label := &q.Shares[a.wait.Part], s.Books.Partition(a.wait.Part).Name

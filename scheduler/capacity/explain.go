@@ -277,10 +277,9 @@ func (e *explanation) heldUp(a *app, end skip) skip {
 	return end
 }
 
-// add notes what is in the way of an application or, with nil, of a queue that is above
-// the one that is asked about.
-func (e *explanation) add(why yarn.Reason, mine bool) {
-	if e.last = why; mine {
+// add notes a refusal. inTheWay: it concerns the application that is asked about.
+func (e *explanation) add(why yarn.Reason, inTheWay bool) {
+	if e.last = why; inTheWay {
 		e.noted = append(e.noted, why)
 	}
 }
@@ -356,12 +355,12 @@ func (r *round) noteUser(a *app, used *resource, b *users.Block) {
 	case r.s.Calc.More(&r.s.Books.Total, used, &b.Limit):
 		r.noteReason(yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: *used, Limit: b.Limit, Key: userSettings(a.queue)})
 	default: // refused while the leaf did not know the user
-		r.noteStranger(a)
+		r.noteUnknownUser(a)
 	}
 }
 
-// noteStranger is for a user whom the leaf does not have.
-func (r *round) noteStranger(a *app) { r.note(fit.UserUnknown, a.User, a.queue.Path, 0, 0) }
+// noteUnknownUser is for a user whom the leaf does not have.
+func (r *round) noteUnknownUser(a *app) { r.note(fit.UserUnknown, a.User, a.queue.Path, 0, 0) }
 
 // noteEarlier is for keys that come after one that ended the turn of its application.
 func (r *round) noteEarlier(a *app, at int) {

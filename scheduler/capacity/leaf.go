@@ -28,7 +28,7 @@ type leaf struct {
 	queueLimit resource // what headrooms and the limit of masters are taken from
 	minFactor  float32
 
-	stale   []*app       // whose place in a fair order has to be looked at
+	stale   []*app       // applications whose places in a fair order are out of date
 	pending waiting.Apps // waiting for admission
 	waiting []*app       // held back by max-parallel-apps, by arrival
 

@@ -91,7 +91,7 @@ func (s *Scheduler) keepPart(cfg *config.Capacity, next *tree.Next) {
 func (s *Scheduler) leaveInLine(q *Queue, a *app) {
 	rest := *a
 	rest.App = a.Bare()
-	rest.Own, rest.wait = &rest, waiting.Waiter{Master: a.wait.Master, App: &rest.App}
+	rest.Outer, rest.wait = &rest, waiting.Waiter{Master: a.wait.Master, App: &rest.App}
 	rest.member.User, rest.waits, rest.active = nil, true, false
 	leafOf(q).pending.Enter(&rest.wait)
 	leafOf(q).pending.Miscounted = true

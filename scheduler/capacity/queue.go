@@ -26,8 +26,8 @@ type (
 	resource     = yarn.Resource
 )
 
-// own is the queue, as this policy has it.
-func own(q *queue.Queue) *Queue { return q.Own.(*Queue) }
+// queueOf is the queue, as this policy has it.
+func queueOf(q *queue.Queue) *Queue { return q.Outer.(*Queue) }
 
 // leafOf is what is kept of a leaf, and parentOf of another queue, in a tree in force.
 func leafOf(q *Queue) *leaf     { return q.Facts.(*leaf) }

@@ -10,17 +10,19 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// moment is a basis that does not change.
-type moment struct{ tree.Basis }
+// fixedBasis is a basis that does not change.
+type fixedBasis struct{ tree.Basis }
 
 // Prepare does what can be done of a Refresh beforehand; see the facade.
-func (m moment) Prepare(all *config.Config) core.Prepared { return tree.Prepare(partOf(all), m.Basis) }
+func (m fixedBasis) Prepare(all *config.Config) core.Prepared {
+	return tree.Prepare(partOf(all), m.Basis)
+}
 
 // Basis is that of the moment.
 func (s *Scheduler) Basis() core.Basis {
 	b := s.basis()
 	b.Parts = b.Parts.Clone()
-	return moment{b}
+	return fixedBasis{b}
 }
 
 // basis is that of the moment, with the partitions of the books.
@@ -91,7 +93,7 @@ func (s *Scheduler) replaceTree(cfg *config.Capacity, next *tree.Next) {
 		if held == nil {
 			continue
 		}
-		a := mine(held)
+		a := appOf(held)
 		a.enters(next.Became(a.queue))
 		if a.headLeaf != nil {
 			a.headLeaf = next.Became(a.headLeaf)
@@ -156,7 +158,7 @@ func (s *Scheduler) configure(q *Queue) {
 	// compat: a fair order keeps the places that it had; what it did not come to
 	// look at yet is forgotten.
 	for _, a := range l.stale {
-		a.unsettled = false
+		a.stale = false
 	}
 	l.stale = l.stale[:0]
 }
@@ -176,7 +178,7 @@ func (s *Scheduler) Fit(parts int) {
 		if of == nil {
 			continue
 		}
-		for _, q := range []*Queue{mine(of).queue, mine(of).headLeaf} {
+		for _, q := range []*Queue{appOf(of).queue, appOf(of).headLeaf} {
 			for ; q != nil && len(q.Shares) < parts; q = q.Up {
 				grow(q)
 			}

@@ -24,7 +24,7 @@ func (k *shortcuts) Changed(c core.Change) {
 	if c.What == core.Room {
 		return // what depends on a node is not remembered
 	}
-	q := own(c.Queue)
+	q := queueOf(c.Queue)
 	switch c.What {
 	case core.Usage:
 		for at := q; at != nil; at = at.Up {
@@ -35,7 +35,7 @@ func (k *shortcuts) Changed(c core.Change) {
 			k.rekeyLent(q)
 		}
 	case core.Asks:
-		if a := mine(c.App); a.idle {
+		if a := appOf(c.App); a.idle {
 			leafOf(q).active.lookAt(a, policyOf(q))
 		}
 	case core.Members:
@@ -128,8 +128,8 @@ type walkKind struct {
 // mark is how a walk ended that never got as far as looking at the node, and left nothing
 // behind: until something changes, it would end in the same way on every node. What it
 // leaves for headrooms is what the walk before left, unless one of another kind came
-// between. A leaf has a mark only where every user is at the limit, whatever the queue's
-// own is.
+// between. A leaf has a mark only where every user is at the limit, whatever the
+// queue's limit is.
 type mark struct {
 	valid   bool
 	skip    skip

@@ -25,9 +25,9 @@ type skip uint8
 
 const (
 	skipNone  skip = iota
-	skipOther      // the next application may have more luck
+	skipOther      // the next application may get something
 	skipQueue      // the queue's limit is in the way: room is kept for it
-	skipKey        // the next key of the application may have more luck
+	skipKey        // the next key of the application may get something
 	over           // the walk ends here: round.found is what it proposes
 )
 
@@ -180,7 +180,7 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 		return skipNone
 	}
 	if q.Rules.Ordering == config.FairOrder {
-		s.settle(q)
+		s.reorderStale(q)
 	}
 	if r.usersKnown(q, lim) {
 		return skipNone
@@ -351,7 +351,7 @@ func (r *round) missedEnough(w *demand.Want) bool {
 	return false
 }
 
-// worthMore tells whether the key deserves another container or reservation:
+// worthMore tells whether the key may have another container or reservation:
 // there is more outstanding than reserved, or its reservations starve.
 func (s *Scheduler) worthMore(a *app, w *demand.Want, size *resource) bool {
 	held := int32(len(w.Reservations))

@@ -21,7 +21,7 @@ func (s *Scheduler) Heartbeat() core.Heartbeat { return core.Heartbeat{Container
 // compat: all have the priority 0.
 func (s *Scheduler) Admit(in *demand.Application, _ string) (*core.App, yarn.Reason) {
 	a := &app{App: core.App{Application: *in, Leaf: s.tree.Root()}}
-	a.Own = a
+	a.Outer = a
 	return &a.App, yarn.Reason{}
 }
 
@@ -110,7 +110,7 @@ func (s *Scheduler) Check() string {
 	for _, a := range s.Apps {
 		if a != nil && a.Running {
 			running++
-			if !slices.Contains(s.line, mine(a)) {
+			if !slices.Contains(s.line, appOf(a)) {
 				return a.ID.String() + " is not in the line"
 			}
 		}

@@ -144,7 +144,7 @@ func (t *Tree) clone() (root *Queue, became []*Queue) {
 		c := &queues[0]
 		queues = queues[1:]
 		*c = *q
-		c.Own = c
+		c.Outer = c
 		c.setParent(parent)
 		if k := len(q.Shares); k <= len(shares) {
 			c.Shares, shares = shares[:k:k], shares[k:]

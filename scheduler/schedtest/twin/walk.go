@@ -195,10 +195,10 @@ func (v *walk) leaf(q *Queue) proposal {
 	if !v.lent && !q.Conf.MayUse(label) || !v.wants(q) {
 		return proposal{}
 	}
-	w.Settle(q)
+	w.ReorderStale(q)
 	check := true
 	for _, a := range w.Active(q) {
-		if q.Conf.Ordering == config.FifoWithPartitions && q.listed(a.Label) != q.listed(label) {
+		if q.Conf.Ordering == config.FifoWithPartitions && q.listOf(a.Label) != q.listOf(label) {
 			continue
 		}
 		reserved := w.ReservedBy(a, "")
@@ -219,8 +219,8 @@ func (v *walk) leaf(q *Queue) proposal {
 	return proposal{}
 }
 
-// listed is the list of applications that serves nodes of the partition.
-func (q *Queue) listed(label string) string {
+// listOf is the list of applications that serves nodes of the partition.
+func (q *Queue) listOf(label string) string {
 	if slices.Contains(q.Conf.Enforced, label) {
 		return label
 	}
