@@ -152,7 +152,7 @@ func (s *Scheduler) admit(q *Queue, a *app) {
 	l.pending.Exit(&a.wait)
 	l.Count(u, 1, -1)
 	a.waits = false
-	if !a.active { // with LikeApache it may be admitted twice
+	if !a.active { // in replays one may be admitted that is active
 		a.active = true
 		l.active.enter(a, policyOf(q))
 	}
@@ -289,10 +289,8 @@ func (s *Scheduler) run(lists [][]*app, most int) {
 			continue
 		}
 		last = a
-		if a.runnable {
-			// compat: who stands in two lists is looked at again, is one too many by then,
-			// and is not counted off when it ends.
-			a.runnable = !s.AsApache
+		if a.runnable { // it stands in two lists
+			s.miscountListedTwice(a)
 			continue
 		}
 		if !s.mayRun(a) {

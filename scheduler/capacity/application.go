@@ -221,7 +221,6 @@ func (s *Scheduler) separate(q *Queue, a *app, to *Queue) {
 		l.waiting = slices.DeleteFunc(l.waiting, func(o *app) bool { return o == a })
 		l.pending.Miscounted = true
 	}
-	wasActive := a.active
 	unmarkStale(q, a)
 	switch {
 	case a.active:
@@ -229,15 +228,12 @@ func (s *Scheduler) separate(q *Queue, a *app, to *Queue) {
 		a.active = false
 		s.chargeMaster(q, u, a, -1)
 		l.Count(u, -1, 0)
-	}
-	if a.waits && (!wasActive || to != q) {
-		l.pending.Exit(&a.wait)
-		a.waits = false
-		if wasActive {
-			s.leaveInLine(q, a)
+		s.waitOn(q, a, to)
+	default:
+		if a.waits {
+			l.pending.Exit(&a.wait)
+			a.waits = false
 		}
-	}
-	if !wasActive {
 		// compat: an attempt that max-parallel-apps held back was never counted
 		// as pending, but is taken off that count.
 		l.Count(u, 0, -1)
@@ -348,18 +344,15 @@ func (s *Scheduler) Moved(of *core.App, fromLeaf, toLeaf *queue.Queue) {
 		parentOf(p).apps--
 		p.AppGone()
 	}
-	if a.Running && !s.AsApache {
+	if a.Running && s.movesParallel() {
 		s.promoteMoved(a, from)
 	}
 }
 
 // moveParallel moves the application's place among those that run at the same time.
 // Who waits for one keeps its turn among the user's others.
-//
-// compat: Apache leaves the place with the old parents, and counts it off from the new
-// ones in the end.
 func (s *Scheduler) moveParallel(a *app, from *Queue) {
-	if a.runnable && !s.AsApache {
+	if a.runnable && s.movesParallel() {
 		countParallel(from, -1)
 		countParallel(a.queue, 1)
 	}
@@ -377,29 +370,20 @@ func (s *Scheduler) moveDemand(a *app, from, to *Queue) {
 func (s *Scheduler) Prioritize(of *core.App, priority int32) {
 	a := appOf(of)
 	q := a.queue
-	l := leafOf(q)
+	l, compare := leafOf(q), policyOf(q)
 	unmarkStale(q, a)
-	switch {
-	case a.active:
-		compare := policyOf(q)
+	if a.active {
 		l.active.exit(a, compare)
-		if a.waits {
-			l.pending.Exit(&a.wait)
-		}
-		a.Priority = priority
-		l.active.enter(a, compare)
-		if a.waits {
-			l.pending.Enter(&a.wait)
-		}
-	case a.waits:
+	}
+	if a.waits {
 		l.pending.Exit(&a.wait)
-		a.Priority = priority
+	}
+	a.Priority = priority
+	s.admitHeldBack(q, a)
+	if a.active {
+		l.active.enter(a, compare)
+	}
+	if a.waits {
 		l.pending.Enter(&a.wait)
-	case a.Running && s.AsApache:
-		// compat: who is held back by max-parallel-apps gets into the line for admission.
-		a.Priority = priority
-		l.pending.Enter(&a.wait)
-		l.pending.Miscounted = true
-		a.waits, a.waitsSince = true, l.pending.Passes
 	}
 }

@@ -55,12 +55,3 @@ func (l *leaf) Applications(ids []yarn.ApplicationID) []yarn.ApplicationID {
 	l.pending.Each(func(a *core.App) { ids = append(ids, a.ID) })
 	return ids
 }
-
-// CountUsers computes the limits of users that are shown; see the facade.
-func (s *Scheduler) CountUsers() {
-	s.tree.Root.Each(func(q *Queue) {
-		if q.Leaf && len(leafOf(q).All) > 0 {
-			leafOf(q).Limit(q, 0, respect)
-		}
-	})
-}

@@ -108,12 +108,9 @@ func policyOf(q *Queue) func(a, b *app) int {
 }
 
 // markStale notes that the application's place in a fair order is out of date.
-//
-// compat: in Apache also at one that waits, as after a move of what runs; that
-// puts it into the order, past the limits on masters.
 func (s *Scheduler) markStale(a *app) {
 	q := a.queue
-	if q.Rules.Ordering == config.FairOrder && !a.stale && (a.active || a.Running && s.AsApache) {
+	if q.Rules.Ordering == config.FairOrder && !a.stale && (a.active || s.ordersInactive(a)) {
 		a.stale = true
 		leafOf(q).stale = append(leafOf(q).stale, a)
 	}

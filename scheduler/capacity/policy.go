@@ -44,10 +44,6 @@ func (s *Scheduler) Ask(ref AppRef, asks []yarn.Ask) {
 }
 
 // MasterMoved has admission look for the master in another partition.
-//
-// compat: Apache moves what masters are charged with, too, where nothing was charged
-// there: of who waits for admission, and of a master that does not run where it was
-// asked for.
 func (s *Scheduler) MasterMoved(of *core.App, container *cluster.Container, from, to part) {
 	a := appOf(of)
 	q := a.queue
@@ -56,7 +52,7 @@ func (s *Scheduler) MasterMoved(of *core.App, container *cluster.Container, from
 	}
 	charged := a.active
 	if s.AsApache {
-		a.wait.Part, a.wait.Size, charged = from, container.Resource, leafOf(q).Named(a.User) != nil
+		charged = a.chargedAsApache(from, container)
 	}
 	if charged {
 		s.chargeMaster(q, leafOf(q).Enter(q, a.User), a, -1)

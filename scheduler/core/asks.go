@@ -257,13 +257,10 @@ func (s *Core) rememberRows(w *demand.Want, c ContainerRef, container *cluster.C
 }
 
 // RestoreAsk puts an ask back; see the facade.
-//
-// compat: in Apache what was asked for to enlarge a container comes back, too, as an ask
-// for a container like any other, on that node alone.
 func (s *Core) RestoreAsk(ref ContainerRef) {
 	container := s.Books.Container(ref)
 	a := s.App(container.App)
-	if !a.Running || container.Reserved || container.AM || !container.Update.IsZero() && !s.AsApache {
+	if !a.Running || container.Reserved || container.AM || !container.Update.IsZero() && !s.restoresIncreases() {
 		return
 	}
 	rows, kept := s.servedRows[ref]

@@ -123,9 +123,3 @@ func (s *Scheduler) Check() string {
 
 // RunDynamicQueues does nothing: there are none.
 func (s *Scheduler) RunDynamicQueues(bool, yarn.Now) {}
-
-// LikeApache counts off twice what was released on a node that is lost, for replays.
-func (s *Scheduler) LikeApache() { s.AsApache = true }
-
-// CountUsers counts nobody: users have no limits.
-func (s *Scheduler) CountUsers() {}

@@ -116,7 +116,7 @@ func (s *Scheduler) used() (sum yarn.Resource) {
 	for p := range s.tree.Root().Ledger {
 		sum.Increase(&s.tree.Root().Ledger[p].Used)
 	}
-	return sum.Sub(s.EndedTwice)
+	return s.lessEndedTwice(sum)
 }
 
 // headroom is what the cluster has and nobody uses.

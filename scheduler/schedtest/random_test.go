@@ -19,7 +19,7 @@ type life struct {
 	clock int64
 	nodes []scheduler.NodeRef
 	apps  []scheduler.AppRef
-	live []scheduler.ContainerRef // containers
+	live  []scheduler.ContainerRef // containers
 	ended []scheduler.ContainerRef // ended, but their node has not said so
 	seq   int32
 	hosts int
