@@ -25,8 +25,8 @@ type app struct {
 	runnable bool // not held back by max-parallel-apps
 	counted  bool // among the runnable ones of its leaf
 	waits    bool // in the leaf's pending list
-	// What the master's headroom is computed from: the leaf and the user of the
-	// last walk that came by.
+	// What the master's headroom is computed from: the leaf and the user that the last
+	// walk found.
 	headLeaf *Queue
 	headUser *user
 
@@ -105,10 +105,10 @@ func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, ya
 	return q, yarn.Reason{}
 }
 
-// meetUser is maySubmitNow for one who comes.
+// meetUser is maySubmitNow for an application that comes.
 //
-// compat: unless the leaf itself takes nobody, it knows the user from then on, whatever
-// the answer.
+// compat: unless the leaf itself takes no applications, it has the user among its users
+// from then on, even if one of the other limits refuses the application.
 func (s *Scheduler) meetUser(q *Queue, name string) yarn.Reason {
 	if s.leafTakes(q).OK() {
 		leafOf(q).Enter(q, name)
@@ -150,7 +150,7 @@ func (s *Scheduler) leafTakes(q *Queue) yarn.Reason {
 	return yarn.Reason{}
 }
 
-// Removed ends the application's part in its queues.
+// Removed takes the application off the counts of its leaf and of those above.
 func (s *Scheduler) Removed(gone *core.App) {
 	a := appOf(gone)
 	q := a.queue
@@ -205,13 +205,13 @@ func (s *Scheduler) enterLine(q *Queue, u *user, a *app) {
 	}
 }
 
-// reordered reports that the leaf's applications, or its users, are others.
+// reordered reports that the leaf's applications or users, or their order, have changed.
 func (s *Scheduler) reordered(q *Queue) {
 	s.Report(core.Change{What: core.Members, Queue: &q.Queue})
 }
 
-// separate takes the attempt from the lists: it has ended, or moves to another leaf
-// or to the same.
+// separate takes the attempt out of the leaf's lists: it has ended (to is nil), or moves to
+// another leaf or to the same.
 func (s *Scheduler) separate(q *Queue, a *app, to *Queue) {
 	l := leafOf(q)
 	u := leafOf(q).Enter(q, a.User)
@@ -267,9 +267,9 @@ func (s *Scheduler) Stopped(of *core.App) {
 
 // MoveTarget finds the leaf and checks its limits.
 //
-// compat: before a move the headroom is that of the other partitions alone, until something
-// is asked for in the default one, and the user is known where the application was to go,
-// whatever comes of the move.
+// compat: once somebody tries to move an application, its headroom is that of the other
+// partitions alone, until it asks for something in the default one; and the target has its
+// user among its users. Both stay if the move is refused.
 func (s *Scheduler) MoveTarget(of *core.App, target string, moving bool) (*queue.Queue, yarn.Reason) {
 	a := appOf(of)
 	q, why := s.leafToMoveTo(a, target)

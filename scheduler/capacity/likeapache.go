@@ -65,8 +65,8 @@ func (s *Scheduler) attempt(cfg *config.Capacity) error {
 	return err
 }
 
-// keepPart puts a tree in the place of the present one that was changed in part. No
-// limit is computed anew.
+// keepPart puts a tree in force of which only a part has the new settings. No limit is
+// computed anew.
 //
 // compat: leaves that were changed take no applications, unless they have a
 // maximum of their own.

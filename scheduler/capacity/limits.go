@@ -81,7 +81,7 @@ func (r *round) keepRoom(c *Queue, lim *limits) {
 	r.why.kept(c)
 }
 
-// childRoom is what a child may use that uses so much, where so much is left for all.
+// childRoom makes room what a child may use: what is left for all, and what it uses already.
 func (s *Scheduler) childRoom(room, left, used *resource) {
 	s.Calc.Set(room, left)
 	s.Calc.Increase(room, used)

@@ -18,19 +18,20 @@ func (m fixedBasis) Prepare(all *config.Config) core.Prepared {
 	return tree.Prepare(partOf(all), m.Basis)
 }
 
-// Basis is that of the moment.
+// Basis is a copy of what trees are computed from now.
 func (s *Scheduler) Basis() core.Basis {
 	b := s.basis()
 	b.Parts = b.Parts.Clone()
 	return fixedBasis{b}
 }
 
-// basis is that of the moment, with the partitions of the books.
+// basis is what trees are computed from now. Its partitions are those of the books, which
+// may change.
 func (s *Scheduler) basis() tree.Basis {
 	return tree.Basis{Config: s.cfg, Calc: s.Calc, Min: s.Min, Total: s.Books.Total, Parts: &s.Books.Parts, Apache: s.apache}
 }
 
-// live is the tree in force.
+// live is the tree in force, with its basis.
 func (s *Scheduler) live() *tree.Live {
 	return &tree.Live{Basis: s.basis(), Tree: s.tree, Server: s, Now: s.Now}
 }
@@ -232,7 +233,7 @@ func (s *Scheduler) visit(q *Queue, limit *resource) {
 	}
 }
 
-// RunDynamicQueues is one run of the care for dynamic queues; see the facade.
+// RunDynamicQueues removes empty dynamic queues, or shares out guarantees; see the facade.
 func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
 	s.Advance(now)
 	if deleting {

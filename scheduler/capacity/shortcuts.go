@@ -5,9 +5,9 @@ import (
 	"github.com/heddle-project/heddle/scheduler/core"
 )
 
-// shortcuts spare walks what would end as before:
+// shortcuts spare walks that would end as before, and parts of them:
 //
-//   - marks remember walks that nothing came of, so that the next one is over at once;
+//   - marks remember walks that placed nothing, so that the next one is over at once;
 //   - orders of children are kept, instead of sorted for every walk;
 //   - applications that want nothing are idle: walks pass them by without a look.
 //
@@ -141,9 +141,9 @@ type mark struct {
 
 func (k *shortcuts) holds(m *mark, p part) bool { return m.valid && m.turn == k.turn && m.part == p }
 
-// fruitless tells that a walk from the root would end as the last one did,
-// without a look at the node.
-func (s *Scheduler) fruitless(p part, m mode) bool {
+// endsAsBefore tells that a walk from the root would place nothing, like the last one,
+// which had no need to look at its node.
+func (s *Scheduler) endsAsBefore(p part, m mode) bool {
 	if s.shortcuts == nil {
 		return false
 	}

@@ -30,7 +30,7 @@ const (
 	maxWanted = 1 << 52 // of one resource, by one ask
 )
 
-// NormalizeAM does it for the ask for a master's container; see the facade.
+// NormalizeAM does the same for the ask for a master's container; see the facade.
 func (s *Core) NormalizeAM(path string, asks []yarn.Ask, label string, labelSet bool) yarn.Reason {
 	for i := range asks {
 		asks[i].Priority, asks[i].Count, asks[i].ExecutionType = 0, 1, yarn.Guaranteed

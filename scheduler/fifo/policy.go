@@ -79,7 +79,7 @@ func (s *Scheduler) QueueInfo(q *queue.Queue) queue.Info {
 	return i
 }
 
-// Admission of whoever has an attempt: nothing holds it back.
+// Admission is granted to every application with an attempt: nothing holds it back.
 func (s *Scheduler) Admission(ref cluster.AppRef) core.Admission {
 	a := s.App(ref)
 	return core.Admission{Runnable: true, Active: a.Running, AM: a.Attempt.AM}

@@ -46,9 +46,9 @@ func New(cfg *config.Fifo) *Scheduler {
 	return s
 }
 
-// Try places all that finds room on the node: what was placed of an application decides
-// whether the rest of it is looked at, so that one container at a time would not come to
-// the same.
+// Try places all that finds room on the node. Whether the next key of an application is
+// looked at depends on what was placed of the key before, so that a Try for each container
+// would decide otherwise.
 func (s *Scheduler) Try(ref cluster.NodeRef, out []cluster.Decision) (core.Try, []cluster.Decision) {
 	n, before := s.Books.Node(ref), len(out)
 	if !n.Accepting || !s.HasRoom(n) {

@@ -79,7 +79,7 @@ type User struct {
 	Active, Pending int32 // applications
 	asking          *asking
 	Shares          []Share
-	ownAsking       asking   // where a count lies that did not outlive another record
+	inlineAsking    asking   // what asking points to, unless it has outlived an earlier record
 	inline          [1]Share // of Shares, while there is only the default partition
 	Name            string
 	number          uint64 // which of the users that ever came
@@ -157,7 +157,7 @@ func (l *Users) Enter(q *tree.Queue, name string) *User {
 	l.came++
 	u.number = l.came
 	if u.asking = l.asking[name]; u.asking == nil {
-		u.asking = &u.ownAsking
+		u.asking = &u.inlineAsking
 		l.asking[name] = u.asking
 	}
 	l.byName[name] = u
