@@ -18,7 +18,7 @@ import (
 // at one of each and not at everybody.
 type Apps struct {
 	Count   int
-	classes pile[*class]
+	classes firstHeap[*class]
 	bySize  map[Master]*class
 
 	// Of the last pass, or the present one.
@@ -54,7 +54,7 @@ type Master struct {
 
 type class struct {
 	Master
-	lines  pile[*line]
+	lines  firstHeap[*line]
 	byUser map[string]*line
 	at     int
 }
@@ -62,31 +62,31 @@ type class struct {
 type line struct {
 	class *class
 	user  string
-	apps  pile[*Waiter]
+	apps  firstHeap[*Waiter]
 	at    int
 }
 
-// pile is a heap (container/heap) of what has a first application.
-type pile[T interface {
+// firstHeap is a heap (container/heap) of lines, classes or applications, by the first application of each.
+type firstHeap[T interface {
 	comparable
 	first() *core.App
 	place() *int
 }] []T
 
-func (h pile[T]) Len() int           { return len(h) }
-func (h pile[T]) Less(i, j int) bool { return order.Pending(h[i].first(), h[j].first()) < 0 }
-func (h pile[T]) Swap(i, j int) {
+func (h firstHeap[T]) Len() int           { return len(h) }
+func (h firstHeap[T]) Less(i, j int) bool { return order.Pending(h[i].first(), h[j].first()) < 0 }
+func (h firstHeap[T]) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	*h[i].place(), *h[j].place() = i, j
 }
 
-func (h *pile[T]) Push(x any) {
+func (h *firstHeap[T]) Push(x any) {
 	t := x.(T)
 	*t.place() = len(*h)
 	*h = append(*h, t)
 }
 
-func (h *pile[T]) Pop() any {
+func (h *firstHeap[T]) Pop() any {
 	last := len(*h) - 1
 	t := (*h)[last]
 	var none T
@@ -119,7 +119,7 @@ func (w *Apps) Enter(a *Waiter) {
 		heap.Push(&l.apps, a)
 		heap.Fix(&c.lines, l.at)
 	} else {
-		l = &line{class: c, user: a.App.User, apps: pile[*Waiter]{a}}
+		l = &line{class: c, user: a.App.User, apps: firstHeap[*Waiter]{a}}
 		a.line, a.at = l, 0
 		c.byUser[a.App.User] = l
 		heap.Push(&c.lines, l)
