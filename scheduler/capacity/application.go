@@ -222,14 +222,13 @@ func (s *Scheduler) separate(q *Queue, a *app, to *Queue) {
 		l.pending.Miscounted = true
 	}
 	unmarkStale(q, a)
-	switch {
-	case a.active:
+	if a.active {
 		l.active.exit(a, policyOf(q))
 		a.active = false
 		s.chargeMaster(q, u, a, -1)
 		l.Count(u, -1, 0)
 		s.waitOn(q, a, to)
-	default:
+	} else {
 		if a.waits {
 			l.pending.Exit(&a.wait)
 			a.waits = false
