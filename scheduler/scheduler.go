@@ -376,9 +376,9 @@ func (s *Scheduler) MaximumAllocation(path string) yarn.Resource {
 // MinimumAllocation is the smallest container, and the step of sizes.
 func (s *Scheduler) MinimumAllocation() yarn.Resource { return s.core.MinimumAllocation() }
 
-// RunDynamicQueues is one run of the care for automatically created queues.
-// Deleting takes empty ones away, in two runs; managing shares out the
-// guarantees below legacy managed parents. wall is milliseconds.
+// RunDynamicQueues looks after queues that were created on demand. With deleting it removes
+// those that two runs have found empty; otherwise it shares out the guarantees below legacy
+// managed parents.
 func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
 	s.policy.RunDynamicQueues(deleting, now)
 }

@@ -31,12 +31,12 @@ func (s *Scheduler) activate(q *Queue) {
 	}
 }
 
-// admitPending admits in the order of who waits. What is refused stays so in
-// this pass, which only adds to what masters use.
+// admitPending admits applications that wait, in their order. One that is refused stays
+// refused in this pass: during it masters only come to use more.
 func (s *Scheduler) admitPending(q *Queue) {
 	w := &leafOf(q).pending
 	for of := w.First(); of != nil; of = w.First() {
-		a := mine(of)
+		a := appOf(of)
 		switch s.admits(q, a) {
 		case overQueue:
 			w.RefuseClass()
@@ -53,7 +53,7 @@ func (s *Scheduler) admitPending(q *Queue) {
 	w.End()
 }
 
-// hasMasterLimit tells in which partitions the limit is kept up to date.
+// hasMasterLimit tells whether the limit on masters is kept up to date in the partition.
 func (s *Scheduler) hasMasterLimit(q *Queue, p part) bool {
 	if q.Conf.AllLabels() {
 		sh, has := &q.Shares[p], &q.Ledger[p]
@@ -121,11 +121,11 @@ func (s *Scheduler) admits(q *Queue, a *app) verdict {
 	return fits
 }
 
-// masterRefusal is why the last pass did not admit the application, by what masters use
-// now. The zero Reason is that of one that no pass has looked at.
+// masterRefusal is the limit on masters that keeps the application from being admitted, by
+// what they use now. It is zero where none is in the way, or no pass has come to it yet.
 func (s *Scheduler) masterRefusal(a *app) yarn.Reason {
 	q, w := a.queue, &leafOf(a.queue).pending
-	if !a.waits || w.Passes == a.joined {
+	if !a.waits || w.Passes == a.waitsSince {
 		return yarn.Reason{}
 	}
 	sh, label := &q.Shares[a.wait.Part], s.Books.Partition(a.wait.Part).Name
@@ -152,7 +152,7 @@ func (s *Scheduler) admit(q *Queue, a *app) {
 	l.pending.Exit(&a.wait)
 	l.Count(u, 1, -1)
 	a.waits = false
-	if !a.active { // with LikeApache it may be admitted twice
+	if !a.active { // in replays one may be admitted that is active
 		a.active = true
 		l.active.enter(a, policyOf(q))
 	}
@@ -227,7 +227,7 @@ func (s *Scheduler) promoteMoved(a *app, from *Queue) {
 	s.run(lists, len(lists))
 }
 
-// waitingFor are those who may wait for the place that one has given up in a leaf.
+// waitingFor are the applications that may run after one of the leaf has ended or moved.
 func waitingFor(leaf *Queue) [][]*app {
 	var highest *Queue
 	for q := leaf; q != nil; q = q.Up {
@@ -251,7 +251,8 @@ func (s *Scheduler) promoteAll() {
 	s.run(lists, n)
 }
 
-// waitingBelow are the waiting applications of the leaves below with room.
+// waitingBelow appends the applications that wait in leaves below, where no limit on the
+// way is reached.
 func waitingBelow(q *Queue, lists [][]*app) [][]*app {
 	if runnableApps(q) >= q.Conf.MaxParallel {
 		return lists
@@ -289,10 +290,8 @@ func (s *Scheduler) run(lists [][]*app, most int) {
 			continue
 		}
 		last = a
-		if a.runnable {
-			// compat: who stands in two lists is looked at again, is one too many by then,
-			// and is not counted off when it ends.
-			a.runnable = !s.AsApache
+		if a.runnable { // it stands in two lists
+			s.miscountListedTwice(a)
 			continue
 		}
 		if !s.mayRun(a) {

@@ -17,7 +17,7 @@ import (
 
 // inOrder is who waits for admission, from first to last.
 func inOrder(w *waiting.Apps) (list []*app) {
-	w.Each(func(a *core.App) { list = append(list, mine(a)) })
+	w.Each(func(a *core.App) { list = append(list, appOf(a)) })
 	slices.SortFunc(list, comparePending)
 	return list
 }

@@ -63,8 +63,8 @@ func (r *round) near(a *app, w *demand.Want, lim *limits) skip {
 // NodeManagers of the host are of no use.
 //
 // compat: Apache places it there, gives it back when the master calls the next time,
-// and asks anew. That is repeated where its decisions are compared, in heartbeat
-// mode, and nowhere else.
+// and asks anew. So does this in heartbeat mode, in which decisions are compared with
+// Apache's, but not where nodes are offered asynchronously.
 func (r *round) enlarges(a *app, w *demand.Want) bool {
 	if w.Update.IsZero() || !r.s.cfg.Asynchronous {
 		return true
@@ -83,8 +83,8 @@ func (r *round) offSwitch(w *demand.Want) bool {
 	return min(float32(nodes), javanum.Mul(float32(w.Any.Count), factor)) < float32(w.Opportunities)
 }
 
-// try proposes a container of the row on the node. One that does not fit may have the
-// node held for it, or a reservation given up.
+// try proposes a container of the row on the node, or to reserve the node for it. A
+// reservation elsewhere may have to be given up for it.
 func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality, lim *limits) bool {
 	s, calc, size := r.s, r.s.Calc, &row.Size
 	if !calc.FitsIn(size, &r.book.Total) {
@@ -136,7 +136,7 @@ func (r *round) propose(k core.Outcome, a *app, w *demand.Want, row *demand.Row,
 	}
 }
 
-// toGiveUp is a reservation of the key that frees at least so much.
+// toGiveUp is a reservation of the key that frees at least what is needed, or NoContainer.
 //
 // compat: the first in the order of Apache's hash table of nodes.
 func (s *Scheduler) toGiveUp(w *demand.Want, need *resource) ContainerRef {

@@ -17,16 +17,16 @@ import (
 // app is one application, with what this policy keeps of it. What every walk reads
 // stands together, before the rest.
 type app struct {
-	queue     *Queue // Leaf, as this policy has it
-	member    users.Member
-	idle      bool // active, and passed by; see lineup
-	unsettled bool // the fair order has to look at it again
-	active    bool // admitted
-	runnable  bool // not held back by max-parallel-apps
-	listed    bool // its leaf counts it among those
-	waits     bool // in the leaf's pending list
-	// What the master's headroom is computed from: the leaf and the user of the
-	// last walk that came by.
+	queue    *Queue // Leaf, as this policy has it
+	member   users.Member
+	idle     bool // active, and passed by; see lineup
+	stale    bool // its place in a fair order is out of date
+	active   bool // admitted
+	runnable bool // not held back by max-parallel-apps
+	counted  bool // among the runnable ones of its leaf
+	waits    bool // in the leaf's pending list
+	// What the master's headroom is computed from: the leaf and the user that the last
+	// walk found.
 	headLeaf *Queue
 	headUser *user
 
@@ -34,7 +34,7 @@ type app struct {
 
 	wait waiting.Waiter // for admission, with its master
 
-	joined uint64 // how many passes over who waits had been when it came
+	waitsSince uint64 // pending.Passes when it began to wait
 
 	orderUsed, orderPending int64 // memory, as the fair order knows it
 }
@@ -42,10 +42,10 @@ type app struct {
 // enters puts the application into a leaf.
 func (a *app) enters(q *Queue) { a.queue, a.Leaf = q, &q.Queue }
 
-// mine is the application, as this policy has it.
-func mine(a *core.App) *app { return a.Own.(*app) }
+// appOf is the application, as this policy has it.
+func appOf(a *core.App) *app { return a.Outer.(*app) }
 
-func (s *Scheduler) app(ref AppRef) *app { return mine(s.Apps[ref]) }
+func (s *Scheduler) app(ref AppRef) *app { return appOf(s.Apps[ref]) }
 
 // Admit enters an application into its leaf.
 func (s *Scheduler) Admit(in *demand.Application, path string) (*core.App, yarn.Reason) {
@@ -54,7 +54,7 @@ func (s *Scheduler) Admit(in *demand.Application, path string) (*core.App, yarn.
 		return nil, why
 	}
 	a := &app{App: core.App{Application: *in, Priority: priority}}
-	a.Own, a.wait.App = a, &a.App
+	a.Outer, a.wait.App = a, &a.App
 	a.enters(q)
 	return &a.App, yarn.Reason{}
 }
@@ -105,10 +105,10 @@ func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, ya
 	return q, yarn.Reason{}
 }
 
-// meetUser is maySubmitNow for one who comes.
+// meetUser is maySubmitNow for an application that comes.
 //
-// compat: unless the leaf itself takes nobody, it knows the user from then on, whatever
-// the answer.
+// compat: unless the leaf itself takes no applications, it has the user among its users
+// from then on, even if one of the other limits refuses the application.
 func (s *Scheduler) meetUser(q *Queue, name string) yarn.Reason {
 	if s.leafTakes(q).OK() {
 		leafOf(q).Enter(q, name)
@@ -150,9 +150,9 @@ func (s *Scheduler) leafTakes(q *Queue) yarn.Reason {
 	return yarn.Reason{}
 }
 
-// Removed ends the application's part in its queues.
+// Removed takes the application off the counts of its leaf and of those above.
 func (s *Scheduler) Removed(gone *core.App) {
-	a := mine(gone)
+	a := appOf(gone)
 	q := a.queue
 	leafOf(q).Unwant(q, a.User, &a.member)
 	q.AppGone()
@@ -164,13 +164,13 @@ func (s *Scheduler) Removed(gone *core.App) {
 
 // Started has an attempt wait for admission.
 func (s *Scheduler) Started(of *core.App) {
-	a, at := mine(of), &of.Attempt
+	a, at := appOf(of), &of.Attempt
 	a.wait.Part, a.wait.Size = s.Part(at.AMLabel), at.AM
 	if a.Unmanaged {
 		a.wait.Part, a.wait.Size = 0, s.Min
 	}
 	a.waits, a.active = false, false
-	a.orderUsed, a.orderPending, a.unsettled = 0, 0, false
+	a.orderUsed, a.orderPending, a.stale = 0, 0, false
 	if !at.KeepContainers {
 		a.headLeaf, a.headUser = nil, nil
 	}
@@ -183,7 +183,7 @@ func (s *Scheduler) Started(of *core.App) {
 func (s *Scheduler) join(q *Queue, a *app) {
 	l := leafOf(q)
 	u := l.Enter(q, a.User)
-	if a.listed = a.runnable; a.runnable {
+	if a.counted = a.runnable; a.runnable {
 		s.enterLine(q, u, a)
 	} else {
 		l.waiting = append(l.waiting, a)
@@ -198,46 +198,41 @@ func (s *Scheduler) enterLine(q *Queue, u *user, a *app) {
 	l.Count(u, 0, 1)
 	if !a.waits {
 		l.pending.Enter(&a.wait)
-		a.waits, a.joined = true, l.pending.Passes
+		a.waits, a.waitsSince = true, l.pending.Passes
 	}
 	if s.Calc.Positive(&l.lastCluster, &l.lastCluster) {
 		s.activate(q)
 	}
 }
 
-// reordered reports that the leaf's applications, or its users, are others.
+// reordered reports that the leaf's applications or users, or their order, have changed.
 func (s *Scheduler) reordered(q *Queue) {
 	s.Report(core.Change{What: core.Members, Queue: &q.Queue})
 }
 
-// separate takes the attempt from the lists: it has ended, or moves to another leaf
-// or to the same.
+// separate takes the attempt out of the leaf's lists: it has ended (to is nil), or moves to
+// another leaf or to the same.
 func (s *Scheduler) separate(q *Queue, a *app, to *Queue) {
 	l := leafOf(q)
 	u := leafOf(q).Enter(q, a.User)
-	if a.listed {
+	if a.counted {
 		l.runnable--
 	} else {
 		l.waiting = slices.DeleteFunc(l.waiting, func(o *app) bool { return o == a })
 		l.pending.Miscounted = true
 	}
-	wasActive := a.active
-	calm(q, a)
-	switch {
-	case a.active:
+	unmarkStale(q, a)
+	if a.active {
 		l.active.exit(a, policyOf(q))
 		a.active = false
 		s.chargeMaster(q, u, a, -1)
 		l.Count(u, -1, 0)
-	}
-	if a.waits && (!wasActive || to != q) {
-		l.pending.Exit(&a.wait)
-		a.waits = false
-		if wasActive {
-			s.leaveInLine(q, a)
+		s.waitOn(q, a, to)
+	} else {
+		if a.waits {
+			l.pending.Exit(&a.wait)
+			a.waits = false
 		}
-	}
-	if !wasActive {
 		// compat: an attempt that max-parallel-apps held back was never counted
 		// as pending, but is taken off that count.
 		l.Count(u, 0, -1)
@@ -261,7 +256,7 @@ func (s *Scheduler) chargeMaster(q *Queue, u *user, a *app, sign int64) {
 
 // Stopped takes an attempt out of its leaf, and lets others run in its place.
 func (s *Scheduler) Stopped(of *core.App) {
-	a := mine(of)
+	a := appOf(of)
 	s.separate(a.queue, a, nil)
 	s.untrack(a)
 	if a.runnable {
@@ -271,11 +266,11 @@ func (s *Scheduler) Stopped(of *core.App) {
 
 // MoveTarget finds the leaf and checks its limits.
 //
-// compat: before a move the headroom is that of the other partitions alone, until something
-// is asked for in the default one, and the user is known where the application was to go,
-// whatever comes of the move.
+// compat: once somebody tries to move an application, its headroom is that of the other
+// partitions alone, until it asks for something in the default one; and the target has its
+// user among its users. Both stay if the move is refused.
 func (s *Scheduler) MoveTarget(of *core.App, target string, moving bool) (*queue.Queue, yarn.Reason) {
-	a := mine(of)
+	a := appOf(of)
 	q, why := s.leafToMoveTo(a, target)
 	if !why.OK() {
 		return nil, why
@@ -328,7 +323,7 @@ func (s *Scheduler) keepsAccess(a *app, q *Queue) yarn.Reason {
 
 // Moved takes the application out of one leaf and puts it into another.
 func (s *Scheduler) Moved(of *core.App, fromLeaf, toLeaf *queue.Queue) {
-	a, from, to := mine(of), own(fromLeaf), own(toLeaf)
+	a, from, to := appOf(of), queueOf(fromLeaf), queueOf(toLeaf)
 	to.LastSubmit = s.Now.Mono
 	for p := to.Up; p != nil; p = p.Up {
 		parentOf(p).apps++
@@ -348,18 +343,15 @@ func (s *Scheduler) Moved(of *core.App, fromLeaf, toLeaf *queue.Queue) {
 		parentOf(p).apps--
 		p.AppGone()
 	}
-	if a.Running && !s.AsApache {
+	if a.Running && s.movesParallel() {
 		s.promoteMoved(a, from)
 	}
 }
 
 // moveParallel moves the application's place among those that run at the same time.
 // Who waits for one keeps its turn among the user's others.
-//
-// compat: Apache leaves the place with the old parents, and counts it off from the new
-// ones in the end.
 func (s *Scheduler) moveParallel(a *app, from *Queue) {
-	if a.runnable && !s.AsApache {
+	if a.runnable && s.movesParallel() {
 		countParallel(from, -1)
 		countParallel(a.queue, 1)
 	}
@@ -375,31 +367,22 @@ func (s *Scheduler) moveDemand(a *app, from, to *Queue) {
 
 // Prioritize takes the application to its place among those that are served, or wait.
 func (s *Scheduler) Prioritize(of *core.App, priority int32) {
-	a := mine(of)
+	a := appOf(of)
 	q := a.queue
-	l := leafOf(q)
-	calm(q, a)
-	switch {
-	case a.active:
-		compare := policyOf(q)
+	l, compare := leafOf(q), policyOf(q)
+	unmarkStale(q, a)
+	if a.active {
 		l.active.exit(a, compare)
-		if a.waits {
-			l.pending.Exit(&a.wait)
-		}
-		a.Priority = priority
-		l.active.enter(a, compare)
-		if a.waits {
-			l.pending.Enter(&a.wait)
-		}
-	case a.waits:
+	}
+	if a.waits {
 		l.pending.Exit(&a.wait)
-		a.Priority = priority
+	}
+	a.Priority = priority
+	s.admitHeldBack(q, a)
+	if a.active {
+		l.active.enter(a, compare)
+	}
+	if a.waits {
 		l.pending.Enter(&a.wait)
-	case a.Running && s.AsApache:
-		// compat: who is held back by max-parallel-apps gets into the line for admission.
-		a.Priority = priority
-		l.pending.Enter(&a.wait)
-		l.pending.Miscounted = true
-		a.waits, a.joined = true, l.pending.Passes
 	}
 }

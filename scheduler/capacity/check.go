@@ -32,7 +32,7 @@ type recount struct {
 }
 
 func (c *recount) charge(a *core.App, p part, container *cluster.Container) {
-	q := mine(a).queue
+	q := appOf(a).queue
 	users := c.users[q]
 	if users == nil {
 		users = map[string][]resource{}
@@ -47,8 +47,8 @@ func (c *recount) charge(a *core.App, p part, container *cluster.Container) {
 // checkApps sees that the core and the policy know the same leaf.
 func (c *recount) checkApps() string {
 	for _, a := range c.s.Apps {
-		if a != nil && (mine(a).queue != own(a.Leaf) || &mine(a).queue.Queue != a.Leaf) {
-			return fmt.Sprintf("%v is in %s, and in %s", a.ID, a.Leaf.Path, mine(a).queue.Path)
+		if a != nil && (appOf(a).queue != queueOf(a.Leaf) || &appOf(a).queue.Queue != a.Leaf) {
+			return fmt.Sprintf("%v is in %s, and in %s", a.ID, a.Leaf.Path, appOf(a).queue.Path)
 		}
 	}
 	return ""
@@ -113,7 +113,7 @@ func (c *recount) checkLists() string {
 		}
 		wrong := leafOf(q).pending.Check()
 		leafOf(q).pending.Each(func(of *core.App) {
-			if a := mine(of); !a.waits || a.active || a.queue != q {
+			if a := appOf(of); !a.waits || a.active || a.queue != q {
 				wrong = fmt.Sprintf("%v does not wait here", a.ID)
 			}
 		})

@@ -24,8 +24,8 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 	return decide(out, kind, c, container)
 }
 
-// consider does all that is to be done of a proposal before a container is placed. It
-// tells whether one is to be.
+// consider checks a proposal and carries it out, but for the placing of a container. It
+// tells whether one is to be placed.
 func (s *Scheduler) consider(r *round, o *outcome, out []cluster.Decision) ([]cluster.Decision, bool) {
 	if o.kind != core.Nothing && (!r.book.Accepting || !s.accepts(r, o)) {
 		return out, false
@@ -87,7 +87,7 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 	return true
 }
 
-// acceptsUser checks the user's limit. It takes off more what is going to be given up.
+// acceptsUser checks the user's limit. What is going to be given up is taken off more.
 func (s *Scheduler) acceptsUser(r *round, o *outcome, more *resource) bool {
 	u := o.app.member.User
 	used := u.Shares[r.part].Used
@@ -106,8 +106,9 @@ func (s *Scheduler) acceptsUser(r *round, o *outcome, more *resource) bool {
 // acceptsReserved checks whether there is room for what the node is held for.
 //
 // compat: the ask may have become smaller since. Apache looks at it alone and
-// then places what was reserved, beyond what the node has. That is repeated
-// where its decisions are compared, in heartbeat mode, and nowhere else.
+// then places what was reserved, beyond what the node has. So does this in heartbeat
+// mode, in which decisions are compared with Apache's, but not where nodes are offered
+// asynchronously.
 func (s *Scheduler) acceptsReserved(r *round, o *outcome) bool {
 	size := &s.Books.Container(o.From).Resource
 	room := s.Calc.FitsIn(&o.Row.Size, &r.free) && (!s.cfg.Asynchronous || s.Calc.FitsIn(size, &r.free))

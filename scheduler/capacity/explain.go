@@ -58,7 +58,7 @@ func (s *Scheduler) Explain(ref AppRef, max int) []yarn.Reason {
 	return out.inTheWay()
 }
 
-// outsideWalks is why no walk comes to the application, if that is so.
+// outsideWalks is why no walk comes to the application; zero where one may.
 func (s *Scheduler) outsideWalks(a *app) yarn.Reason {
 	switch {
 	case !a.Running || len(a.Wants.Keys()) == 0:
@@ -174,8 +174,8 @@ func (r *round) contest(a *app, m mode, until bool, out *reasons) bool {
 	return r.found.kind != core.Nothing
 }
 
-// before is the reason of those who come after somebody else: what is proposed is
-// made before theirs, or refused each time because of the numbers.
+// before is the reason of an application that comes after another: what the walk proposes
+// for the other one is placed first, or refused again and again because of its amounts.
 func (r *round) before() yarn.Reason {
 	o := &r.found
 	r.why.last = yarn.Reason{}
@@ -208,7 +208,7 @@ func (r *round) ownReservation(a *app, c ContainerRef, out *reasons) {
 type explanation struct {
 	app   *app
 	alone bool // the walk goes straight to the application
-	until bool // it is over with the application
+	until bool // the walk ends with the application
 
 	turn   *app          // whose turn it is
 	keeper *Queue        // for whom room is kept on the way to the application
@@ -277,16 +277,15 @@ func (e *explanation) heldUp(a *app, end skip) skip {
 	return end
 }
 
-// add notes what is in the way of an application or, with nil, of a queue that is above
-// the one that is asked about.
-func (e *explanation) add(why yarn.Reason, mine bool) {
-	if e.last = why; mine {
+// add notes a refusal. inTheWay: it concerns the application that is asked about.
+func (e *explanation) add(why yarn.Reason, inTheWay bool) {
+	if e.last = why; inTheWay {
 		e.noted = append(e.noted, why)
 	}
 }
 
-// What follows notes one reason each, if somebody asks. Where no queue is named it is
-// in the way of the application whose turn it is.
+// Each of the functions below notes one reason, if the walk is a query's. One that names no
+// queue is in the way of the application whose turn it is.
 
 func (r *round) note(code yarn.Code, subject, detail string, count, max int64) {
 	if r.why != nil {
@@ -356,12 +355,12 @@ func (r *round) noteUser(a *app, used *resource, b *users.Block) {
 	case r.s.Calc.More(&r.s.Books.Total, used, &b.Limit):
 		r.noteReason(yarn.Reason{Code: fit.UserLimit, Subject: a.User, Needed: *used, Limit: b.Limit, Key: userSettings(a.queue)})
 	default: // refused while the leaf did not know the user
-		r.noteStranger(a)
+		r.noteUnknownUser(a)
 	}
 }
 
-// noteStranger is for a user whom the leaf does not have.
-func (r *round) noteStranger(a *app) { r.note(fit.UserUnknown, a.User, a.queue.Path, 0, 0) }
+// noteUnknownUser is for a user whom the leaf does not have.
+func (r *round) noteUnknownUser(a *app) { r.note(fit.UserUnknown, a.User, a.queue.Path, 0, 0) }
 
 // noteEarlier is for keys that come after one that ended the turn of its application.
 func (r *round) noteEarlier(a *app, at int) {

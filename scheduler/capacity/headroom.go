@@ -9,9 +9,9 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// noteHeadroom is what a walk that comes by an application leaves behind for
-// its headroom. It returns the application's user, if the leaf knows it, and
-// what is known of the user's limit.
+// noteHeadroom keeps what the application's headroom is computed from, when a walk comes to
+// it. It returns the application's user and what is known of the user's limit, or nil if the
+// leaf does not have the user.
 func (s *Scheduler) noteHeadroom(q *Queue, a *app, p part, m mode) (*user, *users.Block) {
 	l := leafOf(q)
 	u := l.Of(a.User, &a.member)

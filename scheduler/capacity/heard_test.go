@@ -52,7 +52,7 @@ func (h *heard) look() {
 	}
 	for _, a := range h.s.Apps {
 		if a != nil && !a.Gone {
-			h.apps[a.ID.String()] = member{a.Leaf.Path, a.Priority, a.Running, mine(a).active}
+			h.apps[a.ID.String()] = member{a.Leaf.Path, a.Priority, a.Running, appOf(a).active}
 		}
 	}
 }

@@ -561,7 +561,7 @@ func (p *play) askers() (users map[string]int, active map[AppRef]bool) {
 		}
 	}
 	for _, a := range p.quick.Apps {
-		if a != nil && mine(a).active {
+		if a != nil && appOf(a).active {
 			active[a.Ref] = true
 		}
 	}

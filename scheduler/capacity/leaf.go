@@ -28,7 +28,7 @@ type leaf struct {
 	queueLimit resource // what headrooms and the limit of masters are taken from
 	minFactor  float32
 
-	stale   []*app       // whose place in a fair order has to be looked at
+	stale   []*app       // applications whose places in a fair order are out of date
 	pending waiting.Apps // waiting for admission
 	waiting []*app       // held back by max-parallel-apps, by arrival
 
@@ -54,13 +54,4 @@ func (l *leaf) Applications(ids []yarn.ApplicationID) []yarn.ApplicationID {
 	}
 	l.pending.Each(func(a *core.App) { ids = append(ids, a.ID) })
 	return ids
-}
-
-// CountUsers computes the limits of users that are shown; see the facade.
-func (s *Scheduler) CountUsers() {
-	s.tree.Root.Each(func(q *Queue) {
-		if q.Leaf && len(leafOf(q).All) > 0 {
-			leafOf(q).Limit(q, 0, respect)
-		}
-	})
 }

@@ -3,13 +3,14 @@ package capacity
 import (
 	"github.com/heddle-project/heddle/scheduler/capacity/tree"
 	"github.com/heddle-project/heddle/scheduler/capacity/waiting"
+	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
 )
 
-// What goes wrong in Apache goes wrong here where replays of its decisions ask for it.
-// What concerns the queues alone is in likeapache.go of package tree; the rest stands at
-// the calls of AsApache, or here where it takes more than a line.
+// What goes wrong in Apache goes wrong here in replays of its decisions (AsApache), and
+// nowhere else. What concerns the queues alone is in likeapache.go of package tree, what
+// concerns every policy in that of package core.
 
 // LikeApache lets go wrong what goes wrong in Apache; see the facade.
 func (s *Scheduler) LikeApache() {
@@ -64,8 +65,8 @@ func (s *Scheduler) attempt(cfg *config.Capacity) error {
 	return err
 }
 
-// keepPart puts a tree in the place of the present one that was changed in part. No
-// limit is computed anew.
+// keepPart puts a tree in force of which only a part has the new settings. No limit is
+// computed anew.
 //
 // compat: leaves that were changed take no applications, unless they have a
 // maximum of their own.
@@ -83,16 +84,75 @@ func (s *Scheduler) keepPart(cfg *config.Capacity, next *tree.Next) {
 	})
 }
 
-// leaveInLine lets an attempt that was admitted, and waits once more, wait on when it
-// has gone.
+// CountUsers computes the limits of users that are shown; see the facade.
+func (s *Scheduler) CountUsers() {
+	s.tree.Root.Each(func(q *Queue) {
+		if q.Leaf && len(leafOf(q).All) > 0 {
+			leafOf(q).Limit(q, 0, respect)
+		}
+	})
+}
+
+// miscountListedTwice is for an application that a pass over who waits for
+// max-parallel-apps comes to a second time.
 //
-// compat: see SetPriority for how it got into the line. Admitted a second time, it
-// counts for ever.
-func (s *Scheduler) leaveInLine(q *Queue, a *app) {
+// compat: Apache starts it again, as one too many, which is not counted off when it ends.
+func (s *Scheduler) miscountListedTwice(a *app) {
+	if s.AsApache {
+		a.runnable = false
+	}
+}
+
+// movesParallel tells whether an application that moves takes along its place among those
+// that max-parallel-apps lets run.
+//
+// compat: Apache leaves the place with the old parents, and counts it off from the new
+// ones in the end.
+func (s *Scheduler) movesParallel() bool { return !s.AsApache }
+
+// ordersInactive tells whether a fair order takes in an application that is not active.
+//
+// compat: in Apache one that waits for admission, as after a move of what runs; so it is
+// served past the limits on masters.
+func (s *Scheduler) ordersInactive(a *app) bool { return s.AsApache && a.Running }
+
+// chargedAsApache tells whether something is taken off what masters use in a partition
+// that the master's node leaves, and makes that what the container has.
+//
+// compat: Apache does so also where nothing was charged there: of who waits for
+// admission, and of a master that does not run where it was asked for.
+func (a *app) chargedAsApache(from part, container *cluster.Container) bool {
+	a.wait.Part, a.wait.Size = from, container.Resource
+	return leafOf(a.queue).Named(a.User) != nil
+}
+
+// admitHeldBack has an application wait for admission that max-parallel-apps holds back,
+// and that gets another priority.
+//
+// compat: Apache alone does so. What counts the user's applications is wrong from then on.
+func (s *Scheduler) admitHeldBack(q *Queue, a *app) {
+	if s.AsApache && a.Running && !a.active && !a.waits {
+		leafOf(q).pending.Miscounted = true
+		a.waits, a.waitsSince = true, leafOf(q).pending.Passes
+	}
+}
+
+// waitOn is for an attempt that leaves a leaf, was active there and waits once more: after
+// admitHeldBack, or where ordersInactive has taken it into the order. Something in its
+// place waits on there, unless it goes back to the same leaf.
+//
+// compat: admitted a second time, it counts for ever.
+func (s *Scheduler) waitOn(q *Queue, a *app, to *Queue) {
+	if !a.waits || to == q {
+		return
+	}
+	pending := &leafOf(q).pending
+	pending.Exit(&a.wait)
+	a.waits = false
 	rest := *a
 	rest.App = a.Bare()
-	rest.Own, rest.wait = &rest, waiting.Waiter{Master: a.wait.Master, App: &rest.App}
+	rest.Outer, rest.wait = &rest, waiting.Waiter{Master: a.wait.Master, App: &rest.App}
 	rest.member.User, rest.waits, rest.active = nil, true, false
-	leafOf(q).pending.Enter(&rest.wait)
-	leafOf(q).pending.Miscounted = true
+	pending.Enter(&rest.wait)
+	pending.Miscounted = true
 }

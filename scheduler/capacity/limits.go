@@ -16,37 +16,37 @@ func (r *round) denied(q *Queue) bool {
 	return true
 }
 
-// own is what the queue may use by its own maximum or, if that is less, by what is left
+// limitOf is what the queue may use by its own maximum or, if that is less, by what is left
 // above it.
-func (r *round) own(q *Queue, lim *limits) *resource {
+func (r *round) limitOf(q *Queue, lim *limits) *resource {
 	if most := &q.Shares[r.part].EffMax; r.s.Calc.More(&r.s.Books.Total, &lim.limit, most) {
 		return most
 	}
 	return &lim.limit
 }
 
-// most is own for the check whether the queue may have more: room that a partition
-// lends is not the queue's.
-func (r *round) most(own *resource) *resource {
+// usageLimit is what the queue's usage is compared with: its limit or, where a partition
+// lends its room, all that the partition has.
+func (r *round) usageLimit(limit *resource) *resource {
 	if r.mode == ignore {
 		return &r.s.Books.Partition(r.part).Total
 	}
-	return own
+	return limit
 }
 
 // parentMay tells whether a parent's limit leaves room, and finds what its children
 // share. What is reserved below counts as unused.
 func (r *round) parentMay(q *Queue, lim *limits) bool {
-	own := r.own(q, lim)
-	r.s.Calc.Sub(&lim.headroom, own, &q.Ledger[r.part].Used)
+	limit := r.limitOf(q, lim)
+	r.s.Calc.Sub(&lim.headroom, limit, &q.Ledger[r.part].Used)
 	promised := &q.Ledger[0].Promised
-	return r.usesLess(q, r.most(own), &resource{promised[0], promised[1]})
+	return r.usesLess(q, r.usageLimit(limit), &resource{promised[0], promised[1]})
 }
 
 // leafMay tells whether a leaf's limit leaves room, and finds what its applications
 // share. What the first of them holds counts as unused.
 func (r *round) leafMay(q *Queue, lim *limits, held *resource) bool {
-	most := r.most(r.own(q, lim))
+	most := r.usageLimit(r.limitOf(q, lim))
 	r.s.Calc.Sub(&lim.headroom, most, &q.Ledger[r.part].Used)
 	return r.usesLess(q, most, held)
 }
@@ -81,7 +81,7 @@ func (r *round) keepRoom(c *Queue, lim *limits) {
 	r.why.kept(c)
 }
 
-// childRoom is what a child may use that uses so much, where so much is left for all.
+// childRoom makes room what a child may use: what is left for all, and what it uses already.
 func (s *Scheduler) childRoom(room, left, used *resource) {
 	s.Calc.Set(room, left)
 	s.Calc.Increase(room, used)
@@ -96,7 +96,7 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 	s := r.s
 	u, b := s.noteHeadroom(q, a, r.part, r.mode)
 	if u == nil {
-		r.strangerMayNot(q, a)
+		r.refuseUnknown(q, a)
 		return false
 	}
 	held, used := &a.Shares[0].Reserved, &u.Shares[r.part].Used
@@ -122,12 +122,12 @@ func (r *round) userMay(q *Queue, a *app, lim *limits) bool {
 	return false
 }
 
-// strangerMayNot refuses whom the leaf does not have among its users any more.
+// refuseUnknown refuses an application whose user the leaf has forgotten.
 //
 // compat: the refusal still holds when the user has come back, for one state of
 // the leaf.
-func (r *round) strangerMayNot(q *Queue, a *app) {
-	r.noteStranger(a)
+func (r *round) refuseUnknown(q *Queue, a *app) {
+	r.noteUnknownUser(a)
 	if r.s.Journal != nil { // a query leaves nothing behind
 		return
 	}

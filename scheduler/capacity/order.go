@@ -107,30 +107,28 @@ func policyOf(q *Queue) func(a, b *app) int {
 	return compareFifo
 }
 
-// unsettle notes that a fair order has to look at the application again.
-//
-// compat: in Apache also at one that waits, as after a move of what runs; that
-// puts it into the order, past the limits on masters.
-func (s *Scheduler) unsettle(a *app) {
+// markStale notes that the application's place in a fair order is out of date.
+func (s *Scheduler) markStale(a *app) {
 	q := a.queue
-	if q.Rules.Ordering == config.FairOrder && !a.unsettled && (a.active || a.Running && s.AsApache) {
-		a.unsettled = true
+	if q.Rules.Ordering == config.FairOrder && !a.stale && (a.active || s.ordersInactive(a)) {
+		a.stale = true
 		leafOf(q).stale = append(leafOf(q).stale, a)
 	}
 }
 
-// calm forgets that the application was unsettled, as when it leaves the list.
+// unmarkStale lets the application keep the place it has, or none if it leaves the list.
 //
-// compat: also when it only changes its priority, so that it keeps its place.
-func calm(q *Queue, a *app) {
-	if a.unsettled {
-		a.unsettled = false
+// compat: also when only its priority changes.
+func unmarkStale(q *Queue, a *app) {
+	if a.stale {
+		a.stale = false
 		leafOf(q).stale = slices.DeleteFunc(leafOf(q).stale, func(o *app) bool { return o == a })
 	}
 }
 
-// settle puts unsettled applications in their places, before a walk.
-func (s *Scheduler) settle(q *Queue) {
+// reorderStale puts applications whose places are out of date into their places, before a
+// walk.
+func (s *Scheduler) reorderStale(q *Queue) {
 	l, j := leafOf(q), s.Journal
 	if len(l.stale) == 0 {
 		return
@@ -143,12 +141,12 @@ func (s *Scheduler) settle(q *Queue) {
 	}
 	compare := policyOf(q)
 	for _, a := range l.stale {
-		core.Keep(j, &a.unsettled)
+		core.Keep(j, &a.stale)
 		core.Keep(j, &a.active)
 		core.Keep(j, &a.idle)
 		core.Keep(j, &a.orderUsed)
 		core.Keep(j, &a.orderPending)
-		a.unsettled = false
+		a.stale = false
 		if a.queue != q {
 			continue
 		}

@@ -40,7 +40,7 @@ func TestChildrenMoveToTheirPlaces(t *testing.T) {
 		one := yarn.NewResource(1024, 1)
 		for i := range rapid.IntRange(0, 40).Draw(t, "children") {
 			c := &Queue{Place: int32(i), Up: up, Conf: &config.Queue{Priority: rapid.Int32Range(-1, 2).Draw(t, "priority")}, Facts: &parent{}}
-			c.Own, c.Settings = c, &c.Conf.Settings
+			c.Outer, c.Settings = c, &c.Conf.Settings
 			c.Grow(2)
 			if rapid.Bool().Draw(t, "may use it") {
 				c.Conf.Accessible = []string{label}

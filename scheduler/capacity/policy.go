@@ -13,9 +13,9 @@ import (
 // Used charges the application's user, and brings the fractions in use up to date. Who has
 // more or less may come later or earlier.
 func (s *Scheduler) Used(leaf *queue.Queue, of *core.App, p part, amount *resource, moved bool) {
-	q, a := own(leaf), mine(of)
+	q, a := queueOf(leaf), appOf(of)
 	if !moved {
-		s.unsettle(a)
+		s.markStale(a)
 	}
 	leafOf(q).Charge(q, a.User, &a.member, p, amount)
 	for total := &s.Books.Partition(p).Total; q != nil; q = q.Up {
@@ -25,7 +25,7 @@ func (s *Scheduler) Used(leaf *queue.Queue, of *core.App, p part, amount *resour
 
 // Asked counts the application among those that ask.
 func (s *Scheduler) Asked(of *core.App, fresh bool) {
-	a := mine(of)
+	a := appOf(of)
 	switch {
 	case fresh:
 		leafOf(a.queue).Want(a.queue, a.User, &a.member)
@@ -39,24 +39,20 @@ func (s *Scheduler) Ask(ref AppRef, asks []yarn.Ask) {
 	a := s.app(ref)
 	s.Core.Ask(ref, asks)
 	if a.Running && len(asks) > 0 && a.Mastered && a.queue.Conf.SizeWeight {
-		s.unsettle(a)
+		s.markStale(a)
 	}
 }
 
 // MasterMoved has admission look for the master in another partition.
-//
-// compat: Apache moves what masters are charged with, too, where nothing was charged
-// there: of who waits for admission, and of a master that does not run where it was
-// asked for.
 func (s *Scheduler) MasterMoved(of *core.App, container *cluster.Container, from, to part) {
-	a := mine(of)
+	a := appOf(of)
 	q := a.queue
 	if a.waits {
 		leafOf(q).pending.Exit(&a.wait)
 	}
 	charged := a.active
 	if s.AsApache {
-		a.wait.Part, a.wait.Size, charged = from, container.Resource, leafOf(q).Named(a.User) != nil
+		charged = a.chargedAsApache(from, container)
 	}
 	if charged {
 		s.chargeMaster(q, leafOf(q).Enter(q, a.User), a, -1)

@@ -1,6 +1,6 @@
 // Package capacity decides as Apache's CapacityScheduler does: who is admitted, in which
-// order queues and applications are served and when a node is held for somebody. Which
-// queues there are, and what they are entitled to, is the business of package tree.
+// order queues and applications are served and when a node is reserved. Package tree has
+// the queues and what they are entitled to.
 //
 // A heartbeat walks from the root to one application and commits one container
 // at a time (walk.go, allocate.go, commit.go). Everything that such a walk
@@ -26,8 +26,8 @@ type (
 	resource     = yarn.Resource
 )
 
-// own is the queue, as this policy has it.
-func own(q *queue.Queue) *Queue { return q.Own.(*Queue) }
+// queueOf is the queue, as this policy has it.
+func queueOf(q *queue.Queue) *Queue { return q.Outer.(*Queue) }
 
 // leafOf is what is kept of a leaf, and parentOf of another queue, in a tree in force.
 func leafOf(q *Queue) *leaf     { return q.Facts.(*leaf) }

@@ -10,25 +10,28 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// moment is a basis that does not change.
-type moment struct{ tree.Basis }
+// fixedBasis is a basis that does not change.
+type fixedBasis struct{ tree.Basis }
 
 // Prepare does what can be done of a Refresh beforehand; see the facade.
-func (m moment) Prepare(all *config.Config) core.Prepared { return tree.Prepare(partOf(all), m.Basis) }
+func (m fixedBasis) Prepare(all *config.Config) core.Prepared {
+	return tree.Prepare(partOf(all), m.Basis)
+}
 
-// Basis is that of the moment.
+// Basis is a copy of what trees are computed from now.
 func (s *Scheduler) Basis() core.Basis {
 	b := s.basis()
 	b.Parts = b.Parts.Clone()
-	return moment{b}
+	return fixedBasis{b}
 }
 
-// basis is that of the moment, with the partitions of the books.
+// basis is what trees are computed from now. Its partitions are those of the books, which
+// may change.
 func (s *Scheduler) basis() tree.Basis {
 	return tree.Basis{Config: s.cfg, Calc: s.Calc, Min: s.Min, Total: s.Books.Total, Parts: &s.Books.Parts, Apache: s.apache}
 }
 
-// live is the tree in force.
+// live is the tree in force, with its basis.
 func (s *Scheduler) live() *tree.Live {
 	return &tree.Live{Basis: s.basis(), Tree: s.tree, Server: s, Now: s.Now}
 }
@@ -91,7 +94,7 @@ func (s *Scheduler) replaceTree(cfg *config.Capacity, next *tree.Next) {
 		if held == nil {
 			continue
 		}
-		a := mine(held)
+		a := appOf(held)
 		a.enters(next.Became(a.queue))
 		if a.headLeaf != nil {
 			a.headLeaf = next.Became(a.headLeaf)
@@ -156,7 +159,7 @@ func (s *Scheduler) configure(q *Queue) {
 	// compat: a fair order keeps the places that it had; what it did not come to
 	// look at yet is forgotten.
 	for _, a := range l.stale {
-		a.unsettled = false
+		a.stale = false
 	}
 	l.stale = l.stale[:0]
 }
@@ -176,7 +179,7 @@ func (s *Scheduler) Fit(parts int) {
 		if of == nil {
 			continue
 		}
-		for _, q := range []*Queue{mine(of).queue, mine(of).headLeaf} {
+		for _, q := range []*Queue{appOf(of).queue, appOf(of).headLeaf} {
 			for ; q != nil && len(q.Shares) < parts; q = q.Up {
 				grow(q)
 			}
@@ -230,7 +233,7 @@ func (s *Scheduler) visit(q *Queue, limit *resource) {
 	}
 }
 
-// RunDynamicQueues is one run of the care for dynamic queues; see the facade.
+// RunDynamicQueues removes empty dynamic queues, or shares out guarantees; see the facade.
 func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
 	s.Advance(now)
 	if deleting {

@@ -5,9 +5,9 @@ import (
 	"github.com/heddle-project/heddle/scheduler/core"
 )
 
-// shortcuts spare walks what would end as before:
+// shortcuts spare walks that would end as before, and parts of them:
 //
-//   - marks remember walks that nothing came of, so that the next one is over at once;
+//   - marks remember walks that placed nothing, so that the next one is over at once;
 //   - orders of children are kept, instead of sorted for every walk;
 //   - applications that want nothing are idle: walks pass them by without a look.
 //
@@ -24,7 +24,7 @@ func (k *shortcuts) Changed(c core.Change) {
 	if c.What == core.Room {
 		return // what depends on a node is not remembered
 	}
-	q := own(c.Queue)
+	q := queueOf(c.Queue)
 	switch c.What {
 	case core.Usage:
 		for at := q; at != nil; at = at.Up {
@@ -35,7 +35,7 @@ func (k *shortcuts) Changed(c core.Change) {
 			k.rekeyLent(q)
 		}
 	case core.Asks:
-		if a := mine(c.App); a.idle {
+		if a := appOf(c.App); a.idle {
 			leafOf(q).active.lookAt(a, policyOf(q))
 		}
 	case core.Members:
@@ -128,8 +128,8 @@ type walkKind struct {
 // mark is how a walk ended that never got as far as looking at the node, and left nothing
 // behind: until something changes, it would end in the same way on every node. What it
 // leaves for headrooms is what the walk before left, unless one of another kind came
-// between. A leaf has a mark only where every user is at the limit, whatever the queue's
-// own is.
+// between. A leaf has a mark only where every user is at the limit, whatever the
+// queue's limit is.
 type mark struct {
 	valid   bool
 	skip    skip
@@ -141,9 +141,9 @@ type mark struct {
 
 func (k *shortcuts) holds(m *mark, p part) bool { return m.valid && m.turn == k.turn && m.part == p }
 
-// fruitless tells that a walk from the root would end as the last one did,
-// without a look at the node.
-func (s *Scheduler) fruitless(p part, m mode) bool {
+// endsAsBefore tells that a walk from the root would place nothing, like the last one,
+// which had no need to look at its node.
+func (s *Scheduler) endsAsBefore(p part, m mode) bool {
 	if s.shortcuts == nil {
 		return false
 	}

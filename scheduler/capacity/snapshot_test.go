@@ -41,7 +41,7 @@ func takeSnapshot(s *Scheduler, memory map[string]map[string]*twin.Memory, kept 
 	v.world.Root = v.queue(s.tree.Root, nil, memory)
 	for _, a := range s.Apps {
 		if a != nil {
-			v.app(mine(a))
+			v.app(appOf(a))
 		}
 	}
 	for i := range s.Books.Slots() {
@@ -51,7 +51,7 @@ func takeSnapshot(s *Scheduler, memory map[string]map[string]*twin.Memory, kept 
 	}
 	for _, a := range s.Apps {
 		if a != nil {
-			v.keys(mine(a))
+			v.keys(appOf(a))
 		}
 	}
 	for q, to := range v.queues {
@@ -95,7 +95,7 @@ func (v *snapshot) app(a *app) {
 	to := &twin.App{ID: a.ID, Attempt: a.Attempt.ID, User: a.User, Queue: v.queues[a.queue], Priority: a.Priority, Start: a.Attempt.StartWall,
 		Label: a.Label, Unmanaged: a.Unmanaged, Recovering: a.Recovering, Running: a.Running, Runnable: a.runnable, Active: a.active,
 		Waits: a.waits, Mastered: a.Mastered, Asking: a.member.Asking, AM: a.wait.Size, AMLabel: v.label(a.wait.Part), Counter: a.Newest.Number,
-		Avoid: v.places(a.Avoid), AvoidForMaster: v.places(a.AvoidAM), FairUsed: a.orderUsed, FairPending: a.orderPending, Stale: a.unsettled}
+		Avoid: v.places(a.Avoid), AvoidForMaster: v.places(a.AvoidAM), FairUsed: a.orderUsed, FairPending: a.orderPending, Stale: a.stale}
 	if a.headLeaf != nil {
 		to.Head = v.queues[a.headLeaf]
 	}

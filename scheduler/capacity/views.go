@@ -17,25 +17,25 @@ func (s *Scheduler) Admission(ref AppRef) core.Admission {
 
 // QueueInfo is a picture of one queue.
 func (s *Scheduler) QueueInfo(of *queue.Queue) queue.Info {
-	q := own(of)
+	q := queueOf(of)
 	c := q.Conf
-	own := &queue.Capacity{
+	capacity := &queue.Capacity{
 		Default: s.capacityShare(q, 0), Mode: q.Mode(), Priority: c.Priority, MaxParallelApps: c.MaxParallel, UserLimitPercent: c.UserLimit, UserLimitFactor: c.UserFactor,
 		OrderingPolicy: c.Order, PreemptionDisabled: c.PreemptionDisabled, IntraQueuePreemptionDisabled: c.IntraPreemptionDisabled,
 		CreatesQueues: q.Flexible(), CreatesLegacyLeaves: c.Kind == config.Managed,
 	}
 	i := s.Info(of)
-	i.Dynamic, i.SubmittedApps, i.Capacity = q.Dynamic, q.NumApps(), own
+	i.Dynamic, i.SubmittedApps, i.Capacity = q.Dynamic, q.NumApps(), capacity
 	i.Default.EffectiveMin, i.Default.EffectiveMax = q.Shares[0].EffMin, q.Shares[0].EffMax
 	for _, child := range q.Children {
 		i.Children = append(i.Children, child.Path)
 	}
 	for p := 1; p < len(q.Shares); p++ {
-		if own.Partitions == nil {
-			own.Partitions = map[string]queue.CapacityShare{}
+		if capacity.Partitions == nil {
+			capacity.Partitions = map[string]queue.CapacityShare{}
 		}
 		label := s.Books.Partition(part(p)).Name
-		own.Partitions[label] = s.capacityShare(q, part(p))
+		capacity.Partitions[label] = s.capacityShare(q, part(p))
 		share := i.Partitions[label]
 		share.EffectiveMin, share.EffectiveMax = q.Shares[p].EffMin, q.Shares[p].EffMax
 		i.Partitions[label] = share
@@ -43,8 +43,8 @@ func (s *Scheduler) QueueInfo(of *queue.Queue) queue.Info {
 	if q.Leaf {
 		l := leafOf(q)
 		i.ActiveApps, i.PendingApps, i.WaitingApps, i.ActiveUsers = int32(l.active.len()), int32(l.pending.Count), int32(len(l.waiting)), int32(len(l.All))
-		own.MaxApps, own.MaxAppsPerUser = q.MaxApps, q.MaxAppsPerUser
-		own.Users = s.userInfo(q)
+		capacity.MaxApps, capacity.MaxAppsPerUser = q.MaxApps, q.MaxAppsPerUser
+		capacity.Users = s.userInfo(q)
 	}
 	return i
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/javanum"
 )
 
-// limits travel down a walk.
+// limits are what a walk hands from each queue to those below it.
 type limits struct {
 	limit     resource // what the queue may use, seen from above
 	headroom  resource // what is left of it, for the children of a parent or the applications of a leaf
@@ -25,9 +25,9 @@ type skip uint8
 
 const (
 	skipNone  skip = iota
-	skipOther      // the next application may have more luck
+	skipOther      // the next application may get something
 	skipQueue      // the queue's limit is in the way: room is kept for it
-	skipKey        // the next key of the application may have more luck
+	skipKey        // the next key of the application may get something
 	over           // the walk ends here: round.found is what it proposes
 )
 
@@ -64,7 +64,7 @@ func (s *Scheduler) Try(ref NodeRef, out []cluster.Decision) (core.Try, []cluste
 	if n.Reserved >= 0 {
 		return s.offerReserved(ref, n, out)
 	}
-	if n.Part == 0 && s.fruitless(0, respect) {
+	if n.Part == 0 && s.endsAsBefore(0, respect) {
 		return core.Try{AnyNode: true}, out
 	}
 	r := &round{}
@@ -83,7 +83,7 @@ func (s *Scheduler) Try(ref NodeRef, out []cluster.Decision) (core.Try, []cluste
 	}
 }
 
-// begin makes the round one for the node.
+// begin starts the round for a node.
 func (r *round) begin(s *Scheduler, ref NodeRef, n *cluster.NodeBook) {
 	r.s, r.node, r.book, r.part, r.label = s, ref, n, n.Part, n.Label
 	r.asks = n.Part
@@ -105,7 +105,7 @@ func (r *round) walk(m mode) {
 	r.parent(r.s.tree.Root, lim)
 }
 
-// offerReserved gives a reserved node to whom it is reserved for.
+// offerReserved tries to serve the reservation of a node.
 //
 // compat: the limit is that of the default partition, also on other nodes, and limits
 // of parents are not looked at.
@@ -180,15 +180,15 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 		return skipNone
 	}
 	if q.Rules.Ordering == config.FairOrder {
-		s.settle(q)
+		s.reorderStale(q)
 	}
 	if r.usersKnown(q, lim) {
 		return skipNone
 	}
 	before := r.local
-	// The queue's limit is checked with whoever comes first. Who is idle is one of
-	// the leaf's users, has nothing reserved and needs no look, unless nobody is
-	// busy: somebody must leave behind what headrooms are taken from.
+	// The queue's limit is checked with the first application. An idle one has nothing
+	// reserved and needs no look; only where all are idle are they looked at, so that one
+	// of them calls noteHeadroom.
 	check, i := true, 0
 	free, met := true, false // free of reservations; met a user
 	byList := q.Rules.Ordering == config.FifoWithPartitions
@@ -351,7 +351,7 @@ func (r *round) missedEnough(w *demand.Want) bool {
 	return false
 }
 
-// worthMore tells whether the key deserves another container or reservation:
+// worthMore tells whether the key may have another container or reservation:
 // there is more outstanding than reserved, or its reservations starve.
 func (s *Scheduler) worthMore(a *app, w *demand.Want, size *resource) bool {
 	held := int32(len(w.Reservations))

@@ -7,9 +7,9 @@ import (
 
 func hashText(s string) uint32 { return javanum.StringHash(s) }
 
-// slab is where a row of containers lies, and apart from them what chains them:
-// who enters or leaves a list changes the links of its neighbours, of which nothing
-// else is looked at, and those of all containers are few enough for the caches.
+// slab holds a row of containers and, apart from them, their links in lists. Whoever enters
+// or leaves a list changes the links of its neighbours without a look at the neighbours
+// themselves, and the links of all containers fit in the caches.
 type slab struct {
 	containers [chunk]Container
 	links      [chunk][lists]link

@@ -112,7 +112,7 @@ const (
 	AllocatedFromReserved             // a reservation became a container
 	Reserved                          // a node is now held for a container
 	Rereserved                        // the node stays held
-	Unreserved                        // a reservation was given up; Container is only a past name
+	Unreserved                        // a reservation was given up; the index of its container is free
 )
 
 func (k Kind) String() string {

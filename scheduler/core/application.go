@@ -11,7 +11,7 @@ import (
 // together, before the rest.
 type App struct {
 	Leaf     *queue.Queue // that it is in
-	Own      any          // what the policy keeps of it
+	Outer    any          // the policy's struct around this one
 	Ref      AppRef
 	Held     int32                  // reservations
 	Open     int32                  // slots of containers
@@ -22,7 +22,7 @@ type App struct {
 	Newest   yarn.ContainerID       // of the running attempt
 	Live     cluster.Owned          // what the running attempt has
 	Shares   []AppShare             // by partition
-	own      [1]AppShare            // Shares, while there is only the default partition: a third of a decision in a large cluster
+	inline   [1]AppShare            // of Shares, while there is only the default partition: a third of a decision in a large cluster
 	Wants    demand.Demand
 	Attempt  demand.Attempt
 
@@ -39,7 +39,7 @@ type AppShare struct{ Used, Reserved yarn.Resource }
 
 func (a *App) grow(parts int) {
 	if a.Shares == nil {
-		a.Shares = a.own[:0]
+		a.Shares = a.inline[:0]
 	}
 	for len(a.Shares) < parts {
 		a.Shares = append(a.Shares, AppShare{})

@@ -30,7 +30,7 @@ const (
 	maxWanted = 1 << 52 // of one resource, by one ask
 )
 
-// NormalizeAM does it for the ask for a master's container; see the facade.
+// NormalizeAM does the same for the ask for a master's container; see the facade.
 func (s *Core) NormalizeAM(path string, asks []yarn.Ask, label string, labelSet bool) yarn.Reason {
 	for i := range asks {
 		asks[i].Priority, asks[i].Count, asks[i].ExecutionType = 0, 1, yarn.Guaranteed
@@ -257,13 +257,10 @@ func (s *Core) rememberRows(w *demand.Want, c ContainerRef, container *cluster.C
 }
 
 // RestoreAsk puts an ask back; see the facade.
-//
-// compat: in Apache what was asked for to enlarge a container comes back, too, as an ask
-// for a container like any other, on that node alone.
 func (s *Core) RestoreAsk(ref ContainerRef) {
 	container := s.Books.Container(ref)
 	a := s.App(container.App)
-	if !a.Running || container.Reserved || container.AM || !container.Update.IsZero() && !s.AsApache {
+	if !a.Running || container.Reserved || container.AM || !container.Update.IsZero() && !s.restoresIncreases() {
 		return
 	}
 	rows, kept := s.servedRows[ref]

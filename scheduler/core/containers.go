@@ -56,7 +56,7 @@ func (s *Core) End(c ContainerRef, cause cluster.Cause) cluster.Ended {
 	case container.Reserved:
 		s.unreserve(c)
 		container.Reserved = false
-		s.settleUsage(a, container, p)
+		s.returnUsage(a, container, p)
 		ended.Vacated = true
 		s.close(c)
 		return ended
@@ -67,7 +67,7 @@ func (s *Core) End(c ContainerRef, cause cluster.Cause) cluster.Ended {
 	s.Books.Disown(&a.Live, c)
 	if container.Execution == yarn.Guaranteed {
 		a.Shares[p].Used.Decrease(&container.Resource)
-		s.settleUsage(a, container, p)
+		s.returnUsage(a, container, p)
 	}
 	if !container.Launched {
 		ended.Vacated = true
@@ -76,8 +76,8 @@ func (s *Core) End(c ContainerRef, cause cluster.Cause) cluster.Ended {
 	return ended
 }
 
-// settleUsage gives back what a container or reservation used of the queue.
-func (s *Core) settleUsage(a *App, container *cluster.Container, p part) {
+// returnUsage takes what a container or reservation used off its queue and those above.
+func (s *Core) returnUsage(a *App, container *cluster.Container, p part) {
 	minus := resource{}.Sub(container.Resource)
 	s.use(a.Leaf, a, p, &minus, -1, false)
 }

@@ -41,11 +41,7 @@ type Core struct {
 
 	Journal *Journal // of a query that is running, or nil
 
-	// AsApache lets things go wrong that go wrong in Apache, for replays.
-	AsApache bool
-	// EndedTwice is what was released and still ran on nodes that were lost, AsApache alone: its FifoScheduler takes
-	// it off what is used both times.
-	EndedTwice yarn.Resource
+	replay
 
 	cluster  *config.Cluster
 	policy   Policy

@@ -10,14 +10,15 @@ import (
 // manyRebooked is how many containers are moved one by one.
 const manyRebooked = 2000
 
-// use adds to what a leaf and all queues above use; negative amounts take away.
+// use adds to what a leaf and all queues above use; negative amounts take away. For moved
+// see Facts.Used.
 func (s *Core) use(leaf *queue.Queue, a *App, p part, amount *resource, count int32, moved bool) {
 	for q := leaf; q != nil; q = q.Parent {
 		has := &q.Ledger[p]
 		s.Calc.Increase(&has.Used, amount)
 		has.Containers += count
 	}
-	s.Calc.Set(&s.amount, amount) // what the policy is given would else be on the heap
+	s.Calc.Set(&s.amount, amount) // otherwise the amount would be put on the heap for the policy
 	s.policy.Used(leaf, a, p, &s.amount, moved)
 	s.Report(Change{What: Usage, Queue: leaf, App: a, Part: p})
 }
@@ -49,8 +50,8 @@ func (s *Core) addReserved(q *queue.Queue, p part, amount resource, count int32)
 }
 
 // rebookAll moves the usage of the application's containers and reservations from one leaf
-// to another; that of very many as one sum for each partition, which the shares of
-// users notice in their last digits.
+// to another. Of more than manyRebooked it moves the sum of each partition, by which users'
+// shares may differ in their last digits.
 func (s *Core) rebookAll(a *App, from, to *queue.Queue) {
 	list := append(s.Books.OfOwner(&a.Live, nil), a.reservations()...)
 	if len(list) <= manyRebooked {

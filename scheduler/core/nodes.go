@@ -31,8 +31,8 @@ func (s *Core) RemoveNode(ref NodeRef) []cluster.Ended {
 				continue
 			}
 			ended = append(ended, cluster.Ended{Ref: c, Container: container, Cause: cluster.NodeGone, Vacated: true})
-		} else if s.AsApache && !s.App(container.App).Gone {
-			s.EndedTwice = s.EndedTwice.Add(container.Resource)
+		} else {
+			s.lostReleased(&container)
 		}
 		s.vacate(c)
 	}
@@ -110,16 +110,14 @@ func (s *Core) SetNodeLabel(ref NodeRef, label string) []cluster.Ended {
 }
 
 // moveUsage moves what a container uses from one partition to another.
-//
-// compat: in Apache also what one used that was released and still runs.
 func (s *Core) moveUsage(c ContainerRef, from, to part) {
 	container := s.Books.Container(c)
 	a, count := s.App(container.App), int32(1)
+	if container.Execution != yarn.Guaranteed || !container.Live && !s.movesReleased(a) {
+		return
+	}
 	if !container.Live {
 		count = 0
-	}
-	if container.Execution != yarn.Guaranteed || count == 0 && (a.Gone || !s.AsApache) {
-		return
 	}
 	a.Shares[from].Used = a.Shares[from].Used.Sub(container.Resource)
 	a.Shares[to].Used = a.Shares[to].Used.Add(container.Resource)

@@ -84,7 +84,7 @@ func (s *Core) noteMasters() {
 // sweep is what sweeps have found, and so what the next one may leave out.
 type sweep struct {
 	idle    int    // visits in a row that brought nothing
-	still   int    // and of these the last ones, by which nobody came nearer to its turn
+	still   int    // the last of them, since somebody came nearer to its turn
 	refused bool   // a proposal was refused during one of them
 	over    bool   // nothing can be done until something changes
 	seen    uint64 // how many changes there had been when that was found
@@ -134,21 +134,21 @@ func (s *Core) Sweep(nodes, containers int, now yarn.Now, out []cluster.Decision
 			w.still = 0
 		}
 		w.seen = s.changes
-		// Where nobody waits for nodes to pass by, every visit ends as the last one of
-		// the same node did, but for what starving reservations count, so that one of
-		// each is enough. Where no visit left anything behind, the other nodes of a
-		// cluster without partitions need no visit at all.
+		// Where nobody waits for nodes to pass by, another visit of a node would end as
+		// the last one, but for the count of re-reservations: one visit of each is
+		// enough. Where the visit depended on no node, one visit is enough for all
+		// nodes of a cluster without partitions and reservations.
 		alike := v.anyNode && len(out) == before && s.Books.Partitions() == 1 && s.ReservedNodes == 0
 		w.over = alike || w.still >= open.nodes.Count || w.idle > s.patience()
 	}
 	return out, false
 }
 
-// patience is how many visits in a row may bring nothing. Who waits, first for the
-// room that a partition lends and then for a near node, needs no more, even if only
-// one node passes by in a round. Where a proposal was refused, as the next one like
-// it will be, nodes pass by only as often as they are, and all are visited once
-// more.
+// patience is how many visits in a row may bring nothing. An application may wait until it
+// has passed by as many nodes as there are, first for room that a partition lends and then
+// for a near node; so many visits are enough even if only one in a round counts for it.
+// After a refused proposal the sweep ends sooner, because the next proposal like it would
+// be refused, too.
 func (s *Core) patience() int {
 	nodes, open := s.Books.Count, s.open.nodes.Count
 	if s.sweep.refused {

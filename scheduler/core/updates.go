@@ -349,7 +349,7 @@ func (s *Core) grow(a *App, c, extra ContainerRef) Changed {
 	change := Changed{Container: c, Type: yarn.IncreaseResource, Before: container.Resource}
 	size := container.Resource.Add(more.Resource)
 	if container.Execution != yarn.Guaranteed { // what it has is charged to nobody
-		s.charged(a, container, resource{}.Sub(more.Resource))
+		s.charge(a, container, resource{}.Sub(more.Resource))
 	}
 	s.Books.Resize(extra, resource{})
 	s.Books.Resize(c, size)
@@ -359,7 +359,7 @@ func (s *Core) grow(a *App, c, extra ContainerRef) Changed {
 	return change
 }
 
-// forget ends the memory of an increase.
+// forget removes an increase.
 //
 // compat: Apache looks for the new size among the differences, so that most of
 // them are remembered for good.
@@ -387,13 +387,13 @@ func (s *Core) giveBack(a *App, c ContainerRef, size resource) {
 	less := size.Sub(container.Resource)
 	s.Books.Resize(c, size)
 	if container.Execution == yarn.Guaranteed {
-		s.charged(a, container, less)
+		s.charge(a, container, less)
 	}
 	s.freed(container.Node)
 }
 
-// charged changes what the attempt is charged with for a container.
-func (s *Core) charged(a *App, container *cluster.Container, by resource) {
+// charge changes what the attempt is charged with for a container.
+func (s *Core) charge(a *App, container *cluster.Container, by resource) {
 	p := s.Books.Node(container.Node).Part
 	a.Shares[p].Used = a.Shares[p].Used.Add(by)
 	s.use(a.Leaf, a, p, &by, 0, false)

@@ -65,10 +65,10 @@ type Want struct {
 	Label         string
 	Reservations  []cluster.ContainerRef // by age
 
-	rowAt  map[cluster.Place]int32 // where rows stand in Rows; nil while they are few
-	Latest int32                   // for the caller of Open: the last ask of the call for any host
-	kept   bool                    // what listed was before the call that has opened it
-	gone   bool                    // it is being forgotten
+	rowAt     map[cluster.Place]int32 // where rows stand in Rows; nil while they are few
+	Latest    int32                   // for the caller of Open: the last ask of the call for any host
+	wasListed bool                    // what listed was before the call that has opened it
+	gone      bool                    // it is being forgotten
 }
 
 // At is the row of a place that is not *, or nil.
@@ -97,16 +97,16 @@ func (w *Want) search(p cluster.Place) *Row {
 
 // Demand is what one attempt wants.
 type Demand struct {
-	keys    []*Want         // outstanding, in order
-	pending []yarn.Resource // by partition
-	waiting int64           // containers outstanding
-	open    bool            // between Open and Close
-	many    bool            // likewise, where many keys were opened: keys is out of date
-	crowded bool            // there may be too many idle keys
+	keys        []*Want         // outstanding, in order
+	pending     []yarn.Resource // by partition
+	waiting     int64           // containers outstanding
+	open        bool            // between Open and Close
+	many        bool            // likewise, where many keys were opened: keys is out of date
+	tooManyIdle bool            // there may be too many idle keys
 
 	// Where the first key and the lists lie as long as there is but one key and
 	// one partition: a decision then finds them next to each other.
-	own room
+	inline inline
 
 	rows   int     // of all keys, at hosts and racks
 	all    []*Want // also those that were, in order
@@ -118,9 +118,9 @@ type Demand struct {
 	outstanding int     // and how many keys have something outstanding
 }
 
-// room is where the demand of one attempt lies as long as it is small. What a
+// inline is where the demand of one attempt lies as long as it is small. What a
 // decision looks at stands together.
-type room struct {
+type inline struct {
 	first   Want
 	keys    [1]*Want
 	pending [1]yarn.Resource
@@ -129,12 +129,12 @@ type room struct {
 	all     [1]*Want
 }
 
-// makeRoom gives a demand that holds nothing yet the room of its own.
-func (d *Demand) makeRoom() {
+// useInline has a demand that holds nothing yet keep its lists in inline.
+func (d *Demand) useInline() {
 	if d.keys != nil {
 		return
 	}
-	o := &d.own
+	o := &d.inline
 	d.keys, d.all, d.pending = o.keys[:0], o.all[:0], o.pending[:0]
 	if d.asked == nil {
 		d.asked = o.asked[:0]
@@ -312,7 +312,7 @@ func (d *Demand) unlist(w *Want) {
 		d.keys = d.keys[:0]
 	}
 	if !w.idle {
-		d.rest(w)
+		d.enterIdle(w)
 	}
 }
 
@@ -342,7 +342,7 @@ func (d *Demand) Take(calc measure.Calculator, places *cluster.Places, w *Want, 
 	if w.Any.Count == 0 {
 		w.HasAny = false
 		d.unlist(w)
-		if d.crowded && !d.open {
+		if d.tooManyIdle && !d.open {
 			d.forgetIdle()
 		}
 	}
@@ -383,7 +383,7 @@ func (d *Demand) Clear(places *cluster.Places, out []Delta) []Delta {
 	}
 	asked := slices.Clone(d.asked)
 	*d = Demand{}
-	d.asked = append(d.own.asked[:0], asked...)
+	d.asked = append(d.inline.asked[:0], asked...)
 	return out
 }
 

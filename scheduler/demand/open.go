@@ -43,10 +43,10 @@ func (d *Demand) Open(keys []Key, out []*Want) []*Want {
 				}
 				w, slab = &slab[0], slab[1:]
 				w.Key = *k
-				d.rest(w)
+				d.enterIdle(w)
 				fresh = append(fresh, w)
 			}
-			w.kept = w.listed
+			w.wasListed = w.listed
 			d.opened = append(d.opened, w)
 		}
 		out[from+int(r.at)] = w
@@ -62,23 +62,23 @@ func (d *Demand) OpenOne(k Key) *Want {
 		return d.all[i]
 	}
 	w := &Want{Key: k}
-	if d.makeRoom(); !d.own.taken {
-		d.own.taken, w = true, &d.own.first
+	if d.useInline(); !d.inline.taken {
+		d.inline.taken, w = true, &d.inline.first
 		w.Key = k
 	}
 	d.all = slices.Insert(d.all, i, w)
-	d.rest(w)
+	d.enterIdle(w)
 	return w
 }
 
 // Close ends what Open began.
 func (d *Demand) Close() {
 	if d.open = false; d.many {
-		changed := slices.DeleteFunc(d.opened, func(w *Want) bool { return w.kept == w.listed })
+		changed := slices.DeleteFunc(d.opened, func(w *Want) bool { return w.wasListed == w.listed })
 		d.many, d.opened = false, nil
 		d.keys = splice(d.keys, changed, func(w *Want) bool { return w.listed })
 	}
-	if d.crowded {
+	if d.tooManyIdle {
 		d.forgetIdle()
 	}
 }
@@ -156,20 +156,20 @@ func splice(list, some []*Want, stays func(*Want) bool) []*Want {
 // remembered for their counters; the oldest are forgotten first.
 const MaxIdleKeys = 4096
 
-// rest enters a key among those that may be forgotten. Who has something outstanding
+// enterIdle enters a key among those that may be forgotten. Who has something outstanding
 // may be there, too, and is not forgotten.
 //
 //go:noinline
-func (d *Demand) rest(w *Want) {
+func (d *Demand) enterIdle(w *Want) {
 	w.idle = true
 	d.idle = append(d.idle, w)
-	d.crowded = len(d.idle) > MaxIdleKeys+d.spared
+	d.tooManyIdle = len(d.idle) > MaxIdleKeys+d.spared
 }
 
 // forgetIdle forgets the older half of the idle keys when there are too many: then to
 // look at all of them is seldom due. Nothing may be open.
 func (d *Demand) forgetIdle() {
-	d.crowded = false
+	d.tooManyIdle = false
 	d.idle = slices.DeleteFunc(d.idle, func(w *Want) bool {
 		w.idle = !w.listed
 		return w.listed

@@ -12,7 +12,7 @@ const whoDecides = "yarn.resourcemanager.scheduler.class"
 // Explain says why the application waits; see the facade. For each node that is one
 // reason.
 func (s *Scheduler) Explain(ref cluster.AppRef, max int) (out []yarn.Reason) {
-	a := mine(s.App(ref))
+	a := appOf(s.App(ref))
 	switch {
 	case !a.Running || len(a.Wants.Keys()) == 0:
 		return []yarn.Reason{{Code: fit.NothingAsked}}

@@ -21,7 +21,7 @@ func (s *Scheduler) Heartbeat() core.Heartbeat { return core.Heartbeat{Container
 // compat: all have the priority 0.
 func (s *Scheduler) Admit(in *demand.Application, _ string) (*core.App, yarn.Reason) {
 	a := &app{App: core.App{Application: *in, Leaf: s.tree.Root()}}
-	a.Own = a
+	a.Outer = a
 	return &a.App, yarn.Reason{}
 }
 
@@ -79,7 +79,7 @@ func (s *Scheduler) QueueInfo(q *queue.Queue) queue.Info {
 	return i
 }
 
-// Admission of whoever has an attempt: nothing holds it back.
+// Admission is granted to every application with an attempt: nothing holds it back.
 func (s *Scheduler) Admission(ref cluster.AppRef) core.Admission {
 	a := s.App(ref)
 	return core.Admission{Runnable: true, Active: a.Running, AM: a.Attempt.AM}
@@ -110,7 +110,7 @@ func (s *Scheduler) Check() string {
 	for _, a := range s.Apps {
 		if a != nil && a.Running {
 			running++
-			if !slices.Contains(s.line, mine(a)) {
+			if !slices.Contains(s.line, appOf(a)) {
 				return a.ID.String() + " is not in the line"
 			}
 		}
@@ -123,9 +123,3 @@ func (s *Scheduler) Check() string {
 
 // RunDynamicQueues does nothing: there are none.
 func (s *Scheduler) RunDynamicQueues(bool, yarn.Now) {}
-
-// LikeApache counts off twice what was released on a node that is lost, for replays.
-func (s *Scheduler) LikeApache() { s.AsApache = true }
-
-// CountUsers counts nobody: users have no limits.
-func (s *Scheduler) CountUsers() {}

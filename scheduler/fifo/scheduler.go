@@ -32,8 +32,8 @@ type app struct {
 	walks uint64 // how many there had been when the attempt began
 }
 
-// mine is the application, as this policy has it.
-func mine(a *core.App) *app { return a.Own.(*app) }
+// appOf is the application, as this policy has it.
+func appOf(a *core.App) *app { return a.Outer.(*app) }
 
 // New is a scheduler without nodes and applications.
 func New(cfg *config.Fifo) *Scheduler {
@@ -46,9 +46,9 @@ func New(cfg *config.Fifo) *Scheduler {
 	return s
 }
 
-// Try places all that finds room on the node: what was placed of an application decides
-// whether the rest of it is looked at, so that one container at a time would not come to
-// the same.
+// Try places all that finds room on the node. Whether the next key of an application is
+// looked at depends on what was placed of the key before, so that a Try for each container
+// would decide otherwise.
 func (s *Scheduler) Try(ref cluster.NodeRef, out []cluster.Decision) (core.Try, []cluster.Decision) {
 	n, before := s.Books.Node(ref), len(out)
 	if !n.Accepting || !s.HasRoom(n) {
@@ -116,7 +116,7 @@ func (s *Scheduler) used() (sum yarn.Resource) {
 	for p := range s.tree.Root().Ledger {
 		sum.Increase(&s.tree.Root().Ledger[p].Used)
 	}
-	return sum.Sub(s.EndedTwice)
+	return s.lessEndedTwice(sum)
 }
 
 // headroom is what the cluster has and nobody uses.
@@ -129,7 +129,7 @@ func (s *Scheduler) headroom() yarn.Resource {
 // compat: an attempt that no walk has seen has none, unless containers of it were found
 // on nodes after a restart.
 func (s *Scheduler) Headroom(ref cluster.AppRef) yarn.Resource {
-	a := mine(s.App(ref))
+	a := appOf(s.App(ref))
 	switch {
 	case a.walks != s.walks:
 		return s.room
@@ -144,7 +144,7 @@ func (s *Scheduler) AllocateDone(ref cluster.AppRef) yarn.Resource { return s.He
 
 // Started lines the attempt up.
 func (s *Scheduler) Started(of *core.App) {
-	a := mine(of)
+	a := appOf(of)
 	if !a.Attempt.KeepContainers {
 		a.walks = s.walks
 	}
@@ -155,7 +155,7 @@ func (s *Scheduler) Started(of *core.App) {
 
 // Stopped takes the attempt out of the line.
 func (s *Scheduler) Stopped(of *core.App) {
-	if i, found := slices.BinarySearchFunc(s.line, mine(of), byID); found {
+	if i, found := slices.BinarySearchFunc(s.line, appOf(of), byID); found {
 		s.line = slices.Delete(s.line, i, i+1)
 	}
 }

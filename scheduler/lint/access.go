@@ -76,7 +76,7 @@ func (l *linter) hasCapacity(n *node) bool {
 	return false
 }
 
-// name finds names that other parts of YARN stumble over.
+// name finds names that other parts of YARN cannot deal with.
 func (l *linter) name(n *node) {
 	lists := key(n.parent.path, "queues")
 	_, isSetting := ofQueues[n.name]

@@ -28,7 +28,7 @@ func (l *linter) keys() {
 		rest, ours := strings.CutPrefix(name, config.Prefix)
 		switch {
 		case !ours:
-			l.foreign(name)
+			l.withoutPrefix(name)
 		case rest == queue.Root || strings.HasPrefix(rest, queue.Root+"."):
 			l.queueKey(name, strings.TrimPrefix(strings.TrimPrefix(rest, queue.Root), "."))
 		default:
@@ -37,8 +37,8 @@ func (l *linter) keys() {
 	}
 }
 
-// foreign judges a property of the queue file that lacks the prefix.
-func (l *linter) foreign(name string) {
+// withoutPrefix judges a property of the queue file that lacks the prefix.
+func (l *linter) withoutPrefix(name string) {
 	if file, _, _ := place(l.values[name].Origin); file != l.in.File || name == placement.PropPlacements || name == placement.PropAppMappings {
 		return
 	}

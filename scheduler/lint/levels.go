@@ -30,7 +30,7 @@ const maxNamed = 8
 func (l *linter) levels() { l.level(l.cfg.Root) }
 
 func (l *linter) level(q *config.Queue) {
-	if len(q.Children) > 0 && !l.bentBelow(q) {
+	if len(q.Children) > 0 && !l.unreadBelow(q) {
 		for _, label := range q.Configured {
 			if l.cfg.Legacy {
 				l.legacyLevel(q, label)
@@ -47,12 +47,12 @@ func (l *linter) level(q *config.Queue) {
 	}
 }
 
-// bentBelow tells whether a capacity at this level could not be read: then its
+// unreadBelow tells whether a capacity at this level could not be read: then its
 // sum says nothing.
-func (l *linter) bentBelow(q *config.Queue) bool {
+func (l *linter) unreadBelow(q *config.Queue) bool {
 	return slices.ContainsFunc(q.Children, func(c *config.Queue) bool {
-		return slices.ContainsFunc(q.Configured, func(label string) bool { return l.bent[capacityKey(c.Path, label)] })
-	}) || l.bent[key(q.Path, "queues")]
+		return slices.ContainsFunc(q.Configured, func(label string) bool { return l.setAside[capacityKey(c.Path, label)] })
+	}) || l.setAside[key(q.Path, "queues")]
 }
 
 func capacityKey(path, label string) string {

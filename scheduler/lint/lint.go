@@ -137,18 +137,18 @@ func Count(findings []Finding) (errors, warnings, hints int) {
 }
 
 type linter struct {
-	in     Input
-	values map[string]config.Property
-	names  []string // of the properties, sorted
-	tree   *tree
-	owners map[string]owned // what each property of a queue belongs to
-	cfg    *config.Capacity // nil if it cannot be read even without what is wrong
-	bent   map[string]bool  // properties that had to be set aside for cfg
-	out    []Finding
+	in       Input
+	values   map[string]config.Property
+	names    []string // of the properties, sorted
+	tree     *tree
+	owners   map[string]owned // what each property of a queue belongs to
+	cfg      *config.Capacity // nil if it cannot be read even without what is wrong
+	setAside map[string]bool  // properties that had to be set aside for cfg
+	out      []Finding
 }
 
 func newLinter(in Input) *linter {
-	l := &linter{in: in, values: map[string]config.Property{}, owners: map[string]owned{}, bent: map[string]bool{}}
+	l := &linter{in: in, values: map[string]config.Property{}, owners: map[string]owned{}, setAside: map[string]bool{}}
 	l.out = append(l.out, in.Notes...)
 	for _, p := range in.Properties {
 		if _, twice := l.values[p.Name]; !twice {
@@ -157,7 +157,7 @@ func newLinter(in Input) *linter {
 		l.values[p.Name] = p
 	}
 	slices.Sort(l.names)
-	l.tree = plant(l.values)
+	l.tree = treeOf(l.values)
 	return l
 }
 

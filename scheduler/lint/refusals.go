@@ -37,10 +37,10 @@ func (l *linter) refusals() {
 		}
 		f := refused.Finding
 		l.refuse(f)
-		if l.bent[f.Key] || !bend(values, &cluster, f) {
+		if l.setAside[f.Key] || !replace(values, &cluster, f) {
 			return
 		}
-		l.bent[f.Key] = true
+		l.setAside[f.Key] = true
 	}
 	l.say(Error, TooMany, "", fmt.Sprintf("after %d refused properties no further ones are looked for", maxRefusals), "correct these first")
 }
@@ -72,9 +72,9 @@ func isMapping(key string) bool {
 		placement.PropFormat, placement.PropPlacements}, key)
 }
 
-// bend changes what was refused so that reading can go on, or tells that it
+// replace changes what was refused so that reading can go on, or tells that it
 // cannot.
-func bend(values map[string]config.Property, cluster *config.Cluster, f config.Finding) bool {
+func replace(values map[string]config.Property, cluster *config.Cluster, f config.Finding) bool {
 	set := func(value string) bool {
 		values[f.Key] = config.Property{Name: f.Key, Value: value}
 		return true

@@ -47,8 +47,8 @@ const (
 
 func key(path, suffix string) string { return config.Prefix + path + "." + suffix }
 
-// plant makes the tree that the properties describe.
-func plant(values map[string]config.Property) *tree {
+// treeOf makes the tree that the properties describe.
+func treeOf(values map[string]config.Property) *tree {
 	t := &tree{byPath: map[string]*node{}, byShort: map[string][]*node{}}
 	var enter func(parent *node, name string, depth int) *node
 	enter = func(parent *node, name string, depth int) *node {

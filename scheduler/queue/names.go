@@ -12,18 +12,18 @@ const Root = "root"
 // Queues are dense indexes here; -1 is none.
 type Names struct {
 	byPath  map[string]int32
-	byShort map[string]bearers
+	byShort map[string]sameName
 }
 
-// bearers are the queues of one short name; nearly always there is one.
-type bearers struct {
+// sameName are the queues of one short name; nearly always there is one.
+type sameName struct {
 	first  int32
 	others []int32
 }
 
 // NewNames is empty, with room for so many queues.
 func NewNames(room int) *Names {
-	return &Names{byPath: make(map[string]int32, room), byShort: make(map[string]bearers, room)}
+	return &Names{byPath: make(map[string]int32, room), byShort: make(map[string]sameName, room)}
 }
 
 // Short is the last part of a path.

@@ -58,7 +58,7 @@ type Queue struct {
 	Path     string
 	Name     string
 	Counts   *AppCounts
-	Own      any // what the policy keeps of it
+	Outer    any // the policy's struct around this one
 }
 
 // Grow makes room for partitions that have come to be known.

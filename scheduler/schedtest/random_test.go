@@ -19,7 +19,7 @@ type life struct {
 	clock int64
 	nodes []scheduler.NodeRef
 	apps  []scheduler.AppRef
-	boxes []scheduler.ContainerRef // live ones
+	live  []scheduler.ContainerRef // containers
 	ended []scheduler.ContainerRef // ended, but their node has not said so
 	seq   int32
 	hosts int
@@ -186,7 +186,7 @@ func (l *life) note(decisions []scheduler.Decision) {
 	for _, d := range decisions {
 		if d.Kind == cluster.Allocated || d.Kind == cluster.AllocatedFromReserved {
 			if l.s.Container(d.Container).Update.IsZero() {
-				l.boxes = append(l.boxes, d.Container)
+				l.live = append(l.live, d.Container)
 			}
 		}
 	}
@@ -197,7 +197,7 @@ func (l *life) beat(t *rapid.T) {
 	if !ok {
 		return
 	}
-	for _, c := range l.boxes {
+	for _, c := range l.live {
 		if l.s.Container(c).Node == node {
 			l.s.Launched(c)
 		}
@@ -226,11 +226,11 @@ func (l *life) sweep(t *rapid.T) {
 }
 
 func (l *life) finish(t *rapid.T) {
-	c, i, ok := pick(t, l.boxes)
+	c, i, ok := pick(t, l.live)
 	if !ok {
 		return
 	}
-	l.boxes = drop(l.boxes, i)
+	l.live = drop(l.live, i)
 	if !l.s.Finish(c, cluster.ReleasedByAM) {
 		l.ended = append(l.ended, c)
 	}
@@ -247,9 +247,9 @@ func (l *life) vacate(t *rapid.T) {
 
 func (l *life) forget(list []scheduler.Ended) {
 	for _, e := range list {
-		for i, c := range l.boxes {
+		for i, c := range l.live {
 			if c == e.Ref {
-				l.boxes = drop(l.boxes, i)
+				l.live = drop(l.live, i)
 				break
 			}
 		}
@@ -331,17 +331,17 @@ func (l *life) label(t *rapid.T) {
 }
 
 func (l *life) update(t *rapid.T) {
-	c, _, ok := pick(t, l.boxes)
+	c, _, ok := pick(t, l.live)
 	if !ok {
 		return
 	}
-	box := l.s.Container(c)
+	container := l.s.Container(c)
 	kind := rapid.SampledFrom([]yarn.UpdateType{yarn.IncreaseResource, yarn.DecreaseResource}).Draw(t, "kind")
-	l.s.Update(box.App, []yarn.ContainerUpdate{{Container: box.ID, Version: box.Version, Type: kind,
+	l.s.Update(container.App, []yarn.ContainerUpdate{{Container: container.ID, Version: container.Version, Type: kind,
 		Capability: yarn.NewResource(rapid.Int64Range(1, 8).Draw(t, "memory")*512, 2)}})
-	l.s.Updated(box.App, nil)
+	l.s.Updated(container.App, nil)
 	if rapid.Bool().Draw(t, "done") {
-		l.s.AllocateDone(box.App)
+		l.s.AllocateDone(container.App)
 	}
 }
 

@@ -112,9 +112,9 @@ func Run(steps []Step) []Step {
 }
 
 type runApp struct {
-	ref   scheduler.AppRef
-	name  string
-	boxes []scheduler.ContainerRef // by the number in their names, from 1
+	ref        scheduler.AppRef
+	name       string
+	containers []scheduler.ContainerRef // by the number in their names, from 1
 }
 
 type runner struct {
@@ -281,7 +281,7 @@ func (r *runner) node(words []string) []string {
 func (r *runner) lose(name string) []string {
 	var out []string
 	for _, e := range r.s.RemoveNode(r.nodes[name]) {
-		out = append(out, "lost "+r.boxName(e.Ref, e.Container.App))
+		out = append(out, "lost "+r.containerName(e.Ref, e.Container.App))
 	}
 	delete(r.nodes, name)
 	return out
@@ -350,7 +350,7 @@ func (r *runner) end(words []string) []string {
 	name, n, one := strings.Cut(words[0], "/")
 	a := r.apps[name]
 	if one {
-		r.s.Vacate(a.boxes[number(n, 1)-1])
+		r.s.Vacate(a.containers[number(n, 1)-1])
 		return nil
 	}
 	for _, e := range r.s.EndAttempt(a.ref, false) {
@@ -370,11 +370,11 @@ func (r *runner) decisions(list []scheduler.Decision) []string {
 		node := r.s.NodeUsage(d.Node).ID.Host
 		switch d.Kind {
 		case cluster.Allocated, cluster.AllocatedFromReserved:
-			a.boxes = append(a.boxes, d.Container)
+			a.containers = append(a.containers, d.Container)
 			r.s.Launched(d.Container)
-			box := r.s.Container(d.Container)
-			what := strings.ToLower(strings.ReplaceAll(box.Locality.String(), "_", "-"))
-			if box.AM {
+			container := r.s.Container(d.Container)
+			what := strings.ToLower(strings.ReplaceAll(container.Locality.String(), "_", "-"))
+			if container.AM {
 				what = "master"
 			}
 			if d.Kind == cluster.AllocatedFromReserved {
@@ -399,9 +399,9 @@ func (r *runner) appOf(ref scheduler.AppRef) *runApp {
 	return &runApp{name: "?"}
 }
 
-func (r *runner) boxName(c scheduler.ContainerRef, app scheduler.AppRef) string {
+func (r *runner) containerName(c scheduler.ContainerRef, app scheduler.AppRef) string {
 	a := r.appOf(app)
-	for i, b := range a.boxes {
+	for i, b := range a.containers {
 		if b == c {
 			return fmt.Sprintf("%s/%d", a.name, i+1)
 		}

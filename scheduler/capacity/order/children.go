@@ -17,9 +17,8 @@ import (
 
 // Children is the order in which a parent's children are served in one partition
 // by one kind of walk. Each child that wants something stands in a tournament with a
-// key: the least one is served first. Whoever keeps it gives a
-// child its place anew when what it uses or wants has changed, and makes it anew when
-// anything else has.
+// key: the least one is served first. Whoever keeps the order calls Place for a child when
+// what it uses or wants has changed, and Make when anything else has.
 type Children struct {
 	keys    shortcut.Tournament // nil until a walk asks for it
 	fixed   []uint64            // by child: what its use does not change in its key

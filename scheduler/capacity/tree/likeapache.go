@@ -80,14 +80,14 @@ func (a *Apache) relist(before, fresh *Tree, applied bool) {
 	}
 }
 
-// guaranteedTooMuch refuses a managed parent whose leaves are not to have more than
+// guaranteedTooMuch refuses, in replays, a managed parent whose leaves are not to have more than
 // its guarantee.
 //
 // compat: Apache compares a share of the parent, the sum of the leaves, with a share
 // of the parent's own parent. So leaves that it has created itself have it refuse
 // every refresh, until enough of them are gone.
-func guaranteedTooMuch(cfg *config.Capacity, q, fresh *Queue) error {
-	if !fresh.Conf.FailOnExceeding {
+func (b *Basis) guaranteedTooMuch(cfg *config.Capacity, q, fresh *Queue) error {
+	if b.Apache == nil || fresh.Conf.Kind != config.Managed || !fresh.Conf.FailOnExceeding {
 		return nil
 	}
 	var sum float32
@@ -100,6 +100,9 @@ func guaranteedTooMuch(cfg *config.Capacity, q, fresh *Queue) error {
 	return refusal(cfg, q, "auto-create-child-queue.fail-on-exceeding-parent-capacity",
 		fmt.Sprintf("guarantees of its leaves, %g, exceed its own, %g", sum, q.Shares[0].Capacity))
 }
+
+// keepsFractions tells whether keepFractions takes the place of deriveAll.
+func (b *Basis) keepsFractions() bool { return b.Apache != nil && b.Apache.keepsFractions }
 
 // keepFractions leaves the child's fractions as they are written, but for amounts.
 //

@@ -117,7 +117,7 @@ func (l *Live) state() string {
 			continue
 		}
 		c := *q
-		c.Children, c.Up, c.Queue.Parent, c.Own = nil, nil, nil, nil
+		c.Children, c.Up, c.Queue.Parent, c.Outer = nil, nil, nil, nil
 		fmt.Fprintf(&b, "%d at %p below %p, found at %p: %+v\n", i, q, q.Up, l.Tree.Find(q.Path), c)
 		for _, child := range q.Children {
 			fmt.Fprintf(&b, " %s at %p", child.Path, child)

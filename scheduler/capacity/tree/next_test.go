@@ -124,7 +124,7 @@ func checkQueue(t *rapid.T, n *Next, q *Queue) {
 	if len(q.Shares) != n.Parts.Partitions() || len(q.Ledger) != n.Parts.Partitions() {
 		t.Fatalf("%s has room for %d partitions of %d", q.Path, len(q.Shares), n.Parts.Partitions())
 	}
-	if q.Own != q || n.Tree.Queues[q.Index] != q || n.Tree.ByPath(q.Path) != q {
+	if q.Outer != q || n.Tree.Queues[q.Index] != q || n.Tree.ByPath(q.Path) != q {
 		t.Fatalf("%s is not where it is found", q.Path)
 	}
 	for i, c := range q.Children {

@@ -82,7 +82,7 @@ type setting struct {
 // newQueue makes a queue with room for so many partitions.
 func newQueue(conf *config.Queue, parent *Queue, parts int) *Queue {
 	q := &Queue{Queue: queue.Queue{Path: conf.Path, Name: conf.Name, Leaf: conf.Kind == config.Leaf, Counts: &queue.AppCounts{}}}
-	q.Own = q
+	q.Outer = q
 	q.configure(conf)
 	q.setParent(parent)
 	q.Grow(parts)

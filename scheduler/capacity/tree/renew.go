@@ -32,8 +32,8 @@ func (n *Next) Became(old *Queue) *Queue {
 // Next is the tree that the configuration makes of the one in force, which stays as it
 // is. p may be nil.
 //
-// compat: Apache stumbles when it goes back after a refusal that came late, and
-// keeps a part of the new settings. Here all of the old ones stay.
+// compat: when Apache goes back after a refusal that came late it may fail, and then keeps
+// a part of the new settings. Here all of the old ones stay.
 func (l *Live) Next(cfg *config.Capacity, p *Prepared) (*Next, error) {
 	built, err := p.take(cfg, &l.Basis)
 	if err != nil {
@@ -123,10 +123,8 @@ func (b *Basis) renew(cfg *config.Capacity, q, fresh *Queue) error {
 	if q.Leaf && !q.Conf.MaxAllocation.FitsIn(fresh.Conf.MaxAllocation) {
 		return lessAllocation(cfg, q)
 	}
-	if b.Apache != nil && fresh.Conf.Kind == config.Managed {
-		if err := guaranteedTooMuch(cfg, q, fresh); err != nil {
-			return err
-		}
+	if err := b.guaranteedTooMuch(cfg, q, fresh); err != nil {
+		return err
 	}
 	var set []setting
 	if fresh != q {

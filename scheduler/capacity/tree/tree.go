@@ -4,8 +4,8 @@
 // A tree is built from a configuration (build.go). A new configuration makes a new tree of
 // the one in force, which stays as it is until the new one takes its place (renew.go).
 // Entitlements (entitlement.go; vectors.go where legacy-queue-mode.enabled is false) are
-// computed anew when the cluster or the queues change. Who serves the queues keeps facts
-// of its own of each, which the tree knows by the interface Facts alone.
+// computed anew when the cluster or the queues change. The scheduler that serves the queues
+// keeps facts of each; the tree knows them by the interface Facts.
 package tree
 
 import (
@@ -30,7 +30,7 @@ type Basis struct {
 	Apache *Apache // nil but in replays
 }
 
-// same tells whether a tree that was built on the other basis is what this one leads to.
+// same tells whether both lead to the same tree.
 func (b *Basis) same(other *Basis) bool {
 	return b.Config == other.Config && b.Calc == other.Calc && b.Min == other.Min && b.Total == other.Total && b.Parts.Equal(other.Parts)
 }
@@ -144,7 +144,7 @@ func (t *Tree) clone() (root *Queue, became []*Queue) {
 		c := &queues[0]
 		queues = queues[1:]
 		*c = *q
-		c.Own = c
+		c.Outer = c
 		c.setParent(parent)
 		if k := len(q.Shares); k <= len(shares) {
 			c.Shares, shares = shares[:k:k], shares[k:]

@@ -33,10 +33,10 @@ func (l *Live) shareOut(q *Queue, limit resource) {
 		d.run()
 	}
 	for _, c := range q.Children {
-		if l.Apache == nil || !l.Apache.keepsFractions {
-			l.deriveAll(q, c)
-		} else {
+		if l.keepsFractions() {
 			l.keepFractions(q, c)
+		} else {
+			l.deriveAll(q, c)
 		}
 		below := l.childLimit(q, c, &limit)
 		if c.Leaf {

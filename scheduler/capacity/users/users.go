@@ -51,7 +51,7 @@ type Users struct {
 	onlyPendingIs int32 // and now
 
 	Shares []Total
-	own    [1]Total // Shares, while there is only the default partition; see core.App
+	inline [1]Total // of Shares, while there is only the default partition; see core.App
 
 	byName map[string]*User
 	came   uint64 // how many users ever came
@@ -79,8 +79,8 @@ type User struct {
 	Active, Pending int32 // applications
 	asking          *asking
 	Shares          []Share
-	ownAsking       asking   // where a count lies that did not outlive another record
-	own             [1]Share // Shares, likewise
+	inlineAsking    asking   // what asking points to, unless it has outlived an earlier record
+	inline          [1]Share // of Shares, while there is only the default partition
 	Name            string
 	number          uint64 // which of the users that ever came
 }
@@ -118,7 +118,7 @@ type Member struct {
 // Init makes room for so many partitions.
 func (l *Users) Init(c *core.Core, parts int) {
 	l.core, l.byName, l.asking, l.Version = c, map[string]*User{}, map[string]*asking{}, 1
-	l.Shares = l.own[:0]
+	l.Shares = l.inline[:0]
 	l.Grow(parts)
 }
 
@@ -134,7 +134,7 @@ func (l *Users) Grow(parts int) {
 
 func (u *User) grow(parts int) {
 	if u.Shares == nil {
-		u.Shares = u.own[:0]
+		u.Shares = u.inline[:0]
 	}
 	for len(u.Shares) < parts {
 		u.Shares = append(u.Shares, Share{})
@@ -157,7 +157,7 @@ func (l *Users) Enter(q *tree.Queue, name string) *User {
 	l.came++
 	u.number = l.came
 	if u.asking = l.asking[name]; u.asking == nil {
-		u.asking = &u.ownAsking
+		u.asking = &u.inlineAsking
 		l.asking[name] = u.asking
 	}
 	l.byName[name] = u

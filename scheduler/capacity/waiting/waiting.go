@@ -18,14 +18,14 @@ import (
 // at one of each and not at everybody.
 type Apps struct {
 	Count   int
-	classes pile[*class]
+	classes firstHeap[*class]
 	bySize  map[Master]*class
 
 	// Of the last pass, or the present one.
-	Passes uint64
-	Limits []Limit  // by partition
-	closed []*class // refused, and not among classes until the pass is over
-	shut   []*line  // likewise, of the lines of a class
+	Passes         uint64
+	Limits         []Limit  // by partition
+	refusedClasses []*class // not among classes until the pass is over
+	refusedLines   []*line  // not among the lines of their class until then
 
 	// Miscounted: the number of a user's applications was wrong once, so that the
 	// record of a user may be gone, or come back with less than nothing used.
@@ -38,11 +38,11 @@ type Limit struct {
 	Value yarn.Resource
 }
 
-// Waiter is what an application keeps as one that waits.
+// Waiter is an application that waits, as a part of what a policy keeps of it.
 type Waiter struct {
 	Master
 	App  *core.App
-	line *line // and its place there
+	line *line // in which it waits; at is its place there
 	at   int
 }
 
@@ -54,7 +54,7 @@ type Master struct {
 
 type class struct {
 	Master
-	lines  pile[*line]
+	lines  firstHeap[*line]
 	byUser map[string]*line
 	at     int
 }
@@ -62,31 +62,31 @@ type class struct {
 type line struct {
 	class *class
 	user  string
-	apps  pile[*Waiter]
+	apps  firstHeap[*Waiter]
 	at    int
 }
 
-// pile is a heap (container/heap) of what has a first application.
-type pile[T interface {
+// firstHeap is a heap (container/heap) of lines, classes or applications, by the first application of each.
+type firstHeap[T interface {
 	comparable
 	first() *core.App
 	place() *int
 }] []T
 
-func (h pile[T]) Len() int           { return len(h) }
-func (h pile[T]) Less(i, j int) bool { return order.Pending(h[i].first(), h[j].first()) < 0 }
-func (h pile[T]) Swap(i, j int) {
+func (h firstHeap[T]) Len() int           { return len(h) }
+func (h firstHeap[T]) Less(i, j int) bool { return order.Pending(h[i].first(), h[j].first()) < 0 }
+func (h firstHeap[T]) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	*h[i].place(), *h[j].place() = i, j
 }
 
-func (h *pile[T]) Push(x any) {
+func (h *firstHeap[T]) Push(x any) {
 	t := x.(T)
 	*t.place() = len(*h)
 	*h = append(*h, t)
 }
 
-func (h *pile[T]) Pop() any {
+func (h *firstHeap[T]) Pop() any {
 	last := len(*h) - 1
 	t := (*h)[last]
 	var none T
@@ -119,7 +119,7 @@ func (w *Apps) Enter(a *Waiter) {
 		heap.Push(&l.apps, a)
 		heap.Fix(&c.lines, l.at)
 	} else {
-		l = &line{class: c, user: a.App.User, apps: pile[*Waiter]{a}}
+		l = &line{class: c, user: a.App.User, apps: firstHeap[*Waiter]{a}}
 		a.line, a.at = l, 0
 		c.byUser[a.App.User] = l
 		heap.Push(&c.lines, l)
@@ -151,7 +151,7 @@ func (w *Apps) Exit(a *Waiter) {
 		heap.Fix(&w.classes, c.at)
 	case len(c.byUser) > 0: // the others were refused by the present pass
 		heap.Remove(&w.classes, c.at)
-		w.closed = append(w.closed, c)
+		w.refusedClasses = append(w.refusedClasses, c)
 	default:
 		heap.Remove(&w.classes, c.at)
 		delete(w.bySize, c.Master)
@@ -174,14 +174,14 @@ func (w *Apps) First() *core.App {
 
 // RefuseClass ends the pass for all of the first application's class.
 func (w *Apps) RefuseClass() {
-	w.closed = append(w.closed, heap.Pop(&w.classes).(*class))
+	w.refusedClasses = append(w.refusedClasses, heap.Pop(&w.classes).(*class))
 }
 
 // RefuseLine ends the pass for all of the first application's line.
 func (w *Apps) RefuseLine() {
 	c := w.classes[0]
 	l := heap.Pop(&c.lines).(*line)
-	w.shut = append(w.shut, l)
+	w.refusedLines = append(w.refusedLines, l)
 	if len(c.lines) > 0 {
 		heap.Fix(&w.classes, 0)
 	} else {
@@ -191,15 +191,15 @@ func (w *Apps) RefuseLine() {
 
 // End lets those wait on whom the pass has refused.
 func (w *Apps) End() {
-	for _, l := range w.shut {
+	for _, l := range w.refusedLines {
 		heap.Push(&l.class.lines, l)
 	}
-	for _, c := range w.closed {
+	for _, c := range w.refusedClasses {
 		heap.Push(&w.classes, c)
 	}
-	clear(w.shut)
-	clear(w.closed)
-	w.shut, w.closed = w.shut[:0], w.closed[:0]
+	clear(w.refusedLines)
+	clear(w.refusedClasses)
+	w.refusedLines, w.refusedClasses = w.refusedLines[:0], w.refusedClasses[:0]
 }
 
 // Each visits everybody, in an order that is always the same.

@@ -146,8 +146,8 @@ func (q *Queue) magnitude(a *App) float64 {
 	return used
 }
 
-// Settle lets the fair order of a leaf take notice of what has changed.
-func (w *World) Settle(q *Queue) {
+// ReorderStale puts applications whose places in a fair order are out of date into their places.
+func (w *World) ReorderStale(q *Queue) {
 	for _, a := range w.Apps {
 		if a.Queue != q || !a.Stale {
 			continue

@@ -34,7 +34,7 @@ type why int
 
 const (
 	goOn    why = iota
-	nextApp     // another application may have more luck
+	nextApp     // another application may get something
 	nextKey     // another key of the application may
 	atLimit     // the queue's limit is in the way
 )
@@ -61,9 +61,9 @@ type walk struct {
 	owed  resource // what the application must give back before it gets more
 }
 
-// mustStop bounds how often an offer is refused its proposal, where nothing else
+// maxRefused bounds how often an offer is refused its proposal, where nothing else
 // does.
-const mustStop = 100
+const maxRefused = 100
 
 // Offer is one heartbeat of a node.
 func (w *World) Offer(n *Node) (out []Decision) {
@@ -82,7 +82,7 @@ func (w *World) Offer(n *Node) (out []Decision) {
 		}
 		c := w.Config
 		if p.kind == Reserved || offSwitch >= c.MaxOffSwitch || !c.MultipleAssignments ||
-			c.MaxAssignments != -1 && assigned >= c.MaxAssignments || refused >= mustStop {
+			c.MaxAssignments != -1 && assigned >= c.MaxAssignments || refused >= maxRefused {
 			break
 		}
 	}
@@ -195,10 +195,10 @@ func (v *walk) leaf(q *Queue) proposal {
 	if !v.lent && !q.Conf.MayUse(label) || !v.wants(q) {
 		return proposal{}
 	}
-	w.Settle(q)
+	w.ReorderStale(q)
 	check := true
 	for _, a := range w.Active(q) {
-		if q.Conf.Ordering == config.FifoWithPartitions && q.listed(a.Label) != q.listed(label) {
+		if q.Conf.Ordering == config.FifoWithPartitions && q.listOf(a.Label) != q.listOf(label) {
 			continue
 		}
 		reserved := w.ReservedBy(a, "")
@@ -219,8 +219,8 @@ func (v *walk) leaf(q *Queue) proposal {
 	return proposal{}
 }
 
-// listed is the list of applications that serves nodes of the partition.
-func (q *Queue) listed(label string) string {
+// listOf is the list of applications that serves nodes of the partition.
+func (q *Queue) listOf(label string) string {
 	if slices.Contains(q.Conf.Enforced, label) {
 		return label
 	}
@@ -309,7 +309,7 @@ func (v *walk) key(a *App, k *Key) proposal {
 	if v.lent && !a.Mastered && !w.Config.Cluster.AMSharing {
 		return proposal{why: nextApp}
 	}
-	if !look && !w.deserves(a, k, k.Any.Size) {
+	if !look && !w.worthMore(a, k, k.Any.Size) {
 		return proposal{why: nextKey}
 	}
 	room := v.room
@@ -386,8 +386,8 @@ func (w *World) anyNodeWillDo(k *Key) bool {
 	return min(float32(nodes), javanum.Mul(float32(k.Any.Count), part)) < float32(k.Opportunities)
 }
 
-// deserves tells whether a key may have one more container or reservation.
-func (w *World) deserves(a *App, k *Key, size resource) bool {
+// worthMore tells whether a key may have one more container or reservation.
+func (w *World) worthMore(a *App, k *Key, size resource) bool {
 	held, starving := int32(len(k.Reservations)), int32(0)
 	if held > 0 {
 		most := a.Queue.Conf.MaxAllocation
@@ -410,7 +410,7 @@ func (v *walk) fit(a *App, k *Key, r *Row, near Locality, served *Container) pro
 	}
 	p := proposal{app: a, key: k, size: r.Size, near: near, served: served}
 	look := w.Config.ContinueLooking && served == nil
-	more := w.deserves(a, k, r.Size)
+	more := w.worthMore(a, k, r.Size)
 	need := w.larger(w.Cluster(), r.Size.Sub(v.room), v.owed)
 	give := w.anything(need)
 	switch {
@@ -419,7 +419,7 @@ func (v *walk) fit(a *App, k *Key, r *Row, near Locality, served *Container) pro
 			if !give {
 				need = r.Size
 			}
-			if p.excess = w.victim(k, need); p.excess == nil {
+			if p.excess = w.toGiveUp(k, need); p.excess == nil {
 				return proposal{}
 			}
 		}
@@ -440,9 +440,9 @@ func (v *walk) fit(a *App, k *Key, r *Row, near Locality, served *Container) pro
 	return p
 }
 
-// victim is the reservation of the key that makes room for so much, the first
+// toGiveUp is the reservation of the key that makes room for so much, the first
 // in the order of a Java table of nodes.
-func (w *World) victim(k *Key, need resource) *Container {
+func (w *World) toGiveUp(k *Key, need resource) *Container {
 	size := uint32(16)
 	for 4*len(k.Reservations) > 3*int(size) {
 		size *= 2

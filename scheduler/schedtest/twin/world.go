@@ -128,7 +128,7 @@ type App struct {
 	Avoid, AvoidForMaster            map[string]bool
 
 	FairUsed, FairPending int64 // memory, as the fair order knows it
-	Stale                 bool  // the fair order is to look again
+	Stale                 bool  // its place in a fair order is out of date
 
 	Head *Queue // where a walk last came by the application, nil for nowhere
 }
