@@ -153,7 +153,7 @@ func (e *Engine) refreshNodes(c RefreshNodes) {
 		e.sched.Together(func() {
 			for ; len(nodes) > 0 && used < budget; nodes = nodes[1:] {
 				if n := nodes[0]; e.nodes[n.id] == n {
-					used += e.admit(n, c.Excluded[n.id])
+					used += e.admit(n, c)
 				}
 			}
 		})
@@ -164,24 +164,40 @@ func (e *Engine) refreshNodes(c RefreshNodes) {
 	})
 }
 
-// admit lets a node go that the lists no longer admit, or come back; it says how
-// much work that was.
-func (e *Engine) admit(n *node, excluded bool) (work int) {
-	switch {
-	case excluded && (n.state.Usable() || n.state == yarn.NodeUnhealthy):
-		work = workOfNode + n.held
-		e.loseNode(n, yarn.NodeDecommissioned, "The include and exclude lists no longer admit it")
-	case !excluded && n.state == yarn.NodeDecommissioned:
-		e.forgetInactive(n.id) // it may register again
-		work = workOfNode
+// admit does with a node what the lists say; it says how much work that was.
+func (e *Engine) admit(n *node, c RefreshNodes) (work int) {
+	x, excluded := c.Excluded[n.id]
+	if c.How != Forced {
+		n.barred, n.untracked = excluded, x.Untracked
 	}
-	return work
+	active := n.state.Usable() || n.state == yarn.NodeUnhealthy
+	switch {
+	case !active || !n.barred && n.drain == nil:
+		return 0
+	case !n.barred:
+		e.recommission(n)
+	case c.How == Graceful:
+		e.startDrain(n, x.Timeout)
+	case c.How == AtOnce || n.drain != nil:
+		to := yarn.NodeDecommissioned
+		if n.untracked {
+			to = yarn.NodeShutdown
+		}
+		work = n.held
+		e.loseNode(n, to, "The include and exclude lists no longer admit it")
+	}
+	return work + workOfNode
 }
 
 func (e *Engine) setNodeResource(c SetNodeResource) {
 	n := e.nodes[c.Node]
 	if n == nil || n.ref == scheduler.NoNode {
 		e.fail(c.Ticket, refuse(Failed, "Resource update get failed on all nodes due to change resource on an unrecognized node: %s", c.Node))
+		return
+	}
+	if n.drain != nil {
+		n.drain.whole = c.Total // takes effect when the node is taken back
+		e.reply(c.Ticket, nil)
 		return
 	}
 	n.total, n.resized = c.Total, true

@@ -77,6 +77,7 @@ type Engine struct {
 	masterLeases leases // masters by their last sign of life
 	grantLeases  leases // containers handed out and not yet running
 	lifetimes    deadlines
+	drainEnds    drainEnds
 	nodeLog      []*node // changes of usability, oldest first
 	nodeLogStart int     // position of its first entry, counted from the start of time
 	tellings     uint64  // answers that spoke of nodes

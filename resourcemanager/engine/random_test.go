@@ -176,7 +176,16 @@ func (w *world) registerNode(n *randomNode) {
 		apps[s.ID.Attempt.Application] = true
 	}
 	c.Applications = slices.SortedFunc(maps.Keys(apps), yarn.ApplicationID.Compare)
+	known := w.e.nodes[n.id]
+	goes := known != nil && known.drain != nil && len(c.Containers)+len(c.Applications) == 0
 	r := w.send(c)
+	if goes {
+		if r.Value.(RegisterNodeReply).Action != NodeShutdown {
+			w.fatal("%s drained, came back with nothing, and may stay: %+v", n.id, r)
+		}
+		n.up = false
+		return
+	}
 	for n := 0; r == nil && w.e.Working() && n < 10_000; n++ { // what ran there before ends first
 		r = w.send(Tick{})
 	}
@@ -253,6 +262,11 @@ func (w *world) beat() {
 			w.fatal("%s sent heartbeat %d, %d was due, and the answer is %d", n.id, h.ResponseID, want, v.Action)
 		}
 		w.registerNode(n)
+	case v.Action == NodeShutdown:
+		if known.state != yarn.NodeDecommissioned {
+			w.fatal("%s is %s, and it is told to go", n.id, known.state)
+		}
+		n.up = false
 	case w.chance(10, "answer lost"):
 		w.again(n, h)
 	default:
@@ -558,7 +572,11 @@ func (w *world) admin() {
 	}
 	n := w.nodes[w.draw(len(w.nodes), "node")]
 	t := w.next()
-	switch w.draw(12, "deed") {
+	switch w.draw(15, "deed") {
+	case 12, 13:
+		w.send(RefreshNodes{Ticket: t, How: Graceful, Excluded: map[yarn.NodeID]Exclusion{n.id: {Timeout: int32(w.draw(40, "timeout")) - 1}}})
+	case 14:
+		w.send(RefreshNodes{Ticket: t, How: Decommission(w.draw(3, "how"))})
 	case 0:
 		w.send(ExpireNode{Node: n.id})
 		n.up = false
@@ -567,7 +585,7 @@ func (w *world) admin() {
 		w.send(UnregisterNode{Ticket: t, Node: n.id})
 		n.up, n.running, n.done = false, nil, map[yarn.ContainerID]int32{}
 	case 2:
-		w.send(RefreshNodes{Ticket: t, Excluded: map[yarn.NodeID]bool{n.id: true}})
+		w.send(RefreshNodes{Ticket: t, Excluded: map[yarn.NodeID]Exclusion{n.id: {}}})
 		w.send(RefreshNodes{Ticket: w.next()})
 		n.up = false
 	case 3:

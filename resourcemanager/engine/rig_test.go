@@ -295,7 +295,9 @@ func (r *rig) checkNodes() string {
 		if held != n.held || launched != n.launched {
 			return fmt.Sprintf("%s holds %d containers, %d launched; it counts %d and %d", n.id, held, launched, n.held, n.launched)
 		}
-		if n.state.Usable() != (n.ref != scheduler.NoNode) && !n.leaving {
+		if draining := n.state == yarn.NodeDecommissioning; draining != (n.drain != nil) {
+			return fmt.Sprintf("%s is %s, and a drain of it goes on: %t", n.id, n.state, n.drain != nil)
+		} else if n.state.Usable() != (n.ref != scheduler.NoNode) && !n.leaving && !draining { // one that was ill is not in use
 			return fmt.Sprintf("%s is %s, the scheduler uses it: %t", n.id, n.state, n.ref != scheduler.NoNode)
 		}
 		if n.state.Usable() || n.state == yarn.NodeUnhealthy {
@@ -320,6 +322,9 @@ func (r *rig) checkNodes() string {
 		total = total.Add(n.total)
 		if u.Used != used || u.Total != n.total || u.Used.Add(u.Available) != u.Total {
 			return fmt.Sprintf("%s: %s of %s is used, %s free; its containers take %s of %s", n.id, u.Used, u.Total, u.Available, used, n.total)
+		}
+		if n.drain != nil && (u.Reserved != scheduler.NoContainer || slices.ContainsFunc(r.fx.Containers, func(c ContainerEvent) bool { return c.Born && c.Node == n.id })) {
+			return fmt.Sprintf("%s drains, and gets something new", n.id)
 		}
 		if u.Reserved != scheduler.NoContainer {
 			if c := r.sched.Container(u.Reserved); !c.Reserved || r.e.byRef[c.App] == nil {
