@@ -149,36 +149,45 @@ func (e *Engine) refreshQueues(c RefreshQueues) {
 
 func (e *Engine) refreshNodes(c RefreshNodes) {
 	nodes := e.sortedNodes()
+	var refusal *Error
 	e.begin(func(budget int) (used int, done bool) {
 		e.sched.Together(func() {
 			for ; len(nodes) > 0 && used < budget; nodes = nodes[1:] {
 				if n := nodes[0]; e.nodes[n.id] == n {
-					used += e.admit(n, c)
+					used += e.admit(n, c, &refusal)
 				}
 			}
 		})
 		if done = len(nodes) == 0; done {
-			e.after(func() { e.reply(c.Ticket, nil) })
+			e.after(func() {
+				e.whenStored(func() {
+					if refusal != nil {
+						e.fail(c.Ticket, refusal)
+						return
+					}
+					e.reply(c.Ticket, nil)
+				})
+			})
 		}
 		return used, done
 	})
 }
 
-// admit does with a node what the lists say; it says how much work that was.
-func (e *Engine) admit(n *node, c RefreshNodes) (work int) {
+// admit does with a node what the lists say; it says how much work that was. refusal is why a drain cannot be stored.
+func (e *Engine) admit(n *node, c RefreshNodes, refusal **Error) (work int) {
 	x, excluded := c.Excluded[n.id]
 	if c.How != Forced {
 		n.barred, n.untracked = excluded, x.Untracked
 	}
 	active := n.state.Usable() || n.state == yarn.NodeUnhealthy
 	switch {
-	case !active || !n.barred && n.drain == nil:
+	case !active || !n.barred && n.drain == nil && n.wanted == nil:
 		return 0
 	case !n.barred:
 		e.recommission(n)
 	case c.How == Graceful:
-		e.startDrain(n, x.Timeout)
-	case c.How == AtOnce || n.drain != nil:
+		e.wantDrain(n, x.Timeout, c.User, refusal)
+	case c.How == AtOnce || n.drain != nil || n.wanted != nil:
 		to := yarn.NodeDecommissioned
 		if n.untracked {
 			to = yarn.NodeShutdown

@@ -187,6 +187,7 @@ type (
 	RefreshNodes struct {
 		Ticket   Ticket
 		How      Decommission
+		User     string                    // who asks
 		Excluded map[yarn.NodeID]Exclusion // of the nodes known now; Forced needs none
 	}
 
@@ -267,6 +268,7 @@ type (
 	// command, while every port is still closed.
 	Recover struct {
 		Applications []RecoveredApplication
+		Drains       []state.NodeDeadline
 		Labels       state.Labels
 	}
 

@@ -1,9 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
+	"maps"
+	"slices"
 
+	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -14,6 +18,7 @@ type drain struct {
 	since   int64         // wall-clock milliseconds: when it was first asked for
 	timeout int32         // seconds from then on; negative: no deadline
 	whole   yarn.Resource // what the node offers once it is taken back
+	user    string        // who asked for it
 }
 
 // deadline is a wall-clock time in milliseconds; 0 is never.
@@ -44,10 +49,44 @@ func (d *drainEnds) Pop() any {
 	return last
 }
 
-// startDrain begins a drain, or changes the timeout of one that goes on; the clock is not set back.
-func (e *Engine) startDrain(n *node, timeout int32) {
-	if n.drain == nil {
-		n.drain = &drain{since: e.now.Wall, whole: n.total}
+// wantDrain has a drain stored, or another timeout of one that goes on; the clock is not set back. It begins when it is stored.
+func (e *Engine) wantDrain(n *node, timeout int32, user string, refusal **Error) {
+	d := &drain{since: e.now.Wall, timeout: timeout, whole: n.total, user: user}
+	if before := cmp.Or(n.wanted, n.drain); before != nil {
+		if *d = *before; d.timeout == timeout {
+			return
+		}
+		d.timeout = timeout
+	}
+	n.wanted = d
+	e.save(state.Put(e.drainRecord(n, d)), saved{what: savedDrain, node: n, drain: d, refusal: refusal})
+}
+
+// drainRecord is what a restart would need of the drain.
+func (e *Engine) drainRecord(n *node, d *drain) state.NodeDeadline {
+	return state.NodeDeadline{Node: n.id, Deadline: d.deadline(), RequestedAt: d.since, RequestedBy: d.user, Source: "file", Capacity: d.whole}
+}
+
+// drainStored begins a drain, unless the node has gone or was taken back meanwhile.
+func (e *Engine) drainStored(s saved, err error) {
+	n := s.node
+	if err != nil && *s.refusal == nil {
+		*s.refusal = refuse(NotStored, "Cannot store that %s is decommissioned gracefully; it goes on as before: %v", n.id, err)
+	}
+	if n.wanted != s.drain {
+		return
+	}
+	n.wanted = nil
+	if err == nil {
+		e.beginDrain(n, s.drain)
+	}
+}
+
+// beginDrain begins a drain that is stored, or changes its timeout.
+func (e *Engine) beginDrain(n *node, d *drain) {
+	first := n.drain == nil
+	n.drain, n.drainTimeout = d, &d.timeout
+	if first {
 		if n.ref != scheduler.NoNode {
 			e.sched.SetNodeAccepting(n.ref, false)
 			e.sched.Unreserve(n.ref)
@@ -55,11 +94,58 @@ func (e *Engine) startDrain(n *node, timeout int32) {
 		e.countNode(n, yarn.NodeDecommissioning)
 		e.logNode(n)
 	}
-	n.drain.timeout, n.drainTimeout = timeout, &timeout
-	if at := n.drain.deadline(); at > 0 {
+	if at := d.deadline(); at > 0 {
 		heap.Push(&e.drainEnds, drainEnd{at, n})
 	}
 	e.touchNode(n)
+}
+
+// forgetDrain ends what there is of a drain, in the store too.
+func (e *Engine) forgetDrain(n *node) {
+	if n.drain != nil || n.wanted != nil {
+		n.drain, n.wanted = nil, nil
+		e.save(state.Remove(state.NodeDeadline{Node: n.id}), saved{what: savedNothing})
+	}
+}
+
+// recoverDrains keeps the drains that an earlier life began until their nodes are back.
+func (e *Engine) recoverDrains(c Recover) {
+	e.interrupted = make(map[yarn.NodeID]state.NodeDeadline, len(c.Drains))
+	for _, r := range c.Drains {
+		e.interrupted[r.Node] = r
+	}
+}
+
+// resumable tells whether the node may finish what it began to drain before a restart.
+func (e *Engine) resumable(id yarn.NodeID) bool {
+	r, ok := e.interrupted[id]
+	return ok && (r.Deadline == 0 || r.Deadline > e.now.Wall)
+}
+
+// resumeDrain is the drain that a registering node goes on with, to the same deadline, or nil.
+func (e *Engine) resumeDrain(c RegisterNode) *drain {
+	r, ok := e.interrupted[c.Node]
+	if !ok {
+		return nil
+	}
+	delete(e.interrupted, c.Node)
+	if c.Excluded == "" {
+		e.save(state.Remove(r), saved{what: savedNothing})
+		return nil
+	}
+	d := &drain{since: r.RequestedAt, timeout: -1, whole: c.Total, user: r.RequestedBy}
+	if r.Deadline > 0 {
+		d.timeout = int32((r.Deadline - r.RequestedAt) / 1000)
+	}
+	return d
+}
+
+// giveUpDrains forgets the drains of nodes that have not come back after a restart: by now they would be lost.
+func (e *Engine) giveUpDrains() {
+	for _, id := range slices.SortedFunc(maps.Keys(e.interrupted), yarn.NodeID.Compare) {
+		e.save(state.Remove(state.NodeDeadline{Node: id}), saved{what: savedNothing})
+	}
+	clear(e.interrupted)
 }
 
 // drained tells whether nobody needs the draining node any more. What was allocated there and not reported yet needs it, too.
@@ -109,8 +195,12 @@ func readyToGo(id yarn.NodeID) string {
 
 // recommission takes a draining node back, as healthy as it is, with all that it offers.
 func (e *Engine) recommission(n *node) {
-	n.total, n.resized = n.drain.whole, true
-	n.drain = nil
+	d := n.drain
+	e.forgetDrain(n)
+	if d == nil { // it was not stored yet
+		return
+	}
+	n.total, n.resized = d.whole, true
 	if !n.health.Healthy || n.leaving {
 		e.countNode(n, yarn.NodeUnhealthy)
 		e.depart(n, "The node is unhealthy: "+clip(n.health.Report, 1024))

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 
+	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
@@ -78,10 +79,11 @@ type Engine struct {
 	grantLeases  leases // containers handed out and not yet running
 	lifetimes    deadlines
 	drainEnds    drainEnds
-	nodeLog      []*node // changes of usability, oldest first
-	nodeLogStart int     // position of its first entry, counted from the start of time
-	tellings     uint64  // answers that spoke of nodes
-	nodesDrawn   uint64  // views of nodes that were made
+	interrupted  map[yarn.NodeID]state.NodeDeadline // drains that an earlier life began, of nodes that are not back yet
+	nodeLog      []*node                            // changes of usability, oldest first
+	nodeLogStart int                                // position of its first entry, counted from the start of time
+	tellings     uint64                             // answers that spoke of nodes
+	nodesDrawn   uint64                             // views of nodes that were made
 	saves        saveQueue
 	jobs         []job
 	labels       labels

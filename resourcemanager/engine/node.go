@@ -31,6 +31,7 @@ type node struct {
 	responseID int32 // of the last answered heartbeat
 	lease      lease
 	drain      *drain                      // its graceful decommission; nil: none goes on
+	wanted     *drain                      // one that begins, or another timeout that holds, once it is stored
 	barred     bool                        // the lists did not admit it when they were last read
 	untracked  bool                        // and the include list has other nodes alone
 	held       int                         // containers that the node may still have
@@ -72,6 +73,7 @@ func (e *Engine) registerNode(c RegisterNode) {
 		n.waiting = append(n.waiting, c)
 		return
 	}
+	resumed := e.resumeDrain(c)
 	accepted, problem := e.nameLabels(c.Node, c.Labels)
 	if label := e.labels.of(c.Node); label != "" {
 		c.Label = label
@@ -85,6 +87,10 @@ func (e *Engine) registerNode(c RegisterNode) {
 		n = e.newNode(c)
 	default:
 		e.reconnect(n, c)
+	}
+	n.barred = c.Excluded != ""
+	if resumed != nil {
+		e.beginDrain(n, resumed)
 	}
 	if n.leaving {
 		n.waiting = append(n.waiting, c)
@@ -135,7 +141,7 @@ func (e *Engine) bringIn(n *node, c RegisterNode, answer RegisterNodeReply) {
 
 // turnAway says why the node may not join, or nothing. One that is draining may come back with what runs there.
 func (e *Engine) turnAway(c RegisterNode) string {
-	if n := e.nodes[c.Node]; c.Excluded != "" && (n == nil || n.drain == nil) {
+	if n := e.nodes[c.Node]; c.Excluded != "" && (n == nil || n.drain == nil && n.wanted == nil) && !e.resumable(c.Node) {
 		return c.Excluded
 	}
 	if len(e.nodes) >= MaxNodes && e.nodes[c.Node] == nil {
@@ -579,7 +585,8 @@ func (e *Engine) takeOut(n *node, why string) {
 // loseNode ends the node's life: it was lost, rebooted, excluded or left.
 func (e *Engine) loseNode(n *node, to yarn.NodeState, why string) {
 	e.nodeLeases.drop(&n.lease)
-	n.lostReason, n.drain = why, nil
+	e.forgetDrain(n)
+	n.lostReason = why
 	usable := n.state.Usable()
 	e.countNode(n, to)
 	e.depart(n, why)

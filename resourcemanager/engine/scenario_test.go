@@ -533,6 +533,10 @@ func shortRecord(rec state.Record) string {
 		}
 		return text + when(x.Final != yarn.AttemptNew, fmt.Sprintf(", %s %s exit %d", x.Final, x.FinalStatus, x.ExitStatus))
 	}
+	if x, ok := rec.(state.NodeDeadline); ok {
+		text := "drain of " + x.Node.Host
+		return text + when(x.Deadline > 0, fmt.Sprintf(" until %d", x.Deadline)) + when(x.RequestedAt > 0, fmt.Sprintf(" since %d", x.RequestedAt))
+	}
 	if x, ok := rec.(state.Labels); ok {
 		text := "labels"
 		for _, l := range x.Known {

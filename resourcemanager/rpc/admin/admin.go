@@ -72,10 +72,10 @@ func Protocol(cfg Config) ipc.Protocol {
 		"refreshNodesResources":               a.missing("refreshNodesResources", "dynamic-resources.xml"),
 		"refreshClusterMaxPriority":           a.missing("refreshClusterMaxPriority", "a changing yarn.cluster.max-application-priority; restart to change it"),
 		"checkForDecommissioningNodes":        a.guarded("checkForDecommissioningNodes", ipc.InTurn(a.decommissioning)),
-		"addToClusterNodeLabels":      a.guarded("addToClusterNodeLabels", ipc.InTurn(serve.With(message[pb.AddToClusterNodeLabelsRequest], a.addLabels))),
-		"removeFromClusterNodeLabels": a.guarded("removeFromClusterNodeLabels", ipc.InTurn(serve.With(message[pb.RemoveFromClusterNodeLabelsRequest], a.removeLabels))),
-		"replaceLabelsOnNodes":        a.guarded("replaceLabelsOnNodes", ipc.InTurn(serve.With(message[pb.ReplaceLabelsOnNodeRequest], a.replaceLabels))),
-		"mapAttributesToNodes":        a.missing("mapAttributesToNodes", "node attributes"),
+		"addToClusterNodeLabels":              a.guarded("addToClusterNodeLabels", ipc.InTurn(serve.With(message[pb.AddToClusterNodeLabelsRequest], a.addLabels))),
+		"removeFromClusterNodeLabels":         a.guarded("removeFromClusterNodeLabels", ipc.InTurn(serve.With(message[pb.RemoveFromClusterNodeLabelsRequest], a.removeLabels))),
+		"replaceLabelsOnNodes":                a.guarded("replaceLabelsOnNodes", ipc.InTurn(serve.With(message[pb.ReplaceLabelsOnNodeRequest], a.replaceLabels))),
+		"mapAttributesToNodes":                a.missing("mapAttributesToNodes", "node attributes"),
 	}
 	return ipc.Protocol{Name: Name, Version: 1, Methods: methods}
 }
@@ -164,6 +164,7 @@ func (a *admin) refreshNodes(c *ipc.Call) {
 		a.finish(c, "refreshNodes", &ipc.RemoteError{Class: serve.YarnException, Message: "refreshNodes failed and changed nothing: " + err.Error()}, nil)
 		return
 	}
+	cmd.User = c.Caller.User
 	cmd.Ticket = a.Loop.Expect(func(_ any, err error) { a.finish(c, "refreshNodes", err, &pb.RefreshNodesResponse{}) })
 	a.Loop.Post(cmd)
 }
