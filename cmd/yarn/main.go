@@ -30,7 +30,7 @@ func main() {
 }
 
 // runResourceManager runs the daemon until ctx ends.
-func runResourceManager(ctx context.Context, s cli.Start) error {
+func runResourceManager(ctx context.Context, s cli.Start) (err error) {
 	if err := descriptors.CloseOnExec(); err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func runResourceManager(ctx context.Context, s cli.Start) error {
 	if err != nil {
 		return err
 	}
-	defer log.close()
+	defer func() { log.ends(err) }()
 	o := resourceManagerOptions(s, log)
 	if o.Audit, err = log.openAudit(s, auditorOfResourceManager); err != nil {
 		return err
@@ -64,7 +64,7 @@ func runResourceManager(ctx context.Context, s cli.Start) error {
 }
 
 // runNodeManager runs the daemon until ctx ends.
-func runNodeManager(ctx context.Context, s cli.Start) error {
+func runNodeManager(ctx context.Context, s cli.Start) (err error) {
 	if err := descriptors.CloseOnExec(); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func runNodeManager(ctx context.Context, s cli.Start) error {
 	if err != nil {
 		return err
 	}
-	defer log.close()
+	defer func() { log.ends(err) }()
 	o := nodeManagerOptions(s, log)
 	if o.Audit, err = log.openAudit(s, auditorOfNodeManager); err != nil {
 		return err

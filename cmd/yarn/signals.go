@@ -47,6 +47,14 @@ func openLog(s cli.Start, name string) (*journal, error) {
 	return j, nil
 }
 
+// ends closes the log of a daemon. Why it ends stands on standard error, which a start in the background may not keep, so a file says it, too.
+func (j *journal) ends(why error) {
+	if why != nil && j.file != nil {
+		j.Error("the daemon ends", "error", why)
+	}
+	j.close()
+}
+
 // close writes what waits and closes the files.
 func (j *journal) close() {
 	j.auditLog.Close()

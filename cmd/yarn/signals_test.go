@@ -128,9 +128,10 @@ func begin(t *testing.T, kind, more string) *running {
 	r := &running{t: t, dir: t.TempDir(), done: make(chan error, 1)}
 	r.log = filepath.Join(r.dir, "daemon.log")
 	site := ""
-	for _, p := range []string{"resourcemanager.address", "resourcemanager.scheduler.address", "resourcemanager.resource-tracker.address",
+	ports := freePorts(t, 8)
+	for i, p := range []string{"resourcemanager.address", "resourcemanager.scheduler.address", "resourcemanager.resource-tracker.address",
 		"resourcemanager.admin.address", "resourcemanager.webapp.address", "nodemanager.address", "nodemanager.localizer.address", "nodemanager.webapp.address"} {
-		site += property("yarn."+p, freePort(t))
+		site += property("yarn."+p, ports[i])
 	}
 	for _, d := range []string{"local-dirs", "log-dirs", "recovery.dir"} {
 		site += property("yarn.nodemanager."+d, filepath.Join(r.dir, d))
@@ -202,17 +203,34 @@ func TestTermWhileStarting(t *testing.T) {
 	}
 }
 
+// Why a daemon ends stands in its log.
+func TestLogTellsWhyItEnds(t *testing.T) {
+	for kind, bad := range map[string]string{"resourcemanager": "yarn.resourcemanager.am.max-attempts", "nodemanager": "yarn.nodemanager.resource.memory-mb"} {
+		r := begin(t, kind, property(bad, "many"))
+		if got := r.says("the daemon ends"); !strings.Contains(got, bad) {
+			t.Errorf("%s: the log does not say what is wrong:\n%s", kind, got)
+		}
+		if err := <-r.done; err == nil {
+			t.Errorf("%s: it ended as if nothing were wrong", kind)
+		}
+	}
+}
+
 func property(name, value string) string {
 	return "<property><name>" + name + "</name><value>" + value + "</value></property>"
 }
 
-func freePort(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// freePorts are so many different addresses on which nobody listens.
+func freePorts(t *testing.T, count int) (out []string) {
+	for range count {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close() // not before the last one is found: the next would get the same port
+		out = append(out, l.Addr().String())
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return out
 }
 
 func (r *running) write(name, properties string) {
