@@ -131,10 +131,8 @@ func TestRefreshNodes(t *testing.T) {
 	if m.GetNumDecommissionedNms() != 1 || m.GetNumNodeManagers() != 0 {
 		t.Errorf("metrics with an excluded node: %v", m)
 	}
-	_, err := w.admin(operator).raw("refreshNodes", &pb.RefreshNodesRequest{DecommissionType: pb.DecommissionType_GRACEFUL.Enum()})
-	refused(t, err, yarnException, "are killed at once")
 	w.set("yarn.resourcemanager.nodes.exclude-path", list+".missing")
-	_, err = w.admin(operator).raw("refreshNodes", &pb.RefreshNodesRequest{})
+	_, err := w.admin(operator).raw("refreshNodes", &pb.RefreshNodesRequest{})
 	refused(t, err, yarnException, "refreshNodes failed and changed nothing")
 	if r := n.register(8192, 8); r.GetNodeAction() != pb.NodeAction_SHUTDOWN {
 		t.Errorf("after a failed refresh the node is told %v", r)
@@ -144,6 +142,54 @@ func TestRefreshNodes(t *testing.T) {
 	refresh()
 	if r := n.register(8192, 8); r.GetNodeAction() != pb.NodeAction_NODE_ACTION_NORMAL {
 		t.Errorf("a node that is admitted again is told %v", r)
+	}
+}
+
+// A node that is decommissioned gracefully stays while an application that ran there goes on; which timeout it gets.
+func TestDrain(t *testing.T) {
+	w := newWorld(t, twoQueues, "yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", "700")
+	n := w.newNode()
+	alice := w.as("alice")
+	id := alice.submit()
+	alice.reaches(id, pb.YarnApplicationState_ACCEPTED)
+	n.beat()
+	n.launched()
+	n.beat()
+	list := filepath.Join(w.dir, "exclude.xml")
+	refresh := func(how pb.DecommissionType, seconds *int32, xml string) {
+		t.Helper()
+		if err := os.WriteFile(list, []byte(xml), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.set("yarn.resourcemanager.nodes.exclude-path", list)
+		must(w.admin(operator), "refreshNodes", &pb.RefreshNodesRequest{DecommissionType: how.Enum(), DecommissionTimeout: seconds}, &pb.RefreshNodesResponse{})
+	}
+	report := func() *pb.NodeReport {
+		t.Helper()
+		return must(alice, "getClusterNodes", &pb.GetClusterNodesRequest{}, &pb.GetClusterNodesResponse{}).NodeReports[0]
+	}
+	draining := func() int {
+		t.Helper()
+		return len(must(w.admin(operator), "checkForDecommissioningNodes", &pb.CheckForDecommissioningNodesRequest{}, &pb.CheckForDecommissioningNodesResponse{}).DecommissioningNodes)
+	}
+	here, timed := "<hosts><host><name>127.0.0.1</name></host></hosts>", "<hosts><host><name>127.0.0.1</name><timeout>900</timeout></host></hosts>"
+	for _, c := range []struct {
+		seconds *int32
+		xml     string
+		want    uint32
+	}{{nil, here, 700}, {proto.Int32(800), here, 800}, {proto.Int32(800), timed, 900}, {proto.Int32(-1), here, 0}} {
+		refresh(pb.DecommissionType_GRACEFUL, c.seconds, c.xml)
+		r := report()
+		if r.GetNodeState() != pb.NodeState_NS_DECOMMISSIONING || r.GetDecommissioningTimeout() != c.want || (r.DecommissioningTimeout == nil) != (c.want == 0) || draining() != 1 {
+			t.Fatalf("with %v and %s: %v", c.seconds, c.xml, r)
+		}
+	}
+	if r := n.beat(); r.GetNodeAction() != pb.NodeAction_NODE_ACTION_NORMAL || r.GetResource().GetMemory() != int64(report().GetUsed().GetMemory()) {
+		t.Errorf("a draining node is told %v", r)
+	}
+	must(w.admin(operator), "refreshNodes", &pb.RefreshNodesRequest{DecommissionType: pb.DecommissionType_FORCEFUL.Enum()}, &pb.RefreshNodesResponse{})
+	if r := n.beat(); r.GetNodeAction() != pb.NodeAction_SHUTDOWN || draining() != 0 || report().GetNodeState() != pb.NodeState_NS_DECOMMISSIONED {
+		t.Errorf("a node that was forced to go is told %v", r)
 	}
 }
 

@@ -3,6 +3,7 @@ package resourcemanager
 import (
 	"context"
 	"fmt"
+	"math"
 	"net"
 	"os"
 
@@ -60,7 +61,12 @@ func (t *term) clusterSize() yarn.Resource {
 }
 
 // RefreshNodes reads the lists anew, even if their paths have changed.
-func (t *term) RefreshNodes() (engine.RefreshNodes, error) {
+//
+// A node drains as long as its entry in the exclude list says, else seconds, else what is configured.
+func (t *term) RefreshNodes(how engine.Decommission, seconds *int32) (engine.RefreshNodes, error) {
+	if how == engine.Forced {
+		return engine.RefreshNodes{How: how}, nil
+	}
 	site, err := t.Load()
 	if err != nil {
 		return engine.RefreshNodes{}, err
@@ -74,16 +80,30 @@ func (t *term) RefreshNodes() (engine.RefreshNodes, error) {
 	if err != nil {
 		return engine.RefreshNodes{}, err
 	}
-	lists, excluded := *t.lists.Load(), map[yarn.NodeID]bool{}
+	lists, excluded := *t.lists.Load(), map[yarn.NodeID]engine.Exclusion{}
 	if lists.Include.Len()+lists.Exclude.Len() == 0 {
-		return engine.RefreshNodes{}, nil // spares looking every node's address up
+		return engine.RefreshNodes{How: how}, nil // spares looking every node's address up
+	}
+	r := conf.NewReader(site)
+	timeout := int32(r.Int("yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", 3600, conf.Range{Min: math.MinInt32, Max: math.MaxInt32}))
+	if err := r.Err(); err != nil {
+		return engine.RefreshNodes{}, err
+	}
+	if seconds != nil {
+		timeout = *seconds
 	}
 	for _, n := range v.Nodes() {
-		if !lists.Valid(n.ID.Host, addressOf(n.ID.Host)) {
-			excluded[n.ID] = true
+		ip := addressOf(n.ID.Host)
+		if lists.Valid(n.ID.Host, ip) {
+			continue
 		}
+		x := engine.Exclusion{Timeout: timeout, Untracked: lists.Include.Len() > 0 && !lists.Mentioned(n.ID.Host, ip)}
+		if entry, ok := lists.Exclude.Find(n.ID.Host, ip); ok && entry.HasTimeout {
+			x.Timeout = entry.Timeout
+		}
+		excluded[n.ID] = x
 	}
-	return engine.RefreshNodes{Excluded: excluded}, nil
+	return engine.RefreshNodes{How: how, Excluded: excluded}, nil
 }
 
 // addressOf is the address of a host for lists that name addresses.

@@ -52,7 +52,7 @@ func (t *term) rereadQueues(ctx context.Context) error {
 }
 
 func (t *term) rereadNodes(ctx context.Context) error {
-	cmd, err := t.RefreshNodes()
+	cmd, err := t.RefreshNodes(engine.AtOnce, nil)
 	if err != nil {
 		return err
 	}

@@ -131,6 +131,9 @@ func (s *Scheduler) SetNodeLabel(n NodeRef, label string) []Ended {
 	return s.core.SetNodeLabel(n, label)
 }
 
+// Unreserve gives up what is reserved on the node.
+func (s *Scheduler) Unreserve(n NodeRef) { s.core.Unreserve(n) }
+
 // SetNodeAccepting tells whether anything new may be committed on the node;
 // false is for DECOMMISSIONING.
 func (s *Scheduler) SetNodeAccepting(n NodeRef, accepting bool) {

@@ -325,6 +325,11 @@ func (c *Cluster) crash() string {
 		a.ended = r.Final != yarn.AppNew
 		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: copied(c.subs[id]), Record: r, Attempts: c.storedAttempts(id)})
 	}
+	for _, n := range c.nodes {
+		if d, ok := c.stored[state.NodeDeadline{Node: n.id}.Key()].(state.NodeDeadline); ok {
+			cmd.Drains = append(cmd.Drains, d)
+		}
+	}
 	c.apply(cmd)
 	return ""
 }

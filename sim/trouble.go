@@ -76,8 +76,15 @@ func (c *Cluster) refresh(queues []config.Property) {
 }
 
 func (c *Cluster) exclude() {
+	how, timeout := engine.Decommission(c.rng.IntN(3)), int32(c.rng.IntN(120)-1)
+	excluded := map[yarn.NodeID]engine.Exclusion{}
+	for id, out := range c.out { //tidy:unordered a copy
+		if out {
+			excluded[id] = engine.Exclusion{Timeout: timeout}
+		}
+	}
 	c.ask(func(t engine.Ticket) engine.Command {
-		return engine.RefreshNodes{Ticket: t, Excluded: maps.Clone(c.out)}
+		return engine.RefreshNodes{Ticket: t, How: how, Excluded: excluded}
 	}, nil)
 }
 

@@ -140,7 +140,7 @@ func TestOddValues(t *testing.T) {
 	for _, c := range []engine.Command{
 		&engine.Heartbeat{Labels: nil}, &engine.Heartbeat{Labels: &none}, &engine.Heartbeat{Labels: &empty},
 		&engine.Allocate{Asks: []yarn.Ask{}, BlacklistAdd: []string{"\xff"}, TrackingURL: "\x00\xfe"},
-		engine.Stored{}, engine.RefreshNodes{Excluded: map[yarn.NodeID]bool{}}, engine.RefreshNodes{},
+		engine.Stored{}, engine.RefreshNodes{Excluded: map[yarn.NodeID]engine.Exclusion{}}, engine.RefreshNodes{},
 	} {
 		d := newDecoder(appendCommand(nil, c))
 		if got, _ := d.command(); !reflect.DeepEqual(got, c) {

@@ -149,39 +149,64 @@ func (e *Engine) refreshQueues(c RefreshQueues) {
 
 func (e *Engine) refreshNodes(c RefreshNodes) {
 	nodes := e.sortedNodes()
+	var refusal *Error
 	e.begin(func(budget int) (used int, done bool) {
 		e.sched.Together(func() {
 			for ; len(nodes) > 0 && used < budget; nodes = nodes[1:] {
 				if n := nodes[0]; e.nodes[n.id] == n {
-					used += e.admit(n, c.Excluded[n.id])
+					used += e.admit(n, c, &refusal)
 				}
 			}
 		})
 		if done = len(nodes) == 0; done {
-			e.after(func() { e.reply(c.Ticket, nil) })
+			e.after(func() {
+				e.whenStored(func() {
+					if refusal != nil {
+						e.fail(c.Ticket, refusal)
+						return
+					}
+					e.reply(c.Ticket, nil)
+				})
+			})
 		}
 		return used, done
 	})
 }
 
-// admit lets a node go that the lists no longer admit, or come back; it says how
-// much work that was.
-func (e *Engine) admit(n *node, excluded bool) (work int) {
-	switch {
-	case excluded && (n.state.Usable() || n.state == yarn.NodeUnhealthy):
-		work = workOfNode + n.held
-		e.loseNode(n, yarn.NodeDecommissioned, "The include and exclude lists no longer admit it")
-	case !excluded && n.state == yarn.NodeDecommissioned:
-		e.forgetInactive(n.id) // it may register again
-		work = workOfNode
+// admit does with a node what the lists say; it says how much work that was. refusal is why a drain cannot be stored.
+func (e *Engine) admit(n *node, c RefreshNodes, refusal **Error) (work int) {
+	x, excluded := c.Excluded[n.id]
+	if c.How != Forced {
+		n.barred, n.untracked = excluded, x.Untracked
 	}
-	return work
+	active := n.state.Usable() || n.state == yarn.NodeUnhealthy
+	switch {
+	case !active || !n.barred && n.drain == nil && n.wanted == nil:
+		return 0
+	case !n.barred:
+		e.recommission(n)
+	case c.How == Graceful:
+		e.wantDrain(n, x.Timeout, c.User, refusal)
+	case c.How == AtOnce || n.drain != nil || n.wanted != nil:
+		to := yarn.NodeDecommissioned
+		if n.untracked {
+			to = yarn.NodeShutdown
+		}
+		work = n.held
+		e.loseNode(n, to, "The include and exclude lists no longer admit it")
+	}
+	return work + workOfNode
 }
 
 func (e *Engine) setNodeResource(c SetNodeResource) {
 	n := e.nodes[c.Node]
 	if n == nil || n.ref == scheduler.NoNode {
 		e.fail(c.Ticket, refuse(Failed, "Resource update get failed on all nodes due to change resource on an unrecognized node: %s", c.Node))
+		return
+	}
+	if n.drain != nil {
+		n.drain.whole = c.Total // takes effect when the node is taken back
+		e.reply(c.Ticket, nil)
 		return
 	}
 	n.total, n.resized = c.Total, true

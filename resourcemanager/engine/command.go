@@ -182,11 +182,13 @@ type (
 	// QueueBasis asks for what scheduler.Prepare needs, which is the reply.
 	QueueBasis struct{ Ticket Ticket }
 
-	// RefreshNodes applies the include and exclude lists: nodes that they no
-	// longer admit leave at once, others may come back.
+	// RefreshNodes applies the include and exclude lists: nodes that they do not
+	// admit are decommissioned, draining ones that they admit are taken back.
 	RefreshNodes struct {
 		Ticket   Ticket
-		Excluded map[yarn.NodeID]bool // of the nodes known now
+		How      Decommission
+		User     string                    // who asks
+		Excluded map[yarn.NodeID]Exclusion // of the nodes known now; Forced needs none
 	}
 
 	// SetNodeResource changes what a node offers.
@@ -231,6 +233,22 @@ type (
 	TendQueues struct{ Deleting bool }
 )
 
+// Decommission says how nodes leave that the lists do not admit.
+type Decommission uint8
+
+// The ways of leaving.
+const (
+	AtOnce   Decommission = iota // what runs there is lost
+	Graceful                     // first nothing new comes, until nobody needs the node or its timeout ends
+	Forced                       // no list was read: what drains leaves at once
+)
+
+// Exclusion is what the lists say of a node that they do not admit.
+type Exclusion struct {
+	Timeout   int32 // of a graceful decommission, seconds from its first request on; negative: none
+	Untracked bool  // it stands in neither list: removed from the cluster rather than excluded
+}
+
 // Time and the house itself.
 type (
 	// Tick lets everything happen that is due.
@@ -250,6 +268,7 @@ type (
 	// command, while every port is still closed.
 	Recover struct {
 		Applications []RecoveredApplication
+		Drains       []state.NodeDeadline
 		Labels       state.Labels
 	}
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 
+	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
@@ -77,10 +78,12 @@ type Engine struct {
 	masterLeases leases // masters by their last sign of life
 	grantLeases  leases // containers handed out and not yet running
 	lifetimes    deadlines
-	nodeLog      []*node // changes of usability, oldest first
-	nodeLogStart int     // position of its first entry, counted from the start of time
-	tellings     uint64  // answers that spoke of nodes
-	nodesDrawn   uint64  // views of nodes that were made
+	drainEnds    drainEnds
+	interrupted  map[yarn.NodeID]state.NodeDeadline // drains that an earlier life began, of nodes that are not back yet
+	nodeLog      []*node                            // changes of usability, oldest first
+	nodeLogStart int                                // position of its first entry, counted from the start of time
+	tellings     uint64                             // answers that spoke of nodes
+	nodesDrawn   uint64                             // views of nodes that were made
 	saves        saveQueue
 	jobs         []job
 	labels       labels

@@ -99,6 +99,16 @@ func (e *Engine) NextDue() (at int64, ok bool) {
 			at, ok = t, true
 		}
 	}
+	if len(e.interrupted) > 0 {
+		if t := e.recoveredAt + e.set.NodeExpiry; !ok || t < at {
+			at, ok = t, true
+		}
+	}
+	if len(e.drainEnds) > 0 {
+		if t := e.now.Mono + e.drainEnds[0].at - e.now.Wall; !ok || t < at {
+			at, ok = t, true
+		}
+	}
 	if len(e.lifetimes) > 0 {
 		// The wall clock may jump; the answer is as good as the last command's time.
 		if t := e.now.Mono + e.lifetimes[0].at - e.now.Wall; !ok || t < at {
@@ -123,6 +133,10 @@ func (e *Engine) tick() {
 			e.loseNode(x.node, nodeLostState, "no heartbeat for too long")
 		}
 	})
+	left = e.endDrains(left)
+	if len(e.interrupted) > 0 && now >= e.recoveredAt+e.set.NodeExpiry {
+		e.giveUpDrains()
+	}
 	for x := e.masterLeases.expired(now, e.set.MasterExpiry); x != nil && left > 0; x = e.masterLeases.expired(now, e.set.MasterExpiry) {
 		e.masterLeases.drop(x)
 		e.masterSilent(x.attempt)

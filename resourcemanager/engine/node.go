@@ -26,9 +26,14 @@ type node struct {
 	opportunistic   Opportunistic
 	lastHeartbeat   int64
 	lostReason      string
+	drainTimeout    *int32 // of the last drain, seconds; compat: told even after the node was taken back
 
 	responseID int32 // of the last answered heartbeat
 	lease      lease
+	drain      *drain                      // its graceful decommission; nil: none goes on
+	wanted     *drain                      // one that begins, or another timeout that holds, once it is stored
+	barred     bool                        // the lists did not admit it when they were last read
+	untracked  bool                        // and the include list has other nodes alone
 	held       int                         // containers that the node may still have
 	leaving    bool                        // the scheduler, while slices end what the node holds
 	waiting    []RegisterNode              // under the same name, until then
@@ -59,10 +64,16 @@ func (e *Engine) registerNode(c RegisterNode) {
 		e.reply(c.Ticket, RegisterNodeReply{Action: NodeShutdown, Diagnostics: why})
 		return
 	}
+	if n := e.nodes[c.Node]; n != nil && n.drain != nil && len(c.Applications)+len(c.Containers) == 0 {
+		e.loseNode(n, yarn.NodeDecommissioned, "The node registered anew while it was decommissioned, and has nothing")
+		e.reply(c.Ticket, RegisterNodeReply{Action: NodeShutdown, Diagnostics: readyToGo(n.id)})
+		return
+	}
 	if n := e.nodes[c.Node]; n != nil && n.leaving {
 		n.waiting = append(n.waiting, c)
 		return
 	}
+	resumed := e.resumeDrain(c)
 	accepted, problem := e.nameLabels(c.Node, c.Labels)
 	if label := e.labels.of(c.Node); label != "" {
 		c.Label = label
@@ -76,6 +87,10 @@ func (e *Engine) registerNode(c RegisterNode) {
 		n = e.newNode(c)
 	default:
 		e.reconnect(n, c)
+	}
+	n.barred = c.Excluded != ""
+	if resumed != nil {
+		e.beginDrain(n, resumed)
 	}
 	if n.leaving {
 		n.waiting = append(n.waiting, c)
@@ -110,7 +125,7 @@ func (e *Engine) bringIn(n *node, c RegisterNode, answer RegisterNodeReply) {
 		e.reply(c.Ticket, answer)
 		e.touchNode(n)
 		if later && n.ref != scheduler.NoNode && !n.leaving {
-			e.sched.SetNodeAccepting(n.ref, true)
+			e.sched.SetNodeAccepting(n.ref, n.drain == nil)
 			e.sweepDue = true
 		}
 		return used, true
@@ -124,9 +139,9 @@ func (e *Engine) bringIn(n *node, c RegisterNode, answer RegisterNodeReply) {
 	e.jobs = append(e.jobs, follow)
 }
 
-// turnAway says why the node may not join, or nothing.
+// turnAway says why the node may not join, or nothing. One that is draining may come back with what runs there.
 func (e *Engine) turnAway(c RegisterNode) string {
-	if c.Excluded != "" {
+	if n := e.nodes[c.Node]; c.Excluded != "" && (n == nil || n.drain == nil && n.wanted == nil) && !e.resumable(c.Node) {
 		return c.Excluded
 	}
 	if len(e.nodes) >= MaxNodes && e.nodes[c.Node] == nil {
@@ -187,6 +202,9 @@ func (e *Engine) putIn(n *node) {
 	e.infos = nil
 	n.ref = e.sched.AddNode(scheduler.Node{ID: n.id, Rack: n.rack, Label: n.label, Total: n.total})
 	*at(&e.nodeByRef, int(n.ref)) = n
+	if n.drain != nil {
+		e.sched.SetNodeAccepting(n.ref, false)
+	}
 	e.sweepDue = true
 }
 
@@ -195,6 +213,12 @@ func (e *Engine) putIn(n *node) {
 // started and not reported yet. One that has to leave first, and holds very many
 // containers, is leaving afterwards.
 func (e *Engine) reconnect(n *node, c RegisterNode) {
+	if n.drain != nil {
+		n.drain.whole = c.Total
+		if n.ref != scheduler.NoNode {
+			c.Total, n.resized = n.total, true // it goes on offering what is in use
+		}
+	}
 	if n.ref != scheduler.NoNode && (len(c.Applications)+len(c.Containers) == 0 || n.rack != c.Rack || n.label != c.Label) {
 		e.depart(n, "The node registered anew")
 	}
@@ -203,7 +227,7 @@ func (e *Engine) reconnect(n *node, c RegisterNode) {
 		return
 	case n.ref == scheduler.NoNode:
 		e.describeNode(n, c)
-		if n.state == yarn.NodeRunning {
+		if n.state == yarn.NodeRunning || n.drain != nil {
 			e.putIn(n)
 		} else {
 			e.followHealth(n, c.Health)
@@ -265,6 +289,11 @@ func (e *Engine) heartbeat(c *Heartbeat) {
 			e.offer(n)
 		}
 	}
+	if n.drain != nil && e.followDrain(n) {
+		e.endMasters()
+		e.reply(c.Ticket, &HeartbeatReply{Action: NodeShutdown, Diagnostics: readyToGo(n.id)})
+		return
+	}
 	accepted, problem := e.nameLabels(n.id, c.Labels)
 	if label := e.labels.of(n.id); accepted && label != n.label {
 		e.relabel(n, label)
@@ -275,7 +304,7 @@ func (e *Engine) heartbeat(c *Heartbeat) {
 
 // strangerBeats answers a node that is not, or no longer, one of the cluster's.
 func (e *Engine) strangerBeats(n *node, c *Heartbeat) {
-	if n != nil && n.state == yarn.NodeDecommissioned {
+	if n != nil && n.state == yarn.NodeDecommissioned && n.barred {
 		e.reply(c.Ticket, &HeartbeatReply{Action: NodeShutdown, Diagnostics: fmt.Sprintf("Disallowed NodeManager nodeId: %s hostname: %s", n.id, n.id.Host)})
 		return
 	}
@@ -285,11 +314,11 @@ func (e *Engine) strangerBeats(n *node, c *Heartbeat) {
 func (e *Engine) answerHeartbeat(n *node, c *Heartbeat, labels bool, problem string) {
 	n.responseID = nextResponse(n.responseID)
 	r := &HeartbeatReply{ResponseID: n.responseID, LabelsAccepted: labels, Diagnostics: problem}
-	r.CleanupContainers, n.cleanup = drain(distinct(n.cleanup))
-	r.CleanupApplications, n.cleanApps = drain(n.cleanApps)
-	r.RemoveContainers, n.remove = drain(distinct(n.remove))
-	r.Signals, n.signals = drain(n.signals)
-	r.Updates, n.updates = drain(n.updates)
+	r.CleanupContainers, n.cleanup = takeFirst(distinct(n.cleanup))
+	r.CleanupApplications, n.cleanApps = takeFirst(n.cleanApps)
+	r.RemoveContainers, n.remove = takeFirst(distinct(n.remove))
+	r.Signals, n.signals = takeFirst(n.signals)
+	r.Updates, n.updates = takeFirst(n.updates)
 	for _, id := range r.CleanupApplications {
 		delete(n.apps, id)
 	}
@@ -310,8 +339,8 @@ func distinct(ids []yarn.ContainerID) []yarn.ContainerID {
 	return slices.Compact(ids)
 }
 
-// drain takes the first MaxCleanup entries.
-func drain[T any](list []T) (taken, rest []T) {
+// takeFirst takes the first MaxCleanup entries.
+func takeFirst[T any](list []T) (taken, rest []T) {
 	if len(list) <= MaxCleanup {
 		return list, nil
 	}
@@ -556,6 +585,7 @@ func (e *Engine) takeOut(n *node, why string) {
 // loseNode ends the node's life: it was lost, rebooted, excluded or left.
 func (e *Engine) loseNode(n *node, to yarn.NodeState, why string) {
 	e.nodeLeases.drop(&n.lease)
+	e.forgetDrain(n)
 	n.lostReason = why
 	usable := n.state.Usable()
 	e.countNode(n, to)

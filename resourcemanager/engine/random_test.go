@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
-	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
@@ -176,7 +175,16 @@ func (w *world) registerNode(n *randomNode) {
 		apps[s.ID.Attempt.Application] = true
 	}
 	c.Applications = slices.SortedFunc(maps.Keys(apps), yarn.ApplicationID.Compare)
+	known := w.e.nodes[n.id]
+	goes := known != nil && known.drain != nil && len(c.Containers)+len(c.Applications) == 0
 	r := w.send(c)
+	if goes {
+		if r.Value.(RegisterNodeReply).Action != NodeShutdown {
+			w.fatal("%s drained, came back with nothing, and may stay: %+v", n.id, r)
+		}
+		n.up = false
+		return
+	}
 	for n := 0; r == nil && w.e.Working() && n < 10_000; n++ { // what ran there before ends first
 		r = w.send(Tick{})
 	}
@@ -253,6 +261,11 @@ func (w *world) beat() {
 			w.fatal("%s sent heartbeat %d, %d was due, and the answer is %d", n.id, h.ResponseID, want, v.Action)
 		}
 		w.registerNode(n)
+	case v.Action == NodeShutdown:
+		if known.state != yarn.NodeDecommissioned {
+			w.fatal("%s is %s, and it is told to go", n.id, known.state)
+		}
+		n.up = false
 	case w.chance(10, "answer lost"):
 		w.again(n, h)
 	default:
@@ -550,41 +563,6 @@ func (w *world) time() {
 func (w *world) due() bool {
 	at, ok := w.e.NextDue()
 	return ok && at <= w.now.Mono
-}
-
-func (w *world) admin() {
-	if len(w.nodes) == 0 {
-		return
-	}
-	n := w.nodes[w.draw(len(w.nodes), "node")]
-	t := w.next()
-	switch w.draw(12, "deed") {
-	case 0:
-		w.send(ExpireNode{Node: n.id})
-		n.up = false
-		delete(w.asked, t)
-	case 1:
-		w.send(UnregisterNode{Ticket: t, Node: n.id})
-		n.up, n.running, n.done = false, nil, map[yarn.ContainerID]int32{}
-	case 2:
-		w.send(RefreshNodes{Ticket: t, Excluded: map[yarn.NodeID]bool{n.id: true}})
-		w.send(RefreshNodes{Ticket: w.next()})
-		n.up = false
-	case 3:
-		w.send(SetNodeResource{Ticket: t, Node: n.id, Total: yarn.NewResource(int64(512*(1+w.draw(12, "memory"))), 4)})
-	case 4:
-		w.send(RefreshQueues{Ticket: t, Config: w.configs[w.draw(len(w.configs), "config")]})
-	case 5:
-		w.send(AddLabels{Ticket: t, Labels: []scheduler.Label{w.label(), w.label()}})
-	case 6:
-		w.send(RemoveLabels{Ticket: t, Names: []string{w.label().Name}})
-	case 7, 8:
-		other := view.NodeLabels{Node: w.nodes[w.draw(len(w.nodes), "other node")].id}
-		w.send(ReplaceLabels{Ticket: t, Nodes: []view.NodeLabels{{Node: yarn.NodeID{Host: n.id.Host, Port: n.id.Port * int32(w.draw(2, "whole host"))}, Labels: []string{w.label().Name}}, other}})
-	default:
-		w.send(Sweep{})
-		delete(w.asked, t)
-	}
 }
 
 // named are the labels that a node names, which the others must not take notice

@@ -12,6 +12,7 @@ import (
 func (e *Engine) recover(c Recover) {
 	e.recoveredAt = e.now.Mono
 	e.recoverLabels(c) // before the applications, which ask for them
+	e.recoverDrains(c)
 	for i := range c.Applications {
 		e.recoverApp(&c.Applications[i])
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/view"
@@ -100,6 +101,11 @@ func (r *rig) restart(t fataler, set Settings, subs map[yarn.ApplicationID]Submi
 			a.Attempts = append(a.Attempts, x)
 		}
 		cmd.Applications = append(cmd.Applications, a)
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(r.stored), func(a, b state.Key) int { return strings.Compare(a.Name, b.Name) }) {
+		if d, ok := r.stored[k].(state.NodeDeadline); ok {
+			cmd.Drains = append(cmd.Drains, d)
+		}
 	}
 	cmd.Labels, _ = r.stored[state.Labels{}.Key()].(state.Labels)
 	next.do(cmd)
@@ -204,7 +210,7 @@ func (r *rig) checkEffects() string {
 			return fmt.Sprintf("container id %s was issued twice", c.Container)
 		}
 		r.ids[c.Container] = true
-		if n := r.e.nodes[c.Node]; (n == nil || n.state != yarn.NodeRunning) && !r.endedNow(c.Container) {
+		if n := r.e.nodes[c.Node]; (n == nil || n.state != yarn.NodeRunning && (n.drain == nil || !r.adopted(c))) && !r.endedNow(c.Container) {
 			return fmt.Sprintf("%s began on %s, which is not running", c.Container, c.Node)
 		}
 	}
@@ -276,6 +282,12 @@ func (r *rig) live(c *container) bool {
 	return c.app.ref != scheduler.NoApp && slices.Contains(r.sched.Containers(c.app.ref, nil), c.ref)
 }
 
+// adopted tells whether the container came with its node, after a restart.
+func (r *rig) adopted(c ContainerEvent) bool {
+	x := r.e.byID[c.Container]
+	return x == nil || x.launched
+}
+
 // checkNodes: every node counts its own, and the cluster counts every node once.
 func (r *rig) checkNodes() string {
 	var total yarn.Resource
@@ -295,7 +307,9 @@ func (r *rig) checkNodes() string {
 		if held != n.held || launched != n.launched {
 			return fmt.Sprintf("%s holds %d containers, %d launched; it counts %d and %d", n.id, held, launched, n.held, n.launched)
 		}
-		if n.state.Usable() != (n.ref != scheduler.NoNode) && !n.leaving {
+		if draining := n.state == yarn.NodeDecommissioning; draining != (n.drain != nil) {
+			return fmt.Sprintf("%s is %s, and a drain of it goes on: %t", n.id, n.state, n.drain != nil)
+		} else if n.state.Usable() != (n.ref != scheduler.NoNode) && !n.leaving && !draining { // one that was ill is not in use
 			return fmt.Sprintf("%s is %s, the scheduler uses it: %t", n.id, n.state, n.ref != scheduler.NoNode)
 		}
 		if n.state.Usable() || n.state == yarn.NodeUnhealthy {
@@ -320,6 +334,9 @@ func (r *rig) checkNodes() string {
 		total = total.Add(n.total)
 		if u.Used != used || u.Total != n.total || u.Used.Add(u.Available) != u.Total {
 			return fmt.Sprintf("%s: %s of %s is used, %s free; its containers take %s of %s", n.id, u.Used, u.Total, u.Available, used, n.total)
+		}
+		if n.drain != nil && (u.Reserved != scheduler.NoContainer || slices.ContainsFunc(r.fx.Containers, func(c ContainerEvent) bool { return c.Born && c.Node == n.id && !r.adopted(c) })) {
+			return fmt.Sprintf("%s drains, and gets something new", n.id)
 		}
 		if u.Reserved != scheduler.NoContainer {
 			if c := r.sched.Container(u.Reserved); !c.Reserved || r.e.byRef[c.App] == nil {
@@ -443,6 +460,11 @@ func (r *rig) checkDurable() string {
 		}
 		if a := r.e.apps[id]; a == nil || !final && known && !r.changing(a) && (rec.Queue != a.queue || rec.Priority != a.priority) {
 			return fmt.Sprintf("%s is in %s with priority %d; stored is %s and %d", id, a.queue, a.priority, rec.Queue, rec.Priority)
+		}
+	}
+	for id, v := range r.reader.nodes {
+		if _, known := r.stored[state.NodeDeadline{Node: id}.Key()]; !known && v.State == yarn.NodeDecommissioning {
+			return fmt.Sprintf("%s is seen as %s, and that is not stored", id, v.State)
 		}
 	}
 	if len(r.reader.apps) != len(r.e.apps) || len(r.reader.nodes) != len(r.e.nodes) {

@@ -17,6 +17,9 @@ type saved struct {
 	refusal **Error              // of the records that were handed in together
 	note    func(*choices)       // how the record is changed
 	apply   func() (any, *Error) // what the stored change means, and its answer
+	node    *node                // that is to drain
+	drain   *drain
+	then    []func() // what waits for this save and all before it
 }
 
 type savedWhat uint8
@@ -27,6 +30,7 @@ const (
 	savedChange
 	savedExtra
 	savedLabels
+	savedDrain
 	savedFinalApp
 	savedNewAttempt
 	savedFinalAttempt
@@ -72,7 +76,22 @@ func (e *Engine) stored(c Stored) {
 		e.extraStored(s, c.Err)
 	case savedLabels:
 		e.labelsStored(c.Err)
+	case savedDrain:
+		e.drainStored(s, c.Err)
 	}
+	for _, do := range s.then {
+		do()
+	}
+}
+
+// whenStored does it once everything is stored that is to be stored now.
+func (e *Engine) whenStored(do func()) {
+	if n := len(e.saves.entries); n > 0 {
+		last := &e.saves.entries[n-1]
+		last.then = append(last.then, do)
+		return
+	}
+	do()
 }
 
 // saveChange stores the application as note makes it; apply makes it true.

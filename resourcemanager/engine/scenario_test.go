@@ -265,10 +265,20 @@ func (s *script) command(word string, args []string) Command {
 		return UnregisterNode{Ticket: t, Node: nodeID(args[0])}
 	case "expire":
 		return ExpireNode{Node: nodeID(args[0])}
-	case "exclude":
-		c := RefreshNodes{Ticket: t, Excluded: map[yarn.NodeID]bool{}}
-		for _, h := range args {
-			c.Excluded[nodeID(h)] = true
+	case "exclude", "drain", "force": // drain h1 h2:30 untracked=h3; of drain with timeouts in seconds, -1 unless it is said
+		c := RefreshNodes{Ticket: t, How: map[string]Decommission{"exclude": AtOnce, "drain": Graceful, "force": Forced}[word], Excluded: map[yarn.NodeID]Exclusion{}}
+		for _, arg := range args {
+			h, seconds, timed := strings.Cut(arg, ":")
+			x := Exclusion{Timeout: -1}
+			if timed {
+				x.Timeout = int32(s.number(seconds))
+			}
+			c.Excluded[nodeID(h)] = x
+		}
+		for _, h := range strings.Split(s.opts["untracked"], ",") {
+			if h != "" {
+				c.Excluded[nodeID(h)] = Exclusion{Timeout: -1, Untracked: true}
+			}
 		}
 		return c
 	case "resize":
@@ -522,6 +532,10 @@ func shortRecord(rec state.Record) string {
 			text += fmt.Sprintf(" by %s on %s", shortContainer(x.MasterContainer), x.MasterNode.Host)
 		}
 		return text + when(x.Final != yarn.AttemptNew, fmt.Sprintf(", %s %s exit %d", x.Final, x.FinalStatus, x.ExitStatus))
+	}
+	if x, ok := rec.(state.NodeDeadline); ok {
+		text := "drain of " + x.Node.Host
+		return text + when(x.Deadline > 0, fmt.Sprintf(" until %d", x.Deadline)) + when(x.RequestedAt > 0, fmt.Sprintf(" since %d", x.RequestedAt))
 	}
 	if x, ok := rec.(state.Labels); ok {
 		text := "labels"

@@ -207,7 +207,7 @@ func TestSlices(t *testing.T) {
 		"declared lost": func(*crowd, []ContainerStatus) Command { return ExpireNode{Node: n0} },
 		"fallen silent": func(c *crowd, _ []ContainerStatus) Command { c.now.Mono += c.e.set.NodeExpiry; return Tick{} },
 		"excluded": func(c *crowd, _ []ContainerStatus) Command {
-			return RefreshNodes{Ticket: c.next(), Excluded: map[yarn.NodeID]bool{n0: true}}
+			return RefreshNodes{Ticket: c.next(), Excluded: map[yarn.NodeID]Exclusion{n0: {}}}
 		},
 		"unhealthy": func(c *crowd, _ []ContainerStatus) Command {
 			return &Heartbeat{Ticket: c.next(), Node: n0, ResponseID: c.beats[n0]}
@@ -360,12 +360,12 @@ func TestSlices(t *testing.T) {
 	t.Run("nodes", func(t *testing.T) {
 		c, _ := newCrowd(t)
 		const nodes = 5 * MaxSlice / workOfNode
-		excluded := map[yarn.NodeID]bool{}
+		excluded := map[yarn.NodeID]Exclusion{}
 		var labelled []view.NodeLabels
 		for i := range int32(nodes) {
 			c.join("many", i)
 			id := yarn.NodeID{Host: "many", Port: i + 1}
-			excluded[id] = true
+			excluded[id] = Exclusion{}
 			labelled = append(labelled, view.NodeLabels{Node: id, Labels: []string{"x"}})
 		}
 		c.rest()

@@ -74,10 +74,19 @@ var nodeSteps = map[nodeStep]string{
 	{yarn.NodeUnhealthy, yarn.NodeLost}:           "no heartbeat for too long",
 	{yarn.NodeRunning, yarn.NodeRebooted}:         "its heartbeats lost count",
 	{yarn.NodeUnhealthy, yarn.NodeRebooted}:       "its heartbeats lost count",
-	{yarn.NodeRunning, yarn.NodeShutdown}:         "said good-bye",
-	{yarn.NodeUnhealthy, yarn.NodeShutdown}:       "said good-bye",
+	{yarn.NodeRunning, yarn.NodeShutdown}:         "said good-bye, or the include list no longer has it",
+	{yarn.NodeUnhealthy, yarn.NodeShutdown}:       "said good-bye, or the include list no longer has it",
 	{yarn.NodeRunning, yarn.NodeDecommissioned}:   "the lists no longer admit it",
 	{yarn.NodeUnhealthy, yarn.NodeDecommissioned}: "the lists no longer admit it",
+
+	{yarn.NodeRunning, yarn.NodeDecommissioning}:        "the lists no longer admit it, and it may finish",
+	{yarn.NodeUnhealthy, yarn.NodeDecommissioning}:      "the lists no longer admit it, and it may finish",
+	{yarn.NodeDecommissioning, yarn.NodeRunning}:        "the lists admit it again",
+	{yarn.NodeDecommissioning, yarn.NodeUnhealthy}:      "the lists admit it again, and it is unhealthy",
+	{yarn.NodeDecommissioning, yarn.NodeDecommissioned}: "nobody needs it any more, its deadline has passed, or it was forced",
+	{yarn.NodeDecommissioning, yarn.NodeLost}:           "no heartbeat for too long",
+	{yarn.NodeDecommissioning, yarn.NodeRebooted}:       "its heartbeats lost count",
+	{yarn.NodeDecommissioning, yarn.NodeShutdown}:       "said good-bye, or the include list no longer has it",
 }
 
 func (e *Engine) appTo(a *application, to yarn.ApplicationState) {

@@ -44,6 +44,10 @@ func NodeReport(n *view.Node, types yarn.ResourceTypes) *pb.NodeReport {
 		NodeLabels:            n.Labels,
 		ContainersUtilization: utilization(n.ContainersUse), NodeUtilization: utilization(n.NodeUse),
 	}
+	if n.DrainTimeout != nil && *n.DrainTimeout >= 0 {
+		seconds := uint32(*n.DrainTimeout)
+		r.DecommissioningTimeout = &seconds
+	}
 	switch {
 	case n.State == yarn.NodeDecommissioning:
 		r.NodeUpdateType = pb.NodeUpdateType_NODE_DECOMMISSIONING.Enum()

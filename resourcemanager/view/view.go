@@ -192,6 +192,7 @@ type Node struct {
 	Applications  []yarn.ApplicationID
 	RunningOn     []*Container // live containers on the node, by id
 	LostReason    string
+	DrainTimeout  *int32 // of its last graceful decommission, seconds; negative: none; nil: it had none
 }
 
 // Utilization is measured use: memory in MiB, cpu in cores.

@@ -85,6 +85,13 @@ func (s *Core) SetNodeAccepting(ref NodeRef, accepting bool) {
 	s.freed(ref)
 }
 
+// Unreserve gives up what is reserved on the node.
+func (s *Core) Unreserve(ref NodeRef) {
+	if n := s.Books.Node(ref); n.Reserved >= 0 {
+		s.End(n.Reserved, cluster.NodeGone)
+	}
+}
+
 // SetNodeLabel moves a node to another partition; see the facade.
 func (s *Core) SetNodeLabel(ref NodeRef, label string) []cluster.Ended {
 	n := s.Books.Node(ref)

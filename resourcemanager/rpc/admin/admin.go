@@ -3,6 +3,7 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
@@ -30,7 +32,8 @@ type Daemon interface {
 	// RefreshQueues also gives what is to be done once the engine has agreed, or why it
 	// will not. compat: the engine has to know even of a try that cannot be read.
 	RefreshQueues() (cmd engine.RefreshQueues, applied func(), err error)
-	RefreshNodes() (engine.RefreshNodes, error)
+	// RefreshNodes takes the timeout of the request in seconds; nil: it has none.
+	RefreshNodes(how engine.Decommission, seconds *int32) (engine.RefreshNodes, error)
 	RefreshGroups() error
 	RefreshProxyUsers() error
 	RefreshAdminACL() error
@@ -39,9 +42,15 @@ type Daemon interface {
 	Audit(caller *ipc.Identity, operation string, err error)
 }
 
+// Loop takes commands and gives views.
+type Loop interface {
+	rpc.Poster
+	rpc.Reader
+}
+
 // Config is what the protocols need.
 type Config struct {
-	Loop   rpc.Poster
+	Loop   Loop
 	Types  yarn.ResourceTypes
 	Daemon Daemon
 }
@@ -62,13 +71,11 @@ func Protocol(cfg Config) ipc.Protocol {
 		"updateNodeResource":                  a.guarded("updateNodeResource", ipc.InTurn(serve.With(message[pb.UpdateNodeResourceRequest], a.updateNodeResource))),
 		"refreshNodesResources":               a.missing("refreshNodesResources", "dynamic-resources.xml"),
 		"refreshClusterMaxPriority":           a.missing("refreshClusterMaxPriority", "a changing yarn.cluster.max-application-priority; restart to change it"),
-		"checkForDecommissioningNodes": a.guarded("checkForDecommissioningNodes", func(c *ipc.Call) {
-			a.finish(c, "checkForDecommissioningNodes", nil, &pb.CheckForDecommissioningNodesResponse{})
-		}),
-		"addToClusterNodeLabels":      a.guarded("addToClusterNodeLabels", ipc.InTurn(serve.With(message[pb.AddToClusterNodeLabelsRequest], a.addLabels))),
-		"removeFromClusterNodeLabels": a.guarded("removeFromClusterNodeLabels", ipc.InTurn(serve.With(message[pb.RemoveFromClusterNodeLabelsRequest], a.removeLabels))),
-		"replaceLabelsOnNodes":        a.guarded("replaceLabelsOnNodes", ipc.InTurn(serve.With(message[pb.ReplaceLabelsOnNodeRequest], a.replaceLabels))),
-		"mapAttributesToNodes":        a.missing("mapAttributesToNodes", "node attributes"),
+		"checkForDecommissioningNodes":        a.guarded("checkForDecommissioningNodes", ipc.InTurn(a.decommissioning)),
+		"addToClusterNodeLabels":              a.guarded("addToClusterNodeLabels", ipc.InTurn(serve.With(message[pb.AddToClusterNodeLabelsRequest], a.addLabels))),
+		"removeFromClusterNodeLabels":         a.guarded("removeFromClusterNodeLabels", ipc.InTurn(serve.With(message[pb.RemoveFromClusterNodeLabelsRequest], a.removeLabels))),
+		"replaceLabelsOnNodes":                a.guarded("replaceLabelsOnNodes", ipc.InTurn(serve.With(message[pb.ReplaceLabelsOnNodeRequest], a.replaceLabels))),
+		"mapAttributesToNodes":                a.missing("mapAttributesToNodes", "node attributes"),
 	}
 	return ipc.Protocol{Name: Name, Version: 1, Methods: methods}
 }
@@ -145,17 +152,39 @@ func (a *admin) refreshNodes(c *ipc.Call) {
 	if !serve.Decode(c, m) {
 		return
 	}
-	if m.GetDecommissionType() == pb.DecommissionType_GRACEFUL {
-		a.refuse(c, "refreshNodes", "nothing has changed: Heddle does not drain nodes yet, and without -g all containers on nodes of the exclude list are killed at once")
-		return
+	how := engine.AtOnce
+	switch m.GetDecommissionType() {
+	case pb.DecommissionType_GRACEFUL:
+		how = engine.Graceful
+	case pb.DecommissionType_FORCEFUL:
+		how = engine.Forced
 	}
-	cmd, err := a.Daemon.RefreshNodes()
+	cmd, err := a.Daemon.RefreshNodes(how, m.DecommissionTimeout)
 	if err != nil {
 		a.finish(c, "refreshNodes", &ipc.RemoteError{Class: serve.YarnException, Message: "refreshNodes failed and changed nothing: " + err.Error()}, nil)
 		return
 	}
+	cmd.User = c.Caller.User
 	cmd.Ticket = a.Loop.Expect(func(_ any, err error) { a.finish(c, "refreshNodes", err, &pb.RefreshNodesResponse{}) })
 	a.Loop.Post(cmd)
+}
+
+// decommissioning lists the nodes that drain.
+func (a *admin) decommissioning(c *ipc.Call) {
+	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
+	defer cancel()
+	v, err := a.Loop.Views(ctx, view.Nodes)
+	if err != nil {
+		a.finish(c, "checkForDecommissioningNodes", err, nil)
+		return
+	}
+	r := &pb.CheckForDecommissioningNodesResponse{}
+	for _, n := range v.Nodes() {
+		if n.State == yarn.NodeDecommissioning {
+			r.DecommissioningNodes = append(r.DecommissioningNodes, convert.ToNodeID(n.ID))
+		}
+	}
+	a.finish(c, "checkForDecommissioningNodes", nil, r)
 }
 
 func (a *admin) groups(c *ipc.Call, m *pb.GetGroupsForUserRequest) {

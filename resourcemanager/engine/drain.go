@@ -1,0 +1,233 @@
+package engine
+
+import (
+	"cmp"
+	"container/heap"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// drain is a node's graceful decommission: nothing new comes to the node, and it leaves when it has no container and every
+// application that had one there has ended, or at its deadline.
+type drain struct {
+	since   int64         // wall-clock milliseconds: when it was first asked for
+	timeout int32         // seconds from then on; negative: no deadline
+	whole   yarn.Resource // what the node offers once it is taken back
+	user    string        // who asked for it
+}
+
+// deadline is a wall-clock time in milliseconds; 0 is never.
+func (d *drain) deadline() int64 {
+	if d.timeout < 0 {
+		return 0
+	}
+	return d.since + int64(d.timeout)*1000
+}
+
+// drainEnd is the deadline of a draining node. A node may have stale ones in the heap; only the one that equals its own counts.
+type drainEnd struct {
+	at   int64
+	node *node
+}
+
+type drainEnds []drainEnd
+
+func (d drainEnds) Len() int { return len(d) }
+func (d drainEnds) Less(i, j int) bool {
+	return d[i].at < d[j].at || d[i].at == d[j].at && d[i].node.id.Compare(d[j].node.id) < 0
+}
+func (d drainEnds) Swap(i, j int) { d[i], d[j] = d[j], d[i] }
+func (d *drainEnds) Push(x any)   { *d = append(*d, x.(drainEnd)) }
+func (d *drainEnds) Pop() any {
+	last := (*d)[len(*d)-1]
+	*d = (*d)[:len(*d)-1]
+	return last
+}
+
+// wantDrain has a drain stored, or another timeout of one that goes on; the clock is not set back. It begins when it is stored.
+func (e *Engine) wantDrain(n *node, timeout int32, user string, refusal **Error) {
+	d := &drain{since: e.now.Wall, timeout: timeout, whole: n.total, user: user}
+	if before := cmp.Or(n.wanted, n.drain); before != nil {
+		if *d = *before; d.timeout == timeout {
+			return
+		}
+		d.timeout = timeout
+	}
+	n.wanted = d
+	e.save(state.Put(e.drainRecord(n, d)), saved{what: savedDrain, node: n, drain: d, refusal: refusal})
+}
+
+// drainRecord is what a restart would need of the drain.
+func (e *Engine) drainRecord(n *node, d *drain) state.NodeDeadline {
+	return state.NodeDeadline{Node: n.id, Deadline: d.deadline(), RequestedAt: d.since, RequestedBy: d.user, Source: "file", Capacity: d.whole}
+}
+
+// drainStored begins a drain, unless the node has gone or was taken back meanwhile.
+func (e *Engine) drainStored(s saved, err error) {
+	n := s.node
+	if err != nil && *s.refusal == nil {
+		*s.refusal = refuse(NotStored, "Cannot store that %s is decommissioned gracefully; it goes on as before: %v", n.id, err)
+	}
+	if n.wanted != s.drain {
+		return
+	}
+	n.wanted = nil
+	if err == nil {
+		e.beginDrain(n, s.drain)
+	}
+}
+
+// beginDrain begins a drain that is stored, or changes its timeout.
+func (e *Engine) beginDrain(n *node, d *drain) {
+	first := n.drain == nil
+	n.drain, n.drainTimeout = d, &d.timeout
+	if first {
+		if n.ref != scheduler.NoNode {
+			e.sched.SetNodeAccepting(n.ref, false)
+			e.sched.Unreserve(n.ref)
+		}
+		e.countNode(n, yarn.NodeDecommissioning)
+		e.logNode(n)
+	}
+	if at := d.deadline(); at > 0 {
+		heap.Push(&e.drainEnds, drainEnd{at, n})
+	}
+	e.touchNode(n)
+}
+
+// forgetDrain ends what there is of a drain, in the store too.
+func (e *Engine) forgetDrain(n *node) {
+	if n.drain != nil || n.wanted != nil {
+		n.drain, n.wanted = nil, nil
+		e.save(state.Remove(state.NodeDeadline{Node: n.id}), saved{what: savedNothing})
+	}
+}
+
+// recoverDrains keeps the drains that an earlier life began until their nodes are back.
+func (e *Engine) recoverDrains(c Recover) {
+	e.interrupted = make(map[yarn.NodeID]state.NodeDeadline, len(c.Drains))
+	for _, r := range c.Drains {
+		e.interrupted[r.Node] = r
+	}
+}
+
+// resumable tells whether the node may finish what it began to drain before a restart.
+func (e *Engine) resumable(id yarn.NodeID) bool {
+	r, ok := e.interrupted[id]
+	return ok && (r.Deadline == 0 || r.Deadline > e.now.Wall)
+}
+
+// resumeDrain is the drain that a registering node goes on with, to the same deadline, or nil.
+func (e *Engine) resumeDrain(c RegisterNode) *drain {
+	r, ok := e.interrupted[c.Node]
+	if !ok {
+		return nil
+	}
+	delete(e.interrupted, c.Node)
+	if c.Excluded == "" {
+		e.save(state.Remove(r), saved{what: savedNothing})
+		return nil
+	}
+	d := &drain{since: r.RequestedAt, timeout: -1, whole: c.Total, user: r.RequestedBy}
+	if r.Deadline > 0 {
+		d.timeout = int32((r.Deadline - r.RequestedAt) / 1000)
+	}
+	return d
+}
+
+// giveUpDrains forgets the drains of nodes that have not come back after a restart: by now they would be lost.
+func (e *Engine) giveUpDrains() {
+	for _, id := range slices.SortedFunc(maps.Keys(e.interrupted), yarn.NodeID.Compare) {
+		e.save(state.Remove(state.NodeDeadline{Node: id}), saved{what: savedNothing})
+	}
+	clear(e.interrupted)
+}
+
+// drained tells whether nobody needs the draining node any more. What was allocated there and not reported yet needs it, too.
+func (e *Engine) drained(n *node) bool {
+	if n.held > 0 {
+		return false
+	}
+	for id := range n.apps { //tidy:unordered whether there is any
+		if a := e.apps[id]; a != nil && !a.state.Final() {
+			return false
+		}
+	}
+	return true
+}
+
+// followDrain lets a draining node go that nobody needs or whose time is up, and cuts down what it offers to what is in use. left tells
+// that the node has gone.
+func (e *Engine) followDrain(n *node) (left bool) {
+	at := n.drain.deadline()
+	if e.drained(n) || at > 0 && at <= e.now.Wall {
+		e.endDrain(n)
+		return true
+	}
+	if n.ref == scheduler.NoNode || n.leaving {
+		return false
+	}
+	if used := e.sched.NodeUsage(n.ref).Used; used != n.total {
+		n.total, n.resized = used, true
+		e.sched.SetNodeTotal(n.ref, used)
+		e.infos = nil
+	}
+	return false
+}
+
+func (e *Engine) endDrain(n *node) {
+	why := "Its decommissioning has come to its deadline"
+	if e.drained(n) {
+		why = "Nothing needs it any more, and it was to be decommissioned"
+	}
+	e.loseNode(n, yarn.NodeDecommissioned, why)
+}
+
+// readyToGo is what the node is told that has been drained.
+func readyToGo(id yarn.NodeID) string {
+	return fmt.Sprintf("DECOMMISSIONING %s is ready to be decommissioned", id)
+}
+
+// recommission takes a draining node back, as healthy as it is, with all that it offers.
+func (e *Engine) recommission(n *node) {
+	d := n.drain
+	e.forgetDrain(n)
+	if d == nil { // it was not stored yet
+		return
+	}
+	n.total, n.resized = d.whole, true
+	if !n.health.Healthy || n.leaving {
+		e.countNode(n, yarn.NodeUnhealthy)
+		e.depart(n, "The node is unhealthy: "+clip(n.health.Report, 1024))
+		e.logNode(n)
+		return
+	}
+	if n.ref == scheduler.NoNode {
+		e.join(n)
+		return
+	}
+	e.countNode(n, yarn.NodeRunning)
+	e.sched.SetNodeTotal(n.ref, n.total)
+	e.sched.SetNodeAccepting(n.ref, true)
+	e.infos, e.sweepDue = nil, true
+	e.logNode(n)
+}
+
+// endDrains decommissions nodes whose deadline has passed, as many as a slice of work has room for; it says what is left of that.
+func (e *Engine) endDrains(left int) int {
+	e.sched.Together(func() {
+		for ; len(e.drainEnds) > 0 && e.drainEnds[0].at <= e.now.Wall && left > 0; left-- {
+			d := heap.Pop(&e.drainEnds).(drainEnd)
+			if n := d.node; n.drain != nil && n.drain.deadline() == d.at {
+				left -= workOfNode + n.held
+				e.endDrain(n)
+			}
+		}
+	})
+	return left
+}

@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// admin is something that administrators do, or that happens to a node.
+func (w *world) admin() {
+	if len(w.nodes) == 0 {
+		return
+	}
+	n := w.nodes[w.draw(len(w.nodes), "node")]
+	t := w.next()
+	switch w.draw(15, "deed") {
+	case 12, 13:
+		w.send(RefreshNodes{Ticket: t, How: Graceful, Excluded: map[yarn.NodeID]Exclusion{n.id: {Timeout: int32(w.draw(40, "timeout")) - 1}}})
+	case 14:
+		w.send(RefreshNodes{Ticket: t, How: Decommission(w.draw(3, "how"))})
+	case 0:
+		w.send(ExpireNode{Node: n.id})
+		n.up = false
+		delete(w.asked, t)
+	case 1:
+		w.send(UnregisterNode{Ticket: t, Node: n.id})
+		n.up, n.running, n.done = false, nil, map[yarn.ContainerID]int32{}
+	case 2:
+		w.send(RefreshNodes{Ticket: t, Excluded: map[yarn.NodeID]Exclusion{n.id: {}}})
+		w.send(RefreshNodes{Ticket: w.next()})
+		n.up = false
+	case 3:
+		w.send(SetNodeResource{Ticket: t, Node: n.id, Total: yarn.NewResource(int64(512*(1+w.draw(12, "memory"))), 4)})
+	case 4:
+		w.send(RefreshQueues{Ticket: t, Config: w.configs[w.draw(len(w.configs), "config")]})
+	case 5:
+		w.send(AddLabels{Ticket: t, Labels: []scheduler.Label{w.label(), w.label()}})
+	case 6:
+		w.send(RemoveLabels{Ticket: t, Names: []string{w.label().Name}})
+	case 7, 8:
+		other := view.NodeLabels{Node: w.nodes[w.draw(len(w.nodes), "other node")].id}
+		w.send(ReplaceLabels{Ticket: t, Nodes: []view.NodeLabels{{Node: yarn.NodeID{Host: n.id.Host, Port: n.id.Port * int32(w.draw(2, "whole host"))}, Labels: []string{w.label().Name}}, other}})
+	default:
+		w.send(Sweep{})
+		delete(w.asked, t)
+	}
+}
