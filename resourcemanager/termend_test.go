@@ -191,3 +191,27 @@ func TestStopEndsRackScript(t *testing.T) {
 		t.Errorf("rack %q", r)
 	}
 }
+
+// The end of the daemon waits for what the process runs beside terms.
+func TestStopWaitsForWork(t *testing.T) {
+	w, _ := faulty(t, "")
+	if err := w.d.start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	finish, stopped := make(chan struct{}), make(chan struct{})
+	w.d.work.Go(func() { <-finish })
+	go func() {
+		defer close(stopped)
+		w.d.Stop()
+	}()
+	until(t, "the end of the term", func() bool { return !w.d.active() })
+	select {
+	case <-stopped:
+		t.Error("the end did not wait")
+	case <-time.After(aMoment):
+	}
+	close(finish)
+	if _, ok := receive(stopped); !ok {
+		t.Error("the end hangs")
+	}
+}
