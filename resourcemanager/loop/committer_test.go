@@ -204,7 +204,8 @@ func TestLosses(t *testing.T) {
 		"commit 1.. unavailable":                     {Away, "it is away: state store is unavailable: "},
 		"commit 1.. full":                            {Full, "its disk is full: "},
 		"commit 1..3 unavailable\ncommit 4.. full":   {Full, "no space left on device (tried 601 times in 30s)"},
-		"commit 1.. damaged":                         {Damaged, "it is damaged: "},
+		"commit 1.. failing":                         {Away, "input/output error (tried 601 times in 30s)"},
+		"commit 1..3 full\ncommit 4.. damaged":       {Damaged, "it is damaged: "},
 		"commit 1..3 unavailable\ncommit 4.. fenced": {Fenced, "it was taken over: "},
 	} {
 		inStore(t, script, func(t *testing.T, r *rig, k *kept) {
@@ -279,6 +280,39 @@ func TestFenced(t *testing.T) {
 			t.Errorf("%d records are stored, want 1", len(k.disk.Values()))
 		}
 		r.closes(t, &a, 10)
+	})
+}
+
+// A store that is damaged is not tried again: no time cures it.
+func TestDamaged(t *testing.T) {
+	inStore(t, "commit 2.. damaged", func(t *testing.T, r *rig, k *kept) {
+		var first, a answered
+		r.remember(k, &first, key(1))
+		synctest.Wait()
+		for n := range int32(10) {
+			r.remember(k, &a, key(n+2))
+		}
+		synctest.Wait() // and no time passes
+		if f := r.failures(); first.len() != 1 || len(f) != 1 || f[0].Kind != Damaged || k.Calls("commit") != 2 {
+			t.Errorf("fatal: %v after %d commits", f, k.Calls("commit"))
+		}
+		if text := r.log.String(); text != "" {
+			t.Errorf("logged:\n%s", text)
+		}
+		r.closes(t, &a, 10)
+	})
+}
+
+// A disk that fails for a moment has cost nothing.
+func TestFailingDiskThenBack(t *testing.T) {
+	inStore(t, "commit 1..2 failing\ncommit 3 full", func(t *testing.T, r *rig, k *kept) {
+		var a answered
+		r.remember(k, &a, record(1))
+		time.Sleep(3*retryPause + time.Millisecond)
+		synctest.Wait()
+		if a.len() != 1 || a.errs[0] != nil || len(r.failures()) != 0 {
+			t.Errorf("%v after %d commits, fatal %v", a.errs, k.Calls("commit"), r.failures())
+		}
 	})
 }
 

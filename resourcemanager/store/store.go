@@ -17,8 +17,8 @@ type Store interface {
 	// record that is as it was written and cannot be used is listed in the
 	// snapshot's Quarantined and is no error. A store of which anything is not
 	// as it was written is refused, here or when it is opened. Errors: ErrLoaded,
-	// ErrClosed, ErrFenced, *UnavailableError, or a description of why the store
-	// as a whole cannot be used.
+	// ErrClosed, ErrFenced, *DamagedError, *UnavailableError, or a description of
+	// why the store as a whole cannot be used.
 	Load(ctx context.Context) (*state.Snapshot, error)
 
 	// Commit makes all of ops durable, in order, or none of them.
@@ -29,7 +29,9 @@ type Store interface {
 	//	                   the others without it, and fail its subject
 	//	*UnavailableError  not known to be stored: commit the same ops again,
 	//	                   which is safe, until a deadline; then step down. In
-	//	                   its chain *DamagedError, ENOSPC or EDQUOT tell why
+	//	                   its chain ENOSPC or EDQUOT may tell why
+	//	*DamagedError      not known to be stored, and no later commit will be:
+	//	                   step down
 	//	*BatchError        too much for one batch; nothing was stored: halve it
 	//	ErrNotLoaded, ErrClosed
 	//
@@ -97,7 +99,8 @@ func (e *UnavailableError) Error() string { return "state store is unavailable: 
 
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// DamagedError tells that the store no longer holds what was written to it. It is the reason of an UnavailableError that no time cures.
+// DamagedError tells that the store no longer holds what was written to it, and what to do. No time cures that, so it is never in the
+// chain of an UnavailableError.
 type DamagedError struct{ Err error }
 
 func (e *DamagedError) Error() string { return e.Err.Error() }

@@ -28,7 +28,7 @@ type bolt struct {
 	mu     sync.Mutex
 	file   *sealed.File // nil once closed
 	loaded bool
-	broken error // why nothing can be stored any more
+	broken error // the outcome of all that follows, once nothing can be stored any more
 }
 
 // Open opens the file, making it and its directory if need be. It fails when
@@ -125,11 +125,10 @@ func (b *bolt) usable(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return &store.UnavailableError{Err: context.Cause(ctx)}
 	}
-	err := b.broken
-	if err == nil {
-		err = b.file.InPlace()
+	if b.broken != nil {
+		return b.broken
 	}
-	if err != nil {
+	if err := b.file.InPlace(); err != nil {
 		return &store.UnavailableError{Err: err}
 	}
 	return nil
@@ -142,13 +141,14 @@ func (b *bolt) update(f func(*sealed.Tx) error) error {
 		return nil
 	}
 	err = fmt.Errorf("%s: %w", b.path, err)
+	var outcome error = &store.UnavailableError{Err: err}
 	if errors.Is(err, sealed.ErrDamaged) {
-		err = &store.DamagedError{Err: err}
+		outcome = &store.DamagedError{Err: fmt.Errorf("%w. %s", err, advice)}
 	}
 	if !passing(err) {
-		b.broken = err
+		b.broken = outcome
 	}
-	return &store.UnavailableError{Err: err}
+	return outcome
 }
 
 // passing tells that a transaction failed before anything of it reached the

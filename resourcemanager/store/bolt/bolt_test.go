@@ -274,10 +274,32 @@ func TestDamagedWhileOpen(t *testing.T) {
 	}
 	for range 2 {
 		err := s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 1)))
-		if !errors.As(err, new(*store.UnavailableError)) || !errors.As(err, new(*store.DamagedError)) {
+		if !errors.As(err, new(*store.DamagedError)) || errors.As(err, new(*store.UnavailableError)) {
 			t.Fatalf("got %v", err)
 		}
-		says(t, err, path)
+		says(t, err, path, "-check-state-store", "-repair-state-store")
+	}
+}
+
+// A disk that is full, or fails, has not damaged the file.
+func TestFailedDiskIsNoDamage(t *testing.T) {
+	for _, cause := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO} {
+		for _, failure := range []error{&fs.PathError{Op: "write", Err: cause}, cause} {
+			s := mustOpen(t, file(t))
+			if _, err := s.Load(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			err := s.(*bolt).update(func(*sealed.Tx) error { return failure })
+			again := s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 1)))
+			if again == nil && passing(failure) {
+				again = err
+			}
+			for _, err := range []error{err, again} {
+				if !errors.As(err, new(*store.UnavailableError)) || !errors.Is(err, cause) || errors.As(err, new(*store.DamagedError)) {
+					t.Errorf("%v: got %v", failure, err)
+				}
+			}
+		}
 	}
 }
 

@@ -21,7 +21,8 @@ import (
 //	commit * poison attempt/        nor can any change whose key begins so
 //	commit 8 hold                   the eighth waits for Release, then goes on
 //	commit 9.. full                 the disk has no room from the ninth on
-//	commit 9.. damaged              nor is what it holds what was written
+//	commit 9.. failing              it answers with input/output errors
+//	commit 9.. damaged              what it holds is not what was written
 //	commit 20.. fenced              from the twentieth on another owner has the store
 //	close 1 unavailable
 //
@@ -37,7 +38,7 @@ type Faults struct {
 	release chan struct{} // closed by Release
 }
 
-// ErrInjected is what an injected *store.UnavailableError or *store.PoisonError wraps.
+// ErrInjected is what an injected *store.UnavailableError, *store.DamagedError or *store.PoisonError wraps.
 var ErrInjected = errors.New("failed by the test's script")
 
 // NewFaults wraps a store. Its error names the line of the script that is wrong.
@@ -113,12 +114,15 @@ func (f *Faults) call(ctx context.Context, method string, ops []state.Op, do fun
 			return err
 		}
 	}
-	return &store.UnavailableError{Err: reasons[r.outcome]}
+	return failures[r.outcome]
 }
 
-// reasons are why a store does not answer, by the outcome of a rule.
-var reasons = map[string]error{
-	"unavailable": ErrInjected, "full": fmt.Errorf("%w: %w", ErrInjected, syscall.ENOSPC), "damaged": &store.DamagedError{Err: ErrInjected},
+// failures are what is answered, by the outcome of a rule.
+var failures = map[string]error{
+	"unavailable": &store.UnavailableError{Err: ErrInjected},
+	"full":        &store.UnavailableError{Err: fmt.Errorf("%w: %w", ErrInjected, syscall.ENOSPC)},
+	"failing":     &store.UnavailableError{Err: fmt.Errorf("%w: %w", ErrInjected, syscall.EIO)},
+	"damaged":     &store.DamagedError{Err: ErrInjected},
 }
 
 // count numbers the call and finds the rule for it, if any.

@@ -59,7 +59,7 @@ func parseRule(words []string) (rule, error) {
 			r.prefix = rest[0]
 		}
 		return r, nil
-	case (reasons[r.outcome] != nil || r.outcome == "fenced" || r.outcome == "hold") && len(rest) == 0 &&
+	case (failures[r.outcome] != nil || r.outcome == "fenced" || r.outcome == "hold") && len(rest) == 0 &&
 		(r.method != "close" || r.outcome == "unavailable"):
 		return r, nil
 	}
