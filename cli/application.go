@@ -48,7 +48,7 @@ const notService = "Of the service framework: not built yet."
 // in which they are looked for.
 var serviceActions = []string{"launch", "stop", "start", "save", "destroy", "flex", "enableFastLaunch", "upgrade", "decommission"}
 
-// validAppStates ends the message about a state that does not exist.
+// validAppStates ends the error message about an unknown state.
 func validAppStates() string {
 	names := "ALL"
 	for _, s := range yarn.PublicStates() {

@@ -113,7 +113,8 @@ func (c *call) target(word string) (*client.Client, yarn.ApplicationID, error) {
 	return rm, id, err
 }
 
-// updatePriority tells only from the answer whether the priority was taken.
+// updatePriority sets an application's priority. Whether the ResourceManager
+// took it shows only in its answer.
 func updatePriority(c *call) error {
 	if !c.opts.has("appId") {
 		return c.misused()

@@ -40,8 +40,9 @@ type command struct {
 	run     func(*call) error
 }
 
-// copies are the streams on which a command prints what containers wrote as it
-// is. It sees itself to what else it prints there.
+// copies are the streams on which a command prints the raw output of
+// containers. The command itself makes everything else it prints there safe for
+// a terminal.
 type copies struct{ out, err bool }
 
 // call is one run of a subcommand.
@@ -74,13 +75,13 @@ func (k *command) heading() string {
 	return k.name
 }
 
-// misused prints the usage and is exit code -1.
+// misused prints the usage and returns exit code -1.
 func (c *call) misused() error {
 	c.usage()
 	return failed
 }
 
-// textOnly refuses --output json where there is nothing but a message.
+// textOnly refuses --output json for a command that only prints messages.
 func (c *call) textOnly() error {
 	if c.json {
 		return fmt.Errorf("--output json is for lists and reports; this prints only messages")
@@ -96,7 +97,7 @@ func (c *call) caller() string {
 	return c.User
 }
 
-// client connects on first use.
+// client creates the client on first use.
 func (c *call) client() (*client.Client, error) {
 	if c.rm != nil {
 		return c.rm, nil
@@ -112,7 +113,8 @@ func (c *call) client() (*client.Client, error) {
 	return c.rm, err
 }
 
-// warnOfNobody says that the configuration names no ResourceManager, before the time is spent that it takes to not reach the default one.
+// warnOfNobody warns that the configuration names no ResourceManager, before the command spends time on trying to reach the
+// default address.
 func (c *call) warnOfNobody() {
 	names := []string{"yarn.resourcemanager.hostname", "yarn.resourcemanager.address", "yarn.resourcemanager.admin.address", "yarn.resourcemanager.ha.enabled"}
 	if slices.ContainsFunc(names, func(n string) bool { v, _ := c.props.Lookup(n); return !v.Origin.IsDefault() }) {
@@ -178,7 +180,7 @@ func (c *call) parse() error {
 	return err
 }
 
-// invalid is what a command line with no action in it gets.
+// invalid answers a command line that names no action.
 func (c *call) invalid(exit Exit) error {
 	fmt.Fprintln(c.Stderr, "Invalid Command Usage : ")
 	c.usage()

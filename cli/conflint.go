@@ -23,7 +23,8 @@ var confOptions = []option{
 // siteFile is one that every configuration has, though it may be absent.
 const siteFile = "yarn-site.xml"
 
-// starter is a daemon, and what its start looks at in a configuration.
+// starter is a daemon, and the parts of its configuration that it checks when
+// it starts.
 type starter struct {
 	daemon      string
 	files       []string // beside the site files
@@ -43,8 +44,8 @@ type judged struct {
 	daemons []string
 }
 
-// configuration is yarn conf: -lint tells what the daemons would say of their
-// configuration when they start, all of it, and asks none of them.
+// configuration is yarn conf: -lint prints everything that the daemons would
+// report about their configuration when they start. It contacts none of them.
 func configuration(c *call) error {
 	if c.opts.has("help") {
 		c.usage()
@@ -100,8 +101,8 @@ func (c *call) judgements() (dir string, out []judged, err error) {
 	return dir, out, nil
 }
 
-// judgement is what one daemon says. What is wrong with the files' contents is
-// among it; an error means that they cannot be read at all.
+// judgement is what one daemon reports. Errors in the contents of files are
+// findings; an error means that the files cannot be read at all.
 func (c *call) judgement(s starter, dir string) (conf.Findings, error) {
 	files := conf.Options{Dir: dir, Files: s.files, Optional: true, Env: c.LookupEnv, System: c.systemProperties(), Overrides: c.overrides(), Local: s.local}
 	p, err := conf.Load(files)
@@ -115,7 +116,7 @@ func (c *call) judgement(s starter, dir string) (conf.Findings, error) {
 	return append(bad, s.unsupported(p)...), err
 }
 
-// broken turns what is wrong with the contents of files into findings.
+// broken turns errors in the contents of files into findings.
 func broken(err error) (out conf.Findings, _ error) {
 	var many conf.Problems
 	var one conf.Problem

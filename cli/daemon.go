@@ -218,7 +218,8 @@ func (c *call) renice(pid int) {
 // keptLogs is how many older .out files are kept.
 const keptLogs = 5
 
-// rotate makes room for a new log. A log that cannot be moved is written on.
+// rotate moves older logs on to make room for a new one. A log that cannot be
+// moved is appended to.
 func rotate(path string) {
 	for i := keptLogs - 1; i >= 1; i-- {
 		_ = os.Rename(path+"."+strconv.Itoa(i), path+"."+strconv.Itoa(i+1))

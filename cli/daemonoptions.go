@@ -38,7 +38,7 @@ func (c *call) refuse(format string, args ...any) error {
 	return Exit(1)
 }
 
-// explain is a usage text for options with long names: what each does stands below it.
+// explain prints a usage text for options with long names: the description is below each option.
 func (k *command) explain(w io.Writer) {
 	fmt.Fprintf(w, "usage: %s\n", k.heading())
 	for _, o := range k.options {
@@ -47,7 +47,8 @@ func (k *command) explain(w io.Writer) {
 	}
 }
 
-// action is what an option asks for in place of the daemon d, with the option's values; d itself if none does.
+// action returns what an option on the command line asks for instead of running the daemon d, with the option's values; d
+// itself if there is no such option.
 func (c *call) action(d Daemon, args []string) (Daemon, []string, error) {
 	p, err := parse(c.command.options, args)
 	switch {
@@ -74,7 +75,7 @@ func (c *call) action(d Daemon, args []string) (Daemon, []string, error) {
 	return d, nil, nil
 }
 
-// javaUsage is how the commands are called that Java carries out.
+// javaUsage prints the usage of the commands that Java carries out.
 func (c *call) javaUsage(w io.Writer, name string) {
 	switch name {
 	case "jar":

@@ -27,7 +27,7 @@ var replaced = []struct{ old, now string }{
 var ofCommands = []string{"HADOOP_HOME", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "HADOOP_OPTS", "YARN_OPTS", "HADOOP_CLIENT_OPTS", "YARN_CLIENT_OPTS",
 	"HADOOP_LOG_DIR", "YARN_LOG_DIR", "HADOOP_USER_NAME", "HADOOP_PROXY_USER"}
 
-// surroundings are the environment of a call, as Hadoop's scripts would have made it for Java.
+// surroundings are the environment of a call, as Hadoop's scripts would have set it for Java.
 type surroundings struct {
 	*envfile.Vars
 	c     *call
@@ -36,7 +36,7 @@ type surroundings struct {
 	err   error // why there is no dir
 }
 
-// surround reads the scripts of settings and fills in what Hadoop's own scripts do. From then on c.Getenv answers with that.
+// surround reads the scripts of settings and sets what Hadoop's own scripts would set. From then on c.Getenv reads the result.
 func (c *call) surround() {
 	v := envfile.New(c.LookupEnv)
 	s := &surroundings{Vars: v, c: c, outer: c.Env}
@@ -133,7 +133,7 @@ func (s *surroundings) find() {
 	}
 }
 
-// defaults fills in what Hadoop's scripts do before they come to yarn-env.sh.
+// defaults sets what Hadoop's scripts set before they read yarn-env.sh.
 func (s *surroundings) defaults() {
 	home := s.Value("HADOOP_HOME")
 	if homes := jvm.Homes(s.Value, home); len(homes) > 0 {
@@ -161,7 +161,8 @@ func (s *surroundings) defaults() {
 	}
 }
 
-// read reads a script of settings, if it is there, and names what is not read and matters to this call.
+// read reads a script of settings, if it exists, and reports the statements that it could not read and that matter to this
+// call.
 func (s *surroundings) read(path string) {
 	unread, err := s.File(path)
 	if err != nil {
@@ -175,7 +176,7 @@ func (s *surroundings) read(path string) {
 	}
 }
 
-// calls tells of a command that only calls the cluster.
+// calls tells whether the command only calls the cluster.
 func (c *call) calls() bool { return c.command != nil && c.command.kind == clientCommand }
 
 // confDir is the directory of the configuration.
@@ -220,7 +221,8 @@ func (c *call) logLevel() string {
 	return level
 }
 
-// options are the words for Java that the environment has for this command: HADOOP_OPTS, those of clients, and the command's own.
+// options are the Java options in the environment that apply to this command: HADOOP_OPTS, those of clients, and the command's
+// own.
 func (c *call) options() []string {
 	words := strings.Fields(c.Getenv("HADOOP_OPTS"))
 	if c.command == nil || c.command.kind != daemonCommand {
@@ -241,9 +243,9 @@ func (c *call) variable(what string) string {
 	return "YARN_" + strings.ToUpper(c.command.name) + "_" + what
 }
 
-// systemProperties are what ${name} in a configuration may mean besides its own
-// properties: what a Java virtual machine and Hadoop's start scripts would
-// answer, and the -Dname=value of the variables that hold a virtual machine's
+// systemProperties are the values that ${name} in a configuration may refer to
+// besides its own properties: what a Java virtual machine and Hadoop's start
+// scripts would set, and -Dname=value from the variables that hold Java
 // options.
 func (c *call) systemProperties() map[string]string {
 	home, logs := c.Getenv("HADOOP_HOME"), c.Getenv("HADOOP_LOG_DIR")

@@ -8,7 +8,8 @@ import (
 	"github.com/heddle-project/heddle/client"
 )
 
-// Exit is an error that only carries an exit code: everything has been said.
+// Exit is an error that only carries an exit code: the messages have been
+// printed.
 type Exit int
 
 func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }

@@ -100,8 +100,8 @@ func (e *Env) healthTime(ms int64) string {
 
 func (e *Env) at(ms int64) time.Time { return time.UnixMilli(ms).In(e.Zone) }
 
-// shown lets nothing that others wrote steer the terminal: names, reports and
-// errors come from whoever wrote them. The function that it returns ends the text.
+// shown filters what is printed so that names, reports and error texts from others cannot control the terminal. The function
+// that it returns ends the filtered text.
 func (c *call) shown() func() {
 	own := *c.Env
 	out, errs := visible.NewWriter(own.Stdout), visible.NewWriter(own.Stderr)
@@ -115,7 +115,7 @@ func (c *call) shown() func() {
 	return func() { _, _ = out.Flush(), errs.Flush() }
 }
 
-// row prints a line of a table. No cell can look like more of them.
+// row prints a line of a table. A line end in a cell cannot pass for a new row.
 func (c *call) row(format string, cells ...any) {
 	for i, v := range cells {
 		cells[i] = visible.Line(fmt.Sprint(v))

@@ -21,7 +21,7 @@ const (
 	maxParallel = 1000
 	maxWorkers  = 1 << 20 // bytes of the file of hosts
 	maxLine     = 64 << 10
-	patience    = 5 * time.Second // for the output of an ssh that was ended
+	patience    = 5 * time.Second // to wait for the output of an ssh that was killed
 )
 
 // as tells whether this command runs as the user that YARN_<COMMAND>_USER names. If not, root becomes that user and everybody else is
@@ -58,7 +58,8 @@ func (c *call) executable(name string) (string, error) {
 	return "", fmt.Errorf("there is no %s in PATH", name)
 }
 
-// onWorkers runs the command line on every host, by ssh, some at a time, and prints what they print behind their names.
+// onWorkers runs the command line on every host by ssh, several at a time, and prefixes each line of output with the host's
+// name.
 func (c *call) onWorkers(args, rest []string) error {
 	hosts, err := c.workers()
 	if err != nil {
@@ -103,7 +104,7 @@ func (c *call) onWorkers(args, rest []string) error {
 	return nil
 }
 
-// elsewhere are the options before the subcommand without those that chose the hosts.
+// elsewhere returns the options before the subcommand without those that select hosts.
 func elsewhere(words []string) (out []string) {
 	for i := 0; i < len(words); i++ {
 		switch "--" + strings.TrimLeft(words[i], "-") {
@@ -210,7 +211,7 @@ type lines struct {
 	out io.Writer
 }
 
-// of runs a program whose lines are printed behind a name.
+// of runs a program and prints its lines with a name before each.
 func (l *lines) of(ctx context.Context, name string, cmd *exec.Cmd) error {
 	w := &named{lines: l, name: name}
 	cmd.Stdout, cmd.Stderr = w, w

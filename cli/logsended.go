@@ -81,9 +81,9 @@ func (r *logsRequest) wantsContainer(id string) bool {
 	return true
 }
 
-// each calls f at every container that was asked for; f may read its files. A
-// damaged file is passed over, with a warning. The error is f's, or that there
-// are no files.
+// each calls f for every container that was asked for; f may read its files.
+// Damaged files are skipped with a warning. The error is that of f, or says
+// that there are no files.
 func (l *endedLogs) each(f func(n aggregated.NodeLogs, id string, r *aggregated.Reader) error) error {
 	nodes, err := l.store.Nodes(l.ask.app, l.ask.owner)
 	if err != nil {
@@ -100,7 +100,8 @@ func (l *endedLogs) each(f func(n aggregated.NodeLogs, id string, r *aggregated.
 	return nil
 }
 
-// printing is a failure to write what was read, which no other file can mend.
+// printing is a failure to write the output, which ends the command: another
+// log file would fail as well.
 type printing struct{ error }
 
 func (p printing) Unwrap() error { return p.error }
@@ -154,8 +155,8 @@ func (l *endedLogs) noLogs(err error) {
 	l.nowhere = errors.As(err, &none)
 }
 
-// match counts what is to be printed, and leaves in files exactly that; false
-// if it is nothing.
+// match counts the log files to print and drops all others from files; it
+// returns false if none is left.
 func (l *endedLogs) match() (bool, error) {
 	all, err := l.metas()
 	if err != nil {

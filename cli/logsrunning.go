@@ -12,8 +12,8 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// runningLogs prints the logs of an application that runs, from its nodes. What
-// nodes have collected of it already is on the file system.
+// runningLogs prints the logs of a running application from its nodes. What the
+// nodes have already aggregated is on the file system.
 type runningLogs struct {
 	endedLogs
 	web *logsWeb
@@ -126,7 +126,8 @@ func (l *runningLogs) listFiles() error {
 	return nil
 }
 
-// listCollectedFiles is for containers that no node knows any more.
+// listCollectedFiles lists the log files of containers that no node knows any
+// more.
 func (l *runningLogs) listCollectedFiles() error {
 	err := l.endedLogs.listFiles()
 	if err == nil {
@@ -238,8 +239,8 @@ func (l *runningLogs) choose(c *liveContainer) (bool, error) {
 	return true, nil
 }
 
-// printContainer prints log files one by one, and tells whether the node could
-// be asked for any.
+// printContainer prints log files one by one. found is false if the node could
+// not be asked for any of them.
 func (l *runningLogs) printContainer(c liveContainer) (found bool, err error) {
 	out, err := newLogsOut(l.call, l.ask.out)
 	if err != nil {

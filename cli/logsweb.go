@@ -18,7 +18,8 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Limits of what the web servers of nodes and of the ResourceManager may cost.
+// Bounds of the answers from the web servers of nodes and of the
+// ResourceManager.
 const (
 	maxWebBytes    = 16 << 20 // of an answer that is held in memory
 	maxRefusal     = 64 << 10 // of one that is printed as the reason of a failure
@@ -98,7 +99,7 @@ func (w *logsWeb) document(to any, address string, path ...string) error {
 	return nil
 }
 
-// webRefusal is an answer that is none.
+// webRefusal is an answer with an error status.
 type webRefusal struct {
 	url    string
 	status int
@@ -159,8 +160,9 @@ func (w *logsWeb) files(address, container string) ([]nodeFile, error) {
 	return out, nil
 }
 
-// content prints a log file as a node shows it. What the node refuses is
-// printed too; the error is that it could not be asked, or w's.
+// content prints a log file as its node sends it. A node's refusal is printed
+// too. The error is that the node could not be asked, or that out could not be
+// written.
 func (w *logsWeb) content(out io.Writer, address, node, container, file string, size int64) error {
 	answer, err := w.get(address, "text/plain", url.Values{"size": {strconv.FormatInt(size, 10)}},
 		"ws", "v1", "node", "containers", container, "logs", file)

@@ -9,11 +9,11 @@ import (
 	"github.com/heddle-project/heddle/internal/visible"
 )
 
-// maxHints bounds the masters whose nodes are told.
+// maxHints bounds the ApplicationMasters whose nodes are printed.
 const maxHints = 5
 
-// whereLogsAre tells, after Hadoop's own words, why there is nothing on the file
-// system and where the logs are instead.
+// whereLogsAre prints, after Hadoop's own message, why there are no logs on the
+// file system and where they are instead.
 func (l *endedLogs) whereLogsAre() {
 	if !l.nowhere {
 		return
@@ -47,13 +47,13 @@ func (l *endedLogs) whereMastersRan() {
 	}
 }
 
-// stay tells where the logs are that nobody has collected.
+// stay says where logs are that were not aggregated.
 func (l *endedLogs) stay() string {
 	return fmt.Sprintf("the logs stay on the nodes that ran the containers, each in %s/CONTAINER below yarn.nodemanager.log-dirs (here %s), "+
 		"and are deleted there %s after the application's end (yarn.nodemanager.log.retain-seconds)", l.ask.app, l.property("yarn.nodemanager.log-dirs"), l.kept())
 }
 
-// kept is how long, as far as this configuration tells.
+// kept says how long nodes keep them, as far as this configuration tells.
 func (l *endedLogs) kept() string {
 	text := strings.TrimSpace(l.props.Get("yarn.nodemanager.log.retain-seconds"))
 	if n, err := strconv.ParseInt(text, 10, 32); err == nil && n > 0 {

@@ -22,7 +22,7 @@ var nodeOptions = []option{
 	{name: "help", help: "Prints this text."},
 }
 
-// validNodeStates ends the message about a state that does not exist.
+// validNodeStates ends the error message about an unknown state.
 func validNodeStates() string {
 	var names []string
 	for _, s := range yarn.NodeStates() {

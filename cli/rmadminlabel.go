@@ -153,7 +153,8 @@ func parseNodeLabels(s string) ([]client.NodeLabels, error) {
 	return out, nil
 }
 
-// parseNodeLabel reads one node with its label; without a label it loses its own.
+// parseNodeLabel reads one node with its label; no label means that the node's
+// label is removed.
 func parseNodeLabel(word string) (client.NodeLabels, error) {
 	name, rest, ok := strings.Cut(word, "=")
 	if !ok {

@@ -64,8 +64,8 @@ func adminParseError(err error) error {
 // gets to end a decommission by itself.
 const decommissionGrace = 5
 
-// awaitDecommission asks every second what is left and, after the timeout and
-// the grace, has the rest ended.
+// awaitDecommission asks every second which nodes are left and, after the
+// timeout and the grace, has them decommissioned by force.
 func (c *call) awaitDecommission(rm *client.Client, seconds int32) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()

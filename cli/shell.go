@@ -167,9 +167,10 @@ func (s *shellRun) user() string {
 	return s.caller()
 }
 
-// places finds the hosts of -node and -rack in the cluster: a wrong name would
-// be waited for for ever. Racks become their hosts, since the CapacityScheduler
-// grants nothing to who wants nothing but racks.
+// places looks up the hosts of -node and -rack in the cluster, because the
+// application would wait for ever for a wrong name. Racks are replaced by their
+// hosts, since the CapacityScheduler grants nothing to a request for racks
+// alone.
 func (s *shellRun) places() error {
 	hosts, racks := commas(s.opts.all("node")), commas(s.opts.all("rack"))
 	if len(hosts)+len(racks) == 0 {

@@ -18,7 +18,8 @@ import (
 // maxShellLine is how much of a line without an end is kept until it is printed.
 const maxShellLine = 64 << 10
 
-// shellWaits is after how long a reason for waiting is printed, and how often.
+// shellWaits is how long the application must wait before the reason is
+// printed, and the least time until another reason is printed.
 const shellWaits = 5 * time.Second
 
 // shellPrinter prints what a shell tells: as text, or as one object a line.
@@ -62,13 +63,13 @@ func (p *shellPrinter) object(event string, d document) []byte {
 	return append([]byte(visible.Line(string(line))), '\n')
 }
 
-// warn prints what is no event.
+// warn prints a message that is not an event.
 func (p *shellPrinter) warn(format string, args ...any) {
 	fmt.Fprintln(p.err, visible.Text(fmt.Sprintf("WARN yarn shell: "+format, args...)))
 }
 
-// state prints a new state of the application, but for its end, and what it
-// waits for if that takes long.
+// state prints a new state of the application, except its end, and the reason
+// if it waits for long.
 func (p *shellPrinter) state(a *client.Application) {
 	why := ""
 	if a.Diagnostics != nil {
@@ -173,7 +174,7 @@ func (p *shellPrinter) write(s shellStream, lines []byte) {
 	}
 }
 
-// flushOf prints the lines of one container that will not be ended any more.
+// flushOf prints the unfinished lines of one container that has ended.
 func (p *shellPrinter) flushOf(number int) {
 	var rest []shellStream
 	for _, s := range p.order {

@@ -22,7 +22,7 @@ import (
 const (
 	shellLook      = 500 * time.Millisecond // between two reports
 	shellLookLater = 2 * time.Second        // while its master tells more
-	shellGrace     = 5 * time.Second        // for the master's last words, when it has ended
+	shellGrace     = 5 * time.Second        // for the master's last events after the application has ended
 )
 
 // run submits the job, follows it to its end and returns its exit code.
@@ -77,7 +77,7 @@ func (s *shellRun) submit() error {
 	return s.rm.Submit(s.ctx, application)
 }
 
-// watched is what the goroutines of a watch bring.
+// watched holds the channels from the goroutines of a watch.
 type watched struct {
 	reports chan *client.Application
 	lost    chan error // of the ResourceManager
@@ -142,8 +142,8 @@ func (s *shellRun) watch() error {
 	return s.end(last)
 }
 
-// look asks the ResourceManager about the application, until ctx ends. The
-// pause between two questions comes from the channel.
+// look asks the ResourceManager about the application until ctx ends. It takes
+// the pause between two requests from the channel.
 func (s *shellRun) look(ctx context.Context, w *watched, pauses <-chan time.Duration) {
 	pause := shellLook
 	for {
@@ -166,7 +166,7 @@ func (s *shellRun) look(ctx context.Context, w *watched, pauses <-chan time.Dura
 	}
 }
 
-// follow brings the master's events, asked for directly or through the proxy.
+// follow receives the master's events, directly or through the proxy.
 func (s *shellRun) follow(ctx context.Context, w *watched, a *client.Application) {
 	urls := []string{*a.OriginalTrackingURL}
 	if a.TrackingURL != nil && strings.HasPrefix(*a.TrackingURL, "http") {
@@ -190,7 +190,7 @@ func (s *shellRun) see(e shell.Event) {
 	}
 }
 
-// end says how the application has ended and is the exit code.
+// end prints how the application has ended and returns the exit code.
 func (s *shellRun) end(a *client.Application) error {
 	code := s.code(a)
 	diagnostics := ""
@@ -236,7 +236,7 @@ func (s *shellRun) code(a *client.Application) Exit {
 	return 1
 }
 
-// explain helps with files that a node did not find.
+// explain prints advice when a node did not find a file.
 func (s *shellRun) explain(diagnostics string) {
 	if s.staged == nil || s.staged.Dir != "" || s.explained {
 		return

@@ -69,7 +69,7 @@ type Daemons struct {
 	Actions map[string]Daemon
 }
 
-// Env is the world that commands see.
+// Env is what commands know of the process that they run in.
 type Env struct {
 	Stdin     io.Reader
 	Stdout    io.Writer

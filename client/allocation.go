@@ -49,8 +49,8 @@ type Preemption struct {
 	Negotiable []yarn.ContainerID // or as much elsewhere
 }
 
-// Allocation is the answer to a master's heartbeat. Everything in it is told
-// once.
+// Allocation is the answer to a master's heartbeat. The ResourceManager reports
+// everything in it only once.
 type Allocation struct {
 	Granted      []Grant
 	Completed    []Completion

@@ -9,12 +9,12 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// books are what a master wants of the ResourceManager, and what of it is still
-// to be told.
+// books are a master's outstanding requests to the ResourceManager, and which
+// of them have not been sent yet.
 type books struct {
 	wants    map[int64]*want
 	releases map[yarn.ContainerID]bool // until their ends are reported
-	avoided  map[string]bool           // places without, as the ResourceManager is to see them
+	avoided  map[string]bool           // blacklisted hosts and racks
 	changes  map[yarn.ContainerID]Change
 	url      string // of the master's page
 
@@ -24,11 +24,11 @@ type books struct {
 // want is a request that is not over.
 type want struct {
 	Request
-	told   bool // accepted at least once
+	told   bool // the ResourceManager has accepted it at least once
 	before bool // some were still wanted after it was last told
 }
 
-// untold are the keys of what the next heartbeat tells.
+// untold are the keys of what the next heartbeat has to send.
 type untold struct {
 	wants    map[int64]bool
 	releases map[yarn.ContainerID]bool
@@ -37,7 +37,7 @@ type untold struct {
 	url      bool
 }
 
-// sent is what was untold before a heartbeat.
+// sent is what a heartbeat carried, so that a failed one can be restored.
 type sent = untold
 
 func noneUntold() untold {
@@ -49,10 +49,11 @@ func newBooks() books {
 		changes: map[yarn.ContainerID]Change{}, untold: noneUntold()}
 }
 
-// Want says how many containers of a kind are wanted. Grants count down by
-// themselves. Those on their way while a request is raised or lowered may come
-// on top of it: release what is too many. A request that the ResourceManager
-// refuses fails every heartbeat until it is ended.
+// Want sets how many containers of a kind are wanted. Each grant lowers the
+// count. Containers that are granted while the count is being changed may come
+// in addition: release those that are too many. If the ResourceManager refuses
+// a request, every heartbeat fails until the request is ended with a Count of
+// 0.
 func (m *Master) Want(r Request) error {
 	if err := r.check(); err != nil {
 		return err
@@ -61,7 +62,7 @@ func (m *Master) Want(r Request) error {
 	defer m.mu.Unlock()
 	w := m.books.wants[r.ID]
 	switch {
-	case r.Count == 0 && (w == nil || !w.told): // also the way out when it is refused
+	case r.Count == 0 && (w == nil || !w.told): // this also drops a request that the ResourceManager refuses
 		delete(m.books.wants, r.ID)
 		delete(m.books.untold.wants, r.ID)
 		return nil
@@ -76,8 +77,8 @@ func (m *Master) Want(r Request) error {
 	return nil
 }
 
-// Release gives containers back. Their ends are reported as others' are, with
-// yarn.ExitAborted.
+// Release gives containers back. Their ends are reported like those of other
+// containers, with yarn.ExitAborted.
 func (m *Master) Release(ids ...yarn.ContainerID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,7 +88,8 @@ func (m *Master) Release(ids ...yarn.ContainerID) {
 	}
 }
 
-// Avoid keeps new containers off hosts and racks, or no longer.
+// Avoid adds hosts and racks to the blacklist, or with avoid false removes
+// them.
 func (m *Master) Avoid(avoid bool, places ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -117,7 +119,7 @@ func (m *Master) SetTrackingURL(url string) {
 	m.books.url, m.books.untold.url = url, true
 }
 
-// write puts what is untold into a heartbeat.
+// write puts what is untold into a heartbeat and returns it.
 func (b *books) write(in *pb.AllocateRequest) sent {
 	told := b.untold
 	b.untold = noneUntold()
@@ -148,7 +150,7 @@ func (b *books) write(in *pb.AllocateRequest) sent {
 	return told
 }
 
-// restore makes untold again what a failed heartbeat held.
+// restore marks what a failed heartbeat carried as untold again.
 func (b *books) restore(told sent) {
 	for id := range told.wants {
 		if b.wants[id] != nil { // not ended meanwhile
@@ -169,7 +171,7 @@ func (b *books) restore(told sent) {
 	b.untold.url = b.untold.url || told.url
 }
 
-// again makes everything untold.
+// again marks everything as untold.
 func (b *books) again() {
 	all := untold{wants: map[int64]bool{}, releases: b.releases, avoid: b.avoided, changes: map[yarn.ContainerID]bool{}}
 	for id := range b.wants {
@@ -192,8 +194,8 @@ func (b *books) apply(a *Allocation, told sent) {
 			w.Count--
 		}
 		if told.wants[g.RequestID] && w.before {
-			// Granted before the new number came in: it was to stand for what
-			// is wanted besides.
+			// The grant was made before the ResourceManager had the new count, which did
+			// not include it: send the count again.
 			b.untold.wants[g.RequestID] = true
 		}
 	}

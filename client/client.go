@@ -158,8 +158,9 @@ func failure(method string, to []Target, err error) error {
 	return &Unreachable{Method: method, Targets: to, Err: err}
 }
 
-// dial connects, and tries again as Hadoop's connection does beneath the
-// policy: ipc.client.connect.max.retries times, in equal steps.
+// dial connects. Like Hadoop's connections it retries by itself, before the
+// retry policy counts a failure: ipc.client.connect.max.retries times, with
+// equal pauses.
 func (c *Client) dial(ctx context.Context, address string) (net.Conn, error) {
 	for try := 0; ; try++ {
 		conn, err := c.dialOnce(ctx, address)

@@ -3,8 +3,8 @@
 // alike.
 //
 // A [Client] finds the ResourceManagers in the configuration, retries and fails
-// over as Hadoop's clients do, and answers with the vocabulary of package yarn
-// and with thin reports. Wire messages stay inside.
+// over as Hadoop's clients do, and answers with the types of package yarn and
+// small report types. Callers see no wire messages.
 //
 // A [Client] is for users and administrators. An ApplicationMaster has a
 // [Master] for its session with the ResourceManager, and [Nodes] to run

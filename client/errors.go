@@ -15,8 +15,8 @@ const (
 	ClassAccessControl       = "org.apache.hadoop.security.AccessControlException"
 	ClassStandby             = "org.apache.hadoop.ipc.StandbyException"
 
-	// To a master: it is to register again; it called out of turn; it has no
-	// permission to talk to the node.
+	// Answers to a master: it must register again; it called out of turn; it has
+	// no permission to talk to the node.
 	ClassMasterNotRegistered = "org.apache.hadoop.yarn.exceptions.ApplicationMasterNotRegisteredException"
 	ClassInvalidMasterCall   = "org.apache.hadoop.yarn.exceptions.InvalidApplicationMasterRequestException"
 	ClassInvalidToken        = "org.apache.hadoop.security.token.SecretManager$InvalidToken"

@@ -47,7 +47,7 @@ type Master struct {
 	books    books
 }
 
-// place is where a master said that it is.
+// place is the address with which a master registered.
 type place struct {
 	host string
 	port int32
@@ -90,8 +90,8 @@ func (m *Master) Attempt() yarn.AttemptID { return m.attempt }
 // Close ends the connections and the calls on them.
 func (m *Master) Close() error { return m.client.Close() }
 
-// NodeToken is the token that a node lets the master in with; each comes with
-// the first container granted there.
+// NodeToken is the token with which the master logs in at a node. The
+// ResourceManager sends it with the first container granted there.
 func (m *Master) NodeToken(node yarn.NodeID) (token.Token, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -134,8 +134,8 @@ func (m *Master) keep(tokens []*pb.NMToken) {
 	}
 }
 
-// Allocate is one heartbeat: it tells what has not been told yet, and how much
-// of the work is done, from 0 to 1.
+// Allocate makes one heartbeat: it sends everything that has not been sent yet,
+// and the progress of the work from 0 to 1.
 func (m *Master) Allocate(ctx context.Context, progress float32) (*Allocation, error) {
 	for resyncs := 0; ; resyncs++ {
 		in, sent := m.heartbeat(progress)
@@ -159,8 +159,8 @@ func (m *Master) Allocate(ctx context.Context, progress float32) (*Allocation, e
 	}
 }
 
-// resync registers with a ResourceManager that has been restarted. Everything
-// is to be told again.
+// resync registers again with a ResourceManager that has been restarted, and
+// marks everything to be sent again.
 func (m *Master) resync(ctx context.Context) error {
 	m.mu.Lock()
 	registered := m.at != nil

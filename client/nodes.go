@@ -111,8 +111,8 @@ func (n *Nodes) call(ctx context.Context, node yarn.NodeID, method string, in, o
 	return nil
 }
 
-// patiently tries until it succeeds, fails for good, or has been tried often
-// enough. The attempts that pass are counted, as NMProxy does, not the time.
+// patiently repeats try until it succeeds, fails for good, or has been made
+// often enough. As in NMProxy the number of attempts is bounded, not the time.
 func (n *Nodes) patiently(ctx context.Context, node yarn.NodeID, try func() ([]byte, error)) ([]byte, error) {
 	for tries := 1; ; tries++ {
 		answer, err := try()

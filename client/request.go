@@ -53,9 +53,9 @@ func (r *Request) check() error {
 	return nil
 }
 
-// rows are what the protocol makes of a request: one row for each place and one
-// for any place, whose number governs the others. The rack of a strictly wanted
-// host has a row that opens no other of its hosts.
+// rows are the protocol's rows of a request: one for each place and one for any
+// place, whose number governs the others. With Strict, the row for a host's
+// rack does not relax locality, so that the rack's other hosts are not used.
 func (r *Request) rows() []*pb.ResourceRequest {
 	var out []*pb.ResourceRequest
 	done := map[string]bool{}

@@ -115,7 +115,8 @@ func policy(r *conf.Reader, ha bool) ipc.Policy {
 	return p
 }
 
-// attempts counts the first try too; a wait of -1 is for ever.
+// attempts is the number of attempts, the first included; a wait of -1 means no
+// limit.
 func attempts(wait, interval int64) int {
 	if wait < 0 {
 		return math.MaxInt

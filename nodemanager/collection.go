@@ -22,7 +22,7 @@ const logsPart = "logs"
 // maxReports bounds what heartbeats still have to tell about the collection of logs; beyond it the newest are dropped.
 const maxReports = 10_000
 
-// collection takes care of containers' logs: with aggregation it collects them, without it deletes them in time.
+// collection handles containers' logs: with log aggregation it uploads them, without it deletes them after the configured time.
 type collection struct {
 	d        *Daemon
 	uploader *logs.Uploader // nil: logs are deleted, not collected
@@ -204,7 +204,7 @@ func (c *collection) restore(kept map[string][]byte) {
 	}
 }
 
-// close ends collecting: what is not collected is collected by the next life, if there is one.
+// close ends log aggregation; what has not been uploaded is uploaded after a restart with recovery.
 func (c *collection) close() {
 	c.stop()
 	c.work.Wait()

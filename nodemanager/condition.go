@@ -44,7 +44,8 @@ func (d *Daemon) tooFew(s health.State) string {
 	return ""
 }
 
-// condition is the node's health as heartbeats tell it. A node that keeps nothing for its next life is not fit either.
+// condition is the node's health as heartbeats report it. A node that cannot write its recovery store is reported unhealthy
+// too.
 func (d *Daemon) condition() heartbeat.Health {
 	s := d.health.State()
 	out := heartbeat.Health{Healthy: s.Healthy, Report: s.Report, At: s.At}

@@ -1,5 +1,5 @@
-// Package nodemanager is the NodeManager daemon: it wires its parts, carries the engine's effects out, and starts and stops
-// everything in order. What is decided is decided in engine; how a part works is its package's affair.
+// Package nodemanager is the NodeManager daemon: it connects its parts, carries the engine's effects out, and starts and stops
+// everything in order. Decisions are made in package engine; each part is described in its own package.
 package nodemanager
 
 import (
@@ -36,7 +36,7 @@ import (
 // that their kill takes.
 const stopPatience = 5 * time.Second
 
-// stopPause is how often the end looks whether all has ended.
+// stopPause is how often Stop checks whether all containers have ended.
 const stopPause = 20 * time.Millisecond
 
 // Options say where a daemon's configuration is.
@@ -332,7 +332,7 @@ func (d *Daemon) stop() {
 	}
 }
 
-// leaves tells whether this is the end of the containers too.
+// leaves tells whether stopping the daemon ends the containers too.
 func (d *Daemon) leaves() bool {
 	r := &d.settings.Recovery
 	return !d.lost.Load() && (d.final.Load() || !r.Enabled || !r.Supervised)
@@ -366,7 +366,7 @@ func (d *Daemon) closed() string {
 	return ""
 }
 
-// killAll ends the containers and their applications, whose logs are collected then, waits for that, and says good-bye.
+// killAll ends the containers and their applications, whose logs are then uploaded, waits for that, and unregisters the node.
 func (d *Daemon) killAll() {
 	d.loop.Post(engine.KillAll{Exit: engine.KilledByRM, Why: "Container killed on shutdown of its NodeManager"})
 	ctx, cancel := context.WithTimeout(context.Background(), d.settings.Launch.KillDelay+stopPatience)

@@ -14,8 +14,8 @@ import (
 // maxDeletions bounds the trees that wait to be deleted. What comes beyond it is deleted at the next start.
 const maxDeletions = 1 << 20
 
-// deletion removes trees in the background. Of two of which one lies in the other it removes one after the other: at the same
-// time each would stumble over what the other has just deleted, and some of it might stay.
+// deletion removes trees in the background. If one tree lies inside another, it removes them one after the other: at the same
+// time, each removal would fail on what the other has just deleted, and some of it might stay.
 type deletion struct {
 	delay time.Duration // for what somebody may want to look at; negative: it stays (yarn.nodemanager.delete.debug-delay-sec)
 	log   *slog.Logger

@@ -34,9 +34,9 @@ func (d *Daemon) makeRoots() {
 	}
 }
 
-// outdated finds what the last life has not come to delete: directories of applications that are not known any more, of
-// containers that have ended or are not known, and what localizers have left. Those of containers that have outlived their
-// kill stay, with their applications': the next start finds them by these.
+// outdated finds what the daemon's last life did not come to delete: directories of applications that are not known any more
+// and of containers that have ended or are not known, and leftovers of localizers. Directories of containers that survived
+// their kill stay, as do those of their applications: the next start finds these containers by them.
 func (d *Daemon) outdated(s *state.Snapshot, outlived map[yarn.ContainerID]bool) (doomed []string) {
 	known, live := map[yarn.ApplicationID]bool{}, map[yarn.ContainerID]bool{}
 	for _, a := range s.Applications {

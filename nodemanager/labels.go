@@ -16,7 +16,7 @@ import (
 // maxLabelOutput bounds what the script that names the label may print, in bytes.
 const maxLabelOutput = 1 << 20
 
-// labelSource finds out which label the node has, now and then.
+// labelSource determines the node's label at intervals.
 type labelSource struct {
 	d    *Daemon
 	name atomic.Pointer[string]
@@ -56,7 +56,7 @@ func (s *labelSource) run(ctx context.Context) {
 	}
 }
 
-// find asks the source. If it fails the node keeps the label that it had.
+// find runs the source. If that fails the node keeps its label.
 func (s *labelSource) find(ctx context.Context) {
 	label, err := s.ask(ctx)
 	if err != nil {

@@ -53,7 +53,7 @@ func limitsOf(s *engine.Spec) cgroup.Limits {
 	return cgroup.Limits{MemoryMB: s.Resource.MemoryMB(), VCores: s.Resource[yarn.VCores], Opportunistic: s.Execution == yarn.Opportunistic}
 }
 
-// confine makes the group that a container is to start in, if containers are limited. The caller closes c.Cgroup.
+// confine creates the control group that a container is to start in, if containers are limited. The caller closes c.Cgroup.
 func (p *processes) confine(c *run.Container) error {
 	if p.d.groups == nil {
 		return nil
@@ -154,8 +154,9 @@ func (p *processes) release(id yarn.ContainerID, r *running) bool {
 	return killed
 }
 
-// outOfMemory is what the engine is to know of a container of which the kernel has ended a process: the container's own end
-// is one for too much memory then, that of another process is a note.
+// outOfMemory is the command that tells the engine that the kernel has killed a process of a container for its memory limit. If
+// the container itself ended by SIGKILL, it counts as killed for exceeding its physical memory; otherwise a note is added to
+// its diagnostics.
 func outOfMemory(id yarn.ContainerID, mb int64, exit int32) engine.Command {
 	what := fmt.Sprintf("Container [containerID=%s] is running beyond the 'PHYSICAL' memory limit: the kernel has ended a process of it for exceeding "+
 		"%d MB (yarn.nodemanager.resource.memory.enforced).", id, mb)

@@ -38,7 +38,7 @@ func (d *Daemon) prepareLocalizer() (err error) {
 	return nil
 }
 
-// sayForeign says what becomes of resources if the cluster's own file system is one that Java alone speaks.
+// sayForeign logs how resources are fetched if only Java can read the cluster's default file system.
 func (d *Daemon) sayForeign() {
 	home := d.systems.Resolve(filesystem.URL{Path: "/"})
 	if d.systems.Serves(home) {
@@ -83,7 +83,7 @@ func (d *Daemon) localizerAddress() string {
 	return net.JoinHostPort(host.String(), strconv.Itoa(d.localizers.Port))
 }
 
-// temporary marks directories for localizers of PUBLIC resources, which have nothing to look for in those of users.
+// temporary marks the directories of localizers for PUBLIC resources, which must not use those of users.
 const temporary = ".localizer"
 
 // localizerDirs makes the directories in which a localizer works: those of the application, which it knows, or for PUBLIC

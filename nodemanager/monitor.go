@@ -31,7 +31,7 @@ type monitor struct {
 type meter struct {
 	*process.Meter
 	pid  int32
-	told bool // that it uses more than it may
+	told bool // the engine was told that it exceeds a limit
 }
 
 func newMonitor(d *Daemon) *monitor {
@@ -146,7 +146,8 @@ func (m *monitor) check(v *engine.View, x *meter, u process.Usage) {
 	}
 }
 
-// warn says at start that limits which look as if they were kept are not.
+// warn logs at start which configured limits are not enforced although they
+// seem to be.
 func (m *monitor) warn() {
 	s, kernel := &m.d.settings.Monitor, &m.d.settings.Cgroups
 	if s.Enabled && (s.PhysicalCheck || s.VirtualCheck) && kernel.Enforced && !kernel.Memory {

@@ -46,7 +46,7 @@ type processes struct {
 // running is a container between its Launch and its end.
 type running struct {
 	process *run.Process // nil until it is started
-	kill    bool         // it is to end as soon as there is a process
+	kill    bool         // kill it as soon as it has a process
 	confinement
 }
 
@@ -169,9 +169,9 @@ func (p *processes) follow(c *run.Container, how string, process *run.Process) {
 	p.cleanUp(c)
 }
 
-// cleanUp removes what nobody needs of a container that has ended. Its exit code goes with that, so it waits until the end is
-// durable: else the next life would find neither. Of a container that is launched again nothing is removed, and of one whose
-// directories are being deleted at once everything is already.
+// cleanUp removes what is of no use once a container has ended. That includes the exit code, so it waits until the end is
+// durable: otherwise a restarted daemon would find neither. It removes nothing if the container is launched again, nor if its
+// directories are deleted as a whole anyway.
 func (p *processes) cleanUp(c *run.Container) {
 	if p.d.settings.Launch.DeleteDelay == 0 || p.d.loop.Sync(p.ctx) != nil {
 		return
@@ -184,7 +184,8 @@ func (p *processes) cleanUp(c *run.Container) {
 	}
 }
 
-// tellPID waits until the process id is known, or will never be.
+// tellPID reports the process id once it is known; it gives up when it will
+// never be.
 func (p *processes) tellPID(process *run.Process) {
 	ticker := time.NewTicker(pidPause)
 	defer ticker.Stop()

@@ -17,8 +17,8 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// resume takes up what the last life left: with recovery its containers, applications and cache; without, it kills its
-// containers and deletes its directories.
+// resume handles what the daemon's last life left. With recovery it takes up the containers, applications and cache; without,
+// it kills the containers and deletes their directories.
 func (d *Daemon) resume() error {
 	if err := java.KillLeftovers(d.settings.Dirs.Local); err != nil {
 		d.Log.Warn("localizers of an earlier life may go on", "error", err)

@@ -68,7 +68,8 @@ func (v *Vars) File(path string) ([]Unread, error) {
 	return v.Read(path, string(text)), nil
 }
 
-// Read does what a script's text says, as far as that can be done without running a program, and tells the rest.
+// Read applies a script's text, as far as that is possible without running a program, and returns the statements that it passed
+// over.
 func (v *Vars) Read(file, text string) []Unread {
 	r := &reader{vars: v, file: file, text: text}
 	r.config = &expand.Config{Env: shell{v}, CmdSubst: func(w io.Writer, c *syntax.CmdSubst) error {

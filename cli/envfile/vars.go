@@ -1,5 +1,6 @@
-// Package envfile reads scripts of settings, such as hadoop-env.sh, for the variables that they set. It runs no program: assignments of
-// values that can be told from the text, conditions that compare such values, and nothing else. What it does not read, it names.
+// Package envfile reads scripts of settings, such as hadoop-env.sh, for the variables that they set. It runs no program: it
+// evaluates only assignments whose values follow from the text, and conditions that compare such values. It reports every
+// statement that it does not read.
 package envfile
 
 import (
@@ -105,8 +106,8 @@ func (v *Vars) Environ(base []string) []string {
 	return append(out, more...)
 }
 
-// What stands in a value for one that is not known: a variable's, by its name, or a program's output. Which parts of a word count shows
-// only when it is expanded.
+// unknown and unknownEnd enclose, within a value, the name of something whose value is not known: a variable, or a program's
+// output. Only expansion shows which parts of a word matter.
 const unknown, unknownEnd = "\x01", "\x02"
 
 // shell is what expansions see.

@@ -1,12 +1,12 @@
 // Package shell runs one command in many containers: what is behind yarn shell.
 //
-// Three parties share it. The submitter makes a [Job], puts its files where
-// nodes find them ([Stage]) and submits an application. The application's master
-// is the same binary again ([Run], hidden subcommand shell-master): it asks for
-// the containers, starts the command in each, reads what they print from the
-// nodes' web servers, and asks again for those that were preempted or lost with
-// their node. The submitter follows it ([Follow]) and ends with the command's
-// exit codes.
+// It has three parts. The submitter (yarn shell) makes a [Job], puts its files
+// where nodes can read them ([Stage]) and submits an application. The
+// ApplicationMaster is the same binary ([Run], hidden subcommand shell-master):
+// it asks for the containers, starts the command in each, reads their output
+// from the nodes' web servers, and asks for new containers in place of those
+// that were preempted or lost with their node. The submitter follows it
+// ([Follow]) and exits according to the command's exit codes.
 //
 // # How the job reaches the master
 //

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// feed is the list of events between the master and its submitter: what has
-// been acknowledged is gone, what has not is kept. It is safe for concurrent
-// use.
+// feed is the list of events that the master holds for its submitter: events
+// are kept until they are acknowledged. It is safe for concurrent use.
 type feed struct {
 	now      func() time.Time
 	patience time.Duration
@@ -33,7 +32,8 @@ func (f *feed) notify() {
 	f.changed = make(chan struct{})
 }
 
-// put adds an event. Those of this kind are few: some for each container.
+// put adds an event that is not output. There are only a few of them for each
+// container.
 func (f *feed) put(e Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -48,8 +48,8 @@ func (f *feed) add(e Event) {
 	f.notify()
 }
 
-// output adds output, when there is room for it. It is dropped, and the answer
-// is false, if nobody fetches any.
+// output adds output, waiting until there is room for it. If nobody fetches
+// events, it drops the output and returns false.
 func (f *feed) output(ctx context.Context, e Event) bool {
 	for {
 		f.mu.Lock()
@@ -78,7 +78,7 @@ func (f *feed) output(ctx context.Context, e Event) bool {
 // absence is for how long the submitter has not been heard of. Call it locked.
 func (f *feed) absence() time.Duration { return f.now().Sub(f.heard) }
 
-// end says that nothing comes any more.
+// end marks the list as complete.
 func (f *feed) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,8 +123,8 @@ func (f *feed) acknowledge(from int64) {
 	f.notify()
 }
 
-// cut takes as much as fits one page. A number that is not there any more, or
-// not yet, is taken for the nearest that is.
+// cut takes as many events as fit into one page. A number outside of the list
+// counts as the nearest one in it.
 func (f *feed) cut(from int64) Page {
 	at := int(min(max(from-f.first, 0), int64(len(f.events))))
 	bytes, end := 0, at
@@ -135,8 +135,8 @@ func (f *feed) cut(from int64) Page {
 	return Page{Events: append([]Event(nil), f.events[at:end]...), Next: f.first + int64(end), Over: f.over && end == len(f.events)}
 }
 
-// fetched waits until everything has been acknowledged, or nobody is there to
-// do so. The answer says which.
+// fetched waits until everything has been acknowledged (true) or the submitter
+// is gone (false).
 func (f *feed) fetched(ctx context.Context) bool {
 	for {
 		f.mu.Lock()

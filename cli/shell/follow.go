@@ -71,8 +71,9 @@ func follow(ctx context.Context, urls []string, secret string, see func(Event), 
 	}
 }
 
-// keepUp shows the master that somebody is there while events are being seen,
-// which takes as long as somebody reads them. It acknowledges nothing.
+// keepUp keeps asking the master while the submitter handles events, which may
+// take long, so that the master does not take it for dead. It acknowledges
+// nothing.
 func keepUp(ctx context.Context, asker *http.Client, base, secret string, from int64, every time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

@@ -133,7 +133,7 @@ func jobOf(c token.Credentials) (*Job, error) {
 	return j, j.Check()
 }
 
-// needed are the properties that a master needs of its submitter's.
+// needed are the properties that a master takes over from its submitter.
 var needed = []string{
 	"yarn.resourcemanager.hostname", "yarn.resourcemanager.scheduler.address", "yarn.resourcemanager.ha.enabled",
 	"yarn.resourcemanager.ha.rm-ids", "yarn.resourcemanager.connect.", "yarn.client.", "yarn.http.policy", "ipc.client.",

@@ -18,7 +18,7 @@ import (
 // How the master works.
 const (
 	maxStarting = 16               // containers that are being started at once
-	finishTime  = 60 * time.Second // to say good-bye in
+	finishTime  = 60 * time.Second // to unregister
 )
 
 // pace is how often the master does what it repeats.
@@ -175,7 +175,7 @@ func (m *master) linger(ctx context.Context) {
 	}
 }
 
-// run makes heartbeats until every task is over.
+// run sends heartbeats until every task is over.
 func (m *master) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer m.crew.Wait()
@@ -206,7 +206,7 @@ func (m *master) run(ctx context.Context) error {
 	return nil
 }
 
-// tell has f run by the goroutine that the tasks belong to.
+// tell passes f to the goroutine that owns the tasks.
 func (m *master) tell(ctx context.Context, f func()) {
 	select {
 	case m.happened <- f:
@@ -347,7 +347,7 @@ func (m *master) event(k *task, kind Kind) Event {
 	return e
 }
 
-// sum keeps what the page says for the goroutines that serve it.
+// sum updates what the page shows, for the goroutines that serve it.
 func (m *master) sum() {
 	c := m.tasks.counts
 	text := fmt.Sprintf("yarn shell: of %d containers %d wait, %d start, %d run, %d have ended",

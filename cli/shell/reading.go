@@ -68,8 +68,8 @@ func (m *master) wholly(ctx context.Context, r *reading, l *log) (dropped bool, 
 	}
 }
 
-// pass puts what has come to a log among the events, up to so many chunks, or
-// all of it for 0. It waits while there is too much that nobody has fetched.
+// pass turns a log's new content into events, at most most chunks, or all of it
+// if most is 0. It waits while too much output is not fetched yet.
 func (m *master) pass(ctx context.Context, r *reading, l *log, most int) (dropped bool, err error) {
 	for n := 0; most == 0 || n < most; n++ {
 		data, more, err := m.once(ctx, l)
@@ -88,7 +88,8 @@ func (m *master) pass(ctx context.Context, r *reading, l *log, most int) (droppe
 	return dropped, nil
 }
 
-// once is one request to a node, of a bounded number at once.
+// once makes one request to a node; the number of concurrent requests is
+// bounded.
 func (m *master) once(ctx context.Context, l *log) (data []byte, more bool, err error) {
 	select {
 	case m.readers <- struct{}{}:

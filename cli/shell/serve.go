@@ -70,7 +70,7 @@ func (s *site) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	_, _ = w.Write(body) // who does not get it asks again
+	_, _ = w.Write(body) // a client that misses it asks again
 }
 
 // listen binds a free port of the host by whose name the cluster knows this

@@ -60,8 +60,8 @@ func (t *tasks) allOver() bool { return t.counts[over] == len(t.list) }
 
 func (t *tasks) progress() float32 { return float32(t.counts[over]) / float32(len(t.list)) }
 
-// granted gives a container to the first task that waits for one, or to none:
-// then it is to be released.
+// granted gives a container to the first task that waits for one. It returns
+// nil if none does: the container is then to be released.
 func (t *tasks) granted(g client.Grant) *task {
 	if len(t.queue) == 0 || t.of[g.ID] != nil {
 		return nil
@@ -146,9 +146,9 @@ func (t *tasks) drained(id yarn.ContainerID, note string) *task {
 	return k
 }
 
-// blameless are the exit codes of containers that ended for no fault of their
-// command: released or lost with their node, on a bad disk, preempted, ended by
-// a ResourceManager that came back, never started.
+// blameless tells whether a container ended through no fault of its command:
+// released, lost with its node, on a bad disk, preempted, ended by a restarted
+// ResourceManager, or never started.
 func blameless(exit int32) bool {
 	switch exit {
 	case yarn.ExitAborted, yarn.ExitDisksFailed, yarn.ExitPreempted, yarn.ExitKilledByRM, yarn.ExitInvalid:

@@ -1,7 +1,8 @@
-// Package clienttest is daemons made of functions, for tests of what calls
-// them: a ResourceManager for users and administrators ([Start]) and for masters
-// ([StartForMasters]), and a NodeManager ([StartNode]). They speak the real
-// protocols on free loopback ports.
+// Package clienttest provides fake daemons for tests; the test supplies a
+// function for each method. There is a ResourceManager for users and
+// administrators ([Start]), one for ApplicationMasters ([StartForMasters]), and
+// a NodeManager ([StartNode]). They speak the real protocols on free loopback
+// ports.
 package clienttest
 
 import (
@@ -49,7 +50,7 @@ type RM struct {
 
 	mu     sync.Mutex
 	calls  []Seen
-	tokens []string // identifiers, one a call
+	tokens []string // identifiers, one for each call
 }
 
 // Seen is a call that arrived.

@@ -1,6 +1,6 @@
-// Package cgroup has the kernel keep containers' limits of memory and of processor time: each container runs in a control
-// group of its own, version 2. A Tree is the group that a node's containers are in, a Group one container's. What a
-// container may use is decided elsewhere; so is when it starts, which it does inside of its group.
+// Package cgroup sets the kernel's limits of memory and processor time for containers. Each container runs in its own control
+// group (version 2). A Tree is the parent group of a node's containers, a Group that of one container. What a container may
+// use, and when it starts in its group, is decided elsewhere.
 //
 // Limits are what Apache's NodeManager sets with cgroup version 2 (its LinuxContainerExecutor): memory.max, memory.low,
 // cpu.weight and, in strict mode, cpu.max. In addition memory is not swapped out: a container that may swap has no limit.

@@ -88,5 +88,6 @@ func (k kernel) findMount(wanted []string) (string, error) {
 // unescape undoes how the kernel writes spaces in /proc/mounts.
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// switchOff is what else to do when there can be no limits.
+// switchOff is the advice to operators on machines where limits are not
+// possible.
 const switchOff = "set yarn.nodemanager.resource.memory.enabled and yarn.nodemanager.resource.cpu.enabled to false"

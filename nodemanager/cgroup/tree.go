@@ -113,7 +113,7 @@ func (t *Tree) makeBelow(mount string) error {
 	return nil
 }
 
-// handOn has the groups in dir get the controllers.
+// handOn enables the controllers for the child groups of dir.
 func (t *Tree) handOn(dir string) error {
 	there, err := words(dir, subtreeFile)
 	if err != nil {
@@ -138,7 +138,7 @@ func (t *Tree) handOn(dir string) error {
 	return nil
 }
 
-// own keeps other daemons away until Close or this process's end.
+// own locks out other daemons until Close or the end of this process.
 func (t *Tree) own() (err error) {
 	if t.lock, err = os.Open(t.dir); err != nil {
 		return err

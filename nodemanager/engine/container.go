@@ -102,7 +102,7 @@ func (e *Engine) recently(id yarn.ContainerID) bool {
 	return known && until > e.now.Mono
 }
 
-// admit enters a container into the books.
+// admit records an accepted container.
 func (e *Engine) admit(c *container) {
 	c.app = e.openApplication(c.spec)
 	c.app.containers[c.spec.ID] = c
@@ -258,7 +258,7 @@ func (e *Engine) note(c *container, part string) {
 	}
 }
 
-// keep saves what the next life must know of a container. What has ended is launched no more.
+// keep saves what must be known of a container after a restart.
 func (e *Engine) keep(c *container) {
 	s := c.spec
 	r := state.Container{ID: s.ID, Token: s.Token, Started: c.started, Resource: s.Resource, Execution: s.Execution, Version: s.Version,

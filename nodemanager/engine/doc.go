@@ -1,7 +1,7 @@
-// Package engine is the lives of a node's containers, of their applications and of what is localized for them. It is pure:
-// commands go in, effects come out. Read command.go and effect.go first; a life is a file: container.go (its end is in
+// Package engine models the life cycles of a node's containers, of their applications and of localized resources. It is pure:
+// commands go in, effects come out. Read command.go and effect.go first. Each life cycle has its file: container.go (and
 // end.go), application.go, resource.go.
 //
-// Effects leave in order, and whoever carries them out first makes the records durable that stand before them. So a
-// container whose acceptance a caller has seen is known to the daemon's next life.
+// Effects are carried out in order, and a record is made durable before any effect that follows it. So a container whose
+// acceptance a caller has seen is known after a restart.
 package engine

@@ -4,7 +4,7 @@ import "github.com/heddle-project/heddle/yarn"
 
 // The tree below a local directory. Apache's NodeManager has the same: containers and shuffle rely on it.
 
-// CacheDir is where the resources of a visibility lie.
+// cacheDir is where the resources of a visibility lie.
 func cacheDir(local string, v Visibility, user string, app yarn.ApplicationID) string {
 	switch v {
 	case Public:

@@ -5,7 +5,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Recover is the first command of a daemon that has a past: what was kept, read again.
+// Recover is the first command after a restart with recovery: it carries what the store kept.
 type Recover struct {
 	Applications []state.Application
 	Resources    []state.Resource

@@ -160,7 +160,7 @@ func (e *Engine) ownerOf(x *resource, c *container) yarn.ApplicationID {
 	return yarn.ApplicationID{}
 }
 
-// fetchingFor tells whether something that was given up may still be written into an application's directories.
+// fetchingFor tells whether an abandoned fetch may still write into an application's directories.
 func (c *cache) fetchingFor(app yarn.ApplicationID) bool {
 	for _, x := range c.abandoned { //tidy:unordered one is enough
 		if x.app == app {

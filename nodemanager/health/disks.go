@@ -26,19 +26,20 @@ func kernelSpace(dir string) (total, usable int64, err error) {
 	return int64(s.Blocks) * s.Frsize, int64(s.Bavail) * s.Frsize, nil
 }
 
-// checkTime bounds one look at one directory. A disk that hangs counts as bad
-// until it answers; the goroutine that asked it stays as long as the kernel
-// keeps it.
+// checkTime bounds one check of one directory. If a disk hangs, the directory
+// counts as bad until the check returns; its goroutine stays as long as the
+// kernel blocks it.
 const checkTime = 30 * time.Second
 
-// dirMode is that of directories that are made here.
+// dirMode is the mode of directories that the check creates.
 const dirMode = 0o755
 
-// A directory that falls, from good to full or bad, stays out for the rules'
-// ReturnDelay at least: what filled it has most likely been cleared away with
-// the containers that failed there, and others like them wait to be next. The
-// delay doubles with each fall, up to longestReturn times. One that has been
-// good for the longest delay has never fallen.
+// longestReturn bounds how long a directory stays out after it became full or
+// bad. It stays out for at least ReturnDelay of the rules: the space was most
+// likely freed by the cleanup of the containers that failed there, and
+// containers like them would fill it again. The delay doubles with each such
+// failure, up to longestReturn times ReturnDelay. Once a directory has been
+// good for that longest delay, its earlier failures no longer count.
 const longestReturn = 20
 
 // disks are the directories of one list. One goroutine uses it.
@@ -54,12 +55,12 @@ type disks struct {
 type disk struct {
 	path    string
 	verdict verdict
-	answer  chan verdict // of a look that is under way
+	answer  chan verdict // receives the result of a check that is under way
 
 	seen  bool      // it has a verdict
-	falls int       // lately
+	falls int       // failures that still count
 	since time.Time // when it became good
-	until time.Time // it stays out
+	until time.Time // it stays out until then
 }
 
 // verdict is what is wrong with a directory.
@@ -115,8 +116,8 @@ func (d *disks) found(k *disk, v verdict) {
 	d.judge(k, v)
 }
 
-// judge takes down what a look has found, and lets a directory that has fallen
-// come back when it is time.
+// judge records the result of a check. A directory that had failed becomes good
+// again only after its delay.
 func (d *disks) judge(k *disk, v verdict) {
 	now := d.now()
 	longest := longestReturn * d.rules.ReturnDelay
@@ -159,8 +160,8 @@ func look(path string, wasGood bool, rules conf.NodeDisks, space Space) verdict 
 	return v
 }
 
-// try makes a directory and removes it: a disk may have room but no more files
-// to give, and one that cannot be written may not know it yet.
+// try creates a directory and removes it: a disk with free space may have no
+// inodes or quota left, and a failed disk may show it only on a write.
 func try(path string) (full, bad string) {
 	name, err := os.MkdirTemp(path, ".health-")
 	if err == nil {
@@ -253,9 +254,9 @@ func makeDir(path string) error {
 	return os.Chmod(path, dirMode)
 }
 
-// contents looks at everything below a directory and says what of it cannot be
-// read (yarn.nodemanager.disk-health-checker.working-dir-content-accessibility-validation.enabled).
-// What disappears meanwhile is no fault.
+// contents reports what below a directory cannot be read
+// (yarn.nodemanager.disk-health-checker.working-dir-content-accessibility-validation.enabled). Entries that disappear during
+// the check are ignored.
 func contents(root string) string {
 	var why string
 	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
@@ -279,7 +280,7 @@ func contents(root string) string {
 	return why
 }
 
-// dirs sorts the directories by their verdicts.
+// dirs groups the directories by their state.
 func (d *disks) dirs() Dirs {
 	var out Dirs
 	var total, usable int64

@@ -1,7 +1,7 @@
 // Package health finds out whether a node is fit for containers: whether its
-// local and log directories can be used and have room, and what the
-// administrator's health scripts say. It looks at intervals and hands what it
-// found to whoever reports it and whoever writes to the directories.
+// local and log directories are usable and have room, and what the
+// administrator's health scripts report. It checks at intervals and passes each
+// result to Config.Found.
 package health
 
 import (
@@ -103,9 +103,9 @@ func New(c Config) *Checker {
 	return k
 }
 
-// Start looks at the directories, makes those that are missing, runs the scripts
-// if they are to run first, and goes on at the intervals until Close. It returns
-// what it found.
+// Start checks the directories, creates missing ones, runs the scripts that are
+// configured to run first, and then repeats the checks at their intervals until
+// Close. It returns the first result.
 func (k *Checker) Start() State {
 	ctx, stop := context.WithCancel(context.Background())
 	k.stop = stop
@@ -131,12 +131,13 @@ func (k *Checker) Start() State {
 // State is what was found last, unhealthy before Start.
 func (k *Checker) State() State { return *k.state.Load() }
 
-// suspicionPause is how long a look waits for others to ask for it too.
+// suspicionPause is how long a check asked for by Suspect waits, so that
+// several requests share one check.
 const suspicionPause = 200 * time.Millisecond
 
-// Suspect has the directories looked at soon, as a container has just failed
-// for one: the next would fail there as well until the interval is over. It does
-// not wait.
+// Suspect asks for an early check of the directories because a container has
+// just failed on one: without it, further containers would fail there until the
+// next interval. It does not wait for the check.
 func (k *Checker) Suspect() {
 	select {
 	case k.suspicion <- struct{}{}:
@@ -151,8 +152,8 @@ func (k *Checker) Close() {
 	k.running.Wait()
 }
 
-// every calls do at once, if wanted, after each interval, and when early asks
-// for it.
+// every calls do after each interval and whenever early receives; with atOnce
+// it also calls it immediately.
 func (k *Checker) every(ctx context.Context, interval time.Duration, early <-chan struct{}, atOnce bool, do func()) {
 	k.running.Go(func() {
 		t := time.NewTicker(interval)
@@ -184,7 +185,7 @@ func (k *Checker) look() State {
 	return k.publish(true)
 }
 
-// ask runs a script and tells whether its answer is another one than before.
+// ask runs a script and tells whether its result differs from the last one.
 func (k *Checker) ask(ctx context.Context, s *script) (changed bool) {
 	report, err := s.run(ctx)
 	if ctx.Err() != nil {
@@ -199,8 +200,9 @@ func (k *Checker) ask(ctx context.Context, s *script) (changed bool) {
 	return changed
 }
 
-// publish puts the parts together and hands them on. Only one goroutine checks
-// directories and publishes what it found, so that their verdicts need no lock.
+// publish combines the results of directories and scripts and passes them to
+// Found. Only one goroutine checks directories and publishes their results, so
+// they need no lock.
 func (k *Checker) publish(looked bool) State {
 	k.order.Lock()
 	defer k.order.Unlock()

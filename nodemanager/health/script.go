@@ -22,7 +22,7 @@ type script struct {
 	report string // empty: the node is well
 }
 
-// runnable tells why a file cannot be run.
+// runnable returns why a file cannot be run, or nil.
 func runnable(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -36,7 +36,8 @@ func runnable(path string) error {
 	return nil
 }
 
-// errPassedOver comes with a script that printed an error and then failed.
+// errPassedOver is returned for a script that printed an error but failed
+// itself, so that its output is ignored.
 var errPassedOver = errors.New("an error was printed")
 
 // run runs the script. The report is empty if the node is well.

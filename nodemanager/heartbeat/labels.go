@@ -67,14 +67,15 @@ func (r *Reporter) news() *pb.NodeLabels {
 	return m
 }
 
-// unheard has the label told again: the heartbeat that told it may be lost.
+// unheard has the label sent again, because the heartbeat that carried it may
+// be lost.
 func (b *labelBook) unheard() {
 	if b.sent {
 		b.at = time.Time{}
 	}
 }
 
-// judged logs what the ResourceManager makes of the label.
+// judged logs whether the ResourceManager accepted the label.
 func (r *Reporter) judged(accepted bool, why string) {
 	label := r.labels.told
 	switch {

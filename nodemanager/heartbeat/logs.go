@@ -19,8 +19,8 @@ type LogReport struct {
 	Text        string
 }
 
-// logBook is what was reported about logs. The ResourceManager keeps that in memory only, so whoever the node registers with is
-// told the last word about each application of late once more.
+// logBook holds the reports about log aggregation. The ResourceManager keeps them in memory only, so after each registration
+// the last report about each recent application is sent again.
 type logBook struct {
 	waiting []LogReport // not acknowledged yet
 	told    map[yarn.ApplicationID]toldLog

@@ -12,7 +12,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// obey hands on what an answer asks for.
+// obey passes the orders of a heartbeat's answer on.
 func (r *Reporter) obey(m *pb.NodeHeartbeatResponse) {
 	r.takeKeys(m.GetContainerTokenMasterKey(), m.GetNmTokenMasterKey())
 	r.resize(m.GetResource())

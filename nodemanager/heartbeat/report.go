@@ -153,7 +153,7 @@ func (r *Reporter) increased(views []*engine.View) (out []*pb.Container) {
 	return out
 }
 
-// acknowledged is called when what the last heartbeat told once has surely been heard.
+// acknowledged is called when the ResourceManager has certainly received the last heartbeat.
 func (r *Reporter) acknowledged() {
 	r.logs.waiting = nil
 	maps.Copy(r.sizes, r.grown)

@@ -34,7 +34,7 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// Fetcher brings resources into caches. It is safe for concurrent use.
+// Fetcher downloads resources into caches. It is safe for concurrent use.
 type Fetcher struct {
 	cfg   Config
 	large *seats
@@ -65,9 +65,9 @@ type Result struct {
 // Suffix is what a numbered directory's name ends with while a fetch fills it.
 const Suffix = "_tmp"
 
-// Fetch brings a resource into the numbered directory dest of a cache, acting as user towards file systems that ask.
-// Neither dest nor dest+Suffix may exist: that is fs.ErrExist, and another number has to be tried. Missing levels of the
-// cache above are created. When it fails, or when ctx ends, neither is left.
+// Fetch downloads a resource into the numbered directory dest of a cache, acting as user towards file systems that need one.
+// Neither dest nor dest+Suffix may exist: the error is then fs.ErrExist, and the caller has to try another number. Missing
+// levels of the cache above are created. If it fails or ctx ends, neither directory is left.
 //
 // Files get mode 555 (PUBLIC) or 500, directories 755 or 700, the numbered directory 755. The text of an error is meant
 // for the container's diagnostics.

@@ -13,13 +13,13 @@ import (
 
 // Foreign fetches from file systems that this node does not speak to by itself.
 type Foreign interface {
-	// Fetch brings a resource to a file or directory of its name in Job.Dest, which it creates, as well as Dest+Suffix
-	// if it likes, and tells where it is. When it returns, nobody writes there any more. The caller believes nothing of
-	// it, looks at what has come and, after an error, clears it away.
+	// Fetch downloads a resource to a file or directory of its name in Job.Dest, which it creates, and returns its path. It may
+	// also use Dest+Suffix. Once it has returned, nothing writes there any more. The caller trusts none of the result: it checks
+	// what was written and, after an error, removes it.
 	Fetch(ctx context.Context, j Job) (file string, err error)
 }
 
-// foreign has a resource fetched by somebody else.
+// foreign has a resource fetched by Config.Foreign.
 func (f *Fetcher) foreign(ctx context.Context, j Job) (res Result, err error) {
 	for _, dir := range []string{j.Dest, j.Dest + Suffix} {
 		if _, err := os.Lstat(dir); err == nil {
@@ -56,7 +56,7 @@ func (f *Fetcher) foreign(ctx context.Context, j Job) (res Result, err error) {
 	return Result{file, b.written}, nil
 }
 
-// arrival looks at what somebody else has put into a numbered directory, and gives it the modes of the cache.
+// arrival checks what Config.Foreign has put into a numbered directory, and sets the modes of the cache.
 type arrival struct {
 	root *os.Root
 	*budget

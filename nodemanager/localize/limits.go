@@ -75,7 +75,8 @@ type budget struct {
 	buffer  []byte // of copy
 }
 
-// enlarge makes it a large fetch, which may have to wait for others to end.
+// enlarge counts the fetch as a large one, which may have to wait until other
+// large fetches end.
 func (b *budget) enlarge() error {
 	if b.isLarge || b.large == nil {
 		return nil
@@ -87,7 +88,7 @@ func (b *budget) enlarge() error {
 	return nil
 }
 
-// end gives back what others wait for.
+// end releases the seat that others wait for.
 func (b *budget) end() {
 	if b.isLarge {
 		b.large.give(b.user)

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// seats lets a few fetches go on at once, and keeps seats free for users who have few: a user gets another one only while more
-// are free than he has. So of 2n the first user has n at most, the next half of the rest, and so on. Of those who wait, the
-// user with the fewest is next.
+// seats bounds how many fetches run at once and keeps seats free for users who have few: a user gets another seat only while
+// more are free than the user has. So of 2n seats the first user gets at most n, the next half of the rest, and so on. Of the
+// waiting users, the one with the fewest seats is served next.
 type seats struct {
 	mu    sync.Mutex
 	free  int

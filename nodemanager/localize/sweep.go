@@ -123,7 +123,8 @@ func (s *search) cache(dir string, depth int) {
 	})
 }
 
-// putAside makes way for what will have the name, at once and however much it is.
+// putAside renames a directory out of the way, which takes no time however
+// large it is.
 func (s *search) putAside(at string) {
 	s.asides++
 	to := filepath.Join(s.local, s.prefix+"."+strconv.Itoa(s.asides))

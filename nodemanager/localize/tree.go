@@ -174,7 +174,7 @@ func (t *tree) make(name string, dir bool, create func() error) error {
 	return create()
 }
 
-// finish refuses symbolic links that lead out by way of others. Those that lead nowhere stay.
+// finish refuses symbolic links that lead out of the tree by way of others. Links to nothing stay.
 func (t *tree) finish() error {
 	if t.outside {
 		return nil

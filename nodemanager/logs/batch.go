@@ -16,8 +16,8 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// batch is one collection: one file on the file system, which is begun with the
-// first log file that there is.
+// batch is one upload: one file on the file system, created when the first log
+// file is found.
 type batch struct {
 	a     *Application
 	ctx   context.Context
@@ -42,8 +42,8 @@ type took struct {
 	file      view.LogFile
 }
 
-// container collects what a container has in all log directories. Only what is
-// wrong with the file that is written is an error.
+// container uploads a container's log files from all log directories. It
+// returns an error only if the uploaded file cannot be written.
 func (b *batch) container(c Container) error {
 	var there []view.LogFile
 	for _, logDir := range slices.Sorted(slices.Values(b.a.u.cfg.Dirs())) {
@@ -66,7 +66,7 @@ func (b *batch) container(c Container) error {
 	return nil
 }
 
-// miss notes what is not collected though it should be.
+// miss records a log that should have been uploaded and was not.
 func (b *batch) miss(c Container, what string, err error) {
 	b.warn(c, what, err)
 	if b.missing++; b.missed == nil {
@@ -230,7 +230,7 @@ func removeFile(t took) error {
 	return dir.Remove(t.file.Name)
 }
 
-// err is what was not collected.
+// err reports the logs that were not uploaded, nil if there are none.
 func (b *batch) err() error {
 	switch b.missing {
 	case 0:

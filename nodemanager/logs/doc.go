@@ -1,6 +1,6 @@
-// Package logs is what becomes of containers' log files: they are shown while
-// they are there (Files), collected onto a file system where log aggregation is
-// on (Uploader), and deleted after a while where it is off (Deleter).
+// Package logs handles containers' log files: it lists and opens them while
+// they exist (Files), uploads them to a file system where log aggregation is on
+// (Uploader), and deletes them after a while where it is off (Deleter).
 //
 // The files lie in <log directory>/<application>/<container>, spread over all log
 // directories. Containers write them, so nothing there is trusted: directories

@@ -14,8 +14,8 @@ import (
 	"github.com/heddle-project/heddle/internal/filesystem"
 )
 
-// The modes of what is left on the file system: users can have directories of
-// their own, and see nothing of each other's.
+// The modes of directories on the remote file system: each user can have a
+// directory and cannot read those of others.
 const (
 	rootMode   = 0o777 | fs.ModeSticky
 	aboveMode  = 0o755 // of what is missing above the root

@@ -81,12 +81,12 @@ type Application struct {
 	App
 	u      *Uploader
 	wishes *wishes
-	err    error // of the wishes
+	err    error // in reading the wishes
 	seen   map[yarn.ContainerID]seen
 }
 
-// Open begins with an application. What is wrong about its wishes is what
-// Prepare and Upload fail with.
+// Open prepares the collection of an application's logs. If its
+// LogAggregationContext is wrong, Prepare and Upload fail with that error.
 func (u *Uploader) Open(app App) *Application {
 	a := &Application{App: app, u: u, seen: map[yarn.ContainerID]seen{}}
 	var odd error
@@ -105,8 +105,9 @@ func (a *Application) Every() time.Duration {
 	return a.u.cfg.Roll
 }
 
-// Prepare creates the application's directory, so that a file system that is
-// not there shows before the logs are. Upload does the same if it has to.
+// Prepare creates the application's directory, so that an unreachable file
+// system shows before there are logs to upload. Upload creates it too if it is
+// missing.
 func (a *Application) Prepare(ctx context.Context) error {
 	if a.err != nil {
 		return a.err
@@ -176,7 +177,7 @@ func (a *Application) report(text string, ok, final bool) {
 
 func (u *Uploader) now() string { return javaTime(time.UnixMilli(u.cfg.Clock.Now().Wall)) }
 
-// upload returns what can be said about it.
+// upload does the work of Upload and returns the text for the report.
 func (a *Application) upload(ctx context.Context, containers []Container, final bool) (string, error) {
 	if a.err != nil {
 		return "", a.err

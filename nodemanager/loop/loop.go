@@ -1,7 +1,6 @@
-// Package loop is the single writer around the NodeManager's engine. One goroutine applies commands; another, behind it,
-// makes the records among the effects durable, all that have gathered in one go, and then carries the other effects out in
-// order. So nobody sees a reply, a view or a process that the next life would not know of, and the engine never waits for
-// the disk.
+// Package loop runs the NodeManager's engine. One goroutine applies commands to it. A second goroutine makes the records among
+// the resulting effects durable, all that have gathered in one commit, and then carries out the other effects in order. So no
+// reply, view or process exists that a restarted daemon would not know of, and the engine never waits for the disk.
 package loop
 
 import (
@@ -33,7 +32,7 @@ const maxBehind = 1 << 16
 // ErrClosed is the answer to whatever comes after the end.
 var ErrClosed = errors.New("the NodeManager is stopping")
 
-// Store makes changes durable, all or none; without any it looks whether it could. *store.Store is one.
+// Store makes changes durable, all or none. Called without changes, it checks whether it could. *store.Store is one.
 type Store interface{ Commit([]state.Op) error }
 
 // Config is what a Loop needs.
@@ -44,10 +43,10 @@ type Config struct {
 	Do     func(engine.Effect) // carries an effect out, except replies, saves and views; must not block
 	Log    *slog.Logger
 	Fatal  func(error) // the store is lost: the process must end
-	// Away is told when the store keeps nothing (state.ErrAway), with the reason whenever that is another one, and nil when it
-	// does again. Nothing is carried out and nobody is answered meanwhile.
+	// Away is called when the store cannot keep records (state.ErrAway): once for each new reason, and with nil when it can again.
+	// Until then no effect is carried out and no call is answered.
 	Away func(error)
-	// Ended is told of each container whose end readers see from then on; nil is not told. It must not block.
+	// Ended, if set, is called for each container whose end has become visible to readers. It must not block.
 	Ended func(*engine.View)
 }
 
@@ -80,8 +79,9 @@ func New(cfg Config) *Loop {
 	return l
 }
 
-// Post hands a command in. It waits while the mailbox is full, but not with an engine.Keep: those come from where nobody may
-// wait, such as an answer's function, and are few for each of the commands that do wait. After the end it does nothing.
+// Post hands a command in. It waits while the mailbox is full, except for an engine.Keep: those are posted where waiting is not
+// allowed, such as in a reply's function, and there are few of them for each command that does wait. After the end it does
+// nothing.
 func (l *Loop) Post(c engine.Command) {
 	_, urgent := c.(engine.Keep)
 	l.mu.Lock()
@@ -224,8 +224,8 @@ func (l *Loop) remind(ctx context.Context) {
 	}
 }
 
-// carry is the other goroutine. Once records could not be kept nothing is carried out any more: what comes later relies on
-// them.
+// carry is the second goroutine. Once a commit has failed for good it carries out nothing more, because later effects rely on
+// the lost records.
 func (l *Loop) carry(ctx context.Context) {
 	var fx []engine.Effect
 	lost := false
@@ -301,7 +301,7 @@ func (l *Loop) await(ctx context.Context, ops []state.Op, err error) error {
 	return err
 }
 
-// pause tells whether there is another try.
+// pause waits for the next try; it returns false if ctx ends first.
 func pause(ctx context.Context) bool {
 	timer := time.NewTimer(awayPause)
 	defer timer.Stop()

@@ -21,8 +21,8 @@ type Excess struct {
 	kind string
 }
 
-// Over tells whether the use is more than allowed: more than twice the limit at once, or more than the limit by processes
-// older than one cycle. Virtual memory is looked at first.
+// Over tells whether the container exceeds a limit: its use is more than twice the limit, or processes older than one cycle use
+// more than the limit. Virtual memory is checked first.
 func (l Limits) Over(u Usage) (Excess, bool) {
 	if l.CheckVirtual && over(u.Virtual, u.AgedVirtual, l.Virtual) {
 		return Excess{yarn.ExitKilledExceededVMem, u.Virtual - l.Virtual, "VIRTUAL"}, true

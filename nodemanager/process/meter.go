@@ -28,8 +28,8 @@ type seen struct {
 // NewMeter follows the tree of the process.
 func NewMeter(pid int) *Meter { return &Meter{pid: pid} }
 
-// Usage is what a container's processes use at one moment. Aged is what those use that the meter saw in its last cycle too:
-// a process that has just been forked counts the memory of its parent until it begins a program of its own.
+// Usage is what a container's processes use at one moment. The Aged fields count only processes that the meter also saw in its
+// last cycle: a process that was just forked shows its parent's memory until it starts its own program.
 type Usage struct {
 	Physical, Virtual         int64 // bytes
 	AgedPhysical, AgedVirtual int64
@@ -38,8 +38,8 @@ type Usage struct {
 	Tree                      []Info
 }
 
-// Sample measures. now is a clock that never goes back. It is false once the root process has ended, be its id in use again
-// or not.
+// Sample measures the container. now must come from a monotonic clock. It returns false once the root process has ended, even
+// if another process has its id by then.
 func (m *Meter) Sample(t *Table, now time.Duration) (Usage, bool) {
 	tree := t.Tree(m.pid)
 	if len(tree) == 0 || m.start != 0 && tree[0].Start != m.start {

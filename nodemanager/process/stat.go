@@ -16,7 +16,7 @@ import (
 // Root is where a proc file system is mounted.
 type Root string
 
-// Linux is where it is on every Linux.
+// Linux is the usual mount point.
 const Linux Root = "/proc"
 
 // Jiffy is the unit in which the kernel tells processor time (USER_HZ is 100 wherever Go runs on Linux).

@@ -90,8 +90,9 @@ func (t *Table) All() []Info {
 
 func byID(a, b Info) int { return a.PID - b.PID }
 
-// Tree is the process, which must live, and what belongs to it: its descendants, and all of its session and of the sessions
-// that these lead, even if their parents have ended. It is empty when the process is not there. Sorted by id, it first.
+// Tree lists the process and everything that belongs to it: its descendants, and all processes of its session and of the
+// sessions that these lead, even if their parents have ended. The process comes first, the others sorted by id. It is empty if
+// the process is not in the table.
 func (t *Table) Tree(pid int) []Info {
 	if p, ok := t.infos[pid]; !ok || p.Dead() {
 		return nil

@@ -11,16 +11,16 @@ import (
 	"github.com/heddle-project/heddle/nodemanager/process"
 )
 
-// How often a container of a former life is looked at while it lives, and while its exit code is awaited.
+// How often a container of an earlier life of the daemon is checked while it runs, and while its exit code is awaited.
 const (
 	watchPause = 500 * time.Millisecond
 	exitPause  = 20 * time.Millisecond
 )
 
-// Attach finds a container that an earlier life of the daemon started, by ID, PrivateDir and, if they are known,
-// WorkDir and LogDir. It has ended when its scripts
-// have left its exit code, which may have been long ago, or when its process is gone and no exit code has come for
-// Config.ExitFileWait: that is exit code 154. When ctx ends, so does the watching, and Done is never closed.
+// Attach finds a container that an earlier life of the daemon started, by ID, PrivateDir and, if they are known, WorkDir and
+// LogDir. The container has ended once its scripts have written its exit code, possibly long ago, or once its process is gone
+// and no exit code has appeared for Config.ExitFileWait: the exit code is then 154. When ctx ends, the watching ends too and
+// Done is never closed.
 func (l *Launcher) Attach(ctx context.Context, c *Container) *Process {
 	w := &watch{p: l.process(c)}
 	if !w.look() {
@@ -60,7 +60,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// look tells whether the container has ended, after having said so.
+// look tells whether the container has ended. If so, it has recorded the exit.
 func (w *watch) look() bool {
 	lives := w.lives()
 	// What was alive before the file was looked for cannot have left it earlier.

@@ -43,7 +43,7 @@ func (p *Process) explain(code int32) Exit {
 	return e
 }
 
-// complaints are the ends of what the script and the command have written about errors.
+// complaints are the ends of the error output of the scripts and of the command.
 func (p *Process) complaints() string {
 	var b strings.Builder
 	limit := p.l.cfg.StderrTail

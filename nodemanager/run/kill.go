@@ -36,9 +36,9 @@ func (p *Process) Signal(ctx context.Context, signal syscall.Signal) error {
 	return nil
 }
 
-// Kill ends the container's processes with SIGTERM and, after Config.KillDelay, SIGKILL, and returns when they are gone and
-// Done is closed. Of a container that has ended it removes what that has left behind. When ctx ends, nothing is waited for
-// any more. The error says what could not be ended.
+// Kill ends the container's processes with SIGTERM and, after Config.KillDelay, SIGKILL. It returns when they are gone and Done
+// is closed. If the container has already ended, Kill ends the processes it left behind. When ctx ends, Kill stops waiting. The
+// error says which processes could not be ended.
 //
 // Processes are the container's if they descend from it, are in its session or one that began in it, or bear its mark in
 // their environment or its brand among their limits. Apache's NodeManager signals one process group only, and what has left

@@ -11,9 +11,9 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Cleanup removes what nobody needs once a container has ended: the launch script and the credentials in its working
-// directory, as Apache's NodeManager does, and the daemon's private directory about it. The rest of the working directory
-// and the logs stay. After it the container cannot be attached to any more.
+// Cleanup removes what is of no use once a container has ended: the launch script and the credentials in its working directory,
+// as Apache's NodeManager does, and the daemon's private directory for it. The rest of the working directory and the logs stay.
+// The container cannot be attached to afterwards.
 func (l *Launcher) Cleanup(c *Container) error {
 	return errors.Join(
 		RemoveTree(filepath.Join(c.WorkDir, launchScript)),

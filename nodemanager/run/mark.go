@@ -21,27 +21,28 @@ const (
 	placeMark = "HADOOP_TOKEN_FILE_LOCATION"
 )
 
-// A brand is a number that a container's processes have for a limit which means nothing to them: the microseconds that they
-// may run on end under a real-time policy, more than a hundred thousand years. A process can give itself another parent,
-// session, directory and environment, but hands its limits on to whatever it starts, and nobody can raise a hard limit again
-// without CAP_SYS_RESOURCE. So what daemons do to be on their own does not hide them.
+// A brand is a number by which a container's processes are recognized. It is set as a resource limit that has no practical
+// effect: the microseconds that a process may run without a break under a real-time policy, more than a hundred thousand years.
+// A process can change its parent, session, directory and environment, but its children inherit its limits, and a hard limit
+// cannot be raised without CAP_SYS_RESOURCE. So a process that makes itself a daemon is still found.
 type brand uint64
 
-// brandBase keeps brands apart from limits that somebody may mean.
+// brandBase keeps brands apart from limits that an administrator may have set.
 const brandBase = 1 << 62
 
-// brandOf is that of a container: another one for each private directory, and the same in the daemon's next life.
+// brandOf is a container's brand. It depends only on the private directory, so that it is the same after a restart of the
+// daemon.
 func brandOf(privateDir string) brand {
 	h := fnv.New64a()
 	h.Write([]byte(privateDir))
 	return brand(brandBase | h.Sum64()>>2)
 }
 
-// brandLimit bounds the trial of the program that sets limits.
+// brandLimit bounds the trial run of the program that sets limits.
 const brandLimit = 10 * time.Second
 
-// findBrander finds the program that sets limits. There is none to use if the daemon cannot set this one, or if a trial
-// fails: no container must fail for it.
+// findBrander finds the program that sets limits. It returns "" if the daemon cannot set this limit or a trial run fails, so
+// that no container fails because of it.
 func (l *Launcher) findBrander() string {
 	var own unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_RTTIME, &own); err != nil || own.Max != unix.RLIM_INFINITY {

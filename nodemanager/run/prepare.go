@@ -80,7 +80,7 @@ func (l *Launcher) makeDirs(c *Container) error {
 		l.makeDir(c.PrivateDir, 0o777&^l.cfg.Umask))
 }
 
-// tolerate logs what keeps a directory from being used that others can stand in for.
+// tolerate logs why a directory cannot be used when others can take its place.
 func (l *Launcher) tolerate(c *Container, err error) {
 	if err != nil {
 		l.cfg.Log.Warn("a directory of the container cannot be used", "container", c.ID, "error", err)

@@ -8,9 +8,9 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// cache keeps the indexes that were used last, as many as fit into a number of
-// bytes. An entry is good as long as the output is the same file (identity): the
-// user compares, and drops what is not.
+// cache keeps the most recently used indexes, up to a number of bytes. An entry
+// is valid while the output is still the same file (identity); the user of the
+// cache compares, and drops entries that are not.
 type cache struct {
 	mu    sync.Mutex
 	limit int64
@@ -32,11 +32,12 @@ type index struct {
 	table table
 }
 
-// entryOverhead is what an entry takes beyond its table and name, about.
+// entryOverhead is roughly what an entry takes beyond its table and name, in
+// bytes.
 const entryOverhead = 300
 
-// keepFraction of the limit is the largest that one index may take. What is
-// larger is read anew each time, so that no index empties the cache.
+// keepFraction: an index larger than the limit divided by keepFraction is not
+// cached but read each time, so that no single index empties the cache.
 const keepFraction = 32
 
 func newCache(limit int64) *cache {
@@ -60,7 +61,7 @@ func (c *cache) get(k indexKey) *index {
 }
 
 func (c *cache) put(i *index) {
-	i.key.attempt = strings.Clone(i.key.attempt) // it is part of a whole URL
+	i.key.attempt = strings.Clone(i.key.attempt) // otherwise the cache would keep the whole URL in memory
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.remove(c.byKey[i.key])

@@ -12,9 +12,9 @@
 // and where their directories are is decided elsewhere; whoever keeps the
 // daemon's store keeps the jobs too (Config.Save).
 //
-// Whoever may ask: a request is signed with the key of its job, which only the
-// job's own tasks have. Everything else about a request is hostile, and so is
-// what lies below a user's directories: no symbolic link is followed there.
+// Who may ask: a request is signed with the key of its job, which only the
+// job's own tasks have. Everything else in a request is untrusted, and so are
+// the files in a user's directories: no symbolic link is followed there.
 //
 // What one request may take is bounded whatever it asks for: one buffer, a list
 // of at most MaxMaps places, and a few open files. Partitions that do not fit

@@ -18,14 +18,15 @@ const (
 	maxHead = 9 + maxAttempt + 9 + 9 + 5
 )
 
-// fetch is one request in service. Fetches are used again, with their memory.
+// fetch is one request in service. Fetches are pooled together with their
+// buffers.
 type fetch struct {
 	server *Server
 	job    *job
 	reduce int32
 	outputs
-	buf  []byte // what is to be sent next
-	rest []part // what is to be sent after it
+	buf  []byte // sent first
+	rest []part // sent after buf
 	held int    // files open in rest
 	head []byte
 }
@@ -63,8 +64,8 @@ func (f *fetch) release(p *part) {
 	}
 }
 
-// prepare finds and checks all that is asked for and tells how long the body is.
-// What fits into the buffer is already there afterwards.
+// prepare finds and checks all outputs that are asked for and returns the
+// length of the body. It already reads into the buffer what fits.
 func (f *fetch) prepare(j *job, q query) (length int64, err error) {
 	owner, err := f.server.cfg.Owner(j.User)
 	if err != nil {
@@ -88,8 +89,8 @@ func (f *fetch) prepare(j *job, q query) (length int64, err error) {
 	return length, nil
 }
 
-// keep takes a checked partition, whose file is open, into the buffer or else
-// into the list of what is to be sent later.
+// keep reads a checked partition, whose file is open, into the buffer. If it
+// does not fit, it is put into the list of partitions to send later.
 func (f *fetch) keep(p part) error {
 	if len(f.rest) == 0 && int64(len(f.buf)+len(f.head))+p.rec.part <= bufferSize {
 		defer p.file.close()
@@ -105,7 +106,7 @@ func (f *fetch) keep(p part) error {
 	return nil
 }
 
-// fill appends a partition to the buffer, in which there is room for it.
+// fill appends a partition to the buffer, which must have room for it.
 func (f *fetch) fill(p part) error {
 	n := len(f.buf)
 	f.buf = f.buf[:n+int(p.rec.part)]
@@ -115,8 +116,9 @@ func (f *fetch) fill(p part) error {
 	return nil
 }
 
-// headOf is the header that goes before a partition: whose it is, how long it is
-// as sent and when decompressed, and which one. It is good until the next call.
+// headOf is the header that precedes a partition: the map attempt, the
+// partition's length as sent and when decompressed, and its number. It is valid
+// until the next call.
 func (f *fetch) headOf(p part) []byte {
 	b := token.AppendText(f.head[:0], p.attempt)
 	b = token.AppendVInt(b, p.rec.part)
@@ -125,7 +127,7 @@ func (f *fetch) headOf(p part) []byte {
 	return f.head
 }
 
-// locate finds the partition of a map output. The file is open afterwards.
+// locate finds the partition of a map output and leaves its file open.
 func (f *fetch) locate(attempt string) (part, error) {
 	key := indexKey{f.job.App, attempt}
 	if known := f.server.indexes.get(key); known != nil {
@@ -146,7 +148,7 @@ func (f *fetch) locate(attempt string) (part, error) {
 	return part{attempt: attempt, rec: rec, file: data}, nil
 }
 
-// located opens an output whose index is cached, if that is still so.
+// located opens an output whose index is cached, if it is still the same file.
 func (f *fetch) located(known *index, attempt string) (part, bool) {
 	rec, err := known.table.record(f.reduce)
 	if err != nil {

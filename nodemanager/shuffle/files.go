@@ -8,22 +8,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The files of a map output: usercache/U/appcache/A/output/ATTEMPT/ in some
-// local directory, which need not be the same one for both.
+// The two files of a map output, in usercache/U/appcache/A/output/ATTEMPT/ of a
+// local directory; each may be in a different local directory.
 const (
 	dataFile  = "file.out"
 	indexFile = "file.out.index"
 )
 
-// Directories are only passed through. No step below a local directory may be a
-// symbolic link, for users can put links there.
+// Flags for directories on the way and for the files. No part of a path below a
+// local directory may be a symbolic link, because users can create links there.
 const (
 	passDir  = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
 	stepDir  = passDir | unix.O_NOFOLLOW
 	readFile = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC // a FIFO must not block
 )
 
-// identity tells whether a file is still the one that it was.
+// identity tells whether a path still names the same, unchanged file.
 type identity struct {
 	device, inode uint64
 	size          int64
@@ -136,8 +136,9 @@ func (o *outputs) find(attempt, name string) (file, error) {
 	return file{}, failed
 }
 
-// open opens a file of an attempt in one local directory. It is a regular file
-// and belongs to whom the application's files have to belong to.
+// open opens a file of an attempt in one local directory. It fails unless that
+// is a regular file owned by the user that the application's files must belong
+// to.
 func (o *outputs) open(dir int, attempt, name string) (file, error) {
 	fd, err := o.enter(dir, attempt, name)
 	if err != nil {

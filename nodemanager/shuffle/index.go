@@ -98,7 +98,7 @@ func readIndex(r io.ReaderAt, size int64, partition int32, keep int64) (rec reco
 	return rec, t, nil
 }
 
-// readFull fills b from where it is told, or fails.
+// readFull fills b from offset at, or fails.
 func readFull(r io.ReaderAt, b []byte, at int64) error {
 	n, err := r.ReadAt(b, at)
 	if n == len(b) {

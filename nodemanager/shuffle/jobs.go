@@ -19,8 +19,8 @@ const (
 	maxUser        = 255 // bytes, as of a file's name
 )
 
-// Job is what has to outlive the process for an application's outputs to be
-// served on: see Config.Save.
+// Job is what has to be kept across a restart so that an application's outputs
+// are still served: see Config.Save.
 type Job struct {
 	App   yarn.ApplicationID
 	User  string // whose directories hold the outputs
@@ -96,9 +96,8 @@ func (s *Server) InitApplication(app yarn.ApplicationID, user string, serviceDat
 	return nil
 }
 
-// StopApplication ends the service for an application, of which nothing may be
-// known, and forgets what was cached and saved of it. Transfers that have begun
-// go on.
+// StopApplication stops serving an application, known or not, and drops what
+// was cached and saved of it. Transfers that have begun go on.
 func (s *Server) StopApplication(app yarn.ApplicationID) error {
 	s.jobs.saving.Lock()
 	defer s.jobs.saving.Unlock()
@@ -115,7 +114,7 @@ func (s *Server) StopApplication(app yarn.ApplicationID) error {
 	return nil
 }
 
-// Restore takes back jobs that were saved in an earlier life. Those that cannot
+// Restore takes back jobs that were saved before a restart. Those that cannot
 // be read are left out and named in the error.
 func (s *Server) Restore(saved []Job) error {
 	var failed []error

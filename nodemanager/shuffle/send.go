@@ -16,8 +16,8 @@ const stretch = 1 << 20
 
 var errChanged = errors.New(dataFile + " has changed since it was checked")
 
-// sender writes the body of an answer. Each write has a deadline of its own, so
-// that a reducer may take long for much, but not for nothing.
+// sender writes the body of an answer. Each write has its own deadline, so that
+// a reducer may take long for a large answer but may not stall.
 type sender struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -48,7 +48,7 @@ func (f *fetch) send(w http.ResponseWriter) error {
 	return nil
 }
 
-// flush empties the buffer and sees to it that all so far is on its way.
+// flush writes the buffer and flushes the connection.
 func (f *fetch) flush(out *sender) error {
 	err := out.write(f.buf)
 	f.server.bytes.Add(uint64(len(f.buf)))
@@ -131,7 +131,7 @@ func (f *fetch) sendFile(out *sender, p *part) error {
 }
 
 // advice tells the kernel which part of a file will be read, and which will not
-// any more. That it may fail matters to nobody.
+// be read again. Errors are ignored: it is only advice.
 type advice struct {
 	fd        int
 	next, end int64 // not yet advised

@@ -68,9 +68,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		"query", r.URL.RawQuery[:min(len(r.URL.RawQuery), maxLogged)], "error", err)
 }
 
-// severity is how loud a failed request is logged. Outputs that are missing,
-// corrupt or change cost a job its time; what strangers send, and reducers that
-// hang up, are of no concern.
+// severity is the log level of a failed request. Missing, corrupt or changed
+// outputs delay a job; requests without a valid signature and reducers that
+// hang up do not matter to the operator.
 func severity(err error, no refusal) slog.Level {
 	switch {
 	case no.status == http.StatusUnauthorized, no.status == http.StatusTooManyRequests:
@@ -120,7 +120,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	return f.send(w)
 }
 
-// admit tells what is asked for, and that somebody asks who may.
+// admit reads what is asked for and checks that the caller may have it.
 func (s *Server) admit(r *http.Request) (*job, query, string, error) {
 	fail := func(err error) (*job, query, string, error) { return nil, query{}, "", err }
 	switch {
@@ -150,8 +150,8 @@ func (s *Server) admit(r *http.Request) (*job, query, string, error) {
 	return j, q, replyHash, nil
 }
 
-// enter takes a place among the requests in service, of which there are only so
-// many for all jobs and for each.
+// enter counts a request as in service. It returns false if there are too many
+// of all jobs or of this one.
 func (s *Server) enter(j *job) bool {
 	all, own := s.inFlight.Add(1), j.inFlight.Add(1)
 	if all > MaxRequests || own > MaxRequestsPerJob {
@@ -166,8 +166,8 @@ func (s *Server) leave(j *job) {
 	j.inFlight.Add(-1)
 }
 
-// identify sets what every answer bears, in Apache's spelling, and keeps net/http
-// from adding headers of its own.
+// identify sets the headers that every answer has, in Apache's spelling, and
+// keeps net/http from adding its own.
 func (s *Server) identify(h http.Header) {
 	h["name"] = nameHeader
 	h["version"] = versionHeader
@@ -175,8 +175,8 @@ func (s *Server) identify(h http.Header) {
 	h["Content-Type"] = nil
 }
 
-// refuse answers with a reason and closes the connection. What may still come of
-// the request is not waited for.
+// refuse answers with a reason and closes the connection without waiting for
+// the rest of the request.
 func (s *Server) refuse(w http.ResponseWriter, no refusal) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now())
 	h := w.Header()
@@ -188,5 +188,5 @@ func (s *Server) refuse(w http.ResponseWriter, no refusal) {
 		h["Retry-After"] = []string{retryAfter}
 	}
 	w.WriteHeader(no.status)
-	_, _ = io.WriteString(w, no.reason) // who does not read it is gone
+	_, _ = io.WriteString(w, no.reason) // on an error the peer is gone
 }

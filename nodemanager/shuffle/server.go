@@ -30,7 +30,7 @@ const (
 	DefaultWriteTimeout     = 3 * time.Minute // as long as a stock reducer waits for a byte
 
 	MaxHeader         = 32 << 10         // bytes of a request with its line; Apache's takes a line of 4 KiB
-	MaxRequests       = 1024             // in service at a time; who comes then is told to come back
+	MaxRequests       = 1024             // in service at a time; further ones are told to retry later
 	MaxRequestsPerJob = MaxRequests / 2  // so that one job cannot keep out the others
 	requestTimeout    = 30 * time.Second // from the first byte of a request to the end of its header
 	stopGrace         = 2 * time.Second  // for requests that hang on a disk after their connections are closed
@@ -49,7 +49,7 @@ type Config struct {
 	LocalDirs func() []string
 
 	MaxConnections   int           // mapreduce.shuffle.max.connections; 0 is half of the files that the process may open
-	KeepAlive        bool          // mapreduce.shuffle.connection-keep-alive.enable: also for who does not ask for it
+	KeepAlive        bool          // mapreduce.shuffle.connection-keep-alive.enable: even if the client does not ask for it
 	KeepAliveTimeout time.Duration // mapreduce.shuffle.connection-keep-alive.timeout; 0 is 5 s
 	OpenFiles        int           // mapreduce.shuffle.max.session-open-files: what one request keeps open; 0 is 3
 	IndexCache       int64         // mapreduce.reduce.shuffle.indexcache.mb, in bytes; 0 is 10 MiB
@@ -82,7 +82,7 @@ type Stats struct {
 	Bytes       uint64 // of partitions and the headers between them, as sent
 	OK          uint64 // requests answered to the end
 	Failed      uint64 // requests of reducers that could not be answered, or not to the end
-	Refused     uint64 // requests of nobody that may ask, and those turned away in a crowd
+	Refused     uint64 // requests without a valid signature, and those refused because there are too many
 }
 
 // Server is the service. Its methods may be called concurrently.
@@ -162,8 +162,9 @@ func orDefault[T int | int64 | time.Duration](v, standard T) T {
 	return standard
 }
 
-// connectionLimit leaves the rest of the daemon the files that it needs, also
-// where the number of connections is not limited.
+// connectionLimit is the limit of connections. It leaves enough file
+// descriptors for the rest of the daemon, even where connections are not
+// limited by the configuration.
 func connectionLimit(configured int) int64 {
 	var files unix.Rlimit
 	half := int64(1 << 16)
@@ -193,11 +194,12 @@ func (s *Server) server() *http.Server {
 	}
 }
 
-// crowded marks, in the context of a connection, that it is one too many.
+// crowded marks the context of a connection above the limit.
 type crowded struct{}
 
-// accepted counts a connection. One above the limit is served all the same, to
-// be told so when it asks, up to a second limit.
+// accepted counts a connection. Up to overflow connections above the limit are
+// served so that their requests can be refused with a reply; further ones are
+// closed at once.
 func (s *Server) accepted(ctx context.Context, c net.Conn) context.Context {
 	s.open.Add(1)
 	n := s.connections.Add(1)

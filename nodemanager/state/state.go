@@ -1,6 +1,6 @@
-// Package state is what a NodeManager keeps for its next life: containers, applications, the contents of the cache, and
-// what other parts keep under names of their own (keys of tokens, jobs of the shuffle). It is shared by the engine, which
-// decides what to keep, and the store, which keeps it.
+// Package state describes what a NodeManager keeps in its recovery store across a restart: containers, applications, the
+// localized resources in the cache, and what other parts of the daemon store under their own names (token keys, shuffle jobs).
+// The engine decides what to keep; the store keeps it.
 package state
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// ErrAway is what a store wraps when it has kept nothing, and may keep the same a while later.
+// ErrAway is wrapped by a store's error when nothing was written but the same write may succeed later.
 var ErrAway = errors.New("the recovery store keeps nothing for now")
 
 // Container is a container that the node has accepted.
@@ -32,8 +32,8 @@ type Container struct {
 	Text      string
 }
 
-// Ended is a container that has ended, and that the ResourceManager knows of: what collecting its application's logs will
-// depend on.
+// Ended is a container that has ended and whose end the ResourceManager knows. Log aggregation needs it to decide which logs to
+// collect.
 type Ended struct {
 	ID     yarn.ContainerID
 	Master bool
@@ -65,8 +65,8 @@ type Resource struct {
 // Op is one change of what is kept. The set is closed.
 type Op interface{ op() }
 
-// The changes. Putting replaces what has the same identity; dropping what is not there is no error. With an application
-// its ended containers are dropped.
+// The changes. A put replaces the record with the same identity; dropping a record that is not there is no error. Dropping an
+// application also drops its ended containers.
 type (
 	PutContainer    struct{ Container Container }
 	DropContainer   struct{ ID yarn.ContainerID }

@@ -29,7 +29,7 @@ type Store struct {
 	odd  []string
 }
 
-// Odd is what was odd about the file when it was opened, and no damage.
+// Odd lists what was unusual about the file when it was opened, damage apart.
 func (s *Store) Odd() []string { return s.odd }
 
 // Open opens the file in dir, making both if need be. It fails when another process uses the file, when it is no store or a
@@ -60,8 +60,8 @@ func Repair(dir string, now time.Time) (*sealed.Report, error) {
 	return sealed.Repair(filepath.Join(dir, File), options(), now)
 }
 
-// makeRoom keeps the reserve. Where there is none to be had, or the file system does not know of such, records go as far as
-// they go.
+// makeRoom keeps the reserve. If there is no room for it, or the file system cannot reserve any, records are written as long as
+// possible.
 func (s *Store) makeRoom() {
 	var used int64
 	err := s.file.View(func(tx *sealed.Tx) error {
@@ -76,7 +76,7 @@ func (s *Store) makeRoom() {
 	}
 }
 
-// Close lets the file go.
+// Close closes the file.
 func (s *Store) Close() error { return s.file.Close() }
 
 // Commit makes all changes durable, or none of them. Without any it only looks whether the file is still there. After an error

@@ -6,9 +6,9 @@ type Rate struct {
 	Average float64 // milliseconds
 }
 
-// Metrics count what a node does; the names are those of Hadoop's
-// NodeManagerMetrics. What is not said to be now is counted since the start.
-// Memory is in MiB.
+// Metrics are the node's counters and gauges, named as in Hadoop's
+// NodeManagerMetrics. A field marked "now" is the current value; the others
+// count since the daemon started. Memory is in MiB.
 type Metrics struct {
 	Launched, Completed, Failed, Killed int64 // containers
 	Initializing, Running               int64 // containers, now: localizing or about to run; with a process
@@ -31,6 +31,6 @@ type Metrics struct {
 	NodeCPU                       float64
 	MonitorTime                   int64 // of the last look at all containers, milliseconds
 	ShuffleBytes                  int64
-	ShuffleOK, ShuffleFailed      int64 // answers
+	ShuffleOK, ShuffleFailed      int64 // requests answered
 	ShuffleConnections            int64 // now
 }

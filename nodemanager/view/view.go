@@ -1,6 +1,6 @@
-// Package view is what readers of a node get: values that never change after
-// they were handed out. Whoever runs the node fills them; the web port shows
-// them. Nothing here can change the node.
+// Package view holds the values that the node shows to readers such as the web
+// server. They never change once handed out, and nothing here can change the
+// node.
 package view
 
 import "github.com/heddle-project/heddle/yarn"
@@ -12,13 +12,13 @@ type Node struct {
 
 	Healthy bool
 	Report  string // why not, or what is wrong though it is healthy
-	Checked int64  // when that was found out, milliseconds since 1970
+	Checked int64  // when the health was last checked, milliseconds since 1970
 
 	Offered       yarn.Resource // what containers can have in all
 	Types         yarn.ResourceTypes
 	VirtualMB     int64  // virtual memory that all containers together can have
-	PhysicalCheck bool   // containers over their physical memory are ended
-	VirtualCheck  bool   // likewise virtual
+	PhysicalCheck bool   // containers that exceed their physical memory are killed
+	VirtualCheck  bool   // likewise for virtual memory
 	Recovery      string // the recovery directory; "" if nothing is kept for a restart
 }
 

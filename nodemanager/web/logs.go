@@ -65,7 +65,8 @@ func (s *server) open(r *http.Request, id yarn.ContainerID, name string) (*logs.
 	return f, refusal(err)
 }
 
-// refusal says to the caller what is his mistake.
+// refusal turns an error that is the caller's mistake into the answer that says
+// so.
 func refusal(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

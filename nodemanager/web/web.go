@@ -64,7 +64,7 @@ type Config struct {
 	LogService   string // yarn.log.server.web-service.url, where programs do
 }
 
-// server answers.
+// server answers the requests of the port.
 type server struct {
 	Config
 	drawer

@@ -1,6 +1,6 @@
-// Package convert turns protocol messages into the vocabulary of package yarn
-// and back, once, at the edge. What it takes in is hostile: texts and numbers
-// are checked for shape here, for sense by whoever gets them.
+// Package convert turns protocol messages into the types of package yarn and
+// back, at the edge of the daemon. Input is untrusted: the form of texts and
+// numbers is checked here, their meaning by the callers.
 package convert
 
 import (
@@ -210,8 +210,8 @@ func FinalStatus(p pb.FinalApplicationStatus) yarn.FinalStatus {
 	return yarn.FinalStatus(p)
 }
 
-// attemptStates maps our states to those of reports, in which the saving of an
-// end does not show and the two kinds of saving a start do.
+// attemptStates maps attempt states to those of reports, which have no state
+// for saving an attempt's end and one state for both ways of saving its start.
 var attemptStates = map[yarn.AttemptState]pb.YarnApplicationAttemptState{
 	yarn.AttemptNew:                     pb.YarnApplicationAttemptState_APP_ATTEMPT_NEW,
 	yarn.AttemptSubmitted:               pb.YarnApplicationAttemptState_APP_ATTEMPT_SUBMITTED,

@@ -6,9 +6,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The functions of this file append one field of the given number to a message
-// and return it, byte for byte as the protobuf runtime would. Fields are to be
-// appended in the order of their numbers to equal its whole messages.
+// The functions of this file append one field to a message and return the
+// message. The bytes are those of the protobuf runtime, provided that the
+// fields are appended in the order of their numbers.
 
 // AppendInt appends an int32, int64, bool or enumeration; what is negative takes
 // ten bytes.
@@ -37,14 +37,15 @@ func AppendBytes(dst []byte, num protowire.Number, b []byte) []byte {
 	return protowire.AppendBytes(appendTag(dst, num, protowire.BytesType), b)
 }
 
-// Open begins a message within the message. Shut, with the mark, ends it.
+// Open begins a nested message. Shut ends it and needs the mark that Open
+// returns.
 func Open(dst []byte, num protowire.Number) (_ []byte, mark int) {
 	dst = append(appendTag(dst, num, protowire.BytesType), 0)
 	return dst, len(dst) - 1
 }
 
-// Shut writes the length of the message that Open began. One byte was kept for
-// it; a longer message is moved.
+// Shut writes the length of the message that Open began. Open reserves one byte
+// for it; a message that needs a longer length is moved.
 func Shut(dst []byte, mark int) []byte {
 	size := len(dst) - mark - 1
 	if size <= math.MaxInt8 {

@@ -1,5 +1,5 @@
-// Package field reads and appends the fields of protobuf messages where they lie,
-// for what is too frequent or too exact for generated code: hot requests,
-// identifiers inside tokens. It takes what every protobuf runtime takes, and
-// bounds nothing itself: who walks over a message has bounded its size.
+// Package field reads and appends protobuf fields in place, where generated
+// code is too slow (hot requests) or does not keep the exact bytes (identifiers
+// inside tokens). It accepts what every protobuf runtime accepts. It sets no
+// bounds: its callers bound the size of a message before they read it.
 package field

@@ -15,9 +15,9 @@ const (
 	Fixed32 = uint64(protowire.Fixed32Type)
 )
 
-// Walk goes over the fields of one message without copying. A field of an
-// unexpected wire type has a tag that nobody looks for, and is skipped like an
-// unknown one.
+// Walk goes over the fields of one message without copying. Tag includes the
+// wire type, so a field with an unexpected wire type matches no case of its
+// reader and is skipped like an unknown one.
 type Walk struct {
 	Rest []byte // what lies ahead
 	Tag  uint64 // number and wire type

@@ -9,26 +9,28 @@ import (
 	"time"
 )
 
-// Bounds of a Backlog, and its patience.
+// The default bounds of a Backlog, and when peers count as too slow.
 const (
 	defaultBacklog     = 64 * mib
 	defaultUserBacklog = 32 * mib
 
-	// stalled is after how long without taking anything a peer counts as one that does not read.
+	// stalled: a peer that has taken nothing for this long counts as not reading.
 	stalled = 5 * time.Second
-	// relieve is how often a backlog that is too large is looked through.
+	// relieve is the interval at which connections are checked while a bound is
+	// met.
 	relieve = time.Second
 )
 
-// Backlog bounds the bytes of answers that wait for their peers to read, of
-// all connections of the servers that share it, and of each user's. While a
-// user's bound is met, no answer is built in turn for that user; while the
-// bound of all is met, for nobody who has answers waiting already, and for
-// others until one user's bound more waits. A connection reads no further
-// request then before it has written its own answers. Of the peers that have
-// taken nothing for a while the worst are closed. A peer takes in steps, of
-// keepSize or what the kernel's send buffer makes of it: one that is too slow
-// for a step in that time is closed as well.
+// Backlog bounds the bytes of answers that wait for their peers to read: of
+// each user, and of all connections of the servers that share the Backlog.
+// While a user's bound is met, calls of that user that are answered in turn
+// (InTurn) wait. While the overall bound is met, so do those of every user with
+// unread answers; users without any wait only once another user's bound on top
+// is used up. A connection concerned reads no further request until its own
+// answers are written. Of the peers that have taken nothing for the time
+// stalled, those with the most unread answers are closed. A peer takes bytes in
+// steps of keepSize or of the kernel's send buffer, so one too slow to take a
+// step in that time is closed as well.
 type Backlog struct {
 	perUser, inAll int64
 	log            *slog.Logger
@@ -73,7 +75,7 @@ func (l *Backlog) whenEased(f func()) {
 	l.mu.Unlock()
 }
 
-// full reports whether nothing more should be built for a user.
+// full reports whether answers to this user's calls must wait.
 func (l *Backlog) full(user string) bool {
 	if !l.tight.Load() {
 		return false
@@ -130,7 +132,7 @@ func (l *Backlog) add(c *conn, n int64) {
 	}
 }
 
-// look closes the worst of the peers that take nothing, and comes again while a bound is met.
+// look closes the worst of the peers that take nothing, and schedules itself again while a bound is met.
 func (l *Backlog) look() {
 	l.mu.Lock()
 	worst, held := l.worst(time.Now().Add(-stalled).UnixNano())
@@ -150,9 +152,9 @@ func (l *Backlog) look() {
 	}
 }
 
-// worst are the peers to close so that the bounds are kept: of those that have
-// taken nothing since that moment the ones that hold most, of the users who hold
-// most. Locked.
+// worst are the peers to close so that the bounds are kept, out of those that
+// have taken nothing since that moment: the users with the most unread answers
+// come first, and of a user's peers those with the most. Call it locked.
 func (l *Backlog) worst(since int64) (out []*conn, held int64) {
 	type claim struct {
 		c    *conn

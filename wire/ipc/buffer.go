@@ -8,7 +8,7 @@ import (
 const (
 	bufferSize = 4 << 10  // what a pooled buffer starts with: a heartbeat fits
 	smallSize  = 16 << 10 // larger ones do not go back to where requests of a few bytes get theirs
-	keepSize   = 64 << 10 // larger buffers are left to the collector, and charged to a budget
+	keepSize   = 64 << 10 // larger buffers are left to the garbage collector, and charged to a budget
 )
 
 // buffer is a pooled byte slice. Its owner frees it exactly once.
@@ -49,8 +49,8 @@ func (b *buffer) free() {
 }
 
 // grow makes room for at least one more byte on the way to a total of n. It
-// doubles, so that memory follows what has been received and not what a
-// length field claims, and reports false when the budget is exhausted.
+// doubles the buffer, so that memory grows with what was received and not with
+// what a length field claims. It returns false when the budget is exhausted.
 func (b *buffer) grow(n int, from *budget) bool {
 	if len(b.b) < cap(b.b) {
 		return true

@@ -29,9 +29,8 @@ type Identity struct {
 }
 
 // Call is one request. Its handler answers it once, with Reply or Fail, from
-// any goroutine. Body and everything cut from it belong to the call until it
-// is answered and must not be touched afterwards: the memory is used again.
-// The other fields stay valid.
+// any goroutine. Body, and slices of it, may be used only until the call is
+// answered: the memory is then reused. The other fields stay valid.
 type Call struct {
 	Caller        *Identity
 	ClientID      []byte // 16 bytes from Java clients
@@ -142,13 +141,14 @@ func (c *Call) release() {
 	}
 }
 
-// Forget gives the memory of the request back before the call is answered.
+// Forget releases the memory of the request before the call is answered.
 func (c *Call) Forget() {
 	c.Body = nil
 	c.frame.free()
 	c.frame = nil
 }
 
-// Crowded reports whether so many answers wait unread, of the caller or of all,
-// that a large one which can be asked for again should be refused.
+// Crowded reports whether so many bytes of answers wait unread, of the caller
+// or of all users, that a large answer should be refused if the caller can ask
+// for it again.
 func (c *Call) Crowded() bool { return c.conn.server.backlog.full(c.Caller.User) }

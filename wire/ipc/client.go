@@ -155,7 +155,8 @@ func (c *Client) do(ctx context.Context, as *Credentials, address, protocol, met
 	}
 }
 
-// describe leaves errors alone that speak for themselves.
+// describe adds method and address to an error, unless it is a RemoteError or a
+// ConnectError.
 func describe(err error, method, address string) error {
 	var remote *RemoteError
 	var connect *ConnectError

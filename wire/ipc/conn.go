@@ -91,7 +91,8 @@ func (c *conn) serve() {
 	c.server.forget(c)
 }
 
-// quiet errors are the everyday ends of a connection.
+// quiet tells whether an error is an ordinary end of a connection, not worth a
+// warning.
 func quiet(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed)
 }
@@ -146,7 +147,7 @@ func (c *conn) busy() bool {
 	return c.out.calls > 0
 }
 
-// user is for whom what the connection holds is counted.
+// user is the user to whom the connection's unread answers are charged.
 func (c *conn) user() string {
 	if id := c.who.Load(); id != nil {
 		return id.User
@@ -154,9 +155,9 @@ func (c *conn) user() string {
 	return ""
 }
 
-// makeRoom waits while the connection has too many calls unanswered or too
-// many answers unread: any at all while the server's backlog is full. What has
-// been held back is written first.
+// makeRoom waits while the connection has too many unanswered calls or too many
+// unread answers; while the server's backlog is full for its user, any unread
+// answer is too many. Corked frames are written first.
 func (c *conn) makeRoom() error {
 	o := &c.out
 	full := func() bool {
@@ -165,7 +166,7 @@ func (c *conn) makeRoom() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
-		return net.ErrClosed // nobody waits for what has been received already
+		return net.ErrClosed // the peer is gone: the requests received so far need no answer
 	}
 	if !full() {
 		return nil
@@ -305,8 +306,7 @@ func (s *Server) find(t *target) (route, error) {
 	return route{v.name, e.name, e.run}, nil
 }
 
-// Go goes on with a call on a goroutine of its own. A panic there is answered like
-// one of the handler.
+// Go continues a call on a goroutine of its own. A panic there is answered like a panic of the handler.
 func (c *Call) Go(do func()) { go c.run(func(*Call) { do() }) }
 
 // run calls the handler and turns its panic into an answer.

@@ -67,8 +67,8 @@ func (o *outbox) end(b []byte, hold bool) {
 	o.added(added, hold)
 }
 
-// give appends a frame that lies in buffers of its own, n bytes, writes what
-// can be written now, and unlocks. The outbox is locked and open.
+// give appends a frame of n bytes that is already in buffers, writes what can
+// be written now, and unlocks. The outbox must be locked and open.
 func (o *outbox) give(frame []*buffer, n int) {
 	o.queue = append(o.queue, frame...)
 	o.added(n, false)
@@ -122,7 +122,7 @@ func (o *outbox) flush() error {
 	return nil
 }
 
-// pop takes the first buffer out of the queue, whose memory is used again.
+// pop removes the first buffer from the queue. The queue's memory is reused.
 func (o *outbox) pop() *buffer {
 	b := o.queue[0]
 	n := copy(o.queue, o.queue[1:])

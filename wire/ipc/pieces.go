@@ -20,7 +20,7 @@ type Answer struct {
 // maxLength is what the length of a message takes at the most.
 const maxLength = binary.MaxVarintLen32
 
-// fullChunk is when a buffer takes no further piece: what is left of it would mostly be too little.
+// fullChunk is the fill at which a buffer takes no further piece: the rest would mostly be too small for one.
 const fullChunk = keepSize - keepSize/16
 
 // Answer begins an answer.

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Tokens is a listener's secret keeper.
+// Tokens looks up the passwords of tokens for a server.
 type Tokens interface {
 	// Password returns the password of a token and the user that its bearer
 	// acts as. It is asked at every login, must not block, and reports an
@@ -177,8 +177,8 @@ func (s *Server) Offer(protocols ...Protocol) error {
 	return nil
 }
 
-// Withdraw has the server serve the protocols of its configuration alone. Calls of others are answered with why; those that were
-// handed to a handler before are its to answer. Connections stay open.
+// Withdraw has the server serve only the protocols of its configuration. Calls of other protocols are answered with why; calls
+// already passed to a handler are still answered by it. Connections stay open.
 func (s *Server) Withdraw(why *RemoteError) {
 	s.table.Store(&table{s.own, why})
 }

@@ -2,9 +2,9 @@ package ipc
 
 import "sync"
 
-// turns hands out a server's places, in each of which one call at a time is
-// answered. Users take turns, and of one user's calls the first that came is
-// next. A user whose answers wait unread is passed over (see Backlog).
+// turns hands out a server's places; one call at a time is answered in each.
+// Users take turns, and each user's calls are served in the order in which they
+// came. A user with too many unread answers is skipped (see Backlog).
 type turns struct {
 	backlog *Backlog
 
@@ -32,7 +32,7 @@ func (t *turns) take(c *conn) bool {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.leave(c.user(), granted) { // it was granted meanwhile
+	if !t.leave(c.user(), granted) { // it was granted in the meantime: give the place back
 		t.free++
 		t.grant()
 	}
@@ -47,7 +47,8 @@ func (t *turns) done() {
 	t.mu.Unlock()
 }
 
-// again lets those who were passed over have a place, if they may.
+// again gives free places to users who were skipped, if their backlog allows it
+// now.
 func (t *turns) again() {
 	t.mu.Lock()
 	t.grant()
@@ -82,7 +83,7 @@ func (t *turns) leave(user string, w chan struct{}) bool {
 	return false
 }
 
-// grant gives what is free to those who are next.
+// grant gives free places to the next users.
 func (t *turns) grant() {
 	for i := 0; t.free > 0 && i < len(t.lines); {
 		l := t.lines[i]
@@ -101,11 +102,11 @@ func (t *turns) grant() {
 }
 
 // InTurn wraps a handler whose calls are answered in turn, for methods that
-// build large answers or make the daemon work: at most Limits.Places of them
-// at a time, and of a connection one after the other. A connection that waits
-// is not read: further requests stay with the peer. The handler may block; its
-// place is free again when the call is answered. A call whose peer has gone
-// meanwhile does not run.
+// build large answers or are expensive for the daemon. At most Limits.Places of
+// them run at a time, and of one connection only one. A connection that waits
+// for its turn is not read, so that its further requests stay with the peer.
+// The handler may block; its place is free again when the call is answered. If
+// the peer has gone by the time of its turn, the call does not run.
 func InTurn(h Handler) Handler {
 	return func(c *Call) { c.conn.inTurn(c, h) }
 }
@@ -139,7 +140,7 @@ func (c *conn) written() bool {
 	return !o.closed
 }
 
-// drop ends a call that nobody waits for.
+// drop ends a call whose peer has gone.
 func (c *Call) drop() {
 	if c.answered.CompareAndSwap(false, true) {
 		c.conn.server.stats.dropped.Add(1)

@@ -1,5 +1,5 @@
-// Package serve is what the methods of all protocols have in common: how a request is read, how an answer or a refusal is
-// written, and the names of YARN's exceptions.
+// Package serve holds what the methods of all protocols share: reading a request, writing an answer or an exception, and the
+// names of YARN's exceptions.
 package serve
 
 import (
@@ -22,10 +22,11 @@ var (
 	marshal   = proto.MarshalOptions{UseCachedSize: true} // Size comes first everywhere
 )
 
-// Unmarshal reads a message with the bounds of requests.
+// Unmarshal reads a message with the same bounds as a request.
 func Unmarshal(b []byte, m proto.Message) error { return unmarshal.Unmarshal(b, m) }
 
-// Decode reads the request of a call. On an error it has answered the call.
+// Decode reads the request of a call. If that fails it answers the call with
+// the error and returns false.
 func Decode(c *ipc.Call, m proto.Message) bool {
 	if err := unmarshal.Unmarshal(c.Body, m); err != nil {
 		c.Fail(&ipc.RemoteError{Class: ipc.ClassServer, Message: fmt.Sprintf("cannot read the request of %s: %v", c.Method, err)})
@@ -48,24 +49,24 @@ func cannotWrite(c *ipc.Call, err error) {
 	c.Fail(&ipc.RemoteError{Class: ipc.ClassServer, Message: fmt.Sprintf("cannot write the answer of %s: %v", c.Method, err)})
 }
 
-// List writes an answer that consists of repeated messages, one after the
-// other: only one of them has to be there at a time.
+// List writes an answer of repeated messages one at a time, so that only one of
+// them has to be in memory.
 type List struct {
 	call *ipc.Call
 	out  *ipc.Answer
 	err  error
-	made int // bytes since others could run
+	made int // bytes built since other goroutines could run
 }
 
-// atOnce is how much of a list is made before others can run: who reads long lists
-// does not hold up who works.
+// atOnce is how many bytes of a list are built before other goroutines may run, so that long lists do not delay the daemon's
+// other work.
 const atOnce = 16 << 10
 
 // NewList begins the answer of a call; Send ends it.
 func NewList(c *ipc.Call) *List { return &List{call: c, out: c.Answer()} }
 
-// Add appends a message as the field of that number, and reports whether more
-// are of use.
+// Add appends a message as the field of that number. It returns false when
+// further messages are useless.
 func (l *List) Add(number protowire.Number, m proto.Message) bool {
 	if l.made >= atOnce {
 		l.made = 0
@@ -96,18 +97,18 @@ func (l *List) Send() {
 	l.out.Send()
 }
 
-// With turns a protocol's method into a handler: the request is decoded into
-// the message that fresh makes, and handed on.
+// With makes a handler of a protocol's method: it decodes the request into the
+// message that fresh returns and passes it to handle.
 func With[M proto.Message](fresh func() M, handle func(*ipc.Call, M)) ipc.Handler {
 	return func(c *ipc.Call) {
 		if m := fresh(); Decode(c, m) {
-			c.Forget() // nothing of it is in the message
+			c.Forget() // the message does not refer to the request's memory
 			handle(c, m)
 		}
 	}
 }
 
-// Yarn's exceptions, by their Java names.
+// The Java class names of YARN's exceptions.
 const (
 	exceptions = "org.apache.hadoop.yarn.exceptions."
 

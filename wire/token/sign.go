@@ -27,8 +27,8 @@ func (s *Signer) Append(dst, identifier []byte) []byte {
 	return s.mac.Sum(dst)
 }
 
-// Verify tells whether a password is that of an identifier, as received, in a
-// time that does not depend on where they differ.
+// Verify tells whether a password is that of an identifier as received. It
+// takes the same time wherever the two differ.
 func (s *Signer) Verify(identifier, password []byte) bool {
 	return hmac.Equal(s.Append(s.sum[:0], identifier), password)
 }

@@ -24,8 +24,8 @@ func (f *Fetcher) Password(identifier []byte) ([]byte, string, error) {
 	return p.password, p.id, nil
 }
 
-// Beat answers the heartbeat of the process that has logged in with such a token: it takes what has been done and gives
-// what is to be done next. Whom it does not know it tells to end.
+// Beat answers the heartbeat of the process that has logged in with that identifier: it takes the state of the current resource
+// and returns what to do next. An unknown process is told to end.
 func (f *Fetcher) Beat(identifier []byte, s *pb.LocalizerStatus) *pb.LocalizerHeartbeatResponse {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,7 +64,7 @@ func die() *pb.LocalizerHeartbeatResponse {
 	return &pb.LocalizerHeartbeatResponse{Action: pb.LocalizerAction_DIE.Enum()}
 }
 
-// report takes the state of a resource and tells whether it has failed. What was not asked for is passed over.
+// report takes the state of a resource and tells whether it has failed. Resources that were not asked for are ignored.
 func (p *process) report(r *pb.LocalResourceStatus) (failed bool) {
 	told, err := localize.FromWire(r.GetResource())
 	asked := p.current.Request

@@ -64,7 +64,7 @@ type crew struct {
 	f     *Fetcher
 	key   crewKey
 	queue []*order // not given to a process yet, in the order in which they came
-	works bool     // a process is made ready, works, or is being cleared away
+	works bool     // a process is being prepared, runs, or is being cleaned up
 	now   *process // that works for it; nil: none
 	late  []*order // given up, and to be finished when nothing works any more: till then directories may be written to
 }

@@ -49,14 +49,14 @@ type process struct {
 	current *order    // that it fetches
 	heard   time.Time // its last heartbeat, or its start
 	dying   bool      // it has been told to end
-	idle    bool      // it was told before that there is nothing to do
+	idle    bool      // its last answer said that there is nothing to do
 }
 
 // kill ends the process without waiting.
 func (p *process) kill(why error) { p.quit(why) }
 
-// shift runs a process until it ends. The error is why that failed, for all who have waited for it; nil if it ended because
-// it was told to, or because nobody wanted any more what it fetched.
+// shift runs a process until it ends. It returns nil if the process ended because it was told to or because its resource was no
+// longer wanted; otherwise the error is why it failed, for everyone who waits for it.
 func (c *crew) shift() error {
 	p, cmd, err := c.prepare()
 	if errors.Is(err, errUnwanted) {

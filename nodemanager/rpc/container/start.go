@@ -81,7 +81,7 @@ func (p *protocol) startOne(c *ipc.Call, id token.NM, what *token.Container, r *
 	})
 }
 
-// admissible checks all that can be checked before the engine sees a container, and gives the services what is theirs.
+// admissible checks all that can be checked before the engine sees a container, and passes the auxiliary services their data.
 func (p *protocol) admissible(id token.NM, what *token.Container, r *pb.StartContainerRequest) (engine.Spec, error) {
 	if err := p.check(id, what, true); err != nil {
 		return engine.Spec{}, err

@@ -1,6 +1,6 @@
-// Package localizer serves LocalizationProtocol, by which localizer processes of containers ask for work. Only those that
-// this node has started, and that log in with the token it gave them, get any. Whoever else calls is a stranger, or outlived
-// the node that started it, and is told to end.
+// Package localizer serves LocalizationProtocol, by which localizer processes of containers ask for work. Only localizers that
+// this daemon started, and that log in with the token it gave them, get any. Every other caller, such as a localizer left over
+// from before a restart, is told to end.
 package localizer
 
 import (
@@ -26,7 +26,7 @@ const (
 	die         = 2 // of LocalizerActionProto
 )
 
-// Beat answers the heartbeat of who has logged in with such a token's identifier. It must not block.
+// Beat answers a localizer's heartbeat. identifier is that of the token it logged in with. Beat must not block.
 type Beat func(identifier []byte, status *pb.LocalizerStatus) *pb.LocalizerHeartbeatResponse
 
 // New makes the table of the protocol's methods.
@@ -56,7 +56,7 @@ func known(c *ipc.Call, beat Beat) {
 	c.Reply(answer)
 }
 
-// stranger answers as Apache's NodeManager does a localizer that it does not know.
+// stranger answers a localizer that this daemon did not start, as Apache's NodeManager does.
 func stranger(c *ipc.Call, log *slog.Logger) {
 	status := field.Walk{Rest: c.Body}
 	id := ""
