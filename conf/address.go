@@ -15,10 +15,10 @@ type Address struct {
 // String is host:port, with brackets around an IPv6 host.
 func (a Address) String() string { return net.JoinHostPort(a.Host, strconv.Itoa(a.Port)) }
 
-// IsZero reports an address that was never set.
+// IsZero reports whether the address was never set.
 func (a Address) IsZero() bool { return a == Address{} }
 
-// Loopback reports whether only this machine can reach a listener here. Names
+// Loopback reports whether only this machine can reach a listener on this address. Names
 // other than localhost are not resolved and count as reachable.
 func (a Address) Loopback() bool {
 	ip := net.ParseIP(a.Host)

@@ -9,12 +9,12 @@
 //   - [ReadResourceManager] turns Properties into one [ResourceManager] value
 //     and reports every bad property at once.
 //   - [UnsupportedByResourceManager] and [UnsupportedByNodeManager] name what is
-//     configured and not done: what must stop the daemon, what deserves a line in
-//     its log, and what makes no difference.
+//     configured but not supported: what must stop the daemon, what deserves a
+//     line in its log, and what makes no difference.
 //
 // Nothing here watches files or keeps state: a daemon that refreshes loads
 // again and swaps the value. Java class names that appear in configuration are
-// translated to our own words in this package and nowhere else.
+// translated to Heddle's own values in this package and nowhere else.
 package conf
 
 //go:generate go run ./gendefaults -in gendefaults/hadoop-3.5.0.tsv -out defaults.tsv

@@ -11,14 +11,14 @@ type Severity int
 // The severities, the worst first.
 const (
 	Refused Severity = iota // the daemon does not start: it touches safety, durability or who gets what
-	Changed                 // it starts, and does something otherwise than the configuration says
+	Changed                 // it starts, but behaves differently from what the configuration says
 	Ignored                 // it starts, and the setting makes no difference that matters
 )
 
 // String is the word that commands print.
 func (s Severity) String() string { return [...]string{"refused", "changed", "ignored"}[s] }
 
-// Finding is one property that asks for something that is not done, or
+// Finding is one property that asks for something Heddle does not support, or
 // something odd about a file.
 type Finding struct {
 	Severity Severity

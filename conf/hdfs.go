@@ -31,7 +31,7 @@ var failoverClasses = map[string]string{
 	"org.apache.hadoop.hdfs.server.namenode.ha.WrappedFailoverProxyProvider":                      "address",
 }
 
-// unfollowed are the settings of HDFS's clients that our client does otherwise than they say.
+// unfollowed are settings of HDFS clients that Heddle's client does not follow.
 func unfollowed(p *Properties) Findings {
 	var out Findings
 	say := func(v Value, feature, reason, advice string) {

@@ -16,8 +16,8 @@ func known(name string) bool { return knownSet()[name] }
 const maxTypos = 2
 
 // Nearest suggests the known property that a name is probably a misspelling
-// of, or "" when none is within two single-letter edits. The first of equals
-// in name order wins.
+// of, or "" when none is within two single-letter edits. Among equally close
+// names the first in alphabetical order wins.
 func Nearest(name string) string {
 	best, bestAt := "", maxTypos+1
 	for n := range knownSet() {

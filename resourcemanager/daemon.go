@@ -16,7 +16,7 @@ import (
 	"github.com/heddle-project/heddle/wire/ipc"
 )
 
-// stopPatience bounds how long open connections may delay the end.
+// stopPatience bounds how long open connections may delay a stop.
 const stopPatience = 5 * time.Second
 
 // Options say where a daemon's configuration is.
@@ -54,7 +54,7 @@ type Daemon struct {
 	stopOnce sync.Once
 }
 
-// Start reads the configuration, begins a term and opens the ports. On an error, which the end of ctx before the ports are open is too,
+// Start reads the configuration, begins a term and opens the ports. It fails if ctx ends before the ports are open. On an error
 // nothing is left running.
 func Start(ctx context.Context, o Options) (*Daemon, error) {
 	d := newDaemon(o)
@@ -86,8 +86,8 @@ func (d *Daemon) start(ctx context.Context) error {
 // errStopped is why a daemon that has been stopped does not lead.
 var errStopped = errors.New("the ResourceManager has been stopped")
 
-// lead makes this ResourceManager the active one: it begins a term, which the ports serve from then on. On an error, which the end of ctx
-// is too, it is what it was.
+// lead makes this ResourceManager the active one: it begins a term, which the ports serve from then on. It fails if ctx ends first. On an
+// error it stays a standby.
 func (d *Daemon) lead(ctx context.Context) error {
 	d.change.Lock()
 	defer d.change.Unlock()
@@ -121,8 +121,8 @@ func (d *Daemon) lead(ctx context.Context) error {
 	return nil
 }
 
-// stepDown ends the term, if there is one. The ports stay open: who waits for an answer or calls now is told to look for another
-// ResourceManager.
+// stepDown ends the term, if there is one. The ports stay open: clients that wait for an answer or call now are told to look for
+// another ResourceManager.
 func (d *Daemon) stepDown() {
 	d.change.Lock()
 	defer d.change.Unlock()
@@ -156,7 +156,7 @@ func (d *Daemon) Wait(ctx context.Context) error {
 	}
 }
 
-// Stop closes the ports, then ends the term, then what is the process's. It may be called again.
+// Stop closes the ports, then ends the term, then releases what belongs to the process. It may be called again.
 func (d *Daemon) Stop() { d.stopOnce.Do(d.stop) }
 
 func (d *Daemon) stop() {

@@ -17,8 +17,8 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// readLists reads the include and exclude lists. With starting, a list that is not there counts as empty, as in Apache, and is warned
-// of; a refresh of one that has gone changes nothing.
+// readLists reads the include and exclude lists. At start a missing list counts as empty, as in Apache, with a
+// warning; at a refresh a missing list is an error, and both lists stay as they were.
 func (p *process) readLists(site *conf.Properties, starting bool) error {
 	r := conf.NewReader(site)
 	read := func(what, property, without string) (*hosts.List, error) {

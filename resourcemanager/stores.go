@@ -13,7 +13,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/store/labelfiles"
 )
 
-// openStore opens what keeps something, and loads what earlier terms have left.
+// openStore opens the state store and the directory of node labels, where configured, and loads what earlier terms have left.
 func (t *term) openStore(ctx context.Context) (err error) {
 	r := &t.settings.Recovery
 	kept := r.Enabled && r.Store == "bolt" // memory and null keep nothing either

@@ -11,7 +11,7 @@ import (
 // leastPeriod bounds how often queues are tended, whatever is configured.
 const leastPeriod = 10 * time.Millisecond
 
-// tendQueues starts the monitors of queues that are configured.
+// tendQueues starts the queue monitors that are configured.
 func (t *term) tendQueues(ctx context.Context) {
 	if t.access.schedule.Load().Capacity == nil {
 		return // no other scheduler creates queues
