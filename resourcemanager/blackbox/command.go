@@ -168,7 +168,11 @@ func kept(c any) any {
 
 // withoutSecrets leaves out what the engine does not read.
 func withoutSecrets(c engine.Recover) engine.Recover {
-	out := engine.Recover{Labels: c.Labels, Applications: append([]engine.RecoveredApplication(nil), c.Applications...)}
+	out := engine.Recover{Labels: c.Labels, Applications: append([]engine.RecoveredApplication(nil), c.Applications...),
+		Drains: append([]state.NodeDeadline(nil), c.Drains...)}
+	for i := range out.Drains {
+		out.Drains[i].Unknown = nil
+	}
 	for i := range out.Applications {
 		a := &out.Applications[i]
 		a.Record.Context, a.Record.CallerSignature, a.Record.Unknown = nil, nil, nil

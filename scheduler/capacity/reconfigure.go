@@ -179,6 +179,9 @@ func (s *Scheduler) Fit(parts int) {
 		if of == nil {
 			continue
 		}
+		if u := appOf(of).headUser; u != nil {
+			u.Grow(parts)
+		}
 		for _, q := range []*Queue{appOf(of).queue, appOf(of).headLeaf} {
 			for ; q != nil && len(q.Shares) < parts; q = q.Up {
 				grow(q)

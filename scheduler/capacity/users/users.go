@@ -128,11 +128,12 @@ func (l *Users) Grow(parts int) {
 		l.Shares = append(l.Shares, Total{})
 	}
 	for _, u := range l.All {
-		u.grow(parts)
+		u.Grow(parts)
 	}
 }
 
-func (u *User) grow(parts int) {
+// Grow makes room for partitions that have come to be known, also of a user whom the leaf has forgotten.
+func (u *User) Grow(parts int) {
 	if u.Shares == nil {
 		u.Shares = u.inline[:0]
 	}
@@ -150,7 +151,7 @@ func (l *Users) Enter(q *tree.Queue, name string) *User {
 		return u
 	}
 	u := &User{Name: name, of: l, Weight: q.Conf.Weight(name)}
-	u.grow(len(q.Shares))
+	u.Grow(len(q.Shares))
 	if was := l.Gone[name]; was != nil && l.GoneVersion == l.Version {
 		u.takeBlocks(was)
 	}
@@ -220,7 +221,7 @@ func (l *Users) Left(name string) *User {
 		u = &User{Name: name}
 		l.Gone[name] = u
 	}
-	u.grow(len(l.Shares))
+	u.Grow(len(l.Shares))
 	return u
 }
 
