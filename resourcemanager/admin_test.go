@@ -184,7 +184,7 @@ func TestDrain(t *testing.T) {
 			t.Fatalf("with %v and %s: %v", c.seconds, c.xml, r)
 		}
 	}
-	if r := n.beat(); r.GetNodeAction() != pb.NodeAction_NODE_ACTION_NORMAL || r.GetResource().GetMemory() != int64(report().GetUsed().GetMemory()) {
+	if r := n.beat(); r.GetNodeAction() != pb.NodeAction_NODE_ACTION_NORMAL || r.GetResource().GetMemory() != report().GetUsed().GetMemory() {
 		t.Errorf("a draining node is told %v", r)
 	}
 	must(w.admin(operator), "refreshNodes", &pb.RefreshNodesRequest{DecommissionType: pb.DecommissionType_FORCEFUL.Enum()}, &pb.RefreshNodesResponse{})
