@@ -187,6 +187,17 @@ func TestDrain(t *testing.T) {
 	if r := n.beat(); r.GetNodeAction() != pb.NodeAction_NODE_ACTION_NORMAL || r.GetResource().GetMemory() != report().GetUsed().GetMemory() {
 		t.Errorf("a draining node is told %v", r)
 	}
+	// A refresh that is refused leaves the lists as they were: a new node on this host is still turned away.
+	w.set("yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", "many")
+	if err := os.WriteFile(list, []byte("<hosts/>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.admin(operator).raw("refreshNodes", &pb.RefreshNodesRequest{})
+	refused(t, err, yarnException, "graceful-decommission-timeout-secs")
+	if r := w.unregistered().register(8192, 8); r.GetNodeAction() != pb.NodeAction_SHUTDOWN {
+		t.Errorf("after a refused refresh a node of an excluded host is told %v", r)
+	}
+	w.set("yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", "700")
 	must(w.admin(operator), "refreshNodes", &pb.RefreshNodesRequest{DecommissionType: pb.DecommissionType_FORCEFUL.Enum()}, &pb.RefreshNodesResponse{})
 	if r := n.beat(); r.GetNodeAction() != pb.NodeAction_SHUTDOWN || draining() != 0 || report().GetNodeState() != pb.NodeState_NS_DECOMMISSIONED {
 		t.Errorf("a node that was forced to go is told %v", r)

@@ -71,6 +71,14 @@ func (t *term) RefreshNodes(how engine.Decommission, seconds *int32) (engine.Ref
 	if err != nil {
 		return engine.RefreshNodes{}, err
 	}
+	r := conf.NewReader(site)
+	timeout := int32(r.Int("yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", 3600, conf.Range{Min: math.MinInt32, Max: math.MaxInt32}))
+	if err := r.Err(); err != nil {
+		return engine.RefreshNodes{}, err
+	}
+	if seconds != nil {
+		timeout = *seconds
+	}
 	if err := t.readLists(site, false); err != nil {
 		return engine.RefreshNodes{}, err
 	}
@@ -83,14 +91,6 @@ func (t *term) RefreshNodes(how engine.Decommission, seconds *int32) (engine.Ref
 	lists, excluded := *t.lists.Load(), map[yarn.NodeID]engine.Exclusion{}
 	if lists.Include.Len()+lists.Exclude.Len() == 0 {
 		return engine.RefreshNodes{How: how}, nil // spares looking every node's address up
-	}
-	r := conf.NewReader(site)
-	timeout := int32(r.Int("yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", 3600, conf.Range{Min: math.MinInt32, Max: math.MaxInt32}))
-	if err := r.Err(); err != nil {
-		return engine.RefreshNodes{}, err
-	}
-	if seconds != nil {
-		timeout = *seconds
 	}
 	for _, n := range v.Nodes() {
 		ip := addressOf(n.ID.Host)

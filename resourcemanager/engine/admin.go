@@ -183,7 +183,7 @@ func (e *Engine) admit(n *node, c RefreshNodes, refusal **Error) (work int) {
 	switch {
 	case !active || !n.barred && n.drain == nil && n.wanted == nil:
 		return 0
-	case !n.barred:
+	case !n.barred && c.How != Forced:
 		e.recommission(n)
 	case c.How == Graceful:
 		e.wantDrain(n, x.Timeout, c.User, refusal)

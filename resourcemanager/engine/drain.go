@@ -85,6 +85,9 @@ func (e *Engine) drainStored(s saved, err error) {
 // beginDrain begins a drain that is stored, or changes its timeout.
 func (e *Engine) beginDrain(n *node, d *drain) {
 	first := n.drain == nil
+	if d.whole = n.total; !first { // what it offers may have been changed while this was stored
+		d.whole = n.drain.whole
+	}
 	n.drain, n.drainTimeout = d, &d.timeout
 	if first {
 		if n.ref != scheduler.NoNode {
