@@ -186,7 +186,7 @@ func (e *Engine) admit(n *node, c RefreshNodes, refusal **Error) (work int) {
 	case !n.barred && c.How != Forced:
 		e.recommission(n)
 	case c.How == Graceful:
-		e.wantDrain(n, x.Timeout, c.User, refusal)
+		e.wantDrain(n, x, c.User, refusal)
 	case c.How == AtOnce || n.drain != nil || n.wanted != nil:
 		to := yarn.NodeDecommissioned
 		if n.untracked {

@@ -245,8 +245,10 @@ const (
 
 // Exclusion is what the lists say of a node that they do not admit.
 type Exclusion struct {
-	Timeout   int32 // of a graceful decommission, seconds from its first request on; negative: none
-	Untracked bool  // it stands in neither list: removed from the cluster rather than excluded
+	Timeout   int32  // of a graceful decommission, seconds from its first request on; negative: none
+	Deadline  int64  // of a graceful decommission, milliseconds since 1970; it goes before Timeout, and 0 is none
+	Reason    string // of a graceful decommission: free text
+	Untracked bool   // it stands in neither list: removed from the cluster rather than excluded
 }
 
 // Time and the house itself.
