@@ -41,6 +41,7 @@ const (
 	newLabels    = 3
 	lessOrMore   = 2 // a node is given another size
 	decommission = 1
+	orders       = 1
 )
 
 // crashes is how often, in a thousand steps, the ResourceManager dies.
@@ -61,10 +62,12 @@ type Cluster struct {
 	rng    *rand.Rand
 	queues []config.Property    // in force
 	out    map[yarn.NodeID]bool // whom the lists exclude
-	now    yarn.Now
-	engine *engine.Engine
-	sched  *scheduler.Scheduler
-	box    *blackbox.Recorder // nil when nobody wants recordings
+
+	ordered map[yarn.NodeID]bool // names of orders to drain, taken back or not
+	now     yarn.Now
+	engine  *engine.Engine
+	sched   *scheduler.Scheduler
+	box     *blackbox.Recorder // nil when nobody wants recordings
 
 	nodes   []*node
 	masters map[yarn.AttemptID]*master
@@ -97,7 +100,7 @@ type client struct {
 // New is a cluster before its first moment.
 func New(o Options) (*Cluster, error) {
 	c := &Cluster{
-		Done: map[string]int{}, opt: o, queues: o.Queues, out: map[yarn.NodeID]bool{}, rng: rand.New(rand.NewPCG(o.Seed, 1)), now: yarn.Now{Wall: 1_700_000_000_000, Mono: 1},
+		Done: map[string]int{}, opt: o, queues: o.Queues, out: map[yarn.NodeID]bool{}, ordered: map[yarn.NodeID]bool{}, rng: rand.New(rand.NewPCG(o.Seed, 1)), now: yarn.Now{Wall: 1_700_000_000_000, Mono: 1},
 		masters: map[yarn.AttemptID]*master{}, apps: map[yarn.ApplicationID]*client{}, born: map[yarn.ContainerID]bool{},
 		live: map[yarn.ContainerID]yarn.NodeID{}, answers: map[engine.Ticket]func(any, *engine.Error){},
 		stored: map[state.Key]state.Record{}, subs: map[yarn.ApplicationID]engine.Submission{}, orphans: map[yarn.ContainerID]bool{},

@@ -58,6 +58,9 @@ func (c *Cluster) administrators() {
 		c.out[n.id] = !c.out[n.id]
 		c.exclude()
 	}
+	if c.chance(orders) {
+		c.orderAway(n)
+	}
 }
 
 func (c *Cluster) refresh(queues []config.Property) {
@@ -86,6 +89,30 @@ func (c *Cluster) exclude() {
 	c.ask(func(t engine.Ticket) engine.Command {
 		return engine.RefreshNodes{Ticket: t, How: how, Excluded: excluded}
 	}, nil)
+}
+
+// orderAway has a node drain until it is taken back, or takes it back.
+func (c *Cluster) orderAway(n *node) {
+	name, begin, within := n.id, c.rng.IntN(3) > 0, int64(c.rng.IntN(120_000))
+	if c.rng.IntN(2) == 0 {
+		name.Port = 0
+	}
+	c.ask(func(t engine.Ticket) engine.Command {
+		if !begin {
+			return engine.UndrainNodes{Ticket: t, Nodes: []yarn.NodeID{name}}
+		}
+		return engine.DrainNodes{Ticket: t, Nodes: []yarn.NodeID{name}, Deadline: c.now.Wall + within, User: "root", Source: "cli"}
+	}, nil)
+	c.ordered[name] = true
+}
+
+// undrain takes all orders back.
+func (c *Cluster) undrain() {
+	for _, name := range slices.SortedFunc(maps.Keys(c.ordered), yarn.NodeID.Compare) {
+		c.ask(func(t engine.Ticket) engine.Command {
+			return engine.UndrainNodes{Ticket: t, Nodes: []yarn.NodeID{name}}
+		}, nil)
+	}
 }
 
 func (c *Cluster) setNodeTotal(n *node, total yarn.Resource) {
@@ -131,6 +158,7 @@ func (c *Cluster) count(what string) func(any, *engine.Error) {
 func (c *Cluster) allWell() {
 	clear(c.out)
 	c.exclude()
+	c.undrain()
 	c.refresh(c.opt.Queues)
 	for _, n := range c.nodes {
 		n.total, n.silent, n.sick = nodeSize, 0, 0

@@ -89,7 +89,7 @@ func (e *Engine) registerNode(c RegisterNode) {
 		e.reconnect(n, c)
 	}
 	n.barred = c.Excluded != ""
-	if resumed != nil {
+	if resumed != nil && n.drain == nil {
 		e.beginDrain(n, resumed)
 	}
 	if n.leaving {
@@ -141,6 +141,9 @@ func (e *Engine) bringIn(n *node, c RegisterNode, answer RegisterNodeReply) {
 
 // turnAway says why the node may not join, or nothing. One that is draining may come back with what runs there.
 func (e *Engine) turnAway(c RegisterNode) string {
+	if why := e.orderedAway(c); why != "" {
+		return why
+	}
 	if n := e.nodes[c.Node]; c.Excluded != "" && (n == nil || n.drain == nil && n.wanted == nil) && !e.resumable(c.Node) {
 		return c.Excluded
 	}
@@ -304,7 +307,7 @@ func (e *Engine) heartbeat(c *Heartbeat) {
 
 // strangerBeats answers a node that is not, or no longer, one of the cluster's.
 func (e *Engine) strangerBeats(n *node, c *Heartbeat) {
-	if n != nil && n.state == yarn.NodeDecommissioned && n.barred {
+	if _, ordered := e.orderOf(c.Node); n != nil && n.state == yarn.NodeDecommissioned && (n.barred || ordered) {
 		e.reply(c.Ticket, &HeartbeatReply{Action: NodeShutdown, Diagnostics: fmt.Sprintf("Disallowed NodeManager nodeId: %s hostname: %s", n.id, n.id.Host)})
 		return
 	}

@@ -375,6 +375,7 @@ func (e *Engine) nodeView(n *node) *view.Node {
 	if n.label != "" {
 		v.Labels = []string{n.label}
 	}
+	v.Drain = e.drainView(n)
 	if n.ref == scheduler.NoNode {
 		return v
 	}
