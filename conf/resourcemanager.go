@@ -118,6 +118,7 @@ type Nodes struct {
 	Expiry         time.Duration // yarn.nm.liveness-monitor.expiry-interval-ms
 	MinimumVersion string        // yarn.resourcemanager.nodemanager.minimum.version: NONE, EqualToRM or a version
 	Heartbeat      time.Duration // yarn.resourcemanager.nodemanagers.heartbeat-interval-ms
+	DrainStatus    time.Duration // yarn.resourcemanager.decommissioning-nodes-watcher.poll-interval-secs: how often the log tells of draining nodes
 }
 
 // Recovery is what survives a restart.

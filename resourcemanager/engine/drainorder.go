@@ -47,7 +47,7 @@ func (e *Engine) mayOrder(c DrainNodes) *Error {
 // withoutNode are those names that no node has, of this cluster or once of it, and no order.
 func (e *Engine) withoutNode(names []yarn.NodeID) (unknown []string) {
 	known := make(map[yarn.NodeID]bool, 2*len(e.nodes))
-	for id := range e.nodes { //tidy:unordered a set
+	for id := range e.nodes { //tidy:unordered a set is made
 		known[id], known[hostOf(id)] = true, true
 	}
 	for _, name := range names {

@@ -31,6 +31,7 @@ type node struct {
 	responseID int32 // of the last answered heartbeat
 	lease      lease
 	drain      *drain                      // its graceful decommission; nil: none goes on
+	cutShort   bool                        // it left while it drained, before all had ended that it waited for
 	wanted     *drain                      // one that begins, or another timeout that holds, once it is stored
 	barred     bool                        // the lists did not admit it when they were last read
 	untracked  bool                        // and the include list has other nodes alone
@@ -588,6 +589,7 @@ func (e *Engine) takeOut(n *node, why string) {
 // loseNode ends the node's life: it was lost, rebooted, excluded or left.
 func (e *Engine) loseNode(n *node, to yarn.NodeState, why string) {
 	e.nodeLeases.drop(&n.lease)
+	n.cutShort = n.drain != nil && !e.drained(n)
 	e.forgetDrain(n)
 	n.lostReason = why
 	usable := n.state.Usable()

@@ -193,54 +193,8 @@ type Node struct {
 	RunningOn     []*Container // live containers on the node, by id
 	LostReason    string
 	DrainTimeout  *int32 // of its last graceful decommission, seconds; negative: none; nil: it had none
+	CutShort      bool   // it left while it drained, before all had ended that it waited for
 	Drain         *Drain // its graceful decommission, if one goes on or keeps it away
-}
-
-// Drain is a node's graceful decommission.
-type Drain struct {
-	RequestedAt int64  // milliseconds since 1970
-	RequestedBy string // user
-	Reason      string
-	Source      string // file: the lists of nodes; cli or api: an order, which holds until it is taken back
-	Deadline    int64  // milliseconds since 1970; 0: none
-	Containers  int    // that the node may still have, those included that it has not reported yet
-	// WaitsFor are applications that had something on the node and have not ended, by id: the first MaxWaitsFor of Applications.
-	WaitsFor     []yarn.ApplicationID
-	Applications int
-}
-
-// MaxWaitsFor bounds Drain.WaitsFor.
-const MaxWaitsFor = 100
-
-// Phase is where a graceful decommission stands, by the names of Apache's DecommissioningNodesWatcher.
-type Phase string
-
-// The phases.
-const (
-	DrainNone           Phase = "NONE"           // none goes on
-	DrainWaitContainer  Phase = "WAIT_CONTAINER" // containers are left
-	DrainWaitApp        Phase = "WAIT_APP"       // no containers, but applications that may want what theirs have left there
-	DrainTimeout        Phase = "TIMEOUT"        // its time is up
-	DrainReady          Phase = "READY"          // nobody needs the node any more
-	DrainDecommissioned Phase = "DECOMMISSIONED" // it has gone
-)
-
-// Phase is where the node's graceful decommission stands at a time in milliseconds since 1970.
-func (n *Node) Phase(now int64) Phase {
-	d := n.Drain
-	switch {
-	case n.State == yarn.NodeDecommissioned:
-		return DrainDecommissioned
-	case d == nil || n.State != yarn.NodeDecommissioning:
-		return DrainNone
-	case d.Containers == 0 && d.Applications == 0:
-		return DrainReady
-	case d.Deadline > 0 && d.Deadline <= now:
-		return DrainTimeout
-	case d.Containers > 0:
-		return DrainWaitContainer
-	}
-	return DrainWaitApp
 }
 
 // Utilization is measured use: memory in MiB, cpu in cores.
