@@ -84,7 +84,7 @@ func (s *server) drainObject(caller webgate.Caller, c *view.Cluster, n *view.Nod
 		o.Add("estimatedSeconds", estimate)
 	}
 	o.AddIf(n.CutShort, "cutShort", true)
-	var list tree.List
+	list := tree.List{}
 	for _, h := range holders {
 		x := tree.New().Add("id", h.ID.String()).Add("containers", h.Containers).Add("master", h.Master)
 		if h.App != nil && s.Source.MayView(caller, h.App) {
