@@ -223,7 +223,7 @@ func (r *Reader) recovery() Recovery {
 	}
 }
 
-// leastBlackBox is the least memory that keeps more than a moment.
+// leastBlackBox is the least memory, in bytes, that holds more than a moment's commands.
 const leastBlackBox = 1 << 20
 
 func (r *Reader) blackBox() BlackBox {

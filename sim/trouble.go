@@ -12,7 +12,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// clients kill, move and reorder applications.
+// clients kill and move applications, and change their priorities.
 func (c *Cluster) clients() {
 	if len(c.ids) == 0 {
 		return
@@ -35,7 +35,7 @@ func (c *Cluster) clients() {
 	}
 }
 
-// administrators refresh queues, change labels and sizes, and exclude nodes.
+// administrators refresh queues, change labels and sizes of nodes, and exclude and drain nodes.
 func (c *Cluster) administrators() {
 	n := c.nodes[c.rng.IntN(len(c.nodes))]
 	if ref, ok := c.sched.FindNode(n.id); ok && c.sched.NodeUsage(ref).Reserved != scheduler.NoContainer {
@@ -154,7 +154,7 @@ func (c *Cluster) count(what string) func(any, *engine.Error) {
 	}
 }
 
-// allWell undoes what would keep applications from ever coming to their end.
+// allWell undoes what would keep applications from ever ending.
 func (c *Cluster) allWell() {
 	clear(c.out)
 	c.exclude()
@@ -171,14 +171,15 @@ func (c *Cluster) allWell() {
 	}
 }
 
-// wish is what a master asks for besides.
+// wish is the key of something that a master asks for besides its containers.
 type wish struct {
 	priority int32
 	request  int64
 }
 
-// wish adds to a call what a master may ask for besides: of any size, anywhere, with
-// labels, changes of what it has, and places to avoid. When it is quiet it gives it all up.
+// wish adds to a call what else a master may ask for: containers of any size, anywhere,
+// with labels, changes of those that it has, and hosts and racks to avoid. When it is quiet
+// the master gives all of it up.
 func (m *master) wish(call *engine.Allocate) {
 	c := m.c
 	if c.quiet {
