@@ -161,7 +161,7 @@ func drainStatus(c *call) error {
 			return err
 		}
 		if _, terminal := c.terminal(); terminal && c.opts.has("watch") {
-			fmt.Fprint(c.Stdout, "\x1b[H\x1b[2J") // the top of an empty screen
+			fmt.Fprint(c.screen, "\x1b[H\x1b[2J") // the top of an empty screen
 		}
 		if err := c.showDrains(d); err != nil || !c.opts.has("watch") {
 			return err
@@ -344,8 +344,8 @@ func (c *call) drainBar(width, all int, left []drainingNode) {
 	const bar = 30
 	full := bar * done / all
 	line := "[" + strings.Repeat("#", full) + strings.Repeat(".", bar-full) + "]" + text
-	fmt.Fprintf(c.Stdout, "\r\x1b[K%s", line[:min(len(line), max(width-1, 1))])
+	fmt.Fprintf(c.screen, "\r\x1b[K%s", line[:min(len(line), max(width-1, 1))])
 	if len(left) == 0 {
-		fmt.Fprintln(c.Stdout)
+		fmt.Fprintln(c.screen)
 	}
 }

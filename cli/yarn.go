@@ -91,6 +91,8 @@ type Env struct {
 	Replace func(path string, argv, environ []string) error
 	// Terminal is how many columns the terminal has that Stdout is; ok is false if it is none. Nil: it is none.
 	Terminal func() (columns int, ok bool)
+
+	screen io.Writer // Stdout, for what controls the terminal; never for words of others
 }
 
 func (e *Env) terminal() (columns int, ok bool) {

@@ -269,7 +269,7 @@ type Exclusion struct {
 	Untracked bool   // it stands in neither list: removed from the cluster rather than excluded
 }
 
-// Time and the house itself.
+// Time, the store and recovery.
 type (
 	// Tick lets everything happen that is due.
 	Tick struct{}
