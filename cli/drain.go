@@ -136,6 +136,9 @@ func undrain(c *call) error {
 	if c.json {
 		return c.showDrains(d)
 	}
+	if len(d.Nodes) == 0 {
+		fmt.Fprintln(c.Stdout, "Taken back: the nodes may register")
+	}
 	for _, n := range d.Nodes {
 		text := "is " + n.State
 		if n.State == "DECOMMISSIONED" {

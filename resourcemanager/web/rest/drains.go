@@ -243,7 +243,7 @@ func parseDeadline(text string, now time.Time) (int64, error) {
 	return at.UnixMilli(), nil
 }
 
-// undrain takes orders back.
+// undrain takes orders back, also of nodes that are not here by now.
 func (s *server) undrain(r *http.Request) (*answer.Response, error) {
 	names := words(r.URL.Query()["nodes"])
 	if len(names) == 0 {
@@ -253,18 +253,26 @@ func (s *server) undrain(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := named(c, names)
-	if err != nil {
-		return nil, err
+	var orders []yarn.NodeID
+	for _, name := range names {
+		nodes, err := named(c, []string{name})
+		if err != nil {
+			id, problem := yarn.ParseNodeID(name)
+			if problem != nil {
+				id = yarn.NodeID{Host: name}
+			}
+			orders = append(orders, id)
+		}
+		orders = append(orders, orderNames(names, nodes)...)
 	}
-	if err := s.Controller.Undrain(r.Context(), webgate.From(r.Context()), orderNames(names, nodes)); err != nil {
+	if err := s.Controller.Undrain(r.Context(), webgate.From(r.Context()), orders); err != nil {
 		return nil, err
 	}
 	if c, err = s.Source.Cluster(r.Context(), drainView); err != nil {
 		return nil, err
 	}
-	if nodes, err = named(c, names); err != nil {
-		return nil, err
-	}
+	nodes := slices.DeleteFunc(slices.Clone(c.Nodes), func(n *view.Node) bool {
+		return !slices.Contains(orders, n.ID) && !slices.Contains(orders, yarn.NodeID{Host: n.ID.Host})
+	})
 	return answer.Wrapped("drains", tree.New().Add("node", s.drainList(r, c, nodes))), nil
 }

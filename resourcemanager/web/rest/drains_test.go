@@ -55,7 +55,8 @@ func TestDrains(t *testing.T) {
 		{name: "neither", method: "POST", body: `{"nodes":"old","dryRun":"perhaps"}`, status: 400, answer: "neither true nor false"},
 		{name: "take back", method: "DELETE", query: "?nodes=old", status: 200, answer: goneNode, call: "undrain by alice: [old:0]"},
 		{name: "take nothing back", method: "DELETE", status: 400, answer: "undrain needs nodes"},
-		{name: "take somebody back", method: "DELETE", query: "?nodes=x", status: 404, answer: "no node x"},
+		{name: "take back who is not here", method: "DELETE", query: "?nodes=x,y:3", status: 200, answer: `{"drains":{}}`, call: "undrain by alice: [x:0 y:3]"},
+		{name: "one of a host's", method: "DELETE", query: "?nodes=LOCALHOST:22717", status: 200, answer: drainingNode, call: "undrain by alice: [localhost:22717]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := webtest.Drains()
