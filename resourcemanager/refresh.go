@@ -74,7 +74,7 @@ func (t *term) RefreshNodes(how engine.Decommission, seconds *int32) (engine.Ref
 		return engine.RefreshNodes{}, err
 	}
 	r := conf.NewReader(site)
-	timeout := int32(r.Int("yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", 3600, conf.Range{Min: math.MinInt32, Max: math.MaxInt32}))
+	timeout := gracefulTimeout(r)
 	if err := r.Err(); err != nil {
 		return engine.RefreshNodes{}, err
 	}
@@ -131,6 +131,11 @@ func exclusions(lists *hosts.Lists, nodes []*view.Node, ip func(host string) str
 		out[n.ID] = x
 	}
 	return out
+}
+
+// gracefulTimeout is how many seconds a node may drain of which nothing else is said; negative: as long as it needs.
+func gracefulTimeout(r *conf.Reader) int32 {
+	return int32(r.Int("yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", 3600, conf.Range{Min: math.MinInt32, Max: math.MaxInt32}))
 }
 
 // RefreshGroups implements admin.Daemon.
