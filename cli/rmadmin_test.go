@@ -89,6 +89,7 @@ func TestAdministration(t *testing.T) {
 		{line: "-refreshNodes -g x -server", err: "refreshNodes: Invalid timeout specified : x\nUsage: yarn rmadmin [-refreshNodes", code: 255},
 		{line: "-refreshNodes -g -2 -server", err: "refreshNodes: Invalid timeout specified : -2\nUsage", code: 255},
 		{line: "-refreshNodes -x", err: "refreshNodes: Unrecognized option: -x\n", code: 255},
+		{line: "-refreshNodes -g -server 600", err: "refreshNodes: 600 belongs to nothing: the timeout stands right after -g", code: 255},
 		{line: "-refreshNodes -server", err: "refreshNodes: -server means nothing without -g: did you mean -refreshNodes -g -server? As it stands all containers on excluded nodes would be lost at once. Nothing was done.\n", code: 255},
 		{line: "-refreshNodes -client", err: "refreshNodes: -client means nothing without -g: did you mean -refreshNodes -g -client? As it stands all containers on excluded nodes would be lost at once. Nothing was done.\n", code: 255},
 		{line: "-refreshNodes 600", err: "refreshNodes: 600 means nothing without -g: did you mean -refreshNodes -g 600 -server? As it stands all containers on excluded nodes would be lost at once. Nothing was done.\n", code: 255},

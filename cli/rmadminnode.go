@@ -45,6 +45,9 @@ func refreshNodes(c *call, args []string) error {
 		c.adminUsage("-refreshNodes")
 		return failed
 	}
+	if len(p.words) > 0 {
+		return fmt.Errorf("%s belongs to nothing: the timeout stands right after -g, as in -refreshNodes -g 600 -server. Nothing was done", p.words[0])
+	}
 	if err := rm.RefreshNodes(c.ctx, client.DecommissionGraceful, &seconds); err != nil || !p.has("client") {
 		return err
 	}
