@@ -139,3 +139,22 @@ func BenchmarkContainer(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkDrain is one list that has 5,000 nodes drain, and its taking back: all commands that this makes.
+func BenchmarkDrain(b *testing.B) {
+	p, nodes, _ := newPlant(b, 5000, 1)
+	excluded := map[yarn.NodeID]Exclusion{}
+	for _, id := range nodes {
+		excluded[id] = Exclusion{Timeout: 600}
+	}
+	settle := func(c Command) {
+		for p.do(c); p.e.Working(); {
+			p.do(Tick{})
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		settle(RefreshNodes{Ticket: 1, How: Graceful, Excluded: excluded})
+		settle(RefreshNodes{Ticket: 1})
+	}
+}
