@@ -35,7 +35,7 @@ type Holds struct {
 // beginning of the next.
 type holds struct {
 	began time.Time
-	mark  time.Duration // when the present command began, after began; for the loop's goroutine alone
+	mark  time.Duration // when the present command began, as time since began; for the loop's goroutine alone
 
 	mu   sync.Mutex
 	kept Holds
