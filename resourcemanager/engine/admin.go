@@ -180,20 +180,27 @@ func (e *Engine) admit(n *node, c RefreshNodes, refusal **Error) (work int) {
 		n.barred, n.untracked = excluded, x.Untracked
 	}
 	active := n.state.Usable() || n.state == yarn.NodeUnhealthy
+	ordered := n.drain != nil && n.drain.ordered
 	switch {
 	case !active || !n.barred && n.drain == nil && n.wanted == nil:
 		return 0
+	case ordered && (!n.barred && c.How == AtOnce || c.How == Graceful):
+		return 1 // the order holds
 	case !n.barred && c.How != Forced:
 		e.recommission(n)
 	case c.How == Graceful:
-		e.wantDrain(n, x.Timeout, c.User, refusal)
+		e.wantDrain(n, x, c.User, refusal)
 	case c.How == AtOnce || n.drain != nil || n.wanted != nil:
 		to := yarn.NodeDecommissioned
 		if n.untracked {
 			to = yarn.NodeShutdown
 		}
+		why := "The include and exclude lists no longer admit it"
+		if c.How == Forced {
+			why = "It was draining, and an administrator did not wait for it"
+		}
 		work = n.held
-		e.loseNode(n, to, "The include and exclude lists no longer admit it")
+		e.loseNode(n, to, why)
 	}
 	return work + workOfNode
 }

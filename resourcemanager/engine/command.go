@@ -192,6 +192,24 @@ type (
 		Excluded map[yarn.NodeID]Exclusion // those of the known nodes that the lists do not admit; not used by Forced
 	}
 
+	// DrainNodes decommissions nodes gracefully and keeps them away until UndrainNodes, whatever the lists say. It is replied when that is
+	// stored and has begun; a name that no node has makes it change nothing. For a node that is drained so already it changes
+	// deadline and reason.
+	DrainNodes struct {
+		Ticket   Ticket
+		Nodes    []yarn.NodeID // port 0: every node of the host
+		Deadline int64         // milliseconds since 1970; 0: they may take as long as they need
+		Reason   string
+		User     string // who asks
+		Source   string // "cli" or "api"
+	}
+
+	// UndrainNodes takes back what DrainNodes asked for: nodes that still drain are used again, and drained ones may register.
+	UndrainNodes struct {
+		Ticket Ticket
+		Nodes  []yarn.NodeID // port 0: every node of the host
+	}
+
 	// SetNodeResource changes what a node offers.
 	SetNodeResource struct {
 		Ticket Ticket
@@ -246,8 +264,10 @@ const (
 
 // Exclusion is what the lists say of a node that they do not admit.
 type Exclusion struct {
-	Timeout   int32 // of a graceful decommission, seconds from its first request on; negative: none
-	Untracked bool  // it is in neither list: it becomes SHUTDOWN rather than DECOMMISSIONED
+	Timeout   int32  // of a graceful decommission, seconds from its first request on; negative: none
+	Deadline  int64  // of a graceful decommission, milliseconds since 1970; it goes before Timeout, and 0 is none
+	Reason    string // of a graceful decommission: free text
+	Untracked bool   // it is in neither list: it becomes SHUTDOWN rather than DECOMMISSIONED
 }
 
 // Commands of the ResourceManager itself.
@@ -377,6 +397,8 @@ func (LaunchFailed) command()    {}
 func (RefreshQueues) command()   {}
 func (QueueBasis) command()      {}
 func (RefreshNodes) command()    {}
+func (DrainNodes) command()      {}
+func (UndrainNodes) command()    {}
 func (SetNodeResource) command() {}
 func (SetNodeLabel) command()    {}
 func (AddLabels) command()       {}

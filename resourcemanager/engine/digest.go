@@ -111,7 +111,8 @@ func (d *digest) node(e *Engine, n *node) {
 	d.flags(n.leaving, n.resized, n.lease.held, n.health.Healthy, n.barred, n.untracked)
 	d.resource(n.total)
 	if n.drain != nil {
-		d.ints(n.drain.since, int64(n.drain.timeout))
+		d.ints(n.drain.since, n.drain.deadline)
+		d.flags(n.drain.ordered)
 		d.resource(n.drain.whole)
 	}
 	if n.ref == scheduler.NoNode {

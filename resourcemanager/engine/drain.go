@@ -5,9 +5,11 @@ import (
 	"container/heap"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -15,18 +17,32 @@ import (
 // drain is a node's graceful decommission: nothing new comes to the node, and it leaves when it has no container and every
 // application that had one there has ended, or at its deadline.
 type drain struct {
-	since   int64         // wall-clock milliseconds: when it was first asked for
-	timeout int32         // seconds from then on; negative: no deadline
-	whole   yarn.Resource // what the node offers once it is taken back
-	user    string        // who asked for it
+	since    int64         // wall-clock milliseconds: when it was first asked for
+	deadline int64         // wall-clock milliseconds; 0: none
+	whole    yarn.Resource // what the node offers once it is taken back
+	user     string        // who asked for it
+	reason   string
+	source   string // as in state.NodeDeadline
+	ordered  bool   // by an order, which holds whatever the lists say
 }
 
-// deadline is a wall-clock time in milliseconds; 0 is never.
-func (d *drain) deadline() int64 {
-	if d.timeout < 0 {
+// timeout is what reports call the deadline: seconds from the first request on, negative without one.
+func (d *drain) timeout() int32 {
+	if d.deadline == 0 {
+		return -1
+	}
+	return int32(min((d.deadline-d.since)/1000, math.MaxInt32))
+}
+
+// deadlineOf is when a drain that began at since comes to its end, as the lists have it.
+func (x Exclusion) deadlineOf(since int64) int64 {
+	switch {
+	case x.Deadline > 0:
+		return max(x.Deadline, since)
+	case x.Timeout < 0:
 		return 0
 	}
-	return d.since + int64(d.timeout)*1000
+	return since + int64(x.Timeout)*1000
 }
 
 // drainEnd is the deadline of a draining node. A node may have stale ones in the heap; only the one that equals its own counts.
@@ -49,14 +65,17 @@ func (d *drainEnds) Pop() any {
 	return last
 }
 
-// wantDrain has a drain stored, or another timeout of one that goes on; the clock is not set back. It begins when it is stored.
-func (e *Engine) wantDrain(n *node, timeout int32, user string, refusal **Error) {
-	d := &drain{since: e.now.Wall, timeout: timeout, whole: n.total, user: user}
-	if before := cmp.Or(n.wanted, n.drain); before != nil {
-		if *d = *before; d.timeout == timeout {
-			return
-		}
-		d.timeout = timeout
+// wantDrain has a drain stored, or another deadline or reason of one that goes on; a timeout still counts from the first request. It
+// begins when it is stored.
+func (e *Engine) wantDrain(n *node, x Exclusion, user string, refusal **Error) {
+	d := &drain{since: e.now.Wall, whole: n.total, user: user, source: sourceLists}
+	before := cmp.Or(n.wanted, n.drain)
+	if before != nil {
+		*d = *before
+	}
+	d.deadline, d.reason = x.deadlineOf(d.since), x.Reason
+	if before != nil && d.deadline == before.deadline && d.reason == before.reason {
+		return
 	}
 	n.wanted = d
 	e.save(state.Put(e.drainRecord(n, d)), saved{what: savedDrain, node: n, drain: d, refusal: refusal})
@@ -64,7 +83,7 @@ func (e *Engine) wantDrain(n *node, timeout int32, user string, refusal **Error)
 
 // drainRecord is what a restart would need of the drain.
 func (e *Engine) drainRecord(n *node, d *drain) state.NodeDeadline {
-	return state.NodeDeadline{Node: n.id, Deadline: d.deadline(), RequestedAt: d.since, RequestedBy: d.user, Source: "file", Capacity: d.whole}
+	return state.NodeDeadline{Node: n.id, Deadline: d.deadline, RequestedAt: d.since, RequestedBy: d.user, Reason: d.reason, Source: d.source, Capacity: d.whole}
 }
 
 // drainStored begins a drain, unless the node has gone or was taken back meanwhile.
@@ -88,7 +107,8 @@ func (e *Engine) beginDrain(n *node, d *drain) {
 	if d.whole = n.total; !first { // what it offers may have been changed while this was stored
 		d.whole = n.drain.whole
 	}
-	n.drain, n.drainTimeout = d, &d.timeout
+	timeout := d.timeout()
+	n.drain, n.drainTimeout = d, &timeout
 	if first {
 		if n.ref != scheduler.NoNode {
 			e.sched.SetNodeAccepting(n.ref, false)
@@ -97,36 +117,47 @@ func (e *Engine) beginDrain(n *node, d *drain) {
 		e.countNode(n, yarn.NodeDecommissioning)
 		e.logNode(n)
 	}
-	if at := d.deadline(); at > 0 {
-		heap.Push(&e.drainEnds, drainEnd{at, n})
+	if d.deadline > 0 {
+		heap.Push(&e.drainEnds, drainEnd{d.deadline, n})
 	}
 	e.touchNode(n)
 }
 
-// forgetDrain ends what there is of a drain, in the store too.
+// forgetDrain ends what there is of a drain, in the store too. An order stays until it is taken back.
 func (e *Engine) forgetDrain(n *node) {
-	if n.drain != nil || n.wanted != nil {
-		n.drain, n.wanted = nil, nil
+	stored := n.wanted != nil || n.drain != nil && !n.drain.ordered
+	n.drain, n.wanted = nil, nil
+	if _, ordered := e.drainOrders[n.id]; stored && !ordered {
 		e.save(state.Remove(state.NodeDeadline{Node: n.id}), saved{what: savedNothing})
 	}
 }
 
-// recoverDrains keeps the drains that were begun before the restart until their nodes register.
+// recoverDrains keeps the drains that were begun before the restart until their nodes register, and orders until they are taken back.
 func (e *Engine) recoverDrains(c Recover) {
 	e.interrupted = make(map[yarn.NodeID]state.NodeDeadline, len(c.Drains))
 	for _, r := range c.Drains {
-		e.interrupted[r.Node] = r
+		if r.Source == sourceLists {
+			e.interrupted[r.Node] = r
+		} else {
+			e.drainOrders[r.Node] = r
+		}
 	}
 }
 
 // resumable tells whether the node may finish what it began to drain before a restart.
 func (e *Engine) resumable(id yarn.NodeID) bool {
 	r, ok := e.interrupted[id]
+	if !ok {
+		r, ok = e.orderOf(id)
+	}
 	return ok && (r.Deadline == 0 || r.Deadline > e.now.Wall)
 }
 
 // resumeDrain is the drain that a registering node goes on with, to the same deadline, or nil.
 func (e *Engine) resumeDrain(c RegisterNode) *drain {
+	if r, ordered := e.orderOf(c.Node); ordered {
+		return orderedDrain(r, c.Total)
+	}
 	r, ok := e.interrupted[c.Node]
 	if !ok {
 		return nil
@@ -136,11 +167,7 @@ func (e *Engine) resumeDrain(c RegisterNode) *drain {
 		e.save(state.Remove(r), saved{what: savedNothing})
 		return nil
 	}
-	d := &drain{since: r.RequestedAt, timeout: -1, whole: c.Total, user: r.RequestedBy}
-	if r.Deadline > 0 {
-		d.timeout = int32((r.Deadline - r.RequestedAt) / 1000)
-	}
-	return d
+	return &drain{since: r.RequestedAt, deadline: r.Deadline, whole: c.Total, user: r.RequestedBy, reason: r.Reason, source: r.Source}
 }
 
 // giveUpDrains forgets the drains of nodes that have not come back after a restart: by now they would be lost.
@@ -167,8 +194,7 @@ func (e *Engine) drained(n *node) bool {
 // followDrain lets a draining node go that nobody needs or whose time is up, and cuts down what it offers to what is in use. left tells
 // that the node has gone.
 func (e *Engine) followDrain(n *node) (left bool) {
-	at := n.drain.deadline()
-	if e.drained(n) || at > 0 && at <= e.now.Wall {
+	if at := n.drain.deadline; e.drained(n) || at > 0 && at <= e.now.Wall {
 		e.endDrain(n)
 		return true
 	}
@@ -226,11 +252,32 @@ func (e *Engine) endDrains(left int) int {
 	e.sched.Together(func() {
 		for ; len(e.drainEnds) > 0 && e.drainEnds[0].at <= e.now.Wall && left > 0; left-- {
 			d := heap.Pop(&e.drainEnds).(drainEnd)
-			if n := d.node; n.drain != nil && n.drain.deadline() == d.at {
+			if n := d.node; n.drain != nil && n.drain.deadline == d.at {
 				left -= workOfNode + n.held
 				e.endDrain(n)
 			}
 		}
 	})
 	return left
+}
+
+// drainView is what readers see of a node's drain, or of the order that keeps it away.
+func (e *Engine) drainView(n *node) *view.Drain {
+	d := n.drain
+	if r, ordered := e.orderOf(n.id); d == nil && ordered && !n.state.Usable() {
+		d = orderedDrain(r, n.total)
+	}
+	if d == nil {
+		return nil
+	}
+	v := &view.Drain{RequestedAt: d.since, RequestedBy: d.user, Reason: d.reason, Source: d.source, Deadline: d.deadline, Containers: n.held}
+	var waits []yarn.ApplicationID
+	for id := range n.apps { //tidy:unordered sorted below
+		if a := e.apps[id]; a != nil && !a.state.Final() {
+			waits = append(waits, id)
+		}
+	}
+	slices.SortFunc(waits, yarn.ApplicationID.Compare)
+	v.WaitsFor, v.Applications = waits[:min(len(waits), view.MaxWaitsFor)], len(waits)
+	return v
 }

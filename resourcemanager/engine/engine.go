@@ -79,6 +79,7 @@ type Engine struct {
 	lifetimes    deadlines
 	drainEnds    drainEnds
 	interrupted  map[yarn.NodeID]state.NodeDeadline // drains begun before the restart, of nodes that have not registered yet
+	drainOrders  map[yarn.NodeID]state.NodeDeadline // by the node, or with port 0 by the host
 	nodeLog      []*node                            // nodes that became usable or unusable, oldest first
 	nodeLogStart int                                // how many entries were dropped before its first one
 	tellings     uint64                             // answers to masters that named nodes
@@ -105,6 +106,8 @@ func New(set Settings, sched *scheduler.Scheduler) *Engine {
 		apps:  map[yarn.ApplicationID]*application{},
 		nodes: map[yarn.NodeID]*node{},
 		byID:  map[yarn.ContainerID]*container{},
+
+		drainOrders: map[yarn.NodeID]state.NodeDeadline{},
 
 		labels:  labels{byNodes: set.LabelsByNodes},
 		unheard: map[yarn.ContainerID]bool{},
@@ -154,6 +157,10 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.refreshQueues(c)
 	case RefreshNodes:
 		e.refreshNodes(c)
+	case DrainNodes:
+		e.drainNodes(c)
+	case UndrainNodes:
+		e.undrainNodes(c)
 	case SetNodeResource:
 		e.setNodeResource(c)
 	case SetNodeLabel:

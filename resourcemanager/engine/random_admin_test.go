@@ -13,7 +13,15 @@ func (w *world) admin() {
 	}
 	n := w.nodes[w.draw(len(w.nodes), "node")]
 	t := w.next()
-	switch w.draw(15, "deed") {
+	switch w.draw(18, "deed") {
+	case 15, 16:
+		c := DrainNodes{Ticket: t, Nodes: []yarn.NodeID{w.maybeHost(n.id)}, User: "root", Source: "cli"}
+		if w.chance(2, "bounded") {
+			c.Deadline = w.now.Wall + int64(w.draw(60_000, "time"))
+		}
+		w.send(c)
+	case 17:
+		w.send(UndrainNodes{Ticket: t, Nodes: []yarn.NodeID{w.maybeHost(n.id)}})
 	case 12, 13:
 		w.send(RefreshNodes{Ticket: t, How: Graceful, Excluded: map[yarn.NodeID]Exclusion{n.id: {Timeout: int32(w.draw(40, "timeout")) - 1}}})
 	case 14:
@@ -44,4 +52,12 @@ func (w *world) admin() {
 		w.send(Sweep{})
 		delete(w.asked, t)
 	}
+}
+
+// maybeHost is the node, or all nodes of its host.
+func (w *world) maybeHost(id yarn.NodeID) yarn.NodeID {
+	if w.chance(2, "whole host") {
+		return hostOf(id)
+	}
+	return id
 }

@@ -281,6 +281,14 @@ func (s *script) command(word string, args []string) Command {
 			}
 		}
 		return c
+	case "order": // order h1 h2:1 until=30 reason=x: nodes, or hosts when a name ends in *
+		c := DrainNodes{Ticket: t, Nodes: orderedNames(args), User: "root", Source: "cli", Reason: s.opts["reason"]}
+		if after := s.opts["until"]; after != "" {
+			c.Deadline = s.rig.now.Wall + int64(s.number(after))*1000
+		}
+		return c
+	case "undo":
+		return UndrainNodes{Ticket: t, Nodes: orderedNames(args)}
 	case "resize":
 		return SetNodeResource{Ticket: t, Node: nodeID(args[0]), Total: s.size(args[1])}
 	case "add-labels": // add-labels gpu ssd:shared
@@ -535,6 +543,9 @@ func shortRecord(rec state.Record) string {
 	}
 	if x, ok := rec.(state.NodeDeadline); ok {
 		text := "drain of " + x.Node.Host
+		if x.Source != sourceLists && x.RequestedAt > 0 {
+			text = fmt.Sprintf("order for %s", strings.TrimSuffix(x.Node.String(), ":1"))
+		}
 		return text + when(x.Deadline > 0, fmt.Sprintf(" until %d", x.Deadline)) + when(x.RequestedAt > 0, fmt.Sprintf(" since %d", x.RequestedAt))
 	}
 	if x, ok := rec.(state.Labels); ok {

@@ -128,8 +128,8 @@ func (t *tracker) registration(c *ipc.Call, m *pb.RegisterNodeManagerRequest) (c
 	if cmd.Labels, err = namedLabels(m.GetNodeLabels()); err != nil {
 		return cmd, err
 	}
+	cmd.Rack = t.Rack(id.Host) // which may take a while
 	cmd.Excluded = t.Excluded(id.Host, c.Caller.Remote.Addr())
-	cmd.Rack = t.Rack(id.Host)
 	return cmd, nil
 }
 

@@ -99,10 +99,25 @@ type Controller interface {
 	AddLabels(ctx context.Context, c webgate.Caller, labels []view.Label) error
 	RemoveLabels(ctx context.Context, c webgate.Caller, names []string) error
 	ReplaceLabels(ctx context.Context, c webgate.Caller, operation string, nodes []view.NodeLabels) error
+	// Drain has nodes drain and stay away until Undrain, whatever the lists of nodes say. Both are for administrators; a caller without
+	// a user name is refused. They change nothing when they refuse one of the names.
+	Drain(ctx context.Context, c webgate.Caller, d DrainRequest) error
+	Undrain(ctx context.Context, c webgate.Caller, nodes []yarn.NodeID) error
 	// Record carries out an action on the recording of commands. It is for
 	// administrators; a caller without a user name is refused.
 	Record(ctx context.Context, c webgate.Caller, what RecordAction) (Recording, error)
 }
+
+// DrainRequest is which nodes are to drain, and how.
+type DrainRequest struct {
+	Nodes    []yarn.NodeID // port 0: every node of the host
+	Deadline int64         // milliseconds since 1970; 0: none; DefaultDeadline
+	Reason   string
+	Source   string // cli or api
+}
+
+// DefaultDeadline stands for yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs from now on.
+const DefaultDeadline = -1
 
 // RecordAction is an action on the recording of commands.
 type RecordAction string
