@@ -99,12 +99,12 @@ type Controller interface {
 	AddLabels(ctx context.Context, c webgate.Caller, labels []view.Label) error
 	RemoveLabels(ctx context.Context, c webgate.Caller, names []string) error
 	ReplaceLabels(ctx context.Context, c webgate.Caller, operation string, nodes []view.NodeLabels) error
-	// Drain has nodes drain and stay away until Undrain, whatever the lists of nodes say. Both are for administrators; a caller without
-	// a user name is refused. They change nothing when they refuse one of the names.
+	// Drain has nodes drain and stay away until Undrain, whatever the lists of nodes say. Both are for administrators; an
+	// anonymous caller is refused. They change nothing when they refuse one of the names.
 	Drain(ctx context.Context, c webgate.Caller, d DrainRequest) error
 	Undrain(ctx context.Context, c webgate.Caller, nodes []yarn.NodeID) error
 	// Record carries out an action on the recording of commands. It is for
-	// administrators; a caller without a user name is refused.
+	// administrators; an anonymous caller is refused.
 	Record(ctx context.Context, c webgate.Caller, what RecordAction) (Recording, error)
 }
 
