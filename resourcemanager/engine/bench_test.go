@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// plant is an engine in full work, without the checks of a rig.
+// plant is an engine for benchmarks, without the checks of a rig.
 type plant struct {
 	b     testing.TB
 	e     *Engine
@@ -73,7 +73,7 @@ func want(count int32) []yarn.Ask {
 	return []yarn.Ask{{Where: yarn.AnyHost, Capability: yarn.NewResource(1024, 1), Count: count, RelaxLocality: true, AllocationRequestID: -1}}
 }
 
-// place gets so many containers on one node and has them run.
+// place allocates that many containers on one node and has them run.
 func (p *plant) place(n yarn.NodeID, at yarn.AttemptID, count int) (running []ContainerStatus) {
 	p.poll(at, want(int32(count)))
 	for tries := 0; len(running) < count; tries++ {
@@ -121,8 +121,8 @@ func BenchmarkAllocate(b *testing.B) {
 	}
 }
 
-// BenchmarkContainer is the whole life of one container: asked for ten at a
-// time, placed, handed out, reported running and complete, and told of.
+// BenchmarkContainer is a container from its ask, ten at a time, to the report of its
+// end to its master.
 func BenchmarkContainer(b *testing.B) {
 	p, nodes, masters := newPlant(b, 100, 100)
 	const batch = 10

@@ -1,4 +1,4 @@
-// Package tracker serves ResourceTracker: what NodeManagers call.
+// Package tracker serves ResourceTracker, the protocol of NodeManagers.
 package tracker
 
 import (
@@ -37,8 +37,8 @@ type Config struct {
 	ClusterTimestamp int64
 	HeartbeatMillis  int64
 	MinimumVersion   string                                    // "NONE", "EqualToRM" or a version
-	Rack             func(host string) string                  // may take a moment, never long
-	Excluded         func(host string, addr netip.Addr) string // why the lists do not admit a host, or nothing
+	Rack             func(host string) string                  // must not block for long
+	Excluded         func(host string, addr netip.Addr) string // why the lists do not admit a host; empty: they do
 }
 
 type tracker struct {
@@ -47,7 +47,7 @@ type tracker struct {
 	hosts names
 }
 
-// Server is the protocol and what it remembers.
+// Server is the protocol and the answers that it keeps.
 type Server struct {
 	Protocol ipc.Protocol
 	t        *tracker
@@ -63,7 +63,7 @@ func New(cfg Config) *Server {
 	}}}
 }
 
-// Forget drops what is remembered of a node that registers anew or has left.
+// Forget drops the last answer to a node that registers anew or has left.
 func (s *Server) Forget(id yarn.NodeID) { s.t.last.Drop(id) }
 
 func (t *tracker) register(c *ipc.Call, m *pb.RegisterNodeManagerRequest) {
@@ -88,7 +88,7 @@ func (t *tracker) register(c *ipc.Call, m *pb.RegisterNodeManagerRequest) {
 	t.Loop.Post(cmd)
 }
 
-// registration checks the shape of a request.
+// registration checks a request and makes a command of it.
 func (t *tracker) registration(c *ipc.Call, m *pb.RegisterNodeManagerRequest) (cmd engine.RegisterNode, err error) {
 	id := convert.NodeID(m.GetNodeId())
 	if id.Host == "" || len(id.Host) > 255 || id.Port < 0 || id.Port > 65535 {
