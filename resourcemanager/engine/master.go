@@ -267,7 +267,7 @@ func (e *Engine) answerAllocate(t *attempt, reply *AllocateReply) {
 	if !t.ending() {
 		e.tellGrants(t, reply)
 		reply.Updated = e.updated(a)
-		reply.Previous, t.previous = t.previous, nil
+		reply.Previous, t.previous = takeFirst(t.previous)
 		reply.Headroom = e.sched.AllocateDone(a.ref)
 	}
 	reply.Nodes = e.nodesChanged(a)

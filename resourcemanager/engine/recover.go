@@ -113,9 +113,12 @@ func (e *Engine) adopt(n *node, r RecoveredContainer) bool {
 	if master {
 		t.master, t.masterNode = c, n
 	}
-	if t.released[c.id] {
+	switch {
+	case t.released[c.id]:
 		delete(t.released, c.id)
 		e.release(t, c.id)
+	case c.id.Attempt != t.id && t.state == yarn.AttemptRunning: // its master has registered already, without this one
+		t.previous = append(t.previous, e.grant(c))
 	}
 	return true
 }
