@@ -120,6 +120,9 @@ func drain(c *call) error {
 	case err != nil:
 		return err
 	case c.opts.has("wait") && !c.opts.has("dry-run"):
+		if !c.json {
+			c.showWarnings(d)
+		}
 		return c.awaitDrain(d)
 	}
 	return c.showDrains(d)
@@ -197,10 +200,14 @@ func (c *call) showDrains(d *drains) error {
 	for i := range d.Nodes {
 		c.showDrain(&d.Nodes[i])
 	}
+	c.showWarnings(d)
+	return nil
+}
+
+func (c *call) showWarnings(d *drains) {
 	for _, w := range d.Warnings {
 		fmt.Fprintf(c.Stdout, "WARNING: %s\n", visible.Line(w))
 	}
-	return nil
 }
 
 func (c *call) showDrain(n *drainingNode) {

@@ -115,11 +115,7 @@ func (s *server) drain(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := drainView
-	if want.dryRun {
-		parts |= view.Queues
-	}
-	c, err := s.Source.Cluster(r.Context(), parts)
+	c, err := s.Source.Cluster(r.Context(), drainView|view.Queues)
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +127,7 @@ func (s *server) drain(r *http.Request) (*answer.Response, error) {
 	} else if nodes, err = named(c, want.names); err != nil {
 		return nil, err
 	}
+	warning := warnings(c, nodes)
 	if !want.dryRun {
 		want.until.Nodes = orderNames(want.names, nodes)
 		if err = s.Controller.Drain(r.Context(), webgate.From(r.Context()), want.until); err != nil {
@@ -143,11 +140,7 @@ func (s *server) drain(r *http.Request) (*answer.Response, error) {
 			return !slices.ContainsFunc(nodes, func(x *view.Node) bool { return x.ID == n.ID })
 		})
 	}
-	o := tree.New().Add("dryRun", want.dryRun).Add("node", s.drainList(r, c, nodes))
-	if want.dryRun {
-		o.Add("warning", warnings(c, nodes))
-	}
-	return answer.Wrapped("drains", o), nil
+	return answer.Wrapped("drains", tree.New().Add("dryRun", want.dryRun).Add("node", s.drainList(r, c, nodes)).Add("warning", warning)), nil
 }
 
 // orderNames are the names of an order as nodes registered: a host stays a host.
