@@ -1,6 +1,10 @@
 package conf
 
-import "time"
+import (
+	"time"
+
+	"github.com/heddle-project/heddle/yarn"
+)
 
 // Endpoint is one listener: the address that clients are told, and the one
 // that is bound (bind-host properties change only the latter).
@@ -118,6 +122,11 @@ type Nodes struct {
 	Expiry         time.Duration // yarn.nm.liveness-monitor.expiry-interval-ms
 	MinimumVersion string        // yarn.resourcemanager.nodemanager.minimum.version: NONE, EqualToRM or a version
 	Heartbeat      time.Duration // yarn.resourcemanager.nodemanagers.heartbeat-interval-ms
+
+	UntrackedTimeout        time.Duration    // yarn.resourcemanager.node-removal-untracked.timeout-ms
+	RemovedStates           []yarn.NodeState // yarn.resourcemanager.node-removal-untracked.node-selective-states-to-remove; nil: all in which a node has left
+	UntrackedWithoutInclude bool             // yarn.resourcemanager.enable-node-untracked-without-include-path
+	ShowUnregistered        bool             // yarn.resourcemanager.enable-tracking-for-unregistered-nodes
 }
 
 // Recovery is what survives a restart.

@@ -42,6 +42,7 @@ func (p *process) readLists(site *conf.Properties, starting bool) error {
 	if err != nil {
 		return err
 	}
+	p.unnamed.Store(p.settings.Nodes.UntrackedWithoutInclude && r.String("yarn.resourcemanager.nodes.include-path", "") == "")
 	p.lists.Store(&hosts.Lists{Include: include, Exclude: exclude})
 	return nil
 }

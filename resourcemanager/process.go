@@ -29,6 +29,8 @@ type process struct {
 	rights *rights
 	racks  *rack.Resolver
 	lists  atomic.Pointer[hosts.Lists]
+
+	unnamed atomic.Bool // there is no include list, and nodes that the exclude list does not name are untracked all the same
 }
 
 // readSettings reads the settings and refuses what is configured but not built.

@@ -90,7 +90,7 @@ func (t *term) RefreshNodes(how engine.Decommission, seconds *int32) (engine.Ref
 	}
 	lists, excluded := *t.lists.Load(), map[yarn.NodeID]engine.Exclusion{}
 	if lists.Include.Len()+lists.Exclude.Len() == 0 {
-		return engine.RefreshNodes{How: how}, nil // spares looking every node's address up
+		return engine.RefreshNodes{How: how, Unnamed: t.unnamed.Load()}, nil // spares looking every node's address up
 	}
 	for _, n := range v.Nodes() {
 		ip := addressOf(n.ID.Host)
@@ -103,7 +103,7 @@ func (t *term) RefreshNodes(how engine.Decommission, seconds *int32) (engine.Ref
 		}
 		excluded[n.ID] = x
 	}
-	return engine.RefreshNodes{How: how, Excluded: excluded}, nil
+	return engine.RefreshNodes{How: how, Excluded: excluded, Unnamed: t.unnamed.Load(), Unregistered: t.unregistered(lists, v.Nodes())}, nil
 }
 
 // addressOf is the address of a host for lists that name addresses.

@@ -49,6 +49,7 @@ var kinds = []reflect.Type{
 	reflect.TypeFor[Publish](),
 	reflect.TypeFor[Digest](),
 	reflect.TypeFor[Explain](),
+	reflect.TypeFor[engine.ExcludedHosts](),
 }
 
 // The kinds of the commands that come most often, and what only the loop does.

@@ -160,6 +160,7 @@ func (e *Engine) refreshNodes(c RefreshNodes) {
 		})
 		if done = len(nodes) == 0; done {
 			e.after(func() {
+				e.showHosts(c.Unregistered, unregisteredPort, yarn.NodeLost, "The include list names it, and no node of it has registered")
 				e.whenStored(func() {
 					if refusal != nil {
 						e.fail(c.Ticket, refusal)
@@ -177,7 +178,8 @@ func (e *Engine) refreshNodes(c RefreshNodes) {
 func (e *Engine) admit(n *node, c RefreshNodes, refusal **Error) (work int) {
 	x, excluded := c.Excluded[n.id]
 	if c.How != Forced {
-		n.barred, n.untracked = excluded, x.Untracked
+		n.barred = excluded
+		e.track(n, x.Untracked || !excluded && c.Unnamed)
 	}
 	active := n.state.Usable() || n.state == yarn.NodeUnhealthy
 	switch {

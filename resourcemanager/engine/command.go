@@ -131,6 +131,7 @@ type (
 		Applications []yarn.ApplicationID
 		Logs         []LogReport
 		Excluded     string // why the lists do not admit it; empty when they do
+		Untracked    bool   // neither list names it, and that is to count; see RefreshNodes
 	}
 
 	// Heartbeat is a node's sign of life. Replied with *HeartbeatReply.
@@ -189,7 +190,16 @@ type (
 		How      Decommission
 		User     string                    // who asks
 		Excluded map[yarn.NodeID]Exclusion // of the nodes known now; Forced needs none
+
+		// There is no include list, and who stands in neither list is untracked all the same: every node that Excluded leaves out.
+		Unnamed bool
+		// Hosts of the include list that are to be shown as lost until a node of them registers, unless one has.
+		Unregistered []string
 	}
+
+	// ExcludedHosts are those of the exclude list when the ResourceManager starts. Each is shown as decommissioned until a node of it
+	// registers. It comes after Recover, while every port is still closed.
+	ExcludedHosts struct{ Hosts []string }
 
 	// SetNodeResource changes what a node offers.
 	SetNodeResource struct {
@@ -378,6 +388,7 @@ func (LaunchFailed) command()    {}
 func (RefreshQueues) command()   {}
 func (QueueBasis) command()      {}
 func (RefreshNodes) command()    {}
+func (ExcludedHosts) command()   {}
 func (SetNodeResource) command() {}
 func (SetNodeLabel) command()    {}
 func (AddLabels) command()       {}

@@ -187,7 +187,7 @@ func (r *rig) check() string {
 	if s := r.sched.Check(); s != "" {
 		return "the scheduler's books: " + s
 	}
-	for _, f := range []func() string{r.checkEffects, r.checkBooks, r.checkNodes, r.checkLives, r.checkEnds, r.checkDurable, r.checkCounts, r.checkLabels} {
+	for _, f := range []func() string{r.checkEffects, r.checkBooks, r.checkNodes, r.checkLives, r.checkEnds, r.checkDurable, r.checkCounts, r.checkInactive, r.checkLabels} {
 		if s := f(); s != "" {
 			return s
 		}

@@ -39,6 +39,7 @@ type Config struct {
 	MinimumVersion   string                                    // "NONE", "EqualToRM" or a version
 	Rack             func(host string) string                  // may take a moment, never long
 	Excluded         func(host string, addr netip.Addr) string // why the lists do not admit a host, or nothing
+	Untracked        func(host string, addr netip.Addr) bool   // neither list names it, and that is to count
 }
 
 type tracker struct {
@@ -129,6 +130,7 @@ func (t *tracker) registration(c *ipc.Call, m *pb.RegisterNodeManagerRequest) (c
 		return cmd, err
 	}
 	cmd.Excluded = t.Excluded(id.Host, c.Caller.Remote.Addr())
+	cmd.Untracked = t.Untracked(id.Host, c.Caller.Remote.Addr())
 	cmd.Rack = t.Rack(id.Host)
 	return cmd, nil
 }
