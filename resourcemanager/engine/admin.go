@@ -202,7 +202,7 @@ func (e *Engine) admit(n *node, c RefreshNodes, refusal **Error) (work int) {
 
 func (e *Engine) setNodeResource(c SetNodeResource) {
 	n := e.nodes[c.Node]
-	if n == nil || n.ref == scheduler.NoNode {
+	if n == nil || !n.active() {
 		e.fail(c.Ticket, refuse(Failed, "Resource update get failed on all nodes due to change resource on an unrecognized node: %s", c.Node))
 		return
 	}
@@ -212,9 +212,11 @@ func (e *Engine) setNodeResource(c SetNodeResource) {
 		return
 	}
 	n.total, n.resized = c.Total, true
-	e.sched.SetNodeTotal(n.ref, c.Total)
-	e.infos = nil
-	e.sweepDue = true
+	if n.ref != scheduler.NoNode { // one that is unhealthy offers it when it has recovered
+		e.sched.SetNodeTotal(n.ref, c.Total)
+		e.infos = nil
+		e.sweepDue = true
+	}
 	e.touchNode(n)
 	e.reply(c.Ticket, nil)
 }

@@ -53,7 +53,7 @@ func TestScenarios(t *testing.T) {
 
 // play runs the commands and returns the scenario with their consequences.
 func play(t *testing.T, text string) string {
-	s := &script{t: t, set: settings(), ids: map[string]int32{}, node: map[string]int32{}, subs: map[yarn.ApplicationID]Submission{}, sizes: map[yarn.ContainerID]yarn.Resource{}}
+	s := newScript(t)
 	var out strings.Builder
 	for i, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
 		if strings.HasPrefix(line, ">") {
@@ -270,7 +270,7 @@ func nodeID(host string) yarn.NodeID {
 func (s *script) command(word string, args []string) Command {
 	t := s.rig.next()
 	switch word {
-	case "node": // node h1 8192x8 [run=…] [done=…] [apps=a1,…] [unhealthy=why] [label=x] [names=x,y|none] [excluded=why] [untracked=1]
+	case "node": // node h1 8192x8 [run=…] [done=…] [apps=a1,…] [unhealthy=why] [label=x] [names=x,y|none] [excluded=why] [untracked=1] [http=8042]
 		return s.register(t, args)
 	case "beat": // beat h1 [run=a1/1/1,…] [done=a1/1/2:exit,…] [unhealthy=why] [names=x] [id=…]
 		return s.beat(t, args[0])
@@ -362,7 +362,7 @@ func (s *script) command(word string, args []string) Command {
 }
 
 func (s *script) register(t Ticket, args []string) Command {
-	c := RegisterNode{Ticket: t, Node: nodeID(args[0]), HTTPPort: 8042, Rack: "/r", Total: s.size(args[1]), Version: "3.5.0",
+	c := RegisterNode{Ticket: t, Node: nodeID(args[0]), HTTPPort: s.httpPort(), Rack: "/r", Total: s.size(args[1]), Version: "3.5.0",
 		Label: s.opts["label"], Labels: s.names(), Excluded: s.opts["excluded"], Untracked: s.opts["untracked"] != "", Health: s.health()}
 	for _, x := range s.statuses() {
 		c.Containers = append(c.Containers, RecoveredContainer{ContainerStatus: x, Resource: s.sizes[x.ID]})
