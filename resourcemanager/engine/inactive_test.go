@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/yarn"
@@ -81,4 +82,63 @@ func (r *rig) checkInactive() string {
 		return fmt.Sprintf("readers see nodes by state: %v, and are told of %v", seen, r.reader.metrics.NodesByState)
 	}
 	return ""
+}
+
+// A node that is being left in slices is removed when it has left, so that who comes back under its name is a member.
+func TestRemovalWaitsForSlices(t *testing.T) {
+	s := newScript(t)
+	s.set.Slice, s.set.UntrackedTimeout = 1, 1
+	s.play("node h2 1024x4; submit a1 ann default 1024x1; beat h2; launched a1/1; register a1/1; node h1 8192x8; allocate a1/1 ask=1:1024x1:5; beat h1; allocate a1/1; beat h1")
+	s.play("exclude untracked=h1; after 5; tick")
+	if n := s.rig.e.nodes[nodeID("h1")]; n == nil || !n.leaving {
+		t.Fatalf("h1 is not leaving: %+v", n)
+	}
+	s.play("node h1 4096x4; tick")
+	for range 50 {
+		s.play("after 5; tick")
+	}
+	if shown := strings.Join(s.play("show nodes"), "; "); shown != "h1:1 RUNNING at h1:8042; h2:1 RUNNING at h2:8042; counted: 2 RUNNING" {
+		t.Error(shown)
+	}
+	s.play("exclude untracked=h1; after 5; tick; tick")
+	if shown := strings.Join(s.play("show nodes"), "; "); shown != "h2:1 RUNNING at h2:8042; counted: 1 RUNNING" {
+		t.Error(shown)
+	}
+}
+
+// No more hosts are shown than may be kept, and they make no node forgotten that was there; later ones take their place.
+func TestShownHostsAreBounded(t *testing.T) {
+	r := newRig(t, settings())
+	apply := func(c Command) {
+		r.fx.Reset()
+		r.e.Apply(r.now, c, &r.fx)
+	}
+	host := func(i int) string { return fmt.Sprintf("x%d", i) }
+	register := func(i int) {
+		apply(RegisterNode{Node: yarn.NodeID{Host: host(i), Port: 1}, Total: yarn.NewResource(1024, 1), Health: Health{Healthy: true}})
+		apply(UnregisterNode{Node: yarn.NodeID{Host: host(i), Port: 1}})
+	}
+	register(-1)
+	var hosts []string
+	for i := range MaxInactiveNodes + 10 {
+		hosts = append(hosts, host(i))
+	}
+	apply(ExcludedHosts{Hosts: hosts})
+	counted := func(left, excluded int) {
+		t.Helper()
+		r.e.Publish(r.now, &r.reader)
+		if c := r.reader.metrics.NodesByState; c[yarn.NodeShutdown] != left || c[yarn.NodeDecommissioned] != excluded || len(r.reader.nodes) != left+excluded {
+			t.Errorf("%d nodes, by state %v; want %d that have left and %d that are excluded", len(r.reader.nodes), c, left, excluded)
+		}
+		if bad := r.checkInactive(); bad != "" {
+			t.Error(bad)
+		}
+	}
+	counted(1, MaxInactiveNodes-1)
+	register(0) // takes the place of its host
+	counted(2, MaxInactiveNodes-2)
+	register(MaxInactiveNodes + 5) // the oldest is forgotten
+	counted(2, MaxInactiveNodes-2)
+	apply(RefreshNodes{Unregistered: hosts})
+	counted(2, MaxInactiveNodes-2)
 }
