@@ -1,14 +1,8 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/heddle-project/heddle/internal/visible"
@@ -93,71 +87,18 @@ func (c *call) showRecording(action, host string, r *recording) {
 	}
 }
 
-// record asks the ResourceManager to do something about recordings. With several,
-// the first that answers is asked.
+// record asks the ResourceManager to do something about recordings.
 func (c *call) record(action string) (host string, r *recording, err error) {
-	addresses, err := c.webAddresses()
-	if err != nil {
-		return "", nil, err
-	}
-	scheme := "http://"
-	if c.props.Get("yarn.http.policy") == "HTTPS_ONLY" {
-		scheme = "https://"
-	}
-	web := &http.Client{Timeout: recordPatience, Transport: &http.Transport{DialContext: (&net.Dialer{Timeout: webConnectTime}).DialContext,
-		TLSHandshakeTimeout: webConnectTime, DisableKeepAlives: true}}
-	var all []error
-	for _, host := range addresses {
-		answer, err := c.askRecording(web, scheme+host, action)
-		if err != nil {
-			all = append(all, err)
-			continue
-		}
-		r, err := readRecording(answer)
-		return host, r, err
-	}
-	return "", nil, errors.Join(all...)
-}
-
-func (c *call) askRecording(web *http.Client, base, action string) (*http.Response, error) {
-	method, body := http.MethodGet, []byte(nil)
+	ask := webCall{method: http.MethodGet, path: "/ws/v1/cluster/recording", what: "recordings", patience: recordPatience}
 	if action != "status" {
-		method, body = http.MethodPut, []byte(`{"action":"`+action+`"}`)
-	}
-	at := base + "/ws/v1/cluster/recording?" + url.Values{"user.name": {c.caller()}}.Encode()
-	request, err := http.NewRequestWithContext(c.ctx, method, at, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Accept", "application/json")
-	request.Header.Set("X-XSRF-HEADER", "yarn") // for the filter against forged requests, where it is on
-	return web.Do(request)
-}
-
-// readRecording reads the answer, or the refusal.
-func readRecording(answer *http.Response) (*recording, error) {
-	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxRefusal))
-	if err != nil {
-		return nil, fmt.Errorf("the answer of %s: %w", answer.Request.URL.Host, err)
+		ask.method, ask.body = http.MethodPut, map[string]string{"action": action}
 	}
 	var x struct {
-		Recording       *recording `json:"recording"`
-		RemoteException struct {
-			Message string `json:"message"`
-		} `json:"RemoteException"`
+		Recording *recording `json:"recording"`
 	}
-	err = json.Unmarshal(text, &x)
-	switch {
-	case answer.StatusCode == http.StatusNotFound || answer.StatusCode == http.StatusMethodNotAllowed:
-		return nil, fmt.Errorf("%s keeps no recordings: it is no ResourceManager of Heddle, or an older one", answer.Request.URL.Host)
-	case x.RemoteException.Message != "":
-		return nil, errors.New(visible.Line(x.RemoteException.Message))
-	case answer.StatusCode != http.StatusOK:
-		return nil, webRefusal{answer.Request.URL.String(), answer.StatusCode}
-	case err != nil || x.Recording == nil:
-		return nil, fmt.Errorf("%s answered something else than how its recordings stand: %.200q", answer.Request.URL.Host, text)
+	host, err = c.askWeb(ask, &x)
+	if err == nil && x.Recording == nil {
+		err = fmt.Errorf("%s answered something else than how its recordings stand", host)
 	}
-	return x.Recording, nil
+	return host, x.Recording, err
 }

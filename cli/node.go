@@ -13,14 +13,14 @@ import (
 // nodeRow is a line of the list: id, state, web address, running containers.
 const nodeRow = "%16s\t%15s\t%17s\t%28s\n"
 
-var nodeOptions = []option{
+var nodeOptions = append([]option{
 	{name: "list", help: "Lists running nodes, or those that -states or -all ask for; -showDetails prints more of each."},
 	{name: "states", arg: "States", values: many, separate: ',', help: "With -list: nodes in these states, separated by commas. " + validNodeStates()},
 	{name: "all", help: "With -list: nodes in every state."},
 	{name: "showDetails", help: "With -list: resources, use and labels as well."},
 	{name: "status", arg: "NodeId", values: 1, help: "Prints the report on a node."},
 	{name: "help", help: "Prints this text."},
-}
+}, drainOptions...)
 
 // validNodeStates ends the error message about an unknown state.
 func validNodeStates() string {
@@ -42,6 +42,12 @@ func node(c *call) error {
 		return nodeStatus(c)
 	case c.opts.has("list"):
 		return nodeList(c)
+	case c.opts.has("drain"):
+		return drain(c)
+	case c.opts.has("undrain"):
+		return undrain(c)
+	case c.opts.has("drain-status"):
+		return drainStatus(c)
 	case c.opts.has("help"):
 		c.usage()
 		return nil

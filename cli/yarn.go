@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/term"
+
 	"github.com/heddle-project/heddle/conf"
 )
 
@@ -87,6 +89,17 @@ type Env struct {
 	MustLive time.Duration
 	// Replace turns the process into another program and returns only on failure.
 	Replace func(path string, argv, environ []string) error
+	// Terminal is how many columns the terminal has that Stdout is; ok is false if it is none. Nil: it is none.
+	Terminal func() (columns int, ok bool)
+
+	screen io.Writer // Stdout, for what controls the terminal; never for words of others
+}
+
+func (e *Env) terminal() (columns int, ok bool) {
+	if e.Terminal == nil {
+		return 0, false
+	}
+	return e.Terminal()
 }
 
 // Main runs the yarn command with the process's arguments and returns its exit code.
@@ -94,8 +107,13 @@ func Main(d Daemons) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	e := &Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Environ: os.Environ,
-		User: processUser(), Zone: time.Local, Now: time.Now, Root: os.Geteuid() == 0, Program: program(), Daemons: d, Replace: syscall.Exec}
+		User: processUser(), Zone: time.Local, Now: time.Now, Root: os.Geteuid() == 0, Program: program(), Daemons: d, Replace: syscall.Exec, Terminal: terminal}
 	return e.Run(ctx, os.Args[1:])
+}
+
+func terminal() (columns int, ok bool) {
+	columns, _, err := term.GetSize(int(os.Stdout.Fd()))
+	return columns, err == nil
 }
 
 // program is the path of this executable: the one that was called, which may be a link in an installation of Hadoop, if that can be told.

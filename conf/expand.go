@@ -16,9 +16,9 @@ const (
 // dollar or space.
 var variable = regexp.MustCompile(`\$\{[^}$ ]+\}`)
 
-// variables answers ${name}. Sources are asked in Hadoop's order: the
-// environment for env.NAME, then JVM-like system properties, then
-// configuration itself.
+// variables finds the value of ${name}, in Hadoop's order: in the environment
+// for env.NAME, else in JVM-like system properties; then in the configuration
+// itself.
 type variables struct {
 	env    func(string) (string, bool)
 	system map[string]string

@@ -26,11 +26,11 @@ type Finding struct {
 	Name     string
 	Value    string
 	Origin   Origin
-	Reason   string // what it changes
+	Reason   string // what is different from what it asks for
 	Advice   string // what to do; "" where there is nothing to say
 }
 
-// String is one line: where, what, why, and the way on.
+// String is one line: where, what, why, and what to do.
 func (f Finding) String() string {
 	return Problem{Name: f.Name, Value: f.Value, Origin: f.Origin, Text: f.Text()}.Error()
 }
@@ -60,9 +60,9 @@ func (fs Findings) Of(s Severity) (out Findings) {
 	return out
 }
 
-// Report tells of what does not stop a start: each change by a warning of its
-// own, the rest in one line. The error lists what stops it. dir is the
-// directory of the configuration.
+// Report calls warn with each Changed finding, and tell with one line that counts
+// the Ignored ones. The error lists the Refused ones; it is nil if there are none.
+// dir is the directory of the configuration.
 func (fs Findings) Report(dir string, warn, tell func(line string)) error {
 	for _, f := range fs.Of(Changed) {
 		warn(f.String())

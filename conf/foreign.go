@@ -11,9 +11,9 @@ func schemeOf(url string) string {
 	return strings.ToLower(scheme)
 }
 
-// uncollected tells of logs that are to be collected on a file system that the
-// NodeManager cannot write to, as gs, s3a, abfs and wasb are. Who names that file
-// system is blamed: the directory, or fs.defaultFS for one without a scheme.
+// uncollected finds that logs are to be aggregated on a file system that the
+// NodeManager cannot write to, such as gs, s3a, abfs or wasb. The finding names the
+// property that says so: the directory, or fs.defaultFS for one without a scheme.
 func uncollected(p *Properties) (out Findings) {
 	if !isTrue(p, trim(p.Get("yarn.log-aggregation-enable"))) {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// HDFSSite tells people which hdfs-site.xml was read, or where there is none.
+// HDFSSite is a text for people: which hdfs-site.xml was read, or where there is none.
 func (p *Properties) HDFSSite() string {
 	switch {
 	case p.hdfsSite == "":
@@ -18,8 +18,8 @@ func (p *Properties) HDFSSite() string {
 
 const failoverOfHDFS = "dfs.client.failover."
 
-// failoverClasses are the ways to the active NameNode that come to the same for us: those that are listed are asked in
-// turn, or the one address.
+// failoverClasses are the proxy providers that Heddle's HDFS client can do without: it asks the listed NameNodes in turn
+// ("failover"), or the one address ("address").
 var failoverClasses = map[string]string{
 	"org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider":                   "failover",
 	"org.apache.hadoop.hdfs.server.namenode.ha.RequestHedgingProxyProvider":                       "failover",

@@ -59,7 +59,7 @@ func cutHex(s string) (string, bool) {
 }
 
 // parseFloat reads what Float.parseFloat and Double.parseDouble read, minus
-// NaN, the infinities and hexadecimal: no setting of ours means anything then.
+// NaN, the infinities and hexadecimal, which make no sense for any setting.
 func parseFloat(s string) (float64, bool) {
 	if n := len(s); n > 1 && strings.ContainsRune("fFdD", rune(s[n-1])) {
 		s = s[:n-1]

@@ -47,9 +47,9 @@ type Options struct {
 	// System answers the JVM's properties such as ${user.name}; see
 	// variables. Nil means none, or Base's.
 	System map[string]string
-	// Local tells which host is this machine, for the ResourceManager, which may
-	// be one of several in the files and have the addresses of that one. Nil is
-	// for everybody else; see one.
+	// Local tells whether a host is this machine. The ResourceManager sets it: where
+	// the files name several ResourceManagers it takes the addresses of the one on
+	// its own machine. Everybody else leaves it nil; see one.
 	Local func(host string) bool
 	// Overrides are merged on top of everything.
 	Overrides []Override

@@ -36,7 +36,7 @@ type NodeManager struct {
 }
 
 // Tracker is the way to the ResourceManager. Attempts, Base and Most are those
-// of ipc.Policy: calls of one call, and pauses between them.
+// of ipc.Policy: how often a call is tried, and the pauses between the tries.
 type Tracker struct {
 	Targets        []TrackerTarget
 	Attempts       int           // nm.resourcemanager.connect.max-wait.ms, else yarn.resourcemanager.connect.max-wait.ms, over Base; math.MaxInt for ever
@@ -112,7 +112,7 @@ type NodeLaunch struct {
 	DeleteThreads  int           // nm.delete.thread-count
 }
 
-// NodeCgroups are the limits that the kernel keeps, by cgroup version 2: without
+// NodeCgroups are the limits that the kernel enforces, by cgroup version 2: without
 // nm.linux-container-executor.cgroups.v2.enabled the switches are refused.
 type NodeCgroups struct {
 	Memory        bool          // nm.resource.memory.enabled
@@ -148,7 +148,7 @@ type NodeMonitor struct {
 	VirtualRatio  float64       // nm.vmem-pmem-ratio
 }
 
-// NodeHealth says when the node is fit for containers.
+// NodeHealth says when the node counts as healthy.
 type NodeHealth struct {
 	Disks     NodeDisks
 	Scripts   []HealthScript // nm.health-checker.scripts with a path, at most MaxHealthScripts
@@ -174,7 +174,7 @@ type NodeDisks struct {
 // MaxHealthScripts is Hadoop's bound.
 const MaxHealthScripts = 4
 
-// HealthScript is one program that tells whether the node is well.
+// HealthScript is one program that tells whether the node is healthy.
 type HealthScript struct {
 	Name     string
 	Path     string        // nm.health-checker.NAME.path
@@ -187,14 +187,14 @@ type HealthScript struct {
 type NodeLabel struct {
 	Provider   string        // nm.node-labels.provider: "", "config", "script"
 	Configured string        // nm.node-labels.provider.configured-node-partition
-	Every      time.Duration // nm.node-labels.provider.fetch-interval-ms; 0 = once (-1 there)
+	Every      time.Duration // nm.node-labels.provider.fetch-interval-ms; 0 = once (-1 in the property)
 	Resync     time.Duration // nm.node-labels.resync-interval-ms: the ResourceManager is told again after so long
 	Script     string        // nm.node-labels.provider.script.path
 	Args       []string      // nm.node-labels.provider.script.opts
 	Timeout    time.Duration // nm.node-labels.provider.fetch-timeout-ms, of the script
 }
 
-// NodeLogs is what becomes of containers' logs.
+// NodeLogs is what happens to containers' logs.
 type NodeLogs struct {
 	Aggregate    bool          // yarn.log-aggregation-enable
 	DefaultFS    string        // fs.defaultFS: where RemoteDir is, unless it says

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// one is the ResourceManager whose addresses are used where high availability
-// is off and the files still have them once for each rm-id:
-// yarn.resourcemanager.address.rm1. Hadoop reads these with high availability
-// alone.
+// one is the ResourceManager whose addresses are used when high availability is
+// off and the files have addresses with an rm-id, such as
+// yarn.resourcemanager.address.rm1. Hadoop reads these only while high availability
+// is on.
 //
-// All of them are those of one id: of yarn.resourcemanager.ha.id, else of the
-// id whose machine this is, if the caller looks at the machine and just one fits,
-// else of the first in yarn.resourcemanager.ha.rm-ids that has any. Each stands
-// in for the property without the id, unless somebody has set that. None does if
-// somebody has set yarn.resourcemanager.hostname.
+// All of them are taken from one id: yarn.resourcemanager.ha.id; else the id whose
+// host is this machine, if the caller tells which is (Options.Local) and there is
+// just one; else the first in yarn.resourcemanager.ha.rm-ids that has an address.
+// Each stands in for the property without the id, unless that property is set. None
+// is used if yarn.resourcemanager.hostname is set.
 type one struct {
 	id    string            // "" if none is needed, or none has an address
 	by    string            // the property that says so
-	first string            // the id that is chosen where nobody looks at the machine
+	first string            // the id that is chosen without Options.Local
 	names map[string]string // the name with the id, by the name that it stands in for
 }
 
@@ -31,7 +31,7 @@ const hostname = rm + "hostname"
 var addressNames = []string{hostname, rm + "address", rm + "scheduler.address", rm + "resource-tracker.address", rm + "admin.address", rm + "webapp.address",
 	rm + "webapp.https.address"}
 
-// chooseOne looks at what was merged.
+// chooseOne chooses the id, from the merged properties.
 func (m *merger) chooseOne(vars variables) one {
 	get := func(name string) string {
 		text, err := vars.expand(m.values[name].Raw, rawOf(m.values))
@@ -88,8 +88,8 @@ func hostOf(get func(string) string, id string) string {
 	return ""
 }
 
-// Source is the property that says what a property of the ResourceManager's
-// address is: its own name, or one with an rm-id.
+// Source is the property that an address of the ResourceManager comes from: the
+// property of that name, or one with an rm-id that stands in for it.
 func (r *Reader) Source(name string) string {
 	v, ok := r.props.Lookup(name)
 	if from := r.props.values[hostname].from; ok && v.Origin.IsDefault() && from != "" {

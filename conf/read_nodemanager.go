@@ -108,7 +108,7 @@ func (r *Reader) resourceManagerPages() Address {
 }
 
 // trackerPolicy is that of Hadoop's ServerRMProxy: the NodeManager's own wait
-// and interval win over everybody's.
+// and interval (yarn.nodemanager.…) win over those for all programs.
 func (r *Reader) trackerPolicy(t *Tracker, ha bool) {
 	const connect = "resourcemanager.connect."
 	wait := r.Int64("yarn."+connect+"max-wait.ms", 900_000, NotBelow(-1))

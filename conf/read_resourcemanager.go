@@ -202,6 +202,7 @@ func (r *Reader) nodes() Nodes {
 		Expiry:         r.Duration("yarn.nm.liveness-monitor.expiry-interval-ms", 10*time.Minute, time.Millisecond, time.Millisecond),
 		MinimumVersion: r.String(rm+"nodemanager.minimum.version", "NONE"),
 		Heartbeat:      r.Duration(rm+"nodemanagers.heartbeat-interval-ms", time.Second, time.Millisecond, time.Millisecond),
+		DrainStatus:    r.Duration(rm+"decommissioning-nodes-watcher.poll-interval-secs", 20*time.Second, time.Second, time.Second),
 
 		UntrackedTimeout:        time.Duration(r.Int32(rm+"node-removal-untracked.timeout-ms", 60_000, Positive)) * time.Millisecond,
 		RemovedStates:           r.removedStates(),
@@ -243,7 +244,7 @@ func (r *Reader) recovery() Recovery {
 	}
 }
 
-// leastBlackBox is the least memory that keeps more than a moment.
+// leastBlackBox is the least memory, in bytes, that holds more than a moment's commands.
 const leastBlackBox = 1 << 20
 
 func (r *Reader) blackBox() BlackBox {

@@ -45,7 +45,7 @@ func (r *Reader) Asked() []string {
 }
 
 // Fail records a problem with a property that the caller found, such as two
-// properties that contradict each other. Saying it twice counts once.
+// properties that contradict each other. The same problem is recorded once.
 func (r *Reader) Fail(name, format string, args ...any) {
 	v, _ := r.props.Lookup(name)
 	p := Problem{Name: cmp.Or(v.from, name), Value: v.Value, Origin: v.Origin, Text: fmt.Sprintf(format, args...)}

@@ -96,7 +96,7 @@ type Allocation struct {
 	Correct                      bool // yarn.resourcemanager.scheduler.autocorrect.container.allocation
 }
 
-// Monitors are what happens to queues from time to time. Without
+// Monitors are what is done to queues periodically. Without
 // yarn.resourcemanager.scheduler.monitor.enable there are none; else
 // yarn.resourcemanager.scheduler.monitor.policies names their classes.
 type Monitors struct {
@@ -105,7 +105,7 @@ type Monitors struct {
 	ShareEvery   time.Duration // yarn.resourcemanager.monitor.capacity.queue-management.monitoring-interval
 }
 
-// Applications are limits and lives of applications and their masters.
+// Applications are limits and time-outs of applications and their masters.
 type Applications struct {
 	MasterExpiry      time.Duration // yarn.am.liveness-monitor.expiry-interval-ms
 	MaxAttempts       int           // yarn.resourcemanager.am.max-attempts
@@ -122,6 +122,7 @@ type Nodes struct {
 	Expiry         time.Duration // yarn.nm.liveness-monitor.expiry-interval-ms
 	MinimumVersion string        // yarn.resourcemanager.nodemanager.minimum.version: NONE, EqualToRM or a version
 	Heartbeat      time.Duration // yarn.resourcemanager.nodemanagers.heartbeat-interval-ms
+	DrainStatus    time.Duration // yarn.resourcemanager.decommissioning-nodes-watcher.poll-interval-secs: how often the log tells of draining nodes
 
 	UntrackedTimeout        time.Duration    // yarn.resourcemanager.node-removal-untracked.timeout-ms
 	RemovedStates           []yarn.NodeState // yarn.resourcemanager.node-removal-untracked.node-selective-states-to-remove; nil: all in which a node has left
@@ -138,7 +139,7 @@ type Recovery struct {
 	SchedulingWait time.Duration // yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms
 }
 
-// BlackBox is what is kept of the commands, to play them again. All of it is ours.
+// BlackBox says which commands are kept, to play them again. All its properties are ours.
 type BlackBox struct {
 	Bytes       int   // yarn.resourcemanager.heddle.black-box.bytes: of the last ones in memory; 0: none
 	Record      bool  // yarn.resourcemanager.heddle.black-box.record: all from the start go to a file
@@ -153,7 +154,7 @@ type NodeLabels struct {
 	NoLog     bool   // yarn.node-labels.fs-store.impl.class is Hadoop's NonAppendableFSNodeLabelStore
 }
 
-// Tokens are the lives of keys and tokens.
+// Tokens are the lifetimes of keys and tokens.
 type Tokens struct {
 	AMRMKeyRolling        time.Duration // yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs
 	ContainerKeyRolling   time.Duration // yarn.resourcemanager.container-tokens.master-key-rolling-interval-secs

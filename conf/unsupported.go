@@ -14,7 +14,7 @@ type missing struct {
 	with     string // the switch without which the property asks for nothing; "" if there is none
 	asks     func(p *Properties, value string) bool
 	severity Severity
-	reason   string // what would be, or is, otherwise than asked for
+	reason   string // what is, or would be, different from what was asked for
 	instead  string // the value that asks for nothing; "" to remove the property
 	advice   string // what else there is to do; may be empty
 }
@@ -25,13 +25,13 @@ func (m *missing) judge(p *Properties) (Finding, bool) {
 	if !ok || m.with != "" && !isTrue(p, trim(p.Get(m.with))) || !m.asks(p, trim(v.Value)) {
 		return Finding{}, false
 	}
-	if s, ok := p.Lookup(m.with); ok && v.Origin.IsDefault() { // nobody has written the value: the switch is what somebody has
+	if s, ok := p.Lookup(m.with); ok && v.Origin.IsDefault() { // the value is a default: the switch is what somebody has set
 		v = s
 	}
 	return Finding{m.severity, m.feature, v.Name, v.Value, v.Origin, m.reason, m.way(v.Name)}, true
 }
 
-// way is what to do about the feature, said of the property that is blamed.
+// way is what to do about the feature; blamed is the property that the finding names.
 func (m *missing) way(blamed string) string {
 	to := []string{"set it to " + m.instead}
 	if m.instead == "" {
@@ -77,7 +77,7 @@ func anyOtherThan(built map[string]string) func(*Properties, string) bool {
 }
 
 // explicit narrows a match to values somebody set, for properties whose
-// default we replace by our own.
+// default Heddle replaces by its own.
 func explicit(name string, match func(*Properties, string) bool) func(*Properties, string) bool {
 	return func(p *Properties, v string) bool {
 		set, ok := p.Lookup(name)
@@ -183,7 +183,7 @@ func protectionBeyondAuthentication(_ *Properties, v string) bool {
 	return len(levels) > 0 && !(len(levels) == 1 && strings.EqualFold(levels[0], "authentication"))
 }
 
-// builtFilters are the HTTP filters whose effect we have.
+// builtFilters are the HTTP filters whose effect the web ports have.
 var builtFilters = map[string]bool{
 	"org.apache.hadoop.http.lib.StaticUserWebFilter":             true,
 	"org.apache.hadoop.security.AuthenticationFilterInitializer": true,
@@ -210,8 +210,9 @@ var readElsewhereByResourceManager = []string{
 	"yarn.log-aggregation-enable", "yarn.log-aggregation-status.time-out.ms",
 }
 
-// UnsupportedByResourceManager judges what is configured and not done: what is
-// not built, what nobody reads, what was odd about the files.
+// UnsupportedByResourceManager finds what is configured without having the effect
+// that it asks for: features that are not built, properties that nobody reads, what
+// was odd about the files.
 func UnsupportedByResourceManager(p *Properties) Findings {
 	r := NewReader(p)
 	readResourceManager(r)
@@ -272,7 +273,7 @@ var (
 	othersThanNodeManager     = append([]string{"yarn.resourcemanager.", "yarn.scheduler.", "yarn.cluster.", "yarn.web-proxy.", "net.topology."}, othersEverywhere...)
 )
 
-// unread lists what somebody set for us and nothing reads.
+// unread lists what somebody set for this daemon and nothing reads.
 func unread(p *Properties, read map[string]bool, foreign []string) Findings {
 	var out Findings
 	for _, v := range p.Explicit() {

@@ -70,10 +70,10 @@ func otherThanFolded(built ...string) func(*Properties, string) bool {
 
 const containermanager = "org.apache.hadoop.yarn.server.nodemanager.containermanager."
 
-// builtPolicies are the words of log aggregation policies that we carry out.
+// builtPolicies are the words of the log aggregation policies that are built.
 var builtPolicies = []string{"all", "am", "am-or-failed", "failed", "failed-or-killed", "sample", "limit-size", "none"}
 
-// withoutV2 matches what Apache does with cgroup version 1.
+// withoutV2 matches switches that are on without cgroup version 2: Apache then uses version 1.
 func withoutV2(p *Properties, v string) bool {
 	return unless(cgroups+"v2.enabled", isTrue)(p, v)
 }
@@ -96,8 +96,7 @@ var readElsewhereByNodeManager = []string{
 	"yarn.log-aggregation.file-formats", cgroups + "v2.enabled",
 }
 
-// UnsupportedByNodeManager judges what is configured and not done, as
-// UnsupportedByResourceManager does.
+// UnsupportedByNodeManager is UnsupportedByResourceManager for the NodeManager.
 func UnsupportedByNodeManager(p *Properties) Findings {
 	r := NewReader(p)
 	s := readNodeManager(r)

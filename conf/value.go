@@ -45,7 +45,7 @@ type Value struct {
 	Final  bool // marked final somewhere: later files could not change it
 
 	expandErr error
-	from      string // the name with an rm-id that it stands under; see one
+	from      string // the name with an rm-id that the value comes from; see one
 }
 
 // Property is a value for packages that know nothing of files: Origin is an
@@ -63,7 +63,7 @@ type Properties struct {
 	hdfsSite string            // where hdfs-site.xml is, or would be; "" if none was looked for
 	final    map[string]Origin // where each final name was locked, unset names too
 	vars     variables
-	merged   map[string]Value // what one's addresses stand in for is here as it was
+	merged   map[string]Value // before addresses with an rm-id stood in for others; see one
 	one      one
 }
 
@@ -109,8 +109,8 @@ func (p *Properties) PropsWithPrefix(prefix string) map[string]string {
 	return out
 }
 
-// Explicit lists the properties that somebody set: everything but defaults, and
-// what an address with an rm-id stands in for.
+// Explicit lists the properties that somebody set: no defaults, and no properties
+// that an address with an rm-id stands in for.
 func (p *Properties) Explicit() []Value {
 	var out []Value
 	for _, n := range p.names {

@@ -26,7 +26,7 @@ const MaxNodes = 100
 
 // Options describe a cluster.
 type Options struct {
-	Dir        string // where everything of it lies; it is made
+	Dir        string // for all its files; it is made
 	Nodes      int
 	MemoryMB   int64 // of each node
 	VCores     int
@@ -211,7 +211,7 @@ func (c *Cluster) write() error {
 		{Name: "yarn.nodemanager.resource.cpu-vcores", Value: strconv.Itoa(c.o.VCores)},
 		{Name: "yarn.nodemanager.aux-services", Value: "mapreduce_shuffle"},
 		{Name: "yarn.nodemanager.aux-services.mapreduce_shuffle.class", Value: "org.apache.hadoop.mapred.ShuffleHandler"},
-		{Name: "yarn.nodemanager.log-dirs", Value: c.logDirs()}, // of all nodes, for those who look; each node is told its own
+		{Name: "yarn.nodemanager.log-dirs", Value: c.logDirs()}, // of all nodes, for people and tools; each node is given its own
 		{Name: "yarn.log-aggregation-enable", Value: "true"},
 		{Name: "yarn.nodemanager.remote-app-log-dir", Value: "file://" + filepath.Join(c.o.Dir, "aggregated-logs")},
 		{Name: "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage", Value: "99.5"},

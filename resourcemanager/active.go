@@ -182,6 +182,24 @@ func (d *Daemon) ReplaceLabels(ctx context.Context, c webgate.Caller, operation 
 	return t.ReplaceLabels(ctx, c, operation, nodes)
 }
 
+// Drain implements access.Controller.
+func (d *Daemon) Drain(ctx context.Context, c webgate.Caller, r access.DrainRequest) error {
+	t, err := d.current()
+	if err != nil {
+		return err
+	}
+	return t.Drain(ctx, c, r)
+}
+
+// Undrain implements access.Controller.
+func (d *Daemon) Undrain(ctx context.Context, c webgate.Caller, nodes []yarn.NodeID) error {
+	t, err := d.current()
+	if err != nil {
+		return err
+	}
+	return t.Undrain(ctx, c, nodes)
+}
+
 // Record implements access.Controller.
 func (d *Daemon) Record(ctx context.Context, c webgate.Caller, what access.RecordAction) (access.Recording, error) {
 	t, err := d.current()

@@ -72,7 +72,7 @@ func (t *term) RefreshNodes(how engine.Decommission, seconds *int32) (engine.Ref
 		return engine.RefreshNodes{}, err
 	}
 	r := conf.NewReader(site)
-	timeout := int32(r.Int("yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", 3600, conf.Range{Min: math.MinInt32, Max: math.MaxInt32}))
+	timeout := gracefulTimeout(r)
 	if err := r.Err(); err != nil {
 		return engine.RefreshNodes{}, err
 	}
@@ -104,6 +104,11 @@ func (t *term) RefreshNodes(how engine.Decommission, seconds *int32) (engine.Ref
 		excluded[n.ID] = x
 	}
 	return engine.RefreshNodes{How: how, Excluded: excluded, Unnamed: t.unnamed.Load(), Unregistered: t.unregistered(lists, v.Nodes())}, nil
+}
+
+// gracefulTimeout is how many seconds a node may drain of which nothing else is said; negative: as long as it needs.
+func gracefulTimeout(r *conf.Reader) int32 {
+	return int32(r.Int("yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", 3600, conf.Range{Min: math.MinInt32, Max: math.MaxInt32}))
 }
 
 // addressOf is the address of a host for lists that name addresses.

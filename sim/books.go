@@ -10,7 +10,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// reader is what readers see.
+// reader keeps the published views, as readers see them.
 type reader struct {
 	apps    map[yarn.ApplicationID]*view.Application
 	nodes   map[yarn.NodeID]*view.Node
@@ -26,8 +26,8 @@ func (r *reader) Labels(*view.Labels)                     {}
 func (r *reader) Counts(m view.Metrics)                   { r.metrics = m }
 func (r *reader) Queues(all *queue.Snapshot)              { r.queues = all }
 
-// leftOver looks at everything that readers see when all has come to its end, and
-// names what is not nothing.
+// leftOver names something that readers still see when everything has ended, or is
+// empty.
 func (c *Cluster) leftOver() string {
 	r := &reader{apps: map[yarn.ApplicationID]*view.Application{}, nodes: map[yarn.NodeID]*view.Node{}}
 	c.engine.Publish(c.now, r)

@@ -18,15 +18,15 @@ type Options struct {
 	Seed         uint64
 	Nodes        int
 	Applications int
-	Events       bool // opportunities after events, not at heartbeats alone
+	Events       bool // sweeps after events (asynchronous scheduling), not at heartbeats alone
 	Dominant     bool // all resources count, not memory alone
 	Queues       []config.Property
-	Others       [][]config.Property // what refreshes of the queues may bring in their place
+	Others       [][]config.Property // other queues, to which refreshes may change
 
 	Recorded func(*blackbox.Snapshot) // takes the recording of each life of the ResourceManager; may be nil
 }
 
-// Chances of misfortune, in percent of the moments at which they may happen.
+// Chances of failures and changes, in percent of the moments at which they may happen.
 const (
 	lostAnswer   = 5
 	nodeTrouble  = 1
@@ -41,12 +41,13 @@ const (
 	newLabels    = 3
 	lessOrMore   = 2 // a node is given another size
 	decommission = 1
+	orders       = 1
 )
 
 // crashes is how often, in a thousand steps, the ResourceManager dies.
 const crashes = 5
 
-// The model's rhythm, in milliseconds.
+// Times of the models, in milliseconds; quietSteps is a number of steps.
 const (
 	step         = 100
 	nodeExpiry   = 10_000
@@ -61,10 +62,12 @@ type Cluster struct {
 	rng    *rand.Rand
 	queues []config.Property    // in force
 	out    map[yarn.NodeID]bool // whom the lists exclude
-	now    yarn.Now
-	engine *engine.Engine
-	sched  *scheduler.Scheduler
-	box    *blackbox.Recorder // nil when nobody wants recordings
+
+	ordered map[yarn.NodeID]bool // names of orders to drain, taken back or not
+	now     yarn.Now
+	engine  *engine.Engine
+	sched   *scheduler.Scheduler
+	box     *blackbox.Recorder // nil when nobody wants recordings
 
 	nodes   []*node
 	masters map[yarn.AttemptID]*master
@@ -80,11 +83,11 @@ type Cluster struct {
 	live    map[yarn.ContainerID]yarn.NodeID
 	ticket  engine.Ticket
 	answers map[engine.Ticket]func(any, *engine.Error)
-	quiet   bool // no more misfortune: everything must come to its end
+	quiet   bool // no more failures and changes: everything must end
 	Steps   int
 	Crashes int
 	Granted int
-	Done    map[string]int // what else came to pass
+	Done    map[string]int // how often other things happened, by name
 }
 
 // client is what the submitter knows of an application.
@@ -94,10 +97,10 @@ type client struct {
 	ended     bool
 }
 
-// New is a cluster before its first moment.
+// New is a cluster before its first step.
 func New(o Options) (*Cluster, error) {
 	c := &Cluster{
-		Done: map[string]int{}, opt: o, queues: o.Queues, out: map[yarn.NodeID]bool{}, rng: rand.New(rand.NewPCG(o.Seed, 1)), now: yarn.Now{Wall: 1_700_000_000_000, Mono: 1},
+		Done: map[string]int{}, opt: o, queues: o.Queues, out: map[yarn.NodeID]bool{}, ordered: map[yarn.NodeID]bool{}, rng: rand.New(rand.NewPCG(o.Seed, 1)), now: yarn.Now{Wall: 1_700_000_000_000, Mono: 1},
 		masters: map[yarn.AttemptID]*master{}, apps: map[yarn.ApplicationID]*client{}, born: map[yarn.ContainerID]bool{},
 		live: map[yarn.ContainerID]yarn.NodeID{}, answers: map[engine.Ticket]func(any, *engine.Error){},
 		stored: map[state.Key]state.Record{}, subs: map[yarn.ApplicationID]engine.Submission{}, orphans: map[yarn.ContainerID]bool{},
@@ -152,7 +155,7 @@ func (c *Cluster) ask(command func(engine.Ticket) engine.Command, answer func(an
 	c.apply(command(t))
 }
 
-// apply carries a command out and plays its consequences.
+// apply carries a command out, and has the models do what follows from it.
 func (c *Cluster) apply(cmd engine.Command) {
 	var fx engine.Effects
 	if c.box != nil {
@@ -187,7 +190,7 @@ func (c *Cluster) apply(cmd engine.Command) {
 	}
 }
 
-// recorded hands over what was recorded of a life of the ResourceManager.
+// recorded hands over the recording of a life of the ResourceManager.
 func (c *Cluster) recorded() {
 	if c.box != nil {
 		c.box.Add(c.now, blackbox.Digest{})
@@ -195,13 +198,13 @@ func (c *Cluster) recorded() {
 	}
 }
 
-// container keeps the books of births and deaths.
+// container follows which containers there are; it panics if one comes or ends twice.
 func (c *Cluster) container(e engine.ContainerEvent) {
 	if e.Born {
 		if c.born[e.Container] && !c.orphans[e.Container] {
 			panic(fmt.Sprintf("sim: container %s was granted twice", e.Container))
 		}
-		delete(c.orphans, e.Container) // adopted, once
+		delete(c.orphans, e.Container) // taken over from an earlier life, once
 		c.born[e.Container], c.live[e.Container] = true, e.Node
 		c.Granted++
 		return
@@ -221,7 +224,7 @@ func (c *Cluster) find(id yarn.NodeID) *node {
 	return nil
 }
 
-// Step lets a moment pass. It returns what is wrong afterwards, or nothing.
+// Step lets the time of one step pass. It returns what is wrong afterwards, or nothing.
 func (c *Cluster) Step() string {
 	c.Steps++
 	c.now.Wall += step
@@ -294,8 +297,8 @@ func copied(s engine.Submission) engine.Submission {
 	return s
 }
 
-// crash ends the ResourceManager in the middle of things and starts another one
-// on what was stored. It says what was lost that had been promised.
+// crash ends the ResourceManager without warning and starts another one on what was
+// stored. It returns what had been acknowledged and is lost, or nothing.
 func (c *Cluster) crash() string {
 	c.Crashes++
 	c.recorded()
@@ -344,7 +347,7 @@ func (c *Cluster) storedAttempts(id yarn.ApplicationID) (out []state.Attempt) {
 	}
 }
 
-// Run plays until every application has come, then lets everything end. It
+// Run goes on until every application was submitted, then lets everything end. It
 // returns what went wrong, or nothing.
 func (c *Cluster) Run() string {
 	defer c.recorded()
@@ -353,7 +356,7 @@ func (c *Cluster) Run() string {
 			return wrong
 		}
 	}
-	for range quietSteps / 10 { // some more trouble before it is quiet
+	for range quietSteps / 10 { // some more failures before it is quiet
 		if wrong := c.Step(); wrong != "" {
 			return wrong
 		}
@@ -385,7 +388,7 @@ func (c *Cluster) ended() bool {
 	return len(c.live) == 0 && len(c.saves) == 0
 }
 
-// notEnded names what has not come to its end.
+// notEnded names something that has not ended.
 func (c *Cluster) notEnded() string {
 	for _, id := range c.ids {
 		if !c.apps[id].ended {

@@ -1,12 +1,13 @@
-// Package sim plays a whole cluster in one goroutine from one seed: the real
+// Package sim simulates a whole cluster in one goroutine from one seed: the real
 // engine and scheduler, with models of nodes, masters, clients, the store and
-// the network around them. Time is a number. Whatever goes wrong is found again
-// by the seed.
+// the network around them. Time is a number. The same seed shows the same failure
+// again.
 //
-// The models are as unreliable as the real ones: answers get lost and calls are
+// The models are as unreliable as the real parts: answers get lost and calls are
 // repeated, nodes fall silent, restart without their containers and turn
 // unhealthy, masters crash, containers are never started or given back, the
 // store takes its time, and the ResourceManager dies and comes back with what was
-// stored. Clients and administrators move, refresh, label, resize and exclude. When
-// everything has ended, every book must be at zero.
+// stored. Clients move and kill applications; administrators refresh queues, and
+// label, resize, exclude and drain nodes. When everything has ended, all books must
+// be at zero.
 package sim

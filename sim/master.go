@@ -8,7 +8,7 @@ import (
 )
 
 // master models an ApplicationMaster: it asks for containers until so many have
-// ended, whatever became of them, and then says good-bye.
+// ended, in whatever way, and then unregisters.
 type master struct {
 	c          *Cluster
 	id         yarn.AttemptID
@@ -20,7 +20,7 @@ type master struct {
 	open       map[yarn.ContainerID]yarn.NodeID // granted and not known to have ended
 	told       map[yarn.ContainerID]bool        // known to have ended
 	versions   map[yarn.ContainerID]int32
-	wishes     map[wish]bool // asked for besides
+	wishes     map[wish]bool // what else it has asked for
 	calmed     bool          // it has given up its wishes
 	resend     *engine.Allocate
 	restarted  bool // the ResourceManager was, since this master began
@@ -89,15 +89,14 @@ func (m *master) register() {
 func (m *master) hold(g engine.Grant) { m.open[g.ID], m.versions[g.ID] = g.Node, g.Version }
 
 // again starts over with a ResourceManager that does not know the master yet.
-// What it may never hear of, because nobody knows of it any more, it gives up.
 func (m *master) again() {
 	m.registered, m.responseID, m.resend, m.asked, m.restarted = false, 0, nil, false, true
 	clear(m.told)
 	m.calmed = false
 }
 
-// giveUp forgets containers that no node has and that a new ResourceManager
-// cannot have heard of.
+// giveUp forgets containers of which the master may never hear: no node has them, so
+// that a new ResourceManager knows nothing of them.
 func (m *master) giveUp() {
 	for id, node := range m.open {
 		if m.restarted && m.c.find(node).containers[id] == nil {
@@ -128,7 +127,7 @@ func (m *master) allocate() {
 		}
 		if err != nil && (err.Kind == engine.InvalidRequest || err.Kind == engine.InvalidLabel) {
 			m.asked = m.asked && len(call.Asks) == 0
-			return // of its wishes one was for what there is not
+			return // one of its wishes was for something that does not exist
 		}
 		if err != nil {
 			m.leave(3)

@@ -8,8 +8,8 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// node models a NodeManager: it beats, keeps containers running for a while,
-// and repeats how they ended until it is told to forget them.
+// node models a NodeManager: it sends heartbeats, keeps containers running for a
+// while, and reports how they ended until it is told to forget them.
 type node struct {
 	c          *Cluster
 	id         yarn.NodeID
@@ -73,7 +73,7 @@ func (n *node) trouble() {
 		n.sick = n.c.rng.IntN(50)
 	case 3: // restarts with them
 		n.registered, n.resend = false, nil
-	case 4: // says good-bye and comes back
+	case 4: // unregisters and comes back
 		clear(n.containers)
 		n.registered, n.resend = false, nil
 		n.c.ask(func(t engine.Ticket) engine.Command { return engine.UnregisterNode{Ticket: t, Node: n.id} }, nil)
@@ -197,8 +197,8 @@ func (n *node) start(g engine.Grant, steps int, master bool) bool {
 	return true
 }
 
-// oddReport is how many percent of containers a node reports in another way than they
-// were granted: for those that another ResourceManager adopts.
+// oddReport is the percentage of containers that a node reports otherwise than they were
+// granted, when another ResourceManager takes them over.
 const oddReport = 10
 
 // resize gives a container the size that its grant has now.

@@ -12,7 +12,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// clients kill, move and reorder applications.
+// clients kill and move applications, and change their priorities.
 func (c *Cluster) clients() {
 	if len(c.ids) == 0 {
 		return
@@ -35,7 +35,7 @@ func (c *Cluster) clients() {
 	}
 }
 
-// administrators refresh queues, change labels and sizes, and exclude nodes.
+// administrators refresh queues, change labels and sizes of nodes, and exclude and drain nodes.
 func (c *Cluster) administrators() {
 	n := c.nodes[c.rng.IntN(len(c.nodes))]
 	if ref, ok := c.sched.FindNode(n.id); ok && c.sched.NodeUsage(ref).Reserved != scheduler.NoContainer {
@@ -57,6 +57,9 @@ func (c *Cluster) administrators() {
 	if c.chance(decommission) {
 		c.out[n.id] = !c.out[n.id]
 		c.exclude()
+	}
+	if c.chance(orders) {
+		c.orderAway(n)
 	}
 }
 
@@ -86,6 +89,30 @@ func (c *Cluster) exclude() {
 	c.ask(func(t engine.Ticket) engine.Command {
 		return engine.RefreshNodes{Ticket: t, How: how, Excluded: excluded}
 	}, nil)
+}
+
+// orderAway has a node drain until it is taken back, or takes it back.
+func (c *Cluster) orderAway(n *node) {
+	name, begin, within := n.id, c.rng.IntN(3) > 0, int64(c.rng.IntN(120_000))
+	if c.rng.IntN(2) == 0 {
+		name.Port = 0
+	}
+	c.ask(func(t engine.Ticket) engine.Command {
+		if !begin {
+			return engine.UndrainNodes{Ticket: t, Nodes: []yarn.NodeID{name}}
+		}
+		return engine.DrainNodes{Ticket: t, Nodes: []yarn.NodeID{name}, Deadline: c.now.Wall + within, User: "root", Source: "cli"}
+	}, nil)
+	c.ordered[name] = true
+}
+
+// undrain takes all orders back.
+func (c *Cluster) undrain() {
+	for _, name := range slices.SortedFunc(maps.Keys(c.ordered), yarn.NodeID.Compare) {
+		c.ask(func(t engine.Ticket) engine.Command {
+			return engine.UndrainNodes{Ticket: t, Nodes: []yarn.NodeID{name}}
+		}, nil)
+	}
 }
 
 func (c *Cluster) setNodeTotal(n *node, total yarn.Resource) {
@@ -127,10 +154,11 @@ func (c *Cluster) count(what string) func(any, *engine.Error) {
 	}
 }
 
-// allWell undoes what would keep applications from ever coming to their end.
+// allWell undoes what would keep applications from ever ending.
 func (c *Cluster) allWell() {
 	clear(c.out)
 	c.exclude()
+	c.undrain()
 	c.refresh(c.opt.Queues)
 	for _, n := range c.nodes {
 		n.total, n.silent, n.sick = nodeSize, 0, 0
@@ -143,14 +171,15 @@ func (c *Cluster) allWell() {
 	}
 }
 
-// wish is what a master asks for besides.
+// wish is the key of something that a master asks for besides its containers.
 type wish struct {
 	priority int32
 	request  int64
 }
 
-// wish adds to a call what a master may ask for besides: of any size, anywhere, with
-// labels, changes of what it has, and places to avoid. When it is quiet it gives it all up.
+// wish adds to a call what else a master may ask for: containers of any size, anywhere,
+// with labels, changes of those that it has, and hosts and racks to avoid. When it is quiet
+// the master gives all of it up.
 func (m *master) wish(call *engine.Allocate) {
 	c := m.c
 	if c.quiet {

@@ -1,4 +1,4 @@
-// Package yarn is the vocabulary of the house: identifiers, resources, asks and
+// Package yarn is the vocabulary of the project: identifiers, resources, asks and
 // states, as operators know them from commands, REST and logs. It imports
 // nothing of ours, does no I/O and holds no behaviour beyond parsing, printing
 // and comparing.

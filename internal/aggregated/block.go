@@ -20,7 +20,7 @@ const formatVersion = 1 << 16
 // trailerSize is offset of the meta index, version, magic.
 const trailerSize = 8 + 4 + 16
 
-// MaxIndexBytes bounds what stands after the records. A writer needs some 80
+// MaxIndexBytes bounds what comes after the records. A writer needs some 80
 // bytes for every 256 KiB before it.
 const MaxIndexBytes = 256 << 20
 
@@ -49,10 +49,10 @@ func ParseCompression(name string) (Compression, error) {
 	return "", fmt.Errorf("no compression is called %.40q; there are none and gz", name)
 }
 
-// blocks reads the data blocks of a file as one stream of records. They lie
-// side by side from the file's beginning, and what follows on them begins with
-// a zero, as neither a record nor a packed block does; so the indexes, which
-// stand at the end, are not needed.
+// blocks reads the data blocks of a file as one stream of records. They follow each
+// other from the file's beginning, and what comes after them begins with a zero, as
+// neither a record nor a packed block does; so the indexes at the end are not
+// needed.
 type blocks struct {
 	file   io.Reader
 	buf    *bufio.Reader // of file
@@ -120,7 +120,7 @@ func (b *blocks) unpack() (err error) {
 	return nil
 }
 
-// end looks at what follows on the records.
+// end looks at what comes after the records.
 func (b *blocks) end() error {
 	var version [4]byte
 	if _, err := io.ReadFull(b.buf, version[:]); err != nil {
@@ -151,8 +151,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// skip passes over n bytes. What is not packed, and in a file that can be moved
-// about in, is not read.
+// skip passes over n bytes. It does not read them if they are not packed and the file
+// is an io.Seeker.
 func (b *blocks) skip(n int64) error {
 	seeker, ok := b.file.(io.Seeker)
 	if !ok || b.plain != b.buf || n <= int64(b.buf.Buffered()) {

@@ -1,7 +1,7 @@
-// Package aggregated is the format and the place of aggregated logs: what a
-// NodeManager leaves on a file system of an application's containers, and what
-// yarn logs reads there. Files written here are read by Apache Hadoop's own
-// command, and its are read here.
+// Package aggregated is the format and the place of aggregated logs: the logs of an
+// application's containers, which NodeManagers write to a file system and yarn logs
+// reads there. Apache Hadoop's own command reads the files that are written here, and
+// Apache's files can be read here.
 //
 // One file holds what one node has of one application. It is a TFile of Hadoop,
 // which is a list of records in blocks, with indexes at its end:
@@ -14,8 +14,8 @@
 // streaming: a file of any size takes the same memory. The Reader goes from the
 // beginning to the end and needs no index, so that it serves any source and
 // shows what there is of a file that was never finished. What it reads comes
-// from directories that users can write to: nothing in it is believed, and
+// from directories that users can write to: nothing in it is trusted, and
 // every number in it is bounded.
 //
-// Layout says where the files are; Logs finds those of an application.
+// Layout says where the files are; Store finds those of an application.
 package aggregated

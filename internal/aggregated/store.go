@@ -52,7 +52,7 @@ func (s *Store) at(l Layout) (filesystem.FileSystem, error) {
 	return f, err
 }
 
-// NodeLogs is a file of what one node had of an application, or of part of that.
+// NodeLogs is a file with one node's logs of an application, or with a part of them.
 type NodeLogs struct {
 	Name    string // of the node, as NodeName or RolledName
 	Size    int64  // bytes
@@ -72,8 +72,8 @@ func (n NodeLogs) Of(node string) bool {
 	return strings.Contains(n.Name, strings.ReplaceAll(node, ":", "_"))
 }
 
-// NotFound tells that an application has no logs. The text has a line for each
-// place that was looked at and could not be read, each with its end of line.
+// NotFound tells that an application has no logs. The text has a line, with its end, for each
+// place that could not be read.
 type NotFound struct{ Places []string }
 
 func (n *NotFound) Error() string {
@@ -134,7 +134,7 @@ func (s *Store) nodes(l Layout, id yarn.ApplicationID, dirs []filesystem.URL, no
 	return out, nil
 }
 
-// checksum tells what Java's local file system keeps beside each file.
+// checksum tells whether a file is a checksum that Java's local file system keeps beside another one.
 func checksum(name string) bool {
 	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".crc")
 }

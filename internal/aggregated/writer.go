@@ -38,7 +38,7 @@ func (s *Short) Error() string {
 
 func (s *Short) Unwrap() error { return s.Err }
 
-// The names of the meta blocks; in the index of them they bear metaPrefix.
+// The names of the meta blocks; in the index of meta blocks metaPrefix comes before them.
 const (
 	metaPrefix = "data:"
 	dataIndex  = "BCFile.index"

@@ -62,7 +62,7 @@ func Serve(log *slog.Logger, do Handler) http.HandlerFunc {
 	}
 }
 
-// logFailure notes what is the server's fault; a caller's mistakes are his own.
+// logFailure logs what is the server's fault; mistakes of callers are not logged.
 func logFailure(log *slog.Logger, r *http.Request, err error) {
 	var refusal *Error
 	var known *Exception
@@ -91,8 +91,8 @@ func write(w http.ResponseWriter, f format, res *Response) {
 	out.Close()
 }
 
-// held is how much of an answer is kept back to tell its length. A reader who
-// takes nothing makes the daemon keep so much.
+// held is how much of an answer is kept back to tell its length, in bytes. A reader who
+// takes nothing costs the daemon as much memory.
 const held = 16 << 10
 
 // Sized gives short answers a Content-Length and streams long ones. Errors of

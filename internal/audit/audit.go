@@ -3,8 +3,8 @@
 //
 //	2026-11-22 02:10:04,123+0000 INFO resourcemanager.RMAuditLogger: USER=alice	IP=10.0.0.7	OPERATION=Kill Application Request	TARGET=…
 //
-// A tab parts the fields. Nobody's words can hold one, or the end of a line: they
-// are shown as internal/visible does.
+// Tabs separate the fields. No value can hold a tab or the end of a line:
+// internal/visible escapes them.
 package audit
 
 import (
@@ -112,8 +112,8 @@ func (e *Entry) appendTo(b *strings.Builder, permissions bool) {
 }
 
 // MaxWaiting bounds the lines that wait for the file, and MaxWaitingBytes their
-// size. Who hands one over never waits: beyond them lines are dropped, which a line
-// of the daemon's log counts.
+// size. Write never waits: lines beyond these bounds are dropped, and a line of the
+// daemon's log says how many.
 const (
 	MaxWaiting      = 1 << 16
 	MaxWaitingBytes = 32 << 20
@@ -124,7 +124,7 @@ type Options struct {
 	Name        string       // of the logger: resourcemanager.RMAuditLogger
 	Permissions bool         // refusals say what was missing
 	Least       slog.Leveler // failures are warnings, the rest is information; nil writes all
-	Log         *slog.Logger // hears of lines that are lost; nil discards
+	Log         *slog.Logger // is told of lost lines; nil discards
 	Now         func() time.Time
 }
 

@@ -1,5 +1,5 @@
-// Package clock is where time enters the house: the pure machines are told the
-// time, whoever tells them asks a Clock.
+// Package clock tells the time. The pure packages take it as an argument; the code
+// that calls them asks a Clock.
 package clock
 
 import (

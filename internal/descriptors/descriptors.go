@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// CloseOnExec lets no program that this process starts from now on have the descriptors that it was itself started with, beyond standard
-// input and output. Otherwise a lock that a script holds by a descriptor would stay held until a daemon that the script started, and
-// the last of its containers, has ended. Java's daemons hand on none, either.
+// CloseOnExec keeps the descriptors that this process was started with, but for standard input, output and error, from every program
+// that it starts from now on. Otherwise a lock that a script holds by a descriptor would stay held until the daemon that the script has
+// started, and the last of its containers, have ended. Java's daemons hand on none, either.
 func CloseOnExec() error {
 	open, err := os.ReadDir("/proc/self/fd")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -23,7 +23,7 @@ func CloseOnExec() error {
 	}
 	for _, f := range open {
 		if n, err := strconv.Atoi(f.Name()); err == nil && n > 2 {
-			syscall.CloseOnExec(n) // one that has been closed meanwhile is none
+			syscall.CloseOnExec(n) // no harm if it has been closed meanwhile
 		}
 	}
 	return nil

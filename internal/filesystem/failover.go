@@ -17,16 +17,16 @@ import (
 )
 
 // service stands between the library, which sees one connection that never breaks, and the NameNodes of a cluster. A call
-// goes to who answered last. When that one is lost or on standby the same bytes go to the next, as Java's failover does,
-// under the call's own id: by it a NameNode recognises what was carried out before and repeats the answer, so that it is
-// safe to ask again. The library has one call under way at a time.
+// goes to the NameNode that answered last. When that one cannot be reached or is a standby, the same bytes go to the next, as
+// Java's failover does. They have the call's own id, by which a NameNode recognises a call that it has carried out already and
+// repeats the answer; so it is safe to ask again. The library has one call under way at a time.
 type service struct {
 	s      *session
 	cfg    Config
 	c      cluster
-	active *atomic.Int32 // who answered last, for all connections to the cluster
+	active *atomic.Int32 // the NameNode that answered last, for all connections to the cluster
 
-	at     int // whom conn leads to
+	at     int // the NameNode that conn leads to
 	conn   net.Conn
 	proven bool     // conn has brought an answer, so hello has been sent
 	hello  [][]byte // what begins every connection: the protocol's header, then whom the calls are made for
@@ -78,17 +78,17 @@ func (v *service) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// outcome is what becomes of a call after one NameNode was asked.
+// outcome is how a call goes on after one NameNode was asked.
 type outcome int
 
 const (
-	settled   outcome = iota // answered, or it cannot be
+	settled   outcome = iota // it was answered, or cannot be
 	elsewhere                // another NameNode is to be asked
-	later                    // the same one is
+	later                    // the same one is to be asked, after a pause
 	again                    // the same one, at once: the connection had ended since the last call
 )
 
-// ask makes a call until somebody answers or the cluster's policy says that it is enough. Without a call it connects.
+// ask makes a call until a NameNode answers or the cluster's bounds on tries are reached. Without a call it connects.
 func (v *service) ask(call []byte) ([]byte, error) {
 	start, failovers, retries := time.Now(), 0, 0
 	failed := make([]error, len(v.c.nodes))

@@ -68,7 +68,7 @@ type Limits struct {
 	Redirects int           // HTTP answers that point elsewhere; 10
 }
 
-// Bounds that nobody needs to set.
+// Bounds that are not configured.
 const (
 	Progress     = 64 << 10 // bytes per Limits.Idle: less is a trickle
 	MaxFrame     = 64 << 20 // bytes of one answer of a namenode

@@ -85,7 +85,7 @@ func (s *session) connect(network, address string) (net.Conn, error) {
 	return g, nil
 }
 
-// guard is a connection that gives up on a remote end which is silent or trickles. What a library asks of deadlines is
+// guard is a connection that gives up on a remote end which is silent or too slow. Deadlines that a library sets are
 // ignored.
 type guard struct {
 	net.Conn

@@ -23,7 +23,7 @@ func (n server) String() string {
 	return n.id + " (" + n.address + ")"
 }
 
-// cluster is who answers for a URL's authority, and how often they are asked.
+// cluster is the NameNodes of a URL's authority, and how often they are asked.
 type cluster struct {
 	name  string // of the host or name service
 	nodes []server
@@ -122,7 +122,7 @@ func (cfg Config) hdfsSite() string {
 
 func (cfg Config) trimmed(key string) string { return strings.TrimSpace(cfg.Property(key)) }
 
-// number is a count of a property, from 0 to limit; what is none is the default.
+// number reads a count from a property, at most limit; def if it is not a count.
 func (cfg Config) number(key string, def, limit int64) int64 {
 	n, err := strconv.ParseInt(cfg.trimmed(key), 10, 64)
 	if err != nil || n < 0 {
@@ -131,7 +131,7 @@ func (cfg Config) number(key string, def, limit int64) int64 {
 	return min(n, limit)
 }
 
-// bytes is a size with or without one of Hadoop's suffixes k to e; 0 for what is none.
+// bytes reads a size with or without one of Hadoop's suffixes k to e; 0 if it is not a size.
 func (cfg Config) bytes(key string) int64 {
 	text := lower(cfg.trimmed(key))
 	shift := 0

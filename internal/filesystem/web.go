@@ -13,7 +13,7 @@ import (
 	"path"
 )
 
-// web is what a web server offers. The environment's proxies are not asked: a node's ways out are the operator's.
+// web is what a web server offers. Proxies named in the environment are not used: the operator decides how a node reaches others.
 type web struct {
 	*session
 	url    URL

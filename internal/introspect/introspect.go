@@ -1,8 +1,8 @@
 // Package introspect serves what every daemon tells about itself over HTTP:
 // /jmx and /prom (its metrics), /conf (its configuration, without secrets) and
 // /stacks (what its goroutines do). The addresses and forms are Hadoop's, so that
-// what scrapes a Hadoop cluster scrapes this one. Which metrics there are is the
-// daemon's business.
+// a monitoring system for Hadoop can scrape these daemons. Each daemon decides which
+// metrics it has.
 package introspect
 
 import (
@@ -76,8 +76,8 @@ func newServer(c Config) *server {
 	return s
 }
 
-// allowed lets only administrators through, if that is wanted. Who did not say
-// who he is administers nothing, whatever the access list says.
+// allowed lets only administrators through, if that is wanted. An anonymous caller
+// is no administrator, whatever the access list says.
 func (s *server) allowed(adminOnly bool, h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		caller := webgate.From(r.Context())

@@ -62,7 +62,7 @@ func ClassPath(getenv func(string) string, conf string) []string {
 	return path
 }
 
-// exists tells of an entry of a class path; one with a star in its midst is the program's to judge.
+// exists tells whether an entry of a class path exists; one with a star in its middle is left for the program to judge.
 func exists(entry string) bool {
 	if dir, ok := strings.CutSuffix(entry, "*"); ok && !strings.Contains(dir, "*") {
 		info, err := os.Stat(cmp.Or(dir, "."))
@@ -75,7 +75,7 @@ func exists(entry string) bool {
 	return entry != "" && err == nil
 }
 
-// Native is where Hadoop's libraries are that are not Java's: JAVA_LIBRARY_PATH, or the installation's; "" if there are none.
+// Native is where Hadoop's native libraries are: JAVA_LIBRARY_PATH, or the installation's directory; "" if there are none.
 func Native(getenv func(string) string) string {
 	if set := getenv("JAVA_LIBRARY_PATH"); set != "" {
 		return set
@@ -91,7 +91,7 @@ func Native(getenv func(string) string) string {
 	return ""
 }
 
-// Homes are the variables that lead to the parts of a Hadoop, of those parts that are below home.
+// Homes are the variables for the homes of those parts of Hadoop that are installed below home.
 func Homes(getenv func(string) string, home string) (names []string) {
 	for _, p := range parts {
 		if info, err := os.Stat(filepath.Join(home, cmp.Or(getenv(p.dir), p.at))); err == nil && info.IsDir() {

@@ -22,7 +22,7 @@ const (
 	maxVersion  = 4 << 10
 )
 
-// Home is JAVA_HOME, else the home of the java that PATH leads to, links followed; "" if there is neither.
+// Home is JAVA_HOME, else the home of the java in PATH, links followed; "" if there is neither.
 func Home(getenv func(string) string) string {
 	if home := getenv("JAVA_HOME"); home != "" {
 		return home
@@ -39,7 +39,7 @@ func Home(getenv func(string) string) string {
 	return ""
 }
 
-// Version is the first number that counts of a Java's version, such as 8 or 17; 0 if it does not tell. It may run the
+// Version is the feature number of a Java's version, such as 8 or 17; 0 if it cannot be learned. It may run the
 // program.
 func Version(home string) int {
 	if version := Release(home); version != 0 {
@@ -48,7 +48,7 @@ func Version(home string) int {
 	return asked(filepath.Join(home, "bin", "java"))
 }
 
-// Release is Version as the file tells that comes with a Java; 0 if that says nothing. No program is run.
+// Release is Version as the file "release" in a Java's home tells it; 0 if that does not. No program is run.
 func Release(home string) int {
 	f, err := os.OpenFile(filepath.Join(home, "release"), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a container may have named a pipe
 	if err != nil {
@@ -86,7 +86,7 @@ func asked(java string) int {
 	return 0
 }
 
-// feature is the first number that counts in "17.0.12", "21-ea" or "1.8.0_402".
+// feature is the feature number of "17.0.12", "21-ea" or "1.8.0_402".
 func feature(version string) int {
 	version = strings.TrimPrefix(version, "1.")
 	end := strings.IndexFunc(version, func(r rune) bool { return r < '0' || r > '9' })

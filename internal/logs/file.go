@@ -51,8 +51,8 @@ func (f *File) open() error {
 	return nil
 }
 
-// Write appends whole lines to the log: as many to one file as it has room for, at least one. What cannot be moved away is
-// written on.
+// Write appends whole lines to the log: as many to one file as it has room for, at least one. A full file that cannot be
+// renamed is written to further.
 func (f *File) Write(b []byte) (written int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,7 +108,7 @@ func (f *File) numbered(i int) string {
 	return f.path + "." + strconv.Itoa(i)
 }
 
-// Reopen opens the file of that name anew, after somebody else has moved it away. On an error the log stays as it is.
+// Reopen opens the file by its name anew, after somebody else has renamed it. On an error the log stays as it is.
 func (f *File) Reopen() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,6 +1,6 @@
 // Package pages is what the HTML pages of every daemon have in common: the style
 // sheet, the headers that keep foreign text from doing harm, and how times and
-// amounts are printed. What is on a page is the daemon's business.
+// amounts are printed. The daemons decide what is on a page.
 package pages
 
 import (

@@ -7,5 +7,5 @@
 // Answers are kept until Reload. Hosts without an answer share the next run of
 // the script, so that a thousand nodes that register at once need ten runs. A
 // caller waits a bounded time; then, and whenever no rack can be found, the
-// host is in /default-rack for now and asked for again later.
+// host is in /default-rack for the time being, and is asked for again later.
 package rack

@@ -1,4 +1,4 @@
-// Package release is the release of Hadoop that the daemons and commands pass for, and the comparison of such numbers.
+// Package release is the release of Hadoop that the daemons and commands report as theirs, and compares such numbers.
 package release
 
 import (
@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Hadoop is what nodes, ResourceManagers and clients are told.
+// Hadoop is the release that nodes, ResourceManagers and clients are told.
 const Hadoop = "3.5.0"
 
 // Minimum is the release that a setting such as yarn.resourcemanager.nodemanager.minimum.version demands: empty for none.

@@ -17,7 +17,7 @@ type reading struct {
 	raw     []byte            // the seal as it is stored; nil if there is none
 	seal    *seal             // nil: there is none, or it cannot be read
 	spoilt  []Record          // records whose own sum is wrong
-	warning string            // what is odd, and no damage
+	warning string            // what is odd but no damage
 }
 
 // examine reads a file and compares it with what its seal and its witness say.
@@ -69,8 +69,8 @@ func (x *reading) read(o *Options, img *image, m meta, t testimony, each func(bu
 	}
 }
 
-// judge compares what was read with seal and witness. A file without either is
-// of the time before there were seals, and agrees with itself or not.
+// judge compares what was read with seal and witness. A file without either was written by a
+// program that made no seals; it only has to agree with itself.
 func (x *reading) judge(t testimony) {
 	switch {
 	case x.seal == nil && t.exists && x.raw == nil:

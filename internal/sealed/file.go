@@ -32,15 +32,16 @@ type Options struct {
 	Own    string // the bucket of the file's own: version and the like, and the seal
 	// Prepare is the first transaction of each opening: it refuses a file that
 	// is not the program's and makes what is missing. sealed is false for a file
-	// that had no seal: a new one, or one of a program before there were seals.
+	// that had no seal: a new one, or one of a program that made no seals.
 	Prepare func(tx *Tx, sealed bool) error
-	// Intact tells what is wrong with a record by itself, by its own sum. A file
-	// that was never sealed is of an earlier time. Records of Own have no sums.
+	// Intact tells what is wrong with a single record, by its own checksum; nil if nothing
+	// is. sealed is false for a file written by a program that made no seals. Records of Own
+	// have no checksums.
 	Intact func(sealed bool, bucket string, key, value []byte) error
 	// Owner names the bucket that a record is of, "" if that cannot be told. It
 	// is asked by a repair about records on pages that no bucket leads to.
 	Owner func(key, value []byte) string
-	Warn  func(text string) // takes what is odd and no damage; nil: nobody is told
+	Warn  func(text string) // is told what is odd but no damage; nil: nobody is
 	Lock  time.Duration     // 0: DefaultLock
 
 	unsynced bool // for tests, which open thousands of files
@@ -169,8 +170,8 @@ func (o *Options) create(path string, last uint64) (*File, error) {
 	return f, nil
 }
 
-// prepare runs the first transaction, which brings the witness up to date. One
-// that is there is gone on with.
+// prepare runs the first transaction, which brings the witness up to date, or makes
+// it.
 func (f *File) prepare(sealed bool, t testimony) (err error) {
 	if t.seal != nil {
 		if f.witness, err = os.OpenFile(witnessOf(f.path), os.O_RDWR, 0); err != nil {
@@ -292,8 +293,8 @@ func (o *Options) syncDir(path string) error {
 	return dir.Sync()
 }
 
-// InPlace notices a file that was deleted or replaced: what is written to it
-// would be gone with the process.
+// InPlace fails if the file was deleted or replaced: what is written to it would
+// be lost when the process ends.
 func (f *File) InPlace() error {
 	info, err := os.Stat(f.path)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 type Report struct {
 	Path     string
 	Damage   *DamageError // nil: it is whole
-	Odd      string       // what is odd, and no damage
+	Odd      string       // what is odd but no damage
 	Tables   []Table
 	Lost     []Record // records that are known to be missing, as far as any are known by name
 	Aside    string   // Repair: where the damaged file is now; "" if there was none
@@ -95,7 +95,7 @@ func remove(path string) error {
 	return nil
 }
 
-// salvage is what can be had of a file.
+// salvage is what can be read of a file.
 type salvage struct {
 	o      *Options
 	file   *os.File // nil: it is gone

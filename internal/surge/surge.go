@@ -1,6 +1,6 @@
-// Package surge gives memory back to the system after a surge. The collector
-// of Go's runtime works when much is allocated: a process that has become quiet
-// would keep what a burst of large answers took for minutes.
+// Package surge gives memory back to the system after a surge of calls. Go's collector
+// runs when much is allocated: without this package a process that has become quiet
+// would keep the memory of a burst of large answers for minutes.
 package surge
 
 import (
@@ -13,13 +13,13 @@ import (
 
 const (
 	every = 2 * time.Second
-	grown = 16 << 20 // bytes of heap above what it was after the last time, and a quarter of that, make a surge
-	quiet = 16 << 20 // bytes allocated within every, at most: it is over
+	grown = 16 << 20 // a surge: the heap is larger than it was at rest by a quarter and so many bytes
+	quiet = 16 << 20 // the surge is over: at most so many bytes were allocated within every
 )
 
-// Watch looks after the process until ctx ends. In use is how many bytes of the
-// heap are known to be needed for the moment alone: they are no surge as long as
-// they are, and become one when they are given up.
+// Watch frees memory after each surge until ctx ends. inUse tells how many bytes of the
+// heap are in use only for the moment, such as requests that wait. They do not count as a
+// surge while they are in use, but do as soon as they no longer are.
 func Watch(ctx context.Context, inUse func() int64) {
 	w := watch{free: free, read: func() reading {
 		r := read()
@@ -39,7 +39,7 @@ func Watch(ctx context.Context, inUse func() int64) {
 	}
 }
 
-// reading is what the heap holds of the system's memory beside what is in use for the moment, and all that was ever allocated.
+// reading is the system's memory that the heap holds, without what is in use for the moment, and all that was ever allocated; bytes.
 type reading struct{ held, allocated uint64 }
 
 type watch struct {
@@ -66,7 +66,7 @@ func (w *watch) look() {
 	}
 }
 
-// free collects twice: what a sync.Pool keeps outlives the first time.
+// free collects twice: what is in a sync.Pool outlives the first collection.
 func free() {
 	runtime.GC()
 	debug.FreeOSMemory()

@@ -1,4 +1,4 @@
-// Package tidy holds the rules of the house as checks over the source tree: which package may import which, what a pure
+// Package tidy holds the project's rules as checks of the source tree: which package may import which, what a pure
 // package may touch, what the root holds, how large a file may be, what no file may contain. Its tests apply every rule to the repository,
 // and to a bad sample that the rule must find fault with. `go test ./internal/tidy` is the whole of it.
 package tidy

@@ -84,7 +84,7 @@ var Table = []Row{
 }
 
 // Imports applies a table to every package; test files are free. A package that no row speaks of is a finding too:
-// a new folder of the root needs its place in the house.
+// a new folder of the root needs a row.
 func Imports(t *Tree, table []Row) []Finding {
 	var out []Finding
 	for _, p := range t.Packages {

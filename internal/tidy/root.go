@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// What the root holds: its listing is the first page that somebody reads. `docs/architecture.md` says what each folder is.
+// What the root holds: its listing is what people see first. `docs/architecture.md` says what each folder is.
 var (
 	rootFiles = []string{".gitignore", ".golangci.yml", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "go.mod", "go.sum"}
 	rootDirs  = []string{".ci", "bench", "cli", "client", "cmd", "conf", "deploy", "docs", "internal", "minicluster", "nodemanager",

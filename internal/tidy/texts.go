@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// MaxLines is the longest that a file written by hand may be; a longer one is two rooms.
+// MaxLines is how many lines a file written by hand may have; a longer one has to be split.
 const MaxLines = 700
 
 // Names that say nothing about what a package is for.
@@ -50,10 +50,10 @@ func Sizes(t *Tree) ([]Finding, error) {
 	})
 }
 
-// What is written apart here must stand in no file, this one included.
+// The words whose parts are joined here must be in no file, this one included.
 var (
 	postponed = regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b|\b[tbf]\.Skip(f|Now)?\(`)
-	// A folder of some machine counts where a path begins, not in the middle of one.
+	// The name of a machine's folder counts at the beginning of a path, not in its middle.
 	machines = regexp.MustCompile(`(^|[^\w.}>*/-])/(wo` + `rk|ro` + `ot)/|\.\./sha` + `red\b`)
 	registry = regexp.MustCompile(`\b(registry\.npm` + `js\.org|registry\.yarn` + `pkg\.com|proxy\.gol` + `ang\.org|sum\.gol` + `ang\.org|` +
 		`repo1?\.ma` + `ven\.(apache\.)?org|py` + `pi\.org|files\.python` + `hosted\.org|crates\.` + `io)\b`)

@@ -1,8 +1,8 @@
 // Package visible shows foreign text as it is. Applications, nodes and their
-// logs hold whatever somebody wrote: characters that steer a terminal, that turn
-// the direction of writing around or that cannot be seen at all would make people
-// read something else than is there. They become escapes, which are those of
-// JSON, so that a quoted text in JSON keeps its value.
+// logs hold whatever somebody wrote: control characters of terminals, characters
+// that turn the direction of writing around and those that cannot be seen at all would
+// make people read something else than is there. They become escapes, which are those
+// of JSON, so that a quoted text in JSON keeps its value.
 package visible
 
 import (

@@ -10,8 +10,8 @@ import (
 )
 
 // CORS lets pages of other origins read answers, as Hadoop's CrossOriginFilter
-// does. The zero value lets nobody. What changes something is refused to every
-// page all the same, whatever the configuration names.
+// does. The zero value lets nobody. Requests that change something are refused to
+// pages of other origins, whatever the configuration says.
 type CORS struct {
 	all      bool // every origin, whose user's cookies then stay out of it
 	names    map[string]bool

@@ -137,9 +137,9 @@ func changes(method string) bool {
 // maxUserName bounds the characters of a user's name.
 const maxUserName = 255
 
-// isUserName tells what can stand for a user in a cookie and in logs: letters,
-// digits and a few signs, and spaces but for the first place. (As a regular
-// expression this took 10 MB and 40 ms at every start of the program.)
+// isUserName tells whether a text can be a user's name in a cookie and in logs: letters,
+// digits and a few signs, and spaces but for the first place. A regular expression for
+// this would take 10 MB and 40 ms at every start of the program.
 func isUserName(s string) bool {
 	n := 0
 	for _, r := range s {
@@ -163,7 +163,7 @@ func (g *gate) identify(w http.ResponseWriter, r *http.Request) (Caller, error) 
 	}
 	c := Caller{User: g.StaticUser, Anonymous: true, Address: host}
 	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil && !g.foreign(r.URL.Path) { // there it is the application's to judge
+	if err != nil && !g.foreign(r.URL.Path) { // there the application decides
 		return c, answer.Errorf(answer.Invalid, "the query of the request does not parse: %v", err)
 	}
 	if query.Get("doAs") != "" {

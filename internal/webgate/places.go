@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// terms are what a connection has to keep to.
+// terms are the bounds on connections.
 type terms struct {
 	most     int           // connections at once
-	ripe     time.Duration // a connection whose peer has kept us waiting for so long may lose its place
+	ripe     time.Duration // a connection may be cut for a new one once its peer has let the server wait for so long
 	patience time.Duration // how long a peer may take nothing of its answer
 	rate     int           // bytes a second that a peer must take in the long run
 }
@@ -33,17 +33,18 @@ const (
 	quiet = time.Minute
 )
 
-// places are the connections of a port. A newcomer always gets one: if none is
-// free, the peer with the most connections loses the one that has kept us waiting
-// the longest: for a request, for the rest of one, or to take its answer. Only
-// while the requests of all are worked on does a newcomer wait.
+// places are the connections of a port; terms.most bounds them. If all places are taken
+// when a new connection comes, the peer with the most connections loses the one that has
+// let the server wait the longest: for a request, for the rest of one, or to take its
+// answer. Only while all of them have requests that are worked on does a new connection
+// wait.
 type places struct {
 	net.Listener
 	terms
 	log  *slog.Logger
 	done chan struct{}
 	once sync.Once
-	left chan struct{} // has something when somebody has left
+	left chan struct{} // has something when a place has become free
 
 	mu         sync.Mutex
 	guests     map[*guest]struct{}

@@ -18,8 +18,8 @@ type Router struct {
 	mounts     map[string]http.Handler                // by prefix
 }
 
-// NewRouter is a router without routes. "/" leads to home; hint says, where
-// there is nothing, where there is something.
+// NewRouter is a router without routes. "/" leads to home. Where nothing is served, hint
+// says what is.
 func NewRouter(home, hint string) *Router {
 	return &Router{home: home, hint: hint, mux: http.NewServeMux(), paths: map[string]map[string]http.HandlerFunc{}, mounts: map[string]http.Handler{}}
 }

@@ -49,6 +49,8 @@ var kinds = []reflect.Type{
 	reflect.TypeFor[Publish](),
 	reflect.TypeFor[Digest](),
 	reflect.TypeFor[Explain](),
+	reflect.TypeFor[engine.DrainNodes](),
+	reflect.TypeFor[engine.UndrainNodes](),
 	reflect.TypeFor[engine.ExcludedHosts](),
 }
 

@@ -182,9 +182,12 @@ func (e *Engine) admit(n *node, c RefreshNodes, refusal **Error) (work int) {
 		e.track(n, x.Untracked || !excluded && c.Unnamed)
 	}
 	active := n.state.Usable() || n.state == yarn.NodeUnhealthy
+	ordered := n.drain != nil && n.drain.ordered
 	switch {
 	case !active || !n.barred && n.drain == nil && n.wanted == nil:
 		return 0
+	case ordered && (!n.barred && c.How == AtOnce || c.How == Graceful):
+		return 1 // the order holds
 	case !n.barred && c.How != Forced:
 		e.recommission(n)
 	case c.How == Graceful:
@@ -194,8 +197,12 @@ func (e *Engine) admit(n *node, c RefreshNodes, refusal **Error) (work int) {
 		if n.untracked {
 			to = yarn.NodeShutdown
 		}
+		why := "The include and exclude lists no longer admit it"
+		if c.How == Forced {
+			why = "It was draining, and an administrator did not wait for it"
+		}
 		work = n.held
-		e.loseNode(n, to, "The include and exclude lists no longer admit it")
+		e.loseNode(n, to, why)
 	}
 	return work + workOfNode
 }

@@ -201,6 +201,24 @@ type (
 	// registers. It comes after Recover, while every port is still closed.
 	ExcludedHosts struct{ Hosts []string }
 
+	// DrainNodes decommissions nodes gracefully and keeps them away until UndrainNodes, whatever the lists say. It is replied when that is
+	// stored and has begun; a name that no node has makes it change nothing. For a node that is drained so already it changes
+	// deadline and reason.
+	DrainNodes struct {
+		Ticket   Ticket
+		Nodes    []yarn.NodeID // port 0: every node of the host
+		Deadline int64         // milliseconds since 1970; 0: they may take as long as they need
+		Reason   string
+		User     string // who asks
+		Source   string // "cli" or "api"
+	}
+
+	// UndrainNodes takes back what DrainNodes asked for: nodes that still drain are used again, and drained ones may register.
+	UndrainNodes struct {
+		Ticket Ticket
+		Nodes  []yarn.NodeID // port 0: every node of the host
+	}
+
 	// SetNodeResource changes what a node offers.
 	SetNodeResource struct {
 		Ticket Ticket
@@ -261,7 +279,7 @@ type Exclusion struct {
 	Untracked bool   // it stands in neither list: removed from the cluster rather than excluded
 }
 
-// Time and the house itself.
+// Time, the store and recovery.
 type (
 	// Tick lets everything happen that is due.
 	Tick struct{}
@@ -389,6 +407,8 @@ func (RefreshQueues) command()   {}
 func (QueueBasis) command()      {}
 func (RefreshNodes) command()    {}
 func (ExcludedHosts) command()   {}
+func (DrainNodes) command()      {}
+func (UndrainNodes) command()    {}
 func (SetNodeResource) command() {}
 func (SetNodeLabel) command()    {}
 func (AddLabels) command()       {}

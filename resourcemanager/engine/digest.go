@@ -114,6 +114,7 @@ func (d *digest) node(e *Engine, n *node) {
 	d.resource(n.total)
 	if n.drain != nil {
 		d.ints(n.drain.since, n.drain.deadline)
+		d.flags(n.drain.ordered)
 		d.resource(n.drain.whole)
 	}
 	if n.ref == scheduler.NoNode {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -21,6 +22,8 @@ type drain struct {
 	whole    yarn.Resource // what the node offers once it is taken back
 	user     string        // who asked for it
 	reason   string
+	source   string // as in state.NodeDeadline
+	ordered  bool   // by an order, which holds whatever the lists say
 }
 
 // timeout is what reports call the deadline: seconds from the first request on, negative without one.
@@ -65,7 +68,7 @@ func (d *drainEnds) Pop() any {
 // wantDrain has a drain stored, or another deadline or reason of one that goes on; a timeout still counts from the first request. It
 // begins when it is stored.
 func (e *Engine) wantDrain(n *node, x Exclusion, user string, refusal **Error) {
-	d := &drain{since: e.now.Wall, whole: n.total, user: user}
+	d := &drain{since: e.now.Wall, whole: n.total, user: user, source: sourceLists}
 	before := cmp.Or(n.wanted, n.drain)
 	if before != nil {
 		*d = *before
@@ -80,7 +83,7 @@ func (e *Engine) wantDrain(n *node, x Exclusion, user string, refusal **Error) {
 
 // drainRecord is what a restart would need of the drain.
 func (e *Engine) drainRecord(n *node, d *drain) state.NodeDeadline {
-	return state.NodeDeadline{Node: n.id, Deadline: d.deadline, RequestedAt: d.since, RequestedBy: d.user, Reason: d.reason, Source: "file", Capacity: d.whole}
+	return state.NodeDeadline{Node: n.id, Deadline: d.deadline, RequestedAt: d.since, RequestedBy: d.user, Reason: d.reason, Source: d.source, Capacity: d.whole}
 }
 
 // drainStored begins a drain, unless the node has gone or was taken back meanwhile.
@@ -120,30 +123,41 @@ func (e *Engine) beginDrain(n *node, d *drain) {
 	e.touchNode(n)
 }
 
-// forgetDrain ends what there is of a drain, in the store too.
+// forgetDrain ends what there is of a drain, in the store too. An order stays until it is taken back.
 func (e *Engine) forgetDrain(n *node) {
-	if n.drain != nil || n.wanted != nil {
-		n.drain, n.wanted = nil, nil
+	stored := n.wanted != nil || n.drain != nil && !n.drain.ordered
+	n.drain, n.wanted = nil, nil
+	if _, ordered := e.drainOrders[n.id]; stored && !ordered {
 		e.save(state.Remove(state.NodeDeadline{Node: n.id}), saved{what: savedNothing})
 	}
 }
 
-// recoverDrains keeps the drains that an earlier life began until their nodes are back.
+// recoverDrains keeps the drains that an earlier life began until their nodes are back, and orders until they are taken back.
 func (e *Engine) recoverDrains(c Recover) {
 	e.interrupted = make(map[yarn.NodeID]state.NodeDeadline, len(c.Drains))
 	for _, r := range c.Drains {
-		e.interrupted[r.Node] = r
+		if r.Source == sourceLists {
+			e.interrupted[r.Node] = r
+		} else {
+			e.drainOrders[r.Node] = r
+		}
 	}
 }
 
 // resumable tells whether the node may finish what it began to drain before a restart.
 func (e *Engine) resumable(id yarn.NodeID) bool {
 	r, ok := e.interrupted[id]
+	if !ok {
+		r, ok = e.orderOf(id)
+	}
 	return ok && (r.Deadline == 0 || r.Deadline > e.now.Wall)
 }
 
 // resumeDrain is the drain that a registering node goes on with, to the same deadline, or nil.
 func (e *Engine) resumeDrain(c RegisterNode) *drain {
+	if r, ordered := e.orderOf(c.Node); ordered {
+		return orderedDrain(r, c.Total)
+	}
 	r, ok := e.interrupted[c.Node]
 	if !ok {
 		return nil
@@ -153,7 +167,7 @@ func (e *Engine) resumeDrain(c RegisterNode) *drain {
 		e.save(state.Remove(r), saved{what: savedNothing})
 		return nil
 	}
-	return &drain{since: r.RequestedAt, deadline: r.Deadline, whole: c.Total, user: r.RequestedBy, reason: r.Reason}
+	return &drain{since: r.RequestedAt, deadline: r.Deadline, whole: c.Total, user: r.RequestedBy, reason: r.Reason, source: r.Source}
 }
 
 // giveUpDrains forgets the drains of nodes that have not come back after a restart: by now they would be lost.
@@ -245,4 +259,25 @@ func (e *Engine) endDrains(left int) int {
 		}
 	})
 	return left
+}
+
+// drainView is what readers see of a node's drain, or of the order that keeps it away.
+func (e *Engine) drainView(n *node) *view.Drain {
+	d := n.drain
+	if r, ordered := e.orderOf(n.id); d == nil && ordered && !n.state.Usable() {
+		d = orderedDrain(r, n.total)
+	}
+	if d == nil {
+		return nil
+	}
+	v := &view.Drain{RequestedAt: d.since, RequestedBy: d.user, Reason: d.reason, Source: d.source, Deadline: d.deadline, Containers: n.held}
+	var waits []yarn.ApplicationID
+	for id := range n.apps { //tidy:unordered sorted below
+		if a := e.apps[id]; a != nil && !a.state.Final() {
+			waits = append(waits, id)
+		}
+	}
+	slices.SortFunc(waits, yarn.ApplicationID.Compare)
+	v.WaitsFor, v.Applications = waits[:min(len(waits), view.MaxWaitsFor)], len(waits)
+	return v
 }

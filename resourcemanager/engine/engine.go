@@ -83,6 +83,7 @@ type Engine struct {
 	lifetimes    deadlines
 	drainEnds    drainEnds
 	interrupted  map[yarn.NodeID]state.NodeDeadline // drains that an earlier life began, of nodes that are not back yet
+	drainOrders  map[yarn.NodeID]state.NodeDeadline // by the node, or with port 0 by the host
 	nodeLog      []*node                            // changes of usability, oldest first
 	nodeLogStart int                                // position of its first entry, counted from the start of time
 	tellings     uint64                             // answers that spoke of nodes
@@ -113,6 +114,8 @@ func New(set Settings, sched *scheduler.Scheduler) *Engine {
 		apps:  map[yarn.ApplicationID]*application{},
 		nodes: map[yarn.NodeID]*node{},
 		byID:  map[yarn.ContainerID]*container{},
+
+		drainOrders: map[yarn.NodeID]state.NodeDeadline{},
 
 		labels:  labels{byNodes: set.LabelsByNodes},
 		unheard: map[yarn.ContainerID]bool{},
@@ -166,6 +169,10 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.refreshNodes(c)
 	case ExcludedHosts:
 		e.excludedHosts(c)
+	case DrainNodes:
+		e.drainNodes(c)
+	case UndrainNodes:
+		e.undrainNodes(c)
 	case SetNodeResource:
 		e.setNodeResource(c)
 	case SetNodeLabel:

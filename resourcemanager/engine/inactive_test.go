@@ -11,23 +11,6 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// words are those of a list with commas.
-func words(list string) []string {
-	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
-}
-
-// states are those of a list with commas.
-func states(list string) (out []yarn.NodeState) {
-	for _, word := range words(list) {
-		s, ok := yarn.ParseNodeState(word)
-		if !ok {
-			panic("no state " + word)
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
 // showNodes prints what readers see of all nodes, and how many there are by state.
 func (s *script) showNodes() []string {
 	var out []string

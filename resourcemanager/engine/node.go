@@ -31,6 +31,7 @@ type node struct {
 	responseID int32 // of the last answered heartbeat
 	lease      lease
 	drain      *drain                      // its graceful decommission; nil: none goes on
+	cutShort   bool                        // it left while it drained, before all had ended that it waited for
 	wanted     *drain                      // one that begins, or another timeout that holds, once it is stored
 	barred     bool                        // the lists did not admit it when they were last read
 	untracked  bool                        // no list named it then; see track
@@ -91,7 +92,7 @@ func (e *Engine) registerNode(c RegisterNode) {
 		e.reconnect(n, c)
 	}
 	n.barred, n.untracked = c.Excluded != "", c.Untracked
-	if resumed != nil {
+	if resumed != nil && n.drain == nil {
 		e.beginDrain(n, resumed)
 	}
 	if n.leaving {
@@ -143,6 +144,9 @@ func (e *Engine) bringIn(n *node, c RegisterNode, answer RegisterNodeReply) {
 
 // turnAway says why the node may not join, or nothing. One that is draining may come back with what runs there.
 func (e *Engine) turnAway(c RegisterNode) string {
+	if why := e.orderedAway(c); why != "" {
+		return why
+	}
 	if n := e.nodes[c.Node]; c.Excluded != "" && (n == nil || n.drain == nil && n.wanted == nil) && !e.resumable(c.Node) {
 		return c.Excluded
 	}
@@ -306,7 +310,7 @@ func (e *Engine) heartbeat(c *Heartbeat) {
 
 // strangerBeats answers a node that is not, or no longer, one of the cluster's.
 func (e *Engine) strangerBeats(n *node, c *Heartbeat) {
-	if n != nil && n.state == yarn.NodeDecommissioned && n.barred {
+	if _, ordered := e.orderOf(c.Node); n != nil && n.state == yarn.NodeDecommissioned && (n.barred || ordered) {
 		e.reply(c.Ticket, &HeartbeatReply{Action: NodeShutdown, Diagnostics: fmt.Sprintf("Disallowed NodeManager nodeId: %s hostname: %s", n.id, n.id.Host)})
 		return
 	}
@@ -587,6 +591,7 @@ func (e *Engine) takeOut(n *node, why string) {
 // loseNode ends the node's life: it was lost, rebooted, excluded or left.
 func (e *Engine) loseNode(n *node, to yarn.NodeState, why string) {
 	e.nodeLeases.drop(&n.lease)
+	n.cutShort = n.drain != nil && !e.drained(n)
 	e.forgetDrain(n)
 	n.lostReason = why
 	usable := n.state.Usable()

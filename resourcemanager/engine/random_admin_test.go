@@ -13,10 +13,18 @@ func (w *world) admin() {
 	}
 	n := w.nodes[w.draw(len(w.nodes), "node")]
 	t := w.next()
-	switch w.draw(19, "deed") {
-	case 15, 16, 17:
+	switch w.draw(22, "deed") {
+	case 15, 16:
+		c := DrainNodes{Ticket: t, Nodes: []yarn.NodeID{w.maybeHost(n.id)}, User: "root", Source: "cli"}
+		if w.chance(2, "bounded") {
+			c.Deadline = w.now.Wall + int64(w.draw(60_000, "time"))
+		}
+		w.send(c)
+	case 17:
+		w.send(UndrainNodes{Ticket: t, Nodes: []yarn.NodeID{w.maybeHost(n.id)}})
+	case 18, 19, 20:
 		w.refreshLists(n.id, t)
-	case 18:
+	case 21:
 		w.send(ExcludedHosts{Hosts: w.absentHosts()})
 		delete(w.asked, t)
 	case 12, 13:
@@ -68,4 +76,12 @@ func (w *world) absentHosts() (out []string) {
 		}
 	}
 	return out
+}
+
+// maybeHost is the node, or all nodes of its host.
+func (w *world) maybeHost(id yarn.NodeID) yarn.NodeID {
+	if w.chance(2, "whole host") {
+		return hostOf(id)
+	}
+	return id
 }

@@ -179,10 +179,13 @@ func (w *world) registerNode(n *randomNode) {
 	c.Applications = slices.SortedFunc(maps.Keys(apps), yarn.ApplicationID.Compare)
 	known := w.e.nodes[n.id]
 	goes := known != nil && known.drain != nil && len(c.Containers)+len(c.Applications) == 0
+	if r, ordered := w.e.orderOf(n.id); ordered && (known == nil || known.drain == nil) {
+		goes = known != nil || len(c.Containers)+len(c.Applications) == 0 || r.Deadline > 0 && r.Deadline <= w.now.Wall
+	}
 	r := w.send(c)
 	if goes {
 		if r.Value.(RegisterNodeReply).Action != NodeShutdown {
-			w.fatal("%s drained, came back with nothing, and may stay: %+v", n.id, r)
+			w.fatal("%s is to leave, and may join: %+v", n.id, r)
 		}
 		n.up = false
 		return

@@ -338,6 +338,9 @@ func (r *rig) checkNodes() string {
 		if n.drain != nil && (u.Reserved != scheduler.NoContainer || slices.ContainsFunc(r.fx.Containers, func(c ContainerEvent) bool { return c.Born && c.Node == n.id && !r.adopted(c) })) {
 			return fmt.Sprintf("%s drains, and gets something new", n.id)
 		}
+		if _, ordered := r.e.orderOf(n.id); ordered && n.drain == nil && len(r.pending) == 0 && !r.e.Working() {
+			return fmt.Sprintf("%s is ordered away and does not drain", n.id)
+		}
 		if u.Reserved != scheduler.NoContainer {
 			if c := r.sched.Container(u.Reserved); !c.Reserved || r.e.byRef[c.App] == nil {
 				return fmt.Sprintf("%s is held for nobody", n.id)
@@ -463,7 +466,8 @@ func (r *rig) checkDurable() string {
 		}
 	}
 	for id, v := range r.reader.nodes {
-		if _, known := r.stored[state.NodeDeadline{Node: id}.Key()]; !known && v.State == yarn.NodeDecommissioning {
+		_, known := r.stored[state.NodeDeadline{Node: id}.Key()]
+		if _, host := r.stored[state.NodeDeadline{Node: hostOf(id)}.Key()]; !known && !host && v.State == yarn.NodeDecommissioning {
 			return fmt.Sprintf("%s is seen as %s, and that is not stored", id, v.State)
 		}
 	}

@@ -19,7 +19,8 @@ type saved struct {
 	apply   func() (any, *Error) // what the stored change means, and its answer
 	node    *node                // that is to drain
 	drain   *drain
-	then    []func() // what waits for this save and all before it
+	order   state.NodeDeadline // that begins or ends
+	then    []func()           // what waits for this save and all before it
 }
 
 type savedWhat uint8
@@ -31,6 +32,8 @@ const (
 	savedExtra
 	savedLabels
 	savedDrain
+	savedOrder
+	savedNoOrder
 	savedFinalApp
 	savedNewAttempt
 	savedFinalAttempt
@@ -78,6 +81,10 @@ func (e *Engine) stored(c Stored) {
 		e.labelsStored(c.Err)
 	case savedDrain:
 		e.drainStored(s, c.Err)
+	case savedOrder:
+		e.orderStored(s, c.Err)
+	case savedNoOrder:
+		e.orderEnded(s, c.Err)
 	}
 	for _, do := range s.then {
 		do()

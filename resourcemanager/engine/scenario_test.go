@@ -186,43 +186,6 @@ func (s *script) learn(word string, args []string) {
 	}
 }
 
-func (s *script) settings() {
-	for _, k := range slices.Sorted(keys(s.opts)) {
-		if k == "removed" {
-			s.set.RemovedStates = states(s.opts[k])
-			continue
-		}
-		n := s.number(s.opts[k])
-		switch k {
-		case "untracked":
-			s.set.UntrackedTimeout = n
-		case "max-attempts":
-			s.set.MaxAttempts = int32(n)
-		case "max-completed":
-			s.set.MaxCompleted = int(n)
-		case "correct":
-			s.set.Correct = n == 1
-		case "labels":
-			s.set.Labels = n >= 1
-			s.set.LabelsByNodes = n == 2
-		case "sweeps":
-			s.set.Sweeps = n == 1
-		default:
-			s.fail("no setting %s", k)
-		}
-	}
-}
-
-func keys(m map[string]string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
-
 func (s *script) number(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
@@ -297,6 +260,14 @@ func (s *script) command(word string, args []string) Command {
 		return c
 	case "excluded-hosts":
 		return ExcludedHosts{Hosts: args}
+	case "order": // order h1 h2:1 until=30 reason=x: nodes, or hosts when a name ends in *
+		c := DrainNodes{Ticket: t, Nodes: orderedNames(args), User: "root", Source: "cli", Reason: s.opts["reason"]}
+		if after := s.opts["until"]; after != "" {
+			c.Deadline = s.rig.now.Wall + int64(s.number(after))*1000
+		}
+		return c
+	case "undo":
+		return UndrainNodes{Ticket: t, Nodes: orderedNames(args)}
 	case "resize":
 		return SetNodeResource{Ticket: t, Node: nodeID(args[0]), Total: s.size(args[1])}
 	case "add-labels": // add-labels gpu ssd:shared
@@ -551,6 +522,9 @@ func shortRecord(rec state.Record) string {
 	}
 	if x, ok := rec.(state.NodeDeadline); ok {
 		text := "drain of " + x.Node.Host
+		if x.Source != sourceLists && x.RequestedAt > 0 {
+			text = fmt.Sprintf("order for %s", strings.TrimSuffix(x.Node.String(), ":1"))
+		}
 		return text + when(x.Deadline > 0, fmt.Sprintf(" until %d", x.Deadline)) + when(x.RequestedAt > 0, fmt.Sprintf(" since %d", x.RequestedAt))
 	}
 	if x, ok := rec.(state.Labels); ok {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -154,30 +153,4 @@ func (s *script) isNode(when, want string) {
 	if counted := s.rig.reader.metrics.NodesByState; got != want || counted != gauges {
 		s.t.Errorf("%s: h1 is %s, want %s; counted are %v, want %v", when, got, want, counted, gauges)
 	}
-}
-
-// play runs commands with semicolons between them, and gives what they show.
-func (s *script) play(lines string) (shown []string) {
-	s.t.Helper()
-	for line := range strings.SplitSeq(lines, ";") {
-		if words := strings.Fields(line); len(words) > 0 {
-			shown = append(shown, s.run(words)...)
-			if bad := s.rig.check(); bad != "" {
-				s.t.Fatalf("%s: %s: %s", lines, line, bad)
-			}
-		}
-	}
-	return shown
-}
-
-func newScript(t *testing.T) *script {
-	return &script{t: t, set: settings(), ids: map[string]int32{}, node: map[string]int32{}, subs: map[yarn.ApplicationID]Submission{}, sizes: map[yarn.ContainerID]yarn.Resource{}}
-}
-
-// httpPort is the node's web port.
-func (s *script) httpPort() (port int32) {
-	if _, err := fmt.Sscan(s.opts["http"], &port); err != nil {
-		return 8042
-	}
-	return port
 }

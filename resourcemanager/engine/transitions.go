@@ -82,8 +82,8 @@ var nodeSteps = map[nodeStep]string{
 	{yarn.NodeRunning, yarn.NodeDecommissioned}:   "the lists no longer admit it",
 	{yarn.NodeUnhealthy, yarn.NodeDecommissioned}: "the lists no longer admit it",
 
-	{yarn.NodeRunning, yarn.NodeDecommissioning}:        "the lists no longer admit it, and it may finish",
-	{yarn.NodeUnhealthy, yarn.NodeDecommissioning}:      "the lists no longer admit it, and it may finish",
+	{yarn.NodeRunning, yarn.NodeDecommissioning}:        "it is to leave, and may finish first",
+	{yarn.NodeUnhealthy, yarn.NodeDecommissioning}:      "it is to leave, and may finish first",
 	{yarn.NodeDecommissioning, yarn.NodeRunning}:        "the lists admit it again",
 	{yarn.NodeDecommissioning, yarn.NodeUnhealthy}:      "the lists admit it again, and it is unhealthy",
 	{yarn.NodeDecommissioning, yarn.NodeDecommissioned}: "nobody needs it any more, its deadline has passed, or it was forced",

@@ -370,11 +370,12 @@ func (e *Engine) nodeView(n *node) *view.Node {
 		ID: n.id, HTTPAddress: n.http, Rack: n.rack, State: n.state, Version: n.version, HealthReport: n.health.Report,
 		LastHealth: n.health.At, LastHeartbeat: n.lastHeartbeat, Total: n.total, Physical: n.physical,
 		ContainersUse: view.Utilization(n.containersUse), NodeUse: view.Utilization(n.nodeUse),
-		Opportunistic: view.Opportunistic(n.opportunistic), LostReason: n.lostReason, DrainTimeout: n.drainTimeout,
+		Opportunistic: view.Opportunistic(n.opportunistic), LostReason: n.lostReason, DrainTimeout: n.drainTimeout, CutShort: n.cutShort,
 	}
 	if n.label != "" {
 		v.Labels = []string{n.label}
 	}
+	v.Drain = e.drainView(n)
 	if n.ref == scheduler.NoNode {
 		return v
 	}

@@ -193,6 +193,8 @@ type Node struct {
 	RunningOn     []*Container // live containers on the node, by id
 	LostReason    string
 	DrainTimeout  *int32 // of its last graceful decommission, seconds; negative: none; nil: it had none
+	CutShort      bool   // it left while it drained, before all had ended that it waited for
+	Drain         *Drain // its graceful decommission, if one goes on or keeps it away
 }
 
 // Utilization is measured use: memory in MiB, cpu in cores.

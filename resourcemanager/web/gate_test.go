@@ -127,7 +127,7 @@ func TestEveryRoute(t *testing.T) {
 		if w := d.ask("OPTIONS", path, ""); w.Code != http.StatusOK || w.Header().Get("Allow") == "" {
 			t.Errorf("OPTIONS %s: %d, Allow %q", path, w.Code, w.Header().Get("Allow"))
 		}
-		if w := d.ask("DELETE", path+"?user.name=alice", ""); w.Code != http.StatusMethodNotAllowed {
+		if w := d.ask("DELETE", path+"?user.name=alice", ""); !slices.Contains(methods, "DELETE") && w.Code != http.StatusMethodNotAllowed {
 			t.Errorf("DELETE %s: %d, want 405", path, w.Code)
 		}
 		if slices.Contains(methods, "GET") {

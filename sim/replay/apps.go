@@ -57,7 +57,7 @@ func (w *World) submitted(e *trace.Event, saw trace.Saw) {
 	}
 }
 
-// seeker takes the queues out of what readers would see.
+// seeker takes the queues of applications from the views.
 type seeker struct{ queues map[yarn.ApplicationID]string }
 
 func (s *seeker) Application(v *view.Application) {
@@ -74,7 +74,7 @@ func (*seeker) Labels(*view.Labels)                  {}
 func (*seeker) Counts(view.Metrics)                  {}
 func (*seeker) Queues(*queue.Snapshot)               {}
 
-// refusalOnly lets nothing through but what is not an answer of the engine's.
+// refusalOnly drops errors that are refusals of the engine, which are answers, and returns any other.
 func refusalOnly(err error) error {
 	var refusal *engine.Error
 	if errors.As(err, &refusal) {
@@ -83,8 +83,8 @@ func refusalOnly(err error) error {
 	return err
 }
 
-// amRegister: the node has started the master's container, and the master
-// makes its first call.
+// amRegister has the node start the master's container, and the master make its first
+// call.
 func (w *World) amRegister(e *trace.Event, saw trace.Saw) error {
 	a, err := w.find(e.App)
 	if err != nil {

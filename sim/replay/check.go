@@ -20,8 +20,8 @@ const (
 	explainNodes = 16  // nodes that are looked at to find out why an application waits
 )
 
-// Check plays a trace until an event shows something else than was recorded,
-// and says what, and what the scheduler thinks of the applications concerned.
+// Check plays a trace until an event shows something else than was recorded. It
+// prints what differs, and why the applications concerned wait.
 func Check(in io.Reader, name string, out io.Writer) error {
 	var before []*trace.Event
 	played := 0

@@ -61,7 +61,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// tally counts what became of traces.
+// tally counts traces by their outcome.
 type tally struct{ done, failed, unbuilt int }
 
 func (t *tally) count(err error) {

@@ -18,11 +18,11 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// quiet is the first revision of the recorder whose snapshots leave nothing behind, and
-// that names containers by the types of resources as they are declared; see FORMAT.md.
+// quiet is the first revision of the recorder whose snapshots change nothing in the scheduler,
+// and that names containers by the types of resources as they are declared; see FORMAT.md.
 const quiet = 2
 
-// start is where the clock of every scenario stands, milliseconds.
+// start is the time at which every scenario begins, in milliseconds.
 const start = 1_000_000
 
 // World is one ResourceManager and the names that a scenario gives to the
@@ -35,9 +35,9 @@ type World struct {
 	engine  *engine.Engine
 	now     yarn.Now
 	fx      engine.Effects
-	saved   int // of fx.Saves: confirmed
+	saved   int // how many of fx.Saves are confirmed
 	ticket  engine.Ticket
-	tended  bool  // there was a round of deleting queues
+	tended  bool  // empty dynamic queues were looked for once
 	naming  []int // types of resources in the order of containers' names
 
 	apps   map[string]*app
@@ -46,7 +46,7 @@ type World struct {
 	labels map[string]string // of nodes, also of those that left
 	boxes  map[string]*box
 	boxOf  map[yarn.ContainerID]*box
-	grants map[string]int // containers by what their names share
+	grants map[string]int // how many containers have a name that begins so
 	live   map[string][]*box
 }
 
@@ -122,7 +122,7 @@ func New(h *trace.Header) (*World, error) {
 // fifo tells that the scenario is one of the FifoScheduler.
 func (w *World) fifo() bool { return w.header.Scheduler == "fifo" }
 
-// unknownScheduler tells what is not built from what nobody knows.
+// unknownScheduler is the error for a scheduler that is not built, and for a name that no scheduler has.
 func unknownScheduler(name string) error {
 	if name == "fair" {
 		return notBuilt("the FairScheduler")

@@ -25,7 +25,7 @@ type Options struct {
 	List  io.Writer
 }
 
-// Result is what playing a recording came to.
+// Result is how playing a recording ended.
 type Result struct {
 	Build   string // the commit of the program that recorded
 	End     *blackbox.End
@@ -34,11 +34,11 @@ type Result struct {
 	Looked  bool   // State is known
 	Panic   string // of the last command; empty: there was none
 	Stack   string
-	Differs string // what went otherwise than recorded; empty: nothing
+	Differs string // what went differently than recorded; empty: nothing
 	Wrong   string // what Check found; playing stopped there
 }
 
-// Counts are what came to pass.
+// Counts are how much was played, and what came of it.
 type Counts struct {
 	Commands                                 uint64 // publications of views and looks at the state included
 	Replies, Refusals, Saves, Launches, Ends int
@@ -65,8 +65,8 @@ type player struct {
 	res     Result
 }
 
-// Play plays a recording. An error is a recording that cannot be played; whatever
-// playing came to is in the result.
+// Play plays a recording. An error means that it cannot be played; how playing ended,
+// a panic included, is in the result.
 func Play(r *blackbox.Reader, o Options) (*Result, error) {
 	cfg, err := r.Header.Queues.Parse()
 	if err != nil {

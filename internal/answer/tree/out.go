@@ -20,9 +20,9 @@ func (o *out) byte(c byte)   { o.buf = append(o.buf, c) }
 func (o *out) text(s string) { o.buf = append(o.buf, s...) }
 func (o *out) rune(r rune)   { o.buf = utf8.AppendRune(o.buf, r) }
 
-// next comes before each element of a list. It tells whether more is of use: the
-// caller may have left. Between two chunks whoever else can run does so first, so
-// that who reads long lists does not hold up who works.
+// next is called before each element of a list. It tells whether to go on: the
+// caller may have left. Between two chunks it lets other goroutines run, so that
+// long lists do not hold up other calls.
 func (o *out) next() bool {
 	if o.w != nil && len(o.buf) >= chunk {
 		o.flush()

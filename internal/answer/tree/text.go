@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Append appends a number or a truth as JSON has it, printed as Java does.
+// Append appends a number or a bool as JSON has it, printed as Java does.
 func Append(b []byte, v Value) []byte { return scalar(b, v, `"`) }
 
 // scalar appends a value that is neither text nor object nor list. quote goes
-// around what is not a number, for which JSON has no word.
+// around NaN and the infinities, which JSON numbers cannot be.
 func scalar(b []byte, v Value, quote string) []byte {
 	switch x := v.(type) {
 	case bool:

@@ -30,8 +30,8 @@ type Object struct {
 	json    []byte // of a kept one, once it has been written
 }
 
-// Clear takes all members out, for another object in the same memory. The one before
-// must have been written.
+// Clear takes all members out, to use the memory for another object. The object must have
+// been written before.
 func (o *Object) Clear() *Object {
 	clear(o.members)
 	o.members = o.members[:0]

@@ -98,10 +98,25 @@ type Controller interface {
 	AddLabels(ctx context.Context, c webgate.Caller, labels []view.Label) error
 	RemoveLabels(ctx context.Context, c webgate.Caller, names []string) error
 	ReplaceLabels(ctx context.Context, c webgate.Caller, operation string, nodes []view.NodeLabels) error
+	// Drain has nodes drain and stay away until Undrain, whatever the lists of nodes say. Both are for administrators who say who they are,
+	// and change nothing when they refuse one of the names.
+	Drain(ctx context.Context, c webgate.Caller, d DrainRequest) error
+	Undrain(ctx context.Context, c webgate.Caller, nodes []yarn.NodeID) error
 	// Record does something about the recording of commands. It is for
 	// administrators who say who they are.
 	Record(ctx context.Context, c webgate.Caller, what RecordAction) (Recording, error)
 }
+
+// DrainRequest is who should drain, and how.
+type DrainRequest struct {
+	Nodes    []yarn.NodeID // port 0: every node of the host
+	Deadline int64         // milliseconds since 1970; 0: none; DefaultDeadline
+	Reason   string
+	Source   string // cli or api
+}
+
+// DefaultDeadline is what is configured: yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs from now on.
+const DefaultDeadline = -1
 
 // RecordAction is what to do about the recording of commands.
 type RecordAction string

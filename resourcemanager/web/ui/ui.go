@@ -56,7 +56,7 @@ type server struct {
 func Routes(c Config) []Route {
 	s := &server{Config: c, pages: map[string]*template.Template{}}
 	layout := template.Must(template.New("layout").Funcs(s.functions()).ParseFS(files, "page/layout.html"))
-	for _, name := range []string{"about", "apps", "app", "attempt", "container", "nodes", "labels", "scheduler", "failure"} {
+	for _, name := range []string{"about", "apps", "app", "attempt", "container", "nodes", "drains", "labels", "scheduler", "failure"} {
 		s.pages[name] = template.Must(template.Must(layout.Clone()).ParseFS(files, "page/"+name+".html"))
 	}
 	return []Route{
@@ -69,6 +69,7 @@ func Routes(c Config) []Route {
 		{"/cluster/container/{container}", s.page("container", s.container)},
 		{"/cluster/nodes", s.page("nodes", s.nodes)},
 		{"/cluster/nodes/{state}", s.page("nodes", s.nodes)},
+		{"/cluster/drains", s.page("drains", s.drains)},
 		{"/cluster/nodelabels", s.page("labels", s.labels)},
 		{"/cluster/scheduler", s.page("scheduler", s.scheduler)},
 		{"/cluster/failure/{app}", s.page("failure", s.failure)},

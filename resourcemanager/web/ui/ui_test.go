@@ -41,7 +41,7 @@ func get(h http.Handler, target string) *httptest.ResponseRecorder {
 
 var allPages = []string{"/cluster", "/cluster/cluster", "/cluster/apps", "/cluster/apps/ACCEPTED", "/cluster/app/" + webtest.App(8).String(),
 	"/cluster/app/" + webtest.App(6).String(), "/cluster/appattempt/appattempt_1795305251364_0006_000001",
-	"/cluster/container/container_1795305251364_0006_01_000001", "/cluster/nodes", "/cluster/nodes/RUNNING", "/cluster/nodelabels",
+	"/cluster/container/container_1795305251364_0006_01_000001", "/cluster/nodes", "/cluster/nodes/RUNNING", "/cluster/nodelabels", "/cluster/drains",
 	"/cluster/scheduler", "/cluster/scheduler?queue=root.dev", "/cluster/failure/" + webtest.App(6).String()}
 
 // TestPages: every page is whole, says what it is, and allows no script.

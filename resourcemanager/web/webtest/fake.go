@@ -157,6 +157,18 @@ func (c *Controller) RemoveLabels(_ context.Context, by webgate.Caller, names []
 	return c.Err
 }
 
+// Drain notes the call.
+func (c *Controller) Drain(_ context.Context, by webgate.Caller, d access.DrainRequest) error {
+	c.note("drain by %s: %v until %d, %q, %s", by.User, d.Nodes, d.Deadline, d.Reason, d.Source)
+	return c.Err
+}
+
+// Undrain notes the call.
+func (c *Controller) Undrain(_ context.Context, by webgate.Caller, nodes []yarn.NodeID) error {
+	c.note("undrain by %s: %v", by.User, nodes)
+	return c.Err
+}
+
 // Record notes the call, unless it changes nothing.
 func (c *Controller) Record(_ context.Context, by webgate.Caller, what access.RecordAction) (access.Recording, error) {
 	if what != access.RecordStatus {

@@ -1,0 +1,354 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/heddle-project/heddle/internal/visible"
+)
+
+// drainOptions are those of yarn node that Hadoop does not have.
+var drainOptions = []option{
+	{name: "drain", arg: "Host", values: many, separate: ',', optional: true, help: "Has nodes drain and stay away until -undrain, whatever the lists of nodes say: HOST for all its nodes, or HOST:PORT."},
+	{name: "count", arg: "Number", values: 1, help: "With -drain, in place of hosts: so many nodes, those that are free the soonest with the least work lost."},
+	{name: "deadline", arg: "Time", values: 1, help: "With -drain: how long nodes may take, such as 30m, until when, such as 2030-01-31T12:00:00Z, or none. " +
+		"Without it as yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs says."},
+	{name: "reason", arg: "Text", values: 1, help: "With -drain: why, for whoever looks."},
+	{name: "wait", help: "With -drain: stays until these nodes have gone."},
+	{name: "dry-run", help: "With -drain: says what would be waited for and what the cluster would lack, and changes nothing."},
+	{name: "undrain", arg: "Host", values: many, separate: ',', help: "Takes -drain back: nodes that still drain are used again, the others may register."},
+	{name: "drain-status", arg: "Host", values: many, separate: ',', optional: true, help: "Tells of draining nodes what holds them, and of those that -drain keeps away; or of these hosts."},
+	{name: "watch", help: "With -drain-status: again and again."},
+}
+
+// Exit codes of -drain -wait.
+const (
+	exitCutShort Exit = 3 // a node went before all had ended that it waited for
+	exitTakenOut Exit = 4 // a node was taken back
+)
+
+const (
+	drainsPath     = "/ws/v1/cluster/drains"
+	drainPatience  = time.Minute
+	drainPoll      = time.Second
+	drainWatch     = 2 * time.Second
+	maxHolderLines = 10 // of one node in the table
+)
+
+// drainingNode is a node as the web service tells of it.
+type drainingNode struct {
+	ID               string   `json:"id"`
+	State            string   `json:"state"`
+	Phase            string   `json:"phase"`
+	RequestedAt      int64    `json:"requestedAt"`
+	RequestedBy      string   `json:"requestedBy"`
+	Reason           string   `json:"reason"`
+	Source           string   `json:"source"`
+	Deadline         int64    `json:"deadline"` // 0: none
+	SecondsLeft      int64    `json:"secondsLeft"`
+	EstimatedSeconds *int64   `json:"estimatedSeconds"` // nil: nobody can tell
+	Containers       int      `json:"containers"`
+	Applications     int      `json:"applications"`
+	CutShort         bool     `json:"cutShort"`
+	HeldBy           []holder `json:"heldBy"`
+}
+
+// holder is an application that a node waits for.
+type holder struct {
+	ID         string  `json:"id"`
+	User       string  `json:"user"`
+	Queue      string  `json:"queue"`
+	Progress   float64 `json:"progress"` // percent
+	Containers int     `json:"containers"`
+	Master     bool    `json:"master"`
+}
+
+// drains is the web service's answer.
+type drains struct {
+	Nodes    []drainingNode
+	Warnings []string
+	raw      json.RawMessage
+}
+
+func (d *drains) UnmarshalJSON(text []byte) error {
+	var x struct {
+		Drains json.RawMessage `json:"drains"`
+	}
+	if err := json.Unmarshal(text, &x); err != nil {
+		return err
+	}
+	var list struct {
+		Node    []drainingNode `json:"node"`
+		Warning []string       `json:"warning"`
+	}
+	if err := json.Unmarshal(x.Drains, &list); err != nil {
+		return err
+	}
+	d.Nodes, d.Warnings, d.raw = list.Node, list.Warning, x.Drains
+	return nil
+}
+
+func (c *call) askDrains(method string, query url.Values, body any) (*drains, error) {
+	d := &drains{}
+	_, err := c.askWeb(webCall{method: method, path: drainsPath, query: query, body: body, what: "drains", patience: drainPatience}, d)
+	return d, err
+}
+
+// drain is yarn node -drain.
+func drain(c *call) error {
+	if len(c.opts.words) > 0 || c.opts.has("count") == (len(c.opts.all("drain")) > 0) {
+		return c.invalid(failed)
+	}
+	body := map[string]any{"source": "cli", "dryRun": c.opts.has("dry-run")}
+	if names := c.opts.all("drain"); len(names) > 0 {
+		body["nodes"] = names
+	}
+	for _, name := range []string{"count", "deadline", "reason"} {
+		if c.opts.has(name) {
+			body[name] = c.opts.first(name)
+		}
+	}
+	d, err := c.askDrains(http.MethodPost, nil, body)
+	switch {
+	case err != nil:
+		return err
+	case c.opts.has("wait") && !c.opts.has("dry-run"):
+		return c.awaitDrain(d)
+	}
+	return c.showDrains(d)
+}
+
+func undrain(c *call) error {
+	if len(c.opts.words) > 0 {
+		return c.invalid(failed)
+	}
+	d, err := c.askDrains(http.MethodDelete, url.Values{"nodes": {strings.Join(c.opts.all("undrain"), ",")}}, nil)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.showDrains(d)
+	}
+	if len(d.Nodes) == 0 {
+		fmt.Fprintln(c.Stdout, "Taken back: the nodes may register")
+	}
+	for _, n := range d.Nodes {
+		text := "is " + n.State
+		if n.State == "DECOMMISSIONED" {
+			text = "may register again; start its NodeManager"
+		}
+		fmt.Fprintf(c.Stdout, "%s %s\n", visible.Line(n.ID), text)
+	}
+	return nil
+}
+
+// drainStatus is yarn node -drain-status.
+func drainStatus(c *call) error {
+	if len(c.opts.words) > 0 {
+		return c.invalid(failed)
+	}
+	query := url.Values{}
+	if names := c.opts.all("drain-status"); len(names) > 0 {
+		query.Set("nodes", strings.Join(names, ","))
+	}
+	for {
+		d, err := c.askDrains(http.MethodGet, query, nil)
+		if err != nil {
+			return err
+		}
+		if _, terminal := c.terminal(); terminal && c.opts.has("watch") {
+			fmt.Fprint(c.screen, "\x1b[H\x1b[2J") // the top of an empty screen
+		}
+		if err := c.showDrains(d); err != nil || !c.opts.has("watch") {
+			return err
+		}
+		if err := c.pause(drainWatch); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *call) pause(d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-c.ctx.Done():
+		return context.Cause(c.ctx)
+	}
+}
+
+const drainRow = "%-28s %-16s %-15s %10s %10s %12s  %s\n"
+
+func (c *call) showDrains(d *drains) error {
+	if c.json {
+		return writeDocument(c.Stdout, "drains", document{{"drains", d.raw}})
+	}
+	fmt.Fprintf(c.Stdout, "%s: %d nodes\n", c.Now().In(c.Zone).Format("2006-01-02 15:04:05 -0700"), len(d.Nodes))
+	c.row(drainRow, "Node-Id", "State", "Phase", "Time-Left", "Containers", "Applications", "Requested-By")
+	for i := range d.Nodes {
+		c.showDrain(&d.Nodes[i])
+	}
+	for _, w := range d.Warnings {
+		fmt.Fprintf(c.Stdout, "WARNING: %s\n", visible.Line(w))
+	}
+	return nil
+}
+
+func (c *call) showDrain(n *drainingNode) {
+	by := n.RequestedBy
+	if n.Reason != "" {
+		by += ": " + n.Reason
+	}
+	c.row(drainRow, n.ID, n.State, n.Phase, n.left(), strconv.Itoa(n.Containers), strconv.Itoa(n.Applications), by)
+	for i, h := range n.HeldBy {
+		if i == maxHolderLines {
+			fmt.Fprintf(c.Stdout, "    and %d more\n", len(n.HeldBy)-i)
+			break
+		}
+		text := h.ID
+		if h.User != "" { // else the caller may not see it
+			text = fmt.Sprintf("%s of %s in %s, %.0f%% done", h.ID, h.User, h.Queue, h.Progress)
+		}
+		text += ", " + plural(h.Containers, "container")
+		if h.Master {
+			text += ", its ApplicationMaster among them"
+		}
+		fmt.Fprintln(c.Stdout, "    "+visible.Line(text))
+	}
+}
+
+// left is how much time is left: until the deadline, or about how much the work needs.
+func (n *drainingNode) left() string {
+	switch {
+	case n.Phase == "DECOMMISSIONED":
+		return "-"
+	case n.Deadline > 0:
+		return inSeconds(n.SecondsLeft)
+	case n.EstimatedSeconds != nil:
+		return "about " + inSeconds(*n.EstimatedSeconds)
+	}
+	return "no limit"
+}
+
+func inSeconds(s int64) string { return (time.Duration(s) * time.Second).String() }
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// awaitDrain stays until the nodes have gone that the request named, and those alone.
+func (c *call) awaitDrain(d *drains) error {
+	if len(d.Nodes) == 0 {
+		return nil
+	}
+	var names []string
+	for _, n := range d.Nodes {
+		names = append(names, n.ID)
+	}
+	query := url.Values{"nodes": {strings.Join(names, ",")}}
+	show := c.drainProgress(len(names))
+	for {
+		left := slices.DeleteFunc(slices.Clone(d.Nodes), func(n drainingNode) bool { return n.State != "DECOMMISSIONING" })
+		show(d.Nodes, left)
+		if len(left) == 0 {
+			return c.drainOutcome(d)
+		}
+		err := c.pause(drainPoll)
+		if err == nil {
+			d, err = c.askDrains(http.MethodGet, query, nil)
+		}
+		if err != nil {
+			fmt.Fprintf(c.Stderr, "The nodes go on draining: yarn node -drain-status tells how they stand, yarn node -undrain takes them back\n")
+			return err
+		}
+	}
+}
+
+// drainOutcome is how it ended, once no node drains any more.
+func (c *call) drainOutcome(d *drains) error {
+	if c.json {
+		if err := c.showDrains(d); err != nil {
+			return err
+		}
+	}
+	result := Exit(0)
+	for _, n := range d.Nodes {
+		switch {
+		case n.State != "DECOMMISSIONED" && n.State != "LOST" && n.State != "SHUTDOWN":
+			result = exitTakenOut
+		case n.CutShort && result == 0:
+			result = exitCutShort
+		}
+	}
+	if result == 0 {
+		return nil
+	}
+	return result
+}
+
+// drainProgress shows how far nodes are: a bar on a terminal, a line for each change elsewhere, nothing beside JSON.
+func (c *call) drainProgress(all int) func(nodes, left []drainingNode) {
+	if c.json {
+		return func(_, _ []drainingNode) {}
+	}
+	if width, terminal := c.terminal(); terminal {
+		return func(nodes, left []drainingNode) { c.drainBar(width, all, left) }
+	}
+	last := map[string]string{}
+	return func(nodes, _ []drainingNode) {
+		for i := range nodes {
+			if text := nodes[i].progress(); text != last[nodes[i].ID] {
+				last[nodes[i].ID] = text
+				fmt.Fprintf(c.Stdout, "%s %s\n", c.Now().In(c.Zone).Format("2006-01-02T15:04:05-0700"), visible.Line(nodes[i].ID+" "+text))
+			}
+		}
+	}
+}
+
+func (n *drainingNode) progress() string {
+	switch {
+	case n.State != "DECOMMISSIONING" && n.CutShort:
+		return "is " + n.State + ", before all had ended"
+	case n.State != "DECOMMISSIONING":
+		return "is " + n.State
+	}
+	return fmt.Sprintf("%s: %s, %s", n.Phase, plural(n.Containers, "container"), plural(n.Applications, "application"))
+}
+
+// drainBar draws the bar over the one before it.
+func (c *call) drainBar(width, all int, left []drainingNode) {
+	containers, most, known := 0, int64(0), true
+	for i := range left {
+		n := &left[i]
+		containers += n.Containers
+		if n.EstimatedSeconds == nil {
+			known = false
+		} else {
+			most = max(most, *n.EstimatedSeconds)
+		}
+	}
+	done := all - len(left)
+	text := fmt.Sprintf(" %d of %s gone, %s left", done, plural(all, "node"), plural(containers, "container"))
+	if known && len(left) > 0 {
+		text += ", about " + inSeconds(most)
+	}
+	const bar = 30
+	full := bar * done / all
+	line := "[" + strings.Repeat("#", full) + strings.Repeat(".", bar-full) + "]" + text
+	fmt.Fprintf(c.screen, "\r\x1b[K%s", line[:min(len(line), max(width-1, 1))])
+	if len(left) == 0 {
+		fmt.Fprintln(c.screen)
+	}
+}

@@ -1,0 +1,278 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Drain is a node's graceful decommission.
+type Drain struct {
+	RequestedAt int64  // milliseconds since 1970
+	RequestedBy string // user
+	Reason      string
+	Source      string // file: the lists of nodes; cli or api: an order, which holds until it is taken back
+	Deadline    int64  // milliseconds since 1970; 0: none
+	Containers  int    // that the node may still have, those included that it has not reported yet
+	// WaitsFor are applications that had something on the node and have not ended, by id: the first MaxWaitsFor of Applications.
+	WaitsFor     []yarn.ApplicationID
+	Applications int
+}
+
+// MaxWaitsFor bounds Drain.WaitsFor.
+const MaxWaitsFor = 100
+
+// Phase is where a graceful decommission stands, by the names of Apache's DecommissioningNodesWatcher.
+type Phase string
+
+// The phases.
+const (
+	DrainNone           Phase = "NONE"           // none goes on
+	DrainWaitContainer  Phase = "WAIT_CONTAINER" // containers are left
+	DrainWaitApp        Phase = "WAIT_APP"       // no containers, but applications that may want what theirs have left there
+	DrainTimeout        Phase = "TIMEOUT"        // its time is up
+	DrainReady          Phase = "READY"          // nobody needs the node any more
+	DrainDecommissioned Phase = "DECOMMISSIONED" // it has gone
+)
+
+// Phase is where the node's graceful decommission stands at a time in milliseconds since 1970.
+func (n *Node) Phase(now int64) Phase {
+	d := n.Drain
+	switch {
+	case n.State == yarn.NodeDecommissioned:
+		return DrainDecommissioned
+	case d == nil || n.State != yarn.NodeDecommissioning:
+		return DrainNone
+	case d.Containers == 0 && d.Applications == 0:
+		return DrainReady
+	case d.Deadline > 0 && d.Deadline <= now:
+		return DrainTimeout
+	case d.Containers > 0:
+		return DrainWaitContainer
+	}
+	return DrainWaitApp
+}
+
+// Holder is an application that a node waits for, or would wait for.
+type Holder struct {
+	ID         yarn.ApplicationID
+	App        *Application // nil: it is not known any more
+	Containers int          // live ones on the node
+	Master     bool         // its ApplicationMaster is one of them
+}
+
+// Unknown is an estimate or a time that nobody can tell.
+const Unknown = -1
+
+// Holders are the applications that the node waits for, by id; of a node that does not drain, those with containers there.
+func (c *Cluster) Holders(n *Node) []Holder {
+	ids := n.Applications
+	if n.Drain != nil {
+		ids = append(slices.Clone(n.Drain.WaitsFor), n.Applications...)
+	}
+	ids = slices.Clone(ids)
+	slices.SortFunc(ids, yarn.ApplicationID.Compare)
+	out := make([]Holder, 0, len(ids))
+	for _, id := range slices.Compact(ids) {
+		h := Holder{ID: id, App: c.application(id)}
+		for _, x := range n.RunningOn {
+			if x.ID.Attempt.Application == id {
+				h.Containers++
+				h.Master = h.Master || x.Master
+			}
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+func (c *Cluster) application(id yarn.ApplicationID) *Application {
+	if i, ok := slices.BinarySearchFunc(c.Applications, id, func(a *Application, id yarn.ApplicationID) int { return a.ID.Compare(id) }); ok {
+		return c.Applications[i]
+	}
+	return nil
+}
+
+// EndsIn is how many seconds these applications are likely to need until the last has ended, if each goes on as fast as it went so far;
+// Unknown if one has not told any progress.
+func EndsIn(holders []Holder, now int64) int64 {
+	most := int64(0)
+	for _, h := range holders {
+		a := h.App
+		if a == nil || a.Progress <= 0 || a.StartTime <= 0 {
+			return Unknown
+		}
+		begun := cmp.Or(a.LaunchTime, a.StartTime)
+		left := float64(now-begun) / 1000 * (1 - min(float64(a.Progress), 1)) / float64(a.Progress)
+		most = max(most, int64(left+0.5))
+	}
+	return most
+}
+
+// Leaves is in how many seconds a draining node is likely to be gone: when what holds it ends, or at its deadline; Unknown without either.
+func (n *Node) Leaves(holders []Holder, now int64) int64 {
+	estimate := EndsIn(holders, now)
+	if d := n.Drain; d != nil && d.Deadline > 0 {
+		if left := max(d.Deadline-now, 0) / 1000; estimate == Unknown || left < estimate {
+			return left
+		}
+	}
+	return estimate
+}
+
+// Lost is the work that ends with the node: its live containers' memory, in MB-seconds so far.
+func (n *Node) Lost(now int64) int64 {
+	sum := int64(0)
+	for _, x := range n.RunningOn {
+		sum += x.Resource.MemoryMB() * max(now-x.CreatedAt, 0) / 1000
+	}
+	return sum
+}
+
+// SoonestFree are count running nodes that are free the soonest with the least work lost, those first that should go first: idle ones, then
+// by when their applications are likely to end, then by the work that would be lost, then by id.
+func (c *Cluster) SoonestFree(count int, now int64) []*Node {
+	type candidate struct {
+		*Node
+		ends, lost int64
+	}
+	var all []candidate
+	for _, n := range c.Nodes {
+		if n.State == yarn.NodeRunning {
+			x := candidate{n, EndsIn(c.Holders(n), now), n.Lost(now)}
+			if x.ends == Unknown {
+				x.ends = 1<<63 - 1
+			}
+			all = append(all, x)
+		}
+	}
+	slices.SortFunc(all, func(a, b candidate) int {
+		for _, d := range [...]int64{a.ends - b.ends, a.lost - b.lost} {
+			if d != 0 {
+				return int(max(min(d, 1), -1))
+			}
+		}
+		return a.ID.Compare(b.ID)
+	})
+	var out []*Node
+	for _, x := range all[:min(count, len(all))] {
+		out = append(out, x.Node)
+	}
+	return out
+}
+
+// Shortage is what a cluster lacks once nodes have left.
+type Shortage struct {
+	Queue                   string             // a leaf whose guarantee would no longer cover what it uses and asks for; "" for an ask
+	App                     yarn.ApplicationID // an application whose ask no node could take any more
+	Label                   string             // of the partition
+	Guarantee, Then, Wanted yarn.Resource      // of a queue: now, afterwards, and what it uses and asks for
+	Ask                     yarn.Resource      // of an application
+}
+
+// MaxShortages bounds what Shortages tells.
+const MaxShortages = 100
+
+// Shortages are what the cluster would lack without those nodes: first queues, then asks. A guarantee is taken to shrink with its partition.
+func (c *Cluster) Shortages(leaving []*Node) []Shortage {
+	gone := make(map[yarn.NodeID]bool, len(leaving))
+	for _, n := range leaving {
+		gone[n.ID] = true
+	}
+	before, after := map[string]yarn.Resource{}, map[string]yarn.Resource{}
+	largest := map[string][]yarn.Resource{} // of the nodes that stay
+	for _, n := range c.Nodes {
+		if n.State != yarn.NodeRunning {
+			continue
+		}
+		label := ""
+		if len(n.Labels) > 0 {
+			label = n.Labels[0]
+		}
+		before[label] = before[label].Add(n.Total)
+		if !gone[n.ID] {
+			after[label] = after[label].Add(n.Total)
+			largest[label] = addLargest(largest[label], n.Total)
+		}
+	}
+	out := c.queuesShort(before, after)
+	return append(out, c.asksShort(largest, before, MaxShortages-len(out))...)
+}
+
+// addLargest keeps sizes that no other one exceeds in everything.
+func addLargest(sizes []yarn.Resource, r yarn.Resource) []yarn.Resource {
+	for _, x := range sizes {
+		if r.FitsIn(x) {
+			return sizes
+		}
+	}
+	return append(slices.DeleteFunc(sizes, func(x yarn.Resource) bool { return x.FitsIn(r) }), r)
+}
+
+func (c *Cluster) queuesShort(before, after map[string]yarn.Resource) (out []Shortage) {
+	if c.Queues == nil {
+		return nil
+	}
+	labels := make([]string, 0, len(before))
+	for label := range before {
+		labels = append(labels, label)
+	}
+	slices.Sort(labels)
+	for i := range c.Queues.Queues {
+		q := &c.Queues.Queues[i]
+		if !q.Leaf {
+			continue
+		}
+		for _, label := range labels {
+			if s, short := shortOf(q, q.In(label), before[label], after[label]); short && len(out) < MaxShortages {
+				s.Label = label
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// shortOf tells whether a queue wants more of its guarantee than will be left of that.
+func shortOf(q *queue.Info, s queue.Share, before, after yarn.Resource) (Shortage, bool) {
+	x := Shortage{Queue: q.Path, Guarantee: s.EffectiveMin, Wanted: s.Used.Add(s.Pending)}
+	short := false
+	for i := range before {
+		if before[i] > 0 {
+			x.Then[i] = int64(float64(s.EffectiveMin[i]) * (float64(after[i]) / float64(before[i])))
+		}
+		short = short || min(x.Wanted[i], x.Guarantee[i]) > x.Then[i]
+	}
+	return x, short
+}
+
+// asksShort are asks that fit on a node now and on none that stays.
+func (c *Cluster) asksShort(largest map[string][]yarn.Resource, before map[string]yarn.Resource, most int) (out []Shortage) {
+	for _, a := range c.Applications {
+		for _, r := range a.Requests {
+			if len(out) == most {
+				return out
+			}
+			if _, there := before[r.Label]; !there || r.Count <= 0 || slices.ContainsFunc(largest[r.Label], r.Capability.FitsIn) {
+				continue
+			}
+			if c.fitsNow(r) {
+				out = append(out, Shortage{App: a.ID, Label: r.Label, Ask: r.Capability})
+				break
+			}
+		}
+	}
+	return out
+}
+
+func (c *Cluster) fitsNow(r Request) bool {
+	return slices.ContainsFunc(c.Nodes, func(n *Node) bool {
+		label := ""
+		if len(n.Labels) > 0 {
+			label = n.Labels[0]
+		}
+		return n.State == yarn.NodeRunning && label == r.Label && r.Capability.FitsIn(n.Total)
+	})
+}
