@@ -479,7 +479,7 @@ func (w *world) hear(m *randomMaster, v *AllocateReply) {
 		m.held[g.ID] = true
 	}
 	for _, c := range v.Completed {
-		if !w.ended[c.ID] {
+		if !w.ended[c.ID] && w.ids[c.ID] { // see partEnded of those that are no container of their own
 			w.fatal("%s hears that %s has ended, which it has not", m.id, c.ID)
 		}
 		m.heard[c.ID] = true
