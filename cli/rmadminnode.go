@@ -26,12 +26,12 @@ func refreshNodes(c *call, args []string) error {
 	if err != nil {
 		return adminParseError(err)
 	}
+	if !p.has("g") {
+		return c.refreshNodesNow(p)
+	}
 	rm, err := c.client()
 	if err != nil {
 		return err
-	}
-	if !p.has("g") {
-		return rm.RefreshNodes(c.ctx, client.DecommissionNow, nil)
 	}
 	seconds := client.NoTimeout
 	if word := p.first("g"); word != "" {
@@ -45,10 +45,40 @@ func refreshNodes(c *call, args []string) error {
 		c.adminUsage("-refreshNodes")
 		return failed
 	}
+	if len(p.words) > 0 {
+		return fmt.Errorf("%s belongs to nothing: the timeout stands right after -g, as in -refreshNodes -g 600 -server. Nothing was done", p.words[0])
+	}
 	if err := rm.RefreshNodes(c.ctx, client.DecommissionGraceful, &seconds); err != nil || !p.has("client") {
 		return err
 	}
 	return c.awaitDecommission(rm, seconds)
+}
+
+// refreshNodesNow refuses words that only make sense with -g: Apache's command passes over them, and who forgot -g loses containers.
+func (c *call) refreshNodesNow(p *parsed) error {
+	timeout, wait, meant := "", "-server", p.words
+	for _, name := range []string{"client", "server"} {
+		if p.has(name) {
+			meant = append(meant, "-"+name)
+		}
+	}
+	if p.has("client") {
+		wait = "-client"
+	}
+	for _, word := range p.words {
+		if n, err := strconv.ParseInt(word, 10, 32); err == nil && n >= -1 {
+			timeout = word + " "
+		}
+	}
+	if len(meant) > 0 {
+		return fmt.Errorf("%s means nothing without -g: did you mean -refreshNodes -g %s%s? As it stands all containers on excluded nodes would be lost at once. Nothing was done.",
+			strings.Join(meant, " "), timeout, wait)
+	}
+	rm, err := c.client()
+	if err != nil {
+		return err
+	}
+	return rm.RefreshNodes(c.ctx, client.DecommissionNow, nil)
 }
 
 // adminParseError drops the exception's class, which rmadmin does not print.

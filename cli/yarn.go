@@ -113,6 +113,9 @@ func Main(d Daemons) int {
 
 func terminal() (columns int, ok bool) {
 	columns, _, err := term.GetSize(int(os.Stdout.Fd()))
+	if columns <= 0 {
+		columns = 80 // it does not know
+	}
 	return columns, err == nil
 }
 

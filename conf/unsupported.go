@@ -206,7 +206,7 @@ var readElsewhereByResourceManager = []string{
 	rm + "node-labels.am.default-node-label-expression",
 	rm + "node-labels.am.allow-non-exclusive-allocation",
 	rm + "scheduler.monitor.enable",
-	rm + "nodes.include-path", rm + "nodes.exclude-path",
+	rm + "nodes.include-path", rm + "nodes.exclude-path", rm + "nodemanager-graceful-decommission-timeout-secs",
 	"yarn.log-aggregation-enable", "yarn.log-aggregation-status.time-out.ms",
 }
 

@@ -338,3 +338,15 @@ func TestCrossOrigin(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What a refresh of the lists of nodes reads is not said to have no effect.
+func TestListsOfNodesAreRead(t *testing.T) {
+	for _, name := range []string{rm + "nodes.include-path", rm + "nodes.exclude-path", rm + "nodemanager-graceful-decommission-timeout-secs"} {
+		if all := UnsupportedByResourceManager(overrides(t, name, "60")); len(all) != 0 {
+			t.Errorf("%s: %v", name, all)
+		}
+	}
+	if all := UnsupportedByResourceManager(overrides(t, rm+"node-ip-cache.expiry-interval-secs", "60")).Of(Ignored); len(all) != 1 {
+		t.Errorf("a cache that there is not: %v", all)
+	}
+}

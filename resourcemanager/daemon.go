@@ -66,7 +66,7 @@ func Start(ctx context.Context, o Options) (*Daemon, error) {
 }
 
 func newDaemon(o Options) *Daemon {
-	d := &Daemon{process: process{Options: o, openBolt: bolt.Open}, fatal: make(chan error, 8), started: time.Now().UnixMilli()}
+	d := &Daemon{process: process{Options: o, openBolt: bolt.Open, lookup: lookUp}, fatal: make(chan error, 8), started: time.Now().UnixMilli()}
 	d.ctx, d.end = context.WithCancel(context.Background())
 	d.backlog = ipc.NewBacklog(0, 0, d.Log.With("logger", "ipc"))
 	return d

@@ -2,50 +2,17 @@ package resourcemanager
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"path/filepath"
 
 	"github.com/heddle-project/heddle/conf"
-	"github.com/heddle-project/heddle/internal/hosts"
 	"github.com/heddle-project/heddle/resourcemanager/setup"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/lint"
 	"github.com/heddle-project/heddle/scheduler/placement"
 	"github.com/heddle-project/heddle/yarn"
 )
-
-// readLists reads the include and exclude lists. At start a missing list counts as empty, as in Apache, with a
-// warning; at a refresh a missing list is an error, and both lists stay as they were.
-func (p *process) readLists(site *conf.Properties, starting bool) error {
-	r := conf.NewReader(site)
-	read := func(what, property, without string) (*hosts.List, error) {
-		path := r.String(property, "")
-		list, err := hosts.ReadFile(path)
-		if starting && errors.Is(err, fs.ErrNotExist) {
-			p.Log.Warn("the "+what+" list of nodes is not there: "+without+" until it is, and yarn rmadmin -refreshNodes has read it",
-				"file", path, "property", property)
-			return hosts.ReadFile("")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("cannot read the %s list (%s): %w", what, property, err)
-		}
-		return list, nil
-	}
-	include, err := read("include", "yarn.resourcemanager.nodes.include-path", "every node may join")
-	if err != nil {
-		return err
-	}
-	exclude, err := read("exclude", "yarn.resourcemanager.nodes.exclude-path", "no node is excluded")
-	if err != nil {
-		return err
-	}
-	p.unnamed.Store(p.settings.Nodes.UntrackedWithoutInclude && r.String("yarn.resourcemanager.nodes.include-path", "") == "")
-	p.lists.Store(&hosts.Lists{Include: include, Exclude: exclude})
-	return nil
-}
 
 // readCluster reads what the scheduler must know beside its queue file.
 func (p *process) readCluster(site *conf.Properties) (config.Cluster, error) {

@@ -108,6 +108,14 @@ func (a *addresses) of(host string) []netip.Addr {
 	return a.ip[host]
 }
 
+// first is the first address of a host, or nothing.
+func (a *addresses) first(host string) string {
+	if ip := a.of(host); len(ip) > 0 {
+		return ip[0].String()
+	}
+	return ""
+}
+
 func (a *addresses) service(n yarn.NodeID) string {
 	host := strings.ToLower(n.Host)
 	if ip := a.of(n.Host); a.useIP && len(ip) > 0 && ip[0].Is4() {

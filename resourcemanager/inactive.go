@@ -9,13 +9,9 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/view"
 )
 
-// untracked tells whether no list names the host, where that is to count.
+// untracked tells whether no list names the host, where that counts.
 func (p *process) untracked(host string, addr netip.Addr) bool {
-	lists, ip := p.lists.Load(), addr.String()
-	if lists.Include.Len() > 0 {
-		return !lists.Mentioned(host, ip)
-	}
-	return p.unnamed.Load() && !lists.Mentioned(host, ip)
+	return p.lists.Load().Untracked(host, addr.String())
 }
 
 // showExcluded has the hosts of the exclude list shown as decommissioned, before any port serves the term.
@@ -35,7 +31,7 @@ func (t *term) showExcluded() {
 
 // unregistered are the hosts of the include list, and not of the other one, of which no node is known, where they are to be shown; at most
 // as many as the engine shows.
-func (t *term) unregistered(lists hosts.Lists, nodes []*view.Node) (out []string) {
+func (t *term) unregistered(lists *hosts.Lists, nodes []*view.Node) (out []string) {
 	if !t.settings.Nodes.ShowUnregistered {
 		return nil
 	}

@@ -1,9 +1,11 @@
 package resourcemanager
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 	"path"
+	"sync"
 	"sync/atomic"
 
 	"github.com/heddle-project/heddle/conf"
@@ -28,9 +30,10 @@ type process struct {
 
 	rights *rights
 	racks  *rack.Resolver
-	lists  atomic.Pointer[hosts.Lists]
 
-	unnamed atomic.Bool // there is no include list, and nodes that the exclude list does not name are untracked all the same
+	refreshing sync.Mutex                                             // is held while the lists of nodes are read and replaced
+	lists      atomic.Pointer[hosts.Lists]                            // in force
+	lookup     func(ctx context.Context, host string) (string, error) // gives the address of a host
 }
 
 // readSettings reads the settings and refuses what is configured but not built.
@@ -73,7 +76,11 @@ func (p *process) prepare() (err error) {
 	if p.racks, err = rack.New(rack.Options{Mapping: top.Mapping, Script: top.Script, ScriptArgs: top.ScriptMaxArgs, Table: top.Table, Log: p.Log}); err != nil {
 		return err
 	}
-	return p.readLists(p.site, true)
+	lists, err := p.readLists(p.site, true)
+	if err == nil {
+		p.lists.Store(lists)
+	}
+	return err
 }
 
 // warnOfTemporary says that what must outlive this machine's restart lies where it may not.

@@ -103,6 +103,7 @@ func TestRecord(t *testing.T) {
 			t.Errorf("%s: %d %+v", action, status, x)
 		}
 	}
+	until(t, "all lines of the audit log", func() bool { return len(w.audits(recordOperation)) >= 5+3 })
 	if lines := w.audits(recordOperation); len(lines) != 5+3 { // those of users without a name are refused at the gate
 		t.Errorf("audit: %s", strings.Join(lines, "\n"))
 	}

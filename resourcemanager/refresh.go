@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net"
 	"os"
 
 	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/internal/hosts"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/resourcemanager/view"
@@ -60,13 +60,15 @@ func (t *term) clusterSize() yarn.Resource {
 	return v.Metrics().Total
 }
 
-// RefreshNodes reads the lists anew, even if their paths have changed.
+// RefreshNodes reads the lists anew, even if their paths have changed. On an error they are as they were.
 //
 // A node drains as long as its entry in the exclude list says, else seconds, else what is configured.
 func (t *term) RefreshNodes(how engine.Decommission, seconds *int32) (engine.RefreshNodes, error) {
 	if how == engine.Forced {
 		return engine.RefreshNodes{How: how}, nil
 	}
+	t.refreshing.Lock()
+	defer t.refreshing.Unlock()
 	site, err := t.Load()
 	if err != nil {
 		return engine.RefreshNodes{}, err
@@ -79,44 +81,61 @@ func (t *term) RefreshNodes(how engine.Decommission, seconds *int32) (engine.Ref
 	if seconds != nil {
 		timeout = *seconds
 	}
-	if err := t.readLists(site, false); err != nil {
+	lists, err := t.readLists(site, false)
+	if err != nil {
 		return engine.RefreshNodes{}, err
 	}
+	nodes, err := t.nodes()
+	if err != nil {
+		return engine.RefreshNodes{}, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lookupPatience)
+	defer cancel()
+	ips := nodeAddresses{lists: lists, lookup: t.lookup, before: t.grants.addresses.first, known: map[string]string{}}
+	ips.find(ctx, nodes)
+	t.adopt(lists)
+	if latest, err := t.nodes(); err == nil { // some may have registered meanwhile, by the lists of before
+		nodes = latest
+		ips.find(ctx, nodes)
+	}
+	ips.warn(t.Log)
+	return engine.RefreshNodes{How: how, Excluded: exclusions(lists, nodes, ips.of, timeout), Unnamed: lists.Unnamed, Unregistered: t.unregistered(lists, nodes)}, nil
+}
+
+// nodes are those that have registered by now.
+func (t *term) nodes() ([]*view.Node, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
 	defer cancel()
 	v, err := t.loop.Views(ctx, view.Nodes)
 	if err != nil {
-		return engine.RefreshNodes{}, err
+		return nil, err
 	}
-	lists, excluded := *t.lists.Load(), map[yarn.NodeID]engine.Exclusion{}
-	if lists.Include.Len()+lists.Exclude.Len() == 0 {
-		return engine.RefreshNodes{How: how, Unnamed: t.unnamed.Load()}, nil // spares looking every node's address up
-	}
-	for _, n := range v.Nodes() {
-		ip := addressOf(n.ID.Host)
+	return v.Nodes(), nil
+}
+
+// exclusions are what lists say of the nodes that they do not admit. timeout is for those whose entries have neither a timeout nor a deadline.
+func exclusions(lists *hosts.Lists, nodes []*view.Node, ip func(host string) string, timeout int32) map[yarn.NodeID]engine.Exclusion {
+	out := map[yarn.NodeID]engine.Exclusion{}
+	for _, n := range nodes {
+		ip := ip(n.ID.Host)
 		if lists.Valid(n.ID.Host, ip) {
 			continue
 		}
-		x := engine.Exclusion{Timeout: timeout, Untracked: lists.Include.Len() > 0 && !lists.Mentioned(n.ID.Host, ip)}
-		if entry, ok := lists.Exclude.Find(n.ID.Host, ip); ok && entry.HasTimeout {
-			x.Timeout = entry.Timeout
+		x := engine.Exclusion{Timeout: timeout, Untracked: lists.Untracked(n.ID.Host, ip)}
+		if entry, ok := lists.Excluded(n.ID.Host, ip); ok {
+			x.Deadline, x.Reason = entry.Deadline, entry.Reason
+			if entry.HasTimeout {
+				x.Timeout = entry.Timeout
+			}
 		}
-		excluded[n.ID] = x
+		out[n.ID] = x
 	}
-	return engine.RefreshNodes{How: how, Excluded: excluded, Unnamed: t.unnamed.Load(), Unregistered: t.unregistered(lists, v.Nodes())}, nil
+	return out
 }
 
 // gracefulTimeout is how many seconds a node may drain of which nothing else is said; negative: as long as it needs.
 func gracefulTimeout(r *conf.Reader) int32 {
 	return int32(r.Int("yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", 3600, conf.Range{Min: math.MinInt32, Max: math.MaxInt32}))
-}
-
-// addressOf is the address of a host for lists that name addresses.
-func addressOf(host string) string {
-	if ip, err := net.ResolveIPAddr("ip", host); err == nil {
-		return ip.String()
-	}
-	return ""
 }
 
 // RefreshGroups implements admin.Daemon.

@@ -33,11 +33,17 @@ func (d *Daemon) Reread(ctx context.Context) {
 
 // rereadLists reads the lists of nodes while there are no nodes.
 func (p *process) rereadLists() error {
+	p.refreshing.Lock()
+	defer p.refreshing.Unlock()
 	site, err := p.Load()
 	if err != nil {
 		return err
 	}
-	return p.readLists(site, false)
+	lists, err := p.readLists(site, false)
+	if err == nil {
+		p.adopt(lists)
+	}
+	return err
 }
 
 func (t *term) rereadQueues(ctx context.Context) error {

@@ -10,19 +10,25 @@ const (
 	MaxFile  = 16 << 20 // bytes
 	MaxHosts = 1 << 20
 	MaxName  = 255 // bytes of a host's name
+
+	MaxReason = 1024 // bytes
 )
 
 // Entry is one host of a list.
 type Entry struct {
 	Host       string // name or address as written
 	Timeout    int32  // seconds; negative: for ever
-	HasTimeout bool   // false: the request's or the configured one applies
+	HasTimeout bool   // false: the request's or the configured one applies, unless there is a deadline
+	Deadline   int64  // milliseconds since 1970; 0: none
+	Reason     string // free text, of at most MaxReason bytes
 }
 
 // List is a list of hosts. The nil List is empty. It never changes once read.
 type List struct {
 	entries []Entry
 	index   map[string]int // by folded name
+
+	addressed bool // a host is given by its address
 }
 
 // add appends the host; of a host given twice the last entry holds.
@@ -36,6 +42,7 @@ func (l *List) add(e Entry) {
 		return
 	}
 	l.index[key] = len(l.entries)
+	l.addressed = l.addressed || isAddress(e.Host)
 	l.entries = append(l.entries, e)
 }
 
@@ -78,8 +85,18 @@ func fold(name string) string {
 	return strings.ToLower(name)
 }
 
+func isAddress(name string) bool {
+	_, err := netip.ParseAddr(name)
+	return err == nil
+}
+
 // Lists are both lists in force.
-type Lists struct{ Include, Exclude *List }
+type Lists struct {
+	Include, Exclude *List
+
+	// There is no include list, and nodes that the exclude list does not name are untracked all the same.
+	Unnamed bool
+}
 
 // Included tells whether the include list lets the node in: it is empty or
 // mentions the node.
@@ -100,10 +117,29 @@ func (l Lists) Valid(host, ip string) bool {
 	return !excluded && l.Included(host, ip)
 }
 
-// Mentioned tells whether either list names the node. A node that is not
-// mentioned although there is an include list is untracked.
+// Mentioned tells whether either list names the node.
 func (l Lists) Mentioned(host, ip string) bool {
 	_, included := l.Include.Find(host, ip)
 	_, excluded := l.Excluded(host, ip)
 	return included || excluded
+}
+
+// Untracked tells whether neither list names the node, and that counts: there is an include list, or Unnamed.
+func (l Lists) Untracked(host, ip string) bool {
+	return (l.Include.Len() > 0 || l.Unnamed) && !l.Mentioned(host, ip)
+}
+
+// NeedAddress tells whether the address of a host, which registered with this name, may change what the lists say of it.
+func (l Lists) NeedAddress(host string) bool {
+	if isAddress(host) {
+		return false
+	}
+	if _, ok := l.Exclude.Find(host, ""); ok {
+		return false
+	}
+	if l.Exclude != nil && l.Exclude.addressed {
+		return true
+	}
+	_, included := l.Include.Find(host, "")
+	return !included && l.Include != nil && l.Include.addressed
 }

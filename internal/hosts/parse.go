@@ -6,51 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+	"unicode"
 )
 
 // maxDepth bounds how deep elements may nest; the format needs three levels.
 const maxDepth = 16
 
-// ReadFile reads a list, in the form that the name's ending tells. An empty
-// path is an empty list.
-func ReadFile(path string) (*List, error) {
-	if path == "" {
-		return &List{}, nil
-	}
-	l, err := readFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read host list %s: %w", path, err)
-	}
-	return l, nil
-}
-
-func readFile(path string) (*List, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
-	if err != nil {
-		return nil, err
-	}
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".xml":
-		return ParseXML(data)
-	case ".json":
-		return nil, errors.New("lists in JSON are not supported: use text or XML")
-	}
-	return ParseText(data)
-}
-
 // ParseText reads names separated by blanks and line ends.
 func ParseText(data []byte) (*List, error) {
-	if err := checkSize(data); err != nil {
+	data, err := text(data)
+	if err != nil {
 		return nil, err
 	}
 	l := &List{}
@@ -62,16 +29,6 @@ func ParseText(data []byte) (*List, error) {
 		}
 	}
 	return l, nil
-}
-
-func checkSize(data []byte) error {
-	if len(data) > MaxFile {
-		return fmt.Errorf("it is larger than %d bytes", MaxFile)
-	}
-	if !utf8.Valid(data) {
-		return errors.New("it is not UTF-8 text")
-	}
-	return nil
 }
 
 func (l *List) addLine(line []byte) error {
@@ -90,17 +47,24 @@ func (l *List) addChecked(e Entry) error {
 	if len(e.Host) > MaxName {
 		return fmt.Errorf("host name of %d bytes is longer than %d", len(e.Host), MaxName)
 	}
+	if strings.ContainsFunc(e.Host, invisible) {
+		return fmt.Errorf("host name %q has characters that cannot be seen", e.Host)
+	}
 	if l.add(e); len(l.entries) > MaxHosts {
 		return fmt.Errorf("more than %d hosts", MaxHosts)
 	}
 	return nil
 }
 
+// invisible characters in a name are never meant: a file in UTF-16 has them, and a byte order mark where two files were joined.
+func invisible(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf) }
+
 // ParseXML reads the XML form. Every element called host counts, wherever it
 // stands below the root; of several names or timeouts in it the first counts.
 // Document types are refused, and with them entities.
 func ParseXML(data []byte) (*List, error) {
-	if err := checkSize(data); err != nil {
+	data, err := text(data)
+	if err != nil {
 		return nil, err
 	}
 	p := &xmlParser{decoder: xml.NewDecoder(bytes.NewReader(data)), list: &List{}}

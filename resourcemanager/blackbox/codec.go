@@ -26,8 +26,8 @@ import (
 
 var errorType = reflect.TypeFor[error]()
 
-// appendValue appends a value. It panics on a type that has no encoding, which
-// the tests rule out for every type that is kept.
+// appendValue appends a value. It panics on a type that has no encoding; tests show
+// that no type that is recorded is one of those.
 func appendValue(b []byte, v reflect.Value) []byte {
 	switch v.Kind() {
 	case reflect.Bool:
@@ -121,8 +121,8 @@ func appendMap(b []byte, v reflect.Value) []byte {
 
 // Bounds of what is read.
 const (
-	MaxFrame   = 64 << 20 // bytes of one part of a file
-	maxDecoded = 1 << 30  // memory of the values of one part
+	MaxFrame   = 64 << 20 // bytes of one frame of a file
+	maxDecoded = 1 << 30  // bytes of memory of the values of one frame
 )
 
 var (
@@ -134,7 +134,7 @@ var (
 // decoder reads values. After an error it reads zeros.
 type decoder struct {
 	b    []byte
-	left int // memory that values may still take
+	left int // bytes of memory that values may still take
 	err  error
 }
 
@@ -183,14 +183,15 @@ func (d *decoder) string() string {
 	return string(s)
 }
 
-// spend takes memory off what is left.
+// spend takes n bytes of memory off what is left.
 func (d *decoder) spend(n int) {
 	if d.left -= n; d.left < 0 {
 		d.fail(errLarge)
 	}
 }
 
-// present reads whether a pointer leads somewhere.
+// present reads whether a value follows: whether a pointer or an error is not nil. A
+// bool is encoded in the same way.
 func (d *decoder) present() bool {
 	switch d.uint() {
 	case 0:
@@ -308,7 +309,7 @@ func (d *decoder) readMap(v reflect.Value) {
 	}
 }
 
-// describe writes a type down, so that a change of what is kept can be noticed.
+// describe writes the structure of a type, with the names of its fields, to w.
 func describe(w *strings.Builder, t reflect.Type) {
 	switch t.Kind() {
 	case reflect.Struct:
@@ -336,7 +337,7 @@ func describe(w *strings.Builder, t reflect.Type) {
 	}
 }
 
-// fingerprint is a number that stands for the form of the types.
+// fingerprint is a hash of the structure of the types.
 func fingerprint(types []reflect.Type) uint64 {
 	var text strings.Builder
 	for _, t := range types {

@@ -12,8 +12,8 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// kinds are the commands as they are kept. A kind is told by its place here,
-// counted from 1.
+// kinds are the types in which commands are recorded. The number of a kind is its
+// place here, from 1.
 var kinds = []reflect.Type{
 	reflect.TypeFor[engine.Heartbeat](), // applied as a pointer, like the next one
 	reflect.TypeFor[engine.Allocate](),
@@ -54,7 +54,7 @@ var kinds = []reflect.Type{
 	reflect.TypeFor[engine.ExcludedHosts](),
 }
 
-// The kinds of the commands that come most often, and what only the loop does.
+// The kinds of the commands that come most often.
 const (
 	kindHeartbeat = 1
 	kindAllocate  = 2
@@ -68,7 +68,8 @@ var kindOf = func() map[reflect.Type]byte {
 	return m
 }()
 
-// Publish is a slice of a publication of views, which the engine keeps notes of.
+// Publish is a slice of a publication of views. It is recorded because it changes
+// caches of the engine.
 type Publish struct {
 	Parts view.Part
 	First bool // the publication begins with it
@@ -77,10 +78,10 @@ type Publish struct {
 // Explain asks why an application waits; see engine.Why.
 type Explain struct{ Application yarn.ApplicationID }
 
-// Digest is a look at the state of the engine; see engine.Digest.
+// Digest computes the hash of the engine's state; see engine.Digest.
 type Digest struct{}
 
-// refresh is RefreshQueues without what was made of the properties.
+// refresh is RefreshQueues with the properties instead of what was made of them.
 type refresh struct {
 	Ticket   engine.Ticket
 	Read     bool // there is a configuration
@@ -95,10 +96,10 @@ type Queues struct {
 	Cluster    config.Cluster
 }
 
-// QueuesOf are those of a configuration.
+// QueuesOf is what the configuration was made of.
 func QueuesOf(c *config.Config) Queues { return Queues{c.Properties(), c.Cluster} }
 
-// Parse makes the configuration.
+// Parse makes the configuration again.
 func (q Queues) Parse() (*config.Config, error) {
 	c, _, err := config.Parse(q.Properties, q.Cluster)
 	return c, err
@@ -110,8 +111,7 @@ type remember struct {
 	Ops    []named
 }
 
-// named is a change of the record with that name. What else is in the record is
-// for the store alone.
+// named is a change of a record without its content, which the engine does not read.
 type named struct {
 	Kind  state.Kind
 	Table state.Table
@@ -126,7 +126,7 @@ func nameOf(op state.Op) named {
 		return named{op.Kind, state.DelegationTokens, int64(r.Sequence)}
 	case state.DelegationSequence:
 		return named{op.Kind, state.DelegationSequences, int64(r.Last)}
-	default: // there is one record of each, or none whose name matters to the engine
+	default: // the engine does not read the key of any other record
 		return named{op.Kind, state.AMRMKeys, 0}
 	}
 }
@@ -144,7 +144,7 @@ func (n named) op() state.Op {
 	}
 }
 
-// kept is the form in which a command is kept.
+// kept is the command in the type in which it is recorded.
 func kept(c any) any {
 	switch c := c.(type) {
 	case *engine.Heartbeat:
@@ -169,7 +169,8 @@ func kept(c any) any {
 	return c
 }
 
-// withoutSecrets leaves out what the engine does not read.
+// withoutSecrets is a copy without what the engine does not read: contexts, signatures
+// and unknown fields.
 func withoutSecrets(c engine.Recover) engine.Recover {
 	out := engine.Recover{Labels: c.Labels, Applications: append([]engine.RecoveredApplication(nil), c.Applications...),
 		Drains: append([]state.NodeDeadline(nil), c.Drains...)}
@@ -195,7 +196,7 @@ func withoutSecrets(c engine.Recover) engine.Recover {
 	return out
 }
 
-// appendCommand appends a command, a Publish, an Explain or a Digest, as kept would have it.
+// appendCommand appends a command, a Publish, an Explain or a Digest in its recorded form.
 func appendCommand(b []byte, c any) []byte {
 	switch c := c.(type) {
 	case *engine.Heartbeat:
@@ -212,7 +213,7 @@ func appendCommand(b []byte, c any) []byte {
 }
 
 // command reads what appendCommand wrote: an engine.Command, a Publish, an Explain or a
-// Digest. prepared tells of a RefreshQueues that something was prepared for it.
+// Digest. prepared is true for a RefreshQueues that had a Prepared.
 func (d *decoder) command() (c any, prepared bool) {
 	kind := d.uint()
 	if kind == 0 || kind > uint64(len(kinds)) {
@@ -250,7 +251,8 @@ func (d *decoder) command() (c any, prepared bool) {
 	return v.Elem().Interface(), false
 }
 
-// appendHeartbeat is appendValue for the command that comes most often.
+// appendHeartbeat writes what appendValue would, faster, for the command that comes
+// most often.
 func appendHeartbeat(b []byte, c *engine.Heartbeat) []byte {
 	b = binary.AppendUvarint(b, uint64(c.Ticket))
 	b = appendString(b, c.Node.Host)
@@ -293,7 +295,7 @@ func appendUtilization(b []byte, u *engine.Utilization) []byte {
 	return appendFloat32(b, u.CPU)
 }
 
-// appendAllocate is appendValue for masters' calls.
+// appendAllocate writes what appendValue would, faster, for masters' calls.
 func appendAllocate(b []byte, c *engine.Allocate) []byte {
 	b = binary.AppendUvarint(b, uint64(c.Ticket))
 	b = binary.AppendVarint(b, c.Attempt.Application.ClusterTimestamp)
@@ -330,7 +332,7 @@ func appendAllocate(b []byte, c *engine.Allocate) []byte {
 	return appendBool(b, c.HasConstraints)
 }
 
-// appendLength appends the length of a slice.
+// appendLength appends the length of a slice; none tells that it is nil.
 func appendLength(b []byte, n int, none bool) []byte {
 	if none {
 		return append(b, 0)
@@ -338,7 +340,7 @@ func appendLength(b []byte, n int, none bool) []byte {
 	return binary.AppendUvarint(b, uint64(n)+1)
 }
 
-// appendValues appends a slice that is mostly empty.
+// appendValues appends a slice; it is fast if that is nil, as these slices mostly are.
 func appendValues[T any](b []byte, list []T) []byte {
 	if list == nil {
 		return append(b, 0)

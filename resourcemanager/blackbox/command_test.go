@@ -19,7 +19,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Every command of the engine has a form in which it is kept.
+// Every command of the engine can be recorded.
 func TestEveryCommandIsKept(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../engine/command.go", nil, 0)
 	if err != nil {
@@ -134,7 +134,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// The shapes of a slice, texts that are not UTF-8 and numbers that are none stay.
+// Nil and empty slices, texts that are not UTF-8 and NaN come back as they were.
 func TestOddValues(t *testing.T) {
 	none, empty := []string(nil), []string{}
 	for _, c := range []engine.Command{

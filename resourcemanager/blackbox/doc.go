@@ -1,12 +1,11 @@
-// Package blackbox keeps the commands that the loop has applied, so that the
-// engine can be played again: the last ones in memory, all of them in a file if
-// somebody wants that. sim/rerun plays a file.
+// Package blackbox records the commands that the loop applies, so that a run of the
+// engine can be repeated: the last commands in memory, and all of them in a file if
+// that is asked for. sim/rerun replays a file.
 //
-// A command is encoded when it is applied. So what is kept does not change when
-// somebody changes a command's slices later, holds no other memory alive, and its
-// size is known.
+// A command is encoded when it is applied. So a recording is not affected by later
+// changes of a command's slices, keeps no other memory alive, and has a known size.
 //
-// Nothing here is a secret: of records of keys and tokens only the names are
-// kept, and launch contexts are not in commands. Names of users, hosts,
-// applications and queues are, and what diagnostics say.
+// A recording has no secrets: of records of keys and tokens it has only the keys of
+// the records, and commands have no launch contexts. It does have names of users,
+// hosts, applications and queues, and diagnostics.
 package blackbox

@@ -16,9 +16,9 @@ import (
 )
 
 // A file is a line of text and then, compressed, frames: four bytes of length and
-// four of a checksum, little-endian, and a payload whose first byte tells what it
-// is. A header comes first, then blocks, then an end. A file without an end was cut
-// off, which happens when the machine fails or the process is killed.
+// four of a checksum, little-endian, and a payload whose first byte is the kind of
+// frame. A header comes first, then blocks, then an end. If the end is missing the
+// machine failed or the process was killed.
 
 const magic = "Heddle black box 1\n"
 
@@ -87,7 +87,8 @@ func (w *writer) block(x *block) {
 
 func (w *writer) end(e End) { w.frame(appendValue([]byte{frameEnd}, reflect.ValueOf(e))) }
 
-// flush lets what was written so far be read even if the process is killed.
+// flush passes everything written so far to the kernel, so that it can be read even if
+// the process is killed.
 func (w *writer) flush() {
 	if w.err == nil {
 		w.err = errors.Join(w.zip.Flush(), w.buf.Flush())
@@ -105,30 +106,30 @@ func (w *writer) close() error {
 type Recorded struct {
 	Number   uint64 // from 0
 	Now      yarn.Now
-	Step     any  // an engine.Command, or what the loop does beside them
-	Prepared bool // of a RefreshQueues: something was prepared for it
+	Step     any  // an engine.Command, Publish, Explain or Digest
+	Prepared bool // a RefreshQueues had a Prepared
 
-	// Sum of the consequences up to and including this step, where it is known:
-	// at the ends of blocks, and not of a step that panicked.
+	// Sum is the hash of all effects up to and including this step. It is known only
+	// at the end of a block, and not if the step panicked.
 	Sum    uint64
 	HasSum bool
 }
 
-// Reader reads a recording. What it reads is not trusted: whatever is damaged or odd
-// is an error.
+// Reader reads a recording. It does not trust the file: whatever is damaged or
+// invalid is an error.
 type Reader struct {
 	Header Header
 	Build  string // the commit of the program that wrote it
-	End    *End   // once Next has returned io.EOF; nil: it was cut off
+	End    *End   // valid once Next has returned io.EOF; nil: the file has no end
 
 	name  string
 	in    io.Reader
-	block *decoder // of the block that is read
-	at    Recorded // the step that was read last
-	left  uint64   // steps of the block
-	after uint64
-	sum   uint64 // after the last block
-	begun bool
+	block *decoder // of the current block
+	at    Recorded // the next step; its Now is that of the step before it
+	left  uint64   // steps that are left in the block
+	after uint64   // the sum at the end of the block
+	sum   uint64   // the sum at the end of the last block that was read completely
+	begun bool     // a block has been read
 }
 
 // NewReader reads the header. name is the file's, for errors.
@@ -160,7 +161,7 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 	return r, r.whole(d)
 }
 
-// whole wants a payload to be read up to its end.
+// whole is an error unless the payload was read without one and up to its end.
 func (r *Reader) whole(d *decoder) error {
 	if d.err == nil && len(d.b) > 0 {
 		d.err = errOdd
@@ -175,7 +176,8 @@ func (r *Reader) damaged(err error) error {
 	return fmt.Errorf("%s is damaged: %w", r.name, err)
 }
 
-// frame reads one. io.EOF is the end of the file, wherever that is.
+// frame reads one frame. It returns io.EOF at the end of the file, even in the middle
+// of a frame.
 func (r *Reader) frame() ([]byte, error) {
 	var h [8]byte
 	if err := r.fill(h[:]); err != nil {
@@ -185,7 +187,7 @@ func (r *Reader) frame() ([]byte, error) {
 	if n > MaxFrame {
 		return nil, fmt.Errorf("a part of %d bytes; the most is %d", n, MaxFrame)
 	}
-	var payload bytes.Buffer // grows with what is there, whatever the length says
+	var payload bytes.Buffer // grows with what is read: the length may be wrong
 	if _, err := io.CopyN(&payload, r.in, int64(n)); err != nil {
 		return nil, ended(err)
 	}
@@ -200,7 +202,7 @@ func (r *Reader) fill(b []byte) error {
 	return ended(err)
 }
 
-// ended takes the end of a file in the middle of something for its end.
+// ended makes an io.EOF of an unexpected end of the file.
 func ended(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return io.EOF
@@ -208,7 +210,7 @@ func ended(err error) error {
 	return err
 }
 
-// Next is the next step. At the end it is io.EOF.
+// Next returns the next step, and io.EOF at the end.
 func (r *Reader) Next() (*Recorded, error) {
 	for r.left == 0 {
 		if r.End != nil {

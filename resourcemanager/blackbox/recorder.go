@@ -19,12 +19,12 @@ import (
 // Bounds.
 const (
 	DefaultRing = 8 << 20 // bytes of the last commands in memory
-	MaxFiles    = 8       // files of last commands that a directory keeps; with one more the oldest goes
+	MaxFiles    = 8       // files of last commands in a directory; before one more is written the oldest is removed
 	MaxTapes    = 3       // files of all commands, likewise
 	blockBytes  = 64 << 10
 )
 
-// Options say how much is kept, and where files go.
+// Options say how much is kept in memory, and where files go.
 type Options struct {
 	Ring int    // bytes; 0: DefaultRing
 	Dir  string // of the files; empty: a crash writes none
@@ -45,31 +45,32 @@ type End struct {
 	State     uint64 // engine.Digest
 	Panic     string // of the last command; empty: there was none
 	Stack     string // of the panic
-	Truncated string // why commands that came later are not in the file
+	Truncated string // why later commands are not in the file; empty: none is missing
 }
 
-// block is some commands that came one after the other. It is not changed once the
-// next one has begun.
+// block is a number of successive commands. It is not changed once the next one has
+// begun.
 type block struct {
 	first         uint64 // number of its first command, from 0
 	count         uint64
-	before, after uint64 // sums of the consequences
+	before, after uint64 // hash of all effects before its first command and after its last
 	data          []byte
 }
 
-// Recorder keeps the last commands. It is a value of the loop's goroutine.
+// Recorder keeps the last commands. Only the loop's goroutine may use it, unless a
+// method says otherwise.
 type Recorder struct {
 	Options
 	head  Header
 	ring  []*block // oldest first
 	bytes int      // of the ring
-	open  *block   // the last one of the ring
-	clock yarn.Now // as the open block has it
-	sum   uint64
-	tape  *Tape // nil: not all commands are wanted
+	open  *block   // the last one of the ring, which grows
+	clock yarn.Now // time of the last command of the open block; zero if it has none
+	sum   uint64   // hash of all effects so far
+	tape  *Tape    // the file of all commands; nil: there is none
 }
 
-// NewRecorder is a recorder of an engine that has not applied anything yet.
+// NewRecorder is a recorder for an engine that has not applied anything yet.
 func NewRecorder(head Header, o Options) *Recorder {
 	if o.Ring == 0 {
 		o.Ring = DefaultRing
@@ -88,7 +89,7 @@ func (r *Recorder) begin(first uint64) {
 	r.clock = yarn.Now{}
 }
 
-// Add keeps a command, a Publish, an Explain or a Digest that is about to be applied.
+// Add records a command, a Publish, an Explain or a Digest. It must be called before that is applied.
 func (r *Recorder) Add(now yarn.Now, c any) {
 	b := r.open
 	if len(b.data) >= blockBytes {
@@ -102,13 +103,13 @@ func (r *Recorder) Add(now yarn.Now, c any) {
 	r.clock = now
 }
 
-// Carried notes the consequences of the command that was added last.
+// Carried adds the effects of the command that was added last to the sum.
 func (r *Recorder) Carried(fx *engine.Effects) {
 	r.sum = Sum(r.sum, fx)
 	r.open.after = r.sum
 }
 
-// turn ends the open block, and drops the oldest ones that there is no room for.
+// turn begins a new block, and drops the oldest ones for which there is no room.
 func (r *Recorder) turn() {
 	full := r.open
 	r.bytes += cap(full.data)
@@ -129,21 +130,21 @@ func (r *Recorder) Commands() uint64 { return r.open.first + r.open.count }
 // Missing counts the first commands that are no longer kept.
 func (r *Recorder) Missing() uint64 { return r.ring[0].first }
 
-// last is the open block as it is at this moment: what comes later is appended
-// behind what it has.
+// last is a copy of the open block. Later commands do not change it: they are appended
+// after its data.
 func (r *Recorder) last() *block {
 	b := *r.open
 	return &b
 }
 
-// Snapshot is what is kept at one moment. Any goroutine may write it.
+// Snapshot is what a recorder keeps at one moment. Any goroutine may use it.
 type Snapshot struct {
 	head   Header
 	blocks []*block
 	end    End
 }
 
-// Snapshot takes what is kept, as the end of a recording.
+// Snapshot is what is kept now, as a recording with that end.
 func (r *Recorder) Snapshot(end End) *Snapshot {
 	blocks := slices.Clone(r.ring)
 	blocks[len(blocks)-1] = r.last()
@@ -154,7 +155,7 @@ func (r *Recorder) Snapshot(end End) *Snapshot {
 // Missing counts the first commands that are not in the snapshot.
 func (s *Snapshot) Missing() uint64 { return s.blocks[0].first }
 
-// Commands counts those that are.
+// Commands counts the commands that are in the snapshot.
 func (s *Snapshot) Commands() uint64 { return s.end.Commands - s.Missing() }
 
 // Save writes the snapshot to a new file of the directory.
@@ -178,7 +179,8 @@ func (s *Snapshot) Save(dir string) (name string, err error) {
 // suffix ends the names of files.
 const suffix = ".blackbox"
 
-// create makes a new file, and room for it: so many of its prefix are kept.
+// create makes a new file whose name begins with prefix. Before that it removes the
+// oldest such files, so that there are at most kept with the new one.
 func create(dir, prefix string, kept int) (*os.File, error) {
 	if dir == "" {
 		return nil, fmt.Errorf("there is no directory for recordings")
@@ -201,13 +203,13 @@ func create(dir, prefix string, kept int) (*os.File, error) {
 	return os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// quoteGlob is a pattern for that name alone.
+// quoteGlob is a pattern that matches that name alone.
 func quoteGlob(name string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
 }
 
-// Crashed writes what is kept after a panic of the last command, and says where.
-// look is the state's digest.
+// Crashed writes what is kept to a file after a panic of the last command, and logs the
+// name of the file. look is engine.Digest.
 func (r *Recorder) Crashed(cause any, stack []byte, look func() uint64) {
 	end := End{At: time.Now().UnixMilli(), Panic: fmt.Sprint(cause), Stack: string(stack)}
 	end.State, end.Looked = Look(look)
@@ -231,7 +233,7 @@ func (r *Recorder) Crashed(cause any, stack []byte, look func() uint64) {
 	}
 }
 
-// Look is the digest of an engine that may be broken.
+// Look calls engine.Digest on an engine that may be broken; ok is false if that panics.
 func Look(look func() uint64) (state uint64, ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -241,9 +243,8 @@ func Look(look func() uint64) (state uint64, ok bool) {
 	return look(), true
 }
 
-// format is a number for what this program keeps of an engine. Files with another
-// one cannot be read.
+// format is a hash of the types in a recording. A file with another one cannot be read.
 var format = fingerprint(append(slices.Clone(kinds), reflect.TypeFor[Header](), reflect.TypeFor[End]()))
 
-// build is the program that writes a file.
+// build is the commit of the program that writes a file.
 func build() string { return release.Own().Commit }

@@ -22,7 +22,7 @@ func beat(i int) *engine.Heartbeat {
 		Health: engine.Health{Healthy: true, Report: strings.Repeat("x", 250)}}
 }
 
-// fill adds so many heartbeats.
+// fill adds that many heartbeats.
 func fill(r *Recorder, from, count int) {
 	for i := from; i < from+count; i++ {
 		r.Add(yarn.Now{Wall: 5000 + int64(i)*3, Mono: int64(i) * 3}, beat(i))
@@ -30,7 +30,7 @@ func fill(r *Recorder, from, count int) {
 	}
 }
 
-// read reads a whole file, which must be whole.
+// read reads a file to its end, which must be there.
 func read(t *testing.T, name string) (list []*Recorded, end *End) {
 	t.Helper()
 	f, err := os.Open(name)
@@ -54,7 +54,7 @@ func read(t *testing.T, name string) (list []*Recorded, end *End) {
 	}
 }
 
-// expect holds a list of heartbeats against those of fill.
+// expect compares heartbeats with those of fill.
 func expect(t *testing.T, list []*Recorded, from, to int) {
 	t.Helper()
 	if len(list) != to-from {

@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// sum stands for the consequences of all commands so far.
+// sum is a hash of the effects of all commands so far.
 type sum uint64
 
 func (s *sum) int(x uint64) {
@@ -15,8 +15,8 @@ func (s *sum) int(x uint64) {
 	*s = sum(h ^ h>>29)
 }
 
-// text looks at the length and both ends: it is for telling hosts and states from
-// each other, fast.
+// text adds only the length and both ends of a text, for speed: that tells most hosts
+// and states from each other.
 func (s *sum) text(t string) {
 	s.int(uint64(len(t)))
 	var ends [16]byte
@@ -36,7 +36,7 @@ func (s *sum) attempt(id yarn.AttemptID) {
 	s.int(uint64(id.Application.Sequence)<<32 | uint64(uint32(id.Attempt)))
 }
 
-// Sum adds the consequences of one command to those before.
+// Sum adds the effects of one command to the hash of those before.
 func Sum(before uint64, fx *engine.Effects) uint64 {
 	s := sum(before)
 	s.int(uint64(len(fx.Replies)) | uint64(len(fx.Saves))<<12 | uint64(len(fx.Containers))<<24 | uint64(len(fx.Transitions))<<36 |

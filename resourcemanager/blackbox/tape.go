@@ -12,31 +12,31 @@ import (
 // tapeQueue bounds the blocks that wait to be written.
 const tapeQueue = 128
 
-// Tape is a file of all commands. The loop hands blocks over and never waits: where
-// the disk is too slow, the tape ends.
+// Tape is a file of all commands. The loop passes blocks to it and never waits: if the
+// disk is too slow the tape ends.
 type Tape struct {
 	file   *os.File
 	head   Header
-	most   int64 // bytes; with them the tape ends
+	most   int64 // bytes; the tape ends when the file has that many
 	blocks chan *block
-	ending chan struct{} // closed when no block comes any more
-	done   chan struct{}
-	why    atomic.Pointer[string] // it takes nothing more; nil: it does
+	ending chan struct{}          // closed when no more blocks come
+	done   chan struct{}          // closed when the file is closed
+	why    atomic.Pointer[string] // why it takes no more blocks; nil: it does
 	size   atomic.Int64
 	end    End
-	err    error // once done
+	err    error // of writing the file; valid once done is closed
 
-	lost bool // of the loop's goroutine: a block was left out
+	lost bool // a block was left out; for the loop's goroutine, and after Detach for that of finish
 }
 
-// TapeState is how far a tape is.
+// TapeState is how far a tape has come.
 type TapeState struct {
 	File  string
 	Bytes int64
 	Full  string // why it takes nothing more; empty: it does
 }
 
-// ErrBegun is why not all commands can be in a file any more.
+// ErrBegun is why a tape cannot begin any more: it would lack the first commands.
 var ErrBegun = errors.New("the first commands are no longer kept: all since the start can be recorded only from a start with " +
 	"yarn.resourcemanager.heddle.black-box.record")
 
@@ -52,7 +52,7 @@ func (r *Recorder) NewTape(most int64) (*Tape, error) {
 // Discard removes a tape that was not attached.
 func (t *Tape) Discard() error { return errors.Join(t.file.Close(), os.Remove(t.file.Name())) }
 
-// State tells how far the tape is. Any goroutine may call it.
+// State tells how far the tape has come. Any goroutine may call it.
 func (t *Tape) State() TapeState {
 	s := TapeState{File: t.file.Name(), Bytes: t.size.Load()}
 	if why := t.why.Load(); why != nil {
@@ -61,7 +61,7 @@ func (t *Tape) State() TapeState {
 	return s
 }
 
-// Attach has all commands go to the tape, those that were already applied, too.
+// Attach has all commands written to the tape, those already applied included.
 func (r *Recorder) Attach(t *Tape) error {
 	switch {
 	case r.tape != nil:
@@ -74,11 +74,11 @@ func (r *Recorder) Attach(t *Tape) error {
 	return nil
 }
 
-// Tape is where all commands go; nil is nowhere.
+// Tape is the attached tape, or nil.
 func (r *Recorder) Tape() *Tape { return r.tape }
 
-// Detach ends the tape; finish writes what is left of it, waits until all is
-// written, and may be called by any goroutine.
+// Detach ends the tape. finish must be called: it waits until the rest of the file is
+// written. Any goroutine may call it.
 func (r *Recorder) Detach(end End) (finish func() (TapeState, error)) {
 	t, last := r.tape, r.last()
 	r.tape = nil
@@ -94,8 +94,7 @@ func (r *Recorder) Detach(end End) (finish func() (TapeState, error)) {
 	}
 }
 
-// Close ends the tape, if there is one, when the loop has ended. look is the
-// engine's digest.
+// Close ends the tape, if there is one, when the loop has ended. look is engine.Digest.
 func (r *Recorder) Close(look func() uint64) error {
 	if r.tape == nil {
 		return nil
@@ -105,7 +104,7 @@ func (r *Recorder) Close(look func() uint64) error {
 	return err
 }
 
-// put hands a block over.
+// put passes a block to the tape's goroutine.
 func (t *Tape) put(b *block) {
 	if t.lost || t.why.Load() != nil {
 		return
@@ -118,10 +117,10 @@ func (t *Tape) put(b *block) {
 	}
 }
 
-// stop ends the tape where it is.
+// stop has the tape take no more blocks.
 func (t *Tape) stop(why string) { t.why.CompareAndSwap(nil, &why) }
 
-// run writes blocks as they come, and the end.
+// run writes the first blocks, then others as they come, and the end.
 func (t *Tape) run(first []*block) {
 	defer close(t.done)
 	w := newWriter(t.file)
@@ -148,7 +147,7 @@ func (t *Tape) run(first []*block) {
 	t.size.Store(w.out.n)
 }
 
-// write writes a block, unless the tape has ended before it.
+// write writes a block, unless the file is full or writing has failed.
 func (t *Tape) write(w *writer, b *block) {
 	if w.err == nil && w.out.n < t.most {
 		w.block(b)

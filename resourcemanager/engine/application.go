@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// application is one application's life. See transitions.go for its steps.
+// application is one application, from its submission until it is forgotten.
 type application struct {
 	sub    Submission
 	ref    scheduler.AppRef // NoApp while the scheduler does not know it
@@ -25,17 +25,17 @@ type application struct {
 	final       yarn.FinalStatus
 	diagnostics string
 	waiting     []Ticket // submissions that wait to be stored
-	atEnd       []Reply  // given when the end is stored
+	atEnd       []Reply  // sent when the end is stored
 	ranOn       []*node  // nodes that may hold something of it
 	logs        logs
-	seconds     yarn.Resource
-	preempted   yarn.Resource
-	updateNodes int // position in the log of nodes
-	granted     bool
-	endStored   bool // before the last containers of its attempt have ended
-	dirty       bool
-	published   bool   // readers may know it
-	drawnFor    uint64 // the last view of a node that named it
+	seconds     yarn.Resource // amount × seconds of its ended containers
+	preempted   yarn.Resource // likewise, of those that were preempted
+	updateNodes int           // how far its masters have been told of the node log
+	granted     bool          // it has had a container
+	endStored   bool          // while its last attempt still ends containers
+	dirty       bool          // its view must be published
+	published   bool          // readers may know it
+	drawnFor    uint64        // the last view of a node that named it, counted as in nodesDrawn
 }
 
 // choices are what a user may change while the application lives.
@@ -53,7 +53,7 @@ func (a *application) current() *attempt {
 	return a.attempts[len(a.attempts)-1]
 }
 
-// ending tells that the end is decided, stored or not.
+// ending tells whether the end is decided, stored or not.
 func (a *application) ending() bool {
 	return a.state == yarn.AppFinalSaving || a.state == yarn.AppFinishing || a.state.Final()
 }
@@ -68,7 +68,7 @@ func (e *Engine) newApplication(c NewApplication) {
 // stored. A refused one leaves no trace.
 func (e *Engine) submit(c Submit) {
 	if known := e.apps[c.Application.ID]; known != nil {
-		// A client that heard no answer asks again; the first word counts.
+		// A client that got no answer submits again; the first submission counts.
 		if known.waiting != nil {
 			known.waiting = append(known.waiting, c.Ticket)
 			return
@@ -77,7 +77,7 @@ func (e *Engine) submit(c Submit) {
 		return
 	}
 	if id := c.Application.ID; id.ClusterTimestamp == e.set.ClusterTimestamp && id.Sequence > e.nextApp {
-		// Taking it would make somebody else's application come up as known.
+		// getNewApplication will give this id to somebody else.
 		e.fail(c.Ticket, refuse(Failed, "Cannot submit %s: this ResourceManager never gave out that id; ask for one by getNewApplication", id))
 		return
 	}
@@ -94,8 +94,8 @@ func (e *Engine) submit(c Submit) {
 	e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedNewApp})
 }
 
-// admissible runs every check that refuses the call itself and fills in what
-// the application gets: its queue, priority and lifetime.
+// admissible runs every check for which the call itself is refused, and sets the
+// application's queue, priority and lifetime.
 func (e *Engine) admissible(a *application) *Error {
 	s := &a.sub
 	sa := schedulerApp(s)
@@ -131,7 +131,7 @@ func schedulerApp(s *Submission) scheduler.Application {
 		Label: s.Label, LabelSet: s.LabelSet, Unmanaged: s.Unmanaged}
 }
 
-// stored: the submission survives a crash from here on, so its callers may know.
+// appStored: the submission survives a crash from here on, so it may be answered.
 func (e *Engine) appStored(a *application, err error) {
 	waiting := a.waiting
 	a.waiting = nil
@@ -157,7 +157,7 @@ func (e *Engine) appStored(a *application, err error) {
 	}
 }
 
-// enter lets the application into its queue, or ends it.
+// enter adds the application to its queue. If the queue refuses it, it fails.
 func (e *Engine) enter(a *application, recovering bool) bool {
 	sa := schedulerApp(&a.sub)
 	sa.Priority, sa.PrioritySet, sa.Placed = a.priority, true, a.placed
@@ -177,7 +177,8 @@ func (e *Engine) enter(a *application, recovering bool) bool {
 	return true
 }
 
-// kill answers whether the end is stored; if not, the caller asks again.
+// kill begins the end, and answers whether it is stored. If not, the client asks
+// again.
 func (e *Engine) kill(c Kill) {
 	a := e.apps[c.Application]
 	if a == nil {
@@ -195,13 +196,15 @@ func (e *Engine) kill(c Kill) {
 	e.reply(c.Ticket, KillReply{Completed: done})
 }
 
-// replyAtEnd answers a call when the end of an application with an unmanaged master is stored.
-// compat: such a call hears the first time that it is done, and its client does not ask again.
+// replyAtEnd answers a call when the end of an application with an unmanaged
+// master is stored.
+//
+// compat: the first answer to such a call says that the application has ended.
 func (e *Engine) replyAtEnd(a *application, t Ticket, value any) {
 	a.atEnd = append(a.atEnd, Reply{Ticket: t, Value: value})
 }
 
-// killApp begins the end, whatever the application is doing.
+// killApp begins the end, unless it has begun already.
 func (e *Engine) killApp(a *application, why string) {
 	switch a.state {
 	case yarn.AppNewSaving:
@@ -219,7 +222,7 @@ func (e *Engine) outlived(a *application) {
 	e.killApp(a, "Application is killed by ResourceManager as it has exceeded the lifetime period.")
 }
 
-// endApp has the end stored; what it means happens when it is.
+// endApp has the end stored; appEndStored carries it out.
 func (e *Engine) endApp(a *application, target yarn.ApplicationState, final yarn.FinalStatus, diagnostics string) {
 	if a.state != yarn.AppKilling {
 		a.before = a.state
@@ -231,10 +234,10 @@ func (e *Engine) endApp(a *application, target yarn.ApplicationState, final yarn
 	e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedFinalApp})
 }
 
-// appEndStored: clients may see the end now.
+// appEndStored: the end is stored, so clients may see it.
 func (e *Engine) appEndStored(a *application, err error) {
 	if err != nil && len(a.diagnostics) > cutDiagnostics {
-		// Texts are the only part of an end without a small bound of its own.
+		// Diagnostics are the only part of the record that may be too large.
 		a.diagnostics = clip(a.diagnostics, cutDiagnostics)
 		e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedFinalApp})
 		return
@@ -272,7 +275,8 @@ func (e *Engine) leave(a *application) {
 	e.retain(a)
 }
 
-// retain keeps the ended application among the last so many.
+// retain adds an ended application to those that are remembered, and discards the
+// oldest beyond MaxCompleted.
 func (e *Engine) retain(a *application) {
 	e.ended = append(e.ended, a.sub.ID)
 	for len(e.ended) > e.set.MaxCompleted {
@@ -303,7 +307,7 @@ func (e *Engine) discard(a *application) {
 	}
 }
 
-// The attempt's news for its application.
+// What happens to an application because of its attempt.
 
 func (e *Engine) attemptLaunched(a *application) {
 	if a.launchTime != 0 {
@@ -320,7 +324,7 @@ func (e *Engine) attemptRegistered(a *application) {
 	}
 }
 
-// attemptUnregistered: the master has said good-bye and judged the outcome.
+// attemptUnregistered: the master has unregistered and reported the final status.
 func (e *Engine) attemptUnregistered(a *application, t *attempt) {
 	target := yarn.AppFinishing
 	if a.sub.Unmanaged {
@@ -353,7 +357,8 @@ func (e *Engine) attemptOver(a *application, t *attempt) {
 	}
 }
 
-// attemptFailed tries again or gives up. Who may try once is not tried again, whoever is to blame.
+// attemptFailed starts another attempt or fails the application. If only one attempt is allowed there is no second, even if the failure does not
+// count.
 func (e *Engine) attemptFailed(a *application, t *attempt) {
 	failures, max := e.failures(a), a.maxAttempts(e.set)
 	if a.sub.Unmanaged || max == 1 || failures >= max {
@@ -366,8 +371,8 @@ func (e *Engine) attemptFailed(a *application, t *attempt) {
 	e.startAttempt(a)
 }
 
-// failures counts the attempts that count: those that failed by their own
-// fault, and not longer ago than the validity interval.
+// failures is how many failed attempts count against the limit: those that failed
+// by their own fault, within the validity interval.
 func (e *Engine) failures(a *application) int32 {
 	var n int32
 	for _, t := range a.attempts {
@@ -378,7 +383,7 @@ func (e *Engine) failures(a *application) int32 {
 	return n
 }
 
-// maxAttempts is how often the application's master may fail.
+// maxAttempts is how many failures that count fail the application.
 func (a *application) maxAttempts(set Settings) int32 {
 	switch asked := a.sub.MaxAttempts; {
 	case asked <= 0:

@@ -28,37 +28,37 @@ type attempt struct {
 	progress    float32
 	responseID  int32
 
-	grants    []*container        // not fetched yet; nil for those that have ended since
-	ungranted int                 // of these
-	finished  []finishedContainer // not told yet
-	told      []finishedContainer // told by the last answer, acknowledged by the next call
-	previous  []Grant             // late containers of earlier attempts
+	grants    []*container        // not fetched by the master yet; nil where one has ended
+	ungranted int                 // how many of grants are nil
+	finished  []finishedContainer // not reported to the master yet
+	told      []finishedContainer // reported by the last answer; the next call acknowledges them
+	previous  []Grant             // containers of earlier attempts, for the next answer
 	lease     lease
 
 	startTime, finishTime int64
 	final                 yarn.FinalStatus
 	diagnostics           string
-	counts                bool       // a failure that counts against the limit
-	gone                  bool       // its end has been carried out, or is being
-	asks                  []yarn.Ask // taken and not entered yet
-	releasing             bool       // a later slice ends containers that the master gave back
-	dissolving            bool       // its containers end, slice by slice, or with is not done
-	with                  *jointEnd  // nil: nobody else's master ended with its own
-	containers            int64
+	counts                bool       // its failure counts against the limit
+	gone                  bool       // its end is being carried out, or has been
+	asks                  []yarn.Ask // accepted; the scheduler does not have them yet
+	releasing             bool       // a later slice ends containers that the master released
+	dissolving            bool       // its containers are being ended in slices, or it waits for others of its jointEnd
+	with                  *jointEnd  // nil: no other master ended with its own
+	containers            int64      // that it has been granted, the master's own included
 
-	restored *state.Attempt            // as an earlier life stored it; nil for one that began in this
-	adopted  map[yarn.ContainerID]bool // of an earlier life, and heard of again
-	released map[yarn.ContainerID]bool // of an earlier life, given back before they were heard of
+	restored *state.Attempt            // as it was stored before the restart; nil for one that began since
+	adopted  map[yarn.ContainerID]bool // started before the restart, and reported by their nodes since
+	released map[yarn.ContainerID]bool // started before the restart, and released before their nodes reported them
 }
 
-// finishedContainer is a container's end on its way to the master, and the node
-// that repeats it until the master has heard.
+// finishedContainer is the end of a container that the master has yet to
+// acknowledge, and the node that reports it until then.
 type finishedContainer struct {
 	CompletedContainer
 	node yarn.NodeID
 }
 
-// startAttempt begins the next try.
+// startAttempt begins the next attempt.
 func (e *Engine) startAttempt(a *application) {
 	number := int32(1)
 	if last := a.current(); last != nil {
@@ -83,7 +83,7 @@ func (e *Engine) startAttempt(a *application) {
 	e.sweepDue = true
 }
 
-// enterAttempt tells the scheduler of the attempt.
+// enterAttempt adds the attempt to the scheduler.
 func (e *Engine) enterAttempt(t *attempt) {
 	a := t.app
 	at := scheduler.Attempt{ID: t.id, StartWall: t.startTime, KeepContainers: a.sub.KeepContainers && t.id.Attempt > 1, Epoch: e.set.Epoch}
@@ -105,7 +105,7 @@ func (e *Engine) masterGranted(t *attempt, c *container) {
 func (e *Engine) attemptStored(t *attempt, err error) {
 	if err != nil {
 		if !t.ending() {
-			t.counts = true // or it would be tried for ever
+			t.counts = true // or there would be new attempts for ever
 			e.endAttempt(t, yarn.AttemptFailed, yarn.FinalFailed, fmt.Sprintf("Cannot store %s: %v", t.id, err))
 		}
 		return
@@ -167,25 +167,26 @@ func (e *Engine) masterSilent(t *attempt) {
 	}
 }
 
-// lostMaster is a master whose process is gone, and what that means has yet to
-// be carried out.
+// lostMaster is a master whose container has ended, and whose attempt does not
+// reflect that yet.
 type lostMaster struct {
 	attempt     *attempt
 	exit        int32
 	diagnostics string
 }
 
-// jointEnd is attempts whose masters have ended at once. All of them leave their
-// queues, which may let others in, before the first application tries again.
+// jointEnd is a group of attempts whose masters ended by the same command. All of
+// them leave their queues, which may activate other applications, before the first
+// of these applications starts another attempt.
 type jointEnd struct {
-	left int        // have yet to leave
-	gone []*attempt // have left
+	left int        // attempts that have not left their queues yet
+	gone []*attempt // those that have
 }
 
-// endMasters carries out what the ends of masters mean.
+// endMasters ends the attempts whose masters have ended.
 //
-// compat: the heartbeat that brings the news offers its node's room first; the
-// rest of the attempt leaves its queue only then.
+// compat: the heartbeat that reports the end of a master first offers its node;
+// the attempt leaves its queue only then.
 func (e *Engine) endMasters() {
 	if len(e.lostMasters) == 0 {
 		return
@@ -202,13 +203,14 @@ func (e *Engine) endMasters() {
 	e.lostMasters = nil
 }
 
-// ownFault tells whether a master that ended so counts against the limit.
+// ownFault tells whether a failure with this exit status of the master counts
+// against the limit.
 func ownFault(exit int32) bool {
 	return exit != yarn.ExitPreempted && exit != yarn.ExitAborted && exit != yarn.ExitDisksFailed && exit != yarn.ExitKilledByRM
 }
 
-// masterEnded: the process of the master is gone. It tells whether the attempt's end
-// has yet to be stored for that.
+// masterEnded: the master's process is gone. failing tells that this is what ends
+// the attempt, and that the end is being stored.
 func (e *Engine) masterEnded(t *attempt, exit int32, diagnostics string) (failing bool) {
 	t.exitStatus = exit
 	switch {
@@ -227,12 +229,12 @@ func (e *Engine) masterEnded(t *attempt, exit int32, diagnostics string) (failin
 	return false
 }
 
-// ending tells that the attempt's end is decided, stored or not.
+// ending tells whether the attempt's end is decided, stored or not.
 func (t *attempt) ending() bool {
 	return t.state == yarn.AttemptFinalSaving || t.state == yarn.AttemptFinishing || t.state.Final()
 }
 
-// endAttempt has the end stored; what it means happens when it is.
+// endAttempt has the end stored; attemptEndStored carries it out.
 func (e *Engine) endAttempt(t *attempt, target yarn.AttemptState, final yarn.FinalStatus, diagnostics string) {
 	if t == nil || t.ending() {
 		return
@@ -247,7 +249,7 @@ func (e *Engine) endAttempt(t *attempt, target yarn.AttemptState, final yarn.Fin
 func (e *Engine) attemptEndStored(t *attempt) {
 	e.attemptTo(t, t.target)
 	if t.target == yarn.AttemptFinishing {
-		e.masterLeases.renew(&t.lease, e.now.Mono) // it has as long again to leave
+		e.masterLeases.renew(&t.lease, e.now.Mono) // the process has MasterExpiry to exit
 		return
 	}
 	e.attemptGone(t)
@@ -270,8 +272,8 @@ func (e *Engine) attemptGone(t *attempt) {
 	e.begin(func(budget int) (int, bool) { return e.dissolve(t, budget) })
 }
 
-// dissolve ends containers of an attempt that is gone, and with the last of them
-// the attempt.
+// dissolve ends a slice of the containers of an attempt that is gone. With the last
+// of them the attempt leaves its queue.
 func (e *Engine) dissolve(t *attempt, budget int) (used int, done bool) {
 	a := t.app
 	ended, more := e.sched.EndContainers(a.ref, e.keepsContainers(a, t), budget)
@@ -300,7 +302,7 @@ func (e *Engine) dissolve(t *attempt, budget int) (used int, done bool) {
 	return workOfMaster*len(over) + len(ended), true
 }
 
-// dissolved: the attempt has left its queue, and the application goes on.
+// dissolved: the attempt has left its queue. The application ends or starts another.
 func (e *Engine) dissolved(t *attempt) {
 	a := t.app
 	t.dissolving, t.with = false, nil
@@ -312,11 +314,12 @@ func (e *Engine) dissolved(t *attempt) {
 	}
 }
 
-// restoreUnfetched asks once more for what the attempt was granted and its master has
+// restoreUnfetched enters again the asks for containers that the attempt's master has
 // not fetched.
 //
-// compat: nobody is to be given it, but its user counts as one who asks when the queue
-// admits others after the attempt, and the masters of each have the less room for it.
+// compat: they are never served. But because of them the user still counts as one who
+// asks when the queue activates other applications after this attempt, so that each
+// user's masters get a smaller share.
 func (e *Engine) restoreUnfetched(a *application) {
 	for _, ref := range e.sched.Containers(a.ref, nil) {
 		if c := e.containerAt(ref); c == nil || c.state == yarn.ContainerAllocated {
@@ -325,8 +328,9 @@ func (e *Engine) restoreUnfetched(a *application) {
 	}
 }
 
-// handOver gives what a master may not have heard of to the next one, if that
-// takes over its containers. Otherwise nobody will ever ask for it.
+// handOver passes ends that a master has not acknowledged to the master of the next
+// attempt, if that keeps the containers. Otherwise nobody will acknowledge them, and
+// they count as acknowledged.
 func (e *Engine) handOver(from, to *attempt) {
 	unheard := append(from.told, from.finished...)
 	from.told, from.finished = nil, nil
@@ -337,7 +341,7 @@ func (e *Engine) handOver(from, to *attempt) {
 	to.finished = append(unheard, to.finished...)
 }
 
-// keepsContainers tells whether the containers live on for a next attempt.
+// keepsContainers tells whether the containers go on running for another attempt.
 func (e *Engine) keepsContainers(a *application, t *attempt) bool {
 	if !a.sub.KeepContainers || a.sub.Unmanaged || t.state != yarn.AttemptFailed || a.state == yarn.AppKilling {
 		return false

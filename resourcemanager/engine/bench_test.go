@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// plant is an engine in full work, without the checks of a rig.
+// plant is an engine for benchmarks, without the checks of a rig.
 type plant struct {
 	b     testing.TB
 	e     *Engine
@@ -73,7 +73,7 @@ func want(count int32) []yarn.Ask {
 	return []yarn.Ask{{Where: yarn.AnyHost, Capability: yarn.NewResource(1024, 1), Count: count, RelaxLocality: true, AllocationRequestID: -1}}
 }
 
-// place gets so many containers on one node and has them run.
+// place allocates that many containers on one node and has them run.
 func (p *plant) place(n yarn.NodeID, at yarn.AttemptID, count int) (running []ContainerStatus) {
 	p.poll(at, want(int32(count)))
 	for tries := 0; len(running) < count; tries++ {
@@ -121,8 +121,8 @@ func BenchmarkAllocate(b *testing.B) {
 	}
 }
 
-// BenchmarkContainer is the whole life of one container: asked for ten at a
-// time, placed, handed out, reported running and complete, and told of.
+// BenchmarkContainer is a container from its ask, ten at a time, to the report of its
+// end to its master.
 func BenchmarkContainer(b *testing.B) {
 	p, nodes, masters := newPlant(b, 100, 100)
 	const batch = 10
@@ -137,5 +137,24 @@ func BenchmarkContainer(b *testing.B) {
 		if told := len(p.poll(at, nil).Completed); told != batch {
 			b.Fatalf("%d of %d ends were told", told, batch)
 		}
+	}
+}
+
+// BenchmarkDrain is one list that has 5,000 nodes drain, and its taking back: all commands that this makes.
+func BenchmarkDrain(b *testing.B) {
+	p, nodes, _ := newPlant(b, 5000, 1)
+	excluded := map[yarn.NodeID]Exclusion{}
+	for _, id := range nodes {
+		excluded[id] = Exclusion{Timeout: 600}
+	}
+	settle := func(c Command) {
+		for p.do(c); p.e.Working(); {
+			p.do(Tick{})
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		settle(RefreshNodes{Ticket: 1, How: Graceful, Excluded: excluded})
+		settle(RefreshNodes{Ticket: 1})
 	}
 }

@@ -44,13 +44,13 @@ type (
 		Diagnostics string
 	}
 
-	// Move takes an application to another queue, to which who asks for it
-	// must have the right to submit.
+	// Move takes an application to another queue. User must have the right to
+	// submit to that queue.
 	Move struct {
 		Ticket         Ticket
 		Application    yarn.ApplicationID
 		Queue          string
-		User, RealUser string
+		User, RealUser string   // who asks
 		Groups         []string // of User
 	}
 
@@ -76,7 +76,7 @@ type (
 	}
 )
 
-// Masters' calls. The caller has proved by its token that it is the attempt.
+// Masters' calls. The edge has checked the token: the caller is that attempt.
 type (
 	// RegisterMaster is the first call of a master. Replied with RegisterReply.
 	RegisterMaster struct {
@@ -100,7 +100,7 @@ type (
 		BlacklistAdd    []string
 		BlacklistRemove []string
 		Updates         []yarn.ContainerUpdate
-		HasConstraints  bool // it brought scheduling requests, which need a handler
+		HasConstraints  bool // it has SchedulingRequests, which need a placement constraints handler
 	}
 
 	// FinishMaster is the last call of a master. Replied with FinishReply.
@@ -115,7 +115,7 @@ type (
 
 // Nodes' calls.
 type (
-	// RegisterNode brings a node, or brings it back. Replied with RegisterNodeReply.
+	// RegisterNode lets a node join, or join again. Replied with RegisterNodeReply.
 	RegisterNode struct {
 		Ticket       Ticket
 		Node         yarn.NodeID
@@ -124,8 +124,8 @@ type (
 		Total        yarn.Resource
 		Physical     yarn.Resource
 		Version      string
-		Label        string    // unless administrators gave it one; for replays
-		Labels       *[]string // as the node names them; nil: it does not
+		Label        string    // for replays: the node's label if administrators gave it none
+		Labels       *[]string // that the node gives itself; nil: it gives none
 		Health       Health
 		Containers   []RecoveredContainer
 		Applications []yarn.ApplicationID
@@ -134,7 +134,7 @@ type (
 		Untracked    bool   // neither list names it, and that is to count; see RefreshNodes
 	}
 
-	// Heartbeat is a node's sign of life. Replied with *HeartbeatReply.
+	// Heartbeat is a node's heartbeat. Replied with *HeartbeatReply.
 	Heartbeat struct {
 		Ticket        Ticket
 		Node          yarn.NodeID
@@ -142,26 +142,26 @@ type (
 		Containers    []ContainerStatus
 		KeepAlive     []yarn.ApplicationID
 		Logs          []LogReport
-		Labels        *[]string // as the node names them; nil: as before
+		Labels        *[]string // that the node gives itself; nil: as before
 		Health        Health
 		ContainersUse Utilization
 		NodeUse       Utilization
 		Opportunistic Opportunistic
 	}
 
-	// UnregisterNode is a node's good-bye.
+	// UnregisterNode is the call of a node that shuts down.
 	UnregisterNode struct {
 		Ticket Ticket
 		Node   yarn.NodeID
 	}
 )
 
-// The launcher's reports.
+// What package launch reports.
 type (
-	// Launched tells that the node accepted the master's container.
+	// Launched: the node accepted the master's container.
 	Launched struct{ Attempt yarn.AttemptID }
 
-	// LaunchFailed tells that it did not.
+	// LaunchFailed: the node did not, or could not be reached.
 	LaunchFailed struct {
 		Attempt yarn.AttemptID
 		Why     string
@@ -171,16 +171,17 @@ type (
 // Administrators' calls.
 type (
 	// RefreshQueues replaces the scheduler's configuration, wholly or not at all.
-	// Without a Config it is refused; the attempt itself must be told of, because
-	// queues of equal rank change places by it, as in Apache's scheduler.
+	// Without a Config it is refused. It must be posted all the same: as in
+	// Apache's scheduler, even a refresh that fails changes the order of queues of
+	// equal rank.
 	RefreshQueues struct {
 		Ticket   Ticket
 		Config   *config.Config
-		Prepared scheduler.Prepared // beside the loop, of Config or of none; nil: nothing was
+		Prepared scheduler.Prepared // made outside the loop from Config, which may be nil; nil: nothing was prepared
 		Problem  string             // why the new configuration cannot be read
 	}
 
-	// QueueBasis asks for what scheduler.Prepare needs, which is the reply.
+	// QueueBasis asks for what scheduler.Prepare needs. Replied with scheduler.Basis.
 	QueueBasis struct{ Ticket Ticket }
 
 	// RefreshNodes applies the include and exclude lists: nodes that they do not
@@ -189,7 +190,7 @@ type (
 		Ticket   Ticket
 		How      Decommission
 		User     string                    // who asks
-		Excluded map[yarn.NodeID]Exclusion // of the nodes known now; Forced needs none
+		Excluded map[yarn.NodeID]Exclusion // those of the known nodes that the lists do not admit; not used by Forced
 
 		// There is no include list, and who stands in neither list is untracked all the same: every node that Excluded leaves out.
 		Unnamed bool
@@ -226,8 +227,8 @@ type (
 		Total  yarn.Resource
 	}
 
-	// AddLabels makes labels known to the cluster. Like the two after it it is
-	// replied when the change is stored, and then it holds, wholly or not at all.
+	// AddLabels makes labels known to the cluster. This command and the next two
+	// are replied when the change is stored and in force, wholly or not at all.
 	AddLabels struct {
 		Ticket Ticket
 		Labels []scheduler.Label
@@ -247,17 +248,17 @@ type (
 		FailOnUnknown bool // refuse if there is no such node
 	}
 
-	// SetNodeLabel moves a node to a partition, whatever the labels are that
-	// administrators gave. It is for replays of recorded decisions.
+	// SetNodeLabel moves a node to a partition, whatever labels administrators
+	// gave it. It is for replays of recorded decisions.
 	SetNodeLabel struct {
 		Ticket Ticket
 		Node   yarn.NodeID
 		Label  string
 	}
 
-	// TendQueues is one run of the care for automatically created queues:
-	// deleting those that nobody uses, or sharing out the guarantees below
-	// managed parents.
+	// TendQueues is one run of a monitor of automatically created queues: it
+	// deletes those that nobody uses, or shares out the guarantees below managed
+	// parents.
 	TendQueues struct{ Deleting bool }
 )
 
@@ -267,8 +268,8 @@ type Decommission uint8
 // The ways of leaving.
 const (
 	AtOnce   Decommission = iota // what runs there is lost
-	Graceful                     // first nothing new comes, until nobody needs the node or its timeout ends
-	Forced                       // no list was read: what drains leaves at once
+	Graceful                     // the node gets nothing new, and leaves when nobody needs it or at its timeout
+	Forced                       // no list was read: every node that is decommissioning gracefully leaves at once
 )
 
 // Exclusion is what the lists say of a node that they do not admit.
@@ -276,26 +277,26 @@ type Exclusion struct {
 	Timeout   int32  // of a graceful decommission, seconds from its first request on; negative: none
 	Deadline  int64  // of a graceful decommission, milliseconds since 1970; it goes before Timeout, and 0 is none
 	Reason    string // of a graceful decommission: free text
-	Untracked bool   // it stands in neither list: removed from the cluster rather than excluded
+	Untracked bool   // it is in neither list: it becomes SHUTDOWN rather than DECOMMISSIONED
 }
 
-// Time, the store and recovery.
+// Commands of the ResourceManager itself.
 type (
-	// Tick lets everything happen that is due.
+	// Tick does everything that is due.
 	Tick struct{}
 
-	// Sweep is an opportunity that no heartbeat brought: the scheduler looks at
-	// a bounded number of nodes.
+	// Sweep schedules without a heartbeat: the scheduler looks at a bounded number
+	// of nodes.
 	Sweep struct{}
 
-	// Stored confirms the oldest unconfirmed Save.
+	// Stored is the outcome of the oldest unconfirmed Save.
 	Stored struct {
 		Seq uint64
-		Err error // the record can never be stored; nil when it is
+		Err error // why the record can never be stored; nil: it is stored
 	}
 
-	// Recover brings back what an earlier life stored. It comes before any other
-	// command, while every port is still closed.
+	// Recover brings back what was stored before the restart. It comes before any
+	// other command, while every port is still closed.
 	Recover struct {
 		Applications []RecoveredApplication
 		Drains       []state.NodeDeadline
@@ -321,7 +322,7 @@ type RecoveredApplication struct {
 	Attempts   []state.Attempt
 }
 
-// Submission is an application as handed in, checked for shape at the edge. The
+// Submission is an application as submitted; the edge has checked its form. The
 // launch context itself stays at the edge; the engine knows its size.
 type Submission struct {
 	ID                 yarn.ApplicationID
@@ -347,11 +348,11 @@ type Submission struct {
 	ContextBytes       int // size of the stored context
 }
 
-// Health is what a node says of itself.
+// Health is what a node reports about itself.
 type Health struct {
 	Healthy bool
 	Report  string
-	At      int64
+	At      int64 // of the report, wall clock
 }
 
 // Utilization is measured use: memory in MiB, cpu in cores.

@@ -8,8 +8,8 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// container is a granted container's life. What it is and where stands in the
-// scheduler's books; here is how far it has come.
+// container is the state of a granted container. Its size, priority and place are
+// in the scheduler's books.
 type container struct {
 	ref     scheduler.ContainerRef
 	id      yarn.ContainerID
@@ -17,21 +17,21 @@ type container struct {
 	app     *application
 	attempt *attempt
 	node    *node
-	lease   lease // between being handed out and running
-	created int64
-	grant   int32 // its place among those that the master has not fetched
+	lease   lease // held from ACQUIRED until RUNNING
+	created int64 // wall clock
+	grant   int32 // its index in the attempt's grants
 
-	launched bool            // its node reported it; so it does the end, too
-	released bool            // its master gave it back, and a later slice ends it
-	reported bool            // its node has reported its end, and a later slice follows it
-	seen     *view.Container // nil when it must be made anew
+	launched bool            // its node has reported it, and so will report its end
+	released bool            // its master released it, and a later slice ends it
+	reported bool            // its node has reported its end, and a later slice carries that out
+	seen     *view.Container // its view; nil when it must be made anew
 }
 
 // born enters a container that the scheduler has just placed.
 func (e *Engine) born(ref scheduler.ContainerRef) {
 	book := e.sched.Container(ref)
 	if !book.Update.IsZero() {
-		return // a part of a container that grows: the scheduler's own affair until it has grown
+		return // the increase of a container: the scheduler's alone until it is part of that container
 	}
 	a := e.byRef[book.App]
 	c := &container{ref: ref, id: book.ID, state: yarn.ContainerAllocated, app: a,
@@ -54,7 +54,7 @@ func (e *Engine) born(ref scheduler.ContainerRef) {
 	}
 }
 
-// acquire hands the container out: from now on its node may hear of it.
+// acquire marks the container as fetched: from now on its master may have its node start it.
 func (e *Engine) acquire(c *container) {
 	if c.state != yarn.ContainerAllocated {
 		return
@@ -81,52 +81,52 @@ func (e *Engine) running(c *container) {
 	e.sched.Launched(c.ref)
 }
 
-// grantUnclaimed: the container was handed out and never started.
+// grantUnclaimed: the container was fetched, and its node has not reported it in time.
 func (e *Engine) grantUnclaimed(c *container) {
 	if c.state == yarn.ContainerAcquired {
 		e.end(c, scheduler.Expired, yarn.ExitAborted, "Container expired since it was unused")
 	}
 }
 
-// end takes the container out of the books. Its node's room stays taken until
-// the node reports the end, if the node ever reported the beginning.
+// end ends the container in the scheduler's books. If its node has reported that it
+// runs, its resources stay in use there until the node reports its end.
 func (e *Engine) end(c *container, cause scheduler.Cause, exit int32, diagnostics string) {
 	e.restoreAsk(c)
 	e.endForGood(c, cause, exit, diagnostics)
 }
 
-// endForGood is end for a container that nobody is to have in its stead.
+// endForGood is end for a container that is not to be granted anew.
 func (e *Engine) endForGood(c *container, cause scheduler.Cause, exit int32, diagnostics string) {
 	book := *e.sched.Container(c.ref)
 	vacated := e.sched.Finish(c.ref, cause)
 	e.followEnd(scheduler.Ended{Ref: c.ref, Container: book, Cause: cause, Vacated: vacated}, exit, diagnostics)
 }
 
-// restoreAsk asks once more for a container that ends before its master has
-// heard of it: the master will not know that anything is missing.
+// restoreAsk enters the ask again for a container that ends before its master has
+// fetched it: the master does not know that it has to ask again.
 func (e *Engine) restoreAsk(c *container) {
 	if c.state == yarn.ContainerAllocated {
 		e.sched.RestoreAsk(c.ref)
 	}
 }
 
-// restoreIncrease does the same for what was placed to enlarge a container and is not
-// part of it yet.
+// restoreIncrease does the same for the increase of a container that was placed and is
+// not part of that container yet.
 func (e *Engine) restoreIncrease(ref scheduler.ContainerRef) {
 	if e.sched.Container(ref).Live {
 		e.sched.RestoreAsk(ref)
 	}
 }
 
-// endStates tells how a container's end is called.
+// endStates has the final state by cause; KILLED for any other.
 var endStates = map[scheduler.Cause]yarn.ContainerState{
 	scheduler.Completed:    yarn.ContainerCompleted,
 	scheduler.ReleasedByAM: yarn.ContainerReleased,
 	scheduler.Expired:      yarn.ContainerExpired,
 }
 
-// followEnd does the rest once the scheduler has ended a container: its node,
-// its master and its application hear of it.
+// followEnd does the rest once the scheduler has ended a container: it informs the
+// node and the master and charges the application.
 func (e *Engine) followEnd(ended scheduler.Ended, exit int32, diagnostics string) {
 	c := e.lookup(ended)
 	if c == nil && !ended.Container.Update.IsZero() && !ended.Container.Reserved {
@@ -155,16 +155,17 @@ func (e *Engine) followEnd(ended scheduler.Ended, exit int32, diagnostics string
 	e.touchApp(c.app)
 	e.touchNode(c.node)
 	if before == yarn.ContainerAllocated && ended.Cause == scheduler.ReleasedByAM {
-		c.app.current().ungrant(c) // nobody has ever heard of it
+		c.app.current().ungrant(c) // its master does not know it
 		return
 	}
 	e.tell(c, CompletedContainer{ID: c.id, ExitStatus: exit, Diagnostics: clip(diagnostics, MaxDiagnostics),
 		Resource: book.Resource, Execution: book.Execution})
 }
 
-// partEnded tells the master of the end of a part of a container that grows.
+// partEnded reports to the master the end of an increase that was not part of its
+// container yet.
 //
-// compat: the part has an id of its own, which the master has never seen.
+// compat: the increase has a container id of its own, which the master does not know.
 func (e *Engine) partEnded(ended scheduler.Ended, exit int32, diagnostics string) {
 	book := &ended.Container
 	t := e.byRef[book.App].current()
@@ -177,7 +178,7 @@ func (e *Engine) partEnded(ended scheduler.Ended, exit int32, diagnostics string
 	e.unheard[book.ID] = true
 }
 
-// lookup is the container that a scheduler's record speaks of; a reservation has none.
+// lookup is the container that the scheduler has ended, or nil: a reservation has none.
 func (e *Engine) lookup(ended scheduler.Ended) *container {
 	if ended.Container.Reserved {
 		return nil
@@ -189,8 +190,8 @@ func (e *Engine) lookup(ended scheduler.Ended) *container {
 	return c
 }
 
-// containerAt is the container with that index, or nil: reservations, and parts
-// of containers that grow, are the scheduler's alone.
+// containerAt is the container with that index, or nil: reservations and increases
+// that were placed are the scheduler's alone.
 func (e *Engine) containerAt(ref scheduler.ContainerRef) *container {
 	if int(ref) >= len(e.containers) {
 		return nil
@@ -208,7 +209,7 @@ func (e *Engine) forget(c *container) {
 	}
 }
 
-// account adds what the container has used.
+// account charges the application for what the container has used.
 func (e *Engine) account(c *container, book *scheduler.Container, cause scheduler.Cause) {
 	for i, amount := range book.Resource {
 		used := amount * (e.now.Wall - c.created) / 1000
@@ -219,7 +220,7 @@ func (e *Engine) account(c *container, book *scheduler.Container, cause schedule
 	}
 }
 
-// tell sends the end to the master, unless it is the master's own.
+// tell reports the end to the master, unless it is the end of the master itself.
 func (e *Engine) tell(c *container, end CompletedContainer) {
 	t := c.app.current()
 	if c.attempt.masterID == c.id {
@@ -234,8 +235,8 @@ func (e *Engine) tell(c *container, end CompletedContainer) {
 	e.unheard[c.id] = true
 }
 
-// ungrant forgets a container that its master has not fetched. Its place stays
-// empty; when half of them are, the others close up.
+// ungrant forgets a container that its master has not fetched. Its entry becomes nil;
+// once more than half are nil the list is compacted.
 func (t *attempt) ungrant(c *container) {
 	i := int(c.grant)
 	if i >= len(t.grants) || t.grants[i] != c {
@@ -252,7 +253,7 @@ func (t *attempt) ungrant(c *container) {
 	}
 }
 
-// acknowledge lets the nodes forget containers whose master knows their end.
+// acknowledge lets the nodes forget containers of whose end the master knows.
 func (e *Engine) acknowledge(ends []finishedContainer) {
 	for _, f := range ends {
 		delete(e.unheard, f.ID)

@@ -5,7 +5,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// kindOfAsk is what an ask and the containers that it is served by have in common.
+// kindOfAsk is what an ask and the containers granted for it have in common.
 type kindOfAsk struct {
 	requestID int64
 	priority  int32
@@ -13,13 +13,14 @@ type kindOfAsk struct {
 	size      yarn.Resource
 }
 
-// correct makes asks smaller by what was granted for the like of them and is not
-// fetched: their master did not know of it when it counted what it lacks. What
-// is more than it asks for ends, and it hears of that by its next call.
+// correct subtracts from each ask the containers of its kind that were granted and
+// not fetched: the master did not know of them when it counted what it lacks. If
+// there are more of them than it asks for, the rest end, and the master learns of
+// that by its next call.
 //
-// compat: places do not matter. Each row of a place is made smaller by all
-// containers of the kind, and of several rows the last one that asks for less than
-// there is says how many of them end.
+// compat: places do not matter. All containers of the kind are subtracted from each
+// row, whatever place it names. Of several rows that ask for fewer, the last one
+// decides how many containers end.
 func (e *Engine) correct(t *attempt, asks []yarn.Ask) {
 	if !e.set.Correct || len(t.grants) == t.ungranted {
 		return
@@ -56,8 +57,8 @@ func (e *Engine) correct(t *attempt, asks []yarn.Ask) {
 	e.expire(t, useless)
 }
 
-// expire ends containers that their master has not fetched and never will; of very
-// many the later ones in slices.
+// expire ends containers that their master has not fetched and does not need; if they
+// are very many, in slices.
 func (e *Engine) expire(t *attempt, useless []*container) {
 	for _, c := range useless {
 		t.ungrant(c)

@@ -9,10 +9,10 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Digest is a number that stands for the state: two engines that have come to the
-// same state have the same one. It is for comparing a run with its repetition.
-// Like a publication of views it may leave notes in the engine, so it is a step of the
-// run and has to be repeated with it. It looks at everything there is.
+// Digest is a hash of the state: two engines in the same state have the same one. It
+// is for comparing a run with its repetition. Like a publication of views it may fill
+// caches of the engine, so the repetition must call it at the same points. Its cost
+// grows with everything that the engine holds.
 func (e *Engine) Digest() uint64 {
 	var d digest
 	d.ints(int64(e.nextApp), int64(len(e.order)), int64(len(e.ended)), int64(len(e.nodes)), int64(len(e.byID)),
@@ -35,7 +35,7 @@ func (e *Engine) Digest() uint64 {
 	return uint64(d)
 }
 
-// digest grows with everything that is written to it.
+// digest is the hash of everything written to it so far.
 type digest uint64
 
 func (d *digest) int(x uint64) {

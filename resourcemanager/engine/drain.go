@@ -132,7 +132,7 @@ func (e *Engine) forgetDrain(n *node) {
 	}
 }
 
-// recoverDrains keeps the drains that an earlier life began until their nodes are back, and orders until they are taken back.
+// recoverDrains keeps the drains that were begun before the restart until their nodes register, and orders until they are taken back.
 func (e *Engine) recoverDrains(c Recover) {
 	e.interrupted = make(map[yarn.NodeID]state.NodeDeadline, len(c.Drains))
 	for _, r := range c.Drains {

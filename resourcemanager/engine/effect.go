@@ -6,9 +6,9 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Effects are the consequences of one command, in the order in which they came
-// to be within each kind. The loop carries them out and resets the value for
-// the next command; whoever needs one longer copies it.
+// Effects are the consequences of one command, each kind in the order in which
+// they arose. The loop carries them out and resets the value for the next
+// command; whoever needs one longer copies it.
 type Effects struct {
 	Replies     []Reply
 	Saves       []Save
@@ -19,7 +19,7 @@ type Effects struct {
 	Containers  []ContainerEvent
 	Forgotten   []yarn.NodeID        // nodes whose masters need new node tokens
 	Summaries   []yarn.ApplicationID // applications that have ended, for the summary log
-	Discarded   []yarn.ApplicationID // applications that are remembered no longer
+	Discarded   []yarn.ApplicationID // applications that the engine has forgotten
 }
 
 // Reset empties the effects and keeps their memory.
@@ -62,7 +62,7 @@ type Stop struct {
 	Container yarn.ContainerID
 }
 
-// Login opens or closes the masters' port to an attempt.
+// Login says whether an attempt may call on the masters' port from now on.
 type Login struct {
 	Attempt yarn.AttemptID
 	Open    bool
@@ -78,7 +78,7 @@ type Transition struct {
 	Cause       string
 }
 
-// ContainerEvent is the birth or the end of a container.
+// ContainerEvent is the allocation or the end of a container.
 type ContainerEvent struct {
 	Container yarn.ContainerID
 	Node      yarn.NodeID
@@ -148,11 +148,11 @@ type RegisterReply struct {
 	Maximum            yarn.Resource
 	Queue              string
 	ViewACL, ModifyACL string
-	Previous           []Grant // containers of earlier attempts that live on
+	Previous           []Grant // containers of earlier attempts that go on
 }
 
-// AllocateReply answers Allocate. With Duplicate the last answer is to be sent
-// once more as it was.
+// AllocateReply answers Allocate. Duplicate: the edge sends its last answer again
+// as it was, and the other fields are empty.
 type AllocateReply struct {
 	Duplicate    bool
 	ResponseID   int32
@@ -160,19 +160,19 @@ type AllocateReply struct {
 	Completed    []CompletedContainer
 	Updated      []UpdatedContainer
 	UpdateErrors []UpdateError
-	Nodes        []*view.Node // whose usability has changed since the last answer
-	Previous     []Grant
+	Nodes        []*view.Node // that have become usable or unusable since the last answer
+	Previous     []Grant      // containers of earlier attempts
 	Headroom     yarn.Resource
 	ClusterNodes int32
 	Priority     int32
-	Pending      int32 // containers asked for and not granted, by all applications
-	ActiveCores  int32 // vcores that all containers have and may still get
+	Pending      int32 // containers that all applications ask for in the default partition
+	ActiveCores  int32 // vcores in use and free in the default partition
 }
 
 // FinishReply answers FinishMaster: whether the application's end is stored.
 type FinishReply struct{ Unregistered bool }
 
-// NodeAction is what a node shall do.
+// NodeAction is what a node must do.
 type NodeAction uint8
 
 // The actions of NodeActionProto.
@@ -186,11 +186,11 @@ const (
 type RegisterNodeReply struct {
 	Action         NodeAction
 	Diagnostics    string
-	LabelsAccepted bool // the node has the label that it has named
+	LabelsAccepted bool // the node has the labels that it gave itself
 }
 
-// HeartbeatReply answers Heartbeat. With Duplicate the last answer is to be sent
-// once more as it was.
+// HeartbeatReply answers Heartbeat. Duplicate: the edge sends its last answer
+// again as it was, and the other fields are empty.
 type HeartbeatReply struct {
 	Duplicate           bool
 	Action              NodeAction
@@ -202,5 +202,5 @@ type HeartbeatReply struct {
 	Signals             []SignalContainer
 	Updates             []Grant
 	Total               *yarn.Resource // set when an administrator changed it
-	LabelsAccepted      bool           // the node has the label that it has named; if it named one and not, Diagnostics say why
+	LabelsAccepted      bool           // the node has the labels that it gave itself; if they were refused, Diagnostics says why
 }

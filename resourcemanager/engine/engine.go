@@ -9,28 +9,28 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Settings are what the lives depend on beside the scheduler's configuration.
+// Settings are what the engine depends on besides the scheduler's configuration.
 // Intervals are milliseconds; 0 means never.
 type Settings struct {
 	ClusterTimestamp  int64 // start of this ResourceManager, in every new application's id
 	Epoch             int64 // how often it was restarted with its state
 	NodeExpiry        int64
 	MasterExpiry      int64
-	AllocationExpiry  int64 // a container handed out must run within this time
-	MaxAttempts       int32 // when a submission does not say
-	GlobalMaxAttempts int32 // whatever a submission says
+	AllocationExpiry  int64 // a container that a master has fetched must run within this time
+	MaxAttempts       int32 // of an application whose submission names no number
+	GlobalMaxAttempts int32 // that a submission cannot exceed
 	MaxCompleted      int   // ended applications that are remembered
-	Sweeps            bool  // opportunities after events, not at heartbeats alone
-	Correct           bool  // an ask counts what was granted for it and not fetched
+	Sweeps            bool  // schedule after events, too, not at heartbeats alone
+	Correct           bool  // containers that a master has not fetched yet are subtracted from its asks
 	LogAggregation    bool
 	LogPatience       int64         // how long nodes may take to collect logs after an application's end
-	Labels            bool          // nodes have labels, which administrators give them
-	LabelsByNodes     bool          // unless nodes name their own
+	Labels            bool          // nodes have labels
+	LabelsByNodes     bool          // each node gives itself its labels; otherwise administrators do
 	Dominant          bool          // all resources count in limits, not memory alone
 	Pages             string        // http://host:port of the ResourceManager's pages; empty while it is not known
-	NodeMinimum       yarn.Resource // a smaller node is turned away
+	NodeMinimum       yarn.Resource // a smaller node may not register
 	ResourceTypes     yarn.ResourceTypes
-	Slice             int // of work; 0 is MaxSlice
+	Slice             int // work of one slice; 0 is MaxSlice
 
 	UntrackedTimeout int64            // how long a node that has left is kept if no list names it
 	RemovedStates    []yarn.NodeState // in which such a node is then removed; empty: in any
@@ -39,24 +39,23 @@ type Settings struct {
 // Bounds of what is kept. Beyond them the oldest is forgotten or text is cut.
 const (
 	MaxDiagnostics   = 64 << 10 // bytes of diagnostics of an application or attempt
-	cutDiagnostics   = 1 << 10  // what is left of them when a store finds them too long
+	cutDiagnostics   = 1 << 10  // what is left of them when the store refuses a record with longer ones
 	MaxNodes         = 200_000  // known nodes, those that have left included
 	MaxInactiveNodes = 10_000
 	MaxNodeLog       = 1 << 16 // changes of nodes that masters may still have to learn
 	SweepNodes       = 64      // nodes that one sweep looks at
 	SweepDecisions   = 2000    // containers that one sweep places
 	MaxTold          = 5000    // containers granted, and containers ended, that one answer tells a master of
-	MaxAsksWaiting   = 200_000 // asks of one master that are taken and not entered yet
-	MaxReleased      = 10_000  // containers that one master gave back before their nodes came
-	MaxLabels        = 1024    // labels that one life of the ResourceManager meets, those that are gone included
-	MaxHostName      = 255     // bytes of a host that is given a label
+	MaxAsksWaiting   = 200_000 // asks that one master has sent and that the scheduler does not have yet
+	MaxReleased      = 10_000  // containers that one master released after a restart, before their nodes registered
+	MaxLabels        = 1024    // labels known since the start of the ResourceManager, removed ones included
+	MaxHostName      = 255     // bytes of the name of a host that is given a label
 	MaxLabelChanges  = 1024    // changes of labels that wait for the one before them to be stored
-	MaxLabelledOnce  = 10_000  // hosts and nodes that one call gives labels, and labels that one adds or removes
+	MaxLabelledOnce  = 10_000  // hosts and nodes that one call labels, and labels that one call adds or removes
 	MaxLabelledNodes = 200_000 // hosts and nodes with a label of their own
 )
 
-// Engine is the model of the whole ResourceManager. It is a value of one
-// goroutine.
+// Engine is the model of the whole ResourceManager. Only one goroutine may use it.
 type Engine struct {
 	set   Settings
 	sched *scheduler.Scheduler
@@ -75,18 +74,18 @@ type Engine struct {
 	inactive   []yarn.NodeID // nodes that left, oldest first
 	containers []*container  // by the scheduler's index
 	byID       map[yarn.ContainerID]*container
-	unheard    map[yarn.ContainerID]bool // ended; their masters have yet to confirm that they know
+	unheard    map[yarn.ContainerID]bool // ended; their masters have not confirmed yet that they know
 
-	nodeLeases   leases // nodes by their last sign of life
-	masterLeases leases // masters by their last sign of life
-	grantLeases  leases // containers handed out and not yet running
+	nodeLeases   leases // nodes by their last heartbeat
+	masterLeases leases // masters by their last heartbeat
+	grantLeases  leases // containers that masters have fetched and that do not run yet
 	lifetimes    deadlines
 	drainEnds    drainEnds
-	interrupted  map[yarn.NodeID]state.NodeDeadline // drains that an earlier life began, of nodes that are not back yet
+	interrupted  map[yarn.NodeID]state.NodeDeadline // drains begun before the restart, of nodes that have not registered yet
 	drainOrders  map[yarn.NodeID]state.NodeDeadline // by the node, or with port 0 by the host
-	nodeLog      []*node                            // changes of usability, oldest first
-	nodeLogStart int                                // position of its first entry, counted from the start of time
-	tellings     uint64                             // answers that spoke of nodes
+	nodeLog      []*node                            // nodes that became usable or unusable, oldest first
+	nodeLogStart int                                // how many entries were dropped before its first one
+	tellings     uint64                             // answers to masters that named nodes
 	nodesDrawn   uint64                             // views of nodes that were made
 	saves        saveQueue
 	jobs         []job
@@ -201,11 +200,11 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 	e.endMasters()
 }
 
-// SweepDue tells that an opportunity may bring something: a Sweep should be
-// applied once nothing more urgent waits.
+// SweepDue tells that a Sweep may place something: it should be applied once no
+// other command waits.
 func (e *Engine) SweepDue() bool { return e.set.Sweeps && e.sweepDue }
 
-// sweep offers room that no heartbeat speaks for.
+// sweep offers nodes to the scheduler without waiting for their heartbeats.
 func (e *Engine) sweep() {
 	if !e.SweepDue() {
 		return
@@ -216,14 +215,14 @@ func (e *Engine) sweep() {
 	e.take(e.decisions)
 }
 
-// offer gives one node's room away.
+// offer offers one node to the scheduler.
 func (e *Engine) offer(n *node) {
 	e.decisions = e.sched.Offer(n.ref, e.now, e.decisions[:0])
 	e.take(e.decisions)
 }
 
-// take follows the scheduler's decisions. Reservations need no following: they
-// are the scheduler's own affair until they turn into containers.
+// take enters the containers that the scheduler has allocated. Reservations are
+// the scheduler's alone until they become containers.
 func (e *Engine) take(decisions []scheduler.Decision) {
 	for _, d := range decisions {
 		switch d.Kind {

@@ -16,7 +16,7 @@ type Kind uint8
 
 // The kinds of refusals.
 const (
-	Failed Kind = iota // the call makes no sense now: YarnException
+	Failed Kind = iota // any other reason: YarnException
 	UnknownApplication
 	UnknownAttempt
 	UnknownContainer

@@ -14,33 +14,33 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// labels are the labels of the cluster, and what administrators gave to hosts
-// and nodes. A node that was given nothing has its host's label. One change is
-// under way at a time; what follows waits and is judged when that one is stored.
+// labels are the labels of the cluster, and those of hosts and nodes. A node that was
+// given none has its host's. One change is under way at a time; others wait, and are
+// checked when it is done.
 type labels struct {
-	byNodes bool                          // nodes name their own
+	byNodes bool                          // each node gives itself its label; administrators give none
 	known   []scheduler.Label             // by name
-	given   map[yarn.NodeID]string        // port 0: to the host; "" of a node: it does not have its host's
+	given   map[yarn.NodeID]string        // port 0 is the host; "" for a node: no label, whatever its host has
 	ofHost  map[string]map[int32]struct{} // ports in given, by host
-	met     map[string]bool               // every name that the scheduler knows by now
+	met     map[string]bool               // every name that the scheduler has been told, removed ones included
 	changed *labelChange                  // under way, or nil
-	waiting []Command
-	seen    *view.Labels // as of the last change; nil when it must be made anew
+	waiting []Command                     // changes that wait for it
+	seen    *view.Labels                  // as of the last change; nil when it must be made anew
 }
 
-// labelChange is a change that was found to be right.
+// labelChange is a change that has been checked.
 type labelChange struct {
 	ticket Ticket
-	known  []scheduler.Label   // as they are to be
-	nodes  []view.LabelledNode // likewise, by id; not where nodes name their own
-	given  []labelling         // each node once
+	known  []scheduler.Label   // after the change
+	nodes  []view.LabelledNode // likewise, by id; empty with byNodes
+	given  []labelling         // what changes, each host or node once
 }
 
-// labelling is what a host or a node is given.
+// labelling is the label that a host or a node is given.
 type labelling struct {
 	node    yarn.NodeID
 	label   string
-	nothing bool // what it was given is forgotten
+	nothing bool // it is removed from given
 }
 
 // of is the label of a node that registers.
@@ -55,7 +55,7 @@ func (l *labels) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(l.known, name, func(x scheduler.Label, name string) int { return cmp.Compare(x.Name, name) })
 }
 
-// ports are those of the host's nodes that were given something themselves.
+// ports are the ports of those of the host's nodes that have an entry in given.
 func (l *labels) ports(host string) []int32 {
 	var out []int32
 	for port := range l.ofHost[host] { //tidy:unordered sorted below
@@ -107,7 +107,8 @@ func (l *labels) picture(nodes []view.LabelledNode) *view.Labels {
 	return out
 }
 
-// changeLabels is a change of labels; see the commands.
+// changeLabels checks a change of labels and has it stored, or lets it wait for the
+// one under way.
 func (e *Engine) changeLabels(c Command) {
 	l := &e.labels
 	if l.changed != nil {
@@ -129,7 +130,7 @@ func (e *Engine) changeLabels(c Command) {
 		return had != x.nothing && label == x.label || !had && x.nothing
 	})
 	if len(change.given) == 0 && slices.Equal(change.known, l.known) {
-		e.reply(change.ticket, nil) // nothing changes, and what is so is stored
+		e.reply(change.ticket, nil) // nothing changes, and the present state is stored
 		return
 	}
 	l.changed = change
@@ -149,7 +150,7 @@ func labelTicket(c Command) Ticket {
 	return 0
 }
 
-// NotCentralized is the refusal of a label for a node that names its own.
+// NotCentralized is the refusal of an administrator's label for a node where nodes give themselves their labels.
 const NotCentralized = "Error when invoke method=replaceLabelsOnNode because centralized node label configuration is not enabled."
 
 // planLabels checks a change and works out what it brings.
@@ -177,8 +178,7 @@ func (e *Engine) planLabels(c Command) (*labelChange, *Error) {
 	panic(fmt.Sprintf("engine: %T changes no labels", c))
 }
 
-// planAdd checks labels that are to be known. Of one that is named twice the
-// first counts.
+// planAdd checks labels that are to be added. If a name occurs twice the first counts.
 func (e *Engine) planAdd(c AddLabels) (*labelChange, *Error) {
 	if len(c.Labels) > MaxLabelledOnce {
 		return nil, refuse(Failed, "Cannot add %d labels at once, the most is %d: add them in several calls", len(c.Labels), MaxLabelledOnce)
@@ -216,7 +216,7 @@ func (e *Engine) planAdd(c AddLabels) (*labelChange, *Error) {
 	return change, nil
 }
 
-// planRemove checks labels that are to go: no queue may name them.
+// planRemove checks labels that are to be removed: no queue may name them.
 func (e *Engine) planRemove(c RemoveLabels) (*labelChange, *Error) {
 	if len(c.Names) > MaxLabelledOnce {
 		return nil, refuse(Failed, "Cannot remove %d labels at once, the most is %d: remove them in several calls", len(c.Names), MaxLabelledOnce)
@@ -251,7 +251,7 @@ func (e *Engine) planRemove(c RemoveLabels) (*labelChange, *Error) {
 	return change, nil
 }
 
-// usedLabels are the labels that queues name, with the first queue that does.
+// usedLabels are the labels that queues name, each with the first such queue.
 func (e *Engine) usedLabels() map[string]string {
 	out := map[string]string{}
 	for _, q := range e.sched.Queues().Queues {
@@ -289,7 +289,7 @@ func (e *Engine) planReplace(c ReplaceLabels) (*labelChange, *Error) {
 			return nil, refuse(Failed, "Not all labels being replaced contained by known label collections, please check, new labels=[%s]", clip(name, yarn.MaxLabelName))
 		}
 	}
-	// What is said of a node counts over what is said of its host.
+	// Hosts first: a label for a node takes precedence over one for its host.
 	slices.SortStableFunc(nodes, func(a, b view.NodeLabels) int { return cmp.Compare(min(a.Node.Port, 1), min(b.Node.Port, 1)) })
 	change := &labelChange{known: e.labels.known}
 	e.giveLabels(change, nodes, true)
@@ -308,7 +308,7 @@ func (e *Engine) planReplace(c ReplaceLabels) (*labelChange, *Error) {
 // maxUnknown bounds how many unknown nodes a refusal names.
 const maxUnknown = 100
 
-// unknownNodes are those that are not, and have not been, here.
+// unknownNodes are those that the ResourceManager does not know, not even as inactive.
 func (e *Engine) unknownNodes(nodes []view.NodeLabels) (out []string) {
 	hosts := map[string]bool{}
 	for id := range e.nodes { //tidy:unordered only collected into a set
@@ -325,9 +325,10 @@ func (e *Engine) unknownNodes(nodes []view.NodeLabels) (out []string) {
 	return out
 }
 
-// giveLabels works out what is kept when nodes are given labels. compat: what
-// somebody gives a host also replaces what was given to its nodes, unless the
-// host has it already.
+// giveLabels fills in change.given for nodes that are given labels.
+//
+// compat: with below, a label for a host also replaces what was given to its nodes,
+// unless the host has that label already.
 func (e *Engine) giveLabels(change *labelChange, nodes []view.NodeLabels, below bool) {
 	at := map[yarn.NodeID]int{}
 	give := func(id yarn.NodeID, label string) {
@@ -362,8 +363,8 @@ func (e *Engine) giveLabels(change *labelChange, nodes []view.NodeLabels, below 
 	}
 }
 
-// record is everything that is to be kept once the change holds. Nodes that
-// name their own label will name it again.
+// record is everything that has to be stored for the change. Labels that nodes give
+// themselves are not part of it: nodes send them again.
 func (l *labels) record(change *labelChange) state.Labels {
 	out := state.Labels{Known: make([]state.NodeLabel, 0, len(change.known))}
 	for _, x := range change.known {
@@ -379,8 +380,8 @@ func (l *labels) record(change *labelChange) state.Labels {
 	return out
 }
 
-// prepare works out what hosts and nodes are given once the change holds: few
-// changes are merged into what may be very much.
+// prepare fills in change.nodes: it merges the change, which is usually small, into
+// the sorted list of all hosts and nodes with labels, which may be very long.
 func (l *labels) prepare(change *labelChange) {
 	if l.byNodes {
 		return
@@ -402,8 +403,8 @@ func (l *labels) prepare(change *labelChange) {
 	change.nodes = append(change.nodes, now...)
 }
 
-// labelsStored carries a change out once its record is stored, or refuses it if
-// that can never be.
+// labelsStored carries a change out once its record is stored, or refuses it if the
+// record can never be stored.
 func (e *Engine) labelsStored(err error) {
 	change := e.labels.changed
 	e.labels.changed = nil
@@ -433,7 +434,7 @@ func (e *Engine) labelsStored(err error) {
 	})
 }
 
-// nextLabels goes on with a change that has waited.
+// nextLabels goes on with the changes that wait.
 func (e *Engine) nextLabels() {
 	for e.labels.changed == nil && len(e.labels.waiting) > 0 {
 		next := e.labels.waiting[0]
@@ -442,7 +443,7 @@ func (e *Engine) nextLabels() {
 	}
 }
 
-// applyLabels makes a change true, and gives the nodes that have to move by it.
+// applyLabels puts a change into force, and returns the nodes that it moves to another partition.
 func (e *Engine) applyLabels(change *labelChange) []*node {
 	l := &e.labels
 	l.seen = nil
@@ -460,7 +461,7 @@ func (e *Engine) applyLabels(change *labelChange) []*node {
 		l.seen = l.picture(change.nodes)
 	}
 	e.meetLabels()
-	if l.byNodes { // a node may have named a label while its removal was being stored
+	if l.byNodes { // a node may have given itself a label while its removal was being stored
 		for id, label := range l.given { //tidy:unordered each on its own
 			if _, ok := l.find(label); !ok {
 				l.put(labelling{node: id, nothing: true})
@@ -478,7 +479,7 @@ func (e *Engine) applyLabels(change *labelChange) []*node {
 	return moved
 }
 
-// meetLabels tells the scheduler which labels are known.
+// meetLabels passes the known labels to the scheduler.
 func (e *Engine) meetLabels() {
 	if e.labels.met == nil {
 		e.labels.met = map[string]bool{}
@@ -491,8 +492,8 @@ func (e *Engine) meetLabels() {
 	e.sweepDue = true
 }
 
-// nameLabels takes a node's word for its labels, where nodes name their own; nil
-// says nothing. problem tells why it was not accepted.
+// nameLabels takes over the labels that a node gives itself, if the configuration has
+// nodes do so; nil changes nothing. problem is why they were refused.
 func (e *Engine) nameLabels(id yarn.NodeID, said *[]string) (accepted bool, problem string) {
 	if said == nil || !e.set.Labels || !e.set.LabelsByNodes {
 		return false, ""
@@ -530,8 +531,8 @@ func (e *Engine) relabel(n *node, label string) {
 	e.sweepDue = true
 }
 
-// recoverLabels brings labels back as an earlier life stored them. What a node
-// was given that is not known is left out.
+// recoverLabels brings labels back as they were stored before the restart. A node's
+// label that is not known is left out.
 func (e *Engine) recoverLabels(c Recover) {
 	if !e.set.Labels {
 		return

@@ -2,10 +2,9 @@ package engine
 
 import "container/heap"
 
-// lease is a place in a list that is ordered by time: of a sign of life, or of
-// when something was handed out. All leases of a list last equally long, so
-// that the first one is always the next to run out, and renewing one means
-// going to the end of the list.
+// lease is an entry of a list that is ordered by time: of a heartbeat, or of when a
+// container was fetched. All leases of a list last equally long, so the first one is
+// always the next to expire, and renewing one moves it to the end of the list.
 type lease struct {
 	since      int64 // monotonic milliseconds
 	prev, next *lease
@@ -47,7 +46,7 @@ func (l *leases) drop(x *lease) {
 	x.prev, x.next, x.held = nil, nil, false
 }
 
-// expired is the first lease if it has lasted for the term.
+// expired is the first lease if it has lasted for the term, else nil. A term of 0 never ends.
 func (l *leases) expired(now, term int64) *lease {
 	if term > 0 && l.first != nil && now-l.first.since >= term {
 		return l.first
@@ -55,7 +54,7 @@ func (l *leases) expired(now, term int64) *lease {
 	return nil
 }
 
-// due is when the first lease runs out, or ok false when none does.
+// due is when the first lease expires; ok is false when none does.
 func (l *leases) due(term int64) (at int64, ok bool) {
 	if term <= 0 || l.first == nil {
 		return 0, false
@@ -86,7 +85,7 @@ func (d *deadlines) Pop() any {
 	return last
 }
 
-// NextDue is the monotonic moment at which a Tick should be applied.
+// NextDue is the monotonic moment at which a Tick should be applied; ok is false when none is needed.
 func (e *Engine) NextDue() (at int64, ok bool) {
 	if e.Working() {
 		return e.now.Mono, true
@@ -111,7 +110,7 @@ func (e *Engine) NextDue() (at int64, ok bool) {
 		}
 	}
 	if len(e.lifetimes) > 0 {
-		// The wall clock may jump; the answer is as good as the last command's time.
+		// The wall clock may jump: this holds only if it has not jumped since the last command.
 		if t := e.now.Mono + e.lifetimes[0].at - e.now.Wall; !ok || t < at {
 			at, ok = t, true
 		}
@@ -119,9 +118,9 @@ func (e *Engine) NextDue() (at int64, ok bool) {
 	return at, ok
 }
 
-// tick lets a slice happen of what is due, and of work that was begun: half of it
-// each when there is both, for masters can see to it that there is always work.
-// What is left stays due.
+// tick does one slice of what is due and of the jobs that are not done, half of it each
+// if there are both: masters can keep jobs coming, and what is due must not wait for
+// that. The rest stays due.
 func (e *Engine) tick() {
 	left, now := e.slice(), e.now.Mono
 	if e.Working() {

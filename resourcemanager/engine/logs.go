@@ -5,14 +5,14 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// LogReport is what a node tells of the logs of one application.
+// LogReport is a node's report on the aggregation of one application's logs.
 type LogReport struct {
 	Application yarn.ApplicationID
 	Status      view.LogStatus
 }
 
-// logs is how far the nodes are that ran something of an application. Once all
-// have succeeded only the outcome is kept.
+// logs is how far the aggregation of an application's logs is, on each node that ran
+// something of it. Once all nodes have succeeded only that is kept.
 type logs struct {
 	byNode map[yarn.NodeID]view.LogStatus
 	all    bool // all have succeeded
@@ -31,9 +31,9 @@ func (e *Engine) expectLogs(a *application, n *node) {
 	}
 }
 
-// followLogs notes what a node has done about logs.
+// followLogs enters a node's reports on the aggregation of logs.
 //
-// compat: a node that has told of a failure and goes on does not lose it.
+// compat: RUNNING does not replace RUNNING_WITH_FAILURE.
 func (e *Engine) followLogs(n *node, reports []LogReport) {
 	for _, r := range reports {
 		a := e.apps[r.Application]
@@ -52,8 +52,8 @@ func (e *Engine) followLogs(n *node, reports []LogReport) {
 	}
 }
 
-// summary is the state of all logs together. Only an ended application's can
-// have been collected.
+// summary is the state of all nodes together. It is SUCCEEDED or FAILED only for an
+// application that has ended.
 func (l *logs) summary(ended bool) view.LogStatus {
 	if l.all {
 		return view.LogsSucceeded
@@ -80,7 +80,7 @@ func (l *logs) summary(ended bool) view.LogStatus {
 	return view.LogsRunning
 }
 
-// viewLogs shows how far the logs are.
+// viewLogs fills in the view's fields about log aggregation.
 func (e *Engine) viewLogs(a *application, v *view.Application) {
 	v.Logs = view.LogsDisabled
 	if e.set.LogAggregation {

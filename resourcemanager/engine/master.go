@@ -9,7 +9,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// nextResponse follows a response id; it wraps to 0 after 2^31-1.
+// nextResponse is the response id after id; 0 follows 2^31-1.
 func nextResponse(id int32) int32 { return (id + 1) & math.MaxInt32 }
 
 func (e *Engine) registerMaster(c RegisterMaster) {
@@ -28,7 +28,7 @@ func (e *Engine) registerMaster(c RegisterMaster) {
 	}
 }
 
-// welcome takes the master's address and tells it what it must know.
+// welcome enters the master as registered, and answers its registration.
 func (e *Engine) welcome(t *attempt, c RegisterMaster) {
 	t.registered, t.responseID = true, 0
 	t.finished, t.told = append(t.told, t.finished...), nil // the last answer may have been lost
@@ -44,8 +44,8 @@ func (e *Engine) welcome(t *attempt, c RegisterMaster) {
 		ViewACL: a.sub.ViewACL, ModifyACL: a.sub.ModifyACL, Previous: e.inherited(t)})
 }
 
-// inherited are the containers that earlier attempts left to this one, or that
-// a master that registers once more may have forgotten.
+// inherited are the containers that earlier attempts left running, or that a master
+// may have lost track of if it registers again.
 func (e *Engine) inherited(t *attempt) []Grant {
 	if !t.app.sub.KeepContainers {
 		return nil
@@ -59,8 +59,8 @@ func (e *Engine) inherited(t *attempt) []Grant {
 	return out
 }
 
-// allocate is the masters' heartbeat. Whatever is wrong with a part of it
-// refuses the whole, before anything has changed.
+// allocate is the masters' heartbeat. If one part of it is invalid, the whole is
+// refused, before anything has changed.
 func (e *Engine) allocate(c *Allocate) {
 	t := e.findAttempt(c.Attempt)
 	if t == nil || t.gone {
@@ -87,7 +87,7 @@ func (e *Engine) allocate(c *Allocate) {
 		return
 	}
 	reply := &AllocateReply{}
-	if t.ending() { // nothing is done for it, but what is wrong with its call is told
+	if t.ending() { // its call has no effect, but its errors are reported
 		reply.UpdateErrors = updateErrors(e.sched.CheckUpdates(t.app.ref, c.Updates))
 		e.tellEnds(t, reply)
 	} else {
@@ -124,7 +124,7 @@ func (e *Engine) checkAllocate(t *attempt, c *Allocate) *Error {
 	return nil
 }
 
-// progressed notes what the master says of itself.
+// progressed enters the master's progress and tracking URL.
 func (e *Engine) progressed(t *attempt, c *Allocate) {
 	p := c.Progress
 	switch {
@@ -161,7 +161,7 @@ func (e *Engine) applyAllocate(t *attempt, c *Allocate, reply *AllocateReply) {
 	}
 }
 
-// updateErrors are the refused changes as the master is told of them.
+// updateErrors are the refused updates in the form of the answer.
 func updateErrors(list []scheduler.UpdateError) []UpdateError {
 	var out []UpdateError
 	for _, x := range list {
@@ -170,8 +170,8 @@ func updateErrors(list []scheduler.UpdateError) []UpdateError {
 	return out
 }
 
-// ask enters what a master asks for; of very many rows the later ones in slices,
-// and what it asks for meanwhile after them.
+// ask passes a master's asks to the scheduler; if they are very many, in slices. Asks
+// of later calls wait until those before them have been passed on.
 func (e *Engine) ask(t *attempt, rows []yarn.Ask) {
 	waited := len(t.asks) > 0
 	if waited {
@@ -201,8 +201,8 @@ func (e *Engine) ask(t *attempt, rows []yarn.Ask) {
 	}
 }
 
-// releaseAll ends the containers that a master gives back; of very many the
-// later ones in slices.
+// releaseAll ends the containers that a master releases; if they are very many, in
+// slices.
 func (e *Engine) releaseAll(t *attempt, ids []yarn.ContainerID) {
 	now := min(len(ids), e.slice())
 	for _, id := range ids[:now] {
@@ -215,7 +215,7 @@ func (e *Engine) releaseAll(t *attempt, ids []yarn.ContainerID) {
 
 // releaseLater ends containers in slices.
 func (e *Engine) releaseLater(t *attempt, later []yarn.ContainerID) {
-	if t.releasing { // then what it gives back once more is not kept twice
+	if t.releasing { // a container that is released again meanwhile is not kept twice
 		later = slices.DeleteFunc(slices.Clone(later), func(id yarn.ContainerID) bool {
 			c := e.byID[id]
 			if c == nil || c.state.Final() {
@@ -242,9 +242,9 @@ func (e *Engine) releaseLater(t *attempt, later []yarn.ContainerID) {
 	})
 }
 
-// release ends a container that its master gives back. An unknown one has
-// ended already, or its node has not come back after a restart: then it ends
-// when the node brings it (see adopt).
+// release ends a container that its master releases. If it is not known, it has ended
+// already, or its node has not registered since a restart: then it ends when the node
+// reports it (see adopt).
 func (e *Engine) release(t *attempt, id yarn.ContainerID) {
 	switch c := e.byID[id]; {
 	case c != nil && !c.state.Final():
@@ -254,19 +254,20 @@ func (e *Engine) release(t *attempt, id yarn.ContainerID) {
 	}
 }
 
-// mayCome tells whether a node may still bring the container of an earlier life.
+// mayCome tells whether a node may still report this container, started before the
+// restart.
 func (e *Engine) mayCome(t *attempt, id yarn.ContainerID) bool {
 	return t.restored != nil && !t.adopted[id] && id.Number>>yarn.EpochShift < e.set.Epoch && e.now.Mono-e.recoveredAt < e.set.NodeExpiry
 }
 
-// answerAllocate fetches everything else that has happened for the master; of one
-// that is ending, no more than how the nodes are.
+// answerAllocate fills in the rest of the answer: for an attempt that is ending, only
+// what concerns nodes, the cluster and the priority.
 func (e *Engine) answerAllocate(t *attempt, reply *AllocateReply) {
 	a := t.app
 	if !t.ending() {
 		e.tellGrants(t, reply)
 		reply.Updated = e.updated(a)
-		reply.Previous, t.previous = t.previous, nil
+		reply.Previous, t.previous = takeFirst(t.previous)
 		reply.Headroom = e.sched.AllocateDone(a.ref)
 	}
 	reply.Nodes = e.nodesChanged(a)
@@ -278,7 +279,8 @@ func (e *Engine) answerAllocate(t *attempt, reply *AllocateReply) {
 	reply.ResponseID = t.responseID
 }
 
-// tellEnds tells the master of ends, and takes those that it was told of for heard.
+// tellEnds reports ended containers to the master. Its call acknowledges those of the
+// last answer.
 func (e *Engine) tellEnds(t *attempt, reply *AllocateReply) {
 	e.acknowledge(t.told)
 	if t.told = t.told[:0]; len(t.finished) <= MaxTold {
@@ -295,7 +297,7 @@ func (e *Engine) tellEnds(t *attempt, reply *AllocateReply) {
 	}
 }
 
-// tellGrants hands out what was granted.
+// tellGrants reports granted containers to the master, which thereby become ACQUIRED.
 func (e *Engine) tellGrants(t *attempt, reply *AllocateReply) {
 	if len(t.grants) == 0 {
 		return
@@ -321,7 +323,8 @@ func (e *Engine) tellGrants(t *attempt, reply *AllocateReply) {
 	e.touchApp(t.app)
 }
 
-// updated are the containers whose change has become possible.
+// updated are the containers that have been increased, decreased, promoted or demoted
+// as their master asked.
 func (e *Engine) updated(a *application) []UpdatedContainer {
 	var out []UpdatedContainer
 	for _, ch := range e.sched.Updated(a.ref, nil) {
@@ -340,8 +343,8 @@ func (e *Engine) updated(a *application) []UpdatedContainer {
 	return out
 }
 
-// nodesChanged are the nodes whose usability has changed since the master was
-// last told, each once, as they are now.
+// nodesChanged are the nodes that became usable or unusable since the last answer to
+// the master, each once, as they are now.
 func (e *Engine) nodesChanged(a *application) []*view.Node {
 	from := max(a.updateNodes-e.nodeLogStart, 0)
 	a.updateNodes = e.nodeLogStart + len(e.nodeLog)
@@ -359,7 +362,7 @@ func (e *Engine) nodesChanged(a *application) []*view.Node {
 	return out
 }
 
-// finishMaster: the master says good-bye. It asks again until the end is stored.
+// finishMaster: the master unregisters. It calls again until the end is stored.
 func (e *Engine) finishMaster(c FinishMaster) {
 	t := e.findAttempt(c.Attempt)
 	if t == nil {

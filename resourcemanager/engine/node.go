@@ -259,7 +259,9 @@ func (e *Engine) reportedApp(n *node, id yarn.ApplicationID) {
 		e.runsOn(a, n)
 		return
 	}
-	n.cleanApps = append(n.cleanApps, id)
+	if len(n.cleanApps) < MaxCleanup {
+		n.cleanApps = append(n.cleanApps, id)
+	}
 }
 
 // heartbeat is a node's sign of life and, in the mode that Apache's traces

@@ -16,8 +16,8 @@ import (
 )
 
 // TestRandom plays nodes, masters, users, a launcher and a store that answers
-// late, all at random, and looks at everything after every command. At the end
-// everybody goes home and nothing may be left.
+// late, all at random, and checks everything after every command. At the end all
+// applications are killed and all nodes cleaned up, and nothing may be left.
 func TestRandom(t *testing.T) {
 	configs := []*config.Config{queues(t), queues(t,
 		config.Property{Name: "root.default.maximum-capacity", Value: "60"},
@@ -130,7 +130,7 @@ func endSaid(value any) bool {
 	return false
 }
 
-// discarded tells whether the application has come and gone.
+// discarded tells whether the application was known and has been forgotten.
 func (w *world) discarded(id yarn.ApplicationID) bool { return w.e.apps[id] == nil }
 
 func (w *world) step() {
@@ -230,7 +230,7 @@ func (w *world) stop(id yarn.NodeID, c yarn.ContainerID, exit int32) {
 	}
 }
 
-// beat is a heartbeat, sometimes repeated, sometimes confused, sometimes ill.
+// beat is a heartbeat, sometimes repeated, with a wrong response id, or unhealthy.
 func (w *world) beat() {
 	if len(w.nodes) == 0 {
 		return
@@ -335,7 +335,7 @@ func (w *world) submit() {
 	}
 }
 
-// launcher reports on one launch: it worked, it failed, or nobody will know.
+// launcher reports on one launch: it succeeded, it failed, or no report comes.
 func (w *world) launcher() {
 	if len(w.launch) == 0 {
 		return
@@ -426,7 +426,7 @@ func (w *world) allocate() {
 	w.call(m, c)
 }
 
-// call makes an allocate call and holds the answer against the rules.
+// call makes an allocate call and checks the answer.
 func (w *world) call(m *randomMaster, c *Allocate) {
 	c.Ticket = w.next()
 	t := w.e.findAttempt(m.id)
@@ -588,8 +588,8 @@ func (w *world) label() scheduler.Label {
 	return scheduler.Label{Name: []string{"x", "y"}[w.draw(2, "label")], Exclusive: w.chance(3, "exclusive")}
 }
 
-// goHome: masters hear the rest, everything is killed, stored and cleaned up,
-// and then nothing may be left.
+// goHome: masters get the rest of their answers, everything is killed, stored and
+// cleaned up, and then nothing may be left.
 func (w *world) goHome() {
 	w.settleStore()
 	for _, m := range w.masters {
@@ -646,7 +646,7 @@ func (w *world) settleStore() {
 	}
 }
 
-// hearAll: a master that goes on calling hears of every end, at least once.
+// hearAll: a master that goes on calling is told of every end, at least once.
 func (w *world) hearAll(m *randomMaster) {
 	t := w.e.findAttempt(m.id)
 	if t == nil || t.ending() || !t.registered {

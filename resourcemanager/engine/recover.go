@@ -6,12 +6,12 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// recover brings applications back as an earlier life stored them. What had
-// ended is remembered; what had not goes on: a master that may still run is
-// waited for, and its containers are adopted when their nodes register.
+// recover brings applications back as they were stored before the restart. Those
+// that had ended are remembered; the others go on: a master that may still run has
+// time to register again, and its containers are adopted when their nodes register.
 func (e *Engine) recover(c Recover) {
 	e.recoveredAt = e.now.Mono
-	e.recoverLabels(c) // before the applications, which ask for them
+	e.recoverLabels(c) // before the applications, whose asks name them
 	e.recoverDrains(c)
 	for i := range c.Applications {
 		e.recoverApp(&c.Applications[i])
@@ -42,7 +42,7 @@ func (e *Engine) recoverApp(r *RecoveredApplication) {
 	e.setDeadline(a, a.expireAt)
 	e.appTo(a, yarn.AppSubmitted)
 	if !a.sub.Unmanaged {
-		// Limits that were lowered meanwhile do not undo what was accepted.
+		// An application that was accepted stays so, even if limits were lowered since.
 		_ = e.sched.NormalizeAM(a.queue, a.sub.AMAsks, a.sub.Label, a.sub.LabelSet)
 	}
 	if e.enter(a, true) {
@@ -79,8 +79,8 @@ func (e *Engine) resume(a *application) {
 	e.masterLeases.renew(&t.lease, e.now.Mono)
 }
 
-// adopt takes a container of an earlier life over from the node that has it,
-// once. It says no to what does not belong to an application that lives.
+// adopt enters a container that was started before the restart and that its node
+// reports, once. It returns false if no application that goes on has a use for it.
 func (e *Engine) adopt(n *node, r RecoveredContainer) bool {
 	a := e.apps[r.ID.Attempt.Application]
 	if a == nil || a.ref == scheduler.NoApp || a.ending() || n.ref == scheduler.NoNode {
@@ -113,14 +113,17 @@ func (e *Engine) adopt(n *node, r RecoveredContainer) bool {
 	if master {
 		t.master, t.masterNode = c, n
 	}
-	if t.released[c.id] {
+	switch {
+	case t.released[c.id]:
 		delete(t.released, c.id)
 		e.release(t, c.id)
+	case c.id.Attempt != t.id && t.state == yarn.AttemptRunning: // its master has registered already, without this one
+		t.previous = append(t.previous, e.grant(c))
 	}
 	return true
 }
 
-// endedMeanwhile: the container ended while nobody was there to hear of it.
+// endedMeanwhile: the container ended while the ResourceManager was down.
 func (e *Engine) endedMeanwhile(n *node, t *attempt, r RecoveredContainer, master bool) {
 	e.runsOn(t.app, n)
 	if master {

@@ -23,8 +23,8 @@ type fataler interface {
 	Fatal(args ...any)
 }
 
-// rig is an engine over the real scheduler, with everything around it in the
-// hands of a test: the clock, the store, and a memory of what was promised.
+// rig is an engine with the real scheduler. The test has the clock and the store; the
+// rig remembers what was acknowledged.
 type rig struct {
 	e       *Engine
 	sched   *scheduler.Scheduler
@@ -82,7 +82,7 @@ func newRig(t fataler, set Settings, more ...config.Property) *rig {
 		answered: map[Ticket]bool{}, asked: map[Ticket]bool{}, reader: reader{apps: map[yarn.ApplicationID]*view.Application{}, nodes: map[yarn.NodeID]*view.Node{}}}
 }
 
-// restart is the next life: a new engine over what is stored.
+// restart is a restart: a new engine that recovers what is stored.
 func (r *rig) restart(t fataler, set Settings, subs map[yarn.ApplicationID]Submission, more ...config.Property) *rig {
 	next := newRig(t, set, more...)
 	next.now, next.ticket, next.stored = r.now, r.ticket, r.stored
@@ -134,7 +134,7 @@ func (r *rig) apply(c Command) {
 	}
 }
 
-// confirm tells the engine what became of the oldest save.
+// confirm tells the engine the outcome of the oldest save.
 func (r *rig) confirm(err error) {
 	s := r.pending[0]
 	r.pending = r.pending[1:]
@@ -182,7 +182,7 @@ func (p *reader) Labels(v *view.Labels)                   { p.labels = v }
 func (p *reader) Counts(m view.Metrics)                   { p.metrics = m }
 func (p *reader) Queues(*queue.Snapshot)                  {}
 
-// check looks at everything that must hold between two commands; "" is fine.
+// check is the first of the invariants that does not hold; empty if all do.
 func (r *rig) check() string {
 	if s := r.sched.Check(); s != "" {
 		return "the scheduler's books: " + s
@@ -446,7 +446,7 @@ func (r *rig) checkEnds() string {
 	return ""
 }
 
-// checkDurable: what anybody may know is stored.
+// checkDurable: what readers and callers were told is stored.
 func (r *rig) checkDurable() string {
 	r.e.Publish(r.now, &r.reader)
 	for id, v := range r.reader.apps {

@@ -7,16 +7,16 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// saved is what a Save was for: whose life goes on, and how, when it is stored.
+// saved is what goes on once a Save is stored, and how.
 type saved struct {
 	app     *application
 	attempt *attempt
 	what    savedWhat
-	ticket  Ticket // of the call that wants a record changed
+	ticket  Ticket // of the call that waits for the record
 	subject string
-	refusal **Error              // of the records that were handed in together
-	note    func(*choices)       // how the record is changed
-	apply   func() (any, *Error) // what the stored change means, and its answer
+	refusal **Error              // shared by records that one call stores
+	note    func(*choices)       // makes the change in the record
+	apply   func() (any, *Error) // puts the change into force, and returns the answer
 	node    *node                // that is to drain
 	drain   *drain
 	order   state.NodeDeadline // that begins or ends
@@ -54,7 +54,7 @@ func (e *Engine) save(op state.Op, s saved) {
 	e.fx.Saves = append(e.fx.Saves, Save{Seq: seq, Op: op})
 }
 
-// stored carries on with whoever waited for the oldest save.
+// stored goes on with whatever waited for the oldest save.
 func (e *Engine) stored(c Stored) {
 	q := &e.saves
 	if len(q.entries) == 0 || c.Seq != q.first {
@@ -91,7 +91,7 @@ func (e *Engine) stored(c Stored) {
 	}
 }
 
-// whenStored does it once everything is stored that is to be stored now.
+// whenStored calls do once every save made so far is confirmed.
 func (e *Engine) whenStored(do func()) {
 	if n := len(e.saves.entries); n > 0 {
 		last := &e.saves.entries[n-1]
@@ -101,14 +101,15 @@ func (e *Engine) whenStored(do func()) {
 	do()
 }
 
-// saveChange stores the application as note makes it; apply makes it true.
+// saveChange stores the application with the change that note makes. Once that is
+// stored apply puts it into force.
 func (e *Engine) saveChange(a *application, t Ticket, note func(*choices), apply func() (any, *Error)) {
 	note(&a.recorded)
 	e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedChange, subject: a.sub.ID.String(), ticket: t, note: note, apply: apply})
 }
 
-// takeBack stores the application without a change that is not to be. Later
-// changes, whose records were made with it, stay.
+// takeBack stores the application without a change that failed. Later changes, whose
+// records include that one, stay.
 func (e *Engine) takeBack(a *application) {
 	a.recorded = a.choices
 	for _, s := range e.saves.entries {
@@ -121,7 +122,7 @@ func (e *Engine) takeBack(a *application) {
 	}
 }
 
-// changeStored lets a stored change take effect and answers the call.
+// changeStored puts a stored change into force and answers the call.
 func (e *Engine) changeStored(s saved, err error) {
 	if err != nil {
 		e.takeBack(s.app)
@@ -137,8 +138,8 @@ func (e *Engine) changeStored(s saved, err error) {
 	e.reply(s.ticket, value)
 }
 
-// remember stores what is not the engine's own. The last record carries the
-// answer; an earlier one that cannot be stored is the reason for a refusal.
+// remember stores records that are not the engine's own. The call is answered with
+// the last of them; if one cannot be stored it is refused.
 func (e *Engine) remember(c Remember) {
 	if len(c.Ops) == 0 {
 		e.reply(c.Ticket, nil)
@@ -154,7 +155,7 @@ func (e *Engine) remember(c Remember) {
 	}
 }
 
-// extraStored notes the outcome of one of several records, and answers with the last.
+// extraStored enters the outcome of one of several records. The last one has the ticket.
 func (e *Engine) extraStored(s saved, err error) {
 	if err != nil && *s.refusal == nil {
 		*s.refusal = refuse(NotStored, "Cannot store %s: %v", s.subject, err)

@@ -443,7 +443,7 @@ func (s *script) allocate(t Ticket, name string) Command {
 	return c
 }
 
-// shown prints the consequences of the last command, kind by kind.
+// shown prints the effects of the last command, kind by kind.
 func (s *script) shown() []string {
 	fx := &s.rig.fx
 	var out []string
@@ -540,7 +540,7 @@ func shortRecord(rec state.Record) string {
 	return rec.Key().String()
 }
 
-// kinds are the names of refusals; what they say in words may change.
+// kinds are the names of refusals; their texts may change.
 var kinds = map[Kind]string{Failed: "failed", UnknownApplication: "unknown application", UnknownAttempt: "unknown attempt",
 	UnknownContainer: "unknown container", AccessDenied: "access denied", InvalidRequest: "invalid request", InvalidLabel: "invalid label",
 	InvalidMaster: "invalid master's call", NotRegistered: "not registered", InvalidRelease: "invalid release",
@@ -628,7 +628,7 @@ func (s *script) beaten(v *HeartbeatReply) []string {
 	return []string{text}
 }
 
-// headline is how a text begins.
+// headline is the beginning of a text.
 func headline(text string) string {
 	text = strings.ReplaceAll(text, "\n", " | ")
 	if len(text) > 50 {

@@ -1,11 +1,10 @@
 package engine
 
-// A command that would hold the loop for long does the first part of its work at
-// once and leaves the rest to Ticks, slice by slice; whatever comes meanwhile is
-// served between two of them. Work is measured by count, in ends of containers; a row
-// of asks costs as much.
+// A command that would hold the loop for long does the first slice of its work at
+// once and leaves the rest to Ticks; other commands are served between two slices.
+// The unit of work is the end of a container; a row of asks counts as one.
 
-// MaxSlice is the work of one slice.
+// MaxSlice is the work of one slice, in ends of containers.
 const MaxSlice = 2000
 
 // What costs more than the end of a container.
@@ -14,8 +13,8 @@ const (
 	workOfMaster = 10 // an application or attempt whose end begins
 )
 
-// job is work that is not done yet. It does at most about so much and says how
-// much it did, and whether it is done.
+// job does about budget of the work that is left of a command, and returns how much
+// it did, and whether all is done.
 type job func(budget int) (used int, done bool)
 
 func (e *Engine) slice() int {
@@ -25,7 +24,7 @@ func (e *Engine) slice() int {
 	return MaxSlice
 }
 
-// begin does the first slice of a job, unless others wait already.
+// begin does the first slice of a job at once, unless other jobs wait already.
 func (e *Engine) begin(j job) {
 	if len(e.jobs) == 0 {
 		if _, done := j(e.slice()); done {
@@ -35,7 +34,7 @@ func (e *Engine) begin(j job) {
 	e.jobs = append(e.jobs, j)
 }
 
-// after does it once all jobs that wait are done.
+// after calls do once all jobs that wait are done.
 func (e *Engine) after(do func()) {
 	e.begin(func(int) (int, bool) {
 		do()
@@ -59,5 +58,5 @@ func (e *Engine) work(budget int) {
 	}
 }
 
-// Working tells that a Tick is due, whatever the time.
+// Working tells whether jobs wait, so that a Tick is due at once.
 func (e *Engine) Working() bool { return len(e.jobs) > 0 }

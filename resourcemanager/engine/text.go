@@ -11,7 +11,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// describe puts a reason into words, with the limit and the two numbers.
+// describe is a reason as text, with its limit and the two numbers.
 func describe(why yarn.Reason) string {
 	var b strings.Builder
 	b.WriteString(why.Detail)
@@ -36,7 +36,7 @@ func numbers(why yarn.Reason) (text string) {
 	return text
 }
 
-// badRequest refuses asks: for a bad label in the words that clients know.
+// badRequest refuses asks. If a label is the reason the text is Apache's.
 func (e *Engine) badRequest(why yarn.Reason, format string, args ...any) *Error {
 	name := why.Subject[strings.LastIndex(why.Subject, ".")+1:]
 	switch why.Code {
@@ -59,8 +59,8 @@ func (e *Engine) badRequest(why yarn.Reason, format string, args ...any) *Error 
 	return refuse(InvalidRequest, format+": %s", append(args, describe(why))...)
 }
 
-// rejection is what an application's owner reads when its queue did not take
-// it. Clients and scripts look for these words.
+// rejection is the diagnostics of an application that its queue refused. Clients and
+// scripts look for these texts, which are Apache's.
 func rejection(a *application, why yarn.Reason) string {
 	id, user := a.sub.ID, a.sub.User
 	switch why.Code {
@@ -77,8 +77,8 @@ func rejection(a *application, why yarn.Reason) string {
 	return fmt.Sprintf("Application %s submitted by user %s was rejected by queue %s: %s", id, user, a.queue, describe(why))
 }
 
-// full says that a queue takes nobody now: in the words that clients know, with the limit and its setting behind them. It is
-// empty if that is not the reason.
+// full is the text for a queue that is stopped or has as many applications as it may: Apache's, then the limit and its
+// setting. It is empty for any other reason.
 func full(a *application, why yarn.Reason) string {
 	id, user := a.sub.ID, a.sub.User
 	limit := fmt.Sprintf("; at most %d may be there (%s)", why.Max, why.Key)
@@ -96,7 +96,7 @@ func full(a *application, why yarn.Reason) string {
 	return ""
 }
 
-// accessControl is the name of the exception as which clients know a refusal.
+// accessControl is the name of the exception that Apache's text begins with.
 const accessControl = "org.apache.hadoop.security.AccessControlException"
 
 // masterCrashed says how a master's process ended.
@@ -126,7 +126,7 @@ func (e *Engine) exhausted(a *application, t *attempt, max int32) string {
 	return fmt.Sprintf("Application %s failed %d times%s%s due to %s. Failing the application.", a.sub.ID, max, within, limits, t.diagnostics)
 }
 
-// waitingFor says in which part of its start an attempt is.
+// waitingFor is what an attempt that has not registered yet waits for; empty for any other.
 func (e *Engine) waitingFor(t *attempt) string {
 	switch t.state {
 	case yarn.AttemptScheduled:
@@ -142,13 +142,13 @@ func (e *Engine) waitingFor(t *attempt) string {
 	return ""
 }
 
-// stamp is the moment at the beginning of a text that tells of a moment.
+// stamp is the time now, for the beginning of diagnostics.
 func (e *Engine) stamp() string {
 	return time.UnixMilli(e.now.Wall).UTC().Format("[Mon Jan 02 15:04:05 -0700 2006] ")
 }
 
-// waitingForMaster says what keeps the master from its container, with the
-// numbers that are compared.
+// waitingForMaster says why the master has no container yet, with the numbers that are
+// compared.
 func (e *Engine) waitingForMaster(t *attempt) string {
 	got := e.sched.Admission(t.app.ref)
 	q, ok := e.queueInfo(e.sched.QueueOf(t.app.ref))
@@ -187,7 +187,7 @@ func (e *Engine) waitingForMaster(t *attempt) string {
 
 func percent(share float32) string { return strconv.FormatFloat(float64(share*100), 'f', 1, 32) }
 
-// userOf is what the user has of a queue in a partition.
+// userOf is the user's share of a queue in a partition.
 func userOf(q *queue.Capacity, name, label string) queue.UserShare {
 	for i := range q.Users {
 		if u := &q.Users[i]; u.Name == name && label == "" {

@@ -6,8 +6,8 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// The steps that a life may take. Whatever is not listed is a defect: the
-// engine stops rather than going on with a life that makes no sense.
+// The allowed changes of state, each with its cause as it is logged. Any other is a
+// defect: the engine panics rather than going on from a state that makes no sense.
 
 type appStep struct{ from, to yarn.ApplicationState }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Publisher takes what readers may see. The engine hands over only what has
-// changed since it did so last.
+// Publisher takes the views that readers see. The engine passes only what has changed
+// since the last publication.
 type Publisher interface {
 	Application(*view.Application)
 	ForgetApplication(yarn.ApplicationID)
@@ -21,8 +21,9 @@ type Publisher interface {
 	Labels(*view.Labels)
 }
 
-// fewDirty is how many changes may wait for a reader beside two for everything
-// there is. Beyond that, changes of what is no longer there are dropped.
+// fewDirty bounds the list of changed applications, and that of changed nodes. When a
+// list is longer than this and twice the number that the engine holds, entries of
+// forgotten ones are dropped.
 const fewDirty = 1024
 
 func (e *Engine) touchApp(a *application) {
@@ -46,25 +47,26 @@ func (e *Engine) touchNode(n *node) {
 	}
 }
 
-// Publish hands every changed view over.
+// Publish passes every changed view to p.
 func (e *Engine) Publish(now yarn.Now, p Publisher) { e.PublishParts(now, p, view.Everything) }
 
-// PublishParts hands over what has changed in some parts of the views.
+// PublishParts passes what has changed in some parts of the views to p.
 func (e *Engine) PublishParts(now yarn.Now, p Publisher, parts view.Part) {
 	for x := (Publication{Parts: parts}); !e.PublishSome(now, p, &x); {
 	}
 }
 
-// Publication is how far a publication has come that goes on in slices. What
-// changes meanwhile may be left to the next one.
+// Publication is the progress of a publication that is made in slices. What changes
+// meanwhile may be left to the next one.
 type Publication struct {
-	Parts       view.Part // that are left
+	Parts       view.Part // still to be published
 	begun       bool
-	apps, nodes int // changed ones that are left
+	apps, nodes int // how many changed ones are still to be published
 	picture     *scheduler.Picture
 }
 
-// PublishSome hands a slice of the changed views over, and tells whether all are.
+// PublishSome passes a slice of the changed views to p, and tells whether the
+// publication is done.
 func (e *Engine) PublishSome(now yarn.Now, p Publisher, x *Publication) (done bool) {
 	e.now = now
 	if !x.begun {
@@ -101,8 +103,8 @@ func (e *Engine) PublishSome(now yarn.Now, p Publisher, x *Publication) (done bo
 	return x.Parts == 0
 }
 
-// publishApps hands applications over, the count of those that are to be, while
-// the budget lasts, and says what is left of it.
+// publishApps publishes up to count applications, counting it down, while the budget
+// lasts. It returns what is left of the budget.
 func (e *Engine) publishApps(p Publisher, count *int, left int) int {
 	for _, id := range e.goneApps {
 		if e.apps[id] == nil {
@@ -115,7 +117,7 @@ func (e *Engine) publishApps(p Publisher, count *int, left int) int {
 		if e.apps[a.sub.ID] == a {
 			made := e.drawContainers(a, left)
 			if made > left {
-				return 0 // it is drawn when its containers are
+				return 0 // the next slice makes views of its other containers, and of it
 			}
 			left -= 1 + made
 			a.published = true
@@ -128,8 +130,8 @@ func (e *Engine) publishApps(p Publisher, count *int, left int) int {
 	return left
 }
 
-// drawContainers makes views of an application's containers, at most so many,
-// and says how many it made.
+// drawContainers makes at most that many views of an application's containers and
+// returns how many it made; more than most if that was not enough.
 func (e *Engine) drawContainers(a *application, most int) (made int) {
 	t := a.current()
 	if t == nil || t.gone || a.ref == scheduler.NoApp {
@@ -165,12 +167,12 @@ func (e *Engine) publishNodes(p Publisher, count *int, left int) {
 	}
 }
 
-// infoAge is how long what is known of a queue serves applications' views. These
-// need little of it.
-const infoAge = 1000 // milliseconds
+// infoAge is how old the data on queues in views of applications may be, in
+// milliseconds.
+const infoAge = 1000
 
-// queueInfo is a queue as it was at most infoAge ago, and after the last change of
-// what queues are entitled to.
+// queueInfo is a queue as it was at most infoAge ago, but never older than the last
+// change of queues' capacities.
 func (e *Engine) queueInfo(path string) (*queue.Info, bool) {
 	if e.infos == nil || e.now.Mono-e.infosAt >= infoAge {
 		e.infos, e.infosAt = map[string]*queue.Info{}, e.now.Mono
@@ -186,7 +188,7 @@ func (e *Engine) queueInfo(path string) (*queue.Info, bool) {
 	return &info, true
 }
 
-// public is the state that clients see: the saving states show what was before.
+// public is the state that clients see: while the end is being stored, the one before.
 func (a *application) public() yarn.PublicState {
 	s := a.state
 	if s == yarn.AppFinalSaving || s == yarn.AppKilling {
@@ -225,7 +227,7 @@ func (e *Engine) appView(a *application) *view.Application {
 	if a.expireAt > 0 {
 		v.Timeouts = []view.Timeout{{Type: "LIFETIME", ExpireAt: a.expireAt}}
 	}
-	waits := "" // what the current attempt waits for
+	waits := "" // text about what the current attempt waits for
 	if t := a.current(); t != nil && a.ref != scheduler.NoApp {
 		waits = e.waitingFor(t)
 	}
@@ -238,7 +240,8 @@ func (e *Engine) appView(a *application) *view.Application {
 	return v
 }
 
-// viewEnd shows how the application ended, once that is durable, or how it is doing.
+// viewEnd fills in how the application ended, once that is stored; until then its
+// progress, and what it waits for.
 func (e *Engine) viewEnd(a *application, v *view.Application, waits string) {
 	t := a.current()
 	if a.state.Final() || a.state == yarn.AppFinishing {
@@ -279,8 +282,8 @@ func (e *Engine) viewUsage(a *application, v *view.Application) {
 	}
 }
 
-// share is how many times whole goes into part, by memory, or by the resource
-// of which each is the largest part of the cluster if all count; 0 of nothing.
+// share is part divided by whole, by memory alone or, if all resources count, by the
+// dominant shares of each; 0 if whole is nothing.
 func (e *Engine) share(part, whole yarn.Resource) float32 {
 	over, under := float32(part.MemoryMB()), float32(whole.MemoryMB())
 	if e.set.Dominant {
@@ -293,7 +296,7 @@ func (e *Engine) share(part, whole yarn.Resource) float32 {
 	return over / under
 }
 
-// largest is the largest part that r is of the whole in any resource.
+// largest is the dominant share of r in whole.
 func largest(r, whole yarn.Resource) float32 {
 	var most float32
 	for i, total := range whole {
@@ -304,9 +307,9 @@ func largest(r, whole yarn.Resource) float32 {
 	return most
 }
 
-// Explain says why the application waits, by the walk that an offer takes over
-// at most so many nodes. It changes nothing. Nothing is returned for an
-// application that the scheduler does not have.
+// Explain returns why the application waits, by what an offer of each of at most that
+// many nodes would come to. It changes nothing. It returns nil for an application that
+// the scheduler does not have.
 func (e *Engine) Explain(id yarn.ApplicationID, nodes int) []yarn.Reason {
 	a := e.apps[id]
 	if a == nil || a.ref == scheduler.NoApp {
@@ -344,7 +347,7 @@ func (e *Engine) attemptView(t *attempt, waits string) *view.Attempt {
 	return v
 }
 
-// containerView is the container's view, which is made once until it changes.
+// containerView is the container's view, which is kept until the container changes.
 func (e *Engine) containerView(c *container) *view.Container {
 	if c.seen != nil {
 		return c.seen
@@ -356,8 +359,7 @@ func (e *Engine) containerView(c *container) *view.Container {
 	return c.seen
 }
 
-// seenNode is the node's view, which is made once for all who want it until the
-// node changes.
+// seenNode is the node's view, which is kept until the node changes.
 func (e *Engine) seenNode(n *node) *view.Node {
 	if n.seen == nil {
 		n.seen = e.nodeView(n)
@@ -400,12 +402,13 @@ func (e *Engine) nodeView(n *node) *view.Node {
 	return v
 }
 
-// counts are kept as things happen. compat: applications count once their queue has taken them: one that it rejects, or that is
-// killed before, is none of its own, and one that an earlier life saw end is none of this life's. Queues keep those of what was
-// submitted and has ended.
+// counts are kept up to date with each change. Queues count what was submitted and what has ended.
+//
+// compat: an application counts once its queue has accepted it. One that is rejected or killed before does not count, nor one that had
+// ended before the restart.
 type counts struct {
 	grants        int64
-	live, running int64 // applications that have not ended; of these, with a container granted
+	live, running int64 // applications that have not ended; those of them that have had a container
 	nodes         [yarn.NodeShutdown + 1]int
 }
 
@@ -442,7 +445,7 @@ func (e *Engine) metrics() view.Metrics {
 	return m
 }
 
-// amounts adds up the books of partitions that have so much together.
+// amounts adds up the shares of partitions; total is what those have together.
 func amounts(total yarn.Resource, shares []queue.Share) view.Amounts {
 	m := view.Amounts{Total: total}
 	for _, share := range shares {
@@ -457,7 +460,7 @@ func amounts(total yarn.Resource, shares []queue.Share) view.Amounts {
 	return m
 }
 
-// shares are a queue's books in every partition.
+// shares are a queue's shares of all partitions.
 func shares(q *queue.Info) []queue.Share {
 	out := []queue.Share{q.Default}
 	for _, s := range q.Partitions { //tidy:unordered they are only added up

@@ -8,8 +8,8 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// TestNobodyReads: what comes and goes leaves nothing behind for readers who
-// never ask.
+// TestNobodyReads: if nobody reads, what was forgotten does not stay in the lists of
+// changes.
 func TestNobodyReads(t *testing.T) {
 	r := newRig(t, settings())
 	join := func(i int) yarn.NodeID {

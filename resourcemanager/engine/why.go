@@ -12,7 +12,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// waiting is a reason for which an application's master waits, with what is to be said of both.
+// waiting is a reason for which an application's master waits, with what its text needs.
 type waiting struct {
 	yarn.Reason
 	amount func(yarn.Resource) string
@@ -27,7 +27,7 @@ const (
 	localityDelay = config.Prefix + "node-locality-delay and " + config.Prefix + "rack-locality-additional-delay"
 )
 
-// whys say each reason in one sentence.
+// whys has a sentence for each reason.
 var whys = map[yarn.Code]func(w *waiting) string{
 	fit.NothingAsked: func(*waiting) string { return "nothing is asked for" },
 	fit.NotActivated: func(w *waiting) string {
@@ -115,7 +115,7 @@ var whys = map[yarn.Code]func(w *waiting) string{
 // text is the sentence, and the settings that govern it.
 func (w *waiting) text() string {
 	say := whys[w.Code]
-	if say == nil { // told as it is, rather than not at all
+	if say == nil { // the bare reason is better than nothing
 		return describe(w.Reason)
 	}
 	if key := w.key(); key != "" {
@@ -124,7 +124,7 @@ func (w *waiting) text() string {
 	return say(w)
 }
 
-// key names the settings that govern the reason: those that it bears, or those of all of its kind.
+// key names the settings that govern the reason: those that it names itself, or those of its code.
 func (w *waiting) key() string {
 	switch {
 	case w.Code == fit.NodeFull || w.Code == fit.NodeTooSmall:
@@ -141,15 +141,15 @@ func (w *waiting) key() string {
 	return w.Key
 }
 
-// used is what masters use, without the one that waits.
+// used is what other masters use: Needed includes the one that waits.
 func (w *waiting) used() string { return w.amount(w.Needed.Sub(w.master)) }
 
-// atMost is for what is at its maximum.
+// atMost is the sentence for a queue at its maximum capacity.
 func atMost(w *waiting) string {
 	return "the queue " + w.Subject + " may use " + w.amount(w.Limit) + " at most: " + w.amount(w.Needed) + " used or asked"
 }
 
-// whose is the queue or the user that has a limit of its own.
+// whose is the queue or the user to which the limit applies.
 func (w *waiting) whose() string {
 	if strings.HasPrefix(w.Key, config.Prefix+queue.Root) {
 		return "the queue " + w.Subject
@@ -171,7 +171,7 @@ func plural(n int64, one, many string) string {
 	return strconv.FormatInt(n, 10) + " " + many
 }
 
-// amount is what counts of a resource: memory alone, or everything.
+// amount is the text of a resource: of memory alone, or of all that counts in limits.
 func (e *Engine) amount(r yarn.Resource) string {
 	text := strconv.FormatInt(r.MemoryMB(), 10) + " MB"
 	if !e.set.Dominant {
@@ -186,11 +186,11 @@ func (e *Engine) amount(r yarn.Resource) string {
 	return text
 }
 
-// explainNodes bounds the walk that finds out why an application waits.
+// explainNodes is how many nodes Why looks at.
 const explainNodes = 16
 
-// Why says in words why nothing has been granted to an application whose master
-// waits for a container. It is empty for any other.
+// Why is a text that says why an application's master has not been granted a container.
+// It is empty for an application that does not wait for that.
 func (e *Engine) Why(id yarn.ApplicationID) string {
 	a := e.apps[id]
 	if a == nil || a.ref == scheduler.NoApp {
@@ -205,7 +205,7 @@ func (e *Engine) Why(id yarn.ApplicationID) string {
 	return ""
 }
 
-// waits puts the reason of an application whose master waits into words.
+// waits is the text of a reason for which an application's master waits.
 func (e *Engine) waits(a *application, why yarn.Reason) string {
 	u := e.sched.AppUsage(a.ref)
 	w := waiting{Reason: why, amount: e.amount, queue: u.Queue, master: e.sched.Admission(a.ref).AM}

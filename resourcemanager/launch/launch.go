@@ -1,6 +1,6 @@
-// Package launch starts masters' containers on their nodes, and stops them: the
-// ResourceManager as a client of ContainerManagementProtocol. Its outcomes are
-// commands for the loop.
+// Package launch starts masters' containers on their nodes, and stops them, as a client
+// of ContainerManagementProtocol. It posts the outcomes of launches to the loop as
+// commands.
 package launch
 
 import (
@@ -25,7 +25,7 @@ import (
 
 const containerProtocol = "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
 
-// How launches are done.
+// Bounds and times of launches.
 const (
 	MaxWaiting  = 100_000          // launches and stops that wait for a worker
 	callTimeout = 60 * time.Second // one call to a node
@@ -35,7 +35,7 @@ const (
 // Config is what launching needs.
 type Config struct {
 	Workers int           // launches at once (yarn.resourcemanager.amlauncher.thread-count)
-	Retry   time.Duration // how long a node that does not answer is tried
+	Retry   time.Duration // how long calls to a node that does not answer are repeated
 	Limits  ipc.Limits
 	// Context is the submission context of an application, as it was submitted.
 	Context        func(yarn.ApplicationID) []byte
@@ -46,7 +46,7 @@ type Config struct {
 	Log            *slog.Logger
 }
 
-// Launcher is a bounded queue of launches and stops and the workers behind it.
+// Launcher is a bounded queue of launches and stops, with its workers.
 type Launcher struct {
 	cfg  Config
 	mu   sync.Mutex
@@ -70,16 +70,16 @@ func New(cfg Config) *Launcher {
 	return l
 }
 
-// Launch queues a launch. It does not block: a refusal is posted beside the
-// loop that calls, whose mailbox may be full.
+// Launch queues a launch. It does not block. If the queue is full LaunchFailed is posted
+// by another goroutine: the caller is the loop, whose mailbox may be full.
 func (l *Launcher) Launch(x engine.Launch) {
 	if !l.put(x) && l.ctx.Err() == nil {
 		go l.cfg.Post(engine.LaunchFailed{Attempt: x.Attempt, Why: fmt.Sprintf("more than %d launches wait already", MaxWaiting)})
 	}
 }
 
-// Stop queues a stop. It does not block. A stop that is dropped costs nothing
-// but time: the node is told to clean up at its next heartbeat, too.
+// Stop queues a stop. It does not block. If the queue is full the stop is dropped: the
+// node also learns from its next heartbeat that it has to clean up.
 func (l *Launcher) Stop(x engine.Stop) { l.put(x) }
 
 func (l *Launcher) put(job any) bool {
@@ -93,7 +93,7 @@ func (l *Launcher) put(job any) bool {
 	return true
 }
 
-// Close drops what waits and ends the calls under way.
+// Close drops what waits, cancels the calls under way and waits for the workers.
 func (l *Launcher) Close() {
 	l.end()
 	l.mu.Lock()
@@ -129,7 +129,7 @@ func (l *Launcher) worker() {
 			err := l.launch(job)
 			switch {
 			case err != nil && l.ctx.Err() != nil:
-				// Our end is not the attempt's: nobody knows what became of the launch.
+				// The launcher was closed. The launch may have succeeded, so it has not failed.
 			case err != nil:
 				l.cfg.Log.Warn("cannot launch a master", "attempt", job.Attempt, "node", job.Grant.Node, "error", err)
 				l.cfg.Post(engine.LaunchFailed{Attempt: job.Attempt, Why: err.Error()})
@@ -204,8 +204,8 @@ func (l *Launcher) stop(x engine.Stop) error {
 	return nil
 }
 
-// call speaks to a node as the attempt, with a token made for the occasion. A
-// node that cannot be reached is tried again for a while.
+// call calls a node as the attempt, with a token made for this call. If the node cannot
+// be reached or is not ready the call is repeated until Retry is over.
 func (l *Launcher) call(attempt yarn.AttemptID, node yarn.NodeID, user, method string, request, answer proto.Message) error {
 	body, err := proto.Marshal(request)
 	if err != nil {

@@ -136,7 +136,7 @@ func (n *fakeNode) seen() []string {
 
 var attempt = yarn.AttemptID{Application: yarn.ApplicationID{ClusterTimestamp: 1000, Sequence: 7}, Attempt: 2}
 
-// desk is a launcher and what it has reported.
+// desk is a launcher and the commands that it has posted.
 type desk struct {
 	*Launcher
 	posted chan engine.Command
@@ -188,7 +188,7 @@ func (d *desk) launchOn(n yarn.NodeID) {
 	d.Launch(engine.Launch{Attempt: attempt, User: "alice", Submit: 123, Grant: engine.Grant{ID: yarn.ContainerID{Attempt: attempt, Number: 1}, Node: n}})
 }
 
-// fails waits for the news that the launch failed, with a reason that holds want.
+// fails waits for a LaunchFailed whose reason contains want.
 func (d *desk) fails(t *testing.T, want string) {
 	t.Helper()
 	c, ok := d.next(t).(engine.LaunchFailed)
@@ -370,8 +370,8 @@ func TestBoundedQueue(t *testing.T) {
 	}
 }
 
-// The end interrupts calls under way and pauses, drops what waits and reports
-// nothing: that we go is not the attempts' failure.
+// Close interrupts calls under way and pauses, drops what waits and posts nothing: no
+// attempt fails because the launcher is closed.
 func TestClose(t *testing.T) {
 	hanging := serve(t)
 	hanging.hang = make(chan struct{})

@@ -13,16 +13,16 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/store"
 )
 
-// How the committer deals with its store.
+// Bounds and times of the committer.
 const (
 	maxCommit  = 1024 // changes of one commit
 	retryPause = 50 * time.Millisecond
-	retryFor   = 30 * time.Second // a store that is away longer costs the ResourceManager its role
-	retrySay   = 10 * time.Second // how often the log tells of a store that is away
+	retryFor   = 30 * time.Second // how long an unavailable store is tried; then it is lost
+	retrySay   = 10 * time.Second // between two log lines about an unavailable store
 )
 
-// committer stores saves in the order in which they were made, as many at once
-// as have gathered, and confirms each.
+// committer stores saves in the order in which they were made, as many in one commit as
+// are waiting, and confirms each.
 type committer struct {
 	store   store.Store
 	log     *slog.Logger
@@ -49,8 +49,8 @@ func (c *committer) put(s engine.Save) {
 	c.more.Signal()
 }
 
-// stop lets the commit under way finish; what has not begun is not stored, and
-// nobody was told that it is.
+// stop lets the commit under way finish. Saves that still wait are not stored, and are
+// never confirmed.
 func (c *committer) stop() {
 	c.mu.Lock()
 	c.stopped = true
@@ -78,7 +78,7 @@ func (c *committer) run() {
 	}
 }
 
-// errStopped ends the wait for a store that is away when nobody needs it any more.
+// errStopped ends the wait for an unavailable store when the committer is stopped.
 var errStopped = errors.New("the committer is stopping")
 
 func (c *committer) stopping() bool {
@@ -152,15 +152,15 @@ func (c *committer) halves(batch []engine.Save) ([]engine.Stored, error) {
 	return append(first, second...), err
 }
 
-// absence is the time of a store that does not answer.
+// absence is the time during which a store is unavailable.
 type absence struct {
 	log   *slog.Logger
-	since time.Time
-	said  time.Time
+	since time.Time // of the first try
+	said  time.Time // of the last log line
 	tries int
 }
 
-// goesOn tells whether to try again, and tells the log now and then.
+// goesOn tells whether to try again. It logs the first try, and then every retrySay.
 func (a *absence) goesOn(err error) bool {
 	now := time.Now()
 	if a.tries++; a.tries == 1 {

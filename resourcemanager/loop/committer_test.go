@@ -19,7 +19,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// kept is a store that fails by a script, and what is really in it.
+// kept is a store that fails by a script, and its content.
 type kept struct {
 	*storetest.Faults
 	disk *memory.Disk
@@ -113,7 +113,7 @@ func TestGroupCommit(t *testing.T) {
 	})
 }
 
-// One record that can never be stored fails its own subject and nobody else's.
+// A record that can never be stored is refused, and no other one.
 func TestPoisonInTheMiddle(t *testing.T) {
 	inStore(t, "commit 1 hold\ncommit 2 poison 2\ncommit 3 poison 0", func(t *testing.T, r *rig, k *kept) {
 		var a answered
@@ -220,7 +220,7 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// A store that stays away costs the role, and nothing was promised.
+// A store that stays unavailable is lost, and nothing was acknowledged.
 func TestUnavailableForGood(t *testing.T) {
 	inStore(t, "commit 1.. unavailable", func(t *testing.T, r *rig, k *kept) {
 		var a answered
@@ -260,7 +260,7 @@ func (r *rig) closes(t *testing.T, a *answered, want int) {
 	}
 }
 
-// Another owner of the store ends the role at once.
+// A store that another ResourceManager owns is lost at once.
 func TestFenced(t *testing.T) {
 	inStore(t, "commit 2.. fenced", func(t *testing.T, r *rig, k *kept) {
 		var first, a answered
@@ -283,7 +283,7 @@ func TestFenced(t *testing.T) {
 	})
 }
 
-// A store that is damaged is not tried again: no time cures it.
+// A store that is damaged is lost at once.
 func TestDamaged(t *testing.T) {
 	inStore(t, "commit 2.. damaged", func(t *testing.T, r *rig, k *kept) {
 		var first, a answered

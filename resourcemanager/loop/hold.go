@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// While the loop is held nobody else is served, so whoever holds it for long is
-// remembered.
+// While one command runs nobody else is served, so long ones are recorded.
 const (
-	longHold  = 5 * time.Millisecond // is remembered
-	keptHolds = 64                   // of those, the last
+	longHold  = 5 * time.Millisecond // what takes at least this is recorded
+	keptHolds = 64                   // how many of them are kept
 )
 
-// Hold is how long one command, or one publication of views, kept the loop.
+// Hold is how long one command, or one slice of a publication of views, held the loop.
 type Hold struct {
 	Number int64  // counts long holds since the start, from 1
 	What   string // the command's name, or "views"
@@ -22,20 +21,21 @@ type Hold struct {
 	At     time.Time // of its end
 }
 
-// Holds are what has held the loop for long.
+// Holds are the commands that held the loop for longHold or more.
 type Holds struct {
 	Count   int64  // since the start
 	Longest Hold   // since the start; zero if there was none
 	Last    []Hold // the last ones, oldest first
 
 	Publications int64         // of views, for readers, since the start
-	Publishing   time.Duration // and how long they took
+	Publishing   time.Duration // how long they took together
 }
 
-// holds measures with one look at the clock for each command.
+// holds measures commands. It reads the clock once for each: the end of one is the
+// beginning of the next.
 type holds struct {
 	began time.Time
-	mark  time.Duration // of the loop's goroutine alone: when what runs now began
+	mark  time.Duration // when the present command began, as time since began; for the loop's goroutine alone
 
 	mu   sync.Mutex
 	kept Holds
@@ -44,8 +44,8 @@ type holds struct {
 // begin starts a measurement. The loop may have waited since the last one.
 func (h *holds) begin() { h.mark = time.Since(h.began) }
 
-// end ends the measurement of a command, and begins that of the next; nil stands
-// for a publication of views, and other values for themselves.
+// end ends the measurement of a command, and begins that of the next. nil is a
+// publication of views.
 func (h *holds) end(c any) {
 	now := time.Since(h.began)
 	took := now - h.mark
@@ -75,7 +75,7 @@ func (h *holds) keep(c any, took time.Duration) {
 	h.kept.Last = append(h.kept.Last, x)
 }
 
-// published counts a publication.
+// published counts a publication that is complete.
 func (h *holds) published(took time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,7 +83,7 @@ func (h *holds) published(took time.Duration) {
 	h.kept.Publishing += took
 }
 
-// Holds are what has held the loop for long so far.
+// Holds is a copy of what has been recorded so far.
 func (l *Loop) Holds() Holds {
 	l.holds.mu.Lock()
 	defer l.holds.mu.Unlock()

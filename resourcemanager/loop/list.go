@@ -2,18 +2,18 @@ package loop
 
 import "slices"
 
-// list is a list in the order of ids. It is in blocks, so that two versions of it
-// share what they have in common, and nobody who has one sees a change.
+// list is an immutable list ordered by id. It consists of blocks, so that successive
+// versions share the blocks that are equal.
 type list[K interface{ Compare(K) int }, V any] struct {
 	id     func(V) K
 	blocks [][]V // none is empty
 	len    int
 }
 
-// blockSize bounds what is copied for one change.
+// blockSize bounds the values of a block, and so what is copied for one change.
 const blockSize = 256
 
-// place is where the value with that id is, or would have to be put in.
+// place is where the value with that id is, or where it would be inserted.
 func (l *list[K, V]) place(id K) (block, at int, found bool) {
 	block, found = slices.BinarySearchFunc(l.blocks, id, func(b []V, id K) int { return l.id(b[0]).Compare(id) })
 	if found {
@@ -45,21 +45,21 @@ func (l *list[K, V]) all() []V {
 	return out
 }
 
-// draft is the next version of a list.
+// draft is the next version of a list, which can be changed.
 type draft[K interface{ Compare(K) int }, V any] struct {
 	list[K, V]
-	own []bool // by block: no version has it
+	own []bool // by block: no version shares it, so it may be changed
 }
 
-// change has a block that no version has.
+// change makes a block changeable: it copies it if a version shares it.
 func (d *draft[K, V]) change(block int) {
 	if !d.own[block] {
 		d.blocks[block], d.own[block] = append(make([]V, 0, blockSize), d.blocks[block]...), true
 	}
 }
 
-// set puts a value in, in the place of the one with the same id. Ids mostly count
-// upwards, so behind a full block a new one begins.
+// set inserts a value, or replaces the one with the same id. New ids are mostly larger
+// than all others, so a value after a full block begins a new one.
 func (d *draft[K, V]) set(v V) {
 	block, at, found := d.place(d.id(v))
 	if found {
@@ -89,13 +89,13 @@ func (d *draft[K, V]) set(v V) {
 	d.blocks[block] = slices.Insert(d.blocks[block], at, v)
 }
 
-// insert begins a block.
+// insert makes a new block of the values.
 func (d *draft[K, V]) insert(block int, values ...V) {
 	d.blocks = slices.Insert(d.blocks, block, append(make([]V, 0, blockSize), values...))
 	d.own = slices.Insert(d.own, block, true)
 }
 
-// remove takes the value with that id out, if there is one.
+// remove removes the value with that id, if there is one.
 func (d *draft[K, V]) remove(id K) {
 	block, at, found := d.place(id)
 	if !found {
@@ -111,7 +111,7 @@ func (d *draft[K, V]) remove(id K) {
 	d.join(block - 1)
 }
 
-// join makes one of a block and the next if there is little in both.
+// join merges a block with the next one if both together fill at most half a block.
 func (d *draft[K, V]) join(block int) {
 	next := block + 1
 	if block < 0 || next >= len(d.blocks) || len(d.blocks[block])+len(d.blocks[next]) > blockSize/2 {
@@ -126,7 +126,7 @@ func (d *draft[K, V]) drop(block int) {
 	d.blocks, d.own = slices.Delete(d.blocks, block, block+1), slices.Delete(d.own, block, block+1)
 }
 
-// version is the list as it is now, which no later change of the draft reaches.
+// version is the list as it is now. Later changes of the draft do not affect it.
 func (d *draft[K, V]) version() list[K, V] {
 	clear(d.own)
 	v := d.list

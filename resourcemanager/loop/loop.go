@@ -1,10 +1,10 @@
-// Package loop is the single writer around the engine: a mailbox of commands,
-// the clock, the store's committer, and the publication of views. It never
-// waits for I/O; whatever does runs on other goroutines and comes back as a
+// Package loop runs the engine on one goroutine, the only writer: it has the mailbox of
+// commands, the clock, the store's committer, and the publication of views. That
+// goroutine never waits for I/O, which other goroutines do; they post its outcome as a
 // command.
 //
-// Answers leave in batches on a few goroutines of their own, after everything
-// that they promise is durable.
+// Answers are sent in batches by a few other goroutines, after everything that they
+// acknowledge is durable.
 package loop
 
 import (
@@ -24,20 +24,21 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Bounds. At MaxMailbox a caller waits, which holds its connection back.
+// Bounds. When the mailbox is full callers wait, and no more calls are read from their
+// connections.
 const (
 	MaxMailbox  = 1 << 16 // commands that wait
-	maxBatch    = 1 << 10 // commands between two looks at the clock
+	maxBatch    = 1 << 10 // commands that are applied with the same time
 	answerChunk = 32      // answers that one goroutine takes at once
-	lastTypes   = 64      // last commands of which a crash prints the types
+	lastTypes   = 64      // last commands whose types are logged in a crash
 	spareChunks = 64      // empty lists of answers that are kept for new ones
 )
 
-// ErrClosed is the answer to whatever comes after the end.
+// ErrClosed is the answer to every call after the loop has ended.
 var ErrClosed = errors.New("the ResourceManager is stopping; try again at its successor")
 
-// Outside is where the consequences go that are not answers. Its methods are
-// called by the loop, in order, and must not block.
+// Outside takes the effects that are not answers or saves. The loop calls its methods
+// in order; they must not block.
 type Outside interface {
 	Launch(engine.Launch)
 	Stop(engine.Stop)
@@ -53,15 +54,15 @@ type Config struct {
 	Engine   *engine.Engine
 	Clock    clock.Clock
 	Outside  Outside
-	Store    store.Store        // nil keeps nothing: every save is confirmed at once
+	Store    store.Store        // nil: nothing is stored, and every save is confirmed at once
 	Complete func(*engine.Save) // adds to a record what only the edge has, before it is stored; may be nil
-	BlackBox *blackbox.Recorder // nil keeps no commands
+	BlackBox *blackbox.Recorder // nil: commands are not recorded
 	Log      *slog.Logger
-	Lost     func(*Loss) // the store is lost: whoever runs the loop decides what follows, and ends it
+	Lost     func(*Loss) // called when the store is lost; it must see to it that the loop ends
 }
 
-// Done takes the answer to a command. It runs on a goroutine of the loop's that
-// other answers wait for, so it must not block for long.
+// Done takes the answer to a command. Other answers wait for it on the same goroutine,
+// so it must not block for long.
 type Done func(value any, err error)
 
 // Loop runs an engine. Its methods are safe for use by many goroutines.
@@ -81,10 +82,10 @@ type Loop struct {
 	spare   chan []answer // emptied by the goroutines that answer
 	workers sync.WaitGroup
 
-	posted, own atomic.Uint64 // commands of others, which are counted with mu held, and the loop's own
+	posted, own atomic.Uint64 // commands that others have posted, counted with mu held; commands of the loop itself
 	views       atomic.Pointer[Views]
 
-	// Of the loop's goroutine alone.
+	// For the loop's goroutine alone.
 	fx        engine.Effects
 	pending   []answer
 	confirmed []engine.Stored
@@ -115,7 +116,7 @@ func New(cfg Config) *Loop {
 	l.holds.began = time.Now()
 	l.next = newNext()
 	l.views.Store(l.next.views())
-	l.posted.Store(1) // nothing shows before the first publication
+	l.posted.Store(1) // so the first reader waits for the first publication
 	if cfg.Store != nil {
 		l.committer = newCommitter(cfg.Store, cfg.Log, func(s []engine.Stored) {
 			for _, x := range s {
@@ -126,11 +127,11 @@ func New(cfg Config) *Loop {
 	return l
 }
 
-// Expect registers who takes the answer to the command that will carry the ticket.
+// Expect registers done for the answer to the command that is posted with the ticket.
 func (l *Loop) Expect(done Done) engine.Ticket { return l.tickets.take(done) }
 
-// Post hands a command in. It waits while the mailbox is full. After the end
-// the command's ticket is answered with ErrClosed by Run.
+// Post puts a command into the mailbox. It waits while that is full. If the loop has
+// ended the ticket is answered with ErrClosed.
 func (l *Loop) Post(c engine.Command) {
 	l.mu.Lock()
 	for len(l.inbox) >= MaxMailbox && !l.closed {
@@ -139,7 +140,8 @@ func (l *Loop) Post(c engine.Command) {
 	l.add(c)
 }
 
-// force hands a command in even when the mailbox is full: the loop itself waits for it.
+// force posts a command even when the mailbox is full: the committer must not wait for
+// the loop.
 func (l *Loop) force(c engine.Command) {
 	l.mu.Lock()
 	l.add(c)
@@ -182,7 +184,7 @@ func (l *Loop) Run(ctx context.Context, answerers int) {
 	defer pause.Stop()
 	var batch []engine.Command
 	for {
-		if !l.engineBusy(pause) {
+		if !l.busy(pause) {
 			l.arm(timer)
 			select {
 			case <-l.wake:
@@ -213,9 +215,9 @@ func (l *Loop) Run(ctx context.Context, answerers int) {
 // Wait returns when Run has ended.
 func (l *Loop) Wait() { <-l.stopped }
 
-// engineBusy tells that there is work without a wake-up. If there is none before the
-// end of a pause, the timer is set.
-func (l *Loop) engineBusy(pause *time.Timer) bool {
+// busy tells whether there is work to do at once. If readers wait for the end of the
+// pause between two publications it sets the timer for that.
+func (l *Loop) busy(pause *time.Timer) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.inbox) > 0 || l.showing.active || l.cfg.Engine.Working() || l.cfg.Engine.SweepDue() || len(l.asides) > 0 {
@@ -229,8 +231,8 @@ func (l *Loop) engineBusy(pause *time.Timer) bool {
 	return left <= 0
 }
 
-// take moves at most a batch out of the mailbox. With the last command a publication
-// may begin, after the batch.
+// take moves at most maxBatch commands out of the mailbox. If it took the last one a
+// publication may have begun, which comes after the batch.
 func (l *Loop) take(batch []engine.Command) (_ []engine.Command, begun bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -246,7 +248,7 @@ func (l *Loop) take(batch []engine.Command) (_ []engine.Command, begun bool) {
 	return batch, len(l.inbox) == 0 && l.wanted()
 }
 
-// run applies a batch, then what is due, then one opportunity.
+// run applies a batch, then a Tick and a Sweep if they are due.
 func (l *Loop) run(batch []engine.Command) {
 	now := l.cfg.Clock.Now()
 	l.holds.begin()
@@ -265,7 +267,7 @@ func (l *Loop) run(batch []engine.Command) {
 	l.release()
 }
 
-// apply carries one command out, and the confirmations that follow from it at once.
+// apply applies one command and, without a store, the confirmations of its saves.
 func (l *Loop) apply(now yarn.Now, c engine.Command) {
 	l.one(now, c)
 	for len(l.confirmed) > 0 {
@@ -292,7 +294,7 @@ func (l *Loop) one(now yarn.Now, c engine.Command) {
 	l.holds.end(c)
 }
 
-// carry sends the consequences on their ways.
+// carry carries the effects of a command out.
 func (l *Loop) carry(fx *engine.Effects) {
 	for i := range fx.Saves {
 		l.save(fx.Saves[i])
@@ -340,7 +342,7 @@ func (l *Loop) save(s engine.Save) {
 	l.committer.put(s)
 }
 
-// release hands the collected answers to the goroutines that send them.
+// release passes the collected answers to the goroutines that send them.
 func (l *Loop) release() {
 	if len(l.pending) == 0 {
 		return
@@ -371,9 +373,9 @@ func (l *Loop) answer() {
 	}
 }
 
-// arm sets the timer for what is due next. Leases are renewed all the time, so
-// the next is mostly due later than thought: then the timer is left to fire too
-// early, which costs less than to set it each time.
+// arm sets the timer for what is due next. Leases are renewed all the time, so that
+// moment mostly moves later: then the timer is left to fire too early, which costs less
+// than setting it each time.
 func (l *Loop) arm(timer *time.Timer) {
 	due, ok := l.cfg.Engine.NextDue()
 	if !ok || l.armed != 0 && l.armed <= due {
@@ -383,12 +385,13 @@ func (l *Loop) arm(timer *time.Timer) {
 	timer.Reset(max(time.Duration(due-l.cfg.Clock.Now().Mono)*time.Millisecond, 0))
 }
 
-// end refuses what has not been answered and lets the answering goroutines finish.
+// end answers every call that still waits with ErrClosed, and waits for the goroutines
+// of the loop.
 func (l *Loop) end() {
 	l.mu.Lock()
 	l.closed = true
 	l.inbox = nil
-	l.posted.Add(1) // the views are not fresh any more
+	l.posted.Add(1) // so no reader takes the last views for current
 	l.mu.Unlock()
 	l.room.Broadcast()
 	if b := l.cfg.BlackBox; b != nil {
@@ -408,9 +411,9 @@ func (l *Loop) end() {
 	close(l.stopped)
 }
 
-// openBlackBox writes the recording, or prints the types of the last commands, when
-// the engine has found itself in a state that cannot be, and lets the process end:
-// the store knows what is true.
+// openBlackBox logs the types of the last commands after a panic of the engine, writes
+// the recording if there is one, and panics again, which ends the process: the next
+// start goes on from what is stored.
 func (l *Loop) openBlackBox() {
 	p := recover()
 	if p == nil {

@@ -24,7 +24,7 @@ import (
 
 const nodeExpiry = 10 * time.Second
 
-// rig is a loop around a real engine, in a bubble of its own time.
+// rig is a loop with a real engine, in a bubble of testing/synctest.
 type rig struct {
 	t     *testing.T
 	l     *Loop
@@ -212,7 +212,7 @@ func TestBatches(t *testing.T) {
 	})
 }
 
-// A full mailbox makes callers wait, and the store's word comes through all the same.
+// A full mailbox makes callers wait, but not the store's confirmations.
 func TestFullMailbox(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, r *rig) {
 		release := r.hold()
@@ -397,8 +397,8 @@ func TestTimersMove(t *testing.T) {
 	})
 }
 
-// A state that cannot be ends the process, after the last commands were printed
-// and everybody was answered.
+// A panic of the engine ends the process, after the last commands were logged and
+// everybody was answered.
 func TestBlackBox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)

@@ -7,23 +7,22 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/store"
 )
 
-// Loss is why nothing more can be stored. The loop goes on with what needs no store until it is ended; nobody was told that anything is
-// stored which is not.
+// Loss is why nothing more can be stored. Until the loop is ended it goes on with what needs no store. Nothing was acknowledged that is not stored.
 type Loss struct {
 	Kind LossKind
 	Err  error // what the store said last
 }
 
-// LossKind is what whoever runs the loop decides by.
+// LossKind is the kind of a loss, by which Config.Lost decides what follows.
 type LossKind int
 
 // The kinds.
 const (
-	Fenced  LossKind = iota // another ResourceManager owns the store: it is active, and this one must not be
-	Full                    // there was no room for as long as is waited for a store
-	Away                    // it did not answer for as long
-	Damaged                 // it no longer holds what was written: checking and repairing it is the only way on
-	Refused                 // it takes a single change neither now nor later
+	Fenced  LossKind = iota // another ResourceManager owns the store: that one is active, and this one must not be
+	Full                    // its disk had no room for retryFor
+	Away                    // it did not answer for retryFor
+	Damaged                 // it no longer holds what was written, and must be checked and repaired
+	Refused                 // it will never take one of the changes
 )
 
 var lossTexts = [...]string{Fenced: "it was taken over", Full: "its disk is full", Away: "it is away", Damaged: "it is damaged", Refused: "it refuses a change"}
@@ -36,7 +35,7 @@ func (l *Loss) Error() string {
 
 func (l *Loss) Unwrap() error { return l.Err }
 
-// lossOf sorts the error with which the committer gives up.
+// lossOf makes a Loss of the error with which the committer gives up.
 func lossOf(err error) *Loss {
 	kind := Refused
 	switch {

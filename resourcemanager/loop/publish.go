@@ -11,19 +11,19 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Readers take the published views. Only who has to see what does not show in them
-// yet waits, for the next publication, which serves all who wait. After a
-// publication there is a pause, so readers cost the loop one part in publishShare of
-// its time, however many they are and whatever they ask for.
+// Readers take the published views. A reader that must see something newer waits for
+// the next publication, which serves all that wait. After each publication there is a
+// pause, so that readers cost the loop at most one part in publishShare of its time,
+// however many they are and whatever they ask for.
 const (
-	publishShare = 50                   // the pause is so many times as long as the publication was,
+	publishShare = 50                   // the pause is this many times as long as the publication was,
 	leastPause   = 5 * time.Millisecond // but at least this
 	mostPause    = 2 * time.Second      // and at most this
 	maxAsked     = 64                   // applications that one publication explains
 )
 
-// moment says how much has happened: the commands that others have posted, and those
-// that the loop has given itself.
+// moment is a point in the sequence of commands: how many others have posted, and how
+// many the loop has made itself.
 type moment struct{ posted, own uint64 }
 
 func (m moment) covers(x moment) bool { return m.posted >= x.posted && m.own >= x.own }
@@ -34,7 +34,7 @@ type reader struct {
 	since moment
 	ready chan struct{}
 
-	about    yarn.ApplicationID // asks why this one waits; zero asks nothing
+	about    yarn.ApplicationID // the reader asks why this one waits; zero: it does not ask
 	answered bool
 	why      string
 }
@@ -44,21 +44,22 @@ func (r *reader) served(v *Views) bool {
 	return v.shows(r.parts, r.since) && (r.about.IsZero() || r.answered)
 }
 
-// publication is one that is under way.
+// publication is the publication under way.
 type publication struct {
 	engine.Publication
 	parts  view.Part
 	upTo   moment // what was applied when it began
 	asked  []*reader
-	begun  bool // a slice of it was recorded
+	begun  bool // a slice of it has been made
 	active bool
 	took   time.Duration
 }
 
-// happened is how much has happened so far.
+// happened is the present moment.
 func (l *Loop) happened() moment { return moment{l.posted.Load(), l.own.Load()} }
 
-// Views show, in some parts, everything that was answered or posted before the call.
+// Views returns views that show, in those parts, everything that was answered or posted
+// before the call. It waits for a publication if need be.
 func (l *Loop) Views(ctx context.Context, parts view.Part) (*Views, error) {
 	since := l.happened()
 	if v := l.views.Load(); v.shows(parts, since) {
@@ -70,10 +71,10 @@ func (l *Loop) Views(ctx context.Context, parts view.Part) (*Views, error) {
 	return l.views.Load(), nil
 }
 
-// Latest are the views that were published last, whatever has happened since.
+// Latest returns the views that were published last, without waiting.
 func (l *Loop) Latest() *Views { return l.views.Load() }
 
-// Why says in words why an application waits for its master; see engine.Why.
+// Why is a text that says why an application's master has no container yet; see engine.Why.
 func (l *Loop) Why(ctx context.Context, id yarn.ApplicationID) (string, error) {
 	r := &reader{about: id}
 	err := l.await(ctx, r)
@@ -101,8 +102,9 @@ func (l *Loop) await(ctx context.Context, r *reader) error {
 	}
 }
 
-// wanted begins a publication if readers wait and the pause is over. It is called
-// with mu held, when everything posted so far is about to be applied.
+// wanted begins a publication if readers wait and the pause is over, and tells whether
+// it did. It is called with mu held, when everything posted so far is about to be
+// applied.
 func (l *Loop) wanted() bool {
 	if l.showing.active || len(l.waiting) == 0 || time.Now().Before(l.resume) {
 		return false
@@ -119,7 +121,8 @@ func (l *Loop) wanted() bool {
 	return true
 }
 
-// show publishes a slice, or answers one question; with the last one the readers go on.
+// show makes a slice of the publication, or answers one Why. After the last one it wakes
+// the readers.
 func (l *Loop) show() {
 	p := &l.showing
 	began := time.Now()
@@ -159,7 +162,7 @@ func pauseAfter(took time.Duration) time.Duration {
 	return min(max(publishShare*took, leastPause), mostPause)
 }
 
-// slice does a part of a publication and tells whether it was the last one.
+// slice makes a slice of a publication and tells whether it was the last one.
 func (l *Loop) slice(p *publication) (done bool) {
 	now := l.cfg.Clock.Now()
 	if p.Parts != 0 {
@@ -174,7 +177,7 @@ func (l *Loop) slice(p *publication) (done bool) {
 	return len(p.asked) == 0
 }
 
-// explain answers the first question and all that are equal.
+// explain answers all readers that ask about the same application as the first one.
 func (l *Loop) explain(now yarn.Now, p *publication) {
 	id := p.asked[0].about
 	l.stats.Explained++
@@ -191,7 +194,7 @@ func (l *Loop) explain(now yarn.Now, p *publication) {
 	p.asked = left
 }
 
-// note records what the loop does beside commands.
+// note records a step that is not a command.
 func (l *Loop) note(now yarn.Now, what any) {
 	if b := l.cfg.BlackBox; b != nil {
 		b.Add(now, what)

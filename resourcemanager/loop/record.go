@@ -8,17 +8,17 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/blackbox"
 )
 
-// ErrNoBlackBox is the answer to wishes about recordings where none is kept.
+// ErrNoBlackBox is the answer to calls about recordings when commands are not recorded.
 var ErrNoBlackBox = errors.New("no commands are kept: yarn.resourcemanager.heddle.black-box.bytes is 0")
 
-// aside is what somebody wants to do between two commands.
+// aside is a function that the loop is to call between two commands.
 type aside struct {
 	do   func()
 	done chan struct{}
 }
 
-// aside has the loop do something between two commands. It must not wait for
-// anything.
+// aside has the loop call do between two commands, and waits for that. do must not
+// block. After an error it may still be called.
 func (l *Loop) aside(ctx context.Context, do func()) error {
 	a := aside{do, make(chan struct{})}
 	l.mu.Lock()
@@ -39,7 +39,7 @@ func (l *Loop) aside(ctx context.Context, do func()) error {
 	}
 }
 
-// between does what others want.
+// between calls the functions that were passed to aside.
 func (l *Loop) between() {
 	l.mu.Lock()
 	list := l.asides
@@ -53,7 +53,8 @@ func (l *Loop) between() {
 	}
 }
 
-// look is the end of a recording at this moment. The look itself is recorded.
+// look is the end of a recording at this moment, with the engine's digest. Computing
+// that is recorded, too.
 func (l *Loop) look() blackbox.End {
 	now := l.cfg.Clock.Now()
 	l.cfg.BlackBox.Add(now, blackbox.Digest{})
@@ -72,13 +73,14 @@ func (l *Loop) Snapshot(ctx context.Context) (*blackbox.Snapshot, error) {
 	return <-got, nil
 }
 
-// BlackBox is how the black box stands.
+// BlackBox is the state of the black box.
 type BlackBox struct {
-	Commands, Missing uint64 // applied so far, publications and looks included; the first of them, that are no longer kept
-	Tape              *blackbox.TapeState
+	Commands uint64              // applied so far, slices of publications and digests included
+	Missing  uint64              // how many of the first ones are no longer kept
+	Tape     *blackbox.TapeState // nil: there is no file of all commands
 }
 
-// BlackBox tells how the black box stands.
+// BlackBox returns the state of the black box.
 func (l *Loop) BlackBox(ctx context.Context) (BlackBox, error) {
 	b := l.cfg.BlackBox
 	if b == nil {
@@ -98,7 +100,8 @@ func (l *Loop) BlackBox(ctx context.Context) (BlackBox, error) {
 	return <-got, nil
 }
 
-// StartTape has all commands since the start go to a file of at most so many bytes.
+// StartTape has all commands since the start written to a file. The recording ends when
+// that has most bytes.
 func (l *Loop) StartTape(ctx context.Context, most int64) (*blackbox.Tape, error) {
 	b := l.cfg.BlackBox
 	if b == nil {
@@ -118,7 +121,7 @@ func (l *Loop) StartTape(ctx context.Context, most int64) (*blackbox.Tape, error
 	})
 	select {
 	case err = <-refused:
-	default: // err says why nothing was done
+	default: // err says why the tape was not attached
 	}
 	if err != nil {
 		return nil, errors.Join(err, t.Discard())

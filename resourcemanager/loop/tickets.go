@@ -6,13 +6,13 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 )
 
-// tickets remember who waits for which answer. A ticket is a place in the list
-// plus how often the place was used, so that a stale one finds nobody.
+// tickets remember who waits for which answer. A ticket is the index of a slot and how
+// often that slot was used, so that a stale ticket is recognized.
 type tickets struct {
 	mu     sync.Mutex
 	slots  []slot
 	free   []uint32
-	closed bool // nothing answers any more
+	closed bool // no more tickets are given
 }
 
 type slot struct {
@@ -20,7 +20,7 @@ type slot struct {
 	done Done
 }
 
-// take gives a ticket. After the end it gives none and answers at once.
+// take gives a ticket for done. Once all was called it returns 0, and done gets ErrClosed.
 func (t *tickets) take(done Done) engine.Ticket {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -54,7 +54,7 @@ func (t *tickets) redeem(x engine.Ticket) Done {
 	return done
 }
 
-// all empties the list for good.
+// all removes and returns everyone who waits. No more tickets are given then.
 func (t *tickets) all() []Done {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,10 +9,10 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Views are what readers see: each part as it was when it was published last.
-// Nobody changes them, so readers need no lock and share what they make of them.
+// Views are what readers see: each part as it was when it was published last. They are
+// immutable, so readers need no lock and share the slices made from them.
 type Views struct {
-	shown   [parts]moment // what shows in each part
+	shown   [parts]moment // up to which moment each part shows what happened
 	apps    list[yarn.ApplicationID, *view.Application]
 	nodes   list[yarn.NodeID, *view.Node]
 	metrics view.Metrics
@@ -23,7 +23,7 @@ type Views struct {
 	allNodes func() []*view.Node
 }
 
-// parts is how many there are.
+// parts is the number of parts in package view.
 const parts = 4
 
 // shows tells whether these parts show everything up to a moment.
@@ -48,10 +48,10 @@ func (v *Views) FindNode(id yarn.NodeID) *view.Node {
 	return n
 }
 
-// Applications are all of them, by id, in a slice that all readers share.
+// Applications are all applications, by id, in a slice that all readers share.
 func (v *Views) Applications() []*view.Application { return v.allApps() }
 
-// Nodes are all of them, those in use first, then by id, in a slice that all
+// Nodes are all nodes, those in use first, each group by id, in a slice that all
 // readers share.
 func (v *Views) Nodes() []*view.Node { return v.allNodes() }
 
@@ -81,8 +81,8 @@ func inUseFirst(l *list[yarn.NodeID, *view.Node]) []*view.Node {
 	return out
 }
 
-// next are the views that come next. The engine fills them in; they are the
-// loop's alone.
+// next are the views that will be published next. The engine fills them in; only the
+// loop's goroutine uses them.
 type next struct {
 	shown   [parts]moment
 	apps    draft[yarn.ApplicationID, *view.Application]
@@ -99,7 +99,7 @@ func newNext() next {
 	return n
 }
 
-// Application implements engine.Publisher, like the six below.
+// Application and the six below implement engine.Publisher.
 func (n *next) Application(a *view.Application)         { n.apps.set(a) }
 func (n *next) ForgetApplication(id yarn.ApplicationID) { n.apps.remove(id) }
 func (n *next) Node(x *view.Node)                       { n.nodes.set(x) }
@@ -108,7 +108,7 @@ func (n *next) Labels(l *view.Labels)                   { n.labels = l }
 func (n *next) Counts(m view.Metrics)                   { n.metrics = m }
 func (n *next) Queues(q *queue.Snapshot)                { n.queues = q }
 
-// views are what readers see from now on.
+// views is a version of these for readers.
 func (n *next) views() *Views {
 	v := &Views{shown: n.shown, apps: n.apps.version(), nodes: n.nodes.version(), metrics: n.metrics, queues: n.queues, labels: n.labels}
 	v.allApps = sync.OnceValue(v.apps.all)

@@ -6,18 +6,19 @@ import (
 	"github.com/heddle-project/heddle/wire/ipc"
 )
 
-// Last keeps the last answer to every caller, in case it was lost and the call
-// comes again. Its methods are safe for use by many goroutines.
+// Last keeps the last answer to every caller. It is sent again if the caller repeats
+// the call because that answer was lost. Its methods are safe for use by many
+// goroutines.
 type Last[Caller comparable] struct {
 	mu   sync.Mutex
 	kept map[Caller][]byte
 }
 
-// overwritten is the size up to which an answer's memory is used again for the next, and so has to be copied to be repeated.
+// overwritten is the size up to which Keep uses an answer's memory again for the next one. Repeat has to copy such an answer.
 const overwritten = 64 << 10
 
-// Keep copies an answer over the one before. Memory of about the right size is
-// used again, for most answers to one caller are alike.
+// Keep copies an answer in place of the one before. It uses the memory of that again if
+// it has about the right size, as most answers to one caller are alike.
 func (l *Last[Caller]) Keep(who Caller, answer []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -38,9 +39,9 @@ func (l *Last[Caller]) Drop(who Caller) {
 	l.mu.Unlock()
 }
 
-// Repeat answers a call as the one before. When nothing is known of that, the
-// first answer is still under way, and the caller is to try again; likewise
-// when it does not read what it has been answered.
+// Repeat sends the last answer again. If none is kept the first one is still being made,
+// and the caller is told to try again; likewise if too many answers on its connection
+// wait to be read.
 func (l *Last[Caller]) Repeat(c *ipc.Call, who Caller) {
 	if c.Crowded() {
 		c.Fail(&ipc.RemoteError{Class: ipc.ClassRetriable, Message: "the answer to " + c.Method + " is not repeated while so much of what was answered waits to be read; try again"})
@@ -62,10 +63,11 @@ func (l *Last[Caller]) Repeat(c *ipc.Call, who Caller) {
 // scratch is memory in which answers are put together.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
-// keepScratch bounds what the pool holds on to.
+// keepScratch bounds the buffers that the pool keeps, in bytes.
 const keepScratch = 64 << 10
 
-// Compose has write append an answer to memory that is good until use returns.
+// Compose has write append an answer to pooled memory and passes it to use, which must
+// not keep it.
 func Compose(write func(dst []byte) []byte, use func(answer []byte)) {
 	p := scratch.Get().(*[]byte)
 	b := write((*p)[:0])

@@ -8,12 +8,12 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// ToToken is the message of a token. All four fields are always written.
+// ToToken is a token as a message. All four fields are always set.
 func ToToken(t token.Token) *pb.Token {
 	return &pb.Token{Identifier: append([]byte{}, t.Identifier...), Password: append([]byte{}, t.Password...), Kind: &t.Kind, Service: &t.Service}
 }
 
-// ToTypes is the list of the cluster's resource types.
+// ToTypes is the cluster's resource types as messages.
 func ToTypes(types yarn.ResourceTypes) []*pb.ResourceTypeInfo {
 	out := make([]*pb.ResourceTypeInfo, len(types))
 	for i := range types {
@@ -22,7 +22,7 @@ func ToTypes(types yarn.ResourceTypes) []*pb.ResourceTypeInfo {
 	return out
 }
 
-// ACLs is the list of an application's ACLs; unset ones are left out.
+// ACLs is an application's ACLs as messages; empty ones are left out.
 func ACLs(viewers, modifiers string) []*pb.ApplicationACLMap {
 	var out []*pb.ApplicationACLMap
 	if viewers != "" {
@@ -34,7 +34,7 @@ func ACLs(viewers, modifiers string) []*pb.ApplicationACLMap {
 	return out
 }
 
-// NodeReport is what clients and masters are told of a node.
+// NodeReport is the report on a node for clients and masters.
 func NodeReport(n *view.Node, types yarn.ResourceTypes) *pb.NodeReport {
 	containers := int32(n.Containers)
 	r := &pb.NodeReport{

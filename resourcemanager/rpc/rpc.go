@@ -1,6 +1,7 @@
-// Package rpc is what the ResourceManager's four protocols have in common beside
-// package serve: how a call becomes a command, how the engine's refusals become
-// exceptions, and records that many answers hold. Each protocol is a package below.
+// Package rpc is what the ResourceManager's protocols have in common besides package
+// serve: the interfaces of the loop, the exceptions for the engine's refusals, the last
+// answers to callers, and messages that are parts of many answers. Each protocol has a
+// package below.
 package rpc
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/heddle-project/heddle/wire/serve"
 )
 
-// ViewPatience is how long a reader waits for fresh views.
+// ViewPatience is how long a call waits for fresh views.
 const ViewPatience = 30 * time.Second
 
 // Poster takes commands. *loop.Loop is one.
@@ -24,7 +25,7 @@ type Poster interface {
 	Post(engine.Command)
 }
 
-// Reader gives views that show everything that was answered before, in some parts.
+// Reader returns views that show, in those parts, everything that was answered before.
 // *loop.Loop is one.
 type Reader interface {
 	Views(context.Context, view.Part) (*loop.Views, error)
@@ -46,7 +47,7 @@ var classes = map[engine.Kind]string{
 	engine.NotStored:          serve.YarnException,
 }
 
-// Fail answers a call with what the engine or the loop said.
+// Fail answers a call with an error of the engine or the loop.
 func Fail(c *ipc.Call, err error) {
 	var refused *engine.Error
 	switch {

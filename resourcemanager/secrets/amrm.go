@@ -9,11 +9,11 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// AMRM keeps the keys of the tokens by which masters log in, and knows which
-// attempts may. It is the token keeper of the masters' port.
+// AMRM keeps the keys of AMRM tokens, by which masters log in, and which attempts may do
+// so. It checks the tokens at the masters' port.
 //
-// New tokens are signed with the next key as soon as Saved has confirmed that it
-// is stored: no token can be lost to a restart.
+// A next key signs new tokens as soon as Saved has confirmed that it is stored, and not
+// before: no token may become invalid by a restart.
 type AMRM struct {
 	mu       sync.RWMutex
 	ring     ring
@@ -21,14 +21,14 @@ type AMRM struct {
 	attempts map[yarn.AttemptID]struct{}
 }
 
-// NewAMRM makes a first key. It is to be stored (State) before a token is issued,
-// unless Restore replaces it.
+// NewAMRM makes a first key. Unless Restore replaces it, State must be stored before a
+// token is issued.
 func NewAMRM(how Rolling, now time.Time) *AMRM {
 	return &AMRM{ring: newRing(how, now), attempts: make(map[yarn.AttemptID]struct{})}
 }
 
-// Restore continues with the keys that were stored, if there are any, and tells
-// whether there were; otherwise State is to be stored.
+// Restore takes over the keys that were stored, and tells whether there were any. If
+// not, State must be stored.
 func (a *AMRM) Restore(keys state.MasterKeys, now time.Time) bool {
 	if len(keys.Current.Bytes) == 0 {
 		return false
@@ -40,20 +40,20 @@ func (a *AMRM) Restore(keys state.MasterKeys, now time.Time) bool {
 	return true
 }
 
-// State is the record to be stored.
+// State is the record of the present keys.
 func (a *AMRM) State() state.MasterKeys {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	return a.ring.keys()
 }
 
-// Tick rolls or promotes when that is due. After a change State is to be stored
-// and Saved called with it.
+// Tick rolls or promotes when that is due. After a change State must be stored, and then
+// Saved called with it.
 func (a *AMRM) Tick(now time.Time) Change {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.ring.next != nil && !a.saved {
-		return Unchanged // a key that is not durable must not become the only one
+		return Unchanged // a key that is not stored must not become the only one
 	}
 	change := a.ring.tick(now)
 	if change != Unchanged {
@@ -69,7 +69,7 @@ func (a *AMRM) Due() time.Time {
 	return a.ring.due()
 }
 
-// Saved confirms that keys are durable.
+// Saved confirms that keys are stored.
 func (a *AMRM) Saved(keys state.MasterKeys) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -92,15 +92,15 @@ func (a *AMRM) Unregister(id yarn.AttemptID) {
 	delete(a.attempts, id)
 }
 
-// Issue makes the token of an attempt. Its service is empty, the master sets it.
-// As long as the keys stay, every call gives the same token.
+// Issue makes the token of an attempt. Its service is empty; the master sets it. Until
+// the keys change every call gives the same token.
 func (a *AMRM) Issue(id yarn.AttemptID) token.Token {
 	k := a.signing()
 	return k.issue(token.KindAMRM, "", token.AMRM{Attempt: id, KeyID: k.ID}.Append(nil))
 }
 
-// Renew is the token to hand to a master that logged in with one of the key
-// keyID, if that key is about to be retired.
+// Renew makes a new token for a master that logged in with one signed by key keyID, if
+// that is not the key that signs now.
 func (a *AMRM) Renew(id yarn.AttemptID, keyID int32) (token.Token, bool) {
 	if k := a.signing(); k.ID == keyID {
 		return token.Token{}, false
@@ -117,8 +117,8 @@ func (a *AMRM) signing() *key {
 	return a.ring.current
 }
 
-// Password is the password that belongs to an identifier, and the attempt's id
-// as the user who logs in. Errors are those of ipc, of class InvalidToken.
+// Password is the password for an identifier, and the attempt's id as the user who logs
+// in. Errors are *ipc.RemoteError of class InvalidToken.
 func (a *AMRM) Password(identifier []byte) (password []byte, user string, err error) {
 	id, err := token.ParseAMRM(identifier)
 	if err != nil {
@@ -126,7 +126,7 @@ func (a *AMRM) Password(identifier []byte) (password []byte, user string, err er
 	}
 	k, registered := a.lookup(id)
 	if !registered {
-		// compat: the text is what masters of ended attempts log and users search for.
+		// compat: masters of ended attempts log this text, and users search for it.
 		return nil, "", invalid("%s not found in AMRMTokenSecretManager.", id.Attempt)
 	}
 	if k == nil {

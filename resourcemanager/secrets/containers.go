@@ -9,7 +9,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Containers keeps the keys of the tokens by which containers are started.
+// Containers keeps the keys of container tokens, by which containers are started.
 type Containers struct {
 	types yarn.ResourceTypes
 	mu    sync.RWMutex
@@ -35,26 +35,26 @@ func (c *Containers) Due() time.Time {
 	return c.ring.due()
 }
 
-// Current is the key that a registering node is told.
+// Current is the key for a node that registers.
 func (c *Containers) Current() state.MasterKey {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.ring.current.MasterKey
 }
 
-// ForHeartbeat is the key to answer a heartbeat with, if the node that knows the
-// key of that id lacks one.
-func (c *Containers) ForHeartbeat(known int32) (state.MasterKey, bool) {
+// ForHeartbeat is the key for the answer to a heartbeat of a node whose newest key has
+// the id known; ok is false if the node has it already.
+func (c *Containers) ForHeartbeat(known int32) (k state.MasterKey, ok bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.ring.offer(known)
 }
 
-// usualSize is the room that an identifier needs in most clusters, in bytes.
+// usualSize is enough for most identifiers, in bytes.
 const usualSize = 256
 
-// Issue makes the token of a container. The key id is filled in. Service is the
-// node's address as masters see it.
+// Issue makes the token of a container. It fills in the key id. service is the node's
+// address for masters.
 func (c *Containers) Issue(what token.Container, service string) token.Token {
 	c.mu.RLock()
 	k := c.ring.current
@@ -63,8 +63,7 @@ func (c *Containers) Issue(what token.Container, service string) token.Token {
 	return k.issue(token.KindContainer, service, what.Append(make([]byte, 0, usualSize+len(what.LogContext)), c.types))
 }
 
-// Verify reads a container token that comes back, as masters present it when
-// they ask for a change, and checks that it is genuine.
+// Verify checks a container token that was issued here, and returns what it says.
 func (c *Containers) Verify(t token.Token) (token.Container, error) {
 	what, err := token.ParseContainer(t.Identifier, c.types)
 	if err != nil {

@@ -12,25 +12,25 @@ import (
 	"github.com/heddle-project/heddle/wire/token"
 )
 
-// Lifetimes are the rules of delegation tokens. The properties begin with
-// yarn.resourcemanager.delegation.
+// Lifetimes are the times and bounds of delegation tokens. The names of the properties
+// follow yarn.resourcemanager.delegation.
 type Lifetimes struct {
-	KeyInterval time.Duration // key.update-interval: a new key that often; 24 h
-	Renewal     time.Duration // token.renew-interval: valid so long after issue and after each renewal; 24 h
-	Total       time.Duration // token.max-lifetime: never longer than that; 7 days
-	Scan        time.Duration // token.remove-scan-interval: expired ones are removed that often; 1 h
+	KeyInterval time.Duration // key.update-interval: between two new keys; default 24 h
+	Renewal     time.Duration // token.renew-interval: how long a token is valid after its issue and after each renewal; default 24 h
+	Total       time.Duration // token.max-lifetime: how long a token can be valid with renewals; default 7 days
+	Scan        time.Duration // token.remove-scan-interval: between two removals of expired tokens; default 1 h
 	MaxTokens   int           // how many there may be; zero means DefaultMaxTokens
 }
 
-// DefaultMaxTokens bounds the delegation tokens that are valid at a time.
+// DefaultMaxTokens bounds the delegation tokens that are kept.
 const DefaultMaxTokens = 500_000
 
-// Delegation keeps the ResourceManager's delegation tokens and their keys. It is
-// the token keeper of the clients' port.
+// Delegation keeps the ResourceManager's delegation tokens and their keys. It checks the
+// tokens at the clients' port.
 //
-// A change takes effect at once and names the records to be stored before the
-// caller is answered. Whoever makes changes has them stored in the order in
-// which they were made; a change that could not be stored is undone by Undo.
+// A change takes effect at once, and returns the records that must be stored before the
+// caller is answered. Changes must be stored in the order in which they were made; one
+// that could not be stored is taken back by Undo.
 type Delegation struct {
 	how   Rolling // length and random source
 	times Lifetimes
@@ -52,17 +52,17 @@ type signingKey struct {
 	record state.DelegationKey
 }
 
-// issued is a token that was given out. It is replaced, never changed.
+// issued is a token that was issued. It is replaced, never changed.
 type issued struct {
 	id     token.Delegation
 	record state.DelegationToken
 }
 
-// Caller is who asks for something to be done with a delegation token.
+// Caller is the user whose call is about a delegation token.
 type Caller struct {
 	User     string // as authenticated: with the realm, if there is one
-	Short    string // the user name that it maps to
-	RealUser string // who acts for User, if another does
+	Short    string // the short name of User
+	RealUser string // the proxy user who acts for User; empty if none does
 }
 
 // Amendment is a change to the delegation tokens.
@@ -71,8 +71,8 @@ type Amendment struct {
 	before, after *issued
 }
 
-// NewDelegation keeps no tokens yet and has no key. Of how only Length and
-// Random matter. The clock answers wall time; logins are checked against it.
+// NewDelegation is one without tokens and keys. Of how only Length and Random matter.
+// clock returns wall time.
 func NewDelegation(how Rolling, times Lifetimes, clock func() time.Time) *Delegation {
 	if times.MaxTokens == 0 {
 		times.MaxTokens = DefaultMaxTokens
@@ -80,9 +80,9 @@ func NewDelegation(how Rolling, times Lifetimes, clock func() time.Time) *Delega
 	return &Delegation{how: how, times: times, now: clock, keys: make(map[int32]*signingKey), tokens: make(map[int32]*issued)}
 }
 
-// Restore takes over what was stored, before Start. A token that cannot be read,
-// or whose key is gone, can never be used again; it is kept, void, so that the
-// next scan removes its record. The error lists those.
+// Restore takes over what was stored; it must be called before Start. A token that
+// cannot be read, or whose key is gone, can never be used again. It is kept as expired,
+// so that the next scan removes its record. The error lists such tokens.
 func (d *Delegation) Restore(keys []state.DelegationKey, tokens []state.DelegationToken, sequence int32) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -114,7 +114,7 @@ func (d *Delegation) addKey(record state.DelegationKey) *signingKey {
 	return k
 }
 
-// Start makes the key of this run. It is to be stored before a token is issued.
+// Start makes a new key, which must be stored before a token is issued.
 func (d *Delegation) Start() []state.Op {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -144,8 +144,8 @@ func (d *Delegation) Due() time.Time {
 	return d.scanAt
 }
 
-// Tick makes a new key, and removes expired tokens and keys, when that is due.
-// The changes are to be stored; none of them waits for that.
+// Tick makes a new key, and removes expired tokens and keys, when that is due. The
+// changes must be stored; they take effect before that.
 func (d *Delegation) Tick() []state.Op {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -195,10 +195,10 @@ func (d *Delegation) removeExpiredTokens(ops []state.Op, now int64) []state.Op {
 	return ops
 }
 
-// Issue makes a token by which the caller can be acted for. Renewer is the short
-// name of who may renew it, empty if nobody may. Its service is empty, the
-// client sets it. Whether the caller may have one at all (not on a secure
-// cluster if it logged in with a token) has been decided before.
+// Issue makes a token for the caller. renewer is the short name of the user who may renew
+// it; empty if nobody may. The token's service is empty; the client sets it. Issue does
+// not check whether the caller may have one: on a secure cluster, not if it logged in
+// with a token.
 func (d *Delegation) Issue(caller Caller, renewer string) (token.Token, Amendment, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -228,10 +228,9 @@ func (d *Delegation) renewBy(id token.Delegation, now time.Time) int64 {
 	return min(id.Expires, now.Add(d.times.Renewal).UnixMilli())
 }
 
-// Renew prolongs a token and answers until when it is valid now, in milliseconds
-// since 1970. The caller's short name must be that of the renewer. The
-// ResourceManager itself, which may renew for everybody, passes the renewer that
-// the identifier names.
+// Renew renews a token and returns until when it is valid now, in milliseconds since
+// 1970. renewer is the caller's short name, which must be that of the token's renewer.
+// The ResourceManager itself may renew every token, and passes the token's renewer.
 func (d *Delegation) Renew(t token.Token, renewer string) (int64, Amendment, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -254,7 +253,7 @@ func (d *Delegation) Renew(t token.Token, renewer string) (int64, Amendment, err
 	return longer.record.RenewBy, Amendment{[]state.Op{state.Put(longer.record)}, held, longer}, nil
 }
 
-// Cancel makes a token void. Its owner and its renewer may.
+// Cancel invalidates a token. Only its owner and its renewer may call it.
 func (d *Delegation) Cancel(t token.Token, caller Caller) (Amendment, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -270,8 +269,8 @@ func (d *Delegation) Cancel(t token.Token, caller Caller) (Amendment, error) {
 	return Amendment{[]state.Op{state.Remove(held.record)}, held, nil}, nil
 }
 
-// Undo takes back a change that could not be stored, unless the token has
-// changed again since.
+// Undo takes back a change that could not be stored, unless the token was changed again
+// since.
 func (d *Delegation) Undo(c Amendment) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -289,8 +288,8 @@ func (d *Delegation) Undo(c Amendment) {
 	}
 }
 
-// Password is the password that belongs to an identifier, and the owner as the
-// user who logs in. Errors are those of ipc, of class InvalidToken.
+// Password is the password for an identifier, and the token's owner as the user who logs
+// in. Errors are *ipc.RemoteError of class InvalidToken.
 func (d *Delegation) Password(identifier []byte) (password []byte, user string, err error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -305,7 +304,7 @@ func (d *Delegation) Password(identifier []byte) (password []byte, user string, 
 	return k.sign(identifier), held.id.Owner, nil
 }
 
-// genuine finds a token that was presented whole and checks its password.
+// genuine finds a token that came with its password, and checks that.
 func (d *Delegation) genuine(t token.Token) (*issued, error) {
 	held, k, err := d.find(t.Identifier)
 	if err != nil {

@@ -22,21 +22,21 @@ const (
 // Rolling says how the keys of one kind are made and replaced.
 type Rolling struct {
 	Interval time.Duration // between two rolls, e.g. yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs
-	Delay    time.Duration // between making a key and retiring its predecessor; see ActivationDelay
+	Delay    time.Duration // between making a key and retiring the one before; see ActivationDelay
 	Length   int           // bytes in a key; zero means DefaultKeyLength
 
-	// Random fills its argument with random bytes; nil means the system's
-	// generator, which tests replace.
+	// Random fills its argument with random bytes; nil means the system's generator. It
+	// is for tests.
 	Random func([]byte)
 }
 
-// ActivationDelay is how long a next key waits before it becomes the current
-// one: one and a half times the time after which a silent node or master is
-// given up, so that each live one has reported and learned the key.
+// ActivationDelay is how long a next key waits before it becomes the current one: one
+// and a half times the expiry interval of nodes or masters, so that each live one has
+// sent a heartbeat meanwhile and got the key.
 func ActivationDelay(expiry time.Duration) time.Duration { return expiry + expiry/2 }
 
-// Check tells why keys cannot roll that way; property is the name of the setting
-// of the interval. The daemon refuses to start then, as Apache's does.
+// Check tells why keys cannot roll that way; property is the name of the setting of the
+// interval. On an error the daemon does not start, as Apache's does not.
 func (r Rolling) Check(property string) error {
 	if r.Delay <= 0 {
 		return fmt.Errorf("%s: the activation delay of keys is %v, derived from the expiry interval: it must be positive", property, r.Delay)
@@ -64,8 +64,8 @@ func (r Rolling) secret() []byte {
 	return b
 }
 
-// serial is a random number to count key ids from, so that ids of different
-// runs differ.
+// serial is a random number before the first key id, so that ids of different runs
+// differ.
 func (r Rolling) serial() int32 {
 	var b [4]byte
 	r.fill(b[:])
@@ -77,10 +77,10 @@ func (r Rolling) fill(b []byte) {
 		r.Random(b)
 		return
 	}
-	_, _ = rand.Read(b) // ends the process rather than fail
+	_, _ = rand.Read(b) // never fails: it ends the process instead
 }
 
-// key is a key that many goroutines sign with.
+// key is a key by which many goroutines can sign at a time.
 type key struct {
 	state.MasterKey
 	signers sync.Pool

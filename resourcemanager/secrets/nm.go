@@ -9,16 +9,16 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// NM keeps the keys of the tokens by which masters talk to nodes, and remembers
-// for which nodes each attempt's master has one already.
+// NM keeps the keys of NM tokens, by which masters log in to nodes, and remembers for
+// which nodes each attempt's master has one already.
 type NM struct {
 	mu       sync.RWMutex
 	ring     ring
 	attempts map[yarn.AttemptID]map[yarn.NodeID]uint64
 
-	// Forgetting what a node's masters have is a note in cleared, instead of a
-	// walk over all attempts: a token given at moment m still counts if the node
-	// was not cleared since. Moments count clearings.
+	// ClearNode only enters a node in cleared, so that it need not visit all attempts.
+	// moment counts its calls: a token issued at moment m counts unless the node was
+	// cleared at a later one.
 	moment  uint64
 	cleared map[yarn.NodeID]uint64
 }
@@ -30,8 +30,8 @@ func NewNM(how Rolling, now time.Time) *NM {
 	return n
 }
 
-// Tick rolls or promotes when that is due. With a promotion all masters count as
-// having no tokens, and get new ones with what they are granted next.
+// Tick rolls or promotes when that is due. After a promotion all masters count as having
+// no tokens, and get new ones with the containers that they are granted next.
 func (n *NM) Tick(now time.Time) Change {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -52,23 +52,23 @@ func (n *NM) Due() time.Time {
 	return n.ring.due()
 }
 
-// Current is the key that a registering node is told.
+// Current is the key for a node that registers.
 func (n *NM) Current() state.MasterKey {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return n.ring.current.MasterKey
 }
 
-// ForHeartbeat is the key to answer a heartbeat with, if the node that knows the
-// key of that id lacks one.
-func (n *NM) ForHeartbeat(known int32) (state.MasterKey, bool) {
+// ForHeartbeat is the key for the answer to a heartbeat of a node whose newest key has
+// the id known; ok is false if the node has it already.
+func (n *NM) ForHeartbeat(known int32) (k state.MasterKey, ok bool) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return n.ring.offer(known)
 }
 
-// Register begins to remember what an attempt's master has. Without it
-// IssueOnce gives nothing.
+// Register begins to remember which tokens an attempt's master has. Without it IssueOnce
+// gives the attempt none.
 func (n *NM) Register(id yarn.AttemptID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -84,8 +84,8 @@ func (n *NM) Unregister(id yarn.AttemptID) {
 	delete(n.attempts, id)
 }
 
-// ClearAttempt makes an attempt's master count as having no tokens, because it
-// starts anew: it registers.
+// ClearAttempt makes an attempt's master count as having no tokens. It is called when
+// the master registers.
 func (n *NM) ClearAttempt(id yarn.AttemptID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -94,8 +94,8 @@ func (n *NM) ClearAttempt(id yarn.AttemptID) {
 	}
 }
 
-// ClearNode makes every master count as having no token for a node, because the
-// node starts anew: it registers, or is gone.
+// ClearNode makes every master count as having no token for a node. It is called when
+// the node registers or leaves.
 func (n *NM) ClearNode(id yarn.NodeID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -103,9 +103,9 @@ func (n *NM) ClearNode(id yarn.NodeID) {
 	n.cleared[id] = n.moment
 }
 
-// Issue makes a token for an attempt's master towards a node, whoever else has
-// one. The launcher of the master itself uses it. Service is the address under
-// which the master will look for the token.
+// Issue makes a token for an attempt and a node, and does not remember it. Package launch
+// starts the master itself with it. service is the address under which clients look for
+// the token.
 func (n *NM) Issue(attempt yarn.AttemptID, node yarn.NodeID, submitter, service string) token.Token {
 	n.mu.RLock()
 	k := n.ring.current
@@ -123,7 +123,7 @@ func (n *NM) IssueOnce(attempt yarn.AttemptID, node yarn.NodeID, submitter, serv
 	return n.Issue(attempt, node, submitter, service), true
 }
 
-// has tells whether the master has a token, or never gets one.
+// has tells whether the master has a token for the node, or is not registered.
 func (n *NM) has(attempt yarn.AttemptID, node yarn.NodeID) bool {
 	n.mu.RLock()
 	defer n.mu.RUnlock()

@@ -6,7 +6,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/state"
 )
 
-// Change is what a Tick did to the keys.
+// Change is what a Tick changed.
 type Change uint8
 
 // The changes of a tick.
@@ -16,8 +16,8 @@ const (
 	Promoted         // the next key has become the current one
 )
 
-// ring is the state machine of keys that roll. It is either steady, with a
-// current key alone, or rolling, with a next one too. The caller locks.
+// ring is the state machine of keys that roll. It is either steady, with a current key
+// alone, or rolling, with a next one, too. It has no lock of its own.
 type ring struct {
 	how       Rolling
 	current   *key
@@ -43,9 +43,9 @@ func (r *ring) make() *key {
 	return newKey(state.MasterKey{ID: r.serial, Bytes: r.how.secret()})
 }
 
-// tick rolls or promotes when that is due, one of them at a time. Late ticks
-// never shorten the time in which both keys verify, and rolls that were slept
-// through are not made up for.
+// tick rolls or promotes when that is due, one of them at a time. A late tick never
+// shortens the time in which both keys are valid, and rolls that were missed are not
+// made up for.
 func (r *ring) tick(now time.Time) Change {
 	switch {
 	case r.next != nil && !now.Before(r.promoteAt):
@@ -71,7 +71,7 @@ func (r *ring) due() time.Time {
 	return r.rollAt
 }
 
-// find is the live key with that id, nil if there is none.
+// find is the current or the next key, if it has that id, else nil.
 func (r *ring) find(id int32) *key {
 	switch {
 	case r.current.ID == id:
@@ -82,10 +82,10 @@ func (r *ring) find(id int32) *key {
 	return nil
 }
 
-// offer is the key that a node lacks which says that it knows the key of that
-// id: the next one while rolling, otherwise the current one. A node lacks the
-// current key only if it slept through a whole roll.
-func (r *ring) offer(known int32) (state.MasterKey, bool) {
+// offer is the newest key: the next one while rolling, otherwise the current one. It is
+// for a node whose newest key has the id known; ok is false if that is the same one. A
+// node lacks the current key only if it has missed a whole roll.
+func (r *ring) offer(known int32) (newest state.MasterKey, ok bool) {
 	k := r.current
 	if r.next != nil {
 		k = r.next
@@ -93,9 +93,9 @@ func (r *ring) offer(known int32) (state.MasterKey, bool) {
 	return k.MasterKey, k.ID != known
 }
 
-// restore continues with stored keys. A next key waits for its full delay again,
-// since nobody knows who has learned it. Keys of another length than configured
-// stay in use and are rolled soon.
+// restore takes over stored keys. A next key waits for its full delay again, since it
+// is not known who has got it. Keys of another length than configured stay in use and
+// are rolled soon.
 func (r *ring) restore(keys state.MasterKeys, now time.Time) {
 	r.current, r.next, r.serial = newKey(keys.Current), nil, keys.Current.ID
 	newest := keys.Current

@@ -9,8 +9,8 @@ import (
 	"github.com/heddle-project/heddle/scheduler/lint"
 )
 
-// Lint is what the linter is to look at: all properties of the queue file and
-// of the site's files, with line and column, and what is odd about the files.
+// Lint is the input of the linter: all properties of the queue file and of the site's
+// files, with line and column, and the warnings from reading the files.
 func Lint(file string, all *conf.Properties, cluster config.Cluster) lint.Input {
 	in := lint.Input{Cluster: cluster, File: file, Elsewhere: elsewhere()}
 	for _, p := range all.Warnings() {
@@ -22,12 +22,12 @@ func Lint(file string, all *conf.Properties, cluster config.Cluster) lint.Input 
 	return in
 }
 
-// LintNote is the finding that a problem with a file amounts to.
+// LintNote makes a finding of a problem with a file.
 func LintNote(s lint.Severity, p conf.Problem) lint.Finding {
 	return lint.Finding{Severity: s, Code: "file", Origin: p.Origin.Position(), Key: p.Name, Value: p.Value, Set: p.Name != "", What: p.Text, Fix: fileAdvice(p.Text)}
 }
 
-// fileAdvice is what to do about an oddity of a file, by what is said of it.
+// fileAdvice is what to do about a problem with a file, by the problem's text.
 func fileAdvice(text string) string {
 	for _, a := range []struct{ says, fix string }{
 		{"deprecated", "rename it"},
@@ -43,7 +43,8 @@ func fileAdvice(text string) string {
 	return "correct the file"
 }
 
-// elsewhere knows YARN's other properties.
+// elsewhere tells whether a name is a property of YARN outside the queue file, and if
+// not, which such name is nearest.
 func elsewhere() func(string) (bool, string) {
 	names := conf.KnownNames()
 	slices.Sort(names)

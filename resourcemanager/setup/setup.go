@@ -1,7 +1,6 @@
-// Package setup turns what was configured into what the two pure machines are
-// told: the cluster and queues of the scheduler, the settings of the engine. It
-// does no I/O, so that whoever replaces the daemon around them starts them in the
-// same way.
+// Package setup makes the inputs of the scheduler and the engine from the
+// configuration: the cluster and queues for the one, the settings for the other. It
+// does no I/O, so that the simulator and the replayer start them as the daemon does.
 package setup
 
 import (
@@ -18,9 +17,9 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Cluster is what the scheduler must know from outside of its queue file. site
-// holds core-site.xml and yarn-site.xml, types resource-types.xml (both may be
-// the same), labels the partitions that are known.
+// Cluster is what the scheduler needs besides its queue file. site has core-site.xml
+// and yarn-site.xml, types has resource-types.xml (both may be the same), labels are
+// the known node labels.
 func Cluster(site, types *conf.Properties, labels []config.Label) (config.Cluster, error) {
 	s, err := conf.ReadResourceManager(site)
 	if err != nil {
@@ -54,7 +53,7 @@ func Cluster(site, types *conf.Properties, labels []config.Label) (config.Cluste
 	return c, addTypes(&c, types)
 }
 
-// policies are the schedulers by the words of package conf, which refuses others.
+// policies are the schedulers by the names that package conf accepts.
 var policies = map[string]config.Policy{"capacity": config.CapacityPolicy, "fifo": config.FifoPolicy}
 
 // addTypes enters the resource types and the smallest and largest amounts of
@@ -65,7 +64,7 @@ func addTypes(c *config.Cluster, p *conf.Properties) error {
 	c.Types = yarn.BasicResourceTypes()
 	for _, name := range r.Strings(prefix) {
 		if c.Types.Index(name) >= 0 {
-			continue // memory-mb and vcores may be listed; the scheduler's own properties bound them
+			continue // memory-mb and vcores may be listed; other properties have their minimum and maximum
 		}
 		i := len(c.Types)
 		if i == yarn.MaxResourceTypes {
@@ -82,12 +81,12 @@ func addTypes(c *config.Cluster, p *conf.Properties) error {
 	return r.Err()
 }
 
-// placementRules begins the names of placement properties that are older than
-// the CapacityScheduler's own.
+// placementRules is the prefix of placement properties that are older than the
+// CapacityScheduler's.
 const placementRules = "yarn.scheduler.queue-placement-rules"
 
-// Queues are the properties that make the CapacityScheduler's queues: those of
-// the queue file over those of the same prefix in the site's files.
+// Queues are the properties that define the CapacityScheduler's queues. p has the queue
+// file over the site's files, which may have such properties, too.
 func Queues(p *conf.Properties) []config.Property {
 	values := append(p.WithPrefix(config.Prefix), p.WithPrefix(placementRules)...)
 	out := make([]config.Property, len(values))
@@ -106,9 +105,8 @@ func MappingFile(queues *conf.Properties) string {
 	return strings.TrimSpace(queues.Get(placement.PropJSONFile))
 }
 
-// Settings are what the engine must know beside the scheduler's configuration.
-// started is the wall clock of this start, epoch the number of this start among
-// those that kept their state.
+// Settings are the engine's settings, but for those of logs and pages, which the daemon
+// adds. started is the cluster timestamp, epoch as in state.Snapshot.
 func Settings(s *conf.ResourceManager, cfg *config.Config, started time.Time, epoch int64) (engine.Settings, error) {
 	if cfg == nil {
 		return engine.Settings{}, errors.New("settings of the engine: there is no scheduler configuration")

@@ -2,17 +2,17 @@ package state
 
 import "github.com/heddle-project/heddle/yarn"
 
-// Application is what survives of an application. It is written at submission,
-// first launch, move, change of priority or timeout, and at its end.
+// Application is the stored record of an application. It is written at submission,
+// first launch, move, change of priority or timeout, and at the end.
 type Application struct {
 	ID yarn.ApplicationID
 
-	// Context is the ApplicationSubmissionContextProto as it was received. Fields
-	// below that repeat a part of it (Queue, Priority) are the ones in force.
+	// Context is the ApplicationSubmissionContextProto as it was received. Where a
+	// field below is also in it (Queue, Priority) the one below is in force.
 	Context []byte
 
 	User            string // the effective user
-	RealUser        string // who acts for User; empty without a proxy user
+	RealUser        string // the proxy user who submitted it for User; empty if none did
 	Queue           string // resolved full path; placement is never run again
 	CallerContext   string
 	CallerSignature []byte
@@ -29,7 +29,7 @@ type Application struct {
 	FinalStatus yarn.FinalStatus
 	Diagnostics string
 
-	Unknown []byte // fields that a later version wrote; carried, never read
+	Unknown []byte // fields that a later version wrote; kept, never read
 }
 
 // MaxTimeouts bounds the timeouts of one application. YARN knows one type.
@@ -41,13 +41,13 @@ type Timeout struct {
 	ExpireAt int64
 }
 
-// Attempt is what survives of one try at running an application's master. It is
-// written when the master's container is known and at the attempt's end.
+// Attempt is the stored record of an application's attempt. It is written when the
+// master's container is known and at the attempt's end.
 type Attempt struct {
 	ID yarn.AttemptID
 
-	// The container of the master: zero for an unmanaged master. Recovery needs
-	// it to recognise the master among the containers that nodes report.
+	// The master's container; zero if the master is unmanaged. After a restart the
+	// master is recognized by it among the containers that nodes report.
 	MasterContainer yarn.ContainerID
 	MasterNode      yarn.NodeID
 	MasterHTTP      string // host:port of the node's web server
@@ -67,7 +67,7 @@ type Attempt struct {
 	Diagnostics string
 
 	UsageSeconds    yarn.Resource // amount held × seconds, by resource type (MiB·s, vcore·s)
-	PreemptedUsage  yarn.Resource // the part of containers that were preempted
+	PreemptedUsage  yarn.Resource // likewise, of containers that were preempted
 	TotalContainers int64         // containers allocated so far
 
 	Unknown []byte

@@ -8,8 +8,8 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Op is one change to what is remembered. Ops are idempotent: doing one again
-// changes nothing, so a batch whose outcome is unknown can be committed again.
+// Op is one change of the store. Ops are idempotent, so a batch whose outcome is unknown
+// can be committed again.
 type Op struct {
 	Kind   Kind
 	Record Record // for OpRemove only what Key needs must be set
@@ -53,7 +53,7 @@ func (op Op) String() string {
 	return op.Kind.String() + " " + op.Record.Key().String()
 }
 
-// Check tells whether the change is one that a store can understand.
+// Check is an error unless the change has a known kind and a record of this package.
 func (op Op) Check() error {
 	if op.Kind != OpPut && op.Kind != OpRemove {
 		return fmt.Errorf("change of unknown kind %d", op.Kind)
@@ -73,7 +73,7 @@ type Record interface {
 	record()
 }
 
-// Table groups the records of one type. Its text is part of the stores' layouts.
+// Table is the table of all records of one type. Its name is part of the stores' formats.
 type Table string
 
 // The tables.
@@ -95,7 +95,7 @@ func Tables() []Table {
 		Applications, Attempts, NodeDeadlines, Configurations, AllLabels}
 }
 
-// Key names a record among all others. It is comparable.
+// Key identifies a record among all others. It is comparable.
 type Key struct {
 	Table Table
 	Name  string // "application_1700000000000_0007", "host:8041", "12", "current"
@@ -143,8 +143,8 @@ func (NodeDeadline) record()       {}
 func (ConfigVersion) record()      {}
 func (Labels) record()             {}
 
-// AttemptPrefix is how the names of an application's attempts begin, and of no
-// other application's.
+// AttemptPrefix is the prefix that the names of an application's attempts have, and
+// those of no other application's.
 func AttemptPrefix(id yarn.ApplicationID) string {
 	first := yarn.AttemptID{Application: id}.String()
 	return first[:len(first)-len("000000")]

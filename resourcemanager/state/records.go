@@ -12,7 +12,7 @@ type MasterKey struct {
 // ApplicationMaster would be refused after a restart.
 type MasterKeys struct {
 	Current MasterKey
-	Next    MasterKey // ID 0 and no bytes while no roll-over is under way
+	Next    MasterKey // zero unless the keys are being rolled
 	Unknown []byte
 }
 
@@ -27,8 +27,8 @@ type DelegationKey struct {
 // DelegationToken is an issued delegation token.
 type DelegationToken struct {
 	Sequence   int32
-	Identifier []byte // the token's identifier as it travels
-	RenewBy    int64  // the token is void from then on unless renewed
+	Identifier []byte // the token's identifier as on the wire
+	RenewBy    int64  // the token is invalid from then on unless it is renewed
 	Unknown    []byte
 }
 
@@ -39,16 +39,16 @@ type DelegationSequence struct {
 	Unknown []byte
 }
 
-// NodeDeadline is a drain under way: until when a node may finish its work. It
-// is kept over restarts, so that no grace is lost or gained.
+// NodeDeadline is a graceful decommission under way. It is stored so that a restart
+// does not change the deadline.
 type NodeDeadline struct {
 	Node        yarn.NodeID // a zero port means every node of the host
-	Deadline    int64       // absolute; 0 means the node may take as long as it needs
+	Deadline    int64       // 0: none, the node may take as long as it needs
 	RequestedAt int64
 	RequestedBy string
 	Reason      string        // free text of whoever asked
 	Source      string        // "file", "api" or "cli"
-	Capacity    yarn.Resource // what the node offered before it began to drain
+	Capacity    yarn.Resource // what the node offered when this was asked for
 	Unknown     []byte
 }
 
@@ -62,8 +62,8 @@ type ConfigVersion struct {
 	Unknown   []byte
 }
 
-// Labels are all labels of the cluster and all that was given to nodes: one
-// record, so that a change of several is durable as a whole or not at all.
+// Labels are all labels of the cluster and of its hosts and nodes. They are one record,
+// so that a change of several is durable as a whole or not at all.
 type Labels struct {
 	Known []NodeLabel    // by name
 	Nodes []LabelledNode // by id
@@ -76,7 +76,7 @@ type NodeLabel struct {
 	Unknown   []byte
 }
 
-// LabelledNode is the label that somebody gave a node.
+// LabelledNode is the label that a node was given.
 type LabelledNode struct {
 	Node    yarn.NodeID // a zero port means every node of the host
 	Label   string      // empty: in the default partition, whatever its host's is

@@ -11,8 +11,8 @@ import (
 // Snapshot is everything that was durable when a store was loaded. Lists are
 // ordered by key. Every attempt's application is present.
 type Snapshot struct {
-	// Epoch belongs to this start of the ResourceManager alone: the store has
-	// already set aside the next one. It goes into container identifiers.
+	// Epoch is the epoch of this start of the ResourceManager, and of no other: the
+	// store already has the next one for the next start. It is part of container ids.
 	Epoch int64
 
 	Applications       []Application
@@ -36,7 +36,7 @@ type Quarantined struct {
 	Reason string
 }
 
-// Add puts a record that was read into the snapshot; Finish must follow the last.
+// Add adds a record that was read. Finish must be called after the last one.
 func (s *Snapshot) Add(r Record) {
 	switch r := r.(type) {
 	case Application:
@@ -60,13 +60,13 @@ func (s *Snapshot) Add(r Record) {
 	}
 }
 
-// Quarantine notes that the record under the key could not be used, and why.
+// Quarantine enters that the record with that key could not be used, and why.
 func (s *Snapshot) Quarantine(key Key, reason string) {
 	s.Quarantined = append(s.Quarantined, Quarantined{key, reason})
 }
 
-// Finish orders the lists, sets attempts without an application aside and keeps
-// the sequence number from falling below that of a known token.
+// Finish sorts the lists, quarantines attempts without an application, and raises the
+// sequence number to that of the last known token if it is smaller.
 func (s *Snapshot) Finish() {
 	slices.SortFunc(s.Applications, func(a, b Application) int { return a.ID.Compare(b.ID) })
 	slices.SortFunc(s.Attempts, func(a, b Attempt) int { return a.ID.Compare(b.ID) })
@@ -75,7 +75,7 @@ func (s *Snapshot) Finish() {
 	slices.SortFunc(s.NodeDeadlines, func(a, b NodeDeadline) int { return a.Node.Compare(b.Node) })
 	s.Attempts = slices.DeleteFunc(s.Attempts, s.orphaned)
 	if n := len(s.DelegationTokens); n > 0 {
-		// A quarantined sequence record must not make numbers come up twice.
+		// No number may be used twice, even if the record of the sequence is quarantined.
 		s.DelegationSequence = max(s.DelegationSequence, s.DelegationTokens[n-1].Sequence)
 	}
 	slices.SortFunc(s.Quarantined, func(a, b Quarantined) int {

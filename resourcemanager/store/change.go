@@ -7,16 +7,16 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/store/record"
 )
 
-// Change is an op as a store of keys and values does it, in this order: remove
-// the key, or all keys that begin with it; or put the value.
+// Change is a change of a store of keys and values: put a value, or remove a key or all
+// keys with a prefix.
 type Change struct {
 	Key    state.Key
-	Prefix bool   // Key.Name is only the beginning of the names to remove
+	Prefix bool   // remove all keys whose names begin with Key.Name
 	Value  []byte // nil: remove
 }
 
-// Changes encodes a batch and applies the limits. Its errors are those of
-// Commit: *PoisonError and *BatchError.
+// Changes encodes a batch, in order, and checks it against the limits. Its errors are
+// those of Commit: *PoisonError and *BatchError.
 func (o Options) Changes(ops []state.Op) ([]Change, error) {
 	if len(ops) > MaxOps {
 		return nil, &BatchError{Ops: len(ops)}
@@ -71,13 +71,13 @@ type Reader struct {
 	snapshot state.Snapshot
 }
 
-// Reader returns an empty one for the epoch of this start.
+// Reader returns an empty reader. epoch is that of this start.
 func (o Options) Reader(epoch int64) *Reader {
 	return &Reader{codec: record.Codec{Types: o.Types}, snapshot: state.Snapshot{Epoch: epoch}}
 }
 
-// Add reads one record or quarantines it. It keeps no reference to value. The
-// size limit does not apply: lowering it must not lose what was stored before.
+// Add decodes one record or quarantines it. It keeps no reference to value. The size
+// limit does not apply: records that were stored before it was lowered must be read.
 func (r *Reader) Add(key state.Key, value []byte) {
 	rec, err := r.codec.Decode(key, value)
 	if err != nil {
@@ -87,10 +87,10 @@ func (r *Reader) Add(key state.Key, value []byte) {
 	r.snapshot.Add(rec)
 }
 
-// Quarantine sets a record aside that could not even be handed to Add.
+// Quarantine quarantines a record that could not even be passed to Add.
 func (r *Reader) Quarantine(key state.Key, reason string) { r.snapshot.Quarantine(key, reason) }
 
-// Snapshot is the result; the reader is spent.
+// Snapshot is the result. The reader must not be used after it.
 func (r *Reader) Snapshot() *state.Snapshot {
 	r.snapshot.Finish()
 	return &r.snapshot

@@ -1,9 +1,8 @@
-// Package store keeps the ResourceManager's durable records. This package is
-// the contract; memory and bolt below it keep them, storetest tests any that
-// claims to.
+// Package store is the interface of the stores of the ResourceManager's records.
+// Packages memory, bolt and labelfiles implement it; storetest tests
+// implementations.
 //
-// A store is opened, loaded once, then takes one batch of changes after the
-// other and is closed. Batches are atomic and durable in the order in which
-// Commit was called: when Commit returns nil, the batch and all before it
-// survive any crash that follows.
+// A store is opened, loaded once, given one batch of changes after the other and
+// closed. Batches are atomic and durable in the order in which Commit was called:
+// when Commit has returned nil the batch and all before it survive any crash.
 package store

@@ -9,28 +9,28 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Store keeps durable records. Methods may be called from any goroutine and
-// run one after the other.
+// Store keeps records. Its methods are safe for use by many goroutines and run one
+// after the other.
 type Store interface {
-	// Load claims the store for this process, sets the next epoch aside and
-	// returns all records. It must succeed once before the first Commit. A
-	// record that is as it was written and cannot be used is listed in the
-	// snapshot's Quarantined and is no error. A store of which anything is not
-	// as it was written is refused, here or when it is opened. Errors: ErrLoaded,
-	// ErrClosed, ErrFenced, *DamagedError, *UnavailableError, or a description of
-	// why the store as a whole cannot be used.
+	// Load takes the store over for this process, stores the next epoch and returns
+	// all records. It must succeed once before the first Commit. A record that is as
+	// it was written and cannot be used is listed in the snapshot's Quarantined and
+	// is no error. A store of which anything is not as it was written is refused,
+	// here or when it is opened. Errors: ErrLoaded, ErrClosed, ErrFenced,
+	// *DamagedError, *UnavailableError, or another one if the store as a whole cannot
+	// be used.
 	Load(ctx context.Context) (*state.Snapshot, error)
 
 	// Commit makes all of ops durable, in order, or none of them.
 	//
 	//	nil                durable
 	//	ErrFenced          another ResourceManager owns the store: step down
-	//	*PoisonError       op Index can never be stored; nothing was: commit
-	//	                   the others without it, and fail its subject
-	//	*UnavailableError  not known to be stored: commit the same ops again,
-	//	                   which is safe, until a deadline; then step down. In
-	//	                   its chain ENOSPC or EDQUOT may tell why
-	//	*DamagedError      not known to be stored, and no later commit will be:
+	//	*PoisonError       op Index can never be stored, and nothing was: commit
+	//	                   the others without it, and refuse what needed it
+	//	*UnavailableError  may be stored or not: commit the same ops again,
+	//	                   which is safe, until a deadline; then step down. It
+	//	                   wraps ENOSPC or EDQUOT if the disk is full
+	//	*DamagedError      may be stored or not, and no later commit will be:
 	//	                   step down
 	//	*BatchError        too much for one batch; nothing was stored: halve it
 	//	ErrNotLoaded, ErrClosed
@@ -70,7 +70,7 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// Outcomes that need no further data.
+// Errors of Load and Commit without further data.
 var (
 	ErrFenced    = errors.New("state store is owned by another ResourceManager")
 	ErrNotLoaded = errors.New("state store must be loaded before the first commit")
@@ -99,8 +99,8 @@ func (e *UnavailableError) Error() string { return "state store is unavailable: 
 
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// DamagedError tells that the store no longer holds what was written to it, and what to do. No time cures that, so it is never in the
-// chain of an UnavailableError.
+// DamagedError tells that the store no longer holds what was written to it, and what to do. It is permanent, so an UnavailableError never
+// wraps it.
 type DamagedError struct{ Err error }
 
 func (e *DamagedError) Error() string { return e.Err.Error() }
@@ -115,7 +115,7 @@ func (e *BatchError) Error() string {
 		e.Ops, e.Bytes, MaxOps, MaxBatchBytes)
 }
 
-// SizeError is the reason of a PoisonError for a record over the limit.
+// SizeError is the reason of a PoisonError for a record that is too large.
 type SizeError struct{ Size, Limit int }
 
 func (e *SizeError) Error() string {

@@ -1,10 +1,10 @@
 package view
 
-// LogStatus is how far an application's logs have been collected by its nodes
+// LogStatus is how far an application's logs have been aggregated by its nodes
 // (LogAggregationStatus; the values are those on the wire).
 type LogStatus uint8
 
-// The states of logs.
+// The states of log aggregation.
 const (
 	LogsDisabled LogStatus = iota + 1
 	LogsNotStarted
@@ -15,9 +15,9 @@ const (
 	LogsRunningWithFailure
 )
 
-// LogStatusAt is how far the logs are at a moment (milliseconds since 1970): a
-// node that has not finished long after the application's end counts as failed.
-// 0 means that there is nothing to tell yet.
+// LogStatusAt is the state of log aggregation at a time (milliseconds since 1970): it has
+// timed out if nodes are not done LogPatience after the application's end. It is 0 before
+// the first attempt.
 func (a *Application) LogStatusAt(now int64) LogStatus {
 	done := a.Logs == LogsSucceeded || a.Logs == LogsFailed || a.Logs == LogsDisabled
 	switch {

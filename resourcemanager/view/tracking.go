@@ -2,20 +2,20 @@ package view
 
 import "github.com/heddle-project/heddle/yarn"
 
-// NotAvailable stands for what a master has not said.
+// NotAvailable stands for a tracking URL that there is not.
 const NotAvailable = "N/A"
 
-// Where the ResourceManager's pages are, as http://host:port, and those of the
-// proxy to masters.
+// Places are the addresses, as http://host:port, of the ResourceManager's pages and of
+// the proxy to masters.
 type Places struct{ Pages, Proxy string }
 
-// failed tells that the attempt ended without a master's good-bye.
+// failed tells whether the attempt has failed or was killed.
 func (t *Attempt) failed() bool {
 	return t.State == yarn.AttemptFailed || t.State == yarn.AttemptKilled
 }
 
-// OriginalURL is where the application can be watched, as its master said, or
-// the application's page once the master has failed.
+// OriginalURL is the tracking URL as the master gave it, or that of the application's
+// page once the attempt has failed.
 func (p Places) OriginalURL(a *Application, t *Attempt) string {
 	switch {
 	case t == nil:
@@ -28,9 +28,9 @@ func (p Places) OriginalURL(a *Application, t *Attempt) string {
 	return t.OriginalTrackingURL
 }
 
-// TrackingURL is where everybody can watch the application: through the proxy,
-// unless its master runs outside of the cluster or has failed. The proxy shows
-// the application's page while the master has given no address.
+// TrackingURL is the tracking URL for clients: that of the proxy, unless the master is
+// unmanaged or the attempt has failed. The proxy shows the application's page if the
+// master has given no address.
 func (p Places) TrackingURL(a *Application, t *Attempt) string {
 	if t != nil && (a.Unmanaged || t.failed()) {
 		return p.OriginalURL(a, t)

@@ -1,11 +1,10 @@
-// Package view holds what readers see of the ResourceManager: immutable values
-// that the engine builds and the loop publishes. REST, pages, commands and
-// metrics read these and nothing else, so that no reader can slow or disturb a
-// decision.
+// Package view has what readers see of the ResourceManager: immutable values that the
+// engine builds and the loop publishes. REST, pages, calls of clients and metrics read
+// these and nothing else, so that no reader can delay or disturb a decision.
 //
-// Whoever gets a view may keep it for as long as it likes and must not change
-// it. Times are milliseconds since 1970; 0 means "not yet". Only durable facts
-// show in a view, except the saving states themselves.
+// A view may be kept for any time and must not be changed. Times are milliseconds since
+// 1970; 0 means "not yet". A view shows only what is stored, but for the saving states
+// themselves.
 package view
 
 import (
@@ -19,7 +18,7 @@ import (
 // Part is a part of what readers see; parts can be or-ed.
 type Part uint8
 
-// The parts. Who wants one need not wait for the others.
+// The parts. A reader of one does not wait for the others.
 const (
 	Applications Part = 1 << iota
 	Nodes             // with the labels
@@ -48,12 +47,12 @@ type Application struct {
 	MaxAttempts    int32
 	Label          string // node label expression of the application
 	LabelSet       bool   // it has one, be it empty
-	AMLabel        string // and of its master's container
+	AMLabel        string // node label expression of its master's container
 	CallerContext  string
 	LogAggregation bool // whether the cluster aggregates logs
 	Logs           LogStatus
-	LogNodes       int   // nodes whose logs are not all known to be collected
-	LogPatience    int64 // milliseconds after the end until they count as failed
+	LogNodes       int   // nodes that have logs of it; 0 once all have succeeded
+	LogPatience    int64 // milliseconds after the end until the aggregation has timed out
 	SubmitTime     int64
 	StartTime      int64
 	LaunchTime     int64
@@ -63,7 +62,7 @@ type Application struct {
 	ModifyACL      string
 	Attempts       []*Attempt // oldest first; at least the current one once accepted
 	Usage          Usage
-	Requests       []Request // outstanding asks of the current attempt
+	Requests       []Request // asks for the master's container, until that is allocated
 }
 
 // Current is the newest attempt, or nil before there is one.
@@ -80,8 +79,8 @@ func (a *Application) Waits() bool {
 	return t != nil && t.State == yarn.AttemptScheduled && !a.State.Final()
 }
 
-// SecondsAt is amount × seconds over all attempts up to a moment (milliseconds
-// since 1970), with the containers that live.
+// SecondsAt is amount × seconds over all attempts up to a time (milliseconds since
+// 1970), live containers included.
 func (a *Application) SecondsAt(now int64) yarn.Resource {
 	sum := a.Usage.ResourceSeconds
 	if t := a.Current(); t != nil {
@@ -117,7 +116,7 @@ type Usage struct {
 	ClusterPercent     float32
 }
 
-// Request is one outstanding row of asks.
+// Request is one row of asks that has not been served.
 type Request struct {
 	Priority            int32
 	AllocationRequestID int64
@@ -130,11 +129,11 @@ type Request struct {
 	EnforceExecution    bool
 }
 
-// Attempt is one try at running an application.
+// Attempt is everything that is shown of one attempt.
 type Attempt struct {
 	ID                  yarn.AttemptID
 	State               yarn.AttemptState
-	PublicState         yarn.AttemptState // state as reports show it: FINAL_SAVING shows what was before
+	PublicState         yarn.AttemptState // as reports show it: during FINAL_SAVING, the state before that
 	FinalStatus         yarn.FinalStatus
 	MasterContainer     yarn.ContainerID // zero before it is allocated, and for unmanaged masters
 	Node                yarn.NodeID
@@ -164,9 +163,9 @@ type Container struct {
 	Label               string
 }
 
-// PublicState is what everybody is told of a container.
+// PublicState is the state in lists and reports.
 //
-// compat: whether or not its node has started it, it is RUNNING until it ends. Then it is not here any more.
+// compat: it is RUNNING even before the node has started the container. One that has ended has no view.
 func (*Container) PublicState() string { return "RUNNING" }
 
 // Node is everything that is shown of one node.
@@ -184,7 +183,7 @@ type Node struct {
 	Used          yarn.Resource
 	Available     yarn.Resource
 	Reserved      yarn.Resource
-	Physical      yarn.Resource // what the machine has; zero when it did not say
+	Physical      yarn.Resource // what the machine has; zero if the node did not report it
 	Containers    int
 	ContainersUse Utilization
 	NodeUse       Utilization
@@ -214,14 +213,14 @@ type Opportunistic struct {
 // Labels are the labels of the cluster and of its nodes.
 type Labels struct {
 	Known []Label // by name
-	// Nodes are hosts and nodes that were given a label, by id; port 0 is for
-	// the nodes of the host that have none of their own. A node in this list may
-	// never have been here; one that was given none is in the default partition.
+	// Nodes are hosts and nodes that were given a label, by id; port 0 is for the
+	// nodes of the host that have no entry of their own. A node in this list may never
+	// have registered. One with an empty label is in the default partition.
 	Nodes []LabelledNode
 }
 
-// Label is the name of a partition. Idle room of one that is not exclusive is
-// lent to asks without a label.
+// Label is a node label, the name of a partition. Free resources of a partition that is
+// not exclusive may be used by asks without a label.
 type Label struct {
 	Name      string
 	Exclusive bool
@@ -249,7 +248,7 @@ func (l *Labels) Find(name string) (Label, bool) {
 	return l.Known[i], true
 }
 
-// Of is the label that the node has, or will have when it comes.
+// Of is the label that the node has, or will have once it registers.
 func (l *Labels) Of(id yarn.NodeID) string {
 	for _, id := range []yarn.NodeID{id, {Host: id.Host}} {
 		i, ok := slices.BinarySearchFunc(l.Nodes, id, func(x LabelledNode, id yarn.NodeID) int { return x.Node.Compare(id) })
@@ -260,8 +259,8 @@ func (l *Labels) Of(id yarn.NodeID) string {
 	return ""
 }
 
-// Labelled are all hosts and nodes with a label, by id: those that were given
-// one and those of the nodes that have their host's.
+// Labelled are all hosts and nodes with a label, by id: those that were given one, and
+// those of the nodes in use that have their host's.
 func (l *Labels) Labelled(nodes []*Node) []LabelledNode {
 	var out []LabelledNode
 	listed := make(map[yarn.NodeID]bool, len(l.Nodes))
@@ -289,14 +288,14 @@ type Metrics struct {
 	GrantsTotal                                            int64                      // containers ever allocated
 }
 
-// Amounts are what there is, and what is done with it.
+// Amounts are totals of resources and containers.
 type Amounts struct {
 	ContainersAllocated, ContainersReserved, ContainersPending int64
 	Total, Allocated, Available, Reserved, PendingResource     yarn.Resource
 }
 
-// Cluster is what a reader asked for of everything, at one moment. The parts are
-// shared: no reader changes them.
+// Cluster is the parts of the views that a reader asked for, at one moment. Readers
+// share them and must not change them.
 type Cluster struct {
 	At             yarn.Now
 	StartedAt      int64 // the cluster timestamp that is in every application's id
@@ -307,8 +306,8 @@ type Cluster struct {
 	Queues         *queue.Snapshot
 	ResourceTypes  yarn.ResourceTypes
 	MinAllocation  yarn.Resource
-	MaxAllocation  yarn.Resource // of the cluster, as new applications are told
+	MaxAllocation  yarn.Resource // of the cluster, as in the answer to getNewApplication
 	MaxAppPriority int32
-	// QueueACLs are the texts of a queue's own lists; nil when nobody knows them.
+	// QueueACLs returns the texts of a queue's own ACLs; nil if they are not known.
 	QueueACLs func(path string) (submit, administer string)
 }

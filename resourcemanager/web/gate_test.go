@@ -19,7 +19,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
 )
 
-// door is a whole port for tests.
+// door is the handler of a whole port for tests.
 type door struct {
 	http.Handler
 	source     *webtest.Source

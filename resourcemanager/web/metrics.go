@@ -16,8 +16,8 @@ import (
 // service is the daemon's name in /jmx and /prom.
 const service = "ResourceManager"
 
-// beans are the metrics of the cluster and of its queues, as Hadoop names them.
-// A ResourceManager that is not active tells its state only.
+// beans are the metrics of the cluster and of its queues, under Hadoop's names. A
+// ResourceManager that is not active has only the one with its state.
 func beans(ctx context.Context, s access.Source) []introspect.Bean {
 	d := s.Daemon(ctx)
 	out := []introspect.Bean{{Name: "Hadoop:service=ResourceManager,name=RMInfo", Type: "RMInfo", Attributes: []introspect.Attribute{
@@ -48,24 +48,24 @@ func clusterBean(c *view.Cluster) introspect.Bean {
 	b := introspect.Metrics(service, "ClusterMetrics", "yarn",
 		introspect.Gauge("CapabilityMB", c.Metrics.Total.MemoryMB(), "memory of all active nodes, MiB"),
 		introspect.Gauge("CapabilityVirtualCores", c.Metrics.Total.VCoreCount(), "vcores of all active nodes"),
-		introspect.Gauge("NumActiveNMs", n(yarn.NodeRunning), "nodes that run"),
-		introspect.Gauge("NumDecommissionedNMs", n(yarn.NodeDecommissioned), "nodes taken out"),
-		introspect.Gauge("NumDecommissioningNMs", n(yarn.NodeDecommissioning), "nodes being drained"),
-		introspect.Gauge("NumLostNMs", n(yarn.NodeLost), "nodes that fell silent"),
-		introspect.Gauge("NumRebootedNMs", n(yarn.NodeRebooted), "nodes that came back as others"),
-		introspect.Gauge("NumShutdownNMs", n(yarn.NodeShutdown), "nodes that said good-bye"),
-		introspect.Gauge("NumUnhealthyNMs", n(yarn.NodeUnhealthy), "nodes that call themselves unfit"),
-		introspect.Gauge("UtilizedMB", mb, "memory that the nodes' machines measure as used, MiB"),
-		introspect.Gauge("UtilizedVirtualCores", int64(cpu), "cores that the nodes' machines measure as busy"),
+		introspect.Gauge("NumActiveNMs", n(yarn.NodeRunning), "nodes that are RUNNING"),
+		introspect.Gauge("NumDecommissionedNMs", n(yarn.NodeDecommissioned), "nodes that are DECOMMISSIONED"),
+		introspect.Gauge("NumDecommissioningNMs", n(yarn.NodeDecommissioning), "nodes that are DECOMMISSIONING"),
+		introspect.Gauge("NumLostNMs", n(yarn.NodeLost), "nodes that are LOST: no heartbeat for too long"),
+		introspect.Gauge("NumRebootedNMs", n(yarn.NodeRebooted), "nodes that are REBOOTED: told to resync"),
+		introspect.Gauge("NumShutdownNMs", n(yarn.NodeShutdown), "nodes that are SHUTDOWN: unregistered, or in neither list"),
+		introspect.Gauge("NumUnhealthyNMs", n(yarn.NodeUnhealthy), "nodes that report themselves UNHEALTHY"),
+		introspect.Gauge("UtilizedMB", mb, "measured memory use of the nodes' machines, MiB"),
+		introspect.Gauge("UtilizedVirtualCores", int64(cpu), "measured use of the nodes' machines, cores"),
 	)
 	b.Attributes = append([]introspect.Attribute{{Name: "tag.ClusterMetrics", Value: service}}, b.Attributes...)
 	return b
 }
 
-// loopMetrics is the one record that Hadoop does not have.
+// loopMetrics is a bean that Hadoop does not have.
 const loopMetrics = "LoopMetrics"
 
-// loopBean tells what has held the loop for long; the last of it as a text of JSON.
+// loopBean has the commands that held the loop for long; the last ones as a JSON text.
 func loopBean(h *access.Holds) introspect.Bean {
 	last := h.Last
 	if last == nil {
@@ -76,13 +76,13 @@ func loopBean(h *access.Holds) introspect.Bean {
 		introspect.Counter("LongHolds", h.Count, "commands that held the loop for 5 ms or more"),
 		introspect.Gauge("LongestHoldMillis", h.Longest.Millis, "the longest time for which one command held the loop"),
 		introspect.Counter("Publications", h.Publications, "publications of views for readers"),
-		introspect.Counter("PublishingMillis", h.PublishingMillis, "the loop's time for them, ms"))
+		introspect.Counter("PublishingMillis", h.PublishingMillis, "time that publications of views took, ms"))
 	b.Attributes = append(b.Attributes, introspect.Attribute{Name: "LongestHold", Value: h.Longest.What},
 		introspect.Attribute{Name: "LastHolds", Value: string(text)})
 	return b
 }
 
-// nodesBean lists the nodes that can be used, as a text of JSON.
+// nodesBean lists the usable nodes as a JSON text.
 func nodesBean(c *view.Cluster) introspect.Bean {
 	type node struct {
 		HostName, Rack, State, NodeID, NodeHTTPAddress string
@@ -112,7 +112,7 @@ func countApplications(c *view.Cluster) map[string]appCounts {
 	for _, a := range c.Applications {
 		var one appCounts
 		switch {
-		case a.State.Final(), a.Current() == nil: // compat: one without an attempt, be it rejected, does not wait in the queue
+		case a.State.Final(), a.Current() == nil: // compat: one without an attempt does not count as pending
 			continue
 		case a.PublicState == yarn.PublicRunning:
 			one.running = 1
@@ -129,7 +129,7 @@ func countApplications(c *view.Cluster) map[string]appCounts {
 	return out
 }
 
-// queueBean is one queue in the default partition. The containers ever granted are told for the root alone: the others' are not kept.
+// queueBean has the metrics of a queue in the default partition. Only the root's has AggregateContainersAllocated: other queues do not count that.
 func queueBean(c *view.Cluster, q *queue.Info, apps appCounts) introspect.Bean {
 	name := "QueueMetrics"
 	for i, part := range strings.Split(q.Path, ".") {
@@ -141,13 +141,13 @@ func queueBean(c *view.Cluster, q *queue.Info, apps appCounts) introspect.Bean {
 		apps = appCounts{c.Metrics.Pending, c.Metrics.Running}
 	}
 	b.Attributes = append(b.Attributes,
-		introspect.Gauge("AppsPending", apps.pending, "applications before their master runs"),
-		introspect.Gauge("AppsRunning", apps.running, "applications whose master runs"))
+		introspect.Gauge("AppsPending", apps.pending, "applications that are not RUNNING yet"),
+		introspect.Gauge("AppsRunning", apps.running, "applications that are RUNNING"))
 	b.Attributes = append(b.Attributes,
-		introspect.Counter("AppsSubmitted", q.Counts.Submitted, "applications that the queue took"),
-		introspect.Counter("AppsCompleted", q.Counts.Completed, "of these, those that ended by themselves"),
-		introspect.Counter("AppsFailed", q.Counts.Failed, "of these, those that failed"),
-		introspect.Counter("AppsKilled", q.Counts.Killed, "of these, those that were killed"))
+		introspect.Counter("AppsSubmitted", q.Counts.Submitted, "applications that the queue accepted"),
+		introspect.Counter("AppsCompleted", q.Counts.Completed, "applications of the queue that FINISHED"),
+		introspect.Counter("AppsFailed", q.Counts.Failed, "applications of the queue that FAILED"),
+		introspect.Counter("AppsKilled", q.Counts.Killed, "applications of the queue that were KILLED"))
 	if q.Parent == "" {
 		b.Attributes = append(b.Attributes, introspect.Counter("AggregateContainersAllocated", c.Metrics.GrantsTotal, "containers ever granted"))
 	}
@@ -158,8 +158,8 @@ func queueShare(q *queue.Info) []introspect.Attribute {
 	d := &q.Default
 	free, allocated := d.EffectiveMax.Sub(d.Used), d.Used.Sub(d.Reserved)
 	return append(capacityShare(q),
-		introspect.Gauge("ActiveApplications", q.ActiveApps, "applications that compete"),
-		introspect.Gauge("ActiveUsers", q.ActiveUsers, "users with applications"),
+		introspect.Gauge("ActiveApplications", q.ActiveApps, "active applications"),
+		introspect.Gauge("ActiveUsers", q.ActiveUsers, "active users"),
 		introspect.Gauge("AllocatedContainers", d.AllocatedContainers, "containers"),
 		introspect.Gauge("AllocatedMB", allocated.MemoryMB(), "memory of containers, MiB"),
 		introspect.Gauge("AllocatedVCores", allocated.VCoreCount(), "vcores of containers"),
@@ -174,7 +174,7 @@ func queueShare(q *queue.Info) []introspect.Attribute {
 	)
 }
 
-// capacityShare is what only the CapacityScheduler's queues tell.
+// capacityShare is what only queues of the CapacityScheduler have.
 func capacityShare(q *queue.Info) []introspect.Attribute {
 	if q.Capacity == nil {
 		return nil

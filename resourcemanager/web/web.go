@@ -1,12 +1,12 @@
 // Package web serves the ResourceManager's HTTP port: the web services below
 // /ws/v1/cluster (rest), the pages below /cluster (ui), the applications' own
-// pages below /proxy (proxy), /isActive, and what the daemon tells about itself
-// (introspect). All requests pass one gate that decides who asks and whether that
-// caller may change anything; what has no route is refused.
+// pages below /proxy (proxy), /isActive, and the daemon's configuration, metrics
+// and stacks (introspect). All requests pass package webgate, which decides who
+// the caller is and whether it may change anything; other paths are refused.
 //
 // Everything shown comes from published views; changes go through a Controller
-// that the daemon implements. Not here yet: /logs, the redirect of a standby to
-// the active ResourceManager, SPNEGO and delegation tokens.
+// that the daemon implements. Missing are /logs, the redirect of a standby to the
+// active ResourceManager, SPNEGO and delegation tokens.
 package web
 
 import (
@@ -31,9 +31,9 @@ type Config struct {
 	webgate.Config // who may do what; Open and Foreign are set here
 	Source         access.Source
 	Controller     access.Controller
-	// Address is host:port as users reach this server
-	// (yarn.resourcemanager.webapp.address, with the real port). Links and
-	// tracking addresses bear it.
+	// Address is the host:port by which users reach this server
+	// (yarn.resourcemanager.webapp.address, with the real port). It is in links and
+	// tracking URLs.
 	Address string
 	Version rest.Version
 	// Introspection is what /conf, /jmx, /prom and /stacks need; without
@@ -43,13 +43,12 @@ type Config struct {
 	FilterByUser   bool // yarn.webapp.filter-entity-list-by-user
 	SubmissionsOff bool // yarn.webapp.enable-rest-app-submissions=false
 
-	// ProxyFrom is the local address from which the proxy connects to masters:
-	// their filters let only the ResourceManager's webapp address through. nil
-	// leaves it to the kernel. See proxy.LocalAddress.
+	// ProxyFrom is the local address from which the proxy connects to masters, whose
+	// filters accept only the ResourceManager's webapp address; nil leaves it to the
+	// kernel. See proxy.LocalAddress.
 	ProxyFrom net.IP
 	ProxyOff  bool // another daemon serves /proxy (yarn.web-proxy.address is set)
-	// OwnPort and NodeAddresses tell the proxy where daemons are: see Own and
-	// Addresses of proxy.Config.
+	// OwnPort and NodeAddresses are Own and Addresses of proxy.Config.
 	OwnPort       func(port uint16) bool
 	NodeAddresses func(host string) []netip.Addr
 }

@@ -1,5 +1,5 @@
 // Package admin serves ResourceManagerAdministrationProtocol and
-// HAServiceProtocol: what administrators call.
+// HAServiceProtocol, the protocols of administrators.
 package admin
 
 import (
@@ -25,14 +25,19 @@ const (
 	HAName = "org.apache.hadoop.ha.HAServiceProtocol"
 )
 
-// Daemon is what an administrator can have re-read. Each call reads its files
-// anew and either takes effect as a whole or changes nothing.
+// Daemon is what the protocol needs of the daemon: who is an administrator, and what
+// can be read anew. Each Refresh method reads its files and either takes effect as a
+// whole or changes nothing.
 type Daemon interface {
 	IsAdmin(caller *ipc.Identity) bool
-	// RefreshQueues also gives what is to be done once the engine has agreed, or why it
-	// will not. compat: the engine has to know even of a try that cannot be read.
+	// RefreshQueues reads the queue file. applied must be called once the engine has
+	// accepted cmd. After an error cmd must be posted all the same: it says why the
+	// file cannot be read, and the engine refuses it.
+	//
+	// compat: even a refresh that fails changes something; see engine.RefreshQueues.
 	RefreshQueues() (cmd engine.RefreshQueues, applied func(), err error)
-	// RefreshNodes takes the timeout of the request in seconds; nil: it has none.
+	// RefreshNodes reads the include and exclude lists. seconds is the timeout of the
+	// request; nil: it names none.
 	RefreshNodes(how engine.Decommission, seconds *int32) (engine.RefreshNodes, error)
 	RefreshGroups() error
 	RefreshProxyUsers() error
@@ -80,20 +85,20 @@ func Protocol(cfg Config) ipc.Protocol {
 	return ipc.Protocol{Name: Name, Version: 1, Methods: methods}
 }
 
-// Denied is why the call of somebody who is no administrator fails.
+// Denied is the refusal of a call by a user who is no administrator.
 type Denied struct{ User, Operation string }
 
 func (d *Denied) Error() string {
 	return fmt.Sprintf("User %s doesn't have permission to call '%s'", d.User, d.Operation)
 }
 
-// refuse answers and audits a call that cannot be made.
+// refuse answers and audits a call that is invalid.
 func (a *admin) refuse(c *ipc.Call, operation, format string, args ...any) {
 	a.Daemon.Audit(c.Caller, operation, fmt.Errorf(format, args...))
 	serve.Refuse(c, serve.YarnException, format, args...)
 }
 
-// missing answers administrators that a method is not built.
+// missing is the handler of a method that is not built.
 func (a *admin) missing(operation, what string) ipc.Handler {
 	answer := serve.Missing(what)
 	return a.guarded(operation, func(c *ipc.Call) {
@@ -102,7 +107,7 @@ func (a *admin) missing(operation, what string) ipc.Handler {
 	})
 }
 
-// guarded lets administrators alone through.
+// guarded is h for administrators; calls of others are refused and audited.
 func (a *admin) guarded(operation string, h ipc.Handler) ipc.Handler {
 	return func(c *ipc.Call) {
 		if !a.Daemon.IsAdmin(c.Caller) {
@@ -125,7 +130,7 @@ func (a *admin) finish(c *ipc.Call, operation string, err error, m proto.Message
 	serve.Answer(c, m)
 }
 
-// reread handles calls that read something anew.
+// reread is the handler of a call that has do read something anew.
 func (a *admin) reread(operation string, do func() error, m proto.Message) ipc.Handler {
 	return a.guarded(operation, ipc.InTurn(func(c *ipc.Call) {
 		err := do()
@@ -169,7 +174,7 @@ func (a *admin) refreshNodes(c *ipc.Call) {
 	a.Loop.Post(cmd)
 }
 
-// decommissioning lists the nodes that drain.
+// decommissioning lists the nodes that are DECOMMISSIONING.
 func (a *admin) decommissioning(c *ipc.Call) {
 	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
 	defer cancel()
@@ -191,8 +196,8 @@ func (a *admin) groups(c *ipc.Call, m *pb.GetGroupsForUserRequest) {
 	serve.Answer(c, &pb.GetGroupsForUserResponse{Groups: a.Daemon.Groups(m.GetUser())})
 }
 
-// updateNodeResource changes one node; several in one call would not be all or
-// nothing, and no stock command sends more than one.
+// updateNodeResource changes one node. A change of several could succeed in part, and
+// no stock command sends more than one.
 func (a *admin) updateNodeResource(c *ipc.Call, m *pb.UpdateNodeResourceRequest) {
 	if len(m.GetNodeResourceMap()) != 1 {
 		a.refuse(c, "updateNodeResource", "updateNodeResource takes exactly one node at a time, not %d", len(m.GetNodeResourceMap()))
@@ -216,7 +221,7 @@ func (a *admin) updateNodeResource(c *ipc.Call, m *pb.UpdateNodeResourceRequest)
 
 func answer(m proto.Message) ipc.Handler { return func(c *ipc.Call) { serve.Answer(c, m) } }
 
-// HAProtocol is the table of the methods that ask whether this ResourceManager is the active one. Nobody can make it another.
+// HAProtocol is the table of HAServiceProtocol's methods. They tell whether this ResourceManager is active; transitions are refused.
 func HAProtocol(active func() bool) ipc.Protocol {
 	return ipc.Protocol{Name: HAName, Version: 1, Methods: map[string]ipc.Handler{
 		"monitorHealth": answer(&pb.MonitorHealthResponse{}),

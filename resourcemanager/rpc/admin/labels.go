@@ -15,11 +15,12 @@ import (
 	"github.com/heddle-project/heddle/wire/serve"
 )
 
-// message is an empty message of some type.
+// message makes an empty request.
 func message[T any]() *T { return new(T) }
 
-// labelsDone answers a change of labels. A refusal is wrapped as Apache does it:
-// a bare IOException would make clients try for ever.
+// labelsDone answers a change of labels. A refusal is a YarnException around an
+// IOException, as in Apache: clients would repeat the call for ever after a bare
+// IOException.
 func (a *admin) labelsDone(c *ipc.Call, operation string, m proto.Message) loop.Done {
 	return func(_ any, err error) {
 		var refused *engine.Error
@@ -30,8 +31,8 @@ func (a *admin) labelsDone(c *ipc.Call, operation string, m proto.Message) loop.
 	}
 }
 
-// addLabels takes the bare names of very old clients, too; newer ones repeat
-// theirs there, which then say nothing about exclusivity.
+// addLabels also takes the deprecated list of names, which is all that very old clients
+// send. Newer clients fill in both; then only the list with exclusivity counts.
 func (a *admin) addLabels(c *ipc.Call, m *pb.AddToClusterNodeLabelsRequest) {
 	cmd := engine.AddLabels{}
 	for _, l := range m.GetNodeLabels() {

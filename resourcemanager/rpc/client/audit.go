@@ -5,13 +5,15 @@ import (
 	"github.com/heddle-project/heddle/wire/ipc"
 )
 
-// audited writes a line of the audit log about a call.
+// audited writes a line about a call to the audit log.
 func (s *client) audited(c *ipc.Call, e audit.Entry) {
 	e.User, e.From, e.Target = c.Caller.User, c.Caller.Remote.Addr(), "ClientRMService"
 	s.Audit.Write(e)
 }
 
-// done writes of a change what came of it. compat: only kills tell the caller's context.
+// done writes the outcome of a change to the audit log.
+//
+// compat: only lines about kills have the caller context.
 func (s *client) done(c *ipc.Call, e audit.Entry, err error) {
 	if e.Operation == audit.Kill {
 		e.Caller = c.CallerContext

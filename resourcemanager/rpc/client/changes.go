@@ -22,11 +22,11 @@ import (
 
 const maxDiagnostics = 16 << 10
 
-// change runs a command on an application that its caller may modify. about
-// names it, and what else the audit log is to tell.
+// change posts a command on an application if the caller may modify that. about has the
+// application, and what else the audit log gets.
 func (s *client) change(c *ipc.Call, about audit.Entry, make func(engine.Ticket) engine.Command, answer func(any)) {
 	id := about.Application
-	s.look(c, func(v *loop.Views) {
+	s.lookUp(c, func(v *loop.Views) {
 		a := v.FindApplication(id)
 		if a == nil {
 			s.done(c, about, errors.New("the application is not known"))
@@ -37,11 +37,11 @@ func (s *client) change(c *ipc.Call, about audit.Entry, make func(engine.Ticket)
 			refused := about
 			refused.Failed, refused.Description, refused.Permissions = true, audit.Unauthorized, "User doesn't have permissions to MODIFY_APP"
 			s.audited(c, refused)
-			// compat: Java's own exception here, and Hadoop's elsewhere
+			// compat: Java's AccessControlException here, Hadoop's elsewhere
 			serve.Refuse(c, serve.YarnException, "java.security.AccessControlException: User %s cannot perform operation MODIFY_APP on %s", c.Caller.User, id)
 			return
 		}
-		repeated := about.Operation == audit.Kill && dying(a) // clients ask until it is done
+		repeated := about.Operation == audit.Kill && dying(a) // clients repeat a kill until it is completed
 		s.Loop.Post(make(s.Loop.Expect(func(v any, err error) {
 			if err != nil || !repeated {
 				s.done(c, about, err)
@@ -55,7 +55,7 @@ func (s *client) change(c *ipc.Call, about audit.Entry, make func(engine.Ticket)
 	})
 }
 
-// dying tells whether a kill changes nothing any more.
+// dying tells whether the application is ending already, so that a kill changes nothing.
 func dying(a *view.Application) bool {
 	switch a.State {
 	case yarn.AppKilling, yarn.AppFinalSaving, yarn.AppKilled, yarn.AppFailed, yarn.AppFinished:
@@ -64,7 +64,7 @@ func dying(a *view.Application) bool {
 	return false
 }
 
-// absent answers that there is no such application, in the words of each call.
+// absent answers that there is no such application. The text depends on the operation.
 func absent(c *ipc.Call, operation string, id yarn.ApplicationID) {
 	switch operation {
 	case audit.Kill:
@@ -114,11 +114,11 @@ func (s *client) priority(c *ipc.Call, m *pb.UpdateApplicationPriorityRequest) {
 	})
 }
 
-// Times of timeouts travel as ISO-8601 with milliseconds and a zone, as Java's
-// SimpleDateFormat yyyy-MM-dd'T'HH:mm:ss.SSSZ writes them.
+// timeoutFormat is the form of times on the wire: ISO-8601 with milliseconds and a zone,
+// as Java's SimpleDateFormat yyyy-MM-dd'T'HH:mm:ss.SSSZ writes them.
 const timeoutFormat = "2006-01-02T15:04:05.000-0700"
 
-// ParseTimeout reads the moment at which an application shall end.
+// ParseTimeout reads the time at which an application is to end.
 func ParseTimeout(s string) (time.Time, error) {
 	for _, layout := range []string{timeoutFormat, time.RFC3339} {
 		if t, err := time.Parse(layout, s); err == nil {
@@ -186,7 +186,7 @@ func (s *client) cancelToken(c *ipc.Call, m *pb.CancelDelegationTokenRequest) {
 	})
 }
 
-// refuseToken answers a call about a delegation token that was refused.
+// refuseToken answers a call about a delegation token with an error.
 func refuseToken(c *ipc.Call, err error) {
 	if errors.As(err, new(*ipc.RemoteError)) {
 		serve.Wrap(c, err)

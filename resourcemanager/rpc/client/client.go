@@ -1,5 +1,4 @@
-// Package client serves ApplicationClientProtocol: what submitters and their
-// tools call.
+// Package client serves ApplicationClientProtocol, the protocol of users' clients.
 package client
 
 import (
@@ -21,24 +20,24 @@ import (
 // Name is the protocol's name on the wire.
 const Name = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
 
-// Access says who may see and change what.
+// Access decides who may see and change what.
 type Access interface {
 	MayView(caller *ipc.Identity, a *view.Application) bool
 	MayModify(caller *ipc.Identity, a *view.Application) bool
 	Groups(user string) []string
-	// Queues are the rights that the caller has on each queue, by path.
+	// QueueRights are the caller's rights on each of the queues, in the order of paths.
 	QueueRights(caller *ipc.Identity, paths []string) []Rights
 }
 
 // Rights are what a caller may do with a queue.
 type Rights struct{ Submit, Administer bool }
 
-// Contexts keep submission contexts, which the engine never sees.
+// Contexts keeps submission contexts, which the engine never sees.
 type Contexts interface {
-	// Keep remembers the context of an application that is being submitted; done
-	// is to be told the outcome. It does not while another submission under that
-	// id, with another context, waits for its outcome: the one that is accepted
-	// must not run with what the other one brought.
+	// Keep keeps the context of an application that is being submitted. done must be
+	// called with the outcome. ok is false, and nothing is kept, while another
+	// submission of the same id with another context is under way: whichever is
+	// accepted must run with its own context.
 	Keep(yarn.ApplicationID, []byte) (done func(accepted bool), ok bool)
 }
 
@@ -52,15 +51,15 @@ type Config struct {
 	Access       Access
 	Contexts     Contexts
 	Delegation   Delegation
-	LoginToken   func(yarn.AttemptID) token.Token // of an unmanaged application's master
+	LoginToken   func(yarn.AttemptID) token.Token // the AMRM token for an unmanaged master
 	Audit        *audit.Log
 	MaxTags      int
 	MaxTagLength int
 	Places       view.Places
 }
 
-// Delegation issues, renews and cancels delegation tokens. The answers are
-// durable.
+// Delegation issues, renews and cancels delegation tokens. done is called once the
+// change is stored.
 type Delegation interface {
 	Issue(caller *ipc.Identity, renewer string, done func(token.Token, error))
 	Renew(caller *ipc.Identity, t token.Token, done func(expires int64, err error))
@@ -69,19 +68,19 @@ type Delegation interface {
 
 type client struct {
 	Config
-	looks, submissions chan struct{} // under way on goroutines of their own
+	lookUps, submissions chan struct{} // one element for each that runs on a goroutine of its own
 }
 
-// Bounds of calls that have a goroutine of their own. Above them a connection is not read further. A look at views takes a
-// round of the loop; a submission may wait for a command that names the submitter's groups.
+// Bounds of calls that run on goroutines of their own; at a bound no more calls are read from connections. A look-up may wait
+// for a publication of views, a submission for the external command that lists the submitter's groups.
 const (
-	maxLooks       = 256
+	maxLookUps     = 256
 	maxSubmissions = 256
 )
 
 // Protocol is the table of the protocol's methods.
 func Protocol(cfg Config) ipc.Protocol {
-	s := &client{cfg, make(chan struct{}, maxLooks), make(chan struct{}, maxSubmissions)}
+	s := &client{cfg, make(chan struct{}, maxLookUps), make(chan struct{}, maxSubmissions)}
 	return ipc.Protocol{Name: Name, Version: 1, Methods: map[string]ipc.Handler{
 		"getNewApplication":           serve.With(message[pb.GetNewApplicationRequest], s.newApplication),
 		"submitApplication":           s.submit,
@@ -129,26 +128,26 @@ func message[T any, P interface {
 	return new(T)
 }
 
-// noProfiles answers for a cluster without resource profiles. Clients know this
-// exception and go on without.
+// noProfiles answers that there are no resource profiles. Clients know this exception
+// and go on without them.
 func noProfiles(c *ipc.Call) {
 	serve.Refuse(c, serve.FeatureNotEnabled, "Resource profile is not enabled, please enable resource profile feature before using its functions. (by setting yarn.resourcemanager.resource-profiles.enabled to true)")
 }
 
-// answer is the handler of a method whose answer is always the same, because
-// what it asks for cannot exist in this cluster.
+// answer is the handler of a method whose answer is always the same: it asks for
+// something that Heddle does not have.
 func answer(m proto.Message) ipc.Handler {
 	return func(c *ipc.Call) { serve.Answer(c, m) }
 }
 
-// look runs a reader on views of applications, on a goroutine of its own, since it
-// may have to wait for what was answered before. It is for answers of a few records.
-func (s *client) look(c *ipc.Call, read func(*loop.Views)) {
-	beside(c, s.looks, func() { s.study(c, view.Applications, read) })
+// lookUp calls read with fresh views of applications, on a goroutine of its own, since
+// it may have to wait for them. It is for small answers.
+func (s *client) lookUp(c *ipc.Call, read func(*loop.Views)) {
+	spawn(c, s.lookUps, func() { s.withViews(c, view.Applications, read) })
 }
 
-// beside runs a part of a call on a goroutine of its own, as soon as there is room for one.
-func beside(c *ipc.Call, room chan struct{}, f func()) {
+// spawn runs a part of a call on a goroutine of its own, as soon as room has space.
+func spawn(c *ipc.Call, room chan struct{}, f func()) {
 	room <- struct{}{}
 	c.Go(func() {
 		defer func() { <-room }()
@@ -156,8 +155,9 @@ func beside(c *ipc.Call, room chan struct{}, f func()) {
 	})
 }
 
-// study runs a reader on some parts of the views, in a call that is served in turn.
-func (s *client) study(c *ipc.Call, parts view.Part, read func(*loop.Views)) {
+// withViews calls read with fresh views of some parts. It may wait for them, so it is
+// for calls that are served in turn.
+func (s *client) withViews(c *ipc.Call, parts view.Part, read func(*loop.Views)) {
 	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
 	defer cancel()
 	v, err := s.Loop.Views(ctx, parts)

@@ -35,8 +35,8 @@ func TestContextBytes(t *testing.T) {
 	}
 }
 
-// FuzzContextBytes cuts and reads hostile submissions up to the engine's door:
-// what passes obeys the bounds.
+// FuzzContextBytes reads hostile submissions: what would be posted to the engine is
+// within the bounds.
 func FuzzContextBytes(f *testing.F) {
 	for _, m := range []*pb.ApplicationSubmissionContext{
 		{ApplicationId: &pb.ApplicationId{Id: proto.Int32(1)}, AmContainerSpec: &pb.ContainerLaunchContext{Tokens: []byte("HDTS\x00\x00\x00")}, Resource: &pb.Resource{Memory: proto.Int64(5)}},

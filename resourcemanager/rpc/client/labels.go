@@ -11,10 +11,10 @@ import (
 	"github.com/heddle-project/heddle/wire/serve"
 )
 
-// labels are the labels of the cluster; without yarn.node-labels.enabled there
-// are none.
+// labels lists the labels of the cluster. There are none without
+// yarn.node-labels.enabled.
 func (s *client) labels(c *ipc.Call, _ *pb.GetClusterNodeLabelsRequest) {
-	s.study(c, view.Nodes, func(v *loop.Views) {
+	s.withViews(c, view.Nodes, func(v *loop.Views) {
 		labels := v.Labels()
 		out := &pb.GetClusterNodeLabelsResponse{}
 		for _, l := range labels.Known {
@@ -25,7 +25,7 @@ func (s *client) labels(c *ipc.Call, _ *pb.GetClusterNodeLabelsRequest) {
 }
 
 func (s *client) nodesToLabels(c *ipc.Call, _ *pb.GetNodesToLabelsRequest) {
-	s.study(c, view.Nodes, func(v *loop.Views) {
+	s.withViews(c, view.Nodes, func(v *loop.Views) {
 		nodes, labels := v.Nodes(), v.Labels()
 		out := &pb.GetNodesToLabelsResponse{}
 		for _, n := range labels.Labelled(nodes) {
@@ -38,7 +38,7 @@ func (s *client) nodesToLabels(c *ipc.Call, _ *pb.GetNodesToLabelsRequest) {
 // labelsToNodes lists the nodes of some labels, or of all; a label without nodes
 // is left out.
 func (s *client) labelsToNodes(c *ipc.Call, m *pb.GetLabelsToNodesRequest) {
-	s.study(c, view.Nodes, func(v *loop.Views) {
+	s.withViews(c, view.Nodes, func(v *loop.Views) {
 		nodes, labels := v.Nodes(), v.Labels()
 		byLabel := map[string][]*pb.NodeId{}
 		for _, n := range labels.Labelled(nodes) {

@@ -14,13 +14,15 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// MaxFilters bounds the names by which one call filters: each application is
-// compared with all of them.
+// MaxFilters bounds the names in the filters of one call: each application is compared
+// with all of them.
 const MaxFilters = 10_000
 
-// list gives the applications that pass every filter, newest first. compat:
-// types are compared in their first 20 characters, types and tags without
-// regard to case, a queue by its short or its full name; limit 0 gives nothing.
+// list lists the applications that pass every filter, newest first.
+//
+// compat: only the first 20 bytes of a type are compared; types and tags are compared
+// without regard to case; a queue may be named by its short name or its path; limit 0
+// gives nothing.
 func (s *client) list(c *ipc.Call, m *pb.GetApplicationsRequest) {
 	if n := len(m.GetApplicationTypes()) + len(m.GetApplicationTags()) + len(m.GetApplicationStates()) + len(m.GetUsers()) + len(m.GetQueues()); n > MaxFilters {
 		serve.Refuse(c, serve.YarnException, "%s filters by %d names, at most %d are taken", c.Method, n, MaxFilters)
@@ -30,7 +32,7 @@ func (s *client) list(c *ipc.Call, m *pb.GetApplicationsRequest) {
 	if len(m.GetQueues()) > 0 {
 		parts |= view.Queues
 	}
-	s.study(c, parts, func(v *loop.Views) {
+	s.withViews(c, parts, func(v *loop.Views) {
 		f := filter{m: m, caller: c.Caller, access: s.Access, queues: inQueues(v.Queues(), m.GetQueues())}
 		out, count := serve.NewList(c), int64(0)
 		limit := int64(math.MaxInt64)

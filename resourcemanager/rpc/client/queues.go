@@ -20,14 +20,14 @@ func (s *client) queue(c *ipc.Call, m *pb.GetQueueInfoRequest) {
 	if m.GetIncludeApplications() {
 		parts |= view.Applications
 	}
-	s.study(c, parts, func(v *loop.Views) {
+	s.withViews(c, parts, func(v *loop.Views) {
 		queues := v.Queues()
 		q := queues.Only()
 		if q == nil {
 			q = findQueue(queues, m.GetQueueName())
 		}
 		if q == nil {
-			// compat: an unknown queue is no error but an answer without a queue.
+			// compat: for an unknown queue the answer has no queue; it is no error.
 			serve.Answer(c, &pb.GetQueueInfoResponse{})
 			return
 		}
@@ -87,7 +87,7 @@ func (s *client) queueInfo(all *queue.Snapshot, q *queue.Info, children, recursi
 	return out
 }
 
-// capacity adds what only the CapacityScheduler tells.
+// capacity fills in what only queues of the CapacityScheduler have.
 func (s *client) capacity(out *pb.QueueInfo, q *queue.Info) {
 	c := q.Capacity
 	out.SchedulerType = proto.String("CapacityScheduler")
@@ -115,7 +115,7 @@ func statistics(q *queue.Info) *pb.QueueStatistics {
 func (s *client) partitions(q *queue.Info) []*pb.QueueConfigurationsMap {
 	out := []*pb.QueueConfigurationsMap{s.partition(q, "")}
 	labels := q.Labels
-	if slices.Contains(labels, "*") { // all that there are
+	if slices.Contains(labels, "*") { // all labels
 		labels = slices.Sorted(maps.Keys(q.Partitions))
 	}
 	for _, label := range labels {
@@ -126,7 +126,9 @@ func (s *client) partitions(q *queue.Info) []*pb.QueueConfigurationsMap {
 	return out
 }
 
-// partition is what a queue is entitled to in a partition. compat: parents tell a share for masters too, which counts in leaves alone.
+// partition is the queue's configuration for a partition.
+//
+// compat: parents have a maximum share for ApplicationMasters, too, although it has an effect in leaves alone.
 func (s *client) partition(q *queue.Info, label string) *pb.QueueConfigurationsMap {
 	d, c := q.In(label), q.Capacity.In(label)
 	return &pb.QueueConfigurationsMap{PartitionName: &label, QueueConfigurations: &pb.QueueConfigurations{
@@ -136,7 +138,7 @@ func (s *client) partition(q *queue.Info, label string) *pb.QueueConfigurationsM
 }
 
 func (s *client) queueACLs(c *ipc.Call, _ *pb.GetQueueUserAclsInfoRequest) {
-	s.study(c, view.Queues, func(v *loop.Views) {
+	s.withViews(c, view.Queues, func(v *loop.Views) {
 		queues := v.Queues()
 		paths := make([]string, len(queues.Queues))
 		for i := range queues.Queues {

@@ -13,7 +13,7 @@ import (
 
 func (s *client) report(c *ipc.Call, m *pb.GetApplicationReportRequest) {
 	id := convert.ApplicationID(m.GetApplicationId())
-	s.look(c, func(v *loop.Views) {
+	s.lookUp(c, func(v *loop.Views) {
 		a := v.FindApplication(id)
 		if a == nil {
 			serve.Refuse(c, serve.ApplicationNotFound, "Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.", id)
@@ -23,8 +23,8 @@ func (s *client) report(c *ipc.Call, m *pb.GetApplicationReportRequest) {
 	})
 }
 
-// viewable is the application with that id if the caller may see its inside.
-// Otherwise the call is answered.
+// viewable is the application with that id if the caller may view it. Otherwise it
+// answers the call and returns nil.
 func (s *client) viewable(c *ipc.Call, v *loop.Views, id yarn.ApplicationID) *view.Application {
 	a := v.FindApplication(id)
 	switch {
@@ -39,7 +39,7 @@ func (s *client) viewable(c *ipc.Call, v *loop.Views, id yarn.ApplicationID) *vi
 }
 
 func (s *client) attempts(c *ipc.Call, m *pb.GetApplicationAttemptsRequest) {
-	s.study(c, view.Applications, func(v *loop.Views) {
+	s.withViews(c, view.Applications, func(v *loop.Views) {
 		a := s.viewable(c, v, convert.ApplicationID(m.GetApplicationId()))
 		if a == nil {
 			return
@@ -54,7 +54,8 @@ func (s *client) attempts(c *ipc.Call, m *pb.GetApplicationAttemptsRequest) {
 	})
 }
 
-// findAttempt answers the call if there is no such attempt for the caller.
+// findAttempt is the attempt with that id if the caller may view it. Otherwise it
+// answers the call and returns nil.
 func (s *client) findAttempt(c *ipc.Call, v *loop.Views, id yarn.AttemptID) (*view.Application, *view.Attempt) {
 	a := s.viewable(c, v, id.Application)
 	if a == nil {
@@ -70,7 +71,7 @@ func (s *client) findAttempt(c *ipc.Call, v *loop.Views, id yarn.AttemptID) (*vi
 }
 
 func (s *client) attempt(c *ipc.Call, m *pb.GetApplicationAttemptReportRequest) {
-	s.look(c, func(v *loop.Views) {
+	s.lookUp(c, func(v *loop.Views) {
 		if a, t := s.findAttempt(c, v, convert.AttemptID(m.GetApplicationAttemptId())); t != nil {
 			serve.Answer(c, &pb.GetApplicationAttemptReportResponse{ApplicationAttemptReport: s.attemptReport(a, t)})
 		}
@@ -78,7 +79,7 @@ func (s *client) attempt(c *ipc.Call, m *pb.GetApplicationAttemptReportRequest) 
 }
 
 func (s *client) containers(c *ipc.Call, m *pb.GetContainersRequest) {
-	s.study(c, view.Applications, func(v *loop.Views) {
+	s.withViews(c, view.Applications, func(v *loop.Views) {
 		_, t := s.findAttempt(c, v, convert.AttemptID(m.GetApplicationAttemptId()))
 		if t == nil {
 			return
@@ -95,7 +96,7 @@ func (s *client) containers(c *ipc.Call, m *pb.GetContainersRequest) {
 
 func (s *client) container(c *ipc.Call, m *pb.GetContainerReportRequest) {
 	id := convert.ContainerID(m.GetContainerId())
-	s.look(c, func(v *loop.Views) {
+	s.lookUp(c, func(v *loop.Views) {
 		_, t := s.findAttempt(c, v, id.Attempt)
 		if t == nil {
 			return
@@ -111,7 +112,7 @@ func (s *client) container(c *ipc.Call, m *pb.GetContainerReportRequest) {
 }
 
 func (s *client) metrics(c *ipc.Call, _ *pb.GetClusterMetricsRequest) {
-	s.study(c, view.Counts, func(v *loop.Views) {
+	s.withViews(c, view.Counts, func(v *loop.Views) {
 		m := v.Metrics()
 		n := func(states ...yarn.NodeState) *int32 {
 			var sum int32
@@ -127,7 +128,7 @@ func (s *client) metrics(c *ipc.Call, _ *pb.GetClusterMetricsRequest) {
 	})
 }
 
-// nodes lists nodes in the wanted states; none named means all.
+// nodes lists the nodes in the named states; if none is named, all.
 func (s *client) nodes(c *ipc.Call, m *pb.GetClusterNodesRequest) {
 	var wanted [yarn.NodeShutdown + 1]bool
 	for _, st := range m.GetNodeStates() {
@@ -135,7 +136,7 @@ func (s *client) nodes(c *ipc.Call, m *pb.GetClusterNodesRequest) {
 			wanted[st] = true
 		}
 	}
-	s.study(c, view.Nodes, func(v *loop.Views) {
+	s.withViews(c, view.Nodes, func(v *loop.Views) {
 		out := serve.NewList(c)
 		for _, n := range v.Nodes() {
 			if (len(m.GetNodeStates()) == 0 || wanted[n.State]) && !out.Add(1, rpc.NodeReport(n, s.Types)) {

@@ -14,10 +14,10 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// applicationReport is what the caller may know of an application. Who may not
-// view it gets the frame without the content.
+// applicationReport is the report for this caller. A caller who may not view the
+// application gets one without its attempt, addresses, diagnostics and usage.
 //
-// compat: the message has a field for the time of submission, which no ResourceManager fills; the start is that time.
+// compat: the field for the time of submission is not filled in; the start time is that time.
 func (s *client) applicationReport(caller *ipc.Identity, a *view.Application) *pb.ApplicationReport {
 	r := &pb.ApplicationReport{
 		ApplicationId: convert.ToApplicationID(a.ID), User: &a.User, Queue: &a.Queue, Name: &a.Name, ApplicationType: &a.Type,
@@ -31,7 +31,7 @@ func (s *client) applicationReport(caller *ipc.Identity, a *view.Application) *p
 	}
 	r.AppNodeLabelExpression, r.AmNodeLabelExpression = labelText(a.Label, a.LabelSet), labelText(a.AMLabel, !a.Unmanaged)
 	if !s.Access.MayView(caller, a) {
-		r.CurrentApplicationAttemptId = convert.ToAttemptID(yarn.AttemptID{Application: a.ID, Attempt: -1}) // compat: none
+		r.CurrentApplicationAttemptId = convert.ToAttemptID(yarn.AttemptID{Application: a.ID, Attempt: -1}) // compat: -1 is none
 		return r
 	}
 	t := a.Current()
@@ -47,7 +47,7 @@ func (s *client) applicationReport(caller *ipc.Identity, a *view.Application) *p
 	}
 	r.TrackingUrl, r.OriginalTrackingUrl = proto.String(s.Places.TrackingURL(a, t)), proto.String(s.Places.OriginalURL(a, t))
 	if a.Unmanaged && t.State == yarn.AttemptLaunched && caller.User == a.User {
-		r.AmRmToken = rpc.ToToken(s.LoginToken(t.ID)) // its master has no other way to get it
+		r.AmRmToken = rpc.ToToken(s.LoginToken(t.ID)) // an unmanaged master gets it only here
 	}
 	return r
 }
@@ -83,7 +83,7 @@ func logAggregation(a *view.Application) *pb.LogAggregationStatus {
 	return nil
 }
 
-// hiddenUsage stands for numbers that the caller may not know.
+// hiddenUsage is the usage for callers who may not view it.
 func hiddenUsage(types yarn.ResourceTypes) *pb.ApplicationResourceUsageReport {
 	none := convert.ToResource(yarn.NewResource(-1, -1), types)
 	return &pb.ApplicationResourceUsageReport{NumUsedContainers: proto.Int32(-1), NumReservedContainers: proto.Int32(-1),
@@ -101,7 +101,7 @@ func (s *client) usage(a *view.Application) *pb.ApplicationResourceUsageReport {
 		r.ApplicationResourceUsageMap = append(r.ApplicationResourceUsageMap, &pb.StringLongMap{Key: &s.Types[i].Name, Value: proto.Int64(seconds[i])})
 		r.ApplicationPreemptedResourceUsageMap = append(r.ApplicationPreemptedResourceUsageMap, &pb.StringLongMap{Key: &s.Types[i].Name, Value: proto.Int64(u.PreemptedSeconds[i])})
 	}
-	if a.PublicState >= yarn.PublicFinished { // compat: what it holds is unknown, not zero
+	if a.PublicState >= yarn.PublicFinished { // compat: the usage of an ended application is -1, not 0
 		h := hiddenUsage(s.Types)
 		r.NumUsedContainers, r.NumReservedContainers = h.NumUsedContainers, h.NumReservedContainers
 		r.UsedResources, r.ReservedResources, r.NeededResources = h.UsedResources, h.ReservedResources, h.NeededResources

@@ -19,7 +19,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Bounds of a submission. A store may have a smaller one for the whole.
+// Bounds of a submission. The store may take only smaller ones.
 const (
 	MaxContext   = 4 << 20 // bytes of a submission, launch context and credentials included
 	MaxName      = 1024
@@ -39,16 +39,16 @@ func (s *client) newApplication(c *ipc.Call, _ *pb.GetNewApplicationRequest) {
 	})})
 }
 
-// submit takes an application in. The answer comes when it is stored.
+// submit submits an application. It is answered when that is stored.
 func (s *client) submit(c *ipc.Call) {
 	if len(c.Body) > MaxContext {
 		serve.Refuse(c, serve.YarnException, "cannot take a submission of %d bytes, the most is %d: move large data into local resources", len(c.Body), MaxContext)
 		return
 	}
-	beside(c, s.submissions, func() { s.handIn(c) }) // looking the submitter's groups up may take a while
+	spawn(c, s.submissions, func() { s.checkAndSubmit(c) }) // looking up the submitter's groups may take a while
 }
 
-func (s *client) handIn(c *ipc.Call) {
+func (s *client) checkAndSubmit(c *ipc.Call) {
 	raw, err := contextBytes(c.Body)
 	m := &pb.ApplicationSubmissionContext{}
 	if err == nil {
@@ -95,10 +95,10 @@ func (s *client) handIn(c *ipc.Call) {
 	})})
 }
 
-// defaultQueue is the queue of who names none.
+// defaultQueue is the queue in the audit log if a submission names none.
 const defaultQueue = "default"
 
-// submitted writes of a submission what came of it.
+// submitted writes the outcome of a submission to the audit log.
 func (s *client) submitted(c *ipc.Call, e audit.Entry, err error) {
 	if err != nil {
 		e.Failed, e.Description, e.Permissions = true, "Exception in submitting application", err.Error()
@@ -106,8 +106,8 @@ func (s *client) submitted(c *ipc.Call, e audit.Entry, err error) {
 	s.audited(c, e)
 }
 
-// contextBytes cuts the submission context out of its request, byte for byte:
-// that is what is stored and launched, fields unknown to us included.
+// contextBytes is the submission context in a request, byte for byte: that is what is
+// stored and launched, unknown fields included.
 func contextBytes(body []byte) ([]byte, error) {
 	raw, err := field.Find(body, 1)
 	if err == nil && raw == nil {
@@ -116,14 +116,14 @@ func contextBytes(body []byte) ([]byte, error) {
 	return raw, err
 }
 
-// Submitter is who hands an application in.
+// Submitter is the user who submits an application.
 type Submitter struct {
 	User, RealUser string
 	Groups         []string // of User, the primary one first
 	CallerContext  string
 }
 
-// Stored reads a submission context as it was stored.
+// Stored makes a submission of a submission context that was read from the store.
 func Stored(cfg Config, who Submitter, raw []byte) (engine.Submission, error) {
 	m := &pb.ApplicationSubmissionContext{}
 	if err := serve.Unmarshal(raw, m); err != nil {
@@ -134,7 +134,8 @@ func Stored(cfg Config, who Submitter, raw []byte) (engine.Submission, error) {
 	return sub, err
 }
 
-// submission checks the shape of a context; class names the exception if it is bad.
+// submission checks the form of a context and makes a submission of it. class is the
+// exception for err.
 func (s *client) submission(who Submitter, m *pb.ApplicationSubmissionContext) (sub engine.Submission, class string, err error) {
 	sub = engine.Submission{
 		ID: convert.ApplicationID(m.GetApplicationId()), User: who.User, RealUser: who.RealUser, Groups: who.Groups,
@@ -180,7 +181,7 @@ func (s *client) submission(who Submitter, m *pb.ApplicationSubmissionContext) (
 	return sub, serve.InvalidResource, err
 }
 
-// acl is an entry's text; left out it means nobody.
+// acl is the text of an ACL; one without a text admits nobody.
 func acl(a *pb.ApplicationACLMap) string {
 	if a.Acl == nil {
 		return " "
@@ -188,7 +189,7 @@ func acl(a *pb.ApplicationACLMap) string {
 	return *a.Acl
 }
 
-// tags are lower case and in order, as every list shows them.
+// tags checks tags. It returns them in lower case, sorted and without duplicates.
 func (s *client) tags(tags []string) ([]string, error) {
 	if len(tags) > s.MaxTags {
 		return nil, fmt.Errorf("Too many applicationTags, a maximum of only %d are allowed!", s.MaxTags)
@@ -207,8 +208,8 @@ func (s *client) tags(tags []string) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// masterAsks are the rows that ask for the master's container: one for any
-// place, which decides size and label, and perhaps more for locality.
+// masterAsks are the rows that ask for the master's container: first the one for any
+// host, which decides size and label, then others for locality, if there are any.
 func (s *client) masterAsks(m *pb.ApplicationSubmissionContext) ([]yarn.Ask, error) {
 	if m.GetUnmanagedAm() {
 		return nil, nil

@@ -18,9 +18,9 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Allocate calls come once a second from every master, so they are scanned in
-// place and their answers appended: see package scan. What is rare in an answer
-// is still made by package pb.
+// Every master calls allocate about once a second. So requests are scanned in place and
+// answers appended to bytes (see package scan); only rare parts of an answer are made
+// by package pb.
 
 var bounds = scan.Bounds{Asks: MaxAsks, Releases: MaxReleases, Blacklist: MaxBlacklist, Updates: MaxUpdates}
 
@@ -43,7 +43,7 @@ func (m *master) allocate(c *ipc.Call) {
 	m.Loop.Post(cmd)
 }
 
-// request reads a call and checks its shape. On an error the call is answered.
+// request reads a call and checks its form. On an error it answers the call and returns false.
 func (m *master) request(c *ipc.Call, id yarn.AttemptID) (*engine.Allocate, bool) {
 	var a scan.Allocate
 	err := a.Scan(c.Body, m.Types, bounds)
@@ -63,8 +63,8 @@ func (m *master) request(c *ipc.Call, id yarn.AttemptID) (*engine.Allocate, bool
 	return nil, false
 }
 
-// answerAllocate writes the answer and keeps it: the engine says when it is to
-// be repeated.
+// answerAllocate sends the answer and keeps it, or repeats the last one if the engine
+// says so.
 func (m *master) answerAllocate(c *ipc.Call, id yarn.AttemptID, r *engine.AllocateReply) {
 	if r.Duplicate {
 		m.last.Repeat(c, id)
@@ -81,7 +81,7 @@ func (m *master) answerAllocate(c *ipc.Call, id yarn.AttemptID, r *engine.Alloca
 	})
 }
 
-// rareParts are encoded fields of an answer: numbers 6 and 15.
+// rareParts are encoded fields of AllocateResponseProto: numbers 6 and 15.
 type rareParts struct{ nodes, updateErrors []byte }
 
 func (m *master) rare(r *engine.AllocateReply) (p rareParts, err error) {
@@ -149,7 +149,7 @@ func (m *master) appendContainer(b []byte, num protowire.Number, g *engine.Grant
 	return field.Shut(field.AppendInt(b, 9, int64(g.Version)), mark)
 }
 
-// appendNodeToken appends the token for a container's node, unless the master has it.
+// appendNodeToken appends the NM token for a container's node, unless the master has one.
 func (m *master) appendNodeToken(b []byte, num protowire.Number, id yarn.AttemptID, g *engine.Grant) []byte {
 	t, ok := m.Grants.NodeToken(id, *g)
 	if !ok {

@@ -21,7 +21,7 @@ var (
 	attempt = yarn.AttemptID{Application: yarn.ApplicationID{ClusterTimestamp: 1795315478047, Sequence: 26}, Attempt: 1}
 )
 
-// purse hands out made-up tokens: one for the first container's node only.
+// purse makes tokens for tests; an NM token only for the first container's node.
 type purse struct{ renew bool }
 
 func (purse) ContainerToken(g engine.Grant) token.Token {

@@ -1,5 +1,5 @@
-// Package master serves ApplicationMasterProtocol: what masters call. The
-// caller is the attempt that its token names; requests do not say who they are.
+// Package master serves ApplicationMasterProtocol, the protocol of ApplicationMasters.
+// The calling attempt is the one in the token; requests do not name it.
 package master
 
 import (
@@ -36,9 +36,9 @@ type Grants interface {
 	NodeToken(yarn.AttemptID, engine.Grant) (token.Token, bool)
 	// MasterRegistered forgets which node tokens an attempt's master has.
 	MasterRegistered(yarn.AttemptID)
-	// RenewedLogin is the token that replaces the one the master logged in with,
-	// when that is about to be void.
-	RenewedLogin(yarn.AttemptID, []byte) (token.Token, bool)
+	// RenewedLogin is the token that replaces the one by which the master logged in, if
+	// the key of that is about to be retired. identifier is that of the present token.
+	RenewedLogin(id yarn.AttemptID, identifier []byte) (token.Token, bool)
 }
 
 // Config is what the protocol needs.
@@ -55,7 +55,7 @@ type master struct {
 	last rpc.Last[yarn.AttemptID]
 }
 
-// Server is the protocol and what it remembers.
+// Server is the protocol and the answers that it keeps.
 type Server struct {
 	Protocol ipc.Protocol
 	m        *master
@@ -71,10 +71,10 @@ func New(cfg Config) *Server {
 	}}}
 }
 
-// Forget drops what is remembered of an attempt that has ended.
+// Forget drops the last answer to an attempt that has ended.
 func (s *Server) Forget(id yarn.AttemptID) { s.m.last.Drop(id) }
 
-// caller is the attempt that calls. On an error the call is answered.
+// caller is the attempt that calls. On an error it answers the call and returns false.
 func (m *master) caller(c *ipc.Call) (yarn.AttemptID, bool) {
 	id, err := token.ParseAMRM(c.Caller.TokenIdentifier)
 	if err != nil {
@@ -147,7 +147,7 @@ func (m *master) finish(c *ipc.Call, q *pb.FinishApplicationMasterRequest) {
 	cmd := engine.FinishMaster{Attempt: id, Diagnostics: clip(q.GetDiagnostics(), maxText), TrackingURL: clip(q.GetTrackingUrl(), maxURL),
 		FinalStatus: convert.FinalStatus(q.GetFinalApplicationStatus())}
 	cmd.Ticket = m.Loop.Expect(func(v any, err error) {
-		if err != nil { // compat: of a farewell only the failure is told; the application's end has a line of its own
+		if err != nil { // compat: only a failure has a line in the audit log; the application's end has a line of its own
 			m.audited(c, id, audit.Entry{Operation: audit.Unregister, User: c.Caller.User}, err)
 			rpc.Fail(c, err)
 			return
@@ -158,7 +158,7 @@ func (m *master) finish(c *ipc.Call, q *pb.FinishApplicationMasterRequest) {
 	m.Loop.Post(cmd)
 }
 
-// audited writes a line of the audit log about a call of an attempt's master. The user of a call that fails is the attempt.
+// audited writes a line about a master's call to the audit log. If the call failed the user in it is the attempt's id.
 func (m *master) audited(c *ipc.Call, id yarn.AttemptID, e audit.Entry, err error) {
 	e.From, e.Target, e.Application, e.Attempt = c.Caller.Remote.Addr(), "ApplicationMasterService", id.Application, id
 	if err != nil {

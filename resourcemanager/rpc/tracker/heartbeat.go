@@ -17,13 +17,13 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Heartbeats come once a second from every node, so they are scanned in place
-// and their answers appended: see package scan.
+// Every node sends a heartbeat about once a second. So requests are scanned in place and
+// answers appended to bytes: see package scan.
 
-// beats are scanned requests, to be used again.
+// beats pools scanned requests.
 var beats = sync.Pool{New: func() any { return new(scan.Heartbeat) }}
 
-// keepStatuses bounds what a pooled request holds on to.
+// keepStatuses bounds the lists of a request that is pooled.
 const keepStatuses = 1 << 10
 
 func (t *tracker) heartbeat(c *ipc.Call) {
@@ -68,7 +68,7 @@ func refuse(c *ipc.Call, h *scan.Heartbeat, err error) {
 	c.Fail(&ipc.RemoteError{Class: ipc.ClassServer, Message: fmt.Sprintf("cannot read the request of %s: %v", c.Method, err)})
 }
 
-// command copies what the engine needs: the request's memory is used again.
+// command makes the engine's command. It copies, because h is used again.
 func (t *tracker) command(h *scan.Heartbeat) *engine.Heartbeat {
 	cmd := &engine.Heartbeat{
 		Node: yarn.NodeID{Host: t.hosts.of(h.Host), Port: h.Port}, ResponseID: h.ResponseID,
@@ -87,7 +87,7 @@ func (t *tracker) command(h *scan.Heartbeat) *engine.Heartbeat {
 	return cmd
 }
 
-// diagnostics spares the text of a container that has none its own memory.
+// diagnostics is a container's text; it allocates nothing for the usual one.
 func diagnostics(b []byte) string {
 	if string(b) == noDiagnostics {
 		return noDiagnostics
@@ -97,10 +97,11 @@ func diagnostics(b []byte) string {
 
 const noDiagnostics = "N/A"
 
+// knownKeys are the ids of the keys that the node knows.
 type knownKeys struct{ container, node int32 }
 
-// answerHeartbeat writes the answer and keeps it: the engine says when it is to
-// be repeated.
+// answerHeartbeat sends the answer and keeps it, or repeats the last one if the engine
+// says so.
 func (t *tracker) answerHeartbeat(c *ipc.Call, node yarn.NodeID, known knownKeys, r *engine.HeartbeatReply) {
 	if r.Duplicate {
 		t.last.Repeat(c, node)
@@ -175,11 +176,11 @@ func (t *tracker) appendUpdated(b []byte, num protowire.Number, g *engine.Grant)
 	return field.Shut(field.AppendInt(b, 9, int64(g.Version)), mark)
 }
 
-// maxNames bounds the hosts whose names are kept.
+// maxNames bounds the names that are kept. One more drops all others.
 const maxNames = 100_000
 
-// names are the hosts of registered nodes, so that a heartbeat needs no memory
-// for its own.
+// names keeps the host names of registered nodes, so that a heartbeat does not
+// allocate its own.
 type names struct {
 	mu   sync.RWMutex
 	kept map[string]string

@@ -18,7 +18,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// desk stands for the loop: it notes commands and answers each at once.
+// desk stands for the loop: it records commands and answers each at once.
 type desk struct {
 	done   loop.Done
 	got    []engine.Command
@@ -132,7 +132,7 @@ func TestLabelsNamed(t *testing.T) {
 	}
 }
 
-// TestMalformed: a bad heartbeat is refused and reaches nobody.
+// TestMalformed: a malformed heartbeat is refused and not posted.
 func TestMalformed(t *testing.T) {
 	d := &desk{}
 	call, _ := rig(t, d)

@@ -7,12 +7,12 @@ import (
 	"github.com/heddle-project/heddle/wire/serve"
 )
 
-// maxLabels bounds the labels that a node may name; more than one is refused
-// anyway, in words that say how many there were.
+// maxLabels bounds the labels in one request. The engine refuses more than one anyway;
+// its text says how many there were.
 const maxLabels = 100
 
-// heartbeatLabels reads the labels that a node names in a heartbeat; nil when
-// there are none to read.
+// heartbeatLabels reads the labels that a node gives itself in a heartbeat; nil if the
+// heartbeat says nothing about labels.
 func heartbeatLabels(b []byte) (*[]string, error) {
 	if b == nil {
 		return nil, nil
@@ -24,7 +24,7 @@ func heartbeatLabels(b []byte) (*[]string, error) {
 	return namedLabels(m)
 }
 
-// namedLabels are the different labels that a node names; nil when it names none.
+// namedLabels are the labels in m without duplicates; nil if there is no m.
 func namedLabels(m *pb.NodeLabels) (*[]string, error) {
 	if m == nil {
 		return nil, nil

@@ -11,14 +11,14 @@ import (
 	"github.com/heddle-project/heddle/wire/serve"
 )
 
-// MaxLogReports bounds the applications whose logs one request may tell of.
+// MaxLogReports bounds the reports on log aggregation in one request.
 const MaxLogReports = 20_000
 
 // logsField is log_aggregation_reports_for_apps of NodeHeartbeatRequestProto.
 const logsField = 5
 
-// heartbeatLogs finds what a heartbeat tells of logs. Most tell nothing, so
-// only the outermost fields are walked over.
+// heartbeatLogs reads a heartbeat's reports on log aggregation. Most heartbeats have
+// none, so only the outermost fields are scanned.
 func heartbeatLogs(body []byte) ([]engine.LogReport, error) {
 	var list []*pb.LogAggregationReport
 	f := field.Walk{Rest: body}
@@ -37,7 +37,7 @@ func heartbeatLogs(body []byte) ([]engine.LogReport, error) {
 	return logReports(list)
 }
 
-// logReports checks what a node tells of applications' logs.
+// logReports checks and converts reports on log aggregation.
 func logReports(list []*pb.LogAggregationReport) ([]engine.LogReport, error) {
 	if len(list) > MaxLogReports {
 		return nil, fmt.Errorf("logs of more than %d applications reported", MaxLogReports)

@@ -1,4 +1,4 @@
-// Package tracker serves ResourceTracker: what NodeManagers call.
+// Package tracker serves ResourceTracker, the protocol of NodeManagers.
 package tracker
 
 import (
@@ -37,9 +37,9 @@ type Config struct {
 	ClusterTimestamp int64
 	HeartbeatMillis  int64
 	MinimumVersion   string                                    // "NONE", "EqualToRM" or a version
-	Rack             func(host string) string                  // may take a moment, never long
-	Excluded         func(host string, addr netip.Addr) string // why the lists do not admit a host, or nothing
-	Untracked        func(host string, addr netip.Addr) bool   // neither list names it, and that is to count
+	Rack             func(host string) string                  // must not block for long
+	Excluded         func(host string, addr netip.Addr) string // why the lists do not admit a host; empty: they do
+	Untracked        func(host string, addr netip.Addr) bool   // no list names it, and that counts
 }
 
 type tracker struct {
@@ -48,7 +48,7 @@ type tracker struct {
 	hosts names
 }
 
-// Server is the protocol and what it remembers.
+// Server is the protocol and the answers that it keeps.
 type Server struct {
 	Protocol ipc.Protocol
 	t        *tracker
@@ -64,7 +64,7 @@ func New(cfg Config) *Server {
 	}}}
 }
 
-// Forget drops what is remembered of a node that registers anew or has left.
+// Forget drops the last answer to a node that registers anew or has left.
 func (s *Server) Forget(id yarn.NodeID) { s.t.last.Drop(id) }
 
 func (t *tracker) register(c *ipc.Call, m *pb.RegisterNodeManagerRequest) {
@@ -89,7 +89,7 @@ func (t *tracker) register(c *ipc.Call, m *pb.RegisterNodeManagerRequest) {
 	t.Loop.Post(cmd)
 }
 
-// registration checks the shape of a request.
+// registration checks a request and makes a command of it.
 func (t *tracker) registration(c *ipc.Call, m *pb.RegisterNodeManagerRequest) (cmd engine.RegisterNode, err error) {
 	id := convert.NodeID(m.GetNodeId())
 	if id.Host == "" || len(id.Host) > 255 || id.Port < 0 || id.Port > 65535 {
@@ -129,9 +129,9 @@ func (t *tracker) registration(c *ipc.Call, m *pb.RegisterNodeManagerRequest) (c
 	if cmd.Labels, err = namedLabels(m.GetNodeLabels()); err != nil {
 		return cmd, err
 	}
+	cmd.Rack = t.Rack(id.Host) // which may take a while
 	cmd.Excluded = t.Excluded(id.Host, c.Caller.Remote.Addr())
 	cmd.Untracked = t.Untracked(id.Host, c.Caller.Remote.Addr())
-	cmd.Rack = t.Rack(id.Host)
 	return cmd, nil
 }
 

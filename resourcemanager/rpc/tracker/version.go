@@ -6,8 +6,8 @@ import (
 	"github.com/heddle-project/heddle/internal/release"
 )
 
-// tooOld says why a node of that version may not join
-// (yarn.resourcemanager.nodemanager.minimum.version), or nothing.
+// tooOld is why a node of that version may not join
+// (yarn.resourcemanager.nodemanager.minimum.version); empty if it may.
 func (t *tracker) tooOld(version string) string {
 	minimum := release.Minimum(t.MinimumVersion, "EqualToRM")
 	if !release.Older(version, minimum) {

@@ -14,11 +14,11 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/store"
 )
 
-// Options are those of every store and the bolt file's own.
+// Options are those of every store and of this one.
 type Options struct {
 	store.Options
-	LockTimeout time.Duration     // how long Open waits for another process to let go of the file; 0: sealed.DefaultLock
-	Warn        func(text string) // takes what is odd and no damage; nil: nobody is told
+	LockTimeout time.Duration     // how long Open waits for another process to close the file; 0: sealed.DefaultLock
+	Warn        func(text string) // takes warnings about what is odd but no damage; nil: they are dropped
 }
 
 type bolt struct {
@@ -28,12 +28,12 @@ type bolt struct {
 	mu     sync.Mutex
 	file   *sealed.File // nil once closed
 	loaded bool
-	broken error // the outcome of all that follows, once nothing can be stored any more
+	broken error // the outcome of every later call, once nothing can be stored any more; else nil
 }
 
-// Open opens the file, making it and its directory if need be. It fails when
-// another process uses the file, when it is not a state store or a damaged one,
-// or when its layout has another major version.
+// Open opens the file, and makes it and its directory if need be. It fails if another
+// process uses the file, if it is damaged or no state store, or if its layout has a
+// major version that this program does not read.
 func Open(path string, o Options) (store.Store, error) {
 	f, err := sealed.Open(path, o.sealed())
 	switch {
@@ -45,16 +45,16 @@ func Open(path string, o Options) (store.Store, error) {
 	return &bolt{options: o.WithDefaults(), path: path, file: f}, nil
 }
 
-// Check reads the file and tells what is damaged; it changes nothing.
+// Check reads the file and reports what is damaged; it changes nothing.
 func Check(path string, o Options) (*sealed.Report, error) { return sealed.Check(path, o.sealed()) }
 
-// Repair sets a damaged file aside and writes a new one of what can be read.
+// Repair renames a damaged file and writes a new one of what can be read.
 func Repair(path string, o Options, now time.Time) (*sealed.Report, error) {
 	return sealed.Repair(path, o.sealed(), now)
 }
 
-// SetAside takes the file away, so that the next Open makes a new one, and tells
-// under which name it is kept.
+// SetAside renames the file, so that the next Open makes a new one. aside is the name
+// under which it is kept.
 func SetAside(path string, o Options, now time.Time) (aside string, err error) {
 	return sealed.SetAside(path, o.sealed(), now)
 }
@@ -119,7 +119,7 @@ func (b *bolt) Close() error {
 	return nil
 }
 
-// usable tells why nothing should be tried. A file that was moved away is used
+// usable is an error if nothing can be stored now. A file that was moved away is used
 // again once it is back.
 func (b *bolt) usable(ctx context.Context) error {
 	if ctx.Err() != nil {
@@ -134,7 +134,7 @@ func (b *bolt) usable(ctx context.Context) error {
 	return nil
 }
 
-// update runs one durable transaction and sorts its errors.
+// update runs one durable transaction and makes an outcome of its error.
 func (b *bolt) update(f func(*sealed.Tx) error) error {
 	err := b.file.Update(f)
 	if err == nil {
@@ -151,9 +151,9 @@ func (b *bolt) update(f func(*sealed.Tx) error) error {
 	return outcome
 }
 
-// passing tells that a transaction failed before anything of it reached the
-// file for good, and in a way that time may cure. A failed sync is not passing,
-// not even for want of space.
+// passing tells whether a transaction may succeed later: a write failed for want of
+// space, before the transaction was in force. A failed sync is not passing, not even
+// for want of space.
 func passing(err error) bool {
 	var path *fs.PathError
 	return errors.As(err, &path) && path.Op == "write" &&

@@ -15,18 +15,18 @@
 //	labels                 current
 //
 // Names are state.Key's, values are those of package record. The version is
-// that of this layout, major.minor: with another major the file is refused,
-// with another minor it is used and marked with this program's. A file of
-// version 1 has no seal and is given one.
+// that of this layout, major.minor: a file of another major version is refused;
+// one of another minor version is used and gets this program's version. A file
+// of version 1 has no seal and gets one.
 //
 // A batch is one transaction, durable when Commit returns (fdatasync). The file
 // has mode 0600, for it holds secrets, and is locked while it is open. Beside it
 // is its witness, FILE.witness.
 //
-// A damaged file is refused: Check and Repair are the ways on. A record that is
-// as it was written and still cannot be used is set aside by Load.
+// A damaged file is refused; see Check and Repair. Load quarantines a record that
+// is as it was written and still cannot be used.
 //
-// A write that fails other than for want of space makes the store useless until
-// it is opened anew: after a failed fsync the kernel may forget what was to be
-// written and report success later.
+// After a write that fails for any reason but want of space the store is unusable
+// until it is opened anew: after a failed fsync the kernel may have dropped what
+// was to be written, and report success later.
 package bolt

@@ -12,7 +12,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Version of the layout; see the package's description.
+// The version of the layout; see the package's description.
 const (
 	Major = 2
 	Minor = 0
@@ -38,7 +38,8 @@ func (o Options) sealed() sealed.Options {
 		Owner:  func(key, value []byte) string { return owner(codec, key, value) }}
 }
 
-// owner is the table of a record: that of which it makes sense.
+// owner is the table to which a record belongs: the one as whose record it can be
+// decoded; empty if there is none.
 func owner(codec record.Codec, name, value []byte) string {
 	for _, table := range state.Tables() {
 		if _, err := codec.Decode(state.Key{Table: table, Name: string(name)}, value); err == nil {
@@ -89,7 +90,7 @@ func checkVersion(text string, sealed bool) error {
 	return fmt.Errorf("its layout version is %s, this program reads %d.x and %d.x: use the program that wrote it", text, unsealed, Major)
 }
 
-// load reads all records and sets the next epoch aside.
+// load reads all records and stores the epoch of the next start.
 func load(tx *sealed.Tx, o store.Options) (*state.Snapshot, error) {
 	reader := o.Reader(0)
 	for _, table := range state.Tables() {
@@ -109,8 +110,8 @@ func load(tx *sealed.Tx, o store.Options) (*state.Snapshot, error) {
 	return snapshot, tx.Put(ownBucket, epochKey, strconv.AppendInt(nil, o.Epochs.Next(snapshot.Epoch), 10))
 }
 
-// nextEpoch is the epoch of this start. If it is not known, after a repair, it
-// is one that no master's container has.
+// nextEpoch is the epoch of this start. If the file does not have it, as after a repair,
+// it is one after those of all known masters' containers.
 func nextEpoch(tx *sealed.Tx, epochs state.Epochs, s *state.Snapshot) (int64, error) {
 	text := tx.Get(ownBucket, epochKey)
 	if text == nil {

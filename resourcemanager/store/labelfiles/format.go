@@ -33,24 +33,24 @@ const (
 	removed  = 2
 )
 
-// content is what files say, as it is put together.
+// content is what has been read from the files.
 type content struct {
-	labels map[string]bool // true: exclusive
-	given  map[yarn.NodeID]string
-	ports  map[string]map[int32]bool // of given
+	labels map[string]bool           // by name; true: exclusive
+	given  map[yarn.NodeID]string    // labels of nodes, and with port 0 of hosts
+	ports  map[string]map[int32]bool // the ports in given, by host
 	limits Limits
 
-	unknown bool // the mirror has fields that nobody knows
+	unknown bool // the mirror has unknown fields
 }
 
-// Limits bound what files may hold.
+// Limits bound what the files may have.
 type Limits struct{ Labels, Nodes int }
 
 func newContent(l Limits) *content {
 	return &content{labels: map[string]bool{}, given: map[yarn.NodeID]string{}, ports: map[string]map[int32]bool{}, limits: l}
 }
 
-// record is the content in order.
+// record is the content as a record.
 func (c *content) record() state.Labels {
 	var out state.Labels
 	for _, name := range slices.Sorted(maps.Keys(c.labels)) {
@@ -62,7 +62,7 @@ func (c *content) record() state.Labels {
 	return out
 }
 
-// add makes labels known. Of one that is known already nothing changes.
+// add makes labels known. One that is known already does not change.
 func (c *content) add(m *pb.AddToClusterNodeLabelsRequest) error {
 	labels := m.GetNodeLabels()
 	for _, name := range m.GetDeprecatedNodeLabels() {
@@ -82,7 +82,7 @@ func (c *content) add(m *pb.AddToClusterNodeLabelsRequest) error {
 	return nil
 }
 
-// remove forgets labels, also of nodes.
+// remove removes labels, from nodes as well.
 func (c *content) remove(m *pb.RemoveFromClusterNodeLabelsRequest) {
 	gone := map[string]bool{}
 	for _, name := range m.GetNodeLabels() {
@@ -96,9 +96,9 @@ func (c *content) remove(m *pb.RemoveFromClusterNodeLabelsRequest) {
 	}
 }
 
-// replace gives hosts and nodes labels: hosts first, and what a host is given
-// its nodes are given that had something of their own. A label that is not known
-// was removed later on, and says nothing.
+// replace gives hosts and nodes labels. Hosts come first; a label of a host also
+// replaces those of its nodes. A label that is not known is ignored: it was removed by
+// a later change.
 func (c *content) replace(m *pb.ReplaceLabelsOnNodeRequest) error {
 	given := make([]state.LabelledNode, 0, len(m.GetNodeToLabels()))
 	for _, n := range m.GetNodeToLabels() {
@@ -145,8 +145,8 @@ func (c *content) put(id yarn.NodeID, label string) {
 	c.ports[id.Host][id.Port] = true
 }
 
-// tidy forgets what says nothing: no label of a host, and none of a node whose
-// host has none.
+// tidy removes entries without effect: the empty label of a host, and that of a node
+// whose host has none.
 func (c *content) tidy() {
 	for id, label := range c.given {
 		if label == "" && (id.Port == 0 || c.given[yarn.NodeID{Host: id.Host}] == "") {
@@ -156,10 +156,10 @@ func (c *content) tidy() {
 	}
 }
 
-// errTorn tells that a file ends within what it says.
-var errTorn = errors.New("the file ends here, within what it was to say")
+// errTorn tells that a file ends in the middle of a message or a change.
+var errTorn = errors.New("the file ends here, in the middle of a message")
 
-// source reads a file and knows where it is.
+// source reads a file and counts the bytes.
 type source struct {
 	r     *bufio.Reader
 	at    int64 // the next byte
@@ -194,7 +194,7 @@ func (s *source) message(m proto.Message) error {
 	case size > maxMessage:
 		return fmt.Errorf("a message cannot have %d bytes", size)
 	}
-	var b bytes.Buffer // grows with what is there, not with what is announced
+	var b bytes.Buffer // grows with what is read: the size may be wrong
 	n, err := io.CopyN(&b, s.r, int64(size))
 	s.at += n
 	switch {
@@ -215,13 +215,13 @@ func (s *source) end() (bool, error) {
 	return false, err
 }
 
-// readMirror reads a mirror. nodes tells that what nodes were given counts.
+// readMirror reads a mirror. Without nodes it ignores the labels of hosts and nodes.
 func (c *content) readMirror(s *source, nodes bool) error {
 	var labels pb.AddToClusterNodeLabelsRequest
 	if err := s.message(&labels); err != nil {
 		return err
 	}
-	c.unknown = strange(&labels)
+	c.unknown = hasUnknown(&labels)
 	if err := c.add(&labels); err != nil {
 		return err
 	}
@@ -246,8 +246,8 @@ func (c *content) readMirror(s *source, nodes bool) error {
 	return err
 }
 
-// readLog reads changes up to the end of the log. At errTorn all changes before
-// the one that is incomplete are made.
+// readLog applies the changes of a log. If it returns errTorn it has applied all before
+// the one that is incomplete.
 func (c *content) readLog(s *source, nodes bool) error {
 	for {
 		s.began = s.at
@@ -292,7 +292,7 @@ func (c *content) readChange(kind uint32, s *source, nodes bool) error {
 	return fmt.Errorf("%d is not a kind of change; 0, 1 and 2 are", kind)
 }
 
-// mirror is the file's content for labels, with the seal of change number.
+// mirror is the bytes of a mirror with these labels, sealed as change number.
 func mirror(l state.Labels, nodes bool, number uint64) ([]byte, error) {
 	known := pb.AddToClusterNodeLabelsRequest{}
 	for _, x := range l.Known {

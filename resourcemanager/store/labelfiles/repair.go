@@ -22,11 +22,11 @@ import (
 type Report struct {
 	Directory string
 	Damage    *DamageError // nil: all is whole
-	// Readable is what can be read. Of a damaged file it may have what nobody
-	// wrote: an entry has no sum of its own.
+	// Readable is what can be read. If a file is damaged some of it may be wrong: single
+	// entries have no checksum.
 	Readable          state.Labels
 	WantLabels, Nodes int      // how many there were at the last change; -1: not known
-	Aside             []string // Repair: copies of the damaged files
+	Aside             []string // Repair: names of the copies of the damaged files
 	Repaired          bool     // Repair: there is a new mirror
 }
 
@@ -67,7 +67,7 @@ func Repair(ctx context.Context, o Options, now time.Time) (*Report, error) {
 	})
 }
 
-// inspect reads the directory, with do while it is claimed.
+// inspect reads the directory and then calls do, while the directory is locked.
 func inspect(ctx context.Context, o Options, do func(*files, filesystem.FileSystem, *Report) error) (*Report, error) {
 	f := &files{o: o}
 	f.o.URL = o.Systems.Resolve(o.URL)
@@ -93,9 +93,9 @@ func inspect(ctx context.Context, o Options, do func(*files, filesystem.FileSyst
 	return r, nil
 }
 
-// look reads as a start does, and past the damage as far as it goes.
+// look reads the files as a start does; if one is damaged, what can be read of it.
 func (f *files) look(sys filesystem.FileSystem, r *Report) error {
-	w, err := f.hear(sys)
+	w, err := f.readWitness(sys)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (f *files) look(sys filesystem.FileSystem, r *Report) error {
 	return nil
 }
 
-// bytes are those of a file.
+// bytes is the content of a file.
 func (f *files) bytes(sys filesystem.FileSystem, name string) ([]byte, error) {
 	file, err := sys.Open(f.at(name))
 	if err != nil {
@@ -128,7 +128,7 @@ func (f *files) bytes(sys filesystem.FileSystem, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, 2*maxMessage+2*binary.MaxVarintLen64+1))
 }
 
-// salvage reads the entries of a mirror one by one and leaves out those that
+// salvage reads the entries of a damaged mirror one by one and leaves out those that
 // make no sense.
 func (f *files) salvage(sys filesystem.FileSystem) (*content, error) {
 	c := newContent(f.o.Limits)
@@ -153,8 +153,8 @@ func (f *files) salvage(sys filesystem.FileSystem) (*content, error) {
 	return c, nil
 }
 
-// entries calls back with the byte strings of the message at the beginning of b
-// and returns what is behind it.
+// entries calls each with the byte strings of the message at the beginning of b, and
+// returns what follows the message.
 func entries(b []byte, each func(protowire.Number, []byte)) (rest []byte) {
 	size, n := binary.Uvarint(b)
 	if n <= 0 {

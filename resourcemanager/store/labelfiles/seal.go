@@ -17,17 +17,17 @@ import (
 	"github.com/heddle-project/heddle/wire/pb"
 )
 
-// The mirror begins, within its first message, with a field that Apache's
-// ResourceManager does not know and passes over: the number of the change that
-// wrote the file and a sum of the whole file. A mirror without it is Apache's.
+// sealField is the first field of the first message of a mirror: the number of the
+// change that wrote the file and a checksum of the whole file. Apache's ResourceManager
+// does not know it and skips it. A mirror without it was written by Apache's.
 const sealField = protowire.Number(7000)
 
 const (
 	numberLen = 8
-	sumLen    = 16 // of a SHA-256 of the file with zeros in this place
+	sumLen    = 16 // the first bytes of a SHA-256 of the file with zeros in this place
 )
 
-// emptySeal is the field without its sum.
+// emptySeal is the field with zeros in place of the checksum.
 func emptySeal(number uint64) []byte {
 	b := protowire.AppendTag(nil, sealField, protowire.BytesType)
 	b = protowire.AppendVarint(b, numberLen+sumLen)
@@ -35,7 +35,7 @@ func emptySeal(number uint64) []byte {
 	return append(b, make([]byte, sumLen)...)
 }
 
-// findSeal is where a mirror has its seal: from the number on.
+// findSeal is the position of the number in a mirror's seal.
 func findSeal(b []byte) (at int, ok bool) {
 	_, n := binary.Uvarint(b)
 	head := emptySeal(0)
@@ -48,7 +48,7 @@ func findSeal(b []byte) (at int, ok bool) {
 
 var errNoSeal = errors.New("a mirror was made without a seal")
 
-// fillSeal puts the sum in.
+// fillSeal writes the checksum into a mirror's seal.
 func fillSeal(b []byte) error {
 	at, ok := findSeal(b)
 	if !ok {
@@ -59,7 +59,8 @@ func fillSeal(b []byte) error {
 	return nil
 }
 
-// checkSeal is the number of a mirror that has a seal, if its sum is right.
+// checkSeal checks the checksum of a mirror and returns the number in its seal. A mirror
+// without a seal is no error.
 func checkSeal(b []byte) (number uint64, sealed bool, err error) {
 	at, ok := findSeal(b)
 	if !ok {
@@ -74,7 +75,7 @@ func checkSeal(b []byte) (number uint64, sealed bool, err error) {
 	return binary.BigEndian.Uint64(b[at:]), true, nil
 }
 
-// readSealed reads a mirror and compares it with its seal and the witness.
+// readSealed reads a mirror and checks it against its seal and the witness.
 func (c *content) readSealed(s *source, nodes bool, w witness) (number uint64, sealed bool, err error) {
 	b, err := io.ReadAll(io.LimitReader(s.r, 2*maxMessage+2*binary.MaxVarintLen64+1))
 	if err != nil {
@@ -95,17 +96,17 @@ func (c *content) readSealed(s *source, nodes bool, w witness) (number uint64, s
 	return number, sealed, err
 }
 
-// witness tells of the last change that was acknowledged.
+// witness is what the witness file says about the last change that was acknowledged.
 type witness struct {
-	exists        bool
-	number        uint64
-	labels, nodes int
+	exists        bool   // there is a file
+	number        uint64 // of the change; 0: not known
+	labels, nodes int    // how many there were after it
 }
 
 const witnessFormat = "heddle 1 %d %d %d"
 
-// hear reads the witness. One that cannot be read shows that there was a mirror, and no more.
-func (f *files) hear(sys filesystem.FileSystem) (w witness, err error) {
+// readWitness reads the witness. A damaged one only shows that there was a mirror.
+func (f *files) readWitness(sys filesystem.FileSystem) (w witness, err error) {
 	file, err := sys.Open(f.at(witnessFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return w, nil
@@ -121,7 +122,7 @@ func (f *files) hear(sys filesystem.FileSystem) (w witness, err error) {
 	}
 	text, sum, _ := bytes.Cut(b, []byte(" sum "))
 	if string(sum) != sumOf(text) {
-		f.o.Log.Warn("what tells which change of node labels was the last cannot be read, and is made anew", "file", f.o.URL.At(f.at(witnessFile)).String())
+		f.o.Log.Warn("the number of the last change of node labels cannot be read; the file is written anew", "file", f.o.URL.At(f.at(witnessFile)).String())
 		return w, nil
 	}
 	_, err = fmt.Sscanf(string(text), witnessFormat, &w.number, &w.labels, &w.nodes)
@@ -132,16 +133,18 @@ func sumOf(text []byte) string {
 	return fmt.Sprintf("%08x\n", crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// prepareWitness writes down what the witness is to say of change number.
+// prepareWitness writes the next witness, of change number, beside the present one.
 func (f *files) prepareWitness(sys filesystem.FileSystem, number uint64, l state.Labels) error {
 	text := fmt.Appendf(nil, witnessFormat, number, len(l.Known), len(l.Nodes))
 	return f.write(sys, newWitness, append(append(text, " sum "...), sumOf(text)...))
 }
 
-// testify makes that the witness.
-func (f *files) testify(sys filesystem.FileSystem) error {
+// replaceWitness puts the next witness in place of the present one.
+func (f *files) replaceWitness(sys filesystem.FileSystem) error {
 	return sys.Rename(f.at(newWitness), f.at(witnessFile))
 }
 
-// strange tells whether a message has fields that nobody knows but for the seal.
-func strange(m *pb.AddToClusterNodeLabelsRequest) bool { return len(m.ProtoReflect().GetUnknown()) > 0 }
+// hasUnknown tells whether a message has unknown fields; the seal is one.
+func hasUnknown(m *pb.AddToClusterNodeLabelsRequest) bool {
+	return len(m.ProtoReflect().GetUnknown()) > 0
+}

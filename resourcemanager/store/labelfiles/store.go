@@ -22,38 +22,38 @@ const (
 	mirrorFile = "nodelabel.mirror"
 	logFile    = "nodelabel.editlog"
 	writing    = mirrorFile + ".writing"
-	newMirror  = mirrorFile + ".new" // of Apache's NonAppendableFSNodeLabelStore, while it replaces the other
-	oldMirror  = mirrorFile + ".old" // of its FileSystemNodeLabelsStore, likewise
+	newMirror  = mirrorFile + ".new" // the next mirror of Apache's NonAppendableFSNodeLabelStore, if it was interrupted
+	oldMirror  = mirrorFile + ".old" // the mirror before, of Apache's FileSystemNodeLabelsStore, likewise
 	tornLog    = logFile + ".torn"
 
 	witnessFile = "nodelabel.witness"
 	newWitness  = witnessFile + ".new"
 )
 
-// Options say where labels are kept, and who keeps everything else.
+// Options are where labels are kept, and the store of all other records.
 type Options struct {
 	Systems *filesystem.Systems
 	URL     filesystem.URL // of the directory, file: or hdfs:
-	User    string         // who asks HDFS
-	Nodes   bool           // what nodes are given is kept, too
-	NoLog   bool           // Apache's NonAppendableFSNodeLabelStore: there is no log
+	User    string         // the user towards HDFS
+	Nodes   bool           // labels of hosts and nodes are kept, too
+	NoLog   bool           // as Apache's NonAppendableFSNodeLabelStore: there is no log
 	Limits  Limits
-	Over    store.Store // of all other records; nil: they are not kept
+	Over    store.Store // the store of all other records; nil: they are not kept
 	Log     *slog.Logger
 }
 
-// files is a store that takes the records of labels away from another one.
+// files is a store that keeps labels itself and passes all other records to another.
 type files struct {
 	o     Options
 	mu    sync.Mutex
-	claim *os.File // of a local directory: locked
-	state error    // why it cannot be used, or nil
+	claim *os.File // the locked directory, if it is local
+	state error    // why nothing can be committed, or nil
 
 	number uint64 // of the change that wrote the mirror
 }
 
-// Open makes the directory if need be and claims it: a second ResourceManager
-// of this machine is refused.
+// Open makes the directory if need be and, if it is local, locks it, so that a second
+// ResourceManager of this machine is refused.
 func Open(ctx context.Context, o Options) (store.Store, error) {
 	o.URL = o.Systems.Resolve(o.URL)
 	f := &files{o: o, state: store.ErrNotLoaded}
@@ -73,7 +73,7 @@ func (f *files) lock() (err error) {
 	if f.claim, err = os.Open(f.o.URL.Path); err != nil {
 		return err
 	}
-	// A file system that cannot lock a directory is used without.
+	// A file system that cannot lock a directory is used without a lock.
 	if err := syscall.Flock(int(f.claim.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
 		f.claim.Close()
 		return errors.New("another process has locked it: is a ResourceManager running already?")
@@ -81,7 +81,7 @@ func (f *files) lock() (err error) {
 	return nil
 }
 
-// with calls back with a connection to the directory's file system.
+// with calls do with a connection to the directory's file system.
 func (f *files) with(ctx context.Context, do func(filesystem.FileSystem) error) error {
 	sys, err := f.o.Systems.Connect(ctx, f.o.URL, f.o.User)
 	if err != nil {
@@ -118,9 +118,10 @@ func (f *files) Load(ctx context.Context) (*state.Snapshot, error) {
 	return snapshot, nil
 }
 
-// read reads the labels, and leaves them in a sealed mirror alone.
+// read reads the labels. If it succeeds they are all in a sealed mirror, and the log and
+// Apache's other mirrors are gone.
 func (f *files) read(sys filesystem.FileSystem, snapshot *state.Snapshot) error {
-	w, err := f.hear(sys)
+	w, err := f.readWitness(sys)
 	if err != nil {
 		return err
 	}
@@ -140,7 +141,7 @@ func (f *files) read(sys filesystem.FileSystem, snapshot *state.Snapshot) error 
 		err = f.replace(sys, snapshot.Labels)
 	case w.number != m.number:
 		if err = f.prepareWitness(sys, m.number, snapshot.Labels); err == nil {
-			err = f.testify(sys)
+			err = f.replaceWitness(sys)
 		}
 	}
 	if err != nil {
@@ -149,7 +150,7 @@ func (f *files) read(sys filesystem.FileSystem, snapshot *state.Snapshot) error 
 	return f.clear(sys, logged, torn)
 }
 
-// replace writes a new mirror in the place of what is there.
+// replace writes a new mirror in place of the present one.
 func (f *files) replace(sys filesystem.FileSystem, l state.Labels) error {
 	if err := f.stage(sys, l); err != nil {
 		return err
@@ -157,14 +158,14 @@ func (f *files) replace(sys filesystem.FileSystem, l state.Labels) error {
 	return f.publish(sys)
 }
 
-// mirrorFound is the mirror that counts: no name if there is none.
+// mirrorFound is the mirror in force; it has no name if there is none.
 type mirrorFound struct {
 	name   string
 	number uint64 // of the change that wrote it
 	sealed bool
 }
 
-// readMirrors reads the mirror that counts.
+// readMirrors finds the mirror in force and reads it.
 func (f *files) readMirrors(sys filesystem.FileSystem, c *content, w witness) (m mirrorFound, err error) {
 	names := []string{mirrorFile, oldMirror}
 	if f.o.NoLog {
@@ -187,7 +188,8 @@ func (f *files) readMirrors(sys filesystem.FileSystem, c *content, w witness) (m
 	return m, nil
 }
 
-// readLog reads changes since the mirror. logged tells that there are any.
+// readLog applies the changes since the mirror. logged tells whether there are any, torn
+// whether the last one is incomplete.
 func (f *files) readLog(sys filesystem.FileSystem, c *content) (logged, torn bool, err error) {
 	if f.o.NoLog {
 		return false, false, nil
@@ -219,7 +221,7 @@ func (f *files) parse(sys filesystem.FileSystem, name string, read func(*source)
 	s := newSource(in)
 	err = read(s)
 	switch {
-	case in.err != nil: // whatever was made of it
+	case in.err != nil: // err, if any, follows from it
 		return true, fmt.Errorf("read %s: %w", f.o.URL.At(f.at(name)), in.err)
 	case err != nil:
 		return true, f.damaged(name, fmt.Errorf("it cannot be understood from byte %d on: %w", s.began, err))
@@ -227,7 +229,7 @@ func (f *files) parse(sys filesystem.FileSystem, name string, read func(*source)
 	return true, nil
 }
 
-// input notes that a file could not be read to its end, which is no damage of the file.
+// input keeps the error if reading fails, which is no damage of the file.
 type input struct {
 	io.Reader
 	err error
@@ -241,7 +243,7 @@ func (i *input) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// damaged says what to do about a file.
+// damaged makes a DamageError.
 func (f *files) damaged(name string, err error) error {
 	return &DamageError{File: f.o.URL.At(f.at(name)).String(), Err: err}
 }
@@ -259,7 +261,7 @@ func (e *DamageError) Error() string {
 
 func (e *DamageError) Unwrap() error { return e.Err }
 
-// clear takes away what the mirror has now.
+// clear removes the files whose content is in the mirror now. A torn log is renamed.
 func (f *files) clear(sys filesystem.FileSystem, logged, torn bool) error {
 	if torn {
 		if err := sys.Rename(f.at(logFile), f.at(tornLog)); err != nil {
@@ -278,8 +280,8 @@ func (f *files) clear(sys filesystem.FileSystem, logged, torn bool) error {
 	return f.sync("")
 }
 
-// stage writes labels beside the mirror, durably, and what the witness will say:
-// a disk that is full shows before anything is changed.
+// stage writes the next mirror and the next witness, durably, beside the present ones:
+// a full disk is noticed before anything has changed.
 func (f *files) stage(sys filesystem.FileSystem, l state.Labels) error {
 	content, err := mirror(l, f.o.Nodes, f.number+1)
 	if err != nil {
@@ -291,7 +293,7 @@ func (f *files) stage(sys filesystem.FileSystem, l state.Labels) error {
 	return f.prepareWitness(sys, f.number+1, l)
 }
 
-// write makes a file, durably.
+// write writes a file, durably.
 func (f *files) write(sys filesystem.FileSystem, name string, content []byte) error {
 	w, err := sys.Create(f.at(name), 0o644, true)
 	if err != nil {
@@ -307,7 +309,7 @@ func (f *files) write(sys filesystem.FileSystem, name string, content []byte) er
 	return err
 }
 
-// publish makes what was staged the mirror, and tells the witness.
+// publish puts the next mirror and the next witness in place of the present ones.
 func (f *files) publish(sys filesystem.FileSystem) error {
 	if err := sys.Rename(f.at(writing), f.at(mirrorFile)); err != nil {
 		return err
@@ -316,11 +318,11 @@ func (f *files) publish(sys filesystem.FileSystem) error {
 	if err := f.sync(""); err != nil {
 		return err
 	}
-	return f.testify(sys)
+	return f.replaceWitness(sys)
 }
 
-// sync makes a local file durable, or with "" the names in the directory. HDFS
-// does so when a file is closed.
+// sync makes a local file durable, or with "" the directory's entries. HDFS makes a file
+// durable when it is closed.
 func (f *files) sync(name string) error {
 	if !f.local() {
 		return nil
@@ -333,8 +335,8 @@ func (f *files) sync(name string) error {
 	return file.Sync()
 }
 
-// Commit implements store.Store. Labels that cannot even be written down poison
-// their change alone.
+// Commit implements store.Store. If the next mirror cannot be written, only the change of
+// labels fails, with a *store.PoisonError.
 func (f *files) Commit(ctx context.Context, ops []state.Op) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -378,7 +380,7 @@ func (f *files) Commit(ctx context.Context, ops []state.Op) error {
 	return &store.PoisonError{Index: at, Key: labels.Key(), Err: err}
 }
 
-// restError is an outcome of the other store.
+// restError is an error of the other store.
 type restError struct{ err error }
 
 func (e *restError) Error() string { return e.err.Error() }

@@ -61,7 +61,7 @@ func recorded(t *testing.T, name string) []byte {
 	return b
 }
 
-// load is one life of a ResourceManager that ends at once.
+// load opens, loads and closes the store.
 func (p *place) load() (string, error) {
 	p.t.Helper()
 	s, err := Open(p.t.Context(), p.o)

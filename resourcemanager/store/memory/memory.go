@@ -1,6 +1,6 @@
-// Package memory is a state store that forgets everything when the process
-// ends. A Disk outlives the stores opened on it, so that tests and simulations
-// can crash a ResourceManager, or run two, and look at what is durable.
+// Package memory is a state store that keeps its records in memory. A Disk outlives the
+// stores opened on it, so that tests and simulations can crash a ResourceManager, or run
+// two, and look at what is stored.
 package memory
 
 import (
@@ -20,10 +20,10 @@ type Disk struct {
 	names  map[string]map[string]bool // attempt names by state.AttemptPrefix
 	epoch  int64                      // of the next load
 	loaded bool
-	owner  *memory // who loaded last; others are fenced
+	owner  *memory // the store that was loaded last; all others are fenced
 }
 
-// NewDisk returns an empty one.
+// NewDisk returns an empty disk.
 func NewDisk() *Disk {
 	return &Disk{values: map[state.Key][]byte{}, names: map[string]map[string]bool{}}
 }
@@ -36,8 +36,8 @@ func (d *Disk) Open(o store.Options) store.Store {
 // New returns a store with a disk of its own.
 func New(o store.Options) store.Store { return NewDisk().Open(o) }
 
-// Overwrite replaces the stored bytes of a record by anything at all, for tests
-// of damaged stores.
+// Overwrite replaces the stored bytes of a record by any others, for tests of damaged
+// stores.
 func (d *Disk) Overwrite(key state.Key, value []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -122,7 +122,8 @@ func (c Codec) writeAmounts(w *writer, number protowire.Number, r yarn.Resource)
 	return nil
 }
 
-// amount reads one amount; it does not know one whose type the cluster lacks.
+// amount reads one amount. One of a resource type that the cluster does not have is an
+// unknown field.
 func (c Codec) amount(f *field, to *yarn.Resource) bool {
 	var name string
 	var amount int64

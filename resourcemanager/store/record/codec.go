@@ -18,13 +18,12 @@ const Overhead = 1 + crc32.Size
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Codec translates between records and stored values. Types are the resource
-// types of the cluster; amounts of types that the cluster does not have any
-// more are carried along as unknown fields.
+// Codec encodes and decodes records. Types are the resource types of the cluster;
+// amounts of types that the cluster no longer has are kept as unknown fields.
 type Codec struct{ Types yarn.ResourceTypes }
 
-// Encode is the stored value of a record. It refuses, with an error that no
-// repetition will cure, what Decode would not accept.
+// Encode is the stored value of a record. A record that Decode would not accept is an
+// error, which is permanent.
 func (c Codec) Encode(r state.Record) ([]byte, error) {
 	if err := check(r); err != nil {
 		return nil, err
@@ -39,7 +38,7 @@ func (c Codec) Encode(r state.Record) ([]byte, error) {
 	return binary.BigEndian.AppendUint32(w.b, crc32.Checksum(w.b, castagnoli)), nil
 }
 
-// Decode reads the stored value of the record under the key.
+// Decode reads the stored value of the record with that key.
 func (c Codec) Decode(key state.Key, value []byte) (state.Record, error) {
 	body, err := unseal(value)
 	if err != nil {
@@ -58,8 +57,7 @@ func (c Codec) Decode(key state.Key, value []byte) (state.Record, error) {
 	return r, nil
 }
 
-// Intact tells what is wrong with a stored value by itself, whatever it means:
-// its bytes are not those that were written.
+// Intact is an error unless the bytes of a stored value are those that were written.
 func Intact(value []byte) error {
 	if len(value) < Overhead {
 		return fmt.Errorf("%d bytes are too few for a record", len(value))
@@ -133,7 +131,7 @@ func (c Codec) read(table state.Table, body []byte) (state.Record, error) {
 	return nil, fmt.Errorf("no such table %q", table)
 }
 
-// check tells why a record makes no sense, whichever way it travels.
+// check is an error if a record makes no sense. Encode and Decode both use it.
 func check(r state.Record) error {
 	switch r := r.(type) {
 	case nil:

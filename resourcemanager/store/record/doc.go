@@ -1,5 +1,4 @@
-// Package record is the binary form of the durable records, shared by the
-// stores of our own layout (memory, bolt).
+// Package record is the binary form of records in packages memory and bolt.
 //
 // A stored value is
 //
@@ -9,11 +8,11 @@
 // length and bytes. Zero values are left out, fields are written in the order
 // of their numbers, lists in their own order: equal records have equal bytes.
 //
-// How it may evolve: a new field gets a new number and a zero that means what
-// its absence meant; a number is never used again. Readers keep fields that
-// they do not know and write them back (Unknown), so a newer version's record
-// survives an older one. Anything that an old reader must not touch raises the
-// version byte, upon which old readers refuse the record.
+// How it may evolve: a new field gets a new number, and its zero means what
+// records without it mean; a number is never used again. Readers keep fields
+// that they do not know and write them back (Unknown), so nothing of a newer
+// version's record is lost in an older version. A change that an older version
+// must not read raises the version byte; older versions refuse such a record.
 //
 // Amounts of resources are stored by the name of the resource type, not by
 // position: the order of types may change between two starts.

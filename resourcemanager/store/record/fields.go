@@ -37,13 +37,14 @@ func (w *writer) bytes(number protowire.Number, b []byte) {
 	}
 }
 
-// nested appends even an empty value: an element of a list exists by being there.
+// nested appends even an empty value: it may be an element of a list.
 func (w *writer) nested(number protowire.Number, b []byte) {
 	w.b = protowire.AppendTag(w.b, number, protowire.BytesType)
 	w.b = protowire.AppendBytes(w.b, b)
 }
 
-// field is one field as read. Its methods store the value or note an error.
+// field is one field as read. Its methods store the value in to, or set err, and return
+// true.
 type field struct {
 	number protowire.Number
 	kind   protowire.Type
@@ -54,7 +55,7 @@ type field struct {
 
 var errKind = errors.New("wire type does not fit the field")
 
-// visitor takes a field and tells whether it knows the number.
+// visitor reads a field; it returns false if it does not know the number.
 type visitor func(*field) bool
 
 // read walks the fields of b and returns the raw bytes of those that visit does
@@ -145,7 +146,7 @@ func (f *field) text(to *string) bool {
 	return true
 }
 
-// bytes copies: the value may live in memory that the store takes back.
+// bytes copies: the value may be in memory of the store that is valid only for a while.
 func (f *field) bytes(to *[]byte) bool {
 	if f.kind != protowire.BytesType {
 		f.err = errKind

@@ -12,8 +12,8 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// damages are whole values, each with its sum, that are no record of the second
-// attempt. Of damaged bytes the stores have their own tests.
+// damages are values with a right checksum that are no record of the second attempt, by
+// the reason. The stores have their own tests of damaged bytes.
 func damages(other []byte) map[string][]byte {
 	body := other[:len(other)-crc32.Size]
 	return map[string][]byte{
@@ -24,7 +24,7 @@ func damages(other []byte) map[string][]byte {
 	}
 }
 
-// summed puts the sum behind a value that it should have.
+// summed appends the checksum of a value to it.
 func summed(body []byte) []byte {
 	return binary.BigEndian.AppendUint32(slices.Clone(body), crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
 }
@@ -67,8 +67,8 @@ func testQuarantineAll(t *testing.T, sub Subject, records []state.Record) {
 	if snapshot.Epoch != epoch+1 || len(snapshot.Applications) != 1 {
 		t.Fatalf("epoch %d, applications %v", snapshot.Epoch, snapshot.Applications)
 	}
-	// Three attempts and both applications were there; application 1 took two
-	// attempts along, application 2 was healed; a stray key and an orphan came.
+	// All records were damaged. Application 1 was removed with its two attempts, and
+	// application 2 was stored again; a bad key and an attempt without application came.
 	if got, want := len(snapshot.Quarantined), len(records)-4+2; got != want {
 		t.Fatalf("%d quarantined, want %d: %v", got, want, snapshot.Quarantined)
 	}

@@ -11,14 +11,14 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/store"
 )
 
-// Faults is a store that fails by a script and otherwise does what the store
-// behind it does. A script has one rule per line; # begins a comment:
+// Faults is a store that fails by a script, and passes all other calls to another store.
+// A script has one rule per line; # begins a comment:
 //
 //	load 1 unavailable              the first Load fails
 //	commit 3 unavailable            the third Commit stores nothing and fails
 //	commit 4..6 unavailable stored  the next three store and fail: the answer is lost
 //	commit 7 poison 2               change 2 of the seventh Commit can never be stored
-//	commit * poison attempt/        nor can any change whose key begins so
+//	commit * poison attempt/        nor can any change whose key begins with attempt/
 //	commit 8 hold                   the eighth waits for Release, then goes on
 //	commit 9.. full                 the disk has no room from the ninth on
 //	commit 9.. failing              it answers with input/output errors
@@ -50,7 +50,7 @@ func NewFaults(inner store.Store, script string) (*Faults, error) {
 	return &Faults{inner: inner, rules: rules, calls: map[string]int{}, release: make(chan struct{})}, nil
 }
 
-// Release lets the calls that hold go on; later ones hold anew.
+// Release lets the calls that wait by a hold rule go on; later ones wait for the next Release.
 func (f *Faults) Release() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,7 +83,7 @@ func (f *Faults) Commit(ctx context.Context, ops []state.Op) error {
 	return f.call(ctx, "commit", ops, func() error { return f.inner.Commit(ctx, ops) })
 }
 
-// Close implements store.Store. The store behind is closed in any case.
+// Close implements store.Store. The other store is closed in any case.
 func (f *Faults) Close() error {
 	injected := f.call(context.Background(), "close", nil, func() error { return nil })
 	return errors.Join(injected, f.inner.Close())
@@ -117,7 +117,7 @@ func (f *Faults) call(ctx context.Context, method string, ops []state.Op, do fun
 	return failures[r.outcome]
 }
 
-// failures are what is answered, by the outcome of a rule.
+// failures are the errors by the outcome of a rule.
 var failures = map[string]error{
 	"unavailable": &store.UnavailableError{Err: ErrInjected},
 	"full":        &store.UnavailableError{Err: fmt.Errorf("%w: %w", ErrInjected, syscall.ENOSPC)},

@@ -21,7 +21,7 @@ func AppID(n int) yarn.ApplicationID {
 	return yarn.ApplicationID{ClusterTimestamp: Started, Sequence: int32(n)}
 }
 
-// Application is the n-th one with a submission context of size bytes.
+// Application is the n-th application, with a submission context of size bytes.
 func Application(n, size int) state.Application {
 	return state.Application{ID: AppID(n), Context: bytesOf(n, size), User: "alice", RealUser: "oozie", Queue: "root.dev.batch",
 		CallerContext: "spark", CallerSignature: []byte{1, 2}, Priority: -3, SubmitTime: Started + 1, StartTime: Started + 2,
@@ -75,7 +75,7 @@ func Puts(records ...state.Record) []state.Op {
 	return ops
 }
 
-// Model is what a store must do, done plainly.
+// Model is a simple store to compare others with.
 type Model map[state.Key]state.Record
 
 // Apply does the ops.
@@ -95,7 +95,7 @@ func (m Model) Apply(ops []state.Op) {
 	}
 }
 
-// Snapshot is what loading must give.
+// Snapshot is what Load must return.
 func (m Model) Snapshot(epoch int64) *state.Snapshot {
 	s := &state.Snapshot{Epoch: epoch}
 	for _, r := range m {
@@ -105,7 +105,7 @@ func (m Model) Snapshot(epoch int64) *state.Snapshot {
 	return s
 }
 
-// randomOps are changes to few records, so that they meet often.
+// randomOps are random changes of few records, so that many are of the same one.
 func randomOps(rng *rand.Rand) []state.Op {
 	ops := make([]state.Op, rng.IntN(12))
 	for i := range ops {

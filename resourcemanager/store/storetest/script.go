@@ -15,8 +15,8 @@ type rule struct {
 	first, last int
 	outcome     string
 	stored      bool
-	index       int    // of the poisoned change, or -1
-	prefix      string // of the poisoned change's key
+	index       int    // of the poisoned change; -1: prefix tells
+	prefix      string // of the key of the poisoned change
 }
 
 func parseScript(script string) ([]rule, error) {
@@ -95,7 +95,7 @@ func (r *rule) applies(method string, call int, ops []state.Op) bool {
 	return r.outcome != "poison" || r.poisoned(ops) >= 0
 }
 
-// poisoned is the index of the change that the rule fails, or -1.
+// poisoned is the index of the change that the rule makes fail, or -1.
 func (r *rule) poisoned(ops []state.Op) int {
 	if r.index >= 0 {
 		if r.index < len(ops) {

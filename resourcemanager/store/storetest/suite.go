@@ -1,5 +1,5 @@
-// Package storetest holds one suite that every state store must pass, a wrapper
-// that makes a store fail by a script, and the record makers that both use.
+// Package storetest has a suite of tests that every state store must pass, a wrapper
+// that makes a store fail by a script, and functions that make records.
 package storetest
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Subject is one storage under test, empty at first.
+// Subject is a storage under test, empty at first.
 type Subject struct {
 	// Open opens the storage, the same one each time. The suite closes each
 	// store before it opens the next.
@@ -77,7 +77,7 @@ func closing(t testing.TB, s store.Store) {
 	}
 }
 
-// opened opens and loads.
+// opened opens a store and loads it.
 func opened(t testing.TB, sub Subject, o store.Options) (store.Store, *state.Snapshot) {
 	t.Helper()
 	s := sub.Open(t, o)

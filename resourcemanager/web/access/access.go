@@ -1,7 +1,6 @@
-// Package access is what the ResourceManager's web server needs from the rest
-// of the daemon: something to read, something that changes applications, and
-// who is asking. The daemon implements Source and Controller; rest, ui and proxy
-// use them.
+// Package access is what the ResourceManager's web server needs from the rest of the
+// daemon: views to read, rights, and changes of applications and labels. The daemon
+// implements Source and Controller; rest, ui and proxy use them.
 package access
 
 import (
@@ -12,20 +11,21 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Source is what can be read. All of it is immutable; nothing waits for the
-// scheduler. Errors are *answer.Error where the caller can do something about them;
-// any other error is shown as 503.
+// Source is what can be read. All of it is immutable, and reading does not delay the
+// scheduler. Errors are *answer.Error if the caller can do something about them; any
+// other error is shown as 503.
 type Source interface {
-	// Cluster is what was asked for of the cluster, as it was after all that has
-	// been answered so far. What was not asked for is zero.
+	// Cluster returns those parts of the views, which show everything that was
+	// answered before the call. The other parts are zero.
 	Cluster(context.Context, view.Part) (*view.Cluster, error)
 	// Application is one application. The error is of kind NotFound when there
 	// is none with that id.
 	Application(context.Context, yarn.ApplicationID) (*view.Application, error)
-	// Latest is the application as it was published last, or nil: for who has seen
-	// it, and takes a long time.
+	// Latest is the application as it was published last, without waiting; nil if
+	// there is none. It is for the rest of a long list.
 	Latest(yarn.ApplicationID) *view.Application
-	// Why says why an application waits for its master; empty if it does not.
+	// Why is why an application's master has no container yet; empty if it does not
+	// wait for one.
 	Why(context.Context, yarn.ApplicationID) (string, error)
 	Daemon(context.Context) Daemon
 
@@ -33,12 +33,12 @@ type Source interface {
 	// VIEW_APP, or administration of its queue. Always true without
 	// yarn.acl.enable.
 	MayView(webgate.Caller, *view.Application) bool
-	// QueueRights are the caller's rights on the queue with that path, also by
-	// those above it. Without yarn.acl.enable everybody has both.
+	// QueueRights are the caller's rights on the queue with that path, those by the
+	// ACLs of queues above it included. Without yarn.acl.enable everybody has both.
 	QueueRights(c webgate.Caller, path string) QueueRights
 }
 
-// QueueRights are what lists of a queue allow.
+// QueueRights are what the ACLs of a queue allow.
 type QueueRights struct{ Submit, Administer bool }
 
 // The schedulers, as the overview shows them.
@@ -55,22 +55,23 @@ type Daemon struct {
 	Store      string // Java class name of the state store, as /info shows it
 	StorePath  string // the file of the state store; "" if there is none
 	Connection string // state of the connection to the election's ZooKeeper
-	LoginUser  string // whom the daemon runs as
+	LoginUser  string // the user as whom the daemon runs
 	Scheduler  string // Capacity or Fifo
 	Holds      Holds
 }
 
-// Holds are what has kept the loop, and with it everybody, for long.
+// Holds are the commands that held the loop for long; see loop.Holds.
 type Holds struct {
 	Count   int64 // since the start
 	Longest Hold  // since the start
 	Last    []Hold
 
 	Publications     int64 // of views, for readers, since the start
-	PublishingMillis int64 // the loop's time for them
+	PublishingMillis int64 // how long they took together
 }
 
-// Hold is one command that kept the loop for long, or one publication of views.
+// Hold is one command, or one slice of a publication of views, that held the loop for
+// long.
 type Hold struct {
 	Number int64 // counts from 1
 	What   string
@@ -79,35 +80,35 @@ type Hold struct {
 }
 
 // Controller changes applications and labels. Every method checks the caller's rights
-// itself and returns once the change is durable; refusals are *answer.Error.
+// and returns once the change is stored; refusals are *answer.Error.
 type Controller interface {
-	// Kill asks for an application's end. completed tells whether a final state
-	// is stored; false promises nothing, and the caller asks again.
+	// Kill begins to end an application. completed tells whether a final state is
+	// stored. If not, the kill may yet be lost, and the caller must ask again.
 	Kill(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, diagnostics string) (completed bool, err error)
 	// Move takes an application to another queue and returns the full path.
 	Move(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, queue string) (path string, err error)
-	// SetPriority returns the priority in force, which may be clipped.
+	// SetPriority returns the priority in force, which may be lower than priority.
 	SetPriority(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, priority int32) (int32, error)
 	// SetLifetime sets when an application is killed, in milliseconds since
 	// 1970, and returns the deadline in force; 0 means none.
 	SetLifetime(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, expireAt int64) (int64, error)
-	// NewApplication takes the next id, and says what one container may have at most.
+	// NewApplication takes the next id, and returns the largest container.
 	NewApplication(ctx context.Context, c webgate.Caller) (yarn.ApplicationID, yarn.Resource, error)
-	// AddLabels, RemoveLabels and ReplaceLabels are for administrators. The
-	// refusal of anybody else names the operation.
+	// AddLabels, RemoveLabels and ReplaceLabels are for administrators. The refusal
+	// for anybody else has the name of the operation.
 	AddLabels(ctx context.Context, c webgate.Caller, labels []view.Label) error
 	RemoveLabels(ctx context.Context, c webgate.Caller, names []string) error
 	ReplaceLabels(ctx context.Context, c webgate.Caller, operation string, nodes []view.NodeLabels) error
-	// Drain has nodes drain and stay away until Undrain, whatever the lists of nodes say. Both are for administrators who say who they are,
-	// and change nothing when they refuse one of the names.
+	// Drain has nodes drain and stay away until Undrain, whatever the lists of nodes say. Both are for administrators; an
+	// anonymous caller is refused. They change nothing when they refuse one of the names.
 	Drain(ctx context.Context, c webgate.Caller, d DrainRequest) error
 	Undrain(ctx context.Context, c webgate.Caller, nodes []yarn.NodeID) error
-	// Record does something about the recording of commands. It is for
-	// administrators who say who they are.
+	// Record carries out an action on the recording of commands. It is for
+	// administrators; an anonymous caller is refused.
 	Record(ctx context.Context, c webgate.Caller, what RecordAction) (Recording, error)
 }
 
-// DrainRequest is who should drain, and how.
+// DrainRequest is which nodes are to drain, and how.
 type DrainRequest struct {
 	Nodes    []yarn.NodeID // port 0: every node of the host
 	Deadline int64         // milliseconds since 1970; 0: none; DefaultDeadline
@@ -115,26 +116,26 @@ type DrainRequest struct {
 	Source   string // cli or api
 }
 
-// DefaultDeadline is what is configured: yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs from now on.
+// DefaultDeadline stands for yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs from now on.
 const DefaultDeadline = -1
 
-// RecordAction is what to do about the recording of commands.
+// RecordAction is an action on the recording of commands.
 type RecordAction string
 
 // The actions.
 const (
-	RecordStatus RecordAction = "status" // say how it stands
-	RecordSave   RecordAction = "save"   // write what is kept to a file
-	RecordStart  RecordAction = "start"  // have all commands go to a file
+	RecordStatus RecordAction = "status" // return the state
+	RecordSave   RecordAction = "save"   // write what is kept in memory to a file
+	RecordStart  RecordAction = "start"  // begin a file of all commands
 	RecordStop   RecordAction = "stop"   // end that file
 )
 
-// Recording is how the recording of commands stands.
+// Recording is the state of the recording of commands.
 type Recording struct {
-	Commands  uint64 // applied since the start, looks and publications of views included
-	Missing   uint64 // the first of them, that are no longer kept
-	File      string // of an action: the file that it wrote, began or ended
-	All       string // the file that all commands go to; empty: there is none
+	Commands  uint64 // applied since the start, slices of publications and digests included
+	Missing   uint64 // how many of the first ones are no longer kept
+	File      string // the file that the action wrote, began or ended
+	All       string // the file of all commands; empty: there is none
 	AllBytes  int64  // of that file, or of the one that was ended
 	AllClosed string // why that file takes nothing more; empty: it does
 }

@@ -18,15 +18,16 @@ func (l Links) base() string { return l.Scheme + "://" + l.Address }
 // Page is the application's page.
 func (l Links) Page(id yarn.ApplicationID) string { return l.base() + "/cluster/app/" + id.String() }
 
-// Failure is the page about an application that took the proxy for a stranger.
+// Failure is the page about an application whose master does not accept the proxy's
+// address.
 func (l Links) Failure(id yarn.ApplicationID) string {
 	return l.base() + "/cluster/failure/" + id.String()
 }
 
-// Proxy is the application's own pages behind the proxy.
+// Proxy is the address of the application's own pages by way of the proxy.
 func (l Links) Proxy(id yarn.ApplicationID) string { return l.base() + "/proxy/" + id.String() + "/" }
 
-// Logs is where a node shows the logs of a container, empty without a node.
+// Logs is the address of a container's logs on its node; empty if there is no node.
 func (l Links) Logs(nodeHTTP string, c yarn.ContainerID, user string) string {
 	if nodeHTTP == "" {
 		return ""
@@ -34,9 +35,9 @@ func (l Links) Logs(nodeHTTP string, c yarn.ContainerID, user string) string {
 	return l.Scheme + "://" + nodeHTTP + "/node/containerlogs/" + c.String() + "/" + user
 }
 
-// Tracking is the tracking address of an attempt as reports show it: the proxy's
-// for managed applications, the address itself for unmanaged ones, the
-// application's page once the application failed or was killed.
+// Tracking is the tracking URL of an attempt as reports show it: that of the proxy, the
+// one that the master gave if that is unmanaged, or that of the application's page if
+// the attempt failed or was killed.
 func (l Links) Tracking(app *view.Application, t *view.Attempt) string {
 	switch {
 	case t.State == yarn.AttemptFailed || t.State == yarn.AttemptKilled:
@@ -47,7 +48,7 @@ func (l Links) Tracking(app *view.Application, t *view.Attempt) string {
 	return l.Proxy(app.ID)
 }
 
-// HasTracking tells whether the master gave an address of pages of its own.
+// HasTracking tells whether the master gave a tracking URL.
 func HasTracking(t *view.Attempt) bool {
 	return t != nil && strings.TrimSpace(t.OriginalTrackingURL) != "" && t.OriginalTrackingURL != "N/A"
 }

@@ -15,22 +15,22 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// refused is why an address is not dialled.
+// refused is the error for an address that is a daemon's and so is not dialled.
 type refused struct{ whose string }
 
 func (r refused) Error() string {
 	return "it is a port of " + r.whose + ", and the proxy leads to no daemon"
 }
 
-// refusedBy is the reason in an error of dialling, if it is one.
+// refusedBy finds a refused in an error of dialling.
 func refusedBy(err error) (r refused, ok bool) {
 	ok = errors.As(err, &r)
 	return r, ok
 }
 
-// dial connects to masters and to no daemon. What counts is the address that
-// is dialled, whatever name or spelling led to it; a name of a node counts too.
-// Masters may live on the same hosts, on other ports.
+// dial connects to masters and to no daemon. It checks the address after name
+// resolution, and the name as well. Masters may run on the same hosts as daemons, on
+// other ports.
 func (p *Proxy) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -46,8 +46,8 @@ func (p *Proxy) dial(ctx context.Context, network, address string) (net.Conn, er
 	return dialFrom(ctx, d, p.From, network, address)
 }
 
-// daemonAt refuses an address that is a port of this ResourceManager or of a
-// node that it knows. name is the host as the application spelled it.
+// daemonAt is an error if an address is a port of this ResourceManager or of a node that
+// it knows. name is the host as the master gave it.
 func (p *Proxy) daemonAt(ctx context.Context, name string, at netip.AddrPort) error {
 	here, err := local.Address(at.Addr())
 	if err != nil {
@@ -68,9 +68,9 @@ func (p *Proxy) daemonAt(ctx context.Context, name string, at netip.AddrPort) er
 	return nil
 }
 
-// listens tells whether a NodeManager has named a port as its own. The port of a
-// node that has gone may be any program's now, since by default each start has
-// another; that of its pages is the same.
+// listens tells whether a port is a NodeManager's. The RPC port of a node that has left
+// may be any program's now, since by default it changes with each start; the port of its
+// pages does not.
 func listens(n *view.Node, port uint16) bool {
 	if n.ID.Port == int32(port) && (n.State.Usable() || n.State == yarn.NodeUnhealthy) {
 		return true
@@ -79,8 +79,8 @@ func listens(n *view.Node, port uint16) bool {
 	return err == nil && web == strconv.Itoa(int(port))
 }
 
-// isHost tells whether a node's host is the one that is dialled. All addresses
-// of this machine are one host.
+// isHost tells whether a node's host is the one that is dialled. here tells that this is
+// this machine, all of whose addresses are one host.
 func (p *Proxy) isHost(host, name string, dialled netip.Addr, here bool) bool {
 	if strings.EqualFold(strings.TrimSuffix(host, "."), strings.TrimSuffix(name, ".")) {
 		return true

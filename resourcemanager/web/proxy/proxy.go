@@ -8,9 +8,9 @@
 //
 // Pages of applications are served from the ResourceManager's own origin, which
 // stock masters depend on (their pages fetch data by the proxy's paths), so a
-// sandboxing Content-Security-Policy is not possible here; the gate refuses
-// changes that such pages ask of the daemon. So that nobody reaches a daemon
-// around its gate, no port of a daemon is dialled, whatever a master registered.
+// sandboxing Content-Security-Policy is not possible here; package webgate refuses
+// changes that such pages request of the daemon. The proxy dials no port of a
+// daemon, whatever a master registered, so that nobody gets past a daemon's webgate.
 package proxy
 
 import (
@@ -47,8 +47,8 @@ type Config struct {
 	From   net.IP // local address to connect from; nil leaves it to the kernel
 	// Own tells whether this daemon listens on a port; nil: on none.
 	Own func(port uint16) bool
-	// Addresses are those of a node's host, as far as they are known; it asks
-	// nobody. nil: none.
+	// Addresses returns the known addresses of a node's host, without looking anything
+	// up; nil: none are known.
 	Addresses func(host string) []netip.Addr
 	Log       *slog.Logger
 }
@@ -71,7 +71,7 @@ func New(c Config) *Proxy {
 	p.transport = &http.Transport{
 		Proxy:                  nil, // never through another proxy: the master's filter wants our address
 		DialContext:            p.dial,
-		DisableCompression:     true, // what the caller accepts is the caller's business
+		DisableCompression:     true, // the caller's Accept-Encoding is passed on
 		DisableKeepAlives:      true, // masters come and go
 		ResponseHeaderTimeout:  headerTime,
 		MaxResponseHeaderBytes: maxHeaderBytes,
@@ -79,8 +79,8 @@ func New(c Config) *Proxy {
 	return p
 }
 
-// dialFrom connects from the given address. A loopback address cannot reach
-// another machine, so then the kernel chooses.
+// dialFrom connects from the given address. If that is a loopback address, which cannot
+// reach another machine, it lets the kernel choose one when the first try fails.
 func dialFrom(ctx context.Context, d *net.Dialer, from net.IP, network, address string) (net.Conn, error) {
 	if from == nil {
 		return d.DialContext(ctx, network, address)
@@ -94,8 +94,8 @@ func dialFrom(ctx context.Context, d *net.Dialer, from net.IP, network, address 
 	return c, err
 }
 
-// LocalAddress is the address to connect from: what the host of the web
-// server's address resolves to. nil if it is the wildcard.
+// LocalAddress is the address to connect from: that of the web server's host; nil if it
+// is the wildcard.
 func LocalAddress(ctx context.Context, hostPort string) (net.IP, error) {
 	host, _, err := net.SplitHostPort(hostPort)
 	if err != nil {
@@ -113,13 +113,13 @@ func LocalAddress(ctx context.Context, hostPort string) (net.IP, error) {
 
 // request is a proxied path taken apart: /proxy/[redirect/]<id>[/<rest>].
 type request struct {
-	bounced bool // a master's filter has sent the caller here
+	bounced bool // the path has redirect/: a master's filter has redirected the caller here
 	id      yarn.ApplicationID
 	rest    string // escaped, without a leading slash
 }
 
-// parse takes the path as it was sent, so that nothing in rest is unescaped and
-// escaped again.
+// parse parses the escaped path, so that rest is passed on as it was sent. ok is false if
+// the path has no id.
 func parse(escaped string) (q request, ok bool, err error) {
 	rest := strings.TrimPrefix(strings.TrimPrefix(escaped, "/proxy"), "/")
 	if after, found := strings.CutPrefix(rest, "redirect/"); found {
@@ -156,7 +156,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, q request) {
 	if q.bounced && p.mine(r) {
-		// The master took us for a stranger: going on would never end.
+		// The master's filter has redirected the proxy itself: going on would never end.
 		move(w, p.Links.Failure(q.id))
 		return
 	}
@@ -181,14 +181,14 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, q request) {
 		return
 	}
 	if app.PublicState >= yarn.PublicFinished {
-		// The master has ended: what it named is a history server.
+		// The master has ended: the address is that of a history server.
 		move(w, target.String())
 		return
 	}
 	p.relay(w, r, app, target)
 }
 
-// mine tells whether the caller is this very machine's web server.
+// mine tells whether the request comes from the address from which the proxy connects.
 func (p *Proxy) mine(r *http.Request) bool {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	ip := net.ParseIP(host)

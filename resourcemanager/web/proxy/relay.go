@@ -18,23 +18,22 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/view"
 )
 
-// passed are the request headers that masters see: WebAppProxyServlet's, and what
-// browsers tell of the page that asks, so that a master can judge that too.
+// passed are the request headers that masters get: those that WebAppProxyServlet passes
+// on, and those by which a master can tell from which page a browser's request comes.
 var passed = []string{"User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Accept-Charset", "Content-Type",
 	"Origin", "Access-Control-Request-Method", "Access-Control-Request-Headers",
 	"Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "Sec-Fetch-User"}
 
-// kept back are response headers that concern the connection, or would speak for
-// the ResourceManager's origin rather than for the application's page.
+// keptBack are the response headers that are not passed on: they concern the connection,
+// or the ResourceManager's whole origin rather than the application's page.
 var keptBack = []string{"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
 	"Transfer-Encoding", "Upgrade", "Set-Cookie", "Set-Cookie2", "Www-Authenticate", "Strict-Transport-Security", "Clear-Site-Data",
 	"Service-Worker-Allowed", "Alt-Svc", "Nel", "Report-To", "Reporting-Endpoints", "Public-Key-Pins", "Origin-Agent-Cluster", "Accept-Ch",
-	// We set these ourselves; twice they would contradict each other.
+	// The web server sets these itself.
 	"X-Frame-Options", "X-Xss-Protection", "X-Content-Type-Options", "Date"}
 
-// address is where to fetch from: what the master registered, then the rest of
-// the path, then both queries. Only the scheme may be missing from what the
-// master registered.
+// address is the URL to fetch: the one that the master registered, then the rest of the
+// path, then both queries. The registered URL may lack the scheme, and nothing else.
 func address(registered, rest, query, scheme string) (*url.URL, error) {
 	registered = strings.TrimSpace(registered)
 	if !strings.Contains(registered, "://") {
@@ -60,8 +59,8 @@ func address(registered, rest, query, scheme string) (*url.URL, error) {
 	return u, nil
 }
 
-// notOfHosts tells what is in no host and port: Go takes more, and browsers are
-// sent there.
+// notOfHosts tells whether a character is not allowed in a host and port. Go's parser
+// allows more, and browsers are redirected to the address.
 func notOfHosts(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._:[]%", r)
 }
@@ -75,8 +74,8 @@ func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, app *view.Applicat
 	defer p.underway.leave(app.ID)
 	ctx, cancel := context.WithTimeout(r.Context(), p.total)
 	defer cancel()
-	// The server's own limit for reading is for short answers: when it passes, the
-	// server takes the caller for gone.
+	// The web server's read deadline is meant for short answers: when it passes, the
+	// server cancels the request.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(p.total + time.Second))
 
 	out, err := outgoing(ctx, w, r, target)
@@ -121,8 +120,8 @@ func outgoing(ctx context.Context, w http.ResponseWriter, r *http.Request, targe
 	return out, nil
 }
 
-// answer copies what the master says. An answer that is too long or too slow is
-// cut off in a way that the caller notices.
+// answer copies the master's answer. If that is too long or too slow the connection is
+// aborted, so that the caller notices.
 func (p *Proxy) answer(w http.ResponseWriter, res *http.Response, app *view.Application) {
 	h := w.Header()
 	gone := append(slices.Clone(keptBack), connectionNames(res.Header)...)
@@ -146,8 +145,7 @@ func (p *Proxy) answer(w http.ResponseWriter, res *http.Response, app *view.Appl
 	}
 }
 
-// connectionNames are the headers that the master declares to be about the
-// connection.
+// connectionNames are the headers that the Connection header names.
 func connectionNames(h http.Header) []string {
 	var names []string
 	for _, value := range h.Values("Connection") {
@@ -176,31 +174,30 @@ func (p *Proxy) fail(w http.ResponseWriter, app *view.Application, target *url.U
 	}
 }
 
-var spoken = template.Must(template.New("say").Parse(`<!DOCTYPE html>
+var ownPage = template.Must(template.New("page").Parse(`<!DOCTYPE html>
 <html lang="en"><head><title>{{.Title}}</title></head>
 <body><h1>{{.Title}}</h1><p>{{.Text}}{{if .Link}} <a href="{{.Link}}">here</a>{{end}}</p></body></html>
 `))
 
-type words struct{ Title, Text, Link string }
+type pageText struct{ Title, Text, Link string }
 
-// speak writes a page of the proxy itself.
-func speak(w http.ResponseWriter, status int, what words) {
+// writePage writes a page of the proxy itself.
+func writePage(w http.ResponseWriter, status int, what pageText) {
 	w.Header().Set("Content-Type", "text/html;charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'self'")
 	w.WriteHeader(status)
 	out := visible.NewWriter(w)
-	_ = spoken.Execute(out, what)
+	_ = ownPage.Execute(out, what)
 	_ = out.Flush()
 }
 
 func say(w http.ResponseWriter, status int, text string) {
-	speak(w, status, words{Title: http.StatusText(status), Text: text})
+	writePage(w, status, pageText{Title: http.StatusText(status), Text: text})
 }
 
-// move sends the caller elsewhere: to a page of ours or to an address of http or
-// https that has been parsed. It never goes by the host that was asked for, which
-// the caller can choose.
+// move redirects the caller to a page of this server or to a URL that address has
+// checked. The target must not depend on the request's Host, which the caller chooses.
 func move(w http.ResponseWriter, target string) {
 	w.Header().Set("Location", target)
-	speak(w, http.StatusFound, words{Title: "Moved", Text: "Content has moved", Link: target})
+	writePage(w, http.StatusFound, pageText{Title: "Moved", Text: "Content has moved", Link: target})
 }

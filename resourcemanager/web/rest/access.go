@@ -12,13 +12,13 @@ import (
 	"github.com/heddle-project/heddle/scheduler/queue"
 )
 
-// The rights on a queue, as callers name them.
+// The values of queue-acl-type.
 const (
 	submitRight     = "SUBMIT_APPLICATIONS"
 	administerRight = "ADMINISTER_QUEUE"
 )
 
-// queueAccess tells a queue's administrators what somebody may do there.
+// queueAccess tells a queue's administrators whether a user has a right on it.
 func (s *server) queueAccess(r *http.Request) (*answer.Response, error) {
 	all, err := s.Source.Cluster(r.Context(), view.Queues)
 	if err != nil {
@@ -33,12 +33,12 @@ func (s *server) queueAccess(r *http.Request) (*answer.Response, error) {
 		return s.Source.QueueRights(c, path)
 	}
 	if c := webgate.From(r.Context()); !rights(c).Administer {
-		// compat: clients know this sentence.
+		// compat: Apache's text.
 		return nil, answer.Errorf(answer.Forbidden, "User=%s doesn't haven access to queue=%s so it cannot check ACLs for other users.", c.User, name)
 	}
 	user, right := q.Get("user"), submitRight
 	if user == "" {
-		return nil, answer.IllegalArgument("Null user") // compat: what Java says of a missing name
+		return nil, answer.IllegalArgument("Null user") // compat: Java's text for a missing name
 	}
 	if q.Has("queue-acl-type") {
 		right = q.Get("queue-acl-type")
@@ -59,9 +59,8 @@ func (s *server) queueAccess(r *http.Request) (*answer.Response, error) {
 	return answer.Wrapped("rmQueueAclInfo", tree.New().Add("allowed", allowed).Add("user", user).Add("diagnostics", why)), nil
 }
 
-// nearestQueue is the queue with that path or, if only one has it, that name. In
-// place of a path that begins at the root and leads nowhere stands the nearest
-// queue above it.
+// nearestQueue is the queue with that path or, if only one queue has it, that short
+// name. For a path below the root without a queue it is the nearest queue above.
 func nearestQueue(all *queue.Snapshot, name string) (path string, ok bool) {
 	if only := all.Only(); only != nil {
 		return only.Path, true

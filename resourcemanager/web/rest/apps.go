@@ -37,8 +37,8 @@ func (s *server) apps(r *http.Request) (*answer.Response, error) {
 	o := newOften(c)
 	list := tree.Stream(func(yield func(tree.Value) bool) {
 		for _, id := range chosen {
-			// Who reads slowly holds ids, not the views of long ago. It gets each
-			// application as it is by now, if that is one that it wants.
+			// A caller that reads slowly keeps ids in memory, not old views. It gets each
+			// application as it is by then, if that still matches.
 			a := s.Source.Latest(id)
 			if a != nil && f.matches(a) && visible(a) && !yield(s.appObject(caller, o, a, f.without)) {
 				return
@@ -48,7 +48,7 @@ func (s *server) apps(r *http.Request) (*answer.Response, error) {
 	return answer.Wrapped("apps", tree.New().Add("app", list)), nil
 }
 
-// leaveOut adds to what is not shown what only the CapacityScheduler tells.
+// leaveOut adds to without what only the CapacityScheduler has, if another one is used.
 func (s *server) leaveOut(r *http.Request, without map[string]bool) {
 	if !s.capacity(r) {
 		without["resourceInfo"] = true
@@ -72,8 +72,8 @@ func (s *server) app(r *http.Request) (*answer.Response, error) {
 	return answer.Wrapped("app", s.appObject(webgate.From(r.Context()), newOften(c), a, without)), nil
 }
 
-// why says what an application waits for. Hadoop has no such thing; its place is
-// beside /state so that no other answer changes its shape.
+// why tells why an application's master has no container yet. Hadoop does not have it.
+// It has a path of its own, so that the forms of other answers are Hadoop's.
 func (s *server) why(r *http.Request) (*answer.Response, error) {
 	a, err := s.find(r)
 	if err != nil {
@@ -108,8 +108,8 @@ func (s *server) find(r *http.Request) (*view.Application, error) {
 	return a, err
 }
 
-// appObject is an application as lists and single answers show it. Without the
-// right to view it, times, places and resources are blank.
+// appObject is an application in lists and by itself. Without the right to view it, times
+// and places are blank, and resources 0.
 func (s *server) appObject(c webgate.Caller, often *often, a *view.Application, without map[string]bool) *tree.Object {
 	o := often.app.Clear()
 	s.appHead(o, a, often.cluster)
@@ -178,8 +178,7 @@ func (s *server) appTimes(o *tree.Object, a *view.Application) {
 		Add("elapsedTime", elapsed(a.StartTime, a.FinishTime, s.now()))
 }
 
-// elapsed is how long something has lasted, in milliseconds; it lasts still if
-// it has no end.
+// elapsed is the time from start to end, in milliseconds, or to now if there is no end.
 func elapsed(start, end, now int64) int64 {
 	if start <= 0 {
 		return 0
@@ -190,7 +189,7 @@ func elapsed(start, end, now int64) int64 {
 	return max(end-start, 0)
 }
 
-// appPlace adds where the master runs.
+// appPlace adds the addresses of the master.
 func (s *server) appPlace(o *tree.Object, a *view.Application, t *view.Attempt) {
 	if t == nil || t.MasterContainer.IsZero() {
 		o.Add("masterNodeId", "")
@@ -228,7 +227,7 @@ func (s *server) appResources(o *tree.Object, a *view.Application, t *view.Attem
 		Add("clusterUsagePercentage", u.ClusterPercent)
 }
 
-// appHistory adds what the application has used and lost.
+// appHistory adds what the application has used, and what was preempted.
 func (s *server) appHistory(o *tree.Object, often *often, a *view.Application) {
 	u := &a.Usage
 	o.AddIf(len(a.Attempts) > 0, "resourceSecondsMap", often.sums(a.SecondsAt(s.now()))).
@@ -241,8 +240,8 @@ func (s *server) appHistory(o *tree.Object, often *often, a *view.Application) {
 		AddIf(!u.PreemptedSeconds.IsZero(), "preemptedResourceSecondsMap", often.sums(u.PreemptedSeconds))
 }
 
-// often are the parts that many applications of a list have in common, above all
-// those that wait.
+// often caches parts of an answer that are equal for many applications of a list, above
+// all for those that wait.
 type often struct {
 	types   yarn.ResourceTypes
 	cluster int64 // its timestamp
@@ -252,7 +251,7 @@ type often struct {
 	app     *tree.Object // the application that is written
 }
 
-// maxOften bounds how many of a kind are kept while a list is written.
+// maxOften bounds the parts of each kind in the cache.
 const maxOften = 1000
 
 func newOften(c *view.Cluster) *often {
@@ -260,7 +259,7 @@ func newOften(c *view.Cluster) *often {
 		amounts: map[yarn.Resource]*tree.Object{}, app: tree.New()}
 }
 
-// kept is what was made for the key before, or is made now.
+// kept is the cached part for the key; if there is none it makes one.
 func kept[K comparable](all map[K]*tree.Object, key K, make func() *tree.Object) *tree.Object {
 	if o := all[key]; o != nil {
 		return o
@@ -298,8 +297,7 @@ func request(types yarn.ResourceTypes, r *view.Request) *tree.Object {
 			Add("enforceExecutionType", r.EnforceExecution))
 }
 
-// logStatus is what is known of the collection of logs, which the
-// ResourceManager only hears of from the nodes.
+// logStatus is the state of log aggregation, as far as nodes have reported it.
 func logStatus(a *view.Application, now int64) string {
 	s := a.LogStatusAt(now)
 	if s == 0 || int(s) >= len(logStatusNames) { // before the first attempt
@@ -352,7 +350,8 @@ type partition struct {
 	used, reserved, pending, amUsed, amLimit, user yarn.Resource
 }
 
-// object leaves the masters' share out where there is none, in parent queues.
+// object is the row. Without masters, for parent queues, it lacks what concerns
+// ApplicationMasters.
 func (p partition) object(types yarn.ResourceTypes, masters bool) *tree.Object {
 	o := tree.New().
 		Add("partitionName", p.label).

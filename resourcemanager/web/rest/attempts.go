@@ -26,9 +26,8 @@ func (s *server) attempts(r *http.Request) (*answer.Response, error) {
 	return answer.Wrapped("appAttempts", tree.New().Add("appAttempt", list)), nil
 }
 
-// attemptRow is an attempt in the list of all: the states are those inside the
-// ResourceManager, and where the master runs is blank without the right to see
-// it.
+// attemptRow is an attempt in the list of all. The state is the internal one. The
+// addresses of the master are blank if the caller may not view the application.
 func (s *server) attemptRow(a *view.Application, t *view.Attempt, allowed bool) *tree.Object {
 	o := tree.New().
 		Add("id", t.ID.Attempt).
@@ -39,7 +38,7 @@ func (s *server) attemptRow(a *view.Application, t *view.Attempt, allowed bool) 
 	if placed {
 		container, http, node = t.MasterContainer.String(), t.NodeHTTPAddress, t.Node.String()
 		logs = s.Links.Logs(t.NodeHTTPAddress, t.MasterContainer, a.User)
-		ports = "null" // compat: no exposed ports, in the words of a JSON library
+		ports = "null" // compat: a JSON library's text for no exposed ports
 	}
 	blacklisted := ""
 	if allowed {
@@ -56,8 +55,8 @@ func (s *server) attemptRow(a *view.Application, t *view.Attempt, allowed bool) 
 		Add("appAttemptState", t.State.String())
 }
 
-// attempt is one attempt as its report shows it. Hadoop 3.5 fails to write it as
-// JSON, with 503; here it can.
+// attempt is the report on one attempt. Hadoop 3.5 cannot write it as JSON and answers
+// 503.
 func (s *server) attempt(r *http.Request) (*answer.Response, error) {
 	a, t, err := s.findAttempt(r)
 	if err != nil {
@@ -80,7 +79,7 @@ func (s *server) attempt(r *http.Request) (*answer.Response, error) {
 		Add("finishedTime", t.FinishTime)), nil
 }
 
-// findAttempt is the attempt that the path names, if the caller may see it.
+// findAttempt is the attempt that the path names, if the caller may view it.
 func (s *server) findAttempt(r *http.Request) (*view.Application, *view.Attempt, error) {
 	app, err := answer.ParseApplication(r.PathValue("app"))
 	if err != nil {
@@ -155,7 +154,9 @@ func (s *server) container(r *http.Request) (*answer.Response, error) {
 	return answer.Wrapped("container", s.containerObject(c.ResourceTypes, a, t.Containers[i])), nil
 }
 
-// containerObject is a live container. compat: its exit status reads 0.
+// containerObject is a live container.
+//
+// compat: its exit status is 0.
 func (s *server) containerObject(types yarn.ResourceTypes, a *view.Application, c *view.Container) *tree.Object {
 	node := c.Node.String()
 	return tree.New().

@@ -20,13 +20,13 @@ const (
 	maxXMLTokens = 1000
 )
 
-// unreadable is what Hadoop says of a body that does not parse: no message.
+// unreadable is Hadoop's answer to a body that does not parse; it has no message.
 func unreadable() error {
 	return &answer.Exception{Status: http.StatusBadRequest, Class: "javax.ws.rs.WebApplicationException"}
 }
 
-// fields reads a flat body, JSON or XML, into texts by name. root is the name of
-// the XML root, which JSON bodies may have around them.
+// fields reads a flat body, JSON or XML, into texts by name. root is the name of the XML
+// root; a JSON body may be wrapped in an object with that name.
 func fields(r *http.Request, root string) (map[string]string, error) {
 	isXML, body, err := content(r)
 	switch {
@@ -38,7 +38,7 @@ func fields(r *http.Request, root string) (map[string]string, error) {
 	return jsonFields(body, root)
 }
 
-// content is a body that is JSON or XML.
+// content reads a body, which must be JSON or XML.
 func content(r *http.Request) (isXML bool, body []byte, err error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if r.Header.Get("Content-Type") == "" {
@@ -82,8 +82,8 @@ func jsonFields(body []byte, root string) (map[string]string, error) {
 	return out, nil
 }
 
-// xmlFields reads the children of the root. Entities other than XML's own five
-// are not known to the decoder and end in an error.
+// xmlFields reads the children of the root. Entities other than XML's own five are an
+// error.
 func xmlFields(body []byte, root string) (map[string]string, error) {
 	d := xml.NewDecoder(bytes.NewReader(body))
 	out, path, text := map[string]string{}, []string(nil), ""

@@ -23,12 +23,12 @@ type queueWriter struct {
 	all          *queue.Snapshot
 	cluster      *view.Cluster
 	now          int64
-	applications map[string]int32 // by path, those below included
+	applications map[string]int32 // in the queue and below it, by path
 	left         int              // how many queues may still be written
 }
 
-// applications counts those in the leaves at and below every queue; parents
-// come before their children in a snapshot.
+// applications counts the applications in and below every queue. It relies on parents
+// being before their children in a snapshot.
 func applications(all *queue.Snapshot) map[string]int32 {
 	n := make(map[string]int32, len(all.Queues))
 	for i := range slices.Backward(all.Queues) {
@@ -41,13 +41,13 @@ func applications(all *queue.Snapshot) map[string]int32 {
 	return n
 }
 
-// percent is a share of 1 as Hadoop prints it.
+// percent is a share as a percentage.
 func percent(f float32) float32 { return f * 100 }
 
 // clamped is a share cut to 0..1, as a percentage.
 func clamped(f float32) float32 { return min(max(f, 0), 1) * 100 }
 
-// maximum is the largest share, 100 if there is none.
+// maximum is a maximum share as a percentage; 100 if there is none.
 func maximum(f float32) float32 {
 	if f < 1e-8 || f > 1 {
 		f = 1
@@ -87,9 +87,9 @@ func (w *queueWriter) root(q *queue.Info) *tree.Object {
 	return o
 }
 
-// acls are the queue's own lists.
+// acls are the queue's own ACLs.
 //
-// compat: that of priorities is always everyone's; its own form is elsewhere.
+// compat: APPLICATION_MAX_PRIORITY is always *.
 func (w *queueWriter) acls(q *queue.Info) *tree.Object {
 	if w.cluster.QueueACLs == nil {
 		return tree.New()
@@ -102,8 +102,9 @@ func (w *queueWriter) acls(q *queue.Info) *tree.Object {
 	return tree.New().Add("queueAcl", list)
 }
 
-// children lists the leaves first, then the parents, each in the scheduler's
-// order (compat).
+// children lists the queues below q.
+//
+// compat: leaves come first, then parents, each in the scheduler's order.
 func (w *queueWriter) children(q *queue.Info, depth int) *tree.Object {
 	var leaves, parents tree.List
 	for _, path := range q.Children {
@@ -180,7 +181,7 @@ func (w *queueWriter) usage(o *tree.Object, q *queue.Info) {
 		Add("leafQueueTemplate", tree.New())
 }
 
-// kind adds how the queue came to be and what may come below it.
+// kind adds how the queue was created and which queues can be created below it.
 func (w *queueWriter) kind(o *tree.Object, q *queue.Info) {
 	kind, creation, creates := "parent", "static", "off"
 	if q.Leaf {
@@ -234,8 +235,8 @@ func (w *queueWriter) limits(o *tree.Object, q *queue.Info) {
 		Add("defaultApplicationLifetime", q.DefaultLifetime)
 }
 
-// userAMLimit is what one user's masters may take: the same for all users of a
-// queue, and without any the queue's own limit stands in.
+// userAMLimit is what one user's masters may use. It is the same for all users of a
+// queue; if there are no users it is none.
 func userAMLimit(c *queue.Capacity, none yarn.Resource) yarn.Resource {
 	if len(c.Users) == 0 {
 		return none
@@ -249,7 +250,7 @@ func (w *queueWriter) users(c *queue.Capacity) *tree.Object {
 		u := &c.Users[i]
 		used := u.Used
 		for _, p := range u.Partitions {
-			used = used.Add(p.Used) // compat: of all partitions; the masters' is of the default one
+			used = used.Add(p.Used) // compat: of all partitions, but AMResourceUsed is of the default one
 		}
 		list = append(list, tree.New().
 			Add("username", u.Name).
@@ -309,7 +310,7 @@ func (w *queueWriter) capacities(q *queue.Info) *tree.Object {
 	eachShare(q, func(label string, s *queue.Share, c *queue.CapacityShare) {
 		masters := c.MaxAMShare
 		if !q.Leaf {
-			masters = 0 // they run in leaves
+			masters = 0 // applications run in leaves alone
 		}
 		rows = append(rows, tree.New().
 			Add("partitionName", label).
@@ -331,8 +332,8 @@ func (w *queueWriter) capacities(q *queue.Info) *tree.Object {
 	return tree.New().Add("queueCapacitiesByPartition", rows)
 }
 
-// vector says for each resource type what the queue's capacity is and in which
-// unit: percent, weight (w) or amount.
+// vector is the queue's configured capacity for each resource type: a percentage (%), a
+// weight (w) or an amount.
 func (w *queueWriter) vector(of *queue.Capacity, c *queue.CapacityShare) *tree.Object {
 	var entries tree.List
 	var texts []string
@@ -353,8 +354,8 @@ func (w *queueWriter) vector(of *queue.Capacity, c *queue.CapacityShare) *tree.O
 		Add("capacityVectorEntries", entries)
 }
 
-// configuredPercent is a share as it was configured: what 60 becomes on the way
-// through a share in single precision, 60.000004, is not shown here.
+// configuredPercent is a share as the percentage that was configured: 60, not 60.000004,
+// as single precision would have it.
 func configuredPercent(share float32) string {
 	exact, _ := strconv.ParseFloat(strconv.FormatFloat(float64(share), 'g', -1, 32), 64)
 	return javaFloat(float32(exact * 100))
@@ -368,8 +369,8 @@ func javaFloat(f float32) string {
 	return s
 }
 
-// health is the account of the last scheduling runs, which is not kept here: it
-// reads as in a cluster in which nothing has happened.
+// health is about the last scheduling runs. They are not recorded, so it is as in a
+// cluster in which nothing has happened.
 func (w *queueWriter) health() *tree.Object {
 	var operations, details tree.List
 	for _, name := range []string{"last-allocation", "last-release", "last-preemption", "last-reservation"} {

@@ -24,8 +24,8 @@ func (s *server) state(r *http.Request) (*answer.Response, error) {
 	return stateDoc(a.State), nil
 }
 
-// setState kills an application, the only change of state that can be asked
-// for. Asking for the state that it has already is no change and succeeds.
+// setState kills an application; no other change of state can be requested. A request
+// for the state that it has already changes nothing and succeeds.
 func (s *server) setState(r *http.Request) (*answer.Response, error) {
 	body, err := fields(r, "appstate")
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *server) setState(r *http.Request) (*answer.Response, error) {
 	return res, nil
 }
 
-// here is the address of the request, as the caller wrote it, without the query.
+// here is the URL of the request without its query.
 func here(r *http.Request, scheme string) string {
 	return scheme + "://" + r.Host + r.URL.EscapedPath()
 }
@@ -187,8 +187,7 @@ func deadline(a *view.Application) int64 {
 	return 0
 }
 
-// setTimeout sets the deadline of an application's life. The body may bear the
-// root's name around it, as Hadoop's documentation shows it, or not.
+// setTimeout sets the time at which an application is killed.
 func (s *server) setTimeout(r *http.Request) (*answer.Response, error) {
 	body, err := fields(r, "timeout")
 	if err != nil {

@@ -64,15 +64,14 @@ func (s *server) metrics(r *http.Request) (*answer.Response, error) {
 	return answer.Wrapped("clusterMetrics", o), nil
 }
 
-// capacity tells whether the CapacityScheduler decides.
+// capacity tells whether the CapacityScheduler is used.
 func (s *server) capacity(r *http.Request) bool {
 	return s.Source.Daemon(r.Context()).Scheduler == access.Capacity
 }
 
-// busy is how busy the scheduler is, in percent.
+// busy is how busy the scheduler is, in percent, which is not measured.
 //
-// compat: -1 is "not monitored"; where another scheduler than the CapacityScheduler
-// decides, that is 0.
+// compat: that is -1, and 0 for any scheduler but the CapacityScheduler.
 func (s *server) busy(r *http.Request) int {
 	if s.capacity(r) {
 		return -1
@@ -89,9 +88,10 @@ func appCounts(o *tree.Object, m *view.Metrics) {
 		Add("appsKilled", m.Killed)
 }
 
-// capacityCounts sums what is free, taken and reserved to the total, as the
-// CapacityScheduler does. compat: it counts the default partition alone, but
-// what is measured on all nodes.
+// capacityCounts adds the resources and containers of the cluster. As with the
+// CapacityScheduler the total is the sum of available, allocated and reserved.
+//
+// compat: only the default partition counts, but measured use is that of all nodes.
 func capacityCounts(o *tree.Object, c *view.Cluster, busy int) {
 	m := &c.Metrics.Default
 	total := m.Available.Add(m.Allocated).Add(m.Reserved)
@@ -116,7 +116,7 @@ func capacityCounts(o *tree.Object, c *view.Cluster, busy int) {
 		Add("rmSchedulerBusyPercent", busy)
 }
 
-// measured sums what the active nodes' machines use.
+// measured is the measured use of the usable nodes' machines.
 func measured(nodes []*view.Node) (mb, cores int64) {
 	var cpu float64
 	for _, n := range nodes {

@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// onlyQueue is what the FifoScheduler tells of its queue and of the nodes: memory alone.
+// onlyQueue is the FifoScheduler's queue and nodes; it has only memory.
 func onlyQueue(q *queue.Info, c *view.Cluster) *tree.Object {
 	m := &c.Metrics.Amounts
 	o := &tree.Object{Type: "fifoScheduler"}

@@ -34,7 +34,8 @@ func (s span) has(t int64) bool { return s.begin <= t && t <= s.end }
 // maxWords bounds how many values one parameter may list.
 const maxWords = 1000
 
-// words splits parameters at commas and drops what is blank.
+// words splits parameters at commas and drops blank words. Words beyond maxWords are
+// ignored.
 func words(params []string) []string {
 	var out []string
 	for _, p := range params {
@@ -47,8 +48,8 @@ func words(params []string) []string {
 	return out
 }
 
-// parseFilter reads the parameters of /apps. The texts of the errors are
-// Hadoop's. find turns what the caller wrote for a queue into a full path.
+// parseFilter reads the parameters of /apps. The texts of errors are Hadoop's. find
+// returns the path of the queue with a path or short name.
 func parseFilter(q url.Values, find func(string) (string, bool, error)) (f filter, err error) {
 	f.user, f.userSet = q.Get("user"), q.Get("user") != ""
 	f.name, f.nameSet = q.Get("name"), q.Get("name") != ""
@@ -143,8 +144,8 @@ func limitOf(text string) (int, error) {
 
 const endOfTime = 1<<63 - 1
 
-// spanOf reads <prefix>Begin and <prefix>End. The names in the complaints about
-// the values are spelled as Hadoop spells them.
+// spanOf reads <prefix>Begin and <prefix>End. begin, end and reversed are the names in
+// the texts of errors, which are Hadoop's.
 func spanOf(q url.Values, prefix, begin, end, reversed string) (span, error) {
 	out := span{0, endOfTime}
 	for _, p := range []struct {
@@ -199,14 +200,14 @@ func (f *filter) matches(a *view.Application) bool {
 
 func (f *filter) wantsTag(tag string) bool { return slices.Contains(f.tags, strings.ToLower(tag)) }
 
-// inQueue tells whether the application is in the queue, or still lives below it.
+// inQueue tells whether the application is in the queue, or has not ended and is below
+// it.
 func inQueue(a *view.Application, path string) bool {
 	return a.Queue == path || !a.State.Final() && strings.HasPrefix(a.Queue, path+".")
 }
 
-// choose applies the filter and orders by age, the newest first. Hadoop's order
-// is that of a hash table, and its limit takes the first of those; here the
-// limit takes the newest.
+// choose applies the filter and sorts the newest first, so that a limit takes the
+// newest. Hadoop has the order of a hash table.
 func (f *filter) choose(apps []*view.Application, visible func(*view.Application) bool) []yarn.ApplicationID {
 	var chosen []*view.Application
 	for _, a := range apps {
@@ -227,7 +228,8 @@ func (f *filter) choose(apps []*view.Application, visible func(*view.Application
 	return ids
 }
 
-// findQueue resolves a full path or a short name that only one queue has.
+// findQueue is the path of the queue with that path, or that short name if only one
+// queue has it.
 func findQueue(s *queue.Snapshot, name string) (string, bool) {
 	if _, ok := s.ByPath(name); ok {
 		return name, true

@@ -15,13 +15,13 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// room is what the active nodes of a partition have together.
+// room is the sum of the usable nodes of a partition.
 type room struct {
 	total  yarn.Resource
 	active int
 }
 
-// rooms are those of all partitions that have nodes.
+// rooms has the partitions with usable nodes, by label.
 func rooms(c *view.Cluster) map[string]room {
 	out := map[string]room{}
 	for _, n := range c.Nodes {
@@ -58,7 +58,7 @@ func (s *server) labels(r *http.Request) (*answer.Response, error) {
 	return labelsDoc(list), nil
 }
 
-// partitions are the labels and the default partition, with their nodes counted.
+// partitions lists the default partition and all labels, with the number of usable nodes.
 func (s *server) partitions(r *http.Request) (*answer.Response, error) {
 	c, err := s.Source.Cluster(r.Context(), view.Nodes)
 	if err != nil {
@@ -92,7 +92,7 @@ func mapDoc(root, name string, entries tree.List) *answer.Response {
 	return answer.Bare(root, tree.New().AddIf(len(entries) > 0, name, tree.New().Add("entry", entries)))
 }
 
-// labelOf is a list of one label, or of none.
+// labelOf is a list of the label with that name; empty if it is not known.
 func labelOf(c *view.Cluster, name string) *tree.Object {
 	var list tree.List
 	if l, ok := c.Labels.Find(name); ok {
@@ -101,8 +101,8 @@ func labelOf(c *view.Cluster, name string) *tree.Object {
 	return tree.New().Add("nodeLabelInfo", list)
 }
 
-// labelsToNodes lists the nodes of the labels that are asked for, or of all; a
-// label without nodes is left out.
+// labelsToNodes lists the nodes of the named labels; if none is named, of all. Labels
+// without nodes are left out.
 func (s *server) labelsToNodes(r *http.Request) (*answer.Response, error) {
 	c, err := s.Source.Cluster(r.Context(), view.Nodes)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *server) labelsToNodes(r *http.Request) (*answer.Response, error) {
 	return mapDoc("labelsToNodesInfo", "labelsToNodes", entries), nil
 }
 
-// labelledNode reads host:port, or a host, which is all of its nodes.
+// labelledNode parses host:port, or a host, which stands for all of its nodes.
 func labelledNode(text string) (yarn.NodeID, error) {
 	host, port, ok := strings.Cut(text, ":")
 	if !ok {
@@ -149,7 +149,7 @@ func (s *server) nodeLabels(r *http.Request) (*answer.Response, error) {
 	return answer.Bare("nodeLabelsInfo", labelOf(c, c.Labels.Of(id))), nil
 }
 
-// oneOrMany reads a list, or what would be its only element.
+// oneOrMany is read from a list, or from a single element.
 type oneOrMany[T any] []T
 
 func (l *oneOrMany[T]) UnmarshalJSON(b []byte) error {
@@ -162,7 +162,7 @@ func (l *oneOrMany[T]) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// flag reads a boolean, also as a text.
+// flag is read from a boolean or from its text.
 type flag bool
 
 func (f *flag) UnmarshalText(b []byte) error {
@@ -174,8 +174,10 @@ func (f *flag) UnmarshalJSON(b []byte) error {
 	return f.UnmarshalText([]byte(strings.Trim(string(b), `"`)))
 }
 
-// labelsBody is the body of add-node-labels. compat: a label whose exclusivity
-// is not given is shared, though on the command line it is exclusive.
+// labelsBody is the body of add-node-labels.
+//
+// compat: a label without exclusivity is not exclusive, although the command line makes
+// it exclusive.
 type labelsBody struct {
 	XMLName xml.Name `xml:"nodeLabelsInfo" json:"-"`
 	Labels  oneOrMany[struct {
@@ -212,7 +214,7 @@ func decode(r *http.Request, to any) error {
 	return nil
 }
 
-// changed is what a change of labels answers: nothing.
+// changed is the answer to a change of labels, which is empty.
 func changed(err error) (*answer.Response, error) {
 	if err != nil {
 		return nil, err

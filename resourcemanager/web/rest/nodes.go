@@ -30,7 +30,8 @@ func (s *server) nodes(r *http.Request) (*answer.Response, error) {
 	return answer.Wrapped("nodes", tree.New().Add("node", list)), nil
 }
 
-// nodeStates reads names of states, in any case, separated by commas or repeated.
+// nodeStates parses names of states, in upper or lower case, separated by commas or in
+// several parameters.
 func nodeStates(params []string) ([]yarn.NodeState, error) {
 	var out []yarn.NodeState
 	for _, name := range words(params) {
@@ -60,8 +61,7 @@ func (s *server) node(r *http.Request) (*answer.Response, error) {
 	return answer.Wrapped("node", nodeObject(c.ResourceTypes, c.Nodes[i])), nil
 }
 
-// gone tells whether the node no longer belongs to the cluster: Hadoop keeps
-// those in another list and shows no address for them.
+// gone tells whether the node is inactive: Hadoop shows no address for such nodes.
 func gone(s yarn.NodeState) bool {
 	return s == yarn.NodeDecommissioned || s == yarn.NodeLost || s == yarn.NodeRebooted || s == yarn.NodeShutdown
 }
@@ -94,8 +94,7 @@ func nodeObject(types yarn.ResourceTypes, n *view.Node) *tree.Object {
 		Add("totalResource", resource(types, n.Total))
 }
 
-// nodeUse adds what the scheduler knows of the node, which is nothing when it is
-// not usable.
+// nodeUse adds the scheduler's data on the node; it has none if the node is not usable.
 func nodeUse(o *tree.Object, n *view.Node) {
 	var used, available yarn.Resource
 	var containers int
@@ -117,8 +116,8 @@ func nodeUse(o *tree.Object, n *view.Node) {
 		Add("numQueuedContainers", n.Opportunistic.Queued)
 }
 
-// shares are the percentages of the machine that are in use. Without knowing
-// the machine, its memory is what YARN has of it and its cores count as one.
+// shares are the measured use of the machine, in percent. If the machine's size is not
+// known, its memory is what the node offers, and it has one core.
 func shares(n *view.Node) (memory, cpu float32) {
 	mb, cores := n.Physical.MemoryMB(), n.Physical.VCoreCount()
 	if n.Physical.IsZero() {

@@ -9,12 +9,13 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 )
 
-// recording tells how the recording of commands stands. Hadoop has no such thing.
+// recording is the state of the recording of commands. Hadoop does not have it.
 func (s *server) recording(r *http.Request) (*answer.Response, error) {
 	return s.record(r, access.RecordStatus)
 }
 
-// setRecording saves what is kept, or begins or ends a file of all commands.
+// setRecording writes what is kept in memory to a file, or begins or ends a file of all
+// commands.
 func (s *server) setRecording(r *http.Request) (*answer.Response, error) {
 	body, err := fields(r, "recording")
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 )
 
 // resource is an amount with a row for every resource type of the cluster.
-// compat: the bounds in the rows are those of an unlimited type, except in what
-// is configured of queues.
+//
+// compat: the minimum and maximum in the rows are those of an unlimited type.
 func resource(types yarn.ResourceTypes, r yarn.Resource) *tree.Object {
 	return bounded(types, r, yarn.Resource{}, yarn.Resource{})
 }
 
-// bounded is a resource whose rows bear the bounds of one allocation; a largest
-// of zero is no bound.
+// bounded is a resource whose rows have the minimum and maximum of an allocation; a
+// maximum of zero is no maximum.
 func bounded(types yarn.ResourceTypes, r, least, most yarn.Resource) *tree.Object {
 	rows := make(tree.List, 0, len(types))
 	for i := range types {
@@ -40,7 +40,7 @@ func bounded(types yarn.ResourceTypes, r, least, most yarn.Resource) *tree.Objec
 		Add("resourceInformations", tree.New().Add("resourceInformation", rows))
 }
 
-// amounts is a map from a resource type's name to its amount.
+// amounts is a map of amounts by the name of the resource type.
 func amounts(types yarn.ResourceTypes, r yarn.Resource) *tree.Object {
 	entries := make(tree.List, 0, len(types))
 	for _, i := range hashed(types) {
@@ -49,8 +49,8 @@ func amounts(types yarn.ResourceTypes, r yarn.Resource) *tree.Object {
 	return tree.New().Add("entry", entries)
 }
 
-// hashed is the order in which Java's HashMap keeps the types' names: by the low
-// four bits of the folded hash, of 16 buckets.
+// hashed is the order of the types' names in a Java HashMap with 16 buckets: by the low
+// four bits of the folded hash.
 //
 // compat: maps and capacity vectors are written in this order.
 func hashed(types yarn.ResourceTypes) []int {

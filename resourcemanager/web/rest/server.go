@@ -1,6 +1,6 @@
-// Package rest serves the ResourceManager's web services, /ws/v1/cluster, in the
-// shapes of Hadoop 3.5.0. It reads published views; changes go through the
-// Controller. Who asks has been decided before a request comes here.
+// Package rest serves the ResourceManager's web services, /ws/v1/cluster, in the forms
+// of Hadoop 3.5.0. It reads published views; changes go through the Controller. Package
+// webgate has decided who the caller is.
 package rest
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 )
 
-// Prefix is the path below which everything here lies.
+// Prefix is the path of all services.
 const Prefix = "/ws/v1/cluster"
 
 // Config is what the services need.
@@ -31,7 +31,7 @@ type Config struct {
 	Log            *slog.Logger
 }
 
-// Version is what /info says of the software.
+// Version is the version in /info.
 type Version struct {
 	Number string // the Hadoop version that clients may expect: 3.5.0
 	Build  string // with revision and checksum

@@ -11,7 +11,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// number prints an amount of something that lives, else "N/A".
+// number is n as text, or "N/A" if there is no such number.
 func number(ok bool, n int64) string {
 	if !ok {
 		return "N/A"
@@ -29,7 +29,7 @@ type appPage struct {
 	Attempts         []attemptRow
 	Requests         []requestRow
 	MoreRequests     int
-	Why              string // it waits; empty if it does not
+	Why              string // why its master has no container yet; empty if it does not wait for one
 }
 
 type attemptRow struct {
@@ -76,7 +76,7 @@ func (s *server) app(r *http.Request) (*frame, error) {
 	return &frame{Title: "Application " + id.String(), Here: "apps", Body: p}, nil
 }
 
-// find is an application and the cluster that it is in.
+// find is an application, and the cluster without nodes, queues and counts.
 func (s *server) find(r *http.Request, id yarn.ApplicationID) (*view.Application, *view.Cluster, error) {
 	c, err := s.Source.Cluster(r.Context(), view.Applications)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *server) attempt(r *http.Request) (*frame, error) {
 	return &frame{Title: "Application Attempt " + id.String(), Here: "apps", Body: p}, nil
 }
 
-// findAttempt is an attempt that the caller may see.
+// findAttempt is an attempt, if the caller may view it.
 func (s *server) findAttempt(r *http.Request, id yarn.AttemptID) (*view.Application, *view.Attempt, *view.Cluster, error) {
 	a, c, err := s.find(r, id.Application)
 	if err != nil {

@@ -19,7 +19,7 @@ type list struct {
 	User, Queue, Name string
 	Path              string
 	Rows              []appRow
-	Sort, Order       string // as the address says them
+	Sort, Order       string // the parameters of the address
 	Columns           []heading
 	paging
 }
@@ -29,7 +29,7 @@ type appRow struct {
 	*view.Application
 	Tracking, TrackingText string
 	Percent                float32
-	Hidden                 bool // the caller may not see more than that it is there
+	Hidden                 bool // the caller may not view its details
 	Containers             string
 	VCores, MemoryMB       string
 	ReservedVCores         string
@@ -53,7 +53,7 @@ func (s *server) apps(r *http.Request) (*frame, error) {
 		Body: s.list(c, webgate.From(r.Context()), r.URL.Path, name, r.URL.Query())}, nil
 }
 
-// list chooses applications by state and by the parameters user, queue and name.
+// list lists the applications in a state that fit the parameters user, queue and name.
 func (s *server) list(c *view.Cluster, caller webgate.Caller, path, state string, q url.Values) list {
 	l := list{State: state, Path: path, User: q.Get("user"), Queue: q.Get("queue"), Name: q.Get("name"), Sort: q.Get("sort"), Order: q.Get("order")}
 	var chosen []*view.Application
@@ -73,8 +73,8 @@ func (s *server) list(c *view.Cluster, caller webgate.Caller, path, state string
 	return l
 }
 
-// columns are those of applications, in the order of Hadoop's page. What a caller
-// may not see has no say in the order.
+// columns are those of the list of applications, in the order of Hadoop's page. What the
+// caller may not view does not affect the order of rows.
 func (s *server) columns(caller webgate.Caller) []column[*view.Application] {
 	type app = *view.Application
 	private := func(number func(app) int64) func(app) sortValue {
@@ -141,7 +141,7 @@ func (s *server) appRow(c webgate.Caller, a *view.Application) appRow {
 	return row
 }
 
-// tracking is where an application's own pages are, and what they are called.
+// tracking is the address of an application's own pages, and the text of the link.
 func (s *server) tracking(a *view.Application) (address, text string) {
 	t := a.Current()
 	if t == nil || a.PublicState <= yarn.PublicAccepted {

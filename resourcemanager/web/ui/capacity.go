@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/queue"
 )
 
-// capacityValues are those that Hadoop's page lists for a queue, in its words.
+// capacityValues are the values that Hadoop's page has for a queue, under its names.
 func (t *tree) capacityValues(q *queue.Info) []pair {
 	d, own := &q.Default, q.Capacity
 	c := &own.Default

@@ -25,12 +25,12 @@ type metrics struct {
 
 // nodeCount is a column of the table of nodes.
 type nodeCount struct {
-	Name  string // as the heading says it
-	State string // as the address says it
+	Name  string // in the heading
+	State string // in the address
 	Count int
 }
 
-// header is what the tables above the pages show.
+// header is the parts of the views that the tables at the top of pages need.
 const header = view.Counts | view.Nodes
 
 func (s *server) metrics(ctx context.Context, c *view.Cluster) *metrics {
@@ -57,7 +57,7 @@ func (s *server) metrics(ctx context.Context, c *view.Cluster) *metrics {
 	return m
 }
 
-// physical is how much of the cluster's total the machines measure as used.
+// physical is the measured use of the nodes' machines, in percent of the cluster's total.
 func physical(c *view.Cluster) (memory, cores int64) {
 	var mb int64
 	var cpu float64
@@ -125,7 +125,7 @@ func (s *server) nodes(r *http.Request) (*frame, error) {
 	if name != "" && !known {
 		return nil, &problem{http.StatusNotFound, "There is no state of nodes with the name " + r.PathValue("state") + "."}
 	}
-	label, one := r.URL.Query()["node.label"] // of one partition, "" the default one
+	label, one := r.URL.Query()["node.label"] // only nodes of this partition; "" is the default one
 	var chosen []*view.Node
 	for _, n := range c.Nodes {
 		if (name == "" || n.State == wanted) && (!one || strings.Join(n.Labels, ",") == label[0]) {
@@ -146,7 +146,7 @@ func (s *server) nodes(r *http.Request) (*frame, error) {
 	return &frame{Title: "Nodes of the cluster", Here: "nodes", Metrics: s.metrics(r.Context(), c), Body: body}, nil
 }
 
-// nodeColumns are those of nodes, in the order of Hadoop's page.
+// nodeColumns are those of the list of nodes, in the order of Hadoop's page.
 func (s *server) nodeColumns() []column[*view.Node] {
 	type node = *view.Node
 	return []column[node]{
@@ -190,7 +190,7 @@ type labelRow struct {
 	Total      string
 }
 
-// labels lists the default partition and all labels, with the nodes that run there.
+// labels lists the default partition and all labels, with their usable nodes.
 func (s *server) labels(r *http.Request) (*frame, error) {
 	c, err := s.Source.Cluster(r.Context(), header)
 	if err != nil {

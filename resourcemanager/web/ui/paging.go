@@ -21,8 +21,8 @@ type paging struct {
 // First is the number of the first row, counted from 1.
 func (p paging) First() int { return p.From + 1 }
 
-// pageOf reads the parameter "page", counted from 1. What makes no sense is the
-// first page, what is too far the last.
+// pageOf reads the parameter "page", counted from 1. An invalid one is the first page,
+// one that is too large the last.
 func pageOf(path string, q url.Values, total int) paging {
 	n, err := strconv.Atoi(q.Get("page"))
 	if err != nil || n < 1 || n > maxPage {
@@ -48,7 +48,7 @@ func withPage(path string, q url.Values, n int) string {
 	return path + "?" + out.Encode()
 }
 
-// chosen are the parameters that say what is in a list and in which order.
+// chosen are the parameters that decide what is in a list and in which order.
 func chosen(q url.Values) url.Values {
 	out := url.Values{}
 	for _, name := range []string{"user", "queue", "name", "sort", "order"} {

@@ -18,8 +18,8 @@ const (
 	maxQueueDepth = 32
 )
 
-// queueRow is a queue with its bars. The widths are percentages of the whole
-// cluster, for SVG attributes, and so is what stands beside the bar.
+// queueRow is a queue with its bar. The widths, for SVG attributes, and the text beside
+// the bar are percentages of what Base names.
 type queueRow struct {
 	*queue.Info
 	Depth                     int
@@ -116,7 +116,7 @@ func (t *tree) shares(q *queue.Info) (capacity, used, most float32) {
 	return part(q.Default.EffectiveMin), part(q.Default.Used), part(q.Default.EffectiveMax)
 }
 
-// values are those of a queue that has no more than every policy's.
+// values are those that a queue has under any scheduler.
 func (t *tree) values(q *queue.Info) []pair {
 	n := func(v int32) string { return strconv.Itoa(int(v)) }
 	return []pair{

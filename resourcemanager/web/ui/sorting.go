@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// column is one by which a list can be ordered.
+// column is a column by which a list can be sorted.
 type column[R any] struct {
-	key   string        // as the address says it
-	title template.HTML // as the heading says it, with soft hyphens where long words may break
+	key   string        // in the address
+	title template.HTML // in the heading, with soft hyphens where long words may break
 	value func(R) sortValue
 }
 
-// sortValue is what a row is ordered by: a number, and a text among equal numbers.
+// sortValue is what a row is sorted by: a number, and a text among equal numbers.
 type sortValue struct {
 	number float64
 	text   string
@@ -25,7 +25,7 @@ func (v sortValue) compare(w sortValue) int {
 	return cmp.Or(cmp.Compare(v.number, w.number), cmp.Compare(v.text, w.text))
 }
 
-// byText orders by a text as people read it: capital letters make no difference.
+// byText sorts by a text without regard to case.
 func byText[R any](text func(R) string) func(R) sortValue {
 	return func(row R) sortValue { return sortValue{text: strings.ToLower(text(row))} }
 }
@@ -34,16 +34,16 @@ func byNumber[R any, N int | int32 | int64 | float32](number func(R) N) func(R) 
 	return func(row R) sortValue { return sortValue{number: float64(number(row))} }
 }
 
-// heading is that of a column, with the address of the list in its order.
+// heading is the heading of a column, with the address of the list sorted by it.
 type heading struct {
 	Title template.HTML
 	Link  string
-	Order string // "ascending" or "descending" if the list is in its order
+	Order string // "ascending" or "descending" if the list is sorted by it
 }
 
-// arrange orders the rows by the column that the parameter "sort" names, downwards
-// if "order" is desc, and returns the headings. Rows that are equal stay as they
-// are; so does the list without a column of that name.
+// arrange sorts the rows by the column that the parameter "sort" names, in descending
+// order if "order" is desc, and returns the headings. Equal rows keep their order; all
+// rows do if there is no column of that name.
 func arrange[R any](columns []column[R], rows []R, path string, q url.Values) []heading {
 	down := q.Get("order") == "desc"
 	heads := make([]heading, 0, len(columns))
@@ -63,7 +63,7 @@ func arrange[R any](columns []column[R], rows []R, path string, q url.Values) []
 	return heads
 }
 
-// order looks at each row once, for there may be many.
+// order sorts the rows. It computes the value of each row once, for there may be many.
 func order[R any](rows []R, value func(R) sortValue, down bool) {
 	type keyed struct {
 		row   R
@@ -84,7 +84,7 @@ func order[R any](rows []R, value func(R) sortValue, down bool) {
 	}
 }
 
-// ordered is the address of the first page of a list in another order.
+// ordered is the address of the first page of a list sorted by a column.
 func ordered(path string, q url.Values, key string, down bool) string {
 	out := chosen(q)
 	out.Set("sort", key)

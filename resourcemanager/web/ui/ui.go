@@ -2,9 +2,9 @@
 // words as Hadoop's built-in pages, drawn by the server, without scripts. Lists
 // are paged by the server, so that no page grows with the cluster.
 //
-// Everything that comes from applications or nodes (names, tags, diagnostics,
-// addresses) is attacker's text: it is escaped by html/template, linked only as
-// http or https, and the Content-Security-Policy allows no script at all.
+// Text from applications or nodes (names, tags, diagnostics, addresses) is not
+// trusted: html/template escapes it, links are http or https alone, and the
+// Content-Security-Policy allows no scripts.
 package ui
 
 import (
@@ -77,10 +77,10 @@ func Routes(c Config) []Route {
 	}
 }
 
-// frame is what every page has.
+// frame is the data of a page.
 type frame struct {
 	Title   string
-	Here    string // the entry of the navigation that is current
+	Here    string // the current entry of the navigation
 	User    string
 	Version string
 	Metrics *metrics // nil on pages without the tables of the cluster
@@ -88,10 +88,10 @@ type frame struct {
 	Body    any
 }
 
-// draw makes the body of a page.
+// draw makes the data of a page.
 type draw func(*http.Request) (*frame, error)
 
-// problem is a refusal that a page shows.
+// problem is an error with the status and the text of the page about it.
 type problem struct {
 	status int
 	text   string
@@ -110,7 +110,7 @@ func (s *server) page(name string, do draw) http.HandlerFunc {
 	}
 }
 
-// fail shows a refusal as a page.
+// fail shows an error as a page.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusServiceUnavailable
 	var p *problem
@@ -169,7 +169,7 @@ type entry struct {
 	Current    bool
 }
 
-// breakable is a text that may go on in the next line where a part of it ends.
+// breakable is a text in which lines may break after _ . - and :.
 func breakable(text string) template.HTML {
 	parts := breaks.Replace(template.HTMLEscapeString(text))
 	return template.HTML(parts) // #nosec G203 -- escaped above
@@ -185,7 +185,7 @@ func moment(ms int64) string {
 	return time.UnixMilli(ms).Format(time.DateTime)
 }
 
-// lasted is a duration as people read it.
+// lasted is the text of the time from start to end, or to now if there is no end.
 func lasted(start, end, now int64) string {
 	if start <= 0 {
 		return "N/A"
@@ -196,7 +196,7 @@ func lasted(start, end, now int64) string {
 	return (time.Duration(max(end-start, 0)) * time.Millisecond).Round(time.Second).String()
 }
 
-// web is an address if it is one that a browser may be sent to, else empty.
+// web is an address if it is http or https, else empty.
 func web(address string) string {
 	if strings.HasPrefix(address, "http://") || strings.HasPrefix(address, "https://") {
 		return address

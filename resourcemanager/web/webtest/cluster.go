@@ -10,7 +10,7 @@ import (
 // Started is the cluster timestamp, that of the recorded answers.
 const Started = 1795305251364
 
-// Moment is the time at which the picture stands still, in milliseconds.
+// Moment is the time of the cluster's state, in milliseconds.
 const Moment = 1795305439052
 
 // App is the id of an application of the cluster.
@@ -38,7 +38,7 @@ func New() *Source {
 	}
 }
 
-// Cluster is the picture: what the recorded cluster had at that moment.
+// Cluster is the state of the recorded cluster at Moment.
 func Cluster() *view.Cluster {
 	c := &view.Cluster{
 		StartedAt:      Started,
@@ -71,7 +71,7 @@ func node(id yarn.NodeID, used yarn.Resource, containers int) *view.Node {
 		ContainersUse: view.Utilization{PhysicalMemoryMB: 115, VirtualMemoryMB: 3062, CPU: 0.25}}
 }
 
-// app fills what all applications here have in common.
+// app fills in what all applications here have in common.
 func app(n int32, a view.Application) *view.Application {
 	a.ID = App(n)
 	a.LogAggregation, a.LabelSet = true, a.Type == "REST"
@@ -117,8 +117,8 @@ func killed() *view.Application {
 		Attempts: []*view.Attempt{attempt(1, yarn.AttemptKilled, nodeA, 1795305366210, 1795305369600)}})
 }
 
-// staleSeconds is by how much the recorded answer lags behind what the running
-// containers have used: Hadoop counts again only when its number is 3 s old.
+// staleSeconds is the difference between the recorded answer and what the running
+// containers had used: Hadoop computes that only once in 3 s.
 var staleSeconds = yarn.NewResource(39599-58311, 107-180)
 
 func running() *view.Application {

@@ -1,6 +1,5 @@
-// Package webtest has a source and a controller for tests of the web server: a
-// small cluster that stands still, with one application in every state that
-// matters.
+// Package webtest has a source and a controller for tests of the web server: a small
+// cluster that never changes, with an application in every relevant state.
 package webtest
 
 import (
@@ -22,14 +21,14 @@ type Source struct {
 	Tree    *queue.Snapshot
 	Self    access.Daemon
 	Waiting map[yarn.ApplicationID]string // why applications wait
-	Denied  map[string]bool               // users who may view nothing but their own
-	Rights  map[string]access.QueueRights // by user and path: "bob root.dev"; nil: everybody may everything
-	Err     error                         // what every read answers, if set
+	Denied  map[string]bool               // users who may view only their own applications
+	Rights  map[string]access.QueueRights // by user and path: "bob root.dev"; nil: everybody has all rights
+	Err     error                         // that every read returns, if set
 }
 
 var _ access.Source = (*Source)(nil)
 
-// Cluster is what was asked for of the fixed picture.
+// Cluster is those parts of the fixed cluster.
 func (s *Source) Cluster(_ context.Context, parts view.Part) (*view.Cluster, error) {
 	c := *s.Picture
 	if parts&view.Applications == 0 {
@@ -47,7 +46,7 @@ func (s *Source) Cluster(_ context.Context, parts view.Part) (*view.Cluster, err
 	return &c, s.Err
 }
 
-// Application looks in the fixed picture.
+// Application is the application in the fixed cluster.
 func (s *Source) Application(_ context.Context, id yarn.ApplicationID) (*view.Application, error) {
 	if s.Err != nil {
 		return nil, s.Err
@@ -60,10 +59,10 @@ func (s *Source) Application(_ context.Context, id yarn.ApplicationID) (*view.Ap
 	return nil, answer.Errorf(answer.NotFound, "application %s is not known", id)
 }
 
-// Latest looks in the fixed picture.
+// Latest is the application in the fixed cluster, or nil.
 func (s *Source) Latest(id yarn.ApplicationID) *view.Application {
 	if apps, n := s.Picture.Applications, int(id.Sequence)-1; n >= 0 && n < len(apps) && apps[n].ID == id {
-		return apps[n] // of very many
+		return apps[n] // fast, for tests with very many
 	}
 	a, _ := s.Application(context.Background(), id)
 	return a
@@ -82,7 +81,7 @@ func (s *Source) MayView(c webgate.Caller, a *view.Application) bool {
 	return !s.Denied[c.User] || c.User == a.User
 }
 
-// QueueRights looks in the fixed rights.
+// QueueRights are the fixed rights.
 func (s *Source) QueueRights(c webgate.Caller, path string) access.QueueRights {
 	if s.Rights == nil {
 		return access.QueueRights{Submit: true, Administer: true}
@@ -90,14 +89,14 @@ func (s *Source) QueueRights(c webgate.Caller, path string) access.QueueRights {
 	return s.Rights[c.User+" "+path]
 }
 
-// Controller notes what it is asked to do and answers what it is told to.
+// Controller records calls and returns fixed answers.
 type Controller struct {
 	mu    sync.Mutex
 	calls []string
 
-	Done bool  // what Kill answers
-	Err  error // what everything answers, if set
-	Most yarn.Resource
+	Done bool          // that Kill returns
+	Err  error         // that every call returns, if set
+	Most yarn.Resource // that NewApplication returns
 }
 
 var _ access.Controller = (*Controller)(nil)

@@ -1,0 +1,141 @@
+package resourcemanager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/internal/hosts"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+)
+
+// listProperties name the files of both lists.
+var listProperties = [...]string{hosts.Include: "yarn.resourcemanager.nodes.include-path", hosts.Exclude: "yarn.resourcemanager.nodes.exclude-path"}
+
+// readLists reads the include and exclude lists, and changes nothing. At start a list that is not there counts as empty, as in Apache,
+// with a warning; at a refresh it is an error.
+func (p *process) readLists(site *conf.Properties, starting bool) (*hosts.Lists, error) {
+	r := conf.NewReader(site)
+	var paths [len(listProperties)]string
+	for role, property := range listProperties {
+		paths[role] = r.String(property, "")
+	}
+	unnamed := p.settings.Nodes.UntrackedWithoutInclude && paths[hosts.Include] == ""
+	for {
+		lists, err := hosts.Read(paths[hosts.Include], paths[hosts.Exclude])
+		if err == nil {
+			lists.Unnamed = unnamed
+			return &lists, nil
+		}
+		var failed *hosts.Error
+		if !errors.As(err, &failed) {
+			return nil, err
+		}
+		property := listProperties[failed.Role]
+		if !starting || !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("cannot read the %s list (%s): %w", failed.Role, property, err)
+		}
+		without := [...]string{hosts.Include: "every node may join", hosts.Exclude: "no node is excluded"}[failed.Role]
+		p.Log.Warn("the "+failed.Role.String()+" list of nodes is not there: "+without+" until it is, and yarn rmadmin -refreshNodes has read it",
+			"file", failed.Path, "property", property)
+		paths[failed.Role] = ""
+	}
+}
+
+// adopt puts lists in force. Nodes that register from now on are judged by them.
+func (p *process) adopt(lists *hosts.Lists) {
+	p.lists.Store(lists)
+	p.Log.Info("the lists of nodes have been read", "included", lists.Include.Len(), "excluded", lists.Exclude.Len())
+}
+
+// Bounds of looking addresses up.
+const (
+	maxLookups     = 32 // at a time
+	lookupPatience = 10 * time.Second
+)
+
+// nodeAddresses are those of the hosts of nodes, as far as lists need them.
+type nodeAddresses struct {
+	lists  *hosts.Lists
+	lookup func(ctx context.Context, host string) (string, error)
+	before func(host string) string // its address when a node of it registered, or nothing; counts if it cannot be looked up
+
+	known           map[string]string // by host; empty for one whose address cannot be had
+	failed, unknown int               // how many hosts could not be looked up, and how many of these have no address at all
+	example         error             // why one of them could not be looked up
+}
+
+// of is the address of a host that may be empty: it is not needed, or cannot be had.
+func (a *nodeAddresses) of(host string) string { return a.known[host] }
+
+// find looks up what is not known yet, until ctx ends.
+func (a *nodeAddresses) find(ctx context.Context, nodes []*view.Node) {
+	var wanted []string
+	for _, n := range nodes {
+		if _, ok := a.known[n.ID.Host]; !ok && a.lists.NeedAddress(n.ID.Host) {
+			a.known[n.ID.Host] = ""
+			wanted = append(wanted, n.ID.Host)
+		}
+	}
+	found, errs := make([]string, len(wanted)), make([]error, len(wanted))
+	next := make(chan int)
+	var lookups sync.WaitGroup
+	for range min(maxLookups, len(wanted)) {
+		lookups.Go(func() {
+			for i := range next {
+				found[i], errs[i] = a.lookup(ctx, wanted[i])
+			}
+		})
+	}
+	for i := range wanted {
+		next <- i
+	}
+	close(next)
+	lookups.Wait()
+	for i, host := range wanted {
+		if errs[i] != nil {
+			a.failed++
+			a.example = errs[i]
+			if found[i] = a.before(host); found[i] == "" {
+				a.unknown++
+			}
+		}
+		a.known[host] = found[i]
+	}
+}
+
+// warn says how much could not be looked up.
+func (a *nodeAddresses) warn(log *slog.Logger) {
+	if a.failed > 0 {
+		log.Warn("the addresses of some hosts cannot be looked up: those from when their nodes registered count, and for a host without one no entry by address",
+			"hosts", a.failed, "without", a.unknown, "of", len(a.known), "error", a.example)
+	}
+}
+
+// lookUp gives the address of a host, one of IPv4 if it has any.
+func lookUp(ctx context.Context, host string) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return "", err
+	}
+	best := netip.Addr{}
+	for _, a := range found {
+		if a = a.Unmap(); !best.IsValid() || a.Is4() && !best.Is4() {
+			best = a
+		}
+	}
+	if !best.IsValid() {
+		return "", fmt.Errorf("%s has no address", host)
+	}
+	return best.String(), nil
+}
