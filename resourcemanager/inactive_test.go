@@ -85,6 +85,12 @@ func TestExcludedAtStart(t *testing.T) {
 	if err := json.Unmarshal([]byte(w.page("/ws/v1/cluster/nodes?states=decommissioned", 200)), &nodes); err != nil || fmt.Sprint(nodes.Nodes.Node) != "[{127.0.0.1:-1 127.0.0.1 DECOMMISSIONED} {away:-1 away DECOMMISSIONED}]" {
 		t.Errorf("over REST: %+v, %v", nodes, err)
 	}
+	if page := w.page("/ws/v1/cluster/nodes/away:-1", 200); !strings.Contains(page, `"id":"away:-1"`) || !strings.Contains(page, `"nodeHTTPAddress":""`) {
+		t.Errorf("one of them over REST: %s", page)
+	}
+	if page := w.page("/cluster/nodes", 200); !strings.Contains(page, "DECOMMISSIONED") || strings.Contains(page, "http://away") {
+		t.Errorf("there is no link to a node that has not registered: %s", page)
+	}
 	n := w.unregistered()
 	if r := n.register(8192, 8); r.GetNodeAction() != pb.NodeAction_SHUTDOWN {
 		t.Errorf("an excluded node registers and is told %v", r)
