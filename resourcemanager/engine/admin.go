@@ -162,11 +162,13 @@ func (e *Engine) refreshNodes(c RefreshNodes) {
 			e.after(func() {
 				e.showHosts(c.Unregistered, unregisteredPort, yarn.NodeLost, "The include list names it, and no node of it has registered")
 				e.whenStored(func() {
-					if refusal != nil {
-						e.fail(c.Ticket, refusal)
-						return
-					}
-					e.reply(c.Ticket, nil)
+					e.whenStored(func() { // a drain may have waited for an order to be stored first
+						if refusal != nil {
+							e.fail(c.Ticket, refusal)
+							return
+						}
+						e.reply(c.Ticket, nil)
+					})
 				})
 			})
 		}

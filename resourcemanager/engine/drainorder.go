@@ -27,6 +27,7 @@ func (e *Engine) drainNodes(c DrainNodes) {
 		if before, ok := e.drainOrders[name]; ok {
 			r.RequestedAt = before.RequestedAt
 		}
+		e.ordersAsked[name]++
 		e.save(state.Put(r), saved{what: savedOrder, order: r, refusal: &refusal})
 	}
 	e.whenStored(func() { e.followOrders(c.Ticket, &refusal) })
@@ -60,6 +61,9 @@ func (e *Engine) withoutNode(names []yarn.NodeID) (unknown []string) {
 
 // orderStored keeps an order that is stored.
 func (e *Engine) orderStored(s saved, err error) {
+	if e.ordersAsked[s.order.Node]--; e.ordersAsked[s.order.Node] == 0 {
+		delete(e.ordersAsked, s.order.Node)
+	}
 	switch {
 	case err == nil:
 		e.drainOrders[s.order.Node] = s.order

@@ -101,6 +101,8 @@ type Engine struct {
 	goneApps     []yarn.ApplicationID
 	goneNodes    []yarn.NodeID
 
+	ordersAsked map[yarn.NodeID]int // how many orders for a name are being stored
+
 	removals leases                 // nodes that have left and that no list names, by when that began
 	hosts    map[string]int         // how many nodes are known of each host, by its name in lower case
 	absent   map[string]yarn.NodeID // what stands for a host of which no node has registered, by the same
@@ -115,6 +117,7 @@ func New(set Settings, sched *scheduler.Scheduler) *Engine {
 		byID:  map[yarn.ContainerID]*container{},
 
 		drainOrders: map[yarn.NodeID]state.NodeDeadline{},
+		ordersAsked: map[yarn.NodeID]int{},
 
 		labels:  labels{byNodes: set.LabelsByNodes},
 		unheard: map[yarn.ContainerID]bool{},
