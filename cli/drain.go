@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -120,6 +121,9 @@ func drain(c *call) error {
 	case err != nil:
 		return err
 	case c.opts.has("wait") && !c.opts.has("dry-run"):
+		if !c.json {
+			c.showWarnings(d)
+		}
 		return c.awaitDrain(d)
 	}
 	return c.showDrains(d)
@@ -197,10 +201,14 @@ func (c *call) showDrains(d *drains) error {
 	for i := range d.Nodes {
 		c.showDrain(&d.Nodes[i])
 	}
+	c.showWarnings(d)
+	return nil
+}
+
+func (c *call) showWarnings(d *drains) {
 	for _, w := range d.Warnings {
 		fmt.Fprintf(c.Stdout, "WARNING: %s\n", visible.Line(w))
 	}
-	return nil
 }
 
 func (c *call) showDrain(n *drainingNode) {
@@ -253,12 +261,17 @@ func (c *call) awaitDrain(d *drains) error {
 	if len(d.Nodes) == 0 {
 		return nil
 	}
+	mine := map[string]bool{}
 	var names []string
 	for _, n := range d.Nodes {
+		mine[n.ID] = true
 		names = append(names, n.ID)
 	}
-	query := url.Values{"nodes": {strings.Join(names, ",")}}
-	show := c.drainProgress(len(names))
+	query := url.Values{}
+	if len(names) <= fewNames { // of very many nodes all that drain are asked for
+		query.Set("nodes", strings.Join(names, ","))
+	}
+	show := c.drainProgress(len(mine))
 	for {
 		left := slices.DeleteFunc(slices.Clone(d.Nodes), func(n drainingNode) bool { return n.State != "DECOMMISSIONING" })
 		show(d.Nodes, left)
@@ -269,11 +282,29 @@ func (c *call) awaitDrain(d *drains) error {
 		if err == nil {
 			d, err = c.askDrains(http.MethodGet, query, nil)
 		}
+		if err == nil {
+			d.Nodes = onlyMine(d.Nodes, mine)
+		}
 		if err != nil {
 			fmt.Fprintf(c.Stderr, "The nodes go on draining: yarn node -drain-status tells how they stand, yarn node -undrain takes them back\n")
 			return err
 		}
 	}
+}
+
+// fewNames is how many nodes a request names in its address.
+const fewNames = 100
+
+// onlyMine are those of the nodes that were asked for; one that is not told of has been taken back.
+func onlyMine(nodes []drainingNode, mine map[string]bool) []drainingNode {
+	told := map[string]bool{}
+	nodes = slices.DeleteFunc(nodes, func(n drainingNode) bool { told[n.ID] = true; return !mine[n.ID] })
+	for _, id := range slices.Sorted(maps.Keys(mine)) {
+		if !told[id] {
+			nodes = append(nodes, drainingNode{ID: id, State: "not draining"})
+		}
+	}
+	return nodes
 }
 
 // drainOutcome is how it ended, once no node drains any more.

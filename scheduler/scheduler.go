@@ -29,6 +29,7 @@ type (
 	Changed      = core.Changed
 	UpdateError  = core.UpdateError
 	AppUsage     = core.AppUsage
+	Wanted       = core.Wanted
 	Admission    = core.Admission
 	NodeUsage    = core.NodeUsage
 	QueueTree    = queue.Snapshot
@@ -348,6 +349,9 @@ func (s *Scheduler) QueueOf(a AppRef) string { return s.core.QueueOf(a) }
 
 // AppUsage is what the application has and wants.
 func (s *Scheduler) AppUsage(a AppRef) AppUsage { return s.core.AppUsage(a) }
+
+// Wanted are kinds of containers that the application waits for, the first so many in the order in which they are served.
+func (s *Scheduler) Wanted(a AppRef, most int) []Wanted { return s.core.Wanted(a, most) }
 
 // Admission is how far the application has come in its queue.
 func (s *Scheduler) Admission(a AppRef) Admission { return s.policy.Admission(a) }

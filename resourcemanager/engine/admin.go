@@ -102,7 +102,7 @@ func (e *Engine) setLifetime(c SetLifetime) {
 		return
 	}
 	if a.ending() || a.state == yarn.AppKilling {
-		e.reply(c.Ticket, LifetimeReply{c.ExpireAt})
+		e.reply(c.Ticket, LifetimeReply{c.ExpireAt}) // compat: what was asked for, though it is too late
 		return
 	}
 	if err := movable(a, "change its lifetime"); err != nil {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -74,43 +75,42 @@ func (e *Engine) orderStored(s saved, err error) {
 
 // undrainNodes takes orders back: all of a host's for a host, else that one.
 func (e *Engine) undrainNodes(c UndrainNodes) {
-	var end []yarn.NodeID
+	byHost := map[string][]yarn.NodeID{}
+	for id := range e.drainOrders { //tidy:unordered sorted below
+		byHost[id.Host] = append(byHost[id.Host], id)
+	}
+	end := map[yarn.NodeID]bool{}
 	for _, name := range c.Nodes {
-		found := e.ordersFor(name)
+		found := byHost[name.Host]
+		if _, one := e.drainOrders[name]; name.Port != 0 {
+			if found = nil; one {
+				found = []yarn.NodeID{name}
+			}
+		}
 		if len(found) == 0 {
 			e.fail(c.Ticket, e.nothingToTakeBack(name))
 			return
 		}
-		end = append(end, found...)
+		for _, id := range found {
+			end[id] = true
+		}
 	}
-	slices.SortFunc(end, yarn.NodeID.Compare)
-	end = slices.Compact(end)
 	if n := e.listedToo(end); n != nil {
 		e.fail(c.Ticket, refuse(Failed, "Cannot take %s back: the lists of nodes do not admit it; change them and run yarn rmadmin -refreshNodes first", n.id))
 		return
 	}
 	var refusal *Error
-	for _, name := range end {
+	for _, name := range slices.SortedFunc(maps.Keys(end), yarn.NodeID.Compare) {
 		e.save(state.Remove(state.NodeDeadline{Node: name}), saved{what: savedNoOrder, order: state.NodeDeadline{Node: name}, refusal: &refusal})
 	}
 	e.whenStored(func() { e.followOrders(c.Ticket, &refusal) })
 }
 
-// ordersFor are the orders that a name takes back.
-func (e *Engine) ordersFor(name yarn.NodeID) (found []yarn.NodeID) {
-	for id := range e.drainOrders { //tidy:unordered the caller sorts
-		if id == name || name.Port == 0 && id.Host == name.Host {
-			found = append(found, id)
-		}
-	}
-	return found
-}
-
 func (e *Engine) nothingToTakeBack(name yarn.NodeID) *Error {
-	switch host := hostOf(name); {
-	case len(e.ordersFor(host)) > 0:
+	if _, host := e.drainOrders[hostOf(name)]; host {
 		return refuse(Failed, "Cannot take %s back alone: all nodes of %s were asked to drain; take back %s", nameOf(name), name.Host, name.Host)
-	case len(e.withoutNode([]yarn.NodeID{name})) > 0:
+	}
+	if len(e.withoutNode([]yarn.NodeID{name})) > 0 {
 		return refuse(Failed, "Cannot take %s back: no such node", nameOf(name))
 	}
 	return refuse(Failed, "Cannot take %s back: nobody asked for it by yarn node -drain; what the lists of nodes exclude is taken back by changing them, and yarn rmadmin -refreshNodes",
@@ -118,9 +118,9 @@ func (e *Engine) nothingToTakeBack(name yarn.NodeID) *Error {
 }
 
 // listedToo is a draining node of the orders that the lists do not admit either.
-func (e *Engine) listedToo(orders []yarn.NodeID) *node {
+func (e *Engine) listedToo(orders map[yarn.NodeID]bool) *node {
 	for _, n := range e.sortedNodes() {
-		if n.barred && n.drain != nil && n.drain.ordered && (slices.Contains(orders, n.id) || slices.Contains(orders, hostOf(n.id))) {
+		if n.barred && n.drain != nil && n.drain.ordered && (orders[n.id] || orders[hostOf(n.id)]) {
 			return n
 		}
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/scheduler"
@@ -259,6 +260,9 @@ func at[T any](s *[]*T, i int) **T {
 func clip(s string, max int) string {
 	if len(s) <= max {
 		return s
+	}
+	for max > 0 && !utf8.RuneStart(s[max]) {
+		max--
 	}
 	return s[:max]
 }

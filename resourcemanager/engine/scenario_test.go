@@ -263,7 +263,7 @@ func (s *script) command(word string, args []string) Command {
 	case "order": // order h1 h2:1 until=30 reason=x: nodes, or hosts when a name ends in *
 		c := DrainNodes{Ticket: t, Nodes: orderedNames(args), User: "root", Source: "cli", Reason: s.opts["reason"]}
 		if after := s.opts["until"]; after != "" {
-			c.Deadline = s.rig.now.Wall + int64(s.number(after))*1000
+			c.Deadline = s.rig.now.Wall + s.number(after)*1000
 		}
 		return c
 	case "undo":

@@ -269,6 +269,11 @@ func (e *Engine) viewUsage(a *application, v *view.Application) {
 	u := e.sched.AppUsage(a.ref)
 	v.Usage.Containers, v.Usage.ReservedContainers = int(u.Live), int(u.ReservedCount)
 	v.Usage.Used, v.Usage.Reserved, v.Usage.Pending, v.Usage.AMUsed = u.Used, u.Reserved, u.Pending, e.sched.Admission(a.ref).AM
+	if u.PendingCount > 0 {
+		for _, w := range e.sched.Wanted(a.ref, view.MaxWanted) {
+			v.Wanted = append(v.Wanted, view.Wanted(w))
+		}
+	}
 	v.Usage.ClusterPercent = 100 * e.share(u.Used, e.sched.ClusterTotal())
 	if info, ok := e.queueInfo(u.Queue); ok {
 		v.Usage.QueuePercent = 100 * e.share(u.Used, info.Default.EffectiveMin)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/heddle-project/heddle/resourcemanager/blackbox"
 )
@@ -18,7 +19,7 @@ type aside struct {
 }
 
 // aside has the loop call do between two commands, and waits for that. do must not
-// block. After an error it may still be called.
+// block. After an error it has not been called, and will not be.
 func (l *Loop) aside(ctx context.Context, do func()) error {
 	a := aside{do, make(chan struct{})}
 	l.mu.Lock()
@@ -33,10 +34,31 @@ func (l *Loop) aside(ctx context.Context, do func()) error {
 	case <-a.done:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("waiting for the loop: %w", ctx.Err())
+		if l.withdraw(a) {
+			return fmt.Errorf("waiting for the loop: %w", ctx.Err())
+		}
 	case <-l.stopped:
+	}
+	select { // the loop has taken it up, or has ended
+	case <-a.done:
+		return nil
+	case <-l.stopped:
+	}
+	select {
+	case <-a.done:
+		return nil
+	default:
 		return ErrClosed
 	}
+}
+
+// withdraw takes back what the loop has not taken up; it tells whether it could.
+func (l *Loop) withdraw(a aside) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(l.asides)
+	l.asides = slices.DeleteFunc(l.asides, func(x aside) bool { return x.done == a.done })
+	return len(l.asides) < n
 }
 
 // between calls the functions that were passed to aside.
@@ -112,13 +134,7 @@ func (l *Loop) StartTape(ctx context.Context, most int64) (*blackbox.Tape, error
 		return nil, err
 	}
 	refused := make(chan error, 1)
-	err = l.aside(ctx, func() {
-		if err := ctx.Err(); err != nil { // nobody waits any more
-			refused <- err
-			return
-		}
-		refused <- b.Attach(t)
-	})
+	err = l.aside(ctx, func() { refused <- b.Attach(t) })
 	select {
 	case err = <-refused:
 	default: // err says why the tape was not attached

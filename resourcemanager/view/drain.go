@@ -251,15 +251,15 @@ func shortOf(q *queue.Info, s queue.Share, before, after yarn.Resource) (Shortag
 // asksShort are asks that fit on a node now and on none that stays.
 func (c *Cluster) asksShort(largest map[string][]yarn.Resource, before map[string]yarn.Resource, most int) (out []Shortage) {
 	for _, a := range c.Applications {
-		for _, r := range a.Requests {
+		for _, w := range a.Wanted {
 			if len(out) == most {
 				return out
 			}
-			if _, there := before[r.Label]; !there || r.Count <= 0 || slices.ContainsFunc(largest[r.Label], r.Capability.FitsIn) {
+			if _, there := before[w.Label]; !there || w.Count <= 0 || slices.ContainsFunc(largest[w.Label], w.Size.FitsIn) {
 				continue
 			}
-			if c.fitsNow(r) {
-				out = append(out, Shortage{App: a.ID, Label: r.Label, Ask: r.Capability})
+			if c.fitsNow(w) {
+				out = append(out, Shortage{App: a.ID, Label: w.Label, Ask: w.Size})
 				break
 			}
 		}
@@ -267,12 +267,12 @@ func (c *Cluster) asksShort(largest map[string][]yarn.Resource, before map[strin
 	return out
 }
 
-func (c *Cluster) fitsNow(r Request) bool {
+func (c *Cluster) fitsNow(w Wanted) bool {
 	return slices.ContainsFunc(c.Nodes, func(n *Node) bool {
 		label := ""
 		if len(n.Labels) > 0 {
 			label = n.Labels[0]
 		}
-		return n.State == yarn.NodeRunning && label == r.Label && r.Capability.FitsIn(n.Total)
+		return n.State == yarn.NodeRunning && label == w.Label && w.Size.FitsIn(n.Total)
 	})
 }

@@ -62,6 +62,7 @@ type Application struct {
 	ModifyACL      string
 	Attempts       []*Attempt // oldest first; at least the current one once accepted
 	Usage          Usage
+	Wanted         []Wanted  // kinds of containers that the scheduler has not given yet, the first MaxWanted in the order in which they are served
 	Requests       []Request // asks for the master's container, until that is allocated
 }
 
@@ -92,6 +93,16 @@ func (a *Application) SecondsAt(now int64) yarn.Resource {
 	}
 	return sum
 }
+
+// Wanted is a kind of container that an application waits for.
+type Wanted struct {
+	Size  yarn.Resource
+	Count int32
+	Label string // of the partition; empty: the default one
+}
+
+// MaxWanted bounds Application.Wanted.
+const MaxWanted = 16
 
 // Timeout is a deadline of an application. The only type is LIFETIME.
 type Timeout struct {

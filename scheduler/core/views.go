@@ -87,6 +87,23 @@ func (s *Core) AppUsage(ref AppRef) AppUsage {
 	return u
 }
 
+// Wanted is a kind of container that an application waits for.
+type Wanted struct {
+	Size  yarn.Resource
+	Count int32
+	Label string // of the partition that was asked for; empty: the default one
+}
+
+// Wanted are the kinds of containers that the application waits for; see the facade.
+func (s *Core) Wanted(ref AppRef, most int) []Wanted {
+	keys := s.App(ref).Wants.Keys()
+	out := make([]Wanted, 0, min(most, len(keys)))
+	for _, w := range keys[:cap(out)] {
+		out = append(out, Wanted{Size: w.Any.Size, Count: w.Any.Count, Label: s.Books.Partition(w.Part).Name})
+	}
+	return out
+}
+
 // NodeUsage is what is taken and free on the node; see the facade.
 func (s *Core) NodeUsage(ref NodeRef) NodeUsage {
 	n := s.Books.Node(ref)

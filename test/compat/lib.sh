@@ -155,3 +155,20 @@ report() {
 # The state and final state a ResourceManager reports for an application.
 app_state() { [ -n "$2" ] && curl -s -m 10 -H 'Accept: application/json' "$1/ws/v1/cluster/apps/$2" | grep -o '"state":"[A-Z_]*"' | head -1 | cut -d'"' -f4; }
 app_final() { [ -n "$2" ] && curl -s -m 10 -H 'Accept: application/json' "$1/ws/v1/cluster/apps/$2" | grep -o '"finalStatus":"[A-Z_]*"' | head -1 | cut -d'"' -f4; }
+
+# spark_submit MODE EXECUTORS ARGS...: spark_job.py on YARN, its output to the file out.
+spark_submit() {
+  local mode=$1 executors=$2 py; shift 2
+  ls "$CACHE"/spark/.complete-* >/dev/null 2>&1 || "$KIT/fetch" --spark >&2 || die "no Spark: run $KIT/fetch --spark"
+  cp "$KIT/spark_job.py" .; chmod 777 .
+  py=$(command -v python3)
+  env SPARK_HOME="$CACHE/spark" HADOOP_CONF_DIR="$CONF" YARN_CONF_DIR="$CONF" SPARK_LOCAL_IP=127.0.0.1 \
+    "$CACHE/spark/bin/spark-submit" --master yarn --deploy-mode "$mode" --name "heddle-compat-$mode" \
+    --num-executors "$executors" --executor-memory 512m --executor-cores 1 --driver-memory 512m ${QUEUE:+--queue $QUEUE} \
+    --conf spark.yarn.jars="local:$CACHE/spark/jars/*" --conf spark.yarn.am.memory=512m \
+    --conf spark.yarn.stagingDir="file://$WORK/staging" --conf spark.ui.enabled=true --conf spark.ui.port=0 \
+    --conf spark.driver.memoryOverhead=256m --conf spark.executor.memoryOverhead=256m --conf spark.yarn.am.memoryOverhead=256m \
+    --conf spark.pyspark.python="$py" --conf spark.yarn.appMasterEnv.PYSPARK_PYTHON="$py" \
+    --conf spark.scheduler.minRegisteredResourcesRatio=1.0 \
+    spark_job.py "$@" >out 2>&1
+}

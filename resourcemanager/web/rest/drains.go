@@ -32,7 +32,11 @@ func (s *server) drains(r *http.Request) (*answer.Response, error) {
 		return nil, err
 	}
 	nodes := c.Nodes
-	if names := words(r.URL.Query()["nodes"]); len(names) > 0 {
+	names, err := namesOf(r.URL.Query()["nodes"])
+	if err != nil {
+		return nil, err
+	}
+	if len(names) > 0 {
 		if nodes, err = named(c, names); err != nil {
 			return nil, err
 		}
@@ -42,21 +46,40 @@ func (s *server) drains(r *http.Request) (*answer.Response, error) {
 	return answer.Wrapped("drains", tree.New().Add("node", s.drainList(r, c, nodes))), nil
 }
 
-// named are the nodes with these names: of a host, or host:port; in any case of letters.
+// named are the nodes with these names, by id: of a host, or host:port; in any case of letters.
 func named(c *view.Cluster, names []string) (out []*view.Node, err error) {
+	by := map[string][]*view.Node{}
+	for _, n := range c.Nodes {
+		host, id := strings.ToLower(n.ID.Host), strings.ToLower(n.ID.String())
+		by[host], by[id] = append(by[host], n), append(by[id], n)
+	}
 	for _, name := range names {
-		found := false
-		for _, n := range c.Nodes {
-			if strings.EqualFold(name, n.ID.Host) || strings.EqualFold(name, n.ID.String()) {
-				out, found = append(out, n), true
-			}
-		}
-		if !found {
+		found := by[strings.ToLower(name)]
+		if len(found) == 0 {
 			return nil, notFound("no node %s", name)
 		}
+		out = append(out, found...)
 	}
 	slices.SortFunc(out, func(a, b *view.Node) int { return a.ID.Compare(b.ID) })
 	return slices.Compact(out), nil
+}
+
+// maxNames bounds how many nodes one request names.
+const maxNames = 100_000
+
+// namesOf reads names that are separated by commas.
+func namesOf(params []string) (names []string, err error) {
+	for _, p := range params {
+		for w := range strings.SplitSeq(p, ",") {
+			if w = strings.TrimSpace(w); w != "" {
+				names = append(names, w)
+			}
+		}
+	}
+	if len(names) > maxNames {
+		return nil, badRequest("%d names are more than the %d that one request may have", len(names), maxNames)
+	}
+	return names, nil
 }
 
 func (s *server) drainList(r *http.Request, c *view.Cluster, nodes []*view.Node) tree.Stream {
@@ -115,11 +138,7 @@ func (s *server) drain(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := drainView
-	if want.dryRun {
-		parts |= view.Queues
-	}
-	c, err := s.Source.Cluster(r.Context(), parts)
+	c, err := s.Source.Cluster(r.Context(), drainView|view.Queues)
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +150,7 @@ func (s *server) drain(r *http.Request) (*answer.Response, error) {
 	} else if nodes, err = named(c, want.names); err != nil {
 		return nil, err
 	}
+	warning := warnings(c, nodes)
 	if !want.dryRun {
 		want.until.Nodes = orderNames(want.names, nodes)
 		if err = s.Controller.Drain(r.Context(), webgate.From(r.Context()), want.until); err != nil {
@@ -139,27 +159,34 @@ func (s *server) drain(r *http.Request) (*answer.Response, error) {
 		if c, err = s.Source.Cluster(r.Context(), drainView); err != nil {
 			return nil, err
 		}
-		nodes = slices.DeleteFunc(slices.Clone(c.Nodes), func(n *view.Node) bool {
-			return !slices.ContainsFunc(nodes, func(x *view.Node) bool { return x.ID == n.ID })
-		})
+		nodes = under(c, want.until.Nodes)
 	}
-	o := tree.New().Add("dryRun", want.dryRun).Add("node", s.drainList(r, c, nodes))
-	if want.dryRun {
-		o.Add("warning", warnings(c, nodes))
-	}
-	return answer.Wrapped("drains", o), nil
+	return answer.Wrapped("drains", tree.New().Add("dryRun", want.dryRun).Add("node", s.drainList(r, c, nodes)).Add("warning", warning)), nil
 }
 
 // orderNames are the names of an order as nodes registered: a host stays a host.
 func orderNames(names []string, nodes []*view.Node) (out []yarn.NodeID) {
+	asked := make(map[string]bool, len(names))
+	for _, name := range names {
+		asked[strings.ToLower(name)] = true
+	}
 	for _, n := range nodes {
 		id := n.ID
-		if slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, id.Host) }) {
+		if asked[strings.ToLower(id.Host)] {
 			id.Port = 0
 		}
 		out = append(out, id)
 	}
 	return slices.Compact(out) // they are in order
+}
+
+// under are the nodes that these names of orders are for.
+func under(c *view.Cluster, orders []yarn.NodeID) []*view.Node {
+	set := make(map[yarn.NodeID]bool, len(orders))
+	for _, id := range orders {
+		set[id] = true
+	}
+	return slices.DeleteFunc(slices.Clone(c.Nodes), func(n *view.Node) bool { return !set[n.ID] && !set[yarn.NodeID{Host: n.ID.Host}] })
 }
 
 func warnings(c *view.Cluster, nodes []*view.Node) (list tree.List) {
@@ -217,9 +244,12 @@ func nodeNames(text string) (names []string, err error) {
 		if json.Unmarshal([]byte(text), &names) != nil {
 			return nil, badRequest("nodes must be a list of names")
 		}
+		if len(names) > maxNames {
+			return nil, badRequest("%d names are more than the %d that one request may have", len(names), maxNames)
+		}
 		return names, nil
 	}
-	return words([]string{text}), nil
+	return namesOf([]string{text})
 }
 
 // parseDeadline reads a duration such as 30m, a time of RFC 3339, or none, which is 0. Nothing is DefaultDeadline.
@@ -245,7 +275,10 @@ func parseDeadline(text string, now time.Time) (int64, error) {
 
 // undrain takes orders back, also of nodes that are not here by now.
 func (s *server) undrain(r *http.Request) (*answer.Response, error) {
-	names := words(r.URL.Query()["nodes"])
+	names, err := namesOf(r.URL.Query()["nodes"])
+	if err != nil {
+		return nil, err
+	}
 	if len(names) == 0 {
 		return nil, badRequest("undrain needs nodes: ?nodes=host1,host2:port")
 	}
@@ -253,26 +286,33 @@ func (s *server) undrain(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	known := map[string]bool{}
+	for _, n := range c.Nodes {
+		known[strings.ToLower(n.ID.Host)], known[strings.ToLower(n.ID.String())] = true, true
+	}
+	var here []string
 	var orders []yarn.NodeID
 	for _, name := range names {
-		nodes, err := named(c, []string{name})
-		if err != nil {
-			id, problem := yarn.ParseNodeID(name)
-			if problem != nil {
-				id = yarn.NodeID{Host: name}
-			}
-			orders = append(orders, id)
+		if known[strings.ToLower(name)] {
+			here = append(here, name)
+			continue
 		}
-		orders = append(orders, orderNames(names, nodes)...)
+		id, err := yarn.ParseNodeID(name)
+		if err != nil {
+			id = yarn.NodeID{Host: name}
+		}
+		orders = append(orders, id)
 	}
+	nodes, err := named(c, here)
+	if err != nil {
+		return nil, err
+	}
+	orders = append(orders, orderNames(here, nodes)...)
 	if err := s.Controller.Undrain(r.Context(), webgate.From(r.Context()), orders); err != nil {
 		return nil, err
 	}
 	if c, err = s.Source.Cluster(r.Context(), drainView); err != nil {
 		return nil, err
 	}
-	nodes := slices.DeleteFunc(slices.Clone(c.Nodes), func(n *view.Node) bool {
-		return !slices.Contains(orders, n.ID) && !slices.Contains(orders, yarn.NodeID{Host: n.ID.Host})
-	})
-	return answer.Wrapped("drains", tree.New().Add("node", s.drainList(r, c, nodes))), nil
+	return answer.Wrapped("drains", tree.New().Add("node", s.drainList(r, c, under(c, orders)))), nil
 }

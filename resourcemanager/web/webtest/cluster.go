@@ -144,6 +144,7 @@ func pending() *view.Application {
 		PublicState: yarn.PublicAccepted, Priority: 1, Tags: []string{"loom", "weft"}, StartTime: 1795305416971,
 		Diagnostics: "Application is added to the scheduler and is not yet activated.",
 		Usage:       view.Usage{Pending: yarn.NewResource(512, 1), AMUsed: yarn.NewResource(512, 1)},
+		Wanted:      []view.Wanted{{Size: yarn.NewResource(512, 1), Count: 1}},
 		Requests:    []view.Request{{AllocationRequestID: -1, Where: yarn.AnyHost, Capability: yarn.NewResource(512, 1), Count: 1, RelaxLocality: true}},
 		Attempts:    []*view.Attempt{attempt(1, yarn.AttemptScheduled, yarn.NodeID{}, 1795305416982, 0)}})
 }
