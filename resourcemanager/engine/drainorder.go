@@ -120,7 +120,7 @@ func (e *Engine) nothingToTakeBack(name yarn.NodeID) *Error {
 // listedToo is a draining node of the orders that the lists do not admit either.
 func (e *Engine) listedToo(orders map[yarn.NodeID]bool) *node {
 	for _, n := range e.sortedNodes() {
-		if n.barred && n.drain != nil && n.drain.ordered && (orders[n.id] || orders[hostOf(n.id)]) {
+		if n.barred && n.drain != nil && (orders[n.id] || orders[hostOf(n.id)]) {
 			return n
 		}
 	}

@@ -43,6 +43,8 @@ func (s *script) settings() {
 		}
 		n := s.number(s.opts[k])
 		switch k {
+		case "slice":
+			s.set.Slice = int(n)
 		case "untracked":
 			s.set.UntrackedTimeout = n
 		case "max-attempts":
