@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/heddle-project/heddle/yarn"
 )
 
 const rm = "yarn.resourcemanager."
@@ -201,11 +203,30 @@ func (r *Reader) nodes() Nodes {
 		MinimumVersion: r.String(rm+"nodemanager.minimum.version", "NONE"),
 		Heartbeat:      r.Duration(rm+"nodemanagers.heartbeat-interval-ms", time.Second, time.Millisecond, time.Millisecond),
 		DrainStatus:    r.Duration(rm+"decommissioning-nodes-watcher.poll-interval-secs", 20*time.Second, time.Second, time.Second),
+
+		UntrackedTimeout:        time.Duration(r.Int32(rm+"node-removal-untracked.timeout-ms", 60_000, Positive)) * time.Millisecond,
+		RemovedStates:           r.removedStates(),
+		UntrackedWithoutInclude: r.Bool(rm+"enable-node-untracked-without-include-path", false),
+		ShowUnregistered:        r.Bool(rm+"enable-tracking-for-unregistered-nodes", false),
 	}
 	if n.Expiry < n.Heartbeat {
 		r.Fail("yarn.nm.liveness-monitor.expiry-interval-ms", "must not be shorter than %snodemanagers.heartbeat-interval-ms, which is %s", rm, n.Heartbeat)
 	}
 	return n
+}
+
+// removedStates are the states in which untracked nodes are removed. Hadoop passes over a name that is none.
+func (r *Reader) removedStates() (out []yarn.NodeState) {
+	const name = rm + "node-removal-untracked.node-selective-states-to-remove"
+	for _, word := range r.Strings(name) {
+		switch s, _ := yarn.ParseNodeState(word); s {
+		case yarn.NodeDecommissioned, yarn.NodeLost, yarn.NodeRebooted, yarn.NodeShutdown:
+			out = append(out, s)
+		default:
+			r.Fail(name, "%q is no state in which a node has left, expected a list of DECOMMISSIONED, LOST, REBOOTED, SHUTDOWN", word)
+		}
+	}
+	return out
 }
 
 func (r *Reader) recovery() Recovery {

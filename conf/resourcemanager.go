@@ -1,6 +1,10 @@
 package conf
 
-import "time"
+import (
+	"time"
+
+	"github.com/heddle-project/heddle/yarn"
+)
 
 // Endpoint is one listener: the address that clients are told, and the one
 // that is bound (bind-host properties change only the latter).
@@ -119,6 +123,11 @@ type Nodes struct {
 	MinimumVersion string        // yarn.resourcemanager.nodemanager.minimum.version: NONE, EqualToRM or a version
 	Heartbeat      time.Duration // yarn.resourcemanager.nodemanagers.heartbeat-interval-ms
 	DrainStatus    time.Duration // yarn.resourcemanager.decommissioning-nodes-watcher.poll-interval-secs: how often the log tells of draining nodes
+
+	UntrackedTimeout        time.Duration    // yarn.resourcemanager.node-removal-untracked.timeout-ms
+	RemovedStates           []yarn.NodeState // yarn.resourcemanager.node-removal-untracked.node-selective-states-to-remove; nil: all in which a node has left
+	UntrackedWithoutInclude bool             // yarn.resourcemanager.enable-node-untracked-without-include-path
+	ShowUnregistered        bool             // yarn.resourcemanager.enable-tracking-for-unregistered-nodes
 }
 
 // Recovery is what survives a restart.

@@ -27,9 +27,11 @@ func (p *process) readLists(site *conf.Properties, starting bool) (*hosts.Lists,
 	for role, property := range listProperties {
 		paths[role] = r.String(property, "")
 	}
+	unnamed := p.settings.Nodes.UntrackedWithoutInclude && paths[hosts.Include] == ""
 	for {
 		lists, err := hosts.Read(paths[hosts.Include], paths[hosts.Exclude])
 		if err == nil {
+			lists.Unnamed = unnamed
 			return &lists, nil
 		}
 		var failed *hosts.Error

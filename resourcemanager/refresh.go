@@ -99,7 +99,7 @@ func (t *term) RefreshNodes(how engine.Decommission, seconds *int32) (engine.Ref
 		ips.find(ctx, nodes)
 	}
 	ips.warn(t.Log)
-	return engine.RefreshNodes{How: how, Excluded: exclusions(lists, nodes, ips.of, timeout)}, nil
+	return engine.RefreshNodes{How: how, Excluded: exclusions(lists, nodes, ips.of, timeout), Unnamed: lists.Unnamed, Unregistered: t.unregistered(lists, nodes)}, nil
 }
 
 // nodes are those that have registered by now.
@@ -121,7 +121,7 @@ func exclusions(lists *hosts.Lists, nodes []*view.Node, ip func(host string) str
 		if lists.Valid(n.ID.Host, ip) {
 			continue
 		}
-		x := engine.Exclusion{Timeout: timeout, Untracked: lists.Include.Len() > 0 && !lists.Mentioned(n.ID.Host, ip)}
+		x := engine.Exclusion{Timeout: timeout, Untracked: lists.Untracked(n.ID.Host, ip)}
 		if entry, ok := lists.Excluded(n.ID.Host, ip); ok {
 			x.Deadline, x.Reason = entry.Deadline, entry.Reason
 			if entry.HasTimeout {

@@ -82,6 +82,7 @@ func beginTerm(ctx context.Context, p *process, site *conf.Properties, started i
 	if err = t.recover(ctx); err != nil {
 		return nil, err
 	}
+	t.showExcluded()
 	t.saveKeys()
 	t.work.Go(func() { t.rollKeys(running) })
 	t.work.Go(func() { t.tendDelegation(running) })
@@ -161,7 +162,7 @@ func (t *term) buildLoop(eng *engine.Engine) {
 	nodes := &t.settings.Nodes
 	t.trackers = tracker.New(tracker.Config{Loop: t.loop, Types: t.types, ContainerKeys: t.grants.containers, NodeKeys: t.grants.nodes,
 		ClusterTimestamp: t.started, HeartbeatMillis: nodes.Heartbeat.Milliseconds(), MinimumVersion: nodes.MinimumVersion,
-		Rack: t.rackOf, Excluded: t.excluded})
+		Rack: t.rackOf, Excluded: t.excluded, Untracked: t.untracked})
 	t.outside.masters, t.outside.trackers = t.masters, t.trackers
 	t.work.Go(t.outside.write)
 }

@@ -120,6 +120,18 @@ func TestMatching(t *testing.T) {
 			t.Errorf("%s %s: %+v", c.host, c.ip, e)
 		}
 	}
+	for _, c := range []struct {
+		lists Lists
+		host  string
+		want  bool
+	}{
+		{none, "n1", false}, {excluding, "n9", false}, {both, "n1", false}, {both, "n2", false}, {both, "n9", true},
+		{Lists{Unnamed: true}, "n1", true}, {Lists{Exclude: text("n1"), Unnamed: true}, "N1", false}, {Lists{Exclude: text("n1"), Unnamed: true}, "n2", true},
+	} {
+		if c.lists.Untracked(c.host, "") != c.want {
+			t.Errorf("%s of %+v: untracked? not %t", c.host, c.lists, !c.want)
+		}
+	}
 	for host, need := range map[string]bool{"n1": false, "n2": true, "10.0.0.9": false} {
 		if excluding.NeedAddress(host) != need {
 			t.Errorf("%s: is its address needed? not %v", host, need)

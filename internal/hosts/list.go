@@ -91,7 +91,12 @@ func isAddress(name string) bool {
 }
 
 // Lists are both lists in force.
-type Lists struct{ Include, Exclude *List }
+type Lists struct {
+	Include, Exclude *List
+
+	// There is no include list, and nodes that the exclude list does not name are untracked all the same.
+	Unnamed bool
+}
 
 // Included tells whether the include list lets the node in: it is empty or
 // mentions the node.
@@ -112,12 +117,16 @@ func (l Lists) Valid(host, ip string) bool {
 	return !excluded && l.Included(host, ip)
 }
 
-// Mentioned tells whether either list names the node. A node that is not
-// mentioned although there is an include list is untracked.
+// Mentioned tells whether either list names the node.
 func (l Lists) Mentioned(host, ip string) bool {
 	_, included := l.Include.Find(host, ip)
 	_, excluded := l.Excluded(host, ip)
 	return included || excluded
+}
+
+// Untracked tells whether neither list names the node, and that counts: there is an include list, or Unnamed.
+func (l Lists) Untracked(host, ip string) bool {
+	return (l.Include.Len() > 0 || l.Unnamed) && !l.Mentioned(host, ip)
 }
 
 // NeedAddress tells whether the address of a host, which registered with this name, may change what the lists say of it.

@@ -160,12 +160,15 @@ func (e *Engine) refreshNodes(c RefreshNodes) {
 		})
 		if done = len(nodes) == 0; done {
 			e.after(func() {
+				e.showHosts(c.Unregistered, unregisteredPort, yarn.NodeLost, "The include list names it, and no node of it has registered")
 				e.whenStored(func() {
-					if refusal != nil {
-						e.fail(c.Ticket, refusal)
-						return
-					}
-					e.reply(c.Ticket, nil)
+					e.whenStored(func() { // a drain may have waited for an order to be stored first
+						if refusal != nil {
+							e.fail(c.Ticket, refusal)
+							return
+						}
+						e.reply(c.Ticket, nil)
+					})
 				})
 			})
 		}
@@ -177,7 +180,8 @@ func (e *Engine) refreshNodes(c RefreshNodes) {
 func (e *Engine) admit(n *node, c RefreshNodes, refusal **Error) (work int) {
 	x, excluded := c.Excluded[n.id]
 	if c.How != Forced {
-		n.barred, n.untracked = excluded, x.Untracked
+		n.barred = excluded
+		e.track(n, x.Untracked || !excluded && c.Unnamed)
 	}
 	active := n.state.Usable() || n.state == yarn.NodeUnhealthy
 	ordered := n.drain != nil && n.drain.ordered
@@ -207,7 +211,7 @@ func (e *Engine) admit(n *node, c RefreshNodes, refusal **Error) (work int) {
 
 func (e *Engine) setNodeResource(c SetNodeResource) {
 	n := e.nodes[c.Node]
-	if n == nil || n.ref == scheduler.NoNode {
+	if n == nil || !n.active() {
 		e.fail(c.Ticket, refuse(Failed, "Resource update get failed on all nodes due to change resource on an unrecognized node: %s", c.Node))
 		return
 	}
@@ -217,9 +221,11 @@ func (e *Engine) setNodeResource(c SetNodeResource) {
 		return
 	}
 	n.total, n.resized = c.Total, true
-	e.sched.SetNodeTotal(n.ref, c.Total)
-	e.infos = nil
-	e.sweepDue = true
+	if n.ref != scheduler.NoNode { // one that is unhealthy offers it when it has recovered
+		e.sched.SetNodeTotal(n.ref, c.Total)
+		e.infos = nil
+		e.sweepDue = true
+	}
 	e.touchNode(n)
 	e.reply(c.Ticket, nil)
 }

@@ -131,6 +131,7 @@ type (
 		Applications []yarn.ApplicationID
 		Logs         []LogReport
 		Excluded     string // why the lists do not admit it; empty when they do
+		Untracked    bool   // neither list names it, and that is to count; see RefreshNodes
 	}
 
 	// Heartbeat is a node's heartbeat. Replied with *HeartbeatReply.
@@ -190,7 +191,16 @@ type (
 		How      Decommission
 		User     string                    // who asks
 		Excluded map[yarn.NodeID]Exclusion // those of the known nodes that the lists do not admit; not used by Forced
+
+		// There is no include list, and who stands in neither list is untracked all the same: every node that Excluded leaves out.
+		Unnamed bool
+		// Hosts of the include list that are to be shown as lost until a node of them registers, unless one has.
+		Unregistered []string
 	}
+
+	// ExcludedHosts are those of the exclude list when the ResourceManager starts. Each is shown as decommissioned until a node of it
+	// registers. It comes after Recover, while every port is still closed.
+	ExcludedHosts struct{ Hosts []string }
 
 	// DrainNodes decommissions nodes gracefully and keeps them away until UndrainNodes, whatever the lists say. It is replied when that is
 	// stored and has begun; a name that no node has makes it change nothing. For a node that is drained so already it changes
@@ -397,6 +407,7 @@ func (LaunchFailed) command()    {}
 func (RefreshQueues) command()   {}
 func (QueueBasis) command()      {}
 func (RefreshNodes) command()    {}
+func (ExcludedHosts) command()   {}
 func (DrainNodes) command()      {}
 func (UndrainNodes) command()    {}
 func (SetNodeResource) command() {}

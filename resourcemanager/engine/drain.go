@@ -68,6 +68,14 @@ func (d *drainEnds) Pop() any {
 // wantDrain has a drain stored, or another deadline or reason of one that goes on; a timeout still counts from the first request. It
 // begins when it is stored.
 func (e *Engine) wantDrain(n *node, x Exclusion, user string, refusal **Error) {
+	if e.ordersAsked[n.id] > 0 { // an order that is being stored has the same record, and makes the node drain unless it is refused
+		e.whenStored(func() {
+			if e.nodes[n.id] == n && n.active() && n.barred && n.drain == nil {
+				e.wantDrain(n, x, user, refusal)
+			}
+		})
+		return
+	}
 	d := &drain{since: e.now.Wall, whole: n.total, user: user, source: sourceLists}
 	before := cmp.Or(n.wanted, n.drain)
 	if before != nil {
@@ -127,7 +135,7 @@ func (e *Engine) beginDrain(n *node, d *drain) {
 func (e *Engine) forgetDrain(n *node) {
 	stored := n.wanted != nil || n.drain != nil && !n.drain.ordered
 	n.drain, n.wanted = nil, nil
-	if _, ordered := e.drainOrders[n.id]; stored && !ordered {
+	if _, ordered := e.drainOrders[n.id]; stored && !ordered && e.ordersAsked[n.id] == 0 {
 		e.save(state.Remove(state.NodeDeadline{Node: n.id}), saved{what: savedNothing})
 	}
 }
@@ -232,6 +240,9 @@ func (e *Engine) recommission(n *node) {
 	n.total, n.resized = d.whole, true
 	if !n.health.Healthy || n.leaving {
 		e.countNode(n, yarn.NodeUnhealthy)
+		if n.ref != scheduler.NoNode {
+			e.sched.SetNodeTotal(n.ref, n.total) // it may leave in slices
+		}
 		e.depart(n, "The node is unhealthy: "+clip(n.health.Report, 1024))
 		e.logNode(n)
 		return

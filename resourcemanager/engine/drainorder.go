@@ -28,6 +28,7 @@ func (e *Engine) drainNodes(c DrainNodes) {
 		if before, ok := e.drainOrders[name]; ok {
 			r.RequestedAt = before.RequestedAt
 		}
+		e.ordersAsked[name]++
 		e.save(state.Put(r), saved{what: savedOrder, order: r, refusal: &refusal})
 	}
 	e.whenStored(func() { e.followOrders(c.Ticket, &refusal) })
@@ -61,6 +62,9 @@ func (e *Engine) withoutNode(names []yarn.NodeID) (unknown []string) {
 
 // orderStored keeps an order that is stored.
 func (e *Engine) orderStored(s saved, err error) {
+	if e.ordersAsked[s.order.Node]--; e.ordersAsked[s.order.Node] == 0 {
+		delete(e.ordersAsked, s.order.Node)
+	}
 	switch {
 	case err == nil:
 		e.drainOrders[s.order.Node] = s.order
@@ -116,7 +120,7 @@ func (e *Engine) nothingToTakeBack(name yarn.NodeID) *Error {
 // listedToo is a draining node of the orders that the lists do not admit either.
 func (e *Engine) listedToo(orders map[yarn.NodeID]bool) *node {
 	for _, n := range e.sortedNodes() {
-		if n.barred && n.drain != nil && n.drain.ordered && (orders[n.id] || orders[hostOf(n.id)]) {
+		if n.barred && n.drain != nil && (orders[n.id] || orders[hostOf(n.id)]) {
 			return n
 		}
 	}

@@ -32,6 +32,9 @@ type Settings struct {
 	NodeMinimum       yarn.Resource // a smaller node may not register
 	ResourceTypes     yarn.ResourceTypes
 	Slice             int // work of one slice; 0 is MaxSlice
+
+	UntrackedTimeout int64            // how long a node that has left is kept if no list names it
+	RemovedStates    []yarn.NodeState // in which such a node is then removed; empty: in any
 }
 
 // Bounds of what is kept. Beyond them the oldest is forgotten or text is cut.
@@ -98,6 +101,12 @@ type Engine struct {
 	dirtyNodes   []*node
 	goneApps     []yarn.ApplicationID
 	goneNodes    []yarn.NodeID
+
+	ordersAsked map[yarn.NodeID]int // how many orders for a name are being stored
+
+	removals leases                 // nodes that have left and that no list names, by when that began
+	hosts    map[string]int         // how many nodes are known of each host, by its name in lower case
+	absent   map[string]yarn.NodeID // what stands for a host of which no node has registered, by the same
 }
 
 // New is an engine without nodes and applications.
@@ -109,9 +118,12 @@ func New(set Settings, sched *scheduler.Scheduler) *Engine {
 		byID:  map[yarn.ContainerID]*container{},
 
 		drainOrders: map[yarn.NodeID]state.NodeDeadline{},
+		ordersAsked: map[yarn.NodeID]int{},
 
 		labels:  labels{byNodes: set.LabelsByNodes},
 		unheard: map[yarn.ContainerID]bool{},
+		hosts:   map[string]int{},
+		absent:  map[string]yarn.NodeID{},
 	}
 }
 
@@ -158,6 +170,8 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.refreshQueues(c)
 	case RefreshNodes:
 		e.refreshNodes(c)
+	case ExcludedHosts:
+		e.excludedHosts(c)
 	case DrainNodes:
 		e.drainNodes(c)
 	case UndrainNodes:

@@ -93,7 +93,8 @@ func (e *Engine) NextDue() (at int64, ok bool) {
 	for _, l := range [...]struct {
 		leases *leases
 		term   int64
-	}{{&e.nodeLeases, e.set.NodeExpiry}, {&e.masterLeases, e.set.MasterExpiry}, {&e.grantLeases, e.set.AllocationExpiry}} {
+	}{{&e.nodeLeases, e.set.NodeExpiry}, {&e.masterLeases, e.set.MasterExpiry}, {&e.grantLeases, e.set.AllocationExpiry},
+		{&e.removals, e.set.UntrackedTimeout}} {
 		if t, found := l.leases.due(l.term); found && (!ok || t < at) {
 			at, ok = t, true
 		}
@@ -133,6 +134,7 @@ func (e *Engine) tick() {
 		}
 	})
 	left = e.endDrains(left)
+	left = e.removeUntracked(left)
 	if len(e.interrupted) > 0 && now >= e.recoveredAt+e.set.NodeExpiry {
 		e.giveUpDrains()
 	}

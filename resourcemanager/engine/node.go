@@ -34,7 +34,8 @@ type node struct {
 	cutShort   bool                        // it left while it drained, before all had ended that it waited for
 	wanted     *drain                      // one that begins, or another timeout that holds, once it is stored
 	barred     bool                        // the lists did not admit it when they were last read
-	untracked  bool                        // and the include list has other nodes alone
+	untracked  bool                        // no list named it then; see track
+	removal    lease                       // since when that holds, once it has left
 	held       int                         // containers that the node may still have
 	leaving    bool                        // the scheduler, while slices end what the node holds
 	waiting    []RegisterNode              // under the same name, until then
@@ -79,6 +80,7 @@ func (e *Engine) registerNode(c RegisterNode) {
 	if label := e.labels.of(c.Node); label != "" {
 		c.Label = label
 	}
+	e.hostRegisters(c.Node.Host)
 	n := e.nodes[c.Node]
 	switch {
 	case n == nil:
@@ -89,7 +91,7 @@ func (e *Engine) registerNode(c RegisterNode) {
 	default:
 		e.reconnect(n, c)
 	}
-	n.barred = c.Excluded != ""
+	n.barred, n.untracked = c.Excluded != "", c.Untracked
 	if resumed != nil && n.drain == nil {
 		e.beginDrain(n, resumed)
 	}
@@ -163,8 +165,8 @@ func (e *Engine) newNode(c RegisterNode) *node {
 		id: c.Node, ref: scheduler.NoNode, state: yarn.NodeNew,
 		apps: map[yarn.ApplicationID]bool{},
 	}
-	n.lease.node = n
-	e.nodes[n.id] = n
+	n.lease.node, n.removal.node = n, n
+	e.enlist(n)
 	e.describeNode(n, c)
 	e.counts.nodes[yarn.NodeNew]++
 	if c.Health.Healthy {
@@ -603,6 +605,7 @@ func (e *Engine) loseNode(n *node, to yarn.NodeState, why string) {
 		e.logNode(n)
 	}
 	e.inactive = append(e.inactive, n.id)
+	e.track(n, n.untracked)
 	if len(e.inactive) > MaxInactiveNodes {
 		e.forgetInactive(e.inactive[0])
 	}
@@ -618,7 +621,8 @@ func (e *Engine) forgetInactive(id yarn.NodeID) {
 	}
 	if n := e.nodes[id]; n != nil {
 		e.counts.nodes[n.state]--
-		delete(e.nodes, id)
+		e.strike(n)
+		e.removals.drop(&n.removal)
 		if n.published {
 			e.goneNodes = append(e.goneNodes, id)
 		}

@@ -13,7 +13,7 @@ func (w *world) admin() {
 	}
 	n := w.nodes[w.draw(len(w.nodes), "node")]
 	t := w.next()
-	switch w.draw(18, "deed") {
+	switch w.draw(22, "deed") {
 	case 15, 16:
 		c := DrainNodes{Ticket: t, Nodes: []yarn.NodeID{w.maybeHost(n.id)}, User: "root", Source: "cli"}
 		if w.chance(2, "bounded") {
@@ -22,6 +22,11 @@ func (w *world) admin() {
 		w.send(c)
 	case 17:
 		w.send(UndrainNodes{Ticket: t, Nodes: []yarn.NodeID{w.maybeHost(n.id)}})
+	case 18, 19, 20:
+		w.refreshLists(n.id, t)
+	case 21:
+		w.send(ExcludedHosts{Hosts: w.absentHosts()})
+		delete(w.asked, t)
 	case 12, 13:
 		w.send(RefreshNodes{Ticket: t, How: Graceful, Excluded: map[yarn.NodeID]Exclusion{n.id: {Timeout: int32(w.draw(40, "timeout")) - 1}}})
 	case 14:
@@ -52,6 +57,25 @@ func (w *world) admin() {
 		w.send(Sweep{})
 		delete(w.asked, t)
 	}
+}
+
+// refreshLists is a refresh by which nodes may be in no list, and hosts in the include list of which no node has come.
+func (w *world) refreshLists(id yarn.NodeID, t Ticket) {
+	c := RefreshNodes{Ticket: t, How: Decommission(w.draw(2, "how")), Unnamed: w.chance(2, "unnamed"), Unregistered: w.absentHosts()}
+	if w.chance(2, "not included") {
+		c.Excluded = map[yarn.NodeID]Exclusion{id: {Timeout: -1, Untracked: true}}
+	}
+	w.send(c)
+}
+
+// absentHosts are some hosts, of which nodes may have come or not, in any spelling.
+func (w *world) absentHosts() (out []string) {
+	for _, h := range []string{"h1", "H2", "h3", "h4"} {
+		if w.chance(3, "listed") {
+			out = append(out, h)
+		}
+	}
+	return out
 }
 
 // maybeHost is the node, or all nodes of its host.

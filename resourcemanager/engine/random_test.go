@@ -29,6 +29,8 @@ func TestRandom(t *testing.T) {
 		set.Correct = rapid.Bool().Draw(t, "correct")
 		set.Labels = rapid.Bool().Draw(t, "labels")
 		set.Slice = rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "slice")
+		set.UntrackedTimeout = rapid.SampledFrom([]int64{1, 3000, 30_000}).Draw(t, "untracked")
+		set.RemovedStates = rapid.SampledFrom([][]yarn.NodeState{nil, nil, {yarn.NodeLost, yarn.NodeShutdown}}).Draw(t, "removed")
 		set.LabelsByNodes = rapid.Bool().Draw(t, "named by nodes")
 		w := &world{t: t, rig: newRig(t, set), configs: configs, submitted: map[Ticket]yarn.ApplicationID{}, ending: map[Ticket]yarn.ApplicationID{}}
 		w.hold, w.set = true, set
@@ -168,7 +170,7 @@ func (w *world) registerNode(n *randomNode) {
 	if w.chance(3, "restarted") {
 		n.running, n.done = nil, map[yarn.ContainerID]int32{}
 	}
-	c := RegisterNode{Ticket: w.next(), Node: n.id, HTTPPort: 8042, Rack: "/r", Total: n.total, Labels: w.named(), Health: Health{Healthy: !w.chance(8, "ill")}}
+	c := RegisterNode{Ticket: w.next(), Node: n.id, HTTPPort: 8042, Rack: "/r", Total: n.total, Labels: w.named(), Untracked: w.chance(3, "untracked"), Health: Health{Healthy: !w.chance(8, "ill")}}
 	apps := map[yarn.ApplicationID]bool{}
 	for _, s := range n.statuses() {
 		c.Containers = append(c.Containers, RecoveredContainer{ContainerStatus: s})
@@ -477,7 +479,7 @@ func (w *world) hear(m *randomMaster, v *AllocateReply) {
 		m.held[g.ID] = true
 	}
 	for _, c := range v.Completed {
-		if !w.ended[c.ID] {
+		if !w.ended[c.ID] && w.ids[c.ID] { // see partEnded of those that are no container of their own
 			w.fatal("%s hears that %s has ended, which it has not", m.id, c.ID)
 		}
 		m.heard[c.ID] = true

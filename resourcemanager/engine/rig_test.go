@@ -187,7 +187,7 @@ func (r *rig) check() string {
 	if s := r.sched.Check(); s != "" {
 		return "the scheduler's books: " + s
 	}
-	for _, f := range []func() string{r.checkEffects, r.checkBooks, r.checkNodes, r.checkLives, r.checkEnds, r.checkDurable, r.checkCounts, r.checkLabels} {
+	for _, f := range []func() string{r.checkEffects, r.checkBooks, r.checkNodes, r.checkLives, r.checkEnds, r.checkDurable, r.checkCounts, r.checkInactive, r.checkLabels} {
 		if s := f(); s != "" {
 			return s
 		}
@@ -467,7 +467,7 @@ func (r *rig) checkDurable() string {
 	}
 	for id, v := range r.reader.nodes {
 		_, known := r.stored[state.NodeDeadline{Node: id}.Key()]
-		if _, host := r.stored[state.NodeDeadline{Node: hostOf(id)}.Key()]; !known && !host && v.State == yarn.NodeDecommissioning {
+		if _, host := r.stored[state.NodeDeadline{Node: hostOf(id)}.Key()]; !known && !host && v.State == yarn.NodeDecommissioning && !r.takenBack(r.e.nodes[id]) {
 			return fmt.Sprintf("%s is seen as %s, and that is not stored", id, v.State)
 		}
 	}
@@ -475,6 +475,12 @@ func (r *rig) checkDurable() string {
 		return fmt.Sprintf("readers see %d applications and %d nodes of %d and %d", len(r.reader.apps), len(r.reader.nodes), len(r.e.apps), len(r.e.nodes))
 	}
 	return ""
+}
+
+// takenBack tells whether the order is gone by which the node drains, so that a later slice takes it back.
+func (r *rig) takenBack(n *node) bool {
+	_, ordered := r.e.orderOf(n.id)
+	return r.e.Working() && n.drain != nil && n.drain.ordered && !ordered
 }
 
 // changing tells whether a save of the application's record is on its way.

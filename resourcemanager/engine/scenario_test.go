@@ -53,7 +53,7 @@ func TestScenarios(t *testing.T) {
 
 // play runs the commands and returns the scenario with their consequences.
 func play(t *testing.T, text string) string {
-	s := &script{t: t, set: settings(), ids: map[string]int32{}, node: map[string]int32{}, subs: map[yarn.ApplicationID]Submission{}, sizes: map[yarn.ContainerID]yarn.Resource{}}
+	s := newScript(t)
 	var out strings.Builder
 	for i, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
 		if strings.HasPrefix(line, ">") {
@@ -186,37 +186,6 @@ func (s *script) learn(word string, args []string) {
 	}
 }
 
-func (s *script) settings() {
-	for _, k := range slices.Sorted(keys(s.opts)) {
-		n := s.number(s.opts[k])
-		switch k {
-		case "max-attempts":
-			s.set.MaxAttempts = int32(n)
-		case "max-completed":
-			s.set.MaxCompleted = int(n)
-		case "correct":
-			s.set.Correct = n == 1
-		case "labels":
-			s.set.Labels = n >= 1
-			s.set.LabelsByNodes = n == 2
-		case "sweeps":
-			s.set.Sweeps = n == 1
-		default:
-			s.fail("no setting %s", k)
-		}
-	}
-}
-
-func keys(m map[string]string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
-
 func (s *script) number(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
@@ -251,13 +220,20 @@ func (s *script) containers(text string) (out []yarn.ContainerID) {
 	return out
 }
 
-func nodeID(host string) yarn.NodeID { return yarn.NodeID{Host: host, Port: 1} }
+// nodeID is the node of that host, port 1 unless it is said: h1/-2.
+func nodeID(host string) yarn.NodeID {
+	if host, port, ok := strings.Cut(host, "/"); ok {
+		n, _ := strconv.Atoi(port)
+		return yarn.NodeID{Host: host, Port: int32(n)}
+	}
+	return yarn.NodeID{Host: host, Port: 1}
+}
 
 // command is the command that a line stands for.
 func (s *script) command(word string, args []string) Command {
 	t := s.rig.next()
 	switch word {
-	case "node": // node h1 8192x8 [run=…] [done=…] [apps=a1,…] [unhealthy=why] [label=x] [names=x,y|none] [excluded=why]
+	case "node": // node h1 8192x8 [run=…] [done=…] [apps=a1,…] [unhealthy=why] [label=x] [names=x,y|none] [excluded=why] [untracked=1] [http=8042]
 		return s.register(t, args)
 	case "beat": // beat h1 [run=a1/1/1,…] [done=a1/1/2:exit,…] [unhealthy=why] [names=x] [id=…]
 		return s.beat(t, args[0])
@@ -265,7 +241,7 @@ func (s *script) command(word string, args []string) Command {
 		return UnregisterNode{Ticket: t, Node: nodeID(args[0])}
 	case "expire":
 		return ExpireNode{Node: nodeID(args[0])}
-	case "exclude", "drain", "force": // drain h1 h2:30 untracked=h3; of drain with timeouts in seconds, -1 unless it is said
+	case "exclude", "drain", "force": // drain h1 h2:30 untracked=h3 unnamed=1 unregistered=h4; of drain with timeouts in seconds, else -1
 		c := RefreshNodes{Ticket: t, How: map[string]Decommission{"exclude": AtOnce, "drain": Graceful, "force": Forced}[word], Excluded: map[yarn.NodeID]Exclusion{}}
 		for _, arg := range args {
 			h, seconds, timed := strings.Cut(arg, ":")
@@ -280,7 +256,10 @@ func (s *script) command(word string, args []string) Command {
 				c.Excluded[nodeID(h)] = Exclusion{Timeout: -1, Untracked: true}
 			}
 		}
+		c.Unnamed, c.Unregistered = s.opts["unnamed"] != "", words(s.opts["unregistered"])
 		return c
+	case "excluded-hosts":
+		return ExcludedHosts{Hosts: args}
 	case "order": // order h1 h2:1 until=30 reason=x: nodes, or hosts when a name ends in *
 		c := DrainNodes{Ticket: t, Nodes: orderedNames(args), User: "root", Source: "cli", Reason: s.opts["reason"]}
 		if after := s.opts["until"]; after != "" {
@@ -354,8 +333,8 @@ func (s *script) command(word string, args []string) Command {
 }
 
 func (s *script) register(t Ticket, args []string) Command {
-	c := RegisterNode{Ticket: t, Node: nodeID(args[0]), HTTPPort: 8042, Rack: "/r", Total: s.size(args[1]), Version: "3.5.0",
-		Label: s.opts["label"], Labels: s.names(), Excluded: s.opts["excluded"], Health: s.health()}
+	c := RegisterNode{Ticket: t, Node: nodeID(args[0]), HTTPPort: s.httpPort(), Rack: "/r", Total: s.size(args[1]), Version: "3.5.0",
+		Label: s.opts["label"], Labels: s.names(), Excluded: s.opts["excluded"], Untracked: s.opts["untracked"] != "", Health: s.health()}
 	for _, x := range s.statuses() {
 		c.Containers = append(c.Containers, RecoveredContainer{ContainerStatus: x, Resource: s.sizes[x.ID]})
 	}
@@ -661,6 +640,9 @@ func headline(text string) string {
 // show prints what readers see of an application, a node, or the labels.
 func (s *script) show(name string) []string {
 	s.rig.e.Publish(s.rig.now, &s.rig.reader)
+	if name == "nodes" {
+		return s.showNodes()
+	}
 	if name == "labels" {
 		var out []string
 		for _, l := range s.rig.reader.labels.Known {

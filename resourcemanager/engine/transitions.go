@@ -68,6 +68,9 @@ var nodeSteps = map[nodeStep]string{
 	{yarn.NodeNew, yarn.NodeRunning}:   "registered",
 	{yarn.NodeNew, yarn.NodeUnhealthy}: "registered unhealthy",
 
+	{yarn.NodeNew, yarn.NodeDecommissioned}: "the exclude list names its host, of which no node has registered",
+	{yarn.NodeNew, yarn.NodeLost}:           "the include list names its host, of which no node has registered",
+
 	{yarn.NodeRunning, yarn.NodeUnhealthy}:        "reports itself unhealthy",
 	{yarn.NodeUnhealthy, yarn.NodeRunning}:        "reports itself healthy again",
 	{yarn.NodeRunning, yarn.NodeLost}:             "no heartbeat for too long",

@@ -128,5 +128,7 @@ func Settings(s *conf.ResourceManager, cfg *config.Config, started time.Time, ep
 		Dominant:          cfg.Dominant,
 		NodeMinimum:       yarn.NewResource(s.Allocation.MinimumMB, int64(s.Allocation.MinimumVCores)),
 		ResourceTypes:     cfg.Cluster.Types,
+		UntrackedTimeout:  s.Nodes.UntrackedTimeout.Milliseconds(),
+		RemovedStates:     s.Nodes.RemovedStates,
 	}, nil
 }

@@ -39,6 +39,7 @@ type Config struct {
 	MinimumVersion   string                                    // "NONE", "EqualToRM" or a version
 	Rack             func(host string) string                  // must not block for long
 	Excluded         func(host string, addr netip.Addr) string // why the lists do not admit a host; empty: they do
+	Untracked        func(host string, addr netip.Addr) bool   // no list names it, and that counts
 }
 
 type tracker struct {
@@ -130,6 +131,7 @@ func (t *tracker) registration(c *ipc.Call, m *pb.RegisterNodeManagerRequest) (c
 	}
 	cmd.Rack = t.Rack(id.Host) // which may take a while
 	cmd.Excluded = t.Excluded(id.Host, c.Caller.Remote.Addr())
+	cmd.Untracked = t.Untracked(id.Host, c.Caller.Remote.Addr())
 	return cmd, nil
 }
 

@@ -46,16 +46,17 @@ func nodeStates(params []string) ([]yarn.NodeState, error) {
 
 func (s *server) node(r *http.Request) (*answer.Response, error) {
 	text := r.PathValue("node")
-	id, err := yarn.ParseNodeID(text)
-	if err != nil {
-		return nil, answer.IllegalArgument("Invalid NodeId [%s]. Expected host:port", text)
-	}
 	c, err := s.Source.Cluster(r.Context(), view.Nodes)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(c.Nodes, func(n *view.Node) bool { return n.ID == id })
-	if i < 0 {
+	id, err := yarn.ParseNodeID(text)
+	i := slices.IndexFunc(c.Nodes, func(n *view.Node) bool { return n.ID == id || n.ID.String() == text }) // also HOST:-1, which no node has
+	switch {
+	case i >= 0:
+	case err != nil:
+		return nil, answer.IllegalArgument("Invalid NodeId [%s]. Expected host:port", text)
+	default:
 		return nil, notFound("nodeId, %s, is not found", id)
 	}
 	return answer.Wrapped("node", nodeObject(c.ResourceTypes, c.Nodes[i])), nil

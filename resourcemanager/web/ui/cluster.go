@@ -171,7 +171,7 @@ func (s *server) nodeColumns() []column[*view.Node] {
 func (s *server) nodeRow(n *view.Node) nodeRow {
 	row := nodeRow{Node: n, LabelText: strings.Join(n.Labels, ", ")}
 	row.Used, row.Available, row.Total = pages.Memory(n.Used.MemoryMB()), pages.Memory(n.Available.MemoryMB()), pages.Memory(n.Total.MemoryMB())
-	if n.HTTPAddress != "" && n.State != yarn.NodeLost {
+	if n.HTTPAddress != "" && n.State != yarn.NodeLost && n.ID.Port >= 0 {
 		row.Link = s.Links.Scheme + "://" + n.HTTPAddress
 	}
 	if mb := n.Physical.MemoryMB(); mb > 0 {

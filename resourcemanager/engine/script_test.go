@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// play runs commands with semicolons between them, and gives what they show.
+func (s *script) play(lines string) (shown []string) {
+	s.t.Helper()
+	for line := range strings.SplitSeq(lines, ";") {
+		if words := strings.Fields(line); len(words) > 0 {
+			shown = append(shown, s.run(words)...)
+			if bad := s.rig.check(); bad != "" {
+				s.t.Fatalf("%s: %s: %s", lines, line, bad)
+			}
+		}
+	}
+	return shown
+}
+
+func newScript(t *testing.T) *script {
+	return &script{t: t, set: settings(), ids: map[string]int32{}, node: map[string]int32{}, subs: map[yarn.ApplicationID]Submission{}, sizes: map[yarn.ContainerID]yarn.Resource{}}
+}
+
+// httpPort is the node's web port.
+func (s *script) httpPort() (port int32) {
+	if _, err := fmt.Sscan(s.opts["http"], &port); err != nil {
+		return 8042
+	}
+	return port
+}
+
+func (s *script) settings() {
+	for _, k := range slices.Sorted(keys(s.opts)) {
+		if k == "removed" {
+			s.set.RemovedStates = states(s.opts[k])
+			continue
+		}
+		n := s.number(s.opts[k])
+		switch k {
+		case "slice":
+			s.set.Slice = int(n)
+		case "untracked":
+			s.set.UntrackedTimeout = n
+		case "max-attempts":
+			s.set.MaxAttempts = int32(n)
+		case "max-completed":
+			s.set.MaxCompleted = int(n)
+		case "correct":
+			s.set.Correct = n == 1
+		case "labels":
+			s.set.Labels = n >= 1
+			s.set.LabelsByNodes = n == 2
+		case "sweeps":
+			s.set.Sweeps = n == 1
+		default:
+			s.fail("no setting %s", k)
+		}
+	}
+}
+
+func keys(m map[string]string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// words are those of a list with commas.
+func words(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
+}
+
+// states are those of a list with commas.
+func states(list string) (out []yarn.NodeState) {
+	for _, word := range words(list) {
+		s, ok := yarn.ParseNodeState(word)
+		if !ok {
+			panic("no state " + word)
+		}
+		out = append(out, s)
+	}
+	return out
+}
