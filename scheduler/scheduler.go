@@ -126,6 +126,10 @@ func (s *Scheduler) Together(changes func()) { s.core.Together(changes) }
 // A reservation on the node ends.
 func (s *Scheduler) SetNodeTotal(n NodeRef, total yarn.Resource) { s.core.SetNodeTotal(n, total) }
 
+// ShrinkNode changes what a node offers until SetNodeTotal, as while it drains. Its size still counts for the largest container that may be asked
+// for: the node may be taken back, and a master that asks in the meantime would get less than it needs.
+func (s *Scheduler) ShrinkNode(n NodeRef, total yarn.Resource) { s.core.ShrinkNode(n, total) }
+
 // SetNodeLabel moves the node to another partition, with the containers that
 // run there; a reservation ends and is returned.
 func (s *Scheduler) SetNodeLabel(n NodeRef, label string) []Ended {

@@ -79,7 +79,11 @@ func (c *Cluster) refresh(queues []config.Property) {
 }
 
 func (c *Cluster) exclude() {
-	how, timeout := engine.Decommission(c.rng.IntN(3)), int32(c.rng.IntN(120)-1)
+	c.refreshNodes(engine.Decommission(c.rng.IntN(3)), int32(c.rng.IntN(120)-1))
+}
+
+// refreshNodes hands over whom the lists exclude by now.
+func (c *Cluster) refreshNodes(how engine.Decommission, timeout int32) {
 	excluded := map[yarn.NodeID]engine.Exclusion{}
 	for id, out := range c.out { //tidy:unordered a copy
 		if out {
@@ -111,7 +115,11 @@ func (c *Cluster) undrain() {
 	for _, name := range slices.SortedFunc(maps.Keys(c.ordered), yarn.NodeID.Compare) {
 		c.ask(func(t engine.Ticket) engine.Command {
 			return engine.UndrainNodes{Ticket: t, Nodes: []yarn.NodeID{name}}
-		}, nil)
+		}, func(_ any, err *engine.Error) {
+			if err == nil {
+				delete(c.ordered, name)
+			}
+		})
 	}
 }
 
@@ -157,7 +165,7 @@ func (c *Cluster) count(what string) func(any, *engine.Error) {
 // allWell undoes what would keep applications from ever ending.
 func (c *Cluster) allWell() {
 	clear(c.out)
-	c.exclude()
+	c.refreshNodes(engine.AtOnce, 0)
 	c.undrain()
 	c.refresh(c.opt.Queues)
 	for _, n := range c.nodes {

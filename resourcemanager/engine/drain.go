@@ -211,7 +211,7 @@ func (e *Engine) followDrain(n *node) (left bool) {
 	}
 	if used := e.sched.NodeUsage(n.ref).Used; used != n.total {
 		n.total, n.resized = used, true
-		e.sched.SetNodeTotal(n.ref, used)
+		e.sched.ShrinkNode(n.ref, used)
 		e.infos = nil
 	}
 	return false

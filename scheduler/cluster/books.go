@@ -62,11 +62,12 @@ type Books struct {
 	freeSlots []ContainerRef
 	portNames bool
 	sizes     [yarn.MaxResourceTypes]sizes // of nodes
+	shrunk    map[NodeRef]yarn.Resource    // of nodes that offer less for the time being: their sizes
 }
 
 // NewBooks are empty books. portNames: nodes are asked for as host:port.
 func NewBooks(portNames bool) *Books {
-	b := &Books{Parts: newParts(), byID: map[yarn.NodeID]NodeRef{}, portNames: portNames}
+	b := &Books{Parts: newParts(), byID: map[yarn.NodeID]NodeRef{}, shrunk: map[NodeRef]yarn.Resource{}, portNames: portNames}
 	b.Places.init()
 	return b
 }
@@ -106,7 +107,8 @@ func (b *Books) RemoveNode(ref NodeRef) {
 	n := b.Node(ref)
 	n.Member = false
 	b.Total = b.Total.Sub(n.Total)
-	b.measure(n.Total, -1)
+	b.measure(b.Size(ref), -1)
+	delete(b.shrunk, ref)
 	b.Count--
 	b.Places.Drop(n.NodePlace)
 	b.Places.Drop(n.RackPlace)
@@ -129,9 +131,28 @@ func (b *Books) SetTotal(ref NodeRef, total yarn.Resource) {
 	b.Join(n.Part, n, -1)
 	b.Total = b.Total.Sub(n.Total).Add(total)
 	b.measure(total, 1)
-	b.measure(n.Total, -1)
+	b.measure(b.Size(ref), -1)
+	delete(b.shrunk, ref)
 	n.Total = total
 	b.Join(n.Part, n, 1)
+}
+
+// Shrink changes what a node offers for the time being: its size counts as before for the largest container.
+func (b *Books) Shrink(ref NodeRef, total yarn.Resource) {
+	n := b.Node(ref)
+	b.shrunk[ref] = b.Size(ref)
+	b.Join(n.Part, n, -1)
+	b.Total = b.Total.Sub(n.Total).Add(total)
+	n.Total = total
+	b.Join(n.Part, n, 1)
+}
+
+// Size is what a node has, also while it offers less.
+func (b *Books) Size(ref NodeRef) yarn.Resource {
+	if size, ok := b.shrunk[ref]; ok {
+		return size
+	}
+	return b.Node(ref).Total
 }
 
 // Node is the book of a node, whose address stays the same.

@@ -148,7 +148,7 @@ func (c *recount) checkNodes() string {
 		if !n.Member {
 			continue
 		}
-		total, largest = total.Add(n.Total), measure.Most(largest, n.Total)
+		total, largest = total.Add(n.Total), measure.Most(largest, c.s.Books.Size(NodeRef(i)))
 		if n.Used != c.nodes[i] {
 			return fmt.Sprintf("node %v: used %v, its containers hold %v", n.ID, n.Used, c.nodes[i])
 		}

@@ -61,9 +61,13 @@ func (s *Core) Together(changes func()) {
 // compat: a reservation on the node ends, and leaves remember the users of its
 // containers again, because Apache treats the change like one of its partition.
 func (s *Core) SetNodeTotal(ref NodeRef, total resource) {
+	s.resize(ref, total, s.Books.SetTotal)
+}
+
+func (s *Core) resize(ref NodeRef, total resource, set func(NodeRef, resource)) {
 	n := s.Books.Node(ref)
 	changed := n.Total != total
-	s.Books.SetTotal(ref, total)
+	set(ref, total)
 	s.freed(ref)
 	s.Recalculate()
 	if !changed {
@@ -76,6 +80,11 @@ func (s *Core) SetNodeTotal(ref NodeRef, total resource) {
 		s.End(n.Reserved, cluster.NodeGone)
 	}
 	s.nodesChanged()
+}
+
+// ShrinkNode changes what a node offers for the time being; see the facade.
+func (s *Core) ShrinkNode(ref NodeRef, total resource) {
+	s.resize(ref, total, s.Books.Shrink)
 }
 
 // SetNodeAccepting tells whether anything new may be committed on the node.
