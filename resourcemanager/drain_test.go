@@ -98,6 +98,9 @@ func TestDrainOrder(t *testing.T) {
 			t.Errorf("another node of that host was told %v", r)
 		}
 		w.restart()
+		if _, x := w.drains("GET", asOperator, ""); len(x.Drains.Node) != 1 || x.Drains.Node[0].ID != "127.0.0.1:-1" || x.Drains.Node[0].State != "DECOMMISSIONED" || x.Drains.Node[0].RequestedBy != operator {
+			t.Errorf("after a restart the host is told of as %+v", x)
+		}
 	}
 	if status, x := w.drains("DELETE", asOperator+"&nodes="+n.id.String(), ""); status == http.StatusOK {
 		t.Errorf("one node of a host is taken back: %+v", x)

@@ -150,6 +150,7 @@ func (e *Engine) recoverDrains(c Recover) {
 			e.drainOrders[r.Node] = r
 		}
 	}
+	e.showOrdered()
 }
 
 // resumable tells whether the node may finish what it began to drain before a restart.

@@ -202,7 +202,7 @@ func (e *Engine) orderedAway(c RegisterNode) string {
 	r, ordered := e.orderOf(c.Node)
 	if n := e.nodes[c.Node]; !ordered || n != nil && n.drain != nil {
 		return ""
-	} else if n == nil && len(c.Applications)+len(c.Containers) > 0 && (r.Deadline == 0 || r.Deadline > e.now.Wall) {
+	} else if (n == nil || n.standIn) && len(c.Applications)+len(c.Containers) > 0 && (r.Deadline == 0 || r.Deadline > e.now.Wall) {
 		return ""
 	}
 	return "Disallowed NodeManager from  " + c.Node.Host + ", Sending SHUTDOWN signal to the NodeManager: " + r.RequestedBy +

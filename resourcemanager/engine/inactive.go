@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -86,14 +87,31 @@ func (e *Engine) showHosts(hosts []string, port int32, state yarn.NodeState, why
 			continue
 		}
 		id := yarn.NodeID{Host: host, Port: port}
-		n := &node{id: id, ref: scheduler.NoNode, state: yarn.NodeNew, http: fmt.Sprintf("%s:%d", host, port), label: e.labels.of(id), version: "unknown",
-			health: Health{Healthy: true, Report: "Healthy", At: e.now.Wall}, lostReason: why, barred: port == excludedPort}
-		n.lease.node, n.removal.node = n, n
-		e.enlist(n)
 		e.absent[strings.ToLower(host)] = id
-		e.counts.nodes[yarn.NodeNew]++
-		e.countNode(n, state)
-		e.inactive = append(e.inactive, id)
+		e.showGone(id, state, why)
+	}
+}
+
+// showGone shows a node that has not registered since the ResourceManager started as one that has left.
+func (e *Engine) showGone(id yarn.NodeID, state yarn.NodeState, why string) {
+	n := &node{id: id, ref: scheduler.NoNode, state: yarn.NodeNew, http: fmt.Sprintf("%s:%d", id.Host, id.Port), label: e.labels.of(id), version: "unknown",
+		health: Health{Healthy: true, Report: "Healthy", At: e.now.Wall}, lostReason: why, barred: id.Port == excludedPort, standIn: true}
+	n.lease.node, n.removal.node = n, n
+	e.enlist(n)
+	e.counts.nodes[yarn.NodeNew]++
+	e.countNode(n, state)
+	e.inactive = append(e.inactive, id)
+}
+
+// showOrdered shows nodes that an order keeps away and that are not here, by the name of the order.
+func (e *Engine) showOrdered() {
+	for _, name := range slices.SortedFunc(maps.Keys(e.drainOrders), yarn.NodeID.Compare) {
+		switch {
+		case name.Port == 0:
+			e.showHosts([]string{name.Host}, excludedPort, yarn.NodeDecommissioned, "It was drained before the ResourceManager started, and no node of it has registered")
+		case e.nodes[name] == nil && len(e.inactive) < MaxInactiveNodes:
+			e.showGone(name, yarn.NodeDecommissioned, "It was drained before the ResourceManager started, and has not registered")
+		}
 	}
 }
 

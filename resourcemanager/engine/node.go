@@ -33,6 +33,7 @@ type node struct {
 	drain      *drain                      // its graceful decommission; nil: none goes on
 	cutShort   bool                        // it left while it drained, before all had ended that it waited for
 	wanted     *drain                      // one that begins, or another timeout that holds, once it is stored
+	standIn    bool                        // it has not registered; it is shown for the lists or an order
 	barred     bool                        // the lists did not admit it when they were last read
 	untracked  bool                        // no list named it then; see track
 	removal    lease                       // since when that holds, once it has left
