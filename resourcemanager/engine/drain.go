@@ -45,26 +45,6 @@ func (x Exclusion) deadlineOf(since int64) int64 {
 	return since + int64(x.Timeout)*1000
 }
 
-// drainEnd is the deadline of a draining node. A node may have stale ones in the heap; only the one that equals its own counts.
-type drainEnd struct {
-	at   int64
-	node *node
-}
-
-type drainEnds []drainEnd
-
-func (d drainEnds) Len() int { return len(d) }
-func (d drainEnds) Less(i, j int) bool {
-	return d[i].at < d[j].at || d[i].at == d[j].at && d[i].node.id.Compare(d[j].node.id) < 0
-}
-func (d drainEnds) Swap(i, j int) { d[i], d[j] = d[j], d[i] }
-func (d *drainEnds) Push(x any)   { *d = append(*d, x.(drainEnd)) }
-func (d *drainEnds) Pop() any {
-	last := (*d)[len(*d)-1]
-	*d = (*d)[:len(*d)-1]
-	return last
-}
-
 // wantDrain has a drain stored, or another deadline or reason of one that goes on; a timeout still counts from the first request. It
 // begins when it is stored.
 func (e *Engine) wantDrain(n *node, x Exclusion, user string, refusal **Error) {
@@ -126,7 +106,7 @@ func (e *Engine) beginDrain(n *node, d *drain) {
 		e.logNode(n)
 	}
 	if d.deadline > 0 {
-		heap.Push(&e.drainEnds, drainEnd{d.deadline, n})
+		e.drainEnds.add(d.deadline, n, len(e.nodes), func(d deadline[*node]) bool { return d.of.drain == nil || d.of.drain.deadline != d.at })
 	}
 	e.touchNode(n)
 }
@@ -263,8 +243,8 @@ func (e *Engine) recommission(n *node) {
 func (e *Engine) endDrains(left int) int {
 	e.sched.Together(func() {
 		for ; len(e.drainEnds) > 0 && e.drainEnds[0].at <= e.now.Wall && left > 0; left-- {
-			d := heap.Pop(&e.drainEnds).(drainEnd)
-			if n := d.node; n.drain != nil && n.drain.deadline == d.at {
+			d := heap.Pop(&e.drainEnds).(deadline[*node])
+			if n := d.of; n.drain != nil && n.drain.deadline == d.at {
 				left -= workOfNode + n.held
 				e.endDrain(n)
 			}

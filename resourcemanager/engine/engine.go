@@ -80,8 +80,8 @@ type Engine struct {
 	nodeLeases   leases // nodes by their last heartbeat
 	masterLeases leases // masters by their last heartbeat
 	grantLeases  leases // containers that masters have fetched and that do not run yet
-	lifetimes    deadlines
-	drainEnds    drainEnds
+	lifetimes    deadlines[*application]
+	drainEnds    deadlines[*node]
 	interrupted  map[yarn.NodeID]state.NodeDeadline // drains begun before the restart, of nodes that have not registered yet
 	drainOrders  map[yarn.NodeID]state.NodeDeadline // by the node, or with port 0 by the host
 	nodeLog      []*node                            // nodes that became usable or unusable, oldest first

@@ -1,6 +1,9 @@
 package engine
 
-import "container/heap"
+import (
+	"container/heap"
+	"slices"
+)
 
 // lease is an entry of a list that is ordered by time: of a heartbeat, or of when a
 // container was fetched. All leases of a list last equally long, so the first one is
@@ -62,27 +65,42 @@ func (l *leases) due(term int64) (at int64, ok bool) {
 	return l.first.since + term, true
 }
 
-// deadline is a moment of wall-clock time at which an application is killed.
-// An application may have stale ones in the heap; only the one that equals its
-// own expireAt counts.
-type deadline struct {
-	at  int64
-	seq int32 // applications due at the same moment go by number
-	app *application
+// deadline is a moment of wall-clock time at which something ends. A heap may have stale ones; only the one that equals what
+// ends then says of itself counts.
+type deadline[T ending[T]] struct {
+	at int64
+	of T
 }
 
-type deadlines []deadline
+// ending is what has deadlines. Of those that end at the same moment the lesser goes first.
+type ending[T any] interface{ less(T) bool }
 
-func (d deadlines) Len() int { return len(d) }
-func (d deadlines) Less(i, j int) bool {
-	return d[i].at < d[j].at || d[i].at == d[j].at && d[i].seq < d[j].seq
+func (a *application) less(b *application) bool { return a.sub.ID.Sequence < b.sub.ID.Sequence }
+func (n *node) less(o *node) bool               { return n.id.Compare(o.id) < 0 }
+
+// deadlines are a heap, the next one first.
+type deadlines[T ending[T]] []deadline[T]
+
+func (d deadlines[T]) Len() int { return len(d) }
+func (d deadlines[T]) Less(i, j int) bool {
+	return d[i].at < d[j].at || d[i].at == d[j].at && d[i].of.less(d[j].of)
 }
-func (d deadlines) Swap(i, j int) { d[i], d[j] = d[j], d[i] }
-func (d *deadlines) Push(x any)   { *d = append(*d, x.(deadline)) }
-func (d *deadlines) Pop() any {
+func (d deadlines[T]) Swap(i, j int) { d[i], d[j] = d[j], d[i] }
+func (d *deadlines[T]) Push(x any)   { *d = append(*d, x.(deadline[T])) }
+func (d *deadlines[T]) Pop() any {
 	last := (*d)[len(*d)-1]
+	(*d)[len(*d)-1] = deadline[T]{}
 	*d = (*d)[:len(*d)-1]
 	return last
+}
+
+// add puts a deadline in. stale tells which are, and may go when there are many more than what can end.
+func (d *deadlines[T]) add(at int64, of T, most int, stale func(deadline[T]) bool) {
+	if len(*d) > 2*most+fewDirty {
+		*d = slices.DeleteFunc(*d, stale)
+		heap.Init(d)
+	}
+	heap.Push(d, deadline[T]{at, of})
 }
 
 // NextDue is the monotonic moment at which a Tick should be applied; ok is false when none is needed.
@@ -149,9 +167,9 @@ func (e *Engine) tick() {
 		left--
 	}
 	for ; len(e.lifetimes) > 0 && e.lifetimes[0].at <= e.now.Wall && left > 0; left -= workOfMaster {
-		d := heap.Pop(&e.lifetimes).(deadline)
-		if d.app.expireAt == d.at {
-			e.outlived(d.app)
+		d := heap.Pop(&e.lifetimes).(deadline[*application])
+		if d.of.expireAt == d.at {
+			e.outlived(d.of)
 		}
 	}
 }
@@ -160,6 +178,6 @@ func (e *Engine) tick() {
 func (e *Engine) setDeadline(a *application, at int64) {
 	a.expireAt = at
 	if at > 0 {
-		heap.Push(&e.lifetimes, deadline{at, a.sub.ID.Sequence, a})
+		e.lifetimes.add(at, a, len(e.apps), func(d deadline[*application]) bool { return d.of.expireAt != d.at || e.apps[d.of.sub.ID] != d.of })
 	}
 }
