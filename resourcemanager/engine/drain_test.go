@@ -2,6 +2,7 @@ package engine
 
 import (
 	"strings"
+	"testing"
 
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -17,4 +18,37 @@ func orderedNames(words []string) (names []yarn.NodeID) {
 		names = append(names, id)
 	}
 	return names
+}
+
+// TestNodesTold: a master learns of very many changed nodes in several answers, of each once.
+func TestNodesTold(t *testing.T) {
+	p, nodes, masters := newPlant(t, 2*MaxNodesTold+1, 1)
+	told := func() (ids []yarn.NodeID) {
+		for _, n := range p.poll(masters[0], nil).Nodes {
+			ids = append(ids, n.ID)
+		}
+		return ids
+	}
+	for len(told()) > 0 { // of their registration
+	}
+	excluded := map[yarn.NodeID]Exclusion{}
+	for _, id := range nodes {
+		excluded[id] = Exclusion{Timeout: -1}
+	}
+	for p.do(RefreshNodes{Ticket: 1, How: Graceful, Excluded: excluded}); p.e.Working(); {
+		p.do(Tick{})
+	}
+	seen := map[yarn.NodeID]bool{}
+	for _, want := range []int{MaxNodesTold, MaxNodesTold, 1, 0} {
+		ids := told()
+		if len(ids) != want {
+			t.Fatalf("an answer tells of %d nodes, want %d", len(ids), want)
+		}
+		for _, id := range ids {
+			if seen[id] {
+				t.Errorf("%s is told of twice", id)
+			}
+			seen[id] = true
+		}
+	}
 }

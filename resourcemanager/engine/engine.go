@@ -46,6 +46,7 @@ const (
 	MaxNodeLog       = 1 << 16 // changes of nodes that masters may still have to learn
 	SweepNodes       = 64      // nodes that one sweep looks at
 	SweepDecisions   = 2000    // containers that one sweep places
+	MaxNodesTold     = 500     // nodes whose usability has changed, that one answer tells a master of
 	MaxTold          = 5000    // containers granted, and containers ended, that one answer tells a master of
 	MaxAsksWaiting   = 200_000 // asks that one master has sent and that the scheduler does not have yet
 	MaxReleased      = 10_000  // containers that one master released after a restart, before their nodes registered

@@ -344,10 +344,9 @@ func (e *Engine) updated(a *application) []UpdatedContainer {
 }
 
 // nodesChanged are the nodes that became usable or unusable since the last answer to
-// the master, each once, as they are now.
+// the master, each once, as they are now. Of very many the next answer has more.
 func (e *Engine) nodesChanged(a *application) []*view.Node {
 	from := max(a.updateNodes-e.nodeLogStart, 0)
-	a.updateNodes = e.nodeLogStart + len(e.nodeLog)
 	if from == len(e.nodeLog) {
 		return nil
 	}
@@ -355,10 +354,15 @@ func (e *Engine) nodesChanged(a *application) []*view.Node {
 	e.tellings++
 	for _, n := range e.nodeLog[from:] {
 		if n.told != e.tellings {
+			if len(out) == MaxNodesTold {
+				break
+			}
 			n.told = e.tellings
 			out = append(out, e.seenNode(n))
 		}
+		from++
 	}
+	a.updateNodes = e.nodeLogStart + from
 	return out
 }
 
