@@ -382,8 +382,12 @@ func (l *Loop) arm(timer *time.Timer) {
 		return
 	}
 	l.armed = max(due, 1)
-	timer.Reset(max(time.Duration(due-l.cfg.Clock.Now().Mono)*time.Millisecond, 0))
+	wait := min(max(due-l.cfg.Clock.Now().Mono, 0), longestWait.Milliseconds())
+	timer.Reset(time.Duration(wait) * time.Millisecond)
 }
+
+// longestWait bounds what the timer is set to: a deadline may be further away than a time.Duration reaches.
+const longestWait = 24 * time.Hour
 
 // end answers every call that still waits with ErrClosed, and waits for the goroutines
 // of the loop.

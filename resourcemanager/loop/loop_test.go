@@ -397,6 +397,20 @@ func TestTimersMove(t *testing.T) {
 	})
 }
 
+// A deadline that is further away than a time.Duration reaches keeps the loop neither busy nor from what is due before.
+func TestTimersFar(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, r *rig) {
+		r.node(1, nil)
+		id := yarn.NodeID{Host: "node1", Port: 1}
+		const years400 = 400 * 365 * 24 * 3_600_000
+		r.l.Post(engine.DrainNodes{Nodes: []yarn.NodeID{{Host: "node1"}}, Deadline: time.Now().UnixMilli() + years400, User: "root", Source: "cli"})
+		time.Sleep(nodeExpiry + time.Second)
+		if v, err := r.l.Views(t.Context(), view.Everything); err != nil || v.FindNode(id).State != yarn.NodeLost {
+			t.Errorf("a node that has fallen silent is %s (%v)", v.FindNode(id).State, err)
+		}
+	})
+}
+
 // A panic of the engine ends the process, after the last commands were logged and
 // everybody was answered.
 func TestBlackBox(t *testing.T) {
