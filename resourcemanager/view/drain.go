@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/queue"
@@ -96,7 +97,7 @@ func (c *Cluster) application(id yarn.ApplicationID) *Application {
 }
 
 // EndsIn is how many seconds these applications are likely to need until the last has ended, if each goes on as fast as it went so far;
-// Unknown if one has not told any progress.
+// Unknown if one has not told any progress, or so little that the estimate would be beyond math.MaxInt32.
 func EndsIn(holders []Holder, now int64) int64 {
 	most := int64(0)
 	for _, h := range holders {
@@ -106,6 +107,9 @@ func EndsIn(holders []Holder, now int64) int64 {
 		}
 		begun := cmp.Or(a.LaunchTime, a.StartTime)
 		left := float64(now-begun) / 1000 * (1 - min(float64(a.Progress), 1)) / float64(a.Progress)
+		if left > math.MaxInt32 {
+			return Unknown
+		}
 		most = max(most, int64(left+0.5))
 	}
 	return most
@@ -143,18 +147,13 @@ func (c *Cluster) SoonestFree(count int, now int64) []*Node {
 		if n.State == yarn.NodeRunning {
 			x := candidate{n, EndsIn(c.Holders(n), now), n.Lost(now)}
 			if x.ends == Unknown {
-				x.ends = 1<<63 - 1
+				x.ends = math.MaxInt64
 			}
 			all = append(all, x)
 		}
 	}
 	slices.SortFunc(all, func(a, b candidate) int {
-		for _, d := range [...]int64{a.ends - b.ends, a.lost - b.lost} {
-			if d != 0 {
-				return int(max(min(d, 1), -1))
-			}
-		}
-		return a.ID.Compare(b.ID)
+		return cmp.Or(cmp.Compare(a.ends, b.ends), cmp.Compare(a.lost, b.lost), a.ID.Compare(b.ID))
 	})
 	var out []*Node
 	for _, x := range all[:min(count, len(all))] {
@@ -182,7 +181,7 @@ func (c *Cluster) Shortages(leaving []*Node) []Shortage {
 		gone[n.ID] = true
 	}
 	before, after := map[string]yarn.Resource{}, map[string]yarn.Resource{}
-	largest := map[string][]yarn.Resource{} // of the nodes that stay
+	largest, largestNow := map[string][]yarn.Resource{}, map[string][]yarn.Resource{} // of the nodes that stay, and of all
 	for _, n := range c.Nodes {
 		if n.State != yarn.NodeRunning {
 			continue
@@ -192,13 +191,14 @@ func (c *Cluster) Shortages(leaving []*Node) []Shortage {
 			label = n.Labels[0]
 		}
 		before[label] = before[label].Add(n.Total)
+		largestNow[label] = addLargest(largestNow[label], n.Total)
 		if !gone[n.ID] {
 			after[label] = after[label].Add(n.Total)
 			largest[label] = addLargest(largest[label], n.Total)
 		}
 	}
 	out := c.queuesShort(before, after)
-	return append(out, c.asksShort(largest, before, MaxShortages-len(out))...)
+	return append(out, c.asksShort(largestNow, largest, MaxShortages-len(out))...)
 }
 
 // addLargest keeps sizes that no other one exceeds in everything.
@@ -248,31 +248,20 @@ func shortOf(q *queue.Info, s queue.Share, before, after yarn.Resource) (Shortag
 	return x, short
 }
 
-// asksShort are asks that fit on a node now and on none that stays.
-func (c *Cluster) asksShort(largest map[string][]yarn.Resource, before map[string]yarn.Resource, most int) (out []Shortage) {
+// asksShort are asks that fit on a node now and on none that stays: one for each application, at most most of them. The largest nodes are
+// by partition.
+func (c *Cluster) asksShort(now, later map[string][]yarn.Resource, most int) (out []Shortage) {
 	for _, a := range c.Applications {
 		for _, w := range a.Wanted {
 			if len(out) == most {
 				return out
 			}
-			if _, there := before[w.Label]; !there || w.Count <= 0 || slices.ContainsFunc(largest[w.Label], w.Size.FitsIn) {
-				continue
-			}
-			if c.fitsNow(w) {
+			fits := w.Size.FitsIn
+			if w.Count > 0 && slices.ContainsFunc(now[w.Label], fits) && !slices.ContainsFunc(later[w.Label], fits) {
 				out = append(out, Shortage{App: a.ID, Label: w.Label, Ask: w.Size})
 				break
 			}
 		}
 	}
 	return out
-}
-
-func (c *Cluster) fitsNow(w Wanted) bool {
-	return slices.ContainsFunc(c.Nodes, func(n *Node) bool {
-		label := ""
-		if len(n.Labels) > 0 {
-			label = n.Labels[0]
-		}
-		return n.State == yarn.NodeRunning && label == w.Label && w.Size.FitsIn(n.Total)
-	})
 }

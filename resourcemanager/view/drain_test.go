@@ -60,6 +60,8 @@ func small() *Cluster {
 func TestLeaves(t *testing.T) {
 	c := small()
 	half, silent := c.Nodes[1], c.Nodes[0]
+	c.Applications = append(c.Applications, &Application{ID: appID(3), Progress: 1e-38, StartTime: 1_000})
+	crawling := &Node{Applications: []yarn.ApplicationID{appID(3)}}
 	for _, x := range []struct {
 		node  *Node
 		drain *Drain
@@ -70,6 +72,7 @@ func TestLeaves(t *testing.T) {
 		{half, &Drain{WaitsFor: []yarn.ApplicationID{appID(1), appID(2)}}, Unknown},
 		{half, &Drain{WaitsFor: []yarn.ApplicationID{appID(1), appID(9)}, Deadline: 1}, 0},
 		{silent, nil, Unknown},
+		{crawling, nil, Unknown},
 		{c.Nodes[2], nil, 0},
 	} {
 		x.node.Drain = x.drain
