@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/answer/tree"
@@ -172,7 +173,7 @@ func orderNames(names []string, nodes []*view.Node) (out []yarn.NodeID) {
 	}
 	for _, n := range nodes {
 		id := n.ID
-		if asked[strings.ToLower(id.Host)] {
+		if id.Port < 0 || asked[strings.ToLower(id.Host)] { // a negative port stands for the host
 			id.Port = 0
 		}
 		out = append(out, id)
@@ -231,8 +232,8 @@ func parseOrder(body map[string]string, now time.Time) (o order, err error) {
 	if body["source"] == "cli" {
 		o.until.Source = "cli"
 	}
-	if len(o.until.Reason) > maxReason || strings.ContainsFunc(o.until.Reason, func(r rune) bool { return r < ' ' }) {
-		return o, badRequest("reason must be one line of at most %d bytes", maxReason)
+	if len(o.until.Reason) > maxReason || strings.ContainsFunc(o.until.Reason, unicode.IsControl) {
+		return o, badRequest("reason must be one line of at most %d bytes, without control characters", maxReason)
 	}
 	o.until.Deadline, err = parseDeadline(body["deadline"], now)
 	return o, err
@@ -260,7 +261,8 @@ func parseDeadline(text string, now time.Time) (int64, error) {
 	case "none":
 		return 0, nil
 	}
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 && d.Seconds() <= math.MaxInt32 {
+	unit := strings.ContainsFunc(text, unicode.IsLetter) // a plain 0 would end everything at once, and may be meant for none
+	if d, err := time.ParseDuration(text); err == nil && unit && d >= 0 && d.Seconds() <= math.MaxInt32 {
 		return now.Add(d).UnixMilli(), nil
 	}
 	at, err := time.Parse(time.RFC3339, text)
@@ -273,14 +275,31 @@ func parseDeadline(text string, now time.Time) (int64, error) {
 	return at.UnixMilli(), nil
 }
 
+// bodyNames are the nodes that the body of an undrain names: an address holds only some hundreds.
+func bodyNames(r *http.Request) ([]string, error) {
+	body, err := fields(r, "undrain")
+	if err != nil {
+		return nil, err
+	}
+	for name := range body {
+		if name != "nodes" {
+			return nil, badRequest("undrain has no field %q; it has nodes", name)
+		}
+	}
+	return nodeNames(body["nodes"])
+}
+
 // undrain takes orders back, also of nodes that are not here by now.
 func (s *server) undrain(r *http.Request) (*answer.Response, error) {
 	names, err := namesOf(r.URL.Query()["nodes"])
+	if err == nil && len(names) == 0 && r.ContentLength != 0 {
+		names, err = bodyNames(r)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if len(names) == 0 {
-		return nil, badRequest("undrain needs nodes: ?nodes=host1,host2:port")
+		return nil, badRequest("undrain needs nodes: ?nodes=host1,host2:port, or a body")
 	}
 	c, err := s.Source.Cluster(r.Context(), view.Nodes)
 	if err != nil {

@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 const drainingNode = `{"id":"localhost:22717","state":"DECOMMISSIONING","phase":"WAIT_CONTAINER","requestedAt":1795305379052,"requestedBy":"carol",` +
@@ -51,15 +53,22 @@ func TestDrains(t *testing.T) {
 		{name: "less than nothing", method: "POST", body: `{"nodes":"old","deadline":"-1s"}`, status: 400, answer: "is not a duration such as 30m"},
 		{name: "a time that has passed", method: "POST", body: `{"nodes":"old","deadline":"2020-01-01T00:00:00Z"}`, status: 400, answer: "has passed"},
 		{name: "many lines", method: "POST", body: `{"nodes":"old","reason":"a\nb"}`, status: 400, answer: "one line of at most"},
+		{name: "another kind of line", method: "POST", body: `{"nodes":"old","reason":"a\u0085b"}`, status: 400, answer: "without control characters"},
+		{name: "nothing at once", method: "POST", body: `{"nodes":"old","deadline":0}`, status: 400, answer: "is not a duration such as 30m"},
+		{name: "at once", method: "POST", body: `{"nodes":"old","deadline":"0s"}`, status: 200, call: `drain by alice: [old:0] until 1795305439052, "", api`},
+		{name: "what stands for a host", method: "POST", body: `{"nodes":"absent:-1"}`, status: 200, answer: `"id":"absent:-1"`, call: `drain by alice: [absent:0] until -1, "", api`},
 		{name: "long", method: "POST", body: `{"nodes":"old","reason":"` + strings.Repeat("x", 1025) + `"}`, status: 400, answer: "one line of at most"},
 		{name: "neither", method: "POST", body: `{"nodes":"old","dryRun":"perhaps"}`, status: 400, answer: "neither true nor false"},
 		{name: "take back", method: "DELETE", query: "?nodes=old", status: 200, answer: goneNode, call: "undrain by alice: [old:0]"},
+		{name: "take many back", method: "DELETE", body: `{"nodes":["old","x"]}`, status: 200, answer: goneNode, call: "undrain by alice: [x:0 old:0]"},
+		{name: "take back something else", method: "DELETE", body: `{"hosts":["old"]}`, status: 400, answer: "no field"},
 		{name: "take nothing back", method: "DELETE", status: 400, answer: "undrain needs nodes"},
 		{name: "take back who is not here", method: "DELETE", query: "?nodes=x,y:3", status: 200, answer: `{"drains":{}}`, call: "undrain by alice: [x:0 y:3]"},
 		{name: "one of a host's", method: "DELETE", query: "?nodes=LOCALHOST:22717", status: 200, answer: drainingNode, call: "undrain by alice: [localhost:22717]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := webtest.Drains()
+			s.Picture.Nodes = append(s.Picture.Nodes, &view.Node{ID: yarn.NodeID{Host: "absent", Port: -1}, State: yarn.NodeDecommissioned})
 			if c.denied {
 				s.Denied = map[string]bool{"alice": true}
 				s.Picture.Applications[3].User = "bob"
@@ -77,5 +86,24 @@ func TestDrains(t *testing.T) {
 				t.Errorf("calls %q, want %q", got, want)
 			}
 		})
+	}
+}
+
+// In XML the same is read and told.
+func TestDrainsXML(t *testing.T) {
+	controller := &webtest.Controller{}
+	h := serve(t, webtest.Drains(), controller)
+	for _, c := range []struct{ method, body, answer string }{
+		{"GET", "", `<drains><node><id>localhost:22717</id>`},
+		{"POST", `<drain><nodes>old</nodes><dryRun>true</dryRun></drain>`, `<drains><dryRun>true</dryRun><node><id>old:1</id>`},
+		{"POST", `<drain><nodes>localhost,old</nodes><reason>a &lt;disk&gt;</reason></drain>`, `<reason>bad &lt;disk></reason>`},
+	} {
+		w := send(h, c.method, "/drains", "xml", c.body)
+		if w.Code != 200 || !strings.Contains(w.Body.String(), c.answer) {
+			t.Errorf("%s %s: %d %s\nwant %s", c.method, c.body, w.Code, w.Body, c.answer)
+		}
+	}
+	if got, want := controller.Calls(), []string{`drain by alice: [localhost:0 old:0] until -1, "a <disk>", api`}; !slices.Equal(got, want) {
+		t.Errorf("calls %q, want %q", got, want)
 	}
 }
