@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -31,8 +31,8 @@ var drainOptions = []option{
 
 // Exit codes of -drain -wait.
 const (
-	exitCutShort Exit = 3 // a node went before all had ended that it waited for
-	exitTakenOut Exit = 4 // a node was taken back
+	exitCutShort  Exit = 3 // a node went before all had ended that it waited for
+	exitTakenBack Exit = 4 // a node was taken back
 )
 
 const (
@@ -59,6 +59,8 @@ type drainingNode struct {
 	Applications     int      `json:"applications"`
 	CutShort         bool     `json:"cutShort"`
 	HeldBy           []holder `json:"heldBy"`
+
+	raw json.RawMessage // all of it; nil: the web service did not tell of the node
 }
 
 // holder is an application that a node waits for.
@@ -86,13 +88,20 @@ func (d *drains) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	var list struct {
-		Node    []drainingNode `json:"node"`
-		Warning []string       `json:"warning"`
+		Node    []json.RawMessage `json:"node"`
+		Warning []string          `json:"warning"`
 	}
 	if err := json.Unmarshal(x.Drains, &list); err != nil {
 		return err
 	}
-	d.Nodes, d.Warnings, d.raw = list.Node, list.Warning, x.Drains
+	for _, raw := range list.Node {
+		n := drainingNode{raw: raw}
+		if err := json.Unmarshal(raw, &n); err != nil {
+			return err
+		}
+		d.Nodes = append(d.Nodes, n)
+	}
+	d.Warnings, d.raw = list.Warning, x.Drains
 	return nil
 }
 
@@ -133,7 +142,14 @@ func undrain(c *call) error {
 	if len(c.opts.words) > 0 {
 		return c.invalid(failed)
 	}
-	d, err := c.askDrains(http.MethodDelete, url.Values{"nodes": {strings.Join(c.opts.all("undrain"), ",")}}, nil)
+	names := c.opts.all("undrain")
+	query, body := url.Values{}, any(nil)
+	if text, short := inAddress(names); short {
+		query.Set("nodes", text)
+	} else {
+		body = map[string]any{"nodes": names}
+	}
+	d, err := c.askDrains(http.MethodDelete, query, body)
 	if err != nil {
 		return err
 	}
@@ -145,7 +161,7 @@ func undrain(c *call) error {
 	}
 	for _, n := range d.Nodes {
 		text := "is " + n.State
-		if n.State == "DECOMMISSIONED" {
+		if n.hasLeft() {
 			text = "may register again; start its NodeManager"
 		}
 		fmt.Fprintf(c.Stdout, "%s %s\n", visible.Line(n.ID), text)
@@ -160,7 +176,11 @@ func drainStatus(c *call) error {
 	}
 	query := url.Values{}
 	if names := c.opts.all("drain-status"); len(names) > 0 {
-		query.Set("nodes", strings.Join(names, ","))
+		text, short := inAddress(names)
+		if !short {
+			return fmt.Errorf("%d hosts are too many for one request: name fewer, or none to see all that drain", len(names))
+		}
+		query.Set("nodes", text)
 	}
 	for {
 		d, err := c.askDrains(http.MethodGet, query, nil)
@@ -247,7 +267,9 @@ func (n *drainingNode) left() string {
 	return "no limit"
 }
 
-func inSeconds(s int64) string { return (time.Duration(s) * time.Second).String() }
+func inSeconds(s int64) string {
+	return (time.Duration(min(s, math.MaxInt64/int64(time.Second))) * time.Second).String()
+}
 
 func plural(n int, what string) string {
 	if n == 1 {
@@ -256,69 +278,93 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// awaitDrain stays until the nodes have gone that the request named, and those alone.
+// awaitDrain stays until none of the nodes that the request named drains any more. What a node was when it stopped draining is its
+// outcome: the ResourceManager may forget it before the others have gone.
 func (c *call) awaitDrain(d *drains) error {
-	if len(d.Nodes) == 0 {
+	nodes := slices.Clone(d.Nodes)
+	if len(nodes) == 0 {
 		return nil
 	}
-	mine := map[string]bool{}
-	var names []string
-	for _, n := range d.Nodes {
-		mine[n.ID] = true
-		names = append(names, n.ID)
-	}
-	query := url.Values{}
-	if len(names) <= fewNames { // of very many nodes all that drain are asked for
-		query.Set("nodes", strings.Join(names, ","))
-	}
-	show := c.drainProgress(len(mine))
+	show := c.drainProgress(len(nodes))
 	for {
-		left := slices.DeleteFunc(slices.Clone(d.Nodes), func(n drainingNode) bool { return n.State != "DECOMMISSIONING" })
-		show(d.Nodes, left)
+		left := slices.DeleteFunc(slices.Clone(nodes), func(n drainingNode) bool { return n.State != "DECOMMISSIONING" })
+		show(nodes, left)
 		if len(left) == 0 {
-			return c.drainOutcome(d)
+			return c.drainOutcome(nodes)
 		}
 		err := c.pause(drainPoll)
 		if err == nil {
-			d, err = c.askDrains(http.MethodGet, query, nil)
-		}
-		if err == nil {
-			d.Nodes = onlyMine(d.Nodes, mine)
+			err = c.followDrains(nodes, left)
 		}
 		if err != nil {
-			fmt.Fprintf(c.Stderr, "The nodes go on draining: yarn node -drain-status tells how they stand, yarn node -undrain takes them back\n")
+			fmt.Fprintf(c.Stderr, "The nodes go on draining: yarn node -drain-status shows them, yarn node -undrain takes them back\n")
 			return err
 		}
 	}
 }
 
-// fewNames is how many nodes a request names in its address.
-const fewNames = 100
-
-// onlyMine are those of the nodes that were asked for; one that is not told of has been taken back.
-func onlyMine(nodes []drainingNode, mine map[string]bool) []drainingNode {
-	told := map[string]bool{}
-	nodes = slices.DeleteFunc(nodes, func(n drainingNode) bool { told[n.ID] = true; return !mine[n.ID] })
-	for _, id := range slices.Sorted(maps.Keys(mine)) {
-		if !told[id] {
-			nodes = append(nodes, drainingNode{ID: id, State: "not draining"})
+// followDrains asks how the nodes are that are left, and enters it into nodes.
+func (c *call) followDrains(nodes, left []drainingNode) error {
+	var names []string
+	for _, n := range left {
+		names = append(names, n.ID)
+	}
+	query := url.Values{}
+	if text, short := inAddress(names); short { // else all that drain are asked for
+		query.Set("nodes", text)
+	}
+	d, err := c.askDrains(http.MethodGet, query, nil)
+	if err != nil {
+		return err
+	}
+	told := map[string]drainingNode{}
+	for _, n := range d.Nodes {
+		told[n.ID] = n
+	}
+	for i := range nodes {
+		if n := &nodes[i]; n.State == "DECOMMISSIONING" {
+			if now, ok := told[n.ID]; ok {
+				*n = now
+			} else { // it was taken back
+				*n = drainingNode{ID: n.ID, State: "not draining"}
+			}
 		}
 	}
-	return nodes
+	return nil
+}
+
+// maxInAddress bounds the names in the address of a request: the ResourceManager takes 16 KiB of address and headers.
+const maxInAddress = 8 << 10
+
+// inAddress are names as the address of a request has them; false: they are too long for that.
+func inAddress(names []string) (string, bool) {
+	text := strings.Join(names, ",")
+	return text, len(url.QueryEscape(text)) <= maxInAddress
+}
+
+// hasLeft tells whether the node is no longer in the cluster.
+func (n *drainingNode) hasLeft() bool {
+	return slices.Contains([]string{"DECOMMISSIONED", "LOST", "SHUTDOWN", "REBOOTED"}, n.State)
 }
 
 // drainOutcome is how it ended, once no node drains any more.
-func (c *call) drainOutcome(d *drains) error {
+func (c *call) drainOutcome(nodes []drainingNode) error {
 	if c.json {
-		if err := c.showDrains(d); err != nil {
+		list := make([]any, len(nodes))
+		for i, n := range nodes {
+			if list[i] = n.raw; n.raw == nil {
+				list[i] = document{{"id", n.ID}, {"state", n.State}}
+			}
+		}
+		if err := writeDocument(c.Stdout, "drains", document{{"drains", document{{"node", list}}}}); err != nil {
 			return err
 		}
 	}
 	result := Exit(0)
-	for _, n := range d.Nodes {
+	for _, n := range nodes {
 		switch {
-		case n.State != "DECOMMISSIONED" && n.State != "LOST" && n.State != "SHUTDOWN":
-			result = exitTakenOut
+		case !n.hasLeft():
+			result = exitTakenBack
 		case n.CutShort && result == 0:
 			result = exitCutShort
 		}

@@ -16,6 +16,8 @@ const (
 	waitingH1 = `{"id":"h1:1","state":"DECOMMISSIONING","phase":"WAIT_APP","requestedBy":"ann","containers":0,"applications":1,"heldBy":[{"id":"application_1_0001"}]}`
 	goneH1    = `{"id":"h1:1","state":"DECOMMISSIONED","phase":"DECOMMISSIONED","requestedBy":"ann"}`
 	cutH1     = `{"id":"h1:1","state":"DECOMMISSIONED","phase":"DECOMMISSIONED","requestedBy":"ann","cutShort":true}`
+	rebootH1  = `{"id":"h1:1","state":"REBOOTED","phase":"NONE","requestedBy":"ann","cutShort":true}`
+	goneH0    = `{"id":"h0:1","state":"DECOMMISSIONED","phase":"DECOMMISSIONED","requestedBy":"ann"}`
 	usedH1    = `{"id":"h1:1","state":"RUNNING","phase":"NONE","containers":2,"applications":1}`
 )
 
@@ -42,6 +44,7 @@ func TestDrain(t *testing.T) {
 	const status1 = "2026-11-22 00:11:50 +0000: 1 nodes\n" + row +
 		"h1:1                         DECOMMISSIONING  WAIT_CONTAINER       1m30s          2            1  ann: disk\\u202e\n" +
 		"    application_1_0001 of bob in root.a, 45% done, 2 containers, its ApplicationMaster among them\n"
+	many := strings.TrimSuffix(strings.Repeat("node.example.org,", 1000), ",")
 	for _, c := range []struct {
 		args     string
 		columns  int // of the terminal; 0: there is none
@@ -66,6 +69,11 @@ func TestDrain(t *testing.T) {
 			out: "\r\x1b[K[..............................] 0 of 1 node gone, 2 containers left, about 1m20s\r\x1b[K[##############################] 1 of 1 node gone, 0 containers left\n"},
 		{args: "-drain h1 -wait", answers: []string{drainsOf(cutH1)}, asked: "POST " + path + me + ` {"dryRun":false,"nodes":["h1"],"source":"cli"}`, code: 3, out: "before all had ended"},
 		{args: "-drain h1 -wait", answers: []string{drainsOf(usedH1)}, asked: "POST " + path + me + ` {"dryRun":false,"nodes":["h1"],"source":"cli"}`, code: 4, out: "h1:1 is RUNNING\n"},
+		{args: "-drain h1 -wait", answers: []string{drainsOf(rebootH1)}, asked: "POST " + path + me + ` {"dryRun":false,"nodes":["h1"],"source":"cli"}`, code: 3, out: "before all had ended"},
+		{args: "-drain h1 -wait", answers: []string{drainsOf(drainingH1), drainsOf()}, asked: "POST " + path + me + ` {"dryRun":false,"nodes":["h1"],"source":"cli"}`, code: 4, out: "h1:1 is not draining\n"},
+		// The node that went first is not asked for again, and is told of in the end.
+		{args: "-drain h0 h1 -wait --output json", answers: []string{drainsOf(goneH0, drainingH1), drainsOf(goneH1)},
+			asked: "POST " + path + me + ` {"dryRun":false,"nodes":["h0","h1"],"source":"cli"}`, out: `"id": "h0:1",`},
 		{args: "-drain h1 -wait --output json", answers: []string{drainsOf(goneH1)}, asked: "POST " + path + me + ` {"dryRun":false,"nodes":["h1"],"source":"cli"}`, out: "{\n  \"schema\""},
 		{args: "-drain h1", status: 400, answers: []string{`{"RemoteException":{"message":"no node h1"}}`}, asked: "POST " + path + me + ` {"dryRun":false,"nodes":["h1"],"source":"cli"}`,
 			code: 1, err: "no node h1"},
@@ -73,6 +81,10 @@ func TestDrain(t *testing.T) {
 		{args: "-drain h1", status: 404, answers: []string{`{"RemoteException":{"message":"HTTP 404 Not Found"}}`}, asked: "POST " + path + me + ` {"dryRun":false,"nodes":["h1"],"source":"cli"}`,
 			code: 1, err: "has no drains"},
 		{args: "-undrain h1", answers: []string{drainsOf(usedH1)}, asked: "DELETE " + path + "nodes=h1&" + me, out: "h1:1 is RUNNING\n"},
+		{args: "-undrain " + many, answers: []string{drainsOf()}, asked: "DELETE " + path + me + ` {"nodes":["` + strings.ReplaceAll(many, ",", `","`) + `"]}`, out: "Taken back"},
+		{args: "-drain-status " + many, code: 1, err: "1000 hosts are too many for one request"},
+		{args: "-undrain h1", answers: []string{drainsOf(rebootH1)}, asked: "DELETE " + path + "nodes=h1&" + me, out: "h1:1 may register again; start its NodeManager\n"},
+		{args: "-drain-status", answers: []string{drainsOf(strings.Replace(drainingH1, `"secondsLeft":90`, `"secondsLeft":251000000000`, 1))}, asked: "GET " + path + me, out: " 2562047h47m16s "},
 		{args: "-undrain h1", answers: []string{drainsOf(goneH1)}, asked: "DELETE " + path + "nodes=h1&" + me, out: "h1:1 may register again; start its NodeManager\n"},
 		{args: "-drain", code: 255, err: "Invalid Command Usage"},
 		{args: "-drain h1 -count 2", code: 255, err: "Invalid Command Usage"},
