@@ -162,7 +162,9 @@ func (e *Engine) resumeDrain(c RegisterNode) *drain {
 // giveUpDrains forgets the drains of nodes that have not come back after a restart: by now they would be lost.
 func (e *Engine) giveUpDrains() {
 	for _, id := range slices.SortedFunc(maps.Keys(e.interrupted), yarn.NodeID.Compare) {
-		e.save(state.Remove(state.NodeDeadline{Node: id}), saved{what: savedNothing})
+		if _, ordered := e.drainOrders[id]; !ordered && e.ordersAsked[id] == 0 { // else the record is the order's by now
+			e.save(state.Remove(state.NodeDeadline{Node: id}), saved{what: savedNothing})
+		}
 	}
 	clear(e.interrupted)
 }

@@ -103,14 +103,17 @@ func (e *Engine) showGone(id yarn.NodeID, state yarn.NodeState, why string) {
 	e.inactive = append(e.inactive, id)
 }
 
-// showOrdered shows nodes that an order keeps away and that are not here, by the name of the order.
+// showOrdered shows the nodes and hosts that orders keep away and of which nothing is known: a host only if none of its nodes is shown.
 func (e *Engine) showOrdered() {
-	for _, name := range slices.SortedFunc(maps.Keys(e.drainOrders), yarn.NodeID.Compare) {
-		switch {
-		case name.Port == 0:
-			e.showHosts([]string{name.Host}, excludedPort, yarn.NodeDecommissioned, "It was drained before the ResourceManager started, and no node of it has registered")
-		case e.nodes[name] == nil && len(e.inactive) < MaxInactiveNodes:
+	names := slices.SortedFunc(maps.Keys(e.drainOrders), yarn.NodeID.Compare)
+	for _, name := range names {
+		if name.Port != 0 && e.nodes[name] == nil && len(e.inactive) < MaxInactiveNodes {
 			e.showGone(name, yarn.NodeDecommissioned, "It was drained before the ResourceManager started, and has not registered")
+		}
+	}
+	for _, name := range names {
+		if name.Port == 0 {
+			e.showHosts([]string{name.Host}, excludedPort, yarn.NodeDecommissioned, "It was drained before the ResourceManager started, and no node of it has registered")
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -50,8 +51,9 @@ func (s *server) drainRow(caller webgate.Caller, c *view.Cluster, n *view.Node) 
 	now, holders := s.Now().UnixMilli(), c.Holders(n)
 	row := drainRow{Node: n, Phase: string(n.Phase(now)), Leaves: "-"}
 	if n.State == yarn.NodeDecommissioning {
-		if row.Leaves = "unknown"; n.Leaves(holders, now) != view.Unknown {
-			row.Leaves = (time.Duration(n.Leaves(holders, now)) * time.Second).String()
+		row.Leaves = "unknown"
+		if seconds := n.Leaves(holders, now); seconds != view.Unknown {
+			row.Leaves = (time.Duration(min(seconds, math.MaxInt64/int64(time.Second))) * time.Second).String()
 		}
 	}
 	shown := holders[:min(len(holders), maxHolders)]

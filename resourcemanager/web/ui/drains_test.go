@@ -18,6 +18,11 @@ func TestDrainsPage(t *testing.T) {
 			t.Errorf("the page lacks %s:\n%s", want, body)
 		}
 	}
+	far := webtest.Drains()
+	far.Picture.Nodes[0].Drain.Deadline, far.Picture.Applications = 1<<60, nil // its applications are not known: only the deadline counts
+	if body := get(serve(far, false), "/cluster/drains").Body.String(); !strings.Contains(body, `<td>2562047h47m16s</td>`) {
+		t.Errorf("a deadline in centuries:\n%s", body)
+	}
 	if strings.Contains(body, "localhost:26839") {
 		t.Errorf("the page names a node that does not drain:\n%s", body)
 	}
