@@ -147,6 +147,7 @@ func (e *Engine) refreshQueues(c RefreshQueues) {
 	e.reply(c.Ticket, nil)
 }
 
+// refreshNodes applies the lists to every node, in slices, and answers when that is done and stored.
 func (e *Engine) refreshNodes(c RefreshNodes) {
 	nodes := e.sortedNodes()
 	var refusal *Error
@@ -162,7 +163,7 @@ func (e *Engine) refreshNodes(c RefreshNodes) {
 			e.after(func() {
 				e.showHosts(c.Unregistered, unregisteredPort, yarn.NodeLost, "The include list names it, and no node of it has registered")
 				e.whenStored(func() {
-					e.whenStored(func() { // a drain may have waited for an order to be stored first
+					e.whenStored(func() { // a drain that waited for an order (requestDrain) is stored only now
 						if refusal != nil {
 							e.fail(c.Ticket, refusal)
 							return
@@ -176,25 +177,25 @@ func (e *Engine) refreshNodes(c RefreshNodes) {
 	})
 }
 
-// admit does with a node what the lists say; it says how much work that was. refusal is why a drain cannot be stored.
+// admit applies the lists to one node. work is what that cost of a slice; refusal becomes why a drain cannot be stored.
 func (e *Engine) admit(n *node, c RefreshNodes, refusal **Error) (work int) {
 	x, excluded := c.Excluded[n.id]
 	if c.How != Forced {
-		n.barred = excluded
-		e.track(n, x.Untracked || !excluded && c.Unnamed)
+		n.notAdmitted = excluded
+		e.setUntracked(n, x.Untracked || !excluded && c.Unnamed)
 	}
 	active := n.state.Usable() || n.state == yarn.NodeUnhealthy
 	ordered := n.drain != nil && n.drain.ordered
 	switch {
-	case !active || !n.barred && n.drain == nil && n.wanted == nil:
+	case !active || !n.notAdmitted && n.drain == nil && n.pendingDrain == nil:
 		return 0
-	case ordered && (!n.barred && c.How == AtOnce || c.How == Graceful):
-		return 1 // the order holds
-	case !n.barred && c.How != Forced:
+	case ordered && (!n.notAdmitted && c.How == AtOnce || c.How == Graceful):
+		return 1 // the order holds, whatever the lists say
+	case !n.notAdmitted && c.How != Forced:
 		e.recommission(n)
 	case c.How == Graceful:
-		e.wantDrain(n, x, c.User, refusal)
-	case c.How == AtOnce || n.drain != nil || n.wanted != nil:
+		e.requestDrain(n, x, c.User, refusal)
+	case c.How == AtOnce || n.drain != nil || n.pendingDrain != nil:
 		to := yarn.NodeDecommissioned
 		if n.untracked {
 			to = yarn.NodeShutdown
@@ -216,7 +217,7 @@ func (e *Engine) setNodeResource(c SetNodeResource) {
 		return
 	}
 	if n.drain != nil {
-		n.drain.whole = c.Total // takes effect when the node is taken back
+		n.drain.capacity = c.Total // takes effect when the node is taken back
 		e.reply(c.Ticket, nil)
 		return
 	}

@@ -108,14 +108,14 @@ func (d *digest) node(e *Engine, n *node) {
 	d.text(n.label)
 	d.ints(int64(n.id.Port), int64(n.state), int64(n.responseID), n.lastHeartbeat, n.lease.since, int64(n.held), int64(n.launched),
 		int64(len(n.apps)), int64(len(n.cleanup)), int64(len(n.cleanApps)), int64(len(n.remove)), int64(len(n.signals)), int64(len(n.updates)))
-	d.flags(n.leaving, n.resized, n.lease.held, n.health.Healthy, n.barred, n.untracked)
+	d.flags(n.leaving, n.resized, n.lease.held, n.health.Healthy, n.notAdmitted, n.untracked)
 	d.flags(n.removal.held)
 	d.ints(n.removal.since)
 	d.resource(n.total)
 	if n.drain != nil {
-		d.ints(n.drain.since, n.drain.deadline)
+		d.ints(n.drain.requestedAt, n.drain.deadline)
 		d.flags(n.drain.ordered)
-		d.resource(n.drain.whole)
+		d.resource(n.drain.capacity)
 	}
 	if n.ref == scheduler.NoNode {
 		return

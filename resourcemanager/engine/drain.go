@@ -14,86 +14,87 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// drain is a node's graceful decommission: nothing new comes to the node, and it leaves when it has no container and every
-// application that had one there has ended, or at its deadline.
+// drain is the graceful decommission of a node. A draining node gets no new container. It leaves when it has no container and every
+// application that had one there has ended, or at the deadline.
+//
+// The lists of nodes begin a drain by way of RefreshNodes, or an order does (drainorder.go). A drain is stored before it begins.
 type drain struct {
-	since    int64         // wall-clock milliseconds: when it was first asked for
-	deadline int64         // wall-clock milliseconds; 0: none
-	whole    yarn.Resource // what the node offers once it is taken back
-	user     string        // who asked for it
-	reason   string
-	source   string // as in state.NodeDeadline
-	ordered  bool   // by an order, which holds whatever the lists say
+	requestedAt int64         // wall-clock milliseconds, of the first request; another deadline or reason does not change it
+	deadline    int64         // wall-clock milliseconds; 0: none
+	capacity    yarn.Resource // what the node offers again when it is taken back
+	user        string        // who requested it first
+	reason      string
+	source      string // as in state.NodeDeadline
+	ordered     bool   // an order began it: the lists do not end it
 }
 
-// timeout is what reports call the deadline: seconds from the first request on, negative without one.
+// timeout is the deadline as reports give it: seconds from the first request, negative without a deadline.
 func (d *drain) timeout() int32 {
 	if d.deadline == 0 {
 		return -1
 	}
-	return int32(min((d.deadline-d.since)/1000, math.MaxInt32))
+	return int32(min((d.deadline-d.requestedAt)/1000, math.MaxInt32))
 }
 
-// deadlineOf is when a drain that began at since comes to its end, as the lists have it.
-func (x Exclusion) deadlineOf(since int64) int64 {
+// deadlineOf is the deadline of a drain that was requested at that time; 0: none.
+func (x Exclusion) deadlineOf(requestedAt int64) int64 {
 	switch {
 	case x.Deadline > 0:
-		return max(x.Deadline, since)
+		return max(x.Deadline, requestedAt)
 	case x.Timeout < 0:
 		return 0
 	}
-	return since + int64(x.Timeout)*1000
+	return requestedAt + int64(x.Timeout)*1000
 }
 
-// wantDrain has a drain stored, or another deadline or reason of one that goes on; a timeout still counts from the first request. It
-// begins when it is stored.
-func (e *Engine) wantDrain(n *node, x Exclusion, user string, refusal **Error) {
-	if e.ordersAsked[n.id] > 0 { // an order that is being stored has the same record, and makes the node drain unless it is refused
+// requestDrain stores a drain that the lists ask for, or a new deadline or reason of the one under way. It takes effect when it is stored.
+func (e *Engine) requestDrain(n *node, x Exclusion, user string, refusal **Error) {
+	if e.ordersPending[n.id] > 0 { // the order has the same record: the lists have their turn only if it cannot be stored
 		e.whenStored(func() {
-			if e.nodes[n.id] == n && n.active() && n.barred && n.drain == nil {
-				e.wantDrain(n, x, user, refusal)
+			if e.nodes[n.id] == n && n.active() && n.notAdmitted && n.drain == nil {
+				e.requestDrain(n, x, user, refusal)
 			}
 		})
 		return
 	}
-	d := &drain{since: e.now.Wall, whole: n.total, user: user, source: sourceLists}
-	before := cmp.Or(n.wanted, n.drain)
+	d := &drain{requestedAt: e.now.Wall, capacity: n.total, user: user, source: sourceLists}
+	before := cmp.Or(n.pendingDrain, n.drain)
 	if before != nil {
 		*d = *before
 	}
-	d.deadline, d.reason = x.deadlineOf(d.since), x.Reason
+	d.deadline, d.reason = x.deadlineOf(d.requestedAt), x.Reason
 	if before != nil && d.deadline == before.deadline && d.reason == before.reason {
 		return
 	}
-	n.wanted = d
+	n.pendingDrain = d
 	e.save(state.Put(e.drainRecord(n, d)), saved{what: savedDrain, node: n, drain: d, refusal: refusal})
 }
 
-// drainRecord is what a restart would need of the drain.
+// drainRecord is what a restart needs of the drain.
 func (e *Engine) drainRecord(n *node, d *drain) state.NodeDeadline {
-	return state.NodeDeadline{Node: n.id, Deadline: d.deadline, RequestedAt: d.since, RequestedBy: d.user, Reason: d.reason, Source: d.source, Capacity: d.whole}
+	return state.NodeDeadline{Node: n.id, Deadline: d.deadline, RequestedAt: d.requestedAt, RequestedBy: d.user, Reason: d.reason, Source: d.source, Capacity: d.capacity}
 }
 
-// drainStored begins a drain, unless the node has gone or was taken back meanwhile.
+// drainStored begins a drain, unless the node has left or was taken back meanwhile.
 func (e *Engine) drainStored(s saved, err error) {
 	n := s.node
 	if err != nil && *s.refusal == nil {
 		*s.refusal = refuse(NotStored, "Cannot store that %s is decommissioned gracefully; it goes on as before: %v", n.id, err)
 	}
-	if n.wanted != s.drain {
+	if n.pendingDrain != s.drain {
 		return
 	}
-	n.wanted = nil
+	n.pendingDrain = nil
 	if err == nil {
 		e.beginDrain(n, s.drain)
 	}
 }
 
-// beginDrain begins a drain that is stored, or changes its timeout.
+// beginDrain puts a stored drain in force: the node begins to drain, or goes on with another deadline or reason.
 func (e *Engine) beginDrain(n *node, d *drain) {
 	first := n.drain == nil
-	if d.whole = n.total; !first { // what it offers may have been changed while this was stored
-		d.whole = n.drain.whole
+	if d.capacity = n.total; !first { // an administrator may have changed it while this was being stored
+		d.capacity = n.drain.capacity
 	}
 	timeout := d.timeout()
 	n.drain, n.drainTimeout = d, &timeout
@@ -111,21 +112,21 @@ func (e *Engine) beginDrain(n *node, d *drain) {
 	e.touchNode(n)
 }
 
-// forgetDrain ends what there is of a drain, in the store too. An order stays until it is taken back.
+// forgetDrain drops the node's drain, and its record unless that is an order's.
 func (e *Engine) forgetDrain(n *node) {
-	stored := n.wanted != nil || n.drain != nil && !n.drain.ordered
-	n.drain, n.wanted = nil, nil
-	if _, ordered := e.drainOrders[n.id]; stored && !ordered && e.ordersAsked[n.id] == 0 {
+	stored := n.pendingDrain != nil || n.drain != nil && !n.drain.ordered
+	n.drain, n.pendingDrain = nil, nil
+	if _, ordered := e.drainOrders[n.id]; stored && !ordered && e.ordersPending[n.id] == 0 {
 		e.save(state.Remove(state.NodeDeadline{Node: n.id}), saved{what: savedNothing})
 	}
 }
 
-// recoverDrains keeps the drains that were begun before the restart until their nodes register, and orders until they are taken back.
+// recoverDrains brings back stored drains, which go on when their nodes register, and orders.
 func (e *Engine) recoverDrains(c Recover) {
-	e.interrupted = make(map[yarn.NodeID]state.NodeDeadline, len(c.Drains))
+	e.interruptedDrains = make(map[yarn.NodeID]state.NodeDeadline, len(c.Drains))
 	for _, r := range c.Drains {
 		if r.Source == sourceLists {
-			e.interrupted[r.Node] = r
+			e.interruptedDrains[r.Node] = r
 		} else {
 			e.drainOrders[r.Node] = r
 		}
@@ -133,43 +134,43 @@ func (e *Engine) recoverDrains(c Recover) {
 	e.showOrdered()
 }
 
-// resumable tells whether the node may finish what it began to drain before a restart.
-func (e *Engine) resumable(id yarn.NodeID) bool {
-	r, ok := e.interrupted[id]
+// mayResumeDrain tells whether a node that the lists do not admit may register to go on with a drain from before the restart.
+func (e *Engine) mayResumeDrain(id yarn.NodeID) bool {
+	r, ok := e.interruptedDrains[id]
 	if !ok {
 		r, ok = e.orderOf(id)
 	}
 	return ok && (r.Deadline == 0 || r.Deadline > e.now.Wall)
 }
 
-// resumeDrain is the drain that a registering node goes on with, to the same deadline, or nil.
+// resumeDrain is the drain with which a registering node goes on, or nil. The deadline is that from before the restart.
 func (e *Engine) resumeDrain(c RegisterNode) *drain {
 	if r, ordered := e.orderOf(c.Node); ordered {
 		return orderedDrain(r, c.Total)
 	}
-	r, ok := e.interrupted[c.Node]
+	r, ok := e.interruptedDrains[c.Node]
 	if !ok {
 		return nil
 	}
-	delete(e.interrupted, c.Node)
+	delete(e.interruptedDrains, c.Node)
 	if c.Excluded == "" {
 		e.save(state.Remove(r), saved{what: savedNothing})
 		return nil
 	}
-	return &drain{since: r.RequestedAt, deadline: r.Deadline, whole: c.Total, user: r.RequestedBy, reason: r.Reason, source: r.Source}
+	return &drain{requestedAt: r.RequestedAt, deadline: r.Deadline, capacity: c.Total, user: r.RequestedBy, reason: r.Reason, source: r.Source}
 }
 
-// giveUpDrains forgets the drains of nodes that have not come back after a restart: by now they would be lost.
-func (e *Engine) giveUpDrains() {
-	for _, id := range slices.SortedFunc(maps.Keys(e.interrupted), yarn.NodeID.Compare) {
-		if _, ordered := e.drainOrders[id]; !ordered && e.ordersAsked[id] == 0 { // else the record is the order's by now
+// forgetInterrupted drops the drains of nodes that have not come back since the restart. Had they registered, they would be LOST by now.
+func (e *Engine) forgetInterrupted() {
+	for _, id := range slices.SortedFunc(maps.Keys(e.interruptedDrains), yarn.NodeID.Compare) {
+		if _, ordered := e.drainOrders[id]; !ordered && e.ordersPending[id] == 0 { // else it is the order's record by now
 			e.save(state.Remove(state.NodeDeadline{Node: id}), saved{what: savedNothing})
 		}
 	}
-	clear(e.interrupted)
+	clear(e.interruptedDrains)
 }
 
-// drained tells whether nobody needs the draining node any more. What was allocated there and not reported yet needs it, too.
+// drained tells whether nothing needs the draining node any more. Containers count from their allocation on, reported or not.
 func (e *Engine) drained(n *node) bool {
 	if n.held > 0 {
 		return false
@@ -182,8 +183,8 @@ func (e *Engine) drained(n *node) bool {
 	return true
 }
 
-// followDrain lets a draining node go that nobody needs or whose time is up, and cuts down what it offers to what is in use. left tells
-// that the node has gone.
+// followDrain looks at a draining node after its heartbeat. It decommissions the node if nothing needs it or the deadline has passed (left);
+// else it lowers what the node offers to what is in use there.
 func (e *Engine) followDrain(n *node) (left bool) {
 	if at := n.drain.deadline; e.drained(n) || at > 0 && at <= e.now.Wall {
 		e.endDrain(n)
@@ -200,6 +201,7 @@ func (e *Engine) followDrain(n *node) (left bool) {
 	return false
 }
 
+// endDrain decommissions a draining node, whatever it still has.
 func (e *Engine) endDrain(n *node) {
 	why := "Its decommissioning has come to its deadline"
 	if e.drained(n) {
@@ -208,23 +210,23 @@ func (e *Engine) endDrain(n *node) {
 	e.loseNode(n, yarn.NodeDecommissioned, why)
 }
 
-// readyToGo is what the node is told that has been drained.
+// readyToGo is what a drained node is told with the order to shut down. compat: Apache's words.
 func readyToGo(id yarn.NodeID) string {
 	return fmt.Sprintf("DECOMMISSIONING %s is ready to be decommissioned", id)
 }
 
-// recommission takes a draining node back, as healthy as it is, with all that it offers.
+// recommission takes a draining node back: it is RUNNING or UNHEALTHY, by its last report, and offers its capacity again.
 func (e *Engine) recommission(n *node) {
 	d := n.drain
 	e.forgetDrain(n)
-	if d == nil { // it was not stored yet
+	if d == nil { // the drain was still being stored
 		return
 	}
-	n.total, n.resized = d.whole, true
+	n.total, n.resized = d.capacity, true
 	if !n.health.Healthy || n.leaving {
 		e.countNode(n, yarn.NodeUnhealthy)
 		if n.ref != scheduler.NoNode {
-			e.sched.SetNodeTotal(n.ref, n.total) // it may leave in slices
+			e.sched.SetNodeTotal(n.ref, n.total) // depart may take several slices, and the node's books must fit until then
 		}
 		e.depart(n, "The node is unhealthy: "+clip(n.health.Report, 1024))
 		e.logNode(n)
@@ -241,7 +243,8 @@ func (e *Engine) recommission(n *node) {
 	e.logNode(n)
 }
 
-// endDrains decommissions nodes whose deadline has passed, as many as a slice of work has room for; it says what is left of that.
+// endDrains decommissions nodes whose deadline has passed, until left, the work that this slice may still do, is used up. It returns what is
+// left of that.
 func (e *Engine) endDrains(left int) int {
 	e.sched.Together(func() {
 		for ; len(e.drainEnds) > 0 && e.drainEnds[0].at <= e.now.Wall && left > 0; left-- {
@@ -255,7 +258,7 @@ func (e *Engine) endDrains(left int) int {
 	return left
 }
 
-// drainView is what readers see of a node's drain, or of the order that keeps it away.
+// drainView is what readers see of the node's drain, or of the order that keeps it away; nil: neither.
 func (e *Engine) drainView(n *node) *view.Drain {
 	d := n.drain
 	if r, ordered := e.orderOf(n.id); d == nil && ordered && !n.state.Usable() {
@@ -264,7 +267,7 @@ func (e *Engine) drainView(n *node) *view.Drain {
 	if d == nil {
 		return nil
 	}
-	v := &view.Drain{RequestedAt: d.since, RequestedBy: d.user, Reason: d.reason, Source: d.source, Deadline: d.deadline, Containers: n.held}
+	v := &view.Drain{RequestedAt: d.requestedAt, RequestedBy: d.user, Reason: d.reason, Source: d.source, Deadline: d.deadline, Containers: n.held}
 	var waits []yarn.ApplicationID
 	for id := range n.apps { //tidy:unordered sorted below
 		if a := e.apps[id]; a != nil && !a.state.Final() {

@@ -9,16 +9,18 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// An order is an administrator's request, made without the lists, that nodes drain and stay away. It names a node, or with port 0 every
-// node of a host, and holds until it is taken back; then nodes that still drain are taken in again, and the others may register. It
-// is stored as a state.NodeDeadline whose source is not the lists.
+// An order (DrainNodes) has nodes drain and keeps them from registering, whatever the lists of nodes say, until it is taken back
+// (UndrainNodes). Then nodes that still drain are used again, and those that have left may register. An order is for one node, or with
+// port 0 for every node of a host. It is stored as a state.NodeDeadline whose source is not sourceLists.
+//
+// An order for a node and a drain of that node by the lists have the same record: the order replaces the other.
 
 // sourceLists is the source of a drain that the lists ask for.
 const sourceLists = "file"
 
-// drainNodes stores an order for each name and then has their nodes drain.
+// drainNodes stores an order for each name; when all are stored their nodes drain.
 func (e *Engine) drainNodes(c DrainNodes) {
-	if err := e.mayOrder(c); err != nil {
+	if err := e.checkOrders(c); err != nil {
 		e.fail(c.Ticket, err)
 		return
 	}
@@ -28,29 +30,29 @@ func (e *Engine) drainNodes(c DrainNodes) {
 		if before, ok := e.drainOrders[name]; ok {
 			r.RequestedAt = before.RequestedAt
 		}
-		e.ordersAsked[name]++
+		e.ordersPending[name]++
 		e.save(state.Put(r), saved{what: savedOrder, order: r, refusal: &refusal})
 	}
 	e.whenStored(func() { e.followOrders(c.Ticket, &refusal) })
 }
 
-// mayOrder refuses orders for what is no node, and too many of them.
-func (e *Engine) mayOrder(c DrainNodes) *Error {
-	unknown := e.withoutNode(c.Nodes)
+// checkOrders refuses orders for unknown names, and more orders than MaxNodes.
+func (e *Engine) checkOrders(c DrainNodes) *Error {
+	unknown := e.unknownNames(c.Nodes)
 	switch {
 	case len(unknown) > 0:
 		return refuse(Failed, "Cannot drain %s: no such node; none of the nodes was touched", strings.Join(clipList(unknown), ", "))
 	case len(e.drainOrders)+len(c.Nodes) > MaxNodes:
-		return refuse(Failed, "Cannot drain %d nodes: %d are ordered away already, and %d may be at most", len(c.Nodes), len(e.drainOrders), MaxNodes)
+		return refuse(Failed, "Cannot drain %d nodes: there are orders for %d already, and %d are the most", len(c.Nodes), len(e.drainOrders), MaxNodes)
 	}
 	return nil
 }
 
-// withoutNode are those names that no node has, of this cluster or once of it, and no order.
-func (e *Engine) withoutNode(names []yarn.NodeID) (unknown []string) {
+// unknownNames are the names of which neither a node nor an order is known. Nodes that have left count as known.
+func (e *Engine) unknownNames(names []yarn.NodeID) (unknown []string) {
 	known := make(map[yarn.NodeID]bool, 2*len(e.nodes))
 	for id := range e.nodes { //tidy:unordered a set is made
-		known[id], known[hostOf(id)] = true, true
+		known[id], known[hostID(id)] = true, true
 	}
 	for _, name := range names {
 		if _, ordered := e.drainOrders[name]; !ordered && !known[name] {
@@ -60,10 +62,10 @@ func (e *Engine) withoutNode(names []yarn.NodeID) (unknown []string) {
 	return unknown
 }
 
-// orderStored keeps an order that is stored.
+// orderStored puts an order in force that is stored; followOrders then has nodes follow it.
 func (e *Engine) orderStored(s saved, err error) {
-	if e.ordersAsked[s.order.Node]--; e.ordersAsked[s.order.Node] == 0 {
-		delete(e.ordersAsked, s.order.Node)
+	if e.ordersPending[s.order.Node]--; e.ordersPending[s.order.Node] == 0 {
+		delete(e.ordersPending, s.order.Node)
 	}
 	switch {
 	case err == nil:
@@ -73,13 +75,13 @@ func (e *Engine) orderStored(s saved, err error) {
 	}
 }
 
-// undrainNodes takes orders back: all of a host's for a host, else that one.
+// undrainNodes takes orders back: for a host the host's own and those of its nodes, for a node that one.
 func (e *Engine) undrainNodes(c UndrainNodes) {
 	byHost := map[string][]yarn.NodeID{}
 	for id := range e.drainOrders { //tidy:unordered sorted below
 		byHost[id.Host] = append(byHost[id.Host], id)
 	}
-	end := map[yarn.NodeID]bool{}
+	end := map[yarn.NodeID]bool{} // names of the orders that end
 	for _, name := range c.Nodes {
 		found := byHost[name.Host]
 		if _, one := e.drainOrders[name]; name.Port != 0 {
@@ -88,46 +90,47 @@ func (e *Engine) undrainNodes(c UndrainNodes) {
 			}
 		}
 		if len(found) == 0 {
-			e.fail(c.Ticket, e.nothingToTakeBack(name))
+			e.fail(c.Ticket, e.noOrder(name))
 			return
 		}
 		for _, id := range found {
 			end[id] = true
 		}
 	}
-	if n := e.listedToo(end); n != nil {
+	if n := e.stillExcluded(end); n != nil {
 		e.fail(c.Ticket, refuse(Failed, "Cannot take %s back: the lists of nodes do not admit it; change them and run yarn rmadmin -refreshNodes first", n.id))
 		return
 	}
 	var refusal *Error
 	for _, name := range slices.SortedFunc(maps.Keys(end), yarn.NodeID.Compare) {
-		e.save(state.Remove(state.NodeDeadline{Node: name}), saved{what: savedNoOrder, order: state.NodeDeadline{Node: name}, refusal: &refusal})
+		e.save(state.Remove(state.NodeDeadline{Node: name}), saved{what: savedOrderEnd, order: state.NodeDeadline{Node: name}, refusal: &refusal})
 	}
 	e.whenStored(func() { e.followOrders(c.Ticket, &refusal) })
 }
 
-func (e *Engine) nothingToTakeBack(name yarn.NodeID) *Error {
-	if _, host := e.drainOrders[hostOf(name)]; host {
+// noOrder says why there is nothing to take back for the name.
+func (e *Engine) noOrder(name yarn.NodeID) *Error {
+	if _, host := e.drainOrders[hostID(name)]; host {
 		return refuse(Failed, "Cannot take %s back alone: all nodes of %s were asked to drain; take back %s", nameOf(name), name.Host, name.Host)
 	}
-	if len(e.withoutNode([]yarn.NodeID{name})) > 0 {
+	if len(e.unknownNames([]yarn.NodeID{name})) > 0 {
 		return refuse(Failed, "Cannot take %s back: no such node", nameOf(name))
 	}
-	return refuse(Failed, "Cannot take %s back: nobody asked for it by yarn node -drain; what the lists of nodes exclude is taken back by changing them, and yarn rmadmin -refreshNodes",
+	return refuse(Failed, "Cannot take %s back: there is no yarn node -drain for it. If the lists of nodes exclude it, change them and run yarn rmadmin -refreshNodes",
 		nameOf(name))
 }
 
-// listedToo is a draining node of the orders that the lists do not admit either.
-func (e *Engine) listedToo(orders map[yarn.NodeID]bool) *node {
+// stillExcluded is a draining node that one of the orders is for and that the lists do not admit either; nil: there is none.
+func (e *Engine) stillExcluded(orders map[yarn.NodeID]bool) *node {
 	for _, n := range e.sortedNodes() {
-		if n.barred && n.drain != nil && (orders[n.id] || orders[hostOf(n.id)]) {
+		if n.notAdmitted && n.drain != nil && (orders[n.id] || orders[hostID(n.id)]) {
 			return n
 		}
 	}
 	return nil
 }
 
-// orderEnded forgets an order that is no longer stored.
+// orderEnded drops an order whose record has been removed.
 func (e *Engine) orderEnded(s saved, err error) {
 	switch {
 	case err == nil:
@@ -137,7 +140,7 @@ func (e *Engine) orderEnded(s saved, err error) {
 	}
 }
 
-// followOrders has every node drain, or no longer, as the orders say by now; then the caller is answered.
+// followOrders has every node follow the orders in force, in slices, and then answers the caller.
 func (e *Engine) followOrders(t Ticket, refusal **Error) {
 	nodes := e.sortedNodes()
 	e.begin(func(budget int) (used int, done bool) {
@@ -157,6 +160,7 @@ func (e *Engine) followOrders(t Ticket, refusal **Error) {
 	})
 }
 
+// followOrder begins or ends the node's drain as the orders in force say. work is what that cost of a slice.
 func (e *Engine) followOrder(n *node) (work int) {
 	e.touchNode(n)
 	r, ordered := e.orderOf(n.id)
@@ -171,38 +175,42 @@ func (e *Engine) followOrder(n *node) (work int) {
 	return workOfNode
 }
 
-// beginOrdered has a node drain as an order says, whatever the lists had begun.
+// beginOrdered has a node drain as an order says. A drain that the lists began becomes the order's.
 func (e *Engine) beginOrdered(n *node, r state.NodeDeadline) {
 	d := orderedDrain(r, n.total)
 	if n.drain != nil && n.drain.ordered && n.drain.deadline == d.deadline && n.drain.reason == d.reason {
 		return
 	}
-	if _, same := e.drainOrders[n.id]; !same && (n.wanted != nil || n.drain != nil && !n.drain.ordered) {
+	// An order of the host has a record of its own, beside that of the drain by the lists.
+	if _, same := e.drainOrders[n.id]; !same &&
+		(n.pendingDrain != nil || n.drain != nil && !n.drain.ordered) {
 		e.save(state.Remove(state.NodeDeadline{Node: n.id}), saved{what: savedNothing})
 	}
-	n.wanted = nil
+	n.pendingDrain = nil
 	e.beginDrain(n, d)
 }
 
-func orderedDrain(r state.NodeDeadline, whole yarn.Resource) *drain {
-	return &drain{since: r.RequestedAt, deadline: r.Deadline, whole: whole, user: r.RequestedBy, reason: r.Reason, source: r.Source, ordered: true}
+// orderedDrain is the drain that an order asks for, of a node that offers capacity.
+func orderedDrain(r state.NodeDeadline, capacity yarn.Resource) *drain {
+	return &drain{requestedAt: r.RequestedAt, deadline: r.Deadline, capacity: capacity, user: r.RequestedBy, reason: r.Reason, source: r.Source, ordered: true}
 }
 
-// orderOf is the order that a node is under: its own before its host's.
+// orderOf is the order in force for a node: its own, else its host's.
 func (e *Engine) orderOf(id yarn.NodeID) (state.NodeDeadline, bool) {
 	r, ok := e.drainOrders[id]
 	if !ok {
-		r, ok = e.drainOrders[hostOf(id)]
+		r, ok = e.drainOrders[hostID(id)]
 	}
 	return r, ok
 }
 
-// orderedAway says why an order keeps a registering node away, or nothing. After a restart it may finish what runs there.
-func (e *Engine) orderedAway(c RegisterNode) string {
+// refusedByOrder says why an order keeps a registering node away; empty: none does. A node that is not known, as after a restart, may
+// register to drain what runs there until the deadline.
+func (e *Engine) refusedByOrder(c RegisterNode) string {
 	r, ordered := e.orderOf(c.Node)
 	if n := e.nodes[c.Node]; !ordered || n != nil && n.drain != nil {
 		return ""
-	} else if (n == nil || n.standIn) && len(c.Applications)+len(c.Containers) > 0 && (r.Deadline == 0 || r.Deadline > e.now.Wall) {
+	} else if (n == nil || n.placeholder) && len(c.Applications)+len(c.Containers) > 0 && (r.Deadline == 0 || r.Deadline > e.now.Wall) {
 		return ""
 	}
 	return "Disallowed NodeManager from  " + c.Node.Host + ", Sending SHUTDOWN signal to the NodeManager: " + r.RequestedBy +
@@ -216,9 +224,10 @@ func because(reason string) string {
 	return " (" + reason + ")"
 }
 
-func hostOf(id yarn.NodeID) yarn.NodeID { return yarn.NodeID{Host: id.Host} }
+// hostID is the name of an order for every node of the node's host.
+func hostID(id yarn.NodeID) yarn.NodeID { return yarn.NodeID{Host: id.Host} }
 
-// nameOf is how an administrator names what an order is for.
+// nameOf is the name of an order as administrators write it: HOST, or HOST:PORT.
 func nameOf(id yarn.NodeID) string {
 	if id.Port == 0 {
 		return id.Host
@@ -226,7 +235,7 @@ func nameOf(id yarn.NodeID) string {
 	return id.String()
 }
 
-// clipList is a list short enough for a message.
+// clipList bounds what a message lists.
 func clipList(words []string) []string {
 	if len(words) > 10 {
 		return append(slices.Clone(words[:10]), "…")

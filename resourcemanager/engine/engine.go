@@ -78,36 +78,36 @@ type Engine struct {
 	byID       map[yarn.ContainerID]*container
 	unheard    map[yarn.ContainerID]bool // ended; their masters have not confirmed yet that they know
 
-	nodeLeases   leases // nodes by their last heartbeat
-	masterLeases leases // masters by their last heartbeat
-	grantLeases  leases // containers that masters have fetched and that do not run yet
-	lifetimes    deadlines[*application]
-	drainEnds    deadlines[*node]
-	interrupted  map[yarn.NodeID]state.NodeDeadline // drains begun before the restart, of nodes that have not registered yet
-	drainOrders  map[yarn.NodeID]state.NodeDeadline // by the node, or with port 0 by the host
-	nodeLog      []*node                            // nodes that became usable or unusable, oldest first
-	nodeLogStart int                                // how many entries were dropped before its first one
-	tellings     uint64                             // answers to masters that named nodes
-	nodesDrawn   uint64                             // views of nodes that were made
-	saves        saveQueue
-	jobs         []job
-	labels       labels
-	decisions    []scheduler.Decision
-	lostMasters  []lostMaster
-	sweepDue     bool
-	counts       counts
-	infos        map[string]*queue.Info // as of infosAt; see queueInfo
-	infosAt      int64
-	dirtyApps    []*application
-	dirtyNodes   []*node
-	goneApps     []yarn.ApplicationID
-	goneNodes    []yarn.NodeID
+	nodeLeases        leases // nodes by their last heartbeat
+	masterLeases      leases // masters by their last heartbeat
+	grantLeases       leases // containers that masters have fetched and that do not run yet
+	lifetimes         deadlines[*application]
+	drainEnds         deadlines[*node]
+	interruptedDrains map[yarn.NodeID]state.NodeDeadline // drains by the lists from before the restart, of nodes that have not registered since
+	drainOrders       map[yarn.NodeID]state.NodeDeadline // orders in force, by the node, or with port 0 by the host
+	nodeLog           []*node                            // nodes that became usable or unusable, oldest first
+	nodeLogStart      int                                // how many entries were dropped before its first one
+	tellings          uint64                             // answers to masters that named nodes
+	nodesDrawn        uint64                             // views of nodes that were made
+	saves             saveQueue
+	jobs              []job
+	labels            labels
+	decisions         []scheduler.Decision
+	lostMasters       []lostMaster
+	sweepDue          bool
+	counts            counts
+	infos             map[string]*queue.Info // as of infosAt; see queueInfo
+	infosAt           int64
+	dirtyApps         []*application
+	dirtyNodes        []*node
+	goneApps          []yarn.ApplicationID
+	goneNodes         []yarn.NodeID
 
-	ordersAsked map[yarn.NodeID]int // how many orders for a name are being stored
+	ordersPending map[yarn.NodeID]int // how many orders are being stored, by the same
 
-	removals leases                 // nodes that have left and that no list names, by when that began
-	hosts    map[string]int         // how many nodes are known of each host, by its name in lower case
-	absent   map[string]yarn.NodeID // what stands for a host of which no node has registered, by the same
+	removals     leases                 // nodes that have left and that no list names, by when that began
+	hosts        map[string]int         // how many nodes are known of each host, by its name in lower case
+	placeholders map[string]yarn.NodeID // of hosts, by the same
 }
 
 // New is an engine without nodes and applications.
@@ -118,13 +118,13 @@ func New(set Settings, sched *scheduler.Scheduler) *Engine {
 		nodes: map[yarn.NodeID]*node{},
 		byID:  map[yarn.ContainerID]*container{},
 
-		drainOrders: map[yarn.NodeID]state.NodeDeadline{},
-		ordersAsked: map[yarn.NodeID]int{},
+		drainOrders:   map[yarn.NodeID]state.NodeDeadline{},
+		ordersPending: map[yarn.NodeID]int{},
 
-		labels:  labels{byNodes: set.LabelsByNodes},
-		unheard: map[yarn.ContainerID]bool{},
-		hosts:   map[string]int{},
-		absent:  map[string]yarn.NodeID{},
+		labels:       labels{byNodes: set.LabelsByNodes},
+		unheard:      map[yarn.ContainerID]bool{},
+		hosts:        map[string]int{},
+		placeholders: map[string]yarn.NodeID{},
 	}
 }
 

@@ -45,11 +45,11 @@ func (r *rig) checkInactive() string {
 			return fmt.Sprintf("%s is %s, and among the nodes that have left: %t", id, n.state, listed[id])
 		case n.removal.held != goes:
 			return fmt.Sprintf("%s is %s, untracked: %t, and to be removed: %t", id, n.state, n.untracked, n.removal.held)
-		case (id.Port < 0) != (r.e.absent[host] == id):
-			return fmt.Sprintf("%s: %v stands for its host", id, r.e.absent[host])
+		case (id.Port < 0) != (r.e.placeholders[host] == id):
+			return fmt.Sprintf("%s: %v stands for its host", id, r.e.placeholders[host])
 		}
 	}
-	for host, id := range r.e.absent {
+	for host, id := range r.e.placeholders {
 		if r.e.nodes[id] == nil || hosts[host] != 1 {
 			return fmt.Sprintf("%s stands for %s, of which %d nodes are known", id, host, hosts[host])
 		}

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// lease is an entry of a list that is ordered by time: of a heartbeat, or of when a
-// container was fetched. All leases of a list last equally long, so the first one is
-// always the next to expire, and renewing one moves it to the end of the list.
+// lease is an entry of a list that is ordered by when each began: at a heartbeat, when a master fetched a container, when a node that has
+// left became untracked. All leases of a list last equally long, so the first one is always the next to expire, and renewing one moves it
+// to the end of the list.
 type lease struct {
 	since      int64 // monotonic milliseconds
 	prev, next *lease
@@ -49,7 +49,7 @@ func (l *leases) drop(x *lease) {
 	x.prev, x.next, x.held = nil, nil, false
 }
 
-// expired is the first lease if it has lasted for the term, else nil. A term of 0 never ends.
+// expired is the first lease if it has lasted for the term, in milliseconds, else nil. A term of 0 never ends.
 func (l *leases) expired(now, term int64) *lease {
 	if term > 0 && l.first != nil && now-l.first.since >= term {
 		return l.first
@@ -65,14 +65,14 @@ func (l *leases) due(term int64) (at int64, ok bool) {
 	return l.first.since + term, true
 }
 
-// deadline is a moment of wall-clock time at which something ends. A heap may have stale ones; only the one that equals what
-// ends then says of itself counts.
+// deadline is the wall-clock time, in milliseconds, at which an application or a drain ends. A deadline that has been changed stays in its
+// heap and is stale there: only one that is equal to what the application or drain says counts.
 type deadline[T ending[T]] struct {
 	at int64
 	of T
 }
 
-// ending is what has deadlines. Of those that end at the same moment the lesser goes first.
+// ending is what has deadlines. Of two with the same deadline the lesser ends first.
 type ending[T any] interface{ less(T) bool }
 
 func (a *application) less(b *application) bool { return a.sub.ID.Sequence < b.sub.ID.Sequence }
@@ -94,7 +94,7 @@ func (d *deadlines[T]) Pop() any {
 	return last
 }
 
-// add puts a deadline in. stale tells which are, and may go when there are many more than what can end.
+// add puts a deadline in. Stale ones are dropped once there are about twice as many deadlines as things that can end (most).
 func (d *deadlines[T]) add(at int64, of T, most int, stale func(deadline[T]) bool) {
 	if len(*d) > 2*most+fewDirty {
 		*d = slices.DeleteFunc(*d, stale)
@@ -117,7 +117,7 @@ func (e *Engine) NextDue() (at int64, ok bool) {
 			at, ok = t, true
 		}
 	}
-	if len(e.interrupted) > 0 {
+	if len(e.interruptedDrains) > 0 {
 		if t := e.recoveredAt + e.set.NodeExpiry; !ok || t < at {
 			at, ok = t, true
 		}
@@ -153,8 +153,8 @@ func (e *Engine) tick() {
 	})
 	left = e.endDrains(left)
 	left = e.removeUntracked(left)
-	if len(e.interrupted) > 0 && now >= e.recoveredAt+e.set.NodeExpiry {
-		e.giveUpDrains()
+	if len(e.interruptedDrains) > 0 && now >= e.recoveredAt+e.set.NodeExpiry {
+		e.forgetInterrupted()
 	}
 	for x := e.masterLeases.expired(now, e.set.MasterExpiry); x != nil && left > 0; x = e.masterLeases.expired(now, e.set.MasterExpiry) {
 		e.masterLeases.drop(x)

@@ -28,20 +28,20 @@ type node struct {
 	lostReason      string
 	drainTimeout    *int32 // of the last drain, seconds; compat: told even after the node was taken back
 
-	responseID int32 // of the last answered heartbeat
-	lease      lease
-	drain      *drain                      // its graceful decommission; nil: none goes on
-	cutShort   bool                        // it left while it drained, before all had ended that it waited for
-	wanted     *drain                      // one that begins, or another timeout that holds, once it is stored
-	standIn    bool                        // it has not registered; it is shown for the lists or an order
-	barred     bool                        // the lists did not admit it when they were last read
-	untracked  bool                        // no list named it then; see track
-	removal    lease                       // since when that holds, once it has left
-	held       int                         // containers that the node may still have
-	leaving    bool                        // the scheduler, while slices end what the node holds
-	waiting    []RegisterNode              // under the same name, until then
-	launched   int                         // of those: that it has reported
-	apps       map[yarn.ApplicationID]bool // that may have something here
+	responseID   int32 // of the last answered heartbeat
+	lease        lease
+	drain        *drain                      // its graceful decommission; nil: it does not drain
+	cutShort     bool                        // it left while it drained, before everything had ended for which it waited
+	pendingDrain *drain                      // a drain of the lists, or a change of it, that is being stored
+	placeholder  bool                        // no node: the lists or an order name it, and it has not registered (inactive.go)
+	notAdmitted  bool                        // by the lists when they were last read: excluded, or not included
+	untracked    bool                        // no list named it then; see setUntracked
+	removal      lease                       // since when that holds, once it has left
+	held         int                         // containers that the node may still have
+	leaving      bool                        // the scheduler, while slices end what the node holds
+	waiting      []RegisterNode              // under the same name, until then
+	launched     int                         // of those: that it has reported
+	apps         map[yarn.ApplicationID]bool // that may have something here
 
 	// What the next answer to a heartbeat brings.
 	cleanup   []yarn.ContainerID
@@ -81,7 +81,7 @@ func (e *Engine) registerNode(c RegisterNode) {
 	if label := e.labels.of(c.Node); label != "" {
 		c.Label = label
 	}
-	e.hostRegisters(c.Node.Host)
+	e.dropPlaceholder(c.Node.Host)
 	n := e.nodes[c.Node]
 	switch {
 	case n == nil:
@@ -92,7 +92,7 @@ func (e *Engine) registerNode(c RegisterNode) {
 	default:
 		e.reconnect(n, c)
 	}
-	n.barred, n.untracked = c.Excluded != "", c.Untracked
+	n.notAdmitted, n.untracked = c.Excluded != "", c.Untracked
 	if resumed != nil && n.drain == nil {
 		e.beginDrain(n, resumed)
 	}
@@ -145,10 +145,10 @@ func (e *Engine) bringIn(n *node, c RegisterNode, answer RegisterNodeReply) {
 
 // turnAway says why the node may not join, or nothing. One that is draining may come back with what runs there.
 func (e *Engine) turnAway(c RegisterNode) string {
-	if why := e.orderedAway(c); why != "" {
+	if why := e.refusedByOrder(c); why != "" {
 		return why
 	}
-	if n := e.nodes[c.Node]; c.Excluded != "" && (n == nil || n.drain == nil && n.wanted == nil) && !e.resumable(c.Node) {
+	if n := e.nodes[c.Node]; c.Excluded != "" && (n == nil || n.drain == nil && n.pendingDrain == nil) && !e.mayResumeDrain(c.Node) {
 		return c.Excluded
 	}
 	if len(e.nodes) >= MaxNodes && e.nodes[c.Node] == nil {
@@ -167,7 +167,7 @@ func (e *Engine) newNode(c RegisterNode) *node {
 		apps: map[yarn.ApplicationID]bool{},
 	}
 	n.lease.node, n.removal.node = n, n
-	e.enlist(n)
+	e.addNode(n)
 	e.describeNode(n, c)
 	e.counts.nodes[yarn.NodeNew]++
 	if c.Health.Healthy {
@@ -221,7 +221,7 @@ func (e *Engine) putIn(n *node) {
 // containers, is leaving afterwards.
 func (e *Engine) reconnect(n *node, c RegisterNode) {
 	if n.drain != nil {
-		n.drain.whole = c.Total
+		n.drain.capacity = c.Total
 		if n.ref != scheduler.NoNode {
 			c.Total, n.resized = n.total, true // it goes on offering what is in use
 		}
@@ -313,7 +313,7 @@ func (e *Engine) heartbeat(c *Heartbeat) {
 
 // strangerBeats answers a node that is not, or no longer, one of the cluster's.
 func (e *Engine) strangerBeats(n *node, c *Heartbeat) {
-	if _, ordered := e.orderOf(c.Node); n != nil && n.state == yarn.NodeDecommissioned && (n.barred || ordered) {
+	if _, ordered := e.orderOf(c.Node); n != nil && n.state == yarn.NodeDecommissioned && (n.notAdmitted || ordered) {
 		e.reply(c.Ticket, &HeartbeatReply{Action: NodeShutdown, Diagnostics: fmt.Sprintf("Disallowed NodeManager nodeId: %s hostname: %s", n.id, n.id.Host)})
 		return
 	}
@@ -606,7 +606,7 @@ func (e *Engine) loseNode(n *node, to yarn.NodeState, why string) {
 		e.logNode(n)
 	}
 	e.inactive = append(e.inactive, n.id)
-	e.track(n, n.untracked)
+	e.setUntracked(n, n.untracked)
 	if len(e.inactive) > MaxInactiveNodes {
 		e.forgetInactive(e.inactive[0])
 	}
@@ -622,7 +622,7 @@ func (e *Engine) forgetInactive(id yarn.NodeID) {
 	}
 	if n := e.nodes[id]; n != nil {
 		e.counts.nodes[n.state]--
-		e.strike(n)
+		e.removeNode(n)
 		e.removals.drop(&n.removal)
 		if n.published {
 			e.goneNodes = append(e.goneNodes, id)

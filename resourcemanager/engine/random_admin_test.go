@@ -81,7 +81,7 @@ func (w *world) absentHosts() (out []string) {
 // maybeHost is the node, or all nodes of its host.
 func (w *world) maybeHost(id yarn.NodeID) yarn.NodeID {
 	if w.chance(2, "whole host") {
-		return hostOf(id)
+		return hostID(id)
 	}
 	return id
 }

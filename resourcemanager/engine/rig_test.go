@@ -467,7 +467,7 @@ func (r *rig) checkDurable() string {
 	}
 	for id, v := range r.reader.nodes {
 		_, known := r.stored[state.NodeDeadline{Node: id}.Key()]
-		if _, host := r.stored[state.NodeDeadline{Node: hostOf(id)}.Key()]; !known && !host && v.State == yarn.NodeDecommissioning && !r.takenBack(r.e.nodes[id]) {
+		if _, host := r.stored[state.NodeDeadline{Node: hostID(id)}.Key()]; !known && !host && v.State == yarn.NodeDecommissioning && !r.takenBack(r.e.nodes[id]) {
 			return fmt.Sprintf("%s is seen as %s, and that is not stored", id, v.State)
 		}
 	}

@@ -17,9 +17,9 @@ type saved struct {
 	refusal **Error              // shared by records that one call stores
 	note    func(*choices)       // makes the change in the record
 	apply   func() (any, *Error) // puts the change into force, and returns the answer
-	node    *node                // that is to drain
+	node    *node                // that is to drain for the lists
 	drain   *drain
-	order   state.NodeDeadline // that begins or ends
+	order   state.NodeDeadline // that begins or ends; see drainorder.go
 	then    []func()           // what waits for this save and all before it
 }
 
@@ -33,7 +33,7 @@ const (
 	savedLabels
 	savedDrain
 	savedOrder
-	savedNoOrder
+	savedOrderEnd
 	savedFinalApp
 	savedNewAttempt
 	savedFinalAttempt
@@ -83,7 +83,7 @@ func (e *Engine) stored(c Stored) {
 		e.drainStored(s, c.Err)
 	case savedOrder:
 		e.orderStored(s, c.Err)
-	case savedNoOrder:
+	case savedOrderEnd:
 		e.orderEnded(s, c.Err)
 	}
 	for _, do := range s.then {

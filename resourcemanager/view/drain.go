@@ -115,8 +115,8 @@ func EndsIn(holders []Holder, now int64) int64 {
 	return most
 }
 
-// Leaves is in how many seconds a draining node is likely to be gone: when what holds it ends, or at its deadline; Unknown without either.
-func (n *Node) Leaves(holders []Holder, now int64) int64 {
+// LeavesIn is in how many seconds a draining node is likely to be gone: when what holds it ends, or at its deadline; Unknown without either.
+func (n *Node) LeavesIn(holders []Holder, now int64) int64 {
 	estimate := EndsIn(holders, now)
 	if d := n.Drain; d != nil && d.Deadline > 0 {
 		if left := max(d.Deadline-now, 0) / 1000; estimate == Unknown || left < estimate {
@@ -126,8 +126,8 @@ func (n *Node) Leaves(holders []Holder, now int64) int64 {
 	return estimate
 }
 
-// Lost is the work that ends with the node: its live containers' memory, in MB-seconds so far.
-func (n *Node) Lost(now int64) int64 {
+// WorkLost is the work that ends with the node: its live containers' memory, in MB-seconds so far.
+func (n *Node) WorkLost(now int64) int64 {
 	sum := int64(0)
 	for _, x := range n.RunningOn {
 		sum += x.Resource.MemoryMB() * max(now-x.CreatedAt, 0) / 1000
@@ -145,7 +145,7 @@ func (c *Cluster) SoonestFree(count int, now int64) []*Node {
 	var all []candidate
 	for _, n := range c.Nodes {
 		if n.State == yarn.NodeRunning {
-			x := candidate{n, EndsIn(c.Holders(n), now), n.Lost(now)}
+			x := candidate{n, EndsIn(c.Holders(n), now), n.WorkLost(now)}
 			if x.ends == Unknown {
 				x.ends = math.MaxInt64
 			}

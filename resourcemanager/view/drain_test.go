@@ -76,7 +76,7 @@ func TestLeaves(t *testing.T) {
 		{c.Nodes[2], nil, 0},
 	} {
 		x.node.Drain = x.drain
-		if got := x.node.Leaves(c.Holders(x.node), 100_000); got != x.want {
+		if got := x.node.LeavesIn(c.Holders(x.node), 100_000); got != x.want {
 			t.Errorf("%s %+v: %d, want %d", x.node.ID, x.drain, got, x.want)
 		}
 	}

@@ -104,7 +104,7 @@ func (s *server) drainObject(caller webgate.Caller, c *view.Cluster, n *view.Nod
 		o.AddIf(d.Deadline > 0, "secondsLeft", max(d.Deadline-now, 0)/1000)
 		containers, applications = d.Containers, d.Applications
 	}
-	if estimate := n.Leaves(holders, now); estimate != view.Unknown && n.State.Usable() {
+	if estimate := n.LeavesIn(holders, now); estimate != view.Unknown && n.State.Usable() {
 		o.Add("estimatedSeconds", estimate)
 	}
 	o.AddIf(n.CutShort, "cutShort", true)
@@ -117,7 +117,7 @@ func (s *server) drainObject(caller webgate.Caller, c *view.Cluster, n *view.Nod
 		list = append(list, x)
 	}
 	return o.Add("containers", containers).Add("applications", applications).
-		Add("lostMemorySeconds", n.Lost(now)).
+		Add("lostMemorySeconds", n.WorkLost(now)).
 		Add("heldBy", list)
 }
 

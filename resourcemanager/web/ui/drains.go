@@ -52,7 +52,7 @@ func (s *server) drainRow(caller webgate.Caller, c *view.Cluster, n *view.Node) 
 	row := drainRow{Node: n, Phase: string(n.Phase(now)), Leaves: "-"}
 	if n.State == yarn.NodeDecommissioning {
 		row.Leaves = "unknown"
-		if seconds := n.Leaves(holders, now); seconds != view.Unknown {
+		if seconds := n.LeavesIn(holders, now); seconds != view.Unknown {
 			row.Leaves = (time.Duration(min(seconds, math.MaxInt64/int64(time.Second))) * time.Second).String()
 		}
 	}
