@@ -16,7 +16,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// The changes of drains, as the audit log names them.
+// Operations of the audit log.
 const (
 	drainOperation   = "drainNodes"
 	undrainOperation = "undrainNodes"
@@ -49,6 +49,7 @@ func (t *term) Undrain(ctx context.Context, c webgate.Caller, nodes []yarn.NodeI
 	return err
 }
 
+// mayDrain refuses everybody but administrators who say who they are.
 func (t *term) mayDrain(c webgate.Caller) error {
 	if c.Anonymous || !t.rights.IsAdmin(identity(c)) {
 		return answer.Errorf(answer.Unauthorized, "Draining nodes is for administrators (yarn.admin.acl) who say who they are. %s is none.", c.User)
@@ -56,7 +57,8 @@ func (t *term) mayDrain(c webgate.Caller) error {
 	return nil
 }
 
-// defaultDeadline is what yarn-site.xml says by now, as for refreshes of the lists.
+// defaultDeadline is the deadline, in milliseconds since 1970 and 0 for none, by the timeout that yarn-site.xml has now. A refresh of the
+// lists reads the same.
 func (t *term) defaultDeadline() (int64, error) {
 	site, err := t.Load()
 	if err != nil {
@@ -70,10 +72,10 @@ func (t *term) defaultDeadline() (int64, error) {
 	return clock.System().Now().Wall + int64(seconds)*1000, nil
 }
 
-// maxDrainLines bounds how many nodes one status of drains names.
+// maxDrainLines bounds how many nodes one status in the log names.
 const maxDrainLines = 500
 
-// logDrains says once in every period how the nodes stand that are being decommissioned: a line for each.
+// logDrains writes a status of the draining nodes to the log in every period until ctx ends.
 func (t *term) logDrains(ctx context.Context, period time.Duration) {
 	tick := time.NewTicker(period)
 	defer tick.Stop()
@@ -87,6 +89,7 @@ func (t *term) logDrains(ctx context.Context, period time.Duration) {
 	}
 }
 
+// drainStatus logs a line for each draining node.
 func (t *term) drainStatus(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, rpc.ViewPatience)
 	defer cancel()
@@ -98,7 +101,7 @@ func (t *term) drainStatus(ctx context.Context) {
 		c, err = t.Cluster(ctx, view.Nodes)
 	}
 	if err != nil {
-		t.Log.Warn("cannot tell how the draining nodes stand", "error", err)
+		t.Log.Warn("cannot log the status of draining nodes", "error", err)
 		return
 	}
 	nodes := slices.DeleteFunc(slices.Clone(c.Nodes), func(n *view.Node) bool { return n.State != yarn.NodeDecommissioning })

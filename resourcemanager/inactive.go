@@ -9,12 +9,12 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/view"
 )
 
-// untracked tells whether no list names the host, where that counts.
+// untracked tells whether a node with this host and address is untracked by the lists in force; see hosts.Lists.
 func (p *process) untracked(host string, addr netip.Addr) bool {
 	return p.lists.Load().Untracked(host, addr.String())
 }
 
-// showExcluded has the hosts of the exclude list shown as decommissioned, before any port serves the term.
+// showExcluded has readers see the hosts of the exclude list as DECOMMISSIONED nodes. The term calls it before it serves any port.
 func (t *term) showExcluded() {
 	var cmd engine.ExcludedHosts
 	for _, x := range t.lists.Load().Exclude.Entries() {
@@ -29,8 +29,8 @@ func (t *term) showExcluded() {
 	}
 }
 
-// unregistered are the hosts of the include list, and not of the other one, of which no node is known, where they are to be shown; at most
-// as many as the engine shows.
+// unregistered are the hosts that readers are to see as LOST nodes: those of the include list that are not excluded and of which no node is
+// known, at most engine.MaxInactiveNodes. There are none unless yarn.resourcemanager.enable-tracking-for-unregistered-nodes is on.
 func (t *term) unregistered(lists *hosts.Lists, nodes []*view.Node) (out []string) {
 	if !t.settings.Nodes.ShowUnregistered {
 		return nil

@@ -16,11 +16,11 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/view"
 )
 
-// listProperties name the files of both lists.
+// listProperties are the properties that name the files of the lists.
 var listProperties = [...]string{hosts.Include: "yarn.resourcemanager.nodes.include-path", hosts.Exclude: "yarn.resourcemanager.nodes.exclude-path"}
 
-// readLists reads the include and exclude lists, and changes nothing. At start a list that is not there counts as empty, as in Apache,
-// with a warning; at a refresh it is an error.
+// readLists reads the include and exclude lists but does not put them in force. When the ResourceManager starts a missing file counts as an
+// empty list, as in Apache, with a warning; in a refresh it is an error.
 func (p *process) readLists(site *conf.Properties, starting bool) (*hosts.Lists, error) {
 	r := conf.NewReader(site)
 	var paths [len(listProperties)]string
@@ -43,39 +43,39 @@ func (p *process) readLists(site *conf.Properties, starting bool) (*hosts.Lists,
 			return nil, fmt.Errorf("cannot read the %s list (%s): %w", failed.Role, property, err)
 		}
 		without := [...]string{hosts.Include: "every node may join", hosts.Exclude: "no node is excluded"}[failed.Role]
-		p.Log.Warn("the "+failed.Role.String()+" list of nodes is not there: "+without+" until it is, and yarn rmadmin -refreshNodes has read it",
+		p.Log.Warn("the "+failed.Role.String()+" list of nodes is missing: "+without+" until there is a file and yarn rmadmin -refreshNodes has read it",
 			"file", failed.Path, "property", property)
 		paths[failed.Role] = ""
 	}
 }
 
-// adopt puts lists in force. Nodes that register from now on are judged by them.
+// adopt puts lists in force for nodes that register from now on. RefreshNodes applies them to the others.
 func (p *process) adopt(lists *hosts.Lists) {
 	p.lists.Store(lists)
 	p.Log.Info("the lists of nodes have been read", "included", lists.Include.Len(), "excluded", lists.Exclude.Len())
 }
 
-// Bounds of looking addresses up.
+// Bounds of the look-up of addresses.
 const (
-	maxLookups     = 32 // at a time
-	lookupPatience = 10 * time.Second
+	maxLookups     = 32               // at a time
+	lookupPatience = 10 * time.Second // all look-ups of a refresh together
 )
 
-// nodeAddresses are those of the hosts of nodes, as far as lists need them.
+// nodeAddresses are the IP addresses of nodes' hosts, as far as the lists need them.
 type nodeAddresses struct {
 	lists  *hosts.Lists
 	lookup func(ctx context.Context, host string) (string, error)
-	before func(host string) string // its address when a node of it registered, or nothing; counts if it cannot be looked up
+	before func(host string) string // the address when a node of the host registered, or ""; used if the look-up fails
 
-	known           map[string]string // by host; empty for one whose address cannot be had
-	failed, unknown int               // how many hosts could not be looked up, and how many of these have no address at all
-	example         error             // why one of them could not be looked up
+	known           map[string]string // by host; "" if there is no address
+	failed, unknown int               // hosts whose look-up failed, and those of them that have no address from before either
+	example         error             // why one look-up failed
 }
 
-// of is the address of a host that may be empty: it is not needed, or cannot be had.
+// of is the address of a host, or "" if it is not needed or not known.
 func (a *nodeAddresses) of(host string) string { return a.known[host] }
 
-// find looks up what is not known yet, until ctx ends.
+// find looks up the addresses of the nodes' hosts that are needed and not known yet. When ctx ends the rest count as failed.
 func (a *nodeAddresses) find(ctx context.Context, nodes []*view.Node) {
 	var wanted []string
 	for _, n := range nodes {
@@ -111,15 +111,15 @@ func (a *nodeAddresses) find(ctx context.Context, nodes []*view.Node) {
 	}
 }
 
-// warn says how much could not be looked up.
+// warn logs how many look-ups failed, if any.
 func (a *nodeAddresses) warn(log *slog.Logger) {
 	if a.failed > 0 {
-		log.Warn("the addresses of some hosts cannot be looked up: those from when their nodes registered count, and for a host without one no entry by address",
-			"hosts", a.failed, "without", a.unknown, "of", len(a.known), "error", a.example)
+		log.Warn("the addresses of some hosts cannot be looked up: their nodes' addresses at registration are used instead; where there is none, entries by address do not apply",
+			"hosts", a.failed, "withoutAddress", a.unknown, "of", len(a.known), "error", a.example)
 	}
 }
 
-// lookUp gives the address of a host, one of IPv4 if it has any.
+// lookUp returns an address of a host, of IPv4 if the host has one.
 func lookUp(ctx context.Context, host string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err

@@ -110,7 +110,7 @@ func TestNodeAddresses(t *testing.T) {
 		}
 		var log strings.Builder
 		a.warn(slog.New(slog.NewTextHandler(&log, nil)))
-		if strings.Count(log.String(), "level=WARN") != 1 || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "hosts=3 without=2 of=199 error=") {
+		if strings.Count(log.String(), "level=WARN") != 1 || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "hosts=3 withoutAddress=2 of=199 error=") {
 			t.Errorf("the log: %s", log.String())
 		}
 	})

@@ -60,9 +60,9 @@ func (t *term) clusterSize() yarn.Resource {
 	return v.Metrics().Total
 }
 
-// RefreshNodes reads the lists anew, even if their paths have changed. On an error they are as they were.
+// RefreshNodes reads the lists anew, from where the properties say now, and puts them in force. On an error the lists of before hold.
 //
-// A node drains as long as its entry in the exclude list says, else seconds, else what is configured.
+// How long a node may drain: what its entry in the exclude list says, else seconds if not nil, else what is configured.
 func (t *term) RefreshNodes(how engine.Decommission, seconds *int32) (engine.RefreshNodes, error) {
 	if how == engine.Forced {
 		return engine.RefreshNodes{How: how}, nil
@@ -94,7 +94,7 @@ func (t *term) RefreshNodes(how engine.Decommission, seconds *int32) (engine.Ref
 	ips := nodeAddresses{lists: lists, lookup: t.lookup, before: t.grants.addresses.first, known: map[string]string{}}
 	ips.find(ctx, nodes)
 	t.adopt(lists)
-	if latest, err := t.nodes(); err == nil { // some may have registered meanwhile, by the lists of before
+	if latest, err := t.nodes(); err == nil { // a node may have registered meanwhile, admitted by the lists of before
 		nodes = latest
 		ips.find(ctx, nodes)
 	}
@@ -102,7 +102,7 @@ func (t *term) RefreshNodes(how engine.Decommission, seconds *int32) (engine.Ref
 	return engine.RefreshNodes{How: how, Excluded: exclusions(lists, nodes, ips.of, timeout), Unnamed: lists.Unnamed, Unregistered: t.unregistered(lists, nodes)}, nil
 }
 
-// nodes are those that have registered by now.
+// nodes are all nodes that are known by now.
 func (t *term) nodes() ([]*view.Node, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
 	defer cancel()
@@ -113,7 +113,7 @@ func (t *term) nodes() ([]*view.Node, error) {
 	return v.Nodes(), nil
 }
 
-// exclusions are what lists say of the nodes that they do not admit. timeout is for those whose entries have neither a timeout nor a deadline.
+// exclusions says how the nodes leave that the lists do not admit. timeout, in seconds, is for entries with neither timeout nor deadline.
 func exclusions(lists *hosts.Lists, nodes []*view.Node, ip func(host string) string, timeout int32) map[yarn.NodeID]engine.Exclusion {
 	out := map[yarn.NodeID]engine.Exclusion{}
 	for _, n := range nodes {
@@ -133,7 +133,7 @@ func exclusions(lists *hosts.Lists, nodes []*view.Node, ip func(host string) str
 	return out
 }
 
-// gracefulTimeout is how many seconds a node may drain of which nothing else is said; negative: as long as it needs.
+// gracefulTimeout is the configured timeout of a graceful decommission, in seconds; negative: none.
 func gracefulTimeout(r *conf.Reader) int32 {
 	return int32(r.Int("yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", 3600, conf.Range{Min: math.MinInt32, Max: math.MaxInt32}))
 }

@@ -9,15 +9,17 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Drain is a node's graceful decommission.
+// Drain is a node's graceful decommission: under way, or by an order that keeps away a node that has left.
 type Drain struct {
-	RequestedAt int64  // milliseconds since 1970
-	RequestedBy string // user
+	RequestedAt int64  // milliseconds since 1970, of the first request
+	RequestedBy string // the user who made it
 	Reason      string
 	Source      string // file: the lists of nodes; cli or api: an order, which holds until it is taken back
 	Deadline    int64  // milliseconds since 1970; 0: none
-	Containers  int    // that the node may still have, those included that it has not reported yet
-	// WaitsFor are applications that had something on the node and have not ended, by id: the first MaxWaitsFor of Applications.
+	Containers  int    // on the node, those included that it has not reported yet
+
+	// WaitsFor are the first MaxWaitsFor, by id, of the applications that had containers on the node and have not ended. Applications is
+	// how many there are.
 	WaitsFor     []yarn.ApplicationID
 	Applications int
 }
@@ -30,15 +32,15 @@ type Phase string
 
 // The phases.
 const (
-	DrainNone           Phase = "NONE"           // none goes on
-	DrainWaitContainer  Phase = "WAIT_CONTAINER" // containers are left
-	DrainWaitApp        Phase = "WAIT_APP"       // no containers, but applications that may want what theirs have left there
-	DrainTimeout        Phase = "TIMEOUT"        // its time is up
-	DrainReady          Phase = "READY"          // nobody needs the node any more
-	DrainDecommissioned Phase = "DECOMMISSIONED" // it has gone
+	DrainNone           Phase = "NONE"           // the node does not drain
+	DrainWaitContainer  Phase = "WAIT_CONTAINER" // it has containers
+	DrainWaitApp        Phase = "WAIT_APP"       // it has none, but applications that had some may still want their output
+	DrainTimeout        Phase = "TIMEOUT"        // the deadline has passed, and something is left
+	DrainReady          Phase = "READY"          // nothing needs the node any more
+	DrainDecommissioned Phase = "DECOMMISSIONED" // it has left
 )
 
-// Phase is where the node's graceful decommission stands at a time in milliseconds since 1970.
+// Phase is where the node's graceful decommission stands at now, in milliseconds since 1970.
 func (n *Node) Phase(now int64) Phase {
 	d := n.Drain
 	switch {
@@ -59,15 +61,16 @@ func (n *Node) Phase(now int64) Phase {
 // Holder is an application that a node waits for, or would wait for.
 type Holder struct {
 	ID         yarn.ApplicationID
-	App        *Application // nil: it is not known any more
+	App        *Application // nil: it is no longer known
 	Containers int          // live ones on the node
 	Master     bool         // its ApplicationMaster is one of them
 }
 
-// Unknown is an estimate or a time that nobody can tell.
+// Unknown is an estimate that cannot be made.
 const Unknown = -1
 
-// Holders are the applications that the node waits for, by id; of a node that does not drain, those with containers there.
+// Holders are the applications that the node waits for, by id; if it does not drain, those for which it would wait, as far as that is
+// known: the ones with containers there.
 func (c *Cluster) Holders(n *Node) []Holder {
 	ids := n.Applications
 	if n.Drain != nil {
@@ -96,8 +99,8 @@ func (c *Cluster) application(id yarn.ApplicationID) *Application {
 	return nil
 }
 
-// EndsIn is how many seconds these applications are likely to need until the last has ended, if each goes on as fast as it went so far;
-// Unknown if one has not told any progress, or so little that the estimate would be beyond math.MaxInt32.
+// EndsIn estimates in how many seconds the last of these applications ends, if each goes on as fast as so far. It is Unknown if one has
+// reported no progress, or so little that the estimate is above math.MaxInt32.
 func EndsIn(holders []Holder, now int64) int64 {
 	most := int64(0)
 	for _, h := range holders {
@@ -115,7 +118,8 @@ func EndsIn(holders []Holder, now int64) int64 {
 	return most
 }
 
-// LeavesIn is in how many seconds a draining node is likely to be gone: when what holds it ends, or at its deadline; Unknown without either.
+// LeavesIn estimates in how many seconds a draining node leaves: when its holders end, or at its deadline if that is earlier. It is Unknown
+// if there is no deadline and no estimate for the holders.
 func (n *Node) LeavesIn(holders []Holder, now int64) int64 {
 	estimate := EndsIn(holders, now)
 	if d := n.Drain; d != nil && d.Deadline > 0 {
@@ -126,7 +130,7 @@ func (n *Node) LeavesIn(holders []Holder, now int64) int64 {
 	return estimate
 }
 
-// WorkLost is the work that ends with the node: its live containers' memory, in MB-seconds so far.
+// WorkLost is the work that is lost if the node leaves now: what its live containers have used, in MB-seconds.
 func (n *Node) WorkLost(now int64) int64 {
 	sum := int64(0)
 	for _, x := range n.RunningOn {
@@ -135,8 +139,8 @@ func (n *Node) WorkLost(now int64) int64 {
 	return sum
 }
 
-// SoonestFree are count running nodes that are free the soonest with the least work lost, those first that should go first: idle ones, then
-// by when their applications are likely to end, then by the work that would be lost, then by id.
+// SoonestFree are the count RUNNING nodes, or fewer if there are fewer, that are best decommissioned first: ordered by when their
+// applications are likely to end (idle nodes first), then by the work that would be lost, then by id.
 func (c *Cluster) SoonestFree(count int, now int64) []*Node {
 	type candidate struct {
 		*Node
@@ -162,19 +166,19 @@ func (c *Cluster) SoonestFree(count int, now int64) []*Node {
 	return out
 }
 
-// Shortage is what a cluster lacks once nodes have left.
+// Shortage is something that the cluster lacks once some nodes have left.
 type Shortage struct {
-	Queue                   string             // a leaf whose guarantee would no longer cover what it uses and asks for; "" for an ask
-	App                     yarn.ApplicationID // an application whose ask no node could take any more
+	Queue                   string             // a leaf queue that uses and asks for more of its guarantee than is left; "": an ask
+	App                     yarn.ApplicationID // whose ask fits on no node that stays
 	Label                   string             // of the partition
-	Guarantee, Then, Wanted yarn.Resource      // of a queue: now, afterwards, and what it uses and asks for
-	Ask                     yarn.Resource      // of an application
+	Guarantee, Then, Wanted yarn.Resource      // of the queue: its guarantee now and afterwards, and what it uses and asks for
+	Ask                     yarn.Resource      // size of one container
 }
 
-// MaxShortages bounds what Shortages tells.
+// MaxShortages bounds what Shortages returns.
 const MaxShortages = 100
 
-// Shortages are what the cluster would lack without those nodes: first queues, then asks. A guarantee is taken to shrink with its partition.
+// Shortages are what the cluster lacks without those nodes: first queues, then asks. A guarantee is assumed to shrink with its partition.
 func (c *Cluster) Shortages(leaving []*Node) []Shortage {
 	gone := make(map[yarn.NodeID]bool, len(leaving))
 	for _, n := range leaving {
@@ -201,7 +205,7 @@ func (c *Cluster) Shortages(leaving []*Node) []Shortage {
 	return append(out, c.asksShort(largestNow, largest, MaxShortages-len(out))...)
 }
 
-// addLargest keeps sizes that no other one exceeds in everything.
+// addLargest adds r to sizes, of which none fits into another.
 func addLargest(sizes []yarn.Resource, r yarn.Resource) []yarn.Resource {
 	for _, x := range sizes {
 		if r.FitsIn(x) {
@@ -211,6 +215,7 @@ func addLargest(sizes []yarn.Resource, r yarn.Resource) []yarn.Resource {
 	return append(slices.DeleteFunc(sizes, func(x yarn.Resource) bool { return x.FitsIn(r) }), r)
 }
 
+// queuesShort are the leaf queues that are short. before and after are the sizes of partitions.
 func (c *Cluster) queuesShort(before, after map[string]yarn.Resource) (out []Shortage) {
 	if c.Queues == nil {
 		return nil
@@ -235,7 +240,7 @@ func (c *Cluster) queuesShort(before, after map[string]yarn.Resource) (out []Sho
 	return out
 }
 
-// shortOf tells whether a queue wants more of its guarantee than will be left of that.
+// shortOf tells whether a queue uses and asks for more of its guarantee than is left once the partition has shrunk from before to after.
 func shortOf(q *queue.Info, s queue.Share, before, after yarn.Resource) (Shortage, bool) {
 	x := Shortage{Queue: q.Path, Guarantee: s.EffectiveMin, Wanted: s.Used.Add(s.Pending)}
 	short := false
