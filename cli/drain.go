@@ -15,23 +15,23 @@ import (
 	"github.com/heddle-project/heddle/internal/visible"
 )
 
-// drainOptions are those of yarn node that Hadoop does not have.
+// drainOptions are the options of yarn node that Hadoop does not have.
 var drainOptions = []option{
-	{name: "drain", arg: "Host", values: many, separate: ',', optional: true, help: "Has nodes drain and stay away until -undrain, whatever the lists of nodes say: HOST for all its nodes, or HOST:PORT."},
-	{name: "count", arg: "Number", values: 1, help: "With -drain, in place of hosts: so many nodes, those that are free the soonest with the least work lost."},
+	{name: "drain", arg: "Host", values: many, separate: ',', optional: true, help: "Has nodes drain and stay away until -undrain, whatever the lists of nodes say. HOST is all nodes of the host, HOST:PORT one."},
+	{name: "count", arg: "Number", values: 1, help: "With -drain, in place of hosts: how many nodes. Those that are free the soonest with the least work lost are chosen."},
 	{name: "deadline", arg: "Time", values: 1, help: "With -drain: how long nodes may take, such as 30m, until when, such as 2030-01-31T12:00:00Z, or none. " +
-		"Without it as yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs says."},
-	{name: "reason", arg: "Text", values: 1, help: "With -drain: why, for whoever looks."},
+		"Without it, as yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs says."},
+	{name: "reason", arg: "Text", values: 1, help: "With -drain: why. Shown with the nodes and in the log."},
 	{name: "wait", help: "With -drain: stays until these nodes have gone."},
-	{name: "dry-run", help: "With -drain: says what would be waited for and what the cluster would lack, and changes nothing."},
-	{name: "undrain", arg: "Host", values: many, separate: ',', help: "Takes -drain back: nodes that still drain are used again, the others may register."},
-	{name: "drain-status", arg: "Host", values: many, separate: ',', optional: true, help: "Tells of draining nodes what holds them, and of those that -drain keeps away; or of these hosts."},
-	{name: "watch", help: "With -drain-status: again and again."},
+	{name: "dry-run", help: "With -drain: shows what the nodes would wait for and what the cluster would lack, and changes nothing."},
+	{name: "undrain", arg: "Host", values: many, separate: ',', help: "Takes -drain back: nodes that still drain are used again, those that have left may register."},
+	{name: "drain-status", arg: "Host", values: many, separate: ',', optional: true, help: "Shows the nodes that drain, with what they wait for, and those that -drain keeps away; or the nodes of these hosts."},
+	{name: "watch", help: "With -drain-status: repeats it every two seconds."},
 }
 
 // Exit codes of -drain -wait.
 const (
-	exitCutShort  Exit = 3 // a node went before all had ended that it waited for
+	exitCutShort  Exit = 3 // a node left before everything had ended for which it waited
 	exitTakenBack Exit = 4 // a node was taken back
 )
 
@@ -43,7 +43,7 @@ const (
 	maxHolderLines = 10 // of one node in the table
 )
 
-// drainingNode is a node as the web service tells of it.
+// drainingNode is a node in the answer of the web service; docs/decommissioning.md has the fields.
 type drainingNode struct {
 	ID               string   `json:"id"`
 	State            string   `json:"state"`
@@ -54,13 +54,13 @@ type drainingNode struct {
 	Source           string   `json:"source"`
 	Deadline         int64    `json:"deadline"` // 0: none
 	SecondsLeft      int64    `json:"secondsLeft"`
-	EstimatedSeconds *int64   `json:"estimatedSeconds"` // nil: nobody can tell
+	EstimatedSeconds *int64   `json:"estimatedSeconds"` // nil: there is no estimate
 	Containers       int      `json:"containers"`
 	Applications     int      `json:"applications"`
 	CutShort         bool     `json:"cutShort"`
 	HeldBy           []holder `json:"heldBy"`
 
-	raw json.RawMessage // all of it; nil: the web service did not tell of the node
+	raw json.RawMessage // as it was received; nil: the answer does not have the node
 }
 
 // holder is an application that a node waits for.
@@ -105,6 +105,7 @@ func (d *drains) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// askDrains makes a request of the web service.
 func (c *call) askDrains(method string, query url.Values, body any) (*drains, error) {
 	d := &drains{}
 	_, err := c.askWeb(webCall{method: method, path: drainsPath, query: query, body: body, what: "drains", patience: drainPatience}, d)
@@ -138,6 +139,7 @@ func drain(c *call) error {
 	return c.showDrains(d)
 }
 
+// undrain is yarn node -undrain.
 func undrain(c *call) error {
 	if len(c.opts.words) > 0 {
 		return c.invalid(failed)
@@ -199,6 +201,7 @@ func drainStatus(c *call) error {
 	}
 }
 
+// pause waits for d, or returns why the command was stopped.
 func (c *call) pause(d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -254,7 +257,7 @@ func (c *call) showDrain(n *drainingNode) {
 	}
 }
 
-// left is how much time is left: until the deadline, or about how much the work needs.
+// left is the time until the deadline; without a deadline, until the work is likely to have ended.
 func (n *drainingNode) left() string {
 	switch {
 	case n.Phase == "DECOMMISSIONED":
@@ -303,7 +306,7 @@ func (c *call) awaitDrain(d *drains) error {
 	}
 }
 
-// followDrains asks how the nodes are that are left, and enters it into nodes.
+// followDrains asks for the nodes in left and enters the answer into nodes.
 func (c *call) followDrains(nodes, left []drainingNode) error {
 	var names []string
 	for _, n := range left {
@@ -317,13 +320,13 @@ func (c *call) followDrains(nodes, left []drainingNode) error {
 	if err != nil {
 		return err
 	}
-	told := map[string]drainingNode{}
+	answer := map[string]drainingNode{}
 	for _, n := range d.Nodes {
-		told[n.ID] = n
+		answer[n.ID] = n
 	}
 	for i := range nodes {
 		if n := &nodes[i]; n.State == "DECOMMISSIONING" {
-			if now, ok := told[n.ID]; ok {
+			if now, ok := answer[n.ID]; ok {
 				*n = now
 			} else { // it was taken back
 				*n = drainingNode{ID: n.ID, State: "not draining"}
@@ -336,7 +339,7 @@ func (c *call) followDrains(nodes, left []drainingNode) error {
 // maxInAddress bounds the names in the address of a request: the ResourceManager takes 16 KiB of address and headers.
 const maxInAddress = 8 << 10
 
-// inAddress are names as the address of a request has them; false: they are too long for that.
+// inAddress joins names for the address of a request; false: they are too long for that.
 func inAddress(names []string) (string, bool) {
 	text := strings.Join(names, ",")
 	return text, len(url.QueryEscape(text)) <= maxInAddress
@@ -347,7 +350,7 @@ func (n *drainingNode) hasLeft() bool {
 	return slices.Contains([]string{"DECOMMISSIONED", "LOST", "SHUTDOWN", "REBOOTED"}, n.State)
 }
 
-// drainOutcome is how it ended, once no node drains any more.
+// drainOutcome is the exit code of -wait, once no node drains any more; with JSON it prints the nodes.
 func (c *call) drainOutcome(nodes []drainingNode) error {
 	if c.json {
 		list := make([]any, len(nodes))
@@ -375,7 +378,7 @@ func (c *call) drainOutcome(nodes []drainingNode) error {
 	return result
 }
 
-// drainProgress shows how far nodes are: a bar on a terminal, a line for each change elsewhere, nothing beside JSON.
+// drainProgress returns what shows the progress of all nodes: a bar on a terminal, lines for changes elsewhere, nothing with JSON.
 func (c *call) drainProgress(all int) func(nodes, left []drainingNode) {
 	if c.json {
 		return func(_, _ []drainingNode) {}
@@ -394,6 +397,7 @@ func (c *call) drainProgress(all int) func(nodes, left []drainingNode) {
 	}
 }
 
+// progress is a node's line for drainProgress.
 func (n *drainingNode) progress() string {
 	switch {
 	case n.State != "DECOMMISSIONING" && n.CutShort:

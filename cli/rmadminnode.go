@@ -19,8 +19,8 @@ var refreshNodesOptions = []option{
 	{name: "server"},
 }
 
-// refreshNodes reloads the lists of nodes; with -g, excluded ones end gracefully,
-// and -client then stays to watch.
+// refreshNodes has the ResourceManager read the lists of nodes anew. With -g excluded nodes are decommissioned gracefully; with -client
+// the command then waits for them.
 func refreshNodes(c *call, args []string) error {
 	p, err := parse(refreshNodesOptions, args)
 	if err != nil {
@@ -54,7 +54,8 @@ func refreshNodes(c *call, args []string) error {
 	return c.awaitDecommission(rm, seconds)
 }
 
-// refreshNodesNow refuses words that only make sense with -g: Apache's command passes over them, and who forgot -g loses containers.
+// refreshNodesNow is -refreshNodes without -g. It refuses words that only make sense with -g: Apache's command ignores them, and whoever
+// forgot -g loses containers.
 func (c *call) refreshNodesNow(p *parsed) error {
 	timeout, wait, meant := "", "-server", p.words
 	for _, name := range []string{"client", "server"} {
@@ -90,12 +91,11 @@ func adminParseError(err error) error {
 	return err
 }
 
-// decommissionGrace is how many seconds after the timeout the ResourceManager
-// gets to end a decommission by itself.
+// decommissionGrace is how many seconds after the timeout the ResourceManager has to end the decommission by itself.
 const decommissionGrace = 5
 
-// awaitDecommission asks every second which nodes are left and, after the
-// timeout and the grace, has them decommissioned by force.
+// awaitDecommission asks every second which nodes are still DECOMMISSIONING. After the timeout and decommissionGrace it has all of them
+// decommissioned by force. seconds below 0: no timeout.
 func (c *call) awaitDecommission(rm *client.Client, seconds int32) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -123,7 +123,7 @@ func (c *call) awaitDecommission(rm *client.Client, seconds int32) error {
 	return rm.RefreshNodes(c.ctx, client.DecommissionForced, nil)
 }
 
-// updateNodeResource takes NODE MEMORY VCORES [TIMEOUT] or NODE k=v,... [TIMEOUT].
+// updateNodeResource is -updateNodeResource NODE MEMORY VCORES [TIMEOUT], or NODE NAME=VALUE,… [TIMEOUT].
 func updateNodeResource(c *call, args []string) error {
 	if len(args) < 2 || len(args) > 4 {
 		return c.adminMistake("Number of parameters specified for updateNodeResource is wrong.")
@@ -171,7 +171,7 @@ func updateNodeResource(c *call, args []string) error {
 	return rm.UpdateNodeResource(c.ctx, id, r, int32(timeout))
 }
 
-// numberError is about the first of two words that is not a number.
+// numberError names the first of two words that is not a number; nil: both are.
 func numberError(err1 error, word1 string, err2 error, word2 string) error {
 	switch {
 	case err1 != nil:
@@ -189,7 +189,7 @@ func (c *call) adminMistake(message string) error {
 	return failed
 }
 
-// parseResource reads name=value pairs, where memory-mb and vcores must be.
+// parseResource reads name=value pairs with commas between them. memory-mb and vcores must be there.
 func parseResource(s string) (client.Resource, error) {
 	var r client.Resource
 	for _, pair := range strings.Split(s, ",") {
@@ -228,7 +228,7 @@ func parseResource(s string) (client.Resource, error) {
 	return r, nil
 }
 
-// mebibytes converts an amount with a unit; without one it is mebibytes.
+// mebibytes converts an amount of memory with a unit. No unit is mebibytes.
 func mebibytes(n int64, unit string) (int64, error) {
 	factors := map[string][2]int64{"": {1, 1}, "Mi": {1, 1}, "Gi": {1 << 10, 1}, "Ti": {1 << 20, 1}, "Ki": {1, 1 << 10},
 		"M": {1e6, 1 << 20}, "G": {1e9, 1 << 20}, "k": {1e3, 1 << 20}}

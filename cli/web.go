@@ -19,14 +19,14 @@ type webCall struct {
 	method, path string
 	query        url.Values
 	body         any    // nil: none
-	what         string // the service is about, for messages
+	what         string // what the service has, for messages
 	patience     time.Duration
 }
 
 // maxWebAnswer bounds an answer.
 const maxWebAnswer = 256 << 20
 
-// askWeb makes the call and decodes the answer. With several ResourceManagers the first that answers is asked.
+// askWeb makes the call and decodes the answer. With several ResourceManagers they are tried in order until one answers; host is that one.
 func (c *call) askWeb(w webCall, into any) (host string, err error) {
 	addresses, err := c.webAddresses()
 	if err != nil {
@@ -50,6 +50,7 @@ func (c *call) askWeb(w webCall, into any) (host string, err error) {
 	return "", errors.Join(all...)
 }
 
+// sendWeb sends the call to one ResourceManager, in the name of the user who runs the command.
 func (c *call) sendWeb(web *http.Client, base string, w webCall) (*http.Response, error) {
 	var body io.Reader
 	if w.body != nil {
@@ -87,7 +88,7 @@ func readWeb(answer *http.Response, what string, into any) error {
 		} `json:"RemoteException"`
 	}
 	if answer.StatusCode != http.StatusOK {
-		_ = json.Unmarshal(text, &refused) // another server's text is none of these
+		_ = json.Unmarshal(text, &refused) // the body of another server is no RemoteException, and is left out
 	}
 	switch message := refused.RemoteException.Message; {
 	case message != "" && message != "HTTP 404 Not Found":

@@ -14,8 +14,8 @@ import (
 	"unicode"
 )
 
-// ParseJSON reads the list of a role from the JSON form, all of which is checked. A key of the other role is refused unless both lists
-// come from this file: that list would be ignored.
+// ParseJSON reads the list of a role from the JSON form. The whole file is checked. The key of the other list is refused unless both lists are
+// read from this file, for it would be ignored.
 func ParseJSON(data []byte, role Role, both bool) (*List, error) {
 	data, err := text(data)
 	if err != nil {
@@ -31,13 +31,13 @@ func ParseJSON(data []byte, role Role, both bool) (*List, error) {
 	return &p.lists[role], nil
 }
 
-// jsonParser goes through the tokens itself: encoding/json would take keys in any case, and twice, and would not say where a value stands.
+// jsonParser reads tokens: json.Unmarshal accepts keys in upper and lower case, and repeated ones, and does not give a value's line.
 type jsonParser struct {
 	decoder *json.Decoder
 	role    Role
 	both    bool
 	lists   [2]List
-	at      int64 // what an error is about
+	at      int64 // offset of what an error is about
 }
 
 func (p *jsonParser) run() error {
@@ -69,7 +69,7 @@ func (p *jsonParser) token() (json.Token, error) {
 	return t, err
 }
 
-// open reads a brace or bracket that has to stand here.
+// open reads the brace or bracket that must be next; what names it in errors.
 func (p *jsonParser) open(want json.Delim, what string) error {
 	t, err := p.token()
 	if err == nil && t != want {
@@ -78,7 +78,7 @@ func (p *jsonParser) open(want json.Delim, what string) error {
 	return err
 }
 
-// members reads an object to its end. Each of its keys is known and stands there once; member reads its value.
+// members reads the rest of an object. Unknown and repeated keys are errors; member reads the value of a key.
 func (p *jsonParser) members(known []string, member func(key string) error) error {
 	var seen []string
 	for p.decoder.More() {
@@ -118,7 +118,7 @@ func (p *jsonParser) list(role Role) error {
 	return err
 }
 
-// entry reads a host whose brace is read.
+// entry reads an entry whose brace has been read.
 func (p *jsonParser) entry(role Role) error {
 	begin := p.at
 	known := []string{"host"}
@@ -181,13 +181,13 @@ func (p *jsonParser) field(e *Entry, key string) error {
 	return nil
 }
 
-// rfc3339 is the form that time.Parse takes too freely.
+// rfc3339 is the form of times: time.Parse also accepts others, such as an hour of one digit.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
 
-// nameCharacters are those of the names of hosts; others come to us as xn--.
+// nameCharacters are those of host names; internationalized names are written with xn--.
 const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
-// kind names what stands in the place of something else.
+// kind describes a token for an error.
 func kind(t json.Token) string {
 	switch t := t.(type) {
 	case nil:
@@ -203,7 +203,7 @@ func kind(t json.Token) string {
 	return clip(fmt.Sprint(t))
 }
 
-// clip bounds what an error shows of a file.
+// clip bounds what an error shows of the file.
 func clip(s string) string {
 	const most = 64
 	if len(s) <= most {

@@ -17,21 +17,21 @@ const (
 // Entry is one host of a list.
 type Entry struct {
 	Host       string // name or address as written
-	Timeout    int32  // seconds; negative: for ever
-	HasTimeout bool   // false: the request's or the configured one applies, unless there is a deadline
+	Timeout    int32  // seconds; negative: no limit
+	HasTimeout bool   // false: the timeout of the request or the configured one applies, unless there is a deadline
 	Deadline   int64  // milliseconds since 1970; 0: none
 	Reason     string // free text, of at most MaxReason bytes
 }
 
-// List is a list of hosts. The nil List is empty. It never changes once read.
+// List is a list of hosts. It never changes once it has been read. The nil List is empty.
 type List struct {
 	entries []Entry
 	index   map[string]int // by folded name
 
-	addressed bool // a host is given by its address
+	addressed bool // an entry is an address
 }
 
-// add appends the host; of a host given twice the last entry holds.
+// add adds an entry. One for the same host is replaced, in its place.
 func (l *List) add(e Entry) {
 	if l.index == nil {
 		l.index = map[string]int{}
@@ -54,7 +54,7 @@ func (l *List) Len() int {
 	return len(l.entries)
 }
 
-// Entries are the hosts in the order in which they were first mentioned. The
+// Entries are the entries in the order in which their hosts first appear. The
 // slice must not be changed.
 func (l *List) Entries() []Entry {
 	if l == nil {
@@ -63,8 +63,8 @@ func (l *List) Entries() []Entry {
 	return l.entries
 }
 
-// Find looks for the host by the name that it registered with and by its
-// address. Either may be empty. An entry by name goes before one by address.
+// Find returns the entry for the name with which a node registered, else the one
+// for its address. Either may be empty.
 func (l *List) Find(host, ip string) (Entry, bool) {
 	if l == nil {
 		return Entry{}, false
@@ -77,7 +77,7 @@ func (l *List) Find(host, ip string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// fold maps spellings of one name or address to one key.
+// fold maps all spellings of a name or address to one key.
 func fold(name string) string {
 	if a, err := netip.ParseAddr(name); err == nil {
 		return a.Unmap().String()
@@ -94,12 +94,13 @@ func isAddress(name string) bool {
 type Lists struct {
 	Include, Exclude *List
 
-	// There is no include list, and nodes that the exclude list does not name are untracked all the same.
+	// Without an include list nodes that the exclude list does not name are untracked all the same
+	// (yarn.resourcemanager.enable-node-untracked-without-include-path).
 	Unnamed bool
 }
 
-// Included tells whether the include list lets the node in: it is empty or
-// mentions the node.
+// Included tells whether the include list admits the node: it is empty or names
+// the node.
 func (l Lists) Included(host, ip string) bool {
 	if l.Include.Len() == 0 {
 		return true
@@ -111,7 +112,7 @@ func (l Lists) Included(host, ip string) bool {
 // Excluded is the node's entry in the exclude list, if it has one.
 func (l Lists) Excluded(host, ip string) (Entry, bool) { return l.Exclude.Find(host, ip) }
 
-// Valid tells whether the node may belong to the cluster.
+// Valid tells whether the lists admit the node: it is included and not excluded.
 func (l Lists) Valid(host, ip string) bool {
 	_, excluded := l.Excluded(host, ip)
 	return !excluded && l.Included(host, ip)
@@ -124,12 +125,12 @@ func (l Lists) Mentioned(host, ip string) bool {
 	return included || excluded
 }
 
-// Untracked tells whether neither list names the node, and that counts: there is an include list, or Unnamed.
+// Untracked tells whether the node is untracked: neither list names it, though there is an include list or Unnamed is set.
 func (l Lists) Untracked(host, ip string) bool {
 	return (l.Include.Len() > 0 || l.Unnamed) && !l.Mentioned(host, ip)
 }
 
-// NeedAddress tells whether the address of a host, which registered with this name, may change what the lists say of it.
+// NeedAddress tells whether what the lists say of a node may depend on its address, if it registered with this name.
 func (l Lists) NeedAddress(host string) bool {
 	if isAddress(host) {
 		return false

@@ -14,7 +14,7 @@ import (
 // maxDepth bounds how deep elements may nest; the format needs three levels.
 const maxDepth = 16
 
-// ParseText reads names separated by blanks and line ends.
+// ParseText reads the text form.
 func ParseText(data []byte) (*List, error) {
 	data, err := text(data)
 	if err != nil {
@@ -43,6 +43,7 @@ func (l *List) addLine(line []byte) error {
 	return nil
 }
 
+// addChecked adds an entry unless its host or the length of the list is out of bounds.
 func (l *List) addChecked(e Entry) error {
 	if len(e.Host) > MaxName {
 		return fmt.Errorf("host name of %d bytes is longer than %d", len(e.Host), MaxName)
@@ -56,12 +57,12 @@ func (l *List) addChecked(e Entry) error {
 	return nil
 }
 
-// invisible characters in a name are never meant: a file in UTF-16 has them, and a byte order mark where two files were joined.
+// invisible characters are mistakes in a name: a byte order mark where two files were joined, or zeros of UTF-16.
 func invisible(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf) }
 
-// ParseXML reads the XML form. Every element called host counts, wherever it
-// stands below the root; of several names or timeouts in it the first counts.
-// Document types are refused, and with them entities.
+// ParseXML reads the XML form. Every host element counts, wherever it is below
+// the root; of several name or timeout elements in it the first counts. Document
+// types, and with them entities, are refused.
 func ParseXML(data []byte) (*List, error) {
 	data, err := text(data)
 	if err != nil {
@@ -137,7 +138,7 @@ func (p *xmlParser) start(name string) error {
 	return nil
 }
 
-// capture gathers the text of the first name and of the first timeout.
+// capture begins to collect the text of an element, if it is the first name or the first timeout of its host.
 func (p *xmlParser) capture(name string) {
 	var to **strings.Builder
 	switch name {
@@ -179,7 +180,7 @@ func (p *xmlParser) end() error {
 	return nil
 }
 
-// finish adds the hosts of a host element; one without names has no effect.
+// finish adds an entry for each name of a host element.
 func (p *xmlParser) finish(h *xmlHost) error {
 	var e Entry
 	if h.timeout != nil {

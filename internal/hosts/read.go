@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// Role is what a list is for.
+// Role tells the two lists apart.
 type Role int
 
 // The roles.
@@ -24,7 +24,7 @@ const (
 
 func (r Role) String() string { return [...]string{"include", "exclude"}[r] }
 
-// Error is why the list of a role cannot be had. Its text names the file and, where there is one, the line.
+// Error is why a list cannot be read. Its text names the file and, where there is one, the line.
 type Error struct {
 	Role Role
 	Path string
@@ -36,8 +36,8 @@ func (e *Error) Error() string { return fmt.Sprintf("read host list %s: %v", e.P
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Read reads both lists, each in the form that the ending of its file's name tells. An empty path is an empty list. A file that both
-// paths name is read once, so that both lists are of one version of it. Every error is an *Error.
+// Read reads both lists, each in the form that the ending of its path tells. An empty path is an empty list. A file that both paths name is
+// read once, so that both lists are of one version of it. Every error is an *Error.
 func Read(include, exclude string) (Lists, error) {
 	paths := [...]string{Include: include, Exclude: exclude}
 	one := sameFile(include, exclude)
@@ -64,8 +64,7 @@ func Read(include, exclude string) (Lists, error) {
 	return Lists{Include: lists[Include], Exclude: lists[Exclude]}, nil
 }
 
-// sameFile tells whether both paths name one file, by way of links, too. It compares where they lead and not what is there, which may be
-// replaced meanwhile.
+// sameFile tells whether both paths name one file, symbolic links followed. It compares paths, not files: these may be replaced meanwhile.
 func sameFile(a, b string) bool {
 	if a == "" || b == "" {
 		return false
@@ -73,6 +72,7 @@ func sameFile(a, b string) bool {
 	return place(a) == place(b)
 }
 
+// place is the absolute path to which a path leads.
 func place(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -83,16 +83,16 @@ func place(path string) string {
 	return filepath.Clean(path)
 }
 
-// load reads a regular file. Anything else, such as a pipe, could keep the reader waiting.
+// load reads a regular file, of which it returns at most one byte more than MaxFile. Anything else, such as a pipe, could block.
 func load(path string) ([]byte, error) {
-	info, err := os.Stat(path) // before it is opened, which has effects on some devices
+	info, err := os.Stat(path) // first, because to open a device may have effects
 	if err != nil {
 		return nil, cause(err)
 	}
 	if err := regular(info); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be another by now
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // another file may be there by now
 	if err != nil {
 		return nil, cause(err)
 	}
@@ -120,7 +120,7 @@ func regular(info fs.FileInfo) error {
 	return nil
 }
 
-// cause leaves out the path, which the whole error names.
+// cause is the error without the path, which Error has.
 func cause(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -129,7 +129,7 @@ func cause(err error) error {
 	return err
 }
 
-// parse reads the list of a role; both tells that the other role has the same file.
+// parse reads the list of a role. both: the other list has the same file.
 func parse(path string, data []byte, role Role, both bool) (*List, error) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".xml":
@@ -143,7 +143,7 @@ func parse(path string, data []byte, role Role, both bool) (*List, error) {
 // byteOrderMark is what some editors put before UTF-8.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// text checks that a file is text of a bearable size, and takes a byte order mark away.
+// text checks that data is UTF-8 of at most MaxFile bytes, and removes a byte order mark.
 func text(data []byte) ([]byte, error) {
 	if len(data) > MaxFile {
 		return nil, fmt.Errorf("it is larger than %d bytes", MaxFile)

@@ -99,8 +99,8 @@ type Controller interface {
 	AddLabels(ctx context.Context, c webgate.Caller, labels []view.Label) error
 	RemoveLabels(ctx context.Context, c webgate.Caller, names []string) error
 	ReplaceLabels(ctx context.Context, c webgate.Caller, operation string, nodes []view.NodeLabels) error
-	// Drain has nodes drain and stay away until Undrain, whatever the lists of nodes say. Both are for administrators; an
-	// anonymous caller is refused. They change nothing when they refuse one of the names.
+	// Drain orders nodes to drain and to stay away until Undrain, whatever the lists of nodes say. Both are for administrators; an
+	// anonymous caller is refused. If they refuse one of the names they change nothing.
 	Drain(ctx context.Context, c webgate.Caller, d DrainRequest) error
 	Undrain(ctx context.Context, c webgate.Caller, nodes []yarn.NodeID) error
 	// Record carries out an action on the recording of commands. It is for
@@ -116,7 +116,7 @@ type DrainRequest struct {
 	Source   string // cli or api
 }
 
-// DefaultDeadline stands for yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs from now on.
+// DefaultDeadline is yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs after the request.
 const DefaultDeadline = -1
 
 // RecordAction is an action on the recording of commands.

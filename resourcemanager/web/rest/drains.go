@@ -19,14 +19,15 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Hadoop has no such thing: nodes that are decommissioned gracefully, what holds them, and orders that they be so.
+// The resource /drains, which Hadoop does not have: nodes that drain, what they wait for, and orders to drain. docs/decommissioning.md has
+// its fields.
 
 const (
 	maxReason = 1024 // bytes
 	drainView = view.Nodes | view.Applications
 )
 
-// drains lists the nodes that drain, and those that an order keeps away.
+// drains answers GET: the nodes that drain and those that an order keeps away, or the nodes that the query names.
 func (s *server) drains(r *http.Request) (*answer.Response, error) {
 	c, err := s.Source.Cluster(r.Context(), drainView)
 	if err != nil {
@@ -38,7 +39,7 @@ func (s *server) drains(r *http.Request) (*answer.Response, error) {
 		return nil, err
 	}
 	if len(names) > 0 {
-		if nodes, err = named(c, names); err != nil {
+		if nodes, err = nodesNamed(c, names); err != nil {
 			return nil, err
 		}
 	} else {
@@ -47,8 +48,9 @@ func (s *server) drains(r *http.Request) (*answer.Response, error) {
 	return answer.Wrapped("drains", tree.New().Add("node", s.drainList(r, c, nodes))), nil
 }
 
-// named are the nodes with these names, by id: of a host, or host:port; in any case of letters.
-func named(c *view.Cluster, names []string) (out []*view.Node, err error) {
+// nodesNamed are the nodes that the names are for, by id. A name is HOST or HOST:PORT, in upper or lower case; one that is not known is an
+// error.
+func nodesNamed(c *view.Cluster, names []string) (out []*view.Node, err error) {
 	by := map[string][]*view.Node{}
 	for _, n := range c.Nodes {
 		host, id := strings.ToLower(n.ID.Host), strings.ToLower(n.ID.String())
@@ -65,10 +67,10 @@ func named(c *view.Cluster, names []string) (out []*view.Node, err error) {
 	return slices.Compact(out), nil
 }
 
-// maxNames bounds how many nodes one request names.
+// maxNames bounds the names in one request.
 const maxNames = 100_000
 
-// namesOf reads names that are separated by commas.
+// namesOf splits parameters at commas.
 func namesOf(params []string) (names []string, err error) {
 	for _, p := range params {
 		for w := range strings.SplitSeq(p, ",") {
@@ -121,21 +123,21 @@ func (s *server) drainObject(caller webgate.Caller, c *view.Cluster, n *view.Nod
 		Add("heldBy", list)
 }
 
-// order is what somebody wants drained.
-type order struct {
-	names  []string
-	count  int // instead of names: that many nodes, whichever are free the soonest
-	until  access.DrainRequest
-	dryRun bool
+// drainBody is the body of a POST.
+type drainBody struct {
+	names   []string
+	count   int                 // instead of names: that many nodes, those that are free the soonest
+	request access.DrainRequest // without nodes
+	dryRun  bool
 }
 
-// drain has nodes drain until that is taken back, or shows what that would do.
+// drain answers POST: it orders nodes to drain, or with dryRun shows what that would do.
 func (s *server) drain(r *http.Request) (*answer.Response, error) {
 	body, err := fields(r, "drain")
 	if err != nil {
 		return nil, err
 	}
-	want, err := parseOrder(body, s.Now())
+	want, err := parseDrain(body, s.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -148,24 +150,25 @@ func (s *server) drain(r *http.Request) (*answer.Response, error) {
 		if nodes = c.SoonestFree(want.count, s.now()); len(nodes) < want.count {
 			return nil, badRequest("count is %d, and %d nodes are running", want.count, len(nodes))
 		}
-	} else if nodes, err = named(c, want.names); err != nil {
+	} else if nodes, err = nodesNamed(c, want.names); err != nil {
 		return nil, err
 	}
 	warning := warnings(c, nodes)
 	if !want.dryRun {
-		want.until.Nodes = orderNames(want.names, nodes)
-		if err = s.Controller.Drain(r.Context(), webgate.From(r.Context()), want.until); err != nil {
+		want.request.Nodes = orderNames(want.names, nodes)
+		if err = s.Controller.Drain(r.Context(), webgate.From(r.Context()), want.request); err != nil {
 			return nil, err
 		}
 		if c, err = s.Source.Cluster(r.Context(), drainView); err != nil {
 			return nil, err
 		}
-		nodes = under(c, want.until.Nodes)
+		nodes = nodesOf(c, want.request.Nodes)
 	}
 	return answer.Wrapped("drains", tree.New().Add("dryRun", want.dryRun).Add("node", s.drainList(r, c, nodes)).Add("warning", warning)), nil
 }
 
-// orderNames are the names of an order as nodes registered: a host stays a host.
+// orderNames are the names of orders for these nodes, with hosts as they registered: the host, with port 0, where names has the host, else
+// the node.
 func orderNames(names []string, nodes []*view.Node) (out []yarn.NodeID) {
 	asked := make(map[string]bool, len(names))
 	for _, name := range names {
@@ -173,16 +176,16 @@ func orderNames(names []string, nodes []*view.Node) (out []yarn.NodeID) {
 	}
 	for _, n := range nodes {
 		id := n.ID
-		if id.Port < 0 || asked[strings.ToLower(id.Host)] { // a negative port stands for the host
+		if id.Port < 0 || asked[strings.ToLower(id.Host)] { // HOST:-1 and HOST:-2 are shown for a host of which no node has registered
 			id.Port = 0
 		}
 		out = append(out, id)
 	}
-	return slices.Compact(out) // they are in order
+	return slices.Compact(out) // nodes are sorted by id
 }
 
-// under are the nodes that these names of orders are for.
-func under(c *view.Cluster, orders []yarn.NodeID) []*view.Node {
+// nodesOf are the nodes that these orders are for.
+func nodesOf(c *view.Cluster, orders []yarn.NodeID) []*view.Node {
 	set := make(map[yarn.NodeID]bool, len(orders))
 	for _, id := range orders {
 		set[id] = true
@@ -190,6 +193,7 @@ func under(c *view.Cluster, orders []yarn.NodeID) []*view.Node {
 	return slices.DeleteFunc(slices.Clone(c.Nodes), func(n *view.Node) bool { return !set[n.ID] && !set[yarn.NodeID{Host: n.ID.Host}] })
 }
 
+// warnings are what the cluster lacks once these nodes have left.
 func warnings(c *view.Cluster, nodes []*view.Node) (list tree.List) {
 	for _, x := range c.Shortages(nodes) {
 		where := ""
@@ -206,7 +210,7 @@ func warnings(c *view.Cluster, nodes []*view.Node) (list tree.List) {
 	return list
 }
 
-func parseOrder(body map[string]string, now time.Time) (o order, err error) {
+func parseDrain(body map[string]string, now time.Time) (o drainBody, err error) {
 	for name := range body {
 		if !slices.Contains([]string{"nodes", "count", "deadline", "reason", "dryRun", "source"}, name) {
 			return o, badRequest("drain has no field %q; it has nodes or count, deadline, reason and dryRun", name)
@@ -228,18 +232,18 @@ func parseOrder(body map[string]string, now time.Time) (o order, err error) {
 			return o, badRequest("dryRun %q is neither true nor false", text)
 		}
 	}
-	o.until.Reason, o.until.Source = body["reason"], "api"
+	o.request.Reason, o.request.Source = body["reason"], "api"
 	if body["source"] == "cli" {
-		o.until.Source = "cli"
+		o.request.Source = "cli"
 	}
-	if len(o.until.Reason) > maxReason || strings.ContainsFunc(o.until.Reason, unicode.IsControl) {
+	if len(o.request.Reason) > maxReason || strings.ContainsFunc(o.request.Reason, unicode.IsControl) {
 		return o, badRequest("reason must be one line of at most %d bytes, without control characters", maxReason)
 	}
-	o.until.Deadline, err = parseDeadline(body["deadline"], now)
+	o.request.Deadline, err = parseDeadline(body["deadline"], now)
 	return o, err
 }
 
-// nodeNames are names in a list of JSON, or separated by commas.
+// nodeNames reads names: an array of JSON, or text with commas between them.
 func nodeNames(text string) (names []string, err error) {
 	if strings.HasPrefix(text, "[") {
 		if json.Unmarshal([]byte(text), &names) != nil {
@@ -253,7 +257,8 @@ func nodeNames(text string) (names []string, err error) {
 	return namesOf([]string{text})
 }
 
-// parseDeadline reads a duration such as 30m, a time of RFC 3339, or none, which is 0. Nothing is DefaultDeadline.
+// parseDeadline reads a duration such as 30m, a time in the form of RFC 3339, or none. It returns milliseconds since 1970, 0 for none, and
+// DefaultDeadline if text is empty.
 func parseDeadline(text string, now time.Time) (int64, error) {
 	switch text {
 	case "":
@@ -261,7 +266,7 @@ func parseDeadline(text string, now time.Time) (int64, error) {
 	case "none":
 		return 0, nil
 	}
-	unit := strings.ContainsFunc(text, unicode.IsLetter) // a plain 0 would end everything at once, and may be meant for none
+	unit := strings.ContainsFunc(text, unicode.IsLetter) // "0" parses without one: whoever means none would lose all containers at once
 	if d, err := time.ParseDuration(text); err == nil && unit && d >= 0 && d.Seconds() <= math.MaxInt32 {
 		return now.Add(d).UnixMilli(), nil
 	}
@@ -289,7 +294,7 @@ func bodyNames(r *http.Request) ([]string, error) {
 	return nodeNames(body["nodes"])
 }
 
-// undrain takes orders back, also of nodes that are not here by now.
+// undrain answers DELETE: it takes orders back, those for nodes that are no longer known as well.
 func (s *server) undrain(r *http.Request) (*answer.Response, error) {
 	names, err := namesOf(r.URL.Query()["nodes"])
 	if err == nil && len(names) == 0 && r.ContentLength != 0 {
@@ -309,7 +314,7 @@ func (s *server) undrain(r *http.Request) (*answer.Response, error) {
 	for _, n := range c.Nodes {
 		known[strings.ToLower(n.ID.Host)], known[strings.ToLower(n.ID.String())] = true, true
 	}
-	var here []string
+	var here []string // names of known nodes
 	var orders []yarn.NodeID
 	for _, name := range names {
 		if known[strings.ToLower(name)] {
@@ -322,7 +327,7 @@ func (s *server) undrain(r *http.Request) (*answer.Response, error) {
 		}
 		orders = append(orders, id)
 	}
-	nodes, err := named(c, here)
+	nodes, err := nodesNamed(c, here)
 	if err != nil {
 		return nil, err
 	}
@@ -333,5 +338,5 @@ func (s *server) undrain(r *http.Request) (*answer.Response, error) {
 	if c, err = s.Source.Cluster(r.Context(), drainView); err != nil {
 		return nil, err
 	}
-	return answer.Wrapped("drains", tree.New().Add("node", s.drainList(r, c, under(c, orders)))), nil
+	return answer.Wrapped("drains", tree.New().Add("node", s.drainList(r, c, nodesOf(c, orders)))), nil
 }

@@ -14,22 +14,22 @@ import (
 // maxHolders bounds how many applications the page names for one node.
 const maxHolders = 10
 
-// drainRow is a node that drains, or that an order keeps away.
+// drainRow is a row of the page: one node.
 type drainRow struct {
 	*view.Node
 	Phase, Leaves string
 	Holders       []holder
-	More          int // applications that are not named
+	More          int // how many more applications there are
 }
 
 // holder is an application that a node waits for.
 type holder struct {
 	view.Holder
-	Shown   bool // the reader may see whose it is
+	Shown   bool // the reader may see its user, queue and progress
 	Percent float32
 }
 
-// drains lists nodes that are decommissioned gracefully, and what holds them.
+// drains is the page of the nodes that drain or that an order keeps away, with the applications that they wait for.
 func (s *server) drains(r *http.Request) (*frame, error) {
 	c, err := s.Source.Cluster(r.Context(), header|view.Applications)
 	if err != nil {
