@@ -168,11 +168,11 @@ func (c *Cluster) SoonestFree(count int, now int64) []*Node {
 
 // Shortage is something that the cluster lacks once some nodes have left.
 type Shortage struct {
-	Queue                   string             // a leaf queue that uses and asks for more of its guarantee than is left; "": an ask
-	App                     yarn.ApplicationID // whose ask fits on no node that stays
-	Label                   string             // of the partition
-	Guarantee, Then, Wanted yarn.Resource      // of the queue: its guarantee now and afterwards, and what it uses and asks for
-	Ask                     yarn.Resource      // size of one container
+	Queue                   string        // a leaf queue that uses and asks for more of its guarantee than is left; "": an ask
+	App                     *Application  // whose ask fits on no node that stays; nil: a queue
+	Label                   string        // of the partition
+	Guarantee, Then, Wanted yarn.Resource // of the queue: its guarantee now and afterwards, and what it uses and asks for
+	Ask                     yarn.Resource // size of one container
 }
 
 // MaxShortages bounds what Shortages returns.
@@ -263,7 +263,7 @@ func (c *Cluster) asksShort(now, later map[string][]yarn.Resource, most int) (ou
 			}
 			fits := w.Size.FitsIn
 			if w.Count > 0 && slices.ContainsFunc(now[w.Label], fits) && !slices.ContainsFunc(later[w.Label], fits) {
-				out = append(out, Shortage{App: a.ID, Label: w.Label, Ask: w.Size})
+				out = append(out, Shortage{App: a, Label: w.Label, Ask: w.Size})
 				break
 			}
 		}

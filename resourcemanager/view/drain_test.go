@@ -125,7 +125,7 @@ func TestShortages(t *testing.T) {
 			if s.Label != "" {
 				in = " in " + s.Label
 			}
-			got += fmt.Sprintf("[%s%s: %s]", s.App, in, show(s.Ask))
+			got += fmt.Sprintf("[%s%s: %s]", s.App.ID, in, show(s.Ask))
 		}
 		if got != x.want {
 			t.Errorf("without %d nodes:\n got %s\nwant %s", len(x.leaving), got, x.want)

@@ -153,7 +153,7 @@ func (s *server) drain(r *http.Request) (*answer.Response, error) {
 	} else if nodes, err = nodesNamed(c, want.names); err != nil {
 		return nil, err
 	}
-	warning := warnings(c, nodes)
+	warning := s.warnings(webgate.From(r.Context()), c, nodes)
 	if !want.dryRun {
 		want.request.Nodes = orderNames(want.names, nodes)
 		if err = s.Controller.Drain(r.Context(), webgate.From(r.Context()), want.request); err != nil {
@@ -193,8 +193,8 @@ func nodesOf(c *view.Cluster, orders []yarn.NodeID) []*view.Node {
 	return slices.DeleteFunc(slices.Clone(c.Nodes), func(n *view.Node) bool { return !set[n.ID] && !set[yarn.NodeID{Host: n.ID.Host}] })
 }
 
-// warnings are what the cluster lacks once these nodes have left.
-func warnings(c *view.Cluster, nodes []*view.Node) (list tree.List) {
+// warnings are what the cluster lacks once these nodes have left. Only who may view an application sees the size of its asks.
+func (s *server) warnings(caller webgate.Caller, c *view.Cluster, nodes []*view.Node) (list tree.List) {
 	for _, x := range c.Shortages(nodes) {
 		where := ""
 		if x.Label != "" {
@@ -205,7 +205,11 @@ func warnings(c *view.Cluster, nodes []*view.Node) (list tree.List) {
 				x.Queue, c.ResourceTypes.Format(x.Wanted), where, c.ResourceTypes.Format(x.Guarantee), c.ResourceTypes.Format(x.Then)))
 			continue
 		}
-		list = append(list, fmt.Sprintf("No node that stays%s is large enough for the %s that %s asks for", where, c.ResourceTypes.Format(x.Ask), x.App))
+		size := "what"
+		if s.Source.MayView(caller, x.App) {
+			size = "the " + c.ResourceTypes.Format(x.Ask) + " that"
+		}
+		list = append(list, fmt.Sprintf("No node that stays%s is large enough for %s %s asks for", where, size, x.App.ID))
 	}
 	return list
 }

@@ -40,6 +40,8 @@ func TestDrains(t *testing.T) {
 		{name: "whichever", method: "POST", body: `{"count":1}`, status: 200, answer: `"id":"localhost:26839"`, call: `drain by alice: [localhost:26839] until -1, "", api`},
 		{name: "a dry run", method: "POST", body: `{"nodes":"localhost","dryRun":true}`, status: 200,
 			answer: `"warning":["No node that stays is large enough for the <memory:512, vCores:1> that application_1795305251364_0008 asks for"]`},
+		{name: "a dry run, what others ask for", method: "POST", body: `{"nodes":"localhost","dryRun":true}`, denied: true, status: 200,
+			answer: `"warning":["No node that stays is large enough for what application_1795305251364_0008 asks for"]`},
 		{name: "refused", method: "POST", body: `{"nodes":"old"}`, err: answer.Errorf(answer.Unauthorized, "not yours"), status: 401, answer: "not yours",
 			call: `drain by alice: [old:0] until -1, "", api`},
 		{name: "no nodes", method: "POST", body: `{}`, status: 400, answer: "either nodes or count"},
@@ -71,7 +73,9 @@ func TestDrains(t *testing.T) {
 			s.Picture.Nodes = append(s.Picture.Nodes, &view.Node{ID: yarn.NodeID{Host: "absent", Port: -1}, State: yarn.NodeDecommissioned})
 			if c.denied {
 				s.Denied = map[string]bool{"alice": true}
-				s.Picture.Applications[3].User = "bob"
+				for _, a := range s.Picture.Applications {
+					a.User = "bob"
+				}
 			}
 			controller := &webtest.Controller{Err: c.err}
 			w := send(serve(t, s, controller), c.method, "/drains"+c.query, "json", c.body)
