@@ -192,29 +192,30 @@ type (
 		User     string                    // who asks
 		Excluded map[yarn.NodeID]Exclusion // those of the known nodes that the lists do not admit; not used by Forced
 
-		// There is no include list, and who stands in neither list is untracked all the same: every node that Excluded leaves out.
+		// There is no include list, and yet every node that is not in Excluded is untracked.
 		Unnamed bool
-		// Hosts of the include list that are to be shown as lost until a node of them registers, unless one has.
+		// Hosts of the include list that readers see as LOST nodes until a node of them registers, unless one has.
 		Unregistered []string
 	}
 
-	// ExcludedHosts are those of the exclude list when the ResourceManager starts. Each is shown as decommissioned until a node of it
-	// registers. It comes after Recover, while every port is still closed.
+	// ExcludedHosts are the hosts of the exclude list when the ResourceManager starts. Readers see each as a DECOMMISSIONED node until a
+	// node of it registers. It comes after Recover, while every port is still closed.
 	ExcludedHosts struct{ Hosts []string }
 
-	// DrainNodes decommissions nodes gracefully and keeps them away until UndrainNodes, whatever the lists say. It is replied when that is
-	// stored and has begun; a name that no node has makes it change nothing. For a node that is drained so already it changes
-	// deadline and reason.
+	// DrainNodes orders nodes to drain and to stay away until UndrainNodes, whatever the lists say. It is replied when the orders are stored
+	// and the drains have begun. If one of the names is unknown it changes nothing. A name that has an order gets the new deadline and
+	// reason; its drain still counts from the first request.
 	DrainNodes struct {
 		Ticket   Ticket
 		Nodes    []yarn.NodeID // port 0: every node of the host
-		Deadline int64         // milliseconds since 1970; 0: they may take as long as they need
+		Deadline int64         // milliseconds since 1970; 0: none
 		Reason   string
 		User     string // who asks
 		Source   string // "cli" or "api"
 	}
 
-	// UndrainNodes takes back what DrainNodes asked for: nodes that still drain are used again, and drained ones may register.
+	// UndrainNodes takes orders of DrainNodes back: nodes that still drain are used again, those that have left may register. If a name has
+	// no order, or the lists do not admit one of the draining nodes, it changes nothing.
 	UndrainNodes struct {
 		Ticket Ticket
 		Nodes  []yarn.NodeID // port 0: every node of the host

@@ -39,15 +39,16 @@ type DelegationSequence struct {
 	Unknown []byte
 }
 
-// NodeDeadline is a graceful decommission under way. It is stored so that a restart
-// does not change the deadline.
+// NodeDeadline is a graceful decommission under way for the lists of nodes, or an
+// order to drain, which holds until it is taken back. It is stored so that a restart
+// neither changes the deadline nor ends an order.
 type NodeDeadline struct {
-	Node        yarn.NodeID // a zero port means every node of the host
-	Deadline    int64       // 0: none, the node may take as long as it needs
-	RequestedAt int64
-	RequestedBy string
-	Reason      string        // free text of whoever asked
-	Source      string        // "file", "api" or "cli"
+	Node        yarn.NodeID   // an order with port 0 is for every node of the host
+	Deadline    int64         // milliseconds since 1970; 0: none
+	RequestedAt int64         // milliseconds since 1970
+	RequestedBy string        // a user
+	Reason      string        // free text
+	Source      string        // "file": the lists; "api" or "cli": an order
 	Capacity    yarn.Resource // what the node offered when this was asked for
 	Unknown     []byte
 }
