@@ -138,7 +138,7 @@ func TestUntrackedWithoutInclude(t *testing.T) {
 	n := w.newNode() // it is untracked from its registration on
 	gone(n)
 	until(t, "it to be removed", func() bool { return w.nodesSeen() == "" })
-	n = w.newNode()
+	w.newNode()
 	w.set("yarn.resourcemanager.nodes.exclude-path", exclude)
 	w.refreshNodes()
 	w.nodesAre("excluded", "127.0.0.1:1 DECOMMISSIONED 127.0.0.1:8042", "[0 1 0]")

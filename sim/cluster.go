@@ -44,8 +44,11 @@ const (
 	orders       = 1
 )
 
-// crashes is how often, in a thousand steps, the ResourceManager dies.
-const crashes = 5
+// How often, in a thousand steps, the ResourceManager dies, and its machine's clock is set.
+const (
+	crashes     = 5
+	clockChange = 2
+)
 
 // Times of the models, in milliseconds; quietSteps is a number of steps.
 const (
@@ -53,7 +56,8 @@ const (
 	nodeExpiry   = 10_000
 	masterExpiry = 15_000
 	grantExpiry  = 8_000
-	quietSteps   = 3_000 // for all to end after the last application came
+	mostChange   = 100_000 // of the clock, to and fro
+	quietSteps   = 3_000   // for all to end after the last application came
 )
 
 // Cluster is a run under way.
@@ -229,6 +233,9 @@ func (c *Cluster) Step() string {
 	c.Steps++
 	c.now.Wall += step
 	c.now.Mono += step
+	if !c.quiet && c.rng.IntN(1000) < clockChange {
+		c.now.Wall += int64(c.rng.IntN(2*mostChange)) - mostChange
+	}
 	if due, ok := c.engine.NextDue(); ok && due <= c.now.Mono {
 		c.apply(engine.Tick{})
 	}

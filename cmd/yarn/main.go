@@ -29,6 +29,9 @@ func main() {
 	os.Exit(cli.Main(cli.Daemons{ResourceManager: runResourceManager, NodeManager: runNodeManager, Minicluster: runMinicluster, Simulation: runSimulation, Actions: actions()}))
 }
 
+// starting is called when signals are obeyed and the ResourceManager begins to start. A test has it wait.
+var starting = func() {}
+
 // runResourceManager runs the daemon until ctx ends.
 func runResourceManager(ctx context.Context, s cli.Start) (err error) {
 	if err := descriptors.CloseOnExec(); err != nil {
@@ -52,6 +55,7 @@ func runResourceManager(ctx context.Context, s cli.Start) (err error) {
 		case <-ctx.Done():
 		}
 	})
+	starting()
 	if d, err = resourcemanager.Start(ctx, o); err != nil {
 		return err
 	}

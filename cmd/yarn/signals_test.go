@@ -19,11 +19,17 @@ import (
 // beYarn makes the test's own binary the command.
 const beYarn = "HEDDLE_TEST_BE_YARN"
 
+// waitFor makes a ResourceManager wait in its start until whoever writes to this pipe closes it.
+const waitFor = "HEDDLE_TEST_WAIT_FOR"
+
 // listDescriptors makes it tell which descriptors its children have, before and after descriptors.CloseOnExec.
 const listDescriptors = "HEDDLE_TEST_LIST_DESCRIPTORS"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(beYarn) != "" {
+		if pipe := os.Getenv(waitFor); pipe != "" {
+			starting = func() { _, _ = os.ReadFile(pipe) }
+		}
 		main()
 	}
 	if os.Getenv(listDescriptors) != "" {
@@ -149,30 +155,21 @@ func begin(t *testing.T, kind, more string) *running {
 	return r
 }
 
-// startsSlowly starts a ResourceManager that waits in its start until go on is called, for its list of nodes is a pipe. Then the list is a
-// file.
+// startsSlowly starts a ResourceManager that waits in its start until goOn is called, for a pipe to be closed.
 func startsSlowly(t *testing.T) (r *running, goOn func()) {
 	t.Helper()
-	list := filepath.Join(t.TempDir(), "exclude")
-	if err := syscall.Mkfifo(list, 0o600); err != nil {
+	wait := filepath.Join(t.TempDir(), "wait")
+	if err := syscall.Mkfifo(wait, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r = begin(t, "resourcemanager", property("yarn.resourcemanager.nodes.exclude-path", list))
-	pipe, err := os.OpenFile(list, os.O_WRONLY, 0) // waits for the reader
+	t.Setenv(waitFor, wait)
+	r = begin(t, "resourcemanager", "")
+	pipe, err := os.OpenFile(wait, os.O_WRONLY, 0) // waits for the reader
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { pipe.Close() })
-	return r, func() {
-		t.Helper()
-		if err := os.WriteFile(list+".new", nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(list+".new", list); err != nil {
-			t.Fatal(err)
-		}
-		pipe.Close()
-	}
+	return r, func() { pipe.Close() }
 }
 
 // What is asked for while a ResourceManager starts is done when it is up.

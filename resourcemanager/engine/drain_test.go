@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -49,6 +50,29 @@ func TestNodesTold(t *testing.T) {
 				t.Errorf("%s is told of twice", id)
 			}
 			seen[id] = true
+		}
+	}
+}
+
+// watchDrains sees that no draining node goes with something on it before its deadline, unless somebody had that done: lists or force,
+// or a NodeManager that has started anew without it.
+func (r *rig) watchDrains(c Command) (check func()) {
+	until := map[*node]int64{}
+	for _, n := range r.e.nodes {
+		if n.drain != nil {
+			until[n] = n.drain.deadline
+		}
+	}
+	_, refresh := c.(RefreshNodes)
+	registers, _ := c.(RegisterNode)
+	if working := r.e.Working(); refresh || working {
+		return func() {}
+	}
+	return func() {
+		for n, at := range until {
+			if n.state == yarn.NodeDecommissioned && n.cutShort && (at == 0 || at > r.now.Wall) && registers.Node != n.id {
+				panic(fmt.Sprintf("%T has %s go at %d, before its deadline %d, and something needs it", c, n.id, r.now.Wall, at))
+			}
 		}
 	}
 }

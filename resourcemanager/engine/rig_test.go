@@ -124,7 +124,9 @@ func (r *rig) do(c Command) {
 
 func (r *rig) apply(c Command) {
 	n := len(r.fx.Saves)
+	check := r.watchDrains(c)
 	r.e.Apply(r.now, c, &r.fx)
+	check()
 	r.pending = append(r.pending, r.fx.Saves[n:]...)
 	for _, s := range r.fx.Saves[n:] {
 		r.saves++

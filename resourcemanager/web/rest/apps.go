@@ -368,6 +368,9 @@ func (p partition) object(types yarn.ResourceTypes, masters bool) *tree.Object {
 
 func (s *server) statistics(r *http.Request) (*answer.Response, error) {
 	q := r.URL.Query()
+	if err := tooMany(q); err != nil {
+		return nil, err
+	}
 	states, err := publicStates(words(q["states"]))
 	if err != nil {
 		return nil, err

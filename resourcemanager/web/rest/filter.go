@@ -34,13 +34,22 @@ func (s span) has(t int64) bool { return s.begin <= t && t <= s.end }
 // maxWords bounds how many values one parameter may list.
 const maxWords = 1000
 
-// words splits parameters at commas and drops blank words. Words beyond maxWords are
-// ignored.
+// tooMany refuses a request whose parameter lists more than maxWords values: each is compared with every application.
+func tooMany(q url.Values) error {
+	for name, params := range q {
+		if n := strings.Count(strings.Join(params, ","), ","); n >= maxWords {
+			return badRequest("%s lists more than %d values", name, maxWords)
+		}
+	}
+	return nil
+}
+
+// words splits parameters at commas and drops blank words.
 func words(params []string) []string {
 	var out []string
 	for _, p := range params {
 		for _, w := range strings.Split(p, ",") {
-			if w = strings.TrimSpace(w); w != "" && len(out) < maxWords {
+			if w = strings.TrimSpace(w); w != "" {
 				out = append(out, w)
 			}
 		}
@@ -51,6 +60,9 @@ func words(params []string) []string {
 // parseFilter reads the parameters of /apps. The texts of errors are Hadoop's. find
 // returns the path of the queue with a path or short name.
 func parseFilter(q url.Values, find func(string) (string, bool, error)) (f filter, err error) {
+	if err := tooMany(q); err != nil {
+		return f, err
+	}
 	f.user, f.userSet = q.Get("user"), q.Get("user") != ""
 	f.name, f.nameSet = q.Get("name"), q.Get("name") != ""
 	f.types, f.tags = lower(words(q["applicationTypes"])), lower(words(q["applicationTags"]))

@@ -69,10 +69,11 @@ func TestFilters(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"finishedTimeBegin=-1":                   "finishTimeBegin must be greater than 0",
-		"finishedTimeEnd=x":                      "finishedTimeEnd value must be a number!",
-		"finishedTimeBegin=2&finishedTimeEnd=1":  "finishTimeEnd must be greater than finishTimeBegin",
-		"startedTimeEnd=-5":                      "startedTimeEnd must be greater than 0",
+		"finishedTimeBegin=-1":                          "finishTimeBegin must be greater than 0",
+		"finishedTimeEnd=x":                             "finishedTimeEnd value must be a number!",
+		"finishedTimeBegin=2&finishedTimeEnd=1":         "finishTimeEnd must be greater than finishTimeBegin",
+		"startedTimeEnd=-5":                             "startedTimeEnd must be greater than 0",
+		"applicationTags=" + strings.Repeat("x,", 1000): "applicationTags lists more than 1000 values",
 		"limit=-3":                               "limit value must be greater then 0",
 		"deSelects=timeouts,nonsense":            "Invalid deSelects string nonsense specified",
 		"applicationTypes=a&states=RUNNING,NONE": "Invalid application-state NONE specified",

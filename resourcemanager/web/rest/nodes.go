@@ -13,6 +13,9 @@ import (
 
 func (s *server) nodes(r *http.Request) (*answer.Response, error) {
 	wanted, err := nodeStates(r.URL.Query()["states"])
+	if err == nil {
+		err = tooMany(r.URL.Query())
+	}
 	if err != nil {
 		return nil, err
 	}
