@@ -58,6 +58,7 @@ type drainingNode struct {
 	Containers       int      `json:"containers"`
 	Applications     int      `json:"applications"`
 	CutShort         bool     `json:"cutShort"`
+	Placeholder      bool     `json:"placeholder"`
 	HeldBy           []holder `json:"heldBy"`
 
 	raw json.RawMessage // as it was received; nil: the answer does not have the node
@@ -288,7 +289,7 @@ func (c *call) awaitDrain(d *drains) error {
 	if len(nodes) == 0 {
 		return nil
 	}
-	show := c.drainProgress(len(nodes))
+	show, failed := c.drainProgress(len(nodes)), 0
 	for {
 		left := slices.DeleteFunc(slices.Clone(nodes), func(n drainingNode) bool { return n.State != "DECOMMISSIONING" })
 		show(nodes, left)
@@ -297,7 +298,15 @@ func (c *call) awaitDrain(d *drains) error {
 		}
 		err := c.pause(drainPoll)
 		if err == nil {
-			err = c.followDrains(nodes, left)
+			err = c.followDrains(nodes, left, failed < mostFailed)
+			if err == nil {
+				failed = 0
+			} else if failed++; failed <= mostFailed { // the ResourceManager may be starting anew
+				if failed == 1 {
+					fmt.Fprintf(c.Stderr, "WARN %v; asking again\n", err)
+				}
+				continue
+			}
 		}
 		if err != nil {
 			fmt.Fprintf(c.Stderr, "The nodes go on draining: yarn node -drain-status shows them, yarn node -undrain takes them back\n")
@@ -306,8 +315,12 @@ func (c *call) awaitDrain(d *drains) error {
 	}
 }
 
-// followDrains asks for the nodes in left and enters the answer into nodes.
-func (c *call) followDrains(nodes, left []drainingNode) error {
+// mostFailed is how many polls in a row may fail: after a restart of the ResourceManager nodes take a while to register.
+const mostFailed = 120
+
+// followDrains asks for the nodes in left and enters the answer into nodes. With patience a node that has not registered yet, after a restart of
+// the ResourceManager, is an error.
+func (c *call) followDrains(nodes, left []drainingNode, patience bool) error {
 	var names []string
 	for _, n := range left {
 		names = append(names, n.ID)
@@ -322,6 +335,9 @@ func (c *call) followDrains(nodes, left []drainingNode) error {
 	}
 	answer := map[string]drainingNode{}
 	for _, n := range d.Nodes {
+		if n.Placeholder && patience && slices.ContainsFunc(left, func(x drainingNode) bool { return x.ID == n.ID }) {
+			return fmt.Errorf("%s has not registered since the ResourceManager started", n.ID)
+		}
 		answer[n.ID] = n
 	}
 	for i := range nodes {

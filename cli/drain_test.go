@@ -67,6 +67,8 @@ func TestDrain(t *testing.T) {
 				"2026-11-22T00:11:50+0000 h1:1 is DECOMMISSIONED\n"},
 		{args: "-drain h1 -wait", columns: 200, answers: []string{drainsOf(drainingH1), drainsOf(goneH1)}, asked: "POST " + path + me + ` {"dryRun":false,"nodes":["h1"],"source":"cli"}`,
 			out: "\r\x1b[K[..............................] 0 of 1 node gone, 2 containers left, about 1m20s\r\x1b[K[##############################] 1 of 1 node gone, 0 containers left\n"},
+		{args: "-drain h1 -wait", answers: []string{drainsOf(drainingH1), drainsOf(`{"id":"h1:1","state":"DECOMMISSIONED","placeholder":true}`), drainsOf(drainingH1), drainsOf(goneH1)},
+			asked: "POST " + path + me + ` {"dryRun":false,"nodes":["h1"],"source":"cli"}`, out: "h1:1 is DECOMMISSIONED\n", err: "has not registered since the ResourceManager started"},
 		{args: "-drain h1 -wait", answers: []string{drainsOf(cutH1)}, asked: "POST " + path + me + ` {"dryRun":false,"nodes":["h1"],"source":"cli"}`, code: 3, out: "before all had ended"},
 		{args: "-drain h1 -wait", answers: []string{drainsOf(usedH1)}, asked: "POST " + path + me + ` {"dryRun":false,"nodes":["h1"],"source":"cli"}`, code: 4, out: "h1:1 is RUNNING\n"},
 		{args: "-drain h1 -wait", answers: []string{drainsOf(rebootH1)}, asked: "POST " + path + me + ` {"dryRun":false,"nodes":["h1"],"source":"cli"}`, code: 3, out: "before all had ended"},

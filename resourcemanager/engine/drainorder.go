@@ -20,6 +20,7 @@ const sourceLists = "file"
 
 // drainNodes stores an order for each name; when all are stored their nodes drain.
 func (e *Engine) drainNodes(c DrainNodes) {
+	c.Nodes = orderNames(c.Nodes)
 	if err := e.checkOrders(c); err != nil {
 		e.fail(c.Ticket, err)
 		return
@@ -77,9 +78,10 @@ func (e *Engine) orderStored(s saved, err error) {
 
 // undrainNodes takes orders back: for a host the host's own and those of its nodes, for a node that one.
 func (e *Engine) undrainNodes(c UndrainNodes) {
+	c.Nodes = orderNames(c.Nodes)
 	byHost := map[string][]yarn.NodeID{}
 	for id := range e.drainOrders { //tidy:unordered sorted below
-		byHost[id.Host] = append(byHost[id.Host], id)
+		byHost[hostID(id).Host] = append(byHost[hostID(id).Host], id)
 	}
 	end := map[yarn.NodeID]bool{} // names of the orders that end
 	for _, name := range c.Nodes {
@@ -225,7 +227,25 @@ func because(reason string) string {
 }
 
 // hostID is the name of an order for every node of the node's host.
-func hostID(id yarn.NodeID) yarn.NodeID { return yarn.NodeID{Host: id.Host} }
+//
+// Its host is in small letters: the lists of nodes know no case either, and a placeholder has the host as a list writes it.
+func hostID(id yarn.NodeID) yarn.NodeID { return yarn.NodeID{Host: strings.ToLower(id.Host)} }
+
+// orderName is the name under which an order is kept.
+func orderName(name yarn.NodeID) yarn.NodeID {
+	if name.Port == 0 {
+		return hostID(name)
+	}
+	return name
+}
+
+func orderNames(names []yarn.NodeID) []yarn.NodeID {
+	out := make([]yarn.NodeID, len(names))
+	for i, name := range names {
+		out[i] = orderName(name)
+	}
+	return out
+}
 
 // nameOf is the name of an order as administrators write it: HOST, or HOST:PORT.
 func nameOf(id yarn.NodeID) string {

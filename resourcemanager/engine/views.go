@@ -377,7 +377,7 @@ func (e *Engine) nodeView(n *node) *view.Node {
 		ID: n.id, HTTPAddress: n.http, Rack: n.rack, State: n.state, Version: n.version, HealthReport: n.health.Report,
 		LastHealth: n.health.At, LastHeartbeat: n.lastHeartbeat, Total: n.total, Physical: n.physical,
 		ContainersUse: view.Utilization(n.containersUse), NodeUse: view.Utilization(n.nodeUse),
-		Opportunistic: view.Opportunistic(n.opportunistic), LostReason: n.lostReason, DrainTimeout: n.drainTimeout, CutShort: n.cutShort,
+		Opportunistic: view.Opportunistic(n.opportunistic), LostReason: n.lostReason, DrainTimeout: n.drainTimeout, CutShort: n.cutShort, Placeholder: n.placeholder,
 	}
 	if n.label != "" {
 		v.Labels = []string{n.label}

@@ -203,6 +203,7 @@ type Node struct {
 	RunningOn     []*Container // live containers on the node, by id
 	LostReason    string
 	DrainTimeout  *int32 // of its last graceful decommission, seconds; negative: none; nil: it had none
+	Placeholder   bool   // it has not registered since the ResourceManager started; it is shown for the lists or an order
 	CutShort      bool   // it left while it drained, before all had ended that it waited for
 	Drain         *Drain // its graceful decommission, if one goes on or keeps it away
 }

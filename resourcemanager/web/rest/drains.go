@@ -109,7 +109,7 @@ func (s *server) drainObject(caller webgate.Caller, c *view.Cluster, n *view.Nod
 	if estimate := n.LeavesIn(holders, now); estimate != view.Unknown && n.State.Usable() {
 		o.Add("estimatedSeconds", estimate)
 	}
-	o.AddIf(n.CutShort, "cutShort", true)
+	o.AddIf(n.CutShort, "cutShort", true).AddIf(n.Placeholder, "placeholder", true)
 	list := tree.List{}
 	for _, h := range holders {
 		x := tree.New().Add("id", h.ID.String()).Add("containers", h.Containers).Add("master", h.Master)
