@@ -92,8 +92,10 @@ func picture(a *Allocation, types yarn.ResourceTypes) string {
 	for _, q := range a.All() {
 		lines = append(lines, written(a, types, q))
 	}
-	if d := a.Defaults; d != (Defaults{QueueMaxApps: math.MaxInt32, QueueMaxAMShare: 0.5, QueueMax: Limit{Amount: Unbounded(types)}, UserMaxApps: math.MaxInt32}) {
-		lines = append(lines, fmt.Sprintf("defaults: apps %d, masters %g, max %s, user %d, %s", d.QueueMaxApps, d.QueueMaxAMShare, limit(types, d.QueueMax), d.UserMaxApps, d.Policy))
+	usual := Defaults{QueueMaxApps: math.MaxInt32, QueueMaxAMShare: 0.5, QueueMax: Limit{Amount: Unbounded(types)}, UserMaxApps: math.MaxInt32}
+	if d := a.Defaults; d != usual {
+		lines = append(lines, fmt.Sprintf("defaults: apps %d, masters %g, max %s, user %d, %s",
+			d.QueueMaxApps, d.QueueMaxAMShare, limit(types, d.QueueMax), d.UserMaxApps, d.Policy))
 	}
 	if len(a.Users) > 0 {
 		lines = append(lines, fmt.Sprint("users: ", a.Users))
@@ -293,7 +295,8 @@ func TestBounds(t *testing.T) {
 	repeat := func(n int, s string) string { return "<allocations>" + strings.Repeat(s, n) + "</allocations>" }
 	for _, x := range []struct{ name, text, want string }{
 		{"bytes", repeat(MaxFileBytes/8, "        "), fmt.Sprintf("the file has %d bytes, more than %d; write fewer queues", MaxFileBytes+27, MaxFileBytes)},
-		{"depth", "<allocations>" + strings.Repeat(`<queue name="a">`, MaxDepth), fmt.Sprintf("1:%d: elements are nested more than 64 deep; use fewer levels of queues", 14+16*(MaxDepth-1))},
+		{"depth", "<allocations>" + strings.Repeat(`<queue name="a">`, MaxDepth),
+			fmt.Sprintf("1:%d: elements are nested more than 64 deep; use fewer levels of queues", 14+16*(MaxDepth-1))},
 		{"elements", repeat(MaxElements, "<a/>"), fmt.Sprintf("1:%d: more than 2097152 elements; write fewer queues", 14+4*(MaxElements-1))},
 		{"queues", repeat(MaxQueues+2, `<queue name="a"/>`), fmt.Sprintf("1:%d: there are more than 100000 queues; write fewer queues", 14+17*MaxQueues)},
 	} {

@@ -132,7 +132,8 @@ func (p *parser) allocations(root *element) {
 	}
 	if len(explicit) > 0 && len(queues) > 1 {
 		other := queues[slices.IndexFunc(queues, func(e *element) bool { return e != explicit[0] })]
-		p.refuse(other, "", fmt.Sprintf("there is a queue beside root, which is in line %d", explicit[0].line), "put all queues into root, or write none of them into root")
+		p.refuse(other, "", fmt.Sprintf("there is a queue beside root, which is in line %d", explicit[0].line),
+			"put all queues into root, or write none of them into root")
 		return
 	}
 	for _, e := range queues {

@@ -72,8 +72,8 @@ func (p *parser) child(parent *draft, e *element) {
 			parent.byName[name] = d
 			parent.children = append(parent.children, d)
 		} else {
-			p.tell(Warning, Repeated, e, path, fmt.Sprintf("the queue is also in line %d: what both say is put together, and of what both set the last one counts", d.first.line),
-				"write each queue once")
+			p.tell(Warning, Repeated, e, path, fmt.Sprintf("the queue is also in line %d: what both say is put together, "+
+				"and of what both set the last one counts", d.first.line), "write each queue once")
 		}
 		if strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }) {
 			p.say(Warning, OddName, e, key, name, "the name has characters that nobody sees", "remove them")
@@ -101,7 +101,8 @@ func (p *parser) queue(d *draft, e *element) {
 	case kind == "leaf" && below:
 		p.say(Warning, NoEffect, e, path+"@type", kind, "the queue has queues below, so that it is a parent", "remove the attribute")
 	case kind != "leaf" && !below:
-		p.say(Warning, NoEffect, e, path+"@type", kind, "nothing but parent in lower case has an effect: the queue is a leaf", `write type="parent", or remove the attribute`)
+		p.say(Warning, NoEffect, e, path+"@type", kind, "nothing but parent in lower case has an effect: the queue is a leaf",
+			`write type="parent", or remove the attribute`)
 	}
 	for _, c := range e.children {
 		if p.stopped {
