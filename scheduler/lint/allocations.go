@@ -32,8 +32,8 @@ func CheckAllocations(in Input, data []byte) []Finding {
 		l.ofAllocations(f)
 	}
 	l.out = append(l.out, Finding{Severity: Hint, Code: NotBuilt, Origin: in.File,
-		What: "the FairScheduler is not built: the file is checked, and no ResourceManager reads it",
-		Fix:  "write the queues into capacity-scheduler.xml, too; Hadoop's own yarn fs2cs converts them"})
+		What: "Heddle has no FairScheduler yet: the file is checked, and nothing schedules by it",
+		Fix:  "to use its queues now, write them into capacity-scheduler.xml; Hadoop's own yarn fs2cs converts them"})
 	if a != nil && !in.Size.IsZero() {
 		l.minimums(a)
 	}

@@ -305,6 +305,18 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%s: %v, want %s", x.name, err, x.want)
 		}
 	}
+	var attrs strings.Builder
+	for i := range maxAttrs + 1 {
+		fmt.Fprintf(&attrs, ` a%d=""`, i)
+	}
+	for text, want := range map[string]string{
+		"<allocations" + attrs.String() + "/>": "1:1: an element has more than 64 attributes; remove those that nothing reads",
+		"<allocations><queueMaxResourcesDefault>" + strings.Repeat("1", maxResource+1) + "%</queueMaxResourcesDefault></allocations>": "the text has more than 1000 bytes",
+	} {
+		if _, _, err := Parse([]byte(text), basic); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
 	_, findings, err := Parse([]byte(repeat(maxFindings+1, "<a/>")), basic)
 	if err != nil || len(findings) != maxFindings {
 		t.Errorf("%d findings, %v", len(findings), err)

@@ -227,6 +227,9 @@ func (p *parser) user(e *element) {
 
 // unknownElement is one that nothing reads; elsewhere are names that are read in another place.
 func (p *parser) unknownElement(e *element, parent string, known, elsewhere []string, where string) {
+	if len(p.findings) == maxFindings {
+		return // looking for similar names takes time
+	}
 	key := strings.TrimPrefix(parent+"/"+e.name, "/")
 	if slices.Contains(elsewhere, e.name) {
 		p.tell(Warning, NoEffect, e, key, "it is not read here, so it has no effect: it "+where, "move it")
@@ -242,6 +245,9 @@ func (p *parser) unknownElement(e *element, parent string, known, elsewhere []st
 // attributes warns of those that nothing reads.
 func (p *parser) attributes(e *element, key string, known ...string) {
 	for _, a := range e.attrs {
+		if len(p.findings) == maxFindings {
+			return
+		}
 		if a.Name.Space != "" || a.Name.Local == "xmlns" || slices.Contains(known, a.Name.Local) {
 			continue
 		}
@@ -427,6 +433,10 @@ func (p *parser) flag(e *element, key string, into *bool) {
 func (p *parser) resource(e *element, key string, missing yarn.Resource) (Limit, bool) {
 	text, ok := p.value(e, key)
 	if !ok {
+		return Limit{}, false
+	}
+	if len(text) > maxResource {
+		p.refuseValue(e, key, text, fmt.Sprintf("the text has more than %d bytes", maxResource), resourceForms)
 		return Limit{}, false
 	}
 	a := amount{types: p.types, missing: missing}

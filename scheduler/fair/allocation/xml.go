@@ -16,6 +16,8 @@ const (
 	MaxElements  = 2 << 20 // elements of a file
 	MaxQueues    = 100_000 // queues of a file
 	MaxPathBytes = 1000    // a queue's full name
+	maxAttrs     = 64      // attributes of an element
+	maxResource  = 1000    // bytes of a resource's text
 )
 
 // Root is the name of an allocation file's root element.
@@ -159,6 +161,10 @@ func (d *document) begin(t xml.StartElement, line, column int) *Finding {
 	e := &element{name: t.Name.Local, line: line, column: column}
 	if len(t.Attr) > 0 {
 		e.attrs = t.Copy().Attr
+	}
+	if len(e.attrs) > maxAttrs {
+		return &Finding{Severity: Error, Code: TooMany, Line: line, Column: column, What: fmt.Sprintf("an element has more than %d attributes", maxAttrs),
+			Fix: "remove those that nothing reads"}
 	}
 	for i, a := range e.attrs {
 		for _, b := range e.attrs[:i] {
