@@ -23,18 +23,24 @@ const (
 	lintUsage   Exit = 2 // nothing could be checked: a wrong command line or an unreadable file
 )
 
-const queueFileName = "capacity-scheduler.xml"
+// The queue files of the two schedulers that have one.
+const (
+	queueFileName      = "capacity-scheduler.xml"
+	allocationFileName = "fair-scheduler.xml"
+)
+
+// propAllocationFile names the FairScheduler's queue file.
+const propAllocationFile = "yarn.scheduler.fair.allocation.file"
 
 // queueLint is yarn queue -lint [FILE|DIR]: it checks a queue file with the
 // site files beside it and asks no ResourceManager.
 func queueLint(c *call) error {
-	in, err := c.lintInput()
+	file, findings, err := c.lintQueues()
 	if err != nil {
 		fmt.Fprintf(c.Stderr, "yarn queue -lint: %v\n", err)
 		return lintUsage
 	}
-	findings := lint.Check(in)
-	if err := c.writeFindings(in.File, findings); err != nil {
+	if err := c.writeFindings(file, findings); err != nil {
 		return err
 	}
 	if bad, warnings, _ := lint.Count(findings); bad > 0 || warnings > 0 && c.opts.has("strict") {
@@ -43,32 +49,108 @@ func queueLint(c *call) error {
 	return nil
 }
 
-// lintInput gathers what is to be checked. What is wrong with the files'
-// contents is among the notes; an error means that nothing can be checked.
-func (c *call) lintInput() (in lint.Input, err error) {
+// lintQueues finds the file and checks it. What is wrong with the files'
+// contents is among the findings; an error means that nothing can be checked.
+func (c *call) lintQueues() (file string, findings []lint.Finding, err error) {
+	var in lint.Input
 	if len(c.opts.words) > 0 {
-		return in, fmt.Errorf("unexpected %q: give one file or directory", c.opts.words[0])
+		return "", nil, fmt.Errorf("unexpected %q: give one file or directory", c.opts.words[0])
 	}
 	if in.Size, err = clusterSize(c.opts.first("cluster")); err != nil {
-		return in, err
+		return "", nil, err
 	}
-	dir, file, err := c.lintTarget(c.opts.first("lint"))
+	dir, name, err := c.lintTarget(c.opts.first("lint"))
 	if err != nil {
-		return in, err
+		return "", nil, err
 	}
-	in.File = filepath.Join(dir, file)
 	in.Cluster = config.Cluster{Types: yarn.BasicResourceTypes(), MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: yarn.NewResource(8192, 4)}
 	files := conf.Options{Dir: dir, Env: c.LookupEnv, System: c.systemProperties(), Overrides: c.overrides()}
-	site, err := conf.Load(files)
-	if err != nil {
-		return in, note(&in, err)
+	site, siteErr := conf.Load(files)
+	path := filepath.Join(dir, name)
+	if name == "" {
+		path = filepath.Join(dir, queueFileName)
 	}
-	files.Base, files.Files = site, []string{file}
+	fair := strings.EqualFold(name, allocationFileName)
+	if name == "" && siteErr == nil && fairIsConfigured(site) {
+		fair = true
+		if path, err = allocationFile(dir, site); err != nil {
+			return "", nil, err
+		}
+	}
+	in.File = path
+	if fair || name != "" {
+		data, err := conf.ReadFile(path)
+		if err != nil {
+			return "", nil, err
+		}
+		if fair || lint.AllocationFile(data) {
+			err := c.lintSite(&in, dir, site, siteErr)
+			return path, lint.CheckAllocations(in, data), err
+		}
+	}
+	in, err = c.lintInput(in, files, site, siteErr)
+	if err != nil {
+		return "", nil, err
+	}
+	return path, lint.Check(in), nil
+}
+
+// fairIsConfigured tells whether the ResourceManager is to have the FairScheduler.
+func fairIsConfigured(site *conf.Properties) bool {
+	s, err := conf.ReadResourceManager(site)
+	return err == nil && s.Allocation.Scheduler == "fair"
+}
+
+// allocationFile is where the FairScheduler's queue file is. compat: a name without
+// a directory is looked for on the class path, whose first folder is the
+// configuration directory.
+func allocationFile(dir string, site *conf.Properties) (string, error) {
+	name := allocationFileName
+	v, set := site.Lookup(propAllocationFile)
+	if set && v.Value != "" {
+		name = v.Value
+	}
+	if scheme, rest, ok := strings.Cut(name, ":"); ok && !strings.Contains(scheme, "/") {
+		if !strings.EqualFold(scheme, "file") {
+			return "", fmt.Errorf("%s: %s = %s is not a file of this machine: copy it here, and give the copy", v.Origin.Position(), propAllocationFile, name)
+		}
+		name = "/" + strings.TrimLeft(rest, "/")
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(dir, name)
+	}
+	return name, nil
+}
+
+// lintSite takes the cluster's resource types from the site files; what is wrong
+// there is noted.
+func (c *call) lintSite(in *lint.Input, dir string, site *conf.Properties, siteErr error) error {
+	if siteErr != nil {
+		return note(in, siteErr)
+	}
+	types, err := lintTypes(dir, site)
+	if err != nil {
+		return note(in, err)
+	}
+	cluster, err := setup.Cluster(site, types, nil)
+	if err != nil {
+		return note(in, err)
+	}
+	in.Cluster = cluster
+	return nil
+}
+
+// lintInput gathers what is to be checked of a capacity-scheduler.xml.
+func (c *call) lintInput(in lint.Input, files conf.Options, site *conf.Properties, siteErr error) (lint.Input, error) {
+	if siteErr != nil {
+		return in, note(&in, siteErr)
+	}
+	files.Base, files.Files = site, []string{filepath.Base(in.File)}
 	all, err := conf.Load(files)
 	if err != nil {
 		return in, note(&in, err)
 	}
-	if cluster, err := lintCluster(dir, site, all); err != nil {
+	if cluster, err := lintCluster(files.Dir, site, all); err != nil {
 		if err := note(&in, err); err != nil {
 			return in, err
 		}
@@ -80,18 +162,19 @@ func (c *call) lintInput() (in lint.Input, err error) {
 	return full, nil
 }
 
-// lintTarget is the directory and the name of the queue file.
+// lintTarget is the directory and the name of the queue file; "" if only the
+// directory is known.
 func (c *call) lintTarget(given string) (dir, file string, err error) {
 	if given == "" {
 		dir, err = c.confDir()
-		return dir, queueFileName, err
+		return dir, "", err
 	}
 	info, err := os.Stat(given)
 	switch {
 	case err != nil:
 		return "", "", err
 	case info.IsDir():
-		return given, queueFileName, nil
+		return given, "", nil
 	}
 	return filepath.Dir(given), filepath.Base(given), nil
 }
@@ -127,7 +210,7 @@ func note(in *lint.Input, err error) error {
 
 // lintCluster is what the scheduler knows from outside of the queue file.
 func lintCluster(dir string, site, all *conf.Properties) (config.Cluster, error) {
-	types, err := conf.Load(conf.Options{Base: site, Dir: dir, Files: []string{"resource-types.xml"}, Optional: true})
+	types, err := lintTypes(dir, site)
 	if err != nil {
 		return config.Cluster{}, err
 	}
@@ -144,6 +227,10 @@ func lintCluster(dir string, site, all *conf.Properties) (config.Cluster, error)
 		c.MappingFile = string(data)
 	}
 	return c, nil
+}
+
+func lintTypes(dir string, site *conf.Properties) (*conf.Properties, error) {
+	return conf.Load(conf.Options{Base: site, Dir: dir, Files: []string{"resource-types.xml"}, Optional: true})
 }
 
 // clusterSize reads memory-mb=65536,vcores=32.

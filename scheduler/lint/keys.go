@@ -7,6 +7,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/placement"
 	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/scheduler/spelling"
 )
 
 // Codes about names of properties.
@@ -66,7 +67,7 @@ func prefixed(name string) string {
 	for n := 2; n <= 3 && n < len(words); n++ {
 		head, rest := strings.Join(words[:n], "."), strings.Join(words[n:], ".")
 		if head == "scheduler.capacity" || head == "yarn.capacity" || head == "yarn.capacity.scheduler" ||
-			distance(head+".", config.Prefix, 4) < 4 && head+"." != config.Prefix {
+			spelling.Distance(head+".", config.Prefix, 4) < 4 && head+"." != config.Prefix {
 			if _, ok := globalSetting(rest); ok || strings.HasPrefix(rest, queue.Root+".") {
 				return config.Prefix + rest
 			}
@@ -181,7 +182,7 @@ func (l *linter) whereIs(at *node, missing []string, suffix string) string {
 	for _, c := range at.children {
 		siblings = append(siblings, c.name)
 	}
-	if near := nearest(missing[0], siblings); near != "" {
+	if near := spelling.Nearest(missing[0], siblings); near != "" {
 		path := strings.Join(append([]string{at.path, near}, missing[1:]...), ".")
 		if l.tree.byPath[path] != nil {
 			return didYouMean(key(path, suffix))
@@ -223,14 +224,14 @@ func (l *linter) globalKey(name, rest string) {
 		if _, ok := queueSetting(suffix); !ok {
 			continue
 		}
-		if near := nearest(rest, globalNames); near != "" && l.rootlessQueue(words[:i]) == nil {
+		if near := spelling.Nearest(rest, globalNames); near != "" && l.rootlessQueue(words[:i]) == nil {
 			l.say(Warning, UnknownKey, name, ignored, didYouMean(config.Prefix+near))
 			return
 		}
 		l.rootless(name, words[:i], suffix)
 		return
 	}
-	if near := nearest(rest, globalNames); near != "" {
+	if near := spelling.Nearest(rest, globalNames); near != "" {
 		l.say(Warning, UnknownKey, name, ignored, didYouMean(config.Prefix+near))
 		return
 	}
@@ -247,7 +248,7 @@ func (l *linter) rootlessQueue(words []string) *node {
 	if n := l.tree.byPath[queue.Root+"."+path]; n != nil {
 		return n
 	}
-	if nearest(words[0], []string{queue.Root}) != "" { // "Root.a", "rot.a"
+	if spelling.Nearest(words[0], []string{queue.Root}) != "" { // "Root.a", "rot.a"
 		if n := l.tree.byPath[strings.Join(append([]string{queue.Root}, words[1:]...), ".")]; n != nil {
 			return n
 		}

@@ -1,0 +1,70 @@
+package lint
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/heddle-project/heddle/scheduler/fair/allocation"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Repeated is an element of an allocation file that is there twice, though one counts. Further codes of allocation
+// files are those of package allocation, and mean there what they mean here.
+const Repeated Code = allocation.Repeated
+
+// AllocationFile tells whether a text is an allocation file of the FairScheduler, whatever is wrong in it.
+func AllocationFile(data []byte) bool { return allocation.RootElement(data) == allocation.Root }
+
+// CheckAllocations lists all findings about an allocation file, in the order of its lines. Of in it looks at File, the
+// types of Cluster, Size and Notes.
+func CheckAllocations(in Input, data []byte) []Finding {
+	l := &linter{in: in, out: in.Notes}
+	a, findings, err := allocation.Parse(data, in.Cluster.Types)
+	var refused allocation.Errors
+	if errors.As(err, &refused) {
+		for _, f := range refused {
+			f.What = "the file is refused: " + f.What
+			l.ofAllocations(f)
+		}
+	}
+	for _, f := range findings {
+		l.ofAllocations(f)
+	}
+	l.out = append(l.out, Finding{Severity: Hint, Code: NotBuilt, Origin: in.File,
+		What: "Heddle has no FairScheduler yet: the file is checked, and nothing schedules by it",
+		Fix:  "to use its queues now, write them into capacity-scheduler.xml; Hadoop's own yarn fs2cs converts them"})
+	if a != nil && !in.Size.IsZero() {
+		l.minimums(a)
+	}
+	return l.sorted()
+}
+
+// ofAllocations takes over what package allocation says.
+func (l *linter) ofAllocations(f allocation.Finding) {
+	origin := l.in.File
+	if f.Line > 0 {
+		origin += ":" + strconv.Itoa(f.Line) + ":" + strconv.Itoa(f.Column)
+	}
+	severity := map[allocation.Severity]Severity{allocation.Hint: Hint, allocation.Warning: Warning, allocation.Error: Error}[f.Severity]
+	l.out = append(l.out, Finding{severity, Code(f.Code), origin, f.Key, f.Value, f.Set, f.What, f.Fix})
+}
+
+// minimums compares what the queues below root are to have at least with what there is.
+func (l *linter) minimums(a *allocation.Allocation) {
+	var sum yarn.Resource
+	for _, q := range a.Root.Children {
+		for i := range sum {
+			if sum[i] += q.Min[i]; sum[i] < 0 {
+				sum[i] = 1<<63 - 1
+			}
+		}
+	}
+	for i, name := range []string{"memory-mb", "vcores"} {
+		if l.in.Size[i] > 0 && sum[i] > l.in.Size[i] {
+			l.out = append(l.out, Finding{Severity: Warning, Code: Sum, Origin: l.in.File, Key: "root/queue",
+				What: fmt.Sprintf("the queues below root are to have at least %d %s together, and the cluster has %d", sum[i], name, l.in.Size[i]),
+				Fix:  "lower minResources of some"})
+		}
+	}
+}
