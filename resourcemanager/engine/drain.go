@@ -261,8 +261,10 @@ func (e *Engine) endDrains(left int) int {
 // drainView is what readers see of the node's drain, or of the order that keeps it away; nil: neither.
 func (e *Engine) drainView(n *node) *view.Drain {
 	d := n.drain
-	if r, ordered := e.orderOf(n.id); d == nil && ordered && !n.state.Usable() {
-		d = orderedDrain(r, n.total)
+	if d == nil && !n.state.Usable() {
+		if r, ordered := e.orderOf(n.id); ordered {
+			d = orderedDrain(r, n.total)
+		}
 	}
 	if d == nil {
 		return nil
