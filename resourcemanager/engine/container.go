@@ -273,6 +273,10 @@ func (e *Engine) grant(c *container) Grant {
 
 func (e *Engine) signalContainer(c SignalContainer) {
 	if x := e.byID[c.Container]; x != nil && !x.state.Final() {
+		if len(x.node.signals) >= MaxCleanup {
+			e.fail(c.Ticket, refuse(Failed, "Cannot signal %s: %s has %d signals to fetch already; try again after its next heartbeat", c.Container, x.node.id, MaxCleanup))
+			return
+		}
 		x.node.signals = append(x.node.signals, SignalContainer{Container: c.Container, Signal: c.Signal})
 		e.reply(c.Ticket, nil)
 		return

@@ -119,3 +119,24 @@ func allocatedByUpdates(t *testing.T, count int) (bytes [2]uint64) {
 	t.Logf("%d changes: %d and %d KB", count, bytes[0]>>10, bytes[1]>>10)
 	return bytes
 }
+
+// TestSignalsWait: a node that does not fetch its signals is given no more of them.
+func TestSignalsWait(t *testing.T) {
+	p, nodes, masters := newPlant(t, 1, 1)
+	id := p.place(nodes[0], masters[0], 1)[0].ID
+	for range MaxCleanup {
+		p.do(SignalContainer{Ticket: 1, Container: id})
+		if err := p.fx.Replies[0].Err; err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.do(SignalContainer{Ticket: 1, Container: id})
+	if p.fx.Replies[0].Err == nil {
+		t.Error("a node has more signals to fetch than one answer brings")
+	}
+	p.beat(nodes[0], []ContainerStatus{{ID: id}})
+	p.do(SignalContainer{Ticket: 1, Container: id})
+	if err := p.fx.Replies[0].Err; err != nil {
+		t.Error(err)
+	}
+}
