@@ -150,6 +150,7 @@ func (s *server) drain(r *http.Request) (*answer.Response, error) {
 		if nodes = c.SoonestFree(want.count, s.now()); len(nodes) < want.count {
 			return nil, badRequest("count is %d, and %d nodes are running", want.count, len(nodes))
 		}
+		want.names = shortest(c, nodes)
 	} else if nodes, err = nodesNamed(c, want.names); err != nil {
 		return nil, err
 	}
@@ -182,6 +183,25 @@ func orderNames(names []string, nodes []*view.Node) (out []yarn.NodeID) {
 		out = append(out, id)
 	}
 	return slices.Compact(out) // nodes are sorted by id
+}
+
+// shortest are names for these nodes and no others: a host that has one node alone is named as a host, for with
+// yarn.nodemanager.address on port 0 its NodeManager comes back as another node.
+func shortest(c *view.Cluster, nodes []*view.Node) (names []string) {
+	onHost := map[string]int{}
+	for _, n := range c.Nodes {
+		if n.State.Usable() || n.State == yarn.NodeUnhealthy {
+			onHost[n.ID.Host]++
+		}
+	}
+	for _, n := range nodes {
+		name := n.ID.String()
+		if onHost[n.ID.Host] == 1 {
+			name = n.ID.Host
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // nodesOf are the nodes that these orders are for.

@@ -111,3 +111,16 @@ func TestDrainsXML(t *testing.T) {
 		t.Errorf("calls %q, want %q", got, want)
 	}
 }
+
+// TestCountNamesHosts: a node that is alone on its host is drained by its host's name.
+func TestCountNamesHosts(t *testing.T) {
+	s := webtest.Drains()
+	alone := *s.Picture.Nodes[1]
+	alone.ID.Host = "node2"
+	s.Picture.Nodes[1] = &alone
+	controller := &webtest.Controller{}
+	w := send(serve(t, s, controller), "POST", "/drains", "json", `{"count":1,"deadline":"none"}`)
+	if want := []string{`drain by alice: [node2:0] until 0, "", api`}; w.Code != 200 || !slices.Equal(controller.Calls(), want) {
+		t.Errorf("%d %s: %q, want %q", w.Code, w.Body, controller.Calls(), want)
+	}
+}
