@@ -6,7 +6,7 @@ import (
 
 	"github.com/heddle-project/heddle/internal/hosts"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
-	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // untracked tells whether a node with this host and address is untracked by the lists in force; see hosts.Lists.
@@ -31,13 +31,13 @@ func (t *term) showExcluded() {
 
 // unregistered are the hosts that readers are to see as LOST nodes: those of the include list that are not excluded and of which no node is
 // known, at most engine.MaxInactiveNodes. There are none unless yarn.resourcemanager.enable-tracking-for-unregistered-nodes is on.
-func (t *term) unregistered(lists *hosts.Lists, nodes []*view.Node) (out []string) {
+func (t *term) unregistered(lists *hosts.Lists, nodes []yarn.NodeID) (out []string) {
 	if !t.settings.Nodes.ShowUnregistered {
 		return nil
 	}
 	known := make(map[string]bool, len(nodes))
 	for _, n := range nodes {
-		known[strings.ToLower(n.ID.Host)] = true
+		known[strings.ToLower(n.Host)] = true
 	}
 	for _, x := range lists.Include.Entries() {
 		_, excluded := lists.Exclude.Find(x.Host, "")

@@ -13,7 +13,7 @@ import (
 
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/internal/hosts"
-	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // listProperties are the properties that name the files of the lists.
@@ -76,12 +76,12 @@ type nodeAddresses struct {
 func (a *nodeAddresses) of(host string) string { return a.known[host] }
 
 // find looks up the addresses of the nodes' hosts that are needed and not known yet. When ctx ends the rest count as failed.
-func (a *nodeAddresses) find(ctx context.Context, nodes []*view.Node) {
+func (a *nodeAddresses) find(ctx context.Context, nodes []yarn.NodeID) {
 	var wanted []string
 	for _, n := range nodes {
-		if _, ok := a.known[n.ID.Host]; !ok && a.lists.NeedAddress(n.ID.Host) {
-			a.known[n.ID.Host] = ""
-			wanted = append(wanted, n.ID.Host)
+		if _, ok := a.known[n.Host]; !ok && a.lists.NeedAddress(n.Host) {
+			a.known[n.Host] = ""
+			wanted = append(wanted, n.Host)
 		}
 	}
 	found, errs := make([]string, len(wanted)), make([]error, len(wanted))

@@ -20,7 +20,6 @@ import (
 	"github.com/heddle-project/heddle/internal/hosts"
 	"github.com/heddle-project/heddle/internal/hosts/hoststest"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
-	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -38,9 +37,9 @@ func lists(t testing.TB, include, exclude string) *hosts.Lists {
 	return &hosts.Lists{Include: in, Exclude: out}
 }
 
-func viewed(hosts ...string) (out []*view.Node) {
+func viewed(hosts ...string) (out []yarn.NodeID) {
 	for _, h := range hosts {
-		out = append(out, &view.Node{ID: yarn.NodeID{Host: h, Port: 8041}})
+		out = append(out, yarn.NodeID{Host: h, Port: 8041})
 	}
 	return out
 }

@@ -103,32 +103,32 @@ func (t *term) RefreshNodes(how engine.Decommission, seconds *int32) (engine.Ref
 }
 
 // nodes are all nodes that are known by now.
-func (t *term) nodes() ([]*view.Node, error) {
+func (t *term) nodes() ([]yarn.NodeID, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), rpc.ViewPatience)
 	defer cancel()
-	v, err := t.loop.Views(ctx, view.Nodes)
+	v, err := t.ask(ctx, func(k engine.Ticket) engine.Command { return engine.NodeIDs{Ticket: k} })
 	if err != nil {
 		return nil, err
 	}
-	return v.Nodes(), nil
+	return v.([]yarn.NodeID), nil
 }
 
 // exclusions says how the nodes leave that the lists do not admit. timeout, in seconds, is for entries with neither timeout nor deadline.
-func exclusions(lists *hosts.Lists, nodes []*view.Node, ip func(host string) string, timeout int32) map[yarn.NodeID]engine.Exclusion {
+func exclusions(lists *hosts.Lists, nodes []yarn.NodeID, ip func(host string) string, timeout int32) map[yarn.NodeID]engine.Exclusion {
 	out := map[yarn.NodeID]engine.Exclusion{}
 	for _, n := range nodes {
-		ip := ip(n.ID.Host)
-		if lists.Valid(n.ID.Host, ip) {
+		ip := ip(n.Host)
+		if lists.Valid(n.Host, ip) {
 			continue
 		}
-		x := engine.Exclusion{Timeout: timeout, Untracked: lists.Untracked(n.ID.Host, ip)}
-		if entry, ok := lists.Excluded(n.ID.Host, ip); ok {
+		x := engine.Exclusion{Timeout: timeout, Untracked: lists.Untracked(n.Host, ip)}
+		if entry, ok := lists.Excluded(n.Host, ip); ok {
 			x.Deadline, x.Reason = entry.Deadline, entry.Reason
 			if entry.HasTimeout {
 				x.Timeout = entry.Timeout
 			}
 		}
-		out[n.ID] = x
+		out[n] = x
 	}
 	return out
 }

@@ -51,6 +51,7 @@ var kinds = []reflect.Type{
 	reflect.TypeFor[Explain](),
 	reflect.TypeFor[engine.DrainNodes](),
 	reflect.TypeFor[engine.UndrainNodes](),
+	reflect.TypeFor[engine.NodeIDs](),
 	reflect.TypeFor[engine.ExcludedHosts](),
 }
 

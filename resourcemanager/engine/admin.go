@@ -250,3 +250,11 @@ func (e *Engine) sortedNodes() []*node {
 	slices.SortFunc(out, func(a, b *node) int { return a.id.Compare(b.id) })
 	return out
 }
+
+func (e *Engine) nodeIDs() []yarn.NodeID {
+	out := make([]yarn.NodeID, 0, len(e.nodes))
+	for id := range e.nodes { //tidy:unordered whoever asks takes them as a set
+		out = append(out, id)
+	}
+	return out
+}

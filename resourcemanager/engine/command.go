@@ -184,6 +184,9 @@ type (
 	// QueueBasis asks for what scheduler.Prepare needs. Replied with scheduler.Basis.
 	QueueBasis struct{ Ticket Ticket }
 
+	// NodeIDs asks for all nodes that are known, in any order: []yarn.NodeID. Unlike views they need not wait for a publication.
+	NodeIDs struct{ Ticket Ticket }
+
 	// RefreshNodes applies the include and exclude lists: nodes that they do not
 	// admit are decommissioned, draining ones that they admit are taken back.
 	RefreshNodes struct {
@@ -407,6 +410,7 @@ func (Launched) command()        {}
 func (LaunchFailed) command()    {}
 func (RefreshQueues) command()   {}
 func (QueueBasis) command()      {}
+func (NodeIDs) command()         {}
 func (RefreshNodes) command()    {}
 func (ExcludedHosts) command()   {}
 func (DrainNodes) command()      {}

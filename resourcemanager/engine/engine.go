@@ -165,6 +165,8 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.launched(c)
 	case LaunchFailed:
 		e.launchFailed(c)
+	case NodeIDs:
+		e.reply(c.Ticket, e.nodeIDs())
 	case QueueBasis:
 		e.reply(c.Ticket, e.sched.Basis())
 	case RefreshQueues:
