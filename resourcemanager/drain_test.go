@@ -1,8 +1,6 @@
 package resourcemanager
 
 import (
-	"encoding/json"
-	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -25,24 +23,8 @@ type drainAnswer struct {
 
 func (w *world) drains(method, query, body string) (status int, x drainAnswer) {
 	w.t.Helper()
-	r, err := http.NewRequest(method, "http://"+w.d.webAddr+"/ws/v1/cluster/drains?"+query, strings.NewReader(body))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err == nil {
-		err = json.Unmarshal(text, &x)
-	}
-	if err != nil {
-		w.t.Fatalf("%d %s: %v", answer.StatusCode, text, err)
-	}
-	return answer.StatusCode, x
+	status = w.web(method, "drains?"+query, body, &x)
+	return status, x
 }
 
 // A node that was asked to drain does so until the same millisecond after a restart, and stays away until that is taken back.

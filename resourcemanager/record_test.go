@@ -3,7 +3,6 @@ package resourcemanager
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"io"
 	"net/http"
 	"os"
@@ -31,24 +30,8 @@ func (w *world) record(user, action string) (status int, x struct {
 	if action != "" {
 		method, body = http.MethodPut, `{"action":"`+action+`"}`
 	}
-	r, err := http.NewRequest(method, "http://"+w.d.webAddr+"/ws/v1/cluster/recording?"+user, strings.NewReader(body))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &x); err != nil {
-		w.t.Fatalf("%d %s: %v", answer.StatusCode, text, err)
-	}
-	return answer.StatusCode, x
+	status = w.web(method, "recording?"+user, body, &x)
+	return status, x
 }
 
 // Administrators, and nobody else, have recordings made; each is played again.
