@@ -59,7 +59,7 @@ func (t *term) readSchedule(site *conf.Properties, size yarn.Resource) (*config.
 	in := setup.Lint(file, queues, cluster)
 	in.Size = size
 	t.logFindings(lint.Check(in))
-	cfg, _, err := config.Parse(setup.Queues(queues), cluster)
+	cfg, _, err := config.Parse(setup.Queues(queues, cluster.Policy), cluster)
 	return cfg, err
 }
 

@@ -11,6 +11,7 @@ import (
 // core, which has an answer for some of them. See Scheduler for what they mean.
 type policy interface {
 	core.Policy
+	core.Rounds
 
 	Refresh(cfg *config.Config, p core.Prepared) error // cfg nil: the one in use once more
 	Validate(cfg *config.Config) error
@@ -20,7 +21,9 @@ type policy interface {
 	Place(a *Application) (path string, why yarn.Reason)
 	CheckPriority(a *Application, path string) (int32, yarn.Reason)
 	SetPriority(a AppRef, priority int32) (int32, yarn.Reason)
+	Normalize(a AppRef, asks []yarn.Ask) yarn.Reason
 	Ask(a AppRef, asks []yarn.Ask)
+	Blacklist(a AppRef, add, remove []string)
 	Update(a AppRef, updates []yarn.ContainerUpdate) []UpdateError
 	CheckUpdates(a AppRef, updates []yarn.ContainerUpdate) []UpdateError
 	Headroom(a AppRef) yarn.Resource

@@ -8,6 +8,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/fair"
 	"github.com/heddle-project/heddle/scheduler/fifo"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
@@ -64,6 +65,9 @@ func New(cfg *config.Config) (*Scheduler, error) {
 		return &Scheduler{&s.Core, s}, nil
 	case cfg.Fifo != nil:
 		s := fifo.New(cfg.Fifo)
+		return &Scheduler{&s.Core, s}, nil
+	case cfg.Fair != nil:
+		s := fair.New(cfg.Fair)
 		return &Scheduler{&s.Core, s}, nil
 	}
 	return nil, errors.New("scheduler: a configuration of no policy that there is")
@@ -232,7 +236,7 @@ func (s *Scheduler) Lifetime(path string, asked int64) int64 { return s.core.Lif
 // Normalize checks the asks of one call, fills in their labels and rounds their
 // sizes in place. A refusal leaves all of them as they were.
 func (s *Scheduler) Normalize(a AppRef, asks []yarn.Ask) yarn.Reason {
-	return s.core.Normalize(a, asks)
+	return s.policy.Normalize(a, asks)
 }
 
 // NormalizeAM does the same for the ask for a master's container, before the
@@ -253,7 +257,7 @@ func (s *Scheduler) Ask(a AppRef, asks []yarn.Ask) { s.policy.Ask(a, asks) }
 const MaxRows = core.MaxRows
 
 // Blacklist changes the hosts and racks that the application does not want.
-func (s *Scheduler) Blacklist(a AppRef, add, remove []string) { s.core.Blacklist(a, add, remove) }
+func (s *Scheduler) Blacklist(a AppRef, add, remove []string) { s.policy.Blacklist(a, add, remove) }
 
 // BlacklistAM replaces the hosts on which no master of the application is placed.
 func (s *Scheduler) BlacklistAM(a AppRef, hosts []string) { s.core.BlacklistAM(a, hosts) }
@@ -392,6 +396,25 @@ func (s *Scheduler) MinimumAllocation() yarn.Resource { return s.core.MinimumAll
 // managed parents.
 func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
 	s.policy.RunDynamicQueues(deleting, now)
+}
+
+// Recompute finds out anew what applications and queues are entitled to, as the FairScheduler does twice in a second; whom it serves in
+// between follows from what it has found. Other policies do so with each change.
+func (s *Scheduler) Recompute(now yarn.Now) { s.policy.Recompute(now) }
+
+// Due appends the containers whose time under notice is over, which the caller must Finish as Preempted.
+func (s *Scheduler) Due(now yarn.Now, out []ContainerRef) []ContainerRef {
+	return s.policy.Due(now, out)
+}
+
+// Preempt is Recompute, and then gives notice to containers on behalf of applications that starve; it appends them. Call Due before.
+func (s *Scheduler) Preempt(now yarn.Now, out []ContainerRef) []ContainerRef {
+	return s.policy.Preempt(now, out)
+}
+
+// UnderNotice appends the application's containers that are under notice, or those of all with NoApp.
+func (s *Scheduler) UnderNotice(a AppRef, out []ContainerRef) []ContainerRef {
+	return s.policy.UnderNotice(a, out)
 }
 
 // Check recounts all books and describes the first that is wrong; "" is none.

@@ -53,6 +53,7 @@ var kinds = []reflect.Type{
 	reflect.TypeFor[engine.UndrainNodes](),
 	reflect.TypeFor[engine.NodeIDs](),
 	reflect.TypeFor[engine.ExcludedHosts](),
+	reflect.TypeFor[engine.UpdateShares](),
 }
 
 // The kinds of the commands that come most often.

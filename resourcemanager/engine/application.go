@@ -126,9 +126,13 @@ func (e *Engine) admissible(a *application) *Error {
 }
 
 func schedulerApp(s *Submission) scheduler.Application {
+	var am yarn.Resource
+	if len(s.AMAsks) > 0 {
+		am = s.AMAsks[0].Capability
+	}
 	return scheduler.Application{ID: s.ID, User: s.User, RealUser: s.RealUser, Groups: s.Groups, Queue: s.Queue,
 		Name: s.Name, Tags: s.Tags, Priority: s.Priority, PrioritySet: s.PrioritySet,
-		Label: s.Label, LabelSet: s.LabelSet, Unmanaged: s.Unmanaged}
+		Label: s.Label, LabelSet: s.LabelSet, Unmanaged: s.Unmanaged, AM: am}
 }
 
 // appStored: the submission survives a crash from here on, so it may be answered.

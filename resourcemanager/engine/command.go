@@ -264,6 +264,11 @@ type (
 	// deletes those that nobody uses, or shares out the guarantees below managed
 	// parents.
 	TendQueues struct{ Deleting bool }
+
+	// UpdateShares is one run of the FairScheduler's update: what applications want and are
+	// entitled to. With Preempting, containers end whose time under notice is over, and
+	// others are given notice on behalf of applications that starve.
+	UpdateShares struct{ Preempting bool }
 )
 
 // Decommission says how nodes leave that the lists do not admit.
@@ -421,6 +426,7 @@ func (AddLabels) command()       {}
 func (RemoveLabels) command()    {}
 func (ReplaceLabels) command()   {}
 func (TendQueues) command()      {}
+func (UpdateShares) command()    {}
 func (Tick) command()            {}
 func (Sweep) command()           {}
 func (Stored) command()          {}

@@ -160,8 +160,9 @@ type AllocateReply struct {
 	Completed    []CompletedContainer
 	Updated      []UpdatedContainer
 	UpdateErrors []UpdateError
-	Nodes        []*view.Node // that have become usable or unusable since the last answer
-	Previous     []Grant      // containers of earlier attempts
+	Nodes        []*view.Node       // that have become usable or unusable since the last answer
+	Previous     []Grant            // containers of earlier attempts
+	Preempt      []yarn.ContainerID // that are about to be taken, whatever the master does; nil: the scheduler never tells
 	Headroom     yarn.Resource
 	ClusterNodes int32
 	Priority     int32

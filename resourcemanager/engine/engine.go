@@ -21,6 +21,7 @@ type Settings struct {
 	MaxAttempts       int32 // of an application whose submission names no number
 	GlobalMaxAttempts int32 // that a submission cannot exceed
 	MaxCompleted      int   // ended applications that are remembered
+	TellsVictims      bool  // masters hear of containers that are about to be taken, if only that there are none
 	Sweeps            bool  // schedule after events, too, not at heartbeats alone
 	Correct           bool  // containers that a master has not fetched yet are subtracted from its asks
 	LogAggregation    bool
@@ -93,6 +94,7 @@ type Engine struct {
 	jobs              []job
 	labels            labels
 	decisions         []scheduler.Decision
+	preempted         []scheduler.ContainerRef // of the running call
 	lostMasters       []lostMaster
 	sweepDue          bool
 	counts            counts
@@ -189,6 +191,8 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.sched.RunDynamicQueues(c.Deleting, e.now)
 		e.infos = nil
 		e.sweepDue = true
+	case UpdateShares:
+		e.updateShares(c)
 	case Tick:
 		e.tick()
 	case Sweep:

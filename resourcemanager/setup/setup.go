@@ -54,7 +54,7 @@ func Cluster(site, types *conf.Properties, labels []config.Label) (config.Cluste
 }
 
 // policies are the schedulers by the names that package conf accepts.
-var policies = map[string]config.Policy{"capacity": config.CapacityPolicy, "fifo": config.FifoPolicy}
+var policies = map[string]config.Policy{"capacity": config.CapacityPolicy, "fair": config.FairPolicy, "fifo": config.FifoPolicy}
 
 // addTypes enters the resource types and the smallest and largest amounts of
 // those that are not memory and vcores.
@@ -85,10 +85,16 @@ func addTypes(c *config.Cluster, p *conf.Properties) error {
 // CapacityScheduler's.
 const placementRules = "yarn.scheduler.queue-placement-rules"
 
-// Queues are the properties that define the CapacityScheduler's queues. p has the queue
-// file over the site's files, which may have such properties, too.
-func Queues(p *conf.Properties) []config.Property {
+// Queues are the properties that the scheduler reads: those of the CapacityScheduler's
+// queues, where p has the queue file over the site's files, which may have such properties,
+// too; or those of the FairScheduler.
+func Queues(p *conf.Properties, policy config.Policy) []config.Property {
 	values := append(p.WithPrefix(config.Prefix), p.WithPrefix(placementRules)...)
+	if policy == config.FairPolicy {
+		values = append(p.WithPrefix(config.FairPrefix), p.WithPrefix("yarn.scheduler.increment-allocation-")...)
+		values = append(values, p.WithPrefix("yarn.scheduler.reservation-threshold.")...)
+		values = append(values, p.WithPrefix("yarn.resource-types.")...)
+	}
 	out := make([]config.Property, len(values))
 	for i, v := range conf.Plain(values) {
 		out[i] = config.Property(v)
@@ -122,6 +128,7 @@ func Settings(s *conf.ResourceManager, cfg *config.Config, started time.Time, ep
 		GlobalMaxAttempts: int32(min(a.GlobalMaxAttempts, math.MaxInt32)),
 		MaxCompleted:      a.MaxCompleted,
 		Sweeps:            cfg.Asynchronous,
+		TellsVictims:      cfg.Fair != nil,
 		Correct:           s.Allocation.Correct,
 		Labels:            cfg.Cluster.LabelsEnabled,
 		LabelsByNodes:     s.Labels.ByNodes,

@@ -10,6 +10,7 @@ import (
 // Scheduler is the whole state.
 type Scheduler struct {
 	core.Core
+	core.NoRounds
 	cfg  *config.Capacity
 	tree *tree.Tree
 

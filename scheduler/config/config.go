@@ -43,8 +43,9 @@ type Cluster struct {
 	// IntraQueuePreemption is
 	// yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.enabled.
 	IntraQueuePreemption bool
-	MappingFile          string // content of the file that mapping-rule-json-file names
-	StartWait            int64  // milliseconds; work-preserving-recovery.scheduling-wait-ms
+	MappingFile          string          // content of the file that mapping-rule-json-file names
+	Allocations          *AllocationFile // of the FairScheduler; nil: there is none
+	StartWait            int64           // milliseconds; work-preserving-recovery.scheduling-wait-ms
 }
 
 // Finding is one complaint about a property.
@@ -73,6 +74,7 @@ type Policy uint8
 const (
 	CapacityPolicy Policy = iota
 	FifoPolicy
+	FairPolicy
 )
 
 // Common is what every policy reads.
@@ -90,6 +92,7 @@ type Config struct {
 	*Common
 	Capacity *Capacity
 	Fifo     *Fifo
+	Fair     *Fair
 }
 
 // Property is one setting as it was given.
@@ -116,8 +119,11 @@ func (c *Common) Origin(name string) string { return c.settings.origin(name) }
 // Way is the settings of the configured queues on the way to that path, the root first.
 // It ends early at one that is not configured.
 func (c *Config) Way(path string) []*queue.Settings {
-	if c.Fifo != nil {
+	switch {
+	case c.Fifo != nil:
 		return c.Fifo.way(path)
+	case c.Fair != nil:
+		return c.Fair.way(path)
 	}
 	return c.Capacity.way(path)
 }
@@ -139,6 +145,8 @@ func Parse(properties []Property, cluster Cluster) (*Config, []Finding, error) {
 	switch cluster.Policy {
 	case FifoPolicy:
 		c.Fifo = s.forFifo(c.Common)
+	case FairPolicy:
+		c.Fair = s.forFair(c.Common)
 	default:
 		c.Capacity = s.forCapacity(c.Common)
 	}
@@ -153,9 +161,13 @@ func (s *settings) allocations() {
 	lo, hi := s.cl.MinAllocation, s.cl.MaxAllocation
 	names := [...]string{"yarn.scheduler.minimum-allocation-mb", "yarn.scheduler.minimum-allocation-vcores"}
 	for i, name := range names {
-		if lo[i] <= 0 || lo[i] > hi[i] {
+		least := int64(1)
+		if s.cl.Policy == FairPolicy {
+			least = 0 // sizes are multiples of the increment there
+		}
+		if lo[i] < least || lo[i] > hi[i] {
 			s.values[name] = Property{Name: name, Value: fmt.Sprint(lo[i])}
-			s.fail(name, "must be above 0 and at most the maximum allocation of %d", hi[i])
+			s.fail(name, "must be at least %d and at most the maximum allocation of %d", least, hi[i])
 		}
 	}
 	if len(s.cl.Types) > yarn.MaxResourceTypes {

@@ -46,7 +46,7 @@ func (s *Core) NormalizeAM(path string, asks []yarn.Ask, label string, labelSet 
 func (s *Core) RefitAM(asks []yarn.Ask) {
 	most := s.ClusterMaximum()
 	for i := range asks {
-		asks[i].Capability = s.Calc.Normalize(asks[i].Capability, s.Min, most, s.Min)
+		asks[i].Capability = s.Calc.Normalize(asks[i].Capability, s.Min, most, s.Step)
 	}
 }
 
@@ -74,7 +74,7 @@ func (s *Core) normalize(q *queue.Queue, asks []yarn.Ask, from submission) yarn.
 		if strings.TrimSpace(asks[i].Label) == "" {
 			asks[i].Label = ""
 		}
-		asks[i].Capability = s.Calc.Normalize(asks[i].Capability, s.Min, most, s.Min)
+		asks[i].Capability = s.Calc.Normalize(asks[i].Capability, s.Min, most, s.Step)
 	}
 	return yarn.Reason{}
 }

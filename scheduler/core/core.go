@@ -28,7 +28,8 @@ type (
 // Core is the state that does not depend on a policy.
 type Core struct {
 	Calc  measure.Calculator
-	Min   yarn.Resource // the least container, and the step of sizes
+	Min   yarn.Resource // the least container
+	Step  yarn.Resource // sizes are multiples of it
 	Most  yarn.Resource // the largest container
 	Books *cluster.Books
 	Tree  *queue.Tree
@@ -67,7 +68,7 @@ type Core struct {
 
 // New is a core without nodes, queues and applications. Adopt gives it its queues.
 func New(settings *config.Cluster, calc measure.Calculator, policy Policy) Core {
-	return Core{Calc: calc, Min: settings.MinAllocation, Most: settings.MaxAllocation, Books: cluster.NewBooks(settings.PortInName),
+	return Core{Calc: calc, Min: settings.MinAllocation, Step: settings.MinAllocation, Most: settings.MaxAllocation, Books: cluster.NewBooks(settings.PortInName),
 		ByID: map[yarn.ApplicationID]AppRef{}, cluster: settings, policy: policy}
 }
 
@@ -77,6 +78,9 @@ func (s *Core) Adopt(settings *config.Cluster, t *queue.Tree) { s.cluster, s.Tre
 // SetSizes changes the least and the largest container.
 func (s *Core) SetSizes(least, largest yarn.Resource) {
 	changed := s.Min != least
+	if s.Step == s.Min {
+		s.Step = least
+	}
 	if s.Min, s.Most = least, largest; changed && s.open != nil {
 		s.open.lookAround()
 	}

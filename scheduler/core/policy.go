@@ -95,6 +95,33 @@ func (NoFacts) MasterMoved(*App, *cluster.Container, cluster.Part, cluster.Part)
 // Fit does nothing.
 func (NoFacts) Fit(int) {}
 
+// Rounds are what a policy does from time to time, not for a node.
+type Rounds interface {
+	// Recompute finds out anew what applications are entitled to.
+	Recompute(now yarn.Now)
+	// Due appends the containers that are to be ended for others by now. It is asked before Preempt.
+	Due(now yarn.Now, out []ContainerRef) []ContainerRef
+	// Preempt is Recompute, and gives containers notice that are to be ended later for others; those are appended.
+	Preempt(now yarn.Now, out []ContainerRef) []ContainerRef
+	// UnderNotice appends the application's containers that have been given notice, or those of all with NoApp.
+	UnderNotice(a AppRef, out []ContainerRef) []ContainerRef
+}
+
+// NoRounds are for a policy to embed that has none.
+type NoRounds struct{}
+
+// Recompute does nothing.
+func (NoRounds) Recompute(yarn.Now) {}
+
+// Due appends nothing.
+func (NoRounds) Due(_ yarn.Now, out []ContainerRef) []ContainerRef { return out }
+
+// Preempt gives no notice.
+func (NoRounds) Preempt(_ yarn.Now, out []ContainerRef) []ContainerRef { return out }
+
+// UnderNotice appends nothing.
+func (NoRounds) UnderNotice(_ AppRef, out []ContainerRef) []ContainerRef { return out }
+
 // Basis is what a policy depends on when it makes something of a configuration. It does
 // not change, so that the making can go on beside the scheduler.
 type Basis interface {

@@ -19,6 +19,7 @@ type Application struct {
 	Label       string // label expression of the submission, inherited by its asks
 	LabelSet    bool
 	Unmanaged   bool
+	AM          yarn.Resource // of the master's container, as asked for
 	Recovering  bool
 	Placed      bool // a mapping rule chose the queue; Place sets it
 }

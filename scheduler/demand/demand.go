@@ -56,6 +56,8 @@ type Want struct {
 	Opportunities int32 // nodes seen since the last local allocation
 	Missed        int32 // unlabelled nodes not seen
 	Rereserved    int32
+	Leveled       bool             // somebody has looked at Level
+	Level         cluster.Locality // how far from where containers are asked for they may be by now
 	HasAny        bool
 	Plain         bool // no request number, no label and nothing to enlarge
 	listed        bool

@@ -31,6 +31,13 @@ const (
 	BadRequest        yarn.Code = "invalid-request"
 	MovesUnsupported  yarn.Code = "moves-unsupported" // by the scheduler
 	AccessChanges     yarn.Code = "labels-not-accessible-in-target"
+
+	PrioritiesUnsupported yarn.Code = "priorities-unsupported" // by the scheduler
+	BadQueueName          yarn.Code = "invalid-queue-name"
+	PolicyNotAllowed      yarn.Code = "policy-not-allowed-below-parent" // Detail
+	NoRulePlaces          yarn.Code = "no-placement-rule-finds-a-queue"
+	NoGroups              yarn.Code = "user-has-no-groups"
+	NothingOfType         yarn.Code = "queue-may-have-none-of-a-resource" // Detail
 )
 
 // Reasons why something waits.
@@ -64,4 +71,15 @@ const (
 	RoomKept           yarn.Code = "room-kept-for-other-queue"     // Detail, which is served before
 	OthersFirst        yarn.Code = "other-application-comes-first" // Detail; with what it needs and may have, if that holds it up
 	ComesNext          yarn.Code = "comes-next"                    // nothing is in the way, the node has to be offered
+	RunningApps        yarn.Code = "max-running-apps"              // of the queue
+	UserRunningApps    yarn.Code = "max-running-apps-of-user"
+	NextUpdate         yarn.Code = "waits-for-next-update" // demands are looked at by a timer
+)
+
+// Reasons why a queue that was made on demand is not deleted.
+const (
+	KeptRoot  yarn.Code = "root-queue"
+	KeptNamed yarn.Code = "named-by-allocation-file"
+	KeptBusy  yarn.Code = "has-applications"
+	KeptBelow yarn.Code = "has-queues-below" // Detail, which is not deleted either
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/heddle-project/heddle/scheduler/fair/allocation"
+	"github.com/heddle-project/heddle/scheduler/allocation"
 	"github.com/heddle-project/heddle/yarn"
 )
 

@@ -44,6 +44,7 @@ type Info struct {
 
 	Capacity *Capacity // under the CapacityScheduler
 	Fifo     *Fifo     // under the FifoScheduler
+	Fair     *Fair     // under the FairScheduler
 }
 
 // Fifo is what there is of a queue under the FifoScheduler alone.

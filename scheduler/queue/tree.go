@@ -2,6 +2,7 @@ package queue
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -78,6 +79,8 @@ type Tree struct {
 	Names   *Names
 	Changes uint64 // counts queues that came or went
 	AnyName bool   // there is one queue, and every name means it
+	Rooted  bool   // names are full paths, with or without the root; indexes of queues that went are used again
+	free    []int32
 }
 
 // NewTree is empty, with room for so many queues.
@@ -86,8 +89,13 @@ func NewTree(room int) Tree { return Tree{All: make([]*Queue, 0, room), Names: N
 // Add enters a queue, and gives it its index.
 func (t *Tree) Add(q *Queue) {
 	t.Changes++
-	q.Index = int32(len(t.All))
-	t.All = append(t.All, q)
+	if n := len(t.free); n > 0 {
+		q.Index, t.free = t.free[n-1], t.free[:n-1]
+		t.All[q.Index] = q
+	} else {
+		q.Index = int32(len(t.All))
+		t.All = append(t.All, q)
+	}
 	t.Names.Add(q.Path, q.Index)
 }
 
@@ -96,12 +104,23 @@ func (t *Tree) Remove(q *Queue) {
 	t.Changes++
 	t.Names.Remove(q.Path)
 	t.All[q.Index] = nil
+	if t.Rooted {
+		t.free = append(t.free, q.Index)
+	}
 }
+
+// Free is how many indexes can be used again.
+func (t *Tree) Free() int { return len(t.free) }
 
 // Find is the queue with that full or short name, or nil.
 func (t *Tree) Find(name string) *Queue {
-	if t.AnyName {
+	switch {
+	case t.AnyName:
 		return t.Root()
+	case t.Rooted && name != Root && !strings.HasPrefix(name, Root+"."):
+		return t.ByPath(Root + "." + name)
+	case t.Rooted:
+		return t.ByPath(name)
 	}
 	if i := t.Names.Find(name); i >= 0 {
 		return t.All[i]

@@ -10,14 +10,17 @@ import (
 )
 
 func (w *World) refreshQueues(e *trace.Event, saw trace.Saw) error {
-	if e.Fair != "" || e.Capacity == nil && !w.fifo() {
-		return fmt.Errorf("refresh-queues needs the properties of capacity-scheduler")
+	if w.fair() != (e.Fair != "") || e.Capacity == nil && !w.fifo() && !w.fair() {
+		return fmt.Errorf("refresh-queues needs the properties of capacity-scheduler, or the text of fair-scheduler, as the header says")
 	}
 	site, cluster, err := w.reread(e.Capacity)
 	if err != nil {
 		return err
 	}
 	c := engine.RefreshQueues{Ticket: w.next()}
+	if w.fair() {
+		site, cluster.Allocations = w.site, allocations(e.Fair)
+	}
 	if c.Config, err = queues(e.Capacity, site, cluster); err != nil {
 		c.Problem = err.Error()
 	}
@@ -52,9 +55,12 @@ func (w *World) snapshot() map[string]any {
 	}
 	out := map[string]any{}
 	for _, q := range w.sched.Queues().Queues {
-		if w.fifo() {
+		switch {
+		case w.fifo():
 			out[q.Path] = w.onlyQueue(&q)
-		} else {
+		case w.fair():
+			out[q.Path] = w.fairQueue(&q)
+		default:
 			out[q.Path] = w.queue(&q)
 		}
 	}

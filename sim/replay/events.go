@@ -18,6 +18,9 @@ func (w *World) Apply(e *trace.Event) (trace.Saw, error) {
 		return nil, err
 	}
 	w.observe(saw, e.Do == "beat")
+	if e.Do == "preempt-round" {
+		w.marked(saw)
+	}
 	switch e.Do { // what can be told only now
 	case "beat":
 		return saw, w.reserved(e, saw)
@@ -61,9 +64,9 @@ func (w *World) play(e *trace.Event, saw trace.Saw) error {
 		saw["queues"] = w.snapshot()
 		return nil
 	case "preempt-round":
-		return notBuilt("preemption")
+		return w.preemptRound(e, saw)
 	case "fair-update", "fair-check":
-		return fmt.Errorf("an event of the FairScheduler in a scenario of the CapacityScheduler")
+		return w.fairRound(e)
 	}
 	return fmt.Errorf("no such event is known")
 }

@@ -197,7 +197,10 @@ func (w *World) report(answers []*engine.AllocateReply, saw trace.Saw) {
 	saw["granted"] = granted
 	saw["completed"] = byText(completed)
 	saw["headroom"] = w.resource(answers[len(answers)-1].Headroom)
-	saw["preempt"] = nil // no container is ever about to be taken: preemption is not built
+	saw["preempt"] = nil
+	if list := answers[len(answers)-1].Preempt; list != nil {
+		saw["preempt"] = w.demanded(list)
+	}
 	if len(updated) > 0 {
 		saw["updated"] = byText(updated)
 	}

@@ -88,8 +88,8 @@ type box struct {
 
 // New is the cluster that the header describes, without nodes.
 func New(h *trace.Header) (*World, error) {
-	if h.Scheduler != "capacity" && h.Scheduler != "fifo" {
-		return nil, fmt.Errorf("header: %w", unknownScheduler(h.Scheduler))
+	if _, ok := policies[h.Scheduler]; !ok {
+		return nil, fmt.Errorf("header: no scheduler is called %q: \"capacity\", \"fair\" and \"fifo\" are", h.Scheduler)
 	}
 	w := &World{
 		header: h, now: yarn.Now{Wall: start, Mono: start},
@@ -122,13 +122,8 @@ func New(h *trace.Header) (*World, error) {
 // fifo tells that the scenario is one of the FifoScheduler.
 func (w *World) fifo() bool { return w.header.Scheduler == "fifo" }
 
-// unknownScheduler is the error for a scheduler that is not built, and for a name that no scheduler has.
-func unknownScheduler(name string) error {
-	if name == "fair" {
-		return notBuilt("the FairScheduler")
-	}
-	return fmt.Errorf("no scheduler is called %q: \"capacity\", \"fair\" and \"fifo\" are", name)
-}
+// policies are the schedulers by their names in headers.
+var policies = map[string]config.Policy{"capacity": config.CapacityPolicy, "fair": config.FairPolicy, "fifo": config.FifoPolicy}
 
 // configure reads the header's properties.
 func (w *World) configure() (*config.Config, error) {
@@ -151,8 +146,9 @@ func (w *World) configure() (*config.Config, error) {
 	// compat: a ResourceManager that is younger than ten seconds lets containers be as large as is configured, whatever
 	// the nodes have, and no scenario is recorded for longer.
 	w.cluster.StartWait = math.MaxInt64
-	if w.fifo() {
-		w.cluster.Policy = config.FifoPolicy
+	w.cluster.Policy = policies[w.header.Scheduler]
+	if w.fair() {
+		w.cluster.Allocations = allocations(w.header.Fair)
 	}
 	return queues(w.header.Capacity, site, w.cluster)
 }
@@ -208,7 +204,7 @@ func queues(file trace.Properties, site *conf.Properties, cluster config.Cluster
 	if err != nil {
 		return nil, fmt.Errorf("capacity-scheduler: %w", err)
 	}
-	cfg, _, err := config.Parse(setup.Queues(p), cluster)
+	cfg, _, err := config.Parse(setup.Queues(p, cluster.Policy), cluster)
 	return cfg, err
 }
 

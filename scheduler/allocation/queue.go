@@ -219,3 +219,6 @@ func (p *parser) list(d *draft, e *element, key string) {
 		q.Reservations.Submit = &acl
 	}
 }
+
+// TrimName is a queue's name without blanks around it.
+func TrimName(name string) string { return strings.TrimSpace(name) }

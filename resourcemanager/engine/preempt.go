@@ -1,0 +1,36 @@
+package engine
+
+import (
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// updateShares has the scheduler compute shares; see UpdateShares.
+func (e *Engine) updateShares(c UpdateShares) {
+	if !c.Preempting {
+		e.sched.Recompute(e.now)
+		return
+	}
+	e.preempted = e.sched.Due(e.now, e.preempted[:0])
+	for _, ref := range e.preempted {
+		if c := e.containerAt(ref); c != nil && !c.state.Final() {
+			e.end(c, scheduler.Preempted, yarn.ExitPreempted, "Container preempted by scheduler")
+		}
+	}
+	e.preempted = e.sched.Preempt(e.now, e.preempted[:0])
+}
+
+// underNotice are the containers of an application that are about to be taken from it.
+//
+// compat: masters under the FairScheduler are told of none; others are not told at all.
+func (e *Engine) underNotice(a *application) []yarn.ContainerID {
+	if !e.set.TellsVictims {
+		return nil
+	}
+	ids := []yarn.ContainerID{}
+	e.preempted = e.sched.UnderNotice(a.ref, e.preempted[:0])
+	for _, ref := range e.preempted {
+		ids = append(ids, e.sched.Container(ref).ID)
+	}
+	return ids
+}

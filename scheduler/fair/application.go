@@ -1,0 +1,360 @@
+package fair
+
+import (
+	"slices"
+
+	"github.com/heddle-project/heddle/scheduler/allocation"
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/core"
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// app is one application, with what this policy keeps of it.
+type app struct {
+	place    // among the applications of its leaf
+	queue    *Queue
+	runnable bool     // a limit on how many run does not hold it back
+	hasAM    bool     // its master's container was found
+	demand   resource // what it used and asked for when demands were last looked at
+	share    resource // what it is entitled to
+	am       resource // what its master uses
+
+	core.App
+
+	avoided     []cluster.NodeRef // as its headroom knows them
+	avoidsOther bool              // since then it wants to avoid others
+
+	starving
+}
+
+// appOf is the application, as this policy has it.
+func appOf(a *core.App) *app { return a.Outer.(*app) }
+
+func (s *Scheduler) app(ref cluster.AppRef) *app { return appOf(s.Apps[ref]) }
+
+// Admit enters an application into its leaf, which is made if need be.
+func (s *Scheduler) Admit(in *demand.Application, path string) (*core.App, yarn.Reason) {
+	q, why := s.destination(in, path)
+	if !why.OK() {
+		return nil, why
+	}
+	a := &app{App: core.App{Application: *in}, queue: q}
+	a.Outer, a.Leaf, a.place.app = a, &q.Queue, a
+	a.place.name = in.ID.String()
+	q.members++
+	return &a.App, yarn.Reason{}
+}
+
+// destination is the leaf for a new application, or for one of before a restart.
+func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, yarn.Reason) {
+	path = s.withinPlan(path)
+	if s.find(path) == nil && !in.Recovering && !s.AsApache { // Apache makes the queue first, and refuses then
+		if why := s.mayCreate(in, path); !why.OK() {
+			return nil, why
+		}
+	}
+	q, why := s.leafFor(path)
+	switch {
+	case in.Recovering && !why.OK():
+		return s.leafFor(recoveryQueue)
+	case in.Recovering || !why.OK():
+		return q, why
+	}
+	return q, s.admits(in, q)
+}
+
+// recoveryQueue takes applications of before a restart whose queue cannot be made any more.
+const recoveryQueue = "root.recovery"
+
+// withinPlan is where a submission to a plan goes.
+func (s *Scheduler) withinPlan(path string) string {
+	if q := s.find(path); q != nil && q.conf.Kind == allocation.Plan {
+		return q.Path + "." + q.Name + "-default"
+	}
+	return path
+}
+
+// admits tells whether a leaf takes an application now.
+func (s *Scheduler) admits(in *demand.Application, q *Queue) yarn.Reason {
+	if !s.lets(q, in) {
+		return yarn.Reason{Code: fit.SubmitDenied, Subject: q.Path, Detail: in.User}
+	}
+	return yarn.Reason{}
+}
+
+// lets tells whether an ACL of the queue or of one above lets the user submit.
+//
+// compat: whether ACLs are enabled does not matter.
+func (s *Scheduler) lets(q *Queue, in *demand.Application) bool {
+	for ; q != nil; q = q.up {
+		if q.Settings.Submit.Allows(in.User, "", in.Groups) || q.Settings.Admin.Allows(in.User, "", in.Groups) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayCreate tells whether the application's user could submit to a queue that is yet to be made.
+func (s *Scheduler) mayCreate(in *demand.Application, path string) yarn.Reason {
+	up := rooted(path)
+	for s.find(up) == nil {
+		up = queue.ParentPath(up)
+	}
+	return s.admits(in, s.find(up))
+}
+
+// rooted is the full path of a queue.
+func rooted(name string) string {
+	if name == queue.Root || len(name) > len(queue.Root) && name[:len(queue.Root)+1] == queue.Root+"." {
+		return name
+	}
+	return queue.Root + "." + name
+}
+
+// Started counts an attempt among those that run, or wait until they may.
+func (s *Scheduler) Started(of *core.App) {
+	a := appOf(of)
+	a.place.start = a.Attempt.StartWall
+	a.hasAM, a.am, a.demand, a.share = a.Unmanaged, resource{}, resource{}, resource{}
+	a.starving = starving{atShare: s.Now.Wall, mastersToo: s.cfg.PreemptMasters(a.queue.Path)}
+	if !a.Attempt.KeepContainers {
+		a.avoided, a.avoidsOther = nil, false
+	}
+	if a.runnable = s.mayRun(a.queue, a.User, nil).OK(); a.runnable {
+		s.run(a)
+	} else {
+		s.hold(a)
+	}
+}
+
+// Stopped takes an attempt out of its leaf, and lets others run in its place.
+func (s *Scheduler) Stopped(of *core.App) {
+	a := appOf(of)
+	s.forgetPromises(a)
+	if !a.runnable {
+		s.unhold(a)
+		return
+	}
+	s.stop(a)
+	s.promote(a.queue, a.User)
+}
+
+// Removed counts the application off its leaf.
+func (s *Scheduler) Removed(of *core.App) { appOf(of).queue.members-- }
+
+// Moved has an application enter another leaf.
+func (s *Scheduler) Moved(of *core.App, from, to *queue.Queue) {
+	a, old := appOf(of), queueOf(from)
+	runnable := s.mayRun(queueOf(to), a.User, a).OK()
+	s.MoveDemand(of, from, to)
+	wasRunnable := a.runnable
+	if a.Running {
+		if wasRunnable {
+			s.stop(a)
+		} else {
+			s.unhold(a)
+		}
+	}
+	a.queue, a.Leaf = queueOf(to), to
+	old.members--
+	a.queue.members++
+	if !a.Running {
+		return
+	}
+	if a.runnable = runnable; runnable {
+		s.run(a)
+		if a.hasAM && !s.AsApache {
+			s.chargeMaster(a, 1)
+		}
+	} else {
+		s.hold(a)
+	}
+	s.lineUpQueue(old)
+	if wasRunnable {
+		s.promote(old, a.User)
+	}
+}
+
+// Prioritize does nothing: CheckPriority and SetPriority change none.
+func (s *Scheduler) Prioritize(*core.App, int32) {}
+
+// CheckPriority is 0, whatever was asked for.
+func (s *Scheduler) CheckPriority(*demand.Application, string) (int32, yarn.Reason) {
+	return 0, yarn.Reason{}
+}
+
+// SetPriority refuses: applications have no priorities here.
+func (s *Scheduler) SetPriority(ref cluster.AppRef, _ int32) (int32, yarn.Reason) {
+	return 0, yarn.Reason{Code: fit.PrioritiesUnsupported, Subject: s.App(ref).ID.String()}
+}
+
+// MoveTarget finds the leaf, and for one that is to be moved now sees that it has room.
+func (s *Scheduler) MoveTarget(of *core.App, target string, _ bool) (*queue.Queue, yarn.Reason) {
+	a, q := appOf(of), s.find(s.withinPlan(target))
+	switch {
+	case q == nil:
+		return nil, yarn.Reason{Code: fit.UnknownQueue, Subject: target}
+	case !q.Leaf:
+		return nil, yarn.Reason{Code: fit.NotALeaf, Subject: target}
+	case q == a.queue || !a.runnable:
+		return &q.Queue, yarn.Reason{}
+	}
+	return &q.Queue, s.mayMove(a, q)
+}
+
+// mayMove tells whether an application that runs has room in another leaf.
+func (s *Scheduler) mayMove(a *app, to *Queue) yarn.Reason {
+	size := appUsed(a)
+	for q := to; q != nil && !above(q, a.queue); q = q.up {
+		if q.runnable == q.conf.MaxApps {
+			return yarn.Reason{Code: fit.RunningApps, Subject: q.Path, Count: int64(q.runnable), Max: int64(q.conf.MaxApps), Key: keyMaxApps}
+		}
+		if used := q.used(); !s.sumFits(&used, &size, &q.max) {
+			return yarn.Reason{Code: limitCode(q), Subject: q.Path, Needed: used.Add(size), Limit: q.max, Key: keyMax}
+		}
+	}
+	if s.AsApache {
+		return s.mayRun(to, a.User, nil)
+	}
+	return s.mayRun(to, a.User, a)
+}
+
+// above tells whether the one queue is the other, or above it.
+func above(q, other *Queue) bool {
+	for ; other != nil; other = other.up {
+		if other == q {
+			return true
+		}
+	}
+	return false
+}
+
+// Used notes what has become free, and lines up those who have less or more.
+func (s *Scheduler) Used(leaf *queue.Queue, of *core.App, _ cluster.Part, amount *yarn.Resource, moved bool) {
+	if amount[yarn.Memory] < 0 || amount[yarn.VCores] < 0 {
+		s.noteFree()
+	}
+	if a := appOf(of); !moved && a.queue == queueOf(leaf) && a.runnable && a.Running {
+		s.lineUp(a)
+	} else {
+		s.lineUpQueue(queueOf(leaf))
+	}
+}
+
+// Asked lines an application up that asks for something else.
+func (s *Scheduler) Asked(of *core.App, _ bool) {
+	if a := appOf(of); a.runnable && a.Running {
+		s.lineUp(a)
+	}
+}
+
+// Blacklist changes the places that the application avoids; see the facade.
+func (s *Scheduler) Blacklist(ref cluster.AppRef, add, remove []string) {
+	s.Core.Blacklist(ref, add, remove)
+	if len(add)+len(remove) > 0 {
+		s.app(ref).avoidsOther = true
+	}
+}
+
+// Normalize refuses asks for what the leaf may never have, and completes the others; see the facade.
+func (s *Scheduler) Normalize(ref cluster.AppRef, asks []yarn.Ask) yarn.Reason {
+	if why := s.possible(s.app(ref).queue, asks); !why.OK() {
+		return why
+	}
+	return s.Core.Normalize(ref, asks)
+}
+
+// possible tells whether a leaf may have any of each type that is asked for.
+func (s *Scheduler) possible(q *Queue, asks []yarn.Ask) yarn.Reason {
+	for i := range asks {
+		for t := range s.types() {
+			if asks[i].Capability[t] > 0 && q.max[t] == 0 {
+				return yarn.Reason{Code: fit.NothingOfType, Subject: q.Path, Detail: s.cfg.Cluster.Types[t].Name, Needed: asks[i].Capability, Limit: q.max, Key: keyMax}
+			}
+		}
+	}
+	return yarn.Reason{}
+}
+
+// AllocateDone ends an allocate call with the headroom.
+func (s *Scheduler) AllocateDone(ref cluster.AppRef) yarn.Resource {
+	a := s.app(ref)
+	if a.avoidsOther {
+		a.avoidsOther, a.avoided = false, s.avoidedNodes(a)
+	}
+	return s.Headroom(ref)
+}
+
+// avoidedNodes are those that the application wants nothing on.
+func (s *Scheduler) avoidedNodes(a *app) (out []cluster.NodeRef) {
+	for i := range s.Books.NodeSlots() {
+		if n := s.Books.Node(cluster.NodeRef(i)); n.Member && a.Avoids(n) {
+			out = append(out, cluster.NodeRef(i))
+		}
+	}
+	return out
+}
+
+// Headroom is what is free in the cluster but on nodes that the application avoids, as far as its leaf may have it and is entitled to it.
+//
+// compat: limits of queues above do not count, and neither do vcores of the fair share unless the policy is drf.
+func (s *Scheduler) Headroom(ref cluster.AppRef) (r yarn.Resource) {
+	a := s.app(ref)
+	q := a.queue
+	free := s.Books.Total.Sub(s.root.used())
+	for _, node := range a.avoided {
+		if n := s.Books.Node(node); n.Member {
+			free = less(free, n.Free())
+		}
+	}
+	used := q.used()
+	for t := range 2 {
+		r[t] = min(free[t], q.max[t]-used[t])
+		if t == yarn.Memory || q.policy == allocation.DRF {
+			r[t] = min(r[t], max(q.share[t]-used[t], 0))
+		}
+	}
+	return r
+}
+
+// less is a without b.
+//
+// compat: memory and vcores do not go below zero.
+func less(a, b resource) resource {
+	r := a.Sub(b)
+	r[yarn.Memory], r[yarn.VCores] = max(r[yarn.Memory], 0), max(r[yarn.VCores], 0)
+	return r
+}
+
+// Admission is how far the application has come.
+func (s *Scheduler) Admission(ref cluster.AppRef) core.Admission {
+	a := s.app(ref)
+	return core.Admission{Runnable: a.runnable, Active: a.runnable && a.Running && a.hasAM, AM: a.Attempt.AM}
+}
+
+// Names of what limits, as the allocation file has them.
+const (
+	keyMax     = "maxResources"
+	keyMaxApps = "maxRunningApps"
+	keyAMShare = "maxAMShare"
+	keyUserMax = "user/maxRunningApps"
+)
+
+// limitCode is what a queue's maximum is called for those in it or below it.
+func limitCode(q *Queue) yarn.Code {
+	if q.Leaf {
+		return fit.QueueLimit
+	}
+	return fit.ParentLimit
+}
+
+// drop takes an application out of a list.
+func drop(list []*app, a *app) []*app {
+	if i := slices.Index(list, a); i >= 0 {
+		return slices.Delete(list, i, i+1)
+	}
+	return list
+}

@@ -1,0 +1,135 @@
+package fair
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Check recounts the books, and then what this policy keeps beside them; see the facade.
+func (s *Scheduler) Check() string {
+	if bad := s.Core.Check(); bad != "" {
+		return bad
+	}
+	for _, step := range []func() string{s.checkTree, s.checkApps, s.checkLineups} {
+		if bad := step(); bad != "" {
+			return bad
+		}
+	}
+	return ""
+}
+
+func (s *Scheduler) checkTree() (bad string) {
+	count, leaves := 0, 0
+	s.root.each(func(q *Queue) {
+		count++
+		if q.Leaf {
+			leaves++
+		}
+		runnable := int32(len(q.running))
+		for _, c := range q.children {
+			runnable += c.runnable
+			if c.up != q || c.Parent != &q.Queue {
+				bad = c.Path + " has another parent"
+			}
+		}
+		switch {
+		case s.find(q.Path) != q:
+			bad = q.Path + " is not found"
+		case runnable != q.runnable:
+			bad = fmt.Sprintf("%s: %d run, counted %d", q.Path, q.runnable, runnable)
+		case q.Leaf && len(q.children) > 0 || !q.Leaf && q.members > 0:
+			bad = q.Path + " is leaf and parent"
+		}
+	})
+	known := 0
+	for _, q := range s.tree.All {
+		if q != nil {
+			known++
+		}
+	}
+	if bad == "" && (known != count || len(s.leaves) != leaves) {
+		bad = fmt.Sprintf("%d queues below the root, %d in the tree; %d leaves, %d in their list", count, known, leaves, len(s.leaves))
+	}
+	return bad
+}
+
+func (s *Scheduler) checkApps() string {
+	members, users, masters := map[*Queue]int32{}, map[string]int32{}, map[*Queue]resource{}
+	waiting := 0
+	for _, of := range s.Apps {
+		if of == nil || of.Gone {
+			continue
+		}
+		a := appOf(of)
+		q := a.queue
+		members[q]++
+		if &q.Queue != a.Leaf || s.find(q.Path) != q {
+			return fmt.Sprintf("%v is in %s, which is not its leaf or not in the tree", a.ID, q.Path)
+		}
+		switch in := slices.Contains(q.running, a); {
+		case in != (a.Running && a.runnable):
+			return fmt.Sprintf("%v runs: %v, in the list: %v", a.ID, a.Running && a.runnable, in)
+		case slices.Contains(q.waiting, a) != (a.Running && !a.runnable):
+			return fmt.Sprintf("%v waits to run: %v", a.ID, a.Running && !a.runnable)
+		case in:
+			users[a.User]++
+			masters[q] = masters[q].Add(a.am)
+		case a.Running:
+			waiting++
+			if !slices.Contains(s.users[a.User].waiting, a) {
+				return fmt.Sprintf("%v does not wait among those of %s", a.ID, a.User)
+			}
+		}
+	}
+	for _, q := range s.leaves {
+		if members[q] != q.members {
+			return fmt.Sprintf("%s has %d applications, counted %d", q.Path, q.members, members[q])
+		}
+		if !s.AsApache && masters[q] != q.masters.used {
+			return fmt.Sprintf("%s: masters use %v, counted %v", q.Path, q.masters.used, masters[q])
+		}
+	}
+	for name, u := range s.users { //tidy:unordered each by itself
+		waiting -= len(u.waiting)
+		if u.running != users[name] {
+			return fmt.Sprintf("user %s: %d run, counted %d", name, u.running, users[name])
+		}
+	}
+	if waiting != 0 {
+		return "users' lists have applications that do not wait"
+	}
+	return ""
+}
+
+// checkLineups sees that those who want something stand in their places.
+func (s *Scheduler) checkLineups() (bad string) {
+	s.root.each(func(q *Queue) {
+		n := s.numbers(q.policy)
+		for i, p := range q.wanting.list {
+			if i > 0 && q.wanting.list[i-1].before(p, n) > 0 {
+				bad = fmt.Sprintf("%s: %s stands before %s", q.Path, q.wanting.list[i-1].name, p.name)
+			}
+		}
+		in := 0
+		see := func(p *place, k key, wants bool) {
+			if p.in {
+				in++
+			}
+			if p.in != wants || wants && p.key != k && p.key == p.key {
+				bad = fmt.Sprintf("%s: %s wants something: %v, in the lineup: %v; its key is %v, should be %v", q.Path, p.name, wants, p.in, p.key, k)
+			}
+		}
+		for _, a := range q.running {
+			used := appUsed(a)
+			see(&a.place, s.keyOf(q.policy, &used, &a.demand, &resource{}, s.weight(a)), len(a.Wants.Keys()) > 0 && a.demand != used)
+		}
+		for _, c := range q.children {
+			used := c.used()
+			see(&c.place, s.keyOf(q.policy, &used, &c.demand, &c.conf.Min, c.conf.Weight), len(c.wanting.list) > 0)
+		}
+		if in != len(q.wanting.list) {
+			bad = fmt.Sprintf("%s: %d want something, the lineup has %d", q.Path, in, len(q.wanting.list))
+		}
+	})
+	return bad
+}

@@ -1,0 +1,157 @@
+package fair
+
+import (
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Explain says why the application waits; see the facade. What holds it back whatever the node is one reason; otherwise there is one for each
+// node.
+func (s *Scheduler) Explain(ref cluster.AppRef, max int) []yarn.Reason {
+	a := s.app(ref)
+	if why := s.everywhere(a); !why.OK() {
+		return []yarn.Reason{why}
+	}
+	var out []yarn.Reason
+	for i := 0; i < s.Books.NodeSlots() && len(out) < max; i++ {
+		if n := s.Books.Node(cluster.NodeRef(i)); n.Member {
+			out = append(out, s.onNode(a, cluster.NodeRef(i), n))
+		}
+	}
+	return out
+}
+
+// everywhere is what holds an application back on all nodes.
+func (s *Scheduler) everywhere(a *app) yarn.Reason {
+	switch {
+	case !a.Running || a.runnable && len(a.Wants.Keys()) == 0:
+		return yarn.Reason{Code: fit.NothingAsked}
+	case !a.runnable:
+		if why := s.mayRun(a.queue, a.User, nil); !why.OK() {
+			return why
+		}
+		return yarn.Reason{Code: fit.HeldBack, Subject: a.queue.Path, Key: keyMaxApps}
+	case s.Books.Count == 0:
+		return yarn.Reason{Code: fit.NoNodes}
+	}
+	first := a.Wants.Keys()[0]
+	if limit := s.masterLimit(a.queue); !a.hasAM && !s.noMasterLimit(a.queue) && !s.sumFits(&a.queue.masters.used, &first.Any.Size, &limit) {
+		return yarn.Reason{Code: fit.AMLimit, Subject: a.queue.Path, Needed: a.queue.masters.used.Add(first.Any.Size), Limit: limit, Key: keyAMShare}
+	}
+	for _, w := range a.Wants.Keys() {
+		if s.mayHave(a.queue, &w.Any.Size) == nil {
+			if used := appUsed(a); used == a.demand {
+				return yarn.Reason{Code: fit.NextUpdate, Subject: a.queue.Path, Key: config.FairPrefix + "update-interval-ms"}
+			}
+			return yarn.Reason{}
+		}
+	}
+	q := s.mayHave(a.queue, &first.Any.Size)
+	return yarn.Reason{Code: limitCode(q), Subject: q.Path, Needed: q.used().Add(first.Any.Size), Limit: q.max, Key: keyMax}
+}
+
+// onNode is what keeps the application from a node.
+func (s *Scheduler) onNode(a *app, ref cluster.NodeRef, n *cluster.NodeBook) yarn.Reason {
+	why := yarn.Reason{Subject: n.ID.String()}
+	switch {
+	case !n.Accepting:
+		why.Code = fit.NodeUnavailable
+		return why
+	case a.Avoids(n):
+		why.Code = fit.Blacklisted
+		return why
+	case n.Reserved >= 0:
+		if owner := s.app(s.Books.Container(n.Reserved).App); owner != a {
+			why.Code, why.Detail = fit.NodeReserved, owner.ID.String()
+			return why
+		}
+	}
+	for _, w := range a.Wants.Keys() {
+		row, l, code := s.next(a, ref, w, n)
+		if row == nil {
+			if why.OK() {
+				why.Code, why.Needed, why.Limit = code, w.Any.Size, n.Total
+			}
+			continue
+		}
+		if free := n.Free(); !s.fits(&row.Size, &free) {
+			why.Code, why.Needed, why.Limit, why.Detail = fit.NodeFull, row.Size, free, l.String()
+			return why
+		}
+		why.Code = fit.ComesNext
+		if first := s.firstBefore(a, ref, n); first != nil {
+			why.Code, why.Detail = fit.OthersFirst, first.ID.String()
+		}
+		return why
+	}
+	return why
+}
+
+// next is the row of a key from which a container would be placed on the node, or why there is none.
+func (s *Scheduler) next(a *app, ref cluster.NodeRef, w *demand.Want, n *cluster.NodeBook) (*demand.Row, cluster.Locality, yarn.Code) {
+	rack, host := w.At(n.RackPlace), w.At(n.NodePlace)
+	switch {
+	case !s.fits(&w.Any.Size, &n.Total):
+		return nil, 0, fit.NodeTooSmall
+	case !s.eligible(a, w, n), !a.Enlarges(w, ref):
+		return nil, 0, fit.StrictLocality
+	case count(rack) > 0 && count(host) > 0:
+		return host, cluster.NodeLocal, ""
+	case rack != nil && !rack.Relax:
+		return nil, 0, fit.StrictLocality
+	}
+	level := w.Level
+	if s.cfg.NodeThreshold < 0 || s.cfg.RackThreshold < 0 {
+		level = cluster.OffSwitch
+	}
+	switch {
+	case count(rack) > 0 && level >= cluster.RackLocal:
+		return rack, cluster.RackLocal, ""
+	case !w.Any.Relax:
+		return nil, 0, fit.StrictLocality
+	case len(w.Rows) == 0 || level == cluster.OffSwitch:
+		return &w.Any, cluster.OffSwitch, ""
+	}
+	return nil, 0, fit.LocalityDelay
+}
+
+// firstBefore is an application that would be served on the node before this one, or nil.
+func (s *Scheduler) firstBefore(a *app, ref cluster.NodeRef, n *cluster.NodeBook) *app {
+	found := s.firstServed(s.root, ref, n)
+	if found == a {
+		return nil
+	}
+	return found
+}
+
+// firstServed is the application below a queue that the node would serve.
+func (s *Scheduler) firstServed(q *Queue, ref cluster.NodeRef, n *cluster.NodeBook) *app {
+	used := q.used()
+	if !s.fits(&used, &q.max) {
+		return nil
+	}
+	for _, p := range q.wanting.list {
+		if p.queue != nil {
+			if found := s.firstServed(p.queue, ref, n); found != nil {
+				return found
+			}
+			continue
+		}
+		if p.app.Avoids(n) || !s.everywhere(p.app).OK() {
+			continue
+		}
+		free := n.Free()
+		for _, w := range p.app.Wants.Keys() {
+			if row, _, _ := s.next(p.app, ref, w, n); row != nil {
+				if s.fits(&row.Size, &free) {
+					return p.app
+				}
+				break
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,284 @@
+package fair
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/heddle-project/heddle/scheduler/allocation"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
+	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/scheduler/javanum"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Queues come with the allocation file, or with the first application that names them; dynamic ones, which the file does not name, go when
+// they are empty.
+
+// maxDepth bounds how deep queues may be nested, and maxQueues how many the file does not name.
+const (
+	maxDepth  = config.MaxDepth
+	maxQueues = 200_000
+)
+
+// leafFor is the leaf of that name, made if need be.
+func (s *Scheduler) leafFor(path string) (*Queue, yarn.Reason) {
+	q := s.find(path)
+	if q == nil {
+		var why yarn.Reason
+		if q, why = s.create(path, true); !why.OK() {
+			return nil, why
+		}
+		s.steadyShares(s.root)
+	}
+	if !q.Leaf {
+		return nil, yarn.Reason{Code: fit.NotALeaf, Subject: path}
+	}
+	return q, yarn.Reason{}
+}
+
+// create makes a queue with all above it that are missing, or says why there can be none of that name. Then it makes nothing.
+func (s *Scheduler) create(path string, leaf bool) (*Queue, yarn.Reason) {
+	path = rooted(path)
+	if strings.Count(path, ".") >= maxDepth {
+		return nil, yarn.Reason{Code: fit.TooDeep, Subject: path, Max: maxDepth}
+	}
+	if len(s.tree.All) >= maxQueues+len(s.cfg.Allocation.All()) && s.tree.Free() == 0 {
+		return nil, yarn.Reason{Code: fit.TooManyQueues, Subject: path, Max: maxQueues}
+	}
+	up, missing := path, []string(nil)
+	for s.find(up) == nil {
+		if name := queue.Short(up); name == "" || name != allocation.TrimName(name) {
+			return nil, yarn.Reason{Code: fit.BadQueueName, Subject: path}
+		}
+		missing = append(missing, up)
+		up = queue.ParentPath(up)
+	}
+	slices.Reverse(missing)
+	parent := s.find(up)
+	if parent.Leaf {
+		return nil, yarn.Reason{Code: fit.NotALeaf, Subject: path, Detail: parent.Path}
+	}
+	confs := make([]*allocation.Queue, len(missing))
+	above := parent.conf
+	for i, name := range missing {
+		last := i == len(missing)-1
+		confs[i] = s.confOf(name, above, last && leaf)
+		policy := parent.policy
+		if i > 0 {
+			policy = above.Policy
+		}
+		if !allows(policy, confs[i].Policy) || confs[i].Policy == allocation.FIFO && confs[i].Kind != allocation.Leaf {
+			return nil, yarn.Reason{Code: fit.PolicyNotAllowed, Subject: name, Detail: confs[i].Policy.String()}
+		}
+		above = confs[i]
+	}
+	for _, conf := range confs {
+		parent = s.add(parent, conf)
+	}
+	return parent, yarn.Reason{}
+}
+
+// allows tells whether a queue with that policy may have a child with the other.
+func allows(parent, child allocation.Policy) bool {
+	return parent == allocation.DRF || parent == allocation.Fair && child != allocation.DRF
+}
+
+// confOf is the settings of a queue: those in the file, or the defaults.
+func (s *Scheduler) confOf(path string, above *allocation.Queue, leaf bool) *allocation.Queue {
+	kind := allocation.Parent
+	if leaf {
+		kind = allocation.Leaf
+	}
+	named := s.cfg.Queue(path)
+	if named != nil && (named.Kind == allocation.Leaf) == leaf {
+		return named
+	}
+	conf := s.cfg.Unnamed(path, above)
+	if named != nil { // with the other kind, until it can be replaced
+		*conf = *named
+		conf.Children = nil
+	}
+	conf.Kind = kind
+	return conf
+}
+
+// empty tells whether there is no application in the queue or below it.
+func (q *Queue) empty() bool {
+	if q.Leaf {
+		return q.members == 0
+	}
+	for _, c := range q.children {
+		if !c.empty() {
+			return false
+		}
+	}
+	return true
+}
+
+// remove takes a queue out, with all below it.
+func (s *Scheduler) remove(q *Queue) {
+	for len(q.children) > 0 {
+		s.remove(q.children[0])
+	}
+	if q.Leaf {
+		s.leaves = slices.DeleteFunc(s.leaves, func(o *Queue) bool { return o == q })
+	}
+	if q.in {
+		q.up.wanting.remove(&q.place, s.numbers(q.up.policy))
+		s.lineUpQueue(q.up)
+	}
+	q.up.children = slices.DeleteFunc(q.up.children, func(o *Queue) bool { return o == q })
+	s.tree.Remove(&q.Queue)
+}
+
+// RunDynamicQueues removes dynamic queues that are empty, and makes those of the file that had to wait until others went; see the facade.
+func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
+	s.Advance(now)
+	if !deleting {
+		return
+	}
+	s.sweep(s.root)
+	if s.unsettled {
+		s.settle()
+		s.lineUpAll()
+	}
+}
+
+// sweep removes empty dynamic queues, leaves first.
+func (s *Scheduler) sweep(q *Queue) {
+	for i := len(q.children) - 1; i >= 0; i-- {
+		s.sweep(q.children[i])
+	}
+	if q.dynamic && len(q.children) == 0 && q.empty() {
+		s.remove(q)
+	}
+}
+
+// settle makes the queues that the file names, as far as others are not in the way.
+func (s *Scheduler) settle() {
+	s.unsettled = false
+	for _, conf := range s.inOrder() {
+		if s.makeWay(conf) {
+			if q := s.find(conf.Path); q == nil {
+				if q, why := s.create(conf.Path, conf.Kind == allocation.Leaf); why.OK() {
+					q.dynamic = false
+				}
+			} else {
+				q.dynamic = false
+			}
+		} else {
+			s.unsettled = true
+		}
+	}
+}
+
+// inOrder are the queues that the file names, leaves first.
+//
+// compat: each kind in the order of Apache's hash table; what is made first is shown first.
+func (s *Scheduler) inOrder() (out []*allocation.Queue) {
+	all := s.cfg.Allocation.All()
+	for _, leaves := range []bool{true, false} {
+		var list []*allocation.Queue
+		var names []string
+		for _, conf := range all {
+			if (conf.Kind == allocation.Leaf) == leaves && (conf.Line > 0 || conf.Path == queue.Root) {
+				list, names = append(list, conf), append(names, conf.Path)
+			}
+		}
+		for _, i := range javanum.HashOrder(names) {
+			out = append(out, list[i])
+		}
+	}
+	return out
+}
+
+// makeWay removes an empty queue that has the wrong kind for one that the file names, or a leaf above it. It is false while there is one
+// that is not empty.
+func (s *Scheduler) makeWay(conf *allocation.Queue) bool {
+	if conf.Path == queue.Root || strings.HasPrefix(conf.Path, queue.Root+".default.") {
+		return true
+	}
+	var wrong *Queue
+	if q := s.find(conf.Path); q != nil {
+		if q.Leaf != (conf.Kind == allocation.Leaf) {
+			wrong = q
+		}
+	} else {
+		for up := queue.ParentPath(conf.Path); up != "" && wrong == nil; up = queue.ParentPath(up) {
+			if q := s.find(up); q != nil && q.Leaf {
+				wrong = q
+			}
+		}
+	}
+	if wrong == nil {
+		return true
+	}
+	if !wrong.empty() {
+		return false
+	}
+	s.remove(wrong)
+	return true
+}
+
+// Refresh replaces the configuration; see the facade.
+func (s *Scheduler) Refresh(cfg *config.Config, _ core.Prepared) error {
+	if cfg == nil {
+		return nil
+	}
+	before := s.cfg.Allocation.All()
+	s.cfg = cfg.Fair
+	s.Adopt(&s.cfg.Cluster, &s.tree)
+	s.SetSizes(s.cfg.Cluster.MinAllocation, s.cfg.Cluster.MaxAllocation)
+	s.Step = s.cfg.Increment
+	s.setPolicies(s.root)
+	s.settle()
+	for _, conf := range before {
+		if q := s.find(conf.Path); q != nil && q != s.root && s.cfg.Queue(conf.Path) == nil {
+			q.dynamic = true
+		}
+	}
+	s.reconfigure(s.root)
+	s.steadyShares(s.root)
+	s.lineUpAll()
+	s.promoteAll()
+	return nil
+}
+
+// setPolicies gives queues their new policies, leaves first, up to one that may not have a child with what it has.
+func (s *Scheduler) setPolicies(q *Queue) bool {
+	conf := s.confOf(q.Path, q.conf, q.Leaf)
+	for _, c := range q.children {
+		if !allows(conf.Policy, s.confOf(c.Path, conf, c.Leaf).Policy) || !s.setPolicies(c) {
+			return false
+		}
+	}
+	q.policy = conf.Policy
+	return true
+}
+
+// reconfigure gives a queue and all below it their settings.
+func (s *Scheduler) reconfigure(q *Queue) {
+	if q.up == nil {
+		s.configure(q, s.cfg.Root)
+	} else {
+		s.configure(q, s.confOf(q.Path, q.up.conf, q.Leaf))
+	}
+	for _, c := range q.children {
+		s.reconfigure(c)
+	}
+}
+
+// lineUpAll lines everybody up anew.
+func (s *Scheduler) lineUpAll() { s.reorder(s.root) }
+
+// Validate finds nothing wrong with what could be parsed.
+func (s *Scheduler) Validate(*config.Config) error { return nil }
+
+// Basis prepares nothing.
+func (s *Scheduler) Basis() core.Basis { return basis{} }
+
+type basis struct{}
+
+func (basis) Prepare(*config.Config) core.Prepared { return nil }

@@ -1,0 +1,245 @@
+package fair
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/heddle-project/heddle/scheduler/allocation"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// key says how soon somebody is served: the least first, class by class, then by the numbers, the start and the name.
+type key struct {
+	class   uint8
+	numbers [yarn.MaxResourceTypes]float64
+}
+
+// The classes of keys, but for fair queues that want nothing, which come after all others (lasts).
+const (
+	needy      uint8 = iota // below the minimum
+	satisfied               // at the minimum
+	weightless              // likewise, without a weight
+	lasts                   // added to those who wanted nothing when demands were last looked at
+)
+
+// place is where somebody stands in a lineup: a queue or an application.
+type place struct {
+	key   key
+	start int64 // milliseconds; 0 of a queue
+	name  string
+	in    bool
+	queue *Queue // or
+	app   *app
+}
+
+// before is negative, zero or positive as one is served before, with or after the other.
+//
+// compat: numbers that cannot be compared count as equal, as those of queues without weight may be.
+func (p *place) before(o *place, numbers int) int {
+	if p.key.class != o.key.class {
+		return int(p.key.class) - int(o.key.class)
+	}
+	for i := range numbers {
+		switch a, b := p.key.numbers[i], o.key.numbers[i]; {
+		case a < b:
+			return -1
+		case a > b:
+			return 1
+		}
+	}
+	if p.start != o.start {
+		return cmp.Compare(p.start, o.start)
+	}
+	return strings.Compare(p.name, o.name)
+}
+
+// lineup has those that want something in the order in which they are served.
+type lineup struct{ list []*place }
+
+// find is where the place stands, or should.
+func (l *lineup) find(p *place, numbers int) (int, bool) {
+	return slices.BinarySearchFunc(l.list, p, func(a, b *place) int { return a.before(b, numbers) })
+}
+
+// remove takes a place out.
+func (l *lineup) remove(p *place, numbers int) {
+	i, _ := l.find(p, numbers)
+	if i >= len(l.list) || l.list[i] != p {
+		i = slices.Index(l.list, p) // numbers that cannot be compared have no order
+	}
+	l.list = slices.Delete(l.list, i, i+1)
+	p.in = false
+}
+
+// put gives a place its key, and lines it up if it wants something.
+func (l *lineup) put(p *place, k key, wants bool, numbers int) {
+	switch {
+	case p.in && wants && k == p.key:
+		return
+	case p.in:
+		l.remove(p, numbers)
+	}
+	p.key = k
+	if wants {
+		i, _ := l.find(p, numbers)
+		l.list = slices.Insert(l.list, i, p)
+		p.in = true
+	}
+}
+
+// numbers is how many numbers of keys count under a policy.
+func (s *Scheduler) numbers(p allocation.Policy) int {
+	switch {
+	case p == allocation.FIFO:
+		return 0
+	case p == allocation.Fair:
+		return 2
+	}
+	return s.types()
+}
+
+// keyOf is how soon somebody is served under a policy who uses, wants, has a right to, and weighs so much.
+func (s *Scheduler) keyOf(p allocation.Policy, used, demand, least *resource, weight float32) key {
+	switch {
+	case p == allocation.FIFO:
+		return key{}
+	case p == allocation.Fair:
+		return fairKey(used[yarn.Memory], demand[yarn.Memory], least[yarn.Memory], float64(weight))
+	case s.types() == 2:
+		return s.drfKey(used, least, float64(weight))
+	}
+	return s.drfKeyOfMany(used, least, weight)
+}
+
+// fairKey is that of the policy fair, by memory.
+func fairKey(used, demand, least int64, weight float64) (k key) {
+	least = min(least, demand)
+	switch {
+	case used < least:
+		k.class, k.numbers[0] = needy, float64(used)
+		if least > 1 {
+			k.numbers[0] /= float64(least)
+		}
+	case weight > 0:
+		k.class, k.numbers[0] = satisfied, float64(used)/weight
+	default:
+		k.class, k.numbers[0], k.numbers[1] = weightless, -weight, float64(used)
+	}
+	if demand == 0 {
+		k.class += lasts
+	}
+	return k
+}
+
+// drfKey is that of the policy drf where there are memory and vcores: the larger fraction of the cluster, then the other one.
+func (s *Scheduler) drfKey(used, least *resource, weight float64) (k key) {
+	total := &s.Books.Total
+	memory, vcores := float64(used[yarn.Memory])/float64(total[yarn.Memory]), float64(used[yarn.VCores])/float64(total[yarn.VCores])
+	first, second := yarn.Memory, yarn.VCores
+	if vcores > memory {
+		first, second = second, first
+	}
+	if used[first] < least[first] {
+		k.class, k.numbers[0], k.numbers[1] = needy, float64(used[first])/float64(least[first]), float64(used[second])/float64(least[second])
+		return k
+	}
+	k.class, k.numbers[0], k.numbers[1] = satisfied, memory/weight, vcores/weight
+	if first == yarn.VCores {
+		k.numbers[0], k.numbers[1] = k.numbers[1], k.numbers[0]
+	}
+	return k
+}
+
+// drfKeyOfMany is drfKey where there are more types.
+//
+// compat: in single precision there.
+func (s *Scheduler) drfKeyOfMany(used, least *resource, weight float32) (k key) {
+	n := s.types()
+	type fraction struct{ ofCluster, number float32 }
+	var list [yarn.MaxResourceTypes]fraction
+	first := 0
+	for i := range n {
+		list[i].ofCluster = float32(used[i]) / float32(s.Books.Total[i])
+		if list[i].ofCluster > list[first].ofCluster {
+			first = i
+		}
+		list[i].number = list[i].ofCluster / weight
+	}
+	k.class = satisfied
+	if used[first] < least[first] {
+		k.class = needy
+		for i := range n {
+			list[i].number = float32(used[i]) / float32(least[i])
+		}
+	}
+	slices.SortStableFunc(list[:n], func(a, b fraction) int {
+		switch {
+		case a.ofCluster > b.ofCluster:
+			return -1
+		case a.ofCluster < b.ofCluster:
+			return 1
+		}
+		return 0
+	})
+	for i := range n {
+		k.numbers[i] = float64(list[i].number)
+	}
+	return k
+}
+
+// lineUp brings an application's place up to date, and those of all queues above it.
+func (s *Scheduler) lineUp(a *app) {
+	q := a.queue
+	used := appUsed(a)
+	wants := a.runnable && a.Running && len(a.Wants.Keys()) > 0 && a.demand != used
+	q.wanting.put(&a.place, s.keyOf(q.policy, &used, &a.demand, &resource{}, s.weight(a)), wants, s.numbers(q.policy))
+	s.lineUpQueue(q)
+}
+
+// lineUpQueue brings a queue's place up to date, and those of all above it.
+func (s *Scheduler) lineUpQueue(q *Queue) {
+	for ; q.up != nil; q = q.up {
+		used := q.used()
+		q.up.wanting.put(&q.place, s.keyOf(q.up.policy, &used, &q.demand, &q.conf.Min, q.conf.Weight), len(q.wanting.list) > 0, s.numbers(q.up.policy))
+	}
+}
+
+// reorder lines up everybody below a queue anew.
+func (s *Scheduler) reorder(q *Queue) {
+	for _, c := range q.children {
+		s.reorder(c)
+	}
+	q.wanting.clear()
+	for _, a := range q.running {
+		used := appUsed(a)
+		a.key = s.keyOf(q.policy, &used, &a.demand, &resource{}, s.weight(a))
+		q.wanting.join(&a.place, len(a.Wants.Keys()) > 0 && a.demand != used)
+	}
+	for _, c := range q.children {
+		used := c.used()
+		c.key = s.keyOf(q.policy, &used, &c.demand, &c.conf.Min, c.conf.Weight)
+		q.wanting.join(&c.place, len(c.wanting.list) > 0)
+	}
+	q.wanting.sort(s.numbers(q.policy))
+}
+
+// clear takes everybody out.
+func (l *lineup) clear() {
+	for _, p := range l.list {
+		p.in = false
+	}
+	clear(l.list)
+	l.list = l.list[:0]
+}
+
+// join puts somebody who wants something at the end; sort puts all into order.
+func (l *lineup) join(p *place, wants bool) {
+	if p.in = wants; wants {
+		l.list = append(l.list, p)
+	}
+}
+
+func (l *lineup) sort(numbers int) {
+	slices.SortStableFunc(l.list, func(a, b *place) int { return a.before(b, numbers) })
+}

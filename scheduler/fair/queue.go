@@ -1,0 +1,133 @@
+package fair
+
+import (
+	"github.com/heddle-project/heddle/scheduler/allocation"
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/scheduler/queue"
+)
+
+// Queue is one queue, with what this policy keeps of it. What every walk reads stands together, before the rest.
+type Queue struct {
+	place          // among its parent's children
+	wanting lineup // children, or applications of a leaf, that want something
+	policy  allocation.Policy
+	up      *Queue
+	max     resource // at least conf.Min
+	queue.Queue
+
+	conf     *allocation.Queue
+	children []*Queue // by their creation
+	dynamic  bool     // the file does not name it: it goes when it is empty
+	demand   resource // see queue.Fair, as all that follow
+	share    resource
+	steady   resource
+	runnable int32 // applications that may run, those of queues below included
+
+	leaf
+}
+
+// leaf is what leaves have.
+type leaf struct {
+	members int32  // applications, also those that have no attempt
+	running []*app // attempts that may run, in the order in which they became so
+	waiting []*app // those that may not yet, by arrival
+	masters struct {
+		used, limit resource // limit is that of the last look
+	}
+	atMinimum int64 // when it last had its minimum, or did not want it; milliseconds
+}
+
+func queueOf(q *queue.Queue) *Queue { return q.Outer.(*Queue) }
+
+// used is what containers of the queue use; reservations are not among them.
+func (q *Queue) used() (sum resource) {
+	for p := range q.Ledger {
+		has := &q.Ledger[p]
+		for i := range sum {
+			sum[i] += has.Used[i] - has.Promised[i]
+		}
+	}
+	return sum
+}
+
+// each visits the queue and all below it, parents first.
+func (q *Queue) each(visit func(*Queue)) {
+	visit(q)
+	for _, c := range q.children {
+		c.each(visit)
+	}
+}
+
+// setMax works out what the queue may have in the present cluster.
+func (s *Scheduler) setMax(q *Queue) {
+	q.max = measure.Most(q.conf.Max.Of(s.Books.Total), q.conf.Min)
+}
+
+// find is the queue of that name, with or without "root.", or nil.
+func (s *Scheduler) find(name string) *Queue {
+	if q := s.tree.Find(name); q != nil {
+		return queueOf(q)
+	}
+	return nil
+}
+
+// add makes a queue, below a parent or as the root.
+func (s *Scheduler) add(up *Queue, conf *allocation.Queue) *Queue {
+	q := &Queue{up: up, conf: conf, policy: conf.Policy, dynamic: true}
+	q.Queue = queue.Queue{Leaf: conf.Kind == allocation.Leaf, Creates: conf.Kind != allocation.Leaf, Path: conf.Path, Name: conf.Name,
+		Counts: &queue.AppCounts{}, Outer: q}
+	q.Grow(s.Books.Partitions())
+	q.place.name, q.place.queue = q.Path, q
+	q.atMinimum = s.Now.Wall
+	s.configure(q, conf)
+	if up != nil {
+		q.Parent = &up.Queue
+		up.children = append(up.children, q)
+	}
+	s.tree.Add(&q.Queue)
+	if q.Leaf {
+		s.leaves = append(s.leaves, q)
+	}
+	return q
+}
+
+// configure gives a queue its settings.
+func (s *Scheduler) configure(q *Queue, conf *allocation.Queue) {
+	q.conf, q.Settings = conf, s.cfg.Settings(conf)
+	s.setMax(q)
+}
+
+// Fit makes the books of queues as long as there are partitions.
+func (s *Scheduler) Fit(parts int) {
+	if s.root != nil {
+		s.root.each(func(q *Queue) { q.Grow(parts) })
+	}
+}
+
+// mayHave tells whether the queue and all above it may use so much more, or which of them may not.
+func (s *Scheduler) mayHave(q *Queue, more *resource) *Queue {
+	for ; q != nil; q = q.up {
+		if used := q.used(); !s.sumFits(&used, more, &q.max) {
+			return q
+		}
+	}
+	return nil
+}
+
+// appUsed is what an application's containers use.
+func appUsed(a *app) (sum resource) {
+	for p := range a.Shares {
+		sum.Increase(&a.Shares[p].Used)
+	}
+	return sum
+}
+
+// pending is what an application asks for in all partitions.
+func pending(a *app, parts int) (sum resource) {
+	for p := range parts {
+		r := a.Wants.Pending(cluster.Part(p))
+		sum.Increase(&r)
+	}
+	return sum
+}

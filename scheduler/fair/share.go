@@ -1,0 +1,221 @@
+package fair
+
+import (
+	"math"
+
+	"github.com/heddle-project/heddle/scheduler/allocation"
+	"github.com/heddle-project/heddle/scheduler/javanum"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// claim is somebody among whom one type of resources is shared.
+type claim struct {
+	weight      float64
+	least, most int64
+	inactive    bool // it gets nothing
+	share       int64
+}
+
+// fixed tells whether the share follows from the claim alone, and sets it then.
+func (c *claim) fixed() bool {
+	switch {
+	case c.most <= 0 || c.inactive:
+		c.share = 0
+	case c.weight <= 0:
+		c.share = max(c.least, 0)
+	default:
+		return false
+	}
+	return true
+}
+
+// at is the share at so much for a weight of 1.
+func (c *claim) at(each float64) int64 {
+	return javanum.Long(min(max(float64(c.weight*each), float64(c.least)), float64(c.most)))
+}
+
+// steps is how often the right amount for a weight of 1 is looked for between two bounds.
+//
+// compat: so many, so that shares may add up to more than there is.
+const steps = 25
+
+// divide shares an amount among claims in proportion to their weights, none below its least or above its most.
+func divide(claims []claim, total int64) {
+	open, most, taken := make([]*claim, 0, len(claims)), int64(0), int64(0)
+	for i := range claims {
+		if c := &claims[i]; c.fixed() {
+			taken = plus(taken, c.share)
+		} else {
+			open = append(open, c)
+			most = plus(most, c.most)
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	total = min(most, max(total-taken, 0))
+	used := func(each float64) (sum int64) {
+		for _, c := range open {
+			if sum = plus(sum, c.at(each)); sum == math.MaxInt64 {
+				break
+			}
+		}
+		return sum
+	}
+	high, low := 1.0, 0.0
+	for used(high) < total {
+		high *= 2
+	}
+	for range steps {
+		middle := (low + high) / 2
+		sum := used(middle)
+		if sum == total {
+			high = middle
+			break
+		}
+		if sum < total {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	for _, c := range open {
+		c.share = c.at(high)
+	}
+}
+
+// plus is a sum that does not overflow.
+func plus(a, b int64) int64 {
+	if b > 0 && a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// shared is how many types a policy shares.
+func (s *Scheduler) shared(p allocation.Policy) int {
+	if p == allocation.DRF {
+		return s.types()
+	}
+	return 1
+}
+
+// steadyShares computes what queues below would have if all of them were busy.
+func (s *Scheduler) steadyShares(q *Queue) {
+	if q.Leaf {
+		return
+	}
+	s.shareAmong(q, &q.steady, true)
+	for _, c := range q.children {
+		s.steadyShares(c)
+	}
+}
+
+// shareAmong shares an amount among the children of a queue. Types that its policy does not share stay as they are.
+func (s *Scheduler) shareAmong(q *Queue, total *resource, steady bool) {
+	if q.policy == allocation.FIFO {
+		return
+	}
+	claims := s.claims(len(q.children))
+	for t := range s.shared(q.policy) {
+		for i, c := range q.children {
+			claims[i] = claim{weight: float64(c.conf.Weight), least: c.conf.Min[t], most: c.max[t], inactive: !steady && c.runnable == 0}
+		}
+		divide(claims, total[t])
+		for i, c := range q.children {
+			if steady {
+				c.steady[t] = claims[i].share
+			} else {
+				c.share[t] = claims[i].share
+			}
+		}
+	}
+}
+
+func (s *Scheduler) claims(n int) []claim { return make([]claim, n) }
+
+// fairShares computes what queues and applications below are entitled to now.
+func (s *Scheduler) fairShares(q *Queue) {
+	if q.Leaf {
+		s.shareAmongApps(q)
+		return
+	}
+	s.shareAmong(q, &q.share, false)
+	for _, c := range q.children {
+		s.fairShares(c)
+	}
+}
+
+// shareAmongApps shares what a leaf is entitled to among its applications.
+//
+// compat: under fifo the first gets all of it, and others keep what they had.
+func (s *Scheduler) shareAmongApps(q *Queue) {
+	if q.policy == allocation.FIFO {
+		var first *app
+		for _, a := range q.running {
+			if first == nil || a.start < first.start {
+				first = a
+			}
+		}
+		if first != nil {
+			first.share = q.share
+		}
+		return
+	}
+	claims := s.claims(len(q.running))
+	for t := range s.shared(q.policy) {
+		most := int64(math.MaxInt64)
+		if t == yarn.VCores {
+			most = allocation.MaxVCores
+		}
+		for i, a := range q.running {
+			claims[i] = claim{weight: float64(s.weight(a)), most: most}
+		}
+		divide(claims, q.share[t])
+		for i, a := range q.running {
+			a.share[t] = claims[i].share
+		}
+	}
+}
+
+// weight is that of an application.
+func (s *Scheduler) weight(a *app) float32 {
+	if s.cfg.SizeWeight {
+		return float32(math.Log1p(float64(a.demand[yarn.Memory])) / math.Ln2)
+	}
+	return 1
+}
+
+// Recompute brings demands and shares up to date; see the facade.
+func (s *Scheduler) Recompute(now yarn.Now) {
+	s.Advance(now)
+	s.demands(s.root)
+	s.root.share = s.Books.Total
+	s.fairShares(s.root)
+	s.noteFree()
+	s.reorder(s.root)
+	s.findStarved()
+}
+
+// demands looks at what queues and applications use and ask for.
+func (s *Scheduler) demands(q *Queue) {
+	q.demand = resource{}
+	for _, list := range [2][]*app{q.running, q.waiting} {
+		for _, a := range list {
+			a.demand = appUsed(a)
+			asked := pending(a, s.Books.Partitions())
+			a.demand.Increase(&asked)
+			q.demand.Increase(&a.demand)
+		}
+	}
+	for _, c := range q.children {
+		s.demands(c)
+		q.demand.Increase(&c.demand)
+	}
+	for i := range q.demand {
+		q.demand[i] = min(q.demand[i], q.max[i])
+	}
+	if !q.Leaf {
+		clear(q.demand[yarn.VCores+1:]) // compat: parents have no demand of other types
+	}
+}

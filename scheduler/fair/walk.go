@@ -1,0 +1,285 @@
+package fair
+
+import (
+	"math"
+
+	"github.com/heddle-project/heddle/scheduler/allocation"
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/core"
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Heartbeat is one try, which places all that a heartbeat may.
+func (s *Scheduler) Heartbeat() core.Heartbeat { return core.Heartbeat{Containers: -1} }
+
+// round is the running heartbeat of a node.
+type round struct {
+	s   *Scheduler
+	ref cluster.NodeRef
+	n   *cluster.NodeBook
+	out []cluster.Decision
+}
+
+// outcome is what a walk has placed: nothing, a container, or a reservation.
+type outcome struct {
+	core.Outcome
+	size resource
+}
+
+// reservedSize is what a reservation counts as among what a heartbeat has placed.
+//
+// compat: as one megabyte less than nothing.
+var reservedSize = resource{yarn.Memory: -1}
+
+// Try places what one heartbeat may place on the node.
+func (s *Scheduler) Try(ref cluster.NodeRef, out []cluster.Decision) (core.Try, []cluster.Decision) {
+	r := round{s: s, ref: ref, n: s.Books.Node(ref), out: out}
+	if !r.n.Accepting {
+		return core.Try{}, out
+	}
+	s.offering = true
+	r.keepPromises()
+	if r.n.Reserved < 0 || !r.serveReservation() {
+		r.fill()
+	}
+	s.offering = false
+	s.noteFree()
+	if len(r.out) == len(out) {
+		return core.Try{}, out
+	}
+	return core.Try{Outcome: core.Allocated}, r.out
+}
+
+// fill places one container after the other, as many as one heartbeat may.
+func (r *round) fill() {
+	c := r.s.cfg
+	half, sum := r.n.Free(), resource{}
+	for t := range half {
+		half[t] = int64(float64(half[t]) * 0.5)
+	}
+	for placed := int32(1); r.n.Reserved < 0; placed++ {
+		o := r.queue(r.s.root)
+		if o.Outcome == core.Nothing || !c.Multiple {
+			return
+		}
+		sum.Increase(&o.size)
+		if c.HalfOfNode && !r.s.fits(&sum, &half) || !c.HalfOfNode && c.MaxAssign > 0 && placed >= c.MaxAssign {
+			return
+		}
+	}
+}
+
+// queue places something for a queue: for the first in its lineup who gets anything.
+func (r *round) queue(q *Queue) outcome {
+	used := q.used()
+	if r.n.Reserved >= 0 || !r.s.fits(&used, &q.max) {
+		return outcome{}
+	}
+	for i := 0; i < len(q.wanting.list); i++ {
+		p := q.wanting.list[i]
+		var o outcome
+		if p.queue != nil {
+			o = r.queue(p.queue)
+		} else if !p.app.Avoids(r.n) {
+			o = r.app(p.app)
+		}
+		if o.Outcome != core.Nothing {
+			return o
+		}
+	}
+	return outcome{}
+}
+
+// app places something for an application, unless its master has to wait for those of others.
+func (r *round) app(a *app) outcome {
+	if !r.s.masterFits(a) {
+		return outcome{}
+	}
+	for _, w := range a.Wants.Keys() {
+		if o, final := r.key(a, w, cluster.NoContainer); final {
+			return o
+		}
+	}
+	return outcome{}
+}
+
+// masterFits tells whether an application has its master, or its leaf has room for it among its masters.
+func (s *Scheduler) masterFits(a *app) bool {
+	if a.hasAM || len(a.Wants.Keys()) == 0 {
+		return true
+	}
+	q := a.queue
+	if s.noMasterLimit(q) {
+		return true
+	}
+	q.masters.limit = s.masterLimit(q)
+	return s.sumFits(&q.masters.used, &a.Wants.Keys()[0].Any.Size, &q.masters.limit)
+}
+
+func (s *Scheduler) noMasterLimit(q *Queue) bool {
+	return math.Abs(float64(q.conf.MaxAMShare-allocation.NoAMLimit)) < 0.0001
+}
+
+// masterLimit is what masters of a leaf may use: a part of its fair share, or of what is free where it has none.
+func (s *Scheduler) masterLimit(q *Queue) (r resource) {
+	for t := range s.types() {
+		if r[t] = q.share[t]; r[t] == 0 {
+			r[t] = min(s.free[t], q.max[t])
+		}
+		r[t] = int64(math.Ceil(float64(r[t]) * float64(q.conf.MaxAMShare)))
+	}
+	return r
+}
+
+// eligible tells whether an ask is for that node, if not now: whether it finds room there at all, and its queue and all above may have it.
+func (s *Scheduler) eligible(a *app, w *demand.Want, n *cluster.NodeBook) bool {
+	rack, host := count(w.At(n.RackPlace)), count(w.At(n.NodePlace))
+	switch {
+	case w.Left() <= 0, !w.Any.Relax && rack == 0, rack > 0 && !w.At(n.RackPlace).Relax && host == 0:
+		return false
+	}
+	return s.fits(&w.Any.Size, &n.Total) && s.mayHave(a.queue, &w.Any.Size) == nil
+}
+
+func count(r *demand.Row) int32 {
+	if r == nil {
+		return 0
+	}
+	return r.Count
+}
+
+// key places a container of one key, from a reservation or anew. final: no other key is looked at.
+func (r *round) key(a *app, w *demand.Want, from cluster.ContainerRef) (_ outcome, final bool) {
+	if from < 0 && (!r.s.eligible(a, w, r.n) || !a.Enlarges(w, r.ref)) {
+		return outcome{}, false
+	}
+	w.Opportunities++
+	level := r.s.level(w)
+	rack, host := w.At(r.n.RackPlace), w.At(r.n.NodePlace)
+	switch {
+	case count(rack) > 0 && count(host) > 0:
+		return r.place(a, w, host, cluster.NodeLocal, from), true
+	case rack != nil && !rack.Relax:
+	case count(rack) > 0 && level >= cluster.RackLocal:
+		return r.place(a, w, rack, cluster.RackLocal, from), true
+	case w.Left() > 0 && w.Any.Relax && (len(w.Rows) == 0 || level == cluster.OffSwitch):
+		return r.place(a, w, &w.Any, cluster.OffSwitch, from), true
+	}
+	return outcome{}, false
+}
+
+// level is how far from where a key asks for them its containers may be by now. The count of nodes that it has been offered begins anew with
+// each level.
+func (s *Scheduler) level(w *demand.Want) cluster.Locality {
+	node, rack := min(s.cfg.NodeThreshold, 1), min(s.cfg.RackThreshold, 1)
+	if node < 0 || rack < 0 {
+		return cluster.OffSwitch
+	}
+	if !w.Leveled {
+		w.Leveled, w.Level = true, cluster.NodeLocal
+		return w.Level
+	}
+	threshold := node
+	if w.Level == cluster.RackLocal {
+		threshold = rack
+	}
+	if w.Level != cluster.OffSwitch && float64(w.Opportunities) > float64(s.Books.Count)*threshold {
+		w.Level++
+		w.Opportunities = 0
+	}
+	return w.Level
+}
+
+// place puts a container on the node, or holds the node for one.
+func (r *round) place(a *app, w *demand.Want, row *demand.Row, l cluster.Locality, from cluster.ContainerRef) outcome {
+	free := r.n.Free()
+	size := row.Size
+	o := core.Placement{App: &a.App, Want: w, Row: row, Locality: l, From: from, Excess: cluster.NoContainer}
+	if r.s.fits(&size, &free) {
+		if w.Leveled && l < w.Level {
+			w.Level = l
+		}
+		c, container := r.s.Allocate(r.ref, r.n, &o)
+		if !a.hasAM {
+			a.hasAM, a.am = true, size
+			r.s.chargeMaster(a, 1)
+		}
+		r.s.lineUp(a)
+		r.s.promised(r.ref, a, &container.Resource)
+		r.decide(cluster.Allocated, a, c, container)
+		return outcome{core.Allocated, size}
+	}
+	if from >= 0 || !r.mayReserve(a, &size, l) {
+		return outcome{}
+	}
+	c, container := r.s.Reserve(r.ref, r.n, &o)
+	r.s.lineUp(a)
+	r.decide(cluster.Reserved, a, c, container)
+	return outcome{core.Reserved, reservedSize}
+}
+
+func (r *round) decide(kind cluster.Kind, a *app, c cluster.ContainerRef, container *cluster.Container) {
+	r.out = append(r.out, cluster.Decision{Kind: kind, Container: c, App: a.Ref, Node: r.ref, Priority: container.Priority, Resource: container.Resource})
+}
+
+// mayReserve tells whether the node may be held for a container of an application that has less than it is entitled to.
+func (r *round) mayReserve(a *app, size *resource, l cluster.Locality) bool {
+	s, policy := r.s, a.queue.policy
+	if !s.starves(a) || s.compare(policy, size, &s.cfg.Threshold) < 0 || s.promisedTo(r.ref, a) || r.n.Reserved >= 0 {
+		return false
+	}
+	return l == cluster.NodeLocal || s.reservations(a, r.n, l) < s.mostReservations(r.n, l)
+}
+
+// reservations is how many nodes are held for the application, in the node's rack or anywhere.
+func (s *Scheduler) reservations(a *app, n *cluster.NodeBook, l cluster.Locality) (count int32) {
+	if l == cluster.OffSwitch {
+		return a.Held
+	}
+	for _, w := range a.Wants.All() {
+		for _, c := range w.Reservations {
+			if s.Books.Node(s.Books.Container(c).Node).RackPlace == n.RackPlace {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+// mostReservations is how many may be.
+func (s *Scheduler) mostReservations(n *cluster.NodeBook, l cluster.Locality) int32 {
+	nodes := int32(s.Books.Count)
+	if l == cluster.RackLocal {
+		nodes = s.nodesOf(n.RackPlace)
+	}
+	return int32(math.Ceil(float64(float32(nodes) * s.cfg.Reservable)))
+}
+
+// nodesOf is how many nodes a rack has.
+func (s *Scheduler) nodesOf(rack cluster.Place) int32 {
+	if s.racks == nil {
+		s.racks = map[cluster.Place]int32{}
+		for i := range s.Books.NodeSlots() {
+			if n := s.Books.Node(cluster.NodeRef(i)); n.Member {
+				s.racks[n.RackPlace]++
+			}
+		}
+	}
+	return s.racks[rack]
+}
+
+// serveReservation places the container that the node is held for, if it finds room now. It is false if the reservation has become void.
+func (r *round) serveReservation() bool {
+	container := r.s.Books.Container(r.n.Reserved)
+	a := r.s.app(container.App)
+	w := a.Wants.Find(core.KeyOf(container))
+	if w == nil || !r.s.eligible(a, w, r.n) || !r.s.masterFits(a) {
+		r.s.GiveUp(r.n.Reserved)
+		return false
+	}
+	if free := r.n.Free(); r.s.fits(&container.Resource, &free) {
+		r.key(a, w, r.n.Reserved)
+	}
+	return true
+}

@@ -1,0 +1,84 @@
+package replay
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/sim/trace"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// fair tells that the scenario is one of the FairScheduler.
+func (w *World) fair() bool { return w.header.Scheduler == "fair" }
+
+// allocations is an allocation file of the scenario.
+func allocations(text string) *config.AllocationFile {
+	return &config.AllocationFile{Name: "fair-scheduler.xml", Text: text}
+}
+
+// fairRound is what the FairScheduler does from time to time.
+func (w *World) fairRound(e *trace.Event) error {
+	switch {
+	case !w.fair():
+		return fmt.Errorf("an event of the FairScheduler in a scenario of another")
+	case e.Do == "fair-check":
+		w.command(engine.TendQueues{Deleting: true})
+	default:
+		w.command(engine.UpdateShares{})
+	}
+	return nil
+}
+
+// preemptRound moves the clock and has the scheduler preempt.
+func (w *World) preemptRound(e *trace.Event, saw trace.Saw) error {
+	if !w.fair() {
+		return notBuilt("preemption of the CapacityScheduler")
+	}
+	if err := w.advance(e); err != nil {
+		return err
+	}
+	w.command(engine.UpdateShares{Preempting: true})
+	return nil
+}
+
+// marked tells which containers are under notice after a round, and which it has killed.
+func (w *World) marked(saw trace.Saw) {
+	saw["killed"] = []string{}
+	if gone, ok := saw["finished"]; ok {
+		saw["killed"] = gone
+		delete(saw, "finished")
+	}
+	names := []string{}
+	for _, ref := range w.sched.UnderNotice(scheduler.NoApp, nil) {
+		names = append(names, w.nameOf(w.sched.Container(ref).ID))
+	}
+	slices.Sort(names)
+	saw["marked"] = names
+}
+
+// demanded is what a master is told of containers that are about to be taken.
+func (w *World) demanded(ids []yarn.ContainerID) map[string]any {
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = w.nameOf(id)
+	}
+	slices.Sort(names)
+	return map[string]any{"strict": names, "contract": []string{}}
+}
+
+// fairQueue is a queue of the FairScheduler.
+func (w *World) fairQueue(q *queue.Info) map[string]any {
+	f := q.Fair
+	m := map[string]any{"used": w.resource(q.Default.Used), "demand": w.resource(f.Demand), "reserved": w.resource(q.Default.Reserved),
+		"fair-share": w.resource(f.FairShare), "steady-share": w.resource(f.SteadyShare), "min-share": w.resource(f.MinShare),
+		"max-share": w.resource(f.MaxShare), "weight": fraction(f.Weight), "policy": f.Policy, "dynamic": q.Dynamic, "leaf": q.Leaf,
+		"apps-runnable": f.Runnable}
+	if q.Leaf {
+		m["apps-active"], m["apps-pending"] = q.ActiveApps, q.PendingApps
+	}
+	return m
+}
