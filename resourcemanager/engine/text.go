@@ -53,6 +53,8 @@ func (e *Engine) badRequest(why yarn.Reason, format string, args ...any) *Error 
 		return refuse(InvalidLabel, "Invalid resource request, queue=%s specified more than one node label in a node label expression, node label expression = %s", name, why.Detail)
 	case fit.LabelUnknown:
 		return refuse(InvalidLabel, "Invalid label resource request, cluster do not contain , label= %s", why.Detail)
+	case fit.NothingOfType:
+		return refuse(Failed, "Resource request is invalid: queue %s may have no %s; needed %s, allowed %s", why.Subject, why.Detail, why.Needed, why.Limit)
 	case fit.LabelOnPlace:
 		return refuse(InvalidLabel, "Invalid resource request, node label cannot be specified for the host or rack %s, only for any", why.Detail)
 	}

@@ -140,7 +140,10 @@ func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
 		return
 	}
 	s.sweep(s.root)
-	if s.unsettled {
+	switch {
+	case s.AsApache:
+		s.unblock()
+	case s.unsettled:
 		s.settle()
 		s.lineUpAll()
 	}
@@ -160,25 +163,27 @@ func (s *Scheduler) sweep(q *Queue) {
 func (s *Scheduler) settle() {
 	s.unsettled = false
 	for _, conf := range s.inOrder() {
-		if s.makeWay(conf) {
-			if q := s.find(conf.Path); q == nil {
-				if q, why := s.create(conf.Path, conf.Kind == allocation.Leaf); why.OK() {
-					q.dynamic = false
-				}
-			} else {
-				q.dynamic = false
-			}
-		} else {
+		if !s.makeWay(conf) {
 			s.unsettled = true
+			s.blocked(conf)
+			continue
+		}
+		q := s.find(conf.Path)
+		if q == nil {
+			q, _ = s.create(conf.Path, conf.Kind == allocation.Leaf)
+		}
+		if q != nil {
+			q.dynamic = false
 		}
 	}
 }
 
 // inOrder are the queues that the file names, leaves first.
 //
-// compat: each kind in the order of Apache's hash table; what is made first is shown first.
+// compat: each kind in the order of Apache's hash table, which gets those below a queue before it. What is made first is shown first, and
+// looked at first where somebody starves.
 func (s *Scheduler) inOrder() (out []*allocation.Queue) {
-	all := s.cfg.Allocation.All()
+	all := postOrder(s.cfg.Root, nil)
 	for _, leaves := range []bool{true, false} {
 		var list []*allocation.Queue
 		var names []string
@@ -194,24 +199,16 @@ func (s *Scheduler) inOrder() (out []*allocation.Queue) {
 	return out
 }
 
-// makeWay removes an empty queue that has the wrong kind for one that the file names, or a leaf above it. It is false while there is one
-// that is not empty.
+func postOrder(q *allocation.Queue, out []*allocation.Queue) []*allocation.Queue {
+	for _, c := range q.Children {
+		out = postOrder(c, out)
+	}
+	return append(out, q)
+}
+
+// makeWay removes the queue that is in the way of one that the file names. It is false while that one is not empty.
 func (s *Scheduler) makeWay(conf *allocation.Queue) bool {
-	if conf.Path == queue.Root || strings.HasPrefix(conf.Path, queue.Root+".default.") {
-		return true
-	}
-	var wrong *Queue
-	if q := s.find(conf.Path); q != nil {
-		if q.Leaf != (conf.Kind == allocation.Leaf) {
-			wrong = q
-		}
-	} else {
-		for up := queue.ParentPath(conf.Path); up != "" && wrong == nil; up = queue.ParentPath(up) {
-			if q := s.find(up); q != nil && q.Leaf {
-				wrong = q
-			}
-		}
-	}
+	wrong := s.inTheWay(conf)
 	if wrong == nil {
 		return true
 	}
@@ -220,6 +217,27 @@ func (s *Scheduler) makeWay(conf *allocation.Queue) bool {
 	}
 	s.remove(wrong)
 	return true
+}
+
+// inTheWay is a queue that has the wrong kind for one that the file names, or a leaf above it; or nil.
+//
+// compat: nothing is in the way of what is below root.default.
+func (s *Scheduler) inTheWay(conf *allocation.Queue) *Queue {
+	if conf.Path == queue.Root || strings.HasPrefix(conf.Path, queue.Root+".default.") {
+		return nil
+	}
+	if q := s.find(conf.Path); q != nil {
+		if q.Leaf != (conf.Kind == allocation.Leaf) {
+			return q
+		}
+		return nil
+	}
+	for up := queue.ParentPath(conf.Path); up != ""; up = queue.ParentPath(up) {
+		if q := s.find(up); q != nil && q.Leaf {
+			return q
+		}
+	}
+	return nil
 }
 
 // Refresh replaces the configuration; see the facade.
@@ -234,15 +252,12 @@ func (s *Scheduler) Refresh(cfg *config.Config, _ core.Prepared) error {
 	s.Step = s.cfg.Increment
 	s.setPolicies(s.root)
 	s.settle()
-	for _, conf := range before {
-		if q := s.find(conf.Path); q != nil && q != s.root && s.cfg.Queue(conf.Path) == nil {
-			q.dynamic = true
-		}
-	}
 	s.reconfigure(s.root)
 	s.steadyShares(s.root)
 	s.lineUpAll()
-	s.promoteAll()
+	if s.dropped(before) {
+		s.promoteAll()
+	}
 	return nil
 }
 

@@ -21,8 +21,9 @@ type Scheduler struct {
 	cfg       *config.Fair
 	tree      queue.Tree
 	root      *Queue
-	leaves    []*Queue // by their creation
-	unsettled bool     // the file names a queue that cannot be made yet
+	leaves    []*Queue            // by their creation
+	unsettled bool                // the file names a queue that cannot be made yet
+	tasks     []*allocation.Queue // see unblock
 
 	users map[string]*user
 	racks map[cluster.Place]int32 // how many nodes each has; nil: to be counted
