@@ -161,13 +161,13 @@ func (s *settings) allocations() {
 	lo, hi := s.cl.MinAllocation, s.cl.MaxAllocation
 	names := [...]string{"yarn.scheduler.minimum-allocation-mb", "yarn.scheduler.minimum-allocation-vcores"}
 	for i, name := range names {
-		least := int64(1)
+		above := int64(0)
 		if s.cl.Policy == FairPolicy {
-			least = 0 // sizes are multiples of the increment there
+			above = -1 // sizes are multiples of the increment there
 		}
-		if lo[i] < least || lo[i] > hi[i] {
+		if lo[i] <= above || lo[i] > hi[i] {
 			s.values[name] = Property{Name: name, Value: fmt.Sprint(lo[i])}
-			s.fail(name, "must be at least %d and at most the maximum allocation of %d", least, hi[i])
+			s.fail(name, "must be above %d and at most the maximum allocation of %d", above, hi[i])
 		}
 	}
 	if len(s.cl.Types) > yarn.MaxResourceTypes {

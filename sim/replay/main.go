@@ -22,7 +22,7 @@ const usage = `Usage: yarn sim replay [--check] [--out DIR] TRACE...
 Plays scenarios (.jsonl, .jsonl.gz, - is standard input) and prints what each event showed.
   --out DIR   write the answers to files of the same names in DIR; needed with more than one trace
   --check     print no answers but the first difference from what was recorded, and why
-What a scenario needs and Heddle does not have, such as the FairScheduler, is said as "not built", and its answers are not kept in DIR.
+What a scenario needs and Heddle does not have, such as preemption by the CapacityScheduler, is said as "not built", and its answers are not kept in DIR.
 Exits with 0 when every other scenario was played, or is equal; with 1 when one cannot be played, when --check finds a difference, or when
 nothing that any of them needs is built; with 2 for a wrong command line.
 `

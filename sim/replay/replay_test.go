@@ -16,10 +16,11 @@ import (
 // equal are the profiles of recorded decisions that must be reproduced to the
 // letter; all of their traces are played.
 var equal = []string{"cap-amlimit", "cap-basic", "cap-drf", "cap-labels", "cap-locality", "cap-mapping", "cap-mixed", "cap-modes", "cap-move",
-	"cap-nodes", "cap-priority", "cap-refresh", "cap-reserve", "cap-update", "cap-userlimit", "cap-wild", "fifo"}
+	"cap-nodes", "cap-priority", "cap-refresh", "cap-reserve", "cap-update", "cap-userlimit", "cap-wild", "fifo",
+	"fair-basic", "fair-drf", "fair-limits", "fair-locality", "fair-preempt", "fair-queues"}
 
 // unbuilt are hand-made traces about what is not built.
-var unbuilt = map[string]bool{"fair-queue-deletion.jsonl": true, "preemption.jsonl": true}
+var unbuilt = map[string]bool{"preemption.jsonl": true}
 
 func TestRecorded(t *testing.T) {
 	for _, profile := range equal {
@@ -153,7 +154,7 @@ func TestPlay(t *testing.T) {
 func TestBad(t *testing.T) {
 	for events, want := range map[string]string{
 		`{"do":"dance"}`:                               "x:2: event 1 (dance): no such event is known",
-		`{"do":"preempt-round","advance-ms":1}`:        "(preempt-round): preemption is not built",
+		`{"do":"preempt-round","advance-ms":1}`:        "(preempt-round): preemption of the CapacityScheduler is not built",
 		`{"do":"fair-update"}`:                         "an event of the FairScheduler",
 		`{"do":"beat","node":"h1:1"}`:                  `no such node: "h1:1"`,
 		`{"do":"node-add","node":"h1"}`:                "h1",
@@ -172,7 +173,7 @@ func TestBad(t *testing.T) {
 		}
 	}
 	for header, want := range map[string]string{
-		`{"trace":1,"scheduler":"fair"}`:      "x: header: the FairScheduler is not built",
+		`{"trace":1,"scheduler":"fair"}`:      "fair-scheduler.xml",
 		`{"trace":1,"scheduler":"fare"}`:      `no scheduler is called "fare"`,
 		`{"trace":1,"scheduler":"capacity"}`:  "x: header:",
 		strings.Replace(head, "1024", "0", 1): "minimum-allocation-mb",
@@ -215,9 +216,9 @@ func TestCommand(t *testing.T) {
 	}
 	checked := write("checked.jsonl", head+recorded.String())
 	differs := write("differs.jsonl", head+strings.Replace(recorded.String(), `"allocated":["a1/h1:1/p1/2048x1#1"]`, `"allocated":[]`, 1))
-	fair := write("fair.jsonl", `{"trace":1,"scheduler":"fair"}`+"\n"+life)
-	preempt := write("preempt.jsonl", head+`{"do":"node-add","node":"h1:1","resource":{"memory-mb":8192,"vcores":8},"saw":{"ok":true}}`+"\n"+
-		`{"do":"preempt-round","advance-ms":1,"saw":{}}`)
+	round := head + `{"do":"node-add","node":"h1:1","resource":{"memory-mb":8192,"vcores":8},"saw":{"ok":true}}` + "\n" +
+		`{"do":"preempt-round","advance-ms":1,"saw":{}}`
+	preempt, again := write("preempt.jsonl", round), write("again.jsonl", round)
 	out := filepath.Join(dir, "out")
 	for _, c := range []struct {
 		args           []string
@@ -229,15 +230,15 @@ func TestCommand(t *testing.T) {
 		{[]string{good, other, "--out", out}, 0, "", ""},
 		{[]string{good, good, "--out", out}, 2, "", "one file"},
 		{[]string{bad, good, "--out=" + out}, 1, "1 of 2 traces replayed, answers in " + out + "\n", "bad.jsonl:2: event 1 (dance)"},
-		{[]string{fair, good, preempt, "--out", out}, 0, "1 of 3 traces replayed, answers in " + out + "; 2 need what is not built\n",
-			"fair.jsonl: header: the FairScheduler is not built\n"},
-		{[]string{preempt, good, "--out", out}, 0, "1 of 2 traces replayed", "preempt.jsonl:3: event 2 (preempt-round): preemption is not built\n"},
+		{[]string{again, good, preempt, "--out", out}, 0, "1 of 3 traces replayed, answers in " + out + "; 2 need what is not built\n",
+			"again.jsonl:3: event 2 (preempt-round): preemption of the CapacityScheduler is not built\n"},
+		{[]string{preempt, good, "--out", out}, 0, "1 of 2 traces replayed", "preempt.jsonl:3: event 2 (preempt-round): preemption of the CapacityScheduler is not built\n"},
 		{[]string{preempt, bad, good, "--out", out}, 1, "1 of 3 traces replayed, answers in " + out + "; 1 need what is not built\n", "(dance)"},
-		{[]string{fair, preempt, "--out", out}, 1, "0 of 2 traces replayed", "preemption is not built"},
-		{[]string{fair}, 1, "", "the FairScheduler is not built"},
-		{[]string{"--check", checked, fair, preempt}, 0, "\n1 of 3 traces equal; 2 need what is not built\n", "preemption is not built"},
-		{[]string{"--check", fair, preempt}, 1, "0 of 2 traces equal; 2 need what is not built\n", ""},
-		{[]string{"--check", differs, fair}, 1, "0 of 2 traces equal; 1 need what is not built\n", ""},
+		{[]string{again, preempt, "--out", out}, 1, "0 of 2 traces replayed", "is not built"},
+		{[]string{again}, 1, "", "preemption of the CapacityScheduler is not built"},
+		{[]string{"--check", checked, again, preempt}, 0, "\n1 of 3 traces equal; 2 need what is not built\n", "is not built"},
+		{[]string{"--check", again, preempt}, 1, "0 of 2 traces equal; 2 need what is not built\n", ""},
+		{[]string{"--check", differs, again}, 1, "0 of 2 traces equal; 1 need what is not built\n", ""},
 		{[]string{"--check", checked}, 0, "14 events equal", ""},
 		{[]string{"--check", checked, differs}, 1, "event 7 (beat) differs at allocated\n", ""},
 		{[]string{"--check", good}, 1, "", "was never recorded"},
@@ -257,7 +258,7 @@ func TestCommand(t *testing.T) {
 			t.Errorf("%s: %v %s", name, err, b)
 		}
 	}
-	for _, name := range []string{"fair.jsonl", "preempt.jsonl"} {
+	for _, name := range []string{"again.jsonl", "preempt.jsonl"} {
 		if _, err := os.Stat(filepath.Join(out, name)); !os.IsNotExist(err) {
 			t.Errorf("%s cannot be replayed, and yet there are answers: %v", name, err)
 		}
