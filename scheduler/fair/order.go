@@ -15,12 +15,11 @@ type key struct {
 	numbers [yarn.MaxResourceTypes]float64
 }
 
-// The classes of keys, but for fair queues that want nothing, which come after all others (lasts).
+// The classes of keys.
 const (
-	needy      uint8 = iota // below the minimum
-	satisfied               // at the minimum
-	weightless              // likewise, without a weight
-	lasts                   // added to those who wanted nothing when demands were last looked at
+	needy     uint8 = iota // below the minimum
+	satisfied              // at the minimum
+	last                   // added under fair for those who wanted nothing when demands were last looked at
 )
 
 // place is where somebody stands in a lineup: a queue or an application.
@@ -94,40 +93,47 @@ func (s *Scheduler) numbers(p allocation.Policy) int {
 	case p == allocation.FIFO:
 		return 0
 	case p == allocation.Fair:
-		return 2
+		return fairNumbers
 	}
 	return s.types()
 }
 
 // keyOf is how soon somebody is served under a policy who uses, wants, has a right to, and weighs so much.
+//
+// compat: a process of Apache's compares two types or all by what its first cluster had. Traces were recorded one after the other by a process
+// that began with two.
 func (s *Scheduler) keyOf(p allocation.Policy, used, demand, least *resource, weight float32) key {
 	switch {
 	case p == allocation.FIFO:
 		return key{}
 	case p == allocation.Fair:
 		return fairKey(used[yarn.Memory], demand[yarn.Memory], least[yarn.Memory], float64(weight))
-	case s.types() == 2:
+	case s.types() == 2, s.AsApache:
 		return s.drfKey(used, least, float64(weight))
 	}
 	return s.drfKeyOfMany(used, least, weight)
 }
 
-// fairKey is that of the policy fair, by memory.
+// fairNumbers is how many numbers a key has under the policy fair.
+const fairNumbers = 4
+
+// fairKey is that of the policy fair, by memory: how much there is of the minimum, as long as it is not all; then how much for a weight of 1.
+// Who has no weight comes later.
 func fairKey(used, demand, least int64, weight float64) (k key) {
-	least = min(least, demand)
-	switch {
-	case used < least:
+	k.class = satisfied
+	if least = min(least, demand); used < least {
 		k.class, k.numbers[0] = needy, float64(used)
 		if least > 1 {
 			k.numbers[0] /= float64(least)
 		}
-	case weight > 0:
-		k.class, k.numbers[0] = satisfied, float64(used)/weight
-	default:
-		k.class, k.numbers[0], k.numbers[1] = weightless, -weight, float64(used)
+	}
+	if weight > 0 {
+		k.numbers[2] = float64(used) / weight
+	} else {
+		k.numbers[1], k.numbers[2], k.numbers[3] = 1, -weight, float64(used)
 	}
 	if demand == 0 {
-		k.class += lasts
+		k.class += last
 	}
 	return k
 }
