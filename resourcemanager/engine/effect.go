@@ -17,6 +17,7 @@ type Effects struct {
 	Logins      []Login
 	Transitions []Transition
 	Containers  []ContainerEvent
+	Notices     []yarn.ContainerID   // containers that will be taken from their applications
 	Forgotten   []yarn.NodeID        // nodes whose masters need new node tokens
 	Summaries   []yarn.ApplicationID // applications that have ended, for the summary log
 	Discarded   []yarn.ApplicationID // applications that the engine has forgotten
@@ -27,7 +28,7 @@ func (e *Effects) Reset() {
 	clear(e.Replies)
 	*e = Effects{
 		Replies: e.Replies[:0], Saves: e.Saves[:0], Launches: e.Launches[:0], Stops: e.Stops[:0],
-		Logins: e.Logins[:0], Transitions: e.Transitions[:0], Containers: e.Containers[:0],
+		Logins: e.Logins[:0], Transitions: e.Transitions[:0], Containers: e.Containers[:0], Notices: e.Notices[:0],
 		Forgotten: e.Forgotten[:0], Summaries: e.Summaries[:0], Discarded: e.Discarded[:0],
 	}
 }

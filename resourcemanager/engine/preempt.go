@@ -18,6 +18,9 @@ func (e *Engine) updateShares(c UpdateShares) {
 		}
 	}
 	e.preempted = e.sched.Preempt(e.now, e.preempted[:0])
+	for _, ref := range e.preempted {
+		e.fx.Notices = append(e.fx.Notices, e.sched.Container(ref).ID)
+	}
 }
 
 // underNotice are the containers of an application that are about to be taken from it.

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
-	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/sim/trace"
@@ -45,6 +44,12 @@ func (w *World) preemptRound(e *trace.Event, saw trace.Saw) error {
 	return nil
 }
 
+// warned are containers that one round has given notice, which stand until they are due, whether they still run or not.
+type warned struct {
+	due   int64
+	names []string
+}
+
 // marked tells which containers are under notice after a round, and which it has killed.
 func (w *World) marked(saw trace.Saw) {
 	saw["killed"] = []string{}
@@ -52,9 +57,15 @@ func (w *World) marked(saw trace.Saw) {
 		saw["killed"] = gone
 		delete(saw, "finished")
 	}
+	w.warned = slices.DeleteFunc(w.warned, func(x warned) bool { return x.due <= w.now.Wall })
+	round := warned{due: w.now.Wall + w.killWait}
+	for _, id := range w.fx.Notices {
+		round.names = append(round.names, w.nameOf(id))
+	}
+	w.warned = append(w.warned, round)
 	names := []string{}
-	for _, ref := range w.sched.UnderNotice(scheduler.NoApp, nil) {
-		names = append(names, w.nameOf(w.sched.Container(ref).ID))
+	for _, x := range w.warned {
+		names = append(names, x.names...)
 	}
 	slices.Sort(names)
 	saw["marked"] = names

@@ -48,6 +48,9 @@ type World struct {
 	boxOf  map[yarn.ContainerID]*box
 	grants map[string]int // how many containers have a name that begins so
 	live   map[string][]*box
+
+	killWait int64 // from a notice to the end of a container; milliseconds
+	warned   []warned
 }
 
 // app is an application by its name in the scenario.
@@ -101,6 +104,9 @@ func New(h *trace.Header) (*World, error) {
 		return nil, fmt.Errorf("header: %w", err)
 	}
 	w.naming = w.order()
+	if cfg.Fair != nil {
+		w.killWait = cfg.Fair.KillWait
+	}
 	settings, err := conf.ReadResourceManager(w.site)
 	if err != nil {
 		return nil, fmt.Errorf("header: yarn-site: %w", err)
