@@ -50,6 +50,9 @@ func (s *Scheduler) Admit(in *demand.Application, path string) (*core.App, yarn.
 
 // destination is the leaf for a new application, or for one of before a restart.
 func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, yarn.Reason) {
+	if !in.Recovering && !in.Placed {
+		return nil, notPlaced(in)
+	}
 	path = s.withinPlan(path)
 	if s.find(path) == nil && !in.Recovering && !s.AsApache { // Apache makes the queue first, and refuses then
 		if why := s.mayCreate(in, path); !why.OK() {

@@ -14,6 +14,8 @@ import (
 const unnamedQueue = "default"
 
 // Place says where a submission goes: the first rule decides that finds a queue; see the facade.
+//
+// compat: what no rule places is refused when it is to enter a queue, and not by the call.
 func (s *Scheduler) Place(in *demand.Application) (string, yarn.Reason) {
 	if in.Queue == "" {
 		in.Queue = unnamedQueue
@@ -28,7 +30,13 @@ func (s *Scheduler) Place(in *demand.Application) (string, yarn.Reason) {
 			return path, s.validName(path)
 		}
 	}
-	return "", yarn.Reason{Code: fit.NoRulePlaces, Subject: in.Queue, Detail: "application rejected by placement rules."}
+	in.Placed = false // Admit will refuse it
+	return rooted(in.Queue), yarn.Reason{}
+}
+
+// notPlaced is the reason of a submission that no rule finds a queue for.
+func notPlaced(in *demand.Application) yarn.Reason {
+	return yarn.Reason{Code: fit.NoRulePlaces, Subject: in.Queue, Detail: "application rejected by placement rules."}
 }
 
 // validName refuses names that no queue can have.
@@ -52,7 +60,7 @@ func (s *Scheduler) byRule(r *allocation.PlacementRule, in *demand.Application) 
 	case allocation.Default:
 		return s.usable(r, rooted(r.Queue)), yarn.Reason{}
 	case allocation.Reject:
-		return "", yarn.Reason{Code: fit.NoRulePlaces, Subject: in.Queue, Detail: "application rejected by placement rules."}
+		return "", yarn.Reason{}
 	}
 	above := queue.Root
 	if r.Parent != nil {
