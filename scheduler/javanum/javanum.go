@@ -5,7 +5,11 @@
 // step here ends in one.
 package javanum
 
-import "math"
+import (
+	"math"
+	"strconv"
+	"strings"
+)
 
 // Long is the cast (long) d: truncated, saturated, NaN is 0.
 func Long(d float64) int64 {
@@ -165,4 +169,30 @@ func HashOrder(keys []string) []int {
 		}
 	}
 	return order
+}
+
+// Text is Float.toString(x).
+func Text(x float32) string {
+	abs := math.Abs(float64(x))
+	if x == 0 || abs >= 1e-3 && abs < 1e7 {
+		s := strconv.FormatFloat(float64(x), 'f', -1, 32)
+		if !strings.Contains(s, ".") && !math.IsNaN(float64(x)) {
+			s += ".0"
+		}
+		return s
+	}
+	switch {
+	case math.IsNaN(float64(x)):
+		return "NaN"
+	case math.IsInf(float64(x), 1):
+		return "Infinity"
+	case math.IsInf(float64(x), -1):
+		return "-Infinity"
+	}
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(float64(x), 'E', -1, 32), "E")
+	if !strings.Contains(mantissa, ".") {
+		mantissa += ".0"
+	}
+	n, _ := strconv.Atoi(exponent)
+	return mantissa + "E" + strconv.Itoa(n)
 }
