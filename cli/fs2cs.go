@@ -39,7 +39,7 @@ const mappingFileName = "mapping-rules.json"
 
 // fs2cs is yarn fs2cs: it makes a CapacityScheduler's configuration of a FairScheduler's. It asks no ResourceManager.
 func fs2cs(c *call) error {
-	opts, err := parse(fs2csOptions, c.args)
+	opts, err := parse(fs2csOptions, detached(c.args))
 	if err != nil {
 		text := err.Error()
 		var java javaError
@@ -61,6 +61,23 @@ func fs2cs(c *call) error {
 	}
 	fmt.Fprintf(c.Stderr, "ERROR %v\n", err)
 	return failed
+}
+
+// detached splits -yFILE into two words, as Hadoop's tools do.
+func detached(words []string) []string {
+	var out []string
+	for _, w := range words {
+		if len(w) > 2 && w[0] == '-' && w[1] != '-' && w[2] != '=' && find(fs2csOptions, w) == nil {
+			if name, _, ok := strings.Cut(w, "="); !ok || find(fs2csOptions, name) == nil {
+				if o := find(fs2csOptions, w[:2]); o != nil && o.values > 0 {
+					out = append(out, w[:2], w[2:])
+					continue
+				}
+			}
+		}
+		out = append(out, w)
+	}
+	return out
 }
 
 // conversion is one run of yarn fs2cs.

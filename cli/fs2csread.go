@@ -94,15 +94,17 @@ func fairSettings(site *conf.Properties) (convert.Settings, error) {
 	flag(fairPrefix+"user-as-default-queue", &s.UserAsDefaultQueue)
 	flag(fairPrefix+"allow-undeclared-pools", &s.AllowUndeclared)
 	flag("yarn.resourcemanager.reservation-system.enable", &s.ReservationSystem)
-	number("waitTimeBeforeKill", &s.WaitBeforeKill)
 	number("waitTimeBeforeNextStarvationCheck", &s.CheckInterval)
+	if s.Preemption {
+		number("waitTimeBeforeKill", &s.WaitBeforeKill)
+	}
 	number("max.assign", &s.MaxAssign)
 	number("continuous-scheduling-sleep-ms", &s.ContinuousSleep)
 	s.NodeThreshold = share("locality.threshold.node", convert.NoThreshold)
 	s.RackThreshold = share("locality.threshold.rack", convert.NoThreshold)
 	// The rest becomes nothing. The FairScheduler does not start where it is wrong.
-	share("preemption.cluster-utilization-threshold", 0.8)
 	share("reservable-nodes", 0.05)
+	r.Int32("yarn.cluster.max-application-priority", 0, conf.AnyInt)
 	for _, name := range []string{"update-interval-ms", "locality-delay-node-ms", "locality-delay-rack-ms"} {
 		r.Int64(fairPrefix+name, 0, conf.AnyInt)
 	}
@@ -173,6 +175,11 @@ func (v *conversion) types(dir string) (yarn.ResourceTypes, error) {
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := setup.Cluster(v.site, types, nil)
+	absent := func(path string) ([]byte, error) { return nil, fmt.Errorf("%s: %w", path, fs.ErrNotExist) }
+	defaults, err := conf.Load(conf.Options{Read: absent})
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := setup.Cluster(defaults, types, nil)
 	return cluster.Types, err
 }

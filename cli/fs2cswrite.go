@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/fair/convert"
 	"github.com/heddle-project/heddle/scheduler/lint"
+	"github.com/heddle-project/heddle/scheduler/placement"
 )
 
 // outFile is one file that comes of a conversion.
@@ -72,6 +73,9 @@ func (v *conversion) write(files []outFile) error {
 			return err
 		}
 		fmt.Fprintln(v.Stdout, path+" written")
+		if f.name == mappingFileName {
+			fmt.Fprintf(v.Stderr, "WARN nothing names %s yet: these rules apply once %s does, in %s\n", path, placement.PropJSONFile, queueFileName)
+		}
 	}
 	return nil
 }
@@ -99,7 +103,9 @@ func (v *conversion) verify(files []outFile) error {
 	if err != nil {
 		return err
 	}
-	refused := slices.DeleteFunc(findings, func(f lint.Finding) bool { return f.Severity != lint.Error })
+	refused := slices.DeleteFunc(findings, func(f lint.Finding) bool {
+		return f.Severity != lint.Error || slices.Contains(convert.Delays(), f.Key) // there is a warning of those
+	})
 	level := map[bool]string{true: "ERROR", false: "WARN"}[written]
 	for _, f := range refused {
 		fmt.Fprintf(v.Stderr, "%s %s\n", level, f)
@@ -126,6 +132,9 @@ func (v *conversion) check(files []outFile) ([]lint.Finding, error) {
 	site, err := conf.Load(options)
 	if err != nil {
 		return nil, err
+	}
+	for _, f := range conf.UnsupportedByResourceManager(site).Of(conf.Refused) {
+		fmt.Fprintf(v.Stderr, "WARN Heddle's own ResourceManager does not start with %s\n", f)
 	}
 	options.Base, options.Files = site, []string{queueFileName}
 	all, err := conf.Load(options)

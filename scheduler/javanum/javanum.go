@@ -189,9 +189,22 @@ func Text(x float32) string {
 	case math.IsInf(float64(x), -1):
 		return "-Infinity"
 	}
-	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(float64(x), 'E', -1, 32), "E")
-	if !strings.Contains(mantissa, ".") {
-		mantissa += ".0"
+	digits, bits := -1, 32
+	if abs >= 1e7 && abs < 1<<62 {
+		// compat: before Java 19 a whole number has all the digits that its bits tell apart, which may be more than it needs.
+		digits, bits = len(strconv.FormatInt(int64(abs), 10))-1, 64
+		if spare := math.Ilogb(abs) - 25; spare > 1 {
+			digits -= int(float64(spare) * math.Log10(2))
+		}
+	}
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(float64(x), 'E', digits, bits), "E")
+	if strings.Contains(mantissa, ".") {
+		mantissa = strings.TrimRight(mantissa, "0")
+	} else {
+		mantissa += "."
+	}
+	if strings.HasSuffix(mantissa, ".") {
+		mantissa += "0"
 	}
 	n, _ := strconv.Atoi(exponent)
 	return mantissa + "E" + strconv.Itoa(n)

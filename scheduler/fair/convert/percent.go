@@ -37,8 +37,8 @@ func (s shares) text(i int) string {
 // percentages are the shares that the weights of queues come to; nil for no queues. They are 100% together, or all 0.
 //
 // compat: the sum of the weights is cut to a whole number, so that shares are larger than they should be, and the largest
-// gives what is too much: 75% and 25% for 0.75 and 0.75, nothing for 0.5 and 0.25. Weights whose decimals Apache's command
-// cannot count are shared out of the exact sum.
+// gives what is too much: 75% and 25% for 0.75 and 0.75, nothing for 0.5 and 0.25. Where Apache's command breaks, with weights
+// of more than five decimals as single precision has them, the sum is the exact one.
 func percentages(queues []*allocation.Queue) shares {
 	if len(queues) == 0 {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/fair/allocation"
 	"github.com/heddle-project/heddle/scheduler/placement"
 )
@@ -118,7 +119,7 @@ func (c *conversion) user(r *allocation.PlacementRule, m *mappingRule) {
 	}
 	if m.Create {
 		c.mustCreate(r.Line, path)
-		if q := c.from.Queue(path); q != nil && len(q.Children) > 0 {
+		if _, static := c.queues[config.Prefix+path+".queues"]; static {
 			c.judge(StaticConflict, r.Line, "", "Placement rules: rule maps to path "+path+", but this queue already contains static queue definitions! "+
 				"This configuration is invalid and *must* be corrected", "")
 		}

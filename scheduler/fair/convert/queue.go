@@ -40,16 +40,17 @@ func masters(share float32) string {
 // queue writes a queue's properties and those of the queues below; parent is nil for root.
 func (c *conversion) queue(q, parent *allocation.Queue) {
 	set := func(name, value string) { c.set(q.Path+"."+name, value) }
+	below := c.below(q)
 	creates := !c.options.Percentages && q.Kind != allocation.Leaf
-	if limit := c.options.Actions.maxChildren; limit != nil && len(q.Children) > *limit {
-		c.fail(q.Line, "Queue %s has too many children: %d", q.Path, len(q.Children))
+	if limit := c.options.Actions.maxChildren; limit != nil && len(below) > *limit {
+		c.fail(q.Line, "Queue %s has too many children: %d", q.Path, len(below))
 	}
 	if strings.Contains(q.Name, ",") {
 		c.fail(q.Line, "Queue %s has a comma in its name, which ends a name in the CapacityScheduler's lists of queues: rename it", q.Path)
 	}
-	if len(q.Children) > 0 {
-		names := make([]string, len(q.Children))
-		for i, child := range q.Children {
+	if len(below) > 0 {
+		names := make([]string, len(below))
+		for i, child := range below {
 			names[i] = child.Name
 		}
 		set("queues", strings.Join(names, ","))
@@ -62,8 +63,8 @@ func (c *conversion) queue(q, parent *allocation.Queue) {
 	set("maximum-capacity", "100.0")
 	if !c.options.Percentages {
 		set("capacity", javanum.Text(q.Weight)+"w")
-	} else if shares := percentages(q.Children); shares != nil {
-		for i, child := range q.Children {
+	} else if shares := percentages(below); shares != nil {
+		for i, child := range below {
 			c.set(child.Path+".capacity", shares.text(i))
 		}
 		if shares.none() {
@@ -77,11 +78,26 @@ func (c *conversion) queue(q, parent *allocation.Queue) {
 		set("ordering-policy.fair.enable-size-based-weight", "true")
 	}
 	c.limits(q, parent, set)
-	c.access(q, set)
+	c.access(q)
 	c.unequal(q)
-	for _, child := range q.Children {
+	for _, child := range below {
 		c.queue(child, q)
 	}
+}
+
+// below are the queues below one that are converted: those that the FairScheduler makes. The lists of one that is left
+// out stay: a queue that is created in its place has them.
+func (c *conversion) below(q *allocation.Queue) []*allocation.Queue {
+	var out []*allocation.Queue
+	for _, child := range q.Children {
+		if child.Policy == allocation.FIFO && child.Kind != allocation.Leaf {
+			c.note(child.Line, child.Path, "A parent that is fifo is left out, because the FairScheduler does not make it: write fair or drf if it is to be there")
+			c.access(child)
+			continue
+		}
+		out = append(out, child)
+	}
+	return out
 }
 
 // limits writes what a queue may use at most, and whether it must give it back.
@@ -126,7 +142,7 @@ func container(n, most int64) string {
 }
 
 // access writes the lists that name anybody, of queues that the file names.
-func (c *conversion) access(q *allocation.Queue, set func(name, value string)) {
+func (c *conversion) access(q *allocation.Queue) {
 	if q.Line == 0 {
 		return
 	}
@@ -135,7 +151,7 @@ func (c *conversion) access(q *allocation.Queue, set func(name, value string)) {
 		list yarn.ACL
 	}{{"acl_submit_applications", q.Submit}, {"acl_administer_queue", q.Administer}} {
 		if text := l.list.String(); text != " " {
-			set(l.name, text)
+			c.set(q.Path+"."+l.name, text)
 		}
 	}
 }

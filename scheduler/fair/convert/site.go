@@ -12,6 +12,8 @@ const (
 	rm              = "yarn.resourcemanager."
 	preemption      = rm + "monitor.capacity.preemption."
 	capacityPackage = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity."
+	nodeDelay       = "node-locality-delay"
+	rackDelay       = "rack-locality-additional-delay"
 	monitorPackage  = "org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity."
 )
 
@@ -52,17 +54,28 @@ func (c *conversion) siteProperties() {
 	if c.drf {
 		put(config.Prefix+"resource-calculator", "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator")
 	}
-	c.delay("locality.threshold.node", s.NodeThreshold, "node-locality-delay")
-	c.delay("locality.threshold.rack", s.RackThreshold, "rack-locality-additional-delay")
+	c.delay("locality.threshold.node", s.NodeThreshold, nodeDelay)
+	c.delay("locality.threshold.rack", s.RackThreshold, rackDelay)
 	if s.ReservationSystem {
 		c.judge(ReservationSystem, 0, "", "Conversion of reservation system is not supported", "")
 	}
 }
 
 // delay is how long an application waits for the nodes that it prefers.
+//
+// compat: the fraction of the nodes is written where a number of missed opportunities is read, with which no ResourceManager
+// starts. How many it should be depends on the number of nodes, which nobody says.
 func (c *conversion) delay(from string, threshold float32, to string) {
 	if threshold == NoThreshold {
 		return
 	}
-	c.site[config.Prefix+to] = javanum.Text(threshold)
+	name, value := config.Prefix+to, javanum.Text(threshold)
+	c.site[name] = value
+	c.note(0, "", "yarn.scheduler.fair.%s is a fraction of the nodes, and %s = %s should be a number of missed opportunities: no ResourceManager "+
+		"starts with it. Multiply it by the number of nodes and round it, or remove the property", from, name, value)
+}
+
+// Delays are the properties that a result may have with a value with which no ResourceManager starts. There is a finding then.
+func Delays() []string {
+	return []string{config.Prefix + nodeDelay, config.Prefix + rackDelay}
 }
