@@ -27,7 +27,7 @@ const (
 )
 
 // ruleNames are the rules' names. compat: the last three are read and have no effect.
-var ruleNames = [...]string{"maxResources", "minResources", "maxChildCapacity", "fairAsDrf", "reservationSystem", "queueDynamicCreate",
+var ruleNames = []string{"maxResources", "minResources", "maxChildCapacity", "fairAsDrf", "reservationSystem", "queueDynamicCreate",
 	"parentDynamicCreate", "childStaticDynamicConflict", "parentChildCreateDiff", "maxCapacityPercentage", "dynamicMaxAssign", "queueAutoCreate"}
 
 const childLimit = "maxChildQueue.limit"
@@ -56,7 +56,7 @@ func ReadActions(text string) (Actions, []Finding, error) {
 			a.maxChildren = &limit
 			continue
 		}
-		i := slices.Index(ruleNames[:], strings.TrimSuffix(p.name, ".action"))
+		i := slices.Index(ruleNames, strings.TrimSuffix(p.name, ".action"))
 		switch {
 		case i < 0 || !strings.HasSuffix(p.name, ".action"):
 			note(p.line, "There is no rule %s", p.name)
@@ -144,9 +144,12 @@ func unescape(s string) string {
 		case 'f':
 			b.WriteByte('\f')
 		case 'u':
-			if n, err := strconv.ParseUint(s[min(i+1, len(s)):min(i+5, len(s))], 16, 16); err == nil {
+			digits := s[i+1 : min(i+5, len(s))]
+			if n, err := strconv.ParseUint(digits, 16, 16); err == nil && len(digits) == 4 {
 				b.WriteRune(rune(n))
 				i += 4
+			} else {
+				b.WriteByte('u')
 			}
 		default:
 			b.WriteByte(s[i])
