@@ -30,7 +30,7 @@ var fs2csOptions = []option{
 	{name: "a", long: "enable-async-scheduler", help: "Turns asynchronous scheduling on."},
 	{name: "e", long: "rules-to-file", help: "Writes the mapping rules into mapping-rules.json, which a property must then name."},
 	{name: "pc", long: "percentage", help: "Capacities become percentages, not weights. Parents then create no queues."},
-	{name: "dp", long: "disable-preemption", arg: "nopolicy|observeonly", values: 1, help: "observeonly: preemption observes only. nopolicy changes nothing."},
+	{name: "dp", long: "disable-preemption", arg: "mode", values: 1, help: "observeonly: preemption observes only. nopolicy: changes nothing."},
 	{name: "h", long: "help", help: "Prints this text."},
 }
 

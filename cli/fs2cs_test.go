@@ -165,3 +165,13 @@ func TestFs2csFiles(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A relative path begins where the caller stands, and not, as with Apache's command, in the configuration directory.
+func TestFs2csRelativePath(t *testing.T) {
+	dir := fs2csDir(t)
+	t.Chdir(dir)
+	got := fs2csRun(dir, "-y yarn-site.xml -f fair-scheduler.xml -p")
+	if got.code != 0 || !strings.Contains(got.out, "<name>yarn.scheduler.capacity.root.queues</name><value>training,services</value>") {
+		t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)
+	}
+}

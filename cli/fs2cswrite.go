@@ -103,9 +103,7 @@ func (v *conversion) verify(files []outFile) error {
 	if err != nil {
 		return err
 	}
-	refused := slices.DeleteFunc(findings, func(f lint.Finding) bool {
-		return f.Severity != lint.Error || slices.Contains(convert.Delays(), f.Key) // there is a warning of those
-	})
+	refused := slices.DeleteFunc(findings, func(f lint.Finding) bool { return f.Severity != lint.Error })
 	level := map[bool]string{true: "ERROR", false: "WARN"}[written]
 	for _, f := range refused {
 		fmt.Fprintf(v.Stderr, "%s %s\n", level, f)
@@ -117,7 +115,7 @@ func (v *conversion) verify(files []outFile) error {
 	return nil
 }
 
-// check lints the files as if they were alone in the output directory.
+// check lints the files as if they were alone in the output directory, and tells of what Heddle itself has not got.
 func (v *conversion) check(files []outFile) ([]lint.Finding, error) {
 	dir := v.opts.first("o")
 	read := func(path string) ([]byte, error) {
@@ -150,5 +148,11 @@ func (v *conversion) check(files []outFile) ([]lint.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lint.Check(setup.Lint(filepath.Join(dir, queueFileName), all, cluster)), nil
+	in := setup.Lint(filepath.Join(dir, queueFileName), all, cluster)
+	in.Properties = slices.DeleteFunc(in.Properties, func(p config.Property) bool { return slices.Contains(convert.Delays(), p.Name) }) // there is a warning of those
+	findings := lint.Check(in)
+	if _, _, err := config.Parse(in.Properties, in.Cluster); err != nil && len(findings) > lint.MaxFindings { // and so it may not be among them
+		findings = append(findings, lint.Finding{Severity: lint.Error, Code: lint.Refused, Origin: in.File, What: err.Error()})
+	}
+	return findings, nil
 }

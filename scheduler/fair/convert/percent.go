@@ -34,19 +34,20 @@ func (s shares) text(i int) string {
 	return fmt.Sprintf("%s%d.%03d", sign, n/1000, n%1000)
 }
 
-// percentages are the shares that the weights of queues come to; nil for no queues. They are 100% together, or all 0.
+// percentages are the shares that the weights of queues come to; nil for no queues. They are 100% together, or all 0. uneven
+// tells that they are not in proportion to the weights.
 //
 // compat: the sum of the weights is cut to a whole number, so that shares are larger than they should be, and the largest
 // gives what is too much: 75% and 25% for 0.75 and 0.75, nothing for 0.5 and 0.25. Where Apache's command breaks, with weights
 // of more than five decimals as single precision has them, the sum is the exact one.
-func percentages(queues []*allocation.Queue) shares {
+func percentages(queues []*allocation.Queue) (out shares, uneven bool) {
 	if len(queues) == 0 {
-		return nil
+		return nil, false
 	}
-	out := make(shares, len(queues))
+	out = make(shares, len(queues))
 	if len(queues) == 1 {
 		out[0] = wholeShare
-		return out
+		return out, false
 	}
 	sum, countable := new(big.Rat), true
 	for _, q := range queues {
@@ -55,11 +56,12 @@ func percentages(queues []*allocation.Queue) shares {
 		countable = countable && hasDecimals(w, shareDecimals)
 	}
 	total := new(big.Rat).SetInt(new(big.Int).Quo(sum.Num(), sum.Denom()))
+	uneven = total.Cmp(sum) != 0
 	if total.Sign() == 0 {
-		return out
+		return out, uneven
 	}
 	if !countable {
-		total = sum
+		total, uneven = sum, false
 	}
 	left, largest := int64(wholeShare), 0
 	for i, q := range queues {
@@ -70,7 +72,7 @@ func percentages(queues []*allocation.Queue) shares {
 		}
 	}
 	out[largest] += left
-	return out
+	return out, uneven
 }
 
 func weight(q *allocation.Queue) *big.Rat { return new(big.Rat).SetFloat64(float64(q.Weight)) }

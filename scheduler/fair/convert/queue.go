@@ -63,7 +63,10 @@ func (c *conversion) queue(q, parent *allocation.Queue) {
 	set("maximum-capacity", "100.0")
 	if !c.options.Percentages {
 		set("capacity", javanum.Text(q.Weight)+"w")
-	} else if shares := percentages(below); shares != nil {
+	} else if shares, uneven := percentages(below); shares != nil {
+		if uneven {
+			c.note(q.Line, q.Path, "The percentages below a queue are not in proportion to the weights, whose sum loses its decimals: write whole weights")
+		}
 		for i, child := range below {
 			c.set(child.Path+".capacity", shares.text(i))
 		}
