@@ -34,6 +34,7 @@ type command struct {
 	fold    string // a flag that is known in any case
 	raw     bool   // parses its own words
 	bare    bool   // needs no configuration
+	plain   bool   // knows neither generic options nor --output, and reads its configuration itself
 	program bool   // another program's words follow its options
 	hidden  bool   // is not for users
 	copies  copies // what it prints of containers' own words
@@ -135,6 +136,10 @@ func (c *call) warnOfNobody() {
 // start parses the words after the subcommand, loads the configuration and runs.
 func (c *call) start(args []string) int {
 	defer c.shown()()
+	if c.command.plain {
+		c.args = args
+		return c.report(c.command.run(c))
+	}
 	g, rest, err := genericOptions(args)
 	if c.command.program {
 		rest, c.program = ownWords(c.command.options, rest)

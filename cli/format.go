@@ -11,6 +11,7 @@ import (
 
 	"github.com/heddle-project/heddle/client"
 	"github.com/heddle-project/heddle/internal/visible"
+	"github.com/heddle-project/heddle/scheduler/javanum"
 )
 
 // compat: the formats in this file are Java's, because tables carry them.
@@ -51,30 +52,7 @@ func share(fraction float32) string { return twoPlaces(fraction*100) + "%" }
 func twoPlaces(x float32) string { return decimal(float64(x), 0, 2, 2) }
 
 // float is Float.toString.
-func float(x float32) string {
-	abs := math.Abs(float64(x))
-	if x == 0 || abs >= 1e-3 && abs < 1e7 {
-		s := strconv.FormatFloat(float64(x), 'f', -1, 32)
-		if !strings.Contains(s, ".") && !math.IsNaN(float64(x)) {
-			s += ".0"
-		}
-		return s
-	}
-	switch {
-	case math.IsNaN(float64(x)):
-		return "NaN"
-	case math.IsInf(float64(x), 1):
-		return "Infinity"
-	case math.IsInf(float64(x), -1):
-		return "-Infinity"
-	}
-	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(float64(x), 'E', -1, 32), "E")
-	if !strings.Contains(mantissa, ".") {
-		mantissa += ".0"
-	}
-	n, _ := strconv.Atoi(exponent)
-	return mantissa + "E" + strconv.Itoa(n)
-}
+func float(x float32) string { return javanum.Text(x) }
 
 // longTime is the pattern EEE MMM dd HH:mm:ss Z yyyy; times not yet come are N/A.
 func (e *Env) longTime(ms int64) string {

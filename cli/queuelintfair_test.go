@@ -25,7 +25,7 @@ func TestQueueLintAllocationsText(t *testing.T) {
 	file := filepath.Join(dir, "queues.xml")
 	got := newWorld("HADOOP_CONF_DIR="+t.TempDir()).run("queue", "-lint", file)
 	same(t, "text", got.out, file+": hint [not-built]: Heddle has no FairScheduler yet: the file is checked, and nothing schedules by it; "+
-		"to use its queues now, write them into capacity-scheduler.xml; Hadoop's own yarn fs2cs converts them\n"+
+		"to use its queues now, write them into capacity-scheduler.xml; yarn fs2cs converts them\n"+
 		file+":2:26: warning [unknown-key] root.training/wieght: nothing reads this element, so it has no effect; did you mean weight?\n"+
 		file+`:3:26: error [refused] root.services/maxRunningApps = "many": the file is refused: it is not a whole number up to 2147483647; `+
 		"write how many applications may run at once\n"+

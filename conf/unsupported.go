@@ -126,7 +126,7 @@ var missingEverywhere = []missing{
 var missingResourceManager = []missing{
 	{"scheduler", rm + "scheduler.class", "", classOtherThan(schedulerClasses, "capacity", "fifo"), Refused, "queues would share differently",
 		schedulerPackage + "capacity.CapacityScheduler",
-		"write the queues into capacity-scheduler.xml; Hadoop's own yarn fs2cs converts a fair-scheduler.xml, and yarn queue -lint checks the result"},
+		"write the queues into capacity-scheduler.xml; yarn fs2cs converts a fair-scheduler.xml, and yarn queue -lint checks the result"},
 	{"high availability", rm + "ha.enabled", "", isTrue, Refused, "two active ResourceManagers could run at once", "false",
 		"run one ResourceManager, which then has the addresses of " + rm + "ha.id, else those of the id whose machine it runs on; " + rm +
 			"recovery.enabled keeps applications across its restart"},

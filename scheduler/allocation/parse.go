@@ -17,11 +17,21 @@ import (
 // bound, and then there is no allocation. Findings are what is accepted but odd, also of a file that is refused; both are
 // in the order of the file's lines.
 func Parse(data []byte, types yarn.ResourceTypes) (*Allocation, []Finding, error) {
+	return parse(data, types, false)
+}
+
+// ParseLoosely is Parse that only warns of placement rules behind one that always decides, as files had them before
+// Hadoop refused them (YARN-8967).
+func ParseLoosely(data []byte, types yarn.ResourceTypes) (*Allocation, []Finding, error) {
+	return parse(data, types, true)
+}
+
+func parse(data []byte, types yarn.ResourceTypes, loosely bool) (*Allocation, []Finding, error) {
 	root, f := read(data)
 	if f != nil {
 		return nil, nil, Errors{f.bounded()}
 	}
-	p := &parser{types: types, top: settings{}, users: map[string]int32{}, userAt: settings{}, root: newDraft("root", "root")}
+	p := &parser{types: types, loosely: loosely, top: settings{}, users: map[string]int32{}, userAt: settings{}, root: newDraft("root", "root")}
 	p.defaults = Defaults{QueueMaxApps: noAppLimit, QueueMaxAMShare: 0.5, QueueMax: Limit{Amount: Unbounded(types)}, UserMaxApps: noAppLimit}
 	p.minTimeout, p.fairTimeout, p.threshold = Never, Never, 0.5
 	if root.name == Root {
@@ -45,6 +55,7 @@ func inOrder(list []Finding) []Finding {
 // parser gathers what a file says.
 type parser struct {
 	types    yarn.ResourceTypes
+	loosely  bool // rules that are never reached are accepted
 	errors   Errors
 	findings []Finding
 	stopped  bool // there are so many errors that nothing more is read

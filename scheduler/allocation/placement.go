@@ -101,9 +101,12 @@ func (p *parser) ruleOrder(e *element, key string, rules []PlacementRule) {
 	elements := slices.DeleteFunc(slices.Clone(e.children), func(c *element) bool { return !isRule(c) })
 	for i := range rules {
 		key := fmt.Sprintf("%s/rule %d", key, i+1)
+		const never, fix = "it always decides, so that the rules after it never do", `put it last, or give it create="false"`
 		switch last := i == len(rules)-1; {
+		case rules[i].terminal() && !last && p.loosely:
+			p.say(Warning, Rule, elements[i], key, rules[i].Kind.String(), never, fix)
 		case rules[i].terminal() && !last:
-			p.refuseValue(elements[i], key, rules[i].Kind.String(), "it always decides, so that the rules after it never do", `put it last, or give it create="false"`)
+			p.refuseValue(elements[i], key, rules[i].Kind.String(), never, fix)
 		case !rules[i].terminal() && last:
 			p.refuseValue(elements[i], key, rules[i].Kind.String(), "the last rule must always decide, and this one does not",
 				`add <rule name="default"/> or <rule name="reject"/>`)

@@ -43,6 +43,20 @@ func (a *amount) note(code, fix, format string, args ...any) {
 	a.notes = append(a.notes, note{code, fmt.Sprintf(format, args...), fix})
 }
 
+// ParseAmount reads a text in any form that the file knows for a resource: an amount, in which types that it does not name
+// are 0, or a share of the cluster.
+func ParseAmount(text string, types yarn.ResourceTypes) (Limit, error) {
+	if len(text) > maxResource {
+		return Limit{}, fmt.Errorf("the text has more than %d bytes", maxResource)
+	}
+	l, err := (&amount{types: types}).parse(text)
+	if err != nil {
+		r := err.(refusal) //nolint:errorlint // parse wraps nothing
+		return Limit{}, fmt.Errorf("%s; %s", r.what, r.fix)
+	}
+	return l, nil
+}
+
 // parse reads one text in any of the forms that the file knows.
 func (a *amount) parse(text string) (Limit, error) {
 	switch {

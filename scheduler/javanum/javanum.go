@@ -5,7 +5,11 @@
 // step here ends in one.
 package javanum
 
-import "math"
+import (
+	"math"
+	"strconv"
+	"strings"
+)
 
 // Long is the cast (long) d: truncated, saturated, NaN is 0.
 func Long(d float64) int64 {
@@ -165,4 +169,43 @@ func HashOrder(keys []string) []int {
 		}
 	}
 	return order
+}
+
+// Text is Float.toString(x).
+func Text(x float32) string {
+	abs := math.Abs(float64(x))
+	if x == 0 || abs >= 1e-3 && abs < 1e7 {
+		s := strconv.FormatFloat(float64(x), 'f', -1, 32)
+		if !strings.Contains(s, ".") && !math.IsNaN(float64(x)) {
+			s += ".0"
+		}
+		return s
+	}
+	switch {
+	case math.IsNaN(float64(x)):
+		return "NaN"
+	case math.IsInf(float64(x), 1):
+		return "Infinity"
+	case math.IsInf(float64(x), -1):
+		return "-Infinity"
+	}
+	digits, bits := -1, 32
+	if abs >= 1e7 && abs < 1<<62 {
+		// compat: before Java 19 a whole number has all the digits that its bits tell apart, which may be more than it needs.
+		digits, bits = len(strconv.FormatInt(int64(abs), 10))-1, 64
+		if spare := math.Ilogb(abs) - 25; spare > 1 {
+			digits -= int(float64(spare) * math.Log10(2))
+		}
+	}
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(float64(x), 'E', digits, bits), "E")
+	if strings.Contains(mantissa, ".") {
+		mantissa = strings.TrimRight(mantissa, "0")
+	} else {
+		mantissa += "."
+	}
+	if strings.HasSuffix(mantissa, ".") {
+		mantissa += "0"
+	}
+	n, _ := strconv.Atoi(exponent)
+	return mantissa + "E" + strconv.Itoa(n)
 }

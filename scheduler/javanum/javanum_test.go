@@ -83,3 +83,14 @@ func TestCompareOrdersZeroesAndNaN(t *testing.T) {
 		}
 	}
 }
+
+// What Java 17 printed.
+func TestText(t *testing.T) {
+	for want, x := range map[string]float32{"0.0": 0, "1.0": 1, "0.1": 0.1, "12.345678": 12.345678, "9999999.0": 9999999, "1.0E7": 1e7, "9.9E-4": 0.00099, "0.001": 0.001,
+		"1.6777216E7": 16777217, "3.3554432E7": 33554434, "1.23456792E8": 123456789.5, "1.23456791E11": 123456789012, "3.4028235E38": math.MaxFloat32,
+		"-0.5": -0.5, "NaN": float32(math.NaN()), "-Infinity": float32(math.Inf(-1))} {
+		if got := Text(x); got != want {
+			t.Errorf("Text(%v) = %s, want %s", x, got, want)
+		}
+	}
+}

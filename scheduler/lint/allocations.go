@@ -33,7 +33,7 @@ func CheckAllocations(in Input, data []byte) []Finding {
 	}
 	l.out = append(l.out, Finding{Severity: Hint, Code: NotBuilt, Origin: in.File,
 		What: "Heddle has no FairScheduler yet: the file is checked, and nothing schedules by it",
-		Fix:  "to use its queues now, write them into capacity-scheduler.xml; Hadoop's own yarn fs2cs converts them"})
+		Fix:  "to use its queues now, write them into capacity-scheduler.xml; yarn fs2cs converts them"})
 	if a != nil && !in.Size.IsZero() {
 		l.minimums(a)
 	}
