@@ -210,12 +210,12 @@ func (s *Scheduler) MoveTarget(of *core.App, target string, _ bool) (*queue.Queu
 
 // mayMove tells whether an application that runs has room in another leaf.
 func (s *Scheduler) mayMove(a *app, to *Queue) yarn.Reason {
-	size := appUsed(a)
+	size := s.appUsed(a)
 	for q := to; q != nil && !above(q, a.queue); q = q.up {
 		if q.runnable == q.conf.MaxApps {
 			return yarn.Reason{Code: fit.RunningApps, Subject: q.Path, Count: int64(q.runnable), Max: int64(q.conf.MaxApps), Key: keyMaxApps}
 		}
-		if used := q.used(); !s.sumFits(&used, &size, &q.max) {
+		if used := s.used(q); !s.sumFits(&used, &size, &q.max) {
 			return yarn.Reason{Code: limitCode(q), Subject: q.Path, Needed: used.Add(size), Limit: q.max, Key: keyMax}
 		}
 	}
@@ -307,13 +307,13 @@ func (s *Scheduler) avoidedNodes(a *app) (out []cluster.NodeRef) {
 func (s *Scheduler) Headroom(ref cluster.AppRef) (r yarn.Resource) {
 	a := s.app(ref)
 	q := a.queue
-	free := s.Books.Total.Sub(s.root.used())
+	free := s.Books.Total.Sub(s.used(s.root))
 	for _, node := range a.avoided {
 		if n := s.Books.Node(node); n.Member {
 			free = less(free, n.Free())
 		}
 	}
-	used := q.used()
+	used := s.used(q)
 	for t := range 2 {
 		r[t] = min(free[t], q.max[t]-used[t])
 		if t == yarn.Memory || q.policy == allocation.DRF {

@@ -120,11 +120,11 @@ func (s *Scheduler) checkLineups() (bad string) {
 			}
 		}
 		for _, a := range q.running {
-			used := appUsed(a)
+			used := s.appUsed(a)
 			see(&a.place, s.keyOf(q.policy, &used, &a.demand, &resource{}, s.weight(a)), len(a.Wants.Keys()) > 0 && a.demand != used)
 		}
 		for _, c := range q.children {
-			used := c.used()
+			used := s.used(c)
 			see(&c.place, s.keyOf(q.policy, &used, &c.demand, &c.conf.Min, c.conf.Weight), len(c.wanting.list) > 0)
 		}
 		if in != len(q.wanting.list) {

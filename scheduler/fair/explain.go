@@ -43,14 +43,14 @@ func (s *Scheduler) everywhere(a *app) yarn.Reason {
 	}
 	for _, w := range a.Wants.Keys() {
 		if s.mayHave(a.queue, &w.Any.Size) == nil {
-			if used := appUsed(a); used == a.demand {
+			if used := s.appUsed(a); used == a.demand {
 				return yarn.Reason{Code: fit.NextUpdate, Subject: a.queue.Path, Key: config.FairPrefix + "update-interval-ms"}
 			}
 			return yarn.Reason{}
 		}
 	}
 	q := s.mayHave(a.queue, &first.Any.Size)
-	return yarn.Reason{Code: limitCode(q), Subject: q.Path, Needed: q.used().Add(first.Any.Size), Limit: q.max, Key: keyMax}
+	return yarn.Reason{Code: limitCode(q), Subject: q.Path, Needed: s.used(q).Add(first.Any.Size), Limit: q.max, Key: keyMax}
 }
 
 // onNode is what keeps the application from a node.
@@ -129,7 +129,7 @@ func (s *Scheduler) firstBefore(a *app, ref cluster.NodeRef, n *cluster.NodeBook
 
 // firstServed is the application below a queue that the node would serve.
 func (s *Scheduler) firstServed(q *Queue, ref cluster.NodeRef, n *cluster.NodeBook) *app {
-	used := q.used()
+	used := s.used(q)
 	if !s.fits(&used, &q.max) {
 		return nil
 	}

@@ -197,7 +197,7 @@ func (s *Scheduler) drfKeyOfMany(used, least *resource, weight float32) (k key) 
 // lineUp brings an application's place up to date, and those of all queues above it.
 func (s *Scheduler) lineUp(a *app) {
 	q := a.queue
-	used := appUsed(a)
+	used := s.appUsed(a)
 	wants := a.runnable && a.Running && len(a.Wants.Keys()) > 0 && a.demand != used
 	q.wanting.put(&a.place, s.keyOf(q.policy, &used, &a.demand, &resource{}, s.weight(a)), wants, s.numbers(q.policy))
 	s.lineUpQueue(q)
@@ -206,7 +206,7 @@ func (s *Scheduler) lineUp(a *app) {
 // lineUpQueue brings a queue's place up to date, and those of all above it.
 func (s *Scheduler) lineUpQueue(q *Queue) {
 	for ; q.up != nil; q = q.up {
-		used := q.used()
+		used := s.used(q)
 		q.up.wanting.put(&q.place, s.keyOf(q.up.policy, &used, &q.demand, &q.conf.Min, q.conf.Weight), len(q.wanting.list) > 0, s.numbers(q.up.policy))
 	}
 }
@@ -218,12 +218,12 @@ func (s *Scheduler) reorder(q *Queue) {
 	}
 	q.wanting.clear()
 	for _, a := range q.running {
-		used := appUsed(a)
+		used := s.appUsed(a)
 		a.key = s.keyOf(q.policy, &used, &a.demand, &resource{}, s.weight(a))
 		q.wanting.join(&a.place, len(a.Wants.Keys()) > 0 && a.demand != used)
 	}
 	for _, c := range q.children {
-		used := c.used()
+		used := s.used(c)
 		c.key = s.keyOf(q.policy, &used, &c.demand, &c.conf.Min, c.conf.Weight)
 		q.wanting.join(&c.place, len(c.wanting.list) > 0)
 	}

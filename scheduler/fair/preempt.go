@@ -51,7 +51,7 @@ type starving struct {
 
 // starves tells whether the application has less than its fair share, or its part of the minimum.
 func (s *Scheduler) starves(a *app) bool {
-	used := appUsed(a)
+	used := s.appUsed(a)
 	return s.below(a.queue.policy, &used, &a.share) || !a.least.IsZero()
 }
 
@@ -60,7 +60,7 @@ func (a *app) lacks() resource { return a.fair.Add(a.least) }
 
 // findStarved finds out who starves, if so much of the cluster is in use.
 func (s *Scheduler) findStarved() {
-	used, total := s.root.used(), s.Books.Total
+	used, total := s.used(s.root), s.Books.Total
 	if !s.cfg.Preemption || s.cfg.Utilization >= max(javanum.Ratio(used[yarn.Memory], total[yarn.Memory]), javanum.Ratio(used[yarn.VCores], total[yarn.VCores])) {
 		return
 	}
@@ -91,7 +91,7 @@ func (s *Scheduler) findStarvedIn(q *Queue) {
 			a.least = resource{}
 			continue
 		}
-		part := less(a.demand.Sub(appUsed(a)), a.fair)
+		part := less(a.demand.Sub(s.appUsed(a)), a.fair)
 		if s.compare(q.policy, &part, &left) > 0 {
 			part, left = less(part, left), resource{} // compat: what is beyond the rest counts, and not the rest
 		} else {
@@ -104,7 +104,7 @@ func (s *Scheduler) findStarvedIn(q *Queue) {
 
 // lacksFairShare finds out what an application lacks of the threshold of its fair share.
 func (s *Scheduler) lacksFairShare(a *app) {
-	q, used := a.queue, appUsed(a)
+	q, used := a.queue, s.appUsed(a)
 	target := a.demand
 	for t := range s.types() {
 		target[t] = min(target[t], int64(float64(a.share[t])*float64(q.conf.FairShareThreshold)))
@@ -125,7 +125,7 @@ func (s *Scheduler) lacksMinimum(q *Queue) resource {
 	for t := range lack {
 		lack[t] = min(lack[t], q.demand[t])
 	}
-	if lack = less(lack, q.used()); lack.IsZero() {
+	if lack = less(lack, s.used(q)); lack.IsZero() {
 		q.atMinimum = s.Now.Wall
 	}
 	if s.Now.Wall-q.atMinimum < q.conf.MinShareTimeout {
@@ -473,7 +473,7 @@ func (s *Scheduler) mayTake(a *app, book *cluster.Container, taken *resource) bo
 	if !a.queue.conf.Preemptable || book.AM && !a.mastersToo || !book.Live {
 		return false
 	}
-	left := appUsed(a).Sub(book.Resource).Sub(*taken)
+	left := s.appUsed(a).Sub(book.Resource).Sub(*taken)
 	for _, v := range a.victims {
 		if s.stands(v) {
 			left = left.Sub(s.Books.Container(v.ref).Resource)

@@ -41,10 +41,11 @@ type leaf struct {
 func queueOf(q *queue.Queue) *Queue { return q.Outer.(*Queue) }
 
 // used is what containers of the queue use; reservations are not among them.
-func (q *Queue) used() (sum resource) {
+func (s *Scheduler) used(q *Queue) (sum resource) {
+	n := s.Calc.Types
 	for p := range q.Ledger {
 		has := &q.Ledger[p]
-		for i := range sum {
+		for i := range n {
 			sum[i] += has.Used[i] - has.Promised[i]
 		}
 	}
@@ -108,7 +109,7 @@ func (s *Scheduler) Fit(parts int) {
 // mayHave tells whether the queue and all above it may use so much more, or which of them may not.
 func (s *Scheduler) mayHave(q *Queue, more *resource) *Queue {
 	for ; q != nil; q = q.up {
-		if used := q.used(); !s.sumFits(&used, more, &q.max) {
+		if used := s.used(q); !s.sumFits(&used, more, &q.max) {
 			return q
 		}
 	}
@@ -116,9 +117,9 @@ func (s *Scheduler) mayHave(q *Queue, more *resource) *Queue {
 }
 
 // appUsed is what an application's containers use.
-func appUsed(a *app) (sum resource) {
+func (s *Scheduler) appUsed(a *app) (sum resource) {
 	for p := range a.Shares {
-		sum.Increase(&a.Shares[p].Used)
+		s.Calc.Increase(&sum, &a.Shares[p].Used)
 	}
 	return sum
 }

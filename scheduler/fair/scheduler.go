@@ -111,7 +111,7 @@ func (s *Scheduler) compare(p allocation.Policy, a, b *resource) int {
 // noteFree brings up to date what is free.
 func (s *Scheduler) noteFree() {
 	if !s.offering {
-		used := s.root.used()
+		used := s.used(s.root)
 		s.free = s.Books.Total.Sub(used)
 	}
 }

@@ -202,7 +202,7 @@ func (s *Scheduler) demands(q *Queue) {
 	q.demand = resource{}
 	for _, list := range [2][]*app{q.running, q.waiting} {
 		for _, a := range list {
-			a.demand = appUsed(a)
+			a.demand = s.appUsed(a)
 			asked := pending(a, s.Books.Partitions())
 			a.demand.Increase(&asked)
 			q.demand.Increase(&a.demand)

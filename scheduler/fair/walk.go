@@ -72,7 +72,7 @@ func (r *round) fill() {
 
 // queue places something for a queue: for the first in its lineup who gets anything.
 func (r *round) queue(q *Queue) outcome {
-	used := q.used()
+	used := r.s.used(q)
 	if r.n.Reserved >= 0 || !r.s.fits(&used, &q.max) {
 		return outcome{}
 	}
@@ -205,7 +205,9 @@ func (r *round) place(a *app, w *demand.Want, row *demand.Row, l cluster.Localit
 			a.hasAM, a.am = true, size
 			r.s.chargeMaster(a, 1)
 		}
-		r.s.lineUp(a)
+		if from >= 0 {
+			r.s.lineUp(a) // otherwise Used has done so
+		}
 		r.s.promised(r.ref, a, &container.Resource)
 		r.decide(cluster.Allocated, a, c, container)
 		return outcome{core.Allocated, size}

@@ -1,0 +1,62 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// fairPolicy is a property that has newCrowdOf make a cluster of the FairScheduler.
+const fairPolicy = "policy of the benchmark"
+
+// newFairCrowd is newCrowdOf under the FairScheduler.
+func newFairCrowd(b *testing.B, widths []int, apps, nodes, room int) *crowd {
+	var file strings.Builder
+	leaves := fairTree(&file, "root", 0, widths, nil)
+	cfg, _, err := config.Parse(nil, config.Cluster{Policy: config.FairPolicy, MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: yarn.NewResource(8192, 8),
+		Allocations: &config.AllocationFile{Name: "fair-scheduler.xml", Text: "<allocations>" + file.String() + "</allocations>"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := &crowd{fair: true}
+	if c.s, err = scheduler.New(cfg); err != nil {
+		b.Fatal(err)
+	}
+	total := yarn.NewResource(int64(room)*1024, int64(room))
+	c.s.Together(func() {
+		for i := range nodes {
+			id := yarn.NodeID{Host: fmt.Sprintf("host%05d", i), Port: 8041}
+			c.nodes = append(c.nodes, c.s.AddNode(scheduler.Node{ID: id, Rack: fmt.Sprintf("/r%d", i%40), Total: total}))
+		}
+	})
+	c.enter(b, apps, leaves)
+	return c
+}
+
+// fairTree writes queues of the given widths, and lists the paths of the leaves.
+func fairTree(file *strings.Builder, up string, level int, widths []int, leaves []string) []string {
+	if level == len(widths) {
+		return append(leaves, up)
+	}
+	for i := range widths[level] {
+		name := fmt.Sprintf("q%d-%d", level, i)
+		fmt.Fprintf(file, "<queue name=%q>", name)
+		leaves = fairTree(file, up+"."+name, level+1, widths, leaves)
+		file.WriteString("</queue>")
+	}
+	return leaves
+}
+
+// BenchmarkFairDecision is BenchmarkDecision under the FairScheduler.
+func BenchmarkFairDecision(b *testing.B) {
+	benchmarkDecision(b, config.Property{Name: fairPolicy})
+}
+
+// BenchmarkFairGrowth is BenchmarkGrowth under the FairScheduler.
+func BenchmarkFairGrowth(b *testing.B) {
+	benchmarkGrowth(b, config.Property{Name: fairPolicy})
+}
