@@ -106,7 +106,7 @@ func (s *Scheduler) checkLineups() (bad string) {
 	s.root.each(func(q *Queue) {
 		n := s.numbers(q.policy)
 		for i, p := range q.wanting.list {
-			if i > 0 && q.wanting.list[i-1].before(p, n) > 0 {
+			if i > 0 && q.wanting.list[i-1].before(&p, n) > 0 {
 				bad = fmt.Sprintf("%s: %s stands before %s", q.Path, q.wanting.list[i-1].name, p.name)
 			}
 		}

@@ -2,6 +2,8 @@ package fair
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/heddle-project/heddle/scheduler/allocation"
 	"github.com/heddle-project/heddle/scheduler/javanum"
@@ -65,6 +67,7 @@ func (s *Scheduler) blocked(conf *allocation.Queue) {
 func (s *Scheduler) unblock() {
 	tasks := s.tasks
 	s.tasks = nil
+	slices.SortStableFunc(tasks, func(a, b *allocation.Queue) int { return strings.Compare(a.Path, b.Path) }) // Apache's order is random
 	for _, conf := range tasks {
 		switch wrong := s.inTheWay(conf); {
 		case wrong == nil:
