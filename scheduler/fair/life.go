@@ -245,7 +245,7 @@ func (s *Scheduler) Refresh(cfg *config.Config, _ core.Prepared) error {
 	if cfg == nil {
 		return nil
 	}
-	before := s.cfg.Allocation.All()
+	before := s.inOrder()
 	s.cfg = cfg.Fair
 	s.Adopt(&s.cfg.Cluster, &s.tree)
 	s.SetSizes(s.cfg.Cluster.MinAllocation, s.cfg.Cluster.MaxAllocation)

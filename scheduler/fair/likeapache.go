@@ -27,21 +27,21 @@ func (s *Scheduler) CountUsers() {}
 //
 // compat: in Apache a refresh ends at the first of them that never came to be, because another one was in its way.
 func (s *Scheduler) dropped(before []*allocation.Queue) bool {
-	var names []string
-	for _, conf := range before {
-		if s.cfg.Queue(conf.Path) == nil {
-			names = append(names, conf.Path)
-		}
+	names := make([]string, len(before))
+	for i, conf := range before {
+		names[i] = conf.Path
 	}
 	if s.AsApache {
-		order := javanum.HashOrder(names)
 		sorted := make([]string, len(names))
-		for i, at := range order {
+		for i, at := range javanum.HashOrder(names) {
 			sorted[i] = names[at]
 		}
 		names = sorted
 	}
 	for _, name := range names {
+		if s.cfg.Queue(name) != nil {
+			continue
+		}
 		q := s.find(name)
 		if q == nil && s.AsApache {
 			return false
