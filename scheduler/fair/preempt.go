@@ -449,7 +449,7 @@ func (s *Scheduler) searchNode(ref cluster.NodeRef, size *resource, most int) *c
 	for _, container := range s.newestFirst(ref) {
 		book := s.Books.Container(container)
 		a := s.app(book.App)
-		if s.preemption.noticed[container] {
+		if a.Gone || s.preemption.noticed[container] {
 			continue
 		}
 		if sum := taken[a]; s.mayTake(a, book, &sum) {
