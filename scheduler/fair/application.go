@@ -27,7 +27,7 @@ type app struct {
 	avoided     []cluster.NodeRef // as its headroom knows them
 	avoidsOther bool              // since then it wants to avoid others
 
-	starving
+	*starving // of the attempt
 }
 
 // appOf is the application, as this policy has it.
@@ -41,7 +41,7 @@ func (s *Scheduler) Admit(in *demand.Application, path string) (*core.App, yarn.
 	if !why.OK() {
 		return nil, why
 	}
-	a := &app{App: core.App{Application: *in}, queue: q}
+	a := &app{App: core.App{Application: *in}, queue: q, starving: &starving{}}
 	a.Outer, a.Leaf, a.place.app = a, &q.Queue, a
 	a.place.name = in.ID.String()
 	q.members++
@@ -122,7 +122,7 @@ func (s *Scheduler) Started(of *core.App) {
 	a := appOf(of)
 	a.place.start = a.Attempt.StartWall
 	a.hasAM, a.am, a.demand, a.share = a.Unmanaged, resource{}, resource{}, resource{}
-	a.starving = starving{atShare: s.Now.Wall, mastersToo: s.cfg.PreemptMasters(a.queue.Path)}
+	a.starving = &starving{of: a, atShare: s.Now.Wall, mastersToo: s.cfg.PreemptMasters(a.queue.Path)}
 	if !a.Attempt.KeepContainers {
 		a.avoided, a.avoidsOther = nil, false
 	}

@@ -13,7 +13,7 @@ import (
 
 // preemption is who starves, and what is taken from others for them.
 type preemption struct {
-	starved  []*app                          // a heap, see starvedFirst
+	starved  []*starving                     // a heap, see starvedFirst
 	notices  []notice                        // by the time that they were given
 	noticed  map[cluster.ContainerRef]bool   // all containers of notices that are still there
 	promises map[cluster.NodeRef]*nodePledge // rooms that containers under notice will leave
@@ -39,8 +39,9 @@ type pledge struct {
 	room resource
 }
 
-// starving is what an application lacks.
+// starving is what an attempt lacks.
 type starving struct {
+	of         *app
 	fair       resource // of its fair share, for longer than the timeout
 	least      resource // of its leaf's minimum
 	atShare    int64    // when it last had its fair share; milliseconds
@@ -56,8 +57,8 @@ func (s *Scheduler) starves(a *app) bool {
 	return s.below(a.queue.policy, &used, &a.share) || !a.least.IsZero()
 }
 
-// lacks is all that the application lacks.
-func (a *app) lacks() resource { return a.fair.Add(a.least) }
+// lacks is all that the attempt lacks.
+func (a *starving) lacks() resource { return a.fair.Add(a.least) }
 
 // findStarved finds out who starves, if so much of the cluster is in use.
 func (s *Scheduler) findStarved() {
@@ -83,7 +84,7 @@ func (s *Scheduler) findStarvedIn(q *Queue) {
 		if a.fair.IsZero() {
 			break // compat: those behind it keep what they lacked
 		}
-		s.lineUpStarved(a)
+		s.lineUpStarved(a.starving)
 		sum.Increase(&a.fair)
 	}
 	left := less(s.lacksMinimum(q), sum)
@@ -99,7 +100,7 @@ func (s *Scheduler) findStarvedIn(q *Queue) {
 			left = less(left, part)
 		}
 		a.least = part
-		s.lineUpStarved(a)
+		s.lineUpStarved(a.starving)
 	}
 }
 
@@ -138,7 +139,7 @@ func (s *Scheduler) lacksMinimum(q *Queue) resource {
 // starvedFirst is negative if the one who starves is served before the other, and positive otherwise.
 //
 // compat: it is no order, so that who comes first depends on who came when, as in Apache's queue.
-func (s *Scheduler) starvedFirst(a, b *app) int {
+func (s *Scheduler) starvedFirst(a, b *starving) int {
 	if x, y := a.lacks(), b.lacks(); s.fits(&x, &y) {
 		return -1
 	}
@@ -146,7 +147,7 @@ func (s *Scheduler) starvedFirst(a, b *app) int {
 }
 
 // lineUpStarved puts somebody who starves into the heap.
-func (s *Scheduler) lineUpStarved(a *app) {
+func (s *Scheduler) lineUpStarved(a *starving) {
 	if a.waits {
 		return
 	}
@@ -162,7 +163,7 @@ func (s *Scheduler) lineUpStarved(a *app) {
 }
 
 // nextStarved takes the first out of the heap.
-func (s *Scheduler) nextStarved() *app {
+func (s *Scheduler) nextStarved() *starving {
 	heap := s.preemption.starved
 	n := len(heap) - 1
 	first, last := heap[0], heap[n]
@@ -221,9 +222,10 @@ func (s *Scheduler) Preempt(now yarn.Now, out []cluster.ContainerRef) []cluster.
 	s.Recompute(now)
 	s.forgetEnded()
 	for len(s.preemption.starved) > 0 {
-		a := s.nextStarved()
-		if !a.Running || a.Gone {
-			continue
+		x := s.nextStarved()
+		a := x.of
+		if a.starving != x || !a.Running {
+			continue // it has ended meanwhile
 		}
 		list := s.victimsFor(a)
 		for _, v := range list {
