@@ -120,7 +120,7 @@ func rooted(name string) string {
 // Started counts an attempt among those that run, or wait until they may.
 func (s *Scheduler) Started(of *core.App) {
 	a := appOf(of)
-	a.place.start = a.Attempt.StartWall
+	a.place.order = a.Attempt.StartWall
 	a.hasAM, a.am, a.demand, a.share = a.Unmanaged, resource{}, resource{}, resource{}
 	a.starving = &starving{of: a, atShare: s.Now.Wall, mastersToo: s.cfg.PreemptMasters(a.queue.Path)}
 	if !a.Attempt.KeepContainers {

@@ -26,7 +26,7 @@ const (
 // place is where somebody stands in a lineup: a queue or an application.
 type place struct {
 	key   key
-	start int64 // milliseconds; 0 of a queue
+	order int64 // among those with the same key: when the attempt started in milliseconds, or the rank of the queue's name among its siblings
 	name  string
 	in    bool
 	queue *Queue // or
@@ -48,8 +48,8 @@ func (p *place) before(o *place, numbers int) int {
 			return 1
 		}
 	}
-	if p.start != o.start {
-		return cmp.Compare(p.start, o.start)
+	if p.order != o.order {
+		return cmp.Compare(p.order, o.order)
 	}
 	return strings.Compare(p.name, o.name)
 }
@@ -57,23 +57,35 @@ func (p *place) before(o *place, numbers int) int {
 // lineup has those that want something in the order in which they are served.
 type lineup struct{ list []slot }
 
-// slot is a place of a lineup, with the beginning of its key: where that differs, the place itself need not be looked at, which saves
-// a third of a decision among many queues.
+// slot is a place of a lineup with what nearly always tells it from others, so that the places themselves need not be looked at: that saves a
+// third of a decision among many queues.
 type slot struct {
 	*place
-	class uint8
-	first float64
+	class         uint8
+	enough        bool // no further number of the key counts
+	first, second float64
+	order         int64
 }
 
-func (p *place) slot() slot { return slot{p, p.key.class, p.key.numbers[0]} }
+func (p *place) slot(numbers int) slot {
+	return slot{p, p.key.class, numbers <= 2 || p.key.class == satisfied && numbers == fairNumbers, p.key.numbers[0], p.key.numbers[1], p.order}
+}
 
 func (s *slot) before(o *slot, numbers int) int {
 	switch {
 	case s.class != o.class:
 		return int(s.class) - int(o.class)
-	case numbers > 0 && s.first < o.first:
+	case s.first < o.first:
 		return -1
-	case numbers > 0 && s.first > o.first:
+	case s.first > o.first:
+		return 1
+	case s.second < o.second:
+		return -1
+	case s.second > o.second:
+		return 1
+	case s.enough && s.order < o.order:
+		return -1
+	case s.enough && s.order > o.order:
 		return 1
 	}
 	return s.place.before(o.place, numbers)
@@ -95,7 +107,10 @@ func (l *lineup) find(x *slot, numbers int) int {
 
 // at is where a place stands that is in the lineup.
 func (l *lineup) at(p *place, numbers int) int {
-	x := p.slot()
+	if len(l.list) > 0 && l.list[0].place == p { // who is served is nearly always the first
+		return 0
+	}
+	x := p.slot(numbers)
 	if i := l.find(&x, numbers); i < len(l.list) && l.list[i].place == p {
 		return i
 	}
@@ -122,7 +137,7 @@ func (l *lineup) put(p *place, k *key, wants bool, numbers int) {
 	}
 	p.key = *k
 	if wants {
-		x := p.slot()
+		x := p.slot(numbers)
 		l.list = slices.Insert(l.list, l.find(&x, numbers), x)
 		p.in = true
 	}
@@ -132,7 +147,7 @@ func (l *lineup) put(p *place, k *key, wants bool, numbers int) {
 func (l *lineup) move(p *place, k *key, numbers int) {
 	i := l.at(p, numbers)
 	p.key = *k
-	x := p.slot()
+	x := p.slot(numbers)
 	if (i == 0 || l.list[i-1].before(&x, numbers) < 0) && (i+1 == len(l.list) || x.before(&l.list[i+1], numbers) < 0) {
 		l.list[i] = x
 		return
@@ -153,7 +168,7 @@ func (s *Scheduler) numbers(p allocation.Policy) int {
 	case p == allocation.Fair:
 		return fairNumbers
 	}
-	return s.types()
+	return max(s.types(), 2)
 }
 
 // keyOf is how soon somebody is served under a policy who uses, wants, has a right to, and weighs so much.
@@ -172,7 +187,7 @@ func (s *Scheduler) keyOf(p allocation.Policy, used, demand, least *resource, we
 	return s.drfKeyOfMany(used, least, weight)
 }
 
-// fairNumbers is how many numbers a key has under the policy fair.
+// fairNumbers is how many numbers a key has under the policy fair. Keys of drf have two, or as many as there are types.
 const fairNumbers = 4
 
 // fairKey is that of the policy fair, by memory: how much there is of the minimum, as long as it is not all; then how much for a weight of 1.
@@ -286,14 +301,23 @@ func (s *Scheduler) reorder(q *Queue) {
 	for _, a := range q.running {
 		used := s.appUsed(a)
 		a.key = s.keyOf(q.policy, &used, &a.demand, &nothing, s.weight(a))
-		q.wanting.join(&a.place, len(a.Wants.Keys()) > 0 && a.demand != used)
+		q.wanting.join(&a.place, s.numbers(q.policy), len(a.Wants.Keys()) > 0 && a.demand != used)
 	}
 	for _, c := range q.children {
 		used := s.used(c)
 		c.key = s.keyOf(q.policy, &used, &c.demand, &c.conf.Min, c.conf.Weight)
-		q.wanting.join(&c.place, len(c.wanting.list) > 0)
+		q.wanting.join(&c.place, s.numbers(q.policy), len(c.wanting.list) > 0)
 	}
 	q.wanting.sort(s.numbers(q.policy))
+}
+
+// reorder notes that the rank of a place has changed, but not its place.
+func (l *lineup) reorder(p *place) {
+	for i := range l.list {
+		if l.list[i].place == p {
+			l.list[i].order = p.order
+		}
+	}
 }
 
 // clear takes everybody out.
@@ -306,9 +330,9 @@ func (l *lineup) clear() {
 }
 
 // join puts somebody who wants something at the end; sort puts all into order.
-func (l *lineup) join(p *place, wants bool) {
+func (l *lineup) join(p *place, numbers int, wants bool) {
 	if p.in = wants; wants {
-		l.list = append(l.list, p.slot())
+		l.list = append(l.list, p.slot(numbers))
 	}
 }
 

@@ -42,11 +42,11 @@ func queueOf(q *queue.Queue) *Queue { return q.Outer.(*Queue) }
 
 // used is what containers of the queue use; reservations are not among them.
 func (s *Scheduler) used(q *Queue) (sum resource) {
-	n := s.Calc.Types
 	for p := range q.Ledger {
 		has := &q.Ledger[p]
-		for i := range n {
-			sum[i] += has.Used[i] - has.Promised[i]
+		s.Calc.Increase(&sum, &has.Used)
+		if s.ReservedNodes > 0 { // otherwise nothing is promised
+			s.Calc.Decrease(&sum, &has.Promised)
 		}
 	}
 	return sum
@@ -84,6 +84,7 @@ func (s *Scheduler) add(up *Queue, conf *allocation.Queue) *Queue {
 	s.configure(q, conf)
 	if up != nil {
 		q.Parent = &up.Queue
+		up.rank(q)
 		up.children = append(up.children, q)
 	}
 	s.tree.Add(&q.Queue)
@@ -91,6 +92,20 @@ func (s *Scheduler) add(up *Queue, conf *allocation.Queue) *Queue {
 		s.leaves = append(s.leaves, q)
 	}
 	return q
+}
+
+// rank finds the place of a new child among the others by name, and moves those behind it on.
+func (q *Queue) rank(child *Queue) {
+	for _, c := range q.children {
+		if c.Path < child.Path {
+			child.order = max(child.order, c.order+1)
+		} else {
+			c.order++
+			if c.in {
+				q.wanting.reorder(&c.place)
+			}
+		}
+	}
 }
 
 // configure gives a queue its settings.

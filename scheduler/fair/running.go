@@ -149,7 +149,7 @@ func heldBelow(q *Queue, list []*app, leaves int) ([]*app, int) {
 
 // runEarliest lets at most so many of the applications run, those that started first.
 func (s *Scheduler) runEarliest(list []*app, most int) {
-	slices.SortFunc(list, func(a, b *app) int { return cmp.Or(cmp.Compare(a.start, b.start), a.ID.Compare(b.ID)) })
+	slices.SortFunc(list, func(a, b *app) int { return cmp.Or(cmp.Compare(a.order, b.order), a.ID.Compare(b.ID)) })
 	for _, a := range slices.Compact(list) {
 		if most <= 0 {
 			return

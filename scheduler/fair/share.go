@@ -153,7 +153,7 @@ func (s *Scheduler) shareAmongApps(q *Queue) {
 	if q.policy == allocation.FIFO {
 		var first *app
 		for _, a := range q.running {
-			if first == nil || a.start < first.start {
+			if first == nil || a.order < first.order {
 				first = a
 			}
 		}
