@@ -19,11 +19,11 @@ type app struct {
 	runnable bool     // a limit on how many run does not hold it back
 	hasAM    bool     // its master's container was found
 	demand   resource // what it used and asked for when demands were last looked at
-	share    resource // what it is entitled to
-	am       resource // what its master uses
 
 	core.App
 
+	share       resource          // what it is entitled to
+	am          resource          // what its master uses
 	avoided     []cluster.NodeRef // as its headroom knows them
 	avoidsOther bool              // since then it wants to avoid others
 

@@ -125,7 +125,7 @@ func (s *Scheduler) checkLineups() (bad string) {
 		}
 		for _, c := range q.children {
 			used := s.used(c)
-			see(&c.place, s.keyOf(q.policy, &used, &c.demand, &c.conf.Min, c.conf.Weight), len(c.wanting.list) > 0)
+			see(&c.place, s.keyOf(q.policy, &used, &c.demand, &c.least, c.weight), len(c.wanting.list) > 0)
 		}
 		if in != len(q.wanting.list) {
 			bad = fmt.Sprintf("%s: %d want something, the lineup has %d", q.Path, in, len(q.wanting.list))

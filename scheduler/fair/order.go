@@ -25,12 +25,12 @@ const (
 
 // place is where somebody stands in a lineup: a queue or an application.
 type place struct {
-	key   key
-	order int64 // among those with the same key: when the attempt started in milliseconds, or the rank of the queue's name among its siblings
-	name  string
-	in    bool
 	queue *Queue // or
 	app   *app
+	in    bool
+	order int64 // among those with the same key: when the attempt started in milliseconds, or the rank of the queue's name among its siblings
+	name  string
+	key   key
 }
 
 // before is negative, zero or positive as one is served before, with or after the other.
@@ -287,7 +287,7 @@ func (s *Scheduler) lineUp(a *app) {
 func (s *Scheduler) lineUpQueue(q *Queue) {
 	for ; q.up != nil; q = q.up {
 		used := s.used(q)
-		k := s.keyOf(q.up.policy, &used, &q.demand, &q.conf.Min, q.conf.Weight)
+		k := s.keyOf(q.up.policy, &used, &q.demand, &q.least, q.weight)
 		q.up.wanting.put(&q.place, &k, len(q.wanting.list) > 0, s.numbers(q.up.policy))
 	}
 }
@@ -305,7 +305,7 @@ func (s *Scheduler) reorder(q *Queue) {
 	}
 	for _, c := range q.children {
 		used := s.used(c)
-		c.key = s.keyOf(q.policy, &used, &c.demand, &c.conf.Min, c.conf.Weight)
+		c.key = s.keyOf(q.policy, &used, &c.demand, &c.least, c.weight)
 		q.wanting.join(&c.place, s.numbers(q.policy), len(c.wanting.list) > 0)
 	}
 	q.wanting.sort(s.numbers(q.policy))

@@ -12,14 +12,16 @@ type Queue struct {
 	place          // among its parent's children
 	wanting lineup // children, or applications of a leaf, that want something
 	policy  allocation.Policy
+	weight  float32 // of conf
 	up      *Queue
-	max     resource // at least conf.Min
+	max     resource // at least least
 	queue.Queue
+	demand resource // see queue.Fair, as all that follow
+	least  resource // of conf
 
 	conf     *allocation.Queue
 	children []*Queue // by their creation
 	dynamic  bool     // the file does not name it: it goes when it is empty
-	demand   resource // see queue.Fair, as all that follow
 	share    resource
 	steady   resource
 	runnable int32 // applications that may run, those of queues below included
@@ -111,6 +113,7 @@ func (q *Queue) rank(child *Queue) {
 // configure gives a queue its settings.
 func (s *Scheduler) configure(q *Queue, conf *allocation.Queue) {
 	q.conf, q.Settings = conf, s.cfg.Settings(conf)
+	q.least, q.weight = conf.Min, conf.Weight
 	s.setMax(q)
 }
 
