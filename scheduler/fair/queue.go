@@ -2,7 +2,6 @@ package fair
 
 import (
 	"github.com/heddle-project/heddle/scheduler/allocation"
-	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/scheduler/queue"
 )
@@ -37,7 +36,11 @@ type leaf struct {
 	masters struct {
 		used, limit resource // limit is that of the last look
 	}
-	atMinimum int64 // when it last had its minimum, or did not want it; milliseconds
+	changed   []*app   // whose demand is out of date
+	wanted    resource // the sum of demands, also of queues below
+	shared    resource // what was last shared among its applications
+	reshare   bool     // others share it now, or by other weights
+	atMinimum int64    // when it last had its minimum, or did not want it; milliseconds
 }
 
 func queueOf(q *queue.Queue) *Queue { return q.Outer.(*Queue) }
@@ -138,15 +141,6 @@ func (s *Scheduler) mayHave(q *Queue, more *resource) *Queue {
 func (s *Scheduler) appUsed(a *app) (sum resource) {
 	for p := range a.Shares {
 		s.Calc.Increase(&sum, &a.Shares[p].Used)
-	}
-	return sum
-}
-
-// pending is what an application asks for in all partitions.
-func pending(a *app, parts int) (sum resource) {
-	for p := range parts {
-		r := a.Wants.Pending(cluster.Part(p))
-		sum.Increase(&r)
 	}
 	return sum
 }

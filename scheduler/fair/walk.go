@@ -206,7 +206,8 @@ func (r *round) place(a *app, w *demand.Want, row *demand.Row, l cluster.Localit
 			r.s.chargeMaster(a, 1)
 		}
 		if from >= 0 {
-			r.s.lineUp(a) // otherwise Used has done so
+			a.change() // otherwise Used has done so
+			r.s.lineUp(a)
 		}
 		r.s.promised(r.ref, a, &container.Resource)
 		r.decide(cluster.Allocated, a, c, container)
