@@ -16,6 +16,7 @@ type preemption struct {
 	starved  []*starving                     // a heap, see starvedFirst
 	notices  []notice                        // by the time that they were given
 	noticed  map[cluster.ContainerRef]bool   // all containers of notices that are still there
+	looks    int                             // of the running round
 	promises map[cluster.NodeRef]*nodePledge // rooms that containers under notice will leave
 }
 
@@ -217,11 +218,15 @@ func (s *Scheduler) stands(v victim) bool {
 	return c.ID == v.id && c.Live
 }
 
+// maxLooks is how many nodes and containers a round looks at before it leaves the rest to the next one, so that it does not hold up heartbeats.
+const maxLooks = 50_000
+
 // Preempt gives notice to containers on behalf of those who starve; see the facade.
 func (s *Scheduler) Preempt(now yarn.Now, out []cluster.ContainerRef) []cluster.ContainerRef {
 	s.Recompute(now)
 	s.forgetEnded()
-	for len(s.preemption.starved) > 0 {
+	s.preemption.looks = 0
+	for len(s.preemption.starved) > 0 && (s.preemption.looks < maxLooks || s.AsApache) {
 		x := s.nextStarved()
 		a := x.of
 		if a.starving != x || !a.Running {
@@ -445,6 +450,7 @@ func (s *Scheduler) search(nodes []cluster.NodeRef, size *resource, best *catch)
 // searchNode finds containers on the node whose room, with what is free, serves the size, with fewer masters than most.
 func (s *Scheduler) searchNode(ref cluster.NodeRef, size *resource, most int) *catch {
 	n := s.Books.Node(ref)
+	s.preemption.looks += 1 + n.Containers()
 	room := less(n.Free(), s.pledged(ref, n))
 	c := &catch{}
 	taken := map[*app]resource{}
