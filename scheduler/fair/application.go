@@ -16,10 +16,12 @@ import (
 type app struct {
 	place    // among the applications of its leaf
 	queue    *Queue
-	runnable bool     // a limit on how many run does not hold it back
-	hasAM    bool     // its master's container was found
-	changed  bool     // demand is out of date
-	demand   resource // what it used and asked for when demands were last looked at
+	runnable bool // a limit on how many run does not hold it back
+	hasAM    bool // its master's container was found
+	changed  bool // demand is out of date
+	holds    bool // counted among its queues' holders
+	bounds
+	demand resource // what it used and asked for when demands were last looked at
 
 	core.App
 
@@ -122,7 +124,7 @@ func rooted(name string) string {
 func (s *Scheduler) Started(of *core.App) {
 	a := appOf(of)
 	a.place.order = a.Attempt.StartWall
-	a.hasAM, a.am, a.demand, a.share = a.Unmanaged, resource{}, resource{}, resource{}
+	a.hasAM, a.am, a.demand, a.share, a.bounds = a.Unmanaged, resource{}, resource{}, resource{}, narrowest
 	a.starving = &starving{of: a, atShare: s.Now.Wall, mastersToo: s.cfg.PreemptMasters(a.queue.Path)}
 	if !a.Attempt.KeepContainers {
 		a.avoided, a.avoidsOther = nil, false
@@ -243,9 +245,7 @@ func (s *Scheduler) Used(leaf *queue.Queue, of *core.App, _ cluster.Part, amount
 	}
 	a := appOf(of)
 	if a.Mastered && !a.hasAM { // found after a restart
-		if a.hasAM, a.am = true, *amount; a.runnable {
-			s.chargeMaster(a, 1)
-		}
+		s.hasMaster(a, amount)
 	}
 	if a.Running && a.queue == queueOf(leaf) {
 		a.change()
