@@ -134,7 +134,7 @@ func (p *play) submit() {
 	p.seq++
 	in := scheduler.Application{ID: yarn.ApplicationID{ClusterTimestamp: 1, Sequence: p.seq},
 		User: rapid.SampledFrom([]string{"ann", "bob", "cid"}).Draw(p.t, "user"), Unmanaged: rapid.IntRange(0, 3).Draw(p.t, "unmanaged") == 3}
-	in.AM = p.size("master", 1, 2, 3)
+	in.AM, in.Placed = p.size("master", 1, 2, 3), true
 	path := rapid.SampledFrom(paths).Draw(p.t, "queue")
 	ref, why := p.s.AddApplication(in, path)
 	to := p.twin.Submit(in.ID, in.User, path, in.Unmanaged, in.AM)
