@@ -92,7 +92,9 @@ func compareFair(a, b *member) int {
 		return c
 	}
 	if needyA {
-		return sign(float64(a.Usage[0])/float64(max(minA, 1)) - float64(b.Usage[0])/float64(max(minB, 1)))
+		if c := sign(float64(a.Usage[0])/float64(max(minA, 1)) - float64(b.Usage[0])/float64(max(minB, 1))); c != 0 {
+			return c
+		}
 	}
 	wa, wb := float64(a.Weight), float64(b.Weight)
 	switch {
