@@ -40,7 +40,7 @@ func (w *World) members(q *Queue) []member {
 	for _, c := range q.Children {
 		list = append(list, member{Name: c.Path, Weight: c.Conf.Weight, Usage: w.Used(c), Min: c.Conf.Min, Need: c.Demand, queue: c})
 	}
-	for _, a := range w.appsOf(q, true) {
+	for _, a := range w.running(q) {
 		if usage := w.Usage(a); usage != a.Demand {
 			list = append(list, member{Name: a.ID.String(), Start: a.Start, Weight: w.weight(a), Usage: usage, Need: a.Demand, app: a})
 		}

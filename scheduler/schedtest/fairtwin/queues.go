@@ -211,6 +211,5 @@ func (w *World) Refresh(cfg *config.Fair) {
 		}
 	})
 	w.steady()
-	list, _ := w.waiting(w.Root)
-	w.promote(list, len(list))
+	w.promote(w.waiting(w.Root), len(w.Apps))
 }

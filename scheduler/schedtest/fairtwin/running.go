@@ -39,52 +39,68 @@ func (w *World) left(leaf *Queue, user string) {
 			top = q
 		}
 	}
-	var list []*App
-	lists := 0
+	var lists [][]*App
 	if top != nil {
-		list, lists = w.waiting(top)
+		lists = w.waiting(top)
 	}
 	if w.runningOf(user, nil) == w.Config.UserMaxApps(user)-1 {
-		lists++
-		for _, a := range w.Apps {
-			if a.User == user && a.Running && !a.Runnable && !slices.Contains(list, a) {
-				list = append(list, a)
-			}
-		}
+		lists = append(lists, w.held(func(a *App) bool { return a.User == user }))
 	}
-	w.promote(list, lists)
+	w.promote(lists, len(lists))
 }
 
-// waiting are the applications that wait in the leaves below q that have room for one more, and how many such leaves there are.
-func (w *World) waiting(q *Queue) (list []*App, leaves int) {
+// waiting are the applications that wait in the leaves below q that have room for one more, leaf by leaf.
+func (w *World) waiting(q *Queue) (lists [][]*App) {
 	if w.Runnable(q) >= q.Conf.MaxApps {
-		return nil, 0
+		return nil
 	}
 	if q.Leaf {
-		return w.appsOf(q, false), 1
+		return [][]*App{w.held(func(a *App) bool { return a.Queue == q })}
 	}
 	for _, c := range q.Children {
-		more, n := w.waiting(c)
-		list, leaves = append(list, more...), leaves+n
+		lists = append(lists, w.waiting(c)...)
 	}
-	return list, leaves
+	return lists
 }
 
-// promote has those of the applications run that may, at most so many.
-func (w *World) promote(list []*App, most int) {
-	slices.SortFunc(list, func(a, b *App) int {
-		if a.Start != b.Start {
-			return int(a.Start - b.Start)
+// held are applications that are held back, in the order in which they came to be.
+func (w *World) held(which func(*App) bool) (list []*App) {
+	for _, a := range w.Apps {
+		if a.Running && !a.Runnable && which(a) {
+			list = append(list, a)
 		}
-		return int(a.ID.Sequence - b.ID.Sequence)
-	})
-	for _, a := range list {
-		if most > 0 && w.mayRun(a, a.Queue) {
+	}
+	slices.SortFunc(list, func(a, b *App) int { return a.entered - b.entered })
+	return list
+}
+
+// promote has those of the applications run that may, at most so many. Of the first in each list the one that started first is next.
+func (w *World) promote(lists [][]*App, most int) {
+	for most > 0 {
+		next := -1
+		for i, list := range lists {
+			if len(list) > 0 && (next < 0 || startedBefore(list[0], lists[next][0])) {
+				next = i
+			}
+		}
+		if next < 0 {
+			return
+		}
+		a := lists[next][0]
+		lists[next] = lists[next][1:]
+		if !a.Runnable && w.mayRun(a, a.Queue) {
 			a.Runnable = true
 			w.enter(a)
 			most--
 		}
 	}
+}
+
+func startedBefore(a, b *App) bool {
+	if a.Start != b.Start {
+		return a.Start < b.Start
+	}
+	return a.ID.Sequence < b.ID.Sequence
 }
 
 // MayMove tells whether the application can be moved to the leaf.

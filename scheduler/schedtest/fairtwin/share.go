@@ -154,7 +154,7 @@ func (w *World) share(q *Queue) {
 }
 
 func (w *World) shareApps(q *Queue) {
-	apps := w.appsOf(q, true)
+	apps := w.running(q)
 	if q.Policy == fifo {
 		var first *App
 		for _, a := range apps {

@@ -242,11 +242,11 @@ func (w *World) Waiting(q *Queue) (n int32) {
 	return n
 }
 
-// appsOf are the leaf's applications with an attempt that run, or that are held back, in the order in which they came to do so.
-func (w *World) appsOf(q *Queue, runnable bool) []*App {
+// running are the leaf's applications that run, in the order in which they came to.
+func (w *World) running(q *Queue) []*App {
 	var out []*App
 	for _, a := range w.Apps {
-		if a.Queue == q && a.Running && a.Runnable == runnable {
+		if a.Queue == q && a.Running && a.Runnable {
 			out = append(out, a)
 		}
 	}
