@@ -25,12 +25,18 @@ type app struct {
 
 	core.App
 
-	share       resource          // what it is entitled to
-	am          resource          // what its master uses
-	avoided     []cluster.NodeRef // as its headroom knows them
-	avoidsOther bool              // since then it wants to avoid others
+	share       resource      // what it is entitled to
+	am          resource      // what its master uses
+	avoided     []avoidedNode // as its headroom knows them
+	avoidsOther bool          // since then it wants to avoid others
 
 	*starving // of the attempt
+}
+
+// avoidedNode is a node by its index and name: the index may be another's by now.
+type avoidedNode struct {
+	ref cluster.NodeRef
+	id  yarn.NodeID
 }
 
 // appOf is the application, as this policy has it.
@@ -69,7 +75,10 @@ func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, ya
 	case in.Recovering || !why.OK():
 		return q, why
 	}
-	return q, s.admits(in, q)
+	if why := s.admits(in, q); !why.OK() || in.Unmanaged {
+		return q, why
+	}
+	return q, s.possible(q, []yarn.Ask{{Capability: in.AM}})
 }
 
 // recoveryQueue takes applications of before a restart whose queue cannot be made any more.
@@ -153,6 +162,9 @@ func (s *Scheduler) Removed(of *core.App) { appOf(of).queue.members-- }
 
 // Moved has an application enter another leaf.
 func (s *Scheduler) Moved(of *core.App, from, to *queue.Queue) {
+	if from == to {
+		return
+	}
 	a, old := appOf(of), queueOf(from)
 	runnable := s.mayRun(queueOf(to), a.User, a).OK()
 	s.MoveDemand(of, from, to)
@@ -205,7 +217,7 @@ func (s *Scheduler) MoveTarget(of *core.App, target string, _ bool) (*queue.Queu
 		return nil, yarn.Reason{Code: fit.UnknownQueue, Subject: target}
 	case !q.Leaf:
 		return nil, yarn.Reason{Code: fit.NotALeaf, Subject: target}
-	case q == a.queue || !a.runnable:
+	case q == a.queue || !a.runnable || !a.Running:
 		return &q.Queue, yarn.Reason{}
 	}
 	return &q.Queue, s.mayMove(a, q)
@@ -240,7 +252,7 @@ func above(q, other *Queue) bool {
 
 // Used notes what has become free, and lines up those who have less or more.
 func (s *Scheduler) Used(leaf *queue.Queue, of *core.App, _ cluster.Part, amount *yarn.Resource, moved bool) {
-	if amount[yarn.Memory] < 0 || amount[yarn.VCores] < 0 {
+	if !moved && (amount[yarn.Memory] < 0 || amount[yarn.VCores] < 0) {
 		s.noteFree()
 	}
 	a := appOf(of)
@@ -305,13 +317,14 @@ func (s *Scheduler) AllocateDone(ref cluster.AppRef) yarn.Resource {
 	return s.Headroom(ref)
 }
 
-// avoidedNodes are those that the application wants nothing on.
-func (s *Scheduler) avoidedNodes(a *app) (out []cluster.NodeRef) {
+// avoidedNodes are those that the application wants nothing on, by name: where a node has less than nothing free, their order counts.
+func (s *Scheduler) avoidedNodes(a *app) (out []avoidedNode) {
 	for i := range s.Books.NodeSlots() {
 		if n := s.Books.Node(cluster.NodeRef(i)); n.Member && a.Avoids(n) {
-			out = append(out, cluster.NodeRef(i))
+			out = append(out, avoidedNode{cluster.NodeRef(i), n.ID})
 		}
 	}
+	slices.SortFunc(out, func(x, y avoidedNode) int { return x.id.Compare(y.id) })
 	return out
 }
 
@@ -323,7 +336,7 @@ func (s *Scheduler) Headroom(ref cluster.AppRef) (r yarn.Resource) {
 	q := a.queue
 	free := s.Books.Total.Sub(s.used(s.root))
 	for _, node := range a.avoided {
-		if n := s.Books.Node(node); n.Member {
+		if n := s.Books.Node(node.ref); n.Member && n.ID == node.id {
 			free = less(free, n.Free())
 		}
 	}

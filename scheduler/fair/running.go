@@ -111,14 +111,14 @@ func (s *Scheduler) unhold(a *app) {
 	s.forgetUser(a.User)
 }
 
-// hasMaster notes that the attempt's master has a container of that size. What was asked for it is over.
+// hasMaster notes that the attempt's master has a container of that size.
 func (s *Scheduler) hasMaster(a *app, size *resource) {
 	if a.in {
 		a.queue.masterless.remove(&a.place, s.numbers(a.queue.policy))
 	}
 	a.hasAM, a.am = true, *size
-	if !a.Recovering {
-		a.bounds = narrowest
+	if len(a.Wants.Keys()) == 0 {
+		a.bounds = narrowest // what was asked for it is over
 	}
 	if a.runnable {
 		s.chargeMaster(a, 1)

@@ -55,6 +55,7 @@ func New(cfg *config.Fair) *Scheduler {
 	s.Adopt(&cfg.Cluster, &s.tree)
 	s.SetLabels(cfg.Cluster.Labels)
 	s.settle()
+	s.steadyDue = true
 	return s
 }
 

@@ -211,14 +211,18 @@ func (r *round) place(a *app, w *demand.Want, row *demand.Row, l cluster.Localit
 		c, container := r.s.Allocate(r.ref, r.n, &o)
 		first := !a.hasAM
 		if first {
-			r.s.hasMaster(a, &size)
+			r.s.hasMaster(a, &container.Resource)
 		}
 		if first || from >= 0 {
 			a.change() // otherwise Used has done so
 			r.s.lineUp(a)
 		}
 		r.s.promised(r.ref, a, &container.Resource)
-		r.decide(cluster.Allocated, a, c, container)
+		kind := cluster.Allocated
+		if from >= 0 {
+			kind = cluster.AllocatedFromReserved
+		}
+		r.decide(kind, a, c, container)
 		return outcome{core.Allocated, size}
 	}
 	if from >= 0 || !r.mayReserve(a, &size, l) {
@@ -291,6 +295,7 @@ func (r *round) serveReservation() bool {
 	a := r.s.app(container.App)
 	w := a.Wants.Find(core.KeyOf(container))
 	if w == nil || !r.s.eligible(a, w, r.n) || !r.s.masterFits(a) {
+		r.decide(cluster.Unreserved, a, r.n.Reserved, container)
 		r.s.GiveUp(r.n.Reserved)
 		return false
 	}
