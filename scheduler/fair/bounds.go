@@ -54,8 +54,13 @@ func (s *Scheduler) Ask(ref cluster.AppRef, asks []yarn.Ask) {
 
 // Update starts changes of containers; see the facade.
 func (s *Scheduler) Update(ref cluster.AppRef, updates []yarn.ContainerUpdate) []core.UpdateError {
-	s.widest(s.app(ref))
-	return s.Core.Update(ref, updates)
+	a := s.app(ref)
+	s.widest(a)
+	refused := s.Core.Update(ref, updates)
+	if a.Running {
+		s.Asked(&a.App, false) // what was asked for before may be withdrawn
+	}
+	return refused
 }
 
 // RestoreAsk puts an ask back; see the facade.
