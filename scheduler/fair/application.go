@@ -275,7 +275,7 @@ func (s *Scheduler) Asked(of *core.App, _ bool) {
 	if a.Running {
 		a.change()
 	}
-	if a.runnable && a.Running {
+	if a.runnable && a.Running && !s.placing {
 		s.lineUp(a)
 	}
 }

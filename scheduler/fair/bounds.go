@@ -9,7 +9,8 @@ import (
 )
 
 // Bounds spare looks at those who cannot be served: a full node is offered to nobody whose smallest ask does not fit, and a leaf without room
-// for another master shows the node to none of those who wait for theirs. Without them decisions are the same (see plain).
+// for another master shows the node to none of those who wait for theirs. Without them decisions are the
+// same (see plain).
 
 // bounds are of what an attempt has asked for since it has its master.
 type bounds struct {
@@ -48,7 +49,8 @@ func (s *Scheduler) Ask(ref cluster.AppRef, asks []yarn.Ask) {
 	}
 	s.Core.Ask(ref, asks)
 	if wider && a.in {
-		s.lineUp(a)
+		s.lowerBounds(a)
+		s.noteHolder(a)
 	}
 }
 
@@ -72,7 +74,8 @@ func (s *Scheduler) RestoreAsk(c cluster.ContainerRef) {
 // widest gives an application the widest bounds: it may ask for anything from now on.
 func (s *Scheduler) widest(a *app) {
 	if a.bounds = widest; a.in {
-		s.lineUp(a)
+		s.lowerBounds(a)
+		s.noteHolder(a)
 	}
 }
 
@@ -99,38 +102,39 @@ func (s *Scheduler) noteHolder(a *app) {
 // wants tells whether anybody in the queue wants something.
 func (q *Queue) wants() bool { return len(q.wanting.list)+len(q.masterless.list) > 0 }
 
-// smallest is at most what anybody in the queue asks for, type by type.
-func (q *Queue) smallest() resource {
-	r := narrowest.least
-	for _, l := range [2]*lineup{&q.wanting, &q.masterless} {
-		if len(l.list) > 0 {
-			lower(&r, &l.least)
-		}
+// lowerBounds has the bounds of an application's lineup, and of all queues above it, be no more than its own.
+func (s *Scheduler) lowerBounds(a *app) {
+	if !a.hasAM {
+		s.lower(&a.queue.masterless.least, &a.bounds.least)
 	}
-	return r
+	for q := a.queue; q != nil; q = q.up {
+		s.lower(&q.smallest, &a.bounds.least)
+	}
 }
 
-// tighten brings the bounds of a queue's lineups up to date, after those below it.
-func (q *Queue) tighten() {
-	for _, l := range [2]*lineup{&q.wanting, &q.masterless} {
-		if !l.loose {
-			continue
-		}
-		l.loose, l.least = false, narrowest.least
-		for i := range l.list {
-			if p := l.list[i].place; p.app != nil {
-				lower(&l.least, &p.app.bounds.least)
-			} else {
-				r := p.queue.smallest()
-				lower(&l.least, &r)
-			}
+// tighten brings the bounds of a queue up to date, after those below it.
+func (s *Scheduler) tighten(q *Queue) {
+	if q.Leaf && !q.wanting.loose && !q.masterless.loose {
+		return
+	}
+	q.wanting.loose, q.masterless.loose = false, false
+	q.smallest, q.masterless.least = narrowest.least, narrowest.least
+	for i := range q.masterless.list {
+		s.lower(&q.masterless.least, &q.masterless.list[i].app.bounds.least)
+	}
+	s.lower(&q.smallest, &q.masterless.least)
+	for i := range q.wanting.list {
+		if p := q.wanting.list[i].place; p.app != nil {
+			s.lower(&q.smallest, &p.app.bounds.least)
+		} else {
+			s.lower(&q.smallest, &p.queue.smallest)
 		}
 	}
 }
 
 // lower makes r no more than other, type by type.
-func lower(r, other *resource) {
-	for t := range r {
+func (s *Scheduler) lower(r, other *resource) {
+	for t := range s.types() {
 		r[t] = min(r[t], other[t])
 	}
 }
@@ -140,9 +144,8 @@ func (r *round) hopeless(q *Queue, used *resource) bool {
 	if r.s.plain {
 		return false
 	}
-	least := q.smallest()
 	for t := range r.s.types() {
-		if least[t] > q.max[t]-used[t] {
+		if q.smallest[t] > q.max[t]-used[t] {
 			return true
 		}
 	}
@@ -155,9 +158,8 @@ func (r *round) full(q *Queue) bool {
 	if r.s.plain || r.s.cfg.NodeThreshold >= 0 && r.s.cfg.RackThreshold >= 0 {
 		return false
 	}
-	least := q.smallest()
 	for t := range r.s.types() {
-		if least[t] > r.n.Total[t]-r.n.Used[t] {
+		if q.smallest[t] > r.n.Total[t]-r.n.Used[t] {
 			return true
 		}
 	}

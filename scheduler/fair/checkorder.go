@@ -62,19 +62,21 @@ func (s *Scheduler) checkBounds() (bad string) {
 			if a.holds != (a.in && s.mayHold(a)) {
 				bad = fmt.Sprintf("%v is a holder: %v", a.ID, a.holds)
 			}
+			for up := q; a.in && up != nil; up = up.up {
+				if !s.fits(&up.smallest, &a.bounds.least) {
+					bad = fmt.Sprintf("%v may ask for less than %v, as %s has it", a.ID, up.smallest, up.Path)
+				}
+			}
 			for _, w := range a.Wants.Keys() {
 				for t := range s.types() {
-					if size := w.Any.Size[t]; size < a.bounds.least[t] || size > a.bounds.most[t] || a.in && size < q.lineupOf(a).least[t] {
-						bad = fmt.Sprintf("%v asks for %v, its bounds are %v and %v, its lineup's %v", a.ID, w.Any.Size, a.bounds.least, a.bounds.most, q.lineupOf(a).least)
+					if size := w.Any.Size[t]; size < a.bounds.least[t] || size > a.bounds.most[t] || a.in && !a.hasAM && size < q.masterless.least[t] {
+						bad = fmt.Sprintf("%v asks for %v, its bounds are %v and %v", a.ID, w.Any.Size, a.bounds.least, a.bounds.most)
 					}
 				}
 			}
 		}
 		for _, c := range q.children {
 			holders += c.holders
-			if least := c.smallest(); c.in && !s.fits(&q.wanting.least, &least) {
-				bad = fmt.Sprintf("%s: somebody in %s asks for less than %v", q.Path, c.Path, q.wanting.least)
-			}
 		}
 		if holders != q.holders {
 			bad = fmt.Sprintf("%s has %d holders, counted %d", q.Path, q.holders, holders)

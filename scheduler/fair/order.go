@@ -15,6 +15,16 @@ type key struct {
 	numbers [yarn.MaxResourceTypes]float64
 }
 
+// same tells whether two keys are the same.
+func (k *key) same(o *key, numbers int) bool {
+	for i := range numbers {
+		if k.numbers[i] != o.numbers[i] {
+			return false
+		}
+	}
+	return k.class == o.class
+}
+
 // The classes of keys.
 const (
 	needy      uint8 = iota // below the minimum
@@ -57,8 +67,8 @@ func (p *place) before(o *place, numbers int) int {
 // lineup has those that want something in the order in which they are served.
 type lineup struct {
 	list  []slot
-	least resource // nobody asks for less of any type; see bounds.go
-	loose bool     // least may be less than need be
+	least resource // of masterless: nobody asks for less of any type; see bounds.go
+	loose bool     // bounds may be wider than need be
 }
 
 // slot is a place of a lineup with what nearly always tells it from others, so that the places themselves need not be looked at: that saves a
@@ -131,7 +141,7 @@ func (l *lineup) remove(p *place, numbers int) {
 // put gives a place its key, and lines it up if it wants something.
 func (l *lineup) put(p *place, k *key, wants bool, numbers int) {
 	switch {
-	case p.in && wants && *k == p.key:
+	case p.in && wants && k.same(&p.key, numbers):
 		return
 	case p.in && wants:
 		l.move(p, k, numbers)
@@ -144,9 +154,6 @@ func (l *lineup) put(p *place, k *key, wants bool, numbers int) {
 		x := p.slot(numbers)
 		l.list = slices.Insert(l.list, l.find(&x, numbers), x)
 		p.in = true
-		if len(l.list) == 1 {
-			l.least = narrowest.least
-		}
 	}
 }
 
@@ -159,11 +166,13 @@ func (l *lineup) move(p *place, k *key, numbers int) {
 		l.list[i] = x
 		return
 	}
-	copy(l.list[i:], l.list[i+1:])
-	l.list = l.list[:len(l.list)-1]
 	to := l.find(&x, numbers)
-	l.list = l.list[:len(l.list)+1]
-	copy(l.list[to+1:], l.list[to:])
+	if to > i {
+		to--
+		copy(l.list[i:to], l.list[i+1:])
+	} else {
+		copy(l.list[to+1:i+1], l.list[to:])
+	}
 	l.list[to] = x
 }
 
@@ -291,10 +300,10 @@ func (s *Scheduler) lineUpApp(a *app) {
 	used := s.appUsed(a)
 	wants := a.runnable && a.Running && len(a.Wants.Keys()) > 0 && a.demand != used
 	k := s.keyOf(q.policy, &used, &a.demand, &nothing, s.weight(a))
-	l := q.lineupOf(a)
-	l.put(&a.place, &k, wants, s.numbers(q.policy))
-	if wants {
-		lower(&l.least, &a.bounds.least)
+	in := a.in
+	q.lineupOf(a).put(&a.place, &k, wants, s.numbers(q.policy))
+	if wants && !in {
+		s.lowerBounds(a)
 	}
 	s.noteHolder(a)
 }
@@ -338,12 +347,7 @@ func (s *Scheduler) lineUpQueue(q *Queue) {
 func (s *Scheduler) lineUpOne(q *Queue) {
 	used := s.used(q)
 	k := s.keyOf(q.up.policy, &used, &q.demand, &q.least, q.weight)
-	wants := q.wants()
-	q.up.wanting.put(&q.place, &k, wants, s.numbers(q.up.policy))
-	if wants {
-		least := q.smallest()
-		lower(&q.up.wanting.least, &least)
-	}
+	q.up.wanting.put(&q.place, &k, q.wants(), s.numbers(q.up.policy))
 }
 
 // reorder lines up everybody below a queue anew.
@@ -367,7 +371,7 @@ func (s *Scheduler) reorder(q *Queue) {
 	}
 	q.wanting.sort(n)
 	q.masterless.sort(n)
-	q.tighten()
+	s.tighten(q)
 }
 
 // reorder notes that the rank of a place has changed, but not its place.

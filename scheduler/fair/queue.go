@@ -8,13 +8,14 @@ import (
 
 // Queue is one queue, with what this policy keeps of it. What every walk reads stands together, before the rest.
 type Queue struct {
-	place          // among its parent's children
-	wanting lineup // children, or applications of a leaf, that want something
-	policy  allocation.Policy
-	holders int32   // applications in the lineups of the queue and below that nodes might be held for
-	weight  float32 // of conf
-	up      *Queue
-	max     resource // at least least
+	place           // among its parent's children
+	wanting  lineup // children, or applications of a leaf, that want something
+	policy   allocation.Policy
+	holders  int32   // applications in the lineups of the queue and below that nodes might be held for
+	weight   float32 // of conf
+	up       *Queue
+	max      resource // at least least
+	smallest resource // at most what anybody in the lineups of the queue and below asks for, type by type
 	queue.Queue
 	demand resource // see queue.Fair, as all that follow
 	least  resource // of conf
@@ -83,7 +84,8 @@ func (s *Scheduler) find(name string) *Queue {
 
 // add makes a queue, below a parent or as the root.
 func (s *Scheduler) add(up *Queue, conf *allocation.Queue) *Queue {
-	q := &Queue{up: up, conf: conf, policy: conf.Policy, dynamic: true}
+	q := &Queue{up: up, conf: conf, policy: conf.Policy, dynamic: true, smallest: narrowest.least}
+	q.masterless.least = narrowest.least
 	q.Queue = queue.Queue{Leaf: conf.Kind == allocation.Leaf, Creates: conf.Kind != allocation.Leaf, Path: conf.Path, Name: conf.Name,
 		Counts: &queue.AppCounts{}, Outer: q}
 	q.Grow(s.Books.Partitions())

@@ -33,6 +33,7 @@ type Scheduler struct {
 	// free is what of the cluster was free after the last heartbeat, end of a container or change of nodes.
 	free     resource
 	offering bool // a heartbeat is being served: free stays as it is
+	placing  bool // a container is being placed: Used follows Asked
 	plain    bool // nobody is passed by for bounds, for tests
 
 	preemption preemption

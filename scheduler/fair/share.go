@@ -250,9 +250,8 @@ func (s *Scheduler) demands(q *Queue) {
 	if !q.Leaf {
 		clear(q.demand[yarn.VCores+1:]) // compat: parents have no demand of other types
 	}
-	if q.tighten(); q.up != nil {
+	if s.tighten(q); q.up != nil {
 		s.lineUpOne(q)
-		q.up.wanting.loose = true // q may be tighter now
 	}
 }
 

@@ -208,7 +208,9 @@ func (r *round) place(a *app, w *demand.Want, row *demand.Row, l cluster.Localit
 		if w.Leveled && l < w.Level {
 			w.Level = l
 		}
+		r.s.placing = true
 		c, container := r.s.Allocate(r.ref, r.n, &o)
+		r.s.placing = false
 		first := !a.hasAM
 		if first {
 			r.s.hasMaster(a, &container.Resource)
