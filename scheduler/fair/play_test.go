@@ -234,10 +234,13 @@ func (p *play) avoid() {
 }
 
 func (p *play) offer() {
-	n, ok := pickFrom(p, "node", p.nodes)
-	if !ok {
-		return
+	if n, ok := pickFrom(p, "node", p.nodes); ok {
+		p.offerTo(n)
 	}
+}
+
+// offerTo is one heartbeat of the node.
+func (p *play) offerTo(n *node) []fairtwin.Decision {
 	for _, c := range p.containers {
 		if c.twin.Node == n.twin && !c.twin.Launched && rapid.Bool().Draw(p.t, "launched") {
 			p.s.Launched(c.ref)
@@ -270,6 +273,7 @@ func (p *play) offer() {
 			p.containers = append(p.containers, &container{d.Container, p.twinOf(p.s.Container(d.Container).ID)})
 		}
 	}
+	return have
 }
 
 func (p *play) twinOf(id yarn.ContainerID) *fairtwin.Container {
@@ -333,13 +337,22 @@ func (p *play) endAttempt() {
 
 func (p *play) remove() {
 	if a, ok := pickFrom(p, "app", p.apps); ok {
-		p.note("remove %d", a.twin.ID.Sequence)
-		p.apps = slices.DeleteFunc(p.apps, func(o *app) bool { return o == a })
-		p.s.EndAttempt(a.ref, false)
-		p.s.RemoveApplication(a.ref)
-		p.twin.Remove(a.twin)
-		p.over()
+		p.drop(a)
 	}
+}
+
+func (p *play) drop(a *app) {
+	p.note("remove %d", a.twin.ID.Sequence)
+	p.apps = slices.DeleteFunc(p.apps, func(o *app) bool { return o == a })
+	for _, e := range p.s.EndAttempt(a.ref, false) {
+		if !e.Vacated && rapid.Bool().Draw(p.t, "over") {
+			p.s.Vacate(e.Ref)
+			p.twin.Vacate(p.twinOf(e.Container.ID))
+		}
+	}
+	p.s.RemoveApplication(a.ref)
+	p.twin.Remove(a.twin)
+	p.over()
 }
 
 func (p *play) move() {

@@ -198,7 +198,7 @@ func (w *World) AllocateDone(a *App) {
 	}
 	a.avoidsOthers, a.avoided = false, nil
 	for _, n := range w.Nodes {
-		if w.avoids(a, n) {
+		if w.Avoids(a, n) {
 			a.avoided = append(a.avoided, n)
 		}
 	}

@@ -23,7 +23,8 @@ func (w *World) Queues() []*Queue {
 	return out
 }
 
-func (q *Queue) below(top *Queue) bool {
+// Below tells whether the queue is the other one, or below it.
+func (q *Queue) Below(top *Queue) bool {
 	for ; q != nil; q = q.Parent {
 		if q == top {
 			return true
@@ -32,8 +33,8 @@ func (q *Queue) below(top *Queue) bool {
 	return false
 }
 
-// find is the queue with that path, or nil.
-func (w *World) find(path string) *Queue {
+// Find is the queue with that path, or nil.
+func (w *World) Find(path string) *Queue {
 	for _, q := range w.Queues() {
 		if q.Path == path {
 			return q
@@ -65,7 +66,7 @@ func allows(parent, child allocation.Policy, leaf bool) bool {
 
 // create makes the queue and those above it that are missing. It makes none, nil, if a leaf is in the way, or a policy does not allow one of them.
 func (w *World) create(path string, leaf bool) *Queue {
-	if q := w.find(path); q != nil {
+	if q := w.Find(path); q != nil {
 		return q
 	}
 	top := w.nearest(path)
@@ -109,7 +110,7 @@ func (w *World) leaf(path string) *Queue {
 
 // empty tells whether no application is in the queue or below.
 func (w *World) empty(q *Queue) bool {
-	return !slices.ContainsFunc(w.Apps, func(a *App) bool { return a.Queue.below(q) })
+	return !slices.ContainsFunc(w.Apps, func(a *App) bool { return a.Queue.Below(q) })
 }
 
 func (w *World) remove(q *Queue) {
@@ -145,7 +146,7 @@ func (w *World) ensure(path string, leaf bool) {
 	if path == "root" {
 		return
 	}
-	q := w.find(path)
+	q := w.Find(path)
 	if q == nil {
 		q = w.nearest(path) // which is in the way if it is a leaf
 	}
@@ -161,7 +162,7 @@ func (w *World) ensure(path string, leaf bool) {
 func (w *World) nearest(path string) *Queue {
 	for {
 		path = above(path)
-		if q := w.find(path); q != nil {
+		if q := w.Find(path); q != nil {
 			return q
 		}
 	}

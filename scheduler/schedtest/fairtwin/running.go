@@ -11,7 +11,7 @@ func (w *World) mayRun(a *App, leaf *Queue) bool {
 	}
 	for q := leaf; q != nil; q = q.Parent {
 		n := w.Runnable(q)
-		if a.Running && a.Runnable && a.Queue.below(q) {
+		if a.Running && a.Runnable && a.Queue.Below(q) {
 			n--
 		}
 		if n >= q.Conf.MaxApps {
@@ -105,7 +105,7 @@ func startedBefore(a, b *App) bool {
 
 // MayMove tells whether the application can be moved to the leaf.
 func (w *World) MayMove(a *App, path string) bool {
-	to := w.find(path)
+	to := w.Find(path)
 	switch {
 	case to == nil || !to.Leaf:
 		return false
@@ -113,7 +113,7 @@ func (w *World) MayMove(a *App, path string) bool {
 		return true
 	}
 	usage := w.Usage(a)
-	for q := to; !a.Queue.below(q); q = q.Parent {
+	for q := to; !a.Queue.Below(q); q = q.Parent {
 		if w.Runnable(q) == q.Conf.MaxApps || !w.Used(q).Add(usage).FitsIn(w.MaxShare(q)) {
 			return false
 		}
@@ -126,7 +126,7 @@ func (w *World) Move(a *App, path string) bool {
 	if !w.MayMove(a, path) {
 		return false
 	}
-	from, to := a.Queue, w.find(path)
+	from, to := a.Queue, w.Find(path)
 	if from == to {
 		return true
 	}

@@ -76,7 +76,7 @@ func (w *World) walk(q *Queue, n *Node) *Decision {
 		switch {
 		case m.queue != nil:
 			d = w.walk(m.queue, n)
-		case !w.avoids(m.app, n):
+		case !w.Avoids(m.app, n):
 			d = w.serve(m.app, n)
 		}
 		if d != nil {
@@ -86,7 +86,8 @@ func (w *World) walk(q *Queue, n *Node) *Decision {
 	return nil
 }
 
-func (w *World) avoids(a *App, n *Node) bool {
+// Avoids tells whether the application wants nothing on the node.
+func (w *World) Avoids(a *App, n *Node) bool {
 	set := a.Avoid
 	if !a.Mastered {
 		set = a.AvoidAM

@@ -185,7 +185,7 @@ func (w *World) ReservationOn(n *Node) *Container {
 // Used is what the queue's applications have; reservations do not count.
 func (w *World) Used(q *Queue) (sum yarn.Resource) {
 	for _, c := range w.Containers {
-		if c.Live && c.App.Queue.below(q) {
+		if c.Live && c.App.Queue.Below(q) {
 			sum = sum.Add(c.Size)
 		}
 	}
@@ -195,7 +195,7 @@ func (w *World) Used(q *Queue) (sum yarn.Resource) {
 // ReservedBy is what the queue's applications have reserved.
 func (w *World) ReservedBy(q *Queue) (sum yarn.Resource) {
 	for _, c := range w.Containers {
-		if c.Reserved && c.App.Queue.below(q) {
+		if c.Reserved && c.App.Queue.Below(q) {
 			sum = sum.Add(c.Size)
 		}
 	}
@@ -225,7 +225,7 @@ func (w *World) AMUsed(q *Queue) (sum yarn.Resource) {
 // Runnable is how many applications of the queue run.
 func (w *World) Runnable(q *Queue) (n int32) {
 	for _, a := range w.Apps {
-		if a.Running && a.Runnable && a.Queue.below(q) {
+		if a.Running && a.Runnable && a.Queue.Below(q) {
 			n++
 		}
 	}
@@ -235,7 +235,7 @@ func (w *World) Runnable(q *Queue) (n int32) {
 // Waiting is how many applications of the queue are held back by limits on how many run.
 func (w *World) Waiting(q *Queue) (n int32) {
 	for _, a := range w.Apps {
-		if a.Running && !a.Runnable && a.Queue.below(q) {
+		if a.Running && !a.Runnable && a.Queue.Below(q) {
 			n++
 		}
 	}
@@ -313,4 +313,15 @@ func (a *App) key(priority int32, request int64) *Key {
 	k := &Key{Priority: priority, RequestID: request}
 	a.Keys = append(a.Keys, k)
 	return k
+}
+
+// Asks tells whether the application wants something.
+func (a *App) Asks() bool { return len(a.asking()) > 0 }
+
+// Sizes are those of what it wants, what comes first before.
+func (a *App) Sizes() (out []yarn.Resource) {
+	for _, k := range a.asking() {
+		out = append(out, k.size())
+	}
+	return out
 }
