@@ -33,7 +33,10 @@ const (
 
 // allocations follow the FairScheduler's allocation file.
 type allocations struct {
-	mu     sync.Mutex // is held while the file is looked at or read
+	reading sync.Mutex       // is held while the file is looked at or read, and taken over from time to time
+	site    *conf.Properties // with which the term has begun
+
+	mu     sync.Mutex // guards what follows; nobody who holds it waits for anything
 	where  setup.AllocationFile
 	file   *config.AllocationFile // in force; nil: there is none
 	stamp  int64                  // its modification time
@@ -45,20 +48,18 @@ type allocations struct {
 
 // fairSchedule reads and checks the FairScheduler's configuration when the term begins.
 func (t *term) fairSchedule(site *conf.Properties, cluster config.Cluster) (*config.Config, error) {
-	a := &t.allocations
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	now := time.Now().UnixMilli()
+	t.allocations.site = site
 	read, err := t.locateAllocations(site)
 	if err != nil {
 		return nil, err
 	}
 	if read.file == nil {
 		t.Log.Warn("there is no allocation file: all queues are made on demand, and nothing limits them; yarn rmadmin -refreshQueues looks for it again",
-			"logger", "scheduler", "file", a.where.Name(), "property", setup.PropAllocationFile)
+			"logger", "scheduler", "file", t.allocations.where.Name(), "property", setup.PropAllocationFile)
 	}
 	cluster.Allocations = read.file
-	cfg, err := t.parseFair(site, cluster, setup.Queues(site, config.FairPolicy), yarn.Resource{})
+	cfg, err := t.parseFair(cluster, setup.Queues(site, config.FairPolicy), yarn.Resource{})
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +73,9 @@ func (t *term) locateAllocations(site *conf.Properties) (readFile, error) {
 	if err != nil {
 		return readFile{}, err
 	}
+	t.allocations.mu.Lock()
 	t.allocations.where = where
+	t.allocations.mu.Unlock()
 	read, err := t.readAllocations(where)
 	if where.Optional && errors.Is(err, fs.ErrNotExist) {
 		return readFile{}, nil
@@ -87,36 +90,35 @@ func (t *term) refreshFair(site *conf.Properties) (cfg *config.Config, applied f
 	if err != nil {
 		return nil, nil, err
 	}
-	a, now := &t.allocations, time.Now().UnixMilli()
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	now := time.Now().UnixMilli()
+	t.allocations.reading.Lock()
+	defer t.allocations.reading.Unlock()
 	started := t.access.schedule.Load()
+	where, before := t.allocations.last()
 	var read readFile
-	if a.file == nil {
+	if before.file == nil {
 		read, err = t.locateAllocations(site)
 	} else {
-		read, err = t.readAllocations(a.where)
+		read, err = t.readAllocations(where)
 	}
 	if err == nil {
 		cluster := started.Cluster
 		cluster.MaxAllocation, cluster.Allocations = fresh.MaxAllocation, read.file
-		cfg, err = t.parseFair(site, cluster, started.Properties(), t.clusterSize())
+		cfg, err = t.parseFair(cluster, started.Properties(), t.clusterSize())
 	}
 	if err != nil {
 		t.refused(err, now)
 		return nil, nil, err
 	}
 	return cfg, func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
 		t.access.schedule.Store(cfg)
 		t.inForce(read, now)
 	}, nil
 }
 
 // parseFair makes a configuration. What the linter finds is logged; if it is refused the error has all that is wrong.
-func (t *term) parseFair(site *conf.Properties, cluster config.Cluster, properties []config.Property, size yarn.Resource) (*config.Config, error) {
-	in := setup.LintFair(site, cluster)
+func (t *term) parseFair(cluster config.Cluster, properties []config.Property, size yarn.Resource) (*config.Config, error) {
+	in := setup.LintFair(t.allocations.site, cluster)
 	in.Size = size
 	findings := lint.CheckFair(in)
 	cfg, _, err := config.Parse(properties, cluster)
@@ -212,9 +214,34 @@ func (t *term) withAllocations(where setup.AllocationFile, use func(stamp int64,
 	return use(info.ModTime, func() (io.ReadCloser, error) { return system.Open(url.Path) })
 }
 
-// inForce notes that the queues are those of the file, as it was read at that time. The lock is held.
+// last is where the file is, and the one in force.
+func (a *allocations) last() (where setup.AllocationFile, in readFile) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.where, readFile{a.file, a.stamp}
+}
+
+// changed tells whether a file with that modification time may be another than the one in force.
+func (a *allocations) changed(stamp int64) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return stamp > a.looked || stamp != a.stamp
+}
+
+// good tells that the file is the one in force, whatever was wrong before.
+func (t *term) good() {
+	a := &t.allocations
+	_, in := a.last()
+	if is := a.status.Load(); is != nil && is.Problem != "" {
+		t.inForce(in, is.LoadedAt)
+	}
+}
+
+// inForce notes that the queues are those of the file, as it was read at that time.
 func (t *term) inForce(read readFile, now int64) {
 	a := &t.allocations
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.logged != "" {
 		t.Log.Info("the allocation file is good again", "logger", "scheduler", "file", a.where.Name())
 	}
@@ -226,10 +253,11 @@ func (t *term) inForce(read readFile, now int64) {
 	a.status.Store(&access.Allocations{File: a.where.Name(), LoadedAt: now})
 }
 
-// refused notes why the file cannot be used. It is logged when it is another reason than before; the queues stay as they are. The lock is
-// held.
+// refused notes why the file cannot be used. It is logged when it is another reason than before; the queues stay as they are.
 func (t *term) refused(why error, now int64) {
 	a := &t.allocations
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	is := access.Allocations{File: a.where.Name(), Since: now}
 	if was := a.status.Load(); was != nil {
 		is.LoadedAt = was.LoadedAt
@@ -262,44 +290,44 @@ func (t *term) followAllocations(ctx context.Context) {
 // tendAllocations does so once. now is the wall clock.
 func (t *term) tendAllocations(ctx context.Context, now int64) {
 	t.loop.Post(engine.TendQueues{Deleting: true})
-	a := &t.allocations
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.file == nil {
+	t.allocations.reading.Lock()
+	defer t.allocations.reading.Unlock()
+	where, before := t.allocations.last()
+	if before.file == nil {
 		return
 	}
-	due := false
-	err := t.withAllocations(a.where, func(stamp int64, _ func() (io.ReadCloser, error)) error {
-		changed := stamp > a.looked || stamp != a.stamp
+	changed, due := false, false
+	err := t.withAllocations(where, func(stamp int64, _ func() (io.ReadCloser, error)) error {
+		changed = t.allocations.changed(stamp)
 		due = changed && now > stamp+allocationsSettled.Milliseconds()
-		if !changed && a.logged != "" { // what was wrong is gone
-			t.inForce(readFile{a.file, a.stamp}, a.looked+allocationsSlack.Milliseconds())
-		}
 		return nil
 	})
-	if err == nil && due {
-		err = t.reloadAllocations(ctx, now)
+	switch {
+	case err != nil:
+	case due:
+		err = t.reloadAllocations(ctx, where, before, now)
+	case !changed:
+		t.good()
 	}
 	if err != nil && ctx.Err() == nil {
 		t.refused(err, now)
 	}
 }
 
-// reloadAllocations takes the file over. The lock is held.
-func (t *term) reloadAllocations(ctx context.Context, now int64) error {
-	a := &t.allocations
-	read, err := t.readAllocations(a.where)
+// reloadAllocations takes the file over.
+func (t *term) reloadAllocations(ctx context.Context, where setup.AllocationFile, before readFile, now int64) error {
+	read, err := t.readAllocations(where)
 	if err != nil {
 		return err
 	}
-	if read.file.Text == a.file.Text {
+	if read.file.Text == before.file.Text {
 		t.inForce(read, now)
 		return nil
 	}
 	started := t.access.schedule.Load()
 	cluster := started.Cluster
 	cluster.Allocations = read.file
-	cfg, err := t.parseFair(t.site, cluster, started.Properties(), t.clusterSize())
+	cfg, err := t.parseFair(cluster, started.Properties(), t.clusterSize())
 	if err != nil {
 		return err
 	}
@@ -309,6 +337,6 @@ func (t *term) reloadAllocations(ctx context.Context, now int64) error {
 	}
 	t.access.schedule.Store(cfg)
 	t.inForce(read, now)
-	t.Log.Info("the allocation file has been taken over", "logger", "scheduler", "file", a.where.Name())
+	t.Log.Info("the allocation file has been taken over", "logger", "scheduler", "file", where.Name())
 	return nil
 }

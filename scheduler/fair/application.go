@@ -66,7 +66,10 @@ func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, ya
 	case in.Recovering || !why.OK():
 		return q, why
 	}
-	return q, s.admits(in, q)
+	if why = s.admits(in, q); why.OK() && !in.Unmanaged {
+		why = s.possible(q, []yarn.Ask{{Capability: in.AM}})
+	}
+	return q, why
 }
 
 // recoveryQueue takes applications of before a restart whose queue cannot be made any more.
