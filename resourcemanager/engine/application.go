@@ -1,12 +1,10 @@
 package engine
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/scheduler"
-	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -19,7 +17,6 @@ type application struct {
 	target yarn.ApplicationState // what FINAL_SAVING leads to
 	choices
 	placed   bool    // a mapping rule has chosen the queue
-	unplaced bool    // no rule has: it will be refused once it is stored
 	recorded choices // as in the newest record, which is ahead while a change is being stored
 	attempts []*attempt
 
@@ -104,14 +101,11 @@ func (e *Engine) admissible(a *application) *Error {
 	sa := schedulerApp(s)
 	path, why := e.sched.Place(&sa)
 	a.placed = sa.Placed
-	switch a.unplaced = why.Code == fit.NoRulePlaces; {
-	case a.unplaced: // compat: it fails when it would enter its queue
-		path = sa.Queue
-	case !why.OK():
+	if !why.OK() {
 		return refuse(Failed, "Failed to submit %s by user %s: %s", s.ID, s.User, unplaceable(s.User, why))
 	}
 	a.queue = path
-	if full, why := e.sched.Resolve(path); why.OK() && !a.unplaced {
+	if full, why := e.sched.Resolve(path); why.OK() {
 		a.queue = full // what is stored must not depend on which short names are unique later
 	}
 	if !s.Unmanaged {
@@ -119,7 +113,7 @@ func (e *Engine) admissible(a *application) *Error {
 			return e.badRequest(why, "Invalid resource request for the ApplicationMaster of %s", s.ID)
 		}
 	}
-	if why := e.sched.MaySubmit(path, s.User, s.RealUser, s.Groups); !why.OK() && !a.unplaced {
+	if why := e.sched.MaySubmit(path, s.User, s.RealUser, s.Groups); !why.OK() && (a.placed || !e.set.Fair) {
 		if e.set.Fair {
 			return refuse(AccessDenied, "User %s does not have permission to submit %s to queue %s denied by ACL for queue %s", s.User, s.ID, path, e.nearestQueue(path))
 		}
@@ -175,10 +169,6 @@ func (e *Engine) enter(a *application, recovering bool) bool {
 	sa := schedulerApp(&a.sub)
 	sa.Priority, sa.PrioritySet, sa.Placed = a.priority, true, a.placed
 	sa.Recovering = recovering
-	if a.unplaced {
-		e.endApp(a, yarn.AppFailed, yarn.FinalFailed, fmt.Sprintf("Reject application %s submitted by user %s application rejected by placement rules.", a.sub.ID, a.sub.User))
-		return false
-	}
 	ref, why := e.sched.AddApplication(sa, a.queue)
 	if !why.OK() {
 		e.endApp(a, yarn.AppFailed, yarn.FinalFailed, e.rejection(a, why))

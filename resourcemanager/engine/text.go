@@ -86,6 +86,8 @@ func (e *Engine) rejection(a *application, why yarn.Reason) string {
 func rejectionInFair(a *application, why yarn.Reason) string {
 	id, user := a.sub.ID, a.sub.User
 	switch why.Code {
+	case fit.NoRulePlaces:
+		return fmt.Sprintf("Reject application %s submitted by user %s application rejected by placement rules.", id, user)
 	case fit.SubmitDenied:
 		return fmt.Sprintf("User %s does not have permission to submit %s to queue %s", user, id, a.queue)
 	case fit.NothingOfType:
