@@ -97,25 +97,30 @@ func fairIsConfigured(site *conf.Properties) bool {
 
 // lintFair checks what a ResourceManager with the FairScheduler reads from a configuration directory.
 func (c *call) lintFair(in lint.Input, dir string, site *conf.Properties) (file string, findings []lint.Finding, err error) {
-	where, err := setup.FindAllocationFile(dir, site)
-	if err != nil {
+	if file, err = localAllocationFile(dir, site); err != nil {
 		return "", nil, err
 	}
-	if where.Path == "" {
-		return "", nil, fmt.Errorf("%s: %s = %s is not a file of this machine: copy it here, and give the copy", where.Setting.Origin.Position(), setup.PropAllocationFile, where.URL)
-	}
-	data, err := conf.ReadFile(where.Path)
+	data, err := conf.ReadFile(file)
 	if err != nil {
 		return "", nil, err
 	}
 	if err := c.lintSite(&in, dir, site, nil); err != nil || len(in.Notes) > 0 {
-		in.File = where.Path
-		return where.Path, lint.CheckAllocations(in, data), err
+		in.File = file
+		return file, lint.CheckAllocations(in, data), err
 	}
-	in.Cluster.Allocations = &config.AllocationFile{Name: where.Path, Text: string(data)}
+	in.Cluster.Allocations = &config.AllocationFile{Name: file, Text: string(data)}
 	full := setup.LintFair(site, in.Cluster)
 	full.Size = in.Size
-	return where.Path, lint.CheckFair(full), nil
+	return file, lint.CheckFair(full), nil
+}
+
+// localAllocationFile is the FairScheduler's queue file, which must be on this machine.
+func localAllocationFile(dir string, site *conf.Properties) (string, error) {
+	where, err := setup.FindAllocationFile(dir, site)
+	if err == nil && where.Path == "" {
+		err = fmt.Errorf("%s: %s = %s is not a file of this machine: copy it here, and give the copy", where.Setting.Origin.Position(), setup.PropAllocationFile, where.URL)
+	}
+	return where.Path, err
 }
 
 // lintSite takes the cluster's resource types from the site files; what is wrong

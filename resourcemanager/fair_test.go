@@ -45,6 +45,16 @@ func touched(t *testing.T, file string, at time.Time) {
 	}
 }
 
+// served is launched under the FairScheduler, which serves an application after the next update of shares.
+func (n *fakeNode) served() *fakeMaster {
+	n.t.Helper()
+	until(n.t, "a master", func() bool {
+		n.beat()
+		return len(n.started) > 0
+	})
+	return n.launched()
+}
+
 // tended has a round of the FairScheduler pass at that time.
 func (w *world) tended(now time.Time) {
 	w.t.Helper()
@@ -74,7 +84,7 @@ func TestFairScheduler(t *testing.T) {
 	w, _ := newFairWorld(t, teams)
 	n, alice := w.newNode(), w.as("alice")
 	id := alice.submit(inQueue("teams.b.c"))
-	m := n.launched()
+	m := n.served()
 	if got := alice.reaches(id, pb.YarnApplicationState_ACCEPTED).GetQueue(); got != "root.teams.b.c" {
 		t.Errorf("it is in the queue %s", got)
 	}
@@ -273,7 +283,7 @@ func TestRefusalsOfTheFairScheduler(t *testing.T) {
 	refused(t, err, yarnException, "Application submitted by user alice with illegal queue name 'leaf.'.")
 
 	id := alice.submit(inQueue("leaf"))
-	n.launched().register()
+	n.served().register()
 	change := &pb.UpdateApplicationPriorityRequest{ApplicationId: convert.ToApplicationID(id), ApplicationPriority: convert.ToPriority(3)}
 	_, err = alice.raw("updateApplicationPriority", change)
 	refused(t, err, yarnException, "Update application priority is not supported in Fair Scheduler")
@@ -321,7 +331,7 @@ func TestPreemptionUnderTheFairScheduler(t *testing.T) {
 		"yarn.scheduler.fair.preemption.cluster-utilization-threshold", "0.1")
 	n, alice := w.newNode(), w.as("alice")
 	alice.submit(inQueue("low"), func(c *pb.ApplicationSubmissionContext) { c.Resource = size(1024, 1) })
-	m := n.launched()
+	m := n.served()
 	m.register()
 	got, _ := m.gets(n, 7, asks(7, 1024))
 	for _, c := range got {
@@ -343,7 +353,7 @@ func TestPreemptionUnderTheFairScheduler(t *testing.T) {
 		}
 		return len(r.CompletedContainerStatuses) > 0
 	})
-	n.launched()
+	n.served()
 }
 
 // Applications come back into the queues that were made for them, and those keep them.
@@ -353,7 +363,7 @@ func TestRestartUnderTheFairScheduler(t *testing.T) {
 		"yarn.resourcemanager.heddle.state-store.path", filepath.Join(t.TempDir(), "store"))
 	n, alice := w.newNode(), w.as("alice")
 	id := alice.submit(inQueue("teams.b.c"))
-	m := n.launched()
+	m := n.served()
 	m.register()
 	login := m.own(t)
 	lost := alice.submit(unmanaged, inQueue("teams.d"))
