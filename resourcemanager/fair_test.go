@@ -3,6 +3,7 @@ package resourcemanager
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -385,4 +386,72 @@ func TestRestartUnderTheFairScheduler(t *testing.T) {
 	if !alice.hasQueue("root.teams.b.c") || !alice.hasQueue("root.recovery") {
 		t.Error("a queue went from under its application")
 	}
+}
+
+// Queues come and go with the file and with the applications that name them: those that it names stay, others go once they are empty, and one
+// that is in the way of another kind is replaced once it is empty.
+func TestQueuesFollowTheAllocationFile(t *testing.T) {
+	t.Parallel()
+	w, file := newFairWorld(t, `<allocations><queue name="busy"/><queue name="idle"/></allocations>`)
+	alice := w.as("alice")
+	enter := func(queue string) yarn.ApplicationID {
+		t.Helper()
+		id := alice.submit(unmanaged, inQueue(queue))
+		alice.reaches(id, pb.YarnApplicationState_ACCEPTED)
+		return id
+	}
+	leave := func(id yarn.ApplicationID) {
+		t.Helper()
+		until(t, "the end of an application", func() bool {
+			return must(alice, "forceKillApplication", &pb.KillApplicationRequest{ApplicationId: convert.ToApplicationID(id)}, &pb.KillApplicationResponse{}).GetIsKillCompleted()
+		})
+	}
+	at := time.Now()
+	takesOver := func(queues string) {
+		t.Helper()
+		writeFile(t, file, "<allocations>"+queues+"</allocations>")
+		at = at.Add(time.Minute)
+		touched(t, file, at)
+		w.tended(at.Add(10 * time.Second))
+	}
+	queues := func(when, want string) {
+		t.Helper()
+		var got []string
+		for _, q := range must(alice, "getQueueInfo", &pb.GetQueueInfoRequest{QueueName: proto.String("root"), IncludeChildQueues: proto.Bool(true), Recursive: proto.Bool(true)},
+			&pb.GetQueueInfoResponse{}).QueueInfo.ChildQueues {
+			name := q.GetQueueName()
+			for _, below := range q.ChildQueues {
+				name += " " + below.GetQueuePath()[len("root."):]
+			}
+			got = append(got, name)
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", when, got, want)
+		}
+	}
+	busy, made := enter("busy"), enter("made")
+	leave(enter("gone"))
+	leave(enter("named"))
+	queues("at first", "busy gone idle made named")
+
+	takesOver(`<queue name="made"/><queue name="named"/>`) // the round before it has taken what was empty and not in the file
+	queues("a file with other queues", "busy idle made named")
+	leave(made)
+	w.tended(at)
+	queues("the next round", "busy made named")
+	leave(busy)
+	queues("a queue that is empty now", "busy made named")
+	w.tended(at)
+	queues("the round after it", "made named")
+
+	made = enter("made")
+	takesOver(`<queue name="made"><queue name="child"/></queue>`)
+	queues("a leaf in use that is to be a parent", "made named")
+	leave(made)
+	w.tended(at)
+	queues("once it is empty", "made made.child")
+	takesOver("")
+	w.tended(at)
+	queues("no queue in the file", "")
 }
