@@ -38,7 +38,7 @@ type allocations struct {
 
 	mu     sync.Mutex // guards what follows; nobody who holds it waits for anything
 	where  setup.AllocationFile
-	file   *config.AllocationFile // in force; nil: there is none
+	file   *config.AllocationFile // in force; nil: there is none, and none is waited for unless a refresh has found one that is bad
 	stamp  int64                  // its modification time
 	looked int64                  // when it was read
 	logged string                 // the problem that was logged last
@@ -293,7 +293,7 @@ func (t *term) tendAllocations(ctx context.Context, now int64) {
 	t.allocations.reading.Lock()
 	defer t.allocations.reading.Unlock()
 	where, before := t.allocations.last()
-	if before.file == nil {
+	if before.file == nil && t.allocations.status.Load() == nil {
 		return
 	}
 	changed, due := false, false
@@ -303,6 +303,9 @@ func (t *term) tendAllocations(ctx context.Context, now int64) {
 		return nil
 	})
 	switch {
+	case before.file == nil && where.Optional && errors.Is(err, fs.ErrNotExist): // the one that a refresh has refused is gone
+		err = nil
+		t.good()
 	case err != nil:
 	case due:
 		err = t.reloadAllocations(ctx, where, before, now)
@@ -320,7 +323,7 @@ func (t *term) reloadAllocations(ctx context.Context, where setup.AllocationFile
 	if err != nil {
 		return err
 	}
-	if read.file.Text == before.file.Text {
+	if before.file != nil && read.file.Text == before.file.Text {
 		t.inForce(read, now)
 		return nil
 	}

@@ -245,10 +245,34 @@ func TestNoAllocationFile(t *testing.T) {
 	alice.reaches(id, pb.YarnApplicationState_KILLED)
 	w.tended(time.Now())
 	until(t, "the end of an empty queue", func() bool { return !alice.hasQueue("root.alice") })
-	writeFile(t, filepath.Join(w.dir, "fair-scheduler.xml"), teams)
-	must(w.admin(operator), "refreshQueues", &pb.RefreshQueuesRequest{}, &pb.RefreshQueuesResponse{})
+	file, root := filepath.Join(w.dir, "fair-scheduler.xml"), w.admin(operator)
+	must(root, "refreshQueues", &pb.RefreshQueuesRequest{}, &pb.RefreshQueuesResponse{})
+	writeFile(t, file, "<allocations><queue/></allocations>")
+	for range 2 {
+		_, err := root.raw("refreshQueues", &pb.RefreshQueuesRequest{})
+		refused(t, err, yarnException, file+":1:14: error [refused]")
+		if x := w.info().ClusterInfo; !strings.Contains(x.HeddleAllocationFileProblem, file+":1:14") || x.HeddleAllocationFileLoadedAt != 0 {
+			t.Errorf("a bad file that has come, and web services tell %+v", x)
+		}
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		w.tended(time.Now())
+		if x := w.info().ClusterInfo; x.HeddleAllocationFile != "" {
+			t.Errorf("the bad file is gone, and web services tell %+v", x)
+		}
+		writeFile(t, file, "<allocations><queue/></allocations>")
+	}
+	if _, err := root.raw("refreshQueues", &pb.RefreshQueuesRequest{}); err == nil {
+		t.Error("a bad file was taken over")
+	}
+	writeFile(t, file, teams)
+	w.tended(time.Now().Add(time.Minute))
 	if !alice.hasQueue("root.teams.a") {
-		t.Error("a refresh has not found the file")
+		t.Error("the file was not taken over once it was good")
+	}
+	if x := w.info().ClusterInfo; x.HeddleAllocationFileProblem != "" || x.HeddleAllocationFileLoadedAt == 0 {
+		t.Errorf("the file is good, and web services tell %+v", x)
 	}
 }
 
