@@ -60,3 +60,25 @@ func BenchmarkFairDecision(b *testing.B) {
 func BenchmarkFairGrowth(b *testing.B) {
 	benchmarkGrowth(b, config.Property{Name: fairPolicy})
 }
+
+// BenchmarkRecompute is one computation of demands and shares after a hundredth of the applications has lost a container.
+func BenchmarkRecompute(b *testing.B) {
+	for _, apps := range []int{1000, 10000, 100000} {
+		for _, widths := range [][]int{{10, 10, 10}, {1000}} {
+			b.Run(fmt.Sprintf("%dapps/%v", apps, widths), func(b *testing.B) {
+				c := newBusy(b, true, widths, apps, 1000, 100000, config.Property{Name: fairPolicy})
+				c.fair = false // it is measured alone
+				b.ResetTimer()
+				for range b.N {
+					b.StopTimer()
+					c.end(apps / 100)
+					b.StartTimer()
+					c.s.Recompute(c.now)
+					b.StopTimer()
+					c.place(b)
+					b.StartTimer()
+				}
+			})
+		}
+	}
+}

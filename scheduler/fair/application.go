@@ -18,12 +18,13 @@ type app struct {
 	queue    *Queue
 	runnable bool     // a limit on how many run does not hold it back
 	hasAM    bool     // its master's container was found
+	changed  bool     // demand is out of date
 	demand   resource // what it used and asked for when demands were last looked at
-	share    resource // what it is entitled to
-	am       resource // what its master uses
 
 	core.App
 
+	share       resource          // what it is entitled to
+	am          resource          // what its master uses
 	avoided     []cluster.NodeRef // as its headroom knows them
 	avoidsOther bool              // since then it wants to avoid others
 
@@ -243,7 +244,11 @@ func (s *Scheduler) Used(leaf *queue.Queue, of *core.App, _ cluster.Part, amount
 	if amount[yarn.Memory] < 0 || amount[yarn.VCores] < 0 {
 		s.noteFree()
 	}
-	if a := appOf(of); !moved && a.queue == queueOf(leaf) && a.runnable && a.Running {
+	a := appOf(of)
+	if a.Running && a.queue == queueOf(leaf) {
+		a.change()
+	}
+	if !moved && a.queue == queueOf(leaf) && a.runnable && a.Running {
 		s.lineUp(a)
 	} else {
 		s.lineUpQueue(queueOf(leaf))
@@ -252,7 +257,11 @@ func (s *Scheduler) Used(leaf *queue.Queue, of *core.App, _ cluster.Part, amount
 
 // Asked lines an application up that asks for something else.
 func (s *Scheduler) Asked(of *core.App, _ bool) {
-	if a := appOf(of); a.runnable && a.Running {
+	a := appOf(of)
+	if a.Running {
+		a.change()
+	}
+	if a.runnable && a.Running {
 		s.lineUp(a)
 	}
 }

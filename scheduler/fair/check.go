@@ -71,6 +71,10 @@ func (s *Scheduler) checkApps() string {
 			return fmt.Sprintf("%v runs: %v, in the list: %v", a.ID, a.Running && a.runnable, in)
 		case slices.Contains(q.waiting, a) != (a.Running && !a.runnable):
 			return fmt.Sprintf("%v waits to run: %v", a.ID, a.Running && !a.runnable)
+		case a.Running && !a.changed && a.demand != s.wants(a):
+			return fmt.Sprintf("%v wants %v, and its demand is %v", a.ID, s.wants(a), a.demand)
+		case a.Running && a.changed != slices.Contains(q.changed, a):
+			return fmt.Sprintf("%v is changed: %v", a.ID, a.changed)
 		case in:
 			users[a.User]++
 			masters[q] = masters[q].Add(a.am)
@@ -125,7 +129,7 @@ func (s *Scheduler) checkLineups() (bad string) {
 		}
 		for _, c := range q.children {
 			used := s.used(c)
-			see(&c.place, s.keyOf(q.policy, &used, &c.demand, &c.conf.Min, c.conf.Weight), len(c.wanting.list) > 0)
+			see(&c.place, s.keyOf(q.policy, &used, &c.demand, &c.least, c.weight), len(c.wanting.list) > 0)
 		}
 		if in != len(q.wanting.list) {
 			bad = fmt.Sprintf("%s: %d want something, the lineup has %d", q.Path, in, len(q.wanting.list))

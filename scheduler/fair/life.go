@@ -269,7 +269,7 @@ func (s *Scheduler) setPolicies(q *Queue) bool {
 			return false
 		}
 	}
-	q.policy = conf.Policy
+	q.policy, q.reshare = conf.Policy, true
 	return true
 }
 

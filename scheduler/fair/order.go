@@ -25,12 +25,12 @@ const (
 
 // place is where somebody stands in a lineup: a queue or an application.
 type place struct {
-	key   key
-	order int64 // among those with the same key: when the attempt started in milliseconds, or the rank of the queue's name among its siblings
-	name  string
-	in    bool
 	queue *Queue // or
 	app   *app
+	in    bool
+	order int64 // among those with the same key: when the attempt started in milliseconds, or the rank of the queue's name among its siblings
+	name  string
+	key   key
 }
 
 // before is negative, zero or positive as one is served before, with or after the other.
@@ -275,21 +275,29 @@ var nothing resource
 
 // lineUp brings an application's place up to date, and those of all queues above it.
 func (s *Scheduler) lineUp(a *app) {
+	s.lineUpApp(a)
+	s.lineUpQueue(a.queue)
+}
+
+func (s *Scheduler) lineUpApp(a *app) {
 	q := a.queue
 	used := s.appUsed(a)
 	wants := a.runnable && a.Running && len(a.Wants.Keys()) > 0 && a.demand != used
 	k := s.keyOf(q.policy, &used, &a.demand, &nothing, s.weight(a))
 	q.wanting.put(&a.place, &k, wants, s.numbers(q.policy))
-	s.lineUpQueue(q)
 }
 
 // lineUpQueue brings a queue's place up to date, and those of all above it.
 func (s *Scheduler) lineUpQueue(q *Queue) {
 	for ; q.up != nil; q = q.up {
-		used := s.used(q)
-		k := s.keyOf(q.up.policy, &used, &q.demand, &q.conf.Min, q.conf.Weight)
-		q.up.wanting.put(&q.place, &k, len(q.wanting.list) > 0, s.numbers(q.up.policy))
+		s.lineUpOne(q)
 	}
+}
+
+func (s *Scheduler) lineUpOne(q *Queue) {
+	used := s.used(q)
+	k := s.keyOf(q.up.policy, &used, &q.demand, &q.least, q.weight)
+	q.up.wanting.put(&q.place, &k, len(q.wanting.list) > 0, s.numbers(q.up.policy))
 }
 
 // reorder lines up everybody below a queue anew.
@@ -305,7 +313,7 @@ func (s *Scheduler) reorder(q *Queue) {
 	}
 	for _, c := range q.children {
 		used := s.used(c)
-		c.key = s.keyOf(q.policy, &used, &c.demand, &c.conf.Min, c.conf.Weight)
+		c.key = s.keyOf(q.policy, &used, &c.demand, &c.least, c.weight)
 		q.wanting.join(&c.place, s.numbers(q.policy), len(c.wanting.list) > 0)
 	}
 	q.wanting.sort(s.numbers(q.policy))

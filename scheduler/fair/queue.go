@@ -2,7 +2,6 @@ package fair
 
 import (
 	"github.com/heddle-project/heddle/scheduler/allocation"
-	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/scheduler/queue"
 )
@@ -12,14 +11,16 @@ type Queue struct {
 	place          // among its parent's children
 	wanting lineup // children, or applications of a leaf, that want something
 	policy  allocation.Policy
+	weight  float32 // of conf
 	up      *Queue
-	max     resource // at least conf.Min
+	max     resource // at least least
 	queue.Queue
+	demand resource // see queue.Fair, as all that follow
+	least  resource // of conf
 
 	conf     *allocation.Queue
 	children []*Queue // by their creation
 	dynamic  bool     // the file does not name it: it goes when it is empty
-	demand   resource // see queue.Fair, as all that follow
 	share    resource
 	steady   resource
 	runnable int32 // applications that may run, those of queues below included
@@ -35,7 +36,11 @@ type leaf struct {
 	masters struct {
 		used, limit resource // limit is that of the last look
 	}
-	atMinimum int64 // when it last had its minimum, or did not want it; milliseconds
+	changed   []*app   // whose demand is out of date
+	wanted    resource // the sum of demands, also of queues below
+	shared    resource // what was last shared among its applications
+	reshare   bool     // others share it now, or by other weights
+	atMinimum int64    // when it last had its minimum, or did not want it; milliseconds
 }
 
 func queueOf(q *queue.Queue) *Queue { return q.Outer.(*Queue) }
@@ -111,6 +116,7 @@ func (q *Queue) rank(child *Queue) {
 // configure gives a queue its settings.
 func (s *Scheduler) configure(q *Queue, conf *allocation.Queue) {
 	q.conf, q.Settings = conf, s.cfg.Settings(conf)
+	q.least, q.weight = conf.Min, conf.Weight
 	s.setMax(q)
 }
 
@@ -135,15 +141,6 @@ func (s *Scheduler) mayHave(q *Queue, more *resource) *Queue {
 func (s *Scheduler) appUsed(a *app) (sum resource) {
 	for p := range a.Shares {
 		s.Calc.Increase(&sum, &a.Shares[p].Used)
-	}
-	return sum
-}
-
-// pending is what an application asks for in all partitions.
-func pending(a *app, parts int) (sum resource) {
-	for p := range parts {
-		r := a.Wants.Pending(cluster.Part(p))
-		sum.Increase(&r)
 	}
 	return sum
 }

@@ -55,12 +55,14 @@ func (s *Scheduler) run(a *app) {
 	for q := a.queue; q != nil; q = q.up {
 		q.runnable++
 	}
+	s.comes(a)
 	s.lineUp(a)
 }
 
 // stop counts an attempt off those that run.
 func (s *Scheduler) stop(a *app) {
 	q := a.queue
+	s.goes(a)
 	s.user(a.User).running--
 	s.forget(a.User)
 	q.running = drop(q.running, a)
@@ -80,12 +82,14 @@ func (s *Scheduler) stop(a *app) {
 func (s *Scheduler) hold(a *app) {
 	a.runnable = false
 	a.queue.waiting = append(a.queue.waiting, a)
+	s.comes(a)
 	u := s.user(a.User)
 	u.waiting = append(u.waiting, a)
 }
 
 // unhold ends the wait.
 func (s *Scheduler) unhold(a *app) {
+	s.goes(a)
 	a.queue.waiting = drop(a.queue.waiting, a)
 	u := s.user(a.User)
 	u.waiting = drop(u.waiting, a)

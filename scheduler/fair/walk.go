@@ -151,7 +151,7 @@ func count(r *demand.Row) int32 {
 
 // key places a container of one key, from a reservation or anew. final: no other key is looked at.
 func (r *round) key(a *app, w *demand.Want, from cluster.ContainerRef) (_ outcome, final bool) {
-	if from < 0 && (!r.s.eligible(a, w, r.n) || !a.Enlarges(w, r.ref)) {
+	if from < 0 && (!r.s.eligible(a, w, r.n) || !w.Update.IsZero() && !a.Enlarges(w, r.ref)) {
 		return outcome{}, false
 	}
 	w.Opportunities++
@@ -206,7 +206,8 @@ func (r *round) place(a *app, w *demand.Want, row *demand.Row, l cluster.Localit
 			r.s.chargeMaster(a, 1)
 		}
 		if from >= 0 {
-			r.s.lineUp(a) // otherwise Used has done so
+			a.change() // otherwise Used has done so
+			r.s.lineUp(a)
 		}
 		r.s.promised(r.ref, a, &container.Resource)
 		r.decide(cluster.Allocated, a, c, container)
