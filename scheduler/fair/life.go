@@ -150,6 +150,7 @@ func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
 		return
 	}
 	s.steady()
+	before := s.tree.Changes
 	s.sweep(s.root)
 	s.dropLeaves()
 	switch {
@@ -158,6 +159,9 @@ func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
 	case s.unsettled:
 		s.settle()
 		s.lineUpAll()
+	}
+	if s.tree.Changes != before && !s.AsApache { // Apache has queues that are gone count until something else changes
+		s.steadyDue = true
 	}
 }
 
