@@ -39,7 +39,7 @@ func (s *Scheduler) checkLineup(q *Queue) (bad string) {
 	}
 	for _, a := range q.running {
 		used := s.appUsed(a)
-		see(&a.place, s.keyOf(q.policy, &used, &a.demand, &nothing, s.weight(a)), len(a.Wants.Keys()) > 0 && a.demand != used)
+		see(&a.place, s.keyOfApp(a, &used), len(a.Wants.Keys()) > 0 && a.demand != used)
 	}
 	for _, c := range q.children {
 		used := s.used(c)

@@ -203,6 +203,12 @@ func (s *Scheduler) keyOf(p allocation.Policy, used, demand, least *resource, we
 	return s.drfKeyOfMany(used, least, weight)
 }
 
+// keyOfApp is that of an application in its leaf. None has a minimum.
+func (s *Scheduler) keyOfApp(a *app, used *resource) key {
+	var least resource
+	return s.keyOf(a.queue.policy, used, &a.demand, &least, s.weight(a))
+}
+
 // fairNumbers is how many numbers a key has under the policy fair. Keys of drf have two, or as many as there are types.
 const fairNumbers = 4
 
@@ -287,8 +293,6 @@ func (s *Scheduler) drfKeyOfMany(used, least *resource, weight float32) (k key) 
 	return k
 }
 
-var nothing resource
-
 // lineUp brings an application's place up to date, and those of all queues above it.
 func (s *Scheduler) lineUp(a *app) {
 	s.lineUpApp(a)
@@ -299,7 +303,7 @@ func (s *Scheduler) lineUpApp(a *app) {
 	q := a.queue
 	used := s.appUsed(a)
 	wants := a.runnable && a.Running && len(a.Wants.Keys()) > 0 && a.demand != used
-	k := s.keyOf(q.policy, &used, &a.demand, &nothing, s.weight(a))
+	k := s.keyOfApp(a, &used)
 	in := a.in
 	q.lineupOf(a).put(&a.place, &k, wants, s.numbers(q.policy))
 	if wants && !in {
@@ -360,7 +364,7 @@ func (s *Scheduler) reorder(q *Queue) {
 	q.masterless.clear()
 	for _, a := range q.running {
 		used := s.appUsed(a)
-		a.key = s.keyOf(q.policy, &used, &a.demand, &nothing, s.weight(a))
+		a.key = s.keyOfApp(a, &used)
 		q.lineupOf(a).join(&a.place, n, len(a.Wants.Keys()) > 0 && a.demand != used)
 		s.noteHolder(a)
 	}
