@@ -48,7 +48,7 @@ var table = []way{
 	{command: yarn + "--daemon stop resourcemanager"},
 
 	{command: "bin/yarn sim replay test/parity/traces/examples/*.jsonl --out /tmp/replayed",
-		prints: `FairScheduler is not built\n(?s:.*)\d+ of \d+ traces replayed, answers in \S+; 2 need what is not built`},
+		prints: `preemption of the CapacityScheduler is not built\n(?s:.*)\d+ of \d+ traces replayed, answers in \S+; 1 need what is not built`},
 }
 
 func wayOf(text string) (way, bool) {
