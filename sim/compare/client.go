@@ -22,17 +22,18 @@ type Outcome struct {
 
 // Result is what became of an application. Times are milliseconds since its submission, or Never.
 type Result struct {
-	Queue     string   // full path, or what was asked for if it was refused
-	State     string   // the ResourceManager's
-	Refused   string   // why it was not taken; empty: it was
-	Master    int64    // its first master's container was granted
-	First     int64    // its first other container was granted
-	Last      int64    // its last one
-	End       int64    // it ended
-	Granted   int      // containers, without masters
-	Preempted int      // containers that were taken for others
-	Waited    int64    // sum over all containers of the milliseconds from the ask to the grant
-	Notes     []string // of the simulation, the first maxNotes
+	Queue     string   `json:"queue"`             // full path, or what was asked for if it was refused
+	State     string   `json:"state"`             // the ResourceManager's
+	Refused   string   `json:"refused,omitempty"` // why it was not taken; empty: it was
+	Master    int64    `json:"master"`            // its first master's container was granted
+	First     int64    `json:"first"`             // its first other container was granted
+	Last      int64    `json:"last"`              // its last one
+	End       int64    `json:"end"`               // it ended
+	Granted   int      `json:"granted"`           // containers, without masters
+	Preempted int      `json:"preempted"`         // containers that were taken for others
+	Waited    int64    `json:"waited"`            // sum over all granted containers of the milliseconds from the ask to the grant
+	Pending   int      `json:"pending"`           // containers that it still waited for when the simulation ended
+	Notes     []string `json:"notes,omitempty"`   // of the simulation, the first maxNotes
 }
 
 const maxNotes = 5
@@ -49,12 +50,15 @@ type client struct {
 	crashes   int   // masters that ended by themselves
 	want      int64 // containers that the master does not have
 	unfetched int64 // of those, how many are granted
-	since     int64 // Waited is up to then
+	waiting   []wait
 }
+
+// wait is a number of containers that wait since the same time.
+type wait struct{ since, count int64 }
 
 // submit has the client of an application submit it.
 func (p *player) submit(index int) {
-	a := &client{app: p.work.Apps[index], at: p.now, since: p.now, out: &Result{Master: Never, First: Never, Last: Never, End: Never}}
+	a := &client{app: p.work.Apps[index], at: p.now, out: &Result{Master: Never, First: Never, Last: Never, End: Never}}
 	p.apps[index] = a
 	sub := a.app.Sub
 	sub.AMAsks = slices.Clone(sub.AMAsks) // the engine rounds them
@@ -88,21 +92,44 @@ func (p *player) transition(t *engine.Transition) {
 	}
 }
 
-// touch counts the time that containers have waited.
-func (a *client) touch(now int64) {
-	a.out.Waited += max(a.want-a.unfetched, 0) * (now - a.since)
-	a.since = now
+// level has as many containers wait as the master wants and is not granted. More of them wait from now on; the latest wait no longer
+// if they are less.
+func (a *client) level(now int64) {
+	n := max(a.want-a.unfetched, 0)
+	for _, w := range a.waiting {
+		n -= w.count
+	}
+	if n > 0 {
+		a.waiting = append(a.waiting, wait{now, n})
+	}
+	for n < 0 {
+		last := &a.waiting[len(a.waiting)-1]
+		less := min(-n, last.count)
+		last.count -= less
+		n += less
+		if last.count == 0 {
+			a.waiting = a.waiting[:len(a.waiting)-1]
+		}
+	}
 }
 
+// wants notes how many containers the master does not have.
 func (a *client) wants(now, n int64) {
-	a.touch(now)
 	a.want = n
+	a.level(now)
 }
 
-// granted notes a container that the master has to fetch.
+// granted notes a container that the master has to fetch. The one that has waited longest counts as served.
 func (a *client) granted(now int64) {
-	a.touch(now)
 	a.unfetched++
+	if len(a.waiting) > 0 {
+		first := &a.waiting[0]
+		a.out.Waited += now - first.since
+		if first.count--; first.count == 0 {
+			a.waiting = a.waiting[1:]
+		}
+	}
+	a.level(now)
 	a.out.Granted++
 	if a.out.First == Never {
 		a.out.First = now - a.at
@@ -112,9 +139,9 @@ func (a *client) granted(now int64) {
 
 // fetched notes that the master has a container, or that it is gone, and how many it wants less for that.
 func (a *client) fetched(now, less int64) {
-	a.touch(now)
 	a.unfetched = max(a.unfetched-1, 0)
 	a.want -= less
+	a.level(now)
 }
 
 // started notes that a master has its container; none if it runs outside of the cluster.
@@ -126,9 +153,8 @@ func (a *client) started(now int64, b *box) {
 }
 
 func (a *client) masterEnded(now int64) {
-	a.running = false
+	a.running, a.unfetched = false, 0
 	a.wants(now, 0)
-	a.unfetched = 0
 }
 
 // waits tells whether it waits for something that a scheduler may still give.
@@ -143,7 +169,9 @@ func (p *player) outcome(name string) *Outcome {
 		if a == nil {
 			a = &client{app: p.work.Apps[i], out: &Result{Master: Never, First: Never, Last: Never, End: Never}}
 		}
-		a.touch(p.now)
+		for _, w := range a.waiting {
+			a.out.Pending += int(w.count)
+		}
 		o.Apps = append(o.Apps, a.out)
 	}
 	return o

@@ -142,6 +142,11 @@ func (x *extractor) other(c engine.Command) {
 	case engine.UnregisterNode, engine.RefreshNodes, engine.ExcludedHosts, engine.DrainNodes, engine.UndrainNodes, engine.SetNodeResource,
 		engine.SetNodeLabel, engine.AddLabels, engine.RemoveLabels, engine.ReplaceLabels, engine.ExpireNode, engine.TendQueues:
 		x.add(Event{Kind: Literal, Command: c})
+	case engine.UpdateShares:
+		if x.work.Trace { // in a recording its own clock says when
+			x.work.Updates = true
+			x.add(Event{Kind: Literal, Command: c})
+		}
 	case engine.RefreshQueues:
 		x.left.refreshes++
 	case engine.Recover:
@@ -165,7 +170,7 @@ func (x *extractor) submit(s engine.Submission) {
 		return
 	}
 	s.AMAsks, s.Tags, s.Groups = slices.Clone(s.AMAsks), slices.Clone(s.Tags), slices.Clone(s.Groups)
-	a := &App{Name: s.ID.String(), At: x.now, Sub: s}
+	a := &App{Name: s.ID.String(), At: x.now, Sub: s, Began: Never}
 	if x.work.Trace {
 		a.Name = s.Name
 	}
@@ -192,6 +197,13 @@ func (x *extractor) effects(fx *engine.Effects) {
 	for i := range fx.Logins {
 		if l := fx.Logins[i]; l.Open {
 			x.begin(l.Attempt)
+		}
+	}
+	for i := range fx.Containers {
+		if c := &fx.Containers[i]; c.Born && c.Master {
+			if l := x.apps[c.Container.Attempt.Application]; l != nil && l.app.Began == Never {
+				l.app.Began = x.now - l.app.At
+			}
 		}
 	}
 	for _, masters := range []bool{true, false} { // what ends with its master does not end by itself

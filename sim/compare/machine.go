@@ -50,14 +50,12 @@ func (p *player) join(n *machine, c engine.RegisterNode) {
 		r, ok := v.(engine.RegisterNodeReply)
 		n.registered, n.responseID, n.called = err == nil && ok && r.Action == engine.NodeNormal, 0, p.now
 	})
-	if p.work.Trace {
-		p.shares()
-	}
+	p.shares()
 }
 
-// shares has the FairScheduler compute shares in a trace, whose time is too short for its clock.
+// shares has the FairScheduler compute shares in a trace that does not say when: its time is too short for the scheduler's clock.
 func (p *player) shares() {
-	if p.work.Trace && p.cfg.Fair != nil {
+	if p.work.Trace && p.cfg.Fair != nil && (!p.work.Updates || p.now > p.work.Length) {
 		p.apply(engine.UpdateShares{Preempting: p.cfg.Fair.Preemption})
 	}
 }

@@ -349,6 +349,10 @@ func (p *player) literal(c engine.Command) {
 	case engine.ReplaceLabels:
 		c.Ticket = 0
 		p.apply(c)
+	case engine.UpdateShares:
+		if p.cfg.Fair != nil {
+			p.apply(engine.UpdateShares{Preempting: p.cfg.Fair.Preemption})
+		}
 	default: // they have no ticket
 		p.apply(c)
 	}

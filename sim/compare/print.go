@@ -38,7 +38,7 @@ func both(a, b string) string {
 	return visible.Text(a) + " -> " + visible.Text(b)
 }
 
-func counts2(a, b int) string { return both(strconv.Itoa(a), strconv.Itoa(b)) }
+func numbers(a, b int) string { return both(strconv.Itoa(a), strconv.Itoa(b)) }
 
 // print writes a report as plain lines. all adds the applications that do not differ.
 func (r *Report) print(out io.Writer, all bool) {
@@ -47,6 +47,9 @@ func (r *Report) print(out io.Writer, all bool) {
 		visible.Text(r.A.File), r.A.Scheduler, visible.Text(r.B.File), r.B.Scheduler)
 	for _, n := range r.Notes {
 		fmt.Fprintf(out, "note: %s\n", visible.Text(n))
+	}
+	if c := r.Check; c != nil {
+		fmt.Fprintf(out, "check of the model: under the recorded configuration it starts %d of %d masters within %s of when they started\n", c.Near, c.Masters, span(c.Within))
 	}
 	if r.Equal < len(r.Apps) || all && len(r.Apps) > 0 {
 		fmt.Fprintln(out)
@@ -64,28 +67,28 @@ func span(ms int64) string { return seconds(ms) + " s" }
 
 func (r *Report) printApps(out io.Writer, all bool) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "APPLICATION\tUSER\tQUEUE\tSTATE\tMASTER\tFIRST\tLAST\tEND\tWAITED")
+	fmt.Fprintln(t, "APPLICATION\tUSER\tQUEUE\tSTATE\tMASTER\tFIRST\tLAST\tEND\tWAITED\tPENDING")
 	for i := range r.Apps {
 		p := &r.Apps[i]
 		if !p.Differs && !all {
 			continue
 		}
 		a, b := p.A, p.B
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", visible.Text(p.Name), visible.Text(p.User), both(a.Queue, b.Queue), both(a.State, b.State),
-			change(a.Master, b.Master), change(a.First, b.First), change(a.Last, b.Last), change(a.End, b.End), change(a.Waited, b.Waited))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", visible.Text(p.Name), visible.Text(p.User), both(a.Queue, b.Queue), both(a.State, b.State),
+			change(a.Master, b.Master), change(a.First, b.First), change(a.Last, b.Last), change(a.End, b.End), change(a.Waited, b.Waited), numbers(a.Pending, b.Pending))
 	}
 	t.Flush() //nolint:errcheck // nobody is there to be told
 }
 
 func (r *Report) printQueues(out io.Writer) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "QUEUE\tAPPLICATIONS\tSTARTED\tREFUSED\tENDED\tPREEMPTED\tMASTER MEDIAN\tMASTER P95\tEND MEDIAN\tEND P95\tWAITED")
+	fmt.Fprintln(t, "QUEUE\tAPPLICATIONS\tSTARTED\tREFUSED\tENDED\tPREEMPTED\tMASTER MEDIAN\tMASTER P95\tEND MEDIAN\tEND P95\tWAITED\tPENDING")
 	for i := range r.Queues {
 		q := &r.Queues[i]
 		a, b := &q.A, &q.B
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", visible.Text(q.Queue), counts2(a.Apps, b.Apps), counts2(a.Started, b.Started),
-			counts2(a.Refused, b.Refused), counts2(a.Ended, b.Ended), counts2(a.Preempted, b.Preempted), change(a.MasterMedian, b.MasterMedian),
-			change(a.MasterP95, b.MasterP95), change(a.EndMedian, b.EndMedian), change(a.EndP95, b.EndP95), change(a.Waited, b.Waited))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", visible.Text(q.Queue), numbers(a.Apps, b.Apps), numbers(a.Started, b.Started),
+			numbers(a.Refused, b.Refused), numbers(a.Ended, b.Ended), numbers(a.Preempted, b.Preempted), change(a.MasterMedian, b.MasterMedian),
+			change(a.MasterP95, b.MasterP95), change(a.EndMedian, b.EndMedian), change(a.EndP95, b.EndP95), change(a.Waited, b.Waited), numbers(a.Pending, b.Pending))
 	}
 	t.Flush() //nolint:errcheck // likewise
 }

@@ -15,15 +15,16 @@ const (
 
 // Workload is what happens to a cluster whoever schedules. Times are milliseconds since its first event.
 type Workload struct {
-	Name   string          // of the file
-	Trace  bool            // a trace: a heartbeat, and not a second, is the unit of its time
-	Begun  blackbox.Header // settings and configuration of the ResourceManager that was recorded
-	Start  yarn.Now        // time of the first event
-	Length int64           // time of the last one
-	Nodes  []yarn.NodeID
-	Apps   []*App // as submitted
-	Events []Event
-	Notes  []string // what of the recording is left out, and what is odd about it
+	Name    string          // of the file
+	Trace   bool            // a trace: a heartbeat, and not a second, is the unit of its time
+	Updates bool            // of a trace: its events say when the FairScheduler computes shares
+	Begun   blackbox.Header // settings and configuration of the ResourceManager that was recorded
+	Start   yarn.Now        // time of the first event
+	Length  int64           // time of the last one
+	Nodes   []yarn.NodeID
+	Apps    []*App // as submitted
+	Events  []Event
+	Notes   []string // what of the recording is left out, and what is odd about it
 }
 
 // Kind is what happens in an event.
@@ -53,6 +54,7 @@ type App struct {
 	At    int64
 	Sub   engine.Submission
 	Plans []*Plan // of its attempts; none: no master of it ever registered
+	Began int64   // milliseconds from its submission to its first master's container, or Never
 }
 
 // Plan is what the master of an attempt does.
