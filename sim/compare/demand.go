@@ -20,9 +20,8 @@ type attempt struct {
 	rows       map[place]int32
 	lost       map[Kin]int32 // containers that the ResourceManager took, for which the master has not asked again
 	runs       []*run
-	first      int64 // its first call, and the last one
-	latest     int64
-	calls      int64
+	called     int64   // its last call
+	gaps       []int64 // between its calls, the first mostGaps of them
 }
 
 // place is one row of asks.
@@ -42,12 +41,15 @@ type run struct {
 	taken   bool // the ResourceManager took it
 }
 
+// mostGaps bounds what is kept to find out how often a master calls.
+const mostGaps = 1000
+
 // longestPause is the most that is taken for the time between two calls of a master, in milliseconds. A master that rests has nothing to say.
 const longestPause = 10_000
 
 func (t *attempt) register(now int64) {
 	if !t.registered {
-		t.registered, t.anchor, t.plan.Boot = true, now, now-t.bornAt
+		t.registered, t.anchor, t.called, t.plan.Boot = true, now, now, now-t.bornAt
 	}
 }
 
@@ -70,10 +72,10 @@ func (x *extractor) allocate(c *engine.Allocate) {
 	asks, updates := slices.Clone(c.Asks), len(c.Updates) // the engine rounds them
 	x.calls[c.Ticket] = func(value any, failed bool) {
 		if r, ok := value.(*engine.AllocateReply); ok && !failed && !r.Duplicate && !t.ending {
-			if t.calls == 0 {
-				t.first = x.now
+			if gap := x.now - t.called; gap > 0 && len(t.gaps) < mostGaps {
+				t.gaps = append(t.gaps, gap)
 			}
-			t.calls, t.latest = t.calls+1, x.now
+			t.called = x.now
 			x.left.updates += updates
 			t.ask(x.now, asks, c.BlacklistAdd, c.BlacklistRemove)
 			for i := range r.Granted {
@@ -159,10 +161,19 @@ func (x *extractor) container(c *engine.ContainerEvent) {
 		r.taken = true
 		r.owner.lost[r.Kin]++
 	default:
-		r.time = x.now - r.from
+		r.time = max(x.now-r.from-x.unseen(c.Node), 0)
 		r.owner.ended++
 		r.owner.anchor = x.now
 	}
+}
+
+// unseen is for how long a container may have ended before its node said so: since the node's call before. The model's nodes, too,
+// say it with their next call.
+func (x *extractor) unseen(node yarn.NodeID) int64 {
+	if x.beating == node {
+		return max(x.now-x.before-1, 0)
+	}
+	return 0
 }
 
 // finish completes the plan.
@@ -171,8 +182,9 @@ func (t *attempt) finish(trace bool) *Plan {
 	p.Every = 1
 	if !trace {
 		p.Every = 1000
-		if t.calls > 1 {
-			p.Every = min(max((t.latest-t.first)/(t.calls-1), 1), longestPause)
+		if n := len(t.gaps); n > 0 {
+			slices.Sort(t.gaps)
+			p.Every = min(t.gaps[n/2], longestPause)
 		}
 	}
 	for _, r := range t.runs {

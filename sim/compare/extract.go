@@ -20,6 +20,9 @@ type extractor struct {
 	attempts map[yarn.AttemptID]*attempt
 	runs     map[yarn.ContainerID]*run
 	calls    map[engine.Ticket]func(value any, failed bool)
+	called   map[yarn.NodeID]int64
+	beating  yarn.NodeID // whose call the command is; zero: it is none
+	before   int64       // that node's call before
 	left     counts
 	err      error
 }
@@ -37,7 +40,7 @@ type life struct {
 
 func newExtractor(name string) *extractor {
 	return &extractor{work: &Workload{Name: name}, nodes: map[yarn.NodeID]int32{}, racks: map[string]string{}, apps: map[yarn.ApplicationID]*life{},
-		attempts: map[yarn.AttemptID]*attempt{}, runs: map[yarn.ContainerID]*run{}, calls: map[engine.Ticket]func(any, bool){}}
+		attempts: map[yarn.AttemptID]*attempt{}, runs: map[yarn.ContainerID]*run{}, called: map[yarn.NodeID]int64{}, calls: map[engine.Ticket]func(any, bool){}}
 }
 
 // Begin takes what the engine begins with.
@@ -49,6 +52,7 @@ func (x *extractor) Command(now yarn.Now, c engine.Command) func(*engine.Effects
 		x.begun, x.work.Start = true, now
 	}
 	x.now = max(now.Mono-x.work.Start.Mono, x.now)
+	x.beating = yarn.NodeID{}
 	x.command(c)
 	return x.effects
 }
@@ -86,13 +90,14 @@ func (x *extractor) node(id yarn.NodeID) int32 {
 func (x *extractor) command(c engine.Command) {
 	switch c := c.(type) {
 	case *engine.Heartbeat:
+		x.beating, x.before, x.called[c.Node] = c.Node, x.called[c.Node], x.now
 		e := Event{Kind: Beat, Index: x.node(c.Node), Sick: !c.Health.Healthy}
 		if c.Labels != nil {
 			e.Command = &engine.Heartbeat{Labels: c.Labels}
 		}
 		x.add(e)
 	case engine.RegisterNode:
-		x.racks[c.Node.Host] = c.Rack
+		x.racks[c.Node.Host], x.called[c.Node] = c.Rack, x.now
 		keeps := len(c.Containers) > 0 || len(c.Applications) > 0
 		c.Ticket, c.Logs, c.Applications = 0, nil, nil
 		if c.Containers = nil; keeps {

@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"fmt"
 
+	"github.com/heddle-project/heddle/resourcemanager/blackbox"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
@@ -28,6 +29,7 @@ const (
 type player struct {
 	work  *Workload
 	cfg   *config.Config
+	begun blackbox.Header // what the engine begins with
 	sched *scheduler.Scheduler
 	eng   *engine.Engine
 	now   int64 // since the first event
@@ -48,7 +50,8 @@ type player struct {
 	answers map[engine.Ticket]func(any, *engine.Error)
 	todo    []engine.Command // that the last one has set off
 	busy    bool
-	stir    int64 // when something last happened to a container or an application
+	box     *blackbox.Recorder // records the simulation; nil but in tests
+	stir    int64              // when something last happened to a container or an application
 }
 
 // timer is something that is due.
@@ -75,11 +78,20 @@ func (h timers) Less(i, j int) bool {
 
 // Play simulates the workload under a configuration. An error is a configuration that the scheduler refuses.
 func Play(w *Workload, side *Side) (*Outcome, error) {
+	p, err := newPlayer(w, side)
+	if err != nil {
+		return nil, err
+	}
+	p.run()
+	return p.outcome(side.Name), nil
+}
+
+func newPlayer(w *Workload, side *Side) (*player, error) {
 	cfg, set, tended, err := side.configure(w)
 	if err != nil {
 		return nil, err
 	}
-	p := &player{work: w, cfg: cfg, byID: map[yarn.ApplicationID]*client{}, masters: map[yarn.AttemptID]*master{},
+	p := &player{work: w, cfg: cfg, begun: blackbox.Header{Settings: set, Queues: blackbox.QueuesOf(cfg)}, byID: map[yarn.ApplicationID]*client{}, masters: map[yarn.AttemptID]*master{},
 		byNode: map[yarn.NodeID]*machine{}, boxes: map[yarn.ContainerID]*box{}, answers: map[engine.Ticket]func(any, *engine.Error){}}
 	if p.sched, err = scheduler.New(cfg); err != nil {
 		return nil, err
@@ -96,8 +108,7 @@ func Play(w *Workload, side *Side) (*Outcome, error) {
 		p.repeat(cfg.Fair.UpdateInterval, engine.UpdateShares{Preempting: cfg.Fair.Preemption})
 		p.repeat(tendEvery, engine.TendQueues{Deleting: true})
 	}
-	p.run()
-	return p.outcome(side.Name), nil
+	return p, nil
 }
 
 // run plays the recorded events, and then goes on until everything has ended or can never end.
@@ -250,7 +261,13 @@ func (p *player) apply(c engine.Command) {
 // one applies one command and takes its effects.
 func (p *player) one(c engine.Command) {
 	var fx engine.Effects
+	if p.box != nil {
+		p.box.Add(p.clock(), c)
+	}
 	p.eng.Apply(p.clock(), c, &fx)
+	if p.box != nil {
+		p.box.Carried(&fx)
+	}
 	for i := range fx.Saves {
 		p.todo = append(p.todo, engine.Stored{Seq: fx.Saves[i].Seq})
 	}
