@@ -145,7 +145,7 @@ func (x *extractor) container(c *engine.ContainerEvent) {
 		case taken(c.Exit), c.Exit == yarn.ExitKilledByRM, c.Exit == yarn.ExitKilledAfterApp:
 			t.cut, t.ending = true, true
 		default:
-			t.step(x.now, Step{Crash: true, Exit: c.Exit})
+			t.step(max(x.now-x.unseen(c.Node), t.anchor), Step{Crash: true, Exit: c.Exit})
 			t.ending = true
 		}
 		return
@@ -168,9 +168,9 @@ func (x *extractor) container(c *engine.ContainerEvent) {
 }
 
 // unseen is for how long a container may have ended before its node said so: since the node's call before. The model's nodes, too,
-// say it with their next call.
+// say it with their next call. A trace says itself with which call a container ends.
 func (x *extractor) unseen(node yarn.NodeID) int64 {
-	if x.beating == node {
+	if x.beating == node && !x.work.Trace {
 		return max(x.now-x.before-1, 0)
 	}
 	return 0
