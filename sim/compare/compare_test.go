@@ -283,3 +283,42 @@ func TestSite(t *testing.T) {
 	reportsOf(t, codeSame, trace, "--scheduler", good, "--scheduler", good, "--site", large)
 	reportsOf(t, codeDiffers, trace, "--scheduler", good, "--site", large)
 }
+
+// A container that is lost with its node is no work of its own: the master of the model asks for it again, as the recorded one did.
+func TestLost(t *testing.T) {
+	dir := t.TempDir()
+	s := &script{}
+	const size = `{"memory-mb":1024,"vcores":1}`
+	s.add(`{"do":"node-add","node":"h0:1","resource":%s}`, size)
+	s.add(`{"do":"submit","app":"a1","user":"ann","queue":"a","am":%s}`, size)
+	s.add(`{"do":"beat","node":"h0:1"}`)
+	s.add(`{"do":"am-register","app":"a1"}`)
+	s.add(`{"do":"node-add","node":"h1:1","resource":%s}`, size)
+	s.add(`{"do":"ask","app":"a1","asks":[{"resource":%s,"count":1}]}`, size)
+	s.beats(1)
+	s.add(`{"do":"ask","app":"a1"}`)
+	s.beats(3)
+	s.add(`{"do":"node-add","node":"h2:1","resource":%s}`, size)
+	s.add(`{"do":"node-remove","node":"h1:1"}`)
+	s.add(`{"do":"ask","app":"a1","asks":[{"resource":%s,"count":1}]}`, size)
+	s.add(`{"do":"beat","node":"h2:1"}`)
+	s.add(`{"do":"ask","app":"a1"}`)
+	for range 10 {
+		s.add(`{"do":"beat","node":"h2:1"}`)
+	}
+	s.add(`{"do":"beat","node":"h2:1","completed":["a1/h2:1/p1/1024x1#1"]}`)
+	s.add(`{"do":"am-finish","app":"a1"}`)
+	s.add(`{"do":"beat","node":"h0:1","completed":["a1/am"]}`)
+	file := s.file(t, dir)
+	w, err := ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := w.Apps[0].Plans[0]; len(p.Runs) != 1 || p.Runs[0].Time != 11 || len(p.Steps) != 2 || !p.Steps[1].Finish || p.Steps[1].After != 1 {
+		t.Errorf("%+v", p)
+	}
+	r := reportsOf(t, codeSame, file, "--scheduler", Recorded, "--scheduler", Recorded)[0]
+	if a := find(t, r, "a1").A; a.Granted != 2 || a.State != "FINISHED" || a.Pending != 0 {
+		t.Errorf("%+v", a)
+	}
+}

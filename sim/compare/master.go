@@ -269,8 +269,7 @@ func (m *master) take(g *engine.Grant) {
 	}
 	b.fetched, b.grant = true, *g
 	k := Kin{g.Priority, g.AllocationRequestID}
-	any := m.row(place{k, yarn.AnyHost})
-	if any.Count <= 0 {
+	if m.row(place{k, yarn.AnyHost}).Count <= 0 {
 		b.surplus = true
 		m.release = append(m.release, g.ID)
 		m.client.fetched(m.p.now, 0)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -38,6 +39,7 @@ func both(a, b string) string {
 	return visible.Text(a) + " -> " + visible.Text(b)
 }
 
+// numbers prints a number under A and under B, or the one that both are.
 func numbers(a, b int) string { return both(strconv.Itoa(a), strconv.Itoa(b)) }
 
 // print writes a report as plain lines. all adds the applications that do not differ.
@@ -60,9 +62,10 @@ func (r *Report) print(out io.Writer, all bool) {
 		r.printQueues(out)
 	}
 	r.printReasons(out)
-	fmt.Fprintf(out, "\n%s\n", r.summary())
+	fmt.Fprintf(out, "\n%s\n", r.tally())
 }
 
+// span is a time with its unit.
 func span(ms int64) string { return seconds(ms) + " s" }
 
 func (r *Report) printApps(out io.Writer, all bool) {
@@ -113,21 +116,12 @@ func (r *Report) printReasons(out io.Writer) {
 				say(p, side.name, "refused: "+x)
 			}
 			for _, n := range side.this.Notes {
-				if !has(side.other.Notes, n) {
+				if !slices.Contains(side.other.Notes, n) {
 					say(p, side.name, n)
 				}
 			}
 		}
 	}
-}
-
-func has(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // tally counts applications by how they differ.
@@ -173,8 +167,6 @@ func (t tally) String() string {
 	}
 	return s
 }
-
-func (r *Report) summary() string { return r.tally().String() }
 
 // writeJSON writes reports as one JSON value. Times are milliseconds, and -1 for never.
 func writeJSON(out io.Writer, reports []*Report) error {
