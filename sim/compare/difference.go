@@ -138,7 +138,8 @@ func (p *Pair) weigh() {
 			p.most = max(p.most, b[i]-a[i], a[i]-b[i])
 		}
 	}
-	p.Differs = p.only > 0 || p.most > 0 || p.A.Waited != p.B.Waited || p.A.Granted != p.B.Granted || p.A.Preempted != p.B.Preempted || p.A.Pending != p.B.Pending || p.A.State != p.B.State
+	p.Differs = p.only > 0 || p.most > 0 || p.A.State != p.B.State || p.A.Waited != p.B.Waited || p.A.Pending != p.B.Pending ||
+		p.A.Granted != p.B.Granted || p.A.Preempted != p.B.Preempted
 }
 
 // queues sums up by queue, in the order of their paths.

@@ -91,7 +91,8 @@ func newPlayer(w *Workload, side *Side) (*player, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &player{work: w, cfg: cfg, begun: blackbox.Header{Settings: set, Queues: blackbox.QueuesOf(cfg)}, byID: map[yarn.ApplicationID]*client{}, masters: map[yarn.AttemptID]*master{},
+	p := &player{work: w, cfg: cfg, begun: blackbox.Header{Settings: set, Queues: blackbox.QueuesOf(cfg)},
+		byID: map[yarn.ApplicationID]*client{}, masters: map[yarn.AttemptID]*master{},
 		byNode: map[yarn.NodeID]*machine{}, boxes: map[yarn.ContainerID]*box{}, answers: map[engine.Ticket]func(any, *engine.Error){}}
 	if p.sched, err = scheduler.New(cfg); err != nil {
 		return nil, err

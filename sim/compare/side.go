@@ -61,7 +61,8 @@ func ReadSide(name, site string) (*Side, error) {
 		s.Policy = config.FairPolicy
 	case "configuration":
 	default:
-		return nil, fmt.Errorf("%s: the root element is %q: a capacity-scheduler.xml has <configuration>, an allocation file of the FairScheduler <%s>", name, root, allocation.Root)
+		return nil, fmt.Errorf("%s: the root element is %q: a capacity-scheduler.xml has <configuration>, an allocation file of the FairScheduler <%s>",
+			name, root, allocation.Root)
 	}
 	return s, nil
 }
