@@ -126,13 +126,13 @@ func fairSettings(site *conf.Properties) (convert.Settings, error) {
 func (v *conversion) readAllocations(dir string) error {
 	v.fairFile = v.opts.first("f")
 	if v.fairFile == "" {
-		set, ok := v.site.Lookup(propAllocationFile)
+		set, ok := v.site.Lookup(setup.PropAllocationFile)
 		if !ok || set.Origin.IsDefault() || strings.TrimSpace(set.Value) == "" {
 			return fmt.Errorf("Cannot start FS config conversion due to the following precondition error: fair-scheduler.xml is not defined neither in "+ //nolint:staticcheck // Hadoop's words
-				"yarn-site.xml(with property: %s) nor directly with its own parameter (f|fsconfig)", propAllocationFile)
+				"yarn-site.xml(with property: %s) nor directly with its own parameter (f|fsconfig)", setup.PropAllocationFile)
 		}
 		var err error
-		if v.fairFile, err = allocationFile(dir, v.site); err != nil {
+		if v.fairFile, err = localAllocationFile(dir, v.site); err != nil {
 			return err
 		}
 	}

@@ -29,9 +29,6 @@ const (
 	allocationFileName = "fair-scheduler.xml"
 )
 
-// propAllocationFile names the FairScheduler's queue file.
-const propAllocationFile = "yarn.scheduler.fair.allocation.file"
-
 // queueLint is yarn queue -lint [FILE|DIR]: it checks a queue file with the
 // site files beside it and asks no ResourceManager.
 func queueLint(c *call) error {
@@ -72,10 +69,7 @@ func (c *call) lintQueues() (file string, findings []lint.Finding, err error) {
 	}
 	fair := strings.EqualFold(name, allocationFileName)
 	if name == "" && siteErr == nil && fairIsConfigured(site) {
-		fair = true
-		if path, err = allocationFile(dir, site); err != nil {
-			return "", nil, err
-		}
+		return c.lintFair(in, dir, site)
 	}
 	in.File = path
 	if fair || name != "" {
@@ -101,25 +95,32 @@ func fairIsConfigured(site *conf.Properties) bool {
 	return err == nil && s.Allocation.Scheduler == "fair"
 }
 
-// allocationFile is where the FairScheduler's queue file is. compat: a name without
-// a directory is looked for on the class path, whose first folder is the
-// configuration directory.
-func allocationFile(dir string, site *conf.Properties) (string, error) {
-	name := allocationFileName
-	v, set := site.Lookup(propAllocationFile)
-	if set && v.Value != "" {
-		name = v.Value
+// lintFair checks what a ResourceManager with the FairScheduler reads from a configuration directory.
+func (c *call) lintFair(in lint.Input, dir string, site *conf.Properties) (file string, findings []lint.Finding, err error) {
+	if file, err = localAllocationFile(dir, site); err != nil {
+		return "", nil, err
 	}
-	if scheme, rest, ok := strings.Cut(name, ":"); ok && !strings.Contains(scheme, "/") {
-		if !strings.EqualFold(scheme, "file") {
-			return "", fmt.Errorf("%s: %s = %s is not a file of this machine: copy it here, and give the copy", v.Origin.Position(), propAllocationFile, name)
-		}
-		name = "/" + strings.TrimLeft(rest, "/")
+	data, err := conf.ReadFile(file)
+	if err != nil {
+		return "", nil, err
 	}
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(dir, name)
+	if err := c.lintSite(&in, dir, site, nil); err != nil || len(in.Notes) > 0 {
+		in.File = file
+		return file, lint.CheckAllocations(in, data), err
 	}
-	return name, nil
+	in.Cluster.Allocations = &config.AllocationFile{Name: file, Text: string(data)}
+	full := setup.LintFair(site, in.Cluster)
+	full.Size = in.Size
+	return file, lint.CheckFair(full), nil
+}
+
+// localAllocationFile is the FairScheduler's queue file, which must be on this machine.
+func localAllocationFile(dir string, site *conf.Properties) (string, error) {
+	where, err := setup.FindAllocationFile(dir, site)
+	if err == nil && where.Path == "" {
+		err = fmt.Errorf("%s: %s = %s is not a file of this machine: copy it here, and give the copy", where.Setting.Origin.Position(), setup.PropAllocationFile, where.URL)
+	}
+	return where.Path, err
 }
 
 // lintSite takes the cluster's resource types from the site files; what is wrong

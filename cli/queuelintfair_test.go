@@ -24,12 +24,10 @@ func TestQueueLintAllocationsText(t *testing.T) {
 	dir := confDirOf(t, "queues.xml", badAllocations)
 	file := filepath.Join(dir, "queues.xml")
 	got := newWorld("HADOOP_CONF_DIR="+t.TempDir()).run("queue", "-lint", file)
-	same(t, "text", got.out, file+": hint [not-built]: Heddle has no FairScheduler yet: the file is checked, and nothing schedules by it; "+
-		"to use its queues now, write them into capacity-scheduler.xml; yarn fs2cs converts them\n"+
-		file+":2:26: warning [unknown-key] root.training/wieght: nothing reads this element, so it has no effect; did you mean weight?\n"+
+	same(t, "text", got.out, file+":2:26: warning [unknown-key] root.training/wieght: nothing reads this element, so it has no effect; did you mean weight?\n"+
 		file+`:3:26: error [refused] root.services/maxRunningApps = "many": the file is refused: it is not a whole number up to 2147483647; `+
 		"write how many applications may run at once\n"+
-		file+": errors: 1, warnings: 1, hints: 1\n")
+		file+": errors: 1, warnings: 1, hints: 0\n")
 	if got.code != 1 || got.err != "" {
 		t.Errorf("exit code %d, %q", got.code, got.err)
 	}
@@ -51,13 +49,13 @@ func TestQueueLintAllocationsJSON(t *testing.T) {
 		t.Fatalf("%v, exit code %d: %s", err, got.code, got.out)
 	}
 	file := filepath.Join(dir, "fair-scheduler.xml")
-	if d.Schema != Schema || d.Kind != "queueLint" || d.File != file || d.Errors != 1 || d.Warnings != 1 || d.Hints != 1 || len(d.Findings) != 3 {
+	if d.Schema != Schema || d.Kind != "queueLint" || d.File != file || d.Errors != 1 || d.Warnings != 1 || d.Hints != 0 || len(d.Findings) != 2 {
 		t.Fatalf("%+v", d)
 	}
-	if f := d.Findings[1]; f.Severity != "warning" || f.Code != "unknown-key" || f.Line != 2 || f.Column != 26 || f.Value != nil || f.Key != "root.training/wieght" {
+	if f := d.Findings[0]; f.Severity != "warning" || f.Code != "unknown-key" || f.Line != 2 || f.Column != 26 || f.Value != nil || f.Key != "root.training/wieght" {
 		t.Errorf("%+v", f)
 	}
-	if f := d.Findings[2]; f.Severity != "error" || f.Code != "refused" || f.Line != 3 || f.Column != 26 || f.Value == nil || *f.Value != "many" || f.File != file {
+	if f := d.Findings[1]; f.Severity != "error" || f.Code != "refused" || f.Line != 3 || f.Column != 26 || f.Value == nil || *f.Value != "many" || f.File != file {
 		t.Errorf("%+v", f)
 	}
 }
@@ -72,7 +70,7 @@ func TestQueueLintAllocationsExitCodes(t *testing.T) {
 		code       int
 		says       string
 	}{
-		{"a file", "queue -lint DIR/a.xml -strict", []string{"a.xml", goodAllocations}, 0, "a.xml: errors: 0, warnings: 0, hints: 1"},
+		{"a file", "queue -lint DIR/a.xml -strict", []string{"a.xml", goodAllocations}, 0, "a.xml: errors: 0, warnings: 0, hints: 0"},
 		{"strict", "queue -lint DIR/a.xml -strict", []string{"a.xml", strings.ReplaceAll(goodAllocations, "weight", "wait")}, 1, "warnings: 1"},
 		{"configured", "queue -lint DIR", []string{"fair-scheduler.xml", goodAllocations, "yarn-site.xml", fairClass}, 0, "fair-scheduler.xml: errors: 0"},
 		{"configuration directory", "--config DIR queue -lint", []string{"fair-scheduler.xml", badAllocations, "yarn-site.xml", fairClass}, 1, "fair-scheduler.xml: errors: 1"},
@@ -80,6 +78,9 @@ func TestQueueLintAllocationsExitCodes(t *testing.T) {
 		{"other directory", "queue -lint DIR", []string{"yarn-site.xml", at(elsewhere + "/allocations.xml")}, 1, "allocations.xml: errors: 1"},
 		{"scheme", "queue -lint DIR", []string{"yarn-site.xml", at("file://" + elsewhere + "/allocations.xml")}, 1, "allocations.xml: errors: 1"},
 		{"other file system", "queue -lint DIR", []string{"yarn-site.xml", at("hdfs://h/a.xml")}, 2, "hdfs://h/a.xml is not a file of this machine"},
+		{"properties", "queue -lint DIR", []string{"fair-scheduler.xml", badAllocations, "yarn-site.xml", fairClass + "yarn.scheduler.fair.max.assign few"}, 1, "fair-scheduler.xml: errors: 2, warnings: 1"},
+		{"no file system", "queue -lint DIR", []string{"yarn-site.xml", at("ftp://h/a.xml")}, 2, "uses an unsupported filesystem"},
+		{"relative URL", "queue -lint DIR", []string{"yarn-site.xml", at("file:a.xml")}, 2, "an absolute path"},
 		{"absent", "queue -lint DIR", []string{"yarn-site.xml", fairClass}, 2, "no such file"},
 		{"not configured", "queue -lint DIR", []string{"fair-scheduler.xml", badAllocations, "capacity-scheduler.xml", goodQueues}, 0, "capacity-scheduler.xml: errors: 0"},
 		{"wrong root", "queue -lint DIR/fair-scheduler.xml", []string{"fair-scheduler.xml", "<allocation/>"}, 1, "the root element is <allocation>"},

@@ -18,13 +18,22 @@ const maxTypos = 2
 // Nearest suggests the known property that a name is probably a misspelling
 // of, or "" when none is within two single-letter edits. Among equally close
 // names the first in alphabetical order wins.
-func Nearest(name string) string {
+func Nearest(name string) string { return nearest(name, nil) }
+
+// nearest is Nearest with more names that are known.
+func nearest(name string, more map[string]bool) string {
 	best, bestAt := "", maxTypos+1
-	for n := range knownSet() {
+	consider := func(n string) {
 		d := editDistance(name, n, maxTypos)
 		if d < bestAt || d == bestAt && d <= maxTypos && n < best {
 			best, bestAt = n, d
 		}
+	}
+	for n := range knownSet() {
+		consider(n)
+	}
+	for n := range more {
+		consider(n)
 	}
 	return best
 }

@@ -150,11 +150,15 @@ func (r *Reader) ipc() IPC {
 func (r *Reader) allocation() Allocation {
 	const y = "yarn.scheduler."
 	scheduler, _ := r.Class(rm+"scheduler.class", "capacity", schedulerClasses)
+	least := Positive
+	if scheduler == "fair" { // its sizes are multiples of another property
+		least = NotBelow(0)
+	}
 	a := Allocation{
 		Scheduler:      scheduler,
-		MinimumMB:      int64(r.Int32(y+"minimum-allocation-mb", 1024, Positive)),
+		MinimumMB:      int64(r.Int32(y+"minimum-allocation-mb", 1024, least)),
 		MaximumMB:      int64(r.Int32(y+"maximum-allocation-mb", 8192, Positive)),
-		MinimumVCores:  r.Int32(y+"minimum-allocation-vcores", 1, Positive),
+		MinimumVCores:  r.Int32(y+"minimum-allocation-vcores", 1, least),
 		MaximumVCores:  r.Int32(y+"maximum-allocation-vcores", 4, Positive),
 		ExpiryInterval: r.Duration(rm+"rm.container-allocation.expiry-interval-ms", 10*time.Minute, time.Millisecond, time.Millisecond),
 		PortInNodeName: r.Bool(y+"include-port-in-node-name", false),

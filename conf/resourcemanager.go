@@ -88,7 +88,7 @@ type IPC struct {
 
 // Allocation is the smallest and largest container. Memory is in MiB.
 type Allocation struct {
-	Scheduler                    string // yarn.resourcemanager.scheduler.class: "capacity", "fifo", or the unknown class
+	Scheduler                    string // yarn.resourcemanager.scheduler.class: "capacity", "fair", "fifo", or the unknown class
 	MinimumMB, MaximumMB         int64  // yarn.scheduler.{minimum,maximum}-allocation-mb
 	MinimumVCores, MaximumVCores int32  // yarn.scheduler.{minimum,maximum}-allocation-vcores
 	ExpiryInterval               time.Duration

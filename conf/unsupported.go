@@ -124,9 +124,9 @@ var missingEverywhere = []missing{
 
 // missingResourceManager is judged for the ResourceManager.
 var missingResourceManager = []missing{
-	{"scheduler", rm + "scheduler.class", "", classOtherThan(schedulerClasses, "capacity", "fifo"), Refused, "queues would share differently",
+	{"scheduler", rm + "scheduler.class", "", classOtherThan(schedulerClasses, "capacity", "fair", "fifo"), Refused, "queues would share differently",
 		schedulerPackage + "capacity.CapacityScheduler",
-		"write the queues into capacity-scheduler.xml; yarn fs2cs converts a fair-scheduler.xml, and yarn queue -lint checks the result"},
+		"that one, FairScheduler and FifoScheduler are built"},
 	{"high availability", rm + "ha.enabled", "", isTrue, Refused, "two active ResourceManagers could run at once", "false",
 		"run one ResourceManager, which then has the addresses of " + rm + "ha.id, else those of the id whose machine it runs on; " + rm +
 			"recovery.enabled keeps applications across its restart"},
@@ -210,13 +210,38 @@ var readElsewhereByResourceManager = []string{
 	"yarn.log-aggregation-enable", "yarn.log-aggregation-status.time-out.ms",
 }
 
+// fairScheduler heads the properties of the FairScheduler.
+const fairScheduler = "yarn.scheduler.fair."
+
+// fairProperties are those that the FairScheduler reads (scheduler/config/fair.go), without their head.
+var fairProperties = []string{
+	"allocation.file", "allow-undeclared-pools", "user-as-default-queue", "preemption", "preemption.cluster-utilization-threshold", "am.preemption",
+	"waitTimeBeforeKill", "waitTimeBeforeNextStarvationCheck", "assignmultiple", "dynamic.max.assign", "max.assign", "sizebasedweight",
+	"locality.threshold.node", "locality.threshold.rack", "update-interval-ms", "reservable-nodes", "continuous-scheduling-enabled",
+}
+
+// readByFairScheduler is what the FairScheduler reads of these properties.
+func readByFairScheduler(p *Properties) (names []string) {
+	for _, n := range fairProperties {
+		names = append(names, fairScheduler+n)
+	}
+	for _, v := range p.WithPrefix(fairScheduler + "am.preemption.") {
+		names = append(names, v.Name)
+	}
+	return append(names, "yarn.scheduler.increment-allocation-mb", "yarn.scheduler.increment-allocation-vcores", "yarn.scheduler.reservation-threshold.increment-multiple")
+}
+
 // UnsupportedByResourceManager finds what is configured without having the effect
 // that it asks for: features that are not built, properties that nobody reads, what
 // was odd about the files.
 func UnsupportedByResourceManager(p *Properties) Findings {
 	r := NewReader(p)
 	readResourceManager(r)
-	return unsupported(p, append(r.Asked(), readElsewhereByResourceManager...), othersThanResourceManager, missingEverywhere, missingResourceManager)
+	asked, foreign := append(r.Asked(), readElsewhereByResourceManager...), othersThanResourceManager
+	if class, _ := r.Class(rm+"scheduler.class", "capacity", schedulerClasses); class == "fair" {
+		asked, foreign = append(asked, readByFairScheduler(p)...), othersThanFairScheduler
+	}
+	return unsupported(p, asked, foreign, missingEverywhere, missingResourceManager)
 }
 
 func unsupported(p *Properties, asked, foreign []string, tables ...[]missing) Findings {
@@ -270,6 +295,7 @@ var (
 		"yarn.sharedcache.", "yarn.service.", "yarn.resource-types", "yarn.scheduler.capacity.", "yarn.scheduler.fair.", "ipc.client.", "rpc.metrics.", "security.",
 	}
 	othersThanResourceManager = append([]string{"yarn.nodemanager."}, othersEverywhere...)
+	othersThanFairScheduler   = slices.DeleteFunc(slices.Clone(othersThanResourceManager), func(p string) bool { return p == fairScheduler })
 	othersThanNodeManager     = append([]string{"yarn.resourcemanager.", "yarn.scheduler.", "yarn.cluster.", "yarn.web-proxy.", "net.topology."}, othersEverywhere...)
 )
 
@@ -282,7 +308,7 @@ func unread(p *Properties, read map[string]bool, foreign []string) Findings {
 		}
 		f := Finding{Ignored, "property not read", v.Name, v.Value, v.Origin, "it has no effect", ""}
 		if !known(v.Name) {
-			if near := Nearest(v.Name); near != "" {
+			if near := nearest(v.Name, read); near != "" {
 				f.Severity, f.Advice = Changed, fmt.Sprintf("did you mean %s?", near)
 			}
 		}

@@ -35,7 +35,7 @@ func TestRefusals(t *testing.T) {
 		{"authorization plug-in", "yarn.authorization-provider", "org.apache.ranger.X", ""},
 		{"group mapping", "hadoop.security.group.mapping", securityPackage + "LdapGroupsMapping", securityPackage + "ShellBasedUnixGroupsMapping"},
 		{"federation", "yarn.federation.enabled", "true", "false"},
-		{"scheduler", rm + "scheduler.class", schedulerPackage + "fair.FairScheduler", schedulerPackage + "capacity.CapacityScheduler"},
+		{"scheduler", rm + "scheduler.class", "com.example.Scheduler", schedulerPackage + "fair.FairScheduler"},
 		{"scheduler", rm + "scheduler.class", "com.example.Scheduler", schedulerPackage + "fifo.FifoScheduler"},
 		{"high availability", rm + "ha.enabled", "true", "false"},
 		{"reservations", rm + "reservation-system.enable", "true", "false"},
@@ -348,5 +348,24 @@ func TestListsOfNodesAreRead(t *testing.T) {
 	}
 	if all := UnsupportedByResourceManager(overrides(t, rm+"node-ip-cache.expiry-interval-secs", "60")).Of(Ignored); len(all) != 1 {
 		t.Errorf("a cache that there is not: %v", all)
+	}
+}
+
+// With the FairScheduler a property of its own that nothing reads is named, with the one that it resembles; those that it reads are not.
+func TestPropertiesOfTheFairScheduler(t *testing.T) {
+	const class = rm + "scheduler.class"
+	read := []string{class, schedulerPackage + "fair.FairScheduler", "yarn.scheduler.increment-allocation-mb", "512", "yarn.scheduler.fair.am.preemption.root.a", "false"}
+	for _, name := range fairProperties {
+		read = append(read, fairScheduler+name, "1")
+	}
+	if got := UnsupportedByResourceManager(overrides(t, read...)); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+	odd := []string{class, read[1], "yarn.scheduler.fair.asignmultiple", "true"}
+	if got := UnsupportedByResourceManager(overrides(t, odd...)); len(got) != 1 || got[0].Name != odd[2] || got[0].Advice != "did you mean yarn.scheduler.fair.assignmultiple?" {
+		t.Errorf("%v", got)
+	}
+	if got := UnsupportedByResourceManager(overrides(t, odd[2:]...)); len(got) != 0 {
+		t.Errorf("without the FairScheduler: %v", got)
 	}
 }

@@ -33,7 +33,7 @@ const (
 )
 
 // schedulers are the names under which they are shown.
-var schedulers = map[string]string{"capacity": access.Capacity, "fifo": access.Fifo}
+var schedulers = map[string]string{"capacity": access.Capacity, "fair": access.Fair, "fifo": access.Fifo}
 
 // Daemon implements access.Source.
 func (d *Daemon) Daemon(context.Context) access.Daemon {
@@ -48,6 +48,7 @@ func (d *Daemon) Daemon(context.Context) access.Daemon {
 		Connection: "Could not find leader elector. Verify both HA and automatic failover are enabled."}
 	if t := d.term.Load(); t != nil {
 		out.HAState, out.StartedAt, out.Holds = "ACTIVE", t.started, t.holds()
+		out.Allocations = t.allocations.status.Load()
 	}
 	return out
 }

@@ -27,7 +27,7 @@ func (p *process) readCluster(site *conf.Properties) (config.Cluster, error) {
 }
 
 // readSchedule reads and checks the scheduler's configuration: for the
-// CapacityScheduler, capacity-scheduler.xml over the site files. size is what the nodes have
+// CapacityScheduler, capacity-scheduler.xml over the site files; for the FairScheduler its allocation file. size is what the nodes have
 // together, zero before there are any.
 func (t *term) readSchedule(site *conf.Properties, size yarn.Resource) (*config.Config, error) {
 	cluster, err := t.readCluster(site)
@@ -40,7 +40,10 @@ func (t *term) readSchedule(site *conf.Properties, size yarn.Resource) (*config.
 	if started := t.access.schedule.Load(); started != nil {
 		cluster.Policy = started.Cluster.Policy // a refresh changes queues, not who decides
 	}
-	if cluster.Policy != config.CapacityPolicy {
+	switch cluster.Policy {
+	case config.FairPolicy:
+		return t.fairSchedule(site, cluster)
+	case config.FifoPolicy:
 		cfg, _, err := config.Parse(nil, cluster)
 		return cfg, err
 	}

@@ -2,6 +2,7 @@ package resourcemanager
 
 import (
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/heddle-project/heddle/internal/logs"
@@ -28,6 +29,8 @@ type outside struct {
 	trackers *tracker.Server
 	log      *slog.Logger
 	summary  func(yarn.ApplicationID)
+
+	nodeChanged func() // a node has come or gone; it must not wait
 
 	lines   chan func()
 	mu      sync.Mutex
@@ -98,6 +101,9 @@ func (o *outside) Discarded(id yarn.ApplicationID) { o.contexts.Drop(id) }
 
 // Transitions implements loop.Outside.
 func (o *outside) Transitions(list []engine.Transition) {
+	if slices.ContainsFunc(list, func(t engine.Transition) bool { return t.Node != yarn.NodeID{} }) {
+		o.nodeChanged()
+	}
 	copied := append([]engine.Transition(nil), list...)
 	o.later(func() {
 		for _, t := range copied {

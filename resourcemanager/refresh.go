@@ -28,13 +28,18 @@ func (p *process) Groups(user string) []string { return p.rights.Groups(user) }
 func (t *term) RefreshQueues() (cmd engine.RefreshQueues, applied func(), err error) {
 	site, err := t.Load()
 	var cfg *config.Config
-	if err == nil {
+	switch {
+	case err != nil:
+	case t.access.schedule.Load().Fair != nil:
+		cfg, applied, err = t.refreshFair(site)
+	default:
 		cfg, err = t.readSchedule(site, t.clusterSize())
+		applied = func() { t.access.schedule.Store(cfg) }
 	}
 	if err != nil {
 		return engine.RefreshQueues{Prepared: t.prepareQueues(nil), Problem: err.Error()}, nil, err
 	}
-	return engine.RefreshQueues{Config: cfg, Prepared: t.prepareQueues(cfg)}, func() { t.access.schedule.Store(cfg) }, nil
+	return engine.RefreshQueues{Config: cfg, Prepared: t.prepareQueues(cfg)}, applied, nil
 }
 
 // prepareQueues does beside the loop what can be done there of a refresh; nil if the loop

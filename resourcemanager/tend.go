@@ -6,15 +6,25 @@ import (
 	"time"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/scheduler/config"
 )
 
 // leastPeriod bounds how often queues are tended, whatever is configured.
 const leastPeriod = 10 * time.Millisecond
 
-// tendQueues starts the queue monitors that are configured.
+// tendQueues starts the queue monitors that are configured, or what the FairScheduler does from time to time.
 func (t *term) tendQueues(ctx context.Context) {
-	if t.access.schedule.Load().Capacity == nil {
-		return // no other scheduler creates queues
+	cfg := t.access.schedule.Load()
+	if cfg.Fair != nil {
+		t.work.Go(func() { t.followAllocations(ctx) })
+		if every := time.Duration(cfg.Fair.UpdateInterval) * time.Millisecond; every > 0 {
+			t.work.Go(func() { t.shares.update(ctx, t.loop.Post, every, cfg.Fair.Preemption) })
+		} else {
+			t.Log.Warn("shares are never computed, so no application is served", "property", config.FairPrefix+"update-interval-ms")
+		}
+	}
+	if cfg.Capacity == nil {
+		return
 	}
 	m := &t.settings.Monitors
 	if m.ShareOut {
@@ -43,6 +53,45 @@ func (t *term) repeat(ctx context.Context, c engine.Command, period func() time.
 		case <-ctx.Done():
 			return
 		case <-time.After(max(period(), leastPeriod)):
+		}
+	}
+}
+
+// shares has the FairScheduler compute shares.
+type shares struct{ nudge chan struct{} }
+
+func newShares() shares { return shares{make(chan struct{}, 1)} }
+
+// soon has shares computed before the next time is due. It never waits.
+func (s shares) soon() {
+	select {
+	case s.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// leastBetweenUpdates bounds how often shares are computed because nodes come and go.
+const leastBetweenUpdates = 50 * time.Millisecond
+
+// update has shares computed at once and then in every period, and soon after nodes have come or gone.
+func (s shares) update(ctx context.Context, post func(engine.Command), every time.Duration, preempting bool) {
+	every = max(every, leastPeriod)
+	for {
+		post(engine.UpdateShares{Preempting: preempting})
+		timer := time.NewTimer(every)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+			continue
+		case <-s.nudge:
+		}
+		timer.Stop()
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(min(leastBetweenUpdates, every)):
 		}
 	}
 }

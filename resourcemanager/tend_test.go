@@ -1,11 +1,15 @@
 package resourcemanager
 
 import (
+	"context"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/wire/pb"
 )
 
@@ -88,4 +92,33 @@ func TestGuaranteesAreSharedOut(t *testing.T) {
 	if a := share("alice"); a != 0 {
 		t.Errorf("alice's queue still has %v", a)
 	}
+}
+
+// Shares are computed at once, in every period, and soon after nodes have come, however many.
+func TestSharesAreComputed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		began := time.Now()
+		var at []int64
+		s := newShares()
+		post := func(c engine.Command) {
+			if c != (engine.UpdateShares{Preempting: true}) {
+				t.Errorf("%+v", c)
+			}
+			at = append(at, time.Since(began).Milliseconds())
+		}
+		done := make(chan struct{})
+		go func() { defer close(done); s.update(ctx, post, 500*time.Millisecond, true) }()
+		time.Sleep(1200 * time.Millisecond)
+		for range 100 { // a node every millisecond
+			s.soon()
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(700 * time.Millisecond)
+		end()
+		<-done
+		if want := []int64{0, 500, 1000, 1250, 1300, 1350, 1850}; !slices.Equal(at, want) {
+			t.Errorf("computed after %d ms, want %d", at, want)
+		}
+	})
 }

@@ -43,24 +43,28 @@ type term struct {
 	box      *blackbox.Recorder // nil: nothing is kept
 	outside  *outside
 	access   queueRights
+	shares   shares
 	grants   *grants
 	contexts *contexts
 	masters  *master.Server
 	trackers *tracker.Server
 
+	allocations allocations
+
 	delegation delegation
 	recording  sync.Mutex // is held while files of recordings are made or ended
 
-	over atomic.Bool // it is being ended: what fails now was to be expected
-	work sync.WaitGroup
-	end  context.CancelFunc // of work
+	over    atomic.Bool // it is being ended: what fails now was to be expected
+	work    sync.WaitGroup
+	running context.Context    // of work
+	end     context.CancelFunc // of the same
 }
 
 // beginTerm opens the store, and starts engine, loop and timers on what it holds. lost is told why the term cannot go on, on one
 // of its goroutines, which must not wait for its end. On an error, which the end of ctx is too, nothing of the term is left.
 func beginTerm(ctx context.Context, p *process, site *conf.Properties, started int64, lost func(error)) (begun *term, err error) {
 	running, end := context.WithCancel(context.Background())
-	t := &term{process: p, started: started, lost: lost, contexts: newContexts(), end: end}
+	t := &term{process: p, started: started, lost: lost, contexts: newContexts(), running: running, end: end, shares: newShares()}
 	t.access.rights = p.rights
 	defer func() {
 		if err != nil {
@@ -149,7 +153,7 @@ const launchRetry = 3 * time.Minute
 
 func (t *term) buildLoop(eng *engine.Engine) {
 	t.outside = newOutside(t.Log)
-	t.outside.grants, t.outside.contexts, t.outside.summary = t.grants, t.contexts, t.logSummary
+	t.outside.grants, t.outside.contexts, t.outside.summary, t.outside.nodeChanged = t.grants, t.contexts, t.logSummary, t.shares.soon
 	t.loop = loop.New(loop.Config{Engine: eng, Clock: clock.System(), Outside: t.outside, Store: t.store,
 		Complete: t.contexts.complete, BlackBox: t.box, Log: t.Log, Lost: func(why *loop.Loss) { t.fail(why) }})
 	t.startDelegation()

@@ -16,12 +16,14 @@ import (
 
 // crowd is a cluster with many queues, applications and nodes.
 type crowd struct {
-	s     *scheduler.Scheduler
-	nodes []scheduler.NodeRef
-	apps  []scheduler.AppRef
-	out   []scheduler.Decision
-	live  []scheduler.ContainerRef // by age, as a ring
-	now   yarn.Now
+	s       *scheduler.Scheduler
+	fair    bool // by the FairScheduler, whose shares are computed from time to time
+	managed bool // applications have masters
+	nodes   []scheduler.NodeRef
+	apps    []scheduler.AppRef
+	out     []scheduler.Decision
+	live    []scheduler.ContainerRef // by age, as a ring
+	now     yarn.Now
 }
 
 // treeOf lists queues of the given widths, and the paths of the leaves.
@@ -61,6 +63,9 @@ func newCrowd(b *testing.B, widths []int, apps, nodes int, extra ...config.Prope
 }
 
 func newCrowdOf(b *testing.B, widths []int, apps, nodes, room int, extra ...config.Property) *crowd {
+	if slices.ContainsFunc(extra, func(p config.Property) bool { return p.Name == fairPolicy }) {
+		return newFairCrowd(b, widths, apps, nodes, room)
+	}
 	props, leaves := treeOf(widths)
 	parse := func(props []config.Property) *config.Config {
 		cfg, _, err := config.Parse(append(props, extra...), config.Cluster{MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: yarn.NewResource(8192, 8)})
@@ -84,17 +89,22 @@ func newCrowdOf(b *testing.B, widths []int, apps, nodes, room int, extra ...conf
 	if err := c.s.Reconfigure(parse(props)); err != nil {
 		b.Fatal(err)
 	}
+	c.enter(b, apps, leaves)
+	return c
+}
+
+// enter submits applications to the leaves in turn.
+func (c *crowd) enter(b *testing.B, apps int, leaves []string) {
 	for i := range apps {
 		id := yarn.ApplicationID{ClusterTimestamp: 1, Sequence: int32(i + 1)}
 		path := leaves[i%len(leaves)]
-		ref, why := c.s.AddApplication(scheduler.Application{ID: id, User: fmt.Sprintf("u%d", i%97), Queue: path, Unmanaged: true}, path)
+		ref, why := c.s.AddApplication(scheduler.Application{ID: id, User: fmt.Sprintf("u%d", i%97), Queue: path, Unmanaged: !c.managed, Placed: true}, path)
 		if !why.OK() {
 			b.Fatal(why)
 		}
 		c.s.AddAttempt(ref, scheduler.Attempt{ID: yarn.AttemptID{Application: id, Attempt: 1}, StartWall: int64(i)})
 		c.apps = append(c.apps, ref)
 	}
-	return c
 }
 
 func (c *crowd) ask(ref scheduler.AppRef, count int32) {
@@ -162,10 +172,10 @@ type busy struct {
 	owed   []int32             // by application: how many it wants
 }
 
-func newBusy(b *testing.B, served bool, widths []int, apps, nodes, live int) *busy {
+func newBusy(b *testing.B, served bool, widths []int, apps, nodes, live int, extra ...config.Property) *busy {
 	// One user may have a whole queue, however small its share is.
-	free := config.Property{Name: config.Prefix + "user-limit-factor", Value: "-1"}
-	c := &busy{crowd: newCrowdOf(b, widths, apps, nodes, live/nodes, free), served: served, owed: make([]int32, apps)}
+	extra = append(extra, config.Property{Name: config.Prefix + "user-limit-factor", Value: "-1"})
+	c := &busy{crowd: newCrowdOf(b, widths, apps, nodes, live/nodes, extra...), served: served, owed: make([]int32, apps)}
 	for i := range live {
 		c.owed[c.apps[i%apps]]++
 	}
@@ -174,6 +184,9 @@ func newBusy(b *testing.B, served bool, widths []int, apps, nodes, live int) *bu
 			c.owed[a] = 100_000_000
 		}
 		c.ask(a, c.owed[a])
+	}
+	if c.fair {
+		c.s.Recompute(c.now)
 	}
 	for range live / nodes {
 		for _, n := range c.nodes {
@@ -206,6 +219,9 @@ func (c *busy) end(n int) {
 			c.ask(app, c.owed[app])
 		}
 	}
+	if c.fair {
+		c.s.Recompute(c.now)
+	}
 }
 
 // place gives away what has become free, one container by each call.
@@ -227,7 +243,9 @@ const batch = 1000
 // BenchmarkDecision is an offer alone: a node has room for one container, and
 // gives it to the first of all applications or, served, of a thousand that have
 // just lost and asked for one.
-func BenchmarkDecision(b *testing.B) {
+func BenchmarkDecision(b *testing.B) { benchmarkDecision(b) }
+
+func benchmarkDecision(b *testing.B, extra ...config.Property) {
 	for _, size := range []struct {
 		name        string
 		served      bool
@@ -244,7 +262,7 @@ func BenchmarkDecision(b *testing.B) {
 		var c *busy // made once, and only if asked for
 		b.Run(size.name, func(b *testing.B) {
 			if c == nil {
-				c = newBusy(b, size.served, size.widths, size.apps, size.nodes, 20*size.nodes)
+				c = newBusy(b, size.served, size.widths, size.apps, size.nodes, 20*size.nodes, extra...)
 			}
 			var cpu time.Duration
 			var each []float64 // of full batches, by decision
@@ -335,20 +353,22 @@ func (c *crowd) waste(b *testing.B, n int) {
 // the slope of its logarithm over that of the number. Every iteration places a
 // batch of containers at each size; the least time at each size counts, so that
 // whatever else the machine does matters little with enough iterations.
-func BenchmarkGrowth(b *testing.B) {
+func BenchmarkGrowth(b *testing.B) { benchmarkGrowth(b) }
+
+func benchmarkGrowth(b *testing.B, extra ...config.Property) {
 	tree := []int{10, 10, 10}
 	growth(b, "queues", []int{10, 100, 1000, 10000}, func(b *testing.B, n int) *busy {
 		widths := map[int][]int{10: {10}, 100: {10, 10}, 1000: {10, 10, 10}, 10000: {10, 10, 100}}
-		return newBusy(b, true, widths[n], 10000, 1000, 100000)
+		return newBusy(b, true, widths[n], 10000, 1000, 100000, extra...)
 	})
 	growth(b, "flat", []int{10, 100, 1000, 10000}, func(b *testing.B, n int) *busy {
-		return newBusy(b, true, []int{n}, 10000, 1000, 100000)
+		return newBusy(b, true, []int{n}, 10000, 1000, 100000, extra...)
 	})
 	growth(b, "applications", []int{1000, 10000, 100000}, func(b *testing.B, n int) *busy {
-		return newBusy(b, true, tree, n, 1000, 100000)
+		return newBusy(b, true, tree, n, 1000, 100000, extra...)
 	})
 	growth(b, "nodes", []int{100, 1000, 10000, 100000}, func(b *testing.B, n int) *busy {
-		return newBusy(b, true, tree, 10000, n, 200000)
+		return newBusy(b, true, tree, 10000, n, 200000, extra...)
 	})
 }
 

@@ -176,6 +176,28 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
+// A refresh under the FairScheduler comes back with its allocation file, and without one where there is none.
+func TestRefreshWithAllocations(t *testing.T) {
+	cluster := config.Cluster{Policy: config.FairPolicy, MinAllocation: yarn.NewResource(1, 1), MaxAllocation: yarn.NewResource(8, 8)}
+	file := &config.AllocationFile{Name: "/conf/fair-scheduler.xml", Text: "<allocations><queue name='a'><weight>3</weight></queue></allocations>"}
+	for _, allocations := range []*config.AllocationFile{nil, file} {
+		cluster.Allocations = allocations
+		cfg, _, err := config.Parse([]config.Property{{Name: config.FairPrefix + "preemption", Value: "true", Origin: "x:1"}}, cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := newDecoder(appendCommand(nil, engine.RefreshQueues{Ticket: 7, Config: cfg}))
+		got, _ := d.command()
+		c, ok := got.(engine.RefreshQueues)
+		if d.err != nil || !ok || !c.Config.Fair.Preemption || !reflect.DeepEqual(c.Config, cfg) {
+			t.Errorf("%v: it came back as %+v: %v", allocations, got, d.err)
+		}
+		if q := c.Config.Fair.Queue("root.a"); (q != nil) != (allocations != nil) {
+			t.Errorf("%v: root.a is %v", allocations, q)
+		}
+	}
+}
+
 // No key, token, launch context or unknown field is kept; names of records are.
 func TestSecrets(t *testing.T) {
 	const secret = "SECRETSECRET"

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -35,7 +36,7 @@ func (e *Engine) move(c Move) {
 		return
 	}
 	if why := e.sched.PrepareMove(a.ref, c.Queue); !why.OK() {
-		e.fail(c.Ticket, cannotMove(a, c.Queue, why))
+		e.fail(c.Ticket, e.cannotMove(a, c.Queue, why))
 		return
 	}
 	e.saveChange(a, c.Ticket, func(x *choices) { x.queue = target }, func() (any, *Error) { return nil, e.moved(a, c.Queue) })
@@ -47,21 +48,46 @@ func (e *Engine) moved(a *application, queue string) *Error {
 	}
 	if why := e.sched.MoveApplication(a.ref, queue); !why.OK() {
 		e.takeBack(a)
-		return cannotMove(a, queue, why)
+		return e.cannotMove(a, queue, why)
 	}
 	a.queue = e.sched.QueueOf(a.ref)
 	e.sweepDue = true
 	return nil
 }
 
-func cannotMove(a *application, queue string, why yarn.Reason) *Error {
+func (e *Engine) cannotMove(a *application, queue string, why yarn.Reason) *Error {
 	if text := full(a, why); text != "" {
+		return refuse(Failed, "%s", text)
+	}
+	if text := movedInFair(a, queue, why); e.set.Fair && text != "" {
 		return refuse(Failed, "%s", text)
 	}
 	if why.Code == fit.MovesUnsupported {
 		return refuse(Failed, "FifoScheduler does not support pre-validation of moving apps between queues")
 	}
 	return refuse(Failed, "Cannot move %s to queue %s: %s", a.sub.ID, queue, describe(why))
+}
+
+// movedInFair is Apache's text for a move that its FairScheduler refuses; empty where it has none.
+func movedInFair(a *application, queue string, why yarn.Reason) string {
+	violates := func(what string) string {
+		id := ""
+		if t := a.current(); t != nil {
+			id = t.id.String()
+		}
+		return fmt.Sprintf("Moving app attempt %s to queue %s would violate queue %s constraints on queue %s", id, queue, what, why.Subject) + numbers(why)
+	}
+	switch why.Code {
+	case fit.UnknownQueue, fit.NotALeaf:
+		return "Target queue " + queue + " not found or is not a leaf queue."
+	case fit.RunningApps:
+		return violates("maxRunningApps")
+	case fit.QueueLimit, fit.ParentLimit:
+		return violates("maxShare")
+	case fit.UserRunningApps:
+		return fmt.Sprintf("%s would not be runnable in queue %s: user %s may run %d at a time, and %d run", a.sub.ID, queue, why.Subject, why.Max, why.Count)
+	}
+	return ""
 }
 
 func (e *Engine) setPriority(c SetPriority) {
@@ -76,6 +102,10 @@ func (e *Engine) setPriority(c SetPriority) {
 	}
 	if err := movable(a, "change its priority"); err != nil {
 		e.fail(c.Ticket, err)
+		return
+	}
+	if e.set.Fair {
+		e.fail(c.Ticket, refuse(Failed, "Update application priority is not supported in Fair Scheduler"))
 		return
 	}
 	sa := schedulerApp(&a.sub)

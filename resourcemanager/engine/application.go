@@ -102,7 +102,7 @@ func (e *Engine) admissible(a *application) *Error {
 	path, why := e.sched.Place(&sa)
 	a.placed = sa.Placed
 	if !why.OK() {
-		return refuse(Failed, "Failed to submit %s by user %s: %s", s.ID, s.User, describe(why))
+		return refuse(Failed, "Failed to submit %s by user %s: %s", s.ID, s.User, unplaceable(s.User, why))
 	}
 	a.queue = path
 	if full, why := e.sched.Resolve(path); why.OK() {
@@ -113,7 +113,10 @@ func (e *Engine) admissible(a *application) *Error {
 			return e.badRequest(why, "Invalid resource request for the ApplicationMaster of %s", s.ID)
 		}
 	}
-	if why := e.sched.MaySubmit(path, s.User, s.RealUser, s.Groups); !why.OK() {
+	if why := e.sched.MaySubmit(path, s.User, s.RealUser, s.Groups); !why.OK() && (a.placed || !e.set.Fair) {
+		if e.set.Fair {
+			return refuse(AccessDenied, "User %s does not have permission to submit %s to queue %s denied by ACL for queue %s", s.User, s.ID, path, e.nearestQueue(path))
+		}
 		return refuse(AccessDenied, "User %s does not have permission to submit %s to queue %s", s.User, s.ID, s.Queue)
 	}
 	if a.priority, why = e.sched.CheckPriority(&sa, path); !why.OK() {
@@ -168,7 +171,7 @@ func (e *Engine) enter(a *application, recovering bool) bool {
 	sa.Recovering = recovering
 	ref, why := e.sched.AddApplication(sa, a.queue)
 	if !why.OK() {
-		e.endApp(a, yarn.AppFailed, yarn.FinalFailed, rejection(a, why))
+		e.endApp(a, yarn.AppFailed, yarn.FinalFailed, e.rejection(a, why))
 		return false
 	}
 	a.ref = ref

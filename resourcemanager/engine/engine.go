@@ -21,7 +21,7 @@ type Settings struct {
 	MaxAttempts       int32 // of an application whose submission names no number
 	GlobalMaxAttempts int32 // that a submission cannot exceed
 	MaxCompleted      int   // ended applications that are remembered
-	TellsVictims      bool  // masters hear of containers that are about to be taken, if only that there are none
+	Fair              bool  // the FairScheduler decides: refusals have its words, and masters hear of containers that are about to be taken, if only that there are none
 	Sweeps            bool  // schedule after events, too, not at heartbeats alone
 	Correct           bool  // containers that a master has not fetched yet are subtracted from its asks
 	LogAggregation    bool

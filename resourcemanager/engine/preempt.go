@@ -27,7 +27,7 @@ func (e *Engine) updateShares(c UpdateShares) {
 //
 // compat: masters under the FairScheduler are told of none; others are not told at all.
 func (e *Engine) underNotice(a *application) []yarn.ContainerID {
-	if !e.set.TellsVictims {
+	if !e.set.Fair {
 		return nil
 	}
 	ids := []yarn.ContainerID{}

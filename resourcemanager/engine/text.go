@@ -63,8 +63,11 @@ func (e *Engine) badRequest(why yarn.Reason, format string, args ...any) *Error 
 
 // rejection is the diagnostics of an application that its queue refused. Clients and
 // scripts look for these texts, which are Apache's.
-func rejection(a *application, why yarn.Reason) string {
+func (e *Engine) rejection(a *application, why yarn.Reason) string {
 	id, user := a.sub.ID, a.sub.User
+	if e.set.Fair {
+		return rejectionInFair(a, why)
+	}
 	switch why.Code {
 	case fit.UnknownQueue:
 		return fmt.Sprintf("Application %s submitted by user %s to unknown queue: %s", id, user, a.queue)
@@ -77,6 +80,51 @@ func rejection(a *application, why yarn.Reason) string {
 		return text
 	}
 	return fmt.Sprintf("Application %s submitted by user %s was rejected by queue %s: %s", id, user, a.queue, describe(why))
+}
+
+// rejectionInFair is the same under the FairScheduler. What follows Apache's words is why a queue cannot be made.
+func rejectionInFair(a *application, why yarn.Reason) string {
+	id, user := a.sub.ID, a.sub.User
+	switch why.Code {
+	case fit.NoRulePlaces:
+		return fmt.Sprintf("Reject application %s submitted by user %s application rejected by placement rules.", id, user)
+	case fit.SubmitDenied:
+		return fmt.Sprintf("User %s does not have permission to submit %s to queue %s", user, id, a.queue)
+	case fit.NothingOfType:
+		return fmt.Sprintf("Cannot submit application %s to queue %s because it has zero amount of resource for a requested resource! "+
+			"Invalid requested AM resources: %s of %s, maximum queue resources: %s", id, a.queue, why.Detail, why.Needed, why.Limit)
+	case fit.NotALeaf:
+		if why.Detail == "" {
+			return a.queue + " is not a leaf queue"
+		}
+		return a.queue + " is not a leaf queue: " + why.Detail + " above it is one, and has no queues below"
+	case fit.PolicyNotAllowed:
+		return fmt.Sprintf("%s is not a leaf queue: the policy of the queue above excludes %s, which %s would have", a.queue, why.Detail, why.Subject)
+	case fit.TooDeep, fit.TooManyQueues, fit.BadQueueName:
+		return a.queue + " is not a leaf queue: " + describe(why)
+	}
+	return fmt.Sprintf("Reject application %s submitted by user %s to queue %s: %s", id, user, a.queue, describe(why))
+}
+
+// unplaceable says why the rules of placement cannot decide.
+func unplaceable(user string, why yarn.Reason) string {
+	switch why.Code {
+	case fit.BadQueueName:
+		return fmt.Sprintf("Application submitted by user %s with illegal queue name '%s'.", user, why.Subject)
+	case fit.NoGroups:
+		return "No groups returned for user " + user
+	}
+	return describe(why)
+}
+
+// nearestQueue is the queue with that path, or the nearest above that there is.
+func (e *Engine) nearestQueue(path string) string {
+	for ; path != ""; path = queue.ParentPath(path) {
+		if _, ok := e.sched.Queue(path); ok {
+			return path
+		}
+	}
+	return queue.Root
 }
 
 // full is the text for a queue that is stopped or has as many applications as it may: Apache's, then the limit and its

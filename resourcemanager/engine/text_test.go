@@ -26,7 +26,7 @@ func TestRejectionsReadAsClientsExpect(t *testing.T) {
 		{yarn.Reason{Code: fit.TooManyApps, Max: 9, Key: "k"}, "Maximum system application limit reached,cannot accept submission of application: application_1_0007; at most 9 may be there (k)"},
 	} {
 		a := &application{sub: Submission{ID: id, User: "bob"}, choices: choices{queue: "nowhere"}}
-		if got := rejection(a, c.why); got != c.want {
+		if got := (&Engine{}).rejection(a, c.why); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.why.Code, got, c.want)
 		}
 	}

@@ -107,6 +107,15 @@ var whys = map[yarn.Code]func(w *waiting) string{
 		}
 		return text + " and waits itself: of " + w.amount(w.Limit) + " " + w.amount(w.Needed) + " used or asked"
 	},
+	fit.RunningApps: func(w *waiting) string {
+		return fmt.Sprintf("the queue %s may run %s at a time: %d running", w.Subject, plural(w.Max, "application", "applications"), w.Count)
+	},
+	fit.UserRunningApps: func(w *waiting) string {
+		return fmt.Sprintf("user %s may run %s at a time: %d running", w.Subject, plural(w.Max, "application", "applications"), w.Count)
+	},
+	fit.NextUpdate: func(*waiting) string {
+		return "what it asks for counts from the next update of shares on, which a timer makes"
+	},
 	fit.ComesNext: func(w *waiting) string {
 		return "nothing is in its way: it is placed at the next heartbeat of the node " + w.Subject
 	},
@@ -129,7 +138,7 @@ func (w *waiting) key() string {
 	switch {
 	case w.Code == fit.NodeFull || w.Code == fit.NodeTooSmall:
 		return nodeSize
-	case w.Code == fit.LocalityDelay:
+	case w.Code == fit.LocalityDelay && w.Key == "":
 		return localityDelay
 	case w.Code == fit.OtherPartition && w.label != "":
 		return config.Prefix + w.queue + ".default-node-label-expression, unless the application names the label"

@@ -82,6 +82,14 @@ var whyCases = []struct {
 		"application_1_0002 in the queue root.default comes first; yarn.scheduler.capacity.root.default.ordering-policy"},
 	{yarn.Reason{Code: fit.OthersFirst, Subject: "root.b", Detail: "application_1_0002", Needed: mb(768), Limit: mb(512)},
 		"application_1_0002 in the queue root.b comes first and waits itself: of 512 MB 768 MB used or asked"},
+	{yarn.Reason{Code: fit.OthersFirst, Subject: "root.default", Detail: "application_1_0002", Key: "schedulingPolicy"},
+		"application_1_0002 in the queue root.default comes first; schedulingPolicy"},
+	{yarn.Reason{Code: fit.RunningApps, Subject: "root.default", Count: 3, Max: 3, Key: "maxRunningApps"},
+		"the queue root.default may run 3 applications at a time: 3 running; maxRunningApps"},
+	{yarn.Reason{Code: fit.UserRunningApps, Subject: "ann", Count: 1, Max: 1, Key: "user/maxRunningApps"},
+		"user ann may run 1 application at a time: 1 running; user/maxRunningApps"},
+	{yarn.Reason{Code: fit.NextUpdate, Subject: "root.default", Key: "a.key"},
+		"what it asks for counts from the next update of shares on, which a timer makes; a.key"},
 	{yarn.Reason{Code: fit.ComesNext, Subject: "h:1"}, "nothing is in its way: it is placed at the next heartbeat of the node h:1"},
 }
 

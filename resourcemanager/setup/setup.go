@@ -128,7 +128,7 @@ func Settings(s *conf.ResourceManager, cfg *config.Config, started time.Time, ep
 		GlobalMaxAttempts: int32(min(a.GlobalMaxAttempts, math.MaxInt32)),
 		MaxCompleted:      a.MaxCompleted,
 		Sweeps:            cfg.Asynchronous,
-		TellsVictims:      cfg.Fair != nil,
+		Fair:              cfg.Fair != nil,
 		Correct:           s.Allocation.Correct,
 		Labels:            cfg.Cluster.LabelsEnabled,
 		LabelsByNodes:     s.Labels.ByNodes,

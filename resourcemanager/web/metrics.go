@@ -27,6 +27,9 @@ func beans(ctx context.Context, s access.Source) []introspect.Bean {
 		return out
 	}
 	out = append(out, loopBean(&d.Holds), clusterBean(c), nodesBean(c))
+	if d.Allocations != nil {
+		out = append(out, allocationsBean(d.Allocations))
+	}
 	counts := countApplications(c)
 	for i := range c.Queues.Queues {
 		q := &c.Queues.Queues[i]
@@ -79,6 +82,23 @@ func loopBean(h *access.Holds) introspect.Bean {
 		introspect.Counter("PublishingMillis", h.PublishingMillis, "time that publications of views took, ms"))
 	b.Attributes = append(b.Attributes, introspect.Attribute{Name: "LongestHold", Value: h.Longest.What},
 		introspect.Attribute{Name: "LastHolds", Value: string(text)})
+	return b
+}
+
+// allocationMetrics is a bean that Hadoop does not have.
+const allocationMetrics = "AllocationFileMetrics"
+
+// allocationsBean tells whether the FairScheduler's allocation file is in force.
+func allocationsBean(a *access.Allocations) introspect.Bean {
+	refused := 0
+	if a.Problem != "" {
+		refused = 1
+	}
+	b := introspect.Metrics(service, allocationMetrics, "yarn",
+		introspect.Gauge("Refused", refused, "1 while the allocation file cannot be used and the queues are those of an earlier one"),
+		introspect.Gauge("RefusedSince", a.Since, "when that began, ms since 1970; 0: it has not"),
+		introspect.Gauge("LoadedAt", a.LoadedAt, "when the allocation file in force was read, ms since 1970"))
+	b.Attributes = append(b.Attributes, introspect.Attribute{Name: "File", Value: a.File}, introspect.Attribute{Name: "Problem", Value: a.Problem})
 	return b
 }
 

@@ -15,6 +15,9 @@ type Allocation struct {
 	// Rules place submissions, the first that finds a queue decides. Nil if the file has no rules: see DefaultRules.
 	Rules       []PlacementRule
 	Reservation Reservation
+
+	all    []*Queue // as All gives them
+	byPath map[string]*Queue
 }
 
 // Defaults are for what the file says nothing about: queues that it does not name, too, and users.
@@ -123,26 +126,23 @@ func (l Limit) Of(cluster yarn.Resource) yarn.Resource {
 	return r
 }
 
-// All lists the queues, each before those below it, in the order of the file.
-func (a *Allocation) All() []*Queue {
-	out := []*Queue{a.Root}
-	for i := 0; i < len(out); i++ {
-		if c := out[i].Children; len(c) > 0 {
-			out = append(out, c...)
-		}
+// list makes the list of all queues, and finds them by their names.
+func (a *Allocation) list() {
+	a.all = []*Queue{a.Root}
+	for i := 0; i < len(a.all); i++ {
+		a.all = append(a.all, a.all[i].Children...)
 	}
-	return out
+	a.byPath = make(map[string]*Queue, len(a.all))
+	for _, q := range a.all {
+		a.byPath[q.Path] = q
+	}
 }
 
+// All lists the queues, each before those below it, in the order of the file. The list belongs to the allocation.
+func (a *Allocation) All() []*Queue { return a.all }
+
 // Queue is the queue with that full name; nil if the file does not name it.
-func (a *Allocation) Queue(path string) *Queue {
-	for _, q := range a.All() {
-		if q.Path == path {
-			return q
-		}
-	}
-	return nil
-}
+func (a *Allocation) Queue(path string) *Queue { return a.byPath[path] }
 
 // UserMaxApps is how many applications of a user may run at once.
 func (a *Allocation) UserMaxApps(user string) int32 {

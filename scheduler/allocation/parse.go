@@ -44,6 +44,7 @@ func parse(data []byte, types yarn.ResourceTypes, loosely bool) (*Allocation, []
 		return nil, inOrder(p.findings), p.errors
 	}
 	a := &Allocation{Root: p.root.queue, Defaults: p.defaults, Users: p.users, Rules: p.rules, Reservation: p.reservation}
+	a.list()
 	return a, inOrder(p.findings), nil
 }
 

@@ -116,3 +116,27 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Of queues that the allocation file does not name those above count that it names.
+func TestFair(t *testing.T) {
+	cluster := Cluster{Policy: FairPolicy, MaxAllocation: yarn.NewResource(8192, 4), Allocations: &AllocationFile{Name: "f.xml", Text: `<allocations>
+  <queue name="a"><queue name="b"><aclSubmitApps>ann</aclSubmitApps></queue></queue>
+</allocations>`}}
+	cfg, _, err := Parse(nil, cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"root": "root", "root.a": "root root.a", "root.a.b": "root root.a root.a.b", "root.a.c.d": "root root.a", "rooted.a": "root", "a": "root", "": "root"} {
+		var got []string
+		for _, q := range cfg.Way(path) {
+			got = append(got, q.Path)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("the way to %q: %q, want %q", path, got, want)
+		}
+	}
+	cluster.Allocations.Text = "<allocations>\n<queue name='a'><weight>x</weight></queue>\n<queue name='.'/></allocations>"
+	if _, _, err := Parse(nil, cluster); err == nil || !strings.Contains(err.Error(), "f.xml:2") || !strings.Contains(err.Error(), "and 1 more") {
+		t.Errorf("%v", err)
+	}
+}

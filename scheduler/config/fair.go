@@ -194,29 +194,19 @@ func (s *settings) warn(key, rule string) {
 }
 
 // way is the settings of the queues that the file names on the way to that path.
-func (c *Fair) way(path string) (out []*queue.Settings) {
-	for q := c.Root; ; {
+func (c *Fair) way(path string) []*queue.Settings {
+	out := []*queue.Settings{c.Settings(c.Root)}
+	for i := len(c.Root.Path) + 1; i <= len(path); i++ {
+		if i < len(path) && path[i] != '.' {
+			continue
+		}
+		q := c.Queue(path[:i])
+		if q == nil {
+			break
+		}
 		out = append(out, c.Settings(q))
-		rest, below := strings.CutPrefix(path, q.Path+".")
-		if !below {
-			return out
-		}
-		name, _, _ := strings.Cut(rest, ".")
-		next := child(q, name)
-		if next == nil {
-			return out
-		}
-		q = next
 	}
-}
-
-func child(q *allocation.Queue, name string) *allocation.Queue {
-	for _, c := range q.Children {
-		if c.Name == name {
-			return c
-		}
-	}
-	return nil
+	return out
 }
 
 // Settings are what every policy reads of a queue that the file names.

@@ -27,6 +27,11 @@ func (s *Core) use(leaf *queue.Queue, a *App, p part, amount *resource, count in
 func (s *Core) addPending(q *queue.Queue, d *demand.Delta) {
 	for ; q != nil; q = q.Parent {
 		has := &q.Ledger[d.Part]
+		if len(s.watchers) == 0 { // nobody hears of it
+			s.Calc.Increase(&has.Pending, &d.Size)
+			has.Waiting += d.Count
+			continue
+		}
 		before := s.Calc.Positive(&s.Books.Total, &has.Pending)
 		s.Calc.Increase(&has.Pending, &d.Size)
 		has.Waiting += d.Count

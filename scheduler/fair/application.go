@@ -16,18 +16,27 @@ import (
 type app struct {
 	place    // among the applications of its leaf
 	queue    *Queue
-	runnable bool     // a limit on how many run does not hold it back
-	hasAM    bool     // its master's container was found
-	demand   resource // what it used and asked for when demands were last looked at
-	share    resource // what it is entitled to
-	am       resource // what its master uses
+	runnable bool // a limit on how many run does not hold it back
+	hasAM    bool // its master's container was found
+	changed  bool // demand is out of date
+	holds    bool // counted among its queues' holders
+	bounds
+	demand resource // what it used and asked for when demands were last looked at
 
 	core.App
 
-	avoided     []cluster.NodeRef // as its headroom knows them
-	avoidsOther bool              // since then it wants to avoid others
+	share       resource      // what it is entitled to
+	am          resource      // what its master uses
+	avoided     []avoidedNode // as its headroom knows them
+	avoidsOther bool          // since then it wants to avoid others
 
-	starving
+	*starving // of the attempt
+}
+
+// avoidedNode is a node by its index and name: the index may be another's by now.
+type avoidedNode struct {
+	ref cluster.NodeRef
+	id  yarn.NodeID
 }
 
 // appOf is the application, as this policy has it.
@@ -41,7 +50,7 @@ func (s *Scheduler) Admit(in *demand.Application, path string) (*core.App, yarn.
 	if !why.OK() {
 		return nil, why
 	}
-	a := &app{App: core.App{Application: *in}, queue: q}
+	a := &app{App: core.App{Application: *in}, queue: q, starving: &starving{}}
 	a.Outer, a.Leaf, a.place.app = a, &q.Queue, a
 	a.place.name = in.ID.String()
 	q.members++
@@ -66,7 +75,10 @@ func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, ya
 	case in.Recovering || !why.OK():
 		return q, why
 	}
-	return q, s.admits(in, q)
+	if why := s.admits(in, q); !why.OK() || in.Unmanaged {
+		return q, why
+	}
+	return q, s.possible(q, []yarn.Ask{{Capability: in.AM}})
 }
 
 // recoveryQueue takes applications of before a restart whose queue cannot be made any more.
@@ -120,9 +132,9 @@ func rooted(name string) string {
 // Started counts an attempt among those that run, or wait until they may.
 func (s *Scheduler) Started(of *core.App) {
 	a := appOf(of)
-	a.place.start = a.Attempt.StartWall
-	a.hasAM, a.am, a.demand, a.share = a.Unmanaged, resource{}, resource{}, resource{}
-	a.starving = starving{atShare: s.Now.Wall, mastersToo: s.cfg.PreemptMasters(a.queue.Path)}
+	a.place.order = a.Attempt.StartWall
+	a.hasAM, a.am, a.demand, a.share, a.bounds = a.Unmanaged, resource{}, resource{}, resource{}, narrowest
+	a.starving = &starving{of: a, atShare: s.Now.Wall, mastersToo: s.cfg.PreemptMasters(a.queue.Path)}
 	if !a.Attempt.KeepContainers {
 		a.avoided, a.avoidsOther = nil, false
 	}
@@ -150,6 +162,9 @@ func (s *Scheduler) Removed(of *core.App) { appOf(of).queue.members-- }
 
 // Moved has an application enter another leaf.
 func (s *Scheduler) Moved(of *core.App, from, to *queue.Queue) {
+	if from == to {
+		return
+	}
 	a, old := appOf(of), queueOf(from)
 	runnable := s.mayRun(queueOf(to), a.User, a).OK()
 	s.MoveDemand(of, from, to)
@@ -169,8 +184,8 @@ func (s *Scheduler) Moved(of *core.App, from, to *queue.Queue) {
 	}
 	if a.runnable = runnable; runnable {
 		s.run(a)
-		if a.hasAM && !s.AsApache {
-			s.chargeMaster(a, 1)
+		if a.hasAM && s.AsApache {
+			s.chargeMaster(a, -1)
 		}
 	} else {
 		s.hold(a)
@@ -202,7 +217,7 @@ func (s *Scheduler) MoveTarget(of *core.App, target string, _ bool) (*queue.Queu
 		return nil, yarn.Reason{Code: fit.UnknownQueue, Subject: target}
 	case !q.Leaf:
 		return nil, yarn.Reason{Code: fit.NotALeaf, Subject: target}
-	case q == a.queue || !a.runnable:
+	case q == a.queue || !a.runnable || !a.Running:
 		return &q.Queue, yarn.Reason{}
 	}
 	return &q.Queue, s.mayMove(a, q)
@@ -210,12 +225,12 @@ func (s *Scheduler) MoveTarget(of *core.App, target string, _ bool) (*queue.Queu
 
 // mayMove tells whether an application that runs has room in another leaf.
 func (s *Scheduler) mayMove(a *app, to *Queue) yarn.Reason {
-	size := appUsed(a)
+	size := s.appUsed(a)
 	for q := to; q != nil && !above(q, a.queue); q = q.up {
 		if q.runnable == q.conf.MaxApps {
 			return yarn.Reason{Code: fit.RunningApps, Subject: q.Path, Count: int64(q.runnable), Max: int64(q.conf.MaxApps), Key: keyMaxApps}
 		}
-		if used := q.used(); !s.sumFits(&used, &size, &q.max) {
+		if used := s.used(q); !s.sumFits(&used, &size, &q.max) {
 			return yarn.Reason{Code: limitCode(q), Subject: q.Path, Needed: used.Add(size), Limit: q.max, Key: keyMax}
 		}
 	}
@@ -237,10 +252,17 @@ func above(q, other *Queue) bool {
 
 // Used notes what has become free, and lines up those who have less or more.
 func (s *Scheduler) Used(leaf *queue.Queue, of *core.App, _ cluster.Part, amount *yarn.Resource, moved bool) {
-	if amount[yarn.Memory] < 0 || amount[yarn.VCores] < 0 {
+	if !moved && (amount[yarn.Memory] < 0 || amount[yarn.VCores] < 0) {
 		s.noteFree()
 	}
-	if a := appOf(of); !moved && a.queue == queueOf(leaf) && a.runnable && a.Running {
+	a := appOf(of)
+	if a.Mastered && !a.hasAM { // found after a restart
+		s.hasMaster(a, amount)
+	}
+	if a.Running && a.queue == queueOf(leaf) {
+		a.change()
+	}
+	if !moved && a.queue == queueOf(leaf) && a.runnable && a.Running {
 		s.lineUp(a)
 	} else {
 		s.lineUpQueue(queueOf(leaf))
@@ -249,7 +271,11 @@ func (s *Scheduler) Used(leaf *queue.Queue, of *core.App, _ cluster.Part, amount
 
 // Asked lines an application up that asks for something else.
 func (s *Scheduler) Asked(of *core.App, _ bool) {
-	if a := appOf(of); a.runnable && a.Running {
+	a := appOf(of)
+	if a.Running {
+		a.change()
+	}
+	if a.runnable && a.Running && !s.placing {
 		s.lineUp(a)
 	}
 }
@@ -291,13 +317,14 @@ func (s *Scheduler) AllocateDone(ref cluster.AppRef) yarn.Resource {
 	return s.Headroom(ref)
 }
 
-// avoidedNodes are those that the application wants nothing on.
-func (s *Scheduler) avoidedNodes(a *app) (out []cluster.NodeRef) {
+// avoidedNodes are those that the application wants nothing on, by name: where a node has less than nothing free, their order counts.
+func (s *Scheduler) avoidedNodes(a *app) (out []avoidedNode) {
 	for i := range s.Books.NodeSlots() {
 		if n := s.Books.Node(cluster.NodeRef(i)); n.Member && a.Avoids(n) {
-			out = append(out, cluster.NodeRef(i))
+			out = append(out, avoidedNode{cluster.NodeRef(i), n.ID})
 		}
 	}
+	slices.SortFunc(out, func(x, y avoidedNode) int { return x.id.Compare(y.id) })
 	return out
 }
 
@@ -307,13 +334,13 @@ func (s *Scheduler) avoidedNodes(a *app) (out []cluster.NodeRef) {
 func (s *Scheduler) Headroom(ref cluster.AppRef) (r yarn.Resource) {
 	a := s.app(ref)
 	q := a.queue
-	free := s.Books.Total.Sub(s.root.used())
+	free := s.Books.Total.Sub(s.used(s.root))
 	for _, node := range a.avoided {
-		if n := s.Books.Node(node); n.Member {
+		if n := s.Books.Node(node.ref); n.Member && n.ID == node.id {
 			free = less(free, n.Free())
 		}
 	}
-	used := q.used()
+	used := s.used(q)
 	for t := range 2 {
 		r[t] = min(free[t], q.max[t]-used[t])
 		if t == yarn.Memory || q.policy == allocation.DRF {
@@ -356,8 +383,13 @@ func limitCode(q *Queue) yarn.Code {
 
 // drop takes an application out of a list.
 func drop(list []*app, a *app) []*app {
-	if i := slices.Index(list, a); i >= 0 {
+	switch i := slices.Index(list, a); {
+	case i < 0:
+		return list
+	case i == 0: // as usual where many wait
+		list[0] = nil
+		return list[1:]
+	default:
 		return slices.Delete(list, i, i+1)
 	}
-	return list
 }

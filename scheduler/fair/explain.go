@@ -3,6 +3,7 @@ package fair
 import (
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/yarn"
@@ -43,46 +44,66 @@ func (s *Scheduler) everywhere(a *app) yarn.Reason {
 	}
 	for _, w := range a.Wants.Keys() {
 		if s.mayHave(a.queue, &w.Any.Size) == nil {
-			if used := appUsed(a); used == a.demand {
+			if used := s.appUsed(a); used == a.demand {
 				return yarn.Reason{Code: fit.NextUpdate, Subject: a.queue.Path, Key: config.FairPrefix + "update-interval-ms"}
 			}
 			return yarn.Reason{}
 		}
 	}
-	q := s.mayHave(a.queue, &first.Any.Size)
-	return yarn.Reason{Code: limitCode(q), Subject: q.Path, Needed: q.used().Add(first.Any.Size), Limit: q.max, Key: keyMax}
+	return s.overLimit(a, first)
+}
+
+// overLimit is the limit that what is asked for under a key would pass.
+func (s *Scheduler) overLimit(a *app, w *demand.Want) yarn.Reason {
+	q := s.mayHave(a.queue, &w.Any.Size)
+	return yarn.Reason{Code: limitCode(q), Subject: q.Path, Needed: s.used(q).Add(w.Any.Size), Limit: q.max, Key: keyMax}
 }
 
 // onNode is what keeps the application from a node.
 func (s *Scheduler) onNode(a *app, ref cluster.NodeRef, n *cluster.NodeBook) yarn.Reason {
 	why := yarn.Reason{Subject: n.ID.String()}
-	switch {
-	case !n.Accepting:
+	if !n.Accepting {
 		why.Code = fit.NodeUnavailable
 		return why
-	case a.Avoids(n):
-		why.Code = fit.Blacklisted
-		return why
-	case n.Reserved >= 0:
-		if owner := s.app(s.Books.Container(n.Reserved).App); owner != a {
+	}
+	wants, held := a.Wants.Keys(), false
+	if n.Reserved >= 0 {
+		container := s.Books.Container(n.Reserved)
+		if owner := s.app(container.App); owner != a {
 			why.Code, why.Detail = fit.NodeReserved, owner.ID.String()
 			return why
 		}
+		if w := a.Wants.Find(core.KeyOf(container)); w != nil && s.eligible(a, w, n) { // otherwise it is given up
+			if free := n.Free(); !s.fits(&container.Resource, &free) {
+				why.Code, why.Needed, why.Limit, why.Detail = fit.NodeFull, container.Resource, free, container.Locality.String()
+				return why
+			}
+			wants, held = []*demand.Want{w}, true
+		}
 	}
-	for _, w := range a.Wants.Keys() {
+	if !held && a.Avoids(n) { // compat: what was reserved before is placed there, all the same
+		why.Code = fit.Blacklisted
+		return why
+	}
+	for _, w := range wants {
 		row, l, code := s.next(a, ref, w, n)
 		if row == nil {
-			if why.OK() {
-				why.Code, why.Needed, why.Limit = code, w.Any.Size, n.Total
+			switch {
+			case !why.OK() && code != fit.LocalityDelay: // the first reason stands, unless a later one ends by itself
+			case code == fit.QueueLimit:
+				why = s.overLimit(a, w)
+			default:
+				why = yarn.Reason{Code: code, Subject: n.ID.String(), Needed: w.Any.Size, Limit: n.Total}
 			}
 			continue
 		}
+		why = yarn.Reason{Subject: n.ID.String()}
 		if free := n.Free(); !s.fits(&row.Size, &free) {
 			why.Code, why.Needed, why.Limit, why.Detail = fit.NodeFull, row.Size, free, l.String()
 			return why
 		}
 		why.Code = fit.ComesNext
-		if first := s.firstBefore(a, ref, n); first != nil {
+		if first := s.firstBefore(a, ref, n); first != nil && !held {
 			why.Code, why.Detail = fit.OthersFirst, first.ID.String()
 		}
 		return why
@@ -96,6 +117,8 @@ func (s *Scheduler) next(a *app, ref cluster.NodeRef, w *demand.Want, n *cluster
 	switch {
 	case !s.fits(&w.Any.Size, &n.Total):
 		return nil, 0, fit.NodeTooSmall
+	case s.mayHave(a.queue, &w.Any.Size) != nil:
+		return nil, 0, fit.QueueLimit
 	case !s.eligible(a, w, n), !a.Enlarges(w, ref):
 		return nil, 0, fit.StrictLocality
 	case count(rack) > 0 && count(host) > 0:
@@ -103,10 +126,8 @@ func (s *Scheduler) next(a *app, ref cluster.NodeRef, w *demand.Want, n *cluster
 	case rack != nil && !rack.Relax:
 		return nil, 0, fit.StrictLocality
 	}
-	level := w.Level
-	if s.cfg.NodeThreshold < 0 || s.cfg.RackThreshold < 0 {
-		level = cluster.OffSwitch
-	}
+	atOffer := demand.Want{Opportunities: w.Opportunities + 1, Leveled: w.Leveled, Level: w.Level}
+	level := s.level(&atOffer)
 	switch {
 	case count(rack) > 0 && level >= cluster.RackLocal:
 		return rack, cluster.RackLocal, ""
@@ -120,33 +141,41 @@ func (s *Scheduler) next(a *app, ref cluster.NodeRef, w *demand.Want, n *cluster
 
 // firstBefore is an application that would be served on the node before this one, or nil.
 func (s *Scheduler) firstBefore(a *app, ref cluster.NodeRef, n *cluster.NodeBook) *app {
-	found := s.firstServed(s.root, ref, n)
+	looks := maxExplained
+	found := s.firstServed(s.root, ref, n, &looks)
 	if found == a {
 		return nil
 	}
 	return found
 }
 
-// firstServed is the application below a queue that the node would serve.
-func (s *Scheduler) firstServed(q *Queue, ref cluster.NodeRef, n *cluster.NodeBook) *app {
-	used := q.used()
+// maxExplained is how many applications are looked at to find out who comes first on a node.
+const maxExplained = 1000
+
+// firstServed is the application below a queue that the node would serve, or be reserved for.
+func (s *Scheduler) firstServed(q *Queue, ref cluster.NodeRef, n *cluster.NodeBook, looks *int) *app {
+	used := s.used(q)
 	if !s.fits(&used, &q.max) {
 		return nil
 	}
-	for _, p := range q.wanting.list {
+	line := merged{q: q, numbers: s.numbers(q.policy)}
+	for p := line.next(); p != nil; p = line.next() {
 		if p.queue != nil {
-			if found := s.firstServed(p.queue, ref, n); found != nil {
+			if found := s.firstServed(p.queue, ref, n, looks); found != nil {
 				return found
 			}
 			continue
+		}
+		if *looks--; *looks < 0 {
+			return nil
 		}
 		if p.app.Avoids(n) || !s.everywhere(p.app).OK() {
 			continue
 		}
 		free := n.Free()
 		for _, w := range p.app.Wants.Keys() {
-			if row, _, _ := s.next(p.app, ref, w, n); row != nil {
-				if s.fits(&row.Size, &free) {
+			if row, l, _ := s.next(p.app, ref, w, n); row != nil {
+				if r := (round{s: s, ref: ref, n: n}); s.fits(&row.Size, &free) || r.mayReserve(p.app, &row.Size, l) {
 					return p.app
 				}
 				break

@@ -2,6 +2,8 @@ package fair
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/heddle-project/heddle/scheduler/allocation"
 	"github.com/heddle-project/heddle/scheduler/javanum"
@@ -25,21 +27,21 @@ func (s *Scheduler) CountUsers() {}
 //
 // compat: in Apache a refresh ends at the first of them that never came to be, because another one was in its way.
 func (s *Scheduler) dropped(before []*allocation.Queue) bool {
-	var names []string
-	for _, conf := range before {
-		if s.cfg.Queue(conf.Path) == nil {
-			names = append(names, conf.Path)
-		}
+	names := make([]string, len(before))
+	for i, conf := range before {
+		names[i] = conf.Path
 	}
 	if s.AsApache {
-		order := javanum.HashOrder(names)
 		sorted := make([]string, len(names))
-		for i, at := range order {
+		for i, at := range javanum.HashOrder(names) {
 			sorted[i] = names[at]
 		}
 		names = sorted
 	}
 	for _, name := range names {
+		if s.cfg.Queue(name) != nil {
+			continue
+		}
 		q := s.find(name)
 		if q == nil && s.AsApache {
 			return false
@@ -65,6 +67,7 @@ func (s *Scheduler) blocked(conf *allocation.Queue) {
 func (s *Scheduler) unblock() {
 	tasks := s.tasks
 	s.tasks = nil
+	slices.SortStableFunc(tasks, func(a, b *allocation.Queue) int { return strings.Compare(a.Path, b.Path) }) // Apache's order is random
 	for _, conf := range tasks {
 		switch wrong := s.inTheWay(conf); {
 		case wrong == nil:

@@ -2,24 +2,28 @@ package fair
 
 import (
 	"github.com/heddle-project/heddle/scheduler/allocation"
-	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/scheduler/queue"
 )
 
 // Queue is one queue, with what this policy keeps of it. What every walk reads stands together, before the rest.
 type Queue struct {
-	place          // among its parent's children
-	wanting lineup // children, or applications of a leaf, that want something
-	policy  allocation.Policy
-	up      *Queue
-	max     resource // at least conf.Min
+	place           // among its parent's children
+	wanting  lineup // children, or applications of a leaf, that want something
+	policy   allocation.Policy
+	holders  int32   // applications in the lineups of the queue and below that nodes might be held for
+	weight   float32 // of conf
+	up       *Queue
+	max      resource // at least least
+	smallest resource // at most what anybody in the lineups of the queue and below asks for, type by type
 	queue.Queue
+	demand resource // see queue.Fair, as all that follow
+	least  resource // of conf
 
 	conf     *allocation.Queue
 	children []*Queue // by their creation
 	dynamic  bool     // the file does not name it: it goes when it is empty
-	demand   resource // see queue.Fair, as all that follow
+	gone     bool     // removed
 	share    resource
 	steady   resource
 	runnable int32 // applications that may run, those of queues below included
@@ -29,23 +33,29 @@ type Queue struct {
 
 // leaf is what leaves have.
 type leaf struct {
-	members int32  // applications, also those that have no attempt
-	running []*app // attempts that may run, in the order in which they became so
-	waiting []*app // those that may not yet, by arrival
-	masters struct {
+	masterless lineup // applications that want their masters; all others are in wanting
+	members    int32  // applications, also those that have no attempt
+	running    []*app // attempts that may run, in the order in which they became so
+	waiting    []*app // those that may not yet, by arrival
+	masters    struct {
 		used, limit resource // limit is that of the last look
 	}
-	atMinimum int64 // when it last had its minimum, or did not want it; milliseconds
+	changed   []*app   // whose demand is out of date
+	wanted    resource // the sum of demands, also of queues below
+	shared    resource // what was last shared among its applications
+	reshare   bool     // others share it now, or by other weights
+	atMinimum int64    // when it last had its minimum, or did not want it; milliseconds
 }
 
 func queueOf(q *queue.Queue) *Queue { return q.Outer.(*Queue) }
 
 // used is what containers of the queue use; reservations are not among them.
-func (q *Queue) used() (sum resource) {
+func (s *Scheduler) used(q *Queue) (sum resource) {
 	for p := range q.Ledger {
 		has := &q.Ledger[p]
-		for i := range sum {
-			sum[i] += has.Used[i] - has.Promised[i]
+		s.Calc.Increase(&sum, &has.Used)
+		if s.ReservedNodes > 0 { // otherwise nothing is promised
+			s.Calc.Decrease(&sum, &has.Promised)
 		}
 	}
 	return sum
@@ -74,7 +84,8 @@ func (s *Scheduler) find(name string) *Queue {
 
 // add makes a queue, below a parent or as the root.
 func (s *Scheduler) add(up *Queue, conf *allocation.Queue) *Queue {
-	q := &Queue{up: up, conf: conf, policy: conf.Policy, dynamic: true}
+	q := &Queue{up: up, conf: conf, policy: conf.Policy, dynamic: true, smallest: narrowest.least}
+	q.masterless.least = narrowest.least
 	q.Queue = queue.Queue{Leaf: conf.Kind == allocation.Leaf, Creates: conf.Kind != allocation.Leaf, Path: conf.Path, Name: conf.Name,
 		Counts: &queue.AppCounts{}, Outer: q}
 	q.Grow(s.Books.Partitions())
@@ -83,6 +94,7 @@ func (s *Scheduler) add(up *Queue, conf *allocation.Queue) *Queue {
 	s.configure(q, conf)
 	if up != nil {
 		q.Parent = &up.Queue
+		up.rank(q)
 		up.children = append(up.children, q)
 	}
 	s.tree.Add(&q.Queue)
@@ -92,9 +104,24 @@ func (s *Scheduler) add(up *Queue, conf *allocation.Queue) *Queue {
 	return q
 }
 
+// rank finds the place of a new child among the others by name, and moves those behind it on.
+func (q *Queue) rank(child *Queue) {
+	for _, c := range q.children {
+		if c.Path < child.Path {
+			child.order = max(child.order, c.order+1)
+		} else {
+			c.order++
+			if c.in {
+				q.wanting.reorder(&c.place)
+			}
+		}
+	}
+}
+
 // configure gives a queue its settings.
 func (s *Scheduler) configure(q *Queue, conf *allocation.Queue) {
 	q.conf, q.Settings = conf, s.cfg.Settings(conf)
+	q.least, q.weight = conf.Min, conf.Weight
 	s.setMax(q)
 }
 
@@ -108,7 +135,7 @@ func (s *Scheduler) Fit(parts int) {
 // mayHave tells whether the queue and all above it may use so much more, or which of them may not.
 func (s *Scheduler) mayHave(q *Queue, more *resource) *Queue {
 	for ; q != nil; q = q.up {
-		if used := q.used(); !s.sumFits(&used, more, &q.max) {
+		if used := s.used(q); !s.sumFits(&used, more, &q.max) {
 			return q
 		}
 	}
@@ -116,18 +143,9 @@ func (s *Scheduler) mayHave(q *Queue, more *resource) *Queue {
 }
 
 // appUsed is what an application's containers use.
-func appUsed(a *app) (sum resource) {
+func (s *Scheduler) appUsed(a *app) (sum resource) {
 	for p := range a.Shares {
-		sum.Increase(&a.Shares[p].Used)
-	}
-	return sum
-}
-
-// pending is what an application asks for in all partitions.
-func pending(a *app, parts int) (sum resource) {
-	for p := range parts {
-		r := a.Wants.Pending(cluster.Part(p))
-		sum.Increase(&r)
+		s.Calc.Increase(&sum, &a.Shares[p].Used)
 	}
 	return sum
 }

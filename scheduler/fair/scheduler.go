@@ -25,12 +25,16 @@ type Scheduler struct {
 	unsettled bool                // the file names a queue that cannot be made yet
 	tasks     []*allocation.Queue // see unblock
 
+	steadyDue bool // queues have come since steady shares were computed, or the cluster has changed
+
 	users map[string]*user
 	racks map[cluster.Place]int32 // how many nodes each has; nil: to be counted
 
 	// free is what of the cluster was free after the last heartbeat, end of a container or change of nodes.
 	free     resource
 	offering bool // a heartbeat is being served: free stays as it is
+	placing  bool // a container is being placed: Used follows Asked
+	plain    bool // nobody is passed by for bounds, for tests
 
 	preemption preemption
 }
@@ -52,6 +56,7 @@ func New(cfg *config.Fair) *Scheduler {
 	s.Adopt(&cfg.Cluster, &s.tree)
 	s.SetLabels(cfg.Cluster.Labels)
 	s.settle()
+	s.steadyDue = true
 	return s
 }
 
@@ -111,7 +116,7 @@ func (s *Scheduler) compare(p allocation.Policy, a, b *resource) int {
 // noteFree brings up to date what is free.
 func (s *Scheduler) noteFree() {
 	if !s.offering {
-		used := s.root.used()
+		used := s.used(s.root)
 		s.free = s.Books.Total.Sub(used)
 	}
 }
@@ -120,8 +125,7 @@ func (s *Scheduler) noteFree() {
 func (s *Scheduler) Entitle(nodes bool) {
 	s.racks = nil
 	s.root.each(func(q *Queue) { s.setMax(q) })
-	s.root.steady = s.Books.Total
-	s.steadyShares(s.root)
+	s.steadyDue = true
 	s.noteFree()
 	s.reorder(s.root) // fractions of the cluster have changed
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/heddle-project/heddle/scheduler/allocation"
+	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -100,6 +101,17 @@ func (s *Scheduler) shared(p allocation.Policy) int {
 	return 1
 }
 
+// steady computes steady shares, if that is due.
+//
+// compat: queues that go change none.
+func (s *Scheduler) steady() {
+	if s.steadyDue {
+		s.steadyDue = false
+		s.root.steady = s.Books.Total
+		s.steadyShares(s.root)
+	}
+}
+
 // steadyShares computes what queues below would have if all of them were busy.
 func (s *Scheduler) steadyShares(q *Queue) {
 	if q.Leaf {
@@ -137,7 +149,10 @@ func (s *Scheduler) claims(n int) []claim { return make([]claim, n) }
 // fairShares computes what queues and applications below are entitled to now.
 func (s *Scheduler) fairShares(q *Queue) {
 	if q.Leaf {
-		s.shareAmongApps(q)
+		if q.reshare || q.shared != q.share {
+			q.reshare, q.shared = false, q.share
+			s.shareAmongApps(q)
+		}
 		return
 	}
 	s.shareAmong(q, &q.share, false)
@@ -153,12 +168,13 @@ func (s *Scheduler) shareAmongApps(q *Queue) {
 	if q.policy == allocation.FIFO {
 		var first *app
 		for _, a := range q.running {
-			if first == nil || a.start < first.start {
+			if first == nil || a.order < first.order {
 				first = a
 			}
 		}
 		if first != nil {
 			first.share = q.share
+			s.noteHolder(first)
 		}
 		return
 	}
@@ -176,6 +192,9 @@ func (s *Scheduler) shareAmongApps(q *Queue) {
 			a.share[t] = claims[i].share
 		}
 	}
+	for _, a := range q.running {
+		s.noteHolder(a)
+	}
 }
 
 // weight is that of an application.
@@ -186,36 +205,79 @@ func (s *Scheduler) weight(a *app) float32 {
 	return 1
 }
 
-// Recompute brings demands and shares up to date; see the facade.
+// Recompute brings demands and shares up to date; see the facade. Of applications only those are looked at that have changed.
 func (s *Scheduler) Recompute(now yarn.Now) {
 	s.Advance(now)
 	s.demands(s.root)
 	s.root.share = s.Books.Total
 	s.fairShares(s.root)
 	s.noteFree()
-	s.reorder(s.root)
 	s.findStarved()
 }
 
-// demands looks at what queues and applications use and ask for.
+// change notes that an application uses or asks for something else than when demands were last looked at.
+func (a *app) change() {
+	if !a.changed {
+		a.changed = true
+		a.queue.changed = append(a.queue.changed, a)
+	}
+}
+
+// demands looks at what queues and applications use and ask for, and lines them up by it.
 func (s *Scheduler) demands(q *Queue) {
-	q.demand = resource{}
-	for _, list := range [2][]*app{q.running, q.waiting} {
-		for _, a := range list {
-			a.demand = appUsed(a)
-			asked := pending(a, s.Books.Partitions())
-			a.demand.Increase(&asked)
-			q.demand.Increase(&a.demand)
+	if q.Leaf {
+		for _, a := range q.changed {
+			a.changed = false
+			s.Calc.Decrease(&q.wanted, &a.demand)
+			a.demand = s.wants(a)
+			s.Calc.Increase(&q.wanted, &a.demand)
+			s.lineUpApp(a)
+		}
+		q.reshare = q.reshare || len(q.changed) > 0 && s.cfg.SizeWeight
+		clear(q.changed)
+		q.changed = q.changed[:0]
+	} else {
+		q.wanted = resource{}
+		for _, c := range q.children {
+			s.demands(c)
+			s.Calc.Increase(&q.wanted, &c.demand)
 		}
 	}
-	for _, c := range q.children {
-		s.demands(c)
-		q.demand.Increase(&c.demand)
-	}
-	for i := range q.demand {
-		q.demand[i] = min(q.demand[i], q.max[i])
+	q.demand = q.wanted
+	for t := range s.types() {
+		q.demand[t] = min(q.demand[t], q.max[t])
 	}
 	if !q.Leaf {
 		clear(q.demand[yarn.VCores+1:]) // compat: parents have no demand of other types
+	}
+	if s.tighten(q); q.up != nil {
+		s.lineUpOne(q)
+	}
+}
+
+// wants is what an application uses and asks for.
+func (s *Scheduler) wants(a *app) resource {
+	sum := s.appUsed(a)
+	for p := range s.Books.Partitions() {
+		asked := a.Wants.Pending(cluster.Part(p))
+		s.Calc.Increase(&sum, &asked)
+	}
+	return sum
+}
+
+// comes has an attempt count for its leaf's demand and shares, goes has it not do so any more.
+func (s *Scheduler) comes(a *app) {
+	s.Calc.Increase(&a.queue.wanted, &a.demand)
+	a.queue.reshare = true
+	a.change()
+}
+
+func (s *Scheduler) goes(a *app) {
+	q := a.queue
+	s.Calc.Decrease(&q.wanted, &a.demand)
+	q.reshare = true
+	if a.changed {
+		a.changed = false
+		q.changed = drop(q.changed, a)
 	}
 }

@@ -72,16 +72,24 @@ func (r *round) fill() {
 
 // queue places something for a queue: for the first in its lineup who gets anything.
 func (r *round) queue(q *Queue) outcome {
-	used := q.used()
-	if r.n.Reserved >= 0 || !r.s.fits(&used, &q.max) {
+	used := r.s.used(q)
+	if r.n.Reserved >= 0 || !r.s.fits(&used, &q.max) || r.hopeless(q, &used) {
 		return outcome{}
 	}
-	for i := 0; i < len(q.wanting.list); i++ {
-		p := q.wanting.list[i]
+	full := r.full(q)
+	if full && q.holders == 0 {
+		return outcome{}
+	}
+	line := merged{q: q, numbers: r.s.numbers(q.policy)}
+	if r.shut(q) {
+		line.j = len(q.masterless.list)
+	}
+	for p := line.next(); p != nil; p = line.next() {
 		var o outcome
-		if p.queue != nil {
+		switch {
+		case p.queue != nil:
 			o = r.queue(p.queue)
-		} else if !p.app.Avoids(r.n) {
+		case !(full && !p.app.holds) && !p.app.Avoids(r.n):
 			o = r.app(p.app)
 		}
 		if o.Outcome != core.Nothing {
@@ -151,7 +159,7 @@ func count(r *demand.Row) int32 {
 
 // key places a container of one key, from a reservation or anew. final: no other key is looked at.
 func (r *round) key(a *app, w *demand.Want, from cluster.ContainerRef) (_ outcome, final bool) {
-	if from < 0 && (!r.s.eligible(a, w, r.n) || !a.Enlarges(w, r.ref)) {
+	if from < 0 && (!r.s.eligible(a, w, r.n) || !w.Update.IsZero() && !a.Enlarges(w, r.ref)) {
 		return outcome{}, false
 	}
 	w.Opportunities++
@@ -200,14 +208,23 @@ func (r *round) place(a *app, w *demand.Want, row *demand.Row, l cluster.Localit
 		if w.Leveled && l < w.Level {
 			w.Level = l
 		}
+		r.s.placing = true
 		c, container := r.s.Allocate(r.ref, r.n, &o)
-		if !a.hasAM {
-			a.hasAM, a.am = true, size
-			r.s.chargeMaster(a, 1)
+		r.s.placing = false
+		first := !a.hasAM
+		if first {
+			r.s.hasMaster(a, &container.Resource)
 		}
-		r.s.lineUp(a)
+		if first || from >= 0 {
+			a.change() // otherwise Used has done so
+			r.s.lineUp(a)
+		}
 		r.s.promised(r.ref, a, &container.Resource)
-		r.decide(cluster.Allocated, a, c, container)
+		kind := cluster.Allocated
+		if from >= 0 {
+			kind = cluster.AllocatedFromReserved
+		}
+		r.decide(kind, a, c, container)
 		return outcome{core.Allocated, size}
 	}
 	if from >= 0 || !r.mayReserve(a, &size, l) {
@@ -253,6 +270,11 @@ func (s *Scheduler) mostReservations(n *cluster.NodeBook, l cluster.Locality) in
 	if l == cluster.RackLocal {
 		nodes = s.nodesOf(n.RackPlace)
 	}
+	return s.mostHeld(nodes)
+}
+
+// mostHeld is how many of so many nodes may be held for one application.
+func (s *Scheduler) mostHeld(nodes int32) int32 {
 	return int32(math.Ceil(float64(float32(nodes) * s.cfg.Reservable)))
 }
 
@@ -275,6 +297,7 @@ func (r *round) serveReservation() bool {
 	a := r.s.app(container.App)
 	w := a.Wants.Find(core.KeyOf(container))
 	if w == nil || !r.s.eligible(a, w, r.n) || !r.s.masterFits(a) {
+		r.decide(cluster.Unreserved, a, r.n.Reserved, container)
 		r.s.GiveUp(r.n.Reserved)
 		return false
 	}

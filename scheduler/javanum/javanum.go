@@ -143,17 +143,25 @@ func StringHash(s string) uint32 {
 // compat: children of a queue take this order at a refresh. Buckets of eight and
 // more in a large table become trees in Java, which iterate almost the same.
 func HashOrder(keys []string) []int {
+	hashes := make([]uint32, len(keys))
+	for i, k := range keys {
+		hashes[i] = StringHash(k)
+	}
+	return OrderOfHashes(hashes)
+}
+
+// OrderOfHashes is HashOrder of keys with these hash codes.
+func OrderOfHashes(hashes []uint32) []int {
 	buckets := 16
-	for float64(len(keys)) > 0.75*float64(buckets) {
+	for float64(len(hashes)) > 0.75*float64(buckets) {
 		buckets *= 2
 	}
 	const none = -1
-	first, last, next := make([]int32, buckets), make([]int32, buckets), make([]int32, len(keys))
+	first, last, next := make([]int32, buckets), make([]int32, buckets), make([]int32, len(hashes))
 	for b := range first {
 		first[b] = none
 	}
-	for i, k := range keys {
-		h := StringHash(k)
+	for i, h := range hashes {
 		b := (h ^ h>>16) & uint32(buckets-1)
 		if next[i] = none; first[b] == none {
 			first[b] = int32(i)
@@ -162,7 +170,7 @@ func HashOrder(keys []string) []int {
 		}
 		last[b] = int32(i)
 	}
-	order := make([]int, 0, len(keys))
+	order := make([]int, 0, len(hashes))
 	for _, i := range first {
 		for ; i != none; i = next[i] {
 			order = append(order, int(i))

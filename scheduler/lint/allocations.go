@@ -3,9 +3,11 @@ package lint
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 
 	"github.com/heddle-project/heddle/scheduler/allocation"
+	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -16,11 +18,51 @@ const Repeated Code = allocation.Repeated
 // AllocationFile tells whether a text is an allocation file of the FairScheduler, whatever is wrong in it.
 func AllocationFile(data []byte) bool { return allocation.RootElement(data) == allocation.Root }
 
+// CheckFair lists all findings about what the FairScheduler reads: its properties, and the allocation file if Cluster has one, whose lines
+// have origins that begin with File.
+func CheckFair(in Input) []Finding {
+	l := newLinter(in)
+	l.fairProperties()
+	if in.Cluster.Allocations != nil {
+		l.allocations([]byte(in.Cluster.Allocations.Text))
+	}
+	return l.sorted()
+}
+
 // CheckAllocations lists all findings about an allocation file, in the order of its lines. Of in it looks at File, the
 // types of Cluster, Size and Notes.
 func CheckAllocations(in Input, data []byte) []Finding {
 	l := &linter{in: in, out: in.Notes}
-	a, findings, err := allocation.Parse(data, in.Cluster.Types)
+	l.allocations(data)
+	return l.sorted()
+}
+
+// fairProperties reads the properties as the scheduler does. What it refuses is set aside, so that the next error comes to light.
+func (l *linter) fairProperties() {
+	values, cluster := maps.Clone(l.values), l.in.Cluster
+	cluster.Policy, cluster.Allocations = config.FairPolicy, nil
+	for range maxRefusals {
+		_, notes, err := config.Parse(properties(values), cluster)
+		var refused *config.Error
+		if !errors.As(err, &refused) {
+			for _, f := range notes {
+				l.say(Warning, Refused, f.Key, f.Rule, "remove it, or correct it")
+			}
+			return
+		}
+		f := refused.Finding
+		if l.setAside[f.Key] {
+			return
+		}
+		l.setAside[f.Key] = true
+		l.say(Error, Refused, f.Key, "the configuration is refused: "+f.Rule, "correct it")
+		delete(values, f.Key)
+	}
+}
+
+// allocations looks at an allocation file.
+func (l *linter) allocations(data []byte) {
+	a, findings, err := allocation.Parse(data, l.in.Cluster.Types)
 	var refused allocation.Errors
 	if errors.As(err, &refused) {
 		for _, f := range refused {
@@ -31,13 +73,9 @@ func CheckAllocations(in Input, data []byte) []Finding {
 	for _, f := range findings {
 		l.ofAllocations(f)
 	}
-	l.out = append(l.out, Finding{Severity: Hint, Code: NotBuilt, Origin: in.File,
-		What: "Heddle has no FairScheduler yet: the file is checked, and nothing schedules by it",
-		Fix:  "to use its queues now, write them into capacity-scheduler.xml; yarn fs2cs converts them"})
-	if a != nil && !in.Size.IsZero() {
+	if a != nil && !l.in.Size.IsZero() {
 		l.minimums(a)
 	}
-	return l.sorted()
 }
 
 // ofAllocations takes over what package allocation says.

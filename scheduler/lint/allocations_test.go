@@ -24,10 +24,10 @@ f.xml:4:3: warning [repeated] root.b: the queue is also in line 3: what both say
 yarn-site.xml:1:1: warning [file]: x; y
 `
 	got := lint.CheckAllocations(in, []byte(text))
-	if len(got) == 0 || got[0].Code != lint.NotBuilt || got[0].Severity != lint.Hint || rendered(got[1:]) != want {
-		t.Errorf("got\n%swant after a hint\n%s", rendered(got), want)
+	if rendered(got) != want {
+		t.Fatalf("got\n%swant\n%s", rendered(got), want)
 	}
-	for _, f := range got[1:3] {
+	for _, f := range got[:2] {
 		complete(t, f)
 	}
 
@@ -37,8 +37,40 @@ yarn-site.xml:1:1: warning [file]: x; y
 		t.Errorf("%s", rendered(got))
 	}
 	got = lint.CheckAllocations(in, []byte("<allocations>"+strings.Repeat("<a/>", lint.MaxFindings+5)+"</allocations>"))
-	if len(got) != lint.MaxFindings+1 || got[lint.MaxFindings].Code != "more" {
+	if len(got) != lint.MaxFindings {
 		t.Errorf("%d findings", len(got))
+	}
+}
+
+// TestCheckFair: what is refused is what config.Parse refuses, all of it at once: properties, and the lines of the file.
+func TestCheckFair(t *testing.T) {
+	set := func(name, value string, line int) config.Property {
+		return config.Property{Name: config.FairPrefix + name, Value: value, Origin: fmt.Sprintf("yarn-site.xml:%d:1", line)}
+	}
+	in := lint.Input{File: "f.xml", Cluster: config.Cluster{Policy: config.FairPolicy, Types: yarn.BasicResourceTypes(),
+		MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: yarn.NewResource(8192, 4), Allocations: &config.AllocationFile{Name: "f.xml", Text: `<allocations>
+  <queue name="a"><weight>heavy</weight></queue>
+  <queue name="b"><maxRunningApps>many</maxRunningApps></queue>
+</allocations>`}},
+		Properties: []config.Property{set("max.assign", "few", 3), set("waitTimeBeforeKill", "long", 4), set("update-interval-ms", "-1", 5)}}
+	want := []string{"f.xml:2:19: error [refused] root.a/weight = \"heavy\": the file is refused: ", "f.xml:3:19: error [refused] root.b/maxRunningApps = \"many\": the file is refused: ",
+		"yarn-site.xml:3:1: error [refused] yarn.scheduler.fair.max.assign = \"few\": the configuration is refused: ",
+		"yarn-site.xml:4:1: error [refused] yarn.scheduler.fair.waitTimeBeforeKill = \"long\": the configuration is refused: ",
+		"yarn-site.xml:5:1: warning [refused] yarn.scheduler.fair.update-interval-ms = \"-1\": must not be negative; 500 is used; "}
+	got := lint.CheckFair(in)
+	if len(got) != len(want) {
+		t.Fatalf("%s", rendered(got))
+	}
+	for i, f := range got {
+		if !strings.HasPrefix(f.String(), want[i]) {
+			t.Errorf("got  %s\nwant %s", f, want[i])
+		}
+		complete(t, f)
+	}
+	in.Properties = in.Properties[2:]
+	in.Cluster.Allocations = nil
+	if got := lint.CheckFair(in); rendered(got) != "yarn-site.xml:5:1: warning [refused] yarn.scheduler.fair.update-interval-ms = \"-1\": must not be negative; 500 is used; remove it, or correct it\n" {
+		t.Errorf("without a file: %s", rendered(got))
 	}
 }
 

@@ -51,6 +51,7 @@ func (p *player) join(n *machine, c engine.RegisterNode) {
 		n.registered, n.responseID, n.called = err == nil && ok && r.Action == engine.NodeNormal, 0, p.now
 	})
 	p.shares()
+	p.soon()
 }
 
 // shares has the FairScheduler compute shares in a trace that does not say when: its time is too short for the scheduler's clock.

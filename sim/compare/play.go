@@ -22,21 +22,23 @@ const (
 const (
 	beatEvery  = 1000   // heartbeats after the recorded end
 	tendEvery  = 10_000 // the FairScheduler's care for empty queues
+	soonAfter  = 50     // from a change of nodes until the FairScheduler computes shares
 	mostSweeps = 100_000
 )
 
 // player simulates a workload under one configuration.
 type player struct {
-	work  *Workload
-	cfg   *config.Config
-	begun blackbox.Header // what the engine begins with
-	sched *scheduler.Scheduler
-	eng   *engine.Engine
-	now   int64 // since the first event
-	next  int   // of work.Events
-	heap  timers
-	seq   int64
-	own   int // timers that are not heartbeats or care for the queues
+	work   *Workload
+	cfg    *config.Config
+	tended bool            // the site says how queues are tended
+	begun  blackbox.Header // what the engine begins with
+	sched  *scheduler.Scheduler
+	eng    *engine.Engine
+	now    int64 // since the first event
+	next   int   // of work.Events
+	heap   timers
+	seq    int64
+	own    int // timers that are not heartbeats or care for the queues
 
 	nodes   []*machine
 	byNode  map[yarn.NodeID]*machine
@@ -91,7 +93,7 @@ func newPlayer(w *Workload, side *Side) (*player, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &player{work: w, cfg: cfg, begun: blackbox.Header{Settings: set, Queues: blackbox.QueuesOf(cfg)},
+	p := &player{work: w, cfg: cfg, tended: side.Site != nil, begun: blackbox.Header{Settings: set, Queues: blackbox.QueuesOf(cfg)},
 		byID: map[yarn.ApplicationID]*client{}, masters: map[yarn.AttemptID]*master{},
 		byNode: map[yarn.NodeID]*machine{}, boxes: map[yarn.ContainerID]*box{}, answers: map[engine.Ticket]func(any, *engine.Error){}}
 	if p.sched, err = scheduler.New(cfg); err != nil {
@@ -185,6 +187,13 @@ func (p *player) repeat(every int64, c engine.Command) {
 		p.later(p.now+every, false, again)
 	}
 	p.later(0, false, again)
+}
+
+// soon has the FairScheduler compute shares because nodes have come or gone.
+func (p *player) soon() {
+	if c := p.cfg.Fair; c != nil && !p.work.Trace && c.UpdateInterval > soonAfter {
+		p.later(p.now+soonAfter, false, func() { p.apply(engine.UpdateShares{Preempting: c.Preemption}) })
+	}
 }
 
 // goOn has the nodes call after the recorded end, and returns the time of one round.
@@ -341,8 +350,17 @@ func (p *player) change(a *client, c engine.Command) {
 // literal plays a command as it was recorded. Nobody waits for the answer.
 func (p *player) literal(c engine.Command) {
 	switch c := c.(type) {
+	case engine.TendQueues: // in a recording the site says whether it is done, and without one the recording for its own scheduler
+		recorded := p.work.Begun.Queues.Cluster.Policy
+		if p.work.Trace || !p.tended && p.cfg.Capacity != nil && recorded == config.CapacityPolicy {
+			p.apply(c)
+		}
 	case engine.UnregisterNode:
 		p.apply(engine.UnregisterNode{Node: c.Node})
+		p.soon()
+	case engine.ExpireNode:
+		p.apply(c)
+		p.soon()
 	case engine.RefreshNodes:
 		c.Ticket = 0
 		p.apply(c)

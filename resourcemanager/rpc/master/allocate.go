@@ -113,6 +113,7 @@ func (m *master) appendAnswer(b []byte, c *ipc.Call, id yarn.AttemptID, r *engin
 	b = field.AppendResource(b, 5, r.Headroom, m.Types)
 	b = append(b, rare.nodes...)
 	b = field.AppendInt(b, 7, int64(r.ClusterNodes))
+	b = appendPreemption(b, 8, r.Preempt)
 	for i := range r.Granted {
 		b = m.appendNodeToken(b, 9, id, &r.Granted[i])
 	}
@@ -133,6 +134,22 @@ func (m *master) appendAnswer(b []byte, c *ipc.Call, id yarn.AttemptID, r *engin
 	b, mark := field.Open(b, 19)
 	b = field.AppendInt(b, 1, int64(r.Pending))
 	return field.Shut(field.AppendInt(b, 2, int64(r.ActiveCores)), mark)
+}
+
+// appendPreemption appends the containers that are about to be taken, as a strict contract. compat: an empty one, where masters are told
+// of such containers at all, is appended, too.
+func appendPreemption(b []byte, num protowire.Number, ids []yarn.ContainerID) []byte {
+	if ids == nil {
+		return b
+	}
+	b, message := field.Open(b, num)
+	b, contract := field.Open(b, 1)
+	for _, id := range ids {
+		var mark int
+		b, mark = field.Open(b, 1)
+		b = field.Shut(field.AppendContainerID(b, 1, id), mark)
+	}
+	return field.Shut(field.Shut(b, contract), message)
 }
 
 // appendContainer appends a granted container with the token that starts it.

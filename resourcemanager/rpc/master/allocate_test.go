@@ -62,12 +62,21 @@ func TestAnswer(t *testing.T) {
 		CompletedContainerStatuses: []*pb.ContainerStatus{{ContainerId: convert.ToContainerID(grant(4).ID), State: pb.ContainerState_C_COMPLETE.Enum(),
 			Diagnostics: proto.String("gone"), ExitStatus: proto.Int32(-100), Capability: convert.ToResource(yarn.NewResource(1024, 1), types),
 			ExecutionType: pb.ExecutionType_OPPORTUNISTIC.Enum()}}}
+	r.Preempt = make([]yarn.ContainerID, 20) // a message of more than 127 bytes
+	want.Preempt = &pb.PreemptionMessage{StrictContract: &pb.StrictPreemptionContract{}}
+	for i := range r.Preempt {
+		r.Preempt[i] = grant(int64(i)).ID
+		want.Preempt.StrictContract.Container = append(want.Preempt.StrictContract.Container, &pb.PreemptionContainer{Id: convert.ToContainerID(r.Preempt[i])})
+	}
 	login, _ := m.Grants.RenewedLogin(attempt, nil)
 	want.AmRmToken = rpc.ToToken(login)
 	check(t, m, r, want)
 	m.Grants = purse{}
-	check(t, m, &engine.AllocateReply{}, &pb.AllocateResponse{ResponseId: proto.Int32(0), Limit: convert.ToResource(yarn.Resource{}, types), NumClusterNodes: proto.Int32(0),
-		ApplicationPriority: convert.ToPriority(0), EnhancedHeadroom: &pb.EnhancedHeadroom{TotalPendingCount: proto.Int32(0), TotalActiveCores: proto.Int32(0)}})
+	empty := &pb.AllocateResponse{ResponseId: proto.Int32(0), Limit: convert.ToResource(yarn.Resource{}, types), NumClusterNodes: proto.Int32(0),
+		ApplicationPriority: convert.ToPriority(0), EnhancedHeadroom: &pb.EnhancedHeadroom{TotalPendingCount: proto.Int32(0), TotalActiveCores: proto.Int32(0)}}
+	check(t, m, &engine.AllocateReply{}, empty)
+	empty.Preempt = &pb.PreemptionMessage{StrictContract: &pb.StrictPreemptionContract{}}
+	check(t, m, &engine.AllocateReply{Preempt: []yarn.ContainerID{}}, empty)
 }
 
 func check(t *testing.T, m *master, r *engine.AllocateReply, want proto.Message) {

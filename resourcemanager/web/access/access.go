@@ -44,6 +44,7 @@ type QueueRights struct{ Submit, Administer bool }
 // The schedulers, as the overview shows them.
 const (
 	Capacity = "Capacity Scheduler"
+	Fair     = "Fair Scheduler"
 	Fifo     = "Fifo Scheduler"
 )
 
@@ -56,8 +57,18 @@ type Daemon struct {
 	StorePath  string // the file of the state store; "" if there is none
 	Connection string // state of the connection to the election's ZooKeeper
 	LoginUser  string // the user as whom the daemon runs
-	Scheduler  string // Capacity or Fifo
+	Scheduler  string // Capacity, Fair or Fifo
 	Holds      Holds
+
+	Allocations *Allocations // the FairScheduler's file; nil: there is none
+}
+
+// Allocations tell of the FairScheduler's allocation file. Times are milliseconds since 1970.
+type Allocations struct {
+	File     string // its path or URL
+	LoadedAt int64  // when what is in force was read; 0: nothing is
+	Problem  string // why what is there now is not in force; empty: it is, or will be soon
+	Since    int64  // of Problem
 }
 
 // Holds are the commands that held the loop for long; see loop.Holds.

@@ -31,6 +31,12 @@ func (s *server) info(r *http.Request) (*answer.Response, error) {
 	if d.StorePath != "" {
 		o.Add("heddleStateStorePath", d.StorePath)
 	}
+	if a := d.Allocations; a != nil {
+		o.Add("heddleAllocationFile", a.File).Add("heddleAllocationFileLoadedAt", a.LoadedAt)
+		if a.Problem != "" {
+			o.Add("heddleAllocationFileProblem", a.Problem).Add("heddleAllocationFileProblemSince", a.Since)
+		}
+	}
 	return answer.Wrapped("clusterInfo", o), nil
 }
 

@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/allocation"
+	"github.com/heddle-project/heddle/scheduler/config"
 )
 
 // Settings are the FairScheduler's own properties in yarn-site.xml, as far as anything becomes of them. Names without a

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/allocation"
+	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
 )
 

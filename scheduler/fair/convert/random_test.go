@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/allocation"
+	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/lint"
 	"github.com/heddle-project/heddle/scheduler/placement"
 	"github.com/heddle-project/heddle/yarn"
