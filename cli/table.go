@@ -31,7 +31,7 @@ func table() []*command {
 		{name: "resourcemanager", kind: daemonCommand, group: groupDaemon, title: "yarn resourcemanager [OPTION]", summary: "run the ResourceManager", options: resourceManagerOptions},
 		{name: "nodemanager", kind: daemonCommand, group: groupDaemon, title: "yarn nodemanager [OPTION]", summary: "run a NodeManager", options: nodeManagerOptions},
 		{name: "minicluster", kind: daemonCommand, group: groupDaemon, summary: "run a ResourceManager and NodeManagers in one process, on loopback", raw: true, bare: true},
-		{name: "sim", kind: daemonCommand, group: groupClient, summary: "replay recorded decisions, or what a ResourceManager did: sim replay TRACE..., sim rerun FILE", raw: true, bare: true},
+		{name: "sim", kind: daemonCommand, group: groupClient, summary: "replay recorded decisions, or what a ResourceManager did, or compare configurations: sim replay TRACE..., sim rerun FILE, sim compare TRACE...", raw: true, bare: true},
 		{name: "shell", title: "yarn shell [OPTIONS] [--] COMMAND [ARG...]", group: groupClient, summary: "run a command in containers and print its output",
 			options: shellOptions, program: true, copies: copies{out: true, err: true}, run: runShell},
 		{name: hiddenShellMaster, group: groupClient, summary: "run the master of yarn shell", raw: true, bare: true, hidden: true, run: runShellMaster},

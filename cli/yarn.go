@@ -66,7 +66,7 @@ type Daemons struct {
 	ResourceManager Daemon
 	NodeManager     Daemon
 	Minicluster     Daemon
-	Simulation      Daemon // Args begin with "replay" or "rerun"
+	Simulation      Daemon // Args begin with "replay", "rerun" or "compare"
 	// Actions are what the options of daemons' own do in place of running them, by command and option: "resourcemanager -help".
 	Actions map[string]Daemon
 }

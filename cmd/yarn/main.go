@@ -21,6 +21,7 @@ import (
 	"github.com/heddle-project/heddle/internal/logs"
 	"github.com/heddle-project/heddle/nodemanager"
 	"github.com/heddle-project/heddle/resourcemanager"
+	"github.com/heddle-project/heddle/sim/compare"
 	"github.com/heddle-project/heddle/sim/replay"
 	"github.com/heddle-project/heddle/sim/rerun"
 )
@@ -121,12 +122,14 @@ func logDir(s cli.Start) string {
 
 const simulationUsage = `Usage: yarn sim replay [--check] [--out DIR] TRACE...
        yarn sim rerun [-check] [-list] FILE
-replay plays recorded decisions of Apache's schedulers, rerun a recording of a ResourceManager's black box. Each tells more with -help.
+       yarn sim compare TRACE... --scheduler A [--scheduler B] [--site FILE]... [--output json] [--all]
+replay plays recorded decisions of Apache's schedulers, rerun a recording of a ResourceManager's black box, compare the work of either under
+two configurations. Each tells more with -help.
 `
 
-// runSimulation runs yarn sim replay and yarn sim rerun.
+// runSimulation runs yarn sim replay, rerun and compare.
 func runSimulation(_ context.Context, s cli.Start) error {
-	commands := map[string]func([]string, io.Writer, io.Writer) int{"replay": replay.Main, "rerun": rerun.Main}
+	commands := map[string]func([]string, io.Writer, io.Writer) int{"compare": compare.Main, "replay": replay.Main, "rerun": rerun.Main}
 	if len(s.Args) > 0 && slices.Contains([]string{"-help", "--help", "-h"}, s.Args[0]) {
 		fmt.Fprint(s.Stdout, simulationUsage)
 		return nil
@@ -136,7 +139,7 @@ func runSimulation(_ context.Context, s cli.Start) error {
 		run = commands[s.Args[0]]
 	}
 	if run == nil {
-		return fmt.Errorf("only \"replay TRACE...\" and \"rerun FILE\" are built, not %q: yarn sim -help tells more", strings.Join(s.Args, " "))
+		return fmt.Errorf("only \"replay TRACE...\", \"rerun FILE\" and \"compare TRACE...\" are built, not %q: yarn sim -help tells more", strings.Join(s.Args, " "))
 	}
 	if code := run(s.Args[1:], s.Stdout, s.Stderr); code != 0 {
 		return cli.Exit(code)

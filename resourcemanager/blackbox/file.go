@@ -20,7 +20,8 @@ import (
 // frame. A header comes first, then blocks, then an end. If the end is missing the
 // machine failed or the process was killed.
 
-const magic = "Heddle black box 1\n"
+// Magic is the first line of a file.
+const Magic = "Heddle black box 1\n"
 
 const (
 	frameHeader = 'H'
@@ -54,7 +55,7 @@ func newWriter(f *os.File) *writer {
 	w := &writer{out: counter{f: f}}
 	w.buf = bufio.NewWriterSize(&w.out, 64<<10)
 	w.zip, _ = gzip.NewWriterLevel(w.buf, gzip.BestSpeed)
-	_, w.err = w.buf.WriteString(magic)
+	_, w.err = w.buf.WriteString(Magic)
 	return w
 }
 
@@ -136,9 +137,9 @@ type Reader struct {
 func NewReader(in io.Reader, name string) (*Reader, error) {
 	r := &Reader{name: name}
 	buffered := bufio.NewReaderSize(in, 64<<10)
-	line := make([]byte, len(magic))
-	if _, err := io.ReadFull(buffered, line); err != nil || string(line) != magic {
-		return nil, fmt.Errorf("%s is no recording: a recording begins with %q", name, magic[:len(magic)-1])
+	line := make([]byte, len(Magic))
+	if _, err := io.ReadFull(buffered, line); err != nil || string(line) != Magic {
+		return nil, fmt.Errorf("%s is no recording: a recording begins with %q", name, Magic[:len(Magic)-1])
 	}
 	zip, err := gzip.NewReader(buffered)
 	if err != nil {

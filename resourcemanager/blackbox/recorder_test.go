@@ -287,7 +287,7 @@ func TestDamage(t *testing.T) {
 	}{
 		"nothing":         {nil, "is no recording"},
 		"text":            {[]byte("hello, this is something else"), "is no recording"},
-		"no gzip":         {[]byte(magic + "hello hello hello"), "damaged"},
+		"no gzip":         {[]byte(Magic + "hello hello hello"), "damaged"},
 		"no header":       {frames(t, block(0, 1, tick...)), "damaged"},
 		"other form":      {frames(t, appendUint(appendString([]byte{frameHeader}, "abc"), format+1)), "(commit \"abc\"): only the same commit plays it"},
 		"long header":     {frames(t, append(bytes.Clone(header), 0)), "damaged"},
@@ -324,7 +324,7 @@ func TestMemoryOfValues(t *testing.T) {
 func FuzzReader(f *testing.F) {
 	whole := sample(f)
 	f.Add(whole, false)
-	zip, err := gzip.NewReader(bytes.NewReader(whole[len(magic):]))
+	zip, err := gzip.NewReader(bytes.NewReader(whole[len(Magic):]))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/resourcemanager/blackbox"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/setup"
 	"github.com/heddle-project/heddle/scheduler"
@@ -29,6 +30,7 @@ const start = 1_000_000
 // things in it.
 type World struct {
 	header  *trace.Header
+	begun   blackbox.Header // what the engine began with
 	site    *conf.Properties
 	cluster config.Cluster
 	sched   *scheduler.Scheduler
@@ -49,6 +51,7 @@ type World struct {
 	grants map[string]int // how many containers have a name that begins so
 	live   map[string][]*box
 
+	watch    func(yarn.Now, engine.Command) func(*engine.Effects)
 	killWait int64 // from a notice to the end of a container; milliseconds
 	warned   []warned
 }
@@ -107,22 +110,31 @@ func New(h *trace.Header) (*World, error) {
 	if cfg.Fair != nil {
 		w.killWait = cfg.Fair.KillWait
 	}
-	settings, err := conf.ReadResourceManager(w.site)
+	set, err := w.settings(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("header: yarn-site: %w", err)
+		return nil, err
 	}
-	set, err := setup.Settings(settings, cfg, time.UnixMilli(start), 0)
-	if err != nil {
-		return nil, fmt.Errorf("header: %w", err)
-	}
-	// Nothing expires in a scenario.
-	set.NodeExpiry, set.MasterExpiry, set.AllocationExpiry = 0, 0, 0
+	w.begun = blackbox.Header{Settings: set, Queues: blackbox.QueuesOf(cfg)}
 	if w.sched, err = scheduler.New(cfg); err != nil {
 		return nil, fmt.Errorf("header: capacity-scheduler: %w", err)
 	}
 	w.sched.LikeApache()
 	w.engine = engine.New(set, w.sched)
 	return w, nil
+}
+
+// settings are the engine's. Nothing expires in a scenario.
+func (w *World) settings(cfg *config.Config) (engine.Settings, error) {
+	settings, err := conf.ReadResourceManager(w.site)
+	if err != nil {
+		return engine.Settings{}, fmt.Errorf("header: yarn-site: %w", err)
+	}
+	set, err := setup.Settings(settings, cfg, time.UnixMilli(start), 0)
+	if err != nil {
+		return set, fmt.Errorf("header: %w", err)
+	}
+	set.NodeExpiry, set.MasterExpiry, set.AllocationExpiry = 0, 0, 0
+	return set, nil
 }
 
 // fifo tells that the scenario is one of the FifoScheduler.
@@ -225,9 +237,9 @@ func properties(base *conf.Properties, list trace.Properties) (*conf.Properties,
 
 // command applies one command and confirms at once what it has saved.
 func (w *World) command(c engine.Command) {
-	w.engine.Apply(w.now, c, &w.fx)
+	w.apply(c)
 	for ; w.saved < len(w.fx.Saves); w.saved++ {
-		w.engine.Apply(w.now, engine.Stored{Seq: w.fx.Saves[w.saved].Seq}, &w.fx)
+		w.apply(engine.Stored{Seq: w.fx.Saves[w.saved].Seq})
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 type Options struct {
 	Check bool // recount all books after every command
 	List  io.Writer
+	Watch func(yarn.Now, engine.Command) func(*engine.Effects) // sees each command before it is applied, and then its effects; may be nil
 }
 
 // Result is how playing a recording ended.
@@ -56,6 +57,7 @@ func (e errMissing) Error() string {
 
 // player is an engine that follows a recording.
 type player struct {
+	watch   func(yarn.Now, engine.Command) func(*engine.Effects)
 	engine  *engine.Engine
 	sched   *scheduler.Scheduler
 	fx      engine.Effects
@@ -72,7 +74,7 @@ func Play(r *blackbox.Reader, o Options) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the recorded configuration: %w", err)
 	}
-	p := &player{res: Result{Build: r.Build}}
+	p := &player{watch: o.Watch, res: Result{Build: r.Build}}
 	if p.sched, err = scheduler.New(cfg); err != nil {
 		return nil, fmt.Errorf("the recorded configuration: %w", err)
 	}
@@ -139,6 +141,10 @@ func (p *player) step(x *blackbox.Recorded) {
 
 func (p *player) apply(now yarn.Now, c engine.Command) {
 	p.fx.Reset()
+	if p.watch != nil {
+		seen := p.watch(now, c)
+		defer func() { seen(&p.fx) }()
+	}
 	p.engine.Apply(now, c, &p.fx)
 	p.sum = blackbox.Sum(p.sum, &p.fx)
 	n := &p.res.Counts
