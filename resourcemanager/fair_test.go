@@ -443,9 +443,9 @@ func TestQueuesFollowTheAllocationFile(t *testing.T) {
 		var got []string
 		for _, q := range must(alice, "getQueueInfo", &pb.GetQueueInfoRequest{QueueName: proto.String("root"), IncludeChildQueues: proto.Bool(true), Recursive: proto.Bool(true)},
 			&pb.GetQueueInfoResponse{}).QueueInfo.ChildQueues {
-			name := q.GetQueueName()
+			name := strings.TrimPrefix(q.GetQueueName(), "root.")
 			for _, below := range q.ChildQueues {
-				name += " " + below.GetQueuePath()[len("root."):]
+				name += " " + strings.TrimPrefix(below.GetQueueName(), "root.")
 			}
 			got = append(got, name)
 		}

@@ -191,6 +191,8 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.sched.RunDynamicQueues(c.Deleting, e.now)
 		e.infos = nil
 		e.sweepDue = true
+	case DeleteQueue:
+		e.deleteQueue(c)
 	case UpdateShares:
 		e.updateShares(c)
 	case Tick:

@@ -276,7 +276,11 @@ func (e *Engine) viewUsage(a *application, v *view.Application) {
 	}
 	v.Usage.ClusterPercent = 100 * e.share(u.Used, e.sched.ClusterTotal())
 	if info, ok := e.queueInfo(u.Queue); ok {
-		v.Usage.QueuePercent = 100 * e.share(u.Used, info.Default.EffectiveMin)
+		entitled := info.Default.EffectiveMin
+		if info.Fair != nil {
+			entitled = info.Fair.FairShare
+		}
+		v.Usage.QueuePercent = 100 * e.share(u.Used, entitled)
 	}
 	if t := a.current(); t != nil && t.state == yarn.AttemptScheduled {
 		for i := range a.sub.AMAsks {

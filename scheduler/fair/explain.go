@@ -65,7 +65,7 @@ func (s *Scheduler) onNode(a *app, ref cluster.NodeRef, n *cluster.NodeBook) yar
 		return why
 	case n.Reserved >= 0:
 		if owner := s.app(s.Books.Container(n.Reserved).App); owner != a {
-			why.Code, why.Detail = fit.NodeReserved, owner.ID.String()
+			why.Code, why.Detail, why.Needed = fit.NodeReserved, owner.ID.String(), s.Books.Container(n.Reserved).Resource
 			return why
 		}
 	}
@@ -74,6 +74,9 @@ func (s *Scheduler) onNode(a *app, ref cluster.NodeRef, n *cluster.NodeBook) yar
 		if row == nil {
 			if why.OK() {
 				why.Code, why.Needed, why.Limit = code, w.Any.Size, n.Total
+				if code == fit.LocalityDelay {
+					why.Key, why.Count = keyLocality, int64(w.Opportunities)
+				}
 			}
 			continue
 		}
@@ -83,7 +86,7 @@ func (s *Scheduler) onNode(a *app, ref cluster.NodeRef, n *cluster.NodeBook) yar
 		}
 		why.Code = fit.ComesNext
 		if first := s.firstBefore(a, ref, n); first != nil {
-			why.Code, why.Detail = fit.OthersFirst, first.ID.String()
+			why.Code, why.Detail, why.Subject, why.Key = fit.OthersFirst, first.ID.String(), first.queue.Path, keyPolicy
 		}
 		return why
 	}

@@ -139,14 +139,33 @@ func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
 	if !deleting {
 		return
 	}
+	before := s.tree.Changes
 	s.sweep(s.root)
 	switch {
 	case s.AsApache:
 		s.unblock()
+		return
 	case s.unsettled:
 		s.settle()
 		s.lineUpAll()
 	}
+	if s.tree.Changes != before { // in Apache queues that are gone count until something else changes
+		s.steadyShares(s.root)
+	}
+}
+
+// DeleteQueue removes a queue with all below it, or says why it stays; see the facade.
+func (s *Scheduler) DeleteQueue(name string) yarn.Reason {
+	q := s.find(name)
+	if q == nil {
+		return yarn.Reason{Code: fit.UnknownQueue, Subject: name}
+	}
+	if why := s.kept(q); !why.OK() {
+		return why
+	}
+	s.remove(q)
+	s.steadyShares(s.root)
+	return yarn.Reason{}
 }
 
 // sweep removes empty dynamic queues, leaves first.
