@@ -70,6 +70,7 @@ type Engine struct {
 	apps       map[yarn.ApplicationID]*application
 	order      []*application // as submitted
 	byRef      []*application // by the scheduler's index
+	nextShown  int            // of them, the last that showShares has looked at
 	nextApp    int32
 	ended      []yarn.ApplicationID // oldest first
 	nodes      map[yarn.NodeID]*node

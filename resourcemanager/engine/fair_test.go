@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -153,5 +154,36 @@ func TestSteadySharesOfLiveQueues(t *testing.T) {
 		if got := share(); got != 8192 {
 			t.Errorf("after %T the only queue has %d", remove, got)
 		}
+	}
+}
+
+// TestShareShown: what readers see of an application's part of its queue's share follows the share, and why its master waits follows the reason.
+func TestShareShown(t *testing.T) {
+	r := fairRig(t, `<queue name="dev"><maxRunningApps>1</maxRunningApps></queue><queue name="am"/>`)
+	seen := func(n int32) *view.Application {
+		t.Helper()
+		r.e.Publish(r.now, &r.reader)
+		return r.reader.apps[appID(n)]
+	}
+	r.to(1, "ann", "root.dev", 1024)
+	r.do(UpdateShares{})
+	r.do(&Heartbeat{Ticket: r.next(), Node: nodeID("h1"), Health: Health{Healthy: true}})
+	if v := seen(1); v.Usage.QueuePercent != 12.5 || v.Usage.ClusterPercent != 12.5 {
+		t.Errorf("alone it has %v%% of its queue's share", v.Usage.QueuePercent)
+	}
+	r.to(2, "bob", "root.am", 2048)
+	r.do(UpdateShares{})
+	if v := seen(1); v.Usage.QueuePercent != 25 {
+		t.Errorf("beside another queue it has %v%% of its queue's share", v.Usage.QueuePercent)
+	}
+	r.to(3, "ann", "root.dev", 1024)
+	r.do(UpdateShares{})
+	if v := seen(3); !strings.HasSuffix(v.Diagnostics, "maximum limit of runnable applications.") {
+		t.Errorf("the third waits because %q", v.Diagnostics)
+	}
+	r.do(Kill{Ticket: r.next(), Application: appID(1)})
+	r.do(UpdateShares{})
+	if v := seen(3); v.Diagnostics != "" {
+		t.Errorf("nothing holds it back any more, and yet: %s", v.Diagnostics)
 	}
 }

@@ -348,7 +348,7 @@ func less(a, b resource) resource {
 // Admission is how far the application has come.
 func (s *Scheduler) Admission(ref cluster.AppRef) core.Admission {
 	a := s.app(ref)
-	got := core.Admission{Runnable: a.runnable, Active: a.runnable && a.Running && a.hasAM, AM: a.Attempt.AM}
+	got := core.Admission{Runnable: a.runnable, Active: a.runnable && a.Running && a.hasAM, AM: a.Attempt.AM, Share: a.queue.share}
 	if a.Running && !a.hasAM {
 		got.Why = s.everywhere(a)
 	}
