@@ -1,6 +1,7 @@
 package resourcemanager
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -443,11 +444,9 @@ func TestQueuesFollowTheAllocationFile(t *testing.T) {
 		var got []string
 		for _, q := range must(alice, "getQueueInfo", &pb.GetQueueInfoRequest{QueueName: proto.String("root"), IncludeChildQueues: proto.Bool(true), Recursive: proto.Bool(true)},
 			&pb.GetQueueInfoResponse{}).QueueInfo.ChildQueues {
-			name := strings.TrimPrefix(q.GetQueueName(), "root.")
-			for _, below := range q.ChildQueues {
-				name += " " + strings.TrimPrefix(below.GetQueueName(), "root.")
+			for _, q := range append(q.ChildQueues, q) {
+				got = append(got, strings.TrimPrefix(cmp.Or(q.GetQueuePath(), q.GetQueueName()), "root."))
 			}
-			got = append(got, name)
 		}
 		slices.Sort(got)
 		if strings.Join(got, " ") != want {

@@ -22,6 +22,9 @@ type NodeBook struct {
 // Free is what is not held on the node; below zero when the node shrank.
 func (n *NodeBook) Free() yarn.Resource { return n.Total.Sub(n.Used) }
 
+// Containers is how many containers hold room on the node.
+func (n *NodeBook) Containers() int { return int(n.list.count) }
+
 // Owned are the live containers of one application, in the order of their
 // grants. The zero value must be made with NewOwned.
 type Owned struct{ list refList }

@@ -174,8 +174,8 @@ func (s *Scheduler) Moved(of *core.App, from, to *queue.Queue) {
 	}
 	if a.runnable = runnable; runnable {
 		s.run(a)
-		if a.hasAM && !s.AsApache {
-			s.chargeMaster(a, 1)
+		if a.hasAM && s.AsApache {
+			s.chargeMaster(a, -1)
 		}
 	} else {
 		s.hold(a)
@@ -246,6 +246,11 @@ func (s *Scheduler) Used(leaf *queue.Queue, of *core.App, _ cluster.Part, amount
 		s.noteFree()
 	}
 	a := appOf(of)
+	if a.Mastered && !a.hasAM { // found after a restart
+		if a.hasAM, a.am = true, *amount; a.runnable {
+			s.chargeMaster(a, 1)
+		}
+	}
 	if a.Running && a.queue == queueOf(leaf) {
 		a.change()
 	}
@@ -376,8 +381,13 @@ func limitCode(q *Queue) yarn.Code {
 
 // drop takes an application out of a list.
 func drop(list []*app, a *app) []*app {
-	if i := slices.Index(list, a); i >= 0 {
+	switch i := slices.Index(list, a); {
+	case i < 0:
+		return list
+	case i == 0: // as usual where many wait
+		list[0] = nil
+		return list[1:]
+	default:
 		return slices.Delete(list, i, i+1)
 	}
-	return list
 }

@@ -123,25 +123,32 @@ func (s *Scheduler) next(a *app, ref cluster.NodeRef, w *demand.Want, n *cluster
 
 // firstBefore is an application that would be served on the node before this one, or nil.
 func (s *Scheduler) firstBefore(a *app, ref cluster.NodeRef, n *cluster.NodeBook) *app {
-	found := s.firstServed(s.root, ref, n)
+	looks := maxExplained
+	found := s.firstServed(s.root, ref, n, &looks)
 	if found == a {
 		return nil
 	}
 	return found
 }
 
+// maxExplained is how many applications are looked at to find out who comes first on a node.
+const maxExplained = 1000
+
 // firstServed is the application below a queue that the node would serve.
-func (s *Scheduler) firstServed(q *Queue, ref cluster.NodeRef, n *cluster.NodeBook) *app {
+func (s *Scheduler) firstServed(q *Queue, ref cluster.NodeRef, n *cluster.NodeBook, looks *int) *app {
 	used := s.used(q)
 	if !s.fits(&used, &q.max) {
 		return nil
 	}
 	for _, p := range q.wanting.list {
 		if p.queue != nil {
-			if found := s.firstServed(p.queue, ref, n); found != nil {
+			if found := s.firstServed(p.queue, ref, n, looks); found != nil {
 				return found
 			}
 			continue
+		}
+		if *looks--; *looks < 0 {
+			return nil
 		}
 		if p.app.Avoids(n) || !s.everywhere(p.app).OK() {
 			continue

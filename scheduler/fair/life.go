@@ -30,7 +30,7 @@ func (s *Scheduler) leafFor(path string) (*Queue, yarn.Reason) {
 		if q, why = s.create(path, true); !why.OK() {
 			return nil, why
 		}
-		s.steadyShares(s.root)
+		s.steadyDue = true
 	}
 	if !q.Leaf {
 		return nil, yarn.Reason{Code: fit.NotALeaf, Subject: path}
@@ -119,18 +119,28 @@ func (q *Queue) empty() bool {
 
 // remove takes a queue out, with all below it.
 func (s *Scheduler) remove(q *Queue) {
-	for len(q.children) > 0 {
-		s.remove(q.children[0])
+	s.steady()
+	s.forget(q)
+	q.up.children = slices.DeleteFunc(q.up.children, func(o *Queue) bool { return o == q })
+	s.dropLeaves()
+}
+
+// forget takes a queue out, with all below it, but for lists that remove and sweep clear.
+func (s *Scheduler) forget(q *Queue) {
+	for _, c := range q.children {
+		s.forget(c)
 	}
-	if q.Leaf {
-		s.leaves = slices.DeleteFunc(s.leaves, func(o *Queue) bool { return o == q })
-	}
+	q.gone = true
 	if q.in {
 		q.up.wanting.remove(&q.place, s.numbers(q.up.policy))
 		s.lineUpQueue(q.up)
 	}
-	q.up.children = slices.DeleteFunc(q.up.children, func(o *Queue) bool { return o == q })
 	s.tree.Remove(&q.Queue)
+}
+
+// dropLeaves takes those that have gone off the list of leaves.
+func (s *Scheduler) dropLeaves() {
+	s.leaves = slices.DeleteFunc(s.leaves, func(q *Queue) bool { return q.gone })
 }
 
 // RunDynamicQueues removes dynamic queues that are empty, and makes those of the file that had to wait until others went; see the facade.
@@ -139,8 +149,10 @@ func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
 	if !deleting {
 		return
 	}
+	s.steady()
 	before := s.tree.Changes
 	s.sweep(s.root)
+	s.dropLeaves()
 	switch {
 	case s.AsApache:
 		s.unblock()
@@ -149,8 +161,8 @@ func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
 		s.settle()
 		s.lineUpAll()
 	}
-	if s.tree.Changes != before { // in Apache queues that are gone count until something else changes
-		s.steadyShares(s.root)
+	if s.tree.Changes != before {
+		s.steadyDue = true
 	}
 }
 
@@ -164,18 +176,21 @@ func (s *Scheduler) DeleteQueue(name string) yarn.Reason {
 		return why
 	}
 	s.remove(q)
-	s.steadyShares(s.root)
+	s.steadyDue = true
 	return yarn.Reason{}
 }
 
 // sweep removes empty dynamic queues, leaves first.
 func (s *Scheduler) sweep(q *Queue) {
-	for i := len(q.children) - 1; i >= 0; i-- {
-		s.sweep(q.children[i])
+	for _, c := range q.children {
+		s.sweep(c)
 	}
-	if q.dynamic && len(q.children) == 0 && q.empty() {
-		s.remove(q)
-	}
+	q.children = slices.DeleteFunc(q.children, func(c *Queue) bool {
+		if c.dynamic && len(c.children) == 0 && c.empty() {
+			s.forget(c)
+		}
+		return c.gone
+	})
 }
 
 // settle makes the queues that the file names, as far as others are not in the way.
@@ -272,7 +287,7 @@ func (s *Scheduler) Refresh(cfg *config.Config, _ core.Prepared) error {
 	s.setPolicies(s.root)
 	s.settle()
 	s.reconfigure(s.root)
-	s.steadyShares(s.root)
+	s.steadyDue = true
 	s.lineUpAll()
 	if s.dropped(before) {
 		s.promoteAll()

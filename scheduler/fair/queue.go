@@ -21,6 +21,7 @@ type Queue struct {
 	conf     *allocation.Queue
 	children []*Queue // by their creation
 	dynamic  bool     // the file does not name it: it goes when it is empty
+	gone     bool     // removed
 	share    resource
 	steady   resource
 	runnable int32 // applications that may run, those of queues below included

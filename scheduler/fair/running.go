@@ -2,7 +2,8 @@ package fair
 
 import (
 	"cmp"
-	"slices"
+	"container/heap"
+	"math"
 
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/yarn"
@@ -40,8 +41,8 @@ func (s *Scheduler) user(name string) *user {
 	return u
 }
 
-// forget drops a user without applications.
-func (s *Scheduler) forget(name string) {
+// forgetUser drops a user without applications.
+func (s *Scheduler) forgetUser(name string) {
 	if u := s.users[name]; u != nil && u.running == 0 && len(u.waiting) == 0 {
 		delete(s.users, name)
 	}
@@ -49,11 +50,24 @@ func (s *Scheduler) forget(name string) {
 
 // run counts an attempt among those that run, and lines it up.
 func (s *Scheduler) run(a *app) {
+	s.count(a)
+	s.enter(a)
+}
+
+// count counts an attempt among those that run.
+func (s *Scheduler) count(a *app) {
 	a.runnable = true
 	s.user(a.User).running++
-	a.queue.running = append(a.queue.running, a)
 	for q := a.queue; q != nil; q = q.up {
 		q.runnable++
+	}
+}
+
+// enter puts an attempt that runs into its leaf, and lines it up.
+func (s *Scheduler) enter(a *app) {
+	a.queue.running = append(a.queue.running, a)
+	if a.hasAM {
+		s.chargeMaster(a, 1)
 	}
 	s.comes(a)
 	s.lineUp(a)
@@ -64,7 +78,7 @@ func (s *Scheduler) stop(a *app) {
 	q := a.queue
 	s.goes(a)
 	s.user(a.User).running--
-	s.forget(a.User)
+	s.forgetUser(a.User)
 	q.running = drop(q.running, a)
 	for up := q; up != nil; up = up.up {
 		up.runnable--
@@ -93,7 +107,7 @@ func (s *Scheduler) unhold(a *app) {
 	a.queue.waiting = drop(a.queue.waiting, a)
 	u := s.user(a.User)
 	u.waiting = drop(u.waiting, a)
-	s.forget(a.User)
+	s.forgetUser(a.User)
 }
 
 // chargeMaster adds a master to what masters of the leaf use, or takes it off.
@@ -113,55 +127,84 @@ func (s *Scheduler) promote(leaf *Queue, name string) {
 			highest = q
 		}
 	}
-	var list []*app
-	most := 0
+	var lists [][]*app
 	if highest != nil {
-		list, most = heldBelow(highest, nil, 0)
+		lists = heldBelow(highest, nil)
 	}
-	running := int32(0)
-	u := s.users[name]
-	if u != nil {
-		running = u.running
+	running, waiting := int32(0), []*app(nil)
+	if u := s.users[name]; u != nil {
+		running, waiting = u.running, u.waiting
 	}
-	if running == s.cfg.UserMaxApps(name)-1 && u != nil {
-		list, most = append(list, u.waiting...), most+1
-	} else if running == s.cfg.UserMaxApps(name)-1 {
-		most++
+	if running == s.cfg.UserMaxApps(name)-1 {
+		lists = append(lists, waiting)
 	}
-	s.runEarliest(list, most)
+	s.runEarliest(lists, len(lists))
 }
 
 // promoteAll lets all applications run that may after a change of limits. Nobody who runs is stopped.
-func (s *Scheduler) promoteAll() {
-	list, _ := heldBelow(s.root, nil, 0)
-	s.runEarliest(list, len(list))
-}
+func (s *Scheduler) promoteAll() { s.runEarliest(heldBelow(s.root, nil), math.MaxInt) }
 
-// heldBelow are the applications that wait to run in leaves below, as far as the queues have room for one, and how many leaves were looked at.
-func heldBelow(q *Queue, list []*app, leaves int) ([]*app, int) {
+// heldBelow are the applications that wait to run in leaves below, leaf by leaf, as far as the queues have room for one.
+func heldBelow(q *Queue, lists [][]*app) [][]*app {
 	if q.runnable >= q.conf.MaxApps {
-		return list, leaves
+		return lists
 	}
 	if q.Leaf {
-		return append(list, q.waiting...), leaves + 1
+		return append(lists, q.waiting)
 	}
 	for _, c := range q.children {
-		list, leaves = heldBelow(c, list, leaves)
+		lists = heldBelow(c, lists)
 	}
-	return list, leaves
+	return lists
 }
 
-// runEarliest lets at most so many of the applications run, those that started first.
-func (s *Scheduler) runEarliest(list []*app, most int) {
-	slices.SortFunc(list, func(a, b *app) int { return cmp.Or(cmp.Compare(a.order, b.order), a.ID.Compare(b.ID)) })
-	for _, a := range slices.Compact(list) {
-		if most <= 0 {
-			return
-		}
-		if s.mayRun(a.queue, a.User, nil).OK() {
-			s.unhold(a)
-			s.run(a)
-			most--
+// runEarliest lets at most so many of the applications run, those that started first. Of each list the first that is left is looked at next.
+func (s *Scheduler) runEarliest(lists [][]*app, most int) {
+	h := earliest{}
+	for _, l := range lists {
+		if len(l) > 0 {
+			h = append(h, l)
 		}
 	}
+	heap.Init(&h)
+	var chosen []*app
+	for last := (*app)(nil); len(h) > 0 && len(chosen) < most; {
+		a := h[0][0]
+		if h[0] = h[0][1:]; len(h[0]) == 0 {
+			heap.Pop(&h)
+		} else {
+			heap.Fix(&h, 0)
+		}
+		if a == last || a.runnable {
+			continue // it is in two lists
+		}
+		if last = a; s.mayRun(a.queue, a.User, nil).OK() {
+			chosen = append(chosen, a)
+			s.count(a)
+		}
+	}
+	for _, a := range chosen {
+		s.unhold(a)
+		s.enter(a)
+	}
+}
+
+// earliest is a heap of lists by who is the first in each.
+type earliest [][]*app
+
+func (h earliest) Len() int { return len(h) }
+func (h earliest) Less(i, j int) bool {
+	a, b := h[i][0], h[j][0]
+	return cmp.Or(cmp.Compare(a.order, b.order), a.ID.Compare(b.ID)) < 0
+}
+func (h earliest) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *earliest) Push(any)     {}
+
+// Pop takes the last list out.
+func (h *earliest) Pop() any {
+	n := len(*h) - 1
+	last := (*h)[n]
+	(*h)[n] = nil
+	*h = (*h)[:n]
+	return last
 }

@@ -25,6 +25,8 @@ type Scheduler struct {
 	unsettled bool                // the file names a queue that cannot be made yet
 	tasks     []*allocation.Queue // see unblock
 
+	steadyDue bool // queues have come since steady shares were computed, or the cluster has changed
+
 	users map[string]*user
 	racks map[cluster.Place]int32 // how many nodes each has; nil: to be counted
 
@@ -120,8 +122,7 @@ func (s *Scheduler) noteFree() {
 func (s *Scheduler) Entitle(nodes bool) {
 	s.racks = nil
 	s.root.each(func(q *Queue) { s.setMax(q) })
-	s.root.steady = s.Books.Total
-	s.steadyShares(s.root)
+	s.steadyDue = true
 	s.noteFree()
 	s.reorder(s.root) // fractions of the cluster have changed
 }

@@ -101,6 +101,17 @@ func (s *Scheduler) shared(p allocation.Policy) int {
 	return 1
 }
 
+// steady computes steady shares, if that is due.
+//
+// compat: in Apache queues that go change none, which AsApache repeats.
+func (s *Scheduler) steady() {
+	if s.steadyDue {
+		s.steadyDue = false
+		s.root.steady = s.Books.Total
+		s.steadyShares(s.root)
+	}
+}
+
 // steadyShares computes what queues below would have if all of them were busy.
 func (s *Scheduler) steadyShares(q *Queue) {
 	if q.Leaf {

@@ -12,6 +12,7 @@ var policyNames = [...]string{allocation.Fair: "fair", allocation.DRF: "DRF", al
 
 // QueueInfo is a picture of the queue.
 func (s *Scheduler) QueueInfo(of *queue.Queue) queue.Info {
+	s.steady()
 	q := queueOf(of)
 	i := s.Info(of)
 	i.Dynamic = q.dynamic

@@ -1,0 +1,116 @@
+package fair
+
+import (
+	"slices"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+)
+
+// victimsFor gives notice to containers whose room serves the wishes of an application.
+func (s *Scheduler) victimsFor(a *app) (out []victim) {
+	for _, w := range s.wishes(a) {
+		near := s.nodesAt(w.place)
+		for range w.count {
+			best, node := s.search(near, &w.size, nil)
+			if best == nil {
+				break // another look would find nothing either
+			}
+			if w.relax && w.place != cluster.AnyPlace && best.masters > 0 {
+				var far []cluster.NodeRef
+				for _, n := range s.nodesAt(cluster.AnyPlace) {
+					if !slices.Contains(near, n) {
+						far = append(far, n)
+					}
+				}
+				if other, at := s.search(far, &w.size, nil); other != nil && other.masters < best.masters {
+					best, node = other, at
+				}
+			}
+			if len(best.list) == 0 {
+				break
+			}
+			s.pledge(node, a, best)
+			out = append(out, best.list...)
+		}
+	}
+	return out
+}
+
+// catch is what would have to go from a node for one container.
+type catch struct {
+	list    []victim
+	masters int
+}
+
+// search finds the node where the fewest masters would have to go; without any, the first one.
+func (s *Scheduler) search(nodes []cluster.NodeRef, size *resource, best *catch) (*catch, cluster.NodeRef) {
+	at, most := cluster.NoNode, int(^uint(0)>>1)
+	for _, ref := range nodes {
+		if c := s.searchNode(ref, size, most); c != nil {
+			best, at, most = c, ref, c.masters
+			if most == 0 {
+				break
+			}
+		}
+	}
+	return best, at
+}
+
+// searchNode finds containers on the node whose room, with what is free, serves the size, with fewer masters than most.
+func (s *Scheduler) searchNode(ref cluster.NodeRef, size *resource, most int) *catch {
+	n := s.Books.Node(ref)
+	s.preemption.looks += 1 + n.Containers()
+	room := less(n.Free(), s.pledged(ref, n))
+	c := &catch{}
+	taken := map[*app]resource{}
+	for _, container := range s.newestFirst(ref) {
+		book := s.Books.Container(container)
+		a := s.app(book.App)
+		if a.Gone || s.preemption.noticed[container] {
+			continue
+		}
+		if sum := taken[a]; s.mayTake(a, book, &sum) {
+			if book.AM {
+				if c.masters++; c.masters >= most {
+					return nil
+				}
+			}
+			c.list = append(c.list, victim{container, book.ID})
+			taken[a] = sum.Add(book.Resource)
+			room.Increase(&book.Resource)
+		}
+		if s.fits(size, &room) {
+			return c
+		}
+	}
+	return nil
+}
+
+// newestFirst are the containers of a node, the latest first and masters last.
+func (s *Scheduler) newestFirst(ref cluster.NodeRef) (out []cluster.ContainerRef) {
+	var masters []cluster.ContainerRef
+	for _, c := range s.Books.OnNode(ref, int(^uint(0)>>1)) {
+		if s.Books.Container(c).AM {
+			masters = append(masters, c)
+		} else {
+			out = append(out, c)
+		}
+	}
+	slices.Reverse(out)
+	return append(out, masters...)
+}
+
+// mayTake tells whether a container may go: its owner keeps its fair share without it, without what is under notice and without what else is
+// considered.
+func (s *Scheduler) mayTake(a *app, book *cluster.Container, taken *resource) bool {
+	if !a.queue.conf.Preemptable || book.AM && !a.mastersToo || !book.Live {
+		return false
+	}
+	left := s.appUsed(a).Sub(book.Resource).Sub(*taken)
+	for _, v := range a.victims {
+		if s.stands(v) {
+			left = left.Sub(s.Books.Container(v.ref).Resource)
+		}
+	}
+	return !s.below(a.queue.policy, &left, &a.share)
+}
