@@ -16,13 +16,14 @@ import (
 
 // crowd is a cluster with many queues, applications and nodes.
 type crowd struct {
-	s     *scheduler.Scheduler
-	fair  bool // by the FairScheduler, whose shares are computed from time to time
-	nodes []scheduler.NodeRef
-	apps  []scheduler.AppRef
-	out   []scheduler.Decision
-	live  []scheduler.ContainerRef // by age, as a ring
-	now   yarn.Now
+	s       *scheduler.Scheduler
+	fair    bool // by the FairScheduler, whose shares are computed from time to time
+	managed bool // applications have masters
+	nodes   []scheduler.NodeRef
+	apps    []scheduler.AppRef
+	out     []scheduler.Decision
+	live    []scheduler.ContainerRef // by age, as a ring
+	now     yarn.Now
 }
 
 // treeOf lists queues of the given widths, and the paths of the leaves.
@@ -97,7 +98,7 @@ func (c *crowd) enter(b *testing.B, apps int, leaves []string) {
 	for i := range apps {
 		id := yarn.ApplicationID{ClusterTimestamp: 1, Sequence: int32(i + 1)}
 		path := leaves[i%len(leaves)]
-		ref, why := c.s.AddApplication(scheduler.Application{ID: id, User: fmt.Sprintf("u%d", i%97), Queue: path, Unmanaged: true, Placed: true}, path)
+		ref, why := c.s.AddApplication(scheduler.Application{ID: id, User: fmt.Sprintf("u%d", i%97), Queue: path, Unmanaged: !c.managed, Placed: true}, path)
 		if !why.OK() {
 			b.Fatal(why)
 		}

@@ -82,3 +82,31 @@ func BenchmarkRecompute(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkFairFruitless is a heartbeat that brings nothing: of a full node, and of one with room while all wait for their masters.
+func BenchmarkFairFruitless(b *testing.B) {
+	for _, apps := range []int{1000, 10000, 100000} {
+		b.Run(fmt.Sprintf("full/%dapps", apps), func(b *testing.B) {
+			c := newBusy(b, false, []int{10, 10}, apps, 1000, 100000, config.Property{Name: fairPolicy})
+			b.ResetTimer()
+			c.waste(b, b.N)
+		})
+		b.Run(fmt.Sprintf("masters/%dapps", apps), func(b *testing.B) {
+			c := newFairCrowd(b, []int{10, 10}, 0, 1000, 64)
+			c.managed = true
+			c.enter(b, apps, fairTree(new(strings.Builder), "root", 0, []int{10, 10}, nil))
+			for _, a := range c.apps {
+				c.s.Ask(a, []yarn.Ask{{Where: yarn.AnyHost, Capability: yarn.NewResource(8192, 8), Count: 1, RelaxLocality: true}})
+			}
+			for placed := -1; placed != len(c.live); {
+				c.s.Recompute(c.now)
+				placed = len(c.live)
+				for _, n := range c.nodes {
+					c.beat(n)
+				}
+			}
+			b.ResetTimer()
+			c.waste(b, b.N)
+		})
+	}
+}

@@ -24,6 +24,7 @@ type policy interface {
 	SetPriority(a AppRef, priority int32) (int32, yarn.Reason)
 	Normalize(a AppRef, asks []yarn.Ask) yarn.Reason
 	Ask(a AppRef, asks []yarn.Ask)
+	RestoreAsk(c ContainerRef)
 	Blacklist(a AppRef, add, remove []string)
 	Update(a AppRef, updates []yarn.ContainerUpdate) []UpdateError
 	CheckUpdates(a AppRef, updates []yarn.ContainerUpdate) []UpdateError

@@ -307,7 +307,7 @@ func (s *Scheduler) Vacate(c ContainerRef) { s.core.Vacate(c) }
 
 // RestoreAsk puts back the ask of a container that its master never came to
 // know, such as one whose node was lost first. It must be called before Finish.
-func (s *Scheduler) RestoreAsk(c ContainerRef) { s.core.RestoreAsk(c) }
+func (s *Scheduler) RestoreAsk(c ContainerRef) { s.policy.RestoreAsk(c) }
 
 // RecoverContainer counts a container that a node reported after a restart,
 // whatever the limits.

@@ -40,6 +40,7 @@ var Table = []Row{
 	{"scheduler/config", []string{"yarn", "scheduler/"}, policies, "a configuration is a value that policies read"},
 	{"scheduler/schedtest", []string{"yarn", "scheduler", "scheduler/", "internal/"}, nil, "scenarios drive the scheduler through its front door"},
 	{"scheduler/schedtest/twin", []string{"yarn", "scheduler/config", "scheduler/javanum"}, nil, "the twin must not share what it is compared with"},
+	{"scheduler/schedtest/fairtwin", []string{"yarn", "scheduler/config", "scheduler/javanum", "scheduler/allocation"}, nil, "the twin must not share what it is compared with"},
 
 	{"resourcemanager", []string{"yarn", "scheduler", "scheduler/", "resourcemanager/", "wire/", "conf", "conf/", "client", "ui", "internal/"}, nil, "the daemon wires its parts; nothing imports the daemon but the command"},
 	{"resourcemanager/engine", []string{"yarn", "scheduler", "scheduler/", "resourcemanager/state", "resourcemanager/view", "resourcemanager/engine/"}, []string{"scheduler/schedtest"}, "pure: lives are decided from commands; stores, wires and files stay outside"},

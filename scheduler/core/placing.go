@@ -99,6 +99,7 @@ func (s *Core) Reserve(ref NodeRef, n *cluster.NodeBook, o *Placement) (Containe
 	s.ReservedNodes++
 	s.use(a.Leaf, a, n.Part, &o.Row.Size, 1, false)
 	s.addReserved(a.Leaf, n.Part, o.Row.Size, 1)
+	s.freed(ref) // a reserved node is worth a visit, also without room for the smallest container
 	return c, container
 }
 

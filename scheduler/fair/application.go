@@ -17,19 +17,27 @@ import (
 type app struct {
 	place    // among the applications of its leaf
 	queue    *Queue
-	runnable bool     // a limit on how many run does not hold it back
-	hasAM    bool     // its master's container was found
-	changed  bool     // demand is out of date
-	demand   resource // what it used and asked for when demands were last looked at
+	runnable bool // a limit on how many run does not hold it back
+	hasAM    bool // its master's container was found
+	changed  bool // demand is out of date
+	holds    bool // counted among its queues' holders
+	bounds
+	demand resource // what it used and asked for when demands were last looked at
 
 	core.App
 
-	share       resource          // what it is entitled to
-	am          resource          // what its master uses
-	avoided     []cluster.NodeRef // as its headroom knows them
-	avoidsOther bool              // since then it wants to avoid others
+	share       resource      // what it is entitled to
+	am          resource      // what its master uses
+	avoided     []avoidedNode // as its headroom knows them
+	avoidsOther bool          // since then it wants to avoid others
 
 	*starving // of the attempt
+}
+
+// avoidedNode is a node by its index and name: the index may be another's by now.
+type avoidedNode struct {
+	ref cluster.NodeRef
+	id  yarn.NodeID
 }
 
 // appOf is the application, as this policy has it.
@@ -68,10 +76,10 @@ func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, ya
 	case in.Recovering || !why.OK():
 		return q, why
 	}
-	if why = s.admits(in, q); why.OK() && !in.Unmanaged {
-		why = s.possible(q, []yarn.Ask{{Capability: in.AM}})
+	if why := s.admits(in, q); !why.OK() || in.Unmanaged {
+		return q, why
 	}
-	return q, why
+	return q, s.possible(q, []yarn.Ask{{Capability: in.AM}})
 }
 
 // recoveryQueue takes applications of before a restart whose queue cannot be made any more.
@@ -126,7 +134,7 @@ func rooted(name string) string {
 func (s *Scheduler) Started(of *core.App) {
 	a := appOf(of)
 	a.place.order = a.Attempt.StartWall
-	a.hasAM, a.am, a.demand, a.share = a.Unmanaged, resource{}, resource{}, resource{}
+	a.hasAM, a.am, a.demand, a.share, a.bounds = a.Unmanaged, resource{}, resource{}, resource{}, narrowest
 	a.starving = &starving{of: a, atShare: s.Now.Wall, mastersToo: s.cfg.PreemptMasters(a.queue.Path)}
 	if !a.Attempt.KeepContainers {
 		a.avoided, a.avoidsOther = nil, false
@@ -155,6 +163,9 @@ func (s *Scheduler) Removed(of *core.App) { appOf(of).queue.members-- }
 
 // Moved has an application enter another leaf.
 func (s *Scheduler) Moved(of *core.App, from, to *queue.Queue) {
+	if from == to {
+		return
+	}
 	a, old := appOf(of), queueOf(from)
 	runnable := s.mayRun(queueOf(to), a.User, a).OK()
 	s.MoveDemand(of, from, to)
@@ -207,7 +218,7 @@ func (s *Scheduler) MoveTarget(of *core.App, target string, _ bool) (*queue.Queu
 		return nil, yarn.Reason{Code: fit.UnknownQueue, Subject: target}
 	case !q.Leaf:
 		return nil, yarn.Reason{Code: fit.NotALeaf, Subject: target}
-	case q == a.queue || !a.runnable:
+	case q == a.queue || !a.runnable || !a.Running:
 		return &q.Queue, yarn.Reason{}
 	}
 	return &q.Queue, s.mayMove(a, q)
@@ -242,14 +253,12 @@ func above(q, other *Queue) bool {
 
 // Used notes what has become free, and lines up those who have less or more.
 func (s *Scheduler) Used(leaf *queue.Queue, of *core.App, _ cluster.Part, amount *yarn.Resource, moved bool) {
-	if amount[yarn.Memory] < 0 || amount[yarn.VCores] < 0 {
+	if !moved && (amount[yarn.Memory] < 0 || amount[yarn.VCores] < 0) {
 		s.noteFree()
 	}
 	a := appOf(of)
 	if a.Mastered && !a.hasAM { // found after a restart
-		if a.hasAM, a.am = true, *amount; a.runnable {
-			s.chargeMaster(a, 1)
-		}
+		s.hasMaster(a, amount)
 	}
 	if a.Running && a.queue == queueOf(leaf) {
 		a.change()
@@ -309,13 +318,14 @@ func (s *Scheduler) AllocateDone(ref cluster.AppRef) yarn.Resource {
 	return s.Headroom(ref)
 }
 
-// avoidedNodes are those that the application wants nothing on.
-func (s *Scheduler) avoidedNodes(a *app) (out []cluster.NodeRef) {
+// avoidedNodes are those that the application wants nothing on, by name: where a node has less than nothing free, their order counts.
+func (s *Scheduler) avoidedNodes(a *app) (out []avoidedNode) {
 	for i := range s.Books.NodeSlots() {
 		if n := s.Books.Node(cluster.NodeRef(i)); n.Member && a.Avoids(n) {
-			out = append(out, cluster.NodeRef(i))
+			out = append(out, avoidedNode{cluster.NodeRef(i), n.ID})
 		}
 	}
+	slices.SortFunc(out, func(x, y avoidedNode) int { return x.id.Compare(y.id) })
 	return out
 }
 
@@ -327,7 +337,7 @@ func (s *Scheduler) Headroom(ref cluster.AppRef) (r yarn.Resource) {
 	q := a.queue
 	free := s.Books.Total.Sub(s.used(s.root))
 	for _, node := range a.avoided {
-		if n := s.Books.Node(node); n.Member {
+		if n := s.Books.Node(node.ref); n.Member && n.ID == node.id {
 			free = less(free, n.Free())
 		}
 	}

@@ -10,7 +10,7 @@ func (s *Scheduler) Check() string {
 	if bad := s.Core.Check(); bad != "" {
 		return bad
 	}
-	for _, step := range []func() string{s.checkTree, s.checkApps, s.checkLineups} {
+	for _, step := range []func() string{s.checkTree, s.checkApps, s.checkLineups, s.checkBounds} {
 		if bad := step(); bad != "" {
 			return bad
 		}
@@ -103,37 +103,4 @@ func (s *Scheduler) checkApps() string {
 		return "users' lists have applications that do not wait"
 	}
 	return ""
-}
-
-// checkLineups sees that those who want something stand in their places.
-func (s *Scheduler) checkLineups() (bad string) {
-	s.root.each(func(q *Queue) {
-		n := s.numbers(q.policy)
-		for i, p := range q.wanting.list {
-			if i > 0 && q.wanting.list[i-1].before(&p, n) > 0 {
-				bad = fmt.Sprintf("%s: %s stands before %s", q.Path, q.wanting.list[i-1].name, p.name)
-			}
-		}
-		in := 0
-		see := func(p *place, k key, wants bool) {
-			if p.in {
-				in++
-			}
-			if p.in != wants || wants && p.key != k && p.key == p.key {
-				bad = fmt.Sprintf("%s: %s wants something: %v, in the lineup: %v; its key is %v, should be %v", q.Path, p.name, wants, p.in, p.key, k)
-			}
-		}
-		for _, a := range q.running {
-			used := s.appUsed(a)
-			see(&a.place, s.keyOf(q.policy, &used, &a.demand, &resource{}, s.weight(a)), len(a.Wants.Keys()) > 0 && a.demand != used)
-		}
-		for _, c := range q.children {
-			used := s.used(c)
-			see(&c.place, s.keyOf(q.policy, &used, &c.demand, &c.least, c.weight), len(c.wanting.list) > 0)
-		}
-		if in != len(q.wanting.list) {
-			bad = fmt.Sprintf("%s: %d want something, the lineup has %d", q.Path, in, len(q.wanting.list))
-		}
-	})
-	return bad
 }

@@ -140,7 +140,8 @@ func (s *Scheduler) firstServed(q *Queue, ref cluster.NodeRef, n *cluster.NodeBo
 	if !s.fits(&used, &q.max) {
 		return nil
 	}
-	for _, p := range q.wanting.list {
+	line := merged{q: q, numbers: s.numbers(q.policy)}
+	for p := line.next(); p != nil; p = line.next() {
 		if p.queue != nil {
 			if found := s.firstServed(p.queue, ref, n, looks); found != nil {
 				return found

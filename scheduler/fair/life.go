@@ -156,12 +156,11 @@ func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
 	switch {
 	case s.AsApache:
 		s.unblock()
-		return
 	case s.unsettled:
 		s.settle()
 		s.lineUpAll()
 	}
-	if s.tree.Changes != before {
+	if s.tree.Changes != before && !s.AsApache { // Apache has queues that are gone count until something else changes
 		s.steadyDue = true
 	}
 }

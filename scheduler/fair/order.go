@@ -55,7 +55,11 @@ func (p *place) before(o *place, numbers int) int {
 }
 
 // lineup has those that want something in the order in which they are served.
-type lineup struct{ list []slot }
+type lineup struct {
+	list  []slot
+	least resource // nobody asks for less of any type; see bounds.go
+	loose bool     // least may be less than need be
+}
 
 // slot is a place of a lineup with what nearly always tells it from others, so that the places themselves need not be looked at: that saves a
 // third of a decision among many queues.
@@ -121,7 +125,7 @@ func (l *lineup) at(p *place, numbers int) int {
 func (l *lineup) remove(p *place, numbers int) {
 	i := l.at(p, numbers)
 	l.list = slices.Delete(l.list, i, i+1)
-	p.in = false
+	p.in, l.loose = false, true
 }
 
 // put gives a place its key, and lines it up if it wants something.
@@ -140,6 +144,9 @@ func (l *lineup) put(p *place, k *key, wants bool, numbers int) {
 		x := p.slot(numbers)
 		l.list = slices.Insert(l.list, l.find(&x, numbers), x)
 		p.in = true
+		if len(l.list) == 1 {
+			l.least = narrowest.least
+		}
 	}
 }
 
@@ -284,7 +291,41 @@ func (s *Scheduler) lineUpApp(a *app) {
 	used := s.appUsed(a)
 	wants := a.runnable && a.Running && len(a.Wants.Keys()) > 0 && a.demand != used
 	k := s.keyOf(q.policy, &used, &a.demand, &nothing, s.weight(a))
-	q.wanting.put(&a.place, &k, wants, s.numbers(q.policy))
+	l := q.lineupOf(a)
+	l.put(&a.place, &k, wants, s.numbers(q.policy))
+	if wants {
+		lower(&l.least, &a.bounds.least)
+	}
+	s.noteHolder(a)
+}
+
+// lineupOf is where an application stands that wants something.
+func (q *Queue) lineupOf(a *app) *lineup {
+	if a.hasAM {
+		return &q.wanting
+	}
+	return &q.masterless
+}
+
+// merged goes through both lineups of a queue as if they were one.
+type merged struct {
+	q       *Queue
+	numbers int
+	i, j    int
+}
+
+// next is the next place, or nil.
+func (m *merged) next() *place {
+	a, b := m.q.wanting.list, m.q.masterless.list
+	switch {
+	case m.j < len(b) && (m.i == len(a) || b[m.j].before(&a[m.i], m.numbers) < 0):
+		m.j++
+		return b[m.j-1].place
+	case m.i < len(a):
+		m.i++
+		return a[m.i-1].place
+	}
+	return nil
 }
 
 // lineUpQueue brings a queue's place up to date, and those of all above it.
@@ -297,7 +338,12 @@ func (s *Scheduler) lineUpQueue(q *Queue) {
 func (s *Scheduler) lineUpOne(q *Queue) {
 	used := s.used(q)
 	k := s.keyOf(q.up.policy, &used, &q.demand, &q.least, q.weight)
-	q.up.wanting.put(&q.place, &k, len(q.wanting.list) > 0, s.numbers(q.up.policy))
+	wants := q.wants()
+	q.up.wanting.put(&q.place, &k, wants, s.numbers(q.up.policy))
+	if wants {
+		least := q.smallest()
+		lower(&q.up.wanting.least, &least)
+	}
 }
 
 // reorder lines up everybody below a queue anew.
@@ -305,18 +351,23 @@ func (s *Scheduler) reorder(q *Queue) {
 	for _, c := range q.children {
 		s.reorder(c)
 	}
+	n := s.numbers(q.policy)
 	q.wanting.clear()
+	q.masterless.clear()
 	for _, a := range q.running {
 		used := s.appUsed(a)
 		a.key = s.keyOf(q.policy, &used, &a.demand, &nothing, s.weight(a))
-		q.wanting.join(&a.place, s.numbers(q.policy), len(a.Wants.Keys()) > 0 && a.demand != used)
+		q.lineupOf(a).join(&a.place, n, len(a.Wants.Keys()) > 0 && a.demand != used)
+		s.noteHolder(a)
 	}
 	for _, c := range q.children {
 		used := s.used(c)
 		c.key = s.keyOf(q.policy, &used, &c.demand, &c.least, c.weight)
-		q.wanting.join(&c.place, s.numbers(q.policy), len(c.wanting.list) > 0)
+		q.wanting.join(&c.place, n, c.wants())
 	}
-	q.wanting.sort(s.numbers(q.policy))
+	q.wanting.sort(n)
+	q.masterless.sort(n)
+	q.tighten()
 }
 
 // reorder notes that the rank of a place has changed, but not its place.
@@ -334,7 +385,7 @@ func (l *lineup) clear() {
 		p.in = false
 	}
 	clear(l.list)
-	l.list = l.list[:0]
+	l.list, l.loose = l.list[:0], true
 }
 
 // join puts somebody who wants something at the end; sort puts all into order.

@@ -103,7 +103,7 @@ func (r *round) keepPromises() {
 		return
 	}
 	for i := 0; i < len(of.list); i++ {
-		if a := of.list[i].app; !r.s.starves(a) || a.fair.IsZero() && a.least.IsZero() {
+		if a := of.list[i].app; !r.s.starves(a) || a.fairShare.IsZero() && a.minimum.IsZero() {
 			r.s.dropPromise(r.ref, i)
 			i--
 		}

@@ -11,6 +11,7 @@ type Queue struct {
 	place          // among its parent's children
 	wanting lineup // children, or applications of a leaf, that want something
 	policy  allocation.Policy
+	holders int32   // applications in the lineups of the queue and below that nodes might be held for
 	weight  float32 // of conf
 	up      *Queue
 	max     resource // at least least
@@ -31,10 +32,11 @@ type Queue struct {
 
 // leaf is what leaves have.
 type leaf struct {
-	members int32  // applications, also those that have no attempt
-	running []*app // attempts that may run, in the order in which they became so
-	waiting []*app // those that may not yet, by arrival
-	masters struct {
+	masterless lineup // applications that want their masters; all others are in wanting
+	members    int32  // applications, also those that have no attempt
+	running    []*app // attempts that may run, in the order in which they became so
+	waiting    []*app // those that may not yet, by arrival
+	masters    struct {
 		used, limit resource // limit is that of the last look
 	}
 	changed   []*app   // whose demand is out of date

@@ -87,7 +87,8 @@ func (s *Scheduler) stop(a *app) {
 		s.chargeMaster(a, -1)
 	}
 	if a.in {
-		q.wanting.remove(&a.place, s.numbers(q.policy))
+		q.lineupOf(a).remove(&a.place, s.numbers(q.policy))
+		s.noteHolder(a)
 	}
 	s.lineUpQueue(q)
 }
@@ -108,6 +109,20 @@ func (s *Scheduler) unhold(a *app) {
 	u := s.user(a.User)
 	u.waiting = drop(u.waiting, a)
 	s.forgetUser(a.User)
+}
+
+// hasMaster notes that the attempt's master has a container of that size.
+func (s *Scheduler) hasMaster(a *app, size *resource) {
+	if a.in {
+		a.queue.masterless.remove(&a.place, s.numbers(a.queue.policy))
+	}
+	a.hasAM, a.am = true, *size
+	if len(a.Wants.Keys()) == 0 {
+		a.bounds = narrowest // what was asked for it is over
+	}
+	if a.runnable {
+		s.chargeMaster(a, 1)
+	}
 }
 
 // chargeMaster adds a master to what masters of the leaf use, or takes it off.

@@ -33,6 +33,7 @@ type Scheduler struct {
 	// free is what of the cluster was free after the last heartbeat, end of a container or change of nodes.
 	free     resource
 	offering bool // a heartbeat is being served: free stays as it is
+	plain    bool // nobody is passed by for bounds, for tests
 
 	preemption preemption
 }
@@ -54,6 +55,7 @@ func New(cfg *config.Fair) *Scheduler {
 	s.Adopt(&cfg.Cluster, &s.tree)
 	s.SetLabels(cfg.Cluster.Labels)
 	s.settle()
+	s.steadyDue = true
 	return s
 }
 

@@ -103,7 +103,7 @@ func (s *Scheduler) shared(p allocation.Policy) int {
 
 // steady computes steady shares, if that is due.
 //
-// compat: in Apache queues that go change none, which AsApache repeats.
+// compat: queues that go change none.
 func (s *Scheduler) steady() {
 	if s.steadyDue {
 		s.steadyDue = false
@@ -174,6 +174,7 @@ func (s *Scheduler) shareAmongApps(q *Queue) {
 		}
 		if first != nil {
 			first.share = q.share
+			s.noteHolder(first)
 		}
 		return
 	}
@@ -190,6 +191,9 @@ func (s *Scheduler) shareAmongApps(q *Queue) {
 		for i, a := range q.running {
 			a.share[t] = claims[i].share
 		}
+	}
+	for _, a := range q.running {
+		s.noteHolder(a)
 	}
 }
 
@@ -246,8 +250,9 @@ func (s *Scheduler) demands(q *Queue) {
 	if !q.Leaf {
 		clear(q.demand[yarn.VCores+1:]) // compat: parents have no demand of other types
 	}
-	if q.up != nil {
+	if q.tighten(); q.up != nil {
 		s.lineUpOne(q)
+		q.up.wanting.loose = true // q may be tighter now
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 // starving is what an attempt lacks.
 type starving struct {
 	of         *app
-	fair       resource // of its fair share, for longer than the timeout
-	least      resource // of its leaf's minimum
+	fairShare  resource // of it, for longer than the timeout
+	minimum    resource // of its leaf's
 	atShare    int64    // when it last had its fair share; milliseconds
 	nextLook   int64    // not before then
 	mastersToo bool     // its master may be preempted
@@ -20,11 +20,11 @@ type starving struct {
 // starves tells whether the application has less than its fair share, or its part of the minimum.
 func (s *Scheduler) starves(a *app) bool {
 	used := s.appUsed(a)
-	return s.below(a.queue.policy, &used, &a.share) || !a.least.IsZero()
+	return s.below(a.queue.policy, &used, &a.share) || !a.minimum.IsZero()
 }
 
 // lacks is all that the attempt lacks.
-func (a *starving) lacks() resource { return a.fair.Add(a.least) }
+func (a *starving) lacks() resource { return a.fairShare.Add(a.minimum) }
 
 // findStarved finds out who starves, if so much of the cluster is in use.
 func (s *Scheduler) findStarved() {
@@ -39,7 +39,8 @@ func (s *Scheduler) findStarved() {
 
 func (s *Scheduler) findStarvedIn(q *Queue) {
 	var asking []*app
-	for _, p := range q.wanting.list {
+	line := merged{q: q, numbers: s.numbers(q.policy)}
+	for p := line.next(); p != nil; p = line.next() {
 		if s.Now.Wall >= p.app.nextLook {
 			asking = append(asking, p.app)
 		}
@@ -47,27 +48,33 @@ func (s *Scheduler) findStarvedIn(q *Queue) {
 	var sum resource
 	for _, a := range asking {
 		s.lacksFairShare(a)
-		if a.fair.IsZero() {
+		if a.fairShare.IsZero() {
 			break // compat: those behind it keep what they lacked
 		}
 		s.lineUpStarved(a.starving)
-		sum.Increase(&a.fair)
+		sum.Increase(&a.fairShare)
 	}
 	left := less(s.lacksMinimum(q), sum)
 	for _, a := range asking {
-		if left.IsZero() {
-			a.least = resource{}
-			continue
-		}
-		part := less(a.demand.Sub(s.appUsed(a)), a.fair)
-		if s.compare(q.policy, &part, &left) > 0 {
-			part, left = less(part, left), resource{} // compat: what is beyond the rest counts, and not the rest
-		} else {
-			left = less(left, part)
-		}
-		a.least = part
-		s.lineUpStarved(a.starving)
+		s.shareMinimum(a, &left)
+		s.noteHolder(a)
 	}
+}
+
+// shareMinimum has an application lack its part of what is left of what its leaf lacks.
+func (s *Scheduler) shareMinimum(a *app, left *resource) {
+	if left.IsZero() {
+		a.minimum = resource{}
+		return
+	}
+	part := less(a.demand.Sub(s.appUsed(a)), a.fairShare)
+	if s.compare(a.queue.policy, &part, left) > 0 {
+		part, *left = less(part, *left), resource{} // compat: what is beyond the rest counts, and not the rest
+	} else {
+		*left = less(*left, part)
+	}
+	a.minimum = part
+	s.lineUpStarved(a.starving)
 }
 
 // lacksFairShare finds out what an application lacks of the threshold of its fair share.
@@ -81,9 +88,9 @@ func (s *Scheduler) lacksFairShare(a *app) {
 	if !starved {
 		a.atShare = s.Now.Wall
 	}
-	a.fair = resource{}
+	a.fairShare = resource{}
 	if starved && s.Now.Wall-a.atShare >= q.conf.FairShareTimeout {
-		a.fair = less(target, used)
+		a.fairShare = less(target, used)
 	}
 }
 

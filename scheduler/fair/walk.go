@@ -73,15 +73,23 @@ func (r *round) fill() {
 // queue places something for a queue: for the first in its lineup who gets anything.
 func (r *round) queue(q *Queue) outcome {
 	used := r.s.used(q)
-	if r.n.Reserved >= 0 || !r.s.fits(&used, &q.max) {
+	if r.n.Reserved >= 0 || !r.s.fits(&used, &q.max) || r.hopeless(q, &used) {
 		return outcome{}
 	}
-	for i := 0; i < len(q.wanting.list); i++ {
-		p := q.wanting.list[i]
+	full := r.full(q)
+	if full && q.holders == 0 {
+		return outcome{}
+	}
+	line := merged{q: q, numbers: r.s.numbers(q.policy)}
+	if r.shut(q) {
+		line.j = len(q.masterless.list)
+	}
+	for p := line.next(); p != nil; p = line.next() {
 		var o outcome
-		if p.queue != nil {
+		switch {
+		case p.queue != nil:
 			o = r.queue(p.queue)
-		} else if !p.app.Avoids(r.n) {
+		case !(full && !p.app.holds) && !p.app.Avoids(r.n):
 			o = r.app(p.app)
 		}
 		if o.Outcome != core.Nothing {
@@ -201,16 +209,20 @@ func (r *round) place(a *app, w *demand.Want, row *demand.Row, l cluster.Localit
 			w.Level = l
 		}
 		c, container := r.s.Allocate(r.ref, r.n, &o)
-		if !a.hasAM {
-			a.hasAM, a.am = true, size
-			r.s.chargeMaster(a, 1)
+		first := !a.hasAM
+		if first {
+			r.s.hasMaster(a, &container.Resource)
 		}
-		if from >= 0 {
+		if first || from >= 0 {
 			a.change() // otherwise Used has done so
 			r.s.lineUp(a)
 		}
 		r.s.promised(r.ref, a, &container.Resource)
-		r.decide(cluster.Allocated, a, c, container)
+		kind := cluster.Allocated
+		if from >= 0 {
+			kind = cluster.AllocatedFromReserved
+		}
+		r.decide(kind, a, c, container)
 		return outcome{core.Allocated, size}
 	}
 	if from >= 0 || !r.mayReserve(a, &size, l) {
@@ -256,6 +268,11 @@ func (s *Scheduler) mostReservations(n *cluster.NodeBook, l cluster.Locality) in
 	if l == cluster.RackLocal {
 		nodes = s.nodesOf(n.RackPlace)
 	}
+	return s.mostHeld(nodes)
+}
+
+// mostHeld is how many of so many nodes may be held for one application.
+func (s *Scheduler) mostHeld(nodes int32) int32 {
 	return int32(math.Ceil(float64(float32(nodes) * s.cfg.Reservable)))
 }
 
@@ -278,6 +295,7 @@ func (r *round) serveReservation() bool {
 	a := r.s.app(container.App)
 	w := a.Wants.Find(core.KeyOf(container))
 	if w == nil || !r.s.eligible(a, w, r.n) || !r.s.masterFits(a) {
+		r.decide(cluster.Unreserved, a, r.n.Reserved, container)
 		r.s.GiveUp(r.n.Reserved)
 		return false
 	}

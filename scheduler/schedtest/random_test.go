@@ -2,6 +2,7 @@ package schedtest
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -85,6 +86,50 @@ func TestBooksStayRight(t *testing.T) {
 			return cfg
 		})
 	})
+	t.Run("fair", func(t *testing.T) { booksStayRight(t, lifeFair) })
+}
+
+// lifeFair draws a configuration of the FairScheduler for the same queues and some more, which submissions make.
+func lifeFair(t *rapid.T) *config.Config {
+	draw := func(name string, values ...string) string { return rapid.SampledFrom(values).Draw(t, name) }
+	element := func(name string, values ...string) string {
+		if v := draw(name, values...); v != "" {
+			return "<" + name + ">" + v + "</" + name + ">"
+		}
+		return ""
+	}
+	policy := draw("policy", "fair", "drf")
+	queue := func(name, inner string) string {
+		return fmt.Sprintf("<queue name=%q><schedulingPolicy>%s</schedulingPolicy>%s</queue>\n", name, policy, inner)
+	}
+	limits := func() string {
+		return element("weight", "", "2", "0.5") + element("minResources", "", "4096 mb, 2 vcores") + element("maxResources", "", "50%", "9000 mb, 7 vcores") +
+			element("maxRunningApps", "", "2") + element("fairSharePreemptionTimeout", "", "1") + element("minSharePreemptionTimeout", "", "1")
+	}
+	text := "<allocations>\n" + element("userMaxAppsDefault", "", "3") + "<defaultQueueSchedulingPolicy>" + policy + "</defaultQueueSchedulingPolicy>\n" +
+		queue("root", queue("a", limits()+element("maxAMShare", "", "-1", "0.2"))+
+			draw("b", "", queue("b", limits()+queue("b1", limits())+queue("b2", "")))+draw("c", queue("c", limits()), "")) + "</allocations>"
+	cluster := lifeCluster
+	cluster.Policy, cluster.Allocations = config.FairPolicy, &config.AllocationFile{Name: "fair-scheduler.xml", Text: text}
+	var props []config.Property
+	set := func(name string, values ...string) {
+		if v := draw(name, values...); v != "" {
+			props = append(props, config.Property{Name: config.FairPrefix + name, Value: v, Origin: "test"})
+		}
+	}
+	set("assignmultiple", "", "true")
+	set("max.assign", "", "3")
+	set("locality.threshold.node", "", "0.5")
+	set("locality.threshold.rack", "", "0.5")
+	set("preemption", "true", "")
+	set("preemption.cluster-utilization-threshold", "0.2", "")
+	set("waitTimeBeforeKill", "", "2000")
+	set("waitTimeBeforeNextStarvationCheck", "", "1000")
+	cfg, _, err := config.Parse(props, cluster)
+	if err != nil {
+		t.Fatalf("configuration: %v\n%s", err, text)
+	}
+	return cfg
 }
 
 func booksStayRight(t *testing.T, configure func(*rapid.T) *config.Config) {
@@ -99,7 +144,7 @@ func booksStayRight(t *testing.T, configure func(*rapid.T) *config.Config) {
 		}
 		steps := []func(*rapid.T){l.addNode, l.submit, l.submit, l.ask, l.ask, l.ask, l.beat, l.beat, l.beat, l.beat, l.beat,
 			l.sweep, l.finish, l.finish, l.vacate, l.endAttempt, l.remove, l.move, l.priority, l.removeNode, l.resize, l.label,
-			l.update, l.reconfigure, l.blacklist}
+			l.update, l.reconfigure, l.blacklist, l.round, l.round, l.tend}
 		for range rapid.IntRange(10, 120).Draw(t, "steps") {
 			l.clock += 1000
 			s.Advance(l.now())
@@ -146,8 +191,12 @@ func (l *life) submit(t *rapid.T) {
 	l.seq++
 	id := yarn.ApplicationID{ClusterTimestamp: 1, Sequence: l.seq}
 	user := rapid.SampledFrom([]string{"ann", "bob", "cid"}).Draw(t, "user")
-	path := rapid.SampledFrom([]string{"a", "root.b.b1", "b2", "c"}).Draw(t, "queue")
-	ref, why := l.s.AddApplication(scheduler.Application{ID: id, User: user, Queue: path}, path)
+	paths, rules := []string{"a", "root.b.b1", "b2", "c"}, false
+	if l.s.RootQueue().Fair != nil {
+		paths, rules = []string{"root.a", "root.b.b1", "root.b.b2", "root.c", "root.a.x", "root.d.e.f"}, true
+	}
+	path := rapid.SampledFrom(paths).Draw(t, "queue")
+	ref, why := l.s.AddApplication(scheduler.Application{ID: id, User: user, Queue: path, Placed: rules}, path)
 	if !why.OK() {
 		return
 	}
@@ -291,7 +340,7 @@ func (l *life) remove(t *rapid.T) {
 
 func (l *life) move(t *rapid.T) {
 	if ref, _, ok := pick(t, l.apps); ok {
-		l.s.MoveApplication(ref, rapid.SampledFrom([]string{"a", "b1", "b2", "c", "b"}).Draw(t, "target"))
+		l.s.MoveApplication(ref, rapid.SampledFrom([]string{"a", "b1", "b2", "c", "b", "b.b1"}).Draw(t, "target"))
 	}
 }
 
@@ -352,6 +401,27 @@ func (l *life) reconfigure(t *rapid.T) {
 		t.Fatalf("a refused configuration changed the queues: %v", err)
 	}
 }
+
+// round is what the FairScheduler does from time to time; it is nothing to others.
+func (l *life) round(t *rapid.T) {
+	if rapid.Bool().Draw(t, "shares alone") {
+		l.s.Recompute(l.now())
+		return
+	}
+	for _, c := range l.s.Due(l.now(), nil) {
+		l.live = slices.DeleteFunc(l.live, func(o scheduler.ContainerRef) bool { return o == c })
+		if !l.s.Finish(c, cluster.Preempted) {
+			l.ended = append(l.ended, c)
+		}
+	}
+	for _, c := range l.s.Preempt(l.now(), nil) {
+		if container := l.s.Container(c); !container.Live || container.Reserved {
+			t.Fatalf("%v is given notice, which nobody has", container.ID)
+		}
+	}
+}
+
+func (l *life) tend(*rapid.T) { l.s.RunDynamicQueues(true, l.now()) }
 
 func (l *life) blacklist(t *rapid.T) {
 	if ref, _, ok := pick(t, l.apps); ok {

@@ -24,6 +24,7 @@ package schedtest
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -113,7 +114,9 @@ func Run(steps []Step) []Step {
 
 type runApp struct {
 	ref        scheduler.AppRef
+	id         yarn.ApplicationID
 	name       string
+	master     []yarn.Ask
 	containers []scheduler.ContainerRef // by the number in their names, from 1
 }
 
@@ -177,6 +180,9 @@ func (r *runner) run(command string) []string {
 	case "show":
 		return r.show(words[1:])
 	}
+	if out, ok := r.fairCommand(words); ok {
+		return out
+	}
 	return []string{"error: unknown command " + words[0]}
 }
 
@@ -217,14 +223,18 @@ func (r *runner) size(x yarn.Resource) string {
 	return strings.Join(parts, "x")
 }
 
-// queues [policy=fifo] [min=1024x1] [max=8192x4] [labels=x,y] [types=gpu] [acls=on]
-// [monitors=on] then properties; a second time it is a refresh.
+// queues [policy=fifo|fair] [min=1024x1] [max=8192x4] [labels=x,y] [types=gpu] [acls=on]
+// [monitors=on] then properties; a second time it is a refresh. Under policy=fair an
+// allocation file follows the properties.
 func (r *runner) queues(words, lines []string) []string {
 	o := options(words)
 	if r.s == nil {
 		r.cl = config.Cluster{MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: yarn.NewResource(8192, 4), MaxPriority: 10, Types: yarn.BasicResourceTypes()}
-		if o["policy"] == "fifo" {
+		switch o["policy"] {
+		case "fifo":
 			r.cl.Policy = config.FifoPolicy
+		case "fair":
+			r.cl.Policy, r.cl.MinAllocation = config.FairPolicy, yarn.NewResource(0, 0)
 		}
 		for _, name := range strings.FieldsFunc(o["types"], func(c rune) bool { return c == ',' }) {
 			r.cl.Types = append(r.cl.Types, yarn.ResourceType{Name: name})
@@ -243,10 +253,18 @@ func (r *runner) queues(words, lines []string) []string {
 	if v, ok := o["max"]; ok {
 		r.cl.MaxAllocation = resource(v)
 	}
+	prefix := config.Prefix
+	if r.cl.Policy == config.FairPolicy {
+		prefix = config.FairPrefix
+		lines = r.allocationFile(lines)
+	}
 	var props []config.Property
 	for i, line := range lines {
 		k, v, _ := strings.Cut(line, "=")
-		props = append(props, config.Property{Name: config.Prefix + k, Value: v, Origin: fmt.Sprintf("queues:%d", i+1)})
+		if !strings.HasPrefix(k, "yarn.") {
+			k = prefix + k
+		}
+		props = append(props, config.Property{Name: k, Value: v, Origin: fmt.Sprintf("queues:%d", i+1)})
 	}
 	cfg, notes, err := config.Parse(props, r.cl)
 	var out []string
@@ -287,11 +305,13 @@ func (r *runner) lose(name string) []string {
 	return out
 }
 
-// app NAME user= queue= [am=1024x1] [priority=]
+// app NAME user= queue= [am=1024x1] [priority=] [unmanaged] [waits]; what waits gets
+// its attempt by the command attempt
 func (r *runner) app(words []string) []string {
 	o := options(words)
 	id := yarn.ApplicationID{ClusterTimestamp: 1, Sequence: int32(len(r.order) + 1)}
-	in := scheduler.Application{ID: id, User: o["user"], Queue: o["queue"], Name: words[0], Priority: int32(number(o["priority"], 0))}
+	in := scheduler.Application{ID: id, User: o["user"], Queue: o["queue"], Name: words[0], Priority: int32(number(o["priority"], 0)),
+		Unmanaged: slices.Contains(words, "unmanaged")}
 	if g := o["groups"]; g != "" {
 		in.Groups = strings.Split(g, ",")
 	}
@@ -303,6 +323,7 @@ func (r *runner) app(words []string) []string {
 	if v, ok := o["am"]; ok {
 		am = resource(v)
 	}
+	in.AM = am
 	asks := []yarn.Ask{{Where: yarn.AnyHost, Capability: am, Count: 1, RelaxLocality: true}}
 	if why := r.s.NormalizeAM(path, asks, o["am-label"], true); !why.OK() {
 		return r.reason(why)
@@ -311,12 +332,22 @@ func (r *runner) app(words []string) []string {
 	if !why.OK() {
 		return r.reason(why)
 	}
-	a := &runApp{ref: ref, name: words[0]}
+	a := &runApp{ref: ref, id: id, name: words[0], master: asks}
 	r.apps[words[0]] = a
 	r.order = append(r.order, a)
-	r.s.AddAttempt(ref, scheduler.Attempt{ID: yarn.AttemptID{Application: id, Attempt: 1}, AM: asks[0].Capability, AMLabel: asks[0].Label, StartWall: r.clock})
-	r.s.Ask(ref, asks)
+	if !slices.Contains(words, "waits") {
+		r.attempt(a, in.Unmanaged)
+	}
 	return []string{"accepted in " + r.s.AppUsage(ref).Queue}
+}
+
+// attempt starts the application's attempt.
+func (r *runner) attempt(a *runApp, unmanaged bool) {
+	am := a.master[0]
+	r.s.AddAttempt(a.ref, scheduler.Attempt{ID: yarn.AttemptID{Application: a.id, Attempt: 1}, AM: am.Capability, AMLabel: am.Label, StartWall: r.clock})
+	if !unmanaged {
+		r.s.Ask(a.ref, a.master)
+	}
 }
 
 // ask NAME COUNT SIZE [at=host] [priority=1] [label=] [strict]
@@ -467,8 +498,11 @@ func (r *runner) settings(path string) []string {
 	return []string{"there is no queue " + path}
 }
 
-// show queues, or show users
+// show queues, or show users; show shares is for policy=fair
 func (r *runner) show(words []string) []string {
+	if words[0] == "shares" {
+		return r.shares()
+	}
 	var out []string
 	for _, q := range r.s.Queues().Queues {
 		if words[0] == "users" {

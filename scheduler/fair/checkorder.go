@@ -1,0 +1,84 @@
+package fair
+
+import "fmt"
+
+// checkLineups sees that those who want something stand in their places.
+func (s *Scheduler) checkLineups() (bad string) {
+	s.root.each(func(q *Queue) {
+		if bad == "" {
+			bad = s.checkLineup(q)
+		}
+	})
+	return bad
+}
+
+func (s *Scheduler) checkLineup(q *Queue) (bad string) {
+	n, standing := s.numbers(q.policy), 0
+	for _, l := range [2]*lineup{&q.wanting, &q.masterless} {
+		standing += len(l.list)
+		for i := 1; i < len(l.list); i++ {
+			if l.list[i-1].before(&l.list[i], n) > 0 {
+				return fmt.Sprintf("%s: %s stands before %s", q.Path, l.list[i-1].name, l.list[i].name)
+			}
+		}
+		for i := range l.list {
+			p := l.list[i].place
+			if (l == &q.masterless) != (p.app != nil && !p.app.hasAM) || l.list[i] != p.slot(n) {
+				return fmt.Sprintf("%s: %s stands in the wrong lineup, or as somebody else", q.Path, p.name)
+			}
+		}
+	}
+	in := 0
+	see := func(p *place, k key, wants bool) {
+		if p.in {
+			in++
+		}
+		if p.in != wants || wants && p.key != k && p.key == p.key {
+			bad = fmt.Sprintf("%s: %s wants something: %v, in the lineup: %v; its key is %v, should be %v", q.Path, p.name, wants, p.in, p.key, k)
+		}
+	}
+	for _, a := range q.running {
+		used := s.appUsed(a)
+		see(&a.place, s.keyOf(q.policy, &used, &a.demand, &nothing, s.weight(a)), len(a.Wants.Keys()) > 0 && a.demand != used)
+	}
+	for _, c := range q.children {
+		used := s.used(c)
+		see(&c.place, s.keyOf(q.policy, &used, &c.demand, &c.least, c.weight), c.wants())
+	}
+	if in != standing {
+		bad = fmt.Sprintf("%s: %d want something, its lineups have %d", q.Path, in, standing)
+	}
+	return bad
+}
+
+// checkBounds sees that bounds leave nobody out.
+func (s *Scheduler) checkBounds() (bad string) {
+	s.root.each(func(q *Queue) {
+		holders := int32(0)
+		for _, a := range q.running {
+			if a.holds {
+				holders++
+			}
+			if a.holds != (a.in && s.mayHold(a)) {
+				bad = fmt.Sprintf("%v is a holder: %v", a.ID, a.holds)
+			}
+			for _, w := range a.Wants.Keys() {
+				for t := range s.types() {
+					if size := w.Any.Size[t]; size < a.bounds.least[t] || size > a.bounds.most[t] || a.in && size < q.lineupOf(a).least[t] {
+						bad = fmt.Sprintf("%v asks for %v, its bounds are %v and %v, its lineup's %v", a.ID, w.Any.Size, a.bounds.least, a.bounds.most, q.lineupOf(a).least)
+					}
+				}
+			}
+		}
+		for _, c := range q.children {
+			holders += c.holders
+			if least := c.smallest(); c.in && !s.fits(&q.wanting.least, &least) {
+				bad = fmt.Sprintf("%s: somebody in %s asks for less than %v", q.Path, c.Path, q.wanting.least)
+			}
+		}
+		if holders != q.holders {
+			bad = fmt.Sprintf("%s has %d holders, counted %d", q.Path, q.holders, holders)
+		}
+	})
+	return bad
+}
