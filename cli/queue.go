@@ -13,6 +13,10 @@ var queueOptions = []option{
 	{name: "status", arg: "Queue Name", values: 1, help: "Prints the report on a queue, by its name or path."},
 	{name: "list", arg: "Parent Queue Name", values: 1, help: "Lists the queues below a parent; all lists every queue but root."},
 	{name: "subClusterId", arg: "arg", values: 1, help: "Sub-cluster of a federation: not built yet."},
+	{name: "kept", arg: "Queue Path", values: 1, optional: true,
+		help: "Says why the queues of a FairScheduler are not deleted, or one of them: those that were made on demand go when they are empty."},
+	{name: "delete", arg: "Queue Path", values: 1,
+		help: "Deletes a queue of a FairScheduler that was made on demand and that nobody uses, with all below it. For administrators and those who may administer it."},
 	{name: "lint", arg: "FILE|DIR", values: 1, optional: true,
 		help: "Checks a capacity-scheduler.xml, a fair-scheduler.xml, or that of a directory, without a ResourceManager. Exit code 1: refused."},
 	{name: "cluster", arg: "memory-mb=N,vcores=N", values: 1, help: "With -lint: the size of the whole cluster, to find queues that are too small for it."},
@@ -37,6 +41,10 @@ func queue(c *call) error {
 			return c.misused()
 		}
 		return queueStatus(c)
+	case c.opts.has("kept"):
+		return queueKept(c)
+	case c.opts.has("delete"):
+		return queueDelete(c)
 	case c.opts.has("help"):
 		c.usage()
 		return nil

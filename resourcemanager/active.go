@@ -201,6 +201,15 @@ func (d *Daemon) Undrain(ctx context.Context, c webgate.Caller, nodes []yarn.Nod
 	return t.Undrain(ctx, c, nodes)
 }
 
+// DeleteQueue implements access.Controller.
+func (d *Daemon) DeleteQueue(ctx context.Context, c webgate.Caller, queue string) (string, error) {
+	t, err := d.current()
+	if err != nil {
+		return "", err
+	}
+	return t.DeleteQueue(ctx, c, queue)
+}
+
 // Record implements access.Controller.
 func (d *Daemon) Record(ctx context.Context, c webgate.Caller, what access.RecordAction) (access.Recording, error) {
 	t, err := d.current()

@@ -14,9 +14,14 @@ import (
 
 // Audit implements admin.Daemon.
 func (p *process) Audit(c *ipc.Identity, operation string, err error) {
-	e := audit.Entry{User: c.User, From: c.Remote.Addr(), Operation: operation, Target: "AdminService"}
+	p.auditAdmin(c, audit.Entry{Operation: operation}, err)
+}
+
+// auditAdmin writes what came of an administrator's call; e has the operation and what it is about.
+func (p *process) auditAdmin(c *ipc.Identity, e audit.Entry, err error) {
+	e.User, e.From, e.Target = c.User, c.Remote.Addr(), "AdminService"
 	if err != nil {
-		p.Log.Warn("an administrator's call has failed", "user", c.User, "address", c.Remote, "operation", operation, "error", err)
+		p.Log.Warn("an administrator's call has failed", "user", c.User, "address", c.Remote, "operation", e.Operation, "error", err)
 		e.Failed, e.Description = true, err.Error()
 		if errors.As(err, new(*admin.Denied)) || answer.KindOf(err) == answer.Unauthorized {
 			e.Description = audit.Unauthorized

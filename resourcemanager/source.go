@@ -115,7 +115,7 @@ func (t *term) ask(ctx context.Context, command func(engine.Ticket) engine.Comma
 }
 
 var refusals = map[engine.Kind]answer.Kind{
-	engine.UnknownApplication: answer.NotFound, engine.UnknownAttempt: answer.NotFound, engine.UnknownContainer: answer.NotFound,
+	engine.UnknownApplication: answer.NotFound, engine.UnknownAttempt: answer.NotFound, engine.UnknownContainer: answer.NotFound, engine.UnknownQueue: answer.NotFound,
 	engine.AccessDenied: answer.Forbidden, engine.Failed: answer.WrongState,
 	engine.InvalidRequest: answer.Invalid, engine.InvalidLabel: answer.Invalid,
 }

@@ -17,6 +17,7 @@ type policy interface {
 	Validate(cfg *config.Config) error
 	Basis() core.Basis
 	RunDynamicQueues(deleting bool, now yarn.Now)
+	DeleteQueue(name string) yarn.Reason
 
 	Place(a *Application) (path string, why yarn.Reason)
 	CheckPriority(a *Application, path string) (int32, yarn.Reason)

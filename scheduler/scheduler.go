@@ -398,6 +398,10 @@ func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
 	s.policy.RunDynamicQueues(deleting, now)
 }
 
+// DeleteQueue removes a queue that was created on demand, by its full path or its path below the root, with all below it. Otherwise it says
+// why the queue stays: what Fair.Kept of its picture says, or that there is none of that name. Only the FairScheduler does so.
+func (s *Scheduler) DeleteQueue(name string) yarn.Reason { return s.policy.DeleteQueue(name) }
+
 // Recompute finds out anew what applications and queues are entitled to, as the FairScheduler does twice in a second; whom it serves in
 // between follows from what it has found. Other policies do so with each change.
 func (s *Scheduler) Recompute(now yarn.Now) { s.policy.Recompute(now) }

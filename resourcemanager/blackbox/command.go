@@ -54,6 +54,7 @@ var kinds = []reflect.Type{
 	reflect.TypeFor[engine.NodeIDs](),
 	reflect.TypeFor[engine.ExcludedHosts](),
 	reflect.TypeFor[engine.UpdateShares](),
+	reflect.TypeFor[engine.DeleteQueue](),
 }
 
 // The kinds of the commands that come most often.

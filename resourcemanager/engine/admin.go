@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/yarn"
@@ -175,6 +177,21 @@ func (e *Engine) refreshQueues(c RefreshQueues) {
 	}
 	e.sweepDue = true
 	e.reply(c.Ticket, nil)
+}
+
+// deleteQueue removes a queue, or refuses with the reason for which it stays.
+func (e *Engine) deleteQueue(c DeleteQueue) {
+	path, _ := e.sched.Resolve(c.Queue)
+	switch why := e.sched.DeleteQueue(c.Queue); {
+	case why.Code == fit.UnknownQueue:
+		e.fail(c.Ticket, refuse(UnknownQueue, "there is no queue %s", c.Queue))
+	case !why.OK():
+		e.fail(c.Ticket, refuse(Failed, "the queue %s is not deleted: %s", cmp.Or(path, c.Queue), view.Kept(why)))
+	default:
+		e.infos = nil
+		e.sweepDue = true
+		e.reply(c.Ticket, path)
+	}
 }
 
 // refreshNodes applies the lists to every node, in slices, and answers when that is done and stored.

@@ -34,8 +34,9 @@ type application struct {
 	granted     bool          // it has had a container
 	endStored   bool          // while its last attempt still ends containers
 	dirty       bool          // its view must be published
-	published   bool          // readers may know it
-	drawnFor    uint64        // the last view of a node that named it, counted as in nodesDrawn
+	shown       shown
+	published   bool   // readers may know it
+	drawnFor    uint64 // the last view of a node that named it, counted as in nodesDrawn
 }
 
 // choices are what a user may change while the application lives.

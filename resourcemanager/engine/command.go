@@ -265,6 +265,13 @@ type (
 	// parents.
 	TendQueues struct{ Deleting bool }
 
+	// DeleteQueue deletes a queue that was created on demand and that nobody uses, with all below it. If it has to stay the refusal says why.
+	// Replied with the full path.
+	DeleteQueue struct {
+		Ticket Ticket
+		Queue  string // its full path, or its path below the root
+	}
+
 	// UpdateShares is one run of the FairScheduler's update: what applications want and are
 	// entitled to. With Preempting, containers end whose time under notice is over, and
 	// others are given notice on behalf of applications that starve.
@@ -426,6 +433,7 @@ func (AddLabels) command()       {}
 func (RemoveLabels) command()    {}
 func (ReplaceLabels) command()   {}
 func (TendQueues) command()      {}
+func (DeleteQueue) command()     {}
 func (UpdateShares) command()    {}
 func (Tick) command()            {}
 func (Sweep) command()           {}

@@ -150,5 +150,8 @@ func (d *digest) share(q *queue.Info, label string) {
 	if q.Capacity != nil {
 		d.resource(q.Capacity.In(label).AMUsed)
 	}
+	if q.Fair != nil {
+		d.resource(q.Fair.AMUsed, q.Fair.Demand, q.Fair.FairShare)
+	}
 	d.ints(int64(s.AllocatedContainers), int64(s.ReservedContainers), int64(s.PendingContainers))
 }

@@ -70,6 +70,7 @@ type Engine struct {
 	apps       map[yarn.ApplicationID]*application
 	order      []*application // as submitted
 	byRef      []*application // by the scheduler's index
+	nextShown  int            // of them, the last that showShares has looked at
 	nextApp    int32
 	ended      []yarn.ApplicationID // oldest first
 	nodes      map[yarn.NodeID]*node
@@ -191,6 +192,8 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.sched.RunDynamicQueues(c.Deleting, e.now)
 		e.infos = nil
 		e.sweepDue = true
+	case DeleteQueue:
+		e.deleteQueue(c)
 	case UpdateShares:
 		e.updateShares(c)
 	case Tick:

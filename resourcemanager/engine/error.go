@@ -29,6 +29,7 @@ const (
 	InvalidBlacklist // a blacklist that names everything
 	InvalidConfig    // a configuration that cannot be applied
 	NotStored        // the record can never be stored
+	UnknownQueue
 )
 
 func refuse(kind Kind, format string, args ...any) *Error {

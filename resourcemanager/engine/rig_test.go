@@ -71,7 +71,13 @@ func queues(t fataler, more ...config.Property) *config.Config {
 
 func newRig(t fataler, set Settings, more ...config.Property) *rig {
 	t.Helper()
-	sched, err := scheduler.New(queues(t, more...))
+	return rigOf(t, set, queues(t, more...))
+}
+
+// rigOf is a rig with that configuration.
+func rigOf(t fataler, set Settings, cfg *config.Config) *rig {
+	t.Helper()
+	sched, err := scheduler.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

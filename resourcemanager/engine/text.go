@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
@@ -202,7 +203,10 @@ func (e *Engine) stamp() string {
 func (e *Engine) waitingForMaster(t *attempt) string {
 	got := e.sched.Admission(t.app.ref)
 	q, ok := e.queueInfo(e.sched.QueueOf(t.app.ref))
-	if !ok || q.Capacity == nil {
+	switch {
+	case ok && q.Fair != nil:
+		return e.waitingInFair(q, got)
+	case !ok || q.Capacity == nil:
 		return ""
 	}
 	label := t.app.sub.AMAsks[0].Label
@@ -233,6 +237,24 @@ func (e *Engine) waitingForMaster(t *attempt) string {
 	return e.stamp() + fmt.Sprintf("Application is added to the scheduler and is not yet activated. %s Details : AM Partition = %s; AM Resource Request = %s; "+
 		"Queue Resource Limit for AM = %s; User AM Resource Limit of the queue = %s; Queue AM Resource Usage = %s; ",
 		why, label, got.AM, share.AMLimit, user.AMLimit, share.AMUsed)
+}
+
+// waitingInFair is the same under the FairScheduler, as far as it holds on all nodes. The texts are Apache's.
+func (e *Engine) waitingInFair(q *queue.Info, got scheduler.Admission) string {
+	why := ""
+	switch got.Why.Code {
+	case fit.RunningApps, fit.HeldBack:
+		why = "The queue \"" + got.Why.Subject + "\" has reached the maximum limit of runnable applications."
+	case fit.UserRunningApps:
+		why = "The user \"" + got.Why.Subject + "\" has reached the maximum limit of runnable applications."
+	case fit.AMLimit:
+		why = fmt.Sprintf(" (Resource request: %s exceeds maximum AM resource allowed).", got.AM)
+	case fit.QueueLimit, fit.ParentLimit:
+		why = fmt.Sprintf(" (Resource request: %s exceeds current queue or its parents maximum resource allowed). Max share of queue: %s", got.AM, q.Fair.MaxShare)
+	default:
+		return ""
+	}
+	return e.stamp() + "Application is added to the scheduler and is not yet activated. " + why
 }
 
 func percent(share float32) string { return strconv.FormatFloat(float64(share*100), 'f', 1, 32) }

@@ -266,16 +266,18 @@ func (e *Engine) viewUsage(a *application, v *view.Application) {
 	if a.ref == scheduler.NoApp {
 		return
 	}
-	u := e.sched.AppUsage(a.ref)
+	u, got := e.sched.AppUsage(a.ref), e.sched.Admission(a.ref)
 	v.Usage.Containers, v.Usage.ReservedContainers = int(u.Live), int(u.ReservedCount)
-	v.Usage.Used, v.Usage.Reserved, v.Usage.Pending, v.Usage.AMUsed = u.Used, u.Reserved, u.Pending, e.sched.Admission(a.ref).AM
+	v.Usage.Used, v.Usage.Reserved, v.Usage.Pending, v.Usage.AMUsed = u.Used, u.Reserved, u.Pending, got.AM
 	if u.PendingCount > 0 {
 		for _, w := range e.sched.Wanted(a.ref, view.MaxWanted) {
 			v.Wanted = append(v.Wanted, view.Wanted(w))
 		}
 	}
 	v.Usage.ClusterPercent = 100 * e.share(u.Used, e.sched.ClusterTotal())
-	if info, ok := e.queueInfo(u.Queue); ok {
+	if e.set.Fair {
+		v.Usage.QueuePercent = 100 * e.share(u.Used, got.Share)
+	} else if info, ok := e.queueInfo(u.Queue); ok {
 		v.Usage.QueuePercent = 100 * e.share(u.Used, info.Default.EffectiveMin)
 	}
 	if t := a.current(); t != nil && t.state == yarn.AttemptScheduled {

@@ -183,7 +183,7 @@ func plural(n int64, one, many string) string {
 // amount is the text of a resource: of memory alone, or of all that counts in limits.
 func (e *Engine) amount(r yarn.Resource) string {
 	text := strconv.FormatInt(r.MemoryMB(), 10) + " MB"
-	if !e.set.Dominant {
+	if !e.set.Dominant && !e.set.Fair {
 		return text
 	}
 	text += ", " + plural(r.VCoreCount(), "vcore", "vcores")

@@ -45,6 +45,7 @@ var classes = map[engine.Kind]string{
 	engine.InvalidBlacklist:   serve.InvalidBlacklist,
 	engine.InvalidConfig:      serve.YarnException,
 	engine.NotStored:          serve.YarnException,
+	engine.UnknownQueue:       serve.YarnException,
 }
 
 // Fail answers a call with an error of the engine or the loop.

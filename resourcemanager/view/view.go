@@ -123,7 +123,7 @@ type Usage struct {
 	Preempted          yarn.Resource
 	PreemptedAM        int
 	PreemptedNonAM     int
-	QueuePercent       float32 // of the queue's guaranteed share
+	QueuePercent       float32 // of the queue's guaranteed share, or of its fair share
 	ClusterPercent     float32
 }
 

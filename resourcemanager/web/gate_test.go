@@ -76,7 +76,7 @@ func TestEveryRoute(t *testing.T) {
 		t.Fatalf("only %d routes", len(routes))
 	}
 	fill := strings.NewReplacer("{app}", webtest.App(6).String(), "{attempt}", "appattempt_1795305251364_0006_000001",
-		"{container}", "container_1795305251364_0006_01_000001", "{node}", "localhost:26839", "{state}", "RUNNING", "{type}", "LIFETIME", "{queue}", "root")
+		"{container}", "container_1795305251364_0006_01_000001", "{node}", "localhost:26839", "{state}", "RUNNING", "{type}", "LIFETIME", "{queue}", "root", "{queue...}", "root")
 	paths := []string{"/proxy/" + webtest.App(6).String() + "/", "/nothing/here", "/ws/v1/nothing"}
 	for pattern := range routes {
 		path := fill.Replace(pattern)
@@ -127,8 +127,10 @@ func TestEveryRoute(t *testing.T) {
 		if w := d.ask("OPTIONS", path, ""); w.Code != http.StatusOK || w.Header().Get("Allow") == "" {
 			t.Errorf("OPTIONS %s: %d, Allow %q", path, w.Code, w.Header().Get("Allow"))
 		}
-		if w := d.ask("DELETE", path+"?user.name=alice", ""); !slices.Contains(methods, "DELETE") && w.Code != http.StatusMethodNotAllowed {
-			t.Errorf("DELETE %s: %d, want 405", path, w.Code)
+		if !slices.Contains(methods, "DELETE") {
+			if w := d.ask("DELETE", path+"?user.name=alice", ""); w.Code != http.StatusMethodNotAllowed {
+				t.Errorf("DELETE %s: %d, want 405", path, w.Code)
+			}
 		}
 		if slices.Contains(methods, "GET") {
 			path += "?user.name=admin&user=alice"

@@ -127,14 +127,17 @@ func nodesBean(c *view.Cluster) introspect.Bean {
 // appCounts are the applications of a queue and of those below it.
 type appCounts struct{ pending, running int64 }
 
+// countApplications counts those that have not ended, by queue.
+//
+// compat: an application counts as running once its master has a container. One without an attempt does not count.
 func countApplications(c *view.Cluster) map[string]appCounts {
 	out := map[string]appCounts{}
 	for _, a := range c.Applications {
 		var one appCounts
 		switch {
-		case a.State.Final(), a.Current() == nil: // compat: one without an attempt does not count as pending
+		case a.State.Final(), a.Current() == nil:
 			continue
-		case a.PublicState == yarn.PublicRunning:
+		case a.PublicState == yarn.PublicRunning, !a.Current().MasterContainer.IsZero():
 			one.running = 1
 		default:
 			one.pending = 1
@@ -155,14 +158,14 @@ func queueBean(c *view.Cluster, q *queue.Info, apps appCounts) introspect.Bean {
 	for i, part := range strings.Split(q.Path, ".") {
 		name += ",q" + strconv.Itoa(i) + "=" + part
 	}
-	b := introspect.Metrics(service, name, "yarn", queueShare(q)...)
+	b := introspect.Metrics(service, name, "yarn", queueShare(q, c.Metrics.Total)...)
 	b.Attributes = append([]introspect.Attribute{{Name: "tag.Queue", Value: q.Path}}, b.Attributes...)
 	if q.Parent == "" {
 		apps = appCounts{c.Metrics.Pending, c.Metrics.Running}
 	}
 	b.Attributes = append(b.Attributes,
-		introspect.Gauge("AppsPending", apps.pending, "applications that are not RUNNING yet"),
-		introspect.Gauge("AppsRunning", apps.running, "applications that are RUNNING"))
+		introspect.Gauge("AppsPending", apps.pending, "applications whose master has no container yet"),
+		introspect.Gauge("AppsRunning", apps.running, "applications whose master has a container"))
 	b.Attributes = append(b.Attributes,
 		introspect.Counter("AppsSubmitted", q.Counts.Submitted, "applications that the queue accepted"),
 		introspect.Counter("AppsCompleted", q.Counts.Completed, "applications of the queue that FINISHED"),
@@ -174,17 +177,17 @@ func queueBean(c *view.Cluster, q *queue.Info, apps appCounts) introspect.Bean {
 	return b
 }
 
-func queueShare(q *queue.Info) []introspect.Attribute {
+func queueShare(q *queue.Info, cluster yarn.Resource) []introspect.Attribute {
 	d := &q.Default
-	free, allocated := d.EffectiveMax.Sub(d.Used), d.Used.Sub(d.Reserved)
-	return append(capacityShare(q),
+	free, allocated := room(q, cluster), d.Used.Sub(d.Reserved)
+	return append(append(capacityShare(q), fairShare(q)...),
 		introspect.Gauge("ActiveApplications", q.ActiveApps, "active applications"),
 		introspect.Gauge("ActiveUsers", q.ActiveUsers, "active users"),
 		introspect.Gauge("AllocatedContainers", d.AllocatedContainers, "containers"),
 		introspect.Gauge("AllocatedMB", allocated.MemoryMB(), "memory of containers, MiB"),
 		introspect.Gauge("AllocatedVCores", allocated.VCoreCount(), "vcores of containers"),
-		introspect.Gauge("AvailableMB", max(free.MemoryMB(), 0), "memory up to the maximum, MiB"),
-		introspect.Gauge("AvailableVCores", max(free.VCoreCount(), 0), "vcores up to the maximum"),
+		introspect.Gauge("AvailableMB", max(free.MemoryMB(), 0), "memory that it could still get, MiB"),
+		introspect.Gauge("AvailableVCores", max(free.VCoreCount(), 0), "vcores that it could still get"),
 		introspect.Gauge("PendingContainers", d.PendingContainers, "containers asked for"),
 		introspect.Gauge("PendingMB", d.Pending.MemoryMB(), "memory asked for, MiB"),
 		introspect.Gauge("PendingVCores", d.Pending.VCoreCount(), "vcores asked for"),

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/internal/golden"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
 	"github.com/heddle-project/heddle/scheduler/queue"
@@ -41,7 +44,7 @@ func TestMetricNames(t *testing.T) {
 	seen := map[string]int{}
 	source := webtest.New()
 	source.Self.Allocations = &access.Allocations{}
-	for _, b := range beans(context.Background(), source) {
+	for _, b := range append(beans(context.Background(), source), beans(context.Background(), webtest.NewFair())...) {
 		record, _, _ := strings.Cut(b.Type, ",")
 		if seen[record]++; record == loopMetrics || record == allocationMetrics {
 			continue
@@ -52,7 +55,7 @@ func TestMetricNames(t *testing.T) {
 			}
 		}
 	}
-	if seen["QueueMetrics"] < 3 || seen["ClusterMetrics"] != 1 || seen[loopMetrics] != 1 || seen["RMNMInfo"] != 1 {
+	if seen["QueueMetrics"] < 3 || seen["ClusterMetrics"] != 2 || seen[loopMetrics] != 2 || seen["RMNMInfo"] != 2 {
 		t.Errorf("%v", seen)
 	}
 }
@@ -100,4 +103,77 @@ func TestMetricValues(t *testing.T) {
 	if n := len(beans(t.Context(), s)); n != 1 {
 		t.Errorf("a standby tells %d beans", n)
 	}
+}
+
+// recordedBeans are those of an answer of Apache's /jmx, by name.
+func recordedBeans(t *testing.T, set string) map[string]map[string]any {
+	t.Helper()
+	recorded, err := golden.Open(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := fs.ReadFile(recorded, "http/web-jmx.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct{ Beans []map[string]any }
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]map[string]any{}
+	for _, b := range doc.Beans {
+		out[b["name"].(string)] = b
+	}
+	return out
+}
+
+// TestFairMetrics: a queue of the FairScheduler has the metrics that Apache's has, and no others; numbers without a limit look like Apache's.
+func TestFairMetrics(t *testing.T) {
+	s := webtest.NewFair()
+	accepted := *s.Picture.Applications[4] // of root.dev, like the one that waits there
+	accepted.ID = webtest.App(11)
+	has := *accepted.Attempts[0]
+	has.MasterContainer = yarn.ContainerID{Attempt: yarn.AttemptID{Application: accepted.ID, Attempt: 1}, Number: 1}
+	accepted.Attempts = []*view.Attempt{&has}
+	s.Picture.Applications = append(s.Picture.Applications, &accepted)
+	root, dev := recordedBeans(t, "fair")["Hadoop:service=ResourceManager,name=QueueMetrics,q0=root"], recordedBeans(t, "fair")["Hadoop:service=ResourceManager,name=QueueMetrics,q0=root,q1=dev"]
+	q, _ := s.Tree.ByPath("root.dev")
+	q.Fair.AMLimit = yarn.NewResource(1024, 1) // as it was recorded
+	seen := 0
+	for _, b := range beans(t.Context(), s) {
+		want := map[string]map[string]any{"Hadoop:service=ResourceManager,name=QueueMetrics,q0=root": root, "Hadoop:service=ResourceManager,name=QueueMetrics,q0=root,q1=dev": dev}[b.Name]
+		for _, a := range b.Attributes {
+			if want == nil || b.Name == "" {
+				continue
+			}
+			recorded, ok := want[a.Name]
+			if !ok {
+				t.Errorf("%s: Apache has no %s", b.Name, a.Name)
+			}
+			switch a.Name {
+			case "AppsRunning", "AppsPending":
+				if strings.HasSuffix(b.Name, "q1=dev") && fmt.Sprint(a.Value) != text(recorded) {
+					t.Errorf("%s %s is %v, Apache's %s", b.Name, a.Name, a.Value, text(recorded))
+				}
+			case "AmResourceUsageMB", "AmResourceUsageVCores", "FairShareMB", "FairShareVCores", "MaxAMShareMB", "MaxAMShareVCores", "MaxShareMB", "MaxShareVCores",
+				"MinShareMB", "MinShareVCores", "SteadyFairShareMB", "SteadyFairShareVCores", "tag.SchedulingPolicy":
+				if seen++; fmt.Sprint(a.Value) != text(recorded) {
+					t.Errorf("%s %s is %v, Apache's %s", b.Name, a.Name, a.Value, text(recorded))
+				}
+			}
+		}
+	}
+	if seen != 26 {
+		t.Errorf("%d of 26 metrics were compared", seen)
+	}
+}
+
+func text(v any) string {
+	if f, ok := v.(float64); ok {
+		if f >= 1<<63 {
+			return "9223372036854775807"
+		}
+		return fmt.Sprintf("%.0f", f)
+	}
+	return fmt.Sprint(v)
 }

@@ -86,6 +86,11 @@ func (s *Core) Queue(path string) (queue.Info, bool) {
 	return queue.Info{}, false
 }
 
+// DeleteQueue refuses: only the FairScheduler deletes queues on request.
+func (s *Core) DeleteQueue(name string) yarn.Reason {
+	return yarn.Reason{Code: fit.KeptAll, Subject: name}
+}
+
 // RootQueue is a picture of the queue above all others; see the facade.
 func (s *Core) RootQueue() queue.Info { return s.policy.QueueInfo(s.Tree.Root()) }
 

@@ -55,6 +55,8 @@ type Admission struct {
 	Runnable bool          // the limits on numbers of running applications do not hold it back
 	Active   bool          // its master's share is granted, and it is served
 	AM       yarn.Resource // what its master is counted as
+	Why      yarn.Reason   // what holds its master back on all nodes; of the FairScheduler alone, as the next one
+	Share    yarn.Resource // what its queue is entitled to
 }
 
 // PartitionUsage is the part of an application's usage in one partition.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/allocation"
 	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
@@ -362,7 +363,11 @@ func less(a, b resource) resource {
 // Admission is how far the application has come.
 func (s *Scheduler) Admission(ref cluster.AppRef) core.Admission {
 	a := s.app(ref)
-	return core.Admission{Runnable: a.runnable, Active: a.runnable && a.Running && a.hasAM, AM: a.Attempt.AM}
+	got := core.Admission{Runnable: a.runnable, Active: a.runnable && a.Running && a.hasAM, AM: a.Attempt.AM, Share: a.queue.share}
+	if a.Running && !a.hasAM {
+		got.Why = s.everywhere(a)
+	}
+	return got
 }
 
 // Names of what limits, as the allocation file has them.
@@ -371,6 +376,9 @@ const (
 	keyMaxApps = "maxRunningApps"
 	keyAMShare = "maxAMShare"
 	keyUserMax = "user/maxRunningApps"
+	keyPolicy  = "schedulingPolicy"
+
+	keyLocality = config.FairPrefix + "locality.threshold.node and " + config.FairPrefix + "locality.threshold.rack"
 )
 
 // limitCode is what a queue's maximum is called for those in it or below it.

@@ -70,7 +70,7 @@ func (s *Scheduler) onNode(a *app, ref cluster.NodeRef, n *cluster.NodeBook) yar
 	if n.Reserved >= 0 {
 		container := s.Books.Container(n.Reserved)
 		if owner := s.app(container.App); owner != a {
-			why.Code, why.Detail = fit.NodeReserved, owner.ID.String()
+			why.Code, why.Detail, why.Needed = fit.NodeReserved, owner.ID.String(), container.Resource
 			return why
 		}
 		if w := a.Wants.Find(core.KeyOf(container)); w != nil && s.eligible(a, w, n) { // otherwise it is given up
@@ -94,6 +94,9 @@ func (s *Scheduler) onNode(a *app, ref cluster.NodeRef, n *cluster.NodeBook) yar
 				why = s.overLimit(a, w)
 			default:
 				why = yarn.Reason{Code: code, Subject: n.ID.String(), Needed: w.Any.Size, Limit: n.Total}
+				if code == fit.LocalityDelay {
+					why.Key, why.Count = keyLocality, int64(w.Opportunities)
+				}
 			}
 			continue
 		}
@@ -104,7 +107,7 @@ func (s *Scheduler) onNode(a *app, ref cluster.NodeRef, n *cluster.NodeBook) yar
 		}
 		why.Code = fit.ComesNext
 		if first := s.firstBefore(a, ref, n); first != nil && !held {
-			why.Code, why.Detail = fit.OthersFirst, first.ID.String()
+			why.Code, why.Detail, why.Subject, why.Key = fit.OthersFirst, first.ID.String(), first.queue.Path, keyPolicy
 		}
 		return why
 	}

@@ -165,6 +165,20 @@ func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
 	}
 }
 
+// DeleteQueue removes a queue with all below it, or says why it stays; see the facade.
+func (s *Scheduler) DeleteQueue(name string) yarn.Reason {
+	q := s.find(name)
+	if q == nil {
+		return yarn.Reason{Code: fit.UnknownQueue, Subject: name}
+	}
+	if why := s.kept(q); !why.OK() {
+		return why
+	}
+	s.remove(q)
+	s.steadyDue = true
+	return yarn.Reason{}
+}
+
 // sweep removes empty dynamic queues, leaves first.
 func (s *Scheduler) sweep(q *Queue) {
 	for _, c := range q.children {

@@ -444,9 +444,10 @@ func (p *play) compare(q *fairtwin.Queue, i *queue.Info) {
 	}
 	wrong("leaf", i.Leaf, q.Leaf)
 	wrong("dynamic", i.Dynamic, q.Dynamic)
-	wrong("used", i.Default.Used, w.Used(q))
-	reserved := w.ReservedBy(q)
-	wrong("reserved", i.Default.Reserved, yarn.NewResource(reserved[0], reserved[1])) // of other types it is not shown
+	wrong("used", i.Default.Used.Sub(i.Default.Reserved), w.Used(q))
+	reserved, shown := w.ReservedBy(q), i.Default.Reserved
+	clear(shown[yarn.VCores+1:]) // other types are not shown
+	wrong("reserved", shown, yarn.NewResource(reserved[0], reserved[1]))
 	wrong("demand", f.Demand, q.Demand)
 	wrong("fair share", f.FairShare, q.FairShare)
 	wrong("steady share", f.SteadyShare, q.SteadyShare)

@@ -16,8 +16,6 @@ func (s *Scheduler) QueueInfo(of *queue.Queue) queue.Info {
 	q := queueOf(of)
 	i := s.Info(of)
 	i.Dynamic = q.dynamic
-	i.Default.Used = i.Default.Used.Sub(i.Default.Reserved)
-	clear(i.Default.Reserved[yarn.VCores+1:]) // compat: other types are not shown
 	i.Default.EffectiveMin, i.Default.EffectiveMax = q.conf.Min, q.max
 	i.Default.Accessible = true
 	i.MaxAllocation = s.MaximumFor(of)

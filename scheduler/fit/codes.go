@@ -82,4 +82,5 @@ const (
 	KeptNamed yarn.Code = "named-by-allocation-file"
 	KeptBusy  yarn.Code = "has-applications"
 	KeptBelow yarn.Code = "has-queues-below" // Detail, which is not deleted either
+	KeptAll   yarn.Code = "no-queue-is-deleted-on-request"
 )

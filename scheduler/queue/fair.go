@@ -2,8 +2,8 @@ package queue
 
 import "github.com/heddle-project/heddle/yarn"
 
-// Fair is what only the FairScheduler's queues have. Amounts are those of the last time that shares were computed, but for what is used
-// (Share.Used without Share.Reserved).
+// Fair is what only the FairScheduler's queues have. Amounts are those of the last time that shares were computed, but for AMUsed.
+// Of what a queue uses reservations are no part: it is Share.Used without Share.Reserved.
 type Fair struct {
 	Policy                 string // fair, DRF or FIFO, among its children or applications
 	Weight                 float32
@@ -20,4 +20,13 @@ type Fair struct {
 	FairShareThreshold     float32       // of the fair share
 	Plan                   bool          // its queues are reservations
 	Kept                   yarn.Reason   // why it is not deleted; OK if it will be
+}
+
+// Most is MaxShare, as far as a cluster of that size has it.
+func (f *Fair) Most(cluster yarn.Resource) yarn.Resource {
+	most := f.MaxShare
+	for i, has := range cluster {
+		most[i] = min(most[i], has)
+	}
+	return most
 }

@@ -92,3 +92,24 @@ func (s *Snapshot) ByPath(path string) (*Info, bool) {
 	}
 	return &s.Queues[i], true
 }
+
+// Find is the queue with that full path, or the only one with that short name. Under the FairScheduler, where short names mean nothing, it is
+// the one with that path, with or without the root.
+func (s *Snapshot) Find(name string) (*Info, bool) {
+	if q, ok := s.ByPath(name); ok {
+		return q, true
+	}
+	if len(s.Queues) > 0 && s.Queues[0].Fair != nil {
+		return s.ByPath(Root + "." + name)
+	}
+	var found *Info
+	for i := range s.Queues {
+		if s.Queues[i].Name == name {
+			if found != nil {
+				return nil, false
+			}
+			found = &s.Queues[i]
+		}
+	}
+	return found, found != nil
+}

@@ -85,7 +85,7 @@ func (r *runner) shares() (out []string) {
 		if q.Dynamic {
 			kind = "dynamic " + kind
 		}
-		line := fmt.Sprintf("%s %s, %s, used %s demand %s share %s steady %s", q.Path, kind, strings.ToLower(f.Policy), r.size(q.Default.Used), r.size(f.Demand),
+		line := fmt.Sprintf("%s %s, %s, used %s demand %s share %s steady %s", q.Path, kind, strings.ToLower(f.Policy), r.size(q.Default.Used.Sub(q.Default.Reserved)), r.size(f.Demand),
 			r.size(f.FairShare), r.size(f.SteadyShare))
 		if f.Runnable > 0 || f.NonRunnable > 0 {
 			line += fmt.Sprintf(", %d run, %d wait", f.Runnable, f.NonRunnable)

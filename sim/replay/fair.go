@@ -83,8 +83,9 @@ func (w *World) demanded(ids []yarn.ContainerID) map[string]any {
 
 // fairQueue is a queue of the FairScheduler.
 func (w *World) fairQueue(q *queue.Info) map[string]any {
-	f := q.Fair
-	m := map[string]any{"used": w.resource(q.Default.Used), "demand": w.resource(f.Demand), "reserved": w.resource(q.Default.Reserved),
+	f, reserved := q.Fair, q.Default.Reserved
+	clear(reserved[yarn.VCores+1:]) // compat: other types are not shown
+	m := map[string]any{"used": w.resource(q.Default.Used.Sub(q.Default.Reserved)), "demand": w.resource(f.Demand), "reserved": w.resource(reserved),
 		"fair-share": w.resource(f.FairShare), "steady-share": w.resource(f.SteadyShare), "min-share": w.resource(f.MinShare),
 		"max-share": w.resource(f.MaxShare), "weight": fraction(f.Weight), "policy": f.Policy, "dynamic": q.Dynamic, "leaf": q.Leaf,
 		"apps-runnable": f.Runnable}

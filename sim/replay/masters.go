@@ -249,4 +249,5 @@ var exceptions = map[engine.Kind]string{
 	engine.InvalidBlacklist:   "InvalidResourceBlacklistRequestException",
 	engine.InvalidConfig:      "YarnException",
 	engine.NotStored:          "YarnException",
+	engine.UnknownQueue:       "YarnException",
 }

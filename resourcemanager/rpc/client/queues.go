@@ -2,6 +2,7 @@ package client
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -13,6 +14,7 @@ import (
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/serve"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 func (s *client) queue(c *ipc.Call, m *pb.GetQueueInfoRequest) {
@@ -24,7 +26,7 @@ func (s *client) queue(c *ipc.Call, m *pb.GetQueueInfoRequest) {
 		queues := v.Queues()
 		q := queues.Only()
 		if q == nil {
-			q = findQueue(queues, m.GetQueueName())
+			q, _ = queues.Find(m.GetQueueName())
 		}
 		if q == nil {
 			// compat: for an unknown queue the answer has no queue; it is no error.
@@ -44,23 +46,6 @@ func (s *client) queue(c *ipc.Call, m *pb.GetQueueInfoRequest) {
 	})
 }
 
-// findQueue is the queue with that path, or the only one with that short name.
-func findQueue(all *queue.Snapshot, name string) *queue.Info {
-	if q, ok := all.ByPath(name); ok {
-		return q
-	}
-	var found *queue.Info
-	for i := range all.Queues {
-		if all.Queues[i].Name == name {
-			if found != nil {
-				return nil
-			}
-			found = &all.Queues[i]
-		}
-	}
-	return found
-}
-
 var queueStates = map[queue.State]pb.QueueState{
 	queue.Running: pb.QueueState_Q_RUNNING, queue.Draining: pb.QueueState_Q_DRAINING, queue.Stopped: pb.QueueState_Q_STOPPED,
 }
@@ -70,6 +55,8 @@ func (s *client) queueInfo(all *queue.Snapshot, q *queue.Info, children, recursi
 	switch {
 	case q.Capacity != nil:
 		s.capacity(out, q)
+	case q.Fair != nil:
+		fair(out, q, &all.Queues[0])
 	case q.Fifo != nil: // compat: it has no path
 		whole := float32(1)
 		out.QueuePath, out.Capacity, out.MaximumCapacity, out.CurrentCapacity = nil, &whole, &whole, &q.Fifo.UsedCapacity
@@ -96,11 +83,45 @@ func (s *client) capacity(out *pb.QueueInfo, q *queue.Info) {
 	out.QueueConfigurationsMap = s.partitions(q)
 }
 
+// fair fills in what queues of the FairScheduler have. Shares are of the cluster's memory; the steady share of the root is the cluster.
+//
+// compat: there is no path, the name is one. The maximum of vcores is where the minimum should be, and its own place is empty.
+// PreemptionDisabled tells whether it may be preempted. Stock commands expect all of that.
+func fair(out *pb.QueueInfo, q, root *queue.Info) {
+	f, cluster := q.Fair, root.Fair.SteadyShare
+	part := func(a, of yarn.Resource) *float32 {
+		share := float32(0)
+		if of.MemoryMB() > 0 {
+			share = float32(a.MemoryMB()) / float32(of.MemoryMB())
+		}
+		return &share
+	}
+	amount := func(r yarn.Resource) (memory *int64, vcores *int32) {
+		return proto.Int64(r.MemoryMB()), proto.Int32(int32(min(r.VCoreCount(), math.MaxInt32)))
+	}
+	out.SchedulerType, out.QueueName, out.QueuePath = proto.String("FairScheduler"), &q.Path, nil
+	out.Capacity, out.CurrentCapacity = part(f.FairShare, cluster), part(q.Default.Used.Sub(q.Default.Reserved), f.FairShare)
+	out.Weight, out.MaxRunningApp, out.PreemptionDisabled = &f.Weight, &f.MaxApps, &f.Preemptable
+	out.MinResourceMemory, _ = amount(f.MinShare)
+	out.MaxResourceMemory, out.MinResourceVCore = amount(f.Most(cluster))
+	out.ReservedResourceMemory, out.ReservedResourceVCore = amount(q.Default.Reserved)
+	out.SteadyFairShareMemory, out.SteadyFairShareVCore = amount(f.SteadyShare)
+}
+
+// statistics are what a queue's metrics tell.
+//
+// compat: of the FairScheduler's queues only the root has something available.
 func statistics(q *queue.Info) *pb.QueueStatistics {
 	d := &q.Default
 	n := func(v int64) *int64 { return &v }
 	allocated := d.Used.Sub(d.Reserved)
 	free := d.EffectiveMin.Sub(d.Used)
+	if q.Fair != nil {
+		free = yarn.Resource{}
+		if q.Parent == "" {
+			free = q.Fair.SteadyShare.Sub(d.Used)
+		}
+	}
 	return &pb.QueueStatistics{
 		NumAppsSubmitted: n(q.Counts.Submitted), NumAppsRunning: n(int64(q.ActiveApps)), NumAppsPending: n(int64(q.PendingApps)),
 		NumAppsCompleted: n(q.Counts.Completed), NumAppsFailed: n(q.Counts.Failed), NumAppsKilled: n(q.Counts.Killed),

@@ -114,6 +114,9 @@ type Controller interface {
 	// anonymous caller is refused. If they refuse one of the names they change nothing.
 	Drain(ctx context.Context, c webgate.Caller, d DrainRequest) error
 	Undrain(ctx context.Context, c webgate.Caller, nodes []yarn.NodeID) error
+	// DeleteQueue deletes a queue that was created on demand and that nobody uses, with all below it, and returns its full path. It is for
+	// administrators and for those who may administer the queue; an anonymous caller is refused.
+	DeleteQueue(ctx context.Context, c webgate.Caller, queue string) (path string, err error)
 	// Record carries out an action on the recording of commands. It is for
 	// administrators; an anonymous caller is refused.
 	Record(ctx context.Context, c webgate.Caller, what RecordAction) (Recording, error)

@@ -65,8 +65,11 @@ func nearestQueue(all *queue.Snapshot, name string) (path string, ok bool) {
 	if only := all.Only(); only != nil {
 		return only.Path, true
 	}
-	if path, ok = findQueue(all, name); ok || !strings.HasPrefix(name, queue.Root+".") {
-		return path, ok
+	if q, found := all.Find(name); found {
+		return q.Path, true
+	}
+	if !strings.HasPrefix(name, queue.Root+".") {
+		return "", false
 	}
 	for !ok && name != "" {
 		name = queue.ParentPath(name)

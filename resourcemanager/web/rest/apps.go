@@ -18,8 +18,10 @@ func (s *server) apps(r *http.Request) (*answer.Response, error) {
 		if err != nil {
 			return "", false, err
 		}
-		path, ok := findQueue(c.Queues, name)
-		return path, ok, nil
+		if q, ok := c.Queues.Find(name); ok {
+			return q.Path, true, nil
+		}
+		return "", false, nil
 	})
 	if err != nil {
 		return nil, err

@@ -9,7 +9,6 @@ import (
 
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/resourcemanager/view"
-	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -238,23 +237,4 @@ func (f *filter) choose(apps []*view.Application, visible func(*view.Application
 		ids[i] = a.ID
 	}
 	return ids
-}
-
-// findQueue is the path of the queue with that path, or that short name if only one
-// queue has it.
-func findQueue(s *queue.Snapshot, name string) (string, bool) {
-	if _, ok := s.ByPath(name); ok {
-		return name, true
-	}
-	found := ""
-	for i := range s.Queues {
-		if s.Queues[i].Name != name {
-			continue
-		}
-		if found != "" {
-			return "", false
-		}
-		found = s.Queues[i].Path
-	}
-	return found, found != ""
 }

@@ -19,6 +19,8 @@ func (s *server) scheduler(r *http.Request) (*answer.Response, error) {
 		case root.Capacity != nil:
 			w := &queueWriter{all: c.Queues, cluster: c, now: s.now(), applications: applications(c.Queues), left: maxQueues}
 			o.Add("schedulerInfo", w.root(root))
+		case root.Fair != nil:
+			o.Add("schedulerInfo", fairScheduler(root, c))
 		case root.Fifo != nil:
 			o.Add("schedulerInfo", onlyQueue(root, c))
 		}

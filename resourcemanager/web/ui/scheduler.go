@@ -30,8 +30,9 @@ type queueRow struct {
 	Children                  []queueRow
 	Open                      bool
 	Summary                   string
-	Base                      string // what the percentages are of
-	Closed                    string // the state of a queue that takes no applications
+	Base                      string     // what the percentages are of
+	Fair                      *fairMarks // under the FairScheduler
+	Closed                    string     // the state of a queue that takes no applications
 }
 
 type pair struct{ Name, Value string }
@@ -61,13 +62,18 @@ func (s *server) scheduler(r *http.Request) (*frame, error) {
 	if len(c.Labels.Known) > 0 {
 		t.base = "the default partition"
 	}
+	fair := len(c.Queues.Queues) > 0 && c.Queues.Queues[0].Fair != nil
+	if fair {
+		t.base = "all memory"
+	}
 	body := struct {
 		Queues []queueRow
+		Fair   bool
 		Base   string
 		Chosen string
 		Cut    bool
 		Apps   list
-	}{Base: t.base, Chosen: t.open, Apps: s.list(c, webgate.From(r.Context()), r.URL.Path, "", q)}
+	}{Fair: fair, Base: t.base, Chosen: t.open, Apps: s.list(c, webgate.From(r.Context()), r.URL.Path, "", q)}
 	if len(c.Queues.Queues) > 0 {
 		body.Queues = []queueRow{t.row(&c.Queues.Queues[0], 0)}
 	}
@@ -87,9 +93,12 @@ func (t *tree) row(q *queue.Info, depth int) queueRow {
 	if q.State != queue.Running {
 		row.Closed = q.State.String()
 	}
-	if q.Capacity != nil {
+	switch {
+	case q.Capacity != nil:
 		row.Values, row.Users = t.capacityValues(q), t.users(q.Capacity)
-	} else {
+	case q.Fair != nil:
+		t.fairRow(&row, q)
+	default:
 		row.Values = t.values(q)
 	}
 	for _, path := range q.Children {
@@ -101,11 +110,14 @@ func (t *tree) row(q *queue.Info, depth int) queueRow {
 }
 
 // shares are the parts of the cluster that the queue is guaranteed, that it uses and that
-// it may use.
+// it may use. Under the FairScheduler the first is its fair share.
 func (t *tree) shares(q *queue.Info) (capacity, used, most float32) {
 	if q.Capacity != nil {
 		d := &q.Capacity.Default
 		return d.AbsoluteCapacity, d.AbsoluteUsed, d.AbsoluteMax
+	}
+	if f := q.Fair; f != nil {
+		return t.ofMemory(f.FairShare), t.ofMemory(q.Default.Used.Sub(q.Default.Reserved)), t.ofMemory(f.MaxShare)
 	}
 	part := func(r yarn.Resource) float32 {
 		if t.total.MemoryMB() == 0 {

@@ -168,6 +168,12 @@ func (c *Controller) Undrain(_ context.Context, by webgate.Caller, nodes []yarn.
 	return c.Err
 }
 
+// DeleteQueue notes the call.
+func (c *Controller) DeleteQueue(_ context.Context, by webgate.Caller, queue string) (string, error) {
+	c.note("delete queue %s by %s", queue, by.User)
+	return queue, c.Err
+}
+
 // Record notes the call, unless it changes nothing.
 func (c *Controller) Record(_ context.Context, by webgate.Caller, what access.RecordAction) (access.Recording, error) {
 	if what != access.RecordStatus {
