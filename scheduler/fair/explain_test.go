@@ -98,6 +98,8 @@ func (p *play) untrueOfNode(a *fairtwin.App, why yarn.Reason) string {
 	switch why.Code {
 	case fit.Blacklisted:
 		return sayIf(!w.Avoids(a, n), "it does not avoid the node")
+	case fit.NodeUnavailable:
+		return sayIf(!n.Closed, "it takes containers")
 	case fit.NodeReserved:
 		return sayIf(held == nil || held.App == a || held.App.ID.String() != why.Detail, "that one has not reserved the node")
 	case fit.NodeTooSmall:
@@ -166,6 +168,10 @@ func (p *play) alone(given map[yarn.Code]int) {
 		if o != a {
 			p.drop(o)
 		}
+	}
+	for _, n := range p.nodes {
+		n.twin.Closed = false
+		p.s.SetNodeAccepting(n.ref, true)
 	}
 	for range 60 {
 		p.update()
