@@ -15,6 +15,7 @@ type scene struct {
 	types yarn.ResourceTypes
 	drf   bool // some queues may have DRF; then none has weight 0, because what is divided by it has no order
 	props []config.Property
+	eager bool // nobody starves long
 }
 
 func drawScene(t *rapid.T) *scene {
@@ -138,7 +139,11 @@ func (sc *scene) drawFile(t *rapid.T) string {
 	d.some("queueMaxAMShareDefault", "", "0.8", "0.2", "-1")
 	d.some("queueMaxResourcesDefault", "", "", "16384 mb, 10 vcores", "70%")
 	d.some("defaultMinSharePreemptionTimeout", "", "5")
-	d.some("defaultFairSharePreemptionTimeout", "", "2", "8")
+	if sc.eager {
+		d.some("defaultFairSharePreemptionTimeout", "2", "0")
+	} else {
+		d.some("defaultFairSharePreemptionTimeout", "", "2", "8")
+	}
 	if rapid.Bool().Draw(t, "limit of bob") {
 		d.line(`<user name="bob"><maxRunningApps>1</maxRunningApps></user>`)
 	}

@@ -95,7 +95,7 @@ func (s *Scheduler) onNode(a *app, ref cluster.NodeRef, n *cluster.NodeBook) yar
 			default:
 				why = yarn.Reason{Code: code, Subject: n.ID.String(), Needed: w.Any.Size, Limit: n.Total}
 				if code == fit.LocalityDelay {
-					why.Key, why.Count = keyLocality, int64(w.Opportunities)
+					why.Key, why.Count, why.Max = keyLocality, int64(w.Opportunities), int64(s.patience(w.Level))
 				}
 			}
 			continue

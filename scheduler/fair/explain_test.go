@@ -80,6 +80,8 @@ func (p *play) untrue(a *fairtwin.App, why yarn.Reason) string {
 		return sayIf(a.Runnable || q == nil || !a.Queue.Below(q) || int64(w.Runnable(q)) != why.Count || why.Count < why.Max, "the queue has not so many")
 	case fit.AMLimit:
 		return sayIf(a.Mastered || q != a.Queue || w.AMUsed(q).Add(a.Sizes()[0]) != why.Needed || why.Needed.FitsIn(why.Limit), "its master has room")
+	case fit.OthersFirst:
+		return sayIf(q == nil || why.Detail == a.ID.String(), "that one is not before it")
 	case fit.QueueLimit, fit.ParentLimit:
 		return sayIf(q == nil || !a.Queue.Below(q) || q.Leaf != (why.Code == fit.QueueLimit) || !slices.Contains(a.Sizes(), why.Needed.Sub(w.Used(q))) || w.MaxShare(q) != why.Limit ||
 			why.Needed.FitsIn(why.Limit), "the queue may have that")
@@ -98,6 +100,8 @@ func (p *play) untrueOfNode(a *fairtwin.App, why yarn.Reason) string {
 	switch why.Code {
 	case fit.Blacklisted:
 		return sayIf(!w.Avoids(a, n), "it does not avoid the node")
+	case fit.NodeUnavailable:
+		return sayIf(!n.Closed, "it takes containers")
 	case fit.NodeReserved:
 		return sayIf(held == nil || held.App == a || held.App.ID.String() != why.Detail, "that one has not reserved the node")
 	case fit.NodeTooSmall:
@@ -166,6 +170,10 @@ func (p *play) alone(given map[yarn.Code]int) {
 		if o != a {
 			p.drop(o)
 		}
+	}
+	for _, n := range p.nodes {
+		n.twin.Closed = false
+		p.s.SetNodeAccepting(n.ref, true)
 	}
 	for range 60 {
 		p.update()

@@ -48,8 +48,10 @@ type container struct {
 	twin *fairtwin.Container
 }
 
-func newPlay(t *rapid.T) *play {
-	p := &play{t: t, sc: drawScene(t), done: map[string]int{}}
+func newPlay(t *rapid.T) *play { return playOf(t, drawScene(t)) }
+
+func playOf(t *rapid.T, sc *scene) *play {
+	p := &play{t: t, sc: sc, done: map[string]int{}}
 	cfg := p.sc.draw(t)
 	var err error
 	if p.s, err = scheduler.New(cfg); err != nil {
@@ -121,6 +123,14 @@ func (p *play) resize() {
 		p.note("resize %s %v", n.twin.Name, total)
 		p.s.SetNodeTotal(n.ref, total)
 		p.twin.Resize(n.twin, total)
+	}
+}
+
+func (p *play) drain() {
+	if n, ok := pickFrom(p, "node", p.nodes); ok {
+		n.twin.Closed = rapid.IntRange(0, 1).Draw(p.t, "closed") == 1
+		p.note("%s takes containers: %v", n.twin.Name, !n.twin.Closed)
+		p.s.SetNodeAccepting(n.ref, !n.twin.Closed)
 	}
 }
 
@@ -483,7 +493,7 @@ func (p *play) begin() {
 // steps are all calls. Draws prefer what comes first.
 func (p *play) steps() []func() {
 	return []func(){p.offer, p.update, p.ask, p.offer, p.submit, p.update, p.ask, p.offer, p.finish, p.offer, p.ask, p.endAttempt, p.offer, p.vacate,
-		p.move, p.update, p.offer, p.reconfigure, p.submit, p.finish, p.sweep, p.offer, p.resize, p.ask, p.avoid, p.remove, p.addNode, p.removeNode}
+		p.move, p.update, p.offer, p.reconfigure, p.submit, p.finish, p.sweep, p.offer, p.resize, p.ask, p.avoid, p.remove, p.addNode, p.drain, p.removeNode}
 }
 
 // TestTwin plays random calls on the scheduler and on its twin.

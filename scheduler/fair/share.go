@@ -64,7 +64,7 @@ func divide(claims []claim, total int64) {
 		return sum
 	}
 	high, low := 1.0, 0.0
-	for used(high) < total {
+	for used(high) < total && !math.IsInf(high, 1) { // which amounts have that are too large for a float
 		high *= 2
 	}
 	for range steps {

@@ -180,23 +180,27 @@ func (r *round) key(a *app, w *demand.Want, from cluster.ContainerRef) (_ outcom
 // level is how far from where a key asks for them its containers may be by now. The count of nodes that it has been offered begins anew with
 // each level.
 func (s *Scheduler) level(w *demand.Want) cluster.Locality {
-	node, rack := min(s.cfg.NodeThreshold, 1), min(s.cfg.RackThreshold, 1)
-	if node < 0 || rack < 0 {
+	if s.cfg.NodeThreshold < 0 || s.cfg.RackThreshold < 0 {
 		return cluster.OffSwitch
 	}
 	if !w.Leveled {
 		w.Leveled, w.Level = true, cluster.NodeLocal
 		return w.Level
 	}
-	threshold := node
-	if w.Level == cluster.RackLocal {
-		threshold = rack
-	}
-	if w.Level != cluster.OffSwitch && float64(w.Opportunities) > float64(s.Books.Count)*threshold {
+	if w.Level != cluster.OffSwitch && float64(w.Opportunities) > s.patience(w.Level) {
 		w.Level++
 		w.Opportunities = 0
 	}
 	return w.Level
+}
+
+// patience is how many nodes a key is offered at a level before containers may be farther away.
+func (s *Scheduler) patience(l cluster.Locality) float64 {
+	threshold := s.cfg.NodeThreshold
+	if l == cluster.RackLocal {
+		threshold = s.cfg.RackThreshold
+	}
+	return float64(s.Books.Count) * min(threshold, 1)
 }
 
 // place puts a container on the node, or holds the node for one.

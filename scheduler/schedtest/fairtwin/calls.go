@@ -120,7 +120,6 @@ func (w *World) EndAttempt(a *App) {
 			w.Finish(c)
 		}
 	}
-	w.forgetPromises(a)
 	a.Running, a.Keys = false, nil
 	if a.Runnable {
 		w.left(a.Queue, a.User)

@@ -184,8 +184,8 @@ func (w *World) compare(q *Queue, a, b resource) int {
 	return 0
 }
 
-// below tells whether an amount is less than another, by what the queue's policy looks at first.
-func (w *World) below(q *Queue, a, b resource) bool {
+// Less tells whether an amount is less than another, by what the queue's policy looks at first.
+func (w *World) Less(q *Queue, a, b resource) bool {
 	if q.Policy != drf {
 		return a[0] < b[0]
 	}

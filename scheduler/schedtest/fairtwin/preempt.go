@@ -57,7 +57,7 @@ func (w *World) lacksFair(a *App) resource {
 		part[i] = javanum.Scale(a.FairShare[i], float64(q.Conf.FairShareThreshold))
 	}
 	part = least(part, a.Demand)
-	if !w.below(q, usage, part) {
+	if !w.Less(q, usage, part) {
 		a.lastAtFair = w.Now
 		return resource{}
 	}
@@ -79,19 +79,10 @@ func (w *World) lacksMin(q *Queue) resource {
 	return lacks
 }
 
-// promise is what was preempted on a node for an application that starves.
-type promise struct {
-	app    *App
-	amount resource
-}
-
-func (w *World) usePromised(n *Node) []Decision { return nil }
-
-func (w *World) forgetPromises(a *App) {}
-
-func promisedTo(n *Node, a *App) bool {
-	for _, p := range n.promised {
-		if p.app == a {
+// Starves tells whether anybody lacks anything for whom others may be preempted.
+func (w *World) Starves() bool {
+	for _, a := range w.Apps {
+		if w.busy() && a.Running && !(none(a.FairStarved) && none(a.MinStarved)) {
 			return true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/heddle-project/heddle/scheduler/allocation"
+	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -34,22 +35,22 @@ type Sharer struct {
 func Shares(total int64, list []Sharer) []int64 {
 	out := make([]int64, len(list))
 	var free []int
-	most := int64(0)
+	most, fixed := int64(0), int64(0)
 	for i, s := range list {
 		switch {
 		case s.Max <= 0 || s.Idle:
 		case s.Weight <= 0:
 			out[i] = max(s.Min, 0)
-			total -= out[i]
+			fixed = saturated(fixed, out[i])
 		default:
 			free = append(free, i)
 			most = saturated(most, s.Max)
 		}
 	}
-	total = min(most, max(total, 0))
+	total = min(most, max(total-fixed, 0))
 	part := func(i int, r float64) int64 {
 		s := list[i]
-		return int64(min(max(float64(s.Weight)*r, float64(s.Min)), float64(s.Max)))
+		return javanum.Long(min(max(float64(s.Weight)*r, float64(s.Min)), float64(s.Max)))
 	}
 	sum := func(r float64) (n int64) {
 		for _, i := range free {
@@ -61,7 +62,7 @@ func Shares(total int64, list []Sharer) []int64 {
 		return out
 	}
 	lo, hi := 0.0, 1.0
-	for sum(hi) < total {
+	for sum(hi) < total && !math.IsInf(hi, 1) {
 		hi *= 2
 	}
 	for range 25 {

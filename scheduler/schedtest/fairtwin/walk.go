@@ -10,6 +10,9 @@ import (
 
 // Offer is one heartbeat of the node.
 func (w *World) Offer(n *Node) []Decision {
+	if n.Closed {
+		return nil
+	}
 	out := w.heartbeat(n)
 	w.noteFree()
 	for _, d := range out {
@@ -23,7 +26,7 @@ func (w *World) Offer(n *Node) []Decision {
 }
 
 func (w *World) heartbeat(n *Node) []Decision {
-	out := w.usePromised(n)
+	var out []Decision
 	if c := w.ReservationOn(n); c != nil {
 		a := c.App
 		if w.eligible(a, c.key, n) && !w.mastersFull(a) {
@@ -235,7 +238,7 @@ func (k *Key) served(n *Node, near Locality) {
 // reserve holds the node for a container of the key, if the application starves, the container is large, and the application has not reserved too
 // many nodes.
 func (w *World) reserve(a *App, k *Key, n *Node, near Locality, size resource) *Decision {
-	if !w.starved(a) || w.compare(a.Queue, size, w.Config.Threshold) < 0 || promisedTo(n, a) {
+	if !w.starved(a) || w.compare(a.Queue, size, w.Config.Threshold) < 0 {
 		return nil
 	}
 	if near != NodeLocal {
@@ -260,5 +263,5 @@ func (w *World) reserve(a *App, k *Key, n *Node, near Locality, size resource) *
 
 // starved tells whether the application has less than its fair share, or a part in what its leaf lacks of its minimum.
 func (w *World) starved(a *App) bool {
-	return w.below(a.Queue, w.Usage(a), a.FairShare) || !none(a.MinStarved)
+	return w.Less(a.Queue, w.Usage(a), a.FairShare) || !none(a.MinStarved)
 }

@@ -31,8 +31,7 @@ type Node struct {
 	ID         yarn.NodeID
 	Name, Rack string // Name is what asks call it
 	Total      yarn.Resource
-
-	promised []promise // to applications for which containers were preempted, in order
+	Closed     bool // it takes nothing, because it drains
 }
 
 // Queue is a queue.
@@ -116,9 +115,7 @@ type Container struct {
 	Held     bool // it takes room on its node
 	Launched bool
 
-	key     *Key
-	notice  bool // it is to be preempted
-	killsAt int64
+	key *Key
 }
 
 // Kind is what a decision did.
