@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -165,8 +166,8 @@ func (s *settings) allocationFile(c *Fair) {
 
 // refuseFile keeps the first thing that is wrong with an allocation file.
 func (s *settings) refuseFile(file *AllocationFile, err error) {
-	list, _ := err.(allocation.Errors)
-	if s.err != nil || len(list) == 0 {
+	var list allocation.Errors
+	if s.err != nil || !errors.As(err, &list) {
 		return
 	}
 	f, rule := list[0], list[0].What

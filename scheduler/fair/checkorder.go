@@ -1,6 +1,10 @@
 package fair
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"slices"
+)
 
 // checkLineups sees that those who want something stand in their places.
 func (s *Scheduler) checkLineups() (bad string) {
@@ -33,7 +37,7 @@ func (s *Scheduler) checkLineup(q *Queue) (bad string) {
 		if p.in {
 			in++
 		}
-		if p.in != wants || wants && p.key != k && p.key == p.key {
+		if p.in != wants || wants && !p.key.same(&k, n) && !slices.ContainsFunc(k.numbers[:], math.IsNaN) {
 			bad = fmt.Sprintf("%s: %s wants something: %v, in the lineup: %v; its key is %v, should be %v", q.Path, p.name, wants, p.in, p.key, k)
 		}
 	}

@@ -61,7 +61,6 @@ func TestRecordings(t *testing.T) {
 		for _, file := range recordings(t, seed) {
 			if code, out, bad := command(file, "--scheduler", Recorded, "--scheduler", Recorded); code != codeSame || !strings.Contains(out, "no difference in ") {
 				t.Fatalf("seed %d, %s: the same configuration twice: %d\n%s%s", seed, file, code, out, bad)
-			} else {
 			}
 			code, out, bad := command(file, "--scheduler", Fifo, "--all")
 			again, same, _ := command(file, "--scheduler", Fifo, "--all")

@@ -111,7 +111,7 @@ func (s *Side) configure(w *Workload) (*config.Config, engine.Settings, monitors
 			m.shareEvery = max(rm.Monitors.ShareEvery.Milliseconds(), 10)
 		}
 		if rm.Monitors.DeleteQueues {
-			m.deleteEvery = max(int64(cfg.Capacity.ExpirySeconds)*1000, 10)
+			m.deleteEvery = max(cfg.Capacity.ExpirySeconds*1000, 10)
 		}
 	}
 	return cfg, set, m, nil
