@@ -97,9 +97,9 @@ func (d *drawn) queue(name string, depth int, mayDRF bool) {
 		weights = weights[:5]
 	}
 	d.some("weight", weights...)
-	d.some("minResources", "", "", "4096 mb, 2 vcores", "1024 mb, 1 vcores", "vcores=6, memory-mb=9000")
+	d.some("minResources", "4096 mb, 2 vcores", "1024 mb, 1 vcores", "", "vcores=6, memory-mb=9000")
 	d.some("maxResources", "", "", "50%", "12288 mb, 9 vcores", "vcores=7", "30% cpu, 80% memory", "4000 mb, 3 vcores")
-	d.some("maxRunningApps", "", "", "", "1", "2", "3")
+	d.some("maxRunningApps", "", "", "1", "2", "3")
 	d.some("maxContainerAllocation", "", "", "", "4096 mb, 3 vcores")
 	d.some("minSharePreemptionTimeout", "", "", "0", "3", "10")
 	d.some("fairSharePreemptionTimeout", "", "", "0", "3", "10")
