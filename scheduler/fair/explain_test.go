@@ -124,11 +124,10 @@ func (p *play) proves() {
 		return
 	}
 	reasons := p.s.Explain(a.ref, len(p.nodes))
-	why, _ := pickFrom(p, "about", reasons)
-	i := slices.IndexFunc(p.nodes, func(n *node) bool { return n.twin.ID.String() == why.Subject })
-	if i < 0 {
+	if len(reasons) != len(p.nodes) { // one for all nodes
+		why := reasons[0]
 		n, ok := pickFrom(p, "anywhere", p.nodes)
-		if !ok || len(reasons) > 1 { // a limit that keeps it from one of the nodes
+		if !ok {
 			return
 		}
 		if out := p.offerTo(n); len(out) > 0 && out[0].ID.Attempt == a.twin.Attempt {
@@ -136,7 +135,10 @@ func (p *play) proves() {
 		}
 		return
 	}
-	out := p.offerTo(p.nodes[i])
+	nodes := slices.SortedFunc(slices.Values(p.nodes), func(x, y *node) int { return int(x.ref - y.ref) })
+	i := rapid.IntRange(0, len(nodes)-1).Draw(p.t, "which")
+	why, n := reasons[i], nodes[i]
+	out := p.offerTo(n)
 	var first fairtwin.Decision
 	if len(out) > 0 {
 		first = out[0]
@@ -145,11 +147,11 @@ func (p *play) proves() {
 	switch why.Code {
 	case fit.ComesNext:
 		if !gets && first.Kind != fairtwin.Unreserved {
-			p.fail("%v comes next on %s, they say, but an offer does %+v", a.twin.ID, why.Subject, out)
+			p.fail("%v comes next on %s, they say, but an offer does %+v", a.twin.ID, n.twin.Name, out)
 		}
 	case fit.OthersFirst:
 		if len(out) == 0 || first.Kind != fairtwin.Unreserved && first.ID.Attempt.Application.String() != why.Detail {
-			p.fail("%s comes before %v on %s, they say, but an offer does %+v", why.Detail, a.twin.ID, why.Subject, out)
+			p.fail("%s comes before %v on %s, they say, but an offer does %+v", why.Detail, a.twin.ID, n.twin.Name, out)
 		}
 	default:
 		if gets && why.Code != fit.LocalityDelay { // which may be over with this offer
