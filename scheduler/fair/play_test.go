@@ -41,6 +41,7 @@ type app struct {
 	ref     scheduler.AppRef
 	twin    *fairtwin.App
 	attempt int32
+	kept    bool // the attempt that ended left its containers
 }
 
 type container struct {
@@ -159,11 +160,11 @@ func (p *play) submit() {
 	a := &app{ref: ref, twin: to}
 	p.apps = append(p.apps, a)
 	if rapid.IntRange(0, 9).Draw(p.t, "at once") > 0 {
-		p.start(a, in.AM)
+		p.start(a, in.AM, false)
 	}
 }
 
-func (p *play) start(a *app, am yarn.Resource) {
+func (p *play) start(a *app, am yarn.Resource, keep bool) {
 	a.attempt++
 	asks := []yarn.Ask{{Where: yarn.AnyHost, Capability: am, Count: 1, RelaxLocality: true}}
 	want := p.twin.Normalize(a.twin.Queue, am)
@@ -174,8 +175,8 @@ func (p *play) start(a *app, am yarn.Resource) {
 		p.fail("%v becomes %v, the twin finds %v", am, asks[0].Capability, want)
 	}
 	id := yarn.AttemptID{Application: a.twin.ID, Attempt: a.attempt}
-	p.s.AddAttempt(a.ref, scheduler.Attempt{ID: id, AM: want, StartWall: p.clock})
-	p.twin.StartAttempt(a.twin, id)
+	p.s.AddAttempt(a.ref, scheduler.Attempt{ID: id, AM: want, StartWall: p.clock, KeepContainers: keep})
+	p.twin.StartAttempt(a.twin, id, keep)
 	p.note("attempt of %d, master %v", a.twin.ID.Sequence, want)
 	if !a.twin.Unmanaged {
 		p.s.Ask(a.ref, asks)
@@ -336,12 +337,15 @@ func (p *play) endAttempt() {
 	if !ok {
 		return
 	}
-	p.note("end attempt of %d", a.twin.ID.Sequence)
-	p.s.EndAttempt(a.ref, false)
-	p.twin.EndAttempt(a.twin)
+	if a.twin.Running {
+		a.kept = rapid.IntRange(0, 2).Draw(p.t, "keep") == 2
+	}
+	p.note("end attempt of %d, keep containers %v", a.twin.ID.Sequence, a.kept)
+	p.s.EndAttempt(a.ref, a.kept)
+	p.twin.EndAttempt(a.twin, a.kept)
 	p.over()
 	if rapid.IntRange(0, 3).Draw(p.t, "not again") < 3 {
-		p.start(a, p.size("master", 1, 2, 3))
+		p.start(a, p.size("master", 1, 2, 3), a.kept)
 	}
 }
 

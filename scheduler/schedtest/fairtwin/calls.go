@@ -93,10 +93,14 @@ func (w *World) largest(q *Queue) resource {
 	return most
 }
 
-// StartAttempt begins an attempt.
-func (w *World) StartAttempt(a *App, id yarn.AttemptID) {
+// StartAttempt begins an attempt. One that keeps the containers of the one before also avoids what that one did.
+func (w *World) StartAttempt(a *App, id yarn.AttemptID, keep bool) {
+	before := *a
 	*a = App{ID: a.ID, User: a.User, Queue: a.Queue, Unmanaged: a.Unmanaged, Running: true, Start: w.Now, Attempt: id, Mastered: a.Unmanaged,
 		lastAtFair: w.Now, Avoid: map[string]bool{}, AvoidAM: map[string]bool{}}
+	if keep {
+		a.Avoid, a.avoided, a.avoidsOthers = before.Avoid, before.avoided, before.avoidsOthers
+	}
 	a.Runnable = w.mayRun(a, a.Queue)
 	w.enter(a)
 }
@@ -110,13 +114,14 @@ func (w *World) enter(a *App) {
 	a.entered = last + 1
 }
 
-// EndAttempt ends the attempt, and with it all of its containers; of those that were launched the room is still held.
-func (w *World) EndAttempt(a *App) {
+// EndAttempt ends the attempt, and with it all of its containers; of those that were launched the room is still held. With keep those that were
+// launched stay, but for the master's.
+func (w *World) EndAttempt(a *App, keep bool) {
 	if !a.Running {
 		return
 	}
 	for _, c := range slices.Clone(w.Containers) {
-		if c.App == a {
+		if c.App == a && (c.Live || c.Reserved) && !(keep && c.Launched && !c.AM && !c.Reserved) {
 			w.Finish(c)
 		}
 	}
@@ -129,7 +134,7 @@ func (w *World) EndAttempt(a *App) {
 
 // Remove forgets the application.
 func (w *World) Remove(a *App) {
-	w.EndAttempt(a)
+	w.EndAttempt(a, false)
 	w.Apps = slices.DeleteFunc(w.Apps, func(o *App) bool { return o == a })
 }
 
