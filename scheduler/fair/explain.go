@@ -44,13 +44,21 @@ func (s *Scheduler) everywhere(a *app) yarn.Reason {
 	}
 	for _, w := range a.Wants.Keys() {
 		if s.mayHave(a.queue, &w.Any.Size) == nil {
-			if used := s.appUsed(a); used == a.demand {
-				return yarn.Reason{Code: fit.NextUpdate, Subject: a.queue.Path, Key: config.FairPrefix + "update-interval-ms"}
+			if a.Held == 0 { // what is reserved is placed whatever demands were last looked at
+				return s.untilUpdate(a)
 			}
 			return yarn.Reason{}
 		}
 	}
 	return s.overLimit(a, first)
+}
+
+// untilUpdate is that nobody has seen yet that the application wants something.
+func (s *Scheduler) untilUpdate(a *app) yarn.Reason {
+	if used := s.appUsed(a); used != a.demand {
+		return yarn.Reason{}
+	}
+	return yarn.Reason{Code: fit.NextUpdate, Subject: a.queue.Path, Key: config.FairPrefix + "update-interval-ms"}
 }
 
 // overLimit is the limit that what is asked for under a key would pass.
@@ -84,6 +92,9 @@ func (s *Scheduler) onNode(a *app, ref cluster.NodeRef, n *cluster.NodeBook) yar
 	if !held && a.Avoids(n) { // compat: what was reserved before is placed there, all the same
 		why.Code = fit.Blacklisted
 		return why
+	}
+	if late := s.untilUpdate(a); !held && !late.OK() {
+		return late
 	}
 	for _, w := range wants {
 		row, l, code := s.next(a, ref, w, n)

@@ -79,10 +79,10 @@ func (w *World) lacksMin(q *Queue) resource {
 	return lacks
 }
 
-// Starves tells whether anybody lacks anything for whom others may be preempted.
+// Starves tells whether anybody lacked anything for whom others may be preempted, when that was last looked at.
 func (w *World) Starves() bool {
 	for _, a := range w.Apps {
-		if w.busy() && a.Running && !(none(a.FairStarved) && none(a.MinStarved)) {
+		if a.Running && !(none(a.FairStarved) && none(a.MinStarved)) {
 			return true
 		}
 	}
