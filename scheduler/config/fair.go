@@ -30,8 +30,7 @@ type AllocationFile struct{ Name, Text string }
 type Fair struct {
 	*Common
 	*allocation.Allocation
-	HasFile bool // without an allocation file queues that are created stay for good
-	Rules   []allocation.PlacementRule
+	Rules []allocation.PlacementRule
 
 	Preemption     bool
 	Utilization    float32 // preemption.cluster-utilization-threshold: of the cluster, above which containers are preempted
@@ -145,7 +144,7 @@ func inUnits(n int64, unit, to string) int64 {
 func (s *settings) allocationFile(c *Fair) {
 	file := s.cl.Allocations
 	text := "<" + allocation.Root + "/>"
-	if c.HasFile = file != nil; c.HasFile {
+	if file != nil {
 		text = file.Text
 	}
 	a, findings, err := allocation.Parse([]byte(text), s.cl.Types)
