@@ -17,7 +17,7 @@ import (
 // letter; all of their traces are played.
 var equal = []string{"cap-amlimit", "cap-basic", "cap-drf", "cap-labels", "cap-locality", "cap-mapping", "cap-mixed", "cap-modes", "cap-move",
 	"cap-nodes", "cap-priority", "cap-refresh", "cap-reserve", "cap-update", "cap-userlimit", "cap-wild", "fifo",
-	"fair-basic", "fair-drf", "fair-limits", "fair-locality", "fair-preempt", "fair-queues"}
+	"fair-basic", "fair-drf", "fair-limits", "fair-locality", "fair-preempt", "fair-queues", "fair-wild"}
 
 // unbuilt are hand-made traces about what is not built.
 var unbuilt = map[string]bool{"preemption.jsonl": true}
