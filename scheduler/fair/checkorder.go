@@ -32,8 +32,9 @@ func (s *Scheduler) checkLineup(q *Queue) (bad string) {
 			}
 		}
 	}
+	var k key // as it should be
 	in := 0
-	see := func(p *place, k key, wants bool) {
+	see := func(p *place, wants bool) {
 		if p.in {
 			in++
 		}
@@ -43,11 +44,13 @@ func (s *Scheduler) checkLineup(q *Queue) (bad string) {
 	}
 	for _, a := range q.running {
 		used := s.appUsed(a)
-		see(&a.place, s.keyOfApp(a, &used), len(a.Wants.Keys()) > 0 && a.demand != used)
+		k.setApp(s, a, &used)
+		see(&a.place, len(a.Wants.Keys()) > 0 && a.demand != used)
 	}
 	for _, c := range q.children {
 		used := s.used(c)
-		see(&c.place, s.keyOf(q.policy, &used, &c.demand, &c.least, c.weight), c.wants())
+		k.set(s, q.policy, &used, &c.demand, &c.least, c.weight)
+		see(&c.place, c.wants())
 	}
 	if in != standing {
 		bad = fmt.Sprintf("%s: %d want something, its lineups have %d", q.Path, in, standing)

@@ -187,34 +187,36 @@ func (s *Scheduler) numbers(p allocation.Policy) int {
 	return max(s.types(), 2)
 }
 
-// keyOf is how soon somebody is served under a policy who uses, wants, has a right to, and weighs so much.
+// set has the key say how soon somebody is served under a policy who uses, wants, has a right to, and weighs so much. Keys are large: they are
+// set in place.
 //
 // compat: a process of Apache's compares two types or all by what its first cluster had. Traces were recorded one after the other by a process
 // that began with two.
-func (s *Scheduler) keyOf(p allocation.Policy, used, demand, least *resource, weight float32) key {
+func (k *key) set(s *Scheduler, p allocation.Policy, used, demand, least *resource, weight float32) {
+	*k = key{}
 	switch {
 	case p == allocation.FIFO:
-		return key{}
 	case p == allocation.Fair:
-		return fairKey(used[yarn.Memory], demand[yarn.Memory], least[yarn.Memory], float64(weight))
+		k.byMemory(used[yarn.Memory], demand[yarn.Memory], least[yarn.Memory], float64(weight))
 	case s.types() == 2, s.AsApache:
-		return s.drfKey(used, least, float64(weight))
+		k.byDominant(&s.Books.Total, used, least, float64(weight))
+	default:
+		k.byDominantOfMany(&s.Books.Total, s.types(), used, least, weight)
 	}
-	return s.drfKeyOfMany(used, least, weight)
 }
 
-// keyOfApp is that of an application in its leaf. None has a minimum.
-func (s *Scheduler) keyOfApp(a *app, used *resource) key {
+// setApp has the key be that of an application in its leaf. None has a minimum.
+func (k *key) setApp(s *Scheduler, a *app, used *resource) {
 	var least resource
-	return s.keyOf(a.queue.policy, used, &a.demand, &least, s.weight(a))
+	k.set(s, a.queue.policy, used, &a.demand, &least, s.weight(a))
 }
 
 // fairNumbers is how many numbers a key has under the policy fair. Keys of drf have two, or as many as there are types.
 const fairNumbers = 4
 
-// fairKey is that of the policy fair, by memory: how much there is of the minimum, as long as it is not all; then how much for a weight of 1.
-// Who has no weight comes later.
-func fairKey(used, demand, least int64, weight float64) (k key) {
+// byMemory sets a key of the policy fair: how much there is of the minimum, as long as it is not all; then how much for a weight of 1. Who has no
+// weight comes later.
+func (k *key) byMemory(used, demand, least int64, weight float64) {
 	switch least = min(least, demand); {
 	case used < least:
 		k.class, k.numbers[0] = needy, float64(used)
@@ -234,12 +236,10 @@ func fairKey(used, demand, least int64, weight float64) (k key) {
 	if demand == 0 {
 		k.class += last
 	}
-	return k
 }
 
-// drfKey is that of the policy drf where there are memory and vcores: the larger fraction of the cluster, then the other one.
-func (s *Scheduler) drfKey(used, least *resource, weight float64) (k key) {
-	total := &s.Books.Total
+// byDominant sets a key of the policy drf where there are memory and vcores: the larger fraction of the cluster, then the other one.
+func (k *key) byDominant(total, used, least *resource, weight float64) {
 	memory, vcores := float64(used[yarn.Memory])/float64(total[yarn.Memory]), float64(used[yarn.VCores])/float64(total[yarn.VCores])
 	first, second := yarn.Memory, yarn.VCores
 	if vcores > memory {
@@ -247,25 +247,23 @@ func (s *Scheduler) drfKey(used, least *resource, weight float64) (k key) {
 	}
 	if used[first] < least[first] {
 		k.class, k.numbers[0], k.numbers[1] = needy, float64(used[first])/float64(least[first]), float64(used[second])/float64(least[second])
-		return k
+		return
 	}
 	k.class, k.numbers[0], k.numbers[1] = satisfied, memory/weight, vcores/weight
 	if first == yarn.VCores {
 		k.numbers[0], k.numbers[1] = k.numbers[1], k.numbers[0]
 	}
-	return k
 }
 
-// drfKeyOfMany is drfKey where there are more types.
+// byDominantOfMany is byDominant where there are n types.
 //
 // compat: in single precision there.
-func (s *Scheduler) drfKeyOfMany(used, least *resource, weight float32) (k key) {
-	n := s.types()
+func (k *key) byDominantOfMany(total *resource, n int, used, least *resource, weight float32) {
 	type fraction struct{ ofCluster, number float32 }
 	var list [yarn.MaxResourceTypes]fraction
 	first := 0
 	for i := range n {
-		list[i].ofCluster = float32(used[i]) / float32(s.Books.Total[i])
+		list[i].ofCluster = float32(used[i]) / float32(total[i])
 		if list[i].ofCluster > list[first].ofCluster {
 			first = i
 		}
@@ -290,7 +288,6 @@ func (s *Scheduler) drfKeyOfMany(used, least *resource, weight float32) (k key) 
 	for i := range n {
 		k.numbers[i] = float64(list[i].number)
 	}
-	return k
 }
 
 // lineUp brings an application's place up to date, and those of all queues above it.
@@ -303,8 +300,9 @@ func (s *Scheduler) lineUpApp(a *app) {
 	q := a.queue
 	used := s.appUsed(a)
 	wants := a.runnable && a.Running && len(a.Wants.Keys()) > 0 && a.demand != used
-	k := s.keyOfApp(a, &used)
 	in := a.in
+	var k key
+	k.setApp(s, a, &used)
 	q.lineupOf(a).put(&a.place, &k, wants, s.numbers(q.policy))
 	if wants && !in {
 		s.lowerBounds(a)
@@ -350,7 +348,8 @@ func (s *Scheduler) lineUpQueue(q *Queue) {
 
 func (s *Scheduler) lineUpOne(q *Queue) {
 	used := s.used(q)
-	k := s.keyOf(q.up.policy, &used, &q.demand, &q.least, q.weight)
+	var k key
+	k.set(s, q.up.policy, &used, &q.demand, &q.least, q.weight)
 	q.up.wanting.put(&q.place, &k, q.wants(), s.numbers(q.up.policy))
 }
 
@@ -364,13 +363,13 @@ func (s *Scheduler) reorder(q *Queue) {
 	q.masterless.clear()
 	for _, a := range q.running {
 		used := s.appUsed(a)
-		a.key = s.keyOfApp(a, &used)
+		a.key.setApp(s, a, &used)
 		q.lineupOf(a).join(&a.place, n, len(a.Wants.Keys()) > 0 && a.demand != used)
 		s.noteHolder(a)
 	}
 	for _, c := range q.children {
 		used := s.used(c)
-		c.key = s.keyOf(q.policy, &used, &c.demand, &c.least, c.weight)
+		c.key.set(s, q.policy, &used, &c.demand, &c.least, c.weight)
 		q.wanting.join(&c.place, n, c.wants())
 	}
 	q.wanting.sort(n)

@@ -147,7 +147,8 @@ func TestOrderOfFair(t *testing.T) {
 	} {
 		var p [2]place
 		for j, o := range c {
-			p[j] = place{key: fairKey(o.used, o.demand, o.least, o.weight)}
+			p[j] = place{}
+			p[j].key.byMemory(o.used, o.demand, o.least, o.weight)
 		}
 		if p[0].before(&p[1], fairNumbers) >= 0 || p[1].before(&p[0], fairNumbers) <= 0 {
 			t.Errorf("%d: %+v does not come before %+v", i, c[0], c[1])

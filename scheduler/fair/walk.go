@@ -54,9 +54,12 @@ func (s *Scheduler) Try(ref cluster.NodeRef, out []cluster.Decision) (core.Try, 
 // fill places one container after the other, as many as one heartbeat may.
 func (r *round) fill() {
 	c := r.s.cfg
-	half, sum := r.n.Free(), resource{}
-	for t := range half {
-		half[t] = int64(float64(half[t]) * 0.5)
+	var half, sum resource
+	if c.Multiple {
+		half = r.n.Free()
+		for t := range half {
+			half[t] = int64(float64(half[t]) * 0.5)
+		}
 	}
 	for placed := int32(1); r.n.Reserved < 0; placed++ {
 		o := r.queue(r.s.root)
