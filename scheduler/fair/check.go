@@ -1,8 +1,10 @@
 package fair
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Check recounts the books, and then what this policy keeps beside them; see the facade.
@@ -25,9 +27,13 @@ func (s *Scheduler) checkTree() (bad string) {
 		if q.Leaf {
 			leaves++
 		}
-		runnable := int32(len(q.running))
+		runnable, wanted := int32(len(q.running)), resource{}
 		for _, c := range q.children {
 			runnable += c.runnable
+			wanted.Increase(&c.demand)
+			if c.outdated && !q.outdated {
+				bad = c.Path + " is outdated, and its parent is not"
+			}
 			if c.up != q || c.Parent != &q.Queue {
 				bad = c.Path + " has another parent"
 			}
@@ -37,6 +43,11 @@ func (s *Scheduler) checkTree() (bad string) {
 			bad = q.Path + " is not found"
 		case runnable != q.runnable:
 			bad = fmt.Sprintf("%s: %d run, counted %d", q.Path, q.runnable, runnable)
+		case len(q.children) != len(q.byName) || !slices.IsSortedFunc(q.byName, func(a, b *Queue) int { return strings.Compare(a.Path, b.Path) }) ||
+			!slices.IsSortedFunc(q.byName, func(a, b *Queue) int { return cmp.Or(cmp.Compare(a.order, b.order), -1) }):
+			bad = q.Path + " has ranked its children wrongly"
+		case !q.outdated && (q.Leaf && len(q.changed) > 0 || !q.Leaf && wanted != q.wanted):
+			bad = q.Path + " is outdated without a note"
 		case q.Leaf && len(q.children) > 0 || !q.Leaf && q.members > 0:
 			bad = q.Path + " is leaf and parent"
 		}

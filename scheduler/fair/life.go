@@ -121,7 +121,7 @@ func (q *Queue) empty() bool {
 func (s *Scheduler) remove(q *Queue) {
 	s.steady()
 	s.forget(q)
-	q.up.children = slices.DeleteFunc(q.up.children, func(o *Queue) bool { return o == q })
+	q.up.dropGone()
 	s.dropLeaves()
 }
 
@@ -184,12 +184,16 @@ func (s *Scheduler) sweep(q *Queue) {
 	for _, c := range q.children {
 		s.sweep(c)
 	}
-	q.children = slices.DeleteFunc(q.children, func(c *Queue) bool {
+	going := false
+	for _, c := range q.children {
 		if c.dynamic && len(c.children) == 0 && c.empty() {
 			s.forget(c)
+			going = true
 		}
-		return c.gone
-	})
+	}
+	if going {
+		q.dropGone()
+	}
 }
 
 // settle makes the queues that the file names, as far as others are not in the way.

@@ -377,12 +377,10 @@ func (s *Scheduler) reorder(q *Queue) {
 	s.tighten(q)
 }
 
-// reorder notes that the rank of a place has changed, but not its place.
-func (l *lineup) reorder(p *place) {
+// takeOrders takes over new orders of places that stand as they stood.
+func (l *lineup) takeOrders() {
 	for i := range l.list {
-		if l.list[i].place == p {
-			l.list[i].order = p.order
-		}
+		l.list[i].order = l.list[i].place.order
 	}
 }
 

@@ -1,6 +1,9 @@
 package fair
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/heddle-project/heddle/scheduler/allocation"
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/scheduler/queue"
@@ -22,11 +25,13 @@ type Queue struct {
 
 	conf     *allocation.Queue
 	children []*Queue // by their creation
+	byName   []*Queue // likewise, by name
 	dynamic  bool     // the file does not name it: it goes when it is empty
 	gone     bool     // removed
 	share    resource
 	steady   resource
 	runnable int32 // applications that may run, those of queues below included
+	outdated bool  // its demand is to be looked at, and so are those of the queues above
 
 	leaf
 }
@@ -72,6 +77,7 @@ func (q *Queue) each(visit func(*Queue)) {
 // setMax works out what the queue may have in the present cluster.
 func (s *Scheduler) setMax(q *Queue) {
 	q.max = measure.Most(q.conf.Max.Of(s.Books.Total), q.conf.Min)
+	q.outdate()
 }
 
 // find is the queue of that name, with or without "root.", or nil.
@@ -104,17 +110,39 @@ func (s *Scheduler) add(up *Queue, conf *allocation.Queue) *Queue {
 	return q
 }
 
-// rank finds the place of a new child among the others by name, and moves those behind it on.
+// rankGap is how far apart the ranks of neighbours are at first, so that others find room between them.
+const rankGap = 1 << 32
+
+// rank gives a new child its rank among the others by name. Only if there is no room between its neighbours do all get new ones.
 func (q *Queue) rank(child *Queue) {
-	for _, c := range q.children {
-		if c.Path < child.Path {
-			child.order = max(child.order, c.order+1)
-		} else {
-			c.order++
-			if c.in {
-				q.wanting.reorder(&c.place)
-			}
+	i, _ := slices.BinarySearchFunc(q.byName, child, func(a, b *Queue) int { return strings.Compare(a.Path, b.Path) })
+	q.byName = slices.Insert(q.byName, i, child)
+	var low, high int64
+	if i > 0 {
+		low = q.byName[i-1].order
+	}
+	if high = low + 2*rankGap; i+1 < len(q.byName) {
+		high = q.byName[i+1].order
+	}
+	if child.order = low + (high-low)/2; child.order == low {
+		for i, c := range q.byName {
+			c.order = int64(i+1) * rankGap
 		}
+		q.wanting.takeOrders()
+	}
+}
+
+// dropGone takes children that are gone off the queue's lists.
+func (q *Queue) dropGone() {
+	gone := func(c *Queue) bool { return c.gone }
+	q.children, q.byName = slices.DeleteFunc(q.children, gone), slices.DeleteFunc(q.byName, gone)
+	q.outdate()
+}
+
+// outdate notes that the demand of the queue may have changed, and so that of those above it.
+func (q *Queue) outdate() {
+	for ; q != nil && !q.outdated; q = q.up {
+		q.outdated = true
 	}
 }
 

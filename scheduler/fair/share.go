@@ -30,6 +30,11 @@ func (c *claim) fixed() bool {
 	return true
 }
 
+// same tells whether another claim always has the same share.
+func (c *claim) same(o *claim) bool {
+	return c.weight == o.weight && c.least == o.least && c.most == o.most
+}
+
 // at is the share at so much for a weight of 1.
 func (c *claim) at(each float64) int64 {
 	return javanum.Long(min(max(float64(c.weight*each), float64(c.least)), float64(c.most)))
@@ -42,13 +47,22 @@ const steps = 25
 
 // divide shares an amount among claims in proportion to their weights, none below its least or above its most.
 func divide(claims []claim, total int64) {
-	open, most, taken := make([]*claim, 0, len(claims)), int64(0), int64(0)
+	type run struct { // of equal claims, one after the other
+		*claim
+		count int64
+	}
+	open, most, taken := make([]run, 0, 8), int64(0), int64(0)
 	for i := range claims {
-		if c := &claims[i]; c.fixed() {
+		c := &claims[i]
+		if c.fixed() {
 			taken = plus(taken, c.share)
+			continue
+		}
+		most = plus(most, c.most)
+		if last := len(open) - 1; last >= 0 && open[last].same(c) {
+			open[last].count++
 		} else {
-			open = append(open, c)
-			most = plus(most, c.most)
+			open = append(open, run{c, 1})
 		}
 	}
 	if len(open) == 0 {
@@ -57,7 +71,7 @@ func divide(claims []claim, total int64) {
 	total = min(most, max(total-taken, 0))
 	used := func(each float64) (sum int64) {
 		for _, c := range open {
-			if sum = plus(sum, c.at(each)); sum == math.MaxInt64 {
+			if sum = plus(sum, times(c.at(each), c.count)); sum == math.MaxInt64 {
 				break
 			}
 		}
@@ -80,9 +94,19 @@ func divide(claims []claim, total int64) {
 			high = middle
 		}
 	}
-	for _, c := range open {
-		c.share = c.at(high)
+	for i := range claims {
+		if c := &claims[i]; !c.fixed() {
+			c.share = c.at(high)
+		}
 	}
+}
+
+// times is a product of amounts that does not overflow.
+func times(a, n int64) int64 {
+	if a > math.MaxInt64/n {
+		return math.MaxInt64
+	}
+	return a * n
 }
 
 // plus is a sum that does not overflow.
@@ -220,11 +244,16 @@ func (a *app) change() {
 	if !a.changed {
 		a.changed = true
 		a.queue.changed = append(a.queue.changed, a)
+		a.queue.outdate()
 	}
 }
 
-// demands looks at what queues and applications use and ask for, and lines them up by it.
+// demands looks at what queues and applications use and ask for, and lines them up by it. Only those are looked at that may have changed.
 func (s *Scheduler) demands(q *Queue) {
+	if !q.outdated {
+		return
+	}
+	q.outdated = false
 	if q.Leaf {
 		for _, a := range q.changed {
 			a.changed = false
@@ -276,6 +305,7 @@ func (s *Scheduler) goes(a *app) {
 	q := a.queue
 	s.Calc.Decrease(&q.wanted, &a.demand)
 	q.reshare = true
+	q.outdate()
 	if a.changed {
 		a.changed = false
 		q.changed = drop(q.changed, a)
