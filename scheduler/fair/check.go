@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Check recounts the books, and then what this policy keeps beside them; see the facade.
+// Check recounts the books, and then what this policy keeps besides; see the facade.
 func (s *Scheduler) Check() string {
 	if bad := s.Core.Check(); bad != "" {
 		return bad
@@ -25,7 +25,7 @@ func (s *Scheduler) checkTree() (bad string) {
 		if q.Leaf {
 			leaves++
 		}
-		runnable := int32(len(q.running))
+		runnable := int32(len(q.runnableApps))
 		for _, c := range q.children {
 			runnable += c.runnable
 			if c.up != q || c.Parent != &q.Queue {
@@ -66,13 +66,13 @@ func (s *Scheduler) checkApps() string {
 		if &q.Queue != a.Leaf || s.find(q.Path) != q {
 			return fmt.Sprintf("%v is in %s, which is not its leaf or not in the tree", a.ID, q.Path)
 		}
-		switch in := slices.Contains(q.running, a); {
+		switch in := slices.Contains(q.runnableApps, a); {
 		case in != (a.Running && a.runnable):
 			return fmt.Sprintf("%v runs: %v, in the list: %v", a.ID, a.Running && a.runnable, in)
 		case slices.Contains(q.waiting, a) != (a.Running && !a.runnable):
 			return fmt.Sprintf("%v waits to run: %v", a.ID, a.Running && !a.runnable)
-		case a.Running && !a.changed && a.demand != s.wants(a):
-			return fmt.Sprintf("%v wants %v, and its demand is %v", a.ID, s.wants(a), a.demand)
+		case a.Running && !a.changed && a.demand != s.demandNow(a):
+			return fmt.Sprintf("%v uses and asks for %v, and its demand is %v", a.ID, s.demandNow(a), a.demand)
 		case a.Running && a.changed != slices.Contains(q.changed, a):
 			return fmt.Sprintf("%v is changed: %v", a.ID, a.changed)
 		case in:
@@ -89,14 +89,14 @@ func (s *Scheduler) checkApps() string {
 		if members[q] != q.members {
 			return fmt.Sprintf("%s has %d applications, counted %d", q.Path, q.members, members[q])
 		}
-		if !s.AsApache && masters[q] != q.masters.used {
-			return fmt.Sprintf("%s: masters use %v, counted %v", q.Path, q.masters.used, masters[q])
+		if !s.AsApache && masters[q] != q.ams.used {
+			return fmt.Sprintf("%s: masters use %v, counted %v", q.Path, q.ams.used, masters[q])
 		}
 	}
 	for name, u := range s.users { //tidy:unordered each by itself
 		waiting -= len(u.waiting)
-		if u.running != users[name] {
-			return fmt.Sprintf("user %s: %d run, counted %d", name, u.running, users[name])
+		if u.runnable != users[name] {
+			return fmt.Sprintf("user %s: %d run, counted %d", name, u.runnable, users[name])
 		}
 	}
 	if waiting != 0 {
