@@ -177,7 +177,8 @@ func (w *World) Ask(a *App, asks []yarn.Ask) {
 	}
 }
 
-// Blacklist changes which hosts and racks the application avoids. While it has no master only its master's container avoids them.
+// Blacklist changes which hosts and racks the application avoids. Until its master is placed, it changes the blacklist for the
+// master's container.
 func (w *World) Blacklist(a *App, add, remove []string) {
 	if !a.Running {
 		return
