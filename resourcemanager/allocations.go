@@ -26,19 +26,19 @@ import (
 // Of the FairScheduler's allocation file. Times are Apache's.
 const (
 	allocationsEvery    = 10 * time.Second
-	allocationsSettled  = 5 * time.Second        // a file that has changed since is perhaps still being written
-	allocationsSlack    = 100 * time.Millisecond // file systems' clocks may be coarse: what was written so shortly before it was read is read again
+	allocationsSettled  = 5 * time.Second        // a file that has changed more recently may still be being written
+	allocationsSlack    = 100 * time.Millisecond // file systems' clocks may be coarse: a file written so shortly before it was read is read again
 	allocationsPatience = 30 * time.Second       // for a file on HDFS
 )
 
 // allocations follow the FairScheduler's allocation file.
 type allocations struct {
-	reading sync.Mutex       // is held while the file is looked at or read, and taken over from time to time
-	site    *conf.Properties // with which the term has begun
+	reading sync.Mutex       // held while the file is looked at, read or taken over
+	site    *conf.Properties // the properties with which the term began
 
-	mu     sync.Mutex // guards what follows; nobody who holds it waits for anything
+	mu     sync.Mutex // guards what follows; never held while waiting for anything
 	where  setup.AllocationFile
-	file   *config.AllocationFile // in force; nil: there is none, and none is waited for unless a refresh has found one that is bad
+	file   *config.AllocationFile // in force; nil: none. Then none is looked for, unless a refresh has found a bad one
 	stamp  int64                  // its modification time
 	looked int64                  // when it was read
 	logged string                 // the problem that was logged last
@@ -67,7 +67,7 @@ func (t *term) fairSchedule(site *conf.Properties, cluster config.Cluster) (*con
 	return cfg, nil
 }
 
-// locateAllocations finds and reads the file. One that may be missing and is leaves the answer without a file.
+// locateAllocations finds and reads the file. If it is missing and may be, the answer has no file.
 func (t *term) locateAllocations(site *conf.Properties) (readFile, error) {
 	where, err := setup.FindAllocationFile(t.Dir, site)
 	if err != nil {
@@ -132,7 +132,7 @@ func (t *term) parseFair(cluster config.Cluster, properties []config.Property, s
 // maxRefusals is how many errors of an allocation file one text has.
 const maxRefusals = 50
 
-// refusedFair is the linter's errors, one in a line, or err if it found none.
+// refusedFair is the linter's errors, one per line, or err if it found none.
 func refusedFair(findings []lint.Finding, err error) error {
 	var lines []string
 	for _, f := range findings {
@@ -170,7 +170,7 @@ func (t *term) readAllocations(where setup.AllocationFile) (read readFile, err e
 	return read, err
 }
 
-// withAllocations finds the file and hands its modification time and its opener over.
+// withAllocations finds the file and calls use with its modification time, in milliseconds, and a function that opens it.
 func (t *term) withAllocations(where setup.AllocationFile, use func(stamp int64, open func() (io.ReadCloser, error)) error) (err error) {
 	defer func() {
 		if err != nil {
@@ -221,14 +221,14 @@ func (a *allocations) last() (where setup.AllocationFile, in readFile) {
 	return a.where, readFile{a.file, a.stamp}
 }
 
-// changed tells whether a file with that modification time may be another than the one in force.
+// changed tells whether a file with that modification time may differ from the one in force.
 func (a *allocations) changed(stamp int64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return stamp > a.looked || stamp != a.stamp
 }
 
-// good tells that the file is the one in force, whatever was wrong before.
+// good ends the report of a problem: the file is again the one in force.
 func (t *term) good() {
 	a := &t.allocations
 	_, in := a.last()
@@ -237,7 +237,7 @@ func (t *term) good() {
 	}
 }
 
-// inForce notes that the queues are those of the file, as it was read at that time.
+// inForce notes that the queues are those of the file, which was read at now, in milliseconds.
 func (t *term) inForce(read readFile, now int64) {
 	a := &t.allocations
 	a.mu.Lock()
@@ -253,7 +253,7 @@ func (t *term) inForce(read readFile, now int64) {
 	a.status.Store(&access.Allocations{File: a.where.Name(), LoadedAt: now})
 }
 
-// refused notes why the file cannot be used. It is logged when it is another reason than before; the queues stay as they are.
+// refused notes why the file cannot be used. It logs each new reason. The queues stay as they are.
 func (t *term) refused(why error, now int64) {
 	a := &t.allocations
 	a.mu.Lock()
@@ -275,7 +275,7 @@ func (t *term) refused(why error, now int64) {
 		"logger", "scheduler", "file", a.where.Name(), "error", is.Problem)
 }
 
-// followAllocations removes dynamic queues that are empty, and takes a changed allocation file over, from time to time.
+// followAllocations calls tendAllocations every allocationsEvery.
 func (t *term) followAllocations(ctx context.Context) {
 	for {
 		select {
@@ -287,7 +287,7 @@ func (t *term) followAllocations(ctx context.Context) {
 	}
 }
 
-// tendAllocations does so once. now is the wall clock.
+// tendAllocations removes empty dynamic queues, and takes the allocation file over if it has changed. now is the wall clock, in milliseconds.
 func (t *term) tendAllocations(ctx context.Context, now int64) {
 	t.loop.Post(engine.TendQueues{Deleting: true})
 	t.allocations.reading.Lock()
@@ -303,7 +303,7 @@ func (t *term) tendAllocations(ctx context.Context, now int64) {
 		return nil
 	})
 	switch {
-	case before.file == nil && where.Optional && errors.Is(err, fs.ErrNotExist): // the one that a refresh has refused is gone
+	case before.file == nil && where.Optional && errors.Is(err, fs.ErrNotExist): // the file that a refresh refused is gone
 		err = nil
 		t.good()
 	case err != nil:

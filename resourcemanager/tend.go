@@ -12,7 +12,8 @@ import (
 // leastPeriod bounds how often queues are tended, whatever is configured.
 const leastPeriod = 10 * time.Millisecond
 
-// tendQueues starts the queue monitors that are configured, or what the FairScheduler does from time to time.
+// tendQueues starts the periodic work of the scheduler in use: the CapacityScheduler's queue monitors that are configured, or the FairScheduler's
+// updates of shares and its look at the allocation file.
 func (t *term) tendQueues(ctx context.Context) {
 	cfg := t.access.schedule.Load()
 	if cfg.Fair != nil {
@@ -45,7 +46,7 @@ func (t *term) queueExpiry() time.Duration {
 	return time.Duration(min(t.access.schedule.Load().Capacity.ExpirySeconds, math.MaxInt32)) * time.Second
 }
 
-// repeat posts a command now and then once in every period.
+// repeat posts a command at once and then once in every period.
 func (t *term) repeat(ctx context.Context, c engine.Command, period func() time.Duration) {
 	for {
 		t.loop.Post(c)
@@ -73,7 +74,7 @@ func (s shares) soon() {
 // leastBetweenUpdates bounds how often shares are computed because nodes come and go.
 const leastBetweenUpdates = 50 * time.Millisecond
 
-// update has shares computed at once and then in every period, and soon after nodes have come or gone.
+// update has shares computed at once, then in every period, and soon after nodes have come or gone.
 func (s shares) update(ctx context.Context, post func(engine.Command), every time.Duration, preempting bool) {
 	every = max(every, leastPeriod)
 	for {

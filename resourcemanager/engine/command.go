@@ -265,7 +265,7 @@ type (
 	// parents.
 	TendQueues struct{ Deleting bool }
 
-	// DeleteQueue deletes a queue that was created on demand and that nobody uses, with all below it. If it has to stay the refusal says why.
+	// DeleteQueue deletes an empty dynamic queue of the FairScheduler, with all below it. If it has to stay the refusal says why.
 	// Replied with the full path.
 	DeleteQueue struct {
 		Ticket Ticket

@@ -24,7 +24,7 @@ func (e *Engine) updateShares(c UpdateShares) {
 	}
 }
 
-// sharesShown bounds the applications that one update of shares compares with what readers see of them.
+// sharesShown is how many applications one update of shares compares with what readers see of them.
 const sharesShown = 500
 
 // shown is what readers see of an application that changes with updates of shares.
@@ -33,7 +33,7 @@ type shown struct {
 	why   yarn.Code
 }
 
-// showShares has some applications drawn again, in turn, whose part of their queue's share or whose reason to wait has changed.
+// showShares looks at some applications, in turn, and publishes those anew whose queue's share or whose reason to wait has changed.
 func (e *Engine) showShares() {
 	for range min(sharesShown, len(e.byRef)) {
 		e.nextShown = (e.nextShown + 1) % len(e.byRef)
@@ -49,9 +49,9 @@ func (e *Engine) showShares() {
 	}
 }
 
-// underNotice are the containers of an application that are about to be taken from it.
+// underNotice is the containers of an application that have notice; nil under other schedulers.
 //
-// compat: masters under the FairScheduler are told of none; others are not told at all.
+// compat: under the FairScheduler a master is told also if there are none, by an empty list; under other schedulers it is told nothing.
 func (e *Engine) underNotice(a *application) []yarn.ContainerID {
 	if !e.set.Fair {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/lint"
 )
 
-// PropAllocationFile names the FairScheduler's queue file, and allocationFile is its name if nobody names it.
+// PropAllocationFile names the FairScheduler's queue file, and allocationFile is the default.
 const (
 	PropAllocationFile = config.FairPrefix + "allocation.file"
 	allocationFile     = "fair-scheduler.xml"
@@ -19,18 +19,18 @@ const (
 type AllocationFile struct {
 	Path     string     // on this machine; empty: see URL
 	URL      string     // on HDFS; empty: see Path
-	Optional bool       // there may be none, and then the FairScheduler has no file
+	Optional bool       // it may be missing: then the FairScheduler works without
 	Setting  conf.Value // what names it
 }
 
-// Name is how the file is called in what people read.
+// Name is the file's path or URL, for messages.
 func (f AllocationFile) Name() string { return f.Path + f.URL }
 
-// FindAllocationFile says where yarn.scheduler.fair.allocation.file has the FairScheduler's queue file. dir is the configuration
+// FindAllocationFile says where the FairScheduler's queue file is, by yarn.scheduler.fair.allocation.file. dir is the configuration
 // directory. The error is a conf.Problem.
 //
-// compat: a name without a directory is looked for on the class path, whose first folder is the configuration directory; an absent one is
-// no file. Of the schemes that Apache reads s3a and viewfs are not built.
+// compat: a name without a directory is looked for on the class path, whose first folder is the configuration directory; if it is
+// missing there is no file. Of the schemes that Apache reads s3a and viewfs are not built.
 func FindAllocationFile(dir string, site *conf.Properties) (AllocationFile, error) {
 	v, _ := site.Lookup(PropAllocationFile)
 	name := strings.TrimSpace(v.Value)

@@ -41,7 +41,7 @@ type Fair struct {
 
 	Multiple      bool  // assignmultiple
 	HalfOfNode    bool  // dynamic.max.assign: a heartbeat may fill half of what is free on its node
-	MaxAssign     int32 // otherwise: containers of a heartbeat; 0 or less: as many as find room
+	MaxAssign     int32 // otherwise: containers of a heartbeat; 0 or less: as many as fit
 	SizeWeight    bool  // sizebasedweight
 	NodeThreshold float64
 	RackThreshold float64
@@ -131,7 +131,7 @@ func (s *settings) increment(i int, t yarn.ResourceType) int64 {
 	return n
 }
 
-// inUnits converts an amount; without a unit it has the right one.
+// inUnits converts an amount from a unit to another; without a unit it is left as it is.
 func inUnits(n int64, unit, to string) int64 {
 	if unit == "" || unit == to {
 		return n
@@ -163,7 +163,7 @@ func (s *settings) allocationFile(c *Fair) {
 	}
 }
 
-// refuseFile keeps the first thing that is wrong with an allocation file.
+// refuseFile makes an error of the first thing that is wrong with an allocation file, if there is no error yet.
 func (s *settings) refuseFile(file *AllocationFile, err error) {
 	var list allocation.Errors
 	if s.err != nil || !errors.As(err, &list) {
@@ -179,7 +179,7 @@ func (s *settings) refuseFile(file *AllocationFile, err error) {
 	s.err = &Error{Finding{Key: f.Key, Value: f.Value, Rule: rule, Origin: lineOf(file, f)}}
 }
 
-// lineOf is where a finding is, as far as it is about a line.
+// lineOf is the file of a finding, and its line if it has one.
 func lineOf(file *AllocationFile, f allocation.Finding) string {
 	if f.Line == 0 {
 		return file.Name
@@ -187,13 +187,13 @@ func lineOf(file *AllocationFile, f allocation.Finding) string {
 	return fmt.Sprintf("%s:%d", file.Name, f.Line)
 }
 
-// warn notes something about a property that works without it.
+// warn notes that the value of a property is not used as it is.
 func (s *settings) warn(key, rule string) {
 	p := s.values[key]
 	s.notes = append(s.notes, Finding{Key: key, Value: p.Value, Rule: rule, Origin: p.Origin, Warning: true})
 }
 
-// way is the settings of the queues that the file names on the way to that path.
+// way is the settings of the queues from the root down to path, as far as the file names them.
 func (c *Fair) way(path string) []*queue.Settings {
 	out := []*queue.Settings{c.Settings(c.Root)}
 	for i := len(c.Root.Path) + 1; i <= len(path); i++ {

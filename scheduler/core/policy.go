@@ -95,15 +95,15 @@ func (NoFacts) MasterMoved(*App, *cluster.Container, cluster.Part, cluster.Part)
 // Fit does nothing.
 func (NoFacts) Fit(int) {}
 
-// Rounds are what a policy does from time to time, not for a node.
+// Rounds are what a policy does periodically, independent of heartbeats; see the FairScheduler.
 type Rounds interface {
-	// Recompute finds out anew what applications are entitled to.
+	// Recompute computes demands and fair shares.
 	Recompute(now yarn.Now)
-	// Due appends the containers that are to be ended for others by now. It is asked before Preempt.
+	// Due appends the containers whose notice has run out: the caller ends them. It is called before Preempt.
 	Due(now yarn.Now, out []ContainerRef) []ContainerRef
-	// Preempt is Recompute, and gives containers notice that are to be ended later for others; those are appended.
+	// Preempt is Recompute; then it gives notice to containers that are to be ended for others, and appends them.
 	Preempt(now yarn.Now, out []ContainerRef) []ContainerRef
-	// UnderNotice appends the application's containers that have been given notice, or those of all with NoApp.
+	// UnderNotice appends the containers of the application that have notice, or those of all applications for NoApp.
 	UnderNotice(a AppRef, out []ContainerRef) []ContainerRef
 }
 

@@ -13,58 +13,58 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// app is one application, with what this policy keeps of it.
+// app is one application, with what this policy knows of it.
 type app struct {
-	place    // among the applications of its leaf
-	queue    *Queue
-	runnable bool // a limit on how many run does not hold it back
-	hasAM    bool // its master's container was found
-	changed  bool // demand is out of date
-	holds    bool // counted among its queues' holders
+	candidate // among the applications of its leaf
+	queue     *Queue
+	runnable  bool // no limit on running applications holds it back
+	hasAM     bool // its master has a container, or it is unmanaged
+	changed   bool // demand is out of date
+	reserver  bool // counted in its queues' reservers
 	bounds
-	demand resource // what it used and asked for when demands were last looked at
+	demand resource // what it used and asked for at the last Recompute
 
 	core.App
 
-	share       resource      // what it is entitled to
+	share       resource      // its fair share
 	am          resource      // what its master uses
-	avoided     []avoidedNode // as its headroom knows them
-	avoidsOther bool          // since then it wants to avoid others
+	avoided     []avoidedNode // what its blacklist names, as of the last allocate call that changed it
+	avoidsOther bool          // its blacklist has changed since
 
-	*starving // of the attempt
+	*starvation // of the attempt
 }
 
-// avoidedNode is a node by its index and name: the index may be another's by now.
+// avoidedNode is a node by its index and name, since the index may have passed to another node.
 type avoidedNode struct {
 	ref cluster.NodeRef
 	id  yarn.NodeID
 }
 
-// appOf is the application, as this policy has it.
+// appOf is this policy's side of an application.
 func appOf(a *core.App) *app { return a.Outer.(*app) }
 
 func (s *Scheduler) app(ref cluster.AppRef) *app { return appOf(s.Apps[ref]) }
 
-// Admit enters an application into its leaf, which is made if need be.
+// Admit puts an application into its leaf, which is created if need be.
 func (s *Scheduler) Admit(in *demand.Application, path string) (*core.App, yarn.Reason) {
 	q, why := s.destination(in, path)
 	if !why.OK() {
 		return nil, why
 	}
-	a := &app{App: core.App{Application: *in}, queue: q, starving: &starving{}}
-	a.Outer, a.Leaf, a.place.app = a, &q.Queue, a
-	a.place.name = in.ID.String()
+	a := &app{App: core.App{Application: *in}, queue: q, starvation: &starvation{}}
+	a.Outer, a.Leaf, a.candidate.app = a, &q.Queue, a
+	a.candidate.name = in.ID.String()
 	q.members++
 	return &a.App, yarn.Reason{}
 }
 
-// destination is the leaf for a new application, or for one of before a restart.
+// destination is the leaf of a new or a recovered application.
 func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, yarn.Reason) {
 	if !in.Recovering && !in.Placed {
 		return nil, notPlaced(in)
 	}
 	path = s.withinPlan(path)
-	if s.find(path) == nil && !in.Recovering && !s.AsApache { // Apache makes the queue first, and refuses then
+	if s.find(path) == nil && !in.Recovering && !s.AsApache { // Apache creates the queue first, and refuses then
 		if why := s.mayCreate(in, path); !why.OK() {
 			return nil, why
 		}
@@ -82,10 +82,10 @@ func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, ya
 	return q, s.possible(q, []yarn.Ask{{Capability: in.AM}})
 }
 
-// recoveryQueue takes applications of before a restart whose queue cannot be made any more.
+// recoveryQueue takes recovered applications whose queue can no longer be created.
 const recoveryQueue = "root.recovery"
 
-// withinPlan is where a submission to a plan goes.
+// withinPlan is path, or for a plan queue the name of its default child.
 func (s *Scheduler) withinPlan(path string) string {
 	if q := s.find(path); q != nil && q.conf.Kind == allocation.Plan {
 		return q.Path + "." + q.Name + "-default"
@@ -93,18 +93,18 @@ func (s *Scheduler) withinPlan(path string) string {
 	return path
 }
 
-// admits tells whether a leaf takes an application now.
+// admits tells whether the application's user may submit to q.
 func (s *Scheduler) admits(in *demand.Application, q *Queue) yarn.Reason {
-	if !s.lets(q, in) {
+	if !s.maySubmit(q, in) {
 		return yarn.Reason{Code: fit.SubmitDenied, Subject: q.Path, Detail: in.User}
 	}
 	return yarn.Reason{}
 }
 
-// lets tells whether an ACL of the queue or of one above lets the user submit.
+// maySubmit tells whether an ACL of the queue or of one above lets the user submit.
 //
 // compat: whether ACLs are enabled does not matter.
-func (s *Scheduler) lets(q *Queue, in *demand.Application) bool {
+func (s *Scheduler) maySubmit(q *Queue, in *demand.Application) bool {
 	for ; q != nil; q = q.up {
 		if q.Settings.Submit.Allows(in.User, "", in.Groups) || q.Settings.Admin.Allows(in.User, "", in.Groups) {
 			return true
@@ -113,7 +113,7 @@ func (s *Scheduler) lets(q *Queue, in *demand.Application) bool {
 	return false
 }
 
-// mayCreate tells whether the application's user could submit to a queue that is yet to be made.
+// mayCreate tells whether the application's user may submit to a queue that does not exist yet: the nearest one above decides.
 func (s *Scheduler) mayCreate(in *demand.Application, path string) yarn.Reason {
 	up := rooted(path)
 	for s.find(up) == nil {
@@ -130,19 +130,19 @@ func rooted(name string) string {
 	return queue.Root + "." + name
 }
 
-// Started counts an attempt among those that run, or wait until they may.
+// Started puts an attempt among those that run, or among those that wait until they may.
 func (s *Scheduler) Started(of *core.App) {
 	a := appOf(of)
-	a.place.order = a.Attempt.StartWall
+	a.candidate.order = a.Attempt.StartWall
 	a.hasAM, a.am, a.demand, a.share, a.bounds = a.Unmanaged, resource{}, resource{}, resource{}, narrowest
-	a.starving = &starving{of: a, atShare: s.Now.Wall, mastersToo: s.cfg.PreemptMasters(a.queue.Path)}
+	a.starvation = &starvation{of: a, atShare: s.Now.Wall, amToo: s.cfg.PreemptMasters(a.queue.Path)}
 	if !a.Attempt.KeepContainers {
 		a.avoided, a.avoidsOther = nil, false
 	}
 	if a.runnable = s.mayRun(a.queue, a.User, nil).OK(); a.runnable {
-		s.run(a)
+		s.addRunnable(a)
 	} else {
-		s.hold(a)
+		s.addWaiting(a)
 	}
 }
 
@@ -151,10 +151,10 @@ func (s *Scheduler) Stopped(of *core.App) {
 	a := appOf(of)
 	s.forgetPromises(a)
 	if !a.runnable {
-		s.unhold(a)
+		s.removeWaiting(a)
 		return
 	}
-	s.stop(a)
+	s.removeRunnable(a)
 	s.promote(a.queue, a.User)
 }
 
@@ -172,9 +172,9 @@ func (s *Scheduler) Moved(of *core.App, from, to *queue.Queue) {
 	wasRunnable := a.runnable
 	if a.Running {
 		if wasRunnable {
-			s.stop(a)
+			s.removeRunnable(a)
 		} else {
-			s.unhold(a)
+			s.removeWaiting(a)
 		}
 	}
 	a.queue, a.Leaf = queueOf(to), to
@@ -184,12 +184,12 @@ func (s *Scheduler) Moved(of *core.App, from, to *queue.Queue) {
 		return
 	}
 	if a.runnable = runnable; runnable {
-		s.run(a)
+		s.addRunnable(a)
 		if a.hasAM && s.AsApache {
-			s.chargeMaster(a, -1)
+			s.chargeAM(a, -1)
 		}
 	} else {
-		s.hold(a)
+		s.addWaiting(a)
 	}
 	s.lineUpQueue(old)
 	if wasRunnable {
@@ -210,7 +210,7 @@ func (s *Scheduler) SetPriority(ref cluster.AppRef, _ int32) (int32, yarn.Reason
 	return 0, yarn.Reason{Code: fit.PrioritiesUnsupported, Subject: s.App(ref).ID.String()}
 }
 
-// MoveTarget finds the leaf, and for one that is to be moved now sees that it has room.
+// MoveTarget is the leaf to move to. If the application runs, limits there must allow it; see mayMove.
 func (s *Scheduler) MoveTarget(of *core.App, target string, _ bool) (*queue.Queue, yarn.Reason) {
 	a, q := appOf(of), s.find(s.withinPlan(target))
 	switch {
@@ -224,7 +224,7 @@ func (s *Scheduler) MoveTarget(of *core.App, target string, _ bool) (*queue.Queu
 	return &q.Queue, s.mayMove(a, q)
 }
 
-// mayMove tells whether an application that runs has room in another leaf.
+// mayMove tells whether limits of the leaf and of the queues above it let a running application move there.
 func (s *Scheduler) mayMove(a *app, to *Queue) yarn.Reason {
 	size := s.appUsed(a)
 	for q := to; q != nil && !above(q, a.queue); q = q.up {
@@ -251,14 +251,14 @@ func above(q, other *Queue) bool {
 	return false
 }
 
-// Used notes what has become free, and lines up those who have less or more.
+// Used notes what has become free, and updates the places in the lineups.
 func (s *Scheduler) Used(leaf *queue.Queue, of *core.App, _ cluster.Part, amount *yarn.Resource, moved bool) {
 	if !moved && (amount[yarn.Memory] < 0 || amount[yarn.VCores] < 0) {
 		s.noteFree()
 	}
 	a := appOf(of)
-	if a.Mastered && !a.hasAM { // found after a restart
-		s.hasMaster(a, amount)
+	if a.Mastered && !a.hasAM { // recovered
+		s.noteAM(a, amount)
 	}
 	if a.Running && a.queue == queueOf(leaf) {
 		a.change()
@@ -270,7 +270,7 @@ func (s *Scheduler) Used(leaf *queue.Queue, of *core.App, _ cluster.Part, amount
 	}
 }
 
-// Asked lines an application up that asks for something else.
+// Asked updates the application's place in its lineup.
 func (s *Scheduler) Asked(of *core.App, _ bool) {
 	a := appOf(of)
 	if a.Running {
@@ -289,7 +289,7 @@ func (s *Scheduler) Blacklist(ref cluster.AppRef, add, remove []string) {
 	}
 }
 
-// Normalize refuses asks for what the leaf may never have, and completes the others; see the facade.
+// Normalize refuses asks for a type of which the leaf's maximum is zero, and completes the others; see the facade.
 func (s *Scheduler) Normalize(ref cluster.AppRef, asks []yarn.Ask) yarn.Reason {
 	if why := s.possible(s.app(ref).queue, asks); !why.OK() {
 		return why
@@ -297,7 +297,7 @@ func (s *Scheduler) Normalize(ref cluster.AppRef, asks []yarn.Ask) yarn.Reason {
 	return s.Core.Normalize(ref, asks)
 }
 
-// possible tells whether a leaf may have any of each type that is asked for.
+// possible tells whether the leaf's maximum is above zero for each type that is asked for.
 func (s *Scheduler) possible(q *Queue, asks []yarn.Ask) yarn.Reason {
 	for i := range asks {
 		for t := range s.types() {
@@ -318,7 +318,8 @@ func (s *Scheduler) AllocateDone(ref cluster.AppRef) yarn.Resource {
 	return s.Headroom(ref)
 }
 
-// avoidedNodes are those that the application wants nothing on, by name: where a node has less than nothing free, their order counts.
+// avoidedNodes are the nodes that the application's blacklist names, in order of name. The order counts: free amounts may be negative, and
+// each subtraction stops at zero.
 func (s *Scheduler) avoidedNodes(a *app) (out []avoidedNode) {
 	for i := range s.Books.NodeSlots() {
 		if n := s.Books.Node(cluster.NodeRef(i)); n.Member && a.Avoids(n) {
@@ -329,7 +330,7 @@ func (s *Scheduler) avoidedNodes(a *app) (out []avoidedNode) {
 	return out
 }
 
-// Headroom is what is free in the cluster but on nodes that the application avoids, as far as its leaf may have it and is entitled to it.
+// Headroom is what is free in the cluster, without nodes that the application avoids, limited by the maximum and the fair share of its leaf.
 //
 // compat: limits of queues above do not count, and neither do vcores of the fair share unless the policy is drf.
 func (s *Scheduler) Headroom(ref cluster.AppRef) (r yarn.Resource) {
@@ -365,12 +366,12 @@ func (s *Scheduler) Admission(ref cluster.AppRef) core.Admission {
 	a := s.app(ref)
 	got := core.Admission{Runnable: a.runnable, Active: a.runnable && a.Running && a.hasAM, AM: a.Attempt.AM, Share: a.queue.share}
 	if a.Running && !a.hasAM {
-		got.Why = s.everywhere(a)
+		got.Why = s.onAllNodes(a)
 	}
 	return got
 }
 
-// Names of what limits, as the allocation file has them.
+// Names of limits in the allocation file.
 const (
 	keyMax     = "maxResources"
 	keyMaxApps = "maxRunningApps"
@@ -381,7 +382,7 @@ const (
 	keyLocality = config.FairPrefix + "locality.threshold.node and " + config.FairPrefix + "locality.threshold.rack"
 )
 
-// limitCode is what a queue's maximum is called for those in it or below it.
+// limitCode is the code for the maximum of a queue.
 func limitCode(q *Queue) yarn.Code {
 	if q.Leaf {
 		return fit.QueueLimit

@@ -8,17 +8,17 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Bounds spare looks at those who cannot be served: a full node is offered to nobody whose smallest ask does not fit, and a leaf without room
-// for another master shows the node to none of those who wait for theirs. Without them decisions are the
-// same (see plain).
+// Bounds let a walk skip candidates that cannot be served: a full node is not offered to those whose smallest ask does not fit, and a leaf whose
+// maxAMShare leaves no room for another master skips the applications that wait for theirs. Decisions are the same without bounds (see
+// Scheduler.exhaustive).
 
-// bounds are of what an attempt has asked for since it has its master.
+// bounds cover all that an attempt has asked for, since its master was placed or from its start.
 type bounds struct {
-	least, most resource // of the sizes, type by type
+	least, most resource // of the sizes of asks, type by type
 	near        bool     // it has asked for hosts or racks
 }
 
-// widest are the bounds of who may have asked for anything, narrowest those of who has not asked.
+// widest are the bounds if anything may have been asked for, narrowest if nothing has.
 var (
 	widest    = bounds{most: all(math.MaxInt64), near: true}
 	narrowest = bounds{least: all(math.MaxInt64)}
@@ -31,7 +31,7 @@ func all(amount int64) (r resource) {
 	return r
 }
 
-// widen widens the bounds by an ask, and tells whether they were narrower.
+// widen makes the bounds cover an ask, and tells whether they had to change.
 func (b *bounds) widen(ask *yarn.Ask) bool {
 	before := *b
 	for t, amount := range ask.Capability {
@@ -50,7 +50,7 @@ func (s *Scheduler) Ask(ref cluster.AppRef, asks []yarn.Ask) {
 	s.Core.Ask(ref, asks)
 	if wider && a.in {
 		s.lowerBounds(a)
-		s.noteHolder(a)
+		s.noteReserver(a)
 	}
 }
 
@@ -75,56 +75,56 @@ func (s *Scheduler) RestoreAsk(c cluster.ContainerRef) {
 func (s *Scheduler) widest(a *app) {
 	if a.bounds = widest; a.in {
 		s.lowerBounds(a)
-		s.noteHolder(a)
+		s.noteReserver(a)
 	}
 }
 
-// mayHold tells whether a node might be held for the application: it has less than it is entitled to, asks for enough, and not so many nodes
-// are held for it yet.
-func (s *Scheduler) mayHold(a *app) bool {
-	return (a.near || a.Held < s.mostHeld(int32(s.Books.Count))) && s.compare(a.queue.policy, &a.bounds.most, &s.cfg.Threshold) >= 0 && s.starves(a)
+// mayReserveAny tells whether there might be a node that the application could reserve: it starves, its largest ask reaches the threshold, and
+// it has not reserved too many nodes.
+func (s *Scheduler) mayReserveAny(a *app) bool {
+	return (a.near || a.Held < s.mostReserved(int32(s.Books.Count))) && s.compare(a.queue.policy, &a.bounds.most, &s.cfg.Threshold) >= 0 && s.starves(a)
 }
 
-// noteHolder counts an application of a lineup among those that nodes might be held for, or off.
-func (s *Scheduler) noteHolder(a *app) {
-	if holds := a.in && s.mayHold(a); holds != a.holds {
+// noteReserver keeps the reservers of the application's queues up to date.
+func (s *Scheduler) noteReserver(a *app) {
+	if may := a.in && s.mayReserveAny(a); may != a.reserver {
 		by := int32(1)
-		if !holds {
+		if !may {
 			by = -1
 		}
-		a.holds = holds
+		a.reserver = may
 		for q := a.queue; q != nil; q = q.up {
-			q.holders += by
+			q.reservers += by
 		}
 	}
 }
 
-// wants tells whether anybody in the queue wants something.
-func (q *Queue) wants() bool { return len(q.wanting.list)+len(q.masterless.list) > 0 }
+// asks tells whether any application in the queue or below asks for something.
+func (q *Queue) asks() bool { return len(q.asking.list)+len(q.awaitingAM.list) > 0 }
 
-// lowerBounds has the bounds of an application's lineup, and of all queues above it, be no more than its own.
+// lowerBounds lowers the bounds of the application's lineup and queues to its own.
 func (s *Scheduler) lowerBounds(a *app) {
 	if !a.hasAM {
-		s.lower(&a.queue.masterless.least, &a.bounds.least)
+		s.lower(&a.queue.awaitingAM.least, &a.bounds.least)
 	}
 	for q := a.queue; q != nil; q = q.up {
 		s.lower(&q.smallest, &a.bounds.least)
 	}
 }
 
-// tighten brings the bounds of a queue up to date, after those below it.
+// tighten computes the bounds of a queue from those below it.
 func (s *Scheduler) tighten(q *Queue) {
-	if q.Leaf && !q.wanting.loose && !q.masterless.loose {
+	if q.Leaf && !q.asking.loose && !q.awaitingAM.loose {
 		return
 	}
-	q.wanting.loose, q.masterless.loose = false, false
-	q.smallest, q.masterless.least = narrowest.least, narrowest.least
-	for i := range q.masterless.list {
-		s.lower(&q.masterless.least, &q.masterless.list[i].app.bounds.least)
+	q.asking.loose, q.awaitingAM.loose = false, false
+	q.smallest, q.awaitingAM.least = narrowest.least, narrowest.least
+	for i := range q.awaitingAM.list {
+		s.lower(&q.awaitingAM.least, &q.awaitingAM.list[i].app.bounds.least)
 	}
-	s.lower(&q.smallest, &q.masterless.least)
-	for i := range q.wanting.list {
-		if p := q.wanting.list[i].place; p.app != nil {
+	s.lower(&q.smallest, &q.awaitingAM.least)
+	for i := range q.asking.list {
+		if p := q.asking.list[i].candidate; p.app != nil {
 			s.lower(&q.smallest, &p.app.bounds.least)
 		} else {
 			s.lower(&q.smallest, &p.queue.smallest)
@@ -139,9 +139,9 @@ func (s *Scheduler) lower(r, other *resource) {
 	}
 }
 
-// hopeless tells whether nobody in the queue can be served: with what it uses and the smallest ask it would have more than it may.
+// hopeless tells whether nobody in the queue can be served, because even the smallest ask would take it over its maximum.
 func (r *round) hopeless(q *Queue, used *resource) bool {
-	if r.s.plain {
+	if r.s.exhaustive {
 		return false
 	}
 	for t := range r.s.types() {
@@ -152,10 +152,10 @@ func (r *round) hopeless(q *Queue, used *resource) bool {
 	return false
 }
 
-// full tells whether the node has no room for the smallest ask, so that it could only be held for somebody. Where asks wait for near nodes,
-// offers are counted, and nobody is passed by.
+// full tells whether the smallest ask does not fit on the node, so that it could only be reserved. With locality thresholds every offer counts as
+// a scheduling opportunity, so nobody may be skipped.
 func (r *round) full(q *Queue) bool {
-	if r.s.plain || r.s.cfg.NodeThreshold >= 0 && r.s.cfg.RackThreshold >= 0 {
+	if r.s.exhaustive || r.s.cfg.NodeThreshold >= 0 && r.s.cfg.RackThreshold >= 0 {
 		return false
 	}
 	for t := range r.s.types() {
@@ -166,14 +166,14 @@ func (r *round) full(q *Queue) bool {
 	return false
 }
 
-// shut tells whether the leaf has no room for the smallest of the masters that wait.
-func (r *round) shut(q *Queue) bool {
-	if r.s.plain || len(q.masterless.list) == 0 || r.s.noMasterLimit(q) {
+// noRoomForAMs tells whether maxAMShare leaves no room for even the smallest of the masters that wait.
+func (r *round) noRoomForAMs(q *Queue) bool {
+	if r.s.exhaustive || len(q.awaitingAM.list) == 0 || r.s.noAMLimit(q) {
 		return false
 	}
-	q.masters.limit = r.s.masterLimit(q)
+	q.ams.limit = r.s.amLimit(q)
 	for t := range r.s.types() {
-		if q.masterless.least[t] > q.masters.limit[t]-q.masters.used[t] {
+		if q.awaitingAM.least[t] > q.ams.limit[t]-q.ams.used[t] {
 			return true
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Check recounts the books, and then what this policy keeps beside them; see the facade.
+// Check recounts the books, and then what this policy keeps besides; see the facade.
 func (s *Scheduler) Check() string {
 	if bad := s.Core.Check(); bad != "" {
 		return bad
@@ -27,10 +27,10 @@ func (s *Scheduler) checkTree() (bad string) {
 		if q.Leaf {
 			leaves++
 		}
-		runnable, wanted := int32(len(q.running)), resource{}
+		runnable, sum := int32(len(q.runnableApps)), resource{}
 		for _, c := range q.children {
 			runnable += c.runnable
-			wanted.Increase(&c.demand)
+			sum.Increase(&c.demand)
 			if c.outdated && !q.outdated {
 				bad = c.Path + " is outdated, and its parent is not"
 			}
@@ -46,7 +46,7 @@ func (s *Scheduler) checkTree() (bad string) {
 		case len(q.children) != len(q.byName) || !slices.IsSortedFunc(q.byName, func(a, b *Queue) int { return strings.Compare(a.Path, b.Path) }) ||
 			!slices.IsSortedFunc(q.byName, func(a, b *Queue) int { return cmp.Or(cmp.Compare(a.order, b.order), -1) }):
 			bad = q.Path + " has ranked its children wrongly"
-		case !q.outdated && (q.Leaf && len(q.changed) > 0 || !q.Leaf && wanted != q.wanted):
+		case !q.outdated && (q.Leaf && len(q.changed) > 0 || !q.Leaf && sum != q.demandSum):
 			bad = q.Path + " is outdated without a note"
 		case q.Leaf && len(q.children) > 0 || !q.Leaf && q.members > 0:
 			bad = q.Path + " is leaf and parent"
@@ -77,13 +77,13 @@ func (s *Scheduler) checkApps() string {
 		if &q.Queue != a.Leaf || s.find(q.Path) != q {
 			return fmt.Sprintf("%v is in %s, which is not its leaf or not in the tree", a.ID, q.Path)
 		}
-		switch in := slices.Contains(q.running, a); {
+		switch in := slices.Contains(q.runnableApps, a); {
 		case in != (a.Running && a.runnable):
 			return fmt.Sprintf("%v runs: %v, in the list: %v", a.ID, a.Running && a.runnable, in)
 		case slices.Contains(q.waiting, a) != (a.Running && !a.runnable):
 			return fmt.Sprintf("%v waits to run: %v", a.ID, a.Running && !a.runnable)
-		case a.Running && !a.changed && a.demand != s.wants(a):
-			return fmt.Sprintf("%v wants %v, and its demand is %v", a.ID, s.wants(a), a.demand)
+		case a.Running && !a.changed && a.demand != s.demandNow(a):
+			return fmt.Sprintf("%v uses and asks for %v, and its demand is %v", a.ID, s.demandNow(a), a.demand)
 		case a.Running && a.changed != slices.Contains(q.changed, a):
 			return fmt.Sprintf("%v is changed: %v", a.ID, a.changed)
 		case in:
@@ -100,14 +100,14 @@ func (s *Scheduler) checkApps() string {
 		if members[q] != q.members {
 			return fmt.Sprintf("%s has %d applications, counted %d", q.Path, q.members, members[q])
 		}
-		if !s.AsApache && masters[q] != q.masters.used {
-			return fmt.Sprintf("%s: masters use %v, counted %v", q.Path, q.masters.used, masters[q])
+		if !s.AsApache && masters[q] != q.ams.used {
+			return fmt.Sprintf("%s: masters use %v, counted %v", q.Path, q.ams.used, masters[q])
 		}
 	}
 	for name, u := range s.users { //tidy:unordered each by itself
 		waiting -= len(u.waiting)
-		if u.running != users[name] {
-			return fmt.Sprintf("user %s: %d run, counted %d", name, u.running, users[name])
+		if u.runnable != users[name] {
+			return fmt.Sprintf("user %s: %d run, counted %d", name, u.runnable, users[name])
 		}
 	}
 	if waiting != 0 {

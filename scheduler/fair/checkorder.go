@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// checkLineups sees that those who want something stand in their places.
+// checkLineups sees that all candidates that ask for something are in the right lineup, in the right order.
 func (s *Scheduler) checkLineups() (bad string) {
 	s.root.each(func(q *Queue) {
 		if bad == "" {
@@ -17,57 +17,57 @@ func (s *Scheduler) checkLineups() (bad string) {
 }
 
 func (s *Scheduler) checkLineup(q *Queue) (bad string) {
-	n, standing := s.numbers(q.policy), 0
-	for _, l := range [2]*lineup{&q.wanting, &q.masterless} {
-		standing += len(l.list)
+	n, entries := s.numbers(q.policy), 0
+	for _, l := range [2]*lineup{&q.asking, &q.awaitingAM} {
+		entries += len(l.list)
 		for i := 1; i < len(l.list); i++ {
-			if l.list[i-1].before(&l.list[i], n) > 0 {
-				return fmt.Sprintf("%s: %s stands before %s", q.Path, l.list[i-1].name, l.list[i].name)
+			if l.list[i-1].compare(&l.list[i], n) > 0 {
+				return fmt.Sprintf("%s: %s is before %s", q.Path, l.list[i-1].name, l.list[i].name)
 			}
 		}
 		for i := range l.list {
-			p := l.list[i].place
-			if (l == &q.masterless) != (p.app != nil && !p.app.hasAM) || l.list[i] != p.slot(n) {
-				return fmt.Sprintf("%s: %s stands in the wrong lineup, or as somebody else", q.Path, p.name)
+			p := l.list[i].candidate
+			if (l == &q.awaitingAM) != (p.app != nil && !p.app.hasAM) || l.list[i] != p.entry(n) {
+				return fmt.Sprintf("%s: %s is in the wrong lineup, or its entry is out of date", q.Path, p.name)
 			}
 		}
 	}
-	var k key // as it should be
+	var k sortKey // as it should be
 	in := 0
-	see := func(p *place, wants bool) {
+	see := func(p *candidate, asks bool) {
 		if p.in {
 			in++
 		}
-		if p.in != wants || wants && !p.key.same(&k, n) && !slices.ContainsFunc(k.numbers[:], math.IsNaN) {
-			bad = fmt.Sprintf("%s: %s wants something: %v, in the lineup: %v; its key is %v, should be %v", q.Path, p.name, wants, p.in, p.key, k)
+		if p.in != asks || asks && !p.key.same(&k, n) && !slices.ContainsFunc(k.numbers[:], math.IsNaN) {
+			bad = fmt.Sprintf("%s: %s asks for something: %v, in the lineup: %v; its key is %v, should be %v", q.Path, p.name, asks, p.in, p.key, k)
 		}
 	}
-	for _, a := range q.running {
+	for _, a := range q.runnableApps {
 		used := s.appUsed(a)
 		k.setApp(s, a, &used)
-		see(&a.place, len(a.Wants.Keys()) > 0 && a.demand != used)
+		see(&a.candidate, len(a.Wants.Keys()) > 0 && a.demand != used)
 	}
 	for _, c := range q.children {
 		used := s.used(c)
 		k.set(s, q.policy, &used, &c.demand, &c.least, c.weight)
-		see(&c.place, c.wants())
+		see(&c.candidate, c.asks())
 	}
-	if in != standing {
-		bad = fmt.Sprintf("%s: %d want something, its lineups have %d", q.Path, in, standing)
+	if in != entries {
+		bad = fmt.Sprintf("%s: %d ask for something, its lineups have %d", q.Path, in, entries)
 	}
 	return bad
 }
 
-// checkBounds sees that bounds leave nobody out.
+// checkBounds sees that bounds cover all asks, and that reservers are counted right.
 func (s *Scheduler) checkBounds() (bad string) {
 	s.root.each(func(q *Queue) {
-		holders := int32(0)
-		for _, a := range q.running {
-			if a.holds {
-				holders++
+		reservers := int32(0)
+		for _, a := range q.runnableApps {
+			if a.reserver {
+				reservers++
 			}
-			if a.holds != (a.in && s.mayHold(a)) {
-				bad = fmt.Sprintf("%v is a holder: %v", a.ID, a.holds)
+			if a.reserver != (a.in && s.mayReserveAny(a)) {
+				bad = fmt.Sprintf("%v is counted as a reserver: %v", a.ID, a.reserver)
 			}
 			for up := q; a.in && up != nil; up = up.up {
 				if !s.fits(&up.smallest, &a.bounds.least) {
@@ -76,17 +76,17 @@ func (s *Scheduler) checkBounds() (bad string) {
 			}
 			for _, w := range a.Wants.Keys() {
 				for t := range s.types() {
-					if size := w.Any.Size[t]; size < a.bounds.least[t] || size > a.bounds.most[t] || a.in && !a.hasAM && size < q.masterless.least[t] {
+					if size := w.Any.Size[t]; size < a.bounds.least[t] || size > a.bounds.most[t] || a.in && !a.hasAM && size < q.awaitingAM.least[t] {
 						bad = fmt.Sprintf("%v asks for %v, its bounds are %v and %v", a.ID, w.Any.Size, a.bounds.least, a.bounds.most)
 					}
 				}
 			}
 		}
 		for _, c := range q.children {
-			holders += c.holders
+			reservers += c.reservers
 		}
-		if holders != q.holders {
-			bad = fmt.Sprintf("%s has %d holders, counted %d", q.Path, q.holders, holders)
+		if reservers != q.reservers {
+			bad = fmt.Sprintf("%s has %d reservers, counted %d", q.Path, q.reservers, reservers)
 		}
 	})
 	return bad

@@ -9,11 +9,11 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Explain says why the application waits; see the facade. What holds it back whatever the node is one reason; otherwise there is one for each
-// node.
+// Explain says why the application waits; see the facade. A cause that does not depend on the node is the only reason; otherwise there is one
+// for each node.
 func (s *Scheduler) Explain(ref cluster.AppRef, max int) []yarn.Reason {
 	a := s.app(ref)
-	if why := s.everywhere(a); !why.OK() {
+	if why := s.onAllNodes(a); !why.OK() {
 		return []yarn.Reason{why}
 	}
 	var out []yarn.Reason
@@ -25,8 +25,8 @@ func (s *Scheduler) Explain(ref cluster.AppRef, max int) []yarn.Reason {
 	return out
 }
 
-// everywhere is what holds an application back on all nodes.
-func (s *Scheduler) everywhere(a *app) yarn.Reason {
+// onAllNodes is the cause that holds the application back whatever the node is; OK if there is none.
+func (s *Scheduler) onAllNodes(a *app) yarn.Reason {
 	switch {
 	case !a.Running || a.runnable && len(a.Wants.Keys()) == 0:
 		return yarn.Reason{Code: fit.NothingAsked}
@@ -39,12 +39,12 @@ func (s *Scheduler) everywhere(a *app) yarn.Reason {
 		return yarn.Reason{Code: fit.NoNodes}
 	}
 	first := a.Wants.Keys()[0]
-	if limit := s.masterLimit(a.queue); !a.hasAM && !s.noMasterLimit(a.queue) && !s.sumFits(&a.queue.masters.used, &first.Any.Size, &limit) {
-		return yarn.Reason{Code: fit.AMLimit, Subject: a.queue.Path, Needed: a.queue.masters.used.Add(first.Any.Size), Limit: limit, Key: keyAMShare}
+	if limit := s.amLimit(a.queue); !a.hasAM && !s.noAMLimit(a.queue) && !s.sumFits(&a.queue.ams.used, &first.Any.Size, &limit) {
+		return yarn.Reason{Code: fit.AMLimit, Subject: a.queue.Path, Needed: a.queue.ams.used.Add(first.Any.Size), Limit: limit, Key: keyAMShare}
 	}
 	for _, w := range a.Wants.Keys() {
-		if s.mayHave(a.queue, &w.Any.Size) == nil {
-			if a.Held == 0 { // what is reserved is placed whatever demands were last looked at
+		if s.overMax(a.queue, &w.Any.Size) == nil {
+			if a.Held == 0 { // a reservation is served whatever the last known demand is
 				return s.untilUpdate(a)
 			}
 			return yarn.Reason{}
@@ -53,7 +53,7 @@ func (s *Scheduler) everywhere(a *app) yarn.Reason {
 	return s.overLimit(a, first)
 }
 
-// untilUpdate is that nobody has seen yet that the application wants something.
+// untilUpdate is NextUpdate while the last known demand does not show that the application asks for something.
 func (s *Scheduler) untilUpdate(a *app) yarn.Reason {
 	if used := s.appUsed(a); used != a.demand {
 		return yarn.Reason{}
@@ -61,9 +61,9 @@ func (s *Scheduler) untilUpdate(a *app) yarn.Reason {
 	return yarn.Reason{Code: fit.NextUpdate, Subject: a.queue.Path, Key: config.FairPrefix + "update-interval-ms"}
 }
 
-// overLimit is the limit that what is asked for under a key would pass.
+// overLimit is the limit of a queue that one more container of w would pass.
 func (s *Scheduler) overLimit(a *app, w *demand.Want) yarn.Reason {
-	q := s.mayHave(a.queue, &w.Any.Size)
+	q := s.overMax(a.queue, &w.Any.Size)
 	return yarn.Reason{Code: limitCode(q), Subject: q.Path, Needed: s.used(q).Add(w.Any.Size), Limit: q.max, Key: keyMax}
 }
 
@@ -74,33 +74,33 @@ func (s *Scheduler) onNode(a *app, ref cluster.NodeRef, n *cluster.NodeBook) yar
 		why.Code = fit.NodeUnavailable
 		return why
 	}
-	wants, held := a.Wants.Keys(), false
+	wants, reserved := a.Wants.Keys(), false
 	if n.Reserved >= 0 {
 		container := s.Books.Container(n.Reserved)
 		if owner := s.app(container.App); owner != a {
 			why.Code, why.Detail, why.Needed = fit.NodeReserved, owner.ID.String(), container.Resource
 			return why
 		}
-		if w := a.Wants.Find(core.KeyOf(container)); w != nil && s.eligible(a, w, n) { // otherwise it is given up
+		if w := a.Wants.Find(core.KeyOf(container)); w != nil && s.eligible(a, w, n) { // otherwise the reservation is given up
 			if free := n.Free(); !s.fits(&container.Resource, &free) {
 				why.Code, why.Needed, why.Limit, why.Detail = fit.NodeFull, container.Resource, free, container.Locality.String()
 				return why
 			}
-			wants, held = []*demand.Want{w}, true
+			wants, reserved = []*demand.Want{w}, true
 		}
 	}
-	if !held && a.Avoids(n) { // compat: what was reserved before is placed there, all the same
+	if !reserved && a.Avoids(n) { // compat: a reservation is served although the node is blacklisted since
 		why.Code = fit.Blacklisted
 		return why
 	}
-	if late := s.untilUpdate(a); !held && !late.OK() {
+	if late := s.untilUpdate(a); !reserved && !late.OK() {
 		return late
 	}
 	for _, w := range wants {
 		row, l, code := s.next(a, ref, w, n)
 		if row == nil {
 			switch {
-			case !why.OK() && code != fit.LocalityDelay: // the first reason stands, unless a later one ends by itself
+			case !why.OK() && code != fit.LocalityDelay: // the first reason stands, unless a later one passes by itself
 			case code == fit.QueueLimit:
 				why = s.overLimit(a, w)
 			default:
@@ -117,7 +117,7 @@ func (s *Scheduler) onNode(a *app, ref cluster.NodeRef, n *cluster.NodeBook) yar
 			return why
 		}
 		why.Code = fit.ComesNext
-		if first := s.firstBefore(a, ref, n); first != nil && !held {
+		if first := s.firstBefore(a, ref, n); first != nil && !reserved {
 			why.Code, why.Detail, why.Subject, why.Key = fit.OthersFirst, first.ID.String(), first.queue.Path, keyPolicy
 		}
 		return why
@@ -125,13 +125,13 @@ func (s *Scheduler) onNode(a *app, ref cluster.NodeRef, n *cluster.NodeBook) yar
 	return why
 }
 
-// next is the row of a key from which a container would be placed on the node, or why there is none.
+// next is the row of w from which a container would be placed on the node, or nil with the reason.
 func (s *Scheduler) next(a *app, ref cluster.NodeRef, w *demand.Want, n *cluster.NodeBook) (*demand.Row, cluster.Locality, yarn.Code) {
 	rack, host := w.At(n.RackPlace), w.At(n.NodePlace)
 	switch {
 	case !s.fits(&w.Any.Size, &n.Total):
 		return nil, 0, fit.NodeTooSmall
-	case s.mayHave(a.queue, &w.Any.Size) != nil:
+	case s.overMax(a.queue, &w.Any.Size) != nil:
 		return nil, 0, fit.QueueLimit
 	case !s.eligible(a, w, n), !a.Enlarges(w, ref):
 		return nil, 0, fit.StrictLocality
@@ -166,7 +166,7 @@ func (s *Scheduler) firstBefore(a *app, ref cluster.NodeRef, n *cluster.NodeBook
 // maxExplained is how many applications are looked at to find out who comes first on a node.
 const maxExplained = 1000
 
-// firstServed is the application below a queue that the node would serve, or be reserved for.
+// firstServed is the application below q that an offer of the node would serve, or let reserve it.
 func (s *Scheduler) firstServed(q *Queue, ref cluster.NodeRef, n *cluster.NodeBook, looks *int) *app {
 	used := s.used(q)
 	if !s.fits(&used, &q.max) {
@@ -183,7 +183,7 @@ func (s *Scheduler) firstServed(q *Queue, ref cluster.NodeRef, n *cluster.NodeBo
 		if *looks--; *looks < 0 {
 			return nil
 		}
-		if p.app.Avoids(n) || !s.everywhere(p.app).OK() {
+		if p.app.Avoids(n) || !s.onAllNodes(p.app).OK() {
 			continue
 		}
 		free := n.Free()

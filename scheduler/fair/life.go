@@ -13,8 +13,8 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Queues come with the allocation file, or with the first application that names them; dynamic ones, which the file does not name, go when
-// they are empty.
+// Queues are created because the allocation file names them, or for the first application that is placed into them. The latter are dynamic, as
+// are those that the file no longer names: they are deleted when they are empty.
 
 // maxDepth bounds how deep queues may be nested, and maxQueues how many the file does not name.
 const (
@@ -22,7 +22,7 @@ const (
 	maxQueues = 200_000
 )
 
-// leafFor is the leaf of that name, made if need be.
+// leafFor is the leaf of that name, created if need be.
 func (s *Scheduler) leafFor(path string) (*Queue, yarn.Reason) {
 	q := s.find(path)
 	if q == nil {
@@ -38,7 +38,7 @@ func (s *Scheduler) leafFor(path string) (*Queue, yarn.Reason) {
 	return q, yarn.Reason{}
 }
 
-// create makes a queue with all above it that are missing, or says why there can be none of that name. Then it makes nothing.
+// create makes a queue and all missing ones above it. If it says why it cannot, it has made none.
 func (s *Scheduler) create(path string, leaf bool) (*Queue, yarn.Reason) {
 	path = rooted(path)
 	if strings.Count(path, ".") >= maxDepth {
@@ -85,7 +85,7 @@ func allows(parent, child allocation.Policy) bool {
 	return parent == allocation.DRF || parent == allocation.Fair && child != allocation.DRF
 }
 
-// confOf is the settings of a queue: those in the file, or the defaults.
+// confOf is the settings of a queue: those of the file, or the defaults.
 func (s *Scheduler) confOf(path string, above *allocation.Queue, leaf bool) *allocation.Queue {
 	kind := allocation.Parent
 	if leaf {
@@ -96,7 +96,7 @@ func (s *Scheduler) confOf(path string, above *allocation.Queue, leaf bool) *all
 		return named
 	}
 	conf := s.cfg.Unnamed(path, above)
-	if named != nil { // with the other kind, until it can be replaced
+	if named != nil { // as the other kind, until it can be replaced
 		*conf = *named
 		conf.Children = nil
 	}
@@ -104,7 +104,7 @@ func (s *Scheduler) confOf(path string, above *allocation.Queue, leaf bool) *all
 	return conf
 }
 
-// empty tells whether there is no application in the queue or below it.
+// empty tells whether there is no application in the queue and below it.
 func (q *Queue) empty() bool {
 	if q.Leaf {
 		return q.members == 0
@@ -119,37 +119,37 @@ func (q *Queue) empty() bool {
 
 // remove takes a queue out, with all below it.
 func (s *Scheduler) remove(q *Queue) {
-	s.steady()
+	s.updateSteadyShares()
 	s.forget(q)
 	q.up.dropGone()
 	s.dropLeaves()
 }
 
-// forget takes a queue out, with all below it, but for lists that remove and sweep clear.
+// forget takes a queue and all below it out of the tree and the lineups. remove and sweep clear the other lists.
 func (s *Scheduler) forget(q *Queue) {
 	for _, c := range q.children {
 		s.forget(c)
 	}
 	q.gone = true
 	if q.in {
-		q.up.wanting.remove(&q.place, s.numbers(q.up.policy))
+		q.up.asking.remove(&q.candidate, s.numbers(q.up.policy))
 		s.lineUpQueue(q.up)
 	}
 	s.tree.Remove(&q.Queue)
 }
 
-// dropLeaves takes those that have gone off the list of leaves.
+// dropLeaves takes removed leaves off the list.
 func (s *Scheduler) dropLeaves() {
 	s.leaves = slices.DeleteFunc(s.leaves, func(q *Queue) bool { return q.gone })
 }
 
-// RunDynamicQueues removes dynamic queues that are empty, and makes those of the file that had to wait until others went; see the facade.
+// RunDynamicQueues removes empty dynamic queues, and creates queues of the file that others were in the way of; see the facade.
 func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
 	s.Advance(now)
 	if !deleting {
 		return
 	}
-	s.steady()
+	s.updateSteadyShares()
 	before := s.tree.Changes
 	s.sweep(s.root)
 	s.dropLeaves()
@@ -158,9 +158,9 @@ func (s *Scheduler) RunDynamicQueues(deleting bool, now yarn.Now) {
 		s.unblock()
 	case s.unsettled:
 		s.settle()
-		s.lineUpAll()
+		s.rebuildLineups(s.root)
 	}
-	if s.tree.Changes != before && !s.AsApache { // Apache has queues that are gone count until something else changes
+	if s.tree.Changes != before && !s.AsApache { // Apache's steady shares count removed queues until something else changes
 		s.steadyDue = true
 	}
 }
@@ -171,7 +171,7 @@ func (s *Scheduler) DeleteQueue(name string) yarn.Reason {
 	if q == nil {
 		return yarn.Reason{Code: fit.UnknownQueue, Subject: name}
 	}
-	if why := s.kept(q); !why.OK() {
+	if why := s.whyKept(q); !why.OK() {
 		return why
 	}
 	s.remove(q)
@@ -196,7 +196,7 @@ func (s *Scheduler) sweep(q *Queue) {
 	}
 }
 
-// settle makes the queues that the file names, as far as others are not in the way.
+// settle creates the queues that the file names, except those that others are in the way of.
 func (s *Scheduler) settle() {
 	s.unsettled = false
 	for _, conf := range s.inOrder() {
@@ -217,8 +217,8 @@ func (s *Scheduler) settle() {
 
 // inOrder are the queues that the file names, leaves first.
 //
-// compat: each kind in the order of Apache's hash table, which gets those below a queue before it. What is made first is shown first, and
-// looked at first where somebody starves.
+// compat: each kind is in the order of Apache's hash table, into which children go before their parents. Queues are listed, and searched for
+// starvation, in order of creation.
 func (s *Scheduler) inOrder() (out []*allocation.Queue) {
 	all := postOrder(s.cfg.Root, nil)
 	for _, leaves := range []bool{true, false} {
@@ -243,7 +243,7 @@ func postOrder(q *allocation.Queue, out []*allocation.Queue) []*allocation.Queue
 	return append(out, q)
 }
 
-// makeWay removes the queue that is in the way of one that the file names. It is false while that one is not empty.
+// makeWay removes the queue that is in the way of one that the file names. It is false if the queue in the way is not empty.
 func (s *Scheduler) makeWay(conf *allocation.Queue) bool {
 	wrong := s.inTheWay(conf)
 	if wrong == nil {
@@ -256,7 +256,7 @@ func (s *Scheduler) makeWay(conf *allocation.Queue) bool {
 	return true
 }
 
-// inTheWay is a queue that has the wrong kind for one that the file names, or a leaf above it; or nil.
+// inTheWay is the queue that keeps one that the file names from being created: one of that name but of the other kind, or a leaf above; or nil.
 //
 // compat: nothing is in the way of what is below root.default.
 func (s *Scheduler) inTheWay(conf *allocation.Queue) *Queue {
@@ -291,14 +291,14 @@ func (s *Scheduler) Refresh(cfg *config.Config, _ core.Prepared) error {
 	s.settle()
 	s.reconfigure(s.root)
 	s.steadyDue = true
-	s.lineUpAll()
+	s.rebuildLineups(s.root)
 	if s.dropped(before) {
 		s.promoteAll()
 	}
 	return nil
 }
 
-// setPolicies gives queues their new policies, leaves first, up to one that may not have a child with what it has.
+// setPolicies gives queues their new policies, leaves first. It stops, and is false, at a queue whose new policy does not allow a child's.
 func (s *Scheduler) setPolicies(q *Queue) bool {
 	conf := s.confOf(q.Path, q.conf, q.Leaf)
 	for _, c := range q.children {
@@ -306,7 +306,7 @@ func (s *Scheduler) setPolicies(q *Queue) bool {
 			return false
 		}
 	}
-	q.policy, q.reshare = conf.Policy, true
+	q.policy, q.redivide = conf.Policy, true
 	return true
 }
 
@@ -322,10 +322,7 @@ func (s *Scheduler) reconfigure(q *Queue) {
 	}
 }
 
-// lineUpAll lines everybody up anew.
-func (s *Scheduler) lineUpAll() { s.reorder(s.root) }
-
-// Validate finds nothing wrong with what could be parsed.
+// Validate accepts whatever could be parsed.
 func (s *Scheduler) Validate(*config.Config) error { return nil }
 
 // Basis prepares nothing.

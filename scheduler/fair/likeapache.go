@@ -9,23 +9,23 @@ import (
 	"github.com/heddle-project/heddle/scheduler/javanum"
 )
 
-// LikeApache has refused submissions leave the queue that was made for them, moves count the application that moves, masters that move be
-// charged to nobody, and refreshes end half-way (see dropped); see the facade.
+// LikeApache takes over four defects; see the facade. A refused submission leaves the queue that was created for it; limits count the moving
+// application twice; the master of a moved application is charged to no leaf; a refresh may end half-way (see dropped).
 func (s *Scheduler) LikeApache() {
 	s.AsApache = true
 	for _, q := range s.leaves {
-		// The ResourceManager that traces are recorded from gets its clock after the queues of its first file: they believe to have had their
-		// minimum until long after.
+		// The ResourceManager of the recorded traces sets its clock only after it has created the queues of its first file, so that the time at
+		// which these last had their minimum share is far in the future.
 		q.atMinimum = math.MaxInt64 / 2
 	}
 }
 
-// CountUsers counts nobody: limits of users are of applications that run.
+// CountUsers does nothing: limits of users are on running applications, which are counted anyway.
 func (s *Scheduler) CountUsers() {}
 
-// dropped makes those queues dynamic that the file names no more. It is false if the rest of a refresh is left out.
+// dropped makes the queues dynamic that the file no longer names. It is false if the rest of the refresh is to be left out.
 //
-// compat: in Apache a refresh ends at the first of them that never came to be, because another one was in its way.
+// compat: Apache's refresh ends at the first of them that was never created, because another queue was in its way.
 func (s *Scheduler) dropped(before []*allocation.Queue) bool {
 	names := make([]string, len(before))
 	for i, conf := range before {
@@ -60,10 +60,9 @@ func (s *Scheduler) blocked(conf *allocation.Queue) {
 	}
 }
 
-// unblock makes those queues whose way has become free.
+// unblock creates the noted queues that nothing is in the way of any more.
 //
-// compat: in Apache one is forgotten once nothing is in its way any more, if a sweep has removed what was; and one is made that no file names
-// by now.
+// compat: Apache forgets one if a sweep has removed the queue in its way, and creates one that the file no longer names.
 func (s *Scheduler) unblock() {
 	tasks := s.tasks
 	s.tasks = nil

@@ -9,14 +9,14 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// key says how soon somebody is served: the least first, class by class, then by the numbers, the start and the name.
-type key struct {
+// sortKey says how soon a candidate is served: the smallest first, by class, then by the numbers. See candidate.compare for ties.
+type sortKey struct {
 	class   uint8
 	numbers [yarn.MaxResourceTypes]float64
 }
 
-// same tells whether two keys are the same.
-func (k *key) same(o *key, numbers int) bool {
+// same tells whether two keys are equal in as many numbers.
+func (k *sortKey) same(o *sortKey, numbers int) bool {
 	for i := range numbers {
 		if k.numbers[i] != o.numbers[i] {
 			return false
@@ -27,26 +27,26 @@ func (k *key) same(o *key, numbers int) bool {
 
 // The classes of keys.
 const (
-	needy      uint8 = iota // below the minimum
-	satisfied               // at the minimum
-	weightless              // likewise under fair, without a weight
-	last                    // added under fair for those who wanted nothing when demands were last looked at
+	needy      uint8 = iota // below the minimum share
+	satisfied               // not below it
+	weightless              // not below it and without a weight, under fair
+	last                    // added under fair if the last known demand is zero
 )
 
-// place is where somebody stands in a lineup: a queue or an application.
-type place struct {
+// candidate is a queue or an application that may be served, as its lineup sees it.
+type candidate struct {
 	queue *Queue // or
 	app   *app
-	in    bool
-	order int64 // among those with the same key: when the attempt started in milliseconds, or the rank of the queue's name among its siblings
+	in    bool  // it is in a lineup
+	order int64 // among equal keys: the start of the attempt in milliseconds, or the rank of the queue's name among its siblings
 	name  string
-	key   key
+	key   sortKey
 }
 
-// before is negative, zero or positive as one is served before, with or after the other.
+// compare is negative if p is served before o, positive if after, and zero if they are the same.
 //
 // compat: numbers that cannot be compared count as equal, as those of queues without weight may be.
-func (p *place) before(o *place, numbers int) int {
+func (p *candidate) compare(o *candidate, numbers int) int {
 	if p.key.class != o.key.class {
 		return int(p.key.class) - int(o.key.class)
 	}
@@ -64,28 +64,28 @@ func (p *place) before(o *place, numbers int) int {
 	return strings.Compare(p.name, o.name)
 }
 
-// lineup has those that want something in the order in which they are served.
+// lineup is the candidates that ask for something, in the order in which they are served.
 type lineup struct {
-	list  []slot
-	least resource // of masterless: nobody asks for less of any type; see bounds.go
+	list  []entry
+	least resource // of awaitingAM: nobody asks for less of any type; see bounds.go
 	loose bool     // bounds may be wider than need be
 }
 
-// slot is a place of a lineup with what nearly always tells it from others, so that the places themselves need not be looked at: that saves a
-// third of a decision among many queues.
-type slot struct {
-	*place
+// entry is a candidate in a lineup, with copies of those parts of its key that nearly always decide, so that comparing seldom has to load the
+// candidates. Among many queues that saves a third of the time of a decision.
+type entry struct {
+	*candidate
 	class         uint8
 	enough        bool // no further number of the key counts
 	first, second float64
 	order         int64
 }
 
-func (p *place) slot(numbers int) slot {
-	return slot{p, p.key.class, numbers <= 2 || p.key.class == satisfied && numbers == fairNumbers, p.key.numbers[0], p.key.numbers[1], p.order}
+func (p *candidate) entry(numbers int) entry {
+	return entry{p, p.key.class, numbers <= 2 || p.key.class == satisfied && numbers == fairNumbers, p.key.numbers[0], p.key.numbers[1], p.order}
 }
 
-func (s *slot) before(o *slot, numbers int) int {
+func (s *entry) compare(o *entry, numbers int) int {
 	switch {
 	case s.class != o.class:
 		return int(s.class) - int(o.class)
@@ -102,15 +102,15 @@ func (s *slot) before(o *slot, numbers int) int {
 	case s.enough && s.order > o.order:
 		return 1
 	}
-	return s.place.before(o.place, numbers)
+	return s.candidate.compare(o.candidate, numbers)
 }
 
-// find is where a place stands, or should.
-func (l *lineup) find(x *slot, numbers int) int {
+// find is the index at which an entry is, or would have to be inserted.
+func (l *lineup) find(x *entry, numbers int) int {
 	low, high := 0, len(l.list)
 	for low < high {
 		middle := int(uint(low+high) >> 1)
-		if l.list[middle].before(x, numbers) < 0 {
+		if l.list[middle].compare(x, numbers) < 0 {
 			low = middle + 1
 		} else {
 			high = middle
@@ -119,50 +119,50 @@ func (l *lineup) find(x *slot, numbers int) int {
 	return low
 }
 
-// at is where a place stands that is in the lineup.
-func (l *lineup) at(p *place, numbers int) int {
-	if len(l.list) > 0 && l.list[0].place == p { // who is served is nearly always the first
+// index is the index of a candidate that is in the lineup.
+func (l *lineup) index(p *candidate, numbers int) int {
+	if len(l.list) > 0 && l.list[0].candidate == p { // the candidate that was served is nearly always the first
 		return 0
 	}
-	x := p.slot(numbers)
-	if i := l.find(&x, numbers); i < len(l.list) && l.list[i].place == p {
+	x := p.entry(numbers)
+	if i := l.find(&x, numbers); i < len(l.list) && l.list[i].candidate == p {
 		return i
 	}
-	return slices.IndexFunc(l.list, func(o slot) bool { return o.place == p }) // numbers that cannot be compared have no order
+	return slices.IndexFunc(l.list, func(o entry) bool { return o.candidate == p }) // numbers that cannot be compared have no order
 }
 
-// remove takes a place out.
-func (l *lineup) remove(p *place, numbers int) {
-	i := l.at(p, numbers)
+// remove takes a candidate out.
+func (l *lineup) remove(p *candidate, numbers int) {
+	i := l.index(p, numbers)
 	l.list = slices.Delete(l.list, i, i+1)
 	p.in, l.loose = false, true
 }
 
-// put gives a place its key, and lines it up if it wants something.
-func (l *lineup) put(p *place, k *key, wants bool, numbers int) {
+// put gives a candidate its key, and has it in the lineup if and only if it asks for something.
+func (l *lineup) put(p *candidate, k *sortKey, asks bool, numbers int) {
 	switch {
-	case p.in && wants && k.same(&p.key, numbers):
+	case p.in && asks && k.same(&p.key, numbers):
 		return
-	case p.in && wants:
+	case p.in && asks:
 		l.move(p, k, numbers)
 		return
 	case p.in:
 		l.remove(p, numbers)
 	}
 	p.key = *k
-	if wants {
-		x := p.slot(numbers)
+	if asks {
+		x := p.entry(numbers)
 		l.list = slices.Insert(l.list, l.find(&x, numbers), x)
 		p.in = true
 	}
 }
 
-// move gives a place in the lineup another key.
-func (l *lineup) move(p *place, k *key, numbers int) {
-	i := l.at(p, numbers)
+// move gives a candidate in the lineup another key.
+func (l *lineup) move(p *candidate, k *sortKey, numbers int) {
+	i := l.index(p, numbers)
 	p.key = *k
-	x := p.slot(numbers)
-	if (i == 0 || l.list[i-1].before(&x, numbers) < 0) && (i+1 == len(l.list) || x.before(&l.list[i+1], numbers) < 0) {
+	x := p.entry(numbers)
+	if (i == 0 || l.list[i-1].compare(&x, numbers) < 0) && (i+1 == len(l.list) || x.compare(&l.list[i+1], numbers) < 0) {
 		l.list[i] = x
 		return
 	}
@@ -176,7 +176,7 @@ func (l *lineup) move(p *place, k *key, numbers int) {
 	l.list[to] = x
 }
 
-// numbers is how many numbers of keys count under a policy.
+// numbers is how many numbers of its keys a policy compares.
 func (s *Scheduler) numbers(p allocation.Policy) int {
 	switch {
 	case p == allocation.FIFO:
@@ -187,13 +187,13 @@ func (s *Scheduler) numbers(p allocation.Policy) int {
 	return max(s.types(), 2)
 }
 
-// set has the key say how soon somebody is served under a policy who uses, wants, has a right to, and weighs so much. Keys are large: they are
+// set has the key say how soon somebody is served under a policy who uses, asks, has a right to, and weighs so much. Keys are large: they are
 // set in place.
 //
 // compat: a process of Apache's compares two types or all by what its first cluster had. Traces were recorded one after the other by a process
 // that began with two.
-func (k *key) set(s *Scheduler, p allocation.Policy, used, demand, least *resource, weight float32) {
-	*k = key{}
+func (k *sortKey) set(s *Scheduler, p allocation.Policy, used, demand, least *resource, weight float32) {
+	*k = sortKey{}
 	switch {
 	case p == allocation.FIFO:
 	case p == allocation.Fair:
@@ -205,8 +205,8 @@ func (k *key) set(s *Scheduler, p allocation.Policy, used, demand, least *resour
 	}
 }
 
-// setApp has the key be that of an application in its leaf. None has a minimum.
-func (k *key) setApp(s *Scheduler, a *app, used *resource) {
+// setApp makes the key that of an application in its leaf. Applications have no minimum share.
+func (k *sortKey) setApp(s *Scheduler, a *app, used *resource) {
 	var least resource
 	k.set(s, a.queue.policy, used, &a.demand, &least, s.weight(a))
 }
@@ -214,9 +214,9 @@ func (k *key) setApp(s *Scheduler, a *app, used *resource) {
 // fairNumbers is how many numbers a key has under the policy fair. Keys of drf have two, or as many as there are types.
 const fairNumbers = 4
 
-// byMemory sets a key of the policy fair: how much there is of the minimum, as long as it is not all; then how much for a weight of 1. Who has no
-// weight comes later.
-func (k *key) byMemory(used, demand, least int64, weight float64) {
+// byMemory sets the key under fair: the used part of the minimum share while usage is below it; then usage by weight. Candidates without a weight
+// come later.
+func (k *sortKey) byMemory(used, demand, least int64, weight float64) {
 	switch least = min(least, demand); {
 	case used < least:
 		k.class, k.numbers[0] = needy, float64(used)
@@ -238,8 +238,8 @@ func (k *key) byMemory(used, demand, least int64, weight float64) {
 	}
 }
 
-// byDominant sets a key of the policy drf where there are memory and vcores: the larger fraction of the cluster, then the other one.
-func (k *key) byDominant(total, used, least *resource, weight float64) {
+// byDominant sets the key under drf if there are only memory and vcores: the larger fraction of the cluster, then the other one.
+func (k *sortKey) byDominant(total, used, least *resource, weight float64) {
 	memory, vcores := float64(used[yarn.Memory])/float64(total[yarn.Memory]), float64(used[yarn.VCores])/float64(total[yarn.VCores])
 	first, second := yarn.Memory, yarn.VCores
 	if vcores > memory {
@@ -255,10 +255,10 @@ func (k *key) byDominant(total, used, least *resource, weight float64) {
 	}
 }
 
-// byDominantOfMany is byDominant where there are n types.
+// byDominantOfMany is byDominant for n types.
 //
-// compat: in single precision there.
-func (k *key) byDominantOfMany(total *resource, n int, used, least *resource, weight float32) {
+// compat: it computes in single precision.
+func (k *sortKey) byDominantOfMany(total *resource, n int, used, least *resource, weight float32) {
 	type fraction struct{ ofCluster, number float32 }
 	var list [yarn.MaxResourceTypes]fraction
 	first := 0
@@ -290,7 +290,7 @@ func (k *key) byDominantOfMany(total *resource, n int, used, least *resource, we
 	}
 }
 
-// lineUp brings an application's place up to date, and those of all queues above it.
+// lineUp updates the places of an application and of all queues above it in their lineups.
 func (s *Scheduler) lineUp(a *app) {
 	s.lineUpApp(a)
 	s.lineUpQueue(a.queue)
@@ -299,23 +299,23 @@ func (s *Scheduler) lineUp(a *app) {
 func (s *Scheduler) lineUpApp(a *app) {
 	q := a.queue
 	used := s.appUsed(a)
-	wants := a.runnable && a.Running && len(a.Wants.Keys()) > 0 && a.demand != used
+	asks := a.runnable && a.Running && len(a.Wants.Keys()) > 0 && a.demand != used
 	in := a.in
-	var k key
+	var k sortKey
 	k.setApp(s, a, &used)
-	q.lineupOf(a).put(&a.place, &k, wants, s.numbers(q.policy))
-	if wants && !in {
+	q.lineupOf(a).put(&a.candidate, &k, asks, s.numbers(q.policy))
+	if asks && !in {
 		s.lowerBounds(a)
 	}
-	s.noteHolder(a)
+	s.noteReserver(a)
 }
 
-// lineupOf is where an application stands that wants something.
+// lineupOf is the lineup for an application that asks for something.
 func (q *Queue) lineupOf(a *app) *lineup {
 	if a.hasAM {
-		return &q.wanting
+		return &q.asking
 	}
-	return &q.masterless
+	return &q.awaitingAM
 }
 
 // merged goes through both lineups of a queue as if they were one.
@@ -325,21 +325,21 @@ type merged struct {
 	i, j    int
 }
 
-// next is the next place, or nil.
-func (m *merged) next() *place {
-	a, b := m.q.wanting.list, m.q.masterless.list
+// next is the next candidate, or nil.
+func (m *merged) next() *candidate {
+	a, b := m.q.asking.list, m.q.awaitingAM.list
 	switch {
-	case m.j < len(b) && (m.i == len(a) || b[m.j].before(&a[m.i], m.numbers) < 0):
+	case m.j < len(b) && (m.i == len(a) || b[m.j].compare(&a[m.i], m.numbers) < 0):
 		m.j++
-		return b[m.j-1].place
+		return b[m.j-1].candidate
 	case m.i < len(a):
 		m.i++
-		return a[m.i-1].place
+		return a[m.i-1].candidate
 	}
 	return nil
 }
 
-// lineUpQueue brings a queue's place up to date, and those of all above it.
+// lineUpQueue updates the places of a queue and of all above it in their lineups.
 func (s *Scheduler) lineUpQueue(q *Queue) {
 	for ; q.up != nil; q = q.up {
 		s.lineUpOne(q)
@@ -348,39 +348,39 @@ func (s *Scheduler) lineUpQueue(q *Queue) {
 
 func (s *Scheduler) lineUpOne(q *Queue) {
 	used := s.used(q)
-	var k key
+	var k sortKey
 	k.set(s, q.up.policy, &used, &q.demand, &q.least, q.weight)
-	q.up.wanting.put(&q.place, &k, q.wants(), s.numbers(q.up.policy))
+	q.up.asking.put(&q.candidate, &k, q.asks(), s.numbers(q.up.policy))
 }
 
-// reorder lines up everybody below a queue anew.
-func (s *Scheduler) reorder(q *Queue) {
+// rebuildLineups makes the lineups of a queue and of all below it anew.
+func (s *Scheduler) rebuildLineups(q *Queue) {
 	for _, c := range q.children {
-		s.reorder(c)
+		s.rebuildLineups(c)
 	}
 	n := s.numbers(q.policy)
-	q.wanting.clear()
-	q.masterless.clear()
-	for _, a := range q.running {
+	q.asking.clear()
+	q.awaitingAM.clear()
+	for _, a := range q.runnableApps {
 		used := s.appUsed(a)
 		a.key.setApp(s, a, &used)
-		q.lineupOf(a).join(&a.place, n, len(a.Wants.Keys()) > 0 && a.demand != used)
-		s.noteHolder(a)
+		q.lineupOf(a).join(&a.candidate, n, len(a.Wants.Keys()) > 0 && a.demand != used)
+		s.noteReserver(a)
 	}
 	for _, c := range q.children {
 		used := s.used(c)
 		c.key.set(s, q.policy, &used, &c.demand, &c.least, c.weight)
-		q.wanting.join(&c.place, n, c.wants())
+		q.asking.join(&c.candidate, n, c.asks())
 	}
-	q.wanting.sort(n)
-	q.masterless.sort(n)
+	q.asking.sort(n)
+	q.awaitingAM.sort(n)
 	s.tighten(q)
 }
 
-// takeOrders takes over new orders of places that stand as they stood.
-func (l *lineup) takeOrders() {
+// refreshOrders copies the new orders of candidates to their entries, which stay where they are.
+func (l *lineup) refreshOrders() {
 	for i := range l.list {
-		l.list[i].order = l.list[i].place.order
+		l.list[i].order = l.list[i].candidate.order
 	}
 }
 
@@ -393,13 +393,13 @@ func (l *lineup) clear() {
 	l.list, l.loose = l.list[:0], true
 }
 
-// join puts somebody who wants something at the end; sort puts all into order.
-func (l *lineup) join(p *place, numbers int, wants bool) {
-	if p.in = wants; wants {
-		l.list = append(l.list, p.slot(numbers))
+// join puts a candidate at the end if it asks for something; sort has to follow.
+func (l *lineup) join(p *candidate, numbers int, asks bool) {
+	if p.in = asks; asks {
+		l.list = append(l.list, p.entry(numbers))
 	}
 }
 
 func (l *lineup) sort(numbers int) {
-	slices.SortStableFunc(l.list, func(a, b slot) int { return a.before(&b, numbers) })
+	slices.SortStableFunc(l.list, func(a, b entry) int { return a.compare(&b, numbers) })
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// preemption is who starves, and what is taken from others for them.
+// preemption is which attempts starve, and which containers of others are to be ended for them.
 type preemption struct {
-	starved  []*starving                     // a heap, see starvedFirst
-	notices  []notice                        // by the time that they were given
-	noticed  map[cluster.ContainerRef]bool   // all containers of notices that are still there
-	looks    int                             // of the running round
-	promises map[cluster.NodeRef]*nodePledge // rooms that containers under notice will leave
+	starved  []*starvation                     // a heap; see compareStarved
+	notices  []notice                          // by the time that they were given
+	noticed  map[cluster.ContainerRef]bool     // containers under notice that still run
+	looks    int                               // nodes and containers that the present Preempt has looked at
+	promises map[cluster.NodeRef]*nodePromises // what containers under notice will free
 }
 
-// notice is given to containers that will be ended for somebody who starves.
+// notice is containers that will be ended for an attempt that starves.
 type notice struct {
 	due  int64 // milliseconds
 	list []victim
@@ -28,7 +28,7 @@ type victim struct {
 	id  yarn.ContainerID
 }
 
-// Due are the containers whose time under notice is over; see the facade.
+// Due appends the containers whose notice has run out; see the facade.
 func (s *Scheduler) Due(now yarn.Now, out []cluster.ContainerRef) []cluster.ContainerRef {
 	s.Advance(now)
 	p := &s.preemption
@@ -55,10 +55,10 @@ func (s *Scheduler) stands(v victim) bool {
 	return c.ID == v.id && c.Live
 }
 
-// maxLooks is how many nodes and containers a round looks at before it leaves the rest to the next one, so that it does not hold up heartbeats.
+// maxLooks is how many nodes and containers one Preempt looks at before it leaves the rest to the next, so that heartbeats need not wait long.
 const maxLooks = 50_000
 
-// Preempt gives notice to containers on behalf of those who starve; see the facade.
+// Preempt gives containers notice on behalf of attempts that starve; see the facade.
 func (s *Scheduler) Preempt(now yarn.Now, out []cluster.ContainerRef) []cluster.ContainerRef {
 	s.Recompute(now)
 	s.forgetEnded()
@@ -66,7 +66,7 @@ func (s *Scheduler) Preempt(now yarn.Now, out []cluster.ContainerRef) []cluster.
 	for len(s.preemption.starved) > 0 && (s.preemption.looks < maxLooks || s.AsApache) {
 		x := s.nextStarved()
 		a := x.of
-		if a.starving != x || !a.Running {
+		if a.starvation != x || !a.Running {
 			continue // it has ended meanwhile
 		}
 		list := s.victimsFor(a)
@@ -81,7 +81,7 @@ func (s *Scheduler) Preempt(now yarn.Now, out []cluster.ContainerRef) []cluster.
 	return out
 }
 
-// forgetEnded drops what is known of containers that have ended.
+// forgetEnded recomputes noticed, without containers that have ended.
 func (s *Scheduler) forgetEnded() {
 	p := &s.preemption
 	p.noticed = map[cluster.ContainerRef]bool{}

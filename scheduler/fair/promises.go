@@ -7,19 +7,19 @@ import (
 	"github.com/heddle-project/heddle/scheduler/core"
 )
 
-// nodePledge is the room of a node that is promised to applications, by age.
-type nodePledge struct{ list []pledge }
+// nodePromises is what of a node is promised to applications, the oldest promise first.
+type nodePromises struct{ list []promise }
 
-type pledge struct {
-	app  *app
-	room resource
+type promise struct {
+	app    *app
+	amount resource
 }
 
-// pledge gives notice to containers, and promises their room to the application.
-func (s *Scheduler) pledge(node cluster.NodeRef, a *app, c *catch) {
+// promise gives containers notice, and promises what they will free to the application.
+func (s *Scheduler) promise(node cluster.NodeRef, a *app, c *victimSet) {
 	p := &s.preemption
 	if p.promises == nil {
-		p.promises = map[cluster.NodeRef]*nodePledge{}
+		p.promises = map[cluster.NodeRef]*nodePromises{}
 	}
 	room := resource{}
 	for _, v := range c.list {
@@ -31,47 +31,47 @@ func (s *Scheduler) pledge(node cluster.NodeRef, a *app, c *catch) {
 	}
 	of := p.promises[node]
 	if of == nil {
-		of = &nodePledge{}
+		of = &nodePromises{}
 		p.promises[node] = of
 	}
-	i := slices.IndexFunc(of.list, func(x pledge) bool { return x.app == a })
+	i := slices.IndexFunc(of.list, func(x promise) bool { return x.app == a })
 	if i < 0 {
 		i = len(of.list)
-		of.list = append(of.list, pledge{app: a})
+		of.list = append(of.list, promise{app: a})
 	}
-	of.list[i].room.Increase(&room)
+	of.list[i].amount.Increase(&room)
 }
 
-// pledged is the room of a node that is promised, and held for a reservation.
-func (s *Scheduler) pledged(ref cluster.NodeRef, n *cluster.NodeBook) (sum resource) {
+// committed is what of a node is promised or reserved.
+func (s *Scheduler) committed(ref cluster.NodeRef, n *cluster.NodeBook) (sum resource) {
 	if n.Reserved >= 0 {
 		sum = s.Books.Container(n.Reserved).Resource
 	}
 	if of := s.preemption.promises[ref]; of != nil {
 		for i := range of.list {
-			sum.Increase(&of.list[i].room)
+			sum.Increase(&of.list[i].amount)
 		}
 	}
 	return sum
 }
 
-// promisedTo tells whether room of the node is promised to the application.
+// promisedTo tells whether something of the node is promised to the application.
 func (s *Scheduler) promisedTo(ref cluster.NodeRef, a *app) bool {
 	of := s.preemption.promises[ref]
-	return of != nil && slices.ContainsFunc(of.list, func(x pledge) bool { return x.app == a })
+	return of != nil && slices.ContainsFunc(of.list, func(x promise) bool { return x.app == a })
 }
 
-// promised takes what the application got on the node off what it was promised there.
-func (s *Scheduler) promised(ref cluster.NodeRef, a *app, got *resource) {
+// fulfil takes what the application got on the node off what it was promised there.
+func (s *Scheduler) fulfil(ref cluster.NodeRef, a *app, got *resource) {
 	of := s.preemption.promises[ref]
 	if of == nil {
 		return
 	}
-	i := slices.IndexFunc(of.list, func(x pledge) bool { return x.app == a })
+	i := slices.IndexFunc(of.list, func(x promise) bool { return x.app == a })
 	if i < 0 {
 		return
 	}
-	room := &of.list[i].room
+	room := &of.list[i].amount
 	for t := range room {
 		room[t] -= min(room[t], got[t])
 	}
@@ -87,29 +87,29 @@ func (s *Scheduler) dropPromise(ref cluster.NodeRef, i int) {
 	}
 }
 
-// forgetPromises drops what an application was promised that has ended.
+// forgetPromises drops all promises to an application.
 func (s *Scheduler) forgetPromises(a *app) {
 	for ref, of := range s.preemption.promises { //tidy:unordered each node by itself
-		if i := slices.IndexFunc(of.list, func(x pledge) bool { return x.app == a }); i >= 0 {
+		if i := slices.IndexFunc(of.list, func(x promise) bool { return x.app == a }); i >= 0 {
 			s.dropPromise(ref, i)
 		}
 	}
 }
 
-// keepPromises places what was promised on the node.
+// keepPromises places containers of the applications to which something of the node is promised.
 func (r *round) keepPromises() {
 	of := r.s.preemption.promises[r.ref]
 	if of == nil {
 		return
 	}
 	for i := 0; i < len(of.list); i++ {
-		if a := of.list[i].app; !r.s.starves(a) || a.fairShare.IsZero() && a.minimum.IsZero() {
+		if a := of.list[i].app; !r.s.starves(a) || a.fairShareLack.IsZero() && a.minShareLack.IsZero() {
 			r.s.dropPromise(r.ref, i)
 			i--
 		}
 	}
 	for _, p := range slices.Clone(of.list) {
-		for left := p.room; p.app.Running && !left.IsZero(); {
+		for left := p.amount; p.app.Running && !left.IsZero(); {
 			o := r.app(p.app)
 			if o.Outcome != core.Allocated {
 				break

@@ -9,47 +9,47 @@ import (
 	"github.com/heddle-project/heddle/scheduler/queue"
 )
 
-// Queue is one queue, with what this policy keeps of it. What every walk reads stands together, before the rest.
+// Queue is one queue, with what this policy knows of it. The fields that every walk reads come first, so that they are close in memory.
 type Queue struct {
-	place           // among its parent's children
-	wanting  lineup // children, or applications of a leaf, that want something
-	policy   allocation.Policy
-	holders  int32   // applications in the lineups of the queue and below that nodes might be held for
-	weight   float32 // of conf
-	up       *Queue
-	max      resource // at least least
-	smallest resource // at most what anybody in the lineups of the queue and below asks for, type by type
+	candidate        // among its parent's children
+	asking    lineup // children that ask for something, or such applications of a leaf; see leaf.awaitingAM
+	policy    allocation.Policy
+	reservers int32   // applications in the lineups of the queue and below that might reserve nodes
+	weight    float32 // of conf
+	up        *Queue
+	max       resource // never below least
+	smallest  resource // no application in the lineups of the queue and below asks for less of any type
 	queue.Queue
-	demand resource // see queue.Fair, as all that follow
-	least  resource // of conf
+	demand resource // as of the last Recompute, at most max
+	least  resource // of conf: the minimum share
 
 	conf     *allocation.Queue
-	children []*Queue // by their creation
-	byName   []*Queue // likewise, by name
-	dynamic  bool     // the file does not name it: it goes when it is empty
-	gone     bool     // removed
+	children []*Queue // in order of creation
+	byName   []*Queue // the same queues by name
+	dynamic  bool     // the file does not name it: it is deleted when it is empty
+	gone     bool     // it was removed from the tree
 	share    resource
 	steady   resource
 	runnable int32 // applications that may run, those of queues below included
-	outdated bool  // its demand is to be looked at, and so are those of the queues above
+	outdated bool  // its demand may have changed; then all queues above are outdated too
 
 	leaf
 }
 
-// leaf is what leaves have.
+// leaf is what only leaves have.
 type leaf struct {
-	masterless lineup // applications that want their masters; all others are in wanting
-	members    int32  // applications, also those that have no attempt
-	running    []*app // attempts that may run, in the order in which they became so
-	waiting    []*app // those that may not yet, by arrival
-	masters    struct {
-		used, limit resource // limit is that of the last look
+	awaitingAM   lineup // applications that ask for their masters; all others that ask are in asking
+	members      int32  // applications, those without an attempt included
+	runnableApps []*app // those that may run, in the order in which they were let run
+	waiting      []*app // those that wait until they may, by arrival
+	ams          struct {
+		used, limit resource // what masters use and may use; limit is as of the last test
 	}
-	changed   []*app   // whose demand is out of date
-	wanted    resource // the sum of demands, also of queues below
-	shared    resource // what was last shared among its applications
-	reshare   bool     // others share it now, or by other weights
-	atMinimum int64    // when it last had its minimum, or did not want it; milliseconds
+	changed   []*app   // those whose demand is out of date
+	demandSum resource // the sum of the demands below, not limited by max
+	lastShare resource // the fair share that was last divided among its applications
+	redivide  bool     // its applications or their weights have changed since
+	atMinimum int64    // when it last had its minimum share, or did not ask for it; wall clock, milliseconds
 }
 
 func queueOf(q *queue.Queue) *Queue { return q.Outer.(*Queue) }
@@ -59,7 +59,7 @@ func (s *Scheduler) used(q *Queue) (sum resource) {
 	for p := range q.Ledger {
 		has := &q.Ledger[p]
 		s.Calc.Increase(&sum, &has.Used)
-		if s.ReservedNodes > 0 { // otherwise nothing is promised
+		if s.ReservedNodes > 0 { // otherwise Promised is zero
 			s.Calc.Decrease(&sum, &has.Promised)
 		}
 	}
@@ -91,11 +91,11 @@ func (s *Scheduler) find(name string) *Queue {
 // add makes a queue, below a parent or as the root.
 func (s *Scheduler) add(up *Queue, conf *allocation.Queue) *Queue {
 	q := &Queue{up: up, conf: conf, policy: conf.Policy, dynamic: true, smallest: narrowest.least}
-	q.masterless.least = narrowest.least
+	q.awaitingAM.least = narrowest.least
 	q.Queue = queue.Queue{Leaf: conf.Kind == allocation.Leaf, Creates: conf.Kind != allocation.Leaf, Path: conf.Path, Name: conf.Name,
 		Counts: &queue.AppCounts{}, Outer: q}
 	q.Grow(s.Books.Partitions())
-	q.place.name, q.place.queue = q.Path, q
+	q.candidate.name, q.candidate.queue = q.Path, q
 	q.atMinimum = s.Now.Wall
 	s.configure(q, conf)
 	if up != nil {
@@ -110,10 +110,10 @@ func (s *Scheduler) add(up *Queue, conf *allocation.Queue) *Queue {
 	return q
 }
 
-// rankGap is how far apart the ranks of neighbours are at first, so that others find room between them.
+// rankGap is the first distance between the orders of neighbours, so that later ones fit in between.
 const rankGap = 1 << 32
 
-// rank gives a new child its rank among the others by name. Only if there is no room between its neighbours do all get new ones.
+// rank gives a new child its order among the others, by name. If none is left between its neighbours, all children get new orders.
 func (q *Queue) rank(child *Queue) {
 	i, _ := slices.BinarySearchFunc(q.byName, child, func(a, b *Queue) int { return strings.Compare(a.Path, b.Path) })
 	q.byName = slices.Insert(q.byName, i, child)
@@ -128,18 +128,18 @@ func (q *Queue) rank(child *Queue) {
 		for i, c := range q.byName {
 			c.order = int64(i+1) * rankGap
 		}
-		q.wanting.takeOrders()
+		q.asking.refreshOrders()
 	}
 }
 
-// dropGone takes children that are gone off the queue's lists.
+// dropGone removes children that are gone from the lists of the queue.
 func (q *Queue) dropGone() {
 	gone := func(c *Queue) bool { return c.gone }
 	q.children, q.byName = slices.DeleteFunc(q.children, gone), slices.DeleteFunc(q.byName, gone)
 	q.outdate()
 }
 
-// outdate notes that the demand of the queue may have changed, and so that of those above it.
+// outdate marks the queue and all above it: their demands may have changed.
 func (q *Queue) outdate() {
 	for ; q != nil && !q.outdated; q = q.up {
 		q.outdated = true
@@ -153,15 +153,15 @@ func (s *Scheduler) configure(q *Queue, conf *allocation.Queue) {
 	s.setMax(q)
 }
 
-// Fit makes the books of queues as long as there are partitions.
+// Fit gives the books of queues a row for each partition.
 func (s *Scheduler) Fit(parts int) {
 	if s.root != nil {
 		s.root.each(func(q *Queue) { q.Grow(parts) })
 	}
 }
 
-// mayHave tells whether the queue and all above it may use so much more, or which of them may not.
-func (s *Scheduler) mayHave(q *Queue, more *resource) *Queue {
+// overMax is the first queue, from q upwards, whose maximum would be passed if it used so much more; nil: none.
+func (s *Scheduler) overMax(q *Queue, more *resource) *Queue {
 	for ; q != nil; q = q.up {
 		if used := s.used(q); !s.sumFits(&used, more, &q.max) {
 			return q

@@ -7,21 +7,21 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Queues that come in any order have ranks in the order of their names, and so have their slots.
+// The orders of queues follow their names, whatever order they are made in, and their entries have the same orders.
 func TestRank(t *testing.T) {
 	add := func(up *Queue, name string) {
 		q := &Queue{}
-		q.Path, q.place.name, q.place.queue = name, name, q
+		q.Path, q.candidate.name, q.candidate.queue = name, name, q
 		up.rank(q)
-		up.wanting.put(&q.place, &key{}, true, 0)
+		up.asking.put(&q.candidate, &sortKey{}, true, 0)
 	}
 	check := func(up *Queue) string {
 		for i, q := range up.byName {
 			if i > 0 && (up.byName[i-1].Path >= q.Path || up.byName[i-1].order >= q.order) {
-				return fmt.Sprintf("%s has rank %d, %s before it %d", q.Path, q.order, up.byName[i-1].Path, up.byName[i-1].order)
+				return fmt.Sprintf("%s has order %d, %s before it %d", q.Path, q.order, up.byName[i-1].Path, up.byName[i-1].order)
 			}
-			if s := up.wanting.list[i]; s.queue != q || s.order != q.order {
-				return fmt.Sprintf("%s stands in the lineup at %d with rank %d, and has place %d and rank %d", s.name, i, s.order, i, q.order)
+			if s := up.asking.list[i]; s.queue != q || s.order != q.order {
+				return fmt.Sprintf("%s has entry %d with order %d, and should have %d and %d", s.name, i, s.order, i, q.order)
 			}
 		}
 		return ""

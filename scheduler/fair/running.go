@@ -9,7 +9,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// mayRun tells whether one more application of the user may run in the leaf. besides does not count: it moves there.
+// mayRun tells whether limits let one more application of the user run in the leaf. The application besides, which moves there, is not counted.
 func (s *Scheduler) mayRun(q *Queue, name string, besides *app) yarn.Reason {
 	counted := func(within *Queue) int32 {
 		if besides != nil && besides.runnable && besides.Running && (within == nil || above(within, besides.queue)) {
@@ -18,7 +18,7 @@ func (s *Scheduler) mayRun(q *Queue, name string, besides *app) yarn.Reason {
 		return 0
 	}
 	if u := s.users[name]; u != nil {
-		if n, most := u.running-counted(nil), s.cfg.UserMaxApps(name); n >= most {
+		if n, most := u.runnable-counted(nil), s.cfg.UserMaxApps(name); n >= most {
 			return yarn.Reason{Code: fit.UserRunningApps, Subject: name, Count: int64(n), Max: int64(most), Key: keyUserMax}
 		}
 	} else if s.cfg.UserMaxApps(name) <= 0 {
@@ -43,98 +43,98 @@ func (s *Scheduler) user(name string) *user {
 
 // forgetUser drops a user without applications.
 func (s *Scheduler) forgetUser(name string) {
-	if u := s.users[name]; u != nil && u.running == 0 && len(u.waiting) == 0 {
+	if u := s.users[name]; u != nil && u.runnable == 0 && len(u.waiting) == 0 {
 		delete(s.users, name)
 	}
 }
 
-// run counts an attempt among those that run, and lines it up.
-func (s *Scheduler) run(a *app) {
-	s.count(a)
-	s.enter(a)
+// addRunnable has an attempt run.
+func (s *Scheduler) addRunnable(a *app) {
+	s.countRunnable(a)
+	s.enterLeaf(a)
 }
 
-// count counts an attempt among those that run.
-func (s *Scheduler) count(a *app) {
+// countRunnable counts an attempt against the limits on running applications.
+func (s *Scheduler) countRunnable(a *app) {
 	a.runnable = true
-	s.user(a.User).running++
+	s.user(a.User).runnable++
 	for q := a.queue; q != nil; q = q.up {
 		q.runnable++
 	}
 }
 
-// enter puts an attempt that runs into its leaf, and lines it up.
-func (s *Scheduler) enter(a *app) {
-	a.queue.running = append(a.queue.running, a)
+// enterLeaf puts an attempt that may run into its leaf, and lines it up.
+func (s *Scheduler) enterLeaf(a *app) {
+	a.queue.runnableApps = append(a.queue.runnableApps, a)
 	if a.hasAM {
-		s.chargeMaster(a, 1)
+		s.chargeAM(a, 1)
 	}
-	s.comes(a)
+	s.addDemand(a)
 	s.lineUp(a)
 }
 
-// stop counts an attempt off those that run.
-func (s *Scheduler) stop(a *app) {
+// removeRunnable takes an attempt out of those that run.
+func (s *Scheduler) removeRunnable(a *app) {
 	q := a.queue
-	s.goes(a)
-	s.user(a.User).running--
+	s.dropDemand(a)
+	s.user(a.User).runnable--
 	s.forgetUser(a.User)
-	q.running = drop(q.running, a)
+	q.runnableApps = drop(q.runnableApps, a)
 	for up := q; up != nil; up = up.up {
 		up.runnable--
 	}
 	if a.hasAM {
-		s.chargeMaster(a, -1)
+		s.chargeAM(a, -1)
 	}
 	if a.in {
-		q.lineupOf(a).remove(&a.place, s.numbers(q.policy))
-		s.noteHolder(a)
+		q.lineupOf(a).remove(&a.candidate, s.numbers(q.policy))
+		s.noteReserver(a)
 	}
 	s.lineUpQueue(q)
 }
 
-// hold has an attempt wait until it may run.
-func (s *Scheduler) hold(a *app) {
+// addWaiting has an attempt wait until it may run.
+func (s *Scheduler) addWaiting(a *app) {
 	a.runnable = false
 	a.queue.waiting = append(a.queue.waiting, a)
-	s.comes(a)
+	s.addDemand(a)
 	u := s.user(a.User)
 	u.waiting = append(u.waiting, a)
 }
 
-// unhold ends the wait.
-func (s *Scheduler) unhold(a *app) {
-	s.goes(a)
+// removeWaiting takes an attempt out of those that wait.
+func (s *Scheduler) removeWaiting(a *app) {
+	s.dropDemand(a)
 	a.queue.waiting = drop(a.queue.waiting, a)
 	u := s.user(a.User)
 	u.waiting = drop(u.waiting, a)
 	s.forgetUser(a.User)
 }
 
-// hasMaster notes that the attempt's master has a container of that size.
-func (s *Scheduler) hasMaster(a *app, size *resource) {
+// noteAM notes that the attempt's master has a container of that size.
+func (s *Scheduler) noteAM(a *app, size *resource) {
 	if a.in {
-		a.queue.masterless.remove(&a.place, s.numbers(a.queue.policy))
+		a.queue.awaitingAM.remove(&a.candidate, s.numbers(a.queue.policy))
 	}
 	a.hasAM, a.am = true, *size
 	if len(a.Wants.Keys()) == 0 {
-		a.bounds = narrowest // what was asked for it is over
+		a.bounds = narrowest // the asks were for the master, and are met
 	}
 	if a.runnable {
-		s.chargeMaster(a, 1)
+		s.chargeAM(a, 1)
 	}
 }
 
-// chargeMaster adds a master to what masters of the leaf use, or takes it off.
-func (s *Scheduler) chargeMaster(a *app, sign int64) {
-	used := &a.queue.masters.used
+// chargeAM adds the attempt's master to what masters of its leaf use, or subtracts it.
+func (s *Scheduler) chargeAM(a *app, sign int64) {
+	used := &a.queue.ams.used
 	for t := range used {
 		used[t] += sign * a.am[t]
 	}
 }
 
-// promote lets applications run in the place of one of that user that ran in the leaf. One more may do so for each leaf, and for the user,
-// whose limit that one had reached.
+// promote lets waiting applications run after one of that user has left the leaf. Candidates are those that wait in leaves below the highest queue
+// that was at its limit, and those of the user if the user was. At most as many run as there are such lists.
 func (s *Scheduler) promote(leaf *Queue, name string) {
 	var highest *Queue
 	for q := leaf; q != nil; q = q.up {
@@ -144,11 +144,11 @@ func (s *Scheduler) promote(leaf *Queue, name string) {
 	}
 	var lists [][]*app
 	if highest != nil {
-		lists = heldBelow(highest, nil)
+		lists = waitingBelow(highest, nil)
 	}
 	running, waiting := int32(0), []*app(nil)
 	if u := s.users[name]; u != nil {
-		running, waiting = u.running, u.waiting
+		running, waiting = u.runnable, u.waiting
 	}
 	if running == s.cfg.UserMaxApps(name)-1 {
 		lists = append(lists, waiting)
@@ -156,11 +156,11 @@ func (s *Scheduler) promote(leaf *Queue, name string) {
 	s.runEarliest(lists, len(lists))
 }
 
-// promoteAll lets all applications run that may after a change of limits. Nobody who runs is stopped.
-func (s *Scheduler) promoteAll() { s.runEarliest(heldBelow(s.root, nil), math.MaxInt) }
+// promoteAll lets all waiting applications run that may after a change of limits. Those that run go on.
+func (s *Scheduler) promoteAll() { s.runEarliest(waitingBelow(s.root, nil), math.MaxInt) }
 
-// heldBelow are the applications that wait to run in leaves below, leaf by leaf, as far as the queues have room for one.
-func heldBelow(q *Queue, lists [][]*app) [][]*app {
+// waitingBelow is the waiting applications of q and the leaves below, leaf by leaf, without queues that are at their limit.
+func waitingBelow(q *Queue, lists [][]*app) [][]*app {
 	if q.runnable >= q.conf.MaxApps {
 		return lists
 	}
@@ -168,12 +168,12 @@ func heldBelow(q *Queue, lists [][]*app) [][]*app {
 		return append(lists, q.waiting)
 	}
 	for _, c := range q.children {
-		lists = heldBelow(c, lists)
+		lists = waitingBelow(c, lists)
 	}
 	return lists
 }
 
-// runEarliest lets at most so many of the applications run, those that started first. Of each list the first that is left is looked at next.
+// runEarliest lets at most so many of the applications run, in order of their start. Each list is taken from its front.
 func (s *Scheduler) runEarliest(lists [][]*app, most int) {
 	h := earliest{}
 	for _, l := range lists {
@@ -195,12 +195,12 @@ func (s *Scheduler) runEarliest(lists [][]*app, most int) {
 		}
 		if last = a; s.mayRun(a.queue, a.User, nil).OK() {
 			chosen = append(chosen, a)
-			s.count(a)
+			s.countRunnable(a)
 		}
 	}
 	for _, a := range chosen {
-		s.unhold(a)
-		s.enter(a)
+		s.removeWaiting(a)
+		s.enterLeaf(a)
 	}
 }
 

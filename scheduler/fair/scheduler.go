@@ -1,5 +1,6 @@
-// Package fair decides as Apache's FairScheduler does: queues and applications get what is free in proportion to their weights, those below
-// their minimum first. Queues come with the applications that name them, and go when they are empty.
+// Package fair decides as Apache's FairScheduler does: queues and applications get free resources in proportion to their weights, those below
+// their minimum share first. Queues that the allocation file does not name are created for the applications that ask for them, and deleted when
+// they are empty.
 package fair
 
 import (
@@ -21,28 +22,28 @@ type Scheduler struct {
 	cfg       *config.Fair
 	tree      queue.Tree
 	root      *Queue
-	leaves    []*Queue            // by their creation
+	leaves    []*Queue            // in order of creation
 	unsettled bool                // the file names a queue that cannot be made yet
 	tasks     []*allocation.Queue // see unblock
 
-	steadyDue bool // queues have come since steady shares were computed, or the cluster has changed
+	steadyDue bool // since steady shares were computed queues were created, or the cluster has changed
 
 	users map[string]*user
-	racks map[cluster.Place]int32 // how many nodes each has; nil: to be counted
+	racks map[cluster.Place]int32 // the number of nodes of each; nil: not counted yet
 
-	// free is what of the cluster was free after the last heartbeat, end of a container or change of nodes.
-	free     resource
-	offering bool // a heartbeat is being served: free stays as it is
-	placing  bool // a container is being placed: Used follows Asked
-	plain    bool // nobody is passed by for bounds, for tests
+	// free is what was free in the cluster after the last heartbeat, end of a container or change of nodes.
+	free       resource
+	offering   bool // a heartbeat is being served: free stays as it is
+	placing    bool // a container is being placed: Used follows Asked
+	exhaustive bool // for tests: candidates are looked at whatever their bounds are
 
 	preemption preemption
 }
 
-// user has the applications of one user.
+// user is the running and waiting applications of one user.
 type user struct {
-	running int32  // those that may run
-	waiting []*app // those that may not yet, by arrival
+	runnable int32  // how many may run
+	waiting  []*app // those that wait until they may, by arrival
 }
 
 // New is a scheduler without nodes and applications.
@@ -83,9 +84,9 @@ func (s *Scheduler) sumFits(a, b, most *resource) bool {
 	return true
 }
 
-// below tells whether a queue or an application with that policy has less than a share of the cluster.
+// below tells whether used is less than share, as the policy measures it.
 //
-// compat: under drf the largest fractions alone are compared.
+// compat: under drf only the dominant shares are compared.
 func (s *Scheduler) below(p allocation.Policy, used, share *resource) bool {
 	if p != allocation.DRF {
 		return used[yarn.Memory] < share[yarn.Memory]
@@ -96,7 +97,7 @@ func (s *Scheduler) below(p allocation.Policy, used, share *resource) bool {
 	return s.largest(used) < s.largest(share)
 }
 
-// largest is the largest fraction of the cluster.
+// largest is the dominant share: the largest fraction of the cluster that r is of any type.
 func (s *Scheduler) largest(r *resource) (most float64) {
 	for i := range s.types() {
 		if total := s.Books.Total[i]; total != 0 || r[i] != 0 {
@@ -113,7 +114,7 @@ func (s *Scheduler) compare(p allocation.Policy, a, b *resource) int {
 	return c.Compare(&s.Books.Total, a, b)
 }
 
-// noteFree brings up to date what is free.
+// noteFree updates free, except while a heartbeat is served.
 func (s *Scheduler) noteFree() {
 	if !s.offering {
 		used := s.used(s.root)
@@ -121,11 +122,11 @@ func (s *Scheduler) noteFree() {
 	}
 }
 
-// Entitle follows a change of the cluster.
+// Entitle adjusts to a change of the cluster.
 func (s *Scheduler) Entitle(nodes bool) {
 	s.racks = nil
 	s.root.each(func(q *Queue) { s.setMax(q) })
 	s.steadyDue = true
 	s.noteFree()
-	s.reorder(s.root) // fractions of the cluster have changed
+	s.rebuildLineups(s.root) // fractions of the cluster have changed
 }

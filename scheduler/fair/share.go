@@ -9,7 +9,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// claim is somebody among whom one type of resources is shared.
+// claim is a queue or an application among which one type of resource is divided.
 type claim struct {
 	weight      float64
 	least, most int64
@@ -17,7 +17,7 @@ type claim struct {
 	share       int64
 }
 
-// fixed tells whether the share follows from the claim alone, and sets it then.
+// fixed tells whether the share does not depend on other claims. If so it sets it.
 func (c *claim) fixed() bool {
 	switch {
 	case c.most <= 0 || c.inactive:
@@ -30,19 +30,19 @@ func (c *claim) fixed() bool {
 	return true
 }
 
-// same tells whether another claim always has the same share.
+// same tells whether two claims get the same share whatever the total is.
 func (c *claim) same(o *claim) bool {
 	return c.weight == o.weight && c.least == o.least && c.most == o.most
 }
 
-// at is the share at so much for a weight of 1.
+// at is the share if a weight of 1 gets so much.
 func (c *claim) at(each float64) int64 {
 	return javanum.Long(min(max(float64(c.weight*each), float64(c.least)), float64(c.most)))
 }
 
-// steps is how often the right amount for a weight of 1 is looked for between two bounds.
+// steps is how often the interval of amounts for a weight of 1 is halved.
 //
-// compat: so many, so that shares may add up to more than there is.
+// compat: no more often, so that shares may add up to more than there is.
 const steps = 25
 
 // divide shares an amount among claims in proportion to their weights, none below its least or above its most.
@@ -78,7 +78,7 @@ func divide(claims []claim, total int64) {
 		return sum
 	}
 	high, low := 1.0, 0.0
-	for used(high) < total && !math.IsInf(high, 1) { // which amounts have that are too large for a float
+	for used(high) < total && !math.IsInf(high, 1) { // the loop would never end at infinity
 		high *= 2
 	}
 	for range steps {
@@ -117,43 +117,43 @@ func plus(a, b int64) int64 {
 	return a + b
 }
 
-// shared is how many types a policy shares.
-func (s *Scheduler) shared(p allocation.Policy) int {
+// sharedTypes is how many types of resources a policy divides.
+func (s *Scheduler) sharedTypes(p allocation.Policy) int {
 	if p == allocation.DRF {
 		return s.types()
 	}
 	return 1
 }
 
-// steady computes steady shares, if that is due.
+// updateSteadyShares computes steady shares, if that is due.
 //
-// compat: queues that go change none.
-func (s *Scheduler) steady() {
+// compat: it is not due because queues were removed.
+func (s *Scheduler) updateSteadyShares() {
 	if s.steadyDue {
 		s.steadyDue = false
 		s.root.steady = s.Books.Total
-		s.steadyShares(s.root)
+		s.steadySharesBelow(s.root)
 	}
 }
 
-// steadyShares computes what queues below would have if all of them were busy.
-func (s *Scheduler) steadyShares(q *Queue) {
+// steadySharesBelow computes the shares of the queues below, as if all had running applications.
+func (s *Scheduler) steadySharesBelow(q *Queue) {
 	if q.Leaf {
 		return
 	}
 	s.shareAmong(q, &q.steady, true)
 	for _, c := range q.children {
-		s.steadyShares(c)
+		s.steadySharesBelow(c)
 	}
 }
 
-// shareAmong shares an amount among the children of a queue. Types that its policy does not share stay as they are.
+// shareAmong divides an amount among the children of a queue. Shares of types that its policy does not divide stay as they are.
 func (s *Scheduler) shareAmong(q *Queue, total *resource, steady bool) {
 	if q.policy == allocation.FIFO {
 		return
 	}
-	claims := s.claims(len(q.children))
-	for t := range s.shared(q.policy) {
+	claims := make([]claim, len(q.children))
+	for t := range s.sharedTypes(q.policy) {
 		for i, c := range q.children {
 			claims[i] = claim{weight: float64(c.conf.Weight), least: c.conf.Min[t], most: c.max[t], inactive: !steady && c.runnable == 0}
 		}
@@ -168,13 +168,11 @@ func (s *Scheduler) shareAmong(q *Queue, total *resource, steady bool) {
 	}
 }
 
-func (s *Scheduler) claims(n int) []claim { return make([]claim, n) }
-
-// fairShares computes what queues and applications below are entitled to now.
+// fairShares computes the fair shares of queues and applications below.
 func (s *Scheduler) fairShares(q *Queue) {
 	if q.Leaf {
-		if q.reshare || q.shared != q.share {
-			q.reshare, q.shared = false, q.share
+		if q.redivide || q.lastShare != q.share {
+			q.redivide, q.lastShare = false, q.share
 			s.shareAmongApps(q)
 		}
 		return
@@ -185,43 +183,43 @@ func (s *Scheduler) fairShares(q *Queue) {
 	}
 }
 
-// shareAmongApps shares what a leaf is entitled to among its applications.
+// shareAmongApps divides the fair share of a leaf among its applications.
 //
-// compat: under fifo the first gets all of it, and others keep what they had.
+// compat: under fifo the first gets all of it, and others keep their old shares.
 func (s *Scheduler) shareAmongApps(q *Queue) {
 	if q.policy == allocation.FIFO {
 		var first *app
-		for _, a := range q.running {
+		for _, a := range q.runnableApps {
 			if first == nil || a.order < first.order {
 				first = a
 			}
 		}
 		if first != nil {
 			first.share = q.share
-			s.noteHolder(first)
+			s.noteReserver(first)
 		}
 		return
 	}
-	claims := s.claims(len(q.running))
-	for t := range s.shared(q.policy) {
+	claims := make([]claim, len(q.runnableApps))
+	for t := range s.sharedTypes(q.policy) {
 		most := int64(math.MaxInt64)
 		if t == yarn.VCores {
 			most = allocation.MaxVCores
 		}
-		for i, a := range q.running {
+		for i, a := range q.runnableApps {
 			claims[i] = claim{weight: float64(s.weight(a)), most: most}
 		}
 		divide(claims, q.share[t])
-		for i, a := range q.running {
+		for i, a := range q.runnableApps {
 			a.share[t] = claims[i].share
 		}
 	}
-	for _, a := range q.running {
-		s.noteHolder(a)
+	for _, a := range q.runnableApps {
+		s.noteReserver(a)
 	}
 }
 
-// weight is that of an application.
+// weight is the weight of an application.
 func (s *Scheduler) weight(a *app) float32 {
 	if s.cfg.SizeWeight {
 		return float32(math.Log1p(float64(a.demand[yarn.Memory])) / math.Ln2)
@@ -229,7 +227,7 @@ func (s *Scheduler) weight(a *app) float32 {
 	return 1
 }
 
-// Recompute brings demands and shares up to date; see the facade. Of applications only those are looked at that have changed.
+// Recompute updates demands and shares; see the facade. It looks only at applications that have changed.
 func (s *Scheduler) Recompute(now yarn.Now) {
 	s.Advance(now)
 	s.demands(s.root)
@@ -239,7 +237,7 @@ func (s *Scheduler) Recompute(now yarn.Now) {
 	s.findStarved()
 }
 
-// change notes that an application uses or asks for something else than when demands were last looked at.
+// change notes that the application's demand is out of date.
 func (a *app) change() {
 	if !a.changed {
 		a.changed = true
@@ -248,7 +246,7 @@ func (a *app) change() {
 	}
 }
 
-// demands looks at what queues and applications use and ask for, and lines them up by it. Only those are looked at that may have changed.
+// demands updates the demands of outdated queues and of applications that have changed, and their places in lineups.
 func (s *Scheduler) demands(q *Queue) {
 	if !q.outdated {
 		return
@@ -257,22 +255,22 @@ func (s *Scheduler) demands(q *Queue) {
 	if q.Leaf {
 		for _, a := range q.changed {
 			a.changed = false
-			s.Calc.Decrease(&q.wanted, &a.demand)
-			a.demand = s.wants(a)
-			s.Calc.Increase(&q.wanted, &a.demand)
+			s.Calc.Decrease(&q.demandSum, &a.demand)
+			a.demand = s.demandNow(a)
+			s.Calc.Increase(&q.demandSum, &a.demand)
 			s.lineUpApp(a)
 		}
-		q.reshare = q.reshare || len(q.changed) > 0 && s.cfg.SizeWeight
+		q.redivide = q.redivide || len(q.changed) > 0 && s.cfg.SizeWeight
 		clear(q.changed)
 		q.changed = q.changed[:0]
 	} else {
-		q.wanted = resource{}
+		q.demandSum = resource{}
 		for _, c := range q.children {
 			s.demands(c)
-			s.Calc.Increase(&q.wanted, &c.demand)
+			s.Calc.Increase(&q.demandSum, &c.demand)
 		}
 	}
-	q.demand = q.wanted
+	q.demand = q.demandSum
 	for t := range s.types() {
 		q.demand[t] = min(q.demand[t], q.max[t])
 	}
@@ -284,8 +282,8 @@ func (s *Scheduler) demands(q *Queue) {
 	}
 }
 
-// wants is what an application uses and asks for.
-func (s *Scheduler) wants(a *app) resource {
+// demandNow is what an application uses and asks for.
+func (s *Scheduler) demandNow(a *app) resource {
 	sum := s.appUsed(a)
 	for p := range s.Books.Partitions() {
 		asked := a.Wants.Pending(cluster.Part(p))
@@ -294,17 +292,17 @@ func (s *Scheduler) wants(a *app) resource {
 	return sum
 }
 
-// comes has an attempt count for its leaf's demand and shares, goes has it not do so any more.
-func (s *Scheduler) comes(a *app) {
-	s.Calc.Increase(&a.queue.wanted, &a.demand)
-	a.queue.reshare = true
+// addDemand counts an attempt in its leaf's demand and shares, dropDemand no longer does.
+func (s *Scheduler) addDemand(a *app) {
+	s.Calc.Increase(&a.queue.demandSum, &a.demand)
+	a.queue.redivide = true
 	a.change()
 }
 
-func (s *Scheduler) goes(a *app) {
+func (s *Scheduler) dropDemand(a *app) {
 	q := a.queue
-	s.Calc.Decrease(&q.wanted, &a.demand)
-	q.reshare = true
+	s.Calc.Decrease(&q.demandSum, &a.demand)
+	q.redivide = true
 	q.outdate()
 	if a.changed {
 		a.changed = false

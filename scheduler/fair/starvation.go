@@ -5,28 +5,28 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// starving is what an attempt lacks.
-type starving struct {
-	of         *app
-	fairShare  resource // of it, for longer than the timeout
-	minimum    resource // of its leaf's
-	atShare    int64    // when it last had its fair share; milliseconds
-	nextLook   int64    // not before then
-	mastersToo bool     // its master may be preempted
-	waits      bool     // in preemption.starved
-	victims    []victim // of its own containers
+// starvation is what an attempt lacks.
+type starvation struct {
+	of            *app
+	fairShareLack resource // of the threshold of its fair share, for longer than the timeout
+	minShareLack  resource // its part of what its leaf lacks of its minimum share
+	atShare       int64    // when it last had the threshold of its fair share; wall clock, milliseconds
+	nextLook      int64    // when starvation is looked for again, likewise
+	amToo         bool     // its master may be preempted
+	queued        bool     // in preemption.starved
+	victims       []victim // of its own containers
 }
 
-// starves tells whether the application has less than its fair share, or its part of the minimum.
+// starves tells whether the application is below its fair share, or lacks a part of its leaf's minimum share.
 func (s *Scheduler) starves(a *app) bool {
 	used := s.appUsed(a)
-	return s.below(a.queue.policy, &used, &a.share) || !a.minimum.IsZero()
+	return s.below(a.queue.policy, &used, &a.share) || !a.minShareLack.IsZero()
 }
 
-// lacks is all that the attempt lacks.
-func (a *starving) lacks() resource { return a.fairShare.Add(a.minimum) }
+// lack is all that the attempt lacks.
+func (a *starvation) lack() resource { return a.fairShareLack.Add(a.minShareLack) }
 
-// findStarved finds out who starves, if so much of the cluster is in use.
+// findStarved looks for attempts that starve, if preemption is on and enough of the cluster is in use.
 func (s *Scheduler) findStarved() {
 	used, total := s.used(s.root), s.Books.Total
 	if !s.cfg.Preemption || s.cfg.Utilization >= max(javanum.Ratio(used[yarn.Memory], total[yarn.Memory]), javanum.Ratio(used[yarn.VCores], total[yarn.VCores])) {
@@ -47,38 +47,38 @@ func (s *Scheduler) findStarvedIn(q *Queue) {
 	}
 	var sum resource
 	for _, a := range asking {
-		s.lacksFairShare(a)
-		if a.fairShare.IsZero() {
+		s.findFairShareLack(a)
+		if a.fairShareLack.IsZero() {
 			break // compat: those behind it keep what they lacked
 		}
-		s.lineUpStarved(a.starving)
-		sum.Increase(&a.fairShare)
+		s.lineUpStarved(a.starvation)
+		sum.Increase(&a.fairShareLack)
 	}
-	left := less(s.lacksMinimum(q), sum)
+	left := less(s.findMinShareLack(q), sum)
 	for _, a := range asking {
-		s.shareMinimum(a, &left)
-		s.noteHolder(a)
+		s.assignMinShareLack(a, &left)
+		s.noteReserver(a)
 	}
 }
 
-// shareMinimum has an application lack its part of what is left of what its leaf lacks.
-func (s *Scheduler) shareMinimum(a *app, left *resource) {
+// assignMinShareLack attributes a part of left, which is what the leaf still lacks of its minimum share, to an application.
+func (s *Scheduler) assignMinShareLack(a *app, left *resource) {
 	if left.IsZero() {
-		a.minimum = resource{}
+		a.minShareLack = resource{}
 		return
 	}
-	part := less(a.demand.Sub(s.appUsed(a)), a.fairShare)
+	part := less(a.demand.Sub(s.appUsed(a)), a.fairShareLack)
 	if s.compare(a.queue.policy, &part, left) > 0 {
-		part, *left = less(part, *left), resource{} // compat: what is beyond the rest counts, and not the rest
+		part, *left = less(part, *left), resource{} // compat: the application is charged the excess over the rest, not the rest
 	} else {
 		*left = less(*left, part)
 	}
-	a.minimum = part
-	s.lineUpStarved(a.starving)
+	a.minShareLack = part
+	s.lineUpStarved(a.starvation)
 }
 
-// lacksFairShare finds out what an application lacks of the threshold of its fair share.
-func (s *Scheduler) lacksFairShare(a *app) {
+// findFairShareLack computes what an application lacks of the threshold of its fair share.
+func (s *Scheduler) findFairShareLack(a *app) {
 	q, used := a.queue, s.appUsed(a)
 	target := a.demand
 	for t := range s.types() {
@@ -88,14 +88,14 @@ func (s *Scheduler) lacksFairShare(a *app) {
 	if !starved {
 		a.atShare = s.Now.Wall
 	}
-	a.fairShare = resource{}
+	a.fairShareLack = resource{}
 	if starved && s.Now.Wall-a.atShare >= q.conf.FairShareTimeout {
-		a.fairShare = less(target, used)
+		a.fairShareLack = less(target, used)
 	}
 }
 
-// lacksMinimum is what a leaf lacks of its minimum, if it does so for longer than the timeout.
-func (s *Scheduler) lacksMinimum(q *Queue) resource {
+// findMinShareLack is what a leaf lacks of its minimum share, if it has done so for longer than the timeout. It keeps atMinimum up to date.
+func (s *Scheduler) findMinShareLack(q *Queue) resource {
 	lack := q.conf.Min
 	for t := range lack {
 		lack[t] = min(lack[t], q.demand[t])
@@ -109,25 +109,25 @@ func (s *Scheduler) lacksMinimum(q *Queue) resource {
 	return lack
 }
 
-// starvedFirst is negative if the one who starves is served before the other, and positive otherwise.
+// compareStarved is negative if a is served before b, and positive otherwise.
 //
-// compat: it is no order, so that who comes first depends on who came when, as in Apache's queue.
-func (s *Scheduler) starvedFirst(a, b *starving) int {
-	if x, y := a.lacks(), b.lacks(); s.fits(&x, &y) {
+// compat: it is not an order, so that the heap's result depends on the order of arrival, as in Apache's queue.
+func (s *Scheduler) compareStarved(a, b *starvation) int {
+	if x, y := a.lack(), b.lack(); s.fits(&x, &y) {
 		return -1
 	}
 	return 1
 }
 
-// lineUpStarved puts somebody who starves into the heap.
-func (s *Scheduler) lineUpStarved(a *starving) {
-	if a.waits {
+// lineUpStarved puts an attempt into the heap.
+func (s *Scheduler) lineUpStarved(a *starvation) {
+	if a.queued {
 		return
 	}
-	a.waits = true
+	a.queued = true
 	heap := append(s.preemption.starved, a)
 	i := len(heap) - 1
-	for i > 0 && s.starvedFirst(a, heap[(i-1)/2]) < 0 {
+	for i > 0 && s.compareStarved(a, heap[(i-1)/2]) < 0 {
 		heap[i] = heap[(i-1)/2]
 		i = (i - 1) / 2
 	}
@@ -136,24 +136,24 @@ func (s *Scheduler) lineUpStarved(a *starving) {
 }
 
 // nextStarved takes the first out of the heap.
-func (s *Scheduler) nextStarved() *starving {
+func (s *Scheduler) nextStarved() *starvation {
 	heap := s.preemption.starved
 	n := len(heap) - 1
 	first, last := heap[0], heap[n]
 	heap[n] = nil
 	heap = heap[:n]
 	s.preemption.starved = heap
-	first.waits = false
+	first.queued = false
 	if n == 0 {
 		return first
 	}
 	i := 0
 	for 2*i+1 < n {
 		child := 2*i + 1
-		if right := child + 1; right < n && s.starvedFirst(heap[child], heap[right]) > 0 {
+		if right := child + 1; right < n && s.compareStarved(heap[child], heap[right]) > 0 {
 			child = right
 		}
-		if s.starvedFirst(last, heap[child]) <= 0 {
+		if s.compareStarved(last, heap[child]) <= 0 {
 			break
 		}
 		heap[i] = heap[child]

@@ -112,7 +112,7 @@ func TestMastersShare(t *testing.T) {
 		s := file(t, "<queue name='a'><maxAMShare>"+c.part+"</maxAMShare></queue>")
 		q := s.find("a")
 		q.share = c.share
-		if got := s.masterLimit(q); got != c.want {
+		if got := s.amLimit(q); got != c.want {
 			t.Errorf("%s of %v is %v, want %v", c.part, c.share, got, c.want)
 		}
 	}
@@ -120,11 +120,11 @@ func TestMastersShare(t *testing.T) {
 
 // TestOrderOfNames: among equals names decide, as texts.
 func TestOrderOfNames(t *testing.T) {
-	name := func(n int32) place {
-		return place{name: yarn.ApplicationID{ClusterTimestamp: 1, Sequence: n}.String()}
+	name := func(n int32) candidate {
+		return candidate{name: yarn.ApplicationID{ClusterTimestamp: 1, Sequence: n}.String()}
 	}
 	a, b := name(10000), name(9999)
-	if a.before(&b, 0) >= 0 {
+	if a.compare(&b, 0) >= 0 {
 		t.Errorf("%s does not come before %s", a.name, b.name)
 	}
 }
@@ -145,12 +145,12 @@ func TestOrderOfFair(t *testing.T) {
 		{{used: 3, demand: 9, weight: 0}, {used: 4, demand: 9, weight: 0}},
 		{{used: 5, demand: 99, least: 10, weight: 2}, {used: 5, demand: 99, least: 10, weight: 1}},
 	} {
-		var p [2]place
+		var p [2]candidate
 		for j, o := range c {
-			p[j] = place{}
+			p[j] = candidate{}
 			p[j].key.byMemory(o.used, o.demand, o.least, o.weight)
 		}
-		if p[0].before(&p[1], fairNumbers) >= 0 || p[1].before(&p[0], fairNumbers) <= 0 {
+		if p[0].compare(&p[1], fairNumbers) >= 0 || p[1].compare(&p[0], fairNumbers) <= 0 {
 			t.Errorf("%d: %+v does not come before %+v", i, c[0], c[1])
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"github.com/heddle-project/heddle/scheduler/cluster"
 )
 
-// victimsFor gives notice to containers whose room serves the wishes of an application.
+// victimsFor gives notice to the containers that have to end for the asks of an application that starves.
 func (s *Scheduler) victimsFor(a *app) (out []victim) {
-	for _, w := range s.wishes(a) {
+	for _, w := range s.starvedAsks(a) {
 		near := s.nodesAt(w.place)
 		for range w.count {
 			best, node := s.search(near, &w.size, nil)
@@ -29,21 +29,21 @@ func (s *Scheduler) victimsFor(a *app) (out []victim) {
 			if len(best.list) == 0 {
 				break
 			}
-			s.pledge(node, a, best)
+			s.promise(node, a, best)
 			out = append(out, best.list...)
 		}
 	}
 	return out
 }
 
-// catch is what would have to go from a node for one container.
-type catch struct {
+// victimSet is the containers of a node that would have to end to make room for one.
+type victimSet struct {
 	list    []victim
 	masters int
 }
 
-// search finds the node where the fewest masters would have to go; without any, the first one.
-func (s *Scheduler) search(nodes []cluster.NodeRef, size *resource, best *catch) (*catch, cluster.NodeRef) {
+// search finds the node where the fewest masters would have to end: the first one with none, if there is one.
+func (s *Scheduler) search(nodes []cluster.NodeRef, size *resource, best *victimSet) (*victimSet, cluster.NodeRef) {
 	at, most := cluster.NoNode, int(^uint(0)>>1)
 	for _, ref := range nodes {
 		if c := s.searchNode(ref, size, most); c != nil {
@@ -56,12 +56,12 @@ func (s *Scheduler) search(nodes []cluster.NodeRef, size *resource, best *catch)
 	return best, at
 }
 
-// searchNode finds containers on the node whose room, with what is free, serves the size, with fewer masters than most.
-func (s *Scheduler) searchNode(ref cluster.NodeRef, size *resource, most int) *catch {
+// searchNode finds containers on the node that have to end to make room for that size, fewer than most masters among them; or nil.
+func (s *Scheduler) searchNode(ref cluster.NodeRef, size *resource, most int) *victimSet {
 	n := s.Books.Node(ref)
 	s.preemption.looks += 1 + n.Containers()
-	room := less(n.Free(), s.pledged(ref, n))
-	c := &catch{}
+	room := less(n.Free(), s.committed(ref, n))
+	c := &victimSet{}
 	taken := map[*app]resource{}
 	for _, container := range s.newestFirst(ref) {
 		book := s.Books.Container(container)
@@ -100,10 +100,10 @@ func (s *Scheduler) newestFirst(ref cluster.NodeRef) (out []cluster.ContainerRef
 	return append(out, masters...)
 }
 
-// mayTake tells whether a container may go: its owner keeps its fair share without it, without what is under notice and without what else is
-// considered.
+// mayTake tells whether a container may be preempted: without it, without its containers under notice and without taken its owner would not be
+// below its fair share.
 func (s *Scheduler) mayTake(a *app, book *cluster.Container, taken *resource) bool {
-	if !a.queue.conf.Preemptable || book.AM && !a.mastersToo || !book.Live {
+	if !a.queue.conf.Preemptable || book.AM && !a.amToo || !book.Live {
 		return false
 	}
 	left := s.appUsed(a).Sub(book.Resource).Sub(*taken)

@@ -10,9 +10,9 @@ import (
 // policyNames are the names by which policies are shown.
 var policyNames = [...]string{allocation.Fair: "fair", allocation.DRF: "DRF", allocation.FIFO: "FIFO"}
 
-// QueueInfo is a picture of the queue.
+// QueueInfo shows the queue.
 func (s *Scheduler) QueueInfo(of *queue.Queue) queue.Info {
-	s.steady()
+	s.updateSteadyShares()
 	q := queueOf(of)
 	i := s.Info(of)
 	i.Dynamic = q.dynamic
@@ -21,15 +21,15 @@ func (s *Scheduler) QueueInfo(of *queue.Queue) queue.Info {
 	i.MaxAllocation = s.MaximumFor(of)
 	f := &queue.Fair{Policy: policyNames[q.policy], Weight: q.conf.Weight, Demand: q.demand, FairShare: q.share, SteadyShare: q.steady,
 		MinShare: q.conf.Min, MaxShare: q.max, MaxApps: q.conf.MaxApps, Runnable: q.runnable, NonRunnable: int32(len(q.waiting)),
-		MaxAMShare: q.conf.MaxAMShare, AMUsed: q.masters.used, AMLimit: q.masters.limit, Preemptable: q.conf.Preemptable,
+		MaxAMShare: q.conf.MaxAMShare, AMUsed: q.ams.used, AMLimit: q.ams.limit, Preemptable: q.conf.Preemptable,
 		MinShareTimeout: q.conf.MinShareTimeout, FairShareTimeout: q.conf.FairShareTimeout, FairShareThreshold: q.conf.FairShareThreshold,
-		Plan: q.conf.Kind == allocation.Plan, Kept: s.kept(q)}
+		Plan: q.conf.Kind == allocation.Plan, Kept: s.whyKept(q)}
 	i.Fair = f
 	for _, c := range q.children {
 		i.Children = append(i.Children, c.Path)
 	}
 	users := map[string]bool{}
-	for _, a := range q.running {
+	for _, a := range q.runnableApps {
 		if a.Live.Len() > 0 {
 			i.ActiveApps++
 		} else {
@@ -47,8 +47,8 @@ func (s *Scheduler) QueueInfo(of *queue.Queue) queue.Info {
 	return i
 }
 
-// kept is why a queue is not deleted.
-func (s *Scheduler) kept(q *Queue) yarn.Reason {
+// whyKept is why a queue is not deleted; OK if it will be.
+func (s *Scheduler) whyKept(q *Queue) yarn.Reason {
 	switch {
 	case q == s.root:
 		return yarn.Reason{Code: fit.KeptRoot, Subject: q.Path}
@@ -58,7 +58,7 @@ func (s *Scheduler) kept(q *Queue) yarn.Reason {
 		return yarn.Reason{Code: fit.KeptBusy, Subject: q.Path, Count: int64(q.members)}
 	}
 	for _, c := range q.children {
-		if why := s.kept(c); !why.OK() {
+		if why := s.whyKept(c); !why.OK() {
 			return yarn.Reason{Code: fit.KeptBelow, Subject: q.Path, Detail: c.Path}
 		}
 	}

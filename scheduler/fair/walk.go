@@ -10,10 +10,10 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Heartbeat is one try, which places all that a heartbeat may.
+// Heartbeat has one Try place all that a heartbeat may.
 func (s *Scheduler) Heartbeat() core.Heartbeat { return core.Heartbeat{Containers: -1} }
 
-// round is the running heartbeat of a node.
+// round is one offer of a node, at its heartbeat.
 type round struct {
 	s   *Scheduler
 	ref cluster.NodeRef
@@ -51,7 +51,7 @@ func (s *Scheduler) Try(ref cluster.NodeRef, out []cluster.Decision) (core.Try, 
 	return core.Try{Outcome: core.Allocated}, r.out
 }
 
-// fill places one container after the other, as many as one heartbeat may.
+// fill places containers one after the other, as many as one heartbeat may.
 func (r *round) fill() {
 	c := r.s.cfg
 	var half, sum resource
@@ -73,26 +73,26 @@ func (r *round) fill() {
 	}
 }
 
-// queue places something for a queue: for the first in its lineup who gets anything.
+// queue places one container for a queue: for the first candidate of its lineups that can get one.
 func (r *round) queue(q *Queue) outcome {
 	used := r.s.used(q)
 	if r.n.Reserved >= 0 || !r.s.fits(&used, &q.max) || r.hopeless(q, &used) {
 		return outcome{}
 	}
 	full := r.full(q)
-	if full && q.holders == 0 {
+	if full && q.reservers == 0 {
 		return outcome{}
 	}
 	line := merged{q: q, numbers: r.s.numbers(q.policy)}
-	if r.shut(q) {
-		line.j = len(q.masterless.list)
+	if r.noRoomForAMs(q) {
+		line.j = len(q.awaitingAM.list)
 	}
 	for p := line.next(); p != nil; p = line.next() {
 		var o outcome
 		switch {
 		case p.queue != nil:
 			o = r.queue(p.queue)
-		case !(full && !p.app.holds) && !p.app.Avoids(r.n):
+		case !(full && !p.app.reserver) && !p.app.Avoids(r.n):
 			o = r.app(p.app)
 		}
 		if o.Outcome != core.Nothing {
@@ -102,9 +102,9 @@ func (r *round) queue(q *Queue) outcome {
 	return outcome{}
 }
 
-// app places something for an application, unless its master has to wait for those of others.
+// app places one container for an application, unless it is a master for which maxAMShare leaves no room.
 func (r *round) app(a *app) outcome {
-	if !r.s.masterFits(a) {
+	if !r.s.amFits(a) {
 		return outcome{}
 	}
 	for _, w := range a.Wants.Keys() {
@@ -115,25 +115,25 @@ func (r *round) app(a *app) outcome {
 	return outcome{}
 }
 
-// masterFits tells whether an application has its master, or its leaf has room for it among its masters.
-func (s *Scheduler) masterFits(a *app) bool {
+// amFits tells whether maxAMShare leaves room for the application's master, or the application has it already.
+func (s *Scheduler) amFits(a *app) bool {
 	if a.hasAM || len(a.Wants.Keys()) == 0 {
 		return true
 	}
 	q := a.queue
-	if s.noMasterLimit(q) {
+	if s.noAMLimit(q) {
 		return true
 	}
-	q.masters.limit = s.masterLimit(q)
-	return s.sumFits(&q.masters.used, &a.Wants.Keys()[0].Any.Size, &q.masters.limit)
+	q.ams.limit = s.amLimit(q)
+	return s.sumFits(&q.ams.used, &a.Wants.Keys()[0].Any.Size, &q.ams.limit)
 }
 
-func (s *Scheduler) noMasterLimit(q *Queue) bool {
+func (s *Scheduler) noAMLimit(q *Queue) bool {
 	return math.Abs(float64(q.conf.MaxAMShare-allocation.NoAMLimit)) < 0.0001
 }
 
-// masterLimit is what masters of a leaf may use: a part of its fair share, or of what is free where it has none.
-func (s *Scheduler) masterLimit(q *Queue) (r resource) {
+// amLimit is what masters of a leaf may use: a part of its fair share, or, of types of which that is zero, of what is free.
+func (s *Scheduler) amLimit(q *Queue) (r resource) {
 	for t := range s.types() {
 		if r[t] = q.share[t]; r[t] == 0 {
 			r[t] = min(s.free[t], q.max[t])
@@ -143,14 +143,14 @@ func (s *Scheduler) masterLimit(q *Queue) (r resource) {
 	return r
 }
 
-// eligible tells whether an ask is for that node, if not now: whether it finds room there at all, and its queue and all above may have it.
+// eligible tells whether the node could ever serve an ask: it is at an asked place, large enough, and no queue's maximum is in the way.
 func (s *Scheduler) eligible(a *app, w *demand.Want, n *cluster.NodeBook) bool {
 	rack, host := count(w.At(n.RackPlace)), count(w.At(n.NodePlace))
 	switch {
 	case w.Left() <= 0, !w.Any.Relax && rack == 0, rack > 0 && !w.At(n.RackPlace).Relax && host == 0:
 		return false
 	}
-	return s.fits(&w.Any.Size, &n.Total) && s.mayHave(a.queue, &w.Any.Size) == nil
+	return s.fits(&w.Any.Size, &n.Total) && s.overMax(a.queue, &w.Any.Size) == nil
 }
 
 func count(r *demand.Row) int32 {
@@ -160,7 +160,7 @@ func count(r *demand.Row) int32 {
 	return r.Count
 }
 
-// key places a container of one key, from a reservation or anew. final: no other key is looked at.
+// key places a container for one key of asks, from a reservation or anew. final: no other key is to be tried.
 func (r *round) key(a *app, w *demand.Want, from cluster.ContainerRef) (_ outcome, final bool) {
 	if from < 0 && (!r.s.eligible(a, w, r.n) || !w.Update.IsZero() && !a.Enlarges(w, r.ref)) {
 		return outcome{}, false
@@ -180,8 +180,7 @@ func (r *round) key(a *app, w *demand.Want, from cluster.ContainerRef) (_ outcom
 	return outcome{}, false
 }
 
-// level is how far from where a key asks for them its containers may be by now. The count of nodes that it has been offered begins anew with
-// each level.
+// level is how far from the asked places containers of a key may be by now. The count of its scheduling opportunities begins anew with each level.
 func (s *Scheduler) level(w *demand.Want) cluster.Locality {
 	if s.cfg.NodeThreshold < 0 || s.cfg.RackThreshold < 0 {
 		return cluster.OffSwitch
@@ -197,7 +196,7 @@ func (s *Scheduler) level(w *demand.Want) cluster.Locality {
 	return w.Level
 }
 
-// patience is how many nodes a key is offered at a level before containers may be farther away.
+// patience is how many scheduling opportunities a key has at a level before its containers may be farther away.
 func (s *Scheduler) patience(l cluster.Locality) float64 {
 	threshold := s.cfg.NodeThreshold
 	if l == cluster.RackLocal {
@@ -206,7 +205,7 @@ func (s *Scheduler) patience(l cluster.Locality) float64 {
 	return float64(s.Books.Count) * min(threshold, 1)
 }
 
-// place puts a container on the node, or holds the node for one.
+// place puts a container on the node, or reserves the node for one.
 func (r *round) place(a *app, w *demand.Want, row *demand.Row, l cluster.Locality, from cluster.ContainerRef) outcome {
 	free := r.n.Free()
 	size := row.Size
@@ -220,13 +219,13 @@ func (r *round) place(a *app, w *demand.Want, row *demand.Row, l cluster.Localit
 		r.s.placing = false
 		first := !a.hasAM
 		if first {
-			r.s.hasMaster(a, &container.Resource)
+			r.s.noteAM(a, &container.Resource)
 		}
 		if first || from >= 0 {
 			a.change() // otherwise Used has done so
 			r.s.lineUp(a)
 		}
-		r.s.promised(r.ref, a, &container.Resource)
+		r.s.fulfil(r.ref, a, &container.Resource)
 		kind := cluster.Allocated
 		if from >= 0 {
 			kind = cluster.AllocatedFromReserved
@@ -247,7 +246,7 @@ func (r *round) decide(kind cluster.Kind, a *app, c cluster.ContainerRef, contai
 	r.out = append(r.out, cluster.Decision{Kind: kind, Container: c, App: a.Ref, Node: r.ref, Priority: container.Priority, Resource: container.Resource})
 }
 
-// mayReserve tells whether the node may be held for a container of an application that has less than it is entitled to.
+// mayReserve tells whether an application may reserve the node for a container: it starves, and has not reserved too many nodes.
 func (r *round) mayReserve(a *app, size *resource, l cluster.Locality) bool {
 	s, policy := r.s, a.queue.policy
 	if !s.starves(a) || s.compare(policy, size, &s.cfg.Threshold) < 0 || s.promisedTo(r.ref, a) || r.n.Reserved >= 0 {
@@ -256,7 +255,7 @@ func (r *round) mayReserve(a *app, size *resource, l cluster.Locality) bool {
 	return l == cluster.NodeLocal || s.reservations(a, r.n, l) < s.mostReservations(r.n, l)
 }
 
-// reservations is how many nodes are held for the application, in the node's rack or anywhere.
+// reservations is how many nodes the application has reserved, in the node's rack or anywhere.
 func (s *Scheduler) reservations(a *app, n *cluster.NodeBook, l cluster.Locality) (count int32) {
 	if l == cluster.OffSwitch {
 		return a.Held
@@ -271,17 +270,17 @@ func (s *Scheduler) reservations(a *app, n *cluster.NodeBook, l cluster.Locality
 	return count
 }
 
-// mostReservations is how many may be.
+// mostReservations is how many it may have reserved there.
 func (s *Scheduler) mostReservations(n *cluster.NodeBook, l cluster.Locality) int32 {
 	nodes := int32(s.Books.Count)
 	if l == cluster.RackLocal {
 		nodes = s.nodesOf(n.RackPlace)
 	}
-	return s.mostHeld(nodes)
+	return s.mostReserved(nodes)
 }
 
-// mostHeld is how many of so many nodes may be held for one application.
-func (s *Scheduler) mostHeld(nodes int32) int32 {
+// mostReserved is how many of so many nodes one application may reserve.
+func (s *Scheduler) mostReserved(nodes int32) int32 {
 	return int32(math.Ceil(float64(float32(nodes) * s.cfg.Reservable)))
 }
 
@@ -298,12 +297,12 @@ func (s *Scheduler) nodesOf(rack cluster.Place) int32 {
 	return s.racks[rack]
 }
 
-// serveReservation places the container that the node is held for, if it finds room now. It is false if the reservation has become void.
+// serveReservation places the container that the node is reserved for, if it fits by now. It is false if the reservation was invalid and is gone.
 func (r *round) serveReservation() bool {
 	container := r.s.Books.Container(r.n.Reserved)
 	a := r.s.app(container.App)
 	w := a.Wants.Find(core.KeyOf(container))
-	if w == nil || !r.s.eligible(a, w, r.n) || !r.s.masterFits(a) {
+	if w == nil || !r.s.eligible(a, w, r.n) || !r.s.amFits(a) {
 		r.decide(cluster.Unreserved, a, r.n.Reserved, container)
 		r.s.GiveUp(r.n.Reserved)
 		return false

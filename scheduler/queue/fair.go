@@ -2,8 +2,8 @@ package queue
 
 import "github.com/heddle-project/heddle/yarn"
 
-// Fair is what only the FairScheduler's queues have. Amounts are those of the last time that shares were computed, but for AMUsed.
-// Of what a queue uses reservations are no part: it is Share.Used without Share.Reserved.
+// Fair is what only the FairScheduler's queues have. All amounts but AMUsed are as of the last time that shares were computed.
+// Reservations are not usage: what a queue uses is Share.Used minus Share.Reserved.
 type Fair struct {
 	Policy                 string // fair, DRF or FIFO, among its children or applications
 	Weight                 float32
@@ -22,7 +22,7 @@ type Fair struct {
 	Kept                   yarn.Reason   // why it is not deleted; OK if it will be
 }
 
-// Most is MaxShare, as far as a cluster of that size has it.
+// Most is MaxShare, limited to a cluster of that size.
 func (f *Fair) Most(cluster yarn.Resource) yarn.Resource {
 	most := f.MaxShare
 	for i, has := range cluster {

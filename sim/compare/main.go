@@ -19,9 +19,9 @@ import (
 const usage = `Usage: yarn sim compare TRACE... --scheduler A [--scheduler B] [--site FILE]... [--output json] [--all]
 Plays the work of recorded clusters under two configurations, and tells which applications would have started and ended earlier or later.
   TRACE            a recording of a ResourceManager's black box, or a scenario (.jsonl, .jsonl.gz); - is standard input
-  --scheduler X    a capacity-scheduler.xml, an allocation file of the FairScheduler (told by the root element), "fifo", or "recorded", which
+  --scheduler X    a capacity-scheduler.xml, an allocation file of the FairScheduler (the root element tells which), "fifo", or "recorded", which
                    is the configuration of the recording. With one --scheduler that one is B and "recorded" is A
-  --site FILE      a yarn-site.xml: once for both configurations, or once for each in their order. Without it what the recording says counts
+  --site FILE      a yarn-site.xml: once for both configurations, or once for each in their order. Without it the recorded settings count
   --output json    one JSON value instead of tables; times are milliseconds, -1 is never
   --all            list applications that do not differ, too
 Exits with 0 when no application differs, with 1 when some do, with 2 for a wrong command line, or when something cannot be read or played.

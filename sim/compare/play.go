@@ -15,13 +15,13 @@ import (
 // How long the simulation goes on after the recorded end, in rounds of heartbeats.
 const (
 	mostRounds  = 3600
-	quietRounds = 600 // in which nothing has happened, and nothing is to come
+	quietRounds = 600 // in which nothing has happened and nothing is due
 )
 
 // Other times of the model, in milliseconds.
 const (
 	beatEvery  = 1000   // heartbeats after the recorded end
-	tendEvery  = 10_000 // the FairScheduler's care for empty queues
+	tendEvery  = 10_000 // the FairScheduler's removal of empty queues
 	soonAfter  = 50     // from a change of nodes until the FairScheduler computes shares
 	mostSweeps = 100_000
 )
@@ -38,7 +38,7 @@ type player struct {
 	next   int   // of work.Events
 	heap   timers
 	seq    int64
-	own    int // timers that are not heartbeats or care for the queues
+	own    int // timers of masters in the heap
 
 	nodes   []*machine
 	byNode  map[yarn.NodeID]*machine
@@ -50,10 +50,10 @@ type player struct {
 
 	ticket  engine.Ticket
 	answers map[engine.Ticket]func(any, *engine.Error)
-	todo    []engine.Command // that the last one has set off
-	busy    bool
+	todo    []engine.Command   // that the last one has set off
+	busy    bool               // a command is being applied
 	box     *blackbox.Recorder // records the simulation; nil but in tests
-	stir    int64              // when something last happened to a container or an application
+	stir    int64              // when a container or an application last changed
 }
 
 // timer is something that is due.
@@ -167,7 +167,7 @@ func (p *player) at(now int64) {
 	p.now = max(p.now, now)
 }
 
-// later has something done at a time.
+// later has something done at a time. own: it is a master's timer.
 func (p *player) later(at int64, own bool, do func()) {
 	if own {
 		p.own++
@@ -176,7 +176,7 @@ func (p *player) later(at int64, own bool, do func()) {
 	heap.Push(&p.heap, timer{max(at, p.now), p.seq, own, do})
 }
 
-// repeat applies a command again and again; never if every is 0.
+// repeat applies a command every so many milliseconds; never if every is 0.
 func (p *player) repeat(every int64, c engine.Command) {
 	if every <= 0 {
 		return

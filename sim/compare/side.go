@@ -79,7 +79,7 @@ func noSite() (*conf.Properties, error) {
 	return conf.Load(conf.Options{Read: func(string) ([]byte, error) { return nil, fs.ErrNotExist }})
 }
 
-// monitors are what the ResourceManager does with queues from time to time.
+// monitors is how often the ResourceManager tends queues.
 type monitors struct{ shareEvery, deleteEvery int64 } // milliseconds; 0: never
 
 // configure makes the configuration for the cluster of a workload.

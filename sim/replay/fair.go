@@ -11,7 +11,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// fair tells that the scenario is one of the FairScheduler.
+// fair tells whether the scenario is one of the FairScheduler.
 func (w *World) fair() bool { return w.header.Scheduler == "fair" }
 
 // allocations is an allocation file of the scenario.
@@ -19,7 +19,7 @@ func allocations(text string) *config.AllocationFile {
 	return &config.AllocationFile{Name: "fair-scheduler.xml", Text: text}
 }
 
-// fairRound is what the FairScheduler does from time to time.
+// fairRound has the FairScheduler remove dynamic queues (fair-check) or update shares.
 func (w *World) fairRound(e *trace.Event) error {
 	switch {
 	case !w.fair():
@@ -44,13 +44,13 @@ func (w *World) preemptRound(e *trace.Event, saw trace.Saw) error {
 	return nil
 }
 
-// warned are containers that one round has given notice, which stand until they are due, whether they still run or not.
+// warned is containers that one round of preemption has given notice. They are shown until due, even if they have ended.
 type warned struct {
 	due   int64
 	names []string
 }
 
-// marked tells which containers are under notice after a round, and which it has killed.
+// marked records which containers are under notice after a round of preemption, and which it has killed.
 func (w *World) marked(saw trace.Saw) {
 	saw["killed"] = []string{}
 	if gone, ok := saw["finished"]; ok {
@@ -71,7 +71,7 @@ func (w *World) marked(saw trace.Saw) {
 	saw["marked"] = names
 }
 
-// demanded is what a master is told of containers that are about to be taken.
+// demanded is what a master is told of its containers under notice, by name.
 func (w *World) demanded(ids []yarn.ContainerID) map[string]any {
 	names := make([]string, len(ids))
 	for i, id := range ids {

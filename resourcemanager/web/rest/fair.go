@@ -22,13 +22,13 @@ func fairScheduler(root *queue.Info, c *view.Cluster) *tree.Object {
 	return o.Add("rootQueue", newFairWriter(c, maxQueues).queue(root, 0))
 }
 
-// newFairWriter writes so many queues and the root.
+// newFairWriter makes a writer of at most so many queues and the root.
 func newFairWriter(c *view.Cluster, most int) *fairWriter {
 	return &fairWriter{all: c.Queues, cluster: c, left: most, amounts: map[yarn.Resource]*tree.Object{},
 		none: bounded(c.ResourceTypes, yarn.Resource{}, c.MinAllocation, c.MaxAllocation).Keep()}
 }
 
-// resource is an amount. Many are equal: those are made once.
+// resource is the JSON of an amount. Many amounts are equal: each is made once.
 func (w *fairWriter) resource(r yarn.Resource) *tree.Object {
 	o := w.amounts[r]
 	if o == nil {
@@ -50,7 +50,7 @@ func (w *fairWriter) least(r yarn.Resource) *tree.Object {
 	return w.resource(r)
 }
 
-// queue writes a queue with those below it.
+// queue writes a queue and those below it.
 //
 // compat: the queues of a plan are not shown, and such a queue is never preemptable. Of reservations only memory and vcores are shown.
 func (w *fairWriter) queue(q *queue.Info, depth int) *tree.Object {
@@ -87,7 +87,7 @@ func (w *fairWriter) queue(q *queue.Info, depth int) *tree.Object {
 	return o
 }
 
-// children are the queues below, in the order in which they were made. There may be very many, so each is made when it is written.
+// children are the queues below, in order of creation. There may be very many, so the JSON of each is made only when it is written.
 func (w *fairWriter) children(q *queue.Info, depth int) *tree.Object {
 	return tree.New().Add("queue", tree.Stream(func(yield func(tree.Value) bool) {
 		for _, path := range q.Children {

@@ -11,7 +11,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// fairMarks are what a bar has under the FairScheduler besides the shares of queueRow, whose capacity is the fair share.
+// fairMarks are the marks of a bar under the FairScheduler, besides those of queueRow, whose capacity is the fair share.
 type fairMarks struct{ Steady, Min string } // widths
 
 // fairRow fills in a row for a queue of the FairScheduler: its bar, and the values that Hadoop's page has, under its names, before our own.
@@ -72,7 +72,7 @@ func limit(n int32) string {
 	return strconv.Itoa(int(n))
 }
 
-// wait is a time in milliseconds.
+// wait is a timeout of that many milliseconds, as text.
 func wait(ms int64) string {
 	if ms > math.MaxInt64/int64(time.Millisecond) {
 		return "never"
@@ -80,7 +80,7 @@ func wait(ms int64) string {
 	return (time.Duration(ms) * time.Millisecond).String()
 }
 
-// below is how long the queue must have less than a part of its fair share.
+// below is how long the queue must be below its fair share threshold before others are preempted, as text.
 func below(f *queue.Fair) string {
 	if text := wait(f.FairShareTimeout); text != "never" {
 		return text + " below " + percentText(f.FairShareThreshold) + " of it"
@@ -88,13 +88,13 @@ func below(f *queue.Fair) string {
 	return "never"
 }
 
-// deletion says where the queue comes from, and why it stays.
+// deletion says whether the queue is dynamic, and why it is not deleted.
 func deletion(q *queue.Info) string {
 	switch why := view.Kept(q.Fair.Kept); {
 	case why == "":
-		return "made on demand; nobody uses it, and it can be deleted"
+		return "not named by the allocation file; it is empty and will be deleted"
 	case q.Dynamic:
-		return "made on demand; not deleted yet: " + why
+		return "not named by the allocation file; not deleted yet: " + why
 	default:
 		return "not deleted: " + why
 	}

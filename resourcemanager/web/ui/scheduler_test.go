@@ -48,8 +48,8 @@ func TestFairPage(t *testing.T) {
 		"<dt>Used Resources:</dt><dd>&lt;memory:1024, vCores:1&gt;</dd>", "<dt>Reserved Resources:</dt><dd>&lt;memory:1024, vCores:1&gt;</dd>",
 		"<dt>Max Resources:</dt><dd>&lt;memory:8192, vCores:8&gt;</dd>", "<dt>Max Running Applications:</dt><dd>no limit</dd>", "<dt>Scheduling Policy:</dt><dd>FIFO</dd>",
 		"<dt>Preempts for its fair share after:</dt><dd>1m0s below 50.0% of it</dd>", "<dt>Preempts for its minimum after:</dt><dd>never</dd>",
-		"<dd>not deleted: the allocation file names it</dd>", "<dd>made on demand; not deleted yet: it has 1 application</dd>",
-		"<dd>made on demand; nobody uses it, and it can be deleted</dd>",
+		"<dd>not deleted: the allocation file names it</dd>", "<dd>not named by the allocation file; not deleted yet: it has 1 application</dd>",
+		"<dd>not named by the allocation file; it is empty and will be deleted</dd>",
 		`Queue: root.users.&lt;script&gt;alert(1)&lt;/script&gt;\u202e`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %s", want)

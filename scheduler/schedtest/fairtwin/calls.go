@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// AddNode lets a node join. What applications are entitled to changes with the next update, which whoever drives the scheduler may order at once.
+// AddNode lets a node join. Fair shares change with the next Update, which the caller may make at once.
 func (w *World) AddNode(n *Node) {
 	w.Nodes = append(w.Nodes, n)
 	w.steady()
@@ -39,7 +39,7 @@ func (w *World) drop(c *Container) {
 	w.Containers = slices.DeleteFunc(w.Containers, func(o *Container) bool { return o == c })
 }
 
-// Submit enters an application into the queue with that path, which is made where that is possible; nil: it is refused.
+// Submit puts an application into the queue with that path, which is created if that is possible; nil: it is refused.
 func (w *World) Submit(id yarn.ApplicationID, user, path string, unmanaged bool, am yarn.Resource) *App {
 	q := w.leaf(path)
 	if q == nil {
@@ -105,7 +105,7 @@ func (w *World) StartAttempt(a *App, id yarn.AttemptID, keep bool) {
 	w.enter(a)
 }
 
-// enter has the application stand last among those of its leaf.
+// enter puts the application last among those of its leaf.
 func (w *World) enter(a *App) {
 	last := 0
 	for _, o := range w.Apps {
@@ -114,7 +114,7 @@ func (w *World) enter(a *App) {
 	a.entered = last + 1
 }
 
-// EndAttempt ends the attempt, and with it all of its containers; of those that were launched the room is still held. With keep those that were
+// EndAttempt ends the attempt, and with it all of its containers; those that were launched still occupy their nodes. With keep those that were
 // launched stay, but for the master's.
 func (w *World) EndAttempt(a *App, keep bool) {
 	if !a.Running {
@@ -147,7 +147,7 @@ func (w *World) Finish(c *Container) {
 	w.noteFree()
 }
 
-// Vacate gives back what a container held on its node.
+// Vacate frees what a container occupied on its node.
 func (w *World) Vacate(c *Container) {
 	w.drop(c)
 	w.noteFree()
@@ -177,7 +177,8 @@ func (w *World) Ask(a *App, asks []yarn.Ask) {
 	}
 }
 
-// Blacklist changes which hosts and racks the application avoids. Until it has a master that is about the master.
+// Blacklist changes which hosts and racks the application avoids. Until its master is placed, it changes the blacklist for the
+// master's container.
 func (w *World) Blacklist(a *App, add, remove []string) {
 	if !a.Running {
 		return
@@ -195,7 +196,7 @@ func (w *World) Blacklist(a *App, add, remove []string) {
 	a.avoidsOthers = true
 }
 
-// AllocateDone ends a call of the application's master: its headroom goes from now on by the nodes that it avoids now.
+// AllocateDone ends a call of the application's master: from now on its headroom leaves out the nodes that it avoids now.
 func (w *World) AllocateDone(a *App) {
 	if !a.avoidsOthers {
 		return
@@ -209,8 +210,8 @@ func (w *World) AllocateDone(a *App) {
 	slices.SortFunc(a.avoided, func(x, y *Node) int { return x.ID.Compare(y.ID) })
 }
 
-// Headroom is what the application could still get: what nobody has on nodes that it does not avoid, as far as its leaf may use it and, of what its
-// leaf shares by, as far as the leaf is within its fair share.
+// Headroom is what the application could still get: what is free on nodes that it does not avoid, limited by its leaf's maximum and, of the types
+// that the leaf's policy divides, by its fair share.
 func (w *World) Headroom(a *App) (out yarn.Resource) {
 	q := a.Queue
 	free := w.Cluster().Sub(w.Used(w.Root))
@@ -230,7 +231,7 @@ func (w *World) Headroom(a *App) (out yarn.Resource) {
 	return out
 }
 
-// max0 has no memory and no vcores below zero.
+// max0 is r with memory and vcores raised to zero.
 func max0(r resource) resource {
 	r[0], r[1] = max(r[0], 0), max(r[1], 0)
 	return r

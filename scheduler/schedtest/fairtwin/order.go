@@ -34,7 +34,7 @@ func (w *World) order(q *Queue, list []member) {
 	})
 }
 
-// members are the children of a queue, or those applications of a leaf that run and wanted something when demands were last looked at, in order.
+// members are the children of a queue, or those running applications of a leaf that asked for something at the last Update, in order.
 func (w *World) members(q *Queue) []member {
 	var list []member
 	for _, c := range q.Children {

@@ -8,7 +8,7 @@ func (w *World) busy() bool {
 	return w.Config.Preemption && w.Config.Utilization < max(float32(used[0])/float32(all[0]), float32(used[1])/float32(all[1]))
 }
 
-// starvation finds what applications lack of their fair shares, and leaves of their minima, for longer than they must bear it.
+// starvation finds what applications lack of their fair shares, and leaves of their minima, for longer than their timeouts.
 func (w *World) starvation() {
 	if !w.busy() {
 		return
@@ -41,7 +41,7 @@ func (w *World) starving(q *Queue) {
 		wants := max0(a.Demand.Sub(w.Usage(a)).Sub(a.FairStarved))
 		a.MinStarved = wants
 		if w.compare(q, wants, left) > 0 {
-			// compat: it is charged what it wants beyond.
+			// compat: it is charged the excess over the rest.
 			a.MinStarved, left = max0(wants.Sub(left)), resource{}
 		} else {
 			left = max0(left.Sub(wants))
@@ -79,7 +79,7 @@ func (w *World) lacksMin(q *Queue) resource {
 	return lacks
 }
 
-// Starves tells whether anybody lacked anything for whom others may be preempted, when that was last looked at.
+// Starves tells whether any application starved at the last Update.
 func (w *World) Starves() bool {
 	for _, a := range w.Apps {
 		if a.Running && !(none(a.FairStarved) && none(a.MinStarved)) {

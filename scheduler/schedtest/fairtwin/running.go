@@ -30,8 +30,8 @@ func (w *World) runningOf(user string, except *App) (n int32) {
 	return n
 }
 
-// left has others run after one that ran has left the leaf: as many as there are lists of those who wait. The lists are those of the leaves below the
-// highest queue that was full until now, and that of the user, if that one had as many as it may.
+// left lets waiting applications run after a running one has left the leaf: as many as there are lists of those who wait. The lists are those of the
+// leaves below the highest queue that was full until now, and that of the user, if that one had as many as it may.
 func (w *World) left(leaf *Queue, user string) {
 	var top *Queue
 	for q := leaf; q != nil; q = q.Parent {
@@ -63,7 +63,7 @@ func (w *World) waiting(q *Queue) (lists [][]*App) {
 	return lists
 }
 
-// held are applications that are held back, in the order in which they came to be.
+// held are the applications that wait, in the order in which they began to.
 func (w *World) held(which func(*App) bool) (list []*App) {
 	for _, a := range w.Apps {
 		if a.Running && !a.Runnable && which(a) {

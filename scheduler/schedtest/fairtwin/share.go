@@ -23,7 +23,7 @@ func (w *World) MaxShare(q *Queue) resource {
 	return most
 }
 
-// Sharer is who has a part of what a queue or leaf is entitled to, in one type of resource.
+// Sharer is a queue or an application that gets a part of its parent's fair share, of one type of resource.
 type Sharer struct {
 	Min, Max int64
 	Weight   float32
@@ -91,7 +91,7 @@ func saturated(a, b int64) int64 {
 	return a + b
 }
 
-// Update finds demands and fair shares anew.
+// Update computes demands and fair shares.
 func (w *World) Update() {
 	w.demand(w.Root)
 	w.Root.FairShare = w.Cluster()
@@ -102,7 +102,7 @@ func (w *World) Update() {
 
 func (w *World) noteFree() { w.free = w.Cluster().Sub(w.Used(w.Root)) }
 
-// demand is what a queue's applications have and want, of memory and vcores alone above leaves, and no more than the queue may use.
+// demand is what a queue's applications use and ask for, above leaves of memory and vcores alone, and no more than the queue may use.
 func (w *World) demand(q *Queue) {
 	var sum resource
 	if q.Leaf {
@@ -134,7 +134,7 @@ func (w *World) counted(q *Queue) int {
 	return 0
 }
 
-// share shares what the queue is entitled to among those below.
+// share divides the queue's fair share among those below.
 func (w *World) share(q *Queue) {
 	if q.Leaf {
 		w.shareApps(q)
@@ -188,7 +188,7 @@ func (w *World) weight(a *App) float32 {
 	return 1
 }
 
-// steady finds anew what queues would be entitled to if something ran in all of them.
+// steady computes the fair shares that queues would have if something ran in all of them.
 func (w *World) steady() {
 	w.Root.SteadyShare = w.Cluster()
 	w.Root.each(func(q *Queue) {

@@ -89,7 +89,7 @@ func (w *World) walk(q *Queue, n *Node) *Decision {
 	return nil
 }
 
-// Avoids tells whether the application wants nothing on the node.
+// Avoids tells whether the application's blacklist names the node.
 func (w *World) Avoids(a *App, n *Node) bool {
 	set := a.Avoid
 	if !a.Mastered {
@@ -235,7 +235,7 @@ func (k *Key) served(n *Node, near Locality) {
 	k.Rows = slices.DeleteFunc(k.Rows, func(r *Row) bool { return r.Count == 0 && slices.Contains(places, r.Where) })
 }
 
-// reserve holds the node for a container of the key, if the application starves, the container is large, and the application has not reserved too
+// reserve reserves the node for a container of the key, if the application starves, the container is large, and the application has not reserved too
 // many nodes.
 func (w *World) reserve(a *App, k *Key, n *Node, near Locality, size resource) *Decision {
 	if !w.starved(a) || w.compare(a.Queue, size, w.Config.Threshold) < 0 {

@@ -23,7 +23,7 @@ type World struct {
 	Apps       []*App // in the order in which they came
 	Containers []*Container
 
-	free yarn.Resource // of the cluster, when a heartbeat or a container last ended, or nodes changed; what masters may use goes by it
+	free yarn.Resource // of the cluster, when a heartbeat or a container last ended, or nodes changed; limits on masters depend on it
 }
 
 // Node is a node of the cluster.
@@ -65,7 +65,7 @@ type App struct {
 	AM                yarn.Resource // what its master has
 	Keys              []*Key
 	Avoid, AvoidAM    map[string]bool
-	avoided           []*Node // as its headroom knows them
+	avoided           []*Node // as of the last call that ended
 	avoidsOthers      bool    // since then
 
 	Demand, FairShare yarn.Resource // of the last update
@@ -112,7 +112,7 @@ type Container struct {
 	AM       bool
 	Reserved bool
 	Live     bool // its application still has it
-	Held     bool // it takes room on its node
+	Held     bool // it occupies its node
 	Launched bool
 
 	key *Key
@@ -312,10 +312,10 @@ func (a *App) key(priority int32, request int64) *Key {
 	return k
 }
 
-// Asks tells whether the application wants something.
+// Asks tells whether the application asks for something.
 func (a *App) Asks() bool { return len(a.asking()) > 0 }
 
-// Sizes are those of what it wants, what comes first before.
+// Sizes are the sizes of what it asks for, in the order in which it is served.
 func (a *App) Sizes() (out []yarn.Resource) {
 	for _, k := range a.asking() {
 		out = append(out, k.size())

@@ -10,27 +10,27 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// wish is so many containers of one size that somebody who starves asks for at a place.
-type wish struct {
+// starvedAsk is containers of one size that an application asks for at a place, as many as what it lacks is worth.
+type starvedAsk struct {
 	place cluster.Place
 	size  resource
 	count int32
 	relax bool
 }
 
-// wishes are what an application asks for, up to what it lacks.
-func (s *Scheduler) wishes(a *app) (out []wish) {
-	lack := a.lacks()
-	seen := map[wishKey]*seenPlaces{}
+// starvedAsks are what an application asks for, up to what it lacks.
+func (s *Scheduler) starvedAsks(a *app) (out []starvedAsk) {
+	lack := a.lack()
+	seen := map[askKey]*countedPlaces{}
 	for _, w := range hashedKeys(a.Wants.Keys()) {
 		rows := append([]demand.Row{w.Any}, w.Rows...)
 		for _, row := range s.hashed(rows) {
 			if lack.IsZero() {
 				return out
 			}
-			k := wishKey{w.Priority, row.Size}
+			k := askKey{w.Priority, row.Size}
 			if seen[k] == nil {
-				seen[k] = &seenPlaces{}
+				seen[k] = &countedPlaces{}
 			}
 			if !s.firstAt(seen[k], row.Place) {
 				continue
@@ -39,7 +39,7 @@ func (s *Scheduler) wishes(a *app) (out []wish) {
 			if n == 0 {
 				continue
 			}
-			o := wish{row.Place, row.Size, row.Count, row.Relax}
+			o := starvedAsk{row.Place, row.Size, row.Count, row.Relax}
 			if n < o.count {
 				o.count, o.relax = n, true
 			}
@@ -87,19 +87,19 @@ func (s *Scheduler) hashed(rows []demand.Row) []demand.Row {
 	return out
 }
 
-type wishKey struct {
+type askKey struct {
 	priority int32
 	size     resource
 }
 
-// seenPlaces are those of wishes of one priority and size, so that none is counted at its host, its rack and anywhere.
-type seenPlaces struct {
+// countedPlaces are the places of asks of one priority and size that were counted, so that no ask is counted at its host, its rack and anywhere.
+type countedPlaces struct {
 	any          bool
 	racks, hosts []cluster.Place // hosts by their racks
 }
 
-// firstAt tells whether a wish at that place is not one that was counted already.
-func (s *Scheduler) firstAt(seen *seenPlaces, p cluster.Place) bool {
+// firstAt tells whether an ask at that place was not counted already, and notes the place.
+func (s *Scheduler) firstAt(seen *countedPlaces, p cluster.Place) bool {
 	if p == cluster.AnyPlace {
 		seen.any = seen.any || len(seen.racks)+len(seen.hosts) == 0
 		return seen.any
