@@ -2,11 +2,9 @@ package rest_test
 
 import (
 	"encoding/json"
-	"io/fs"
 	"strings"
 	"testing"
 
-	"github.com/heddle-project/heddle/internal/golden"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
 	"github.com/heddle-project/heddle/scheduler/queue"
@@ -51,17 +49,7 @@ func (r *recordedFair) snapshot(parent string) []queue.Info {
 
 // TestRecordedFairScheduler rebuilds from what Apache's FairScheduler has answered what it was told of, and expects the same answers from it.
 func TestRecordedFairScheduler(t *testing.T) {
-	recorded, err := golden.Open("fair")
-	if err != nil {
-		t.Fatal(err)
-	}
-	read := func(file string) string {
-		text, err := fs.ReadFile(recorded, "http/"+file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
+	read := recordedAnswers(t, "fair")
 	for _, moment := range []string{"empty-scheduler", "get-scheduler"} {
 		var doc struct {
 			Scheduler struct {

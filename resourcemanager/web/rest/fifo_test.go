@@ -13,20 +13,27 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// TestRecordedFifoScheduler rebuilds from what Apache's FifoScheduler has answered what
-// it was told of, and expects the same answers from it.
-func TestRecordedFifoScheduler(t *testing.T) {
-	recorded, err := golden.Open("fifo")
+// recordedAnswers reads what Apache answered over HTTP, from a set of recordings.
+func recordedAnswers(t *testing.T, set string) (read func(file string) string) {
+	t.Helper()
+	recorded, err := golden.Open(set)
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := func(file string) string {
+	return func(file string) string {
+		t.Helper()
 		text, err := fs.ReadFile(recorded, "http/"+file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(text)
 	}
+}
+
+// TestRecordedFifoScheduler rebuilds from what Apache's FifoScheduler has answered what
+// it was told of, and expects the same answers from it.
+func TestRecordedFifoScheduler(t *testing.T) {
+	read := recordedAnswers(t, "fifo")
 	for _, moment := range []string{"empty-scheduler", "get-scheduler"} {
 		var doc struct {
 			Scheduler struct {
