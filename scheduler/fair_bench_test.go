@@ -83,6 +83,33 @@ func BenchmarkRecompute(b *testing.B) {
 	}
 }
 
+// BenchmarkShares is one computation of demands and shares after an application has come or gone, so that all shares change: each leaf has one.
+func BenchmarkShares(b *testing.B) {
+	for _, leaves := range []int{1000, 10000} {
+		b.Run(fmt.Sprintf("%dleaves", leaves), func(b *testing.B) {
+			c := newFairCrowd(b, []int{leaves}, leaves, 1000, 640)
+			for _, a := range c.apps {
+				c.ask(a, 1)
+			}
+			c.s.Recompute(c.now)
+			at := scheduler.Attempt{ID: yarn.AttemptID{Application: yarn.ApplicationID{ClusterTimestamp: 1, Sequence: 1}}}
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := range b.N {
+				b.StopTimer()
+				if i%2 == 0 {
+					c.s.EndAttempt(c.apps[0], false)
+				} else {
+					at.ID.Attempt++
+					c.s.AddAttempt(c.apps[0], at)
+				}
+				b.StartTimer()
+				c.s.Recompute(c.now)
+			}
+		})
+	}
+}
+
 // BenchmarkFairFruitless is a heartbeat that brings nothing: of a full node, and of one with room while all wait for their masters.
 func BenchmarkFairFruitless(b *testing.B) {
 	for _, apps := range []int{1000, 10000, 100000} {

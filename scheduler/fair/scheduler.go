@@ -28,6 +28,9 @@ type Scheduler struct {
 
 	steadyDue bool // since steady shares were computed queues were created, or the cluster has changed
 
+	evenly [yarn.MaxResourceTypes]evenly // by type
+	claims []claim                       // scratch
+
 	users map[string]*user
 	racks map[cluster.Place]int32 // the number of nodes of each; nil: not counted yet
 

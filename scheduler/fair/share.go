@@ -45,21 +45,20 @@ func (c *claim) at(each float64) int64 {
 // compat: no more often, so that shares may add up to more than there is.
 const steps = 25
 
+// run is equal claims, one after the other.
+type run struct {
+	*claim
+	count int64
+}
+
 // divide shares an amount among claims in proportion to their weights, none below its least or above its most.
 func divide(claims []claim, total int64) {
-	type run struct { // of equal claims, one after the other
-		*claim
-		count int64
-	}
-	open, most, taken := make([]run, 0, 8), int64(0), int64(0)
+	open, taken := make([]run, 0, 8), int64(0)
 	for i := range claims {
 		c := &claims[i]
 		if c.fixed() {
 			taken = plus(taken, c.share)
-			continue
-		}
-		most = plus(most, c.most)
-		if last := len(open) - 1; last >= 0 && open[last].same(c) {
+		} else if last := len(open) - 1; last >= 0 && open[last].same(c) {
 			open[last].count++
 		} else {
 			open = append(open, run{c, 1})
@@ -68,7 +67,21 @@ func divide(claims []claim, total int64) {
 	if len(open) == 0 {
 		return
 	}
-	total = min(most, max(total-taken, 0))
+	each := level(open, max(total-taken, 0))
+	for i := range claims {
+		if c := &claims[i]; !c.fixed() {
+			c.share = c.at(each)
+		}
+	}
+}
+
+// level is how much a weight of 1 gets of the total.
+func level(open []run, total int64) float64 {
+	most := int64(0)
+	for _, c := range open {
+		most = plus(most, times(c.most, c.count))
+	}
+	total = min(most, total)
 	used := func(each float64) (sum int64) {
 		for _, c := range open {
 			if sum = plus(sum, times(c.at(each), c.count)); sum == math.MaxInt64 {
@@ -85,8 +98,7 @@ func divide(claims []claim, total int64) {
 		middle := (low + high) / 2
 		sum := used(middle)
 		if sum == total {
-			high = middle
-			break
+			return middle
 		}
 		if sum < total {
 			low = middle
@@ -94,11 +106,19 @@ func divide(claims []claim, total int64) {
 			high = middle
 		}
 	}
-	for i := range claims {
-		if c := &claims[i]; !c.fixed() {
-			c.share = c.at(high)
-		}
+	return high
+}
+
+// evenly divides amounts among a number of applications of the same weight. It keeps its last answer, since many leaves have the same share and
+// as many applications: without it 10,000 leaves with new shares take twice as long.
+type evenly struct{ most, total, count, share int64 }
+
+func (e *evenly) divide(most, total, count int64) int64 {
+	if e.most != most || e.total != total || e.count != count {
+		c := claim{weight: 1, most: most}
+		*e = evenly{most, total, count, c.at(level([]run{{&c, count}}, max(total, 0)))}
 	}
+	return e.share
 }
 
 // times is a product of amounts that does not overflow.
@@ -152,11 +172,12 @@ func (s *Scheduler) shareAmong(q *Queue, total *resource, steady bool) {
 	if q.policy == allocation.FIFO {
 		return
 	}
-	claims := make([]claim, len(q.children))
 	for t := range s.sharedTypes(q.policy) {
-		for i, c := range q.children {
-			claims[i] = claim{weight: float64(c.conf.Weight), least: c.conf.Min[t], most: c.max[t], inactive: !steady && c.runnable == 0}
+		claims := s.claims[:0]
+		for _, c := range q.children {
+			claims = append(claims, claim{weight: float64(c.weight), least: c.least[t], most: c.max[t], inactive: !steady && c.runnable == 0})
 		}
+		s.claims = claims
 		divide(claims, total[t])
 		for i, c := range q.children {
 			if steady {
@@ -187,6 +208,9 @@ func (s *Scheduler) fairShares(q *Queue) {
 //
 // compat: under fifo the first gets all of it, and others keep their old shares.
 func (s *Scheduler) shareAmongApps(q *Queue) {
+	if len(q.runnableApps) == 0 {
+		return
+	}
 	if q.policy == allocation.FIFO {
 		var first *app
 		for _, a := range q.runnableApps {
@@ -194,25 +218,31 @@ func (s *Scheduler) shareAmongApps(q *Queue) {
 				first = a
 			}
 		}
-		if first != nil {
-			first.share = q.share
-			s.noteReserver(first)
-		}
+		first.share = q.share
+		s.noteReserver(first)
 		return
 	}
-	claims := make([]claim, len(q.runnableApps))
 	for t := range s.sharedTypes(q.policy) {
 		most := int64(math.MaxInt64)
 		if t == yarn.VCores {
 			most = allocation.MaxVCores
 		}
-		for i, a := range q.runnableApps {
-			claims[i] = claim{weight: float64(s.weight(a)), most: most}
+		if !s.cfg.SizeWeight {
+			share := s.evenly[t].divide(most, q.share[t], int64(len(q.runnableApps)))
+			for _, a := range q.runnableApps {
+				a.share[t] = share
+			}
+			continue
+		}
+		claims := s.claims[:0]
+		for _, a := range q.runnableApps {
+			claims = append(claims, claim{weight: float64(s.weight(a)), most: most})
 		}
 		divide(claims, q.share[t])
 		for i, a := range q.runnableApps {
 			a.share[t] = claims[i].share
 		}
+		s.claims = claims
 	}
 	for _, a := range q.runnableApps {
 		s.noteReserver(a)

@@ -26,6 +26,7 @@ func Submit(args []string) error {
 	wait := o.fs.Bool("wait", false, "each client waits until its application is settled before the next (as YarnClient does)")
 	ids := o.fs.String("ids", "", "write the acknowledged application ids to this file")
 	unmanaged := o.fs.Bool("unmanaged", false, "submit with unmanaged_am")
+	rate := o.fs.Float64("rate", 0, "submissions per second, of all workers together; 0 for as many as the server takes")
 	o.parse(args)
 	c := sim.New(o.cfg)
 	if err := c.Await(2 * time.Minute); err != nil {
@@ -58,6 +59,9 @@ func Submit(args []string) error {
 			}
 			cl := conns[w]
 			for i := w; c.Errors.Load() == 0; i += o.cfg.Workers {
+				if *rate > 0 {
+					time.Sleep(time.Until(t0.Add(time.Duration(float64(i) / *rate * float64(time.Second)))))
+				}
 				t := time.Now()
 				if count == 0 && t.Sub(t0) >= d || count > 0 && sent.Load() >= count {
 					break
