@@ -176,8 +176,14 @@ func (r *Reader) allocation() Allocation {
 func (r *Reader) monitors() Monitors {
 	m := Monitors{ShareEvery: r.Duration(rm+"monitor.capacity.queue-management.monitoring-interval", 1500*time.Millisecond, time.Millisecond, time.Millisecond)}
 	enabled := r.Bool(rm+"scheduler.monitor.enable", false)
-	for _, class := range r.Strings(rm + "scheduler.monitor.policies") {
+	classes := r.Strings(rm + "scheduler.monitor.policies")
+	if len(classes) == 0 {
+		classes = []string{preemptionPolicy}
+	}
+	for _, class := range classes {
 		switch monitorClasses[class] {
+		case "preempt":
+			m.Preempt = enabled
 		case "delete-queues":
 			m.DeleteQueues = enabled
 		case "share-out":

@@ -100,6 +100,7 @@ type Allocation struct {
 // yarn.resourcemanager.scheduler.monitor.enable there are none; else
 // yarn.resourcemanager.scheduler.monitor.policies names their classes.
 type Monitors struct {
+	Preempt      bool          // ProportionalCapacityPreemptionPolicy, which is also what runs if no policies are named
 	DeleteQueues bool          // AutoCreatedQueueDeletionPolicy; the queues' properties say how often
 	ShareOut     bool          // QueueManagementDynamicEditPolicy
 	ShareEvery   time.Duration // yarn.resourcemanager.monitor.capacity.queue-management.monitoring-interval
@@ -189,7 +190,10 @@ var schedulerClasses = map[string]string{
 	schedulerPackage + "fifo.FifoScheduler":         "fifo",
 }
 
+const preemptionPolicy = "org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity.ProportionalCapacityPreemptionPolicy"
+
 var monitorClasses = map[string]string{
+	preemptionPolicy: "preempt",
 	schedulerPackage + "capacity.AutoCreatedQueueDeletionPolicy":   "delete-queues",
 	schedulerPackage + "capacity.QueueManagementDynamicEditPolicy": "share-out",
 }

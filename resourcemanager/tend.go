@@ -28,6 +28,11 @@ func (t *term) tendQueues(ctx context.Context) {
 		return
 	}
 	m := &t.settings.Monitors
+	if m.Preempt {
+		p := cfg.Capacity.Preemption
+		t.Log.Info("queues' guarantees are enforced by preemption", "every", milliseconds(p.Interval), "notice", milliseconds(p.Wait), "observe only", p.ObserveOnly)
+		t.work.Go(func() { t.repeat(ctx, engine.MonitorQueues{}, t.monitoringInterval) })
+	}
 	if m.ShareOut {
 		t.Log.Info("guarantees below managed parents are shared out", "every", m.ShareEvery)
 		t.work.Go(func() {
@@ -39,6 +44,13 @@ func (t *term) tendQueues(ctx context.Context) {
 		t.work.Go(func() { t.repeat(ctx, engine.TendQueues{Deleting: true}, t.queueExpiry) })
 	}
 }
+
+// monitoringInterval is the time between two rounds of preemption, by the configuration in force.
+func (t *term) monitoringInterval() time.Duration {
+	return milliseconds(t.access.schedule.Load().Capacity.Preemption.Interval)
+}
+
+func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // queueExpiry is how long a queue that was created on demand stays without use,
 // by the configuration in force, and how often such queues are looked for.

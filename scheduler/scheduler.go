@@ -37,6 +37,7 @@ type (
 	Picture      = core.Picture
 	Basis        = core.Basis
 	Prepared     = core.Prepared
+	Preemption   = core.Preemption
 	Label        = config.Label
 )
 
@@ -414,6 +415,21 @@ func (s *Scheduler) Due(now yarn.Now, out []ContainerRef) []ContainerRef {
 // Preempt is Recompute, and then gives notice to containers on behalf of applications that starve; it appends them. Call Due before.
 func (s *Scheduler) Preempt(now yarn.Now, out []ContainerRef) []ContainerRef {
 	return s.policy.Preempt(now, out)
+}
+
+// Monitor begins a round of the CapacityScheduler's preemption, or goes on with the running one, until it has looked at about so many containers
+// and applications. It returns how many it has looked at and, if the round is over, what it has decided. The caller then gives up the
+// reservations, and ends the containers whose notice has run out as Preempted.
+func (s *Scheduler) Monitor(now yarn.Now, budget int) (used int, over *Preemption) {
+	return s.policy.Monitor(now, budget)
+}
+
+// Marked appends the containers to which Monitor has given notice, by their ids; some may have ended.
+func (s *Scheduler) Marked(out []yarn.ContainerID) []yarn.ContainerID { return s.policy.Marked(out) }
+
+// InContainers is how many of the least containers are as much as that, rounded up, and how large they are.
+func (s *Scheduler) InContainers(amount yarn.Resource) (count int32, size yarn.Resource) {
+	return s.core.InContainers(amount)
 }
 
 // UnderNotice appends the application's containers that are under notice, or those of all with NoApp.

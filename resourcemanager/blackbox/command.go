@@ -55,6 +55,7 @@ var kinds = []reflect.Type{
 	reflect.TypeFor[engine.ExcludedHosts](),
 	reflect.TypeFor[engine.UpdateShares](),
 	reflect.TypeFor[engine.DeleteQueue](),
+	reflect.TypeFor[engine.MonitorQueues](),
 }
 
 // The kinds of the commands that come most often.

@@ -276,6 +276,9 @@ type (
 	// entitled to. With Preempting, containers end whose time under notice is over, and
 	// others are given notice on behalf of applications that starve.
 	UpdateShares struct{ Preempting bool }
+
+	// MonitorQueues begins one round of the CapacityScheduler's preemption, unless the last one is not over.
+	MonitorQueues struct{}
 )
 
 // Decommission says how nodes leave that the lists do not admit.
@@ -435,6 +438,7 @@ func (ReplaceLabels) command()   {}
 func (TendQueues) command()      {}
 func (DeleteQueue) command()     {}
 func (UpdateShares) command()    {}
+func (MonitorQueues) command()   {}
 func (Tick) command()            {}
 func (Sweep) command()           {}
 func (Stored) command()          {}

@@ -164,11 +164,19 @@ type AllocateReply struct {
 	Nodes        []*view.Node       // that have become usable or unusable since the last answer
 	Previous     []Grant            // containers of earlier attempts
 	Preempt      []yarn.ContainerID // that are about to be taken, whatever the master does; nil: the scheduler never tells
+	Negotiable   Negotiable
 	Headroom     yarn.Resource
 	ClusterNodes int32
 	Priority     int32
 	Pending      int32 // containers that all applications ask for in the default partition
 	ActiveCores  int32 // vcores in use and free in the default partition
+}
+
+// Negotiable is containers that are about to be taken, unless the master gives up as much in another way; none: nothing is.
+type Negotiable struct {
+	Containers []yarn.ContainerID
+	Count      int32 // how many containers of the least size are as much
+	Size       yarn.Resource
 }
 
 // FinishReply answers FinishMaster: whether the application's end is stored.

@@ -96,6 +96,7 @@ type Engine struct {
 	labels            labels
 	decisions         []scheduler.Decision
 	preempted         []scheduler.ContainerRef // of the running call
+	monitoring        bool                     // a round of preemption is not over
 	lostMasters       []lostMaster
 	sweepDue          bool
 	counts            counts
@@ -196,6 +197,8 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.deleteQueue(c)
 	case UpdateShares:
 		e.updateShares(c)
+	case MonitorQueues:
+		e.monitorQueues()
 	case Tick:
 		e.tick()
 	case Sweep:

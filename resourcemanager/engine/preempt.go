@@ -63,3 +63,72 @@ func (e *Engine) underNotice(a *application) []yarn.ContainerID {
 	}
 	return ids
 }
+
+// Notices and ends of a round are counted in units of the slice; see MaxSlice.
+const looksPerEnd = 10 // how many containers and applications a round looks at in the time in which one container ends
+
+// monitorQueues carries out a round of preemption in slices; see MonitorQueues.
+func (e *Engine) monitorQueues() {
+	if e.monitoring {
+		return
+	}
+	e.monitoring = true
+	var due []*container
+	e.begin(func(budget int) (used int, done bool) {
+		if due == nil {
+			looks, over := e.sched.Monitor(e.now, looksPerEnd*budget)
+			if used = looks / looksPerEnd; over == nil {
+				return used, false
+			}
+			due = e.carryOut(over)
+		}
+		for len(due) > 0 && used < budget {
+			if c := due[0]; !c.state.Final() {
+				e.end(c, scheduler.Preempted, yarn.ExitPreempted, "Container preempted by scheduler")
+			}
+			due = due[1:]
+			used++
+		}
+		e.monitoring = len(due) > 0
+		return used, !e.monitoring
+	})
+}
+
+// carryOut gives up reservations and notes notices. It returns the containers that are to end.
+func (e *Engine) carryOut(p *scheduler.Preemption) []*container {
+	for _, ref := range p.Unreserved {
+		e.sched.Unreserve(e.sched.Container(ref).Node)
+	}
+	for _, ref := range p.Noticed {
+		if c := e.containerAt(ref); c != nil && !c.state.Final() {
+			t := c.app.current()
+			t.noticed = append(t.noticed, c)
+			e.fx.Notices = append(e.fx.Notices, c.id)
+		}
+	}
+	due := make([]*container, 0, len(p.Due))
+	for _, ref := range p.Due {
+		if c := e.containerAt(ref); c != nil {
+			due = append(due, c)
+		}
+	}
+	return due
+}
+
+// negotiable is the containers of the attempt that have had notice since its last call.
+func (e *Engine) negotiable(t *attempt) (n Negotiable) {
+	if len(t.noticed) == 0 {
+		return n
+	}
+	var sum yarn.Resource
+	for _, c := range t.noticed {
+		if !c.state.Final() {
+			n.Containers = append(n.Containers, c.id)
+			size := e.sched.Container(c.ref).Resource
+			sum = sum.Add(size)
+		}
+	}
+	t.noticed = nil
+	n.Count, n.Size = e.sched.InContainers(sum)
+	return n
+}

@@ -41,8 +41,6 @@ func Cluster(site, types *conf.Properties, labels []config.Label) (config.Cluste
 		AMSharing:     r.Bool(rm+"node-labels.am.allow-non-exclusive-allocation", false),
 		PortInName:    s.Allocation.PortInNodeName,
 		Monitors:      r.Bool(rm+"scheduler.monitor.enable", false),
-
-		IntraQueuePreemption: r.Bool(rm+"monitor.capacity.preemption.intra-queue-preemption.enabled", false),
 	}
 	if s.Recovery.Enabled && s.Recovery.WorkPreserving {
 		c.StartWait = s.Recovery.SchedulingWait.Milliseconds()
@@ -90,6 +88,7 @@ const placementRules = "yarn.scheduler.queue-placement-rules"
 // too; or those of the FairScheduler.
 func Queues(p *conf.Properties, policy config.Policy) []config.Property {
 	values := append(p.WithPrefix(config.Prefix), p.WithPrefix(placementRules)...)
+	values = append(values, p.WithPrefix(config.PreemptionPrefix)...)
 	if policy == config.FairPolicy {
 		values = append(p.WithPrefix(config.FairPrefix), p.WithPrefix("yarn.scheduler.increment-allocation-")...)
 		values = append(values, p.WithPrefix("yarn.scheduler.reservation-threshold.")...)

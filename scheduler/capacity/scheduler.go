@@ -23,6 +23,8 @@ type Scheduler struct {
 	shortcuts *shortcuts   // nil: every walk goes all its way, for tests
 	pass      func(*Queue) // look at everybody who waits for admission, for tests; nil: admitPending
 
+	preemption preemption
+
 	apache *tree.Apache // nil but in replays; see LikeApache
 }
 

@@ -31,6 +31,8 @@ type Capacity struct {
 	Workflows           []Workflow
 	WorkflowsOverride   bool
 	Rules               *placement.Rules
+
+	Preemption Preemption
 }
 
 // Workflow gives applications of a workflow in a queue their priority.
@@ -93,6 +95,7 @@ func (c *Capacity) global(s *settings) {
 	c.ExpirySeconds = s.number(Prefix+"auto-queue-creation-v2.queue-expiration-time", 300)
 	c.parallel(s)
 	c.workflows(s)
+	c.Preemption.read(s)
 	for _, k := range []string{"multi-node-placement-enabled", "lazy-preemption-enabled"} {
 		if s.flag(Prefix+k, false) {
 			s.fail(Prefix+k, "is not supported")

@@ -33,19 +33,16 @@ type Cluster struct {
 	MaxPriority   int32 // yarn.cluster.max-application-priority
 	ACLEnabled    bool  // yarn.acl.enable
 	Admins        string
-	LabelsEnabled bool     // yarn.node-labels.enabled
-	Labels        []Label  // those known at the start
-	AMLabel       string   // yarn.resourcemanager.node-labels.am.default-node-label-expression
-	Enforced      []string // yarn.node-labels.exclusive-enforced-partitions
-	AMSharing     bool     // yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation
-	PortInName    bool     // yarn.scheduler.include-port-in-node-name
-	Monitors      bool     // yarn.resourcemanager.scheduler.monitor.enable
-	// IntraQueuePreemption is
-	// yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.enabled.
-	IntraQueuePreemption bool
-	MappingFile          string          // content of the file that mapping-rule-json-file names
-	Allocations          *AllocationFile // of the FairScheduler; nil: there is none
-	StartWait            int64           // milliseconds; work-preserving-recovery.scheduling-wait-ms
+	LabelsEnabled bool            // yarn.node-labels.enabled
+	Labels        []Label         // those known at the start
+	AMLabel       string          // yarn.resourcemanager.node-labels.am.default-node-label-expression
+	Enforced      []string        // yarn.node-labels.exclusive-enforced-partitions
+	AMSharing     bool            // yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation
+	PortInName    bool            // yarn.scheduler.include-port-in-node-name
+	Monitors      bool            // yarn.resourcemanager.scheduler.monitor.enable
+	MappingFile   string          // content of the file that mapping-rule-json-file names
+	Allocations   *AllocationFile // of the FairScheduler; nil: there is none
+	StartWait     int64           // milliseconds; work-preserving-recovery.scheduling-wait-ms
 }
 
 // Finding is one complaint about a property.

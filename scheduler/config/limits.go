@@ -228,7 +228,7 @@ func (s *settings) preemption(q *Queue) {
 		q.PreemptionDisabled = s.flag(key(q.Path)+"disable_preemption", q.Parent != nil && q.Parent.PreemptionDisabled)
 	}
 	const intra = "intra-queue-preemption.disable_preemption"
-	q.intraDisabled = !s.cl.IntraQueuePreemption ||
+	q.intraDisabled = !s.flag(PreemptionPrefix+"intra-queue-preemption.enabled", false) ||
 		s.flag(key(q.Path)+intra, q.Parent != nil && q.Parent.intraDisabled)
 	q.IntraPreemptionDisabled = q.intraDisabled || q.PreemptionDisabled
 }

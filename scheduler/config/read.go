@@ -113,6 +113,19 @@ func (s *settings) float(key string, otherwise float32) float32 {
 	return f
 }
 
+func (s *settings) double(key string, otherwise float64) float64 {
+	v, ok := s.trimmed(key)
+	if !ok {
+		return otherwise
+	}
+	f, err := strconv.ParseFloat(strings.TrimRight(v, "fFdD"), 64)
+	if err != nil && (f == 0 || !errors.Is(err, strconv.ErrRange)) {
+		s.fail(key, "must be a number")
+		return otherwise
+	}
+	return f
+}
+
 // parseFloat reads a number as Float.parseFloat does.
 func parseFloat(v string) (float32, bool) {
 	v = strings.TrimRight(strings.TrimSpace(v), "fFdD")

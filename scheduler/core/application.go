@@ -79,8 +79,8 @@ func (a *App) Enlarges(w *demand.Want, node NodeRef) bool {
 	return in == nil || in.node == node
 }
 
-// reservations are those of the attempt.
-func (a *App) reservations() []ContainerRef {
+// Reservations are those of the attempt.
+func (a *App) Reservations() []ContainerRef {
 	var out []ContainerRef
 	for _, w := range a.Wants.All() {
 		out = append(out, w.Reservations...)

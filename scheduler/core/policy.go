@@ -103,12 +103,24 @@ type Rounds interface {
 	Due(now yarn.Now, out []ContainerRef) []ContainerRef
 	// Preempt is Recompute; then it gives notice to containers that are to be ended for others, and appends them.
 	Preempt(now yarn.Now, out []ContainerRef) []ContainerRef
+	// Monitor begins a round of the queue monitor or goes on with it; nil: it is not over.
+	Monitor(now yarn.Now, budget int) (used int, over *Preemption)
+	// Marked appends the containers to which Monitor has given notice and not taken it back, those that have ended since included.
+	Marked(out []yarn.ContainerID) []yarn.ContainerID
 	// UnderNotice appends the containers of the application that have notice, or those of all applications for NoApp.
 	UnderNotice(a AppRef, out []ContainerRef) []ContainerRef
 }
 
+// Preemption is what a round of the queue monitor has decided. The caller tells masters of Noticed, ends Due as Preempted, and gives up Unreserved.
+type Preemption struct {
+	Noticed, Due, Unreserved []ContainerRef
+}
+
 // NoRounds are for a policy to embed that has none.
-type NoRounds struct{}
+type NoRounds struct{ NoMonitor }
+
+// NoMonitor is for a policy to embed that has no queue monitor.
+type NoMonitor struct{}
 
 // Recompute does nothing.
 func (NoRounds) Recompute(yarn.Now) {}
@@ -118,6 +130,12 @@ func (NoRounds) Due(_ yarn.Now, out []ContainerRef) []ContainerRef { return out 
 
 // Preempt gives no notice.
 func (NoRounds) Preempt(_ yarn.Now, out []ContainerRef) []ContainerRef { return out }
+
+// Monitor does nothing.
+func (NoMonitor) Monitor(yarn.Now, int) (int, *Preemption) { return 0, &Preemption{} }
+
+// Marked appends nothing.
+func (NoMonitor) Marked(out []yarn.ContainerID) []yarn.ContainerID { return out }
 
 // UnderNotice appends nothing.
 func (NoRounds) UnderNotice(_ AppRef, out []ContainerRef) []ContainerRef { return out }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -135,6 +136,12 @@ func (s *Core) Load() (pending, cores int64) {
 		cores += max(total.Sub(has.Used).VCoreCount(), 0)
 	}
 	return has.Waiting, cores
+}
+
+// InContainers is how many of the least containers are as much; see the facade.
+func (s *Core) InContainers(amount resource) (int32, resource) {
+	times := javanum.Ceil(float64(s.Calc.Divide(&s.Books.Total, &amount, &s.Min)))
+	return int32(min(max(times, 0), math.MaxInt32)), s.Min
 }
 
 // MinimumAllocation is the smallest container.

@@ -34,13 +34,14 @@ func (w *World) fairRound(e *trace.Event) error {
 
 // preemptRound moves the clock and has the scheduler preempt.
 func (w *World) preemptRound(e *trace.Event, saw trace.Saw) error {
-	if !w.fair() {
-		return notBuilt("preemption of the CapacityScheduler")
-	}
 	if err := w.advance(e); err != nil {
 		return err
 	}
-	w.command(engine.UpdateShares{Preempting: true})
+	if w.fair() {
+		w.command(engine.UpdateShares{Preempting: true})
+	} else {
+		w.command(engine.MonitorQueues{})
+	}
 	return nil
 }
 
@@ -57,6 +58,10 @@ func (w *World) marked(saw trace.Saw) {
 		saw["killed"] = gone
 		delete(saw, "finished")
 	}
+	if !w.fair() {
+		saw["marked"] = w.names(w.sched.Marked(nil))
+		return
+	}
 	w.warned = slices.DeleteFunc(w.warned, func(x warned) bool { return x.due <= w.now.Wall })
 	round := warned{due: w.now.Wall + w.killWait}
 	for _, id := range w.fx.Notices {
@@ -69,6 +74,18 @@ func (w *World) marked(saw trace.Saw) {
 	}
 	slices.Sort(names)
 	saw["marked"] = names
+}
+
+// names is containers by name, in order. One that nobody has seen has none.
+func (w *World) names(ids []yarn.ContainerID) []string {
+	names := []string{}
+	for _, id := range ids {
+		if b := w.boxOf[id]; b != nil {
+			names = append(names, b.name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // demanded is what a master is told of its containers under notice, by name.

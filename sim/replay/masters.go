@@ -201,6 +201,9 @@ func (w *World) report(answers []*engine.AllocateReply, saw trace.Saw) {
 	if list := answers[len(answers)-1].Preempt; list != nil {
 		saw["preempt"] = w.demanded(list)
 	}
+	if list := answers[len(answers)-1].Negotiable.Containers; list != nil {
+		saw["preempt"] = map[string]any{"strict": []string{}, "contract": w.names(list)}
+	}
 	if len(updated) > 0 {
 		saw["updated"] = byText(updated)
 	}

@@ -81,24 +81,44 @@ func (m *master) answerAllocate(c *ipc.Call, id yarn.AttemptID, r *engine.Alloca
 	})
 }
 
-// rareParts are encoded fields of AllocateResponseProto: numbers 6 and 15.
-type rareParts struct{ nodes, updateErrors []byte }
+// rareParts are encoded fields of AllocateResponseProto: numbers 6, 8 and 15.
+type rareParts struct{ nodes, negotiable, updateErrors []byte }
 
 func (m *master) rare(r *engine.AllocateReply) (p rareParts, err error) {
-	if len(r.Nodes)+len(r.UpdateErrors) == 0 {
+	if len(r.Nodes)+len(r.UpdateErrors)+len(r.Negotiable.Containers) == 0 {
 		return p, nil
 	}
-	var nodes, failures pb.AllocateResponse
+	var nodes, failures, notices pb.AllocateResponse
 	for _, n := range r.Nodes {
 		nodes.UpdatedNodes = append(nodes.UpdatedNodes, rpc.NodeReport(n, m.Types))
 	}
 	for _, e := range r.UpdateErrors {
 		failures.UpdateErrors = append(failures.UpdateErrors, m.updateError(e))
 	}
-	if p.nodes, err = proto.Marshal(&nodes); err == nil {
-		p.updateErrors, err = proto.Marshal(&failures)
+	if n := &r.Negotiable; len(n.Containers) > 0 {
+		notices.Preempt = m.negotiable(n)
 	}
+	if p.nodes, err = proto.Marshal(&nodes); err != nil {
+		return p, err
+	}
+	if p.negotiable, err = proto.Marshal(&notices); err != nil {
+		return p, err
+	}
+	p.updateErrors, err = proto.Marshal(&failures)
 	return p, err
+}
+
+// negotiable is the contract by which a master may give up as much in another way.
+func (m *master) negotiable(n *engine.Negotiable) *pb.PreemptionMessage {
+	contract := &pb.PreemptionContract{Resource: []*pb.PreemptionResourceRequest{{Resource: &pb.ResourceRequest{
+		Priority: convert.ToPriority(-1), ResourceName: proto.String(yarn.AnyHost), Capability: convert.ToResource(n.Size, m.Types),
+		NumContainers: proto.Int32(n.Count), RelaxLocality: proto.Bool(true),
+		ExecutionTypeRequest: &pb.ExecutionTypeRequest{ExecutionType: pb.ExecutionType_GUARANTEED.Enum(), EnforceExecutionType: proto.Bool(false)},
+	}}}}
+	for _, id := range n.Containers {
+		contract.Container = append(contract.Container, &pb.PreemptionContainer{Id: convert.ToContainerID(id)})
+	}
+	return &pb.PreemptionMessage{Contract: contract}
 }
 
 // appendAnswer appends an AllocateResponseProto.
@@ -113,7 +133,7 @@ func (m *master) appendAnswer(b []byte, c *ipc.Call, id yarn.AttemptID, r *engin
 	b = field.AppendResource(b, 5, r.Headroom, m.Types)
 	b = append(b, rare.nodes...)
 	b = field.AppendInt(b, 7, int64(r.ClusterNodes))
-	b = appendPreemption(b, 8, r.Preempt)
+	b = append(appendPreemption(b, 8, r.Preempt), rare.negotiable...)
 	for i := range r.Granted {
 		b = m.appendNodeToken(b, 9, id, &r.Granted[i])
 	}

@@ -37,7 +37,17 @@ func (l *Users) Limit(q *tree.Queue, p cluster.Part, m Mode) *yarn.Resource {
 	core.Keep(l.core.Journal, c)
 	core.Keep(l.core.Journal, &l.onlyPending)
 	c.Version, l.onlyPending = l.Version, l.onlyPendingIs
-	l.compute(q, p, m, &c.Value)
+	l.compute(q, p, m, false, &c.Value)
+	return &c.Value
+}
+
+// LimitOfAll is what each user of weight 1 might use if all who have applications shared the queue, those included who ask for nothing.
+func (l *Users) LimitOfAll(q *tree.Queue, p cluster.Part) *yarn.Resource {
+	c := &l.Shares[p].OfAll
+	if c.Version != l.Version {
+		c.Version, l.onlyPending = l.Version, l.onlyPendingIs
+		l.compute(q, p, Respect, true, &c.Value)
+	}
 	return &c.Value
 }
 
@@ -48,16 +58,16 @@ func (l *Users) LimitNow(q *tree.Queue, p cluster.Part, m Mode, weight float32) 
 	if c := &l.Shares[p].Limits[m]; c.Version == l.Version {
 		limit = c.Value
 	} else {
-		l.compute(q, p, m, &limit)
+		l.compute(q, p, m, false, &limit)
 	}
 	l.core.Calc.ScaleDown(&limit, float64(weight), &l.core.Min)
 	return limit
 }
 
-// compute finds the limit.
+// compute finds the limit. ofAll: users who ask for nothing share, too.
 //
 // compat: the percentage is divided in integers, the share in single precision.
-func (l *Users) compute(q *tree.Queue, p cluster.Part, m Mode, limit *yarn.Resource) {
+func (l *Users) compute(q *tree.Queue, p cluster.Part, m Mode, ofAll bool, limit *yarn.Resource) {
 	all, calc, step := &l.Shares[p], l.core.Calc, &l.core.Min
 	total, sh := &l.core.Books.Partition(p).Total, &q.Shares[p]
 	entitled := calc.Max(total, &sh.EffMin, step)
@@ -68,10 +78,15 @@ func (l *Users) compute(q *tree.Queue, p cluster.Part, m Mode, limit *yarn.Resou
 	} else {
 		calc.Increase(&least, step)
 	}
+	if ofAll {
+		*limit = least
+		calc.DivideUp(limit, l.weight())
+	} else {
+		*limit = all.ActiveUsed
+		calc.Increase(limit, step)
+		calc.DivideUp(limit, l.activeWeight)
+	}
 	calc.Percent(&least, float64(q.Rules.UserLimit))
-	*limit = all.ActiveUsed
-	calc.Increase(limit, step)
-	calc.DivideUp(limit, l.activeWeight)
 	if calc.Less(total, limit, &least) {
 		*limit = least
 	}

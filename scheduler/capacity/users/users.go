@@ -63,6 +63,7 @@ type Total struct {
 	UsageRatio float32   // the sum of the users' shares
 	ActiveUsed resource  // what active users use
 	Limits     [2]Cached // by mode
+	OfAll      Cached    // respecting partitions; see LimitOfAll
 }
 
 // Cached is the limit of a user of weight 1, as it was found in a version.
@@ -261,6 +262,17 @@ func (l *Users) sumWeights(q *tree.Queue) {
 			l.activeWeight = javanum.Add(l.activeWeight, u.Weight)
 		}
 	}
+}
+
+// weight is that of all users.
+func (l *Users) weight() (sum float32) {
+	if l.even {
+		return float32(len(l.All))
+	}
+	for _, u := range l.byHash() {
+		sum = javanum.Add(sum, u.Weight)
+	}
+	return sum
 }
 
 // weighActive brings the weight of the active users up to date.

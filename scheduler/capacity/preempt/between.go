@@ -1,0 +1,273 @@
+package preempt
+
+import (
+	"slices"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/core"
+)
+
+// Preemption between queues: from leaves that have more than they should, the youngest and least important containers first.
+
+// between is the steps of that selector.
+func (r *Round) between(how sharing, rule Rule) []step {
+	steps := r.shareOut(how)
+	steps = append(steps, r.deduct)
+	for _, l := range r.leaves {
+		if !l.in[0].Disabled {
+			steps = append(steps, func() { r.takeFromLeaf(l, rule) })
+		}
+	}
+	return steps
+}
+
+// shareOut is the steps that find out what is to be taken from each leaf.
+func (r *Round) shareOut(how sharing) []step {
+	var steps []step
+	for i := range r.parts {
+		p := &r.parts[i]
+		steps = append(steps, func() {
+			r.extras(p.Root, &p.Total)
+			p.Root.ideal = p.Root.Guaranteed
+			r.shareBelow(p.Root, p.Part, how)
+		})
+	}
+	return append(steps, func() {
+		for _, l := range r.leaves {
+			for _, q := range l.in {
+				r.setObtain(q, how)
+			}
+		}
+	})
+}
+
+// shareBelow distributes what a queue should have, level by level.
+func (r *Round) shareBelow(q *Queue, p part, how sharing) {
+	if q.childless() {
+		return
+	}
+	r.distribute(q, p, how)
+	steps := make([]step, 0, len(q.Children))
+	for _, c := range q.Children {
+		if !c.childless() {
+			steps = append(steps, func() { r.shareBelow(c, p, how) })
+		}
+	}
+	r.then(steps...)
+}
+
+// deduct takes off what earlier selectors have chosen.
+func (r *Round) deduct() {
+	for i := range r.Chosen {
+		c, q := r.find(&r.Chosen[i])
+		if q == nil {
+			continue
+		}
+		total := &r.parts[r.index(r.core.Books.Node(c.Node).Part)].Total
+		if r.calc.More(total, &q.obtain, &c.Resource) {
+			q.obtain = q.obtain.Sub(c.Resource)
+		}
+		q.obtain = *r.calc.Max(total, &q.obtain, &resource{})
+		for _, a := range q.apps {
+			if r.calc.More(total, &a.obtain, &c.Resource) {
+				a.obtain = a.obtain.Sub(c.Resource)
+			}
+		}
+	}
+	r.cost += len(r.Chosen)
+}
+
+// find is a chosen container and its leaf in the partition of its node, or nil if it has ended since.
+func (r *Round) find(c *Choice) (*cluster.Container, *Queue) {
+	book := r.alive(c)
+	if book == nil {
+		return nil, nil
+	}
+	return book, r.queueOf(r.core.App(book.App), r.core.Books.Node(book.Node).Part)
+}
+
+// alive is the container, unless it has ended since it was chosen.
+func (r *Round) alive(c *Choice) *cluster.Container {
+	if !r.core.Books.IsOpen(c.Ref) {
+		return nil
+	}
+	if book := r.core.Books.Container(c.Ref); book.ID == c.ID && (book.Live || book.Reserved) {
+		return book
+	}
+	return nil
+}
+
+// index is where a partition stands in r.parts, or -1.
+func (r *Round) index(p part) int {
+	return slices.IndexFunc(r.parts, func(x Part) bool { return x.Part == p })
+}
+
+// taking is what is being taken from a leaf.
+type taking struct {
+	leaf     *leaf
+	rule     Rule
+	obtain   []*resource // by the index of r.parts; nil: nothing, or nothing more
+	apps     []*core.App // those that have not been looked at; the last one is next
+	masters  []cluster.ContainerRef
+	ofMaster resource // the sizes of masters
+	careful  bool     // only while something of every type is to be taken
+}
+
+// empty tells whether nothing more is to be taken.
+func (t *taking) empty() bool {
+	return !slices.ContainsFunc(t.obtain, func(x *resource) bool { return x != nil })
+}
+
+// takeFromLeaf begins to take from a leaf.
+func (r *Round) takeFromLeaf(l *leaf, rule Rule) {
+	t := &taking{leaf: l, rule: rule, apps: l.Ordered(), obtain: make([]*resource, len(l.in)), careful: r.set.ConservativeBetween}
+	for i, q := range l.in {
+		if r.calc.Positive(&r.total, &q.obtain) {
+			most := q.obtain
+			t.obtain[i] = &most
+		}
+	}
+	if t.empty() {
+		return
+	}
+	r.cost += len(t.apps) / 8
+	r.takeShared(t)
+	r.then(func() { r.takeFromApps(t) })
+}
+
+// takeShared takes containers that asked for no partition and are in one that lends its room, the youngest first, masters among them.
+func (r *Round) takeShared(t *taking) {
+	for i := range t.obtain {
+		if t.obtain[i] == nil || r.parts[i].Part == 0 {
+			continue
+		}
+		var shared []cluster.ContainerRef
+		for _, a := range t.apps {
+			for _, ref := range r.liveOf(a) {
+				if c := r.core.Container(ref); c.Label == "" && r.core.Books.Node(c.Node).Part == r.parts[i].Part {
+					shared = append(shared, ref)
+				}
+			}
+		}
+		slices.SortFunc(shared, func(a, b cluster.ContainerRef) int {
+			return r.core.Container(b).ID.Compare(r.core.Container(a).ID)
+		})
+		for _, ref := range shared {
+			r.take(t, ref)
+		}
+		r.cost += len(shared)
+	}
+}
+
+// takeFromApps takes from the application that is served last, and goes on with the next one.
+func (r *Round) takeFromApps(t *taking) {
+	if len(t.apps) == 0 || t.empty() {
+		r.takeMasters(t)
+		return
+	}
+	a := t.apps[len(t.apps)-1]
+	t.apps = t.apps[:len(t.apps)-1]
+	r.takeFromApp(t, a)
+	r.then(func() { r.takeFromApps(t) })
+}
+
+// takeFromApp takes from an application: its reservations, and then its containers. Masters are left for later.
+//
+// compat: a reservation goes even if it is not among what is to be taken.
+func (r *Round) takeFromApp(t *taking, a *core.App) {
+	for _, ref := range a.Reservations() {
+		if r.chosen[r.core.Container(ref).ID] {
+			continue
+		}
+		if t.empty() {
+			return
+		}
+		r.take(t, ref)
+		r.Unreserved = append(r.Unreserved, r.choice(ref, t.rule))
+	}
+	for _, ref := range r.victims(a) {
+		if t.empty() {
+			return
+		}
+		c := r.core.Container(ref)
+		switch {
+		case r.chosen[c.ID]:
+		case c.AM:
+			t.masters = append(t.masters, ref)
+			t.ofMaster.Increase(&c.Resource)
+		default:
+			r.take(t, ref)
+		}
+	}
+}
+
+// takeMasters takes masters, as long as more of them are left than the leaf may have when nothing else is left to take.
+func (r *Round) takeMasters(t *taking) {
+	if len(t.masters) == 0 {
+		return
+	}
+	limit := t.leaf.MasterLimit()
+	for _, ref := range t.masters {
+		if t.empty() || !r.calc.More(&r.total, &t.ofMaster, &limit) {
+			return
+		}
+		if r.take(t, ref) {
+			size := r.core.Container(ref).Resource
+			t.ofMaster = t.ofMaster.Sub(size)
+		}
+	}
+}
+
+// liveOf are the containers of an application that count as used.
+func (r *Round) liveOf(a *core.App) []cluster.ContainerRef {
+	all := r.core.Books.OfOwner(&a.Live, nil)
+	r.cost += len(all)
+	return slices.DeleteFunc(all, func(ref cluster.ContainerRef) bool {
+		c := r.core.Container(ref)
+		return !c.Live || c.Reserved
+	})
+}
+
+// victims are the containers of an application in the order in which they go: those of the least important requests first, the youngest of them
+// first.
+func (r *Round) victims(a *core.App) []cluster.ContainerRef {
+	list := r.liveOf(a)
+	slices.SortFunc(list, func(x, y cluster.ContainerRef) int { return later(r.core.Container(x), r.core.Container(y)) })
+	return list
+}
+
+// choice is a container as it is chosen.
+func (r *Round) choice(ref cluster.ContainerRef, rule Rule) Choice {
+	c := r.core.Container(ref)
+	return Choice{ref, c.ID, c.App, rule}
+}
+
+// take chooses a container if that brings what is to be taken nearer, and the round may still take so much.
+func (r *Round) take(t *taking, ref cluster.ContainerRef) bool {
+	c := r.core.Container(ref)
+	if r.chosen[c.ID] {
+		return false
+	}
+	i := r.index(r.core.Books.Node(c.Node).Part)
+	if i < 0 || t.obtain[i] == nil {
+		return false
+	}
+	left := t.obtain[i]
+	for k := range r.calc.Types {
+		if left[k] == 0 {
+			left[k] = -1 // compat: nothing of it is to be taken, and nothing of it can be left
+		}
+	}
+	if !r.calc.AnyPositive(left) || !r.calc.FitsIn(&c.Resource, &r.budget) || !r.helps(left, &c.Resource, t.careful) {
+		return false
+	}
+	*left = left.Sub(c.Resource)
+	r.budget = r.budget.Sub(c.Resource)
+	if !r.calc.Positive(&r.total, left) {
+		t.obtain[i] = nil
+	}
+	r.chosen[c.ID] = true
+	r.chosenOf[c.App] = append(r.chosenOf[c.App], len(r.Chosen))
+	r.Chosen = append(r.Chosen, r.choice(ref, t.rule))
+	return true
+}

@@ -1,0 +1,62 @@
+package config
+
+import "strings"
+
+// PreemptionPrefix heads the properties of preemption by the CapacityScheduler, which may stand in yarn-site.xml and in the queue file.
+const PreemptionPrefix = "yarn.resourcemanager.monitor.capacity.preemption."
+
+// Preemption is how the CapacityScheduler takes containers back. Whether it does at all is said by yarn.resourcemanager.scheduler.monitor.enable
+// and .policies; what may be taken from a queue, by its disable_preemption. The values' names are those of the properties; times are in milliseconds.
+type Preemption struct {
+	ObserveOnly         bool    // observe_only: find out, and take nothing
+	Interval            int64   // monitoring_interval: between two rounds
+	Wait                int64   // max_wait_before_kill: from the notice to the end
+	PerRound            float32 // total_preemption_per_round: a fraction of the cluster
+	IgnoredOverCapacity float64 // max_ignored_over_capacity: above its guarantee, as a fraction of it
+	NaturalTermination  float64 // natural_termination_factor: what is taken of the excess in a round
+
+	ConservativeBetween bool // conservative-drf
+	Balance             bool // preemption-to-balance-queue-after-satisfied.enabled
+	BalanceWait         int64
+
+	Within             bool    // intra-queue-preemption.enabled
+	WithinThreshold    float32 // minimum-threshold: of its guarantee, that a queue must use
+	WithinLimit        float32 // max-allowable-limit: a fraction of the guarantee
+	ByPriority         bool    // preemption-order-policy is priority_first, not userlimit_first
+	ConservativeWithin bool    // conservative-drf
+}
+
+func (c *Preemption) read(s *settings) {
+	const p, balance, within = PreemptionPrefix, "preemption-to-balance-queue-after-satisfied.", "intra-queue-preemption."
+	*c = Preemption{
+		ObserveOnly:         s.flag(p+"observe_only", false),
+		Interval:            s.number(p+"monitoring_interval", 3000),
+		Wait:                s.number(p+"max_wait_before_kill", 15000),
+		PerRound:            s.float(p+"total_preemption_per_round", 0.1),
+		IgnoredOverCapacity: s.double(p+"max_ignored_over_capacity", 0.1),
+		NaturalTermination:  s.double(p+"natural_termination_factor", 0.2),
+		ConservativeBetween: s.flag(p+"conservative-drf", false),
+		Balance:             s.flag(p+balance+"enabled", false),
+		BalanceWait:         s.number(p+balance+"max-wait-before-kill", 300_000),
+		Within:              s.flag(p+within+"enabled", false),
+		WithinThreshold:     s.float(p+within+"minimum-threshold", 0.5),
+		WithinLimit:         s.float(p+within+"max-allowable-limit", 0.2),
+		ConservativeWithin:  s.flag(p+within+"conservative-drf", true),
+	}
+	if c.Interval <= 0 {
+		s.fail(p+"monitoring_interval", "must be above zero")
+	}
+	switch text, ok := s.text(p + within + "preemption-order-policy"); {
+	case !ok || strings.EqualFold(text, "userlimit_first"):
+	case strings.EqualFold(text, "priority_first"):
+		c.ByPriority = true
+	default:
+		s.fail(p+within+"preemption-order-policy", "must be userlimit_first or priority_first")
+	}
+	for _, k := range []string{p + "select_based_on_reserved_containers", p + "additional_res_balance_based_on_reserved_containers",
+		Prefix + "ordering-policy.priority-utilization.underutilized-preemption.enabled"} {
+		if s.flag(k, false) {
+			s.fail(k, "is not supported")
+		}
+	}
+}
