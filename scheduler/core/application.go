@@ -79,8 +79,8 @@ func (a *App) Enlarges(w *demand.Want, node NodeRef) bool {
 	return in == nil || in.node == node
 }
 
-// Reservations are those of the attempt.
-func (a *App) Reservations() []ContainerRef {
+// reservations are those of the attempt.
+func (a *App) reservations() []ContainerRef {
 	var out []ContainerRef
 	for _, w := range a.Wants.All() {
 		out = append(out, w.Reservations...)

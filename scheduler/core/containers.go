@@ -109,7 +109,7 @@ func (s *Core) Containers(ref AppRef, out []ContainerRef) []ContainerRef {
 	a := s.App(ref)
 	from := len(out)
 	out = s.Books.OfOwner(&a.Live, out)
-	out = append(out, a.Reservations()...)
+	out = append(out, a.reservations()...)
 	slices.SortFunc(out[from:], func(x, y ContainerRef) int {
 		return s.Books.Container(x).ID.Compare(s.Books.Container(y).ID)
 	})

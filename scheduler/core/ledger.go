@@ -58,7 +58,7 @@ func (s *Core) addReserved(q *queue.Queue, p part, amount resource, count int32)
 // to another. Of more than manyRebooked it moves the sum of each partition, by which users'
 // shares may differ in their last digits.
 func (s *Core) rebookAll(a *App, from, to *queue.Queue) {
-	list := append(s.Books.OfOwner(&a.Live, nil), a.Reservations()...)
+	list := append(s.Books.OfOwner(&a.Live, nil), a.reservations()...)
 	if len(list) <= manyRebooked {
 		for _, c := range list {
 			s.rebook(a, c, from, to)

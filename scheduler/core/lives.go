@@ -98,7 +98,7 @@ func (s *Core) endSome(a *App, keep bool, most int, ended []cluster.Ended) (_ []
 }
 
 func (s *Core) endReservations(a *App, ended []cluster.Ended) []cluster.Ended {
-	for _, c := range a.Reservations() {
+	for _, c := range a.reservations() {
 		ended = append(ended, s.End(c, cluster.AttemptOver))
 	}
 	return ended

@@ -1,7 +1,6 @@
 package fair
 
 import (
-	"math"
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
@@ -22,7 +21,7 @@ type starvedAsk struct {
 func (s *Scheduler) starvedAsks(a *app) (out []starvedAsk) {
 	lack := a.lack()
 	seen := map[askKey]*countedPlaces{}
-	for _, w := range hashedKeys(a.Wants.Keys()) {
+	for _, w := range demand.Hashed(a.Wants.Keys()) {
 		rows := append([]demand.Row{w.Any}, w.Rows...)
 		for _, row := range s.hashed(rows) {
 			if lack.IsZero() {
@@ -50,21 +49,6 @@ func (s *Scheduler) starvedAsks(a *app) (out []starvedAsk) {
 			}
 			lack = less(lack, total)
 		}
-	}
-	return out
-}
-
-// hashedKeys are keys in the order of Apache's table of them.
-func hashedKeys(keys []*demand.Want) []*demand.Want {
-	const priorityHash uint32 = 517861 * 9511 & math.MaxUint32
-	hashes := make([]uint32, len(keys))
-	for i, w := range keys {
-		id := uint64(w.RequestID)
-		hashes[i] = ((priorityHash+uint32(w.Priority))*31 + uint32(id^id>>32)) * 31
-	}
-	out := make([]*demand.Want, len(keys))
-	for i, at := range javanum.OrderOfHashes(hashes) {
-		out[i] = keys[at]
 	}
 	return out
 }

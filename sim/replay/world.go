@@ -162,8 +162,12 @@ func (w *World) configure() (*config.Config, error) {
 		return nil, fmt.Errorf("yarn-site: %w", err)
 	}
 	// compat: a ResourceManager that is younger than ten seconds lets containers be as large as is configured, whatever
-	// the nodes have, and no scenario is recorded for longer.
-	w.cluster.StartWait = math.MaxInt64
+	// the nodes have, and no scenario is recorded for longer. The CapacityScheduler of the recordings looks at its age
+	// before its start is set, and so believes that it is older.
+	w.cluster.StartWait = 0
+	if w.fair() {
+		w.cluster.StartWait = math.MaxInt64
+	}
 	w.cluster.Policy = policies[w.header.Scheduler]
 	if w.fair() {
 		w.cluster.Allocations = allocations(w.header.Fair)

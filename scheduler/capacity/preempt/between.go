@@ -5,6 +5,8 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/core"
+	"github.com/heddle-project/heddle/scheduler/demand"
+	"github.com/heddle-project/heddle/scheduler/javanum"
 )
 
 // Preemption between queues: from leaves that have more than they should, the youngest and least important containers first.
@@ -175,7 +177,7 @@ func (r *Round) takeFromApps(t *taking) {
 //
 // compat: a reservation goes even if it is not among what is to be taken.
 func (r *Round) takeFromApp(t *taking, a *core.App) {
-	for _, ref := range a.Reservations() {
+	for _, ref := range r.reservations(a) {
 		if r.chosen[r.core.Container(ref).ID] {
 			continue
 		}
@@ -199,6 +201,30 @@ func (r *Round) takeFromApp(t *taking, a *core.App) {
 			r.take(t, ref)
 		}
 	}
+}
+
+// reservations are those of an application. compat: in the order of Apache's hash tables.
+func (r *Round) reservations(a *core.App) (out []cluster.ContainerRef) {
+	if a.Held == 0 {
+		return nil
+	}
+	var keys []*demand.Want
+	for _, w := range a.Wants.All() {
+		if len(w.Reservations) > 0 {
+			keys = append(keys, w)
+		}
+	}
+	for _, w := range demand.Hashed(keys) {
+		hashes := make([]uint32, len(w.Reservations))
+		for i, ref := range w.Reservations {
+			h := r.core.Books.Node(r.core.Container(ref).Node).Hash
+			hashes[i] = h ^ h>>16 // as it was before it was spread
+		}
+		for _, i := range javanum.OrderOfHashes(hashes) {
+			out = append(out, w.Reservations[i])
+		}
+	}
+	return out
 }
 
 // takeMasters takes masters, as long as more of them are left than the leaf may have when nothing else is left to take.
