@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -101,9 +103,10 @@ func (e *Engine) carryOut(p *scheduler.Preemption) []*container {
 	}
 	for _, ref := range p.Noticed {
 		if c := e.containerAt(ref); c != nil && !c.state.Final() {
-			t := c.app.current()
-			t.noticed = append(t.noticed, c)
 			e.fx.Notices = append(e.fx.Notices, c.id)
+			if t := c.app.current(); !slices.Contains(t.noticed, c) {
+				t.noticed = append(t.noticed, c)
+			}
 		}
 	}
 	due := make([]*container, 0, len(p.Due))

@@ -15,8 +15,12 @@ type Preemption struct {
 	IgnoredOverCapacity float64 // max_ignored_over_capacity: above its guarantee, as a fraction of it
 	NaturalTermination  float64 // natural_termination_factor: what is taken of the excess in a round
 
-	ConservativeBetween bool // conservative-drf
-	Balance             bool // preemption-to-balance-queue-after-satisfied.enabled
+	ByQueuePriority     bool  // ordering-policy.priority-utilization.underutilized-preemption.enabled
+	ReservedDelay       int64 // its reserved-container-delay-ms
+	ForReserved         bool  // select_based_on_reserved_containers
+	CountReserved       bool  // additional_res_balance_based_on_reserved_containers
+	ConservativeBetween bool  // conservative-drf
+	Balance             bool  // preemption-to-balance-queue-after-satisfied.enabled
 	BalanceWait         int64
 
 	Within             bool    // intra-queue-preemption.enabled
@@ -27,7 +31,7 @@ type Preemption struct {
 }
 
 func (c *Preemption) read(s *settings) {
-	const p, balance, within = PreemptionPrefix, "preemption-to-balance-queue-after-satisfied.", "intra-queue-preemption."
+	const p, ranks, balance, within = PreemptionPrefix, Prefix + "ordering-policy.priority-utilization.underutilized-preemption.", "preemption-to-balance-queue-after-satisfied.", "intra-queue-preemption."
 	*c = Preemption{
 		ObserveOnly:         s.flag(p+"observe_only", false),
 		Interval:            s.number(p+"monitoring_interval", 3000),
@@ -35,6 +39,10 @@ func (c *Preemption) read(s *settings) {
 		PerRound:            s.float(p+"total_preemption_per_round", 0.1),
 		IgnoredOverCapacity: s.double(p+"max_ignored_over_capacity", 0.1),
 		NaturalTermination:  s.double(p+"natural_termination_factor", 0.2),
+		ByQueuePriority:     s.flag(ranks+"enabled", false),
+		ReservedDelay:       s.number(ranks+"reserved-container-delay-ms", 60_000),
+		ForReserved:         s.flag(p+"select_based_on_reserved_containers", false),
+		CountReserved:       s.flag(p+"additional_res_balance_based_on_reserved_containers", false),
 		ConservativeBetween: s.flag(p+"conservative-drf", false),
 		Balance:             s.flag(p+balance+"enabled", false),
 		BalanceWait:         s.number(p+balance+"max-wait-before-kill", 300_000),
@@ -53,10 +61,7 @@ func (c *Preemption) read(s *settings) {
 	default:
 		s.fail(p+within+"preemption-order-policy", "must be userlimit_first or priority_first")
 	}
-	for _, k := range []string{p + "select_based_on_reserved_containers", p + "additional_res_balance_based_on_reserved_containers",
-		Prefix + "ordering-policy.priority-utilization.underutilized-preemption.enabled"} {
-		if s.flag(k, false) {
-			s.fail(k, "is not supported")
-		}
+	if k := ranks + "allow-move-reservation"; c.ByQueuePriority && s.flag(k, false) {
+		s.fail(k, "is not supported: a reservation stays on its node")
 	}
 }

@@ -142,7 +142,7 @@ func (p *Picture) Draw(budget int) (used int, all *queue.Snapshot) {
 	if p.tree != t || p.change != t.Changes {
 		p.tree, p.change = t, t.Changes
 		p.left = []*queue.Queue{t.Root()}
-		p.drawn = make([]queue.Info, 0, len(t.All))
+		p.drawn = make([]queue.Info, 0, t.Len())
 	}
 	for len(p.left) > 0 && used < budget {
 		q := p.left[len(p.left)-1]

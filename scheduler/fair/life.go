@@ -140,7 +140,15 @@ func (s *Scheduler) forget(q *Queue) {
 
 // dropLeaves takes removed leaves off the list.
 func (s *Scheduler) dropLeaves() {
-	s.leaves = slices.DeleteFunc(s.leaves, func(q *Queue) bool { return q.gone })
+	s.leaves = thinned(slices.DeleteFunc(s.leaves, func(q *Queue) bool { return q.gone }))
+}
+
+// thinned is a list of queues, in an array of its own if it fills only a little of the one it has: tens of thousands of queues may come and go.
+func thinned[T any](list []T) []T {
+	if cap(list) > 1000 && len(list) < cap(list)/8 {
+		return slices.Clone(list)
+	}
+	return list
 }
 
 // RunDynamicQueues removes empty dynamic queues, and creates queues of the file that others were in the way of; see the facade.

@@ -135,7 +135,8 @@ func (q *Queue) rank(child *Queue) {
 // dropGone removes children that are gone from the lists of the queue.
 func (q *Queue) dropGone() {
 	gone := func(c *Queue) bool { return c.gone }
-	q.children, q.byName = slices.DeleteFunc(q.children, gone), slices.DeleteFunc(q.byName, gone)
+	q.children, q.byName = thinned(slices.DeleteFunc(q.children, gone)), thinned(slices.DeleteFunc(q.byName, gone))
+	q.asking.list = thinned(q.asking.list)
 	q.outdate()
 }
 

@@ -30,7 +30,7 @@ type Scheduler struct {
 	steadyDue bool // since steady shares were computed queues were created, or the cluster has changed
 
 	evenly [yarn.MaxResourceTypes]evenly // by type
-	claims []claim                       // scratch
+	claims []claim                       // of the running Recompute
 
 	users map[string]*user
 	racks map[cluster.Place]int32 // the number of nodes of each; nil: not counted yet

@@ -263,6 +263,7 @@ func (s *Scheduler) Recompute(now yarn.Now) {
 	s.demands(s.root)
 	s.root.share = s.Books.Total
 	s.fairShares(s.root)
+	s.claims = nil // there may have been tens of thousands
 	s.noteFree()
 	s.findStarved()
 }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -13,6 +14,7 @@ const Root = "root"
 type Names struct {
 	byPath  map[string]int32
 	byShort map[string]sameName
+	most    int // of byPath since it was made: a map never becomes smaller
 }
 
 // sameName are the queues of one short name; nearly always there is one.
@@ -41,6 +43,7 @@ func ParentPath(path string) string {
 // Add enters a queue.
 func (n *Names) Add(path string, q int32) {
 	n.byPath[path] = q
+	n.most = max(n.most, len(n.byPath))
 	s := Short(path)
 	if s == Root {
 		return
@@ -61,6 +64,7 @@ func (n *Names) Remove(path string) {
 		return
 	}
 	delete(n.byPath, path)
+	defer n.thin()
 	s := Short(path)
 	b, known := n.byShort[s]
 	switch {
@@ -75,6 +79,17 @@ func (n *Names) Remove(path string) {
 		b.first, b.others = b.others[0], b.others[1:]
 	}
 	n.byShort[s] = b
+}
+
+// thin makes the maps anew when they have become much too large.
+func (n *Names) thin() {
+	if n.most < 1000 || len(n.byPath) > n.most/8 {
+		return
+	}
+	was := *n
+	*n = Names{byPath: make(map[string]int32, len(was.byPath)), byShort: make(map[string]sameName, len(was.byShort)), most: len(was.byPath)}
+	maps.Copy(n.byPath, was.byPath)
+	maps.Copy(n.byShort, was.byShort)
 }
 
 // ByPath is the queue with that full path, or -1.

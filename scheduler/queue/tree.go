@@ -109,6 +109,9 @@ func (t *Tree) Remove(q *Queue) {
 	}
 }
 
+// Len is how many queues there are.
+func (t *Tree) Len() int { return len(t.Names.byPath) }
+
 // Free is how many indexes can be used again.
 func (t *Tree) Free() int { return len(t.free) }
 

@@ -22,15 +22,9 @@ const usage = `Usage: yarn sim replay [--check] [--out DIR] TRACE...
 Plays scenarios (.jsonl, .jsonl.gz, - is standard input) and prints what each event showed.
   --out DIR   write the answers to files of the same names in DIR; needed with more than one trace
   --check     print no answers but the first difference from what was recorded, and why
-What a scenario needs and Heddle does not have, such as preemption by the CapacityScheduler, is said as "not built", and its answers are not kept in DIR.
-Exits with 0 when every other scenario was played, or is equal; with 1 when one cannot be played, when --check finds a difference, or when
-nothing that any of them needs is built; with 2 for a wrong command line.
+Exits with 0 when every scenario was played, or is equal; with 1 when one cannot be played or --check finds a difference; with 2 for a wrong
+command line.
 `
-
-// notBuilt is what a scenario needs and Heddle does not have.
-type notBuilt string
-
-func (n notBuilt) Error() string { return string(n) + " is not built" }
 
 // Main is the command "sim replay" without these two words. It returns the
 // exit code.
@@ -44,49 +38,30 @@ func Main(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, usage)
 		return 0
 	}
-	var t tally
+	done := 0
 	for _, name := range o.files {
-		err := o.replay(name, stdout)
-		t.count(err)
-		if err != nil && !errors.Is(err, errDiffers) {
+		switch err := o.replay(name, stdout); {
+		case err == nil:
+			done++
+		case !errors.Is(err, errDiffers):
 			fmt.Fprintf(stderr, "sim replay: %v\n", err)
 		}
 	}
 	if len(o.files) > 1 {
-		fmt.Fprintln(stdout, t.summary(o))
+		fmt.Fprintln(stdout, o.summary(done))
 	}
-	if t.failed > 0 || t.done == 0 {
+	if done < len(o.files) {
 		return 1
 	}
 	return 0
 }
 
-// tally counts traces by their outcome.
-type tally struct{ done, failed, unbuilt int }
-
-func (t *tally) count(err error) {
-	var lack notBuilt
-	switch {
-	case err == nil:
-		t.done++
-	case errors.As(err, &lack):
-		t.unbuilt++
-	default:
-		t.failed++
-	}
-}
-
-// summary is one line. What is not built is never counted as equal.
-func (t *tally) summary(o options) string {
-	all := t.done + t.failed + t.unbuilt
-	text := fmt.Sprintf("%d of %d traces replayed, answers in %s", t.done, all, o.out)
+// summary is one line about so many traces that were played, or are equal.
+func (o *options) summary(done int) string {
 	if o.check {
-		text = fmt.Sprintf("%d of %d traces equal", t.done, all)
+		return fmt.Sprintf("%d of %d traces equal", done, len(o.files))
 	}
-	if t.unbuilt > 0 {
-		text += fmt.Sprintf("; %d need what is not built", t.unbuilt)
-	}
-	return text
+	return fmt.Sprintf("%d of %d traces replayed, answers in %s", done, len(o.files), o.out)
 }
 
 type options struct {
@@ -177,12 +152,7 @@ func (o *options) replay(name string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(guarded(name, func() error { return Play(in, name, f) }), f.Close())
-	var lack notBuilt
-	if errors.As(err, &lack) {
-		return errors.Join(err, os.Remove(f.Name())) // what is there of them is no replay
-	}
-	return err
+	return errors.Join(guarded(name, func() error { return Play(in, name, f) }), f.Close())
 }
 
 // guarded turns a failed assertion of the model into an error, so that the

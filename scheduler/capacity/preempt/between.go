@@ -292,8 +292,14 @@ func (r *Round) take(t *taking, ref cluster.ContainerRef) bool {
 	if !r.calc.Positive(&r.total, left) {
 		t.obtain[i] = nil
 	}
+	r.choose(ref, t.rule)
+	return true
+}
+
+// choose notes that a container should go.
+func (r *Round) choose(ref cluster.ContainerRef, rule Rule) {
+	c := r.choice(ref, rule)
 	r.chosen[c.ID] = true
 	r.chosenOf[c.App] = append(r.chosenOf[c.App], len(r.Chosen))
-	r.Chosen = append(r.Chosen, r.choice(ref, t.rule))
-	return true
+	r.Chosen = append(r.Chosen, c)
 }

@@ -16,12 +16,16 @@ type Rule uint8
 
 // The rules, each of a selector.
 const (
-	ForGuarantee Rule = iota // its queue has more than it is guaranteed, others have less and ask for it
+	ForPriority  Rule = iota // a queue of higher priority that is below its guarantee has reserved the node
+	ForReserved              // its queue has more than it is guaranteed, and its node is held for somebody else
+	ForGuarantee             // its queue has more than it is guaranteed, others have less and ask for it
 	ForBalance               // queues share what is beyond their guarantees
 	WithinQueue              // another application of the queue comes before it, or another user has less
 )
 
-func (r Rule) String() string { return [...]string{"guarantee", "balance", "within-queue"}[r] }
+func (r Rule) String() string {
+	return [...]string{"queue-priority", "reservation", "guarantee", "balance", "within-queue"}[r]
+}
 
 // Choice is a container that should go.
 type Choice struct {
@@ -59,6 +63,7 @@ type Round struct {
 	chosen map[yarn.ContainerID]bool
 	// chosenOf is the indexes of Chosen by application.
 	chosenOf map[cluster.AppRef][]int
+	touched  map[cluster.NodeRef]bool // by priorities of queues
 
 	todo []step // what is left to do, the next one last
 	cost int    // of the running step
@@ -76,7 +81,7 @@ type leaf struct {
 
 // New begins a round. The first part is the default partition; all have the same queues.
 func New(c *core.Core, set *config.Preemption, parts []Part) *Round {
-	r := &Round{core: c, calc: c.Calc, set: set, total: c.Books.Total, chosen: map[yarn.ContainerID]bool{}, chosenOf: map[cluster.AppRef][]int{}}
+	r := &Round{core: c, calc: c.Calc, set: set, total: c.Books.Total, chosen: map[yarn.ContainerID]bool{}, chosenOf: map[cluster.AppRef][]int{}, touched: map[cluster.NodeRef]bool{}}
 	r.budget = measure.Scale(r.total, float64(set.PerRound))
 	for _, i := range order(parts, func(p *Part) string { return p.Label }) {
 		p := parts[i]
@@ -100,7 +105,13 @@ func New(c *core.Core, set *config.Preemption, parts []Part) *Round {
 			sum(r.parts[i].Root)
 		}
 	})
-	steps = append(steps, r.between(sharing{}, ForGuarantee)...)
+	if set.ByQueuePriority {
+		steps = append(steps, r.byPriority()...)
+	}
+	if set.ForReserved {
+		steps = append(steps, r.forReserved()...)
+	}
+	steps = append(steps, r.between(sharing{withReserved: set.CountReserved}, ForGuarantee)...)
 	if set.Balance {
 		steps = append(steps, r.between(sharing{balance: true}, ForBalance)...)
 	}

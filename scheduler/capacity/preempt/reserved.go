@@ -1,0 +1,299 @@
+package preempt
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/javanum"
+)
+
+// Preemption for reservations: where a node is held for a container, just so many containers go from it that the container fits.
+
+// quotas are what may still be taken from leaves, by path and by the index of Round.parts; nil: nothing.
+type quotas map[string][]*resource
+
+// forReserved is the steps of that selector.
+func (r *Round) forReserved() []step {
+	var left quotas
+	steps := append(r.shareOut(sharing{withReserved: true}), func() { left = r.quotas() })
+	var nodes []costly
+	steps = append(steps, r.overNodes(func(ref cluster.NodeRef) {
+		if cost, _, ok := r.makeRoom(ref, left, true); ok {
+			nodes = append(nodes, costly{ref, cost})
+		}
+	})...)
+	return append(steps, func() {
+		slices.SortStableFunc(nodes, func(a, b costly) int { return javanum.Compare(float64(a.cost), float64(b.cost)) })
+		steps := make([]step, len(nodes))
+		for i, n := range nodes {
+			steps[i] = func() {
+				if _, victims, ok := r.makeRoom(n.node, left, false); ok {
+					for _, ref := range victims {
+						r.choose(ref, ForReserved)
+					}
+				}
+			}
+		}
+		r.then(steps...)
+	})
+}
+
+// costly is a node and what it costs to make room there: what has to go, as a multiple of the reservation.
+type costly struct {
+	node cluster.NodeRef
+	cost float32
+}
+
+// nodesAtOnce is how many nodes one step looks at.
+const nodesAtOnce = 500
+
+// overNodes is the steps of a look at all nodes that are held for a container.
+func (r *Round) overNodes(look func(cluster.NodeRef)) (steps []step) {
+	slots := r.core.Books.NodeSlots()
+	for from := 0; from < slots; from += nodesAtOnce {
+		steps = append(steps, func() {
+			for i := from; i < min(from+nodesAtOnce, slots); i++ {
+				if n := r.core.Books.Node(cluster.NodeRef(i)); n.Member && n.Reserved >= 0 {
+					look(cluster.NodeRef(i))
+				}
+			}
+			r.cost += nodesAtOnce / 8
+		})
+	}
+	return steps
+}
+
+// quotas are what is to be taken from each leaf.
+func (r *Round) quotas() quotas {
+	left := quotas{}
+	for _, l := range r.leaves {
+		list := make([]*resource, len(l.in))
+		for i, q := range l.in {
+			if !q.Disabled && r.calc.Positive(&r.total, &q.obtain) {
+				most := q.obtain
+				list[i] = &most
+			}
+		}
+		left[l.in[0].Path] = list
+	}
+	return left
+}
+
+// running are the containers that run on a node, or will.
+func (r *Round) running(ref cluster.NodeRef) []cluster.ContainerRef {
+	all := r.core.Books.OnNode(ref, r.core.Books.Node(ref).Containers())
+	r.cost += len(all)
+	return slices.DeleteFunc(all, func(c cluster.ContainerRef) bool {
+		book := r.core.Container(c)
+		return !book.Live || book.Reserved
+	})
+}
+
+// makeRoom finds the containers that have to go for what a node is held for, the youngest first: none if it fits already, or if not enough may be
+// taken. With look it takes nothing off the quotas.
+//
+// compat: where not enough can be taken the round has spent its budget all the same.
+func (r *Round) makeRoom(ref cluster.NodeRef, left quotas, look bool) (cost float32, victims []cluster.ContainerRef, ok bool) {
+	n := r.core.Books.Node(ref)
+	if n.Reserved < 0 {
+		return 0, nil, false
+	}
+	size, room := r.core.Container(n.Reserved).Resource, n.Free()
+	i := r.index(n.Part)
+	if i < 0 || r.calc.FitsIn(&size, &room) {
+		return 0, nil, false
+	}
+	list := r.running(ref)
+	slices.SortFunc(list, func(a, b cluster.ContainerRef) int { return r.core.Container(b).ID.Compare(r.core.Container(a).ID) })
+	var sum resource
+	for _, c := range list {
+		book := r.core.Container(c)
+		if book.AM || !r.spend(left[r.core.App(book.App).Leaf.Path], i, &book.Resource, look) {
+			continue
+		}
+		if !r.chosen[book.ID] {
+			victims = append(victims, c)
+			sum.Increase(&book.Resource)
+		}
+		room.Increase(&book.Resource)
+		if r.calc.FitsIn(&size, &room) {
+			return r.calc.Ratio(&sum, &size), victims, true
+		}
+	}
+	if !look {
+		for _, c := range victims {
+			book := r.core.Container(c)
+			left[r.core.App(book.App).Leaf.Path][i].Increase(&book.Resource)
+		}
+	}
+	return 0, nil, false
+}
+
+// spend takes an amount off what may be taken from a leaf and in the round, if both allow for it. With look it only tells whether they do.
+func (r *Round) spend(left []*resource, i int, size *resource, look bool) bool {
+	if left == nil || left[i] == nil || !r.calc.FitsIn(size, left[i]) || !r.calc.FitsIn(size, &r.budget) {
+		return false
+	}
+	if !look {
+		*left[i] = left[i].Sub(*size)
+		r.budget = r.budget.Sub(*size)
+	}
+	return true
+}
+
+// Preemption by priority of queues: a queue below its guarantee gets room for what it has reserved for a while from queues of lower priority,
+// whatever these are guaranteed.
+
+// byPriority is the steps of that selector.
+func (r *Round) byPriority() []step {
+	var waiting []cluster.ContainerRef
+	steps := r.overNodes(func(ref cluster.NodeRef) {
+		if c := r.core.Books.Node(ref).Reserved; r.outranksAny(r.leafOf(c)) {
+			waiting = append(waiting, c)
+		}
+	})
+	return append(steps, func() {
+		r.byRank(waiting)
+		gained := map[*Queue]*resource{}
+		steps := make([]step, len(waiting))
+		for i, c := range waiting {
+			steps[i] = func() { r.pressFor(c, gained) }
+		}
+		r.then(steps...)
+	})
+}
+
+// leafOf is the leaf of a container in the default partition, or nil.
+func (r *Round) leafOf(ref cluster.ContainerRef) *Queue {
+	if l := r.byPath[r.core.App(r.core.Container(ref).App).Leaf.Path]; l != nil {
+		return l.in[0]
+	}
+	return nil
+}
+
+// outranks tells whether the first leaf may take from the second: where their ways from the root part, its own has the higher priority.
+func outranks(a, b *Queue) bool {
+	if a == nil || b == nil || a == b {
+		return false
+	}
+	wayA, wayB := a.way(), b.way()
+	for i := 0; i < min(len(wayA), len(wayB)); i++ {
+		if wayA[i] != wayB[i] {
+			return wayA[i].Priority > wayB[i].Priority
+		}
+	}
+	return false
+}
+
+// way is the queues from the root to this one.
+func (q *Queue) way() (out []*Queue) {
+	for ; q != nil; q = q.Up {
+		out = append(out, q)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// outranksAny tells whether there is a leaf that the leaf may take from.
+func (r *Round) outranksAny(q *Queue) bool {
+	for ; q != nil && q.Up != nil; q = q.Up {
+		for _, c := range q.Up.Children {
+			if c.Priority < q.Priority && c.hasLeaf() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (q *Queue) hasLeaf() bool {
+	return q.Leaf != nil || slices.ContainsFunc(q.Children, (*Queue).hasLeaf)
+}
+
+// byRank orders containers: those of leaves that may take from the others' first, else the oldest.
+func (r *Round) byRank(list []cluster.ContainerRef) {
+	slices.SortStableFunc(list, func(x, y cluster.ContainerRef) int {
+		a, b := r.leafOf(x), r.leafOf(y)
+		switch {
+		case outranks(a, b):
+			return -1
+		case outranks(b, a):
+			return 1
+		}
+		return cmp.Compare(r.core.Container(x).CreatedWall, r.core.Container(y).CreatedWall)
+	})
+}
+
+// pressFor makes room for what a node has been held for long enough, if its queue is below its guarantee. gained is what queues were promised so
+// far.
+func (r *Round) pressFor(reserved cluster.ContainerRef, gained map[*Queue]*resource) {
+	book := r.core.Container(reserved)
+	if !r.core.Books.IsOpen(reserved) || !book.Reserved || r.age(book) < r.set.ReservedDelay {
+		return
+	}
+	n := r.core.Books.Node(book.Node)
+	q := r.queueOf(r.core.App(book.App), n.Part)
+	if q == nil {
+		return
+	}
+	has := q.Used.Sub(q.Reserved)
+	if more := gained[q]; more != nil {
+		has = has.Add(*more)
+	}
+	if !r.calc.Less(&r.total, &has, &q.Guaranteed) || r.touched[book.Node] {
+		return
+	}
+	victims, ok := r.press(book)
+	if !ok {
+		return
+	}
+	r.touched[book.Node] = true
+	if gained[q] == nil {
+		gained[q] = &resource{}
+	}
+	gained[q].Increase(&book.Resource)
+	for _, ref := range victims {
+		r.choose(ref, ForPriority)
+		r.budget = r.budget.Sub(r.core.Container(ref).Resource)
+	}
+}
+
+// age is how long ago a container was reserved. compat: recordings take no time.
+func (r *Round) age(c *cluster.Container) int64 {
+	if r.core.AsApache {
+		return 0
+	}
+	return r.core.Now.Wall - c.CreatedWall
+}
+
+// press finds the containers of leaves of lower priority that have to go from a node for what it is held for.
+func (r *Round) press(reserved *cluster.Container) (victims []cluster.ContainerRef, ok bool) {
+	free := r.core.Books.Node(reserved.Node)
+	lacking, from := reserved.Resource.Sub(free.Free()), r.byPath[r.core.App(reserved.App).Leaf.Path].in[0]
+	list := r.running(reserved.Node)
+	r.byRank(list)
+	for _, ref := range list {
+		if c := r.core.Container(ref); r.chosen[c.ID] {
+			lacking = lacking.Sub(c.Resource)
+		}
+	}
+	nothing, allowed := resource{}, r.budget
+	if r.calc.FitsIn(&lacking, &nothing) {
+		return nil, true
+	}
+	for _, ref := range list {
+		c := r.core.Container(ref)
+		if r.chosen[c.ID] || c.AM || !outranks(from, r.leafOf(ref)) {
+			continue
+		}
+		if !r.calc.Less(&r.total, &allowed, &c.Resource) {
+			allowed, lacking = allowed.Sub(c.Resource), lacking.Sub(c.Resource)
+			victims = append(victims, ref)
+		}
+		if r.calc.FitsIn(&lacking, &nothing) {
+			return victims, true
+		}
+	}
+	return nil, false
+}
