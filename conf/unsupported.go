@@ -25,23 +25,17 @@ func (m *missing) judge(p *Properties) (Finding, bool) {
 	if !ok || m.with != "" && !isTrue(p, trim(p.Get(m.with))) || !m.asks(p, trim(v.Value)) {
 		return Finding{}, false
 	}
-	if s, ok := p.Lookup(m.with); ok && v.Origin.IsDefault() { // the value is a default: the switch is what somebody has set
-		v = s
-	}
-	return Finding{m.severity, m.feature, v.Name, v.Value, v.Origin, m.reason, m.way(v.Name)}, true
+	return Finding{m.severity, m.feature, v.Name, v.Value, v.Origin, m.reason, m.way()}, true
 }
 
-// way is what to do about the feature; blamed is the property that the finding names.
-func (m *missing) way(blamed string) string {
+// way is what to do about the feature.
+func (m *missing) way() string {
 	to := []string{"set it to " + m.instead}
 	if m.instead == "" {
 		to[0] = "remove it"
 	}
 	if m.with != "" {
 		to = append(to, "set "+m.with+" to false")
-	}
-	if blamed != m.name {
-		to = []string{"set it to false", "set " + m.name + " to " + m.instead}
 	}
 	text := strings.Join(to, ", or ")
 	if m.advice != "" {
@@ -134,8 +128,7 @@ var missingResourceManager = []missing{
 		"applications would not be stored where it says", "", "they are then stored in the file " + rm + "heddle.state-store.path"},
 	{"reservations", rm + "reservation-system.enable", "", isTrue, Refused, "capacity would not be reserved", "false", "give what needs guaranteed room a queue of its own"},
 	{"scheduler monitors", rm + "scheduler.monitor.policies", rm + "scheduler.monitor.enable", anyOtherThan(monitorClasses), Refused,
-		"queues would not be refreshed automatically", schedulerPackage + "capacity.AutoCreatedQueueDeletionPolicy",
-		"that one, QueueManagementDynamicEditPolicy and ProportionalCapacityPreemptionPolicy are built"},
+		"queues would not be refreshed automatically", preemptionPolicy, "that one, AutoCreatedQueueDeletionPolicy and QueueManagementDynamicEditPolicy are built"},
 	{"opportunistic containers", rm + "opportunistic-container-allocation.enabled", "", isTrue, Refused, "they would not be allocated", "false", ""},
 	{"node labels", "yarn.node-labels.configuration-type", "yarn.node-labels.enabled", notOneOf("centralized", "distributed"), Refused,
 		"a Java provider of labels cannot be run", "centralized", "give nodes labels with yarn rmadmin -replaceLabelsOnNode; with distributed they name their own"},

@@ -60,7 +60,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The default of the list of monitors is preemption, which is not built.
+// The default of the list of monitors is preemption.
 func TestMonitorRefusal(t *testing.T) {
 	const enable, policies, capacity = rm + "scheduler.monitor.enable", rm + "scheduler.monitor.policies", schedulerPackage + "capacity."
 	for _, c := range []struct {
@@ -71,8 +71,9 @@ func TestMonitorRefusal(t *testing.T) {
 	}{
 		{"false", "", 0, "", Monitors{}},
 		{"false", capacity + "AutoCreatedQueueDeletionPolicy", 0, "", Monitors{}},
-		{"true", "", 1, enable, Monitors{}},
-		{"true", "org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity.ProportionalCapacityPreemptionPolicy", 1, policies, Monitors{}},
+		{"true", "", 0, "", Monitors{Preempt: true}},
+		{"true", preemptionPolicy, 0, "", Monitors{Preempt: true}},
+		{"false", preemptionPolicy, 0, "", Monitors{}},
 		{"true", capacity + "QueueConfigurationAutoRefreshPolicy", 1, policies, Monitors{}},
 		{"true", capacity + "AutoCreatedQueueDeletionPolicy", 0, "", Monitors{DeleteQueues: true}},
 		{"true", capacity + "AutoCreatedQueueDeletionPolicy , " + capacity + "QueueManagementDynamicEditPolicy", 0, "", Monitors{DeleteQueues: true, ShareOut: true}},
@@ -239,12 +240,13 @@ func TestEveryRowTellsTheWayOn(t *testing.T) {
 	}
 }
 
-// TestBlame: who asks for preemption by a switch alone finds the switch in the message, with its file and line.
+// TestBlame: the message has the property with its file and line, and says what to do.
 func TestBlame(t *testing.T) {
-	p := mustLoad(t, site(map[string]string{"yarn-site.xml": "<configuration>\n<property name=\"yarn.resourcemanager.scheduler.monitor.enable\" value=\"true\"/>\n</configuration>"}))
+	p := mustLoad(t, site(map[string]string{"yarn-site.xml": "<configuration>\n<property name=\"yarn.resourcemanager.scheduler.monitor.enable\" value=\"true\"/>\n" +
+		"<property name=\"yarn.resourcemanager.scheduler.monitor.policies\" value=\"x.Y\"/>\n</configuration>"}))
 	got := UnsupportedByResourceManager(p)
-	if len(got) != 1 || !strings.HasPrefix(got[0].String(), `yarn-site.xml:2:1: yarn.resourcemanager.scheduler.monitor.enable = "true": scheduler monitors: there would be no preemption`) ||
-		!strings.Contains(got[0].String(), "; set it to false, or set yarn.resourcemanager.scheduler.monitor.policies to "+schedulerPackage+"capacity.AutoCreatedQueueDeletionPolicy") {
+	if len(got) != 1 || !strings.HasPrefix(got[0].String(), `yarn-site.xml:3:1: yarn.resourcemanager.scheduler.monitor.policies = "x.Y": scheduler monitors: queues would not be refreshed`) ||
+		!strings.Contains(got[0].String(), "; set it to "+preemptionPolicy+", or set yarn.resourcemanager.scheduler.monitor.enable to false; ") {
 		t.Error(got)
 	}
 }

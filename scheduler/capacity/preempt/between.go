@@ -79,7 +79,7 @@ func (r *Round) deduct() {
 	r.cost += len(r.Chosen)
 }
 
-// find is a chosen container and its leaf in the partition of its node, or nil if it has ended since.
+// find is a chosen container and its leaf in the partition of its node, or nil if it has gone since.
 func (r *Round) find(c *Choice) (*cluster.Container, *Queue) {
 	book := r.alive(c)
 	if book == nil {
@@ -88,12 +88,12 @@ func (r *Round) find(c *Choice) (*cluster.Container, *Queue) {
 	return book, r.queueOf(r.core.App(book.App), r.core.Books.Node(book.Node).Part)
 }
 
-// alive is the container, unless it has ended since it was chosen.
+// alive is the container, unless it has gone since it was chosen. It may have ended, and hold its room still.
 func (r *Round) alive(c *Choice) *cluster.Container {
 	if !r.core.Books.IsOpen(c.Ref) {
 		return nil
 	}
-	if book := r.core.Books.Container(c.Ref); book.ID == c.ID && (book.Live || book.Reserved) {
+	if book := r.core.Books.Container(c.Ref); book.ID == c.ID {
 		return book
 	}
 	return nil

@@ -80,13 +80,13 @@ func (r *Round) quotas() quotas {
 	return left
 }
 
-// running are the containers that run on a node, or will.
+// running are the containers that run on a node, or will, those included that were ended and whose room the node has yet to give back: they make
+// room, too.
 func (r *Round) running(ref cluster.NodeRef) []cluster.ContainerRef {
 	all := r.core.Books.OnNode(ref, r.core.Books.Node(ref).Containers())
 	r.cost += len(all)
 	return slices.DeleteFunc(all, func(c cluster.ContainerRef) bool {
-		book := r.core.Container(c)
-		return !book.Live || book.Reserved
+		return r.core.Container(c).Reserved
 	})
 }
 
