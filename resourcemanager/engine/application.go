@@ -30,6 +30,7 @@ type application struct {
 	logs        logs
 	seconds     yarn.Resource // amount × seconds of its ended containers
 	preempted   yarn.Resource // likewise, of those that were preempted
+	taken       taken
 	updateNodes int           // how far its masters have been told of the node log
 	granted     bool          // it has had a container
 	endStored   bool          // while its last attempt still ends containers

@@ -211,13 +211,29 @@ func (e *Engine) forget(c *container) {
 
 // account charges the application for what the container has used.
 func (e *Engine) account(c *container, book *scheduler.Container, cause scheduler.Cause) {
+	lost := cause == scheduler.Preempted
 	for i, amount := range book.Resource {
 		used := amount * (e.now.Wall - c.created) / 1000
 		c.app.seconds[i] += used
-		if cause == scheduler.Preempted {
+		if lost {
 			c.app.preempted[i] += used
 		}
 	}
+	switch t := &c.app.taken; {
+	case !lost:
+		return
+	case book.AM:
+		t.masters++
+	default:
+		t.others++
+	}
+	c.app.taken.sum.Increase(&book.Resource)
+}
+
+// taken is what was preempted of an application since the ResourceManager started.
+type taken struct {
+	sum             yarn.Resource
+	masters, others int
 }
 
 // tell reports the end to the master, unless it is the end of the master itself.

@@ -27,7 +27,10 @@ const ignored = "nothing reads it, so it has no effect"
 func (l *linter) keys() {
 	for _, name := range l.names {
 		rest, ours := strings.CutPrefix(name, config.Prefix)
+		preemption, taking := strings.CutPrefix(name, config.PreemptionPrefix)
 		switch {
+		case taking:
+			l.preemptionKey(name, preemption)
 		case !ours:
 			l.withoutPrefix(name)
 		case rest == queue.Root || strings.HasPrefix(rest, queue.Root+"."):

@@ -66,9 +66,9 @@ var globals = map[string]setting{
 	"auto-queue-creation-v2.maximum-queue-depth":                            {},
 	"auto-queue-creation-v2.queue-expiration-time":                          {},
 	"queue.auto.refresh.monitoring-interval":                                {unread: noRefreshing},
-	"ordering-policy.priority-utilization.underutilized-preemption.enabled": {kind: flag, unread: "queue priorities preempt nothing yet"},
-	"ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms": {unread: "queue priorities preempt nothing yet"},
-	"ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation":      {kind: flag, unread: "queue priorities preempt nothing yet"},
+	"ordering-policy.priority-utilization.underutilized-preemption.enabled": {kind: flag},
+	"ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms": {},
+	"ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation":      {kind: flag},
 }
 
 // ofQueues are the properties of a queue, without its path.
