@@ -17,6 +17,8 @@ var queueOptions = []option{
 		help: "Says of each queue of a FairScheduler, or of one, why it is not deleted. Queues that the allocation file does not name are deleted when they are empty."},
 	{name: "delete", arg: "Queue Path", values: 1,
 		help: "Deletes an empty queue of a FairScheduler that the allocation file does not name, with all below it. For administrators and those who may administer the queue."},
+	{name: "preemption", arg: "Queue Path", values: 1, optional: true,
+		help: "Lists what was taken since the ResourceManager started, or is about to be: from which queue, for whom, why, and what was lost. With a queue: what it, or a queue below it, lost or gained."},
 	{name: "lint", arg: "FILE|DIR", values: 1, optional: true,
 		help: "Checks a capacity-scheduler.xml, a fair-scheduler.xml, or that of a directory, without a ResourceManager. Exit code 1: refused."},
 	{name: "cluster", arg: "memory-mb=N,vcores=N", values: 1, help: "With -lint: the size of the whole cluster, to find queues that are too small for it."},
@@ -45,6 +47,8 @@ func queue(c *call) error {
 		return queueKept(c)
 	case c.opts.has("delete"):
 		return queueDelete(c)
+	case c.opts.has("preemption"):
+		return queuePreemption(c)
 	case c.opts.has("help"):
 		c.usage()
 		return nil

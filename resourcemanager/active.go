@@ -88,6 +88,15 @@ func (d *Daemon) Why(ctx context.Context, id yarn.ApplicationID) (string, error)
 	return t.Why(ctx, id)
 }
 
+// Preemptions implements access.Source.
+func (d *Daemon) Preemptions(ctx context.Context, queue string, app yarn.ApplicationID, most int) ([]view.Preemption, error) {
+	t, err := d.current()
+	if err != nil {
+		return nil, err
+	}
+	return t.Preemptions(ctx, queue, app, most)
+}
+
 // MayView implements access.Source.
 func (d *Daemon) MayView(c webgate.Caller, a *view.Application) bool {
 	t := d.term.Load()

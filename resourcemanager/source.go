@@ -82,6 +82,17 @@ func (t *term) Why(ctx context.Context, id yarn.ApplicationID) (string, error) {
 	return t.loop.Why(ctx, id)
 }
 
+// Preemptions implements access.Source.
+func (t *term) Preemptions(ctx context.Context, queue string, app yarn.ApplicationID, most int) ([]view.Preemption, error) {
+	v, err := t.ask(ctx, func(k engine.Ticket) engine.Command {
+		return engine.Preemptions{Ticket: k, Queue: queue, Application: app, Most: most}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v.([]view.Preemption), nil
+}
+
 // holds are the loop's, as the web server tells them.
 func (t *term) holds() access.Holds {
 	show := func(h loop.Hold) access.Hold {

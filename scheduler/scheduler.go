@@ -38,6 +38,7 @@ type (
 	Basis        = core.Basis
 	Prepared     = core.Prepared
 	Preemption   = core.Preemption
+	Taking       = core.Taking
 	Label        = config.Label
 )
 
@@ -408,13 +409,19 @@ func (s *Scheduler) DeleteQueue(name string) yarn.Reason { return s.policy.Delet
 func (s *Scheduler) Recompute(now yarn.Now) { s.policy.Recompute(now) }
 
 // Due appends the containers whose time under notice is over, which the caller must Finish as Preempted.
-func (s *Scheduler) Due(now yarn.Now, out []ContainerRef) []ContainerRef {
+func (s *Scheduler) Due(now yarn.Now, out []Taking) []Taking {
 	return s.policy.Due(now, out)
 }
 
 // Preempt is Recompute, and then gives notice to containers on behalf of applications that starve; it appends them. Call Due before.
-func (s *Scheduler) Preempt(now yarn.Now, out []ContainerRef) []ContainerRef {
+func (s *Scheduler) Preempt(now yarn.Now, out []Taking) []Taking {
 	return s.policy.Preempt(now, out)
+}
+
+// CountPreempted counts a container that was taken from the application, and what it had used, amount × seconds, among what its queue and those
+// above it have lost.
+func (s *Scheduler) CountPreempted(a AppRef, seconds yarn.Resource) {
+	s.core.CountPreempted(a, seconds)
 }
 
 // Monitor begins a round of the CapacityScheduler's preemption, or goes on with the running one, until it has looked at about so many containers

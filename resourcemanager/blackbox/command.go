@@ -56,6 +56,7 @@ var kinds = []reflect.Type{
 	reflect.TypeFor[engine.UpdateShares](),
 	reflect.TypeFor[engine.DeleteQueue](),
 	reflect.TypeFor[engine.MonitorQueues](),
+	reflect.TypeFor[engine.Preemptions](),
 }
 
 // The kinds of the commands that come most often.

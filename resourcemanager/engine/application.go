@@ -31,10 +31,10 @@ type application struct {
 	seconds     yarn.Resource // amount × seconds of its ended containers
 	preempted   yarn.Resource // likewise, of those that were preempted
 	taken       taken
-	updateNodes int           // how far its masters have been told of the node log
-	granted     bool          // it has had a container
-	endStored   bool          // while its last attempt still ends containers
-	dirty       bool          // its view must be published
+	updateNodes int  // how far its masters have been told of the node log
+	granted     bool // it has had a container
+	endStored   bool // while its last attempt still ends containers
+	dirty       bool // its view must be published
 	shown       shown
 	published   bool   // readers may know it
 	drawnFor    uint64 // the last view of a node that named it, counted as in nodesDrawn

@@ -277,6 +277,14 @@ type (
 	// others are given notice on behalf of applications that starve.
 	UpdateShares struct{ Preempting bool }
 
+	// Preemptions asks for the latest events of preemption, the youngest first: []view.Preemption.
+	Preemptions struct {
+		Ticket      Ticket
+		Queue       string             // that loses or gains, or a queue above it; "" for all
+		Application yarn.ApplicationID // likewise; the zero value for all
+		Most        int
+	}
+
 	// MonitorQueues begins one round of the CapacityScheduler's preemption, unless the last one is not over.
 	MonitorQueues struct{}
 )
@@ -439,6 +447,7 @@ func (TendQueues) command()      {}
 func (DeleteQueue) command()     {}
 func (UpdateShares) command()    {}
 func (MonitorQueues) command()   {}
+func (Preemptions) command()     {}
 func (Tick) command()            {}
 func (Sweep) command()           {}
 func (Stored) command()          {}

@@ -212,12 +212,13 @@ func (e *Engine) forget(c *container) {
 // account charges the application for what the container has used.
 func (e *Engine) account(c *container, book *scheduler.Container, cause scheduler.Cause) {
 	lost := cause == scheduler.Preempted
+	var seconds yarn.Resource
 	for i, amount := range book.Resource {
-		used := amount * (e.now.Wall - c.created) / 1000
-		c.app.seconds[i] += used
-		if lost {
-			c.app.preempted[i] += used
-		}
+		seconds[i] = amount * (e.now.Wall - c.created) / 1000
+	}
+	c.app.seconds.Increase(&seconds)
+	if lost {
+		c.app.preempted.Increase(&seconds)
 	}
 	switch t := &c.app.taken; {
 	case !lost:
@@ -228,6 +229,7 @@ func (e *Engine) account(c *container, book *scheduler.Container, cause schedule
 		t.others++
 	}
 	c.app.taken.sum.Increase(&book.Resource)
+	e.sched.CountPreempted(c.app.ref, seconds)
 }
 
 // taken is what was preempted of an application since the ResourceManager started.

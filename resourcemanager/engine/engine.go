@@ -96,7 +96,9 @@ type Engine struct {
 	labels            labels
 	decisions         []scheduler.Decision
 	preempted         []scheduler.ContainerRef // of the running call
-	monitoring        bool                     // a round of preemption is not over
+	takings           []scheduler.Taking       // likewise
+	ledger            ledger
+	monitoring        bool // a round of preemption is not over
 	lostMasters       []lostMaster
 	sweepDue          bool
 	counts            counts
@@ -199,6 +201,8 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.updateShares(c)
 	case MonitorQueues:
 		e.monitorQueues()
+	case Preemptions:
+		e.preemptions(c)
 	case Tick:
 		e.tick()
 	case Sweep:

@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -14,16 +15,25 @@ func (e *Engine) updateShares(c UpdateShares) {
 		e.sched.Recompute(e.now)
 		return
 	}
-	e.preempted = e.sched.Due(e.now, e.preempted[:0])
-	for _, ref := range e.preempted {
-		if c := e.containerAt(ref); c != nil && !c.state.Final() {
-			e.end(c, scheduler.Preempted, yarn.ExitPreempted, "Container preempted by scheduler")
-		}
+	e.takings = e.sched.Due(e.now, e.takings[:0])
+	for i := range e.takings {
+		e.preempt(&e.takings[i], e.containerAt(e.takings[i].Ref))
 	}
-	e.preempted = e.sched.Preempt(e.now, e.preempted[:0])
-	for _, ref := range e.preempted {
-		e.fx.Notices = append(e.fx.Notices, e.sched.Container(ref).ID)
+	e.takings = e.sched.Preempt(e.now, e.takings[:0])
+	for i := range e.takings {
+		t := &e.takings[i]
+		e.noteTaking(t, view.Noticed)
+		e.fx.Notices = append(e.fx.Notices, e.sched.Container(t.Ref).ID)
 	}
+}
+
+// preempt ends a container for the one that it is taken for.
+func (e *Engine) preempt(t *scheduler.Taking, c *container) {
+	if c == nil || c.state.Final() {
+		return
+	}
+	e.noteTaking(t, view.Preempted)
+	e.end(c, scheduler.Preempted, yarn.ExitPreempted, "Container preempted by scheduler")
 }
 
 // sharesShown is how many applications one update of shares compares with what readers see of them.
@@ -75,19 +85,19 @@ func (e *Engine) monitorQueues() {
 		return
 	}
 	e.monitoring = true
+	var over *scheduler.Preemption
 	var due []*container
 	e.begin(func(budget int) (used int, done bool) {
-		if due == nil {
-			looks, over := e.sched.Monitor(e.now, looksPerEnd*budget)
+		if over == nil {
+			looks := 0
+			looks, over = e.sched.Monitor(e.now, looksPerEnd*budget)
 			if used = looks / looksPerEnd; over == nil {
 				return used, false
 			}
 			due = e.carryOut(over)
 		}
 		for len(due) > 0 && used < budget {
-			if c := due[0]; !c.state.Final() {
-				e.end(c, scheduler.Preempted, yarn.ExitPreempted, "Container preempted by scheduler")
-			}
+			e.preempt(&over.Due[len(over.Due)-len(due)], due[0])
 			due = due[1:]
 			used++
 		}
@@ -96,24 +106,30 @@ func (e *Engine) monitorQueues() {
 	})
 }
 
-// carryOut gives up reservations and notes notices. It returns the containers that are to end.
+// carryOut gives up reservations and notes notices. It returns the containers of p.Due, nil for those that are the scheduler's alone.
 func (e *Engine) carryOut(p *scheduler.Preemption) []*container {
-	for _, ref := range p.Unreserved {
-		e.sched.Unreserve(e.sched.Container(ref).Node)
+	for i := range p.Observed {
+		e.noteTaking(&p.Observed[i], view.Observed)
 	}
-	for _, ref := range p.Noticed {
-		if c := e.containerAt(ref); c != nil && !c.state.Final() {
-			e.fx.Notices = append(e.fx.Notices, c.id)
-			if t := c.app.current(); !slices.Contains(t.noticed, c) {
-				t.noticed = append(t.noticed, c)
-			}
+	for i := range p.Noticed {
+		t := &p.Noticed[i]
+		c := e.containerAt(t.Ref)
+		if c == nil || c.state.Final() {
+			continue
+		}
+		e.noteTaking(t, view.Noticed)
+		e.fx.Notices = append(e.fx.Notices, c.id)
+		if t := c.app.current(); !slices.Contains(t.noticed, c) {
+			t.noticed = append(t.noticed, c)
 		}
 	}
-	due := make([]*container, 0, len(p.Due))
-	for _, ref := range p.Due {
-		if c := e.containerAt(ref); c != nil {
-			due = append(due, c)
-		}
+	due := make([]*container, len(p.Due))
+	for i := range p.Due {
+		due[i] = e.containerAt(p.Due[i].Ref)
+	}
+	for i := range p.Unreserved {
+		e.noteTaking(&p.Unreserved[i], view.Unreserved)
+		e.sched.Unreserve(e.sched.Container(p.Unreserved[i].Ref).Node)
 	}
 	return due
 }

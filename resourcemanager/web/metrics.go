@@ -170,7 +170,10 @@ func queueBean(c *view.Cluster, q *queue.Info, apps appCounts) introspect.Bean {
 		introspect.Counter("AppsSubmitted", q.Counts.Submitted, "applications that the queue accepted"),
 		introspect.Counter("AppsCompleted", q.Counts.Completed, "applications of the queue that FINISHED"),
 		introspect.Counter("AppsFailed", q.Counts.Failed, "applications of the queue that FAILED"),
-		introspect.Counter("AppsKilled", q.Counts.Killed, "applications of the queue that were KILLED"))
+		introspect.Counter("AppsKilled", q.Counts.Killed, "applications of the queue that were KILLED"),
+		introspect.Counter("AggregateContainersPreempted", q.Counts.Preempted, "containers that were taken from the queue"),
+		introspect.Counter("AggregateMemoryMBSecondsPreempted", q.Counts.PreemptedSeconds.MemoryMB(), "what they had used: MiB × seconds"),
+		introspect.Counter("AggregateVcoreSecondsPreempted", q.Counts.PreemptedSeconds.VCoreCount(), "what they had used: vcores × seconds"))
 	if q.Parent == "" {
 		b.Attributes = append(b.Attributes, introspect.Counter("AggregateContainersAllocated", c.Metrics.GrantsTotal, "containers ever granted"))
 	}

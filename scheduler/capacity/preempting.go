@@ -42,6 +42,11 @@ func (s *Scheduler) Monitor(now yarn.Now, budget int) (used int, out *core.Preem
 func (s *Scheduler) settle(r *preempt.Round) *core.Preemption {
 	out, set, p := &core.Preemption{}, &s.cfg.Preemption, &s.preemption
 	if set.ObserveOnly {
+		for _, c := range slices.Concat(r.Unreserved, r.Chosen) {
+			if s.still(&c) {
+				out.Observed = append(out.Observed, taking(&c))
+			}
+		}
 		return out
 	}
 	if p.marks == nil {
@@ -49,7 +54,7 @@ func (s *Scheduler) settle(r *preempt.Round) *core.Preemption {
 	}
 	for _, c := range r.Unreserved {
 		if s.still(&c) {
-			out.Unreserved = append(out.Unreserved, c.Ref)
+			out.Unreserved = append(out.Unreserved, taking(&c))
 		}
 	}
 	for _, c := range r.Chosen {
@@ -58,15 +63,19 @@ func (s *Scheduler) settle(r *preempt.Round) *core.Preemption {
 		case !s.still(&c):
 		case marked && since+wait(set, c.Rule) <= s.Now.Wall:
 			delete(p.marks, c.ID)
-			out.Due = append(out.Due, c.Ref)
+			out.Due = append(out.Due, taking(&c))
 		case !marked:
 			p.marks[c.ID] = s.Now.Wall
-			out.Noticed = append(out.Noticed, c.Ref)
+			out.Noticed = append(out.Noticed, taking(&c))
 		}
 	}
 	// compat: by the general wait, also where another one is set for balancing: with the defaults such a container never goes.
 	maps.DeleteFunc(p.marks, func(_ yarn.ContainerID, since int64) bool { return since+2*set.Wait < s.Now.Wall })
 	return out
+}
+
+func taking(c *preempt.Choice) core.Taking {
+	return core.Taking{Ref: c.Ref, Rule: c.Rule.String(), ForQueue: c.For.Queue, ForApp: c.For.App}
 }
 
 // wait is how long the notice is. compat: one that is not above zero does not count for balancing.

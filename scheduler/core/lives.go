@@ -125,6 +125,14 @@ func (s *Core) CountEnd(ref AppRef, end yarn.ApplicationState) {
 	}
 }
 
+// CountPreempted counts a container that was taken from the application, and what it had used; see the facade.
+func (s *Core) CountPreempted(ref AppRef, seconds resource) {
+	for q := s.App(ref).Leaf; q != nil; q = q.Parent {
+		q.Counts.Preempted++
+		q.Counts.PreemptedSeconds.Increase(&seconds)
+	}
+}
+
 // RemoveApplication forgets the application, but for the slots of its containers.
 func (s *Core) RemoveApplication(ref AppRef) {
 	a := s.App(ref)

@@ -100,9 +100,9 @@ type Rounds interface {
 	// Recompute computes demands and fair shares.
 	Recompute(now yarn.Now)
 	// Due appends the containers whose notice has run out: the caller ends them. It is called before Preempt.
-	Due(now yarn.Now, out []ContainerRef) []ContainerRef
+	Due(now yarn.Now, out []Taking) []Taking
 	// Preempt is Recompute; then it gives notice to containers that are to be ended for others, and appends them.
-	Preempt(now yarn.Now, out []ContainerRef) []ContainerRef
+	Preempt(now yarn.Now, out []Taking) []Taking
 	// Monitor begins a round of the queue monitor or goes on with it; nil: it is not over.
 	Monitor(now yarn.Now, budget int) (used int, over *Preemption)
 	// Marked appends the containers to which Monitor has given notice and not taken it back, those that have ended since included.
@@ -112,8 +112,18 @@ type Rounds interface {
 }
 
 // Preemption is what a round of the queue monitor has decided. The caller tells masters of Noticed, ends Due as Preempted, and gives up Unreserved.
+// Observed would have been taken if the monitor did not only observe.
 type Preemption struct {
-	Noticed, Due, Unreserved []ContainerRef
+	Noticed, Due, Unreserved, Observed []Taking
+}
+
+// Taking is a container that is taken from one application for another, or a reservation.
+type Taking struct {
+	Ref  ContainerRef
+	Rule string // why, in a word
+	// Who is to get it; either may be unknown.
+	ForQueue string // a path
+	ForApp   yarn.ApplicationID
 }
 
 // NoRounds are for a policy to embed that has none.
@@ -126,10 +136,10 @@ type NoMonitor struct{}
 func (NoRounds) Recompute(yarn.Now) {}
 
 // Due appends nothing.
-func (NoRounds) Due(_ yarn.Now, out []ContainerRef) []ContainerRef { return out }
+func (NoRounds) Due(_ yarn.Now, out []Taking) []Taking { return out }
 
 // Preempt gives no notice.
-func (NoRounds) Preempt(_ yarn.Now, out []ContainerRef) []ContainerRef { return out }
+func (NoRounds) Preempt(_ yarn.Now, out []Taking) []Taking { return out }
 
 // Monitor does nothing.
 func (NoMonitor) Monitor(yarn.Now, int) (int, *Preemption) { return 0, &Preemption{} }

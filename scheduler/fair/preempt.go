@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -20,6 +21,16 @@ type preemption struct {
 type notice struct {
 	due  int64 // milliseconds
 	list []victim
+	of   *app // the attempt's application
+}
+
+// taking is a container that is taken from its application for that one.
+func (s *Scheduler) taking(v victim, a *app) core.Taking {
+	rule := "minimum-share"
+	if !a.fairShareLack.IsZero() {
+		rule = "fair-share"
+	}
+	return core.Taking{Ref: v.ref, Rule: rule, ForQueue: a.queue.Path, ForApp: a.ID}
 }
 
 // victim is a container under notice. Its slot may serve another one by now.
@@ -29,7 +40,7 @@ type victim struct {
 }
 
 // Due appends the containers whose notice has run out; see the facade.
-func (s *Scheduler) Due(now yarn.Now, out []cluster.ContainerRef) []cluster.ContainerRef {
+func (s *Scheduler) Due(now yarn.Now, out []core.Taking) []core.Taking {
 	s.Advance(now)
 	p := &s.preemption
 	p.notices = slices.DeleteFunc(p.notices, func(n notice) bool {
@@ -38,7 +49,7 @@ func (s *Scheduler) Due(now yarn.Now, out []cluster.ContainerRef) []cluster.Cont
 		}
 		for _, v := range n.list {
 			if s.stands(v) {
-				out = append(out, v.ref)
+				out = append(out, s.taking(v, n.of))
 			}
 		}
 		return true
@@ -59,7 +70,7 @@ func (s *Scheduler) stands(v victim) bool {
 const maxLooks = 50_000
 
 // Preempt gives containers notice on behalf of attempts that starve; see the facade.
-func (s *Scheduler) Preempt(now yarn.Now, out []cluster.ContainerRef) []cluster.ContainerRef {
+func (s *Scheduler) Preempt(now yarn.Now, out []core.Taking) []core.Taking {
 	s.Recompute(now)
 	s.forgetEnded()
 	s.preemption.looks = 0
@@ -71,10 +82,10 @@ func (s *Scheduler) Preempt(now yarn.Now, out []cluster.ContainerRef) []cluster.
 		}
 		list := s.victimsFor(a)
 		for _, v := range list {
-			out = append(out, v.ref)
+			out = append(out, s.taking(v, a))
 		}
 		if len(list) > 0 {
-			s.preemption.notices = append(s.preemption.notices, notice{now.Wall + s.cfg.KillWait, list})
+			s.preemption.notices = append(s.preemption.notices, notice{now.Wall + s.cfg.KillWait, list, a})
 		}
 		a.nextLook = now.Wall + s.cfg.KillWait + s.cfg.StarvationWait
 	}

@@ -74,8 +74,8 @@ func (v *victims) find(ref scheduler.ContainerRef) *container {
 func (v *victims) round() {
 	wait := v.twin.Config.KillWait
 	due := v.s.Due(v.now(), nil)
-	for _, ref := range due {
-		c := v.find(ref)
+	for _, taking := range due {
+		c := v.find(taking.Ref)
 		if at, ok := v.since[c]; !ok || v.clock < at+wait {
 			v.fail("%v is ended at %d, its notice is of %d: %v", c.twin.ID, v.clock, at, ok)
 		}
@@ -94,15 +94,15 @@ func (v *victims) round() {
 	if len(out) > 0 && !v.twin.Starves() {
 		v.fail("nobody starves, and %d containers are given notice", len(out))
 	}
-	for _, ref := range out {
-		c := v.find(ref)
+	for _, taking := range out {
+		c := v.find(taking.Ref)
 		if v.standing(c) {
 			v.fail("%v is given notice again", c.twin.ID)
 		}
 		v.since[c] = v.clock
 	}
-	for _, ref := range out {
-		v.lawful(v.find(ref))
+	for _, taking := range out {
+		v.lawful(v.find(taking.Ref))
 	}
 }
 

@@ -20,7 +20,11 @@ type Share struct {
 
 // AppCounts count applications since the queue is there, those of queues below it included. Submitted are those that a queue took;
 // the others are those of them that have ended, by their state.
-type AppCounts struct{ Submitted, Completed, Failed, Killed int64 }
+type AppCounts struct {
+	Submitted, Completed, Failed, Killed int64
+	Preempted                            int64         // containers
+	PreemptedSeconds                     yarn.Resource // what they had used: amount × seconds
+}
 
 // Info is an immutable picture of one queue: what there is under every policy, and the
 // part of the one that decides.

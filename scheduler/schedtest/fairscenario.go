@@ -44,13 +44,14 @@ func (r *runner) fairCommand(words []string) ([]string, bool) {
 
 // preempt ends the containers whose time under notice is over, and gives others notice.
 func (r *runner) preempt() (out []string) {
-	for _, c := range r.s.Due(r.now(), nil) {
+	for _, due := range r.s.Due(r.now(), nil) {
+		c := due.Ref
 		out = append(out, r.containerName(c, r.s.Container(c).App)+" is preempted")
 		r.s.Finish(c, scheduler.Preempted)
 		r.s.Vacate(c)
 	}
-	for _, c := range r.s.Preempt(r.now(), nil) {
-		out = append(out, r.containerName(c, r.s.Container(c).App)+" is given notice")
+	for _, noticed := range r.s.Preempt(r.now(), nil) {
+		out = append(out, r.containerName(noticed.Ref, r.s.Container(noticed.Ref).App)+" is given notice")
 	}
 	return out
 }

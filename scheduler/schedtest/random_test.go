@@ -408,14 +408,15 @@ func (l *life) round(t *rapid.T) {
 		l.s.Recompute(l.now())
 		return
 	}
-	for _, c := range l.s.Due(l.now(), nil) {
+	for _, due := range l.s.Due(l.now(), nil) {
+		c := due.Ref
 		l.live = slices.DeleteFunc(l.live, func(o scheduler.ContainerRef) bool { return o == c })
 		if !l.s.Finish(c, cluster.Preempted) {
 			l.ended = append(l.ended, c)
 		}
 	}
-	for _, c := range l.s.Preempt(l.now(), nil) {
-		if container := l.s.Container(c); !container.Live || container.Reserved {
+	for _, noticed := range l.s.Preempt(l.now(), nil) {
+		if container := l.s.Container(noticed.Ref); !container.Live || container.Reserved {
 			t.Fatalf("%v is given notice, which nobody has", container.ID)
 		}
 	}

@@ -24,6 +24,7 @@ package schedtest
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 	"strconv"
@@ -177,6 +178,8 @@ func (r *runner) run(command string) []string {
 	case "tend":
 		r.s.RunDynamicQueues(len(words) == 1, r.now())
 		return nil
+	case "monitor":
+		return r.monitor()
 	case "show":
 		return r.show(words[1:])
 	}
@@ -184,6 +187,31 @@ func (r *runner) run(command string) []string {
 		return out
 	}
 	return []string{"error: unknown command " + words[0]}
+}
+
+// monitor is one round of preemption by the CapacityScheduler.
+func (r *runner) monitor() (out []string) {
+	_, over := r.s.Monitor(r.now(), math.MaxInt)
+	say := func(list []scheduler.Taking, what string, do func(scheduler.ContainerRef)) {
+		for _, t := range list {
+			line := r.containerName(t.Ref, r.s.Container(t.Ref).App) + " " + what + " (" + t.Rule + ")"
+			for _, a := range r.order {
+				if a.id == t.ForApp {
+					line += " for " + a.name
+				}
+			}
+			out = append(out, line)
+			do(t.Ref)
+		}
+	}
+	say(over.Observed, "would be taken", func(scheduler.ContainerRef) {})
+	say(over.Noticed, "is given notice", func(scheduler.ContainerRef) {})
+	say(over.Due, "is preempted", func(c scheduler.ContainerRef) {
+		r.s.Finish(c, scheduler.Preempted)
+		r.s.Vacate(c)
+	})
+	say(over.Unreserved, "gives up its reservation", func(c scheduler.ContainerRef) { r.s.Unreserve(r.s.Container(c).Node) })
+	return out
 }
 
 func (r *runner) now() yarn.Now { return yarn.Now{Wall: r.clock, Mono: r.clock} }

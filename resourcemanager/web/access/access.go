@@ -27,6 +27,9 @@ type Source interface {
 	// Why is why an application's master has no container yet; empty if it does not
 	// wait for one.
 	Why(context.Context, yarn.ApplicationID) (string, error)
+	// Preemptions are the latest events of preemption, the youngest first, at most so many: of a queue and those below it, "" for all, and of
+	// an application, the zero value for all.
+	Preemptions(ctx context.Context, queue string, app yarn.ApplicationID, most int) ([]view.Preemption, error)
 	Daemon(context.Context) Daemon
 
 	// MayView tells whether the details of an application may be shown:

@@ -90,11 +90,16 @@ func (s *server) why(r *http.Request) (*answer.Response, error) {
 			return nil, err
 		}
 	}
+	takings, err := s.takings(r, a.ID)
+	if err != nil {
+		return nil, err
+	}
 	return answer.Wrapped("why", tree.New().
 		Add("id", a.ID.String()).
 		Add("state", a.PublicState.String()).
 		Add("waiting", why != "").
-		AddIf(why != "", "reason", why)), nil
+		AddIf(why != "", "reason", why).
+		AddIf(len(takings) > 0, "preemption", takings)), nil
 }
 
 // find is the application that the path names.

@@ -79,6 +79,7 @@ func Routes(c Config) []Route {
 		{"GET", "/apps", s.apps},
 		{"POST", "/apps", s.submit},
 		{"POST", "/apps/new-application", s.newApplication},
+		{"GET", "/preemptions", s.preemptions},
 		{"GET", "/queues", s.queues},
 		{"GET", "/queues/{queue...}", s.oneQueue},
 		{"DELETE", "/queues/{queue...}", s.deleteQueue},

@@ -21,6 +21,7 @@ type Source struct {
 	Tree    *queue.Snapshot
 	Self    access.Daemon
 	Waiting map[yarn.ApplicationID]string // why applications wait
+	Taken   []view.Preemption
 	Denied  map[string]bool               // users who may view only their own applications
 	Rights  map[string]access.QueueRights // by user and path: "bob root.dev"; nil: everybody has all rights
 	Err     error                         // that every read returns, if set
@@ -71,6 +72,16 @@ func (s *Source) Latest(id yarn.ApplicationID) *view.Application {
 // Why is the fixed reason.
 func (s *Source) Why(_ context.Context, id yarn.ApplicationID) (string, error) {
 	return s.Waiting[id], s.Err
+}
+
+// Preemptions are those of Taken that match.
+func (s *Source) Preemptions(_ context.Context, queue string, app yarn.ApplicationID, most int) (out []view.Preemption, err error) {
+	for _, p := range s.Taken {
+		if (queue == "" || p.Of(queue)) && (app.Sequence == 0 || p.OfApplication(app)) && len(out) < most {
+			out = append(out, p)
+		}
+	}
+	return out, s.Err
 }
 
 // Daemon is the fixed state.

@@ -14,7 +14,7 @@ import (
 // between is the steps of that selector.
 func (r *Round) between(how sharing, rule Rule) []step {
 	steps := r.shareOut(how)
-	steps = append(steps, r.deduct)
+	steps = append(steps, r.deduct, r.findClaims)
 	for _, l := range r.leaves {
 		if !l.in[0].Disabled {
 			steps = append(steps, func() { r.takeFromLeaf(l, rule) })
@@ -110,6 +110,7 @@ type taking struct {
 	rule     Rule
 	obtain   []*resource // by the index of r.parts; nil: nothing, or nothing more
 	apps     []*core.App // those that have not been looked at; the last one is next
+	gifts    []claim     // within a leaf: who gets what is taken
 	masters  []cluster.ContainerRef
 	ofMaster resource // the sizes of masters
 	careful  bool     // only while something of every type is to be taken
@@ -185,7 +186,7 @@ func (r *Round) takeFromApp(t *taking, a *core.App) {
 			return
 		}
 		r.take(t, ref)
-		r.Unreserved = append(r.Unreserved, r.choice(ref, t.rule))
+		r.Unreserved = append(r.Unreserved, r.choice(ref, t.rule, Gainer{}))
 	}
 	for _, ref := range r.victims(a) {
 		if t.empty() {
@@ -263,9 +264,9 @@ func (r *Round) victims(a *core.App) []cluster.ContainerRef {
 }
 
 // choice is a container as it is chosen.
-func (r *Round) choice(ref cluster.ContainerRef, rule Rule) Choice {
+func (r *Round) choice(ref cluster.ContainerRef, rule Rule, to Gainer) Choice {
 	c := r.core.Container(ref)
-	return Choice{ref, c.ID, c.App, rule}
+	return Choice{ref, c.ID, c.App, rule, to}
 }
 
 // take chooses a container if that brings what is to be taken nearer, and the round may still take so much.
@@ -292,13 +293,17 @@ func (r *Round) take(t *taking, ref cluster.ContainerRef) bool {
 	if !r.calc.Positive(&r.total, left) {
 		t.obtain[i] = nil
 	}
-	r.choose(ref, t.rule)
+	gifts := &t.gifts
+	if t.rule != WithinQueue {
+		gifts = &r.claims[i]
+	}
+	r.choose(ref, t.rule, r.gainer(gifts, i, &c.Resource))
 	return true
 }
 
 // choose notes that a container should go.
-func (r *Round) choose(ref cluster.ContainerRef, rule Rule) {
-	c := r.choice(ref, rule)
+func (r *Round) choose(ref cluster.ContainerRef, rule Rule, to Gainer) {
+	c := r.choice(ref, rule, to)
 	r.chosen[c.ID] = true
 	r.chosenOf[c.App] = append(r.chosenOf[c.App], len(r.Chosen))
 	r.Chosen = append(r.Chosen, c)

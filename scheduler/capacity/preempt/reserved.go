@@ -30,7 +30,7 @@ func (r *Round) forReserved() []step {
 			steps[i] = func() {
 				if _, victims, ok := r.makeRoom(n.node, left, false); ok {
 					for _, ref := range victims {
-						r.choose(ref, ForReserved)
+						r.choose(ref, ForReserved, r.holder(n.node))
 					}
 				}
 			}
@@ -88,6 +88,12 @@ func (r *Round) running(ref cluster.NodeRef) []cluster.ContainerRef {
 	return slices.DeleteFunc(all, func(c cluster.ContainerRef) bool {
 		return r.core.Container(c).Reserved
 	})
+}
+
+// holder is for whom a node is held.
+func (r *Round) holder(ref cluster.NodeRef) Gainer {
+	a := r.core.App(r.core.Container(r.core.Books.Node(ref).Reserved).App)
+	return Gainer{Queue: a.Leaf.Path, App: a.ID}
 }
 
 // makeRoom finds the containers that have to go for what a node is held for, the youngest first: none if it fits already, or if not enough may be
@@ -254,7 +260,7 @@ func (r *Round) pressFor(reserved cluster.ContainerRef, gained map[*Queue]*resou
 	}
 	gained[q].Increase(&book.Resource)
 	for _, ref := range victims {
-		r.choose(ref, ForPriority)
+		r.choose(ref, ForPriority, r.holder(book.Node))
 		r.budget = r.budget.Sub(r.core.Container(ref).Resource)
 	}
 }

@@ -33,6 +33,13 @@ type Choice struct {
 	ID   yarn.ContainerID
 	App  cluster.AppRef
 	Rule Rule
+	For  Gainer
+}
+
+// Gainer is who is to get what a container has: a leaf, and the application there that comes first. Either may be unknown.
+type Gainer struct {
+	Queue string // its path
+	App   yarn.ApplicationID
 }
 
 // Part is a partition and its queues.
@@ -64,6 +71,8 @@ type Round struct {
 	// chosenOf is the indexes of Chosen by application.
 	chosenOf map[cluster.AppRef][]int
 	touched  map[cluster.NodeRef]bool // by priorities of queues
+
+	claims [][]claim // of the running selector between queues, by the index of parts
 
 	todo []step // what is left to do, the next one last
 	cost int    // of the running step

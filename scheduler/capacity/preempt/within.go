@@ -19,6 +19,7 @@ type App struct {
 	chosen         resource // of what it has, by earlier selectors
 	ideal          resource // what it should have, without its master
 	lacks          resource // what it should have and has not
+	gifts          []claim  // who gets what is taken from it
 	excess         resource // what may be taken from it for others
 	obtain         resource // and what is
 }
@@ -96,7 +97,7 @@ func (r *Round) weigh(q *Queue, p part) {
 	slices.Reverse(apps)
 	r.setExcesses(q, apps)
 	q.apps = apps
-	r.match(apps)
+	r.match(q, apps)
 }
 
 // newApp is the application as of now.
@@ -192,13 +193,13 @@ func (r *Round) setExcesses(q *Queue, apps []*App) {
 
 // match has each application that lacks something, the most important first, take it from those that may give something, the least important
 // first.
-func (r *Round) match(apps []*App) {
+func (r *Round) match(q *Queue, apps []*App) {
 	next := len(apps) - 1
 	var more step
 	more = func() {
 		for ; next >= 0 && r.cost < matchCost; next-- {
 			if high := apps[next]; r.calc.Positive(&r.total, &high.lacks) {
-				r.serve(high, apps)
+				r.serve(q, high, apps)
 			}
 		}
 		if next >= 0 {
@@ -212,7 +213,7 @@ func (r *Round) match(apps []*App) {
 const matchCost = 2000
 
 // serve takes what an application lacks from others.
-func (r *Round) serve(high *App, apps []*App) {
+func (r *Round) serve(q *Queue, high *App, apps []*App) {
 	for _, low := range apps {
 		r.cost++
 		if !r.calc.Positive(&r.total, &low.excess) || !r.calc.More(&r.total, &low.excess, &low.obtain) || !r.mayTake(high, low) {
@@ -234,6 +235,7 @@ func (r *Round) serve(high *App, apps []*App) {
 		if r.calc.Positive(&r.total, &rest) {
 			moved := *r.calc.Min(&r.total, &high.lacks, &rest)
 			high.lacks, low.obtain = high.lacks.Sub(moved), low.obtain.Add(moved)
+			low.gifts = append(low.gifts, claim{leaf: q, app: high.of, left: moved})
 		}
 	}
 }
@@ -281,6 +283,7 @@ func (r *Round) takeWithin(q *Queue, in int) {
 // takeFromLess takes from an application for others of its leaf. If users come first, its user keeps what the limit says. has is what the user has
 // in the partition.
 func (r *Round) takeFromLess(t *taking, a *App, has *resource) {
+	t.gifts = a.gifts
 	for _, ref := range r.victims(a.of) {
 		if t.empty() {
 			return

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/heddle-project/heddle/internal/visible"
+)
+
+const clusterPath = "/ws/v1/cluster/"
+
+// preemption is an event in the answer of the web service; docs/web.md has the fields.
+type preemption struct {
+	Time       int64  `json:"time"`
+	Event      string `json:"event"`
+	Container  string `json:"containerId"`
+	App        string `json:"appId"`
+	Queue      string `json:"queue"`
+	Memory     int64  `json:"memoryMB"`
+	VCores     int64  `json:"vCores"`
+	Master     bool   `json:"master"`
+	Age        int64  `json:"ageMillis"`
+	Rule       string `json:"rule"`
+	ForQueue   string `json:"forQueue"`
+	ForApp     string `json:"forAppId"`
+	LostMemory int64  `json:"lostMemorySeconds"`
+	LostVCores int64  `json:"lostVcoreSeconds"`
+}
+
+// queuePreemption is yarn queue -preemption.
+func queuePreemption(c *call) error {
+	if len(c.opts.words) > 0 {
+		return c.invalid(failed)
+	}
+	var answer struct {
+		Preemptions struct {
+			Preemption []preemption `json:"preemption"`
+		} `json:"preemptions"`
+	}
+	ask := webCall{method: http.MethodGet, path: clusterPath + "preemptions", what: "preemptions", patience: queuePatience, query: url.Values{}}
+	if name := c.opts.first("preemption"); name != "" {
+		ask.query.Set("queue", name)
+	}
+	if _, err := c.askWeb(ask, &answer); err != nil {
+		return err
+	}
+	list := answer.Preemptions.Preemption
+	if c.json {
+		return writeDocument(c.Stdout, "preemptions", document{{"events", items(list, preemptionDocument)}})
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(c.Stdout, "Nothing was taken since the ResourceManager started.")
+		return nil
+	}
+	for _, p := range list {
+		fmt.Fprintln(c.Stdout, visible.Line(p.line()))
+	}
+	return nil
+}
+
+// line is the event in one line.
+func (p *preemption) line() string {
+	text := fmt.Sprintf("%s %s %s <memory:%d, vCores:%d> of %s", isoTime(p.Time), p.Event, p.Container, p.Memory, p.VCores, p.Queue)
+	if p.Master {
+		text += " (ApplicationMaster)"
+	}
+	switch {
+	case p.ForApp != "":
+		text += " for " + p.ForApp + " in " + p.ForQueue
+	case p.ForQueue != "":
+		text += " for " + p.ForQueue
+	}
+	text += fmt.Sprintf("; rule %s, age %s", p.Rule, time.Duration(p.Age)*time.Millisecond)
+	if p.LostMemory|p.LostVCores != 0 {
+		text += fmt.Sprintf(", lost %d MB-seconds, %d vcore-seconds", p.LostMemory, p.LostVCores)
+	}
+	return text
+}
+
+// isoTime is milliseconds since 1970 as an ISO time with zone.
+func isoTime(millis int64) string { return time.UnixMilli(millis).Format(time.RFC3339) }
+
+func preemptionDocument(p preemption) document {
+	orNull := func(s string) any {
+		if s == "" {
+			return nil
+		}
+		return s
+	}
+	return document{{"time", p.Time}, {"event", p.Event}, {"container", p.Container}, {"application", p.App}, {"queue", p.Queue}, {"memoryMB", p.Memory},
+		{"vcores", p.VCores}, {"master", p.Master}, {"ageMillis", p.Age}, {"rule", p.Rule}, {"forQueue", orNull(p.ForQueue)},
+		{"forApplication", orNull(p.ForApp)}, {"lostMemorySeconds", p.LostMemory}, {"lostVcoreSeconds", p.LostVCores}}
+}
+
+// applicationWhy is yarn application -why: why an application waits, and what was taken from it or for it.
+func applicationWhy(c *call) error {
+	var answer struct {
+		Why struct {
+			ID         string   `json:"id"`
+			State      string   `json:"state"`
+			Waiting    bool     `json:"waiting"`
+			Reason     string   `json:"reason"`
+			Preemption []string `json:"preemption"`
+		} `json:"why"`
+	}
+	id := c.opts.first("why")
+	ask := webCall{method: http.MethodGet, path: clusterPath + "apps/" + url.PathEscape(id) + "/why", what: "reasons", patience: queuePatience}
+	if _, err := c.askWeb(ask, &answer); err != nil {
+		return err
+	}
+	w := answer.Why
+	if c.json {
+		var reason any
+		if w.Waiting {
+			reason = w.Reason
+		}
+		return writeDocument(c.Stdout, "why", document{{"application", w.ID}, {"state", w.State}, {"waiting", w.Waiting}, {"reason", reason},
+			{"preemption", append([]string{}, w.Preemption...)}})
+	}
+	switch {
+	case w.Waiting:
+		fmt.Fprintf(c.Stdout, "%s is %s and waits: %s\n", visible.Line(w.ID), visible.Line(w.State), visible.Line(w.Reason))
+	default:
+		fmt.Fprintf(c.Stdout, "%s is %s; its ApplicationMaster does not wait for a container\n", visible.Line(w.ID), visible.Line(w.State))
+	}
+	for _, line := range w.Preemption {
+		fmt.Fprintln(c.Stdout, visible.Line(line))
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package view
+
+import (
+	"strings"
+
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Preemption is one line of the ledger of preemption: what became of a container that is taken from one application for another.
+type Preemption struct {
+	At        int64 // milliseconds since 1970
+	Event     PreemptionEvent
+	Container yarn.ContainerID
+	Queue     string // that it is taken from, a path
+	Resource  yarn.Resource
+	Master    bool
+	Age       int64 // of the container, milliseconds
+	Rule      string
+
+	// Who is to get it; either may be unknown.
+	ForQueue string
+	ForApp   yarn.ApplicationID
+}
+
+// PreemptionEvent is what became of the container.
+type PreemptionEvent uint8
+
+// The events.
+const (
+	Noticed    PreemptionEvent = iota // it goes unless the reason for it ceases
+	Preempted                         // it was ended
+	Unreserved                        // the reservation was given up
+	Observed                          // it would have been taken if the monitor did not only observe
+)
+
+func (e PreemptionEvent) String() string {
+	return [...]string{"noticed", "preempted", "unreserved", "observed"}[e]
+}
+
+// Lost is the seconds of what it used, if it was ended.
+func (p *Preemption) Lost() (lost yarn.Resource) {
+	if p.Event == Preempted {
+		for i, amount := range p.Resource {
+			lost[i] = amount * p.Age / 1000
+		}
+	}
+	return lost
+}
+
+// Of tells whether it concerns the queue, or one below it: as the one that loses or as the one that gains.
+func (p *Preemption) Of(queue string) bool { return below(p.Queue, queue) || below(p.ForQueue, queue) }
+
+// OfApplication tells whether it concerns the application.
+func (p *Preemption) OfApplication(id yarn.ApplicationID) bool {
+	return p.Container.Attempt.Application == id || p.ForApp == id
+}
+
+func below(path, queue string) bool { return path == queue || strings.HasPrefix(path, queue+".") }

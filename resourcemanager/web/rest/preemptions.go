@@ -1,0 +1,98 @@
+package rest
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/internal/answer/tree"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// mostPreemptions is how many events one answer has unless limit says otherwise.
+const mostPreemptions = 1000
+
+// preemptions answers GET /preemptions, which Hadoop does not have: what was taken from queues, by whom and for whom, the youngest first.
+// docs/web.md has the fields.
+func (s *server) preemptions(r *http.Request) (*answer.Response, error) {
+	q := r.URL.Query()
+	most, err := limitOf(q.Get("limit"))
+	if err != nil {
+		return nil, err
+	}
+	if most == 0 {
+		most = mostPreemptions
+	}
+	queue := q.Get("queue")
+	if queue != "" {
+		c, err := s.Source.Cluster(r.Context(), view.Queues)
+		if err != nil {
+			return nil, err
+		}
+		at, ok := c.Queues.Find(queue)
+		if !ok {
+			return nil, notFound("there is no queue %s", queue)
+		}
+		queue = at.Path
+	}
+	list, err := s.Source.Preemptions(r.Context(), queue, yarn.ApplicationID{}, most)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Wrapped("preemptions", tree.New().Add("preemption", tree.Stream(func(yield func(tree.Value) bool) {
+		for i := range list {
+			if !yield(preemption(&list[i])) {
+				return
+			}
+		}
+	}))), nil
+}
+
+func preemption(p *view.Preemption) *tree.Object {
+	lost := p.Lost()
+	return tree.New().Add("time", p.At).Add("event", p.Event.String()).Add("containerId", p.Container.String()).
+		Add("appId", p.Container.Attempt.Application.String()).Add("queue", p.Queue).
+		Add("memoryMB", p.Resource.MemoryMB()).Add("vCores", p.Resource.VCoreCount()).Add("master", p.Master).
+		Add("ageMillis", p.Age).Add("rule", p.Rule).
+		AddIf(p.ForQueue != "", "forQueue", p.ForQueue).
+		AddIf(p.ForApp.Sequence != 0, "forAppId", p.ForApp.String()).
+		Add("lostMemorySeconds", lost.MemoryMB()).Add("lostVcoreSeconds", lost.VCoreCount())
+}
+
+// mostTold is how many events of an application its reason to wait tells.
+const mostTold = 10
+
+// takings are sentences about what was taken from an application, or for it, the youngest first.
+func (s *server) takings(r *http.Request, id yarn.ApplicationID) (tree.List, error) {
+	list, err := s.Source.Preemptions(r.Context(), "", id, mostTold)
+	if err != nil {
+		return nil, err
+	}
+	out := make(tree.List, len(list))
+	for i := range list {
+		out[i] = sentence(&list[i], id)
+	}
+	return out, nil
+}
+
+var whatBecame = map[view.PreemptionEvent]string{view.Noticed: "has notice", view.Preempted: "was preempted", view.Unreserved: "gave up its reservation",
+	view.Observed: "would have notice if the monitor did not only observe"}
+
+func sentence(p *view.Preemption, of yarn.ApplicationID) string {
+	text := fmt.Sprintf("%s %s in queue %s %s", time.UnixMilli(p.At).UTC().Format(time.RFC3339), p.Container, p.Queue, whatBecame[p.Event])
+	switch {
+	case p.ForApp == of:
+		text += " for this application"
+	case p.ForApp.Sequence != 0:
+		text += " for " + p.ForApp.String() + " in queue " + p.ForQueue
+	case p.ForQueue != "":
+		text += " for queue " + p.ForQueue
+	}
+	text += " (" + p.Rule + ")"
+	if lost := p.Lost(); !lost.IsZero() {
+		text += fmt.Sprintf(", after %s: %d MB-seconds and %d vcore-seconds lost", time.Duration(p.Age)*time.Millisecond, lost.MemoryMB(), lost.VCoreCount())
+	}
+	return text
+}
