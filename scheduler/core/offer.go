@@ -76,6 +76,7 @@ func (s *Core) Offer(ref NodeRef, now yarn.Now, out []cluster.Decision) []cluste
 func (s *Core) noteMasters() {
 	for _, a := range s.mastered {
 		a.Mastered = true
+		s.asked(a) // it may now have containers where its master may not
 		s.policy.AllocateDone(a.Ref)
 	}
 	s.mastered = s.mastered[:0]

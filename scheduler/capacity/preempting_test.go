@@ -1,0 +1,153 @@
+package capacity
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
+	"github.com/heddle-project/heddle/scheduler/measure"
+)
+
+// drawPreemption sets how containers are taken back.
+func drawPreemption(t *rapid.T, set *config.Preemption) {
+	*set = config.Preemption{
+		Wait:                rapid.SampledFrom([]int64{0, 3000, 15000}).Draw(t, "wait"),
+		PerRound:            rapid.SampledFrom([]float32{0.1, 0.5, 1}).Draw(t, "per round"),
+		IgnoredOverCapacity: rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "ignored"),
+		NaturalTermination:  rapid.SampledFrom([]float64{0.2, 1}).Draw(t, "natural termination"),
+		ByQueuePriority:     rapid.Bool().Draw(t, "by queue priority"),
+		ForReserved:         rapid.Bool().Draw(t, "for reserved"),
+		CountReserved:       rapid.Bool().Draw(t, "count reserved"),
+		ConservativeBetween: rapid.Bool().Draw(t, "conservative between"),
+		Balance:             rapid.Bool().Draw(t, "balance"),
+		BalanceWait:         rapid.SampledFrom([]int64{0, 5000}).Draw(t, "balance wait"),
+		Within:              rapid.Bool().Draw(t, "within"),
+		WithinThreshold:     0.1,
+		WithinLimit:         rapid.SampledFrom([]float32{0.2, 1}).Draw(t, "within limit"),
+		ByPriority:          rapid.Bool().Draw(t, "by priority"),
+		ConservativeWithin:  rapid.Bool().Draw(t, "conservative within"),
+	}
+}
+
+// wholeRound is one round in steps of that size.
+func wholeRound(s *Scheduler, p *play, budget int) *core.Preemption {
+	for range 1_000_000 {
+		if _, over := s.Monitor(p.clocked(), budget); over != nil {
+			return over
+		}
+	}
+	p.t.Fatal("a round never ends")
+	return nil
+}
+
+// TestRounds plays random calls and then rounds of preemption. A round in the smallest steps decides as one that is done at once; it takes no
+// more than it may, nothing from queues that are exempt, no master while it would do without, and leaves queues their guarantees.
+func TestRounds(t *testing.T) {
+	seen := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		p := newPlay(t)
+		p.begin()
+		for range rapid.IntRange(10, 60).Draw(t, "steps") {
+			p.step(p.steps())
+		}
+		set := &p.quick.cfg.Preemption
+		drawPreemption(t, set)
+		for _, q := range p.quick.tree.Queues {
+			if q != nil { // both schedulers have the same configuration
+				q.Conf.PreemptionDisabled = rapid.IntRange(0, 5).Draw(t, "exempt") == 0
+				q.Conf.IntraPreemptionDisabled = q.Conf.PreemptionDisabled || rapid.IntRange(0, 5).Draw(t, "in order") == 0
+			}
+		}
+		for range rapid.IntRange(1, 6).Draw(t, "rounds") {
+			p.clock += rapid.SampledFrom([]int64{1000, 3000, 15000}).Draw(t, "advance")
+			p.round(set, seen)
+		}
+	})
+	t.Log(seen)
+	for _, what := range []string{"queue-priority", "reservation", "guarantee", "balance", "within-queue", "due", "unreserved"} {
+		if seen[what] == 0 && !t.Failed() && flag.Lookup("rapid.checks").Value.String() == "100" {
+			t.Errorf("the plays were too tame: nothing was chosen for %s", what)
+		}
+	}
+}
+
+func (p *play) round(set *config.Preemption, seen map[string]int) {
+	before := map[*Queue][]resource{}
+	for _, q := range p.quick.tree.Queues {
+		if q != nil && q.Leaf {
+			for i := range q.Ledger {
+				before[q] = append(before[q], q.Ledger[i].Used)
+			}
+		}
+	}
+	got, plain := wholeRound(p.quick, p, 1), wholeRound(p.plain, p, math.MaxInt)
+	if a, b := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", plain); a != b {
+		p.t.Fatalf("in steps: %s\nat once:  %s", a, b)
+	}
+	most := measure.Scale(p.quick.Books.Total, float64(set.PerRound))
+	var sum resource
+	taken := map[*Queue][]resource{}
+	last := map[*Queue]resource{} // of the rule for guarantees: the container that was chosen last
+	for _, list := range [][]core.Taking{got.Noticed, got.Due} {
+		for _, x := range list {
+			c := p.quick.Container(x.Ref)
+			q := p.quick.app(c.App).queue
+			sum = sum.Add(c.Resource)
+			seen[x.Rule]++
+			if q.Conf.PreemptionDisabled && x.Rule != "queue-priority" && x.Rule != "within-queue" {
+				p.t.Fatalf("%v is taken from %s, which is exempt (%s)", c.ID, q.Path, x.Rule)
+			}
+			if x.Rule == "within-queue" && q.Conf.IntraPreemptionDisabled {
+				p.t.Fatalf("%v is taken within %s, which keeps its order", c.ID, q.Path)
+			}
+			if c.AM && (x.Rule == "queue-priority" || x.Rule == "reservation" || x.Rule == "within-queue") {
+				p.t.Fatalf("the master %v is taken (%s)", c.ID, x.Rule)
+			}
+			if x.Rule == "guarantee" && c.Live {
+				if taken[q] == nil {
+					taken[q] = make([]resource, len(before[q]))
+				}
+				at := &taken[q][p.quick.Books.Node(c.Node).Part]
+				*at, last[q] = at.Add(c.Resource), measure.Most(last[q], c.Resource)
+			}
+		}
+	}
+	if !p.quick.Calc.FitsIn(&sum, &most) {
+		p.t.Fatalf("%v is taken in a round that may take %v", sum, most)
+	}
+	for _, q := range p.quick.tree.Queues {
+		for i := range taken[q] {
+			total, left := &p.quick.Books.Partition(part(i)).Total, before[q][i].Sub(taken[q][i])
+			if left = left.Add(last[q]); !p.quick.Calc.More(total, &left, &q.Shares[i].EffMin) && !none(taken[q][i]) && !p.quick.Calc.Dominant {
+				p.t.Fatalf("%s is left with less than %v and its guarantee is %v", q.Path, left, q.Shares[i].EffMin)
+			}
+		}
+	}
+	seen["due"] += len(got.Due)
+	seen["unreserved"] += len(got.Unreserved)
+	for _, x := range got.Due {
+		p.both(func(s *Scheduler) {
+			if s.Container(x.Ref).Live {
+				if !s.Finish(x.Ref, cluster.Preempted) {
+					s.Vacate(x.Ref)
+				}
+			}
+		})
+	}
+	for _, x := range got.Unreserved {
+		p.both(func(s *Scheduler) {
+			if s.Books.IsOpen(x.Ref) && s.Container(x.Ref).Reserved {
+				s.Unreserve(s.Container(x.Ref).Node)
+			}
+		})
+	}
+	if what := p.quick.Check(); what != "" {
+		p.t.Fatal(what)
+	}
+}
