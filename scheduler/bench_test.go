@@ -68,7 +68,7 @@ func newCrowdOf(b *testing.B, widths []int, apps, nodes, room int, extra ...conf
 	}
 	props, leaves := treeOf(widths)
 	parse := func(props []config.Property) *config.Config {
-		cfg, _, err := config.Parse(append(props, extra...), config.Cluster{MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: yarn.NewResource(8192, 8)})
+		cfg, _, err := config.Parse(append(props, extra...), config.Cluster{MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: yarn.NewResource(8192, 8), Monitors: true})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func newCrowdOf(b *testing.B, widths []int, apps, nodes, room int, extra ...conf
 // enter submits applications to the leaves in turn.
 func (c *crowd) enter(b *testing.B, apps int, leaves []string) {
 	for i := range apps {
-		id := yarn.ApplicationID{ClusterTimestamp: 1, Sequence: int32(i + 1)}
+		id := yarn.ApplicationID{ClusterTimestamp: 1, Sequence: int32(len(c.apps) + 1)}
 		path := leaves[i%len(leaves)]
 		ref, why := c.s.AddApplication(scheduler.Application{ID: id, User: fmt.Sprintf("u%d", i%97), Queue: path, Unmanaged: !c.managed, Placed: true}, path)
 		if !why.OK() {

@@ -431,6 +431,9 @@ func (s *Scheduler) Monitor(now yarn.Now, budget int) (used int, over *Preemptio
 	return s.policy.Monitor(now, budget)
 }
 
+// Stands tells whether what is to be taken is still there. It may have ended, and hold its room still.
+func (s *Scheduler) Stands(t *Taking) bool { return s.core.Stands(t) }
+
 // Marked appends the containers to which Monitor has given notice, by their ids; some may have ended.
 func (s *Scheduler) Marked(out []yarn.ContainerID) []yarn.ContainerID { return s.policy.Marked(out) }
 

@@ -22,6 +22,7 @@ type container struct {
 	grant   int32 // its index in the attempt's grants
 
 	launched bool            // its node has reported it, and so will report its end
+	noticed  bool            // it has notice of which its master does not know yet
 	released bool            // its master released it, and a later slice ends it
 	reported bool            // its node has reported its end, and a later slice carries that out
 	seen     *view.Container // its view; nil when it must be made anew

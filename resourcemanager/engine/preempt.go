@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"slices"
-
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/yarn"
@@ -77,7 +75,7 @@ func (e *Engine) underNotice(a *application) []yarn.ContainerID {
 }
 
 // Notices and ends of a round are counted in units of the slice; see MaxSlice.
-const looksPerEnd = 10 // how many containers and applications a round looks at in the time in which one container ends
+const looksPerEnd = 4 // how many containers and applications a round looks at in the time in which one container ends
 
 // monitorQueues carries out a round of preemption in slices; see MonitorQueues.
 func (e *Engine) monitorQueues() {
@@ -86,7 +84,6 @@ func (e *Engine) monitorQueues() {
 	}
 	e.monitoring = true
 	var over *scheduler.Preemption
-	var due []*container
 	e.begin(func(budget int) (used int, done bool) {
 		if over == nil {
 			looks := 0
@@ -94,44 +91,59 @@ func (e *Engine) monitorQueues() {
 			if used = looks / looksPerEnd; over == nil {
 				return used, false
 			}
-			due = e.carryOut(over)
 		}
-		for len(due) > 0 && used < budget {
-			e.preempt(&over.Due[len(over.Due)-len(due)], due[0])
-			due = due[1:]
+		for used < budget && e.carryOut(over) {
 			used++
 		}
-		e.monitoring = len(due) > 0
+		e.monitoring = used >= budget
 		return used, !e.monitoring
 	})
 }
 
-// carryOut gives up reservations and notes notices. It returns the containers of p.Due, nil for those that are the scheduler's alone.
-func (e *Engine) carryOut(p *scheduler.Preemption) []*container {
-	for i := range p.Observed {
-		e.noteTaking(&p.Observed[i], view.Observed)
+// carryOut does the next thing that a round has decided, and tells whether there was one.
+func (e *Engine) carryOut(p *scheduler.Preemption) bool {
+	next := func(list *[]scheduler.Taking) *scheduler.Taking {
+		t := &(*list)[0]
+		*list = (*list)[1:]
+		return t
 	}
-	for i := range p.Noticed {
-		t := &p.Noticed[i]
-		c := e.containerAt(t.Ref)
-		if c == nil || c.state.Final() {
-			continue
+	switch {
+	case len(p.Observed) > 0:
+		if t := next(&p.Observed); e.sched.Stands(t) {
+			e.noteTaking(t, view.Observed)
 		}
-		e.noteTaking(t, view.Noticed)
-		e.fx.Notices = append(e.fx.Notices, c.id)
-		if t := c.app.current(); !slices.Contains(t.noticed, c) {
-			t.noticed = append(t.noticed, c)
+	case len(p.Noticed) > 0:
+		if t := next(&p.Noticed); e.sched.Stands(t) {
+			e.notice(t)
 		}
+	case len(p.Due) > 0:
+		if t := next(&p.Due); e.sched.Stands(t) {
+			e.preempt(t, e.containerAt(t.Ref))
+		}
+	case len(p.Unreserved) > 0:
+		if t := next(&p.Unreserved); e.sched.Stands(t) {
+			e.noteTaking(t, view.Unreserved)
+			e.sched.Unreserve(e.sched.Container(t.Ref).Node)
+		}
+	default:
+		return false
 	}
-	due := make([]*container, len(p.Due))
-	for i := range p.Due {
-		due[i] = e.containerAt(p.Due[i].Ref)
+	return true
+}
+
+// notice has the master told that a container is about to go.
+func (e *Engine) notice(t *scheduler.Taking) {
+	c := e.containerAt(t.Ref)
+	if c == nil || c.state.Final() {
+		return
 	}
-	for i := range p.Unreserved {
-		e.noteTaking(&p.Unreserved[i], view.Unreserved)
-		e.sched.Unreserve(e.sched.Container(p.Unreserved[i].Ref).Node)
+	e.noteTaking(t, view.Noticed)
+	e.fx.Notices = append(e.fx.Notices, c.id)
+	if !c.noticed {
+		c.noticed = true
+		of := c.app.current()
+		of.noticed = append(of.noticed, c)
 	}
-	return due
 }
 
 // negotiable is the containers of the attempt that have had notice since its last call.
@@ -141,7 +153,7 @@ func (e *Engine) negotiable(t *attempt) (n Negotiable) {
 	}
 	var sum yarn.Resource
 	for _, c := range t.noticed {
-		if !c.state.Final() {
+		if c.noticed = false; !c.state.Final() {
 			n.Containers = append(n.Containers, c.id)
 			size := e.sched.Container(c.ref).Resource
 			sum = sum.Add(size)

@@ -1,7 +1,6 @@
 package capacity
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/capacity/preempt"
@@ -17,8 +16,17 @@ import (
 // preemption is what is kept from one round to the next.
 type preemption struct {
 	round *preempt.Round             // the running one, or nil
+	over  *core.Preemption           // what its choices come to so far; nil: it has not made all of them
+	next  int                        // the first choice that is not settled
 	tree  *tree.Tree                 // in whose queues it looks
 	marks map[yarn.ContainerID]int64 // since when containers are under notice; wall clock, milliseconds
+	byAge []notice                   // the same and some that are not marked any more, the oldest first
+}
+
+// notice is when a container was given it; wall clock, milliseconds.
+type notice struct {
+	id    yarn.ContainerID
+	since int64
 }
 
 // Monitor begins a round of preemption or goes on with it; see the facade.
@@ -26,56 +34,86 @@ func (s *Scheduler) Monitor(now yarn.Now, budget int) (used int, out *core.Preem
 	s.Advance(now)
 	p := &s.preemption
 	if p.round == nil || p.tree != s.tree { // queues may have gone: what was found out so far is worth nothing
-		p.round, p.tree = s.newRound(), s.tree
+		*p = preemption{round: s.newRound(), tree: s.tree, marks: p.marks, byAge: p.byAge}
+		used += len(s.tree.Queues) / 2
 	}
-	used, done := p.round.Step(budget)
-	if !done {
+	if p.over == nil {
+		n, done := p.round.Step(budget - used)
+		if used += n; !done {
+			return used, nil
+		}
+		p.over = &core.Preemption{}
+	}
+	n, done := s.settle(budget - used)
+	if used += n; !done {
 		return used, nil
 	}
-	r := p.round
-	p.round = nil
-	return used, s.settle(r)
+	out = p.over
+	p.round, p.over = nil, nil
+	return used, out
 }
 
-// settle gives notice to the containers that a round has chosen, and finds those whose notice has run out. A container goes when its notice has run
-// out and a round chooses it again.
-func (s *Scheduler) settle(r *preempt.Round) *core.Preemption {
-	out, set, p := &core.Preemption{}, &s.cfg.Preemption, &s.preemption
-	if set.ObserveOnly {
-		for _, c := range slices.Concat(r.Unreserved, r.Chosen) {
-			if s.still(&c) {
-				out.Observed = append(out.Observed, taking(&c))
-			}
-		}
-		return out
-	}
+// settle gives notice to the containers that a round has chosen, and finds those whose notice has run out, so many of them. A container goes when
+// its notice has run out and a round chooses it again.
+func (s *Scheduler) settle(budget int) (used int, done bool) {
+	p := &s.preemption
 	if p.marks == nil {
 		p.marks = map[yarn.ContainerID]int64{}
 	}
-	for _, c := range r.Unreserved {
-		if s.still(&c) {
-			out.Unreserved = append(out.Unreserved, taking(&c))
+	all := [2][]preempt.Choice{p.round.Unreserved, p.round.Chosen}
+	for ; used < budget; p.next++ {
+		list, i := all[0], p.next
+		if i >= len(list) {
+			list, i = all[1], i-len(list)
 		}
-	}
-	for _, c := range r.Chosen {
-		since, marked := p.marks[c.ID]
-		switch {
-		case !s.still(&c):
-		case marked && since+wait(set, c.Rule) <= s.Now.Wall:
-			delete(p.marks, c.ID)
-			out.Due = append(out.Due, taking(&c))
-		case !marked:
-			p.marks[c.ID] = s.Now.Wall
-			out.Noticed = append(out.Noticed, taking(&c))
+		if i >= len(list) {
+			return s.forgetMarks(used, budget)
 		}
+		if c := &list[i]; s.still(c) {
+			s.settleOne(c, p.next < len(all[0]))
+		}
+		used++
 	}
-	// compat: by the general wait, also where another one is set for balancing: with the defaults such a container never goes.
-	maps.DeleteFunc(p.marks, func(_ yarn.ContainerID, since int64) bool { return since+2*set.Wait < s.Now.Wall })
-	return out
+	return used, false
+}
+
+// forgetMarks forgets notices that are too old.
+//
+// compat: by the general wait, also where another one is set for balancing: with the defaults such a container never goes.
+func (s *Scheduler) forgetMarks(used, budget int) (int, bool) {
+	p := &s.preemption
+	for ; len(p.byAge) > 0 && p.byAge[0].since+2*s.cfg.Preemption.Wait < s.Now.Wall; used++ {
+		if used >= budget {
+			return used, false
+		}
+		if old := p.byAge[0]; p.marks[old.id] == old.since {
+			delete(p.marks, old.id)
+		}
+		p.byAge = p.byAge[1:]
+	}
+	return used, true
+}
+
+func (s *Scheduler) settleOne(c *preempt.Choice, reservation bool) {
+	p, set := &s.preemption, &s.cfg.Preemption
+	since, marked := p.marks[c.ID]
+	switch {
+	case set.ObserveOnly:
+		p.over.Observed = append(p.over.Observed, taking(c))
+	case reservation:
+		p.over.Unreserved = append(p.over.Unreserved, taking(c))
+	case marked && since+wait(set, c.Rule) <= s.Now.Wall:
+		delete(p.marks, c.ID)
+		p.over.Due = append(p.over.Due, taking(c))
+	case !marked:
+		p.marks[c.ID] = s.Now.Wall
+		p.byAge = append(p.byAge, notice{c.ID, s.Now.Wall})
+		p.over.Noticed = append(p.over.Noticed, taking(c))
+	}
 }
 
 func taking(c *preempt.Choice) core.Taking {
-	return core.Taking{Ref: c.Ref, Rule: c.Rule.String(), ForQueue: c.For.Queue, ForApp: c.For.App}
+	return core.Taking{Ref: c.Ref, ID: c.ID, Rule: c.Rule.String(), ForQueue: c.For.Queue, ForApp: c.For.App}
 }
 
 // wait is how long the notice is. compat: one that is not above zero does not count for balancing.

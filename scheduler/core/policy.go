@@ -120,6 +120,7 @@ type Preemption struct {
 // Taking is a container that is taken from one application for another, or a reservation.
 type Taking struct {
 	Ref  ContainerRef
+	ID   yarn.ContainerID // the index may pass to another one
 	Rule string // why, in a word
 	// Who is to get it; either may be unknown.
 	ForQueue string // a path

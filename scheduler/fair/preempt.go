@@ -30,7 +30,7 @@ func (s *Scheduler) taking(v victim, a *app) core.Taking {
 	if !a.fairShareLack.IsZero() {
 		rule = "fair-share"
 	}
-	return core.Taking{Ref: v.ref, Rule: rule, ForQueue: a.queue.Path, ForApp: a.ID}
+	return core.Taking{Ref: v.ref, ID: v.id, Rule: rule, ForQueue: a.queue.Path, ForApp: a.ID}
 }
 
 // victim is a container under notice. Its slot may serve another one by now.

@@ -179,7 +179,7 @@ func (r *Round) takeFromApps(t *taking) {
 // compat: a reservation goes even if it is not among what is to be taken.
 func (r *Round) takeFromApp(t *taking, a *core.App) {
 	for _, ref := range r.reservations(a) {
-		if r.chosen[r.core.Container(ref).ID] {
+		if r.chosen.Has(int(ref)) {
 			continue
 		}
 		if t.empty() {
@@ -194,7 +194,7 @@ func (r *Round) takeFromApp(t *taking, a *core.App) {
 		}
 		c := r.core.Container(ref)
 		switch {
-		case r.chosen[c.ID]:
+		case r.chosen.Has(int(ref)):
 		case c.AM:
 			t.masters = append(t.masters, ref)
 			t.ofMaster.Increase(&c.Resource)
@@ -272,7 +272,7 @@ func (r *Round) choice(ref cluster.ContainerRef, rule Rule, to Gainer) Choice {
 // take chooses a container if that brings what is to be taken nearer, and the round may still take so much.
 func (r *Round) take(t *taking, ref cluster.ContainerRef) bool {
 	c := r.core.Container(ref)
-	if r.chosen[c.ID] {
+	if r.chosen.Has(int(ref)) {
 		return false
 	}
 	i := r.index(r.core.Books.Node(c.Node).Part)
@@ -304,7 +304,6 @@ func (r *Round) take(t *taking, ref cluster.ContainerRef) bool {
 // choose notes that a container should go.
 func (r *Round) choose(ref cluster.ContainerRef, rule Rule, to Gainer) {
 	c := r.choice(ref, rule, to)
-	r.chosen[c.ID] = true
-	r.chosenOf[c.App] = append(r.chosenOf[c.App], len(r.Chosen))
+	r.chosen.Put(int(ref), true)
 	r.Chosen = append(r.Chosen, c)
 }

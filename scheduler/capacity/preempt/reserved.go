@@ -118,7 +118,7 @@ func (r *Round) makeRoom(ref cluster.NodeRef, left quotas, look bool) (cost floa
 		if book.AM || !r.spend(left[r.core.App(book.App).Leaf.Path], i, &book.Resource, look) {
 			continue
 		}
-		if !r.chosen[book.ID] {
+		if !r.chosen.Has(int(c)) {
 			victims = append(victims, c)
 			sum.Increase(&book.Resource)
 		}
@@ -280,8 +280,8 @@ func (r *Round) press(reserved *cluster.Container) (victims []cluster.ContainerR
 	list := r.running(reserved.Node)
 	r.byRank(list)
 	for _, ref := range list {
-		if c := r.core.Container(ref); r.chosen[c.ID] {
-			lacking = lacking.Sub(c.Resource)
+		if r.chosen.Has(int(ref)) {
+			lacking = lacking.Sub(r.core.Container(ref).Resource)
 		}
 	}
 	nothing, allowed := resource{}, r.budget
@@ -290,7 +290,7 @@ func (r *Round) press(reserved *cluster.Container) (victims []cluster.ContainerR
 	}
 	for _, ref := range list {
 		c := r.core.Container(ref)
-		if r.chosen[c.ID] || c.AM || !outranks(from, r.leafOf(ref)) {
+		if r.chosen.Has(int(ref)) || c.AM || !outranks(from, r.leafOf(ref)) {
 			continue
 		}
 		if !r.calc.Less(&r.total, &allowed, &c.Resource) {

@@ -8,6 +8,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/scheduler/shortcut"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -65,10 +66,10 @@ type Round struct {
 	parts  []Part // in the order in which Apache goes through them
 	leaves []*leaf
 	byPath map[string]*leaf
-	total  resource // of the cluster
-	budget resource // what may still be taken in this round
-	chosen map[yarn.ContainerID]bool
-	// chosenOf is the indexes of Chosen by application.
+	total  resource      // of the cluster
+	budget resource      // what may still be taken in this round
+	chosen shortcut.Bits // by container
+	// chosenOf is the indexes of Chosen by application, when the selector within leaves begins.
 	chosenOf map[cluster.AppRef][]int
 	touched  map[cluster.NodeRef]bool // by priorities of queues
 
@@ -90,7 +91,7 @@ type leaf struct {
 
 // New begins a round. The first part is the default partition; all have the same queues.
 func New(c *core.Core, set *config.Preemption, parts []Part) *Round {
-	r := &Round{core: c, calc: c.Calc, set: set, total: c.Books.Total, chosen: map[yarn.ContainerID]bool{}, chosenOf: map[cluster.AppRef][]int{}, touched: map[cluster.NodeRef]bool{}}
+	r := &Round{core: c, calc: c.Calc, set: set, total: c.Books.Total, touched: map[cluster.NodeRef]bool{}}
 	r.budget = measure.Scale(r.total, float64(set.PerRound))
 	for _, i := range order(parts, func(p *Part) string { return p.Label }) {
 		p := parts[i]
@@ -204,7 +205,7 @@ func (r *Round) count(l *leaf) {
 		q.Pending = r.asked(l, apps, p, false)
 		q.PendingUnreserved = r.asked(l, apps, p, true)
 	}
-	r.cost += len(apps) * len(l.in)
+	r.cost += 3 * len(apps) * len(l.in)
 }
 
 func (r *Round) asked(l *leaf, apps []*core.App, p part, withoutReserved bool) (sum resource) {

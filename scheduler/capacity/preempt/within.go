@@ -41,7 +41,13 @@ func (u *User) withoutMasters() resource { return u.used.Sub(u.am) }
 // within is the steps of that selector.
 func (r *Round) within() []step {
 	return []step{
-		func() { // the queues that were noted are known only now
+		func() { // the queues that were noted are known only now, and so is what was chosen of each application
+			r.chosenOf = map[cluster.AppRef][]int{}
+			for i := range r.Chosen {
+				of := r.Chosen[i].App
+				r.chosenOf[of] = append(r.chosenOf[of], i)
+			}
+			r.cost += len(r.Chosen)
 			var steps []step
 			for i := range r.parts {
 				p := &r.parts[i]
@@ -289,7 +295,7 @@ func (r *Round) takeFromLess(t *taking, a *App, has *resource) {
 			return
 		}
 		c := r.core.Container(ref)
-		if r.chosen[c.ID] || c.AM {
+		if r.chosen.Has(int(ref)) || c.AM {
 			continue
 		}
 		if r.byUser() && r.keeps(a, c, has) {
