@@ -41,8 +41,12 @@ func (e *Engine) noteTaking(t *scheduler.Taking, what view.PreemptionEvent) {
 	if a == nil {
 		return
 	}
+	begun := book.CreatedWall
+	if c := e.containerAt(t.Ref); c != nil {
+		begun = c.created
+	}
 	e.ledger.add(view.Preemption{At: e.now.Wall, Event: what, Container: book.ID, Queue: e.sched.QueueOf(book.App), Resource: book.Resource, Master: book.AM,
-		Age: e.now.Wall - book.CreatedWall, Rule: t.Rule, ForQueue: t.ForQueue, ForApp: t.ForApp})
+		Age: e.now.Wall - begun, Rule: t.Rule, ForQueue: t.ForQueue, ForApp: t.ForApp})
 }
 
 // preemptions answers a command; see Preemptions.

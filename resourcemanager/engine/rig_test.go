@@ -60,9 +60,12 @@ func queues(t fataler, more ...config.Property) *config.Config {
 	}
 	p = append(p, more...)
 	for i := range p {
-		p[i].Name = config.Prefix + p[i].Name
+		if !strings.HasPrefix(p[i].Name, config.PreemptionPrefix) {
+			p[i].Name = config.Prefix + p[i].Name
+		}
 	}
-	cfg, _, err := config.Parse(p, config.Cluster{LabelsEnabled: true, MinAllocation: yarn.NewResource(256, 1), MaxAllocation: yarn.NewResource(8192, 8), MaxPriority: 10})
+	cfg, _, err := config.Parse(p, config.Cluster{LabelsEnabled: true, MinAllocation: yarn.NewResource(256, 1), MaxAllocation: yarn.NewResource(8192, 8), MaxPriority: 10,
+		Monitors: true})
 	if err != nil {
 		t.Fatal(err)
 	}

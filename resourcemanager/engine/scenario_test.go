@@ -327,6 +327,14 @@ func (s *script) command(word string, args []string) Command {
 		return Tick{}
 	case "sweep":
 		return Sweep{}
+	case "monitor":
+		return MonitorQueues{}
+	case "preemptions": // preemptions [app=a1] [queue=root.x]
+		c := Preemptions{Ticket: t, Queue: s.opts["queue"], Most: 10}
+		if a := s.opts["app"]; a != "" {
+			c.Application = s.app(a)
+		}
+		return c
 	}
 	s.fail("no command %s", word)
 	return nil
@@ -560,6 +568,13 @@ func (s *script) answer(x Reply) []string {
 		return s.beaten(v)
 	case RegisterReply:
 		return []string{fmt.Sprintf("registered in %s, up to %s%s", v.Queue, shortSize(v.Maximum), grants(", keeps", v.Previous))}
+	case []view.Preemption:
+		var out []string
+		for _, p := range v {
+			out = append(out, fmt.Sprintf("  %d %s %s of %s for %s in %s: %s, age %d, lost %s", p.At, p.Event, shortContainer(p.Container), p.Queue, shortApp(p.ForApp), p.ForQueue,
+				p.Rule, p.Age, shortSize(p.Lost())))
+		}
+		return out
 	case RegisterNodeReply:
 		return []string{[]string{"joined", "resync", "shut down"}[v.Action] + when(v.LabelsAccepted, ", labels accepted") + when(v.Diagnostics != "", ": "+headline(v.Diagnostics))}
 	}
@@ -581,6 +596,13 @@ func (s *script) allocated(v *AllocateReply) []string {
 		return []string{"the last answer again"}
 	}
 	text := fmt.Sprintf("answer %d: headroom %s, %d nodes", v.ResponseID, shortSize(v.Headroom), v.ClusterNodes)
+	if n := v.Negotiable; n.Count > 0 {
+		text += ", about to lose"
+		for _, id := range n.Containers {
+			text += " " + shortContainer(id)
+		}
+		text += fmt.Sprintf(" or %d of %s", n.Count, shortSize(n.Size))
+	}
 	out := []string{text + grants(", granted", v.Granted) + grants(", late", v.Previous)}
 	for _, c := range v.Completed {
 		out = append(out, fmt.Sprintf("  %s completed, exit %d", shortContainer(c.ID), c.ExitStatus))

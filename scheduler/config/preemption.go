@@ -52,7 +52,7 @@ func (c *Preemption) read(s *settings) {
 		ConservativeWithin:  s.flag(p+within+"conservative-drf", true),
 	}
 	if c.Interval <= 0 {
-		s.fail(p+"monitoring_interval", "must be above zero")
+		s.warn(p+"monitoring_interval", "is not above zero: rounds follow each other as fast as they may, and Apache's ResourceManager does not start")
 	}
 	switch text, ok := s.text(p + within + "preemption-order-policy"); {
 	case !ok || strings.EqualFold(text, "userlimit_first"):

@@ -233,6 +233,15 @@ func TestWhy(t *testing.T) {
 	if body := get(h, "/apps/"+webtest.App(6).String()+"/why", "").Body.String(); !strings.Contains(body, `"waiting":false`) || strings.Contains(body, "reason") {
 		t.Error(body)
 	}
+	s.Taken = takings()
+	for id, want := range map[yarn.ApplicationID]string{
+		webtest.App(6): `"preemption":["1970-01-01T00:00:05Z container_1_0006_01_000002 in queue root.dev was preempted for application_1_0008 in queue root.prod (guarantee), after 4s: 4096 MB-seconds and 4 vcore-seconds lost"]`,
+		webtest.App(8): `"preemption":["1970-01-01T00:00:06Z container_1_0007_01_000003 in queue root.dev has notice for this application (balance)",`,
+	} {
+		if body := get(h, "/apps/"+id.String()+"/why", "").Body.String(); !strings.Contains(body, stamped(want)) {
+			t.Errorf("%s\nwant %s", body, stamped(want))
+		}
+	}
 	s.Denied = map[string]bool{"alice": true}
 	if w := get(h, "/apps/"+webtest.App(8).String()+"/why", ""); w.Code != http.StatusForbidden {
 		t.Errorf("%d", w.Code)
