@@ -28,7 +28,7 @@ func (t *term) tendQueues(ctx context.Context) {
 		return
 	}
 	m := &t.settings.Monitors
-	if m.Preempt {
+	if cfg.Cluster.Preempts {
 		p := cfg.Capacity.Preemption
 		t.Log.Info("queues' guarantees are enforced by preemption", "every", milliseconds(p.Interval), "notice", milliseconds(p.Wait), "observe only", p.ObserveOnly)
 		t.work.Go(func() { t.repeat(ctx, engine.MonitorQueues{}, t.monitoringInterval) })

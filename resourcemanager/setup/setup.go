@@ -41,6 +41,7 @@ func Cluster(site, types *conf.Properties, labels []config.Label) (config.Cluste
 		AMSharing:     r.Bool(rm+"node-labels.am.allow-non-exclusive-allocation", false),
 		PortInName:    s.Allocation.PortInNodeName,
 		Monitors:      r.Bool(rm+"scheduler.monitor.enable", false),
+		Preempts:      s.Monitors.Preempt,
 	}
 	if s.Recovery.Enabled && s.Recovery.WorkPreserving {
 		c.StartWait = s.Recovery.SchedulingWait.Milliseconds()

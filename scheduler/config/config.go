@@ -40,6 +40,7 @@ type Cluster struct {
 	AMSharing     bool            // yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation
 	PortInName    bool            // yarn.scheduler.include-port-in-node-name
 	Monitors      bool            // yarn.resourcemanager.scheduler.monitor.enable
+	Preempts      bool            // and the monitor that preempts is among them
 	MappingFile   string          // content of the file that mapping-rule-json-file names
 	Allocations   *AllocationFile // of the FairScheduler; nil: there is none
 	StartWait     int64           // milliseconds; work-preserving-recovery.scheduling-wait-ms

@@ -152,6 +152,10 @@ func (x *extractor) other(c engine.Command) {
 			x.work.Updates = true
 			x.add(Event{Kind: Literal, Command: c})
 		}
+	case engine.MonitorQueues:
+		if x.work.Trace { // likewise
+			x.add(Event{Kind: Literal, Command: c})
+		}
 	case engine.RefreshQueues:
 		x.left.refreshes++
 	case engine.Recover:

@@ -107,6 +107,7 @@ func newPlayer(w *Workload, side *Side) (*player, error) {
 	p.apps = make([]*client, len(w.Apps))
 	p.repeat(tended.shareEvery, engine.TendQueues{})
 	p.repeat(tended.deleteEvery, engine.TendQueues{Deleting: true})
+	p.repeat(tended.preemptEvery, engine.MonitorQueues{})
 	if cfg.Fair != nil && !w.Trace {
 		p.repeat(cfg.Fair.UpdateInterval, engine.UpdateShares{Preempting: cfg.Fair.Preemption})
 		p.repeat(tendEvery, engine.TendQueues{Deleting: true})
@@ -385,6 +386,10 @@ func (p *player) literal(c engine.Command) {
 	case engine.ReplaceLabels:
 		c.Ticket = 0
 		p.apply(c)
+	case engine.MonitorQueues:
+		if p.cfg.Capacity != nil {
+			p.apply(c)
+		}
 	case engine.UpdateShares:
 		if p.cfg.Fair != nil {
 			p.apply(engine.UpdateShares{Preempting: p.cfg.Fair.Preemption})

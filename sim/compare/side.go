@@ -80,7 +80,7 @@ func noSite() (*conf.Properties, error) {
 }
 
 // monitors is how often the ResourceManager tends queues.
-type monitors struct{ shareEvery, deleteEvery int64 } // milliseconds; 0: never
+type monitors struct{ shareEvery, deleteEvery, preemptEvery int64 } // milliseconds; 0: never
 
 // configure makes the configuration for the cluster of a workload.
 func (s *Side) configure(w *Workload) (*config.Config, engine.Settings, monitors, error) {
@@ -113,6 +113,9 @@ func (s *Side) configure(w *Workload) (*config.Config, engine.Settings, monitors
 		if rm.Monitors.DeleteQueues {
 			m.deleteEvery = max(cfg.Capacity.ExpirySeconds*1000, 10)
 		}
+	}
+	if cfg.Capacity != nil && cfg.Cluster.Preempts && !w.Trace {
+		m.preemptEvery = max(cfg.Capacity.Preemption.Interval, 10)
 	}
 	return cfg, set, m, nil
 }
