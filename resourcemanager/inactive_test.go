@@ -24,8 +24,18 @@ func (w *world) nodesSeen() string {
 	return strings.Join(out, ", ")
 }
 
-// nodesCounted are the active, decommissioned and lost nodes in /jmx, over REST and over RPC, which must agree.
-func (w *world) nodesCounted() string {
+// nodesCounted are the active, decommissioned and lost nodes in /jmx, over REST and over RPC, which must agree unless a node has come or gone between
+// the calls.
+func (w *world) nodesCounted() (counts string) {
+	w.t.Helper()
+	until(w.t, "all to count the same nodes", func() (agree bool) {
+		counts, agree = w.countNodes()
+		return agree
+	})
+	return counts
+}
+
+func (w *world) countNodes() (counts string, agree bool) {
 	w.t.Helper()
 	var beans struct {
 		Beans []struct{ NumActiveNMs, NumDecommissionedNMs, NumLostNMs int }
@@ -40,14 +50,14 @@ func (w *world) nodesCounted() string {
 		w.t.Fatal(err)
 	}
 	m := must(w.as("alice"), "getClusterMetrics", &pb.GetClusterMetricsRequest{}, &pb.GetClusterMetricsResponse{}).ClusterMetrics
-	counts := fmt.Sprint([]int{int(m.GetNumActiveNms()), int(m.GetNumDecommissionedNms()), int(m.GetNumLostNms())})
+	counts = fmt.Sprint([]int{int(m.GetNumActiveNms()), int(m.GetNumDecommissionedNms()), int(m.GetNumLostNms())})
 	b, r := beans.Beans[0], rest.ClusterMetrics
 	for _, other := range [][]int{{b.NumActiveNMs, b.NumDecommissionedNMs, b.NumLostNMs}, {r.ActiveNodes, r.DecommissionedNodes, r.LostNodes}} {
 		if fmt.Sprint(other) != counts {
-			w.t.Errorf("nodes are counted as %v, and as %v", counts, other)
+			return counts, false
 		}
 	}
-	return counts
+	return counts, true
 }
 
 func (w *world) nodesAre(when, seen, counted string) {

@@ -121,7 +121,7 @@ type Preemption struct {
 type Taking struct {
 	Ref  ContainerRef
 	ID   yarn.ContainerID // the index may pass to another one
-	Rule string // why, in a word
+	Rule string           // why, in a word
 	// Who is to get it; either may be unknown.
 	ForQueue string // a path
 	ForApp   yarn.ApplicationID
