@@ -163,6 +163,7 @@ func (r *Reader) allocation() Allocation {
 		ExpiryInterval: r.Duration(rm+"rm.container-allocation.expiry-interval-ms", 10*time.Minute, time.Millisecond, time.Millisecond),
 		PortInNodeName: r.Bool(y+"include-port-in-node-name", false),
 		Correct:        r.Bool(rm+"scheduler.autocorrect.container.allocation", false),
+		AutoUpdate:     r.Bool(rm+"auto-update.containers", false),
 	}
 	if a.MinimumMB > a.MaximumMB {
 		r.Fail(y+"minimum-allocation-mb", "must not be above %smaximum-allocation-mb, which is %d", y, a.MaximumMB)

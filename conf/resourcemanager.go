@@ -94,6 +94,7 @@ type Allocation struct {
 	ExpiryInterval               time.Duration
 	PortInNodeName               bool // yarn.scheduler.include-port-in-node-name
 	Correct                      bool // yarn.resourcemanager.scheduler.autocorrect.container.allocation
+	AutoUpdate                   bool // yarn.resourcemanager.auto-update.containers
 }
 
 // Monitors are what is done to queues periodically. Without

@@ -147,7 +147,6 @@ var missingResourceManager = []missing{
 	{"submission preprocessor", rm + "submission-preprocessor.enabled", "", isTrue, Refused, "submissions would not be rewritten", "false",
 		"mapping rules of the queues place applications"},
 	{"allocate interceptors", rm + "application-master-service.processors", "", anyValue, Refused, "Java processors cannot be run", "", ""},
-	{"automatic updates", rm + "auto-update.containers", "", isTrue, Refused, "nodes would not be told of new sizes", "false", "masters can tell the nodes"},
 	{"epochs of sub-clusters", rm + "epoch", "", notOneOf("0"), Refused, "ids of containers could clash with those of other sub-clusters", "", ""},
 	{"blacklisting of nodes for masters", rm + "am-scheduling.node-blacklisting-enabled", "", isTrue, Changed,
 		"a master's next attempt may start on the node where one failed", "false", ""},

@@ -45,7 +45,6 @@ func TestRefusals(t *testing.T) {
 		{"node admission", rm + "resource-tracker.nm.ip-hostname-check", "true", "false"},
 		{"SASL mechanism", "hadoop.security.sasl.mechanism", "SCRAM-SHA-256", "DIGEST-MD5"},
 		{"key algorithm", "hadoop.security.secret-manager.key-generator.algorithm", "HmacSHA256", "HmacSHA1"},
-		{"automatic updates", rm + "auto-update.containers", "true", "false"},
 		{"epochs of sub-clusters", rm + "epoch", "3", "0"},
 		{"AM encryption", rm + "application-https.policy", "STRICT", "NONE"},
 		{"web filters", "hadoop.http.filter.initializers", "com.example.Guard", "org.apache.hadoop.http.lib.StaticUserWebFilter"},

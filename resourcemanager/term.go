@@ -164,7 +164,7 @@ func (t *term) buildLoop(eng *engine.Engine) {
 	})
 	t.masters = master.New(master.Config{Loop: t.loop, Types: t.types, Grants: t.grants, Audit: t.Options.Audit, VCoresToo: t.access.schedule.Load().Dominant})
 	nodes := &t.settings.Nodes
-	t.trackers = tracker.New(tracker.Config{Loop: t.loop, Types: t.types, ContainerKeys: t.grants.containers, NodeKeys: t.grants.nodes,
+	t.trackers = tracker.New(tracker.Config{Loop: t.loop, Types: t.types, ContainerKeys: t.grants.containers, NodeKeys: t.grants.nodes, ContainerToken: t.grants.ContainerToken,
 		ClusterTimestamp: t.started, HeartbeatMillis: nodes.Heartbeat.Milliseconds(), MinimumVersion: nodes.MinimumVersion,
 		Rack: t.rackOf, Excluded: t.excluded, Untracked: t.untracked})
 	t.outside.masters, t.outside.trackers = t.masters, t.trackers

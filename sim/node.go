@@ -156,7 +156,7 @@ func (n *node) answered(call *engine.Heartbeat, r *engine.HeartbeatReply) {
 		n.total = *r.Total
 	}
 	for _, g := range r.Updates {
-		n.resize(g)
+		n.resize(g.Grant)
 	}
 	// What the answer says holds even if it is lost at first: the same one comes again.
 	for _, id := range r.CleanupContainers {

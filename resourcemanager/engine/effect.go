@@ -210,7 +210,7 @@ type HeartbeatReply struct {
 	CleanupApplications []yarn.ApplicationID
 	RemoveContainers    []yarn.ContainerID // acknowledged: the node may forget them
 	Signals             []SignalContainer
-	Updates             []Grant
-	Total               *yarn.Resource // set when an administrator changed it
-	LabelsAccepted      bool           // the node has the labels that it gave itself; if they were refused, Diagnostics says why
+	Updates             []UpdatedContainer // that the node changes without a call of the master
+	Total               *yarn.Resource     // set when an administrator changed it
+	LabelsAccepted      bool               // the node has the labels that it gave itself; if they were refused, Diagnostics says why
 }

@@ -22,6 +22,7 @@ type Settings struct {
 	GlobalMaxAttempts int32 // that a submission cannot exceed
 	MaxCompleted      int   // ended applications that are remembered
 	Fair              bool  // the FairScheduler decides: refusals have its words, and masters hear of containers that are about to be taken, if only that there are none
+	AutoUpdate        bool  // nodes change containers without a call of their masters, also where that makes them larger
 	Sweeps            bool  // schedule after events, too, not at heartbeats alone
 	Correct           bool  // containers that a master has not fetched yet are subtracted from its asks
 	LogAggregation    bool

@@ -336,12 +336,22 @@ func (e *Engine) updated(a *application) []UpdatedContainer {
 		c.seen = nil
 		g := e.grant(c)
 		g.Resource, g.Version = ch.After, ch.Version
-		out = append(out, UpdatedContainer{Type: ch.Type, Grant: g})
-		if ch.Type == yarn.DecreaseResource {
-			c.node.updates = append(c.node.updates, g)
+		u := UpdatedContainer{Type: ch.Type, Grant: g}
+		out = append(out, u)
+		if ch.Type == yarn.DecreaseResource || e.set.AutoUpdate {
+			c.node.update(u)
 		}
 	}
 	return out
+}
+
+// update has the node change a container, instead of any change of it that the node has yet to fetch.
+func (n *node) update(u UpdatedContainer) {
+	if i := slices.IndexFunc(n.updates, func(o UpdatedContainer) bool { return o.Grant.ID == u.Grant.ID }); i >= 0 {
+		n.updates[i] = u
+		return
+	}
+	n.updates = append(n.updates, u)
 }
 
 // nodesChanged are the nodes that became usable or unusable since the last answer to

@@ -48,7 +48,7 @@ type node struct {
 	cleanApps []yarn.ApplicationID
 	remove    []yarn.ContainerID
 	signals   []SignalContainer
-	updates   []Grant
+	updates   []UpdatedContainer
 	resized   bool
 	dirty     bool
 	published bool       // readers may know it

@@ -642,7 +642,7 @@ func (s *script) beaten(v *HeartbeatReply) []string {
 		text += fmt.Sprintf(", signal %s %d", shortContainer(x.Container), x.Signal)
 	}
 	for _, u := range v.Updates {
-		text += fmt.Sprintf(", resize %s to %s", shortContainer(u.ID), shortSize(u.Resource))
+		text += fmt.Sprintf(", resize %s to %s", shortContainer(u.Grant.ID), shortSize(u.Grant.Resource))
 	}
 	if v.Total != nil {
 		text += ", has " + shortSize(*v.Total)

@@ -128,6 +128,7 @@ func Settings(s *conf.ResourceManager, cfg *config.Config, started time.Time, ep
 		GlobalMaxAttempts: int32(min(a.GlobalMaxAttempts, math.MaxInt32)),
 		MaxCompleted:      a.MaxCompleted,
 		Sweeps:            cfg.Asynchronous,
+		AutoUpdate:        s.Allocation.AutoUpdate,
 		Fair:              cfg.Fair != nil,
 		Correct:           s.Allocation.Correct,
 		Labels:            cfg.Cluster.LabelsEnabled,

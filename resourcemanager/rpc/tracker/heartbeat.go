@@ -143,6 +143,11 @@ func (t *tracker) appendAnswer(b []byte, known knownKeys, r *engine.HeartbeatRep
 	if r.LabelsAccepted {
 		b = field.AppendInt(b, 11, 1)
 	}
+	for i := range r.Updates { // NodeManagers of Hadoop 2 read no other list than the first
+		if r.Updates[i].Type == yarn.DecreaseResource {
+			b = t.appendUpdated(b, 12, &r.Updates[i].Grant)
+		}
+	}
 	for _, s := range r.Signals {
 		var mark int
 		b, mark = field.Open(b, 13)
@@ -153,7 +158,7 @@ func (t *tracker) appendAnswer(b []byte, known knownKeys, r *engine.HeartbeatRep
 		b = field.AppendResource(b, 14, *r.Total, t.Types)
 	}
 	for i := range r.Updates {
-		b = t.appendUpdated(b, 17, &r.Updates[i])
+		b = t.appendUpdated(b, 17, &r.Updates[i].Grant)
 	}
 	return b
 }
@@ -163,7 +168,7 @@ func appendKey(b []byte, num protowire.Number, k state.MasterKey) []byte {
 	return field.Shut(field.AppendBytes(field.AppendInt(b, 1, int64(k.ID)), 2, k.Bytes), mark)
 }
 
-// appendUpdated appends a container whose size has changed, as a node gets it.
+// appendUpdated appends a container that has changed, as a node gets it: with a token, in which Java NodeManagers look for the change.
 func (t *tracker) appendUpdated(b []byte, num protowire.Number, g *engine.Grant) []byte {
 	b, mark := field.Open(b, num)
 	b = field.AppendContainerID(b, 1, g.ID)
@@ -171,6 +176,7 @@ func (t *tracker) appendUpdated(b []byte, num protowire.Number, g *engine.Grant)
 	b = field.AppendText(b, 3, g.NodeHTTPAddress)
 	b = field.AppendResource(b, 4, g.Resource, t.Types)
 	b = field.AppendPriority(b, 5, g.Priority)
+	b = scan.AppendToken(b, 6, t.ContainerToken(*g))
 	b = scan.AppendExecution(b, 7, g.Execution)
 	b = field.AppendInt(b, 8, g.AllocationRequestID)
 	return field.Shut(field.AppendInt(b, 9, int64(g.Version)), mark)

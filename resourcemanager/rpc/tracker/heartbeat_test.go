@@ -11,10 +11,12 @@ import (
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/loop"
+	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/resourcemanager/secrets"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -42,7 +44,10 @@ var (
 func config(d *desk) Config {
 	roll := secrets.Rolling{Interval: 24 * time.Hour, Delay: 15 * time.Minute}
 	return Config{Loop: d, Types: types, HeartbeatMillis: 1000,
-		ContainerKeys: secrets.NewContainers(roll, types, time.Now()), NodeKeys: secrets.NewNM(roll, time.Now())}
+		ContainerKeys: secrets.NewContainers(roll, types, time.Now()), NodeKeys: secrets.NewNM(roll, time.Now()),
+		ContainerToken: func(g engine.Grant) token.Token {
+			return token.Token{Identifier: []byte(g.ID.String()), Password: []byte("secret"), Kind: "ContainerToken", Service: "n:1"}
+		}}
 }
 
 // rig is the protocol on a port of its own, and a node that calls it.
@@ -182,7 +187,10 @@ func TestAnswer(t *testing.T) {
 	second.Number = 1<<40 + 2
 	r := &engine.HeartbeatReply{Action: engine.NodeShutdown, Diagnostics: "go", LabelsAccepted: true, ResponseID: 1 << 30, CleanupContainers: []yarn.ContainerID{first, second},
 		CleanupApplications: []yarn.ApplicationID{app}, RemoveContainers: []yarn.ContainerID{second}, Signals: []engine.SignalContainer{{Container: first, Signal: 3}},
-		Updates: []engine.Grant{grant}, Total: &total}
+		Updates: []engine.UpdatedContainer{{Type: yarn.DecreaseResource, Grant: grant}, {Type: yarn.IncreaseResource, Grant: grant}}, Total: &total}
+	changed := &pb.Container{Id: convert.ToContainerID(first), NodeId: convert.ToNodeID(nodeA), NodeHttpAddress: &grant.NodeHTTPAddress,
+		Resource: convert.ToResource(total, types), Priority: convert.ToPriority(3), ContainerToken: rpc.ToToken(cfg.ContainerToken(grant)),
+		ExecutionType: pb.ExecutionType_OPPORTUNISTIC.Enum(), Version: &grant.Version, AllocationRequestId: &grant.AllocationRequestID}
 	key, node := cfg.ContainerKeys.Current(), cfg.NodeKeys.Current()
 	want := &pb.NodeHeartbeatResponse{ResponseId: &r.ResponseID, NodeAction: pb.NodeAction_SHUTDOWN.Enum(), NextHeartBeatInterval: proto.Int64(1000), DiagnosticsMessage: proto.String("go"), AreNodeLabelsAcceptedByRM: proto.Bool(true),
 		ContainerTokenMasterKey: &pb.MasterKey{KeyId: &key.ID, Bytes: key.Bytes}, NmTokenMasterKey: &pb.MasterKey{KeyId: &node.ID, Bytes: node.Bytes},
@@ -190,9 +198,7 @@ func TestAnswer(t *testing.T) {
 		ApplicationsToCleanup: []*pb.ApplicationId{convert.ToApplicationID(app)},
 		ContainersToSignal:    []*pb.SignalContainerRequest{{ContainerId: convert.ToContainerID(first), Command: pb.SignalContainerCommand_FORCEFUL_SHUTDOWN.Enum()}},
 		Resource:              convert.ToResource(total, types),
-		ContainersToUpdate: []*pb.Container{{Id: convert.ToContainerID(first), NodeId: convert.ToNodeID(nodeA), NodeHttpAddress: &grant.NodeHTTPAddress,
-			Resource: convert.ToResource(total, types), Priority: convert.ToPriority(3), ExecutionType: pb.ExecutionType_OPPORTUNISTIC.Enum(),
-			Version: &grant.Version, AllocationRequestId: &grant.AllocationRequestID}}}
+		ContainersToDecrease:  []*pb.Container{changed}, ContainersToUpdate: []*pb.Container{changed, changed}}
 	tr := &tracker{Config: cfg}
 	if got, want := tr.appendAnswer(nil, knownKeys{}, r), encoded(t, want); string(got) != string(want) {
 		t.Errorf("got  %x\nwant %x", got, want)

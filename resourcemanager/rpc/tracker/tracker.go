@@ -16,6 +16,7 @@ import (
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/serve"
+	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -34,6 +35,7 @@ type Config struct {
 	Types            yarn.ResourceTypes
 	ContainerKeys    *secrets.Containers
 	NodeKeys         *secrets.NM
+	ContainerToken   func(engine.Grant) token.Token
 	ClusterTimestamp int64
 	HeartbeatMillis  int64
 	MinimumVersion   string                                    // "NONE", "EqualToRM" or a version
