@@ -59,6 +59,16 @@ func (w *world) admin() {
 	}
 }
 
+// monitor is two rounds of preemption: what the first chooses may go in the second.
+func (w *world) monitor() {
+	for range 2 {
+		w.send(MonitorQueues{})
+		for n := 0; w.e.Working() && n < 1+w.draw(3, "ticks"); n++ {
+			w.send(Tick{})
+		}
+	}
+}
+
 // refreshLists is a refresh by which nodes may be in no list, and hosts in the include list of which no node has come.
 func (w *world) refreshLists(id yarn.NodeID, t Ticket) {
 	c := RefreshNodes{Ticket: t, How: Decommission(w.draw(2, "how")), Unnamed: w.chance(2, "unnamed"), Unregistered: w.absentHosts()}

@@ -21,7 +21,7 @@ import (
 func TestRandom(t *testing.T) {
 	configs := []*config.Config{queues(t), queues(t,
 		config.Property{Name: "root.default.maximum-capacity", Value: "60"},
-		config.Property{Name: "root.other.maximum-am-resource-percent", Value: "0.3"})}
+		config.Property{Name: "root.other.maximum-am-resource-percent", Value: "0.3"}), queues(t, greedy...), queues(t, greedy...)}
 	rapid.Check(t, func(t *rapid.T) {
 		set := settings()
 		set.MaxCompleted = 3
@@ -32,13 +32,27 @@ func TestRandom(t *testing.T) {
 		set.UntrackedTimeout = rapid.SampledFrom([]int64{1, 3000, 30_000}).Draw(t, "untracked")
 		set.RemovedStates = rapid.SampledFrom([][]yarn.NodeState{nil, nil, {yarn.NodeLost, yarn.NodeShutdown}}).Draw(t, "removed")
 		set.LabelsByNodes = rapid.Bool().Draw(t, "named by nodes")
-		w := &world{t: t, rig: newRig(t, set), configs: configs, submitted: map[Ticket]yarn.ApplicationID{}, ending: map[Ticket]yarn.ApplicationID{}}
+		set.AutoUpdate = rapid.Bool().Draw(t, "auto-update")
+		w := &world{t: t, rig: newRig(t, set, greedy[:rapid.SampledFrom([]int{0, len(greedy)}).Draw(t, "greedy")]...), configs: configs, submitted: map[Ticket]yarn.ApplicationID{}, ending: map[Ticket]yarn.ApplicationID{}}
 		w.hold, w.set = true, set
 		for range rapid.IntRange(20, 200).Draw(t, "steps") {
 			w.step()
 		}
 		w.goHome()
 	})
+}
+
+// greedy has the monitor take as much as it can, at once and for every reason.
+var greedy = []config.Property{
+	{Name: config.PreemptionPrefix + "max_wait_before_kill", Value: "0"},
+	{Name: config.PreemptionPrefix + "total_preemption_per_round", Value: "1"},
+	{Name: config.PreemptionPrefix + "natural_termination_factor", Value: "1"},
+	{Name: config.PreemptionPrefix + "max_ignored_over_capacity", Value: "0"},
+	{Name: config.PreemptionPrefix + "select_based_on_reserved_containers", Value: "true"},
+	{Name: config.PreemptionPrefix + "preemption-to-balance-queue-after-satisfied.enabled", Value: "true"},
+	{Name: config.PreemptionPrefix + "intra-queue-preemption.enabled", Value: "true"},
+	{Name: config.PreemptionPrefix + "intra-queue-preemption.minimum-threshold", Value: "0"},
+	{Name: config.PreemptionPrefix + "intra-queue-preemption.max-allowable-limit", Value: "1"},
 }
 
 // world is everything around the engine.
@@ -135,7 +149,7 @@ func (w *world) discarded(id yarn.ApplicationID) bool { return w.e.apps[id] == n
 
 func (w *world) step() {
 	actions := []func(){w.beat, w.beat, w.beat, w.beat, w.allocate, w.allocate, w.allocate, w.confirmSome, w.confirmSome,
-		w.submit, w.launcher, w.launcher, w.startContainers, w.registerMaster, w.registerMaster, w.register, w.finish, w.user, w.time, w.admin}
+		w.submit, w.launcher, w.launcher, w.startContainers, w.registerMaster, w.registerMaster, w.register, w.finish, w.user, w.time, w.admin, w.monitor, w.monitor}
 	actions[w.draw(len(actions), "action")]()
 }
 
