@@ -239,4 +239,6 @@ func (l leafInRound) MasterLimit() resource {
 
 func (l leafInRound) UsedCapacity(p part) float32 { return l.q.Shares[p].UsedCapacity }
 
+func (l leafInRound) MinimumRuntime() int64 { return l.q.Conf.MinimumRuntime }
+
 func (l leafInRound) KeepsOrder() bool { return l.q.Conf.IntraPreemptionDisabled }

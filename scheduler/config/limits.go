@@ -231,4 +231,12 @@ func (s *settings) preemption(q *Queue) {
 	q.intraDisabled = !s.flag(PreemptionPrefix+"intra-queue-preemption.enabled", false) ||
 		s.flag(key(q.Path)+intra, q.Parent != nil && q.Parent.intraDisabled)
 	q.IntraPreemptionDisabled = q.intraDisabled || q.PreemptionDisabled
+	runtime := int64(0)
+	if q.Parent != nil {
+		runtime = q.Parent.MinimumRuntime
+	}
+	k := key(q.Path) + "heddle.minimum-runtime-ms"
+	if q.MinimumRuntime = s.number(k, runtime); q.MinimumRuntime < 0 {
+		s.fail(k, "must not be negative")
+	}
 }

@@ -89,6 +89,7 @@ type Queue struct {
 	PreemptionDisabled      bool
 	intraDisabled           bool
 	IntraPreemptionDisabled bool
+	MinimumRuntime          int64 // heddle.minimum-runtime-ms: how long a container is safe from preemption
 
 	MaxChildren      int32 // created on demand
 	AutoRemove       bool

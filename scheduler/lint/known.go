@@ -84,6 +84,7 @@ var ofQueues = map[string]setting{
 	"maximum-application-lifetime": {}, "default-application-lifetime": {},
 	"disable_preemption":                        {kind: flag},
 	"intra-queue-preemption.disable_preemption": {kind: flag},
+	"heddle.minimum-runtime-ms":                 {},
 	"acl_submit_applications":                   {}, "acl_administer_queue": {}, "acl_application_max_priority": {},
 	"acl_administer_reservations": {unread: noReservations}, "acl_list_reservations": {unread: noReservations},
 	"acl_submit_reservations": {unread: noReservations},

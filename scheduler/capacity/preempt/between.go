@@ -279,6 +279,9 @@ func (r *Round) take(t *taking, ref cluster.ContainerRef) bool {
 	if i < 0 || t.obtain[i] == nil {
 		return false
 	}
+	if !c.Reserved && r.young(c) {
+		return false
+	}
 	left := t.obtain[i]
 	for k := range r.calc.Types {
 		if left[k] == 0 {

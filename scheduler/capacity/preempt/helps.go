@@ -17,6 +17,12 @@ func (r *Round) helps(left, size *resource, careful bool) bool {
 	return r.calc.Less(&r.total, &after, &before)
 }
 
+// young tells whether a container has not run for as long as its leaf grants it, which Apache does not have.
+func (r *Round) young(c *cluster.Container) bool {
+	l := r.byPath[r.core.App(c.App).Leaf.Path]
+	return l != nil && r.core.Now.Wall-c.CreatedWall < l.MinimumRuntime()
+}
+
 // allPositive tells whether everything that counts is above zero.
 func (r *Round) allPositive(a *resource) bool {
 	if !r.calc.Dominant {

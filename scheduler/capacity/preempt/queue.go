@@ -69,6 +69,8 @@ type Leaf interface {
 	MasterLimit() resource
 	// UsedCapacity is how much of its guarantee the leaf uses.
 	UsedCapacity(p part) float32
+	// MinimumRuntime is how long a container is safe, in milliseconds.
+	MinimumRuntime() int64
 	// KeepsOrder tells whether nothing is taken for others of the same leaf (intra-queue-preemption.disable_preemption).
 	KeepsOrder() bool
 }

@@ -115,7 +115,7 @@ func (r *Round) makeRoom(ref cluster.NodeRef, left quotas, look bool) (cost floa
 	var sum resource
 	for _, c := range list {
 		book := r.core.Container(c)
-		if book.AM || !r.spend(left[r.core.App(book.App).Leaf.Path], i, &book.Resource, look) {
+		if book.AM || r.young(book) || !r.spend(left[r.core.App(book.App).Leaf.Path], i, &book.Resource, look) {
 			continue
 		}
 		if !r.chosen.Has(int(c)) {
@@ -290,7 +290,7 @@ func (r *Round) press(reserved *cluster.Container) (victims []cluster.ContainerR
 	}
 	for _, ref := range list {
 		c := r.core.Container(ref)
-		if r.chosen.Has(int(ref)) || c.AM || !outranks(from, r.leafOf(ref)) {
+		if r.chosen.Has(int(ref)) || c.AM || r.young(c) || !outranks(from, r.leafOf(ref)) {
 			continue
 		}
 		if !r.calc.Less(&r.total, &allowed, &c.Resource) {
