@@ -1,7 +1,9 @@
 package view
 
 import (
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -56,3 +58,28 @@ func (p *Preemption) OfApplication(id yarn.ApplicationID) bool {
 }
 
 func below(path, queue string) bool { return path == queue || strings.HasPrefix(path, queue+".") }
+
+// MostTold is how many events about one application are told together.
+const MostTold = 10
+
+// Sentence tells the event to somebody who looks at the application of.
+func (p *Preemption) Sentence(of yarn.ApplicationID) string {
+	text := fmt.Sprintf("%s %s in queue %s %s", time.UnixMilli(p.At).UTC().Format(time.RFC3339), p.Container, p.Queue, p.Event.told())
+	switch {
+	case p.ForApp == of:
+		text += " for this application"
+	case p.ForApp.Sequence != 0:
+		text += " for " + p.ForApp.String() + " in queue " + p.ForQueue
+	case p.ForQueue != "":
+		text += " for queue " + p.ForQueue
+	}
+	text += " (" + p.Rule + ")"
+	if lost := p.Lost(); !lost.IsZero() {
+		text += fmt.Sprintf(", after %s: %d MB-seconds and %d vcore-seconds lost", time.Duration(p.Age)*time.Millisecond, lost.MemoryMB(), lost.VCoreCount())
+	}
+	return text
+}
+
+func (e PreemptionEvent) told() string {
+	return [...]string{"has notice", "was preempted", "gave up its reservation", "would have notice if the monitor did not only observe"}[e]
+}

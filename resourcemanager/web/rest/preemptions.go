@@ -1,9 +1,7 @@
 package rest
 
 import (
-	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/answer/tree"
@@ -61,38 +59,15 @@ func preemption(p *view.Preemption) *tree.Object {
 		Add("lostMemorySeconds", lost.MemoryMB()).Add("lostVcoreSeconds", lost.VCoreCount())
 }
 
-// mostTold is how many events of an application its reason to wait tells.
-const mostTold = 10
-
 // takings are sentences about what was taken from an application, or for it, the youngest first.
 func (s *server) takings(r *http.Request, id yarn.ApplicationID) (tree.List, error) {
-	list, err := s.Source.Preemptions(r.Context(), "", id, mostTold)
+	list, err := s.Source.Preemptions(r.Context(), "", id, view.MostTold)
 	if err != nil {
 		return nil, err
 	}
 	out := make(tree.List, len(list))
 	for i := range list {
-		out[i] = sentence(&list[i], id)
+		out[i] = list[i].Sentence(id)
 	}
 	return out, nil
-}
-
-var whatBecame = map[view.PreemptionEvent]string{view.Noticed: "has notice", view.Preempted: "was preempted", view.Unreserved: "gave up its reservation",
-	view.Observed: "would have notice if the monitor did not only observe"}
-
-func sentence(p *view.Preemption, of yarn.ApplicationID) string {
-	text := fmt.Sprintf("%s %s in queue %s %s", time.UnixMilli(p.At).UTC().Format(time.RFC3339), p.Container, p.Queue, whatBecame[p.Event])
-	switch {
-	case p.ForApp == of:
-		text += " for this application"
-	case p.ForApp.Sequence != 0:
-		text += " for " + p.ForApp.String() + " in queue " + p.ForQueue
-	case p.ForQueue != "":
-		text += " for queue " + p.ForQueue
-	}
-	text += " (" + p.Rule + ")"
-	if lost := p.Lost(); !lost.IsZero() {
-		text += fmt.Sprintf(", after %s: %d MB-seconds and %d vcore-seconds lost", time.Duration(p.Age)*time.Millisecond, lost.MemoryMB(), lost.VCoreCount())
-	}
-	return text
 }

@@ -29,7 +29,8 @@ type appPage struct {
 	Attempts         []attemptRow
 	Requests         []requestRow
 	MoreRequests     int
-	Why              string // why its master has no container yet; empty if it does not wait for one
+	Why              string   // why its master has no container yet; empty if it does not wait for one
+	Taken            []string // what was preempted from it or for it, sentences, the youngest first
 }
 
 type attemptRow struct {
@@ -58,6 +59,15 @@ func (s *server) app(r *http.Request) (*frame, error) {
 	if a.Waits() && !p.Hidden {
 		if p.Why, err = s.Source.Why(r.Context(), id); err != nil {
 			return nil, err
+		}
+	}
+	if !p.Hidden {
+		taken, err := s.Source.Preemptions(r.Context(), "", id, view.MostTold)
+		if err != nil {
+			return nil, err
+		}
+		for i := range taken {
+			p.Taken = append(p.Taken, taken[i].Sentence(id))
 		}
 	}
 	types := c.ResourceTypes

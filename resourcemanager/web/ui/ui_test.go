@@ -151,6 +151,30 @@ func TestWhy(t *testing.T) {
 	}
 }
 
+// TestTaken: the page of an application says what was preempted for it and from it, and its page alone does.
+func TestTaken(t *testing.T) {
+	s := webtest.New()
+	taken := yarn.ContainerID{Attempt: yarn.AttemptID{Application: webtest.App(6), Attempt: 1}, Number: 2}
+	s.Taken = []view.Preemption{{At: 5000, Event: view.Preempted, Container: taken, Queue: "root.dev", Resource: yarn.NewResource(1024, 1), Age: 4000, Rule: "guarantee",
+		ForQueue: "root.prod", ForApp: webtest.App(8)}}
+	h := serve(s, false)
+	for app, want := range map[int32]string{
+		6: "was preempted for " + webtest.App(8).String() + " in queue root.prod (guarantee), after 4s: 4096 MB-seconds and 4 vcore-seconds lost</li>",
+		8: "1970-01-01T00:00:05Z " + taken.String() + " in queue root.dev was preempted for this application (guarantee)",
+	} {
+		if body := get(h, "/cluster/app/"+webtest.App(app).String()).Body.String(); !strings.Contains(body, want) {
+			t.Errorf("application %d: no %q in\n%s", app, want, body)
+		} else {
+			balanced(t, "app", body)
+			accessible(t, "app", body)
+		}
+	}
+	s.Taken = nil
+	if strings.Contains(get(h, "/cluster/app/"+webtest.App(6).String()).Body.String(), "<h2>Preemption</h2>") {
+		t.Error("nothing was taken, and it has a heading")
+	}
+}
+
 // TestHostileTexts puts markup wherever applications and nodes can put text.
 func TestHostileTexts(t *testing.T) {
 	const evil = `"'><script>alert(1)</script><img src=x onerror=alert(1)>` + "\x1b]0;x\a\u009b\u202e\u2066\U000e0041\x7f\r!"
