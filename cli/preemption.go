@@ -4,12 +4,16 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/heddle-project/heddle/internal/visible"
 )
 
 const clusterPath = "/ws/v1/cluster/"
+
+// mostPreemptions is how many events a ResourceManager remembers.
+const mostPreemptions = 10_000
 
 // preemption is an event in the answer of the web service; docs/web.md has the fields.
 type preemption struct {
@@ -40,8 +44,11 @@ func queuePreemption(c *call) error {
 		} `json:"preemptions"`
 	}
 	ask := webCall{method: http.MethodGet, path: clusterPath + "preemptions", what: "preemptions", patience: queuePatience, query: url.Values{}}
+	ask.query.Set("limit", strconv.Itoa(mostPreemptions))
+	about := ""
 	if name := c.opts.first("preemption"); name != "" {
 		ask.query.Set("queue", name)
+		about = " for or from queue " + visible.Line(name)
 	}
 	if _, err := c.askWeb(ask, &answer); err != nil {
 		return err
@@ -51,18 +58,18 @@ func queuePreemption(c *call) error {
 		return writeDocument(c.Stdout, "preemptions", document{{"events", items(list, preemptionDocument)}})
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(c.Stdout, "Nothing was taken since the ResourceManager started.")
+		fmt.Fprintln(c.Stdout, "The ResourceManager remembers no preemption"+about+".")
 		return nil
 	}
 	for _, p := range list {
-		fmt.Fprintln(c.Stdout, visible.Line(p.line()))
+		fmt.Fprintln(c.Stdout, visible.Line(c.isoTime(p.Time)+" "+p.line()))
 	}
 	return nil
 }
 
-// line is the event in one line.
+// line is the event in one line, without its time.
 func (p *preemption) line() string {
-	text := fmt.Sprintf("%s %s %s <memory:%d, vCores:%d> of %s", isoTime(p.Time), p.Event, p.Container, p.Memory, p.VCores, p.Queue)
+	text := fmt.Sprintf("%s %s <memory:%d, vCores:%d> of %s", p.Event, p.Container, p.Memory, p.VCores, p.Queue)
 	if p.Master {
 		text += " (ApplicationMaster)"
 	}
@@ -79,9 +86,6 @@ func (p *preemption) line() string {
 	return text
 }
 
-// isoTime is milliseconds since 1970 as an ISO time with zone.
-func isoTime(millis int64) string { return time.UnixMilli(millis).Format(time.RFC3339) }
-
 func preemptionDocument(p preemption) document {
 	orNull := func(s string) any {
 		if s == "" {
@@ -89,9 +93,9 @@ func preemptionDocument(p preemption) document {
 		}
 		return s
 	}
-	return document{{"time", p.Time}, {"event", p.Event}, {"container", p.Container}, {"application", p.App}, {"queue", p.Queue}, {"memoryMB", p.Memory},
-		{"vcores", p.VCores}, {"master", p.Master}, {"ageMillis", p.Age}, {"rule", p.Rule}, {"forQueue", orNull(p.ForQueue)},
-		{"forApplication", orNull(p.ForApp)}, {"lostMemorySeconds", p.LostMemory}, {"lostVcoreSeconds", p.LostVCores}}
+	return document{{"time", p.Time}, {"event", p.Event}, {"containerId", p.Container}, {"appId", p.App}, {"queue", p.Queue}, {"memoryMB", p.Memory},
+		{"vCores", p.VCores}, {"master", p.Master}, {"ageMillis", p.Age}, {"rule", p.Rule}, {"forQueue", orNull(p.ForQueue)},
+		{"forAppId", orNull(p.ForApp)}, {"lostMemorySeconds", p.LostMemory}, {"lostVcoreSeconds", p.LostVCores}}
 }
 
 // applicationWhy is yarn application -why: why an application waits, and what was taken from it or for it.

@@ -34,13 +34,13 @@ func TestPreemption(t *testing.T) {
 		code     int
 		out, err string
 	}{
-		{args: "queue -preemption", answer: events, asked: "GET " + path + "preemptions?user.name=alice",
+		{args: "queue -preemption", answer: events, asked: "GET " + path + "preemptions?limit=10000&user.name=alice",
 			out: " noticed c3 <memory:2048, vCores:1> of root.dev\\u202e (ApplicationMaster) for root.prod; rule balance, age 5s\n"},
-		{args: "queue -preemption root.prod", answer: events, asked: "GET " + path + "preemptions?queue=root.prod&user.name=alice",
+		{args: "queue -preemption root.prod", answer: events, asked: "GET " + path + "preemptions?limit=10000&queue=root.prod&user.name=alice",
 			out: " preempted c2 <memory:1024, vCores:1> of root.dev for application_1_0008 in root.prod; rule guarantee, age 4s, lost 4096 MB-seconds, 4 vcore-seconds\n"},
-		{args: "queue -preemption --output json", answer: events, asked: "GET " + path + "preemptions?user.name=alice", out: `"forApplication": null,` + "\n" + `      "lostMemorySeconds": 0,`},
-		{args: "queue -preemption", answer: `{"preemptions":{"preemption":[]}}`, asked: "GET " + path + "preemptions?user.name=alice", out: "Nothing was taken since the ResourceManager started.\n"},
-		{args: "queue -preemption nowhere", status: 404, answer: `{"RemoteException":{"message":"there is no queue nowhere"}}`, asked: "GET " + path + "preemptions?queue=nowhere&user.name=alice",
+		{args: "queue -preemption --output json", answer: events, asked: "GET " + path + "preemptions?limit=10000&user.name=alice", out: `"forAppId": null,` + "\n" + `      "lostMemorySeconds": 0,`},
+		{args: "queue -preemption", answer: `{"preemptions":{"preemption":[]}}`, asked: "GET " + path + "preemptions?limit=10000&user.name=alice", out: "The ResourceManager remembers no preemption.\n"},
+		{args: "queue -preemption nowhere", status: 404, answer: `{"RemoteException":{"message":"there is no queue nowhere"}}`, asked: "GET " + path + "preemptions?limit=10000&queue=nowhere&user.name=alice",
 			code: 1, err: "there is no queue nowhere"},
 		{args: "queue -preemption a b", code: 255, err: "Invalid Command Usage"},
 		{args: "application -why application_1_0007", answer: `{"why":{"id":"application_1_0007","state":"ACCEPTED","waiting":true,"reason":"no room","preemption":["c3 has notice\u001b"]}}`,

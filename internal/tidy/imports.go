@@ -20,7 +20,7 @@ type Row struct {
 
 var (
 	vocabulary = []string{"yarn"}
-	policies   = []string{"scheduler/capacity", "scheduler/fair", "scheduler/fifo", "scheduler/preempt", "scheduler/reserve"}
+	policies   = []string{"scheduler/capacity", "scheduler/fair", "scheduler/fifo"}
 )
 
 // Table is the direction of imports: from the edge inwards, never back. A folder that is not there yet breaks nothing.

@@ -24,9 +24,10 @@ type application struct {
 
 	final       yarn.FinalStatus
 	diagnostics string
-	waiting     []Ticket // submissions that wait to be stored
-	atEnd       []Reply  // sent when the end is stored
-	ranOn       []*node  // nodes that may hold something of it
+	waiting     []Ticket     // submissions that wait to be stored
+	atEnd       []Reply      // sent when the end is stored
+	noticed     []*container // with notice of which no master knows yet
+	ranOn       []*node      // nodes that may hold something of it
 	logs        logs
 	seconds     yarn.Resource // amount × seconds of its ended containers
 	preempted   yarn.Resource // likewise, of those that were preempted

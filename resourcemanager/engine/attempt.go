@@ -33,7 +33,6 @@ type attempt struct {
 	finished  []finishedContainer // not reported to the master yet
 	told      []finishedContainer // reported by the last answer; the next call acknowledges them
 	previous  []Grant             // containers of earlier attempts, for the next answer
-	noticed   []*container        // that are about to be taken, of which the master does not know yet
 	lease     lease
 
 	startTime, finishTime int64

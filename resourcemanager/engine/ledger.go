@@ -46,7 +46,7 @@ func (e *Engine) noteTaking(t *scheduler.Taking, what view.PreemptionEvent) {
 		begun = c.created
 	}
 	e.ledger.add(view.Preemption{At: e.now.Wall, Event: what, Container: book.ID, Queue: e.sched.QueueOf(book.App), Resource: book.Resource, Master: book.AM,
-		Age: e.now.Wall - begun, Rule: t.Rule, ForQueue: t.ForQueue, ForApp: t.ForApp})
+		Age: max(e.now.Wall-begun, 0), Rule: t.Rule, ForQueue: t.ForQueue, ForApp: t.ForApp})
 }
 
 // preemptions answers a command; see Preemptions.

@@ -268,7 +268,7 @@ func (e *Engine) answerAllocate(t *attempt, reply *AllocateReply) {
 		e.tellGrants(t, reply)
 		reply.Updated = e.updated(a)
 		reply.Previous, t.previous = takeFirst(t.previous)
-		reply.Preempt, reply.Negotiable = e.underNotice(a), e.negotiable(t)
+		reply.Preempt, reply.Negotiable = e.underNotice(a), e.negotiable(a)
 		reply.Headroom = e.sched.AllocateDone(a.ref)
 	}
 	reply.Nodes = e.nodesChanged(a)

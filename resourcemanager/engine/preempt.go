@@ -59,9 +59,10 @@ func (e *Engine) showShares() {
 	}
 }
 
-// underNotice is the containers of an application that have notice; nil under other schedulers.
+// underNotice is what the strict contract of a preemption message names: the FairScheduler's containers under notice. The CapacityScheduler's are in
+// the other one; see negotiable.
 //
-// compat: under the FairScheduler a master is told also if there are none, by an empty list; under other schedulers it is told nothing.
+// compat: under the FairScheduler an empty list is sent as well.
 func (e *Engine) underNotice(a *application) []yarn.ContainerID {
 	if !e.set.Fair {
 		return nil
@@ -83,20 +84,22 @@ func (e *Engine) monitorQueues() {
 		return
 	}
 	e.monitoring = true
-	var over *scheduler.Preemption
+	var decided *scheduler.Preemption
 	e.begin(func(budget int) (used int, done bool) {
-		if over == nil {
+		if decided == nil {
 			looks := 0
-			looks, over = e.sched.Monitor(e.now, looksPerEnd*budget)
-			if used = looks / looksPerEnd; over == nil {
+			looks, decided = e.sched.Monitor(e.now, looksPerEnd*budget)
+			if used = looks / looksPerEnd; decided == nil {
 				return used, false
 			}
 		}
-		for used < budget && e.carryOut(over) {
-			used++
+		for ; used < budget; used++ {
+			if !e.carryOut(decided) {
+				e.monitoring = false
+				return used, true
+			}
 		}
-		e.monitoring = used >= budget
-		return used, !e.monitoring
+		return used, false
 	})
 }
 
@@ -121,7 +124,7 @@ func (e *Engine) carryOut(p *scheduler.Preemption) bool {
 			e.preempt(t, e.containerAt(t.Ref))
 		}
 	case len(p.Unreserved) > 0:
-		if t := next(&p.Unreserved); e.sched.Stands(t) {
+		if t := next(&p.Unreserved); e.sched.Stands(t) && e.sched.Container(t.Ref).Reserved { // it may have become a container since
 			e.noteTaking(t, view.Unreserved)
 			e.sched.Unreserve(e.sched.Container(t.Ref).Node)
 		}
@@ -141,25 +144,24 @@ func (e *Engine) notice(t *scheduler.Taking) {
 	e.fx.Notices = append(e.fx.Notices, c.id)
 	if !c.noticed {
 		c.noticed = true
-		of := c.app.current()
-		of.noticed = append(of.noticed, c)
+		c.app.noticed = append(c.app.noticed, c)
 	}
 }
 
-// negotiable is the containers of the attempt that have had notice since its last call.
-func (e *Engine) negotiable(t *attempt) (n Negotiable) {
-	if len(t.noticed) == 0 {
+// negotiable is the containers of the application that have had notice and of which no master knows.
+func (e *Engine) negotiable(a *application) (n Negotiable) {
+	if len(a.noticed) == 0 {
 		return n
 	}
 	var sum yarn.Resource
-	for _, c := range t.noticed {
+	for _, c := range a.noticed {
 		if c.noticed = false; !c.state.Final() {
 			n.Containers = append(n.Containers, c.id)
 			size := e.sched.Container(c.ref).Resource
 			sum = sum.Add(size)
 		}
 	}
-	t.noticed = nil
+	a.noticed = nil
 	n.Count, n.Size = e.sched.InContainers(sum)
 	return n
 }

@@ -16,7 +16,7 @@ type Preemption struct {
 	Queue     string // that it is taken from, a path
 	Resource  yarn.Resource
 	Master    bool
-	Age       int64 // of the container, milliseconds
+	Age       int64 // since the container, or the reservation, was made; milliseconds
 	Rule      string
 
 	// Who is to get it; either may be unknown.
@@ -32,14 +32,14 @@ const (
 	Noticed    PreemptionEvent = iota // it goes unless the reason for it ceases
 	Preempted                         // it was ended
 	Unreserved                        // the reservation was given up
-	Observed                          // it would have been taken if the monitor did not only observe
+	Observed                          // with observe_only: it would have been noticed
 )
 
 func (e PreemptionEvent) String() string {
 	return [...]string{"noticed", "preempted", "unreserved", "observed"}[e]
 }
 
-// Lost is the seconds of what it used, if it was ended.
+// Lost is what it had × the seconds that it ran (MB-seconds, vcore-seconds); zero unless it was preempted.
 func (p *Preemption) Lost() (lost yarn.Resource) {
 	if p.Event == Preempted {
 		for i, amount := range p.Resource {
@@ -81,5 +81,5 @@ func (p *Preemption) Sentence(of yarn.ApplicationID) string {
 }
 
 func (e PreemptionEvent) told() string {
-	return [...]string{"has notice", "was preempted", "gave up its reservation", "would have notice if the monitor did not only observe"}[e]
+	return [...]string{"is to be preempted", "was preempted", "lost its reservation", "would be preempted, but for observe_only,"}[e]
 }

@@ -15,41 +15,69 @@ import (
 
 // preemption is what is kept from one round to the next.
 type preemption struct {
-	round *preempt.Round             // the running one, or nil
-	over  *core.Preemption           // what its choices come to so far; nil: it has not made all of them
-	next  int                        // the first choice that is not settled
-	tree  *tree.Tree                 // in whose queues it looks
-	marks map[yarn.ContainerID]int64 // since when containers are under notice; wall clock, milliseconds
-	byAge []notice                   // the same and some that are not marked any more, the oldest first
+	round    *preempt.Round   // the running one, or nil
+	decided  *core.Preemption // what its choices come to so far; nil: it has not made all of them
+	next     int              // the first choice that is not settled
+	tree     *tree.Tree       // in whose queues it looks
+	noticed  since            // containers under notice
+	observed since            // with observe_only: those of which it was said that they would have notice
 }
 
-// notice is when a container was given it; wall clock, milliseconds.
-type notice struct {
-	id    yarn.ContainerID
-	since int64
+// since is a set of containers that knows when each came into it. The zero value is empty.
+type since struct {
+	at    map[yarn.ContainerID]int64 // milliseconds of the clock that never jumps
+	byAge []entry                    // the same and some that have left or come again, the oldest first
+}
+
+type entry struct {
+	id yarn.ContainerID
+	at int64
+}
+
+// add puts a container in, or in again.
+func (s *since) add(id yarn.ContainerID, at int64) {
+	if s.at == nil {
+		s.at = map[yarn.ContainerID]int64{}
+	}
+	s.at[id] = at
+	s.byAge = append(s.byAge, entry{id, at})
+}
+
+// forget removes those that have been in it since before an instant, so many of them, and tells whether all have left.
+func (s *since) forget(before int64, most int) (removed int, done bool) {
+	for ; len(s.byAge) > 0 && s.byAge[0].at < before; removed++ {
+		if removed >= most {
+			return removed, false
+		}
+		if old := s.byAge[0]; s.at[old.id] == old.at {
+			delete(s.at, old.id)
+		}
+		s.byAge = s.byAge[1:]
+	}
+	return removed, true
 }
 
 // Monitor begins a round of preemption or goes on with it; see the facade.
 func (s *Scheduler) Monitor(now yarn.Now, budget int) (used int, out *core.Preemption) {
 	s.Advance(now)
 	p := &s.preemption
-	if p.round == nil || p.tree != s.tree { // queues may have gone: what was found out so far is worth nothing
-		*p = preemption{round: s.newRound(), tree: s.tree, marks: p.marks, byAge: p.byAge}
-		used += len(s.tree.Queues) / 2
+	if p.round == nil || p.decided == nil && p.tree != s.tree { // queues may have gone: what was found out so far is worth nothing
+		*p = preemption{round: s.newRound(), tree: s.tree, noticed: p.noticed, observed: p.observed}
+		used += len(s.tree.Queues) * s.Books.Partitions() / 2
 	}
-	if p.over == nil {
+	if p.decided == nil {
 		n, done := p.round.Step(budget - used)
 		if used += n; !done {
 			return used, nil
 		}
-		p.over = &core.Preemption{}
+		p.decided = &core.Preemption{}
 	}
 	n, done := s.settle(budget - used)
 	if used += n; !done {
 		return used, nil
 	}
-	out = p.over
-	p.round, p.over = nil, nil
+	out = p.decided
+	p.round, p.decided = nil, nil
 	return used, out
 }
 
@@ -57,9 +85,6 @@ func (s *Scheduler) Monitor(now yarn.Now, budget int) (used int, out *core.Preem
 // its notice has run out and a round chooses it again.
 func (s *Scheduler) settle(budget int) (used int, done bool) {
 	p := &s.preemption
-	if p.marks == nil {
-		p.marks = map[yarn.ContainerID]int64{}
-	}
 	all := [2][]preempt.Choice{p.round.Unreserved, p.round.Chosen}
 	for ; used < budget; p.next++ {
 		list, i := all[0], p.next
@@ -67,9 +92,9 @@ func (s *Scheduler) settle(budget int) (used int, done bool) {
 			list, i = all[1], i-len(list)
 		}
 		if i >= len(list) {
-			return s.forgetMarks(used, budget)
+			return s.forgetNotices(used, budget)
 		}
-		if c := &list[i]; s.still(c) {
+		if c := &list[i]; s.Books.Is(c.Ref, c.ID) {
 			s.settleOne(c, p.next < len(all[0]))
 		}
 		used++
@@ -77,38 +102,36 @@ func (s *Scheduler) settle(budget int) (used int, done bool) {
 	return used, false
 }
 
-// forgetMarks forgets notices that are too old.
+// forgetNotices forgets notices that are too old.
 //
 // compat: by the general wait, also where another one is set for balancing: with the defaults such a container never goes.
-func (s *Scheduler) forgetMarks(used, budget int) (int, bool) {
-	p := &s.preemption
-	for ; len(p.byAge) > 0 && p.byAge[0].since+2*s.cfg.Preemption.Wait < s.Now.Wall; used++ {
-		if used >= budget {
-			return used, false
-		}
-		if old := p.byAge[0]; p.marks[old.id] == old.since {
-			delete(p.marks, old.id)
-		}
-		p.byAge = p.byAge[1:]
+func (s *Scheduler) forgetNotices(used, budget int) (int, bool) {
+	p, before := &s.preemption, s.Now.Mono-2*s.cfg.Preemption.Wait
+	n, done := p.noticed.forget(before, budget-used)
+	if used += n; !done {
+		return used, false
 	}
-	return used, true
+	n, done = p.observed.forget(before, budget-used)
+	return used + n, done
 }
 
 func (s *Scheduler) settleOne(c *preempt.Choice, reservation bool) {
 	p, set := &s.preemption, &s.cfg.Preemption
-	since, marked := p.marks[c.ID]
+	begun, noticed := p.noticed.at[c.ID]
 	switch {
 	case set.ObserveOnly:
-		p.over.Observed = append(p.over.Observed, taking(c))
+		if _, told := p.observed.at[c.ID]; !told {
+			p.decided.Observed = append(p.decided.Observed, taking(c))
+		}
+		p.observed.add(c.ID, s.Now.Mono)
 	case reservation:
-		p.over.Unreserved = append(p.over.Unreserved, taking(c))
-	case marked && since+wait(set, c.Rule) <= s.Now.Wall:
-		delete(p.marks, c.ID)
-		p.over.Due = append(p.over.Due, taking(c))
-	case !marked:
-		p.marks[c.ID] = s.Now.Wall
-		p.byAge = append(p.byAge, notice{c.ID, s.Now.Wall})
-		p.over.Noticed = append(p.over.Noticed, taking(c))
+		p.decided.Unreserved = append(p.decided.Unreserved, taking(c))
+	case noticed && begun+wait(set, c.Rule) <= s.Now.Mono:
+		delete(p.noticed.at, c.ID)
+		p.decided.Due = append(p.decided.Due, taking(c))
+	case !noticed:
+		p.noticed.add(c.ID, s.Now.Mono)
+		p.decided.Noticed = append(p.decided.Noticed, taking(c))
 	}
 }
 
@@ -124,15 +147,10 @@ func wait(set *config.Preemption, rule preempt.Rule) int64 {
 	return set.Wait
 }
 
-// still tells whether a chosen container is still there.
-func (s *Scheduler) still(c *preempt.Choice) bool {
-	return s.Books.IsOpen(c.Ref) && s.Books.Container(c.Ref).ID == c.ID
-}
-
 // Marked appends the containers under notice, by their ids; see the facade.
 func (s *Scheduler) Marked(out []yarn.ContainerID) []yarn.ContainerID {
 	from := len(out)
-	for id := range s.preemption.marks { //tidy:unordered sorted below
+	for id := range s.preemption.noticed.at { //tidy:unordered sorted below
 		out = append(out, id)
 	}
 	slices.SortFunc(out[from:], yarn.ContainerID.Compare)

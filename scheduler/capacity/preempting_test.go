@@ -35,11 +35,15 @@ func drawPreemption(t *rapid.T, set *config.Preemption) {
 	}
 }
 
-// wholeRound is one round in steps of that size.
+// wholeRound is one round in steps of that size. Between the last ones there is another tree, as after a refresh: what is decided counts.
 func wholeRound(s *Scheduler, p *play, budget int) *core.Preemption {
 	for range 1_000_000 {
 		if _, over := s.Monitor(p.clocked(), budget); over != nil {
 			return over
+		}
+		if s.preemption.decided != nil {
+			again := *s.tree
+			s.tree = &again
 		}
 	}
 	p.t.Fatal("a round never ends")
@@ -77,6 +81,7 @@ func TestRounds(t *testing.T) {
 			p.clock += rapid.SampledFrom([]int64{1000, 3000, 15000}).Draw(t, "advance")
 			p.round(set, seen)
 		}
+		p.settles(set, seen)
 	})
 	t.Log(seen)
 	for _, what := range []string{"guarantee", "within-queue"} {
@@ -86,7 +91,59 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-func (p *play) round(set *config.Preemption, seen map[string]int) {
+// mastersLast: a master is not taken while its queue has a container in the same partition that would do, and is not larger.
+func (p *play) mastersLast(got *core.Preemption, seen map[string]int) {
+	chosen := map[cluster.ContainerRef]bool{}
+	for id := range p.quick.preemption.noticed.at {
+		for ref := range p.quick.Books.Slots() {
+			if p.quick.Books.Is(cluster.ContainerRef(ref), id) {
+				chosen[cluster.ContainerRef(ref)] = true
+			}
+		}
+	}
+	for _, x := range got.Due {
+		chosen[x.Ref] = true
+	}
+	for _, x := range got.Noticed {
+		c := p.quick.Container(x.Ref)
+		q, n := p.quick.app(c.App).queue, p.quick.Books.Node(c.Node).Part
+		if !c.AM || x.Rule != "guarantee" || n != 0 { // in another partition what asked for none goes first, masters among it
+			continue
+		}
+		for i := range p.quick.Books.Slots() {
+			ref := cluster.ContainerRef(i)
+			if !p.quick.Books.IsOpen(ref) || chosen[ref] {
+				continue
+			}
+			o := p.quick.Container(ref)
+			if o.Live && !o.Reserved && !o.AM && p.quick.app(o.App).queue == q && p.quick.Books.Node(o.Node).Part == n && p.quick.Calc.FitsIn(&o.Resource, &c.Resource) {
+				p.t.Fatalf("the master %v of %s is taken, and %v would do", x.ID, q.Path, o.ID)
+			}
+		}
+		seen["masters"]++
+	}
+}
+
+// settles plays rounds and offers while nobody asks for anything new. What a queue was given is not taken back from it before it has had its notice.
+func (p *play) settles(set *config.Preemption, seen map[string]int) {
+	for range 6 {
+		p.clock += set.Wait + 1000
+		begun := map[cluster.ContainerRef]int64{}
+		for ref := range p.quick.Books.Slots() {
+			begun[cluster.ContainerRef(ref)] = p.quick.Container(cluster.ContainerRef(ref)).CreatedWall
+		}
+		for _, x := range p.round(set, seen).Due {
+			if age := p.clock - begun[x.Ref]; age < set.Wait {
+				p.t.Fatalf("%v is ended after %d ms, and the wait is %d ms", x.ID, age, set.Wait)
+			}
+		}
+		for range 10 {
+			p.step([]func(){p.offer})
+		}
+	}
+}
+
+func (p *play) round(set *config.Preemption, seen map[string]int) *core.Preemption {
 	before := map[*Queue][]resource{}
 	for _, q := range p.quick.tree.Queues {
 		if q != nil && q.Leaf {
@@ -127,6 +184,7 @@ func (p *play) round(set *config.Preemption, seen map[string]int) {
 			}
 		}
 	}
+	p.mastersLast(got, seen)
 	if !p.quick.Calc.FitsIn(&sum, &most) {
 		p.t.Fatalf("%v is taken in a round that may take %v", sum, most)
 	}
@@ -159,4 +217,5 @@ func (p *play) round(set *config.Preemption, seen map[string]int) {
 	if what := p.quick.Check(); what != "" {
 		p.t.Fatal(what)
 	}
+	return got
 }

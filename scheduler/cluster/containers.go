@@ -3,6 +3,7 @@ package cluster
 import (
 	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 func hashText(s string) uint32 { return javanum.StringHash(s) }
@@ -66,6 +67,11 @@ func (b *Books) Close(ref ContainerRef) {
 // IsOpen tells whether the slot is in use.
 func (b *Books) IsOpen(ref ContainerRef) bool {
 	return ref >= 0 && int32(ref) < b.used && b.Container(ref).open
+}
+
+// Is tells whether a container is open that has the id: the slot may have passed to another one.
+func (b *Books) Is(ref ContainerRef, id yarn.ContainerID) bool {
+	return b.IsOpen(ref) && b.Container(ref).ID == id
 }
 
 // Slots is how many container slots were ever used.

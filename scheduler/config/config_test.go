@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -138,5 +139,26 @@ func TestFair(t *testing.T) {
 	cluster.Allocations.Text = "<allocations>\n<queue name='a'><weight>x</weight></queue>\n<queue name='.'/></allocations>"
 	if _, _, err := Parse(nil, cluster); err == nil || !strings.Contains(err.Error(), "f.xml:2") || !strings.Contains(err.Error(), "and 1 more") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestPreemption: a wait that never ends does not overflow, and a percentage where a fraction is due is warned of.
+func TestPreemption(t *testing.T) {
+	props := []Property{{Name: Prefix + "root.queues", Value: "a"}, {Name: Prefix + "root.a.capacity", Value: "100"},
+		{Name: PreemptionPrefix + "max_wait_before_kill", Value: "9223372036854775807"}, {Name: PreemptionPrefix + "monitoring_interval", Value: "9223372036854775807"},
+		{Name: PreemptionPrefix + "total_preemption_per_round", Value: "10"}, {Name: PreemptionPrefix + "natural_termination_factor", Value: "NaN"}}
+	c, warnings, err := Parse(props, Cluster{MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: yarn.NewResource(8192, 4)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &c.Capacity.Preemption
+	if year := int64(365 * 86_400_000); p.Wait < year || 2*p.Wait < p.Wait || p.Interval < year || time.Duration(p.Interval)*time.Millisecond < 0 {
+		t.Errorf("%+v", p)
+	}
+	said := fmt.Sprint(warnings)
+	for _, key := range []string{"total_preemption_per_round", "natural_termination_factor"} {
+		if !strings.Contains(said, PreemptionPrefix+key) {
+			t.Errorf("no warning of %s in %s", key, said)
+		}
 	}
 }

@@ -6,7 +6,8 @@ import "strings"
 const PreemptionPrefix = "yarn.resourcemanager.monitor.capacity.preemption."
 
 // Preemption is how the CapacityScheduler takes containers back. Whether it does at all is said by yarn.resourcemanager.scheduler.monitor.enable
-// and .policies; what may be taken from a queue, by its disable_preemption. The values' names are those of the properties; times are in milliseconds.
+// and .policies; what may be taken from a queue, by its disable_preemption. A comment begins with the name of
+// the property; times are in milliseconds.
 type Preemption struct {
 	ObserveOnly         bool    // observe_only: find out, and take nothing
 	Interval            int64   // monitoring_interval: between two rounds
@@ -21,7 +22,7 @@ type Preemption struct {
 	CountReserved       bool  // additional_res_balance_based_on_reserved_containers
 	ConservativeBetween bool  // conservative-drf
 	Balance             bool  // preemption-to-balance-queue-after-satisfied.enabled
-	BalanceWait         int64
+	BalanceWait         int64 // preemption-to-balance-queue-after-satisfied.max-wait-before-kill: not above zero: Wait counts
 
 	Within             bool    // intra-queue-preemption.enabled
 	WithinThreshold    float32 // minimum-threshold: of its guarantee, that a queue must use
@@ -32,24 +33,40 @@ type Preemption struct {
 
 func (c *Preemption) read(s *settings) {
 	const p, ranks, balance, within = PreemptionPrefix, Prefix + "ordering-policy.priority-utilization.underutilized-preemption.", "preemption-to-balance-queue-after-satisfied.", "intra-queue-preemption."
+	// compat: beyond 30 years Apache's arithmetic overflows, and "never" becomes "at once".
+	millis := func(name string, otherwise int64) int64 {
+		const most = 30 * 365 * 86_400_000
+		return max(min(s.number(name, otherwise), most), -most)
+	}
 	*c = Preemption{
 		ObserveOnly:         s.flag(p+"observe_only", false),
-		Interval:            s.number(p+"monitoring_interval", 3000),
-		Wait:                s.number(p+"max_wait_before_kill", 15000),
+		Interval:            millis(p+"monitoring_interval", 3000),
+		Wait:                millis(p+"max_wait_before_kill", 15000),
 		PerRound:            s.float(p+"total_preemption_per_round", 0.1),
 		IgnoredOverCapacity: s.double(p+"max_ignored_over_capacity", 0.1),
 		NaturalTermination:  s.double(p+"natural_termination_factor", 0.2),
 		ByQueuePriority:     s.flag(ranks+"enabled", false),
-		ReservedDelay:       s.number(ranks+"reserved-container-delay-ms", 60_000),
+		ReservedDelay:       millis(ranks+"reserved-container-delay-ms", 60_000),
 		ForReserved:         s.flag(p+"select_based_on_reserved_containers", false),
 		CountReserved:       s.flag(p+"additional_res_balance_based_on_reserved_containers", false),
 		ConservativeBetween: s.flag(p+"conservative-drf", false),
 		Balance:             s.flag(p+balance+"enabled", false),
-		BalanceWait:         s.number(p+balance+"max-wait-before-kill", 300_000),
+		BalanceWait:         millis(p+balance+"max-wait-before-kill", 300_000),
 		Within:              s.flag(p+within+"enabled", false),
 		WithinThreshold:     s.float(p+within+"minimum-threshold", 0.5),
 		WithinLimit:         s.float(p+within+"max-allowable-limit", 0.2),
 		ConservativeWithin:  s.flag(p+within+"conservative-drf", true),
+	}
+	for _, f := range []struct {
+		name  string
+		value float64
+	}{
+		{"total_preemption_per_round", float64(c.PerRound)}, {"natural_termination_factor", c.NaturalTermination},
+		{within + "minimum-threshold", float64(c.WithinThreshold)}, {within + "max-allowable-limit", float64(c.WithinLimit)},
+	} {
+		if !(f.value >= 0 && f.value <= 1) {
+			s.warn(p+f.name, "is a fraction and not from 0 to 1; 10 % is 0.1")
+		}
 	}
 	if c.Interval <= 0 {
 		s.warn(p+"monitoring_interval", "is not above zero: rounds follow each other as fast as they may, and Apache's ResourceManager does not start")

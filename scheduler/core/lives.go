@@ -127,7 +127,7 @@ func (s *Core) CountEnd(ref AppRef, end yarn.ApplicationState) {
 
 // Stands tells whether what is to be taken is still there; see the facade.
 func (s *Core) Stands(t *Taking) bool {
-	return s.Books.IsOpen(t.Ref) && s.Books.Container(t.Ref).ID == t.ID
+	return s.Books.Is(t.Ref, t.ID)
 }
 
 // CountPreempted counts a container that was taken from the application, and what it had used; see the facade.

@@ -95,7 +95,7 @@ func (NoFacts) MasterMoved(*App, *cluster.Container, cluster.Part, cluster.Part)
 // Fit does nothing.
 func (NoFacts) Fit(int) {}
 
-// Rounds are what a policy does periodically, independent of heartbeats; see the FairScheduler.
+// Rounds are what a policy does periodically, independent of heartbeats: Monitor and Marked are the CapacityScheduler's, the others the FairScheduler's.
 type Rounds interface {
 	// Recompute computes demands and fair shares.
 	Recompute(now yarn.Now)
@@ -103,16 +103,17 @@ type Rounds interface {
 	Due(now yarn.Now, out []Taking) []Taking
 	// Preempt is Recompute; then it gives notice to containers that are to be ended for others, and appends them.
 	Preempt(now yarn.Now, out []Taking) []Taking
-	// Monitor begins a round of the queue monitor or goes on with it; nil: it is not over.
-	Monitor(now yarn.Now, budget int) (used int, over *Preemption)
+	// Monitor begins a round of the CapacityScheduler's preemption or goes on with it; budget and used count containers, applications and queues that
+	// are looked at. decided is nil while the round is not over.
+	Monitor(now yarn.Now, budget int) (used int, decided *Preemption)
 	// Marked appends the containers to which Monitor has given notice and not taken it back, those that have ended since included.
 	Marked(out []yarn.ContainerID) []yarn.ContainerID
-	// UnderNotice appends the containers of the application that have notice, or those of all applications for NoApp.
+	// UnderNotice appends the containers of the application to which Preempt has given notice, or those of all applications for NoApp.
 	UnderNotice(a AppRef, out []ContainerRef) []ContainerRef
 }
 
-// Preemption is what a round of the queue monitor has decided. The caller tells masters of Noticed, ends Due as Preempted, and gives up Unreserved.
-// Observed would have been taken if the monitor did not only observe.
+// Preemption is what a round of Monitor has decided. The caller tells masters of Noticed, ends Due as Preempted, gives up Unreserved, and shows
+// Observed, which would have been noticed but for observe_only; each if it still stands.
 type Preemption struct {
 	Noticed, Due, Unreserved, Observed []Taking
 }

@@ -201,8 +201,8 @@ func (l *linter) flags() {
 		switch {
 		case !strings.EqualFold(value, "true") && !strings.EqualFold(value, "false"):
 			l.say(Warning, NotAFlag, name, "it is neither true nor false, so the default counts", "write true or false")
-		case owned && strings.HasSuffix(o.rest, "disable_preemption") && !isTrue(value) && !l.in.Cluster.Monitors:
-			l.say(Hint, NoEffect, name, "yarn.resourcemanager.scheduler.monitor.enable is not true, so nothing is preempted anyway", "set it in yarn-site.xml")
+		case owned && strings.HasSuffix(o.rest, "disable_preemption") && !isTrue(value) && !l.in.Cluster.Preempts:
+			l.say(Hint, NoEffect, name, noMonitor, "set them in yarn-site.xml")
 		case owned && o.rest == "intra-queue-preemption.disable_preemption" && !isTrue(value) && !isTrue(within):
 			l.say(Hint, NoEffect, name, "yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.enabled is not true, so nothing is preempted within queues", "set it in yarn-site.xml")
 		}

@@ -29,6 +29,8 @@ var preemptions = map[string]setting{
 	"intra-queue-preemption.conservative-drf":                          {kind: flag},
 }
 
+const noMonitor = "no scheduling monitor preempts: yarn.resourcemanager.scheduler.monitor.enable is not true, or yarn.resourcemanager.scheduler.monitor.policies does not name ProportionalCapacityPreemptionPolicy"
+
 // preemptionKey judges a property whose name begins with config.PreemptionPrefix.
 func (l *linter) preemptionKey(name, rest string) {
 	switch s, ok := preemptions[rest]; {
@@ -38,8 +40,8 @@ func (l *linter) preemptionKey(name, rest string) {
 			fix = didYouMean(config.PreemptionPrefix + near)
 		}
 		l.say(Warning, UnknownKey, name, ignored, fix)
-	case !l.in.Cluster.Monitors:
-		l.say(Hint, NoEffect, name, "yarn.resourcemanager.scheduler.monitor.enable is not true, so nothing is preempted", "set it in yarn-site.xml")
+	case !l.in.Cluster.Preempts:
+		l.say(Hint, NoEffect, name, noMonitor, "set them in yarn-site.xml")
 	case s.kind == flag:
 		if value, _ := l.text(name); !strings.EqualFold(value, "true") && !strings.EqualFold(value, "false") {
 			l.say(Warning, NotAFlag, name, "it is neither true nor false, so the default counts", "write true or false")

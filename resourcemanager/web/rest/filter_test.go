@@ -236,7 +236,7 @@ func TestWhy(t *testing.T) {
 	s.Taken = takings()
 	for id, want := range map[yarn.ApplicationID]string{
 		webtest.App(6): `"preemption":["1970-01-01T00:00:05Z container_1_0006_01_000002 in queue root.dev was preempted for application_1_0008 in queue root.prod (guarantee), after 4s: 4096 MB-seconds and 4 vcore-seconds lost"]`,
-		webtest.App(8): `"preemption":["1970-01-01T00:00:06Z container_1_0007_01_000003 in queue root.dev has notice for this application (balance)",`,
+		webtest.App(8): `"preemption":["1970-01-01T00:00:06Z container_1_0007_01_000003 in queue root.dev is to be preempted for this application (balance)",`,
 	} {
 		if body := get(h, "/apps/"+id.String()+"/why", "").Body.String(); !strings.Contains(body, stamped(want)) {
 			t.Errorf("%s\nwant %s", body, stamped(want))

@@ -29,6 +29,7 @@ func (r *Round) shareOut(how sharing) []step {
 	for i := range r.parts {
 		p := &r.parts[i]
 		steps = append(steps, func() {
+			r.cost += len(r.leaves) / 8
 			r.extras(p.Root, &p.Total)
 			p.Root.ideal = p.Root.Guaranteed
 			r.shareBelow(p.Root, p.Part, how)
@@ -40,6 +41,7 @@ func (r *Round) shareOut(how sharing) []step {
 				r.setObtain(q, how)
 			}
 		}
+		r.cost += len(r.leaves) * len(r.parts) / 8
 	})
 }
 
@@ -90,13 +92,10 @@ func (r *Round) find(c *Choice) (*cluster.Container, *Queue) {
 
 // alive is the container, unless it has gone since it was chosen. It may have ended, and hold its room still.
 func (r *Round) alive(c *Choice) *cluster.Container {
-	if !r.core.Books.IsOpen(c.Ref) {
+	if !r.core.Books.Is(c.Ref, c.ID) {
 		return nil
 	}
-	if book := r.core.Books.Container(c.Ref); book.ID == c.ID {
-		return book
-	}
-	return nil
+	return r.core.Books.Container(c.Ref)
 }
 
 // index is where a partition stands in r.parts, or -1.
@@ -106,14 +105,13 @@ func (r *Round) index(p part) int {
 
 // taking is what is being taken from a leaf.
 type taking struct {
-	leaf     *leaf
-	rule     Rule
-	obtain   []*resource // by the index of r.parts; nil: nothing, or nothing more
-	apps     []*core.App // those that have not been looked at; the last one is next
-	gifts    []claim     // within a leaf: who gets what is taken
-	masters  []cluster.ContainerRef
-	ofMaster resource // the sizes of masters
-	careful  bool     // only while something of every type is to be taken
+	leaf         *leaf
+	rule         Rule
+	obtain       []*resource // by the index of r.parts; nil: nothing, or nothing more
+	apps         []*core.App // those that have not been looked at; the last one is next
+	claims       []claim     // within a leaf: who gets what is taken
+	masters      []Choice
+	conservative bool // only while something of every type is to be taken
 }
 
 // empty tells whether nothing more is to be taken.
@@ -123,7 +121,7 @@ func (t *taking) empty() bool {
 
 // takeFromLeaf begins to take from a leaf.
 func (r *Round) takeFromLeaf(l *leaf, rule Rule) {
-	t := &taking{leaf: l, rule: rule, apps: l.Ordered(), obtain: make([]*resource, len(l.in)), careful: r.set.ConservativeBetween}
+	t := &taking{leaf: l, rule: rule, apps: l.Ordered(), obtain: make([]*resource, len(l.in)), conservative: r.set.ConservativeBetween}
 	for i, q := range l.in {
 		if r.calc.Positive(&r.total, &q.obtain) {
 			most := q.obtain
@@ -134,32 +132,39 @@ func (r *Round) takeFromLeaf(l *leaf, rule Rule) {
 		return
 	}
 	r.cost += len(t.apps) / 8
-	r.takeShared(t)
-	r.then(func() { r.takeFromApps(t) })
+	r.then(append(r.takeShared(t), func() { r.takeFromApps(t) })...)
 }
 
-// takeShared takes containers that asked for no partition and are in one that lends its room, the youngest first, masters among them.
-func (r *Round) takeShared(t *taking) {
-	for i := range t.obtain {
-		if t.obtain[i] == nil || r.parts[i].Part == 0 {
-			continue
-		}
-		var shared []cluster.ContainerRef
-		for _, a := range t.apps {
+// takeShared is the steps that take containers that asked for no partition and are in one that lends its room, the youngest first, masters among
+// them.
+func (r *Round) takeShared(t *taking) (steps []step) {
+	lent := make([][]Choice, len(t.obtain)) // by the index of r.parts
+	lends := func(i int) bool { return i >= 0 && t.obtain[i] != nil && r.parts[i].Part != 0 }
+	if !slices.ContainsFunc(r.parts, func(p Part) bool { return lends(r.index(p.Part)) }) {
+		return nil
+	}
+	for _, a := range t.apps {
+		steps = append(steps, func() {
 			for _, ref := range r.liveOf(a) {
-				if c := r.core.Container(ref); c.Label == "" && r.core.Books.Node(c.Node).Part == r.parts[i].Part {
-					shared = append(shared, ref)
+				c := r.core.Container(ref)
+				if i := r.index(r.core.Books.Node(c.Node).Part); c.Label == "" && lends(i) {
+					lent[i] = append(lent[i], r.choice(ref, t.rule, Gainer{}))
 				}
 			}
-		}
-		slices.SortFunc(shared, func(a, b cluster.ContainerRef) int {
-			return r.core.Container(b).ID.Compare(r.core.Container(a).ID)
 		})
-		for _, ref := range shared {
-			r.take(t, ref)
-		}
-		r.cost += len(shared)
 	}
+	for i := range lent {
+		steps = append(steps, func() {
+			slices.SortFunc(lent[i], func(a, b Choice) int { return b.ID.Compare(a.ID) })
+			for k := range lent[i] {
+				if c := &lent[i][k]; r.alive(c) != nil {
+					r.take(t, c.Ref)
+				}
+			}
+			r.cost += len(lent[i])
+		})
+	}
+	return steps
 }
 
 // takeFromApps takes from the application that is served last, and goes on with the next one.
@@ -196,8 +201,7 @@ func (r *Round) takeFromApp(t *taking, a *core.App) {
 		switch {
 		case r.chosen.Has(int(ref)):
 		case c.AM:
-			t.masters = append(t.masters, ref)
-			t.ofMaster.Increase(&c.Resource)
+			t.masters = append(t.masters, r.choice(ref, t.rule, Gainer{}))
 		default:
 			r.take(t, ref)
 		}
@@ -233,16 +237,20 @@ func (r *Round) takeMasters(t *taking) {
 	if len(t.masters) == 0 {
 		return
 	}
-	limit := t.leaf.MasterLimit()
-	for _, ref := range t.masters {
-		if t.empty() || !r.calc.More(&r.total, &t.ofMaster, &limit) {
+	t.masters = slices.DeleteFunc(t.masters, func(c Choice) bool { return r.alive(&c) == nil })
+	limit, have := t.leaf.MasterLimit(), resource{}
+	for i := range t.masters {
+		have.Increase(&r.core.Container(t.masters[i].Ref).Resource)
+	}
+	for i := range t.masters {
+		if t.empty() || !r.calc.More(&r.total, &have, &limit) {
 			return
 		}
-		if r.take(t, ref) {
-			size := r.core.Container(ref).Resource
-			t.ofMaster = t.ofMaster.Sub(size)
+		if ref := t.masters[i].Ref; r.take(t, ref) {
+			have = have.Sub(r.core.Container(ref).Resource)
 		}
 	}
+	r.cost += len(t.masters)
 }
 
 // liveOf are the containers of an application that count as used.
@@ -259,7 +267,7 @@ func (r *Round) liveOf(a *core.App) []cluster.ContainerRef {
 // first.
 func (r *Round) victims(a *core.App) []cluster.ContainerRef {
 	list := r.liveOf(a)
-	slices.SortFunc(list, func(x, y cluster.ContainerRef) int { return later(r.core.Container(x), r.core.Container(y)) })
+	slices.SortFunc(list, func(x, y cluster.ContainerRef) int { return takenFirst(r.core.Container(x), r.core.Container(y)) })
 	return list
 }
 
@@ -288,7 +296,7 @@ func (r *Round) take(t *taking, ref cluster.ContainerRef) bool {
 			left[k] = -1 // compat: nothing of it is to be taken, and nothing of it can be left
 		}
 	}
-	if !r.calc.AnyPositive(left) || !r.calc.FitsIn(&c.Resource, &r.budget) || !r.helps(left, &c.Resource, t.careful) {
+	if !r.calc.AnyPositive(left) || !r.calc.FitsIn(&c.Resource, &r.budget) || !r.helps(left, &c.Resource, t.conservative) {
 		return false
 	}
 	*left = left.Sub(c.Resource)
@@ -296,11 +304,11 @@ func (r *Round) take(t *taking, ref cluster.ContainerRef) bool {
 	if !r.calc.Positive(&r.total, left) {
 		t.obtain[i] = nil
 	}
-	gifts := &t.gifts
+	claims := &t.claims
 	if t.rule != WithinQueue {
-		gifts = &r.claims[i]
+		claims = &r.claims[i]
 	}
-	r.choose(ref, t.rule, r.gainer(gifts, i, &c.Resource))
+	r.choose(ref, t.rule, r.gainer(claims, i, &c.Resource))
 	return true
 }
 

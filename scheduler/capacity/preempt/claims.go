@@ -2,13 +2,15 @@ package preempt
 
 import "github.com/heddle-project/heddle/scheduler/core"
 
-// Who gets what is taken. Apache does not say; here what is taken in a partition is promised to those who should have more, the neediest first.
+// Who gets what is taken. Apache does not say; here what is taken in a partition is promised to those who should have more, in the order in which that was found.
 
 // claim is what somebody should have and does not have.
 type claim struct {
 	leaf *Queue
 	app  *core.App // nil: the first of the leaf that asks for something
 	left resource
+
+	apps []*core.App // the leaf's, from the first that asks for something, once it was looked for
 }
 
 // findClaims finds which leaves should have more than they have.
@@ -35,11 +37,17 @@ func (r *Round) gainer(list *[]claim, i int, amount *resource) (to Gainer) {
 	if a := first.app; a != nil {
 		to.App = a.ID
 	} else {
-		for _, a := range first.leaf.Leaf.Active() {
+		if first.apps == nil {
+			first.apps = first.leaf.Leaf.Active()
+			r.cost += len(first.apps) / 8
+		}
+		for ; len(first.apps) > 0; first.apps = first.apps[1:] {
+			a := first.apps[0]
 			if pending := a.Wants.Pending(r.parts[i].Part); !pending.IsZero() {
 				to.App = a.ID
 				break
 			}
+			r.cost++
 		}
 	}
 	first.left = first.left.Sub(*amount)

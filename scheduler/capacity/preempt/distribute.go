@@ -75,7 +75,7 @@ func (r *Round) distribute(q *Queue, p part, how sharing) {
 
 // setExcess finds what is to be taken from a queue, which keeps what it should have, and what it asks for up to its guarantee.
 func (r *Round) setExcess(q *Queue, total *resource, factor float32) {
-	has, wants := q.Used.Sub(q.Killable), q.Used.Add(q.Pending)
+	has, wants := q.Used, q.Used.Add(q.pending)
 	keeps := r.calc.Max(total, r.calc.Min(total, &wants, &q.Guaranteed), &q.ideal)
 	q.excess = resource{}
 	if r.calc.More(total, &has, keeps) {
@@ -93,11 +93,12 @@ func (r *Round) fill(queues []*Queue, total, unassigned *resource, p part, how s
 			q.ideal = measure.Least(q.Guaranteed, q.Used).Add(q.untouchable)
 		}
 		*unassigned = unassigned.Sub(q.ideal)
-		if wants := q.Used.Add(q.Pending); r.calc.Less(total, &q.ideal, &wants) {
+		if wants := q.Used.Add(q.pending); r.calc.Less(total, &q.ideal, &wants) {
 			line.add(q)
 		}
 	}
-	// compat: of what is given out here, whoever comes after learns of the first piece alone.
+	// compat: the caller's amount is reduced by what the first queue accepts alone. Apache subtracts once from the caller's object, and then from a
+	// copy of it.
 	left, caller := *unassigned, unassigned
 	for normalized := 0; len(line.list) > 0 && r.calc.Positive(total, &left); {
 		if normalized != len(line.list) { // the others have all they ask for
@@ -174,7 +175,7 @@ func (r *Round) neediest(line *needs, p part) []*Queue {
 func (r *Round) normalize(queues []*Queue, evenly bool) {
 	var sum resource
 	var fractions float32
-	tiny := resource{} // of how many the guarantee is cut to nothing
+	tiny := resource{} // how many have a fraction, and a guarantee that was rounded to 0
 	for _, q := range queues {
 		sum.Increase(&q.Guaranteed)
 		fractions = javanum.Add(fractions, q.Absolute)
@@ -192,9 +193,7 @@ func (r *Round) normalize(queues []*Queue, evenly bool) {
 			case evenly:
 				q.norm[t] = even
 			case byFraction:
-				if fractions != 0 {
-					q.norm[t] = float64(javanum.Div(q.Absolute, fractions))
-				}
+				q.norm[t] = float64(javanum.Div(q.Absolute, fractions))
 			case fractions == 0 || sum[t] == 0:
 				q.norm[t] = even
 			default:
@@ -219,9 +218,9 @@ func (r *Round) portion(amount resource, q *Queue) resource {
 // accept raises what a queue should have by as much of the offer as it asks for and may have. A leaf does not grow beyond its guarantee, or beyond
 // what it uses, unless queues are to be balanced.
 func (r *Round) accept(q *Queue, offer resource, total *resource, how sharing) resource {
-	wants := q.Used.Add(q.PendingUnreserved)
+	wants := q.Used.Add(q.pendingUnreserved)
 	if how.withReserved {
-		wants = q.Used.Add(q.Pending)
+		wants = q.Used.Add(q.pending)
 	}
 	wants = wants.Sub(q.ideal)
 	taken := measure.Least(measure.Most(q.Max.Sub(q.ideal), resource{}), *r.calc.Min(total, &offer, &wants))

@@ -7,9 +7,10 @@ import (
 	"github.com/heddle-project/heddle/scheduler/measure"
 )
 
-// helps tells whether there is less left to take once a container of that size is taken or, carefully, whether something of every type is left.
-func (r *Round) helps(left, size *resource, careful bool) bool {
-	if careful {
+// helps tells whether there is less left to take once a container of that size is taken or, with conservative, whether something of every type is
+// left.
+func (r *Round) helps(left, size *resource, conservative bool) bool {
+	if conservative {
 		return r.allPositive(left)
 	}
 	after := measure.Most(left.Sub(*size), resource{})
@@ -36,8 +37,8 @@ func (r *Round) allPositive(a *resource) bool {
 	return true
 }
 
-// later orders containers so that the least important requests and among them the youngest containers come first.
-func later(a, b *cluster.Container) int {
+// takenFirst orders containers so that the least important requests and among them the youngest containers come first.
+func takenFirst(a, b *cluster.Container) int {
 	if x, y := a.Update.IsZero(), b.Update.IsZero(); x != y { // increases come first
 		if x {
 			return 1

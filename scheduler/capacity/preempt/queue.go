@@ -2,8 +2,8 @@
 // wait, and which of their containers go.
 //
 // A Round works on a picture of the queues (Queue, App), which it draws at its beginning, and on the containers as they are when it comes to them.
-// It changes nothing in the scheduler. It is done in steps, so that a large cluster does not have everybody else wait; when nothing else
-// changes in between, the steps do not change what is found out.
+// It places and ends nothing. It is done in steps, so that a large cluster does not have everybody else wait; when nothing else changes in between,
+// the steps do not change what is found out, and what has gone in between is passed by.
 //
 // "compat:" marks what Apache's ProportionalCapacityPreemptionPolicy does and nobody would ask for.
 package preempt
@@ -28,18 +28,20 @@ type Queue struct {
 	Disabled bool // nothing is taken from it (disable_preemption)
 	Priority int32
 
-	Absolute                   float32  // the fraction of the partition that it is entitled to
-	Used                       resource // reservations included
-	Reserved, Killable         resource
-	Guaranteed, Max            resource
-	Pending, PendingUnreserved resource // what applications ask for within the limits of their users; the second without what is reserved for it
+	Absolute        float32  // the fraction of the partition that it is entitled to
+	Used            resource // reservations included
+	Reserved        resource
+	Guaranteed, Max resource
 
-	// What the last Distribute found out.
-	untouchable resource // what it has above its guarantee that must not be taken
-	preemptable resource // and what may be
-	ideal       resource // what it should have
-	excess      resource // what is to be taken from it in the long run
-	obtain      resource // and in this round
+	// What applications ask for within the limits of their users; the second without what is reserved for it.
+	pending, pendingUnreserved resource
+
+	// What the running selector has found out. Apache's names follow the colons.
+	untouchable resource // what it has above its guarantee that must not be taken: untouchableExtra
+	preemptable resource // and what may be: preemptableExtra
+	ideal       resource // what it should have: idealAssigned
+	excess      resource // what is to be taken from it in the long run: toBePreempted
+	obtain      resource // and in this round: actuallyToBePreempted
 	norm        [yarn.MaxResourceTypes]float64
 
 	apps  []*App // by selection within the queue: least important first
@@ -56,18 +58,21 @@ type Leaf interface {
 	Ordered() []*core.App
 	// Waiting are those that wait for admission.
 	Waiting() []*core.App
+	// UserLimit may enter a user whom the leaf has forgotten, and Ordered brings the leaf's order up to date, as they do in Apache.
+
 	// UserLimit is what the user may use in the partition, by the users who ask for something or, with all, by all who have applications.
 	UserLimit(user string, p part, all bool) resource
 	// UserUsed is what the user uses, reservations included.
 	UserUsed(user string, p part) resource
 	// Master is the size of the application's master, where it counts in the partition.
 	Master(a *core.App, p part) resource
-	// Before compares applications as the leaf serves them; fair tells whether by what they use.
+	// Before compares applications as the leaf serves them.
 	Before(a, b *core.App) int
+	// Fair tells whether the leaf serves them by what they use (ordering policy fair).
 	Fair() bool
-	// MasterLimit is what masters are left when nothing else can be taken.
+	// MasterLimit is what masters are left in the default partition when nothing else can be taken.
 	MasterLimit() resource
-	// UsedCapacity is how much of its guarantee the leaf uses.
+	// UsedCapacity is how much of its guarantee the leaf uses; 1: all.
 	UsedCapacity(p part) float32
 	// MinimumRuntime is how long a container is safe, in milliseconds.
 	MinimumRuntime() int64

@@ -17,14 +17,14 @@ type quotas map[string][]*resource
 func (r *Round) forReserved() []step {
 	var left quotas
 	steps := append(r.shareOut(sharing{withReserved: true}), func() { left = r.quotas() })
-	var nodes []costly
+	var nodes []candidate
 	steps = append(steps, r.overNodes(func(ref cluster.NodeRef) {
 		if cost, _, ok := r.makeRoom(ref, left, true); ok {
-			nodes = append(nodes, costly{ref, cost})
+			nodes = append(nodes, candidate{ref, cost})
 		}
 	})...)
 	return append(steps, func() {
-		slices.SortStableFunc(nodes, func(a, b costly) int { return javanum.Compare(float64(a.cost), float64(b.cost)) })
+		slices.SortStableFunc(nodes, func(a, b candidate) int { return javanum.Compare(float64(a.cost), float64(b.cost)) })
 		steps := make([]step, len(nodes))
 		for i, n := range nodes {
 			steps[i] = func() {
@@ -39,8 +39,8 @@ func (r *Round) forReserved() []step {
 	})
 }
 
-// costly is a node and what it costs to make room there: what has to go, as a multiple of the reservation.
-type costly struct {
+// candidate is a node and what it costs to make room there: what has to go, as a multiple of the reservation.
+type candidate struct {
 	node cluster.NodeRef
 	cost float32
 }
@@ -77,6 +77,7 @@ func (r *Round) quotas() quotas {
 		}
 		left[l.in[0].Path] = list
 	}
+	r.cost += len(r.leaves) * len(r.parts) / 8
 	return left
 }
 
@@ -97,10 +98,10 @@ func (r *Round) holder(ref cluster.NodeRef) Gainer {
 }
 
 // makeRoom finds the containers that have to go for what a node is held for, the youngest first: none if it fits already, or if not enough may be
-// taken. With look it takes nothing off the quotas.
+// taken. With dryRun it takes nothing off the quotas.
 //
 // compat: where not enough can be taken the round has spent its budget all the same.
-func (r *Round) makeRoom(ref cluster.NodeRef, left quotas, look bool) (cost float32, victims []cluster.ContainerRef, ok bool) {
+func (r *Round) makeRoom(ref cluster.NodeRef, left quotas, dryRun bool) (cost float32, victims []cluster.ContainerRef, ok bool) {
 	n := r.core.Books.Node(ref)
 	if n.Reserved < 0 {
 		return 0, nil, false
@@ -115,7 +116,7 @@ func (r *Round) makeRoom(ref cluster.NodeRef, left quotas, look bool) (cost floa
 	var sum resource
 	for _, c := range list {
 		book := r.core.Container(c)
-		if book.AM || r.young(book) || !r.spend(left[r.core.App(book.App).Leaf.Path], i, &book.Resource, look) {
+		if book.AM || r.young(book) || !r.spend(left[r.core.App(book.App).Leaf.Path], i, &book.Resource, dryRun) {
 			continue
 		}
 		if !r.chosen.Has(int(c)) {
@@ -127,7 +128,7 @@ func (r *Round) makeRoom(ref cluster.NodeRef, left quotas, look bool) (cost floa
 			return r.calc.Ratio(&sum, &size), victims, true
 		}
 	}
-	if !look {
+	if !dryRun {
 		for _, c := range victims {
 			book := r.core.Container(c)
 			left[r.core.App(book.App).Leaf.Path][i].Increase(&book.Resource)
@@ -136,12 +137,12 @@ func (r *Round) makeRoom(ref cluster.NodeRef, left quotas, look bool) (cost floa
 	return 0, nil, false
 }
 
-// spend takes an amount off what may be taken from a leaf and in the round, if both allow for it. With look it only tells whether they do.
-func (r *Round) spend(left []*resource, i int, size *resource, look bool) bool {
+// spend takes an amount off what may be taken from a leaf and in the round, if both allow for it. With dryRun it only tells whether they do.
+func (r *Round) spend(left []*resource, i int, size *resource, dryRun bool) bool {
 	if left == nil || left[i] == nil || !r.calc.FitsIn(size, left[i]) || !r.calc.FitsIn(size, &r.budget) {
 		return false
 	}
-	if !look {
+	if !dryRun {
 		*left[i] = left[i].Sub(*size)
 		r.budget = r.budget.Sub(*size)
 	}
@@ -153,21 +154,38 @@ func (r *Round) spend(left []*resource, i int, size *resource, look bool) bool {
 
 // byPriority is the steps of that selector.
 func (r *Round) byPriority() []step {
-	var waiting []cluster.ContainerRef
+	var found []Choice
 	steps := r.overNodes(func(ref cluster.NodeRef) {
 		if c := r.core.Books.Node(ref).Reserved; r.outranksAny(r.leafOf(c)) {
-			waiting = append(waiting, c)
+			found = append(found, r.choice(c, ForPriority, Gainer{}))
 		}
 	})
 	return append(steps, func() {
+		var waiting []cluster.ContainerRef
+		for i := range found {
+			if r.waits(&found[i]) {
+				waiting = append(waiting, found[i].Ref)
+			}
+		}
 		r.byRank(waiting)
 		gained := map[*Queue]*resource{}
 		steps := make([]step, len(waiting))
-		for i, c := range waiting {
-			steps[i] = func() { r.pressFor(c, gained) }
+		for i, ref := range waiting {
+			c := r.choice(ref, ForPriority, Gainer{})
+			steps[i] = func() {
+				if r.waits(&c) {
+					r.pressFor(c.Ref, gained)
+				}
+			}
 		}
 		r.then(steps...)
 	})
+}
+
+// waits tells whether it is still a reservation.
+func (r *Round) waits(c *Choice) bool {
+	book := r.alive(c)
+	return book != nil && book.Reserved
 }
 
 // leafOf is the leaf of a container in the default partition, or nil.
@@ -218,6 +236,9 @@ func (q *Queue) hasLeaf() bool {
 }
 
 // byRank orders containers: those of leaves that may take from the others' first, else the oldest.
+//
+// compat: this is no strict order where some leaves have no rank among each other; Apache sorts by the same comparison, so a long list may come out
+// in another order.
 func (r *Round) byRank(list []cluster.ContainerRef) {
 	slices.SortStableFunc(list, func(x, y cluster.ContainerRef) int {
 		a, b := r.leafOf(x), r.leafOf(y)
@@ -235,7 +256,7 @@ func (r *Round) byRank(list []cluster.ContainerRef) {
 // far.
 func (r *Round) pressFor(reserved cluster.ContainerRef, gained map[*Queue]*resource) {
 	book := r.core.Container(reserved)
-	if !r.core.Books.IsOpen(reserved) || !book.Reserved || r.age(book) < r.set.ReservedDelay {
+	if r.age(book) < r.set.ReservedDelay {
 		return
 	}
 	n := r.core.Books.Node(book.Node)
@@ -275,8 +296,8 @@ func (r *Round) age(c *cluster.Container) int64 {
 
 // press finds the containers of leaves of lower priority that have to go from a node for what it is held for.
 func (r *Round) press(reserved *cluster.Container) (victims []cluster.ContainerRef, ok bool) {
-	free := r.core.Books.Node(reserved.Node)
-	lacking, from := reserved.Resource.Sub(free.Free()), r.byPath[r.core.App(reserved.App).Leaf.Path].in[0]
+	n := r.core.Books.Node(reserved.Node)
+	lacking, from := reserved.Resource.Sub(n.Free()), r.byPath[r.core.App(reserved.App).Leaf.Path].in[0]
 	list := r.running(reserved.Node)
 	r.byRank(list)
 	for _, ref := range list {

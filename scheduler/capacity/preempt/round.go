@@ -50,13 +50,14 @@ type Part struct {
 	Total resource
 	Root  *Queue
 
-	underserved []*Queue // those that asked for more than they should have had, the neediest first
+	underserved []*Queue // those that were offered something, or waited still when all was given out, in the order in which that was first found
 	noted       map[*Queue]bool
 }
 
 // Round is one round of preemption. The zero value is not of use; make it with New.
 type Round struct {
-	// Chosen are the containers that should go, and Unreserved the reservations, which go at once.
+	// Chosen are the containers that should go, and Unreserved the reservations, which go at once. compat: a reservation may be in both, and has
+	// notice, then.
 	Chosen     []Choice
 	Unreserved []Choice
 
@@ -67,7 +68,7 @@ type Round struct {
 	leaves []*leaf
 	byPath map[string]*leaf
 	total  resource      // of the cluster
-	budget resource      // what may still be taken in this round
+	budget resource      // what may still be taken in this round (total_preemption_per_round)
 	chosen shortcut.Bits // by container
 	// chosenOf is the indexes of Chosen by application, when the selector within leaves begins.
 	chosenOf map[cluster.AppRef][]int
@@ -112,8 +113,9 @@ func New(c *core.Core, set *config.Preemption, parts []Part) *Round {
 	}
 	steps = append(steps, func() {
 		for i := range r.parts {
-			sum(r.parts[i].Root)
+			addUp(r.parts[i].Root)
 		}
+		r.cost += len(r.leaves) * len(r.parts) / 8
 	})
 	if set.ByQueuePriority {
 		steps = append(steps, r.byPriority()...)
@@ -166,7 +168,7 @@ func leavesOf(in []*Queue) []*leaf {
 	return out
 }
 
-// Step does about as much of the round as the budget says, in containers or applications looked at, and tells how much that was and whether
+// Step does about as much of the round as the budget says, in containers, applications or queues looked at, and tells how much that was and whether
 // the round is over.
 func (r *Round) Step(budget int) (used int, done bool) {
 	for len(r.todo) > 0 && used < budget {
@@ -187,7 +189,7 @@ func (r *Round) then(steps ...step) {
 	}
 }
 
-// noteUnderserved notes a queue that asked for more than it should have had.
+// noteUnderserved notes a queue; see Part.underserved.
 func (r *Round) noteUnderserved(q *Queue, p part) {
 	for i := range r.parts {
 		if in := &r.parts[i]; in.Part == p && !in.noted[q] {
@@ -202,8 +204,8 @@ func (r *Round) count(l *leaf) {
 	apps := l.Active()
 	for i, q := range l.in {
 		p := r.parts[i].Part
-		q.Pending = r.asked(l, apps, p, false)
-		q.PendingUnreserved = r.asked(l, apps, p, true)
+		q.pending = r.asked(l, apps, p, false)
+		q.pendingUnreserved = r.asked(l, apps, p, true)
 	}
 	r.cost += 3 * len(apps) * len(l.in)
 }
@@ -228,11 +230,11 @@ func (r *Round) asked(l *leaf, apps []*core.App, p part, withoutReserved bool) (
 	return sum
 }
 
-// sum adds up what is asked for below.
-func sum(q *Queue) {
+// addUp adds up what is asked for below.
+func addUp(q *Queue) {
 	for _, c := range q.Children {
-		sum(c)
-		q.Pending.Increase(&c.Pending)
-		q.PendingUnreserved.Increase(&c.PendingUnreserved)
+		addUp(c)
+		q.pending.Increase(&c.pending)
+		q.pendingUnreserved.Increase(&c.pendingUnreserved)
 	}
 }

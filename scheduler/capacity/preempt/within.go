@@ -19,7 +19,7 @@ type App struct {
 	chosen         resource // of what it has, by earlier selectors
 	ideal          resource // what it should have, without its master
 	lacks          resource // what it should have and has not
-	gifts          []claim  // who gets what is taken from it
+	claims         []claim  // who gets what is taken from it
 	excess         resource // what may be taken from it for others
 	obtain         resource // and what is
 }
@@ -241,7 +241,7 @@ func (r *Round) serve(q *Queue, high *App, apps []*App) {
 		if r.calc.Positive(&r.total, &rest) {
 			moved := *r.calc.Min(&r.total, &high.lacks, &rest)
 			high.lacks, low.obtain = high.lacks.Sub(moved), low.obtain.Add(moved)
-			low.gifts = append(low.gifts, claim{leaf: q, app: high.of, left: moved})
+			low.claims = append(low.claims, claim{leaf: q, app: high.of, left: moved})
 		}
 	}
 }
@@ -267,7 +267,7 @@ func (r *Round) takeWithin(q *Queue, in int) {
 	for _, a := range q.apps {
 		sum = sum.Add(a.obtain)
 	}
-	t := &taking{rule: WithinQueue, obtain: make([]*resource, len(r.parts)), careful: r.set.ConservativeWithin}
+	t := &taking{rule: WithinQueue, obtain: make([]*resource, len(r.parts)), conservative: r.set.ConservativeWithin}
 	t.obtain[in] = &sum
 	used := map[string]*resource{}
 	var steps []step
@@ -289,7 +289,7 @@ func (r *Round) takeWithin(q *Queue, in int) {
 // takeFromLess takes from an application for others of its leaf. If users come first, its user keeps what the limit says. has is what the user has
 // in the partition.
 func (r *Round) takeFromLess(t *taking, a *App, has *resource) {
-	t.gifts = a.gifts
+	t.claims = a.claims
 	for _, ref := range r.victims(a.of) {
 		if t.empty() {
 			return
