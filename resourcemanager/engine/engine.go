@@ -98,7 +98,7 @@ type Engine struct {
 	decisions         []scheduler.Decision
 	preempted         []scheduler.ContainerRef // of the running call
 	takings           []scheduler.Taking       // likewise
-	ledger            ledger
+	preemptionLog     preemptionLog
 	monitoring        bool // a round of preemption is not over
 	lostMasters       []lostMaster
 	sweepDue          bool

@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Preemption is one line of the ledger of preemption: what became of a container that is taken from one application for another.
+// Preemption is one event of the log of preemption: what became of a container that is taken from one application for another.
 type Preemption struct {
 	At        int64 // milliseconds since 1970
 	Event     PreemptionEvent

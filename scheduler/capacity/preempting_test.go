@@ -30,7 +30,7 @@ func drawPreemption(t *rapid.T, set *config.Preemption) {
 		Within:              rapid.Bool().Draw(t, "within"),
 		WithinThreshold:     0.1,
 		WithinLimit:         rapid.SampledFrom([]float32{0.2, 1}).Draw(t, "within limit"),
-		ByPriority:          rapid.Bool().Draw(t, "by priority"),
+		PriorityFirst:       rapid.Bool().Draw(t, "by priority"),
 		ConservativeWithin:  rapid.Bool().Draw(t, "conservative within"),
 	}
 }

@@ -27,7 +27,7 @@ type Preemption struct {
 	Within             bool    // intra-queue-preemption.enabled
 	WithinThreshold    float32 // minimum-threshold: of its guarantee, that a queue must use
 	WithinLimit        float32 // max-allowable-limit: a fraction of the guarantee
-	ByPriority         bool    // preemption-order-policy is priority_first, not userlimit_first
+	PriorityFirst      bool    // preemption-order-policy is priority_first, not userlimit_first
 	ConservativeWithin bool    // conservative-drf
 }
 
@@ -74,7 +74,7 @@ func (c *Preemption) read(s *settings) {
 	switch text, ok := s.text(p + within + "preemption-order-policy"); {
 	case !ok || strings.EqualFold(text, "userlimit_first"):
 	case strings.EqualFold(text, "priority_first"):
-		c.ByPriority = true
+		c.PriorityFirst = true
 	default:
 		s.fail(p+within+"preemption-order-policy", "must be userlimit_first or priority_first")
 	}

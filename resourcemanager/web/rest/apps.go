@@ -90,7 +90,7 @@ func (s *server) why(r *http.Request) (*answer.Response, error) {
 			return nil, err
 		}
 	}
-	takings, err := s.takings(r, a.ID)
+	takings, err := s.preemptionSentences(r, a.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -59,8 +59,8 @@ func preemption(p *view.Preemption) *tree.Object {
 		Add("lostMemorySeconds", lost.MemoryMB()).Add("lostVcoreSeconds", lost.VCoreCount())
 }
 
-// takings are sentences about what was taken from an application, or for it, the youngest first.
-func (s *server) takings(r *http.Request, id yarn.ApplicationID) (tree.List, error) {
+// preemptionSentences are sentences about what was taken from an application, or for it, the youngest first.
+func (s *server) preemptionSentences(r *http.Request, id yarn.ApplicationID) (tree.List, error) {
 	list, err := s.Source.Preemptions(r.Context(), "", id, view.MostTold)
 	if err != nil {
 		return nil, err

@@ -152,8 +152,8 @@ func (r *Round) spend(left []*resource, i int, size *resource, dryRun bool) bool
 // Preemption by priority of queues: a queue below its guarantee gets room for what it has reserved for a while from queues of lower priority,
 // whatever these are guaranteed.
 
-// byPriority is the steps of that selector.
-func (r *Round) byPriority() []step {
+// forPriority is the steps of that selector.
+func (r *Round) forPriority() []step {
 	var found []Choice
 	steps := r.overNodes(func(ref cluster.NodeRef) {
 		if c := r.core.Books.Node(ref).Reserved; r.outranksAny(r.leafOf(c)) {

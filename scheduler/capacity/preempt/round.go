@@ -118,7 +118,7 @@ func New(c *core.Core, set *config.Preemption, parts []Part) *Round {
 		r.cost += len(r.leaves) * len(r.parts) / 8
 	})
 	if set.ByQueuePriority {
-		steps = append(steps, r.byPriority()...)
+		steps = append(steps, r.forPriority()...)
 	}
 	if set.ForReserved {
 		steps = append(steps, r.forReserved()...)

@@ -74,8 +74,8 @@ func (r *Round) within() []step {
 	}
 }
 
-// byUser tells whether users who have less than their limits come before priorities.
-func (r *Round) byUser() bool { return !r.set.ByPriority }
+// userLimitFirst tells whether users who have less than their limits come before priorities.
+func (r *Round) userLimitFirst() bool { return !r.set.PriorityFirst }
 
 // weigh finds out what is to be taken from which application of a leaf.
 func (r *Round) weigh(q *Queue, p part) {
@@ -122,7 +122,7 @@ func (r *Round) newApp(q *Queue, a *core.App, p part, masters map[string]resourc
 
 // important orders applications: the most important first.
 func (r *Round) important(q *Queue, a, b *App) int {
-	if !q.Leaf.Fair() || !r.byUser() {
+	if !q.Leaf.Fair() || !r.userLimitFirst() {
 		return cmp.Or(cmp.Compare(b.of.Priority, a.of.Priority), a.of.ID.Compare(b.of.ID))
 	}
 	if a.of.User == b.of.User {
@@ -189,7 +189,7 @@ func (r *Round) setExcesses(q *Queue, apps []*App) {
 			continue
 		}
 		rest := measure.SubFloor(measure.SubFloor(a.used.Sub(a.ideal), a.chosen), a.am)
-		if r.byUser() {
+		if r.userLimitFirst() {
 			rest = measure.SubFloor(rest, r.core.Min)
 		}
 		a.excess = *r.calc.Min(&r.total, r.calc.Max(&r.total, &rest, &resource{}), &limit)
@@ -252,7 +252,7 @@ func (r *Round) mayTake(high, low *App) bool {
 	if high.of.User == low.of.User {
 		return low.of.Priority < high.of.Priority
 	}
-	return !r.byUser() || low.user.above(r)
+	return !r.userLimitFirst() || low.user.above(r)
 }
 
 // above tells whether the user has more than its limit.
@@ -298,10 +298,10 @@ func (r *Round) takeFromLess(t *taking, a *App, has *resource) {
 		if r.chosen.Has(int(ref)) || c.AM {
 			continue
 		}
-		if r.byUser() && r.keeps(a, c, has) {
+		if r.userLimitFirst() && r.keeps(a, c, has) {
 			return
 		}
-		if r.take(t, ref) && r.byUser() {
+		if r.take(t, ref) && r.userLimitFirst() {
 			*has = has.Sub(c.Resource)
 		}
 	}

@@ -5,26 +5,26 @@ import (
 	"github.com/heddle-project/heddle/scheduler"
 )
 
-// MaxLedger is how many events of preemption are remembered; older ones are forgotten.
-const MaxLedger = 10_000
+// MaxPreemptionEvents is how many events of preemption are remembered; older ones are forgotten.
+const MaxPreemptionEvents = 10_000
 
-// ledger is the latest events of preemption since the start: a ring.
-type ledger struct {
+// preemptionLog is the latest events of preemption since the start: a ring.
+type preemptionLog struct {
 	list []view.Preemption
 	next int // the oldest one, once the ring is full
 }
 
-func (l *ledger) add(p view.Preemption) {
-	if len(l.list) < MaxLedger {
+func (l *preemptionLog) add(p view.Preemption) {
+	if len(l.list) < MaxPreemptionEvents {
 		l.list = append(l.list, p)
 		return
 	}
 	l.list[l.next] = p
-	l.next = (l.next + 1) % MaxLedger
+	l.next = (l.next + 1) % MaxPreemptionEvents
 }
 
 // latest are the latest ones that match, at most so many, the youngest first.
-func (l *ledger) latest(most int, match func(*view.Preemption) bool) []view.Preemption {
+func (l *preemptionLog) latest(most int, match func(*view.Preemption) bool) []view.Preemption {
 	out := []view.Preemption{}
 	for i := len(l.list) - 1; i >= 0 && len(out) < most; i-- {
 		if p := &l.list[(l.next+i)%len(l.list)]; match(p) {
@@ -34,7 +34,7 @@ func (l *ledger) latest(most int, match func(*view.Preemption) bool) []view.Pree
 	return out
 }
 
-// noteTaking enters what becomes of a container or a reservation in the ledger.
+// noteTaking enters what becomes of a container or a reservation in the log of preemption.
 func (e *Engine) noteTaking(t *scheduler.Taking, what view.PreemptionEvent) {
 	book := e.sched.Container(t.Ref)
 	a := e.byRef[book.App]
@@ -45,13 +45,13 @@ func (e *Engine) noteTaking(t *scheduler.Taking, what view.PreemptionEvent) {
 	if c := e.containerAt(t.Ref); c != nil {
 		begun = c.created
 	}
-	e.ledger.add(view.Preemption{At: e.now.Wall, Event: what, Container: book.ID, Queue: e.sched.QueueOf(book.App), Resource: book.Resource, Master: book.AM,
+	e.preemptionLog.add(view.Preemption{At: e.now.Wall, Event: what, Container: book.ID, Queue: e.sched.QueueOf(book.App), Resource: book.Resource, Master: book.AM,
 		Age: max(e.now.Wall-begun, 0), Rule: t.Rule, ForQueue: t.ForQueue, ForApp: t.ForApp})
 }
 
 // preemptions answers a command; see Preemptions.
 func (e *Engine) preemptions(c Preemptions) {
-	e.reply(c.Ticket, e.ledger.latest(min(c.Most, MaxLedger), func(p *view.Preemption) bool {
+	e.reply(c.Ticket, e.preemptionLog.latest(min(c.Most, MaxPreemptionEvents), func(p *view.Preemption) bool {
 		return (c.Queue == "" || p.Of(c.Queue)) && (c.Application.Sequence == 0 || p.OfApplication(c.Application))
 	}))
 }
