@@ -9,7 +9,7 @@ import (
 )
 
 // lookAtOnce is how much of a round the engine does before it serves other commands.
-const lookAtOnce = 8_000
+const lookAtOnce = 4_000
 
 // BenchmarkMonitor is a round of preemption, in steps as the engine has it done: the first half of the leaves have all of the cluster, and the others
 // ask for their guarantees. It reports the longest step.

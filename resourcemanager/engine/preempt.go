@@ -76,7 +76,7 @@ func (e *Engine) underNotice(a *application) []yarn.ContainerID {
 }
 
 // Notices and ends of a round are counted in units of the slice; see MaxSlice.
-const looksPerEnd = 4 // how many containers and applications a round looks at in the time in which one container ends
+const looksPerEnd = 2 // how many containers and applications a round looks at in the time in which one container ends
 
 // monitorQueues carries out a round of preemption in slices; see MonitorQueues.
 func (e *Engine) monitorQueues() {

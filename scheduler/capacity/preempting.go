@@ -19,6 +19,7 @@ type preemption struct {
 	decided  *core.Preemption // what its choices come to so far; nil: it has not made all of them
 	next     int              // the first choice that is not settled
 	tree     *tree.Tree       // in whose queues it looks
+	before   int              // how many containers the round before has chosen: lists that grow piece by piece hold the loop up
 	noticed  since            // containers under notice
 	observed since            // with observe_only: those of which it was said that they would have notice
 }
@@ -62,7 +63,8 @@ func (s *Scheduler) Monitor(now yarn.Now, budget int) (used int, out *core.Preem
 	s.Advance(now)
 	p := &s.preemption
 	if p.round == nil || p.decided == nil && p.tree != s.tree { // queues may have gone: what was found out so far is worth nothing
-		*p = preemption{round: s.newRound(), tree: s.tree, noticed: p.noticed, observed: p.observed}
+		*p = preemption{round: s.newRound(), tree: s.tree, before: p.before, noticed: p.noticed, observed: p.observed}
+		p.round.Chosen = make([]preempt.Choice, 0, p.before)
 		used += len(s.tree.Queues) * s.Books.Partitions() / 2
 	}
 	if p.decided == nil {
@@ -70,6 +72,7 @@ func (s *Scheduler) Monitor(now yarn.Now, budget int) (used int, out *core.Preem
 		if used += n; !done {
 			return used, nil
 		}
+		p.before = len(p.round.Chosen)
 		p.decided = &core.Preemption{}
 	}
 	n, done := s.settle(budget - used)
@@ -131,6 +134,9 @@ func (s *Scheduler) settleOne(c *preempt.Choice, reservation bool) {
 		p.decided.Due = append(p.decided.Due, taking(c))
 	case !noticed:
 		p.noticed.add(c.ID, s.Now.Mono)
+		if p.decided.Noticed == nil {
+			p.decided.Noticed = make([]core.Taking, 0, len(p.round.Chosen))
+		}
 		p.decided.Noticed = append(p.decided.Noticed, taking(c))
 	}
 }
