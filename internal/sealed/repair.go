@@ -218,7 +218,7 @@ func (s *salvage) strays(y *reading, truth *seal) {
 		}
 		for i := range int(p.count) {
 			e, err := p.element(i)
-			if err != nil || e.flags != 0 {
+			if err != nil || e.flags != 0 || len(e.key) == 0 { // bolt has no empty keys
 				continue
 			}
 			bucket := s.o.Owner(e.key, e.value)
