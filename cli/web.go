@@ -42,7 +42,11 @@ func (c *call) askWeb(w webCall, into any) (host string, err error) {
 	for _, host := range addresses {
 		answer, err := c.sendWeb(web, scheme+host, w)
 		if err != nil {
-			all = append(all, err)
+			var inner *url.Error
+			if errors.As(err, &inner) {
+				err = inner.Err
+			}
+			all = append(all, fmt.Errorf("the ResourceManager's web service at %s%s did not answer %s %s: %w", scheme, host, w.method, w.path, err))
 			continue
 		}
 		return host, readWeb(answer, w.what, into)
