@@ -17,6 +17,7 @@ import (
 type preemption struct {
 	round    *preempt.Round   // the running one, or nil
 	decided  *core.Preemption // what its choices come to so far; nil: it has not made all of them
+	at       int64            // when it had made all of them, on the clock that never jumps: all its notices begin then
 	next     int              // the first choice that is not settled
 	tree     *tree.Tree       // in whose queues it looks
 	before   int              // how many containers the round before has chosen: lists that grow piece by piece hold the loop up
@@ -73,7 +74,7 @@ func (s *Scheduler) Monitor(now yarn.Now, budget int) (used int, out *core.Preem
 			return used, nil
 		}
 		p.before = len(p.round.Chosen)
-		p.decided = &core.Preemption{}
+		p.decided, p.at = &core.Preemption{}, s.Now.Mono
 	}
 	n, done := s.settle(budget - used)
 	if used += n; !done {
@@ -109,7 +110,8 @@ func (s *Scheduler) settle(budget int) (used int, done bool) {
 //
 // compat: by the general wait, also where another one is set for balancing: with the defaults such a container never goes.
 func (s *Scheduler) forgetNotices(used, budget int) (int, bool) {
-	p, before := &s.preemption, s.Now.Mono-2*s.cfg.Preemption.Wait
+	p := &s.preemption
+	before := p.at - 2*s.cfg.Preemption.Wait
 	n, done := p.noticed.forget(before, budget-used)
 	if used += n; !done {
 		return used, false
@@ -126,14 +128,14 @@ func (s *Scheduler) settleOne(c *preempt.Choice, reservation bool) {
 		if _, told := p.observed.at[c.ID]; !told {
 			p.decided.Observed = append(p.decided.Observed, taking(c))
 		}
-		p.observed.add(c.ID, s.Now.Mono)
+		p.observed.add(c.ID, p.at)
 	case reservation:
 		p.decided.Unreserved = append(p.decided.Unreserved, taking(c))
-	case noticed && begun+wait(set, c.Rule) <= s.Now.Mono:
+	case noticed && begun+wait(set, c.Rule) <= p.at:
 		delete(p.noticed.at, c.ID)
 		p.decided.Due = append(p.decided.Due, taking(c))
 	case !noticed:
-		p.noticed.add(c.ID, s.Now.Mono)
+		p.noticed.add(c.ID, p.at)
 		if p.decided.Noticed == nil {
 			p.decided.Noticed = make([]core.Taking, 0, len(p.round.Chosen))
 		}

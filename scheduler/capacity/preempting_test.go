@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -12,6 +13,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // drawPreemption sets how containers are taken back.
@@ -35,13 +37,16 @@ func drawPreemption(t *rapid.T, set *config.Preemption) {
 	}
 }
 
-// wholeRound is one round in steps of that size. Between the last ones there is another tree, as after a refresh: what is decided counts.
+// wholeRound is one round in steps of that size. Between the last ones time passes, and there is another tree, as after a refresh: what is decided
+// counts.
 func wholeRound(s *Scheduler, p *play, budget int) *core.Preemption {
+	now := p.clocked()
 	for range 1_000_000 {
-		if _, over := s.Monitor(p.clocked(), budget); over != nil {
+		if _, over := s.Monitor(now, budget); over != nil {
 			return over
 		}
 		if s.preemption.decided != nil {
+			now.Mono += 10
 			again := *s.tree
 			s.tree = &again
 		}
@@ -198,24 +203,100 @@ func (p *play) round(set *config.Preemption, seen map[string]int) *core.Preempti
 	}
 	seen["due"] += len(got.Due)
 	seen["unreserved"] += len(got.Unreserved)
+	p.carryOut(got)
+	if what := p.quick.Check(); what != "" {
+		p.t.Fatal(what)
+	}
+	return got
+}
+
+// carryOut ends and gives up what a round has decided.
+func (p *play) carryOut(got *core.Preemption) {
 	for _, x := range got.Due {
 		p.both(func(s *Scheduler) {
-			if s.Container(x.Ref).Live {
-				if !s.Finish(x.Ref, cluster.Preempted) {
-					s.Vacate(x.Ref)
-				}
+			if s.Stands(&x) && s.Container(x.Ref).Live && !s.Finish(x.Ref, cluster.Preempted) {
+				s.Vacate(x.Ref)
 			}
 		})
 	}
 	for _, x := range got.Unreserved {
 		p.both(func(s *Scheduler) {
-			if s.Books.IsOpen(x.Ref) && s.Container(x.Ref).Reserved {
+			if s.Stands(&x) && s.Container(x.Ref).Reserved {
 				s.Unreserve(s.Container(x.Ref).Node)
 			}
 		})
 	}
-	if what := p.quick.Check(); what != "" {
-		p.t.Fatal(what)
+}
+
+// want submits an application that asks for a few containers anywhere.
+func (p *play) want() {
+	had := len(p.apps)
+	p.submit()
+	if len(p.apps) == had || p.attempt[p.apps[had]] == 0 {
+		return
 	}
-	return got
+	asks := []yarn.Ask{{Priority: 1, Where: yarn.AnyHost, RelaxLocality: true, Capability: yarn.NewResource(1024, 1), Count: 4}}
+	if same(p, func(s *Scheduler) yarn.Reason { return s.Normalize(p.apps[had], slices.Clone(asks)) }).OK() {
+		p.quick.Normalize(p.apps[had], asks)
+		p.both(func(s *Scheduler) { s.Ask(p.apps[had], asks) })
+	}
+}
+
+// TestRoundsAmongCalls plays random calls between the steps of rounds: containers end, reservations become containers, their slots pass to others,
+// applications and queues go, and the tree changes. What a round decides then is still there or passed by, and the books stay right.
+func TestRoundsAmongCalls(t *testing.T) {
+	seen := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		p := newPlay(t)
+		p.begin()
+		for range rapid.IntRange(20, 70).Draw(t, "calls") {
+			p.step([]func(){p.offer, p.offer, p.offer, p.ask, p.offer, p.offer, p.submit, p.offer, p.ask, p.relabel, p.finish})
+		}
+		for range 20 {
+			p.step([]func(){p.offer})
+		}
+		var set config.Preemption
+		drawPreemption(t, &set)
+		set.Wait, set.PerRound, set.ReservedDelay = 0, 1, 0
+		for range rapid.IntRange(20, 50).Draw(t, "steps") {
+			p.both(func(s *Scheduler) {
+				s.cfg.Preemption = set
+				for _, q := range s.tree.Queues {
+					if q != nil {
+						q.Conf.PreemptionDisabled, q.Conf.IntraPreemptionDisabled = false, false
+					}
+				}
+			})
+			p.want()
+			budget := rapid.IntRange(1, 60).Draw(t, "budget")
+			var decided []*core.Preemption
+			p.both(func(s *Scheduler) {
+				_, one := s.Monitor(p.clocked(), budget)
+				decided = append(decided, one)
+			})
+			if a, b := fmt.Sprintf("%+v", decided[0]), fmt.Sprintf("%+v", decided[1]); a != b {
+				t.Fatalf("with shortcuts: %s\nwithout: %s", a, b)
+			}
+			p.step([]func(){p.offer, p.finish, p.offer, p.vacate, p.endAttempt, p.reconfigure, p.relabel, p.move, p.remove, p.removeNode, p.addNode})
+			if got := decided[0]; got != nil {
+				for _, list := range [][]core.Taking{got.Noticed, got.Due, got.Unreserved} {
+					for i := range list {
+						if !p.quick.Stands(&list[i]) { // it has gone since it was decided
+							seen["gone"]++
+						}
+					}
+				}
+				seen["rounds"], seen["due"], seen["unreserved"] = seen["rounds"]+1, seen["due"]+len(got.Due), seen["unreserved"]+len(got.Unreserved)
+				seen["noticed"] += len(got.Noticed)
+				p.carryOut(got)
+				p.check()
+			}
+		}
+	})
+	t.Log(seen)
+	for _, what := range []string{"rounds", "noticed", "due"} {
+		if seen[what] == 0 && !t.Failed() && flag.Lookup("rapid.checks").Value.String() == "100" {
+			t.Errorf("the plays were too tame: nothing of %s", what)
+		}
+	}
 }
