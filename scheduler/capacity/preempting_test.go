@@ -267,7 +267,7 @@ func TestRoundsAmongCalls(t *testing.T) {
 					}
 				}
 			})
-			p.want()
+			p.step([]func(){p.want})
 			budget := rapid.IntRange(1, 60).Draw(t, "budget")
 			var decided []*core.Preemption
 			p.both(func(s *Scheduler) {
