@@ -138,6 +138,9 @@ func (e *Engine) followEnd(ended scheduler.Ended, exit int32, diagnostics string
 	}
 	before, book := c.state, &ended.Container
 	c.seen = nil
+	if book.Execution == yarn.Opportunistic {
+		e.lent.Released++
+	}
 	c.state = yarn.ContainerKilled
 	if s, ok := endStates[ended.Cause]; ok {
 		c.state = s

@@ -5,7 +5,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/opportunistic"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -34,6 +36,8 @@ type Settings struct {
 	NodeMinimum       yarn.Resource // a smaller node may not register
 	ResourceTypes     yarn.ResourceTypes
 	Slice             int // work of one slice; 0 is MaxSlice
+
+	Opportunistic opportunistic.Settings
 
 	UntrackedTimeout int64            // how long a node that has left is kept if no list names it
 	RemovedStates    []yarn.NodeState // in which such a node is then removed; empty: in any
@@ -110,6 +114,9 @@ type Engine struct {
 	goneApps          []yarn.ApplicationID
 	goneNodes         []yarn.NodeID
 
+	loads *opportunistic.Loads // nil: there are no opportunistic containers
+	lent  view.Opportunistics
+
 	ordersPending map[yarn.NodeID]int // how many orders are being stored, by the same
 
 	removals     leases                 // nodes that have left and that no list names, by when that began
@@ -120,7 +127,7 @@ type Engine struct {
 // New is an engine without nodes and applications.
 func New(set Settings, sched *scheduler.Scheduler) *Engine {
 	return &Engine{
-		set: set, sched: sched,
+		set: set, sched: sched, loads: newLoads(set.Opportunistic),
 		apps:  map[yarn.ApplicationID]*application{},
 		nodes: map[yarn.NodeID]*node{},
 		byID:  map[yarn.ContainerID]*container{},

@@ -82,7 +82,8 @@ func (e *Engine) allocate(c *Allocate) {
 		e.fail(c.Ticket, refuse(InvalidMaster, "Invalid responseId in AllocateRequest from application attempt: %s, expect responseId to be %d, but get %d", c.Attempt, t.responseID, c.ResponseID))
 		return
 	}
-	if err := e.checkAllocate(t, c); err != nil {
+	lent := e.splitAsks(c)
+	if err := e.checkAllocate(t, c, lent); err != nil {
 		e.fail(c.Ticket, err)
 		return
 	}
@@ -93,6 +94,7 @@ func (e *Engine) allocate(c *Allocate) {
 	} else {
 		e.progressed(t, c)
 		e.applyAllocate(t, c, reply)
+		e.placeOpportunistic(t, lent, reply)
 		if e.set.Sweeps && e.sweepDue {
 			e.sweep() // an ask that fits is granted in the same answer
 		}
@@ -103,7 +105,7 @@ func (e *Engine) allocate(c *Allocate) {
 
 // checkAllocate looks at every part of the call, in Apache's order, and changes
 // nothing but the call itself: the asks are normalized in place.
-func (e *Engine) checkAllocate(t *attempt, c *Allocate) *Error {
+func (e *Engine) checkAllocate(t *attempt, c *Allocate, lent []yarn.Ask) *Error {
 	if c.HasConstraints {
 		return refuse(Failed, "Found non empty SchedulingRequest of AllocateRequest for application=%s, however the configured placement constraints handler does not accept them; set yarn.resourcemanager.placement-constraints.handler, which is not built yet", t.id)
 	}
@@ -112,6 +114,9 @@ func (e *Engine) checkAllocate(t *attempt, c *Allocate) *Error {
 	}
 	if why := e.sched.Normalize(t.app.ref, c.Asks); !why.OK() {
 		return e.badRequest(why, "Invalid resource request of %s", t.id)
+	}
+	if err := checkOpportunistic(t, lent); err != nil {
+		return err
 	}
 	if slices.Contains(c.BlacklistAdd, yarn.AnyHost) {
 		return refuse(InvalidBlacklist, "Cannot add * to the blacklist of %s: nothing would be left", t.id)
@@ -304,7 +309,7 @@ func (e *Engine) tellGrants(t *attempt, reply *AllocateReply) {
 		return
 	}
 	told := t.grants[:min(len(t.grants), MaxTold)]
-	reply.Granted = make([]Grant, 0, len(told))
+	reply.Granted = slices.Grow(reply.Granted, len(told))
 	for _, c := range told {
 		if c == nil {
 			t.ungranted--
@@ -335,10 +340,11 @@ func (e *Engine) updated(a *application) []UpdatedContainer {
 		}
 		c.seen = nil
 		g := e.grant(c)
-		g.Resource, g.Version = ch.After, ch.Version
+		g.Resource, g.Version, g.Execution = ch.After, ch.Version, ch.Execution
 		u := UpdatedContainer{Type: ch.Type, Grant: g}
 		out = append(out, u)
-		if ch.Type == yarn.DecreaseResource || e.set.AutoUpdate {
+		e.countUpdate(c, ch.Type)
+		if ch.Type == yarn.DecreaseResource || ch.Type == yarn.DemoteExecutionType || e.set.AutoUpdate {
 			c.node.update(u)
 		}
 	}

@@ -112,7 +112,10 @@ func (s *Core) PlaceOpportunistic(ref AppRef, node NodeRef, o Opportunistic) Con
 	c, container := s.Books.OpenEmpty()
 	container.ID = a.Newest
 	container.App, container.Node, container.Locality, container.CreatedWall = ref, node, o.Locality, s.Now.Wall
-	container.Resource, container.Priority, container.AllocationRequestID = o.Resource, o.Priority, o.AllocationRequestID
+	all := s.Calc
+	all.Dominant = true
+	container.Resource = all.Normalize(o.Resource, s.Min, s.ClusterMaximum(), s.Min)
+	container.Priority, container.AllocationRequestID = o.Priority, o.AllocationRequestID
 	container.Execution, container.Live, container.Label = yarn.Opportunistic, true, n.Label
 	s.Books.Enter(s.Calc, &a.Live, n, c, container)
 	return c

@@ -128,8 +128,11 @@ func (s *Core) ContainersOn(ref NodeRef, most int) []ContainerRef {
 	return s.Books.OnNode(ref, most)
 }
 
-// OpportunisticOn are how many opportunistic containers a node has, and what they are given together.
-func (s *Core) OpportunisticOn(ref NodeRef) (int32, resource) { return s.Books.Opportunistic(ref) }
+// OpportunisticOn is how many opportunistic containers a node has, and what all its containers use; see the facade.
+func (s *Core) OpportunisticOn(ref NodeRef) (int32, resource) {
+	count, sum := s.Books.Opportunistic(ref)
+	return count, sum.Add(s.Books.Node(ref).Used)
+}
 
 // Avoids tells whether the application does not want the node; see the facade.
 func (s *Core) Avoids(ref AppRef, node NodeRef) bool {
