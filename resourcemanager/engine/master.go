@@ -344,7 +344,7 @@ func (e *Engine) updated(a *application) []UpdatedContainer {
 		u := UpdatedContainer{Type: ch.Type, Grant: g}
 		out = append(out, u)
 		e.countUpdate(c, ch.Type)
-		if ch.Type == yarn.DecreaseResource || ch.Type == yarn.DemoteExecutionType || e.set.AutoUpdate {
+		if ch.Type == yarn.DecreaseResource || e.set.AutoUpdate {
 			c.node.update(u)
 		}
 	}

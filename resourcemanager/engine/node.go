@@ -454,6 +454,8 @@ func (e *Engine) status(n *node, s ContainerStatus, ended *ends) (running bool) 
 		}
 	case c.state == yarn.ContainerAcquired:
 		e.running(c)
+	case c.demoted != 0:
+		e.heardExecution(c, s.Execution)
 	}
 	return c != nil && c.launched && !s.Complete
 }

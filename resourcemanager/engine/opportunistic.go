@@ -136,13 +136,34 @@ func (e *Engine) lend(t *attempt, n *node, w *opportunistic.Want, locality oppor
 	return c
 }
 
+// DemotionPatience is how many milliseconds a master has to tell a node that it has demoted a container. Then the node is told by its heartbeat.
+//
+// compat: Apache waits for the master alone, which need not come: the room is given away. A master that comes after the node was told is refused by
+// NodeManagers of Hadoop, so it has to have time.
+const DemotionPatience = 5000
+
+// heardExecution follows what a node says of a container that was demoted.
+func (e *Engine) heardExecution(c *container, at yarn.ExecutionType) {
+	switch {
+	case at == yarn.Opportunistic:
+		c.demoted = 0
+	case e.now.Mono-c.demoted >= DemotionPatience:
+		c.demoted = 0
+		c.node.update(UpdatedContainer{Type: yarn.DemoteExecutionType, Grant: e.grant(c)})
+	}
+}
+
 // countUpdate counts a container that is opportunistic from now on, or not any more.
 func (e *Engine) countUpdate(c *container, kind yarn.UpdateType) {
 	switch kind {
 	case yarn.PromoteExecutionType:
 		e.lent.Released++
+		c.demoted = 0
 	case yarn.DemoteExecutionType:
 		e.lent.Allocated++
+		if !e.set.AutoUpdate {
+			c.demoted = max(e.now.Mono, 1)
+		}
 	default:
 		return
 	}
