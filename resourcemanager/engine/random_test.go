@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/opportunistic"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -33,7 +34,12 @@ func TestRandom(t *testing.T) {
 		set.RemovedStates = rapid.SampledFrom([][]yarn.NodeState{nil, nil, {yarn.NodeLost, yarn.NodeShutdown}}).Draw(t, "removed")
 		set.LabelsByNodes = rapid.Bool().Draw(t, "named by nodes")
 		set.AutoUpdate = rapid.Bool().Draw(t, "auto-update")
-		w := &world{t: t, rig: newRig(t, set, greedy[:rapid.SampledFrom([]int{0, len(greedy)}).Draw(t, "greedy")]...), configs: configs, submitted: map[Ticket]yarn.ApplicationID{}, ending: map[Ticket]yarn.ApplicationID{}}
+		if rapid.Bool().Draw(t, "opportunistic") {
+			set.Opportunistic = opportunistic.Settings{Enabled: true, Nodes: rapid.Int32Range(1, 3).Draw(t, "nodes used"), PerCall: rapid.Int32Range(0, 3).Draw(t, "per call"),
+				Interval: rapid.SampledFrom([]int64{1, 1000}).Draw(t, "interval"), Deviations: 1, Lowest: 1, Highest: 15,
+				Comparator: rapid.SampledFrom([]opportunistic.Comparator{opportunistic.QueueLength, opportunistic.QueueWaitTime, opportunistic.QueueLengthThenResources}).Draw(t, "comparator")}
+		}
+		w := &world{t: t, rig: newRig(t, set, greedy[:rapid.SampledFrom([]int{0, len(greedy)}).Draw(t, "greedy")]...), configs: configs, submitted: map[Ticket]yarn.ApplicationID{}, ending: map[Ticket]yarn.ApplicationID{}, types: map[yarn.ContainerID]yarn.ExecutionType{}}
 		w.hold, w.set = true, set
 		for range rapid.IntRange(20, 200).Draw(t, "steps") {
 			w.step()
@@ -65,6 +71,7 @@ type world struct {
 	masters []*randomMaster
 	launch  []Launch
 	set     Settings
+	types   map[yarn.ContainerID]yarn.ExecutionType // as their nodes have them
 
 	submitted map[Ticket]yarn.ApplicationID
 	ending    map[Ticket]yarn.ApplicationID // kills and last words of masters
@@ -186,7 +193,7 @@ func (w *world) registerNode(n *randomNode) {
 	}
 	c := RegisterNode{Ticket: w.next(), Node: n.id, HTTPPort: 8042, Rack: "/r", Total: n.total, Labels: w.named(), Untracked: w.chance(3, "untracked"), Health: Health{Healthy: !w.chance(8, "ill")}}
 	apps := map[yarn.ApplicationID]bool{}
-	for _, s := range n.statuses() {
+	for _, s := range w.statuses(n) {
 		c.Containers = append(c.Containers, RecoveredContainer{ContainerStatus: s})
 		apps[s.ID.Attempt.Application] = true
 	}
@@ -216,9 +223,9 @@ func (w *world) registerNode(n *randomNode) {
 	n.up, n.response = true, 0
 }
 
-func (n *randomNode) statuses() (out []ContainerStatus) {
+func (w *world) statuses(n *randomNode) (out []ContainerStatus) {
 	for _, id := range n.running {
-		out = append(out, ContainerStatus{ID: id})
+		out = append(out, ContainerStatus{ID: id, Execution: w.types[id]})
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(n.done), yarn.ContainerID.Compare) {
 		out = append(out, ContainerStatus{ID: id, Complete: true, ExitStatus: n.done[id]})
@@ -253,7 +260,11 @@ func (w *world) beat() {
 	if len(n.running) > 0 && w.chance(3, "container ends") {
 		w.stop(n.id, n.running[w.draw(len(n.running), "container")], int32(w.draw(2, "exit")))
 	}
-	h := &Heartbeat{Ticket: w.next(), Node: n.id, ResponseID: n.response, Health: Health{Healthy: !w.chance(15, "ill")}, Labels: w.named(), Containers: n.statuses()}
+	h := &Heartbeat{Ticket: w.next(), Node: n.id, ResponseID: n.response, Health: Health{Healthy: !w.chance(15, "ill")}, Labels: w.named(), Containers: w.statuses(n)}
+	if w.set.Opportunistic.Enabled {
+		h.Opportunistic = Opportunistic{Reported: !w.chance(6, "no queue"), Waiting: int32(w.draw(4, "waiting")), Capacity: int32(w.draw(5, "capacity")),
+			WaitMillis: int32(w.draw(4, "wait")) - 1}
+	}
 	known := w.e.nodes[n.id]
 	joined := known != nil && (known.state.Usable() || known.state == yarn.NodeUnhealthy)
 	if w.chance(20, "confused") {
@@ -305,6 +316,12 @@ func (w *world) again(n *randomNode, first *Heartbeat) {
 // obey does what the answer to a heartbeat says.
 func (n *randomNode) obey(w *world, v *HeartbeatReply) {
 	n.response = v.ResponseID
+	for _, u := range v.Updates {
+		w.types[u.Grant.ID] = u.Grant.Execution
+	}
+	if (v.Queue != nil) != w.set.Opportunistic.Enabled {
+		w.fatal("%s is told of queues: %+v", n.id, v.Queue)
+	}
 	for _, id := range v.CleanupContainers {
 		w.stop(n.id, id, 137)
 	}
@@ -412,6 +429,11 @@ func (w *world) allocate() {
 	for range w.draw(3, "asks") {
 		c.Asks = append(c.Asks, yarn.Ask{Priority: int32(1 + w.draw(2, "priority")), Where: yarn.AnyHost, RelaxLocality: true, AllocationRequestID: -1,
 			Capability: yarn.NewResource([]int64{300, 1024, 4096, 99999}[w.draw(4, "size")], 1), Count: int32(w.draw(5, "count"))})
+		if w.set.Opportunistic.Enabled && w.chance(2, "opportunistic") {
+			a := &c.Asks[len(c.Asks)-1]
+			a.ExecutionType, a.EnforceExecution = yarn.Opportunistic, true
+			a.Where = []string{yarn.AnyHost, yarn.AnyHost, "h1", "/r"}[w.draw(4, "where")]
+		}
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(m.held), yarn.ContainerID.Compare) {
 		if w.chance(6, "release") {
@@ -420,8 +442,12 @@ func (w *world) allocate() {
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(m.held), yarn.ContainerID.Compare) {
 		if b := w.e.byID[id]; b != nil && !b.state.Final() && w.chance(8, "update") {
-			kind := []yarn.UpdateType{yarn.IncreaseResource, yarn.DecreaseResource}[w.draw(2, "kind")]
-			c.Updates = append(c.Updates, yarn.ContainerUpdate{Container: id, Type: kind, Version: w.sched.Container(b.ref).Version,
+			kind := []yarn.UpdateType{yarn.IncreaseResource, yarn.DecreaseResource, yarn.PromoteExecutionType, yarn.DemoteExecutionType}[w.draw(4, "kind")]
+			to := yarn.Guaranteed
+			if kind == yarn.DemoteExecutionType {
+				to = yarn.Opportunistic
+			}
+			c.Updates = append(c.Updates, yarn.ContainerUpdate{Container: id, Type: kind, Version: w.sched.Container(b.ref).Version - int32(w.draw(12, "old")/11), ExecutionType: to,
 				Capability: yarn.NewResource([]int64{256, 512, 1024, 2048}[w.draw(4, "to")], 1)})
 		}
 	}
@@ -486,10 +512,16 @@ func (w *world) outstanding(t *attempt) string {
 // hear: the answer arrived.
 func (w *world) hear(m *randomMaster, v *AllocateReply) {
 	m.response, m.lost = v.ResponseID, false
+	for _, u := range v.Updated {
+		if w.chance(2, "tells the node") {
+			w.types[u.Grant.ID] = u.Grant.Execution
+		}
+	}
 	for _, g := range v.Granted {
 		if m.held[g.ID] || m.heard[g.ID] {
 			w.fatal("%s was granted %s twice", m.id, g.ID)
 		}
+		w.types[g.ID] = g.Execution
 		m.held[g.ID] = true
 	}
 	for _, c := range v.Completed {
@@ -616,7 +648,7 @@ func (w *world) goHome() {
 	for range 4 {
 		w.now.Mono += w.e.set.MasterExpiry
 		for _, n := range w.nodes { // those that beat do not expire
-			if r := w.send(&Heartbeat{Ticket: w.next(), Node: n.id, ResponseID: n.response, Health: Health{Healthy: true}, Containers: n.statuses()}); r != nil {
+			if r := w.send(&Heartbeat{Ticket: w.next(), Node: n.id, ResponseID: n.response, Health: Health{Healthy: true}, Containers: w.statuses(n)}); r != nil {
 				if v := r.Value.(*HeartbeatReply); v.Action == NodeNormal && !v.Duplicate {
 					n.obey(w, v)
 				}
