@@ -41,6 +41,9 @@ func TestRandom(t *testing.T) {
 		}
 		w := &world{t: t, rig: newRig(t, set, greedy[:rapid.SampledFrom([]int{0, len(greedy)}).Draw(t, "greedy")]...), configs: configs, submitted: map[Ticket]yarn.ApplicationID{}, ending: map[Ticket]yarn.ApplicationID{}, types: map[yarn.ContainerID]yarn.ExecutionType{}}
 		w.hold, w.set = true, set
+		if rapid.Bool().Draw(t, "warm") {
+			w.warmUp()
+		}
 		for range rapid.IntRange(20, 200).Draw(t, "steps") {
 			w.step()
 		}
@@ -154,6 +157,37 @@ func endSaid(value any) bool {
 // discarded tells whether the application was known and has been forgotten.
 func (w *world) discarded(id yarn.ApplicationID) bool { return w.e.apps[id] == nil }
 
+// warmUp begins with two applications whose masters run and have asked for something.
+func (w *world) warmUp() {
+	for range 3 {
+		w.register()
+	}
+	for range 2 {
+		w.apps++
+		w.send(Submit{Ticket: w.next(), Application: Submission{ID: appID(w.apps), User: "ann", Queue: "default", Name: "x", KeepContainers: w.chance(2, "keep"),
+			AMAsks: []yarn.Ask{{Where: yarn.AnyHost, Capability: yarn.NewResource(256, 1), Count: 1, RelaxLocality: true, AllocationRequestID: -1}}}})
+	}
+	w.settleStore()
+	for range 3 {
+		for _, n := range w.nodes {
+			w.beatOf(n)
+		}
+		w.settleStore()
+		for _, l := range w.launch {
+			w.launched(l, w.node(l.Grant.Node))
+			w.send(Launched{Attempt: l.Attempt})
+		}
+		w.launch = nil
+		for _, m := range w.masters {
+			if !m.registered {
+				w.registers(m)
+			}
+			w.allocateOf(m)
+			w.starts(m)
+		}
+	}
+}
+
 func (w *world) step() {
 	actions := []func(){w.beat, w.beat, w.beat, w.beat, w.allocate, w.allocate, w.allocate, w.confirmSome, w.confirmSome,
 		w.submit, w.launcher, w.launcher, w.startContainers, w.registerMaster, w.registerMaster, w.register, w.finish, w.user, w.time, w.admin, w.monitor, w.monitor}
@@ -256,8 +290,11 @@ func (w *world) beat() {
 	if len(w.nodes) == 0 {
 		return
 	}
-	n := w.nodes[w.draw(len(w.nodes), "node")]
-	if len(n.running) > 0 && w.chance(3, "container ends") {
+	w.beatOf(w.nodes[w.draw(len(w.nodes), "node")])
+}
+
+func (w *world) beatOf(n *randomNode) {
+	if len(n.running) > 0 && w.chance(6, "container ends") {
 		w.stop(n.id, n.running[w.draw(len(n.running), "container")], int32(w.draw(2, "exit")))
 	}
 	h := &Heartbeat{Ticket: w.next(), Node: n.id, ResponseID: n.response, Health: Health{Healthy: !w.chance(15, "ill")}, Labels: w.named(), Containers: w.statuses(n)}
@@ -379,13 +416,17 @@ func (w *world) launcher() {
 	case 1: // it hangs
 	default:
 		if n := w.node(l.Grant.Node); n.up {
-			n.running = append(n.running, l.Grant.ID)
-			w.masters = append(w.masters, &randomMaster{id: l.Attempt, held: map[yarn.ContainerID]bool{}, heard: map[yarn.ContainerID]bool{}})
+			w.launched(l, n)
 			if !w.chance(4, "news is late") {
 				w.send(Launched{Attempt: l.Attempt})
 			}
 		}
 	}
+}
+
+func (w *world) launched(l Launch, n *randomNode) {
+	n.running = append(n.running, l.Grant.ID)
+	w.masters = append(w.masters, &randomMaster{id: l.Attempt, held: map[yarn.ContainerID]bool{}, heard: map[yarn.ContainerID]bool{}})
 }
 
 func (w *world) master() *randomMaster {
@@ -402,10 +443,12 @@ func (w *world) master() *randomMaster {
 }
 
 func (w *world) registerMaster() {
-	m := w.master()
-	if m == nil {
-		return
+	if m := w.master(); m != nil {
+		w.registers(m)
 	}
+}
+
+func (w *world) registers(m *randomMaster) {
 	again := m.registered
 	r := w.send(RegisterMaster{Ticket: w.next(), Attempt: m.id, Host: "h", RPCPort: 1})
 	if r.Err == nil && again && !w.e.apps[m.id.Application].sub.Unmanaged {
@@ -421,10 +464,12 @@ func (w *world) registerMaster() {
 
 // allocate is a master's heartbeat with anything in it.
 func (w *world) allocate() {
-	m := w.master()
-	if m == nil {
-		return
+	if m := w.master(); m != nil {
+		w.allocateOf(m)
 	}
+}
+
+func (w *world) allocateOf(m *randomMaster) {
 	c := &Allocate{Attempt: m.id, ResponseID: m.response, Progress: float32(w.draw(4, "progress")) - 1}
 	for range w.draw(3, "asks") {
 		c.Asks = append(c.Asks, yarn.Ask{Priority: int32(1 + w.draw(2, "priority")), Where: yarn.AnyHost, RelaxLocality: true, AllocationRequestID: -1,
@@ -441,7 +486,7 @@ func (w *world) allocate() {
 		}
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(m.held), yarn.ContainerID.Compare) {
-		if b := w.e.byID[id]; b != nil && !b.state.Final() && w.chance(8, "update") {
+		if b := w.e.byID[id]; b != nil && !b.state.Final() && w.chance(4, "update") {
 			kind := []yarn.UpdateType{yarn.IncreaseResource, yarn.DecreaseResource, yarn.PromoteExecutionType, yarn.DemoteExecutionType}[w.draw(4, "kind")]
 			to := yarn.Guaranteed
 			if kind == yarn.DemoteExecutionType {
@@ -535,10 +580,12 @@ func (w *world) hear(m *randomMaster, v *AllocateReply) {
 
 // startContainers: a master starts something that it has been granted.
 func (w *world) startContainers() {
-	m := w.master()
-	if m == nil {
-		return
+	if m := w.master(); m != nil {
+		w.starts(m)
 	}
+}
+
+func (w *world) starts(m *randomMaster) {
 	for _, id := range slices.SortedFunc(maps.Keys(m.held), yarn.ContainerID.Compare) {
 		c := w.e.byID[id]
 		if c == nil || w.chance(4, "later") {
