@@ -164,9 +164,5 @@ func (e *Engine) countUpdate(c *container, kind yarn.UpdateType) {
 		if !e.set.AutoUpdate {
 			c.demoted = max(e.now.Mono, 1)
 		}
-	default:
-		return
 	}
-	e.touchApp(c.app)
-	e.touchNode(c.node)
 }

@@ -235,7 +235,7 @@ func (s *script) command(word string, args []string) Command {
 	switch word {
 	case "node": // node h1 8192x8 [run=…] [done=…] [apps=a1,…] [unhealthy=why] [label=x] [names=x,y|none] [excluded=why] [untracked=1] [http=8042]
 		return s.register(t, args)
-	case "beat": // beat h1 [run=a1/1/1,…] [done=a1/1/2:exit,…] [unhealthy=why] [names=x] [id=…]
+	case "beat": // beat h1 [run=a1/1/1,…] [lent=…: opportunistic ones] [queue=waiting/capacity[/ms]] [done=a1/1/2:exit,…] [unhealthy=why] [names=x] [id=…]
 		return s.beat(t, args[0])
 	case "leave":
 		return UnregisterNode{Ticket: t, Node: nodeID(args[0])}
@@ -313,7 +313,7 @@ func (s *script) command(word string, args []string) Command {
 		return LaunchFailed{Attempt: s.attempt(args[0]), Why: "connection refused"}
 	case "register":
 		return RegisterMaster{Ticket: t, Attempt: s.attempt(args[0]), Host: "host", RPCPort: 7, TrackingURL: "http://host/"}
-	case "allocate": // allocate a1/1 [id=n] [ask=p:1024x1:count@where,…] [release=…] [ban=h1] [unban=h1] [grow=a1/1/2:2048x1] [shrink=…]
+	case "allocate": // allocate a1/1 [id=n] [ask=p:1024x1:count@where,…] [release=…] [ban=h1] [unban=h1] [grow=a1/1/2:2048x1] [shrink=…] [promote=a1/1/2] [demote=…] [version=n] [lend=…: asks for opportunistic ones]
 		return s.allocate(t, args[0])
 	case "finish":
 		status, ok := yarn.ParseFinalStatus(args[1])
@@ -360,6 +360,9 @@ func (s *script) statuses() (out []ContainerStatus) {
 	for _, id := range s.containers(s.opts["run"]) {
 		out = append(out, ContainerStatus{ID: id})
 	}
+	for _, id := range s.containers(s.opts["lent"]) {
+		out = append(out, ContainerStatus{ID: id, Execution: yarn.Opportunistic})
+	}
 	for _, x := range strings.FieldsFunc(s.opts["done"], func(r rune) bool { return r == ',' }) {
 		name, exit, _ := strings.Cut(x, ":")
 		out = append(out, ContainerStatus{ID: s.container(name), Complete: true, ExitStatus: int32(s.number(exit)), Diagnostics: "ended"})
@@ -372,7 +375,12 @@ func (s *script) beat(t Ticket, host string) Command {
 	if v, ok := s.opts["id"]; ok {
 		id = int32(s.number(v))
 	}
-	return &Heartbeat{Ticket: t, Node: nodeID(host), ResponseID: id, Containers: s.statuses(), Labels: s.names(), Health: s.health()}
+	h := &Heartbeat{Ticket: t, Node: nodeID(host), ResponseID: id, Containers: s.statuses(), Labels: s.names(), Health: s.health()}
+	if v, ok := s.opts["queue"]; ok { // waiting/capacity/milliseconds
+		p := strings.Split(v+"/0", "/")
+		h.Opportunistic = Opportunistic{Reported: true, Waiting: int32(s.number(p[0])), Capacity: int32(s.number(p[1])), WaitMillis: int32(s.number(p[2]))}
+	}
+	return h
 }
 
 // names are the labels that a node names, or nil.
@@ -427,28 +435,47 @@ func (s *script) allocate(t Ticket, name string) Command {
 	if v := s.opts["unban"]; v != "" {
 		c.BlacklistRemove = []string{v}
 	}
-	for kind, word := range []string{"grow", "shrink"} {
-		if name, size, ok := strings.Cut(s.opts[word], ":"); ok {
-			u := yarn.ContainerUpdate{Container: s.container(name), Type: yarn.UpdateType(kind), Capability: s.size(size)}
+	for kind, word := range []string{"grow", "shrink", "promote", "demote"} {
+		for _, x := range words(s.opts[word]) {
+			name, size, sized := strings.Cut(x, ":")
+			u := yarn.ContainerUpdate{Container: s.container(name), Type: yarn.UpdateType(kind)}
+			if word == "demote" {
+				u.ExecutionType = yarn.Opportunistic
+			}
+			if sized {
+				u.Capability = s.size(size)
+			}
 			if b := s.rig.e.byID[u.Container]; b != nil {
 				u.Version = s.rig.sched.Container(b.ref).Version
+			}
+			if v, ok := s.opts["version"]; ok {
+				u.Version = int32(s.number(v))
 			}
 			c.Updates = append(c.Updates, u)
 		}
 	}
-	for _, a := range strings.FieldsFunc(s.opts["ask"], func(r rune) bool { return r == ',' }) {
+	c.Asks = append(s.asks("ask", yarn.Guaranteed), s.asks("lend", yarn.Opportunistic)...)
+	return c
+}
+
+// asks are those of an option: p:1024x1:count@where,… or p:1024x1:count:id@where.
+func (s *script) asks(option string, execution yarn.ExecutionType) (out []yarn.Ask) {
+	for _, a := range words(s.opts[option]) {
 		a, where, placed := strings.Cut(a, "@")
 		parts := strings.Split(a, ":")
-		if len(parts) != 3 {
+		id := int64(-1)
+		if len(parts) == 4 {
+			id = s.number(parts[3])
+		} else if len(parts) != 3 {
 			s.fail("ask %s is not priority:size:count", a)
 		}
 		if !placed {
 			where = yarn.AnyHost
 		}
-		c.Asks = append(c.Asks, yarn.Ask{Priority: int32(s.number(parts[0])), Capability: s.size(parts[1]),
-			Count: int32(s.number(parts[2])), Where: where, RelaxLocality: true, AllocationRequestID: -1})
+		out = append(out, yarn.Ask{Priority: int32(s.number(parts[0])), Capability: s.size(parts[1]),
+			Count: int32(s.number(parts[2])), Where: where, RelaxLocality: true, AllocationRequestID: id, ExecutionType: execution})
 	}
-	return c
+	return out
 }
 
 // shown prints the effects of the last command, kind by kind.
@@ -586,7 +613,7 @@ func grants(text string, list []Grant) string {
 		return ""
 	}
 	for _, g := range list {
-		text += " " + shortContainer(g.ID)
+		text += " " + shortContainer(g.ID) + when(g.Execution == yarn.Opportunistic, "~"+g.Node.Host)
 	}
 	return text
 }
@@ -608,7 +635,7 @@ func (s *script) allocated(v *AllocateReply) []string {
 		out = append(out, fmt.Sprintf("  %s completed, exit %d", shortContainer(c.ID), c.ExitStatus))
 	}
 	for _, u := range v.Updated {
-		out = append(out, fmt.Sprintf("  %s is %s now, version %d", shortContainer(u.Grant.ID), shortSize(u.Grant.Resource), u.Grant.Version))
+		out = append(out, fmt.Sprintf("  %s is %s now, version %d", shortContainer(u.Grant.ID), shortSize(u.Grant.Resource), u.Grant.Version)+turned(u))
 	}
 	for _, u := range v.UpdateErrors {
 		out = append(out, fmt.Sprintf("  %s cannot change: %s", shortContainer(u.Update.Container), u.Reason))
@@ -642,12 +669,27 @@ func (s *script) beaten(v *HeartbeatReply) []string {
 		text += fmt.Sprintf(", signal %s %d", shortContainer(x.Container), x.Signal)
 	}
 	for _, u := range v.Updates {
+		if why := turned(u); why != "" {
+			text += ", " + shortContainer(u.Grant.ID) + " is" + why[1:]
+			continue
+		}
 		text += fmt.Sprintf(", resize %s to %s", shortContainer(u.Grant.ID), shortSize(u.Grant.Resource))
 	}
 	if v.Total != nil {
 		text += ", has " + shortSize(*v.Total)
 	}
+	if q := v.Queue; q != nil {
+		text += fmt.Sprintf(", may queue %d, for %d ms", q.Length, q.WaitMillis)
+	}
 	return []string{text}
+}
+
+// turned says what an update of the execution type did.
+func turned(u UpdatedContainer) string {
+	if u.Type == yarn.PromoteExecutionType || u.Type == yarn.DemoteExecutionType {
+		return ", " + strings.ToLower(u.Grant.Execution.String())
+	}
+	return ""
 }
 
 // headline is the beginning of a text.
