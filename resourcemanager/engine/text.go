@@ -202,7 +202,7 @@ func (e *Engine) stamp() string {
 // compared.
 func (e *Engine) waitingForMaster(t *attempt) string {
 	got := e.sched.Admission(t.app.ref)
-	q, ok := e.queueInfo(e.sched.QueueOf(t.app.ref))
+	q, ok := e.queueInfo(e.sched.LeafOf(t.app.ref))
 	switch {
 	case ok && q.Fair != nil:
 		return e.waitingInFair(q, got)
