@@ -131,6 +131,7 @@ func (l *Line) Raise(from, to int64, by yarn.Resource) {
 		*l = Of(from, to, by)
 		return
 	}
+	first := (*l)[0].At
 	i := l.cut(from)
 	j := l.cut(to)
 	for k := i; k < j; k++ {
@@ -138,6 +139,9 @@ func (l *Line) Raise(from, to int64, by yarn.Resource) {
 	}
 	l.join(j)
 	l.join(i)
+	if from < first {
+		l.join(l.After(first) - 1)
+	}
 	l.close()
 }
 

@@ -183,14 +183,14 @@ func (w *World) list(e *trace.PlanEvent) (trace.Saw, error) {
 	if e.End != nil {
 		end = *e.End
 	}
+	if end <= -1 {
+		end = timeline.End
+	}
 	if end < start {
 		return saw(invalid("The specified end time must be greater than the specified start time."), nil)
 	}
 	if err := ours(e.Queue); err != nil {
 		return saw(err, nil)
-	}
-	if end <= -1 {
-		end = timeline.End
 	}
 	found := w.plan.List(max(start, 0), end)
 	if e.ID != nil {
