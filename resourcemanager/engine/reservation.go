@@ -98,7 +98,7 @@ func (e *Engine) rebuild(p *plan) {
 	p.Plan = reserve.NewPlan(s, yarn.Resource{})
 	if before != nil {
 		p.SetCapacity(before.Capacity())
-		for _, r := range before.List(math.MinInt64, math.MaxInt64) {
+		for _, r := range before.All() {
 			p.Restore(*r)
 		}
 	}
@@ -335,7 +335,7 @@ func refusedPlan(err error) *Error {
 
 func (e *Engine) countReservations() (n int) {
 	for _, p := range e.plans.list {
-		n += p.Len()
+		n += len(p.All())
 	}
 	return n
 }

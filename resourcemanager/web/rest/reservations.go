@@ -125,7 +125,7 @@ func (s *server) submitReservation(r *http.Request) (*answer.Response, error) {
 	if err := s.planned(r, submissionRoot, s.Controller.SubmitReservation); err != nil {
 		return nil, err
 	}
-	return &answer.Response{Status: http.StatusAccepted, Empty: true}, nil
+	return &answer.Response{Status: http.StatusAccepted}, nil
 }
 
 func (s *server) updateReservation(r *http.Request) (*answer.Response, error) {
@@ -197,7 +197,7 @@ func (s *server) reservations(r *http.Request) (*answer.Response, error) {
 	}
 	var list tree.List
 	for i := range found {
-		list = append(list, reservationObject(c.Types, &found[i], strings.EqualFold(q.Get("include-resource-allocations"), "true")))
+		list = append(list, reservationObject(c.ResourceTypes, &found[i], strings.EqualFold(q.Get("include-resource-allocations"), "true")))
 	}
 	return answer.Bare("reservationListInfo", tree.New().AddIf(len(list) > 0, "reservations", list)), nil
 }
