@@ -120,7 +120,9 @@ func (b *Basis) entitlePlanLeaf(cfg *config.Capacity, q *Queue, share, most floa
 // writePercent puts what the queue is entitled to where a configured queue has it: legacy-queue-mode.enabled may be false.
 func writePercent(c *config.Cluster, q *Queue) {
 	sh := &q.Shares[0]
-	q.Conf.Amounts[""] = config.Amount{Weight: -1, Vector: c.Percent(100 * sh.Capacity), MaxVector: c.Percent(100 * sh.MaxCapacity)}
+	a := q.Conf.Amounts[""]
+	a.Vector, a.MaxVector = c.Percent(100*sh.Capacity), c.Percent(100*sh.MaxCapacity)
+	q.Conf.Amounts[""] = a
 }
 
 // Follow gives the queues below a reservable one what the reservations that are due are to have, and the default one what is left. Queues of
