@@ -102,7 +102,7 @@ type (
 		Caller
 		Queue      string
 		ID         yarn.ReservationID // zero: all
-		Start, End int64              // milliseconds since 1970; a negative End: no end
+		Start, End int64              // milliseconds since 1970
 	}
 
 	// SignalContainer has a container's node deliver a signal.

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"errors"
-	"math"
 	"slices"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
@@ -47,7 +46,7 @@ type plans struct {
 type plan struct {
 	*reserve.Plan
 	path     string
-	conf     *config.Plan // of the queue, when it was last there
+	conf     *config.Plan        // of the queue, when it was last there
 	there    bool                // there is such a queue
 	followed []scheduler.Promise // what the scheduler was told last
 	capacity yarn.Resource       // and for which capacity of the queue
@@ -276,11 +275,7 @@ func (e *Engine) listReservations(c ListReservations) {
 	}
 	var found []*reserve.Reservation
 	if c.ID.IsZero() {
-		end := c.End
-		if end <= -1 {
-			end = math.MaxInt64
-		}
-		found = p.List(max(0, c.Start), end)
+		found = p.List(c.Start, c.End)
 	} else if r := p.Reservation(c.ID); r != nil {
 		found = append(found, r)
 	}

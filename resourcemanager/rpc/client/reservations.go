@@ -1,6 +1,8 @@
 package client
 
 import (
+	"math"
+
 	"google.golang.org/protobuf/proto"
 
 	"github.com/heddle-project/heddle/internal/audit"
@@ -84,8 +86,12 @@ func (s *client) listReservations(c *ipc.Call, m *pb.ReservationListRequest) {
 			return
 		}
 	}
+	end := int64(math.MaxInt64)
+	if m.EndTime != nil {
+		end = m.GetEndTime()
+	}
 	s.reserve(c, "", func(t engine.Ticket, who engine.Caller) engine.Command {
-		return engine.ListReservations{Ticket: t, Caller: who, Queue: m.GetQueue(), ID: id, Start: m.GetStartTime(), End: m.GetEndTime()}
+		return engine.ListReservations{Ticket: t, Caller: who, Queue: m.GetQueue(), ID: id, Start: m.GetStartTime(), End: end}
 	}, func(v any) proto.Message {
 		out := &pb.ReservationListResponse{}
 		for _, r := range v.([]view.Reservation) {

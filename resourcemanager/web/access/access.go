@@ -142,7 +142,7 @@ type Reservation struct {
 type ReservationQuery struct {
 	Queue      string
 	ID         yarn.ReservationID // zero: all
-	Start, End int64              // milliseconds since 1970; a negative End: no end
+	Start, End int64              // milliseconds since 1970
 }
 
 // DrainRequest is which nodes are to drain, and how.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -104,7 +105,7 @@ func (b *reservationBody) reservation() (access.Reservation, error) {
 	if err != nil {
 		return access.Reservation{}, err
 	}
-	out := &yarn.ReservationDefinition{Arrival: d.Arrival, Deadline: d.Deadline, Name: d.Name, Priority: d.Priority, Recurrence: cmp.Or(d.Recurrence, "0"),
+	out := &yarn.ReservationDefinition{Arrival: max(0, d.Arrival), Deadline: max(0, d.Deadline), Name: d.Name, Priority: d.Priority, Recurrence: cmp.Or(d.Recurrence, "0"),
 		Interpreter: yarn.Interpreter(d.Requests.Interpreter)}
 	for _, r := range d.Requests.List {
 		out.Stages = append(out.Stages, yarn.ReservationStage{Capability: yarn.NewResource(r.Capability.Memory, r.Capability.VCores), Containers: r.Containers,
@@ -187,6 +188,9 @@ func (s *server) reservations(r *http.Request) (*answer.Response, error) {
 		return nil, err
 	}
 	want.ID = id
+	if want.Start = max(0, want.Start); want.End < 0 {
+		want.End = math.MaxInt64
+	}
 	found, err := s.Controller.Reservations(r.Context(), webgate.From(r.Context()), want)
 	if err != nil {
 		return nil, err
