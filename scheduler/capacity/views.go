@@ -25,6 +25,9 @@ func (s *Scheduler) QueueInfo(of *queue.Queue) queue.Info {
 		CreatesQueues: q.Flexible(), CreatesLegacyLeaves: c.Kind == config.Managed, ConfiguredMaxAM: c.Amount("").MaxAM,
 		Plan: c.Kind == config.Reservable, HidesQueues: c.Kind == config.Reservable && !c.Plan.ShowQueues,
 	}
+	if q.PlanLeaf() {
+		capacity.ConfiguredMaxAM = 1 // compat: nothing goes by it
+	}
 	i := s.Info(of)
 	i.Dynamic, i.SubmittedApps, i.Capacity = q.Dynamic, q.NumApps(), capacity
 	i.Default.EffectiveMin, i.Default.EffectiveMax = q.Shares[0].EffMin, q.Shares[0].EffMax
