@@ -35,6 +35,7 @@ type ResourceManager struct {
 	Tokens        Tokens
 	Security      Security
 	Topology      Topology
+	Reservations  Reservations
 }
 
 // Web is the HTTP side.
@@ -107,6 +108,16 @@ type Opportunistic struct {
 	Comparator      string        // yarn.resourcemanager.nm-container-queuing.load-comparator
 	Deviations      float32       // yarn.resourcemanager.nm-container-queuing.queue-limit-stdev
 	Lowest, Highest int32         // bounds of the limit that nodes are told: yarn.resourcemanager.nm-container-queuing.{min,max}-queue-length or -queue-wait-time-ms
+}
+
+// Reservations are the settings of the reservation system (yarn.resourcemanager.reservation-system); those of single plans belong to their queues.
+type Reservations struct {
+	Enabled    bool          // .enable
+	ACLs       bool          // yarn.acl.reservation-enable, if yarn.acl.enable is true
+	Step       time.Duration // .planfollower.time-step
+	MaxPeriod  int64         // .max-periodicity, milliseconds
+	Early      bool          // .favor-early-allocation
+	Smoothness int32         // .smoothness-factor
 }
 
 // Monitors are what is done to queues periodically. Without
@@ -202,6 +213,8 @@ var schedulerClasses = map[string]string{
 	schedulerPackage + "fair.FairScheduler":         "fair",
 	schedulerPackage + "fifo.FifoScheduler":         "fifo",
 }
+
+const reservationPackage = "org.apache.hadoop.yarn.server.resourcemanager.reservation."
 
 const preemptionPolicy = "org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity.ProportionalCapacityPreemptionPolicy"
 

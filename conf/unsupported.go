@@ -63,6 +63,14 @@ func classOtherThan(words map[string]string, built ...string) func(*Properties, 
 	}
 }
 
+// underOther matches a switch that is on under another scheduler than those.
+func underOther(built ...string) func(*Properties, string) bool {
+	return func(p *Properties, v string) bool {
+		word, ok := schedulerClasses[trim(p.Get(rm+"scheduler.class"))]
+		return isTrue(p, v) && ok && !slices.Contains(built, word)
+	}
+}
+
 // anyOtherThan matches lists with a class that is not among those built.
 func anyOtherThan(built map[string]string) func(*Properties, string) bool {
 	return func(_ *Properties, v string) bool {
@@ -126,7 +134,12 @@ var missingResourceManager = []missing{
 			"recovery.enabled keeps applications across its restart"},
 	{"state store", rm + "store.class", rm + "recovery.enabled", explicit(rm+"store.class", classOtherThan(storeClasses, "bolt", "memory", "null")), Refused,
 		"applications would not be stored where it says", "", "they are then stored in the file " + rm + "heddle.state-store.path"},
-	{"reservations", rm + "reservation-system.enable", "", isTrue, Refused, "capacity would not be reserved", "false", "give what needs guaranteed room a queue of its own"},
+	{"reservations", rm + "reservation-system.enable", "", underOther("capacity"), Refused, "capacity would not be reserved", "false",
+		"reservations are built for the CapacityScheduler; give what needs guaranteed room a queue of its own"},
+	{"reservation systems", rm + "reservation-system.class", rm + "reservation-system.enable", notOneOf(reservationPackage + "CapacityReservationSystem"), Refused,
+		"a Java reservation system cannot be run", "", "without it the one of the scheduler is used"},
+	{"plan followers", rm + "reservation-system.plan.follower", rm + "reservation-system.enable", notOneOf(reservationPackage + "CapacitySchedulerPlanFollower"), Refused,
+		"a Java plan follower cannot be run", "", "without it the one of the scheduler is used"},
 	{"scheduler monitors", rm + "scheduler.monitor.policies", rm + "scheduler.monitor.enable", anyOtherThan(monitorClasses), Refused,
 		"queues would not be refreshed automatically", preemptionPolicy, "that one, AutoCreatedQueueDeletionPolicy and QueueManagementDynamicEditPolicy are built"},
 	{"node labels", "yarn.node-labels.configuration-type", "yarn.node-labels.enabled", notOneOf("centralized", "distributed"), Refused,

@@ -13,6 +13,7 @@ import (
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/scheduler/opportunistic"
 	"github.com/heddle-project/heddle/scheduler/placement"
 	"github.com/heddle-project/heddle/yarn"
@@ -138,6 +139,7 @@ func Settings(s *conf.ResourceManager, cfg *config.Config, started time.Time, ep
 		Dominant:          cfg.Dominant,
 		NodeMinimum:       yarn.NewResource(s.Allocation.MinimumMB, int64(s.Allocation.MinimumVCores)),
 		ResourceTypes:     cfg.Cluster.Types,
+		Reservations:      reservations(s, cfg),
 		UntrackedTimeout:  s.Nodes.UntrackedTimeout.Milliseconds(),
 		RemovedStates:     s.Nodes.RemovedStates,
 		Opportunistic:     lending(&s.Opportunistic),
@@ -153,4 +155,13 @@ func lending(o *conf.Opportunistic) opportunistic.Settings {
 		Enabled: o.Enabled, Nodes: o.Nodes, PerCall: max(o.PerHeartbeat, 0), Interval: o.Order.Milliseconds(), Comparator: comparators[o.Comparator],
 		Deviations: o.Deviations, Lowest: o.Lowest, Highest: o.Highest,
 	}
+}
+
+// reservations are the settings of the reservation system.
+func reservations(s *conf.ResourceManager, cfg *config.Config) engine.Reservations {
+	r := s.Reservations
+	out := engine.Reservations{Enabled: r.Enabled, ACLs: r.ACLs, Step: max(1, r.Step.Milliseconds()), MaxPeriod: r.MaxPeriod, Early: r.Early, Smoothness: r.Smoothness,
+		Calc: measure.Calculator{Dominant: cfg.Dominant, Types: len(cfg.Cluster.Types)}, Min: cfg.Cluster.MinAllocation, Max: cfg.Cluster.MaxAllocation,
+		Patience: cfg.Cluster.StartWait}
+	return out
 }
