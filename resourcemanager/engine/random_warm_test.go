@@ -73,4 +73,3 @@ func (w *world) masterOf(id yarn.ContainerID) *randomMaster {
 	}
 	return nil
 }
-

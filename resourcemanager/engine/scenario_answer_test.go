@@ -133,4 +133,3 @@ func headline(text string) string {
 	}
 	return text
 }
-

@@ -131,9 +131,6 @@ func (l *Loads) Remove(n *Node) {
 	leave(l.racks, n.Rack, n, onRack)
 }
 
-// Len is how many nodes report a queue.
-func (l *Loads) Len() int { return len(l.all.nodes) }
-
 func ringOf(in map[string]*ring, name string) *ring {
 	r := in[name]
 	if r == nil {
