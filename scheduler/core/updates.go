@@ -411,6 +411,7 @@ func (s *Core) grow(a *App, c, extra ContainerRef) Changed {
 	}
 	s.Books.Resize(extra, resource{})
 	s.Books.Resize(c, size)
+	s.freed(container.Node)
 	container.Version++
 	change.After, change.Version = size, container.Version
 	a.updates.forget(container.ID, size)
