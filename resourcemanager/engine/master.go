@@ -308,7 +308,7 @@ func (e *Engine) tellGrants(t *attempt, reply *AllocateReply) {
 	if len(t.grants) == 0 {
 		return
 	}
-	told := t.grants[:min(len(t.grants), MaxTold)]
+	told := t.grants[:min(len(t.grants), MaxTold-len(reply.Granted))] // opportunistic ones are there already
 	reply.Granted = slices.Grow(reply.Granted, len(told))
 	for _, c := range told {
 		if c == nil {
