@@ -2,7 +2,6 @@ package reserve
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 
 	"github.com/heddle-project/heddle/scheduler/reserve/timeline"
@@ -115,20 +114,10 @@ func period(d *yarn.ReservationDefinition) (int64, bool) {
 }
 
 // intervals are the runs of a line.
-//
-// compat: Apache sorts them by differences that overflow, which tells on runs as
-// long as half of all time.
 func intervals(l timeline.Line) []Interval {
 	var out []Interval
 	for _, r := range l.Runs() {
 		out = append(out, Interval{r.From, r.To, r.Amount})
 	}
-	slices.SortStableFunc(out, func(a, b Interval) int {
-		d := a.Start - b.Start
-		if d == 0 {
-			d = a.End - b.End
-		}
-		return cmp.Compare(d, 0)
-	})
 	return out
 }
