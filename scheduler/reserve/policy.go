@@ -113,7 +113,9 @@ func (t *task) averages(line timeline.Line, window int64) (timeline.Line, error)
 	var memory, cores int64 // the sum up to now
 	var rate yarn.Resource  // what holds now
 	for i, m := range marks {
-		if i > 0 {
+		// compat: in Apache what holds at the end of the range goes on to the end of time, and
+		// the sum overflows.
+		if i > 0 && (m.Known || m.At < timeline.End || t.p.settings.AsApache) {
 			passed := m.At - marks[i-1].At
 			var over [2]bool
 			memory, over[0] = grow(memory, rate[yarn.Memory], passed)

@@ -95,7 +95,7 @@ func (t *task) load(from, to int64) (line timeline.Line, tail bool, err error) {
 	case len(single) == 0:
 		tail = len(cyclic) > 0 && cyclic[0].At < from
 	case len(cyclic) == 0:
-		tail = single[0].At < from
+		tail = t.p.single[0].At < from
 	}
 	line, err = t.merge(single, cyclic, timeline.Add, from, to)
 	return line, tail, err
