@@ -104,18 +104,22 @@ func (t *task) allowAverage(r *Reservation) error {
 
 // averages is the mean of a line over the window that ends at each time, as it is at
 // the line's points and one window after each.
+//
+// compat: in Apache what holds at the end of the line goes on to the end of time. The sum overflows then, and
+// comes back at the beginning of time, so that reservations are refused for no reason, or not. Replays do so.
 func (t *task) averages(line timeline.Line, window int64) (timeline.Line, error) {
 	marks, err := t.marks(line, window)
 	if err != nil {
 		return nil, err
 	}
+	if n := len(marks); n > 0 && marks[n-1].At == timeline.End && !t.p.settings.AsApache {
+		marks = marks[:n-1]
+	}
 	var up, down timeline.Line
 	var memory, cores int64 // the sum up to now
 	var rate yarn.Resource  // what holds now
 	for i, m := range marks {
-		// compat: in Apache what holds at the end of the range goes on to the end of time, and
-		// the sum overflows.
-		if i > 0 && (m.Known || m.At < timeline.End || t.p.settings.AsApache) {
+		if i > 0 {
 			passed := m.At - marks[i-1].At
 			var over [2]bool
 			memory, over[0] = grow(memory, rate[yarn.Memory], passed)
@@ -130,7 +134,6 @@ func (t *task) averages(line timeline.Line, window int64) (timeline.Line, error)
 		rate = m.Amount
 	}
 	if n := len(down); n > 0 && down[n-1].At < down[0].At {
-		// compat: one window after the end of time is the beginning of time.
 		down = append(timeline.Line{down[n-1]}, down[:n-1]...)
 	}
 	return t.merge(up, down, timeline.Subtract, timeline.Begin, timeline.End)
