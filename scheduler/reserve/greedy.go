@@ -49,7 +49,9 @@ func (j *job) greedy(s *yarn.ReservationStage, from, to int64) ([]timeline.Run, 
 				pieces = pieces[:k] // compat: of what takes no time the last counts
 			}
 			pieces = append(pieces, r)
-			j.placed.Raise(r.From, r.To, r.Amount)
+			if err := j.place(r); err != nil {
+				return nil, false, err
+			}
 		}
 		if j.p.settings.Early {
 			from = next

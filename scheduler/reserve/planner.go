@@ -222,6 +222,12 @@ func (j *job) gangs(room, gang *yarn.Resource) int32 {
 	return javanum.Int(float32(math.Floor(float64(n))))
 }
 
+// place notes what a stage gets.
+func (j *job) place(r timeline.Run) error {
+	j.placed.Raise(r.From, r.To, r.Amount)
+	return j.spend(4 + len(j.placed)/4) // points that may have moved
+}
+
 // undo takes back what a stage placed that could not be placed as a whole.
 func (j *job) undo(pieces []timeline.Run) {
 	for _, r := range pieces {

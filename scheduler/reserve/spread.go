@@ -48,9 +48,11 @@ func (j *job) spread(s *yarn.ReservationStage, from, to int64) ([]timeline.Run, 
 		best := line.pop()
 		n := min(part, gangs, best.room)
 		gangs -= n
-		amount := times(s.Capability, s.Concurrency*n)
-		j.placed.Raise(best.from, best.to, amount)
-		own.Raise(best.from, best.to, amount)
+		r := timeline.Run{From: best.from, To: best.to, Amount: times(s.Capability, s.Concurrency*n)}
+		if err := j.place(r); err != nil {
+			return nil, false, err
+		}
+		own.Raise(r.From, r.To, r.Amount)
 		best.to = best.from + long
 		if err := j.weigh(&best, room, &gang); err != nil {
 			return nil, false, err

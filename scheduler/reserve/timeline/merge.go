@@ -126,3 +126,16 @@ func negate(dst, b Line, op Op) (Line, error) {
 	}
 	return dst, nil
 }
+
+// Sum is all lines together.
+func Sum(lines []Line) Line {
+	switch n := len(lines); n {
+	case 0:
+		return nil
+	case 1:
+		return lines[0]
+	default:
+		out, _ := Merge(nil, Sum(lines[:n/2]), Sum(lines[n/2:]), Add, Begin, End) // adding never fails
+		return out
+	}
+}
