@@ -59,9 +59,50 @@ func (t *task) allowTotal(r *Reservation) error {
 		return err
 	}
 	if _, err = t.merge(room, ask, timeline.Take, r.Start, r.End); planning(err) {
-		return refuse(OverCommitted, "Resources at time %d would be overcommitted by accepting reservation: %s", r.Start, r.ID)
+		return overCommitted(r, r.Start)
 	}
-	return err
+	if err != nil || r.period == 0 || t.p.settings.AsApache {
+		return err
+	}
+	return t.allowLater(r)
+}
+
+func overCommitted(r *Reservation, at int64) error {
+	return refuse(OverCommitted, "Resources at time %d would be overcommitted by accepting reservation: %s", at, r.ID)
+}
+
+// allowLater: there must be room for every instance of a recurring reservation. Apache looks
+// at those of the first of the largest periods alone.
+func (t *task) allowLater(r *Reservation) error {
+	all := t.p.settings.MaxPeriod
+	single := t.p.single
+	cyclic := timeline.Cycle{Period: all, Line: together(t.p.cyclic.Line, r.line.Repeat(all/r.period), 1)}
+	if old := t.p.byID[r.ID]; old != nil && old.period > 0 {
+		cyclic.Line = together(cyclic.Line, old.line.Repeat(all/old.period), -1)
+	} else if old != nil {
+		single = together(single, old.line.Line, -1)
+	}
+	if err := t.spend(len(single) + 2*len(cyclic.Line)); err != nil {
+		return err
+	}
+	for i := single.After(r.Start + all - 1); i < len(single); i++ {
+		if i == 0 || single[i-1].Amount.IsZero() {
+			continue
+		}
+		from := max(single[i-1].At, r.Start)
+		to := min(single[i].At, from+all) // after that it repeats
+		line, err := t.unroll(&cyclic, from, to)
+		if err != nil {
+			return err
+		}
+		for _, p := range line {
+			p.Amount.Increase(&single[i-1].Amount)
+			if p.Known && p.At < to && !p.Amount.FitsIn(t.p.capacity) && !r.At(max(p.At, from)).IsZero() {
+				return overCommitted(r, max(p.At, from))
+			}
+		}
+	}
+	return nil
 }
 
 // allowAverage: over any window, its user must not have more than a share of the plan on average.

@@ -7,7 +7,7 @@ import (
 
 // MaxWork is how many points of step functions one call may look at. It bounds the
 // time of a call, whatever is asked for.
-const MaxWork = 3_000_000
+const MaxWork = 1_500_000
 
 // task is one change, or question, of a plan, and what it may still look at.
 type task struct {
@@ -48,10 +48,13 @@ func (t *task) mergeInto(dst, a, b timeline.Line, op timeline.Op, from, to int64
 
 // unroll is a cycle in a range of time.
 func (t *task) unroll(c *timeline.Cycle, from, to int64) (timeline.Line, error) {
-	if err := t.spend(c.Points(from, to)); err != nil {
-		return nil, err
+	if points := c.Points(from, to); points > 2*len(c.Line) {
+		if err := t.spend(points); err != nil {
+			return nil, err
+		}
 	}
-	return c.Unroll(from, to), nil
+	out := c.Unroll(from, to)
+	return out, t.spend(len(out) + 4)
 }
 
 // mergeCycle combines a line with a cycle.

@@ -1,6 +1,8 @@
 package timeline
 
 import (
+	"slices"
+
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -37,7 +39,7 @@ func Lesser(c measure.Calculator, size yarn.Resource) Op {
 // compat: where one line says nothing the other one holds, negated by Subtract; a line
 // without any points is no operand at all, and the other one is returned as it is.
 func Merge(dst, a, b Line, op Op, from, to int64) (Line, error) {
-	dst = dst[:0]
+	dst = slices.Grow(dst[:0], len(a)+len(b)+1)
 	if len(a) == 0 {
 		if op.kind == subtract || op.kind == take {
 			return negate(dst, b, op)
