@@ -181,7 +181,7 @@ func (p *Plan) book(rs []*Reservation, sign int64) {
 		if r.period > 0 {
 			u.cyclics = true
 			from, to = r.Start, timeline.End
-			train := r.line.Repeat(p.settings.MaxPeriod / r.period)
+			train := r.train(p.settings.MaxPeriod)
 			trains, byUser[u] = append(trains, train), append(byUser[u], train)
 		} else {
 			u.singles = true

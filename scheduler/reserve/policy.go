@@ -61,45 +61,56 @@ func (t *task) allowTotal(r *Reservation) error {
 	if _, err = t.merge(room, ask, timeline.Take, r.Start, r.End); planning(err) {
 		return overCommitted(r, r.Start)
 	}
-	if err != nil || r.period == 0 || t.p.settings.AsApache {
+	if err != nil || t.p.settings.AsApache {
 		return err
 	}
-	return t.allowLater(r)
+	return t.allowEver(r)
 }
 
 func overCommitted(r *Reservation, at int64) error {
 	return refuse(OverCommitted, "Resources at time %d would be overcommitted by accepting reservation: %s", at, r.ID)
 }
 
-// allowLater: there must be room for every instance of a recurring reservation. Apache looks
-// at those of the first of the largest periods alone.
-func (t *task) allowLater(r *Reservation) error {
-	all := t.p.settings.MaxPeriod
-	single := t.p.single
-	cyclic := timeline.Cycle{Period: all, Line: together(t.p.cyclic.Line, r.line.Repeat(all/r.period), 1)}
-	if old := t.p.byID[r.ID]; old != nil && old.period > 0 {
-		cyclic.Line = together(cyclic.Line, old.line.Repeat(all/old.period), -1)
-	} else if old != nil {
-		single = together(single, old.line.Line, -1)
+// allowEver: no resource type must be promised twice, at no instance. Apache takes the lesser of two
+// amounts as its calculator sees them, though another type may be scarce, and of recurring reservations looks
+// at the instances of one largest period alone.
+func (t *task) allowEver(r *Reservation) error {
+	single, cyclic := t.p.single, t.p.cyclic
+	if old := t.p.byID[r.ID]; old != nil {
+		single, cyclic.Line = together(single, old.once(), -1), together(cyclic.Line, old.train(cyclic.Period), -1)
 	}
-	if err := t.spend(len(single) + 2*len(cyclic.Line)); err != nil {
+	single, cyclic.Line = together(single, r.once(), 1), together(cyclic.Line, r.train(cyclic.Period), 1)
+	if err := t.spend(len(single) + len(cyclic.Line)); err != nil {
 		return err
 	}
-	for i := single.After(r.Start + all - 1); i < len(single); i++ {
-		if i == 0 || single[i-1].Amount.IsZero() {
+	if r.period == 0 {
+		return t.allowRange(r, single, &cyclic, r.line.First(), r.line.Line.Last())
+	}
+	if err := t.allowRange(r, nil, &cyclic, r.Start, r.Start+cyclic.Period); err != nil {
+		return err
+	}
+	for i := max(single.After(r.Start), 1); i < len(single); i++ {
+		if single[i-1].Amount.IsZero() {
 			continue
 		}
 		from := max(single[i-1].At, r.Start)
-		to := min(single[i].At, from+all) // after that it repeats
-		line, err := t.unroll(&cyclic, from, to)
-		if err != nil {
+		to := min(single[i].At, from+cyclic.Period) // after that it repeats
+		if err := t.allowRange(r, single[i-1:i], &cyclic, from, to); err != nil {
 			return err
 		}
-		for _, p := range line {
-			p.Amount.Increase(&single[i-1].Amount)
-			if p.Known && p.At < to && !p.Amount.FitsIn(t.p.capacity) && !r.At(max(p.At, from)).IsZero() {
-				return overCommitted(r, max(p.At, from))
-			}
+	}
+	return nil
+}
+
+// allowRange does so for a range of time.
+func (t *task) allowRange(r *Reservation, single timeline.Line, cyclic *timeline.Cycle, from, to int64) error {
+	line, err := t.mergeCycle(single, cyclic, timeline.Add, from, to)
+	if err != nil {
+		return err
+	}
+	for _, p := range line {
+		if at := max(p.At, from); at < to && p.Known && !p.Amount.FitsIn(t.p.capacity) && !r.At(at).IsZero() {
+			return overCommitted(r, at)
 		}
 	}
 	return nil

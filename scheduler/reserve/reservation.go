@@ -48,6 +48,22 @@ func (r *Reservation) At(t int64) yarn.Resource {
 // Line is what it gets over time, in its first period if it recurs.
 func (r *Reservation) Line() timeline.Line { return r.line.Line }
 
+// once is what it gets if it does not recur.
+func (r *Reservation) once() timeline.Line {
+	if r.period > 0 {
+		return nil
+	}
+	return r.line.Line
+}
+
+// train is what its instances get in so much time, if it recurs.
+func (r *Reservation) train(long int64) timeline.Line {
+	if r.period == 0 {
+		return nil
+	}
+	return r.line.Repeat(long / r.period)
+}
+
 // active tells whether t is between arrival and deadline of an instance.
 func (r *Reservation) active(t int64) bool {
 	if t < r.Start || r.period == 0 {
