@@ -96,8 +96,8 @@ func (p *planPlay) follow() {
 					}
 				}
 			}
-			s.RemovePlanQueue(path)
 		}
+		s.RemovePlanQueues("root.p", gone)
 	}
 	if !slices.Equal(over[0], over[1]) || !slices.Equal(refused[0], refused[1]) {
 		p.t.Fatalf("over %v, refused %v", over, refused)
