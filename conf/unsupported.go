@@ -63,14 +63,6 @@ func classOtherThan(words map[string]string, built ...string) func(*Properties, 
 	}
 }
 
-// underOther matches a switch that is on under another scheduler than those.
-func underOther(built ...string) func(*Properties, string) bool {
-	return func(p *Properties, v string) bool {
-		word, ok := schedulerClasses[trim(p.Get(rm+"scheduler.class"))]
-		return isTrue(p, v) && ok && !slices.Contains(built, word)
-	}
-}
-
 // anyOtherThan matches lists with a class that is not among those built.
 func anyOtherThan(built map[string]string) func(*Properties, string) bool {
 	return func(_ *Properties, v string) bool {
@@ -134,8 +126,8 @@ var missingResourceManager = []missing{
 			"recovery.enabled keeps applications across its restart"},
 	{"state store", rm + "store.class", rm + "recovery.enabled", explicit(rm+"store.class", classOtherThan(storeClasses, "bolt", "memory", "null")), Refused,
 		"applications would not be stored where it says", "", "they are then stored in the file " + rm + "heddle.state-store.path"},
-	{"reservations", rm + "reservation-system.enable", "", underOther("capacity"), Refused, "capacity would not be reserved", "false",
-		"reservations are built for the CapacityScheduler; give what needs guaranteed room a queue of its own"},
+	{"reservations", rm + "scheduler.class", rm + "reservation-system.enable", classOtherThan(schedulerClasses, "capacity"), Refused,
+		"capacity would not be reserved", schedulerPackage + "capacity.CapacityScheduler", "of that one alone queues can be reserved"},
 	{"reservation systems", rm + "reservation-system.class", rm + "reservation-system.enable", notOneOf(reservationPackage + "CapacityReservationSystem"), Refused,
 		"a Java reservation system cannot be run", "", "without it the one of the scheduler is used"},
 	{"plan followers", rm + "reservation-system.plan.follower", rm + "reservation-system.enable", notOneOf(reservationPackage + "CapacitySchedulerPlanFollower"), Refused,

@@ -12,7 +12,7 @@ import (
 var kinds = map[Kind]string{Failed: "failed", UnknownApplication: "unknown application", UnknownAttempt: "unknown attempt",
 	UnknownContainer: "unknown container", AccessDenied: "access denied", InvalidRequest: "invalid request", InvalidLabel: "invalid label",
 	InvalidMaster: "invalid master's call", NotRegistered: "not registered", InvalidRelease: "invalid release",
-	InvalidBlacklist: "invalid blacklist", InvalidConfig: "invalid configuration", NotStored: "not stored"}
+	InvalidBlacklist: "invalid blacklist", InvalidConfig: "invalid configuration", NotStored: "not stored", IllegalArgument: "illegal argument"}
 
 // answer prints a reply.
 func (s *script) answer(x Reply) []string {
@@ -28,6 +28,8 @@ func (s *script) answer(x Reply) []string {
 		return s.beaten(v)
 	case RegisterReply:
 		return []string{fmt.Sprintf("registered in %s, up to %s%s", v.Queue, shortSize(v.Maximum), grants(", keeps", v.Previous))}
+	case []view.Reservation:
+		return listed(v)
 	case []view.Preemption:
 		var out []string
 		for _, p := range v {

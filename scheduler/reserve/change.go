@@ -5,9 +5,12 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// MaxPoints is how many points a plan's step functions may have. A reservation that
-// recurs has some for each instance of the largest period.
-const MaxPoints = 1 << 18
+// Bounds of a plan. A reservation that recurs has points for each instance of the
+// largest period.
+const (
+	MaxReservations = 10_000
+	MaxPoints       = 1 << 16 // of the step functions of what is committed
+)
 
 // Submit takes a reservation into the plan. One that is there with the same
 // definition stays as it is. What Check refuses is the caller's business.
@@ -120,6 +123,9 @@ func (t *task) replace(old, r *Reservation) (bool, error) {
 
 // small refuses a reservation that would divide the plan into too many pieces.
 func (p *Plan) small(r *Reservation) error {
+	if len(p.all) >= MaxReservations && p.byID[r.ID] == nil {
+		return refuse(NotPlanned, "the plan holds %d reservations, and that is as many as it can; delete some", MaxReservations)
+	}
 	points := 2 * len(r.Intervals)
 	if r.period > 0 {
 		points *= int(min(p.settings.MaxPeriod/r.period, MaxPoints))

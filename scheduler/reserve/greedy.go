@@ -45,8 +45,13 @@ func (j *job) greedy(s *yarn.ReservationStage, from, to int64) ([]timeline.Run, 
 		if n > 0 {
 			left -= n
 			r := timeline.Run{From: start, To: start + long, Amount: times(s.Capability, s.Concurrency*n)}
+			if k := len(pieces) - 1; long == 0 && k >= 0 && pieces[k].From == r.From {
+				pieces = pieces[:k] // compat: of what takes no time the last counts
+			}
 			pieces = append(pieces, r)
-			j.placed.Raise(r.From, r.To, r.Amount)
+			if err := j.place(r); err != nil {
+				return nil, false, err
+			}
 		}
 		if j.p.settings.Early {
 			from = next

@@ -143,87 +143,111 @@ func (p *Plan) insert(r *Reservation) {
 	i, _ := slices.BinarySearchFunc(p.all, r, (*Reservation).before)
 	p.all = slices.Insert(p.all, i, r)
 	p.byID[r.ID] = r
-	p.book(r, 1)
+	p.book([]*Reservation{r}, 1)
 }
 
-func (p *Plan) remove(r *Reservation) {
-	if i, found := slices.BinarySearchFunc(p.all, r, (*Reservation).before); found {
-		p.all = slices.Delete(p.all, i, i+1)
+func (p *Plan) remove(rs ...*Reservation) {
+	for _, r := range rs {
+		if i, found := slices.BinarySearchFunc(p.all, r, (*Reservation).before); found {
+			p.all = slices.Delete(p.all, i, i+1)
+		}
+		delete(p.byID, r.ID)
 	}
-	delete(p.byID, r.ID)
-	p.book(r, -1)
+	p.book(rs, -1)
+	for _, r := range rs {
+		p.forget(r)
+	}
 }
 
-// book adds what a reservation gets to the plan's and its user's commitments, or
-// takes it away (sign -1).
-func (p *Plan) book(r *Reservation, sign int64) {
-	u := p.users[r.User]
+// account is what a user has. It is made if there is none.
+func (p *Plan) account(user string) *account {
+	u := p.users[user]
 	if u == nil {
 		u = &account{cyclic: timeline.Cycle{Period: p.settings.MaxPeriod}}
-		p.users[r.User] = u
+		p.users[user] = u
 	}
-	from, to := int64(timeline.End), int64(timeline.Begin)
-	if r.period > 0 {
-		u.cyclics = true
-		from, to = r.Start, timeline.End
-		p.bookCycle(u, r, sign)
-	} else {
-		u.singles = true
-		for _, i := range r.Intervals {
-			amount := measure.Times(i.Resource, sign)
-			p.single.Raise(i.Start, i.End, amount)
-			u.single.Raise(i.Start, i.End, amount)
-			if p.settings.Calc.Positive(&p.capacity, &i.Resource) {
-				from, to = min(from, i.Start), max(to, i.End)
+	return u
+}
+
+// book adds what reservations get to the plan's and their users' commitments, or takes
+// it away (sign -1).
+func (p *Plan) book(rs []*Reservation, sign int64) {
+	var trains []timeline.Line
+	byUser := map[*account][]timeline.Line{}
+	for _, r := range rs {
+		u := p.account(r.User)
+		u.reservations += int(sign)
+		from, to := int64(timeline.End), int64(timeline.Begin)
+		if r.period > 0 {
+			u.cyclics = true
+			from, to = r.Start, timeline.End
+			train := r.train(p.settings.MaxPeriod)
+			trains, byUser[u] = append(trains, train), append(byUser[u], train)
+		} else {
+			u.singles = true
+			raise(&p.single, r, sign)
+			raise(&u.single, r, sign)
+			for _, i := range r.Intervals {
+				if p.settings.Calc.Positive(&p.capacity, &i.Resource) {
+					from, to = min(from, i.Start), max(to, i.End)
+				}
 			}
 		}
+		u.active.Raise(from, to, yarn.Resource{sign, sign})
 	}
-	u.active.Raise(from, to, yarn.Resource{sign, sign})
-	u.reservations += int(sign)
-	if sign < 0 {
-		u.forget(r.period > 0)
-		if u.reservations == 0 && !u.singles && !u.cyclics {
-			delete(p.users, r.User)
-		}
+	p.cyclic.Line = together(p.cyclic.Line, timeline.Sum(trains), sign)
+	for _, r := range rs {
+		u := p.account(r.User)
+		u.cyclic.Line = together(u.cyclic.Line, timeline.Sum(byUser[u]), sign)
+		delete(byUser, u)
 	}
 }
 
-// bookCycle does so for every instance of the largest period. What reaches over its
-// end begins at 0.
-func (p *Plan) bookCycle(u *account, r *Reservation, sign int64) {
-	all := p.settings.MaxPeriod
-	train := timeline.Cycle{Period: all}
-	for k := range all / r.period {
-		for _, i := range r.Intervals {
-			start, end := i.Start+k*r.period, i.End+k*r.period
-			if end > all {
-				train.Raise(0, end-all, i.Resource)
-				end = all
-			}
-			train.Raise(start, end, i.Resource)
-		}
+// fewIntervals are added one by one, without copying the line.
+const fewIntervals = 4
+
+func raise(l *timeline.Line, r *Reservation, sign int64) {
+	if len(r.Intervals) > fewIntervals {
+		*l = together(*l, r.line.Line, sign)
+		return
+	}
+	for _, i := range r.Intervals {
+		l.Raise(i.Start, i.End, measure.Times(i.Resource, sign))
+	}
+}
+
+// together is a line and another one, or without it (sign -1).
+func together(l, other timeline.Line, sign int64) timeline.Line {
+	if len(other) == 0 {
+		return l
 	}
 	op := timeline.Add
 	if sign < 0 {
 		op = timeline.Subtract
 	}
-	// Over all of time, adding and subtracting never fail.
-	p.cyclic.Line, _ = timeline.Merge(nil, p.cyclic.Line, train.Line, op, timeline.Begin, timeline.End)
-	u.cyclic.Line, _ = timeline.Merge(nil, u.cyclic.Line, train.Line, op, timeline.Begin, timeline.End)
+	out, _ := timeline.Merge(nil, l, other, op, timeline.Begin, timeline.End) // never fails, as both end where they are known
+	return out
 }
 
-// forget drops what has become empty.
+// forget drops what a reservation has left empty.
 //
 // compat: a line that has become empty is dropped with its first point and its end.
-func (u *account) forget(cyclic bool) {
-	if !cyclic && u.single.Empty() {
+func (p *Plan) forget(r *Reservation) {
+	u := p.users[r.User]
+	if u == nil {
+		return
+	}
+	if r.period == 0 && u.single.Empty() {
 		u.single, u.singles = nil, false
 	}
-	if cyclic && u.cyclic.Empty() {
+	if r.period > 0 && u.cyclic.Empty() {
 		u.cyclic.Line, u.cyclics = nil, false
 	}
 	if u.active.Empty() {
 		u.active = nil
+	}
+	if u.reservations == 0 && !u.singles && !u.cyclics {
+		delete(p.users, r.User)
 	}
 }
 

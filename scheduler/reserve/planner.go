@@ -19,6 +19,7 @@ type job struct {
 	aligned bool // spreads the load; else greedy
 
 	load   timeline.Line // committed already
+	tail   bool          // load begins with what held before it; see price
 	placed timeline.Line // by earlier stages and by this one
 	result timeline.Line // what the stages got that have succeeded
 	room   timeline.Line // what is available in the window of times roomAt
@@ -60,13 +61,14 @@ func (t *task) plan(user string, d *yarn.ReservationDefinition, old *Reservation
 func (j *job) look() (err error) {
 	step := j.p.settings.Step
 	from, to := roundUp(j.d.Arrival, step), j.d.Deadline/step*step
-	if j.load, err = j.task.load(from, to); err != nil || j.old == nil {
+	if j.load, j.tail, err = j.task.load(from, to); err != nil || j.old == nil {
 		return err
 	}
 	own, err := j.within(j.old, from, to)
 	if err != nil {
 		return err
 	}
+	j.tail = j.tail && len(own) == 0
 	j.load, err = j.merge(j.load, own, timeline.Subtract, from, to)
 	return err
 }
@@ -157,6 +159,9 @@ func (j *job) demand(i int, from, to int64) (int64, int64) {
 		durations += roundUp(s.Duration, step)
 	}
 	share := float64(weight(&j.d.Stages[i]) / weights)
+	if weights == 0 && !j.p.settings.AsApache { // compat: in Apache the window has no end then, or begins in 1970
+		share = 1
+	}
 	spare := float64(float64(to-from-durations) * share)
 	own := roundUp(j.d.Stages[i].Duration, step)
 	if j.p.settings.Early {
@@ -215,6 +220,12 @@ func (j *job) available(from, to int64) (timeline.Line, error) {
 func (j *job) gangs(room, gang *yarn.Resource) int32 {
 	n := j.p.settings.Calc.Divide(&j.p.capacity, room, gang)
 	return javanum.Int(float32(math.Floor(float64(n))))
+}
+
+// place notes what a stage gets.
+func (j *job) place(r timeline.Run) error {
+	j.placed.Raise(r.From, r.To, r.Amount)
+	return j.spend(4 + len(j.placed)/4) // points that may have moved
 }
 
 // undo takes back what a stage placed that could not be placed as a whole.

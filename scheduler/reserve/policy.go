@@ -59,9 +59,61 @@ func (t *task) allowTotal(r *Reservation) error {
 		return err
 	}
 	if _, err = t.merge(room, ask, timeline.Take, r.Start, r.End); planning(err) {
-		return refuse(OverCommitted, "Resources at time %d would be overcommitted by accepting reservation: %s", r.Start, r.ID)
+		return overCommitted(r, r.Start)
 	}
-	return err
+	if err != nil || t.p.settings.AsApache {
+		return err
+	}
+	return t.allowEver(r)
+}
+
+func overCommitted(r *Reservation, at int64) error {
+	return refuse(OverCommitted, "Resources at time %d would be overcommitted by accepting reservation: %s", at, r.ID)
+}
+
+// allowEver: no resource type must be promised twice, at no instance. Apache takes the lesser of two
+// amounts as its calculator sees them, though another type may be scarce, and of recurring reservations looks
+// at the instances of one largest period alone.
+func (t *task) allowEver(r *Reservation) error {
+	single, cyclic := t.p.single, t.p.cyclic
+	if old := t.p.byID[r.ID]; old != nil {
+		single, cyclic.Line = together(single, old.once(), -1), together(cyclic.Line, old.train(cyclic.Period), -1)
+	}
+	single, cyclic.Line = together(single, r.once(), 1), together(cyclic.Line, r.train(cyclic.Period), 1)
+	if err := t.spend(len(single) + len(cyclic.Line)); err != nil {
+		return err
+	}
+	if r.period == 0 {
+		return t.allowRange(r, single, &cyclic, r.line.First(), r.line.Line.Last())
+	}
+	if err := t.allowRange(r, nil, &cyclic, r.Start, r.Start+cyclic.Period); err != nil {
+		return err
+	}
+	for i := max(single.After(r.Start), 1); i < len(single); i++ {
+		if single[i-1].Amount.IsZero() {
+			continue
+		}
+		from := max(single[i-1].At, r.Start)
+		to := min(single[i].At, from+cyclic.Period) // after that it repeats
+		if err := t.allowRange(r, single[i-1:i], &cyclic, from, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allowRange does so for a range of time.
+func (t *task) allowRange(r *Reservation, single timeline.Line, cyclic *timeline.Cycle, from, to int64) error {
+	line, err := t.mergeCycle(single, cyclic, timeline.Add, from, to)
+	if err != nil {
+		return err
+	}
+	for _, p := range line {
+		if at := max(p.At, from); at < to && p.Known && !p.Amount.FitsIn(t.p.capacity) && !r.At(at).IsZero() {
+			return overCommitted(r, at)
+		}
+	}
+	return nil
 }
 
 // allowAverage: over any window, its user must not have more than a share of the plan on average.
@@ -104,10 +156,16 @@ func (t *task) allowAverage(r *Reservation) error {
 
 // averages is the mean of a line over the window that ends at each time, as it is at
 // the line's points and one window after each.
+//
+// compat: in Apache what holds at the end of the line goes on to the end of time. The sum overflows then, and
+// comes back at the beginning of time, so that reservations are refused for no reason, or not. Replays do so.
 func (t *task) averages(line timeline.Line, window int64) (timeline.Line, error) {
 	marks, err := t.marks(line, window)
 	if err != nil {
 		return nil, err
+	}
+	if n := len(marks); n > 0 && marks[n-1].At == timeline.End && !t.p.settings.AsApache {
+		marks = marks[:n-1]
 	}
 	var up, down timeline.Line
 	var memory, cores int64 // the sum up to now
@@ -128,7 +186,6 @@ func (t *task) averages(line timeline.Line, window int64) (timeline.Line, error)
 		rate = m.Amount
 	}
 	if n := len(down); n > 0 && down[n-1].At < down[0].At {
-		// compat: one window after the end of time is the beginning of time.
 		down = append(timeline.Line{down[n-1]}, down[:n-1]...)
 	}
 	return t.merge(up, down, timeline.Subtract, timeline.Begin, timeline.End)

@@ -16,27 +16,38 @@ import (
 func (p *Plan) Replan(now int64) []yarn.ReservationID {
 	var gone []yarn.ReservationID
 	end := now + clampTime(p.settings.Enforcement)
-	for t := now; t < p.LastEnd() && t < end; {
+	for t, looks := now, 0; t < p.LastEnd() && t < end && looks < maxLooks; looks++ {
 		excess := p.CommittedAt(t).Sub(p.capacity)
 		if !p.over(&excess) {
 			t = p.nextStep(t)
 			continue
 		}
-		victims := p.Active(t)
-		slices.SortFunc(victims, (*Reservation).later)
+		victims := p.victims(t, excess)
+		p.remove(victims...)
 		for _, r := range victims {
-			if !p.over(&excess) {
-				break
-			}
-			p.remove(r)
 			gone = append(gone, r.ID)
-			if !p.settings.AsApache || t < r.End {
-				excess = excess.Sub(r.At(t))
-			}
 		}
 		t += p.settings.Step
 	}
 	return gone
+}
+
+// maxLooks is at how many times one run looks. It lets a run end soon that looks years ahead.
+const maxLooks = 100_000
+
+// victims are those that go at a time.
+func (p *Plan) victims(t int64, excess yarn.Resource) []*Reservation {
+	all := p.Active(t)
+	slices.SortFunc(all, (*Reservation).later)
+	for i, r := range all {
+		if !p.over(&excess) {
+			return all[:i]
+		}
+		if !p.settings.AsApache || t < r.End {
+			excess = excess.Sub(r.At(t))
+		}
+	}
+	return all
 }
 
 // over tells whether an excess is one.
@@ -76,9 +87,9 @@ func (p *Plan) Archive(now int64) []yarn.ReservationID {
 			gone = append(gone, r)
 		}
 	}
+	p.remove(gone...)
 	var ids []yarn.ReservationID
 	for _, r := range gone {
-		p.remove(r)
 		ids = append(ids, r.ID)
 	}
 	return ids

@@ -2,7 +2,6 @@ package reserve
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 
 	"github.com/heddle-project/heddle/scheduler/reserve/timeline"
@@ -48,6 +47,22 @@ func (r *Reservation) At(t int64) yarn.Resource {
 
 // Line is what it gets over time, in its first period if it recurs.
 func (r *Reservation) Line() timeline.Line { return r.line.Line }
+
+// once is what it gets if it does not recur.
+func (r *Reservation) once() timeline.Line {
+	if r.period > 0 {
+		return nil
+	}
+	return r.line.Line
+}
+
+// train is what its instances get in so much time, if it recurs.
+func (r *Reservation) train(long int64) timeline.Line {
+	if r.period == 0 {
+		return nil
+	}
+	return r.line.Repeat(long / r.period)
+}
 
 // active tells whether t is between arrival and deadline of an instance.
 func (r *Reservation) active(t int64) bool {
@@ -115,20 +130,10 @@ func period(d *yarn.ReservationDefinition) (int64, bool) {
 }
 
 // intervals are the runs of a line.
-//
-// compat: Apache sorts them by differences that overflow, which tells on runs as
-// long as half of all time.
 func intervals(l timeline.Line) []Interval {
 	var out []Interval
 	for _, r := range l.Runs() {
 		out = append(out, Interval{r.From, r.To, r.Amount})
 	}
-	slices.SortStableFunc(out, func(a, b Interval) int {
-		d := a.Start - b.Start
-		if d == 0 {
-			d = a.End - b.End
-		}
-		return cmp.Compare(d, 0)
-	})
 	return out
 }

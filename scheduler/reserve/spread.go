@@ -48,9 +48,11 @@ func (j *job) spread(s *yarn.ReservationStage, from, to int64) ([]timeline.Run, 
 		best := line.pop()
 		n := min(part, gangs, best.room)
 		gangs -= n
-		amount := times(s.Capability, s.Concurrency*n)
-		j.placed.Raise(best.from, best.to, amount)
-		own.Raise(best.from, best.to, amount)
+		r := timeline.Run{From: best.from, To: best.to, Amount: times(s.Capability, s.Concurrency*n)}
+		if err := j.place(r); err != nil {
+			return nil, false, err
+		}
+		own.Raise(r.From, r.To, r.Amount)
 		best.to = best.from + long
 		if err := j.weigh(&best, room, &gang); err != nil {
 			return nil, false, err
@@ -89,7 +91,13 @@ func (j *job) weigh(s *slot, room timeline.Line, gang *yarn.Resource) (err error
 }
 
 // price is how much of the plan is taken, summed over the steps of a slot.
+//
+// compat: Apache looks at a part of its line, and refuses to look before that begins.
+// This concerns stages without memory that follow others.
 func (j *job) price(from, to int64) (sum float64, err error) {
+	if n := len(j.load); j.tail && n > 0 && to < j.load[0].At && to < j.load[n-1].At {
+		return 0, refusal(timeline.ErrReversed)
+	}
 	if j.loads, err = j.mergeInto(j.loads, j.load, j.placed, timeline.Add, from, to); err != nil {
 		return 0, err
 	}

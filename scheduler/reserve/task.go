@@ -7,7 +7,7 @@ import (
 
 // MaxWork is how many points of step functions one call may look at. It bounds the
 // time of a call, whatever is asked for.
-const MaxWork = 3_000_000
+const MaxWork = 1_500_000
 
 // task is one change, or question, of a plan, and what it may still look at.
 type task struct {
@@ -48,10 +48,13 @@ func (t *task) mergeInto(dst, a, b timeline.Line, op timeline.Op, from, to int64
 
 // unroll is a cycle in a range of time.
 func (t *task) unroll(c *timeline.Cycle, from, to int64) (timeline.Line, error) {
-	if err := t.spend(c.Points(from, to)); err != nil {
-		return nil, err
+	if points := c.Points(from, to); points > 2*len(c.Line) {
+		if err := t.spend(points); err != nil {
+			return nil, err
+		}
 	}
-	return c.Unroll(from, to), nil
+	out := c.Unroll(from, to)
+	return out, t.spend(len(out) + 4)
 }
 
 // mergeCycle combines a line with a cycle.
@@ -80,17 +83,25 @@ func (t *task) within(r *Reservation, from, to int64) (timeline.Line, error) {
 	return l, refusal(err)
 }
 
-// load is what is committed in a range of time, whether it recurs or not.
-func (t *task) load(from, to int64) (timeline.Line, error) {
+// load is what is committed in a range of time, whether it recurs or not, and whether it is a
+// part of a longer line that begins with what held before.
+func (t *task) load(from, to int64) (line timeline.Line, tail bool, err error) {
 	single, err := t.p.single.Within(from, to)
 	if err != nil {
-		return nil, refusal(err)
+		return nil, false, refusal(err)
 	}
 	cyclic, err := t.unroll(&t.p.cyclic, from, to)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return t.merge(single, cyclic, timeline.Add, from, to)
+	switch {
+	case len(single) == 0:
+		tail = len(cyclic) > 0 && cyclic[0].At < from
+	case len(cyclic) == 0:
+		tail = t.p.single[0].At < from
+	}
+	line, err = t.merge(single, cyclic, timeline.Add, from, to)
+	return line, tail, err
 }
 
 // consumption is what a user has in a range of time.
@@ -165,7 +176,10 @@ func (t *task) free(user string, old *Reservation, from, to int64) (timeline.Lin
 }
 
 // Committed is what is promised in a range of time.
-func (p *Plan) Committed(from, to int64) (timeline.Line, error) { return p.task(0).load(from, to) }
+func (p *Plan) Committed(from, to int64) (timeline.Line, error) {
+	l, _, err := p.task(0).load(from, to)
+	return l, err
+}
 
 // Consumed is what is promised to a user in a range of time.
 func (p *Plan) Consumed(user string, from, to int64) (timeline.Line, error) {

@@ -24,8 +24,11 @@ func ReservationDefinition(p *pb.ReservationDefinition, types yarn.ResourceTypes
 	if p == nil {
 		return nil, nil
 	}
-	d := &yarn.ReservationDefinition{Arrival: p.GetArrival(), Deadline: p.GetDeadline(), Name: p.GetReservationName(), Priority: p.GetPriority().GetPriority(),
+	d := &yarn.ReservationDefinition{Arrival: p.GetArrival(), Deadline: p.GetDeadline(), Name: p.GetReservationName(), Priority: yarn.NoPriority,
 		Recurrence: p.GetRecurrenceExpression(), Interpreter: yarn.Interpreter(p.GetReservationRequests().GetInterpreter())}
+	if p.Priority != nil {
+		d.Priority = p.Priority.GetPriority()
+	}
 	list := p.GetReservationRequests().GetReservationResources()
 	if p.ReservationRequests != nil {
 		d.Stages = make([]yarn.ReservationStage, len(list))
@@ -48,6 +51,10 @@ func ToReservationDefinition(d *yarn.ReservationDefinition, types yarn.ResourceT
 		requests.ReservationResources = append(requests.ReservationResources, &pb.ReservationRequest{Capability: ToResource(s.Capability, types),
 			NumContainers: &s.Containers, Concurrency: &s.Concurrency, Duration: &s.Duration})
 	}
-	return &pb.ReservationDefinition{ReservationRequests: requests, Arrival: &d.Arrival, Deadline: &d.Deadline, ReservationName: proto.String(d.Name),
-		RecurrenceExpression: proto.String(d.Recurrence), Priority: ToPriority(d.Priority)}
+	p := &pb.ReservationDefinition{ReservationRequests: requests, Arrival: &d.Arrival, Deadline: &d.Deadline, ReservationName: proto.String(d.Name),
+		RecurrenceExpression: proto.String(d.Recurrence)}
+	if d.Priority != yarn.NoPriority {
+		p.Priority = ToPriority(d.Priority)
+	}
+	return p
 }

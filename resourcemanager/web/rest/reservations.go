@@ -19,11 +19,12 @@ import (
 )
 
 // definitionBody is what is to be reserved, in a request. Times are milliseconds.
+//
+// compat: a priority is not read.
 type definitionBody struct {
 	Arrival    int64  `xml:"arrival" json:"arrival"`
 	Deadline   int64  `xml:"deadline" json:"deadline"`
 	Name       string `xml:"reservation-name" json:"reservation-name"`
-	Priority   int32  `xml:"priority" json:"priority"`
 	Recurrence string `xml:"recurrence-expression" json:"recurrence-expression"`
 	Requests   struct {
 		Interpreter int32 `xml:"reservation-request-interpreter" json:"reservation-request-interpreter"`
@@ -105,7 +106,7 @@ func (b *reservationBody) reservation() (access.Reservation, error) {
 	if err != nil {
 		return access.Reservation{}, err
 	}
-	out := &yarn.ReservationDefinition{Arrival: max(0, d.Arrival), Deadline: max(0, d.Deadline), Name: d.Name, Priority: d.Priority, Recurrence: cmp.Or(d.Recurrence, "0"),
+	out := &yarn.ReservationDefinition{Arrival: max(0, d.Arrival), Deadline: max(0, d.Deadline), Name: d.Name, Priority: yarn.NoPriority, Recurrence: cmp.Or(d.Recurrence, "0"),
 		Interpreter: yarn.Interpreter(d.Requests.Interpreter)}
 	for _, r := range d.Requests.List {
 		out.Stages = append(out.Stages, yarn.ReservationStage{Capability: yarn.NewResource(r.Capability.Memory, r.Capability.VCores), Containers: r.Containers,

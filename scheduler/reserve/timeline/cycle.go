@@ -66,3 +66,26 @@ func (c *Cycle) Unroll(from, to int64) Line {
 	}
 	return out.Shift(from - phase)
 }
+
+// Repeat is the first so many periods, as a line.
+func (c *Cycle) Repeat(times int64) Line {
+	points := c.Line
+	closed := len(points) > 0 && points[len(points)-1].At == End
+	if closed {
+		points = points[:len(points)-1]
+	}
+	out := make(Line, 0, int64(len(points))*times+1)
+	for k := range times {
+		for _, p := range points {
+			p.At += k * c.Period
+			if n := len(out); n > 0 && out[n-1].At == p.At {
+				out = out[:n-1]
+			}
+			out = out.extend(p)
+		}
+	}
+	if closed || times > 1 && len(points) > 0 {
+		out.close()
+	}
+	return out
+}

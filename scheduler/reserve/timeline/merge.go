@@ -1,6 +1,8 @@
 package timeline
 
 import (
+	"slices"
+
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -37,7 +39,7 @@ func Lesser(c measure.Calculator, size yarn.Resource) Op {
 // compat: where one line says nothing the other one holds, negated by Subtract; a line
 // without any points is no operand at all, and the other one is returned as it is.
 func Merge(dst, a, b Line, op Op, from, to int64) (Line, error) {
-	dst = dst[:0]
+	dst = slices.Grow(dst[:0], len(a)+len(b)+1)
 	if len(a) == 0 {
 		if op.kind == subtract || op.kind == take {
 			return negate(dst, b, op)
@@ -125,4 +127,17 @@ func negate(dst, b Line, op Op) (Line, error) {
 		dst = append(dst, p)
 	}
 	return dst, nil
+}
+
+// Sum is all lines together.
+func Sum(lines []Line) Line {
+	switch n := len(lines); n {
+	case 0:
+		return nil
+	case 1:
+		return lines[0]
+	default:
+		out, _ := Merge(nil, Sum(lines[:n/2]), Sum(lines[n/2:]), Add, Begin, End) // adding never fails
+		return out
+	}
 }

@@ -22,10 +22,12 @@ type World struct {
 	known map[int64]bool // ids that were ever accepted: their queue is never forgotten
 }
 
-// New is the plan that a header describes.
-func New(h *trace.PlanHeader) (*World, error) {
+// New is the plan that a header describes. What goes wrong in Apache goes wrong in it.
+func New(h *trace.PlanHeader) (*World, error) { return create(h, true) }
+
+func create(h *trace.PlanHeader, asApache bool) (*World, error) {
 	s := reserve.Settings{Early: h.FavorEarly, Smoothness: h.Smoothness, Window: h.Window, Average: h.Average, Peak: h.Peak,
-		Enforcement: h.Enforcement, Step: h.Step, MaxPeriod: h.MaxPeriodicity, Calc: measure.Calculator{Types: 2}, AsApache: true}
+		Enforcement: h.Enforcement, Step: h.Step, MaxPeriod: h.MaxPeriodicity, Calc: measure.Calculator{Types: 2}, AsApache: asApache}
 	switch h.Calculator {
 	case "default":
 	case "dominant":

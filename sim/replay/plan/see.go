@@ -75,10 +75,50 @@ func shape(r *reserve.Reservation) trace.Saw {
 		return trace.Saw{"absent": true}
 	}
 	pieces := []any{}
-	for _, i := range r.Intervals {
+	for _, i := range inOrder(inOrder(r.Intervals)) {
 		pieces = append(pieces, []any{i.Start, i.End, amounts(i.Resource)})
 	}
 	return trace.Saw{"start": r.Start, "end": r.End, "allocation": points(r.Line()), "intervals": pieces}
+}
+
+// inOrder puts intervals into the order of a sorted map of Apache's that takes them up one after the other. It compares by differences,
+// which overflow where an interval is as long as half of all time; then the order of arrival counts.
+func inOrder(in []reserve.Interval) []reserve.Interval {
+	type node struct{ left, right *node }
+	nodes := make([]node, len(in))
+	index := map[*node]int{}
+	for i := range in {
+		index[&nodes[i]] = i
+		for at := &nodes[0]; i > 0; {
+			a, b := in[i], in[index[at]]
+			d := a.Start - b.Start
+			if d == 0 {
+				d = a.End - b.End
+			}
+			side := &at.right
+			if d < 0 {
+				side = &at.left
+			}
+			if *side == nil {
+				*side = &nodes[i]
+				break
+			}
+			at = *side
+		}
+	}
+	var out []reserve.Interval
+	var walk func(*node)
+	walk = func(n *node) {
+		if n != nil {
+			walk(n.left)
+			out = append(out, in[index[n]])
+			walk(n.right)
+		}
+	}
+	if len(in) > 0 {
+		walk(&nodes[0])
+	}
+	return out
 }
 
 func amounts(r yarn.Resource) map[string]int64 {
