@@ -82,7 +82,10 @@ func (e *Engine) allocate(c *Allocate) {
 		e.fail(c.Ticket, refuse(InvalidMaster, "Invalid responseId in AllocateRequest from application attempt: %s, expect responseId to be %d, but get %d", c.Attempt, t.responseID, c.ResponseID))
 		return
 	}
-	lent := e.splitAsks(c)
+	var lent []yarn.Ask
+	if e.loads != nil {
+		lent = e.splitAsks(c)
+	}
 	if err := e.checkAllocate(t, c, lent); err != nil {
 		e.fail(c.Ticket, err)
 		return
@@ -94,7 +97,9 @@ func (e *Engine) allocate(c *Allocate) {
 	} else {
 		e.progressed(t, c)
 		e.applyAllocate(t, c, reply)
-		e.placeOpportunistic(t, lent, reply)
+		if e.loads != nil {
+			e.placeOpportunistic(t, lent, reply)
+		}
 		if e.set.Sweeps && e.sweepDue {
 			e.sweep() // an ask that fits is granted in the same answer
 		}

@@ -301,7 +301,9 @@ func (e *Engine) heartbeat(c *Heartbeat) {
 			e.offer(n)
 		}
 	}
-	e.heardQueue(n)
+	if e.loads != nil {
+		e.heardQueue(n)
+	}
 	if n.drain != nil && e.followDrain(n) {
 		e.endMasters()
 		e.reply(c.Ticket, &HeartbeatReply{Action: NodeShutdown, Diagnostics: readyToGo(n.id)})
@@ -339,7 +341,9 @@ func (e *Engine) answerHeartbeat(n *node, c *Heartbeat, labels bool, problem str
 		total := n.total
 		r.Total, n.resized = &total, false
 	}
-	r.Queue = e.queueLimit()
+	if e.loads != nil {
+		r.Queue = e.queueLimit()
+	}
 	e.reply(c.Ticket, r)
 }
 

@@ -21,8 +21,6 @@ func newLoads(set opportunistic.Settings) *opportunistic.Loads {
 func (e *Engine) heardQueue(n *node) {
 	o := &n.opportunistic
 	switch {
-	case e.loads == nil:
-		return
 	case n.state != yarn.NodeRunning || n.drain != nil || n.leaving || n.ref == scheduler.NoNode || !o.Reported:
 		e.forgetQueue(n)
 		return
@@ -43,16 +41,13 @@ func (e *Engine) forgetQueue(n *node) {
 
 // queueLimit is what nodes are told about their queues.
 func (e *Engine) queueLimit() *QueueLimit {
-	if e.loads == nil {
-		return nil
-	}
 	limit := QueueLimit(e.loads.Limit(e.now.Mono))
 	return &limit
 }
 
 // splitAsks takes the asks for opportunistic containers out of a call.
 func (e *Engine) splitAsks(c *Allocate) (lent []yarn.Ask) {
-	if e.loads == nil || !slices.ContainsFunc(c.Asks, forOpportunistic) {
+	if !slices.ContainsFunc(c.Asks, forOpportunistic) {
 		return nil
 	}
 	var rest []yarn.Ask
@@ -95,9 +90,6 @@ func checkOpportunistic(t *attempt, rows []yarn.Ask) *Error {
 // placeOpportunistic enters a master's asks for opportunistic containers, and grants what finds a node in the same answer. The others are tried again
 // with each of its calls.
 func (e *Engine) placeOpportunistic(t *attempt, rows []yarn.Ask, reply *AllocateReply) {
-	if e.loads == nil {
-		return
-	}
 	t.opportunistic.Enter(rows)
 	a := t.app
 	e.loads.Place(&t.opportunistic, e.now.Mono, func(at *opportunistic.Node) bool {
