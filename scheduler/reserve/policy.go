@@ -79,12 +79,17 @@ func (t *task) allowEver(r *Reservation) error {
 	if old := t.p.byID[r.ID]; old != nil {
 		single, cyclic.Line = together(single, old.once(), -1), together(cyclic.Line, old.train(cyclic.Period), -1)
 	}
-	single, cyclic.Line = together(single, r.once(), 1), together(cyclic.Line, r.train(cyclic.Period), 1)
+	if r.period == 0 {
+		from, to := r.line.First(), r.line.Last()
+		with, err := t.merge(single, r.line.Line, timeline.Add, from, to)
+		if err != nil {
+			return err
+		}
+		return t.allowRange(r, with, &cyclic, from, to)
+	}
+	cyclic.Line = together(cyclic.Line, r.train(cyclic.Period), 1)
 	if err := t.spend(len(single) + len(cyclic.Line)); err != nil {
 		return err
-	}
-	if r.period == 0 {
-		return t.allowRange(r, single, &cyclic, r.line.First(), r.line.Line.Last())
 	}
 	if err := t.allowRange(r, nil, &cyclic, r.Start, r.Start+cyclic.Period); err != nil {
 		return err
