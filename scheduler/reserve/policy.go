@@ -61,7 +61,7 @@ func (t *task) allowTotal(r *Reservation) error {
 	if _, err = t.merge(room, ask, timeline.Take, r.Start, r.End); planning(err) {
 		return overCommitted(r, r.Start)
 	}
-	if err != nil || t.p.settings.AsApache {
+	if err != nil || t.p.asApache {
 		return err
 	}
 	return t.allowEver(r)
@@ -169,7 +169,7 @@ func (t *task) averages(line timeline.Line, window int64) (timeline.Line, error)
 	if err != nil {
 		return nil, err
 	}
-	if n := len(marks); n > 0 && marks[n-1].At == timeline.End && !t.p.settings.AsApache {
+	if n := len(marks); n > 0 && marks[n-1].At == timeline.End && !t.p.asApache {
 		marks = marks[:n-1]
 	}
 	var up, down timeline.Line
@@ -181,7 +181,7 @@ func (t *task) averages(line timeline.Line, window int64) (timeline.Line, error)
 			var over [2]bool
 			memory, over[0] = grow(memory, rate[yarn.Memory], passed)
 			cores, over[1] = grow(cores, int64(int32(min(rate[yarn.VCores], math.MaxInt32))), passed)
-			if (over[0] || over[1]) && !t.p.settings.AsApache {
+			if (over[0] || over[1]) && !t.p.asApache {
 				return nil, refuse(Arithmetic, "the average over %d ms cannot be computed, because the sum is too large; ask for less, or for a shorter time", window)
 			}
 		}
@@ -242,7 +242,7 @@ func (t *task) mean(sum, window int64) int64 {
 		below++
 	}
 	n := javanum.Long(below)
-	if t.p.settings.AsApache {
+	if t.p.asApache {
 		n = int64(int32(n))
 	}
 	return n

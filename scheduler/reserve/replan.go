@@ -44,7 +44,7 @@ func (p *Plan) victims(t int64) []*Reservation {
 	all := p.Active(t)
 	slices.SortFunc(all, (*Reservation).later)
 	excess := p.CommittedAt(t)
-	if !p.settings.AsApache {
+	if !p.asApache {
 		excess = yarn.Resource{}
 		for _, r := range all {
 			excess = excess.Add(r.At(t))
@@ -55,7 +55,7 @@ func (p *Plan) victims(t int64) []*Reservation {
 		if !p.over(&excess) {
 			return all[:i]
 		}
-		if !p.settings.AsApache || t < r.End {
+		if !p.asApache || t < r.End {
 			excess = excess.Sub(r.At(t))
 		}
 	}
@@ -69,7 +69,7 @@ func (p *Plan) over(excess *yarn.Resource) bool {
 
 // reach is when nothing changes any more.
 func (p *Plan) reach() int64 {
-	if len(p.cyclic.Line) > 0 && !p.settings.AsApache {
+	if len(p.cyclic.Line) > 0 && !p.asApache {
 		return timeline.End
 	}
 	return p.LastEnd()
@@ -103,7 +103,7 @@ func (p *Plan) Archive(now int64) []yarn.ReservationID {
 	}
 	var gone []*Reservation
 	for _, r := range p.all {
-		if r.End <= before && r.Start <= before && (r.period == 0 || p.settings.AsApache) {
+		if r.End <= before && r.Start <= before && (r.period == 0 || p.asApache) {
 			gone = append(gone, r)
 		}
 	}
