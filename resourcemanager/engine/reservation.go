@@ -482,12 +482,13 @@ func (e *Engine) keepPromises(p *plan, due []scheduler.Promise) {
 	for _, queue := range over {
 		p.emptying = !e.emptied(p, queue) || p.emptying
 	}
+	e.sched.RemovePlanQueues(p.path, over)
 	p.followed, p.capacity = due, p.Capacity()
 	e.infos, e.sweepDue = nil, true
 }
 
-// emptied removes the queue of a reservation that is over. Its applications go on in the plan's default queue, or are killed, and then it stays until
-// they have ended.
+// emptied takes the applications out of the queue of a reservation that is over: they go on in the plan's default queue, or are killed, and then the
+// queue is not empty until they have ended.
 func (e *Engine) emptied(p *plan, queue string) bool {
 	ids := e.sched.Members(queue)
 	if p.conf.MoveOnExpiry {
@@ -504,9 +505,5 @@ func (e *Engine) emptied(p *plan, queue string) bool {
 			e.killApp(a, "Application killed due to expiry of reservation queue "+queue+".")
 		}
 	}
-	if len(e.sched.Members(queue)) > 0 {
-		return false
-	}
-	e.sched.RemovePlanQueue(queue)
-	return true
+	return len(e.sched.Members(queue)) == 0
 }
