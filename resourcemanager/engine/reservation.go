@@ -27,11 +27,8 @@ type Reservations struct {
 	Patience   int64         // after a restart, until nodes must have come back: before, nothing is given up for lack of room
 }
 
-// Bounds of reservations.
-const (
-	MaxReservations     = 10_000 // of all plans together
-	MaxPastReservations = 10_000 // ids that are remembered after their end
-)
+// MaxPastReservations bounds the ids that are remembered after the end of their reservations.
+const MaxPastReservations = 10_000
 
 // plans are what the queues that can be reserved have promised.
 type plans struct {
@@ -151,10 +148,6 @@ func (e *Engine) submitReservation(c SubmitReservation) {
 	}
 	if err := e.mayReserve(p, &c.Caller, &p.conf.Submit, "SUBMIT_RESERVATIONS", ""); err != nil {
 		e.fail(c.Ticket, err)
-		return
-	}
-	if n := e.countReservations(); n >= MaxReservations {
-		e.fail(c.Ticket, refuse(Failed, "Cannot reserve for %s: there are %d reservations, and %d are the most; delete some", c.ID, n, MaxReservations))
 		return
 	}
 	if err := p.Submit(e.now.Wall, c.ID, c.User, *c.Definition); err != nil {
@@ -326,13 +319,6 @@ func refusedPlan(err error) *Error {
 		}
 	}
 	return refuse(Failed, "%v", err)
-}
-
-func (e *Engine) countReservations() (n int) {
-	for _, p := range e.plans.list {
-		n += len(p.All())
-	}
-	return n
 }
 
 // saveReservation stores a reservation as it is now, and then answers the call. If that fails it is again as it was before, or is not there.
