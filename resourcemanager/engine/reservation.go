@@ -59,10 +59,8 @@ func (e *Engine) findPlans() {
 	p.found = e.sched.Plans(p.found[:0])
 	for _, q := range p.found {
 		one := e.planAt(q.Path)
-		if one.there = true; one.conf != q.Conf {
-			one.conf = q.Conf
-			e.rebuild(one)
-		}
+		one.there = true
+		e.configure(one, q.Conf)
 		one.SetCapacity(q.Capacity)
 	}
 }
@@ -72,16 +70,20 @@ func (e *Engine) planAt(path string) *plan {
 	p := &e.plans
 	i, ok := slices.BinarySearchFunc(p.list, path, func(one *plan, path string) int { return cmp.Compare(one.path, path) })
 	if !ok {
-		one := &plan{path: path, conf: &config.Plan{}}
-		e.rebuild(one)
+		one := &plan{path: path}
+		e.configure(one, &config.Plan{})
 		p.list = slices.Insert(p.list, i, one)
 	}
 	return p.list[i]
 }
 
-// rebuild has the plan go by its queue's settings. What it has promised stays.
-func (e *Engine) rebuild(p *plan) {
-	set, c := &e.set.Reservations, p.conf
+// configure has the plan go by its queue's settings. What it has promised stays.
+func (e *Engine) configure(p *plan, c *config.Plan) {
+	if p.conf == c {
+		return
+	}
+	p.conf = c
+	set := &e.set.Reservations
 	s := reserve.Settings{Early: set.Early, Smoothness: set.Smoothness, Window: c.Window, Average: c.Average, Peak: c.Peak, Enforcement: c.Enforcement,
 		Step: set.Step, MaxPeriod: set.MaxPeriod, Calc: set.Calc, Min: set.Min, Max: set.Max}
 	if c.Greedy {
@@ -91,9 +93,11 @@ func (e *Engine) rebuild(p *plan) {
 		s.Sharing = reserve.NoOverCommit
 	}
 	before := p.Plan
-	p.Plan = reserve.NewPlan(s, yarn.Resource{})
+	if before != nil && s == p.settings {
+		return
+	}
+	p.Plan, p.settings = reserve.NewPlan(s, yarn.Resource{}), s
 	if before != nil {
-		p.SetCapacity(before.Capacity())
 		for _, r := range before.All() {
 			p.Restore(*r)
 		}
