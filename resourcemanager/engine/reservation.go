@@ -44,6 +44,7 @@ type plan struct {
 	*reserve.Plan
 	path     string
 	conf     *config.Plan        // of the queue, when it was last there
+	set      reserve.Settings    // of Plan
 	there    bool                // there is such a queue
 	followed []scheduler.Promise // what the scheduler was told last
 	capacity yarn.Resource       // and for which capacity of the queue
@@ -93,10 +94,10 @@ func (e *Engine) configure(p *plan, c *config.Plan) {
 		s.Sharing = reserve.NoOverCommit
 	}
 	before := p.Plan
-	if before != nil && s == p.settings {
+	if before != nil && s == p.set {
 		return
 	}
-	p.Plan, p.settings = reserve.NewPlan(s, yarn.Resource{}), s
+	p.Plan, p.set = reserve.NewPlan(s, yarn.Resource{}), s
 	if before != nil {
 		for _, r := range before.All() {
 			p.Restore(*r)
