@@ -19,7 +19,11 @@ func (e *Engine) exited(x Exited) {
 		if x.Text != "" {
 			e.note(c, "Diagnostic message from attempt : \n"+x.Text)
 		}
-		c.phase, c.pid = relaunching, 0
+		e.unwait(c)
+		if c.reclaimed {
+			e.giveUp(c) // somebody counts on it
+		}
+		c.phase, c.pid, c.halted = relaunching, 0, false
 		c.again = e.now.Mono + max(c.spec.Retry.Interval, e.set.MinRetryInterval)
 		e.waiting = append(e.waiting, c)
 		e.show(c)
@@ -70,6 +74,7 @@ func (e *Engine) kill(c *container, exit int32, why string) {
 	}
 	c.killed, c.killedBy = true, exit
 	e.note(c, why)
+	e.unwait(c)
 	if !c.phase.hasProcess() {
 		e.waiting = slices.DeleteFunc(e.waiting, func(x *container) bool { return x == c })
 		e.finish(c, exit, "Container is killed before being launched.\n")
@@ -86,7 +91,9 @@ func (e *Engine) finish(c *container, exit int32, text string) {
 	if text != "" {
 		e.note(c, text)
 	}
-	c.phase, c.exit, c.finished, c.pid = done, exit, e.now.Wall, 0
+	e.unwait(c)
+	e.giveUp(c)
+	c.phase, c.exit, c.finished, c.pid, c.halted = done, exit, e.now.Wall, 0, false
 	spec := *c.spec
 	spec.Launch = nil // which may be large, and is of no use any more
 	c.spec = &spec
