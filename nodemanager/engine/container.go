@@ -39,7 +39,7 @@ type container struct {
 	holds     bool // it has its share of the node
 	admitted  bool // it may wait for one, however many others do
 	reclaimed bool // its share is being taken back
-	halted    bool // it is stopped, or about to be, or to go on
+	halted    bool // it is stopped, or about to be, or to go on; or it has ended so and waits for its next try
 }
 
 // use is a resource and the name under which the container sees it.
@@ -161,7 +161,7 @@ func (e *Engine) launch(c *container) {
 		c.workDir = ContainerDir(e.localDir(), c.spec.User, c.spec.ID)
 		c.logDir = LogDir(e.logRoot(), c.spec.ID)
 	}
-	c.phase = scheduled
+	c.phase, c.halted = scheduled, false
 	c.tries++
 	e.keep(c)
 	e.show(c)

@@ -23,7 +23,7 @@ func (e *Engine) exited(x Exited) {
 		if c.reclaimed {
 			e.giveUp(c) // somebody counts on it
 		}
-		c.phase, c.pid, c.halted = relaunching, 0, false
+		c.phase, c.pid = relaunching, 0
 		c.again = e.now.Mono + max(c.spec.Retry.Interval, e.set.MinRetryInterval)
 		e.waiting = append(e.waiting, c)
 		e.show(c)

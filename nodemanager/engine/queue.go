@@ -8,8 +8,8 @@ import (
 
 // QueueSettings say which opportunistic containers may wait for room on the node, and how they give way to guaranteed ones.
 type QueueSettings struct {
-	MaxLength   int  // opportunistic containers that wait (yarn.nodemanager.opportunistic-containers-max-queue-length)
 	ByResources bool // those wait that would fit together; MaxLength means nothing (yarn.nodemanager.opportunistic-containers-queue-policy)
+	MaxLength   int  // opportunistic containers that wait (yarn.nodemanager.opportunistic-containers-max-queue-length)
 	Pause       bool // they are paused, not killed (yarn.nodemanager.opportunistic-containers-use-pause-for-preemption)
 }
 
