@@ -76,8 +76,12 @@ func (e *Engine) kill(c *container, exit int32, why string) {
 	e.note(c, why)
 	e.unwait(c)
 	if !c.phase.hasProcess() {
+		text := "Container is killed before being launched.\n"
+		if c.phase == queued {
+			text = "Container terminated before launch.\n"
+		}
 		e.waiting = slices.DeleteFunc(e.waiting, func(x *container) bool { return x == c })
-		e.finish(c, exit, "Container is killed before being launched.\n")
+		e.finish(c, exit, text)
 		return
 	}
 	c.phase = killing

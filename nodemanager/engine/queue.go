@@ -63,11 +63,11 @@ func (e *Engine) schedule(c *container) {
 		return
 	}
 	e.startWaiting()
+	c.phase = queued
 	if c.opportunistic() && !c.admitted && !e.queue.takes(&e.set.Queue, c) {
 		e.kill(c, KilledByScheduler, "Opportunistic container queue is full.")
 		return
 	}
-	c.phase = queued
 	e.wait(c)
 	e.startWaiting()
 	if c.phase == queued {
