@@ -30,17 +30,6 @@ func sized(mb int64) func(*token.Container) {
 
 func version(n int32) func(*token.Container) { return func(c *token.Container) { c.Version = n } }
 
-// until is a script that runs until a file is there.
-func (w *world) until(name string, code int) string {
-	return fmt.Sprintf("echo began >> %s; echo ready; until [ -e %s ]; do sleep 0.02; done; exit %d", w.path(name+".times"), w.path(name), code)
-}
-
-// begun is how often it has been started.
-func (w *world) begun(name string) int {
-	text, _ := os.ReadFile(w.path(name + ".times"))
-	return strings.Count(string(text), "began")
-}
-
 // sub waits for a container's sub-state, as its master and the ResourceManager hear of it.
 func (w *world) sub(id yarn.ContainerID, want pb.ContainerSubState) {
 	w.Helper()
@@ -87,12 +76,12 @@ func (w *world) division(want string) {
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, queueing...)
-	master, first := w.runs(w.until("go", 0)), w.runs(w.until("first", 0), opportunistic, sized(3072))
+	master, first := w.runs(w.counted("go", "0")), w.runs(w.counted("first", "0"), opportunistic, sized(3072))
 	w.printed(first, "ready")
-	second := w.runs(w.until("second", 0), opportunistic)
-	third := w.runs(w.until("third", 0), opportunistic, sized(4096))
-	fourth := w.runs(w.until("fourth", 0), opportunistic)
-	fifth := w.runs(w.until("fifth", 0), opportunistic)
+	second := w.runs(w.counted("second", "0"), opportunistic)
+	third := w.runs(w.counted("third", "0"), opportunistic, sized(4096))
+	fourth := w.runs(w.counted("fourth", "0"), opportunistic)
+	fifth := w.runs(w.counted("fifth", "0"), opportunistic)
 	w.exits(fifth, -108, "Opportunistic container queue is full.", "Container terminated before launch.")
 	w.sub(second, pb.ContainerSubState_CSS_SCHEDULED)
 	if status, body, err := w.get("/ws/v1/node/containers/" + second.String()); err != nil || status != 200 || !strings.Contains(body, `"state":"SCHEDULED"`) || !strings.Contains(body, `"executionType":"OPPORTUNISTIC"`) {
@@ -103,7 +92,7 @@ func TestQueue(t *testing.T) {
 		!strings.Contains(body, `"RunningOpportunisticContainers" : 1`) || !strings.Contains(body, `"ContainersRunning" : 2`) || !strings.Contains(body, `"ContainersIniting" : 0`) {
 		t.Error(body)
 	}
-	guaranteed := w.runs(w.until("go", 0))
+	guaranteed := w.runs(w.counted("go", "0"))
 	w.exits(first, -108, "Container Killed to make room for Guaranteed Container.")
 	w.printed(guaranteed, "ready")
 	w.printed(second, "ready") // and the third needs the whole node
@@ -119,7 +108,7 @@ func TestQueue(t *testing.T) {
 	w.let("second")
 	w.exits(second, 0)
 	w.division("running 0 of 0 GB and 0 vcores, queued 0 of 0, 3 may be")
-	if n := w.begun("third") + w.begun("fourth") + w.begun("fifth"); n != 0 {
+	if n := w.times("third") + w.times("fourth") + w.times("fifth"); n != 0 {
 		t.Errorf("%d have been started", n)
 	}
 }
@@ -128,7 +117,7 @@ func TestQueue(t *testing.T) {
 func TestQueueOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	a, b := w.runs(w.until("go", 0), sized(4096)), w.runs(w.until("go", 0), sized(4096))
+	a, b := w.runs(w.counted("go", "0"), sized(4096)), w.runs(w.counted("go", "0"), sized(4096))
 	w.printed(a, "ready")
 	w.printed(b, "ready")
 	w.exits(w.runs("true", opportunistic, sized(0)), -108, "Opportunistic container queue is full.")
@@ -142,7 +131,7 @@ func TestPaused(t *testing.T) {
 	t.Parallel()
 	w := lasting(t, append([]string{opportunisticSettings + "use-pause-for-preemption", "true"}, queueing...)...)
 	w.spawn()
-	a := w.runs("echo ready; while [ ! -e "+w.path("done")+" ]; do echo >> "+w.path("ticks")+"; sleep 0.002; done; exit 5", opportunistic, sized(2048))
+	a := w.runs("echo ready; while [ ! -e "+w.path("go-done")+" ]; do echo >> "+w.path("ticks")+"; sleep 0.002; done; exit 5", opportunistic, sized(2048))
 	b := w.runs("trap 'exit 6' TERM; echo ready; while :; do sleep 0.01; done", opportunistic, sized(2048))
 	w.printed(a, "ready")
 	w.printed(b, "ready")
@@ -155,7 +144,7 @@ func TestPaused(t *testing.T) {
 			t.Errorf("it goes on %s", when)
 		}
 	}
-	guaranteed := w.runs(w.until("go", 0), sized(4096))
+	guaranteed := w.runs(w.counted("go", "0"), sized(4096))
 	still("though it is paused")
 	w.printed(guaranteed, "ready")
 	w.stop(b)
@@ -176,9 +165,9 @@ func TestQueueKilled(t *testing.T) {
 	t.Parallel()
 	w := lasting(t, queueing...)
 	w.spawn()
-	runs := w.runs(w.until("runs", 0), opportunistic, sized(3072))
+	runs := w.runs(w.counted("runs", "0"), opportunistic, sized(3072))
 	w.printed(runs, "ready")
-	waits, promoted := w.runs(w.until("waits", 7), opportunistic, sized(2048)), w.runs(w.until("promoted", 8), opportunistic, sized(2048))
+	waits, promoted := w.runs(w.counted("waits", "7"), opportunistic, sized(2048)), w.runs(w.counted("promoted", "8"), opportunistic, sized(2048))
 	w.updated(runs, version(1), sized(3072)) // guaranteed from now on, so that nobody displaces it
 	w.updated(runs, version(2), sized(3584))
 	w.updated(promoted, version(4), sized(2048))
@@ -209,7 +198,7 @@ func TestQueueKilled(t *testing.T) {
 	w.let("waits")
 	w.exits(promoted, 8)
 	w.exits(waits, 7)
-	if a, b, c := w.begun("runs"), w.begun("waits"), w.begun("promoted"); a != 1 || b != 1 || c != 1 {
+	if a, b, c := w.times("runs"), w.times("waits"), w.times("promoted"); a != 1 || b != 1 || c != 1 {
 		t.Errorf("started %d, %d and %d times", a, b, c)
 	}
 }
@@ -219,7 +208,7 @@ func TestQueueKilled(t *testing.T) {
 func TestResizedInPlace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, queueing...)
-	id := w.runs(w.until("go", 0))
+	id := w.runs(w.counted("go", "0"))
 	w.printed(id, "ready")
 	mount := w.path("cgroup")
 	group := filepath.Join(mount, "yarn", id.String())
