@@ -34,6 +34,7 @@ func readResourceManager(r *Reader) *ResourceManager {
 		IPC:          r.ipc(),
 		Allocation:   r.allocation(),
 		Monitors:     r.monitors(),
+		Reservations: r.reservations(),
 		Applications: r.applications(),
 		Nodes:        r.nodes(),
 		Recovery:     r.recovery(),
@@ -192,6 +193,25 @@ func (r *Reader) monitors() Monitors {
 		}
 	}
 	return m
+}
+
+// reservations reads the reservation system's settings.
+//
+// compat: a step or a period that makes no sense is the default one.
+func (r *Reader) reservations() Reservations {
+	const system = rm + "reservation-system."
+	s := Reservations{
+		Enabled:    r.Bool(system+"enable", false),
+		ACLs:       r.Bool("yarn.acl.enable", false) && r.Bool("yarn.acl.reservation-enable", false),
+		Step:       r.Duration(system+"planfollower.time-step", time.Second, time.Millisecond, time.Millisecond),
+		MaxPeriod:  r.Int64(system+"max-periodicity", 86_400_000, AnyInt),
+		Early:      r.Bool(system+"favor-early-allocation", true),
+		Smoothness: r.Int32(system+"smoothness-factor", 10, Positive),
+	}
+	if s.MaxPeriod <= 0 {
+		s.MaxPeriod = 86_400_000
+	}
+	return s
 }
 
 func (r *Reader) applications() Applications {

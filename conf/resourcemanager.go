@@ -26,6 +26,7 @@ type ResourceManager struct {
 
 	Allocation   Allocation
 	Monitors     Monitors
+	Reservations Reservations
 	Applications Applications
 	Nodes        Nodes
 	Recovery     Recovery
@@ -95,6 +96,16 @@ type Allocation struct {
 	PortInNodeName               bool // yarn.scheduler.include-port-in-node-name
 	Correct                      bool // yarn.resourcemanager.scheduler.autocorrect.container.allocation
 	AutoUpdate                   bool // yarn.resourcemanager.auto-update.containers
+}
+
+// Reservations are the settings of the reservation system (yarn.resourcemanager.reservation-system); those of single plans belong to their queues.
+type Reservations struct {
+	Enabled    bool          // .enable
+	ACLs       bool          // yarn.acl.reservation-enable, if yarn.acl.enable is true
+	Step       time.Duration // .planfollower.time-step
+	MaxPeriod  int64         // .max-periodicity, milliseconds
+	Early      bool          // .favor-early-allocation
+	Smoothness int32         // .smoothness-factor
 }
 
 // Monitors are what is done to queues periodically. Without
@@ -190,6 +201,8 @@ var schedulerClasses = map[string]string{
 	schedulerPackage + "fair.FairScheduler":         "fair",
 	schedulerPackage + "fifo.FifoScheduler":         "fifo",
 }
+
+const reservationPackage = "org.apache.hadoop.yarn.server.resourcemanager.reservation."
 
 const preemptionPolicy = "org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity.ProportionalCapacityPreemptionPolicy"
 

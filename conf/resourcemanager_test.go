@@ -57,6 +57,9 @@ func TestNamesAreKnown(t *testing.T) {
 		"yarn.resourcemanager.heddle.black-box.record-bytes":             "ours",
 		"yarn.resourcemanager.webapp.rest-csrf.browser-useragents-regex": "code only",
 		rm + "monitor.capacity.queue-management.monitoring-interval":     "code only",
+		rm + "reservation-system.favor-early-allocation":                 "code only",
+		rm + "reservation-system.max-periodicity":                        "code only",
+		rm + "reservation-system.smoothness-factor":                      "code only",
 	}
 	r := NewReader(shippedDefaults())
 	readResourceManager(r)

@@ -38,7 +38,6 @@ func TestRefusals(t *testing.T) {
 		{"scheduler", rm + "scheduler.class", "com.example.Scheduler", schedulerPackage + "fair.FairScheduler"},
 		{"scheduler", rm + "scheduler.class", "com.example.Scheduler", schedulerPackage + "fifo.FifoScheduler"},
 		{"high availability", rm + "ha.enabled", "true", "false"},
-		{"reservations", rm + "reservation-system.enable", "true", "false"},
 		{"opportunistic containers", rm + "opportunistic-container-allocation.enabled", "true", "false"},
 		{"placement constraints", rm + "placement-constraints.handler", "scheduler", "disabled"},
 		{"scheduler configuration store", "yarn.scheduler.configuration.store.class", "zk", "file"},

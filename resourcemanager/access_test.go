@@ -196,7 +196,6 @@ func TestBadSubmissions(t *testing.T) {
 		"no lifetime": {change(func(m *pb.ApplicationSubmissionContext) {
 			m.ApplicationTimeouts = []*pb.ApplicationTimeoutMap{{ApplicationTimeoutType: pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME.Enum(), Timeout: proto.Int64(0)}}
 		}), yarnException, "LIFETIME"},
-		"reservation": {change(func(m *pb.ApplicationSubmissionContext) { m.ReservationId = &pb.ReservationId{} }), yarnException, "reservations"},
 		"two masters": {change(func(m *pb.ApplicationSubmissionContext) {
 			row := &pb.ResourceRequest{ResourceName: proto.String("*"), Capability: size(256, 1), NumContainers: proto.Int32(1)}
 			m.AmContainerResourceRequest = []*pb.ResourceRequest{row, row}

@@ -132,3 +132,26 @@ func (o *outside) Summaries(ids []yarn.ApplicationID) {
 		}
 	})
 }
+
+// Reservations implements loop.Outside.
+func (o *outside) Reservations(list []engine.ReservationEvent) {
+	copied := append([]engine.ReservationEvent(nil), list...)
+	o.later(func() {
+		for _, r := range copied {
+			o.reservation(r)
+		}
+	})
+}
+
+func (o *outside) reservation(r engine.ReservationEvent) {
+	switch r.What {
+	case engine.Deleted:
+		o.log.Info("a reservation was deleted", "reservation", r.ID, "queue", r.Plan)
+	case engine.Over:
+		o.log.Info("a reservation is over", "reservation", r.ID, "queue", r.Plan)
+	case engine.GivenUp:
+		o.log.Warn("a reservation was given up: the queue has become too small for all of them, and the latest go first", "reservation", r.ID, "queue", r.Plan)
+	case engine.QueueRefused:
+		o.log.Warn("a queue of a plan keeps what it had", "plan", r.Plan, "reason", r.Why)
+	}
+}

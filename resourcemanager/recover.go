@@ -22,7 +22,7 @@ func (t *term) recover(ctx context.Context) error {
 		attempts[x.ID.Application] = append(attempts[x.ID.Application], x)
 	}
 	cfg := client.Config{Types: t.types, MaxTags: t.settings.Applications.MaxTags, MaxTagLength: t.settings.Applications.MaxTagLength}
-	cmd := engine.Recover{Labels: s.Labels, Drains: s.NodeDeadlines}
+	cmd := engine.Recover{Labels: s.Labels, Drains: s.NodeDeadlines, Reservations: s.Reservations}
 	for _, r := range s.Applications {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -39,8 +39,8 @@ func (t *term) recover(ctx context.Context) error {
 		r.Context = nil
 		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: sub, Record: r, Attempts: attempts[r.ID]})
 	}
-	if len(cmd.Applications)+len(cmd.Labels.Known)+len(cmd.Drains) > 0 {
-		t.Log.Info("recovering", "applications", len(cmd.Applications), "draining nodes", len(cmd.Drains), "attempts", len(s.Attempts), "labels", len(cmd.Labels.Known), "epoch", s.Epoch)
+	if len(cmd.Applications)+len(cmd.Labels.Known)+len(cmd.Drains)+len(cmd.Reservations) > 0 {
+		t.Log.Info("recovering", "applications", len(cmd.Applications), "draining nodes", len(cmd.Drains), "attempts", len(s.Attempts), "labels", len(cmd.Labels.Known), "reservations", len(cmd.Reservations), "epoch", s.Epoch)
 		t.loop.Post(cmd)
 	}
 	return ctx.Err()

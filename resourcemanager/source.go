@@ -128,11 +128,14 @@ func (t *term) ask(ctx context.Context, command func(engine.Ticket) engine.Comma
 var refusals = map[engine.Kind]answer.Kind{
 	engine.UnknownApplication: answer.NotFound, engine.UnknownAttempt: answer.NotFound, engine.UnknownContainer: answer.NotFound, engine.UnknownQueue: answer.NotFound,
 	engine.AccessDenied: answer.Forbidden, engine.Failed: answer.WrongState,
-	engine.InvalidRequest: answer.Invalid, engine.InvalidLabel: answer.Invalid,
+	engine.InvalidRequest: answer.Invalid, engine.Arithmetic: answer.Invalid, engine.InvalidLabel: answer.Invalid,
 }
 
 func refusal(err error) error {
 	var e *engine.Error
+	if errors.As(err, &e) && e.Kind == engine.IllegalArgument {
+		return answer.IllegalArgument("%s", e.Text)
+	}
 	if errors.As(err, &e) {
 		return answer.Errorf(refusals[e.Kind], "%s", e.Text)
 	}

@@ -16,6 +16,10 @@ const leastPeriod = 10 * time.Millisecond
 // updates of shares and its look at the allocation file.
 func (t *term) tendQueues(ctx context.Context) {
 	cfg := t.access.schedule.Load()
+	if r := t.settings.Reservations; r.Enabled {
+		t.Log.Info("capacity of queues can be reserved", "followed every", r.Step)
+		t.work.Go(func() { t.repeat(ctx, engine.FollowPlans{}, func() time.Duration { return r.Step }) })
+	}
 	if cfg.Fair != nil {
 		t.work.Go(func() { t.followAllocations(ctx) })
 		if every := time.Duration(cfg.Fair.UpdateInterval) * time.Millisecond; every > 0 {

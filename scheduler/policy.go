@@ -12,6 +12,7 @@ import (
 type policy interface {
 	core.Policy
 	core.Rounds
+	core.PlanFollower
 
 	Refresh(cfg *config.Config, p core.Prepared) error // cfg nil: the one in use once more
 	Validate(cfg *config.Config) error

@@ -39,6 +39,8 @@ type (
 	Prepared     = core.Prepared
 	Preemption   = core.Preemption
 	Taking       = core.Taking
+	Plan         = core.Plan
+	Promise      = core.Promise
 	Label        = config.Label
 )
 
@@ -354,8 +356,27 @@ func (s *Scheduler) Picture() *Picture { return s.core.Picture() }
 // Resolve is the full path of the queue with that full or short name.
 func (s *Scheduler) Resolve(name string) (path string, why yarn.Reason) { return s.core.Resolve(name) }
 
-// QueueOf is the path of the queue that the application is in.
+// QueueOf is the path of the queue that the application is in, as everybody sees it: of a plan rather than of the queue below it.
 func (s *Scheduler) QueueOf(a AppRef) string { return s.core.QueueOf(a) }
+
+// LeafOf is the path of the leaf that the application is in.
+func (s *Scheduler) LeafOf(a AppRef) string { return s.core.LeafOf(a) }
+
+// Plans appends the queues whose capacity can be reserved.
+func (s *Scheduler) Plans(out []Plan) []Plan { return s.policy.Plans(out) }
+
+// Follow gives the queues below a plan what the reservations that are due are to have; see core.PlanFollower.
+func (s *Scheduler) Follow(plan string, due []Promise) (over []string, refused []yarn.Reason) {
+	return s.policy.Follow(plan, due)
+}
+
+// RemovePlanQueues removes those of the queues below a plan that are empty and whose reservation is over.
+func (s *Scheduler) RemovePlanQueues(plan string, paths []string) {
+	s.policy.RemovePlanQueues(plan, paths)
+}
+
+// Members are the applications of a leaf.
+func (s *Scheduler) Members(path string) []yarn.ApplicationID { return s.policy.Members(path) }
 
 // AppUsage is what the application has and wants.
 func (s *Scheduler) AppUsage(a AppRef) AppUsage { return s.core.AppUsage(a) }

@@ -70,11 +70,14 @@ type ReservationStage struct {
 	Duration    int64 // milliseconds
 }
 
+// NoPriority is the priority of what has none, Hadoop's Priority.UNDEFINED.
+const NoPriority = -1
+
 // ReservationDefinition is what a client wants to have reserved.
 type ReservationDefinition struct {
 	Arrival, Deadline int64 // milliseconds since 1970: not before, and not after
 	Name              string
-	Priority          int32
+	Priority          int32  // NoPriority: none was given; nothing goes by it
 	Recurrence        string // the period in milliseconds; "0": it does not recur
 	Interpreter       Interpreter
 	Stages            []ReservationStage // nil: the client sent none at all, not even an empty list

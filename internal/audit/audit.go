@@ -22,13 +22,18 @@ import (
 
 // The operations, in Hadoop's words. Those of administrators are the methods' names.
 const (
-	Submit         = "Submit Application Request"
-	Kill           = "Kill Application Request"
-	FailAttempt    = "Fail Attempt Request"
-	Move           = "Move Application Request"
-	Priority       = "Update Application Priority"
-	Timeouts       = "Update Application Timeouts"
-	Signal         = "Signal Container Request"
+	Submit      = "Submit Application Request"
+	Kill        = "Kill Application Request"
+	FailAttempt = "Fail Attempt Request"
+	Move        = "Move Application Request"
+	Priority    = "Update Application Priority"
+	Timeouts    = "Update Application Timeouts"
+	Signal      = "Signal Container Request"
+
+	SubmitReservation = "Submit Reservation Request"
+	UpdateReservation = "Update Reservation Request"
+	DeleteReservation = "Delete Reservation Request"
+
 	Register       = "Register App Master"
 	Unregister     = "Unregister App Master"
 	Succeeded      = "Application Finished - Succeeded"

@@ -57,6 +57,12 @@ var kinds = []reflect.Type{
 	reflect.TypeFor[engine.DeleteQueue](),
 	reflect.TypeFor[engine.MonitorQueues](),
 	reflect.TypeFor[engine.Preemptions](),
+	reflect.TypeFor[engine.NewReservation](),
+	reflect.TypeFor[engine.SubmitReservation](),
+	reflect.TypeFor[engine.UpdateReservation](),
+	reflect.TypeFor[engine.DeleteReservation](),
+	reflect.TypeFor[engine.ListReservations](),
+	reflect.TypeFor[engine.FollowPlans](),
 }
 
 // The kinds of the commands that come most often.
@@ -178,7 +184,10 @@ func kept(c any) any {
 // and unknown fields.
 func withoutSecrets(c engine.Recover) engine.Recover {
 	out := engine.Recover{Labels: c.Labels, Applications: append([]engine.RecoveredApplication(nil), c.Applications...),
-		Drains: append([]state.NodeDeadline(nil), c.Drains...)}
+		Drains: append([]state.NodeDeadline(nil), c.Drains...), Reservations: append([]state.Reservation(nil), c.Reservations...)}
+	for i := range out.Reservations {
+		out.Reservations[i].Unknown = nil
+	}
 	for i := range out.Drains {
 		out.Drains[i].Unknown = nil
 	}

@@ -122,6 +122,9 @@ func (e *Engine) admissible(a *application) *Error {
 		}
 		return refuse(AccessDenied, "User %s does not have permission to submit %s to queue %s", s.User, s.ID, s.Queue)
 	}
+	if err := e.maySubmitTo(s); err != nil {
+		return err
+	}
 	if a.priority, why = e.sched.CheckPriority(&sa, path); !why.OK() {
 		return refuse(AccessDenied, "Cannot submit %s: %s", s.ID, describe(why))
 	}
@@ -138,7 +141,15 @@ func schedulerApp(s *Submission) scheduler.Application {
 	}
 	return scheduler.Application{ID: s.ID, User: s.User, RealUser: s.RealUser, Groups: s.Groups, Queue: s.Queue,
 		Name: s.Name, Tags: s.Tags, Priority: s.Priority, PrioritySet: s.PrioritySet,
-		Label: s.Label, LabelSet: s.LabelSet, Unmanaged: s.Unmanaged, AM: am}
+		Label: s.Label, LabelSet: s.LabelSet, Unmanaged: s.Unmanaged, AM: am, Reservation: reservationQueue(s.Reservation)}
+}
+
+// reservationQueue is the name of the reservation's queue, "" for none.
+func reservationQueue(id yarn.ReservationID) string {
+	if id.IsZero() {
+		return ""
+	}
+	return id.String()
 }
 
 // appStored: the submission survives a crash from here on, so it may be answered.

@@ -68,6 +68,43 @@ type (
 		ExpireAt    int64 // wall clock, milliseconds; cut to what the queue allows
 	}
 
+	// NewReservation takes the next reservation id. Replied with a yarn.ReservationID.
+	NewReservation struct{ Ticket Ticket }
+
+	// SubmitReservation asks a plan for a promise. Replied when it is stored, or refused. The same definition under a known id succeeds and
+	// changes nothing.
+	SubmitReservation struct {
+		Ticket Ticket
+		Caller
+		ID         yarn.ReservationID // zero: the caller named none
+		Queue      string
+		Definition *yarn.ReservationDefinition // nil: there was none
+	}
+
+	// UpdateReservation plans a reservation anew; if that is refused it stays as it was. Replied when it is stored.
+	UpdateReservation struct {
+		Ticket Ticket
+		Caller
+		ID         yarn.ReservationID
+		Definition *yarn.ReservationDefinition
+	}
+
+	// DeleteReservation gives a reservation up. Replied when that is stored.
+	DeleteReservation struct {
+		Ticket Ticket
+		Caller
+		ID yarn.ReservationID
+	}
+
+	// ListReservations asks for the reservations of a plan in a range of time, or for one. Replied with []view.Reservation.
+	ListReservations struct {
+		Ticket Ticket
+		Caller
+		Queue      string
+		ID         yarn.ReservationID // zero: all
+		Start, End int64              // milliseconds since 1970
+	}
+
 	// SignalContainer has a container's node deliver a signal.
 	SignalContainer struct {
 		Ticket    Ticket
@@ -75,6 +112,12 @@ type (
 		Signal    int32 // SignalContainerCommandProto
 	}
 )
+
+// Caller is who asks.
+type Caller struct {
+	User, RealUser string
+	Groups         []string // of User
+}
 
 // Masters' calls. The edge has checked the token: the caller is that attempt.
 type (
@@ -285,6 +328,10 @@ type (
 		Most        int
 	}
 
+	// FollowPlans gives the reservations that are due what they are to have, ends those that are over, and gives up the latest of a plan that has
+	// become too small.
+	FollowPlans struct{}
+
 	// MonitorQueues begins one round of the CapacityScheduler's preemption, unless the last one is not over.
 	MonitorQueues struct{}
 )
@@ -328,6 +375,7 @@ type (
 		Applications []RecoveredApplication
 		Drains       []state.NodeDeadline
 		Labels       state.Labels
+		Reservations []state.Reservation
 	}
 
 	// Remember stores records that are not the engine's own, such as keys and
@@ -372,7 +420,8 @@ type Submission struct {
 	LifetimeSeconds    int64 // ≤ 0: none asked for
 	ViewACL, ModifyACL string
 	CallerContext      string
-	ContextBytes       int // size of the stored context
+	ContextBytes       int                // size of the stored context
+	Reservation        yarn.ReservationID // in whose room it is to run; zero: in nobody's
 }
 
 // Health is what a node reports about itself.
@@ -415,42 +464,48 @@ type RecoveredContainer struct {
 	AllocationRequestID int64
 }
 
-func (NewApplication) command()  {}
-func (Submit) command()          {}
-func (Kill) command()            {}
-func (FailAttempt) command()     {}
-func (Move) command()            {}
-func (SetPriority) command()     {}
-func (SetLifetime) command()     {}
-func (SignalContainer) command() {}
-func (RegisterMaster) command()  {}
-func (*Allocate) command()       {}
-func (FinishMaster) command()    {}
-func (RegisterNode) command()    {}
-func (*Heartbeat) command()      {}
-func (UnregisterNode) command()  {}
-func (Launched) command()        {}
-func (LaunchFailed) command()    {}
-func (RefreshQueues) command()   {}
-func (QueueBasis) command()      {}
-func (NodeIDs) command()         {}
-func (RefreshNodes) command()    {}
-func (ExcludedHosts) command()   {}
-func (DrainNodes) command()      {}
-func (UndrainNodes) command()    {}
-func (SetNodeResource) command() {}
-func (SetNodeLabel) command()    {}
-func (AddLabels) command()       {}
-func (RemoveLabels) command()    {}
-func (ReplaceLabels) command()   {}
-func (TendQueues) command()      {}
-func (DeleteQueue) command()     {}
-func (UpdateShares) command()    {}
-func (MonitorQueues) command()   {}
-func (Preemptions) command()     {}
-func (Tick) command()            {}
-func (Sweep) command()           {}
-func (Stored) command()          {}
-func (Recover) command()         {}
-func (Remember) command()        {}
-func (ExpireNode) command()      {}
+func (NewApplication) command()    {}
+func (Submit) command()            {}
+func (Kill) command()              {}
+func (FailAttempt) command()       {}
+func (Move) command()              {}
+func (SetPriority) command()       {}
+func (SetLifetime) command()       {}
+func (SignalContainer) command()   {}
+func (RegisterMaster) command()    {}
+func (*Allocate) command()         {}
+func (FinishMaster) command()      {}
+func (RegisterNode) command()      {}
+func (*Heartbeat) command()        {}
+func (UnregisterNode) command()    {}
+func (Launched) command()          {}
+func (LaunchFailed) command()      {}
+func (RefreshQueues) command()     {}
+func (QueueBasis) command()        {}
+func (NodeIDs) command()           {}
+func (RefreshNodes) command()      {}
+func (ExcludedHosts) command()     {}
+func (DrainNodes) command()        {}
+func (UndrainNodes) command()      {}
+func (SetNodeResource) command()   {}
+func (SetNodeLabel) command()      {}
+func (AddLabels) command()         {}
+func (RemoveLabels) command()      {}
+func (ReplaceLabels) command()     {}
+func (TendQueues) command()        {}
+func (DeleteQueue) command()       {}
+func (UpdateShares) command()      {}
+func (MonitorQueues) command()     {}
+func (NewReservation) command()    {}
+func (SubmitReservation) command() {}
+func (UpdateReservation) command() {}
+func (DeleteReservation) command() {}
+func (ListReservations) command()  {}
+func (FollowPlans) command()       {}
+func (Preemptions) command()       {}
+func (Tick) command()              {}
+func (Sweep) command()             {}
+func (Stored) command()            {}
+func (Recover) command()           {}
+func (Remember) command()          {}
+func (ExpireNode) command()        {}

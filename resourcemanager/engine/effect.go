@@ -21,6 +21,8 @@ type Effects struct {
 	Forgotten   []yarn.NodeID        // nodes whose masters need new node tokens
 	Summaries   []yarn.ApplicationID // applications that have ended, for the summary log
 	Discarded   []yarn.ApplicationID // applications that the engine has forgotten
+
+	Reservations []ReservationEvent // for the log
 }
 
 // Reset empties the effects and keeps their memory.
@@ -29,7 +31,7 @@ func (e *Effects) Reset() {
 	*e = Effects{
 		Replies: e.Replies[:0], Saves: e.Saves[:0], Launches: e.Launches[:0], Stops: e.Stops[:0],
 		Logins: e.Logins[:0], Transitions: e.Transitions[:0], Containers: e.Containers[:0], Notices: e.Notices[:0],
-		Forgotten: e.Forgotten[:0], Summaries: e.Summaries[:0], Discarded: e.Discarded[:0],
+		Forgotten: e.Forgotten[:0], Summaries: e.Summaries[:0], Discarded: e.Discarded[:0], Reservations: e.Reservations[:0],
 	}
 }
 
@@ -89,6 +91,25 @@ type ContainerEvent struct {
 	Born      bool // otherwise it ended
 	Exit      int32
 }
+
+// ReservationEvent is what has become of a reservation, or of the queue of one.
+type ReservationEvent struct {
+	ID   yarn.ReservationID // zero if What is QueueRefused
+	Plan string
+	What ReservationChange
+	Why  string
+}
+
+// ReservationChange is what has become of a reservation.
+type ReservationChange uint8
+
+// The changes of reservations that are for the log.
+const (
+	Deleted      ReservationChange = iota // by a caller
+	Over                                  // its time, and that for which it still counts, have passed
+	GivenUp                               // the plan has become too small for it
+	QueueRefused                          // the scheduler left a queue what it had; Why
+)
 
 // Grant is a container as its master gets it. Tokens are made at the edge.
 type Grant struct {

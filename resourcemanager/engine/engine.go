@@ -35,6 +35,8 @@ type Settings struct {
 	ResourceTypes     yarn.ResourceTypes
 	Slice             int // work of one slice; 0 is MaxSlice
 
+	Reservations Reservations
+
 	UntrackedTimeout int64            // how long a node that has left is kept if no list names it
 	RemovedStates    []yarn.NodeState // in which such a node is then removed; empty: in any
 }
@@ -112,6 +114,7 @@ type Engine struct {
 
 	ordersPending map[yarn.NodeID]int // how many orders are being stored, by the same
 
+	plans        plans
 	removals     leases                 // nodes that have left and that no list names, by when that began
 	hosts        map[string]int         // how many nodes are known of each host, by its name in lower case
 	placeholders map[string]yarn.NodeID // of hosts, by the same
@@ -131,6 +134,7 @@ func New(set Settings, sched *scheduler.Scheduler) *Engine {
 		labels:       labels{byNodes: set.LabelsByNodes},
 		unheard:      map[yarn.ContainerID]bool{},
 		hosts:        map[string]int{},
+		plans:        plans{planOf: map[yarn.ReservationID]*plan{}},
 		placeholders: map[string]yarn.NodeID{},
 	}
 }
@@ -204,6 +208,18 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.monitorQueues()
 	case Preemptions:
 		e.preemptions(c)
+	case NewReservation:
+		e.newReservation(c)
+	case SubmitReservation:
+		e.submitReservation(c)
+	case UpdateReservation:
+		e.updateReservation(c)
+	case DeleteReservation:
+		e.deleteReservation(c)
+	case ListReservations:
+		e.listReservations(c)
+	case FollowPlans:
+		e.followPlans()
 	case Tick:
 		e.tick()
 	case Sweep:

@@ -30,6 +30,8 @@ const (
 	InvalidConfig    // a configuration that cannot be applied
 	NotStored        // the record can never be stored
 	UnknownQueue
+	IllegalArgument // Java's IllegalArgumentException
+	Arithmetic      // Java's ArithmeticException
 )
 
 func refuse(kind Kind, format string, args ...any) *Error {

@@ -45,7 +45,7 @@ func (e *Engine) noteTaking(t *scheduler.Taking, what view.PreemptionEvent) {
 	if c := e.containerAt(t.Ref); c != nil {
 		begun = c.created
 	}
-	e.preemptionLog.add(view.Preemption{At: e.now.Wall, Event: what, Container: book.ID, Queue: e.sched.QueueOf(book.App), Resource: book.Resource, Master: book.AM,
+	e.preemptionLog.add(view.Preemption{At: e.now.Wall, Event: what, Container: book.ID, Queue: e.sched.LeafOf(book.App), Resource: book.Resource, Master: book.AM,
 		Age: max(e.now.Wall-begun, 0), Rule: t.Rule, ForQueue: t.ForQueue, ForApp: t.ForApp})
 }
 

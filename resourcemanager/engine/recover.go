@@ -13,6 +13,7 @@ func (e *Engine) recover(c Recover) {
 	e.recoveredAt = e.now.Mono
 	e.recoverLabels(c) // before the applications, whose asks name them
 	e.recoverDrains(c)
+	e.recoverReservations(c.Reservations)
 	for i := range c.Applications {
 		e.recoverApp(&c.Applications[i])
 	}

@@ -85,7 +85,7 @@ func rigOf(t fataler, set Settings, cfg *config.Config) *rig {
 		t.Fatal(err)
 	}
 	e := New(set, sched)
-	e.nextApp = 1_000_000 // tests choose their own numbers
+	e.nextApp, e.plans.last = 1_000_000, 1_000_000 // tests choose their own numbers
 	return &rig{e: e, sched: sched, now: yarn.Now{Wall: 1_000_000, Mono: 500},
 		stored: map[state.Key]state.Record{}, ids: map[yarn.ContainerID]bool{}, ended: map[yarn.ContainerID]bool{},
 		answered: map[Ticket]bool{}, asked: map[Ticket]bool{}, reader: reader{apps: map[yarn.ApplicationID]*view.Application{}, nodes: map[yarn.NodeID]*view.Node{}}}
@@ -112,6 +112,9 @@ func (r *rig) restart(t fataler, set Settings, subs map[yarn.ApplicationID]Submi
 		cmd.Applications = append(cmd.Applications, a)
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(r.stored), func(a, b state.Key) int { return strings.Compare(a.Name, b.Name) }) {
+		if x, ok := r.stored[k].(state.Reservation); ok {
+			cmd.Reservations = append(cmd.Reservations, x)
+		}
 		if d, ok := r.stored[k].(state.NodeDeadline); ok {
 			cmd.Drains = append(cmd.Drains, d)
 		}

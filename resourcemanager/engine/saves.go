@@ -20,6 +20,7 @@ type saved struct {
 	node    *node                // that is to drain for the lists
 	drain   *drain
 	order   state.NodeDeadline // that begins or ends; see drainorder.go
+	undo    func()             // takes back what was in force before it was stored
 	then    []func()           // what waits for this save and all before it
 }
 
@@ -37,6 +38,7 @@ const (
 	savedFinalApp
 	savedNewAttempt
 	savedFinalAttempt
+	savedReservation
 )
 
 // saveQueue holds the unconfirmed saves, oldest first.
@@ -85,6 +87,8 @@ func (e *Engine) stored(c Stored) {
 		e.orderStored(s, c.Err)
 	case savedOrderEnd:
 		e.orderEnded(s, c.Err)
+	case savedReservation:
+		e.reservationSaved(s, c.Err)
 	}
 	for _, do := range s.then {
 		do()

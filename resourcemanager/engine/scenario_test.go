@@ -154,6 +154,8 @@ func (s *script) run(words []string) []string {
 		return s.shown()
 	case "show":
 		return s.show(args[0])
+	case "shares": // shares root.plan
+		return s.shares(args[0])
 	case "restart": // of the ResourceManager: what is stored stays
 		s.set.Epoch++
 		s.rig = r.restart(s.t, s.set, s.subs, s.props...)
@@ -336,6 +338,9 @@ func (s *script) command(word string, args []string) Command {
 		}
 		return c
 	}
+	if c := s.reservation(t, word, args); c != nil {
+		return c
+	}
 	s.fail("no command %s", word)
 	return nil
 }
@@ -402,6 +407,8 @@ func (s *script) submit(t Ticket, args []string) Command {
 			sub.Label, sub.LabelSet = v, true
 		case "lifetime":
 			sub.LifetimeSeconds = s.number(v)
+		case "reservation":
+			sub.Reservation = s.reservationID(v)
 		case "priority":
 			sub.Priority, sub.PrioritySet = int32(s.number(v)), true
 		}
@@ -495,6 +502,7 @@ func (s *script) shown() []string {
 	for _, x := range fx.Discarded {
 		add("%s is forgotten", shortApp(x))
 	}
+	out = append(out, s.reservationEvents()...)
 	for _, x := range fx.Replies {
 		out = append(out, s.answer(x)...)
 	}
@@ -535,6 +543,9 @@ func shortRecord(rec state.Record) string {
 		}
 		return text + when(x.Deadline > 0, fmt.Sprintf(" until %d", x.Deadline)) + when(x.RequestedAt > 0, fmt.Sprintf(" since %d", x.RequestedAt))
 	}
+	if x, ok := rec.(state.Reservation); ok {
+		return shortPromise(x)
+	}
 	if x, ok := rec.(state.Labels); ok {
 		text := "labels"
 		for _, l := range x.Known {
@@ -552,7 +563,7 @@ func shortRecord(rec state.Record) string {
 var kinds = map[Kind]string{Failed: "failed", UnknownApplication: "unknown application", UnknownAttempt: "unknown attempt",
 	UnknownContainer: "unknown container", AccessDenied: "access denied", InvalidRequest: "invalid request", InvalidLabel: "invalid label",
 	InvalidMaster: "invalid master's call", NotRegistered: "not registered", InvalidRelease: "invalid release",
-	InvalidBlacklist: "invalid blacklist", InvalidConfig: "invalid configuration", NotStored: "not stored"}
+	InvalidBlacklist: "invalid blacklist", InvalidConfig: "invalid configuration", NotStored: "not stored", IllegalArgument: "illegal argument"}
 
 // answer prints a reply.
 func (s *script) answer(x Reply) []string {
@@ -568,6 +579,8 @@ func (s *script) answer(x Reply) []string {
 		return s.beaten(v)
 	case RegisterReply:
 		return []string{fmt.Sprintf("registered in %s, up to %s%s", v.Queue, shortSize(v.Maximum), grants(", keeps", v.Previous))}
+	case []view.Reservation:
+		return listed(v)
 	case []view.Preemption:
 		var out []string
 		for _, p := range v {

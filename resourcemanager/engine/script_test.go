@@ -15,6 +15,9 @@ func (s *script) play(lines string) (shown []string) {
 	for line := range strings.SplitSeq(lines, ";") {
 		if words := strings.Fields(line); len(words) > 0 {
 			shown = append(shown, s.run(words)...)
+			if s.rig == nil {
+				continue
+			}
 			if bad := s.rig.check(); bad != "" {
 				s.t.Fatalf("%s: %s: %s", lines, line, bad)
 			}
@@ -43,6 +46,8 @@ func (s *script) settings() {
 		}
 		n := s.number(s.opts[k])
 		switch k {
+		case "reserve":
+			s.set.Reservations = reserving()
 		case "slice":
 			s.set.Slice = int(n)
 		case "untracked":

@@ -76,6 +76,10 @@ func (e *Engine) rejection(a *application, why yarn.Reason) string {
 		return fmt.Sprintf("Application %s submitted by user %s to ambiguous queue: %s please use full queue path instead.", id, user, a.queue)
 	case fit.NotALeaf:
 		return fmt.Sprintf("Application %s submitted by user : %s to non-leaf queue : %s", id, user, a.queue)
+	case fit.ReservationOver:
+		return fmt.Sprintf("Application %s submitted to a reservation which is not currently active: %s", id, why.Detail)
+	case fit.OtherPlan:
+		return fmt.Sprintf("Application: %s submitted to a reservation %s which does not belong to the specified queue: %s", id, why.Detail, a.queue)
 	}
 	if text := full(a, why); text != "" {
 		return text
@@ -202,7 +206,7 @@ func (e *Engine) stamp() string {
 // compared.
 func (e *Engine) waitingForMaster(t *attempt) string {
 	got := e.sched.Admission(t.app.ref)
-	q, ok := e.queueInfo(e.sched.QueueOf(t.app.ref))
+	q, ok := e.queueInfo(e.sched.LeafOf(t.app.ref))
 	switch {
 	case ok && q.Fair != nil:
 		return e.waitingInFair(q, got)

@@ -45,8 +45,9 @@ type Outside interface {
 	Login(engine.Login)
 	Forgotten(yarn.NodeID)
 	Discarded(yarn.ApplicationID)
-	Transitions([]engine.Transition) // valid during the call
-	Summaries([]yarn.ApplicationID)  // valid during the call
+	Transitions([]engine.Transition)        // valid during the call
+	Summaries([]yarn.ApplicationID)         // valid during the call
+	Reservations([]engine.ReservationEvent) // likewise
 }
 
 // Config is what a Loop needs.
@@ -317,6 +318,9 @@ func (l *Loop) carry(fx *engine.Effects) {
 	}
 	if len(fx.Summaries) > 0 {
 		out.Summaries(fx.Summaries)
+	}
+	if len(fx.Reservations) > 0 {
+		out.Reservations(fx.Reservations)
 	}
 	for _, x := range fx.Discarded {
 		out.Discarded(x)

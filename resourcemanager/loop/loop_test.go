@@ -90,12 +90,13 @@ func newEngine(t testing.TB) (*engine.Engine, blackbox.Header) {
 }
 
 // Outside of the loop nothing happens here, save that it may be held up.
-func (r *rig) Launch(engine.Launch)           {}
-func (r *rig) Stop(engine.Stop)               {}
-func (r *rig) Login(engine.Login)             {}
-func (r *rig) Forgotten(yarn.NodeID)          {}
-func (r *rig) Discarded(yarn.ApplicationID)   {}
-func (r *rig) Summaries([]yarn.ApplicationID) {}
+func (r *rig) Launch(engine.Launch)                   {}
+func (r *rig) Stop(engine.Stop)                       {}
+func (r *rig) Login(engine.Login)                     {}
+func (r *rig) Forgotten(yarn.NodeID)                  {}
+func (r *rig) Discarded(yarn.ApplicationID)           {}
+func (r *rig) Summaries([]yarn.ApplicationID)         {}
+func (r *rig) Reservations([]engine.ReservationEvent) {}
 func (r *rig) Transitions([]engine.Transition) {
 	if r.gate != nil {
 		<-r.gate

@@ -46,6 +46,8 @@ var classes = map[engine.Kind]string{
 	engine.InvalidConfig:      serve.YarnException,
 	engine.NotStored:          serve.YarnException,
 	engine.UnknownQueue:       serve.YarnException,
+	engine.IllegalArgument:    serve.IllegalArgument,
+	engine.Arithmetic:         serve.Arithmetic,
 }
 
 // Fail answers a call with an error of the engine or the loop.

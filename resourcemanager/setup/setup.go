@@ -13,6 +13,7 @@ import (
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/scheduler/placement"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -136,7 +137,17 @@ func Settings(s *conf.ResourceManager, cfg *config.Config, started time.Time, ep
 		Dominant:          cfg.Dominant,
 		NodeMinimum:       yarn.NewResource(s.Allocation.MinimumMB, int64(s.Allocation.MinimumVCores)),
 		ResourceTypes:     cfg.Cluster.Types,
+		Reservations:      reservations(s, cfg),
 		UntrackedTimeout:  s.Nodes.UntrackedTimeout.Milliseconds(),
 		RemovedStates:     s.Nodes.RemovedStates,
 	}, nil
+}
+
+// reservations are the settings of the reservation system.
+func reservations(s *conf.ResourceManager, cfg *config.Config) engine.Reservations {
+	r := s.Reservations
+	out := engine.Reservations{Enabled: r.Enabled, ACLs: r.ACLs, Step: max(1, r.Step.Milliseconds()), MaxPeriod: r.MaxPeriod, Early: r.Early, Smoothness: r.Smoothness,
+		Calc: measure.Calculator{Dominant: cfg.Dominant, Types: len(cfg.Cluster.Types)}, Min: cfg.Cluster.MinAllocation, Max: cfg.Cluster.MaxAllocation,
+		Patience: cfg.Cluster.StartWait}
+	return out
 }

@@ -61,7 +61,7 @@ func (op Op) Check() error {
 	switch op.Record.(type) {
 	case nil:
 		return errors.New("change without a record")
-	case Application, Attempt, MasterKeys, DelegationKey, DelegationToken, DelegationSequence, NodeDeadline, ConfigVersion, Labels:
+	case Application, Attempt, MasterKeys, DelegationKey, DelegationToken, DelegationSequence, NodeDeadline, ConfigVersion, Labels, Reservation:
 		return nil
 	}
 	return fmt.Errorf("change of a %T: records are given by value", op.Record)
@@ -87,12 +87,13 @@ const (
 	NodeDeadlines       Table = "node-deadline"
 	Configurations      Table = "configuration"
 	AllLabels           Table = "labels"
+	Reservations        Table = "reservation"
 )
 
 // Tables are all tables, in the order in which they are recovered.
 func Tables() []Table {
 	return []Table{DelegationKeys, DelegationTokens, DelegationSequences, AMRMKeys,
-		Applications, Attempts, NodeDeadlines, Configurations, AllLabels}
+		Applications, Attempts, NodeDeadlines, Configurations, AllLabels, Reservations}
 }
 
 // Key identifies a record among all others. It is comparable.
@@ -133,6 +134,9 @@ func (r ConfigVersion) Key() Key { return Key{Configurations, only} }
 // Key is the same for all states of the labels.
 func (r Labels) Key() Key { return Key{AllLabels, only} }
 
+// Key is reservation/reservation_….
+func (r Reservation) Key() Key { return Key{Reservations, r.ID.String()} }
+
 func (Application) record()        {}
 func (Attempt) record()            {}
 func (MasterKeys) record()         {}
@@ -142,6 +146,7 @@ func (DelegationSequence) record() {}
 func (NodeDeadline) record()       {}
 func (ConfigVersion) record()      {}
 func (Labels) record()             {}
+func (Reservation) record()        {}
 
 // AttemptPrefix is the prefix that the names of an application's attempts have, and
 // those of no other application's.

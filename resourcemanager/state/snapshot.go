@@ -24,6 +24,7 @@ type Snapshot struct {
 	NodeDeadlines      []NodeDeadline
 	Config             ConfigVersion // version 0: none was stored
 	Labels             Labels
+	Reservations       []Reservation
 
 	// Quarantined are records that could not be used. They stay in the store
 	// as they are until overwritten or removed, and never stop a start.
@@ -57,6 +58,8 @@ func (s *Snapshot) Add(r Record) {
 		s.Config = r
 	case Labels:
 		s.Labels = r
+	case Reservation:
+		s.Reservations = append(s.Reservations, r)
 	}
 }
 
@@ -73,6 +76,7 @@ func (s *Snapshot) Finish() {
 	slices.SortFunc(s.DelegationKeys, func(a, b DelegationKey) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(s.DelegationTokens, func(a, b DelegationToken) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	slices.SortFunc(s.NodeDeadlines, func(a, b NodeDeadline) int { return a.Node.Compare(b.Node) })
+	slices.SortFunc(s.Reservations, func(a, b Reservation) int { return a.ID.Compare(b.ID) })
 	s.Attempts = slices.DeleteFunc(s.Attempts, s.orphaned)
 	if n := len(s.DelegationTokens); n > 0 {
 		// No number may be used twice, even if the record of the sequence is quarantined.

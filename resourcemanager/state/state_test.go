@@ -26,6 +26,7 @@ func TestKeys(t *testing.T) {
 		"node-deadline/n1:8041":                           NodeDeadline{Node: yarn.NodeID{Host: "n1", Port: 8041}},
 		"configuration/current":                           ConfigVersion{Version: 8},
 		"labels/current":                                  Labels{},
+		"reservation/reservation_1700000000000_0004":      Reservation{ID: yarn.ReservationID{ClusterTimestamp: 1700000000000, Number: 4}},
 		"application/application_1700000000000_123456789": Application{ID: app(123456789)},
 	} {
 		if got := r.Key().String(); got != want {

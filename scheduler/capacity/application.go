@@ -87,6 +87,9 @@ func (s *Scheduler) admitApplication(in *demand.Application, path string) (*Queu
 // destination is the leaf of that name, created where that is allowed.
 func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, yarn.Reason) {
 	q := s.find(path)
+	if plan := s.planOf(q, path, in.Recovering); plan != nil {
+		return s.planLeaf(in, plan)
+	}
 	if q == nil {
 		if s.tree.Names.Ambiguous(path) {
 			return nil, yarn.Reason{Code: fit.AmbiguousQueue, Subject: path}
@@ -290,6 +293,9 @@ func (s *Scheduler) MoveTarget(of *core.App, target string, moving bool) (*queue
 // leafToMoveTo finds the target, if the application's queue can be left for it.
 func (s *Scheduler) leafToMoveTo(a *app, target string) (*Queue, yarn.Reason) {
 	q := s.find(target)
+	if q != nil && q.Conf.Kind == config.Reservable {
+		q = q.Default()
+	}
 	switch {
 	case s.find(a.queue.Path) == nil:
 		// compat: a refresh has taken its queue out of the tree.

@@ -35,7 +35,8 @@ func TestRefused(t *testing.T) {
 		{"allocation", "root.queues=a\nroot.a.maximum-allocation-mb=9000", `test:2: yarn.scheduler.capacity.root.a.maximum-allocation-mb=9000: 9000 memory-mb is more than the cluster's maximum allocation of 8192`},
 		{"lifetime", "root.queues=a\nroot.a.maximum-application-lifetime=10\nroot.a.default-application-lifetime=20", `test:3: yarn.scheduler.capacity.root.a.default-application-lifetime=20: default lifetime 20 is more than the maximum of 10`},
 		{"user weight", "root.queues=a\nroot.a.user-settings.ann.weight=3\nroot.a.minimum-user-limit-percent=50", `test:2: yarn.scheduler.capacity.root.a.user-settings.ann.weight=3: weight 3 of user ann in root.a must be from 0 to 2 (100 / minimum-user-limit-percent)`},
-		{"reservable", "root.queues=a\nroot.a.reservable=true", `test:2: yarn.scheduler.capacity.root.a.reservable=true: reservation queues are not supported`},
+		{"reservable", "root.queues=a\nroot.a.queues=b\nroot.a.reservable=true", `test:3: yarn.scheduler.capacity.root.a.reservable=true: only a leaf can be reserved, no queue that has queues or creates them`},
+		{"agent", "root.queues=a\nroot.a.reservable=true\nroot.a.reservation-agent=Mine", `test:3: yarn.scheduler.capacity.root.a.reservation-agent=Mine: is none of the classes that there are: planning.AlignedPlannerWithGreedy, planning.GreedyReservationAgent, in package org.apache.hadoop.yarn.server.resourcemanager.reservation`},
 		{"twice", "root.queues=a,a", `test:1: yarn.scheduler.capacity.root.queues=a,a: queue "a" is listed twice`},
 		{"calculator", "root.queues=a\nresource-calculator=Mine", `test:2: yarn.scheduler.capacity.resource-calculator=Mine: must be DefaultResourceCalculator or DominantResourceCalculator of org.apache.hadoop.yarn.util.resource`},
 	} {

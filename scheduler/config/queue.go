@@ -14,9 +14,10 @@ type Kind uint8
 
 // The kinds of queues.
 const (
-	Leaf    Kind = iota // applications
-	Parent              // queues
-	Managed             // leaves that are created on demand only (auto-create-child-queue.enabled)
+	Leaf       Kind = iota // applications
+	Parent                 // queues
+	Managed                // leaves that are created on demand only (auto-create-child-queue.enabled)
+	Reservable             // leaves for reservations, and one for those who have none (reservable)
 )
 
 // Ordering is the order in which a leaf serves its applications.
@@ -98,6 +99,9 @@ type Queue struct {
 	Template         *Amount // managed: of a leaf in the default partition
 	TemplateByLabel  map[string]Amount
 	templateSettings map[string]Property
+
+	Plan     Plan   // of a reservable queue
+	planLeaf *Queue // what the queues below it have, but for their names
 }
 
 // Amount is what the queue is given in the partition; nothing if it has no
@@ -171,7 +175,10 @@ func (s *settings) structure(q *Queue) {
 		q.Kind = Parent
 	}
 	if s.flag(k+"reservable", false) {
-		s.fail(k+"reservable", "reservation queues are not supported")
+		if q.Parent == nil || q.Kind != Leaf {
+			s.fail(k+"reservable", "only a leaf can be reserved, no queue that has queues or creates them")
+		}
+		q.Kind = Reservable
 	}
 	if q.Parent == nil && q.Kind == Leaf {
 		s.fail(k+"queues", "names no queues")
@@ -193,6 +200,9 @@ func (s *settings) readSettings(q *Queue) {
 	s.access(q)
 	s.preemption(q)
 	s.creation(q)
+	if q.Kind == Reservable {
+		s.plan(q)
+	}
 }
 
 func (s *settings) labels(q *Queue) {

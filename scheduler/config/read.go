@@ -187,6 +187,9 @@ func (c *Cluster) uniform(value float32, u Unit) (v Vector) {
 	return v
 }
 
+// Percent is the same percentage of all types.
+func (c *Cluster) Percent(value float32) Vector { return c.uniform(value, Percent) }
+
 var (
 	absolutePattern = regexp.MustCompile(`^\[[\w.,\-_= /]+\]$`)
 	vectorPattern   = regexp.MustCompile(`^\[([\w.,\-_% /]+=[\w.,\-_% /]+)+\]$`)

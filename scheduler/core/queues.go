@@ -9,9 +9,6 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// QueueOf is the path of the application's queue.
-func (s *Core) QueueOf(ref AppRef) string { return s.App(ref).Leaf.Path }
-
 // Resolve is the full path of a queue; see the facade.
 func (s *Core) Resolve(name string) (string, yarn.Reason) {
 	if q := s.Tree.Find(name); q != nil {

@@ -79,7 +79,7 @@ type NodeUsage struct {
 // AppUsage is what the application has and wants; see the facade.
 func (s *Core) AppUsage(ref AppRef) AppUsage {
 	a := s.App(ref)
-	u := AppUsage{Queue: a.Leaf.Path, Live: int32(a.Live.Len()), ReservedCount: a.Held, PendingCount: a.Wants.PendingContainers(), Priority: a.Priority}
+	u := AppUsage{Queue: s.QueueOf(ref), Live: int32(a.Live.Len()), ReservedCount: a.Held, PendingCount: a.Wants.PendingContainers(), Priority: a.Priority}
 	for p := range a.Shares {
 		sh, pending := &a.Shares[p], a.Wants.Pending(part(p))
 		u.Used, u.Reserved, u.Pending = u.Used.Add(sh.Used), u.Reserved.Add(sh.Reserved), u.Pending.Add(pending)

@@ -21,7 +21,8 @@ type Application struct {
 	Unmanaged   bool
 	AM          yarn.Resource // of the master's container, as asked for
 	Recovering  bool
-	Placed      bool // a mapping rule chose the queue; Place sets it
+	Placed      bool   // a mapping rule chose the queue; Place sets it
+	Reservation string // the queue, below a plan, of the reservation that it was submitted with; "": none
 }
 
 // Attempt is one try at running an application's master.

@@ -19,6 +19,7 @@ type resource = yarn.Resource
 type Scheduler struct {
 	core.Core
 	core.NoFacts
+	core.NoPlans
 	core.NoMonitor
 	cfg       *config.Fair
 	tree      queue.Tree

@@ -20,6 +20,7 @@ import (
 type Scheduler struct {
 	core.Core
 	core.NoFacts
+	core.NoPlans
 	core.NoRounds
 	tree  queue.Tree
 	line  []*app // those with a running attempt, by id

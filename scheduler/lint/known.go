@@ -28,10 +28,9 @@ type setting struct {
 }
 
 const (
-	noReservations = "reservations are not built yet"
-	noMultiNode    = "placement over several nodes at a time is not built"
-	noThreads      = "scheduling has one thread here, and starts when something changes"
-	noRefreshing   = "files are read by yarn rmadmin -refreshQueues only"
+	noMultiNode  = "placement over several nodes at a time is not built"
+	noThreads    = "scheduling has one thread here, and starts when something changes"
+	noRefreshing = "files are read by yarn rmadmin -refreshQueues only"
 )
 
 // globals are the properties of no queue, without the prefix.
@@ -86,15 +85,15 @@ var ofQueues = map[string]setting{
 	"intra-queue-preemption.disable_preemption": {kind: flag},
 	"heddle.minimum-runtime-ms":                 {},
 	"acl_submit_applications":                   {}, "acl_administer_queue": {}, "acl_application_max_priority": {},
-	"acl_administer_reservations": {unread: noReservations}, "acl_list_reservations": {unread: noReservations},
-	"acl_submit_reservations": {unread: noReservations},
+	"acl_administer_reservations": {}, "acl_list_reservations": {},
+	"acl_submit_reservations": {},
 	"allow-zero-capacity-sum": {kind: flag},
 	"reservable":              {kind: flag},
-	"reservation-agent":       {unread: noReservations}, "reservation-move-on-expiry": {kind: flag, unread: noReservations},
-	"show-reservations-as-queues": {kind: flag, unread: noReservations}, "reservation-policy": {unread: noReservations},
-	"reservation-window": {unread: noReservations}, "instantaneous-max-capacity": {unread: noReservations},
-	"average-capacity": {unread: noReservations}, "reservation-planner": {unread: noReservations},
-	"reservation-enforcement-window":                            {unread: noReservations},
+	"reservation-agent":       {}, "reservation-move-on-expiry": {kind: flag},
+	"show-reservations-as-queues": {kind: flag}, "reservation-policy": {},
+	"reservation-window": {}, "instantaneous-max-capacity": {},
+	"average-capacity": {}, "reservation-planner": {},
+	"reservation-enforcement-window":                            {},
 	"multi-node-sorting.policy":                                 {unread: noMultiNode},
 	"auto-create-child-queue.enabled":                           {kind: flag, reader: parentsOnly},
 	"auto-create-child-queue.max-queues":                        {reader: parentsOnly},

@@ -264,8 +264,18 @@ func (l *linter) lifetimes(q *config.Queue) {
 	}
 }
 
-// reservations finds shares of reservations written as fractions.
+// ofPlans are the properties that only a reservable queue reads.
+var ofPlans = []string{"reservation-agent", "reservation-policy", "reservation-planner", "reservation-window", "average-capacity", "instantaneous-max-capacity",
+	"reservation-enforcement-window", "reservation-move-on-expiry", "show-reservations-as-queues", "acl_submit_reservations", "acl_administer_reservations",
+	"acl_list_reservations"}
+
+// reservations finds settings of plans where there is none, and shares of reservations written as fractions.
 func (l *linter) reservations(q *config.Queue) {
+	for _, suffix := range ofPlans {
+		if _, ok := l.text(key(q.Path, suffix)); ok && q.Kind != config.Reservable {
+			l.say(Warning, NoEffect, key(q.Path, suffix), fmt.Sprintf("%s cannot be reserved", q.Path), "set "+key(q.Path, "reservable")+" to true")
+		}
+	}
 	for _, suffix := range []string{"instantaneous-max-capacity", "average-capacity"} {
 		name := key(q.Path, suffix)
 		if v, ok := l.number(name); ok && v > 0 && v <= 1 {

@@ -18,6 +18,9 @@ type Capacity struct {
 	IntraQueuePreemptionDisabled      bool
 	CreatesQueues                     bool // flexible dynamic queues allowed below
 	CreatesLegacyLeaves               bool
+	Plan                              bool    // its queues are reservations, and one for applications without
+	HidesQueues                       bool    // a plan whose queues are not to be shown
+	ConfiguredMaxAM                   float32 // MaxAMShare as configured; a plan's queues have another one
 }
 
 // In is the queue's share of a partition, "" for the default one.

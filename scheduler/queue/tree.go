@@ -55,6 +55,7 @@ type Queue struct {
 	Index    int32 // in the tree
 	Leaf     bool  // it has applications, not queues
 	Creates  bool  // queues are created below it on demand
+	Inner    bool  // it is below a plan, and its applications are seen in that one
 	State    State
 	Path     string
 	Name     string
@@ -141,3 +142,10 @@ func (t *Tree) ByPath(path string) *Queue {
 
 // Root is the queue above all others.
 func (t *Tree) Root() *Queue { return t.All[0] }
+
+// Promise is what a reservation is to have now.
+type Promise struct {
+	Name     string // of its queue
+	Resource yarn.Resource
+	Gangs    bool // it is of no use to it to have more
+}

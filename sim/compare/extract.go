@@ -145,7 +145,8 @@ func (x *extractor) other(c engine.Command) {
 	case engine.SetLifetime:
 		change(c.Application, c)
 	case engine.UnregisterNode, engine.RefreshNodes, engine.ExcludedHosts, engine.DrainNodes, engine.UndrainNodes, engine.SetNodeResource,
-		engine.SetNodeLabel, engine.AddLabels, engine.RemoveLabels, engine.ReplaceLabels, engine.ExpireNode, engine.TendQueues:
+		engine.SetNodeLabel, engine.AddLabels, engine.RemoveLabels, engine.ReplaceLabels, engine.ExpireNode, engine.TendQueues,
+		engine.NewReservation, engine.SubmitReservation, engine.UpdateReservation, engine.DeleteReservation, engine.FollowPlans:
 		x.add(Event{Kind: Literal, Command: c})
 	case engine.UpdateShares:
 		if x.work.Trace { // in a recording its own clock says when
@@ -159,7 +160,7 @@ func (x *extractor) other(c engine.Command) {
 	case engine.RefreshQueues:
 		x.left.refreshes++
 	case engine.Recover:
-		x.add(Event{Kind: Literal, Command: engine.Recover{Labels: c.Labels, Drains: c.Drains}})
+		x.add(Event{Kind: Literal, Command: engine.Recover{Labels: c.Labels, Drains: c.Drains, Reservations: c.Reservations}})
 		for i := range c.Applications {
 			if a := &c.Applications[i]; a.Record.Final == yarn.AppNew {
 				x.left.recovered++

@@ -386,6 +386,17 @@ func (p *player) literal(c engine.Command) {
 	case engine.ReplaceLabels:
 		c.Ticket = 0
 		p.apply(c)
+	case engine.NewReservation:
+		p.apply(engine.NewReservation{})
+	case engine.SubmitReservation:
+		c.Ticket = 0
+		p.apply(c)
+	case engine.UpdateReservation:
+		c.Ticket = 0
+		p.apply(c)
+	case engine.DeleteReservation:
+		c.Ticket = 0
+		p.apply(c)
 	case engine.MonitorQueues:
 		if p.cfg.Capacity != nil {
 			p.apply(c)

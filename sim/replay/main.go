@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/heddle-project/heddle/sim/replay/plan"
 	"github.com/heddle-project/heddle/sim/trace"
 )
 
@@ -173,35 +174,75 @@ func Play(in io.Reader, name string, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, buffered.Flush()) }()
 	lines := json.NewEncoder(buffered)
 	lines.SetEscapeHTML(false)
-	return each(in, name, func(_ *World, e *trace.Event, saw trace.Saw) error {
+	return each(in, name, func(_ *World, e *trace.Common, saw trace.Saw) error {
 		return lines.Encode(trace.Answer{N: e.N, Saw: saw})
 	})
 }
 
-// each plays a trace and calls f after each event.
-func each(in io.Reader, name string, f func(*World, *trace.Event, trace.Saw) error) error {
+// each plays a trace and calls f after each event, with the cluster if it is not that
+// of a plan.
+func each(in io.Reader, name string, f func(*World, *trace.Common, trace.Saw) error) error {
 	r, err := trace.NewReader(in, name)
 	if err != nil {
 		return err
 	}
-	w, err := New(r.Header())
+	var next func() (*World, *trace.Common, trace.Saw, error)
+	if r.Plan() != nil {
+		next, err = ofPlan(r)
+	} else {
+		next, err = ofCluster(r)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	for {
-		e, err := r.Next()
+		w, e, saw, err := next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		saw, err := w.Apply(e)
-		if err != nil {
-			return r.At(e, err)
-		}
 		if err := f(w, e, saw); err != nil {
 			return err
 		}
 	}
+}
+
+// ofCluster plays the next event of a cluster.
+func ofCluster(r *trace.Reader) (func() (*World, *trace.Common, trace.Saw, error), error) {
+	w, err := New(r.Header())
+	if err != nil {
+		return nil, err
+	}
+	return func() (*World, *trace.Common, trace.Saw, error) {
+		e, err := r.Next()
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		saw, err := w.Apply(e)
+		if err != nil {
+			return nil, nil, nil, r.At(&e.Common, err)
+		}
+		return w, &e.Common, saw, nil
+	}, nil
+}
+
+// ofPlan plays the next event of a plan.
+func ofPlan(r *trace.Reader) (func() (*World, *trace.Common, trace.Saw, error), error) {
+	w, err := plan.New(r.Plan())
+	if err != nil {
+		return nil, err
+	}
+	return func() (*World, *trace.Common, trace.Saw, error) {
+		e, err := r.NextOfPlan()
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		saw, err := w.Apply(e)
+		if err != nil {
+			return nil, nil, nil, r.At(&e.Common, err)
+		}
+		return nil, &e.Common, saw, nil
+	}, nil
 }

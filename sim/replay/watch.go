@@ -40,7 +40,7 @@ func Watch(in io.Reader, name string, watcher Watcher) error {
 			return err
 		}
 		if _, err := w.Apply(e); err != nil {
-			return r.At(e, err)
+			return r.At(&e.Common, err)
 		}
 	}
 }

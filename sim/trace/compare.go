@@ -22,8 +22,8 @@ type Difference struct {
 }
 
 // Compare finds the first difference between what was recorded and an answer,
-// or nil.
-func Compare(recorded json.RawMessage, saw Saw) (*Difference, error) {
+// or nil. Fields of the answer that are ignored may differ.
+func Compare(recorded json.RawMessage, saw Saw, ignored ...string) (*Difference, error) {
 	var want, got any
 	if err := json.Unmarshal(recorded, &want); err != nil {
 		return nil, fmt.Errorf("what was recorded: %w", err)
@@ -34,6 +34,13 @@ func Compare(recorded json.RawMessage, saw Saw) (*Difference, error) {
 	}
 	if err := json.Unmarshal(b, &got); err != nil {
 		return nil, fmt.Errorf("the answer: %w", err)
+	}
+	for _, v := range []any{want, got} {
+		if fields, ok := v.(map[string]any); ok {
+			for _, name := range ignored {
+				delete(fields, name)
+			}
+		}
 	}
 	return difference(nil, want, got), nil
 }

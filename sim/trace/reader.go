@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,7 @@ type Reader struct {
 	line   int
 	events int
 	header Header
+	plan   *PlanHeader
 }
 
 // NewReader reads the header of a trace, which may be compressed by gzip. name
@@ -49,38 +51,63 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := strict(line, &r.header); err != nil {
-		return nil, r.fail("header: %w", err)
-	}
-	if r.header.Version != Version {
-		return nil, r.fail("header: trace version %d, only %d can be read", r.header.Version, Version)
-	}
-	return r, nil
+	return r, r.head(line)
 }
 
-// Header is the description of the cluster.
+// head reads the header, which is that of a plan if it has a field of that name.
+func (r *Reader) head(line []byte) error {
+	var kind struct{ Plan *int }
+	version, header := &r.header.Version, any(&r.header)
+	if json.Unmarshal(line, &kind) == nil && kind.Plan != nil {
+		r.plan = &PlanHeader{}
+		version, header = &r.plan.Version, r.plan
+	}
+	if err := strict(line, header); err != nil {
+		return r.fail("header: %w", err)
+	}
+	if *version != Version {
+		return r.fail("header: trace version %d, only %d can be read", *version, Version)
+	}
+	return nil
+}
+
+// Header is the description of the cluster. Of the trace of a plan it is empty.
 func (r *Reader) Header() *Header { return &r.header }
 
-// Next is the next event, or io.EOF. Events without a number get theirs.
+// Plan is the description of the plan, nil if it is the trace of a cluster.
+func (r *Reader) Plan() *PlanHeader { return r.plan }
+
+// Next is the next event of a cluster, or io.EOF. Events without a number get theirs.
 func (r *Reader) Next() (*Event, error) {
+	e := &Event{}
+	return e, r.event(e, &e.Common)
+}
+
+// NextOfPlan is the next event of a plan, or io.EOF. Events without a number get theirs.
+func (r *Reader) NextOfPlan() (*PlanEvent, error) {
+	e := &PlanEvent{}
+	return e, r.event(e, &e.Common)
+}
+
+func (r *Reader) event(into any, c *Common) error {
 	line, err := r.next()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if r.events++; r.events > MaxEvents {
-		return nil, r.fail("more than %d events", MaxEvents)
+		return r.fail("more than %d events", MaxEvents)
 	}
-	e := &Event{Line: r.line, Raw: bytes.Clone(line)}
-	if err := strict(line, e); err != nil {
-		return nil, r.fail("%w", err)
+	c.Line, c.Raw = r.line, bytes.Clone(line)
+	if err := strict(line, into); err != nil {
+		return r.fail("%w", err)
 	}
-	if e.Do == "" {
-		return nil, r.fail(`an event without "do"`)
+	if c.Do == "" {
+		return r.fail(`an event without "do"`)
 	}
-	if e.N == 0 {
-		e.N = r.events
+	if c.N == 0 {
+		c.N = r.events
 	}
-	return e, nil
+	return nil
 }
 
 // next is the next line that is not blank.
@@ -109,6 +136,6 @@ func (r *Reader) fail(format string, args ...any) error {
 }
 
 // At puts the name of the trace and the event's line before an error.
-func (r *Reader) At(e *Event, err error) error {
+func (r *Reader) At(e *Common, err error) error {
 	return fmt.Errorf("%s:%d: event %d (%s): %w", r.name, e.Line, e.N, e.Do, err)
 }

@@ -64,13 +64,19 @@ func (p *Properties) UnmarshalJSON(b []byte) error {
 // Amounts are a resource by the names of its types.
 type Amounts map[string]int64
 
-// Event is one line after the header. Only the fields of its kind are set.
-type Event struct {
+// Common is what every event has.
+type Common struct {
 	N    int    `json:"n"`
 	Do   string `json:"do"`
 	Line int    `json:"-"` // in the file, counted from 1
 
-	Raw json.RawMessage `json:"-"` // the line as it is written
+	Raw json.RawMessage `json:"-"`   // the line as it is written
+	Saw json.RawMessage `json:"saw"` // what was recorded
+}
+
+// Event is one line after the header. Only the fields of its kind are set.
+type Event struct {
+	Common
 
 	Node      string   `json:"node"`
 	Rack      string   `json:"rack"`
@@ -97,8 +103,6 @@ type Event struct {
 	Fair      string     `json:"fair-scheduler"`
 	AdvanceMS int64      `json:"advance-ms"`
 	Policy    string     `json:"policy"`
-
-	Saw json.RawMessage `json:"saw"` // what was recorded
 }
 
 // Ask is one row of a master's request.

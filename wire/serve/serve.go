@@ -123,6 +123,7 @@ const (
 	InvalidBlacklist     = exceptions + "InvalidResourceBlacklistRequestException"
 	InvalidRelease       = exceptions + "InvalidContainerReleaseException"
 	IllegalArgument      = "java.lang.IllegalArgumentException"
+	Arithmetic           = "java.lang.ArithmeticException"
 	FeatureNotEnabled    = exceptions + "YARNFeatureNotEnabledException"
 	IDNotProvided        = exceptions + "ApplicationIdNotProvidedException"
 	NotYetReady          = exceptions + "NMNotYetReadyException"

@@ -74,10 +74,6 @@ func (s *client) checkAndSubmit(c *ipc.Call) {
 		refuse(class, "Cannot submit %s: %v", sub.ID, err)
 		return
 	}
-	if m.ReservationId != nil {
-		refuse(serve.YarnException, "Cannot submit %s into a reservation: Heddle does not have reservations yet", sub.ID)
-		return
-	}
 	sub.ContextBytes = len(raw)
 	done, ok := s.Contexts.Keep(sub.ID, append([]byte(nil), raw...))
 	if !ok {
@@ -142,7 +138,7 @@ func (s *client) submission(who Submitter, m *pb.ApplicationSubmissionContext) (
 		Name: m.GetApplicationName(), Queue: m.GetQueue(), Type: m.GetApplicationType(), Unmanaged: m.GetUnmanagedAm(),
 		MaxAttempts: m.GetMaxAppAttempts(), KeepContainers: m.GetKeepContainersAcrossApplicationAttempts(),
 		ValidityInterval: m.GetAttemptFailuresValidityInterval(), Label: m.GetNodeLabelExpression(), LabelSet: m.NodeLabelExpression != nil,
-		CallerContext: who.CallerContext,
+		CallerContext: who.CallerContext, Reservation: convert.ReservationID(m.GetReservationId()),
 	}
 	if p := m.GetPriority(); p != nil && p.Priority != nil {
 		sub.Priority, sub.PrioritySet = p.GetPriority(), true

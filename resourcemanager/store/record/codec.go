@@ -101,6 +101,8 @@ func (c Codec) write(w *writer, r state.Record) error {
 		writeConfigVersion(w, r)
 	case state.Labels:
 		writeLabels(w, r)
+	case state.Reservation:
+		return c.writeReservation(w, r)
 	default:
 		return fmt.Errorf("no encoding for a %T", r)
 	}
@@ -127,6 +129,8 @@ func (c Codec) read(table state.Table, body []byte) (state.Record, error) {
 		return readConfigVersion(body)
 	case state.AllLabels:
 		return readLabels(body)
+	case state.Reservations:
+		return c.readReservation(body)
 	}
 	return nil, fmt.Errorf("no such table %q", table)
 }
@@ -154,6 +158,8 @@ func check(r state.Record) error {
 		}
 	case state.Labels:
 		return checkLabels(r)
+	case state.Reservation:
+		return checkReservation(r)
 	}
 	return nil
 }

@@ -61,6 +61,11 @@ func Everything() []state.Record {
 			RequestedBy: "root", Reason: "disk swap", Source: "cli", Capacity: yarn.NewResource(8192, 8)},
 		state.NodeDeadline{Node: yarn.NodeID{Host: "node2"}},
 		state.ConfigVersion{Version: 4, Blob: []byte("<configuration/>"), ChangedAt: Started, ChangedBy: "bob"},
+		state.Reservation{ID: yarn.ReservationID{ClusterTimestamp: Started, Number: 4}, Plan: "root.plan", User: "ann", Start: Started + 10, End: Started + 90,
+			Accepted: Started + 1, Gangs: true, Intervals: []state.ReservedInterval{{Start: Started + 20, End: Started + 40, Resource: yarn.NewResource(2048, 2)}, {End: 7}},
+			Definition: yarn.ReservationDefinition{Arrival: Started + 10, Deadline: Started + 90, Name: "nightly", Priority: 3, Recurrence: "86400000",
+				Interpreter: yarn.Ordered, Stages: []yarn.ReservationStage{{Capability: yarn.Resource{1024, 1, 1}, Containers: 2, Concurrency: 1, Duration: 20}, {}}}},
+		state.Reservation{ID: yarn.ReservationID{ClusterTimestamp: Started, Number: 12}, Plan: "root.a.b"},
 		state.Labels{Known: []state.NodeLabel{{Name: "gpu", Exclusive: true}, {Name: "ssd"}},
 			Nodes: []state.LabelledNode{{Node: yarn.NodeID{Host: "node1"}, Label: "gpu"}, {Node: yarn.NodeID{Host: "node1", Port: 8041}}}},
 	}

@@ -120,9 +120,29 @@ type Controller interface {
 	// DeleteQueue deletes a queue that was created on demand and that nobody uses, with all below it, and returns its full path. It is for
 	// administrators and for those who may administer the queue; an anonymous caller is refused.
 	DeleteQueue(ctx context.Context, c webgate.Caller, queue string) (path string, err error)
+	// The calls on reservations return once the change is stored.
+	NewReservation(ctx context.Context, c webgate.Caller) (yarn.ReservationID, error)
+	SubmitReservation(ctx context.Context, c webgate.Caller, r Reservation) error
+	UpdateReservation(ctx context.Context, c webgate.Caller, r Reservation) error // the queue is not used
+	DeleteReservation(ctx context.Context, c webgate.Caller, id yarn.ReservationID) error
+	Reservations(ctx context.Context, c webgate.Caller, q ReservationQuery) ([]view.Reservation, error)
 	// Record carries out an action on the recording of commands. It is for
 	// administrators; an anonymous caller is refused.
 	Record(ctx context.Context, c webgate.Caller, what RecordAction) (Recording, error)
+}
+
+// Reservation is what is to be reserved.
+type Reservation struct {
+	ID         yarn.ReservationID
+	Queue      string
+	Definition *yarn.ReservationDefinition
+}
+
+// ReservationQuery says which reservations are meant.
+type ReservationQuery struct {
+	Queue      string
+	ID         yarn.ReservationID // zero: all
+	Start, End int64              // milliseconds since 1970
 }
 
 // DrainRequest is which nodes are to drain, and how.

@@ -71,7 +71,7 @@ func (w *queueWriter) root(q *queue.Info) *tree.Object {
 		Add("maxCapacity", maximum(d.MaxCapacity)).
 		Add("weight", d.Weight).
 		Add("normalizedWeight", d.NormalizedWeight).
-		Add("queueCapacityVectorInfo", w.vector(own, d)).
+		Add("queueCapacityVectorInfo", w.vector(q, d)).
 		Add("queueName", q.Name).
 		Add("queuePath", q.Path).
 		Add("maxParallelApps", own.MaxParallelApps).
@@ -141,7 +141,8 @@ func (w *queueWriter) leaf(q *queue.Info) *tree.Object {
 
 func (w *queueWriter) share(o *tree.Object, q *queue.Info) {
 	own, d := q.Capacity, &q.Capacity.Default
-	o.Add("queuePath", q.Path).
+	path, name := w.names(q)
+	o.Add("queuePath", path).
 		Add("capacity", percent(d.Capacity)).
 		Add("usedCapacity", percent(d.UsedCapacity)).
 		Add("maxCapacity", maximum(d.MaxCapacity)).
@@ -152,9 +153,20 @@ func (w *queueWriter) share(o *tree.Object, q *queue.Info) {
 		Add("normalizedWeight", d.NormalizedWeight).
 		Add("numApplications", w.applications[q.Path]).
 		Add("maxParallelApps", own.MaxParallelApps).
-		Add("queueName", q.Name).
+		Add("queueName", name).
 		Add("isAbsoluteResource", own.Mode == "absolute").
 		Add("state", q.State.String())
+}
+
+// names are the path and the name of a queue.
+//
+// compat: the name of a plan's default queue begins with the path of the plan.
+func (w *queueWriter) names(q *queue.Info) (path, name string) {
+	if plan, ok := w.all.ByPath(q.Parent); ok && plan.Capacity.Plan && q.Name == plan.Name+"-default" {
+		name = plan.Path + "-default"
+		return plan.Path + "." + name, name
+	}
+	return q.Path, q.Name
 }
 
 func (w *queueWriter) usage(o *tree.Object, q *queue.Info) {
@@ -164,7 +176,7 @@ func (w *queueWriter) usage(o *tree.Object, q *queue.Info) {
 		labels = append(labels, l)
 	}
 	o.Add("resourcesUsed", w.resource(d.Used)).
-		Add("hideReservationQueues", false).
+		Add("hideReservationQueues", q.Capacity.HidesQueues).
 		Add("nodeLabels", labels).
 		Add("allocatedContainers", d.AllocatedContainers).
 		Add("reservedContainers", d.ReservedContainers).
@@ -223,7 +235,7 @@ func (w *queueWriter) limits(o *tree.Object, q *queue.Info) {
 		Add("userLimit", own.UserLimitPercent).
 		Add("users", w.users(own)).
 		Add("userLimitFactor", own.UserLimitFactor).
-		Add("configuredMaxAMResourceLimit", d.MaxAMShare).
+		Add("configuredMaxAMResourceLimit", own.ConfiguredMaxAM).
 		Add("AMResourceLimit", w.resource(d.AMLimit)).
 		Add("usedAMResource", w.resource(d.AMUsed)).
 		Add("userAMResourceLimit", w.resource(userAMLimit(own, d.AMLimit))).
@@ -314,7 +326,7 @@ func (w *queueWriter) capacities(q *queue.Info) *tree.Object {
 		}
 		rows = append(rows, tree.New().
 			Add("partitionName", label).
-			Add("queueCapacityVectorInfo", w.vector(q.Capacity, c)).
+			Add("queueCapacityVectorInfo", w.vector(q, c)).
 			Add("capacity", percent(c.Capacity)).
 			Add("usedCapacity", percent(c.UsedCapacity)).
 			Add("maxCapacity", maximum(c.MaxCapacity)).
@@ -334,14 +346,16 @@ func (w *queueWriter) capacities(q *queue.Info) *tree.Object {
 
 // vector is the queue's configured capacity for each resource type: a percentage (%), a
 // weight (w) or an amount.
-func (w *queueWriter) vector(of *queue.Capacity, c *queue.CapacityShare) *tree.Object {
+func (w *queueWriter) vector(q *queue.Info, c *queue.CapacityShare) *tree.Object {
 	var entries tree.List
 	var texts []string
 	for _, i := range hashed(w.cluster.ResourceTypes) {
 		t := w.cluster.ResourceTypes[i]
 		value := configuredPercent(c.Capacity) + "%"
 		switch {
-		case of.Mode == "absolute":
+		case w.reservable(q):
+			value = javaDouble(float64(c.Capacity*100)) + "%" // compat: it goes by what is in force, in single precision
+		case q.Capacity.Mode == "absolute":
 			value = javaFloat(float32(c.ConfiguredMin[i]))
 		case c.Weight >= 0:
 			value = javaFloat(c.Weight) + "w"
@@ -354,6 +368,12 @@ func (w *queueWriter) vector(of *queue.Capacity, c *queue.CapacityShare) *tree.O
 		Add("capacityVectorEntries", entries)
 }
 
+// reservable tells whether the queue is a plan, or below one.
+func (w *queueWriter) reservable(q *queue.Info) bool {
+	parent, ok := w.all.ByPath(q.Parent)
+	return q.Capacity.Plan || ok && parent.Capacity.Plan
+}
+
 // configuredPercent is a share as the percentage that was configured: 60, not 60.000004,
 // as single precision would have it.
 func configuredPercent(share float32) string {
@@ -361,9 +381,13 @@ func configuredPercent(share float32) string {
 	return javaFloat(float32(exact * 100))
 }
 
-func javaFloat(f float32) string {
-	s := strconv.FormatFloat(float64(f), 'f', -1, 32)
-	if !strings.Contains(s, ".") && !math.IsInf(float64(f), 0) {
+func javaFloat(f float32) string { return javaNumber(float64(f), 32) }
+
+func javaDouble(f float64) string { return javaNumber(f, 64) }
+
+func javaNumber(f float64, bits int) string {
+	s := strconv.FormatFloat(f, 'f', -1, bits)
+	if !strings.Contains(s, ".") && !math.IsInf(f, 0) {
 		s += ".0"
 	}
 	return s

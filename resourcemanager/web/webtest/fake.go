@@ -105,9 +105,10 @@ type Controller struct {
 	mu    sync.Mutex
 	calls []string
 
-	Done bool          // that Kill returns
-	Err  error         // that every call returns, if set
-	Most yarn.Resource // that NewApplication returns
+	Done bool               // that Kill returns
+	Err  error              // that every call returns, if set
+	Most yarn.Resource      // that NewApplication returns
+	Plan []view.Reservation // that Reservations returns
 }
 
 var _ access.Controller = (*Controller)(nil)
@@ -165,6 +166,35 @@ func (c *Controller) AddLabels(_ context.Context, by webgate.Caller, labels []vi
 func (c *Controller) RemoveLabels(_ context.Context, by webgate.Caller, names []string) error {
 	c.note("remove labels by %s: %v", by.User, names)
 	return c.Err
+}
+
+// NewReservation notes the call and answers number 10.
+func (c *Controller) NewReservation(_ context.Context, by webgate.Caller) (yarn.ReservationID, error) {
+	c.note("new reservation by %s", by.User)
+	return yarn.ReservationID{ClusterTimestamp: Started, Number: 10}, c.Err
+}
+
+// SubmitReservation notes the call.
+func (c *Controller) SubmitReservation(_ context.Context, by webgate.Caller, r access.Reservation) error {
+	c.note("reserve %s by %s in %s: %+v", r.ID, by.User, r.Queue, *r.Definition)
+	return c.Err
+}
+
+// UpdateReservation notes the call.
+func (c *Controller) UpdateReservation(_ context.Context, by webgate.Caller, r access.Reservation) error {
+	c.note("update %s by %s: %+v", r.ID, by.User, *r.Definition)
+	return c.Err
+}
+
+// DeleteReservation notes the call.
+func (c *Controller) DeleteReservation(_ context.Context, by webgate.Caller, id yarn.ReservationID) error {
+	c.note("delete %s by %s", id, by.User)
+	return c.Err
+}
+
+// Reservations answers Plan.
+func (c *Controller) Reservations(context.Context, webgate.Caller, access.ReservationQuery) ([]view.Reservation, error) {
+	return c.Plan, c.Err
 }
 
 // Drain notes the call.

@@ -75,6 +75,9 @@ func (b *Basis) build(cfg *config.Capacity, conf *config.Queue, parent *Queue) (
 			return nil, err
 		}
 	}
+	if conf.Kind == config.Reservable {
+		return q, b.addDefault(cfg, q)
+	}
 	return q, nil
 }
 

@@ -314,6 +314,10 @@ func (b *Basis) guaranteed(q *Queue, p part) resource {
 // updateMaxApps sets how many applications the leaf takes, in all and per user. ready:
 // what it is entitled to is known.
 func (b *Basis) updateMaxApps(q *Queue, ready bool) {
+	if q.PlanLeaf() {
+		q.planQuotas()
+		return
+	}
 	base := b.Config.MaxSystemApps
 	if b.Config.MaxQueueApps > 0 {
 		base = min(b.Config.MaxQueueApps, b.Config.MaxSystemApps)

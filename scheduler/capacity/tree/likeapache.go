@@ -74,7 +74,7 @@ func (a *Apache) relist(before, fresh *Tree, applied bool) {
 	}
 	a.extra = slices.DeleteFunc(a.extra, func(q *Queue) bool { return fresh.ByPath(q.Path) == nil })
 	for _, q := range before.Queues {
-		if q != nil && !q.Dynamic && !q.ManagedLeaf() && fresh.ByPath(q.Path) == nil {
+		if q != nil && !q.Dynamic && !q.GivenOut() && fresh.ByPath(q.Path) == nil {
 			a.lost[q.Path] = !applied
 		}
 	}

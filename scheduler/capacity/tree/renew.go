@@ -83,7 +83,7 @@ func checkChanges(cfg *config.Capacity, before, fresh *Tree) error {
 func checkKind(cfg *config.Capacity, old, q *Queue) error {
 	stopped := old.State == queue.Stopped
 	switch {
-	case old.ManagedLeaf():
+	case old.GivenOut():
 	case q == nil:
 		if !stopped && !cfg.StoppedInSettings(old.Path) && !old.Dynamic {
 			return refusal(cfg, old, "state", "a queue can only be removed when it is stopped; it is "+old.State.String())
@@ -91,6 +91,8 @@ func checkKind(cfg *config.Capacity, old, q *Queue) error {
 	case !old.Leaf && old.Conf.Kind != config.Managed && q.Conf.Kind == config.Managed,
 		!old.Leaf && old.Conf.Kind == config.Managed && q.Conf.Kind != config.Managed:
 		return refusal(cfg, old, "auto-create-child-queue.enabled", "cannot change while the parent is in use")
+	case !old.Leaf && !q.Leaf && (old.Conf.Kind == config.Reservable) != (q.Conf.Kind == config.Reservable):
+		return refusal(cfg, old, "reservable", "cannot change while the queue has others below it")
 	case old.Leaf && !q.Leaf && !stopped && q.State != queue.Stopped:
 		return refusal(cfg, old, "queues", "a leaf can only become a parent when it is stopped; it is "+old.State.String())
 	}
@@ -103,7 +105,7 @@ func checkKind(cfg *config.Capacity, old, q *Queue) error {
 // compat: a configured leaf goes with its applications if the new settings name
 // it STOPPED. They keep what they have and get nothing more.
 func checkKept(cfg *config.Capacity, old, q *Queue, fresh *Tree) error {
-	if q != nil || !old.Leaf || old.NumApps() == 0 || !old.Dynamic && !old.ManagedLeaf() || keepsCreated(old.Up, fresh) {
+	if q != nil || !old.Leaf || old.NumApps() == 0 || !old.Dynamic && !old.GivenOut() || keepsCreated(old.Up, fresh) {
 		return nil
 	}
 	return refusal(cfg, old, "state", fmt.Sprintf("a queue that was created can only go when it is empty; applications: %d", old.NumApps()))
@@ -145,8 +147,11 @@ func (b *Basis) renew(cfg *config.Capacity, q, fresh *Queue) error {
 	if q.Leaf {
 		return nil
 	}
-	if q.Conf.Kind == config.Managed {
+	switch q.Conf.Kind {
+	case config.Managed:
 		return b.renewManaged(cfg, q)
+	case config.Reservable:
+		return b.renewPlan(cfg, q)
 	}
 	children, err := b.renewChildren(cfg, q, fresh)
 	if err != nil {
@@ -192,7 +197,7 @@ func (b *Basis) renewChildren(cfg *config.Capacity, q, fresh *Queue) ([]*Queue, 
 		keep[c.Path] = true
 	}
 	for _, c := range q.Children {
-		if !keep[c.Path] && (c.Dynamic || c.ManagedLeaf()) {
+		if !keep[c.Path] && (c.Dynamic || c.GivenOut()) {
 			keep[c.Path] = true
 			if err := b.renew(cfg, c, c); err != nil {
 				return nil, err

@@ -1,0 +1,509 @@
+package engine
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/scheduler/reserve"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Reservations are the settings of the reservation system (yarn.resourcemanager.reservation-system). Times are milliseconds.
+type Reservations struct {
+	Enabled    bool
+	ACLs       bool  // yarn.acl.enable and yarn.acl.reservation-enable
+	Step       int64 // planfollower.time-step
+	MaxPeriod  int64 // max-periodicity
+	Early      bool  // favor-early-allocation
+	Smoothness int32 // smoothness-factor
+	Calc       measure.Calculator
+	Min, Max   yarn.Resource // the least and the largest container
+	Patience   int64         // after a restart, until nodes must have come back: before, nothing is given up for lack of room
+}
+
+// Bounds of reservations.
+const (
+	MaxReservations     = 10_000 // of all plans together
+	MaxPastReservations = 10_000 // ids that are remembered after their end
+)
+
+// plans are what the queues that can be reserved have promised.
+type plans struct {
+	last   int64   // number of the last id that was given out
+	list   []*plan // by path
+	found  []scheduler.Plan
+	planOf map[yarn.ReservationID]*plan // also of reservations that are over; see past
+	past   []yarn.ReservationID         // those that are over, oldest first
+}
+
+// plan is the plan of one queue. It outlives the queue: reservations are not lost because a configuration does not have the queue for a while.
+type plan struct {
+	*reserve.Plan
+	path     string
+	conf     *config.Plan        // of the queue, when it was last there
+	there    bool                // there is such a queue
+	followed []scheduler.Promise // what the scheduler was told last
+	capacity yarn.Resource       // and for which capacity of the queue
+	emptying bool                // queues are left whose reservation is over
+}
+
+// findPlans brings the plans in line with the queues that can be reserved now.
+func (e *Engine) findPlans() {
+	p := &e.plans
+	for _, one := range p.list {
+		one.there = false
+	}
+	p.found = e.sched.Plans(p.found[:0])
+	for _, q := range p.found {
+		one := e.planAt(q.Path)
+		if one.there = true; one.conf != q.Conf {
+			one.conf = q.Conf
+			e.rebuild(one)
+		}
+		one.SetCapacity(q.Capacity)
+	}
+}
+
+// planAt is the plan of the queue with that path, which may be new.
+func (e *Engine) planAt(path string) *plan {
+	p := &e.plans
+	i, ok := slices.BinarySearchFunc(p.list, path, func(one *plan, path string) int { return cmp.Compare(one.path, path) })
+	if !ok {
+		one := &plan{path: path, conf: &config.Plan{}}
+		e.rebuild(one)
+		p.list = slices.Insert(p.list, i, one)
+	}
+	return p.list[i]
+}
+
+// rebuild has the plan go by its queue's settings. What it has promised stays.
+func (e *Engine) rebuild(p *plan) {
+	set, c := &e.set.Reservations, p.conf
+	s := reserve.Settings{Early: set.Early, Smoothness: set.Smoothness, Window: c.Window, Average: c.Average, Peak: c.Peak, Enforcement: c.Enforcement,
+		Step: set.Step, MaxPeriod: set.MaxPeriod, Calc: set.Calc, Min: set.Min, Max: set.Max}
+	if c.Greedy {
+		s.Agent = reserve.Greedy
+	}
+	if c.NoOverCommit {
+		s.Sharing = reserve.NoOverCommit
+	}
+	before := p.Plan
+	p.Plan = reserve.NewPlan(s, yarn.Resource{})
+	if before != nil {
+		p.SetCapacity(before.Capacity())
+		for _, r := range before.All() {
+			p.Restore(*r)
+		}
+	}
+}
+
+// Texts of Apache's, which clients may know.
+const (
+	notEnabled   = "Reservation is not enabled. Please enable & try again"
+	noID         = "Missing reservation id. Please try again by specifying a reservation id."
+	noDefinition = "Missing reservation definition. Please try again by specifying a reservation definition."
+)
+
+func (e *Engine) newReservation(c NewReservation) {
+	if !e.set.Reservations.Enabled {
+		e.fail(c.Ticket, refuse(Failed, notEnabled))
+		return
+	}
+	e.plans.last++
+	e.reply(c.Ticket, yarn.ReservationID{ClusterTimestamp: e.set.ClusterTimestamp, Number: e.plans.last})
+}
+
+// queuePlan is the plan of the queue that a caller names.
+func (e *Engine) queuePlan(name string) (*plan, *Error) {
+	if name == "" {
+		return nil, refuse(Failed, "The queue is not specified. Please try again with a valid reservable queue.")
+	}
+	path, _ := e.sched.Resolve(name)
+	e.findPlans()
+	for _, p := range e.plans.list {
+		if p.there && p.path == path {
+			return p, nil
+		}
+	}
+	return nil, refuse(Failed, "The specified queue: %s is not managed by reservation system. Please try again with a valid reservable queue.", name)
+}
+
+func (e *Engine) submitReservation(c SubmitReservation) {
+	p, err := e.submittable(&c)
+	if err != nil {
+		e.fail(c.Ticket, err)
+		return
+	}
+	if before := p.Reservation(c.ID); before != nil {
+		if !before.Definition.Equal(c.Definition) {
+			e.fail(c.Ticket, refuse(Failed, "Reservation allocation already exists with the reservation id %s, but a different reservation definition was provided. "+
+				"Please try again with a new reservation id, or consider updating the reservation instead.", c.ID))
+			return
+		}
+		e.whenStored(func() { e.reply(c.Ticket, nil) })
+		return
+	}
+	if err := e.mayReserve(p, &c.Caller, &p.conf.Submit, "SUBMIT_RESERVATIONS", ""); err != nil {
+		e.fail(c.Ticket, err)
+		return
+	}
+	if n := e.countReservations(); n >= MaxReservations {
+		e.fail(c.Ticket, refuse(Failed, "Cannot reserve for %s: there are %d reservations, and %d are the most; delete some", c.ID, n, MaxReservations))
+		return
+	}
+	if err := p.Submit(e.now.Wall, c.ID, c.User, *c.Definition); err != nil {
+		e.fail(c.Ticket, refusedPlan(err))
+		return
+	}
+	e.plans.planOf[c.ID] = p
+	e.saveReservation(p, c.ID, c.Ticket, nil)
+}
+
+// submittable is the plan that a submission is for, if its form is right.
+func (e *Engine) submittable(c *SubmitReservation) (*plan, *Error) {
+	if !e.set.Reservations.Enabled {
+		return nil, refuse(Failed, notEnabled)
+	}
+	if c.ID.IsZero() {
+		return nil, refuse(Failed, "Reservation id cannot be null. Please try again specifying  a valid reservation id by creating a new reservation id.")
+	}
+	p, err := e.queuePlan(c.Queue)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.checkDefinition(p, c.Definition); err != nil {
+		return nil, err
+	}
+	other := e.plans.planOf[c.ID]
+	switch id := c.ID; {
+	case id.ClusterTimestamp == e.set.ClusterTimestamp && id.Number > e.plans.last:
+		// getNewReservation will give this id to somebody else.
+		return nil, refuse(Failed, "Cannot submit %s: this ResourceManager never gave out that id; ask for one by getNewReservation", id)
+	case other != nil && other != p && other.Reservation(id) != nil:
+		return nil, refuse(Failed, "Cannot submit %s to queue %s: there is a reservation with that id in queue %s; ask for another one by getNewReservation", id, p.path, other.path)
+	}
+	return p, nil
+}
+
+func (e *Engine) checkDefinition(p *plan, d *yarn.ReservationDefinition) *Error {
+	if d == nil {
+		return refuse(Failed, noDefinition)
+	}
+	if err := p.Check(e.now.Wall, d); err != nil {
+		return refusedPlan(err)
+	}
+	return nil
+}
+
+// knownPlan is the plan of a reservation that there is or was.
+func (e *Engine) knownPlan(id yarn.ReservationID) (*plan, *Error) {
+	if !e.set.Reservations.Enabled {
+		return nil, refuse(Failed, notEnabled)
+	}
+	if id.IsZero() {
+		return nil, refuse(Failed, noID)
+	}
+	p := e.plans.planOf[id]
+	if p == nil {
+		return nil, refuse(Failed, "The specified reservation with ID: %s is unknown. Please try again with a valid reservation.", id)
+	}
+	if e.findPlans(); !p.there {
+		return nil, refuse(Failed, "The specified reservation: %s is not associated with any valid plan. Please try again with a valid reservation.", id)
+	}
+	return p, nil
+}
+
+func (e *Engine) updateReservation(c UpdateReservation) {
+	p, err := e.knownPlan(c.ID)
+	if err == nil {
+		err = e.checkDefinition(p, c.Definition)
+	}
+	if err == nil {
+		err = e.mayReserve(p, &c.Caller, &p.conf.Administer, "ADMINISTER_RESERVATIONS", owner(p, c.ID))
+	}
+	if err != nil {
+		e.fail(c.Ticket, err)
+		return
+	}
+	before := p.Reservation(c.ID)
+	if err := p.Update(e.now.Wall, c.ID, c.User, *c.Definition); err != nil {
+		e.fail(c.Ticket, refusedPlan(err))
+		return
+	}
+	e.saveReservation(p, c.ID, c.Ticket, before)
+}
+
+func (e *Engine) deleteReservation(c DeleteReservation) {
+	p, err := e.knownPlan(c.ID)
+	if err == nil {
+		err = e.mayReserve(p, &c.Caller, &p.conf.Administer, "ADMINISTER_RESERVATIONS", owner(p, c.ID))
+	}
+	if err != nil {
+		e.fail(c.Ticket, err)
+		return
+	}
+	if err := p.Delete(c.ID); err != nil {
+		e.fail(c.Ticket, refusedPlan(err))
+		return
+	}
+	e.dropReservations(p, []yarn.ReservationID{c.ID}, Deleted)
+	e.whenStored(func() { e.reply(c.Ticket, nil) })
+}
+
+func (e *Engine) listReservations(c ListReservations) {
+	if !e.set.Reservations.Enabled {
+		e.fail(c.Ticket, refuse(Failed, notEnabled))
+		return
+	}
+	if c.End < c.Start {
+		e.fail(c.Ticket, refuse(Failed, "The specified end time must be greater than the specified start time."))
+		return
+	}
+	p, err := e.queuePlan(c.Queue)
+	if err == nil {
+		err = e.mayReserve(p, &c.Caller, &p.conf.List, "LIST_RESERVATIONS", owner(p, c.ID))
+	}
+	if err != nil {
+		e.fail(c.Ticket, err)
+		return
+	}
+	var found []*reserve.Reservation
+	if c.ID.IsZero() {
+		found = p.List(c.Start, c.End)
+	} else if r := p.Reservation(c.ID); r != nil {
+		found = append(found, r)
+	}
+	list := make([]view.Reservation, len(found))
+	for i, r := range found {
+		list[i] = view.Reservation{ID: r.ID, Plan: p.path, User: r.User, Accepted: r.Accepted, Definition: r.Definition, Intervals: r.Intervals}
+	}
+	e.whenStored(func() { e.reply(c.Ticket, list) })
+}
+
+// owner is whose reservation it is; "" if there is none.
+func owner(p *plan, id yarn.ReservationID) string {
+	if r := p.Reservation(id); r != nil {
+		return r.User
+	}
+	return ""
+}
+
+// mayReserve refuses a caller who is neither the owner of the reservation nor in the list, nor among those who administer reservations.
+func (e *Engine) mayReserve(p *plan, c *Caller, list *yarn.ACL, operation, owner string) *Error {
+	if !e.set.Reservations.ACLs || owner != "" && owner == c.User || list.Allows(c.User, c.RealUser, c.Groups) ||
+		p.conf.Administer.Allows(c.User, c.RealUser, c.Groups) {
+		return nil
+	}
+	return refuse(AccessDenied, "User %s cannot perform operation %s on queue %s", c.User, operation, p.path)
+}
+
+// maySubmitTo refuses an application of somebody who may not reserve and whose reservation it is not.
+//
+// compat: Apache asks for the right of everybody, also of applications without a reservation, and so lets nobody submit to any other queue.
+func (e *Engine) maySubmitTo(s *Submission) *Error {
+	p := e.plans.planOf[s.Reservation]
+	if !e.set.Reservations.Enabled || p == nil {
+		return nil
+	}
+	return e.mayReserve(p, &Caller{s.User, s.RealUser, s.Groups}, &p.conf.Submit, "SUBMIT_RESERVATIONS", owner(p, s.Reservation))
+}
+
+// refusedPlan is what a plan refuses, as the caller gets it.
+func refusedPlan(err error) *Error {
+	var r *reserve.Refusal
+	if errors.As(err, &r) {
+		switch r.Kind {
+		case reserve.IllegalArgument:
+			return refuse(IllegalArgument, "%s", r.Message)
+		case reserve.Arithmetic:
+			return refuse(Arithmetic, "%s", r.Message)
+		}
+	}
+	return refuse(Failed, "%v", err)
+}
+
+func (e *Engine) countReservations() (n int) {
+	for _, p := range e.plans.list {
+		n += len(p.All())
+	}
+	return n
+}
+
+// saveReservation stores a reservation as it is now, and then answers the call. If that fails it is again as it was before, or is not there.
+func (e *Engine) saveReservation(p *plan, id yarn.ReservationID, t Ticket, before *reserve.Reservation) {
+	now := p.Reservation(id)
+	r := state.Reservation{ID: id, Plan: p.path, User: now.User, Definition: now.Definition, Start: now.Start, End: now.End, Accepted: now.Accepted, Gangs: now.Gangs}
+	for _, i := range now.Intervals {
+		r.Intervals = append(r.Intervals, state.ReservedInterval(i))
+	}
+	e.save(state.Put(r), saved{what: savedReservation, ticket: t, subject: id.String(),
+		apply: func() (any, *Error) { return nil, e.reservationStored(p, now) }, undo: func() { p.putBack(now, before) }})
+}
+
+// reservationSaved answers the call that made or changed a reservation.
+func (e *Engine) reservationSaved(s saved, err error) {
+	if err != nil {
+		s.undo()
+		e.fail(s.ticket, refuse(NotStored, "Cannot store %s: %v", s.subject, err))
+		return
+	}
+	value, _ := s.apply()
+	e.reply(s.ticket, value)
+}
+
+// putBack has the plan hold before, or nothing, in the place of a reservation that could not be stored.
+func (p *plan) putBack(now, before *reserve.Reservation) {
+	if p.Reservation(now.ID) != now {
+		return // it has changed again
+	}
+	_ = p.Delete(now.ID) // it is there
+	if before != nil {
+		p.Restore(*before)
+	}
+}
+
+// reservationStored has a reservation that is due at once get its queue.
+func (e *Engine) reservationStored(p *plan, r *reserve.Reservation) *Error {
+	if p.there && r.Definition.Arrival-e.now.Wall < e.set.Reservations.Step {
+		e.followPlan(p)
+	}
+	return nil
+}
+
+// dropReservations removes reservations from the store that the plan does not have any more.
+func (e *Engine) dropReservations(p *plan, ids []yarn.ReservationID, what ReservationChange) {
+	for _, id := range ids {
+		e.save(state.Remove(state.Reservation{ID: id}), saved{what: savedNothing})
+		e.plans.past = append(e.plans.past, id)
+		e.fx.Reservations = append(e.fx.Reservations, ReservationEvent{ID: id, Plan: p.path, What: what})
+	}
+	for len(e.plans.past) > MaxPastReservations {
+		oldest := e.plans.past[0]
+		e.plans.past = e.plans.past[1:]
+		if q := e.plans.planOf[oldest]; q != nil && q.Reservation(oldest) == nil && !slices.Contains(e.plans.past, oldest) {
+			delete(e.plans.planOf, oldest)
+		}
+	}
+}
+
+// recoverReservations brings plans back, and makes the queues of reservations that are due, before the applications that are in them.
+func (e *Engine) recoverReservations(list []state.Reservation) {
+	if !e.set.Reservations.Enabled {
+		return // they stay in the store
+	}
+	e.findPlans()
+	for _, r := range list {
+		p := e.planAt(r.Plan)
+		back := reserve.Reservation{ID: r.ID, User: r.User, Definition: r.Definition, Start: r.Start, End: r.End, Accepted: r.Accepted, Gangs: r.Gangs}
+		for _, i := range r.Intervals {
+			back.Intervals = append(back.Intervals, reserve.Interval(i))
+		}
+		p.Restore(back)
+		e.plans.planOf[r.ID] = p
+	}
+	e.followPlans()
+}
+
+// followPlans gives all reservations that are due what they are to have; see FollowPlans.
+func (e *Engine) followPlans() {
+	if !e.set.Reservations.Enabled {
+		return
+	}
+	e.findPlans()
+	for _, p := range e.plans.list {
+		e.followPlan(p)
+	}
+}
+
+// followPlan gives the reservations of one plan that are due what they are to have.
+func (e *Engine) followPlan(p *plan) {
+	now := e.nextStep()
+	if p.there {
+		due := e.due(p, now)
+		if p.emptying || p.capacity != p.Capacity() || !slices.Equal(due, p.followed) {
+			e.keepPromises(p, due)
+		}
+	}
+	e.dropReservations(p, p.Archive(now), Over)
+}
+
+// nextStep is the time that plans are followed for: the beginning of the next step.
+func (e *Engine) nextStep() int64 {
+	now, step := e.now.Wall, max(1, e.set.Reservations.Step)
+	if rest := now % step; rest != 0 {
+		return now + step - rest
+	}
+	return now
+}
+
+// due is what the reservations are to have that are due. If that is more than there is the latest are given up; soon after a restart,
+// while nodes may still come back, all get less instead.
+func (e *Engine) due(p *plan, now int64) []scheduler.Promise {
+	due, sum := promises(p, now)
+	capacity, cluster := p.Capacity(), e.sched.ClusterTotal()
+	if !e.set.Reservations.Calc.More(&cluster, &sum, &capacity) {
+		return due
+	}
+	if waiting := e.now.Mono-e.recoveredAt < e.set.Reservations.Patience; !waiting && !capacity.IsZero() {
+		e.dropReservations(p, p.Replan(e.now.Wall), GivenUp)
+		due, sum = promises(p, now)
+	}
+	if e.set.Reservations.Calc.More(&cluster, &sum, &capacity) {
+		for i := range due {
+			due[i].Resource = measure.Scale(capacity, float64(e.set.Reservations.Calc.Ratio(&due[i].Resource, &sum)))
+		}
+	}
+	return due
+}
+
+// promises is what the plan's reservations are to have that are due, and all of it together.
+func promises(p *plan, now int64) (due []scheduler.Promise, sum yarn.Resource) {
+	for _, r := range p.Active(now) {
+		amount := r.At(now)
+		sum = sum.Add(amount)
+		due = append(due, scheduler.Promise{Name: r.ID.String(), Resource: amount, Gangs: r.Gangs})
+	}
+	return due, sum
+}
+
+// keepPromises has the scheduler give the reservations what they are to have, and empties the queues of those that are over.
+func (e *Engine) keepPromises(p *plan, due []scheduler.Promise) {
+	over, refused := e.sched.Follow(p.path, due)
+	for _, why := range refused {
+		e.fx.Reservations = append(e.fx.Reservations, ReservationEvent{Plan: p.path, What: QueueRefused, Why: describe(why)})
+	}
+	p.emptying = false
+	for _, queue := range over {
+		p.emptying = !e.emptied(p, queue) || p.emptying
+	}
+	e.sched.RemovePlanQueues(p.path, over)
+	p.followed, p.capacity = due, p.Capacity()
+	e.infos, e.sweepDue = nil, true
+}
+
+// emptied takes the applications out of the queue of a reservation that is over: they go on in the plan's default queue, or are killed, and then the
+// queue is not empty until they have ended.
+func (e *Engine) emptied(p *plan, queue string) bool {
+	ids := e.sched.Members(queue)
+	if p.conf.MoveOnExpiry {
+		for _, id := range ids {
+			if a := e.apps[id]; a != nil && a.ref != scheduler.NoApp {
+				_ = e.sched.MoveApplication(a.ref, p.path) // one that cannot be moved is killed
+				e.touchApp(a)
+			}
+		}
+		ids = e.sched.Members(queue)
+	}
+	for _, id := range ids {
+		if a := e.apps[id]; a != nil && !a.ending() {
+			e.killApp(a, "Application killed due to expiry of reservation queue "+queue+".")
+		}
+	}
+	return len(e.sched.Members(queue)) == 0
+}

@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// reserving is the reservation system with steps of a second.
+func reserving() Reservations {
+	return Reservations{Enabled: true, Step: 1000, MaxPeriod: 86_400_000, Early: true, Smoothness: 10, Calc: measure.Calculator{Types: 2},
+		Min: yarn.NewResource(256, 1), Max: yarn.NewResource(8192, 8), Patience: 10_000}
+}
+
+// reservation is a command on reservations, or nil.
+func (s *script) reservation(t Ticket, word string, args []string) Command {
+	who := func() Caller { return Caller{User: args[1]} }
+	switch word {
+	case "reserve": // reserve r1 ann root.plan from=10 until=60 want=1024x1:4:1:20,… [how=any|all|order|no-gap] [every=60]: seconds from now
+		return SubmitReservation{Ticket: t, Caller: who(), ID: s.reservationID(args[0]), Queue: args[2], Definition: s.definition()}
+	case "replan": // replan r1 ann from=…
+		return UpdateReservation{Ticket: t, Caller: who(), ID: s.reservationID(args[0]), Definition: s.definition()}
+	case "give-up": // give-up r1 ann
+		return DeleteReservation{Ticket: t, Caller: who(), ID: s.reservationID(args[0])}
+	case "reservations": // reservations root.plan ann [id=r1]
+		c := ListReservations{Ticket: t, Caller: who(), Queue: args[0], End: 1 << 60}
+		if id := s.opts["id"]; id != "" {
+			c.ID = s.reservationID(id)
+		}
+		return c
+	case "follow":
+		return FollowPlans{}
+	}
+	return nil
+}
+
+func (s *script) reservationID(text string) yarn.ReservationID {
+	return yarn.ReservationID{ClusterTimestamp: clusterTimestamp, Number: s.number(strings.TrimPrefix(text, "r"))}
+}
+
+func (s *script) definition() *yarn.ReservationDefinition {
+	seconds := func(name string) int64 { return 1000 * s.number(s.opts[name]) }
+	d := &yarn.ReservationDefinition{Arrival: s.rig.now.Wall + seconds("from"), Deadline: s.rig.now.Wall + seconds("until"), Priority: yarn.NoPriority, Recurrence: "0",
+		Interpreter: map[string]yarn.Interpreter{"any": yarn.AnyStage, "order": yarn.Ordered, "no-gap": yarn.OrderedNoGap, "all": yarn.AllStages, "": yarn.AllStages}[s.opts["how"]]}
+	if s.opts["every"] != "" {
+		d.Recurrence = fmt.Sprint(seconds("every"))
+	}
+	for _, w := range words(s.opts["want"]) {
+		p := strings.Split(w, ":")
+		d.Stages = append(d.Stages, yarn.ReservationStage{Capability: s.size(p[0]), Containers: int32(s.number(p[1])), Concurrency: int32(s.number(p[2])), Duration: 1000 * s.number(p[3])})
+	}
+	return d
+}
+
+// shares prints what the queues below a plan have.
+func (s *script) shares(plan string) (out []string) {
+	q, _ := s.rig.sched.Queue(plan)
+	for _, path := range q.Children {
+		c, _ := s.rig.sched.Queue(path)
+		d := c.Capacity.Default
+		out = append(out, fmt.Sprintf("%s %.4g %%, %s to %s, %d applications, %s used", shortQueue(path), 100*d.Capacity, shortSize(c.Default.EffectiveMin), shortSize(c.Default.EffectiveMax),
+			c.SubmittedApps, shortSize(c.Default.Used)))
+	}
+	return out
+}
+
+// shortQueue is the path with reservations as scenarios name them.
+func shortQueue(path string) string {
+	return strings.Replace(path, fmt.Sprintf("reservation_%d_000", clusterTimestamp), "r", 1)
+}
+
+// reservationEvents prints what became of reservations.
+func (s *script) reservationEvents() (out []string) {
+	for _, x := range s.rig.fx.Reservations {
+		if x.What == QueueRefused {
+			out = append(out, x.Plan+" leaves a queue as it is: "+x.Why)
+			continue
+		}
+		out = append(out, shortReservation(x.ID)+[]string{" was deleted", " is over", " was given up"}[x.What])
+	}
+	return out
+}
+
+func shortReservation(id yarn.ReservationID) string { return fmt.Sprintf("r%d", id.Number) }
+
+func shortPromise(r state.Reservation) string {
+	text := shortReservation(r.ID) + when(r.Plan != "", " in "+r.Plan)
+	for _, i := range r.Intervals {
+		text += fmt.Sprintf(" [%d,%d) %s", i.Start, i.End, shortSize(i.Resource))
+	}
+	return text
+}
+
+// listed prints an answer to ListReservations.
+func listed(list []view.Reservation) (out []string) {
+	for _, r := range list {
+		text := fmt.Sprintf("%s of %s, accepted at %d:", shortReservation(r.ID), r.User, r.Accepted)
+		for _, i := range r.Intervals {
+			text += fmt.Sprintf(" [%d,%d) %s", i.Start, i.End, shortSize(i.Resource))
+		}
+		out = append(out, text)
+	}
+	return append(out, fmt.Sprintf("%d reservations", len(list)))
+}
+
+// planned is a script with a plan of half of a node of 8 GiB.
+func planned(t *testing.T, more ...string) *script {
+	s := newScript(t)
+	s.set.Reservations = reserving()
+	s.play("queues root.queues=default,other,plan root.default.capacity=25 root.other.capacity=25 root.plan.capacity=50 root.plan.user-limit-factor=4 root.plan.reservable=true " +
+		strings.Join(more, " ") + "; node h1 8192x8")
+	return s
+}
+
+// TestReservationNotStored: a call whose record cannot be stored is refused, and has no effect.
+func TestReservationNotStored(t *testing.T) {
+	s := planned(t)
+	const first = "r1 ann root.plan from=100 until=200 want=1024x1:2:1:50"
+	s.play("hold; reserve " + first)
+	if got := s.play("poison"); len(got) != 1 || got[0] != "refused: not stored" {
+		t.Errorf("submitted: %v", got)
+	}
+	if got := s.play("reservations root.plan ann"); got[0] != "0 reservations" {
+		t.Errorf("it is there: %v", got)
+	}
+	s.play("reserve " + first + "; stored")
+	before := s.play("reservations root.plan ann")
+	s.play("replan r1 ann from=150 until=300 want=512x1:1:1:20")
+	if got := s.play("poison"); len(got) != 1 || got[0] != "refused: not stored" {
+		t.Errorf("updated: %v", got)
+	}
+	if got := s.play("reservations root.plan ann"); strings.Join(got, "|") != strings.Join(before, "|") {
+		t.Errorf("it has changed: %v, before %v", got, before)
+	}
+	// Until it is stored nobody is told of it.
+	s.play("reserve r2 bob root.plan from=100 until=200 want=512x1:1:1:10")
+	if got := s.play("reservations root.plan ann"); len(got) != 0 {
+		t.Errorf("shown before it was stored: %v", got)
+	}
+	if got := s.play("stored"); len(got) != 4 || got[3] != "2 reservations" {
+		t.Errorf("then: %v", got)
+	}
+}
+
+// TestReservationACLs: who reserves, changes, lists and uses.
+func TestReservationACLs(t *testing.T) {
+	s := planned(t, "root.plan.acl_submit_reservations=ann,cat", "root.plan.acl_administer_reservations=root", "root.plan.acl_list_reservations=cat")
+	s.set.Reservations.ACLs = true
+	s.rig.e.set.Reservations.ACLs = true
+	const want = " root.plan from=100 until=200 want=1024x1:1:1:50"
+	for _, c := range []struct{ line, want string }{
+		{"reserve r1 bob" + want, "refused: access denied"},
+		{"reserve r1 ann" + want, "done"},
+		{"reserve r2 root" + want, "done"},
+		{"reservations root.plan ann", "refused: access denied"},
+		{"reservations root.plan ann id=r1", "1 reservations"},
+		{"reservations root.plan ann id=r2", "refused: access denied"},
+		{"reservations root.plan cat", "2 reservations"},
+		{"reservations root.plan root", "2 reservations"},
+		{"replan r1 cat from=120 until=200 want=1024x1:1:1:50", "refused: access denied"},
+		{"replan r1 ann from=120 until=200 want=1024x1:1:1:50", "done"},
+		{"give-up r2 ann", "refused: access denied"},
+		{"submit a1 bob root.plan 512x1 reservation=r1", "refused: access denied"},
+		{"submit a2 bob root.plan 512x1", "done"},
+		{"give-up r1 ann", "done"},
+		{"give-up r2 root", "done"},
+	} {
+		got := s.play(c.line)
+		if len(got) == 0 || got[len(got)-1] != c.want {
+			t.Errorf("%s: %v, want %s", c.line, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package client
+
+import (
+	"math"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/heddle-project/heddle/internal/audit"
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/rpc"
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/wire/convert"
+	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/serve"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// reserve posts a command on reservations on a goroutine of its own, because looking up the caller's groups may take a while. It is entered in the
+// audit log if operation is not empty.
+func (s *client) reserve(c *ipc.Call, operation string, make func(engine.Ticket, engine.Caller) engine.Command, answer func(any) proto.Message) {
+	spawn(c, s.submissions, func() {
+		who := engine.Caller{User: c.Caller.User, RealUser: c.Caller.RealUser, Groups: s.Access.Groups(c.Caller.User)}
+		s.Loop.Post(make(s.Loop.Expect(func(v any, err error) {
+			if operation != "" {
+				s.done(c, audit.Entry{Operation: operation}, err)
+			}
+			if err != nil {
+				rpc.Fail(c, err)
+				return
+			}
+			serve.Answer(c, answer(v))
+		}), who))
+	})
+}
+
+// definition is what a call wants to have reserved. If it cannot be read the call is refused.
+func (s *client) definition(c *ipc.Call, operation string, id *pb.ReservationId, m *pb.ReservationDefinition) (*yarn.ReservationDefinition, bool) {
+	d, err := convert.ReservationDefinition(m, s.Types)
+	if err != nil {
+		s.done(c, audit.Entry{Operation: operation}, err)
+		serve.Refuse(c, serve.YarnException, "Cannot plan %s: %v", convert.ReservationID(id), err)
+		return nil, false
+	}
+	return d, true
+}
+
+func (s *client) newReservation(c *ipc.Call, _ *pb.GetNewReservationRequest) {
+	s.reserve(c, "", func(t engine.Ticket, _ engine.Caller) engine.Command { return engine.NewReservation{Ticket: t} },
+		func(v any) proto.Message {
+			return &pb.GetNewReservationResponse{ReservationId: convert.ToReservationID(v.(yarn.ReservationID))}
+		})
+}
+
+func (s *client) submitReservation(c *ipc.Call, m *pb.ReservationSubmissionRequest) {
+	d, ok := s.definition(c, audit.SubmitReservation, m.ReservationId, m.ReservationDefinition)
+	if !ok {
+		return
+	}
+	s.reserve(c, audit.SubmitReservation, func(t engine.Ticket, who engine.Caller) engine.Command {
+		return engine.SubmitReservation{Ticket: t, Caller: who, ID: convert.ReservationID(m.ReservationId), Queue: m.GetQueue(), Definition: d}
+	}, func(any) proto.Message { return &pb.ReservationSubmissionResponse{} })
+}
+
+func (s *client) updateReservation(c *ipc.Call, m *pb.ReservationUpdateRequest) {
+	d, ok := s.definition(c, audit.UpdateReservation, m.ReservationId, m.ReservationDefinition)
+	if !ok {
+		return
+	}
+	s.reserve(c, audit.UpdateReservation, func(t engine.Ticket, who engine.Caller) engine.Command {
+		return engine.UpdateReservation{Ticket: t, Caller: who, ID: convert.ReservationID(m.ReservationId), Definition: d}
+	}, func(any) proto.Message { return &pb.ReservationUpdateResponse{} })
+}
+
+func (s *client) deleteReservation(c *ipc.Call, m *pb.ReservationDeleteRequest) {
+	s.reserve(c, audit.DeleteReservation, func(t engine.Ticket, who engine.Caller) engine.Command {
+		return engine.DeleteReservation{Ticket: t, Caller: who, ID: convert.ReservationID(m.ReservationId)}
+	}, func(any) proto.Message { return &pb.ReservationDeleteResponse{} })
+}
+
+func (s *client) listReservations(c *ipc.Call, m *pb.ReservationListRequest) {
+	id, err := yarn.ReservationID{}, error(nil)
+	if text := m.GetReservationId(); text != "" {
+		if id, err = yarn.ParseReservationID(text); err != nil {
+			serve.Refuse(c, serve.YarnException, "Cannot list reservations of queue %s: %v", m.GetQueue(), err)
+			return
+		}
+	}
+	end := int64(math.MaxInt64)
+	if m.EndTime != nil {
+		end = m.GetEndTime()
+	}
+	s.reserve(c, "", func(t engine.Ticket, who engine.Caller) engine.Command {
+		return engine.ListReservations{Ticket: t, Caller: who, Queue: m.GetQueue(), ID: id, Start: m.GetStartTime(), End: end}
+	}, func(v any) proto.Message {
+		out := &pb.ReservationListResponse{}
+		for _, r := range v.([]view.Reservation) {
+			out.Reservations = append(out.Reservations, s.reservation(&r, m.GetIncludeResourceAllocations()))
+		}
+		return out
+	})
+}
+
+// reservation is the message of a reservation, with its allocations if they were asked for.
+func (s *client) reservation(r *view.Reservation, allocations bool) *pb.ReservationAllocationState {
+	out := &pb.ReservationAllocationState{ReservationDefinition: convert.ToReservationDefinition(&r.Definition, s.Types), User: &r.User, AcceptanceTime: &r.Accepted,
+		ReservationId: convert.ToReservationID(r.ID)}
+	if allocations {
+		for i := range r.Intervals {
+			at := &r.Intervals[i]
+			out.AllocationRequests = append(out.AllocationRequests, &pb.ResourceAllocationRequest{StartTime: &at.Start, EndTime: &at.End,
+				Resource: convert.ToResource(at.Resource, s.Types)})
+		}
+	}
+	return out
+}

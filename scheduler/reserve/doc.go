@@ -1,0 +1,14 @@
+// Package reserve plans what is promised in time: which reservations a plan takes,
+// when each of them gets how much, which are refused, and which leave when the plan
+// shrinks or their time is over. It is the planning part of YARN's reservation
+// system (package org.apache.hadoop.yarn.server.resourcemanager.reservation in
+// Apache's sources); queues, and who may ask, are the business of others.
+//
+// A plan is a few step functions of time (package timeline): what is committed in
+// all, and to each user, apart for reservations that recur and for those that do
+// not. An agent looks for room in what is available, a sharing policy says yes or
+// no to what it found.
+//
+// Elsewhere in the scheduler a reservation is a node that is kept for a container;
+// here it is a promise in time. All times are milliseconds since 1970.
+package reserve

@@ -1,0 +1,286 @@
+package reserve
+
+import (
+	"slices"
+
+	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/scheduler/reserve/timeline"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Agent is who looks for room (….reservation-agent of the plan's queue).
+type Agent int
+
+// The agents.
+const (
+	Aligned Agent = iota // AlignedPlannerWithGreedy: spreads the load, and is greedy where that fails
+	Greedy               // GreedyReservationAgent: as early, or as late, as possible
+)
+
+// Sharing is what a plan's users may take of it (….reservation-policy).
+type Sharing int
+
+// The policies.
+const (
+	OverTime     Sharing = iota // CapacityOverTimePolicy: limits of each user, at any time and on average
+	NoOverCommit                // NoOverCommitPolicy: whatever the plan has
+)
+
+// Settings of a plan. They never change.
+type Settings struct {
+	Agent      Agent
+	Early      bool  // place as early as possible, not as late (….reservation-system.favor-early-allocation)
+	Smoothness int32 // into how many parts Aligned divides a slot's share (….smoothness-factor)
+
+	Sharing       Sharing
+	Window        int64   // milliseconds over which averages are taken (….reservation-window); OverTime only
+	Average, Peak float32 // percent of the plan that a user may have on average and at any time; OverTime only
+
+	Enforcement     int64 // milliseconds that Replan looks ahead (….reservation-enforcement-window)
+	Step, MaxPeriod int64 // milliseconds; every period divides the largest one
+
+	Calc     measure.Calculator
+	Min, Max yarn.Resource // the least and the largest container; the least one has no say
+
+	// AsApache lets things go wrong that go wrong in Apache. It is for replays of its
+	// decisions, and nothing else.
+	AsApache bool
+}
+
+// Plan is what has been promised of a queue. It is not safe for use by several goroutines.
+type Plan struct {
+	settings Settings
+	capacity yarn.Resource
+
+	all  []*Reservation // by interval, then id
+	byID map[yarn.ReservationID]*Reservation
+
+	single timeline.Line  // committed by reservations that do not recur
+	cyclic timeline.Cycle // and by those that do, over the largest period
+	users  map[string]*account
+}
+
+// account is what one user has of a plan. It lasts while the user has reservations.
+type account struct {
+	reservations     int // how many there are, with or without resources
+	single           timeline.Line
+	cyclic           timeline.Cycle
+	singles, cyclics bool          // which of the two the user has had since it was last empty
+	active           timeline.Line // how many have resources, as an amount of memory
+}
+
+// Defaults where a setting makes no sense.
+const (
+	defaultStep      = 1000
+	defaultMaxPeriod = 86_400_000
+)
+
+// NewPlan is a plan of that size without reservations.
+func NewPlan(s Settings, capacity yarn.Resource) *Plan {
+	if s.Step <= 0 {
+		s.Step = defaultStep
+	}
+	if s.MaxPeriod <= 0 {
+		s.MaxPeriod = defaultMaxPeriod
+	}
+	return &Plan{settings: s, capacity: capacity, byID: map[yarn.ReservationID]*Reservation{},
+		cyclic: timeline.Cycle{Period: s.MaxPeriod}, users: map[string]*account{}}
+}
+
+// Capacity is how much the plan has to promise at any time.
+func (p *Plan) Capacity() yarn.Resource { return p.capacity }
+
+// SetCapacity changes how much that is. What has been promised stays until Replan.
+func (p *Plan) SetCapacity(c yarn.Resource) { p.capacity = c }
+
+// All are the reservations by interval, then id.
+func (p *Plan) All() []*Reservation { return slices.Clone(p.all) }
+
+// Reservation is the one with that id, or nil.
+func (p *Plan) Reservation(id yarn.ReservationID) *Reservation { return p.byID[id] }
+
+// Active are the reservations that have an instance at that time, by interval, then id.
+func (p *Plan) Active(now int64) []*Reservation { return p.List(now, now) }
+
+// List are the reservations with an instance in that range of time, of which both
+// ends belong to it, by interval, then id.
+func (p *Plan) List(start, end int64) []*Reservation {
+	overlaps := (*Reservation).overlaps
+	if p.settings.AsApache {
+		overlaps = (*Reservation).overlapsAsApache
+	}
+	var out []*Reservation
+	for _, r := range p.all {
+		if r.Start > end {
+			break
+		}
+		if overlaps(r, start, end) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Restore adds a reservation as it was before a restart, without any check. One whose id
+// is there already is left out.
+func (p *Plan) Restore(r Reservation) {
+	if p.byID[r.ID] == nil {
+		r.build()
+		p.insert(&r)
+	}
+}
+
+// CommittedAt is what is promised for that time.
+func (p *Plan) CommittedAt(t int64) yarn.Resource {
+	return p.single.Amount(t).Add(p.cyclic.Amount(t))
+}
+
+// LastEnd is the last time at which the commitments that do not recur change, -1 when
+// there were none.
+func (p *Plan) LastEnd() int64 { return p.single.Last() }
+
+func (p *Plan) insert(r *Reservation) {
+	i, _ := slices.BinarySearchFunc(p.all, r, (*Reservation).before)
+	p.all = slices.Insert(p.all, i, r)
+	p.byID[r.ID] = r
+	p.book([]*Reservation{r}, 1)
+}
+
+func (p *Plan) remove(rs ...*Reservation) {
+	for _, r := range rs {
+		if i, found := slices.BinarySearchFunc(p.all, r, (*Reservation).before); found {
+			p.all = slices.Delete(p.all, i, i+1)
+		}
+		delete(p.byID, r.ID)
+	}
+	p.book(rs, -1)
+	for _, r := range rs {
+		p.forget(r)
+	}
+}
+
+// account is what a user has. It is made if there is none.
+func (p *Plan) account(user string) *account {
+	u := p.users[user]
+	if u == nil {
+		u = &account{cyclic: timeline.Cycle{Period: p.settings.MaxPeriod}}
+		p.users[user] = u
+	}
+	return u
+}
+
+// book adds what reservations get to the plan's and their users' commitments, or takes
+// it away (sign -1).
+func (p *Plan) book(rs []*Reservation, sign int64) {
+	var trains []timeline.Line
+	byUser := map[*account][]timeline.Line{}
+	for _, r := range rs {
+		u := p.account(r.User)
+		u.reservations += int(sign)
+		from, to := int64(timeline.End), int64(timeline.Begin)
+		if r.period > 0 {
+			u.cyclics = true
+			from, to = r.Start, timeline.End
+			train := r.train(p.settings.MaxPeriod)
+			trains, byUser[u] = append(trains, train), append(byUser[u], train)
+		} else {
+			u.singles = true
+			raise(&p.single, r, sign)
+			raise(&u.single, r, sign)
+			for _, i := range r.Intervals {
+				if p.settings.Calc.Positive(&p.capacity, &i.Resource) {
+					from, to = min(from, i.Start), max(to, i.End)
+				}
+			}
+		}
+		u.active.Raise(from, to, yarn.Resource{sign, sign})
+	}
+	p.cyclic.Line = together(p.cyclic.Line, timeline.Sum(trains), sign)
+	for _, r := range rs {
+		u := p.account(r.User)
+		u.cyclic.Line = together(u.cyclic.Line, timeline.Sum(byUser[u]), sign)
+		delete(byUser, u)
+	}
+}
+
+// fewIntervals are added one by one, without copying the line.
+const fewIntervals = 4
+
+func raise(l *timeline.Line, r *Reservation, sign int64) {
+	if len(r.Intervals) > fewIntervals {
+		*l = together(*l, r.line.Line, sign)
+		return
+	}
+	for _, i := range r.Intervals {
+		l.Raise(i.Start, i.End, measure.Times(i.Resource, sign))
+	}
+}
+
+// together is a line and another one, or without it (sign -1).
+func together(l, other timeline.Line, sign int64) timeline.Line {
+	if len(other) == 0 {
+		return l
+	}
+	op := timeline.Add
+	if sign < 0 {
+		op = timeline.Subtract
+	}
+	out, _ := timeline.Merge(nil, l, other, op, timeline.Begin, timeline.End) // never fails, as both end where they are known
+	return out
+}
+
+// forget drops what a reservation has left empty.
+//
+// compat: a line that has become empty is dropped with its first point and its end.
+func (p *Plan) forget(r *Reservation) {
+	u := p.users[r.User]
+	if u == nil {
+		return
+	}
+	if r.period == 0 && u.single.Empty() {
+		u.single, u.singles = nil, false
+	}
+	if r.period > 0 && u.cyclic.Empty() {
+		u.cyclic.Line, u.cyclics = nil, false
+	}
+	if u.active.Empty() {
+		u.active = nil
+	}
+	if u.reservations == 0 && !u.singles && !u.cyclics {
+		delete(p.users, r.User)
+	}
+}
+
+// saved are the parts of a plan that a change of two users' reservations touches.
+type saved struct {
+	all            []*Reservation
+	single, cyclic timeline.Line
+	names          [2]string
+	users          [2]*account
+}
+
+// save keeps them. Reservations themselves never change.
+func (p *Plan) save(names [2]string) *saved {
+	s := &saved{slices.Clone(p.all), slices.Clone(p.single), slices.Clone(p.cyclic.Line), names, [2]*account{}}
+	for i, name := range names {
+		if u := p.users[name]; u != nil {
+			v := *u
+			v.single, v.cyclic.Line, v.active = slices.Clone(u.single), slices.Clone(u.cyclic.Line), slices.Clone(u.active)
+			s.users[i] = &v
+		}
+	}
+	return s
+}
+
+// back puts them back; old is the reservation that was taken out meanwhile.
+func (p *Plan) back(s *saved, old *Reservation) {
+	p.all, p.single, p.cyclic.Line = s.all, s.single, s.cyclic
+	p.byID[old.ID] = old
+	for i, name := range s.names {
+		if s.users[i] == nil {
+			delete(p.users, name)
+		} else {
+			p.users[name] = s.users[i]
+		}
+	}
+}
