@@ -163,7 +163,7 @@ func (d *Daemon) prepare() error {
 		CacheTarget: s.Localizer.CacheTarget, CacheInterval: s.Localizer.Cleanup.Milliseconds(), MaxDiagnostics: s.Launch.DiagnosticsMax,
 		TrackStopped: s.Tracker.StoppedFor.Milliseconds(), MinRetryInterval: s.Launch.RetryInterval.Milliseconds(),
 		FirstPlace: localize.FirstNumber, Placed: func(n int64) string { return localize.Place(n, s.Localizer.MaxFilesPerDir) }, Zone: time.Local,
-		Total: *d.total.Load(), Queue: engine.QueueSettings(s.Queue)})}
+		Total: *d.total.Load(), Queue: engine.QueueSettings{ByResources: s.Queue.ByResources, MaxLength: s.Queue.MaxLength, Pause: s.Queue.Pause}})}
 	if d.store != nil {
 		cfg.Store = d.store
 	}
