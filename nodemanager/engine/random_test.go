@@ -190,7 +190,8 @@ func (w *world) halted(id yarn.ContainerID, well bool) {
 	}
 }
 
-// drain has everything go on as it should until nothing does any more. What has not ended then is too large for the node, or behind such a one.
+// drain has everything go on as it should until nothing does any more. What has not ended then is too large for the node, or
+// behind such a one.
 func (w *world) drain() {
 	w.do(Disks{Local: []string{"/d1", "/d2"}, Log: []string{"/l1"}})
 	for range 1000 {
@@ -205,7 +206,7 @@ func (w *world) drain() {
 			}
 		}
 		w.pass(5000)
-		if len(w.processes) == 0 && len(w.engine.waiting) == 0 {
+		if len(w.processes)+len(w.engine.waiting)+len(w.fetches) == 0 {
 			break
 		}
 		for _, id := range slices.SortedFunc(maps.Keys(w.processes), yarn.ContainerID.Compare) {
