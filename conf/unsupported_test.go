@@ -187,7 +187,7 @@ func TestRowsAreKnown(t *testing.T) {
 // neither true nor a Java class does.
 var asking = map[string]string{
 	"hadoop.security.authentication": "kerberos", "hadoop.rpc.protection": "privacy", rm + "epoch": "2",
-	nm + "opportunistic-containers-max-queue-length": "10", nm + "resource.percentage-physical-cpu-limit": "80",
+	nm + "resource.percentage-physical-cpu-limit": "80",
 }
 
 // TestEveryRowTellsTheWayOn: whoever meets a row is told what to do, and has done with it by doing so.
