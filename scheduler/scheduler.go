@@ -302,6 +302,12 @@ func (s *Scheduler) Avoids(a AppRef, n NodeRef) bool { return s.core.Avoids(a, n
 // to fetch them, and appends them to out.
 func (s *Scheduler) Updated(a AppRef, out []Changed) []Changed { return s.core.Updated(a, out) }
 
+// Rollback makes a running container smaller at once because its node has not confirmed that it has become larger, and withdraws what
+// its master asked for on top of that. With its present size only the version is a new one.
+func (s *Scheduler) Rollback(c ContainerRef, size yarn.Resource) Changed {
+	return s.core.Rollback(c, size)
+}
+
 // AllocateDone ends an allocate call and returns the headroom that the master is told.
 // Then what the call's updates freed is given back: Apache does so after it has
 // answered, so that the headroom of the same answer does not show it. The order of a

@@ -183,6 +183,7 @@ type (
 		Node          yarn.NodeID
 		ResponseID    int32
 		Containers    []ContainerStatus
+		Increased     []Increased // containers that have become larger since the heartbeat before
 		KeepAlive     []yarn.ApplicationID
 		Logs          []LogReport
 		Labels        *[]string // that the node gives itself; nil: as before
@@ -446,6 +447,12 @@ type Opportunistic struct {
 	Waiting         int32 // containers in its queue
 	WaitMillis      int32 // how long they are going to wait; -1: unknown
 	Capacity        int32 // of the queue
+}
+
+// Increased is a container that has become larger, and its size now.
+type Increased struct {
+	Container yarn.ContainerID
+	Resource  yarn.Resource
 }
 
 // ContainerStatus is one container in a heartbeat.

@@ -17,9 +17,11 @@ type container struct {
 	app     *application
 	attempt *attempt
 	node    *node
-	lease   lease // held from ACQUIRED until RUNNING
+	lease   lease // held from ACQUIRED until RUNNING, and while the node has to confirm an increase
 	created int64 // wall clock
 	grant   int32 // its index in the attempt's grants
+
+	confirmed *yarn.Resource // the size that its node has, while it has not confirmed an increase; see increase.go
 
 	demoted  int64           // when it was demoted, if its node has not heard of that; 0: it was not
 	launched bool            // its node has reported it, and so will report its end

@@ -88,7 +88,7 @@ func (d *digest) application(e *Engine, a *application) {
 	d.resource(a.seconds)
 	for _, t := range a.attempts {
 		d.ints(int64(t.id.Attempt), int64(t.state), t.masterID.Number, int64(t.exitStatus), int64(t.responseID), int64(len(t.grants)),
-			int64(len(t.finished)), int64(len(t.told)), int64(len(t.asks)), t.containers, t.startTime, t.finishTime, t.lease.since, int64(len(t.diagnostics)))
+			int64(len(t.finished)), int64(len(t.told)), int64(len(t.asks)), int64(len(t.rolledBack)), t.containers, t.startTime, t.finishTime, t.lease.since, int64(len(t.diagnostics)))
 		d.flags(t.registered, t.gone, t.releasing, t.dissolving, t.lease.held)
 		d.text(t.trackingURL)
 	}
@@ -132,6 +132,9 @@ func (d *digest) container(c *container) {
 	d.app(c.id.Attempt.Application)
 	d.ints(int64(c.id.Attempt.Attempt), c.id.Number, int64(c.ref), int64(c.state), c.created, c.lease.since)
 	d.flags(c.launched, c.released, c.reported, c.lease.held)
+	if c.confirmed != nil {
+		d.resource(*c.confirmed)
+	}
 }
 
 func (d *digest) queue(q *queue.Info) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// lease is an entry of a list that is ordered by when each began: at a heartbeat, when a master fetched a container, when a node that has
+// lease is an entry of a list that is ordered by when each began: at a heartbeat, when a master fetched a container or its increase, when a node that has
 // left became untracked. All leases of a list last equally long, so the first one is always the next to expire, and renewing one moves it
 // to the end of the list.
 type lease struct {
@@ -164,6 +164,7 @@ func (e *Engine) tick() {
 	for x := e.grantLeases.expired(now, e.set.AllocationExpiry); x != nil && left > 0; x = e.grantLeases.expired(now, e.set.AllocationExpiry) {
 		e.grantLeases.drop(x)
 		e.grantUnclaimed(x.container)
+		e.increaseUnclaimed(x.container)
 		left--
 	}
 	for ; len(e.lifetimes) > 0 && e.lifetimes[0].at <= e.now.Wall && left > 0; left -= workOfMaster {

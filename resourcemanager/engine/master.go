@@ -335,9 +335,9 @@ func (e *Engine) tellGrants(t *attempt, reply *AllocateReply) {
 }
 
 // updated are the containers that have been increased, decreased, promoted or demoted
-// as their master asked.
+// as their master asked, and before them those of which an increase was taken back.
 func (e *Engine) updated(a *application) []UpdatedContainer {
-	var out []UpdatedContainer
+	out := e.rolledBack(a)
 	for _, ch := range e.sched.Updated(a.ref, nil) {
 		c := e.containerAt(ch.Container)
 		if c == nil {
@@ -350,6 +350,7 @@ func (e *Engine) updated(a *application) []UpdatedContainer {
 		u := UpdatedContainer{Type: ch.Type, Grant: g}
 		out = append(out, u)
 		e.countUpdate(c, ch.Type)
+		e.watchSize(c, ch)
 		if ch.Type == yarn.DecreaseResource || e.set.AutoUpdate {
 			c.node.update(u)
 		}
@@ -358,12 +359,15 @@ func (e *Engine) updated(a *application) []UpdatedContainer {
 }
 
 // update has the node change a container, instead of any change of it that the node has yet to fetch.
-func (n *node) update(u UpdatedContainer) {
-	if i := slices.IndexFunc(n.updates, func(o UpdatedContainer) bool { return o.Grant.ID == u.Grant.ID }); i >= 0 {
-		n.updates[i] = u
-		return
+func (n *node) update(u UpdatedContainer) { n.updates = putUpdate(n.updates, u) }
+
+// putUpdate puts a change into a list, instead of an earlier one of the same container.
+func putUpdate(list []UpdatedContainer, u UpdatedContainer) []UpdatedContainer {
+	if i := slices.IndexFunc(list, func(o UpdatedContainer) bool { return o.Grant.ID == u.Grant.ID }); i >= 0 {
+		list[i] = u
+		return list
 	}
-	n.updates = append(n.updates, u)
+	return append(list, u)
 }
 
 // nodesChanged are the nodes that became usable or unusable since the last answer to

@@ -117,6 +117,9 @@ func (e *Engine) bringIn(n *node, c RegisterNode, answer RegisterNodeReply) {
 		for ; len(left) > 0 && used < budget; left = left[1:] {
 			if r := left[0]; e.byID[r.ID] != nil || !e.adopt(n, r) {
 				e.status(n, r.ContainerStatus, &ended)
+				if c := e.onNode(n, r.ID); c != nil && c.state == yarn.ContainerRunning && !r.Complete {
+					e.heardSize(c, r.Resource)
+				}
 			}
 			used++
 		}
@@ -294,6 +297,7 @@ func (e *Engine) heartbeat(c *Heartbeat) {
 	e.followLogs(n, c.Logs)
 	if n.state != yarn.NodeUnhealthy {
 		e.statuses(n, c.Containers)
+		e.heardSizes(n, c.Increased)
 		for _, id := range c.KeepAlive {
 			e.reportedApp(n, id)
 		}

@@ -265,6 +265,10 @@ func (r *rig) checkBooks() string {
 			return fmt.Sprintf("%s is %s, and live in the scheduler's books: %t", c.id, c.state, r.live(c))
 		case c.state == yarn.ContainerAcquired && !c.lease.held:
 			return fmt.Sprintf("%s was handed out and nobody waits for its start", c.id)
+		case !c.state.Final() && (c.confirmed != nil) != (c.state == yarn.ContainerRunning && c.lease.held):
+			return fmt.Sprintf("%s is %s, its size has to be confirmed: %t, somebody waits for that: %t", c.id, c.state, c.confirmed != nil, c.lease.held)
+		case c.confirmed != nil && (*c.confirmed == book.Resource || !c.confirmed.FitsIn(book.Resource)):
+			return fmt.Sprintf("%s has %s, and %s is confirmed", c.id, book.Resource, *c.confirmed)
 		case c.state.Final() && !c.launched:
 			return fmt.Sprintf("%s has ended, was never launched, and still has its room", c.id)
 		}

@@ -235,9 +235,9 @@ func nodeID(host string) yarn.NodeID {
 func (s *script) command(word string, args []string) Command {
 	t := s.rig.next()
 	switch word {
-	case "node": // node h1 8192x8 [run=…] [done=…] [apps=a1,…] [unhealthy=why] [label=x] [names=x,y|none] [excluded=why] [untracked=1] [http=8042]
+	case "node": // node h1 8192x8 [run=…] [has=a1/1/2:2048x1:version,…: of those that run] [done=…] [apps=a1,…] [unhealthy=why] [label=x] [names=x,y|none] [excluded=why] [untracked=1] [http=8042]
 		return s.register(t, args)
-	case "beat": // beat h1 [run=a1/1/1,…] [lent=…: opportunistic ones] [queue=waiting/capacity[/ms]] [done=a1/1/2:exit,…] [unhealthy=why] [names=x] [id=…]
+	case "beat": // beat h1 [run=a1/1/1,…] [lent=…: opportunistic ones] [queue=waiting/capacity[/ms]] [grew=a1/1/2:2048x1,…] [done=a1/1/2:exit,…] [unhealthy=why] [names=x] [id=…]
 		return s.beat(t, args[0])
 	case "leave":
 		return UnregisterNode{Ticket: t, Node: nodeID(args[0])}
@@ -348,8 +348,17 @@ func (s *script) command(word string, args []string) Command {
 func (s *script) register(t Ticket, args []string) Command {
 	c := RegisterNode{Ticket: t, Node: nodeID(args[0]), HTTPPort: s.httpPort(), Rack: "/r", Total: s.size(args[1]), Version: "3.5.0",
 		Label: s.opts["label"], Labels: s.names(), Excluded: s.opts["excluded"], Untracked: s.opts["untracked"] != "", Health: s.health()}
+	sizes, versions := map[yarn.ContainerID]yarn.Resource{}, map[yarn.ContainerID]int32{}
+	for _, x := range words(s.opts["has"]) {
+		parts := strings.Split(x, ":")
+		sizes[s.container(parts[0])], versions[s.container(parts[0])] = s.size(parts[1]), int32(s.number(parts[2]))
+	}
 	for _, x := range s.statuses() {
-		c.Containers = append(c.Containers, RecoveredContainer{ContainerStatus: x, Resource: s.sizes[x.ID]})
+		size, told := sizes[x.ID]
+		if !told {
+			size = s.sizes[x.ID]
+		}
+		c.Containers = append(c.Containers, RecoveredContainer{ContainerStatus: x, Resource: size, Version: versions[x.ID]})
 	}
 	for _, a := range strings.FieldsFunc(s.opts["apps"], func(r rune) bool { return r == ',' }) {
 		c.Applications = append(c.Applications, s.app(a))
@@ -381,6 +390,10 @@ func (s *script) beat(t Ticket, host string) Command {
 		id = int32(s.number(v))
 	}
 	h := &Heartbeat{Ticket: t, Node: nodeID(host), ResponseID: id, Containers: s.statuses(), Labels: s.names(), Health: s.health()}
+	for _, x := range words(s.opts["grew"]) {
+		name, size, _ := strings.Cut(x, ":")
+		h.Increased = append(h.Increased, Increased{Container: s.container(name), Resource: s.size(size)})
+	}
 	if v, ok := s.opts["queue"]; ok { // waiting/capacity/milliseconds
 		p := strings.Split(v+"/0", "/")
 		h.Opportunistic = Opportunistic{Reported: true, Waiting: int32(s.number(p[0])), Capacity: int32(s.number(p[1])), WaitMillis: int32(s.number(p[2]))}

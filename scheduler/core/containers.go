@@ -1,6 +1,7 @@
 package core
 
 import (
+	"math"
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
@@ -88,6 +89,9 @@ func (s *Core) RecoverContainer(r Recovered) ContainerRef {
 	container := cluster.Container{ID: r.ID, App: r.App, Node: r.Node, Resource: r.Resource, Priority: r.Priority,
 		AllocationRequestID: r.AllocationRequestID, Label: r.Label, Version: r.Version, Execution: r.Execution,
 		AM: r.AM, Launched: true, Live: true, CreatedWall: r.CreatedWall, Locality: cluster.OffSwitch}
+	if r.Version < math.MaxInt32/2 {
+		container.Skip = skipAfterRestart
+	}
 	a.Open++
 	c := s.Books.Open(&container)
 	if last := a.Newest.Number; r.ID.Number > last && r.ID.Attempt == a.Attempt.ID && r.ID.Number>>yarn.EpochShift == last>>yarn.EpochShift {

@@ -412,9 +412,44 @@ func (s *Core) grow(a *App, c, extra ContainerRef) Changed {
 	s.Books.Resize(extra, resource{})
 	s.Books.Resize(c, size)
 	s.freed(container.Node)
-	container.Version++
+	nextVersion(container)
 	change.After, change.Version = size, container.Version
 	a.updates.forget(container.ID, size)
+	return change
+}
+
+// nextVersion is given to every change of a container.
+func nextVersion(container *cluster.Container) {
+	container.Version += 1 + container.Skip
+	container.Skip = 0
+}
+
+// skipAfterRestart is how many versions the first change after a restart leaves out. A master may hold tokens that the
+// ResourceManager gave it before and does not know any more; nodes take none that is older than what they have.
+//
+// compat: Apache gives the same versions away again.
+const skipAfterRestart = 1000
+
+// Rollback takes an increase back; see the facade.
+func (s *Core) Rollback(ref ContainerRef, size resource) Changed {
+	container := s.Books.Container(ref)
+	a := s.App(container.App)
+	w := &a.updates
+	s.GiveBackFreed(a)
+	w.grown = slices.DeleteFunc(w.grown, func(g growth) bool {
+		if g.container.id != container.ID {
+			return false
+		}
+		w.ending = append(w.ending, g.extra)
+		return true
+	})
+	if want := a.Wants.Find(increaseKey(container)); want != nil {
+		s.cancelIncrease(a, container, want)
+		s.asked(a)
+	}
+	a.Newest.Number++ // compat: as for any decrease
+	change := s.shrink(a, ref, size)
+	s.GiveBackFreed(a)
 	return change
 }
 
@@ -435,7 +470,7 @@ func (w *updates) forget(id yarn.ContainerID, size resource) {
 // shrink announces that a container becomes smaller.
 func (s *Core) shrink(a *App, c ContainerRef, size resource) Changed {
 	container := s.Books.Container(c)
-	container.Version++
+	nextVersion(container)
 	a.updates.shrinking = append(a.updates.shrinking, shrinkage{named{c, container.ID}, size})
 	return Changed{Container: c, Type: yarn.DecreaseResource, Before: container.Resource, After: size, Version: container.Version, Execution: container.Execution}
 }
@@ -454,7 +489,7 @@ func (s *Core) promote(a *App, c, extra ContainerRef) (Changed, bool) {
 	a.Shares[p].Used = a.Shares[p].Used.Add(rest)
 	s.use(a.Leaf, a, p, &rest, 1, false)
 	s.freed(container.Node)
-	container.Version++
+	nextVersion(container)
 	a.updates.forget(container.ID, container.Resource)
 	return Changed{Container: c, Type: yarn.PromoteExecutionType, Before: container.Resource, After: container.Resource, Version: container.Version,
 		Execution: yarn.Guaranteed}, true
@@ -463,7 +498,7 @@ func (s *Core) promote(a *App, c, extra ContainerRef) (Changed, bool) {
 // demote announces that a container is charged to nobody any more.
 func (s *Core) demote(a *App, n named) Changed {
 	container := s.Books.Container(n.ref)
-	container.Version++
+	nextVersion(container)
 	a.updates.demoting = append(a.updates.demoting, n)
 	return Changed{Container: n.ref, Type: yarn.DemoteExecutionType, Before: container.Resource, After: container.Resource, Version: container.Version,
 		Execution: yarn.Opportunistic}

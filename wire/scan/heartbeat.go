@@ -18,6 +18,7 @@ type Heartbeat struct {
 	HealthReport       []byte
 	HealthAt           int64 // milliseconds since 1970
 	Containers         []ContainerStatus
+	Increased          []Increased
 	KeepAlive          []yarn.ApplicationID
 	ContainersUse      Utilization
 	NodeUse            Utilization
@@ -38,6 +39,13 @@ type ContainerStatus struct {
 
 // Complete tells whether the container's process has ended.
 func (s *ContainerStatus) Complete() bool { return s.State == stateComplete }
+
+// Increased is a container that has become larger.
+type Increased struct {
+	ID       yarn.ContainerID
+	Resource yarn.Resource
+	Refused  error // why the size makes no sense here
+}
 
 // Utilization is measured use: memory in MiB, cpu in cores.
 type Utilization struct {
@@ -67,16 +75,16 @@ const (
 
 var noDiagnostics = []byte("N/A")
 
-// Scan reads a request that reports at most so many containers. An error is a
+// Scan reads a request that reports at most so many containers, in sizes of the cluster's resource types. An error is a
 // *LimitError or tells what is malformed.
-func (h *Heartbeat) Scan(b []byte, most int) error {
-	*h = Heartbeat{Containers: h.Containers[:0], KeepAlive: h.KeepAlive[:0]}
+func (h *Heartbeat) Scan(b []byte, types yarn.ResourceTypes, most int) error {
+	*h = Heartbeat{Containers: h.Containers[:0], Increased: h.Increased[:0], KeepAlive: h.KeepAlive[:0]}
 	f := field.Walk{Rest: b}
 	for f.Next() {
 		var err error
 		switch f.Tag {
 		case 1<<3 | field.Block:
-			err = h.status(f.Data, most)
+			err = h.status(f.Data, types, most)
 		case 2<<3 | field.Block:
 			err = keyID(f.Data, &h.ContainerKey)
 		case 3<<3 | field.Block:
@@ -102,7 +110,7 @@ func keyID(b []byte, id *int32) error {
 }
 
 // status reads a NodeStatusProto.
-func (h *Heartbeat) status(b []byte, most int) error {
+func (h *Heartbeat) status(b []byte, types yarn.ResourceTypes, most int) error {
 	f := field.Walk{Rest: b}
 	for f.Next() {
 		var err error
@@ -129,6 +137,12 @@ func (h *Heartbeat) status(b []byte, most int) error {
 			err = h.ContainersUse.scan(f.Data)
 		case 7<<3 | field.Block:
 			err = h.NodeUse.scan(f.Data)
+		case 8<<3 | field.Block:
+			if len(h.Increased) == most {
+				return &LimitError{"increased containers", most}
+			}
+			h.Increased = append(h.Increased, Increased{})
+			err = h.Increased[len(h.Increased)-1].scan(f.Data, types)
 		case 9<<3 | field.Block:
 			err = h.Opportunistic.scan(f.Data)
 		}
@@ -186,6 +200,26 @@ func (s *ContainerStatus) scan(b []byte) error {
 			s.Execution = execution(f.V)
 		}
 	}
+	return f.Err
+}
+
+// scan reads a ContainerProto.
+func (c *Increased) scan(b []byte, types yarn.ResourceTypes) error {
+	var size amounts
+	f := field.Walk{Rest: b}
+	for f.Next() {
+		var err error
+		switch f.Tag {
+		case 1<<3 | field.Block:
+			err = field.ReadContainerID(f.Data, &c.ID)
+		case 4<<3 | field.Block:
+			err = size.scan(f.Data, types)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	c.Resource, c.Refused = size.sum(), size.refused
 	return f.Err
 }
 

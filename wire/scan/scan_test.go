@@ -55,10 +55,14 @@ func ask(rows int) []byte {
 func TestBounds(t *testing.T) {
 	var limit *LimitError
 	var h Heartbeat
-	if err := h.Scan(beat(4), 3); !errors.As(err, &limit) || limit.Max != 3 || limit.What != "containers" {
+	if err := h.Scan(beat(4), types, 3); !errors.As(err, &limit) || limit.Max != 3 || limit.What != "containers" {
 		t.Errorf("4 containers, 3 allowed: %v", err)
 	}
-	if err := h.Scan(beat(3), 3); err != nil || len(h.Containers) != 3 {
+	grown := encoded(&pb.NodeHeartbeatRequest{NodeStatus: &pb.NodeStatus{IncreasedContainers: make([]*pb.Container, 4)}})
+	if err := h.Scan(grown, types, 3); !errors.As(err, &limit) || limit.What != "increased containers" {
+		t.Errorf("four increased containers of at most three: %v", err)
+	}
+	if err := h.Scan(beat(3), types, 3); err != nil || len(h.Containers) != 3 {
 		t.Errorf("3 containers, 3 allowed: %v", err)
 	}
 	var a Allocate
@@ -119,7 +123,7 @@ func BenchmarkHeartbeat(b *testing.B) {
 			var h Heartbeat
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := h.Scan(raw, 100); err != nil {
+				if err := h.Scan(raw, types, 100); err != nil {
 					b.Fatal(err)
 				}
 			}

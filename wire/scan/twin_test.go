@@ -27,7 +27,7 @@ var (
 // looked lists the fields that the scanners look into. Of a schema with these
 // alone, the protobuf runtime must take the same inputs as they do.
 var looked = map[string][]protowire.Number{
-	"NodeHeartbeatRequest": {1, 2, 3}, "NodeStatus": {1, 2, 3, 4, 5, 6, 7, 9}, "NodeId": {1, 2}, "MasterKey": {1},
+	"NodeHeartbeatRequest": {1, 2, 3}, "NodeStatus": {1, 2, 3, 4, 5, 6, 7, 8, 9}, "Container": {1, 4}, "NodeId": {1, 2}, "MasterKey": {1},
 	"ContainerStatus": {1, 2, 3, 4, 6}, "ContainerId": {2, 3}, "ApplicationAttemptId": {1, 2}, "ApplicationId": {1, 2},
 	"NodeHealthStatus": {1, 2, 3}, "ResourceUtilization": {1, 2, 3}, "OpportunisticContainersStatus": {1, 2, 3, 4, 5, 6, 7},
 	"AllocateRequest": {1, 2, 3, 4, 5, 7, 11}, "ResourceRequest": {1, 2, 3, 4, 5, 6, 7, 8}, "Priority": {1}, "Resource": {1, 2, 3},
@@ -90,6 +90,10 @@ func heartbeatOf(m *pb.NodeHeartbeatRequest) Heartbeat {
 		h.Containers = append(h.Containers, ContainerStatus{ID: convert.ContainerID(p.GetContainerId()), State: int32(p.GetState()),
 			ExitStatus: p.GetExitStatus(), Diagnostics: []byte(p.GetDiagnostics()), Execution: convert.ExecutionType(p.GetExecutionType())})
 	}
+	for _, p := range s.GetIncreasedContainers() {
+		size, err := convert.Resource(p.GetResource(), types)
+		h.Increased = append(h.Increased, Increased{ID: convert.ContainerID(p.GetId()), Resource: size, Refused: err})
+	}
 	for _, p := range s.GetKeepAliveApplications() {
 		h.KeepAlive = append(h.KeepAlive, convert.ApplicationID(p))
 	}
@@ -109,6 +113,9 @@ func sameHeartbeat(a, b Heartbeat) bool {
 		a.Healthy == b.Healthy && string(a.HealthReport) == string(b.HealthReport) && a.HealthAt == b.HealthAt &&
 		sameUse(a.ContainersUse, b.ContainersUse) && sameUse(a.NodeUse, b.NodeUse) && a.Opportunistic == b.Opportunistic &&
 		a.ContainerKey == b.ContainerKey && a.NodeKey == b.NodeKey && slices.Equal(a.KeepAlive, b.KeepAlive) &&
+		slices.EqualFunc(a.Increased, b.Increased, func(x, y Increased) bool {
+			return x.ID == y.ID && (x.Refused != nil) == (y.Refused != nil) && (x.Refused != nil || x.Resource == y.Resource)
+		}) &&
 		slices.EqualFunc(a.Containers, b.Containers, func(x, y ContainerStatus) bool {
 			return x.ID == y.ID && x.State == y.State && x.ExitStatus == y.ExitStatus && string(x.Diagnostics) == string(y.Diagnostics) && x.Execution == y.Execution
 		})
@@ -145,7 +152,7 @@ func sameAllocate(a, b Allocate) bool {
 // checkHeartbeat compares the scanner with the runtime on any input.
 func checkHeartbeat(t *testing.T, b []byte, schema protoreflect.MessageDescriptor) {
 	var h Heartbeat
-	err := h.Scan(b, 1<<20)
+	err := h.Scan(b, types, 1<<20)
 	if taken := proto.Unmarshal(b, dynamicpb.NewMessage(schema)); (err == nil) != (taken == nil) {
 		t.Fatalf("%x: scanned with %v, the runtime says %v", b, err, taken)
 	}

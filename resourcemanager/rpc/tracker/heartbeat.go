@@ -28,7 +28,7 @@ const keepStatuses = 1 << 10
 
 func (t *tracker) heartbeat(c *ipc.Call) {
 	h := beats.Get().(*scan.Heartbeat)
-	if err := h.Scan(c.Body, MaxContainers); err != nil {
+	if err := h.Scan(c.Body, t.Types, MaxContainers); err != nil {
 		refuse(c, h, err)
 		return
 	}
@@ -45,8 +45,9 @@ func (t *tracker) heartbeat(c *ipc.Call) {
 	cmd := t.command(h)
 	cmd.Logs, cmd.Labels = logs, labels
 	known := knownKeys{container: h.ContainerKey, node: h.NodeKey}
-	if cap(h.Containers) <= keepStatuses && cap(h.KeepAlive) <= keepStatuses {
+	if cap(h.Containers) <= keepStatuses && cap(h.Increased) <= keepStatuses && cap(h.KeepAlive) <= keepStatuses {
 		clear(h.Containers)
+		clear(h.Increased)
 		beats.Put(h)
 	}
 	cmd.Ticket = t.Loop.Expect(func(v any, err error) {
@@ -83,6 +84,11 @@ func (t *tracker) command(h *scan.Heartbeat) *engine.Heartbeat {
 		s := &h.Containers[i]
 		cmd.Containers[i] = engine.ContainerStatus{ID: s.ID, Complete: s.Complete(), ExitStatus: s.ExitStatus,
 			Diagnostics: diagnostics(s.Diagnostics), Execution: s.Execution}
+	}
+	for i := range h.Increased {
+		if x := &h.Increased[i]; x.Refused == nil { // of a size that is not understood nothing is confirmed
+			cmd.Increased = append(cmd.Increased, engine.Increased{Container: x.ID, Resource: x.Resource})
+		}
 	}
 	return cmd
 }

@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// An increase that a master has fetched, and with which it does not go to the node, is taken back: the node reports what has become larger
+// (NodeStatusProto.increased_containers), and if it has not within yarn.resourcemanager.rm.container-allocation.expiry-interval-ms, the
+// container gets the last size back that the node has confirmed. Promotions, and what nodes are told of by their heartbeats, do not expire.
+
+// watchSize follows a change of size that a master fetches.
+//
+// compat: nobody waits for the increase of a container that does not run yet: it may be started with either token.
+func (e *Engine) watchSize(c *container, ch scheduler.Changed) {
+	switch {
+	case ch.Type == yarn.IncreaseResource && !e.set.AutoUpdate && c.state == yarn.ContainerRunning:
+		if c.confirmed == nil {
+			before := ch.Before
+			c.confirmed = &before
+		}
+		e.grantLeases.renew(&c.lease, e.now.Mono)
+	case ch.Type == yarn.DecreaseResource && c.confirmed != nil:
+		e.confirm(c, measure.Least(*c.confirmed, ch.After), ch.After)
+	}
+}
+
+// confirm notes that the node has at least so much of what it is to have.
+func (e *Engine) confirm(c *container, has, wanted yarn.Resource) {
+	if has != wanted {
+		*c.confirmed = has
+		return
+	}
+	if c.confirmed != nil {
+		c.confirmed = nil
+		e.grantLeases.drop(&c.lease)
+	}
+}
+
+// increaseUnclaimed: a master has fetched an increase, and the node has not confirmed it in time.
+func (e *Engine) increaseUnclaimed(c *container) {
+	if c.confirmed != nil && c.state == yarn.ContainerRunning {
+		e.rollBack(c, *c.confirmed)
+	}
+}
+
+// rollBack makes the container so small again, and informs its node and its master.
+func (e *Engine) rollBack(c *container, size yarn.Resource) {
+	e.grantLeases.drop(&c.lease)
+	c.confirmed, c.seen = nil, nil
+	e.sched.Rollback(c.ref, size)
+	e.sweepDue = true
+	e.touchApp(c.app)
+	e.touchNode(c.node)
+	u := UpdatedContainer{Type: yarn.DecreaseResource, Grant: e.grant(c)}
+	c.node.update(u)
+	if t := c.app.current(); !t.gone {
+		t.rolledBack = putUpdate(t.rolledBack, u)
+	}
+}
+
+// rolledBack are the containers of which an increase was taken back since the last call of their master.
+func (e *Engine) rolledBack(a *application) (out []UpdatedContainer) {
+	t := a.current()
+	for _, u := range t.rolledBack {
+		if c := e.byID[u.Grant.ID]; c != nil && !c.state.Final() {
+			out = append(out, u)
+		}
+	}
+	t.rolledBack = nil
+	return out
+}
+
+// heardSizes follows what a node reports of containers that have become larger.
+func (e *Engine) heardSizes(n *node, list []Increased) {
+	for _, x := range list {
+		if c := e.onNode(n, x.Container); c != nil && c.state == yarn.ContainerRunning {
+			e.heardSize(c, x.Resource)
+		}
+	}
+}
+
+// heardSize follows the size that a container has on its node. What was used before a decrease came may be too large: then the node is told
+// again.
+func (e *Engine) heardSize(c *container, size yarn.Resource) {
+	book := e.sched.Container(c.ref)
+	waits := c.confirmed != nil
+	switch {
+	case waits && size.FitsIn(book.Resource):
+		e.confirm(c, measure.Most(size, *c.confirmed), book.Resource)
+	case waits && !book.Resource.FitsIn(size): // larger in one respect and smaller in another
+		e.rollBack(c, measure.Most(*c.confirmed, measure.Least(size, book.Resource)))
+	case size.FitsIn(book.Resource):
+	case book.Skip > 0: // by a token from before the restart: the node has a version that is not known here
+		e.rollBack(c, book.Resource)
+	default:
+		e.confirm(c, book.Resource, book.Resource)
+		c.node.update(UpdatedContainer{Type: yarn.DecreaseResource, Grant: e.grant(c)})
+	}
+}
