@@ -29,13 +29,13 @@ type attempt struct {
 	progress    float32
 	responseID  int32
 
-	grants    []*container        // not fetched by the master yet; nil where one has ended
-	ungranted int                 // how many of grants are nil
-	finished  []finishedContainer // not reported to the master yet
-	told      []finishedContainer // reported by the last answer; the next call acknowledges them
+	grants     []*container        // not fetched by the master yet; nil where one has ended
+	ungranted  int                 // how many of grants are nil
+	finished   []finishedContainer // not reported to the master yet
+	told       []finishedContainer // reported by the last answer; the next call acknowledges them
 	rolledBack []UpdatedContainer  // of which an increase was taken back, for the next answer
-	previous  []Grant             // containers of earlier attempts, for the next answer
-	lease     lease
+	previous   []Grant             // containers of earlier attempts, for the next answer
+	lease      lease
 
 	startTime, finishTime int64
 	final                 yarn.FinalStatus

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"math"
+
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
@@ -92,10 +94,23 @@ func (e *Engine) heardSize(c *container, size yarn.Resource) {
 	case waits && !book.Resource.FitsIn(size): // larger in one respect and smaller in another
 		e.rollBack(c, measure.Most(*c.confirmed, measure.Least(size, book.Resource)))
 	case size.FitsIn(book.Resource):
-	case book.Skip > 0: // by a token from before the restart: the node has a version that is not known here
+	case book.Version < book.Floor: // by a token from before the restart: the node has a version that is not known here
 		e.rollBack(c, book.Resource)
 	default:
 		e.confirm(c, book.Resource, book.Resource)
 		c.node.update(UpdatedContainer{Type: yarn.DecreaseResource, Grant: e.grant(c)})
 	}
+}
+
+// versionsPerEpoch is how many versions of a container the ResourceManager may give away between two restarts and be sure that none of them
+// is given away again.
+const versionsPerEpoch = 1000
+
+// versionFloor is below every version that a container gets that was started before the restart. Its master may hold tokens that are not
+// known here; a node takes none that is older than what it has.
+func (e *Engine) versionFloor() int32 {
+	if e.set.Epoch >= math.MaxInt32/versionsPerEpoch {
+		return 0
+	}
+	return int32(e.set.Epoch) * versionsPerEpoch
 }

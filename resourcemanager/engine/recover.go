@@ -99,7 +99,7 @@ func (e *Engine) adopt(n *node, r RecoveredContainer) bool {
 		return true
 	}
 	ref := e.sched.RecoverContainer(scheduler.Recovered{ID: r.ID, App: a.ref, Node: n.ref, Resource: r.Resource, Priority: r.Priority,
-		AllocationRequestID: r.AllocationRequestID, Label: r.Label, Version: r.Version, Execution: r.Execution, AM: master, CreatedWall: r.CreatedAt})
+		AllocationRequestID: r.AllocationRequestID, Label: r.Label, Version: r.Version, Floor: e.versionFloor(), Execution: r.Execution, AM: master, CreatedWall: r.CreatedAt})
 	c := &container{ref: ref, id: r.ID, state: yarn.ContainerRunning, app: a, attempt: t, node: n, created: r.CreatedAt, launched: true}
 	c.lease.container = c
 	*at(&e.containers, int(ref)) = c

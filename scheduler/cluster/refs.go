@@ -83,7 +83,7 @@ type Container struct {
 	// Such a container is not one of the master's own; it never reaches a node.
 	Update  yarn.ContainerID
 	Version int32
-	Skip    int32 // how many versions after this one an earlier ResourceManager may have given away
+	Floor   int32 // the next version is a higher one
 }
 
 // link chains a container to those before and after it in a list.

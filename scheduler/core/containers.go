@@ -1,7 +1,6 @@
 package core
 
 import (
-	"math"
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
@@ -87,11 +86,8 @@ func (s *Core) returnUsage(a *App, container *cluster.Container, p part) {
 func (s *Core) RecoverContainer(r Recovered) ContainerRef {
 	a := s.App(r.App)
 	container := cluster.Container{ID: r.ID, App: r.App, Node: r.Node, Resource: r.Resource, Priority: r.Priority,
-		AllocationRequestID: r.AllocationRequestID, Label: r.Label, Version: r.Version, Execution: r.Execution,
+		AllocationRequestID: r.AllocationRequestID, Label: r.Label, Version: r.Version, Floor: r.Floor, Execution: r.Execution,
 		AM: r.AM, Launched: true, Live: true, CreatedWall: r.CreatedWall, Locality: cluster.OffSwitch}
-	if r.Version < math.MaxInt32/2 {
-		container.Skip = skipAfterRestart
-	}
 	a.Open++
 	c := s.Books.Open(&container)
 	if last := a.Newest.Number; r.ID.Number > last && r.ID.Attempt == a.Attempt.ID && r.ID.Number>>yarn.EpochShift == last>>yarn.EpochShift {

@@ -420,15 +420,8 @@ func (s *Core) grow(a *App, c, extra ContainerRef) Changed {
 
 // nextVersion is given to every change of a container.
 func nextVersion(container *cluster.Container) {
-	container.Version += 1 + container.Skip
-	container.Skip = 0
+	container.Version = max(container.Version, container.Floor) + 1
 }
-
-// skipAfterRestart is how many versions the first change after a restart leaves out. A master may hold tokens that the
-// ResourceManager gave it before and does not know any more; nodes take none that is older than what they have.
-//
-// compat: Apache gives the same versions away again.
-const skipAfterRestart = 1000
 
 // Rollback takes an increase back; see the facade.
 func (s *Core) Rollback(ref ContainerRef, size resource) Changed {

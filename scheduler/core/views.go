@@ -18,6 +18,7 @@ type Recovered struct {
 	AllocationRequestID int64
 	Label               string
 	Version             int32
+	Floor               int32 // the next version is a higher one
 	Execution           yarn.ExecutionType
 	AM                  bool
 	CreatedWall         int64
