@@ -1,5 +1,5 @@
 // An ApplicationMaster for UnmanagedAMLauncher that changes a running container in every way.
-// argv: auto|master (who tells the node of larger sizes) or opportunistic|opportunistic-auto (execution types rather than sizes), the command to run. Prints one line for each change; exits 1 if one went wrong.
+// argv: auto|master (who tells the node of larger sizes) or opportunistic|opportunistic-auto (execution types rather than sizes) or unused (increases that it does not use), the command to run. Prints one line for each change; exits 1 if one went wrong.
 import java.util.*;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
@@ -152,6 +152,8 @@ public class UpdateAm {
     rm.registerApplicationMaster("127.0.0.1", -1, "");
     if (a[0].startsWith("opportunistic")) {
       opportunistic(a[1]);
+    } else if (a[0].equals("unused")) {
+      unused(a[1]);
     } else {
       sizes(a[1]);
     }
@@ -160,7 +162,75 @@ public class UpdateAm {
     System.exit(good ? 0 : 1);
   }
 
-  static void sizes(String command) throws Exception {
+  // Asks for a size and fetches the token for it.
+  static Container fetch(Container c, int mb) throws Exception {
+    updated.clear();
+    rm.requestContainerUpdate(c, UpdateContainerRequest.newInstance(c.getVersion(), c.getId(), ContainerUpdateType.INCREASE_RESOURCE, Resource.newInstance(mb, 1), null));
+    for (int i = 0; i < 100 && updated.isEmpty(); i++) call();
+    check(updated.size() == 1 && updated.get(0).getContainer().getResource().getMemorySize() == mb, "an increase to " + mb + " answered: " + updated.size() + " " + refused);
+    Container now = updated.get(0).getContainer();
+    updated.clear();
+    return now;
+  }
+
+  static long usedMb(long want) throws Exception {
+    Configuration conf = new YarnConfiguration();
+    YarnClient client = YarnClient.createYarnClient();
+    client.init(conf); client.start();
+    long used = -1;
+    for (int i = 0; i < 50 && used != want; i++) {
+      used = 0;
+      for (NodeReport n : client.getNodeReports(NodeState.RUNNING)) used += n.getUsed().getMemorySize();
+      call();
+    }
+    client.stop();
+    return used;
+  }
+
+  static void unused(String command) throws Exception {
+    Container c = start(command);
+    Container grown = fetch(c, 1024);
+    long used = usedMb(1024);
+    check(used == 1024, used + " MB are in use");
+    long began = System.currentTimeMillis();
+    for (int i = 0; i < 150 && updated.isEmpty(); i++) call();
+    check(updated.size() == 1 && updated.get(0).getUpdateType() == ContainerUpdateType.DECREASE_RESOURCE, "an increase that is not used is taken back: " + updated.size());
+    System.err.println("update seen: taken back after " + (System.currentTimeMillis() - began) + " ms");
+    if (updated.isEmpty()) return;
+    Container back = updated.get(0).getContainer();
+    updated.clear();
+    check(back.getVersion() == grown.getVersion() + 1 && back.getResource().getMemorySize() == 512, "version " + back.getVersion() + " with " + back.getResource());
+    used = usedMb(512);
+    check(used == 512, used + " MB are in use");
+    for (int i = 0; i < 12; i++) call(); // the node has heard of it by then
+    boolean refused = false;
+    try {
+      nm.updateContainerResource(grown);
+    } catch (Exception e) {
+      refused = true;
+      System.err.println("update seen: " + e.getMessage());
+    }
+    check(refused && onNode(c) == 512, "the old token is refused, and the node has " + onNode(c));
+    // One that is used stays, and so does the used one of two.
+    c = fetch(back, 768);
+    nm.updateContainerResource(c);
+    for (int i = 0; i < 60 && onNode(c) != 768; i++) call();
+    Container more = fetch(c, 1024);
+    for (int i = 0; i < 150 && updated.isEmpty(); i++) call();
+    check(updated.size() == 1 && updated.get(0).getContainer().getResource().getMemorySize() == 768, "of two increases the one that is used stays: " + updated);
+    check(onNode(c) == 768, "the node has " + onNode(c));
+    if (!updated.isEmpty()) c = updated.get(0).getContainer();
+    check(c.getVersion() == more.getVersion() + 1, "version " + c.getVersion());
+    c = change(c, ContainerUpdateType.INCREASE_RESOURCE, 1024);
+    updated.clear();
+    for (int i = 0; i < 75; i++) call();
+    check(updated.isEmpty() && onNode(c) == 1024, "what is used is not taken back, the node has " + onNode(c));
+    rm.releaseAssignedContainer(c.getId());
+    call();
+  }
+
+  // Has a container of 512 MB run the command.
+  static Container start(String command) throws Exception {
     rm.addContainerRequest(new AMRMClient.ContainerRequest(Resource.newInstance(512, 1), null, null, Priority.newInstance(1)));
     Container c = null;
     for (int i = 0; i < 300 && c == null; i++) {
@@ -168,7 +238,12 @@ public class UpdateAm {
     }
     nm.startContainer(c, ContainerLaunchContext.newInstance(null, new HashMap<>(), Collections.singletonList(command), null, null, null));
     for (int i = 0; i < 100 && nm.getContainerStatus(c.getId(), c.getNodeId()).getState() != ContainerState.RUNNING; i++) call();
-    Container old = c;
+    for (int i = 0; i < 10; i++) call(); // the ResourceManager has heard of it by then
+    return c;
+  }
+
+  static void sizes(String command) throws Exception {
+    Container c = start(command), old = c;
     c = change(c, ContainerUpdateType.DECREASE_RESOURCE, 256);
     c = change(c, ContainerUpdateType.INCREASE_RESOURCE, 1024);
     refuse(UpdateContainerRequest.newInstance(old.getVersion(), c.getId(), ContainerUpdateType.DECREASE_RESOURCE, Resource.newInstance(256, 1), null), old,
