@@ -39,8 +39,7 @@ func TestRandom(t *testing.T) {
 				Interval: rapid.SampledFrom([]int64{1, 1000}).Draw(t, "interval"), Deviations: 1, Lowest: 1, Highest: 15,
 				Comparator: rapid.SampledFrom([]opportunistic.Comparator{opportunistic.QueueLength, opportunistic.QueueWaitTime, opportunistic.QueueLengthThenResources}).Draw(t, "comparator")}
 		}
-		w := &world{t: t, rig: newRig(t, set, greedy[:rapid.SampledFrom([]int{0, len(greedy)}).Draw(t, "greedy")]...), configs: configs, submitted: map[Ticket]yarn.ApplicationID{}, ending: map[Ticket]yarn.ApplicationID{}, types: map[yarn.ContainerID]yarn.ExecutionType{},
-			sizes: map[yarn.ContainerID]sizeThere{}, early: map[yarn.ContainerID]bool{}}
+		w := &world{t: t, rig: newRig(t, set, greedy[:rapid.SampledFrom([]int{0, len(greedy)}).Draw(t, "greedy")]...), configs: configs, submitted: map[Ticket]yarn.ApplicationID{}, ending: map[Ticket]yarn.ApplicationID{}, types: map[yarn.ContainerID]yarn.ExecutionType{}}
 		w.hold, w.set = true, set
 		if rapid.Bool().Draw(t, "warm") {
 			w.warmUp()
@@ -76,29 +75,9 @@ type world struct {
 	launch  []Launch
 	set     Settings
 	types   map[yarn.ContainerID]yarn.ExecutionType // as their nodes have them
-	sizes   map[yarn.ContainerID]sizeThere          // likewise
-	early   map[yarn.ContainerID]bool               // enlarged before they ran
 
 	submitted map[Ticket]yarn.ApplicationID
 	ending    map[Ticket]yarn.ApplicationID // kills and last words of masters
-}
-
-// sizeThere is what a node has of a container.
-type sizeThere struct {
-	yarn.Resource
-	version int32
-	grew    bool // the ResourceManager has not heard of it
-}
-
-// resize has a node change a container.
-func (w *world) resize(g Grant) {
-	s := w.sizes[g.ID]
-	if g.Version <= s.version {
-		return
-	}
-	s.grew = s.grew || s.Resource != g.Resource && s.FitsIn(g.Resource)
-	s.Resource, s.version = g.Resource, g.Version
-	w.sizes[g.ID] = s
 }
 
 // randomNode is a NodeManager with what runs there.
@@ -218,7 +197,7 @@ func (w *world) registerNode(n *randomNode) {
 	c := RegisterNode{Ticket: w.next(), Node: n.id, HTTPPort: 8042, Rack: "/r", Total: n.total, Labels: w.named(), Untracked: w.chance(3, "untracked"), Health: Health{Healthy: !w.chance(8, "ill")}}
 	apps := map[yarn.ApplicationID]bool{}
 	for _, s := range w.statuses(n) {
-		c.Containers = append(c.Containers, RecoveredContainer{ContainerStatus: s, Resource: w.sizes[s.ID].Resource, Version: w.sizes[s.ID].version})
+		c.Containers = append(c.Containers, RecoveredContainer{ContainerStatus: s})
 		apps[s.ID.Attempt.Application] = true
 	}
 	c.Applications = slices.SortedFunc(maps.Keys(apps), yarn.ApplicationID.Compare)
@@ -292,11 +271,6 @@ func (w *world) beatOf(n *randomNode) {
 		h.Opportunistic = Opportunistic{Reported: !w.chance(6, "no queue"), Waiting: int32(w.draw(4, "waiting")), Capacity: int32(w.draw(5, "capacity")),
 			WaitMillis: int32(w.draw(4, "wait")) - 1}
 	}
-	for _, id := range n.running {
-		if s := w.sizes[id]; s.grew {
-			h.Increased = append(h.Increased, Increased{Container: id, Resource: s.Resource})
-		}
-	}
 	known := w.e.nodes[n.id]
 	joined := known != nil && (known.state.Usable() || known.state == yarn.NodeUnhealthy)
 	if w.chance(20, "confused") {
@@ -329,21 +303,9 @@ func (w *world) beatOf(n *randomNode) {
 		}
 		n.up = false
 	case w.chance(10, "answer lost"):
-		w.heard(h)
 		w.again(n, h)
-		n.obey(w, v)
 	default:
-		w.heard(h)
 		n.obey(w, v)
-	}
-}
-
-// heard notes that the ResourceManager has got the heartbeat.
-func (w *world) heard(h *Heartbeat) {
-	for _, x := range h.Increased {
-		s := w.sizes[x.Container]
-		s.grew = false
-		w.sizes[x.Container] = s
 	}
 }
 
@@ -354,6 +316,7 @@ func (w *world) again(n *randomNode, first *Heartbeat) {
 	if v := w.send(&r).Value.(*HeartbeatReply); !v.Duplicate {
 		w.fatal("%s repeated heartbeat %d and got a new answer", n.id, r.ResponseID)
 	}
+	n.response = nextResponse(n.response) // the edge sends what it kept
 }
 
 func (w *world) submit() {
@@ -511,11 +474,6 @@ func (w *world) call(m *randomMaster, c *Allocate) {
 		}
 	default:
 		m.last = r.Value.(*AllocateReply)
-		for _, u := range m.last.Updated {
-			if c := w.e.byID[u.Grant.ID]; c != nil && c.state == yarn.ContainerAcquired {
-				w.early[u.Grant.ID] = true
-			}
-		}
 		if m.lost = w.chance(8, "answer lost"); !m.lost {
 			w.hear(m, m.last)
 		}
@@ -534,7 +492,6 @@ func (w *world) hear(m *randomMaster, v *AllocateReply) {
 	for _, u := range v.Updated {
 		if w.chance(2, "tells the node") {
 			w.types[u.Grant.ID] = u.Grant.Execution
-			w.resize(u.Grant)
 		}
 	}
 	for _, g := range v.Granted {
@@ -542,7 +499,6 @@ func (w *world) hear(m *randomMaster, v *AllocateReply) {
 			w.fatal("%s was granted %s twice", m.id, g.ID)
 		}
 		w.types[g.ID] = g.Execution
-		w.sizes[g.ID] = sizeThere{Resource: g.Resource, version: g.Version}
 		m.held[g.ID] = true
 	}
 	for _, c := range v.Completed {
@@ -661,7 +617,6 @@ func (w *world) label() scheduler.Label {
 // cleaned up, and then nothing may be left.
 func (w *world) goHome() {
 	w.settleStore()
-	w.confirmAll()
 	for _, m := range w.masters {
 		w.hearAll(m)
 	}
@@ -701,42 +656,6 @@ func (w *world) goHome() {
 	}
 	if len(w.e.apps) > w.e.set.MaxCompleted {
 		w.fatal("%d ended applications are remembered, %d may be", len(w.e.apps), w.e.set.MaxCompleted)
-	}
-}
-
-// confirmAll lets the time pass in which nodes confirm increases. Then every container has the size that its node has.
-func (w *world) confirmAll() {
-	ticks := func(ms int64) {
-		w.now.Wall, w.now.Mono = w.now.Wall+ms, w.now.Mono+ms
-		for first := true; first || w.e.Working() || w.due(); first = false {
-			w.send(Tick{})
-		}
-	}
-	for range 3 {
-		for _, n := range w.nodes {
-			h := &Heartbeat{Ticket: w.next(), Node: n.id, ResponseID: n.response, Health: Health{Healthy: true}, Containers: w.statuses(n)}
-			for _, id := range n.running {
-				h.Increased = append(h.Increased, Increased{Container: id, Resource: w.sizes[id].Resource})
-			}
-			if v := w.send(h).Value.(*HeartbeatReply); v.Action == NodeNormal && !v.Duplicate {
-				n.obey(w, v)
-			}
-		}
-		w.settleStore()
-		ticks(w.set.AllocationExpiry/2 + 1)
-	}
-	for id, c := range w.e.byID {
-		if c.state != yarn.ContainerRunning || w.early[id] || c.attempt.masterID == id {
-			continue
-		}
-		n, book := w.node(c.node.id), w.sched.Container(c.ref)
-		has := w.sizes[id]
-		if c.confirmed != nil {
-			w.fatal("%s: %s of %s is confirmed, and nobody takes the rest back", id, *c.confirmed, book.Resource)
-		}
-		if slices.Contains(n.running, id) && (has.Resource != book.Resource || has.version > book.Version) {
-			w.fatal("%s has %s in version %d on its node, and %s in version %d in the books", id, has.Resource, has.version, book.Resource, book.Version)
-		}
 	}
 }
 

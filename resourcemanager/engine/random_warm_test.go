@@ -42,7 +42,6 @@ func (n *randomNode) obey(w *world, v *HeartbeatReply) {
 	n.response = v.ResponseID
 	for _, u := range v.Updates {
 		w.types[u.Grant.ID] = u.Grant.Execution
-		w.resize(u.Grant)
 	}
 	if (v.Queue != nil) != w.set.Opportunistic.Enabled {
 		w.fatal("%s is told of queues: %+v", n.id, v.Queue)

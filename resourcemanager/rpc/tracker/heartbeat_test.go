@@ -88,7 +88,11 @@ func TestCommand(t *testing.T) {
 	d := &desk{answer: func(engine.Command) any { return &engine.HeartbeatReply{ResponseID: 8} }}
 	call, _ := rig(t, d)
 	ended := &pb.ContainerStatus{ContainerId: convert.ToContainerID(first), State: pb.ContainerState_C_COMPLETE.Enum(), ExitStatus: proto.Int32(143), Diagnostics: proto.String("killed")}
-	if _, err := call(encoded(t, beat(7, ended, &pb.ContainerStatus{}))); err != nil {
+	m := beat(7, ended, &pb.ContainerStatus{})
+	odd := &pb.Resource{ResourceValueMap: []*pb.ResourceInformation{{Key: proto.String("no such resource"), Value: proto.Int64(1)}}}
+	m.NodeStatus.IncreasedContainers = []*pb.Container{{Id: convert.ToContainerID(first), Resource: odd},
+		{Id: convert.ToContainerID(first), Resource: convert.ToResource(yarn.NewResource(2048, 2), types), Version: proto.Int32(3)}}
+	if _, err := call(encoded(t, m)); err != nil {
 		t.Fatal(err)
 	}
 	c := d.got[0].(*engine.Heartbeat)
@@ -98,6 +102,9 @@ func TestCommand(t *testing.T) {
 	want := []engine.ContainerStatus{{ID: first, Complete: true, ExitStatus: 143, Diagnostics: "killed"}, {ExitStatus: -1000, Diagnostics: "N/A"}}
 	if len(c.Containers) != 2 || c.Containers[0] != want[0] || c.Containers[1] != want[1] || len(c.KeepAlive) != 1 || c.KeepAlive[0] != app {
 		t.Errorf("containers %+v, keep %v", c.Containers, c.KeepAlive)
+	}
+	if len(c.Increased) != 1 || c.Increased[0] != (engine.Increased{Container: first, Resource: yarn.NewResource(2048, 2)}) {
+		t.Errorf("increased %+v", c.Increased)
 	}
 }
 
