@@ -49,6 +49,10 @@ const (
 	NoNode      = cluster.NoNode
 	NoApp       = cluster.NoApp
 	NoContainer = cluster.NoContainer
+
+	NodeLocal = cluster.NodeLocal
+	RackLocal = cluster.RackLocal
+	OffSwitch = cluster.OffSwitch
 )
 
 // Scheduler decides who gets what. It is a value of one goroutine.
@@ -381,6 +385,11 @@ func (s *Scheduler) AppUsage(a AppRef) AppUsage { return s.core.AppUsage(a) }
 
 // Wanted are kinds of containers that the application waits for, the first so many in the order in which they are served.
 func (s *Scheduler) Wanted(a AppRef, most int) []Wanted { return s.core.Wanted(a, most) }
+
+// Outstanding is what the application asks for at a priority, places included. The same rows can be passed to Ask.
+func (s *Scheduler) Outstanding(a AppRef, priority int32) []yarn.Ask {
+	return s.core.Outstanding(a, priority)
+}
 
 // Admission is how far the application has come in its queue.
 func (s *Scheduler) Admission(a AppRef) Admission { return s.policy.Admission(a) }

@@ -91,6 +91,10 @@ func (d *digest) application(e *Engine, a *application) {
 			int64(len(t.finished)), int64(len(t.told)), int64(len(t.asks)), t.containers, t.startTime, t.finishTime, t.lease.since, int64(len(t.diagnostics)))
 		d.flags(t.registered, t.gone, t.releasing, t.dissolving, t.lease.held)
 		d.text(t.trackingURL)
+		for _, p := range slices.Sorted(maps.Keys(t.gangs)) {
+			g := t.gangs[p]
+			d.ints(int64(p), int64(g.state), int64(len(g.held)), g.due, int64(len(g.aside)))
+		}
 	}
 	if a.ref == scheduler.NoApp {
 		return

@@ -113,6 +113,9 @@ func (e *Engine) checkAllocate(t *attempt, c *Allocate) *Error {
 	if why := e.sched.Normalize(t.app.ref, c.Asks); !why.OK() {
 		return e.badRequest(why, "Invalid resource request of %s", t.id)
 	}
+	if err := e.checkGangs(t, c.Asks); err != nil {
+		return err
+	}
 	if slices.Contains(c.BlacklistAdd, yarn.AnyHost) {
 		return refuse(InvalidBlacklist, "Cannot add * to the blacklist of %s: nothing would be left", t.id)
 	}
@@ -185,7 +188,7 @@ func (e *Engine) ask(t *attempt, rows []yarn.Ask) {
 			return 0, true
 		}
 		n := min(len(t.asks), budget)
-		e.sched.Ask(t.app.ref, t.asks[:n])
+		e.enterAsks(t, t.asks[:n])
 		e.sweepDue = true
 		e.touchApp(t.app)
 		if t.asks = t.asks[n:]; len(t.asks) == 0 {

@@ -181,7 +181,7 @@ func (e *Engine) exhausted(a *application, t *attempt, max int32) string {
 	return fmt.Sprintf("Application %s failed %d times%s%s due to %s. Failing the application.", a.sub.ID, max, within, limits, t.diagnostics)
 }
 
-// waitingFor is what an attempt that has not registered yet waits for; empty for any other.
+// waitingFor is what an attempt that has not registered yet waits for, or a gang of one that has; empty for any other.
 func (e *Engine) waitingFor(t *attempt) string {
 	switch t.state {
 	case yarn.AttemptScheduled:
@@ -193,6 +193,10 @@ func (e *Engine) waitingFor(t *attempt) string {
 			return ""
 		}
 		return "AM container is launched, waiting for AM container to Register with RM"
+	case yarn.AttemptRunning:
+		for _, why := range e.gangReasons(t) {
+			return e.stamp() + e.waits(t.app, why)
+		}
 	}
 	return ""
 }
