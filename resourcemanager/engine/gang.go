@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"container/heap"
+	"maps"
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler"
@@ -12,24 +13,28 @@ import (
 // A gang is the first N containers of one priority of an attempt whose application has the tag heddle.gang=N. Its master gets all of them
 // at once or none:
 //
-//	gathers ── has all N ──► over: what else is asked for is granted one by one
+//	gathers ── has all N, and its master calls ──► over: what else is asked for is granted one by one
 //	 │    ▲
 //	 │    └── its turn ── stands in line ◄──┐
 //	 └── timeout: gives all back ── rests ──┘ for as long as the timeout
 //
 // The scheduler knows nothing of gangs. It places the containers as any others; the engine withholds them from the master while the gang
-// gathers. What a gang that rests or stands in line asks for is not entered in the scheduler.
+// gathers. What a gang that rests or stands in line asks for is not entered in the scheduler. A gang that is asked for in part when its time
+// is over is as small as what it asks for.
 //
-// Gangs gather side by side until one of them gives back. Those that did try again one at a time, in the order of the line, so that two of
-// which each has what the other lacks cannot go on like that. See decision 0010.
+// Two gangs of which each has what the other lacks cannot go on like that. Gangs gather side by side at first, but after half of its time one
+// gives way, that is gives back, if an older one holds something. Those that gave back try again one at a time, in the order of the line. See
+// decision 0010.
 type gang struct {
 	attempt  *attempt
 	priority int32
 	state    gangState
-	held     []*container // withheld from the master, in the order of their grants
-	due      int64        // when it gives back, or has rested; monotonic milliseconds; 0: no clock runs
-	aside    [][]yarn.Ask // while it rests or stands in line: what it asks for, as calls brought it
-	had, fit int          // when it last gave back: what it had, and how many an empty cluster would hold
+	enough   int           // with so many it is complete: N, or as many as were asked for
+	held     []*container  // withheld from the master, in the order of their grants
+	late     bool          // half of its time is over
+	due      int64         // when half of its time is over, or all of it, or it has rested; monotonic milliseconds; 0: no clock runs
+	aside    [][]yarn.Ask  // while it rests or stands in line: what it asks for, as calls brought it
+	had, fit int           // when it last gave back: what it had, and how many an empty cluster would hold
 	needs    yarn.Resource // of which size those are
 }
 
@@ -45,7 +50,7 @@ const (
 // MaxGangs bounds the priorities of the gangs of one attempt.
 const MaxGangs = 1000
 
-// less orders gangs that are due at the same time.
+// less tells whether the gang is older.
 func (g *gang) less(o *gang) bool {
 	a, b := g.attempt.id, o.attempt.id
 	return cmp.Or(a.Compare(b), cmp.Compare(g.priority, o.priority)) < 0
@@ -53,6 +58,12 @@ func (g *gang) less(o *gang) bool {
 
 // size is how many containers the gang has when it is complete.
 func (g *gang) size() int { return g.attempt.app.gang.size }
+
+// time is for how long the gang may gather, in milliseconds.
+func (g *gang) time() int64 { return g.attempt.app.gang.timeout }
+
+// complete tells whether its master gets what it has with the next call.
+func (g *gang) complete() bool { return g.state == gangGathers && len(g.held) >= g.enough }
 
 // away tells whether what the gang asks for is kept out of the scheduler.
 func (g *gang) away() bool { return g.state == gangRests || g.state == gangInLine }
@@ -67,7 +78,7 @@ func (e *Engine) gangOf(t *attempt, priority int32) *gang {
 	if g != nil {
 		return g
 	}
-	g = &gang{attempt: t, priority: priority}
+	g = &gang{attempt: t, priority: priority, enough: t.app.gang.size}
 	for _, ref := range e.sched.Containers(t.app.ref, nil) {
 		book := e.sched.Container(ref)
 		if c := e.containerAt(ref); c != nil && !c.state.Final() && !book.AM && book.Execution == yarn.Guaranteed && book.Priority == priority {
@@ -85,7 +96,9 @@ func (e *Engine) gangOf(t *attempt, priority int32) *gang {
 // gangHad ends the gang of the priority: the master had a container of it before the restart, and so all.
 func (e *Engine) gangHad(t *attempt, priority int32) {
 	if t.app.gang.size > 1 && (t.gangs[priority] != nil || len(t.gangs) < MaxGangs) {
-		e.handOut(e.gangOf(t, priority))
+		for _, c := range e.endGang(e.gangOf(t, priority)) {
+			t.grant(c)
+		}
 	}
 }
 
@@ -97,59 +110,99 @@ func (e *Engine) withhold(c *container, book *scheduler.Container) bool {
 	}
 	c.withheld = true
 	if g.held = append(g.held, c); g.due == 0 {
-		e.setGangDue(g)
-	}
-	if len(g.held) == g.size() {
-		e.handOut(g)
+		g.late = false
+		e.setGangDue(g, e.now.Mono+g.time()/2)
 	}
 	return true
 }
 
-// unhold forgets a container that ended while it was withheld.
+// unhold forgets a container that ended while it was withheld. A gang that was complete longer than it may gather is not complete any more.
 func (e *Engine) unhold(c *container, priority int32) {
 	c.withheld = false
-	if g := c.attempt.gangs[priority]; g != nil {
-		g.held = slices.DeleteFunc(g.held, func(h *container) bool { return h == c })
+	g := c.attempt.gangs[priority]
+	if g == nil {
+		return
+	}
+	if g.held = slices.DeleteFunc(g.held, func(h *container) bool { return h == c }); g.due == 0 && len(g.held) > 0 {
+		e.setGangDue(g, e.now.Mono)
 	}
 }
 
-// setGangDue has the clock run from now on.
-func (e *Engine) setGangDue(g *gang) {
-	g.due = e.now.Mono + g.attempt.app.gang.timeout
+// setGangDue has the clock of the gang run until then.
+func (e *Engine) setGangDue(g *gang, at int64) {
+	g.due = at
 	e.gangs.due.add(g.due, g, len(e.apps), func(d deadline[*gang]) bool { return d.of.due != d.at || d.of.stale() })
 }
 
-// handOut ends the gang: the master gets what it has with its next call.
-func (e *Engine) handOut(g *gang) {
-	if g.state == gangOver {
+// handOut ends the gangs that are complete, as far as one answer has room: what they have is the first of which it tells the master.
+func (e *Engine) handOut(t *attempt) {
+	var first []*container
+	for _, p := range slices.Sorted(maps.Keys(t.gangs)) {
+		if g := t.gangs[p]; g.complete() && len(first)+g.enough <= MaxTold {
+			first = append(first, e.endGang(g)...)
+		}
+	}
+	if len(first) == 0 {
 		return
 	}
+	t.grants = append(first, t.grants...)
+	for i, c := range t.grants {
+		if c != nil {
+			c.grant = int32(i)
+		}
+	}
+}
+
+// endGang ends the gang and returns what it has, which is not withheld any more.
+func (e *Engine) endGang(g *gang) []*container {
+	if g.state == gangOver {
+		return nil
+	}
 	e.enterAside(g)
-	for _, c := range g.held {
+	held := g.held
+	for _, c := range held {
 		c.withheld = false
-		g.attempt.grant(c)
 	}
 	g.state, g.held, g.due = gangOver, nil, 0
 	e.leaveLine(g)
 	e.touchApp(g.attempt.app)
+	return held
 }
 
 // gangDue: the gang has gathered for as long as it may, or has rested.
 func (e *Engine) gangDue(g *gang) {
+	at := g.due
 	g.due = 0
 	switch {
 	case g.state == gangRests:
 		g.state = gangInLine
 		e.gangs.line = append(e.gangs.line, g)
 		e.nextGang()
-	case len(g.attempt.asks) > 0 || len(e.outstanding(g)) > 0:
+	case !g.late && (g.complete() || !e.lacks(g) || !e.mustGiveWay(g)):
+		g.late = true
+		e.setGangDue(g, at+g.time()-g.time()/2)
+	case g.complete():
+		e.leaveLine(g)
+	case e.lacks(g):
 		e.giveBack(g)
-	case len(g.held) > 0: // all that was asked for: the gang is smaller than the tag says
-		e.handOut(g)
-	default: // its asks were taken back
+	default: // it has all that was asked for, or what it asked for was taken back
+		if len(g.held) > 0 {
+			g.enough = len(g.held)
+		}
 		e.leaveLine(g)
 	}
 	e.touchApp(g.attempt.app)
+}
+
+// lacks tells whether the gang asks for more than it has.
+func (e *Engine) lacks(g *gang) bool { return len(g.attempt.asks) > 0 || len(e.outstanding(g)) > 0 }
+
+// mustGiveWay tells whether another gang holds something, and waits for more, that is older or tries again.
+func (e *Engine) mustGiveWay(g *gang) bool {
+	return slices.ContainsFunc(e.gangs.due, func(d deadline[*gang]) bool {
+		o := d.of
+		return o.due == d.at && !o.stale() && len(o.held) > 0 && !o.complete() && (o == e.gangs.turn || o.less(g))
+	})
 }
 
 // outstanding is what the scheduler has of what the gang asks for.
@@ -179,8 +232,8 @@ func (e *Engine) rest(g *gang) {
 		}
 	}
 	e.sched.Ask(g.attempt.app.ref, none)
-	g.state, g.aside = gangRests, [][]yarn.Ask{rows}
-	e.setGangDue(g)
+	g.state, g.enough, g.aside = gangRests, g.size(), [][]yarn.Ask{rows}
+	e.setGangDue(g, e.now.Mono+g.time())
 	e.sweepDue = true
 }
 
@@ -207,8 +260,8 @@ func (e *Engine) nextGang() {
 		case fits < min(g.size(), containersOf(rows)):
 			e.rest(g)
 		default:
-			g.state, e.gangs.turn = gangGathers, g
-			e.setGangDue(g)
+			g.state, g.late, e.gangs.turn = gangGathers, true, g
+			e.setGangDue(g, e.now.Mono+g.time())
 		}
 		e.touchApp(g.attempt.app)
 	}

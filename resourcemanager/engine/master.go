@@ -303,6 +303,9 @@ func (e *Engine) tellEnds(t *attempt, reply *AllocateReply) {
 
 // tellGrants reports granted containers to the master, which thereby become ACQUIRED.
 func (e *Engine) tellGrants(t *attempt, reply *AllocateReply) {
+	if t.gangs != nil {
+		e.handOut(t)
+	}
 	if len(t.grants) == 0 {
 		return
 	}

@@ -27,7 +27,7 @@ func (s *script) play(lines string) (shown []string) {
 }
 
 func newScript(t *testing.T) *script {
-	return &script{t: t, set: settings(), ids: map[string]int32{}, node: map[string]int32{}, subs: map[yarn.ApplicationID]Submission{}, sizes: map[yarn.ContainerID]yarn.Resource{}}
+	return &script{t: t, set: settings(), ids: map[string]int32{}, node: map[string]int32{}, subs: map[yarn.ApplicationID]Submission{}, sizes: map[yarn.ContainerID]yarn.Resource{}, priorities: map[yarn.ContainerID]int32{}}
 }
 
 // httpPort is the node's web port.

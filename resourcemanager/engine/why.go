@@ -122,7 +122,7 @@ var whys = map[yarn.Code]func(w *waiting) string{
 		if w.Detail == "" {
 			return fmt.Sprintf("its %s has %d of %d containers", w.Subject, w.Count, w.Max)
 		}
-		return fmt.Sprintf("its %s has %d of %d containers, which are kept %s s more for the rest to come and then given back", w.Subject, w.Count, w.Max, w.Detail)
+		return fmt.Sprintf("its %s has %d of %d containers; they are kept for the rest to come, at most %s s more, and then given back", w.Subject, w.Count, w.Max, w.Detail)
 	},
 	fit.GangSmall: func(w *waiting) string {
 		return fmt.Sprintf("it asks for %d of the %d containers of its %s, and gets them in %s s if it asks for no more", w.Count, w.Max, w.Subject, w.Detail)
@@ -257,7 +257,11 @@ func (e *Engine) gangReasons(t *attempt) (out []yarn.Reason) {
 		g := t.gangs[p]
 		why := yarn.Reason{Subject: fmt.Sprintf("gang of priority %d", p), Count: int64(len(g.held)), Max: int64(g.size()), Key: "the tag " + t.app.gang.String()}
 		if g.due != 0 {
-			why.Detail = strconv.FormatInt(max(g.due-e.now.Mono+999, 0)/1000, 10)
+			left := g.due - e.now.Mono
+			if g.state == gangGathers && !g.late {
+				left += g.time() - g.time()/2
+			}
+			why.Detail = strconv.FormatInt(max(left+999, 0)/1000, 10)
 		}
 		fits, asked, size := g.fit, g.size(), g.needs
 		if g.state == gangGathers {
@@ -268,7 +272,7 @@ func (e *Engine) gangReasons(t *attempt) (out []yarn.Reason) {
 			asked = len(g.held) + containersOf(rows)
 		}
 		switch {
-		case g.state == gangOver:
+		case g.state == gangOver || g.complete():
 			continue
 		case fits < min(asked, g.size()):
 			why.Code, why.Count, why.Needed, why.Detail = fit.GangNever, int64(fits), size, ""

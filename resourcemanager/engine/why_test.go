@@ -91,7 +91,7 @@ var whyCases = []struct {
 	{yarn.Reason{Code: fit.NextUpdate, Subject: "root.default", Key: "a.key"},
 		"what it asks for counts from the next update of shares on, which a timer makes; a.key"},
 	{yarn.Reason{Code: fit.GangGathers, Subject: "gang of priority 20", Count: 5, Max: 8, Detail: "12", Key: "the tag heddle.gang=8"},
-		"its gang of priority 20 has 5 of 8 containers, which are kept 12 s more for the rest to come and then given back; the tag heddle.gang=8"},
+		"its gang of priority 20 has 5 of 8 containers; they are kept for the rest to come, at most 12 s more, and then given back; the tag heddle.gang=8"},
 	{yarn.Reason{Code: fit.GangGathers, Subject: "gang of priority 20", Max: 8}, "its gang of priority 20 has 0 of 8 containers"},
 	{yarn.Reason{Code: fit.GangSmall, Subject: "gang of priority 20", Count: 5, Max: 8, Detail: "12"},
 		"it asks for 5 of the 8 containers of its gang of priority 20, and gets them in 12 s if it asks for no more"},
