@@ -311,7 +311,7 @@ func (e *Engine) checkGangs(t *attempt, asks []yarn.Ask) *Error {
 	if t.app.gang.size <= 1 || len(asks) == 0 {
 		return nil
 	}
-	rows, count, seen := len(asks), len(t.gangs), map[int32]bool{}
+	rows, count, seen := len(t.asks)+len(asks), len(t.gangs), map[int32]bool{}
 	for i := range asks {
 		p := asks[i].Priority
 		if seen[p] {

@@ -41,6 +41,7 @@ type rig struct {
 	asked    map[Ticket]bool
 	ended    map[yarn.ContainerID]bool
 	reader   reader
+	gathers  map[*gang]int64 // since when those have something that are not complete
 }
 
 func settings() Settings {
@@ -201,7 +202,7 @@ func (r *rig) check() string {
 	if s := r.sched.Check(); s != "" {
 		return "the scheduler's books: " + s
 	}
-	for _, f := range []func() string{r.checkEffects, r.checkBooks, r.checkNodes, r.checkLives, r.checkEnds, r.checkDurable, r.checkCounts, r.checkInactive, r.checkLabels} {
+	for _, f := range []func() string{r.checkEffects, r.checkBooks, r.checkNodes, r.checkLives, r.checkEnds, r.checkDurable, r.checkCounts, r.checkInactive, r.checkLabels, r.checkGangs} {
 		if s := f(); s != "" {
 			return s
 		}
