@@ -374,8 +374,10 @@ func (s *Scheduler) Follow(plan string, due []Promise) (over []string, refused [
 	return s.policy.Follow(plan, due)
 }
 
-// RemovePlanQueue removes an empty queue whose reservation is over.
-func (s *Scheduler) RemovePlanQueue(path string) { s.policy.RemovePlanQueue(path) }
+// RemovePlanQueues removes those of the queues below a plan that are empty and whose reservation is over.
+func (s *Scheduler) RemovePlanQueues(plan string, paths []string) {
+	s.policy.RemovePlanQueues(plan, paths)
+}
 
 // Members are the applications of a leaf.
 func (s *Scheduler) Members(path string) []yarn.ApplicationID { return s.policy.Members(path) }

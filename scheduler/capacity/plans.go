@@ -33,11 +33,19 @@ func (s *Scheduler) Follow(path string, due []core.Promise) (over []string, refu
 	return over, refused
 }
 
-// RemovePlanQueue removes an empty queue; see core.PlanFollower.
-func (s *Scheduler) RemovePlanQueue(path string) {
-	if q := s.tree.ByPath(path); q != nil && q.PlanLeaf() && q != q.Up.Default() && q.NumApps() == 0 {
-		s.live().RemovePlanLeaf(q)
+// RemovePlanQueues removes empty queues; see core.PlanFollower.
+func (s *Scheduler) RemovePlanQueues(path string, paths []string) {
+	plan := s.plan(path)
+	if plan == nil {
+		return
 	}
+	var gone []*Queue
+	for _, p := range paths {
+		if q := s.tree.ByPath(p); q != nil && q.Up == plan && q != plan.Default() && q.NumApps() == 0 && q.Shares[0].Capacity == 0 {
+			gone = append(gone, q)
+		}
+	}
+	s.live().RemovePlanLeaves(plan, gone)
 }
 
 // Members are the applications of a leaf; see core.PlanFollower.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/heddle-project/heddle/scheduler/queue"
@@ -39,6 +40,9 @@ func (s *settings) plan(q *Queue) {
 		List:         s.acl(k+"acl_list_reservations", "*"),
 	}
 	s.class(k+"reservation-planner", "planning.SimpleCapacityReplanner")
+	q.planLeaf = &Queue{Settings: queue.Settings{Path: q.Path + "." + PlanDefault(q), Name: PlanDefault(q)}, Parent: q}
+	s.readSettings(q.planLeaf)
+	q.planLeaf.UserLimit, q.planLeaf.UserFactor = q.UserLimit, q.UserFactor
 }
 
 // class is which of the classes of Apache's reservation system the property names; the first one if it is not set.
@@ -60,11 +64,9 @@ func (s *settings) class(k string, names ...string) int {
 func PlanDefault(plan *Queue) string { return plan.Name + "-default" }
 
 // PlanLeaf is the configuration of a queue below a reservable one, for a reservation or for those that have none. It has the plan's limits of
-// users.
-func (c *Capacity) PlanLeaf(plan *Queue, name string) *Queue {
-	s := &settings{values: c.settings.values, names: c.settings.sorted(), cl: &c.Cluster}
-	q := &Queue{Settings: queue.Settings{Path: plan.Path + "." + name, Name: name}, Parent: plan}
-	s.readSettings(q)
-	q.UserLimit, q.UserFactor = plan.UserLimit, plan.UserFactor
-	return q
+// users; there are no properties of its own.
+func (q *Queue) PlanLeaf(name string) *Queue {
+	leaf := *q.planLeaf
+	leaf.Path, leaf.Name, leaf.Amounts = q.Path+"."+name, name, maps.Clone(leaf.Amounts)
+	return &leaf
 }

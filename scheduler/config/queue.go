@@ -100,7 +100,8 @@ type Queue struct {
 	TemplateByLabel  map[string]Amount
 	templateSettings map[string]Property
 
-	Plan Plan // of a reservable queue
+	Plan     Plan   // of a reservable queue
+	planLeaf *Queue // what the queues below it have, but for their names
 }
 
 // Amount is what the queue is given in the partition; nothing if it has no

@@ -24,8 +24,8 @@ type PlanFollower interface {
 	// reservation. Queues are made for those that come. over are the paths of the queues whose reservation is over: they get nothing
 	// more, and are to be emptied and removed. refused says of whom nothing changed.
 	Follow(plan string, due []Promise) (over []string, refused []yarn.Reason)
-	// RemovePlanQueue removes an empty queue whose reservation is over.
-	RemovePlanQueue(path string)
+	// RemovePlanQueues removes those of the queues below a plan that are empty and whose reservation is over.
+	RemovePlanQueues(plan string, paths []string)
 	// Members are the applications of a leaf.
 	Members(path string) []yarn.ApplicationID
 }
@@ -39,8 +39,8 @@ func (NoPlans) Plans(out []Plan) []Plan { return out }
 // Follow does nothing.
 func (NoPlans) Follow(string, []Promise) ([]string, []yarn.Reason) { return nil, nil }
 
-// RemovePlanQueue does nothing.
-func (NoPlans) RemovePlanQueue(string) {}
+// RemovePlanQueues does nothing.
+func (NoPlans) RemovePlanQueues(string, []string) {}
 
 // Members is nobody.
 func (NoPlans) Members(string) []yarn.ApplicationID { return nil }

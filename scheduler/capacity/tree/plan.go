@@ -24,10 +24,8 @@ func (q *Queue) PlanLeaf() bool { return q.Up != nil && q.Up.Conf.Kind == config
 func (q *Queue) GivenOut() bool { return q.ManagedLeaf() || q.PlanLeaf() }
 
 // Default is the queue of a reservable one for applications without a reservation.
-func (q *Queue) Default() *Queue { return q.child(config.PlanDefault(q.Conf)) }
-
-// child is the child with that name, or nil.
-func (q *Queue) child(name string) *Queue {
+func (q *Queue) Default() *Queue {
+	name := config.PlanDefault(q.Conf)
 	if i := slices.IndexFunc(q.Children, func(c *Queue) bool { return c.Name == name }); i >= 0 {
 		return q.Children[i]
 	}
@@ -54,7 +52,7 @@ func (b *Basis) addDefault(cfg *config.Capacity, q *Queue) error {
 
 // newPlanLeaf makes a queue below a reservable one, which is entitled to nothing.
 func (b *Basis) newPlanLeaf(cfg *config.Capacity, plan *Queue, name string) (*Queue, error) {
-	q := newQueue(cfg.PlanLeaf(plan.Conf, name), plan, b.Parts.Partitions())
+	q := newQueue(plan.Conf.PlanLeaf(name), plan, b.Parts.Partitions())
 	q.Inner = true
 	return q, b.setupPlanLeaf(cfg, q)
 }
@@ -76,7 +74,7 @@ func (b *Basis) setupPlanLeaf(cfg *config.Capacity, q *Queue) error {
 // renewPlan applies new settings below a reservable queue. Its queues keep what they are entitled to.
 func (b *Basis) renewPlan(cfg *config.Capacity, q *Queue) error {
 	for _, c := range q.Children {
-		conf := cfg.PlanLeaf(q.Conf, c.Name)
+		conf := q.Conf.PlanLeaf(c.Name)
 		if !c.Conf.MaxAllocation.FitsIn(conf.MaxAllocation) {
 			return lessAllocation(cfg, c)
 		}
@@ -149,7 +147,7 @@ func (l *Live) Follow(plan *Queue, due []queue.Promise) (over []*Queue, refused 
 	note(l.entitlePlanLeaf(l.Config, def, 0, 1))
 	var given float32
 	for _, p := range l.shrinkingFirst(plan, due) {
-		q := plan.child(p.Name)
+		q := l.Tree.ByPath(plan.Path + "." + p.Name)
 		if q == nil {
 			var err error
 			if q, err = l.newPlanLeaf(l.Config, plan, p.Name); err != nil {
@@ -179,7 +177,7 @@ func (l *Live) shrinkingFirst(plan *Queue, due []queue.Promise) []queue.Promise 
 	more := make(map[string]resource, len(due))
 	for _, p := range due {
 		more[p.Name] = p.Resource
-		if q := plan.child(p.Name); q != nil {
+		if q := l.Tree.ByPath(plan.Path + "." + p.Name); q != nil {
 			more[p.Name] = p.Resource.Sub(measure.Scale(l.Total, float64(q.Shares[0].Absolute)))
 		}
 	}
@@ -196,9 +194,12 @@ func (l *Live) shrinkingFirst(plan *Queue, due []queue.Promise) []queue.Promise 
 	return out
 }
 
-// RemovePlanLeaf takes an empty queue below a reservable one out of the tree.
-func (l *Live) RemovePlanLeaf(q *Queue) {
-	plan := q.Up
-	l.remove(q)
-	l.Entitle(plan)
+// RemovePlanLeaves takes empty queues of a plan that are entitled to nothing out of the tree. What others are entitled to stays.
+func (l *Live) RemovePlanLeaves(plan *Queue, gone []*Queue) {
+	for _, q := range gone {
+		l.remove(q)
+	}
+	if len(gone) > 0 {
+		l.Server.SharesChanged(plan)
+	}
 }
