@@ -147,11 +147,34 @@ func TestGangs(t *testing.T) {
 		w.hold, w.set = true, set
 		w.gangs = gangPlay{often: 1, size: 2 + w.draw(3, "size")}
 		w.gangs.least = w.gangs.size
+		w.begin(3)
+		actions := []func(){w.beat, w.beat, w.allocate, w.time, w.startContainers, w.confirmSome}
 		for range rapid.IntRange(50, 250).Draw(t, "steps") {
-			w.step()
+			if w.chance(12, "anything") {
+				w.step()
+			} else {
+				actions[w.draw(len(actions), "action")]()
+			}
 		}
 		w.goHome()
 	})
+}
+
+// begin has nodes, and so many applications with masters outside of the cluster.
+func (w *world) begin(apps int) {
+	for range 3 {
+		w.register()
+	}
+	for range apps {
+		w.apps++
+		w.send(Submit{Ticket: w.next(), Application: Submission{ID: appID(w.apps), User: "ann", Queue: []string{"default", "other"}[w.draw(2, "queue")], Unmanaged: true, Tags: w.gangTags()}})
+	}
+	w.settleStore()
+	w.master() // which brings them all in
+	for _, m := range w.masters {
+		w.send(RegisterMaster{Ticket: w.next(), Attempt: m.id, Host: "h", RPCPort: 1})
+		m.registered = true
+	}
 }
 
 // gangRig has nodes with room for so many containers of 1024 MB each, under one of the policies.

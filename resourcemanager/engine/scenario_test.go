@@ -170,28 +170,6 @@ func (s *script) run(words []string) []string {
 	return s.shown()
 }
 
-// learn keeps the response ids, so that a scenario need not name them.
-func (s *script) learn(word string, args []string) {
-	switch word {
-	case "register":
-		s.ids[args[0]] = 0
-	case "node":
-		s.node[args[0]] = 0
-	}
-	for _, x := range s.rig.fx.Replies {
-		switch v := x.Value.(type) {
-		case *AllocateReply:
-			if !v.Duplicate {
-				s.ids[args[0]] = v.ResponseID
-			}
-		case *HeartbeatReply:
-			if !v.Duplicate && v.Action == NodeNormal {
-				s.node[args[0]] = v.ResponseID
-			}
-		}
-	}
-}
-
 func (s *script) number(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {

@@ -30,6 +30,28 @@ func newScript(t *testing.T) *script {
 	return &script{t: t, set: settings(), ids: map[string]int32{}, node: map[string]int32{}, subs: map[yarn.ApplicationID]Submission{}, sizes: map[yarn.ContainerID]yarn.Resource{}, priorities: map[yarn.ContainerID]int32{}}
 }
 
+// learn keeps the response ids, so that a scenario need not name them.
+func (s *script) learn(word string, args []string) {
+	switch word {
+	case "register":
+		s.ids[args[0]] = 0
+	case "node":
+		s.node[args[0]] = 0
+	}
+	for _, x := range s.rig.fx.Replies {
+		switch v := x.Value.(type) {
+		case *AllocateReply:
+			if !v.Duplicate {
+				s.ids[args[0]] = v.ResponseID
+			}
+		case *HeartbeatReply:
+			if !v.Duplicate && v.Action == NodeNormal {
+				s.node[args[0]] = v.ResponseID
+			}
+		}
+	}
+}
+
 // httpPort is the node's web port.
 func (s *script) httpPort() (port int32) {
 	if _, err := fmt.Sscan(s.opts["http"], &port); err != nil {
