@@ -134,11 +134,11 @@ func (e *Engine) setGangDue(g *gang, at int64) {
 	e.gangs.due.add(g.due, g, len(e.apps), func(d deadline[*gang]) bool { return d.of.due != d.at || d.of.stale() })
 }
 
-// handOut ends the gangs that are complete, as far as one answer has room: what they have is the first of which it tells the master.
-func (e *Engine) handOut(t *attempt) {
+// handOut ends the gangs that are complete, as far as an answer has room for so many containers: theirs are the first of which it tells the master.
+func (e *Engine) handOut(t *attempt, room int) {
 	var first []*container
 	for _, p := range slices.Sorted(maps.Keys(t.gangs)) {
-		if g := t.gangs[p]; g.complete() && len(first)+g.enough <= MaxTold {
+		if g := t.gangs[p]; g.complete() && len(first)+g.enough <= room {
 			first = append(first, e.endGang(g)...)
 		}
 	}

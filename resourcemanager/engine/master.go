@@ -304,7 +304,7 @@ func (e *Engine) tellEnds(t *attempt, reply *AllocateReply) {
 // tellGrants reports granted containers to the master, which thereby become ACQUIRED.
 func (e *Engine) tellGrants(t *attempt, reply *AllocateReply) {
 	if t.gangs != nil {
-		e.handOut(t)
+		e.handOut(t, MaxTold-len(reply.Granted))
 	}
 	if len(t.grants) == 0 {
 		return
