@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,11 +58,36 @@ func (s *script) definition() *yarn.ReservationDefinition {
 	return d
 }
 
+// allocations is an allocation file of the FairScheduler.
+func (s *script) allocations(queues []string) (file string) {
+	for _, k := range slices.Sorted(keys(s.opts)) {
+		file += fmt.Sprintf("<%s>%s</%[1]s>", k, s.opts[k])
+	}
+	for _, q := range queues {
+		p := strings.Split(q, ":")
+		file += fmt.Sprintf("<queue name=%q>", p[0])
+		for i := 1; i < len(p); i += 2 {
+			if i+1 == len(p) {
+				file += "<" + p[i] + "/>"
+			} else {
+				file += fmt.Sprintf("<%s>%s</%[1]s>", p[i], p[i+1])
+			}
+		}
+		file += "</queue>"
+	}
+	return file
+}
+
 // shares prints what the queues below a plan have.
 func (s *script) shares(plan string) (out []string) {
 	q, _ := s.rig.sched.Queue(plan)
 	for _, path := range q.Children {
 		c, _ := s.rig.sched.Queue(path)
+		if f := c.Fair; f != nil {
+			out = append(out, fmt.Sprintf("%s weight %.4g, steady %s, %d applications, %s used", shortQueue(path), f.Weight, shortSize(f.SteadyShare), c.SubmittedApps,
+				shortSize(c.Default.Used)))
+			continue
+		}
 		d := c.Capacity.Default
 		out = append(out, fmt.Sprintf("%s %.4g %%, %s to %s, %d applications, %s used", shortQueue(path), 100*d.Capacity, shortSize(c.Default.EffectiveMin), shortSize(c.Default.EffectiveMax),
 			c.SubmittedApps, shortSize(c.Default.Used)))

@@ -111,7 +111,13 @@ func (s *script) run(words []string) []string {
 		s.settings()
 		return nil
 	}
-	if words[0] == "queues" { // queues [property=value …]
+	if words[0] == "fair" { // fair [queue[:element[:value]…] …] [element=value …]: the FairScheduler's allocation file
+		words[0], s.set.Fair = "queues", true
+		s.props = []config.Property{{Name: fairFile, Value: s.allocations(args)}}
+		if s.rig == nil {
+			return nil
+		}
+	} else if words[0] == "queues" { // queues [property=value …]
 		s.props = nil
 		for _, k := range slices.Sorted(keys(s.opts)) {
 			s.props = append(s.props, config.Property{Name: k, Value: s.opts[k]})
@@ -327,6 +333,8 @@ func (s *script) command(word string, args []string) Command {
 		return RefreshQueues{Ticket: t, Config: queues(s.t, s.props...)}
 	case "tick":
 		return Tick{}
+	case "tend": // removes empty dynamic queues
+		return TendQueues{Deleting: true}
 	case "sweep":
 		return Sweep{}
 	case "monitor":
