@@ -175,7 +175,30 @@ func TestReservationNotStored(t *testing.T) {
 
 // TestReservationACLs: who reserves, changes, lists and uses.
 func TestReservationACLs(t *testing.T) {
-	s := planned(t, "root.plan.acl_submit_reservations=ann,cat", "root.plan.acl_administer_reservations=root", "root.plan.acl_list_reservations=cat")
+	testReservationACLs(t, planned(t, "root.plan.acl_submit_reservations=ann,cat", "root.plan.acl_administer_reservations=root", "root.plan.acl_list_reservations=cat"))
+}
+
+// TestReservationACLsInFair: the same lists of an allocation file, and none of them.
+func TestReservationACLsInFair(t *testing.T) {
+	for _, lists := range []string{":aclSubmitReservations:ann,cat:aclAdministerReservations:root:aclListReservations:cat", ""} {
+		s := newScript(t)
+		s.set.Reservations = reserving()
+		s.play("fair default plan" + lists + ":reservation; node h1 8192x8")
+		if lists != "" {
+			testReservationACLs(t, s)
+			continue
+		}
+		s.rig.e.set.Reservations.ACLs = true
+		for _, line := range []string{"reserve r1 ann root.plan from=100 until=200 want=1024x1:1:1:50", "reservations plan bob", "replan r1 cat from=120 until=200 want=1024x1:1:1:50",
+			"submit a1 bob root.plan 512x1 reservation=r1", "give-up r1 bob"} {
+			if got := s.play(line); len(got) == 0 || strings.HasPrefix(got[len(got)-1], "refused") {
+				t.Errorf("without lists: %s: %v", line, got)
+			}
+		}
+	}
+}
+
+func testReservationACLs(t *testing.T, s *script) {
 	s.set.Reservations.ACLs = true
 	s.rig.e.set.Reservations.ACLs = true
 	const want = " root.plan from=100 until=200 want=1024x1:1:1:50"
