@@ -37,6 +37,7 @@ var Table = []Row{
 	{"scheduler/demand", []string{"yarn", "scheduler/"}, policies, "what an application wants does not depend on who grants it"},
 	{"scheduler/fit", []string{"yarn", "scheduler/"}, policies, "whether an ask fits a node is arithmetic"},
 	{"scheduler/placement", []string{"yarn", "scheduler/"}, policies, "rules name queues; they do not order them"},
+	{"scheduler/reserve", []string{"yarn", "scheduler/measure", "scheduler/javanum", "scheduler/reserve/"}, nil, "what is promised in time is arithmetic; queues that keep the promises are none of its business"},
 	{"scheduler/config", []string{"yarn", "scheduler/"}, policies, "a configuration is a value that policies read"},
 	{"scheduler/schedtest", []string{"yarn", "scheduler", "scheduler/", "internal/"}, nil, "scenarios drive the scheduler through its front door"},
 	{"scheduler/schedtest/twin", []string{"yarn", "scheduler/config", "scheduler/javanum"}, nil, "the twin must not share what it is compared with"},

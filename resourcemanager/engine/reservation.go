@@ -27,11 +27,8 @@ type Reservations struct {
 	Patience   int64         // after a restart, until nodes must have come back: before, nothing is given up for lack of room
 }
 
-// Bounds of reservations.
-const (
-	MaxReservations     = 10_000 // of all plans together
-	MaxPastReservations = 10_000 // ids that are remembered after their end
-)
+// MaxPastReservations bounds the ids that are remembered after the end of their reservations.
+const MaxPastReservations = 10_000
 
 // plans are what the queues that can be reserved have promised.
 type plans struct {
@@ -47,6 +44,7 @@ type plan struct {
 	*reserve.Plan
 	path     string
 	conf     *config.Plan        // of the queue, when it was last there
+	set      reserve.Settings    // of Plan
 	there    bool                // there is such a queue
 	followed []scheduler.Promise // what the scheduler was told last
 	capacity yarn.Resource       // and for which capacity of the queue
@@ -63,11 +61,8 @@ func (e *Engine) findPlans() {
 	p.found = e.sched.Plans(p.found[:0])
 	for _, q := range p.found {
 		one := e.planAt(q.Path)
-		if one.there = true; one.conf != q.Conf {
-			one.unsure = true
-			one.conf = q.Conf
-			e.rebuild(one)
-		}
+		one.there = true
+		e.configure(one, q.Conf)
 		one.SetCapacity(q.Capacity)
 	}
 }
@@ -77,16 +72,20 @@ func (e *Engine) planAt(path string) *plan {
 	p := &e.plans
 	i, ok := slices.BinarySearchFunc(p.list, path, func(one *plan, path string) int { return cmp.Compare(one.path, path) })
 	if !ok {
-		one := &plan{path: path, conf: &config.Plan{}}
-		e.rebuild(one)
+		one := &plan{path: path}
+		e.configure(one, &config.Plan{})
 		p.list = slices.Insert(p.list, i, one)
 	}
 	return p.list[i]
 }
 
-// rebuild has the plan go by its queue's settings. What it has promised stays.
-func (e *Engine) rebuild(p *plan) {
-	set, c := &e.set.Reservations, p.conf
+// configure has the plan go by its queue's settings. What it has promised stays.
+func (e *Engine) configure(p *plan, c *config.Plan) {
+	if p.conf == c {
+		return
+	}
+	p.conf, p.unsure = c, true
+	set := &e.set.Reservations
 	s := reserve.Settings{Early: set.Early, Smoothness: set.Smoothness, Window: c.Window, Average: c.Average, Peak: c.Peak, Enforcement: c.Enforcement,
 		Step: set.Step, MaxPeriod: set.MaxPeriod, Calc: set.Calc, Min: set.Min, Max: set.Max}
 	if c.Greedy {
@@ -96,9 +95,11 @@ func (e *Engine) rebuild(p *plan) {
 		s.Sharing = reserve.NoOverCommit
 	}
 	before := p.Plan
-	p.Plan = reserve.NewPlan(s, yarn.Resource{})
+	if before != nil && s == p.set {
+		return
+	}
+	p.Plan, p.set = reserve.NewPlan(s, yarn.Resource{}), s
 	if before != nil {
-		p.SetCapacity(before.Capacity())
 		for _, r := range before.All() {
 			p.Restore(*r)
 		}
@@ -153,10 +154,6 @@ func (e *Engine) submitReservation(c SubmitReservation) {
 	}
 	if err := e.mayReserve(p, &c.Caller, &p.conf.Submit, "SUBMIT_RESERVATIONS", ""); err != nil {
 		e.fail(c.Ticket, err)
-		return
-	}
-	if n := e.countReservations(); n >= MaxReservations {
-		e.fail(c.Ticket, refuse(Failed, "Cannot reserve for %s: there are %d reservations, and %d are the most; delete some", c.ID, n, MaxReservations))
 		return
 	}
 	if err := p.Submit(e.now.Wall, c.ID, c.User, *c.Definition); err != nil {
@@ -328,13 +325,6 @@ func refusedPlan(err error) *Error {
 		}
 	}
 	return refuse(Failed, "%v", err)
-}
-
-func (e *Engine) countReservations() (n int) {
-	for _, p := range e.plans.list {
-		n += len(p.All())
-	}
-	return n
 }
 
 // saveReservation stores a reservation as it is now, and then answers the call. If that fails it is again as it was before, or is not there.

@@ -33,7 +33,7 @@ func (p *Plan) Update(now int64, id yarn.ReservationID, user string, d yarn.Rese
 
 // change asks the plan's agents one after the other.
 func (p *Plan) change(now int64, id yarn.ReservationID, user string, d yarn.ReservationDefinition) error {
-	if !p.settings.AsApache {
+	if !p.asApache {
 		if err := p.bounded(&d); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func (t *task) replace(old, r *Reservation) (bool, error) {
 		t.accept(r)
 		return true, nil
 	}
-	if t.p.settings.AsApache && planning(err) {
+	if t.p.asApache && planning(err) {
 		if err := t.allow(old); err != nil {
 			return false, err
 		}
@@ -142,7 +142,7 @@ func (p *Plan) small(r *Reservation) error {
 // it is the same at the end; replays do so.
 func (p *Plan) fold(l timeline.Line, period int64) timeline.Line {
 	l = l.Shift(l.First()%period - l.First())
-	if p.settings.AsApache {
+	if p.asApache {
 		return cut(l, period)
 	}
 	c := timeline.Cycle{Period: period}

@@ -82,7 +82,7 @@ func (p *Plan) checkPeriod(d *yarn.ReservationDefinition) error {
 		return refuse(Invalid, "The maximum periodicity: %d must be divisible by the recurrence expression provided: %d."+
 			" Please try again with a recurrence expression that satisfies this requirement.", p.settings.MaxPeriod, n)
 	}
-	if p.settings.AsApache {
+	if p.asApache {
 		return nil
 	}
 	return p.bounded(d)

@@ -2,7 +2,10 @@ package reserve
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -95,17 +98,20 @@ func hostile() map[string]yarn.ReservationDefinition {
 // TestHostile: whatever is asked for, of a plan that is empty, one with many reservations, and one that
 // is full, the answer comes soon, and a refusal changes nothing.
 func TestHostile(t *testing.T) {
-	for _, fill := range []string{"empty", "crowded", "full"} {
-		for mode, m := range map[string]Settings{"aligned, late": {}, "aligned, early": {Early: true}, "greedy, late": {Agent: Greedy},
-			"greedy, early": {Agent: Greedy, Early: true}, "aligned, any share": {Sharing: NoOverCommit}, "a window of a second": {Agent: Greedy, Early: true, Window: 1000}} {
+	all := hostile()
+	names := slices.Sorted(maps.Keys(all))
+	for _, fill := range []string{"crowded", "full"} {
+		for _, m := range []Settings{{Early: true}, {Agent: Greedy, Sharing: NoOverCommit}, {Agent: Greedy, Early: true, Window: 1000}} {
+			mode := fmt.Sprintf("agent %d, early %v, policy %d, window %d", m.Agent, m.Early, m.Sharing, m.Window)
 			s := usual()
 			s.Agent, s.Early, s.Sharing = m.Agent, m.Early, m.Sharing
 			if m.Window > 0 {
 				s.Window = m.Window
 			}
 			p := filled(t, s, fill)
-			for name, d := range hostile() {
-				before := state(p)
+			before := state(p)
+			for _, name := range names {
+				d := all[name]
 				start := time.Now()
 				_ = p.Check(-1, &d) // what it refuses must be refused without it, too
 				err := p.Submit(0, number(1_000_000), "mallory", d)
@@ -114,18 +120,19 @@ func TestHostile(t *testing.T) {
 					t.Logf("%6d ms: %s, %s, %s: %.60v", took.Milliseconds(), fill, mode, name, err)
 				}
 				if took > patience {
-					t.Errorf("%s %s, %s took %v", fill, mode, name, took)
+					t.Errorf("%s, %s, %s took %v", fill, mode, name, took)
 				}
 				var r *Refusal
 				switch {
 				case err == nil:
 					if err := p.Delete(number(1_000_000)); err != nil {
-						t.Errorf("%s %s, %s: %v", fill, mode, name, err)
+						t.Errorf("%s, %s, %s: %v", fill, mode, name, err)
 					}
+					before = state(p)
 				case !errors.As(err, &r):
-					t.Errorf("%s %s, %s: %T is no refusal", fill, mode, name, err)
+					t.Errorf("%s, %s, %s: %T is no refusal", fill, mode, name, err)
 				case state(p) != before:
-					t.Errorf("%s %s, %s: a refused submission changed the plan", fill, mode, name)
+					t.Errorf("%s, %s, %s: a refused submission changed the plan", fill, mode, name)
 				}
 			}
 		}

@@ -41,16 +41,13 @@ type Settings struct {
 
 	Calc     measure.Calculator
 	Min, Max yarn.Resource // the least and the largest container; the least one has no say
-
-	// AsApache lets things go wrong that go wrong in Apache. It is for replays of its
-	// decisions, and nothing else.
-	AsApache bool
 }
 
 // Plan is what has been promised of a queue. It is not safe for use by several goroutines.
 type Plan struct {
 	settings Settings
 	capacity yarn.Resource
+	asApache bool // see LikeApache
 
 	all  []*Reservation // by interval, then id
 	byID map[yarn.ReservationID]*Reservation
@@ -87,6 +84,10 @@ func NewPlan(s Settings, capacity yarn.Resource) *Plan {
 		cyclic: timeline.Cycle{Period: s.MaxPeriod}, users: map[string]*account{}}
 }
 
+// LikeApache lets things go wrong that go wrong in Apache: reservations are lost by updates, numbers overflow, parts
+// of recurring reservations are forgotten. It is for replays of Apache's decisions, and nothing else.
+func (p *Plan) LikeApache() { p.asApache = true }
+
 // Capacity is how much the plan has to promise at any time.
 func (p *Plan) Capacity() yarn.Resource { return p.capacity }
 
@@ -106,7 +107,7 @@ func (p *Plan) Active(now int64) []*Reservation { return p.List(now, now) }
 // ends belong to it, by interval, then id.
 func (p *Plan) List(start, end int64) []*Reservation {
 	overlaps := (*Reservation).overlaps
-	if p.settings.AsApache {
+	if p.asApache {
 		overlaps = (*Reservation).overlapsAsApache
 	}
 	var out []*Reservation

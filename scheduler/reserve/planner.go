@@ -159,7 +159,7 @@ func (j *job) demand(i int, from, to int64) (int64, int64) {
 		durations += roundUp(s.Duration, step)
 	}
 	share := float64(weight(&j.d.Stages[i]) / weights)
-	if weights == 0 && !j.p.settings.AsApache { // compat: in Apache the window has no end then, or begins in 1970
+	if weights == 0 && !j.p.asApache { // compat: in Apache the window has no end then, or begins in 1970
 		share = 1
 	}
 	spare := float64(float64(to-from-durations) * share)

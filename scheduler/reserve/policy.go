@@ -61,7 +61,7 @@ func (t *task) allowTotal(r *Reservation) error {
 	if _, err = t.merge(room, ask, timeline.Take, r.Start, r.End); planning(err) {
 		return overCommitted(r, r.Start)
 	}
-	if err != nil || t.p.settings.AsApache {
+	if err != nil || t.p.asApache {
 		return err
 	}
 	return t.allowEver(r)
@@ -79,12 +79,17 @@ func (t *task) allowEver(r *Reservation) error {
 	if old := t.p.byID[r.ID]; old != nil {
 		single, cyclic.Line = together(single, old.once(), -1), together(cyclic.Line, old.train(cyclic.Period), -1)
 	}
-	single, cyclic.Line = together(single, r.once(), 1), together(cyclic.Line, r.train(cyclic.Period), 1)
+	if r.period == 0 {
+		from, to := r.line.First(), r.line.Last()
+		with, err := t.merge(single, r.line.Line, timeline.Add, from, to)
+		if err != nil {
+			return err
+		}
+		return t.allowRange(r, with, &cyclic, from, to)
+	}
+	cyclic.Line = together(cyclic.Line, r.train(cyclic.Period), 1)
 	if err := t.spend(len(single) + len(cyclic.Line)); err != nil {
 		return err
-	}
-	if r.period == 0 {
-		return t.allowRange(r, single, &cyclic, r.line.First(), r.line.Line.Last())
 	}
 	if err := t.allowRange(r, nil, &cyclic, r.Start, r.Start+cyclic.Period); err != nil {
 		return err
@@ -164,7 +169,7 @@ func (t *task) averages(line timeline.Line, window int64) (timeline.Line, error)
 	if err != nil {
 		return nil, err
 	}
-	if n := len(marks); n > 0 && marks[n-1].At == timeline.End && !t.p.settings.AsApache {
+	if n := len(marks); n > 0 && marks[n-1].At == timeline.End && !t.p.asApache {
 		marks = marks[:n-1]
 	}
 	var up, down timeline.Line
@@ -176,7 +181,7 @@ func (t *task) averages(line timeline.Line, window int64) (timeline.Line, error)
 			var over [2]bool
 			memory, over[0] = grow(memory, rate[yarn.Memory], passed)
 			cores, over[1] = grow(cores, int64(int32(min(rate[yarn.VCores], math.MaxInt32))), passed)
-			if (over[0] || over[1]) && !t.p.settings.AsApache {
+			if (over[0] || over[1]) && !t.p.asApache {
 				return nil, refuse(Arithmetic, "the average over %d ms cannot be computed, because the sum is too large; ask for less, or for a shorter time", window)
 			}
 		}
@@ -237,7 +242,7 @@ func (t *task) mean(sum, window int64) int64 {
 		below++
 	}
 	n := javanum.Long(below)
-	if t.p.settings.AsApache {
+	if t.p.asApache {
 		n = int64(int32(n))
 	}
 	return n

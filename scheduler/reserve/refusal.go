@@ -47,12 +47,12 @@ func planning(err error) bool {
 
 // refusal makes an error of package timeline one of ours.
 func refusal(err error) error {
-	switch err {
-	case timeline.ErrNegative:
+	switch {
+	case errors.Is(err, timeline.ErrNegative):
 		return refuse(NotPlanned, "more is committed than the plan has, or than is left of it, in the time that was asked for; ask for another time, or for less")
-	case timeline.ErrReversed:
+	case errors.Is(err, timeline.ErrReversed):
 		return refuse(IllegalArgument, "a stage would have to end before it begins; ask for a later deadline or for shorter stages")
-	case timeline.ErrUnknown:
+	case errors.Is(err, timeline.ErrUnknown):
 		return refuse(NullPointer, "what is available at the end of the time that was asked for is not known; ask for another time")
 	}
 	return err

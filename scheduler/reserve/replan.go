@@ -3,26 +3,27 @@ package reserve
 import (
 	"slices"
 
+	"github.com/heddle-project/heddle/scheduler/reserve/timeline"
 	"github.com/heddle-project/heddle/yarn"
 )
 
 // Replan gives reservations up, the latest accepted first, where more is committed
 // than the plan has: at now and every step from there, as far as the plan looks ahead and as
-// reservations reach that do not recur (Apache's SimpleCapacityReplanner). It returns
-// the ids in the order in which they went.
+// reservations reach (Apache's SimpleCapacityReplanner). It returns the ids in the order in
+// which they went.
 //
 // compat: one goes when its arrival and deadline are around a time, whether it has
-// resources there or not.
+// resources there or not. Apache looks no further than reservations reach that do not recur; so do replays.
 func (p *Plan) Replan(now int64) []yarn.ReservationID {
 	var gone []yarn.ReservationID
 	end := now + clampTime(p.settings.Enforcement)
-	for t, looks := now, 0; t < p.LastEnd() && t < end && looks < maxLooks; looks++ {
+	for t, looks := now, 0; t < min(p.reach(), end) && looks < maxLooks; looks++ {
 		excess := p.CommittedAt(t).Sub(p.capacity)
 		if !p.over(&excess) {
 			t = p.nextStep(t)
 			continue
 		}
-		victims := p.victims(t, excess)
+		victims := p.victims(t)
 		p.remove(victims...)
 		for _, r := range victims {
 			gone = append(gone, r.ID)
@@ -36,14 +37,25 @@ func (p *Plan) Replan(now int64) []yarn.ReservationID {
 const maxLooks = 100_000
 
 // victims are those that go at a time.
-func (p *Plan) victims(t int64, excess yarn.Resource) []*Reservation {
+//
+// compat: what is committed counts recurring reservations before their arrival, too, and Apache knows nothing of
+// what they have after their first instance. So it may give up others; replays do.
+func (p *Plan) victims(t int64) []*Reservation {
 	all := p.Active(t)
 	slices.SortFunc(all, (*Reservation).later)
+	excess := p.CommittedAt(t)
+	if !p.asApache {
+		excess = yarn.Resource{}
+		for _, r := range all {
+			excess = excess.Add(r.At(t))
+		}
+	}
+	excess = excess.Sub(p.capacity)
 	for i, r := range all {
 		if !p.over(&excess) {
 			return all[:i]
 		}
-		if !p.settings.AsApache || t < r.End {
+		if !p.asApache || t < r.End {
 			excess = excess.Sub(r.At(t))
 		}
 	}
@@ -55,9 +67,17 @@ func (p *Plan) over(excess *yarn.Resource) bool {
 	return p.settings.Calc.Positive(&p.capacity, excess)
 }
 
+// reach is when nothing changes any more.
+func (p *Plan) reach() int64 {
+	if len(p.cyclic.Line) > 0 && !p.asApache {
+		return timeline.End
+	}
+	return p.LastEnd()
+}
+
 // nextStep is the first of the steps after t at which something else is committed.
 func (p *Plan) nextStep(t int64) int64 {
-	next, step := p.LastEnd(), p.settings.Step
+	next, step := t+clampTime(p.settings.Enforcement), p.settings.Step
 	if i := p.single.After(t); i < len(p.single) {
 		next = min(next, p.single[i].At)
 	}
@@ -83,7 +103,7 @@ func (p *Plan) Archive(now int64) []yarn.ReservationID {
 	}
 	var gone []*Reservation
 	for _, r := range p.all {
-		if r.End <= before && r.Start <= before && (r.period == 0 || p.settings.AsApache) {
+		if r.End <= before && r.Start <= before && (r.period == 0 || p.asApache) {
 			gone = append(gone, r)
 		}
 	}

@@ -56,12 +56,13 @@ func (r *Reservation) once() timeline.Line {
 	return r.line.Line
 }
 
-// train is what its instances get in so much time, if it recurs.
+// train is what its instances get in so much time, if it recurs. Of one that is restored under
+// a larger largest period there may be more than are planned.
 func (r *Reservation) train(long int64) timeline.Line {
 	if r.period == 0 {
 		return nil
 	}
-	return r.line.Repeat(long / r.period)
+	return r.line.Repeat(min(long/r.period, MaxInstances))
 }
 
 // active tells whether t is between arrival and deadline of an instance.

@@ -25,6 +25,9 @@ func Watch(in io.Reader, name string, watcher Watcher) error {
 	if err != nil {
 		return err
 	}
+	if r.Plan() != nil {
+		return fmt.Errorf("%s: follow the commands of a plan: it has none, the engine is not asked; replay it with yarn sim replay", name)
+	}
 	w, err := New(r.Header())
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

@@ -84,7 +84,7 @@ func (c *Cycle) Repeat(times int64) Line {
 			out = out.extend(p)
 		}
 	}
-	if closed || times > 1 && len(points) > 0 {
+	if len(out) > 0 && (closed || times > 1) {
 		out.close()
 	}
 	return out

@@ -23,11 +23,17 @@ type World struct {
 }
 
 // New is the plan that a header describes. What goes wrong in Apache goes wrong in it.
-func New(h *trace.PlanHeader) (*World, error) { return create(h, true) }
+func New(h *trace.PlanHeader) (*World, error) {
+	w, err := create(h)
+	if err == nil {
+		w.plan.LikeApache()
+	}
+	return w, err
+}
 
-func create(h *trace.PlanHeader, asApache bool) (*World, error) {
+func create(h *trace.PlanHeader) (*World, error) {
 	s := reserve.Settings{Early: h.FavorEarly, Smoothness: h.Smoothness, Window: h.Window, Average: h.Average, Peak: h.Peak,
-		Enforcement: h.Enforcement, Step: h.Step, MaxPeriod: h.MaxPeriodicity, Calc: measure.Calculator{Types: 2}, AsApache: asApache}
+		Enforcement: h.Enforcement, Step: h.Step, MaxPeriod: h.MaxPeriodicity, Calc: measure.Calculator{Types: 2}}
 	switch h.Calculator {
 	case "default":
 	case "dominant":
