@@ -36,6 +36,8 @@ func (s *script) reservation(t Ticket, word string, args []string) Command {
 		return c
 	case "follow":
 		return FollowPlans{}
+	case "tend": // removes empty dynamic queues
+		return TendQueues{Deleting: true}
 	}
 	return nil
 }

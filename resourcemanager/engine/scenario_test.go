@@ -111,20 +111,8 @@ func (s *script) run(words []string) []string {
 		s.settings()
 		return nil
 	}
-	if words[0] == "fair" { // fair [queue[:element[:value]…] …] [element=value …]: the FairScheduler's allocation file
-		words[0], s.set.Fair = "queues", true
-		s.props = []config.Property{{Name: fairFile, Value: s.allocations(args)}}
-		if s.rig == nil {
-			return nil
-		}
-	} else if words[0] == "queues" { // queues [property=value …]
-		s.props = nil
-		for _, k := range slices.Sorted(keys(s.opts)) {
-			s.props = append(s.props, config.Property{Name: k, Value: s.opts[k]})
-		}
-		if s.rig == nil {
-			return nil
-		}
+	if s.setQueues(words, args) && s.rig == nil {
+		return nil
 	}
 	if s.rig == nil {
 		s.rig = newRig(s.t, s.set, s.props...)
@@ -333,8 +321,6 @@ func (s *script) command(word string, args []string) Command {
 		return RefreshQueues{Ticket: t, Config: queues(s.t, s.props...)}
 	case "tick":
 		return Tick{}
-	case "tend": // removes empty dynamic queues
-		return TendQueues{Deleting: true}
 	case "sweep":
 		return Sweep{}
 	case "monitor":
@@ -600,16 +586,6 @@ func (s *script) answer(x Reply) []string {
 		return []string{[]string{"joined", "resync", "shut down"}[v.Action] + when(v.LabelsAccepted, ", labels accepted") + when(v.Diagnostics != "", ": "+headline(v.Diagnostics))}
 	}
 	return []string{fmt.Sprintf("answer %+v", x.Value)}
-}
-
-func grants(text string, list []Grant) string {
-	if len(list) == 0 {
-		return ""
-	}
-	for _, g := range list {
-		text += " " + shortContainer(g.ID)
-	}
-	return text
 }
 
 func (s *script) allocated(v *AllocateReply) []string {
