@@ -146,7 +146,6 @@ var missingResourceManager = []missing{
 		"only the scheduler's own plan follower is built", "", "without it the one of the scheduler is used"},
 	{"scheduler monitors", rm + "scheduler.monitor.policies", rm + "scheduler.monitor.enable", anyOtherThan(monitorClasses), Refused,
 		"queues would not be refreshed automatically", preemptionPolicy, "that one, AutoCreatedQueueDeletionPolicy and QueueManagementDynamicEditPolicy are built"},
-	{"opportunistic containers", rm + "opportunistic-container-allocation.enabled", "", isTrue, Refused, "they would not be allocated", "false", ""},
 	{"node labels", "yarn.node-labels.configuration-type", "yarn.node-labels.enabled", notOneOf("centralized", "distributed"), Refused,
 		"a Java provider of labels cannot be run", "centralized", "give nodes labels with yarn rmadmin -replaceLabelsOnNode; with distributed they name their own"},
 	{"store of node labels", "yarn.node-labels.fs-store.impl.class", "yarn.node-labels.enabled", classOtherThan(labelStoreClasses, "log", "no-log"), Refused,

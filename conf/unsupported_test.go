@@ -38,7 +38,6 @@ func TestRefusals(t *testing.T) {
 		{"scheduler", rm + "scheduler.class", "com.example.Scheduler", schedulerPackage + "fair.FairScheduler"},
 		{"scheduler", rm + "scheduler.class", "com.example.Scheduler", schedulerPackage + "fifo.FifoScheduler"},
 		{"high availability", rm + "ha.enabled", "true", "false"},
-		{"opportunistic containers", rm + "opportunistic-container-allocation.enabled", "true", "false"},
 		{"placement constraints", rm + "placement-constraints.handler", "scheduler", "disabled"},
 		{"scheduler configuration store", "yarn.scheduler.configuration.store.class", "zk", "file"},
 		{"node admission", rm + "resource-tracker.nm.ip-hostname-check", "true", "false"},
@@ -222,7 +221,7 @@ func TestRowsAreKnown(t *testing.T) {
 // neither true nor a Java class does.
 var asking = map[string]string{
 	"hadoop.security.authentication": "kerberos", "hadoop.rpc.protection": "privacy", rm + "epoch": "2",
-	nm + "opportunistic-containers-max-queue-length": "10", nm + "resource.percentage-physical-cpu-limit": "80",
+	nm + "resource.percentage-physical-cpu-limit": "80",
 }
 
 // TestEveryRowTellsTheWayOn: whoever meets a row is told what to do, and has done with it by doing so.

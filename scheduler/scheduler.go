@@ -42,6 +42,9 @@ type (
 	Plan         = core.Plan
 	Promise      = core.Promise
 	Label        = config.Label
+	Locality     = cluster.Locality
+
+	Opportunistic = core.Opportunistic
 )
 
 // No node, application or container.
@@ -49,6 +52,10 @@ const (
 	NoNode      = cluster.NoNode
 	NoApp       = cluster.NoApp
 	NoContainer = cluster.NoContainer
+
+	NodeLocal = cluster.NodeLocal
+	RackLocal = cluster.RackLocal
+	OffSwitch = cluster.OffSwitch
 )
 
 // Scheduler decides who gets what. It is a value of one goroutine.
@@ -275,6 +282,21 @@ func (s *Scheduler) Update(a AppRef, updates []yarn.ContainerUpdate) []UpdateErr
 func (s *Scheduler) CheckUpdates(a AppRef, updates []yarn.ContainerUpdate) []UpdateError {
 	return s.policy.CheckUpdates(a, updates)
 }
+
+// PlaceOpportunistic puts an opportunistic container of the application on the node, in a size that is rounded up and cut to what the cluster
+// allows. It is charged to nobody, and takes no room on the node.
+func (s *Scheduler) PlaceOpportunistic(a AppRef, n NodeRef, o Opportunistic) ContainerRef {
+	return s.core.PlaceOpportunistic(a, n, o)
+}
+
+// OpportunisticOn is how many opportunistic containers a node has, ended ones included that it has yet to report, and what all its containers
+// use, guaranteed ones included.
+func (s *Scheduler) OpportunisticOn(n NodeRef) (count int32, used yarn.Resource) {
+	return s.core.OpportunisticOn(n)
+}
+
+// Avoids tells whether the application does not want the node.
+func (s *Scheduler) Avoids(a AppRef, n NodeRef) bool { return s.core.Avoids(a, n) }
 
 // Updated applies the changes that have become possible, when the master comes
 // to fetch them, and appends them to out.

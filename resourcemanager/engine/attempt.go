@@ -5,6 +5,7 @@ import (
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/opportunistic"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -41,10 +42,11 @@ type attempt struct {
 	counts                bool       // its failure counts against the limit
 	gone                  bool       // its end is being carried out, or has been
 	asks                  []yarn.Ask // accepted; the scheduler does not have them yet
-	releasing             bool       // a later slice ends containers that the master released
-	dissolving            bool       // its containers are being ended in slices, or it waits for others of its jointEnd
-	with                  *jointEnd  // nil: no other master ended with its own
-	containers            int64      // that it has been granted, the master's own included
+	opportunistic         opportunistic.Asks
+	releasing             bool      // a later slice ends containers that the master released
+	dissolving            bool      // its containers are being ended in slices, or it waits for others of its jointEnd
+	with                  *jointEnd // nil: no other master ended with its own
+	containers            int64     // that it has been granted, the master's own included
 
 	restored *state.Attempt            // as it was stored before the restart; nil for one that began since
 	adopted  map[yarn.ContainerID]bool // started before the restart, and reported by their nodes since
@@ -267,7 +269,7 @@ func (e *Engine) attemptGone(t *attempt) {
 	if t.master != nil && !t.master.state.Final() && (t.before == yarn.AttemptLaunched || t.before == yarn.AttemptAllocated || t.before == yarn.AttemptRunning) {
 		e.fx.Stops = append(e.fx.Stops, Stop{Attempt: t.id, User: a.sub.User, Node: t.master.node.id, Container: t.masterID})
 	}
-	t.grants = nil
+	t.grants, t.opportunistic = nil, opportunistic.Asks{}
 	t.dissolving = true
 	e.begin(func(budget int) (int, bool) { return e.dissolve(t, budget) })
 }

@@ -40,6 +40,7 @@ type rig struct {
 	answered map[Ticket]bool
 	asked    map[Ticket]bool
 	ended    map[yarn.ContainerID]bool
+	versions map[yarn.ContainerID]int32
 	reader   reader
 }
 
@@ -68,7 +69,7 @@ func queues(t fataler, more ...config.Property) *config.Config {
 		}
 	}
 	cfg, _, err := config.Parse(p, config.Cluster{LabelsEnabled: true, MinAllocation: yarn.NewResource(256, 1), MaxAllocation: yarn.NewResource(8192, 8), MaxPriority: 10,
-		Monitors: true})
+		Monitors: true, Opportunistic: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func rigOf(t fataler, set Settings, cfg *config.Config) *rig {
 	e := New(set, sched)
 	e.nextApp, e.plans.last = 1_000_000, 1_000_000 // tests choose their own numbers
 	return &rig{e: e, sched: sched, now: yarn.Now{Wall: 1_000_000, Mono: 500},
-		stored: map[state.Key]state.Record{}, ids: map[yarn.ContainerID]bool{}, ended: map[yarn.ContainerID]bool{},
+		stored: map[state.Key]state.Record{}, ids: map[yarn.ContainerID]bool{}, ended: map[yarn.ContainerID]bool{}, versions: map[yarn.ContainerID]int32{},
 		answered: map[Ticket]bool{}, asked: map[Ticket]bool{}, reader: reader{apps: map[yarn.ApplicationID]*view.Application{}, nodes: map[yarn.NodeID]*view.Node{}}}
 }
 
@@ -218,7 +219,7 @@ func (r *rig) check() string {
 	if s := r.sched.Check(); s != "" {
 		return "the scheduler's books: " + s
 	}
-	for _, f := range []func() string{r.checkEffects, r.checkBooks, r.checkNodes, r.checkLives, r.checkEnds, r.checkDurable, r.checkCounts, r.checkInactive, r.checkLabels} {
+	for _, f := range []func() string{r.checkEffects, r.checkBooks, r.checkOpportunistic, r.checkNodes, r.checkLives, r.checkEnds, r.checkDurable, r.checkCounts, r.checkInactive, r.checkLabels} {
 		if s := f(); s != "" {
 			return s
 		}
@@ -308,6 +309,60 @@ func (r *rig) checkBooks() string {
 	return ""
 }
 
+// checkOpportunistic: opportunistic containers are counted apart, and none is charged to an application; versions never go back.
+func (r *rig) checkOpportunistic() string {
+	lent, charged := int64(0), map[*application]yarn.Resource{}
+	held := map[*node]int32{}
+	for _, c := range r.e.byID {
+		book := r.sched.Container(c.ref)
+		if was := r.versions[c.id]; book.Version < was {
+			return fmt.Sprintf("%s had version %d, and has %d", c.id, was, book.Version)
+		}
+		r.versions[c.id] = book.Version
+		if book.Execution == yarn.Opportunistic {
+			held[c.node]++
+		}
+		switch {
+		case c.state.Final():
+		case book.Execution == yarn.Opportunistic:
+			lent++
+		default:
+			charged[c.app] = charged[c.app].Add(book.Resource)
+		}
+	}
+	if n := r.e.lent.Allocated - r.e.lent.Released; n != lent {
+		return fmt.Sprintf("there are %d opportunistic containers, %d are counted", lent, n)
+	}
+	if l := r.e.lent; l.NodeLocal+l.RackLocal+l.OffSwitch > l.Allocated {
+		return fmt.Sprintf("more containers were placed than allocated: %+v", l)
+	}
+	for _, n := range r.e.nodes {
+		if n.ref == scheduler.NoNode {
+			if n.load != nil {
+				return fmt.Sprintf("%s is not in use, and opportunistic containers may come to it", n.id)
+			}
+			continue
+		}
+		if count, _ := r.sched.OpportunisticOn(n.ref); count != held[n] {
+			return fmt.Sprintf("%s has %d opportunistic containers, %d in the scheduler's books", n.id, held[n], count)
+		}
+	}
+	for _, a := range r.e.apps {
+		if a.ref == scheduler.NoApp {
+			continue
+		}
+		for _, ref := range r.sched.Containers(a.ref, nil) { // what enlarges or promotes one is charged, too, until it is part of that
+			if c := r.sched.Container(ref); !c.Reserved && !c.Update.IsZero() {
+				charged[a] = charged[a].Add(c.Resource)
+			}
+		}
+		if used := r.sched.AppUsage(a.ref).Used; used != charged[a] {
+			return fmt.Sprintf("%s is charged with %s, its guaranteed containers have %s", a.sub.ID, used, charged[a])
+		}
+	}
+	return ""
+}
+
 // live tells whether the scheduler counts the container as living.
 func (r *rig) live(c *container) bool {
 	return c.app.ref != scheduler.NoApp && slices.Contains(r.sched.Containers(c.app.ref, nil), c.ref)
@@ -333,7 +388,9 @@ func (r *rig) checkNodes() string {
 			if c.launched {
 				launched++
 			}
-			used = used.Add(r.sched.Container(c.ref).Resource)
+			if book := r.sched.Container(c.ref); book.Execution == yarn.Guaranteed {
+				used = used.Add(book.Resource)
+			}
 		}
 		if held != n.held || launched != n.launched {
 			return fmt.Sprintf("%s holds %d containers, %d launched; it counts %d and %d", n.id, held, launched, n.held, n.launched)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/opportunistic"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -81,6 +82,15 @@ func (s *script) settings() {
 			s.set.LabelsByNodes = n == 2
 		case "sweeps":
 			s.set.Sweeps = n == 1
+		case "auto-update":
+			s.set.AutoUpdate = n == 1
+		case "opportunistic": // 1 and more: the comparators
+			s.set.Opportunistic = opportunistic.Settings{Enabled: true, Nodes: 10, Interval: 1000, Comparator: opportunistic.Comparator(n - 1),
+				Deviations: 1, Lowest: 5, Highest: 15}
+		case "per-call": // after opportunistic, as in the alphabet
+			s.set.Opportunistic.PerCall = int32(n)
+		case "used-nodes":
+			s.set.Opportunistic.Nodes = int32(n)
 		default:
 			s.fail("no setting %s", k)
 		}
@@ -112,14 +122,4 @@ func states(list string) (out []yarn.NodeState) {
 		out = append(out, s)
 	}
 	return out
-}
-
-func grants(text string, list []Grant) string {
-	if len(list) == 0 {
-		return ""
-	}
-	for _, g := range list {
-		text += " " + shortContainer(g.ID)
-	}
-	return text
 }

@@ -313,7 +313,9 @@ func (s *Scheduler) AllocateDone(ref cluster.AppRef) yarn.Resource {
 	if a.avoidsOther {
 		a.avoidsOther, a.avoided = false, s.avoidedNodes(a)
 	}
-	return s.Headroom(ref)
+	h := s.Headroom(ref)
+	s.GiveBackFreed(&a.App)
+	return h
 }
 
 // avoidedNodes are the nodes that the application's blacklist names, in order of name. The order counts: free amounts may be negative, and
