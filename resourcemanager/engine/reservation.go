@@ -49,6 +49,7 @@ type plan struct {
 	followed []scheduler.Promise // what the scheduler was told last
 	capacity yarn.Resource       // and for which capacity of the queue
 	emptying bool                // queues are left whose reservation is over
+	unsure   bool                // its queues may not be as followed says: it is new or back, or the scheduler's configuration has changed
 }
 
 // findPlans brings the plans in line with the queues that can be reserved now.
@@ -83,7 +84,7 @@ func (e *Engine) configure(p *plan, c *config.Plan) {
 	if p.conf == c {
 		return
 	}
-	p.conf = c
+	p.conf, p.unsure = c, true
 	set := &e.set.Reservations
 	s := reserve.Settings{Early: set.Early, Smoothness: set.Smoothness, Window: c.Window, Average: c.Average, Peak: c.Peak, Enforcement: c.Enforcement,
 		Step: set.Step, MaxPeriod: set.MaxPeriod, Calc: set.Calc, Min: set.Min, Max: set.Max}
@@ -417,7 +418,7 @@ func (e *Engine) followPlan(p *plan) {
 	now := e.nextStep()
 	if p.there {
 		due := e.due(p, now)
-		if p.emptying || p.capacity != p.Capacity() || !slices.Equal(due, p.followed) {
+		if p.unsure || p.emptying || p.capacity != p.Capacity() || !slices.Equal(due, p.followed) {
 			e.keepPromises(p, due)
 		}
 	}
@@ -469,13 +470,21 @@ func (e *Engine) keepPromises(p *plan, due []scheduler.Promise) {
 	for _, why := range refused {
 		e.fx.Reservations = append(e.fx.Reservations, ReservationEvent{Plan: p.path, What: QueueRefused, Why: describe(why)})
 	}
-	p.emptying = false
+	p.unsure, p.emptying = false, false
 	for _, queue := range over {
 		p.emptying = !e.emptied(p, queue) || p.emptying
 	}
 	e.sched.RemovePlanQueues(p.path, over)
 	p.followed, p.capacity = due, p.Capacity()
 	e.infos, e.sweepDue = nil, true
+}
+
+// seeQueue takes over the queue that the application has come to be in.
+func (e *Engine) seeQueue(a *application) {
+	was := a.queue
+	if a.queue = e.sched.QueueOf(a.ref); a.recorded.queue == was { // else a move is being stored
+		a.recorded.queue = a.queue
+	}
 }
 
 // emptied takes the applications out of the queue of a reservation that is over: they go on in the plan's default queue, or are killed, and then the
@@ -486,6 +495,7 @@ func (e *Engine) emptied(p *plan, queue string) bool {
 		for _, id := range ids {
 			if a := e.apps[id]; a != nil && a.ref != scheduler.NoApp {
 				_ = e.sched.MoveApplication(a.ref, p.path) // one that cannot be moved is killed
+				e.seeQueue(a)
 				e.touchApp(a)
 			}
 		}

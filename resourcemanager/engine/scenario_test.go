@@ -111,14 +111,8 @@ func (s *script) run(words []string) []string {
 		s.settings()
 		return nil
 	}
-	if words[0] == "queues" { // queues [property=value …]
-		s.props = nil
-		for _, k := range slices.Sorted(keys(s.opts)) {
-			s.props = append(s.props, config.Property{Name: k, Value: s.opts[k]})
-		}
-		if s.rig == nil {
-			return nil
-		}
+	if s.setQueues(words, args) && s.rig == nil {
+		return nil
 	}
 	if s.rig == nil {
 		s.rig = newRig(s.t, s.set, s.props...)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/opportunistic"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -37,6 +38,23 @@ func (s *script) httpPort() (port int32) {
 		return 8042
 	}
 	return port
+}
+
+// setQueues takes over the queues of a command.
+func (s *script) setQueues(words, args []string) bool {
+	switch words[0] {
+	case "fair": // fair [queue[:element[:value]…] …] [element=value …]: the FairScheduler's allocation file
+		words[0], s.set.Fair = "queues", true
+		s.props = []config.Property{{Name: fairFile, Value: s.allocations(args)}}
+	case "queues": // queues [property=value …]
+		s.props = nil
+		for _, k := range slices.Sorted(keys(s.opts)) {
+			s.props = append(s.props, config.Property{Name: k, Value: s.opts[k]})
+		}
+	default:
+		return false
+	}
+	return true
 }
 
 func (s *script) settings() {
