@@ -397,8 +397,8 @@ func (s *Scheduler) RemovePlanQueues(plan string, paths []string) {
 	s.policy.RemovePlanQueues(plan, paths)
 }
 
-// Members are the applications of a leaf.
-func (s *Scheduler) Members(path string) []yarn.ApplicationID { return s.policy.Members(path) }
+// Members are the applications of each of the leaves.
+func (s *Scheduler) Members(paths []string) [][]AppRef { return s.core.Members(paths) }
 
 // AppUsage is what the application has and wants.
 func (s *Scheduler) AppUsage(a AppRef) AppUsage { return s.core.AppUsage(a) }

@@ -471,10 +471,9 @@ func (e *Engine) keepPromises(p *plan, due []scheduler.Promise) {
 		e.fx.Reservations = append(e.fx.Reservations, ReservationEvent{Plan: p.path, What: QueueRefused, Why: describe(why)})
 	}
 	p.unsure, p.emptying = false, false
-	for _, queue := range over {
-		p.emptying = !e.emptied(p, queue) || p.emptying
+	if len(over) > 0 {
+		e.empty(p, over)
 	}
-	e.sched.RemovePlanQueues(p.path, over)
 	p.followed, p.capacity = due, p.Capacity()
 	e.infos, e.sweepDue = nil, true
 }
@@ -487,24 +486,26 @@ func (e *Engine) seeQueue(a *application) {
 	}
 }
 
-// emptied takes the applications out of the queue of a reservation that is over: they go on in the plan's default queue, or are killed, and then the
-// queue is not empty until they have ended.
-func (e *Engine) emptied(p *plan, queue string) bool {
-	ids := e.sched.Members(queue)
+// empty removes the queues of reservations that are over. Their applications go on in the plan's default queue, or are killed; a queue stays until it
+// has none.
+func (e *Engine) empty(p *plan, over []string) {
 	if p.conf.MoveOnExpiry {
-		for _, id := range ids {
-			if a := e.apps[id]; a != nil && a.ref != scheduler.NoApp {
-				_ = e.sched.MoveApplication(a.ref, p.path) // one that cannot be moved is killed
+		for _, refs := range e.sched.Members(over) {
+			for _, ref := range refs {
+				a := e.byRef[ref]
+				_ = e.sched.MoveApplication(ref, p.path) // one that cannot be moved is killed
 				e.seeQueue(a)
 				e.touchApp(a)
 			}
 		}
-		ids = e.sched.Members(queue)
 	}
-	for _, id := range ids {
-		if a := e.apps[id]; a != nil && !a.ending() {
-			e.killApp(a, "Application killed due to expiry of reservation queue "+queue+".")
+	for i, refs := range e.sched.Members(over) {
+		for _, ref := range refs {
+			p.emptying = true
+			if a := e.byRef[ref]; !a.ending() {
+				e.killApp(a, "Application killed due to expiry of reservation queue "+over[i]+".")
+			}
 		}
 	}
-	return len(e.sched.Members(queue)) == 0
+	e.sched.RemovePlanQueues(p.path, over)
 }

@@ -140,8 +140,8 @@ func (s *Scheduler) RemovePlanQueues(path string, paths []string) {
 	}
 	s.updateSteadyShares()
 	before := s.tree.Changes
-	for _, p := range paths {
-		if q := s.find(p); q != nil && q.up == plan && q.Path != plan.defaultPath() && q.Leaf && q.weight == 0 && q.empty() {
+	for i, members := range s.Members(paths) {
+		if q := s.find(paths[i]); q != nil && q.up == plan && q.Path != plan.defaultPath() && q.Leaf && q.weight == 0 && len(members) == 0 && q.empty() {
 			s.forget(q)
 		}
 	}
@@ -150,20 +150,6 @@ func (s *Scheduler) RemovePlanQueues(path string, paths []string) {
 		s.dropLeaves()
 		s.steadyDue = true
 	}
-}
-
-// Members are the applications of a leaf; see core.PlanFollower.
-func (s *Scheduler) Members(path string) (ids []yarn.ApplicationID) {
-	q := s.find(path)
-	if q == nil || q.members == 0 {
-		return nil
-	}
-	for _, a := range s.Apps {
-		if a != nil && !a.Gone && a.Leaf == &q.Queue {
-			ids = append(ids, a.ID)
-		}
-	}
-	return ids
 }
 
 // withinPlan is path, or for a plan the path of the leaf where the application goes. A queue below a plan that is not there is no queue to be made:

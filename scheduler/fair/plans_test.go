@@ -155,7 +155,7 @@ func TestFollow(t *testing.T) {
 	follow("root.p.r1", reserved("r2", 1024, 1))
 	s.RemovePlanQueues("root.p", []string{"root.p.r1", "root.p.r2", "root.p.p-default", "root.a", "root.p"})
 	s.expect(t, "it has applications", "p-default 0.5 1024/0", "r2 0.5 1024/0", "r1 0 0/0")
-	if got := s.Members("root.p.r1"); len(got) != 2 || got[0].Sequence != 1 || got[1].Sequence != 9 {
+	if got := s.Members([]string{"root.p.r2", "root.p.r1"}); len(got[0]) != 1 || len(got[1]) != 2 || s.App(got[1][0]).ID.Sequence != 1 || s.App(got[1][1]).ID.Sequence != 9 {
 		t.Errorf("members %v", got)
 	}
 	for _, ref := range []cluster.AppRef{in["root.pr1"], in["root.p.r1r1"]} {
@@ -268,10 +268,8 @@ func (p *planPlay) follow() {
 		if over[i], refused = s.Follow("root.p", p.due); len(refused) > 0 {
 			p.t.Fatal(refused)
 		}
-		for _, path := range over[i] {
-			for _, id := range s.Members(path) {
-				s.MoveApplication(s.ByID[id], "root.p") // a limit may keep it
-			}
+		for _, ref := range slices.Concat(s.Members(over[i])...) {
+			s.MoveApplication(ref, "root.p") // a limit may keep it
 		}
 		s.RemovePlanQueues("root.p", over[i])
 	}
