@@ -27,6 +27,9 @@ type Reservations struct {
 	Patience   int64         // after a restart, until nodes must have come back: before, nothing is given up for lack of room
 }
 
+// maxQueueShown bounds the name of a queue that a refusal repeats, in bytes.
+const maxQueueShown = 1024
+
 // MaxPastReservations bounds the ids that are remembered after the end of their reservations.
 const MaxPastReservations = 10_000
 
@@ -134,7 +137,7 @@ func (e *Engine) queuePlan(name string) (*plan, *Error) {
 			return p, nil
 		}
 	}
-	return nil, refuse(Failed, "The specified queue: %s is not managed by reservation system. Please try again with a valid reservable queue.", name)
+	return nil, refuse(Failed, "The specified queue: %s is not managed by reservation system. Please try again with a valid reservable queue.", clip(name, maxQueueShown))
 }
 
 func (e *Engine) submitReservation(c SubmitReservation) {
