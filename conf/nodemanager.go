@@ -24,6 +24,7 @@ type NodeManager struct {
 	Dirs      NodeDirs
 	Launch    NodeLaunch
 	Cgroups   NodeCgroups
+	Queue     NodeQueue
 	Localizer NodeLocalizer
 	Monitor   NodeMonitor
 	Health    NodeHealth
@@ -124,6 +125,14 @@ type NodeCgroups struct {
 	Hierarchy     string        // nm.linux-container-executor.cgroups.hierarchy, below Mount
 	DeleteDelay   time.Duration // nm.linux-container-executor.cgroups.delete-delay-ms
 	DeleteTimeout time.Duration // nm.linux-container-executor.cgroups.delete-timeout-ms
+}
+
+// NodeQueue says which opportunistic containers wait for room on the node, and
+// how they make room for guaranteed ones.
+type NodeQueue struct {
+	ByResources bool // nm.opportunistic-containers-queue-policy: BY_RESOURCES, not BY_QUEUE_LEN
+	MaxLength   int  // nm.opportunistic-containers-max-queue-length; 0 = opportunistic containers are turned away, and guaranteed ones never wait
+	Pause       bool // nm.opportunistic-containers-use-pause-for-preemption: they are paused, not killed
 }
 
 // NodeLocalizer is how resources are fetched and kept.

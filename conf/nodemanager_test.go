@@ -311,6 +311,22 @@ func TestNodeManagerWarnings(t *testing.T) {
 	}
 }
 
+func TestNodeQueue(t *testing.T) {
+	const p = "yarn.nodemanager.opportunistic-containers-"
+	if s := node(t).Queue; s != (NodeQueue{}) {
+		t.Errorf("%+v", s)
+	}
+	if s := node(t, p+"queue-policy", "BY_RESOURCES", p+"max-queue-length", "7", p+"use-pause-for-preemption", "true").Queue; s != (NodeQueue{true, 7, true}) {
+		t.Errorf("%+v", s)
+	}
+	if s := node(t, p+"max-queue-length", "-3").Queue; s != (NodeQueue{}) {
+		t.Errorf("%+v", s)
+	}
+	if _, err := ReadNodeManager(nodeProperties(t, p+"queue-policy", "by_resources")); err == nil || !strings.Contains(err.Error(), "BY_QUEUE_LEN, BY_RESOURCES") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestNodeLocalizerOptions(t *testing.T) {
 	const p = nm + "container-localizer."
 	if s := node(t).Localizer; !slices.Equal(s.JavaOptions, []string{"-Xmx256m"}) || !s.JavaExports || s.JavaLog != "INFO" {

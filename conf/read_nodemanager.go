@@ -29,6 +29,7 @@ func readNodeManager(r *Reader) *NodeManager {
 		Dirs:       r.nodeDirs(),
 		Launch:     r.nodeLaunch(),
 		Cgroups:    r.nodeCgroups(),
+		Queue:      r.nodeQueue(),
 		Localizer:  r.nodeLocalizer(),
 		Monitor:    r.nodeMonitor(),
 		Health:     r.nodeHealth(),
@@ -155,6 +156,15 @@ func (r *Reader) nodeWeb() NodeWeb {
 		w.FrameOptions = frame
 	}
 	return w
+}
+
+func (r *Reader) nodeQueue() NodeQueue {
+	const p, byLength, byResources = nm + "opportunistic-containers-", "BY_QUEUE_LEN", "BY_RESOURCES"
+	return NodeQueue{
+		ByResources: r.Enum(p+"queue-policy", byLength, byLength, byResources) == byResources,
+		MaxLength:   max(r.Int(p+"max-queue-length", 0, Range{math.MinInt32, math.MaxInt32}), 0),
+		Pause:       r.Bool(p+"use-pause-for-preemption", false),
+	}
 }
 
 func (r *Reader) nodeLocalizer() NodeLocalizer {

@@ -30,19 +30,20 @@ func readResourceManager(r *Reader) *ResourceManager {
 		Tracker: r.endpoint(rm+"resource-tracker.address", 8031),
 		Admin:   r.endpoint(rm+"admin.address", 8033),
 
-		Web:          r.web(),
-		IPC:          r.ipc(),
-		Allocation:   r.allocation(),
-		Monitors:     r.monitors(),
-		Reservations: r.reservations(),
-		Applications: r.applications(),
-		Nodes:        r.nodes(),
-		Recovery:     r.recovery(),
-		BlackBox:     r.blackBox(),
-		Labels:       r.nodeLabels(),
-		Tokens:       r.tokens(),
-		Security:     r.security(),
-		Topology:     r.topology(),
+		Web:           r.web(),
+		IPC:           r.ipc(),
+		Allocation:    r.allocation(),
+		Opportunistic: r.opportunistic(),
+		Monitors:      r.monitors(),
+		Applications:  r.applications(),
+		Nodes:         r.nodes(),
+		Recovery:      r.recovery(),
+		BlackBox:      r.blackBox(),
+		Labels:        r.nodeLabels(),
+		Tokens:        r.tokens(),
+		Security:      r.security(),
+		Topology:      r.topology(),
+		Reservations:  r.reservations(),
 	}
 	return s
 }
@@ -173,6 +174,29 @@ func (r *Reader) allocation() Allocation {
 		r.Fail(y+"minimum-allocation-vcores", "must not be above %smaximum-allocation-vcores, which is %d", y, a.MaximumVCores)
 	}
 	return a
+}
+
+// maxLeastLoaded bounds the nodes among which opportunistic containers are distributed.
+const maxLeastLoaded = 1000
+
+func (r *Reader) opportunistic() Opportunistic {
+	const queuing = rm + "nm-container-queuing."
+	o := Opportunistic{
+		Enabled:      r.Bool(rm+"opportunistic-container-allocation.enabled", false),
+		Nodes:        r.Int32(rm+"opportunistic-container-allocation.nodes-used", 10, Range{1, maxLeastLoaded}),
+		PerHeartbeat: r.Int32(rm+"opportunistic.max.container-allocation.per.am.heartbeat", -1, NotBelow(-1)),
+		Order:        r.Duration(queuing+"sorting-nodes-interval-ms", time.Second, time.Millisecond, time.Millisecond),
+		Comparator:   r.Enum(queuing+"load-comparator", "QUEUE_LENGTH", "QUEUE_LENGTH", "QUEUE_WAIT_TIME", "QUEUE_LENGTH_THEN_RESOURCES"),
+		Deviations:   float32(r.Float(queuing+"queue-limit-stdev", 1, 0, 1000)),
+	}
+	bounds := [...]string{"min-queue-length", "max-queue-length"}
+	lowest, highest := int32(5), int32(15)
+	if o.Comparator == "QUEUE_WAIT_TIME" {
+		bounds, lowest, highest = [...]string{"min-queue-wait-time-ms", "max-queue-wait-time-ms"}, 10, 100
+	}
+	o.Lowest = r.Int32(queuing+bounds[0], lowest, NotBelow(0))
+	o.Highest = r.Int32(queuing+bounds[1], highest, NotBelow(0))
+	return o
 }
 
 func (r *Reader) monitors() Monitors {

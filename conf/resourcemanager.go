@@ -24,17 +24,18 @@ type ResourceManager struct {
 	Web     Web
 	IPC     IPC
 
-	Allocation   Allocation
-	Monitors     Monitors
-	Reservations Reservations
-	Applications Applications
-	Nodes        Nodes
-	Recovery     Recovery
-	BlackBox     BlackBox
-	Labels       NodeLabels
-	Tokens       Tokens
-	Security     Security
-	Topology     Topology
+	Allocation    Allocation
+	Opportunistic Opportunistic
+	Monitors      Monitors
+	Applications  Applications
+	Nodes         Nodes
+	Recovery      Recovery
+	BlackBox      BlackBox
+	Labels        NodeLabels
+	Tokens        Tokens
+	Security      Security
+	Topology      Topology
+	Reservations  Reservations
 }
 
 // Web is the HTTP side.
@@ -96,6 +97,17 @@ type Allocation struct {
 	PortInNodeName               bool // yarn.scheduler.include-port-in-node-name
 	Correct                      bool // yarn.resourcemanager.scheduler.autocorrect.container.allocation
 	AutoUpdate                   bool // yarn.resourcemanager.auto-update.containers
+}
+
+// Opportunistic says how opportunistic containers are allocated.
+type Opportunistic struct {
+	Enabled         bool          // yarn.resourcemanager.opportunistic-container-allocation.enabled
+	Nodes           int32         // yarn.resourcemanager.opportunistic-container-allocation.nodes-used: the least loaded ones
+	PerHeartbeat    int32         // yarn.resourcemanager.opportunistic.max.container-allocation.per.am.heartbeat; not above 0: no limit but our own
+	Order           time.Duration // yarn.resourcemanager.nm-container-queuing.sorting-nodes-interval-ms: how long an order of the nodes is used
+	Comparator      string        // yarn.resourcemanager.nm-container-queuing.load-comparator
+	Deviations      float32       // yarn.resourcemanager.nm-container-queuing.queue-limit-stdev
+	Lowest, Highest int32         // bounds of the limit that nodes are told: yarn.resourcemanager.nm-container-queuing.{min,max}-queue-length or -queue-wait-time-ms
 }
 
 // Reservations are the settings of the reservation system (yarn.resourcemanager.reservation-system); those of single plans belong to their queues.

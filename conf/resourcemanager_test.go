@@ -185,3 +185,17 @@ func TestTopologyWords(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+func TestOpportunistic(t *testing.T) {
+	const queuing = rm + "nm-container-queuing."
+	s := settings(t, rm+"opportunistic-container-allocation.enabled", "true", queuing+"load-comparator", "QUEUE_WAIT_TIME", queuing+"max-queue-wait-time-ms", "70")
+	if o := s.Opportunistic; !o.Enabled || o.Nodes != 10 || o.PerHeartbeat != -1 || o.Order != time.Second || o.Deviations != 1 || o.Lowest != 10 || o.Highest != 70 {
+		t.Errorf("%+v", o)
+	}
+	for name, value := range map[string]string{rm + "opportunistic-container-allocation.nodes-used": "0", queuing + "load-comparator": "QUEUE", queuing + "sorting-nodes-interval-ms": "0",
+		queuing + "queue-limit-stdev": "-1", queuing + "max-queue-length": "-1", rm + "opportunistic.max.container-allocation.per.am.heartbeat": "-2"} {
+		if _, err := ReadResourceManager(overrides(t, name, value)); err == nil {
+			t.Errorf("%s=%s was accepted", name, value)
+		}
+	}
+}

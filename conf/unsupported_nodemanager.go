@@ -48,7 +48,6 @@ var missingNodeManager = []missing{
 	{"NUMA", nm + "numa-awareness.enabled", "", isTrue, Changed, "containers run on any socket", "false", ""},
 	{"manifest of auxiliary services", nm + "aux-services.manifest.enabled", "", isTrue, Changed, "no service of the manifest is started", "false",
 		"name the shuffle in " + nm + "aux-services"},
-	{"opportunistic containers", nm + "opportunistic-containers-max-queue-length", "", notOneOf("0"), Changed, "none are queued", "0", ""},
 	{"deletion of logs by size", nm + "log.trigger.delete.by-size.enabled", "", isTrue, Changed, "logs are kept for " + nm + "log.retain-seconds whatever their size", "false",
 		"choose a time short enough for the disks"},
 	{"memory from smaps", nm + "container-monitor.procfs-tree.smaps-based-rss.enabled", "", isTrue, Changed, "the resident set of /proc/PID/stat is used, which counts shared pages for each process", "false", ""},

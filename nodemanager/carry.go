@@ -32,6 +32,10 @@ func (d *Daemon) carry(x engine.Effect) {
 		d.processes.attach(x)
 	case engine.Kill:
 		d.processes.kill(x.ID)
+	case engine.Pause:
+		d.processes.halt(x.ID, true)
+	case engine.Resume:
+		d.processes.halt(x.ID, false)
 	case engine.Resize:
 		d.processes.resize(x.Spec)
 	case engine.Deliver:

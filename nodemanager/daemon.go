@@ -162,7 +162,8 @@ func (d *Daemon) prepare() error {
 	cfg := loop.Config{Clock: clock.System(), Do: d.carry, Log: d.Log, Fatal: d.loseStore, Away: d.storeAway, Ended: d.auditEnd, Engine: engine.New(engine.Settings{
 		CacheTarget: s.Localizer.CacheTarget, CacheInterval: s.Localizer.Cleanup.Milliseconds(), MaxDiagnostics: s.Launch.DiagnosticsMax,
 		TrackStopped: s.Tracker.StoppedFor.Milliseconds(), MinRetryInterval: s.Launch.RetryInterval.Milliseconds(),
-		FirstPlace: localize.FirstNumber, Placed: func(n int64) string { return localize.Place(n, s.Localizer.MaxFilesPerDir) }, Zone: time.Local})}
+		FirstPlace: localize.FirstNumber, Placed: func(n int64) string { return localize.Place(n, s.Localizer.MaxFilesPerDir) }, Zone: time.Local,
+		Total: *d.total.Load(), Queue: engine.QueueSettings{ByResources: s.Queue.ByResources, MaxLength: s.Queue.MaxLength, Pause: s.Queue.Pause}})}
 	if d.store != nil {
 		cfg.Store = d.store
 	}

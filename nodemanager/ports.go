@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heddle-project/heddle/internal/webgate"
+	"github.com/heddle-project/heddle/nodemanager/engine"
 	"github.com/heddle-project/heddle/nodemanager/heartbeat"
 	"github.com/heddle-project/heddle/nodemanager/rpc/container"
 	"github.com/heddle-project/heddle/nodemanager/rpc/localizer"
@@ -182,6 +183,22 @@ func (d *Daemon) prepareReporter(label func() string) error {
 	physical := yarn.NewResource(d.machine.MemoryMB, int64(d.machine.Processors))
 	d.reporter = heartbeat.New(heartbeat.Config{Group: group, Loop: d.loop, Keys: d.keys, Node: d.node, HTTPPort: int32(d.ports.webPort()),
 		Total: *d.total.Load(), Physical: physical, Types: d.settings.Resources.Types, Preserve: t.Preserve, Health: d.condition, Usage: d.monitor.usage,
-		Logs: d.logs.reports, KeepLogs: d.settings.Logs.KeepStates, MinimumVersion: t.MinimumVersion, Resized: func(r yarn.Resource) { d.total.Store(&r) }, Registered: func() { d.accepted.Store(true) }, Label: label, LabelResync: d.settings.Label.Resync, Log: d.Log})
+		Logs: d.logs.reports, KeepLogs: d.settings.Logs.KeepStates, MinimumVersion: t.MinimumVersion, Resized: d.resized,
+		QueueLength: d.queueLength(), Registered: func() { d.accepted.Store(true) }, Label: label, LabelResync: d.settings.Label.Resync, Log: d.Log})
 	return nil
+}
+
+// resized is called when the ResourceManager has changed what the node offers.
+func (d *Daemon) resized(total yarn.Resource) {
+	d.total.Store(&total)
+	d.loop.Post(engine.Offer{Total: total})
+}
+
+// queueLength is how many opportunistic containers may wait.
+// compat: none are counted where resources decide.
+func (d *Daemon) queueLength() int32 {
+	if d.settings.Queue.ByResources {
+		return 0
+	}
+	return int32(d.settings.Queue.MaxLength)
 }

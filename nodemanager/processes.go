@@ -47,6 +47,11 @@ type processes struct {
 type running struct {
 	process *run.Process // nil until it is started
 	kill    bool         // kill it as soon as it has a process
+	halt    bool         // it is to be stopped, likewise
+
+	turn      sync.Mutex         // while it is being stopped or resumed
+	halting   context.Context    // ends when it is to be killed, or has ended
+	interrupt context.CancelFunc // ends that
 	confinement
 }
 
@@ -117,7 +122,9 @@ func (p *processes) attach(x engine.Attach) {
 func (p *processes) enter(s *engine.Spec) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.running[s.ID] = &running{confinement: confinement{wanted: limitsOf(s)}}
+	r := &running{confinement: confinement{wanted: limitsOf(s)}}
+	r.halting, r.interrupt = context.WithCancel(p.ctx)
+	p.running[s.ID] = r
 }
 
 // failed reports a container that there is no process of.
@@ -141,10 +148,13 @@ func (p *processes) follow(c *run.Container, how string, process *run.Process) {
 	p.mu.Lock()
 	r := p.running[id]
 	r.process = process
-	kill := r.kill
+	kill, halt := r.kill, r.halt
 	p.mu.Unlock()
-	if kill {
-		p.end(process)
+	switch {
+	case kill:
+		p.end(process, r)
+	case halt:
+		p.work.Go(func() { p.haltOrGoOn(r) })
 	}
 	p.tellPID(process)
 	select {
@@ -209,6 +219,9 @@ func (p *processes) leave(id yarn.ContainerID) *running {
 	defer p.mu.Unlock()
 	r := p.running[id]
 	delete(p.running, id)
+	if r != nil {
+		r.interrupt()
+	}
 	return r
 }
 
@@ -221,14 +234,64 @@ func (p *processes) kill(id yarn.ContainerID) {
 		return
 	}
 	r.kill = true
+	r.interrupt()
 	if process := r.process; process != nil {
-		p.end(process)
+		p.end(process, r)
 	}
 }
 
-// end kills a container in the background.
-func (p *processes) end(process *run.Process) {
+// halt stops a container in the background, or has it go on; one that is only being started, as soon as it can be.
+func (p *processes) halt(id yarn.ContainerID, stop bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.running[id]
+	if r == nil || r.kill {
+		return
+	}
+	r.halt = stop
+	if r.process != nil {
+		p.work.Go(func() { p.haltOrGoOn(r) })
+	}
+}
+
+// haltOrGoOn does what was asked for last. Whoever comes last does the latest; what is told the engine again changes nothing.
+func (p *processes) haltOrGoOn(r *running) {
+	r.turn.Lock()
+	defer r.turn.Unlock()
+	p.mu.Lock()
+	process, stop := r.process, r.halt
+	p.mu.Unlock()
+	do := process.Resume
+	if stop {
+		do = process.Pause
+	}
+	err := do(r.halting)
+	if r.halting.Err() != nil {
+		return
+	}
+	failure := ""
+	if err != nil {
+		p.d.Log.Warn("cannot pause a container, or have it go on", "container", process.ID(), "pause", stop, "error", err)
+		failure = err.Error()
+	}
+	if stop {
+		p.d.loop.Post(engine.Paused{ID: process.ID(), Failure: failure})
+	} else {
+		p.d.loop.Post(engine.Resumed{ID: process.ID(), Failure: failure})
+	}
+}
+
+// end kills a container in the background. One that was stopped goes on, so that it may obey SIGTERM.
+func (p *processes) end(process *run.Process, r *running) {
 	p.work.Go(func() {
+		r.turn.Lock()
+		p.mu.Lock()
+		halted := r.halt
+		p.mu.Unlock()
+		if halted {
+			_ = process.Resume(p.ctx)
+		}
+		r.turn.Unlock()
 		if err := process.Kill(p.ctx); err != nil && p.ctx.Err() == nil {
 			p.d.Log.Warn("cannot kill a container", "container", process.ID(), "error", err)
 		}

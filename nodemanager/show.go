@@ -139,16 +139,21 @@ func (d *Daemon) Metrics() view.Metrics {
 			m.Applications++
 		}
 	}
-	for _, v := range d.loop.Containers() {
+	views := d.loop.Containers()
+	x := engine.Divide(views)
+	m.QueuedGuaranteed, m.QueuedOpportunistic, m.Paused = int64(x.QueuedGuaranteed), int64(x.QueuedOpportunistic), int64(x.Paused)
+	m.Opportunistic, m.OpportunisticMB, m.OpportunisticVCores = int64(x.Running), x.RunningMB, x.RunningVCores
+	for _, v := range views {
 		if v.Done() {
 			continue
 		}
 		m.Allocated++
 		m.AllocatedMB += v.Resource.MemoryMB()
 		m.AllocatedVCores += v.Resource.VCoreCount()
-		if v.Sub == engine.SubRunning {
+		switch {
+		case v.Sub == engine.SubRunning, v.Sub == engine.SubPaused:
 			m.Running++
-		} else {
+		case !v.Waits:
 			m.Initializing++
 		}
 	}

@@ -42,6 +42,9 @@ type (
 	Plan         = core.Plan
 	Promise      = core.Promise
 	Label        = config.Label
+	Locality     = cluster.Locality
+
+	Opportunistic = core.Opportunistic
 )
 
 // No node, application or container.
@@ -280,6 +283,21 @@ func (s *Scheduler) CheckUpdates(a AppRef, updates []yarn.ContainerUpdate) []Upd
 	return s.policy.CheckUpdates(a, updates)
 }
 
+// PlaceOpportunistic puts an opportunistic container of the application on the node, in a size that is rounded up and cut to what the cluster
+// allows. It is charged to nobody, and takes no room on the node.
+func (s *Scheduler) PlaceOpportunistic(a AppRef, n NodeRef, o Opportunistic) ContainerRef {
+	return s.core.PlaceOpportunistic(a, n, o)
+}
+
+// OpportunisticOn is how many opportunistic containers a node has, ended ones included that it has yet to report, and what all its containers
+// use, guaranteed ones included.
+func (s *Scheduler) OpportunisticOn(n NodeRef) (count int32, used yarn.Resource) {
+	return s.core.OpportunisticOn(n)
+}
+
+// Avoids tells whether the application does not want the node.
+func (s *Scheduler) Avoids(a AppRef, n NodeRef) bool { return s.core.Avoids(a, n) }
+
 // Updated applies the changes that have become possible, when the master comes
 // to fetch them, and appends them to out.
 func (s *Scheduler) Updated(a AppRef, out []Changed) []Changed { return s.core.Updated(a, out) }
@@ -379,8 +397,8 @@ func (s *Scheduler) RemovePlanQueues(plan string, paths []string) {
 	s.policy.RemovePlanQueues(plan, paths)
 }
 
-// Members are the applications of a leaf.
-func (s *Scheduler) Members(path string) []yarn.ApplicationID { return s.policy.Members(path) }
+// Members are the applications of each of the leaves.
+func (s *Scheduler) Members(paths []string) [][]AppRef { return s.core.Members(paths) }
 
 // AppUsage is what the application has and wants.
 func (s *Scheduler) AppUsage(a AppRef) AppUsage { return s.core.AppUsage(a) }

@@ -10,6 +10,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/opportunistic"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -127,7 +128,9 @@ func (c *Cluster) boot() error {
 	}
 	set := engine.Settings{ClusterTimestamp: c.now.Wall, Epoch: c.epoch, NodeExpiry: nodeExpiry, MasterExpiry: masterExpiry,
 		AllocationExpiry: grantExpiry, MaxAttempts: 3, GlobalMaxAttempts: 3, MaxCompleted: 10_000, Sweeps: c.opt.Events, NodeMinimum: minimum,
-		ResourceTypes: types, Labels: true, Dominant: c.opt.Dominant}
+		ResourceTypes: types, Labels: true, Dominant: c.opt.Dominant,
+		Opportunistic: opportunistic.Settings{Enabled: true, Nodes: 3, Interval: 2000, Deviations: 1, Lowest: 2, Highest: 15,
+			Comparator: opportunistic.Comparator(c.opt.Seed % 3)}}
 	c.engine = engine.New(set, c.sched)
 	if c.opt.Recorded != nil {
 		c.box = blackbox.NewRecorder(blackbox.Header{Settings: set, Queues: blackbox.QueuesOf(cfg)}, blackbox.Options{})
@@ -140,7 +143,7 @@ func (c *Cluster) configuration(queues []config.Property) (*config.Config, error
 		queues = append(slices.Clone(queues), config.Property{Name: config.Prefix + "resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
 	}
 	cfg, _, err := config.Parse(queues, config.Cluster{Types: yarn.BasicResourceTypes(), MinAllocation: yarn.NewResource(512, 1), MaxAllocation: nodeSize,
-		MaxPriority: 10, LabelsEnabled: true})
+		MaxPriority: 10, LabelsEnabled: true, Opportunistic: true})
 	return cfg, err
 }
 

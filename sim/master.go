@@ -21,6 +21,7 @@ type master struct {
 	told       map[yarn.ContainerID]bool        // known to have ended
 	versions   map[yarn.ContainerID]int32
 	wishes     map[wish]bool // what else it has asked for
+	lent       []yarn.Ask    // likewise, of opportunistic containers
 	calmed     bool          // it has given up its wishes
 	resend     *engine.Allocate
 	restarted  bool // the ResourceManager was, since this master began
@@ -149,9 +150,10 @@ func (m *master) answered(call *engine.Allocate, r *engine.AllocateReply) {
 		m.c.Done[e.Reason]++
 	}
 	for _, u := range r.Updated {
-		m.c.Done[map[yarn.UpdateType]string{yarn.IncreaseResource: "enlarged", yarn.DecreaseResource: "shrunk"}[u.Type]]++
+		m.c.Done[map[yarn.UpdateType]string{yarn.IncreaseResource: "enlarged", yarn.DecreaseResource: "shrunk", yarn.PromoteExecutionType: "promoted",
+			yarn.DemoteExecutionType: "demoted"}[u.Type]]++
 		m.versions[u.Grant.ID] = u.Grant.Version
-		if n := m.c.find(u.Grant.Node); n != nil && u.Type == yarn.IncreaseResource {
+		if n := m.c.find(u.Grant.Node); n != nil && u.Type != yarn.DecreaseResource {
 			n.resize(u.Grant)
 		}
 	}

@@ -101,9 +101,20 @@ func (n *node) sorted() []*process {
 func (n *node) statuses() []engine.ContainerStatus {
 	var out []engine.ContainerStatus
 	for _, p := range n.sorted() {
-		out = append(out, engine.ContainerStatus{ID: p.id, Complete: p.complete, ExitStatus: p.exit})
+		out = append(out, engine.ContainerStatus{ID: p.id, Complete: p.complete, ExitStatus: p.exit, Execution: p.execution})
 	}
 	return out
+}
+
+// queue is what the node says of its opportunistic containers: half of them wait.
+func (n *node) queue() engine.Opportunistic {
+	lent := int32(0)
+	for _, p := range n.containers {
+		if p.execution == yarn.Opportunistic && !p.complete {
+			lent++
+		}
+	}
+	return engine.Opportunistic{Reported: true, Running: lent - lent/2, Queued: lent / 2, Waiting: lent / 2, WaitMillis: 10 * lent, Capacity: 4}
 }
 
 func (n *node) register() {
@@ -130,7 +141,7 @@ func (n *node) register() {
 func (n *node) beat() {
 	call := n.resend
 	if call == nil {
-		call = &engine.Heartbeat{Node: n.id, ResponseID: n.responseID, Containers: n.statuses(), Health: n.health()}
+		call = &engine.Heartbeat{Node: n.id, ResponseID: n.responseID, Containers: n.statuses(), Health: n.health(), Opportunistic: n.queue()}
 	}
 	n.resend = nil
 	n.c.ask(func(t engine.Ticket) engine.Command {
@@ -186,7 +197,7 @@ func (n *node) start(g engine.Grant, steps int, master bool) bool {
 	if n.silent > 0 || !n.registered {
 		return false
 	}
-	p := &process{id: g.ID, left: steps, master: master, grant: g}
+	p := &process{id: g.ID, left: steps, master: master, grant: g, execution: g.Execution}
 	if !master && n.c.chance(oddReport) {
 		p.execution = yarn.Opportunistic
 	}
@@ -204,7 +215,7 @@ const oddReport = 10
 // resize gives a container the size that its grant has now.
 func (n *node) resize(g engine.Grant) {
 	if p := n.containers[g.ID]; p != nil && n.registered && n.silent == 0 && g.Version > p.grant.Version {
-		p.grant = g
+		p.grant, p.execution = g, g.Execution
 	}
 }
 

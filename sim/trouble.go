@@ -199,6 +199,11 @@ func (m *master) wish(call *engine.Allocate) {
 			}) {
 				call.Asks = append(call.Asks, yarn.Ask{Priority: w.priority, AllocationRequestID: w.request, Where: yarn.AnyHost, Capability: yarn.NewResource(512, 1)})
 			}
+			for _, a := range m.lent {
+				a.Count = 0
+				call.Asks = append(call.Asks, a)
+			}
+			m.lent = nil
 		}
 		return
 	}
@@ -208,6 +213,10 @@ func (m *master) wish(call *engine.Allocate) {
 		a := yarn.Ask{Priority: w.priority, AllocationRequestID: w.request, Where: yarn.AnyHost, Count: c.rng.Int32N(4), RelaxLocality: c.rng.IntN(3) > 0, Capability: m.size()}
 		if c.rng.IntN(4) == 0 {
 			a.Label, a.LabelSet = labelNames[c.rng.IntN(len(labelNames))], true
+		}
+		if c.rng.IntN(3) == 0 {
+			a.ExecutionType, a.EnforceExecution = yarn.Opportunistic, true
+			m.lent = append(m.lent, a)
 		}
 		call.Asks = append(call.Asks, a)
 		if c.rng.IntN(2) == 0 {

@@ -31,6 +31,7 @@ var Table = []Row{
 	{"scheduler/core", []string{"yarn", "scheduler/"}, append([]string{"scheduler/lint", "scheduler/schedtest"}, policies...), "lives and books are the same whoever decides; a policy hears of them, and is not known by name"},
 	{"scheduler/capacity/tree", []string{"yarn", "scheduler/"}, append([]string{"scheduler/core", "scheduler/lint", "scheduler/schedtest"}, policies...), "which queues there are, and what they are entitled to, does not depend on who serves them"},
 	{"scheduler/allocation", []string{"yarn", "scheduler/javanum", "scheduler/spelling"}, nil, "an allocation file becomes values for the FairScheduler and its linter; who schedules by them, and any other policy's queues, are none of its business"},
+	{"scheduler/opportunistic", vocabulary, nil, "opportunistic containers are placed by what nodes report, whatever books and policies say"},
 	{"scheduler/spelling", nil, nil, "words are compared whatever they name"},
 	{"scheduler/queue", []string{"yarn", "scheduler/"}, policies, "the tree is what policies order; a policy it knew would be built into it"},
 	{"scheduler/cluster", []string{"yarn", "scheduler/"}, policies, "nodes' books are the same whatever the policy"},

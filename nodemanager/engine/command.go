@@ -114,6 +114,12 @@ type (
 		Forget  []yarn.ContainerID   // their ends have been heard
 	}
 
+	// Shed ends opportunistic containers that wait for room beyond so many (ContainerQueuingLimitProto).
+	Shed struct{ Keep int }
+
+	// Offer says what the node has for containers.
+	Offer struct{ Total yarn.Resource }
+
 	// KillAll ends every container: the ResourceManager wants them no longer, or the node goes down for good.
 	KillAll struct {
 		Exit int32
@@ -145,6 +151,18 @@ type (
 		ID   yarn.ContainerID
 		Code int32
 		Text string // what went wrong
+	}
+
+	// Paused ends a Pause.
+	Paused struct {
+		ID      yarn.ContainerID
+		Failure string // not empty: it could not be done, and why
+	}
+
+	// Resumed ends a Resume.
+	Resumed struct {
+		ID      yarn.ContainerID
+		Failure string // likewise
 	}
 
 	// Overrun asks for the end of a container that uses more than it may.
@@ -190,11 +208,15 @@ func (Stop) command()     {}
 func (Signal) command()   {}
 func (Update) command()   {}
 func (Orders) command()   {}
+func (Shed) command()     {}
+func (Offer) command()    {}
 func (KillAll) command()  {}
 func (Fetched) command()  {}
 func (Gone) command()     {}
 func (Launched) command() {}
 func (Exited) command()   {}
+func (Paused) command()   {}
+func (Resumed) command()  {}
 func (Overrun) command()  {}
 func (Noted) command()    {}
 func (Cleared) command()  {}

@@ -34,6 +34,12 @@ type container struct {
 	launchedAt int64
 	finished   int64
 	listed     bool // among its application's ended ones
+
+	// See queue.go.
+	holds     bool // it has its share of the node
+	admitted  bool // it may wait for one, however many others do
+	reclaimed bool // its share is being taken back
+	halted    bool // it is stopped, or about to be, or to go on; or it has ended so and waits for its next try
 }
 
 // use is a resource and the name under which the container sees it.
@@ -47,22 +53,29 @@ type phase uint8
 
 const (
 	localizing phase = iota
+	queued           // there is no room for it yet
 	scheduled        // its launch is under way
 	running
+	pausing
+	paused
+	resuming
 	relaunching // it has failed and waits for its next try
 	killing
 	done
 )
 
 func (p phase) String() string {
-	return [...]string{"LOCALIZING", "SCHEDULED", "RUNNING", "RELAUNCHING", "KILLING", "DONE"}[p]
+	return [...]string{"LOCALIZING", "SCHEDULED", "SCHEDULED", "RUNNING", "PAUSING", "PAUSED", "RESUMING", "RELAUNCHING", "KILLING", "DONE"}[p]
 }
 
 // hasProcess tells whether there is, or may soon be, a process: its end will be reported.
-func (p phase) hasProcess() bool { return p == scheduled || p == running || p == killing }
+func (p phase) hasProcess() bool { return p >= scheduled && p <= resuming || p == killing }
+
+// waits tells whether it stands in a line for room.
+func (p phase) waits() bool { return p == queued || p == paused }
 
 func (p phase) sub() SubState {
-	return [...]SubState{SubScheduled, SubScheduled, SubRunning, SubScheduled, SubRunning, SubDone}[p]
+	return [...]SubState{SubScheduled, SubScheduled, SubScheduled, SubRunning, SubRunning, SubPaused, SubPaused, SubScheduled, SubRunning, SubDone}[p]
 }
 
 func (e *Engine) start(s Start) {
@@ -110,7 +123,7 @@ func (e *Engine) admit(c *container) {
 	e.containers[c.spec.ID] = c
 }
 
-// localize asks for what a container needs and launches it when all of it is there.
+// localize asks for what a container needs and has it launched when all of it is there.
 func (e *Engine) localize(c *container) {
 	c.phase, c.asked = localizing, e.now.Mono
 	if e.disks.TooFew != "" {
@@ -134,7 +147,7 @@ func (e *Engine) maybeLaunch(c *container) {
 	if c.phase == localizing && c.pending == 0 {
 		c.count(e.now.Mono)
 		e.emit(Localized{c.counters})
-		e.launch(c)
+		e.schedule(c)
 	}
 }
 
@@ -148,7 +161,7 @@ func (e *Engine) launch(c *container) {
 		c.workDir = ContainerDir(e.localDir(), c.spec.User, c.spec.ID)
 		c.logDir = LogDir(e.logRoot(), c.spec.ID)
 	}
-	c.phase = scheduled
+	c.phase, c.halted = scheduled, false
 	c.tries++
 	e.keep(c)
 	e.show(c)
@@ -162,7 +175,7 @@ func (e *Engine) launch(c *container) {
 // relaunch is another try. One of an earlier life's containers may have to get back what the cache has lost since.
 func (e *Engine) relaunch(c *container) {
 	if len(c.uses) == len(c.spec.Resources) {
-		e.launch(c)
+		e.schedule(c)
 		return
 	}
 	e.release(c)
@@ -210,7 +223,7 @@ func (e *Engine) signal(s Signal) {
 		e.answer(s.Ticket, refuse(Failed, "Container %s is not running on this NodeManager", s.ID))
 		return
 	}
-	if c.phase == running || c.phase == killing {
+	if c.phase.hasProcess() && c.phase != scheduled {
 		e.emit(Deliver{s.ID, s.Signal})
 	}
 	e.answer(s.Ticket, nil)
@@ -234,7 +247,7 @@ func (e *Engine) update(u Update) {
 	if u.Token != nil {
 		spec.Token = u.Token
 	}
-	c.spec = &spec
+	e.revalue(c, &spec)
 	e.keep(c)
 	if c.phase.hasProcess() {
 		e.emit(Resize{c.spec})
@@ -262,7 +275,7 @@ func (e *Engine) note(c *container, part string) {
 func (e *Engine) keep(c *container) {
 	s := c.spec
 	r := state.Container{ID: s.ID, Token: s.Token, Started: c.started, Resource: s.Resource, Execution: s.Execution, Version: s.Version,
-		WorkDir: c.workDir, LogDir: c.logDir, Tries: c.tries, Killed: c.killedBy, Text: c.text}
+		WorkDir: c.workDir, LogDir: c.logDir, Tries: c.tries, Killed: c.killedBy, Queued: c.admitted, Paused: c.halted, Text: c.text}
 	if c.phase == done {
 		r.Done, r.Exit, r.Ended = true, c.exit, c.finished
 	} else {
@@ -275,5 +288,5 @@ func (e *Engine) show(c *container) {
 	s := c.spec
 	e.emit(Show{&View{ID: s.ID, User: s.User, State: c.phase.String(), Sub: c.phase.sub(), Exit: c.exit, Text: c.text,
 		Resource: s.Resource, Spec: s, Version: s.Version, Execution: s.Execution, PID: c.pid, WorkDir: c.workDir, LogDir: c.logDir,
-		Started: c.started, Launched: c.launchedAt, Finished: c.finished}})
+		Started: c.started, Launched: c.launchedAt, Finished: c.finished, Waits: c.phase.waits(), Holds: c.holds}})
 }

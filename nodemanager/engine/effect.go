@@ -97,6 +97,12 @@ type (
 	// Kill ends a container's processes, first with SIGTERM. They report by Exited.
 	Kill struct{ ID yarn.ContainerID }
 
+	// Pause stops a container's processes for a while. Answered by Paused.
+	Pause struct{ ID yarn.ContainerID }
+
+	// Resume has them go on. Answered by Resumed.
+	Resume struct{ ID yarn.ContainerID }
+
 	// Resize tells what a container that has been launched may use now.
 	Resize struct{ Spec *Spec } // never changed
 
@@ -166,6 +172,8 @@ type View struct {
 	Started   int64
 	Launched  int64 // 0: never
 	Finished  int64 // 0: not yet
+	Waits     bool  // there is no room for it, or it is paused for want of it
+	Holds     bool  // it has its share of the node
 }
 
 // Done tells whether the container has ended and been cleaned up.
@@ -196,6 +204,8 @@ func (Localized) effect()       {}
 func (Launch) effect()          {}
 func (Attach) effect()          {}
 func (Kill) effect()            {}
+func (Pause) effect()           {}
+func (Resume) effect()          {}
 func (Resize) effect()          {}
 func (Deliver) effect()         {}
 func (Show) effect()            {}

@@ -19,6 +19,10 @@ func (e *Engine) exited(x Exited) {
 		if x.Text != "" {
 			e.note(c, "Diagnostic message from attempt : \n"+x.Text)
 		}
+		e.unwait(c)
+		if c.reclaimed {
+			e.giveUp(c) // somebody counts on it
+		}
 		c.phase, c.pid = relaunching, 0
 		c.again = e.now.Mono + max(c.spec.Retry.Interval, e.set.MinRetryInterval)
 		e.waiting = append(e.waiting, c)
@@ -70,9 +74,14 @@ func (e *Engine) kill(c *container, exit int32, why string) {
 	}
 	c.killed, c.killedBy = true, exit
 	e.note(c, why)
+	e.unwait(c)
 	if !c.phase.hasProcess() {
+		text := "Container is killed before being launched.\n"
+		if c.phase == queued {
+			text = "Container terminated before launch.\n"
+		}
 		e.waiting = slices.DeleteFunc(e.waiting, func(x *container) bool { return x == c })
-		e.finish(c, exit, "Container is killed before being launched.\n")
+		e.finish(c, exit, text)
 		return
 	}
 	c.phase = killing
@@ -86,7 +95,9 @@ func (e *Engine) finish(c *container, exit int32, text string) {
 	if text != "" {
 		e.note(c, text)
 	}
-	c.phase, c.exit, c.finished, c.pid = done, exit, e.now.Wall, 0
+	e.unwait(c)
+	e.giveUp(c)
+	c.phase, c.exit, c.finished, c.pid, c.halted = done, exit, e.now.Wall, 0, false
 	spec := *c.spec
 	spec.Launch = nil // which may be large, and is of no use any more
 	c.spec = &spec

@@ -20,6 +20,8 @@ type Settings struct {
 	// Placed is where the directory of that number lies in a public or private cache, relative to the cache.
 	Placed func(n int64) string
 	Zone   *time.Location // of the times in diagnostics
+	Total  yarn.Resource  // what the node has for containers
+	Queue  QueueSettings
 }
 
 // Exit statuses that a node gives (ContainerExitStatus).
@@ -29,6 +31,7 @@ const (
 	KilledByMaster        = -105
 	KilledByRM            = -106
 	KilledAfterCompletion = -107
+	KilledByScheduler     = -108
 
 	exitKilled     = 137
 	exitTerminated = 143
@@ -56,6 +59,7 @@ type Engine struct {
 	recent     map[yarn.ContainerID]int64 // forgotten container → until when its end is remembered, monotonic
 	recentIDs  []yarn.ContainerID         // oldest first
 	waiting    []*container               // for their next launch
+	queue      queue
 	disks      Disks
 	localTurn  int // whose turn among the local directories it is
 	logTurn    int // among the log directories
@@ -68,6 +72,7 @@ func New(set Settings) *Engine {
 	e := &Engine{set: set, containers: map[yarn.ContainerID]*container{}, apps: map[yarn.ApplicationID]*application{},
 		recent: map[yarn.ContainerID]int64{}}
 	e.disks.TooFew = "the disks have not been checked yet"
+	e.queue.total = amountOf(set.Total)
 	e.cache.init()
 	return e
 }
@@ -93,6 +98,10 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx []Effect) []Effect {
 		for _, x := range e.sorted() {
 			e.kill(x, c.Exit, c.Why)
 		}
+	case Shed:
+		e.shed(c.Keep)
+	case Offer:
+		e.offer(c.Total)
 	case Fetched:
 		e.fetched(c)
 	case Gone:
@@ -101,6 +110,10 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx []Effect) []Effect {
 		e.launched(c)
 	case Exited:
 		e.exited(c)
+	case Paused:
+		e.halted(c)
+	case Resumed:
+		e.goesOn(c)
 	case Overrun:
 		if x := e.containers[c.ID]; x != nil {
 			e.kill(x, c.Exit, c.Why)
@@ -126,6 +139,7 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx []Effect) []Effect {
 	case Wake:
 		e.wake()
 	}
+	e.settle()
 	fx, e.fx = e.fx, nil
 	return fx
 }

@@ -14,14 +14,22 @@ import (
 )
 
 // TestRandom plays masters, a ResourceManager, processes, fetches, disks and sudden ends of the daemon, all at random, and
-// judges every effect in its order. At the end everything goes home and nothing may be left but the shared cache.
+// judges every effect in its order. recount knows whether the node has given out more than it may, and whether somebody waits
+// in vain. At the end everything goes home and nothing may be left but the shared cache.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := &world{t: t, script: &script{engine: New(settings()), now: yarn.Now{Wall: begin, Mono: 1}, kept: map[string]state.Op{}}}
+		set := settings()
+		set.Total = yarn.NewResource(rapid.Int64Range(0, 12).Draw(t, "memory"), rapid.Int64Range(0, 8).Draw(t, "vcores"))
+		set.Queue = QueueSettings{MaxLength: rapid.IntRange(0, 4).Draw(t, "queue"), ByResources: rapid.IntRange(0, 5).Draw(t, "policy") == 0,
+			Pause: rapid.Bool().Draw(t, "pause")}
+		w := &world{t: t, stopped: map[yarn.ContainerID]bool{}, script: &script{engine: New(set), set: set, now: yarn.Now{Wall: begin, Mono: 1}, kept: map[string]state.Op{}}}
 		w.newLife()
 		w.do(Disks{Local: []string{"/d1", "/d2"}, Log: []string{"/l1"}})
 		for range rapid.IntRange(10, 150).Draw(t, "steps") {
 			w.step()
+		}
+		if rapid.Bool().Draw(t, "drain") {
+			w.drain()
 		}
 		w.goHome()
 	})
@@ -41,6 +49,9 @@ type world struct {
 	shown     map[yarn.ContainerID]*View
 	apps      map[yarn.ApplicationID]string
 	links     map[yarn.ContainerID][]Link // of live containers
+	stopping  map[yarn.ContainerID]int    // Pause, not answered
+	resuming  map[yarn.ContainerID]int    // Resume, likewise
+	stopped   map[yarn.ContainerID]bool   // processes that were last paused, not resumed: they outlive the daemon
 	asked     map[Ticket]bool
 	recovers  bool // the command under way is Recover
 }
@@ -51,13 +62,14 @@ func (w *world) newLife() {
 	w.processes, w.fetches, w.given = map[yarn.ContainerID]bool{}, map[int64]Fetch{}, map[int64]bool{}
 	w.clearing, w.cleared = map[yarn.ApplicationID]bool{}, map[yarn.ApplicationID]bool{}
 	w.shown, w.apps = map[yarn.ContainerID]*View{}, map[yarn.ApplicationID]string{}
+	w.stopping, w.resuming = map[yarn.ContainerID]int{}, map[yarn.ContainerID]int{}
 	w.links, w.asked = map[yarn.ContainerID][]Link{}, map[Ticket]bool{}
 }
 
 func (w *world) step() {
 	d := func(n int) int { return rapid.IntRange(0, n-1).Draw(w.t, "choice") }
 	id := w.anyContainer()
-	switch d(22) {
+	switch d(25) {
 	case 0, 1, 2, 3, 4:
 		w.do(Start{w.ask(), w.anySpec(id)})
 	case 5:
@@ -65,7 +77,7 @@ func (w *world) step() {
 	case 6:
 		w.do(Signal{w.ask(), id, 1})
 	case 7:
-		w.do(Update{Ticket: w.ask(), ID: id, Resource: yarn.NewResource(int64(d(9)), 1), Version: int32(d(4))})
+		w.do(Update{Ticket: w.ask(), ID: id, Resource: yarn.NewResource(int64(d(9)), 1), Execution: yarn.ExecutionType(d(2)), Version: int32(d(4))})
 	case 8, 9:
 		w.do(w.anyOrders(id))
 	case 10:
@@ -89,6 +101,15 @@ func (w *world) step() {
 			Disks{TooFew: "none"}}[d(3)])
 	case 20:
 		w.pass(int64(d(4)) * 400)
+	case 22, 23:
+		w.halted(id, d(4) > 0)
+	case 24:
+		if d(3) > 0 {
+			w.do(Shed{d(4)})
+			break
+		}
+		w.set.Total = yarn.NewResource(int64(d(13)), int64(d(9)))
+		w.do(Offer{w.set.Total})
 	case 21:
 		if d(3) == 0 {
 			w.die()
@@ -118,7 +139,10 @@ func (w *world) anySpec(id yarn.ContainerID) Spec {
 			words = append(words, r)
 		}
 	}
-	return w.spec(words)
+	if rapid.Bool().Draw(w.t, "opportunistic") {
+		words = append(words, "opp")
+	}
+	return w.spec(append(words, fmt.Sprintf("mem=%d", rapid.IntRange(0, 7).Draw(w.t, "mem"))))
 }
 
 func (w *world) anyOrders(id yarn.ContainerID) Orders {
@@ -150,8 +174,61 @@ func (w *world) fetched(well bool) {
 	w.do(f)
 }
 
+// halted answers what a container's processes were last told to do, stop or go on.
+func (w *world) halted(id yarn.ContainerID, well bool) {
+	failure := ""
+	if !well {
+		failure = "cannot"
+	}
+	switch {
+	case w.stopping[id] > 0:
+		w.stopping[id]--
+		w.do(Paused{id, failure})
+	case w.resuming[id] > 0:
+		w.resuming[id]--
+		w.do(Resumed{id, failure})
+	}
+}
+
+// drain has everything go on as it should until nothing does any more. What has not ended then is too large for the node, or
+// behind such a one.
+func (w *world) drain() {
+	w.do(Disks{Local: []string{"/d1", "/d2"}, Log: []string{"/l1"}})
+	for range 1000 {
+		for len(w.fetches) > 0 {
+			w.fetched(true)
+		}
+		for _, m := range []map[yarn.ContainerID]int{w.stopping, w.resuming} {
+			for _, id := range slices.SortedFunc(maps.Keys(m), yarn.ContainerID.Compare) {
+				for m[id] > 0 {
+					w.halted(id, true)
+				}
+			}
+		}
+		w.pass(5000)
+		if len(w.processes)+len(w.engine.waiting)+len(w.fetches) == 0 {
+			break
+		}
+		for _, id := range slices.SortedFunc(maps.Keys(w.processes), yarn.ContainerID.Compare) {
+			if !w.stopped[id] { // what is stopped does not end
+				w.exit(id, 0)
+				break
+			}
+		}
+	}
+	q := &w.engine.queue
+	tooLarge := func(line []*container) bool { return len(line) > 0 && !line[0].amount().fitsIn(q.total) }
+	for id, v := range w.shown {
+		c := w.engine.containers[id]
+		w.must(v.Done() || c.phase.waits() && (tooLarge(q.guaranteed) || len(q.guaranteed) == 0 && tooLarge(q.opportunistic)), "%s is still %s, %v", short(id), c.phase, q.total)
+	}
+}
+
 func (w *world) exit(id yarn.ContainerID, code int32) {
 	delete(w.processes, id)
+	delete(w.stopping, id)
+	delete(w.resuming, id)
+	delete(w.stopped, id)
 	w.do(Exited{id, code, "text"})
 }
 
@@ -167,7 +244,7 @@ func (w *world) die() {
 		before[id] = v.Exit
 	}
 	disks := w.engine.disks
-	w.engine = New(settings())
+	w.engine = New(w.set)
 	w.newLife()
 	w.do(disks)
 	w.recovers = true
@@ -195,6 +272,8 @@ func (w *world) do(c Command) {
 	if bad := recount(w.engine); bad != "" {
 		w.t.Fatalf("after %#v: %s", c, bad)
 	}
+	d, q := Divide(slices.Collect(maps.Values(w.shown))), &w.engine.queue
+	w.must(d.QueuedGuaranteed == len(q.guaranteed) && d.QueuedOpportunistic == len(q.opportunistic), "%+v", d)
 	for t := range w.asked {
 		w.t.Fatalf("call %d has no answer", t)
 	}
@@ -228,6 +307,15 @@ func (w *world) judge(x Effect) {
 		w.processes[x.Spec.ID] = true
 	case Kill:
 		w.must(w.processes[x.ID] && w.record(x.ID).Killed != 0, "kill %s, which has no process", short(x.ID))
+		delete(w.stopped, x.ID)
+	case Pause:
+		w.must(w.processes[x.ID] && w.record(x.ID).Paused, "pause %s, which has no process", short(x.ID))
+		w.stopping[x.ID]++
+		w.stopped[x.ID] = true
+	case Resume:
+		w.must(w.processes[x.ID] && w.stopped[x.ID] && w.record(x.ID).Paused, "resume %s, which is not stopped", short(x.ID))
+		w.resuming[x.ID]++
+		delete(w.stopped, x.ID)
 	case Resize:
 		w.must(w.processes[x.Spec.ID] && w.record(x.Spec.ID).Resource == x.Spec.Resource, "%s is resized", short(x.Spec.ID))
 	case Deliver:
@@ -283,6 +371,8 @@ func (w *world) show(v *View) {
 	w.must(old == nil || !old.Done(), "%s is shown after its end", short(v.ID))
 	w.must(v.Done() == r.Done && (!v.Done() || v.Exit == r.Exit), "%s is shown as %s %d and kept as %+v", short(v.ID), v.State, v.Exit, r)
 	w.must(!v.Done() || !w.processes[v.ID], "%s has ended and has a process", short(v.ID))
+	w.must(!v.Waits || !v.Holds && (!w.processes[v.ID] || v.Sub == SubPaused && w.stopped[v.ID]), "%s waits and runs", short(v.ID))
+	w.must(v.Sub != SubRunning || !w.stopped[v.ID] || v.State != running.String(), "%s runs and is stopped", short(v.ID))
 	if v.Done() {
 		delete(w.links, v.ID)
 	}

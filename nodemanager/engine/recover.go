@@ -31,9 +31,11 @@ func (e *Engine) recover(r Recover) {
 		e.emit(Open{x.ID, x.User, x.LogContext, x.ACLs})
 		e.showApplication(a)
 	}
+	e.queue.recovering = true
 	for _, x := range r.Containers {
 		e.recoverContainer(x)
 	}
+	e.queue.recovering, e.queue.changed = false, true
 	e.recoverEnded(r.Ended)
 	e.recoverOrphans()
 	for _, x := range r.Applications { // not before all its containers are known
@@ -87,7 +89,7 @@ func (e *Engine) recoverContainer(x Recovered) {
 	k := &x.Kept
 	x.Spec.Resource, x.Spec.Execution, x.Spec.Version = k.Resource, k.Execution, k.Version
 	c := &container{spec: &x.Spec, exit: NotExited, started: k.Started, tries: k.Tries, failures: k.Failures, workDir: k.WorkDir, logDir: k.LogDir,
-		text: k.Text, killed: k.Killed != 0, killedBy: k.Killed}
+		text: k.Text, killed: k.Killed != 0, killedBy: k.Killed, admitted: k.Queued}
 	e.admit(c)
 	switch {
 	case k.Done:
@@ -100,11 +102,11 @@ func (e *Engine) recoverContainer(x Recovered) {
 		e.show(c)
 		e.localize(c)
 	default:
-		e.reattach(c)
+		e.reattach(c, k.Paused)
 	}
 }
 
-func (e *Engine) reattach(c *container) {
+func (e *Engine) reattach(c *container, stopped bool) {
 	for _, r := range c.spec.Resources {
 		owner := owned(r.Visibility, c.spec.User, c.spec.ID.Attempt.Application)
 		if x := e.cache.byKey[[2]string{owner, r.Key}]; x != nil && x.ready {
@@ -113,10 +115,16 @@ func (e *Engine) reattach(c *container) {
 		}
 	}
 	c.phase = scheduled
+	e.hold(c)
 	e.emit(Attach{e.place(c), c.spec})
-	if c.killed {
-		c.phase = killing
+	switch {
+	case c.killed:
+		c.phase, c.reclaimed = killing, c.killedBy == KilledByScheduler
 		e.emit(Kill{c.spec.ID})
+	case stopped:
+		c.reclaimed = true
+		e.pause(c)
+		return
 	}
 	e.show(c)
 }

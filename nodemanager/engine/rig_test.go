@@ -48,7 +48,14 @@ func describe(x Effect) string {
 		return fmt.Sprintf("attach %s in %s", short(x.Spec.ID), x.Place.WorkDir)
 	case Kill:
 		return "kill " + short(x.ID)
+	case Pause:
+		return "pause " + short(x.ID)
+	case Resume:
+		return "resume " + short(x.ID)
 	case Resize:
+		if x.Spec.Execution == yarn.Opportunistic {
+			return fmt.Sprintf("resize %s to %d, opportunistic", short(x.Spec.ID), x.Spec.Resource.MemoryMB())
+		}
 		return fmt.Sprintf("resize %s to %d", short(x.Spec.ID), x.Spec.Resource.MemoryMB())
 	case Deliver:
 		return fmt.Sprintf("signal %s %d", short(x.ID), x.Signal)
@@ -118,6 +125,9 @@ func recount(e *Engine) string {
 			return fmt.Sprintf("%s waits for its next try while it is %s", short(c.spec.ID), c.phase)
 		}
 	}
+	if bad := recountQueue(e); bad != "" {
+		return bad
+	}
 	if len(e.cache.byKey) != len(e.cache.byNumber) {
 		return "the cache's indexes differ"
 	}
@@ -125,6 +135,55 @@ func recount(e *Engine) string {
 		if a.live != live[a] {
 			return fmt.Sprintf("application %d has %d live containers, not %d", id.Sequence, live[a], a.live)
 		}
+	}
+	return ""
+}
+
+// recountQueue compares the books of the node's division with the containers, and looks whether anybody waits in vain.
+func recountQueue(e *Engine) string {
+	q := &e.queue
+	var used, marked, waiting amount
+	unmarked := 0
+	for _, c := range q.holders {
+		used = used.plus(c.amount())
+		switch {
+		case !c.holds || c.phase.waits() || c.phase == done || e.containers[c.spec.ID] != c:
+			return fmt.Sprintf("%s has a share and is %s", short(c.spec.ID), c.phase)
+		case c.reclaimed || c.phase == killing:
+			marked = marked.plus(c.amount())
+		case c.opportunistic():
+			unmarked++
+		}
+	}
+	holders, waiters := 0, 0
+	for _, c := range e.containers {
+		if c.holds {
+			holders++
+		}
+		if c.phase.waits() {
+			waiters++
+			if !slices.Contains(*q.line(c), c) {
+				return fmt.Sprintf("%s is %s and in no line", short(c.spec.ID), c.phase)
+			}
+		} else if c.phase.hasProcess() && c.phase != killing && !c.holds {
+			return fmt.Sprintf("%s is %s without a share", short(c.spec.ID), c.phase)
+		}
+	}
+	if used != q.used || holders != len(q.holders) || waiters != len(q.guaranteed)+len(q.opportunistic) {
+		return fmt.Sprintf("used %v, not %v; %d holders, not %d; %d waiters", used, q.used, holders, len(q.holders), waiters)
+	}
+	for _, c := range q.guaranteed {
+		waiting = waiting.plus(c.amount())
+	}
+	switch {
+	case q.changed || q.recovering:
+		return "the division is not settled"
+	case e.set.Queue.off() && len(q.guaranteed) > 0, len(q.guaranteed) > 0 && q.hasRoom(q.guaranteed[0]):
+		return "a guaranteed container waits in vain"
+	case len(q.guaranteed) == 0 && len(q.opportunistic) > 0 && q.hasRoom(q.opportunistic[0]):
+		return "an opportunistic container waits in vain"
+	case !e.set.Queue.off() && unmarked > 0 && !used.plus(waiting).minus(marked).fitsIn(q.total):
+		return fmt.Sprintf("%v are used and %v wanted of %v, and %d opportunistic containers give no way", used, waiting, q.total, unmarked)
 	}
 	return ""
 }

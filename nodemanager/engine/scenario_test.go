@@ -58,13 +58,14 @@ func settings() Settings {
 type script struct {
 	t      *testing.T
 	engine *Engine
+	set    Settings
 	now    yarn.Now
 	kept   map[string]state.Op // what a store would hold
 	ticket Ticket
 }
 
 func newScript(t *testing.T) *script {
-	return &script{t: t, engine: New(settings()), now: yarn.Now{Wall: begin, Mono: 1}, kept: map[string]state.Op{}}
+	return &script{t: t, engine: New(settings()), set: settings(), now: yarn.Now{Wall: begin, Mono: 1}, kept: map[string]state.Op{}}
 }
 
 func play(t *testing.T, text string) string {
@@ -91,16 +92,41 @@ func play(t *testing.T, text string) string {
 
 // run reads one command:
 //
+//	node MEMORY VCORES [queue=N] [by-resources] [pause] (what it has; at the beginning, or with the next restart, the rest, too)
 //	disks LOCAL,... LOG,... [WHY TOO FEW]      wait MILLISECONDS
-//	start ID [USER] [public:KEY private:KEY own:KEY retry=MAX/INTERVAL[/CODE[/VALIDITY]]]
-//	stop ID · signal ID N · update ID MEMORY VERSION · order kill=ID finish=APP forget=ID · kill-all EXIT WHY
+//	start ID [USER] [public:KEY private:KEY own:KEY retry=MAX/INTERVAL[/CODE[/VALIDITY]] opp mem=N]
+//	stop ID · signal ID N · update ID MEMORY VERSION [opp] · order kill=ID finish=APP forget=ID · kill-all EXIT WHY
 //	fetched N PATH BYTES · lost N WHY · gone PATH · echo · launched ID PID · exited ID CODE [TEXT] · overrun ID EXIT WHY
-//	noted ID TEXT · cleared APP · logs-done APP · restart · unreadable APP (its record, at the next restart)
+//	paused ID [FAILURE] · resumed ID [FAILURE] · shed N · noted ID TEXT · cleared APP · logs-done APP · restart · unreadable APP (its record, at the next restart)
 //
 // A container is APP/ATTEMPT/NUMBER, an application APP, a number.
 func (s *script) run(w []string) []Effect {
 	rest := func(i int) string { return strings.Join(w[min(i, len(w)):], " ") }
 	switch w[0] {
+	case "node":
+		s.set.Total = yarn.NewResource(s.number(w[1]), s.number(w[2]))
+		for _, word := range w[3:] {
+			name, value, _ := strings.Cut(word, "=")
+			switch name {
+			case "queue":
+				s.set.Queue.MaxLength = int(s.number(value))
+			case "by-resources":
+				s.set.Queue.ByResources = true
+			case "pause":
+				s.set.Queue.Pause = true
+			}
+		}
+		if len(s.engine.containers) == 0 {
+			s.engine = New(s.set)
+			return nil
+		}
+		return s.apply(Offer{s.set.Total})
+	case "shed":
+		return s.apply(Shed{int(s.number(w[1]))})
+	case "paused":
+		return s.apply(Paused{s.container(w[1]), rest(2)})
+	case "resumed":
+		return s.apply(Resumed{s.container(w[1]), rest(2)})
 	case "disks":
 		return s.apply(Disks{Local: list(w[1]), Log: list(w[2]), TooFew: rest(3)})
 	case "wait":
@@ -117,7 +143,11 @@ func (s *script) run(w []string) []Effect {
 	case "signal":
 		return s.apply(Signal{s.next(), s.container(w[1]), int32(s.number(w[2]))})
 	case "update":
-		return s.apply(Update{Ticket: s.next(), ID: s.container(w[1]), Resource: yarn.NewResource(s.number(w[2]), 1), Version: int32(s.number(w[3]))})
+		u := Update{Ticket: s.next(), ID: s.container(w[1]), Resource: yarn.NewResource(s.number(w[2]), 1), Version: int32(s.number(w[3]))}
+		if rest(4) == "opp" {
+			u.Execution = yarn.Opportunistic
+		}
+		return s.apply(u)
 	case "order":
 		return s.apply(s.orders(w[1:]))
 	case "kill-all":
@@ -188,7 +218,7 @@ func (s *script) store(op state.Op) {
 // restart builds a new engine from what was kept.
 func (s *script) restart() []Effect {
 	disks := s.engine.disks
-	s.engine = New(settings())
+	s.engine = New(s.set)
 	s.apply(disks)
 	return s.apply(s.remembered())
 }
@@ -242,6 +272,14 @@ func (s *script) spec(w []string) Spec {
 		kind, value, _ := strings.Cut(word, ":")
 		if v, ok := map[string]Visibility{"public": Public, "private": Private, "own": Application}[kind]; ok {
 			x.Resources = append(x.Resources, Request{Name: "link-" + value, Visibility: v, Key: value})
+			continue
+		}
+		if word == "opp" {
+			x.Execution = yarn.Opportunistic
+			continue
+		}
+		if n, ok := strings.CutPrefix(word, "mem="); ok {
+			x.Resource = yarn.NewResource(s.number(n), 1)
 			continue
 		}
 		if r, ok := strings.CutPrefix(word, "retry="); ok {

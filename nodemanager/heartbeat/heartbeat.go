@@ -64,6 +64,7 @@ type Config struct {
 	Physical       yarn.Resource
 	Types          yarn.ResourceTypes
 	MinimumVersion string // of the ResourceManager (yarn.nodemanager.resourcemanager.minimum.version)
+	QueueLength    int32  // how many opportunistic containers may wait (yarn.nodemanager.opportunistic-containers-max-queue-length)
 	Preserve       bool   // containers live on when the ResourceManager has forgotten the node (yarn.resourcemanager.work-preserving-recovery.enabled)
 	Health         func() Health
 	Usage          func() (containers, node Usage)

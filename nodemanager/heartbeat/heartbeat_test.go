@@ -613,3 +613,11 @@ func TestMuchText(t *testing.T) {
 		}
 	})
 }
+
+func TestOpportunistic(t *testing.T) {
+	s := opportunistic(engine.Division{QueuedGuaranteed: 1, QueuedOpportunistic: 2, Running: 3, RunningMB: 1025, RunningVCores: 1 << 40}, 9)
+	if s.GetQueuedOpportContainers() != 2 || s.GetWaitQueueLength() != 3 || s.GetRunningOpportContainers() != 3 || s.GetOpportMemoryUsed() != 2 ||
+		s.GetOpportCoresUsed() != math.MaxInt32 || s.GetOpportQueueCapacity() != 9 || s.EstimatedQueueWaitTime != nil {
+		t.Errorf("%v", s)
+	}
+}

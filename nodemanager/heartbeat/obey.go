@@ -27,6 +27,10 @@ func (r *Reporter) obey(m *pb.NodeHeartbeatResponse) {
 	for _, s := range m.GetContainersToSignal() {
 		r.cfg.Loop.Post(engine.Signal{ID: convert.ContainerID(s.GetContainerId()), Signal: int32(s.GetCommand())})
 	}
+	// compat: the time that a container may wait is not looked at.
+	if limit := m.GetContainerQueuingLimit(); limit != nil && limit.MaxQueueLength != nil && limit.GetMaxQueueLength() >= 0 {
+		r.cfg.Loop.Post(engine.Shed{Keep: int(limit.GetMaxQueueLength())})
+	}
 	// Both lists may name a container. The second of two changes to one version is no change.
 	for _, list := range [][]*pb.Container{m.GetContainersToUpdate(), m.GetContainersToDecrease()} {
 		for _, x := range list {

@@ -117,6 +117,7 @@ func (r *Reporter) beat(last int32) *pb.NodeHeartbeatRequest {
 		status.ContainersStatuses = append(status.ContainersStatuses, r.status(v, &room))
 	}
 	status.IncreasedContainers = r.increased(views)
+	status.OpportunisticContainersStatus = opportunistic(engine.Divide(views), c.QueueLength)
 	containers, node := c.Usage()
 	status.ContainersUtilization, status.NodeUtilization = utilization(containers), utilization(node)
 	m := &pb.NodeHeartbeatRequest{NodeStatus: status}
@@ -127,6 +128,15 @@ func (r *Reporter) beat(last int32) *pb.NodeHeartbeatRequest {
 	m.LogAggregationReportsForApps = logReports(r.logs.waiting)
 	m.NodeLabels = r.news()
 	return m
+}
+
+// opportunistic is how opportunistic containers share what guaranteed ones leave.
+// compat: memory is in GiB, rounded up, and nobody estimates how long a queue takes.
+func opportunistic(d engine.Division, capacity int32) *pb.OpportunisticContainersStatus {
+	queued, all := int32(d.QueuedOpportunistic), int32(d.QueuedOpportunistic+d.QueuedGuaranteed)
+	running, memory, cores := int32(d.Running), (d.RunningMB+1023)>>10, int32(min(d.RunningVCores, math.MaxInt32))
+	return &pb.OpportunisticContainersStatus{RunningOpportContainers: &running, OpportMemoryUsed: &memory, OpportCoresUsed: &cores,
+		QueuedOpportContainers: &queued, WaitQueueLength: &all, OpportQueueCapacity: &capacity}
 }
 
 // increased lists the live containers that have become larger. The ResourceManager takes an increase back of which it does not

@@ -45,6 +45,9 @@ type Info struct {
 // Dead tells whether the process has ended, even if its parent does not know yet.
 func (p Info) Dead() bool { return p.State == 'Z' || p.State == 'X' || p.State == 'x' }
 
+// Stopped tells whether the process waits for SIGCONT, or for its tracer.
+func (p Info) Stopped() bool { return p.State == 'T' || p.State == 't' }
+
 // Stat reads one process. The error wraps fs.ErrNotExist when there is none.
 func (r Root) Stat(pid int) (Info, error) {
 	text, err := readUpTo(filepath.Join(string(r), strconv.Itoa(pid), "stat"), maxStat)

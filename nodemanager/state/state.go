@@ -25,6 +25,8 @@ type Container struct {
 	LogDir    string
 	Tries     int32   // launches so far
 	Failures  []int64 // when it failed, as far as that counts for its next retry, milliseconds since 1970
+	Queued    bool    // it may wait for room, however many others do
+	Paused    bool    // its processes are stopped, or about to be
 	Killed    int32   // exit status that a kill demands; 0: nobody has killed it
 	Done      bool
 	Exit      int32 // once done

@@ -11,12 +11,17 @@ type Rate struct {
 // count since the daemon started. Memory is in MiB.
 type Metrics struct {
 	Launched, Completed, Failed, Killed int64 // containers
-	Initializing, Running               int64 // containers, now: localizing or about to run; with a process
+	Initializing, Running               int64 // containers, now: localizing or about to run; with a process, be it stopped
 	Applications                        int64 // running, now
 	Allocated                           int64 // containers that hold resources, now
 	AllocatedMB, AvailableMB            int64
 	AllocatedVCores, AvailableVCores    int64
 	LaunchTime                          Rate
+
+	QueuedGuaranteed, QueuedOpportunistic int64 // containers that wait for room, now
+	Paused                                int64 // containers that are stopped until there is room, now
+	Opportunistic                         int64 // opportunistic containers that run or are being started, now
+	OpportunisticMB, OpportunisticVCores  int64
 
 	BadLocalDirs, BadLogDirs      int   // now
 	LocalDirsPercent, LogPercent  int   // of the good directories' disks, used

@@ -36,12 +36,14 @@ func TestMetricNames(t *testing.T) {
 
 func TestMetricsAreTold(t *testing.T) {
 	p := open(t, func(_ *Config, s *source) {
-		s.metrics = view.Metrics{Launched: 7, AllocatedMB: 3000, CacheHitBytes: 3, CacheMissBytes: 1, NodeCPU: 1.5, ShuffleBytes: 9}
+		s.metrics = view.Metrics{Launched: 7, AllocatedMB: 3000, CacheHitBytes: 3, CacheMissBytes: 1, NodeCPU: 1.5, ShuffleBytes: 9, OpportunisticMB: 1025, QueuedOpportunistic: 4}
 	})
 	for path, want := range map[string]string{
-		"/jmx?get=Hadoop:service=NodeManager,name=NodeManagerMetrics::AllocatedGB":                 `"AllocatedGB" : 2`,
-		"/jmx?get=Hadoop:service=NodeManager,name=NodeManagerMetrics::LocalizedCacheHitBytesRatio": `"LocalizedCacheHitBytesRatio" : 75`,
-		"/jmx?get=Hadoop:service=NodeManager,name=NodeManagerMetrics::NodeCpuUtilization":          `"NodeCpuUtilization" : 1.5`,
+		"/jmx?get=Hadoop:service=NodeManager,name=NodeManagerMetrics::AllocatedGB":                   `"AllocatedGB" : 2`,
+		"/jmx?get=Hadoop:service=NodeManager,name=NodeManagerMetrics::LocalizedCacheHitBytesRatio":   `"LocalizedCacheHitBytesRatio" : 75`,
+		"/jmx?get=Hadoop:service=NodeManager,name=NodeManagerMetrics::NodeCpuUtilization":            `"NodeCpuUtilization" : 1.5`,
+		"/jmx?get=Hadoop:service=NodeManager,name=NodeManagerMetrics::AllocatedOpportunisticGB":      `"AllocatedOpportunisticGB" : 2`,
+		"/jmx?get=Hadoop:service=NodeManager,name=NodeManagerMetrics::ContainersOpportunisticQueued": `"ContainersOpportunisticQueued" : 4`,
 		"/prom": "node_manager_metrics_containers_launched{context=\"yarn\",hostname=\"",
 	} {
 		if body := p.get(path, "").Body.String(); !strings.Contains(body, want) {

@@ -300,7 +300,11 @@ func appendHeartbeat(b []byte, c *engine.Heartbeat) []byte {
 	b = binary.AppendVarint(b, int64(o.Running))
 	b = binary.AppendVarint(b, int64(o.Queued))
 	b = binary.AppendVarint(b, o.MemoryMB)
-	return binary.AppendVarint(b, int64(o.VCores))
+	b = binary.AppendVarint(b, int64(o.VCores))
+	b = appendBool(b, o.Reported)
+	b = binary.AppendVarint(b, int64(o.Waiting))
+	b = binary.AppendVarint(b, int64(o.WaitMillis))
+	return binary.AppendVarint(b, int64(o.Capacity))
 }
 
 func appendUtilization(b []byte, u *engine.Utilization) []byte {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/opportunistic"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -38,9 +39,10 @@ type attempt struct {
 	startTime, finishTime int64
 	final                 yarn.FinalStatus
 	diagnostics           string
-	counts                bool            // its failure counts against the limit
-	gone                  bool            // its end is being carried out, or has been
-	asks                  []yarn.Ask      // accepted; the scheduler does not have them yet
+	counts                bool       // its failure counts against the limit
+	gone                  bool       // its end is being carried out, or has been
+	asks                  []yarn.Ask // accepted; the scheduler does not have them yet
+	opportunistic         opportunistic.Asks
 	gangs                 map[int32]*gang // by priority
 	releasing             bool            // a later slice ends containers that the master released
 	dissolving            bool            // its containers are being ended in slices, or it waits for others of its jointEnd
@@ -268,7 +270,7 @@ func (e *Engine) attemptGone(t *attempt) {
 	if t.master != nil && !t.master.state.Final() && (t.before == yarn.AttemptLaunched || t.before == yarn.AttemptAllocated || t.before == yarn.AttemptRunning) {
 		e.fx.Stops = append(e.fx.Stops, Stop{Attempt: t.id, User: a.sub.User, Node: t.master.node.id, Container: t.masterID})
 	}
-	t.grants = nil
+	t.grants, t.opportunistic = nil, opportunistic.Asks{}
 	e.forgetGangs(t)
 	t.dissolving = true
 	e.begin(func(budget int) (int, bool) { return e.dissolve(t, budget) })

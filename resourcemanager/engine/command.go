@@ -437,11 +437,15 @@ type Utilization struct {
 	CPU                               float32
 }
 
-// Opportunistic counts a node's opportunistic containers.
+// Opportunistic counts a node's opportunistic containers, and describes its queue.
 type Opportunistic struct {
 	Running, Queued int32
 	MemoryMB        int64
 	VCores          int32
+	Reported        bool  // the node speaks of a queue at all
+	Waiting         int32 // containers in its queue
+	WaitMillis      int32 // how long they are going to wait; -1: unknown
+	Capacity        int32 // of the queue
 }
 
 // ContainerStatus is one container in a heartbeat.

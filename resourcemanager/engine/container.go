@@ -21,6 +21,7 @@ type container struct {
 	created int64 // wall clock
 	grant   int32 // its index in the attempt's grants
 
+	demoted  int64           // when it was demoted, if its node has not heard of that; 0: it was not
 	launched bool            // its node has reported it, and so will report its end
 	noticed  bool            // it has notice of which its master does not know yet
 	released bool            // its master released it, and a later slice ends it
@@ -144,6 +145,9 @@ func (e *Engine) followEnd(ended scheduler.Ended, exit int32, diagnostics string
 	}
 	before, book := c.state, &ended.Container
 	c.seen = nil
+	if book.Execution == yarn.Opportunistic {
+		e.lent.Released++
+	}
 	c.state = yarn.ContainerKilled
 	if s, ok := endStates[ended.Cause]; ok {
 		c.state = s

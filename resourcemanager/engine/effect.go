@@ -234,4 +234,8 @@ type HeartbeatReply struct {
 	Updates             []UpdatedContainer // that the node changes without a call of the master
 	Total               *yarn.Resource     // set when an administrator changed it
 	LabelsAccepted      bool               // the node has the labels that it gave itself; if they were refused, Diagnostics says why
+	Queue               *QueueLimit        // nil: there are no opportunistic containers
 }
+
+// QueueLimit is how many opportunistic containers may wait on the node, or how long; -1: that is not limited.
+type QueueLimit struct{ Length, WaitMillis int32 }

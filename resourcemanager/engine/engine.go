@@ -5,7 +5,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/opportunistic"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -35,7 +37,8 @@ type Settings struct {
 	ResourceTypes     yarn.ResourceTypes
 	Slice             int // work of one slice; 0 is MaxSlice
 
-	Reservations Reservations
+	Opportunistic opportunistic.Settings
+	Reservations  Reservations
 
 	UntrackedTimeout int64            // how long a node that has left is kept if no list names it
 	RemovedStates    []yarn.NodeState // in which such a node is then removed; empty: in any
@@ -113,6 +116,9 @@ type Engine struct {
 	goneApps          []yarn.ApplicationID
 	goneNodes         []yarn.NodeID
 
+	loads *opportunistic.Loads // nil: there are no opportunistic containers
+	lent  view.Opportunistics
+
 	ordersPending map[yarn.NodeID]int // how many orders are being stored, by the same
 
 	plans        plans
@@ -124,7 +130,7 @@ type Engine struct {
 // New is an engine without nodes and applications.
 func New(set Settings, sched *scheduler.Scheduler) *Engine {
 	return &Engine{
-		set: set, sched: sched,
+		set: set, sched: sched, loads: newLoads(set.Opportunistic),
 		apps:  map[yarn.ApplicationID]*application{},
 		nodes: map[yarn.NodeID]*node{},
 		byID:  map[yarn.ContainerID]*container{},

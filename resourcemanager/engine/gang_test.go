@@ -116,7 +116,9 @@ func (w *world) hearGangs(m *randomMaster, v *AllocateReply) {
 	}
 	granted := map[int32]int{}
 	for _, g := range v.Granted {
-		granted[g.Priority]++
+		if g.Execution == yarn.Guaranteed {
+			granted[g.Priority]++
+		}
 	}
 	for p, n := range granted {
 		id := gangID{m.id, p}
@@ -143,7 +145,7 @@ func TestGangs(t *testing.T) {
 		set.Sweeps = rapid.Bool().Draw(t, "sweeps")
 		set.Correct = rapid.Bool().Draw(t, "correct")
 		set.Slice = rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "slice")
-		w := &world{t: t, rig: newRig(t, set), configs: []*config.Config{queues(t)}, submitted: map[Ticket]yarn.ApplicationID{}, ending: map[Ticket]yarn.ApplicationID{}}
+		w := &world{t: t, rig: newRig(t, set), configs: []*config.Config{queues(t)}, submitted: map[Ticket]yarn.ApplicationID{}, ending: map[Ticket]yarn.ApplicationID{}, types: map[yarn.ContainerID]yarn.ExecutionType{}}
 		w.hold, w.set = true, set
 		w.gangs = gangPlay{often: 1, size: 2 + w.draw(3, "size")}
 		w.gangs.least = w.gangs.size

@@ -82,7 +82,11 @@ func (e *Engine) allocate(c *Allocate) {
 		e.fail(c.Ticket, refuse(InvalidMaster, "Invalid responseId in AllocateRequest from application attempt: %s, expect responseId to be %d, but get %d", c.Attempt, t.responseID, c.ResponseID))
 		return
 	}
-	if err := e.checkAllocate(t, c); err != nil {
+	var lent []yarn.Ask
+	if e.loads != nil {
+		lent = e.splitAsks(c)
+	}
+	if err := e.checkAllocate(t, c, lent); err != nil {
 		e.fail(c.Ticket, err)
 		return
 	}
@@ -93,6 +97,9 @@ func (e *Engine) allocate(c *Allocate) {
 	} else {
 		e.progressed(t, c)
 		e.applyAllocate(t, c, reply)
+		if e.loads != nil {
+			e.placeOpportunistic(t, lent, reply)
+		}
 		if e.set.Sweeps && e.sweepDue {
 			e.sweep() // an ask that fits is granted in the same answer
 		}
@@ -103,7 +110,7 @@ func (e *Engine) allocate(c *Allocate) {
 
 // checkAllocate looks at every part of the call, in Apache's order, and changes
 // nothing but the call itself: the asks are normalized in place.
-func (e *Engine) checkAllocate(t *attempt, c *Allocate) *Error {
+func (e *Engine) checkAllocate(t *attempt, c *Allocate, lent []yarn.Ask) *Error {
 	if c.HasConstraints {
 		return refuse(Failed, "Found non empty SchedulingRequest of AllocateRequest for application=%s, however the configured placement constraints handler does not accept them; set yarn.resourcemanager.placement-constraints.handler, which is not built yet", t.id)
 	}
@@ -114,6 +121,9 @@ func (e *Engine) checkAllocate(t *attempt, c *Allocate) *Error {
 		return e.badRequest(why, "Invalid resource request of %s", t.id)
 	}
 	if err := e.checkGangs(t, c.Asks); err != nil {
+		return err
+	}
+	if err := checkOpportunistic(t, lent); err != nil {
 		return err
 	}
 	if slices.Contains(c.BlacklistAdd, yarn.AnyHost) {
@@ -309,8 +319,8 @@ func (e *Engine) tellGrants(t *attempt, reply *AllocateReply) {
 	if len(t.grants) == 0 {
 		return
 	}
-	told := t.grants[:min(len(t.grants), MaxTold)]
-	reply.Granted = make([]Grant, 0, len(told))
+	told := t.grants[:min(len(t.grants), MaxTold-len(reply.Granted))] // opportunistic ones are there already
+	reply.Granted = slices.Grow(reply.Granted, len(told))
 	for _, c := range told {
 		if c == nil {
 			t.ungranted--
@@ -340,10 +350,12 @@ func (e *Engine) updated(a *application) []UpdatedContainer {
 			continue
 		}
 		c.seen = nil
+		e.touchNode(c.node)
 		g := e.grant(c)
-		g.Resource, g.Version = ch.After, ch.Version
+		g.Resource, g.Version, g.Execution = ch.After, ch.Version, ch.Execution
 		u := UpdatedContainer{Type: ch.Type, Grant: g}
 		out = append(out, u)
+		e.countUpdate(c, ch.Type)
 		if ch.Type == yarn.DecreaseResource || e.set.AutoUpdate {
 			c.node.update(u)
 		}

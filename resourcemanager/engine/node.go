@@ -7,6 +7,7 @@ import (
 
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/opportunistic"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -41,6 +42,7 @@ type node struct {
 	leaving      bool                        // the scheduler, while slices end what the node holds
 	waiting      []RegisterNode              // under the same name, until then
 	launched     int                         // of those: that it has reported
+	load         *opportunistic.Node         // its queue of opportunistic containers; nil: none are placed here
 	apps         map[yarn.ApplicationID]bool // that may have something here
 
 	// What the next answer to a heartbeat brings.
@@ -220,6 +222,7 @@ func (e *Engine) putIn(n *node) {
 // started and not reported yet. One that has to leave first, and holds very many
 // containers, is leaving afterwards.
 func (e *Engine) reconnect(n *node, c RegisterNode) {
+	e.forgetQueue(n)
 	if n.drain != nil {
 		n.drain.capacity = c.Total
 		if n.ref != scheduler.NoNode {
@@ -298,6 +301,9 @@ func (e *Engine) heartbeat(c *Heartbeat) {
 			e.offer(n)
 		}
 	}
+	if e.loads != nil {
+		e.heardQueue(n)
+	}
 	if n.drain != nil && e.followDrain(n) {
 		e.endMasters()
 		e.reply(c.Ticket, &HeartbeatReply{Action: NodeShutdown, Diagnostics: readyToGo(n.id)})
@@ -334,6 +340,9 @@ func (e *Engine) answerHeartbeat(n *node, c *Heartbeat, labels bool, problem str
 	if n.resized {
 		total := n.total
 		r.Total, n.resized = &total, false
+	}
+	if e.loads != nil {
+		r.Queue = e.queueLimit()
 	}
 	e.reply(c.Ticket, r)
 }
@@ -449,6 +458,8 @@ func (e *Engine) status(n *node, s ContainerStatus, ended *ends) (running bool) 
 		}
 	case c.state == yarn.ContainerAcquired:
 		e.running(c)
+	case c.demoted != 0:
+		e.heardExecution(c, s.Execution)
 	}
 	return c != nil && c.launched && !s.Complete
 }
@@ -522,6 +533,7 @@ func (e *Engine) vacate(c *container) {
 // holds very many containers is leaving until all of them have ended in slices:
 // nothing new comes to it, and who registers under its name waits.
 func (e *Engine) depart(n *node, why string) {
+	e.forgetQueue(n)
 	switch {
 	case n.ref == scheduler.NoNode || n.leaving:
 	case n.held <= e.slice():

@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/opportunistic"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -33,9 +34,17 @@ func TestRandom(t *testing.T) {
 		set.RemovedStates = rapid.SampledFrom([][]yarn.NodeState{nil, nil, {yarn.NodeLost, yarn.NodeShutdown}}).Draw(t, "removed")
 		set.LabelsByNodes = rapid.Bool().Draw(t, "named by nodes")
 		set.AutoUpdate = rapid.Bool().Draw(t, "auto-update")
-		w := &world{t: t, rig: newRig(t, set, greedy[:rapid.SampledFrom([]int{0, len(greedy)}).Draw(t, "greedy")]...), configs: configs, submitted: map[Ticket]yarn.ApplicationID{}, ending: map[Ticket]yarn.ApplicationID{}}
+		if rapid.Bool().Draw(t, "opportunistic") {
+			set.Opportunistic = opportunistic.Settings{Enabled: true, Nodes: rapid.Int32Range(1, 3).Draw(t, "nodes used"), PerCall: rapid.Int32Range(0, 3).Draw(t, "per call"),
+				Interval: rapid.SampledFrom([]int64{1, 1000}).Draw(t, "interval"), Deviations: 1, Lowest: 1, Highest: 15,
+				Comparator: rapid.SampledFrom([]opportunistic.Comparator{opportunistic.QueueLength, opportunistic.QueueWaitTime, opportunistic.QueueLengthThenResources}).Draw(t, "comparator")}
+		}
+		w := &world{t: t, rig: newRig(t, set, greedy[:rapid.SampledFrom([]int{0, len(greedy)}).Draw(t, "greedy")]...), configs: configs, submitted: map[Ticket]yarn.ApplicationID{}, ending: map[Ticket]yarn.ApplicationID{}, types: map[yarn.ContainerID]yarn.ExecutionType{}}
 		w.hold, w.set = true, set
 		w.gangs.often = rapid.SampledFrom([]int{0, 2}).Draw(t, "gangs")
+		if rapid.Bool().Draw(t, "warm") {
+			w.warmUp()
+		}
 		for range rapid.IntRange(20, 200).Draw(t, "steps") {
 			w.step()
 		}
@@ -67,6 +76,7 @@ type world struct {
 	launch  []Launch
 	set     Settings
 	gangs   gangPlay
+	types   map[yarn.ContainerID]yarn.ExecutionType // as their nodes have them
 
 	submitted map[Ticket]yarn.ApplicationID
 	ending    map[Ticket]yarn.ApplicationID // kills and last words of masters
@@ -188,7 +198,7 @@ func (w *world) registerNode(n *randomNode) {
 	}
 	c := RegisterNode{Ticket: w.next(), Node: n.id, HTTPPort: 8042, Rack: "/r", Total: n.total, Labels: w.named(), Untracked: w.chance(3, "untracked"), Health: Health{Healthy: !w.chance(8, "ill")}}
 	apps := map[yarn.ApplicationID]bool{}
-	for _, s := range n.statuses() {
+	for _, s := range w.statuses(n) {
 		c.Containers = append(c.Containers, RecoveredContainer{ContainerStatus: s})
 		apps[s.ID.Attempt.Application] = true
 	}
@@ -218,9 +228,9 @@ func (w *world) registerNode(n *randomNode) {
 	n.up, n.response = true, 0
 }
 
-func (n *randomNode) statuses() (out []ContainerStatus) {
+func (w *world) statuses(n *randomNode) (out []ContainerStatus) {
 	for _, id := range n.running {
-		out = append(out, ContainerStatus{ID: id})
+		out = append(out, ContainerStatus{ID: id, Execution: w.types[id]})
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(n.done), yarn.ContainerID.Compare) {
 		out = append(out, ContainerStatus{ID: id, Complete: true, ExitStatus: n.done[id]})
@@ -251,11 +261,18 @@ func (w *world) beat() {
 	if len(w.nodes) == 0 {
 		return
 	}
-	n := w.nodes[w.draw(len(w.nodes), "node")]
-	if len(n.running) > 0 && w.chance(3, "container ends") {
+	w.beatOf(w.nodes[w.draw(len(w.nodes), "node")])
+}
+
+func (w *world) beatOf(n *randomNode) {
+	if len(n.running) > 0 && w.chance(6, "container ends") {
 		w.stop(n.id, n.running[w.draw(len(n.running), "container")], int32(w.draw(2, "exit")))
 	}
-	h := &Heartbeat{Ticket: w.next(), Node: n.id, ResponseID: n.response, Health: Health{Healthy: !w.chance(15, "ill")}, Labels: w.named(), Containers: n.statuses()}
+	h := &Heartbeat{Ticket: w.next(), Node: n.id, ResponseID: n.response, Health: Health{Healthy: !w.chance(15, "ill")}, Labels: w.named(), Containers: w.statuses(n)}
+	if w.set.Opportunistic.Enabled {
+		h.Opportunistic = Opportunistic{Reported: !w.chance(6, "no queue"), Waiting: int32(w.draw(4, "waiting")), Capacity: int32(w.draw(5, "capacity")),
+			WaitMillis: int32(w.draw(4, "wait")) - 1}
+	}
 	known := w.e.nodes[n.id]
 	joined := known != nil && (known.state.Usable() || known.state == yarn.NodeUnhealthy)
 	if w.chance(20, "confused") {
@@ -304,37 +321,6 @@ func (w *world) again(n *randomNode, first *Heartbeat) {
 	n.response = nextResponse(n.response) // the edge sends what it kept
 }
 
-// obey does what the answer to a heartbeat says.
-func (n *randomNode) obey(w *world, v *HeartbeatReply) {
-	n.response = v.ResponseID
-	for _, id := range v.CleanupContainers {
-		w.stop(n.id, id, 137)
-	}
-	for _, id := range v.CleanupApplications {
-		for _, c := range slices.Clone(n.running) {
-			if c.Attempt.Application == id {
-				w.stop(n.id, c, -107)
-			}
-		}
-	}
-	for _, id := range v.RemoveContainers {
-		delete(n.done, id)
-		if m := w.masterOf(id); m != nil && m.held[id] && !m.heard[id] {
-			w.fatal("%s may forget %s before its master has heard of its end", n.id, id)
-		}
-	}
-}
-
-// masterOf is the living master that must hear of the container's end.
-func (w *world) masterOf(id yarn.ContainerID) *randomMaster {
-	for _, m := range w.masters {
-		if t := w.e.findAttempt(m.id); t != nil && !t.ending() && m.id == id.Attempt {
-			return m
-		}
-	}
-	return nil
-}
-
 func (w *world) submit() {
 	if w.apps >= 12 {
 		return
@@ -364,13 +350,17 @@ func (w *world) launcher() {
 	case 1: // it hangs
 	default:
 		if n := w.node(l.Grant.Node); n.up {
-			n.running = append(n.running, l.Grant.ID)
-			w.masters = append(w.masters, &randomMaster{id: l.Attempt, held: map[yarn.ContainerID]bool{}, heard: map[yarn.ContainerID]bool{}})
+			w.launched(l, n)
 			if !w.chance(4, "news is late") {
 				w.send(Launched{Attempt: l.Attempt})
 			}
 		}
 	}
+}
+
+func (w *world) launched(l Launch, n *randomNode) {
+	n.running = append(n.running, l.Grant.ID)
+	w.masters = append(w.masters, &randomMaster{id: l.Attempt, held: map[yarn.ContainerID]bool{}, heard: map[yarn.ContainerID]bool{}})
 }
 
 func (w *world) master() *randomMaster {
@@ -387,10 +377,12 @@ func (w *world) master() *randomMaster {
 }
 
 func (w *world) registerMaster() {
-	m := w.master()
-	if m == nil {
-		return
+	if m := w.master(); m != nil {
+		w.registers(m)
 	}
+}
+
+func (w *world) registers(m *randomMaster) {
 	again := m.registered
 	r := w.send(RegisterMaster{Ticket: w.next(), Attempt: m.id, Host: "h", RPCPort: 1})
 	if r.Err == nil && again && !w.e.apps[m.id.Application].sub.Unmanaged {
@@ -406,14 +398,21 @@ func (w *world) registerMaster() {
 
 // allocate is a master's heartbeat with anything in it.
 func (w *world) allocate() {
-	m := w.master()
-	if m == nil {
-		return
+	if m := w.master(); m != nil {
+		w.allocateOf(m)
 	}
+}
+
+func (w *world) allocateOf(m *randomMaster) {
 	c := &Allocate{Attempt: m.id, ResponseID: m.response, Progress: float32(w.draw(4, "progress")) - 1}
 	for range w.draw(3, "asks") {
 		c.Asks = append(c.Asks, yarn.Ask{Priority: int32(1 + w.draw(2, "priority")), Where: yarn.AnyHost, RelaxLocality: true, AllocationRequestID: -1,
 			Capability: yarn.NewResource([]int64{300, 1024, 4096, 99999}[w.draw(4, "size")], 1), Count: int32(w.gangs.least + w.draw(5, "count"))})
+		if w.set.Opportunistic.Enabled && w.chance(2, "opportunistic") {
+			a := &c.Asks[len(c.Asks)-1]
+			a.ExecutionType, a.EnforceExecution = yarn.Opportunistic, true
+			a.Where = []string{yarn.AnyHost, yarn.AnyHost, "h1", "/r"}[w.draw(4, "where")]
+		}
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(m.held), yarn.ContainerID.Compare) {
 		if w.chance(6, "release") {
@@ -421,9 +420,13 @@ func (w *world) allocate() {
 		}
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(m.held), yarn.ContainerID.Compare) {
-		if b := w.e.byID[id]; b != nil && !b.state.Final() && w.chance(8, "update") {
-			kind := []yarn.UpdateType{yarn.IncreaseResource, yarn.DecreaseResource}[w.draw(2, "kind")]
-			c.Updates = append(c.Updates, yarn.ContainerUpdate{Container: id, Type: kind, Version: w.sched.Container(b.ref).Version,
+		if b := w.e.byID[id]; b != nil && !b.state.Final() && w.chance(4, "update") {
+			kind := []yarn.UpdateType{yarn.IncreaseResource, yarn.DecreaseResource, yarn.PromoteExecutionType, yarn.DemoteExecutionType}[w.draw(4, "kind")]
+			to := yarn.Guaranteed
+			if kind == yarn.DemoteExecutionType {
+				to = yarn.Opportunistic
+			}
+			c.Updates = append(c.Updates, yarn.ContainerUpdate{Container: id, Type: kind, Version: w.sched.Container(b.ref).Version - int32(w.draw(12, "old")/11), ExecutionType: to,
 				Capability: yarn.NewResource([]int64{256, 512, 1024, 2048}[w.draw(4, "to")], 1)})
 		}
 	}
@@ -489,10 +492,16 @@ func (w *world) outstanding(t *attempt) string {
 func (w *world) hear(m *randomMaster, v *AllocateReply) {
 	m.response, m.lost = v.ResponseID, false
 	w.hearGangs(m, v)
+	for _, u := range v.Updated {
+		if w.chance(2, "tells the node") {
+			w.types[u.Grant.ID] = u.Grant.Execution
+		}
+	}
 	for _, g := range v.Granted {
 		if m.held[g.ID] || m.heard[g.ID] {
 			w.fatal("%s was granted %s twice", m.id, g.ID)
 		}
+		w.types[g.ID] = g.Execution
 		m.held[g.ID] = true
 	}
 	for _, c := range v.Completed {
@@ -506,10 +515,12 @@ func (w *world) hear(m *randomMaster, v *AllocateReply) {
 
 // startContainers: a master starts something that it has been granted.
 func (w *world) startContainers() {
-	m := w.master()
-	if m == nil {
-		return
+	if m := w.master(); m != nil {
+		w.starts(m)
 	}
+}
+
+func (w *world) starts(m *randomMaster) {
 	for _, id := range slices.SortedFunc(maps.Keys(m.held), yarn.ContainerID.Compare) {
 		c := w.e.byID[id]
 		if c == nil || w.chance(4, "later") {
@@ -619,7 +630,7 @@ func (w *world) goHome() {
 	for range 4 {
 		w.now.Mono += w.e.set.MasterExpiry
 		for _, n := range w.nodes { // those that beat do not expire
-			if r := w.send(&Heartbeat{Ticket: w.next(), Node: n.id, ResponseID: n.response, Health: Health{Healthy: true}, Containers: n.statuses()}); r != nil {
+			if r := w.send(&Heartbeat{Ticket: w.next(), Node: n.id, ResponseID: n.response, Health: Health{Healthy: true}, Containers: w.statuses(n)}); r != nil {
 				if v := r.Value.(*HeartbeatReply); v.Action == NodeNormal && !v.Duplicate {
 					n.obey(w, v)
 				}

@@ -110,6 +110,9 @@ func (e *Engine) adopt(n *node, r RecoveredContainer) bool {
 	e.byID[c.id] = c
 	n.held++
 	n.launched++
+	if r.Execution == yarn.Opportunistic {
+		e.lent.Allocated++
+	}
 	e.counts.grant(a)
 	e.runsOn(a, n)
 	e.touchApp(a)

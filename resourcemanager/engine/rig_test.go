@@ -40,6 +40,7 @@ type rig struct {
 	answered map[Ticket]bool
 	asked    map[Ticket]bool
 	ended    map[yarn.ContainerID]bool
+	versions map[yarn.ContainerID]int32
 	reader   reader
 	gathers  map[*gang]int64 // since when those have something that are not complete
 }
@@ -52,6 +53,9 @@ func settings() Settings {
 // queues are two leaves, each of which may take the whole cluster.
 func queues(t fataler, more ...config.Property) *config.Config {
 	t.Helper()
+	if len(more) == 1 && more[0].Name == fairFile {
+		return fairQueues(t, more[0].Value)
+	}
 	p := []config.Property{
 		{Name: "root.queues", Value: "default,other"},
 		{Name: "root.default.capacity", Value: "50"}, {Name: "root.default.maximum-capacity", Value: "100"}, {Name: "root.default.user-limit-factor", Value: "4"},
@@ -66,7 +70,21 @@ func queues(t fataler, more ...config.Property) *config.Config {
 		}
 	}
 	cfg, _, err := config.Parse(p, config.Cluster{LabelsEnabled: true, MinAllocation: yarn.NewResource(256, 1), MaxAllocation: yarn.NewResource(8192, 8), MaxPriority: 10,
-		Monitors: true})
+		Monitors: true, Opportunistic: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// fairFile is the name of a property that has the allocation file of a FairScheduler, and stands alone.
+const fairFile = "allocation-file"
+
+// fairQueues is the configuration of a FairScheduler with that in its allocation file.
+func fairQueues(t fataler, file string) *config.Config {
+	t.Helper()
+	cfg, _, err := config.Parse(nil, config.Cluster{Policy: config.FairPolicy, MinAllocation: yarn.NewResource(256, 1), MaxAllocation: yarn.NewResource(8192, 8),
+		Allocations: &config.AllocationFile{Name: "fair-scheduler.xml", Text: "<allocations>" + file + "</allocations>"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +106,7 @@ func rigOf(t fataler, set Settings, cfg *config.Config) *rig {
 	e := New(set, sched)
 	e.nextApp, e.plans.last = 1_000_000, 1_000_000 // tests choose their own numbers
 	return &rig{e: e, sched: sched, now: yarn.Now{Wall: 1_000_000, Mono: 500},
-		stored: map[state.Key]state.Record{}, ids: map[yarn.ContainerID]bool{}, ended: map[yarn.ContainerID]bool{},
+		stored: map[state.Key]state.Record{}, ids: map[yarn.ContainerID]bool{}, ended: map[yarn.ContainerID]bool{}, versions: map[yarn.ContainerID]int32{},
 		answered: map[Ticket]bool{}, asked: map[Ticket]bool{}, reader: reader{apps: map[yarn.ApplicationID]*view.Application{}, nodes: map[yarn.NodeID]*view.Node{}}}
 }
 
@@ -202,7 +220,7 @@ func (r *rig) check() string {
 	if s := r.sched.Check(); s != "" {
 		return "the scheduler's books: " + s
 	}
-	for _, f := range []func() string{r.checkEffects, r.checkBooks, r.checkNodes, r.checkLives, r.checkEnds, r.checkDurable, r.checkCounts, r.checkInactive, r.checkLabels, r.checkGangs} {
+	for _, f := range []func() string{r.checkEffects, r.checkBooks, r.checkOpportunistic, r.checkNodes, r.checkLives, r.checkEnds, r.checkDurable, r.checkCounts, r.checkInactive, r.checkLabels, r.checkGangs} {
 		if s := f(); s != "" {
 			return s
 		}
@@ -292,6 +310,60 @@ func (r *rig) checkBooks() string {
 	return ""
 }
 
+// checkOpportunistic: opportunistic containers are counted apart, and none is charged to an application; versions never go back.
+func (r *rig) checkOpportunistic() string {
+	lent, charged := int64(0), map[*application]yarn.Resource{}
+	held := map[*node]int32{}
+	for _, c := range r.e.byID {
+		book := r.sched.Container(c.ref)
+		if was := r.versions[c.id]; book.Version < was {
+			return fmt.Sprintf("%s had version %d, and has %d", c.id, was, book.Version)
+		}
+		r.versions[c.id] = book.Version
+		if book.Execution == yarn.Opportunistic {
+			held[c.node]++
+		}
+		switch {
+		case c.state.Final():
+		case book.Execution == yarn.Opportunistic:
+			lent++
+		default:
+			charged[c.app] = charged[c.app].Add(book.Resource)
+		}
+	}
+	if n := r.e.lent.Allocated - r.e.lent.Released; n != lent {
+		return fmt.Sprintf("there are %d opportunistic containers, %d are counted", lent, n)
+	}
+	if l := r.e.lent; l.NodeLocal+l.RackLocal+l.OffSwitch > l.Allocated {
+		return fmt.Sprintf("more containers were placed than allocated: %+v", l)
+	}
+	for _, n := range r.e.nodes {
+		if n.ref == scheduler.NoNode {
+			if n.load != nil {
+				return fmt.Sprintf("%s is not in use, and opportunistic containers may come to it", n.id)
+			}
+			continue
+		}
+		if count, _ := r.sched.OpportunisticOn(n.ref); count != held[n] {
+			return fmt.Sprintf("%s has %d opportunistic containers, %d in the scheduler's books", n.id, held[n], count)
+		}
+	}
+	for _, a := range r.e.apps {
+		if a.ref == scheduler.NoApp {
+			continue
+		}
+		for _, ref := range r.sched.Containers(a.ref, nil) { // what enlarges or promotes one is charged, too, until it is part of that
+			if c := r.sched.Container(ref); !c.Reserved && !c.Update.IsZero() {
+				charged[a] = charged[a].Add(c.Resource)
+			}
+		}
+		if used := r.sched.AppUsage(a.ref).Used; used != charged[a] {
+			return fmt.Sprintf("%s is charged with %s, its guaranteed containers have %s", a.sub.ID, used, charged[a])
+		}
+	}
+	return ""
+}
+
 // live tells whether the scheduler counts the container as living.
 func (r *rig) live(c *container) bool {
 	return c.app.ref != scheduler.NoApp && slices.Contains(r.sched.Containers(c.app.ref, nil), c.ref)
@@ -317,7 +389,9 @@ func (r *rig) checkNodes() string {
 			if c.launched {
 				launched++
 			}
-			used = used.Add(r.sched.Container(c.ref).Resource)
+			if book := r.sched.Container(c.ref); book.Execution == yarn.Guaranteed {
+				used = used.Add(book.Resource)
+			}
 		}
 		if held != n.held || launched != n.launched {
 			return fmt.Sprintf("%s holds %d containers, %d launched; it counts %d and %d", n.id, held, launched, n.held, n.launched)
@@ -461,6 +535,16 @@ func (r *rig) checkEnds() string {
 	return ""
 }
 
+// ofPlan is the path, or that of the plan above it: which of a plan's queues an application is in follows from its reservation.
+func (r *rig) ofPlan(path string) string {
+	for _, p := range r.e.plans.list {
+		if strings.HasPrefix(path, p.path+".") {
+			return p.path
+		}
+	}
+	return path
+}
+
 // checkDurable: what readers and callers were told is stored.
 func (r *rig) checkDurable() string {
 	r.e.Publish(r.now, &r.reader)
@@ -476,7 +560,7 @@ func (r *rig) checkDurable() string {
 		if final && v.FinalStatus != rec.FinalStatus {
 			return fmt.Sprintf("%s is seen to have ended as %s, stored as %s", id, v.FinalStatus, rec.FinalStatus)
 		}
-		if a := r.e.apps[id]; a == nil || !final && known && !r.changing(a) && (rec.Queue != a.queue || rec.Priority != a.priority) {
+		if a := r.e.apps[id]; a == nil || !final && known && !r.changing(a) && (r.ofPlan(rec.Queue) != r.ofPlan(a.queue) || rec.Priority != a.priority) {
 			return fmt.Sprintf("%s is in %s with priority %d; stored is %s and %d", id, a.queue, a.priority, rec.Queue, rec.Priority)
 		}
 	}

@@ -113,14 +113,8 @@ func (s *script) run(words []string) []string {
 		s.settings()
 		return nil
 	}
-	if words[0] == "queues" { // queues [property=value …]
-		s.props = nil
-		for _, k := range slices.Sorted(keys(s.opts)) {
-			s.props = append(s.props, config.Property{Name: k, Value: s.opts[k]})
-		}
-		if s.rig == nil {
-			return nil
-		}
+	if s.setQueues(words, args) && s.rig == nil {
+		return nil
 	}
 	if s.rig == nil {
 		s.rig = newRig(s.t, s.set, s.props...)
@@ -219,7 +213,7 @@ func (s *script) command(word string, args []string) Command {
 	switch word {
 	case "node": // node h1 8192x8 [run=…] [done=…] [apps=a1,…] [unhealthy=why] [label=x] [names=x,y|none] [excluded=why] [untracked=1] [http=8042] [priorities=1]
 		return s.register(t, args)
-	case "beat": // beat h1 [run=a1/1/1,…] [done=a1/1/2:exit,…] [unhealthy=why] [names=x] [id=…]
+	case "beat": // beat h1 [run=a1/1/1,…] [lent=…: opportunistic ones] [queue=waiting/capacity[/ms]] [done=a1/1/2:exit,…] [unhealthy=why] [names=x] [id=…]
 		return s.beat(t, args[0])
 	case "leave":
 		return UnregisterNode{Ticket: t, Node: nodeID(args[0])}
@@ -297,7 +291,7 @@ func (s *script) command(word string, args []string) Command {
 		return LaunchFailed{Attempt: s.attempt(args[0]), Why: "connection refused"}
 	case "register":
 		return RegisterMaster{Ticket: t, Attempt: s.attempt(args[0]), Host: "host", RPCPort: 7, TrackingURL: "http://host/"}
-	case "allocate": // allocate a1/1 [id=n] [ask=p:1024x1:count@where,…] [release=…] [ban=h1] [unban=h1] [grow=a1/1/2:2048x1] [shrink=…]
+	case "allocate": // allocate a1/1 [id=n] [ask=p:1024x1:count@where,…] [release=…] [ban=h1] [unban=h1] [grow=a1/1/2:2048x1] [shrink=…] [promote=a1/1/2] [demote=…] [version=n] [lend=…: asks for opportunistic ones]
 		return s.allocate(t, args[0])
 	case "finish":
 		status, ok := yarn.ParseFinalStatus(args[1])
@@ -351,6 +345,9 @@ func (s *script) statuses() (out []ContainerStatus) {
 	for _, id := range s.containers(s.opts["run"]) {
 		out = append(out, ContainerStatus{ID: id})
 	}
+	for _, id := range s.containers(s.opts["lent"]) {
+		out = append(out, ContainerStatus{ID: id, Execution: yarn.Opportunistic})
+	}
 	for _, x := range strings.FieldsFunc(s.opts["done"], func(r rune) bool { return r == ',' }) {
 		name, exit, _ := strings.Cut(x, ":")
 		out = append(out, ContainerStatus{ID: s.container(name), Complete: true, ExitStatus: int32(s.number(exit)), Diagnostics: "ended"})
@@ -363,7 +360,12 @@ func (s *script) beat(t Ticket, host string) Command {
 	if v, ok := s.opts["id"]; ok {
 		id = int32(s.number(v))
 	}
-	return &Heartbeat{Ticket: t, Node: nodeID(host), ResponseID: id, Containers: s.statuses(), Labels: s.names(), Health: s.health()}
+	h := &Heartbeat{Ticket: t, Node: nodeID(host), ResponseID: id, Containers: s.statuses(), Labels: s.names(), Health: s.health()}
+	if v, ok := s.opts["queue"]; ok { // waiting/capacity/milliseconds
+		p := strings.Split(v+"/0", "/")
+		h.Opportunistic = Opportunistic{Reported: true, Waiting: int32(s.number(p[0])), Capacity: int32(s.number(p[1])), WaitMillis: int32(s.number(p[2]))}
+	}
+	return h
 }
 
 // names are the labels that a node names, or nil.
@@ -422,28 +424,47 @@ func (s *script) allocate(t Ticket, name string) Command {
 	if v := s.opts["unban"]; v != "" {
 		c.BlacklistRemove = []string{v}
 	}
-	for kind, word := range []string{"grow", "shrink"} {
-		if name, size, ok := strings.Cut(s.opts[word], ":"); ok {
-			u := yarn.ContainerUpdate{Container: s.container(name), Type: yarn.UpdateType(kind), Capability: s.size(size)}
+	for kind, word := range []string{"grow", "shrink", "promote", "demote"} {
+		for _, x := range words(s.opts[word]) {
+			name, size, sized := strings.Cut(x, ":")
+			u := yarn.ContainerUpdate{Container: s.container(name), Type: yarn.UpdateType(kind)}
+			if word == "demote" {
+				u.ExecutionType = yarn.Opportunistic
+			}
+			if sized {
+				u.Capability = s.size(size)
+			}
 			if b := s.rig.e.byID[u.Container]; b != nil {
 				u.Version = s.rig.sched.Container(b.ref).Version
+			}
+			if v, ok := s.opts["version"]; ok {
+				u.Version = int32(s.number(v))
 			}
 			c.Updates = append(c.Updates, u)
 		}
 	}
-	for _, a := range strings.FieldsFunc(s.opts["ask"], func(r rune) bool { return r == ',' }) {
+	c.Asks = append(s.asks("ask", yarn.Guaranteed), s.asks("lend", yarn.Opportunistic)...)
+	return c
+}
+
+// asks are those of an option: p:1024x1:count@where,… or p:1024x1:count:id@where.
+func (s *script) asks(option string, execution yarn.ExecutionType) (out []yarn.Ask) {
+	for _, a := range words(s.opts[option]) {
 		a, where, placed := strings.Cut(a, "@")
 		parts := strings.Split(a, ":")
-		if len(parts) != 3 {
+		id := int64(-1)
+		if len(parts) == 4 {
+			id = s.number(parts[3])
+		} else if len(parts) != 3 {
 			s.fail("ask %s is not priority:size:count", a)
 		}
 		if !placed {
 			where = yarn.AnyHost
 		}
-		c.Asks = append(c.Asks, yarn.Ask{Priority: int32(s.number(parts[0])), Capability: s.size(parts[1]),
-			Count: int32(s.number(parts[2])), Where: where, RelaxLocality: true, AllocationRequestID: -1})
+		out = append(out, yarn.Ask{Priority: int32(s.number(parts[0])), Capability: s.size(parts[1]),
+			Count: int32(s.number(parts[2])), Where: where, RelaxLocality: true, AllocationRequestID: id, ExecutionType: execution})
 	}
-	return c
+	return out
 }
 
 // shown prints the effects of the last command, kind by kind.
@@ -545,119 +566,6 @@ func shortRecord(rec state.Record) string {
 		return text
 	}
 	return rec.Key().String()
-}
-
-// kinds are the names of refusals; their texts may change.
-var kinds = map[Kind]string{Failed: "failed", UnknownApplication: "unknown application", UnknownAttempt: "unknown attempt",
-	UnknownContainer: "unknown container", AccessDenied: "access denied", InvalidRequest: "invalid request", InvalidLabel: "invalid label",
-	InvalidMaster: "invalid master's call", NotRegistered: "not registered", InvalidRelease: "invalid release",
-	InvalidBlacklist: "invalid blacklist", InvalidConfig: "invalid configuration", NotStored: "not stored", IllegalArgument: "illegal argument"}
-
-// answer prints a reply.
-func (s *script) answer(x Reply) []string {
-	if x.Err != nil {
-		return []string{"refused: " + kinds[x.Err.Kind] + when(s.set.Labels && x.Err.Kind == Failed, ": "+headline(x.Err.Text))}
-	}
-	switch v := x.Value.(type) {
-	case nil:
-		return []string{"done"}
-	case *AllocateReply:
-		return s.allocated(v)
-	case *HeartbeatReply:
-		return s.beaten(v)
-	case RegisterReply:
-		return []string{fmt.Sprintf("registered in %s, up to %s%s", v.Queue, shortSize(v.Maximum), grants(", keeps", v.Previous))}
-	case []view.Reservation:
-		return listed(v)
-	case []view.Preemption:
-		var out []string
-		for _, p := range v {
-			out = append(out, fmt.Sprintf("  %d %s %s of %s for %s in %s: %s, age %d, lost %s", p.At, p.Event, shortContainer(p.Container), p.Queue, shortApp(p.ForApp), p.ForQueue,
-				p.Rule, p.Age, shortSize(p.Lost())))
-		}
-		return out
-	case RegisterNodeReply:
-		return []string{[]string{"joined", "resync", "shut down"}[v.Action] + when(v.LabelsAccepted, ", labels accepted") + when(v.Diagnostics != "", ": "+headline(v.Diagnostics))}
-	}
-	return []string{fmt.Sprintf("answer %+v", x.Value)}
-}
-
-func grants(text string, list []Grant) string {
-	if len(list) == 0 {
-		return ""
-	}
-	for _, g := range list {
-		text += " " + shortContainer(g.ID)
-	}
-	return text
-}
-
-func (s *script) allocated(v *AllocateReply) []string {
-	if v.Duplicate {
-		return []string{"the last answer again"}
-	}
-	text := fmt.Sprintf("answer %d: headroom %s, %d nodes", v.ResponseID, shortSize(v.Headroom), v.ClusterNodes)
-	if n := v.Negotiable; n.Count > 0 {
-		text += ", about to lose"
-		for _, id := range n.Containers {
-			text += " " + shortContainer(id)
-		}
-		text += fmt.Sprintf(" or %d of %s", n.Count, shortSize(n.Size))
-	}
-	out := []string{text + grants(", granted", v.Granted) + grants(", late", v.Previous)}
-	for _, c := range v.Completed {
-		out = append(out, fmt.Sprintf("  %s completed, exit %d", shortContainer(c.ID), c.ExitStatus))
-	}
-	for _, u := range v.Updated {
-		out = append(out, fmt.Sprintf("  %s is %s now, version %d", shortContainer(u.Grant.ID), shortSize(u.Grant.Resource), u.Grant.Version))
-	}
-	for _, u := range v.UpdateErrors {
-		out = append(out, fmt.Sprintf("  %s cannot change: %s", shortContainer(u.Update.Container), u.Reason))
-	}
-	for _, n := range v.Nodes {
-		out = append(out, fmt.Sprintf("  %s is %s", n.ID.Host, n.State))
-	}
-	return out
-}
-
-func (s *script) beaten(v *HeartbeatReply) []string {
-	if v.Duplicate {
-		return []string{"the last answer again"}
-	}
-	if v.Action != NodeNormal {
-		return []string{[]string{"", "resync: ", "shut down: "}[v.Action] + headline(v.Diagnostics)}
-	}
-	text := fmt.Sprintf("answer %d", v.ResponseID) + when(v.LabelsAccepted, ", labels accepted") + when(v.Diagnostics != "", ": "+headline(v.Diagnostics))
-	for _, l := range []struct {
-		name string
-		ids  []yarn.ContainerID
-	}{{"clean up", v.CleanupContainers}, {"may forget", v.RemoveContainers}} {
-		for i, id := range l.ids {
-			text += when(i == 0, ", "+l.name) + " " + shortContainer(id)
-		}
-	}
-	for _, id := range v.CleanupApplications {
-		text += ", " + shortApp(id) + " is over"
-	}
-	for _, x := range v.Signals {
-		text += fmt.Sprintf(", signal %s %d", shortContainer(x.Container), x.Signal)
-	}
-	for _, u := range v.Updates {
-		text += fmt.Sprintf(", resize %s to %s", shortContainer(u.Grant.ID), shortSize(u.Grant.Resource))
-	}
-	if v.Total != nil {
-		text += ", has " + shortSize(*v.Total)
-	}
-	return []string{text}
-}
-
-// headline is the beginning of a text.
-func headline(text string) string {
-	text = strings.ReplaceAll(text, "\n", " | ")
-	if len(text) > 50 {
-		return text[:50] + "…"
-	}
-	return text
 }
 
 // show prints what readers see of an application, a node, or the labels.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/opportunistic"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -60,6 +62,23 @@ func (s *script) httpPort() (port int32) {
 	return port
 }
 
+// setQueues takes over the queues of a command.
+func (s *script) setQueues(words, args []string) bool {
+	switch words[0] {
+	case "fair": // fair [queue[:element[:value]…] …] [element=value …]: the FairScheduler's allocation file
+		words[0], s.set.Fair = "queues", true
+		s.props = []config.Property{{Name: fairFile, Value: s.allocations(args)}}
+	case "queues": // queues [property=value …]
+		s.props = nil
+		for _, k := range slices.Sorted(keys(s.opts)) {
+			s.props = append(s.props, config.Property{Name: k, Value: s.opts[k]})
+		}
+	default:
+		return false
+	}
+	return true
+}
+
 func (s *script) settings() {
 	for _, k := range slices.Sorted(keys(s.opts)) {
 		if k == "removed" {
@@ -85,6 +104,15 @@ func (s *script) settings() {
 			s.set.LabelsByNodes = n == 2
 		case "sweeps":
 			s.set.Sweeps = n == 1
+		case "auto-update":
+			s.set.AutoUpdate = n == 1
+		case "opportunistic": // 1 and more: the comparators
+			s.set.Opportunistic = opportunistic.Settings{Enabled: true, Nodes: 10, Interval: 1000, Comparator: opportunistic.Comparator(n - 1),
+				Deviations: 1, Lowest: 5, Highest: 15}
+		case "per-call": // after opportunistic, as in the alphabet
+			s.set.Opportunistic.PerCall = int32(n)
+		case "used-nodes":
+			s.set.Opportunistic.Nodes = int32(n)
 		default:
 			s.fail("no setting %s", k)
 		}

@@ -95,6 +95,8 @@ func rejectionInFair(a *application, why yarn.Reason) string {
 		return fmt.Sprintf("Reject application %s submitted by user %s application rejected by placement rules.", id, user)
 	case fit.SubmitDenied:
 		return fmt.Sprintf("User %s does not have permission to submit %s to queue %s", user, id, a.queue)
+	case fit.ReservationOver:
+		return fmt.Sprintf("Application %s submitted to a reservation which is not yet currently active: %s.%s", id, why.Subject, why.Detail)
 	case fit.NothingOfType:
 		return fmt.Sprintf("Cannot submit application %s to queue %s because it has zero amount of resource for a requested resource! "+
 			"Invalid requested AM resources: %s of %s, maximum queue resources: %s", id, a.queue, why.Detail, why.Needed, why.Limit)

@@ -385,7 +385,8 @@ func (e *Engine) nodeView(n *node) *view.Node {
 		ID: n.id, HTTPAddress: n.http, Rack: n.rack, State: n.state, Version: n.version, HealthReport: n.health.Report,
 		LastHealth: n.health.At, LastHeartbeat: n.lastHeartbeat, Total: n.total, Physical: n.physical,
 		ContainersUse: view.Utilization(n.containersUse), NodeUse: view.Utilization(n.nodeUse),
-		Opportunistic: view.Opportunistic(n.opportunistic), LostReason: n.lostReason, DrainTimeout: n.drainTimeout, CutShort: n.cutShort, Placeholder: n.placeholder,
+		Opportunistic: view.Opportunistic{Running: n.opportunistic.Running, Queued: n.opportunistic.Queued,
+			MemoryMB: n.opportunistic.MemoryMB, VCores: n.opportunistic.VCores}, LostReason: n.lostReason, DrainTimeout: n.drainTimeout, CutShort: n.cutShort, Placeholder: n.placeholder,
 	}
 	if n.label != "" {
 		v.Labels = []string{n.label}
@@ -400,18 +401,22 @@ func (e *Engine) nodeView(n *node) *view.Node {
 		v.Reserved = e.sched.Container(u.Reserved).Resource
 	}
 	e.nodesDrawn++
+	lent := 0
 	for _, ref := range u.Containers {
 		c := e.containerAt(ref)
 		if c == nil || c.state.Final() {
 			continue
 		}
 		v.RunningOn = append(v.RunningOn, e.containerView(c))
+		if e.sched.Container(ref).Execution == yarn.Opportunistic {
+			lent++
+		}
 		if c.app.drawnFor != e.nodesDrawn {
 			c.app.drawnFor = e.nodesDrawn
 			v.Applications = append(v.Applications, c.app.sub.ID)
 		}
 	}
-	v.Containers = len(v.RunningOn)
+	v.Containers = len(v.RunningOn) - lent
 	return v
 }
 
@@ -455,6 +460,10 @@ func (e *Engine) metrics() view.Metrics {
 	m.Submitted, m.Completed, m.Failed, m.Killed = n.Submitted, n.Completed, n.Failed, n.Killed
 	m.Amounts = amounts(e.sched.ClusterTotal(), shares(&root))
 	m.Default = amounts(e.sched.DefaultTotal(), []queue.Share{root.Default})
+	if e.loads != nil {
+		lent := e.lent
+		m.Opportunistic = &lent
+	}
 	return m
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/scheduler/opportunistic"
 	"github.com/heddle-project/heddle/scheduler/placement"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -44,6 +45,7 @@ func Cluster(site, types *conf.Properties, labels []config.Label) (config.Cluste
 		Monitors:      r.Bool(rm+"scheduler.monitor.enable", false),
 		Preempts:      s.Monitors.Preempt,
 	}
+	c.Opportunistic = s.Opportunistic.Enabled
 	if s.Recovery.Enabled && s.Recovery.WorkPreserving {
 		c.StartWait = s.Recovery.SchedulingWait.Milliseconds()
 	}
@@ -140,7 +142,19 @@ func Settings(s *conf.ResourceManager, cfg *config.Config, started time.Time, ep
 		Reservations:      reservations(s, cfg),
 		UntrackedTimeout:  s.Nodes.UntrackedTimeout.Milliseconds(),
 		RemovedStates:     s.Nodes.RemovedStates,
+		Opportunistic:     lending(&s.Opportunistic),
 	}, nil
+}
+
+// comparators of nodes by their names.
+var comparators = map[string]opportunistic.Comparator{"QUEUE_LENGTH": opportunistic.QueueLength, "QUEUE_WAIT_TIME": opportunistic.QueueWaitTime,
+	"QUEUE_LENGTH_THEN_RESOURCES": opportunistic.QueueLengthThenResources}
+
+func lending(o *conf.Opportunistic) opportunistic.Settings {
+	return opportunistic.Settings{
+		Enabled: o.Enabled, Nodes: o.Nodes, PerCall: max(o.PerHeartbeat, 0), Interval: o.Order.Milliseconds(), Comparator: comparators[o.Comparator],
+		Deviations: o.Deviations, Lowest: o.Lowest, Highest: o.Highest,
+	}
 }
 
 // reservations are the settings of the reservation system.
@@ -149,5 +163,8 @@ func reservations(s *conf.ResourceManager, cfg *config.Config) engine.Reservatio
 	out := engine.Reservations{Enabled: r.Enabled, ACLs: r.ACLs, Step: max(1, r.Step.Milliseconds()), MaxPeriod: r.MaxPeriod, Early: r.Early, Smoothness: r.Smoothness,
 		Calc: measure.Calculator{Dominant: cfg.Dominant, Types: len(cfg.Cluster.Types)}, Min: cfg.Cluster.MinAllocation, Max: cfg.Cluster.MaxAllocation,
 		Patience: cfg.Cluster.StartWait}
+	if out.Patience > 0 { // a NodeManager may try to come back only every half minute; it counts as lost after its expiry
+		out.Patience = max(out.Patience, s.Nodes.Expiry.Milliseconds())
+	}
 	return out
 }

@@ -196,7 +196,7 @@ type Node struct {
 	Available     yarn.Resource
 	Reserved      yarn.Resource
 	Physical      yarn.Resource // what the machine has; zero if the node did not report it
-	Containers    int
+	Containers    int           // guaranteed ones
 	ContainersUse Utilization
 	NodeUse       Utilization
 	Opportunistic Opportunistic
@@ -298,7 +298,14 @@ type Metrics struct {
 	Amounts                                                                           // in all partitions
 	Default                                                Amounts                    // in the default partition
 	NodesByState                                           [yarn.NodeShutdown + 1]int // indexed by yarn.NodeState; RUNNING counts active nodes
-	GrantsTotal                                            int64                      // containers ever allocated
+	GrantsTotal                                            int64                      // guaranteed containers ever allocated
+	Opportunistic                                          *Opportunistics            // nil: none are allocated
+}
+
+// Opportunistics counts opportunistic containers since the ResourceManager started.
+type Opportunistics struct {
+	Allocated, Released             int64 // by promotions and demotions, too
+	NodeLocal, RackLocal, OffSwitch int64
 }
 
 // Amounts are totals of resources and containers.

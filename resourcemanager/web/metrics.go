@@ -27,6 +27,9 @@ func beans(ctx context.Context, s access.Source) []introspect.Bean {
 		return out
 	}
 	out = append(out, loopBean(&d.Holds), clusterBean(c), nodesBean(c))
+	if lent := c.Metrics.Opportunistic; lent != nil {
+		out = append(out, opportunisticBean(lent))
+	}
 	if d.Allocations != nil {
 		out = append(out, allocationsBean(d.Allocations))
 	}
@@ -62,6 +65,20 @@ func clusterBean(c *view.Cluster) introspect.Bean {
 		introspect.Gauge("UtilizedVirtualCores", int64(cpu), "measured use of the nodes' machines, cores"),
 	)
 	b.Attributes = append([]introspect.Attribute{{Name: "tag.ClusterMetrics", Value: service}}, b.Attributes...)
+	return b
+}
+
+// opportunisticBean counts opportunistic containers. How long they wait for a node is not told.
+func opportunisticBean(o *view.Opportunistics) introspect.Bean {
+	const name = "OpportunisticSchedulerMetrics"
+	b := introspect.Metrics(service, name, "yarn",
+		introspect.Gauge("AllocatedOContainers", o.Allocated-o.Released, "opportunistic containers that have not ended"),
+		introspect.Counter("AggregateOContainersAllocated", o.Allocated, "opportunistic containers that were allocated, or made so by a demotion"),
+		introspect.Counter("AggregateOContainersReleased", o.Released, "opportunistic containers that have ended, or were promoted"),
+		introspect.Counter("AggregateNodeLocalOContainersAllocated", o.NodeLocal, "of those that were allocated: on a host that was asked for"),
+		introspect.Counter("AggregateRackLocalOContainersAllocated", o.RackLocal, "of those that were allocated: in a rack that was asked for"),
+		introspect.Counter("AggregateOffSwitchOContainersAllocated", o.OffSwitch, "of those that were allocated: anywhere"))
+	b.Attributes = append([]introspect.Attribute{{Name: "tag." + name, Value: service}}, b.Attributes...)
 	return b
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -176,4 +177,24 @@ func text(v any) string {
 		return fmt.Sprintf("%.0f", f)
 	}
 	return fmt.Sprint(v)
+}
+
+// TestOpportunisticMetrics: the record that Hadoop has only with opportunistic containers.
+func TestOpportunisticMetrics(t *testing.T) {
+	s := webtest.New()
+	s.Picture.Metrics.Opportunistic = &view.Opportunistics{Allocated: 9, Released: 4, NodeLocal: 1, RackLocal: 2, OffSwitch: 3}
+	got := map[string]string{}
+	for _, b := range beans(t.Context(), s) {
+		if b.Type == "OpportunisticSchedulerMetrics" {
+			for _, a := range b.Attributes {
+				got[a.Name] = fmt.Sprint(a.Value)
+			}
+		}
+	}
+	want := map[string]string{"tag.OpportunisticSchedulerMetrics": "ResourceManager", "tag.Context": "yarn", "AllocatedOContainers": "5",
+		"AggregateOContainersAllocated": "9", "AggregateOContainersReleased": "4", "AggregateNodeLocalOContainersAllocated": "1",
+		"AggregateRackLocalOContainersAllocated": "2", "AggregateOffSwitchOContainersAllocated": "3"}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v", got)
+	}
 }

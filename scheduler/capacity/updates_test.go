@@ -33,7 +33,7 @@ func newSmall(t *testing.T, set map[string]string) *small {
 		props = append(props, config.Property{Name: config.Prefix + k, Value: v})
 	}
 	cfg, _, err := config.Parse(props, config.Cluster{MinAllocation: yarn.NewResource(512, 1), MaxAllocation: yarn.NewResource(8192, 8),
-		LabelsEnabled: true, Labels: []config.Label{{Name: "x"}}})
+		LabelsEnabled: true, Labels: []config.Label{{Name: "x"}}, Opportunistic: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,6 +190,44 @@ func TestOpportunisticContainersAreChargedToNobody(t *testing.T) {
 		q, _ := x.Queues().ByPath("root.a")
 		if !q.Default.Used.IsZero() || !x.NodeUsage(n).Used.IsZero() || q.Default.AllocatedContainers != 0 {
 			t.Errorf("update %d: %v of %d containers are left in the queue, %v on the node", kind, q.Default.Used, q.Default.AllocatedContainers, x.NodeUsage(n).Used)
+		}
+	}
+}
+
+// TestPromotion: a container becomes guaranteed in its node's partition once there is room, and what it was charged with is given back when it is
+// demoted or ends.
+func TestPromotion(t *testing.T) {
+	for _, label := range []string{"", "x"} {
+		x := newSmall(t, nil)
+		n := x.node("h", 1, 4096, 8, label)
+		c := x.PlaceOpportunistic(x.app, n, core.Opportunistic{Resource: yarn.NewResource(2000, 1), Priority: 1})
+		change := func(to yarn.ExecutionType) {
+			u := yarn.ContainerUpdate{Container: x.Container(c).ID, Version: x.Container(c).Version, Type: yarn.PromoteExecutionType, ExecutionType: to}
+			if refused := x.Scheduler.Update(x.app, []yarn.ContainerUpdate{u}); len(refused) > 0 {
+				t.Fatalf("to %v: %v", to, refused)
+			}
+			x.offer(n)
+			x.Updated(x.app, nil)
+			x.AllocateDone(x.app)
+			x.sound()
+			if got := x.Container(c).Execution; got != to {
+				t.Errorf("partition %q: it is %v, want %v", label, got, to)
+			}
+		}
+		change(yarn.Guaranteed)
+		if got, want := x.NodeUsage(n).Used, yarn.NewResource(2048, 1); got != want {
+			t.Errorf("partition %q: the node uses %v, want %v", label, got, want)
+		}
+		change(yarn.Opportunistic)
+		if got := x.NodeUsage(n).Used; !got.IsZero() {
+			t.Errorf("partition %q: the node still uses %v", label, got)
+		}
+		change(yarn.Guaranteed)
+		x.Finish(c, cluster.Completed)
+		x.Vacate(c)
+		x.sound()
+		if got := x.AppUsage(x.app).Used; !got.IsZero() || !x.NodeUsage(n).Used.IsZero() {
+			t.Errorf("partition %q: %v are left", label, got)
 		}
 	}
 }

@@ -12,7 +12,7 @@ type NodeBook struct {
 	NodePlace Place         // of its name in asks
 	RackPlace Place         // of its rack
 	list      refList       // containers in the order of their grants
-	Used      yarn.Resource // held by containers, ended ones that still run included
+	Used      yarn.Resource // held by guaranteed containers, ended ones that still run included
 	Node
 	Hash uint32 // java.util hash of the node's id, for orders that depend on it
 

@@ -79,7 +79,9 @@ func (b *Books) Slots() int { return int(b.used) }
 
 // Enter takes the container's room on its node, and enters it among the owner's.
 func (b *Books) Enter(calc measure.Calculator, o *Owned, n *NodeBook, ref ContainerRef, c *Container) {
-	calc.Increase(&n.Used, &c.Resource)
+	if c.Execution == yarn.Guaranteed {
+		calc.Increase(&n.Used, &c.Resource)
+	}
 	c.held = true
 	at := b.links(ref)
 	b.enter(&n.list, at, onNode, ref)
@@ -93,7 +95,9 @@ func (b *Books) Release(ref ContainerRef) {
 		return
 	}
 	n := b.Node(c.Node)
-	n.Used.Decrease(&c.Resource)
+	if c.Execution == yarn.Guaranteed {
+		n.Used.Decrease(&c.Resource)
+	}
 	c.held = false
 	b.leave(&n.list, onNode, ref)
 }
@@ -101,7 +105,7 @@ func (b *Books) Release(ref ContainerRef) {
 // Resize changes the size of a container and what it holds.
 func (b *Books) Resize(ref ContainerRef, size [8]int64) {
 	c := b.Container(ref)
-	if c.held {
+	if c.held && c.Execution == yarn.Guaranteed {
 		n := b.Node(c.Node)
 		n.Used = n.Used.Sub(c.Resource)
 		c.Resource = size
@@ -109,6 +113,33 @@ func (b *Books) Resize(ref ContainerRef, size [8]int64) {
 		return
 	}
 	c.Resource = size
+}
+
+// SetExecution promotes or demotes a container: an opportunistic one takes no room on its node.
+func (b *Books) SetExecution(ref ContainerRef, to yarn.ExecutionType) {
+	c := b.Container(ref)
+	if c.Execution == to {
+		return
+	}
+	c.Execution = to
+	switch n := b.Node(c.Node); {
+	case !c.held:
+	case to == yarn.Guaranteed:
+		n.Used.Increase(&c.Resource)
+	default:
+		n.Used.Decrease(&c.Resource)
+	}
+}
+
+// Opportunistic are how many opportunistic containers a node has, and what they are given together.
+func (b *Books) Opportunistic(node NodeRef) (count int32, sum yarn.Resource) {
+	for ref := b.Node(node).list.first; ref >= 0; ref = b.link(ref, onNode).next {
+		if c := b.Container(ref); c.Execution == yarn.Opportunistic {
+			count++
+			sum.Increase(&c.Resource)
+		}
+	}
+	return count, sum
 }
 
 // Disown takes the container out of the owner's.

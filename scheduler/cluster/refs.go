@@ -73,7 +73,7 @@ type Container struct {
 	Reserved    bool // holds a node for a container that does not fit yet
 	Launched    bool // its node reported it as running
 	Live        bool // counted in the books of its queue and user
-	held        bool // takes room on its node
+	held        bool // is on its node, where a guaranteed one takes room
 	open        bool // the slot is in use
 	CreatedWall int64
 

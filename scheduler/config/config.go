@@ -44,6 +44,7 @@ type Cluster struct {
 	MappingFile   string          // content of the file that mapping-rule-json-file names
 	Allocations   *AllocationFile // of the FairScheduler; nil: there is none
 	StartWait     int64           // milliseconds; work-preserving-recovery.scheduling-wait-ms
+	Opportunistic bool            // yarn.resourcemanager.opportunistic-container-allocation.enabled: containers are promoted and demoted
 }
 
 // Finding is one complaint about a property.

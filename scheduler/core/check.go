@@ -88,7 +88,9 @@ func (c *recount) containers() string {
 			return fmt.Sprintf("container %v: its node or application is gone", container.ID)
 		}
 		if container.Held() {
-			c.nodes[container.Node] = c.nodes[container.Node].Add(container.Resource)
+			if container.Execution == yarn.Guaranteed {
+				c.nodes[container.Node] = c.nodes[container.Node].Add(container.Resource)
+			}
 		} else if !container.Reserved {
 			return fmt.Sprintf("container %v holds no room and is not reserved", container.ID)
 		}

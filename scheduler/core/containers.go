@@ -104,6 +104,23 @@ func (s *Core) RecoverContainer(r Recovered) ContainerRef {
 	return c
 }
 
+// PlaceOpportunistic puts an opportunistic container of the application on the node; see the facade.
+func (s *Core) PlaceOpportunistic(ref AppRef, node NodeRef, o Opportunistic) ContainerRef {
+	a, n := s.App(ref), s.Books.Node(node)
+	a.Newest.Number++
+	a.Open++
+	c, container := s.Books.OpenEmpty()
+	container.ID = a.Newest
+	container.App, container.Node, container.Locality, container.CreatedWall = ref, node, o.Locality, s.Now.Wall
+	all := s.Calc
+	all.Dominant = true
+	container.Resource = all.Normalize(o.Resource, s.Min, s.ClusterMaximum(), s.Min)
+	container.Priority, container.AllocationRequestID = o.Priority, o.AllocationRequestID
+	container.Execution, container.Live, container.Label = yarn.Opportunistic, true, n.Label
+	s.Books.Enter(s.Calc, &a.Live, n, c, container)
+	return c
+}
+
 // Containers are those of the running attempt; see the facade.
 func (s *Core) Containers(ref AppRef, out []ContainerRef) []ContainerRef {
 	a := s.App(ref)

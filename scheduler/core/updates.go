@@ -21,17 +21,21 @@ const (
 // updates are the changes of running containers that an attempt waits for. An
 // increase is an ask of its own for the difference, on the container's node;
 // the container that serves it is merged into the other one when the master
-// fetches the change. A decrease is ready at once.
+// fetches the change. A promotion is an ask for all that the container has, which is
+// charged to nobody so far. Decreases and demotions are ready at once.
 type updates struct {
 	increases map[yarn.ContainerID]*increase
-	decreases map[yarn.ContainerID]resource // the sizes to come
+	decreases map[yarn.ContainerID]resource // the sizes to come; of demotions the present ones
 	grown     []growth
 	shrunk    []named
+	promoted  []growth
+	demoted   []named
 	useless   []named // served, but not wanted any more
 
 	// What is given back when the master's call is over.
 	ending    []named
 	shrinking []shrinkage
+	demoting  []named
 }
 
 // named is a container by its index and name: the slot may be another's by now.
@@ -40,11 +44,12 @@ type named struct {
 	id  yarn.ContainerID
 }
 
-// increase is what was asked for to enlarge a container.
+// increase is what was asked for to enlarge or promote a container.
 type increase struct {
-	of     named
-	node   NodeRef
-	extras []resource // the differences
+	of      named
+	node    NodeRef
+	extras  []resource // the differences
+	promote bool       // rather than enlarge: of the last ask
 }
 
 type shrinkage struct {
@@ -52,6 +57,7 @@ type shrinkage struct {
 	size      resource
 }
 
+// growth is a container and the one that was placed to enlarge or promote it.
 type growth struct{ container, extra named }
 
 // still tells whether the attempt still has the container.
@@ -72,7 +78,7 @@ func (s *Core) Update(ref AppRef, list []yarn.ContainerUpdate) []UpdateError {
 	mine := s.find(a, list)
 	accepted, errors := s.checkUpdates(a, list, mine)
 	s.openUpdates(a, accepted, mine)
-	for _, t := range [...]yarn.UpdateType{yarn.IncreaseResource, yarn.DecreaseResource} {
+	for _, t := range [...]yarn.UpdateType{yarn.PromoteExecutionType, yarn.IncreaseResource, yarn.DemoteExecutionType, yarn.DecreaseResource} {
 		for _, u := range accepted {
 			if u.Type == t && !s.startUpdate(a, u, mine[u.Container]) {
 				errors = append(errors, s.updateError(mine[u.Container], u, updateOutstanding))
@@ -104,7 +110,16 @@ func (s *Core) checkUpdates(a *App, list []yarn.ContainerUpdate, mine map[yarn.C
 		switch {
 		case why != "":
 			errors = append(errors, s.updateError(t, u, why))
-		case u.Type == yarn.IncreaseResource || u.Type == yarn.DecreaseResource:
+		case executionUpdate(&u):
+			if from := s.Books.Container(t.ref).Execution; u.ExecutionType == from {
+				continue // nothing is to change
+			} else if from == yarn.Opportunistic {
+				u.Type = yarn.PromoteExecutionType
+			} else {
+				u.Type = yarn.DemoteExecutionType
+			}
+			fallthrough
+		default:
 			t.accepted = true
 			accepted = append(accepted, u)
 		}
@@ -112,11 +127,16 @@ func (s *Core) checkUpdates(a *App, list []yarn.ContainerUpdate, mine map[yarn.C
 	return accepted, errors
 }
 
+// executionUpdate tells whether the update changes the execution type rather than the size.
+func executionUpdate(u *yarn.ContainerUpdate) bool {
+	return u.Type == yarn.PromoteExecutionType || u.Type == yarn.DemoteExecutionType
+}
+
 // target is a container that a call wants to change.
 type target struct {
 	ref      ContainerRef // or NoContainer
-	accepted bool         // the call changes its size
-	want     *demand.Want // of an increase, or nil
+	accepted bool         // the call changes it
+	want     *demand.Want // of an increase or a promotion, or nil
 }
 
 // find looks for the containers of updates among those of the attempt.
@@ -146,7 +166,7 @@ func (s *Core) openUpdates(a *App, list []yarn.ContainerUpdate, mine map[yarn.Co
 	for i := range list {
 		t := mine[list[i].Container]
 		k := increaseKey(s.Books.Container(t.ref))
-		if list[i].Type == yarn.IncreaseResource || a.Wants.Find(k) != nil {
+		if list[i].Type == yarn.IncreaseResource || list[i].Type == yarn.PromoteExecutionType || a.Wants.Find(k) != nil {
 			keys, of = append(keys, k), append(of, t)
 		}
 	}
@@ -175,11 +195,11 @@ func (s *Core) checkUpdate(t *target, u *yarn.ContainerUpdate, most resource) st
 	if t.accepted {
 		return updateOutstanding
 	}
-	if u.Type == yarn.PromoteExecutionType || u.Type == yarn.DemoteExecutionType {
-		if u.ExecutionType == container.Execution {
-			return ""
+	if executionUpdate(u) {
+		if u.ExecutionType != container.Execution && !s.cluster.Opportunistic {
+			return updateExecution
 		}
-		return updateExecution
+		return ""
 	}
 	for i := yarn.Memory; i <= yarn.VCores; i++ {
 		if u.Capability[i] < 0 || u.Capability[i] > most[i] {
@@ -194,30 +214,44 @@ func (s *Core) startUpdate(a *App, u yarn.ContainerUpdate, t *target) bool {
 	container := s.Books.Container(t.ref)
 	w, name := &a.updates, named{t.ref, u.Container}
 	_, shrinking := w.decreases[u.Container]
-	if u.Type == yarn.DecreaseResource {
+	if u.Type == yarn.DecreaseResource || u.Type == yarn.DemoteExecutionType {
 		if shrinking {
 			return false
 		}
-		s.cancelIncrease(a, container, t.want)
 		if w.decreases == nil {
 			w.decreases = map[yarn.ContainerID]resource{}
 		}
-		w.decreases[u.Container] = u.Capability
-		w.shrunk = append(w.shrunk, name)
+		if u.Type == yarn.DemoteExecutionType {
+			w.decreases[u.Container] = container.Resource
+			w.demoted = append(w.demoted, name)
+		} else {
+			s.cancelIncrease(a, container, t.want)
+			w.decreases[u.Container] = u.Capability
+			w.shrunk = append(w.shrunk, name)
+		}
 		a.Newest.Number++ // compat: Apache makes a container for the difference
 		return true
 	}
 	if w.increases == nil {
 		w.increases = map[yarn.ContainerID]*increase{}
 	}
+	promote := u.Type == yarn.PromoteExecutionType
 	in := w.increases[u.Container]
-	if in == nil {
+	switch {
+	case in == nil:
 		in = &increase{of: name, node: container.Node}
 		w.increases[u.Container] = in
-	} else {
+	case promote:
+		// compat: also where only an old increase is remembered, see forget.
+		return false
+	default:
 		s.cancelIncrease(a, container, t.want)
 	}
-	extra := measure.Most(u.Capability, container.Resource).Sub(container.Resource)
+	extra := container.Resource
+	if !promote {
+		extra = measure.Most(u.Capability, container.Resource).Sub(container.Resource)
+	}
+	in.promote = promote
 	if !slices.Contains(in.extras, extra) {
 		in.extras = append(in.extras, extra)
 	}
@@ -275,6 +309,8 @@ func (s *Core) matchUpdate(a *App, want *demand.Want, c ContainerRef) {
 	case container.Node != in.node:
 		s.askAgain(a, want, container)
 		w.useless = append(w.useless, extra)
+	case in.promote:
+		w.promoted = append(w.promoted, growth{in.of, extra})
 	default:
 		w.grown = append(w.grown, growth{in.of, extra})
 	}
@@ -298,11 +334,11 @@ func (s *Core) Updated(ref AppRef, out []Changed) []Changed {
 	a := s.App(ref)
 	w := &a.updates
 	s.GiveBackFreed(a)
-	if !a.Running || len(w.grown)+len(w.shrunk)+len(w.useless) == 0 {
+	if !a.Running || len(w.grown)+len(w.shrunk)+len(w.promoted)+len(w.demoted)+len(w.useless) == 0 {
 		return out
 	}
-	grown, shrunk, useless := w.grown, w.shrunk, w.useless
-	w.grown, w.shrunk, w.useless = nil, nil, nil
+	grown, shrunk, promoted, demoted, useless := w.grown, w.shrunk, w.promoted, w.demoted, w.useless
+	w.grown, w.shrunk, w.promoted, w.demoted, w.useless = nil, nil, nil, nil, nil
 	for _, g := range grown {
 		if !s.still(a, g.extra) {
 			continue
@@ -319,6 +355,23 @@ func (s *Core) Updated(ref AppRef, out []Changed) []Changed {
 			out = append(out, s.shrink(a, n.ref, size))
 		}
 	}
+	for _, g := range promoted {
+		if !s.still(a, g.extra) {
+			continue
+		}
+		if s.still(a, g.container) {
+			if change, ok := s.promote(a, g.container.ref, g.extra.ref); ok {
+				out = append(out, change)
+			}
+		}
+		w.ending = append(w.ending, g.extra)
+	}
+	for _, n := range demoted {
+		delete(w.decreases, n.id)
+		if s.still(a, n) {
+			out = append(out, s.demote(a, n))
+		}
+	}
 	w.ending = append(w.ending, useless...)
 	return out
 }
@@ -326,11 +379,11 @@ func (s *Core) Updated(ref AppRef, out []Changed) []Changed {
 // GiveBackFreed gives back what the changes of an allocate call freed.
 func (s *Core) GiveBackFreed(a *App) {
 	w := &a.updates
-	if len(w.ending)+len(w.shrinking) == 0 {
+	if len(w.ending)+len(w.shrinking)+len(w.demoting) == 0 {
 		return
 	}
-	ending, shrinking := w.ending, w.shrinking
-	w.ending, w.shrinking = nil, nil
+	ending, shrinking, demoting := w.ending, w.shrinking, w.demoting
+	w.ending, w.shrinking, w.demoting = nil, nil, nil
 	for _, n := range ending {
 		if s.still(a, n) {
 			s.End(n.ref, cluster.Reshaped)
@@ -341,18 +394,24 @@ func (s *Core) GiveBackFreed(a *App) {
 			s.giveBack(a, sh.container.ref, sh.size)
 		}
 	}
+	for _, n := range demoting {
+		if s.still(a, n) {
+			s.uncharge(a, n.ref)
+		}
+	}
 }
 
 // grow merges the container that was placed for an increase into the other.
 func (s *Core) grow(a *App, c, extra ContainerRef) Changed {
 	container, more := s.Books.Container(c), s.Books.Container(extra)
-	change := Changed{Container: c, Type: yarn.IncreaseResource, Before: container.Resource}
+	change := Changed{Container: c, Type: yarn.IncreaseResource, Before: container.Resource, Execution: container.Execution}
 	size := container.Resource.Add(more.Resource)
 	if container.Execution != yarn.Guaranteed { // what it has is charged to nobody
 		s.charge(a, container, resource{}.Sub(more.Resource))
 	}
 	s.Books.Resize(extra, resource{})
 	s.Books.Resize(c, size)
+	s.freed(container.Node)
 	container.Version++
 	change.After, change.Version = size, container.Version
 	a.updates.forget(container.ID, size)
@@ -378,7 +437,49 @@ func (s *Core) shrink(a *App, c ContainerRef, size resource) Changed {
 	container := s.Books.Container(c)
 	container.Version++
 	a.updates.shrinking = append(a.updates.shrinking, shrinkage{named{c, container.ID}, size})
-	return Changed{Container: c, Type: yarn.DecreaseResource, Before: container.Resource, After: size, Version: container.Version}
+	return Changed{Container: c, Type: yarn.DecreaseResource, Before: container.Resource, After: size, Version: container.Version, Execution: container.Execution}
+}
+
+// promote makes a container guaranteed: the room that was placed for it becomes its own. It is refused where that is less than the container has
+// by now.
+func (s *Core) promote(a *App, c, extra ContainerRef) (Changed, bool) {
+	container, more := s.Books.Container(c), s.Books.Container(extra)
+	if container.Execution == yarn.Guaranteed || !container.Resource.FitsIn(more.Resource) {
+		return Changed{}, false
+	}
+	p := s.Books.Node(container.Node).Part
+	rest := container.Resource.Sub(more.Resource)
+	s.Books.Resize(extra, resource{})
+	s.Books.SetExecution(c, yarn.Guaranteed)
+	a.Shares[p].Used = a.Shares[p].Used.Add(rest)
+	s.use(a.Leaf, a, p, &rest, 1, false)
+	s.freed(container.Node)
+	container.Version++
+	a.updates.forget(container.ID, container.Resource)
+	return Changed{Container: c, Type: yarn.PromoteExecutionType, Before: container.Resource, After: container.Resource, Version: container.Version,
+		Execution: yarn.Guaranteed}, true
+}
+
+// demote announces that a container is charged to nobody any more.
+func (s *Core) demote(a *App, n named) Changed {
+	container := s.Books.Container(n.ref)
+	container.Version++
+	a.updates.demoting = append(a.updates.demoting, n)
+	return Changed{Container: n.ref, Type: yarn.DemoteExecutionType, Before: container.Resource, After: container.Resource, Version: container.Version,
+		Execution: yarn.Opportunistic}
+}
+
+// uncharge makes a container opportunistic.
+func (s *Core) uncharge(a *App, c ContainerRef) {
+	container := s.Books.Container(c)
+	if container.Execution != yarn.Guaranteed {
+		return
+	}
+	p := s.Books.Node(container.Node).Part
+	s.Books.SetExecution(c, yarn.Opportunistic)
+	a.Shares[p].Used = a.Shares[p].Used.Sub(container.Resource)
+	s.returnUsage(a, container, p)
+	s.freed(container.Node)
 }
 
 // giveBack makes a container smaller.

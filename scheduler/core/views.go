@@ -24,12 +24,13 @@ type Recovered struct {
 }
 
 // Changed is a container whose update is in force now. One that shrinks has its
-// new size in the books only after AllocateDone.
+// new size in the books only after AllocateDone, and one that is demoted its execution type.
 type Changed struct {
 	Container     cluster.ContainerRef
 	Type          yarn.UpdateType
 	Before, After yarn.Resource
 	Version       int32 // its new version
+	Execution     yarn.ExecutionType
 }
 
 // UpdateError is a change that was refused. Reason is the text that
@@ -38,6 +39,14 @@ type UpdateError struct {
 	Update  yarn.ContainerUpdate
 	Reason  string
 	Version int32 // the container's current version
+}
+
+// Opportunistic is an opportunistic container that is to be placed.
+type Opportunistic struct {
+	Resource            yarn.Resource
+	Priority            int32
+	AllocationRequestID int64
+	Locality            cluster.Locality
 }
 
 // AppUsage is what an application has and wants.
@@ -117,6 +126,17 @@ func (s *Core) NodeUsage(ref NodeRef) NodeUsage {
 // ContainersOn are the first so many containers that hold room on the node.
 func (s *Core) ContainersOn(ref NodeRef, most int) []ContainerRef {
 	return s.Books.OnNode(ref, most)
+}
+
+// OpportunisticOn is how many opportunistic containers a node has, and what all its containers use; see the facade.
+func (s *Core) OpportunisticOn(ref NodeRef) (int32, resource) {
+	count, sum := s.Books.Opportunistic(ref)
+	return count, sum.Add(s.Books.Node(ref).Used)
+}
+
+// Avoids tells whether the application does not want the node; see the facade.
+func (s *Core) Avoids(ref AppRef, node NodeRef) bool {
+	return s.App(ref).Avoids(s.Books.Node(node))
 }
 
 // ClusterTotal is the sum of all nodes.

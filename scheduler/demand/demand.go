@@ -205,7 +205,10 @@ type Delta struct {
 
 func (d *Demand) change(p cluster.Part, size yarn.Resource, count int64) Delta {
 	for int(p) >= len(d.pending) {
-		d.pending, d.asked = append(d.pending, yarn.Resource{}), append(d.asked, false)
+		d.pending = append(d.pending, yarn.Resource{})
+	}
+	for int(p) >= len(d.asked) { // Clear leaves asked behind
+		d.asked = append(d.asked, false)
 	}
 	for i := range size {
 		size[i] *= count

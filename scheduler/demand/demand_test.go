@@ -147,3 +147,17 @@ func TestManyRowsOfAKey(t *testing.T) {
 		}
 	}
 }
+
+// TestAskedAfterClear: what is asked for once everything was forgotten is in the partitions that there are.
+func TestAskedAfterClear(t *testing.T) {
+	places := &cluster.Places{}
+	*places = cluster.NewBooks(false).Places
+	d := &Demand{}
+	for range 3 {
+		d.Set(places, d.OpenOne(Key{Priority: 1}), Row{Place: cluster.AnyPlace, Count: 1, Size: yarn.NewResource(1, 1)}, 0, "", nil)
+		d.Clear(places, nil)
+	}
+	if got := d.Asked(); len(got) != 1 || !got[0] {
+		t.Errorf("asked in %v", got)
+	}
+}

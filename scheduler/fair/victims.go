@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // victimsFor gives notice to the containers that have to end for the asks of an application that starves.
@@ -103,7 +104,7 @@ func (s *Scheduler) newestFirst(ref cluster.NodeRef) (out []cluster.ContainerRef
 // mayTake tells whether a container may be preempted: without it, without its containers under notice and without taken its owner would not be
 // below its fair share.
 func (s *Scheduler) mayTake(a *app, book *cluster.Container, taken *resource) bool {
-	if !a.queue.conf.Preemptable || book.AM && !a.amToo || !book.Live {
+	if !a.queue.conf.Preemptable || book.AM && !a.amToo || !book.Live || book.Execution != yarn.Guaranteed {
 		return false
 	}
 	left := s.appUsed(a).Sub(book.Resource).Sub(*taken)

@@ -93,5 +93,6 @@ const (
 	KeptNamed yarn.Code = "named-by-allocation-file"
 	KeptBusy  yarn.Code = "has-applications"
 	KeptBelow yarn.Code = "has-queues-below" // Detail, which is not deleted either
+	KeptPlan  yarn.Code = "queue-of-a-plan"  // whose reservations decide when it goes
 	KeptAll   yarn.Code = "no-queue-is-deleted-on-request"
 )

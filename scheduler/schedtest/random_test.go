@@ -69,7 +69,7 @@ func mustParse(t fataler, set map[string]string) *config.Config {
 }
 
 var lifeCluster = config.Cluster{MinAllocation: yarn.NewResource(512, 1), MaxAllocation: yarn.NewResource(8192, 8), MaxPriority: 5,
-	LabelsEnabled: true, Labels: []config.Label{{Name: "x"}}}
+	LabelsEnabled: true, Labels: []config.Label{{Name: "x"}}, Opportunistic: true}
 
 // TestBooksStayRight recounts everything from the containers after every one of
 // many random calls, and sees that no node holds more than it has.
@@ -144,7 +144,7 @@ func booksStayRight(t *testing.T, configure func(*rapid.T) *config.Config) {
 		}
 		steps := []func(*rapid.T){l.addNode, l.submit, l.submit, l.ask, l.ask, l.ask, l.beat, l.beat, l.beat, l.beat, l.beat,
 			l.sweep, l.finish, l.finish, l.vacate, l.endAttempt, l.remove, l.move, l.priority, l.removeNode, l.resize, l.label,
-			l.update, l.reconfigure, l.blacklist, l.round, l.round, l.tend}
+			l.update, l.update, l.lend, l.reconfigure, l.blacklist, l.round, l.round, l.tend}
 		for range rapid.IntRange(10, 120).Draw(t, "steps") {
 			l.clock += 1000
 			s.Advance(l.now())
@@ -385,12 +385,34 @@ func (l *life) update(t *rapid.T) {
 		return
 	}
 	container := l.s.Container(c)
-	kind := rapid.SampledFrom([]yarn.UpdateType{yarn.IncreaseResource, yarn.DecreaseResource}).Draw(t, "kind")
-	l.s.Update(container.App, []yarn.ContainerUpdate{{Container: container.ID, Version: container.Version, Type: kind,
+	kind := rapid.SampledFrom([]yarn.UpdateType{yarn.IncreaseResource, yarn.DecreaseResource, yarn.PromoteExecutionType, yarn.DemoteExecutionType}).Draw(t, "kind")
+	to := yarn.Guaranteed
+	if kind == yarn.DemoteExecutionType {
+		to = yarn.Opportunistic
+	}
+	l.s.Update(container.App, []yarn.ContainerUpdate{{Container: container.ID, Version: container.Version, Type: kind, ExecutionType: to,
 		Capability: yarn.NewResource(rapid.Int64Range(1, 8).Draw(t, "memory")*512, 2)}})
 	l.s.Updated(container.App, nil)
 	if rapid.Bool().Draw(t, "done") {
 		l.s.AllocateDone(container.App)
+	}
+}
+
+// lend places an opportunistic container, which takes nothing of what anybody has.
+func (l *life) lend(t *rapid.T) {
+	app, _, ok := pick(t, l.apps)
+	if !ok {
+		return
+	}
+	node, _, ok := pick(t, l.nodes)
+	if !ok {
+		return
+	}
+	before, used := l.s.NodeUsage(node), l.s.AppUsage(app).Used
+	c := l.s.PlaceOpportunistic(app, node, scheduler.Opportunistic{Resource: yarn.NewResource(rapid.Int64Range(1, 8).Draw(t, "memory")*512, 1), Priority: 1})
+	l.live = append(l.live, c)
+	if now := l.s.NodeUsage(node); now.Used != before.Used || l.s.AppUsage(app).Used != used || len(now.Containers) != len(before.Containers)+1 {
+		t.Fatalf("%v is charged to somebody", l.s.Container(c).ID)
 	}
 }
 

@@ -45,11 +45,15 @@ type Utilization struct {
 	CPU                               float32
 }
 
-// Opportunistic counts a node's opportunistic containers.
+// Opportunistic counts a node's opportunistic containers, and describes its queue.
 type Opportunistic struct {
 	Running, Queued int32
 	MemoryMB        int64
 	VCores          int32
+	Reported        bool // the node speaks of them at all
+	Waiting         int32
+	WaitMillis      int32
+	Capacity        int32
 }
 
 // Values of enumerations, and of fields that are not set.
@@ -209,6 +213,7 @@ func (u *Utilization) scan(b []byte) error {
 }
 
 func (o *Opportunistic) scan(b []byte) error {
+	o.Reported = true
 	f := field.Walk{Rest: b}
 	for f.Next() {
 		switch f.Tag {
@@ -220,6 +225,12 @@ func (o *Opportunistic) scan(b []byte) error {
 			o.VCores = int32(f.V)
 		case 4<<3 | field.Varint:
 			o.Queued = int32(f.V)
+		case 5<<3 | field.Varint:
+			o.Waiting = int32(f.V)
+		case 6<<3 | field.Varint:
+			o.WaitMillis = int32(f.V)
+		case 7<<3 | field.Varint:
+			o.Capacity = int32(f.V)
 		}
 	}
 	return f.Err

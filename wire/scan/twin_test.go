@@ -29,7 +29,7 @@ var (
 var looked = map[string][]protowire.Number{
 	"NodeHeartbeatRequest": {1, 2, 3}, "NodeStatus": {1, 2, 3, 4, 5, 6, 7, 9}, "NodeId": {1, 2}, "MasterKey": {1},
 	"ContainerStatus": {1, 2, 3, 4, 6}, "ContainerId": {2, 3}, "ApplicationAttemptId": {1, 2}, "ApplicationId": {1, 2},
-	"NodeHealthStatus": {1, 2, 3}, "ResourceUtilization": {1, 2, 3}, "OpportunisticContainersStatus": {1, 2, 3, 4},
+	"NodeHealthStatus": {1, 2, 3}, "ResourceUtilization": {1, 2, 3}, "OpportunisticContainersStatus": {1, 2, 3, 4, 5, 6, 7},
 	"AllocateRequest": {1, 2, 3, 4, 5, 7, 11}, "ResourceRequest": {1, 2, 3, 4, 5, 6, 7, 8}, "Priority": {1}, "Resource": {1, 2, 3},
 	"ResourceInformation": {1, 2, 3}, "ExecutionTypeRequest": {1, 2}, "ResourceBlacklistRequest": {1, 2}, "UpdateContainerRequest": {1, 2, 3, 4, 5},
 }
@@ -83,7 +83,8 @@ func heartbeatOf(m *pb.NodeHeartbeatRequest) Heartbeat {
 		ContainersUse: utilizationOf(s.GetContainersUtilization()), NodeUse: utilizationOf(s.GetNodeUtilization())}
 	if o := s.GetOpportunisticContainersStatus(); o != nil {
 		h.Opportunistic = Opportunistic{Running: o.GetRunningOpportContainers(), Queued: o.GetQueuedOpportContainers(),
-			MemoryMB: o.GetOpportMemoryUsed(), VCores: o.GetOpportCoresUsed()}
+			MemoryMB: o.GetOpportMemoryUsed(), VCores: o.GetOpportCoresUsed(), Reported: true, Waiting: o.GetWaitQueueLength(),
+			WaitMillis: o.GetEstimatedQueueWaitTime(), Capacity: o.GetOpportQueueCapacity()}
 	}
 	for _, p := range s.GetContainersStatuses() {
 		h.Containers = append(h.Containers, ContainerStatus{ID: convert.ContainerID(p.GetContainerId()), State: int32(p.GetState()),

@@ -157,6 +157,12 @@ func (t *tracker) appendAnswer(b []byte, known knownKeys, r *engine.HeartbeatRep
 	if r.Total != nil {
 		b = field.AppendResource(b, 14, *r.Total, t.Types)
 	}
+	if q := r.Queue; q != nil {
+		var mark int
+		b, mark = field.Open(b, 15)
+		b = field.AppendInt(b, 1, int64(q.Length))
+		b = field.Shut(field.AppendInt(b, 2, int64(q.WaitMillis)), mark)
+	}
 	for i := range r.Updates {
 		b = t.appendUpdated(b, 17, &r.Updates[i].Grant)
 	}

@@ -111,6 +111,7 @@ type nodeRow struct {
 	*view.Node
 	Link                        string
 	Used, Available, Total      string
+	Lent                        string // memory of opportunistic containers
 	MemoryPercent, CoresPercent float32
 	LabelText                   string
 }
@@ -132,24 +133,27 @@ func (s *server) nodes(r *http.Request) (*frame, error) {
 			chosen = append(chosen, n)
 		}
 	}
-	heads := arrange(s.nodeColumns(), chosen, r.URL.Path, r.URL.Query())
+	lent := c.Metrics.Opportunistic != nil
+	heads := arrange(s.nodeColumns(lent), chosen, r.URL.Path, r.URL.Query())
 	p := pageOf(r.URL.Path, r.URL.Query(), len(chosen))
 	body := struct {
-		State   string
-		Columns []heading
-		Rows    []nodeRow
+		State         string
+		Columns       []heading
+		Rows          []nodeRow
+		Opportunistic bool // nodes have opportunistic containers, too
 		paging
-	}{name, heads, nil, p}
+	}{name, heads, nil, lent, p}
 	for _, n := range chosen[p.From:p.To] {
 		body.Rows = append(body.Rows, s.nodeRow(n))
 	}
 	return &frame{Title: "Nodes of the cluster", Here: "nodes", Metrics: s.metrics(r.Context(), c), Body: body}, nil
 }
 
-// nodeColumns are those of the list of nodes, in the order of Hadoop's page.
-func (s *server) nodeColumns() []column[*view.Node] {
+// nodeColumns are those of the list of nodes, in the order of Hadoop's page. Where there are opportunistic containers (O) they are told from guaranteed
+// ones (G).
+func (s *server) nodeColumns(lent bool) []column[*view.Node] {
 	type node = *view.Node
-	return []column[node]{
+	columns := []column[node]{
 		{"label", "Node Labels", byText(func(n node) string { return strings.Join(n.Labels, ", ") })},
 		{"rack", "Rack", byText(func(n node) string { return n.Rack })},
 		{"state", "Node State", byText(func(n node) string { return n.State.String() })},
@@ -164,13 +168,29 @@ func (s *server) nodeColumns() []column[*view.Node] {
 		{"vcores", "VCores Used", byNumber(func(n node) int64 { return n.Used.VCoreCount() })},
 		{"free-vcores", "VCores Avail", byNumber(func(n node) int64 { return n.Available.VCoreCount() })},
 		{"physical-vcores", "Phys VCores Used %", byNumber(func(n node) float32 { return s.nodeRow(n).CoresPercent })},
-		{"version", "Version", byText(func(n node) string { return n.Version })},
 	}
+	if lent {
+		for i := range columns {
+			switch c := &columns[i]; c.key {
+			case "containers":
+				c.title = "Running Con&shy;tainers (G)"
+			case "memory", "free-memory", "vcores", "free-vcores":
+				c.title += " (G)"
+			}
+		}
+		columns = append(columns,
+			column[node]{"opportunistic", "Running Con&shy;tainers (O)", byNumber(func(n node) int32 { return n.Opportunistic.Running })},
+			column[node]{"opportunistic-memory", "Mem Used (O)", byNumber(func(n node) int64 { return n.Opportunistic.MemoryMB })},
+			column[node]{"opportunistic-vcores", "VCores Used (O)", byNumber(func(n node) int32 { return n.Opportunistic.VCores })},
+			column[node]{"queued", "Queued Con&shy;tainers", byNumber(func(n node) int32 { return n.Opportunistic.Queued })})
+	}
+	return append(columns, column[node]{"version", "Version", byText(func(n node) string { return n.Version })})
 }
 
 func (s *server) nodeRow(n *view.Node) nodeRow {
 	row := nodeRow{Node: n, LabelText: strings.Join(n.Labels, ", ")}
 	row.Used, row.Available, row.Total = pages.Memory(n.Used.MemoryMB()), pages.Memory(n.Available.MemoryMB()), pages.Memory(n.Total.MemoryMB())
+	row.Lent = pages.Memory(n.Opportunistic.MemoryMB)
 	if n.HTTPAddress != "" && n.State != yarn.NodeLost && n.ID.Port >= 0 {
 		row.Link = s.Links.Scheme + "://" + n.HTTPAddress
 	}

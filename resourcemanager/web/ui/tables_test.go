@@ -3,6 +3,7 @@ package ui
 import (
 	"html"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -219,5 +220,26 @@ func TestOrderOfNodes(t *testing.T) {
 	}
 	if body := get(h, "/cluster/nodes?sort=memory&order=desc").Body.String(); !strings.Contains(body, `<a href="/cluster/nodes?order=desc&amp;page=2&amp;sort=memory" rel="next">`) {
 		t.Error("the next page has another order")
+	}
+}
+
+// TestOpportunisticNodes: where there are opportunistic containers the list of nodes tells them from guaranteed ones.
+func TestOpportunisticNodes(t *testing.T) {
+	s := webtest.New()
+	for _, h := range tableWith(t, get(serve(s, false), "/cluster/nodes").Body.String(), "Nodes").heads {
+		if strings.Contains(h.text, "(O)") {
+			t.Errorf("a column %q without opportunistic containers", h.text)
+		}
+	}
+	s.Picture.Metrics.Opportunistic = &view.Opportunistics{}
+	n := *s.Picture.Nodes[0]
+	n.Opportunistic = view.Opportunistic{Running: 3, Queued: 7, MemoryMB: 2048, VCores: 5}
+	s.Picture.Nodes = []*view.Node{&n}
+	nodes := tableWith(t, get(serve(s, false), "/cluster/nodes").Body.String(), "Nodes")
+	for name, want := range map[string]string{"Running Containers (O)": "3", "Queued Containers": "7", "Mem Used (O)": "2 GB", "VCores Used (O)": "5",
+		"Running Containers (G)": strconv.Itoa(n.Containers), "Version": n.Version} {
+		if got := nodes.column(t, name); got[0] != want {
+			t.Errorf("%s is %q, want %q", name, got[0], want)
+		}
 	}
 }

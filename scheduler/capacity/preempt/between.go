@@ -7,6 +7,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/javanum"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // Preemption between queues: from leaves that have more than they should, the youngest and least important containers first.
@@ -259,7 +260,7 @@ func (r *Round) liveOf(a *core.App) []cluster.ContainerRef {
 	r.cost += len(all)
 	return slices.DeleteFunc(all, func(ref cluster.ContainerRef) bool {
 		c := r.core.Container(ref)
-		return !c.Live || c.Reserved
+		return !c.Live || c.Reserved || c.Execution != yarn.Guaranteed
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/javanum"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // Preemption for reservations: where a node is held for a container, just so many containers go from it that the container fits.
@@ -87,7 +88,8 @@ func (r *Round) running(ref cluster.NodeRef) []cluster.ContainerRef {
 	all := r.core.Books.OnNode(ref, r.core.Books.Node(ref).Containers())
 	r.cost += len(all)
 	return slices.DeleteFunc(all, func(c cluster.ContainerRef) bool {
-		return r.core.Container(c).Reserved
+		book := r.core.Container(c)
+		return book.Reserved || book.Execution != yarn.Guaranteed
 	})
 }
 
