@@ -284,6 +284,7 @@ func appendHeartbeat(b []byte, c *engine.Heartbeat) []byte {
 		b = appendString(b, s.Diagnostics)
 		b = binary.AppendUvarint(b, uint64(s.Execution))
 	}
+	b = appendValues(b, c.Increased)
 	b = appendValues(b, c.KeepAlive)
 	b = appendValues(b, c.Logs)
 	if c.Labels == nil {
