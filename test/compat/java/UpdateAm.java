@@ -1,5 +1,5 @@
 // An ApplicationMaster for UnmanagedAMLauncher that changes a running container in every way.
-// argv: auto|master (who tells the node of larger sizes) or opportunistic|opportunistic-auto (execution types rather than sizes) or unused (increases that it does not use), the command to run. Prints one line for each change; exits 1 if one went wrong.
+// argv: auto|master (who tells the node of larger sizes) or opportunistic|opportunistic-auto (execution types rather than sizes) or unused (increases that it does not use) or restart (of the ResourceManager meanwhile), the command to run. Prints one line for each change; exits 1 if one went wrong.
 import java.util.*;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
@@ -154,6 +154,8 @@ public class UpdateAm {
       opportunistic(a[1]);
     } else if (a[0].equals("unused")) {
       unused(a[1]);
+    } else if (a[0].equals("restart")) {
+      restart(a[1]);
     } else {
       sizes(a[1]);
     }
@@ -229,13 +231,44 @@ public class UpdateAm {
     call();
   }
 
+  // Waits until the ResourceManager was killed and started again, and the nodes are back with so much in use.
+  static void killed(long mb) throws Exception {
+    java.io.File file = new java.io.File("kill");
+    file.createNewFile();
+    while (file.exists()) Thread.sleep(100);
+    long used = usedMb(mb);
+    check(used == mb, "after the restart " + used + " MB are in use");
+  }
+
+  static void restart(String command) throws Exception {
+    Container c = start(command);
+    Container lost = fetch(c, 1024);
+    killed(512);
+    Container now = fetch(c, 1024);
+    check(now.getVersion() > lost.getVersion(), "version " + lost.getVersion() + " before, then " + now.getVersion());
+    nm.updateContainerResource(now);
+    for (int i = 0; i < 60 && onNode(c) != 1024; i++) call();
+    killed(1024);
+    updated.clear();
+    rm.requestContainerUpdate(now, UpdateContainerRequest.newInstance(now.getVersion(), c.getId(), ContainerUpdateType.DECREASE_RESOURCE, Resource.newInstance(512, 1), null));
+    for (int i = 0; i < 100 && updated.isEmpty(); i++) call();
+    check(updated.size() == 1 && updated.get(0).getContainer().getVersion() > now.getVersion(), "a decrease in a newer version: " + updated + refused);
+    long used = usedMb(512);
+    for (int i = 0; i < 60 && onNode(c) != 512; i++) call();
+    check(used == 512 && onNode(c) == 512, used + " MB are in use, the node has " + onNode(c));
+    rm.releaseAssignedContainer(c.getId());
+    call();
+  }
+
   // Has a container of 512 MB run the command.
   static Container start(String command) throws Exception {
-    rm.addContainerRequest(new AMRMClient.ContainerRequest(Resource.newInstance(512, 1), null, null, Priority.newInstance(1)));
+    AMRMClient.ContainerRequest request = new AMRMClient.ContainerRequest(Resource.newInstance(512, 1), null, null, Priority.newInstance(1));
+    rm.addContainerRequest(request);
     Container c = null;
     for (int i = 0; i < 300 && c == null; i++) {
       for (Container x : call().getAllocatedContainers()) c = x;
     }
+    rm.removeContainerRequest(request); // or it is asked for again after a restart
     nm.startContainer(c, ContainerLaunchContext.newInstance(null, new HashMap<>(), Collections.singletonList(command), null, null, null));
     for (int i = 0; i < 100 && nm.getContainerStatus(c.getId(), c.getNodeId()).getState() != ContainerState.RUNNING; i++) call();
     for (int i = 0; i < 10; i++) call(); // the ResourceManager has heard of it by then
