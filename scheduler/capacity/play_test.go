@@ -26,6 +26,7 @@ type play struct {
 	memory       map[string]map[string]*twin.Memory // what the twin remembers
 	outdated     map[*leaf]int64                    // see snapshot.kept
 	asking       map[*leaf][]*user                  // after the last step, of both
+	notices      twin.Notices                       // of preemption
 
 	clock      int64
 	basis      core.Basis // of the quick one, of now or before
@@ -46,7 +47,8 @@ type play struct {
 
 func newPlay(t *rapid.T) *play {
 	p := &play{t: t, sc: drawScene(t), memory: map[string]map[string]*twin.Memory{}, attempt: map[AppRef]int32{}, kept: map[AppRef]bool{}, done: map[string]int{},
-		outdated: map[*leaf]int64{}, asking: map[*leaf][]*user{}}
+		outdated: map[*leaf]int64{}, asking: map[*leaf][]*user{},
+		notices: twin.Notices{Noticed: map[yarn.ContainerID]int64{}, Observed: map[yarn.ContainerID]int64{}}}
 	cfg := drawConfig(t, p.sc)
 	var err error
 	if p.quick, err = New(cfg.Capacity); err != nil {

@@ -1,6 +1,8 @@
 package capacity
 
 import (
+"os"
+"strings"
 	"flag"
 	"fmt"
 	"math"
@@ -13,6 +15,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/scheduler/schedtest/twin"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -76,6 +79,12 @@ func TestRounds(t *testing.T) {
 		}
 		set := &p.quick.cfg.Preemption
 		drawPreemption(t, set)
+		if only := os.Getenv("ONLY"); only != "" {
+			set.ByQueuePriority = set.ByQueuePriority && strings.Contains(only, "p")
+			set.ForReserved = set.ForReserved && strings.Contains(only, "r")
+			set.Balance = set.Balance && strings.Contains(only, "b")
+			set.Within = set.Within && strings.Contains(only, "w")
+		}
 		for _, q := range p.quick.tree.Queues {
 			if q != nil { // both schedulers have the same configuration
 				q.Conf.PreemptionDisabled = rapid.IntRange(0, 5).Draw(t, "exempt") == 0
@@ -157,7 +166,12 @@ func (p *play) round(set *config.Preemption, seen map[string]int) *core.Preempti
 			}
 		}
 	}
+	before2 := p.snapshot(p.quick)
+	w := before2.world
+	w.Entitle()
+	want := p.notices.Settle(w.Preempt(p.clock), set, p.clock)
 	got, plain := wholeRound(p.quick, p, 1), wholeRound(p.plain, p, math.MaxInt)
+	p.likeTwin(got, want, w, seen)
 	if a, b := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", plain); a != b {
 		p.t.Fatalf("in steps: %s\nat once:  %s", a, b)
 	}
@@ -208,6 +222,31 @@ func (p *play) round(set *config.Preemption, seen map[string]int) *core.Preempti
 		p.t.Fatal(what)
 	}
 	return got
+}
+
+// likeTwin compares what a round has decided, and left behind, with what the twin does.
+func (p *play) likeTwin(got *core.Preemption, want twin.Outcome, w *twin.World, seen map[string]int) {
+	for _, list := range []struct {
+		what string
+		have []core.Taking
+		want []twin.Choice
+	}{{"noticed", got.Noticed, want.Noticed}, {"due", got.Due, want.Due}, {"unreserved", got.Unreserved, want.Unreserved}, {"observed", got.Observed, want.Observed}} {
+		var a, b string
+		for _, x := range list.have {
+			a += fmt.Sprintf("%v %s\n", x.ID, x.Rule)
+		}
+		for _, x := range list.want {
+			b += fmt.Sprintf("%v %s\n", x.ID, x.Rule)
+			seen["twin: "+list.what+", "+x.Rule]++
+		}
+		if a != b {
+			p.t.Fatalf("%s\n%sthe twin:\n%s", list.what, a, b)
+		}
+	}
+	if d := twin.Difference(w, p.snapshot(p.quick).world); d != "" {
+		p.t.Fatalf("after a round: %s", d)
+	}
+	seen["rounds"]++
 }
 
 // carryOut ends and gives up what a round has decided.
