@@ -37,7 +37,8 @@ type play struct {
 	containers []ContainerRef  // live ones
 	ended      []ContainerRef  // whose node has not reported it
 	hosts      int
-	crowd      int // as many applications more than usual, of more users
+	paths      []string // leaves to submit to
+	crowd      int      // as many applications more than usual, of more users
 	seq        int32
 
 	now   *snapshot // after the last step
@@ -45,8 +46,10 @@ type play struct {
 	asked []string // the queries that quick is asked between calls
 }
 
-func newPlay(t *rapid.T) *play {
-	p := &play{t: t, sc: drawScene(t), memory: map[string]map[string]*twin.Memory{}, attempt: map[AppRef]int32{}, kept: map[AppRef]bool{}, done: map[string]int{},
+func newPlay(t *rapid.T) *play { return newPlayIn(t, drawScene(t)) }
+
+func newPlayIn(t *rapid.T, sc *scene) *play {
+	p := &play{t: t, sc: sc, paths: leafPaths, memory: map[string]map[string]*twin.Memory{}, attempt: map[AppRef]int32{}, kept: map[AppRef]bool{}, done: map[string]int{},
 		outdated: map[*leaf]int64{}, asking: map[*leaf][]*user{},
 		notices: twin.Notices{Noticed: map[yarn.ContainerID]int64{}, Observed: map[yarn.ContainerID]int64{}}}
 	cfg := drawConfig(t, p.sc)
@@ -205,7 +208,7 @@ func (p *play) submit() {
 	if p.sc.labels && rapid.Bool().Draw(p.t, "for a label") {
 		in.Label, in.LabelSet = p.aLabel(), true
 	}
-	path := rapid.SampledFrom(leafPaths).Draw(p.t, "queue")
+	path := rapid.SampledFrom(p.paths).Draw(p.t, "queue")
 	type answer struct {
 		ref AppRef
 		why yarn.Reason

@@ -41,16 +41,22 @@ func (r *round) between(rule string, countReserved, balance bool) {
 	}
 }
 
-// deduct takes off what selectors have chosen before.
+// deduct takes off what selectors have chosen before: from what a leaf is to give, and from what each of its applications is, whosever it was.
 func (r *round) deduct() {
 	for _, c := range r.plan.Chosen {
-		if s := r.at[c.App.Queue][c.Node.Label]; s != nil && r.w.more(r.w.Cluster(), s.obtain, c.Resource) {
+		label := c.Node.Label
+		s, total := r.at[c.App.Queue][label], r.w.Partition(label)
+		if s == nil {
+			continue
+		}
+		if r.w.more(total, s.obtain, c.Resource) {
 			s.obtain = s.obtain.Sub(c.Resource)
 		}
-	}
-	for _, q := range r.leaves {
-		for _, s := range r.at[q] {
-			s.obtain = r.w.larger(r.w.Cluster(), s.obtain, resource{})
+		s.obtain = r.w.larger(total, s.obtain, resource{})
+		for _, a := range s.apps {
+			if r.w.more(total, a.given, c.Resource) {
+				a.given = a.given.Sub(c.Resource)
+			}
 		}
 	}
 }

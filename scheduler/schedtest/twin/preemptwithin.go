@@ -75,7 +75,7 @@ func (r *round) weigh(q *Queue, label string) {
 		s.apps = append(s.apps, r.rival(q, a, s, label))
 	}
 	slices.SortStableFunc(s.apps, func(a, b *rival) int { return r.important(q, a, b) })
-	r.idealWithin(s, left)
+	r.idealWithin(s, label, left)
 	slices.Reverse(s.apps)
 	r.excesses(s)
 	for i := len(s.apps) - 1; i >= 0; i-- {
@@ -93,11 +93,6 @@ func (r *round) rival(q *Queue, a *App, s *stand, label string) *rival {
 	out.used = r.w.sum(label, func(c *Container) bool { return c.App == a && !c.Reserved })
 	if a.Mastered && a.AMLabel == label {
 		out.master = a.AM
-	}
-	for _, c := range r.plan.Chosen {
-		if c.App == a && c.Label == label {
-			out.chosen = out.chosen.Add(c.Resource)
-		}
 	}
 	if s.users[a.User] == nil {
 		u := &party{masters: r.w.MasterUse(q, a.User, label)}
@@ -123,13 +118,17 @@ func (r *round) important(q *Queue, a, b *rival) int {
 }
 
 // idealWithin gives applications what they have and ask for, as far as the leaf and the limits of users go.
-func (r *round) idealWithin(s *stand, left resource) {
+func (r *round) idealWithin(s *stand, label string, left resource) {
 	for _, a := range s.apps {
 		if !r.something(left) || r.set.ConservativeWithin && !r.w.all(left) {
 			continue
 		}
 		u := a.party
-		u.chosen = u.chosen.Add(a.chosen)
+		for _, c := range r.plan.Chosen { // what was chosen of those that get nothing is not looked for
+			if c.App == a.App && c.Label == label {
+				a.chosen, u.chosen = a.chosen.Add(c.Resource), u.chosen.Add(c.Resource)
+			}
+		}
 		if !r.more(u.limit, u.ideal) {
 			continue
 		}
