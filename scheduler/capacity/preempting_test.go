@@ -4,9 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -15,7 +13,6 @@ import (
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/measure"
-	"github.com/heddle-project/heddle/scheduler/schedtest/twin"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -79,12 +76,6 @@ func TestRounds(t *testing.T) {
 		}
 		set := &p.quick.cfg.Preemption
 		drawPreemption(t, set)
-		if only := os.Getenv("ONLY"); only != "" {
-			set.ByQueuePriority = set.ByQueuePriority && strings.Contains(only, "p")
-			set.ForReserved = set.ForReserved && strings.Contains(only, "r")
-			set.Balance = set.Balance && strings.Contains(only, "b")
-			set.Within = set.Within && strings.Contains(only, "w")
-		}
 		for _, q := range p.quick.tree.Queues {
 			if q != nil { // both schedulers have the same configuration
 				q.Conf.PreemptionDisabled = rapid.IntRange(0, 5).Draw(t, "exempt") == 0
@@ -101,93 +92,6 @@ func TestRounds(t *testing.T) {
 	for _, what := range []string{"guarantee", "within-queue"} {
 		if seen[what] == 0 && !t.Failed() && flag.Lookup("rapid.checks").Value.String() == "100" {
 			t.Errorf("the plays were too tame: nothing was chosen for %s", what)
-		}
-	}
-}
-
-// hoard has an application ask for many small containers; demand for a few of any size.
-func (p *play) hoard() { p.askFor(rapid.Int32Range(5, 20).Draw(p.t, "count"), 1, 2, 3) }
-
-func (p *play) demand() { p.askFor(rapid.Int32Range(2, 6).Draw(p.t, "count"), 6, 4, 12, 16, 2) }
-
-func (p *play) askFor(count int32, sizes ...int64) {
-	had := len(p.apps)
-	p.submit()
-	if len(p.apps) == had || p.attempt[p.apps[had]] == 0 {
-		return
-	}
-	ref := p.apps[had]
-	asks := []yarn.Ask{{Priority: rapid.Int32Range(1, 3).Draw(p.t, "priority"), Where: yarn.AnyHost, RelaxLocality: true, Capability: p.size("memory", sizes...), Count: count}}
-	if p.sc.labels && rapid.Bool().Draw(p.t, "labelled") {
-		asks[0].Label, asks[0].LabelSet = p.aLabel(), true
-	}
-	if same(p, func(s *Scheduler) yarn.Reason { return s.Normalize(ref, slices.Clone(asks)) }).OK() {
-		p.quick.Normalize(ref, asks)
-		p.both(func(s *Scheduler) { s.Ask(ref, asks) })
-	}
-}
-
-// offers offers all nodes. On some of them what was placed begins to run.
-func (p *play) offers() {
-	for _, n := range p.nodes {
-		p.note(same(p, func(s *Scheduler) []cluster.Decision { return s.Offer(n, p.clocked(), nil) }))
-		if rapid.Bool().Draw(p.t, "launched") {
-			for _, c := range p.containers {
-				if p.quick.Container(c).Node == n && p.quick.Container(c).Live {
-					p.both(func(s *Scheduler) { s.Launched(c) })
-				}
-			}
-		}
-	}
-}
-
-// TestRoundsUnderPressure has some leaves fill the cluster, and then others ask: rounds have much to do, and decide as the twin's.
-func TestRoundsUnderPressure(t *testing.T) {
-	seen := map[string]int{}
-	rapid.Check(t, func(t *rapid.T) {
-		sc := drawScene(t)
-		sc.pressed = true
-		p := newPlayIn(t, sc)
-		p.crowd = 10
-		for range rapid.IntRange(3, 5).Draw(t, "nodes") {
-			p.addNode()
-		}
-		some := rapid.IntRange(0, len(leafPaths)-1).Draw(t, "who hoards")
-		p.paths = []string{leafPaths[some], leafPaths[(some+rapid.IntRange(0, 3).Draw(t, "and who"))%len(leafPaths)]}
-		for range rapid.IntRange(3, 7).Draw(t, "hoarders") {
-			p.step([]func(){p.hoard})
-			p.step([]func(){p.offers})
-		}
-		for range 6 {
-			p.step([]func(){p.offers})
-		}
-		set := &p.quick.cfg.Preemption
-		drawPreemption(t, set)
-		set.PerRound = rapid.SampledFrom([]float32{1, 0.3, 0.1}).Draw(t, "much per round")
-		set.NaturalTermination = rapid.SampledFrom([]float64{1, 0.5, 0.2}).Draw(t, "at once")
-		set.ObserveOnly = rapid.IntRange(0, 7).Draw(t, "observe only") == 7
-		set.ReservedDelay = rapid.SampledFrom([]int64{0, 5000}).Draw(t, "delay")
-		for _, q := range p.quick.tree.Queues {
-			if q != nil {
-				q.Conf.PreemptionDisabled = rapid.IntRange(0, 7).Draw(t, "exempt") == 7
-				q.Conf.IntraPreemptionDisabled = q.Conf.PreemptionDisabled || rapid.IntRange(0, 7).Draw(t, "in order") == 7
-			}
-		}
-		p.paths = leafPaths
-		for range rapid.IntRange(3, 8).Draw(t, "rounds") {
-			for range 3 {
-				p.step([]func(){p.demand, p.demand, p.demand, p.hoard, p.finish, p.relabel, p.priority, p.vacate})
-			}
-			p.step([]func(){p.offers})
-			p.step([]func(){p.offers})
-			p.clock += rapid.SampledFrom([]int64{1000, 3000, 15000}).Draw(t, "advance")
-			p.round(set, seen)
-		}
-	})
-	t.Log(seen)
-	for _, rule := range []string{"queue-priority", "reservation", "guarantee", "balance", "within-queue"} {
-		if seen["twin: noticed, "+rule] == 0 && !t.Failed() && flag.Lookup("rapid.checks").Value.String() == "100" {
-			t.Errorf("the plays were too tame: nothing was noticed for %s", rule)
 		}
 	}
 }
@@ -217,7 +121,7 @@ func (p *play) mastersLast(got *core.Preemption, seen map[string]int) {
 				continue
 			}
 			o := p.quick.Container(ref)
-			if o.Live && !o.Reserved && !o.AM && p.quick.app(o.App).queue == q && p.quick.Books.Node(o.Node).Part == n && p.quick.Calc.FitsIn(&o.Resource, &c.Resource) {
+			if o.Live && !o.Reserved && !o.AM && p.clock-o.CreatedWall >= q.Conf.MinimumRuntime && p.quick.app(o.App).queue == q && p.quick.Books.Node(o.Node).Part == n && p.quick.Calc.FitsIn(&o.Resource, &c.Resource) {
 				p.t.Fatalf("the master %v of %s is taken, and %v would do", x.ID, q.Path, o.ID)
 			}
 		}
@@ -253,13 +157,10 @@ func (p *play) round(set *config.Preemption, seen map[string]int) *core.Preempti
 			}
 		}
 	}
-	before2 := p.snapshot(p.quick)
-	w := before2.world
+	w := p.snapshot(p.quick).world
 	w.Entitle()
 	want := p.notices.Settle(w.Preempt(p.clock), set, p.clock)
-	p.dbg()
 	got, plain := wholeRound(p.quick, p, 1), wholeRound(p.plain, p, math.MaxInt)
-	p.dbg2()
 	p.likeTwin(got, want, w, seen)
 	if a, b := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", plain); a != b {
 		p.t.Fatalf("in steps: %s\nat once:  %s", a, b)
@@ -311,31 +212,6 @@ func (p *play) round(set *config.Preemption, seen map[string]int) *core.Preempti
 		p.t.Fatal(what)
 	}
 	return got
-}
-
-// likeTwin compares what a round has decided, and left behind, with what the twin does.
-func (p *play) likeTwin(got *core.Preemption, want twin.Outcome, w *twin.World, seen map[string]int) {
-	for _, list := range []struct {
-		what string
-		have []core.Taking
-		want []twin.Choice
-	}{{"noticed", got.Noticed, want.Noticed}, {"due", got.Due, want.Due}, {"unreserved", got.Unreserved, want.Unreserved}, {"observed", got.Observed, want.Observed}} {
-		var a, b string
-		for _, x := range list.have {
-			a += fmt.Sprintf("%v %s\n", x.ID, x.Rule)
-		}
-		for _, x := range list.want {
-			b += fmt.Sprintf("%v %s\n", x.ID, x.Rule)
-			seen["twin: "+list.what+", "+x.Rule]++
-		}
-		if a != b {
-			p.t.Fatalf("%s\n%sthe twin:\n%s", list.what, a, b)
-		}
-	}
-	if d := twin.Difference(w, p.snapshot(p.quick).world); d != "" {
-		p.t.Fatalf("after a round: %s", d)
-	}
-	seen["rounds"]++
 }
 
 // carryOut ends and gives up what a round has decided.

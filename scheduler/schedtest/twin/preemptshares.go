@@ -155,7 +155,12 @@ func (d *division) among(queues []*Queue, amount resource, evenly bool) resource
 			if !d.r.w.anything(amount) {
 				break
 			}
-			offer := d.r.w.each(whole, func(i int, n int64) int64 { return d.r.w.partOf(n, d.of(q).norm[i]) })
+			offer := d.r.w.each(whole, func(i int, n int64) int64 {
+				if !d.r.w.Config.Dominant {
+					return d.r.w.partOf(n, d.of(q).norm[i])
+				}
+				return javanum.Ceil(float64(float64(n) * d.of(q).norm[i])) // not in single precision
+			})
 			done := d.accept(q, lesser(offer, amount))
 			if d.something(done) {
 				h.add(q, d.needier)
