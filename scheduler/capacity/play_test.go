@@ -256,7 +256,9 @@ func (p *play) start(ref AppRef, keep bool) {
 	if a := p.quick.app(ref); a.runnable != runs {
 		p.t.Fatalf("%v runs: %v, limits on parallel applications say %v", at.ID, a.runnable, runs)
 	}
-	p.admissions(path, users, active)
+	if runs { // one that may not run yet has nobody else looked at
+		p.admissions(path, users, active)
+	}
 	if p.quick.app(ref).Unmanaged {
 		return
 	}

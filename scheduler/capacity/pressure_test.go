@@ -17,7 +17,7 @@ import (
 // hoard has an application ask for many small containers; demand for a few of any size.
 func (p *play) hoard() { p.askFor(rapid.Int32Range(5, 20).Draw(p.t, "count"), 1, 2, 3) }
 
-func (p *play) demand() { p.askFor(rapid.Int32Range(2, 6).Draw(p.t, "count"), 6, 4, 12, 16, 2) }
+func (p *play) demand() { p.askFor(rapid.Int32Range(2, 6).Draw(p.t, "count"), 12, 8, 4, 16, 2) }
 
 func (p *play) askFor(count int32, sizes ...int64) {
 	had := len(p.apps)

@@ -179,7 +179,13 @@ func (s *settings) press() {
 	s.draw("minimum-user-limit-percent", "100", "25", "10")
 	s.draw("maximum-am-resource-percent", "1", "0.3", "0.1")
 	for _, path := range leafPaths {
-		s.draw(path+".heddle.minimum-runtime-ms", "", "", "", "9000")
+		s.draw(path+".heddle.minimum-runtime-ms", "", "", "9000")
+	}
+	for _, parent := range slices.Sorted(maps.Keys(treeOf)) {
+		s.draw(parent+".ordering-policy", "priority-utilization", "utilization")
+		for i, c := range treeOf[parent] {
+			s.draw(parent+"."+c+".priority", fmt.Sprint(i%3), "0", "3")
+		}
 	}
 }
 
