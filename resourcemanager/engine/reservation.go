@@ -105,9 +105,11 @@ func (e *Engine) configure(p *plan, c *config.Plan) {
 	}
 	p.Plan, p.set = reserve.NewPlan(s, yarn.Resource{}), s
 	if before != nil {
+		var kept []reserve.Reservation
 		for _, r := range before.All() {
-			p.Restore(*r)
+			kept = append(kept, *r)
 		}
+		p.Restore(kept...)
 	}
 }
 
@@ -439,14 +441,18 @@ func (e *Engine) recoverReservations(list []state.Reservation) {
 		return // they stay in the store
 	}
 	e.findPlans()
+	back := map[*plan][]reserve.Reservation{}
 	for _, r := range list {
 		p := e.planAt(r.Plan)
-		back := reserve.Reservation{ID: r.ID, User: r.User, Definition: r.Definition, Start: r.Start, End: r.End, Accepted: r.Accepted, Gangs: r.Gangs}
+		one := reserve.Reservation{ID: r.ID, User: r.User, Definition: r.Definition, Start: r.Start, End: r.End, Accepted: r.Accepted, Gangs: r.Gangs}
 		for _, i := range r.Intervals {
-			back.Intervals = append(back.Intervals, reserve.Interval(i))
+			one.Intervals = append(one.Intervals, reserve.Interval(i))
 		}
-		p.Restore(back)
+		back[p] = append(back[p], one)
 		e.plans.planOf[r.ID] = p
+	}
+	for _, p := range e.plans.list {
+		p.Restore(back[p]...)
 	}
 	e.followPlans()
 }

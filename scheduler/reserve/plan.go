@@ -122,13 +122,19 @@ func (p *Plan) List(start, end int64) []*Reservation {
 	return out
 }
 
-// Restore adds a reservation as it was before a restart, without any check. One whose id
+// Restore adds reservations as they were before a restart, without any check. One whose id
 // is there already is left out.
-func (p *Plan) Restore(r Reservation) {
-	if p.byID[r.ID] == nil {
-		r.build()
-		p.insert(&r)
+func (p *Plan) Restore(list ...Reservation) {
+	var back []*Reservation
+	for _, r := range list {
+		if p.byID[r.ID] == nil {
+			r.build()
+			back, p.byID[r.ID] = append(back, &r), &r
+		}
 	}
+	p.all = append(p.all, back...)
+	slices.SortFunc(p.all, (*Reservation).before)
+	p.book(back, 1)
 }
 
 // CommittedAt is what is promised for that time.
