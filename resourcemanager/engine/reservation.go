@@ -109,7 +109,7 @@ func (e *Engine) configure(p *plan, c *config.Plan) {
 		for _, r := range before.All() {
 			kept = append(kept, *r)
 		}
-		p.Restore(kept...)
+		_ = p.Restore(kept...)
 	}
 }
 
@@ -273,7 +273,7 @@ func (e *Engine) deleteReservation(c DeleteReservation) {
 		if stored {
 			e.over(p, c.ID, Deleted)
 		} else {
-			p.Restore(*before)
+			_ = p.Restore(*before)
 		}
 	})
 }
@@ -370,7 +370,7 @@ func (e *Engine) saveReservation(p *plan, id yarn.ReservationID, t Ticket, befor
 		case p.Reservation(id) == now: // else it has been given up meanwhile, or is over
 			_ = p.Delete(id) // it is there
 			if before != nil {
-				p.Restore(*before)
+				_ = p.Restore(*before)
 			} else {
 				e.past(id)
 			}
@@ -452,7 +452,9 @@ func (e *Engine) recoverReservations(list []state.Reservation) {
 		e.plans.planOf[r.ID] = p
 	}
 	for _, p := range e.plans.list {
-		p.Restore(back[p]...)
+		for _, id := range p.Restore(back[p]...) {
+			e.fx.Reservations = append(e.fx.Reservations, ReservationEvent{ID: id, Plan: p.path, What: NotRecovered})
+		}
 	}
 	e.followPlans()
 }

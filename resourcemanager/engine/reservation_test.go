@@ -109,7 +109,7 @@ func (s *script) reservationEvents() (out []string) {
 			out = append(out, x.Plan+" leaves a queue as it is: "+x.Why)
 			continue
 		}
-		out = append(out, shortReservation(x.ID)+[]string{" was deleted", " is over", " was given up"}[x.What])
+		out = append(out, shortReservation(x.ID)+[]string{" was deleted", " is over", " was given up", " is not recovered"}[x.What])
 	}
 	return out
 }
