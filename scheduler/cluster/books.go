@@ -11,6 +11,7 @@ type NodeBook struct {
 	Member    bool          // false: the slot is free
 	NodePlace Place         // of its name in asks
 	RackPlace Place         // of its rack
+	Killable  int32         // how many of its containers are killable, those included that have ended and hold their room still
 	list      refList       // containers in the order of their grants
 	Used      yarn.Resource // held by guaranteed containers, ended ones that still run included
 	Node
