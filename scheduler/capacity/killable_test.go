@@ -20,7 +20,7 @@ func TestKillable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPlay(t)
 		p.begin()
-		for range rapid.IntRange(20, 60).Draw(t, "calls") {
+		for range rapid.IntRange(20, 50).Draw(t, "calls") {
 			p.step([]func(){p.offer, p.offer, p.offer, p.ask, p.offer, p.submit, p.relabel, p.finish})
 		}
 		for range 20 {
@@ -30,7 +30,7 @@ func TestKillable(t *testing.T) {
 		var set config.Preemption
 		drawPreemption(t, &set)
 		set.Lazy, set.Wait, set.PerRound, set.ReservedDelay = true, 0, 1, 0
-		for range rapid.IntRange(5, 25).Draw(t, "steps") {
+		for range rapid.IntRange(5, 15).Draw(t, "steps") {
 			p.both(func(s *Scheduler) {
 				s.cfg.Preemption = set
 				for _, q := range s.tree.Queues {
