@@ -17,12 +17,12 @@ func TestConfLint(t *testing.T) {
 	yarn.webapp.ui2.enable true
 	yarn.numa true
 	yarn.nodemanager.numa-awareness.enabled true
-	yarn.resourcemanager.reservation-system.enable true
+	yarn.resourcemanager.proxy-user-privileges.enabled true
 	yarn.federation.enabled true
 	yarn.nodemanager.vmem-pmem-ratio lots`, "mapred-site.xml", "\n\tmapreduce.shuffle.ssl.enabled true")
 	file := filepath.Join(dir, "yarn-site.xml")
 	want := filepath.Join(dir, "mapred-site.xml") + `:2: refused [nodemanager] mapreduce.shuffle.ssl.enabled = "true": shuffle over TLS: map output would go over the wire in the clear; set it to false
-` + file + `:5: refused [resourcemanager] yarn.resourcemanager.reservation-system.enable = "true": reservations: capacity would not be reserved; set it to false; give what needs guaranteed room a queue of its own
+` + file + `:5: refused [resourcemanager] yarn.resourcemanager.proxy-user-privileges.enabled = "true": token renewal for others: new tokens would not be fetched for applications; set it to false
 ` + file + `:6: refused [resourcemanager,nodemanager] yarn.federation.enabled = "true": federation: sub-clusters would not know of each other; set it to false; run each of them by itself
 ` + file + `:7: refused [nodemanager] yarn.nodemanager.vmem-pmem-ratio = "lots": not allowed, expected a number from 0.01 to 3.40282e+38
 ` + file + `:4: changed [nodemanager] yarn.nodemanager.numa-awareness.enabled = "true": NUMA: containers run on any socket; set it to false

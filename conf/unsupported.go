@@ -63,6 +63,16 @@ func classOtherThan(words map[string]string, built ...string) func(*Properties, 
 	}
 }
 
+// notOfScheduler matches any class but the one for the scheduler that is set.
+func notOfScheduler(capacity, fair string) func(*Properties, string) bool {
+	return func(p *Properties, v string) bool {
+		if own := trim(p.Get(rm + "scheduler.class")); own == "fair" || schedulerClasses[own] == "fair" {
+			return v != "" && v != fair
+		}
+		return v != "" && v != capacity
+	}
+}
+
 // anyOtherThan matches lists with a class that is not among those built.
 func anyOtherThan(built map[string]string) func(*Properties, string) bool {
 	return func(_ *Properties, v string) bool {
@@ -126,12 +136,14 @@ var missingResourceManager = []missing{
 			"recovery.enabled keeps applications across its restart"},
 	{"state store", rm + "store.class", rm + "recovery.enabled", explicit(rm+"store.class", classOtherThan(storeClasses, "bolt", "memory", "null")), Refused,
 		"applications would not be stored where it says", "", "they are then stored in the file " + rm + "heddle.state-store.path"},
-	{"reservations", rm + "scheduler.class", rm + "reservation-system.enable", classOtherThan(schedulerClasses, "capacity"), Refused,
-		"capacity would not be reserved", schedulerPackage + "capacity.CapacityScheduler", "of that one alone queues can be reserved"},
-	{"reservation systems", rm + "reservation-system.class", rm + "reservation-system.enable", notOneOf(reservationPackage + "CapacityReservationSystem"), Refused,
-		"a Java reservation system cannot be run", "", "without it the one of the scheduler is used"},
-	{"plan followers", rm + "reservation-system.plan.follower", rm + "reservation-system.enable", notOneOf(reservationPackage + "CapacitySchedulerPlanFollower"), Refused,
-		"a Java plan follower cannot be run", "", "without it the one of the scheduler is used"},
+	{"reservations", rm + "scheduler.class", rm + "reservation-system.enable", classOtherThan(schedulerClasses, "capacity", "fair"), Refused,
+		"capacity would not be reserved", schedulerPackage + "capacity.CapacityScheduler", "of that one's queues and the FairScheduler's capacity can be reserved"},
+	{"reservation systems", rm + "reservation-system.class", rm + "reservation-system.enable",
+		notOfScheduler(reservationPackage+"CapacityReservationSystem", reservationPackage+"FairReservationSystem"), Refused,
+		"only the scheduler's own reservation system is built", "", "without it the one of the scheduler is used"},
+	{"plan followers", rm + "reservation-system.plan.follower", rm + "reservation-system.enable",
+		notOfScheduler(reservationPackage+"CapacitySchedulerPlanFollower", reservationPackage+"FairSchedulerPlanFollower"), Refused,
+		"only the scheduler's own plan follower is built", "", "without it the one of the scheduler is used"},
 	{"scheduler monitors", rm + "scheduler.monitor.policies", rm + "scheduler.monitor.enable", anyOtherThan(monitorClasses), Refused,
 		"queues would not be refreshed automatically", preemptionPolicy, "that one, AutoCreatedQueueDeletionPolicy and QueueManagementDynamicEditPolicy are built"},
 	{"node labels", "yarn.node-labels.configuration-type", "yarn.node-labels.enabled", notOneOf("centralized", "distributed"), Refused,

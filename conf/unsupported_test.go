@@ -123,6 +123,40 @@ func TestStateStoreRefusal(t *testing.T) {
 	}
 }
 
+// TestReservationsRefusal: each scheduler has its own classes, and the FifoScheduler has none.
+func TestReservationsRefusal(t *testing.T) {
+	system, follower := rm+"reservation-system.class", rm+"reservation-system.plan.follower"
+	for _, c := range []struct {
+		scheduler, name, value, blamed string
+	}{
+		{"", system, "CapacityReservationSystem", ""},
+		{"capacity", follower, "CapacitySchedulerPlanFollower", ""},
+		{"capacity", system, "FairReservationSystem", system},
+		{"capacity", follower, "FairSchedulerPlanFollower", follower},
+		{"fair", system, "FairReservationSystem", ""},
+		{schedulerPackage + "fair.FairScheduler", follower, "FairSchedulerPlanFollower", ""},
+		{schedulerPackage + "fair.FairScheduler", system, "CapacityReservationSystem", system},
+		{schedulerPackage + "fair.FairScheduler", follower, "Mine", follower},
+		{schedulerPackage + "fifo.FifoScheduler", "", "", rm + "scheduler.class"},
+	} {
+		set := []string{rm + "reservation-system.enable", "true"}
+		if c.scheduler != "" {
+			set = append(set, rm+"scheduler.class", c.scheduler)
+		}
+		if c.name != "" {
+			set = append(set, c.name, reservationPackage+c.value)
+		}
+		no, _ := split(UnsupportedByResourceManager(overrides(t, set...)))
+		if c.blamed == "" && len(no) > 0 || c.blamed != "" && (len(no) != 1 || no[0].Name != c.blamed) {
+			t.Errorf("%v: %v", set, no)
+		}
+		set[1] = "false"
+		if no, _ := split(UnsupportedByResourceManager(overrides(t, set...))); len(no) > 0 {
+			t.Errorf("%v: nobody reserves: %v", set, no)
+		}
+	}
+}
+
 // TestUnread names what nobody reads, once, with its place and a suggestion.
 func TestUnread(t *testing.T) {
 	p := mustLoad(t, site(map[string]string{"yarn-site.xml": `<configuration>

@@ -397,14 +397,19 @@ func (s *Scheduler) RemovePlanQueues(plan string, paths []string) {
 	s.policy.RemovePlanQueues(plan, paths)
 }
 
-// Members are the applications of a leaf.
-func (s *Scheduler) Members(path string) []yarn.ApplicationID { return s.policy.Members(path) }
+// Members are the applications of each of the leaves.
+func (s *Scheduler) Members(paths []string) [][]AppRef { return s.core.Members(paths) }
 
 // AppUsage is what the application has and wants.
 func (s *Scheduler) AppUsage(a AppRef) AppUsage { return s.core.AppUsage(a) }
 
 // Wanted are kinds of containers that the application waits for, the first so many in the order in which they are served.
 func (s *Scheduler) Wanted(a AppRef, most int) []Wanted { return s.core.Wanted(a, most) }
+
+// Outstanding is what the application asks for at a priority, places included. The same rows can be passed to Ask.
+func (s *Scheduler) Outstanding(a AppRef, priority int32) []yarn.Ask {
+	return s.core.Outstanding(a, priority)
+}
 
 // Admission is how far the application has come in its queue.
 func (s *Scheduler) Admission(a AppRef) Admission { return s.policy.Admission(a) }

@@ -32,6 +32,7 @@ type application struct {
 	seconds     yarn.Resource // amount × seconds of its ended containers
 	preempted   yarn.Resource // likewise, of those that were preempted
 	taken       taken
+	gang        gangTag
 	updateNodes int  // how far its masters have been told of the node log
 	granted     bool // it has had a container
 	endStored   bool // while its last attempt still ends containers
@@ -101,6 +102,10 @@ func (e *Engine) submit(c Submit) {
 // application's queue, priority and lifetime.
 func (e *Engine) admissible(a *application) *Error {
 	s := &a.sub
+	var err error
+	if a.gang, err = gangOfTags(s.Tags); err != nil {
+		return refuse(IllegalArgument, "Cannot submit %s: %v", s.ID, err)
+	}
 	sa := schedulerApp(s)
 	path, why := e.sched.Place(&sa)
 	a.placed = sa.Placed

@@ -43,10 +43,11 @@ type attempt struct {
 	gone                  bool       // its end is being carried out, or has been
 	asks                  []yarn.Ask // accepted; the scheduler does not have them yet
 	opportunistic         opportunistic.Asks
-	releasing             bool      // a later slice ends containers that the master released
-	dissolving            bool      // its containers are being ended in slices, or it waits for others of its jointEnd
-	with                  *jointEnd // nil: no other master ended with its own
-	containers            int64     // that it has been granted, the master's own included
+	gangs                 map[int32]*gang // by priority
+	releasing             bool            // a later slice ends containers that the master released
+	dissolving            bool            // its containers are being ended in slices, or it waits for others of its jointEnd
+	with                  *jointEnd       // nil: no other master ended with its own
+	containers            int64           // that it has been granted, the master's own included
 
 	restored *state.Attempt            // as it was stored before the restart; nil for one that began since
 	adopted  map[yarn.ContainerID]bool // started before the restart, and reported by their nodes since
@@ -270,6 +271,7 @@ func (e *Engine) attemptGone(t *attempt) {
 		e.fx.Stops = append(e.fx.Stops, Stop{Attempt: t.id, User: a.sub.User, Node: t.master.node.id, Container: t.masterID})
 	}
 	t.grants, t.opportunistic = nil, opportunistic.Asks{}
+	e.forgetGangs(t)
 	t.dissolving = true
 	e.begin(func(budget int) (int, bool) { return e.dissolve(t, budget) })
 }

@@ -26,6 +26,7 @@ type container struct {
 	noticed  bool            // it has notice of which its master does not know yet
 	released bool            // its master released it, and a later slice ends it
 	reported bool            // its node has reported its end, and a later slice carries that out
+	withheld bool            // its gang is not complete, and its master must not know of it
 	seen     *view.Container // its view; nil when it must be made anew
 }
 
@@ -50,10 +51,15 @@ func (e *Engine) born(ref scheduler.ContainerRef) {
 		Resource: book.Resource, Priority: book.Priority, Master: book.AM, Born: true})
 	if c.attempt.state == yarn.AttemptScheduled && c.attempt.master == nil {
 		e.masterGranted(c.attempt, c)
-	} else {
-		c.grant = int32(len(c.attempt.grants))
-		c.attempt.grants = append(c.attempt.grants, c)
+	} else if !e.withhold(c, book) {
+		c.attempt.grant(c)
 	}
+}
+
+// grant has the master told of the container.
+func (t *attempt) grant(c *container) {
+	c.grant = int32(len(t.grants))
+	t.grants = append(t.grants, c)
 }
 
 // acquire marks the container as fetched: from now on its master may have its node start it.
@@ -160,6 +166,10 @@ func (e *Engine) followEnd(ended scheduler.Ended, exit int32, diagnostics string
 	e.sweepDue = true
 	e.touchApp(c.app)
 	e.touchNode(c.node)
+	if c.withheld {
+		e.unhold(c, book.Priority)
+		return
+	}
 	if before == yarn.ContainerAllocated && ended.Cause == scheduler.ReleasedByAM {
 		c.app.current().ungrant(c) // its master does not know it
 		return

@@ -32,6 +32,9 @@ func (e *Engine) Digest() uint64 {
 	for _, q := range e.sched.Queues().Queues {
 		d.queue(&q)
 	}
+	for _, p := range e.plans.list {
+		d.plan(p)
+	}
 	return uint64(d)
 }
 
@@ -91,6 +94,10 @@ func (d *digest) application(e *Engine, a *application) {
 			int64(len(t.finished)), int64(len(t.told)), int64(len(t.asks)), t.containers, t.startTime, t.finishTime, t.lease.since, int64(len(t.diagnostics)))
 		d.flags(t.registered, t.gone, t.releasing, t.dissolving, t.lease.held)
 		d.text(t.trackingURL)
+		for _, p := range slices.Sorted(maps.Keys(t.gangs)) {
+			g := t.gangs[p]
+			d.ints(int64(p), int64(g.state), int64(len(g.held)), g.due, int64(len(g.aside)))
+		}
 	}
 	if a.ref == scheduler.NoApp {
 		return
@@ -101,6 +108,19 @@ func (d *digest) application(e *Engine, a *application) {
 	d.ints(int64(u.Live), int64(u.ReservedCount), u.PendingCount)
 	got := e.sched.Admission(a.ref)
 	d.flags(got.Active, got.Runnable)
+}
+
+func (d *digest) plan(p *plan) {
+	d.text(p.path)
+	d.flags(p.there, p.emptying)
+	d.resource(p.Capacity())
+	for _, r := range p.All() {
+		d.ints(r.ID.ClusterTimestamp, r.ID.Number, r.Start, r.End, r.Accepted)
+		for _, i := range r.Intervals {
+			d.ints(i.Start, i.End)
+			d.resource(i.Resource)
+		}
+	}
 }
 
 func (d *digest) node(e *Engine, n *node) {

@@ -91,6 +91,7 @@ type Engine struct {
 	masterLeases      leases // masters by their last heartbeat
 	grantLeases       leases // containers that masters have fetched and that do not run yet
 	lifetimes         deadlines[*application]
+	gangs             gangs
 	drainEnds         deadlines[*node]
 	interruptedDrains map[yarn.NodeID]state.NodeDeadline // drains by the lists from before the restart, of nodes that have not registered since
 	drainOrders       map[yarn.NodeID]state.NodeDeadline // orders in force, by the node, or with port 0 by the host

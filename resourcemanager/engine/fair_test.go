@@ -5,21 +5,15 @@ import (
 	"testing"
 
 	"github.com/heddle-project/heddle/resourcemanager/view"
-	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
 )
 
 // fairRig is a rig of the FairScheduler with that allocation file.
 func fairRig(t *testing.T, file string) *rig {
 	t.Helper()
-	cfg, _, err := config.Parse(nil, config.Cluster{Policy: config.FairPolicy, MinAllocation: yarn.NewResource(256, 1), MaxAllocation: yarn.NewResource(8192, 8),
-		Allocations: &config.AllocationFile{Name: "fair-scheduler.xml", Text: "<allocations>" + file + "</allocations>"}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	set := settings()
 	set.Fair = true
-	r := rigOf(t, set, cfg)
+	r := rigOf(t, set, fairQueues(t, file))
 	r.do(RegisterNode{Ticket: r.next(), Node: nodeID("h1"), HTTPPort: 1, Total: yarn.NewResource(8192, 8), Health: Health{Healthy: true}})
 	return r
 }

@@ -65,8 +65,8 @@ func (l *leases) due(term int64) (at int64, ok bool) {
 	return l.first.since + term, true
 }
 
-// deadline is the wall-clock time, in milliseconds, at which an application or a drain ends. A deadline that has been changed stays in its
-// heap and is stale there: only one that is equal to what the application or drain says counts.
+// deadline is the wall-clock time, in milliseconds, at which an application or a drain ends; of gangs it is monotonic. A deadline that has been
+// changed stays in its heap and is stale there: only one that is equal to what the application, drain or gang says counts.
 type deadline[T ending[T]] struct {
 	at int64
 	of T
@@ -117,6 +117,9 @@ func (e *Engine) NextDue() (at int64, ok bool) {
 			at, ok = t, true
 		}
 	}
+	if d := e.gangs.due; len(d) > 0 && (!ok || d[0].at < at) {
+		at, ok = d[0].at, true
+	}
 	if len(e.interruptedDrains) > 0 {
 		if t := e.recoveredAt + e.set.NodeExpiry; !ok || t < at {
 			at, ok = t, true
@@ -166,6 +169,7 @@ func (e *Engine) tick() {
 		e.grantUnclaimed(x.container)
 		left--
 	}
+	left = e.endGangs(left)
 	for ; len(e.lifetimes) > 0 && e.lifetimes[0].at <= e.now.Wall && left > 0; left -= workOfMaster {
 		d := heap.Pop(&e.lifetimes).(deadline[*application])
 		if d.of.expireAt == d.at {

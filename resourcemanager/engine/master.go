@@ -120,6 +120,9 @@ func (e *Engine) checkAllocate(t *attempt, c *Allocate, lent []yarn.Ask) *Error 
 	if why := e.sched.Normalize(t.app.ref, c.Asks); !why.OK() {
 		return e.badRequest(why, "Invalid resource request of %s", t.id)
 	}
+	if err := e.checkGangs(t, c.Asks); err != nil {
+		return err
+	}
 	if err := checkOpportunistic(t, lent); err != nil {
 		return err
 	}
@@ -195,7 +198,7 @@ func (e *Engine) ask(t *attempt, rows []yarn.Ask) {
 			return 0, true
 		}
 		n := min(len(t.asks), budget)
-		e.sched.Ask(t.app.ref, t.asks[:n])
+		e.enterAsks(t, t.asks[:n])
 		e.sweepDue = true
 		e.touchApp(t.app)
 		if t.asks = t.asks[n:]; len(t.asks) == 0 {
@@ -310,6 +313,9 @@ func (e *Engine) tellEnds(t *attempt, reply *AllocateReply) {
 
 // tellGrants reports granted containers to the master, which thereby become ACQUIRED.
 func (e *Engine) tellGrants(t *attempt, reply *AllocateReply) {
+	if t.gangs != nil {
+		e.handOut(t, MaxTold-len(reply.Granted))
+	}
 	if len(t.grants) == 0 {
 		return
 	}

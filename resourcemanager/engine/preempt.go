@@ -70,7 +70,9 @@ func (e *Engine) underNotice(a *application) []yarn.ContainerID {
 	ids := []yarn.ContainerID{}
 	e.preempted = e.sched.UnderNotice(a.ref, e.preempted[:0])
 	for _, ref := range e.preempted {
-		ids = append(ids, e.sched.Container(ref).ID)
+		if c := e.containerAt(ref); c == nil || !c.withheld {
+			ids = append(ids, e.sched.Container(ref).ID)
+		}
 	}
 	return ids
 }
@@ -186,14 +188,21 @@ func (e *Engine) negotiable(a *application) (n Negotiable) {
 		return n
 	}
 	var sum yarn.Resource
+	left := a.noticed[:0] // of which the master does not know
 	for _, c := range a.noticed {
+		if c.withheld && !c.state.Final() {
+			left = append(left, c)
+			continue
+		}
 		if c.noticed = false; !c.state.Final() {
 			n.Containers = append(n.Containers, c.id)
 			size := e.sched.Container(c.ref).Resource
 			sum = sum.Add(size)
 		}
 	}
-	a.noticed = nil
+	if a.noticed = left; len(left) == 0 {
+		a.noticed = nil
+	}
 	n.Count, n.Size = e.sched.InContainers(sum)
 	return n
 }

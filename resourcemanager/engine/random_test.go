@@ -41,6 +41,7 @@ func TestRandom(t *testing.T) {
 		}
 		w := &world{t: t, rig: newRig(t, set, greedy[:rapid.SampledFrom([]int{0, len(greedy) - 1, len(greedy)}).Draw(t, "greedy")]...), configs: configs, submitted: map[Ticket]yarn.ApplicationID{}, ending: map[Ticket]yarn.ApplicationID{}, types: map[yarn.ContainerID]yarn.ExecutionType{}}
 		w.hold, w.set = true, set
+		w.gangs.often = rapid.SampledFrom([]int{0, 2}).Draw(t, "gangs")
 		if rapid.Bool().Draw(t, "warm") {
 			w.warmUp()
 		}
@@ -76,6 +77,7 @@ type world struct {
 	masters []*randomMaster
 	launch  []Launch
 	set     Settings
+	gangs   gangPlay
 	types   map[yarn.ContainerID]yarn.ExecutionType // as their nodes have them
 
 	submitted map[Ticket]yarn.ApplicationID
@@ -327,7 +329,7 @@ func (w *world) submit() {
 	}
 	w.apps++
 	s := Submission{ID: appID(w.apps), User: []string{"ann", "bob"}[w.draw(2, "user")], Queue: []string{"default", "other", "root.other", "nowhere"}[w.draw(4, "queue")],
-		Name: "x", Unmanaged: w.chance(8, "unmanaged"), KeepContainers: w.chance(3, "keep"), MaxAttempts: int32(w.draw(4, "attempts")),
+		Name: "x", Tags: w.gangTags(), Unmanaged: w.chance(8, "unmanaged"), KeepContainers: w.chance(3, "keep"), MaxAttempts: int32(w.draw(4, "attempts")),
 		ValidityInterval: []int64{-1, 5000}[w.draw(2, "validity")], LifetimeSeconds: []int64{0, 0, 30}[w.draw(3, "lifetime")],
 		AMAsks: []yarn.Ask{{Where: yarn.AnyHost, Capability: yarn.NewResource(512, 1), Count: 1, RelaxLocality: true, AllocationRequestID: -1}}}
 	for range 1 + w.draw(2, "twice") {
@@ -407,7 +409,7 @@ func (w *world) allocateOf(m *randomMaster) {
 	c := &Allocate{Attempt: m.id, ResponseID: m.response, Progress: float32(w.draw(4, "progress")) - 1}
 	for range w.draw(3, "asks") {
 		c.Asks = append(c.Asks, yarn.Ask{Priority: int32(1 + w.draw(2, "priority")), Where: yarn.AnyHost, RelaxLocality: true, AllocationRequestID: -1,
-			Capability: yarn.NewResource([]int64{300, 1024, 4096, 99999}[w.draw(4, "size")], 1), Count: int32(w.draw(5, "count"))})
+			Capability: yarn.NewResource([]int64{300, 1024, 4096, 99999}[w.draw(4, "size")], 1), Count: int32(w.gangs.least + w.draw(5, "count"))})
 		if w.set.Opportunistic.Enabled && w.chance(2, "opportunistic") {
 			a := &c.Asks[len(c.Asks)-1]
 			a.ExecutionType, a.EnforceExecution = yarn.Opportunistic, true
@@ -491,6 +493,7 @@ func (w *world) outstanding(t *attempt) string {
 // hear: the answer arrived.
 func (w *world) hear(m *randomMaster, v *AllocateReply) {
 	m.response, m.lost = v.ResponseID, false
+	w.hearGangs(m, v)
 	for _, u := range v.Updated {
 		if w.chance(2, "tells the node") {
 			w.types[u.Grant.ID] = u.Grant.Execution
@@ -642,6 +645,9 @@ func (w *world) goHome() {
 		if len(n.running) > 0 && n.up && w.e.nodes[n.id] != nil && w.e.nodes[n.id].state == yarn.NodeRunning {
 			w.fatal("%s still runs %v", n.id, n.running)
 		}
+	}
+	if g := &w.e.gangs; len(g.line) > 0 || g.turn != nil {
+		w.fatal("%d gangs stand in line, and one tries: %t", len(g.line), g.turn != nil)
 	}
 	if len(w.e.byID) > 0 {
 		w.fatal("containers are left: %v", slices.Collect(maps.Keys(w.e.byID)))

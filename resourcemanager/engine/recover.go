@@ -27,6 +27,7 @@ func (e *Engine) recoverApp(r *RecoveredApplication) {
 		a.expireAt = t.ExpireAt
 	}
 	a.recorded = a.choices
+	a.gang, _ = gangOfTags(a.sub.Tags) // an application that was accepted stays so
 	e.apps[a.sub.ID] = a
 	e.order = append(e.order, a)
 	for _, t := range r.Attempts {
@@ -94,6 +95,9 @@ func (e *Engine) adopt(n *node, r RecoveredContainer) bool {
 	}
 	t.adopted[r.ID] = true
 	master := r.ID == t.masterID
+	if !master && r.Execution == yarn.Guaranteed {
+		e.gangHad(t, r.Priority)
+	}
 	if r.Complete {
 		e.endedMeanwhile(n, t, r, master)
 		return true

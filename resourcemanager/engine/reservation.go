@@ -27,6 +27,9 @@ type Reservations struct {
 	Patience   int64         // after a restart, until nodes must have come back: before, nothing is given up for lack of room
 }
 
+// maxQueueShown bounds the name of a queue that a refusal repeats, in bytes.
+const maxQueueShown = 1024
+
 // MaxPastReservations bounds the ids that are remembered after the end of their reservations.
 const MaxPastReservations = 10_000
 
@@ -49,6 +52,7 @@ type plan struct {
 	followed []scheduler.Promise // what the scheduler was told last
 	capacity yarn.Resource       // and for which capacity of the queue
 	emptying bool                // queues are left whose reservation is over
+	unsure   bool                // its queues may not be as followed says: it is new or back, or the scheduler's configuration has changed
 }
 
 // findPlans brings the plans in line with the queues that can be reserved now.
@@ -83,7 +87,7 @@ func (e *Engine) configure(p *plan, c *config.Plan) {
 	if p.conf == c {
 		return
 	}
-	p.conf = c
+	p.conf, p.unsure = c, true
 	set := &e.set.Reservations
 	s := reserve.Settings{Early: set.Early, Smoothness: set.Smoothness, Window: c.Window, Average: c.Average, Peak: c.Peak, Enforcement: c.Enforcement,
 		Step: set.Step, MaxPeriod: set.MaxPeriod, Calc: set.Calc, Min: set.Min, Max: set.Max}
@@ -133,7 +137,7 @@ func (e *Engine) queuePlan(name string) (*plan, *Error) {
 			return p, nil
 		}
 	}
-	return nil, refuse(Failed, "The specified queue: %s is not managed by reservation system. Please try again with a valid reservable queue.", name)
+	return nil, refuse(Failed, "The specified queue: %s is not managed by reservation system. Please try again with a valid reservable queue.", clip(name, maxQueueShown))
 }
 
 func (e *Engine) submitReservation(c SubmitReservation) {
@@ -417,7 +421,7 @@ func (e *Engine) followPlan(p *plan) {
 	now := e.nextStep()
 	if p.there {
 		due := e.due(p, now)
-		if p.emptying || p.capacity != p.Capacity() || !slices.Equal(due, p.followed) {
+		if p.unsure || p.emptying || p.capacity != p.Capacity() || !slices.Equal(due, p.followed) {
 			e.keepPromises(p, due)
 		}
 	}
@@ -469,32 +473,42 @@ func (e *Engine) keepPromises(p *plan, due []scheduler.Promise) {
 	for _, why := range refused {
 		e.fx.Reservations = append(e.fx.Reservations, ReservationEvent{Plan: p.path, What: QueueRefused, Why: describe(why)})
 	}
-	p.emptying = false
-	for _, queue := range over {
-		p.emptying = !e.emptied(p, queue) || p.emptying
+	p.unsure, p.emptying = false, false
+	if len(over) > 0 {
+		e.empty(p, over)
 	}
-	e.sched.RemovePlanQueues(p.path, over)
 	p.followed, p.capacity = due, p.Capacity()
 	e.infos, e.sweepDue = nil, true
 }
 
-// emptied takes the applications out of the queue of a reservation that is over: they go on in the plan's default queue, or are killed, and then the
-// queue is not empty until they have ended.
-func (e *Engine) emptied(p *plan, queue string) bool {
-	ids := e.sched.Members(queue)
+// seeQueue takes over the queue that the application has come to be in.
+func (e *Engine) seeQueue(a *application) {
+	was := a.queue
+	if a.queue = e.sched.QueueOf(a.ref); a.recorded.queue == was { // else a move is being stored
+		a.recorded.queue = a.queue
+	}
+}
+
+// empty removes the queues of reservations that are over. Their applications go on in the plan's default queue, or are killed; a queue stays until it
+// has none.
+func (e *Engine) empty(p *plan, over []string) {
 	if p.conf.MoveOnExpiry {
-		for _, id := range ids {
-			if a := e.apps[id]; a != nil && a.ref != scheduler.NoApp {
-				_ = e.sched.MoveApplication(a.ref, p.path) // one that cannot be moved is killed
+		for _, refs := range e.sched.Members(over) {
+			for _, ref := range refs {
+				a := e.byRef[ref]
+				_ = e.sched.MoveApplication(ref, p.path) // one that cannot be moved is killed
+				e.seeQueue(a)
 				e.touchApp(a)
 			}
 		}
-		ids = e.sched.Members(queue)
 	}
-	for _, id := range ids {
-		if a := e.apps[id]; a != nil && !a.ending() {
-			e.killApp(a, "Application killed due to expiry of reservation queue "+queue+".")
+	for i, refs := range e.sched.Members(over) {
+		for _, ref := range refs {
+			p.emptying = true
+			if a := e.byRef[ref]; !a.ending() {
+				e.killApp(a, "Application killed due to expiry of reservation queue "+over[i]+".")
+			}
 		}
 	}
-	return len(e.sched.Members(queue)) == 0
+	e.sched.RemovePlanQueues(p.path, over)
 }

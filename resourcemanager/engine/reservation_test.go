@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,8 @@ func (s *script) reservation(t Ticket, word string, args []string) Command {
 		return c
 	case "follow":
 		return FollowPlans{}
+	case "tend": // removes empty dynamic queues
+		return TendQueues{Deleting: true}
 	}
 	return nil
 }
@@ -57,11 +60,36 @@ func (s *script) definition() *yarn.ReservationDefinition {
 	return d
 }
 
+// allocations is an allocation file of the FairScheduler.
+func (s *script) allocations(queues []string) (file string) {
+	for _, k := range slices.Sorted(keys(s.opts)) {
+		file += fmt.Sprintf("<%s>%s</%[1]s>", k, s.opts[k])
+	}
+	for _, q := range queues {
+		p := strings.Split(q, ":")
+		file += fmt.Sprintf("<queue name=%q>", p[0])
+		for i := 1; i < len(p); i += 2 {
+			if i+1 == len(p) {
+				file += "<" + p[i] + "/>"
+			} else {
+				file += fmt.Sprintf("<%s>%s</%[1]s>", p[i], p[i+1])
+			}
+		}
+		file += "</queue>"
+	}
+	return file
+}
+
 // shares prints what the queues below a plan have.
 func (s *script) shares(plan string) (out []string) {
 	q, _ := s.rig.sched.Queue(plan)
 	for _, path := range q.Children {
 		c, _ := s.rig.sched.Queue(path)
+		if f := c.Fair; f != nil {
+			out = append(out, fmt.Sprintf("%s weight %.4g, steady %s, %d applications, %s used", shortQueue(path), f.Weight, shortSize(f.SteadyShare), c.SubmittedApps,
+				shortSize(c.Default.Used)))
+			continue
+		}
 		d := c.Capacity.Default
 		out = append(out, fmt.Sprintf("%s %.4g %%, %s to %s, %d applications, %s used", shortQueue(path), 100*d.Capacity, shortSize(c.Default.EffectiveMin), shortSize(c.Default.EffectiveMax),
 			c.SubmittedApps, shortSize(c.Default.Used)))
@@ -149,7 +177,30 @@ func TestReservationNotStored(t *testing.T) {
 
 // TestReservationACLs: who reserves, changes, lists and uses.
 func TestReservationACLs(t *testing.T) {
-	s := planned(t, "root.plan.acl_submit_reservations=ann,cat", "root.plan.acl_administer_reservations=root", "root.plan.acl_list_reservations=cat")
+	testReservationACLs(t, planned(t, "root.plan.acl_submit_reservations=ann,cat", "root.plan.acl_administer_reservations=root", "root.plan.acl_list_reservations=cat"))
+}
+
+// TestReservationACLsInFair: the same lists of an allocation file, and none of them.
+func TestReservationACLsInFair(t *testing.T) {
+	for _, lists := range []string{":aclSubmitReservations:ann,cat:aclAdministerReservations:root:aclListReservations:cat", ""} {
+		s := newScript(t)
+		s.set.Reservations = reserving()
+		s.play("fair default plan" + lists + ":reservation; node h1 8192x8")
+		if lists != "" {
+			testReservationACLs(t, s)
+			continue
+		}
+		s.rig.e.set.Reservations.ACLs = true
+		for _, line := range []string{"reserve r1 ann root.plan from=100 until=200 want=1024x1:1:1:50", "reservations plan bob", "replan r1 cat from=120 until=200 want=1024x1:1:1:50",
+			"submit a1 bob root.plan 512x1 reservation=r1", "give-up r1 bob"} {
+			if got := s.play(line); len(got) == 0 || strings.HasPrefix(got[len(got)-1], "refused") {
+				t.Errorf("without lists: %s: %v", line, got)
+			}
+		}
+	}
+}
+
+func testReservationACLs(t *testing.T, s *script) {
 	s.set.Reservations.ACLs = true
 	s.rig.e.set.Reservations.ACLs = true
 	const want = " root.plan from=100 until=200 want=1024x1:1:1:50"

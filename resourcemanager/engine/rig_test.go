@@ -42,6 +42,7 @@ type rig struct {
 	ended    map[yarn.ContainerID]bool
 	versions map[yarn.ContainerID]int32
 	reader   reader
+	gathers  map[*gang]int64 // since when those have something that are not complete
 }
 
 func settings() Settings {
@@ -52,6 +53,9 @@ func settings() Settings {
 // queues are two leaves, each of which may take the whole cluster.
 func queues(t fataler, more ...config.Property) *config.Config {
 	t.Helper()
+	if len(more) == 1 && more[0].Name == fairFile {
+		return fairQueues(t, more[0].Value)
+	}
 	p := []config.Property{
 		{Name: "root.queues", Value: "default,other"},
 		{Name: "root.default.capacity", Value: "50"}, {Name: "root.default.maximum-capacity", Value: "100"}, {Name: "root.default.user-limit-factor", Value: "4"},
@@ -67,6 +71,20 @@ func queues(t fataler, more ...config.Property) *config.Config {
 	}
 	cfg, _, err := config.Parse(p, config.Cluster{LabelsEnabled: true, MinAllocation: yarn.NewResource(256, 1), MaxAllocation: yarn.NewResource(8192, 8), MaxPriority: 10,
 		Monitors: true, Opportunistic: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// fairFile is the name of a property that has the allocation file of a FairScheduler, and stands alone.
+const fairFile = "allocation-file"
+
+// fairQueues is the configuration of a FairScheduler with that in its allocation file.
+func fairQueues(t fataler, file string) *config.Config {
+	t.Helper()
+	cfg, _, err := config.Parse(nil, config.Cluster{Policy: config.FairPolicy, MinAllocation: yarn.NewResource(256, 1), MaxAllocation: yarn.NewResource(8192, 8),
+		Allocations: &config.AllocationFile{Name: "fair-scheduler.xml", Text: "<allocations>" + file + "</allocations>"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +220,7 @@ func (r *rig) check() string {
 	if s := r.sched.Check(); s != "" {
 		return "the scheduler's books: " + s
 	}
-	for _, f := range []func() string{r.checkEffects, r.checkBooks, r.checkOpportunistic, r.checkNodes, r.checkLives, r.checkEnds, r.checkDurable, r.checkCounts, r.checkInactive, r.checkLabels} {
+	for _, f := range []func() string{r.checkEffects, r.checkBooks, r.checkOpportunistic, r.checkNodes, r.checkLives, r.checkEnds, r.checkDurable, r.checkCounts, r.checkInactive, r.checkLabels, r.checkGangs} {
 		if s := f(); s != "" {
 			return s
 		}
@@ -517,6 +535,16 @@ func (r *rig) checkEnds() string {
 	return ""
 }
 
+// ofPlan is the path, or that of the plan above it: which of a plan's queues an application is in follows from its reservation.
+func (r *rig) ofPlan(path string) string {
+	for _, p := range r.e.plans.list {
+		if strings.HasPrefix(path, p.path+".") {
+			return p.path
+		}
+	}
+	return path
+}
+
 // checkDurable: what readers and callers were told is stored.
 func (r *rig) checkDurable() string {
 	r.e.Publish(r.now, &r.reader)
@@ -532,7 +560,7 @@ func (r *rig) checkDurable() string {
 		if final && v.FinalStatus != rec.FinalStatus {
 			return fmt.Sprintf("%s is seen to have ended as %s, stored as %s", id, v.FinalStatus, rec.FinalStatus)
 		}
-		if a := r.e.apps[id]; a == nil || !final && known && !r.changing(a) && (rec.Queue != a.queue || rec.Priority != a.priority) {
+		if a := r.e.apps[id]; a == nil || !final && known && !r.changing(a) && (r.ofPlan(rec.Queue) != r.ofPlan(a.queue) || rec.Priority != a.priority) {
 			return fmt.Sprintf("%s is in %s with priority %d; stored is %s and %d", id, a.queue, a.priority, rec.Queue, rec.Priority)
 		}
 	}

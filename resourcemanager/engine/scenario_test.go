@@ -89,6 +89,8 @@ type script struct {
 	props []config.Property // of queues, over those of every rig
 	subs  map[yarn.ApplicationID]Submission
 	sizes map[yarn.ContainerID]yarn.Resource
+
+	priorities map[yarn.ContainerID]int32
 }
 
 func (s *script) fail(format string, args ...any) {
@@ -111,14 +113,8 @@ func (s *script) run(words []string) []string {
 		s.settings()
 		return nil
 	}
-	if words[0] == "queues" { // queues [property=value …]
-		s.props = nil
-		for _, k := range slices.Sorted(keys(s.opts)) {
-			s.props = append(s.props, config.Property{Name: k, Value: s.opts[k]})
-		}
-		if s.rig == nil {
-			return nil
-		}
+	if s.setQueues(words, args) && s.rig == nil {
+		return nil
 	}
 	if s.rig == nil {
 		s.rig = newRig(s.t, s.set, s.props...)
@@ -154,6 +150,8 @@ func (s *script) run(words []string) []string {
 		return s.shown()
 	case "show":
 		return s.show(args[0])
+	case "why": // why a1
+		return []string{strings.ReplaceAll(r.e.Why(s.app(args[0])), "\n", " ")}
 	case "shares": // shares root.plan
 		return s.shares(args[0])
 	case "restart": // of the ResourceManager: what is stored stays
@@ -164,28 +162,6 @@ func (s *script) run(words []string) []string {
 	r.do(s.command(words[0], args))
 	s.learn(words[0], args)
 	return s.shown()
-}
-
-// learn keeps the response ids, so that a scenario need not name them.
-func (s *script) learn(word string, args []string) {
-	switch word {
-	case "register":
-		s.ids[args[0]] = 0
-	case "node":
-		s.node[args[0]] = 0
-	}
-	for _, x := range s.rig.fx.Replies {
-		switch v := x.Value.(type) {
-		case *AllocateReply:
-			if !v.Duplicate {
-				s.ids[args[0]] = v.ResponseID
-			}
-		case *HeartbeatReply:
-			if !v.Duplicate && v.Action == NodeNormal {
-				s.node[args[0]] = v.ResponseID
-			}
-		}
-	}
 }
 
 func (s *script) number(text string) int64 {
@@ -235,7 +211,7 @@ func nodeID(host string) yarn.NodeID {
 func (s *script) command(word string, args []string) Command {
 	t := s.rig.next()
 	switch word {
-	case "node": // node h1 8192x8 [run=…] [done=…] [apps=a1,…] [unhealthy=why] [label=x] [names=x,y|none] [excluded=why] [untracked=1] [http=8042]
+	case "node": // node h1 8192x8 [run=…] [done=…] [apps=a1,…] [unhealthy=why] [label=x] [names=x,y|none] [excluded=why] [untracked=1] [http=8042] [priorities=1]
 		return s.register(t, args)
 	case "beat": // beat h1 [run=a1/1/1,…] [lent=…: opportunistic ones] [queue=waiting/capacity[/ms]] [done=a1/1/2:exit,…] [unhealthy=why] [names=x] [id=…]
 		return s.beat(t, args[0])
@@ -295,7 +271,7 @@ func (s *script) command(word string, args []string) Command {
 		return c
 	case "new":
 		return NewApplication{Ticket: t}
-	case "submit": // submit a1 ann default 1024x1 [unmanaged=1] [keep=1] [attempts=n] [validity=ms] [lifetime=s] [priority=n]
+	case "submit": // submit a1 ann default 1024x1 [unmanaged=1] [keep=1] [attempts=n] [validity=ms] [lifetime=s] [priority=n] [tags=x+y]
 		return s.submit(t, args)
 	case "kill":
 		return Kill{Ticket: t, Application: s.app(args[0]), Diagnostics: "killed by a user"}
@@ -349,7 +325,11 @@ func (s *script) register(t Ticket, args []string) Command {
 	c := RegisterNode{Ticket: t, Node: nodeID(args[0]), HTTPPort: s.httpPort(), Rack: "/r", Total: s.size(args[1]), Version: "3.5.0",
 		Label: s.opts["label"], Labels: s.names(), Excluded: s.opts["excluded"], Untracked: s.opts["untracked"] != "", Health: s.health()}
 	for _, x := range s.statuses() {
-		c.Containers = append(c.Containers, RecoveredContainer{ContainerStatus: x, Resource: s.sizes[x.ID]})
+		r := RecoveredContainer{ContainerStatus: x, Resource: s.sizes[x.ID]}
+		if s.opts["priorities"] != "" {
+			r.Priority = s.priorities[x.ID]
+		}
+		c.Containers = append(c.Containers, r)
 	}
 	for _, a := range strings.FieldsFunc(s.opts["apps"], func(r rune) bool { return r == ',' }) {
 		c.Applications = append(c.Applications, s.app(a))
@@ -419,6 +399,8 @@ func (s *script) submit(t Ticket, args []string) Command {
 			sub.Reservation = s.reservationID(v)
 		case "priority":
 			sub.Priority, sub.PrioritySet = int32(s.number(v)), true
+		case "tags": // tags=x+y
+			sub.Tags = strings.Split(v, "+")
 		}
 	}
 	s.subs[sub.ID] = copied(sub)
@@ -508,7 +490,7 @@ func (s *script) shown() []string {
 			add("%s ended, exit %d", shortContainer(x.Container), x.Exit)
 			continue
 		}
-		s.sizes[x.Container] = x.Resource
+		s.sizes[x.Container], s.priorities[x.Container] = x.Resource, x.Priority
 		add("%s begins on %s: %s, priority %d%s", shortContainer(x.Container), x.Node.Host, shortSize(x.Resource), x.Priority, when(x.Master, ", master"))
 	}
 	for _, x := range fx.Logins {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/opportunistic"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -28,7 +29,29 @@ func (s *script) play(lines string) (shown []string) {
 }
 
 func newScript(t *testing.T) *script {
-	return &script{t: t, set: settings(), ids: map[string]int32{}, node: map[string]int32{}, subs: map[yarn.ApplicationID]Submission{}, sizes: map[yarn.ContainerID]yarn.Resource{}}
+	return &script{t: t, set: settings(), ids: map[string]int32{}, node: map[string]int32{}, subs: map[yarn.ApplicationID]Submission{}, sizes: map[yarn.ContainerID]yarn.Resource{}, priorities: map[yarn.ContainerID]int32{}}
+}
+
+// learn keeps the response ids, so that a scenario need not name them.
+func (s *script) learn(word string, args []string) {
+	switch word {
+	case "register":
+		s.ids[args[0]] = 0
+	case "node":
+		s.node[args[0]] = 0
+	}
+	for _, x := range s.rig.fx.Replies {
+		switch v := x.Value.(type) {
+		case *AllocateReply:
+			if !v.Duplicate {
+				s.ids[args[0]] = v.ResponseID
+			}
+		case *HeartbeatReply:
+			if !v.Duplicate && v.Action == NodeNormal {
+				s.node[args[0]] = v.ResponseID
+			}
+		}
+	}
 }
 
 // httpPort is the node's web port.
@@ -37,6 +60,23 @@ func (s *script) httpPort() (port int32) {
 		return 8042
 	}
 	return port
+}
+
+// setQueues takes over the queues of a command.
+func (s *script) setQueues(words, args []string) bool {
+	switch words[0] {
+	case "fair": // fair [queue[:element[:value]…] …] [element=value …]: the FairScheduler's allocation file
+		words[0], s.set.Fair = "queues", true
+		s.props = []config.Property{{Name: fairFile, Value: s.allocations(args)}}
+	case "queues": // queues [property=value …]
+		s.props = nil
+		for _, k := range slices.Sorted(keys(s.opts)) {
+			s.props = append(s.props, config.Property{Name: k, Value: s.opts[k]})
+		}
+	default:
+		return false
+	}
+	return true
 }
 
 func (s *script) settings() {

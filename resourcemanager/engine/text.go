@@ -95,6 +95,8 @@ func rejectionInFair(a *application, why yarn.Reason) string {
 		return fmt.Sprintf("Reject application %s submitted by user %s application rejected by placement rules.", id, user)
 	case fit.SubmitDenied:
 		return fmt.Sprintf("User %s does not have permission to submit %s to queue %s", user, id, a.queue)
+	case fit.ReservationOver:
+		return fmt.Sprintf("Application %s submitted to a reservation which is not yet currently active: %s.%s", id, why.Subject, why.Detail)
 	case fit.NothingOfType:
 		return fmt.Sprintf("Cannot submit application %s to queue %s because it has zero amount of resource for a requested resource! "+
 			"Invalid requested AM resources: %s of %s, maximum queue resources: %s", id, a.queue, why.Detail, why.Needed, why.Limit)
@@ -181,7 +183,7 @@ func (e *Engine) exhausted(a *application, t *attempt, max int32) string {
 	return fmt.Sprintf("Application %s failed %d times%s%s due to %s. Failing the application.", a.sub.ID, max, within, limits, t.diagnostics)
 }
 
-// waitingFor is what an attempt that has not registered yet waits for; empty for any other.
+// waitingFor is what an attempt that has not registered yet waits for, or a gang of one that has; empty for any other.
 func (e *Engine) waitingFor(t *attempt) string {
 	switch t.state {
 	case yarn.AttemptScheduled:
@@ -193,6 +195,10 @@ func (e *Engine) waitingFor(t *attempt) string {
 			return ""
 		}
 		return "AM container is launched, waiting for AM container to Register with RM"
+	case yarn.AttemptRunning:
+		for _, why := range e.gangReasons(t) {
+			return e.stamp() + e.waits(t.app, why)
+		}
 	}
 	return ""
 }

@@ -230,6 +230,7 @@ func (e *Engine) appView(a *application) *view.Application {
 	waits := "" // text about what the current attempt waits for
 	if t := a.current(); t != nil && a.ref != scheduler.NoApp {
 		waits = e.waitingFor(t)
+		v.Gang = t.state == yarn.AttemptRunning && waits != ""
 	}
 	e.viewEnd(a, v, waits)
 	e.viewLogs(a, v)
@@ -323,7 +324,11 @@ func (e *Engine) Explain(id yarn.ApplicationID, nodes int) []yarn.Reason {
 	if a == nil || a.ref == scheduler.NoApp {
 		return nil
 	}
-	return e.sched.Explain(a.ref, nodes)
+	var gangs []yarn.Reason
+	if t := a.current(); t != nil && t.gangs != nil {
+		gangs = e.gangReasons(t)
+	}
+	return append(gangs, e.sched.Explain(a.ref, nodes)...)
 }
 
 func (e *Engine) attemptView(t *attempt, waits string) *view.Attempt {

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -116,6 +118,24 @@ var whys = map[yarn.Code]func(w *waiting) string{
 	fit.NextUpdate: func(*waiting) string {
 		return "what it asks for counts from the next update of shares on, which a timer makes"
 	},
+	fit.GangGathers: func(w *waiting) string {
+		if w.Detail == "" {
+			return fmt.Sprintf("its %s has %d of %d containers", w.Subject, w.Count, w.Max)
+		}
+		return fmt.Sprintf("its %s has %d of %d containers; they are kept for the rest to come, at most %s s more, and then given back", w.Subject, w.Count, w.Max, w.Detail)
+	},
+	fit.GangSmall: func(w *waiting) string {
+		return fmt.Sprintf("it asks for %d of the %d containers of its %s, and gets them in %s s if it asks for no more", w.Count, w.Max, w.Subject, w.Detail)
+	},
+	fit.GangRests: func(w *waiting) string {
+		return fmt.Sprintf("its %s had %d of %d containers when its time was over, and gave them back; it tries again in %s s at the earliest", w.Subject, w.Count, w.Max, w.Detail)
+	},
+	fit.GangInLine: func(w *waiting) string {
+		return fmt.Sprintf("its %s gave back what it had and tries again when its turn comes; now that of %s tries", w.Subject, w.Detail)
+	},
+	fit.GangNever: func(w *waiting) string {
+		return fmt.Sprintf("its %s can never come together: of its %d containers of %s not more than %d would fit, even if nobody else had anything", w.Subject, w.Max, w.amount(w.Needed), w.Count)
+	},
 	fit.ComesNext: func(w *waiting) string {
 		return "nothing is in its way: it is placed at the next heartbeat of the node " + w.Subject
 	},
@@ -198,14 +218,21 @@ func (e *Engine) amount(r yarn.Resource) string {
 // explainNodes is how many nodes Why looks at.
 const explainNodes = 16
 
-// Why is a text that says why an application's master has not been granted a container.
+// Why is a text that says why an application's master has not been granted a container, or why its gangs wait.
 // It is empty for an application that does not wait for that.
 func (e *Engine) Why(id yarn.ApplicationID) string {
 	a := e.apps[id]
 	if a == nil || a.ref == scheduler.NoApp {
 		return ""
 	}
-	if t := a.current(); t == nil || t.state != yarn.AttemptScheduled {
+	t := a.current()
+	if t == nil {
+		return ""
+	}
+	if gang := e.whyGang(t); gang != "" {
+		return gang
+	}
+	if t.state != yarn.AttemptScheduled {
 		return ""
 	}
 	for _, why := range e.sched.Explain(a.ref, explainNodes) {
@@ -222,4 +249,64 @@ func (e *Engine) waits(a *application, why yarn.Reason) string {
 		w.label = a.sub.AMAsks[0].Label
 	}
 	return w.text()
+}
+
+// gangReasons are the reasons for which gangs of the attempt wait, by priority.
+func (e *Engine) gangReasons(t *attempt) (out []yarn.Reason) {
+	for _, p := range slices.Sorted(maps.Keys(t.gangs)) {
+		g := t.gangs[p]
+		why := yarn.Reason{Subject: fmt.Sprintf("gang of priority %d", p), Count: int64(len(g.held)), Max: int64(g.size()), Key: "the tag " + t.app.gang.String()}
+		if g.due != 0 {
+			left := g.due - e.now.Mono
+			if g.state == gangGathers && !g.late {
+				left += g.time() - g.time()/2
+			}
+			why.Detail = strconv.FormatInt(max(left+999, 0)/1000, 10)
+		}
+		fits, asked, size := g.fit, g.size(), g.needs
+		if g.state == gangGathers {
+			rows := e.outstanding(g)
+			if fits, size = e.gangFits(g, rows); len(rows) == 0 && len(g.held) == 0 {
+				continue
+			}
+			asked = len(g.held) + containersOf(rows)
+		}
+		switch {
+		case g.state == gangOver || g.complete():
+			continue
+		case fits < min(asked, g.size()):
+			why.Code, why.Count, why.Needed, why.Detail = fit.GangNever, int64(fits), size, ""
+		case g.state == gangRests:
+			why.Code, why.Count = fit.GangRests, int64(g.had)
+		case g.state == gangInLine:
+			if why.Code = fit.GangInLine; e.gangs.turn != nil {
+				why.Detail = e.gangs.turn.attempt.app.sub.ID.String()
+			}
+		case asked < g.size() && asked == len(g.held):
+			why.Code, why.Count = fit.GangSmall, int64(asked)
+		default:
+			why.Code = fit.GangGathers
+		}
+		out = append(out, why)
+	}
+	return out
+}
+
+// whyGang says why the first of the attempt's gangs waits, and what is in the way of the next container.
+func (e *Engine) whyGang(t *attempt) string {
+	if t.gangs == nil || t.ending() {
+		return ""
+	}
+	gangs := e.gangReasons(t)
+	if len(gangs) == 0 {
+		return ""
+	}
+	text := e.waits(t.app, gangs[0])
+	if gangs[0].Code != fit.GangGathers {
+		return text
+	}
+	for _, why := range e.sched.Explain(t.app.ref, explainNodes) {
+		return text + "; the next one: " + e.waits(t.app, why)
+	}
+	return text
 }

@@ -90,6 +90,17 @@ var whyCases = []struct {
 		"user ann may run 1 application at a time: 1 running; user/maxRunningApps"},
 	{yarn.Reason{Code: fit.NextUpdate, Subject: "root.default", Key: "a.key"},
 		"what it asks for counts from the next update of shares on, which a timer makes; a.key"},
+	{yarn.Reason{Code: fit.GangGathers, Subject: "gang of priority 20", Count: 5, Max: 8, Detail: "12", Key: "the tag heddle.gang=8"},
+		"its gang of priority 20 has 5 of 8 containers; they are kept for the rest to come, at most 12 s more, and then given back; the tag heddle.gang=8"},
+	{yarn.Reason{Code: fit.GangGathers, Subject: "gang of priority 20", Max: 8}, "its gang of priority 20 has 0 of 8 containers"},
+	{yarn.Reason{Code: fit.GangSmall, Subject: "gang of priority 20", Count: 5, Max: 8, Detail: "12"},
+		"it asks for 5 of the 8 containers of its gang of priority 20, and gets them in 12 s if it asks for no more"},
+	{yarn.Reason{Code: fit.GangRests, Subject: "gang of priority 20", Count: 5, Max: 8, Detail: "12"},
+		"its gang of priority 20 had 5 of 8 containers when its time was over, and gave them back; it tries again in 12 s at the earliest"},
+	{yarn.Reason{Code: fit.GangInLine, Subject: "gang of priority 20", Detail: "application_1_0002"},
+		"its gang of priority 20 gave back what it had and tries again when its turn comes; now that of application_1_0002 tries"},
+	{yarn.Reason{Code: fit.GangNever, Subject: "gang of priority 20", Count: 5, Max: 8, Needed: mb(768)},
+		"its gang of priority 20 can never come together: of its 8 containers of 768 MB not more than 5 would fit, even if nobody else had anything"},
 	{yarn.Reason{Code: fit.ComesNext, Subject: "h:1"}, "nothing is in its way: it is placed at the next heartbeat of the node h:1"},
 }
 

@@ -23,6 +23,8 @@ func Kept(why yarn.Reason) string {
 		return fmt.Sprintf("it has %d applications", why.Count)
 	case fit.KeptBelow:
 		return "the queue " + why.Detail + " below it is not deleted either"
+	case fit.KeptPlan:
+		return "it belongs to a plan, and goes when its reservation is over"
 	case fit.KeptAll:
 		return "only the FairScheduler deletes queues on request"
 	}

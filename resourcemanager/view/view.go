@@ -43,6 +43,7 @@ type Application struct {
 	Diagnostics    string
 	Progress       float32 // 0 to 1
 	Unmanaged      bool
+	Gang           bool // one of its gangs waits
 	KeepContainers bool
 	MaxAttempts    int32
 	Label          string // node label expression of the application
@@ -74,10 +75,10 @@ func (a *Application) Current() *Attempt {
 	return a.Attempts[len(a.Attempts)-1]
 }
 
-// Waits tells whether the master waits for a container.
+// Waits tells whether the master waits for a container, or one of its gangs.
 func (a *Application) Waits() bool {
 	t := a.Current()
-	return t != nil && t.State == yarn.AttemptScheduled && !a.State.Final()
+	return t != nil && (t.State == yarn.AttemptScheduled || a.Gang) && !a.State.Final()
 }
 
 // SecondsAt is amount × seconds over all attempts up to a time (milliseconds since

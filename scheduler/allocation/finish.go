@@ -82,7 +82,7 @@ func (p *parser) kind(d *draft) {
 	if parent {
 		q.Kind = Parent
 	}
-	if e := d.set["maxChildResources"]; e != nil && !parent && q.Path != "root" {
+	if e := d.set["maxChildResources"]; e != nil && q.Kind == Leaf && q.Path != "root" {
 		p.say(Warning, NoEffect, e, q.Path+"/"+e.name, javaTrim(e.text), "it has an effect in parents only, and this is a leaf", "remove it")
 	}
 }

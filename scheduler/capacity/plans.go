@@ -40,26 +40,12 @@ func (s *Scheduler) RemovePlanQueues(path string, paths []string) {
 		return
 	}
 	var gone []*Queue
-	for _, p := range paths {
-		if q := s.tree.ByPath(p); q != nil && q.Up == plan && q != plan.Default() && q.NumApps() == 0 && q.Shares[0].Capacity == 0 {
+	for i, members := range s.Members(paths) {
+		if q := s.tree.ByPath(paths[i]); q != nil && q.Up == plan && q != plan.Default() && len(members) == 0 && q.Shares[0].Capacity == 0 {
 			gone = append(gone, q)
 		}
 	}
 	s.live().RemovePlanLeaves(plan, gone)
-}
-
-// Members are the applications of a leaf; see core.PlanFollower.
-func (s *Scheduler) Members(path string) []yarn.ApplicationID {
-	q := s.tree.ByPath(path)
-	if q == nil || !q.Leaf {
-		return nil
-	}
-	l := leafOf(q)
-	ids := l.Applications(nil)
-	for _, a := range l.waiting {
-		ids = append(ids, a.ID)
-	}
-	return ids
 }
 
 // plan is the reservable queue of that path, or nil.

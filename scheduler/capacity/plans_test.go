@@ -86,15 +86,9 @@ func (p *planPlay) follow() {
 		for _, why := range not {
 			refused[i] = append(refused[i], fmt.Sprint(why))
 		}
-		for _, path := range gone {
-			for _, id := range s.Members(path) {
-				for ref := range p.apps {
-					if s.app(ref).ID == id {
-						if why := s.MoveApplication(ref, "root.p"); !why.OK() {
-							p.t.Fatalf("%v stays in %s: %v", id, path, why)
-						}
-					}
-				}
+		for _, ref := range slices.Concat(s.Members(gone)...) {
+			if why := s.MoveApplication(ref, "root.p"); !why.OK() {
+				p.t.Fatalf("%v stays in %s: %v", s.app(ref).ID, s.LeafOf(ref), why)
 			}
 		}
 		s.RemovePlanQueues("root.p", gone)

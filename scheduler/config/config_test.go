@@ -143,6 +143,51 @@ func TestFair(t *testing.T) {
 	}
 }
 
+// TestFairPlans: queues that can be reserved have the classes of the whole file, and their own lists; a list that is not there keeps nobody out.
+func TestFairPlans(t *testing.T) {
+	const none = `<queue name="a"/>`
+	parse := func(file string) (*Config, error) {
+		cfg, _, err := Parse(nil, Cluster{Policy: FairPolicy, MaxAllocation: yarn.NewResource(8192, 4), Allocations: &AllocationFile{Name: "f.xml", Text: "<allocations>" + file + "</allocations>"}})
+		return cfg, err
+	}
+	cfg, err := parse(`<reservation-agent>` + reservationPackage + `planning.GreedyReservationAgent</reservation-agent><reservation-policy>` + reservationPackage +
+		`NoOverCommitPolicy</reservation-policy><queue name="p"><reservation/><aclSubmitReservations>ann</aclSubmitReservations><aclListReservations> </aclListReservations></queue>` +
+		`<queue name="a"><queue name="q"><reservation></reservation></queue></queue>`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cfg.Fair.Plans) != 2 || cfg.Fair.Plans[0].Path != "root.p" || cfg.Fair.Plans[1].Path != "root.a.q" {
+		t.Fatalf("%+v", cfg.Fair.Plans)
+	}
+	for i, who := range []string{"ann", "bob"} {
+		for j, p := range cfg.Fair.Plans {
+			c := p.Conf
+			if got := c.Submit.Allows(who, "", nil); got != (i == 0 || j == 1) {
+				t.Errorf("%s submits to %s: %v", who, p.Path, got)
+			}
+			if got := c.List.Allows(who, "", nil); got != (j == 1) {
+				t.Errorf("%s lists %s: %v", who, p.Path, got)
+			}
+			if !c.Administer.Allows(who, "", nil) || !c.Greedy || !c.NoOverCommit || !c.MoveOnExpiry || c.ShowQueues || c.Window != 86_400_000 || c.Average != 100 ||
+				c.Peak != 100 || c.Enforcement != 3_600_000 {
+				t.Errorf("%s: %+v", p.Path, c)
+			}
+		}
+	}
+	for _, element := range []string{"reservation-agent", "reservation-policy", "reservation-planner"} {
+		foreign := "<" + element + ">com.example.Mine</" + element + ">"
+		if _, err := parse(foreign + none); err != nil {
+			t.Errorf("nobody uses it: %v", err)
+		}
+		if _, err := parse(foreign + `<queue name="p"><reservation/></queue>`); err == nil || !strings.Contains(err.Error(), "f.xml: "+element+"=com.example.Mine: is none of the classes") {
+			t.Errorf("%s: %v", element, err)
+		}
+	}
+	if cfg, err := parse(none); err != nil || cfg.Fair.Plans != nil {
+		t.Errorf("%v, %v", cfg, err)
+	}
+}
+
 // TestPreemption: a wait that never ends does not overflow, and a percentage where a fraction is due is warned of.
 func TestPreemption(t *testing.T) {
 	props := []Property{{Name: Prefix + "root.queues", Value: "a"}, {Name: Prefix + "root.a.capacity", Value: "100"},

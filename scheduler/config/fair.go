@@ -31,6 +31,7 @@ type Fair struct {
 	*Common
 	*allocation.Allocation
 	Rules []allocation.PlacementRule
+	Plans []FairPlan
 
 	Preemption     bool
 	Utilization    float32 // preemption.cluster-utilization-threshold: of the cluster, above which containers are preempted
@@ -161,6 +162,7 @@ func (s *settings) allocationFile(c *Fair) {
 	if c.Rules == nil {
 		c.Rules = allocation.DefaultRules(s.flag(FairPrefix+"allow-undeclared-pools", true), s.flag(FairPrefix+"user-as-default-queue", true))
 	}
+	c.Plans = s.fairPlans(c, file)
 }
 
 // refuseFile makes an error of the first thing that is wrong with an allocation file, if there is no error yet.

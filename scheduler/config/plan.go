@@ -1,14 +1,18 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 
+	"github.com/heddle-project/heddle/scheduler/allocation"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Plan is how a reservable queue promises its capacity in time. A comment begins with the name of the property, below the queue's path.
+// Plan is how a reservable queue promises its capacity in time. A comment begins with the name of the property of capacity-scheduler.xml, below the
+// queue's path. Under the FairScheduler the first two are elements of the allocation file, for all plans, the lists are elements of the queue
+// (aclSubmitReservations and so on), and the others have their defaults.
 type Plan struct {
 	Greedy       bool    // reservation-agent is GreedyReservationAgent, not AlignedPlannerWithGreedy
 	NoOverCommit bool    // reservation-policy is NoOverCommitPolicy, not CapacityOverTimePolicy
@@ -51,13 +55,64 @@ func (s *settings) class(k string, names ...string) int {
 	if !ok {
 		return 0
 	}
+	i, rule := reservationClass(text, names)
+	if rule != "" {
+		s.fail(k, "%s", rule)
+	}
+	return i
+}
+
+// reservationClass is which of the classes it is, or the rule that it breaks.
+func reservationClass(text string, names []string) (int, string) {
 	for i, name := range names {
 		if text == reservationPackage+name {
-			return i
+			return i, ""
 		}
 	}
-	s.fail(k, "is none of the classes that there are: %s, in package %s", strings.Join(names, ", "), strings.TrimSuffix(reservationPackage, "."))
-	return 0
+	return 0, fmt.Sprintf("is none of the classes that there are: %s, in package %s", strings.Join(names, ", "), strings.TrimSuffix(reservationPackage, "."))
+}
+
+// FairPlan is a queue of the allocation file that can be reserved.
+type FairPlan struct {
+	Path string
+	Conf *Plan
+}
+
+// fairPlans are the queues of the allocation file that can be reserved, in its order. Classes are read only if there are any.
+func (s *settings) fairPlans(c *Fair, file *AllocationFile) (out []FairPlan) {
+	all := Plan{Window: 86_400_000, Average: 100, Peak: 100, Enforcement: 3_600_000, MoveOnExpiry: true}
+	class := func(element, text string, names ...string) bool {
+		if text == "" {
+			return false
+		}
+		i, rule := reservationClass(strings.TrimSpace(text), names)
+		if rule != "" && s.err == nil {
+			s.err = &Error{Finding{Key: element, Value: text, Rule: rule, Origin: file.Name}}
+		}
+		return i == 1
+	}
+	for _, q := range c.All() {
+		if q.Kind != allocation.Plan {
+			continue
+		}
+		if out == nil {
+			set := &c.Reservation
+			all.Greedy = class("reservation-agent", set.Agent, "planning.AlignedPlannerWithGreedy", "planning.GreedyReservationAgent")
+			all.NoOverCommit = class("reservation-policy", set.Policy, "CapacityOverTimePolicy", "NoOverCommitPolicy")
+			class("reservation-planner", set.Planner, "planning.SimpleCapacityReplanner")
+		}
+		p := all
+		p.Submit, p.Administer, p.List = orEverybody(q.Reservations.Submit), orEverybody(q.Reservations.Administer), orEverybody(q.Reservations.List)
+		out = append(out, FairPlan{q.Path, &p})
+	}
+	return out
+}
+
+func orEverybody(list *yarn.ACL) yarn.ACL {
+	if list == nil {
+		return yarn.Everybody()
+	}
+	return *list
 }
 
 // PlanDefault is the name of the queue below a reservable one where applications go that have no reservation.

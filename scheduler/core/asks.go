@@ -174,6 +174,25 @@ func (s *Core) Ask(ref AppRef, asks []yarn.Ask) {
 	s.asked(a)
 }
 
+// Outstanding is what the application asks for at a priority; see the facade.
+func (s *Core) Outstanding(ref AppRef, priority int32) (rows []yarn.Ask) {
+	for _, w := range s.App(ref).Wants.Keys() {
+		if w.Priority != priority || !w.Update.IsZero() {
+			continue
+		}
+		of := yarn.Ask{Priority: priority, AllocationRequestID: w.RequestID, Label: w.Label, LabelSet: true}
+		row := func(r *demand.Row) {
+			of.Where, of.Capability, of.Count, of.RelaxLocality = s.Books.Places.Name(r.Place), r.Size, r.Count, r.Relax
+			rows = append(rows, of)
+		}
+		for i := range w.Rows {
+			row(&w.Rows[i])
+		}
+		row(&w.Any)
+	}
+	return rows
+}
+
 // enter puts the rows of asks into their keys. Rows of places go first: an ask of none
 // for any host removes them. Of several asks of a key for any host the last one counts.
 func (s *Core) enter(a *App, asks []yarn.Ask) {

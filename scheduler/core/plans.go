@@ -26,8 +26,6 @@ type PlanFollower interface {
 	Follow(plan string, due []Promise) (over []string, refused []yarn.Reason)
 	// RemovePlanQueues removes those of the queues below a plan that are empty and whose reservation is over.
 	RemovePlanQueues(plan string, paths []string)
-	// Members are the applications of a leaf.
-	Members(path string) []yarn.ApplicationID
 }
 
 // NoPlans are for a policy to embed whose queues cannot be reserved.
@@ -42,9 +40,6 @@ func (NoPlans) Follow(string, []Promise) ([]string, []yarn.Reason) { return nil,
 // RemovePlanQueues does nothing.
 func (NoPlans) RemovePlanQueues(string, []string) {}
 
-// Members is nobody.
-func (NoPlans) Members(string) []yarn.ApplicationID { return nil }
-
 // QueueOf is the path of the application's queue as everybody sees it: of a plan rather than of the queue below it.
 func (s *Core) QueueOf(ref AppRef) string {
 	q := s.App(ref).Leaf
@@ -56,3 +51,21 @@ func (s *Core) QueueOf(ref AppRef) string {
 
 // LeafOf is the path of the leaf that the application is in.
 func (s *Core) LeafOf(ref AppRef) string { return s.App(ref).Leaf.Path }
+
+// Members are the applications of each of the leaves, those between two attempts included.
+func (s *Core) Members(paths []string) [][]AppRef {
+	at := make(map[string]int, len(paths))
+	for i, p := range paths {
+		at[p] = i
+	}
+	out := make([][]AppRef, len(paths))
+	for _, a := range s.Apps {
+		if a == nil || a.Gone {
+			continue
+		}
+		if i, ok := at[a.Leaf.Path]; ok {
+			out[i] = append(out[i], a.Ref)
+		}
+	}
+	return out
+}

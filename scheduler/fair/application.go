@@ -63,7 +63,10 @@ func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, ya
 	if !in.Recovering && !in.Placed {
 		return nil, notPlaced(in)
 	}
-	path = s.withinPlan(path)
+	path, why := s.withinPlan(in, path)
+	if !why.OK() {
+		return nil, why
+	}
 	if s.find(path) == nil && !in.Recovering && !s.AsApache { // Apache creates the queue first, and refuses then
 		if why := s.mayCreate(in, path); !why.OK() {
 			return nil, why
@@ -84,14 +87,6 @@ func (s *Scheduler) destination(in *demand.Application, path string) (*Queue, ya
 
 // recoveryQueue takes recovered applications whose queue can no longer be created.
 const recoveryQueue = "root.recovery"
-
-// withinPlan is path, or for a plan queue the name of its default child.
-func (s *Scheduler) withinPlan(path string) string {
-	if q := s.find(path); q != nil && q.conf.Kind == allocation.Plan {
-		return q.Path + "." + q.Name + "-default"
-	}
-	return path
-}
 
 // admits tells whether the application's user may submit to q.
 func (s *Scheduler) admits(in *demand.Application, q *Queue) yarn.Reason {
@@ -212,7 +207,10 @@ func (s *Scheduler) SetPriority(ref cluster.AppRef, _ int32) (int32, yarn.Reason
 
 // MoveTarget is the leaf to move to. If the application runs, limits there must allow it; see mayMove.
 func (s *Scheduler) MoveTarget(of *core.App, target string, _ bool) (*queue.Queue, yarn.Reason) {
-	a, q := appOf(of), s.find(s.withinPlan(target))
+	a, q := appOf(of), s.find(target)
+	if q != nil && q.isPlan() {
+		q = s.find(q.defaultPath())
+	}
 	switch {
 	case q == nil:
 		return nil, yarn.Reason{Code: fit.UnknownQueue, Subject: target}

@@ -49,7 +49,7 @@ func (s *Scheduler) checkLineup(q *Queue) (bad string) {
 	}
 	for _, c := range q.children {
 		used := s.used(c)
-		k.set(s, q.policy, &used, &c.demand, &c.least, c.weight)
+		k.setQueue(s, c, &used)
 		see(&c.candidate, c.asks())
 	}
 	if in != entries {

@@ -194,7 +194,7 @@ func (s *Scheduler) sweep(q *Queue) {
 	}
 	going := false
 	for _, c := range q.children {
-		if c.dynamic && len(c.children) == 0 && c.empty() {
+		if c.dynamic && !c.planned() && len(c.children) == 0 && c.empty() {
 			s.forget(c)
 			going = true
 		}

@@ -29,7 +29,7 @@ func (k *sortKey) same(o *sortKey, numbers int) bool {
 const (
 	needy      uint8 = iota // below the minimum share
 	satisfied               // not below it
-	weightless              // not below it and without a weight, under fair
+	weightless              // not below it and without a weight, under fair and below plans
 	last                    // added under fair if the last known demand is zero
 )
 
@@ -211,6 +211,17 @@ func (k *sortKey) setApp(s *Scheduler, a *app, used *resource) {
 	k.set(s, a.queue.policy, used, &a.demand, &least, s.weight(a))
 }
 
+// setQueue makes the key that of a queue among its parent's. One below a plan that is entitled to nothing comes after all that are entitled to
+// something, under drf, too: what it uses cannot be divided by nothing.
+func (k *sortKey) setQueue(s *Scheduler, q *Queue, used *resource) {
+	if q.weight > 0 || q.up.policy != allocation.DRF || !q.planned() {
+		k.set(s, q.up.policy, used, &q.demand, &q.least, q.weight)
+		return
+	}
+	*k = sortKey{class: weightless}
+	k.numbers[0], k.numbers[1] = float64(used[yarn.Memory]), float64(used[yarn.VCores])
+}
+
 // fairNumbers is how many numbers a key has under the policy fair. Keys of drf have two, or as many as there are types.
 const fairNumbers = 4
 
@@ -349,7 +360,7 @@ func (s *Scheduler) lineUpQueue(q *Queue) {
 func (s *Scheduler) lineUpOne(q *Queue) {
 	used := s.used(q)
 	var k sortKey
-	k.set(s, q.up.policy, &used, &q.demand, &q.least, q.weight)
+	k.setQueue(s, q, &used)
 	q.up.asking.put(&q.candidate, &k, q.asks(), s.numbers(q.up.policy))
 }
 
@@ -369,7 +380,7 @@ func (s *Scheduler) rebuildLineups(q *Queue) {
 	}
 	for _, c := range q.children {
 		used := s.used(c)
-		c.key.set(s, q.policy, &used, &c.demand, &c.least, c.weight)
+		c.key.setQueue(s, c, &used)
 		q.asking.join(&c.candidate, n, c.asks())
 	}
 	q.asking.sort(n)

@@ -15,7 +15,7 @@ type Queue struct {
 	asking    lineup // children that ask for something, or such applications of a leaf; see leaf.awaitingAM
 	policy    allocation.Policy
 	reservers int32   // applications in the lineups of the queue and below that might reserve nodes
-	weight    float32 // of conf
+	weight    float32 // of conf, but see planned
 	up        *Queue
 	max       resource // never below least
 	smallest  resource // no application in the lineups of the queue and below asks for less of any type
@@ -27,6 +27,7 @@ type Queue struct {
 	children []*Queue // in order of creation
 	byName   []*Queue // the same queues by name
 	dynamic  bool     // the file does not name it: it is deleted when it is empty
+	promised bool     // Follow has given it its weight; see planned
 	gone     bool     // it was removed from the tree
 	share    resource
 	steady   resource
@@ -150,7 +151,10 @@ func (q *Queue) outdate() {
 // configure gives a queue its settings.
 func (s *Scheduler) configure(q *Queue, conf *allocation.Queue) {
 	q.conf, q.Settings = conf, s.cfg.Settings(conf)
-	q.least, q.weight = conf.Min, conf.Weight
+	q.least = conf.Min
+	if !q.planned() {
+		q.weight, q.promised = conf.Weight, false
+	}
 	s.setMax(q)
 }
 

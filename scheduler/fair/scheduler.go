@@ -19,7 +19,6 @@ type resource = yarn.Resource
 type Scheduler struct {
 	core.Core
 	core.NoFacts
-	core.NoPlans
 	core.NoMonitor
 	cfg       *config.Fair
 	tree      queue.Tree

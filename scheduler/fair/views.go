@@ -19,7 +19,7 @@ func (s *Scheduler) QueueInfo(of *queue.Queue) queue.Info {
 	i.Default.EffectiveMin, i.Default.EffectiveMax = q.conf.Min, q.max
 	i.Default.Accessible = true
 	i.MaxAllocation = s.MaximumFor(of)
-	f := &queue.Fair{Policy: policyNames[q.policy], Weight: q.conf.Weight, Demand: q.demand, FairShare: q.share, SteadyShare: q.steady,
+	f := &queue.Fair{Policy: policyNames[q.policy], Weight: q.weight, Demand: q.demand, FairShare: q.share, SteadyShare: q.steady,
 		MinShare: q.conf.Min, MaxShare: q.max, MaxApps: q.conf.MaxApps, Runnable: q.runnable, NonRunnable: int32(len(q.waiting)),
 		MaxAMShare: q.conf.MaxAMShare, AMUsed: q.ams.used, AMLimit: q.ams.limit, Preemptable: q.conf.Preemptable,
 		MinShareTimeout: q.conf.MinShareTimeout, FairShareTimeout: q.conf.FairShareTimeout, FairShareThreshold: q.conf.FairShareThreshold,
@@ -54,6 +54,8 @@ func (s *Scheduler) whyKept(q *Queue) yarn.Reason {
 		return yarn.Reason{Code: fit.KeptRoot, Subject: q.Path}
 	case !q.dynamic:
 		return yarn.Reason{Code: fit.KeptNamed, Subject: q.Path}
+	case q.planned():
+		return yarn.Reason{Code: fit.KeptPlan, Subject: q.Path}
 	case q.Leaf && q.members > 0:
 		return yarn.Reason{Code: fit.KeptBusy, Subject: q.Path, Count: int64(q.members)}
 	}

@@ -78,6 +78,13 @@ const (
 	RunningApps        yarn.Code = "max-running-apps"              // of the queue
 	UserRunningApps    yarn.Code = "max-running-apps-of-user"
 	NextUpdate         yarn.Code = "waits-for-next-update" // demands are looked at by a timer
+
+	// Of a gang, see resourcemanager/engine/gang.go: Count of Max containers; Detail is seconds, where no other is named.
+	GangGathers yarn.Code = "gang-incomplete"        // what it has is withheld from the master
+	GangSmall   yarn.Code = "gang-asked-for-in-part" // less is asked for
+	GangRests   yarn.Code = "gang-gave-back"         // Count is what it had
+	GangInLine  yarn.Code = "gang-waits-for-turn"    // Detail is the application whose gang tries
+	GangNever   yarn.Code = "gang-cannot-fit"        // Count is what would fit an empty cluster
 )
 
 // Reasons why a queue that was made on demand is not deleted.
@@ -86,5 +93,6 @@ const (
 	KeptNamed yarn.Code = "named-by-allocation-file"
 	KeptBusy  yarn.Code = "has-applications"
 	KeptBelow yarn.Code = "has-queues-below" // Detail, which is not deleted either
+	KeptPlan  yarn.Code = "queue-of-a-plan"  // whose reservations decide when it goes
 	KeptAll   yarn.Code = "no-queue-is-deleted-on-request"
 )

@@ -10,6 +10,7 @@ import (
 const (
 	MaxReservations = 10_000
 	MaxPoints       = 1 << 16 // of the step functions of what is committed
+	MaxAllStages    = 100_000 // of all reservations of a plan together
 )
 
 // Submit takes a reservation into the plan. One that is there with the same
@@ -125,6 +126,13 @@ func (t *task) replace(old, r *Reservation) (bool, error) {
 func (p *Plan) small(r *Reservation) error {
 	if len(p.all) >= MaxReservations && p.byID[r.ID] == nil {
 		return refuse(NotPlanned, "the plan holds %d reservations, and that is as many as it can; delete some", MaxReservations)
+	}
+	stages := len(r.Definition.Stages)
+	for _, o := range p.all {
+		stages += len(o.Definition.Stages)
+	}
+	if stages > MaxAllStages {
+		return refuse(NotPlanned, "the reservations of the plan would have %d stages together, and %d is as many as it can hold; delete some, or ask for fewer stages", stages, MaxAllStages)
 	}
 	points := 2 * len(r.Intervals)
 	if r.period > 0 {

@@ -10,6 +10,7 @@ import (
 // overflows, or it works for hours.
 const (
 	MaxStages    = 1000
+	MaxText      = 1024    // bytes of the name, and of the recurrence
 	MaxTime      = 1 << 53 // milliseconds since 1970, and of a duration
 	MaxAmount    = 1 << 50 // of one resource type, all containers of a stage together
 	MaxInstances = 10_000  // of a reservation that recurs, in the largest period
@@ -92,6 +93,9 @@ func (p *Plan) checkPeriod(d *yarn.ReservationDefinition) error {
 func (p *Plan) bounded(d *yarn.ReservationDefinition) error {
 	if len(d.Stages) > MaxStages {
 		return tooMany(d)
+	}
+	if len(d.Name) > MaxText || len(d.Recurrence) > MaxText {
+		return refuse(Invalid, "the name of the reservation has %d bytes and its recurrence %d; each may have %d", len(d.Name), len(d.Recurrence), MaxText)
 	}
 	if d.Arrival < 0 || d.Arrival > MaxTime || d.Deadline > MaxTime || d.Deadline < d.Arrival {
 		return refuse(Invalid, "the arrival %d and the deadline %d are no times that can be planned; they are milliseconds since 1970, from 0 to %d, and the deadline is not before the arrival",

@@ -7,7 +7,7 @@ import (
 
 // MaxWork is how many points of step functions one call may look at. It bounds the
 // time of a call, whatever is asked for.
-const MaxWork = 1_500_000
+const MaxWork = 400_000
 
 // task is one change, or question, of a plan, and what it may still look at.
 type task struct {

@@ -113,7 +113,7 @@ func Protocol(cfg Config) ipc.Protocol {
 		"submitReservation":           serve.With(message[pb.ReservationSubmissionRequest], s.submitReservation),
 		"updateReservation":           serve.With(message[pb.ReservationUpdateRequest], s.updateReservation),
 		"deleteReservation":           serve.With(message[pb.ReservationDeleteRequest], s.deleteReservation),
-		"listReservations":            serve.With(message[pb.ReservationListRequest], s.listReservations),
+		"listReservations":            ipc.InTurn(serve.With(message[pb.ReservationListRequest], s.listReservations)),
 		"getClusterNodeAttributes":    answer(&pb.GetClusterNodeAttributesResponse{}),
 		"getAttributesToNodes":        answer(&pb.GetAttributesToNodesResponse{}),
 		"getNodesToAttributes":        answer(&pb.GetNodesToAttributesResponse{}),

@@ -20,7 +20,7 @@ import (
 // audit log if operation is not empty.
 func (s *client) reserve(c *ipc.Call, operation string, make func(engine.Ticket, engine.Caller) engine.Command, answer func(any) proto.Message) {
 	spawn(c, s.submissions, func() {
-		who := engine.Caller{User: c.Caller.User, RealUser: c.Caller.RealUser, Groups: s.Access.Groups(c.Caller.User)}
+		who := s.caller(c)
 		s.Loop.Post(make(s.Loop.Expect(func(v any, err error) {
 			if operation != "" {
 				s.done(c, audit.Entry{Operation: operation}, err)
@@ -78,6 +78,7 @@ func (s *client) deleteReservation(c *ipc.Call, m *pb.ReservationDeleteRequest) 
 	}, func(any) proto.Message { return &pb.ReservationDeleteResponse{} })
 }
 
+// listReservations runs in turn, so it may wait for the answer and build a large list of it.
 func (s *client) listReservations(c *ipc.Call, m *pb.ReservationListRequest) {
 	id, err := yarn.ReservationID{}, error(nil)
 	if text := m.GetReservationId(); text != "" {
@@ -90,15 +91,31 @@ func (s *client) listReservations(c *ipc.Call, m *pb.ReservationListRequest) {
 	if m.EndTime != nil {
 		end = m.GetEndTime()
 	}
-	s.reserve(c, "", func(t engine.Ticket, who engine.Caller) engine.Command {
-		return engine.ListReservations{Ticket: t, Caller: who, Queue: m.GetQueue(), ID: id, Start: m.GetStartTime(), End: end}
-	}, func(v any) proto.Message {
-		out := &pb.ReservationListResponse{}
-		for _, r := range v.([]view.Reservation) {
-			out.Reservations = append(out.Reservations, s.reservation(&r, m.GetIncludeResourceAllocations()))
+	var found []view.Reservation
+	answered := make(chan error, 1)
+	s.Loop.Post(engine.ListReservations{Caller: s.caller(c), Queue: m.GetQueue(), ID: id, Start: m.GetStartTime(), End: end,
+		Ticket: s.Loop.Expect(func(v any, err error) {
+			if err == nil {
+				found = v.([]view.Reservation)
+			}
+			answered <- err
+		})})
+	if err := <-answered; err != nil {
+		rpc.Fail(c, err)
+		return
+	}
+	out := serve.NewList(c)
+	for i := range found {
+		if !out.Add(1, s.reservation(&found[i], m.GetIncludeResourceAllocations())) {
+			break
 		}
-		return out
-	})
+	}
+	out.Send()
+}
+
+// caller is who asks, with the groups of the caller. To look them up may take a while.
+func (s *client) caller(c *ipc.Call) engine.Caller {
+	return engine.Caller{User: c.Caller.User, RealUser: c.Caller.RealUser, Groups: s.Access.Groups(c.Caller.User)}
 }
 
 // reservation is the message of a reservation, with its allocations if they were asked for.

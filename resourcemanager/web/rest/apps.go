@@ -74,7 +74,7 @@ func (s *server) app(r *http.Request) (*answer.Response, error) {
 	return answer.Wrapped("app", s.appObject(webgate.From(r.Context()), newOften(c), a, without)), nil
 }
 
-// why tells why an application's master has no container yet. Hadoop does not have it.
+// why tells why an application's master has no container yet, or why a gang waits. Hadoop does not have it.
 // It has a path of its own, so that the forms of other answers are Hadoop's.
 func (s *server) why(r *http.Request) (*answer.Response, error) {
 	a, err := s.find(r)

@@ -101,6 +101,9 @@ func (t *tree) row(q *queue.Info, depth int) queueRow {
 	default:
 		row.Values = t.values(q)
 	}
+	if q.Capacity != nil && q.Capacity.HidesQueues { // show-reservations-as-queues
+		return row
+	}
 	for _, path := range q.Children {
 		if child, ok := t.all.ByPath(path); ok && t.left > 0 && depth < maxQueueDepth {
 			row.Children = append(row.Children, t.row(child, depth+1))

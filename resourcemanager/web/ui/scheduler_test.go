@@ -23,6 +23,21 @@ func TestQueueState(t *testing.T) {
 	}
 }
 
+// TestHiddenQueues: the queues of a plan's reservations are on the page if its settings say so.
+func TestHiddenQueues(t *testing.T) {
+	s := webtest.New()
+	etl, _ := s.Tree.ByPath("root.prod.etl")
+	shown := func() bool {
+		return strings.Contains(get(serve(s, false), "/cluster/scheduler").Body.String(), "Queue: root.prod.etl.slow")
+	}
+	if etl.Capacity.Plan = true; !shown() {
+		t.Error("a queue of a plan is not shown")
+	}
+	if etl.Capacity.HidesQueues = true; shown() {
+		t.Error("a hidden queue is shown")
+	}
+}
+
 // TestQueueBase: what stands beside a bar has the bar's base, and says so.
 func TestQueueBase(t *testing.T) {
 	s := webtest.New()
