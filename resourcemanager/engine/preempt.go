@@ -154,11 +154,11 @@ func (e *Engine) markKillable(t *scheduler.Taking) {
 // takenFor follows the end of a killable container, which the scheduler has ended to place another one.
 //
 // compat: what its master has not fetched is not asked for anew, as it is when another end comes before. So this does in heartbeat mode, in which
-// decisions are compared with Apache's, but not where nodes are offered asynchronously.
+// decisions are compared with Apache's, but not where nodes are offered asynchronously, and not with what a gang has.
 func (e *Engine) takenFor(d scheduler.Decision) {
 	c, book, to := e.containerAt(d.Container), *e.sched.Container(d.Container), e.byRef[d.For]
 	e.noteTaking(&scheduler.Taking{Ref: d.Container, ID: book.ID, Rule: e.killable[book.ID], ForQueue: e.sched.LeafOf(d.For), ForApp: to.sub.ID}, view.Preempted)
-	if e.set.Sweeps {
+	if e.set.Sweeps || c.withheld {
 		e.restoreAsk(c)
 	}
 	e.followEnd(scheduler.Ended{Ref: d.Container, Container: book, Cause: scheduler.Preempted, Vacated: !book.Launched}, yarn.ExitPreempted,
