@@ -17,7 +17,7 @@ type NodeBook struct {
 	Node
 	Hash uint32 // java.util hash of the node's id, for orders that depend on it
 
-	_ [32]byte // makes it four cache lines long, so that what stands together lies in two
+	_ [24]byte // makes it four cache lines long, so that what stands together lies in two
 }
 
 // Free is what is not held on the node; below zero when the node shrank.
