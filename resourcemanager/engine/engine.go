@@ -84,7 +84,8 @@ type Engine struct {
 	inactive   []yarn.NodeID // nodes that left, oldest first
 	containers []*container  // by the scheduler's index
 	byID       map[yarn.ContainerID]*container
-	unheard    map[yarn.ContainerID]bool // ended; their masters have not confirmed yet that they know
+	killable   map[yarn.ContainerID]string // those that run on after their notice, and by which rule they were chosen
+	unheard    map[yarn.ContainerID]bool   // ended; their masters have not confirmed yet that they know
 
 	nodeLeases        leases // nodes by their last heartbeat
 	masterLeases      leases // masters by their last heartbeat
@@ -133,7 +134,7 @@ func New(set Settings, sched *scheduler.Scheduler) *Engine {
 		set: set, sched: sched, loads: newLoads(set.Opportunistic),
 		apps:  map[yarn.ApplicationID]*application{},
 		nodes: map[yarn.NodeID]*node{},
-		byID:  map[yarn.ContainerID]*container{},
+		byID:  map[yarn.ContainerID]*container{}, killable: map[yarn.ContainerID]string{},
 
 		drainOrders:   map[yarn.NodeID]state.NodeDeadline{},
 		ordersPending: map[yarn.NodeID]int{},
@@ -273,6 +274,8 @@ func (e *Engine) take(decisions []scheduler.Decision) {
 		switch d.Kind {
 		case scheduler.Allocated, scheduler.AllocatedFromReserved:
 			e.born(d.Container)
+		case scheduler.Taken:
+			e.takenFor(d)
 		}
 	}
 }

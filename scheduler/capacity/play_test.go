@@ -37,6 +37,7 @@ type play struct {
 	containers []ContainerRef  // live ones
 	ended      []ContainerRef  // whose node has not reported it
 	hosts      int
+	lazy       bool     // there may be killable containers, of which the twin does not know
 	paths      []string // leaves to submit to
 	crowd      int      // as many applications more than usual, of more users
 	seq        int32
@@ -372,7 +373,25 @@ func (p *play) note(out []cluster.Decision) {
 		if d.Kind == cluster.Allocated || d.Kind == cluster.AllocatedFromReserved {
 			p.containers = append(p.containers, d.Container)
 		}
+		if d.Kind == cluster.Taken {
+			p.taken(d)
+		}
 	}
+}
+
+// taken follows the end of a killable container, as an engine does.
+func (p *play) taken(d cluster.Decision) {
+	c := p.quick.Container(d.Container)
+	if c.Live || !c.Killable || c.App != d.App {
+		p.t.Fatalf("%+v was taken: %+v", d, c)
+	}
+	p.done["taken"]++
+	p.containers = slices.DeleteFunc(p.containers, func(o ContainerRef) bool { return o == d.Container })
+	if c.Launched {
+		p.ended = append(p.ended, d.Container)
+		return
+	}
+	p.both(func(s *Scheduler) { s.Vacate(d.Container) })
 }
 
 func (p *play) finish() {
@@ -508,6 +527,8 @@ func (p *play) sweep() {
 		for _, n := range p.nodes {
 			if out := same(p, func(s *Scheduler) []cluster.Decision { return s.Visit(n, 1<<20, nil) }); len(out) > 0 && !counting {
 				p.t.Fatalf("a sweep left out %v", out)
+			} else {
+				p.note(out)
 			}
 		}
 	}

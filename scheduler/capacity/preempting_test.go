@@ -223,6 +223,9 @@ func (p *play) carryOut(got *core.Preemption) {
 			}
 		})
 	}
+	for _, x := range got.Killable {
+		same(p, func(s *Scheduler) bool { return s.Stands(&x) && s.MarkKillable(x.Ref) })
+	}
 	for _, x := range got.Unreserved {
 		p.both(func(s *Scheduler) {
 			if s.Stands(&x) && s.Container(x.Ref).Reserved {

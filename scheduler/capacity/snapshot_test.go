@@ -72,7 +72,8 @@ func (v *snapshot) queue(q *Queue, parent *twin.Queue, memory map[string]map[str
 	if memory[q.Path] == nil {
 		memory[q.Path] = map[string]*twin.Memory{}
 	}
-	to := &twin.Queue{Path: q.Path, Conf: q.Conf, Parent: parent, Dynamic: q.Dynamic, IsLeaf: q.Leaf, Memory: memory[q.Path]}
+	to := &twin.Queue{Path: q.Path, Conf: q.Conf, Parent: parent, Dynamic: q.Dynamic, IsLeaf: q.Leaf, Memory: memory[q.Path],
+		Killable: q.Ledger[0].Killable}
 	v.queues[q] = to
 	if q.Leaf {
 		l := leafOf(q)

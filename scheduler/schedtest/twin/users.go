@@ -111,7 +111,7 @@ func (w *World) QueueLimits() map[string]yarn.Resource {
 		}
 		limit = w.smaller(w.Cluster(), limit, q.Shares[""].Max)
 		for _, c := range q.Children {
-			visit(c, w.roundDown(limit.Sub(w.Used(q, "")).Add(w.Used(c, ""))))
+			visit(c, w.roundDown(limit.Sub(w.Used(q, "")).Add(q.Killable).Add(w.Used(c, ""))))
 		}
 	}
 	visit(w.Root, w.Cluster())

@@ -56,6 +56,7 @@ type Queue struct {
 	Users      []*User // in the order in which they came
 	UsageRatio map[string]float32
 	VisitLimit yarn.Resource // with which a walk last came by
+	Killable   resource      // in the default partition; walks of this world do not know of it
 	QueueLimit yarn.Resource // which limits of masters and headrooms are taken from
 	// OldMasters are limits of masters in partitions that the queue may not use,
 	// by label: Apache leaves them as they were, which is mostly none.
