@@ -15,4 +15,5 @@ const (
 const (
 	Allocated             = cluster.Allocated
 	AllocatedFromReserved = cluster.AllocatedFromReserved
+	Taken                 = cluster.Taken
 )

@@ -485,6 +485,11 @@ func (s *Scheduler) Monitor(now yarn.Now, budget int) (used int, over *Preemptio
 	return s.policy.Monitor(now, budget)
 }
 
+// MarkKillable makes a container, whose notice has run out, one that is ended as soon as somebody who is entitled to its room needs that. It tells
+// whether it has: reservations, opportunistic containers and what is placed for an increase cannot be killable, and others may be already. How it
+// ends is told by a decision (Taken).
+func (s *Scheduler) MarkKillable(c ContainerRef) bool { return s.core.MarkKillable(c) }
+
 // Stands tells whether what is to be taken is still there. It may have ended, and hold its room still.
 func (s *Scheduler) Stands(t *Taking) bool { return s.core.Stands(t) }
 

@@ -145,6 +145,7 @@ func (e *Engine) followEnd(ended scheduler.Ended, exit int32, diagnostics string
 	if c == nil || c.state.Final() {
 		return
 	}
+	delete(e.killable, c.id)
 	before, book := c.state, &ended.Container
 	c.seen = nil
 	if book.Execution == yarn.Opportunistic {

@@ -108,6 +108,7 @@ const (
 	Deleted      ReservationChange = iota // by a caller
 	Over                                  // its time, and that for which it still counts, have passed
 	GivenUp                               // the plan has become too small for it
+	NotRecovered                          // its period does not divide max-periodicity any more; its record stays
 	QueueRefused                          // the scheduler left a queue what it had; Why
 )
 

@@ -84,7 +84,8 @@ type Engine struct {
 	inactive   []yarn.NodeID // nodes that left, oldest first
 	containers []*container  // by the scheduler's index
 	byID       map[yarn.ContainerID]*container
-	unheard    map[yarn.ContainerID]bool // ended; their masters have not confirmed yet that they know
+	killable   map[yarn.ContainerID]string // those that run on after their notice, and by which rule they were chosen
+	unheard    map[yarn.ContainerID]bool   // ended; their masters have not confirmed yet that they know
 
 	nodeLeases        leases // nodes by their last heartbeat
 	masterLeases      leases // masters by their last heartbeat
@@ -133,7 +134,7 @@ func New(set Settings, sched *scheduler.Scheduler) *Engine {
 		set: set, sched: sched, loads: newLoads(set.Opportunistic),
 		apps:  map[yarn.ApplicationID]*application{},
 		nodes: map[yarn.NodeID]*node{},
-		byID:  map[yarn.ContainerID]*container{},
+		byID:  map[yarn.ContainerID]*container{}, killable: map[yarn.ContainerID]string{},
 
 		drainOrders:   map[yarn.NodeID]state.NodeDeadline{},
 		ordersPending: map[yarn.NodeID]int{},
@@ -141,7 +142,7 @@ func New(set Settings, sched *scheduler.Scheduler) *Engine {
 		labels:       labels{byNodes: set.LabelsByNodes},
 		unheard:      map[yarn.ContainerID]bool{},
 		hosts:        map[string]int{},
-		plans:        plans{planOf: map[yarn.ReservationID]*plan{}},
+		plans:        plans{planOf: map[yarn.ReservationID]*plan{}, saving: map[yarn.ReservationID][]func(){}},
 		placeholders: map[string]yarn.NodeID{},
 	}
 }
@@ -218,11 +219,11 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 	case NewReservation:
 		e.newReservation(c)
 	case SubmitReservation:
-		e.submitReservation(c)
+		e.inTurn(c.ID, func() { e.submitReservation(c) })
 	case UpdateReservation:
-		e.updateReservation(c)
+		e.inTurn(c.ID, func() { e.updateReservation(c) })
 	case DeleteReservation:
-		e.deleteReservation(c)
+		e.inTurn(c.ID, func() { e.deleteReservation(c) })
 	case ListReservations:
 		e.listReservations(c)
 	case FollowPlans:
@@ -273,6 +274,8 @@ func (e *Engine) take(decisions []scheduler.Decision) {
 		switch d.Kind {
 		case scheduler.Allocated, scheduler.AllocatedFromReserved:
 			e.born(d.Container)
+		case scheduler.Taken:
+			e.takenFor(d)
 		}
 	}
 }

@@ -71,8 +71,9 @@ const maxOpportunistic = math.MaxInt32 << 10
 //
 // compat: their sizes are cut to what the cluster allows rather than refused, and their labels have no effect.
 func checkOpportunistic(t *attempt, rows []yarn.Ask) *Error {
-	if n := t.opportunistic.Rows() + 2*len(rows); len(rows) > 0 && n > opportunistic.MaxRows {
-		return refuse(InvalidRequest, "Cannot keep %d more asks of %s for opportunistic containers: it would have more than %d; withdraw some", len(rows), t.id, opportunistic.MaxRows)
+	if !t.opportunistic.HasRoom(rows) {
+		return refuse(InvalidRequest, "Cannot keep %d more asks of %s for opportunistic containers: there are %d rows, and %d are the most; withdraw some, with a count of 0", len(rows), t.id,
+			t.opportunistic.Rows(), opportunistic.MaxRows)
 	}
 	for i := range rows {
 		if rows[i].Count < 0 {

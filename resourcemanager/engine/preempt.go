@@ -125,6 +125,10 @@ func (e *Engine) carryOut(p *scheduler.Preemption) bool {
 		if t := next(&p.Due); e.sched.Stands(t) {
 			e.preempt(t, e.containerAt(t.Ref))
 		}
+	case len(p.Killable) > 0:
+		if t := next(&p.Killable); e.sched.Stands(t) {
+			e.markKillable(t)
+		}
 	case len(p.Unreserved) > 0:
 		if t := next(&p.Unreserved); e.sched.Stands(t) && e.sched.Container(t.Ref).Reserved { // it may have become a container since
 			e.noteTaking(t, view.Unreserved)
@@ -134,6 +138,34 @@ func (e *Engine) carryOut(p *scheduler.Preemption) bool {
 		return false
 	}
 	return true
+}
+
+// markKillable lets a container run on, whose notice has run out, until somebody needs its room.
+func (e *Engine) markKillable(t *scheduler.Taking) {
+	c := e.containerAt(t.Ref)
+	if c == nil || c.state.Final() || !e.sched.MarkKillable(t.Ref) {
+		return
+	}
+	e.killable[c.id] = t.Rule
+	e.noteTaking(t, view.Killable)
+	e.sweepDue = true
+}
+
+// takenFor follows the end of a killable container, which the scheduler has ended to place another one.
+//
+// compat: what its master has not fetched is not asked for anew, as it is when another end comes before. So this does in heartbeat mode, in which
+// decisions are compared with Apache's, but not where nodes are offered asynchronously, and not with what a gang has.
+func (e *Engine) takenFor(d scheduler.Decision) {
+	c, book, to := e.containerAt(d.Container), *e.sched.Container(d.Container), e.byRef[d.For]
+	e.noteTaking(&scheduler.Taking{Ref: d.Container, ID: book.ID, Rule: e.killable[book.ID], ForQueue: e.sched.LeafOf(d.For), ForApp: to.sub.ID}, view.Preempted)
+	if e.set.Sweeps || c.withheld {
+		e.restoreAsk(c)
+	}
+	e.followEnd(scheduler.Ended{Ref: d.Container, Container: book, Cause: scheduler.Preempted, Vacated: !book.Launched}, yarn.ExitPreempted,
+		"Container preempted by scheduler")
+	if !book.Launched {
+		e.sched.Vacate(d.Container)
+	}
 }
 
 // notice has the master told that a container is about to go.

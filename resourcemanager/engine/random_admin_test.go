@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -94,4 +95,18 @@ func (w *world) maybeHost(id yarn.NodeID) yarn.NodeID {
 		return hostID(id)
 	}
 	return id
+}
+
+// greedy has the monitor take as much as it can, at once and for every reason; with the last one, lazily.
+var greedy = []config.Property{
+	{Name: config.PreemptionPrefix + "max_wait_before_kill", Value: "0"},
+	{Name: config.PreemptionPrefix + "total_preemption_per_round", Value: "1"},
+	{Name: config.PreemptionPrefix + "natural_termination_factor", Value: "1"},
+	{Name: config.PreemptionPrefix + "max_ignored_over_capacity", Value: "0"},
+	{Name: config.PreemptionPrefix + "select_based_on_reserved_containers", Value: "true"},
+	{Name: config.PreemptionPrefix + "preemption-to-balance-queue-after-satisfied.enabled", Value: "true"},
+	{Name: config.PreemptionPrefix + "intra-queue-preemption.enabled", Value: "true"},
+	{Name: config.PreemptionPrefix + "intra-queue-preemption.minimum-threshold", Value: "0"},
+	{Name: config.PreemptionPrefix + "intra-queue-preemption.max-allowable-limit", Value: "1"},
+	{Name: "lazy-preemption-enabled", Value: "true"},
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
@@ -38,8 +39,9 @@ type plans struct {
 	last   int64   // number of the last id that was given out
 	list   []*plan // by path
 	found  []scheduler.Plan
-	planOf map[yarn.ReservationID]*plan // also of reservations that are over; see past
-	past   []yarn.ReservationID         // those that are over, oldest first
+	planOf map[yarn.ReservationID]*plan    // also of reservations that are over; see gone
+	gone   []yarn.ReservationID            // those that are over, oldest first
+	saving map[yarn.ReservationID][]func() // what waits until a change of the reservation is stored; there is an entry while one is
 }
 
 // plan is the plan of one queue. It outlives the queue: reservations are not lost because a configuration does not have the queue for a while.
@@ -103,9 +105,11 @@ func (e *Engine) configure(p *plan, c *config.Plan) {
 	}
 	p.Plan, p.set = reserve.NewPlan(s, yarn.Resource{}), s
 	if before != nil {
+		var kept []reserve.Reservation
 		for _, r := range before.All() {
-			p.Restore(*r)
+			kept = append(kept, *r)
 		}
+		_ = p.Restore(kept...)
 	}
 }
 
@@ -140,9 +144,22 @@ func (e *Engine) queuePlan(name string) (*plan, *Error) {
 	return nil, refuse(Failed, "The specified queue: %s is not managed by reservation system. Please try again with a valid reservable queue.", clip(name, maxQueueShown))
 }
 
+// inTurn applies a change of a reservation when the one before it is stored, or could not be.
+func (e *Engine) inTurn(id yarn.ReservationID, change func()) {
+	if waiting, saving := e.plans.saving[id]; saving {
+		e.plans.saving[id] = append(waiting, change)
+		return
+	}
+	change()
+}
+
 func (e *Engine) submitReservation(c SubmitReservation) {
 	p, err := e.submittable(&c)
 	if err != nil {
+		e.fail(c.Ticket, err)
+		return
+	}
+	if err := e.mayReserve(p, &c.Caller, &p.conf.Submit, "SUBMIT_RESERVATIONS", owner(p, c.ID)); err != nil {
 		e.fail(c.Ticket, err)
 		return
 	}
@@ -152,18 +169,13 @@ func (e *Engine) submitReservation(c SubmitReservation) {
 				"Please try again with a new reservation id, or consider updating the reservation instead.", c.ID))
 			return
 		}
-		e.whenStored(func() { e.reply(c.Ticket, nil) })
-		return
-	}
-	if err := e.mayReserve(p, &c.Caller, &p.conf.Submit, "SUBMIT_RESERVATIONS", ""); err != nil {
-		e.fail(c.Ticket, err)
+		e.reply(c.Ticket, nil)
 		return
 	}
 	if err := p.Submit(e.now.Wall, c.ID, c.User, *c.Definition); err != nil {
 		e.fail(c.Ticket, refusedPlan(err))
 		return
 	}
-	e.plans.planOf[c.ID] = p
 	e.saveReservation(p, c.ID, c.Ticket, nil)
 }
 
@@ -184,8 +196,9 @@ func (e *Engine) submittable(c *SubmitReservation) (*plan, *Error) {
 	}
 	other := e.plans.planOf[c.ID]
 	switch id := c.ID; {
-	case id.ClusterTimestamp == e.set.ClusterTimestamp && id.Number > e.plans.last:
-		// getNewReservation will give this id to somebody else.
+	case id.ClusterTimestamp <= 0 || id.Number <= 0 || id.Number > math.MaxInt32 || id.ClusterTimestamp > e.set.ClusterTimestamp,
+		id.ClusterTimestamp == e.set.ClusterTimestamp && id.Number > e.plans.last:
+		// It is no id, or getNewReservation will give it to somebody else.
 		return nil, refuse(Failed, "Cannot submit %s: this ResourceManager never gave out that id; ask for one by getNewReservation", id)
 	case other != nil && other != p && other.Reservation(id) != nil:
 		return nil, refuse(Failed, "Cannot submit %s to queue %s: there is a reservation with that id in queue %s; ask for another one by getNewReservation", id, p.path, other.path)
@@ -215,7 +228,8 @@ func (e *Engine) knownPlan(id yarn.ReservationID) (*plan, *Error) {
 	if p == nil {
 		return nil, refuse(Failed, "The specified reservation with ID: %s is unknown. Please try again with a valid reservation.", id)
 	}
-	if e.findPlans(); !p.there {
+	e.findPlans()
+	if !p.there {
 		return nil, refuse(Failed, "The specified reservation: %s is not associated with any valid plan. Please try again with a valid reservation.", id)
 	}
 	return p, nil
@@ -250,12 +264,18 @@ func (e *Engine) deleteReservation(c DeleteReservation) {
 		e.fail(c.Ticket, err)
 		return
 	}
+	before := p.Reservation(c.ID)
 	if err := p.Delete(c.ID); err != nil {
 		e.fail(c.Ticket, refusedPlan(err))
 		return
 	}
-	e.dropReservations(p, []yarn.ReservationID{c.ID}, Deleted)
-	e.whenStored(func() { e.reply(c.Ticket, nil) })
+	e.saveChanged(state.Remove(state.Reservation{ID: c.ID}), c.ID, c.Ticket, func(stored bool) {
+		if stored {
+			e.over(p, c.ID, Deleted)
+		} else {
+			_ = p.Restore(*before)
+		}
+	})
 }
 
 func (e *Engine) listReservations(c ListReservations) {
@@ -275,17 +295,22 @@ func (e *Engine) listReservations(c ListReservations) {
 		e.fail(c.Ticket, err)
 		return
 	}
+	e.whenStored(func() { e.reply(c.Ticket, p.list(&c)) })
+}
+
+// list is what a caller asks for of the plan.
+func (p *plan) list(c *ListReservations) []view.Reservation {
 	var found []*reserve.Reservation
 	if c.ID.IsZero() {
 		found = p.List(c.Start, c.End)
 	} else if r := p.Reservation(c.ID); r != nil {
 		found = append(found, r)
 	}
-	list := make([]view.Reservation, len(found))
+	out := make([]view.Reservation, len(found))
 	for i, r := range found {
-		list[i] = view.Reservation{ID: r.ID, Plan: p.path, User: r.User, Accepted: r.Accepted, Definition: r.Definition, Intervals: r.Intervals}
+		out[i] = view.Reservation{ID: r.ID, Plan: p.path, User: r.User, Accepted: r.Accepted, Definition: r.Definition, Intervals: r.Intervals}
 	}
-	e.whenStored(func() { e.reply(c.Ticket, list) })
+	return out
 }
 
 // owner is whose reservation it is; "" if there is none.
@@ -330,59 +355,82 @@ func refusedPlan(err error) *Error {
 	return refuse(Failed, "%v", err)
 }
 
-// saveReservation stores a reservation as it is now, and then answers the call. If that fails it is again as it was before, or is not there.
+// saveReservation stores a reservation as it is now, and then answers the call. If it cannot be stored the plan has before in its place, or nothing.
 func (e *Engine) saveReservation(p *plan, id yarn.ReservationID, t Ticket, before *reserve.Reservation) {
 	now := p.Reservation(id)
 	r := state.Reservation{ID: id, Plan: p.path, User: now.User, Definition: now.Definition, Start: now.Start, End: now.End, Accepted: now.Accepted, Gangs: now.Gangs}
 	for _, i := range now.Intervals {
 		r.Intervals = append(r.Intervals, state.ReservedInterval(i))
 	}
-	e.save(state.Put(r), saved{what: savedReservation, ticket: t, subject: id.String(),
-		apply: func() (any, *Error) { return nil, e.reservationStored(p, now) }, undo: func() { p.putBack(now, before) }})
+	e.plans.planOf[id] = p
+	e.saveChanged(state.Put(r), id, t, func(stored bool) {
+		switch {
+		case stored:
+			e.announce(p, now)
+		case p.Reservation(id) == now: // else it has been given up meanwhile, or is over
+			_ = p.Delete(id) // it is there
+			if before != nil {
+				_ = p.Restore(*before)
+			} else {
+				e.past(id)
+			}
+		}
+	})
 }
 
-// reservationSaved answers the call that made or changed a reservation.
+// saveChanged stores a change of a reservation; then settle goes on with it or takes it back, and the call is answered. Other changes of the reservation
+// wait until then.
+func (e *Engine) saveChanged(op state.Op, id yarn.ReservationID, t Ticket, settle func(stored bool)) {
+	e.plans.saving[id] = nil
+	e.save(op, saved{what: savedReservation, ticket: t, reservation: id, settle: settle})
+}
+
+// reservationSaved answers the call that changed a reservation, and lets those change it that wait.
 func (e *Engine) reservationSaved(s saved, err error) {
+	s.settle(err == nil)
 	if err != nil {
-		s.undo()
-		e.fail(s.ticket, refuse(NotStored, "Cannot store %s: %v", s.subject, err))
-		return
+		e.fail(s.ticket, refuse(NotStored, "Cannot store the change of %s: %v", s.reservation, err))
+	} else {
+		e.reply(s.ticket, nil)
 	}
-	value, _ := s.apply()
-	e.reply(s.ticket, value)
-}
-
-// putBack has the plan hold before, or nothing, in the place of a reservation that could not be stored.
-func (p *plan) putBack(now, before *reserve.Reservation) {
-	if p.Reservation(now.ID) != now {
-		return // it has changed again
-	}
-	_ = p.Delete(now.ID) // it is there
-	if before != nil {
-		p.Restore(*before)
+	waiting := e.plans.saving[s.reservation]
+	delete(e.plans.saving, s.reservation)
+	for _, change := range waiting {
+		e.inTurn(s.reservation, change)
 	}
 }
 
-// reservationStored has a reservation that is due at once get its queue.
-func (e *Engine) reservationStored(p *plan, r *reserve.Reservation) *Error {
+// announce has a new reservation that is due at once get its queue.
+func (e *Engine) announce(p *plan, r *reserve.Reservation) {
+	e.findPlans()
 	if p.there && r.Definition.Arrival-e.now.Wall < e.set.Reservations.Step {
 		e.followPlan(p)
 	}
-	return nil
 }
 
 // dropReservations removes reservations from the store that the plan does not have any more.
 func (e *Engine) dropReservations(p *plan, ids []yarn.ReservationID, what ReservationChange) {
 	for _, id := range ids {
 		e.save(state.Remove(state.Reservation{ID: id}), saved{what: savedNothing})
-		e.plans.past = append(e.plans.past, id)
-		e.fx.Reservations = append(e.fx.Reservations, ReservationEvent{ID: id, Plan: p.path, What: what})
+		e.over(p, id, what)
 	}
-	for len(e.plans.past) > MaxPastReservations {
-		oldest := e.plans.past[0]
-		e.plans.past = e.plans.past[1:]
-		if q := e.plans.planOf[oldest]; q != nil && q.Reservation(oldest) == nil && !slices.Contains(e.plans.past, oldest) {
-			delete(e.plans.planOf, oldest)
+}
+
+// over tells that a reservation is no more.
+func (e *Engine) over(p *plan, id yarn.ReservationID, what ReservationChange) {
+	e.fx.Reservations = append(e.fx.Reservations, ReservationEvent{ID: id, Plan: p.path, What: what})
+	e.past(id)
+}
+
+// past remembers for a while of which plan a reservation was.
+func (e *Engine) past(id yarn.ReservationID) {
+	p := &e.plans
+	p.gone = append(p.gone, id)
+	if len(p.gone) > MaxPastReservations {
+		oldest := p.gone[0]
+		p.gone = p.gone[1:]
+		if q := p.planOf[oldest]; q != nil && q.Reservation(oldest) == nil {
+			delete(p.planOf, oldest)
 		}
 	}
 }
@@ -393,14 +441,20 @@ func (e *Engine) recoverReservations(list []state.Reservation) {
 		return // they stay in the store
 	}
 	e.findPlans()
+	back := map[*plan][]reserve.Reservation{}
 	for _, r := range list {
 		p := e.planAt(r.Plan)
-		back := reserve.Reservation{ID: r.ID, User: r.User, Definition: r.Definition, Start: r.Start, End: r.End, Accepted: r.Accepted, Gangs: r.Gangs}
+		one := reserve.Reservation{ID: r.ID, User: r.User, Definition: r.Definition, Start: r.Start, End: r.End, Accepted: r.Accepted, Gangs: r.Gangs}
 		for _, i := range r.Intervals {
-			back.Intervals = append(back.Intervals, reserve.Interval(i))
+			one.Intervals = append(one.Intervals, reserve.Interval(i))
 		}
-		p.Restore(back)
+		back[p] = append(back[p], one)
 		e.plans.planOf[r.ID] = p
+	}
+	for _, p := range e.plans.list {
+		for _, id := range p.Restore(back[p]...) {
+			e.fx.Reservations = append(e.fx.Reservations, ReservationEvent{ID: id, Plan: p.path, What: NotRecovered})
+		}
 	}
 	e.followPlans()
 }
@@ -424,8 +478,8 @@ func (e *Engine) followPlan(p *plan) {
 		if p.unsure || p.emptying || p.capacity != p.Capacity() || !slices.Equal(due, p.followed) {
 			e.keepPromises(p, due)
 		}
+		e.dropReservations(p, p.Archive(now), Over) // a queue that is not there has no window in which they still count
 	}
-	e.dropReservations(p, p.Archive(now), Over)
 }
 
 // nextStep is the time that plans are followed for: the beginning of the next step.
@@ -471,7 +525,7 @@ func promises(p *plan, now int64) (due []scheduler.Promise, sum yarn.Resource) {
 func (e *Engine) keepPromises(p *plan, due []scheduler.Promise) {
 	over, refused := e.sched.Follow(p.path, due)
 	for _, why := range refused {
-		e.fx.Reservations = append(e.fx.Reservations, ReservationEvent{Plan: p.path, What: QueueRefused, Why: describe(why)})
+		e.fx.Reservations = append(e.fx.Reservations, ReservationEvent{Plan: p.path, What: QueueRefused, Why: why.Subject + ": " + describe(why)})
 	}
 	p.unsure, p.emptying = false, false
 	if len(over) > 0 {

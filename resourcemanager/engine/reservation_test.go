@@ -109,7 +109,7 @@ func (s *script) reservationEvents() (out []string) {
 			out = append(out, x.Plan+" leaves a queue as it is: "+x.Why)
 			continue
 		}
-		out = append(out, shortReservation(x.ID)+[]string{" was deleted", " is over", " was given up"}[x.What])
+		out = append(out, shortReservation(x.ID)+[]string{" was deleted", " is over", " was given up", " is not recovered"}[x.What])
 	}
 	return out
 }
@@ -172,6 +172,35 @@ func TestReservationNotStored(t *testing.T) {
 	}
 	if got := s.play("stored"); len(got) != 4 || got[3] != "2 reservations" {
 		t.Errorf("then: %v", got)
+	}
+}
+
+// TestReservationsInTurn: while a change of a reservation is being stored others of the same wait, and have their own outcome.
+func TestReservationsInTurn(t *testing.T) {
+	const first, other = "r1 ann root.plan from=100 until=200 want=1024x1:2:1:50", "r1 ann root.plan from=100 until=200 want=512x1:2:1:50"
+	for _, c := range []struct{ calls, stored, want, left string }{
+		{"reserve " + first + "; reserve " + first, "poison; stored", "refused: not stored|done", "1 reservations"},
+		{"reserve " + first + "; reserve " + first, "poison; poison", "refused: not stored|refused: not stored", "0 reservations"},
+		{"reserve " + first + "; reserve " + other, "stored", "done|refused: failed", "1 reservations"},
+		{"reserve " + first + "; give-up r1 ann", "poison", "refused: not stored|refused: illegal argument", "0 reservations"},
+		{"reserve " + first + "; give-up r1 ann", "stored; poison", "done|refused: not stored", "1 reservations"},
+		{"reserve " + first + "; give-up r1 ann; reserve " + other, "all", "done|done|done", "1 reservations"},
+		{"reserve " + first + "; stored; replan r1 ann from=100 until=200 want=512x1:1:1:20; replan r1 ann from=100 until=200 want=256x1:1:1:20", "poison; poison",
+			"refused: not stored|refused: not stored", "1 reservations"},
+	} {
+		s := planned(t)
+		s.play("hold; " + c.calls)
+		answers := slices.DeleteFunc(s.play(c.stored), func(line string) bool { return line != "done" && !strings.HasPrefix(line, "refused") })
+		if got := strings.Join(answers, "|"); got != c.want {
+			t.Errorf("%s; %s: %s, want %s", c.calls, c.stored, got, c.want)
+		}
+		got := s.play("reservations root.plan ann")
+		if got[len(got)-1] != c.left {
+			t.Errorf("%s; %s: left %v, want %s", c.calls, c.stored, got, c.left)
+		}
+		for id, list := range s.rig.e.plans.saving {
+			t.Errorf("%s: %d still wait for %v", c.calls, len(list), id)
+		}
 	}
 }
 

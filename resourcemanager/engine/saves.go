@@ -20,8 +20,10 @@ type saved struct {
 	node    *node                // that is to drain for the lists
 	drain   *drain
 	order   state.NodeDeadline // that begins or ends; see drainorder.go
-	undo    func()             // takes back what was in force before it was stored
-	then    []func()           // what waits for this save and all before it
+	settle  func(stored bool)  // goes on with a change of a reservation, or takes it back
+
+	reservation yarn.ReservationID
+	then        []func() // what waits for this save and all before it
 }
 
 type savedWhat uint8

@@ -33,10 +33,11 @@ const (
 	Preempted                         // it was ended
 	Unreserved                        // the reservation was given up
 	Observed                          // with observe_only: it would have been noticed
+	Killable                          // with lazy preemption: its notice has run out, and it runs on until somebody who may have its room needs it
 )
 
 func (e PreemptionEvent) String() string {
-	return [...]string{"noticed", "preempted", "unreserved", "observed"}[e]
+	return [...]string{"noticed", "preempted", "unreserved", "observed", "killable"}[e]
 }
 
 // Lost is what it had × the seconds that it ran (MB-seconds, vcore-seconds); zero unless it was preempted.
@@ -81,5 +82,6 @@ func (p *Preemption) Sentence(of yarn.ApplicationID) string {
 }
 
 func (e PreemptionEvent) told() string {
-	return [...]string{"is to be preempted", "was preempted", "lost its reservation", "would be preempted, but for observe_only,"}[e]
+	return [...]string{"is to be preempted", "was preempted", "lost its reservation", "would be preempted, but for observe_only,",
+		"may be ended for whoever is entitled to its room; it was chosen"}[e]
 }

@@ -87,6 +87,7 @@ func (r *round) offSwitch(w *demand.Want) bool {
 // reservation elsewhere may have to be given up for it.
 func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality, lim *limits) bool {
 	s, calc, size := r.s, r.s.Calc, &row.Size
+	r.taken = r.taken[:0]
 	if !calc.FitsIn(size, &r.book.Total) {
 		r.noteNode(fit.NodeTooSmall, 0, size, &r.book.Total)
 		return false
@@ -99,7 +100,7 @@ func (r *round) try(a *app, w *demand.Want, row *demand.Row, l cluster.Locality,
 	isNew := r.found.From < 0
 	look := s.cfg.ContinueLooking && isNew
 	kind, excess := core.Allocated, cluster.NoContainer
-	if calc.HasRoom(&r.free, size) {
+	if calc.HasRoom(&r.free, size) || r.makesRoom(a.queue, size) {
 		if look && (!more || mustGiveUp) {
 			if !mustGiveUp {
 				need = size

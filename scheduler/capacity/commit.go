@@ -13,6 +13,9 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 	if !place {
 		return out
 	}
+	if len(r.taken) > 0 {
+		out = s.take(r, o, out)
+	}
 	c, container := s.Allocate(r.node, r.book, &o.Placement)
 	a, kind := o.app, cluster.Allocated
 	switch {
@@ -21,7 +24,11 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 	case o.Excess < 0 && r.isIdle(a.queue, a): // the walk has just looked at it
 		leafOf(a.queue).active.passBy(int(o.place))
 	}
-	return decide(out, kind, c, container)
+	out = decide(out, kind, c, container)
+	if s.Killable > 0 && o.From < 0 {
+		out = s.enforceMaxima(r, o, out)
+	}
+	return out
 }
 
 // consider checks a proposal and carries it out, but for the placing of a container. It
@@ -43,6 +50,9 @@ func (s *Scheduler) consider(r *round, o *outcome, out []cluster.Decision) ([]cl
 	case o.From < 0:
 		c, container := s.Reserve(r.node, r.book, &o.Placement)
 		out = decide(out, cluster.Reserved, c, container)
+		if s.Killable > 0 {
+			out = s.enforceMaxima(r, o, out)
+		}
 	default:
 		o.Want.Rereserved++
 		out = decide(out, cluster.Rereserved, o.From, s.Books.Container(o.From))
@@ -61,12 +71,22 @@ func decide(out []cluster.Decision, k cluster.Kind, c ContainerRef, container *c
 // compat: a walk compares what is used with a limit, this check asks whether
 // what would be used fits; so a proposal may be refused here again and again.
 func (s *Scheduler) accepts(r *round, o *outcome) bool {
+	free := &r.free
+	if len(r.taken) > 0 {
+		sum := r.sumTaken()
+		if r.anyEnded() {
+			r.noteNode(fit.NodeFull, 0, &o.Row.Size, &r.free)
+			return false
+		}
+		s.Calc.Increase(&sum, &r.free)
+		free = &sum
+	}
 	if o.From >= 0 {
-		return o.kind != core.Allocated || s.acceptsReserved(r, o)
+		return o.kind != core.Allocated || s.acceptsReserved(r, o, free)
 	}
 	more := &o.Row.Size
-	if o.kind == core.Allocated && !s.Calc.FitsIn(more, &r.free) {
-		r.noteNode(fit.NodeFull, 0, more, &r.free)
+	if o.kind == core.Allocated && !s.Calc.FitsIn(more, free) {
+		r.noteNode(fit.NodeFull, 0, more, free)
 		return false
 	}
 	net := *more
@@ -88,6 +108,8 @@ func (s *Scheduler) accepts(r *round, o *outcome) bool {
 }
 
 // acceptsUser checks the user's limit. What is going to be given up is taken off more.
+//
+// compat: so are killable containers that go, whoever has them.
 func (s *Scheduler) acceptsUser(r *round, o *outcome, more *resource) bool {
 	u := o.app.member.User
 	used := u.Shares[r.part].Used
@@ -95,6 +117,11 @@ func (s *Scheduler) acceptsUser(r *round, o *outcome, more *resource) bool {
 		freed := &s.Books.Container(o.Excess).Resource
 		s.Calc.Decrease(&used, freed)
 		s.Calc.Decrease(more, freed)
+	}
+	if len(r.taken) > 0 {
+		sum := r.sumTaken()
+		s.Calc.Decrease(&used, &sum)
+		s.Calc.Decrease(more, &sum)
 	}
 	if b := &u.Shares[r.part].Blocks[r.mode]; s.Calc.More(&s.Books.Total, &used, &b.Limit) {
 		r.noteUser(o.app, &used, b)
@@ -109,11 +136,11 @@ func (s *Scheduler) acceptsUser(r *round, o *outcome, more *resource) bool {
 // then places what was reserved, beyond what the node has. So does this in heartbeat
 // mode, in which decisions are compared with Apache's, but not where nodes are offered
 // asynchronously.
-func (s *Scheduler) acceptsReserved(r *round, o *outcome) bool {
+func (s *Scheduler) acceptsReserved(r *round, o *outcome, free *resource) bool {
 	size := &s.Books.Container(o.From).Resource
-	room := s.Calc.FitsIn(&o.Row.Size, &r.free) && (!s.cfg.Asynchronous || s.Calc.FitsIn(size, &r.free))
+	room := s.Calc.FitsIn(&o.Row.Size, free) && (!s.cfg.Asynchronous || s.Calc.FitsIn(size, free))
 	if !room {
-		r.noteNode(fit.NodeFull, 0, size, &r.free)
+		r.noteNode(fit.NodeFull, 0, size, free)
 	}
 	return room
 }

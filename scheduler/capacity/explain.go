@@ -116,7 +116,7 @@ func (s *Scheduler) explainNode(a *app, ref NodeRef, out *reasons, contest bool)
 		r.noteNode(fit.NodeUnavailable, 0, nil, nil)
 	case n.Reserved >= 0 && s.Books.Container(n.Reserved).App != a.Ref:
 		r.noteHolder(n.Reserved)
-	case n.Reserved < 0 && (!s.HasRoom(n) || !s.Calc.FitsIn(&s.Min, &r.free)):
+	case n.Reserved < 0 && !s.roomForAny(ref, n):
 		free := n.Free()
 		r.noteNode(fit.NodeFull, 0, &s.Min, &free)
 	}
@@ -138,6 +138,15 @@ func (s *Scheduler) explainNode(a *app, ref NodeRef, out *reasons, contest bool)
 	}
 	s.Journal.Undo()
 	return true
+}
+
+// roomForAny tells whether a walk for the node goes anywhere: the smallest container has room there, or would have without the killable ones.
+func (s *Scheduler) roomForAny(ref NodeRef, n *cluster.NodeBook) bool {
+	room := n.Free()
+	if n.Killable > 0 {
+		room = s.Books.RoomByKilling(ref)
+	}
+	return s.Calc.HasRoom(&room, &s.Min) && s.Calc.FitsIn(&s.Min, &room)
 }
 
 // alone walks straight to the application. It tells whether that brings it a container.

@@ -82,5 +82,5 @@ func (h *heard) missed() string {
 }
 
 func changedUse(a, b *queue.Ledger) bool {
-	return a.Used != b.Used || a.Promised != b.Promised || a.Held != b.Held || a.Containers != b.Containers
+	return a.Used != b.Used || a.Promised != b.Promised || a.Held != b.Held || a.Containers != b.Containers || a.Killable != b.Killable
 }

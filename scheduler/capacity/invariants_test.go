@@ -501,6 +501,9 @@ func (p *play) slot(a *twin.App) int {
 // all, from the state that a call has left behind: users is how many users the share of masters was
 // divided among, was who was active before.
 func (p *play) admissions(only string, users map[string]int, was map[AppRef]bool) {
+	if p.lazy {
+		return
+	}
 	v := p.snapshot(p.quick)
 	v.world.Entitle()
 	for _, q := range v.world.Leaves() {

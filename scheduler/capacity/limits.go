@@ -35,12 +35,15 @@ func (r *round) usageLimit(limit *resource) *resource {
 }
 
 // parentMay tells whether a parent's limit leaves room, and finds what its children
-// share. What is reserved below counts as unused.
+// share. What is reserved below counts as unused, and so does what is killable.
 func (r *round) parentMay(q *Queue, lim *limits) bool {
-	limit := r.limitOf(q, lim)
-	r.s.Calc.Sub(&lim.headroom, limit, &q.Ledger[r.part].Used)
+	limit, used := r.limitOf(q, lim), &q.Ledger[r.part].Used
+	if r.s.Killable > 0 {
+		used = r.withoutKillable(q)
+	}
+	r.s.Calc.Sub(&lim.headroom, limit, used)
 	promised := &q.Ledger[0].Promised
-	return r.usesLess(q, r.usageLimit(limit), &resource{promised[0], promised[1]})
+	return r.usesLess(q, used, r.usageLimit(limit), &resource{promised[0], promised[1]})
 }
 
 // leafMay tells whether a leaf's limit leaves room, and finds what its applications
@@ -48,12 +51,12 @@ func (r *round) parentMay(q *Queue, lim *limits) bool {
 func (r *round) leafMay(q *Queue, lim *limits, held *resource) bool {
 	most := r.usageLimit(r.limitOf(q, lim))
 	r.s.Calc.Sub(&lim.headroom, most, &q.Ledger[r.part].Used)
-	return r.usesLess(q, most, held)
+	return r.usesLess(q, &q.Ledger[r.part].Used, most, held)
 }
 
 // usesLess tells whether less than the limit is used, or would be without what is held.
-func (r *round) usesLess(q *Queue, limit, held *resource) bool {
-	s, used := r.s, &q.Ledger[r.part].Used
+func (r *round) usesLess(q *Queue, used, limit, held *resource) bool {
+	s := r.s
 	if s.Calc.Less(&s.Books.Total, used, limit) {
 		return true
 	}

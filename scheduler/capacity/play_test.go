@@ -26,6 +26,7 @@ type play struct {
 	memory       map[string]map[string]*twin.Memory // what the twin remembers
 	outdated     map[*leaf]int64                    // see snapshot.kept
 	asking       map[*leaf][]*user                  // after the last step, of both
+	notices      twin.Notices                       // of preemption
 
 	clock      int64
 	basis      core.Basis // of the quick one, of now or before
@@ -36,7 +37,9 @@ type play struct {
 	containers []ContainerRef  // live ones
 	ended      []ContainerRef  // whose node has not reported it
 	hosts      int
-	crowd      int // as many applications more than usual, of more users
+	lazy       bool     // there may be killable containers, of which the twin does not know
+	paths      []string // leaves to submit to
+	crowd      int      // as many applications more than usual, of more users
 	seq        int32
 
 	now   *snapshot // after the last step
@@ -44,9 +47,12 @@ type play struct {
 	asked []string // the queries that quick is asked between calls
 }
 
-func newPlay(t *rapid.T) *play {
-	p := &play{t: t, sc: drawScene(t), memory: map[string]map[string]*twin.Memory{}, attempt: map[AppRef]int32{}, kept: map[AppRef]bool{}, done: map[string]int{},
-		outdated: map[*leaf]int64{}, asking: map[*leaf][]*user{}}
+func newPlay(t *rapid.T) *play { return newPlayIn(t, drawScene(t)) }
+
+func newPlayIn(t *rapid.T, sc *scene) *play {
+	p := &play{t: t, sc: sc, paths: leafPaths, memory: map[string]map[string]*twin.Memory{}, attempt: map[AppRef]int32{}, kept: map[AppRef]bool{}, done: map[string]int{},
+		outdated: map[*leaf]int64{}, asking: map[*leaf][]*user{},
+		notices: twin.Notices{Noticed: map[yarn.ContainerID]int64{}, Observed: map[yarn.ContainerID]int64{}}}
 	cfg := drawConfig(t, p.sc)
 	var err error
 	if p.quick, err = New(cfg.Capacity); err != nil {
@@ -203,7 +209,7 @@ func (p *play) submit() {
 	if p.sc.labels && rapid.Bool().Draw(p.t, "for a label") {
 		in.Label, in.LabelSet = p.aLabel(), true
 	}
-	path := rapid.SampledFrom(leafPaths).Draw(p.t, "queue")
+	path := rapid.SampledFrom(p.paths).Draw(p.t, "queue")
 	type answer struct {
 		ref AppRef
 		why yarn.Reason
@@ -251,7 +257,9 @@ func (p *play) start(ref AppRef, keep bool) {
 	if a := p.quick.app(ref); a.runnable != runs {
 		p.t.Fatalf("%v runs: %v, limits on parallel applications say %v", at.ID, a.runnable, runs)
 	}
-	p.admissions(path, users, active)
+	if runs { // one that may not run yet has nobody else looked at
+		p.admissions(path, users, active)
+	}
 	if p.quick.app(ref).Unmanaged {
 		return
 	}
@@ -365,7 +373,25 @@ func (p *play) note(out []cluster.Decision) {
 		if d.Kind == cluster.Allocated || d.Kind == cluster.AllocatedFromReserved {
 			p.containers = append(p.containers, d.Container)
 		}
+		if d.Kind == cluster.Taken {
+			p.taken(d)
+		}
 	}
+}
+
+// taken follows the end of a killable container, as an engine does.
+func (p *play) taken(d cluster.Decision) {
+	c := p.quick.Container(d.Container)
+	if c.Live || !c.Killable || c.App != d.App {
+		p.t.Fatalf("%+v was taken: %+v", d, c)
+	}
+	p.done["taken"]++
+	p.containers = slices.DeleteFunc(p.containers, func(o ContainerRef) bool { return o == d.Container })
+	if c.Launched {
+		p.ended = append(p.ended, d.Container)
+		return
+	}
+	p.both(func(s *Scheduler) { s.Vacate(d.Container) })
 }
 
 func (p *play) finish() {
@@ -501,6 +527,8 @@ func (p *play) sweep() {
 		for _, n := range p.nodes {
 			if out := same(p, func(s *Scheduler) []cluster.Decision { return s.Visit(n, 1<<20, nil) }); len(out) > 0 && !counting {
 				p.t.Fatalf("a sweep left out %v", out)
+			} else {
+				p.note(out)
 			}
 		}
 	}

@@ -133,7 +133,11 @@ func (s *Scheduler) settleOne(c *preempt.Choice, reservation bool) {
 		p.decided.Unreserved = append(p.decided.Unreserved, taking(c))
 	case noticed && begun+wait(set, c.Rule) <= p.at:
 		delete(p.noticed.at, c.ID)
-		p.decided.Due = append(p.decided.Due, taking(c))
+		if set.Lazy {
+			p.decided.Killable = append(p.decided.Killable, taking(c))
+		} else {
+			p.decided.Due = append(p.decided.Due, taking(c))
+		}
 	case !noticed:
 		p.noticed.add(c.ID, p.at)
 		if p.decided.Noticed == nil {
@@ -187,6 +191,9 @@ func (s *Scheduler) pictureOf(q *Queue, up *preempt.Queue, p part) *preempt.Queu
 	sh, has, in := &q.Shares[p], &q.Ledger[p], s.Books.Partition(p)
 	out := &preempt.Queue{Path: q.Path, Up: up, Disabled: q.Conf.PreemptionDisabled, Absolute: sh.Absolute, Used: has.Used, Reserved: has.Reserved,
 		Guaranteed: sh.EffMin, Max: sh.EffMax}
+	if s.cfg.Preemption.Lazy {
+		out.Killable = has.Killable
+	}
 	if none(out.Guaranteed) {
 		out.Guaranteed = measure.Scale(in.Total, float64(sh.Absolute))
 	}

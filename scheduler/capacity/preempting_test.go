@@ -121,7 +121,7 @@ func (p *play) mastersLast(got *core.Preemption, seen map[string]int) {
 				continue
 			}
 			o := p.quick.Container(ref)
-			if o.Live && !o.Reserved && !o.AM && p.quick.app(o.App).queue == q && p.quick.Books.Node(o.Node).Part == n && p.quick.Calc.FitsIn(&o.Resource, &c.Resource) {
+			if o.Live && !o.Reserved && !o.AM && p.clock-o.CreatedWall >= q.Conf.MinimumRuntime && p.quick.app(o.App).queue == q && p.quick.Books.Node(o.Node).Part == n && p.quick.Calc.FitsIn(&o.Resource, &c.Resource) {
 				p.t.Fatalf("the master %v of %s is taken, and %v would do", x.ID, q.Path, o.ID)
 			}
 		}
@@ -157,7 +157,11 @@ func (p *play) round(set *config.Preemption, seen map[string]int) *core.Preempti
 			}
 		}
 	}
+	w := p.snapshot(p.quick).world
+	w.Entitle()
+	want := p.notices.Settle(w.Preempt(p.clock), set, p.clock)
 	got, plain := wholeRound(p.quick, p, 1), wholeRound(p.plain, p, math.MaxInt)
+	p.likeTwin(got, want, w, seen)
 	if a, b := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", plain); a != b {
 		p.t.Fatalf("in steps: %s\nat once:  %s", a, b)
 	}
@@ -218,6 +222,9 @@ func (p *play) carryOut(got *core.Preemption) {
 				s.Vacate(x.Ref)
 			}
 		})
+	}
+	for _, x := range got.Killable {
+		same(p, func(s *Scheduler) bool { return s.Stands(&x) && s.MarkKillable(x.Ref) })
 	}
 	for _, x := range got.Unreserved {
 		p.both(func(s *Scheduler) {

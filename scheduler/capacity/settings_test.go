@@ -32,6 +32,7 @@ type scene struct {
 	refresh  bool // not the first configuration of a run
 	large    bool // with one more queue
 	crowded  bool // much is wanted at once: nodes are reserved
+	pressed  bool // leaves may use much more than they are guaranteed
 }
 
 var treeOf = map[string][]string{"root": {"a", "b", "c"}, "root.b": {"b1", "b2"}, "root.c": {"c1", "c2"}, "root.c.c2": {"c3", "c4"}}
@@ -86,6 +87,9 @@ func drawConfig(t *rapid.T, sc *scene) *config.Config {
 			}
 			s.draw(parent+"."+c+".priority", "", "1", "2")
 		}
+	}
+	if sc.pressed {
+		s.press()
 	}
 	cfg, _, err := config.Parse(s.properties(), s.cluster())
 	if err != nil {
@@ -160,6 +164,28 @@ func (s *settings) leaf(path string) {
 		s.draw(path+".maximum-allocation-mb", "", "", "4096")
 	} else {
 		s.set[path+".maximum-allocation-mb"] = "8192"
+	}
+}
+
+// press takes limits away that would keep leaves from growing.
+func (s *settings) press() {
+	for _, k := range slices.Sorted(maps.Keys(s.set)) {
+		if rapid.IntRange(0, 7).Draw(s.t, "keep "+k) < 7 && slices.ContainsFunc([]string{"max-parallel-apps", "maximum-capacity", "user-limit-factor", "maximum-applications",
+			"maximum-am-resource-percent"}, func(end string) bool { return strings.HasSuffix(k, end) }) {
+			delete(s.set, k)
+		}
+	}
+	s.draw("user-limit-factor", "20", "-1", "3")
+	s.draw("minimum-user-limit-percent", "100", "25", "10")
+	s.draw("maximum-am-resource-percent", "1", "0.3", "0.1")
+	for _, path := range leafPaths {
+		s.draw(path+".heddle.minimum-runtime-ms", "", "", "9000")
+	}
+	for _, parent := range slices.Sorted(maps.Keys(treeOf)) {
+		s.draw(parent+".ordering-policy", "priority-utilization", "utilization")
+		for i, c := range treeOf[parent] {
+			s.draw(parent+"."+c+".priority", fmt.Sprint(i%3), "0", "3")
+		}
 	}
 }
 

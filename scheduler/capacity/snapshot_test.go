@@ -30,7 +30,8 @@ func takeSnapshot(s *Scheduler, memory map[string]map[string]*twin.Memory, kept 
 	v := &snapshot{s: s, world: &twin.World{Config: s.cfg}, queues: map[*Queue]*twin.Queue{}, nodes: map[NodeRef]*twin.Node{},
 		apps: map[AppRef]*twin.App{}, containers: map[ContainerRef]*twin.Container{}}
 	for p := range s.Books.Partitions() {
-		v.world.Labels = append(v.world.Labels, twin.Label{Name: v.label(part(p)), Exclusive: s.Books.Partition(part(p)).Exclusive})
+		v.world.Labels = append(v.world.Labels, twin.Label{Name: v.label(part(p)), Exclusive: s.Books.Partition(part(p)).Exclusive,
+			Gone: !s.Books.Partition(part(p)).Known})
 	}
 	for i := range s.Books.NodeSlots() {
 		if n := s.Books.Node(NodeRef(i)); n.Member {
@@ -57,6 +58,7 @@ func takeSnapshot(s *Scheduler, memory map[string]map[string]*twin.Memory, kept 
 	for q, to := range v.queues {
 		if q.Leaf {
 			v.users(q, to)
+			v.ofAll(leafOf(q), to)
 			v.kept(q, to, kept)
 			v.refused(leafOf(q), to)
 		}
@@ -70,7 +72,8 @@ func (v *snapshot) queue(q *Queue, parent *twin.Queue, memory map[string]map[str
 	if memory[q.Path] == nil {
 		memory[q.Path] = map[string]*twin.Memory{}
 	}
-	to := &twin.Queue{Path: q.Path, Conf: q.Conf, Parent: parent, Dynamic: q.Dynamic, IsLeaf: q.Leaf, Memory: memory[q.Path]}
+	to := &twin.Queue{Path: q.Path, Conf: q.Conf, Parent: parent, Dynamic: q.Dynamic, IsLeaf: q.Leaf, Memory: memory[q.Path],
+		Killable: q.Ledger[0].Killable}
 	v.queues[q] = to
 	if q.Leaf {
 		l := leafOf(q)
@@ -120,7 +123,8 @@ func (v *snapshot) container(ref ContainerRef) {
 	container := v.s.Books.Container(ref)
 	to := &twin.Container{ID: container.ID, App: v.apps[container.App], Node: v.nodes[container.Node], Resource: container.Resource, Priority: container.Priority,
 		RequestID: container.AllocationRequestID, Label: container.Label, Locality: twin.Locality(container.Locality), AM: container.AM,
-		Reserved: container.Reserved, Live: container.Live, Held: container.Held(), Uncounted: container.Execution != yarn.Guaranteed}
+		Reserved: container.Reserved, Live: container.Live, Held: container.Held(), Uncounted: container.Execution != yarn.Guaranteed,
+		Created: container.CreatedWall}
 	v.containers[ref] = to
 	v.world.Containers = append(v.world.Containers, to)
 }
@@ -181,6 +185,16 @@ func (v *snapshot) kept(q *Queue, to *twin.Queue, kept map[*leaf]int64) {
 			if c.Version == l.Version {
 				to.Kept[twin.Kept{Label: v.label(part(p)), Lent: mode(m) == ignore}] = c.Value
 			}
+		}
+	}
+}
+
+// ofAll are the limits of all users that stand until something happens.
+func (v *snapshot) ofAll(l *leaf, to *twin.Queue) {
+	to.KeptOfAll = map[string]resource{}
+	for p := range l.Shares {
+		if c := l.Shares[p].OfAll; c.Version == l.Version {
+			to.KeptOfAll[v.label(part(p))] = c.Value
 		}
 	}
 }

@@ -52,10 +52,11 @@ type round struct {
 	// local counts what depended on the node or left something behind: a walk
 	// without any of it would end the same way on every node.
 	local   int
-	keys    int          // of asks that were passed by
-	waiting bool         // somebody was passed by who comes nearer to its turn by that
-	found   outcome      // what the walk proposes
-	why     *explanation // of a query; nil: nobody asks
+	keys    int            // of asks that were passed by
+	waiting bool           // somebody was passed by who comes nearer to its turn by that
+	found   outcome        // what the walk proposes
+	taken   []ContainerRef // killable containers of the node that have to go for it
+	why     *explanation   // of a query; nil: nobody asks
 }
 
 // Try is one walk, or the try to serve a reservation.
@@ -69,9 +70,13 @@ func (s *Scheduler) Try(ref NodeRef, out []cluster.Decision) (core.Try, []cluste
 	}
 	r := &round{}
 	r.begin(s, ref, n)
-	if !s.Calc.FitsIn(&s.Min, &r.free) {
+	room := r.free
+	if n.Killable > 0 {
+		room = s.Books.RoomByKilling(ref)
+	}
+	if !s.Calc.FitsIn(&s.Min, &room) {
 		// The node may have less than nothing of one resource, and of others enough.
-		return core.Try{AnyNode: !s.Calc.HasRoom(&r.free, &s.Min) || !r.wants(s.tree.Root)}, out
+		return core.Try{AnyNode: !s.Calc.HasRoom(&room, &s.Min) || !r.wants(s.tree.Root)}, out
 	}
 	for m := respect; ; m = ignore {
 		s.shortcuts.begin(walkKind{r.part, m})

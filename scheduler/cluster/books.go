@@ -11,12 +11,13 @@ type NodeBook struct {
 	Member    bool          // false: the slot is free
 	NodePlace Place         // of its name in asks
 	RackPlace Place         // of its rack
+	Killable  int32         // how many of its containers are killable, those included that have ended and hold their room still
 	list      refList       // containers in the order of their grants
 	Used      yarn.Resource // held by guaranteed containers, ended ones that still run included
 	Node
 	Hash uint32 // java.util hash of the node's id, for orders that depend on it
 
-	_ [32]byte // makes it four cache lines long, so that what stands together lies in two
+	_ [24]byte // makes it four cache lines long, so that what stands together lies in two
 }
 
 // Free is what is not held on the node; below zero when the node shrank.

@@ -98,6 +98,9 @@ func (b *Books) Release(ref ContainerRef) {
 	if c.Execution == yarn.Guaranteed {
 		n.Used.Decrease(&c.Resource)
 	}
+	if c.Killable {
+		n.Killable--
+	}
 	c.held = false
 	b.leave(&n.list, onNode, ref)
 }
@@ -129,6 +132,48 @@ func (b *Books) SetExecution(ref ContainerRef, to yarn.ExecutionType) {
 	default:
 		n.Used.Decrease(&c.Resource)
 	}
+}
+
+// SetKillable makes a container killable, or not any more.
+func (b *Books) SetKillable(ref ContainerRef, on bool) {
+	c := b.Container(ref)
+	if c.Killable == on {
+		return
+	}
+	if c.Killable = on; !c.held {
+		return
+	}
+	if on {
+		b.Node(c.Node).Killable++
+	} else {
+		b.Node(c.Node).Killable--
+	}
+}
+
+// KillableOn appends the killable containers that hold room on the node, the youngest first.
+func (b *Books) KillableOn(node NodeRef, out []ContainerRef) []ContainerRef {
+	n := b.Node(node)
+	left := n.Killable
+	for ref := n.list.last; ref >= 0 && left > 0; ref = b.link(ref, onNode).prev {
+		if b.Container(ref).Killable {
+			out = append(out, ref)
+			left--
+		}
+	}
+	return out
+}
+
+// RoomByKilling is what the node would have free without its killable containers.
+func (b *Books) RoomByKilling(node NodeRef) yarn.Resource {
+	n := b.Node(node)
+	room, left := n.Free(), n.Killable
+	for ref := n.list.last; ref >= 0 && left > 0; ref = b.link(ref, onNode).prev {
+		if c := b.Container(ref); c.Killable {
+			room.Increase(&c.Resource)
+			left--
+		}
+	}
+	return room
 }
 
 // Opportunistic are how many opportunistic containers a node has, and what they are given together.

@@ -73,6 +73,7 @@ type Container struct {
 	Reserved    bool // holds a node for a container that does not fit yet
 	Launched    bool // its node reported it as running
 	Live        bool // counted in the books of its queue and user
+	Killable    bool // goes as soon as somebody else needs its room (lazy preemption)
 	held        bool // is on its node, where a guaranteed one takes room
 	open        bool // the slot is in use
 	CreatedWall int64
@@ -114,10 +115,11 @@ const (
 	Reserved                          // a node is now held for a container
 	Rereserved                        // the node stays held
 	Unreserved                        // a reservation was given up; the index of its container is free
+	Taken                             // a killable container was ended for another application; it is to be vacated
 )
 
 func (k Kind) String() string {
-	return [...]string{"allocated", "allocated-from-reserved", "reserved", "re-reserved", "unreserved"}[k]
+	return [...]string{"allocated", "allocated-from-reserved", "reserved", "re-reserved", "unreserved", "taken"}[k]
 }
 
 // Decision is one thing that an Offer did.
@@ -127,5 +129,6 @@ type Decision struct {
 	App       AppRef
 	Node      NodeRef
 	Priority  int32
+	For       AppRef // of Taken: who gets what the container had
 	Resource  yarn.Resource
 }

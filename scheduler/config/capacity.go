@@ -96,10 +96,8 @@ func (c *Capacity) global(s *settings) {
 	c.parallel(s)
 	c.workflows(s)
 	c.Preemption.read(s)
-	for _, k := range []string{"multi-node-placement-enabled", "lazy-preemption-enabled"} {
-		if s.flag(Prefix+k, false) {
-			s.fail(Prefix+k, "is not supported")
-		}
+	if k := Prefix + "multi-node-placement-enabled"; s.flag(k, false) {
+		s.fail(k, "is not supported")
 	}
 }
 

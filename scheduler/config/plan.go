@@ -26,6 +26,9 @@ type Plan struct {
 	Submit, Administer, List yarn.ACL // acl_submit_reservations and so on
 }
 
+// maxWindow bounds the windows of a plan, in milliseconds.
+const maxWindow = 10 * 365 * 86_400_000
+
 const reservationPackage = "org.apache.hadoop.yarn.server.resourcemanager.reservation."
 
 func (s *settings) plan(q *Queue) {
@@ -42,6 +45,22 @@ func (s *settings) plan(q *Queue) {
 		Submit:       s.acl(k+"acl_submit_reservations", "*"),
 		Administer:   s.acl(k+"acl_administer_reservations", "*"),
 		List:         s.acl(k+"acl_list_reservations", "*"),
+	}
+	for _, w := range []struct {
+		name string
+		ms   int64
+	}{{"reservation-window", q.Plan.Window}, {"reservation-enforcement-window", q.Plan.Enforcement}} {
+		if w.ms < 1 || w.ms > maxWindow {
+			s.fail(k+w.name, "must be from 1 ms to %d ms, ten years", int64(maxWindow))
+		}
+	}
+	for _, share := range []struct {
+		name    string
+		percent float32
+	}{{"average-capacity", q.Plan.Average}, {"instantaneous-max-capacity", q.Plan.Peak}} {
+		if !(share.percent >= 0 && share.percent <= 1_000_000) {
+			s.fail(k+share.name, "must be from 0 to 1,000,000 percent")
+		}
 	}
 	s.class(k+"reservation-planner", "planning.SimpleCapacityReplanner")
 	q.planLeaf = &Queue{Settings: queue.Settings{Path: q.Path + "." + PlanDefault(q), Name: PlanDefault(q)}, Parent: q}

@@ -10,6 +10,7 @@ const PreemptionPrefix = "yarn.resourcemanager.monitor.capacity.preemption."
 // the property; times are in milliseconds.
 type Preemption struct {
 	ObserveOnly         bool    // observe_only: find out, and take nothing
+	Lazy                bool    // lazy-preemption-enabled: what has had its notice runs on until somebody needs its room
 	Interval            int64   // monitoring_interval: between two rounds
 	Wait                int64   // max_wait_before_kill: from the notice to the end
 	PerRound            float32 // total_preemption_per_round: a fraction of the cluster
@@ -40,6 +41,7 @@ func (c *Preemption) read(s *settings) {
 	}
 	*c = Preemption{
 		ObserveOnly:         s.flag(p+"observe_only", false),
+		Lazy:                s.flag(Prefix+"lazy-preemption-enabled", false),
 		Interval:            millis(p+"monitoring_interval", 3000),
 		Wait:                millis(p+"max_wait_before_kill", 15000),
 		PerRound:            s.float(p+"total_preemption_per_round", 0.1),

@@ -85,7 +85,12 @@ func (w *openings) look(ref NodeRef) { w.nodes.Put(int(ref), w.worth(ref)) }
 // worth tells whether a node is worth a visit.
 func (w *openings) worth(ref NodeRef) bool {
 	n := w.s.Books.Node(ref)
-	return n.Member && n.Accepting && (n.Reserved >= 0 || w.s.HasRoom(n))
+	return n.Member && n.Accepting && (n.Reserved >= 0 || w.s.HasRoom(n) || n.Killable > 0 && w.roomByKilling(ref))
+}
+
+func (w *openings) roomByKilling(ref NodeRef) bool {
+	room := w.s.Books.RoomByKilling(ref)
+	return w.s.Calc.HasRoom(&room, &w.s.Min)
 }
 
 // after is the node that comes next, in a fixed rotating order. There must be one.

@@ -12,7 +12,7 @@ import (
 // Check recounts the core's books from the containers and asks; see the facade. A policy
 // goes on with its own.
 func (s *Core) Check() string {
-	c := &recount{s: s, queues: map[*queue.Queue][]queue.Ledger{}, apps: make([]counted, len(s.Apps)), nodes: make([]resource, s.Books.NodeSlots())}
+	c := &recount{s: s, queues: map[*queue.Queue][]queue.Ledger{}, apps: make([]counted, len(s.Apps)), nodes: make([]resource, s.Books.NodeSlots()), byNode: make([]int32, s.Books.NodeSlots())}
 	for _, step := range []func() string{c.containers, c.demand, c.checkNodes, c.checkOpenings, c.checkApps, c.checkQueues} {
 		if bad := step(); bad != "" {
 			return bad
@@ -48,10 +48,12 @@ func (s *Core) Charged(visit func(a *App, p cluster.Part, container *cluster.Con
 
 // recount is the books as they should be.
 type recount struct {
-	s      *Core
-	queues map[*queue.Queue][]queue.Ledger
-	apps   []counted
-	nodes  []resource
+	s        *Core
+	killable int
+	byNode   []int32 // killable containers
+	queues   map[*queue.Queue][]queue.Ledger
+	apps     []counted
+	nodes    []resource
 }
 
 // counted is what is found of an application.
@@ -87,6 +89,17 @@ func (c *recount) containers() string {
 		if !n.Member || s.Apps[container.App] == nil {
 			return fmt.Sprintf("container %v: its node or application is gone", container.ID)
 		}
+		if container.Killable {
+			if container.Execution != yarn.Guaranteed || container.Reserved {
+				return fmt.Sprintf("container %v is killable and has nothing to give", container.ID)
+			}
+			if container.Held() {
+				c.byNode[container.Node]++
+			}
+			if container.Live {
+				c.killable++
+			}
+		}
 		if container.Held() {
 			if container.Execution == yarn.Guaranteed {
 				c.nodes[container.Node] = c.nodes[container.Node].Add(container.Resource)
@@ -117,6 +130,9 @@ func (c *recount) charge(a *App, p part, container *cluster.Container) {
 	c.up(a.Leaf, p, func(has *queue.Ledger) {
 		has.Used = has.Used.Add(container.Resource)
 		has.Containers++
+		if container.Killable {
+			has.Killable = has.Killable.Add(container.Resource)
+		}
 		if container.Reserved {
 			has.Promised = has.Promised.Add(container.Resource)
 			has.Held++
@@ -154,12 +170,18 @@ func (c *recount) checkNodes() string {
 		if n.Used != c.nodes[i] {
 			return fmt.Sprintf("node %v: used %v, its containers hold %v", n.ID, n.Used, c.nodes[i])
 		}
+		if n.Killable != c.byNode[i] {
+			return fmt.Sprintf("node %v: %d killable containers, counted %d", n.ID, n.Killable, c.byNode[i])
+		}
 		if n.Reserved >= 0 && (!c.s.Books.IsOpen(n.Reserved) || !c.s.Books.Container(n.Reserved).Reserved) {
 			return fmt.Sprintf("node %v: its reservation is gone", n.ID)
 		}
 	}
 	if total != c.s.Books.Total {
 		return fmt.Sprintf("cluster: total %v, nodes have %v", c.s.Books.Total, total)
+	}
+	if c.killable != c.s.Killable {
+		return fmt.Sprintf("cluster: %d killable containers, counted %d", c.s.Killable, c.killable)
 	}
 	if largest != c.s.Books.Largest {
 		return fmt.Sprintf("cluster: largest %v, nodes have %v", c.s.Books.Largest, largest)
@@ -200,6 +222,9 @@ func (c *recount) checkQueues() string {
 		counted := c.queue(q)
 		for p := range q.Ledger {
 			have, want := &q.Ledger[p], &counted[p]
+			if have.Killable != want.Killable {
+				return fmt.Sprintf("%s, partition %d: killable %v, counted %v", q.Path, p, have.Killable, want.Killable)
+			}
 			if have.Used != want.Used || have.Pending != want.Pending || have.Promised != want.Promised ||
 				have.Waiting != want.Waiting || have.Held != want.Held || have.Containers != want.Containers {
 				return fmt.Sprintf("%s, partition %d: used %v pending %v promised %v (%d %d %d), counted %v %v %v (%d %d %d)", q.Path, p,

@@ -63,17 +63,24 @@ func (s *Core) End(c ContainerRef, cause cluster.Cause) cluster.Ended {
 	case !container.Live:
 		return ended
 	}
-	container.Live = false
-	s.Books.Disown(&a.Live, c)
-	if container.Execution == yarn.Guaranteed {
-		a.Shares[p].Used.Decrease(&container.Resource)
-		s.returnUsage(a, container, p)
-	}
+	s.discharge(a, c, container, p)
 	if !container.Launched {
 		ended.Vacated = true
 		s.vacate(c)
 	}
 	return ended
+}
+
+// discharge takes a live container out of the books of application, queue and user.
+func (s *Core) discharge(a *App, c ContainerRef, container *cluster.Container, p part) {
+	if container.Live = false; container.Killable {
+		s.spared(a, container, p)
+	}
+	s.Books.Disown(&a.Live, c)
+	if container.Execution == yarn.Guaranteed {
+		a.Shares[p].Used.Decrease(&container.Resource)
+		s.returnUsage(a, container, p)
+	}
 }
 
 // returnUsage takes what a container or reservation used off its queue and those above.

@@ -39,6 +39,7 @@ type Core struct {
 
 	Now           yarn.Now
 	ReservedNodes int
+	Killable      int // how many containers are killable, in queues
 
 	Journal *Journal // of a query that is running, or nil
 

@@ -62,6 +62,9 @@ func (s *Core) rebookAll(a *App, from, to *queue.Queue) {
 	if len(list) <= manyRebooked {
 		for _, c := range list {
 			s.rebook(a, c, from, to)
+			container := s.Books.Container(c)
+			p := s.Books.Node(container.Node).Part
+			s.moveKillable(container, from, to, p, p)
 		}
 		return
 	}
@@ -83,6 +86,11 @@ func (s *Core) rebookAll(a *App, from, to *queue.Queue) {
 			s.use(from, a, part(p), &minus, -counts[p], true)
 			s.use(to, a, part(p), &sum, counts[p], true)
 		}
+	}
+	for _, c := range list {
+		container := s.Books.Container(c)
+		p := s.Books.Node(container.Node).Part
+		s.moveKillable(container, from, to, p, p)
 	}
 }
 

@@ -135,6 +135,7 @@ func (s *Core) moveUsage(c ContainerRef, from, to part) {
 	if !container.Live {
 		count = 0
 	}
+	s.moveKillable(container, a.Leaf, a.Leaf, from, to)
 	a.Shares[from].Used = a.Shares[from].Used.Sub(container.Resource)
 	a.Shares[to].Used = a.Shares[to].Used.Add(container.Resource)
 	minus := resource{}.Sub(container.Resource)

@@ -113,9 +113,10 @@ type Rounds interface {
 }
 
 // Preemption is what a round of Monitor has decided. The caller tells masters of Noticed, ends Due as Preempted, gives up Unreserved, and shows
-// Observed, which would have been noticed but for observe_only; each if it still stands.
+// Observed, which would have been noticed but for observe_only; each if it still stands. With lazy preemption there are Killable instead of Due: the
+// caller has them made killable.
 type Preemption struct {
-	Noticed, Due, Unreserved, Observed []Taking
+	Noticed, Due, Killable, Unreserved, Observed []Taking
 }
 
 // Taking is a container that is taken from one application for another, or a reservation.

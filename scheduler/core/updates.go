@@ -411,6 +411,9 @@ func (s *Core) grow(a *App, c, extra ContainerRef) Changed {
 	}
 	s.Books.Resize(extra, resource{})
 	s.Books.Resize(c, size)
+	if container.Killable && container.Live {
+		s.addKillable(a, s.Books.Node(container.Node).Part, more.Resource)
+	}
 	s.freed(container.Node)
 	nextVersion(container)
 	change.After, change.Version = size, container.Version
@@ -504,6 +507,10 @@ func (s *Core) uncharge(a *App, c ContainerRef) {
 		return
 	}
 	p := s.Books.Node(container.Node).Part
+	if container.Killable { // what it has is charged to nobody: there is nothing to take
+		s.Books.SetKillable(c, false)
+		s.spared(a, container, p)
+	}
 	s.Books.SetExecution(c, yarn.Opportunistic)
 	a.Shares[p].Used = a.Shares[p].Used.Sub(container.Resource)
 	s.returnUsage(a, container, p)
@@ -515,6 +522,9 @@ func (s *Core) giveBack(a *App, c ContainerRef, size resource) {
 	container := s.Books.Container(c)
 	less := size.Sub(container.Resource)
 	s.Books.Resize(c, size)
+	if container.Killable && container.Live {
+		s.addKillable(a, s.Books.Node(container.Node).Part, less)
+	}
 	if container.Execution == yarn.Guaranteed {
 		s.charge(a, container, less)
 	}

@@ -14,6 +14,7 @@ type Asks struct {
 	list   []*Want // in the order in which they are served, once sorted
 	sorted bool
 	rows   int
+	start  int // in list: where the next call of Place begins
 }
 
 // key is what containers are asked for by.
@@ -46,12 +47,44 @@ type place struct {
 // Rows is how much is remembered.
 func (a *Asks) Rows() int { return a.rows }
 
+// HasRoom tells whether these rows can be entered. Those that only withdraw something always can.
+func (a *Asks) HasRoom(rows []yarn.Ask) bool {
+	more := 0
+	for i := range rows {
+		if rows[i].Count > 0 {
+			more += 2 // a want and a place
+		}
+	}
+	if more > 0 && a.rows+more > MaxRows {
+		a.tidy()
+	}
+	return more == 0 || a.rows+more <= MaxRows
+}
+
+// tidy forgets places at which nothing is wanted any more.
+func (a *Asks) tidy() {
+	a.sorted = false
+	a.sort()
+	a.rows = 0
+	for _, w := range a.list {
+		w.hosts.tidy()
+		w.racks.tidy()
+		a.rows += 1 + len(w.hosts.list) + len(w.racks.list)
+	}
+}
+
 // Enter enters rows of asks; counts replace those of before.
 func (a *Asks) Enter(rows []yarn.Ask) {
 	for i := range rows {
 		a.enter(&rows[i])
 	}
+	if len(a.list) > 2*len(a.wants)+mostDropped {
+		a.sort()
+	}
 }
+
+// mostDropped is how many wants that were dropped the list may hold besides as many as there are.
+const mostDropped = 64
 
 func (a *Asks) enter(row *yarn.Ask) {
 	k := key{row.Priority, row.AllocationRequestID, row.Capability}
@@ -99,10 +132,20 @@ func (a *Asks) sort() {
 		return
 	}
 	a.list = slices.DeleteFunc(a.list, func(w *Want) bool { return w.count <= 0 })
+	a.start = 0
 	slices.SortFunc(a.list, func(x, y *Want) int {
 		return cmp.Or(cmp.Compare(y.Priority, x.Priority), cmp.Compare(y.AllocationRequestID, x.AllocationRequestID), slices.Compare(x.Size[:], y.Size[:]))
 	})
 	a.sorted = true
+}
+
+// tidy forgets places at which nothing is wanted any more.
+func (p *places) tidy() {
+	p.list = slices.DeleteFunc(p.list, func(x place) bool { return x.count <= 0 })
+	clear(p.index)
+	for i := range p.list {
+		p.index[p.list[i].name] = i
+	}
 }
 
 // set sets how many are wanted there, and returns by how much the list has grown.

@@ -41,16 +41,28 @@ func (l *Loads) Place(a *Asks, now int64, suits func(*Node) bool, place func(*No
 		p.left = min(p.left, int(l.set.PerCall))
 	}
 	a.sort()
-	for _, w := range a.list {
-		if p.left <= 0 || p.looks <= 0 {
+	start := a.start
+	a.start = 0
+	for i := range a.list {
+		at := (start + i) % len(a.list)
+		if w := a.list[at]; w.count > 0 {
+			p.serve(w)
+			if w.count <= 0 {
+				a.drop(w)
+			}
+		}
+		if p.looks <= 0 { // the next call goes on with the next want
+			a.start = at + 1
 			break
 		}
-		p.serve(w)
-		if w.count <= 0 {
-			a.drop(w)
+		if p.left <= 0 {
+			break
 		}
 	}
 }
+
+// looksAnywhere are kept for nodes that were not named, when a want names a great many.
+const looksAnywhere = MaxLooks / 4
 
 // serve places containers of one kind: on the hosts that were named, then in the racks, then anywhere.
 func (p *placing) serve(w *Want) {
@@ -69,7 +81,7 @@ func (p *placing) more(w *Want) bool { return w.count > 0 && p.left > 0 && p.loo
 
 // at places as many containers as are wanted at one place.
 func (p *placing) at(w *Want, at Locality, where *place, rings map[string]*ring) {
-	if p.looks--; where.count <= 0 || !p.more(w) {
+	if p.looks--; where.count <= 0 || !p.more(w) || p.looks < looksAnywhere {
 		return
 	}
 	nodes := rings[where.name]

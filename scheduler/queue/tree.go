@@ -45,6 +45,7 @@ type Ledger struct {
 	Used, Pending yarn.Resource
 	Promised      yarn.Resource // by reservations
 	Reserved      yarn.Resource // compat: Promised, but for moves; see Share.ReservedUsage
+	Killable      yarn.Resource // part of Used: what is taken as soon as somebody else needs it
 }
 
 // Queue is one queue of a tree, as every policy has it.

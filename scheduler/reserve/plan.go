@@ -122,13 +122,24 @@ func (p *Plan) List(start, end int64) []*Reservation {
 	return out
 }
 
-// Restore adds a reservation as it was before a restart, without any check. One whose id
-// is there already is left out.
-func (p *Plan) Restore(r Reservation) {
-	if p.byID[r.ID] == nil {
-		r.build()
-		p.insert(&r)
+// Restore adds reservations as they were before a restart. One whose id is there already is left out, and so is one whose
+// period does not divide the largest one, which may have been changed since; the ids of these are returned.
+func (p *Plan) Restore(list ...Reservation) (odd []yarn.ReservationID) {
+	var back []*Reservation
+	for _, r := range list {
+		if p.byID[r.ID] != nil {
+			continue
+		}
+		if r.build(); r.period > 0 && p.settings.MaxPeriod%r.period != 0 {
+			odd = append(odd, r.ID)
+			continue
+		}
+		back, p.byID[r.ID] = append(back, &r), &r
 	}
+	p.all = append(p.all, back...)
+	slices.SortFunc(p.all, (*Reservation).before)
+	p.book(back, 1)
+	return odd
 }
 
 // CommittedAt is what is promised for that time.

@@ -24,6 +24,10 @@ func (p *Plan) Replan(now int64) []yarn.ReservationID {
 			continue
 		}
 		victims := p.victims(t)
+		if len(victims) == 0 && !p.asApache {
+			t = p.nextStep(t) // until something changes nothing more can go
+			continue
+		}
 		p.remove(victims...)
 		for _, r := range victims {
 			gone = append(gone, r.ID)

@@ -210,6 +210,7 @@ func (r *runner) monitor() (out []string) {
 		r.s.Finish(c, scheduler.Preempted)
 		r.s.Vacate(c)
 	})
+	say(over.Killable, "is killable from now on", func(c scheduler.ContainerRef) { r.s.MarkKillable(c) })
 	say(over.Unreserved, "gives up its reservation", func(c scheduler.ContainerRef) { r.s.Unreserve(r.s.Container(c).Node) })
 	return out
 }
@@ -442,6 +443,9 @@ func (r *runner) decisions(list []scheduler.Decision) []string {
 			out = append(out, fmt.Sprintf("%s gets %s on %s (%s)", a.name, r.size(d.Resource), node, what))
 		case cluster.Reserved:
 			out = append(out, fmt.Sprintf("%s reserves %s on %s", a.name, r.size(d.Resource), node))
+		case cluster.Taken:
+			out = append(out, r.containerName(d.Container, d.App)+" is ended on "+node+" for "+r.appOf(d.For).name)
+			r.s.Vacate(d.Container)
 		case cluster.Unreserved:
 			out = append(out, fmt.Sprintf("%s gives up its reservation on %s", a.name, node))
 		}

@@ -265,9 +265,12 @@ func (r *Round) liveOf(a *core.App) []cluster.ContainerRef {
 }
 
 // victims are the containers of an application in the order in which they go: those of the least important requests first, the youngest of them
-// first.
+// first. Killable ones are as good as gone.
 func (r *Round) victims(a *core.App) []cluster.ContainerRef {
 	list := r.liveOf(a)
+	if r.set.Lazy {
+		list = slices.DeleteFunc(list, func(ref cluster.ContainerRef) bool { return r.core.Container(ref).Killable })
+	}
 	slices.SortFunc(list, func(x, y cluster.ContainerRef) int { return takenFirst(r.core.Container(x), r.core.Container(y)) })
 	return list
 }

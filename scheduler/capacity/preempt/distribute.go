@@ -75,7 +75,7 @@ func (r *Round) distribute(q *Queue, p part, how sharing) {
 
 // setExcess finds what is to be taken from a queue, which keeps what it should have, and what it asks for up to its guarantee.
 func (r *Round) setExcess(q *Queue, total *resource, factor float32) {
-	has, wants := q.Used, q.Used.Add(q.pending)
+	has, wants := q.Used.Sub(q.Killable), q.Used.Add(q.pending)
 	keeps := r.calc.Max(total, r.calc.Min(total, &wants, &q.Guaranteed), &q.ideal)
 	q.excess = resource{}
 	if r.calc.More(total, &has, keeps) {

@@ -31,6 +31,7 @@ type Queue struct {
 	Absolute        float32  // the fraction of the partition that it is entitled to
 	Used            resource // reservations included
 	Reserved        resource
+	Killable        resource // part of what is used, and about to go whenever somebody needs it
 	Guaranteed, Max resource
 
 	// What applications ask for within the limits of their users; the second without what is reserved for it.

@@ -108,7 +108,7 @@ func (r *Round) makeRoom(ref cluster.NodeRef, left quotas, dryRun bool) (cost fl
 	if n.Reserved < 0 {
 		return 0, nil, false
 	}
-	size, room := r.core.Container(n.Reserved).Resource, n.Free()
+	size, room := r.core.Container(n.Reserved).Resource, r.core.Books.RoomByKilling(ref)
 	i := r.index(n.Part)
 	if i < 0 || r.calc.FitsIn(&size, &room) {
 		return 0, nil, false
@@ -118,7 +118,7 @@ func (r *Round) makeRoom(ref cluster.NodeRef, left quotas, dryRun bool) (cost fl
 	var sum resource
 	for _, c := range list {
 		book := r.core.Container(c)
-		if book.AM || r.young(book) || !r.spend(left[r.core.App(book.App).Leaf.Path], i, &book.Resource, dryRun) {
+		if book.Killable || book.AM || r.young(book) || !r.spend(left[r.core.App(book.App).Leaf.Path], i, &book.Resource, dryRun) {
 			continue
 		}
 		if !r.chosen.Has(int(c)) {

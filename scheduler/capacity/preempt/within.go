@@ -120,7 +120,8 @@ func (r *Round) newApp(q *Queue, a *core.App, p part, masters map[string]resourc
 	return out
 }
 
-// important orders applications: the most important first.
+// important orders applications: the most important first. Of users who have equally much the older application comes first, which Apache leaves to
+// the hashes of applications where only resources differ that the calculator does not look at.
 func (r *Round) important(q *Queue, a, b *App) int {
 	if !q.Leaf.Fair() || !r.userLimitFirst() {
 		return cmp.Or(cmp.Compare(b.of.Priority, a.of.Priority), a.of.ID.Compare(b.of.ID))
@@ -130,12 +131,12 @@ func (r *Round) important(q *Queue, a, b *App) int {
 	}
 	x, y := a.user.withoutMasters(), b.user.withoutMasters()
 	switch {
-	case x == y:
-		return a.of.ID.Compare(b.of.ID)
 	case r.calc.Less(&r.total, &x, &y):
 		return -1
+	case r.calc.Less(&r.total, &y, &x):
+		return 1
 	}
-	return 1
+	return a.of.ID.Compare(b.of.ID)
 }
 
 // shareWithin gives each application, the most important first, what it uses and asks for, as far as the limit of its user and what the queue

@@ -73,6 +73,7 @@ func (b *Basis) childLimit(q, c *Queue, limit *resource) (room resource) {
 		limit = &own.EffMax
 	}
 	b.Calc.Sub(&room, limit, &q.Ledger[0].Used)
+	b.Calc.Increase(&room, &q.Ledger[0].Killable)
 	b.Calc.Increase(&room, &c.Ledger[0].Used)
 	b.Calc.RoundDown(&room, &b.Min)
 	return room

@@ -5,14 +5,14 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// activeWeight is the sum of the weights of users who want something.
-func (q *Queue) activeWeight() (sum float32) {
+// weightOfUsers is the sum of the weights of users, those who want something or all.
+func (q *Queue) weightOfUsers(all bool) (sum float32) {
 	var names []string
 	for _, u := range q.Users {
 		names = append(names, u.Name)
 	}
 	for _, i := range javanum.HashOrder(names) {
-		if u := q.Users[i]; u.Asking {
+		if u := q.Users[i]; u.Asking || all {
 			sum = javanum.Add(sum, q.Conf.Weight(u.Name))
 		}
 	}
@@ -26,6 +26,26 @@ func (w *World) UserLimit(q *Queue, user, label string, lent bool) yarn.Resource
 	if kept, ok := q.Kept[Kept{label, lent}]; ok {
 		return w.scaleDown(kept, q.Conf.Weight(user))
 	}
+	active := w.least().Add(q.Forgotten[label])
+	for _, u := range q.Users {
+		if u.Asking {
+			active = active.Add(w.UsedBy(q, u, label))
+		}
+	}
+	return w.scaleDown(w.limit(q, label, lent, &active, q.weightOfUsers(false)), q.Conf.Weight(user))
+}
+
+// LimitOfAll is how much one user might use if all of the leaf's users shared it.
+func (w *World) LimitOfAll(q *Queue, user, label string) yarn.Resource {
+	limit, ok := q.KeptOfAll[label]
+	if !ok {
+		limit = w.limit(q, label, false, nil, q.weightOfUsers(true))
+	}
+	return w.scaleDown(limit, q.Conf.Weight(user))
+}
+
+// limit is that of a user of weight 1: users of so much weight share what they use, or with nil what the leaf may use now.
+func (w *World) limit(q *Queue, label string, lent bool, use *resource, weight float32) resource {
 	total, s := w.Partition(label), q.Shares[label]
 	entitled := w.larger(total, s.Min, w.least())
 	consumed := w.scaleUp(total, q.UsageRatio[label])
@@ -33,13 +53,10 @@ func (w *World) UserLimit(q *Queue, user, label string, lent bool) yarn.Resource
 	if !w.less(total, consumed, entitled) {
 		current = consumed.Add(w.least())
 	}
-	active := w.least().Add(q.Forgotten[label])
-	for _, u := range q.Users {
-		if u.Asking {
-			active = active.Add(w.UsedBy(q, u, label))
-		}
+	if use == nil {
+		use = &current
 	}
-	limit := w.larger(total, w.divideCeil(active, q.activeWeight()), w.hundredth(times(current, q.Conf.UserLimit)))
+	limit := w.larger(total, w.divideCeil(*use, weight), w.hundredth(times(current, q.Conf.UserLimit)))
 	most := total
 	switch {
 	case lent:
@@ -48,8 +65,7 @@ func (w *World) UserLimit(q *Queue, user, label string, lent bool) yarn.Resource
 	default:
 		most = times(entitled, q.Conf.UserFactor)
 	}
-	limit = w.roundUp(w.smaller(total, limit, most))
-	return w.scaleDown(limit, q.Conf.Weight(user))
+	return w.roundUp(w.smaller(total, limit, most))
 }
 
 // Headroom is what an application's master is told that it could still get.
@@ -95,7 +111,7 @@ func (w *World) QueueLimits() map[string]yarn.Resource {
 		}
 		limit = w.smaller(w.Cluster(), limit, q.Shares[""].Max)
 		for _, c := range q.Children {
-			visit(c, w.roundDown(limit.Sub(w.Used(q, "")).Add(w.Used(c, ""))))
+			visit(c, w.roundDown(limit.Sub(w.Used(q, "")).Add(q.Killable).Add(w.Used(c, ""))))
 		}
 	}
 	visit(w.Root, w.Cluster())

@@ -30,6 +30,7 @@ type World struct {
 type Label struct {
 	Name      string
 	Exclusive bool
+	Gone      bool // it is no longer among the labels of the cluster
 }
 
 // Node is a node of the cluster. Name is what asks call it.
@@ -55,6 +56,7 @@ type Queue struct {
 	Users      []*User // in the order in which they came
 	UsageRatio map[string]float32
 	VisitLimit yarn.Resource // with which a walk last came by
+	Killable   resource      // in the default partition; walks of this world do not know of it
 	QueueLimit yarn.Resource // which limits of masters and headrooms are taken from
 	// OldMasters are limits of masters in partitions that the queue may not use,
 	// by label: Apache leaves them as they were, which is mostly none.
@@ -62,6 +64,9 @@ type Queue struct {
 	// Kept are limits of users that are out of date: Apache does not work them
 	// out anew when a user leaves who wants something.
 	Kept map[Kept]yarn.Resource
+	// KeptOfAll are limits with which all users shared the leaf, by label, where
+	// nothing has happened since that Apache works them out anew for.
+	KeptOfAll map[string]yarn.Resource
 	// Refused is with which reservations a user was refused who had left by then.
 	// Apache refuses it again when it has come back, with as much reserved or less.
 	Refused map[Refused]yarn.Resource
@@ -178,6 +183,7 @@ type Container struct {
 	Live      bool // counted for its queue
 	Held      bool // takes room on its node
 	Uncounted bool // opportunistic
+	Created   int64
 }
 
 // Leaves are all leaves of the tree.
