@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -132,5 +133,34 @@ func TestAuditOfForgotten(t *testing.T) {
 	w.term().logSummary(id)
 	if got := w.audits("Application Finished"); len(got) > 0 || !strings.Contains(w.log.String(), "ended without its line") || !strings.Contains(w.log.String(), id.String()) {
 		t.Errorf("%q; log: %s", got, w.log)
+	}
+}
+
+// TestAuditOfReservations: a line names the reservation as Hadoop does.
+func TestAuditOfReservations(t *testing.T) {
+	w := newWorld(t, `
+		root.queues            default,plan
+		root.default.capacity  50
+		root.plan.capacity     50
+		root.plan.reservable   true`, "yarn.resourcemanager.reservation-system.enable", "true")
+	w.newNode()
+	alice := w.as("alice")
+	made := must(alice, "getNewReservation", &pb.GetNewReservationRequest{}, &pb.GetNewReservationResponse{}).GetReservationId()
+	now := time.Now().UnixMilli()
+	definition := convert.ToReservationDefinition(&yarn.ReservationDefinition{Arrival: now, Deadline: now + 3_600_000, Interpreter: yarn.AllStages, Recurrence: "0",
+		Stages: []yarn.ReservationStage{{Capability: yarn.NewResource(1024, 1), Containers: 1, Concurrency: 1, Duration: 60_000}}}, nil)
+	submit := &pb.ReservationSubmissionRequest{ReservationId: made, Queue: proto.String("default"), ReservationDefinition: definition}
+	_, err := alice.raw("submitReservation", submit)
+	refused(t, err, yarnException, "default")
+	submit.Queue = proto.String("plan")
+	must(alice, "submitReservation", submit, &pb.ReservationSubmissionResponse{})
+	must(alice, "deleteReservation", &pb.ReservationDeleteRequest{ReservationId: made}, &pb.ReservationDeleteResponse{})
+
+	target := " | TARGET=ClientRMService: " + convert.ReservationID(made).String()
+	got := w.audits("Reservation Request")
+	if len(got) != 3 || !strings.Contains(got[0], "OPERATION=Submit Reservation Request"+target+" | RESULT=FAILURE | DESCRIPTION=") ||
+		!strings.HasSuffix(got[1], "OPERATION=Submit Reservation Request"+target+" | RESULT=SUCCESS") ||
+		!strings.HasSuffix(got[2], "OPERATION=Delete Reservation Request"+target+" | RESULT=SUCCESS") {
+		t.Errorf("%q", got)
 	}
 }

@@ -11,19 +11,23 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// reserve applies a command on reservations. It is entered in the audit log if operation is not empty.
-func (t *term) reserve(ctx context.Context, c webgate.Caller, operation string, command func(engine.Ticket, engine.Caller) engine.Command) (any, error) {
+// reserve applies a command on reservations. The outcome is entered in the audit log if e has an operation.
+func (t *term) reserve(ctx context.Context, c webgate.Caller, e audit.Entry, command func(engine.Ticket, engine.Caller) engine.Command) (any, error) {
 	who := engine.Caller{User: c.User, Groups: t.rights.Groups(c.User)}
 	v, err := t.ask(ctx, func(k engine.Ticket) engine.Command { return command(k, who) })
-	if operation != "" {
-		t.auditWeb(c, operation, yarn.ApplicationID{}, err)
+	if e.Operation != "" {
+		e.User, e.From = c.User, identity(c).Remote.Addr()
+		if err != nil {
+			e.Failed, e.Description, e.Permissions = true, err.Error(), "UNKNOWN"
+		}
+		t.Options.Audit.Write(e)
 	}
 	return v, err
 }
 
 // NewReservation implements access.Controller.
 func (t *term) NewReservation(ctx context.Context, c webgate.Caller) (yarn.ReservationID, error) {
-	v, err := t.reserve(ctx, c, "", func(k engine.Ticket, _ engine.Caller) engine.Command { return engine.NewReservation{Ticket: k} })
+	v, err := t.reserve(ctx, c, audit.Entry{}, func(k engine.Ticket, _ engine.Caller) engine.Command { return engine.NewReservation{Ticket: k} })
 	if err != nil {
 		return yarn.ReservationID{}, err
 	}
@@ -32,7 +36,7 @@ func (t *term) NewReservation(ctx context.Context, c webgate.Caller) (yarn.Reser
 
 // SubmitReservation implements access.Controller.
 func (t *term) SubmitReservation(ctx context.Context, c webgate.Caller, r access.Reservation) error {
-	_, err := t.reserve(ctx, c, audit.SubmitReservation, func(k engine.Ticket, who engine.Caller) engine.Command {
+	_, err := t.reserve(ctx, c, audit.OfReservation(audit.SubmitReservation, r.ID), func(k engine.Ticket, who engine.Caller) engine.Command {
 		return engine.SubmitReservation{Ticket: k, Caller: who, ID: r.ID, Queue: r.Queue, Definition: r.Definition}
 	})
 	return err
@@ -40,7 +44,7 @@ func (t *term) SubmitReservation(ctx context.Context, c webgate.Caller, r access
 
 // UpdateReservation implements access.Controller.
 func (t *term) UpdateReservation(ctx context.Context, c webgate.Caller, r access.Reservation) error {
-	_, err := t.reserve(ctx, c, audit.UpdateReservation, func(k engine.Ticket, who engine.Caller) engine.Command {
+	_, err := t.reserve(ctx, c, audit.OfReservation(audit.UpdateReservation, r.ID), func(k engine.Ticket, who engine.Caller) engine.Command {
 		return engine.UpdateReservation{Ticket: k, Caller: who, ID: r.ID, Definition: r.Definition}
 	})
 	return err
@@ -48,7 +52,7 @@ func (t *term) UpdateReservation(ctx context.Context, c webgate.Caller, r access
 
 // DeleteReservation implements access.Controller.
 func (t *term) DeleteReservation(ctx context.Context, c webgate.Caller, id yarn.ReservationID) error {
-	_, err := t.reserve(ctx, c, audit.DeleteReservation, func(k engine.Ticket, who engine.Caller) engine.Command {
+	_, err := t.reserve(ctx, c, audit.OfReservation(audit.DeleteReservation, id), func(k engine.Ticket, who engine.Caller) engine.Command {
 		return engine.DeleteReservation{Ticket: k, Caller: who, ID: id}
 	})
 	return err
@@ -56,7 +60,7 @@ func (t *term) DeleteReservation(ctx context.Context, c webgate.Caller, id yarn.
 
 // Reservations implements access.Controller.
 func (t *term) Reservations(ctx context.Context, c webgate.Caller, q access.ReservationQuery) ([]view.Reservation, error) {
-	v, err := t.reserve(ctx, c, "", func(k engine.Ticket, who engine.Caller) engine.Command {
+	v, err := t.reserve(ctx, c, audit.Entry{}, func(k engine.Ticket, who engine.Caller) engine.Command {
 		return engine.ListReservations{Ticket: k, Caller: who, Queue: q.Queue, ID: q.ID, Start: q.Start, End: q.End}
 	})
 	if err != nil {

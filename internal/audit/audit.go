@@ -67,6 +67,11 @@ type Entry struct {
 	Label       string
 }
 
+// OfReservation is an entry about a reservation, of which Hadoop names the target "ClientRMService: reservation_…", over REST too.
+func OfReservation(operation string, id yarn.ReservationID) Entry {
+	return Entry{Operation: operation, Target: "ClientRMService: " + id.String()}
+}
+
 // maxValue bounds a field's value in bytes.
 const maxValue = 2048
 

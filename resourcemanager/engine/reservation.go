@@ -24,7 +24,7 @@ type Reservations struct {
 	Early      bool  // favor-early-allocation
 	Smoothness int32 // smoothness-factor
 	Calc       measure.Calculator
-	Min, Max   yarn.Resource // the least and the largest container
+	Max        yarn.Resource // the largest container
 	Patience   int64         // after a restart, until nodes must have come back: before, nothing is given up for lack of room
 }
 
@@ -92,7 +92,7 @@ func (e *Engine) configure(p *plan, c *config.Plan) {
 	p.conf, p.unsure = c, true
 	set := &e.set.Reservations
 	s := reserve.Settings{Early: set.Early, Smoothness: set.Smoothness, Window: c.Window, Average: c.Average, Peak: c.Peak, Enforcement: c.Enforcement,
-		Step: set.Step, MaxPeriod: set.MaxPeriod, Calc: set.Calc, Min: set.Min, Max: set.Max}
+		Step: set.Step, MaxPeriod: set.MaxPeriod, Calc: set.Calc, Max: set.Max}
 	if c.Greedy {
 		s.Agent = reserve.Greedy
 	}

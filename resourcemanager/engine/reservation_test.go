@@ -15,7 +15,7 @@ import (
 // reserving is the reservation system with steps of a second.
 func reserving() Reservations {
 	return Reservations{Enabled: true, Step: 1000, MaxPeriod: 86_400_000, Early: true, Smoothness: 10, Calc: measure.Calculator{Types: 2},
-		Min: yarn.NewResource(256, 1), Max: yarn.NewResource(8192, 8), Patience: 10_000}
+		Max: yarn.NewResource(8192, 8), Patience: 10_000}
 }
 
 // reservation is a command on reservations, or nil.

@@ -161,7 +161,7 @@ func lending(o *conf.Opportunistic) opportunistic.Settings {
 func reservations(s *conf.ResourceManager, cfg *config.Config) engine.Reservations {
 	r := s.Reservations
 	out := engine.Reservations{Enabled: r.Enabled, ACLs: r.ACLs, Step: max(1, r.Step.Milliseconds()), MaxPeriod: r.MaxPeriod, Early: r.Early, Smoothness: r.Smoothness,
-		Calc: measure.Calculator{Dominant: cfg.Dominant, Types: len(cfg.Cluster.Types)}, Min: cfg.Cluster.MinAllocation, Max: cfg.Cluster.MaxAllocation}
+		Calc: measure.Calculator{Dominant: cfg.Dominant, Types: len(cfg.Cluster.Types)}, Max: cfg.Cluster.MaxAllocation}
 	if s.Recovery.Enabled { // a NodeManager may try to come back only every half minute; it counts as lost after its expiry
 		out.Patience = max(cfg.Cluster.StartWait, s.Nodes.Expiry.Milliseconds())
 	}

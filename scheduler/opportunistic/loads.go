@@ -34,7 +34,6 @@ const (
 	MaxLooks   = 20_000  // at nodes and rows
 	MaxRows    = 20_000  // of one attempt's asks
 	MaxOnNode  = 2000    // opportunistic containers, also where a node's queue is longer or has no limit
-	MaxNodes   = 1000    // that Settings.Nodes may say
 	maxMetric  = 1 << 20 // of a node's report; more counts as so much
 )
 

@@ -27,7 +27,7 @@ func number(n int64) yarn.ReservationID {
 
 func usual() Settings {
 	return Settings{Early: true, Smoothness: 10, Window: day, Average: 100, Peak: 100, Enforcement: 3_600_000, Step: 1000, MaxPeriod: day,
-		Calc: measure.Calculator{Dominant: true, Types: 2}, Min: yarn.NewResource(1024, 1), Max: yarn.NewResource(1<<20, 1000)}
+		Calc: measure.Calculator{Dominant: true, Types: 2}, Max: yarn.NewResource(1<<20, 1000)}
 }
 
 func stage(memory, cores int64, containers, gang int32, duration int64) yarn.ReservationStage {

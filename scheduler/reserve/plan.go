@@ -39,8 +39,8 @@ type Settings struct {
 	Enforcement     int64 // milliseconds that Replan looks ahead (….reservation-enforcement-window)
 	Step, MaxPeriod int64 // milliseconds; every period divides the largest one
 
-	Calc     measure.Calculator
-	Min, Max yarn.Resource // the least and the largest container; the least one has no say
+	Calc measure.Calculator
+	Max  yarn.Resource // the largest container
 }
 
 // Plan is what has been promised of a queue. It is not safe for use by several goroutines.

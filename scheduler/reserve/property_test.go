@@ -22,7 +22,7 @@ func drawSettings(t *rapid.T) Settings {
 		Window:     rapid.Int64Range(1, 40).Draw(t, "window") * 500,
 		Average:    rapid.SampledFrom([]float32{30, 66.6, 100}).Draw(t, "average"),
 		Peak:       rapid.SampledFrom([]float32{50, 100}).Draw(t, "peak"), Enforcement: 60_000, Step: 1000, MaxPeriod: maxPeriod,
-		Calc: measure.Calculator{Types: 2, Dominant: rapid.Bool().Draw(t, "dominant")}, Min: yarn.NewResource(1, 1), Max: yarn.NewResource(4, 4),
+		Calc: measure.Calculator{Types: 2, Dominant: rapid.Bool().Draw(t, "dominant")}, Max: yarn.NewResource(4, 4),
 	}
 }
 

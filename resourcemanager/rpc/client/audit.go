@@ -7,7 +7,10 @@ import (
 
 // audited writes a line about a call to the audit log.
 func (s *client) audited(c *ipc.Call, e audit.Entry) {
-	e.User, e.From, e.Target = c.Caller.User, c.Caller.Remote.Addr(), "ClientRMService"
+	e.User, e.From = c.Caller.User, c.Caller.Remote.Addr()
+	if e.Target == "" {
+		e.Target = "ClientRMService"
+	}
 	s.Audit.Write(e)
 }
 

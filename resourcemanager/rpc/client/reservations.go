@@ -16,14 +16,14 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// reserve posts a command on reservations on a goroutine of its own, because looking up the caller's groups may take a while. It is entered in the
-// audit log if operation is not empty.
-func (s *client) reserve(c *ipc.Call, operation string, make func(engine.Ticket, engine.Caller) engine.Command, answer func(any) proto.Message) {
+// reserve posts a command on reservations on a goroutine of its own, because looking up the caller's groups may take a while. The outcome is
+// entered in the audit log if e has an operation.
+func (s *client) reserve(c *ipc.Call, e audit.Entry, make func(engine.Ticket, engine.Caller) engine.Command, answer func(any) proto.Message) {
 	spawn(c, s.submissions, func() {
 		who := s.caller(c)
 		s.Loop.Post(make(s.Loop.Expect(func(v any, err error) {
-			if operation != "" {
-				s.done(c, audit.Entry{Operation: operation}, err)
+			if e.Operation != "" {
+				s.done(c, e, err)
 			}
 			if err != nil {
 				rpc.Fail(c, err)
@@ -38,7 +38,7 @@ func (s *client) reserve(c *ipc.Call, operation string, make func(engine.Ticket,
 func (s *client) definition(c *ipc.Call, operation string, id *pb.ReservationId, m *pb.ReservationDefinition) (*yarn.ReservationDefinition, bool) {
 	d, err := convert.ReservationDefinition(m, s.Types)
 	if err != nil {
-		s.done(c, audit.Entry{Operation: operation}, err)
+		s.done(c, audit.OfReservation(operation, convert.ReservationID(id)), err)
 		serve.Refuse(c, serve.YarnException, "Cannot plan %s: %v", convert.ReservationID(id), err)
 		return nil, false
 	}
@@ -46,7 +46,7 @@ func (s *client) definition(c *ipc.Call, operation string, id *pb.ReservationId,
 }
 
 func (s *client) newReservation(c *ipc.Call, _ *pb.GetNewReservationRequest) {
-	s.reserve(c, "", func(t engine.Ticket, _ engine.Caller) engine.Command { return engine.NewReservation{Ticket: t} },
+	s.reserve(c, audit.Entry{}, func(t engine.Ticket, _ engine.Caller) engine.Command { return engine.NewReservation{Ticket: t} },
 		func(v any) proto.Message {
 			return &pb.GetNewReservationResponse{ReservationId: convert.ToReservationID(v.(yarn.ReservationID))}
 		})
@@ -57,7 +57,7 @@ func (s *client) submitReservation(c *ipc.Call, m *pb.ReservationSubmissionReque
 	if !ok {
 		return
 	}
-	s.reserve(c, audit.SubmitReservation, func(t engine.Ticket, who engine.Caller) engine.Command {
+	s.reserve(c, audit.OfReservation(audit.SubmitReservation, convert.ReservationID(m.ReservationId)), func(t engine.Ticket, who engine.Caller) engine.Command {
 		return engine.SubmitReservation{Ticket: t, Caller: who, ID: convert.ReservationID(m.ReservationId), Queue: m.GetQueue(), Definition: d}
 	}, func(any) proto.Message { return &pb.ReservationSubmissionResponse{} })
 }
@@ -67,13 +67,13 @@ func (s *client) updateReservation(c *ipc.Call, m *pb.ReservationUpdateRequest) 
 	if !ok {
 		return
 	}
-	s.reserve(c, audit.UpdateReservation, func(t engine.Ticket, who engine.Caller) engine.Command {
+	s.reserve(c, audit.OfReservation(audit.UpdateReservation, convert.ReservationID(m.ReservationId)), func(t engine.Ticket, who engine.Caller) engine.Command {
 		return engine.UpdateReservation{Ticket: t, Caller: who, ID: convert.ReservationID(m.ReservationId), Definition: d}
 	}, func(any) proto.Message { return &pb.ReservationUpdateResponse{} })
 }
 
 func (s *client) deleteReservation(c *ipc.Call, m *pb.ReservationDeleteRequest) {
-	s.reserve(c, audit.DeleteReservation, func(t engine.Ticket, who engine.Caller) engine.Command {
+	s.reserve(c, audit.OfReservation(audit.DeleteReservation, convert.ReservationID(m.ReservationId)), func(t engine.Ticket, who engine.Caller) engine.Command {
 		return engine.DeleteReservation{Ticket: t, Caller: who, ID: convert.ReservationID(m.ReservationId)}
 	}, func(any) proto.Message { return &pb.ReservationDeleteResponse{} })
 }

@@ -56,13 +56,8 @@ func create(h *trace.PlanHeader) (*World, error) {
 		return nil, fmt.Errorf("no policy is called %q; there are capacity-over-time and no-over-commit", h.Policy)
 	}
 	var err error
-	for _, a := range []struct {
-		into *yarn.Resource
-		from trace.Amounts
-	}{{&s.Min, h.Min}, {&s.Max, h.Max}} {
-		if *a.into, err = resource(a.from); err != nil {
-			return nil, err
-		}
+	if s.Max, err = resource(h.Max); err != nil {
+		return nil, err
 	}
 	size, err := resource(h.Resource)
 	if err != nil {
