@@ -29,7 +29,7 @@ type definitionBody struct {
 	Requests   struct {
 		Interpreter int32 `xml:"reservation-request-interpreter" json:"reservation-request-interpreter"`
 		List        oneOrMany[struct {
-			Capability struct {
+			Capability struct { // compat: other resource types are passed by
 				Memory int64 `xml:"memory" json:"memory"`
 				VCores int64 `xml:"vCores" json:"vCores"`
 			} `xml:"capability" json:"capability"`
