@@ -153,7 +153,7 @@ func (m *master) answered(call *engine.Allocate, r *engine.AllocateReply) {
 		m.c.Done[map[yarn.UpdateType]string{yarn.IncreaseResource: "enlarged", yarn.DecreaseResource: "shrunk", yarn.PromoteExecutionType: "promoted",
 			yarn.DemoteExecutionType: "demoted"}[u.Type]]++
 		m.versions[u.Grant.ID] = u.Grant.Version
-		if n := m.c.find(u.Grant.Node); n != nil && u.Type != yarn.DecreaseResource {
+		if n := m.c.find(u.Grant.Node); n != nil && u.Type != yarn.DecreaseResource && !m.c.chance(neverStarted) {
 			n.resize(u.Grant)
 		}
 	}

@@ -19,7 +19,8 @@ type node struct {
 	sick       int // steps for which it is unhealthy
 	total      yarn.Resource
 	containers map[yarn.ContainerID]*process
-	resend     *engine.Heartbeat // the last call, whose answer was lost
+	grown      []engine.Increased // since the last call
+	resend     *engine.Heartbeat  // the last call, whose answer was lost
 }
 
 // process is a container as its node knows it.
@@ -119,6 +120,7 @@ func (n *node) queue() engine.Opportunistic {
 
 func (n *node) register() {
 	cmd := engine.RegisterNode{Node: n.id, HTTPPort: 8042, Rack: n.rack(), Total: n.total, Health: n.health()}
+	n.grown = nil // the sizes come with the containers
 	if n.c.out[n.id] {
 		cmd.Excluded = "the lists exclude it"
 	}
@@ -141,7 +143,8 @@ func (n *node) register() {
 func (n *node) beat() {
 	call := n.resend
 	if call == nil {
-		call = &engine.Heartbeat{Node: n.id, ResponseID: n.responseID, Containers: n.statuses(), Health: n.health(), Opportunistic: n.queue()}
+		call = &engine.Heartbeat{Node: n.id, ResponseID: n.responseID, Containers: n.statuses(), Health: n.health(), Opportunistic: n.queue(), Increased: n.grown}
+		n.grown = nil
 	}
 	n.resend = nil
 	n.c.ask(func(t engine.Ticket) engine.Command {
@@ -215,6 +218,9 @@ const oddReport = 10
 // resize gives a container the size that its grant has now.
 func (n *node) resize(g engine.Grant) {
 	if p := n.containers[g.ID]; p != nil && n.registered && n.silent == 0 && g.Version > p.grant.Version {
+		if !g.Resource.FitsIn(p.grant.Resource) {
+			n.grown = append(n.grown, engine.Increased{Container: g.ID, Resource: g.Resource})
+		}
 		p.grant, p.execution = g, g.Execution
 	}
 }
