@@ -12,12 +12,14 @@ import (
 // (NodeStatusProto.increased_containers), and if it has not within yarn.resourcemanager.rm.container-allocation.expiry-interval-ms, the
 // container gets the last size back that the node has confirmed. Promotions, and what nodes are told of by their heartbeats, do not expire.
 
-// watchSize follows a change of size that a master fetches.
+// watchSize follows a change of size that a master fetches, and of which the node is told too or not.
 //
 // compat: nobody waits for the increase of a container that does not run yet: it may be started with either token.
-func (e *Engine) watchSize(c *container, ch scheduler.Changed) {
+func (e *Engine) watchSize(c *container, ch scheduler.Changed, told bool) {
 	switch {
-	case ch.Type == yarn.IncreaseResource && !e.set.AutoUpdate && c.state == yarn.ContainerRunning:
+	case ch.Type == yarn.IncreaseResource && told:
+		e.confirm(c, ch.After, ch.After)
+	case ch.Type == yarn.IncreaseResource && c.state == yarn.ContainerRunning:
 		if c.confirmed == nil {
 			before := ch.Before
 			c.confirmed = &before
@@ -74,9 +76,9 @@ func (e *Engine) rolledBack(a *application) (out []UpdatedContainer) {
 	return out
 }
 
-// heardSizes follows what a node reports of containers that have become larger.
+// heardSizes follows what a node reports of containers that have become larger: of no more than it has.
 func (e *Engine) heardSizes(n *node, list []Increased) {
-	for _, x := range list {
+	for _, x := range list[:min(len(list), n.held)] {
 		if c := e.onNode(n, x.Container); c != nil && c.state == yarn.ContainerRunning {
 			e.heardSize(c, x.Resource)
 		}

@@ -138,6 +138,8 @@ func (r *Round) takeFromLeaf(l *leaf, rule Rule) {
 
 // takeShared is the steps that take containers that asked for no partition and are in one that lends its room, the youngest first, masters among
 // them.
+//
+// compat: killable ones too, which have notice anew.
 func (r *Round) takeShared(t *taking) (steps []step) {
 	lent := make([][]Choice, len(t.obtain)) // by the index of r.parts
 	lends := func(i int) bool { return i >= 0 && t.obtain[i] != nil && r.parts[i].Part != 0 }

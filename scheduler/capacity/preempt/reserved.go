@@ -108,7 +108,10 @@ func (r *Round) makeRoom(ref cluster.NodeRef, left quotas, dryRun bool) (cost fl
 	if n.Reserved < 0 {
 		return 0, nil, false
 	}
-	size, room := r.core.Container(n.Reserved).Resource, r.core.Books.RoomByKilling(ref)
+	size, room := r.core.Container(n.Reserved).Resource, n.Free()
+	if r.set.Lazy {
+		room = r.core.Books.RoomByKilling(ref)
+	}
 	i := r.index(n.Part)
 	if i < 0 || r.calc.FitsIn(&size, &room) {
 		return 0, nil, false
@@ -118,7 +121,7 @@ func (r *Round) makeRoom(ref cluster.NodeRef, left quotas, dryRun bool) (cost fl
 	var sum resource
 	for _, c := range list {
 		book := r.core.Container(c)
-		if book.Killable || book.AM || r.young(book) || !r.spend(left[r.core.App(book.App).Leaf.Path], i, &book.Resource, dryRun) {
+		if r.set.Lazy && book.Killable || book.AM || r.young(book) || !r.spend(left[r.core.App(book.App).Leaf.Path], i, &book.Resource, dryRun) {
 			continue
 		}
 		if !r.chosen.Has(int(c)) {
@@ -297,6 +300,8 @@ func (r *Round) age(c *cluster.Container) int64 {
 }
 
 // press finds the containers of leaves of lower priority that have to go from a node for what it is held for.
+//
+// compat: killable ones too, which have notice anew.
 func (r *Round) press(reserved *cluster.Container) (victims []cluster.ContainerRef, ok bool) {
 	n := r.core.Books.Node(reserved.Node)
 	lacking, from := reserved.Resource.Sub(n.Free()), r.byPath[r.core.App(reserved.App).Leaf.Path].in[0]
