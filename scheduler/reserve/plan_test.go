@@ -234,15 +234,15 @@ func TestReplan(t *testing.T) {
 	submit(t, p, 2, 2, some(5, 0, 10_000))
 	submit(t, p, 3, 3, define(0, 20_000, yarn.AllStages, stage(1024, 1, 2, 1, 10_000)))
 	submit(t, p, 4, 4, some(2, 5000, 10_000))
-	if gone := p.Replan(5); gone != nil {
+	if gone, err := p.Replan(5); gone != nil || err != nil {
 		t.Errorf("%s went of a plan that is large enough", idsOf(gone))
 	}
 	p.SetCapacity(yarn.NewResource(7168, 7))
-	if gone := idsOf(p.Replan(3)); gone != "3 2" || ids(p.All()) != "1 4" {
+	if gone := replan(t, p, 3); gone != "3 2" || ids(p.All()) != "1 4" {
 		t.Errorf("%s went, %s are left", gone, ids(p.All()))
 	}
 	p.SetCapacity(yarn.NewResource(0, 0))
-	if gone := idsOf(p.Replan(3)); gone != "1 4" || len(p.users) != 0 {
+	if gone := replan(t, p, 3); gone != "1 4" || len(p.users) != 0 {
 		t.Errorf("%s went of an empty plan", gone)
 	}
 }
@@ -290,4 +290,13 @@ func TestRestore(t *testing.T) {
 	if ids(q.All()) != ids(p.All()) || q.Reservation(number(2)).Period() != day/4 {
 		t.Errorf("restored %s", ids(q.All()))
 	}
+}
+
+func replan(t *testing.T, p *Plan, now int64) string {
+	t.Helper()
+	gone, err := p.Replan(now)
+	if err != nil {
+		t.Error(err)
+	}
+	return idsOf(gone)
 }

@@ -40,7 +40,7 @@ func (t *task) allow(r *Reservation) error {
 		return t.allowTotal(r)
 	}
 	if err := t.allowTotal(r); err != nil {
-		if planning(err) {
+		if checked(err) {
 			return refuse(OverQuota, "%v", err)
 		}
 		return err
@@ -58,7 +58,7 @@ func (t *task) allowTotal(r *Reservation) error {
 	if err != nil {
 		return err
 	}
-	if _, err = t.merge(room, ask, timeline.Take, r.Start, r.End); planning(err) {
+	if _, err = t.merge(room, ask, timeline.Take, r.Start, r.End); checked(err) {
 		return overCommitted(r, r.Start)
 	}
 	if err != nil || t.p.asApache {
@@ -152,7 +152,7 @@ func (t *task) allowAverage(r *Reservation) error {
 		return err
 	}
 	limit := timeline.Constant(line.First()-window, t.p.share(t.p.settings.Average))
-	if _, err = t.merge(limit, averages, timeline.Take, from, to); planning(err) {
+	if _, err = t.merge(limit, averages, timeline.Take, from, to); checked(err) {
 		return refuse(OverQuota, "Integral (avg over time) quota capacity %s over a window of %d seconds,  would be exceeded by accepting reservation: %s",
 			javanum.Text(javanum.Div(t.p.settings.Average, 100)), window/1000, r.ID)
 	}

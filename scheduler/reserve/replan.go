@@ -7,19 +7,27 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Replan gives reservations up, the latest accepted first, where more is committed
+// Replan revokes reservations, the latest accepted first, where more is committed
 // than the plan has: at now and every step from there, as far as the plan looks ahead and as
 // reservations reach (Apache's SimpleCapacityReplanner). It returns the ids in the order in
-// which they went.
+// which they went, and an error if that is too much work: then what is promised for later was not looked at.
 //
 // compat: one goes when its arrival and deadline are around a time, whether it has
 // resources there or not. Apache looks no further than reservations reach that do not recur; so do replays.
-func (p *Plan) Replan(now int64) []yarn.ReservationID {
+func (p *Plan) Replan(now int64) ([]yarn.ReservationID, error) {
 	var gone []yarn.ReservationID
-	end := now + clampTime(p.settings.Enforcement)
-	for t, looks := now, 0; t < min(p.reach(), end) && looks < maxLooks; looks++ {
+	work, end := p.task(now), now+clampTime(p.settings.Enforcement)
+	for t := now; t < min(p.reach(), end); {
+		looks := 1
 		excess := p.CommittedAt(t).Sub(p.capacity)
-		if !p.over(&excess) {
+		over := p.over(&excess)
+		if over {
+			looks += (len(p.all) + len(p.single) + len(p.cyclic.Line)) / looksPerPoint
+		}
+		if work.spend(looks) != nil {
+			return gone, refuse(NotPlanned, "replanning takes more than %d steps; reservations with more than the plan has from %d to %d are not revoked yet", MaxWork, t, min(p.reach(), end))
+		}
+		if !over {
 			t = p.nextStep(t)
 			continue
 		}
@@ -34,16 +42,16 @@ func (p *Plan) Replan(now int64) []yarn.ReservationID {
 		}
 		t += p.settings.Step
 	}
-	return gone
+	return gone, nil
 }
 
-// maxLooks is at how many times one run looks. It lets a run end soon that looks years ahead.
-const maxLooks = 100_000
+// looksPerPoint is how many reservations or points are looked at in the time that planning takes for one point.
+const looksPerPoint = 8
 
 // victims are those that go at a time.
 //
 // compat: what is committed counts recurring reservations before their arrival, too, and Apache knows nothing of
-// what they have after their first instance. So it may give up others; replays do.
+// what they have after their first instance. So it may revoke others; replays do.
 func (p *Plan) victims(t int64) []*Reservation {
 	all := p.Active(t)
 	slices.SortFunc(all, (*Reservation).later)

@@ -118,7 +118,7 @@ func (r *Reservation) before(o *Reservation) int {
 	return cmp.Or(cmp.Compare(r.Start, o.Start), cmp.Compare(r.End, o.End), r.ID.Compare(o.ID))
 }
 
-// later orders them as a shrinking plan gives them up: the latest accepted first.
+// later orders them as Replan revokes them: the latest accepted first.
 func (r *Reservation) later(o *Reservation) int {
 	return cmp.Or(cmp.Compare(o.Accepted, r.Accepted), o.ID.Compare(r.ID))
 }

@@ -29,8 +29,8 @@ type job struct {
 	loads, frees timeline.Line // reused by price and fit
 }
 
-// plan finds room for a definition: what it gets over time.
-func (t *task) plan(user string, d *yarn.ReservationDefinition, old *Reservation, aligned bool) (timeline.Line, error) {
+// findRoom is what a definition gets over time.
+func (t *task) findRoom(user string, d *yarn.ReservationDefinition, old *Reservation, aligned bool) (timeline.Line, error) {
 	n, ok := period(d)
 	if !ok || n < 0 {
 		return nil, refuse(Invalid, "Invalid period %s. Please try again with a non-negative long value as period.", d.Recurrence)
