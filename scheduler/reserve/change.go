@@ -178,6 +178,7 @@ func (s size) plus(o size) size {
 // left for others: so one user has half of a plan at most, and nobody ever takes the last of it. What becomes
 // smaller is never refused for that.
 func (p *Plan) holds(r *Reservation) error {
+	p.pass(len(p.all))
 	var all, own, old size
 	for _, o := range p.all {
 		s := p.size(o)

@@ -48,6 +48,7 @@ type Plan struct {
 	settings Settings
 	capacity yarn.Resource
 	asApache bool // see LikeApache
+	work     int  // what calls have cost so far, in points of planning
 
 	all  []*Reservation // by interval, then id
 	byID map[yarn.ReservationID]*Reservation
@@ -98,6 +99,7 @@ func (p *Plan) Active(now int64) []*Reservation { return p.List(now, now) }
 // List are the reservations with an instance in that range of time, of which both
 // ends belong to it, by interval, then id.
 func (p *Plan) List(start, end int64) []*Reservation {
+	p.pass(len(p.all))
 	overlaps := (*Reservation).overlaps
 	if p.asApache {
 		overlaps = (*Reservation).overlapsAsApache
@@ -206,6 +208,7 @@ func (p *Plan) book(rs []*Reservation, sign int64) {
 		}
 		own[2] = append(own[2], timeline.Of(from, to, yarn.Resource{1, 1}))
 	}
+	p.pass(len(p.single) + len(p.cyclic.Line) + single.points() + cyclic.points())
 	single.book(&p.single, sign)
 	cyclic.book(&p.cyclic.Line, sign)
 	for name, own := range byUser { //tidy:unordered each has lines of its own
@@ -218,6 +221,13 @@ func (p *Plan) book(rs []*Reservation, sign int64) {
 
 // pieces are lines that are added to another one together.
 type pieces []timeline.Line
+
+func (all pieces) points() (n int) {
+	for _, l := range all {
+		n += len(l)
+	}
+	return n
+}
 
 // fewPoints are added one by one, without copying the line.
 const fewPoints = 6
@@ -278,6 +288,7 @@ type saved struct {
 
 // save keeps them. Reservations themselves never change.
 func (p *Plan) save(names [2]string) *saved {
+	p.pass(len(p.all) + len(p.single) + len(p.cyclic.Line))
 	s := &saved{slices.Clone(p.all), slices.Clone(p.single), slices.Clone(p.cyclic.Line), names, [2]*account{}}
 	for i, name := range names {
 		if u := p.users[name]; u != nil {

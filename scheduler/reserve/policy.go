@@ -76,6 +76,7 @@ func overCommitted(r *Reservation, at int64) error {
 // at the instances of one largest period alone.
 func (t *task) allowEver(r *Reservation) error {
 	single, cyclic := t.p.single, t.p.cyclic
+	t.p.pass(len(single) + len(cyclic.Line))
 	if old := t.p.byID[r.ID]; old != nil {
 		single, cyclic.Line = together(single, old.once(), -1), together(cyclic.Line, old.train(cyclic.Period), -1)
 	}

@@ -39,6 +39,11 @@ func (r *Reservation) At(t int64) yarn.Resource {
 	if t < r.Start || r.period == 0 && t >= r.End {
 		return yarn.Resource{}
 	}
+	return r.booked(t)
+}
+
+// booked is what the plan counts for it at that time: of one that recurs also before its arrival.
+func (r *Reservation) booked(t int64) yarn.Resource {
 	if r.period > 0 {
 		return r.line.Amount(t)
 	}
