@@ -181,7 +181,7 @@ func (t *task) averages(line timeline.Line, window int64) (timeline.Line, error)
 			passed := m.At - marks[i-1].At
 			var over [2]bool
 			memory, over[0] = grow(memory, rate[yarn.Memory], passed)
-			cores, over[1] = grow(cores, int64(int32(min(rate[yarn.VCores], math.MaxInt32))), passed)
+			cores, over[1] = grow(cores, t.cores(rate[yarn.VCores]), passed)
 			if (over[0] || over[1]) && !t.p.asApache {
 				return nil, refuse(Arithmetic, "the average over %d ms cannot be computed, because the sum is too large; ask for less, or for a shorter time", window)
 			}
@@ -231,6 +231,16 @@ func grow(sum, rate, passed int64) (int64, bool) {
 	add := rate * passed
 	next := sum + add
 	return next, passed < 0 || high != 0 || low > math.MaxInt64 || (add > 0) != (next > sum)
+}
+
+// cores is a number of vcores.
+//
+// compat: Apache's has 32 bits. Here that of replays alone does.
+func (t *task) cores(n int64) int64 {
+	if t.p.asApache {
+		return int64(int32(min(n, math.MaxInt32)))
+	}
+	return n
 }
 
 // mean is a sum divided by a window, rounded half up.
