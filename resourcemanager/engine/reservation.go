@@ -263,7 +263,7 @@ func (e *Engine) deleteReservation(c DeleteReservation) {
 	}
 	e.saveChanged(state.Remove(state.Reservation{ID: c.ID}), c.ID, c.Ticket, func() {
 		if p.Delete(c.ID) == nil { // else it was revoked meanwhile, or is over
-			e.over(p, c.ID, Deleted)
+			e.reservationEnded(p, c.ID, Deleted)
 		}
 	})
 }
@@ -408,12 +408,12 @@ func (e *Engine) announce(p *plan, r *reserve.Reservation) {
 func (e *Engine) dropReservations(p *plan, ids []yarn.ReservationID, what ReservationChange) {
 	for _, id := range ids {
 		e.save(state.Remove(state.Reservation{ID: id}), saved{what: savedNothing})
-		e.over(p, id, what)
+		e.reservationEnded(p, id, what)
 	}
 }
 
-// over tells that a reservation is no more.
-func (e *Engine) over(p *plan, id yarn.ReservationID, what ReservationChange) {
+// reservationEnded tells that a reservation is no more.
+func (e *Engine) reservationEnded(p *plan, id yarn.ReservationID, what ReservationChange) {
 	e.fx.Reservations = append(e.fx.Reservations, ReservationEvent{ID: id, Plan: p.path, What: what})
 	e.past(id)
 }

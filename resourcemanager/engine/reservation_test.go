@@ -340,7 +340,9 @@ func TestReplanCutShort(t *testing.T) {
 	p.Restore(list...)
 	s.play("expire h1; node h2 1024x1; after 20000")
 	got := s.play("follow")
-	if n := len(got); n == 0 || !slices.ContainsFunc(got, func(line string) bool { return strings.Contains(line, "root.plan is not replanned to the end: replanning takes more than") }) {
+	if n := len(got); n == 0 || !slices.ContainsFunc(got, func(line string) bool {
+		return strings.Contains(line, "root.plan is not replanned to the end: replanning takes more than")
+	}) {
 		t.Errorf("%d lines, the last one %q; %d reservations are left", n, got[max(n-1, 0):], len(p.All()))
 	}
 }

@@ -198,7 +198,7 @@ func replanned(t *rapid.T, p *Plan, now int64) {
 		return
 	}
 	for at := now; at < now+p.settings.Enforcement; at += p.settings.Step {
-		if excess := promised(p, at).Sub(p.capacity); p.over(&excess) {
+		if excess := promised(p, at).Sub(p.capacity); p.exceeds(&excess) {
 			t.Fatalf("replanned at %d, but at %d %v is promised of %v", now, at, promised(p, at), p.capacity)
 		}
 	}

@@ -23,7 +23,7 @@ func (p *Plan) Replan(now int64) ([]yarn.ReservationID, error) {
 			err = refuse(NotPlanned, "replanning takes more than %d steps; reservations with more than the plan has from %d to %d are not revoked yet", MaxWork, t, min(p.reach(), end))
 			break
 		}
-		if r.revoke(t) || p.asApache && r.over(t) {
+		if r.revoke(t) || p.asApache && r.overcommitted(t) {
 			t += p.settings.Step
 		} else {
 			t = p.nextStep(t) // until something changes nothing more can go
@@ -41,22 +41,22 @@ type replanning struct {
 	isOut map[yarn.ReservationID]bool
 }
 
-// over tells whether more is committed than there is.
-func (r *replanning) over(t int64) bool {
+// overcommitted tells whether more is committed than there is.
+func (r *replanning) overcommitted(t int64) bool {
 	r.p.work += 1 + len(r.going)/4
 	excess := r.p.CommittedAt(t).Sub(r.p.capacity)
 	for _, x := range r.going {
-		if !r.p.over(&excess) {
+		if !r.p.exceeds(&excess) {
 			return false
 		}
 		excess = excess.Sub(x.booked(t))
 	}
-	return r.p.over(&excess)
+	return r.p.exceeds(&excess)
 }
 
 // revoke picks those that go at a time, and tells whether there are any.
 func (r *replanning) revoke(t int64) bool {
-	if !r.over(t) {
+	if !r.overcommitted(t) {
 		return false
 	}
 	victims := r.victims(t)
@@ -97,12 +97,12 @@ func (r *replanning) victims(t int64) []*Reservation {
 			excess = excess.Add(x.At(t))
 		}
 	}
-	if excess = excess.Sub(p.capacity); !p.over(&excess) {
+	if excess = excess.Sub(p.capacity); !p.exceeds(&excess) {
 		return nil
 	}
 	slices.SortFunc(all, (*Reservation).later)
 	for i, x := range all {
-		if !p.over(&excess) {
+		if !p.exceeds(&excess) {
 			return all[:i]
 		}
 		if !p.asApache || t < x.End {
@@ -112,8 +112,8 @@ func (r *replanning) victims(t int64) []*Reservation {
 	return all
 }
 
-// over tells whether an excess is one.
-func (p *Plan) over(excess *yarn.Resource) bool {
+// exceeds tells whether an excess is one.
+func (p *Plan) exceeds(excess *yarn.Resource) bool {
 	return p.settings.Calc.Positive(&p.capacity, excess)
 }
 
