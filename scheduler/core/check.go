@@ -194,6 +194,9 @@ func (c *recount) checkApps() string {
 		if a == nil {
 			continue
 		}
+		if bad := c.s.checkUpdated(a); bad != "" {
+			return bad
+		}
 		of := &c.apps[i]
 		if int(a.Ref) != i || a.Open != of.open || a.Held != of.held {
 			return fmt.Sprintf("%v, number %d of %d: %d slots and %d reservations, counted %d and %d", a.ID, a.Ref, i, a.Open, a.Held, of.open, of.held)
@@ -231,6 +234,27 @@ func (c *recount) checkQueues() string {
 					have.Used, have.Pending, have.Promised, have.Containers, have.Waiting, have.Held,
 					want.Used, want.Pending, want.Promised, want.Containers, want.Waiting, want.Held)
 			}
+		}
+	}
+	return ""
+}
+
+// checkUpdated sees that no change of a container is remembered of which nothing is outstanding.
+func (s *Core) checkUpdated(a *App) string {
+	w := &a.updates
+	if n := len(w.shrunk) + len(w.demoted); len(w.decreases) > n {
+		return fmt.Sprintf("%v: %d decreases are remembered, %d are outstanding", a.ID, len(w.decreases), n)
+	}
+	if len(w.grown)+len(w.promoted)+len(w.useless)+len(w.shrunk) > 0 { // what they leave goes when the master fetches them
+		return ""
+	}
+	for id, in := range w.increases { //tidy:unordered one message of several
+		asked := false
+		for _, want := range a.Wants.All() {
+			asked = asked || want.Update == id && (want.Left() > 0 || len(want.Reservations) > 0)
+		}
+		if !asked || len(in.extras) > maxExtras {
+			return fmt.Sprintf("%v: %d increases of %v are remembered; anything is outstanding: %v", a.ID, len(in.extras), id, asked)
 		}
 	}
 	return ""

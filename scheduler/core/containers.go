@@ -77,6 +77,7 @@ func (s *Core) discharge(a *App, c ContainerRef, container *cluster.Container, p
 		s.spared(a, container, p)
 	}
 	s.Books.Disown(&a.Live, c)
+	s.settle(a, container.ID) // compat: what is outstanding goes on being asked for
 	if container.Execution == yarn.Guaranteed {
 		a.Shares[p].Used.Decrease(&container.Resource)
 		s.returnUsage(a, container, p)
