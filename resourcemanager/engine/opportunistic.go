@@ -142,7 +142,7 @@ func (e *Engine) heardExecution(c *container, at yarn.ExecutionType) {
 		c.demoted = 0
 	case e.now.Mono-c.demoted >= DemotionPatience:
 		c.demoted = 0
-		c.node.update(UpdatedContainer{Type: yarn.DemoteExecutionType, Grant: e.grant(c)})
+		c.node.updates.put(UpdatedContainer{Type: yarn.DemoteExecutionType, Grant: e.grant(c)})
 	}
 }
 

@@ -55,6 +55,7 @@ func (s *Core) End(c ContainerRef, cause cluster.Cause) cluster.Ended {
 	switch {
 	case container.Reserved:
 		s.unreserve(c)
+		s.settle(a, container.Update)
 		container.Reserved = false
 		s.returnUsage(a, container, p)
 		ended.Vacated = true

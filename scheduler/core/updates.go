@@ -51,6 +51,7 @@ type increase struct {
 	node    NodeRef
 	extras  []resource // the differences, the newest last: one that was reserved for may be older than the ask
 	promote bool       // rather than enlarge: of the last ask
+	placed  []int      // where in updates.grown it is
 }
 
 // maxExtras is how many differences are remembered of one container. What is placed for one before these is of no use, and asked for anew.
@@ -321,6 +322,7 @@ func (s *Core) matchUpdate(a *App, want *demand.Want, c ContainerRef) {
 	case in.promote:
 		w.promoted = append(w.promoted, growth{in.of, extra})
 	default:
+		in.placed = append(in.placed, len(w.grown))
 		w.grown = append(w.grown, growth{in.of, extra})
 	}
 }
@@ -446,19 +448,20 @@ func (s *Core) Rollback(ref ContainerRef, size resource) Changed {
 	a := s.App(container.App)
 	w := &a.updates
 	s.GiveBackFreed(a)
-	w.grown = slices.DeleteFunc(w.grown, func(g growth) bool {
-		if g.container.id != container.ID {
-			return false
+	if in := w.increases[container.ID]; in != nil {
+		for _, i := range in.placed {
+			w.ending = append(w.ending, w.grown[i].extra)
+			w.grown[i] = growth{}
 		}
-		w.ending = append(w.ending, g.extra)
-		return true
-	})
+		in.placed = nil
+	}
 	if want := a.Wants.Find(increaseKey(container)); want != nil {
 		s.cancelIncrease(a, container, want)
 		s.asked(a)
 	}
 	a.Newest.Number++ // compat: as for any decrease
 	change := s.shrink(a, ref, size)
+	s.settle(a, container.ID)
 	s.GiveBackFreed(a)
 	return change
 }
@@ -471,7 +474,10 @@ func (s *Core) settle(a *App, id yarn.ContainerID) {
 	if in == nil {
 		return
 	}
-	if want := a.Wants.Find(in.key); want == nil || want.Left() <= 0 && len(want.Reservations) == 0 {
+	if len(a.updates.grown) == 0 {
+		in.placed = nil
+	}
+	if want := a.Wants.Find(in.key); len(in.placed) == 0 && (want == nil || want.Left() <= 0 && len(want.Reservations) == 0) {
 		delete(a.updates.increases, id)
 	}
 }
