@@ -1,13 +1,13 @@
 package capacity
 
 import (
-	"flag"
 	"fmt"
 	"math"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/heddle-project/heddle/internal/seeded"
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
@@ -53,7 +53,7 @@ func TestKillable(t *testing.T) {
 	})
 	t.Log(done)
 	for _, what := range []string{"taken", "chosen", "for a reservation"} {
-		if done[what] == 0 && !t.Failed() && flag.Lookup("rapid.checks").Value.String() == "100" {
+		if done[what] == 0 && !t.Failed() && seeded.Full() {
 			t.Errorf("the plays were too tame: nothing was %s", what)
 		}
 	}

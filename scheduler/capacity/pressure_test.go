@@ -1,13 +1,13 @@
 package capacity
 
 import (
-	"flag"
 	"fmt"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/heddle-project/heddle/internal/seeded"
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/schedtest/twin"
@@ -95,7 +95,7 @@ func TestRoundsUnderPressure(t *testing.T) {
 	})
 	t.Log(seen)
 	for _, rule := range []string{"queue-priority", "reservation", "guarantee", "balance", "within-queue"} {
-		if seen["twin: noticed, "+rule] == 0 && !t.Failed() && flag.Lookup("rapid.checks").Value.String() == "100" {
+		if seen["twin: noticed, "+rule] == 0 && !t.Failed() && seeded.Full() {
 			t.Errorf("the plays were too tame: nothing was noticed for %s", rule)
 		}
 	}
