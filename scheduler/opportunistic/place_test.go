@@ -172,6 +172,32 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestManyHosts: a want that names more hosts than a call looks at is served on all of them in turn.
+func TestManyHosts(t *testing.T) {
+	const many = MaxRows - 10
+	l, nodes := heard(settings(QueueLength), make([]Report, many)...)
+	var rows []yarn.Ask
+	for i := range many {
+		rows = append(rows, ask(1, 1, fmt.Sprint("h", i)))
+	}
+	a := &Asks{}
+	a.Enter(append(rows, ask(1, many, "*")))
+	last := nodes[many-1]
+	for _, n := range nodes {
+		l.Heard(n, Report{Capacity: 1, Waiting: 1}, 1)
+	}
+	l.order(1)
+	l.Heard(last, Report{Capacity: 1}, 1) // too late to be among the least loaded ones
+	calls := 0
+	for found := false; !found; calls++ {
+		if calls > 5 {
+			t.Fatal("the last host is never looked at")
+		}
+		l.Place(a, 1, func(*Node) bool { return true }, func(n *Node, _ *Want, at Locality) { found = n == last && at == NodeLocal })
+	}
+	t.Logf("%d calls", calls)
+}
+
 // TestRandomPlaces: whatever is asked for, heard and withdrawn, as much is placed as is taken off the asks, no queue gets longer than it may be, and
 // rows are counted right.
 func TestRandomPlaces(t *testing.T) {
