@@ -36,10 +36,7 @@ func (l *Loads) Place(a *Asks, now int64, suits func(*Node) bool, place func(*No
 		return
 	}
 	l.order(now)
-	p := &placing{Loads: l, suits: suits, place: place, left: MaxPerCall, looks: MaxLooks, full: map[searched]bool{}}
-	if l.set.PerCall > 0 {
-		p.left = min(p.left, int(l.set.PerCall))
-	}
+	p := &placing{Loads: l, suits: suits, place: place, left: l.perCall(), looks: MaxLooks, full: map[searched]bool{}}
 	a.sort()
 	start := a.start
 	a.start = 0
@@ -59,6 +56,14 @@ func (l *Loads) Place(a *Asks, now int64, suits func(*Node) bool, place func(*No
 			break
 		}
 	}
+}
+
+// perCall is how many containers one call gets.
+func (l *Loads) perCall() int {
+	if l.set.PerCall > 0 {
+		return min(MaxPerCall, int(l.set.PerCall))
+	}
+	return MaxPerCall
 }
 
 // looksAnywhere are kept for nodes that were not named, when a want names a great many.
