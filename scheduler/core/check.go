@@ -180,8 +180,16 @@ func (c *recount) checkNodes() string {
 	if total != c.s.Books.Total {
 		return fmt.Sprintf("cluster: total %v, nodes have %v", c.s.Books.Total, total)
 	}
-	if c.killable != c.s.Killable {
-		return fmt.Sprintf("cluster: %d killable containers, counted %d", c.s.Killable, c.killable)
+	if have := c.s.Killable; c.killable != len(have) {
+		return fmt.Sprintf("cluster: %d killable containers, counted %d", len(have), c.killable)
+	}
+	for i, ref := range c.s.Killable {
+		container := c.s.Books.Container(ref)
+		if !c.s.Books.IsOpen(ref) || !container.Killable || !container.Live {
+			return fmt.Sprintf("cluster: container %v is listed as killable", container.ID)
+		} else if at, found := c.s.placeKillable(container); !found || at != i {
+			return fmt.Sprintf("cluster: killable container %v stands at place %d of %d, not %d", container.ID, i, len(c.s.Killable), at)
+		}
 	}
 	if largest != c.s.Books.Largest {
 		return fmt.Sprintf("cluster: largest %v, nodes have %v", c.s.Books.Largest, largest)
