@@ -69,6 +69,9 @@ func (p *play) mark() {
 
 // lazyRound is a whole round: what is killable already is not chosen again.
 func (p *play) lazyRound() {
+	w := p.snapshot(p.quick).world
+	w.Entitle()
+	want := p.notices.Settle(w.Preempt(p.clock), &p.quick.cfg.Preemption, p.clock)
 	var decided []*core.Preemption
 	p.both(func(s *Scheduler) {
 		_, one := s.Monitor(p.clocked(), math.MaxInt)
@@ -78,6 +81,9 @@ func (p *play) lazyRound() {
 		p.t.Fatalf("with shortcuts: %s\nwithout: %s", a, b)
 	}
 	got := decided[0]
+	as := *got
+	as.Due = got.Killable // the twin has only one word for both
+	p.choosesLikeTwin(&as, want, p.done)
 	for _, x := range got.Noticed {
 		if c := p.quick.Container(x.Ref); c.Killable && x.Rule != "queue-priority" && p.quick.Books.Node(c.Node).Part == 0 {
 			p.t.Fatalf("%v is killable, and is given notice (%s)", x.ID, x.Rule)
