@@ -38,6 +38,7 @@ func readResourceManager(r *Reader) *ResourceManager {
 		Applications:  r.applications(),
 		Nodes:         r.nodes(),
 		Recovery:      r.recovery(),
+		ZooKeeper:     r.zooKeeper(),
 		BlackBox:      r.blackBox(),
 		Labels:        r.nodeLabels(),
 		Tokens:        r.tokens(),
@@ -296,6 +297,20 @@ func (r *Reader) recovery() Recovery {
 		Path:           r.String(rm+"heddle.state-store.path", temporary+"/yarn/system/rmstore.bolt"),
 		WorkPreserving: r.Bool(rm+"work-preserving-recovery.enabled", true),
 		SchedulingWait: r.Duration(rm+"work-preserving-recovery.scheduling-wait-ms", 10*time.Second, time.Millisecond, 0),
+	}
+}
+
+func (r *Reader) zooKeeper() ZooKeeper {
+	elector := r.String(rm+"zk-address", "")
+	return ZooKeeper{
+		Address:       r.String("hadoop.zk.address", elector),
+		Elector:       elector,
+		Session:       r.Duration("hadoop.zk.timeout-ms", 10*time.Second, time.Millisecond, time.Second),
+		ACL:           r.String("hadoop.zk.acl", "world:anyone:rwcda"),
+		Auth:          r.String("hadoop.zk.auth", ""),
+		Retries:       r.Int("hadoop.zk.num-retries", 1000, NotBelow(0)),
+		RetryInterval: r.Duration("hadoop.zk.retry-interval-ms", time.Second, time.Millisecond, 0),
+		MaxRequest:    r.Int(rm+"heddle.zk-max-request-bytes", 0xfffff, Range{64 << 10, 1 << 30}),
 	}
 }
 

@@ -30,6 +30,7 @@ type ResourceManager struct {
 	Applications  Applications
 	Nodes         Nodes
 	Recovery      Recovery
+	ZooKeeper     ZooKeeper
 	BlackBox      BlackBox
 	Labels        NodeLabels
 	Tokens        Tokens
@@ -162,6 +163,18 @@ type Recovery struct {
 	Path           string        // yarn.resourcemanager.heddle.state-store.path, ours: the bolt file
 	WorkPreserving bool          // yarn.resourcemanager.work-preserving-recovery.enabled
 	SchedulingWait time.Duration // yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms
+}
+
+// ZooKeeper says where ZooKeeper is and how to talk to it. Text that may name a file by @ is as it was written.
+type ZooKeeper struct {
+	Address       string        // hadoop.zk.address, else yarn.resourcemanager.zk-address: host:port,…/chroot; empty: none
+	Elector       string        // yarn.resourcemanager.zk-address alone, for the election
+	Session       time.Duration // hadoop.zk.timeout-ms
+	ACL           string        // hadoop.zk.acl: scheme:id:permissions,… of the nodes that are made
+	Auth          string        // hadoop.zk.auth: scheme:secret,…
+	Retries       int           // hadoop.zk.num-retries, of a call that was lost
+	RetryInterval time.Duration // hadoop.zk.retry-interval-ms
+	MaxRequest    int           // yarn.resourcemanager.heddle.zk-max-request-bytes, ours: what the servers' jute.maxbuffer is
 }
 
 // BlackBox says which commands are kept, to play them again. All its properties are ours.
