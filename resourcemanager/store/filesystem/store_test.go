@@ -106,6 +106,7 @@ func TestConformance(t *testing.T) {
 			Overwrite: func(t testing.TB, key state.Key, value []byte) { overwrite(t, dir, key, value) },
 			Codec:     apache.Codec{Types: storetest.Types()},
 			Damages:   storetest.ApacheDamages,
+			Batch:     300,
 		}
 	})
 }
