@@ -38,6 +38,7 @@ func TestDefaultsAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	inCode.Recovery.Directory = inFiles.Recovery.Directory                   // needs hadoop.tmp.dir
 	inCode.Recovery.Path = inFiles.Recovery.Path                             // needs hadoop.tmp.dir
 	inCode.Web.SignatureSecretFile = inFiles.Web.SignatureSecretFile         // needs user.home
 	inCode.Web.Introspection.Sensitive = inFiles.Web.Introspection.Sensitive // a long list; what is always secret is in code
@@ -52,6 +53,7 @@ func TestNamesAreKnown(t *testing.T) {
 	only := map[string]string{
 		"yarn.webapp.heddle.anonymous-writes":                            "ours",
 		"yarn.resourcemanager.heddle.state-store.path":                   "ours",
+		"yarn.resourcemanager.heddle.zk-max-request-bytes":               "ours",
 		"yarn.resourcemanager.heddle.black-box.bytes":                    "ours",
 		"yarn.resourcemanager.heddle.black-box.record":                   "ours",
 		"yarn.resourcemanager.heddle.black-box.record-bytes":             "ours",

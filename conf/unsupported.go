@@ -94,6 +94,21 @@ func unless(name string, match func(*Properties, string) bool) func(*Properties,
 	return func(p *Properties, v string) bool { return !isTrue(p, trim(p.Get(name))) && match(p, v) }
 }
 
+// whereStore narrows a match to configurations whose state store is of that kind.
+func whereStore(kind string, match func(*Properties, string) bool) func(*Properties, string) bool {
+	return func(p *Properties, v string) bool {
+		class := trim(p.Get(rm + "store.class"))
+		set, _ := p.Lookup(rm + "store.class")
+		return !set.Origin.IsDefault() && (class == kind || storeClasses[class] == kind) && match(p, v)
+	}
+}
+
+// otherSchemes matches URLs of file systems that are not built.
+func otherSchemes(_ *Properties, v string) bool {
+	scheme, _, found := strings.Cut(v, ":")
+	return found && !strings.Contains(scheme, "/") && !strings.EqualFold(scheme, "file") && !strings.EqualFold(scheme, "hdfs")
+}
+
 func anyValue(_ *Properties, v string) bool { return v != "" }
 
 func kerberos(_ *Properties, v string) bool { return strings.EqualFold(v, "kerberos") }
@@ -134,8 +149,16 @@ var missingResourceManager = []missing{
 	{"high availability", rm + "ha.enabled", "", isTrue, Refused, "two active ResourceManagers could run at once", "false",
 		"run one ResourceManager, which then has the addresses of " + rm + "ha.id, else those of the id whose machine it runs on; " + rm +
 			"recovery.enabled keeps applications across its restart"},
-	{"state store", rm + "store.class", rm + "recovery.enabled", explicit(rm+"store.class", classOtherThan(storeClasses, "bolt", "memory", "null")), Refused,
+	{"state store", rm + "store.class", rm + "recovery.enabled", explicit(rm+"store.class", classOtherThan(storeClasses, "bolt", "memory", "null", "zookeeper", "filesystem")), Refused,
 		"applications would not be stored where it says", "", "they are then stored in the file " + rm + "heddle.state-store.path"},
+	{"state store", rm + "fs.state-store.uri", rm + "recovery.enabled", whereStore("filesystem", otherSchemes), Refused,
+		"applications could not be stored there", "", "name a directory with file: or hdfs:"},
+	{"TLS to ZooKeeper", "hadoop.zk.ssl.enabled", rm + "recovery.enabled", whereStore("zookeeper", isTrue), Refused,
+		"applications would travel in the clear", "false", ""},
+	{"TLS to ZooKeeper", rm + "zk-client-ssl.enabled", rm + "recovery.enabled", whereStore("zookeeper", isTrue), Refused,
+		"applications would travel in the clear", "false", ""},
+	{"Kerberos to ZooKeeper", "hadoop.zk.kerberos.principal", rm + "recovery.enabled", whereStore("zookeeper", anyValue), Refused,
+		"ZooKeeper would not know who this is", "", "hadoop.zk.auth with the scheme digest is built"},
 	{"reservations", rm + "scheduler.class", rm + "reservation-system.enable", classOtherThan(schedulerClasses, "capacity", "fair"), Refused,
 		"capacity would not be reserved", schedulerPackage + "capacity.CapacityScheduler", "of that one's queues and the FairScheduler's capacity can be reserved"},
 	{"reservation systems", rm + "reservation-system.class", rm + "reservation-system.enable",
