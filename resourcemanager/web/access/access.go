@@ -108,6 +108,8 @@ type Controller interface {
 	SetLifetime(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, expireAt int64) (int64, error)
 	// NewApplication takes the next id, and returns the largest container.
 	NewApplication(ctx context.Context, c webgate.Caller) (yarn.ApplicationID, yarn.Resource, error)
+	// Submit submits an application. submission is its ApplicationSubmissionContext, as the client protocol has it.
+	Submit(ctx context.Context, c webgate.Caller, submission []byte) error
 	// AddLabels, RemoveLabels and ReplaceLabels are for administrators. The refusal
 	// for anybody else has the name of the operation.
 	AddLabels(ctx context.Context, c webgate.Caller, labels []view.Label) error

@@ -109,6 +109,8 @@ type Controller struct {
 	Err  error              // that every call returns, if set
 	Most yarn.Resource      // that NewApplication returns
 	Plan []view.Reservation // that Reservations returns
+
+	Submitted []byte // by the last call of Submit
 }
 
 var _ access.Controller = (*Controller)(nil)
@@ -154,6 +156,15 @@ func (c *Controller) SetLifetime(_ context.Context, by webgate.Caller, id yarn.A
 func (c *Controller) NewApplication(_ context.Context, by webgate.Caller) (yarn.ApplicationID, yarn.Resource, error) {
 	c.note("new application by %s", by.User)
 	return yarn.ApplicationID{ClusterTimestamp: Started, Sequence: 10}, c.Most, c.Err
+}
+
+// Submit notes the call and keeps the submission.
+func (c *Controller) Submit(_ context.Context, by webgate.Caller, submission []byte) error {
+	c.note("submit by %s", by.User)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Submitted = submission
+	return c.Err
 }
 
 // AddLabels notes the call.
