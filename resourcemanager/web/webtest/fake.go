@@ -167,6 +167,18 @@ func (c *Controller) Submit(_ context.Context, by webgate.Caller, submission []b
 	return c.Err
 }
 
+// Signal notes the call.
+func (c *Controller) Signal(_ context.Context, by webgate.Caller, id yarn.ContainerID, signal int32) error {
+	c.note("signal %d to %s by %s", signal, id, by.User)
+	return c.Err
+}
+
+// Resize notes the call.
+func (c *Controller) Resize(_ context.Context, by webgate.Caller, node yarn.NodeID, total yarn.Resource) error {
+	c.note("resize %s by %s: %d, %d", node, by.User, total.MemoryMB(), total.VCoreCount())
+	return c.Err
+}
+
 // AddLabels notes the call.
 func (c *Controller) AddLabels(_ context.Context, by webgate.Caller, labels []view.Label) error {
 	c.note("add labels by %s: %v", by.User, labels)

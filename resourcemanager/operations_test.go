@@ -71,3 +71,39 @@ func TestSubmitOverREST(t *testing.T) {
 		t.Errorf("audit log:\n%s", strings.Join(lines, "\n"))
 	}
 }
+
+// TestSignalAndResizeOverREST: a signal goes to the container's node for those who may modify the application, and nodes are
+// resized by administrators alone.
+func TestSignalAndResizeOverREST(t *testing.T) {
+	w := newWorld(t, twoQueues+"\nroot.acl_administer_queue NOBODY", "yarn.acl.enable", "true", "yarn.admin.acl", operator)
+	n := w.newNode()
+	id := w.as("alice").submit()
+	n.launched().register()
+	container := fmt.Sprintf("container_%d_%04d_01_000001", id.ClusterTimestamp, id.Sequence)
+	for _, c := range []struct {
+		path, body string
+		status     int
+		text       string
+	}{
+		{"containers/" + container + "/signal/GRACEFUL_SHUTDOWN?user.name=bob", "", 403, "bob cannot perform operation MODIFY_APP"},
+		{"containers/" + container + "/signal/GRACEFUL_SHUTDOWN", "", 403, "anonymous-writes"},
+		{"containers/container_1_0001_01_000001/signal/GRACEFUL_SHUTDOWN?user.name=alice", "", 500, "Trying to signal an absent container container_1_0001_01_000001"},
+		{"containers/" + strings.Replace(container, "_000001", "_000009", 1) + "/signal/GRACEFUL_SHUTDOWN?user.name=alice", "", 500, "Trying to signal an absent container"},
+		{"containers/" + container + "/signal/GRACEFUL_SHUTDOWN?user.name=alice", "", 200, "signal success"},
+		{"nodes/" + n.id.String() + "/resource?user.name=alice", `{"resource":{"memory":2048,"vCores":2}}`, 403, "doesn't have permission to call 'updateNodeResource'"},
+		{"nodes/" + n.id.String() + "/resource?user.name=" + operator, `{"resource":{"memory":2048,"vCores":2}}`, 200, `"memory":2048,"vCores":2`},
+	} {
+		if status, text, _ := w.post(c.path, c.body); status != c.status || !strings.Contains(text, c.text) {
+			t.Errorf("%s: %d %s, want %d %s", c.path, status, text, c.status, c.text)
+		}
+	}
+	if got := w.page("/ws/v1/cluster/nodes/"+n.id.String(), 200); !strings.Contains(got, `"totalResource":{"memory":2048,"vCores":2`) {
+		t.Errorf("the node: %s", got)
+	}
+	if lines := strings.Join(w.audits("updateNodeResource"), "\n"); strings.Count(lines, "RESULT=FAILURE") != 1 || strings.Count(lines, "RESULT=SUCCESS") != 1 {
+		t.Errorf("audit log:\n%s", lines)
+	}
+	if got := n.beat().GetContainersToSignal(); len(got) != 1 || got[0].GetCommand() != pb.SignalContainerCommand_GRACEFUL_SHUTDOWN {
+		t.Errorf("signals of the node: %v", got)
+	}
+}
