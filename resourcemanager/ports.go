@@ -20,6 +20,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/web/rest"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/token"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // port is one of the RPC ports.
@@ -184,6 +185,7 @@ func (d *Daemon) listenWeb() (net.Listener, error) {
 		return nil, err
 	}
 	handler, err := web.New(web.Config{Source: d, Controller: d, Address: d.webAddr, FilterByUser: w.FilterByUser, SubmissionsOff: !w.RESTSubmission,
+		Largest: yarn.NewResource(d.settings.Allocation.MaximumMB, int64(d.settings.Allocation.MaximumVCores)),
 		Config: webgate.Config{StaticUser: w.StaticUser, AnonymousRefused: !w.SimpleAnonymous, AnonymousWrites: w.AnonymousWrites,
 			Secret: webgate.Secret(w.SignatureSecretFile, d.Log), CookieLife: w.CookieLife, FrameOptions: w.FrameOptions,
 			CSRF: webgate.CSRF{Enabled: w.CSRF.Enabled, Header: w.CSRF.Header, Ignore: w.CSRF.IgnoreMethods, UserAgents: w.CSRF.BrowserAgents},

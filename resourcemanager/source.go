@@ -121,9 +121,11 @@ func (t *term) ask(ctx context.Context, command func(engine.Ticket) engine.Comma
 	case a := <-got:
 		return a.value, refusal(a.err)
 	case <-ctx.Done():
-		return nil, fmt.Errorf("no answer in time: %w", ctx.Err())
+		return nil, unanswered(ctx)
 	}
 }
+
+func unanswered(ctx context.Context) error { return fmt.Errorf("no answer in time: %w", ctx.Err()) }
 
 var refusals = map[engine.Kind]answer.Kind{
 	engine.UnknownApplication: answer.NotFound, engine.UnknownAttempt: answer.NotFound, engine.UnknownContainer: answer.NotFound, engine.UnknownQueue: answer.NotFound,

@@ -182,9 +182,13 @@ func (t *term) adminProtocol(view.Places) ipc.Protocol {
 }
 
 func (t *term) clientProtocol(places view.Places) ipc.Protocol {
+	return client.Protocol(t.clientConfig(places))
+}
+
+func (t *term) clientConfig(places view.Places) client.Config {
 	a := &t.settings.Applications
-	return client.Protocol(client.Config{Loop: t.loop, Types: t.types, Access: &t.access, Contexts: t.contexts, Delegation: &t.delegation,
-		LoginToken: t.grants.amrm.Issue, Audit: t.Options.Audit, MaxTags: a.MaxTags, MaxTagLength: a.MaxTagLength, Places: places})
+	return client.Config{Loop: t.loop, Types: t.types, Access: &t.access, Contexts: t.contexts, Delegation: &t.delegation,
+		LoginToken: t.grants.amrm.Issue, Audit: t.Options.Audit, MaxTags: a.MaxTags, MaxTagLength: a.MaxTagLength, Places: places}
 }
 
 func (t *term) masterProtocol(view.Places) ipc.Protocol { return t.masters.Protocol }

@@ -23,6 +23,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/web/proxy"
 	"github.com/heddle-project/heddle/resourcemanager/web/rest"
 	"github.com/heddle-project/heddle/resourcemanager/web/ui"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // Config is what the server needs. Source, Controller and Address are required;
@@ -40,8 +41,9 @@ type Config struct {
 	// Properties they are not served. Service and Beans are set here.
 	Introspection introspect.Config
 
-	FilterByUser   bool // yarn.webapp.filter-entity-list-by-user
-	SubmissionsOff bool // yarn.webapp.enable-rest-app-submissions=false
+	FilterByUser   bool          // yarn.webapp.filter-entity-list-by-user
+	SubmissionsOff bool          // yarn.webapp.enable-rest-app-submissions=false
+	Largest        yarn.Resource // the largest container
 
 	// ProxyFrom is the local address from which the proxy connects to masters, whose
 	// filters accept only the ResourceManager's webapp address; nil leaves it to the
@@ -86,7 +88,7 @@ func routes(c Config) *webgate.Router {
 	r := webgate.NewRouter("/cluster", "The pages begin at /cluster, the web services at /ws/v1/cluster.")
 	for _, route := range rest.Routes(rest.Config{
 		Source: c.Source, Controller: c.Controller, Links: c.links(), Version: c.Version,
-		FilterByUser: c.FilterByUser, SubmissionsOff: c.SubmissionsOff, Now: c.Now, Log: c.Log,
+		FilterByUser: c.FilterByUser, SubmissionsOff: c.SubmissionsOff, Largest: c.Largest, Now: c.Now, Log: c.Log,
 	}) {
 		r.Add(route.Method, route.Pattern, route.Handler)
 	}

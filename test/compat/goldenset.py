@@ -190,10 +190,5 @@ class Set:
         _, b = self.http(name + "-new", "/ws/v1/cluster/apps/new-application?user.name=" + user, "POST", body="")
         app = json.loads(b)["application-id"]
         body = self.submission(app, queue, command, **kw)
-        status, answer = self.http(name, "/ws/v1/cluster/apps?user.name=" + user, "POST", ctype="application/json", body=body)
-        if status != 202:
-            # What comes after needs the application all the same.
-            print("%s: %d %s; submitting over RPC" % (name, status, answer.decode("utf-8", "replace")[:300]))
-            subprocess.run([KIT + "/hadoop", self.conf, "java.SubmitRest"], input=body.encode(), check=False,
-                           env=dict(os.environ, HADOOP_USER_NAME=user))
+        self.http(name, "/ws/v1/cluster/apps?user.name=" + user, "POST", ctype="application/json", body=body)
         return app

@@ -1,13 +1,19 @@
 package client
 
 import (
+	"net/netip"
+
 	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/wire/ipc"
 )
 
 // audited writes a line about a call to the audit log.
 func (s *client) audited(c *ipc.Call, e audit.Entry) {
-	e.User, e.From = c.Caller.User, c.Caller.Remote.Addr()
+	s.write(c.Caller.User, c.Caller.Remote.Addr(), e)
+}
+
+func (s *client) write(user string, from netip.Addr, e audit.Entry) {
+	e.User, e.From = user, from
 	if e.Target == "" {
 		e.Target = "ClientRMService"
 	}

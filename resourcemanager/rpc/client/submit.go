@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -50,44 +51,70 @@ func (s *client) submit(c *ipc.Call) {
 
 func (s *client) checkAndSubmit(c *ipc.Call) {
 	raw, err := contextBytes(c.Body)
-	m := &pb.ApplicationSubmissionContext{}
-	if err == nil {
-		err = serve.Unmarshal(raw, m)
-	}
 	if err != nil {
-		serve.Refuse(c, ipc.ClassServer, "cannot read the submission: %v", err)
+		rpc.Fail(c, unreadable(err))
+		return
+	}
+	s.take(submission{User: c.Caller.User, RealUser: c.Caller.RealUser, CallerContext: c.CallerContext, From: c.Caller.Remote.Addr(), raw: append([]byte(nil), raw...)},
+		func(err error) {
+			if err != nil {
+				rpc.Fail(c, err)
+				return
+			}
+			serve.Answer(c, &pb.SubmitApplicationResponse{})
+		})
+}
+
+func unreadable(err error) error {
+	return &ipc.RemoteError{Class: ipc.ClassServer, Message: fmt.Sprintf("cannot read the submission: %v", err)}
+}
+
+// submission is a submission context, and who sent it.
+type submission struct {
+	User, RealUser, CallerContext string
+	From                          netip.Addr
+	raw                           []byte
+}
+
+// Submit submits an application for a user whose request came over another protocol. It may wait for the look-up of the user's
+// groups. done is called once, when the submission is stored or refused; what the form of the context is refused for is an
+// *ipc.RemoteError.
+func Submit(cfg Config, user string, from netip.Addr, context []byte, done func(error)) {
+	(&client{Config: cfg}).take(submission{User: user, From: from, raw: context}, done)
+}
+
+// take checks a submission and hands it to the engine. The bytes are kept.
+func (s *client) take(x submission, done func(error)) {
+	m := &pb.ApplicationSubmissionContext{}
+	if err := serve.Unmarshal(x.raw, m); err != nil {
+		done(unreadable(err))
 		return
 	}
 	if m.GetApplicationId().GetId() <= 0 {
-		serve.Refuse(c, serve.IDNotProvided, "ApplicationId is not provided in ApplicationSubmissionContext")
+		done(&ipc.RemoteError{Class: serve.IDNotProvided, Message: "ApplicationId is not provided in ApplicationSubmissionContext"})
 		return
 	}
-	about := audit.Entry{Operation: audit.Submit, Application: convert.ApplicationID(m.GetApplicationId()), Caller: c.CallerContext,
+	about := audit.Entry{Operation: audit.Submit, Application: convert.ApplicationID(m.GetApplicationId()), Caller: x.CallerContext,
 		Queue: cmp.Or(m.GetQueue(), defaultQueue), Label: m.GetNodeLabelExpression()}
-	refuse := func(class, format string, args ...any) {
-		s.submitted(c, about, fmt.Errorf(format, args...))
-		serve.Refuse(c, class, format, args...)
+	end := func(err error) {
+		s.submitted(x, about, err)
+		done(err)
 	}
-	who := Submitter{User: c.Caller.User, RealUser: c.Caller.RealUser, Groups: s.Access.Groups(c.Caller.User), CallerContext: c.CallerContext}
+	who := Submitter{User: x.User, RealUser: x.RealUser, Groups: s.Access.Groups(x.User), CallerContext: x.CallerContext}
 	sub, class, err := s.submission(who, m)
 	if err != nil {
-		refuse(class, "Cannot submit %s: %v", sub.ID, err)
+		end(&ipc.RemoteError{Class: class, Message: fmt.Sprintf("Cannot submit %s: %v", sub.ID, err)})
 		return
 	}
-	sub.ContextBytes = len(raw)
-	done, ok := s.Contexts.Keep(sub.ID, append([]byte(nil), raw...))
+	sub.ContextBytes = len(x.raw)
+	kept, ok := s.Contexts.Keep(sub.ID, x.raw)
 	if !ok {
-		refuse(serve.YarnException, "Cannot submit %s: another application is being submitted under that id", sub.ID)
+		end(&ipc.RemoteError{Class: serve.YarnException, Message: fmt.Sprintf("Cannot submit %s: another application is being submitted under that id", sub.ID)})
 		return
 	}
 	s.Loop.Post(engine.Submit{Application: sub, Ticket: s.Loop.Expect(func(_ any, err error) {
-		done(err == nil)
-		s.submitted(c, about, err)
-		if err != nil {
-			rpc.Fail(c, err)
-			return
-		}
-		serve.Answer(c, &pb.SubmitApplicationResponse{})
+		kept(err == nil)
+		end(err)
 	})})
 }
 
@@ -95,11 +122,11 @@ func (s *client) checkAndSubmit(c *ipc.Call) {
 const defaultQueue = "default"
 
 // submitted writes the outcome of a submission to the audit log.
-func (s *client) submitted(c *ipc.Call, e audit.Entry, err error) {
+func (s *client) submitted(x submission, e audit.Entry, err error) {
 	if err != nil {
 		e.Failed, e.Description, e.Permissions = true, "Exception in submitting application", err.Error()
 	}
-	s.audited(c, e)
+	s.write(x.User, x.From, e)
 }
 
 // contextBytes is the submission context in a request, byte for byte: that is what is

@@ -114,6 +114,12 @@ type Controller interface {
 	SetLifetime(ctx context.Context, c webgate.Caller, id yarn.ApplicationID, expireAt int64) (int64, error)
 	// NewApplication takes the next id, and returns the largest container.
 	NewApplication(ctx context.Context, c webgate.Caller) (yarn.ApplicationID, yarn.Resource, error)
+	// Submit submits an application. submission is its ApplicationSubmissionContext, as the client protocol has it.
+	Submit(ctx context.Context, c webgate.Caller, submission []byte) error
+	// Signal has a container's node deliver a signal, by its number on the wire. It is not waited for.
+	Signal(ctx context.Context, c webgate.Caller, id yarn.ContainerID, signal int32) error
+	// Resize changes what a node offers until it registers again. It is for administrators.
+	Resize(ctx context.Context, c webgate.Caller, node yarn.NodeID, total yarn.Resource) error
 	// AddLabels, RemoveLabels and ReplaceLabels are for administrators. The refusal
 	// for anybody else has the name of the operation.
 	AddLabels(ctx context.Context, c webgate.Caller, labels []view.Label) error

@@ -213,7 +213,7 @@ func (s *server) setTimeout(r *http.Request) (*answer.Response, error) {
 
 func (s *server) newApplication(r *http.Request) (*answer.Response, error) {
 	if s.SubmissionsOff {
-		return nil, answer.Errorf(answer.Forbidden, "App submission via REST is disabled: yarn.webapp.enable-rest-app-submissions is false.")
+		return submissionsOff(), nil
 	}
 	c, err := s.Source.Cluster(r.Context(), 0)
 	if err != nil {
@@ -226,9 +226,4 @@ func (s *server) newApplication(r *http.Request) (*answer.Response, error) {
 	return answer.Bare("NewApplication", tree.New().
 		Add("application-id", id.String()).
 		Add("maximum-resource-capability", resource(c.ResourceTypes, most))), nil
-}
-
-func (s *server) submit(*http.Request) (*answer.Response, error) {
-	return nil, answer.Errorf(answer.NotBuilt,
-		"submitting an application over REST is not built in this version; use the client protocol (yarn jar, spark-submit)")
 }

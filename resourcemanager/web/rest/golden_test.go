@@ -16,6 +16,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/resourcemanager/web/rest"
 	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 var version = rest.Version{Number: "3.5.0", Build: "revision", Date: "2026-03-24T17:01Z"}
@@ -24,7 +25,7 @@ var version = rest.Version{Number: "3.5.0", Build: "revision", Date: "2026-03-24
 func serve(t testing.TB, s *webtest.Source, c *webtest.Controller) http.Handler {
 	t.Helper()
 	mux := http.NewServeMux()
-	for _, r := range rest.Routes(rest.Config{Source: s, Controller: c, Version: version,
+	for _, r := range rest.Routes(rest.Config{Source: s, Controller: c, Version: version, Largest: yarn.NewResource(4096, 4),
 		Links: access.Links{Scheme: "http", Address: "localhost:22050"},
 		Now:   func() time.Time { return time.UnixMilli(webtest.Moment) }}) {
 		mux.HandleFunc(r.Method+" "+r.Pattern, r.Handler)

@@ -48,21 +48,28 @@ func nodeStates(params []string) ([]yarn.NodeState, error) {
 }
 
 func (s *server) node(r *http.Request) (*answer.Response, error) {
-	text := r.PathValue("node")
 	c, err := s.Source.Cluster(r.Context(), view.Nodes)
 	if err != nil {
 		return nil, err
 	}
+	n, err := nodeOf(c, r.PathValue("node"))
+	if err != nil {
+		return nil, err
+	}
+	return answer.Wrapped("node", nodeObject(c.ResourceTypes, n)), nil
+}
+
+// nodeOf is the node with an id that a caller gave.
+func nodeOf(c *view.Cluster, text string) (*view.Node, error) {
 	id, err := yarn.ParseNodeID(text)
 	i := slices.IndexFunc(c.Nodes, func(n *view.Node) bool { return n.ID == id || n.ID.String() == text }) // also HOST:-1, which no node has
 	switch {
 	case i >= 0:
+		return c.Nodes[i], nil
 	case err != nil:
 		return nil, answer.IllegalArgument("Invalid NodeId [%s]. Expected host:port", text)
-	default:
-		return nil, notFound("nodeId, %s, is not found", id)
 	}
-	return answer.Wrapped("node", nodeObject(c.ResourceTypes, c.Nodes[i])), nil
+	return nil, notFound("nodeId, %s, is not found", id)
 }
 
 // gone tells whether the node is inactive: Hadoop shows no address for such nodes.

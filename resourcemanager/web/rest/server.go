@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // Prefix is the path of all services.
@@ -27,6 +28,7 @@ type Config struct {
 	// SubmissionsOff refuses new applications
 	// (yarn.webapp.enable-rest-app-submissions=false).
 	SubmissionsOff bool
+	Largest        yarn.Resource // that a submission over REST may ask for its master: the largest container
 	Now            func() time.Time
 	Log            *slog.Logger
 }
@@ -79,6 +81,11 @@ func Routes(c Config) []Route {
 		{"GET", "/apps", s.apps},
 		{"POST", "/apps", s.submit},
 		{"POST", "/apps/new-application", s.newApplication},
+		{"POST", "/containers/{container}/signal/{command}", s.signal},
+		{"POST", "/nodes/{node}/resource", s.resize},
+		{"POST", "/delegation-token", s.newToken},
+		{"POST", "/delegation-token/expiration", s.noTokens},
+		{"DELETE", "/delegation-token", s.noTokens},
 		{"GET", "/preemptions", s.preemptions},
 		{"GET", "/queues", s.queues},
 		{"GET", "/queues/{queue...}", s.oneQueue},

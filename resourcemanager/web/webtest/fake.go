@@ -109,6 +109,8 @@ type Controller struct {
 	Err  error              // that every call returns, if set
 	Most yarn.Resource      // that NewApplication returns
 	Plan []view.Reservation // that Reservations returns
+
+	Submitted []byte // by the last call of Submit
 }
 
 var _ access.Controller = (*Controller)(nil)
@@ -154,6 +156,27 @@ func (c *Controller) SetLifetime(_ context.Context, by webgate.Caller, id yarn.A
 func (c *Controller) NewApplication(_ context.Context, by webgate.Caller) (yarn.ApplicationID, yarn.Resource, error) {
 	c.note("new application by %s", by.User)
 	return yarn.ApplicationID{ClusterTimestamp: Started, Sequence: 10}, c.Most, c.Err
+}
+
+// Submit notes the call and keeps the submission.
+func (c *Controller) Submit(_ context.Context, by webgate.Caller, submission []byte) error {
+	c.note("submit by %s", by.User)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Submitted = submission
+	return c.Err
+}
+
+// Signal notes the call.
+func (c *Controller) Signal(_ context.Context, by webgate.Caller, id yarn.ContainerID, signal int32) error {
+	c.note("signal %d to %s by %s", signal, id, by.User)
+	return c.Err
+}
+
+// Resize notes the call.
+func (c *Controller) Resize(_ context.Context, by webgate.Caller, node yarn.NodeID, total yarn.Resource) error {
+	c.note("resize %s by %s: %d, %d", node, by.User, total.MemoryMB(), total.VCoreCount())
+	return c.Err
 }
 
 // AddLabels notes the call.
