@@ -28,8 +28,8 @@ func (p *process) readCluster(site *conf.Properties) (config.Cluster, error) {
 
 // readSchedule reads and checks the scheduler's configuration: for the
 // CapacityScheduler, capacity-scheduler.xml over the site files; for the FairScheduler its allocation file. size is what the nodes have
-// together, zero before there are any.
-func (t *term) readSchedule(site *conf.Properties, size yarn.Resource) (*config.Config, error) {
+// together, zero before there are any. A refresh reads the queue file, whatever is kept.
+func (t *term) readSchedule(site *conf.Properties, size yarn.Resource, refresh bool) (*config.Config, error) {
 	cluster, err := t.readCluster(site)
 	if err != nil {
 		return nil, err
@@ -47,11 +47,27 @@ func (t *term) readSchedule(site *conf.Properties, size yarn.Resource) (*config.
 		cfg, _, err := config.Parse(nil, cluster)
 		return cfg, err
 	}
-	file := filepath.Join(t.Dir, "capacity-scheduler.xml")
-	queues, err := conf.Load(conf.Options{Base: site, Files: []string{file}})
+	queues, file, err := t.queueProperties(site, refresh)
 	if err != nil {
 		return nil, err
 	}
+	return t.parseQueues(queues, file, cluster, size)
+}
+
+// scheduleOf is the CapacityScheduler's configuration of queues over a site's files; file is where they are written, for findings.
+func (t *term) scheduleOf(site, queues *conf.Properties, file string, size yarn.Resource) (*config.Config, error) {
+	cluster, err := t.readCluster(site)
+	if err != nil {
+		return nil, err
+	}
+	if !t.recovering {
+		cluster.StartWait = 0
+	}
+	cluster.Policy = t.access.schedule.Load().Cluster.Policy
+	return t.parseQueues(queues, file, cluster, size)
+}
+
+func (t *term) parseQueues(queues *conf.Properties, file string, cluster config.Cluster, size yarn.Resource) (*config.Config, error) {
 	if rules := setup.MappingFile(queues); rules != "" {
 		content, err := conf.ReadFile(rules)
 		if err != nil {

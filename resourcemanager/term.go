@@ -50,6 +50,7 @@ type term struct {
 	trackers *tracker.Server
 
 	allocations allocations
+	queues      queueConf
 
 	delegation delegation
 	recording  sync.Mutex // is held while files of recordings are made or ended
@@ -75,6 +76,9 @@ func beginTerm(ctx context.Context, p *process, site *conf.Properties, started i
 		return nil, err
 	}
 	if err = t.openStore(ctx); err != nil {
+		return nil, err
+	}
+	if err = t.openQueueConf(ctx); err != nil {
 		return nil, err
 	}
 	eng, err := t.buildEngine(site)
@@ -112,6 +116,11 @@ func (t *term) stop() {
 			t.Log.Warn("cannot close the state store", "error", err)
 		}
 	}
+	if t.queues.store != nil {
+		if err := t.queues.store.Close(); err != nil {
+			t.Log.Warn("cannot close the store of the queues' configuration", "error", err)
+		}
+	}
 }
 
 // fail tells that the term cannot go on.
@@ -123,7 +132,7 @@ func (t *term) fail(why error) {
 
 // buildEngine builds the engine and the scheduler of a configuration. What the settings say was read when the process started.
 func (t *term) buildEngine(site *conf.Properties) (*engine.Engine, error) {
-	cfg, err := t.readSchedule(site, yarn.Resource{})
+	cfg, err := t.readSchedule(site, yarn.Resource{}, false)
 	if err != nil {
 		return nil, err
 	}
