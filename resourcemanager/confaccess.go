@@ -104,7 +104,7 @@ func (a *queueAccess) Change(ctx context.Context, c webgate.Caller, m config.Mut
 		return &access.Refused{Status: http.StatusBadRequest, Text: "User is not admin of all modified queues."}
 	}
 	return refusedAs(a.propose(ctx, proposal{
-		who: confstore.Version{User: c.User, Source: confstore.FromAPI, Reason: how.Reason}, expect: how.Expect,
+		who: confstore.Version{User: c.User, Source: confstore.FromAPI, Reason: how.Reason}, expect: how.Expect, confirm: how.Confirm,
 		values: func(now map[string]string) (map[string]string, map[string]*string, error) {
 			updates, err := m.Updates(now)
 			if err != nil {
@@ -121,6 +121,8 @@ func refusedAs(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, new(*onTrial)):
+		return &access.Refused{Status: http.StatusConflict, Text: err.Error()}
 	case errors.As(err, &conflict):
 		return &access.Refused{Status: http.StatusPreconditionFailed, Text: err.Error()}
 	case errors.Is(err, confstore.ErrFenced), errors.Is(err, errUnknown):
@@ -159,7 +161,7 @@ func (a *queueAccess) Format(ctx context.Context, c webgate.Caller, how access.C
 		return &access.Refused{Status: http.StatusBadRequest, Text: err.Error()}
 	}
 	return refusedAs(a.propose(ctx, proposal{
-		who: confstore.Version{User: c.User, Source: confstore.FromFormat, Reason: how.Reason}, expect: how.Expect, forget: true, file: confstore.Digest(file),
+		who: confstore.Version{User: c.User, Source: confstore.FromFormat, Reason: how.Reason}, expect: how.Expect, confirm: how.Confirm, forget: true, file: confstore.Digest(file),
 		values: func(map[string]string) (map[string]string, map[string]*string, error) { return file, nil, nil },
 	}))
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/confstore"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/queue"
 )
 
 // queueConf is the configuration of the CapacityScheduler's queues as it is kept and changed. With a store of Apache's the store says what the
@@ -34,9 +36,12 @@ type queueConf struct {
 	// extra are properties that the store lacks and the queue file had when the term began. They are in force until the next change.
 	//
 	// compat: Apache's scheduler starts on the store's values laid over the file's, but for lists of queues.
-	extra  map[string]string
-	broken error // why nothing can be changed any more; else nil
+	extra  atomic.Pointer[extras]
+	broken error         // why nothing can be changed any more; else nil; guarded by changing
+	tried  chan struct{} // has an element when a trial has begun or ended
 }
+
+type extras struct{ values map[string]string }
 
 const queueFileName = "capacity-scheduler.xml"
 
@@ -130,6 +135,8 @@ func (t *term) beginQueueConf(ctx context.Context, kept *confstore.State) error 
 		return err
 	}
 	next := kept.Clone()
+	q.extra.Store(&extras{})
+	q.tried = make(chan struct{}, 1)
 	read := confstore.Version{User: t.User, At: t.started, Source: confstore.FromFile}
 	digest := confstore.Digest(file)
 	switch {
@@ -137,13 +144,14 @@ func (t *term) beginQueueConf(ctx context.Context, kept *confstore.State) error 
 		read.Reason = "first start"
 		next.Accept(file, read)
 	case q.mutable:
-		q.extra = map[string]string{}
+		extra := map[string]string{}
 		for name, value := range file {
 			if _, is := kept.Values[name]; !is && !strings.HasSuffix(name, ".queues") {
-				q.extra[name] = value
+				extra[name] = value
 			}
 		}
-		if n := len(q.extra); n > 0 {
+		q.extra.Store(&extras{extra})
+		if n := len(extra); n > 0 {
 			t.Log.Warn("the queue file has properties that the store of the queues' configuration lacks: they are in force until the next change, as in Hadoop", "properties", n, "file", queueFileName)
 		}
 	case kept.File != digest && len(confstore.Diff(kept.Values, file)) > 0:
@@ -151,6 +159,17 @@ func (t *term) beginQueueConf(ctx context.Context, kept *confstore.State) error 
 		next.Accept(file, read)
 	}
 	next.File = digest
+	if trial := next.Trial; trial != nil && trial.Deadline <= time.Now().UnixMilli() {
+		values, err := next.At(trial.Before)
+		if err != nil {
+			return fmt.Errorf("cannot take back a change of the queues that nobody has confirmed: %w", err)
+		}
+		back := expired(t.User, *trial)
+		back.At = t.started
+		next.Accept(values, back)
+		next.Trial = nil
+		t.Log.Warn("a change of the queues that nobody has confirmed is taken back", "version", trial.Version, "before", trial.Before)
+	}
 	if next.Version != kept.Version || next.File != kept.File {
 		if err := q.store.Commit(ctx, kept.Version, next); err != nil {
 			return fmt.Errorf("cannot keep the configuration of the queues: %w", err)
@@ -198,11 +217,7 @@ func (t *term) queueProperties(site *conf.Properties, refresh bool) (*conf.Prope
 		queues, err := conf.Load(conf.Options{Base: site, Files: []string{file}})
 		return queues, file, err
 	}
-	values := kept.Values
-	if len(t.queues.extra) > 0 {
-		values = maps.Clone(t.queues.extra)
-		maps.Copy(values, kept.Values)
-	}
+	values := t.queueValues(kept)
 	name := versionName(kept.Version)
 	queues, err := loadQueues(site, values, name)
 	return queues, name, err
@@ -220,8 +235,10 @@ type proposal struct {
 	confirm time.Duration     // 0: it needs no confirmation
 	// values makes the next configuration of the present one; updates are for the log, nil: all that changes.
 	values func(now map[string]string) (values map[string]string, updates map[string]*string, err error)
-	forget bool // the log begins anew
-	file   string
+	forget bool   // the log begins anew
+	file   string // digest of the queue file, where that was read; else ""
+	ends   bool   // it may be made while another one is on trial, which it ends
+	made   *int64 // is set to the version; may be nil
 }
 
 // errUnknown tells that a change may have been stored.
@@ -241,6 +258,9 @@ func (t *term) proposeLocked(ctx context.Context, p proposal) error {
 		return q.broken
 	}
 	now := q.kept.Load()
+	if now.Trial != nil && !p.ends {
+		return &onTrial{*now.Trial}
+	}
 	if p.expect != 0 && p.expect != now.Version {
 		return &confstore.ConflictError{Expected: p.expect, Found: now.Version}
 	}
@@ -253,13 +273,21 @@ func (t *term) proposeLocked(ctx context.Context, p proposal) error {
 	}
 	p.who.At = time.Now().UnixMilli()
 	attempt := confstore.Attempt{User: p.who.User, At: p.who.At, Updates: updates}
-	cfg, err := t.checkQueues(ctx, values, now.Version+1)
+	asked := values
+	if p.ends {
+		asked = stopping(now.Values, values)
+	}
+	cfg, err := t.checkQueues(ctx, asked, now.Version+1)
 	if err != nil {
 		t.logRefused(ctx, now, attempt, err)
 		return err
 	}
 	next := now.Clone()
 	next.Accept(values, p.who)
+	next.Trial = nil
+	if p.confirm > 0 {
+		next.Trial = &confstore.Trial{Version: next.Version, Before: now.Version, User: p.who.User, Deadline: p.who.At + p.confirm.Milliseconds()}
+	}
 	if p.forget {
 		next.Attempts = nil
 	} else {
@@ -277,13 +305,55 @@ func (t *term) proposeLocked(ctx context.Context, p proposal) error {
 			t.Log.Error("nothing more can be changed about the queues until the next start, which will try the refused change again", "error", q.broken)
 		}
 		t.logRefused(ctx, now, attempt, err)
-		return err
+		return withoutLines(err)
 	}
-	q.extra = nil
+	if p.ends { // without what was only there to stop queues
+		cfg, err := t.checkQueues(ctx, values, next.Version)
+		if err == nil {
+			err = t.applyQueues(cfg)
+		}
+		if err != nil {
+			t.Log.Warn("queues that are gone are still configured as stopped", "error", err)
+		}
+	}
+	q.extra.Store(&extras{})
 	q.kept.Store(next)
+	if p.made != nil {
+		*p.made = next.Version
+	}
+	select {
+	case q.tried <- struct{}{}:
+	default:
+	}
 	t.Log.Info("the queues' configuration has changed", "version", next.Version, "user", p.who.User, "source", p.who.Source, "reason", p.who.Reason,
 		"properties", len(next.History[len(next.History)-1].Changes))
 	return nil
+}
+
+// stopping are values with which queues that are gone may run: to go back behind the adding of a queue needs no more than that nobody is in it.
+func stopping(now, values map[string]string) map[string]string {
+	out := maps.Clone(values)
+	there := queuePaths(values)
+	for path := range queuePaths(now) {
+		if !there[path] {
+			out[config.Prefix+path+".state"] = queue.Stopped.String()
+		}
+	}
+	return out
+}
+
+// queuePaths are the queues of a configuration.
+func queuePaths(values map[string]string) map[string]bool {
+	out := map[string]bool{}
+	for next := []string{queue.Root}; len(next) > 0; next = next[1:] {
+		for name := range strings.SplitSeq(values[config.Prefix+next[0]+".queues"], ",") {
+			if path := next[0] + "." + strings.TrimSpace(name); strings.TrimSpace(name) != "" && !out[path] {
+				out[path] = true
+				next = append(next, path)
+			}
+		}
+	}
+	return out
 }
 
 // updatesOf are changes as the log keeps them.
@@ -311,12 +381,22 @@ func (t *term) checkQueues(ctx context.Context, values map[string]string, versio
 	}
 	cfg, err := t.scheduleOf(site, queues, name, t.clusterSize())
 	if err != nil {
-		return nil, fmt.Errorf("Failed to re-init queues : %w", err)
+		return nil, withoutLines(fmt.Errorf("Failed to re-init queues : %w", err))
 	}
 	_, err = t.ask(ctx, func(k engine.Ticket) engine.Command {
 		return engine.RefreshQueues{Ticket: k, Config: cfg, DryRun: true}
 	})
-	return cfg, err
+	return cfg, withoutLines(err)
+}
+
+var linesOfVersion = regexp.MustCompile(`(version \d+ of the queues' configuration):\d+:\d+`)
+
+// withoutLines drops lines and columns, which a version has not where anybody could look.
+func withoutLines(err error) error {
+	if err == nil || !linesOfVersion.MatchString(err.Error()) {
+		return err
+	}
+	return errors.New(linesOfVersion.ReplaceAllString(err.Error(), "$1"))
 }
 
 // storeQueues stores the next state in place of the present one.

@@ -33,6 +33,10 @@ func (t *term) RefreshQueues(user string) (cmd engine.RefreshQueues, done func(e
 		return cmd, nil, errMutable
 	}
 	t.queues.changing.Lock()
+	if kept := t.queues.kept.Load(); kept != nil && kept.Trial != nil {
+		t.queues.changing.Unlock()
+		return cmd, nil, &ipc.RemoteError{Class: serve.YarnException, Message: (&onTrial{*kept.Trial}).Error()}
+	}
 	site, err := t.Load()
 	var cfg *config.Config
 	applied := func() {

@@ -95,6 +95,9 @@ func beginTerm(ctx context.Context, p *process, site *conf.Properties, started i
 	t.work.Go(func() { t.rollKeys(running) })
 	t.work.Go(func() { t.tendDelegation(running) })
 	t.tendQueues(running)
+	if t.queues.store != nil {
+		t.work.Go(func() { t.tendTrial(running) })
+	}
 	t.work.Go(func() { t.logDrains(running, t.settings.Nodes.DrainStatus) })
 	return t, nil
 }

@@ -20,6 +20,62 @@ type QueueConf interface {
 	Check(ctx context.Context, c webgate.Caller, m config.Mutation) ([]config.Setting, error)
 	// Format takes the queue file instead of what is kept.
 	Format(ctx context.Context, c webgate.Caller, how Change) error
+
+	// What follows Apache does not have. It is there where the queue file says what the queues are, too.
+
+	History(ctx context.Context, c webgate.Caller) (History, error)
+	// Diff is what leads from one configuration to another. Each is a version, or File or InForce.
+	Diff(ctx context.Context, c webgate.Caller, from, to string) ([]Difference, error)
+	// Apply makes these properties the whole configuration. It returns the version.
+	Apply(ctx context.Context, c webgate.Caller, values []config.Setting, how Change) (int64, error)
+	// Rollback makes an earlier version the next one. It returns the number of that.
+	Rollback(ctx context.Context, c webgate.Caller, version int64, how Change) (int64, error)
+	// Confirm keeps a change that would be taken back, and returns its version.
+	Confirm(ctx context.Context, c webgate.Caller, how Change) (int64, error)
+}
+
+// What Diff knows beside versions.
+const (
+	File    = "file"     // the queue file as it is now
+	InForce = "in-force" // what the scheduler uses
+)
+
+// History is what is known of changes. Times are milliseconds since 1970.
+type History struct {
+	Version  int64
+	Mutable  bool // the store says what the queues are, not the queue file
+	Versions []Version
+	Trial    *Trial
+	Refused  []Attempt
+	// Drift is what leads from what is in force to the queue file as it is now.
+	Drift []Difference
+	Lost  string // why the queue file cannot be compared; "" if it was
+}
+
+// Version is an accepted change.
+type Version struct {
+	Number               int64
+	User, Source, Reason string
+	At                   int64
+	Changes              []Difference
+}
+
+// Attempt is a refused change.
+type Attempt struct {
+	User, Why string
+	At        int64
+}
+
+// Trial is a change that is taken back at the deadline.
+type Trial struct {
+	Version, Before, Deadline int64
+	User                      string
+}
+
+// Difference is a property with two values; nil: it is not set.
+type Difference struct {
+	Name     string
+	From, To *string
 }
 
 // Change says more about a change than what is changed.

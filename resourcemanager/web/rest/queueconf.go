@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/answer/tree"
@@ -102,9 +103,18 @@ func (s *server) formatQueueConf(r *http.Request) (*answer.Response, error) {
 	})
 }
 
-// changeOf reads what Apache does not have: the header If-Match, with a version, and the parameter reason.
+// maxConfirm bounds the time in which a change can be confirmed.
+const maxConfirm = 7 * 24 * time.Hour
+
+// changeOf reads what Apache does not have: the header If-Match, with a version, and the parameters reason and confirm-within (seconds).
 func changeOf(r *http.Request) (access.Change, error) {
 	how := access.Change{Reason: r.URL.Query().Get("reason")}
+	if text := r.URL.Query().Get("confirm-within"); text != "" {
+		n, err := strconv.ParseInt(text, 10, 32)
+		if how.Confirm = time.Duration(n) * time.Second; err != nil || n < 1 || how.Confirm > maxConfirm {
+			return how, badRequest("confirm-within is %q: it must be a number of seconds from 1 to %d", text, int64(maxConfirm.Seconds()))
+		}
+	}
 	if len(how.Reason) > maxReason {
 		return how, badRequest("the reason has %d bytes, at most %d are kept", len(how.Reason), maxReason)
 	}

@@ -39,3 +39,23 @@ func (f fixed) Check(context.Context, webgate.Caller, config.Mutation) ([]config
 func (f fixed) Format(_ context.Context, c webgate.Caller, _ access.Change) error {
 	return f.refuse("format of queues by " + c.User)
 }
+
+func (f fixed) History(context.Context, webgate.Caller) (access.History, error) {
+	return access.History{}, f.refuse("history of queues")
+}
+
+func (f fixed) Diff(context.Context, webgate.Caller, string, string) ([]access.Difference, error) {
+	return nil, f.refuse("difference of queues")
+}
+
+func (f fixed) Apply(_ context.Context, c webgate.Caller, _ []config.Setting, _ access.Change) (int64, error) {
+	return 0, f.refuse("configuration of queues by " + c.User)
+}
+
+func (f fixed) Rollback(_ context.Context, c webgate.Caller, _ int64, _ access.Change) (int64, error) {
+	return 0, f.refuse("rollback of queues by " + c.User)
+}
+
+func (f fixed) Confirm(_ context.Context, c webgate.Caller, _ access.Change) (int64, error) {
+	return 0, f.refuse("confirmation of queues by " + c.User)
+}
