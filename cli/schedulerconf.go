@@ -33,6 +33,7 @@ var schedulerConfOptions = []option{
 	{name: "diff", arg: "A..B", values: 1, help: "Shows what changes from one version to another; file is the queue file as it is now, in-force what the scheduler uses."},
 	{name: "rollback", arg: "version", values: 1, help: "Puts an earlier version in force again."},
 	{name: "apply", arg: "file", values: 1, help: "Puts the configuration in a file in force, which is a capacity-scheduler.xml."},
+	{name: "plan", arg: "file", values: 1, help: "Shows what -apply of the file would change, and changes nothing. The exit code is 0 if it would be accepted, 1 if it was not asked, 3 if it would be refused, 4 if it would be accepted and something is worth a look."},
 	{name: "confirm", help: "Keeps a change that would be taken back."},
 	{name: "confirm-within", arg: "time", values: 1, help: "With any change: takes it back unless it is confirmed within this time, such as 10m."},
 	{name: "if-version", arg: "version", values: 1, help: "With any change: changes nothing unless this version is in force."},
@@ -71,7 +72,7 @@ func schedulerConf(c *call) error {
 	for _, x := range []struct {
 		name string
 		run  func(*call) error
-	}{{"history", confHistory}, {"diff", confDiff}, {"rollback", confRollback}, {"apply", confApply}, {"confirm", confConfirm}} {
+	}{{"history", confHistory}, {"diff", confDiff}, {"rollback", confRollback}, {"apply", confApply}, {"plan", confPlan}, {"confirm", confConfirm}} {
 		if opts.has(x.name) {
 			return x.run(c)
 		}
@@ -273,7 +274,7 @@ Example (global scheduler update): yarn schedulerconf -global yarn.scheduler.cap
 Example (global scheduler update with comma in value): yarn schedulerconf -global "acl_administer_queue=user1\,user2 group1\,group2"
 Example (format scheduler configuration): yarn schedulerconf -format
 Example (get scheduler configuration): yarn schedulerconf -getconf
-The history, which Hadoop does not have: yarn schedulerconf -history | -diff A..B | -rollback VERSION | -apply FILE | -confirm
+The history, which Hadoop does not have: yarn schedulerconf -history | -diff A..B | -rollback VERSION | -plan FILE | -apply FILE | -confirm
 With any change: [-reason TEXT] [-if-version VERSION] [-confirm-within 10m]
 `
 

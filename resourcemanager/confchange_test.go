@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/confstore"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/wire/pb"
@@ -383,5 +385,113 @@ func TestQueueHistoryOverHTTP(t *testing.T) {
 		if s, _, text := w.asked(c.method, c.path, operator, "application/json", "application/json", nil); s != c.status {
 			t.Errorf("%s %s: %d %s", c.method, c.path, s, text)
 		}
+	}
+}
+
+// TestFormatConfStore: the queue file counts again, and what was before stays in the history.
+func TestFormatConfStore(t *testing.T) {
+	w := mutableWorld(t)
+	if err := w.conf().Change(t.Context(), admin1, setting("root.default.maximum-applications", "7"), access.Change{}); err != nil {
+		t.Fatal(err)
+	}
+	format := func() (string, error) {
+		var out strings.Builder
+		err := FormatConfStore(Options{Load: w.load, Dir: w.dir, User: operator, Log: slog.New(slog.DiscardHandler)}, &out)
+		return out.String(), err
+	}
+	if text, err := format(); err == nil {
+		t.Errorf("it is formatted while it is used: %s", text)
+	}
+	w.d.Stop()
+	if text, err := format(); err != nil || !strings.Contains(text, "version 3") {
+		t.Fatalf("%s %v", text, err)
+	}
+	w.again()
+	if version, values := w.agree(); version != 3 || values[capacityPrefix+"root.default.maximum-applications"] != "" {
+		t.Errorf("version %d %v", version, values)
+	}
+	w.d.Stop()
+	file := filepath.Join(w.site["yarn.scheduler.configuration.leveldb-store.path"], confFile)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := len(text) / 4; i < len(text)/2; i += 64 {
+		text[i] ^= 1
+	}
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.start(); err == nil || !strings.Contains(err.Error(), "-format-conf-store") {
+		t.Fatalf("a start on a damaged store: %v", err)
+	}
+	if text, err := format(); err != nil || !strings.Contains(text, "damaged") {
+		t.Fatalf("%s %v", text, err)
+	}
+	w.again()
+	if version, _ := w.agree(); version != 1 {
+		t.Errorf("version %d", version)
+	}
+}
+
+// TestPlan: what a configuration would change, without changing it.
+func TestPlan(t *testing.T) {
+	w := mutableWorld(t)
+	n := w.newNode() // 8 GB
+	alice := w.as("alice")
+	running := alice.submit()
+	until(t, "the master's container", func() bool {
+		n.beat()
+		c, err := w.d.Cluster(t.Context(), view.Queues)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, _ := c.Queues.ByPath("root.default")
+		return !q.Default.Used.IsZero()
+	})
+	other := alice.submit()
+	alice.reaches(other, pb.YarnApplicationState_ACCEPTED)
+	_, values := w.agree()
+	with := func(changes ...string) access.Plan {
+		t.Helper()
+		all := maps.Clone(values)
+		for i := 0; i < len(changes); i += 2 {
+			all[capacityPrefix+changes[i]] = changes[i+1]
+		}
+		p, err := w.conf().Plan(t.Context(), admin1, settingsOf(all))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	kinds := func(p access.Plan) (out []string) {
+		for _, f := range p.Findings {
+			out = append(out, f.Kind+" "+f.Queue)
+		}
+		return out
+	}
+	if p := with(); p.Refusal != "" || len(p.Changes)+len(p.Findings) != 0 || len(p.Queues) != 3 || *p.Queues[0].Before != *p.Queues[0].After {
+		t.Errorf("no change at all: %+v", p)
+	}
+	p := with("root.default.capacity", "25", "root.other.capacity", "75")
+	if len(p.Changes) != 2 || len(p.Queues) != 3 || p.Queues[1].Path != "root.default" || p.Queues[1].Before.Min[0] != 4096 || p.Queues[1].After.Min[0] != 2048 ||
+		p.Queues[1].Before.Capacity != 50 || p.Queues[1].After.Capacity != 25 {
+		t.Errorf("%+v", p)
+	}
+	p = with("root.default.capacity", "5", "root.other.capacity", "95", "root.default.maximum-capacity", "5", "root.default.maximum-applications", "1")
+	if got := fmt.Sprint(kinds(p)); got != "[above-maximum root.default over-am-limit root.default over-maximum-applications root.default]" {
+		t.Errorf("%s: %+v", got, p.Findings)
+	}
+	if last := p.Findings[len(p.Findings)-1]; len(last.Applications) != 1 || last.Applications[0] != other {
+		t.Errorf("%+v, want %s beyond %s", last, other, running)
+	}
+	if p := with("root.default.capacity", "99"); !strings.HasPrefix(p.Refusal, "Failed to re-init queues : ") || len(p.Changes) != 1 || p.Queues != nil {
+		t.Errorf("%+v", p)
+	}
+	if p := with("root.queues", "other", "root.other.capacity", "100"); !strings.Contains(p.Refusal, "removed") {
+		t.Errorf("%+v", p)
+	}
+	if version, now := w.agree(); version != 1 || !maps.Equal(now, values) {
+		t.Errorf("version %d %v", version, now)
 	}
 }

@@ -50,28 +50,10 @@ func (t *term) openQueueConf(ctx context.Context) error {
 	if t.settings.Allocation.Scheduler != "capacity" {
 		return nil
 	}
-	q, s := &t.queues, &t.settings.QueueConf
+	q := &t.queues
+	q.mutable = t.settings.QueueConf.Store != "file"
 	var err error
-	switch q.mutable = s.Store != "file"; s.Store {
-	case "file":
-		q.store = confstore.NewMemory()
-		if s.History != "" {
-			q.store, err = confstore.OpenBolt(s.History)
-		}
-	case "memory":
-		q.store = confstore.NewMemory()
-	case "bolt":
-		path := filepath.Join(s.Path, confFile)
-		t.Log.Info("the configuration of the queues is kept in the built-in store, not in one of LevelDB", "file", path)
-		t.warnOfTemporary("the configuration of the queues", path, "every change since the first start would be lost with it",
-			"set yarn.scheduler.configuration.leveldb-store.path to a directory on a disk that stays, and while the ResourceManager is down move its files there")
-		q.store, err = confstore.OpenBolt(path)
-	case "fs":
-		q.store, err = t.openConfDirectory(ctx)
-	case "zk":
-		q.store, err = t.openConfNodes(ctx)
-	}
-	if err != nil {
+	if q.store, err = t.openConfStore(ctx); err != nil {
 		return fmt.Errorf("cannot keep the configuration of the queues: %w", err)
 	}
 	kept, err := q.store.Load(ctx)
@@ -79,6 +61,28 @@ func (t *term) openQueueConf(ctx context.Context) error {
 		return err
 	}
 	return t.beginQueueConf(ctx, kept)
+}
+
+// openConfStore opens the store that yarn.scheduler.configuration.store.class names, or the one of the history alone.
+func (t *term) openConfStore(ctx context.Context) (confstore.Store, error) {
+	s := &t.settings.QueueConf
+	switch s.Store {
+	case "file":
+		if s.History != "" {
+			return confstore.OpenBolt(s.History)
+		}
+	case "bolt":
+		path := filepath.Join(s.Path, confFile)
+		t.Log.Info("the configuration of the queues is kept in the built-in store, not in one of LevelDB", "file", path)
+		t.warnOfTemporary("the configuration of the queues", path, "every change since the first start would be lost with it",
+			"set yarn.scheduler.configuration.leveldb-store.path to a directory on a disk that stays, and while the ResourceManager is down move its files there")
+		return confstore.OpenBolt(path)
+	case "fs":
+		return t.openConfDirectory(ctx)
+	case "zk":
+		return t.openConfNodes(ctx)
+	}
+	return confstore.NewMemory(), nil
 }
 
 func (t *term) openConfDirectory(ctx context.Context) (confstore.Store, error) {

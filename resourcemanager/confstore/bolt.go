@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/heddle-project/heddle/internal/sealed"
 )
@@ -54,6 +55,11 @@ func OpenBolt(path string) (Store, error) {
 		return nil, fmt.Errorf("open scheduler configuration store %s: %w", path, err)
 	}
 	return &bolt{file: f}, nil
+}
+
+// SetBoltAside renames the file, so that the next OpenBolt makes a new one, and returns its new name.
+func SetBoltAside(path string, now time.Time) (string, error) {
+	return sealed.SetAside(path, sealedOptions(), now)
 }
 
 func prepare(tx *sealed.Tx, _ bool) error {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // QueueConf is the configuration of the queues as it can be looked at and changed. Every method checks the caller's rights. Refusals are
@@ -30,6 +31,8 @@ type QueueConf interface {
 	Apply(ctx context.Context, c webgate.Caller, values []config.Setting, how Change) (int64, error)
 	// Rollback makes an earlier version the next one. It returns the number of that.
 	Rollback(ctx context.Context, c webgate.Caller, version int64, how Change) (int64, error)
+	// Plan tells what Apply would change, and changes nothing.
+	Plan(ctx context.Context, c webgate.Caller, values []config.Setting) (Plan, error)
 	// Confirm keeps a change that would be taken back, and returns its version.
 	Confirm(ctx context.Context, c webgate.Caller, how Change) (int64, error)
 }
@@ -70,6 +73,35 @@ type Attempt struct {
 type Trial struct {
 	Version, Before, Deadline int64
 	User                      string
+}
+
+// Plan is what a configuration would change.
+type Plan struct {
+	Version  int64 // that is in force
+	Refusal  string
+	Changes  []Difference
+	Queues   []PlannedQueue // by path and partition; none if it is refused
+	Findings []PlanFinding
+}
+
+// PlannedQueue is a queue in one partition; nil: it is not there, or has nothing there.
+type PlannedQueue struct {
+	Path, Label   string
+	Before, After *PlannedShare
+	Used          yarn.Resource
+}
+
+// PlannedShare is what a queue is entitled to. Capacities are percent of the partition.
+type PlannedShare struct {
+	State                 string
+	Min, Max              yarn.Resource
+	Capacity, MaxCapacity float32
+}
+
+// PlanFinding is something that may be unlike what is expected.
+type PlanFinding struct {
+	Kind, Queue, Label, Text string
+	Applications             []yarn.ApplicationID // the first ones that it is about
 }
 
 // Difference is a property with two values; nil: it is not set.

@@ -88,6 +88,7 @@ func Routes(c Config) []Route {
 		{"GET", "/scheduler-conf/history", s.queueHistory},
 		{"GET", "/scheduler-conf/diff", s.queueDiff},
 		{"PUT", "/scheduler-conf/apply", s.applyQueueConf},
+		{"POST", "/scheduler-conf/plan", s.planQueueConf},
 		{"PUT", "/scheduler-conf/rollback", s.rollbackQueueConf},
 		{"PUT", "/scheduler-conf/confirm", s.confirmQueueConf},
 		{"GET", "/queues", s.queues},

@@ -59,3 +59,7 @@ func (f fixed) Rollback(_ context.Context, c webgate.Caller, _ int64, _ access.C
 func (f fixed) Confirm(_ context.Context, c webgate.Caller, _ access.Change) (int64, error) {
 	return 0, f.refuse("confirmation of queues by " + c.User)
 }
+
+func (f fixed) Plan(context.Context, webgate.Caller, []config.Setting) (access.Plan, error) {
+	return access.Plan{}, f.refuse("plan of queues")
+}
