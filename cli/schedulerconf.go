@@ -46,14 +46,14 @@ const confPath = "/ws/v1/cluster/scheduler-conf"
 // confPatience bounds the wait for a change, which is checked and stored before it is in force.
 const confPatience = 2 * time.Minute
 
-// schedulerConf is yarn schedulerconf. compat: all usage goes to standard error, and of several things only the first of -format, -getconf and
+// schedulerConf is yarn schedulerconf. compat: of several things only the first of -format, -getconf and
 // changes is done.
 func schedulerConf(c *call) error {
 	opts, err := parse(schedulerConfOptions, c.args)
 	var noValue errMissing
 	if errors.As(err, &noValue) {
 		fmt.Fprintln(c.Stderr, "Missing argument for options")
-		fmt.Fprint(c.Stderr, schedulerConfUsage)
+		fmt.Fprint(c.Stdout, schedulerConfUsage)
 		return failed
 	}
 	if err != nil {
@@ -62,7 +62,7 @@ func schedulerConf(c *call) error {
 	c.opts = opts
 	switch {
 	case opts.has("h"):
-		fmt.Fprint(c.Stderr, schedulerConfUsage)
+		fmt.Fprint(c.Stdout, schedulerConfUsage+ownConfUsage)
 		return nil
 	case opts.has("format"):
 		return c.formatConf()
@@ -79,7 +79,7 @@ func schedulerConf(c *call) error {
 	}
 	if !slices.ContainsFunc([]string{"add", "remove", "update", "global"}, opts.has) {
 		fmt.Fprintln(c.Stderr, "Invalid Command Usage: ")
-		fmt.Fprint(c.Stderr, schedulerConfUsage)
+		fmt.Fprint(c.Stdout, schedulerConfUsage)
 		return failed
 	}
 	body, err := c.mutation()
@@ -263,7 +263,7 @@ func escaped(s string) string {
 	return b.String()
 }
 
-// schedulerConfUsage has Hadoop's lines first.
+// schedulerConfUsage are Hadoop's lines, which scripts may look for.
 const schedulerConfUsage = `yarn schedulerconf [-add "queueAddPath1:confKey1=confVal1,confKey2=confVal2;queueAddPath2:confKey3=confVal3"] [-remove "queueRemovePath1;queueRemovePath2"] [-update "queueUpdatePath1:confKey1=confVal1"] [-global globalConfKey1=globalConfVal1,globalConfKey2=globalConfVal2] [-format] [-getconf]
 Example (adding queues): yarn schedulerconf -add "root.a.a1:capacity=100,maximum-capacity=100;root.a.a2:capacity=0,maximum-capacity=0"
 Example (adding queues with comma in value): yarn schedulerconf -add "root.default:acl_administer_queue=user1\,user2 group1\,group2,maximum-capacity=100;root.a.a2:capacity=0"
@@ -274,7 +274,12 @@ Example (global scheduler update): yarn schedulerconf -global yarn.scheduler.cap
 Example (global scheduler update with comma in value): yarn schedulerconf -global "acl_administer_queue=user1\,user2 group1\,group2"
 Example (format scheduler configuration): yarn schedulerconf -format
 Example (get scheduler configuration): yarn schedulerconf -getconf
-The history, which Hadoop does not have: yarn schedulerconf -history | -diff A..B | -rollback VERSION | -plan FILE | -apply FILE | -confirm
+Note: This is an alpha feature, the syntax/options are subject to change, please run at your own risk.
+`
+
+const ownConfUsage = `
+What Hadoop does not have:
+yarn schedulerconf -history | -diff A..B | -rollback VERSION | -plan FILE | -apply FILE | -confirm
 With any change: [-reason TEXT] [-if-version VERSION] [-confirm-within 10m]
 `
 

@@ -37,12 +37,12 @@ type (
 		Applications []string `json:"application,omitempty"`
 	}
 	planAnswer struct {
-		Version  int64         `json:"version"`
-		Accepted bool          `json:"accepted"`
-		Refusal  string        `json:"refusal,omitempty"`
-		Changes  []confChange  `json:"change,omitempty"`
-		Queues   []plannedQueue   `json:"queue,omitempty"`
-		Findings []planFinding `json:"finding,omitempty"`
+		Version  int64          `json:"version"`
+		Accepted bool           `json:"accepted"`
+		Refusal  string         `json:"refusal,omitempty"`
+		Changes  []confChange   `json:"change,omitempty"`
+		Queues   []plannedQueue `json:"queue,omitempty"`
+		Findings []planFinding  `json:"finding,omitempty"`
 	}
 )
 
