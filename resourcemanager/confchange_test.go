@@ -58,6 +58,8 @@ func (w *world) again() {
 func (w *world) agree() (version int64, values map[string]string) {
 	w.t.Helper()
 	term := w.term()
+	term.queues.changing.Lock() // not in the middle of a change
+	defer term.queues.changing.Unlock()
 	kept := term.queues.kept.Load()
 	if n := len(kept.History); n == 0 || kept.History[n-1].Number != kept.Version {
 		w.t.Fatalf("version %d, history %+v", kept.Version, kept.History)

@@ -51,11 +51,18 @@ func (t *term) readSchedule(site *conf.Properties, size yarn.Resource, refresh b
 	if err != nil {
 		return nil, err
 	}
-	return t.parseQueues(queues, file, cluster, size)
+	if err := readMapping(queues, &cluster); err != nil {
+		return nil, err
+	}
+	in := setup.Lint(file, queues, cluster)
+	in.Size = size
+	t.logFindings(lint.Check(in))
+	cfg, _, err := config.Parse(setup.Queues(queues, cluster.Policy), cluster)
+	return cfg, err
 }
 
-// scheduleOf is the CapacityScheduler's configuration of queues over a site's files; file is where they are written, for findings.
-func (t *term) scheduleOf(site, queues *conf.Properties, file string, size yarn.Resource) (*config.Config, error) {
+// scheduleOf is the CapacityScheduler's configuration of queues over a site's files.
+func (t *term) scheduleOf(site, queues *conf.Properties) (*config.Config, error) {
 	cluster, err := t.readCluster(site)
 	if err != nil {
 		return nil, err
@@ -64,22 +71,25 @@ func (t *term) scheduleOf(site, queues *conf.Properties, file string, size yarn.
 		cluster.StartWait = 0
 	}
 	cluster.Policy = t.access.schedule.Load().Cluster.Policy
-	return t.parseQueues(queues, file, cluster, size)
-}
-
-func (t *term) parseQueues(queues *conf.Properties, file string, cluster config.Cluster, size yarn.Resource) (*config.Config, error) {
-	if rules := setup.MappingFile(queues); rules != "" {
-		content, err := conf.ReadFile(rules)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read the mapping rules (%s): %w", placement.PropJSONFile, err)
-		}
-		cluster.MappingFile = string(content)
+	if err := readMapping(queues, &cluster); err != nil {
+		return nil, err
 	}
-	in := setup.Lint(file, queues, cluster)
-	in.Size = size
-	t.logFindings(lint.Check(in))
 	cfg, _, err := config.Parse(setup.Queues(queues, cluster.Policy), cluster)
 	return cfg, err
+}
+
+// readMapping reads the file of mapping rules that the queues' properties name, if they name one.
+func readMapping(queues *conf.Properties, cluster *config.Cluster) error {
+	rules := setup.MappingFile(queues)
+	if rules == "" {
+		return nil
+	}
+	content, err := conf.ReadFile(rules)
+	if err != nil {
+		return fmt.Errorf("cannot read the mapping rules (%s): %w", placement.PropJSONFile, err)
+	}
+	cluster.MappingFile = string(content)
+	return nil
 }
 
 // maxFindings is how many findings of the linter are logged; yarn queue -lint

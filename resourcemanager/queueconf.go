@@ -107,11 +107,18 @@ func (t *term) openConfNodes(ctx context.Context) (confstore.Store, error) {
 	if z.Address == "" {
 		return nil, errors.New("yarn.scheduler.configuration.store.class is zk, and hadoop.zk.address says where no ZooKeeper is: set it to host:port,…")
 	}
-	acl, err := zookeeper.ParseACL(z.ACL)
+	text, err := zookeeper.Indirect(z.ACL)
 	if err != nil {
 		return nil, fmt.Errorf("hadoop.zk.acl: %w", err)
 	}
-	auth, err := zookeeper.ParseAuth(z.Auth)
+	acl, err := zookeeper.ParseACL(text)
+	if err != nil {
+		return nil, fmt.Errorf("hadoop.zk.acl: %w", err)
+	}
+	if text, err = zookeeper.Indirect(z.Auth); err != nil {
+		return nil, fmt.Errorf("hadoop.zk.auth: %w", err)
+	}
+	auth, err := zookeeper.ParseAuth(text)
 	if err != nil {
 		return nil, fmt.Errorf("hadoop.zk.auth: %w", err)
 	}
@@ -378,12 +385,11 @@ func (t *term) checkQueues(ctx context.Context, values map[string]string, versio
 	if err != nil {
 		return nil, err
 	}
-	name := versionName(version)
-	queues, err := loadQueues(site, values, name)
+	queues, err := loadQueues(site, values, versionName(version))
 	if err != nil {
 		return nil, fmt.Errorf("Failed to re-init queues : %w", err)
 	}
-	cfg, err := t.scheduleOf(site, queues, name, t.clusterSize())
+	cfg, err := t.scheduleOf(site, queues)
 	if err != nil {
 		return nil, withoutLines(fmt.Errorf("Failed to re-init queues : %w", err))
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/heddle-project/heddle/internal/zookeeper"
@@ -149,13 +150,8 @@ func (z *nodes) Commit(ctx context.Context, was int64, next *State) error {
 	if z.kept.Version != was {
 		return &ConflictError{was, z.kept.Version}
 	}
-	ours := *next
-	ours.Values = nil
-	ours.Attempts = nil
-	for _, a := range next.Attempts { // the updates are in Apache's log
-		ours.Attempts = append(ours.Attempts, Attempt{At: a.At, Refused: a.Refused})
-	}
-	text, err := json.Marshal(&ours)
+	log := logOf(next.Attempts)
+	text, err := oursOf(next, log.attempts)
 	if err != nil {
 		return err
 	}
@@ -171,7 +167,7 @@ func (z *nodes) Commit(ctx context.Context, was int64, next *State) error {
 	for _, n := range []struct {
 		name string
 		data []byte
-	}{{valuesNode, javaMap(next.Values)}, {logNode, javaLog(next.Attempts)}, {ourNode, text}, {versionNode, layoutVersion}} {
+	}{{valuesNode, javaMap(next.Values)}, {logNode, log.stream}, {ourNode, text}, {versionNode, layoutVersion}} {
 		_, there, err := z.get(ctx, n.name)
 		if err != nil {
 			return err
@@ -183,6 +179,50 @@ func (z *nodes) Commit(ctx context.Context, was int64, next *State) error {
 		ops = append(ops, op)
 	}
 	return z.transact(ctx, ops, next)
+}
+
+// Bounds of what is kept beside the values, in bytes: a request is 1 MiB at most where nobody has changed that. What is oldest is left out.
+const (
+	maxLogNode = 128 << 10
+	maxOurNode = 256 << 10
+)
+
+// zkLog are the last attempts that a node takes.
+type zkLog struct {
+	attempts []Attempt
+	stream   []byte
+}
+
+func logOf(attempts []Attempt) zkLog {
+	for {
+		stream := javaLog(attempts)
+		if len(stream) <= maxLogNode || len(attempts) == 0 {
+			return zkLog{attempts, stream}
+		}
+		attempts = attempts[(len(attempts)+1)/2:]
+	}
+}
+
+// oursOf is the content of our own node: all but what is in Apache's.
+func oursOf(s *State, attempts []Attempt) ([]byte, error) {
+	ours := *s
+	ours.Values, ours.Attempts = nil, nil
+	for _, a := range attempts { // the updates are in Apache's log
+		ours.Attempts = append(ours.Attempts, Attempt{At: a.At, Refused: a.Refused[:min(len(a.Refused), 200)]})
+	}
+	room := maxOurNode
+	for i := len(s.History) - 1; i >= 0; i-- {
+		text, err := json.Marshal(s.History[i])
+		if err != nil {
+			return nil, err
+		}
+		if room -= len(text); room < 0 { // what leads to the oldest version is only to be looked at
+			ours.History = slices.Clone(s.History[i:])
+			ours.History[0].Changes = nil
+			break
+		}
+	}
+	return json.Marshal(&ours)
 }
 
 // transact carries out a commit, fenced as Apache's.

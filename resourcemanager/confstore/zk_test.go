@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -132,5 +133,52 @@ func TestZKFenced(t *testing.T) {
 	}
 	if back, err := s.Load(t.Context()); err != nil || back.Version != 0 {
 		t.Errorf("%+v %v", back, err)
+	}
+}
+
+// TestZKLarge: however long history and log are, the nodes stay small, and the latest versions can be gone back to.
+func TestZKLarge(t *testing.T) {
+	server := zookeepertest.New()
+	s, err := openZK(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := s.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := func(i int) map[string]string {
+		out := map[string]string{}
+		for n := range 200 {
+			out[fmt.Sprintf("property-%d", n)] = fmt.Sprintf("%0100d", i)
+		}
+		return out
+	}
+	for i := range 60 {
+		next := now.Clone()
+		next.Accept(values(i), confstore.Version{User: "alice"})
+		v := strings.Repeat("x", 3000)
+		next.Note(confstore.Attempt{User: "alice", Updates: map[string]*string{"a": &v}}, 1000)
+		if err := s.Commit(t.Context(), now.Version, next); err != nil {
+			t.Fatal(err)
+		}
+		now = next
+	}
+	sum := 0
+	for _, data := range server.Dump(parent) {
+		sum += len(data)
+	}
+	back, err := s.Load(t.Context())
+	if err != nil || sum > 600<<10 {
+		t.Fatalf("%d bytes, %v", sum, err)
+	}
+	oldest := back.History[0].Number
+	if back.Version != 60 || oldest > 57 || len(back.Attempts) < 10 {
+		t.Errorf("version %d, history from %d, %d attempts", back.Version, oldest, len(back.Attempts))
+	}
+	for n := oldest; n <= 60; n++ {
+		if got, err := back.At(n); err != nil || len(confstore.Diff(got, values(int(n-1)))) > 0 {
+			t.Errorf("version %d is not as it was: %v", n, err)
+		}
 	}
 }

@@ -119,7 +119,11 @@ func Routes(c Config) []Route {
 	}
 	routes := make([]Route, 0, len(table))
 	for _, row := range table {
-		routes = append(routes, Route{row.method, Prefix + row.path, answer.Serve(s.Log, row.do)})
+		most := int64(answer.MaxBody)
+		if row.path == "/scheduler-conf/apply" || row.path == "/scheduler-conf/plan" {
+			most = answer.MaxLargeBody
+		}
+		routes = append(routes, Route{row.method, Prefix + row.path, answer.ServeUpTo(s.Log, most, row.do)})
 	}
 	return routes
 }
