@@ -34,7 +34,7 @@ func (a *queueAccess) Plan(ctx context.Context, c webgate.Caller, list []config.
 	cfg, err := a.checkQueues(ctx, values, kept.Version+1)
 	if err != nil {
 		out.Refusal = err.Error()
-		return out, nil
+		return out, nil //nolint:nilerr // the refusal is the answer
 	}
 	now, err := a.Cluster(ctx, view.Queues|view.Nodes|view.Applications)
 	if err != nil {
@@ -47,7 +47,7 @@ func (a *queueAccess) Plan(ctx context.Context, c webgate.Caller, list []config.
 	after, err := tried(cfg, now)
 	if err != nil {
 		out.Refusal = "Failed to re-init queues : " + err.Error()
-		return out, nil
+		return out, nil //nolint:nilerr // likewise
 	}
 	labels := []string{""}
 	for _, l := range knownLabels(now) {
