@@ -15,7 +15,7 @@ var (
 		{name: "remove-application-from-state-store", arg: "appId", values: 1, help: "Remove an application and its attempts from the state store. The ResourceManager must be stopped."},
 		{name: "check-state-store", help: "Read the state store and the node labels, and tell what is damaged."},
 		{name: "repair-state-store", help: "Keep what can be read of damaged ones."},
-		{name: "format-conf-store", help: "Not built: there is no configuration store. Queues are in capacity-scheduler.xml."},
+		{name: "format-conf-store", help: "Take capacity-scheduler.xml instead of what the store of the queues' configuration holds, for the next start. The ResourceManager must be stopped."},
 		helpOption,
 	}
 	nodeManagerOptions = []option{

@@ -25,6 +25,7 @@ func table() []*command {
 		{name: "logs", title: logsTitle, group: groupClient, summary: "print containers' logs", options: logsOptions, raw: true, copies: copies{out: true}, run: runLogs},
 		{name: "version", title: "yarn version [--output json]", group: groupClient, summary: "print the version", raw: true, bare: true, run: version},
 		{name: "rmadmin", group: groupAdmin, summary: "reload parts of the ResourceManager, change labels and nodes", raw: true, run: rmadmin},
+		{name: "schedulerconf", title: schedulerConfTitle, group: groupAdmin, summary: "change the scheduler's configuration, and look at its history", options: schedulerConfOptions, raw: true, run: schedulerConf},
 		{name: "debug", title: debugTitle, group: groupAdmin, summary: "have the ResourceManager write what it did, to be played again", options: debugOptions, run: debug},
 		{name: "fs2cs", title: "yarn fs2cs -y FILE [-f FILE] {-o DIR | -p} [OPTIONS]", group: groupAdmin, summary: "convert a FairScheduler configuration",
 			options: fs2csOptions, raw: true, plain: true, run: fs2cs},
@@ -45,7 +46,6 @@ func unbuilt() []*command {
 	var out []*command
 	for _, k := range []struct{ name, group, summary string }{
 		{"daemonlog", groupAdmin, "get and set log levels of a running daemon"},
-		{"schedulerconf", groupAdmin, "change the scheduler's configuration"},
 		{"nodeattributes", groupAdmin, "list and change node attributes"},
 		{"scmadmin", groupAdmin, "administer the shared cache"},
 		{"routeradmin", groupAdmin, "administer a federation router"},

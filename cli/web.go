@@ -19,6 +19,7 @@ type webCall struct {
 	method, path string
 	query        url.Values
 	body         any    // nil: none
+	match        string // the version that must be in force; "": any
 	what         string // what the service has, for messages
 	patience     time.Duration
 }
@@ -73,6 +74,9 @@ func (c *call) sendWeb(web *http.Client, base string, w webCall) (*http.Response
 		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
+	if w.match != "" {
+		request.Header.Set("If-Match", `"`+w.match+`"`)
+	}
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("X-XSRF-HEADER", "yarn") // for the filter against forged requests, where it is on
 	return web.Do(request)

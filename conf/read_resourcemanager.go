@@ -38,6 +38,7 @@ func readResourceManager(r *Reader) *ResourceManager {
 		Applications:  r.applications(),
 		Nodes:         r.nodes(),
 		Recovery:      r.recovery(),
+		QueueConf:     r.queueConf(),
 		ZooKeeper:     r.zooKeeper(),
 		BlackBox:      r.blackBox(),
 		Labels:        r.nodeLabels(),
@@ -312,6 +313,30 @@ func (r *Reader) recovery() Recovery {
 // splitIndex is how many characters at the end of a name are a node of their own. Hadoop takes
 // 0 for a number that is not allowed, with a line in the log.
 func (r *Reader) splitIndex(name string) int { return r.Int(name, 0, Range{0, 4}) }
+
+// maxLogs bounds the log of changes of queues, which is held in memory.
+const maxLogs = 100_000
+
+func (r *Reader) queueConf() QueueConf {
+	const prefix = "yarn.scheduler.configuration."
+	store, _ := r.Class(prefix+"store.class", "file", confStoreClasses)
+	policy, _ := r.Class(prefix+"mutation.acl-policy.class", "admins", mutationPolicies)
+	temporary := r.String("hadoop.tmp.dir", "/tmp/hadoop")
+	q := QueueConf{
+		Store: store, QueueAdmins: policy == "queue-admins",
+		Path:      r.String(prefix+"leveldb-store.path", temporary+"/yarn/system/confstore"),
+		Directory: r.String(prefix+"fs.path", "file://"+temporary+"/yarn/system/schedconf"),
+		Versions:  r.Int(prefix+"max.version", 100, Range{1, maxLogs}),
+		Parent:    r.String(prefix+"zk-store.parent-path", "/confstore"),
+		MaxLogs:   r.Int(prefix+"store.max-logs", 1000, Range{0, maxLogs}),
+	}
+	history := ""
+	if kept := r.recovery(); kept.Enabled && kept.Store == "bolt" {
+		history = kept.Path + ".queues"
+	}
+	q.History = r.String(rm+"heddle.configuration-history.path", history)
+	return q
+}
 
 func (r *Reader) zooKeeper() ZooKeeper {
 	elector := r.String(rm+"zk-address", "")

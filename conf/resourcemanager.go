@@ -30,6 +30,7 @@ type ResourceManager struct {
 	Applications  Applications
 	Nodes         Nodes
 	Recovery      Recovery
+	QueueConf     QueueConf
 	ZooKeeper     ZooKeeper
 	BlackBox      BlackBox
 	Labels        NodeLabels
@@ -157,6 +158,18 @@ type Nodes struct {
 	ShowUnregistered        bool             // yarn.resourcemanager.enable-tracking-for-unregistered-nodes
 }
 
+// QueueConf is where the configuration of the queues is kept while it can be changed, yarn.scheduler.configuration.*.
+type QueueConf struct {
+	Store       string // store.class: file, memory, bolt (for leveldb), fs or zk
+	QueueAdmins bool   // mutation.acl-policy.class: administrators of queues may change these; false: only those of the cluster may
+	Path        string // leveldb-store.path: the directory of the bolt file
+	Directory   string // fs.path: a URL
+	Versions    int    // max.version: files that fs keeps
+	Parent      string // zk-store.parent-path
+	MaxLogs     int    // store.max-logs
+	History     string // yarn.resourcemanager.heddle.configuration-history.path, ours: the file of the history with the store file; "" keeps it in memory
+}
+
 // Recovery is what survives a restart.
 type Recovery struct {
 	Enabled        bool          // yarn.resourcemanager.recovery.enabled
@@ -259,6 +272,23 @@ var storeClasses = map[string]string{
 	recoveryPackage + "ZKRMStateStore":         "zookeeper",
 	recoveryPackage + "LeveldbRMStateStore":    "leveldb",
 	"heddle.bolt":                              "bolt",
+}
+
+// confStoreClasses are the stores of the queues' configuration; leveldb is the built-in file.
+var confStoreClasses = map[string]string{
+	"file": "file", "memory": "memory", "leveldb": "bolt", "fs": "fs", "zk": "zk",
+	capacityConf + "InMemoryConfigurationStore":    "memory",
+	capacityConf + "LeveldbConfigurationStore":     "bolt",
+	capacityConf + "FSSchedulerConfigurationStore": "fs",
+	capacityConf + "ZKConfigurationStore":          "zk",
+}
+
+const capacityConf = schedulerPackage + "capacity.conf."
+
+// mutationPolicies say who may change queues.
+var mutationPolicies = map[string]string{
+	schedulerPackage + "DefaultConfigurationMutationACLPolicy": "admins",
+	capacityConf + "QueueAdminConfigurationMutationACLPolicy":  "queue-admins",
 }
 
 var topologyClasses = map[string]string{

@@ -40,6 +40,8 @@ func TestDefaultsAgree(t *testing.T) {
 	}
 	inCode.Recovery.Directory = inFiles.Recovery.Directory                   // needs hadoop.tmp.dir
 	inCode.Recovery.Path = inFiles.Recovery.Path                             // needs hadoop.tmp.dir
+	inCode.QueueConf.Path = inFiles.QueueConf.Path                           // likewise
+	inCode.QueueConf.Directory = inFiles.QueueConf.Directory                 // likewise
 	inCode.Web.SignatureSecretFile = inFiles.Web.SignatureSecretFile         // needs user.home
 	inCode.Web.Introspection.Sensitive = inFiles.Web.Introspection.Sensitive // a long list; what is always secret is in code
 	if !reflect.DeepEqual(inCode, inFiles) {
@@ -55,6 +57,7 @@ func TestNamesAreKnown(t *testing.T) {
 		"yarn.resourcemanager.heddle.state-store.path":                   "ours",
 		"yarn.resourcemanager.heddle.zk-max-request-bytes":               "ours",
 		"yarn.resourcemanager.heddle.black-box.bytes":                    "ours",
+		"yarn.resourcemanager.heddle.configuration-history.path":         "ours",
 		"yarn.resourcemanager.heddle.black-box.record":                   "ours",
 		"yarn.resourcemanager.heddle.black-box.record-bytes":             "ours",
 		"yarn.resourcemanager.webapp.rest-csrf.browser-useragents-regex": "code only",

@@ -235,6 +235,15 @@ func (d *Daemon) Record(ctx context.Context, c webgate.Caller, what access.Recor
 	return t.Record(ctx, c, what)
 }
 
+// QueueConf implements access.Controller.
+func (d *Daemon) QueueConf() (access.QueueConf, error) {
+	t, err := d.current()
+	if err != nil {
+		return nil, err
+	}
+	return &queueAccess{t}, nil
+}
+
 // identity is a caller of the web server as the protocols know callers.
 func identity(c webgate.Caller) *ipc.Identity {
 	addr, _ := netip.ParseAddr(c.Address)

@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/internal/surge"
 	"github.com/heddle-project/heddle/internal/webgate"
+	"github.com/heddle-project/heddle/internal/zookeeper"
 	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
 	"github.com/heddle-project/heddle/wire/ipc"
 )
@@ -66,7 +67,7 @@ func Start(ctx context.Context, o Options) (*Daemon, error) {
 }
 
 func newDaemon(o Options) *Daemon {
-	d := &Daemon{process: process{Options: o, openBolt: bolt.Open, lookup: lookUp}, fatal: make(chan error, 8), started: time.Now().UnixMilli()}
+	d := &Daemon{process: process{Options: o, openBolt: bolt.Open, openZooKeeper: zookeeper.Open, lookup: lookUp}, fatal: make(chan error, 8), started: time.Now().UnixMilli()}
 	d.ctx, d.end = context.WithCancel(context.Background())
 	d.backlog = ipc.NewBacklog(0, 0, d.Log.With("logger", "ipc"))
 	return d

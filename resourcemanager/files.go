@@ -28,8 +28,8 @@ func (p *process) readCluster(site *conf.Properties) (config.Cluster, error) {
 
 // readSchedule reads and checks the scheduler's configuration: for the
 // CapacityScheduler, capacity-scheduler.xml over the site files; for the FairScheduler its allocation file. size is what the nodes have
-// together, zero before there are any.
-func (t *term) readSchedule(site *conf.Properties, size yarn.Resource) (*config.Config, error) {
+// together, zero before there are any. A refresh reads the queue file, whatever is kept.
+func (t *term) readSchedule(site *conf.Properties, size yarn.Resource, refresh bool) (*config.Config, error) {
 	cluster, err := t.readCluster(site)
 	if err != nil {
 		return nil, err
@@ -47,25 +47,51 @@ func (t *term) readSchedule(site *conf.Properties, size yarn.Resource) (*config.
 		cfg, _, err := config.Parse(nil, cluster)
 		return cfg, err
 	}
-	file := t.queueFilePath()
-	stamp := stampOf(file)
+	stamp := stampOf(t.queueFilePath())
 	t.queueFile.read.Store(&stamp)
-	queues, err := conf.Load(conf.Options{Base: site, Files: []string{file}})
+	queues, file, err := t.queueProperties(site, refresh)
 	if err != nil {
 		return nil, err
 	}
-	if rules := setup.MappingFile(queues); rules != "" {
-		content, err := conf.ReadFile(rules)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read the mapping rules (%s): %w", placement.PropJSONFile, err)
-		}
-		cluster.MappingFile = string(content)
+	if err := readMapping(queues, &cluster); err != nil {
+		return nil, err
 	}
 	in := setup.Lint(file, queues, cluster)
 	in.Size = size
 	t.logFindings(lint.Check(in))
 	cfg, _, err := config.Parse(setup.Queues(queues, cluster.Policy), cluster)
 	return cfg, err
+}
+
+// scheduleOf is the CapacityScheduler's configuration of queues over a site's files.
+func (t *term) scheduleOf(site, queues *conf.Properties) (*config.Config, error) {
+	cluster, err := t.readCluster(site)
+	if err != nil {
+		return nil, err
+	}
+	if !t.recovering {
+		cluster.StartWait = 0
+	}
+	cluster.Policy = t.access.schedule.Load().Cluster.Policy
+	if err := readMapping(queues, &cluster); err != nil {
+		return nil, err
+	}
+	cfg, _, err := config.Parse(setup.Queues(queues, cluster.Policy), cluster)
+	return cfg, err
+}
+
+// readMapping reads the file of mapping rules that the queues' properties name, if they name one.
+func readMapping(queues *conf.Properties, cluster *config.Cluster) error {
+	rules := setup.MappingFile(queues)
+	if rules == "" {
+		return nil
+	}
+	content, err := conf.ReadFile(rules)
+	if err != nil {
+		return fmt.Errorf("cannot read the mapping rules (%s): %w", placement.PropJSONFile, err)
+	}
+	cluster.MappingFile = string(content)
+	return nil
 }
 
 // maxFindings is how many findings of the linter are logged; yarn queue -lint

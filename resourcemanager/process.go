@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-project/heddle/internal/hosts"
 	"github.com/heddle-project/heddle/internal/introspect"
 	"github.com/heddle-project/heddle/internal/rack"
+	"github.com/heddle-project/heddle/internal/zookeeper"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
 	"github.com/heddle-project/heddle/yarn"
@@ -27,6 +28,8 @@ type process struct {
 	site     *conf.Properties
 	types    yarn.ResourceTypes
 	openBolt func(path string, o bolt.Options) (store.Store, error)
+
+	openZooKeeper zookeeper.Opener
 
 	rights *rights
 	racks  *rack.Resolver

@@ -15,6 +15,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -24,23 +25,42 @@ func (p *process) IsAdmin(c *ipc.Identity) bool { return p.rights.IsAdmin(c) }
 // Groups implements admin.Daemon.
 func (p *process) Groups(user string) []string { return p.rights.Groups(user) }
 
-// RefreshQueues reads the scheduler's configuration anew; the engine decides
-// whether it can be applied, and has to know of the try if it cannot be read.
-func (t *term) RefreshQueues() (cmd engine.RefreshQueues, applied func(), err error) {
+// errMutable refuses a refresh where the queue file does not say what the queues are.
+var errMutable = &ipc.RemoteError{Class: serve.YarnException, Message: "java.io.IOException: Scheduler configuration is mutable. refreshQueues is not allowed in this scenario."}
+
+// RefreshQueues implements admin.Daemon. No change of the queues comes between it and done.
+func (t *term) RefreshQueues(user string) (cmd engine.RefreshQueues, done func(error), err error) {
+	if t.queues.mutable {
+		return cmd, nil, errMutable
+	}
+	t.queues.changing.Lock()
+	if kept := t.queues.kept.Load(); kept != nil && kept.Trial != nil {
+		t.queues.changing.Unlock()
+		return cmd, nil, &ipc.RemoteError{Class: serve.YarnException, Message: (&onTrial{*kept.Trial}).Error()}
+	}
 	site, err := t.Load()
 	var cfg *config.Config
+	applied := func() {
+		t.access.schedule.Store(cfg)
+		t.noteRefresh(user)
+	}
 	switch {
 	case err != nil:
 	case t.access.schedule.Load().Fair != nil:
 		cfg, applied, err = t.refreshFair(site)
 	default:
-		cfg, err = t.readSchedule(site, t.clusterSize())
-		applied = func() { t.access.schedule.Store(cfg) }
+		cfg, err = t.readSchedule(site, t.clusterSize(), true)
+	}
+	done = func(refused error) {
+		defer t.queues.changing.Unlock()
+		if refused == nil {
+			applied()
+		}
 	}
 	if err != nil {
-		return engine.RefreshQueues{Prepared: t.prepareQueues(nil), Problem: err.Error()}, nil, err
+		return engine.RefreshQueues{Prepared: t.prepareQueues(nil), Problem: err.Error()}, done, err
 	}
-	return engine.RefreshQueues{Config: cfg, Prepared: t.prepareQueues(cfg)}, applied, nil
+	return engine.RefreshQueues{Config: cfg, Prepared: t.prepareQueues(cfg)}, done, nil
 }
 
 // prepareQueues does beside the loop what can be done there of a refresh; nil if the loop

@@ -19,7 +19,10 @@ func (d *Daemon) Reread(ctx context.Context) {
 	}
 	parts := []part{{"refreshNodes", d.rereadLists}}
 	if t := d.term.Load(); t != nil {
-		parts = []part{{"refreshQueues", func() error { return t.rereadQueues(ctx) }}, {"refreshNodes", func() error { return t.rereadNodes(ctx) }}}
+		parts = []part{{"refreshNodes", func() error { return t.rereadNodes(ctx) }}}
+		if !t.queues.mutable { // else the store says what the queues are, and nobody but us changes it
+			parts = append([]part{{"refreshQueues", func() error { return t.rereadQueues(ctx) }}}, parts...)
+		}
 	}
 	parts = append(parts, part{"refreshUserToGroupsMappings", d.RefreshGroups}, part{"refreshSuperUserGroupsConfiguration", d.RefreshProxyUsers},
 		part{"refreshAdminAcls", d.RefreshAdminACL})
@@ -47,13 +50,16 @@ func (p *process) rereadLists() error {
 }
 
 func (t *term) rereadQueues(ctx context.Context) error {
-	cmd, applied, err := t.RefreshQueues()
-	if err != nil {
+	cmd, done, err := t.RefreshQueues(t.User)
+	if done == nil {
 		return err
 	}
-	if _, err = t.ask(ctx, func(k engine.Ticket) engine.Command { cmd.Ticket = k; return cmd }); err == nil {
-		applied()
+	if err != nil {
+		done(err)
+		return err
 	}
+	_, err = t.ask(ctx, func(k engine.Ticket) engine.Command { cmd.Ticket = k; return cmd })
+	done(err)
 	return err
 }
 

@@ -54,6 +54,7 @@ type term struct {
 
 	allocations allocations
 	queueFile   queueFileWatch
+	queues      queueConf
 
 	delegation delegation
 	recording  sync.Mutex // is held while files of recordings are made or ended
@@ -81,6 +82,9 @@ func beginTerm(ctx context.Context, p *process, site *conf.Properties, started i
 	if err = t.openStore(ctx); err != nil {
 		return nil, err
 	}
+	if err = t.openQueueConf(ctx); err != nil {
+		return nil, err
+	}
 	eng, err := t.buildEngine(site)
 	if err != nil {
 		return nil, err
@@ -95,6 +99,9 @@ func beginTerm(ctx context.Context, p *process, site *conf.Properties, started i
 	t.work.Go(func() { t.rollKeys(running) })
 	t.work.Go(func() { t.tendDelegation(running) })
 	t.tendQueues(running)
+	if t.queues.store != nil {
+		t.work.Go(func() { t.tendTrial(running) })
+	}
 	t.work.Go(func() { t.logDrains(running, t.settings.Nodes.DrainStatus) })
 	return t, nil
 }
@@ -116,6 +123,11 @@ func (t *term) stop() {
 			t.Log.Warn("cannot close the state store", "error", err)
 		}
 	}
+	if t.queues.store != nil {
+		if err := t.queues.store.Close(); err != nil {
+			t.Log.Warn("cannot close the store of the queues' configuration", "error", err)
+		}
+	}
 }
 
 // fail tells that the term cannot go on.
@@ -127,7 +139,7 @@ func (t *term) fail(why error) {
 
 // buildEngine builds the engine and the scheduler of a configuration. What the settings say was read when the process started.
 func (t *term) buildEngine(site *conf.Properties) (*engine.Engine, error) {
-	cfg, err := t.readSchedule(site, yarn.Resource{})
+	cfg, err := t.readSchedule(site, yarn.Resource{}, false)
 	if err != nil {
 		return nil, err
 	}

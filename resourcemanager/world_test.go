@@ -19,6 +19,7 @@ import (
 
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/internal/audit"
+	"github.com/heddle-project/heddle/internal/zookeeper/zookeepertest"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/admin"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/client"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/master"
@@ -52,6 +53,7 @@ type world struct {
 	records string     // directory of recordings
 	audit   *audit.Log // nil where nobody looks at it
 	audited journalLog
+	zoo     *zookeepertest.Server // nil: there is none
 }
 
 // term is the one that there is.
@@ -133,7 +135,17 @@ func (w *world) rerun() {
 }
 
 func (w *world) start() (*Daemon, error) {
-	return Start(w.t.Context(), Options{Recordings: w.records, Load: w.load, Dir: w.dir, User: operator, Log: slog.New(slog.NewTextHandler(w.log, nil)), Audit: w.audit})
+	o := Options{Recordings: w.records, Load: w.load, Dir: w.dir, User: operator, Log: slog.New(slog.NewTextHandler(w.log, nil)), Audit: w.audit}
+	if w.zoo == nil {
+		return Start(w.t.Context(), o)
+	}
+	d := newDaemon(o)
+	d.openZooKeeper = w.zoo.Open
+	if err := d.start(w.t.Context()); err != nil {
+		d.Stop()
+		return nil, err
+	}
+	return d, nil
 }
 
 func (w *world) writeQueues(text string) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/heddle-project/heddle/cli"
 	"github.com/heddle-project/heddle/nodemanager"
@@ -22,12 +21,12 @@ func actions() map[string]cli.Daemon {
 			return verdict(resourcemanager.CheckStore(o, s.Stdout))
 		}),
 		"resourcemanager -repair-state-store": rm(func(o resourcemanager.Options, s cli.Start) error { return resourcemanager.RepairStore(o, s.Stdout) }),
+		"resourcemanager -format-conf-store": rm(func(o resourcemanager.Options, s cli.Start) error {
+			return resourcemanager.FormatConfStore(o, s.Stdout)
+		}),
 		"resourcemanager -format-state-store": rm(func(o resourcemanager.Options, s cli.Start) error { return resourcemanager.FormatStore(o, s.Stdout) }),
 		"resourcemanager -remove-application-from-state-store": rm(func(o resourcemanager.Options, s cli.Start) error {
 			return resourcemanager.RemoveFromStore(o, s.Args[0], s.Stdout)
-		}),
-		"resourcemanager -format-conf-store": rm(func(resourcemanager.Options, cli.Start) error {
-			return errors.New("there is no configuration store to format: queues are in capacity-scheduler.xml alone (yarn.scheduler.configuration.store.class=file)")
 		}),
 		"nodemanager -check-recovery-store": nm(func(o nodemanager.Options, s cli.Start) error {
 			return verdict(nodemanager.CheckStore(o, s.Stdout))

@@ -10,8 +10,11 @@ import (
 	"github.com/heddle-project/heddle/internal/answer/tree"
 )
 
-// MaxBody bounds what a caller may send, in bytes.
-const MaxBody = 1 << 20
+// MaxBody bounds what a caller may send, in bytes; MaxLargeBody where whole configurations are sent.
+const (
+	MaxBody      = 1 << 20
+	MaxLargeBody = 16 << 20
+)
 
 // Response is what an operation answers: a document or, where Hadoop builds the
 // answer itself, plain text under the negotiated type.
@@ -44,14 +47,17 @@ const (
 
 // Serve answers in the form that the caller wants. What is the server's fault is
 // logged; log may be nil.
-func Serve(log *slog.Logger, do Handler) http.HandlerFunc {
+func Serve(log *slog.Logger, do Handler) http.HandlerFunc { return ServeUpTo(log, MaxBody, do) }
+
+// ServeUpTo is Serve for bodies of so many bytes.
+func ServeUpTo(log *slog.Logger, bytes int64, do Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		format, ok := negotiate(r.Header.Values("Accept"))
 		if !ok {
 			WriteError(w, r, NotAcceptable())
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
+		r.Body = http.MaxBytesReader(w, r.Body, bytes)
 		res, err := do(r)
 		if err != nil {
 			logFailure(log, r, err)

@@ -32,7 +32,7 @@ const (
 	suffix    = ".tar.gz"
 )
 
-// Open returns the recorded answers of one set ("capacity", "more", "reservations", "fair", "fifo", "containers" or "fs2cs"), rooted
+// Open returns the recorded answers of one set ("capacity", "more", "reservations", "fair", "fifo", "containers", "fs2cs" or "schedconf"), rooted
 // at the set: "index.tsv", "http/get-info.json", "cli/node-list.out".
 func Open(set string) (fs.FS, error) { return openIn(answers, set) }
 

@@ -48,6 +48,8 @@ var Table = []Row{
 	{"resourcemanager/engine", []string{"yarn", "scheduler", "scheduler/", "resourcemanager/state", "resourcemanager/view", "resourcemanager/engine/"}, []string{"scheduler/schedtest"}, "pure: lives are decided from commands; stores, wires and files stay outside"},
 	{"resourcemanager/state", vocabulary, nil, "durable records outlive every release of the engine and of the stores"},
 	{"resourcemanager/store", []string{"yarn", "resourcemanager/state", "resourcemanager/store", "resourcemanager/store/", "wire/", "internal/"}, nil, "a store keeps records; it must not know what they mean"},
+	{"resourcemanager/confstore", []string{"yarn", "conf", "internal/"}, nil, "what is kept of a configuration is names and values; what they mean to queues is decided elsewhere"},
+	{"resourcemanager/confstore/confstoretest", []string{"resourcemanager/confstore", "internal/"}, nil, "the suite knows a store by its contract"},
 	{"resourcemanager/view", []string{"yarn", "scheduler", "scheduler/", "resourcemanager/state"}, nil, "readers get values, not the way to change them"},
 	{"resourcemanager/blackbox", []string{"yarn", "scheduler", "scheduler/", "resourcemanager/engine", "resourcemanager/state", "resourcemanager/view", "internal/"}, nil, "commands are kept as they are; who applies them, and who plays them again, is none of its business"},
 	{"resourcemanager/loop", []string{"yarn", "scheduler", "scheduler/", "resourcemanager/blackbox", "resourcemanager/engine", "resourcemanager/engine/", "resourcemanager/state", "resourcemanager/store", "resourcemanager/view", "internal/"}, nil, "the one writer takes commands and hands out effects; who sent them stays at the edge"},

@@ -41,10 +41,13 @@ func (c CSRF) complete() CSRF {
 	return c
 }
 
+// browser tells whether a browser asks.
+func (c CSRF) browser(r *http.Request) bool {
+	return slices.ContainsFunc(c.browsers, func(re *regexp.Regexp) bool { return re.MatchString(r.UserAgent()) })
+}
+
 func (c CSRF) check(r *http.Request) error {
-	agent := r.UserAgent()
-	isBrowser := slices.ContainsFunc(c.browsers, func(re *regexp.Regexp) bool { return re.MatchString(agent) })
-	if !c.Enabled || !isBrowser || slices.Contains(c.Ignore, r.Method) || r.Header[http.CanonicalHeaderKey(c.Header)] != nil {
+	if !c.Enabled || !c.browser(r) || slices.Contains(c.Ignore, r.Method) || r.Header[http.CanonicalHeaderKey(c.Header)] != nil {
 		return nil
 	}
 	return answer.Errorf(answer.Invalid, "Missing Required Header for CSRF Vulnerability Protection: %s", c.Header)

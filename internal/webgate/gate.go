@@ -35,7 +35,10 @@ type Config struct {
 	// (hadoop.http.authentication.token.validity, default 10 h).
 	CookieLife time.Duration
 	CSRF       CSRF
-	CORS       CORS // whose pages may read
+	// Changing are paths where Hadoop has a GET change something. Such a GET is refused where another method would be, and to
+	// browsers always: any page can have them send it.
+	Changing []string
+	CORS     CORS // whose pages may read
 	// FrameOptions is the X-Frame-Options of every answer, SAMEORIGIN or DENY;
 	// empty leaves it out.
 	FrameOptions string
@@ -103,7 +106,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	caller, err := g.identify(w, r)
-	if err == nil && changes(r.Method) {
+	if err == nil && (changes(r.Method) || g.changing(r)) {
 		err = g.mayChange(caller, r)
 	}
 	if err != nil {
@@ -192,6 +195,12 @@ func (g *gate) identify(w http.ResponseWriter, r *http.Request) (Caller, error) 
 	return c, nil
 }
 
+// changing tells whether the request is a GET, or a HEAD, that changes something.
+func (g *gate) changing(r *http.Request) bool {
+	path, ok := tidyPath(r.URL.Path)
+	return ok && r.Method != http.MethodOptions && slices.Contains(g.Changing, path)
+}
+
 func (g *gate) mayChange(c Caller, r *http.Request) error {
 	if c.Anonymous && !g.AnonymousWrites {
 		return answer.Errorf(answer.Forbidden, "%s may read but not change anything: say who you are with ?user.name=<you>, "+
@@ -199,6 +208,9 @@ func (g *gate) mayChange(c Caller, r *http.Request) error {
 	}
 	if why := g.forged(r); why != "" {
 		return answer.Errorf(answer.Forbidden, "%s", why)
+	}
+	if g.changing(r) && g.CSRF.browser(r) && r.Header[http.CanonicalHeaderKey(g.CSRF.Header)] == nil {
+		return answer.Errorf(answer.Forbidden, "a browser may not ask for this, which changes something, without the header %s", g.CSRF.Header)
 	}
 	return g.CSRF.check(r)
 }

@@ -99,6 +99,7 @@ type refresh struct {
 	Queues   Queues
 	Prepared bool
 	Problem  string
+	DryRun   bool
 }
 
 // Queues are what a configuration of the scheduler is made of.
@@ -163,7 +164,7 @@ func kept(c any) any {
 	case *engine.Allocate:
 		return *c
 	case engine.RefreshQueues:
-		r := refresh{Ticket: c.Ticket, Read: c.Config != nil, Prepared: c.Prepared != nil, Problem: c.Problem}
+		r := refresh{Ticket: c.Ticket, Read: c.Config != nil, Prepared: c.Prepared != nil, Problem: c.Problem, DryRun: c.DryRun}
 		if r.Read {
 			r.Queues = QueuesOf(c.Config)
 		}
@@ -247,7 +248,7 @@ func (d *decoder) command() (c any, prepared bool) {
 	case *engine.Allocate:
 		return c, false
 	case *refresh:
-		out := engine.RefreshQueues{Ticket: c.Ticket, Problem: c.Problem}
+		out := engine.RefreshQueues{Ticket: c.Ticket, Problem: c.Problem, DryRun: c.DryRun}
 		if c.Read {
 			var err error
 			if out.Config, err = c.Queues.Parse(); err != nil {

@@ -173,6 +173,14 @@ func (e *Engine) setLifetime(c SetLifetime) {
 }
 
 func (e *Engine) refreshQueues(c RefreshQueues) {
+	if c.DryRun && c.Config != nil {
+		if err := e.sched.Validate(c.Config); err != nil {
+			e.fail(c.Ticket, refuse(InvalidConfig, "Failed to re-init queues : %v", err))
+			return
+		}
+		e.reply(c.Ticket, nil)
+		return
+	}
 	if c.Config == nil {
 		_ = e.sched.Refresh(nil, c.Prepared) // that cannot be refused
 		e.fail(c.Ticket, refuse(InvalidConfig, "Failed to re-init queues : %s", c.Problem))

@@ -223,6 +223,7 @@ type (
 		Config   *config.Config
 		Prepared scheduler.Prepared // made outside the loop from Config, which may be nil; nil: nothing was prepared
 		Problem  string             // why the new configuration cannot be read
+		DryRun   bool               // changes nothing at all; only the answer is wanted
 	}
 
 	// QueueBasis asks for what scheduler.Prepare needs. Replied with scheduler.Basis.

@@ -81,6 +81,7 @@ func New(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Config.Changing = []string{rest.FormatPath}
 	return webgate.New(c.Config, routes(c)), nil
 }
 

@@ -158,7 +158,9 @@ func (x *extractor) other(c engine.Command) {
 			x.add(Event{Kind: Literal, Command: c})
 		}
 	case engine.RefreshQueues:
-		x.left.refreshes++
+		if !c.DryRun {
+			x.left.refreshes++
+		}
 	case engine.Recover:
 		x.add(Event{Kind: Literal, Command: engine.Recover{Labels: c.Labels, Drains: c.Drains, Reservations: c.Reservations}})
 		for i := range c.Applications {

@@ -12,7 +12,7 @@ LIB = CACHE + "/lib"
 def command(conf, args):
     """A stock command, or Heddle's own of the same name if HEDDLE_COMPAT_CLI names its binary."""
     own = os.environ.get("HEDDLE_COMPAT_CLI")
-    if own and args[0] in ("application", "app", "applicationattempt", "container", "node", "queue", "cluster", "logs", "rmadmin", "fs2cs"):
+    if own and args[0] in ("application", "app", "applicationattempt", "container", "node", "queue", "cluster", "logs", "rmadmin", "fs2cs", "schedulerconf"):
         return [own, "--config", conf, *args]
     return [KIT + "/hadoop", conf, *args]
 

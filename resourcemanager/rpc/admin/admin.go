@@ -30,12 +30,12 @@ const (
 // whole or changes nothing.
 type Daemon interface {
 	IsAdmin(caller *ipc.Identity) bool
-	// RefreshQueues reads the queue file. applied must be called once the engine has
-	// accepted cmd. After an error cmd must be posted all the same: it says why the
-	// file cannot be read, and the engine refuses it.
+	// RefreshQueues reads the queue file, for a user. done must be called with the engine's answer to cmd. After an error, too, cmd must
+	// be posted: it says why the file cannot be read, and the engine refuses it. Without done nothing is refreshed here, and err is
+	// the answer.
 	//
 	// compat: even a refresh that fails changes something; see engine.RefreshQueues.
-	RefreshQueues() (cmd engine.RefreshQueues, applied func(), err error)
+	RefreshQueues(user string) (cmd engine.RefreshQueues, done func(error), err error)
 	// RefreshNodes reads the include and exclude lists. seconds is the timeout of the
 	// request; nil: it names none.
 	RefreshNodes(how engine.Decommission, seconds *int32) (engine.RefreshNodes, error)
@@ -142,11 +142,13 @@ func (a *admin) reread(operation string, do func() error, m proto.Message) ipc.H
 }
 
 func (a *admin) refreshQueues(c *ipc.Call) {
-	cmd, applied, _ := a.Daemon.RefreshQueues()
+	cmd, done, err := a.Daemon.RefreshQueues(c.Caller.User)
+	if done == nil {
+		a.finish(c, "refreshQueues", err, nil)
+		return
+	}
 	cmd.Ticket = a.Loop.Expect(func(_ any, err error) {
-		if err == nil {
-			applied()
-		}
+		done(err)
 		a.finish(c, "refreshQueues", err, &pb.RefreshQueuesResponse{})
 	})
 	a.Loop.Post(cmd)

@@ -141,6 +141,8 @@ type Controller interface {
 	// Record carries out an action on the recording of commands. It is for
 	// administrators; an anonymous caller is refused.
 	Record(ctx context.Context, c webgate.Caller, what RecordAction) (Recording, error)
+	// QueueConf is the configuration of the queues.
+	QueueConf() (QueueConf, error)
 }
 
 // Reservation is what is to be reserved.

@@ -87,6 +87,17 @@ func Routes(c Config) []Route {
 		{"POST", "/delegation-token/expiration", s.noTokens},
 		{"DELETE", "/delegation-token", s.noTokens},
 		{"GET", "/preemptions", s.preemptions},
+		{"GET", "/scheduler-conf", s.queueConf},
+		{"PUT", "/scheduler-conf", s.changeQueueConf},
+		{"POST", "/scheduler-conf/validate", s.checkQueueConf},
+		{"GET", "/scheduler-conf/version", s.queueConfVersion},
+		{"GET", "/scheduler-conf/format", s.formatQueueConf},
+		{"GET", "/scheduler-conf/history", s.queueHistory},
+		{"GET", "/scheduler-conf/diff", s.queueDiff},
+		{"PUT", "/scheduler-conf/apply", s.applyQueueConf},
+		{"POST", "/scheduler-conf/plan", s.planQueueConf},
+		{"PUT", "/scheduler-conf/rollback", s.rollbackQueueConf},
+		{"PUT", "/scheduler-conf/confirm", s.confirmQueueConf},
 		{"GET", "/queues", s.queues},
 		{"GET", "/queues/{queue...}", s.oneQueue},
 		{"DELETE", "/queues/{queue...}", s.deleteQueue},
@@ -115,7 +126,11 @@ func Routes(c Config) []Route {
 	}
 	routes := make([]Route, 0, len(table))
 	for _, row := range table {
-		routes = append(routes, Route{row.method, Prefix + row.path, answer.Serve(s.Log, row.do)})
+		most := int64(answer.MaxBody)
+		if row.path == "/scheduler-conf/apply" || row.path == "/scheduler-conf/plan" {
+			most = answer.MaxLargeBody
+		}
+		routes = append(routes, Route{row.method, Prefix + row.path, answer.ServeUpTo(s.Log, most, row.do)})
 	}
 	return routes
 }
