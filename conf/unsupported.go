@@ -47,6 +47,20 @@ func (m *missing) way() string {
 // isTrue matches what Configuration.getBoolean takes for true.
 func isTrue(_ *Properties, v string) bool { return strings.EqualFold(v, "true") }
 
+// isFalse matches what Configuration.getBoolean takes for false.
+func isFalse(_ *Properties, v string) bool { return strings.EqualFold(v, "false") }
+
+// forgetful matches high availability where no application is kept.
+func forgetful(p *Properties, v string) bool {
+	return isTrue(p, v) && !isTrue(p, trim(p.Get(rm+"recovery.enabled")))
+}
+
+// unshared matches keeping applications in a store that others do not have.
+func unshared(p *Properties, v string) bool {
+	store := NewReader(p).recovery().Store
+	return isTrue(p, v) && slices.Contains([]string{"bolt", "memory", "null", "leveldb"}, store)
+}
+
 // notOneOf matches any value but these (and unset).
 func notOneOf(built ...string) func(*Properties, string) bool {
 	return func(_ *Properties, v string) bool { return v != "" && !slices.Contains(built, v) }
@@ -131,9 +145,16 @@ var missingResourceManager = []missing{
 	{"scheduler", rm + "scheduler.class", "", classOtherThan(schedulerClasses, "capacity", "fair", "fifo"), Refused, "queues would share differently",
 		schedulerPackage + "capacity.CapacityScheduler",
 		"that one, FairScheduler and FifoScheduler are built"},
-	{"high availability", rm + "ha.enabled", "", isTrue, Refused, "two active ResourceManagers could run at once", "false",
-		"run one ResourceManager, which then has the addresses of " + rm + "ha.id, else those of the id whose machine it runs on; " + rm +
-			"recovery.enabled keeps applications across its restart"},
+	{"election by Curator", rm + "ha.curator-leader-elector.enabled", rm + "ha.enabled", isTrue, Refused,
+		"ResourceManagers that elect by Curator would not see this one, and two could be active", "false", "have all of them elect as Hadoop's default elector does"},
+	{"external elector", rm + "ha.automatic-failover.embedded", rm + "ha.enabled", isFalse, Changed,
+		"nothing makes a ResourceManager active but a failover controller that asks it to, or an administrator with --forcemanual", "true", ""},
+	{"failover without recovery", rm + "ha.enabled", "", forgetful, Changed,
+		"a ResourceManager that takes over knows no application of the one before: all of them are lost", "false",
+		"or set " + rm + "recovery.enabled to true and " + rm + "store.class to a store that the ResourceManagers share"},
+	{"a store for each ResourceManager", rm + "recovery.enabled", rm + "ha.enabled", unshared, Refused,
+		"what one ResourceManager has stored the others would not know: applications would be lost at a failover", "false",
+		"or set " + rm + "store.class to a store that they share, " + recoveryPackage + "ZKRMStateStore"},
 	{"state store", rm + "store.class", rm + "recovery.enabled", explicit(rm+"store.class", classOtherThan(storeClasses, "bolt", "memory", "null")), Refused,
 		"applications would not be stored where it says", "", "they are then stored in the file " + rm + "heddle.state-store.path"},
 	{"reservations", rm + "scheduler.class", rm + "reservation-system.enable", classOtherThan(schedulerClasses, "capacity", "fair"), Refused,

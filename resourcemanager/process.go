@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-project/heddle/internal/hosts"
 	"github.com/heddle-project/heddle/internal/introspect"
 	"github.com/heddle-project/heddle/internal/rack"
+	"github.com/heddle-project/heddle/internal/zookeeper"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
 	"github.com/heddle-project/heddle/yarn"
@@ -23,10 +24,12 @@ import (
 // it; it knows of none.
 type process struct {
 	Options
-	settings *conf.ResourceManager
-	site     *conf.Properties
-	types    yarn.ResourceTypes
-	openBolt func(path string, o bolt.Options) (store.Store, error)
+	settings      *conf.ResourceManager
+	site          *conf.Properties
+	types         yarn.ResourceTypes
+	openBolt      func(path string, o bolt.Options) (store.Store, error)
+	openZooKeeper zookeeper.Opener
+	leads         func() bool // tells whether this one may still be active, whatever it does not know yet; nil: always
 
 	rights *rights
 	racks  *rack.Resolver
