@@ -45,9 +45,11 @@ func (a ACL) String() string { return a.Scheme + ":" + a.ID + ":" + a.Perms.Stri
 // Anyone may do everything.
 func Anyone() []ACL { return []ACL{{All, "world", "anyone"}} }
 
-// Digest is the id that the digest scheme keeps of a user and a password.
+// Digest is the id that the digest scheme keeps of a user and a password. Of a user with
+// a colon in it, such as an address, it has what is before the colon.
 func Digest(user, password string) string {
 	sum := sha1.Sum([]byte(user + ":" + password)) //nolint:gosec // see above
+	user, _, _ = strings.Cut(user, ":")
 	return user + ":" + base64.StdEncoding.EncodeToString(sum[:])
 }
 

@@ -13,6 +13,8 @@ type Change struct {
 	Key    state.Key
 	Prefix bool   // remove all keys whose names begin with Key.Name
 	Value  []byte // nil: remove
+	Op     int    // of the batch, from 0
+	Record state.Record
 }
 
 // Changes encodes a batch, in order, and checks it against the limits. Its errors are
@@ -21,7 +23,7 @@ func (o Options) Changes(ops []state.Op) ([]Change, error) {
 	if len(ops) > MaxOps {
 		return nil, &BatchError{Ops: len(ops)}
 	}
-	codec := record.Codec{Types: o.Types}
+	codec := o.codec()
 	changes := make([]Change, 0, len(ops))
 	total := 0
 	for i, op := range ops {
@@ -30,8 +32,12 @@ func (o Options) Changes(ops []state.Op) ([]Change, error) {
 		}
 		size := 0
 		var err error
+		had := len(changes)
 		if changes, size, err = o.change(codec, changes, op); err != nil {
 			return nil, &PoisonError{Index: i, Key: op.Record.Key(), Err: err}
+		}
+		for j := range changes[had:] {
+			changes[had+j].Op, changes[had+j].Record = i, op.Record
 		}
 		if total += size; total > MaxBatchBytes {
 			return nil, &BatchError{Ops: len(ops), Bytes: total}
@@ -40,7 +46,7 @@ func (o Options) Changes(ops []state.Op) ([]Change, error) {
 	return changes, nil
 }
 
-func (o Options) change(codec record.Codec, to []Change, op state.Op) (changes []Change, size int, err error) {
+func (o Options) change(codec Codec, to []Change, op state.Op) (changes []Change, size int, err error) {
 	key := op.Record.Key()
 	if len(key.Name) > MaxName {
 		return nil, 0, fmt.Errorf("name of %d bytes is longer than %d", len(key.Name), MaxName)
@@ -65,15 +71,28 @@ func (o Options) change(codec record.Codec, to []Change, op state.Op) (changes [
 	return nil, 0, fmt.Errorf("no way to %s a record", op.Kind)
 }
 
+// Codec makes stored values of records, and records of them. Its errors are permanent.
+type Codec interface {
+	Encode(state.Record) ([]byte, error)
+	Decode(key state.Key, value []byte) (state.Record, error)
+}
+
+func (o Options) codec() Codec {
+	if o.Codec != nil {
+		return o.Codec
+	}
+	return record.Codec{Types: o.Types}
+}
+
 // Reader builds a snapshot from keys and values in any order.
 type Reader struct {
-	codec    record.Codec
+	codec    Codec
 	snapshot state.Snapshot
 }
 
 // Reader returns an empty reader. epoch is that of this start.
 func (o Options) Reader(epoch int64) *Reader {
-	return &Reader{codec: record.Codec{Types: o.Types}, snapshot: state.Snapshot{Epoch: epoch}}
+	return &Reader{codec: o.codec(), snapshot: state.Snapshot{Epoch: epoch}}
 }
 
 // Add decodes one record or quarantines it. It keeps no reference to value. The size

@@ -56,6 +56,7 @@ type Options struct {
 	Types     yarn.ResourceTypes // nil: memory and vcores alone
 	MaxRecord int                // bytes of one record, at most MaxBatchBytes; 0: DefaultRecord
 	Epochs    state.Epochs
+	Codec     Codec // nil: record.Codec; a store whose form is Hadoop's has its own
 }
 
 // WithDefaults fills in what was left out.

@@ -3,4 +3,4 @@
 // convert turns them into the vocabulary of package yarn and back.
 package pb
 
-//go:generate protoc --go_out=. --go_opt=paths=source_relative -I . common.proto records.proto client.proto server.proto localizer.proto
+//go:generate protoc --go_out=. --go_opt=paths=source_relative -I . common.proto records.proto client.proto server.proto localizer.proto recovery.proto

@@ -293,15 +293,9 @@ func (c *conn) Multi(ctx context.Context, ops ...zookeeper.Op) error {
 	return err
 }
 
-// transact makes all changes or none. Watches are told only when all are made: the
-// changes are tried on a copy of the tree without watches first.
-func (s *Server) transact(c *conn, ops []zookeeper.Op) *zookeeper.MultiError {
-	kept, zxid := s.nodes, s.zxid
-	s.nodes = s.copyTree()
-	for _, n := range s.nodes {
-		n.dataWatches, n.childWatches, n.none = nil, nil, nil
-	}
-	var refused *zookeeper.MultiError
+// transact makes all changes or none. Watches are told once all are made.
+func (s *Server) transact(c *conn, ops []zookeeper.Op) (refused *zookeeper.MultiError) {
+	s.trying = true
 	for i, op := range ops {
 		op.Path = c.absolute(op.Path)
 		if _, err := s.apply(c, op); err != nil {
@@ -309,15 +303,18 @@ func (s *Server) transact(c *conn, ops []zookeeper.Op) *zookeeper.MultiError {
 			break
 		}
 	}
-	s.nodes, s.zxid = kept, zxid
+	s.trying = false
 	if refused != nil {
-		return refused
+		for _, back := range slices.Backward(s.back) {
+			back()
+		}
+		s.told = nil
 	}
-	for _, op := range ops {
-		op.Path = c.absolute(op.Path)
-		_, _ = s.apply(c, op)
+	for _, tell := range s.told {
+		tell()
 	}
-	return nil
+	s.back, s.told = nil, nil
+	return refused
 }
 
 func (c *conn) Sync(ctx context.Context, name string) error {

@@ -4,7 +4,6 @@ package zookeepertest
 
 import (
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -22,6 +21,10 @@ type Server struct {
 	last     int64 // session id
 	before   func(call string, path string) error
 	limit    int // bytes of a request; 0: none
+
+	trying bool     // a transaction is under way
+	back   []func() // takes its changes back, from the end
+	told   []func() // tells watches of them once it is through
 }
 
 type node struct {
@@ -195,13 +198,18 @@ func (s *Server) add(name string, data []byte, owner int64, acl []zookeeper.ACL)
 	s.zxid++
 	n := &node{data: data, acl: acl, owner: owner, created: s.zxid, modified: s.zxid, children: map[string]bool{}}
 	if old := s.nodes["\x00"+name]; old != nil { // those who wait for it to appear
-		delete(s.nodes, "\x00"+name)
 		s.fire(&old.none, zookeeper.Event{Kind: zookeeper.NodeCreated, Path: name})
 	}
-	s.nodes[name] = n
 	parent := s.nodes[path.Dir(name)]
-	parent.children[path.Base(name)] = true
-	parent.cversion++
+	s.do(func() {
+		s.nodes[name] = n
+		parent.children[path.Base(name)] = true
+		parent.cversion++
+	}, func() {
+		delete(s.nodes, name)
+		delete(parent.children, path.Base(name))
+		parent.cversion--
+	})
 	s.fire(&parent.childWatches, zookeeper.Event{Kind: zookeeper.ChildrenChanged, Path: path.Dir(name)})
 }
 
@@ -209,10 +217,16 @@ func (s *Server) add(name string, data []byte, owner int64, acl []zookeeper.ACL)
 func (s *Server) drop(name string) {
 	s.zxid++
 	n := s.nodes[name]
-	delete(s.nodes, name)
 	parent := s.nodes[path.Dir(name)]
-	delete(parent.children, path.Base(name))
-	parent.cversion++
+	s.do(func() {
+		delete(s.nodes, name)
+		delete(parent.children, path.Base(name))
+		parent.cversion++
+	}, func() {
+		s.nodes[name] = n
+		parent.children[path.Base(name)] = true
+		parent.cversion--
+	})
 	gone := zookeeper.Event{Kind: zookeeper.NodeDeleted, Path: name}
 	s.fire(&n.dataWatches, gone)
 	s.fire(&n.childWatches, gone)
@@ -220,6 +234,10 @@ func (s *Server) drop(name string) {
 }
 
 func (s *Server) fire(watches *[]watcher, e zookeeper.Event) {
+	if s.trying {
+		s.told = append(s.told, func() { s.fire(watches, e) })
+		return
+	}
 	for _, w := range *watches {
 		if !w.session.done(w.events) {
 			continue
@@ -277,15 +295,12 @@ func (n *node) stat() zookeeper.Stat {
 		Size: int32(len(n.data)), Children: int32(len(n.children)), Created: n.created, Modified: n.modified}
 }
 
-// copyTree is what a transaction that fails goes back to.
-func (s *Server) copyTree() map[string]*node {
-	out := make(map[string]*node, len(s.nodes))
-	for name, n := range s.nodes {
-		kept := *n
-		kept.children = maps.Clone(n.children)
-		out[name] = &kept
+// do makes a change that the transaction under way may have to take back.
+func (s *Server) do(change, back func()) {
+	change()
+	if s.trying {
+		s.back = append(s.back, back)
 	}
-	return out
 }
 
 // apply makes one change. Its error has no effect.
@@ -306,8 +321,14 @@ func (s *Server) apply(c *conn, op zookeeper.Op) (name string, err error) {
 			return "", zookeeper.ErrNoAuth
 		}
 		s.zxid++
-		n.data, n.modified = slices.Clone(op.Data), s.zxid
-		n.version++
+		data, modified := n.data, n.modified
+		s.do(func() {
+			n.data, n.modified = slices.Clone(op.Data), s.zxid
+			n.version++
+		}, func() {
+			n.data, n.modified = data, modified
+			n.version--
+		})
 		s.fire(&n.dataWatches, zookeeper.Event{Kind: zookeeper.DataChanged, Path: name})
 	case zookeeper.OpDelete:
 		switch {
@@ -353,7 +374,7 @@ func (s *Server) create(c *conn, op zookeeper.Op) (string, error) {
 	}
 	if op.Mode == zookeeper.PersistentSequential || op.Mode == zookeeper.EphemeralSequential {
 		name += fmt.Sprintf("%010d", parent.sequence)
-		parent.sequence++
+		s.do(func() { parent.sequence++ }, func() { parent.sequence-- })
 	}
 	switch {
 	case s.nodes[name] != nil:

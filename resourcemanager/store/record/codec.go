@@ -25,7 +25,7 @@ type Codec struct{ Types yarn.ResourceTypes }
 // Encode is the stored value of a record. A record that Decode would not accept is an
 // error, which is permanent.
 func (c Codec) Encode(r state.Record) ([]byte, error) {
-	if err := check(r); err != nil {
+	if err := Check(r); err != nil {
 		return nil, err
 	}
 	w := &writer{b: []byte{Version}}
@@ -48,7 +48,7 @@ func (c Codec) Decode(key state.Key, value []byte) (state.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := check(r); err != nil {
+	if err := Check(r); err != nil {
 		return nil, err
 	}
 	if got := r.Key(); got != key {
@@ -135,8 +135,8 @@ func (c Codec) read(table state.Table, body []byte) (state.Record, error) {
 	return nil, fmt.Errorf("no such table %q", table)
 }
 
-// check is an error if a record makes no sense. Encode and Decode both use it.
-func check(r state.Record) error {
+// Check is an error if a record makes no sense. Encode and Decode both use it.
+func Check(r state.Record) error {
 	switch r := r.(type) {
 	case nil:
 		return errors.New("no record given")

@@ -201,7 +201,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, table uint8, body []byte) {
 		r, err := codec.read(kinds()[int(table)%len(kinds())].Key().Table, body)
-		if err != nil || check(r) != nil {
+		if err != nil || Check(r) != nil {
 			return
 		}
 		b, err := codec.Encode(r)

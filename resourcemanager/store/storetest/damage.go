@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/record"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -30,9 +31,12 @@ func summed(body []byte) []byte {
 }
 
 func testQuarantine(t *testing.T, sub Subject) {
-	codec := record.Codec{Types: Types()}
+	codec, bads := sub.codec(), damages
+	if sub.Damages != nil {
+		bads = sub.Damages
+	}
 	records := Everything()
-	for reason, bad := range damages(mustEncode(t, codec, Attempt(1, 1))) {
+	for reason, bad := range bads(mustEncode(t, codec, Attempt(1, 1))) {
 		s, _ := opened(t, sub, options)
 		commit(t, s, Puts(records...)...)
 		closing(t, s)
@@ -61,7 +65,7 @@ func testQuarantineAll(t *testing.T, sub Subject, records []state.Record) {
 	commit(t, s, state.RemoveApplication(AppID(1)), state.Put(Application(2, 9)))
 	closing(t, s)
 	sub.Overwrite(t, state.Key{Table: state.Applications, Name: "no id at all"}, summed([]byte{record.Version}))
-	sub.Overwrite(t, Attempt(3, 1).Key(), mustEncode(t, record.Codec{Types: Types()}, Attempt(3, 1)))
+	sub.Overwrite(t, Attempt(3, 1).Key(), mustEncode(t, sub.codec(), Attempt(3, 1)))
 	s, snapshot = opened(t, sub, options)
 	closing(t, s)
 	if snapshot.Epoch != epoch+1 || len(snapshot.Applications) != 1 {
@@ -81,7 +85,7 @@ func testQuarantineAll(t *testing.T, sub Subject, records []state.Record) {
 	}
 }
 
-func mustEncode(t testing.TB, c record.Codec, r state.Record) []byte {
+func mustEncode(t testing.TB, c store.Codec, r state.Record) []byte {
 	t.Helper()
 	b, err := c.Encode(r)
 	if err != nil {
@@ -126,5 +130,16 @@ func testEpochs(t *testing.T, sub Subject) {
 		if snapshot.Epoch != want {
 			t.Fatalf("epoch %d, want %d", snapshot.Epoch, want)
 		}
+	}
+}
+
+// ApacheDamages are the damages of a store whose form is Hadoop's.
+func ApacheDamages(other []byte) map[string][]byte {
+	return map[string][]byte{
+		"an attempt without an id":   {},
+		"final status 77":            append(slices.Clone(other), 0x40, 77),
+		"record says that it is":     other,
+		"invalid wire-format data":   {0xff},
+		"belongs to another attempt": append(slices.Clone(other), 0x12, 6, 0x0a, 4, 0x12, 2, 0x10, 9),
 	}
 }

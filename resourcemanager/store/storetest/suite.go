@@ -13,6 +13,7 @@ import (
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
+	"github.com/heddle-project/heddle/resourcemanager/store/record"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -23,6 +24,19 @@ type Subject struct {
 	Open func(testing.TB, store.Options) store.Store
 	// Overwrite replaces the stored bytes of a record, while no store is open.
 	Overwrite func(testing.TB, state.Key, []byte)
+	// Codec is the form of the stored bytes; nil: record.Codec.
+	Codec store.Codec
+	// Damages are stored bytes, whole by their sums, that are no record of the second
+	// attempt, by the reason that is given; other is the record of the first. nil: those
+	// of record.Codec.
+	Damages func(other []byte) map[string][]byte
+}
+
+func (s *Subject) codec() store.Codec {
+	if s.Codec != nil {
+		return s.Codec
+	}
+	return record.Codec{Types: Types()}
 }
 
 // Run tests the stores that make returns; each sub-test makes one.
@@ -172,7 +186,7 @@ func testSize(t *testing.T, sub Subject) {
 	o.MaxRecord = 4096
 	s, _ := opened(t, sub, o)
 	limit := 0
-	for size := 3850; limit == 0; size++ {
+	for size := 3700; limit == 0; size++ {
 		err := s.Commit(t.Context(), []state.Op{state.Put(Application(1, 0)), state.Put(Application(2, size))})
 		var poison *store.PoisonError
 		var large *store.SizeError

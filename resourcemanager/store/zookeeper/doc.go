@@ -1,0 +1,24 @@
+// Package zookeeper is a state store in ZooKeeper, laid out as Hadoop's ZKRMStateStore
+// of version 1.5: either ResourceManager goes on with what the other has left.
+//
+//	<parent>/ZKRMStateRoot
+//	  RMVersionNode, EpochNode
+//	  RMAppRoot/<application>/<attempt>
+//	  RMAppRoot/HIERARCHIES/<1-4>/<application but for its end>/<end>/<attempt>
+//	  RMDTSecretManagerRoot/RMDTSequentialNumber
+//	  RMDTSecretManagerRoot/RMDTMasterKeysRoot/DelegationKey_<id>
+//	  RMDTSecretManagerRoot/RMDelegationTokensRoot/RMDelegationToken_<number>
+//	  RMDTSecretManagerRoot/RMDelegationTokensRoot/<1-4>/<name but for its end>/<end>
+//	  AMRMTokenSecretManagerRoot
+//	  ReservationSystemRoot/<plan>/<reservation>
+//	  HeddleRoot/<table>/<name>        records that Hadoop does not have
+//
+// New nodes are put where the split index says; those of other indexes are found and
+// changed where they are.
+//
+// A batch is one transaction, which also makes and removes RM_ZK_FENCING_LOCK below the
+// root, as Hadoop's do, and checks that nobody has written EpochNode since it was loaded.
+// So the store of a ResourceManager that another one has taken over from can change
+// nothing more, whichever of the two is Apache's. With high availability the access list
+// of the root says so as well: only who set it last can make nodes there.
+package zookeeper
