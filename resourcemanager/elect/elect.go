@@ -147,6 +147,7 @@ func (e *Elector) open() error {
 	o.State = func(s zookeeper.State) {
 		e.tell(told{conn: number, connected: s == zookeeper.Connected, expired: s == zookeeper.Expired})
 	}
+	o.Granted = func(session time.Duration) { e.tell(granted{number, session}) }
 	conn, err := e.cfg.Open(o)
 	if err != nil {
 		return err
@@ -229,7 +230,7 @@ func (e *Elector) do(a action) {
 		e.duty(func() { e.cfg.StepDown(a.why) })
 	case reopen:
 		if conn := e.conn; a.close {
-			e.duty(conn.Close) // whoever is active steps down before
+			e.duty(func() { e.release(conn) }) // whoever is active has stepped down before
 		} else if err := e.open(); err != nil {
 			e.alarm(err.Error())
 		}
@@ -358,23 +359,30 @@ func (e *Elector) mark(ctx context.Context, conn zookeeper.Conn) error {
 	return err
 }
 
-// leave ends the session.
+// leave ends the session when all is over.
 func (e *Elector) leave() {
 	e.lease.Store(0)
 	e.cancel()
+	if e.m.holding() && e.m.connected {
+		e.release(e.conn)
+	} else {
+		e.conn.Close()
+	}
+}
+
+// release gives the lock up, and takes the own breadcrumb away, since nobody has to be fenced.
+func (e *Elector) release(conn zookeeper.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), leavePatience)
 	defer cancel()
-	if e.m.holding() && e.m.connected {
-		path := e.cfg.Path + "/" + crumbName
-		data, stat, err := e.conn.Get(ctx, path)
-		if err == nil && string(data) == string(e.info) {
-			err = e.conn.Delete(ctx, path, stat.Version)
-		}
-		if err != nil {
-			e.cfg.Log.Warn("the breadcrumb in ZooKeeper stays; the next active ResourceManager takes this one for lost", "error", err)
-		}
+	path := e.cfg.Path + "/" + crumbName
+	data, stat, err := conn.Get(ctx, path)
+	if err == nil && string(data) == string(e.info) {
+		err = conn.Delete(ctx, path, stat.Version)
 	}
-	e.conn.Close()
+	if err != nil && !errors.Is(err, zookeeper.ErrNoNode) {
+		e.cfg.Log.Warn("the breadcrumb in ZooKeeper stays; the next active ResourceManager takes this one for lost", "error", err)
+	}
+	conn.Close()
 }
 
 // leavePatience bounds how long ZooKeeper may delay a stop.

@@ -85,6 +85,10 @@ type (
 		data    string // likewise: who has it
 		exists  bool   // of create: there is a lock already
 	}
+	granted struct { // what the servers have made of the session's timeout
+		conn    int
+		session time.Duration
+	}
 	changed struct{ conn int } // a watch has seen something, or has ended
 	led     struct {           // what lead has come to
 		conn, turn int
@@ -99,6 +103,7 @@ type (
 
 func (e told) of() int     { return e.conn }
 func (e answered) of() int { return e.conn }
+func (e granted) of() int  { return e.conn }
 func (e changed) of() int  { return e.conn }
 func (e led) of() int      { return e.conn }
 func (e yielded) of() int  { return e.conn }
@@ -166,6 +171,11 @@ func (m *machine) step(now time.Duration, e event) []action {
 	case answered:
 		m.busy = false
 		out = append(out, m.answered(now, e)...)
+	case granted:
+		if e.session > 0 { // who asks for more than they allow gets less
+			m.session = min(m.session, e.session)
+			m.margin = m.session / 10
+		}
 	case changed:
 		m.watching, m.next = false, now
 	case led:

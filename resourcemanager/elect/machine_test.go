@@ -92,6 +92,12 @@ func play(t *testing.T, script string) *machine {
 			e = led{conn: m.conn, turn: m.turn}
 		case "failed":
 			e = led{conn: m.conn, turn: m.turn, err: errors.New("no queues")}
+		case "grants":
+			d, err := time.ParseDuration(f[2])
+			if err != nil {
+				t.Fatal(err)
+			}
+			e = granted{m.conn, d}
 		case "yielded":
 			e = yielded{m.conn, "the store"}
 		case "tick":
@@ -180,6 +186,18 @@ func TestCutOff(t *testing.T) {
 	6.1  mine         >
 	14   tick         > look
 	14.1 mine         >`)
+}
+
+// Servers that allow less than was asked for end the session earlier.
+func TestShorterSession(t *testing.T) {
+	play(t, `
+	0   grants 20s >
+	0   grants 0s >
+	0   grants 4s >`+becomesActive+`
+	0.9 tick > watch
+	0.9 mine >
+	4.4 tick > look
+	4.5 tick > step down: ZooKeeper has not answered for 3.6s, and ends the session after 4s`)
 }
 
 func TestLosesTheLock(t *testing.T) {
