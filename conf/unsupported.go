@@ -55,6 +55,15 @@ func forgetful(p *Properties, v string) bool {
 	return isTrue(p, v) && !isTrue(p, trim(p.Get(rm+"recovery.enabled")))
 }
 
+// localLabels matches keeping node labels in a local directory.
+func localLabels(p *Properties, v string) bool {
+	where := trim(p.Get("yarn.node-labels.fs-store.root-dir"))
+	if where != "" && !strings.Contains(where, ":") {
+		where = trim(p.Get("fs.defaultFS"))
+	}
+	return isTrue(p, v) && (where == "" || strings.HasPrefix(where, "file:"))
+}
+
 // unshared matches keeping applications in a store that others do not have.
 func unshared(p *Properties, v string) bool {
 	store := NewReader(p).recovery().Store
@@ -152,6 +161,9 @@ var missingResourceManager = []missing{
 	{"failover without recovery", rm + "ha.enabled", "", forgetful, Changed,
 		"a ResourceManager that takes over knows no application of the one before: all of them are lost", "false",
 		"or set " + rm + "recovery.enabled to true and " + rm + "store.class to a store that the ResourceManagers share"},
+	{"node labels of each ResourceManager", "yarn.node-labels.enabled", rm + "ha.enabled", localLabels, Changed,
+		"they are kept on one machine: a ResourceManager on another machine that takes over does not know them", "false",
+		"or set yarn.node-labels.fs-store.root-dir to a directory that all ResourceManagers reach, such as one on hdfs://"},
 	{"a store for each ResourceManager", rm + "recovery.enabled", rm + "ha.enabled", unshared, Refused,
 		"what one ResourceManager has stored the others would not know: applications would be lost at a failover", "false",
 		"or set " + rm + "store.class to a store that they share, " + recoveryPackage + "ZKRMStateStore"},

@@ -46,6 +46,9 @@ func (d *Daemon) Daemon(context.Context) access.Daemon {
 	}
 	out := access.Daemon{StartedAt: d.started, State: "STARTED", HAState: "STANDBY", Store: name, StorePath: path, LoginUser: d.User, Scheduler: schedulers[d.settings.Allocation.Scheduler],
 		Connection: "Could not find leader elector. Verify both HA and automatic failover are enabled."}
+	if d.settings.HA.Enabled {
+		out.Role = d.roleNow()
+	}
 	if e := d.elector.Load(); e != nil {
 		out.Connection = connectionState(e.Status())
 	}

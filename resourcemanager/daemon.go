@@ -42,6 +42,7 @@ type Daemon struct {
 	standby *ipc.RemoteError              // the answer to calls while there is no term
 	peers   *peers                        // nil without high availability
 	elector atomic.Pointer[elect.Elector] // nil unless the election decides
+	role    role                          // how it has become what it is
 	elected atomic.Bool                   // the term there is began because the election was won, and not by force
 	waiting chan struct{}                 // has a place for each transition that an administrator waits for
 

@@ -5,11 +5,14 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/internal/zookeeper"
 	"github.com/heddle-project/heddle/resourcemanager/elect"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/admin"
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/wire/ipc"
 )
 
@@ -146,13 +149,42 @@ func (d *Daemon) takeOver(ctx context.Context, why string) error {
 		return err
 	}
 	d.Log.Info("this ResourceManager is active", "id", id, "why", why)
+	d.became(why, 1)
 	return nil
+}
+
+// role is what Role tells of what the process remembers.
+type role struct {
+	mu      sync.Mutex
+	since   int64
+	why     string
+	actives int64
+}
+
+func (d *Daemon) became(why string, actives int64) {
+	d.role.mu.Lock()
+	defer d.role.mu.Unlock()
+	d.role.since, d.role.why = time.Now().UnixMilli(), why
+	d.role.actives += actives
+}
+
+// roleNow is this one's part in high availability.
+func (d *Daemon) roleNow() *access.Role {
+	d.role.mu.Lock()
+	r := &access.Role{ID: d.settings.HA.ID, Since: cmp.Or(d.role.since, d.started), Why: cmp.Or(d.role.why, "it has started"), Actives: d.role.actives}
+	d.role.mu.Unlock()
+	if e := d.elector.Load(); e != nil {
+		s := e.Status()
+		r.Election, r.Connected, r.Holder = s.State.String(), s.Connected, s.Holder
+	}
+	return r
 }
 
 // giveWay is stepDown with high availability.
 func (d *Daemon) giveWay(why string) {
 	if d.endTerm(0) {
 		d.Log.Info("this ResourceManager is a standby", "id", d.settings.HA.ID, "why", why)
+		d.became(why, 0)
 	}
 }
 
@@ -160,6 +192,7 @@ func (d *Daemon) giveWay(why string) {
 func (d *Daemon) giveUp(started int64, why error) {
 	if d.endTerm(started) {
 		d.Log.Error("this ResourceManager is a standby, because it cannot go on as the active one", "id", d.settings.HA.ID, "error", why)
+		d.became(why.Error(), 0)
 		d.yield(why.Error())
 	}
 }
