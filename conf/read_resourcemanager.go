@@ -295,7 +295,7 @@ func (r *Reader) removedStates() (out []yarn.NodeState) {
 func (r *Reader) recovery() Recovery {
 	store, _ := r.Class(rm+"store.class", "", storeClasses)
 	if v, ok := r.props.Lookup(rm + "store.class"); !ok || v.Origin.IsDefault() {
-		store = "bolt" // FileSystemRMStateStore in Hadoop, which is not built
+		store = "bolt" // FileSystemRMStateStore in Hadoop, in a directory below hadoop.tmp.dir
 	}
 	temporary := r.String("hadoop.tmp.dir", "/tmp/hadoop")
 	return Recovery{
@@ -304,8 +304,19 @@ func (r *Reader) recovery() Recovery {
 		Path:           r.String(rm+"heddle.state-store.path", temporary+"/yarn/system/rmstore.bolt"),
 		WorkPreserving: r.Bool(rm+"work-preserving-recovery.enabled", true),
 		SchedulingWait: r.Duration(rm+"work-preserving-recovery.scheduling-wait-ms", 10*time.Second, time.Millisecond, 0),
+		Directory:      r.String(rm+"fs.state-store.uri", temporary+"/yarn/system/rmstore"),
+		Parent:         r.String(rm+"zk-state-store.parent-path", "/rmstore"),
+		RootACL:        r.String(rm+"zk-state-store.root-node.acl", ""),
+		Fenced:         r.Bool(rm+"ha.enabled", false),
+		AppSplit:       r.splitIndex(rm + "zk-appid-node.split-index"),
+		TokenSplit:     r.splitIndex(rm + "zk-delegation-token-node.split-index"),
+		MaxNode:        r.Int(rm+"zk-max-znode-size.bytes", 1<<20, Range{1 << 10, 256 << 20}),
 	}
 }
+
+// splitIndex is how many characters at the end of a name are a node of their own. Hadoop takes
+// 0 for a number that is not allowed, with a line in the log.
+func (r *Reader) splitIndex(name string) int { return r.Int(name, 0, Range{0, 4}) }
 
 func (r *Reader) zooKeeper() ZooKeeper {
 	elector := r.String(rm+"zk-address", "")

@@ -160,10 +160,18 @@ type Nodes struct {
 // Recovery is what survives a restart.
 type Recovery struct {
 	Enabled        bool          // yarn.resourcemanager.recovery.enabled
-	Store          string        // yarn.resourcemanager.store.class as "bolt" (ours, the default), "memory", "null", or another class's word
+	Store          string        // yarn.resourcemanager.store.class as "bolt" (ours, the default), "zookeeper", "filesystem", "memory", "null", or another class's word
 	Path           string        // yarn.resourcemanager.heddle.state-store.path, ours: the bolt file
 	WorkPreserving bool          // yarn.resourcemanager.work-preserving-recovery.enabled
 	SchedulingWait time.Duration // yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms
+
+	Directory  string // yarn.resourcemanager.fs.state-store.uri, of the store "filesystem"
+	Parent     string // yarn.resourcemanager.zk-state-store.parent-path, of the store "zookeeper", as are the next ones
+	RootACL    string // yarn.resourcemanager.zk-state-store.root-node.acl; empty: that of ZooKeeper.ACL, or what fences others off
+	Fenced     bool   // yarn.resourcemanager.ha.enabled: others are fenced off by the root's access list
+	AppSplit   int    // yarn.resourcemanager.zk-appid-node.split-index
+	TokenSplit int    // yarn.resourcemanager.zk-delegation-token-node.split-index
+	MaxNode    int    // yarn.resourcemanager.zk-max-znode-size.bytes, of one record
 }
 
 // ZooKeeper says where ZooKeeper is and how to talk to it. Text that may name a file by @ is as it was written.

@@ -38,6 +38,7 @@ func TestDefaultsAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	inCode.Recovery.Directory = inFiles.Recovery.Directory                   // needs hadoop.tmp.dir
 	inCode.Recovery.Path = inFiles.Recovery.Path                             // needs hadoop.tmp.dir
 	inCode.Web.SignatureSecretFile = inFiles.Web.SignatureSecretFile         // needs user.home
 	inCode.Web.Introspection.Sensitive = inFiles.Web.Introspection.Sensitive // a long list; what is always secret is in code

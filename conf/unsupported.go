@@ -58,16 +58,24 @@ func forgetful(p *Properties, v string) bool {
 // localLabels matches keeping node labels in a local directory.
 func localLabels(p *Properties, v string) bool {
 	where := trim(p.Get("yarn.node-labels.fs-store.root-dir"))
-	if where != "" && !strings.Contains(where, ":") {
-		where = trim(p.Get("fs.defaultFS"))
-	}
-	return isTrue(p, v) && (where == "" || strings.HasPrefix(where, "file:"))
+	return isTrue(p, v) && (where == "" || onOneMachine(p, where))
 }
 
 // unshared matches keeping applications in a store that others do not have.
 func unshared(p *Properties, v string) bool {
-	store := NewReader(p).recovery().Store
-	return isTrue(p, v) && slices.Contains([]string{"bolt", "memory", "null", "leveldb"}, store)
+	r := NewReader(p).recovery()
+	return isTrue(p, v) && (slices.Contains([]string{"bolt", "memory", "null", "leveldb"}, r.Store) || r.Store == "filesystem" && onOneMachine(p, r.Directory))
+}
+
+// elsewhere matches URLs of file systems that others reach, too.
+func elsewhere(p *Properties, url string) bool { return url != "" && !onOneMachine(p, url) }
+
+// onOneMachine tells whether a URL is of a local file system.
+func onOneMachine(p *Properties, url string) bool {
+	if scheme, _, found := strings.Cut(url, ":"); !found || strings.Contains(scheme, "/") {
+		url = trim(p.Get("fs.defaultFS"))
+	}
+	return url == "" || strings.HasPrefix(url, "file:")
 }
 
 // notOneOf matches any value but these (and unset).
@@ -115,6 +123,21 @@ func explicit(name string, match func(*Properties, string) bool) func(*Propertie
 // unless narrows a match to configurations in which another switch is off.
 func unless(name string, match func(*Properties, string) bool) func(*Properties, string) bool {
 	return func(p *Properties, v string) bool { return !isTrue(p, trim(p.Get(name))) && match(p, v) }
+}
+
+// whereStore narrows a match to configurations whose state store is of that kind.
+func whereStore(kind string, match func(*Properties, string) bool) func(*Properties, string) bool {
+	return func(p *Properties, v string) bool {
+		class := trim(p.Get(rm + "store.class"))
+		set, _ := p.Lookup(rm + "store.class")
+		return !set.Origin.IsDefault() && (class == kind || storeClasses[class] == kind) && match(p, v)
+	}
+}
+
+// otherSchemes matches URLs of file systems that are not built.
+func otherSchemes(_ *Properties, v string) bool {
+	scheme, _, found := strings.Cut(v, ":")
+	return found && !strings.Contains(scheme, "/") && !strings.EqualFold(scheme, "file") && !strings.EqualFold(scheme, "hdfs")
 }
 
 func anyValue(_ *Properties, v string) bool { return v != "" }
@@ -167,8 +190,19 @@ var missingResourceManager = []missing{
 	{"a store for each ResourceManager", rm + "recovery.enabled", rm + "ha.enabled", unshared, Refused,
 		"what one ResourceManager has stored the others would not know: applications would be lost at a failover", "false",
 		"or set " + rm + "store.class to a store that they share, " + recoveryPackage + "ZKRMStateStore"},
-	{"state store", rm + "store.class", rm + "recovery.enabled", explicit(rm+"store.class", classOtherThan(storeClasses, "bolt", "memory", "null")), Refused,
+	{"store without a fence", rm + "fs.state-store.uri", rm + "ha.enabled", whereStore("filesystem", elsewhere), Changed,
+		"a ResourceManager that does not know yet that another one is active can still write there", "",
+		"set " + rm + "store.class to " + recoveryPackage + "ZKRMStateStore, which keeps it out"},
+	{"state store", rm + "store.class", rm + "recovery.enabled", explicit(rm+"store.class", classOtherThan(storeClasses, "bolt", "memory", "null", "zookeeper", "filesystem")), Refused,
 		"applications would not be stored where it says", "", "they are then stored in the file " + rm + "heddle.state-store.path"},
+	{"state store", rm + "fs.state-store.uri", rm + "recovery.enabled", whereStore("filesystem", otherSchemes), Refused,
+		"applications could not be stored there", "", "name a directory with file: or hdfs:"},
+	{"TLS to ZooKeeper", "hadoop.zk.ssl.enabled", rm + "recovery.enabled", whereStore("zookeeper", isTrue), Refused,
+		"applications would travel in the clear", "false", ""},
+	{"TLS to ZooKeeper", rm + "zk-client-ssl.enabled", rm + "recovery.enabled", whereStore("zookeeper", isTrue), Refused,
+		"applications would travel in the clear", "false", ""},
+	{"Kerberos to ZooKeeper", "hadoop.zk.kerberos.principal", rm + "recovery.enabled", whereStore("zookeeper", anyValue), Refused,
+		"ZooKeeper would not know who this is", "", "hadoop.zk.auth with the scheme digest is built"},
 	{"reservations", rm + "scheduler.class", rm + "reservation-system.enable", classOtherThan(schedulerClasses, "capacity", "fair"), Refused,
 		"capacity would not be reserved", schedulerPackage + "capacity.CapacityScheduler", "of that one's queues and the FairScheduler's capacity can be reserved"},
 	{"reservation systems", rm + "reservation-system.class", rm + "reservation-system.enable",

@@ -111,10 +111,24 @@ func TestStateStoreRefusal(t *testing.T) {
 	if no, _ := split(UnsupportedByResourceManager(overrides(t, rm+"store.class", zk))); len(no) != 0 {
 		t.Errorf("without recovery the class is not used: %v", no)
 	}
-	for class, want := range map[string]int{zk: 1, recoveryPackage + "LeveldbRMStateStore": 1, recoveryPackage + "FileSystemRMStateStore": 1,
+	for class, want := range map[string]int{zk: 0, recoveryPackage + "LeveldbRMStateStore": 1, recoveryPackage + "FileSystemRMStateStore": 0,
 		"com.example.Store": 1, recoveryPackage + "MemoryRMStateStore": 0, "bolt": 0} {
 		if no, _ := split(UnsupportedByResourceManager(overrides(t, rm+"recovery.enabled", "true", rm+"store.class", class))); len(no) != want {
 			t.Errorf("%s: %v", class, no)
+		}
+	}
+	for _, c := range []struct {
+		name, value, class string
+		want               int
+	}{
+		{rm + "fs.state-store.uri", "s3a://b/x", "FileSystemRMStateStore", 1}, {rm + "fs.state-store.uri", "hdfs://b/x", "FileSystemRMStateStore", 0},
+		{rm + "fs.state-store.uri", "/a:b", "FileSystemRMStateStore", 0}, {rm + "fs.state-store.uri", "s3a://b/x", "ZKRMStateStore", 0},
+		{"hadoop.zk.ssl.enabled", "true", "ZKRMStateStore", 1}, {rm + "zk-client-ssl.enabled", "true", "ZKRMStateStore", 1},
+		{"hadoop.zk.kerberos.principal", "rm/_HOST@X", "ZKRMStateStore", 1}, {"hadoop.zk.ssl.enabled", "true", "FileSystemRMStateStore", 0},
+	} {
+		no, _ := split(UnsupportedByResourceManager(overrides(t, rm+"recovery.enabled", "true", rm+"store.class", recoveryPackage+c.class, c.name, c.value)))
+		if len(no) != c.want {
+			t.Errorf("%+v: %v", c, no)
 		}
 	}
 	if no, _ := split(UnsupportedByResourceManager(overrides(t, rm+"recovery.enabled", "true"))); len(no) != 0 {
@@ -221,6 +235,13 @@ func TestRowsAreKnown(t *testing.T) {
 var asking = map[string]string{
 	"hadoop.security.authentication": "kerberos", "hadoop.rpc.protection": "privacy", rm + "epoch": "2",
 	nm + "resource.percentage-physical-cpu-limit": "80", rm + "ha.automatic-failover.embedded": "false",
+	rm + "fs.state-store.uri": "s3a://bucket/store",
+}
+
+// also is what else has to be set.
+var also = map[string][]string{
+	rm + "fs.state-store.uri": {rm + "store.class", "filesystem"}, "hadoop.zk.ssl.enabled": {rm + "store.class", "zookeeper"},
+	rm + "zk-client-ssl.enabled": {rm + "store.class", "zookeeper"}, "hadoop.zk.kerberos.principal": {rm + "store.class", "zookeeper"},
 }
 
 // TestEveryRowTellsTheWayOn: whoever meets a row is told what to do, and has done with it by doing so.
@@ -237,9 +258,9 @@ func TestEveryRowTellsTheWayOn(t *testing.T) {
 		}
 		for _, table := range daemon.tables {
 			for _, row := range table {
-				with := []string{}
+				with := slices.Clone(also[row.name])
 				if row.with != "" {
-					with = []string{row.with, "true"}
+					with = append(with, row.with, "true")
 				}
 				var met Findings
 				for _, value := range []string{asking[row.name], "true", "com.example.Foreign", "TFile,com.example.Foreign"} {

@@ -52,7 +52,7 @@ func lookAfterStore(o Options, out io.Writer, records func(string, bolt.Options)
 	}
 	whole = true
 	r := &p.settings.Recovery
-	kept := r.Enabled && r.Store == "bolt"
+	kept := r.Enabled && r.Store == storeBolt
 	if kept {
 		report, err := records(r.Path, bolt.Options{Options: store.Options{Types: cluster.Types}})
 		if err != nil {
@@ -79,6 +79,8 @@ func lookAfterStore(o Options, out io.Writer, records func(string, bolt.Options)
 			printLabels(out, report)
 			whole = whole && report.Damage == nil
 		}
+	} else if keeps(r) && !kept {
+		return false, fmt.Errorf("the state store is of the kind %q (yarn.resourcemanager.store.class), which has no sums to check; a start lists in its log what it cannot use", r.Store)
 	} else if !kept {
 		return false, errors.New("nothing is kept: neither yarn.resourcemanager.recovery.enabled nor yarn.node-labels.enabled is set")
 	}

@@ -23,7 +23,7 @@ type delegation struct {
 // openDelegation takes over the tokens that were stored.
 func (t *term) openDelegation(s *state.Snapshot) {
 	set := &t.settings.Tokens
-	t.delegation.keeper = secrets.NewDelegation(secrets.Rolling{Length: t.keyLength()}, secrets.Lifetimes{
+	t.delegation.keeper = secrets.NewDelegation(secrets.Rolling{Length: t.storedKeyLength()}, secrets.Lifetimes{
 		KeyInterval: set.DelegationKeyUpdate, Renewal: set.DelegationRenew, Total: set.DelegationMaxLifetime, Scan: set.DelegationScan}, time.Now)
 	if s == nil {
 		return

@@ -98,14 +98,10 @@ func (d *Daemon) elect() error {
 
 // zooKeeperAccess is what a connection to ZooKeeper and the nodes that it makes are protected with.
 func zooKeeperAccess(z *conf.ZooKeeper) (acl []zookeeper.ACL, auth []zookeeper.Auth, err error) {
-	text, err := zookeeper.Indirect(z.ACL)
-	if err == nil {
-		acl, err = zookeeper.ParseACL(text)
+	if acl, err = accessList("hadoop.zk.acl", z.ACL); err != nil {
+		return nil, nil, err
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("cannot protect nodes in ZooKeeper (hadoop.zk.acl): %w", err)
-	}
-	text, err = zookeeper.Indirect(z.Auth)
+	text, err := zookeeper.Indirect(z.Auth)
 	if err == nil {
 		auth, err = zookeeper.ParseAuth(text)
 	}

@@ -265,3 +265,47 @@ func TestCutOff(t *testing.T) {
 	zk.Mend(active.session)
 	until(t, "a follower", func() bool { return active.d.elector.Load().Status().Holder == standby.d.settings.HA.ID })
 }
+
+// What was acknowledged by one is known to the other: a job goes on with its attempt, its node and its containers.
+func TestFailoverKeepsWhatRuns(t *testing.T) {
+	zk := zookeepertest.New()
+	pair := newPairIn(t, zk, append(byElection("60000"), "yarn.resourcemanager.recovery.enabled", "true", "yarn.resourcemanager.store.class", "zookeeper",
+		"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", "0")...)
+	active, standby := activeOf(t, pair)
+	id := active.as("alice").submit(unmanaged)
+	former := active.term()
+	active.d.elector.Load().Yield("test") // it gives up the lock, and is told to step down
+	until(t, "the other one", func() bool { return standby.d.active() && !active.d.active() })
+	r := standby.as("alice").reaches(id, pb.YarnApplicationState_ACCEPTED)
+	if r.GetUser() != "alice" {
+		t.Errorf("%v", r)
+	}
+	if now := standby.term(); now.epoch != former.epoch+1 || now.started == former.started {
+		t.Errorf("epoch %d after %d", now.epoch, former.epoch)
+	}
+	standby.as("alice").submit(unmanaged)
+}
+
+// Whoever was made active by force keeps the former one from storing anything, and that one becomes a standby.
+func TestFencedByForce(t *testing.T) {
+	zk := zookeepertest.New()
+	pair := newPairIn(t, zk, "yarn.resourcemanager.zk-address", "zk:2181", "yarn.resourcemanager.recovery.enabled", "true", "yarn.resourcemanager.store.class", "zookeeper")
+	one, two := pair[0], pair[1]
+	if err := one.d.BecomeActive("test"); err != nil {
+		t.Fatal(err)
+	}
+	first := one.as("alice").submit(unmanaged)
+	if err := two.d.BecomeActive("test"); err != nil {
+		t.Fatal(err)
+	}
+	id := one.as("alice").newID()
+	_, err := one.as("alice").raw("submitApplication", submission(id, unmanaged))
+	if err == nil {
+		t.Error("who was fenced off acknowledges an application")
+	}
+	until(t, "a standby", func() bool { return one.serviceState() == pb.HAServiceState_STANDBY })
+	two.as("alice").reaches(first, pb.YarnApplicationState_ACCEPTED)
+	if apps := must(two.as("alice"), "getApplications", &pb.GetApplicationsRequest{}, &pb.GetApplicationsResponse{}).Applications; len(apps) != 1 {
+		t.Errorf("%d applications", len(apps))
+	}
+}

@@ -14,7 +14,7 @@ func (t *term) makeKeys() error {
 	set := &t.settings.Tokens
 	length := t.keyLength()
 	now := time.Now()
-	amrm := secrets.Rolling{Interval: set.AMRMKeyRolling, Delay: secrets.ActivationDelay(t.settings.Applications.MasterExpiry), Length: length}
+	amrm := secrets.Rolling{Interval: set.AMRMKeyRolling, Delay: secrets.ActivationDelay(t.settings.Applications.MasterExpiry), Length: t.storedKeyLength()}
 	nodes := secrets.Rolling{Interval: set.NMKeyRolling, Delay: secrets.ActivationDelay(t.settings.Nodes.Expiry), Length: length}
 	containers := secrets.Rolling{Interval: set.ContainerKeyRolling, Delay: secrets.ActivationDelay(t.settings.Nodes.Expiry), Length: length}
 	for property, how := range map[string]secrets.Rolling{
@@ -34,6 +34,16 @@ func (t *term) makeKeys() error {
 // keyLength is the configured length of keys in bytes, if it is more than ours.
 func (t *term) keyLength() int {
 	return max(t.settings.Tokens.KeyBits/8, secrets.DefaultKeyLength)
+}
+
+// storedKeyLength is the length of keys that are stored. A ResourceManager of Apache's gives
+// up keys of another length than configured, and with them the masters that they let in; so
+// where it may take the store over, ours have that length.
+func (t *term) storedKeyLength() int {
+	if r := &t.settings.Recovery; keeps(r) && r.Store != storeBolt {
+		return t.settings.Tokens.KeyBits / 8
+	}
+	return t.keyLength()
 }
 
 // rollKeys replaces keys when their time has come.

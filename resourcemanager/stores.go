@@ -9,22 +9,23 @@ import (
 	"github.com/heddle-project/heddle/internal/filesystem"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/store"
-	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
 	"github.com/heddle-project/heddle/resourcemanager/store/labelfiles"
 )
 
 // openStore opens the state store and the directory of node labels, where configured, and loads what earlier terms have left.
 func (t *term) openStore(ctx context.Context) (err error) {
-	r := &t.settings.Recovery
-	kept := r.Enabled && r.Store == "bolt" // memory and null keep nothing either
+	kept := keeps(&t.settings.Recovery)
 	t.openDelegation(nil)
 	if kept {
-		if t.store, err = t.openBolt(r.Path, bolt.Options{Options: store.Options{Types: t.types}, Warn: t.storeIsOdd}); err != nil {
-			return fmt.Errorf("cannot open the state store (yarn.resourcemanager.heddle.state-store.path): %w", err)
+		r, err := t.records(t.site, t.settings, store.Options{Types: t.types})
+		if err != nil {
+			return fmt.Errorf("cannot open the state store: %w", err)
 		}
-		t.Log.Info("applications are kept for a restart", "stateStore", r.Path)
-		t.warnOfTemporary("the state store", r.Path, "every application would be lost with it",
-			"set yarn.resourcemanager.heddle.state-store.path to a file on a disk that stays, and while the ResourceManager is down move the file and its .witness there")
+		if t.store, err = r.open(t.openBolt); err != nil {
+			return err
+		}
+		t.Log.Info("applications are kept for a restart", "stateStore", r.where)
+		t.warnOfStore(&r)
 	} else {
 		t.Log.Info("no application is kept for a restart: yarn.resourcemanager.recovery.enabled is not set")
 	}
@@ -56,9 +57,24 @@ func (t *term) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
+// warnOfStore says that a state store lies where it may not outlive a restart of the machine.
+func (t *term) warnOfStore(r *records) {
+	const loss = "every application would be lost with it"
+	switch r.kind {
+	case storeBolt:
+		t.warnOfTemporary("the state store", r.where, loss,
+			"set yarn.resourcemanager.heddle.state-store.path to a file on a disk that stays, and while the ResourceManager is down move the file and its .witness there")
+	case storeFiles:
+		if u := r.files.Systems.Resolve(r.files.URL); strings.EqualFold(u.Scheme, "file") {
+			t.warnOfTemporary("the state store", u.Path, loss,
+				"set yarn.resourcemanager.fs.state-store.uri to a directory on a disk that stays, or on hdfs://, and while the ResourceManager is down move the files there")
+		}
+	}
+}
+
 // storeIsOdd logs what is odd about the state store, and no damage.
-func (t *term) storeIsOdd(text string) {
-	t.Log.Warn("the state store is used, but odd", "what", text)
+func (p *process) storeIsOdd(text string) {
+	p.Log.Warn("the state store is used, but odd", "what", text)
 }
 
 // openLabels puts the directory of node labels over the state store, if there is one.

@@ -8,6 +8,9 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
+// restoredApp is what of an application's record is kept for the next one, and not looked at.
+type restoredApp struct{ callerSignature, unknown []byte }
+
 // application is one application, from its submission until it is forgotten.
 type application struct {
 	sub    Submission
@@ -16,7 +19,8 @@ type application struct {
 	before yarn.ApplicationState // what clients see during FINAL_SAVING and KILLING
 	target yarn.ApplicationState // what FINAL_SAVING leads to
 	choices
-	placed   bool    // a mapping rule has chosen the queue
+	placed   bool // a mapping rule has chosen the queue
+	restored restoredApp
 	recorded choices // as in the newest record, which is ahead while a change is being stored
 	attempts []*attempt
 

@@ -27,6 +27,7 @@ func (e *Engine) recoverApp(r *RecoveredApplication) {
 		a.expireAt = t.ExpireAt
 	}
 	a.recorded = a.choices
+	a.restored = restoredApp{rec.CallerSignature, rec.Unknown}
 	a.gang, _ = gangOfTags(a.sub.Tags) // an application that was accepted stays so
 	e.apps[a.sub.ID] = a
 	e.order = append(e.order, a)

@@ -180,6 +180,7 @@ func (e *Engine) appRecord(a *application) state.Application {
 		ID: a.sub.ID, User: a.sub.User, RealUser: a.sub.RealUser, Queue: a.recorded.queue, CallerContext: a.sub.CallerContext,
 		Priority: a.recorded.priority, SubmitTime: a.submitTime, StartTime: a.submitTime, LaunchTime: a.launchTime, FinishTime: a.finishTime,
 	}
+	r.CallerSignature, r.Unknown = a.restored.callerSignature, a.restored.unknown
 	if at := a.recorded.expireAt; at > 0 {
 		r.Timeouts = []state.Timeout{{Type: 1, ExpireAt: at}}
 	}
@@ -201,6 +202,9 @@ func (e *Engine) attemptRecord(t *attempt) state.Attempt {
 	}
 	if t.masterNode != nil {
 		r.MasterNode, r.MasterHTTP = t.masterNode.id, t.masterNode.http
+	}
+	if t.restored != nil {
+		r.Unknown = t.restored.Unknown
 	}
 	if t.restored != nil && t.masterNode == nil {
 		r.MasterNode, r.MasterHTTP = t.restored.MasterNode, t.restored.MasterHTTP

@@ -3,6 +3,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -30,6 +31,9 @@ type Subject struct {
 	// attempt, by the reason that is given; other is the record of the first. nil: those
 	// of record.Codec.
 	Damages func(other []byte) map[string][]byte
+	// Batch is how many records the largest batch has that is stored; 0: store.MaxOps.
+	// Less spares a storage that makes a file of each.
+	Batch int
 }
 
 func (s *Subject) codec() store.Codec {
@@ -224,8 +228,9 @@ func testBatch(t *testing.T, sub Subject) {
 	if err := s.Commit(t.Context(), ops); !errors.As(err, &batch) || batch.Ops != len(ops) {
 		t.Fatalf("got %v, want a batch error", err)
 	}
-	commit(t, s, ops[1:]...)
-	if got := len(reload(t, sub, s).Applications); got != store.MaxOps {
+	fits := cmp.Or(sub.Batch, store.MaxOps)
+	commit(t, s, ops[:fits]...)
+	if got := len(reload(t, sub, s).Applications); got != fits {
 		t.Fatalf("%d applications", got)
 	}
 }

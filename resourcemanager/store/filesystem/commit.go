@@ -1,0 +1,310 @@
+package filesystem
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/store"
+	"github.com/heddle-project/heddle/resourcemanager/store/apache"
+)
+
+// work is what a batch does to files: first the removals, then the writes.
+type work struct {
+	Epoch  []byte // what EpochNode held
+	Remove []string
+	Write  map[string][]byte
+}
+
+// commit makes a batch durable.
+func (k *keeper) commit(changes []store.Change) error {
+	now, err := k.readFile(apache.Epoch)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &store.DamagedError{Err: fmt.Errorf("the state store %s was removed: %w", k.where, err)}
+	case err != nil:
+		return err
+	case !bytes.Equal(now, k.epoch): // another start has counted it up
+		return fmt.Errorf("%w: %s is not as it was written at this start", store.ErrFenced, k.at(apache.Epoch))
+	}
+	w := work{Epoch: k.epoch, Write: map[string][]byte{}}
+	for _, c := range changes {
+		if err := k.plan(&w, c); err != nil {
+			return &store.PoisonError{Index: c.Op, Key: c.Key, Err: err}
+		}
+	}
+	single := len(w.Remove)+len(w.Write) == 1
+	if k.journaled && single {
+		if err := k.endJournal(); err != nil {
+			return err
+		}
+	}
+	if !single {
+		if err := k.beginJournal(w); err != nil {
+			return err
+		}
+	}
+	if err := k.carryOut(w); err != nil {
+		return err
+	}
+	if !single {
+		if err := k.endJournal(); err != nil {
+			return err
+		}
+	}
+	for _, c := range changes {
+		k.note(c)
+	}
+	return nil
+}
+
+// plan adds a change to the work.
+func (k *keeper) plan(w *work, c store.Change) error {
+	switch {
+	case c.Prefix:
+		return nil // the attempts of an application go with its directory
+	case c.Key.Table == state.DelegationSequences:
+		k.planSequence(w, c)
+		return nil
+	case c.Key.Table == state.Applications && c.Value == nil:
+		dir := path.Join(apache.Applications, c.Key.Name)
+		w.forget(dir)
+		w.Remove = append(w.Remove, dir)
+		return nil
+	}
+	at, err := k.place(c.Key, c.Record)
+	if err != nil {
+		return err
+	}
+	if w.forget(at); c.Value == nil {
+		w.Remove = append(w.Remove, at)
+	} else {
+		w.Write[at] = c.Value
+	}
+	return nil
+}
+
+// planSequence: the number is in the name of a file, and all other such files go.
+func (k *keeper) planSequence(w *work, c store.Change) {
+	prefix := path.Join(apache.Delegation, sequencePrefix)
+	maps.DeleteFunc(w.Write, func(name string, _ []byte) bool { return strings.HasPrefix(name, prefix) })
+	kept := ""
+	if c.Value != nil {
+		kept = fmt.Sprint(prefix, c.Record.(state.DelegationSequence).Last)
+		w.Write[kept] = []byte{}
+	}
+	w.Remove = slices.DeleteFunc(w.Remove, func(name string) bool { return name == kept })
+	for _, name := range slices.Sorted(maps.Keys(k.sequences)) {
+		if name != kept && !slices.Contains(w.Remove, name) {
+			w.Remove = append(w.Remove, name)
+		}
+	}
+}
+
+// note keeps in mind what is in the store now.
+func (k *keeper) note(c store.Change) {
+	switch r := c.Record.(type) {
+	case state.DelegationSequence:
+		clear(k.sequences)
+		if c.Value != nil {
+			k.sequences[fmt.Sprint(path.Join(apache.Delegation, sequencePrefix), r.Last)] = true
+		}
+	case state.Reservation:
+		if delete(k.plans, c.Key.Name); c.Value != nil {
+			k.plans[c.Key.Name] = r.Plan
+		}
+	}
+}
+
+// forget takes writes of a file, or below a directory, back.
+func (w *work) forget(at string) {
+	maps.DeleteFunc(w.Write, func(name string, _ []byte) bool { return name == at || strings.HasPrefix(name, at+"/") })
+}
+
+// carryOut does the work, durably. It may be done again.
+func (k *keeper) carryOut(w work) error {
+	dirs := map[string]bool{}
+	for _, name := range w.Remove {
+		if strings.HasPrefix(path.Base(name), sequencePrefix) {
+			continue // once there is another one
+		}
+		if err := k.remove(name, dirs); err != nil {
+			return err
+		}
+	}
+	names := slices.Sorted(maps.Keys(w.Write))
+	for _, name := range names {
+		if err := k.makeDir(path.Dir(name), dirs); err != nil {
+			return err
+		}
+		dirs[path.Dir(name)] = true
+	}
+	if err := each(context.Background(), len(names), func(i int) error { return k.write(names[i], w.Write[names[i]]) }); err != nil {
+		return err
+	}
+	if err := k.syncAll(dirs); err != nil {
+		return err
+	}
+	clear(dirs)
+	for _, name := range w.Remove {
+		if strings.HasPrefix(path.Base(name), sequencePrefix) {
+			if err := k.remove(name, dirs); err != nil {
+				return err
+			}
+		}
+	}
+	return k.syncAll(dirs)
+}
+
+func (k *keeper) remove(name string, dirs map[string]bool) error {
+	if err := k.forgetSum(name); err != nil {
+		return err
+	}
+	if _, err := k.sys.Stat(k.at(path.Dir(name))); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	dirs[path.Dir(name)] = true
+	return k.sys.Remove(k.at(name))
+}
+
+// makeDir makes a directory, and has that of a new one synced.
+func (k *keeper) makeDir(name string, dirs map[string]bool) error {
+	if dirs[name] {
+		return nil
+	}
+	_, err := k.sys.Stat(k.at(name))
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for at := name; at != "."; at = path.Dir(at) {
+		dirs[path.Dir(at)] = true
+	}
+	return k.sys.MkdirAll(k.at(name), dirMode)
+}
+
+func (k *keeper) syncAll(dirs map[string]bool) error {
+	for _, name := range slices.Sorted(maps.Keys(dirs)) {
+		if err := k.sync(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// write puts a whole file in place of another one. Its directory has to be synced.
+func (k *keeper) write(name string, content []byte) error {
+	to := k.at(name)
+	w, err := k.sys.Create(to+unfinished, fileMode, true)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(content)
+	if closing := w.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = k.sync(name + unfinished)
+	}
+	if err == nil {
+		err = k.forgetSum(name)
+	}
+	if err == nil {
+		err = k.sys.Rename(to+unfinished, to)
+	}
+	return err
+}
+
+// forgetSum removes the sum that Hadoop keeps beside a local file. A file without one is
+// read without being checked; with a wrong one it is refused.
+func (k *keeper) forgetSum(name string) error {
+	if !k.local {
+		return nil
+	}
+	err := os.Remove(path.Join(k.root, path.Dir(name), "."+path.Base(name)+sums))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
+		return nil
+	}
+	return err
+}
+
+// sync makes a local file, or the entries of a directory, durable. HDFS makes a file
+// durable when it is closed.
+func (k *keeper) sync(name string) error {
+	if !k.local || k.options.noSync {
+		return nil
+	}
+	f, err := os.Open(k.at(name))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}
+
+var journal = path.Join(apache.OwnRoot, journalName)
+
+// beginJournal makes the work durable before it is done.
+func (k *keeper) beginJournal(w work) error {
+	body, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	k.journaled = true
+	if err := k.write(journal, append(fmt.Appendf(nil, "%08x\n", crc32.ChecksumIEEE(body)), body...)); err != nil {
+		return err
+	}
+	return k.sync(apache.OwnRoot)
+}
+
+func (k *keeper) endJournal() error {
+	if err := k.sys.Remove(k.at(journal)); err != nil {
+		return err
+	}
+	if err := k.sync(apache.OwnRoot); err != nil {
+		return err
+	}
+	k.journaled = false
+	return nil
+}
+
+// replay carries out a batch that the last start had begun. stored is what EpochNode
+// holds now: another value than the journal's means that somebody else was here since.
+func (k *keeper) replay(stored []byte) error {
+	content, err := k.readFile(journal)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var w work
+	sum, body, _ := bytes.Cut(content, []byte("\n"))
+	if string(sum) != fmt.Sprintf("%08x", crc32.ChecksumIEEE(body)) {
+		return &store.DamagedError{Err: fmt.Errorf("the journal of the state store %s is damaged: it is not known whether the last changes were made. Move %s away to start without them",
+			k.where, k.at(journal))}
+	}
+	if err := json.Unmarshal(body, &w); err != nil {
+		return &store.DamagedError{Err: fmt.Errorf("the journal of the state store %s: %w", k.where, err)}
+	}
+	if bytes.Equal(w.Epoch, stored) {
+		for _, name := range append(slices.Collect(maps.Keys(w.Write)), w.Remove...) {
+			if !fs.ValidPath(name) || name == "." {
+				return &store.DamagedError{Err: fmt.Errorf("the journal of the state store %s names a file %q", k.where, name)}
+			}
+		}
+		if err := k.carryOut(w); err != nil {
+			return err
+		}
+	}
+	return k.endJournal()
+}

@@ -1,0 +1,93 @@
+package filesystem
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/store/apache"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Names that only this layout has.
+const (
+	sequencePrefix = "RMDTSequenceNumber_"
+	amrmName       = "AMRMTokenSecretManagerNode"
+	journalName    = "journal"
+	lockName       = "lock"
+	unfinished     = ".tmp" // being written
+	replacing      = ".new" // Hadoop's: whole, and about to take the place of the file without it
+	sums           = ".crc" // Hadoop's, of .NAME.crc
+)
+
+var directories = []string{apache.Applications, apache.Delegation, apache.AMRM, apache.Reservations, apache.ProxyCA, apache.OwnRoot}
+
+// place is the path of a record's file below the root. A sequence number has none.
+func (k *keeper) place(key state.Key, r state.Record) (string, error) {
+	switch key.Table {
+	case state.Applications:
+		return path.Join(apache.Applications, key.Name, key.Name), nil
+	case state.Attempts:
+		id, err := yarn.ParseAttemptID(key.Name)
+		return path.Join(apache.Applications, id.Application.String(), key.Name), err
+	case state.AMRMKeys:
+		return path.Join(apache.AMRM, amrmName), nil
+	case state.DelegationKeys:
+		return path.Join(apache.Delegation, apache.KeyPrefix+key.Name), nil
+	case state.DelegationTokens:
+		return path.Join(apache.Delegation, apache.TokenPrefix+key.Name), nil
+	case state.Reservations:
+		plan := k.plans[key.Name]
+		if x, ok := r.(state.Reservation); ok && plan == "" {
+			plan = x.Plan
+		}
+		if strings.ContainsRune(plan, '/') || plan == "." || plan == ".." {
+			return "", fmt.Errorf("%q cannot be the name of a directory", plan)
+		}
+		return path.Join(apache.Reservations, plan, key.Name), nil
+	}
+	return path.Join(apache.OwnRoot, string(key.Table), apache.OwnName(key)), nil
+}
+
+// identify is the record that a file holds. An error is the reason to quarantine it.
+func identify(at string) (key state.Key, holds bool, err error) {
+	parts := strings.Split(at, "/")
+	name := parts[len(parts)-1]
+	switch {
+	case parts[0] == apache.Applications && len(parts) == 3:
+		if name == parts[1] {
+			_, err = yarn.ParseApplicationID(name)
+			return state.Key{Table: state.Applications, Name: name}, true, err
+		}
+		key = state.Key{Table: state.Attempts, Name: name}
+		id, err := yarn.ParseAttemptID(name)
+		if err == nil && id.Application.String() != parts[1] {
+			err = fmt.Errorf("it is in the directory of %s", parts[1])
+		}
+		return key, true, err
+	case parts[0] == apache.Delegation && len(parts) == 2:
+		return identifyDelegation(name)
+	case at == path.Join(apache.AMRM, amrmName):
+		return state.MasterKeys{}.Key(), true, nil
+	case parts[0] == apache.Reservations && len(parts) == 3:
+		return state.Key{Table: state.Reservations, Name: name}, true, nil
+	case parts[0] == apache.OwnRoot && len(parts) == 3:
+		key, holds = apache.OwnKey(parts[1], name)
+		return key, holds, nil
+	}
+	return key, false, nil
+}
+
+func identifyDelegation(name string) (key state.Key, holds bool, err error) {
+	for prefix, table := range map[string]state.Table{apache.KeyPrefix: state.DelegationKeys, apache.TokenPrefix: state.DelegationTokens} {
+		if strings.HasPrefix(name, prefix) {
+			number, err := apache.Numbered(name, prefix)
+			if err != nil {
+				number = name
+			}
+			return state.Key{Table: table, Name: number}, true, err
+		}
+	}
+	return key, false, nil
+}

@@ -1,0 +1,247 @@
+package filesystem
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/heddle-project/heddle/internal/filesystem"
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/store"
+	"github.com/heddle-project/heddle/resourcemanager/store/apache"
+)
+
+// Limits of a load.
+const (
+	maxEntries = 4 << 20   // of one directory
+	maxFile    = 256 << 20 // bytes
+	workers    = 16        // files at the same time
+)
+
+func (k *keeper) at(name string) string { return path.Join(k.root, name) }
+
+// load takes the store over, stores the next epoch and reads all.
+func (k *keeper) load(ctx context.Context) (*state.Snapshot, error) {
+	for _, name := range directories {
+		if err := k.sys.MkdirAll(k.at(name), dirMode); err != nil {
+			return nil, err
+		}
+	}
+	if err := k.checkVersion(); err != nil {
+		return nil, err
+	}
+	epoch, stored, err := k.readEpoch()
+	if err != nil {
+		return nil, err
+	}
+	if err := k.replay(stored); err != nil {
+		return nil, err
+	}
+	next, err := apache.EncodeEpoch(k.options.Epochs.Next(epoch))
+	if err != nil {
+		return nil, err
+	}
+	if err := k.write(apache.Epoch, next); err != nil {
+		return nil, err
+	}
+	if err := k.sync("."); err != nil {
+		return nil, err
+	}
+	k.epoch = next
+	names, err := k.walk(ctx)
+	if err != nil {
+		return nil, err
+	}
+	values, err := k.readAll(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	return k.records(epoch, values), nil
+}
+
+func (k *keeper) checkVersion() error {
+	ours, err := apache.EncodeVersion(Major, Minor)
+	if err != nil {
+		return err
+	}
+	found, err := k.readFile(apache.Version)
+	switch {
+	case err == nil && bytes.Equal(found, ours):
+		return nil
+	case err == nil:
+		if err := apache.CheckVersion(found, Major, Minor); err != nil {
+			return &versionError{fmt.Errorf("the state store %s: %w", k.where, err)}
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return k.write(apache.Version, ours)
+}
+
+// readEpoch is the epoch of this start, and what is stored of it.
+func (k *keeper) readEpoch() (epoch int64, stored []byte, err error) {
+	stored, err = k.readFile(apache.Epoch)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return k.options.Epochs.Base, nil, nil
+	case err != nil:
+		return 0, nil, err
+	}
+	if epoch, err = apache.NextEpoch(stored, k.options.Epochs); err != nil {
+		return 0, nil, &versionError{fmt.Errorf("the state store %s: %w", k.where, err)}
+	}
+	return epoch, stored, nil
+}
+
+func (k *keeper) readFile(name string) ([]byte, error) {
+	r, err := k.sys.Open(k.at(name))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err == nil && len(b) > maxFile {
+		err = &fs.PathError{Op: "read", Path: k.at(name), Err: fmt.Errorf("more than %d bytes", maxFile)}
+	}
+	return b, err
+}
+
+// walk lists all files. What was being written is removed; what was about to take the
+// place of a file does so.
+func (k *keeper) walk(ctx context.Context) (names []string, err error) {
+	k.sequences, k.plans = map[string]bool{}, map[string]string{}
+	for level := slices.Clone(directories); len(level) > 0; {
+		found := make([][]filesystem.Info, len(level))
+		err := each(ctx, len(level), func(i int) (err error) {
+			found[i], err = k.sys.List(k.at(level[i]), maxEntries)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		var next []string
+		for i, list := range found {
+			for _, info := range list {
+				name := path.Join(level[i], info.Name)
+				if info.Dir {
+					if strings.Count(name, "/") < 3 {
+						next = append(next, name)
+					}
+					continue
+				}
+				if name, err = k.settle(name); err != nil {
+					return nil, err
+				}
+				names = append(names, name)
+			}
+		}
+		level = next
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// settle ends what was being done with a file, and tells its name then; "" if it is none.
+func (k *keeper) settle(name string) (string, error) {
+	base := path.Base(name)
+	switch {
+	case strings.HasPrefix(base, ".") && strings.HasSuffix(base, sums):
+		return "", nil
+	case strings.HasSuffix(base, unfinished):
+		return "", k.sys.Remove(k.at(name))
+	case strings.HasSuffix(base, replacing):
+		to := strings.TrimSuffix(name, replacing)
+		if err := k.forgetSum(to); err != nil {
+			return "", err
+		}
+		if err := k.sys.Rename(k.at(name), k.at(to)); err != nil {
+			return "", err
+		}
+		return to, k.sync(path.Dir(to))
+	}
+	return name, nil
+}
+
+// readAll reads files. Those that are gone meanwhile are left out.
+func (k *keeper) readAll(ctx context.Context, names []string) (map[string][]byte, error) {
+	contents := make([][]byte, len(names))
+	err := each(ctx, len(names), func(i int) (err error) {
+		if names[i] == "" || strings.HasPrefix(path.Base(names[i]), sequencePrefix) {
+			return nil
+		}
+		contents[i], err = k.readFile(names[i])
+		return err
+	})
+	values := map[string][]byte{}
+	for i, name := range names {
+		if name != "" {
+			values[name] = contents[i]
+		}
+	}
+	return values, err
+}
+
+// each does n things, some at the same time, until one fails.
+func each(ctx context.Context, n int, do func(i int) error) error {
+	errs := make([]error, workers)
+	var all sync.WaitGroup
+	for w := range min(workers, n) {
+		all.Go(func() {
+			for i := w; i < n && errs[w] == nil; i += workers {
+				if errs[w] = do(i); errs[w] == nil && ctx.Err() != nil {
+					errs[w] = context.Cause(ctx)
+				}
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// records makes records of what was read.
+func (k *keeper) records(epoch int64, values map[string][]byte) *state.Snapshot {
+	r := k.options.Reader(epoch)
+	last := int64(-1)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if digits, ok := strings.CutPrefix(name, path.Join(apache.Delegation, sequencePrefix)); ok {
+			k.sequences[name] = true
+			n, err := strconv.ParseInt(digits, 10, 32)
+			if err != nil {
+				r.Quarantine(state.DelegationSequence{}.Key(), fmt.Sprintf("its file is called %s", path.Base(name)))
+				continue
+			}
+			last = max(last, n)
+			continue
+		}
+		key, holds, err := identify(name)
+		switch {
+		case !holds:
+		case err != nil:
+			r.Quarantine(key, err.Error())
+		case key.Table == state.Reservations:
+			plan := path.Base(path.Dir(name))
+			k.plans[key.Name] = plan
+			r.Add(key, apache.WithPlan(values[name], plan))
+		default:
+			r.Add(key, values[name])
+		}
+	}
+	if last >= 0 {
+		value, _ := k.options.Codec.Encode(state.DelegationSequence{Last: int32(last)})
+		r.Add(state.DelegationSequence{}.Key(), value)
+	}
+	snapshot := r.Snapshot()
+	apache.Settle(snapshot)
+	return snapshot
+}
+
+var _ store.Store = (*keeper)(nil)

@@ -1,0 +1,277 @@
+package filesystem
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/heddle-project/heddle/internal/filesystem"
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/store"
+	"github.com/heddle-project/heddle/resourcemanager/store/apache"
+	"github.com/heddle-project/heddle/resourcemanager/store/storetest"
+)
+
+// childDir makes the test binary the child of TestKilled: it commits to the directory
+// named by it until it is killed.
+const childDir = "HEDDLE_TEST_FILES_CHILD"
+
+func TestMain(m *testing.M) {
+	dir := os.Getenv(childDir)
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	s, err := Open(options(dir, store.Options{Types: storetest.Types()}))
+	if err == nil {
+		err = storetest.CommitForever(s, os.Stdout)
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+func options(dir string, o store.Options) Options {
+	systems, err := filesystem.New(filesystem.Config{})
+	if err != nil {
+		panic(err)
+	}
+	url, err := filesystem.ParseURL("file://" + dir)
+	if err != nil {
+		panic(err)
+	}
+	return Options{Options: o, Systems: systems, URL: url}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t testing.TB, dir string) store.Store {
+	t.Helper()
+	s, err := Open(options(dir, store.Options{Types: storetest.Types()}))
+	must(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func loaded(t testing.TB, dir string) (store.Store, *state.Snapshot) {
+	t.Helper()
+	s := open(t, dir)
+	snapshot, err := s.Load(t.Context())
+	must(t, err)
+	return s, snapshot
+}
+
+func overwrite(t testing.TB, dir string, key state.Key, value []byte) {
+	t.Helper()
+	at, err := (&keeper{}).place(key, state.Reservation{Plan: "root.plan"})
+	if key.Table == state.Attempts {
+		must(t, err)
+	}
+	if key.Table == state.Reservations {
+		found, err := filepath.Glob(filepath.Join(dir, rootName, apache.Reservations, "*", key.Name))
+		if must(t, err); len(found) == 1 {
+			at, err = filepath.Rel(filepath.Join(dir, rootName), found[0])
+			must(t, err)
+		}
+	}
+	if key.Table == state.DelegationSequences { // its value is a name
+		at = filepath.Join(apache.Delegation, fmt.Sprintf("%s%x", sequencePrefix, value))
+	}
+	name := filepath.Join(dir, rootName, at)
+	must(t, os.MkdirAll(filepath.Dir(name), 0o700))
+	must(t, os.WriteFile(name, value, 0o600))
+}
+
+func TestConformance(t *testing.T) {
+	storetest.Run(t, func(t testing.TB) storetest.Subject {
+		dir := t.TempDir()
+		return storetest.Subject{
+			Open: func(t testing.TB, o store.Options) store.Store {
+				of := options(dir, o)
+				of.noSync = true
+				s, err := Open(of)
+				must(t, err)
+				return s
+			},
+			Overwrite: func(t testing.TB, key state.Key, value []byte) { overwrite(t, dir, key, value) },
+			Codec:     apache.Codec{Types: storetest.Types()},
+			Damages:   storetest.ApacheDamages,
+			Batch:     300,
+		}
+	})
+}
+
+func TestKilled(t *testing.T) {
+	self, err := os.Executable()
+	must(t, err)
+	for _, enough := range []int{1, 10} {
+		dir := t.TempDir()
+		child := exec.CommandContext(t.Context(), self)
+		child.Env = append(os.Environ(), childDir+"="+dir)
+		storetest.Kill(t, child, enough, func() store.Store { return open(t, dir) })
+	}
+}
+
+func files(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	must(t, filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(name)
+		rel, _ := filepath.Rel(dir, name)
+		out[rel] = string(content)
+		return err
+	}))
+	return out
+}
+
+// TestFiles shows which files there are.
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := loaded(t, dir)
+	must(t, s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 0), storetest.Attempt(1, 1), state.DelegationToken{Sequence: 7}, state.DelegationSequence{Last: 7},
+		state.DelegationKey{ID: 3, ExpireAt: 5}, state.NodeDeadline{Node: storetest.Attempt(1, 1).MasterNode})))
+	must(t, s.Commit(t.Context(), storetest.Puts(state.DelegationSequence{Last: 8})))
+	got := files(t, filepath.Join(dir, rootName))
+	for name, content := range map[string]string{"RMVersionNode": "\x08\x01\x10\x03", "EpochNode": "\x08\x01", "RMDTSecretManagerRoot/RMDTSequenceNumber_8": "",
+		"RMDTSecretManagerRoot/DelegationKey_3": "\x03\x05\x00", "HeddleRoot/lock": ""} {
+		if found, there := got[name]; !there || found != content {
+			t.Errorf("%s: %q", name, found)
+		}
+	}
+	for _, name := range []string{"RMAppRoot/application_1700000000000_0001/application_1700000000000_0001", "RMAppRoot/application_1700000000000_0001/appattempt_1700000000000_0001_000001",
+		"RMDTSecretManagerRoot/RMDelegationToken_7", "HeddleRoot/node-deadline/node7:8041"} {
+		if got[name] == "" {
+			t.Errorf("%s is not there", name)
+		}
+	}
+	if len(got) != 9 {
+		t.Errorf("%d files: %v", len(got), got)
+	}
+	info, err := os.Stat(filepath.Join(dir, rootName))
+	if must(t, err); info.Mode().Perm() != 0o700 {
+		t.Errorf("mode %v", info.Mode())
+	}
+}
+
+// TestLeftovers: what Hadoop, or we, left when writing ended in between.
+func TestLeftovers(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := loaded(t, dir)
+	must(t, s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 0), storetest.Application(2, 0))))
+	must(t, s.Close())
+	ended, err := apache.Codec{Types: storetest.Types()}.Encode(storetest.Ended(1, 0))
+	must(t, err)
+	app := filepath.Join(dir, rootName, "RMAppRoot", storetest.AppID(1).String())
+	name := filepath.Join(app, storetest.AppID(1).String())
+	must(t, os.WriteFile(name+".new", ended, 0o600))
+	must(t, os.WriteFile(filepath.Join(app, "appattempt_1700000000000_0001_000001.tmp"), []byte("half"), 0o600))
+	must(t, os.WriteFile(filepath.Join(app, "."+storetest.AppID(1).String()+".crc"), []byte("crc"), 0o600))
+	s, snapshot := loaded(t, dir)
+	must(t, s.Close())
+	want := storetest.Model{}
+	want.Apply(storetest.Puts(storetest.Ended(1, 0), storetest.Application(2, 0)))
+	if !reflect.DeepEqual(snapshot, want.Snapshot(1)) {
+		t.Fatalf("%+v", snapshot)
+	}
+	if left := files(t, app); len(left) != 1 {
+		t.Fatalf("%v", left)
+	}
+}
+
+// TestJournal: a batch that was begun is carried out, unless somebody else was here since.
+func TestJournal(t *testing.T) {
+	for _, other := range []bool{false, true} {
+		dir := t.TempDir()
+		s, _ := loaded(t, dir)
+		must(t, s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 0), storetest.Attempt(1, 1))))
+		k := s.(*keeper)
+		must(t, k.beginJournal(work{Epoch: k.epoch, Remove: []string{"RMAppRoot/" + storetest.AppID(1).String()}}))
+		must(t, s.Close())
+		if other {
+			must(t, os.WriteFile(filepath.Join(dir, rootName, apache.Epoch), []byte{8, 9}, 0o600))
+		}
+		s, snapshot := loaded(t, dir)
+		must(t, s.Close())
+		if there := len(snapshot.Applications) == 1; there != other {
+			t.Fatalf("somebody else was here: %t; the application is there: %t", other, there)
+		}
+		if _, err := os.Stat(filepath.Join(dir, rootName, journal)); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("the journal is still there: %v", err)
+		}
+	}
+	dir := t.TempDir()
+	s, _ := loaded(t, dir)
+	k := s.(*keeper)
+	must(t, k.beginJournal(work{Epoch: k.epoch, Remove: []string{"../" + filepath.Base(dir)}}))
+	must(t, s.Close())
+	for _, bad := range []string{"", "00000000\n{}"} {
+		if bad != "" {
+			must(t, os.WriteFile(filepath.Join(dir, rootName, journal), []byte(bad), 0o600))
+		}
+		var damaged *store.DamagedError
+		s = open(t, dir)
+		if _, err := s.Load(t.Context()); !errors.As(err, &damaged) {
+			t.Fatalf("%v", err)
+		}
+		must(t, s.Close())
+	}
+}
+
+func TestOthers(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := loaded(t, dir)
+	if _, err := open(t, dir).Load(t.Context()); err == nil || !strings.Contains(err.Error(), "is a ResourceManager running already?") {
+		t.Fatalf("%v", err)
+	}
+	if _, err := SetAside(t.Context(), options(dir, store.Options{}), time.Now()); err == nil || !strings.Contains(err.Error(), "running already") {
+		t.Fatalf("%v", err)
+	}
+	must(t, s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 0))))
+	must(t, os.WriteFile(filepath.Join(dir, rootName, apache.Epoch), []byte{8, 9}, 0o600)) // one of Apache's has started
+	for range 2 {
+		if err := s.Commit(t.Context(), storetest.Puts(storetest.Application(2, 0))); !errors.Is(err, store.ErrFenced) {
+			t.Fatalf("%v", err)
+		}
+	}
+	must(t, s.Close())
+	aside, err := SetAside(t.Context(), options(dir, store.Options{}), time.Unix(0, 0))
+	if must(t, err); aside != "file:"+dir+"/FSRMStateRoot.19700101T000000Z" {
+		t.Fatalf("%s", aside)
+	}
+	if _, err := SetAside(t.Context(), options(dir, store.Options{}), time.Now()); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("%v", err)
+	}
+	if _, snapshot := loaded(t, dir); snapshot.Epoch != 0 || len(snapshot.Applications) != 0 {
+		t.Fatalf("%+v", snapshot)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := loaded(t, dir)
+	must(t, s.Close())
+	must(t, os.WriteFile(filepath.Join(dir, rootName, apache.Version), []byte{8, 2}, 0o600))
+	if _, err := open(t, dir).Load(t.Context()); err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "2.0") {
+		t.Fatalf("%v", err)
+	}
+	o := options(dir, store.Options{})
+	var err error
+	o.URL, err = filesystem.ParseURL("http://h/x")
+	must(t, err)
+	if _, err := Open(o); err == nil || !strings.Contains(err.Error(), "only file: and hdfs:") {
+		t.Fatalf("%v", err)
+	}
+}
