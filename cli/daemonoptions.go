@@ -10,7 +10,7 @@ import (
 // The options of daemons; each does something in place of running the daemon (Daemons.Actions).
 var (
 	resourceManagerOptions = []option{
-		{name: "format-state-store", help: "Set the state store aside, so that the next start begins with an empty one and knows nothing of earlier applications. " +
+		{name: "format-state-store", help: "Set the state store aside (one in ZooKeeper is removed), so that the next start begins with an empty one and knows nothing of earlier applications. " +
 			"The ResourceManager must be stopped."},
 		{name: "remove-application-from-state-store", arg: "appId", values: 1, help: "Remove an application and its attempts from the state store. The ResourceManager must be stopped."},
 		{name: "check-state-store", help: "Read the state store and the node labels, and tell what is damaged."},
