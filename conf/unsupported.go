@@ -191,7 +191,7 @@ var missingResourceManager = []missing{
 		"what one ResourceManager has stored the others would not know: applications would be lost at a failover", "false",
 		"or set " + rm + "store.class to a store that they share, " + recoveryPackage + "ZKRMStateStore"},
 	{"store without a fence", rm + "fs.state-store.uri", rm + "ha.enabled", whereStore("filesystem", elsewhere), Changed,
-		"a ResourceManager that does not know yet that another one is active can still write there", "",
+		"two ResourceManagers could write there at the same moment: nothing but ZooKeeper keeps out one that does not know yet that another is active", "",
 		"set " + rm + "store.class to " + recoveryPackage + "ZKRMStateStore, which keeps it out"},
 	{"state store", rm + "store.class", rm + "recovery.enabled", explicit(rm+"store.class", classOtherThan(storeClasses, "bolt", "memory", "null", "zookeeper", "filesystem")), Refused,
 		"applications would not be stored where it says", "", "they are then stored in the file " + rm + "heddle.state-store.path"},
