@@ -115,7 +115,7 @@ func (v *conversion) verify(files []outFile) error {
 	return nil
 }
 
-// check lints the files as if they were alone in the output directory, and tells of what Heddle itself has not got.
+// check lints the files as if they were alone in the output directory.
 func (v *conversion) check(files []outFile) ([]lint.Finding, error) {
 	dir := v.opts.first("o")
 	read := func(path string) ([]byte, error) {
@@ -130,9 +130,6 @@ func (v *conversion) check(files []outFile) ([]lint.Finding, error) {
 	site, err := conf.Load(options)
 	if err != nil {
 		return nil, err
-	}
-	for _, f := range conf.UnsupportedByResourceManager(site).Of(conf.Refused) {
-		fmt.Fprintf(v.Stderr, "WARN Heddle's own ResourceManager does not start with %s\n", f)
 	}
 	options.Base, options.Files = site, []string{queueFileName}
 	all, err := conf.Load(options)

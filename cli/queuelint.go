@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,6 +72,10 @@ func (c *call) lintQueues() (file string, findings []lint.Finding, err error) {
 	if name == "" && siteErr == nil && fairIsConfigured(site) {
 		return c.lintFair(in, dir, site)
 	}
+	if allocations := filepath.Join(dir, allocationFileName); name == "" && absent(path) && !absent(allocations) {
+		return "", nil, fmt.Errorf("%s has %s and no %s, and yarn-site.xml does not ask for the FairScheduler (yarn.resourcemanager.scheduler.class): yarn queue -lint %s checks the file all the same",
+			dir, allocationFileName, queueFileName, allocations)
+	}
 	in.File = path
 	if fair || name != "" {
 		data, err := conf.ReadFile(path)
@@ -87,6 +92,11 @@ func (c *call) lintQueues() (file string, findings []lint.Finding, err error) {
 		return "", nil, err
 	}
 	return path, lint.Check(in), nil
+}
+
+func absent(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // fairIsConfigured tells whether the ResourceManager is to have the FairScheduler.

@@ -82,9 +82,16 @@ func TestQueueLintAllocationsExitCodes(t *testing.T) {
 		{"no file system", "queue -lint DIR", []string{"yarn-site.xml", at("ftp://h/a.xml")}, 2, "uses an unsupported filesystem"},
 		{"relative URL", "queue -lint DIR", []string{"yarn-site.xml", at("file:a.xml")}, 2, "an absolute path"},
 		{"absent", "queue -lint DIR", []string{"yarn-site.xml", fairClass}, 2, "no such file"},
+		{"alone", "queue -lint DIR", []string{"fair-scheduler.xml", badAllocations}, 2, "DIR has fair-scheduler.xml and no capacity-scheduler.xml, and yarn-site.xml does not ask for the FairScheduler (yarn.resourcemanager.scheduler.class): " +
+			"yarn queue -lint DIR/fair-scheduler.xml checks the file all the same"},
 		{"not configured", "queue -lint DIR", []string{"fair-scheduler.xml", badAllocations, "capacity-scheduler.xml", goodQueues}, 0, "capacity-scheduler.xml: errors: 0"},
 		{"wrong root", "queue -lint DIR/fair-scheduler.xml", []string{"fair-scheduler.xml", "<allocation/>"}, 1, "the root element is <allocation>"},
-		{"broken", "queue -lint DIR/a.xml", []string{"a.xml", "<allocations>"}, 1, "error [file]: the file is refused: not well-formed XML"},
+		{"broken", "queue -lint DIR/a.xml", []string{"a.xml", "<allocations>"}, 1, "a.xml:1:14: error [file]: the allocation file of the FairScheduler is refused: not well-formed XML"},
+		{"broken in its first tag", "queue -lint DIR/a.xml", []string{"a.xml", "<allocations\n  <queue/>\n</allocations>"}, 1, "a.xml:2:3: error [file]: the allocation file of the FairScheduler is refused: not well-formed XML"},
+		{"broken in its first character", "queue -lint DIR/a.xml", []string{"a.xml", "<?xml version=\"1.0\"?>\nallocations>\n<queue/>\n</allocations>"}, 1, "a.xml:1:22: error [file]: the allocation file of the FairScheduler is refused: not well-formed XML"},
+		{"broken before", "queue -lint DIR/a.xml", []string{"a.xml", "<!-- of -- all -->\n<allocations/>"}, 1, "a.xml:1:12: error [file]: the allocation file of the FairScheduler is refused: not well-formed XML"},
+		{"unknown encoding", "queue -lint DIR/a.xml", []string{"a.xml", `<?xml version="1.0" encoding="UTF-16"?><allocations/>`}, 1, "the allocation file of the FairScheduler is refused: not well-formed XML: opening charset"},
+		{"the other kind, broken", "queue -lint DIR/a.xml", []string{"a.xml", "<configuration\n <allocations/>"}, 1, "a.xml:2:2: error [file]: not well-formed XML"},
 		{"types", "queue -lint DIR/a.xml", []string{"a.xml", gpu, "resource-types.xml", "yarn.resource-types gpu"}, 0, "errors: 0"},
 		{"unknown types", "queue -lint DIR/a.xml", []string{"a.xml", gpu}, 1, `there is no resource type "gpu"`},
 		{"bad site", "queue -lint DIR/a.xml", []string{"a.xml", goodAllocations, "yarn-site.xml", "yarn.cluster.max-application-priority many"}, 1, "yarn-site.xml:2:61: error [file]"},
@@ -93,8 +100,9 @@ func TestQueueLintAllocationsExitCodes(t *testing.T) {
 		{"large cluster", "queue -lint DIR/a.xml -strict -cluster memory-mb=8192,vcores=8", []string{"a.xml", goodAllocations}, 0, "warnings: 0"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			got := newWorld("HADOOP_CONF_DIR=" + t.TempDir()).run(strings.Fields(strings.ReplaceAll(x.args, "DIR", confDirOf(t, x.files...)))...)
-			if got.code != x.code || !strings.Contains(got.out+got.err, x.says) {
+			dir := confDirOf(t, x.files...)
+			got := newWorld("HADOOP_CONF_DIR=" + t.TempDir()).run(strings.Fields(strings.ReplaceAll(x.args, "DIR", dir))...)
+			if got.code != x.code || !strings.Contains(got.out+got.err, strings.ReplaceAll(x.says, "DIR", dir)) {
 				t.Errorf("exit code %d, want %d with %q:\n%s%s", got.code, x.code, x.says, got.out, got.err)
 			}
 		})

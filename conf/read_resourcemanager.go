@@ -222,6 +222,8 @@ func (r *Reader) monitors() Monitors {
 			m.DeleteQueues = enabled
 		case "share-out":
 			m.ShareOut = enabled
+		case "refresh":
+			m.Refresh = enabled
 		}
 	}
 	return m

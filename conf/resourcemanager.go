@@ -127,6 +127,7 @@ type Reservations struct {
 // yarn.resourcemanager.scheduler.monitor.policies names their classes.
 type Monitors struct {
 	Preempt      bool          // ProportionalCapacityPreemptionPolicy, which is also what runs if no policies are named
+	Refresh      bool          // QueueConfigurationAutoRefreshPolicy; a property of the queues says how often
 	DeleteQueues bool          // AutoCreatedQueueDeletionPolicy; the queues' properties say how often
 	ShareOut     bool          // QueueManagementDynamicEditPolicy
 	ShareEvery   time.Duration // yarn.resourcemanager.monitor.capacity.queue-management.monitoring-interval
@@ -242,8 +243,9 @@ const preemptionPolicy = "org.apache.hadoop.yarn.server.resourcemanager.monitor.
 
 var monitorClasses = map[string]string{
 	preemptionPolicy: "preempt",
-	schedulerPackage + "capacity.AutoCreatedQueueDeletionPolicy":   "delete-queues",
-	schedulerPackage + "capacity.QueueManagementDynamicEditPolicy": "share-out",
+	schedulerPackage + "capacity.AutoCreatedQueueDeletionPolicy":      "delete-queues",
+	schedulerPackage + "capacity.QueueManagementDynamicEditPolicy":    "share-out",
+	schedulerPackage + "capacity.QueueConfigurationAutoRefreshPolicy": "refresh",
 }
 
 var labelStoreClasses = map[string]string{

@@ -70,7 +70,7 @@ func TestMonitorRefusal(t *testing.T) {
 		{"true", "", 0, "", Monitors{Preempt: true}},
 		{"true", preemptionPolicy, 0, "", Monitors{Preempt: true}},
 		{"false", preemptionPolicy, 0, "", Monitors{}},
-		{"true", capacity + "QueueConfigurationAutoRefreshPolicy", 1, policies, Monitors{}},
+		{"true", capacity + "QueueConfigurationAutoRefreshPolicy", 0, "", Monitors{Refresh: true}},
 		{"true", capacity + "AutoCreatedQueueDeletionPolicy", 0, "", Monitors{DeleteQueues: true}},
 		{"true", capacity + "AutoCreatedQueueDeletionPolicy , " + capacity + "QueueManagementDynamicEditPolicy", 0, "", Monitors{DeleteQueues: true, ShareOut: true}},
 		{"true", capacity + "AutoCreatedQueueDeletionPolicy,com.example.Policy", 1, policies, Monitors{DeleteQueues: true}},
@@ -296,7 +296,7 @@ func TestBlame(t *testing.T) {
 	p := mustLoad(t, site(map[string]string{"yarn-site.xml": "<configuration>\n<property name=\"yarn.resourcemanager.scheduler.monitor.enable\" value=\"true\"/>\n" +
 		"<property name=\"yarn.resourcemanager.scheduler.monitor.policies\" value=\"x.Y\"/>\n</configuration>"}))
 	got := UnsupportedByResourceManager(p)
-	if len(got) != 1 || !strings.HasPrefix(got[0].String(), `yarn-site.xml:3:1: yarn.resourcemanager.scheduler.monitor.policies = "x.Y": scheduler monitors: queues would not be refreshed`) ||
+	if len(got) != 1 || !strings.HasPrefix(got[0].String(), `yarn-site.xml:3:1: yarn.resourcemanager.scheduler.monitor.policies = "x.Y": scheduler monitors: what the class does to queues would not be done`) ||
 		!strings.Contains(got[0].String(), "; set it to "+preemptionPolicy+", or set yarn.resourcemanager.scheduler.monitor.enable to false; ") {
 		t.Error(got)
 	}

@@ -57,7 +57,7 @@ func TestDisksComeAndGo(t *testing.T) {
 	w := newWorld(t, "yarn.nodemanager.disk-health-checker.interval-ms", "50")
 	w.watch()
 	w.works()
-	id := w.runs(`echo ready; cd /; until [ -e ` + w.path("go") + ` ]; do sleep 0.05; done; exit 4`)
+	id := w.runs(`echo ready; cd /; until [ -e ` + w.path("go") + ` ]; do ` + withTest + `sleep 0.05; done; exit 4`)
 	w.printed(id, "ready")
 	mend := w.breaks(w.path("local"))
 	await(t, "the node is unhealthy", func() bool { healthy, _ := w.rm.health(); return !healthy })

@@ -106,7 +106,7 @@ func TestTokens(t *testing.T) {
 func (w *world) replays() {
 	w.Helper()
 	n := w.next()
-	r := w.request(n, "echo again >> ../times; until [ -e go ]; do sleep 0.02; done")
+	r := w.request(n, "echo again >> ../times; until [ -e go ]; do "+withTest+"sleep 0.02; done")
 	w.accepted(r)
 	id := w.id(n)
 	work := w.path("local/usercache/ann/appcache", w.app.String())

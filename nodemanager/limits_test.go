@@ -72,7 +72,7 @@ func TestGroups(t *testing.T) {
 	})
 	w := newWorld(t)
 	w.daemon.groups = tree // no container has been started yet; the daemon closes it
-	id := w.runs(`cat /proc/self/cgroup > "$LOG_DIRS/group"; (setsid sleep 1000 &) ; echo ready; until [ -e go ]; do sleep 0.02; done; exit 3`)
+	id := w.runs(`cat /proc/self/cgroup > "$LOG_DIRS/group"; (setsid sleep 1000 &) ; echo ready; until [ -e go ]; do ` + withTest + `sleep 0.02; done; exit 3`)
 	w.printed(id, "ready")
 	if got := w.output(id, "group"); !strings.Contains(got, "0::"+name+"/"+id.String()+"\n") {
 		t.Errorf("it runs in %s", got)

@@ -131,8 +131,8 @@ func TestPaused(t *testing.T) {
 	t.Parallel()
 	w := lasting(t, append([]string{opportunisticSettings + "use-pause-for-preemption", "true"}, queueing...)...)
 	w.spawn()
-	a := w.runs("echo ready; while [ ! -e "+w.path("go-done")+" ]; do echo >> "+w.path("ticks")+"; sleep 0.002; done; exit 5", opportunistic, sized(2048))
-	b := w.runs("trap 'exit 6' TERM; echo ready; while :; do sleep 0.01; done", opportunistic, sized(2048))
+	a := w.runs("echo ready; while [ ! -e "+w.path("go-done")+" ]; do "+withTest+"echo >> "+w.path("ticks")+"; sleep 0.002; done; exit 5", opportunistic, sized(2048))
+	b := w.runs("trap 'exit 6' TERM; echo ready; while :; do "+withTest+"sleep 0.01; done", opportunistic, sized(2048))
 	w.printed(a, "ready")
 	w.printed(b, "ready")
 	still := func(when string) {

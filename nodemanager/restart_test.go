@@ -2,6 +2,7 @@ package nodemanager
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,9 +29,12 @@ func lasting(t *testing.T, settings ...string) *world {
 	return w
 }
 
+// withTest ends a script that waits once the process of the test has gone.
+var withTest = fmt.Sprintf("kill -0 %d 2>/dev/null || exit 99; ", os.Getpid())
+
 // counted is a script that writes down each time that it is run, says "ready" and exits as soon as it may.
 func (w *world) counted(name, code string) string {
-	return `echo again >> ` + w.path("times-"+name) + `; echo ready; until [ -e ` + w.path("go-"+name) + ` ]; do sleep 0.05; done; exit ` + code
+	return `echo again >> ` + w.path("times-"+name) + `; echo ready; until [ -e ` + w.path("go-"+name) + ` ]; do ` + withTest + `sleep 0.05; done; exit ` + code
 }
 
 // let allows a counted script to exit.

@@ -22,7 +22,7 @@ var unruly = map[string]struct {
 	says    []string
 }{
 	"ignores SIGTERM": {script: `trap '' TERM INT HUP QUIT; echo ready; while :; do sleep 1000; done`, then: (*world).stop, exit: -105,
-		says: []string{"Container killed by the ApplicationMaster.", "Container killed on request. Exit code is 137"}},
+		says: []string{"Container killed by the ApplicationMaster.", "Container killed on request. Exit code is 137", "Container exited with a non-zero exit code 137. "}},
 	"forks away and ends":           {script: away + `exit 0`, exit: 0},
 	"forks away and is ended":       {script: away + `echo ready; sleep 1000`, then: (*world).stop, exit: -105},
 	"becomes a daemon and ends":     {script: alone + `exit 0`, exit: 0},
@@ -86,6 +86,8 @@ func TestUnruly(t *testing.T) {
 		w.exits(id, c.exit, c.says...)
 		if s := w.ended(id).GetDiagnostics(); len(s) > 10_000 {
 			t.Errorf("%s: diagnostics of %d bytes", name, len(s))
+		} else if strings.Count(s, "killed on request") > 1 {
+			t.Errorf("%s: its diagnostics say the same twice: %s", name, s)
 		}
 		w.nothingLeft(name, id, before)
 		w.works()

@@ -47,7 +47,9 @@ func (t *term) readSchedule(site *conf.Properties, size yarn.Resource) (*config.
 		cfg, _, err := config.Parse(nil, cluster)
 		return cfg, err
 	}
-	file := filepath.Join(t.Dir, "capacity-scheduler.xml")
+	file := t.queueFilePath()
+	stamp := stampOf(file)
+	t.queueFile.read.Store(&stamp)
 	queues, err := conf.Load(conf.Options{Base: site, Files: []string{file}})
 	if err != nil {
 		return nil, err

@@ -149,11 +149,13 @@ func (o *outside) reservation(r engine.ReservationEvent) {
 		o.log.Info("a reservation was deleted", "reservation", r.ID, "queue", r.Plan)
 	case engine.Over:
 		o.log.Info("a reservation is over", "reservation", r.ID, "queue", r.Plan)
-	case engine.GivenUp:
-		o.log.Warn("a reservation was given up: the queue has become too small for all of them, and the latest go first", "reservation", r.ID, "queue", r.Plan)
+	case engine.Revoked:
+		o.log.Warn("a reservation was revoked: the queue has become too small for all of them, and the latest go first", "reservation", r.ID, "queue", r.Plan)
 	case engine.NotRecovered:
 		o.log.Error("a stored reservation is not in force: yarn.resourcemanager.reservation-system.max-periodicity is no multiple of its recurrence any more; set it as before", "reservation", r.ID, "queue", r.Plan)
 	case engine.QueueRefused:
 		o.log.Warn("a queue of a plan keeps what it had", "plan", r.Plan, "reason", r.Why)
+	case engine.ReplanCutShort:
+		o.log.Warn("a plan is too large to be replanned at once; until its next replanning all of its reservations that are due get less, in proportion, where there is too little", "plan", r.Plan, "reason", r.Why)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"runtime"
 
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/internal/hosts"
@@ -120,8 +121,11 @@ func (t *term) nodes() ([]yarn.NodeID, error) {
 
 // exclusions says how the nodes leave that the lists do not admit. timeout, in seconds, is for entries with neither timeout nor deadline.
 func exclusions(lists *hosts.Lists, nodes []yarn.NodeID, ip func(host string) string, timeout int32) map[yarn.NodeID]engine.Exclusion {
-	out := map[yarn.NodeID]engine.Exclusion{}
-	for _, n := range nodes {
+	out := make(map[yarn.NodeID]engine.Exclusion, len(nodes))
+	for i, n := range nodes {
+		if i%256 == 255 {
+			runtime.Gosched() // thousands of nodes in one go would let heartbeats wait for a processor
+		}
 		ip := ip(n.Host)
 		if lists.Valid(n.Host, ip) {
 			continue

@@ -43,6 +43,10 @@ func (t *term) tendQueues(ctx context.Context) {
 			t.repeat(ctx, engine.TendQueues{}, func() time.Duration { return m.ShareEvery })
 		})
 	}
+	if m.Refresh {
+		t.Log.Info("the queues follow their file", "file", t.queueFilePath(), "looked at every", milliseconds(cfg.Capacity.RefreshInterval))
+		t.work.Go(func() { t.followQueueFile(ctx) })
+	}
 	if m.DeleteQueues {
 		t.Log.Info("empty queues that were created on demand are removed", "after", t.queueExpiry())
 		t.work.Go(func() { t.repeat(ctx, engine.TendQueues{Deleting: true}, t.queueExpiry) })

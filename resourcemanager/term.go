@@ -50,6 +50,7 @@ type term struct {
 	trackers *tracker.Server
 
 	allocations allocations
+	queueFile   queueFileWatch
 
 	delegation delegation
 	recording  sync.Mutex // is held while files of recordings are made or ended

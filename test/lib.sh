@@ -9,6 +9,9 @@ PASSED=0 FAILED=0
 pass() { PASSED=$((PASSED + 1)); echo "PASS $*"; }
 fail() { FAILED=$((FAILED + 1)); echo "FAIL $*"; }
 
+# section NAME: the head of the lines that follow, with the seconds since the start.
+section() { echo "--- $* (at $SECONDS s)"; }
+
 # step NAME COMMAND...: runs it; shows its output only when it fails.
 step() {
   local name=$1 out t=$SECONDS; shift

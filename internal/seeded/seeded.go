@@ -19,3 +19,9 @@ func Main(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// Full tells whether the tests play as much as they do by default. What they must have come upon by then they need not have with -short, which
+// plays a fifth of it, or with -rapid.checks.
+func Full() bool {
+	return !testing.Short() && flag.Lookup("rapid.checks").Value.String() == "100"
+}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
 )
 
@@ -12,7 +11,7 @@ func (e *Engine) exited(x Exited) {
 	}
 	switch {
 	case c.killed && (x.Code == exitKilled || x.Code == exitTerminated):
-		e.finish(c, c.killedBy, fmt.Sprintf("Container killed on request. Exit code is %d\n%s", x.Code, x.Text))
+		e.finish(c, c.killedBy, x.Text)
 	case c.killed || x.Code == 0:
 		e.finish(c, x.Code, x.Text)
 	case e.retries(c, x.Code):

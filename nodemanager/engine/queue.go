@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/heddle-project/heddle/yarn"
@@ -153,11 +154,27 @@ func (e *Engine) settle() {
 	q := &e.queue
 	for q.changed && !q.recovering {
 		q.changed = false
+		e.turnAway()
 		e.startWaiting()
 		if !e.set.Queue.off() && (len(q.guaranteed) > 0 || q.grown) {
 			e.reclaim()
 		}
 		q.grown = false
+	}
+}
+
+// turnAway ends containers that wait and are larger than the node, which may have become smaller: they would wait for ever, and so would all behind
+// them.
+func (e *Engine) turnAway() {
+	q := &e.queue
+	if e.set.Queue.off() {
+		return
+	}
+	for _, c := range slices.Concat(q.guaranteed, q.opportunistic) {
+		if !c.amount().fitsIn(q.total) {
+			e.kill(c, KilledByScheduler, fmt.Sprintf("Container cannot start: it is of %s, and the node has %s in all.",
+				c.spec.Resource, yarn.NewResource(q.total.memory, q.total.vcores)))
+		}
 	}
 }
 

@@ -175,6 +175,11 @@ func recountQueue(e *Engine) string {
 	for _, c := range q.guaranteed {
 		waiting = waiting.plus(c.amount())
 	}
+	for _, c := range slices.Concat(q.guaranteed, q.opportunistic) {
+		if !c.amount().fitsIn(q.total) && !e.set.Queue.off() {
+			return fmt.Sprintf("%s waits, and is larger than the node", short(c.spec.ID))
+		}
+	}
 	switch {
 	case q.changed || q.recovering:
 		return "the division is not settled"

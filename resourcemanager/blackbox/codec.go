@@ -107,9 +107,19 @@ func appendMap(b []byte, v reflect.Value) []byte {
 	if v.IsNil() {
 		return append(b, 0)
 	}
-	var entries [][]byte
+	// All entries stand in one buffer and share a key and a value: a list of nodes has thousands, and the loop waits for this.
+	var (
+		all     []byte
+		entries = make([][]byte, 0, v.Len())
+		key     = reflect.New(v.Type().Key()).Elem()
+		value   = reflect.New(v.Type().Elem()).Elem()
+	)
 	for it := v.MapRange(); it.Next(); {
-		entries = append(entries, appendValue(appendValue(nil, it.Key()), it.Value()))
+		key.SetIterKey(it)
+		value.SetIterValue(it)
+		from := len(all)
+		all = appendValue(appendValue(all, key), value)
+		entries = append(entries, all[from:len(all):len(all)])
 	}
 	slices.SortFunc(entries, bytes.Compare)
 	b = binary.AppendUvarint(b, uint64(len(entries))+1)

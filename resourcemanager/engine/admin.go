@@ -9,6 +9,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -41,10 +42,24 @@ func (e *Engine) move(c Move) {
 		e.fail(c.Ticket, e.cannotMove(a, c.Queue, why))
 		return
 	}
-	e.saveChange(a, c.Ticket, func(x *choices) { x.queue = target }, func() (any, *Error) { return nil, e.moved(a, c.Queue) })
+	seen, planQueue := e.withinPlan(target)
+	e.saveChange(a, c.Ticket, func(x *choices) { x.queue, x.planQueue = seen, planQueue }, func() (any, *Error) { return nil, e.moved(a, c.Queue, planQueue) })
 }
 
-func (e *Engine) moved(a *application, queue string) *Error {
+// withinPlan is where an application is that was moved to the path: the queue as everybody sees it, and if that is a plan the queue below it.
+func (e *Engine) withinPlan(path string) (seen, planQueue string) {
+	for _, p := range e.sched.Plans(nil) {
+		switch p.Path {
+		case path:
+			return path, queue.PlanDefaultPath(path)
+		case queue.ParentPath(path):
+			return p.Path, path
+		}
+	}
+	return path, ""
+}
+
+func (e *Engine) moved(a *application, queue, planQueue string) *Error {
 	if a.ref == scheduler.NoApp {
 		return nil // it has ended; the queue is history
 	}
@@ -52,7 +67,7 @@ func (e *Engine) moved(a *application, queue string) *Error {
 		e.takeBack(a)
 		return e.cannotMove(a, queue, why)
 	}
-	a.queue = e.sched.QueueOf(a.ref)
+	a.queue, a.planQueue = e.sched.QueueOf(a.ref), planQueue
 	e.sweepDue = true
 	return nil
 }
@@ -175,6 +190,7 @@ func (e *Engine) refreshQueues(c RefreshQueues) {
 			}
 		}
 	}
+	e.set.Reservations.Max = c.Config.Cluster.MaxAllocation
 	e.sweepDue = true
 	e.reply(c.Ticket, nil)
 }

@@ -48,9 +48,10 @@ type application struct {
 
 // choices are what a user may change while the application lives.
 type choices struct {
-	queue    string // full path
-	priority int32
-	expireAt int64 // wall clock, 0 never
+	queue     string // full path; of a plan rather than of the queue below it
+	planQueue string // path of the queue below a plan that a caller moved it to; "": where its reservation says
+	priority  int32
+	expireAt  int64 // wall clock, 0 never
 }
 
 // current is the newest attempt, or nil.
@@ -192,7 +193,11 @@ func (e *Engine) enter(a *application, recovering bool) bool {
 	sa := schedulerApp(&a.sub)
 	sa.Priority, sa.PrioritySet, sa.Placed = a.priority, true, a.placed
 	sa.Recovering = recovering
-	ref, why := e.sched.AddApplication(sa, a.queue)
+	path := a.queue
+	if a.planQueue != "" {
+		path, sa.Reservation = a.planQueue, ""
+	}
+	ref, why := e.sched.AddApplication(sa, path)
 	if !why.OK() {
 		e.endApp(a, yarn.AppFailed, yarn.FinalFailed, e.rejection(a, why))
 		return false

@@ -33,7 +33,7 @@ type attempt struct {
 	ungranted  int                 // how many of grants are nil
 	finished   []finishedContainer // not reported to the master yet
 	told       []finishedContainer // reported by the last answer; the next call acknowledges them
-	rolledBack []UpdatedContainer  // of which an increase was taken back, for the next answer
+	rolledBack updates             // of which an increase was taken back, for the next answer
 	previous   []Grant             // containers of earlier attempts, for the next answer
 	lease      lease
 

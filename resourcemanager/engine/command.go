@@ -329,7 +329,7 @@ type (
 		Most        int
 	}
 
-	// FollowPlans gives the reservations that are due what they are to have, ends those that are over, and gives up the latest of a plan that has
+	// FollowPlans gives the reservations that are due what they are to have, ends those that are over, and revokes the latest of a plan that has
 	// become too small.
 	FollowPlans struct{}
 

@@ -91,7 +91,7 @@ func (d *digest) application(e *Engine, a *application) {
 	d.resource(a.seconds)
 	for _, t := range a.attempts {
 		d.ints(int64(t.id.Attempt), int64(t.state), t.masterID.Number, int64(t.exitStatus), int64(t.responseID), int64(len(t.grants)),
-			int64(len(t.finished)), int64(len(t.told)), int64(len(t.asks)), int64(len(t.rolledBack)), t.containers, t.startTime, t.finishTime, t.lease.since, int64(len(t.diagnostics)))
+			int64(len(t.finished)), int64(len(t.told)), int64(len(t.asks)), int64(t.rolledBack.len()), t.containers, t.startTime, t.finishTime, t.lease.since, int64(len(t.diagnostics)))
 		d.flags(t.registered, t.gone, t.releasing, t.dissolving, t.lease.held)
 		d.text(t.trackingURL)
 		for _, p := range slices.Sorted(maps.Keys(t.gangs)) {
@@ -127,7 +127,7 @@ func (d *digest) node(e *Engine, n *node) {
 	d.text(n.id.Host)
 	d.text(n.label)
 	d.ints(int64(n.id.Port), int64(n.state), int64(n.responseID), n.lastHeartbeat, n.lease.since, int64(n.held), int64(n.launched),
-		int64(len(n.apps)), int64(len(n.cleanup)), int64(len(n.cleanApps)), int64(len(n.remove)), int64(len(n.signals)), int64(len(n.updates)))
+		int64(len(n.apps)), int64(len(n.cleanup)), int64(len(n.cleanApps)), int64(len(n.remove)), int64(len(n.signals)), int64(n.updates.len()))
 	d.flags(n.leaving, n.resized, n.lease.held, n.health.Healthy, n.notAdmitted, n.untracked)
 	d.flags(n.removal.held)
 	d.ints(n.removal.since)

@@ -94,7 +94,7 @@ type ContainerEvent struct {
 
 // ReservationEvent is what has become of a reservation, or of the queue of one.
 type ReservationEvent struct {
-	ID   yarn.ReservationID // zero if What is QueueRefused
+	ID   yarn.ReservationID // zero if What is about a plan: QueueRefused, ReplanCutShort
 	Plan string
 	What ReservationChange
 	Why  string
@@ -105,11 +105,12 @@ type ReservationChange uint8
 
 // The changes of reservations that are for the log.
 const (
-	Deleted      ReservationChange = iota // by a caller
-	Over                                  // its time, and that for which it still counts, have passed
-	GivenUp                               // the plan has become too small for it
-	NotRecovered                          // its period does not divide max-periodicity any more; its record stays
-	QueueRefused                          // the scheduler left a queue what it had; Why
+	Deleted        ReservationChange = iota // by a caller
+	Over                                    // its time, and that for which it still counts, have passed
+	Revoked                                 // the plan has become too small for it
+	NotRecovered                            // its period does not divide max-periodicity any more; its record stays
+	QueueRefused                            // the scheduler left a queue what it had; Why
+	ReplanCutShort                          // there was too much to look at for one replanning; Why
 )
 
 // Grant is a container as its master gets it. Tokens are made at the edge.

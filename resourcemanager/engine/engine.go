@@ -142,7 +142,7 @@ func New(set Settings, sched *scheduler.Scheduler) *Engine {
 		labels:       labels{byNodes: set.LabelsByNodes},
 		unheard:      map[yarn.ContainerID]bool{},
 		hosts:        map[string]int{},
-		plans:        plans{planOf: map[yarn.ReservationID]*plan{}, saving: map[yarn.ReservationID][]func(){}},
+		plans:        plans{planOf: map[yarn.ReservationID]*plan{}},
 		placeholders: map[string]yarn.NodeID{},
 	}
 }
@@ -219,11 +219,11 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 	case NewReservation:
 		e.newReservation(c)
 	case SubmitReservation:
-		e.inTurn(c.ID, func() { e.submitReservation(c) })
+		e.inTurn(func() { e.submitReservation(c) })
 	case UpdateReservation:
-		e.inTurn(c.ID, func() { e.updateReservation(c) })
+		e.inTurn(func() { e.updateReservation(c) })
 	case DeleteReservation:
-		e.inTurn(c.ID, func() { e.deleteReservation(c) })
+		e.inTurn(func() { e.deleteReservation(c) })
 	case ListReservations:
 		e.listReservations(c)
 	case FollowPlans:

@@ -58,21 +58,19 @@ func (e *Engine) rollBack(c *container, size yarn.Resource) {
 	e.touchApp(c.app)
 	e.touchNode(c.node)
 	u := UpdatedContainer{Type: yarn.DecreaseResource, Grant: e.grant(c)}
-	c.node.update(u)
+	c.node.updates.put(u)
 	if t := c.app.current(); !t.gone {
-		t.rolledBack = putUpdate(t.rolledBack, u)
+		t.rolledBack.put(u)
 	}
 }
 
-// rolledBack are the containers of which an increase was taken back since the last call of their master.
+// rolledBack are the containers of which an increase was taken back since the last call of their master; of very many the next answer has more.
 func (e *Engine) rolledBack(a *application) (out []UpdatedContainer) {
-	t := a.current()
-	for _, u := range t.rolledBack {
+	for _, u := range a.current().rolledBack.take(MaxTold) {
 		if c := e.byID[u.Grant.ID]; c != nil && !c.state.Final() {
 			out = append(out, u)
 		}
 	}
-	t.rolledBack = nil
 	return out
 }
 
@@ -100,7 +98,7 @@ func (e *Engine) heardSize(c *container, size yarn.Resource) {
 		e.rollBack(c, book.Resource)
 	default:
 		e.confirm(c, book.Resource, book.Resource)
-		c.node.update(UpdatedContainer{Type: yarn.DecreaseResource, Grant: e.grant(c)})
+		c.node.updates.put(UpdatedContainer{Type: yarn.DecreaseResource, Grant: e.grant(c)})
 	}
 }
 

@@ -140,3 +140,24 @@ func TestSignalsWait(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestManyIncreasesTakenBack: an answer tells of a bounded number of increases that were taken back, and the next ones of the others.
+func TestManyIncreasesTakenBack(t *testing.T) {
+	const many = MaxTold + 1000
+	p, nodes, masters := newPlant(t, many/50, 1)
+	at := p.e.findAttempt(masters[0])
+	var all []ContainerStatus
+	for _, n := range nodes {
+		all = append(all, p.place(n, masters[0], 50)...)
+	}
+	for _, s := range all {
+		p.e.rollBack(p.e.byID[s.ID], yarn.NewResource(1024, 1))
+	}
+	var told []int
+	for at.rolledBack.len() > 0 {
+		told = append(told, len(p.poll(masters[0], nil).Updated))
+	}
+	if !slices.Equal(told, []int{MaxTold, 1000}) {
+		t.Errorf("the answers tell of %v", told)
+	}
+}

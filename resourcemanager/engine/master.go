@@ -357,37 +357,13 @@ func (e *Engine) updated(a *application) []UpdatedContainer {
 		out = append(out, u)
 		e.countUpdate(c, ch.Type)
 		// An increase that follows a decrease of which the node has yet to hear takes its place: to the node it may be none.
-		told := ch.Type == yarn.DecreaseResource || e.set.AutoUpdate || c.node.updateOf(c.id) != nil
+		told := ch.Type == yarn.DecreaseResource || e.set.AutoUpdate || c.node.updates.has(c.id)
 		e.watchSize(c, ch, told)
 		if told {
-			c.node.update(u)
+			c.node.updates.put(u)
 		}
 	}
 	return out
-}
-
-// update has the node change a container, instead of any change of it that the node has yet to fetch.
-func (n *node) update(u UpdatedContainer) { n.updates = putUpdate(n.updates, u) }
-
-// updateOf is the change of the container that the node has yet to fetch, or nil.
-func (n *node) updateOf(id yarn.ContainerID) *UpdatedContainer { return findUpdate(n.updates, id) }
-
-// putUpdate puts a change into a list, instead of an earlier one of the same container.
-func putUpdate(list []UpdatedContainer, u UpdatedContainer) []UpdatedContainer {
-	if old := findUpdate(list, u.Grant.ID); old != nil {
-		*old = u
-		return list
-	}
-	return append(list, u)
-}
-
-func findUpdate(list []UpdatedContainer, id yarn.ContainerID) *UpdatedContainer {
-	for i := range list {
-		if list[i].Grant.ID == id {
-			return &list[i]
-		}
-	}
-	return nil
 }
 
 // nodesChanged are the nodes that became usable or unusable since the last answer to

@@ -50,7 +50,7 @@ type node struct {
 	cleanApps []yarn.ApplicationID
 	remove    []yarn.ContainerID
 	signals   []SignalContainer
-	updates   []UpdatedContainer
+	updates   updates
 	resized   bool
 	dirty     bool
 	published bool       // readers may know it
@@ -337,7 +337,7 @@ func (e *Engine) answerHeartbeat(n *node, c *Heartbeat, labels bool, problem str
 	r.CleanupApplications, n.cleanApps = takeFirst(n.cleanApps)
 	r.RemoveContainers, n.remove = takeFirst(distinct(n.remove))
 	r.Signals, n.signals = takeFirst(n.signals)
-	r.Updates, n.updates = takeFirst(n.updates)
+	r.Updates = n.updates.take(MaxCleanup)
 	for _, id := range r.CleanupApplications {
 		delete(n.apps, id)
 	}
@@ -616,7 +616,7 @@ func (e *Engine) loseNode(n *node, to yarn.NodeState, why string) {
 	usable := n.state.Usable()
 	e.countNode(n, to)
 	e.depart(n, why)
-	n.cleanup, n.cleanApps, n.remove, n.signals, n.updates = nil, nil, nil, nil, nil
+	n.cleanup, n.cleanApps, n.remove, n.signals, n.updates = nil, nil, nil, nil, updates{}
 	e.fx.Forgotten = append(e.fx.Forgotten, n.id)
 	if usable {
 		e.logNode(n)

@@ -91,15 +91,21 @@ func checkOpportunistic(t *attempt, rows []yarn.Ask) *Error {
 // placeOpportunistic enters a master's asks for opportunistic containers, and grants what finds a node in the same answer. The others are tried again
 // with each of its calls.
 func (e *Engine) placeOpportunistic(t *attempt, rows []yarn.Ask, reply *AllocateReply) {
+	waited := t.opportunistic.Wanted()
 	t.opportunistic.Enter(rows)
-	a := t.app
-	e.loads.Place(&t.opportunistic, e.now.Mono, func(at *opportunistic.Node) bool {
-		n := at.Outer.(*node)
-		return n.state == yarn.NodeRunning && n.drain == nil && n.ref != scheduler.NoNode && !e.sched.Avoids(a.ref, n.ref)
-	}, func(at *opportunistic.Node, w *opportunistic.Want, locality opportunistic.Locality) {
+	e.loads.Place(&t.opportunistic, e.now.Mono, func(at *opportunistic.Node) bool { return e.suits(t.app, at) }, func(at *opportunistic.Node, w *opportunistic.Want, locality opportunistic.Locality) {
 		c := e.lend(t, at.Outer.(*node), w, locality)
 		reply.Granted = append(reply.Granted, e.grant(c))
 	})
+	if t.opportunistic.Wanted() != waited {
+		e.touchApp(t.app)
+	}
+}
+
+// suits tells whether opportunistic containers of the application may be placed on the node.
+func (e *Engine) suits(a *application, at *opportunistic.Node) bool {
+	n := at.Outer.(*node)
+	return n.state == yarn.NodeRunning && n.drain == nil && n.ref != scheduler.NoNode && !e.sched.Avoids(a.ref, n.ref)
 }
 
 // lend enters an opportunistic container, which its master fetches at once.
@@ -142,7 +148,7 @@ func (e *Engine) heardExecution(c *container, at yarn.ExecutionType) {
 		c.demoted = 0
 	case e.now.Mono-c.demoted >= DemotionPatience:
 		c.demoted = 0
-		c.node.update(UpdatedContainer{Type: yarn.DemoteExecutionType, Grant: e.grant(c)})
+		c.node.updates.put(UpdatedContainer{Type: yarn.DemoteExecutionType, Grant: e.grant(c)})
 	}
 }
 

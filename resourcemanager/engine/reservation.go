@@ -25,7 +25,7 @@ type Reservations struct {
 	Smoothness int32 // smoothness-factor
 	Calc       measure.Calculator
 	Max        yarn.Resource // the largest container
-	Patience   int64         // after a restart, until nodes must have come back: before, nothing is given up for lack of room
+	Patience   int64         // after a restart, until nodes must have come back: before, nothing is revoked for lack of room
 }
 
 // maxQueueShown bounds the name of a queue that a refusal repeats, in bytes.
@@ -36,12 +36,13 @@ const MaxPastReservations = 10_000
 
 // plans are what the queues that can be reserved have promised.
 type plans struct {
-	last   int64   // number of the last id that was given out
-	list   []*plan // by path
-	found  []scheduler.Plan
-	planOf map[yarn.ReservationID]*plan    // also of reservations that are over; see gone
-	gone   []yarn.ReservationID            // those that are over, oldest first
-	saving map[yarn.ReservationID][]func() // what waits until a change of the reservation is stored; there is an entry while one is
+	last    int64   // number of the last id that was given out
+	list    []*plan // by path
+	found   []scheduler.Plan
+	planOf  map[yarn.ReservationID]*plan // also of reservations that are over; see gone
+	gone    []yarn.ReservationID         // those that are over, oldest first
+	saving  bool                         // a change of a reservation is being stored
+	waiting []func()                     // changes that came meanwhile, in their order
 }
 
 // plan is the plan of one queue. It outlives the queue: reservations are not lost because a configuration does not have the queue for a while.
@@ -86,11 +87,11 @@ func (e *Engine) planAt(path string) *plan {
 
 // configure has the plan go by its queue's settings. What it has promised stays.
 func (e *Engine) configure(p *plan, c *config.Plan) {
-	if p.conf == c {
+	set := &e.set.Reservations
+	if p.conf == c && p.set.Max == set.Max {
 		return
 	}
 	p.conf, p.unsure = c, true
-	set := &e.set.Reservations
 	s := reserve.Settings{Early: set.Early, Smoothness: set.Smoothness, Window: c.Window, Average: c.Average, Peak: c.Peak, Enforcement: c.Enforcement,
 		Step: set.Step, MaxPeriod: set.MaxPeriod, Calc: set.Calc, Max: set.Max}
 	if c.Greedy {
@@ -144,10 +145,11 @@ func (e *Engine) queuePlan(name string) (*plan, *Error) {
 	return nil, refuse(Failed, "The specified queue: %s is not managed by reservation system. Please try again with a valid reservable queue.", clip(name, maxQueueShown))
 }
 
-// inTurn applies a change of a reservation when the one before it is stored, or could not be.
-func (e *Engine) inTurn(id yarn.ReservationID, change func()) {
-	if waiting, saving := e.plans.saving[id]; saving {
-		e.plans.saving[id] = append(waiting, change)
+// inTurn applies a change of a reservation when the one before it is in force, or could not be stored: what it gives free or takes may be
+// what this one needs.
+func (e *Engine) inTurn(change func()) {
+	if e.plans.saving {
+		e.plans.waiting = append(e.plans.waiting, change)
 		return
 	}
 	change()
@@ -172,11 +174,7 @@ func (e *Engine) submitReservation(c SubmitReservation) {
 		e.reply(c.Ticket, nil)
 		return
 	}
-	if err := p.Submit(e.now.Wall, c.ID, c.User, *c.Definition); err != nil {
-		e.fail(c.Ticket, refusedPlan(err))
-		return
-	}
-	e.saveReservation(p, c.ID, c.Ticket, nil)
+	e.propose(p, c.ID, c.User, c.Definition, c.Ticket)
 }
 
 // submittable is the plan that a submission is for, if its form is right.
@@ -247,12 +245,7 @@ func (e *Engine) updateReservation(c UpdateReservation) {
 		e.fail(c.Ticket, err)
 		return
 	}
-	before := p.Reservation(c.ID)
-	if err := p.Update(e.now.Wall, c.ID, c.User, *c.Definition); err != nil {
-		e.fail(c.Ticket, refusedPlan(err))
-		return
-	}
-	e.saveReservation(p, c.ID, c.Ticket, before)
+	e.propose(p, c.ID, c.User, c.Definition, c.Ticket)
 }
 
 func (e *Engine) deleteReservation(c DeleteReservation) {
@@ -264,16 +257,13 @@ func (e *Engine) deleteReservation(c DeleteReservation) {
 		e.fail(c.Ticket, err)
 		return
 	}
-	before := p.Reservation(c.ID)
-	if err := p.Delete(c.ID); err != nil {
-		e.fail(c.Ticket, refusedPlan(err))
+	if p.Reservation(c.ID) == nil {
+		e.fail(c.Ticket, refusedPlan(p.Delete(c.ID)))
 		return
 	}
-	e.saveChanged(state.Remove(state.Reservation{ID: c.ID}), c.ID, c.Ticket, func(stored bool) {
-		if stored {
-			e.over(p, c.ID, Deleted)
-		} else {
-			_ = p.Restore(*before)
+	e.saveChanged(state.Remove(state.Reservation{ID: c.ID}), c.ID, c.Ticket, func() {
+		if p.Delete(c.ID) == nil { // else it was revoked meanwhile, or is over
+			e.reservationEnded(p, c.ID, Deleted)
 		}
 	})
 }
@@ -355,48 +345,54 @@ func refusedPlan(err error) *Error {
 	return refuse(Failed, "%v", err)
 }
 
-// saveReservation stores a reservation as it is now, and then answers the call. If it cannot be stored the plan has before in its place, or nothing.
-func (e *Engine) saveReservation(p *plan, id yarn.ReservationID, t Ticket, before *reserve.Reservation) {
-	now := p.Reservation(id)
-	r := state.Reservation{ID: id, Plan: p.path, User: now.User, Definition: now.Definition, Start: now.Start, End: now.End, Accepted: now.Accepted, Gangs: now.Gangs}
-	for _, i := range now.Intervals {
-		r.Intervals = append(r.Intervals, state.ReservedInterval(i))
+// propose has the plan look for room. What it finds is promised, and the call answered, when it is stored.
+func (e *Engine) propose(p *plan, id yarn.ReservationID, user string, d *yarn.ReservationDefinition, t Ticket) {
+	was := p.Reservation(id)
+	found, err := p.Propose(e.now.Wall, id, user, *d)
+	if err != nil {
+		e.fail(t, refusedPlan(err))
+		return
 	}
-	e.plans.planOf[id] = p
-	e.saveChanged(state.Put(r), id, t, func(stored bool) {
-		switch {
-		case stored:
-			e.announce(p, now)
-		case p.Reservation(id) == now: // else it has been given up meanwhile, or is over
-			_ = p.Delete(id) // it is there
-			if before != nil {
-				_ = p.Restore(*before)
-			} else {
-				e.past(id)
-			}
+	e.saveChanged(state.Put(reservationRecord(p, found)), id, t, func() {
+		if was != nil && p.Reservation(id) == nil {
+			return // it was revoked meanwhile, or is over; that is stored, too
 		}
+		p.Accept(found)
+		e.plans.planOf[id] = p
+		e.announce(p, found)
 	})
 }
 
-// saveChanged stores a change of a reservation; then settle goes on with it or takes it back, and the call is answered. Other changes of the reservation
-// wait until then.
-func (e *Engine) saveChanged(op state.Op, id yarn.ReservationID, t Ticket, settle func(stored bool)) {
-	e.plans.saving[id] = nil
-	e.save(op, saved{what: savedReservation, ticket: t, reservation: id, settle: settle})
+// reservationRecord is what a restart needs of the reservation.
+func reservationRecord(p *plan, r *reserve.Reservation) state.Reservation {
+	out := state.Reservation{ID: r.ID, Plan: p.path, User: r.User, Definition: r.Definition, Start: r.Start, End: r.End, Accepted: r.Accepted, Gangs: r.Gangs}
+	for _, i := range r.Intervals {
+		out.Intervals = append(out.Intervals, state.ReservedInterval(i))
+	}
+	return out
 }
 
-// reservationSaved answers the call that changed a reservation, and lets those change it that wait.
+// saveChanged stores a change of a reservation; then inForce makes it, and the call is answered. If it cannot be stored nothing has happened. Other
+// changes wait until then.
+func (e *Engine) saveChanged(op state.Op, id yarn.ReservationID, t Ticket, inForce func()) {
+	e.plans.saving = true
+	e.save(op, saved{what: savedReservation, ticket: t, reservation: id, inForce: inForce})
+}
+
+// reservationSaved answers the call that changed a reservation, and applies the next change that waits.
 func (e *Engine) reservationSaved(s saved, err error) {
-	s.settle(err == nil)
 	if err != nil {
 		e.fail(s.ticket, refuse(NotStored, "Cannot store the change of %s: %v", s.reservation, err))
 	} else {
+		s.inForce()
 		e.reply(s.ticket, nil)
 	}
-	waiting := e.plans.saving[s.reservation]
-	delete(e.plans.saving, s.reservation)
-	for _, change := range waiting {
-		e.inTurn(s.reservation, change)
+	p := &e.plans
+	p.saving = false
+	for len(p.waiting) > 0 && !p.saving {
+		change := p.waiting[0]
+		p.waiting = slices.Delete(p.waiting, 0, 1)
+		change()
 	}
 }
 
@@ -412,12 +408,12 @@ func (e *Engine) announce(p *plan, r *reserve.Reservation) {
 func (e *Engine) dropReservations(p *plan, ids []yarn.ReservationID, what ReservationChange) {
 	for _, id := range ids {
 		e.save(state.Remove(state.Reservation{ID: id}), saved{what: savedNothing})
-		e.over(p, id, what)
+		e.reservationEnded(p, id, what)
 	}
 }
 
-// over tells that a reservation is no more.
-func (e *Engine) over(p *plan, id yarn.ReservationID, what ReservationChange) {
+// reservationEnded tells that a reservation is no more.
+func (e *Engine) reservationEnded(p *plan, id yarn.ReservationID, what ReservationChange) {
 	e.fx.Reservations = append(e.fx.Reservations, ReservationEvent{ID: id, Plan: p.path, What: what})
 	e.past(id)
 }
@@ -491,7 +487,7 @@ func (e *Engine) nextStep() int64 {
 	return now
 }
 
-// due is what the reservations are to have that are due. If that is more than there is the latest are given up; soon after a restart,
+// due is what the reservations are to have that are due. If that is more than there is the latest are revoked; soon after a restart,
 // while nodes may still come back, all get less instead.
 func (e *Engine) due(p *plan, now int64) []scheduler.Promise {
 	due, sum := promises(p, now)
@@ -500,7 +496,11 @@ func (e *Engine) due(p *plan, now int64) []scheduler.Promise {
 		return due
 	}
 	if waiting := e.now.Mono-e.recoveredAt < e.set.Reservations.Patience; !waiting && !capacity.IsZero() {
-		e.dropReservations(p, p.Replan(e.now.Wall), GivenUp)
+		revoked, err := p.Replan(e.now.Wall)
+		e.dropReservations(p, revoked, Revoked)
+		if err != nil {
+			e.fx.Reservations = append(e.fx.Reservations, ReservationEvent{Plan: p.path, What: ReplanCutShort, Why: err.Error()})
+		}
 		due, sum = promises(p, now)
 	}
 	if e.set.Reservations.Calc.More(&cluster, &sum, &capacity) {

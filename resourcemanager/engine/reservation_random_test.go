@@ -49,7 +49,7 @@ func (w *reservers) heard() {
 		}
 	}
 	for _, x := range w.fx.Reservations {
-		if x.What != QueueRefused {
+		if !x.ID.IsZero() {
 			delete(w.kept, x.ID)
 			w.ends[x.ID]++
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/scheduler/reserve"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -24,9 +25,9 @@ func (s *script) reservation(t Ticket, word string, args []string) Command {
 	switch word {
 	case "reserve": // reserve r1 ann root.plan from=10 until=60 want=1024x1:4:1:20,… [how=any|all|order|no-gap] [every=60]: seconds from now
 		return SubmitReservation{Ticket: t, Caller: who(), ID: s.reservationID(args[0]), Queue: args[2], Definition: s.definition()}
-	case "replan": // replan r1 ann from=…
+	case "update-reservation": // update-reservation r1 ann from=…: an update
 		return UpdateReservation{Ticket: t, Caller: who(), ID: s.reservationID(args[0]), Definition: s.definition()}
-	case "give-up": // give-up r1 ann
+	case "delete-reservation": // delete-reservation r1 ann
 		return DeleteReservation{Ticket: t, Caller: who(), ID: s.reservationID(args[0])}
 	case "reservations": // reservations root.plan ann [id=r1]
 		c := ListReservations{Ticket: t, Caller: who(), Queue: args[0], End: 1 << 60}
@@ -105,11 +106,15 @@ func shortQueue(path string) string {
 // reservationEvents prints what became of reservations.
 func (s *script) reservationEvents() (out []string) {
 	for _, x := range s.rig.fx.Reservations {
-		if x.What == QueueRefused {
+		switch x.What {
+		case QueueRefused:
 			out = append(out, x.Plan+" leaves a queue as it is: "+x.Why)
 			continue
+		case ReplanCutShort:
+			out = append(out, x.Plan+" is not replanned to the end: "+x.Why)
+			continue
 		}
-		out = append(out, shortReservation(x.ID)+[]string{" was deleted", " is over", " was given up", " is not recovered"}[x.What])
+		out = append(out, shortReservation(x.ID)+[]string{" was deleted", " is over", " was revoked", " is not recovered"}[x.What])
 	}
 	return out
 }
@@ -158,7 +163,7 @@ func TestReservationNotStored(t *testing.T) {
 	}
 	s.play("reserve " + first + "; stored")
 	before := s.play("reservations root.plan ann")
-	s.play("replan r1 ann from=150 until=300 want=512x1:1:1:20")
+	s.play("update-reservation r1 ann from=150 until=300 want=512x1:1:1:20")
 	if got := s.play("poison"); len(got) != 1 || got[0] != "refused: not stored" {
 		t.Errorf("updated: %v", got)
 	}
@@ -178,15 +183,21 @@ func TestReservationNotStored(t *testing.T) {
 // TestReservationsInTurn: while a change of a reservation is being stored others of the same wait, and have their own outcome.
 func TestReservationsInTurn(t *testing.T) {
 	const first, other = "r1 ann root.plan from=100 until=200 want=1024x1:2:1:50", "r1 ann root.plan from=100 until=200 want=512x1:2:1:50"
+	const whole, too = "r1 ann root.plan from=100 until=200 want=1024x1:4:1:100", "r2 bob root.plan from=100 until=200 want=1024x1:3:1:100"
 	for _, c := range []struct{ calls, stored, want, left string }{
 		{"reserve " + first + "; reserve " + first, "poison; stored", "refused: not stored|done", "1 reservations"},
 		{"reserve " + first + "; reserve " + first, "poison; poison", "refused: not stored|refused: not stored", "0 reservations"},
 		{"reserve " + first + "; reserve " + other, "stored", "done|refused: failed", "1 reservations"},
-		{"reserve " + first + "; give-up r1 ann", "poison", "refused: not stored|refused: illegal argument", "0 reservations"},
-		{"reserve " + first + "; give-up r1 ann", "stored; poison", "done|refused: not stored", "1 reservations"},
-		{"reserve " + first + "; give-up r1 ann; reserve " + other, "all", "done|done|done", "1 reservations"},
-		{"reserve " + first + "; stored; replan r1 ann from=100 until=200 want=512x1:1:1:20; replan r1 ann from=100 until=200 want=256x1:1:1:20", "poison; poison",
+		{"reserve " + first + "; delete-reservation r1 ann", "poison", "refused: not stored|refused: failed", "0 reservations"},
+		{"reserve " + first + "; delete-reservation r1 ann", "stored; poison", "done|refused: not stored", "1 reservations"},
+		{"reserve " + first + "; delete-reservation r1 ann; reserve " + other, "all", "done|done|done", "1 reservations"},
+		{"reserve " + first + "; stored; update-reservation r1 ann from=100 until=200 want=512x1:1:1:20; update-reservation r1 ann from=100 until=200 want=256x1:1:1:20", "poison; poison",
 			"refused: not stored|refused: not stored", "1 reservations"},
+		// What a change gives free belongs to nobody until it is stored.
+		{"reserve " + whole + "; stored; delete-reservation r1 ann; reserve " + too, "poison", "refused: not stored|refused: failed", "1 reservations"},
+		{"reserve " + whole + "; stored; delete-reservation r1 ann; reserve " + too, "stored; stored", "done|done", "1 reservations"},
+		{"reserve " + whole + "; stored; update-reservation r1 ann from=100 until=200 want=1024x1:1:1:100; reserve " + too, "poison", "refused: not stored|refused: failed", "1 reservations"},
+		{"reserve " + whole + "; stored; update-reservation r1 ann from=100 until=200 want=1024x1:1:1:100; reserve " + too, "stored; stored", "done|done", "2 reservations"},
 	} {
 		s := planned(t)
 		s.play("hold; " + c.calls)
@@ -198,8 +209,12 @@ func TestReservationsInTurn(t *testing.T) {
 		if got[len(got)-1] != c.left {
 			t.Errorf("%s; %s: left %v, want %s", c.calls, c.stored, got, c.left)
 		}
-		for id, list := range s.rig.e.plans.saving {
-			t.Errorf("%s: %d still wait for %v", c.calls, len(list), id)
+		if p := &s.rig.e.plans; p.saving || len(p.waiting) > 0 {
+			t.Errorf("%s: %d still wait", c.calls, len(p.waiting))
+		}
+		p := s.rig.e.plans.list[0]
+		if at, capacity := p.CommittedAt(s.rig.now.Wall+150_000), p.Capacity(); !at.FitsIn(capacity) {
+			t.Errorf("%s; %s: %v is promised of %v", c.calls, c.stored, at, capacity)
 		}
 	}
 }
@@ -220,8 +235,8 @@ func TestReservationACLsInFair(t *testing.T) {
 			continue
 		}
 		s.rig.e.set.Reservations.ACLs = true
-		for _, line := range []string{"reserve r1 ann root.plan from=100 until=200 want=1024x1:1:1:50", "reservations plan bob", "replan r1 cat from=120 until=200 want=1024x1:1:1:50",
-			"submit a1 bob root.plan 512x1 reservation=r1", "give-up r1 bob"} {
+		for _, line := range []string{"reserve r1 ann root.plan from=100 until=200 want=1024x1:1:1:50", "reservations plan bob", "update-reservation r1 cat from=120 until=200 want=1024x1:1:1:50",
+			"submit a1 bob root.plan 512x1 reservation=r1", "delete-reservation r1 bob"} {
 			if got := s.play(line); len(got) == 0 || strings.HasPrefix(got[len(got)-1], "refused") {
 				t.Errorf("without lists: %s: %v", line, got)
 			}
@@ -242,17 +257,92 @@ func testReservationACLs(t *testing.T, s *script) {
 		{"reservations root.plan ann id=r2", "refused: access denied"},
 		{"reservations root.plan cat", "2 reservations"},
 		{"reservations root.plan root", "2 reservations"},
-		{"replan r1 cat from=120 until=200 want=1024x1:1:1:50", "refused: access denied"},
-		{"replan r1 ann from=120 until=200 want=1024x1:1:1:50", "done"},
-		{"give-up r2 ann", "refused: access denied"},
+		{"update-reservation r1 cat from=120 until=200 want=1024x1:1:1:50", "refused: access denied"},
+		{"update-reservation r1 ann from=120 until=200 want=1024x1:1:1:50", "done"},
+		{"delete-reservation r2 ann", "refused: access denied"},
 		{"submit a1 bob root.plan 512x1 reservation=r1", "refused: access denied"},
 		{"submit a2 bob root.plan 512x1", "done"},
-		{"give-up r1 ann", "done"},
-		{"give-up r2 root", "done"},
+		{"delete-reservation r1 ann", "done"},
+		{"delete-reservation r2 root", "done"},
 	} {
 		got := s.play(c.line)
 		if len(got) == 0 || got[len(got)-1] != c.want {
 			t.Errorf("%s: %v, want %s", c.line, got, c.want)
 		}
+	}
+}
+
+// TestMovedOutOfReservation: where a caller has moved an application to is where it is after any number of restarts.
+func TestMovedOutOfReservation(t *testing.T) {
+	fair := func(t *testing.T) *script {
+		s := newScript(t)
+		s.set.Reservations = reserving()
+		s.play("fair other plan:reservation queueMaxAMShareDefault=-1; node h1 8192x8")
+		return s
+	}
+	for name, start := range map[string]func(*testing.T) *script{"capacity": func(t *testing.T) *script { return planned(t) }, "fair": fair} {
+		for _, c := range []struct{ to, leaf string }{
+			{"root.plan", "root.plan.plan-default"},
+			{"plan", "root.plan.plan-default"},
+			{"root.plan.plan-default", "root.plan.plan-default"},
+			{"root.plan.reservation_1000_0002", "root.plan.reservation_1000_0002"},
+			{"root.other", "root.other"},
+		} {
+			s := start(t)
+			s.play("reserve r1 ann root.plan from=0 until=900 want=1024x1:2:1:800; reserve r2 bob root.plan from=0 until=900 want=1024x1:1:1:800; follow; submit a1 ann root.plan 512x1 reservation=r1")
+			leaf := func() string { return s.rig.sched.LeafOf(s.rig.e.apps[appID(1)].ref) }
+			if got := leaf(); got != "root.plan.reservation_1000_0001" {
+				t.Fatalf("%s: submitted to %s", name, got)
+			}
+			if got := s.play("move a1 " + c.to + " user=ann"); len(got) == 0 || got[len(got)-1] != "done" {
+				t.Fatalf("%s: moved to %s: %v", name, c.to, got)
+			}
+			for restarts := range 3 {
+				if got := leaf(); got != c.leaf {
+					t.Errorf("%s: moved to %s, and after %d restarts in %s, want %s", name, c.to, restarts, got, c.leaf)
+				}
+				s.play("lifetime a1 5000; restart; node h1 8192x8; follow") // its record is written anew
+			}
+		}
+	}
+}
+
+// TestPlanMaximum: after a refresh plans go by the new largest container, and keep what they have promised.
+func TestPlanMaximum(t *testing.T) {
+	s := planned(t)
+	s.play("reserve r1 ann root.plan from=100 until=200 want=1024x1:1:1:50")
+	cfg := queues(t, s.props...)
+	cfg.Cluster.MaxAllocation = yarn.NewResource(1024, 1)
+	s.rig.do(RefreshQueues{Ticket: s.rig.next(), Config: cfg})
+	for line, want := range map[string]string{
+		"reserve r2 ann root.plan from=100 until=200 want=2048x1:1:1:50": "refused: failed",
+		"reserve r3 ann root.plan from=100 until=200 want=1024x1:1:1:50": "done",
+		"reservations root.plan ann id=r1":                               "1 reservations",
+	} {
+		if got := s.play(line); len(got) == 0 || got[len(got)-1] != want {
+			t.Errorf("%s: %v, want %s", line, got, want)
+		}
+	}
+}
+
+// TestReplanCutShort: what a replanning could not look at is told.
+func TestReplanCutShort(t *testing.T) {
+	s := planned(t)
+	p := s.rig.e.planAt("root.plan")
+	var list []reserve.Reservation
+	for i := range int64(3000) { // one container, each a second later
+		from := s.rig.now.Wall + 1000*i
+		d := yarn.ReservationDefinition{Arrival: from, Deadline: from + 1000, Recurrence: "0", Interpreter: yarn.AllStages,
+			Stages: []yarn.ReservationStage{{Capability: yarn.NewResource(4096+i%2, 4), Containers: 1, Concurrency: 1, Duration: 1000}}}
+		list = append(list, reserve.Reservation{ID: yarn.ReservationID{ClusterTimestamp: clusterTimestamp, Number: i + 1}, User: "ann", Definition: d, Start: from, End: from + 1000,
+			Intervals: []reserve.Interval{{Start: from, End: from + 1000, Resource: d.Stages[0].Capability}}})
+	}
+	p.Restore(list...)
+	s.play("expire h1; node h2 1024x1; after 20000")
+	got := s.play("follow")
+	if n := len(got); n == 0 || !slices.ContainsFunc(got, func(line string) bool {
+		return strings.Contains(line, "root.plan is not replanned to the end: replanning takes more than")
+	}) {
+		t.Errorf("%d lines, the last one %q; %d reservations are left", n, got[max(n-1, 0):], len(p.All()))
 	}
 }

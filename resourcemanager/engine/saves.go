@@ -20,7 +20,7 @@ type saved struct {
 	node    *node                // that is to drain for the lists
 	drain   *drain
 	order   state.NodeDeadline // that begins or ends; see drainorder.go
-	settle  func(stored bool)  // goes on with a change of a reservation, or takes it back
+	inForce func()             // makes the change of a reservation
 
 	reservation yarn.ReservationID
 	then        []func() // what waits for this save and all before it
@@ -177,7 +177,7 @@ func (e *Engine) extraStored(s saved, err error) {
 // is added at the edge, which alone has it.
 func (e *Engine) appRecord(a *application) state.Application {
 	r := state.Application{
-		ID: a.sub.ID, User: a.sub.User, RealUser: a.sub.RealUser, Queue: a.recorded.queue, CallerContext: a.sub.CallerContext,
+		ID: a.sub.ID, User: a.sub.User, RealUser: a.sub.RealUser, Queue: a.recorded.queue, PlanQueue: a.recorded.planQueue, CallerContext: a.sub.CallerContext,
 		Priority: a.recorded.priority, SubmitTime: a.submitTime, StartTime: a.submitTime, LaunchTime: a.launchTime, FinishTime: a.finishTime,
 	}
 	r.CallerSignature, r.Unknown = a.restored.callerSignature, a.restored.unknown

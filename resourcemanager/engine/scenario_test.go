@@ -545,7 +545,7 @@ func shortRecord(rec state.Record) string {
 		if x.User == "" {
 			return text
 		}
-		text += fmt.Sprintf(" in %s, priority %d", x.Queue, x.Priority)
+		text += fmt.Sprintf(" in %s, priority %d", x.Queue, x.Priority) + when(x.PlanQueue != "", ", below the plan in "+x.PlanQueue)
 		for _, d := range x.Timeouts {
 			text += fmt.Sprintf(", until %d", d.ExpireAt)
 		}

@@ -231,6 +231,7 @@ func (e *Engine) appView(a *application) *view.Application {
 	if t := a.current(); t != nil && a.ref != scheduler.NoApp {
 		waits = e.waitingFor(t)
 		v.Gang = t.state == yarn.AttemptRunning && waits != ""
+		v.Opportunistic = t.opportunistic.Wanted()
 	}
 	e.viewEnd(a, v, waits)
 	e.viewLogs(a, v)

@@ -10,6 +10,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/fit"
+	"github.com/heddle-project/heddle/scheduler/opportunistic"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -118,6 +119,19 @@ var whys = map[yarn.Code]func(w *waiting) string{
 	fit.NextUpdate: func(*waiting) string {
 		return "what it asks for counts from the next update of shares on, which a timer makes"
 	},
+	fit.NoNodeQueue: func(w *waiting) string {
+		return w.lent() + " asked for: no node reports " + w.Detail
+	},
+	fit.NodeQueuesFull: func(w *waiting) string {
+		text := w.lent() + " asked for: of " + plural(w.Max, "node", "nodes") + " with a queue for them none takes one: " + w.Detail
+		if w.Subject != "" {
+			text += "; the shortest is that of " + w.Subject
+		}
+		return text
+	},
+	fit.NextCall: func(w *waiting) string {
+		return fmt.Sprintf("nothing is in the way of %s: its master is granted them with its next calls, at most %d with each", w.lent(), w.Max)
+	},
 	fit.GangGathers: func(w *waiting) string {
 		if w.Detail == "" {
 			return fmt.Sprintf("its %s has %d of %d containers", w.Subject, w.Count, w.Max)
@@ -170,6 +184,11 @@ func (w *waiting) key() string {
 	return w.Key
 }
 
+// lent are the opportunistic containers that the reason is about.
+func (w *waiting) lent() string {
+	return plural(w.Count, "opportunistic container", "opportunistic containers") + " of " + w.amount(w.Needed)
+}
+
 // used is what other masters use: Needed includes the one that waits.
 func (w *waiting) used() string { return w.amount(w.Needed.Sub(w.master)) }
 
@@ -218,7 +237,7 @@ func (e *Engine) amount(r yarn.Resource) string {
 // explainNodes is how many nodes Why looks at.
 const explainNodes = 16
 
-// Why is a text that says why an application's master has not been granted a container, or why its gangs wait.
+// Why is a text that says why an application's master has not been granted a container, or why its gangs or its opportunistic containers wait.
 // It is empty for an application that does not wait for that.
 func (e *Engine) Why(id yarn.ApplicationID) string {
 	a := e.apps[id]
@@ -232,6 +251,9 @@ func (e *Engine) Why(id yarn.ApplicationID) string {
 	if gang := e.whyGang(t); gang != "" {
 		return gang
 	}
+	if why, ok := e.whyLent(t); ok {
+		return e.waits(a, why)
+	}
 	if t.state != yarn.AttemptScheduled {
 		return ""
 	}
@@ -239,6 +261,51 @@ func (e *Engine) Why(id yarn.ApplicationID) string {
 		return e.waits(a, why)
 	}
 	return ""
+}
+
+// The settings of queues of opportunistic containers.
+const (
+	nodeQueue      = "yarn.nodemanager.opportunistic-containers-max-queue-length"
+	loadComparator = "yarn.resourcemanager.nm-container-queuing.load-comparator"
+	perCall        = "yarn.resourcemanager.opportunistic.max.container-allocation.per.am.heartbeat"
+)
+
+// whyLent says why opportunistic containers are not granted that the attempt has asked for.
+func (e *Engine) whyLent(t *attempt) (why yarn.Reason, ok bool) {
+	if e.loads == nil || t.state != yarn.AttemptRunning || t.ending() || !t.opportunistic.Wanted() {
+		return why, false
+	}
+	found := e.loads.Explain(&t.opportunistic, func(at *opportunistic.Node) bool { return e.suits(t.app, at) })
+	why = yarn.Reason{Needed: found.Size, Count: int64(found.Count), Max: int64(found.Nodes)}
+	switch {
+	case found.Known == 0 && e.set.Opportunistic.Comparator == opportunistic.QueueWaitTime:
+		why.Code, why.Detail, why.Key = fit.NoNodeQueue, "how long containers wait in its queue", loadComparator+" = QUEUE_WAIT_TIME"
+	case found.Known == 0:
+		why.Code, why.Detail, why.Key = fit.NoNodeQueue, "a queue for them", nodeQueue
+	case found.Avoided+found.Full+found.Small < found.Nodes:
+		why.Code, why.Max = fit.NextCall, int64(found.PerCall)
+		if e.set.Opportunistic.PerCall > 0 {
+			why.Key = perCall
+		}
+	default:
+		why.Code, why.Key = fit.NodeQueuesFull, nodeQueue
+		for _, x := range []struct {
+			nodes int
+			what  string
+		}{{found.Full, "full"}, {found.Small, "smaller than one"}, {found.Avoided, "avoided by the application, or about to leave"}} {
+			if x.nodes > 0 && why.Detail != "" {
+				why.Detail += ", "
+			}
+			if x.nodes > 0 {
+				why.Detail += strconv.Itoa(x.nodes) + " " + x.what
+			}
+		}
+		if n := found.Nearest; n != nil {
+			waiting, capacity, held := n.Queue()
+			why.Subject = fmt.Sprintf("%s, where %d of at most %d wait, and which has %d of at most %d opportunistic ones", n.ID, waiting, capacity, held, opportunistic.MaxOnNode)
+		}
+	}
+	return why, true
 }
 
 // waits is the text of a reason for which an application's master waits.

@@ -90,6 +90,13 @@ var whyCases = []struct {
 		"user ann may run 1 application at a time: 1 running; user/maxRunningApps"},
 	{yarn.Reason{Code: fit.NextUpdate, Subject: "root.default", Key: "a.key"},
 		"what it asks for counts from the next update of shares on, which a timer makes; a.key"},
+	{yarn.Reason{Code: fit.NoNodeQueue, Needed: mb(1024), Count: 1, Detail: "a queue for them", Key: "a.key"},
+		"1 opportunistic container of 1024 MB asked for: no node reports a queue for them; a.key"},
+	{yarn.Reason{Code: fit.NodeQueuesFull, Needed: mb(1024), Count: 3, Max: 12, Detail: "10 full, 2 smaller than one", Subject: "h:1, where 5 of at most 5 wait", Key: "a.key"},
+		"3 opportunistic containers of 1024 MB asked for: of 12 nodes with a queue for them none takes one: 10 full, 2 smaller than one; " +
+			"the shortest is that of h:1, where 5 of at most 5 wait; a.key"},
+	{yarn.Reason{Code: fit.NextCall, Needed: mb(1024), Count: 3, Max: 2, Key: "a.key"},
+		"nothing is in the way of 3 opportunistic containers of 1024 MB: its master is granted them with its next calls, at most 2 with each; a.key"},
 	{yarn.Reason{Code: fit.GangGathers, Subject: "gang of priority 20", Count: 5, Max: 8, Detail: "12", Key: "the tag heddle.gang=8"},
 		"its gang of priority 20 has 5 of 8 containers; they are kept for the rest to come, at most 12 s more, and then given back; the tag heddle.gang=8"},
 	{yarn.Reason{Code: fit.GangGathers, Subject: "gang of priority 20", Max: 8}, "its gang of priority 20 has 0 of 8 containers"},

@@ -42,9 +42,9 @@ func newCommitter(s store.Store, log *slog.Logger, confirm func([]engine.Stored)
 	return c
 }
 
-func (c *committer) put(s engine.Save) {
+func (c *committer) put(saves []engine.Save) {
 	c.mu.Lock()
-	c.waiting = append(c.waiting, s)
+	c.waiting = append(c.waiting, saves...)
 	c.mu.Unlock()
 	c.more.Signal()
 }

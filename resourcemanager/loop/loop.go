@@ -298,9 +298,7 @@ func (l *Loop) one(now yarn.Now, c engine.Command) {
 
 // carry carries the effects of a command out.
 func (l *Loop) carry(fx *engine.Effects) {
-	for i := range fx.Saves {
-		l.save(fx.Saves[i])
-	}
+	l.save(fx.Saves)
 	out := l.cfg.Outside
 	for _, x := range fx.Logins {
 		out.Login(x)
@@ -336,15 +334,22 @@ func (l *Loop) carry(fx *engine.Effects) {
 	}
 }
 
-func (l *Loop) save(s engine.Save) {
+func (l *Loop) save(saves []engine.Save) {
+	if len(saves) == 0 {
+		return
+	}
 	if l.committer == nil {
-		l.confirmed = append(l.confirmed, engine.Stored{Seq: s.Seq})
+		for _, s := range saves {
+			l.confirmed = append(l.confirmed, engine.Stored{Seq: s.Seq})
+		}
 		return
 	}
 	if l.cfg.Complete != nil {
-		l.cfg.Complete(&s)
+		for i := range saves {
+			l.cfg.Complete(&saves[i])
+		}
 	}
-	l.committer.put(s)
+	l.committer.put(saves)
 }
 
 // release passes the collected answers to the goroutines that send them.

@@ -8,12 +8,13 @@ type Application struct {
 	ID yarn.ApplicationID
 
 	// Context is the ApplicationSubmissionContextProto as it was received. Where a
-	// field below is also in it (Queue, Priority) the one below is in force.
+	// field below is also in it (Queue, PlanQueue, Priority) the one below is in force.
 	Context []byte
 
 	User            string // the effective user
 	RealUser        string // the proxy user who submitted it for User; empty if none did
 	Queue           string // resolved full path; placement is never run again
+	PlanQueue       string // of the queue below Queue, which is a plan, that a caller moved it to; empty: where its reservation says
 	CallerContext   string
 	CallerSignature []byte
 	Priority        int32

@@ -3,7 +3,7 @@ package state
 import "github.com/heddle-project/heddle/yarn"
 
 // Reservation is a reservation that a plan has accepted. It is written when it is accepted and when it is changed, and removed when it is deleted, has
-// ended or was given up because the plan became too small.
+// ended or was revoked because the plan became too small.
 type Reservation struct {
 	ID         yarn.ReservationID
 	Plan       string // full path of the queue that is reserved

@@ -44,6 +44,7 @@ type Application struct {
 	Progress       float32 // 0 to 1
 	Unmanaged      bool
 	Gang           bool // one of its gangs waits
+	Opportunistic  bool // so do opportunistic containers
 	KeepContainers bool
 	MaxAttempts    int32
 	Label          string // node label expression of the application
@@ -75,10 +76,10 @@ func (a *Application) Current() *Attempt {
 	return a.Attempts[len(a.Attempts)-1]
 }
 
-// Waits tells whether the master waits for a container, or one of its gangs.
+// Waits tells whether the master waits for a container, or one of its gangs or opportunistic containers do.
 func (a *Application) Waits() bool {
 	t := a.Current()
-	return t != nil && (t.State == yarn.AttemptScheduled || a.Gang) && !a.State.Final()
+	return t != nil && (t.State == yarn.AttemptScheduled || a.Gang || a.Opportunistic) && !a.State.Final()
 }
 
 // SecondsAt is amount × seconds over all attempts up to a time (milliseconds since

@@ -25,7 +25,7 @@ func (s *Scheduler) commit(r *round, o *outcome, out []cluster.Decision) []clust
 		leafOf(a.queue).active.passBy(int(o.place))
 	}
 	out = decide(out, kind, c, container)
-	if s.Killable > 0 && o.From < 0 {
+	if len(s.Killable) > 0 && o.From < 0 {
 		out = s.enforceMaxima(r, o, out)
 	}
 	return out
@@ -50,7 +50,7 @@ func (s *Scheduler) consider(r *round, o *outcome, out []cluster.Decision) ([]cl
 	case o.From < 0:
 		c, container := s.Reserve(r.node, r.book, &o.Placement)
 		out = decide(out, cluster.Reserved, c, container)
-		if s.Killable > 0 {
+		if len(s.Killable) > 0 {
 			out = s.enforceMaxima(r, o, out)
 		}
 	default:

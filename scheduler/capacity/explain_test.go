@@ -1,7 +1,6 @@
 package capacity
 
 import (
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/heddle-project/heddle/internal/seeded"
 	"github.com/heddle-project/heddle/scheduler/capacity/users"
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/core"
@@ -38,7 +38,7 @@ func TestWhoWaitsKnowsWhy(t *testing.T) {
 	})
 	t.Log(given)
 	for _, code := range []yarn.Code{fit.RoomKept, fit.OthersFirst, fit.OtherList} {
-		if given[code] == 0 && !t.Failed() && flag.Lookup("rapid.checks").Value.String() == "100" {
+		if given[code] == 0 && !t.Failed() && seeded.Full() {
 			t.Errorf("the plays were too tame: nobody waits because of %s", code)
 		}
 	}

@@ -98,7 +98,7 @@ func (s *Scheduler) takeOne(c ContainerRef, o *outcome, out []cluster.Decision) 
 //
 // compat: by the containers' ids.
 func (s *Scheduler) enforceMaxima(r *round, o *outcome, out []cluster.Decision) []cluster.Decision {
-	for q := o.app.queue.Up; q != nil && s.Killable > 0; q = q.Up {
+	for q := o.app.queue.Up; q != nil && len(s.Killable) > 0; q = q.Up {
 		has, sh := &q.Ledger[r.part], &q.Shares[r.part]
 		over := s.Calc.Less(&s.Books.Total, &sh.EffMax, &has.Used)
 		if none(sh.EffMax) {
@@ -107,12 +107,14 @@ func (s *Scheduler) enforceMaxima(r *round, o *outcome, out []cluster.Decision) 
 		if !over || none(has.Killable) {
 			continue
 		}
-		for _, c := range s.KillableOf(&q.Queue, r.part) {
-			if !s.Calc.More(&s.Books.Partition(r.part).Total, &has.Used, &sh.EffMax) {
-				break
-			}
-			out = s.takeOne(c, o, out)
+		above := func() bool { return s.Calc.More(&s.Books.Partition(r.part).Total, &has.Used, &sh.EffMax) }
+		if !above() {
+			continue
 		}
+		s.EachKillable(&q.Queue, r.part, func(c ContainerRef) bool {
+			out = s.takeOne(c, o, out)
+			return above()
+		})
 	}
 	return out
 }

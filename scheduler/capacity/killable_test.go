@@ -1,16 +1,17 @@
 package capacity
 
 import (
-	"flag"
 	"fmt"
 	"math"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/heddle-project/heddle/internal/seeded"
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // TestKillable plays random calls among rounds of lazy preemption, on a scheduler that leaves walks out and on one that does not. Both end the same
@@ -53,7 +54,7 @@ func TestKillable(t *testing.T) {
 	})
 	t.Log(done)
 	for _, what := range []string{"taken", "chosen", "for a reservation"} {
-		if done[what] == 0 && !t.Failed() && flag.Lookup("rapid.checks").Value.String() == "100" {
+		if done[what] == 0 && !t.Failed() && seeded.Full() {
 			t.Errorf("the plays were too tame: nothing was %s", what)
 		}
 	}
@@ -68,6 +69,9 @@ func (p *play) mark() {
 
 // lazyRound is a whole round: what is killable already is not chosen again.
 func (p *play) lazyRound() {
+	w := p.snapshot(p.quick).world
+	w.Entitle()
+	want := p.notices.Settle(w.Preempt(p.clock), &p.quick.cfg.Preemption, p.clock)
 	var decided []*core.Preemption
 	p.both(func(s *Scheduler) {
 		_, one := s.Monitor(p.clocked(), math.MaxInt)
@@ -77,13 +81,18 @@ func (p *play) lazyRound() {
 		p.t.Fatalf("with shortcuts: %s\nwithout: %s", a, b)
 	}
 	got := decided[0]
+	as := *got
+	as.Due = got.Killable // the twin has only one word for both
+	p.choosesLikeTwin(&as, want, p.done)
 	for _, x := range got.Noticed {
 		if c := p.quick.Container(x.Ref); c.Killable && x.Rule != "queue-priority" && p.quick.Books.Node(c.Node).Part == 0 {
 			p.t.Fatalf("%v is killable, and is given notice (%s)", x.ID, x.Rule)
 		}
 	}
-	if len(got.Due) > 0 {
-		p.t.Fatalf("%v is ended, and not made killable", got.Due)
+	for _, x := range got.Due {
+		if p.quick.Container(x.Ref).Update.IsZero() {
+			p.t.Fatalf("%v is ended, and not made killable", x)
+		}
 	}
 	p.done["chosen"] += len(got.Killable)
 	p.carryOut(got)
@@ -139,4 +148,30 @@ func (p *play) lazyOffer() {
 		p.t.Fatalf("%v runs on a node of %v after %v", live, book.Total, out)
 	}
 	p.note(out)
+}
+
+// TestIncreaseIsNotKillable: what is placed for an increase that its master has not fetched ends when its notice has run out, also with lazy preemption.
+// It would be chosen again and again, before all others.
+func TestIncreaseIsNotKillable(t *testing.T) {
+	x := newSmall(t, nil)
+	n := x.node("h", 1, 8192, 8, "")
+	c := x.place(n, yarn.NewResource(4096, 1))
+	x.update(c, yarn.IncreaseResource, yarn.NewResource(6144, 1))
+	x.offer(n)
+	b := x.submit(2, "b")
+	x.Ask(b, []yarn.Ask{{Priority: 1, Where: yarn.AnyHost, Capability: yarn.NewResource(4096, 1), Count: 1, RelaxLocality: true}})
+	x.Scheduler.cfg.Preemption = config.Preemption{Lazy: true, PerRound: 1, NaturalTermination: 1}
+	for _, q := range x.tree.Queues {
+		q.Conf.PreemptionDisabled = false
+	}
+	_, first := x.Monitor(yarn.Now{Wall: 10, Mono: 10}, math.MaxInt)
+	_, second := x.Monitor(yarn.Now{Wall: 20, Mono: 20}, math.MaxInt)
+	if len(first.Noticed) != 1 || len(second.Due) != 1 || len(second.Killable) != 0 || x.Container(second.Due[0].Ref).Update != x.Container(c).ID {
+		t.Fatalf("first %+v, then %+v", first, second)
+	}
+	x.Finish(second.Due[0].Ref, cluster.Preempted)
+	x.sound()
+	if got := x.fetch(); len(got) > 0 || x.Container(c).Resource.MemoryMB() != 4096 {
+		t.Errorf("the master gets %+v", got)
+	}
 }

@@ -38,7 +38,7 @@ func (r *round) usageLimit(limit *resource) *resource {
 // share. What is reserved below counts as unused, and so does what is killable.
 func (r *round) parentMay(q *Queue, lim *limits) bool {
 	limit, used := r.limitOf(q, lim), &q.Ledger[r.part].Used
-	if r.s.Killable > 0 {
+	if len(r.s.Killable) > 0 {
 		used = r.withoutKillable(q)
 	}
 	r.s.Calc.Sub(&lim.headroom, limit, used)

@@ -133,7 +133,7 @@ func (s *Scheduler) settleOne(c *preempt.Choice, reservation bool) {
 		p.decided.Unreserved = append(p.decided.Unreserved, taking(c))
 	case noticed && begun+wait(set, c.Rule) <= p.at:
 		delete(p.noticed.at, c.ID)
-		if set.Lazy {
+		if set.Lazy && s.Books.Container(c.Ref).Update.IsZero() { // what is placed for an increase belongs to no master yet, which could hear of its end
 			p.decided.Killable = append(p.decided.Killable, taking(c))
 		} else {
 			p.decided.Due = append(p.decided.Due, taking(c))

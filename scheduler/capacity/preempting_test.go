@@ -1,7 +1,6 @@
 package capacity
 
 import (
-	"flag"
 	"fmt"
 	"math"
 	"slices"
@@ -9,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/heddle-project/heddle/internal/seeded"
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
@@ -90,7 +90,7 @@ func TestRounds(t *testing.T) {
 	})
 	t.Log(seen)
 	for _, what := range []string{"guarantee", "within-queue"} {
-		if seen[what] == 0 && !t.Failed() && flag.Lookup("rapid.checks").Value.String() == "100" {
+		if seen[what] == 0 && !t.Failed() && seeded.Full() {
 			t.Errorf("the plays were too tame: nothing was chosen for %s", what)
 		}
 	}
@@ -217,6 +217,9 @@ func (p *play) round(set *config.Preemption, seen map[string]int) *core.Preempti
 // carryOut ends and gives up what a round has decided.
 func (p *play) carryOut(got *core.Preemption) {
 	for _, x := range got.Due {
+		if p.quick.Stands(&x) {
+			p.containers = slices.DeleteFunc(p.containers, func(c ContainerRef) bool { return c == x.Ref })
+		}
 		p.both(func(s *Scheduler) {
 			if s.Stands(&x) && s.Container(x.Ref).Live && !s.Finish(x.Ref, cluster.Preempted) {
 				s.Vacate(x.Ref)
@@ -302,7 +305,7 @@ func TestRoundsAmongCalls(t *testing.T) {
 	})
 	t.Log(seen)
 	for _, what := range []string{"rounds", "noticed", "due"} {
-		if seen[what] == 0 && !t.Failed() && flag.Lookup("rapid.checks").Value.String() == "100" {
+		if seen[what] == 0 && !t.Failed() && seeded.Full() {
 			t.Errorf("the plays were too tame: nothing of %s", what)
 		}
 	}

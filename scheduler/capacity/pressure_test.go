@@ -1,13 +1,13 @@
 package capacity
 
 import (
-	"flag"
 	"fmt"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/heddle-project/heddle/internal/seeded"
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/schedtest/twin"
@@ -95,7 +95,7 @@ func TestRoundsUnderPressure(t *testing.T) {
 	})
 	t.Log(seen)
 	for _, rule := range []string{"queue-priority", "reservation", "guarantee", "balance", "within-queue"} {
-		if seen["twin: noticed, "+rule] == 0 && !t.Failed() && flag.Lookup("rapid.checks").Value.String() == "100" {
+		if seen["twin: noticed, "+rule] == 0 && !t.Failed() && seeded.Full() {
 			t.Errorf("the plays were too tame: nothing was noticed for %s", rule)
 		}
 	}
@@ -103,6 +103,14 @@ func TestRoundsUnderPressure(t *testing.T) {
 
 // likeTwin compares what a round has decided, and left behind, with what the twin does.
 func (p *play) likeTwin(got *core.Preemption, want twin.Outcome, w *twin.World, seen map[string]int) {
+	p.choosesLikeTwin(got, want, seen)
+	if d := twin.Difference(w, p.snapshot(p.quick).world); d != "" {
+		p.t.Fatalf("after a round: %s", d)
+	}
+	seen["rounds"]++
+}
+
+func (p *play) choosesLikeTwin(got *core.Preemption, want twin.Outcome, seen map[string]int) {
 	for _, list := range []struct {
 		what string
 		have []core.Taking
@@ -120,8 +128,4 @@ func (p *play) likeTwin(got *core.Preemption, want twin.Outcome, w *twin.World, 
 			p.t.Fatalf("%s\n%sthe twin:\n%s", list.what, a, b)
 		}
 	}
-	if d := twin.Difference(w, p.snapshot(p.quick).world); d != "" {
-		p.t.Fatalf("after a round: %s", d)
-	}
-	seen["rounds"]++
 }

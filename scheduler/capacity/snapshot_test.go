@@ -123,7 +123,7 @@ func (v *snapshot) container(ref ContainerRef) {
 	container := v.s.Books.Container(ref)
 	to := &twin.Container{ID: container.ID, App: v.apps[container.App], Node: v.nodes[container.Node], Resource: container.Resource, Priority: container.Priority,
 		RequestID: container.AllocationRequestID, Label: container.Label, Locality: twin.Locality(container.Locality), AM: container.AM,
-		Reserved: container.Reserved, Live: container.Live, Held: container.Held(), Uncounted: container.Execution != yarn.Guaranteed,
+		Reserved: container.Reserved, Live: container.Live, Held: container.Held(), Uncounted: container.Execution != yarn.Guaranteed, Killable: container.Killable,
 		Created: container.CreatedWall}
 	v.containers[ref] = to
 	v.world.Containers = append(v.world.Containers, to)

@@ -269,3 +269,115 @@ func TestADemandOfNoMemory(t *testing.T) {
 		})
 	}
 }
+
+// fetch has the master fetch what has changed.
+func (x *small) fetch() []core.Changed {
+	x.Helper()
+	got := x.Updated(x.app, nil)
+	x.sound()
+	x.AllocateDone(x.app)
+	x.sound()
+	return got
+}
+
+func (x *small) opportunistic(n NodeRef, size resource) ContainerRef {
+	return x.PlaceOpportunistic(x.app, n, core.Opportunistic{Resource: size, Priority: 1})
+}
+
+// execution asks for another execution type, and returns why it is refused.
+func (x *small) execution(c ContainerRef, to yarn.ExecutionType) string {
+	u := yarn.ContainerUpdate{Container: x.Container(c).ID, Version: x.Container(c).Version, Type: yarn.PromoteExecutionType, ExecutionType: to}
+	for _, e := range x.Update(x.app, []yarn.ContainerUpdate{u}) {
+		return e.Reason
+	}
+	return ""
+}
+
+// TestServedIncreasesAreForgotten: they do not stand in the way of what is asked for later, and nothing is kept of containers that have ended.
+func TestServedIncreasesAreForgotten(t *testing.T) {
+	x := newSmall(t, nil)
+	n := x.node("h", 1, 8192, 8, "")
+	c := x.opportunistic(n, yarn.NewResource(1024, 1))
+	x.update(c, yarn.IncreaseResource, yarn.NewResource(2048, 1))
+	x.offer(n)
+	if got := x.fetch(); len(got) != 1 || got[0].After.MemoryMB() != 2048 {
+		t.Fatalf("the increase is served by %+v", got)
+	}
+	if why := x.execution(c, yarn.Guaranteed); why != "" {
+		t.Fatalf("it is not promoted after an increase: %s", why)
+	}
+	x.offer(n)
+	if got := x.fetch(); len(got) != 1 || x.Container(c).Execution != yarn.Guaranteed {
+		t.Fatalf("the promotion is served by %+v", got)
+	}
+	for size := range int64(20) { // more differences than are remembered
+		x.update(c, yarn.IncreaseResource, yarn.NewResource(2048+512*(size%10+1), 1))
+	}
+	x.Finish(c, cluster.Completed)
+	x.Vacate(c)
+	x.sound()
+}
+
+// TestRefusedPromotion: a promotion whose room is too small by the time it is fetched may be asked for again.
+func TestRefusedPromotion(t *testing.T) {
+	x := newSmall(t, nil)
+	n := x.node("h", 1, 8192, 8, "")
+	c := x.opportunistic(n, yarn.NewResource(1024, 1))
+	if why := x.execution(c, yarn.Guaranteed); why != "" {
+		t.Fatal(why)
+	}
+	x.offer(n)
+	if why := x.execution(c, yarn.Guaranteed); why != "UPDATE_OUTSTANDING_ERROR" {
+		t.Fatalf("a second promotion before the first is fetched: %q", why)
+	}
+	x.update(c, yarn.IncreaseResource, yarn.NewResource(2048, 1))
+	x.offer(n)
+	if got := x.fetch(); len(got) != 1 || got[0].Type != yarn.IncreaseResource || x.Container(c).Execution != yarn.Opportunistic {
+		t.Fatalf("the larger container: %+v", got)
+	}
+	if why := x.execution(c, yarn.Guaranteed); why != "" {
+		t.Fatalf("it is not promoted after a promotion was refused: %s", why)
+	}
+	x.offer(n)
+	if got := x.fetch(); len(got) != 1 || x.Container(c).Execution != yarn.Guaranteed {
+		t.Fatalf("the promotion is served by %+v", got)
+	}
+	if u := x.NodeUsage(n).Used; u != yarn.NewResource(2048, 1) {
+		t.Errorf("the node uses %v", u)
+	}
+}
+
+// TestDecreaseAfterAnIncrease: a decrease that is asked for before an increase is fetched comes after it.
+func TestDecreaseAfterAnIncrease(t *testing.T) {
+	x := newSmall(t, nil)
+	n := x.node("h", 1, 8192, 8, "")
+	c := x.place(n, yarn.NewResource(2048, 1))
+	x.update(c, yarn.IncreaseResource, yarn.NewResource(4096, 1))
+	x.offer(n)
+	x.update(c, yarn.DecreaseResource, yarn.NewResource(1024, 1))
+	if got := x.fetch(); len(got) != 2 || got[0].Type != yarn.IncreaseResource || got[1].Type != yarn.DecreaseResource || got[1].Version != 2 {
+		t.Errorf("it changes by %+v", got)
+	}
+	if have := x.Container(c).Resource; have != yarn.NewResource(1024, 1) || x.NodeUsage(n).Used != have {
+		t.Errorf("it has %v in the end, and the node uses %v", have, x.NodeUsage(n).Used)
+	}
+}
+
+// TestIncreaseDuringADemotion: it is refused, which changes nothing.
+func TestIncreaseDuringADemotion(t *testing.T) {
+	x := newSmall(t, nil)
+	n := x.node("h", 1, 8192, 8, "")
+	c := x.place(n, yarn.NewResource(1024, 1))
+	if why := x.execution(c, yarn.Opportunistic); why != "" {
+		t.Fatal(why)
+	}
+	u := yarn.ContainerUpdate{Container: x.Container(c).ID, Type: yarn.IncreaseResource, Capability: yarn.NewResource(2048, 1)}
+	if refused := x.Update(x.app, []yarn.ContainerUpdate{u}); len(refused) != 1 || refused[0].Reason != "UPDATE_OUTSTANDING_ERROR" {
+		t.Fatalf("refused: %v", refused)
+	}
+	x.sound()
+	x.fetch()
+	if why := x.execution(c, yarn.Guaranteed); why != "" {
+		t.Errorf("it is not promoted after an increase was refused: %s", why)
+	}
+}

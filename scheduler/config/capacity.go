@@ -25,6 +25,7 @@ type Capacity struct {
 	MaxAssignments      int32 // per heartbeat, -1 unlimited
 	MaxOffSwitch        int32 // per heartbeat, at least 1
 	ExpirySeconds       int64 // of empty dynamic queues
+	RefreshInterval     int64 // milliseconds between two looks at the queue file, if it is followed
 
 	userParallel        map[string]int32
 	userParallelDefault int32
@@ -93,6 +94,7 @@ func (c *Capacity) global(s *settings) {
 	c.MaxAssignments = s.int32(Prefix+"per-node-heartbeat.maximum-container-assignments", 100)
 	c.MaxOffSwitch = max(1, s.int32(Prefix+"per-node-heartbeat.maximum-offswitch-assignments", 1))
 	c.ExpirySeconds = s.number(Prefix+"auto-queue-creation-v2.queue-expiration-time", 300)
+	c.RefreshInterval = s.milliseconds(Prefix+"queue.auto.refresh.monitoring-interval", 5000)
 	c.parallel(s)
 	c.workflows(s)
 	c.Preemption.read(s)

@@ -26,22 +26,27 @@ type Plan struct {
 	Submit, Administer, List yarn.ACL // acl_submit_reservations and so on
 }
 
+// defaultPlan has Apache's defaults.
+func defaultPlan() Plan {
+	return Plan{Window: 86_400_000, Average: 100, Peak: 100, Enforcement: 3_600_000, MoveOnExpiry: true, Submit: yarn.Everybody(), Administer: yarn.Everybody(), List: yarn.Everybody()}
+}
+
 // maxWindow bounds the windows of a plan, in milliseconds.
 const maxWindow = 10 * 365 * 86_400_000
 
 const reservationPackage = "org.apache.hadoop.yarn.server.resourcemanager.reservation."
 
 func (s *settings) plan(q *Queue) {
-	k := key(q.Path)
+	k, unset := key(q.Path), defaultPlan()
 	q.Plan = Plan{
 		Greedy:       s.class(k+"reservation-agent", "planning.AlignedPlannerWithGreedy", "planning.GreedyReservationAgent") == 1,
 		NoOverCommit: s.class(k+"reservation-policy", "CapacityOverTimePolicy", "NoOverCommitPolicy") == 1,
-		Window:       s.number(k+"reservation-window", 86_400_000),
-		Average:      s.float(k+"average-capacity", 100),
-		Peak:         s.float(k+"instantaneous-max-capacity", 100),
-		Enforcement:  s.number(k+"reservation-enforcement-window", 3_600_000),
-		MoveOnExpiry: s.flag(k+"reservation-move-on-expiry", true),
-		ShowQueues:   s.flag(k+"show-reservations-as-queues", false),
+		Window:       s.number(k+"reservation-window", unset.Window),
+		Average:      s.float(k+"average-capacity", unset.Average),
+		Peak:         s.float(k+"instantaneous-max-capacity", unset.Peak),
+		Enforcement:  s.number(k+"reservation-enforcement-window", unset.Enforcement),
+		MoveOnExpiry: s.flag(k+"reservation-move-on-expiry", unset.MoveOnExpiry),
+		ShowQueues:   s.flag(k+"show-reservations-as-queues", unset.ShowQueues),
 		Submit:       s.acl(k+"acl_submit_reservations", "*"),
 		Administer:   s.acl(k+"acl_administer_reservations", "*"),
 		List:         s.acl(k+"acl_list_reservations", "*"),
@@ -63,7 +68,7 @@ func (s *settings) plan(q *Queue) {
 		}
 	}
 	s.class(k+"reservation-planner", "planning.SimpleCapacityReplanner")
-	q.planLeaf = &Queue{Settings: queue.Settings{Path: q.Path + "." + PlanDefault(q), Name: PlanDefault(q)}, Parent: q}
+	q.planLeaf = &Queue{Settings: queue.Settings{Path: queue.PlanDefaultPath(q.Path), Name: queue.PlanDefault(q.Name)}, Parent: q}
 	s.readSettings(q.planLeaf)
 	q.planLeaf.UserLimit, q.planLeaf.UserFactor = q.UserLimit, q.UserFactor
 }
@@ -99,7 +104,7 @@ type FairPlan struct {
 
 // fairPlans are the queues of the allocation file that can be reserved, in its order. Classes are read only if there are any.
 func (s *settings) fairPlans(c *Fair, file *AllocationFile) (out []FairPlan) {
-	all := Plan{Window: 86_400_000, Average: 100, Peak: 100, Enforcement: 3_600_000, MoveOnExpiry: true}
+	all := defaultPlan()
 	class := func(element, text string, names ...string) bool {
 		if text == "" {
 			return false
@@ -121,21 +126,15 @@ func (s *settings) fairPlans(c *Fair, file *AllocationFile) (out []FairPlan) {
 			class("reservation-planner", set.Planner, "planning.SimpleCapacityReplanner")
 		}
 		p := all
-		p.Submit, p.Administer, p.List = orEverybody(q.Reservations.Submit), orEverybody(q.Reservations.Administer), orEverybody(q.Reservations.List)
+		for _, list := range []struct{ own, of *yarn.ACL }{{q.Reservations.Submit, &p.Submit}, {q.Reservations.Administer, &p.Administer}, {q.Reservations.List, &p.List}} {
+			if list.own != nil {
+				*list.of = *list.own
+			}
+		}
 		out = append(out, FairPlan{q.Path, &p})
 	}
 	return out
 }
-
-func orEverybody(list *yarn.ACL) yarn.ACL {
-	if list == nil {
-		return yarn.Everybody()
-	}
-	return *list
-}
-
-// PlanDefault is the name of the queue below a reservable one where applications go that have no reservation.
-func PlanDefault(plan *Queue) string { return plan.Name + "-default" }
 
 // PlanLeaf is the configuration of a queue below a reservable one, for a reservation or for those that have none. It has the plan's limits of
 // users; there are no properties of its own.

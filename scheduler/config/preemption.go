@@ -34,11 +34,7 @@ type Preemption struct {
 
 func (c *Preemption) read(s *settings) {
 	const p, ranks, balance, within = PreemptionPrefix, Prefix + "ordering-policy.priority-utilization.underutilized-preemption.", "preemption-to-balance-queue-after-satisfied.", "intra-queue-preemption."
-	// compat: beyond 30 years Apache's arithmetic overflows, and "never" becomes "at once".
-	millis := func(name string, otherwise int64) int64 {
-		const most = 30 * 365 * 86_400_000
-		return max(min(s.number(name, otherwise), most), -most)
-	}
+	millis := s.milliseconds
 	*c = Preemption{
 		ObserveOnly:         s.flag(p+"observe_only", false),
 		Lazy:                s.flag(Prefix+"lazy-preemption-enabled", false),

@@ -91,6 +91,14 @@ func (s *settings) number(key string, otherwise int64) int64 {
 	return n
 }
 
+// milliseconds is a number of them, at most 30 years either way.
+//
+// compat: beyond that Apache's arithmetic overflows, and "never" becomes "at once".
+func (s *settings) milliseconds(key string, otherwise int64) int64 {
+	const most = 30 * 365 * 86_400_000
+	return max(min(s.number(key, otherwise), most), -most)
+}
+
 func (s *settings) int32(key string, otherwise int32) int32 {
 	n := s.number(key, int64(otherwise))
 	if n != int64(int32(n)) {

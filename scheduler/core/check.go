@@ -180,8 +180,16 @@ func (c *recount) checkNodes() string {
 	if total != c.s.Books.Total {
 		return fmt.Sprintf("cluster: total %v, nodes have %v", c.s.Books.Total, total)
 	}
-	if c.killable != c.s.Killable {
-		return fmt.Sprintf("cluster: %d killable containers, counted %d", c.s.Killable, c.killable)
+	if have := c.s.Killable; c.killable != len(have) {
+		return fmt.Sprintf("cluster: %d killable containers, counted %d", len(have), c.killable)
+	}
+	for i, ref := range c.s.Killable {
+		container := c.s.Books.Container(ref)
+		if !c.s.Books.IsOpen(ref) || !container.Killable || !container.Live {
+			return fmt.Sprintf("cluster: container %v is listed as killable", container.ID)
+		} else if at, found := c.s.placeKillable(container); !found || at != i {
+			return fmt.Sprintf("cluster: killable container %v stands at place %d of %d, not %d", container.ID, i, len(c.s.Killable), at)
+		}
 	}
 	if largest != c.s.Books.Largest {
 		return fmt.Sprintf("cluster: largest %v, nodes have %v", c.s.Books.Largest, largest)
@@ -193,6 +201,9 @@ func (c *recount) checkApps() string {
 	for i, a := range c.s.Apps {
 		if a == nil {
 			continue
+		}
+		if bad := c.s.checkUpdated(a); bad != "" {
+			return bad
 		}
 		of := &c.apps[i]
 		if int(a.Ref) != i || a.Open != of.open || a.Held != of.held {
@@ -231,6 +242,27 @@ func (c *recount) checkQueues() string {
 					have.Used, have.Pending, have.Promised, have.Containers, have.Waiting, have.Held,
 					want.Used, want.Pending, want.Promised, want.Containers, want.Waiting, want.Held)
 			}
+		}
+	}
+	return ""
+}
+
+// checkUpdated sees that no change of a container is remembered of which nothing is outstanding.
+func (s *Core) checkUpdated(a *App) string {
+	w := &a.updates
+	if n := len(w.shrunk) + len(w.demoted); len(w.decreases) > n {
+		return fmt.Sprintf("%v: %d decreases are remembered, %d are outstanding", a.ID, len(w.decreases), n)
+	}
+	if len(w.grown)+len(w.promoted)+len(w.useless)+len(w.shrunk) > 0 { // what they leave goes when the master fetches them
+		return ""
+	}
+	for id, in := range w.increases { //tidy:unordered one message of several
+		asked := false
+		for _, want := range a.Wants.All() {
+			asked = asked || want.Update == id && (want.Left() > 0 || len(want.Reservations) > 0)
+		}
+		if !asked || len(in.extras) > maxExtras {
+			return fmt.Sprintf("%v: %d increases of %v are remembered; anything is outstanding: %v", a.ID, len(in.extras), id, asked)
 		}
 	}
 	return ""

@@ -55,6 +55,7 @@ func (s *Core) End(c ContainerRef, cause cluster.Cause) cluster.Ended {
 	switch {
 	case container.Reserved:
 		s.unreserve(c)
+		s.settle(a, container.Update)
 		container.Reserved = false
 		s.returnUsage(a, container, p)
 		ended.Vacated = true
@@ -77,6 +78,7 @@ func (s *Core) discharge(a *App, c ContainerRef, container *cluster.Container, p
 		s.spared(a, container, p)
 	}
 	s.Books.Disown(&a.Live, c)
+	s.settle(a, container.ID) // compat: what is outstanding goes on being asked for
 	if container.Execution == yarn.Guaranteed {
 		a.Shares[p].Used.Decrease(&container.Resource)
 		s.returnUsage(a, container, p)

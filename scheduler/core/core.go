@@ -39,7 +39,7 @@ type Core struct {
 
 	Now           yarn.Now
 	ReservedNodes int
-	Killable      int // how many containers are killable, in queues
+	Killable      []ContainerRef // the killable containers that are in queues, by their ids
 
 	Journal *Journal // of a query that is running, or nil
 

@@ -14,31 +14,36 @@ import (
 // MarkKillable makes a container killable; see the facade.
 func (s *Core) MarkKillable(c ContainerRef) bool {
 	container := s.Books.Container(c)
-	// What is placed for an increase belongs to no master yet, and nobody could tell it of its end.
+	// What is placed for an increase belongs to no master yet, which could hear of its end.
 	if !container.Live || container.Killable || container.Execution != yarn.Guaranteed || !container.Update.IsZero() {
 		return false
 	}
 	s.Books.SetKillable(c, true)
-	s.Killable++
+	i, _ := s.placeKillable(container)
+	s.Killable = slices.Insert(s.Killable, i, c)
 	s.addKillable(s.App(container.App), s.Books.Node(container.Node).Part, container.Resource)
 	s.freed(container.Node)
 	return true
 }
 
-// KillableOf are the killable containers of a queue, and of those below it, in a partition, by their ids.
-func (s *Core) KillableOf(q *queue.Queue, p part) (out []ContainerRef) {
-	for _, a := range s.Apps {
-		if a == nil || !below(a.Leaf, q) {
-			continue
+// placeKillable is where a container stands among those that are killable, or would.
+func (s *Core) placeKillable(container *cluster.Container) (int, bool) {
+	return slices.BinarySearchFunc(s.Killable, &container.ID, func(c ContainerRef, id *yarn.ContainerID) int { return s.Books.Container(c).ID.Compare(*id) })
+}
+
+// EachKillable visits the killable containers of a queue, and of those below it, in a partition, by their ids, for as long as visit says so. It may
+// take the one that it is given.
+func (s *Core) EachKillable(q *queue.Queue, p part, visit func(ContainerRef) bool) {
+	for i := 0; i < len(s.Killable); {
+		c := s.Killable[i]
+		container := s.Books.Container(c)
+		if s.Books.Node(container.Node).Part == p && below(s.App(container.App).Leaf, q) && !visit(c) {
+			return
 		}
-		for _, c := range s.Books.OfOwner(&a.Live, nil) {
-			if container := s.Books.Container(c); container.Killable && s.Books.Node(container.Node).Part == p {
-				out = append(out, c)
-			}
+		if i < len(s.Killable) && s.Killable[i] == c {
+			i++
 		}
 	}
-	slices.SortFunc(out, func(x, y ContainerRef) int { return s.Books.Container(x).ID.Compare(s.Books.Container(y).ID) })
-	return out
 }
 
 func below(q, above *queue.Queue) bool {
@@ -64,7 +69,9 @@ func (s *Core) Take(c ContainerRef) {
 
 // spared counts a container no more among those that are killable in its queue. On its node it stays one for as long as it holds its room.
 func (s *Core) spared(a *App, container *cluster.Container, p part) {
-	s.Killable--
+	if i, found := s.placeKillable(container); found {
+		s.Killable = slices.Delete(s.Killable, i, i+1)
+	}
 	s.addKillable(a, p, resource{}.Sub(container.Resource))
 }
 

@@ -106,6 +106,7 @@ func (s *Core) endReservations(a *App, ended []cluster.Ended) []cluster.Ended {
 
 // withdraw forgets what the attempt asks for.
 func (s *Core) withdraw(a *App) {
+	a.updates.increases = nil
 	for _, d := range a.Wants.Clear(&s.Books.Places, nil) {
 		s.addPending(a.Leaf, &d)
 	}

@@ -30,7 +30,7 @@ type updates struct {
 	shrunk    []named
 	promoted  []growth
 	demoted   []named
-	useless   []named // served, but not wanted any more
+	useless   []growth // served, but not wanted any more
 
 	// What is given back when the master's call is over.
 	ending    []named
@@ -44,12 +44,25 @@ type named struct {
 	id  yarn.ContainerID
 }
 
-// increase is what was asked for to enlarge or promote a container.
+// increase is what was asked for to enlarge or promote a container, for as long as something of it is outstanding.
 type increase struct {
 	of      named
+	key     demand.Key // of the ask
 	node    NodeRef
-	extras  []resource // the differences
+	extras  []resource // the differences, the newest last: one that was reserved for may be older than the ask
 	promote bool       // rather than enlarge: of the last ask
+	placed  []int      // where in updates.grown it is
+}
+
+// maxExtras is how many differences are remembered of one container. What is placed for one before these is of no use, and asked for anew.
+const maxExtras = 8
+
+func (in *increase) add(extra resource) {
+	in.extras = slices.DeleteFunc(in.extras, func(r resource) bool { return r == extra })
+	if len(in.extras) == maxExtras {
+		in.extras = slices.Delete(in.extras, 0, 1)
+	}
+	in.extras = append(in.extras, extra)
 }
 
 type shrinkage struct {
@@ -214,10 +227,10 @@ func (s *Core) startUpdate(a *App, u yarn.ContainerUpdate, t *target) bool {
 	container := s.Books.Container(t.ref)
 	w, name := &a.updates, named{t.ref, u.Container}
 	_, shrinking := w.decreases[u.Container]
+	if shrinking {
+		return false
+	}
 	if u.Type == yarn.DecreaseResource || u.Type == yarn.DemoteExecutionType {
-		if shrinking {
-			return false
-		}
 		if w.decreases == nil {
 			w.decreases = map[yarn.ContainerID]resource{}
 		}
@@ -239,10 +252,9 @@ func (s *Core) startUpdate(a *App, u yarn.ContainerUpdate, t *target) bool {
 	in := w.increases[u.Container]
 	switch {
 	case in == nil:
-		in = &increase{of: name, node: container.Node}
+		in = &increase{of: name, key: increaseKey(container), node: container.Node}
 		w.increases[u.Container] = in
 	case promote:
-		// compat: also where only an old increase is remembered, see forget.
 		return false
 	default:
 		s.cancelIncrease(a, container, t.want)
@@ -252,13 +264,10 @@ func (s *Core) startUpdate(a *App, u yarn.ContainerUpdate, t *target) bool {
 		extra = measure.Most(u.Capability, container.Resource).Sub(container.Resource)
 	}
 	in.promote = promote
-	if !slices.Contains(in.extras, extra) {
-		in.extras = append(in.extras, extra)
-	}
-	if shrinking {
-		return false
-	}
-	if !none(extra) {
+	in.add(extra)
+	if none(extra) {
+		s.settle(a, u.Container)
+	} else {
 		s.askIncrease(a, container, t.want, extra)
 	}
 	return true
@@ -297,21 +306,23 @@ func (s *Core) matchUpdate(a *App, want *demand.Want, c ContainerRef) {
 	container, w := s.Books.Container(c), &a.updates
 	in := w.increases[want.Update]
 	extra := named{c, container.ID}
+	useless := func() { w.useless = append(w.useless, growth{in.of, extra}) }
 	switch {
 	case in == nil:
 		// compat: it becomes a container like any other.
 		container.Update = yarn.ContainerID{}
 	case !slices.Contains(in.extras, container.Resource):
 		s.askAgain(a, want, container)
-		w.useless = append(w.useless, extra)
+		useless()
 	case !s.still(a, in.of):
-		w.useless = append(w.useless, extra)
+		useless()
 	case container.Node != in.node:
 		s.askAgain(a, want, container)
-		w.useless = append(w.useless, extra)
+		useless()
 	case in.promote:
 		w.promoted = append(w.promoted, growth{in.of, extra})
 	default:
+		in.placed = append(in.placed, len(w.grown))
 		w.grown = append(w.grown, growth{in.of, extra})
 	}
 }
@@ -340,6 +351,7 @@ func (s *Core) Updated(ref AppRef, out []Changed) []Changed {
 	grown, shrunk, promoted, demoted, useless := w.grown, w.shrunk, w.promoted, w.demoted, w.useless
 	w.grown, w.shrunk, w.promoted, w.demoted, w.useless = nil, nil, nil, nil, nil
 	for _, g := range grown {
+		s.settle(a, g.container.id)
 		if !s.still(a, g.extra) {
 			continue
 		}
@@ -353,9 +365,11 @@ func (s *Core) Updated(ref AppRef, out []Changed) []Changed {
 		delete(w.decreases, n.id)
 		if ok && s.still(a, n) {
 			out = append(out, s.shrink(a, n.ref, size))
+			s.settle(a, n.id)
 		}
 	}
 	for _, g := range promoted {
+		s.settle(a, g.container.id)
 		if !s.still(a, g.extra) {
 			continue
 		}
@@ -372,7 +386,10 @@ func (s *Core) Updated(ref AppRef, out []Changed) []Changed {
 			out = append(out, s.demote(a, n))
 		}
 	}
-	w.ending = append(w.ending, useless...)
+	for _, g := range useless {
+		s.settle(a, g.container.id)
+		w.ending = append(w.ending, g.extra)
+	}
 	return out
 }
 
@@ -417,7 +434,6 @@ func (s *Core) grow(a *App, c, extra ContainerRef) Changed {
 	s.freed(container.Node)
 	nextVersion(container)
 	change.After, change.Version = size, container.Version
-	a.updates.forget(container.ID, size)
 	return change
 }
 
@@ -432,35 +448,38 @@ func (s *Core) Rollback(ref ContainerRef, size resource) Changed {
 	a := s.App(container.App)
 	w := &a.updates
 	s.GiveBackFreed(a)
-	w.grown = slices.DeleteFunc(w.grown, func(g growth) bool {
-		if g.container.id != container.ID {
-			return false
+	if in := w.increases[container.ID]; in != nil {
+		for _, i := range in.placed {
+			w.ending = append(w.ending, w.grown[i].extra)
+			w.grown[i] = growth{}
 		}
-		w.ending = append(w.ending, g.extra)
-		return true
-	})
+		in.placed = nil
+	}
 	if want := a.Wants.Find(increaseKey(container)); want != nil {
 		s.cancelIncrease(a, container, want)
 		s.asked(a)
 	}
 	a.Newest.Number++ // compat: as for any decrease
 	change := s.shrink(a, ref, size)
+	s.settle(a, container.ID)
 	s.GiveBackFreed(a)
 	return change
 }
 
-// forget removes an increase.
+// settle forgets what was asked for to enlarge or promote a container once nothing of it is outstanding.
 //
-// compat: Apache looks for the new size among the differences, so that most of
-// them are remembered for good.
-func (w *updates) forget(id yarn.ContainerID, size resource) {
-	if in := w.increases[id]; in != nil {
-		in.extras = slices.DeleteFunc(in.extras, func(r resource) bool { return r == size })
-		if len(in.extras) == 0 {
-			delete(w.increases, id)
-		}
+// compat: Apache remembers most increases for good, and never promotes such a container after that.
+func (s *Core) settle(a *App, id yarn.ContainerID) {
+	in := a.updates.increases[id]
+	if in == nil {
+		return
 	}
-	delete(w.decreases, id)
+	if len(a.updates.grown) == 0 {
+		in.placed = nil
+	}
+	if want := a.Wants.Find(in.key); len(in.placed) == 0 && (want == nil || want.Left() <= 0 && len(want.Reservations) == 0) {
+		delete(a.updates.increases, id)
+	}
 }
 
 // shrink announces that a container becomes smaller.
@@ -486,7 +505,6 @@ func (s *Core) promote(a *App, c, extra ContainerRef) (Changed, bool) {
 	s.use(a.Leaf, a, p, &rest, 1, false)
 	s.freed(container.Node)
 	nextVersion(container)
-	a.updates.forget(container.ID, container.Resource)
 	return Changed{Container: c, Type: yarn.PromoteExecutionType, Before: container.Resource, After: container.Resource, Version: container.Version,
 		Execution: yarn.Guaranteed}, true
 }

@@ -1,12 +1,12 @@
 package fair_test
 
 import (
-	"flag"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/heddle-project/heddle/internal/seeded"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/scheduler/schedtest/fairtwin"
 	"github.com/heddle-project/heddle/yarn"
@@ -31,7 +31,7 @@ func TestWhoWaitsKnowsWhy(t *testing.T) {
 	t.Log(given)
 	for _, code := range []yarn.Code{fit.OthersFirst, fit.ComesNext, fit.AMLimit, fit.QueueLimit, fit.RunningApps, fit.UserRunningApps, fit.NextUpdate, fit.NodeFull,
 		fit.LocalityDelay, fit.StrictLocality, fit.NodeReserved, fit.Blacklisted} {
-		if given[code] == 0 && !t.Failed() && flag.Lookup("rapid.checks").Value.String() == "100" {
+		if given[code] == 0 && !t.Failed() && seeded.Full() {
 			t.Errorf("the plays were too tame: nobody waits because of %s", code)
 		}
 	}

@@ -23,7 +23,7 @@ func (q *Queue) isPlan() bool { return q.conf.Kind == allocation.Plan && !q.Leaf
 func (q *Queue) planned() bool { return q.promised && q.up.isPlan() }
 
 // defaultPath is the path of a plan's queue for applications without a reservation.
-func (q *Queue) defaultPath() string { return q.Path + "." + q.Name + "-default" }
+func (q *Queue) defaultPath() string { return queue.PlanDefaultPath(q.Path) }
 
 // plan is the plan of that path, or nil.
 func (s *Scheduler) plan(path string) *Queue {

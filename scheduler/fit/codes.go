@@ -79,6 +79,11 @@ const (
 	UserRunningApps    yarn.Code = "max-running-apps-of-user"
 	NextUpdate         yarn.Code = "waits-for-next-update" // demands are looked at by a timer
 
+	// Of opportunistic containers: Count is how many are asked for, Max the nodes that were looked at.
+	NoNodeQueue    yarn.Code = "no-node-with-queue"
+	NodeQueuesFull yarn.Code = "node-queues-full"     // Detail counts the nodes by what is in the way, Subject is the nearest
+	NextCall       yarn.Code = "comes-with-next-call" // Max is what one call gets
+
 	// Of a gang, see resourcemanager/engine/gang.go: Count of Max containers; Detail is seconds, where no other is named.
 	GangGathers yarn.Code = "gang-incomplete"        // what it has is withheld from the master
 	GangSmall   yarn.Code = "gang-asked-for-in-part" // less is asked for

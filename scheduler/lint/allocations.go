@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"strconv"
 
 	"github.com/heddle-project/heddle/scheduler/allocation"
@@ -15,8 +16,20 @@ import (
 // files are those of package allocation, and mean there what they mean here.
 const Repeated Code = allocation.Repeated
 
-// AllocationFile tells whether a text is an allocation file of the FairScheduler, whatever is wrong in it.
-func AllocationFile(data []byte) bool { return allocation.RootElement(data) == allocation.Root }
+// AllocationFile tells whether a text is an allocation file of the FairScheduler, whatever is wrong in it: if it has neither root element, or breaks
+// before it, by the first tag of either kind of file.
+func AllocationFile(data []byte) bool {
+	root := allocation.RootElement(data)
+	if root != allocation.Root && root != "configuration" {
+		for _, m := range tags.FindAllSubmatch(data, 1) {
+			root = string(m[1])
+		}
+	}
+	return root == allocation.Root
+}
+
+// tags are those of root elements, at their beginning or end: the first one may be broken itself.
+var tags = regexp.MustCompile(`</?\s*(allocations|configuration)\b`)
 
 // CheckFair lists all findings about what the FairScheduler reads: its properties, and the allocation file if Cluster has one, whose lines
 // have origins that begin with File.
@@ -66,7 +79,11 @@ func (l *linter) allocations(data []byte) {
 	var refused allocation.Errors
 	if errors.As(err, &refused) {
 		for _, f := range refused {
-			f.What = "the file is refused: " + f.What
+			if f.Code == allocation.Broken {
+				f.What = "the allocation file of the FairScheduler is refused: " + f.What
+			} else {
+				f.What = "the file is refused: " + f.What
+			}
 			l.ofAllocations(f)
 		}
 	}

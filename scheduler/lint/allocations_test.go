@@ -33,7 +33,7 @@ yarn-site.xml:1:1: warning [file]: x; y
 
 	in.Notes = nil
 	got = lint.CheckAllocations(in, []byte(strings.Repeat("\n", 7)+"<allocations"))
-	if bad, _, _ := lint.Count(got); bad != 1 || !strings.Contains(rendered(got), "f.xml:8:13: error [file]: the file is refused: not well-formed XML: unexpected EOF; correct the file") {
+	if bad, _, _ := lint.Count(got); bad != 1 || !strings.Contains(rendered(got), "f.xml:8:13: error [file]: the allocation file of the FairScheduler is refused: not well-formed XML: unexpected EOF; correct the file") {
 		t.Errorf("%s", rendered(got))
 	}
 	got = lint.CheckAllocations(in, []byte("<allocations>"+strings.Repeat("<a/>", lint.MaxFindings+5)+"</allocations>"))

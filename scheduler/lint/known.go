@@ -28,9 +28,8 @@ type setting struct {
 }
 
 const (
-	noMultiNode  = "placement over several nodes at a time is not built"
-	noThreads    = "scheduling has one thread here, and starts when something changes"
-	noRefreshing = "files are read by yarn rmadmin -refreshQueues only"
+	noMultiNode = "placement over several nodes at a time is not built"
+	noThreads   = "scheduling has one thread here, and starts when something changes"
 )
 
 // globals are the properties of no queue, without the prefix.
@@ -64,7 +63,7 @@ var globals = map[string]setting{
 	"legacy-queue-mode.enabled":                                             {kind: flag},
 	"auto-queue-creation-v2.maximum-queue-depth":                            {},
 	"auto-queue-creation-v2.queue-expiration-time":                          {},
-	"queue.auto.refresh.monitoring-interval":                                {unread: noRefreshing},
+	"queue.auto.refresh.monitoring-interval":                                {},
 	"ordering-policy.priority-utilization.underutilized-preemption.enabled": {kind: flag},
 	"ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms": {},
 	"ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation":      {kind: flag},

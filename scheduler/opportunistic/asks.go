@@ -37,6 +37,7 @@ type Want struct {
 type places struct {
 	list  []place
 	index map[string]int
+	start int // where the next call of Place begins
 }
 
 type place struct {
@@ -142,6 +143,7 @@ func (a *Asks) sort() {
 // tidy forgets places at which nothing is wanted any more.
 func (p *places) tidy() {
 	p.list = slices.DeleteFunc(p.list, func(x place) bool { return x.count <= 0 })
+	p.start = 0
 	clear(p.index)
 	for i := range p.list {
 		p.index[p.list[i].name] = i

@@ -283,26 +283,42 @@ func (n *Node) free() yarn.Resource {
 	return r
 }
 
+// verdict is what becomes of a container on a node.
+type verdict uint8
+
+const (
+	full     verdict = iota // it is not taken for now
+	tooSmall                // nor ever
+	waits
+	starts // there is room for it
+)
+
+func (l *Loads) judge(n *Node, size *yarn.Resource) verdict {
+	byResources := l.set.Comparator == QueueLengthThenResources
+	switch {
+	case n.held >= MaxOnNode:
+		return full
+	case byResources && size.FitsIn(n.free()):
+		return starts
+	case byResources && !size.FitsIn(n.load.Total):
+		return tooSmall
+	case l.set.Comparator != QueueWaitTime && n.load.Waiting >= n.load.Capacity:
+		return full
+	}
+	return waits
+}
+
 // take tells whether a container of that size may be placed on the node, and counts it there.
 func (l *Loads) take(n *Node, size *yarn.Resource) bool {
-	if n.held >= MaxOnNode {
+	switch l.judge(n, size) {
+	case starts:
+		n.given.Increase(size)
+	case waits:
+		if l.set.Comparator != QueueWaitTime {
+			n.load.Waiting++
+		}
+	default:
 		return false
-	}
-	if l.set.Comparator == QueueLengthThenResources {
-		if size.FitsIn(n.free()) {
-			n.given.Increase(size)
-			n.held++
-			return true
-		}
-		if !size.FitsIn(n.load.Total) {
-			return false
-		}
-	}
-	if l.set.Comparator != QueueWaitTime {
-		if n.load.Waiting >= n.load.Capacity {
-			return false
-		}
-		n.load.Waiting++
 	}
 	n.held++
 	return true

@@ -36,10 +36,7 @@ func (l *Loads) Place(a *Asks, now int64, suits func(*Node) bool, place func(*No
 		return
 	}
 	l.order(now)
-	p := &placing{Loads: l, suits: suits, place: place, left: MaxPerCall, looks: MaxLooks, full: map[searched]bool{}}
-	if l.set.PerCall > 0 {
-		p.left = min(p.left, int(l.set.PerCall))
-	}
+	p := &placing{Loads: l, suits: suits, place: place, left: l.perCall(), looks: MaxLooks, full: map[searched]bool{}}
 	a.sort()
 	start := a.start
 	a.start = 0
@@ -61,27 +58,48 @@ func (l *Loads) Place(a *Asks, now int64, suits func(*Node) bool, place func(*No
 	}
 }
 
+// perCall is how many containers one call gets.
+func (l *Loads) perCall() int {
+	if l.set.PerCall > 0 {
+		return min(MaxPerCall, int(l.set.PerCall))
+	}
+	return MaxPerCall
+}
+
 // looksAnywhere are kept for nodes that were not named, when a want names a great many.
 const looksAnywhere = MaxLooks / 4
 
 // serve places containers of one kind: on the hosts that were named, then in the racks, then anywhere.
 func (p *placing) serve(w *Want) {
 	p.looks--
-	for i := range w.hosts.list {
-		p.at(w, NodeLocal, &w.hosts.list[i], p.hosts)
-	}
-	for i := range w.racks.list {
-		p.at(w, RackLocal, &w.racks.list[i], p.racks)
-	}
+	p.named(w, NodeLocal, &w.hosts, p.hosts)
+	p.named(w, RackLocal, &w.racks, p.racks)
 	for p.more(w) && p.one(w, OffSwitch, "", &p.least) {
 	}
 }
 
 func (p *placing) more(w *Want) bool { return w.count > 0 && p.left > 0 && p.looks > 0 }
 
+// named places containers at the places that were named, in their order. If these are too many for one call, the next one goes on with the rest.
+func (p *placing) named(w *Want, at Locality, where *places, rings map[string]*ring) {
+	n, start := len(where.list), where.start
+	where.start = 0
+	for i := range n {
+		k := (start + i) % n
+		if !p.more(w) {
+			return
+		}
+		if p.looks <= looksAnywhere {
+			where.start = k
+			return
+		}
+		p.at(w, at, &where.list[k], rings)
+	}
+}
+
 // at places as many containers as are wanted at one place.
 func (p *placing) at(w *Want, at Locality, where *place, rings map[string]*ring) {
-	if p.looks--; where.count <= 0 || !p.more(w) || p.looks < looksAnywhere {
+	if p.looks--; where.count <= 0 {
 		return
 	}
 	nodes := rings[where.name]

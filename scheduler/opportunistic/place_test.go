@@ -172,6 +172,54 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestExplain: who takes nothing is counted by what is in the way, and nothing changes.
+func TestExplain(t *testing.T) {
+	small := yarn.NewResource(512, 8)
+	l, nodes := heard(settings(QueueLengthThenResources), Report{Used: yarn.NewResource(8192, 8), Capacity: 3, Waiting: 3}, Report{Total: small}, Report{},
+		Report{Used: yarn.NewResource(8192, 8), Capacity: 2, Waiting: 2}, Report{Held: MaxOnNode})
+	a := &Asks{}
+	if why := l.Explain(a, nil); why.Want != nil {
+		t.Errorf("nothing is asked for, and waits because of %+v", why)
+	}
+	a.Enter([]yarn.Ask{ask(1, 5, "*"), ask(0, 7, "*")})
+	avoids := func(n *Node) bool { return n != nodes[2] }
+	for range 2 {
+		why := l.Explain(a, avoids)
+		if why.Known != 5 || why.Nodes != 5 || why.Full != 3 || why.Small != 1 || why.Avoided != 1 || why.Priority != 1 || why.Count != 5 || why.Nearest != nodes[4] || why.PerCall != MaxPerCall {
+			t.Errorf("%+v", why)
+		}
+	}
+	if got := placed(l, a, 0, "h2"); got != "" {
+		t.Errorf("%s takes what nobody takes", got)
+	}
+}
+
+// TestManyHosts: a want that names more hosts than a call looks at is served on all of them in turn.
+func TestManyHosts(t *testing.T) {
+	const many = MaxRows - 10
+	l, nodes := heard(settings(QueueLength), make([]Report, many)...)
+	var rows []yarn.Ask
+	for i := range many {
+		rows = append(rows, ask(1, 1, fmt.Sprint("h", i)))
+	}
+	a := &Asks{}
+	a.Enter(append(rows, ask(1, many, "*")))
+	last := nodes[many-1]
+	for _, n := range nodes {
+		l.Heard(n, Report{Capacity: 1, Waiting: 1}, 1)
+	}
+	l.order(1)
+	l.Heard(last, Report{Capacity: 1}, 1) // too late to be among the least loaded ones
+	calls := 0
+	for found := false; !found; calls++ {
+		if calls > 5 {
+			t.Fatal("the last host is never looked at")
+		}
+		l.Place(a, 1, func(*Node) bool { return true }, func(n *Node, _ *Want, at Locality) { found = n == last && at == NodeLocal })
+	}
+	t.Logf("%d calls", calls)
+}
+
 // TestRandomPlaces: whatever is asked for, heard and withdrawn, as much is placed as is taken off the asks, no queue gets longer than it may be, and
 // rows are counted right.
 func TestRandomPlaces(t *testing.T) {

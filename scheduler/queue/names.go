@@ -40,6 +40,14 @@ func ParentPath(path string) string {
 	return path[:i]
 }
 
+// PlanDefault is the name of the queue below a reservable one of that name where applications go that have no reservation.
+func PlanDefault(plan string) string { return plan + "-default" }
+
+// PlanDefaultPath is its path, of the path of the reservable one.
+func PlanDefaultPath(plan string) string {
+	return plan + "." + PlanDefault(plan[strings.LastIndexByte(plan, '.')+1:])
+}
+
 // Add enters a queue.
 func (n *Names) Add(path string, q int32) {
 	n.byPath[path] = q

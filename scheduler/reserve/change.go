@@ -5,8 +5,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Bounds of a plan. A reservation that recurs has points for each instance of the
-// largest period.
+// Bounds of a plan, of which a user may have as much as is left for others; see holds.
 const (
 	MaxReservations = 10_000
 	MaxPoints       = 1 << 16 // of the step functions of what is committed
@@ -23,53 +22,85 @@ func (p *Plan) Submit(now int64, id yarn.ReservationID, user string, d yarn.Rese
 		return refuse(Invalid, "Reservation allocation already exists with the reservation id %s, but a different reservation definition was provided. "+
 			"Please try again with a new reservation id, or consider updating the reservation instead.", id)
 	}
-	return p.change(now, id, user, d)
+	return p.Update(now, id, user, d)
 }
 
 // Update gives a reservation another definition and another owner; one that is not
 // there is taken in. Where no room is found for the new definition the old one stays.
 func (p *Plan) Update(now int64, id yarn.ReservationID, user string, d yarn.ReservationDefinition) error {
-	return p.change(now, id, user, d)
+	if p.asApache {
+		return p.updateAsApache(now, id, user, d)
+	}
+	r, err := p.Propose(now, id, user, d)
+	if err == nil {
+		p.Accept(r)
+	}
+	return err
 }
 
-// change asks the plan's agents one after the other.
-func (p *Plan) change(now int64, id yarn.ReservationID, user string, d yarn.ReservationDefinition) error {
-	if !p.asApache {
-		if err := p.bounded(&d); err != nil {
-			return err
-		}
+// Propose finds what Update would promise, and promises nothing: the plan stays as it is. Accept takes it in.
+func (p *Plan) Propose(now int64, id yarn.ReservationID, user string, d yarn.ReservationDefinition) (*Reservation, error) {
+	if err := p.bounded(&d); err != nil {
+		return nil, err
 	}
 	t := p.task(now)
-	attempts := []bool{true, false}
-	if p.settings.Agent == Greedy {
-		attempts = []bool{false}
+	var found *Reservation
+	err := t.tryAgents(id, user, &d, func(old, r *Reservation) (bool, error) {
+		if old != nil {
+			if err := t.allowInstead(old, r); checked(err) {
+				return false, nil
+			} else if err != nil {
+				return false, err
+			}
+		}
+		r.Accepted, found = now, r
+		return true, nil
+	})
+	return found, err
+}
+
+// Accept takes in what Propose found, in place of the reservation with the same id. In the meantime
+// reservations may have gone, and none may have come.
+func (p *Plan) Accept(r *Reservation) {
+	if old := p.byID[r.ID]; old != nil {
+		p.remove(old)
 	}
-	var last error
-	for _, aligned := range attempts {
-		done, err := t.attempt(id, user, &d, aligned)
+	p.insert(r)
+}
+
+// tryAgents asks the plan's agents one after the other, until take says that it has taken what one found. It says
+// false if the old version stays as it is.
+func (t *task) tryAgents(id yarn.ReservationID, user string, d *yarn.ReservationDefinition, take func(old, r *Reservation) (bool, error)) error {
+	aligned := []bool{true, false}
+	if t.p.settings.Agent == Greedy {
+		aligned = aligned[1:]
+	}
+	last := refuse(Invalid, "the plan has room for the new version of reservation %s, but the sharing policy refuses it once the old one is gone; "+
+		"the old one stays; delete it and submit it anew", id)
+	for _, how := range aligned {
+		old := t.p.byID[id]
+		r, err := t.candidate(old, id, user, d, how)
+		done := false
+		if err == nil {
+			done, err = take(old, r)
+		}
 		switch {
 		case done:
 			return nil
-		case err != nil && !planning(err):
+		case err != nil && !checked(err):
 			return err
 		case err != nil:
 			last = err
 		}
 	}
-	if last == nil {
-		last = refuse(Invalid, "the plan has room for the new version of reservation %s, but the sharing policy refuses it once the old one is gone; "+
-			"the old one stays; delete it and submit it anew", id)
-	}
 	return last
 }
 
-// attempt lets one agent try. Without an error it may still be false: the old version
-// of the reservation was taken back.
-func (t *task) attempt(id yarn.ReservationID, user string, d *yarn.ReservationDefinition, aligned bool) (bool, error) {
-	old := t.p.byID[id]
-	line, err := t.plan(user, d, old, aligned)
+// candidate is what one agent finds and the sharing policy allows, as long as the old version is there.
+func (t *task) candidate(old *Reservation, id yarn.ReservationID, user string, d *yarn.ReservationDefinition, aligned bool) (*Reservation, error) {
+	line, err := t.findRoom(user, d, old, aligned)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	r := &Reservation{ID: id, User: user, Definition: *d, Start: d.Arrival, End: d.Deadline}
 	if n, _ := period(d); n > 0 {
@@ -77,69 +108,111 @@ func (t *task) attempt(id yarn.ReservationID, user string, d *yarn.ReservationDe
 	}
 	r.Intervals = intervals(line)
 	r.build()
-	if err := t.p.small(r); err != nil {
-		return false, err
+	if err := t.p.holds(r); err != nil {
+		return nil, err
 	}
-	if err := t.allow(r); err != nil {
-		return false, err
-	}
-	if old == nil {
-		t.accept(r)
-		return true, nil
-	}
-	return t.replace(old, r)
+	return r, t.allow(r)
 }
 
-func (t *task) accept(r *Reservation) {
-	r.Accepted = t.now
-	t.p.insert(r)
-}
-
-// replace takes the old version out and asks the policy once more.
-//
-// compat: the policy may say no now, because another average results. In Apache
-// the old version then has to pass it, too, and is lost if it does not; here that happens in replays only.
-func (t *task) replace(old, r *Reservation) (bool, error) {
+// allowInstead asks the policy once more, without the old version. It may say no now, because another average results.
+func (t *task) allowInstead(old, r *Reservation) error {
 	before := t.p.save([2]string{old.User, r.User})
 	t.p.remove(old)
 	err := t.allow(r)
-	if err == nil {
-		t.accept(r)
-		return true, nil
+	t.p.back(before, old)
+	return err
+}
+
+// updateAsApache is Update for replays. Where the policy refuses the new version once the old one is gone, the old one
+// has to pass it, too, and is lost if it does not.
+func (p *Plan) updateAsApache(now int64, id yarn.ReservationID, user string, d yarn.ReservationDefinition) error {
+	t := p.task(now)
+	accept := func(r Reservation) {
+		r.Accepted = now
+		p.insert(&r)
 	}
-	if t.p.asApache && planning(err) {
+	return t.tryAgents(id, user, &d, func(old, r *Reservation) (bool, error) {
+		if old == nil {
+			accept(*r)
+			return true, nil
+		}
+		before := p.save([2]string{old.User, r.User})
+		p.remove(old)
+		err := t.allow(r)
+		switch {
+		case err == nil:
+			accept(*r)
+			return true, nil
+		case !checked(err):
+			p.back(before, old)
+			return false, err
+		}
 		if err := t.allow(old); err != nil {
 			return false, err
 		}
-		again := *old
-		t.accept(&again)
+		accept(*old)
 		return false, nil
-	}
-	t.p.back(before, old)
-	if planning(err) {
-		return false, nil
-	}
-	return false, err
+	})
 }
 
-// small refuses a reservation that would divide the plan into too many pieces.
-func (p *Plan) small(r *Reservation) error {
-	if len(p.all) >= MaxReservations && p.byID[r.ID] == nil {
-		return refuse(NotPlanned, "the plan holds %d reservations, and that is as many as it can; delete some", MaxReservations)
-	}
-	stages := len(r.Definition.Stages)
-	for _, o := range p.all {
-		stages += len(o.Definition.Stages)
-	}
-	if stages > MaxAllStages {
-		return refuse(NotPlanned, "the reservations of the plan would have %d stages together, and %d is as many as it can hold; delete some, or ask for fewer stages", stages, MaxAllStages)
-	}
+// size is what a reservation takes of a plan's bounds, or several together.
+type size struct{ reservations, stages, points int }
+
+// bounds are those of a plan.
+var bounds = size{MaxReservations, MaxAllStages, MaxPoints}
+
+// size of one reservation. It has points for each instance of the largest period.
+func (p *Plan) size(r *Reservation) size {
 	points := 2 * len(r.Intervals)
 	if r.period > 0 {
 		points *= int(min(p.settings.MaxPeriod/r.period, MaxPoints))
 	}
-	if len(p.single)+len(p.cyclic.Line)+points > MaxPoints {
-		return refuse(NotPlanned, "the plan would be divided into more than %d pieces; ask for fewer and longer stages, or for a longer recurrence", MaxPoints)
+	return size{1, len(r.Definition.Stages), points}
+}
+
+func (s size) plus(o size) size {
+	return size{s.reservations + o.reservations, s.stages + o.stages, s.points + o.points}
+}
+
+// holds refuses a reservation beyond the plan's bounds, and one with which its user would have more of them than is
+// left for others: so one user has half of a plan at most, and nobody ever takes the last of it. What becomes
+// smaller is never refused for that.
+func (p *Plan) holds(r *Reservation) error {
+	p.pass(len(p.all))
+	var all, own, old size
+	for _, o := range p.all {
+		s := p.size(o)
+		if o.ID == r.ID {
+			old = s
+			if !p.asApache {
+				continue // it makes room for the new version
+			}
+		}
+		all = all.plus(s)
+		if o.User == r.User {
+			own = own.plus(s)
+		}
+	}
+	s := p.size(r)
+	all, own = all.plus(s), own.plus(s)
+	all.points = len(p.single) + len(p.cyclic.Line) + s.points // many are the same
+	for _, b := range []struct {
+		what                string
+		all, own, now, most int
+		old                 int
+		help                string
+	}{
+		{"reservations", all.reservations, own.reservations, s.reservations, bounds.reservations, old.reservations, "delete some"},
+		{"stages", all.stages, own.stages, s.stages, bounds.stages, old.stages, "delete some reservations, or ask for fewer stages"},
+		{"pieces of time", all.points, own.points, s.points, bounds.points, old.points, "ask for fewer and longer stages, or for a longer recurrence"},
+	} {
+		switch {
+		case b.all > b.most:
+			return refuse(NotPlanned, "the plan would have %d %s, and can hold %d; %s", b.all, b.what, b.most, b.help)
+		case !p.asApache && b.now > b.old && b.own > b.most-b.all:
+			return refuse(NotPlanned, "user %s would have %d %s in the plan, more than are left for others: it can hold %d, and would have %d; %s",
+				r.User, b.own, b.what, b.most, b.all, b.help)
+		}
 	}
 	return nil
 }

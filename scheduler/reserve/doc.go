@@ -9,6 +9,8 @@
 // not. An agent looks for room in what is available, a sharing policy says yes or
 // no to what it found.
 //
-// Elsewhere in the scheduler a reservation is a node that is kept for a container;
-// here it is a promise in time. All times are milliseconds since 1970.
+// Words: a plan is what a queue has promised, and nothing else. A reservation is one promise of it; elsewhere in the
+// scheduler it is a node that is kept for a container. Its definition is what was asked for, of stages; its intervals are
+// what it gets. Room is what is available for one. To revoke one is to take it back because the plan has become too
+// small, to archive one is to forget it after its end. All times are milliseconds since 1970.
 package reserve

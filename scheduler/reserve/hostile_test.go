@@ -95,48 +95,122 @@ func hostile() map[string]yarn.ReservationDefinition {
 	}
 }
 
+// modes are settings that plan in different ways.
+func modes() map[string]Settings {
+	out := map[string]Settings{}
+	for name, change := range map[string]func(*Settings){
+		"aligned, early":               func(s *Settings) { s.Early = true },
+		"greedy, late, no over-commit": func(s *Settings) { s.Agent, s.Sharing, s.Early = Greedy, NoOverCommit, false },
+		"greedy, early, short window":  func(s *Settings) { s.Agent, s.Early, s.Window = Greedy, true, 1000 },
+	} {
+		s := usual()
+		change(&s)
+		out[name] = s
+	}
+	return out
+}
+
+// mostWork is what any call may cost: MaxWork, and to pass over what a plan holds a few times.
+const mostWork = MaxWork + 12*(MaxPoints+MaxReservations)/passesPerPoint
+
+// costs runs a call and counts its work.
+func costs(t *testing.T, p *Plan, what string, call func()) {
+	t.Helper()
+	begun, start := p.work, time.Now()
+	call()
+	work, took := p.work-begun, time.Since(start)
+	if testing.Verbose() && took > 20*time.Millisecond {
+		t.Logf("%6d ms, %d points: %s", took.Milliseconds(), work, what)
+	}
+	if work > mostWork {
+		t.Errorf("%s costs %d points; no call may cost more than %d", what, work, mostWork)
+	}
+	if took > patience {
+		t.Errorf("%s took %v", what, took)
+	}
+}
+
 // TestHostile: whatever is asked for, of a plan that is empty, one with many reservations, and one that
 // is full, the answer comes soon, and a refusal changes nothing.
 func TestHostile(t *testing.T) {
 	all := hostile()
-	names := slices.Sorted(maps.Keys(all))
-	for _, fill := range []string{"crowded", "full"} {
-		for _, m := range []Settings{{Early: true}, {Agent: Greedy, Sharing: NoOverCommit}, {Agent: Greedy, Early: true, Window: 1000}} {
-			mode := fmt.Sprintf("agent %d, early %v, policy %d, window %d", m.Agent, m.Early, m.Sharing, m.Window)
-			s := usual()
-			s.Agent, s.Early, s.Sharing = m.Agent, m.Early, m.Sharing
-			if m.Window > 0 {
-				s.Window = m.Window
+	for _, fill := range []string{"empty", "crowded", "full", "brimming", "recurring"} {
+		for mode, s := range modes() {
+			if len(fill) > 7 && s.Sharing == NoOverCommit {
+				continue // the other one does more
 			}
 			p := filled(t, s, fill)
-			before := state(p)
-			for _, name := range names {
-				d := all[name]
-				start := time.Now()
+			before := p.image()
+			for _, name := range slices.Sorted(maps.Keys(all)) {
+				d, what := all[name], fill+", "+mode+", "+name
 				_ = p.Check(-1, &d) // what it refuses must be refused without it, too
-				err := p.Submit(0, number(1_000_000), "mallory", d)
-				took := time.Since(start)
-				if testing.Verbose() && took > 20*time.Millisecond {
-					t.Logf("%6d ms: %s, %s, %s: %.60v", took.Milliseconds(), fill, mode, name, err)
-				}
-				if took > patience {
-					t.Errorf("%s, %s, %s took %v", fill, mode, name, took)
-				}
+				var err error
+				costs(t, p, what, func() { err = p.Submit(0, number(1_000_000), "mallory", d) })
 				var r *Refusal
 				switch {
 				case err == nil:
-					if err := p.Delete(number(1_000_000)); err != nil {
-						t.Errorf("%s, %s, %s: %v", fill, mode, name, err)
+					costs(t, p, what+", updated", func() { _ = p.Update(0, number(1_000_000), "trudy", d) })
+					costs(t, p, what+", deleted", func() { err = p.Delete(number(1_000_000)) })
+					if err != nil {
+						t.Errorf("%s: %v", what, err)
 					}
-					before = state(p)
+					before = p.image()
 				case !errors.As(err, &r):
-					t.Errorf("%s, %s, %s: %T is no refusal", fill, mode, name, err)
-				case state(p) != before:
-					t.Errorf("%s, %s, %s: a refused submission changed the plan", fill, mode, name)
+					t.Errorf("%s: %T is no refusal", what, err)
+				case !p.is(before):
+					t.Errorf("%s: a refused submission changed the plan", what)
 				}
 			}
 		}
 	}
+}
+
+// TestHostileSteps: what comes at every step of time does not cost more, however much has to go.
+func TestHostileSteps(t *testing.T) {
+	for _, fill := range []string{"crowded", "full", "brimming", "recurring"} {
+		for mode, s := range modes() {
+			s.Enforcement = 10 * day
+			if fill != "crowded" && s.Agent == Greedy {
+				continue // that makes no difference
+			}
+			for _, size := range []int64{0, 3000} {
+				p := filled(t, s, fill)
+				p.SetCapacity(yarn.NewResource(size, size))
+				what := fmt.Sprintf("%s, %s, %d left", fill, mode, size)
+				for now := int64(0); now < 2000; now += 1000 {
+					costs(t, p, what+", replan", func() { _, _ = p.Replan(now) })
+					costs(t, p, what+", active", func() { p.Active(now) })
+				}
+				costs(t, p, what+", archive", func() { p.Archive(100 * day) })
+			}
+		}
+	}
+}
+
+// image is what a plan holds, to compare it with later.
+type image struct {
+	saved
+	byID map[yarn.ReservationID]*Reservation
+	all  map[string]account
+}
+
+func (p *Plan) image() image {
+	out := image{saved: *p.save([2]string{}), byID: maps.Clone(p.byID), all: map[string]account{}}
+	for name, u := range p.users {
+		v := *u
+		v.single, v.cyclic.Line, v.active = slices.Clone(u.single), slices.Clone(u.cyclic.Line), slices.Clone(u.active)
+		out.all[name] = v
+	}
+	return out
+}
+
+// is tells whether the plan still looks so.
+func (p *Plan) is(a image) bool {
+	return slices.Equal(a.saved.all, p.all) && slices.Equal(a.single, p.single) && slices.Equal(a.cyclic, p.cyclic.Line) && maps.Equal(a.byID, p.byID) &&
+		maps.EqualFunc(a.all, p.users, func(u account, v *account) bool {
+			return u.reservations == v.reservations && u.singles == v.singles && u.cyclics == v.cyclics && slices.Equal(u.single, v.single) &&
+				slices.Equal(u.cyclic.Line, v.cyclic.Line) && slices.Equal(u.active, v.active)
+		})
 }
 
 // filled is a plan with something in it.
@@ -149,8 +223,31 @@ func filled(t testing.TB, s Settings, how string) *Plan {
 		d := define(0, 40*day, yarn.AllStages, stage(1024, 1, 10_000, 1, 40*day))
 		p.Restore(Reservation{ID: number(1), User: "ann", Definition: d, Start: d.Arrival, End: d.Deadline,
 			Intervals: []Interval{{0, 40 * day, yarn.NewResource(10<<20, 10_000)}}})
+	case "brimming":
+		brim(p, 9990, 5, 0)
+	case "recurring":
+		brim(p, 9990, 1, day)
+		brim(p, 9, 3000, day)
 	}
 	return p
+}
+
+// brim restores so many reservations over a day, of a hundred users, each in so many pieces.
+func brim(p *Plan, n, pieces int, period int64) {
+	var list []Reservation
+	for i := range n {
+		at := int64(len(p.all)+i) * day / 10_000 % (day / 2)
+		d := define(at, at+day/2, yarn.AllStages, repeated(pieces, stage(1, 0, 1, 1, 1))...)
+		if period > 0 {
+			d = every(period, d)
+		}
+		r := Reservation{ID: number(int64(10_000 + len(p.all) + i)), User: "user" + strconv.Itoa(i%100), Definition: d, Start: d.Arrival, End: d.Deadline}
+		for k := range int64(pieces) {
+			r.Intervals = append(r.Intervals, Interval{at + k*day/2/int64(pieces), at + (k+1)*day/2/int64(pieces) - 1, yarn.NewResource(1, 0)})
+		}
+		list = append(list, r)
+	}
+	p.Restore(list...)
 }
 
 // crowd submits so many reservations over a day, of ten users.

@@ -37,7 +37,7 @@ type Settings struct {
 	Average, Peak float32 // percent of the plan that a user may have on average and at any time; OverTime only
 
 	Enforcement     int64 // milliseconds that Replan looks ahead (….reservation-enforcement-window)
-	Step, MaxPeriod int64 // milliseconds; every period divides the largest one
+	Step, MaxPeriod int64 // milliseconds, above 0; every period divides the largest one
 
 	Calc measure.Calculator
 	Max  yarn.Resource // the largest container
@@ -48,6 +48,7 @@ type Plan struct {
 	settings Settings
 	capacity yarn.Resource
 	asApache bool // see LikeApache
+	work     int  // what calls have cost so far, in points of planning
 
 	all  []*Reservation // by interval, then id
 	byID map[yarn.ReservationID]*Reservation
@@ -66,20 +67,12 @@ type account struct {
 	active           timeline.Line // how many have resources, as an amount of memory
 }
 
-// Defaults where a setting makes no sense.
-const (
-	defaultStep      = 1000
-	defaultMaxPeriod = 86_400_000
-)
+// maxStep keeps sums of rounded durations within 64 bits, in milliseconds: 278 years.
+const maxStep = 1 << 43
 
 // NewPlan is a plan of that size without reservations.
 func NewPlan(s Settings, capacity yarn.Resource) *Plan {
-	if s.Step <= 0 {
-		s.Step = defaultStep
-	}
-	if s.MaxPeriod <= 0 {
-		s.MaxPeriod = defaultMaxPeriod
-	}
+	s.Step, s.MaxPeriod = min(max(s.Step, 1), maxStep), min(max(s.MaxPeriod, 1), MaxTime)
 	return &Plan{settings: s, capacity: capacity, byID: map[yarn.ReservationID]*Reservation{},
 		cyclic: timeline.Cycle{Period: s.MaxPeriod}, users: map[string]*account{}}
 }
@@ -106,6 +99,7 @@ func (p *Plan) Active(now int64) []*Reservation { return p.List(now, now) }
 // List are the reservations with an instance in that range of time, of which both
 // ends belong to it, by interval, then id.
 func (p *Plan) List(start, end int64) []*Reservation {
+	p.pass(len(p.all))
 	overlaps := (*Reservation).overlaps
 	if p.asApache {
 		overlaps = (*Reservation).overlapsAsApache
@@ -160,10 +154,14 @@ func (p *Plan) insert(r *Reservation) {
 
 func (p *Plan) remove(rs ...*Reservation) {
 	for _, r := range rs {
-		if i, found := slices.BinarySearchFunc(p.all, r, (*Reservation).before); found {
+		delete(p.byID, r.ID)
+	}
+	if len(rs) == 1 {
+		if i, found := slices.BinarySearchFunc(p.all, rs[0], (*Reservation).before); found {
 			p.all = slices.Delete(p.all, i, i+1)
 		}
-		delete(p.byID, r.ID)
+	} else {
+		p.all = slices.DeleteFunc(p.all, func(r *Reservation) bool { return p.byID[r.ID] == nil })
 	}
 	p.book(rs, -1)
 	for _, r := range rs {
@@ -184,48 +182,65 @@ func (p *Plan) account(user string) *account {
 // book adds what reservations get to the plan's and their users' commitments, or takes
 // it away (sign -1).
 func (p *Plan) book(rs []*Reservation, sign int64) {
-	var trains []timeline.Line
-	byUser := map[*account][]timeline.Line{}
+	var single, cyclic pieces
+	byUser := map[string]*[3]pieces{} // single, cyclic and active ones
 	for _, r := range rs {
-		u := p.account(r.User)
+		u, own := p.account(r.User), byUser[r.User]
+		if own == nil {
+			own = new([3]pieces)
+			byUser[r.User] = own
+		}
 		u.reservations += int(sign)
 		from, to := int64(timeline.End), int64(timeline.Begin)
 		if r.period > 0 {
 			u.cyclics = true
 			from, to = r.Start, timeline.End
 			train := r.train(p.settings.MaxPeriod)
-			trains, byUser[u] = append(trains, train), append(byUser[u], train)
+			cyclic, own[1] = append(cyclic, train), append(own[1], train)
 		} else {
 			u.singles = true
-			raise(&p.single, r, sign)
-			raise(&u.single, r, sign)
+			single, own[0] = append(single, r.line.Line), append(own[0], r.line.Line)
 			for _, i := range r.Intervals {
 				if p.settings.Calc.Positive(&p.capacity, &i.Resource) {
 					from, to = min(from, i.Start), max(to, i.End)
 				}
 			}
 		}
-		u.active.Raise(from, to, yarn.Resource{sign, sign})
+		own[2] = append(own[2], timeline.Of(from, to, yarn.Resource{1, 1}))
 	}
-	p.cyclic.Line = together(p.cyclic.Line, timeline.Sum(trains), sign)
-	for _, r := range rs {
-		u := p.account(r.User)
-		u.cyclic.Line = together(u.cyclic.Line, timeline.Sum(byUser[u]), sign)
-		delete(byUser, u)
+	p.pass(len(p.single) + len(p.cyclic.Line) + single.points() + cyclic.points())
+	single.book(&p.single, sign)
+	cyclic.book(&p.cyclic.Line, sign)
+	for name, own := range byUser { //tidy:unordered each has lines of its own
+		u := p.users[name]
+		own[0].book(&u.single, sign)
+		own[1].book(&u.cyclic.Line, sign)
+		own[2].book(&u.active, sign)
 	}
 }
 
-// fewIntervals are added one by one, without copying the line.
-const fewIntervals = 4
+// pieces are lines that are added to another one together.
+type pieces []timeline.Line
 
-func raise(l *timeline.Line, r *Reservation, sign int64) {
-	if len(r.Intervals) > fewIntervals {
-		*l = together(*l, r.line.Line, sign)
+func (all pieces) points() (n int) {
+	for _, l := range all {
+		n += len(l)
+	}
+	return n
+}
+
+// fewPoints are added one by one, without copying the line.
+const fewPoints = 6
+
+// book adds them to a line, or takes them away from it (sign -1).
+func (all pieces) book(l *timeline.Line, sign int64) {
+	if len(all) == 1 && len(all[0]) <= fewPoints && all[0].Amount(timeline.End).IsZero() {
+		for _, r := range all[0].Runs() {
+			l.Raise(r.From, r.To, measure.Times(r.Amount, sign))
+		}
 		return
 	}
-	for _, i := range r.Intervals {
-		l.Raise(i.Start, i.End, measure.Times(i.Resource, sign))
-	}
+	*l = together(*l, timeline.Sum(all), sign)
 }
 
 // together is a line and another one, or without it (sign -1).
@@ -273,6 +288,7 @@ type saved struct {
 
 // save keeps them. Reservations themselves never change.
 func (p *Plan) save(names [2]string) *saved {
+	p.pass(len(p.all) + len(p.single) + len(p.cyclic.Line))
 	s := &saved{slices.Clone(p.all), slices.Clone(p.single), slices.Clone(p.cyclic.Line), names, [2]*account{}}
 	for i, name := range names {
 		if u := p.users[name]; u != nil {

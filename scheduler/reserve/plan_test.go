@@ -234,15 +234,15 @@ func TestReplan(t *testing.T) {
 	submit(t, p, 2, 2, some(5, 0, 10_000))
 	submit(t, p, 3, 3, define(0, 20_000, yarn.AllStages, stage(1024, 1, 2, 1, 10_000)))
 	submit(t, p, 4, 4, some(2, 5000, 10_000))
-	if gone := p.Replan(5); gone != nil {
+	if gone, err := p.Replan(5); gone != nil || err != nil {
 		t.Errorf("%s went of a plan that is large enough", idsOf(gone))
 	}
 	p.SetCapacity(yarn.NewResource(7168, 7))
-	if gone := idsOf(p.Replan(3)); gone != "3 2" || ids(p.All()) != "1 4" {
+	if gone := replan(t, p, 3); gone != "3 2" || ids(p.All()) != "1 4" {
 		t.Errorf("%s went, %s are left", gone, ids(p.All()))
 	}
 	p.SetCapacity(yarn.NewResource(0, 0))
-	if gone := idsOf(p.Replan(3)); gone != "1 4" || len(p.users) != 0 {
+	if gone := replan(t, p, 3); gone != "1 4" || len(p.users) != 0 {
 		t.Errorf("%s went of an empty plan", gone)
 	}
 }
@@ -289,5 +289,80 @@ func TestRestore(t *testing.T) {
 	}
 	if ids(q.All()) != ids(p.All()) || q.Reservation(number(2)).Period() != day/4 {
 		t.Errorf("restored %s", ids(q.All()))
+	}
+}
+
+func replan(t *testing.T, p *Plan, now int64) string {
+	t.Helper()
+	gone, err := p.Replan(now)
+	if err != nil {
+		t.Error(err)
+	}
+	return idsOf(gone)
+}
+
+// TestUserBounds: nobody has more of a plan's bounds than is left for others; what becomes smaller is not refused.
+func TestUserBounds(t *testing.T) {
+	hold := func(p *Plan, user string, from, n, stages int) {
+		var list []Reservation
+		for i := range n {
+			d := define(0, day, yarn.AllStages, repeated(stages, stage(0, 0, 1, 1, 1))...)
+			list = append(list, Reservation{ID: number(int64(from + i)), User: user, Definition: d, Start: 0, End: day})
+		}
+		p.Restore(list...)
+	}
+	big := func(n int) yarn.ReservationDefinition {
+		return define(0, day, yarn.AllStages, repeated(n, stage(1, 1, 1, 1, 1000))...)
+	}
+	for name, c := range map[string]struct {
+		fill func(*Plan)
+		d    yarn.ReservationDefinition
+		want string // of what mallory has too much; "" if she may
+		all  string // of what the plan has too much, for ann
+	}{
+		"one reservation below half": {func(p *Plan) { hold(p, "mallory", 1, MaxReservations/2-1, 1) }, big(1), "", ""},
+		"half of the reservations":   {func(p *Plan) { hold(p, "mallory", 1, MaxReservations/2, 1) }, big(1), "reservations", ""},
+		"as many as are left": {func(p *Plan) {
+			hold(p, "bob", 1, MaxReservations/2, 1)
+			hold(p, "mallory", MaxReservations, MaxReservations/4, 1)
+		}, big(1), "reservations", ""},
+		"no reservation left":     {func(p *Plan) { hold(p, "bob", 1, MaxReservations, 1) }, big(1), "reservations", "reservations"},
+		"one stage too many":      {func(p *Plan) { hold(p, "mallory", 1, 49, 1000); hold(p, "mallory", 50, 1, 996) }, big(5), "stages", ""},
+		"stages up to the bounds": {func(p *Plan) { hold(p, "mallory", 1, 49, 1000); hold(p, "mallory", 50, 1, 995) }, big(5), "", ""},
+		"pieces of time": {func(p *Plan) {
+			r := Reservation{ID: number(1), User: "mallory", Definition: define(0, day, yarn.AllStages, stage(1, 0, 1, 1, 1)), End: day}
+			for at := range int64(25_000) {
+				r.Intervals = append(r.Intervals, Interval{at, at + 1, yarn.NewResource(1+at%2, 0)})
+			}
+			p.Restore(r)
+		}, big(1), "pieces of time", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := smallPlan(func(s *Settings) { s.Early = true })
+			c.fill(p)
+			before := p.image()
+			check := func(user, want string) {
+				err := p.Submit(0, number(1<<20), user, c.d)
+				switch {
+				case want == "" && err != nil:
+					t.Errorf("%s: %v", user, err)
+				case want != "" && (kind(err) != "PlanningException" || !strings.Contains(err.Error(), want) || !p.is(before)):
+					t.Errorf("%s: %v, want too many %s", user, err, want)
+				case err == nil:
+					_ = p.Delete(number(1 << 20))
+				}
+			}
+			check("mallory", c.want)
+			check("ann", c.all)
+		})
+	}
+	p := smallPlan(nil)
+	hold(p, "mallory", 1, MaxReservations/2, 10)
+	hold(p, "bob", MaxReservations, MaxReservations/8, 10)
+	if err := p.Update(0, number(2), "mallory", big(11)); err == nil || !strings.Contains(err.Error(), "stages") {
+		t.Errorf("one stage more: %v", err)
+	}
+	if err := p.Update(0, number(2), "mallory", big(9)); err != nil {
+		t.Errorf("fewer stages: %v", err)
 	}
 }

@@ -40,7 +40,7 @@ func (t *task) allow(r *Reservation) error {
 		return t.allowTotal(r)
 	}
 	if err := t.allowTotal(r); err != nil {
-		if planning(err) {
+		if checked(err) {
 			return refuse(OverQuota, "%v", err)
 		}
 		return err
@@ -58,7 +58,7 @@ func (t *task) allowTotal(r *Reservation) error {
 	if err != nil {
 		return err
 	}
-	if _, err = t.merge(room, ask, timeline.Take, r.Start, r.End); planning(err) {
+	if _, err = t.merge(room, ask, timeline.Take, r.Start, r.End); checked(err) {
 		return overCommitted(r, r.Start)
 	}
 	if err != nil || t.p.asApache {
@@ -76,6 +76,7 @@ func overCommitted(r *Reservation, at int64) error {
 // at the instances of one largest period alone.
 func (t *task) allowEver(r *Reservation) error {
 	single, cyclic := t.p.single, t.p.cyclic
+	t.p.pass(len(single) + len(cyclic.Line))
 	if old := t.p.byID[r.ID]; old != nil {
 		single, cyclic.Line = together(single, old.once(), -1), together(cyclic.Line, old.train(cyclic.Period), -1)
 	}
@@ -152,7 +153,7 @@ func (t *task) allowAverage(r *Reservation) error {
 		return err
 	}
 	limit := timeline.Constant(line.First()-window, t.p.share(t.p.settings.Average))
-	if _, err = t.merge(limit, averages, timeline.Take, from, to); planning(err) {
+	if _, err = t.merge(limit, averages, timeline.Take, from, to); checked(err) {
 		return refuse(OverQuota, "Integral (avg over time) quota capacity %s over a window of %d seconds,  would be exceeded by accepting reservation: %s",
 			javanum.Text(javanum.Div(t.p.settings.Average, 100)), window/1000, r.ID)
 	}
@@ -180,7 +181,7 @@ func (t *task) averages(line timeline.Line, window int64) (timeline.Line, error)
 			passed := m.At - marks[i-1].At
 			var over [2]bool
 			memory, over[0] = grow(memory, rate[yarn.Memory], passed)
-			cores, over[1] = grow(cores, int64(int32(min(rate[yarn.VCores], math.MaxInt32))), passed)
+			cores, over[1] = grow(cores, t.cores(rate[yarn.VCores]), passed)
 			if (over[0] || over[1]) && !t.p.asApache {
 				return nil, refuse(Arithmetic, "the average over %d ms cannot be computed, because the sum is too large; ask for less, or for a shorter time", window)
 			}
@@ -230,6 +231,16 @@ func grow(sum, rate, passed int64) (int64, bool) {
 	add := rate * passed
 	next := sum + add
 	return next, passed < 0 || high != 0 || low > math.MaxInt64 || (add > 0) != (next > sum)
+}
+
+// cores is a number of vcores.
+//
+// compat: Apache's has 32 bits. Here that of replays alone does.
+func (t *task) cores(n int64) int64 {
+	if t.p.asApache {
+		return int64(int32(min(n, math.MaxInt32)))
+	}
+	return n
 }
 
 // mean is a sum divided by a window, rounded half up.

@@ -191,12 +191,14 @@ func fits(t *rapid.T, p *Plan) {
 
 // replanned: afterwards nothing is committed above capacity at any step that is looked at.
 func replanned(t *rapid.T, p *Plan, now int64) {
-	p.Replan(now)
+	if _, err := p.Replan(now); err != nil {
+		t.Fatal(err)
+	}
 	if p.asApache {
 		return
 	}
 	for at := now; at < now+p.settings.Enforcement; at += p.settings.Step {
-		if excess := promised(p, at).Sub(p.capacity); p.over(&excess) {
+		if excess := promised(p, at).Sub(p.capacity); p.exceeds(&excess) {
 			t.Fatalf("replanned at %d, but at %d %v is promised of %v", now, at, promised(p, at), p.capacity)
 		}
 	}
@@ -225,6 +227,6 @@ func FuzzDefinition(f *testing.F) {
 				}
 			}
 		})
-		soon(t, func() { p.Replan(0) })
+		soon(t, func() { _, _ = p.Replan(0) })
 	})
 }

@@ -39,8 +39,8 @@ func refuse(kind Kind, format string, args ...any) error {
 	return &Refusal{kind, fmt.Sprintf(format, args...)}
 }
 
-// planning tells whether the next agent may try, and the next step go on.
-func planning(err error) bool {
+// checked tells whether it is a refusal that is no RuntimeException of Java: another agent may try.
+func checked(err error) bool {
 	var r *Refusal
 	return errors.As(err, &r) && !r.Kind.Runtime()
 }

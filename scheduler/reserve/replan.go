@@ -7,67 +7,113 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Replan gives reservations up, the latest accepted first, where more is committed
+// Replan revokes reservations, the latest accepted first, where more is committed
 // than the plan has: at now and every step from there, as far as the plan looks ahead and as
 // reservations reach (Apache's SimpleCapacityReplanner). It returns the ids in the order in
-// which they went.
+// which they went, and an error if that is too much work: then what is promised for later was not looked at.
 //
 // compat: one goes when its arrival and deadline are around a time, whether it has
 // resources there or not. Apache looks no further than reservations reach that do not recur; so do replays.
-func (p *Plan) Replan(now int64) []yarn.ReservationID {
-	var gone []yarn.ReservationID
-	end := now + clampTime(p.settings.Enforcement)
-	for t, looks := now, 0; t < min(p.reach(), end) && looks < maxLooks; looks++ {
-		excess := p.CommittedAt(t).Sub(p.capacity)
-		if !p.over(&excess) {
-			t = p.nextStep(t)
-			continue
+func (p *Plan) Replan(now int64) ([]yarn.ReservationID, error) {
+	r := replanning{p: p}
+	begun, end := p.work, now+clampTime(p.settings.Enforcement)
+	var err error
+	for t := now; t < min(p.reach(), end); {
+		if p.work-begun > MaxWork {
+			err = refuse(NotPlanned, "replanning takes more than %d steps; reservations with more than the plan has from %d to %d are not revoked yet", MaxWork, t, min(p.reach(), end))
+			break
 		}
-		victims := p.victims(t)
-		if len(victims) == 0 && !p.asApache {
+		if r.revoke(t) || p.asApache && r.overcommitted(t) {
+			t += p.settings.Step
+		} else {
 			t = p.nextStep(t) // until something changes nothing more can go
-			continue
 		}
-		p.remove(victims...)
-		for _, r := range victims {
-			gone = append(gone, r.ID)
-		}
-		t += p.settings.Step
 	}
-	return gone
+	r.remove()
+	return r.gone, err
 }
 
-// maxLooks is at how many times one run looks. It lets a run end soon that looks years ahead.
-const maxLooks = 100_000
+// replanning is one call of Replan.
+type replanning struct {
+	p     *Plan
+	gone  []yarn.ReservationID
+	going []*Reservation // the last of them, which the plan still has; many are taken out faster together
+	isOut map[yarn.ReservationID]bool
+}
+
+// overcommitted tells whether more is committed than there is.
+func (r *replanning) overcommitted(t int64) bool {
+	r.p.work += 1 + len(r.going)/4
+	excess := r.p.CommittedAt(t).Sub(r.p.capacity)
+	for _, x := range r.going {
+		if !r.p.exceeds(&excess) {
+			return false
+		}
+		excess = excess.Sub(x.booked(t))
+	}
+	return r.p.exceeds(&excess)
+}
+
+// revoke picks those that go at a time, and tells whether there are any.
+func (r *replanning) revoke(t int64) bool {
+	if !r.overcommitted(t) {
+		return false
+	}
+	victims := r.victims(t)
+	if len(victims) == 0 {
+		return false
+	}
+	if r.isOut == nil {
+		r.isOut = map[yarn.ReservationID]bool{}
+	}
+	for _, x := range victims {
+		r.gone, r.isOut[x.ID] = append(r.gone, x.ID), true
+	}
+	if r.going = append(r.going, victims...); len(r.going) > len(r.p.all)/16 || r.p.asApache {
+		r.remove()
+	}
+	return true
+}
+
+func (r *replanning) remove() {
+	if len(r.going) > 0 {
+		r.p.remove(r.going...)
+		r.going = nil
+	}
+}
 
 // victims are those that go at a time.
 //
 // compat: what is committed counts recurring reservations before their arrival, too, and Apache knows nothing of
-// what they have after their first instance. So it may give up others; replays do.
-func (p *Plan) victims(t int64) []*Reservation {
-	all := p.Active(t)
-	slices.SortFunc(all, (*Reservation).later)
+// what they have after their first instance. So it may revoke others; replays do.
+func (r *replanning) victims(t int64) []*Reservation {
+	p := r.p
+	all := slices.DeleteFunc(p.Active(t), func(x *Reservation) bool { return r.isOut[x.ID] })
+	p.work += 2 * len(all)
 	excess := p.CommittedAt(t)
 	if !p.asApache {
 		excess = yarn.Resource{}
-		for _, r := range all {
-			excess = excess.Add(r.At(t))
+		for _, x := range all {
+			excess = excess.Add(x.At(t))
 		}
 	}
-	excess = excess.Sub(p.capacity)
-	for i, r := range all {
-		if !p.over(&excess) {
+	if excess = excess.Sub(p.capacity); !p.exceeds(&excess) {
+		return nil
+	}
+	slices.SortFunc(all, (*Reservation).later)
+	for i, x := range all {
+		if !p.exceeds(&excess) {
 			return all[:i]
 		}
-		if !p.asApache || t < r.End {
-			excess = excess.Sub(r.At(t))
+		if !p.asApache || t < x.End {
+			excess = excess.Sub(x.At(t))
 		}
 	}
 	return all
 }
 
-// over tells whether an excess is one.
-func (p *Plan) over(excess *yarn.Resource) bool {
+// exceeds tells whether an excess is one.
+func (p *Plan) exceeds(excess *yarn.Resource) bool {
 	return p.settings.Calc.Positive(&p.capacity, excess)
 }
 

@@ -39,6 +39,11 @@ func (r *Reservation) At(t int64) yarn.Resource {
 	if t < r.Start || r.period == 0 && t >= r.End {
 		return yarn.Resource{}
 	}
+	return r.booked(t)
+}
+
+// booked is what the plan counts for it at that time: of one that recurs also before its arrival.
+func (r *Reservation) booked(t int64) yarn.Resource {
 	if r.period > 0 {
 		return r.line.Amount(t)
 	}
@@ -118,7 +123,7 @@ func (r *Reservation) before(o *Reservation) int {
 	return cmp.Or(cmp.Compare(r.Start, o.Start), cmp.Compare(r.End, o.End), r.ID.Compare(o.ID))
 }
 
-// later orders them as a shrinking plan gives them up: the latest accepted first.
+// later orders them as Replan revokes them: the latest accepted first.
 func (r *Reservation) later(o *Reservation) int {
 	return cmp.Or(cmp.Compare(o.Accepted, r.Accepted), o.ID.Compare(r.ID))
 }

@@ -20,11 +20,19 @@ func (p *Plan) task(now int64) *task { return &task{p, now, MaxWork} }
 
 // spend takes so many points off what may be looked at.
 func (t *task) spend(points int) error {
-	if t.left -= points; t.left < 0 {
+	if t.left -= points; t.left >= 0 {
+		t.p.work += points
+	} else {
 		return refuse(NotPlanned, "planning this takes more than %d steps; ask for a shorter time between arrival and deadline, for longer and fewer stages, or for a longer recurrence", MaxWork)
 	}
 	return nil
 }
+
+// passesPerPoint is how many reservations or points can be passed over, or copied, in the time that planning takes for a point.
+const passesPerPoint = 8
+
+// pass counts what is passed over, at most as much as a plan can have.
+func (p *Plan) pass(n int) { p.work += 1 + n/passesPerPoint }
 
 // merge combines two lines in a range of time.
 func (t *task) merge(a, b timeline.Line, op timeline.Op, from, to int64) (timeline.Line, error) {

@@ -29,6 +29,7 @@ func writeApplication(w *writer, r state.Application) {
 	w.int(15, int64(r.Final))
 	w.int(16, int64(r.FinalStatus))
 	w.text(17, r.Diagnostics)
+	w.text(18, r.PlanQueue)
 	w.b = append(w.b, r.Unknown...)
 }
 
@@ -75,6 +76,8 @@ func applicationField(f *field, r *state.Application) bool {
 		return small(f, &r.FinalStatus)
 	case 17:
 		return f.text(&r.Diagnostics)
+	case 18:
+		return f.text(&r.PlanQueue)
 	}
 	return false
 }

@@ -23,7 +23,7 @@ func AppID(n int) yarn.ApplicationID {
 
 // Application is the n-th application, with a submission context of size bytes.
 func Application(n, size int) state.Application {
-	return state.Application{ID: AppID(n), Context: bytesOf(n, size), User: "alice", RealUser: "oozie", Queue: "root.dev.batch",
+	return state.Application{ID: AppID(n), Context: bytesOf(n, size), User: "alice", RealUser: "oozie", Queue: "root.dev.batch", PlanQueue: "root.dev.batch.batch-default",
 		CallerContext: "spark", CallerSignature: []byte{1, 2}, Priority: -3, SubmitTime: Started + 1, StartTime: Started + 2,
 		Timeouts: []state.Timeout{{Type: 1, ExpireAt: Started + 60000}, {Type: 2, ExpireAt: 7}}}
 }

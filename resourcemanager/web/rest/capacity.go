@@ -162,8 +162,8 @@ func (w *queueWriter) share(o *tree.Object, q *queue.Info) {
 //
 // compat: the name of a plan's default queue begins with the path of the plan.
 func (w *queueWriter) names(q *queue.Info) (path, name string) {
-	if plan, ok := w.all.ByPath(q.Parent); ok && plan.Capacity.Plan && q.Name == plan.Name+"-default" {
-		name = plan.Path + "-default"
+	if plan, ok := w.all.ByPath(q.Parent); ok && plan.Capacity.Plan && q.Name == queue.PlanDefault(plan.Name) {
+		name = queue.PlanDefault(plan.Path)
 		return plan.Path + "." + name, name
 	}
 	return q.Path, q.Name

@@ -25,7 +25,7 @@ func (q *Queue) GivenOut() bool { return q.ManagedLeaf() || q.PlanLeaf() }
 
 // Default is the queue of a reservable one for applications without a reservation.
 func (q *Queue) Default() *Queue {
-	name := config.PlanDefault(q.Conf)
+	name := queue.PlanDefault(q.Name)
 	if i := slices.IndexFunc(q.Children, func(c *Queue) bool { return c.Name == name }); i >= 0 {
 		return q.Children[i]
 	}
@@ -41,7 +41,7 @@ func (b *Basis) PlanCapacity(q *Queue) resource {
 
 // addDefault gives a new reservable queue its default one.
 func (b *Basis) addDefault(cfg *config.Capacity, q *Queue) error {
-	def, err := b.newPlanLeaf(cfg, q, config.PlanDefault(q.Conf))
+	def, err := b.newPlanLeaf(cfg, q, queue.PlanDefault(q.Name))
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/measure"
@@ -129,15 +130,38 @@ func negate(dst, b Line, op Op) (Line, error) {
 	return dst, nil
 }
 
-// Sum is all lines together.
+// Sum is all lines together. They say something until they end.
 func Sum(lines []Line) Line {
-	switch n := len(lines); n {
+	switch len(lines) {
 	case 0:
 		return nil
 	case 1:
 		return lines[0]
-	default:
-		out, _ := Merge(nil, Sum(lines[:n/2]), Sum(lines[n/2:]), Add, Begin, End) // adding never fails
-		return out
 	}
+	type step struct { // at which the sum changes
+		at          int64
+		line, point int32
+	}
+	var steps []step
+	for i, l := range lines {
+		for k := range l {
+			if l[k].At < End {
+				steps = append(steps, step{l[k].At, int32(i), int32(k)})
+			}
+		}
+	}
+	slices.SortFunc(steps, func(a, b step) int { return cmp.Compare(a.at, b.at) })
+	var out Line
+	var sum yarn.Resource
+	for i, s := range steps {
+		l := lines[s.line]
+		sum.Increase(&l[s.point].Amount)
+		if s.point > 0 {
+			sum.Decrease(&l[s.point-1].Amount)
+		}
+		if i+1 == len(steps) || steps[i+1].at != s.at {
+			out = out.extend(Point{s.at, true, sum})
+		}
+	}
+	return append(out, Point{At: End})
 }

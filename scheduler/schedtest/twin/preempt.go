@@ -80,6 +80,7 @@ type round struct {
 // stand is how a queue stands in a partition.
 type stand struct {
 	used, reserved, guaranteed, max resource
+	killable                        resource // as good as gone
 	// What is asked for within the limits of users; the second without what is reserved for it.
 	pending, unreserved resource
 	absolute            float32
@@ -156,6 +157,9 @@ func (r *round) draw(q *Queue) {
 	for _, label := range r.labels {
 		sh, total := q.Shares[label], r.w.Partition(label)
 		s := &stand{used: r.w.Used(q, label), reserved: r.w.Reserved(q, label), guaranteed: sh.Min, max: sh.Max, absolute: sh.Absolute}
+		if r.set.Lazy {
+			s.killable = r.w.sum(label, func(c *Container) bool { return c.Killable && c.App.Queue.below(q) })
+		}
 		if none(s.guaranteed) {
 			s.guaranteed = times(total, sh.Absolute)
 		}
@@ -241,7 +245,7 @@ func (r *round) safe(c *Container) bool {
 // victims are the containers of an application in the order in which they go.
 func (r *round) victims(a *App) (out []*Container) {
 	for _, c := range r.w.Containers {
-		if c.App == a && c.Live && !c.Reserved && !c.Uncounted {
+		if c.App == a && c.Live && !c.Reserved && !c.Uncounted && !(r.set.Lazy && c.Killable) {
 			out = append(out, c)
 		}
 	}

@@ -58,14 +58,19 @@ func (r *round) forReserved() {
 // makeRoom finds which containers go for the reservation on a node. Unless it is only a question, what they have is taken off what may be taken.
 func (r *round) makeRoom(n *Node, left map[*Queue]map[string]*resource, question bool) (found []*Container, ok bool) {
 	reserved := r.w.ReservationOn(n)
-	if reserved == nil || r.w.fits(reserved.Resource, r.w.Free(n)) {
+	room, list := r.w.Free(n), r.holding(n)
+	for _, c := range list {
+		if r.set.Lazy && c.Killable {
+			room = room.Add(c.Resource)
+		}
+	}
+	if reserved == nil || r.w.fits(reserved.Resource, room) {
 		return nil, false
 	}
-	room, list := r.w.Free(n), r.holding(n)
 	slices.SortFunc(list, func(a, b *Container) int { return b.ID.Compare(a.ID) })
 	for _, c := range list {
 		may := left[c.App.Queue][n.Label]
-		if c.AM || may == nil || !r.w.fits(c.Resource, *may) || !r.w.fits(c.Resource, r.budget) || r.safe(c) {
+		if r.set.Lazy && c.Killable || c.AM || may == nil || !r.w.fits(c.Resource, *may) || !r.w.fits(c.Resource, r.budget) || r.safe(c) {
 			continue
 		}
 		if !question {

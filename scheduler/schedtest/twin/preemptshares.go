@@ -103,8 +103,9 @@ func (r *round) divideBelow(q *Queue, label string, countReserved, balance bool)
 	for _, c := range q.Children {
 		s := r.at[c][label]
 		keeps := r.w.larger(whole, r.w.smaller(whole, s.used.Add(s.pending), s.guaranteed), s.ideal)
-		if s.excess = (resource{}); r.w.more(whole, s.used, keeps) {
-			s.excess = times(s.used.Sub(keeps), by)
+		has := s.used.Sub(s.killable)
+		if s.excess = (resource{}); r.w.more(whole, has, keeps) {
+			s.excess = times(has.Sub(keeps), by)
 		}
 		r.divideBelow(c, label, countReserved, balance)
 	}

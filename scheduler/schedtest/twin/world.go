@@ -183,6 +183,7 @@ type Container struct {
 	Live      bool // counted for its queue
 	Held      bool // takes room on its node
 	Uncounted bool // opportunistic
+	Killable  bool // goes when somebody needs its room
 	Created   int64
 }
 

@@ -82,7 +82,8 @@ func (w *World) Apply(e *trace.PlanEvent) (trace.Saw, error) {
 		w.plan.SetCapacity(size)
 		return trace.Saw{"ok": true}, nil
 	case "replan":
-		return w.gone(w.plan.Replan(e.Now)), nil
+		gone, err := w.plan.Replan(e.Now)
+		return w.gone(gone), err
 	case "archive":
 		return w.gone(w.plan.Archive(e.Now)), nil
 	case "list":

@@ -29,8 +29,8 @@ type job struct {
 	loads, frees timeline.Line // reused by price and fit
 }
 
-// plan finds room for a definition: what it gets over time.
-func (t *task) plan(user string, d *yarn.ReservationDefinition, old *Reservation, aligned bool) (timeline.Line, error) {
+// findRoom is what a definition gets over time.
+func (t *task) findRoom(user string, d *yarn.ReservationDefinition, old *Reservation, aligned bool) (timeline.Line, error) {
 	n, ok := period(d)
 	if !ok || n < 0 {
 		return nil, refuse(Invalid, "Invalid period %s. Please try again with a non-negative long value as period.", d.Recurrence)
@@ -155,10 +155,10 @@ func (j *job) demand(i int, from, to int64) (int64, int64) {
 		if j.p.settings.Early { // compat: the farthest one first; it is a sum of doubles
 			s = &rest[len(rest)-1-k]
 		}
-		weights = float64(weights + weight(s))
+		weights = float64(weights + j.weight(s))
 		durations += roundUp(s.Duration, step)
 	}
-	share := float64(weight(&j.d.Stages[i]) / weights)
+	share := float64(j.weight(&j.d.Stages[i]) / weights)
 	if weights == 0 && !j.p.asApache { // compat: in Apache the window has no end then, or begins in 1970
 		share = 1
 	}
@@ -171,7 +171,12 @@ func (j *job) demand(i int, from, to int64) (int64, int64) {
 }
 
 // weight is how much memory a stage takes for how long.
-func weight(s *yarn.ReservationStage) float64 {
+//
+// compat: Apache's overflows, and may be anything where it is more than 64 bits have. So does that of replays.
+func (j *job) weight(s *yarn.ReservationStage) float64 {
+	if n := float64(float64(float64(s.Duration)*float64(s.Capability[yarn.Memory])) * float64(s.Containers)); n >= 1<<62 && !j.p.asApache {
+		return n
+	}
 	return float64(s.Duration * s.Capability[yarn.Memory] * int64(s.Containers))
 }
 
