@@ -30,6 +30,8 @@ func (d *Daemon) current() (*term, error) {
 const (
 	nullStore   = "org.apache.hadoop.yarn.server.resourcemanager.recovery.NullRMStateStore"
 	memoryStore = "org.apache.hadoop.yarn.server.resourcemanager.recovery.MemoryRMStateStore"
+	filesStore  = "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore"
+	zkStore     = "org.apache.hadoop.yarn.server.resourcemanager.recovery.ZKRMStateStore"
 )
 
 // schedulers are the names under which they are shown.
@@ -39,8 +41,12 @@ var schedulers = map[string]string{"capacity": access.Capacity, "fair": access.F
 func (d *Daemon) Daemon(context.Context) access.Daemon {
 	name, path := nullStore, ""
 	switch r := d.settings.Recovery; {
-	case r.Enabled && r.Store == "bolt":
+	case r.Enabled && r.Store == storeBolt:
 		name, path = "heddle.bolt", r.Path
+	case r.Enabled && r.Store == storeFiles:
+		name, path = filesStore, r.Directory
+	case r.Enabled && r.Store == storeZooKeeper:
+		name, path = zkStore, d.settings.ZooKeeper.Address+" "+r.Parent
 	case r.Enabled && r.Store == "memory":
 		name = memoryStore
 	}
@@ -55,6 +61,7 @@ func (d *Daemon) Daemon(context.Context) access.Daemon {
 	if t := d.term.Load(); t != nil {
 		out.HAState, out.StartedAt, out.Holds = "ACTIVE", t.started, t.holds()
 		out.Allocations = t.allocations.status.Load()
+		out.SetAside, out.Aside = t.setAside, t.aside
 	}
 	return out
 }

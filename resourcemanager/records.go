@@ -69,6 +69,9 @@ func (p *process) zooKeeperRecords(settings *conf.ResourceManager, o store.Optio
 	if z.Address == "" {
 		return out, errors.New("hadoop.zk.address is not set: it names the servers of ZooKeeper that have the state store")
 	}
+	if z.Elector != "" && z.Elector != z.Address {
+		p.Log.Warn("two properties name ZooKeeper's servers; the state store is at the first", "hadoop.zk.address", z.Address, "yarn.resourcemanager.zk-address", z.Elector)
+	}
 	o.MaxRecord = set.MaxNode
 	out = zookeeper.Options{Options: o, Dial: p.openZooKeeper, Parent: set.Parent, AppSplit: set.AppSplit, TokenSplit: set.TokenSplit, Retries: z.Retries, Interval: z.RetryInterval,
 		Connection: zk.Options{Address: z.Address, Session: z.Session, MaxRequest: z.MaxRequest, Log: func(text string) { p.Log.Debug(text, "logger", "zookeeper") }},

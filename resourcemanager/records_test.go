@@ -3,12 +3,18 @@ package resourcemanager
 import (
 	"bytes"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/resourcemanager/store"
+	"github.com/heddle-project/heddle/wire/convert"
+	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 const recoveryPackage = "org.apache.hadoop.yarn.server.resourcemanager.recovery."
@@ -97,5 +103,46 @@ func TestStoreInZooKeeper(t *testing.T) {
 		if _, err := options(c[1:]...); err == nil || !strings.Contains(err.Error(), c[0]) || strings.Contains(err.Error(), "secret\"") {
 			t.Errorf("%v: %v", c, err)
 		}
+	}
+}
+
+// TestUnknownFieldsStay: what a record has that is not known is there still when the application has been changed. A record that cannot be used is shown,
+// and so is its attempt.
+func TestUnknownFieldsStay(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "rmstore")
+	w := newWorld(t, twoQueues, "yarn.resourcemanager.recovery.enabled", "true", "yarn.resourcemanager.store.class", recoveryPackage+"FileSystemRMStateStore",
+		"yarn.resourcemanager.fs.state-store.uri", "file://"+dir)
+	alice := w.as("alice")
+	id, bad := alice.submit(unmanaged), alice.submit(unmanaged)
+	w.d.Stop()
+	file := func(id yarn.ApplicationID) string {
+		return filepath.Join(dir, "FSRMStateRoot", "RMAppRoot", id.String(), id.String())
+	}
+	b, err := os.ReadFile(file(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unknown := protowire.AppendString(protowire.AppendTag(nil, 77, protowire.BytesType), "of a later Hadoop")
+	for name, content := range map[string][]byte{file(id): append(b, unknown...), file(bad): []byte("no record")} {
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.restart()
+	if got := w.page("/ws/v1/cluster/info", 200); !strings.Contains(got, `"heddleRecordsSetAside":2`) || !strings.Contains(got, `"record":"application/`+bad.String()+`"`) ||
+		!strings.Contains(got, `"rmStateStoreName":"`+recoveryPackage+`FileSystemRMStateStore"`) {
+		t.Error(got)
+	}
+	if got := w.page("/cluster/cluster", 200); !strings.Contains(got, bad.String()) {
+		t.Error(got)
+	}
+	must(w.as("alice"), "forceKillApplication", &pb.KillApplicationRequest{ApplicationId: convert.ToApplicationID(id)}, &pb.KillApplicationResponse{})
+	w.d.Stop()
+	after, err := os.ReadFile(file(id))
+	if err != nil || !bytes.Contains(after, unknown) || bytes.Equal(after, append(b, unknown...)) {
+		t.Errorf("%v: %q", err, after)
+	}
+	if kept, err := os.ReadFile(file(bad)); err != nil || string(kept) != "no record" {
+		t.Errorf("%v: %q", err, kept)
 	}
 }

@@ -2,6 +2,7 @@ package resourcemanager
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/client"
@@ -30,7 +31,10 @@ func (t *term) recover(ctx context.Context) error {
 		who := client.Submitter{User: r.User, RealUser: r.RealUser, Groups: t.rights.Groups(r.User), CallerContext: r.CallerContext}
 		sub, err := client.Stored(cfg, who, r.Context)
 		if err != nil || sub.ID != r.ID {
-			t.Log.Error("a stored application cannot be recovered; its record stays in the store", "application", r.ID, "error", err)
+			if err == nil {
+				err = fmt.Errorf("its submission context says that it is %s", sub.ID)
+			}
+			t.leaveAlone(r.Key(), err.Error())
 			continue
 		}
 		if done, ok := t.contexts.Keep(r.ID, r.Context); ok {

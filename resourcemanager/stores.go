@@ -8,8 +8,10 @@ import (
 
 	"github.com/heddle-project/heddle/internal/filesystem"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/labelfiles"
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
 )
 
 // openStore opens the state store and the directory of node labels, where configured, and loads what earlier terms have left.
@@ -50,11 +52,23 @@ func (t *term) openStore(ctx context.Context) (err error) {
 	t.epoch = snapshot.Epoch
 	t.openDelegation(snapshot)
 	for _, q := range snapshot.Quarantined {
-		t.Log.Error("a record of the state store cannot be used", "record", q.Key, "reason", q.Reason)
+		t.leaveAlone(q.Key, q.Reason)
 	}
 	t.recovering = len(snapshot.Applications) > 0
 	t.grants.amrm.Restore(snapshot.MasterKeys, time.Now())
 	return nil
+}
+
+// maxSetAside is how many of the records that cannot be used are shown.
+const maxSetAside = 100
+
+// leaveAlone says that a record of the state store cannot be used, and shows it on the page
+// "About" and over REST. It stays as it is.
+func (t *term) leaveAlone(key state.Key, reason string) {
+	t.Log.Error("a record of the state store cannot be used; it stays there as it is", "record", key, "reason", reason)
+	if t.aside++; len(t.setAside) < maxSetAside {
+		t.setAside = append(t.setAside, access.SetAside{Record: key.String(), Reason: reason})
+	}
 }
 
 // warnOfStore says that a state store lies where it may not outlive a restart of the machine.

@@ -21,6 +21,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/yarn"
@@ -38,6 +39,8 @@ type term struct {
 	snapshot   *state.Snapshot // what earlier terms have stored; nil once it is recovered
 	epoch      int64           // how often the store has been used
 	recovering bool            // earlier terms left applications
+	setAside   []access.SetAside
+	aside      int // how many records could not be used, of which setAside has the first
 
 	loop     *loop.Loop
 	box      *blackbox.Recorder // nil: nothing is kept

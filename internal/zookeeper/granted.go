@@ -35,10 +35,10 @@ func (c *listening) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// dialer tells granted what the servers grant; 0: the session has expired.
-func dialer(granted func(time.Duration)) zk.Dialer {
+// dialer dials, and tells granted what the servers grant; 0: the session has expired.
+func dialer(dial zk.Dialer, granted func(time.Duration)) zk.Dialer {
 	return func(network, address string, timeout time.Duration) (net.Conn, error) {
-		c, err := net.DialTimeout(network, address, timeout)
+		c, err := dial(network, address, timeout)
 		if err != nil || granted == nil {
 			return c, err
 		}

@@ -149,7 +149,7 @@ func (k *keeper) carryOut(w work) error {
 		}
 		dirs[path.Dir(name)] = true
 	}
-	if err := each(context.Background(), len(names), func(i int) error { return k.write(names[i], w.Write[names[i]]) }); err != nil {
+	if err := k.each(context.Background(), len(names), func(i int) error { return k.write(names[i], w.Write[names[i]]) }); err != nil {
 		return err
 	}
 	if err := k.syncAll(dirs); err != nil {

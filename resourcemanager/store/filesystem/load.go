@@ -121,7 +121,7 @@ func (k *keeper) walk(ctx context.Context) (names []string, err error) {
 	k.sequences, k.plans = map[string]bool{}, map[string]string{}
 	for level := slices.Clone(directories); len(level) > 0; {
 		found := make([][]filesystem.Info, len(level))
-		err := each(ctx, len(level), func(i int) (err error) {
+		err := k.each(ctx, len(level), func(i int) (err error) {
 			found[i], err = k.sys.List(k.at(level[i]), maxEntries)
 			return err
 		})
@@ -174,7 +174,7 @@ func (k *keeper) settle(name string) (string, error) {
 // readAll reads files. Those that are gone meanwhile are left out.
 func (k *keeper) readAll(ctx context.Context, names []string) (map[string][]byte, error) {
 	contents := make([][]byte, len(names))
-	err := each(ctx, len(names), func(i int) (err error) {
+	err := k.each(ctx, len(names), func(i int) (err error) {
 		if names[i] == "" || strings.HasPrefix(path.Base(names[i]), sequencePrefix) {
 			return nil
 		}
@@ -190,13 +190,17 @@ func (k *keeper) readAll(ctx context.Context, names []string) (map[string][]byte
 	return values, err
 }
 
-// each does n things, some at the same time, until one fails.
-func each(ctx context.Context, n int, do func(i int) error) error {
-	errs := make([]error, workers)
+// each does n things, on this machine some at the same time, until one fails.
+func (k *keeper) each(ctx context.Context, n int, do func(i int) error) error {
+	many := 1 // a connection to HDFS is for one user at a time
+	if k.local {
+		many = workers
+	}
+	errs := make([]error, many)
 	var all sync.WaitGroup
-	for w := range min(workers, n) {
+	for w := range min(many, n) {
 		all.Go(func() {
-			for i := w; i < n && errs[w] == nil; i += workers {
+			for i := w; i < n && errs[w] == nil; i += many {
 				if errs[w] = do(i); errs[w] == nil && ctx.Err() != nil {
 					errs[w] = context.Cause(ctx)
 				}

@@ -18,7 +18,8 @@
 //
 // A batch is one transaction, which also makes and removes RM_ZK_FENCING_LOCK below the
 // root, as Hadoop's do, and checks that nobody has written EpochNode since it was loaded.
-// So the store of a ResourceManager that another one has taken over from can change
-// nothing more, whichever of the two is Apache's. With high availability the access list
-// of the root says so as well: only who set it last can make nodes there.
+// So a ResourceManager of ours can change nothing more once another one, of either kind,
+// has started on the store. Apache's does not look at the epoch: it is kept away by the
+// access list of the root, which with high availability lets only who set it last make
+// nodes there.
 package zookeeper

@@ -57,11 +57,14 @@ type Daemon struct {
 	State      string // STARTED
 	HAState    string // ACTIVE, STANDBY
 	Store      string // Java class name of the state store, as /info shows it
-	StorePath  string // the file of the state store; "" if there is none
+	StorePath  string // where the state store is; "" if there is none
 	Connection string // state of the connection to the election's ZooKeeper
 	LoginUser  string // the user as whom the daemon runs
 	Scheduler  string // Capacity, Fair or Fifo
 	Holds      Holds
+
+	SetAside []SetAside // records of the state store that could not be used, the first ones
+	Aside    int        // how many there are
 
 	Allocations *Allocations // the FairScheduler's file; nil: there is none
 	Role        *Role        // nil without high availability
@@ -78,6 +81,9 @@ type Role struct {
 	Connected bool   // to the election's ZooKeeper
 	Holder    string // the active ResourceManager by the election, while it is another; "" if it is not known
 }
+
+// SetAside is a record that was left alone in the state store when the term began.
+type SetAside struct{ Record, Reason string }
 
 // Allocations tell of the FairScheduler's allocation file. Times are milliseconds since 1970.
 type Allocations struct {

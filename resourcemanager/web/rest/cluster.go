@@ -31,6 +31,13 @@ func (s *server) info(r *http.Request) (*answer.Response, error) {
 	if d.StorePath != "" {
 		o.Add("heddleStateStorePath", d.StorePath)
 	}
+	if d.Aside > 0 {
+		var list tree.List
+		for _, r := range d.SetAside {
+			list = append(list, tree.New().Add("record", r.Record).Add("reason", r.Reason))
+		}
+		o.Add("heddleRecordsSetAside", d.Aside).Add("heddleSetAside", list)
+	}
 	if a := d.Allocations; a != nil {
 		o.Add("heddleAllocationFile", a.File).Add("heddleAllocationFileLoadedAt", a.LoadedAt)
 		if a.Problem != "" {
