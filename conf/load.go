@@ -321,7 +321,7 @@ func (m *merger) override(d Override) error {
 func (m *merger) finish(vars variables) *Properties {
 	p := &Properties{merged: m.values, final: m.final, vars: vars, files: m.load.files, hdfsSite: m.load.hdfsSite, names: make([]string, 0, len(m.values))}
 	p.values = maps.Clone(m.values)
-	p.one = m.chooseOne(vars)
+	p.one, p.here = m.chooseOne(vars), m.here(vars)
 	for name, from := range p.one.names {
 		v := m.values[from]
 		v.Name, v.from = name, from

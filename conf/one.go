@@ -33,13 +33,7 @@ var addressNames = []string{hostname, rm + "address", rm + "scheduler.address", 
 
 // chooseOne chooses the id, from the merged properties.
 func (m *merger) chooseOne(vars variables) one {
-	get := func(name string) string {
-		text, err := vars.expand(m.values[name].Raw, rawOf(m.values))
-		if err != nil {
-			return ""
-		}
-		return trim(text)
-	}
+	get := m.getter(vars)
 	set := func(name string) bool {
 		v, ok := m.values[name]
 		return ok && !v.Origin.IsDefault()
@@ -76,6 +70,17 @@ func (m *merger) chooseOne(vars variables) one {
 		}
 	}
 	return c
+}
+
+// getter gives merged properties, expanded; "" for one that cannot be.
+func (m *merger) getter(vars variables) func(name string) string {
+	return func(name string) string {
+		text, err := vars.expand(m.values[name].Raw, rawOf(m.values))
+		if err != nil {
+			return ""
+		}
+		return trim(text)
+	}
 }
 
 // hostOf is where the ResourceManager of an id is, or "".

@@ -46,6 +46,7 @@ func readResourceManager(r *Reader) *ResourceManager {
 		Security:      r.security(),
 		Topology:      r.topology(),
 		Reservations:  r.reservations(),
+		HA:            r.highAvailability(),
 	}
 	return s
 }
@@ -53,10 +54,16 @@ func readResourceManager(r *Reader) *ResourceManager {
 // maxHandlers bounds threads of one kind.
 const maxHandlers = 100_000
 
-// endpoint reads a listener of the ResourceManager. The default host is
-// yarn.resourcemanager.hostname even when no defaults are loaded.
+// endpoint reads a listener of the ResourceManager: with high availability the
+// one of its id. The default host is yarn.resourcemanager.hostname even when no
+// defaults are loaded.
 func (r *Reader) endpoint(name string, port int) Endpoint {
-	a := r.Address(name, Address{r.String(rm+"hostname", "0.0.0.0"), port}.String(), port)
+	var a Address
+	if id := r.ownID(); id != "" {
+		a = r.idAddress(name, id, port)
+	} else {
+		a = r.Address(name, Address{r.String(hostname, "0.0.0.0"), port}.String(), port)
+	}
 	return Endpoint{Address: a, Bind: r.Bind(rm+"bind-host", a)}
 }
 

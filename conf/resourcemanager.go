@@ -38,6 +38,7 @@ type ResourceManager struct {
 	Security      Security
 	Topology      Topology
 	Reservations  Reservations
+	HA            HA
 }
 
 // Web is the HTTP side.

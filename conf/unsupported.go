@@ -47,6 +47,37 @@ func (m *missing) way() string {
 // isTrue matches what Configuration.getBoolean takes for true.
 func isTrue(_ *Properties, v string) bool { return strings.EqualFold(v, "true") }
 
+// isFalse matches what Configuration.getBoolean takes for false.
+func isFalse(_ *Properties, v string) bool { return strings.EqualFold(v, "false") }
+
+// forgetful matches high availability where no application is kept.
+func forgetful(p *Properties, v string) bool {
+	return isTrue(p, v) && !isTrue(p, trim(p.Get(rm+"recovery.enabled")))
+}
+
+// localLabels matches keeping node labels in a local directory.
+func localLabels(p *Properties, v string) bool {
+	where := trim(p.Get("yarn.node-labels.fs-store.root-dir"))
+	return isTrue(p, v) && (where == "" || onOneMachine(p, where))
+}
+
+// unshared matches keeping applications in a store that others do not have.
+func unshared(p *Properties, v string) bool {
+	r := NewReader(p).recovery()
+	return isTrue(p, v) && (slices.Contains([]string{"bolt", "memory", "null", "leveldb"}, r.Store) || r.Store == "filesystem" && onOneMachine(p, r.Directory))
+}
+
+// elsewhere matches URLs of file systems that others reach, too.
+func elsewhere(p *Properties, url string) bool { return url != "" && !onOneMachine(p, url) }
+
+// onOneMachine tells whether a URL is of a local file system.
+func onOneMachine(p *Properties, url string) bool {
+	if scheme, _, found := strings.Cut(url, ":"); !found || strings.Contains(scheme, "/") {
+		url = trim(p.Get("fs.defaultFS"))
+	}
+	return url == "" || strings.HasPrefix(url, "file:")
+}
+
 // notOneOf matches any value but these (and unset).
 func notOneOf(built ...string) func(*Properties, string) bool {
 	return func(_ *Properties, v string) bool { return v != "" && !slices.Contains(built, v) }
@@ -146,9 +177,22 @@ var missingResourceManager = []missing{
 	{"scheduler", rm + "scheduler.class", "", classOtherThan(schedulerClasses, "capacity", "fair", "fifo"), Refused, "queues would share differently",
 		schedulerPackage + "capacity.CapacityScheduler",
 		"that one, FairScheduler and FifoScheduler are built"},
-	{"high availability", rm + "ha.enabled", "", isTrue, Refused, "two active ResourceManagers could run at once", "false",
-		"run one ResourceManager, which then has the addresses of " + rm + "ha.id, else those of the id whose machine it runs on; " + rm +
-			"recovery.enabled keeps applications across its restart"},
+	{"election by Curator", rm + "ha.curator-leader-elector.enabled", rm + "ha.enabled", isTrue, Refused,
+		"ResourceManagers that elect by Curator would not see this one, and two could be active", "false", "have all of them elect as Hadoop's default elector does"},
+	{"external elector", rm + "ha.automatic-failover.embedded", rm + "ha.enabled", isFalse, Changed,
+		"nothing makes a ResourceManager active but a failover controller that asks it to, or an administrator with --forcemanual", "true", ""},
+	{"failover without recovery", rm + "ha.enabled", "", forgetful, Changed,
+		"a ResourceManager that takes over knows no application of the one before: all of them are lost", "false",
+		"or set " + rm + "recovery.enabled to true and " + rm + "store.class to a store that the ResourceManagers share"},
+	{"node labels of each ResourceManager", "yarn.node-labels.enabled", rm + "ha.enabled", localLabels, Changed,
+		"they are kept on one machine: a ResourceManager on another machine that takes over does not know them", "false",
+		"or set yarn.node-labels.fs-store.root-dir to a directory that all ResourceManagers reach, such as one on hdfs://"},
+	{"a store for each ResourceManager", rm + "recovery.enabled", rm + "ha.enabled", unshared, Refused,
+		"what one ResourceManager has stored the others would not know: applications would be lost at a failover", "false",
+		"or set " + rm + "store.class to a store that they share, " + recoveryPackage + "ZKRMStateStore"},
+	{"store without a fence", rm + "fs.state-store.uri", rm + "ha.enabled", whereStore("filesystem", elsewhere), Changed,
+		"two ResourceManagers could write there at the same moment: nothing but ZooKeeper keeps out one that does not know yet that another is active", "",
+		"set " + rm + "store.class to " + recoveryPackage + "ZKRMStateStore, which keeps it out"},
 	{"state store", rm + "store.class", rm + "recovery.enabled", explicit(rm+"store.class", classOtherThan(storeClasses, "bolt", "memory", "null", "zookeeper", "filesystem")), Refused,
 		"applications would not be stored where it says", "", "they are then stored in the file " + rm + "heddle.state-store.path"},
 	{"state store", rm + "fs.state-store.uri", rm + "recovery.enabled", whereStore("filesystem", otherSchemes), Refused,

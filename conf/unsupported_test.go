@@ -37,7 +37,6 @@ func TestRefusals(t *testing.T) {
 		{"federation", "yarn.federation.enabled", "true", "false"},
 		{"scheduler", rm + "scheduler.class", "com.example.Scheduler", schedulerPackage + "fair.FairScheduler"},
 		{"scheduler", rm + "scheduler.class", "com.example.Scheduler", schedulerPackage + "fifo.FifoScheduler"},
-		{"high availability", rm + "ha.enabled", "true", "false"},
 		{"placement constraints", rm + "placement-constraints.handler", "scheduler", "disabled"},
 		{"scheduler configuration store", "yarn.scheduler.configuration.store.class", "com.example.Store", "zk"},
 		{"policy for changes of queues", "yarn.scheduler.configuration.mutation.acl-policy.class", "com.example.Policy", schedulerPackage + "DefaultConfigurationMutationACLPolicy"},
@@ -216,7 +215,7 @@ func TestNearest(t *testing.T) {
 
 // TestRowsAreKnown catches misspelt names in the tables.
 func TestRowsAreKnown(t *testing.T) {
-	codeOnly := []string{"yarn.authorization-provider", "hadoop.registry.rm.enabled", rm + "epoch", rm + "am-scheduling.node-blacklisting-enabled",
+	codeOnly := []string{rm + "ha.curator-leader-elector.enabled", "yarn.authorization-provider", "hadoop.registry.rm.enabled", rm + "epoch", rm + "am-scheduling.node-blacklisting-enabled",
 		nm + "resource.cpu.enabled", nm + "resource.disk.enabled", nm + "resource.network.enabled", "mapreduce.shuffle.ssl.enabled"}
 	for _, table := range [][]missing{missingEverywhere, missingResourceManager, missingNodeManager} {
 		for _, row := range table {
@@ -236,8 +235,8 @@ func TestRowsAreKnown(t *testing.T) {
 // neither true nor a Java class does.
 var asking = map[string]string{
 	"hadoop.security.authentication": "kerberos", "hadoop.rpc.protection": "privacy", rm + "epoch": "2",
-	nm + "resource.percentage-physical-cpu-limit": "80",
-	rm + "fs.state-store.uri":                     "s3a://bucket/store",
+	nm + "resource.percentage-physical-cpu-limit": "80", rm + "ha.automatic-failover.embedded": "false",
+	rm + "fs.state-store.uri": "s3a://bucket/store",
 }
 
 // also is what else has to be set.

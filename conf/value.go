@@ -65,6 +65,7 @@ type Properties struct {
 	vars     variables
 	merged   map[string]Value // before addresses with an rm-id stood in for others; see one
 	one      one
+	here     []string // the rm-ids of this machine; see merger.here
 }
 
 // Lookup finds a property by its current or its deprecated name; the Value

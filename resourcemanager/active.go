@@ -23,7 +23,7 @@ func (d *Daemon) current() (*term, error) {
 	if t := d.term.Load(); t != nil {
 		return t, nil
 	}
-	return nil, answer.Errorf(answer.Unavailable, "%s", standby.Message)
+	return nil, answer.Errorf(answer.Unavailable, "%s", d.standby.Message)
 }
 
 // Java names of stores, as /info shows them.
@@ -52,6 +52,12 @@ func (d *Daemon) Daemon(context.Context) access.Daemon {
 	}
 	out := access.Daemon{StartedAt: d.started, State: "STARTED", HAState: "STANDBY", Store: name, StorePath: path, LoginUser: d.User, Scheduler: schedulers[d.settings.Allocation.Scheduler],
 		Connection: "Could not find leader elector. Verify both HA and automatic failover are enabled."}
+	if d.settings.HA.Enabled {
+		out.Role = d.roleNow()
+	}
+	if e := d.elector.Load(); e != nil {
+		out.Connection = connectionState(e.Status())
+	}
 	if t := d.term.Load(); t != nil {
 		out.HAState, out.StartedAt, out.Holds = "ACTIVE", t.started, t.holds()
 		out.Allocations = t.allocations.status.Load()

@@ -13,8 +13,10 @@ import (
 	"github.com/heddle-project/heddle/internal/surge"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/internal/zookeeper"
+	"github.com/heddle-project/heddle/resourcemanager/elect"
 	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
 	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // stopPatience bounds how long open connections may delay a stop.
@@ -36,7 +38,13 @@ type Options struct {
 // standby's do.
 type Daemon struct {
 	process
-	started int64 // milliseconds since 1970
+	started int64                         // milliseconds since 1970
+	standby *ipc.RemoteError              // the answer to calls while there is no term
+	peers   *peers                        // nil without high availability
+	elector atomic.Pointer[elect.Elector] // nil unless the election decides
+	role    role                          // how it has become what it is
+	elected atomic.Bool                   // the term there is began because the election was won, and not by force
+	waiting chan struct{}                 // has a place for each transition that an administrator waits for
 
 	change sync.Mutex           // is held while a term begins or ends
 	term   atomic.Pointer[term] // nil: this ResourceManager is a standby
@@ -55,7 +63,7 @@ type Daemon struct {
 	stopOnce sync.Once
 }
 
-// Start reads the configuration, begins a term and opens the ports. It fails if ctx ends before the ports are open. On an error
+// Start reads the configuration, begins a term and opens the ports; with high availability it begins as a standby. It fails if ctx ends before the ports are open. On an error
 // nothing is left running.
 func Start(ctx context.Context, o Options) (*Daemon, error) {
 	d := newDaemon(o)
@@ -67,7 +75,8 @@ func Start(ctx context.Context, o Options) (*Daemon, error) {
 }
 
 func newDaemon(o Options) *Daemon {
-	d := &Daemon{process: process{Options: o, openBolt: bolt.Open, openZooKeeper: zookeeper.Open, lookup: lookUp}, fatal: make(chan error, 8), started: time.Now().UnixMilli()}
+	d := &Daemon{process: process{Options: o, openBolt: bolt.Open, openZooKeeper: zookeeper.Open, lookup: lookUp}, fatal: make(chan error, 8), started: time.Now().UnixMilli(),
+		standby: standbyOf(""), waiting: make(chan struct{}, maxTransitions)}
 	d.ctx, d.end = context.WithCancel(context.Background())
 	d.backlog = ipc.NewBacklog(0, 0, d.Log.With("logger", "ipc"))
 	return d
@@ -77,11 +86,22 @@ func (d *Daemon) start(ctx context.Context) error {
 	if err := d.prepare(); err != nil {
 		return err
 	}
-	if err := d.lead(ctx); err != nil {
+	if d.settings.HA.Enabled {
+		d.standby, d.peers = standbyOf(d.settings.HA.ID), newPeers(d.settings.HA, d.User)
+		if d.settings.QueueConf.Store == "file" {
+			if _, err := (&term{process: &d.process}).readSchedule(d.site, yarn.Resource{}, false); err != nil {
+				return err // whoever starts it sees it now, not at a failover
+			}
+		}
+	} else if err := d.lead(ctx); err != nil {
 		return err
 	}
 	d.work.Go(func() { surge.Watch(d.ctx, d.backlog.Size) })
-	return d.listen()
+	if err := d.listen(); err != nil || !d.settings.HA.Enabled {
+		return err
+	}
+	d.Log.Info("this ResourceManager is a standby", "id", d.settings.HA.ID)
+	return d.elect()
 }
 
 // errStopped is why a daemon that has been stopped does not lead.
@@ -109,7 +129,8 @@ func (d *Daemon) lead(ctx context.Context) error {
 		}
 	}
 	d.latest = max(time.Now().UnixMilli(), d.latest+1)
-	t, err := beginTerm(ctx, &d.process, site, d.latest, d.lost)
+	stamp := d.latest
+	t, err := beginTerm(ctx, &d.process, site, stamp, func(why error) { d.lost(stamp, why) })
 	if err != nil {
 		return err
 	}
@@ -125,19 +146,32 @@ func (d *Daemon) lead(ctx context.Context) error {
 // stepDown ends the term, if there is one. The ports stay open: clients that wait for an answer or call now are told to look for
 // another ResourceManager.
 func (d *Daemon) stepDown() {
-	d.change.Lock()
-	defer d.change.Unlock()
-	t := d.term.Swap(nil)
-	if t == nil {
-		return
-	}
-	_ = d.offer(nil)
-	t.stop()
+	d.endTerm(0)
 }
 
-// lost decides what it means that a term cannot go on; a *loop.Loss tells of the store. There is no other ResourceManager that could take
-// over, so whatever it is the process ends, and whoever started it sees why.
-func (d *Daemon) lost(why error) { d.fail(why) }
+// endTerm is stepDown, if the term is the one that started then; 0 means any. It tells whether it was.
+func (d *Daemon) endTerm(started int64) bool {
+	d.change.Lock()
+	defer d.change.Unlock()
+	t := d.term.Load()
+	if t == nil || started != 0 && t.started != started {
+		return false
+	}
+	d.term.Store(nil)
+	_ = d.offer(nil)
+	t.stop()
+	return true
+}
+
+// lost decides what it means that the term that started then cannot go on; a *loop.Loss tells of the store. With high availability this
+// ResourceManager becomes a standby, so that another one can take over. Without, the process ends, and whoever started it sees why.
+func (d *Daemon) lost(started int64, why error) {
+	if d.settings.HA.Enabled {
+		d.work.Go(func() { d.giveUp(started, why) })
+		return
+	}
+	d.fail(why)
+}
 
 // fail asks for the end of the process.
 func (d *Daemon) fail(err error) {
@@ -164,7 +198,13 @@ func (d *Daemon) stop() {
 	d.end()
 	d.closePorts()
 	d.stepDown()
+	if e := d.elector.Load(); e != nil {
+		e.Close()
+	}
 	d.work.Wait()
+	if d.peers != nil {
+		d.peers.close()
+	}
 	if d.racks != nil {
 		d.racks.Close()
 	}

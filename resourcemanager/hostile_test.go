@@ -118,7 +118,8 @@ func TestBadConfiguration(t *testing.T) {
 		"a taken port":    {"yarn.resourcemanager.scheduler.address", taken.Addr().String(), "address already in use"},
 		"the web port":    {"yarn.resourcemanager.webapp.address", taken.Addr().String(), "yarn.resourcemanager.webapp.address"},
 		"a broken list":   {"yarn.resourcemanager.nodes.exclude-path", "/dev", "cannot read the exclude list (yarn.resourcemanager.nodes.exclude-path)"},
-		"not built":       {"yarn.resourcemanager.ha.enabled", "true", "yarn.resourcemanager.ha.enabled"},
+		"not built":       {"yarn.resourcemanager.placement-constraints.handler", "scheduler", "yarn.resourcemanager.placement-constraints.handler"},
+		"no ids":          {"yarn.resourcemanager.ha.enabled", "true", "yarn.resourcemanager.ha.rm-ids"},
 		"short key rolls": {"yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs", "60", "rolling-interval"},
 		"a store":         {"hadoop.security.authentication", "kerberos", "kerberos"},
 	} {

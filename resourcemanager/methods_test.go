@@ -96,7 +96,7 @@ var haMethods = []method{
 	{"monitorHealth", &pb.MonitorHealthRequest{}, ""},
 	{"transitionToActive", &pb.TransitionToActiveRequest{ReqInfo: byUser}, "high availability"},
 	{"transitionToStandby", &pb.TransitionToStandbyRequest{ReqInfo: byUser}, "high availability"},
-	{"transitionToObserver", &pb.TransitionToObserverRequest{ReqInfo: byUser}, "high availability"},
+	{"transitionToObserver", &pb.TransitionToObserverRequest{ReqInfo: byUser}, "Observer"},
 	{"getServiceStatus", &pb.GetServiceStatusRequest{}, ""},
 }
 
@@ -172,7 +172,7 @@ func TestEveryMethod(t *testing.T) {
 
 // served are the methods of a protocol that the daemon knows.
 func (w *world) served(name string) (methods []string) {
-	all := append([]ipc.Protocol{}, admin.Protocol(admin.Config{Daemon: w.term()}), admin.HAProtocol(w.d.active), client.Protocol(client.Config{}), w.term().masters.Protocol)
+	all := append([]ipc.Protocol{}, admin.Protocol(admin.Config{Daemon: w.term()}), w.d.haProtocol(), client.Protocol(client.Config{}), w.term().masters.Protocol)
 	for _, p := range all {
 		for m := range p.Methods {
 			if p.Name == name {

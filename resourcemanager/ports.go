@@ -13,7 +13,6 @@ import (
 	"github.com/heddle-project/heddle/internal/introspect"
 	"github.com/heddle-project/heddle/internal/release"
 	"github.com/heddle-project/heddle/internal/webgate"
-	"github.com/heddle-project/heddle/resourcemanager/rpc/admin"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web"
 	"github.com/heddle-project/heddle/resourcemanager/web/proxy"
@@ -29,14 +28,11 @@ type port struct {
 	of func(*term, view.Places) ipc.Protocol // what it serves of a term
 }
 
-// standby is the answer to calls while there is no term.
-var standby = &ipc.RemoteError{Class: ipc.ClassStandby, Message: "this ResourceManager is not active"}
-
 // offer has the RPC ports that are open serve a term, or, without one, answer as a standby does.
 func (d *Daemon) offer(t *term) error {
 	for _, p := range d.servers {
 		if t == nil {
-			p.Withdraw(standby)
+			p.Withdraw(d.standby)
 		} else if err := p.Offer(p.of(t, d.places())); err != nil {
 			return err
 		}
@@ -54,7 +50,7 @@ type tokens struct {
 func (x tokens) Password(identifier []byte) ([]byte, string, error) {
 	t := x.d.term.Load()
 	if t == nil {
-		return nil, "", standby
+		return nil, "", x.d.standby
 	}
 	return x.of(t).Password(identifier)
 }
@@ -87,7 +83,7 @@ func (d *Daemon) listen() (err error) {
 		own     []ipc.Protocol
 		of      func(*term, view.Places) ipc.Protocol
 	}{
-		{"admin", s.Admin, simple, nil, "", d.ipcLimits(), []ipc.Protocol{admin.HAProtocol(d.active)}, (*term).adminProtocol},
+		{"admin", s.Admin, simple, nil, "", d.ipcLimits(), []ipc.Protocol{d.haProtocol()}, (*term).adminProtocol},
 		{"client", s.Client, []ipc.Method{ipc.MethodToken, ipc.MethodSimple}, issued, token.KindDelegation, forClients, nil, (*term).clientProtocol},
 		{"scheduler", s.Master, []ipc.Method{ipc.MethodToken}, logins, token.KindAMRM, forMasters, nil, (*term).masterProtocol},
 		{"tracker", s.Tracker, simple, nil, "", d.ipcLimits(), nil, (*term).trackerProtocol},
@@ -184,7 +180,12 @@ func (d *Daemon) listenWeb() (net.Listener, error) {
 		l.Close()
 		return nil, err
 	}
-	handler, err := web.New(web.Config{Source: d, Controller: d, Address: d.webAddr, FilterByUser: w.FilterByUser, SubmissionsOff: !w.RESTSubmission,
+	var active func(context.Context) string
+	if d.peers != nil {
+		active = d.peers.active
+	}
+	handler, err := web.New(web.Config{ActivePages: active,
+		Source: d, Controller: d, Address: d.webAddr, FilterByUser: w.FilterByUser, SubmissionsOff: !w.RESTSubmission,
 		Largest: yarn.NewResource(d.settings.Allocation.MaximumMB, int64(d.settings.Allocation.MaximumVCores)),
 		Config: webgate.Config{StaticUser: w.StaticUser, AnonymousRefused: !w.SimpleAnonymous, AnonymousWrites: w.AnonymousWrites,
 			Secret: webgate.Secret(w.SignatureSecretFile, d.Log), CookieLife: w.CookieLife, FrameOptions: w.FrameOptions,

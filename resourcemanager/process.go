@@ -24,12 +24,12 @@ import (
 // it; it knows of none.
 type process struct {
 	Options
-	settings *conf.ResourceManager
-	site     *conf.Properties
-	types    yarn.ResourceTypes
-	openBolt func(path string, o bolt.Options) (store.Store, error)
-
+	settings      *conf.ResourceManager
+	site          *conf.Properties
+	types         yarn.ResourceTypes
+	openBolt      func(path string, o bolt.Options) (store.Store, error)
 	openZooKeeper zookeeper.Opener
+	leads         func() bool // tells whether this one may still be active, whatever it does not know yet; nil: always
 
 	rights *rights
 	racks  *rack.Resolver

@@ -202,7 +202,7 @@ func playRecorded(t *testing.T, set string, changes ...string) {
 	}
 	for i := 0; i < len(changes); i += 2 {
 		w.site[changes[i]] = changes[i+1]
-		w.zoo = zookeepertest.New()
+		w.zk = zookeepertest.New()
 	}
 	var file map[string]string
 	if err := json.Unmarshal(steps[0].Queues, &file); err != nil {

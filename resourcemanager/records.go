@@ -73,7 +73,7 @@ func (p *process) zooKeeperRecords(settings *conf.ResourceManager, o store.Optio
 		p.Log.Warn("two properties name ZooKeeper's servers; the state store is at the first", "hadoop.zk.address", z.Address, "yarn.resourcemanager.zk-address", z.Elector)
 	}
 	o.MaxRecord = set.MaxNode
-	out = zookeeper.Options{Options: o, Parent: set.Parent, AppSplit: set.AppSplit, TokenSplit: set.TokenSplit, Retries: z.Retries, Interval: z.RetryInterval,
+	out = zookeeper.Options{Options: o, Dial: p.openZooKeeper, Parent: set.Parent, AppSplit: set.AppSplit, TokenSplit: set.TokenSplit, Retries: z.Retries, Interval: z.RetryInterval,
 		Connection: zk.Options{Address: z.Address, Session: z.Session, MaxRequest: z.MaxRequest, Log: func(text string) { p.Log.Debug(text, "logger", "zookeeper") }},
 		Warn:       func(text string) { p.Log.Warn(text) }}
 	if out.ACL, err = accessList("hadoop.zk.acl", z.ACL); err != nil {

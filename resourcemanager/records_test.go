@@ -82,14 +82,16 @@ func TestStoreInZooKeeper(t *testing.T) {
 		return p.records(site, settings, store.Options{})
 	}
 	const zk = "zk1:2181,zk2:2181/hadoop"
-	r, err := options("yarn.resourcemanager.zk-address", zk, "hadoop.zk.acl", "world:anyone:rwa", "hadoop.zk.auth", "digest:a:b", "yarn.resourcemanager.ha.enabled", "true",
-		"yarn.resourcemanager.zk-appid-node.split-index", "2", "yarn.resourcemanager.address", "rm1:8032", "yarn.resourcemanager.zk-max-znode-size.bytes", "5000")
+	const ha = "yarn.resourcemanager."
+	pair := []string{ha + "ha.enabled", "true", ha + "ha.rm-ids", "a,b", ha + "ha.id", "a", ha + "cluster-id", "c", ha + "hostname.a", "rm1", ha + "hostname.b", "rm2"}
+	r, err := options(append(pair, "yarn.resourcemanager.zk-address", zk, "hadoop.zk.acl", "world:anyone:rwa", "hadoop.zk.auth", "digest:a:b",
+		"yarn.resourcemanager.zk-appid-node.split-index", "2", "yarn.resourcemanager.zk-max-znode-size.bytes", "5000")...)
 	z := r.zookeeper
 	if err != nil || z.Connection.Address != zk || len(z.ACL) != 1 || z.ACL[0].String() != "world:anyone:rwa" || len(z.Connection.Auth) != 1 || z.Fence == nil ||
 		z.Fence.User != "rm1:8032" || len(z.Fence.Password) < 20 || z.AppSplit != 2 || z.MaxRecord != 5000 || z.Parent != "/rmstore" || z.Retries != 1000 {
 		t.Errorf("%+v %v", z, err)
 	}
-	if r, err := options("hadoop.zk.address", zk, "yarn.resourcemanager.ha.enabled", "true", "yarn.resourcemanager.zk-state-store.root-node.acl", "world:anyone:rwcda"); err != nil || r.zookeeper.Fence != nil || len(r.zookeeper.RootACL) != 1 {
+	if r, err := options(append(pair, "hadoop.zk.address", zk, "yarn.resourcemanager.zk-state-store.root-node.acl", "world:anyone:rwcda")...); err != nil || r.zookeeper.Fence != nil || len(r.zookeeper.RootACL) != 1 {
 		t.Errorf("%+v %v", r.zookeeper, err)
 	}
 	for _, c := range [][]string{

@@ -171,7 +171,7 @@ func (t *term) buildLoop(eng *engine.Engine) {
 	t.outside = newOutside(t.Log)
 	t.outside.grants, t.outside.contexts, t.outside.summary, t.outside.nodeChanged = t.grants, t.contexts, t.logSummary, t.shares.soon
 	t.loop = loop.New(loop.Config{Engine: eng, Clock: clock.System(), Outside: t.outside, Store: t.store,
-		Complete: t.contexts.complete, BlackBox: t.box, Log: t.Log, Lost: func(why *loop.Loss) { t.fail(why) }})
+		Complete: t.contexts.complete, BlackBox: t.box, Log: t.Log, Lost: func(why *loop.Loss) { t.fail(why) }, Leads: t.leads})
 	t.startDelegation()
 	t.outside.launcher = launch.New(launch.Config{
 		Workers: t.settings.Applications.LaunchHandlers, Retry: launchRetry, Context: t.contexts.get,

@@ -19,6 +19,7 @@ import (
 
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/internal/audit"
+	"github.com/heddle-project/heddle/internal/zookeeper"
 	"github.com/heddle-project/heddle/internal/zookeeper/zookeepertest"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/admin"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/client"
@@ -49,6 +50,9 @@ type world struct {
 	mu   sync.Mutex
 	site map[string]string // yarn-site.xml, as the next load will find it
 	log  *journalLog
+
+	zk      *zookeepertest.Server // nil: there is none
+	session zookeeper.Conn        // the last one with it
 
 	records string     // directory of recordings
 	audit   *audit.Log // nil where nobody looks at it
@@ -106,7 +110,13 @@ func xml(values map[string]string) string {
 
 func newWorld(t testing.TB, queues string, changes ...string) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), records: t.TempDir(), site: site(append([]string{"yarn.resourcemanager.heddle.black-box.record", "true"}, changes...)...), log: &journalLog{}}
+	return newWorldIn(t, nil, queues, changes...)
+}
+
+// newWorldIn has a world use a ZooKeeper in memory.
+func newWorldIn(t testing.TB, zk *zookeepertest.Server, queues string, changes ...string) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir(), records: t.TempDir(), site: site(append([]string{"yarn.resourcemanager.heddle.black-box.record", "true"}, changes...)...), log: &journalLog{}, zk: zk}
 	w.audit = audit.New(&w.audited, audit.Options{Name: "resourcemanager.RMAuditLogger", Permissions: true})
 	t.Cleanup(w.audit.Close)
 	w.writeQueues(queueFile(queues))
@@ -122,6 +132,9 @@ func newWorld(t testing.TB, queues string, changes ...string) *world {
 
 // rerun plays again what every daemon of the test has done, which comes to the same state.
 func (w *world) rerun() {
+	if w.d != nil && w.d.latest == 0 {
+		return // it never was active
+	}
 	files, err := filepath.Glob(filepath.Join(w.records, "*.blackbox"))
 	if err != nil || len(files) == 0 {
 		w.t.Errorf("no recordings: %v", err)
@@ -136,11 +149,17 @@ func (w *world) rerun() {
 
 func (w *world) start() (*Daemon, error) {
 	o := Options{Recordings: w.records, Load: w.load, Dir: w.dir, User: operator, Log: slog.New(slog.NewTextHandler(w.log, nil)), Audit: w.audit}
-	if w.zoo == nil {
+	if w.zk == nil {
 		return Start(w.t.Context(), o)
 	}
 	d := newDaemon(o)
-	d.openZooKeeper = w.zoo.Open
+	d.openZooKeeper = func(o zookeeper.Options) (zookeeper.Conn, error) {
+		c, err := w.zk.Open(o)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.session = c
+		return c, err
+	}
 	if err := d.start(w.t.Context()); err != nil {
 		d.Stop()
 		return nil, err

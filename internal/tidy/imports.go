@@ -58,7 +58,7 @@ var Table = []Row{
 	{"resourcemanager/launch", []string{"yarn", "resourcemanager/", "wire/", "conf", "conf/", "client", "internal/"}, []string{"resourcemanager/rpc", "resourcemanager/web", "resourcemanager/store"}, "launching is carrying out an effect and reporting back"},
 	{"resourcemanager/secrets", []string{"yarn", "resourcemanager/state", "wire/", "internal/"}, nil, "keys are used in few places, all of them visible"},
 	{"resourcemanager/setup", []string{"yarn", "scheduler", "scheduler/", "resourcemanager/engine", "conf"}, nil, "settings become values here, without I/O, for the daemon and the simulator alike"},
-	{"resourcemanager/elect", []string{"yarn", "resourcemanager/state", "conf", "internal/"}, nil, "leadership is about the store's fence, not about what is led"},
+	{"resourcemanager/elect", []string{"wire/pb", "internal/"}, nil, "who leads does not depend on what is led"},
 
 	{"nodemanager", []string{"yarn", "nodemanager/", "wire/", "conf", "conf/", "client", "ui", "internal/"}, nil, "the daemon wires its parts; the two daemons meet on the wire alone"},
 	{"nodemanager/engine", []string{"yarn", "nodemanager/state", "nodemanager/engine/"}, nil, "pure: containers' lives are decided from commands"},

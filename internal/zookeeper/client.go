@@ -38,7 +38,7 @@ func Open(o Options) (Conn, error) {
 		return nil, fmt.Errorf("address of ZooKeeper %q: %w", o.Address, err)
 	}
 	c := &client{chroot: chroot, max: o.MaxRequest, ready: make(chan struct{}), closed: make(chan struct{})}
-	c.conn, _, err = zk.Connect(servers, o.Session, zk.WithHostProvider(&ring{}), zk.WithDialer(guardedDial(o.MaxResponse)), zk.WithLogInfo(false), zk.WithLogger(logger(o.logging)),
+	c.conn, _, err = zk.Connect(servers, o.Session, zk.WithHostProvider(&ring{}), zk.WithDialer(dialer(guardedDial(o.MaxResponse), o.Granted)), zk.WithLogInfo(false), zk.WithLogger(logger(o.logging)),
 		zk.WithMaxBufferSize(o.MaxResponse), zk.WithMaxConnBufferSize(o.MaxRequest+requestOverhead), zk.WithEventCallback(states(o.State)))
 	if err != nil {
 		return nil, fmt.Errorf("connect to ZooKeeper at %s: %w", o.Address, err)

@@ -11,13 +11,14 @@ import (
 
 // Options say where ZooKeeper is and how to talk to it.
 type Options struct {
-	Address     string        // host:port,…, and a chroot if need be: "a:2181,b:2181/hadoop" (hadoop.zk.address)
-	Session     time.Duration // without a sign of life; 0: 10 s (hadoop.zk.timeout-ms)
-	Auth        []Auth        // presented with every session (hadoop.zk.auth)
-	MaxRequest  int           // bytes of one request, as the servers' jute.maxbuffer; 0: DefaultRequest
-	MaxResponse int           // bytes of one answer; 0: DefaultResponse
-	State       func(State)   // told of every change of the session; it must not wait. nil: nobody is
-	Log         func(string)  // takes what the connection has to say; nil: it is dropped
+	Address     string              // host:port,…, and a chroot if need be: "a:2181,b:2181/hadoop" (hadoop.zk.address)
+	Session     time.Duration       // without a sign of life; 0: 10 s (hadoop.zk.timeout-ms)
+	Auth        []Auth              // presented with every session (hadoop.zk.auth)
+	MaxRequest  int                 // bytes of one request, as the servers' jute.maxbuffer; 0: DefaultRequest
+	MaxResponse int                 // bytes of one answer; 0: DefaultResponse
+	State       func(State)         // told of every change of the session; it must not wait. nil: nobody is
+	Granted     func(time.Duration) // told for each connection after how long without a sign of life the servers end the session; it must not wait. nil: nobody is
+	Log         func(string)        // takes what the connection has to say; nil: it is dropped
 }
 
 // Limits of what is sent and taken.

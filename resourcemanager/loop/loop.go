@@ -60,6 +60,7 @@ type Config struct {
 	BlackBox *blackbox.Recorder // nil: commands are not recorded
 	Log      *slog.Logger
 	Lost     func(*Loss) // called when the store is lost; it must see to it that the loop ends
+	Leads    func() bool // tells whether answers may still be given: after false all are ErrClosed; nil: always
 }
 
 // Done takes the answer to a command. Other answers wait for it on the same goroutine,
@@ -368,9 +369,12 @@ func (l *Loop) answer() {
 	defer l.workers.Done()
 	for chunk := range l.answers {
 		for _, a := range chunk {
-			if a.err != nil {
+			switch {
+			case l.cfg.Leads != nil && !l.cfg.Leads(): // the process was paused, and another ResourceManager may be active
+				a.done(nil, ErrClosed)
+			case a.err != nil:
 				a.done(nil, a.err)
-			} else {
+			default:
 				a.done(a.value, nil)
 			}
 		}

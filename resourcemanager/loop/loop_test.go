@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +36,8 @@ type rig struct {
 
 	mu    sync.Mutex
 	fatal []*Loss
+
+	former atomic.Bool // this loop may not lead any more
 }
 
 // inBubble runs a test with a loop, which has ended when the test ends.
@@ -66,7 +69,7 @@ func newRig(t *testing.T, s store.Store) *rig {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.fatal = append(r.fatal, why)
-		}})
+		}, Leads: func() bool { return !r.former.Load() }})
 	return r
 }
 
@@ -268,6 +271,22 @@ func TestEndOfFullMailbox(t *testing.T) {
 		}
 		if a.len() != MaxMailbox+1 {
 			t.Errorf("%d answers, want %d", a.len(), MaxMailbox+1)
+		}
+	})
+}
+
+// Once this ResourceManager may not lead any more, whatever it has decided is answered as by one that is ending.
+func TestAnswersOfFormerLeader(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, r *rig) {
+		var late, again answered
+		r.former.Store(true)
+		r.newApp(&late)
+		synctest.Wait()
+		r.former.Store(false)
+		r.newApp(&again)
+		synctest.Wait()
+		if late.len() != 1 || !errors.Is(late.errs[0], ErrClosed) || again.len() != 1 || again.errs[0] != nil {
+			t.Errorf("answers %v, want one of ErrClosed; then %v, want one without an error", late.errs, again.errs)
 		}
 	})
 }

@@ -17,11 +17,14 @@ import (
 const service = "ResourceManager"
 
 // beans are the metrics of the cluster and of its queues, under Hadoop's names. A
-// ResourceManager that is not active has only the one with its state.
+// ResourceManager that is not active has only those about its state.
 func beans(ctx context.Context, s access.Source) []introspect.Bean {
 	d := s.Daemon(ctx)
 	out := []introspect.Bean{{Name: "Hadoop:service=ResourceManager,name=RMInfo", Type: "RMInfo", Attributes: []introspect.Attribute{
 		{Name: "State", Value: strings.ToLower(d.HAState)}, {Name: "SecurityEnabled", Value: false}}}}
+	if d.Role != nil {
+		out = append(out, roleBean(&d))
+	}
 	c, err := s.Cluster(ctx, view.Everything)
 	if err != nil {
 		return out
@@ -99,6 +102,29 @@ func loopBean(h *access.Holds) introspect.Bean {
 		introspect.Counter("PublishingMillis", h.PublishingMillis, "time that publications of views took, ms"))
 	b.Attributes = append(b.Attributes, introspect.Attribute{Name: "LongestHold", Value: h.Longest.What},
 		introspect.Attribute{Name: "LastHolds", Value: string(text)})
+	return b
+}
+
+// electionMetrics is a bean that Hadoop does not have.
+const electionMetrics = "ElectionMetrics"
+
+// roleBean tells who is active, as far as this ResourceManager knows.
+func roleBean(d *access.Daemon) introspect.Bean {
+	flag := func(b bool) int {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	r := d.Role
+	b := introspect.Metrics(service, electionMetrics, "yarn",
+		introspect.Gauge("Active", flag(d.HAState == "ACTIVE"), "1 while this ResourceManager is the active one"),
+		introspect.Gauge("Since", r.Since, "when it has become active, or a standby, ms since 1970"),
+		introspect.Counter("Actives", r.Actives, "how often it has become active"),
+		introspect.Gauge("Connected", flag(r.Connected), "1 while it is in touch with the election's ZooKeeper"))
+	for _, a := range [][2]string{{"Id", r.ID}, {"Why", r.Why}, {"Election", r.Election}, {"Holder", r.Holder}} {
+		b.Attributes = append(b.Attributes, introspect.Attribute{Name: a[0], Value: a[1]})
+	}
 	return b
 }
 

@@ -106,6 +106,27 @@ func TestMetricValues(t *testing.T) {
 	}
 }
 
+// With high availability a standby tells who is active and why it is not.
+func TestRoleBean(t *testing.T) {
+	for _, active := range []bool{true, false} {
+		d := access.Daemon{HAState: "STANDBY", Role: &access.Role{ID: "rm1", Since: 5, Why: "it has started", Actives: 2, Election: "STANDBY", Connected: true, Holder: "rm2"}}
+		want := map[string]any{"Active": 0, "Since": int64(5), "Actives": int64(2), "Connected": 1, "Id": "rm1", "Why": "it has started", "Election": "STANDBY", "Holder": "rm2"}
+		if active {
+			d.HAState, want["Active"] = "ACTIVE", 1
+		}
+		b := roleBean(&d)
+		got := map[string]any{}
+		for _, a := range b.Attributes {
+			if _, asked := want[a.Name]; asked {
+				got[a.Name] = a.Value
+			}
+		}
+		if !maps.Equal(got, want) || b.Name != "Hadoop:service=ResourceManager,name=ElectionMetrics" {
+			t.Errorf("%s: %v, want %v", b.Name, got, want)
+		}
+	}
+}
+
 // recordedBeans are those of an answer of Apache's /jmx, by name.
 func recordedBeans(t *testing.T, set string) map[string]map[string]any {
 	t.Helper()

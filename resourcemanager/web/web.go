@@ -5,8 +5,8 @@
 // the caller is and whether it may change anything; other paths are refused.
 //
 // Everything shown comes from published views; changes go through a Controller
-// that the daemon implements. Missing are /logs, the redirect of a standby to the
-// active ResourceManager, SPNEGO and delegation tokens.
+// that the daemon implements. With high availability a standby sends readers to the
+// active ResourceManager (elsewhere). Missing are /logs, SPNEGO and delegation tokens.
 package web
 
 import (
@@ -20,6 +20,7 @@ import (
 	"github.com/heddle-project/heddle/internal/introspect"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/resourcemanager/web/elsewhere"
 	"github.com/heddle-project/heddle/resourcemanager/web/proxy"
 	"github.com/heddle-project/heddle/resourcemanager/web/rest"
 	"github.com/heddle-project/heddle/resourcemanager/web/ui"
@@ -53,6 +54,10 @@ type Config struct {
 	// OwnPort and NodeAddresses are Own and Addresses of proxy.Config.
 	OwnPort       func(port uint16) bool
 	NodeAddresses func(host string) []netip.Addr
+	// ActivePages is where the active ResourceManager serves its pages, as
+	// http://host:port, and "" while none is known; it is asked while this one is a
+	// standby. Without it a standby refuses what only the active one has.
+	ActivePages func(context.Context) string
 }
 
 func (c Config) complete() (Config, error) {
@@ -82,7 +87,13 @@ func New(c Config) (http.Handler, error) {
 		return nil, err
 	}
 	c.Config.Changing = []string{rest.FormatPath}
-	return webgate.New(c.Config, routes(c)), nil
+	var all http.Handler = routes(c)
+	if c.ActivePages != nil {
+		daemon := func() access.Daemon { return c.Source.Daemon(context.Background()) }
+		all = elsewhere.New(elsewhere.Config{Standby: func() bool { return daemon().HAState == "STANDBY" }, Active: c.ActivePages,
+			Connection: func() string { return daemon().Connection }, Self: "http://" + c.Address}, all)
+	}
+	return webgate.New(c.Config, all), nil
 }
 
 func routes(c Config) *webgate.Router {
@@ -115,7 +126,7 @@ func active(s access.Source) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
 		if s.Daemon(r.Context()).HAState != "ACTIVE" {
-			answer.Plain(w, http.StatusMethodNotAllowed, "I am not active!")
+			answer.Plain(w, http.StatusMethodNotAllowed, "I am not Active!")
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain;charset=utf-8")

@@ -220,22 +220,3 @@ func (a *admin) updateNodeResource(c *ipc.Call, m *pb.UpdateNodeResourceRequest)
 	})
 	a.Loop.Post(cmd)
 }
-
-func answer(m proto.Message) ipc.Handler { return func(c *ipc.Call) { serve.Answer(c, m) } }
-
-// HAProtocol is the table of HAServiceProtocol's methods. They tell whether this ResourceManager is active; transitions are refused.
-func HAProtocol(active func() bool) ipc.Protocol {
-	return ipc.Protocol{Name: HAName, Version: 1, Methods: map[string]ipc.Handler{
-		"monitorHealth": answer(&pb.MonitorHealthResponse{}),
-		"getServiceStatus": func(c *ipc.Call) {
-			state := pb.HAServiceState_STANDBY
-			if active() {
-				state = pb.HAServiceState_ACTIVE
-			}
-			serve.Answer(c, &pb.GetServiceStatusResponse{State: &state, ReadyToBecomeActive: proto.Bool(true)})
-		},
-		"transitionToActive":   serve.Missing("high availability"),
-		"transitionToStandby":  serve.Missing("high availability"),
-		"transitionToObserver": serve.Missing("high availability"),
-	}}
-}

@@ -67,6 +67,19 @@ type Daemon struct {
 	Aside    int        // how many there are
 
 	Allocations *Allocations // the FairScheduler's file; nil: there is none
+	Role        *Role        // nil without high availability
+}
+
+// Role is the part of this ResourceManager in high availability.
+type Role struct {
+	ID      string // yarn.resourcemanager.ha.id
+	Since   int64  // of ACTIVE or STANDBY, milliseconds since 1970
+	Why     string // what has made it so
+	Actives int64  // how often it has become active
+
+	Election  string // state in the election, such as STANDBY or RESTING; "" if there is none
+	Connected bool   // to the election's ZooKeeper
+	Holder    string // the active ResourceManager by the election, while it is another; "" if it is not known
 }
 
 // SetAside is a record that was left alone in the state store when the term began.

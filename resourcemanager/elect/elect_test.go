@@ -1,0 +1,234 @@
+package elect
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/heddle-project/heddle/internal/zookeeper"
+	"github.com/heddle-project/heddle/internal/zookeeper/zookeepertest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience bounds every wait of a test.
+const patience = 10 * time.Second
+
+// candidate is an Elector and the daemon that it makes active.
+type candidate struct {
+	*Elector
+	t    *testing.T
+	mu   sync.Mutex
+	log  []string // what the daemon was told
+	fail error    // what Lead returns
+	conn zookeeper.Conn
+	out  strings.Builder
+}
+
+func (c *candidate) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.out.Write(b)
+}
+
+func (c *candidate) logged(text string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.Contains(c.out.String(), text)
+}
+
+func (c *candidate) was(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.log = append(c.log, what)
+}
+
+func (c *candidate) told() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.log)
+}
+
+// stands has a candidate stand for election.
+func stands(t *testing.T, s *zookeepertest.Server, id string, session time.Duration, changes ...func(*Config)) *candidate {
+	t.Helper()
+	c := &candidate{t: t}
+	open := func(o zookeeper.Options) (zookeeper.Conn, error) {
+		conn, err := s.Open(o)
+		c.mu.Lock()
+		c.conn = conn
+		c.mu.Unlock()
+		return conn, err
+	}
+	cfg := Config{Open: open, Options: zookeeper.Options{Session: session}, ACL: zookeeper.Anyone(), Path: "/yarn-leader-election/c", Cluster: "c", ID: id,
+		Lead: func(context.Context) error {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if c.fail != nil {
+				return c.fail
+			}
+			c.log = append(c.log, "lead")
+			return nil
+		},
+		StepDown: func(why string) { c.was("step down: " + why) }, Log: slog.New(slog.NewTextHandler(c, nil))}
+	for _, change := range changes {
+		change(&cfg)
+	}
+	e, err := Start(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Elector = e
+	t.Cleanup(e.Close)
+	return c
+}
+
+func (c *candidate) reaches(want State) {
+	c.t.Helper()
+	until(c.t, want.String(), func() bool { return c.Status().State == want })
+}
+
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain for: %s", what)
+		}
+	}
+}
+
+const (
+	testLock  = "/yarn-leader-election/c/ActiveStandbyElectorLock"
+	testCrumb = "/yarn-leader-election/c/ActiveBreadCrumb"
+)
+
+// The nodes are as Hadoop's: field 1 the cluster, field 2 the id.
+func TestNodes(t *testing.T) {
+	s := zookeepertest.New()
+	one := stands(t, s, "rm1", time.Minute)
+	one.reaches(Active)
+	want := "\x0a\x01c\x12\x03rm1"
+	for _, path := range []string{testLock, testCrumb} {
+		if got := s.Dump(path)[path]; string(got) != want {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+	if !one.Holds() || one.Status().Elections != 1 {
+		t.Errorf("%+v", one.Status())
+	}
+	two := stands(t, s, "rm2", time.Minute)
+	two.reaches(Standby)
+	if h := two.Status().Holder; h != "rm1" || two.Holds() {
+		t.Errorf("%q", h)
+	}
+	one.Close() // who leaves in order leaves no breadcrumb
+	two.reaches(Active)
+	if got := s.Dump(testCrumb)[testCrumb]; string(got) != "\x0a\x01c\x12\x03rm2" {
+		t.Errorf("%q", got)
+	}
+	if two.logged("was active before") {
+		t.Error("rm1 left in order, and is taken for lost")
+	}
+	if got := one.told(); !slices.Equal(got, []string{"lead"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// Cut off from ZooKeeper it steps down before its session can end, and another one takes over when that has ended.
+func TestPartition(t *testing.T) {
+	s := zookeepertest.New()
+	const session = 2 * time.Second
+	one := stands(t, s, "rm1", session)
+	one.reaches(Active)
+	two := stands(t, s, "rm2", time.Minute)
+	two.reaches(Standby)
+	s.Cut(one.conn)
+	cut := time.Now()
+	one.reaches(Away)
+	if d := time.Since(cut); d > session {
+		t.Errorf("it was active for %s more", d)
+	}
+	until(t, "a step down", func() bool { return len(one.told()) == 2 })
+	if one.Holds() || !strings.Contains(one.told()[1], "ZooKeeper has not answered") {
+		t.Errorf("%q", one.told())
+	}
+	s.ExpireCut(one.conn)
+	two.reaches(Active)
+	if !two.logged("was active before") {
+		t.Error("it is not told that rm1 is lost")
+	}
+	s.Mend(one.conn)
+	one.reaches(Standby)
+	if h := one.Status().Holder; h != "rm2" {
+		t.Errorf("%q", h)
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	s := zookeepertest.New()
+	one := stands(t, s, "rm1", time.Minute)
+	one.reaches(Active)
+	s.Expire(one.conn)
+	until(t, "active again", func() bool {
+		got := one.told()
+		return len(got) == 3 && strings.Contains(got[1], "expired") && got[2] == "lead"
+	})
+}
+
+// Who cannot go on lets another one.
+func TestYield(t *testing.T) {
+	s := zookeepertest.New()
+	one := stands(t, s, "rm1", time.Minute)
+	one.reaches(Active)
+	two := stands(t, s, "rm2", time.Minute)
+	two.reaches(Standby)
+	one.Yield("the store was taken over")
+	two.reaches(Active)
+	one.reaches(Standby)
+	two.mu.Lock()
+	two.fail = errors.New("no queues")
+	two.mu.Unlock()
+	two.Yield("test")
+	one.reaches(Active)
+	if one.Status().Elections != 2 {
+		t.Errorf("%+v", one.Status())
+	}
+}
+
+// Lead ends when the lock is lost meanwhile.
+func TestLeadIsCancelled(t *testing.T) {
+	s := zookeepertest.New()
+	began, cancelled := make(chan bool, 2), make(chan bool, 2)
+	one := stands(t, s, "rm1", time.Minute, func(c *Config) {
+		c.Lead = func(ctx context.Context) error {
+			began <- true
+			<-ctx.Done()
+			cancelled <- true
+			return ctx.Err()
+		}
+	})
+	<-began
+	s.Expire(one.conn)
+	<-cancelled
+	<-began
+}
+
+// What is in the lock and makes no sense is left alone, and said once.
+func TestForeignLock(t *testing.T) {
+	for _, data := range []string{"", "\xff", "\x0a\x01d\x12\x03rm1", strings.Repeat("x", 5000)} {
+		s := zookeepertest.New()
+		s.Put(testLock, []byte(data))
+		one := stands(t, s, "rm1", time.Minute)
+		until(t, "a message", func() bool { return one.logged("the election: the lock " + testLock) })
+		if one.Holds() || len(one.told()) > 0 || string(s.Dump(testLock)[testLock]) != data {
+			t.Errorf("%q: %q", data, one.told())
+		}
+	}
+}
