@@ -125,7 +125,9 @@ func (t *term) parseFair(cluster config.Cluster, properties []config.Property, s
 	if err != nil {
 		return nil, refusedFair(findings, err)
 	}
-	t.logFindings(findings)
+	if !t.checks {
+		t.logFindings(findings)
+	}
 	return cfg, nil
 }
 

@@ -88,12 +88,11 @@ func (d *Daemon) start(ctx context.Context) error {
 	}
 	if d.settings.HA.Enabled {
 		d.standby, d.peers = standbyOf(d.settings.HA.ID), newPeers(d.settings.HA, d.User)
-		if d.settings.QueueConf.Store == "file" {
-			if _, err := (&term{process: &d.process}).readSchedule(d.site, yarn.Resource{}, false); err != nil {
-				return err // whoever starts it sees it now, not at a failover
-			}
+		d.leads = d.leadsNow
+		if err := d.checkQueues(d.site); err != nil {
+			return err // whoever starts it sees it now, not at a failover
 		}
-	} else if err := d.lead(ctx); err != nil {
+	} else if err := d.lead(ctx, false); err != nil {
 		return err
 	}
 	d.work.Go(func() { surge.Watch(d.ctx, d.backlog.Size) })
@@ -107,27 +106,45 @@ func (d *Daemon) start(ctx context.Context) error {
 // errStopped is why a daemon that has been stopped does not lead.
 var errStopped = errors.New("the ResourceManager has been stopped")
 
+// checkQueues tells whether a term could begin with the queues of the files. Where a store says what the queues are it checks nothing.
+func (d *Daemon) checkQueues(site *conf.Properties) error {
+	if d.settings.QueueConf.Store != "file" {
+		return nil
+	}
+	_, err := (&term{process: &d.process, running: d.ctx, checks: true}).readSchedule(site, yarn.Resource{}, false)
+	return err
+}
+
 // lead makes this ResourceManager the active one: it begins a term, which the ports serve from then on. It fails if ctx ends first. On an
-// error it stays a standby.
-func (d *Daemon) lead(ctx context.Context) error {
+// error it stays a standby. elected tells that the term has a lease, for the election was won.
+func (d *Daemon) lead(ctx context.Context, elected bool) error {
 	d.change.Lock()
 	defer d.change.Unlock()
 	if d.ctx.Err() != nil {
 		return errStopped
 	}
 	if d.term.Load() != nil {
+		if elected { // it was made active by force before
+			d.elected.Store(true)
+		}
 		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(d.ctx, cancel)() // Stop does not wait for what it ends
 	site := d.site
-	if d.latest > 0 { // a later term begins with what a refresh would read
+	if d.settings.HA.Enabled || d.latest > 0 { // it begins with what a refresh would read
 		var err error
 		if site, err = d.Load(); err != nil {
 			return err
 		}
 	}
+	if d.settings.HA.Enabled {
+		if err := d.checkQueues(site); err != nil { // before whoever is active loses the store to this one
+			return err
+		}
+	}
+	d.elected.Store(elected)
 	d.latest = max(time.Now().UnixMilli(), d.latest+1)
 	stamp := d.latest
 	t, err := beginTerm(ctx, &d.process, site, stamp, func(why error) { d.lost(stamp, why) })

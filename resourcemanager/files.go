@@ -58,7 +58,9 @@ func (t *term) readSchedule(site *conf.Properties, size yarn.Resource, refresh b
 	}
 	in := setup.Lint(file, queues, cluster)
 	in.Size = size
-	t.logFindings(lint.Check(in))
+	if !t.checks {
+		t.logFindings(lint.Check(in))
+	}
 	cfg, _, err := config.Parse(setup.Queues(queues, cluster.Policy), cluster)
 	return cfg, err
 }

@@ -50,10 +50,7 @@ func (d *Daemon) Active() bool { return d.active() }
 
 // BecomeActive implements admin.HADaemon. Who is active by force has no lease that could run out; the store alone keeps others out.
 func (d *Daemon) BecomeActive(why string) error {
-	if !d.active() {
-		d.elected.Store(false)
-	}
-	return d.takeOver(d.ctx, why)
+	return d.takeOver(d.ctx, why, false)
 }
 
 // BecomeStandby implements admin.HADaemon. Where the election decides, another one may win it then.
@@ -73,18 +70,13 @@ func (d *Daemon) elect() error {
 	if err != nil {
 		return err
 	}
-	d.leads = func() bool {
-		e := d.elector.Load()
-		return !d.elected.Load() || e == nil || e.Holds()
-	}
 	log, known := d.Log.With("logger", "elect"), make(chan struct{})
 	e, err := elect.Start(elect.Config{
 		Open: d.openZooKeeper, ACL: acl, Path: strings.TrimSuffix(h.BasePath, "/") + "/" + h.ClusterID, Cluster: h.ClusterID, ID: h.ID, Log: log,
 		Options: zookeeper.Options{Address: cmp.Or(z.Elector, z.Address), Session: z.Session, Auth: auth, MaxRequest: z.MaxRequest, Log: func(text string) { log.Debug(text) }},
 		Lead: func(ctx context.Context) error {
 			<-known // what is lost from now on is told to the elector
-			d.elected.Store(true)
-			return d.takeOver(ctx, "it was elected")
+			return d.takeOver(ctx, "it was elected", true)
 		},
 		StepDown: d.giveWay,
 	})
@@ -94,6 +86,12 @@ func (d *Daemon) elect() error {
 	d.elector.Store(e)
 	close(known)
 	return nil
+}
+
+// leadsNow tells whether this one may still be active, whatever it does not know yet.
+func (d *Daemon) leadsNow() bool {
+	e := d.elector.Load()
+	return !d.elected.Load() || e == nil || e.Holds()
 }
 
 // zooKeeperAccess is what a connection to ZooKeeper and the nodes that it makes are protected with.
@@ -130,9 +128,9 @@ func connectionState(s elect.Status) string {
 }
 
 // takeOver is lead with high availability, after which everything holds that a refresh would read.
-func (d *Daemon) takeOver(ctx context.Context, why string) error {
+func (d *Daemon) takeOver(ctx context.Context, why string, elected bool) error {
 	if d.active() {
-		return nil
+		return d.lead(ctx, elected)
 	}
 	id := d.settings.HA.ID
 	d.Log.Info("this ResourceManager becomes active", "id", id, "why", why)
@@ -140,7 +138,7 @@ func (d *Daemon) takeOver(ctx context.Context, why string) error {
 		d.Log.Error("this ResourceManager stays a standby", "id", id, "error", err)
 		return err
 	}
-	if err := d.lead(ctx); err != nil {
+	if err := d.lead(ctx, elected); err != nil {
 		d.Log.Error("this ResourceManager stays a standby", "id", id, "error", err)
 		return err
 	}

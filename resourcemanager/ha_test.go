@@ -309,3 +309,52 @@ func TestFencedByForce(t *testing.T) {
 		t.Errorf("%d applications", len(apps))
 	}
 }
+
+// Who was fenced off notices even if it stores nothing.
+func TestFencedIsNoticed(t *testing.T) {
+	pair := newPairIn(t, zookeepertest.New(), "yarn.resourcemanager.zk-address", "zk:2181", "yarn.resourcemanager.recovery.enabled", "true",
+		"yarn.resourcemanager.store.class", "zookeeper", "hadoop.zk.timeout-ms", "1000")
+	one, two := pair[0], pair[1]
+	if err := one.d.BecomeActive("test"); err != nil {
+		t.Fatal(err)
+	}
+	if err := two.d.BecomeActive("test"); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "a standby", func() bool { return one.serviceState() == pb.HAServiceState_STANDBY })
+	if !two.d.active() {
+		t.Error("nobody is active")
+	}
+}
+
+// A standby that cannot become active takes the store from nobody.
+func TestBrokenStandbyFencesNobody(t *testing.T) {
+	pair := newPairIn(t, zookeepertest.New(), "yarn.resourcemanager.zk-address", "zk:2181", "yarn.resourcemanager.recovery.enabled", "true",
+		"yarn.resourcemanager.store.class", "zookeeper")
+	one, two := pair[0], pair[1]
+	if err := one.d.BecomeActive("test"); err != nil {
+		t.Fatal(err)
+	}
+	two.writeQueues("<configuration>")
+	if err := two.d.BecomeActive("test"); err == nil || !strings.Contains(err.Error(), "capacity-scheduler.xml") {
+		t.Fatalf("%v", err)
+	}
+	one.as("alice").submit(unmanaged)
+	if !one.d.active() {
+		t.Error("it became a standby")
+	}
+}
+
+// A term that was begun by force has a lease once the election is won.
+func TestElectedAfterForce(t *testing.T) {
+	w := newPair(t)[0]
+	if err := w.d.BecomeActive("test"); err != nil || w.d.elected.Load() {
+		t.Fatalf("%v %v", err, w.d.elected.Load())
+	}
+	if err := w.d.takeOver(t.Context(), "test", true); err != nil || !w.d.elected.Load() {
+		t.Errorf("%v %v", err, w.d.elected.Load())
+	}
+	if err := w.d.BecomeActive("test"); err != nil || !w.d.elected.Load() {
+		t.Errorf("by force afterwards: %v %v", err, w.d.elected.Load())
+	}
+}

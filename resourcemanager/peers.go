@@ -54,7 +54,7 @@ func (p *peers) active(ctx context.Context) string {
 	if time.Now().Before(p.until) {
 		return p.found
 	}
-	p.found = p.ask(ctx)
+	p.found = p.ask(context.WithoutCancel(ctx)) // whoever asks may go away, and others believe the answer
 	p.until = time.Now().Add(peersKnown)
 	return p.found
 }

@@ -32,6 +32,7 @@ import (
 // calls nobody but lost.
 type term struct {
 	*process
+	checks  bool  // it only reads the queues, and logs nothing that is found about them
 	started int64 // milliseconds since 1970: the cluster timestamp of its applications, which no other term has
 	lost    func(error)
 
@@ -101,6 +102,9 @@ func beginTerm(ctx context.Context, p *process, site *conf.Properties, started i
 	t.tendQueues(running)
 	if t.queues.store != nil {
 		t.work.Go(func() { t.tendTrial(running) })
+	}
+	if t.settings.HA.Enabled && keeps(&t.settings.Recovery) {
+		t.work.Go(func() { t.watchOwner(running, t.settings.ZooKeeper.Session) })
 	}
 	t.work.Go(func() { t.logDrains(running, t.settings.Nodes.DrainStatus) })
 	return t, nil

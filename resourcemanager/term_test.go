@@ -40,7 +40,7 @@ func inFile(t testing.TB) []string {
 // leads begins a term.
 func (w *world) leads() {
 	w.t.Helper()
-	if err := w.d.lead(w.t.Context()); err != nil {
+	if err := w.d.lead(w.t.Context(), false); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -309,7 +309,7 @@ func TestStopAgain(t *testing.T) {
 		all.Go(w.d.stepDown)
 	}
 	all.Wait()
-	if err := w.d.lead(t.Context()); !errors.Is(err, errStopped) {
+	if err := w.d.lead(t.Context(), false); !errors.Is(err, errStopped) {
 		t.Errorf("a stopped daemon leads: %v", err)
 	}
 }

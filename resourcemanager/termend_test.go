@@ -122,7 +122,7 @@ func TestStepDownWaitsForLead(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.d.stepDown()
-	begun = lead(w.d.lead)
+	begun = lead(func(ctx context.Context) error { return w.d.lead(ctx, false) })
 	down := make(chan struct{})
 	go func() {
 		defer close(down)
@@ -158,7 +158,7 @@ func TestPortRefusesTerm(t *testing.T) {
 	last.of = func(*term, view.Places) ipc.Protocol {
 		return ipc.Protocol{Name: trackerName, Methods: map[string]ipc.Handler{"nodeHeartbeat": nil}}
 	}
-	if err := w.d.lead(t.Context()); err == nil || !strings.Contains(err.Error(), "no handler") || w.d.active() {
+	if err := w.d.lead(t.Context(), false); err == nil || !strings.Contains(err.Error(), "no handler") || w.d.active() {
 		t.Errorf("it leads: %v", err)
 	}
 	_, err = alice.raw("getApplications", &pb.GetApplicationsRequest{})

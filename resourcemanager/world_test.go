@@ -57,7 +57,6 @@ type world struct {
 	records string     // directory of recordings
 	audit   *audit.Log // nil where nobody looks at it
 	audited journalLog
-	zoo     *zookeepertest.Server // nil: there is none
 }
 
 // term is the one that there is.

@@ -21,7 +21,8 @@ type Store interface {
 	// be used.
 	Load(ctx context.Context) (*state.Snapshot, error)
 
-	// Commit makes all of ops durable, in order, or none of them.
+	// Commit makes all of ops durable, in order, or none of them. Without ops it only
+	// tells whether the store is still this process's.
 	//
 	//	nil                durable
 	//	ErrFenced          another ResourceManager owns the store: step down

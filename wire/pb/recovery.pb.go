@@ -42,6 +42,7 @@ type StoredApplication struct {
 	RealUser                     *string                `protobuf:"bytes,11,opt,name=real_user,json=realUser" json:"real_user,omitempty"`
 	ContextSuffix                *int32                 `protobuf:"varint,1000,opt,name=context_suffix,json=contextSuffix" json:"context_suffix,omitempty"` // bytes at the end of the context that say what is in force
 	FinalStatus                  *int32                 `protobuf:"varint,1001,opt,name=final_status,json=finalStatus" json:"final_status,omitempty"`
+	PlanQueue                    *string                `protobuf:"bytes,1002,opt,name=plan_queue,json=planQueue" json:"plan_queue,omitempty"` // where a user moved it within a plan
 	unknownFields                protoimpl.UnknownFields
 	sizeCache                    protoimpl.SizeCache
 }
@@ -165,6 +166,13 @@ func (x *StoredApplication) GetFinalStatus() int32 {
 		return *x.FinalStatus
 	}
 	return 0
+}
+
+func (x *StoredApplication) GetPlanQueue() string {
+	if x != nil && x.PlanQueue != nil {
+		return *x.PlanQueue
+	}
+	return ""
 }
 
 type StoredCallerContext struct {
@@ -635,7 +643,7 @@ var File_recovery_proto protoreflect.FileDescriptor
 
 const file_recovery_proto_rawDesc = "" +
 	"\n" +
-	"\x0erecovery.proto\x12\x06heddle\x1a\rrecords.proto\x1a\fserver.proto\"\xb5\x04\n" +
+	"\x0erecovery.proto\x12\x06heddle\x1a\rrecords.proto\x1a\fserver.proto\"\xd5\x04\n" +
 	"\x11StoredApplication\x12\x1f\n" +
 	"\vsubmit_time\x18\x01 \x01(\x03R\n" +
 	"submitTime\x12D\n" +
@@ -654,7 +662,9 @@ const file_recovery_proto_rawDesc = "" +
 	"launchTime\x12\x1b\n" +
 	"\treal_user\x18\v \x01(\tR\brealUser\x12&\n" +
 	"\x0econtext_suffix\x18\xe8\a \x01(\x05R\rcontextSuffix\x12\"\n" +
-	"\ffinal_status\x18\xe9\a \x01(\x05R\vfinalStatus\"M\n" +
+	"\ffinal_status\x18\xe9\a \x01(\x05R\vfinalStatus\x12\x1e\n" +
+	"\n" +
+	"plan_queue\x18\xea\a \x01(\tR\tplanQueue\"M\n" +
 	"\x13StoredCallerContext\x12\x18\n" +
 	"\acontext\x18\x01 \x01(\tR\acontext\x12\x1c\n" +
 	"\tsignature\x18\x02 \x01(\fR\tsignature\"c\n" +

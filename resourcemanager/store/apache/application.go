@@ -47,6 +47,9 @@ func encodeApplication(r state.Application) ([]byte, error) {
 	if r.RealUser != "" {
 		m.RealUser = &r.RealUser
 	}
+	if r.PlanQueue != "" {
+		m.PlanQueue = &r.PlanQueue
+	}
 	if r.Final != yarn.AppNew || r.FinalStatus != yarn.FinalUndefined {
 		m.FinalStatus = proto.Int32(int32(r.FinalStatus))
 	}
@@ -73,7 +76,7 @@ func decodeApplication(id yarn.ApplicationID, value []byte) (r state.Application
 	}
 	r = state.Application{User: m.GetUser(), RealUser: m.GetRealUser(), CallerContext: m.GetCallerContext().GetContext(),
 		CallerSignature: m.GetCallerContext().GetSignature(), SubmitTime: m.GetSubmitTime(), StartTime: m.GetStartTime(), LaunchTime: m.GetLaunchTime(),
-		FinishTime: m.GetFinishTime(), Final: applicationStates[m.GetApplicationState()], FinalStatus: yarn.FinalStatus(m.GetFinalStatus()), Diagnostics: m.GetDiagnostics()}
+		FinishTime: m.GetFinishTime(), Final: applicationStates[m.GetApplicationState()], FinalStatus: yarn.FinalStatus(m.GetFinalStatus()), Diagnostics: m.GetDiagnostics(), PlanQueue: m.GetPlanQueue()}
 	switch status := m.GetFinalStatus(); {
 	case status < 0 || status > int32(yarn.FinalEnded):
 		return r, fmt.Errorf("final status %d is not known", status)

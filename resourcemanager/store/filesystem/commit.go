@@ -26,8 +26,8 @@ type work struct {
 	Write  map[string][]byte
 }
 
-// commit makes a batch durable.
-func (k *keeper) commit(changes []store.Change) error {
+// owned fails if another start has taken the store over.
+func (k *keeper) owned() error {
 	now, err := k.readFile(apache.Epoch)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -36,6 +36,14 @@ func (k *keeper) commit(changes []store.Change) error {
 		return err
 	case !bytes.Equal(now, k.epoch): // another start has counted it up
 		return fmt.Errorf("%w: %s is not as it was written at this start", store.ErrFenced, k.at(apache.Epoch))
+	}
+	return nil
+}
+
+// commit makes a batch durable.
+func (k *keeper) commit(changes []store.Change) error {
+	if err := k.owned(); err != nil || len(changes) == 0 {
+		return err
 	}
 	w := work{Epoch: k.epoch, Write: map[string][]byte{}}
 	for _, c := range changes {
@@ -65,7 +73,7 @@ func (k *keeper) commit(changes []store.Change) error {
 	for _, c := range changes {
 		k.note(c)
 	}
-	return nil
+	return k.owned() // whoever counts the epoch up from now on reads what was written
 }
 
 // plan adds a change to the work.

@@ -182,8 +182,6 @@ func (k *keeper) Commit(ctx context.Context, ops []state.Op) error {
 		return k.broken
 	case ctx.Err() != nil:
 		return &store.UnavailableError{Err: context.Cause(ctx)}
-	case len(changes) == 0:
-		return nil
 	}
 	err = k.connect(ctx)
 	if err == nil {

@@ -241,6 +241,9 @@ func TestOthers(t *testing.T) {
 	}
 	must(t, s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 0))))
 	must(t, os.WriteFile(filepath.Join(dir, rootName, apache.Epoch), []byte{8, 9}, 0o600)) // one of Apache's has started
+	if err := s.Commit(t.Context(), nil); !errors.Is(err, store.ErrFenced) {
+		t.Fatalf("without a change: %v", err)
+	}
 	for range 2 {
 		if err := s.Commit(t.Context(), storetest.Puts(storetest.Application(2, 0))); !errors.Is(err, store.ErrFenced) {
 			t.Fatalf("%v", err)

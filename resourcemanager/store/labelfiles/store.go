@@ -386,7 +386,7 @@ type restError struct{ err error }
 func (e *restError) Error() string { return e.err.Error() }
 
 func (f *files) commitRest(ctx context.Context, ops []state.Op, places []int) error {
-	if f.o.Over == nil || len(ops) == 0 {
+	if f.o.Over == nil {
 		return nil
 	}
 	err := f.o.Over.Commit(ctx, ops)

@@ -210,11 +210,15 @@ func TestFencing(t *testing.T) {
 			if len(snapshot.Applications) != 1 || snapshot.Epoch != 1 {
 				t.Fatalf("%s: %+v", name, snapshot)
 			}
+			if err := first.Commit(t.Context(), nil); !errors.Is(err, store.ErrFenced) {
+				t.Fatalf("%s: without a change: %v", name, err)
+			}
 			for range 2 {
 				if err := first.Commit(t.Context(), storetest.Puts(storetest.Application(2, 5))); !errors.Is(err, store.ErrFenced) {
 					t.Fatalf("%s: %v", name, err)
 				}
 			}
+			must(t, second.Commit(t.Context(), nil))
 			must(t, second.Commit(t.Context(), storetest.Puts(storetest.Application(3, 5))))
 			must(t, second.Close())
 			o.Fence = nil // high availability is turned off: the list is taken back
