@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 )
 
@@ -18,11 +19,11 @@ type local struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	url    URL
-	names  map[string]string // of users and groups, by "u" or "g" and number
+	names  sync.Map // of users and groups, by "u" or "g" and number
 }
 
 func newLocal(ctx context.Context, u URL) *local {
-	l := &local{url: u, names: map[string]string{}}
+	l := &local{url: u}
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	return l
 }
@@ -80,14 +81,14 @@ func groupName(id string) (string, error) {
 
 func (l *local) name(kind string, id uint32, look func(string) (string, error)) string {
 	number := strconv.FormatUint(uint64(id), 10)
-	if name, ok := l.names[kind+number]; ok {
-		return name
+	if name, ok := l.names.Load(kind + number); ok {
+		return name.(string)
 	}
 	name, err := look(number)
 	if err != nil {
 		name = number
 	}
-	l.names[kind+number] = name
+	l.names.Store(kind+number, name)
 	return name
 }
 

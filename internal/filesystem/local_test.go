@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -210,4 +211,20 @@ func TestDefaults(t *testing.T) {
 	if f := connect(t, Config{}, "/"); f.Chmod("/nothing here", 0o700) == nil {
 		t.Error("changed what is not there")
 	}
+}
+
+// TestLocalOwners: names of owners are looked up by many at the same time.
+func TestLocalOwners(t *testing.T) {
+	l := connect(t, Config{}, "file:/").(*local)
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for id := range uint32(5000) {
+				if got := l.name("u", id, func(number string) (string, error) { return "user" + number, nil }); !strings.HasPrefix(got, "user") {
+					t.Errorf("%d: %q", id, got)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
