@@ -25,15 +25,22 @@ func (k *keeper) commit(ctx context.Context, changes []store.Change, ops int) er
 			return err
 		}
 		b := builder{k: k, touched: map[string]bool{}}
-		if err := b.all(changes, ops); err != nil {
-			b.undo()
-			return err
+		if err = b.all(changes); err == nil {
+			err = k.conn.Multi(ctx, k.guarded(b.ops)...)
 		}
-		err = k.conn.Multi(ctx, k.guarded(b.ops)...)
 		if err == nil {
 			return nil
 		}
 		b.undo()
+		if errors.As(err, new(*store.PoisonError)) {
+			return err
+		}
+		if errors.Is(err, zk.ErrTooLarge) { // nothing was sent
+			if ops == 1 {
+				return &store.PoisonError{Index: changes[0].Op, Key: changes[0].Key, Err: err}
+			}
+			return &store.BatchError{Ops: ops, Bytes: b.size}
+		}
 		for at := range b.touched {
 			k.unsure[at] = true
 		}
@@ -122,7 +129,9 @@ func (b *builder) undo() {
 	}
 }
 
-func (b *builder) all(changes []store.Change, ops int) error {
+// all is a *store.PoisonError, or wraps zk.ErrTooLarge if the changes are too much for one transaction. A chroot, which
+// makes each path longer, is not known here: the connection may find them too large as well.
+func (b *builder) all(changes []store.Change) error {
 	fixed := 0
 	for _, op := range b.k.guarded(nil) {
 		fixed += zk.RequestSize(op)
@@ -137,7 +146,7 @@ func (b *builder) all(changes []store.Change, ops int) error {
 			return &store.PoisonError{Index: c.Op, Key: c.Key, Err: &store.SizeError{Size: size, Limit: limit}}
 		}
 		if b.size > limit {
-			return &store.BatchError{Ops: ops, Bytes: b.size}
+			return fmt.Errorf("%d bytes of changes, at most %d fit into a transaction: %w", b.size, limit, zk.ErrTooLarge)
 		}
 	}
 	return nil

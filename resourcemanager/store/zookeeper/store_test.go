@@ -368,6 +368,47 @@ func TestLimits(t *testing.T) {
 	must(t, s.Commit(t.Context(), storetest.Puts(storetest.Application(2, 5000))))
 }
 
+// TestLimitsChroot: with a chroot each path is longer than the store knows.
+func TestLimitsChroot(t *testing.T) {
+	server := zookeepertest.New()
+	server.Put("/deep/yarn/heddle/a/b/c/d", nil)
+	s, err := Open(Options{Options: store.Options{Types: storetest.Types()}, Dial: server.Open,
+		Connection: zk.Options{Address: "h:1/deep/yarn/heddle/a/b/c/d", MaxRequest: 10_000}})
+	must(t, err)
+	defer s.Close()
+	_, err = s.Load(t.Context())
+	must(t, err)
+	batches := 0
+	for size := 1; ; size++ {
+		var ops []state.Op
+		for n := range int32(20) {
+			ops = append(ops, state.Put(state.DelegationToken{Sequence: 1 + n, Identifier: make([]byte, size), RenewBy: 1}))
+		}
+		err := s.Commit(t.Context(), ops)
+		if err == nil {
+			continue
+		}
+		if !errors.As(err, new(*store.BatchError)) {
+			t.Fatalf("%d bytes each: %v", size, err)
+		}
+		if batches++; batches > 50 { // beyond what both count
+			break
+		}
+	}
+	stored := false
+	for size := 9000; ; size++ {
+		err := s.Commit(t.Context(), storetest.Puts(state.DelegationToken{Sequence: 99, Identifier: make([]byte, size), RenewBy: 1}))
+		if err == nil {
+			stored = true
+			continue
+		}
+		if !stored || !errors.As(err, new(*store.PoisonError)) {
+			t.Fatalf("%d bytes, stored before: %t, %v", size, stored, err)
+		}
+		break
+	}
+}
+
 func TestKilled(t *testing.T) {
 	at := os.Getenv(realAddress)
 	if at == "" {
