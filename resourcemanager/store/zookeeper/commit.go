@@ -157,6 +157,9 @@ func (b *builder) change(c store.Change) error {
 		return nil // the attempts of an application go with its node
 	}
 	at, err := b.k.place(c.Key, c.Record)
+	if err == nil && c.Value != nil {
+		err = zk.CheckPath(b.k.absolute(at))
+	}
 	if err != nil {
 		return &store.PoisonError{Index: c.Op, Key: c.Key, Err: err}
 	}

@@ -409,6 +409,30 @@ func TestLimitsChroot(t *testing.T) {
 	}
 }
 
+// TestName: a name that ZooKeeper does not take is refused alone.
+func TestName(t *testing.T) {
+	s, _ := loaded(t, Options{Dial: zookeepertest.New().Open})
+	bad := reservation(t)
+	bad.Plan = "plan\x7f"
+	var poison *store.PoisonError
+	if err := s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 5), bad)); !errors.As(err, &poison) || poison.Index != 1 {
+		t.Fatalf("%v", err)
+	}
+	must(t, s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 5))))
+	must(t, s.Commit(t.Context(), []state.Op{state.Remove(bad)}))
+}
+
+func reservation(t testing.TB) state.Reservation {
+	t.Helper()
+	for _, r := range storetest.Everything() {
+		if r, ok := r.(state.Reservation); ok {
+			return r
+		}
+	}
+	t.Fatal("no reservation")
+	return state.Reservation{}
+}
+
 func TestKilled(t *testing.T) {
 	at := os.Getenv(realAddress)
 	if at == "" {
