@@ -91,7 +91,13 @@ func (k *keeper) plan(w *work, c store.Change) error {
 		return nil
 	}
 	at, err := k.place(c.Key, c.Record)
+	if err == nil {
+		err = checkName(at)
+	}
 	if err != nil {
+		if c.Value == nil { // there cannot be one
+			return nil
+		}
 		return err
 	}
 	if w.forget(at); c.Value == nil {

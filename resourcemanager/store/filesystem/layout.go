@@ -16,12 +16,26 @@ const (
 	amrmName       = "AMRMTokenSecretManagerNode"
 	journalName    = "journal"
 	lockName       = "lock"
-	unfinished     = ".tmp" // being written
-	replacing      = ".new" // Hadoop's: whole, and about to take the place of the file without it
-	sums           = ".crc" // Hadoop's, of .NAME.crc
+	unfinished     = ".tmp"                     // being written
+	replacing      = ".new"                     // Hadoop's: whole, and about to take the place of the file without it
+	sums           = ".crc"                     // Hadoop's, of .NAME.crc
+	maxName        = 255 - len(".") - len(sums) // bytes of a file's name, so that the longest of those beside it can be made
 )
 
 var directories = []string{apache.Applications, apache.Delegation, apache.AMRM, apache.Reservations, apache.ProxyCA, apache.OwnRoot}
+
+// checkName is an error if no file can have that path below the root.
+func checkName(at string) error {
+	for part := range strings.SplitSeq(at, "/") {
+		if len(part) > maxName {
+			return fmt.Errorf("the name of its file has %d bytes, at most %d can be stored", len(part), maxName)
+		}
+	}
+	if strings.ContainsRune(at, 0) {
+		return fmt.Errorf("%q cannot be the name of a file", at)
+	}
+	return nil
+}
 
 // place is the path of a record's file below the root. A sequence number has none.
 func (k *keeper) place(key state.Key, r state.Record) (string, error) {

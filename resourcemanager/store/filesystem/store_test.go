@@ -17,6 +17,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/apache"
 	"github.com/heddle-project/heddle/resourcemanager/store/storetest"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // childDir makes the test binary the child of TestKilled: it commits to the directory
@@ -276,5 +277,30 @@ func TestRefused(t *testing.T) {
 	must(t, err)
 	if _, err := Open(o); err == nil || !strings.Contains(err.Error(), "only file: and hdfs:") {
 		t.Fatalf("%v", err)
+	}
+}
+
+// TestName: a name that no file can have is refused alone.
+func TestName(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := loaded(t, dir)
+	deadline := func(host int) state.NodeDeadline {
+		return state.NodeDeadline{Node: yarn.NodeID{Host: strings.Repeat("a", host), Port: 8041}, Deadline: 1}
+	}
+	longest := maxName - len(":8041")
+	var poison *store.PoisonError
+	if err := s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 0), deadline(longest+1))); !errors.As(err, &poison) || poison.Index != 1 {
+		t.Fatalf("%v", err)
+	}
+	bad := state.Reservation{ID: yarn.ReservationID{ClusterTimestamp: 1, Number: 1}, Plan: "a\x00b"}
+	if err := s.Commit(t.Context(), storetest.Puts(bad)); !errors.As(err, &poison) {
+		t.Fatalf("%v", err)
+	}
+	must(t, s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 0), deadline(longest))))
+	must(t, s.Commit(t.Context(), []state.Op{state.Remove(deadline(longest + 1))}))
+	must(t, s.Commit(t.Context(), []state.Op{state.Remove(deadline(longest))}))
+	must(t, s.Close())
+	if _, snapshot := loaded(t, dir); len(snapshot.Applications) != 1 || len(snapshot.NodeDeadlines) != 0 {
+		t.Fatalf("%+v", snapshot)
 	}
 }
