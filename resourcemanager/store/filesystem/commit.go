@@ -148,9 +148,18 @@ func (w *work) forget(at string) {
 // carryOut does the work, durably. It may be done again.
 func (k *keeper) carryOut(w work) error {
 	dirs := map[string]bool{}
+	var gone []string
 	for _, name := range w.Remove {
 		if strings.HasPrefix(path.Base(name), sequencePrefix) {
 			continue // once there is another one
+		}
+		if k.local && path.Dir(name) == apache.Applications {
+			to, err := k.moveOut(name, dirs)
+			if err != nil {
+				return err
+			}
+			gone = append(gone, to)
+			continue
 		}
 		if err := k.remove(name, dirs); err != nil {
 			return err
@@ -169,6 +178,11 @@ func (k *keeper) carryOut(w work) error {
 	if err := k.syncAll(dirs); err != nil {
 		return err
 	}
+	for _, name := range gone {
+		if err := k.sys.Remove(k.at(name)); err != nil {
+			return err
+		}
+	}
 	clear(dirs)
 	for _, name := range w.Remove {
 		if strings.HasPrefix(path.Base(name), sequencePrefix) {
@@ -178,6 +192,20 @@ func (k *keeper) carryOut(w work) error {
 		}
 	}
 	return k.syncAll(dirs)
+}
+
+// moveOut takes the directory of an application away in one step: with a part of its files Apache would not start. It
+// tells where the directory is now, to be removed once that is durable, or by the next load.
+func (k *keeper) moveOut(name string, dirs map[string]bool) (to string, err error) {
+	to = path.Join(apache.OwnRoot, removedPrefix+path.Base(name))
+	if err := k.sys.Remove(k.at(to)); err != nil {
+		return "", err
+	}
+	dirs[apache.Applications] = true
+	if err := k.sys.Rename(k.at(name), k.at(to)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return to, nil
 }
 
 func (k *keeper) remove(name string, dirs map[string]bool) error {

@@ -11,6 +11,7 @@
 //	  ReservationSystemRoot/<plan>/<reservation>
 //	  HeddleRoot/<table>/<name>                            records that Hadoop does not have
 //	  HeddleRoot/journal, lock
+//	  HeddleRoot/removed-<application>                     its directory, about to be removed
 //
 // A file is written under another name, made durable and renamed. A batch of more than
 // one change is in the journal before the first of them is made, so that the next start

@@ -16,6 +16,7 @@ const (
 	amrmName       = "AMRMTokenSecretManagerNode"
 	journalName    = "journal"
 	lockName       = "lock"
+	removedPrefix  = "removed-"                 // a directory that was an application's
 	unfinished     = ".tmp"                     // being written
 	replacing      = ".new"                     // Hadoop's: whole, and about to take the place of the file without it
 	sums           = ".crc"                     // Hadoop's, of .NAME.crc

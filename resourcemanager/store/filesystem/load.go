@@ -132,6 +132,12 @@ func (k *keeper) walk(ctx context.Context) (names []string, err error) {
 		for i, list := range found {
 			for _, info := range list {
 				name := path.Join(level[i], info.Name)
+				if level[i] == apache.OwnRoot && strings.HasPrefix(info.Name, removedPrefix) {
+					if err := k.sys.Remove(k.at(name)); err != nil {
+						return nil, err
+					}
+					continue
+				}
 				if info.Dir {
 					if strings.Count(name, "/") < 3 {
 						next = append(next, name)

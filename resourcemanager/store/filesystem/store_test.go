@@ -304,3 +304,69 @@ func TestName(t *testing.T) {
 		t.Fatalf("%+v", snapshot)
 	}
 }
+
+// hooked asks before each change of a file system; an error ends it.
+type hooked struct {
+	filesystem.FileSystem
+	before func(op, file string) error
+}
+
+func hook(s store.Store, before func(op, file string) error) *keeper {
+	k := s.(*keeper)
+	k.sys = hooked{k.sys, before}
+	return k
+}
+
+func (h hooked) Remove(file string) error {
+	if err := h.before("remove", file); err != nil {
+		return err
+	}
+	return h.FileSystem.Remove(file)
+}
+
+func (h hooked) Rename(from, to string) error {
+	if err := h.before("rename", to); err != nil {
+		return err
+	}
+	return h.FileSystem.Rename(from, to)
+}
+
+// TestRemovedWhole: a crash while the files of an application are removed leaves none of them in its directory.
+func TestRemovedWhole(t *testing.T) {
+	for _, both := range []bool{false, true} {
+		dir := t.TempDir()
+		s, _ := loaded(t, dir)
+		must(t, s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 0), storetest.Attempt(1, 1), storetest.Application(2, 0))))
+		crash := errors.New("crash")
+		hook(s, func(op, file string) error {
+			files, _ := filepath.Glob(filepath.Join(file, storetest.AppID(1).String()))
+			if op != "remove" || len(files) == 0 {
+				return nil
+			}
+			must(t, os.Remove(files[0]))
+			return crash
+		})
+		ops := []state.Op{state.RemoveApplication(storetest.AppID(1))}
+		if both {
+			ops = append(ops, state.RemoveApplication(storetest.AppID(2)))
+		}
+		if err := s.Commit(t.Context(), ops); !errors.Is(err, crash) {
+			t.Fatalf("%v", err)
+		}
+		must(t, s.Close())
+		app := filepath.Join(dir, rootName, apache.Applications, storetest.AppID(1).String())
+		if left, err := os.ReadDir(app); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("%v %v", left, err)
+		}
+		s, snapshot := loaded(t, dir)
+		if len(snapshot.Attempts) != 0 || len(snapshot.Quarantined) != 0 {
+			t.Fatalf("%+v", snapshot)
+		}
+		if left, err := filepath.Glob(filepath.Join(dir, rootName, apache.OwnRoot, "removed-*")); err != nil || len(left) != 0 {
+			t.Fatalf("%v %v", left, err)
+		}
+		must(t, s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 0))))
+		must(t, s.Commit(t.Context(), ops[:1]))
+		must(t, s.Close())
+	}
+}
