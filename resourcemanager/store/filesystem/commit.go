@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -228,10 +229,34 @@ func (k *keeper) makeDir(name string, dirs map[string]bool) error {
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for at := name; at != "."; at = path.Dir(at) {
-		dirs[path.Dir(at)] = true
+	for at := k.at(name); at != "/"; { // up to the first one that was there
+		at = path.Dir(at)
+		dirs[k.below(at)] = true
+		if _, err := k.sys.Stat(at); err == nil {
+			break
+		}
 	}
 	return k.sys.MkdirAll(k.at(name), dirMode)
+}
+
+// makeDirs makes directories, durably, and those above them.
+func (k *keeper) makeDirs(names ...string) error {
+	dirs := map[string]bool{}
+	for _, name := range names {
+		if err := k.makeDir(name, dirs); err != nil {
+			return err
+		}
+	}
+	return k.syncAll(dirs)
+}
+
+// below is the path of a directory as seen from the root, which is in it or above it.
+func (k *keeper) below(dir string) string {
+	out, err := filepath.Rel(k.root, dir)
+	if err != nil { // both are absolute
+		return "."
+	}
+	return out
 }
 
 func (k *keeper) syncAll(dirs map[string]bool) error {
@@ -290,6 +315,9 @@ func (k *keeper) sync(name string) error {
 		return err
 	}
 	defer f.Close()
+	if k.options.synced != nil {
+		k.options.synced(k.at(name))
+	}
 	return f.Sync()
 }
 
@@ -322,7 +350,7 @@ func (k *keeper) endJournal() error {
 // replay carries out a batch that the last start had begun. stored is what EpochNode
 // holds now: another value than the journal's means that somebody else was here since.
 func (k *keeper) replay(stored []byte) error {
-	content, err := k.readFile(journal)
+	content, err := k.readLimited(journal, maxJournal)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

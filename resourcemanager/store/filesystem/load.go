@@ -22,19 +22,18 @@ import (
 
 // Limits of a load.
 const (
-	maxEntries = 4 << 20   // of one directory
-	maxFile    = 256 << 20 // bytes
-	workers    = 16        // files at the same time
+	maxEntries = 4 << 20                 // of one directory
+	maxFile    = 256 << 20               // bytes
+	maxJournal = 2 * store.MaxBatchBytes // bytes: a batch in base64, and the names of files
+	workers    = 16                      // files at the same time
 )
 
 func (k *keeper) at(name string) string { return path.Join(k.root, name) }
 
 // load takes the store over, stores the next epoch and reads all.
 func (k *keeper) load(ctx context.Context) (*state.Snapshot, error) {
-	for _, name := range directories {
-		if err := k.sys.MkdirAll(k.at(name), dirMode); err != nil {
-			return nil, err
-		}
+	if err := k.makeDirs(directories...); err != nil {
+		return nil, err
 	}
 	if err := k.checkVersion(); err != nil {
 		return nil, err
@@ -102,15 +101,17 @@ func (k *keeper) readEpoch() (epoch int64, stored []byte, err error) {
 	return epoch, stored, nil
 }
 
-func (k *keeper) readFile(name string) ([]byte, error) {
+func (k *keeper) readFile(name string) ([]byte, error) { return k.readLimited(name, maxFile) }
+
+func (k *keeper) readLimited(name string, limit int) ([]byte, error) {
 	r, err := k.sys.Open(k.at(name))
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
-	if err == nil && len(b) > maxFile {
-		err = &fs.PathError{Op: "read", Path: k.at(name), Err: fmt.Errorf("more than %d bytes", maxFile)}
+	b, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	if err == nil && len(b) > limit {
+		err = &fs.PathError{Op: "read", Path: k.at(name), Err: fmt.Errorf("more than %d bytes", limit)}
 	}
 	return b, err
 }

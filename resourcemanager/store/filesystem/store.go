@@ -31,7 +31,8 @@ type Options struct {
 	URL     filesystem.URL // of the directory (yarn.resourcemanager.fs.state-store.uri)
 	User    string         // who this is, to HDFS
 
-	noSync bool // tests that lose no power need not wait for disks
+	noSync bool              // tests that lose no power need not wait for disks
+	synced func(path string) // is told what is made durable; may be nil
 }
 
 const rootName = "FSRMStateRoot"
@@ -109,7 +110,7 @@ func (k *keeper) hold() error {
 		return nil
 	}
 	dir := path.Join(k.root, apache.OwnRoot)
-	if err := k.sys.MkdirAll(dir, dirMode); err != nil {
+	if err := k.makeDirs(apache.OwnRoot); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(path.Join(dir, lockName), os.O_CREATE|os.O_RDWR, fileMode)

@@ -305,6 +305,41 @@ func TestName(t *testing.T) {
 	}
 }
 
+// TestLargeJournal: a journal may be larger than any other file. This one is not what was written, as only who has read it
+// can tell.
+func TestLargeJournal(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := loaded(t, dir)
+	must(t, s.Close())
+	name := filepath.Join(dir, rootName, journal)
+	must(t, os.WriteFile(name, nil, 0o600))
+	must(t, os.Truncate(name, maxFile+1))
+	if _, err := open(t, dir).Load(t.Context()); !errors.As(err, new(*store.DamagedError)) {
+		t.Fatalf("%v", err)
+	}
+}
+
+// TestParents: the directories above the store are made durable as well.
+func TestParents(t *testing.T) {
+	dir := t.TempDir()
+	o := options(filepath.Join(dir, "a/b"), store.Options{})
+	synced := map[string]bool{}
+	o.synced = func(path string) { synced[path] = true }
+	s, err := Open(o)
+	must(t, err)
+	defer s.Close()
+	_, err = s.Load(t.Context())
+	must(t, err)
+	for _, name := range []string{"", "a", "a/b", "a/b/" + rootName} {
+		if !synced[filepath.Join(dir, name)] {
+			t.Errorf("%q is not durable: %v", name, synced)
+		}
+	}
+	if synced[filepath.Dir(dir)] {
+		t.Errorf("%v", synced)
+	}
+}
+
 // hooked asks before each change of a file system; an error ends it.
 type hooked struct {
 	filesystem.FileSystem
