@@ -62,7 +62,11 @@ func (k *keeper) place(key state.Key, r state.Record) (string, error) {
 		}
 		return path.Join(apache.Reservations, plan, key.Name), nil
 	}
-	return path.Join(apache.OwnRoot, string(key.Table), apache.OwnName(key)), nil
+	name := apache.OwnName(key)
+	if !k.local { // HDFS takes no colon; the way back is the same
+		name = strings.ReplaceAll(name, ":", "%3A")
+	}
+	return path.Join(apache.OwnRoot, string(key.Table), name), nil
 }
 
 // identify is the record that a file holds. An error is the reason to quarantine it.

@@ -74,7 +74,7 @@ func loaded(t testing.TB, dir string) (store.Store, *state.Snapshot) {
 
 func overwrite(t testing.TB, dir string, key state.Key, value []byte) {
 	t.Helper()
-	at, err := (&keeper{}).place(key, state.Reservation{Plan: "root.plan"})
+	at, err := (&keeper{local: true}).place(key, state.Reservation{Plan: "root.plan"})
 	if key.Table == state.Attempts {
 		must(t, err)
 	}
@@ -337,6 +337,18 @@ func TestParents(t *testing.T) {
 	}
 	if synced[filepath.Dir(dir)] {
 		t.Errorf("%v", synced)
+	}
+}
+
+// TestColon: HDFS takes no colon in a name.
+func TestColon(t *testing.T) {
+	key := state.NodeDeadline{Node: yarn.NodeID{Host: "node7", Port: 8041}}.Key()
+	at, err := (&keeper{}).place(key, nil)
+	if must(t, err); strings.Contains(at, ":") {
+		t.Fatal(at)
+	}
+	if back, holds, err := identify(at); err != nil || !holds || back != key {
+		t.Fatalf("%v %t %v", back, holds, err)
 	}
 }
 
