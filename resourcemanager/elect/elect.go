@@ -9,8 +9,9 @@
 // active and steps down, in turn.
 //
 // A candidate is active only while it has a lease: its session cannot have ended, since
-// a call that was answered was sent less than the session's timeout ago. The lease is
-// counted by a clock that goes on while the machine sleeps.
+// a call that most servers took part in was sent less than the session's timeout ago. A
+// mere read is none: a server that is cut off from the others answers it alone. The lease
+// is counted by a clock that goes on while the machine sleeps.
 package elect
 
 import (
@@ -18,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,6 +56,9 @@ type Elector struct {
 	status Status
 
 	lease atomic.Int64 // nanoseconds of Clock until which the lock is surely held
+
+	opened map[zookeeper.Conn]bool // the connections that are not closed yet; true: the lock is to be released first. Guarded by mu
+	left   sync.Once
 
 	ctx    context.Context
 	end    context.CancelFunc
@@ -94,7 +99,7 @@ func Start(c Config) (*Elector, error) {
 		return nil, fmt.Errorf("the path of the election: %w", err)
 	}
 	e := &Elector{cfg: c, info: encode(c.Cluster, c.ID), wake: make(chan struct{}, 1), m: newMachine(c.Options.Session), duties: make(chan func(), maxDuties),
-		alarms: map[string]time.Duration{}, cancel: func() {}}
+		alarms: map[string]time.Duration{}, opened: map[zookeeper.Conn]bool{}, cancel: func() {}}
 	e.ctx, e.end = context.WithCancel(context.Background())
 	e.status.Since = time.Now()
 	if err := e.open(); err != nil {
@@ -110,6 +115,7 @@ func Start(c Config) (*Elector, error) {
 func (e *Elector) Close() {
 	e.end()
 	e.work.Wait()
+	e.left.Do(e.leave)
 }
 
 // Holds tells whether this one may be active now.
@@ -153,12 +159,18 @@ func (e *Elector) open() error {
 		return err
 	}
 	e.conn = conn
+	e.mu.Lock()
+	e.opened[conn] = false
+	e.mu.Unlock()
 	return nil
 }
 
 // run is the machine's goroutine.
 func (e *Elector) run() {
-	defer e.leave()
+	defer func() {
+		e.lease.Store(0)
+		e.cancel()
+	}()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -213,7 +225,18 @@ func (e *Elector) do(a action) {
 	switch a := a.(type) {
 	case ask:
 		conn, number := e.conn, e.m.conn
-		e.work.Go(func() { e.tell(e.ask(conn, number, a.call)) })
+		e.work.Go(func() {
+			answer, events := e.ask(conn, number, a.call)
+			e.tell(answer)
+			if events == nil {
+				return
+			}
+			select { // not before the answer: the machine has to know that it watches
+			case <-events:
+				e.tell(changed{number})
+			case <-e.ctx.Done():
+			}
+		})
 	case lead:
 		ctx, cancel := context.WithCancel(e.ctx)
 		e.cancel = cancel
@@ -230,6 +253,9 @@ func (e *Elector) do(a action) {
 		e.duty(func() { e.cfg.StepDown(a.why) })
 	case reopen:
 		if conn := e.conn; a.close {
+			e.mu.Lock()
+			e.opened[conn] = true
+			e.mu.Unlock()
 			e.duty(func() { e.release(conn) }) // whoever is active has stepped down before
 		} else if err := e.open(); err != nil {
 			e.alarm(err.Error())
@@ -254,7 +280,7 @@ func (e *Elector) alarm(text string) {
 	e.cfg.Log.Error("the election: "+text, "id", e.cfg.ID)
 }
 
-// duty has something done in turn.
+// duty has something done in turn, unless all is over before.
 func (e *Elector) duty(do func()) {
 	select {
 	case e.duties <- do:
@@ -277,31 +303,34 @@ func (e *Elector) serve() {
 // patience bounds one call to ZooKeeper; the answer to one that takes longer is no sign of life any more.
 func (e *Elector) patience() time.Duration { return e.cfg.Options.Session }
 
-// ask makes a call.
-func (e *Elector) ask(conn zookeeper.Conn, number int, c call) answered {
+// ask makes a call. The events are those of a watch that it has left.
+func (e *Elector) ask(conn zookeeper.Conn, number int, c call) (a answered, events <-chan zookeeper.Event) {
 	ctx, cancel := context.WithTimeout(e.ctx, e.patience())
 	defer cancel()
-	a := answered{conn: number, call: c, sent: e.cfg.Clock()}
+	a = answered{conn: number, call: c, sent: e.cfg.Clock()}
 	session := conn.SessionID()
 	switch c {
 	case look, watch:
-		a.err = e.look(ctx, conn, number, session, &a)
+		events, a.err = e.look(ctx, conn, session, &a)
+		a.watched = events != nil
 	case create:
 		a.err = e.create(ctx, conn, &a)
+		a.quorum = a.err == nil
 	case mark:
 		a.err = e.mark(ctx, conn)
+		a.quorum = a.err == nil
 	}
 	a.session = session != 0 && session == conn.SessionID()
-	a.lost = zookeeper.Lost(a.err) || errors.Is(a.err, zookeeper.ErrClosed) || ctx.Err() != nil && a.err != nil
-	return a
+	a.lost = a.lost || zookeeper.Lost(a.err) || errors.Is(a.err, zookeeper.ErrClosed) || ctx.Err() != nil && a.err != nil
+	return a, events
 }
 
-func (e *Elector) look(ctx context.Context, conn zookeeper.Conn, number int, session int64, a *answered) error {
+// look reads the lock. If it is of this session that is not enough: a check of its version goes through the leader of the ensemble, which
+// refuses it once the session has ended.
+func (e *Elector) look(ctx context.Context, conn zookeeper.Conn, session int64, a *answered) (events <-chan zookeeper.Event, err error) {
 	path := e.cfg.Path + "/" + lockName
 	var data []byte
 	var stat zookeeper.Stat
-	var events <-chan zookeeper.Event
-	var err error
 	if a.call == watch {
 		data, stat, events, err = conn.GetWatch(ctx, path)
 	} else {
@@ -309,26 +338,24 @@ func (e *Elector) look(ctx context.Context, conn zookeeper.Conn, number int, ses
 	}
 	if errors.Is(err, zookeeper.ErrNoNode) {
 		a.absent = true
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
-	}
-	if events != nil {
-		e.work.Go(func() {
-			select {
-			case <-events:
-				e.tell(changed{number})
-			case <-e.ctx.Done():
-			}
-		})
+		return nil, err
 	}
 	a.mine = stat.Owner == session
 	a.data, err = decode(data, e.cfg.Cluster)
 	if err != nil {
-		return fmt.Errorf("the lock %s in ZooKeeper: %w", path, err)
+		return events, fmt.Errorf("the lock %s in ZooKeeper: %w", path, err)
 	}
-	return nil
+	if !a.mine {
+		return events, nil
+	}
+	a.sent = e.cfg.Clock()
+	err = conn.Multi(ctx, zookeeper.Op{Kind: zookeeper.OpCheck, Path: path, Version: stat.Version})
+	a.quorum = err == nil
+	a.lost = errors.Is(err, zookeeper.ErrNoNode) || errors.Is(err, zookeeper.ErrBadVersion) // it has changed since it was read
+	return events, err
 }
 
 func (e *Elector) create(ctx context.Context, conn zookeeper.Conn, a *answered) error {
@@ -359,15 +386,20 @@ func (e *Elector) mark(ctx context.Context, conn zookeeper.Conn) error {
 	return err
 }
 
-// leave ends the session when all is over.
+// leave ends all sessions when all is over. One may be open besides the last: its turn to be released had not come.
 func (e *Elector) leave() {
-	e.lease.Store(0)
-	e.cancel()
-	if e.m.holding() && e.m.connected {
-		e.release(e.conn)
-	} else {
-		e.conn.Close()
+	e.mu.Lock()
+	opened := maps.Clone(e.opened)
+	e.mu.Unlock()
+	var work sync.WaitGroup
+	for conn, held := range opened {
+		if held || conn == e.conn && e.m.holding() && e.m.connected {
+			work.Go(func() { e.release(conn) })
+		} else {
+			conn.Close()
+		}
 	}
+	work.Wait()
 }
 
 // release gives the lock up, and takes the own breadcrumb away, since nobody has to be fenced.
@@ -383,6 +415,9 @@ func (e *Elector) release(conn zookeeper.Conn) {
 		e.cfg.Log.Warn("the breadcrumb in ZooKeeper stays; the next active ResourceManager takes this one for lost", "error", err)
 	}
 	conn.Close()
+	e.mu.Lock()
+	delete(e.opened, conn)
+	e.mu.Unlock()
 }
 
 // leavePatience bounds how long ZooKeeper may delay a stop.

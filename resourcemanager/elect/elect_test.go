@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,9 +27,10 @@ type candidate struct {
 	*Elector
 	t    *testing.T
 	mu   sync.Mutex
-	log  []string // what the daemon was told
-	fail error    // what Lead returns
-	conn zookeeper.Conn
+	log  []string         // what the daemon was told
+	fail error            // what Lead returns
+	conn zookeeper.Conn   // the last that it opened
+	all  []zookeeper.Conn // that it opened
 	out  strings.Builder
 }
 
@@ -63,7 +65,7 @@ func stands(t *testing.T, s *zookeepertest.Server, id string, session time.Durat
 	open := func(o zookeeper.Options) (zookeeper.Conn, error) {
 		conn, err := s.Open(o)
 		c.mu.Lock()
-		c.conn = conn
+		c.conn, c.all = conn, append(c.all, conn)
 		c.mu.Unlock()
 		return conn, err
 	}
@@ -230,5 +232,113 @@ func TestForeignLock(t *testing.T) {
 		if one.Holds() || len(one.told()) > 0 || string(s.Dump(testLock)[testLock]) != data {
 			t.Errorf("%q: %q", data, one.told())
 		}
+	}
+}
+
+// A server that is cut off from the others goes on answering reads: they do not make the lease longer.
+func TestServerWithoutQuorum(t *testing.T) {
+	s := zookeepertest.New()
+	const session = 2 * time.Second
+	one := stands(t, s, "rm1", session)
+	one.reaches(Active)
+	var reads atomic.Int64
+	s.Before(func(call, path string) error {
+		if call != "read" {
+			return zookeeper.ErrConnection
+		}
+		reads.Add(1)
+		return nil
+	})
+	cut := time.Now()
+	one.reaches(Away)
+	if d := time.Since(cut); d > session || reads.Load() == 0 {
+		t.Errorf("it was active for %s more, and read %d times", d, reads.Load())
+	}
+	until(t, "a step down", func() bool { return len(one.told()) == 2 })
+	s.Before(nil)
+	one.reaches(Active)
+}
+
+// The lock may have changed between the read and the check: that is no failure of this one, and no sign of life either.
+func TestLockChangesDuringLook(t *testing.T) {
+	s := zookeepertest.New()
+	one := stands(t, s, "rm1", 600*time.Millisecond)
+	one.reaches(Active)
+	var once sync.Once
+	changed := make(chan bool)
+	s.Before(func(call, path string) error {
+		if call == "multi" {
+			once.Do(func() {
+				s.Put(testLock, one.info)
+				close(changed)
+			})
+		}
+		return nil
+	})
+	<-changed
+	until(t, "two more checks", func() bool { return s.Watches(testLock) == 1 && one.Holds() })
+	if got := one.told(); !slices.Equal(got, []string{"lead"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// While the lock makes no sense it is looked at again and again, with one watch.
+func TestForeignLockIsWatchedOnce(t *testing.T) {
+	s := zookeepertest.New()
+	s.Put(testLock, []byte("?"))
+	var reads atomic.Int64
+	s.Before(func(call, path string) error {
+		if path == testLock {
+			reads.Add(1)
+		}
+		return nil
+	})
+	stands(t, s, "rm1", time.Minute)
+	until(t, "a third look", func() bool { return reads.Load() == 3 })
+	if n := s.Watches(testLock); n != 1 {
+		t.Errorf("%d watches", n)
+	}
+}
+
+// A connection whose turn to be released has not come is closed with the elector, and the lock is free.
+func TestCloseReleasesWhatWaits(t *testing.T) {
+	const several = 8
+	var work sync.WaitGroup
+	defer work.Wait()
+	for range several {
+		s := zookeepertest.New()
+		stepping, stepped := make(chan bool, 1), make(chan bool)
+		one := stands(t, s, "rm1", time.Minute, func(c *Config) {
+			c.StepDown = func(string) {
+				stepping <- true
+				<-stepped
+			}
+		})
+		one.reaches(Active)
+		one.Yield("test")
+		<-stepping
+		work.Go(func() {
+			one.reaches(Standby) // behind its own earlier session, which has the lock still
+			closed := make(chan bool)
+			go func() {
+				one.Close()
+				close(closed)
+			}()
+			<-one.ctx.Done()
+			close(stepped)
+			<-closed
+			one.mu.Lock()
+			defer one.mu.Unlock()
+			for i, conn := range one.all {
+				if err := conn.Sync(t.Context(), "/"); !errors.Is(err, zookeeper.ErrClosed) {
+					t.Errorf("connection %d of %d: %v", i, len(one.all), err)
+				}
+			}
+			for _, path := range []string{testLock, testCrumb} {
+				if data, there := s.Dump(path)[path]; there {
+					t.Errorf("%s is there: %q", path, data)
+				}
+			}
+		})
 	}
 }

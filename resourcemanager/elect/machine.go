@@ -29,9 +29,10 @@ type machine struct {
 	connected bool
 	busy      bool          // a call is under way
 	watching  bool          // a change of the lock will be told
-	contact   time.Duration // when the last call was sent that was answered in this session; 0: none
+	contact   time.Duration // when the last call was sent that a quorum answered in this session; 0: none
 	next      time.Duration // when the lock is looked at again
 	rested    time.Duration // when RESTING ends
+	failures  int           // how often the lock was given up since the last term that began
 	holder    string        // what the lock said last, while it is another's
 }
 
@@ -56,13 +57,20 @@ func (s State) String() string { return stateNames[s] }
 // How often what is done.
 const (
 	looksPerSession = 6           // looks at the lock during one session timeout
-	restPause       = time.Second // before the next try, after one has failed
+	restPause       = time.Second // before the next try, after one has failed; twice that after the next failure, and so on
+	maxRest         = 30 * time.Second
 	retryPause      = time.Second // before a call is made again that was lost, at most
 )
 
 func newMachine(session time.Duration) *machine {
-	return &machine{session: session, margin: session / 10}
+	m := &machine{}
+	m.lasts(session)
+	return m
 }
+
+// lasts sets the session's timeout. A server tells the leader of the ensemble what it has heard of its sessions half a tick late, and in
+// vain if it is cut off before; the leader may then count from the look before the last. The margin is for that, and for the clocks.
+func (m *machine) lasts(session time.Duration) { m.session, m.margin = session, session/4 }
 
 // Event is what has happened.
 type (
@@ -77,7 +85,9 @@ type (
 		conn    int
 		call    call
 		sent    time.Duration
-		session bool // it was sent and answered in one and the same session, so the answer is a sign that this lives
+		session bool // it was sent and answered in one and the same session
+		quorum  bool // most servers took part in the answer, so it is a sign that the session lives: one that is cut off from them answers, too
+		watched bool // of watch: changed will be told
 		lost    bool // it is not known whether the call was carried out, nor what would be answered
 		err     error
 		mine    bool   // of look and watch: the lock is of this session
@@ -173,8 +183,7 @@ func (m *machine) step(now time.Duration, e event) []action {
 		out = append(out, m.answered(now, e)...)
 	case granted:
 		if e.session > 0 { // who asks for more than they allow gets less
-			m.session = min(m.session, e.session)
-			m.margin = m.session / 10
+			m.lasts(min(m.session, e.session))
 		}
 	case changed:
 		m.watching, m.next = false, now
@@ -246,15 +255,15 @@ func (m *machine) answered(now time.Duration, e answered) []action {
 	if m.state == Resting {
 		return nil
 	}
-	if e.session && !e.lost {
+	if e.session && e.watched { // whatever else has come of it
+		m.watching = true
+	}
+	if e.session && e.quorum && !e.lost {
 		m.contact = max(m.contact, e.sent)
 	}
 	if e.lost || !e.session {
 		m.next = now + min(retryPause, m.session/looksPerSession)
 		return nil
-	}
-	if e.call == watch && !e.absent && e.err == nil {
-		m.watching = true
 	}
 	switch {
 	case e.call == create && e.exists:
@@ -311,16 +320,21 @@ func (m *machine) led(now time.Duration, e led) []action {
 	if e.err != nil {
 		return m.rest(now, e.err.Error())
 	}
-	m.state = Active
+	m.state, m.failures = Active, 0
 	return nil
 }
 
-// rest gives the lock up for a moment.
+// rest gives the lock up for a moment, which is longer the more often it was given up in vain.
 func (m *machine) rest(now time.Duration, why string) []action {
 	var out []action
 	if m.state != Preparing {
 		out = m.fall(Resting, why)
 	}
-	m.state, m.connected, m.rested = Resting, false, now+restPause
-	return append(out, alarm{"the lock in ZooKeeper is given up for " + restPause.String() + ": " + why}, reopen{close: true})
+	pause := restPause
+	for i := 0; i < m.failures && pause < maxRest; i++ {
+		pause = min(2*pause, maxRest)
+	}
+	m.failures++
+	m.state, m.connected, m.rested = Resting, false, now+pause
+	return append(out, alarm{"the lock in ZooKeeper is given up for " + pause.String() + ": " + why}, reopen{close: true})
 }

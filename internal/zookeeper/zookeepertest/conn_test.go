@@ -124,6 +124,12 @@ func TestMulti(t *testing.T) {
 		}
 		err = c.Multi(ctx, zookeeper.Op{Kind: zookeeper.OpCheck, Path: "/a/b", Version: 7})
 		is(t, err, zookeeper.ErrBadVersion)
+		must(t, c.Multi(ctx, zookeeper.Op{Kind: zookeeper.OpCheck, Path: "/a/b", Version: 1}))
+		is(t, c.Multi(ctx, zookeeper.Op{Kind: zookeeper.OpCheck, Path: "/a/none", Version: 1}), zookeeper.ErrNoNode)
+		_, stat, err = c.Get(ctx, "/a/b")
+		if must(t, err); stat.Version != 1 {
+			t.Fatalf("a check changes the node: %+v", stat)
+		}
 		is(t, c.Multi(ctx, zookeeper.CreateOp("/big", make([]byte, zookeeper.DefaultRequest), anyone)), zookeeper.ErrTooLarge)
 		must(t, c.Multi(ctx))
 	})

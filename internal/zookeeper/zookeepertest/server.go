@@ -97,6 +97,21 @@ func (s *Server) Dump(below string) map[string][]byte {
 	return out
 }
 
+// Watches is how many watches of a node's data wait for something to see.
+func (s *Server) Watches(path string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	count := 0
+	if n := s.nodes[path]; n != nil {
+		for _, w := range n.dataWatches {
+			if slices.Contains(w.session.open, w.events) {
+				count++
+			}
+		}
+	}
+	return count
+}
+
 // Put makes or overwrites a node and its parents whatever their access lists say; watches see it.
 func (s *Server) Put(name string, data []byte) {
 	s.mu.Lock()
