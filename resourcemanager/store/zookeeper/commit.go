@@ -85,6 +85,12 @@ func (k *keeper) judge(err error) error {
 // makeSure finds out which of the nodes are there that a transaction with an unknown
 // outcome was about.
 func (k *keeper) makeSure(ctx context.Context) error {
+	if len(k.unsure) == 0 {
+		return nil
+	}
+	if err := k.conn.Sync(ctx, k.root); err != nil {
+		return err
+	}
 	for _, at := range slices.Sorted(maps.Keys(k.unsure)) { // parents first
 		there, stat, err := k.conn.Exists(ctx, k.absolute(at))
 		if err != nil {

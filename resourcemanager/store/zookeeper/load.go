@@ -140,6 +140,9 @@ func (k *keeper) checkVersion(ctx context.Context) error {
 // is what all later transactions check.
 func (k *keeper) nextEpoch(ctx context.Context) (int64, error) {
 	at := k.absolute(apache.Epoch)
+	if err := k.conn.Sync(ctx, k.root); err != nil {
+		return 0, err
+	}
 	epoch, version := k.options.Epochs.Base, int32(0)
 	found, stat, err := k.conn.Get(ctx, at)
 	there := !errors.Is(err, zk.ErrNoNode)
@@ -179,6 +182,9 @@ func (k *keeper) transaction(ops ...zk.Op) []zk.Op {
 
 // walk reads all nodes below the root, by path below it. Those without data are nil.
 func (k *keeper) walk(ctx context.Context) (map[string][]byte, error) {
+	if err := k.conn.Sync(ctx, k.root); err != nil {
+		return nil, err
+	}
 	values := map[string][]byte{}
 	k.tree = tree{}
 	k.unsure = map[string]bool{}

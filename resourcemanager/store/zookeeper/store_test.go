@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -406,6 +407,45 @@ func TestLimitsChroot(t *testing.T) {
 			t.Fatalf("%d bytes, stored before: %t, %v", size, stored, err)
 		}
 		break
+	}
+}
+
+// TestSync: before what is read decides anything, the server catches up with what others were told is stored.
+func TestSync(t *testing.T) {
+	server := zookeepertest.New()
+	calls, lose := []string{}, false
+	var mu sync.Mutex // some calls are made at the same time
+	server.Before(func(call, path string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		calls = append(calls, call+" "+path)
+		if lose && call == "multi" {
+			return zk.ErrConnection
+		}
+		return nil
+	})
+	s := open(t, Options{Dial: server.Open})
+	_, err := s.Load(t.Context())
+	must(t, err)
+	const root = "/rmstore/ZKRMStateRoot"
+	for _, read := range []string{"read " + root + "/EpochNode", "read " + root} {
+		if i := slices.Index(calls, read); i < 1 || calls[i-1] != "sync "+root {
+			t.Errorf("%s: %q", read, calls)
+		}
+	}
+	lose = true
+	if err := s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 5))); !errors.Is(err, zk.ErrConnection) {
+		t.Fatalf("%v", err)
+	}
+	calls, lose = nil, false
+	must(t, s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 5))))
+	if calls[0] != "sync "+root || len(calls) < 3 {
+		t.Errorf("%q", calls)
+	}
+	calls = nil
+	must(t, s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 5))))
+	if len(calls) != 1 {
+		t.Errorf("%q", calls)
 	}
 }
 
