@@ -449,6 +449,56 @@ func TestSync(t *testing.T) {
 	}
 }
 
+// TestRemoveRunning: who runs while the store is removed can store nothing more, neither meanwhile nor once it is begun anew.
+func TestRemoveRunning(t *testing.T) {
+	for _, tries := range []bool{false, true} { // before the store is begun anew
+		server := zookeepertest.New()
+		o := Options{Dial: server.Open}
+		running, _ := loaded(t, o)
+		put := func(s store.Store, id int32) error {
+			return s.Commit(t.Context(), storetest.Puts(state.DelegationKey{ID: id, ExpireAt: 1, Bytes: []byte("x")}))
+		}
+		must(t, put(running, 1))
+		var during error
+		tried := false
+		server.Before(func(call, _ string) error {
+			if tries && call == "multi" && !tried {
+				tried = true
+				during = put(running, 2)
+			}
+			return nil
+		})
+		must(t, Remove(t.Context(), o))
+		server.Before(nil)
+		if left := server.Dump("/rmstore/ZKRMStateRoot"); len(left) != 0 {
+			t.Fatalf("%v", left)
+		}
+		if tries != tried || tries && !errors.As(during, new(*store.DamagedError)) {
+			t.Fatalf("tried: %t, %v", tried, during)
+		}
+		next, _ := loaded(t, o)
+		must(t, put(next, 3))
+		if err := put(running, 4); !tries && !errors.Is(err, store.ErrFenced) || err == nil {
+			t.Fatalf("%v", err)
+		}
+		must(t, put(next, 5))
+		must(t, next.Close())
+		_, snapshot := loaded(t, o)
+		if len(snapshot.DelegationKeys) != 2 {
+			t.Fatalf("%+v", snapshot)
+		}
+		marks := 0
+		for at := range server.Dump("/rmstore/ZKRMStateRoot/HeddleRoot") {
+			if strings.Contains(at, "/"+markPrefix) {
+				marks++
+			}
+		}
+		if marks != 1 {
+			t.Fatalf("%d marks", marks)
+		}
+	}
+}
+
 // TestName: a name that ZooKeeper does not take is refused alone.
 func TestName(t *testing.T) {
 	s, _ := loaded(t, Options{Dial: zookeepertest.New().Open})
