@@ -23,6 +23,7 @@ import (
 // work is what a batch does to files: first the removals, then the writes.
 type work struct {
 	Epoch  []byte // what EpochNode held
+	Start  string `json:",omitempty"` // name of the mark of that start
 	Remove []string
 	Write  map[string][]byte
 }
@@ -38,15 +39,34 @@ func (k *keeper) owned() error {
 	case !bytes.Equal(now, k.epoch): // another start has counted it up
 		return fmt.Errorf("%w: %s is not as it was written at this start", store.ErrFenced, k.at(apache.Epoch))
 	}
+	if _, err := k.sys.Stat(k.at(k.mark())); errors.Is(err, fs.ErrNotExist) { // it has counted to the same
+		return fmt.Errorf("%w: the mark of this start, %s, was removed", store.ErrFenced, k.at(k.mark()))
+	} else if err != nil {
+		return err
+	}
 	return nil
 }
+
+// still is owned where no lock keeps others away. It is asked before each step of a batch.
+func (k *keeper) still() error {
+	if k.local || !k.loaded {
+		return nil
+	}
+	return k.owned()
+}
+
+// mark is the path of the file that is there as long as this is the last start of ours.
+func (k *keeper) mark() string { return path.Join(apache.OwnRoot, markPrefix+k.start) }
+
+// journal is that of this start, so that one that was taken over removes no other's.
+func (k *keeper) journal() string { return path.Join(apache.OwnRoot, journalName+"-"+k.start) }
 
 // commit makes a batch durable.
 func (k *keeper) commit(changes []store.Change) error {
 	if err := k.owned(); err != nil || len(changes) == 0 {
 		return err
 	}
-	w := work{Epoch: k.epoch, Write: map[string][]byte{}}
+	w := work{Epoch: k.epoch, Start: path.Base(k.mark()), Write: map[string][]byte{}}
 	for _, c := range changes {
 		if err := k.plan(&w, c); err != nil {
 			return &store.PoisonError{Index: c.Op, Key: c.Key, Err: err}
@@ -216,6 +236,9 @@ func (k *keeper) remove(name string, dirs map[string]bool) error {
 	if _, err := k.sys.Stat(k.at(path.Dir(name))); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err := k.still(); err != nil {
+		return err
+	}
 	dirs[path.Dir(name)] = true
 	return k.sys.Remove(k.at(name))
 }
@@ -286,6 +309,9 @@ func (k *keeper) write(name string, content []byte) error {
 		err = k.forgetSum(name)
 	}
 	if err == nil {
+		err = k.still()
+	}
+	if err == nil {
 		err = k.sys.Rename(to+unfinished, to)
 	}
 	return err
@@ -321,8 +347,6 @@ func (k *keeper) sync(name string) error {
 	return f.Sync()
 }
 
-var journal = path.Join(apache.OwnRoot, journalName)
-
 // beginJournal makes the work durable before it is done.
 func (k *keeper) beginJournal(w work) error {
 	body, err := json.Marshal(w)
@@ -330,26 +354,53 @@ func (k *keeper) beginJournal(w work) error {
 		return err
 	}
 	k.journaled = true
-	if err := k.write(journal, append(fmt.Appendf(nil, "%08x\n", crc32.ChecksumIEEE(body)), body...)); err != nil {
-		return err
-	}
-	return k.sync(apache.OwnRoot)
-}
-
-func (k *keeper) endJournal() error {
-	if err := k.sys.Remove(k.at(journal)); err != nil {
+	if err := k.write(k.journal(), append(fmt.Appendf(nil, "%08x\n", crc32.ChecksumIEEE(body)), body...)); err != nil {
 		return err
 	}
 	if err := k.sync(apache.OwnRoot); err != nil {
+		return err
+	}
+	return k.still()
+}
+
+func (k *keeper) endJournal() error {
+	if err := k.dropJournal(k.journal()); err != nil {
 		return err
 	}
 	k.journaled = false
 	return nil
 }
 
-// replay carries out a batch that the last start had begun. stored is what EpochNode
-// holds now: another value than the journal's means that somebody else was here since.
+func (k *keeper) dropJournal(name string) error {
+	if err := k.sys.Remove(k.at(name)); err != nil {
+		return err
+	}
+	return k.sync(apache.OwnRoot)
+}
+
+// replay carries out what the last start had begun. stored is what EpochNode held.
 func (k *keeper) replay(stored []byte) error {
+	list, err := k.sys.List(k.at(apache.OwnRoot), maxEntries)
+	if err != nil {
+		return err
+	}
+	marks := map[string]bool{"": true}
+	for _, info := range list {
+		marks[info.Name] = strings.HasPrefix(info.Name, markPrefix)
+	}
+	for _, info := range list {
+		if strings.HasPrefix(info.Name, journalName) && !strings.HasSuffix(info.Name, unfinished) && !info.Dir {
+			if err := k.replayOne(path.Join(apache.OwnRoot, info.Name), stored, marks); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// replayOne carries out the batch of one journal. Another epoch than the stored one, or a mark that is not there, means that
+// somebody else was here since.
+func (k *keeper) replayOne(journal string, stored []byte, marks map[string]bool) error {
 	content, err := k.readLimited(journal, maxJournal)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -366,7 +417,7 @@ func (k *keeper) replay(stored []byte) error {
 	if err := json.Unmarshal(body, &w); err != nil {
 		return &store.DamagedError{Err: fmt.Errorf("the journal of the state store %s: %w", k.where, err)}
 	}
-	if bytes.Equal(w.Epoch, stored) {
+	if bytes.Equal(w.Epoch, stored) && marks[w.Start] {
 		for _, name := range append(slices.Collect(maps.Keys(w.Write)), w.Remove...) {
 			if !fs.ValidPath(name) || name == "." {
 				return &store.DamagedError{Err: fmt.Errorf("the journal of the state store %s names a file %q", k.where, name)}
@@ -376,5 +427,5 @@ func (k *keeper) replay(stored []byte) error {
 			return err
 		}
 	}
-	return k.endJournal()
+	return k.dropJournal(journal)
 }

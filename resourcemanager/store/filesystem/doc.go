@@ -10,7 +10,8 @@
 //	  AMRMTokenSecretManagerRoot/AMRMTokenSecretManagerNode
 //	  ReservationSystemRoot/<plan>/<reservation>
 //	  HeddleRoot/<table>/<name>                            records that Hadoop does not have
-//	  HeddleRoot/journal, lock
+//	  HeddleRoot/start-<random>                            empty: the mark of the last start of ours
+//	  HeddleRoot/journal-<random>, lock
 //	  HeddleRoot/removed-<application>                     its directory, about to be removed
 //
 // A file is written under another name, made durable and renamed. A batch of more than
@@ -18,7 +19,7 @@
 // carries it out as a whole. A journal of an earlier start than the last one is not
 // carried out: another ResourceManager has been here since.
 //
-// On this machine the lock keeps a second ResourceManager of ours away. Otherwise, as
-// with Hadoop's, nothing but the epoch that is compared before each batch tells that
-// another one has taken over.
+// On this machine the lock keeps a second ResourceManager of ours away. Otherwise nothing
+// but the epoch and the mark, which are compared before each batch, and on HDFS before
+// each of its steps, tells that another one has taken over; Hadoop's counts the epoch alone.
 package filesystem

@@ -14,7 +14,8 @@ import (
 const (
 	sequencePrefix = "RMDTSequenceNumber_"
 	amrmName       = "AMRMTokenSecretManagerNode"
-	journalName    = "journal"
+	journalName    = "journal" // and that of a start
+	markPrefix     = "start-"
 	lockName       = "lock"
 	removedPrefix  = "removed-"                 // a directory that was an application's
 	unfinished     = ".tmp"                     // being written

@@ -3,6 +3,7 @@ package filesystem
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -56,6 +57,9 @@ func (k *keeper) load(ctx context.Context) (*state.Snapshot, error) {
 		return nil, err
 	}
 	k.epoch = next
+	if err := k.leaveMark(stored); err != nil {
+		return nil, err
+	}
 	names, err := k.walk(ctx)
 	if err != nil {
 		return nil, err
@@ -65,6 +69,32 @@ func (k *keeper) load(ctx context.Context) (*state.Snapshot, error) {
 		return nil, err
 	}
 	return k.records(epoch, values), nil
+}
+
+// leaveMark makes the mark of this start the only one. Who is not the last one any more, and does not know it yet, may have
+// begun a batch before it could see the epoch: that is carried out first.
+func (k *keeper) leaveMark(before []byte) error {
+	if !k.local && before != nil {
+		if err := k.replay(before); err != nil {
+			return err
+		}
+	}
+	k.start = rand.Text()
+	if err := k.write(k.mark(), []byte{}); err != nil {
+		return err
+	}
+	list, err := k.sys.List(k.at(apache.OwnRoot), maxEntries)
+	if err != nil {
+		return err
+	}
+	for _, info := range list {
+		if strings.HasPrefix(info.Name, markPrefix) && info.Name != path.Base(k.mark()) {
+			if err := k.sys.Remove(k.at(path.Join(apache.OwnRoot, info.Name))); err != nil {
+				return err
+			}
+		}
+	}
+	return k.sync(apache.OwnRoot)
 }
 
 func (k *keeper) checkVersion() error {
@@ -182,7 +212,7 @@ func (k *keeper) settle(name string) (string, error) {
 func (k *keeper) readAll(ctx context.Context, names []string) (map[string][]byte, error) {
 	contents := make([][]byte, len(names))
 	err := k.each(ctx, len(names), func(i int) (err error) {
-		if names[i] == "" || strings.HasPrefix(path.Base(names[i]), sequencePrefix) {
+		if names[i] == "" || path.Dir(names[i]) == apache.OwnRoot || strings.HasPrefix(path.Base(names[i]), sequencePrefix) {
 			return nil
 		}
 		contents[i], err = k.readFile(names[i])

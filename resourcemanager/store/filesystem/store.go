@@ -50,6 +50,7 @@ type keeper struct {
 	closed    bool
 	broken    error
 	epoch     []byte            // what EpochNode holds as long as this is the last to have loaded the store
+	start     string            // random, of this start
 	plans     map[string]string // of reservations, by name
 	sequences map[string]bool   // files whose names are sequence numbers
 	journaled bool              // there may be a journal

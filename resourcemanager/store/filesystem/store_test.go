@@ -3,6 +3,7 @@ package filesystem
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -158,7 +159,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s is not there", name)
 		}
 	}
-	if len(got) != 9 {
+	if len(got) != 10 { // and the mark
 		t.Errorf("%d files: %v", len(got), got)
 	}
 	info, err := os.Stat(filepath.Join(dir, rootName))
@@ -192,6 +193,13 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
+func journals(t testing.TB, dir string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, rootName, apache.OwnRoot, journalName+"*"))
+	must(t, err)
+	return found
+}
+
 // TestJournal: a batch that was begun is carried out, unless somebody else was here since.
 func TestJournal(t *testing.T) {
 	for _, other := range []bool{false, true} {
@@ -209,8 +217,8 @@ func TestJournal(t *testing.T) {
 		if there := len(snapshot.Applications) == 1; there != other {
 			t.Fatalf("somebody else was here: %t; the application is there: %t", other, there)
 		}
-		if _, err := os.Stat(filepath.Join(dir, rootName, journal)); !errors.Is(err, fs.ErrNotExist) {
-			t.Fatalf("the journal is still there: %v", err)
+		if left := journals(t, dir); len(left) != 0 {
+			t.Fatalf("the journal is still there: %v", left)
 		}
 	}
 	dir := t.TempDir()
@@ -220,7 +228,9 @@ func TestJournal(t *testing.T) {
 	must(t, s.Close())
 	for _, bad := range []string{"", "00000000\n{}"} {
 		if bad != "" {
-			must(t, os.WriteFile(filepath.Join(dir, rootName, journal), []byte(bad), 0o600))
+			for _, name := range journals(t, dir) {
+				must(t, os.WriteFile(name, []byte(bad), 0o600))
+			}
 		}
 		var damaged *store.DamagedError
 		s = open(t, dir)
@@ -311,7 +321,7 @@ func TestLargeJournal(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := loaded(t, dir)
 	must(t, s.Close())
-	name := filepath.Join(dir, rootName, journal)
+	name := filepath.Join(dir, rootName, apache.OwnRoot, journalName)
 	must(t, os.WriteFile(name, nil, 0o600))
 	must(t, os.Truncate(name, maxFile+1))
 	if _, err := open(t, dir).Load(t.Context()); !errors.As(err, new(*store.DamagedError)) {
@@ -378,6 +388,17 @@ func (h hooked) Rename(from, to string) error {
 	return h.FileSystem.Rename(from, to)
 }
 
+// Create makes the directories above a file, as HDFS does.
+func (h hooked) Create(file string, mode fs.FileMode, overwrite bool) (io.WriteCloser, error) {
+	if err := h.before("create", file); err != nil {
+		return nil, err
+	}
+	if err := h.MkdirAll(filepath.Dir(file), dirMode); err != nil {
+		return nil, err
+	}
+	return h.FileSystem.Create(file, mode, overwrite)
+}
+
 // TestRemovedWhole: a crash while the files of an application are removed leaves none of them in its directory.
 func TestRemovedWhole(t *testing.T) {
 	for _, both := range []bool{false, true} {
@@ -415,5 +436,75 @@ func TestRemovedWhole(t *testing.T) {
 		must(t, s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 0))))
 		must(t, s.Commit(t.Context(), ops[:1]))
 		must(t, s.Close())
+	}
+}
+
+// unlocked loads a store as if it were on HDFS: without a lock.
+func unlocked(t testing.TB, dir string) (*keeper, *state.Snapshot) {
+	t.Helper()
+	s := open(t, dir)
+	s.(*keeper).local = false
+	snapshot, err := s.Load(t.Context())
+	must(t, err)
+	return s.(*keeper), snapshot
+}
+
+// TestAnew: who runs while its store is set aside and begun anew can store nothing in the new one, whose epoch is the same.
+func TestAnew(t *testing.T) {
+	dir := t.TempDir()
+	first, _ := unlocked(t, dir)
+	must(t, os.Rename(filepath.Join(dir, rootName), filepath.Join(dir, "aside")))
+	second, _ := unlocked(t, dir)
+	if string(first.epoch) != string(second.epoch) {
+		t.Fatalf("%x and %x", first.epoch, second.epoch)
+	}
+	if err := first.Commit(t.Context(), storetest.Puts(storetest.Application(1, 0))); !errors.Is(err, store.ErrFenced) {
+		t.Fatalf("%v", err)
+	}
+	must(t, second.Commit(t.Context(), storetest.Puts(storetest.Application(1, 0))))
+}
+
+// TestTakenOver: another start while a batch is carried out.
+func TestTakenOver(t *testing.T) {
+	for _, journaled := range []bool{false, true} { // by then
+		dir := t.TempDir()
+		first, _ := unlocked(t, dir)
+		var second *keeper
+		var found int
+		hook(first, func(op, file string) error {
+			if second != nil || op != "create" || strings.Contains(file, journalName+"-") == journaled {
+				return nil
+			}
+			var snapshot *state.Snapshot
+			second, snapshot = unlocked(t, dir)
+			found = len(snapshot.Applications)
+			must(t, second.Commit(t.Context(), append(storetest.Puts(storetest.Application(4, 0)), state.RemoveApplication(storetest.AppID(2)), state.RemoveApplication(storetest.AppID(3)))))
+			return nil
+		})
+		err := first.Commit(t.Context(), storetest.Puts(storetest.Application(1, 0), storetest.Application(2, 0), storetest.Application(3, 0)))
+		if !errors.Is(err, store.ErrFenced) {
+			t.Fatalf("journaled: %t: %v", journaled, err)
+		}
+		want := 0 // of the batch
+		if journaled {
+			want = 3
+		}
+		if found != want {
+			t.Fatalf("journaled: %t: %d applications", journaled, found)
+		}
+		must(t, second.Commit(t.Context(), nil))
+		must(t, second.Close())
+		_, snapshot := unlocked(t, dir)
+		model := storetest.Model{}
+		model.Apply(storetest.Puts(storetest.Application(4, 0)))
+		if journaled {
+			model.Apply(storetest.Puts(storetest.Application(1, 0)))
+		}
+		if !reflect.DeepEqual(snapshot, model.Snapshot(2)) {
+			t.Fatalf("journaled: %t: %+v", journaled, snapshot)
+		}
+		if left := journals(t, dir); len(left) != 0 {
+			t.Fatalf("%v", left)
+		}
 	}
 }

@@ -56,8 +56,8 @@ var errSurprise = errors.New("the nodes in ZooKeeper were changed by others")
 // guarded is the transaction of changes, which only the last to have loaded the store
 // can carry out.
 func (k *keeper) guarded(ops []zk.Op) []zk.Op {
-	check := zk.Op{Kind: zk.OpCheck, Path: k.absolute(apache.Epoch), Version: k.epoch}
-	return append([]zk.Op{check}, k.transaction(ops...)...)
+	checks := []zk.Op{{Kind: zk.OpCheck, Path: k.absolute(apache.Epoch), Version: k.epoch}, {Kind: zk.OpCheck, Path: k.absolute(k.mark)}}
+	return append(checks, k.transaction(ops...)...)
 }
 
 // judge says what it means that a transaction was refused.
@@ -72,9 +72,11 @@ func (k *keeper) judge(err error) error {
 		return lost
 	case refused.Index == 0 && errors.Is(err, zk.ErrBadVersion): // another start has counted the epoch up
 		return lost
-	case refused.Index == 1 && errors.Is(err, zk.ErrNodeExists):
+	case refused.Index == 1 && errors.Is(err, zk.ErrNoNode): // another start has made an epoch of the same version
 		return lost
-	case refused.Index <= 1 && errors.Is(err, zk.ErrNoNode):
+	case refused.Index == 2 && errors.Is(err, zk.ErrNodeExists):
+		return lost
+	case refused.Index <= 2 && errors.Is(err, zk.ErrNoNode):
 		return &store.DamagedError{Err: fmt.Errorf("the state store %s in ZooKeeper was removed: %w", k.root, err)}
 	case errors.Is(err, zk.ErrNoNode), errors.Is(err, zk.ErrNodeExists), errors.Is(err, zk.ErrNotEmpty):
 		return fmt.Errorf("%w: %w", errSurprise, err)
@@ -85,6 +87,12 @@ func (k *keeper) judge(err error) error {
 // makeSure finds out which of the nodes are there that a transaction with an unknown
 // outcome was about.
 func (k *keeper) makeSure(ctx context.Context) error {
+	if len(k.unsure) == 0 {
+		return nil
+	}
+	if err := k.conn.Sync(ctx, k.root); err != nil {
+		return err
+	}
 	for _, at := range slices.Sorted(maps.Keys(k.unsure)) { // parents first
 		there, stat, err := k.conn.Exists(ctx, k.absolute(at))
 		if err != nil {

@@ -12,12 +12,15 @@
 //	  AMRMTokenSecretManagerRoot
 //	  ReservationSystemRoot/<plan>/<reservation>
 //	  HeddleRoot/<table>/<name>        records that Hadoop does not have
+//	  HeddleRoot/start-<random>        the mark of the last start of ours
 //
 // New nodes are put where the split index says; those of other indexes are found and
 // changed where they are.
 //
 // A batch is one transaction, which also makes and removes RM_ZK_FENCING_LOCK below the
-// root, as Hadoop's do, and checks that nobody has written EpochNode since it was loaded.
+// root, as Hadoop's do, and checks that nobody has written EpochNode since it was loaded
+// and that the mark of this start is there: an EpochNode of a store that was removed and
+// begun anew may have the same version.
 // So a ResourceManager of ours can change nothing more once another one, of either kind,
 // has started on the store. Apache's does not look at the epoch: it is kept away by the
 // access list of the root, which with high availability lets only who set it last make

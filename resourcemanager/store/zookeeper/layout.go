@@ -19,6 +19,7 @@ const (
 	keysName     = "RMDTMasterKeysRoot"
 	tokensName   = "RMDelegationTokensRoot"
 	sequenceName = "RMDTSequentialNumber"
+	markPrefix   = "start-" // of the last start's mark, below apache.OwnRoot
 )
 
 // skeleton are the nodes that are made at every start, parents first.

@@ -2,10 +2,12 @@ package zookeeper
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -136,10 +138,14 @@ func (k *keeper) checkVersion(ctx context.Context) error {
 	return fenced(err)
 }
 
-// nextEpoch reads the epoch of this start and stores the next one. Its node's version
-// is what all later transactions check.
+// nextEpoch reads the epoch of this start and stores the next one, with a mark that tells
+// this start from all others. The version of the epoch's node and that the mark is there
+// are what all later transactions check.
 func (k *keeper) nextEpoch(ctx context.Context) (int64, error) {
 	at := k.absolute(apache.Epoch)
+	if err := k.conn.Sync(ctx, k.root); err != nil {
+		return 0, err
+	}
 	epoch, version := k.options.Epochs.Base, int32(0)
 	found, stat, err := k.conn.Get(ctx, at)
 	there := !errors.Is(err, zk.ErrNoNode)
@@ -160,13 +166,24 @@ func (k *keeper) nextEpoch(ctx context.Context) (int64, error) {
 	if there {
 		op = zk.Op{Kind: zk.OpSet, Path: at, Data: next, Version: stat.Version}
 	}
-	if err := k.conn.Multi(ctx, k.transaction(op)...); err != nil {
+	names, _, err := k.conn.Children(ctx, k.absolute(apache.OwnRoot))
+	if err != nil {
+		return 0, fenced(err)
+	}
+	mark := path.Join(apache.OwnRoot, markPrefix+rand.Text())
+	ops := []zk.Op{op, zk.CreateOp(k.absolute(mark), nil, k.options.ACL)}
+	for _, name := range names {
+		if strings.HasPrefix(name, markPrefix) {
+			ops = append(ops, zk.DeleteOp(k.absolute(path.Join(apache.OwnRoot, name))))
+		}
+	}
+	if err := k.conn.Multi(ctx, k.transaction(ops...)...); err != nil {
 		if errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNodeExists) {
 			return 0, fmt.Errorf("another ResourceManager is taking the store over at this moment: %w", store.ErrFenced)
 		}
 		return 0, fenced(err)
 	}
-	k.epoch = version
+	k.epoch, k.mark = version, mark
 	return epoch, nil
 }
 
@@ -179,6 +196,9 @@ func (k *keeper) transaction(ops ...zk.Op) []zk.Op {
 
 // walk reads all nodes below the root, by path below it. Those without data are nil.
 func (k *keeper) walk(ctx context.Context) (map[string][]byte, error) {
+	if err := k.conn.Sync(ctx, k.root); err != nil {
+		return nil, err
+	}
 	values := map[string][]byte{}
 	k.tree = tree{}
 	k.unsure = map[string]bool{}

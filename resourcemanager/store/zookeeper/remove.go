@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	zk "github.com/heddle-project/heddle/internal/zookeeper"
+	"github.com/heddle-project/heddle/resourcemanager/store/apache"
 )
 
 // removeAtOnce is how many nodes one transaction removes.
@@ -35,6 +36,9 @@ func (k *keeper) removeStore(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", k.root, zk.ErrNoNode)
 	}
 	if _, err := k.conn.SetACL(ctx, k.root, k.options.rootACL(), zk.AnyVersion); err != nil {
+		return fenced(err)
+	}
+	if err := k.conn.Delete(ctx, k.absolute(apache.Epoch), zk.AnyVersion); err != nil && !errors.Is(err, zk.ErrNoNode) { // whoever runs can store nothing from now on
 		return fenced(err)
 	}
 	if _, err := k.walk(ctx); err != nil {

@@ -90,8 +90,9 @@ type keeper struct {
 	conn   zk.Conn
 	loaded bool
 	closed bool
-	broken error // the outcome of every later call; else nil
-	epoch  int32 // version of the epoch's node as we wrote it
+	broken error  // the outcome of every later call; else nil
+	epoch  int32  // version of the epoch's node as we wrote it
+	mark   string // node that is there as long as this is the last start
 	tree   tree
 	unsure map[string]bool // nodes of which it is not known whether they are there
 }

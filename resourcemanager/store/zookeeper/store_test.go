@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -406,6 +407,95 @@ func TestLimitsChroot(t *testing.T) {
 			t.Fatalf("%d bytes, stored before: %t, %v", size, stored, err)
 		}
 		break
+	}
+}
+
+// TestSync: before what is read decides anything, the server catches up with what others were told is stored.
+func TestSync(t *testing.T) {
+	server := zookeepertest.New()
+	calls, lose := []string{}, false
+	var mu sync.Mutex // some calls are made at the same time
+	server.Before(func(call, path string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		calls = append(calls, call+" "+path)
+		if lose && call == "multi" {
+			return zk.ErrConnection
+		}
+		return nil
+	})
+	s := open(t, Options{Dial: server.Open})
+	_, err := s.Load(t.Context())
+	must(t, err)
+	const root = "/rmstore/ZKRMStateRoot"
+	for _, read := range []string{"read " + root + "/EpochNode", "read " + root} {
+		if i := slices.Index(calls, read); i < 1 || calls[i-1] != "sync "+root {
+			t.Errorf("%s: %q", read, calls)
+		}
+	}
+	lose = true
+	if err := s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 5))); !errors.Is(err, zk.ErrConnection) {
+		t.Fatalf("%v", err)
+	}
+	calls, lose = nil, false
+	must(t, s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 5))))
+	if calls[0] != "sync "+root || len(calls) < 3 {
+		t.Errorf("%q", calls)
+	}
+	calls = nil
+	must(t, s.Commit(t.Context(), storetest.Puts(storetest.Application(1, 5))))
+	if len(calls) != 1 {
+		t.Errorf("%q", calls)
+	}
+}
+
+// TestRemoveRunning: who runs while the store is removed can store nothing more, neither meanwhile nor once it is begun anew.
+func TestRemoveRunning(t *testing.T) {
+	for _, tries := range []bool{false, true} { // before the store is begun anew
+		server := zookeepertest.New()
+		o := Options{Dial: server.Open}
+		running, _ := loaded(t, o)
+		put := func(s store.Store, id int32) error {
+			return s.Commit(t.Context(), storetest.Puts(state.DelegationKey{ID: id, ExpireAt: 1, Bytes: []byte("x")}))
+		}
+		must(t, put(running, 1))
+		var during error
+		tried := false
+		server.Before(func(call, _ string) error {
+			if tries && call == "multi" && !tried {
+				tried = true
+				during = put(running, 2)
+			}
+			return nil
+		})
+		must(t, Remove(t.Context(), o))
+		server.Before(nil)
+		if left := server.Dump("/rmstore/ZKRMStateRoot"); len(left) != 0 {
+			t.Fatalf("%v", left)
+		}
+		if tries != tried || tries && !errors.As(during, new(*store.DamagedError)) {
+			t.Fatalf("tried: %t, %v", tried, during)
+		}
+		next, _ := loaded(t, o)
+		must(t, put(next, 3))
+		if err := put(running, 4); !tries && !errors.Is(err, store.ErrFenced) || err == nil {
+			t.Fatalf("%v", err)
+		}
+		must(t, put(next, 5))
+		must(t, next.Close())
+		_, snapshot := loaded(t, o)
+		if len(snapshot.DelegationKeys) != 2 {
+			t.Fatalf("%+v", snapshot)
+		}
+		marks := 0
+		for at := range server.Dump("/rmstore/ZKRMStateRoot/HeddleRoot") {
+			if strings.Contains(at, "/"+markPrefix) {
+				marks++
+			}
+		}
+		if marks != 1 {
+			t.Fatalf("%d marks", marks)
+		}
 	}
 }
 
