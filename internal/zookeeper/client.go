@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"strings"
 	"sync"
 	"time"
@@ -16,7 +17,8 @@ import (
 type client struct {
 	conn   *zk.Conn
 	chroot string
-	max    int // bytes of a request
+	max    int           // bytes of a request
+	wait   time.Duration // for ready: the session's timeout
 
 	ready  chan struct{} // closed once the credentials are presented
 	closed chan struct{}
@@ -31,14 +33,16 @@ const requestOverhead = 64 << 10
 const authPause = 200 * time.Millisecond
 
 // Open is an Opener of the real thing.
-func Open(o Options) (Conn, error) {
+func Open(o Options) (Conn, error) { return open(o, net.DialTimeout) }
+
+func open(o Options, dial zk.Dialer) (Conn, error) {
 	o = o.withDefaults()
 	servers, chroot, err := ParseAddress(o.Address)
 	if err != nil {
 		return nil, fmt.Errorf("address of ZooKeeper %q: %w", o.Address, err)
 	}
-	c := &client{chroot: chroot, max: o.MaxRequest, ready: make(chan struct{}), closed: make(chan struct{})}
-	c.conn, _, err = zk.Connect(servers, o.Session, zk.WithHostProvider(&ring{}), zk.WithDialer(dialer(guardedDial(o.MaxResponse), o.Granted)), zk.WithLogInfo(false), zk.WithLogger(logger(o.logging)),
+	c := &client{chroot: chroot, max: o.MaxRequest, wait: o.Session, ready: make(chan struct{}), closed: make(chan struct{})}
+	c.conn, _, err = zk.Connect(servers, o.Session, zk.WithHostProvider(&ring{}), zk.WithDialer(dialer(guardedDial(dial, o.MaxResponse, o.Session), o.Granted)), zk.WithLogInfo(false), zk.WithLogger(logger(o.logging)),
 		zk.WithMaxBufferSize(o.MaxResponse), zk.WithMaxConnBufferSize(o.MaxRequest+requestOverhead), zk.WithEventCallback(states(o.State)))
 	if err != nil {
 		return nil, fmt.Errorf("connect to ZooKeeper at %s: %w", o.Address, err)
@@ -158,6 +162,8 @@ func call[T any](ctx context.Context, c *client, what, path string, do func(path
 	if err := CheckPath(path); err != nil {
 		return fail(err)
 	}
+	late := time.NewTimer(c.wait)
+	defer late.Stop()
 	select {
 	case <-c.closed:
 		return fail(ErrClosed)
@@ -167,6 +173,8 @@ func call[T any](ctx context.Context, c *client, what, path string, do func(path
 		if c.refuse != nil {
 			return fail(c.refuse)
 		}
+	case <-late.C:
+		return fail(fmt.Errorf("no server has taken the credentials within %s: %w", c.wait, ErrConnection))
 	}
 	type answer struct {
 		value T
