@@ -39,6 +39,7 @@ type (
 	Prepared     = core.Prepared
 	Preemption   = core.Preemption
 	Taking       = core.Taking
+	Move         = core.Move
 	Plan         = core.Plan
 	Promise      = core.Promise
 	Label        = config.Label
@@ -479,8 +480,8 @@ func (s *Scheduler) CountPreempted(a AppRef, seconds yarn.Resource) {
 }
 
 // Monitor begins a round of the CapacityScheduler's preemption, or goes on with the running one, until it has looked at about so many containers
-// and applications. It returns how many it has looked at and, if the round is over, what it has decided. The caller then gives up the
-// reservations, and ends the containers whose notice has run out as Preempted.
+// and applications. It returns how many it has looked at and, if the round is over, what it has decided. The caller then moves and
+// gives up reservations, and ends the containers whose notice has run out as Preempted.
 func (s *Scheduler) Monitor(now yarn.Now, budget int) (used int, over *Preemption) {
 	return s.policy.Monitor(now, budget)
 }
@@ -492,6 +493,11 @@ func (s *Scheduler) MarkKillable(c ContainerRef) bool { return s.core.MarkKillab
 
 // Stands tells whether what is to be taken is still there. It may have ended, and hold its room still.
 func (s *Scheduler) Stands(t *Taking) bool { return s.core.Stands(t) }
+
+// MoveReservation has a reservation hold the node that a round of Monitor has found, and tells whether it does now. Nothing happens if the
+// reservation is gone, or the node is, is held for another one, takes nothing any more or has come to another partition. What the application and
+// the queue have stays as it is, and so does the age of the reservation.
+func (s *Scheduler) MoveReservation(m *Move) bool { return s.core.MoveReservation(m) }
 
 // Marked appends the containers to which Monitor has given notice, by their ids; some may have ended.
 func (s *Scheduler) Marked(out []yarn.ContainerID) []yarn.ContainerID { return s.policy.Marked(out) }

@@ -113,6 +113,10 @@ func (e *Engine) carryOut(p *scheduler.Preemption) bool {
 		return t
 	}
 	switch {
+	case len(p.Moved) > 0:
+		m := p.Moved[0]
+		p.Moved = p.Moved[1:]
+		e.moveReservation(&m)
 	case len(p.Observed) > 0:
 		if t := next(&p.Observed); e.sched.Stands(t) {
 			e.noteTaking(t, view.Observed)
@@ -138,6 +142,19 @@ func (e *Engine) carryOut(p *scheduler.Preemption) bool {
 		return false
 	}
 	return true
+}
+
+// moveReservation has a reservation hold another node.
+func (e *Engine) moveReservation(m *scheduler.Move) {
+	if !e.sched.Stands(&m.Taking) {
+		return
+	}
+	from := e.sched.Container(m.Ref).Node
+	if e.sched.MoveReservation(m) {
+		e.noteTaking(&m.Taking, view.Moved)
+		e.touchNode(e.nodeByRef[from])
+		e.touchNode(e.nodeByRef[m.To])
+	}
 }
 
 // markKillable lets a container run on, whose notice has run out, until somebody needs its room.

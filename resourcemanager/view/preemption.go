@@ -34,10 +34,11 @@ const (
 	Unreserved                        // the reservation was given up
 	Observed                          // with observe_only: it would have been noticed
 	Killable                          // with lazy preemption: its notice has run out, and it runs on until somebody who may have its room needs it
+	Moved                             // the reservation holds another node: room could not be made on the first one
 )
 
 func (e PreemptionEvent) String() string {
-	return [...]string{"noticed", "preempted", "unreserved", "observed", "killable"}[e]
+	return [...]string{"noticed", "preempted", "unreserved", "observed", "killable", "moved"}[e]
 }
 
 // Lost is what it had × the seconds that it ran (MB-seconds, vcore-seconds); zero unless it was preempted.
@@ -83,5 +84,5 @@ func (p *Preemption) Sentence(of yarn.ApplicationID) string {
 
 func (e PreemptionEvent) told() string {
 	return [...]string{"is to be preempted", "was preempted", "lost its reservation", "would be preempted, but for observe_only,",
-		"may be ended for whoever is entitled to its room; it was chosen"}[e]
+		"may be ended for whoever is entitled to its room; it was chosen", "had its reservation moved to another node"}[e]
 }

@@ -74,7 +74,7 @@ func (s *Scheduler) Monitor(now yarn.Now, budget int) (used int, out *core.Preem
 			return used, nil
 		}
 		p.before = len(p.round.Chosen)
-		p.decided, p.at = &core.Preemption{}, s.Now.Mono
+		p.decided, p.at = s.moved(p.round), s.Now.Mono
 	}
 	n, done := s.settle(budget - used)
 	if used += n; !done {
@@ -83,6 +83,18 @@ func (s *Scheduler) Monitor(now yarn.Now, budget int) (used int, out *core.Preem
 	out = p.decided
 	p.round, p.decided = nil, nil
 	return used, out
+}
+
+// moved is a decision with the reservations that a round moves, and nothing else yet.
+func (s *Scheduler) moved(r *preempt.Round) *core.Preemption {
+	out := &core.Preemption{}
+	if !s.cfg.Preemption.ObserveOnly {
+		for i := range r.Moved {
+			m := &r.Moved[i]
+			out.Moved = append(out.Moved, core.Move{Taking: taking(&m.Choice), To: m.To, Node: m.Node})
+		}
+	}
+	return out
 }
 
 // settle gives notice to the containers that a round has chosen, and finds those whose notice has run out, so many of them. A container goes when

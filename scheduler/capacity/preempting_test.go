@@ -35,6 +35,7 @@ func drawPreemption(t *rapid.T, set *config.Preemption) {
 		PriorityFirst:       rapid.Bool().Draw(t, "by priority"),
 		ConservativeWithin:  rapid.Bool().Draw(t, "conservative within"),
 	}
+	set.MoveReserved = set.ByQueuePriority && set.PriorityFirst
 }
 
 // wholeRound is one round in steps of that size. Between the last ones time passes, and there is another tree, as after a refresh: what is decided
@@ -206,7 +207,7 @@ func (p *play) round(set *config.Preemption, seen map[string]int) *core.Preempti
 		}
 	}
 	seen["due"] += len(got.Due)
-	seen["unreserved"] += len(got.Unreserved)
+	seen["unreserved"], seen["moved"] = seen["unreserved"]+len(got.Unreserved), seen["moved"]+len(got.Moved)
 	p.carryOut(got)
 	if what := p.quick.Check(); what != "" {
 		p.t.Fatal(what)
@@ -216,6 +217,9 @@ func (p *play) round(set *config.Preemption, seen map[string]int) *core.Preempti
 
 // carryOut ends and gives up what a round has decided.
 func (p *play) carryOut(got *core.Preemption) {
+	for i := range got.Moved {
+		same(p, func(s *Scheduler) bool { return s.MoveReservation(&got.Moved[i]) })
+	}
 	for _, x := range got.Due {
 		if p.quick.Stands(&x) {
 			p.containers = slices.DeleteFunc(p.containers, func(c ContainerRef) bool { return c == x.Ref })

@@ -111,6 +111,17 @@ func (p *play) likeTwin(got *core.Preemption, want twin.Outcome, w *twin.World, 
 }
 
 func (p *play) choosesLikeTwin(got *core.Preemption, want twin.Outcome, seen map[string]int) {
+	var moves, twins string
+	for _, m := range got.Moved {
+		moves += fmt.Sprintf("%v to %v\n", m.ID, m.Node)
+	}
+	for _, m := range want.Moved {
+		twins += fmt.Sprintf("%v to %v\n", m.ID, m.To.ID)
+		seen["twin: moved"]++
+	}
+	if moves != twins {
+		p.t.Fatalf("moves\n%sthe twin:\n%s", moves, twins)
+	}
 	for _, list := range []struct {
 		what string
 		have []core.Taking

@@ -19,6 +19,7 @@ type Preemption struct {
 
 	ByQueuePriority     bool  // ordering-policy.priority-utilization.underutilized-preemption.enabled
 	ReservedDelay       int64 // its reserved-container-delay-ms
+	MoveReserved        bool  // its allow-move-reservation
 	ForReserved         bool  // select_based_on_reserved_containers
 	CountReserved       bool  // additional_res_balance_based_on_reserved_containers
 	ConservativeBetween bool  // conservative-drf
@@ -45,6 +46,7 @@ func (c *Preemption) read(s *settings) {
 		NaturalTermination:  s.double(p+"natural_termination_factor", 0.2),
 		ByQueuePriority:     s.flag(ranks+"enabled", false),
 		ReservedDelay:       millis(ranks+"reserved-container-delay-ms", 60_000),
+		MoveReserved:        s.flag(ranks+"allow-move-reservation", false),
 		ForReserved:         s.flag(p+"select_based_on_reserved_containers", false),
 		CountReserved:       s.flag(p+"additional_res_balance_based_on_reserved_containers", false),
 		ConservativeBetween: s.flag(p+"conservative-drf", false),
@@ -75,8 +77,5 @@ func (c *Preemption) read(s *settings) {
 		c.PriorityFirst = true
 	default:
 		s.fail(p+within+"preemption-order-policy", "must be userlimit_first or priority_first")
-	}
-	if k := ranks + "allow-move-reservation"; c.ByQueuePriority && s.flag(k, false) {
-		s.fail(k, "is not supported: a reservation stays on its node")
 	}
 }

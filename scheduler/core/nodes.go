@@ -101,6 +101,24 @@ func (s *Core) Unreserve(ref NodeRef) {
 	}
 }
 
+// MoveReservation has a reservation hold another node; see the facade.
+func (s *Core) MoveReservation(m *Move) bool {
+	if !s.Stands(&m.Taking) || int(m.To) >= s.Books.NodeSlots() {
+		return false
+	}
+	container, to := s.Books.Container(m.Ref), s.Books.Node(m.To)
+	source := container.Node
+	from := s.Books.Node(source)
+	if !container.Reserved || !to.Member || to.ID != m.Node || !to.Accepting || to.Reserved >= 0 || to.Part != from.Part {
+		return false
+	}
+	from.Reserved, to.Reserved, container.Node = cluster.NoContainer, m.Ref, m.To
+	s.freed(source)
+	s.freed(m.To)
+	s.asked(s.App(container.App)) // it can be served elsewhere
+	return true
+}
+
 // SetNodeLabel moves a node to another partition; see the facade.
 func (s *Core) SetNodeLabel(ref NodeRef, label string) []cluster.Ended {
 	n := s.Books.Node(ref)

@@ -114,9 +114,17 @@ type Rounds interface {
 
 // Preemption is what a round of Monitor has decided. The caller tells masters of Noticed, ends Due as Preempted, gives up Unreserved, and shows
 // Observed, which would have been noticed but for observe_only; each if it still stands. With lazy preemption there are Killable instead of Due: the
-// caller has them made killable.
+// caller has them made killable. Before all these the caller carries out Moved.
 type Preemption struct {
 	Noticed, Due, Killable, Unreserved, Observed []Taking
+	Moved                                        []Move
+}
+
+// Move is a reservation that should hold another node. Its queue uses what it used before.
+type Move struct {
+	Taking // ForQueue and ForApp say whose the reservation is
+	To     NodeRef
+	Node   yarn.NodeID // of To: the index may pass to another one
 }
 
 // Taking is a container that is taken from one application for another, or a reservation.

@@ -204,6 +204,10 @@ func (r *runner) monitor() (out []string) {
 			do(t.Ref)
 		}
 	}
+	for i := range over.Moved {
+		m := &over.Moved[i]
+		say([]scheduler.Taking{m.Taking}, "moves its reservation to "+m.Node.Host, func(scheduler.ContainerRef) { r.s.MoveReservation(m) })
+	}
 	say(over.Observed, "would be taken", func(scheduler.ContainerRef) {})
 	say(over.Noticed, "is given notice", func(scheduler.ContainerRef) {})
 	say(over.Due, "is preempted", func(c scheduler.ContainerRef) {

@@ -15,7 +15,7 @@ import (
 // equal are the profiles of recorded decisions that must be reproduced to the
 // letter; all of their traces are played.
 var equal = []string{"cap-amlimit", "cap-basic", "cap-drf", "cap-labels", "cap-locality", "cap-mapping", "cap-mixed", "cap-modes", "cap-move",
-	"cap-nodes", "cap-preempt", "cap-preempt-lazy", "cap-preempt-wild", "cap-priority", "cap-refresh", "cap-reserve", "cap-update", "cap-userlimit", "cap-wild", "fifo",
+	"cap-nodes", "cap-preempt", "cap-preempt-lazy", "cap-preempt-move", "cap-preempt-wild", "cap-priority", "cap-refresh", "cap-reserve", "cap-update", "cap-userlimit", "cap-wild", "fifo",
 	"fair-basic", "fair-drf", "fair-limits", "fair-locality", "fair-preempt", "fair-queues", "fair-wild",
 	"plan-any", "plan-basic", "plan-gang", "plan-order", "plan-periodic", "plan-quota", "plan-refuse", "plan-replan"}
 

@@ -225,7 +225,7 @@ func (r *Round) reservations(a *core.App) (out []cluster.ContainerRef) {
 	for _, w := range demand.Hashed(keys) {
 		hashes := make([]uint32, len(w.Reservations))
 		for i, ref := range w.Reservations {
-			h := r.core.Books.Node(r.core.Container(ref).Node).Hash
+			h := r.core.Books.Node(r.nodeOf(ref)).Hash
 			hashes[i] = h ^ h>>16 // as it was before it was spread
 		}
 		for _, i := range javanum.OrderOfHashes(hashes) {

@@ -55,7 +55,7 @@ func (r *Round) overNodes(look func(cluster.NodeRef)) (steps []step) {
 	for from := 0; from < slots; from += nodesAtOnce {
 		steps = append(steps, func() {
 			for i := from; i < min(from+nodesAtOnce, slots); i++ {
-				if n := r.core.Books.Node(cluster.NodeRef(i)); n.Member && n.Reserved >= 0 {
+				if n := r.core.Books.Node(cluster.NodeRef(i)); n.Member && r.reservedOn(cluster.NodeRef(i)) >= 0 {
 					look(cluster.NodeRef(i))
 				}
 			}
@@ -95,7 +95,7 @@ func (r *Round) running(ref cluster.NodeRef) []cluster.ContainerRef {
 
 // holder is for whom a node is held.
 func (r *Round) holder(ref cluster.NodeRef) Gainer {
-	a := r.core.App(r.core.Container(r.core.Books.Node(ref).Reserved).App)
+	a := r.core.App(r.core.Container(r.reservedOn(ref)).App)
 	return Gainer{Queue: a.Leaf.Path, App: a.ID}
 }
 
@@ -104,11 +104,11 @@ func (r *Round) holder(ref cluster.NodeRef) Gainer {
 //
 // compat: where not enough can be taken the round has spent its budget all the same.
 func (r *Round) makeRoom(ref cluster.NodeRef, left quotas, dryRun bool) (cost float32, victims []cluster.ContainerRef, ok bool) {
-	n := r.core.Books.Node(ref)
-	if n.Reserved < 0 {
+	n, reserved := r.core.Books.Node(ref), r.reservedOn(ref)
+	if reserved < 0 {
 		return 0, nil, false
 	}
-	size, room := r.core.Container(n.Reserved).Resource, n.Free()
+	size, room := r.core.Container(reserved).Resource, n.Free()
 	if r.set.Lazy {
 		room = r.core.Books.RoomByKilling(ref)
 	}
@@ -179,7 +179,7 @@ func (r *Round) forPriority() []step {
 			c := r.choice(ref, ForPriority, Gainer{})
 			steps[i] = func() {
 				if r.waits(&c) {
-					r.pressFor(c.Ref, gained)
+					r.pressFor(&c, gained)
 				}
 			}
 		}
@@ -257,10 +257,10 @@ func (r *Round) byRank(list []cluster.ContainerRef) {
 	})
 }
 
-// pressFor makes room for what a node has been held for long enough, if its queue is below its guarantee. gained is what queues were promised so
-// far.
-func (r *Round) pressFor(reserved cluster.ContainerRef, gained map[*Queue]*resource) {
-	book := r.core.Container(reserved)
+// pressFor makes room for what a node has been held for long enough, if its queue is below its guarantee. Where that is not possible it may look for
+// another node. gained is what queues were promised so far.
+func (r *Round) pressFor(reserved *Choice, gained map[*Queue]*resource) {
+	book := r.core.Container(reserved.Ref)
 	if r.age(book) < r.set.ReservedDelay {
 		return
 	}
@@ -276,8 +276,11 @@ func (r *Round) pressFor(reserved cluster.ContainerRef, gained map[*Queue]*resou
 	if !r.calc.Less(&r.total, &has, &q.Guaranteed) || r.touched[book.Node] {
 		return
 	}
-	victims, ok := r.press(book)
+	victims, ok := r.press(book, book.Node)
 	if !ok {
+		if r.set.MoveReserved {
+			r.lookElsewhere(reserved)
+		}
 		return
 	}
 	r.touched[book.Node] = true
@@ -299,13 +302,13 @@ func (r *Round) age(c *cluster.Container) int64 {
 	return r.core.Now.Wall - c.CreatedWall
 }
 
-// press finds the containers of leaves of lower priority that have to go from a node for what it is held for.
+// press finds the containers of leaves of lower priority that have to go from a node for what it is held for, or would be.
 //
 // compat: killable ones too, which have notice anew.
-func (r *Round) press(reserved *cluster.Container) (victims []cluster.ContainerRef, ok bool) {
-	n := r.core.Books.Node(reserved.Node)
+func (r *Round) press(reserved *cluster.Container, node cluster.NodeRef) (victims []cluster.ContainerRef, ok bool) {
+	n := r.core.Books.Node(node)
 	lacking, from := reserved.Resource.Sub(n.Free()), r.byPath[r.core.App(reserved.App).Leaf.Path].in[0]
-	list := r.running(reserved.Node)
+	list := r.running(node)
 	r.byRank(list)
 	for _, ref := range list {
 		if r.chosen.Has(int(ref)) {

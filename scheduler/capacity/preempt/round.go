@@ -43,6 +43,13 @@ type Gainer struct {
 	App   yarn.ApplicationID
 }
 
+// Move is a reservation and the node that it should hold.
+type Move struct {
+	Choice
+	To   cluster.NodeRef
+	Node yarn.NodeID // of To
+}
+
 // Part is a partition and its queues.
 type Part struct {
 	Part  part
@@ -60,6 +67,8 @@ type Round struct {
 	// notice, then.
 	Chosen     []Choice
 	Unreserved []Choice
+	// Moved are reservations that should hold other nodes, each but once. The rest of the round sees them there.
+	Moved []Move
 
 	core   *core.Core
 	calc   measure.Calculator
@@ -72,7 +81,9 @@ type Round struct {
 	chosen shortcut.Bits // by container
 	// chosenOf is the indexes of Chosen by application, when the selector within leaves begins.
 	chosenOf map[cluster.AppRef][]int
-	touched  map[cluster.NodeRef]bool // by priorities of queues
+	touched  map[cluster.NodeRef]bool     // by priorities of queues
+	movedTo  map[cluster.NodeRef]int      // indexes of Moved, by the node that is to be held
+	movedOf  map[cluster.ContainerRef]int // and by the reservation
 
 	claims [][]claim // of the running selector between queues, by the index of parts
 
@@ -92,7 +103,8 @@ type leaf struct {
 
 // New begins a round. The first part is the default partition; all have the same queues.
 func New(c *core.Core, set *config.Preemption, parts []Part) *Round {
-	r := &Round{core: c, calc: c.Calc, set: set, total: c.Books.Total, touched: map[cluster.NodeRef]bool{}}
+	r := &Round{core: c, calc: c.Calc, set: set, total: c.Books.Total, touched: map[cluster.NodeRef]bool{},
+		movedTo: map[cluster.NodeRef]int{}, movedOf: map[cluster.ContainerRef]int{}}
 	r.budget = measure.Scale(r.total, float64(set.PerRound))
 	for _, i := range order(parts, func(p *Part) string { return p.Label }) {
 		p := parts[i]

@@ -18,13 +18,25 @@ type Choice struct {
 }
 
 // Plan is what a round chooses, in the order in which it does.
-type Plan struct{ Chosen, Unreserved []Choice }
+type Plan struct {
+	Chosen, Unreserved []Choice
+	Moved              []Move
+}
+
+// Move is a reservation that is to hold another node.
+type Move struct {
+	*Container
+	To *Node
+}
 
 // Notices are when containers had notice, or when it was last said that they would have had it, in milliseconds of the clock of rounds.
 type Notices struct{ Noticed, Observed map[yarn.ContainerID]int64 }
 
 // Outcome is what comes of a plan.
-type Outcome struct{ Noticed, Due, Unreserved, Observed []Choice }
+type Outcome struct {
+	Noticed, Due, Unreserved, Observed []Choice
+	Moved                              []Move
+}
 
 // Settle gives notice, and finds whose notice has run out.
 func (n *Notices) Settle(plan Plan, set *config.Preemption, now int64) (out Outcome) {
@@ -36,7 +48,7 @@ func (n *Notices) Settle(plan Plan, set *config.Preemption, now int64) (out Outc
 			n.Observed[c.ID] = now
 		}
 	} else {
-		out.Unreserved = plan.Unreserved
+		out.Unreserved, out.Moved = plan.Unreserved, plan.Moved
 		for _, c := range plan.Chosen {
 			wait := set.Wait
 			if c.Rule == "balance" && set.BalanceWait > 0 {
@@ -75,6 +87,7 @@ type round struct {
 	plan   Plan
 
 	underserved map[string][]*Queue // by label
+	pressed     []*Node             // for priorities
 }
 
 // stand is how a queue stands in a partition.

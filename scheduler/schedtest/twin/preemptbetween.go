@@ -79,7 +79,7 @@ func (r *round) takeLent(t *taking, q *Queue) {
 
 // takeFrom takes from an application, and returns its masters, which it has left alone.
 func (r *round) takeFrom(t *taking, a *App) (masters []*Container) {
-	for _, c := range reservationsOf(a) {
+	for _, c := range r.reservationsOf(a) {
 		if !r.has(c) && len(t.obtain) > 0 {
 			r.take(t, c)
 			r.plan.Unreserved = append(r.plan.Unreserved, Choice{c, t.rule})
@@ -98,7 +98,7 @@ func (r *round) takeFrom(t *taking, a *App) (masters []*Container) {
 }
 
 // reservationsOf are the reservations of an application in the order of Java's tables: of keys, and of nodes for each.
-func reservationsOf(a *App) (out []*Container) {
+func (r *round) reservationsOf(a *App) (out []*Container) {
 	var keys []*Key
 	var hashes []uint32
 	for _, k := range a.Keys {
@@ -111,7 +111,8 @@ func reservationsOf(a *App) (out []*Container) {
 	for _, i := range javanum.OrderOfHashes(hashes) {
 		var nodes []uint32
 		for _, c := range keys[i].Reservations {
-			nodes = append(nodes, (8501*uint32(493217)+javanum.StringHash(c.Node.ID.Host))*493217+uint32(c.Node.ID.Port))
+			id := r.nodeOf(c).ID
+			nodes = append(nodes, (8501*uint32(493217)+javanum.StringHash(id.Host))*493217+uint32(id.Port))
 		}
 		for _, n := range javanum.OrderOfHashes(nodes) {
 			out = append(out, keys[i].Reservations[n])

@@ -42,7 +42,7 @@ func (r *round) forReserved() {
 			for _, c := range found {
 				sum = sum.Add(c.Resource)
 			}
-			offers = append(offers, offer{n, r.w.ratio(sum, r.w.ReservationOn(n).Resource)})
+			offers = append(offers, offer{n, r.w.ratio(sum, r.reservationOn(n).Resource)})
 		}
 	}
 	slices.SortStableFunc(offers, func(a, b offer) int { return javanum.Compare(float64(a.cost), float64(b.cost)) })
@@ -57,7 +57,7 @@ func (r *round) forReserved() {
 
 // makeRoom finds which containers go for the reservation on a node. Unless it is only a question, what they have is taken off what may be taken.
 func (r *round) makeRoom(n *Node, left map[*Queue]map[string]*resource, question bool) (found []*Container, ok bool) {
-	reserved := r.w.ReservationOn(n)
+	reserved := r.reservationOn(n)
 	room, list := r.w.Free(n), r.holding(n)
 	for _, c := range list {
 		if r.set.Lazy && c.Killable {
@@ -133,10 +133,14 @@ func (r *round) forPriority() {
 		if s == nil || r.now-c.Created < r.set.ReservedDelay || !r.w.less(r.w.Cluster(), s.used.Sub(s.reserved).Add(gained[q][label]), s.guaranteed) {
 			continue
 		}
-		found, ok := r.press(c)
+		found, ok := r.press(c, c.Node)
 		if !ok {
+			if r.set.MoveReserved {
+				r.moveAway(c)
+			}
 			continue
 		}
+		r.pressed = append(r.pressed, c.Node)
 		if gained[q] == nil {
 			gained[q] = map[string]resource{}
 		}
@@ -148,11 +152,49 @@ func (r *round) forPriority() {
 	}
 }
 
-// press finds what goes from its node for one of these reservations.
-func (r *round) press(reserved *Container) (found []*Container, ok bool) {
-	list := r.holding(reserved.Node)
+// moveAway has a reservation hold the first of the nodes that would do.
+func (r *round) moveAway(c *Container) {
+	for _, k := range c.App.Keys {
+		if slices.Contains(k.Reservations, c) && k.Any != nil && !k.Any.Relax {
+			return
+		}
+	}
+	for _, n := range r.w.Nodes {
+		if !n.Accepting || n.Label != c.Label || n.Label != c.Node.Label || r.reservationOn(n) != nil || c.App.avoids(n) || slices.Contains(r.pressed, n) {
+			continue
+		}
+		if _, ok := r.press(c, n); ok {
+			r.plan.Moved = append(r.plan.Moved, Move{c, n})
+			return
+		}
+	}
+}
+
+// nodeOf is where a container is, or is moved to.
+func (r *round) nodeOf(c *Container) *Node {
+	for _, m := range r.plan.Moved {
+		if m.Container == c {
+			return m.To
+		}
+	}
+	return c.Node
+}
+
+// reservationOn is for what a node is held when all is moved that is to be moved so far.
+func (r *round) reservationOn(n *Node) *Container {
+	for _, c := range r.w.Containers {
+		if c.Reserved && r.nodeOf(c) == n {
+			return c
+		}
+	}
+	return nil
+}
+
+// press finds what goes from a node for one of these reservations.
+func (r *round) press(reserved *Container, n *Node) (found []*Container, ok bool) {
+	list := r.holding(n)
 	r.rank(list)
-	lacks, allowed := reserved.Resource.Sub(r.w.Free(reserved.Node)), r.budget
+	lacks, allowed := reserved.Resource.Sub(r.w.Free(n)), r.budget
 	for _, c := range list {
 		if r.has(c) {
 			lacks = lacks.Sub(c.Resource)
