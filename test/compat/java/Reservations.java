@@ -1,5 +1,5 @@
 // Reserves, changes, lists and gives up what it has reserved, with the stock client.
-// argv: the queue, MiB and number of containers to reserve; then `keep` prints the id of a reservation that is due now and lasts for two minutes,
+// argv: the queue, MiB and number of containers to reserve; then `keep` prints the id of a reservation that is due now and lasts for five minutes,
 // `drop ID` gives it up. Prints one line for each check; exits 1 if one went wrong.
 import java.util.*;
 import org.apache.hadoop.yarn.api.protocolrecords.*;
@@ -86,7 +86,7 @@ public class Reservations {
     check(list(null).isEmpty(), "it is gone");
     refused(() -> client.deleteReservation(ReservationDeleteRequest.newInstance(id)), "IllegalArgumentException", "the same a second time");
     if (argv[3].equals("keep"))
-      System.out.println(submit(queue, of(now, now + 2 * minute + 1000, ReservationRequestInterpreter.R_ALL, stage(count, 1, 2 * minute))));
+      System.out.println(submit(queue, of(now, now + 5 * minute + 1000, ReservationRequestInterpreter.R_ALL, stage(count, 1, 5 * minute))));
     System.exit(good ? 0 : 1);
   }
 }
