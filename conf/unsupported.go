@@ -190,6 +190,8 @@ var missingResourceManager = []missing{
 	{"a store for each ResourceManager", rm + "recovery.enabled", rm + "ha.enabled", unshared, Refused,
 		"what one ResourceManager has stored the others would not know: applications would be lost at a failover", "false",
 		"or set " + rm + "store.class to a store that they share, " + recoveryPackage + "ZKRMStateStore"},
+	{"queues of each ResourceManager", "yarn.scheduler.configuration.store.class", rm + "ha.enabled", classOtherThan(confStoreClasses, "file", "fs", "zk"), Changed,
+		"they are kept on one machine: a ResourceManager that takes over does not know what was changed there", "zk", ""},
 	{"store without a fence", rm + "fs.state-store.uri", rm + "ha.enabled", whereStore("filesystem", elsewhere), Changed,
 		"two ResourceManagers could write there at the same moment: nothing but ZooKeeper keeps out one that does not know yet that another is active", "",
 		"set " + rm + "store.class to " + recoveryPackage + "ZKRMStateStore, which keeps it out"},

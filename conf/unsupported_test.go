@@ -57,6 +57,23 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// A change of queues that one ResourceManager alone knows is lost at a failover.
+func TestQueuesOfEachResourceManager(t *testing.T) {
+	for store, warned := range map[string]bool{"file": false, "memory": true, "leveldb": true, "fs": false, "zk": false} {
+		for _, ha := range []string{"true", "false"} {
+			p := mustLoad(t, site(map[string]string{"yarn-site.xml": "<configuration>\n<property name=\"yarn.scheduler.configuration.store.class\" value=\"" + store + "\"/>\n" +
+				"<property name=\"" + rm + "ha.enabled\" value=\"" + ha + "\"/>\n</configuration>"}))
+			said := false
+			for _, f := range UnsupportedByResourceManager(p) {
+				said = said || strings.Contains(f.String(), "queues of each ResourceManager: they are kept on one machine")
+			}
+			if said != (warned && ha == "true") {
+				t.Errorf("%s with high availability %s: warned %v", store, ha, said)
+			}
+		}
+	}
+}
+
 // The default of the list of monitors is preemption.
 func TestMonitorRefusal(t *testing.T) {
 	const enable, policies, capacity = rm + "scheduler.monitor.enable", rm + "scheduler.monitor.policies", schedulerPackage + "capacity."
