@@ -1,8 +1,10 @@
 package rpc
 
 import (
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/heddle-project/heddle/resourcemanager/view"
-	"github.com/heddle-project/heddle/wire/convert"
+	"github.com/heddle-project/heddle/wire/field"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
@@ -34,31 +36,39 @@ func ACLs(viewers, modifiers string) []*pb.ApplicationACLMap {
 	return out
 }
 
-// NodeReport is the report on a node for clients and masters.
-func NodeReport(n *view.Node, types yarn.ResourceTypes) *pb.NodeReport {
-	containers := int32(n.Containers)
-	r := &pb.NodeReport{
-		NodeId: convert.ToNodeID(n.ID), HttpAddress: &n.HTTPAddress, RackName: &n.Rack,
-		Used: convert.ToResource(n.Used, types), Capability: convert.ToResource(n.Total, types), NumContainers: &containers,
-		NodeState: convert.ToNodeState(n.State), HealthReport: &n.HealthReport, LastHealthReportTime: &n.LastHealth,
-		NodeLabels:            n.Labels,
-		ContainersUtilization: utilization(n.ContainersUse), NodeUtilization: utilization(n.NodeUse),
+// AppendNodeReport appends the report on a node for clients and masters, a NodeReportProto, as the field of that number.
+func AppendNodeReport(b []byte, num protowire.Number, n *view.Node, types yarn.ResourceTypes) []byte {
+	b, whole := field.Open(b, num)
+	b = field.AppendNodeID(b, 1, n.ID)
+	b = field.AppendText(b, 2, n.HTTPAddress)
+	b = field.AppendText(b, 3, n.Rack)
+	b = field.AppendResource(b, 4, n.Used, types)
+	b = field.AppendResource(b, 5, n.Total, types)
+	b = field.AppendInt(b, 6, int64(n.Containers))
+	b = field.AppendInt(b, 7, int64(n.State))
+	b = field.AppendText(b, 8, n.HealthReport)
+	b = field.AppendInt(b, 9, n.LastHealth)
+	for _, label := range n.Labels {
+		b = field.AppendText(b, 10, label)
 	}
+	b = appendUtilization(b, 11, n.ContainersUse)
+	b = appendUtilization(b, 12, n.NodeUse)
 	if n.DrainTimeout != nil && *n.DrainTimeout >= 0 {
-		seconds := uint32(*n.DrainTimeout)
-		r.DecommissioningTimeout = &seconds
+		b = field.AppendInt(b, 13, int64(*n.DrainTimeout))
 	}
+	update := pb.NodeUpdateType_NODE_UNUSABLE
 	switch {
 	case n.State == yarn.NodeDecommissioning:
-		r.NodeUpdateType = pb.NodeUpdateType_NODE_DECOMMISSIONING.Enum()
+		update = pb.NodeUpdateType_NODE_DECOMMISSIONING
 	case n.State.Usable():
-		r.NodeUpdateType = pb.NodeUpdateType_NODE_USABLE.Enum()
-	default:
-		r.NodeUpdateType = pb.NodeUpdateType_NODE_UNUSABLE.Enum()
+		update = pb.NodeUpdateType_NODE_USABLE
 	}
-	return r
+	return field.Shut(field.AppendInt(b, 14, int64(update)), whole)
 }
 
-func utilization(u view.Utilization) *pb.ResourceUtilization {
-	return &pb.ResourceUtilization{Pmem: &u.PhysicalMemoryMB, Vmem: &u.VirtualMemoryMB, Cpu: &u.CPU}
+func appendUtilization(b []byte, num protowire.Number, u view.Utilization) []byte {
+	b, mark := field.Open(b, num)
+	b = field.AppendInt(b, 1, int64(u.PhysicalMemoryMB))
+	b = field.AppendInt(b, 2, int64(u.VirtualMemoryMB))
+	return field.Shut(field.AppendFloat(b, 3, u.CPU), mark)
 }

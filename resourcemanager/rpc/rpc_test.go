@@ -13,7 +13,6 @@ import (
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/loop"
-	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/token"
@@ -105,13 +104,5 @@ func TestRecords(t *testing.T) {
 	}
 	if got := ACLs("a", "b"); len(got) != 2 || got[0].GetAccessType() != pb.ApplicationAccessType_APPACCESS_VIEW_APP || got[1].GetAcl() != "b" {
 		t.Errorf("lists: %v", got)
-	}
-	for state, want := range map[yarn.NodeState]pb.NodeUpdateType{
-		yarn.NodeRunning: pb.NodeUpdateType_NODE_USABLE, yarn.NodeDecommissioning: pb.NodeUpdateType_NODE_DECOMMISSIONING,
-		yarn.NodeLost: pb.NodeUpdateType_NODE_UNUSABLE, yarn.NodeUnhealthy: pb.NodeUpdateType_NODE_UNUSABLE,
-	} {
-		if got := NodeReport(&view.Node{State: state}, types); got.GetNodeUpdateType() != want || got.GetNodeState() != pb.NodeState(state) {
-			t.Errorf("%s: %v", state, got)
-		}
 	}
 }

@@ -232,6 +232,3 @@ var attemptStates = map[yarn.AttemptState]pb.YarnApplicationAttemptState{
 func ToAttemptState(s yarn.AttemptState) *pb.YarnApplicationAttemptState {
 	return attemptStates[s].Enum()
 }
-
-// ToNodeState is the message's value.
-func ToNodeState(s yarn.NodeState) *pb.NodeState { return pb.NodeState(s).Enum() }

@@ -105,7 +105,7 @@ func TestStates(t *testing.T) {
 		}
 	}
 	for _, s := range yarn.NodeStates() {
-		if got := ToNodeState(s).String(); got != "NS_"+s.String() {
+		if got := pb.NodeState(s).String(); got != "NS_"+s.String() {
 			t.Errorf("%s became %s", s, got)
 		}
 	}

@@ -27,6 +27,11 @@ func appendTag(dst []byte, num protowire.Number, typ protowire.Type) []byte {
 	return protowire.AppendTag(dst, num, typ)
 }
 
+// AppendFloat appends a float.
+func AppendFloat(dst []byte, num protowire.Number, v float32) []byte {
+	return protowire.AppendFixed32(appendTag(dst, num, protowire.Fixed32Type), math.Float32bits(v))
+}
+
 // AppendText appends a string.
 func AppendText(dst []byte, num protowire.Number, s string) []byte {
 	return protowire.AppendString(appendTag(dst, num, protowire.BytesType), s)

@@ -68,13 +68,8 @@ func NewList(c *ipc.Call) *List { return &List{call: c, out: c.Answer()} }
 // Add appends a message as the field of that number. It returns false when
 // further messages are useless.
 func (l *List) Add(number protowire.Number, m proto.Message) bool {
-	if l.made >= atOnce {
-		l.made = 0
-		runtime.Gosched()
-	}
-	more := l.out.Append(func(b []byte) []byte {
+	return l.Append(func(b []byte) []byte {
 		size := marshal.Size(m)
-		l.made += size
 		b = protowire.AppendTag(b, number, protowire.BytesType)
 		b = protowire.AppendVarint(b, uint64(size))
 		out, err := marshal.MarshalAppend(b, m)
@@ -83,6 +78,20 @@ func (l *List) Add(number protowire.Number, m proto.Message) bool {
 			return b
 		}
 		return out
+	})
+}
+
+// Append appends what the function appends to the bytes that it is given. It returns false when further messages are useless.
+func (l *List) Append(write func([]byte) []byte) bool {
+	if l.made >= atOnce {
+		l.made = 0
+		runtime.Gosched()
+	}
+	more := l.out.Append(func(b []byte) []byte {
+		before := len(b)
+		b = write(b)
+		l.made += len(b) - before
+		return b
 	})
 	return more && l.err == nil
 }

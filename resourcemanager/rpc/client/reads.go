@@ -139,7 +139,10 @@ func (s *client) nodes(c *ipc.Call, m *pb.GetClusterNodesRequest) {
 	s.withViews(c, view.Nodes, func(v *loop.Views) {
 		out := serve.NewList(c)
 		for _, n := range v.Nodes() {
-			if (len(m.GetNodeStates()) == 0 || wanted[n.State]) && !out.Add(1, rpc.NodeReport(n, s.Types)) {
+			if len(m.GetNodeStates()) > 0 && !wanted[n.State] {
+				continue
+			}
+			if !out.Append(func(b []byte) []byte { return rpc.AppendNodeReport(b, 1, n, s.Types) }) {
 				break
 			}
 		}

@@ -81,25 +81,19 @@ func (m *master) answerAllocate(c *ipc.Call, id yarn.AttemptID, r *engine.Alloca
 	})
 }
 
-// rareParts are encoded fields of AllocateResponseProto: numbers 6, 8 and 15.
-type rareParts struct{ nodes, negotiable, updateErrors []byte }
+// rareParts are encoded fields of AllocateResponseProto: numbers 8 and 15.
+type rareParts struct{ negotiable, updateErrors []byte }
 
 func (m *master) rare(r *engine.AllocateReply) (p rareParts, err error) {
-	if len(r.Nodes)+len(r.UpdateErrors)+len(r.Negotiable.Containers) == 0 {
+	if len(r.UpdateErrors)+len(r.Negotiable.Containers) == 0 {
 		return p, nil
 	}
-	var nodes, failures, notices pb.AllocateResponse
-	for _, n := range r.Nodes {
-		nodes.UpdatedNodes = append(nodes.UpdatedNodes, rpc.NodeReport(n, m.Types))
-	}
+	var failures, notices pb.AllocateResponse
 	for _, e := range r.UpdateErrors {
 		failures.UpdateErrors = append(failures.UpdateErrors, m.updateError(e))
 	}
 	if n := &r.Negotiable; len(n.Containers) > 0 {
 		notices.Preempt = m.negotiable(n)
-	}
-	if p.nodes, err = proto.Marshal(&nodes); err != nil {
-		return p, err
 	}
 	if p.negotiable, err = proto.Marshal(&notices); err != nil {
 		return p, err
@@ -131,7 +125,9 @@ func (m *master) appendAnswer(b []byte, c *ipc.Call, id yarn.AttemptID, r *engin
 		b = m.appendCompleted(b, 4, &r.Completed[i])
 	}
 	b = field.AppendResource(b, 5, r.Headroom, m.Types)
-	b = append(b, rare.nodes...)
+	for _, n := range r.Nodes {
+		b = rpc.AppendNodeReport(b, 6, n, m.Types)
+	}
 	b = field.AppendInt(b, 7, int64(r.ClusterNodes))
 	b = append(appendPreemption(b, 8, r.Preempt), rare.negotiable...)
 	for i := range r.Granted {

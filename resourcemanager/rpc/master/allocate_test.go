@@ -58,10 +58,13 @@ func TestAnswer(t *testing.T) {
 		AllocatedContainers:            []*pb.Container{m.container(grant(1)), m.container(grant(2))},
 		ContainersFromPreviousAttempts: []*pb.Container{m.container(grant(3))}, NmTokens: []*pb.NMToken{m.nodeToken(attempt, grant(1))},
 		UpdatedContainers: []*pb.UpdatedContainer{{UpdateType: pb.ContainerUpdateType_DECREASE_RESOURCE.Enum(), Container: m.container(grant(5))}},
-		UpdateErrors:      []*pb.UpdateContainerError{m.updateError(r.UpdateErrors[0])}, UpdatedNodes: []*pb.NodeReport{rpc.NodeReport(r.Nodes[0], types)},
+		UpdateErrors:      []*pb.UpdateContainerError{m.updateError(r.UpdateErrors[0])},
 		CompletedContainerStatuses: []*pb.ContainerStatus{{ContainerId: convert.ToContainerID(grant(4).ID), State: pb.ContainerState_C_COMPLETE.Enum(),
 			Diagnostics: proto.String("gone"), ExitStatus: proto.Int32(-100), Capability: convert.ToResource(yarn.NewResource(1024, 1), types),
 			ExecutionType: pb.ExecutionType_OPPORTUNISTIC.Enum()}}}
+	if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(rpc.AppendNodeReport(nil, 6, r.Nodes[0], types), want); err != nil { // adds the node's report
+		t.Fatal(err)
+	}
 	r.Preempt = make([]yarn.ContainerID, 20) // a message of more than 127 bytes
 	want.Preempt = &pb.PreemptionMessage{StrictContract: &pb.StrictPreemptionContract{}}
 	for i := range r.Preempt {
