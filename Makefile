@@ -56,8 +56,8 @@ bench: ## the load drivers, and their own tests; bench/README.md tells how to me
 	go build -trimpath -o bin/rmbench ./bench/rmbench
 	go build -trimpath -o bin/shufflebench ./bench/shuffle
 
-compat: build ## stock workloads in all mixtures, failures, and recorded REST and command line answers
-	@test/compat/all
+compat: build ## stock workloads and failures with daemons of ours and of Apache, recorded REST and command line answers; WHOLE=1: in every mixture
+	@test/compat/all $(if $(WHOLE),whole)
 
 docs: ## check the documents: every link leads somewhere, every feature has a row in docs/parity.md
 	go test -count=1 -run 'Documents' ./internal/tidy
