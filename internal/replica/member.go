@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -69,6 +70,7 @@ type Standing struct {
 	Leader  string // the leader's name; "": nobody is known
 	Term    uint64 // which grows with every election
 	Founded bool   // it knows who the members are
+	Voters  string // the names of those that have a vote, sorted and with commas, as far as this one knows
 	Broken  error  // why it takes part no more
 }
 
@@ -382,6 +384,14 @@ func (m *Member) publish() {
 			now.Leader = name
 		}
 	}
+	var voters []string
+	for name, disk := range c.members {
+		if slices.Contains(c.voters.GetVoters(), disk) {
+			voters = append(voters, name)
+		}
+	}
+	slices.Sort(voters)
+	now.Voters = strings.Join(voters, ",")
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if now != m.standing {
