@@ -140,7 +140,7 @@ func (r *records) open(openBolt func(string, bolt.Options) (store.Store, error))
 
 // missing is an error if the store is a file that is not there: opening it would make one.
 func (r *records) missing() error {
-	if r.kind != storeBolt && r.kind != storeRaft {
+	if r.kind != storeBolt {
 		return nil
 	}
 	_, err := os.Stat(r.where)

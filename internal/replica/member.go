@@ -134,6 +134,16 @@ func sealedOptions(c *Config) sealed.Options {
 		}}
 }
 
+// SetAside renames the file of a member that does not run, so that it begins with none. aside is the name under which it is kept.
+func SetAside(dir string, now time.Time) (aside string, err error) {
+	return sealed.SetAside(filepath.Join(dir, fileName), sealedOptions(&Config{Dir: dir}), now)
+}
+
+// Check reads the file of a member and reports what is damaged; it changes nothing.
+func Check(c Config) (*sealed.Report, error) {
+	return sealed.Check(filepath.Join(c.Dir, fileName), sealedOptions(&c))
+}
+
 // Open opens the files, making them if need be, and the port, and begins to take part.
 func Open(c Config) (*Member, error) {
 	m := &Member{cfg: c, names: slices.Sorted(maps.Keys(c.Members)), changed: make(chan struct{}), told: map[string]time.Time{}, inbox: make(chan func(), inboxLength),
