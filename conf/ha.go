@@ -12,9 +12,10 @@ type HA struct {
 	ID        string // yarn.resourcemanager.ha.id, else the one of ha.rm-ids whose address is this machine's
 	Peers     []Peer // yarn.resourcemanager.ha.rm-ids, this one included
 	Automatic bool   // yarn.resourcemanager.ha.automatic-failover.enabled: administrators decide only by force
-	Elects    bool   // yarn.resourcemanager.ha.automatic-failover.embedded, with Automatic: ZooKeeper decides
+	Elects    bool   // yarn.resourcemanager.ha.automatic-failover.embedded, with Automatic: ZooKeeper decides, or Raft
 	ClusterID string // yarn.resourcemanager.cluster-id
 	BasePath  string // yarn.resourcemanager.ha.automatic-failover.zk-base-path: the election is in BasePath/ClusterID
+	Raft      Raft   // if enabled, it decides instead of ZooKeeper
 }
 
 // Peer is one of the ResourceManagers.
@@ -80,6 +81,9 @@ func (r *Reader) highAvailability() HA {
 	const failover = rm + "ha.automatic-failover."
 	h := HA{Enabled: r.Bool(rm+"ha.enabled", false)}
 	if !h.Enabled {
+		if kept := r.recovery(); kept.Enabled && kept.Store == "raft" {
+			r.Fail(rm+"store.class", "%s is a store that several ResourceManagers keep together, and %sha.enabled is not true: set it, and %sha.rm-ids, or use heddle.bolt", raftClass, rm, rm)
+		}
 		return HA{}
 	}
 	h.ID = r.ownID()
@@ -102,7 +106,8 @@ func (r *Reader) highAvailability() HA {
 	h.Elects = r.Bool(failover+"embedded", true) && h.Automatic
 	h.ClusterID = r.String(rm+"cluster-id", "")
 	h.BasePath = r.String(failover+"zk-base-path", "/yarn-leader-election")
-	if !h.Elects {
+	h.Raft = r.raft(h.ID, ids)
+	if !h.Elects || h.Raft.Enabled {
 		return h
 	}
 	if h.ClusterID == "" {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // pair is a configuration of two ResourceManagers, changed.
@@ -110,5 +111,37 @@ func TestStoresOfPairs(t *testing.T) {
 	}
 	if refused, _ := split(UnsupportedByResourceManager(pair(t))); len(refused) > 0 {
 		t.Errorf("%v", refused)
+	}
+}
+
+// A store that the ResourceManagers keep together elects one of them; no ZooKeeper is looked for.
+func TestRaft(t *testing.T) {
+	three := []string{rm + "ha.rm-ids", "rm1,rm2,rm3", rm + "hostname.rm3", "three", rm + "zk-address", "", rm + "cluster-id", "", rm + "recovery.enabled", "true", rm + "store.class", raftClass,
+		rm + "heddle.raft.secret-file", "/s", rm + "heddle.raft.address.rm3", "four:1", rm + "bind-host", "0.0.0.0"}
+	s, err := ReadResourceManager(pair(t, three...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Member{{"rm1", Address{"one", 8034}}, {"rm2", Address{"two", 8034}}, {"rm3", Address{"four", 1}}}
+	if r := s.HA.Raft; !r.Enabled || !s.HA.Elects || !slices.Equal(r.Peers, want) || r.Listen.String() != "0.0.0.0:8034" || r.Secret != "/s" || r.Timeout != 2*time.Second || !strings.HasSuffix(r.Path, "/yarn/system/rmraft") {
+		t.Errorf("%+v", r)
+	}
+	for _, c := range []struct {
+		changes []string
+		text    string
+	}{
+		{[]string{rm + "ha.rm-ids", "rm1,rm2"}, "two ResourceManagers could do nothing while one of them is away"},
+		{[]string{rm + "heddle.raft.secret-file", ""}, "make one with `openssl rand -hex 32`"},
+		{[]string{rm + "ha.enabled", "false"}, "is a store that several ResourceManagers keep together"},
+	} {
+		if _, err := ReadResourceManager(pair(t, append(slices.Clone(three), c.changes...)...)); err == nil || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%q: %v", c.changes, err)
+		}
+	}
+	found := UnsupportedByResourceManager(pair(t, append(slices.Clone(three), "yarn.scheduler.configuration.store.class", "leveldb")...))
+	for _, f := range found {
+		if f.Severity == Refused || strings.Contains(f.Name, "raft") || strings.Contains(f.Name, "configuration.store") {
+			t.Errorf("%+v", f)
+		}
 	}
 }

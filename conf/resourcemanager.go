@@ -174,7 +174,7 @@ type QueueConf struct {
 // Recovery is what survives a restart.
 type Recovery struct {
 	Enabled        bool          // yarn.resourcemanager.recovery.enabled
-	Store          string        // yarn.resourcemanager.store.class as "bolt" (ours, the default), "zookeeper", "filesystem", "memory", "null", or another class's word
+	Store          string        // yarn.resourcemanager.store.class as "bolt" (ours, the default), "raft" (ours), "zookeeper", "filesystem", "memory", "null", or another class's word
 	Path           string        // yarn.resourcemanager.heddle.state-store.path, ours: the bolt file
 	WorkPreserving bool          // yarn.resourcemanager.work-preserving-recovery.enabled
 	SchedulingWait time.Duration // yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms
@@ -273,6 +273,7 @@ var storeClasses = map[string]string{
 	recoveryPackage + "ZKRMStateStore":         "zookeeper",
 	recoveryPackage + "LeveldbRMStateStore":    "leveldb",
 	"heddle.bolt":                              "bolt",
+	raftClass:                                  "raft",
 }
 
 // confStoreClasses are the stores of the queues' configuration; leveldb is the built-in file.

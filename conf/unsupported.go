@@ -67,6 +67,12 @@ func unshared(p *Properties, v string) bool {
 	return isTrue(p, v) && (slices.Contains([]string{"bolt", "memory", "null", "leveldb"}, r.Store) || r.Store == "filesystem" && onOneMachine(p, r.Directory))
 }
 
+// localQueues matches keeping changed queues where others do not have them. The built-in store is the replicated one, if there is one.
+func localQueues(p *Properties, v string) bool {
+	kept := NewReader(p).recovery()
+	return classOtherThan(confStoreClasses, "file", "fs", "zk")(p, v) && !(kept.Enabled && kept.Store == "raft" && confStoreClasses[v] == "bolt")
+}
+
 // elsewhere matches URLs of file systems that others reach, too.
 func elsewhere(p *Properties, url string) bool { return url != "" && !onOneMachine(p, url) }
 
@@ -189,13 +195,13 @@ var missingResourceManager = []missing{
 		"or set yarn.node-labels.fs-store.root-dir to a directory that all ResourceManagers reach, such as one on hdfs://"},
 	{"a store for each ResourceManager", rm + "recovery.enabled", rm + "ha.enabled", unshared, Refused,
 		"what one ResourceManager has stored the others would not know: applications would be lost at a failover", "false",
-		"or set " + rm + "store.class to a store that they share, " + recoveryPackage + "ZKRMStateStore"},
-	{"queues of each ResourceManager", "yarn.scheduler.configuration.store.class", rm + "ha.enabled", classOtherThan(confStoreClasses, "file", "fs", "zk"), Changed,
+		"or set " + rm + "store.class to a store that they share: " + recoveryPackage + "ZKRMStateStore, or " + raftClass + ", which needs no ZooKeeper"},
+	{"queues of each ResourceManager", "yarn.scheduler.configuration.store.class", rm + "ha.enabled", localQueues, Changed,
 		"they are kept on one machine: a ResourceManager that takes over does not know what was changed there", "zk", ""},
 	{"store without a fence", rm + "fs.state-store.uri", rm + "ha.enabled", whereStore("filesystem", elsewhere), Changed,
 		"two ResourceManagers could write there at the same moment: nothing but ZooKeeper keeps out one that does not know yet that another is active", "",
 		"set " + rm + "store.class to " + recoveryPackage + "ZKRMStateStore, which keeps it out"},
-	{"state store", rm + "store.class", rm + "recovery.enabled", explicit(rm+"store.class", classOtherThan(storeClasses, "bolt", "memory", "null", "zookeeper", "filesystem")), Refused,
+	{"state store", rm + "store.class", rm + "recovery.enabled", explicit(rm+"store.class", classOtherThan(storeClasses, "bolt", "raft", "memory", "null", "zookeeper", "filesystem")), Refused,
 		"applications would not be stored where it says", "", "they are then stored in the file " + rm + "heddle.state-store.path"},
 	{"state store", rm + "fs.state-store.uri", rm + "recovery.enabled", whereStore("filesystem", otherSchemes), Refused,
 		"applications could not be stored there", "", "name a directory with file: or hdfs:"},

@@ -43,6 +43,8 @@ func (d *Daemon) Daemon(context.Context) access.Daemon {
 	switch r := d.settings.Recovery; {
 	case r.Enabled && r.Store == storeBolt:
 		name, path = "heddle.bolt", r.Path
+	case r.Enabled && r.Store == storeRaft:
+		name, path = "heddle.raft", d.settings.HA.Raft.Path
 	case r.Enabled && r.Store == storeFiles:
 		name, path = filesStore, r.Directory
 	case r.Enabled && r.Store == storeZooKeeper:

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/heddle-project/heddle/internal/replica"
 	"github.com/heddle-project/heddle/internal/sealed"
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
@@ -20,7 +21,7 @@ import (
 // CheckStore reads what a start would load, and says on out what is damaged. It
 // changes nothing. whole tells that nothing is.
 func CheckStore(o Options, out io.Writer) (whole bool, err error) {
-	return lookAfterStore(o, out, bolt.Check, labelfiles.Check)
+	return lookAfterStore(o, out, bolt.Check, replica.Check, labelfiles.Check)
 }
 
 // RepairStore sets damaged files aside, keeps what can be read of them and says
@@ -29,6 +30,7 @@ func RepairStore(o Options, out io.Writer) error {
 	now := time.Now()
 	_, err := lookAfterStore(o, out,
 		func(path string, b bolt.Options) (*sealed.Report, error) { return bolt.Repair(path, b, now) },
+		func(c replica.Config) (*sealed.Report, error) { return nil, errNoRepair },
 		func(ctx context.Context, l labelfiles.Options) (*labelfiles.Report, error) {
 			return labelfiles.Repair(ctx, l, now)
 		})
@@ -36,7 +38,7 @@ func RepairStore(o Options, out io.Writer) error {
 }
 
 func lookAfterStore(o Options, out io.Writer, records func(string, bolt.Options) (*sealed.Report, error),
-	labels func(context.Context, labelfiles.Options) (*labelfiles.Report, error)) (whole bool, err error) {
+	copies func(replica.Config) (*sealed.Report, error), labels func(context.Context, labelfiles.Options) (*labelfiles.Report, error)) (whole bool, err error) {
 	p := &process{Options: o}
 	site, err := o.Load()
 	if err != nil {
@@ -64,6 +66,14 @@ func lookAfterStore(o Options, out io.Writer, records func(string, bolt.Options)
 		}
 		whole = report.Damage == nil
 	}
+	if r.Enabled && r.Store == storeRaft {
+		report, err := copies(memberConfig(p.settings))
+		if err != nil {
+			return false, fmt.Errorf("this ResourceManager's copy of the state store (%s): %w", raftPath, err)
+		}
+		report.Print(out, "copy of the state store")
+		whole, kept = report.Damage == nil, true
+	}
 	if p.settings.Labels.Enabled {
 		l, err := p.labelOptions()
 		if err != nil {
@@ -86,6 +96,9 @@ func lookAfterStore(o Options, out io.Writer, records func(string, bolt.Options)
 	}
 	return whole, nil
 }
+
+// errNoRepair is why a copy is not repaired: with less than it had it could make others lose what was acknowledged.
+var errNoRepair = errors.New("a copy is not repaired, but made anew from the others': while they run, set it aside with -format-state-store and start this ResourceManager")
 
 // lostApplications are those whose attempts are there and whose own record is not.
 func lostApplications(r *sealed.Report) (lost []yarn.ApplicationID) {

@@ -13,7 +13,6 @@ import (
 	"github.com/heddle-project/heddle/internal/surge"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/internal/zookeeper"
-	"github.com/heddle-project/heddle/resourcemanager/elect"
 	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/yarn"
@@ -38,13 +37,13 @@ type Options struct {
 // standby's do.
 type Daemon struct {
 	process
-	started int64                         // milliseconds since 1970
-	standby *ipc.RemoteError              // the answer to calls while there is no term
-	peers   *peers                        // nil without high availability
-	elector atomic.Pointer[elect.Elector] // nil unless the election decides
-	role    role                          // how it has become what it is
-	elected atomic.Bool                   // the term there is began because the election was won, and not by force
-	waiting chan struct{}                 // has a place for each transition that an administrator waits for
+	started int64            // milliseconds since 1970
+	standby *ipc.RemoteError // the answer to calls while there is no term
+	peers   *peers           // nil without high availability
+	elector candidate        // none unless the election decides
+	role    role             // how it has become what it is
+	elected atomic.Bool      // the term there is began because the election was won, and not by force
+	waiting chan struct{}    // has a place for each transition that an administrator waits for
 
 	change sync.Mutex           // is held while a term begins or ends
 	term   atomic.Pointer[term] // nil: this ResourceManager is a standby
@@ -93,6 +92,9 @@ func (d *Daemon) start(ctx context.Context) error {
 			return err // whoever starts it sees it now, not at a failover
 		}
 	} else if err := d.lead(ctx, false); err != nil {
+		return err
+	}
+	if err := d.openMember(); err != nil {
 		return err
 	}
 	d.work.Go(func() { surge.Watch(d.ctx, d.backlog.Size) })
@@ -219,6 +221,7 @@ func (d *Daemon) stop() {
 		e.Close()
 	}
 	d.work.Wait()
+	d.closeMember()
 	if d.peers != nil {
 		d.peers.close()
 	}

@@ -28,6 +28,9 @@ func FormatConfStore(o Options, out io.Writer) (err error) {
 	switch {
 	case p.settings.Allocation.Scheduler != "capacity" || s.Store == "file":
 		return errors.New("Scheduler Configuration format only supported by MutableConfScheduler: yarn.scheduler.configuration.store.class names no store")
+	case p.settings.HA.Raft.Enabled && s.Store == "bolt":
+		return errors.New("the configuration of the queues is kept by the ResourceManagers together (yarn.resourcemanager.store.class is heddle.raft), and only they can change it: " +
+			"give them a whole configuration with `yarn schedulerconf -apply FILE` while they run")
 	case s.Store == "memory":
 		fmt.Fprintln(out, "yarn.scheduler.configuration.store.class is memory: nothing is kept, and there is nothing to format")
 		return nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/internal/replica"
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
@@ -35,6 +36,8 @@ func FormatStore(o Options, out io.Writer) error {
 		aside, err = files.SetAside(context.Background(), r.files, time.Now())
 	case storeZooKeeper:
 		err = zookeeper.Remove(context.Background(), r.zookeeper)
+	case storeRaft:
+		aside, err = replica.SetAside(r.where, time.Now())
 	}
 	switch {
 	case isMissing(err):
@@ -44,6 +47,9 @@ func FormatStore(o Options, out io.Writer) error {
 		return fmt.Errorf("cannot format the state store (%s): %w", r.property, err)
 	case r.kind == storeZooKeeper:
 		fmt.Fprintf(out, "the state store %s is removed: the next start begins with an empty one\n", r.where)
+	case r.kind == storeRaft && aside != "":
+		fmt.Fprintf(out, "this ResourceManager's copy of the state store is set aside as %s; it has keys of tokens in it, so remove it once it is not needed\n"+
+			"the next start gets everything from the other ResourceManagers. To begin with an empty store, stop all of them and format each\n", aside)
 	case aside == "":
 		fmt.Fprintf(out, "the state store %s is formatted; its file was gone already\n", r.where)
 	default:
@@ -63,6 +69,9 @@ func RemoveFromStore(o Options, application string, out io.Writer) (err error) {
 	r, err := storeOf(o)
 	if err != nil {
 		return err
+	}
+	if r.kind == storeRaft {
+		return errTogether
 	}
 	if err := r.missing(); err != nil {
 		return fmt.Errorf("the state store (%s): %w", r.property, err)

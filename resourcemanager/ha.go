@@ -66,6 +66,10 @@ func (d *Daemon) elect() error {
 	if !h.Elects {
 		return nil
 	}
+	if d.member != nil {
+		d.electByRaft()
+		return nil
+	}
 	acl, auth, err := zooKeeperAccess(z)
 	if err != nil {
 		return err

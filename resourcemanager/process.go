@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-project/heddle/internal/hosts"
 	"github.com/heddle-project/heddle/internal/introspect"
 	"github.com/heddle-project/heddle/internal/rack"
+	"github.com/heddle-project/heddle/internal/replica"
 	"github.com/heddle-project/heddle/internal/zookeeper"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
@@ -29,7 +30,8 @@ type process struct {
 	types         yarn.ResourceTypes
 	openBolt      func(path string, o bolt.Options) (store.Store, error)
 	openZooKeeper zookeeper.Opener
-	leads         func() bool // tells whether this one may still be active, whatever it does not know yet; nil: always
+	member        *replica.Member // of those that keep the state store together; nil: there is no such store
+	leads         func() bool     // tells whether this one may still be active, whatever it does not know yet; nil: always
 
 	rights *rights
 	racks  *rack.Resolver

@@ -68,10 +68,17 @@ func (t *term) openConfStore(ctx context.Context) (confstore.Store, error) {
 	s := &t.settings.QueueConf
 	switch s.Store {
 	case "file":
+		if t.member != nil {
+			return t.replicatedConf(), nil
+		}
 		if s.History != "" {
 			return confstore.OpenBolt(s.History)
 		}
 	case "bolt":
+		if t.member != nil {
+			t.Log.Info("the configuration of the queues is kept in the state store that the ResourceManagers keep together, not in one of LevelDB")
+			return t.replicatedConf(), nil
+		}
 		path := filepath.Join(s.Path, confFile)
 		t.Log.Info("the configuration of the queues is kept in the built-in store, not in one of LevelDB", "file", path)
 		t.warnOfTemporary("the configuration of the queues", path, "every change since the first start would be lost with it",

@@ -13,6 +13,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
 	files "github.com/heddle-project/heddle/resourcemanager/store/filesystem"
+	"github.com/heddle-project/heddle/resourcemanager/store/raft"
 	"github.com/heddle-project/heddle/resourcemanager/store/zookeeper"
 )
 
@@ -21,6 +22,7 @@ const (
 	storeBolt      = "bolt"
 	storeFiles     = "filesystem"
 	storeZooKeeper = "zookeeper"
+	storeRaft      = "raft"
 )
 
 // The property that says where each kind of state store is.
@@ -28,6 +30,7 @@ var storeProperties = map[string]string{
 	storeBolt:      storePath,
 	storeFiles:     "yarn.resourcemanager.fs.state-store.uri",
 	storeZooKeeper: "yarn.resourcemanager.zk-state-store.parent-path",
+	storeRaft:      raftPath,
 }
 
 // keeps tells whether applications are kept for a restart: memory and null keep nothing.
@@ -39,6 +42,7 @@ type records struct {
 	bolt                  bolt.Options
 	files                 files.Options
 	zookeeper             zookeeper.Options
+	raft                  raft.Options
 }
 
 // records reads where the state store is; recovery may be off. o is for all kinds.
@@ -58,6 +62,12 @@ func (p *process) records(site *conf.Properties, settings *conf.ResourceManager,
 	case storeZooKeeper:
 		r.where = "ZooKeeper " + settings.ZooKeeper.Address + " " + set.Parent
 		r.zookeeper, err = p.zooKeeperRecords(settings, o)
+	case storeRaft:
+		r.where = settings.HA.Raft.Path
+		r.raft = raft.Options{Options: o, Name: settings.HA.ID, Patience: raftPatience(settings)}
+		if p.member != nil {
+			r.raft.Member = p.member
+		}
 	default:
 		err = fmt.Errorf("yarn.resourcemanager.store.class asks for %q, which keeps nothing that this command knows", set.Store)
 	}
@@ -114,6 +124,11 @@ func (r *records) open(openBolt func(string, bolt.Options) (store.Store, error))
 		s, err = openBolt(r.where, r.bolt)
 	case storeFiles:
 		s, err = files.Open(r.files)
+	case storeRaft:
+		if r.raft.Member == nil {
+			return nil, errTogether
+		}
+		return raft.Open(r.raft), nil
 	default:
 		s, err = zookeeper.Open(r.zookeeper)
 	}

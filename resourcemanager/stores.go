@@ -11,6 +11,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/labelfiles"
+	"github.com/heddle-project/heddle/resourcemanager/store/raft"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 )
 
@@ -26,6 +27,7 @@ func (t *term) openStore(ctx context.Context) (err error) {
 		if t.store, err = r.open(t.openBolt); err != nil {
 			return err
 		}
+		t.replicated, _ = t.store.(*raft.Store)
 		t.Log.Info("applications are kept for a restart", "stateStore", r.where)
 		t.warnOfStore(&r)
 	} else {

@@ -20,6 +20,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/setup"
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
+	"github.com/heddle-project/heddle/resourcemanager/store/raft"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/scheduler"
@@ -37,6 +38,7 @@ type term struct {
 	lost    func(error)
 
 	store      store.Store
+	replicated *raft.Store     // of store, where the ResourceManagers keep it together; else nil
 	snapshot   *state.Snapshot // what earlier terms have stored; nil once it is recovered
 	epoch      int64           // how often the store has been used
 	recovering bool            // earlier terms left applications

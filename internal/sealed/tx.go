@@ -106,7 +106,7 @@ func (t *Tx) DeleteAll(bucket, prefix string) error {
 	}
 	var keys []string
 	c := b.Cursor()
-	for k, _ := c.Seek([]byte(prefix)); bytes.HasPrefix(k, []byte(prefix)); k, _ = c.Next() {
+	for k, _ := c.Seek([]byte(prefix)); k != nil && bytes.HasPrefix(k, []byte(prefix)); k, _ = c.Next() {
 		keys = append(keys, string(k))
 	}
 	for _, key := range keys {

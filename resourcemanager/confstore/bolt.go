@@ -94,7 +94,7 @@ func (b *bolt) Load(context.Context) (*State, error) {
 	return s.Clone(), nil
 }
 
-func (s *State) read(tx *sealed.Tx) (err error) {
+func (s *State) read(tx reader) (err error) {
 	if text := tx.Get(ownBucket, versionKey); text != nil {
 		if s.Version, err = strconv.ParseInt(string(text), 10, 64); err != nil {
 			return fmt.Errorf("its version %q is not a number", text)
@@ -153,7 +153,7 @@ func (b *bolt) Commit(ctx context.Context, was int64, next *State) error {
 }
 
 // write changes the file from one state to the next.
-func (s *State) write(tx *sealed.Tx, from *State) error {
+func (s *State) write(tx writer, from *State) error {
 	for _, c := range Diff(from.Values, s.Values) {
 		var err error
 		if c.New == nil {
@@ -180,7 +180,7 @@ func (s *State) write(tx *sealed.Tx, from *State) error {
 		tx.Put(ownBucket, trialKey, trial), tx.Put(attemptTable, allKey, attempts))
 }
 
-func (s *State) writeHistory(tx *sealed.Tx, from *State) error {
+func (s *State) writeHistory(tx writer, from *State) error {
 	key := func(n int64) string { return fmt.Sprintf("%020d", n) }
 	had := map[int64]bool{}
 	for _, v := range from.History {

@@ -45,6 +45,18 @@ type Config struct {
 	Clock func() time.Duration // since some moment, also while the machine sleeps; nil: the machine's
 }
 
+// Candidate is one that stands for election. Its methods are safe for concurrent use.
+type Candidate interface {
+	// Close leaves the election. Whoever calls it has stepped down.
+	Close()
+	// Holds tells whether this one may be active now.
+	Holds() bool
+	// Yield tells that this ResourceManager is not active any more though it was elected, and why: another one is to have a chance.
+	Yield(why string)
+	// Status tells how this one stands.
+	Status() Status
+}
+
 // Elector is a candidate. Its methods are safe for concurrent use.
 type Elector struct {
 	cfg  Config

@@ -1,0 +1,220 @@
+package replica_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/heddle-project/heddle/internal/replica"
+	"github.com/heddle-project/heddle/internal/replica/replicatest"
+)
+
+func put(key, value string) replica.Batch {
+	return replica.Batch{Changes: []replica.Change{{Bucket: "data", Key: key, Value: []byte(value)}}}
+}
+
+// has waits until a member has a value.
+func has(t testing.TB, m *replica.Member, key, value string) {
+	t.Helper()
+	replicatest.Until(t, key, func() bool {
+		got := ""
+		if err := m.View(func(r replica.Reader) error { got = string(r.Get("data", key)); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return got == value
+	})
+}
+
+func commit(t testing.TB, m *replica.Member, key, value string) {
+	t.Helper()
+	if err := m.Commit(t.Context(), put(key, value)); err != nil {
+		t.Fatalf("commit: %v", err)
+	}
+}
+
+func TestLeaderEnds(t *testing.T) {
+	g := replicatest.New(t, t.TempDir(), 3)
+	g.Open(g.Names...)
+	gone, first := g.Leader()
+	commit(t, first, "a", "1")
+	for _, m := range g.Members {
+		has(t, m, "a", "1")
+	}
+	g.Close(gone)
+	_, second := g.Leader()
+	commit(t, second, "b", "2")
+	g.Open(gone)
+	has(t, g.Members[gone], "b", "2")
+	if err := g.Members[gone].Commit(t.Context(), put("c", "3")); !errors.Is(err, replica.ErrNotLeader) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// TestLeaderCutOff: its lease ends before another one has one, and what it accepts afterwards is not lost on it alone: it is not acknowledged.
+func TestLeaderCutOff(t *testing.T) {
+	g := replicatest.New(t, t.TempDir(), 3)
+	g.Open(g.Names...)
+	name, leader := g.Leader()
+	commit(t, leader, "a", "1")
+	g.Isolate(name, true)
+	ctx, cancel := context.WithTimeout(t.Context(), g.Timeout)
+	defer cancel()
+	if err := leader.Commit(ctx, put("lost", "1")); err == nil {
+		t.Fatal("a change was acknowledged that nobody else has")
+	}
+	_, next := g.Leader(name)
+	if leader.Holds() {
+		t.Fatal("two have a lease")
+	}
+	commit(t, next, "a", "2")
+	g.Isolate(name, false)
+	has(t, leader, "a", "2")
+	has(t, leader, "lost", "")
+}
+
+// TestFarBehind: a member that was away for longer than the log goes back gets all data anew.
+func TestFarBehind(t *testing.T) {
+	g := replicatest.New(t, t.TempDir(), 3)
+	g.Edit = func(c *replica.Config) { c.Keep = 10 }
+	g.Open(g.Names...)
+	_, leader := g.Leader()
+	commit(t, leader, "gone", "1")
+	behind := g.Names[2]
+	if g.Members[behind] == leader {
+		behind = g.Names[1]
+	}
+	has(t, g.Members[behind], "gone", "1")
+	g.Close(behind)
+	for i := range 60 {
+		commit(t, leader, fmt.Sprint("k", i), "1")
+	}
+	if err := leader.Commit(t.Context(), replica.Batch{Changes: []replica.Change{{Bucket: "data", Key: "gone"}}}); err != nil {
+		t.Fatal(err)
+	}
+	g.Open(behind)
+	has(t, g.Members[behind], "k59", "1")
+	has(t, g.Members[behind], "gone", "")
+	commit(t, leader, "after", "1")
+	has(t, g.Members[behind], "after", "1")
+}
+
+// TestDiskLost: a member that comes with an empty disk gets all data, and a vote: then another one may go.
+func TestDiskLost(t *testing.T) {
+	g := replicatest.New(t, t.TempDir(), 3)
+	g.Open(g.Names...)
+	lost, leader := g.Leader()
+	commit(t, leader, "a", "1")
+	g.Close(lost)
+	if err := os.RemoveAll(g.Dir(lost)); err != nil {
+		t.Fatal(err)
+	}
+	_, leader = g.Leader()
+	commit(t, leader, "b", "1")
+	g.Open(lost)
+	has(t, g.Members[lost], "b", "1")
+	replicatest.Until(t, "vote", func() bool { s, _ := g.Members[lost].Standing(); return s.Voters == "rm1,rm2,rm3" })
+	name, _ := g.Leader()
+	g.Close(name)
+	_, leader = g.Leader()
+	commit(t, leader, "c", "1")
+}
+
+func TestHandOver(t *testing.T) {
+	g := replicatest.New(t, t.TempDir(), 3)
+	g.Open(g.Names...)
+	name, leader := g.Leader()
+	leader.HandOver("")
+	next, m := g.Leader(name)
+	m.HandOver(next) // to itself, which it has already
+	g.Members[name].HandOver(name)
+	if _, m := g.Leader(next); m != g.Members[name] {
+		t.Fatal("another one leads")
+	}
+}
+
+// TestStrangers: who does not know the secret, or is configured otherwise, has no part in anything.
+func TestStrangers(t *testing.T) {
+	g := replicatest.New(t, t.TempDir(), 3)
+	g.Open(g.Names[:2]...)
+	for what, edit := range map[string]func(*replica.Config){
+		"secret":  func(c *replica.Config) { c.Secret = []byte(strings.Repeat("x", 32)) },
+		"cluster": func(c *replica.Config) { c.Cluster = "another" },
+		"members": func(c *replica.Config) {
+			c.Members = maps.Clone(c.Members)
+			c.Members["rm4"] = "127.0.0.1:1"
+		},
+	} {
+		var log bytes.Buffer
+		var mu sync.Mutex
+		g.Edit = func(c *replica.Config) {
+			edit(c)
+			c.Log = slog.New(slog.NewTextHandler(locked{&mu, &log}, nil))
+		}
+		g.Open("rm3")
+		for _, want := range map[string][]string{"secret": {"tls: "}, "cluster": {`is of cluster`}, "members": {"rm1,rm2,rm3,rm4", "give all of them the same list"}}[what] {
+			replicatest.Until(t, what, func() bool { mu.Lock(); defer mu.Unlock(); return strings.Contains(log.String(), want) })
+		}
+		if s, _ := g.Members["rm3"].Standing(); s.Founded || s.Leader != "" {
+			t.Errorf("%s: it takes part: %+v", what, s)
+		}
+		g.Close("rm3")
+	}
+	g.Edit = nil
+	g.Open("rm3")
+	_, leader := g.Leader()
+	commit(t, leader, "a", "1")
+}
+
+type locked struct {
+	mu *sync.Mutex
+	to *bytes.Buffer
+}
+
+func (l locked) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.to.Write(b)
+}
+
+// TestGarbage: what comes without the secret is bounded in size and time, and harms nobody.
+func TestGarbage(t *testing.T) {
+	g := replicatest.New(t, t.TempDir(), 3)
+	g.Open(g.Names...)
+	_, leader := g.Leader()
+	address := g.Config("rm1").Members["rm1"]
+	for _, garbage := range []string{"", "GET / HTTP/1.1\r\n\r\n", strings.Repeat("\x16\x03\x01\xff\xff", 20_000)} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_, _ = conn.Write([]byte(garbage))
+	}
+	commit(t, leader, "a", "1")
+}
+
+func TestSecretFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "secret")
+	for _, c := range []struct {
+		text, want string
+		mode       os.FileMode
+	}{{strings.Repeat("k", 32) + "\n", "", 0o600}, {"short", "must have 32", 0o600}, {strings.Repeat("k", 32), "others may read", 0o640}, {strings.Repeat("k", 5000), "no file of at most", 0o600}} {
+		_ = os.Remove(path)
+		if err := os.WriteFile(path, []byte(c.text), c.mode); err != nil {
+			t.Fatal(err)
+		}
+		b, err := replica.ReadSecret(path)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || err == nil && len(b) != 32 {
+			t.Errorf("%.10q: %v", c.text, err)
+		}
+	}
+}
