@@ -96,3 +96,12 @@ func (s *Snapshot) orphaned(a Attempt) bool {
 	}
 	return !found
 }
+
+// Started is the cluster timestamp for a ResourceManager that starts at this moment, in milliseconds since 1970, with what is in the
+// snapshot: a later one than that of any application, however clocks were set meanwhile, so that no application id comes again.
+func (s *Snapshot) Started(now int64) int64 {
+	for i := range s.Applications {
+		now = max(now, s.Applications[i].ID.ClusterTimestamp+1)
+	}
+	return now
+}
