@@ -8,9 +8,9 @@ import (
 
 // How often, in a hundred thousand, what happens: crashes after each command, the others in each step of each ResourceManager.
 const (
-	crashes     = 40
-	pauses      = 60
-	cuts        = 60
+	crashes     = 60
+	pauses      = 300
+	cuts        = 300
 	clockChange = 200
 )
 

@@ -189,7 +189,7 @@ func (t *term) take(p posted, saves []engine.Save) {
 		q.first, q.last = saves[0].Seq, saves[len(saves)-1].Seq
 	}
 	r, ok := saves[0].Op.Record.(state.Application)
-	if a := c.apps[r.ID]; ok && a != nil {
+	if a := c.apps[r.ID]; ok && a != nil && c.owner == t { // others store nothing any more
 		if _, submitted := p.cmd.(engine.Submit); submitted {
 			a.choices.begin(r)
 		} else if i := chosen(p.cmd); i >= 0 {

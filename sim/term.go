@@ -31,6 +31,7 @@ type term struct {
 	store    store.Store
 	saves    []engine.Save   // not confirmed
 	batch    int             // how many of them the commit under way has; 0: there is none
+	flying   bool            // a slow commit is under way
 	poison   map[uint64]bool // saves that can never be stored
 	stored   uint64          // the last one confirmed
 	away     int             // how often the store was not there, one after the other
@@ -58,6 +59,7 @@ var errInjected = errors.New("the simulation makes it fail")
 const (
 	storeAway   = 4 // it does nothing
 	storeSilent = 4 // it stores what it should, and does not say so
+	storeSlow   = 4 // it takes its time
 	poisoned    = 1 // a record that it will never store
 	inFlight    = 50
 )
@@ -215,7 +217,7 @@ func (t *term) step() {
 // commit stores some of what waits, and confirms it.
 func (t *term) commit() {
 	c := t.c
-	if len(t.saves) == 0 {
+	if len(t.saves) == 0 || t.flying {
 		return
 	}
 	if t.batch == 0 {
@@ -231,10 +233,17 @@ func (t *term) commit() {
 		t.unavailable()
 		return
 	}
+	if c.chance(storeSlow) { // whoever leads by then
+		t.flying = true
+		c.after(1+c.rng.IntN(latest), func() {
+			_ = t.put(n)
+			t.flying = false
+		})
+		return
+	}
 	err := t.put(n)
 	switch {
 	case errors.Is(err, store.ErrFenced):
-		c.Done["fenced"]++
 		t.lost()
 		return
 	case err != nil:
@@ -282,6 +291,9 @@ func (t *term) put(n int) error {
 // write commits, and takes note of what the store has then.
 func (t *term) write(ops []state.Op) error {
 	err := t.store.Commit(context.Background(), ops)
+	if errors.Is(err, store.ErrFenced) {
+		t.c.Done["fenced"]++
+	}
 	if err == nil && t.c.owner != t && len(ops) > 0 {
 		t.c.fail("the store took what the ResourceManager of epoch %d wrote after that of epoch %d had taken it over", t.epoch, t.c.owner.epoch)
 	}
