@@ -30,7 +30,7 @@ func (r *reader) Queues(all *queue.Snapshot)              { r.queues = all }
 // empty.
 func (c *Cluster) leftOver() string {
 	r := &reader{apps: map[yarn.ApplicationID]*view.Application{}, nodes: map[yarn.NodeID]*view.Node{}}
-	c.engine.Publish(c.now, r)
+	c.owner.engine.Publish(c.owner.now(), r)
 	m := &r.metrics
 	for what, a := range map[string]*view.Amounts{"the cluster": &m.Amounts, "the default partition": &m.Default} {
 		if !a.Allocated.IsZero() || !a.Reserved.IsZero() || !a.PendingResource.IsZero() || a.ContainersAllocated|a.ContainersReserved|a.ContainersPending != 0 || a.Available != a.Total {

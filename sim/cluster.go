@@ -7,7 +7,7 @@ import (
 
 	"github.com/heddle-project/heddle/resourcemanager/blackbox"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
-	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/store/memory"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/opportunistic"
@@ -17,8 +17,10 @@ import (
 // Options shape a run.
 type Options struct {
 	Seed         uint64
+	Daemons      int // ResourceManagers; 0 is 1
 	Nodes        int
 	Applications int
+	Every        int  // steps between two calls of a node or master; 0 is 1
 	Events       bool // sweeps after events (asynchronous scheduling), not at heartbeats alone
 	Dominant     bool // all resources count, not memory alone
 	Queues       []config.Property
@@ -29,13 +31,16 @@ type Options struct {
 
 // Chances of failures and changes, in percent of the moments at which they may happen.
 const (
-	lostAnswer   = 5
+	lostLaunches = 4 // the launch of a master is lost, or late, or its answer is lost
+	lostStops    = 10
 	nodeTrouble  = 1
 	masterCrash  = 1
 	neverStarted = 3
 	givenBack    = 5
 	clientKills  = 1
 	clientMoves  = 3
+	newLifetimes = 1
+	newTokens    = 1
 	newWishes    = 20 // a master asks for something else, too
 	newSizes     = 10 // or wants a container to change
 	refreshes    = 2
@@ -45,95 +50,100 @@ const (
 	orders       = 1
 )
 
-// How often, in a thousand steps, the ResourceManager dies, and its machine's clock is set.
-const (
-	crashes     = 5
-	clockChange = 2
-)
-
 // Times of the models, in milliseconds; quietSteps is a number of steps.
 const (
 	step         = 100
 	nodeExpiry   = 10_000
 	masterExpiry = 15_000
 	grantExpiry  = 8_000
-	mostChange   = 100_000 // of the clock, to and fro
-	quietSteps   = 3_000   // for all to end after the last application came
+	quietSteps   = 3_000 // for all to end after the last application came
 )
 
 // Cluster is a run under way.
 type Cluster struct {
-	opt    Options
-	rng    *rand.Rand
-	queues []config.Property    // in force
-	out    map[yarn.NodeID]bool // whom the lists exclude
+	opt      Options
+	rng      *rand.Rand
+	queues   []config.Property                    // in force
+	proposed map[*config.Config][]config.Property // of refreshes
+	out      map[yarn.NodeID]bool                 // whom the lists exclude
+	ordered  map[yarn.NodeID]bool                 // names of orders to drain, taken back or not
+	now      yarn.Now
+	timers   map[int][]func() // by the step in which they are due
 
-	ordered map[yarn.NodeID]bool // names of orders to drain, taken back or not
-	now     yarn.Now
-	engine  *engine.Engine
-	sched   *scheduler.Scheduler
-	box     *blackbox.Recorder // nil when nobody wants recordings
+	daemons []*daemon
+	lock    lock
+	disk    *memory.Disk
+	owner   *term // that has loaded the store last
+	user    *caller
 
 	nodes   []*node
 	masters map[yarn.AttemptID]*master
 	order   []yarn.AttemptID // masters as they were launched
 	apps    map[yarn.ApplicationID]*client
 	ids     []yarn.ApplicationID
-	saves   []engine.Save
-	stored  map[state.Key]state.Record // what a restart will find
-	subs    map[yarn.ApplicationID]engine.Submission
-	orphans map[yarn.ContainerID]bool // containers of an earlier life of the ResourceManager
-	epoch   int64
-	born    map[yarn.ContainerID]bool
-	live    map[yarn.ContainerID]yarn.NodeID
-	ticket  engine.Ticket
-	answers map[engine.Ticket]func(any, *engine.Error)
-	quiet   bool // no more failures and changes: everything must end
-	Steps   int
-	Crashes int
-	Granted int
-	Done    map[string]int // how often other things happened, by name
+	born    map[yarn.ContainerID]birth
+	tokens  []int32 // delegation tokens that somebody has
+	asking  int     // new applications that are being asked for
+	quiet   bool    // no more failures and changes: everything must end
+	wrong   string  // the first thing that is
+	digest  uint64
+
+	Steps    int
+	Crashes  int // of processes
+	Terms    int
+	Commands int
+	Granted  int
+	Done     map[string]int // how often other things happened, by name
 }
 
-// client is what the submitter knows of an application.
+// client is what the submitter knows of an application, and what the simulation does.
 type client struct {
-	id        yarn.ApplicationID
-	submitted bool // acknowledged
-	ended     bool
+	id         yarn.ApplicationID
+	submission engine.Submission
+	submitted  bool // acknowledged
+	refused    bool
+	ended      bool
+	choices    choices
 }
 
 // New is a cluster before its first step.
 func New(o Options) (*Cluster, error) {
+	o.Daemons = max(o.Daemons, 1)
+	o.Every = max(o.Every, 1)
 	c := &Cluster{
-		Done: map[string]int{}, opt: o, queues: o.Queues, out: map[yarn.NodeID]bool{}, ordered: map[yarn.NodeID]bool{}, rng: rand.New(rand.NewPCG(o.Seed, 1)), now: yarn.Now{Wall: 1_700_000_000_000, Mono: 1},
-		masters: map[yarn.AttemptID]*master{}, apps: map[yarn.ApplicationID]*client{}, born: map[yarn.ContainerID]bool{},
-		live: map[yarn.ContainerID]yarn.NodeID{}, answers: map[engine.Ticket]func(any, *engine.Error){},
-		stored: map[state.Key]state.Record{}, subs: map[yarn.ApplicationID]engine.Submission{}, orphans: map[yarn.ContainerID]bool{},
+		Done: map[string]int{}, opt: o, queues: o.Queues, proposed: map[*config.Config][]config.Property{}, out: map[yarn.NodeID]bool{}, ordered: map[yarn.NodeID]bool{},
+		rng: rand.New(rand.NewPCG(o.Seed, 1)), now: yarn.Now{Wall: 1_700_000_000_000, Mono: 1}, timers: map[int][]func(){}, disk: memory.NewDisk(),
+		masters: map[yarn.AttemptID]*master{}, apps: map[yarn.ApplicationID]*client{}, born: map[yarn.ContainerID]birth{},
+	}
+	c.user = &caller{c: c}
+	for i := range o.Daemons {
+		c.daemons = append(c.daemons, &daemon{c: c, index: i})
 	}
 	for i := range o.Nodes {
 		c.nodes = append(c.nodes, newNode(c, i))
 	}
-	return c, c.boot()
+	_, err := c.configuration(o.Queues)
+	return c, err
 }
 
-// boot starts the ResourceManager.
-func (c *Cluster) boot() error {
-	types, minimum := yarn.BasicResourceTypes(), yarn.NewResource(512, 1)
+// build makes the engine of a term.
+func (t *term) build(started int64) error {
+	c := t.c
 	cfg, err := c.configuration(c.queues)
 	if err != nil {
 		return err
 	}
-	if c.sched, err = scheduler.New(cfg); err != nil {
+	if t.sched, err = scheduler.New(cfg); err != nil {
 		return err
 	}
-	set := engine.Settings{ClusterTimestamp: c.now.Wall, Epoch: c.epoch, NodeExpiry: nodeExpiry, MasterExpiry: masterExpiry,
-		AllocationExpiry: grantExpiry, MaxAttempts: 3, GlobalMaxAttempts: 3, MaxCompleted: 10_000, Sweeps: c.opt.Events, NodeMinimum: minimum,
-		ResourceTypes: types, Labels: true, Dominant: c.opt.Dominant,
+	set := engine.Settings{ClusterTimestamp: started, Epoch: t.epoch, NodeExpiry: nodeExpiry, MasterExpiry: masterExpiry,
+		AllocationExpiry: grantExpiry, MaxAttempts: 3, GlobalMaxAttempts: 3, MaxCompleted: 10_000, Sweeps: c.opt.Events, NodeMinimum: yarn.NewResource(512, 1),
+		ResourceTypes: yarn.BasicResourceTypes(), Labels: true, Dominant: c.opt.Dominant,
 		Opportunistic: opportunistic.Settings{Enabled: true, Nodes: 3, Interval: 2000, Deviations: 1, Lowest: 2, Highest: 15,
 			Comparator: opportunistic.Comparator(c.opt.Seed % 3)}}
-	c.engine = engine.New(set, c.sched)
+	t.engine = engine.New(set, t.sched)
 	if c.opt.Recorded != nil {
-		c.box = blackbox.NewRecorder(blackbox.Header{Settings: set, Queues: blackbox.QueuesOf(cfg)}, blackbox.Options{})
+		t.box = blackbox.NewRecorder(blackbox.Header{Settings: set, Queues: blackbox.QueuesOf(cfg)}, blackbox.Options{})
 	}
 	return nil
 }
@@ -152,76 +162,6 @@ var nodeSize = yarn.NewResource(8192, 8)
 
 func (c *Cluster) chance(percent int) bool { return !c.quiet && c.rng.IntN(100) < percent }
 
-// ask hands a command in and remembers who waits for its answer.
-func (c *Cluster) ask(command func(engine.Ticket) engine.Command, answer func(any, *engine.Error)) {
-	c.ticket++
-	t := c.ticket
-	if answer != nil {
-		c.answers[t] = answer
-	}
-	c.apply(command(t))
-}
-
-// apply carries a command out, and has the models do what follows from it.
-func (c *Cluster) apply(cmd engine.Command) {
-	var fx engine.Effects
-	if c.box != nil {
-		c.box.Add(c.now, cmd)
-	}
-	c.engine.Apply(c.now, cmd, &fx)
-	if c.box != nil {
-		c.box.Carried(&fx)
-	}
-	c.saves = append(c.saves, fx.Saves...)
-	for _, e := range fx.Containers {
-		c.container(e)
-	}
-	for _, l := range fx.Launches {
-		c.launch(l)
-	}
-	for _, s := range fx.Stops {
-		if n := c.find(s.Node); n != nil {
-			n.kill(s.Container)
-		}
-	}
-	for _, id := range fx.Summaries {
-		if a := c.apps[id]; a != nil {
-			a.ended = true
-		}
-	}
-	for _, r := range fx.Replies {
-		if f := c.answers[r.Ticket]; f != nil {
-			delete(c.answers, r.Ticket)
-			f(r.Value, r.Err)
-		}
-	}
-}
-
-// recorded hands over the recording of a life of the ResourceManager.
-func (c *Cluster) recorded() {
-	if c.box != nil {
-		c.box.Add(c.now, blackbox.Digest{})
-		c.opt.Recorded(c.box.Snapshot(blackbox.End{At: c.now.Wall, Looked: true, State: c.engine.Digest()}))
-	}
-}
-
-// container follows which containers there are; it panics if one comes or ends twice.
-func (c *Cluster) container(e engine.ContainerEvent) {
-	if e.Born {
-		if c.born[e.Container] && !c.orphans[e.Container] {
-			panic(fmt.Sprintf("sim: container %s was granted twice", e.Container))
-		}
-		delete(c.orphans, e.Container) // taken over from an earlier life, once
-		c.born[e.Container], c.live[e.Container] = true, e.Node
-		c.Granted++
-		return
-	}
-	if _, ok := c.live[e.Container]; !ok {
-		panic(fmt.Sprintf("sim: container %s ended twice or was never born", e.Container))
-	}
-	delete(c.live, e.Container)
-}
-
 func (c *Cluster) find(id yarn.NodeID) *node {
 	for _, n := range c.nodes {
 		if n.id == id {
@@ -236,68 +176,66 @@ func (c *Cluster) Step() string {
 	c.Steps++
 	c.now.Wall += step
 	c.now.Mono += step
-	if !c.quiet && c.rng.IntN(1000) < clockChange {
-		c.now.Wall += int64(c.rng.IntN(2*mostChange)) - mostChange
+	for _, d := range c.daemons {
+		d.step()
 	}
-	if due, ok := c.engine.NextDue(); ok && due <= c.now.Mono {
-		c.apply(engine.Tick{})
+	c.ring()
+	if len(c.ids)+c.asking < c.opt.Applications && c.rng.IntN(10) == 0 {
+		c.newApplication()
 	}
-	c.store()
-	if !c.quiet && c.rng.IntN(1000) < crashes {
-		if wrong := c.crash(); wrong != "" {
-			return wrong
+	for i, n := range c.nodes {
+		n.step((c.Steps+i)%c.opt.Every == 0)
+	}
+	for i, id := range c.order {
+		if m := c.masters[id]; !m.dead && (c.Steps+i)%c.opt.Every == 0 {
+			m.step()
 		}
-	}
-	if len(c.ids) < c.opt.Applications && c.rng.IntN(10) == 0 {
-		c.submit()
-	}
-	for _, n := range c.nodes {
-		n.step()
-	}
-	for _, id := range c.order {
-		c.masters[id].step()
 	}
 	c.clients()
 	c.administrators()
-	if c.engine.SweepDue() {
-		c.apply(engine.Sweep{})
-	}
-	return c.sched.Check()
-}
-
-// store confirms some of what waits, in order.
-func (c *Cluster) store() {
-	n := len(c.saves)
-	if !c.quiet {
-		n = c.rng.IntN(n + 1)
-	}
-	for range n {
-		s := c.saves[0]
-		c.saves = c.saves[1:]
-		if s.Op.Kind == state.OpPut {
-			c.stored[s.Op.Record.Key()] = s.Op.Record
-		} else {
-			delete(c.stored, s.Op.Record.Key())
+	for _, d := range c.daemons {
+		if t := d.term; t != nil && d.paused <= c.Steps && t.engine.SweepDue() {
+			t.post(posted{cmd: engine.Sweep{}})
 		}
-		c.apply(engine.Stored{Seq: s.Seq})
 	}
+	for _, d := range c.daemons {
+		if t := d.term; t != nil {
+			if wrong := t.sched.Check(); wrong != "" {
+				c.fail("%s: %s", t, wrong)
+			}
+		}
+	}
+	return c.wrong
 }
 
 var queueNames = []string{"a", "b", "c"}
 
-func (c *Cluster) submit() {
-	c.ask(func(t engine.Ticket) engine.Command { return engine.NewApplication{Ticket: t} }, func(v any, _ *engine.Error) {
+// newApplication asks for an id, and submits an application with it until that is answered.
+func (c *Cluster) newApplication() {
+	c.asking++
+	c.user.call(func(t engine.Ticket) engine.Command { return engine.NewApplication{Ticket: t} }, func(v any, _ *engine.Error) {
+		c.asking--
 		id := v.(engine.NewApplicationReply).ID
-		a := &client{id: id}
+		if c.apps[id] != nil {
+			c.fail("application id %s was given away twice", id)
+			return
+		}
+		a := &client{id: id, submission: engine.Submission{ID: id, User: fmt.Sprintf("user%d", c.rng.IntN(4)), Name: "sim", Queue: queueNames[c.rng.IntN(len(queueNames))],
+			Type: "SIM", KeepContainers: c.rng.IntN(4) == 0, Priority: int32(c.rng.IntN(5)), PrioritySet: true,
+			AMAsks: []yarn.Ask{{Where: yarn.AnyHost, Capability: yarn.NewResource(1024, 1), Count: 1, RelaxLocality: true, AllocationRequestID: -1}}}}
 		c.apps[id] = a
 		c.ids = append(c.ids, id)
-		sub := engine.Submission{ID: id, User: fmt.Sprintf("user%d", c.rng.IntN(4)), Name: "sim", Queue: queueNames[c.rng.IntN(len(queueNames))],
-			Type: "SIM", KeepContainers: c.rng.IntN(4) == 0, Priority: int32(c.rng.IntN(5)), PrioritySet: true,
-			AMAsks: []yarn.Ask{{Where: yarn.AnyHost, Capability: yarn.NewResource(1024, 1), Count: 1, RelaxLocality: true, AllocationRequestID: -1}}}
-		c.subs[id] = copied(sub)
-		c.ask(func(t engine.Ticket) engine.Command { return engine.Submit{Ticket: t, Application: sub} }, func(_ any, err *engine.Error) {
-			a.submitted, a.ended = err == nil, err != nil
-		})
+		c.submit(a)
+	}, func() { c.asking-- })
+}
+
+func (c *Cluster) submit(a *client) {
+	c.user.call(func(t engine.Ticket) engine.Command {
+		return engine.Submit{Ticket: t, Application: copied(a.submission)}
+	}, func(_ any, err *engine.Error) {
+		a.submitted, a.refused = err == nil, err != nil
+	}, func() {
+		c.after(1, func() { c.submit(a) })
 	})
 }
 
@@ -307,60 +245,10 @@ func copied(s engine.Submission) engine.Submission {
 	return s
 }
 
-// crash ends the ResourceManager without warning and starts another one on what was
-// stored. It returns what had been acknowledged and is lost, or nothing.
-func (c *Cluster) crash() string {
-	c.Crashes++
-	c.recorded()
-	c.saves, c.answers = nil, map[engine.Ticket]func(any, *engine.Error){}
-	for id := range c.born { // also those that had ended, for their nodes may not have heard of it
-		c.orphans[id] = true
-	}
-	clear(c.live)
-	c.epoch++
-	if err := c.boot(); err != nil {
-		return err.Error()
-	}
-	var cmd engine.Recover
-	cmd.Labels, _ = c.stored[state.Labels{}.Key()].(state.Labels)
-	for _, id := range c.ids {
-		r, found := c.stored[state.Application{ID: id}.Key()].(state.Application)
-		a := c.apps[id]
-		switch {
-		case !found && a.submitted:
-			return fmt.Sprintf("application %s was acknowledged and is lost", id)
-		case !found:
-			a.ended = true // its client was never told anything
-			continue
-		case a.ended && r.Final == yarn.AppNew:
-			return fmt.Sprintf("application %s had ended and would run again", id)
-		}
-		a.ended = r.Final != yarn.AppNew
-		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: copied(c.subs[id]), Record: r, Attempts: c.storedAttempts(id)})
-	}
-	for _, n := range c.nodes {
-		if d, ok := c.stored[state.NodeDeadline{Node: n.id}.Key()].(state.NodeDeadline); ok {
-			cmd.Drains = append(cmd.Drains, d)
-		}
-	}
-	c.apply(cmd)
-	return ""
-}
-
-func (c *Cluster) storedAttempts(id yarn.ApplicationID) (out []state.Attempt) {
-	for n := int32(1); ; n++ {
-		r, found := c.stored[state.Attempt{ID: yarn.AttemptID{Application: id, Attempt: n}}.Key()].(state.Attempt)
-		if !found {
-			return out
-		}
-		out = append(out, r)
-	}
-}
-
 // Run goes on until every application was submitted, then lets everything end. It
 // returns what went wrong, or nothing.
 func (c *Cluster) Run() string {
-	defer c.recorded()
+	defer c.done()
 	for len(c.ids) < c.opt.Applications {
 		if wrong := c.Step(); wrong != "" {
 			return wrong
@@ -372,6 +260,14 @@ func (c *Cluster) Run() string {
 		}
 	}
 	c.quiet = true
+	for range quietSteps {
+		if wrong := c.Step(); wrong != "" {
+			return wrong
+		}
+		if c.owner != nil && !c.owner.over && c.owner.d.leads() {
+			break
+		}
+	}
 	c.allWell()
 	for range quietSteps {
 		if wrong := c.Step(); wrong != "" {
@@ -384,9 +280,33 @@ func (c *Cluster) Run() string {
 	return c.notEnded()
 }
 
+// done ends the terms that there are.
+func (c *Cluster) done() {
+	for _, d := range c.daemons {
+		if d.term != nil {
+			d.term.recorded()
+		}
+	}
+	c.mix(uint64(c.Steps))
+	c.mix(uint64(c.Commands))
+	c.mix(uint64(c.Granted))
+}
+
+// mix adds to what Digest returns.
+func (c *Cluster) mix(x uint64) { c.digest = (c.digest ^ x) * 0x100000001b3 }
+
+// Digest is of what has happened in the run: the same seed has the same one.
+func (c *Cluster) Digest() uint64 { return c.digest }
+
+// alive tells whether the application has not ended, or its client waits for an answer.
+func (c *Cluster) alive(a *client) bool {
+	_, there := c.owner.apps[a.id]
+	return !a.ended && (there || !a.refused)
+}
+
 func (c *Cluster) ended() bool {
 	for _, id := range c.ids {
-		if !c.apps[id].ended {
+		if c.alive(c.apps[id]) {
 			return false
 		}
 	}
@@ -395,23 +315,23 @@ func (c *Cluster) ended() bool {
 			return false
 		}
 	}
-	return len(c.live) == 0 && len(c.saves) == 0
+	return len(c.owner.live) == 0 && len(c.owner.saves) == 0
 }
 
 // notEnded names something that has not ended.
 func (c *Cluster) notEnded() string {
 	for _, id := range c.ids {
-		if !c.apps[id].ended {
-			return fmt.Sprintf("application %s never ended", id)
+		if c.alive(c.apps[id]) {
+			return fmt.Sprintf("application %s never ended: %s", id, c.owner.apps[id])
 		}
 	}
 	for _, n := range c.nodes {
-		for id := range n.containers {
-			return fmt.Sprintf("node %s still has %s", n.id, id)
+		for _, p := range n.sorted() {
+			return fmt.Sprintf("node %s still has %s", n.id, p.id)
 		}
 	}
-	for id, n := range c.live {
+	for id, n := range c.owner.live { //tidy:unordered any of them will do
 		return fmt.Sprintf("container %s on %s never ended", id, n)
 	}
-	return fmt.Sprintf("%d records were never confirmed", len(c.saves))
+	return fmt.Sprintf("%d records were never confirmed", len(c.owner.saves))
 }

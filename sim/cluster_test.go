@@ -49,12 +49,12 @@ func others() [][]config.Property {
 	}
 }
 
-// TestCluster plays clusters from HEDDLE_SIM_SEED on, HEDDLE_SIM_RUNS of them.
+// TestCluster plays clusters from HEDDLE_SIM_SEED on, HEDDLE_SIM_RUNS of them, each of HEDDLE_SIM_APPLICATIONS.
 func TestCluster(t *testing.T) {
-	seed, runs := number(t, "HEDDLE_SIM_SEED", 1), number(t, "HEDDLE_SIM_RUNS", 20)
+	seed, runs, applications := number(t, "HEDDLE_SIM_SEED", 1), number(t, "HEDDLE_SIM_RUNS", 20), number(t, "HEDDLE_SIM_APPLICATIONS", 25)
 	crashes, done := 0, map[string]int{}
 	for i := range runs {
-		c, err := New(Options{Seed: seed + i, Nodes: 3 + int((seed+i)%5), Applications: 25, Events: (seed+i)%2 == 1, Dominant: (seed+i)%3 == 0,
+		c, err := New(Options{Seed: seed + i, Daemons: 1 + int((seed+i)%2), Nodes: 3 + int((seed+i)%5), Applications: int(applications), Events: (seed+i)%4 > 1, Dominant: (seed+i)%3 == 0,
 			Queues: queues(), Others: others()})
 		if err != nil {
 			t.Fatal(err)
@@ -62,7 +62,7 @@ func TestCluster(t *testing.T) {
 		if wrong := c.Run(); wrong != "" {
 			t.Fatalf("seed %d, step %d: %s", seed+i, c.Steps, wrong)
 		}
-		if c.Granted < 25 {
+		if c.Granted < int(applications) {
 			t.Fatalf("seed %d: only %d containers were granted; the run tested nothing", seed+i, c.Granted)
 		}
 		crashes += c.Crashes
@@ -83,16 +83,18 @@ func TestCluster(t *testing.T) {
 
 // TestSameSeedSameRun: a failure can be found again.
 func TestSameSeedSameRun(t *testing.T) {
-	var steps, granted [2]int
-	for i := range 2 {
-		c, err := New(Options{Seed: 7, Nodes: 4, Applications: 20, Queues: queues()})
+	var digests [2]uint64
+	for i := range digests {
+		c, err := New(Options{Seed: 7, Daemons: 2, Nodes: 4, Applications: 20, Queues: queues(), Others: others()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Run()
-		steps[i], granted[i] = c.Steps, c.Granted
+		if wrong := c.Run(); wrong != "" {
+			t.Fatal(wrong)
+		}
+		digests[i] = c.Digest()
 	}
-	if steps[0] != steps[1] || granted[0] != granted[1] {
-		t.Errorf("two runs of one seed differ: %v steps, %v containers", steps, granted)
+	if digests[0] != digests[1] {
+		t.Errorf("two runs of one seed differ: %x", digests)
 	}
 }

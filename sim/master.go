@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"fmt"
+	"slices"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/yarn"
@@ -10,7 +10,7 @@ import (
 // master models an ApplicationMaster: it asks for containers until so many have
 // ended, in whatever way, and then unregisters.
 type master struct {
-	c          *Cluster
+	caller
 	id         yarn.AttemptID
 	grant      engine.Grant
 	registered bool
@@ -25,20 +25,50 @@ type master struct {
 	calmed     bool          // it has given up its wishes
 	resend     *engine.Allocate
 	restarted  bool // the ResourceManager was, since this master began
+	release    []yarn.ContainerID
+	got        map[yarn.ContainerID]bool // granted, ever
+	welcomed   int64                     // the epoch in which it registered
+	epoch      int64                     // likewise, and knows it
 	leaving    bool
 	dead       bool
 }
 
-// launch starts a master's container on its node.
-func (c *Cluster) launch(l engine.Launch) {
-	n := c.find(l.Grant.Node)
-	if n == nil || !n.start(l.Grant, 0, true) {
-		c.apply(engine.LaunchFailed{Attempt: l.Attempt, Why: "the node does not answer"})
+// launch has a master's container started on its node.
+func (t *term) launch(l engine.Launch) {
+	c := t.c
+	failed := func() {
+		if !t.over {
+			t.post(posted{cmd: engine.LaunchFailed{Attempt: l.Attempt, Why: "the node does not answer"}})
+		}
+	}
+	if !c.chance(lostLaunches) {
+		c.start(l, failed, func() { t.post(posted{cmd: engine.Launched{Attempt: l.Attempt}}) })
 		return
 	}
-	c.apply(engine.Launched{Attempt: l.Attempt})
-	c.masters[l.Attempt] = &master{c: c, id: l.Attempt, grant: l.Grant, wanted: 1 + c.rng.IntN(6), open: map[yarn.ContainerID]yarn.NodeID{}, versions: map[yarn.ContainerID]int32{}, wishes: map[wish]bool{}, told: map[yarn.ContainerID]bool{}}
-	c.order = append(c.order, l.Attempt)
+	c.Done["launches lost"]++
+	switch c.rng.IntN(3) {
+	case 0:
+		c.after(patience, failed)
+	case 1:
+		c.after(patience, failed)
+		c.late(func() { c.start(l, func() {}, func() {}) })
+	case 2:
+		c.start(l, failed, failed)
+	}
+}
+
+func (c *Cluster) start(l engine.Launch, failed, launched func()) {
+	n := c.find(l.Grant.Node)
+	if n == nil || !n.start(l.Grant, 0, true) {
+		failed()
+		return
+	}
+	if c.masters[l.Attempt] == nil {
+		c.masters[l.Attempt] = &master{caller: caller{c: c, node: n, at: n.at}, id: l.Attempt, grant: l.Grant, wanted: 1 + c.rng.IntN(6), open: map[yarn.ContainerID]yarn.NodeID{},
+			versions: map[yarn.ContainerID]int32{}, wishes: map[wish]bool{}, told: map[yarn.ContainerID]bool{}, got: map[yarn.ContainerID]bool{}}
+		c.order = append(c.order, l.Attempt)
+	}
+	launched()
 }
 
 // alive tells whether the node still runs the master's process.
@@ -54,6 +84,9 @@ func (m *master) step() {
 	}
 	if m.c.chance(masterCrash) {
 		m.leave(1)
+		return
+	}
+	if m.busy {
 		return
 	}
 	switch {
@@ -73,14 +106,14 @@ func (m *master) leave(exit int32) {
 }
 
 func (m *master) register() {
-	m.c.ask(func(t engine.Ticket) engine.Command {
+	m.ask(func(t engine.Ticket) engine.Command {
 		return engine.RegisterMaster{Ticket: t, Attempt: m.id, Host: "h", RPCPort: 1}
 	}, func(v any, err *engine.Error) {
 		if err != nil {
 			m.leave(2)
 			return
 		}
-		m.registered = true
+		m.registered, m.epoch = true, m.welcomed
 		for _, g := range v.(engine.RegisterReply).Previous {
 			m.hold(g)
 		}
@@ -109,7 +142,7 @@ func (m *master) giveUp() {
 func (m *master) allocate() {
 	call := m.resend
 	if call == nil {
-		call = &engine.Allocate{Attempt: m.id, ResponseID: m.responseID}
+		call = &engine.Allocate{Attempt: m.id, ResponseID: m.responseID, Release: slices.Clone(m.release)}
 		m.wish(call)
 		if !m.asked {
 			m.asked = true
@@ -117,7 +150,7 @@ func (m *master) allocate() {
 		}
 	}
 	m.resend = nil
-	m.c.ask(func(t engine.Ticket) engine.Command {
+	m.call(func(t engine.Ticket) engine.Command {
 		again := *call
 		again.Ticket, again.Asks = t, append([]yarn.Ask(nil), call.Asks...)
 		return &again
@@ -135,15 +168,16 @@ func (m *master) allocate() {
 			return
 		}
 		m.answered(call, v.(*engine.AllocateReply))
-	})
+	}, func() { m.resend = call })
 }
 
 func (m *master) answered(call *engine.Allocate, r *engine.AllocateReply) {
-	if r.Duplicate {
-		m.responseID++ // its content was played when it was lost
-		return
-	}
+	m.release = slices.DeleteFunc(m.release, func(id yarn.ContainerID) bool { return slices.Contains(call.Release, id) })
 	for _, g := range r.Granted {
+		if m.got[g.ID] {
+			m.c.fail("%s was given %s twice", m.id, g.ID)
+		}
+		m.got[g.ID] = true
 		m.use(g)
 	}
 	for _, e := range r.UpdateErrors {
@@ -159,14 +193,10 @@ func (m *master) answered(call *engine.Allocate, r *engine.AllocateReply) {
 	}
 	for _, f := range r.Completed {
 		if m.told[f.ID] {
-			panic(fmt.Sprintf("sim: %s was told twice that %s ended", m.id, f.ID))
+			m.c.fail("%s was told twice that %s ended", m.id, f.ID)
 		}
 		m.told[f.ID] = true
 		delete(m.open, f.ID)
-	}
-	if m.c.chance(lostAnswer) {
-		m.resend = call
-		return
 	}
 	m.responseID = r.ResponseID
 	m.giveUp()
@@ -181,7 +211,7 @@ func (m *master) use(g engine.Grant) {
 	case m.c.chance(neverStarted):
 		return
 	case m.c.chance(givenBack):
-		m.giveBack(g.ID)
+		m.release = append(m.release, g.ID) // with the next call
 	default:
 		if n := m.c.find(g.Node); n == nil || !n.start(g, 1+m.c.rng.IntN(50), false) {
 			return // it expires
@@ -189,21 +219,8 @@ func (m *master) use(g engine.Grant) {
 	}
 }
 
-// giveBack releases a container with the next call.
-func (m *master) giveBack(id yarn.ContainerID) {
-	m.resend = nil
-	m.c.ask(func(t engine.Ticket) engine.Command {
-		return &engine.Allocate{Ticket: t, Attempt: m.id, ResponseID: m.responseID + 1, Release: []yarn.ContainerID{id}}
-	}, func(v any, err *engine.Error) {
-		if err == nil && !v.(*engine.AllocateReply).Duplicate {
-			m.responseID++
-			m.answered(&engine.Allocate{Attempt: m.id, ResponseID: m.responseID}, v.(*engine.AllocateReply))
-		}
-	})
-}
-
 func (m *master) finish() {
-	m.c.ask(func(t engine.Ticket) engine.Command {
+	m.ask(func(t engine.Ticket) engine.Command {
 		return engine.FinishMaster{Ticket: t, Attempt: m.id, FinalStatus: yarn.FinalSucceeded}
 	}, func(v any, err *engine.Error) {
 		if err != nil && err.Kind == engine.NotRegistered {

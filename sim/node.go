@@ -11,7 +11,7 @@ import (
 // node models a NodeManager: it sends heartbeats, keeps containers running for a
 // while, and reports how they ended until it is told to forget them.
 type node struct {
-	c          *Cluster
+	caller
 	id         yarn.NodeID
 	registered bool
 	responseID int32
@@ -21,6 +21,7 @@ type node struct {
 	containers map[yarn.ContainerID]*process
 	grown      []engine.Increased // since the last call
 	resend     *engine.Heartbeat  // the last call, whose answer was lost
+	cut        []bool             // from which daemons its network is cut off
 }
 
 // process is a container as its node knows it.
@@ -30,6 +31,7 @@ type process struct {
 	master   bool
 	complete bool
 	exit     int32
+	overdue  int // calls of its node since its application has ended
 
 	// As the node reports it when it registers.
 	grant     engine.Grant
@@ -37,15 +39,20 @@ type process struct {
 }
 
 func newNode(c *Cluster, i int) *node {
-	return &node{c: c, id: yarn.NodeID{Host: fmt.Sprintf("h%d", i/2), Port: int32(1 + i%2)}, total: nodeSize, containers: map[yarn.ContainerID]*process{}}
+	n := &node{caller: caller{c: c}, id: yarn.NodeID{Host: fmt.Sprintf("h%d", i/2), Port: int32(1 + i%2)}, total: nodeSize, containers: map[yarn.ContainerID]*process{}, cut: make([]bool, c.opt.Daemons)}
+	n.caller.node = n
+	return n
 }
 
-func (n *node) step() {
+// step lets the node's time pass. calls tells that it is time for a call.
+func (n *node) step(calls bool) {
 	if n.silent > 0 {
 		n.silent--
 		return
 	}
-	n.trouble()
+	if calls {
+		n.trouble()
+	}
 	for _, p := range n.containers {
 		if !p.master && !p.complete {
 			if p.left--; p.left <= 0 {
@@ -53,9 +60,11 @@ func (n *node) step() {
 			}
 		}
 	}
-	if !n.registered {
+	switch {
+	case n.busy || !calls:
+	case !n.registered:
 		n.register()
-	} else {
+	default:
 		n.beat()
 	}
 }
@@ -77,7 +86,7 @@ func (n *node) trouble() {
 	case 4: // unregisters and comes back
 		clear(n.containers)
 		n.registered, n.resend = false, nil
-		n.c.ask(func(t engine.Ticket) engine.Command { return engine.UnregisterNode{Ticket: t, Node: n.id} }, nil)
+		n.ask(func(t engine.Ticket) engine.Command { return engine.UnregisterNode{Ticket: t, Node: n.id} }, nil)
 	}
 }
 
@@ -133,9 +142,14 @@ func (n *node) register() {
 			cmd.Applications = append(cmd.Applications, id)
 		}
 	}
-	n.c.ask(func(t engine.Ticket) engine.Command { cmd.Ticket = t; return cmd }, func(v any, _ *engine.Error) {
-		if !n.c.chance(lostAnswer) {
-			n.registered, n.responseID = v.(engine.RegisterNodeReply).Action == engine.NodeNormal, 0
+	n.ask(func(t engine.Ticket) engine.Command {
+		again := cmd
+		again.Ticket = t
+		return again
+	}, func(v any, _ *engine.Error) {
+		n.registered, n.responseID, n.resend = v.(engine.RegisterNodeReply).Action == engine.NodeNormal, 0, nil
+		for _, p := range n.containers {
+			p.overdue = 0
 		}
 	})
 }
@@ -147,16 +161,15 @@ func (n *node) beat() {
 		n.grown = nil
 	}
 	n.resend = nil
-	n.c.ask(func(t engine.Ticket) engine.Command {
+	n.call(func(t engine.Ticket) engine.Command {
 		again := *call
 		again.Ticket = t
 		return &again
-	}, func(v any, _ *engine.Error) { n.answered(call, v.(*engine.HeartbeatReply)) })
+	}, func(v any, _ *engine.Error) { n.answered(call, v.(*engine.HeartbeatReply)) }, func() { n.resend = call })
 }
 
 func (n *node) answered(call *engine.Heartbeat, r *engine.HeartbeatReply) {
-	if r.Duplicate {
-		n.responseID++ // its content was played when it was lost
+	if !n.registered { // it has restarted since
 		return
 	}
 	if r.Action != engine.NodeNormal {
@@ -172,7 +185,6 @@ func (n *node) answered(call *engine.Heartbeat, r *engine.HeartbeatReply) {
 	for _, g := range r.Updates {
 		n.resize(g.Grant)
 	}
-	// What the answer says holds even if it is lost at first: the same one comes again.
 	for _, id := range r.CleanupContainers {
 		n.kill(id)
 	}
@@ -188,12 +200,27 @@ func (n *node) answered(call *engine.Heartbeat, r *engine.HeartbeatReply) {
 			delete(n.containers, id)
 		}
 	}
-	if n.c.chance(lostAnswer) {
-		n.resend = call
-		return
-	}
 	n.responseID = r.ResponseID
+	if call.Health.Healthy { // otherwise nobody looks at its containers
+		n.leftovers()
+	}
 }
+
+// leftovers sees that nothing of an application goes on for long that has ended.
+func (n *node) leftovers() {
+	for _, p := range n.sorted() {
+		a := n.c.apps[p.id.Attempt.Application]
+		if p.complete || !a.ended {
+			continue
+		}
+		if p.overdue++; p.overdue > mostOverdue {
+			n.c.fail("node %s has called %d times since %s has ended, of which it still runs %s", n.id, p.overdue, a.id, p.id)
+		}
+	}
+}
+
+// mostOverdue is how many answered calls of its node a container may outlast its application.
+const mostOverdue = 4
 
 // start runs a container, as a master or the launcher asks.
 func (n *node) start(g engine.Grant, steps int, master bool) bool {

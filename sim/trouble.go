@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/config"
@@ -19,26 +20,58 @@ func (c *Cluster) clients() {
 	}
 	id := c.ids[c.rng.IntN(len(c.ids))]
 	if c.chance(clientKills) {
-		c.ask(func(t engine.Ticket) engine.Command {
+		c.user.ask(func(t engine.Ticket) engine.Command {
 			return engine.Kill{Ticket: t, Application: id, Diagnostics: "killed by the simulation"}
 		}, nil)
 	}
 	if c.chance(clientMoves) {
 		to := queueNames[c.rng.IntN(len(queueNames))]
-		c.ask(func(t engine.Ticket) engine.Command { return engine.Move{Ticket: t, Application: id, Queue: to} }, c.count("moved"))
+		c.user.ask(func(t engine.Ticket) engine.Command { return engine.Move{Ticket: t, Application: id, Queue: to} }, c.count("moved"))
 	}
 	if c.chance(clientMoves) {
 		priority := c.rng.Int32N(6)
-		c.ask(func(t engine.Ticket) engine.Command {
+		c.user.ask(func(t engine.Ticket) engine.Command {
 			return engine.SetPriority{Ticket: t, Application: id, Priority: priority}
 		}, nil)
 	}
+	if c.chance(newLifetimes) {
+		at := c.now.Wall + c.rng.Int64N(600_000)
+		c.user.ask(func(t engine.Ticket) engine.Command {
+			return engine.SetLifetime{Ticket: t, Application: id, ExpireAt: at}
+		}, nil)
+	}
+	if c.chance(newTokens) {
+		c.newToken()
+	}
+}
+
+// newToken gives somebody a delegation token, as the daemon does.
+func (c *Cluster) newToken() {
+	if c.owner == nil {
+		return
+	}
+	c.owner.token++
+	n := c.owner.token
+	c.user.ask(func(t engine.Ticket) engine.Command {
+		return engine.Remember{Ticket: t, Ops: []state.Op{state.Put(state.DelegationToken{Sequence: n, RenewBy: c.now.Wall}), state.Put(state.DelegationSequence{Last: n})}}
+	}, func(_ any, err *engine.Error) {
+		if err != nil {
+			return
+		}
+		if slices.Contains(c.tokens, n) {
+			c.fail("delegation token %d was given away twice", n)
+		}
+		c.tokens = append(c.tokens, n)
+	})
 }
 
 // administrators refresh queues, change labels and sizes of nodes, and exclude and drain nodes.
 func (c *Cluster) administrators() {
 	n := c.nodes[c.rng.IntN(len(c.nodes))]
-	if ref, ok := c.sched.FindNode(n.id); ok && c.sched.NodeUsage(ref).Reserved != scheduler.NoContainer {
+	if c.owner == nil {
+		return
+	}
+	if ref, ok := c.owner.sched.FindNode(n.id); ok && c.owner.sched.NodeUsage(ref).Reserved != scheduler.NoContainer {
 		c.Done["reserved"]++
 	}
 	if c.chance(refreshes) && len(c.opt.Others) > 0 {
@@ -65,17 +98,15 @@ func (c *Cluster) administrators() {
 
 func (c *Cluster) refresh(queues []config.Property) {
 	cfg, err := c.configuration(queues)
-	c.ask(func(t engine.Ticket) engine.Command {
+	if err == nil {
+		c.proposed[cfg] = queues
+	}
+	c.user.ask(func(t engine.Ticket) engine.Command {
 		if err != nil {
 			return engine.RefreshQueues{Ticket: t, Problem: err.Error()}
 		}
 		return engine.RefreshQueues{Ticket: t, Config: cfg}
-	}, func(_ any, err *engine.Error) {
-		if err == nil {
-			c.queues = queues
-		}
-		c.count("refreshed")(nil, err)
-	})
+	}, c.count("refreshed"))
 }
 
 func (c *Cluster) exclude() {
@@ -90,7 +121,7 @@ func (c *Cluster) refreshNodes(how engine.Decommission, timeout int32) {
 			excluded[id] = engine.Exclusion{Timeout: timeout}
 		}
 	}
-	c.ask(func(t engine.Ticket) engine.Command {
+	c.user.ask(func(t engine.Ticket) engine.Command {
 		return engine.RefreshNodes{Ticket: t, How: how, Excluded: excluded}
 	}, nil)
 }
@@ -101,7 +132,7 @@ func (c *Cluster) orderAway(n *node) {
 	if c.rng.IntN(2) == 0 {
 		name.Port = 0
 	}
-	c.ask(func(t engine.Ticket) engine.Command {
+	c.user.ask(func(t engine.Ticket) engine.Command {
 		if !begin {
 			return engine.UndrainNodes{Ticket: t, Nodes: []yarn.NodeID{name}}
 		}
@@ -113,7 +144,7 @@ func (c *Cluster) orderAway(n *node) {
 // undrain takes all orders back.
 func (c *Cluster) undrain() {
 	for _, name := range slices.SortedFunc(maps.Keys(c.ordered), yarn.NodeID.Compare) {
-		c.ask(func(t engine.Ticket) engine.Command {
+		c.user.ask(func(t engine.Ticket) engine.Command {
 			return engine.UndrainNodes{Ticket: t, Nodes: []yarn.NodeID{name}}
 		}, func(_ any, err *engine.Error) {
 			if err == nil {
@@ -124,7 +155,7 @@ func (c *Cluster) undrain() {
 }
 
 func (c *Cluster) setNodeTotal(n *node, total yarn.Resource) {
-	c.ask(func(t engine.Ticket) engine.Command {
+	c.user.ask(func(t engine.Ticket) engine.Command {
 		return engine.SetNodeResource{Ticket: t, Node: n.id, Total: total}
 	}, nil)
 }
@@ -134,7 +165,7 @@ var labelNames = []string{"x", "y"}
 func (c *Cluster) label(n *node) {
 	name := labelNames[c.rng.IntN(len(labelNames))]
 	exclusive, kind, whole, none := c.rng.IntN(2) == 0, c.rng.IntN(6), c.rng.IntN(3) == 0, c.rng.IntN(3) == 0
-	c.ask(func(t engine.Ticket) engine.Command {
+	c.user.ask(func(t engine.Ticket) engine.Command {
 		switch kind {
 		case 0:
 			return engine.AddLabels{Ticket: t, Labels: []scheduler.Label{{Name: name, Exclusive: exclusive}}}
@@ -172,7 +203,7 @@ func (c *Cluster) allWell() {
 		n.total, n.silent, n.sick = nodeSize, 0, 0
 		c.setNodeTotal(n, nodeSize)
 		for port := range int32(3) { // its host, itself and its neighbour
-			c.ask(func(t engine.Ticket) engine.Command {
+			c.user.ask(func(t engine.Ticket) engine.Command {
 				return engine.ReplaceLabels{Ticket: t, Nodes: []view.NodeLabels{{Node: yarn.NodeID{Host: n.id.Host, Port: port}}}}
 			}, nil)
 		}

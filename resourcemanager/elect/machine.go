@@ -21,7 +21,6 @@ import (
 // another candidate can have the lock, and after a pause a new one begins.
 type machine struct {
 	session time.Duration // without a sign of life from here, the servers end it after this
-	margin  time.Duration // how much earlier this side acts
 
 	state     State
 	conn      int // counts connections; what is told of earlier ones is passed over
@@ -63,14 +62,13 @@ const (
 )
 
 func newMachine(session time.Duration) *machine {
-	m := &machine{}
-	m.lasts(session)
-	return m
+	return &machine{session: session}
 }
 
-// lasts sets the session's timeout. A server tells the leader of the ensemble what it has heard of its sessions half a tick late, and in
-// vain if it is cut off before; the leader may then count from the look before the last. The margin is for that, and for the clocks.
-func (m *machine) lasts(session time.Duration) { m.session, m.margin = session, session/4 }
+// Deadline is when one that leads must lead no more, if a session of this timeout was last heard of at contact. A server tells the leader
+// of the ensemble what it has heard of its sessions half a tick late, and in vain if it is cut off before; the leader may then count from
+// the look before the last. The margin is for that, and for the clocks.
+func Deadline(contact, session time.Duration) time.Duration { return contact + session - session/4 }
 
 // Event is what has happened.
 type (
@@ -146,7 +144,7 @@ func (m *machine) holding() bool {
 }
 
 // deadline is when this one must be active no more if nothing is heard until then.
-func (m *machine) deadline() time.Duration { return m.contact + m.session - m.margin }
+func (m *machine) deadline() time.Duration { return Deadline(m.contact, m.session) }
 
 // due is when step wants to be called again, if nothing happens; 0: never.
 func (m *machine) due() time.Duration {
@@ -183,7 +181,7 @@ func (m *machine) step(now time.Duration, e event) []action {
 		out = append(out, m.answered(now, e)...)
 	case granted:
 		if e.session > 0 { // who asks for more than they allow gets less
-			m.lasts(min(m.session, e.session))
+			m.session = min(m.session, e.session)
 		}
 	case changed:
 		m.watching, m.next = false, now

@@ -271,10 +271,8 @@ func (e *Engine) endApp(a *application, target yarn.ApplicationState, final yarn
 
 // appEndStored: the end is stored, so clients may see it.
 func (e *Engine) appEndStored(a *application, err error) {
-	if err != nil && len(a.diagnostics) > cutDiagnostics {
-		// Diagnostics are the only part of the record that may be too large.
-		a.diagnostics = clip(a.diagnostics, cutDiagnostics)
-		e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedFinalApp})
+	if err != nil {
+		e.saveEndOtherwise(a)
 		return
 	}
 	if t := a.current(); t != nil && t.dissolving {
@@ -289,6 +287,19 @@ func (e *Engine) appEndStored(a *application, err error) {
 	if a.target != yarn.AppFinishing {
 		e.leave(a)
 	}
+}
+
+// saveEndOtherwise: the store refuses the record of the end. With the one that it has a restart would run the application again, so the
+// record is made smaller, and if nothing is left to leave out it is removed: a restart then knows nothing of the application.
+func (e *Engine) saveEndOtherwise(a *application) {
+	op := state.RemoveApplication(a.sub.ID)
+	if n := len(a.diagnostics); n > 0 {
+		if a.diagnostics = clip(a.diagnostics, cutDiagnostics); n <= cutDiagnostics {
+			a.diagnostics = ""
+		}
+		op = state.Put(e.appRecord(a))
+	}
+	e.save(op, saved{app: a, what: savedFinalApp})
 }
 
 // leave takes an ended application out of the scheduler and off the nodes.

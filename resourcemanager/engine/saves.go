@@ -137,8 +137,8 @@ func (e *Engine) changeStored(s saved, err error) {
 	}
 	value, refusal := s.apply()
 	e.touchApp(s.app)
-	if refusal != nil {
-		e.fail(s.ticket, refusal)
+	if refusal != nil { // what was stored has been taken back, which a crash must not undo
+		e.whenStored(func() { e.fail(s.ticket, refusal) })
 		return
 	}
 	e.reply(s.ticket, value)

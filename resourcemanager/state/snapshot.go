@@ -96,3 +96,15 @@ func (s *Snapshot) orphaned(a Attempt) bool {
 	}
 	return !found
 }
+
+// Started is the cluster timestamp for a ResourceManager that starts at this moment, in milliseconds since 1970, with what is in the
+// snapshot. However clocks were set meanwhile it is later than that of any application, and also another one than that of the start before,
+// of which no application may have been stored: no application id comes again.
+func (s *Snapshot) Started(now int64) int64 {
+	for i := range s.Applications {
+		if last := s.Applications[i].ID.ClusterTimestamp; now <= last {
+			now = last + 1 + s.Epoch
+		}
+	}
+	return now
+}

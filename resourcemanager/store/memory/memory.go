@@ -51,6 +51,13 @@ func (d *Disk) Values() map[state.Key][]byte {
 	return maps.Clone(d.values)
 }
 
+// Value is the stored bytes of a record, which must not be changed; nil: there are none.
+func (d *Disk) Value(key state.Key) []byte {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.values[key]
+}
+
 type memory struct {
 	disk    *Disk
 	options store.Options

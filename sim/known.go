@@ -1,0 +1,335 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/store/record"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// known is what the simulation has seen of a term, to hold it against what must be.
+type known struct {
+	live     map[yarn.ContainerID]yarn.NodeID
+	came     map[yarn.ContainerID]bool // granted by the term, or taken over from an earlier one
+	reported map[yarn.ContainerID]bool // by nodes that registered
+	attempts map[yarn.AttemptID]string // their states
+	apps     map[yarn.ApplicationID]string
+	heard    map[yarn.NodeID]int64 // when each node called last
+}
+
+func newKnown() known {
+	return known{live: map[yarn.ContainerID]yarn.NodeID{}, came: map[yarn.ContainerID]bool{}, reported: map[yarn.ContainerID]bool{},
+		attempts: map[yarn.AttemptID]string{}, apps: map[yarn.ApplicationID]string{}, heard: map[yarn.NodeID]int64{}}
+}
+
+// choice is a value of an application that its user may change: the one in force, and after it those that are being stored, of which a
+// crash may leave any in force.
+type choice struct {
+	values []any
+	seqs   []uint64 // the saves of those after the first
+}
+
+// choices are an application's queue, priority and deadline.
+type choices [3]choice
+
+func choicesIn(r state.Application) [3]any {
+	expire := int64(0)
+	for _, t := range r.Timeouts {
+		expire = t.ExpireAt
+	}
+	return [3]any{r.Queue, r.Priority, expire}
+}
+
+// begin enters what is in force.
+func (x *choices) begin(r state.Application) {
+	for i, v := range choicesIn(r) {
+		x[i] = choice{values: []any{v}}
+	}
+}
+
+// chosen is which of them a command changes; -1: none.
+func chosen(cmd engine.Command) int {
+	switch cmd.(type) {
+	case engine.Move:
+		return 0
+	case engine.SetPriority:
+		return 1
+	case engine.SetLifetime:
+		return 2
+	}
+	return -1
+}
+
+// propose enters a value that is being stored.
+func (x *choice) propose(v any, seq uint64) {
+	x.values, x.seqs = append(x.values, v), append(x.seqs, seq)
+}
+
+// settle ends that: the value is in force, or is not.
+func (x *choice) settle(seq uint64, holds bool) {
+	i := slices.Index(x.seqs, seq)
+	if i < 0 {
+		return
+	}
+	if holds {
+		x.values, x.seqs = x.values[i+1:], x.seqs[i+1:]
+		return
+	}
+	x.values, x.seqs = slices.Delete(x.values, i+1, i+2), slices.Delete(x.seqs, i, i+1)
+}
+
+// watch follows what a command has led to, and holds it against what must be.
+func (t *term) watch(cmd engine.Command, fx *engine.Effects) {
+	c := t.c
+	for _, e := range fx.Containers {
+		t.container(e)
+	}
+	for _, x := range fx.Transitions {
+		switch {
+		case !x.Attempt.IsZero():
+			t.attempts[x.Attempt] = x.To
+		case !x.Application.IsZero():
+			t.apps[x.Application] = x.To
+		case x.To == yarn.NodeLost.String() && c.now.Mono-t.heard[x.Node] < nodeExpiry:
+			c.fail("%s: node %s was declared lost %d ms after it had called", t, x.Node, c.now.Mono-t.heard[x.Node])
+		}
+	}
+	for _, id := range fx.Discarded {
+		delete(t.apps, id)
+	}
+	for _, id := range fx.Summaries {
+		if r, found := c.application(id); found && r.Final == yarn.AppNew {
+			c.fail("%s: application %s is shown as ended, and is stored as running", t, id)
+		}
+		if a := c.apps[id]; a != nil {
+			a.ended = true
+		}
+	}
+	for _, r := range fx.Replies {
+		switch v := r.Value.(type) {
+		case *engine.HeartbeatReply:
+			if cmd, ok := cmd.(*engine.Heartbeat); ok && v.Action == engine.NodeNormal {
+				t.heard[cmd.Node] = c.now.Mono
+			}
+		case engine.RegisterNodeReply:
+			if cmd, ok := cmd.(engine.RegisterNode); ok && v.Action == engine.NodeNormal {
+				t.heard[cmd.Node] = c.now.Mono
+				t.registered(cmd)
+			}
+		}
+	}
+}
+
+// container follows which containers there are.
+func (t *term) container(e engine.ContainerEvent) {
+	c := t.c
+	if !e.Born {
+		if _, ok := t.live[e.Container]; !ok {
+			c.fail("%s: container %s ended twice or was never born", t, e.Container)
+		}
+		delete(t.live, e.Container)
+		return
+	}
+	before, known := c.born[e.Container]
+	switch {
+	case t.came[e.Container]:
+		c.fail("%s: container %s was granted or taken over twice", t, e.Container)
+	case known && e.Container.Number>>yarn.EpochShift >= t.epoch:
+		c.fail("%s: container %s was granted, as it was in epoch %d", t, e.Container, before.epoch)
+	case known && before.node != e.Node:
+		c.fail("%s: container %s is on %s, and was on %s", t, e.Container, e.Node, before.node)
+	case !known:
+		c.born[e.Container] = birth{t.epoch, e.Node}
+		c.Granted++
+	}
+	t.came[e.Container], t.live[e.Container] = true, e.Node
+}
+
+// birth is where a container began.
+type birth struct {
+	epoch int64
+	node  yarn.NodeID
+}
+
+// registered sees that what runs on a node goes on after another term has begun, if its master does.
+func (t *term) registered(cmd engine.RegisterNode) {
+	if !cmd.Health.Healthy {
+		return
+	}
+	for _, r := range cmd.Containers {
+		s, goesOn := t.attempts[r.ID.Attempt], false
+		switch s {
+		case yarn.AttemptLaunched.String(), yarn.AttemptRunning.String():
+			a := t.apps[r.ID.Attempt.Application]
+			goesOn = a == yarn.AppAccepted.String() || a == yarn.AppRunning.String()
+		}
+		if goesOn && !r.Complete && !t.reported[r.ID] && !t.came[r.ID] && r.ID.Number>>yarn.EpochShift < t.epoch {
+			t.c.fail("%s: container %s on %s does not go on, and its master does", t, r.ID, cmd.Node)
+		}
+		t.reported[r.ID] = true
+	}
+}
+
+// take enters what is to be stored.
+func (t *term) take(p posted, saves []engine.Save) {
+	c := t.c
+	for _, s := range saves {
+		if s.Op.Kind == state.OpPut && c.chance(poisoned) {
+			t.poison[s.Seq] = true
+		}
+	}
+	t.saves = append(t.saves, saves...)
+	if len(saves) == 0 {
+		return
+	}
+	if q := t.waiting[p.ticket]; q != nil {
+		q.first, q.last = saves[0].Seq, saves[len(saves)-1].Seq
+	}
+	r, ok := saves[0].Op.Record.(state.Application)
+	if a := c.apps[r.ID]; ok && a != nil && c.owner == t { // others store nothing any more
+		if _, submitted := p.cmd.(engine.Submit); submitted {
+			a.choices.begin(r)
+		} else if i := chosen(p.cmd); i >= 0 {
+			a.choices[i].propose(choicesIn(r)[i], saves[0].Seq)
+		}
+	}
+}
+
+// durable tells whether an answer without an error to the command means that what it led to is stored.
+func durable(cmd engine.Command) bool {
+	switch cmd.(type) {
+	case engine.Submit, engine.Move, engine.SetPriority, engine.SetLifetime, engine.AddLabels, engine.RemoveLabels, engine.ReplaceLabels,
+		engine.DrainNodes, engine.UndrainNodes, engine.Remember:
+		return true
+	}
+	return false
+}
+
+// acknowledged holds an answer against what is stored, and who may give it.
+func (t *term) acknowledged(q *question, value any, err *engine.Error) {
+	c := t.c
+	if c.owner != t {
+		c.fail("%s answered a %T after epoch %d had begun", t, q.cmd, c.owner.epoch)
+	}
+	t.settle(q, err)
+	if err != nil {
+		x, ok := q.cmd.(*engine.Allocate)
+		if ok && err.Kind == engine.InvalidMaster {
+			if m := c.masters[x.Attempt]; m.registered && m.epoch == t.epoch && m.responseID == x.ResponseID {
+				c.fail("%s refused what the master of %s asked again: %v", t, x.Attempt, err)
+			}
+		}
+		return
+	}
+	if durable(q.cmd) && q.last > 0 {
+		for seq := q.first; seq <= q.last; seq++ {
+			if seq > t.stored || t.poison[seq] {
+				c.fail("%s: a %T was acknowledged, and is not stored", t, q.cmd)
+			}
+		}
+	}
+	switch cmd := q.cmd.(type) {
+	case engine.RegisterMaster:
+		c.masters[cmd.Attempt].welcomed = t.epoch
+	case engine.Submit:
+		if _, found := c.application(cmd.Application.ID); !found && !c.apps[cmd.Application.ID].ended {
+			c.fail("%s: application %s was acknowledged, and is not stored", t, cmd.Application.ID)
+		}
+	case engine.Kill:
+		if r, found := c.application(cmd.Application); found && value.(engine.KillReply).Completed && r.Final == yarn.AppNew {
+			c.fail("%s: application %s was killed, and is stored as running", t, cmd.Application)
+		}
+	case engine.FinishMaster:
+		if r, found := c.application(cmd.Attempt.Application); found && value.(engine.FinishReply).Unregistered && r.Final == yarn.AppNew {
+			c.fail("%s: application %s has finished, and is stored as running", t, cmd.Attempt.Application)
+		}
+	case engine.RefreshQueues:
+		if p := c.proposed[cmd.Config]; p != nil {
+			c.queues = p
+		}
+	}
+}
+
+// settle enters that a change of an application holds, or does not.
+func (t *term) settle(q *question, err *engine.Error) {
+	i := chosen(q.cmd)
+	if i < 0 || q.first == 0 {
+		return
+	}
+	var id yarn.ApplicationID
+	switch cmd := q.cmd.(type) {
+	case engine.Move:
+		id = cmd.Application
+	case engine.SetPriority:
+		id = cmd.Application
+	case engine.SetLifetime:
+		id = cmd.Application
+	}
+	t.c.apps[id].choices[i].settle(q.first, err == nil)
+}
+
+// application is what is stored of an application.
+func (c *Cluster) application(id yarn.ApplicationID) (r state.Application, found bool) {
+	key := state.Application{ID: id}.Key()
+	value := c.disk.Value(key)
+	if value == nil {
+		return r, false
+	}
+	x, err := record.Codec{Types: yarn.BasicResourceTypes()}.Decode(key, value)
+	if err != nil {
+		c.fail("%s is stored, and cannot be read: %v", key, err)
+		return r, false
+	}
+	return x.(state.Application), true
+}
+
+// recover hands what was stored to the engine. Before that it looks for what was acknowledged and is lost.
+func (t *term) recover(s *state.Snapshot) {
+	c := t.c
+	cmd := engine.Recover{Labels: s.Labels, Drains: s.NodeDeadlines, Reservations: s.Reservations}
+	if len(s.Quarantined) > 0 {
+		c.fail("%s: %s cannot be read: %s", t, s.Quarantined[0].Key, s.Quarantined[0].Reason)
+	}
+	attempts := map[yarn.ApplicationID][]state.Attempt{}
+	for _, r := range s.Attempts {
+		attempts[r.ID.Application] = append(attempts[r.ID.Application], r)
+	}
+	found := map[yarn.ApplicationID]bool{}
+	for _, r := range s.Applications {
+		found[r.ID] = true
+		a := c.apps[r.ID]
+		if a.ended && r.Final == yarn.AppNew {
+			c.fail("%s: application %s had ended and would run again", t, r.ID)
+		}
+		a.ended = r.Final != yarn.AppNew
+		for i, v := range choicesIn(r) {
+			if !slices.Contains(a.choices[i].values, v) {
+				c.fail("%s: application %s has %v, acknowledged or being stored was one of %v", t, r.ID, v, a.choices[i].values)
+			}
+		}
+		a.choices.begin(r)
+		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: copied(a.submission), Record: r, Attempts: attempts[r.ID]})
+	}
+	for _, id := range c.ids {
+		if a := c.apps[id]; a.submitted && !found[id] && !a.ended {
+			c.fail("%s: application %s was acknowledged and is lost", t, id)
+		}
+	}
+	for _, n := range c.tokens {
+		if !slices.ContainsFunc(s.DelegationTokens, func(x state.DelegationToken) bool { return x.Sequence == n }) || s.DelegationSequence < n {
+			c.fail("%s: delegation token %d was given away and is lost", t, n)
+		}
+	}
+	t.token = s.DelegationSequence
+	t.post(posted{cmd: cmd})
+}
+
+// fail keeps the first thing that went wrong.
+func (c *Cluster) fail(format string, args ...any) {
+	if c.wrong == "" {
+		c.wrong = fmt.Sprintf(format, args...)
+	}
+}

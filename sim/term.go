@@ -1,0 +1,362 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/heddle-project/heddle/resourcemanager/blackbox"
+	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/store"
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// term is one leadership: a scheduler and an engine that began with what was stored.
+type term struct {
+	c      *Cluster
+	d      *daemon
+	epoch  int64
+	engine *engine.Engine
+	sched  *scheduler.Scheduler
+	box    *blackbox.Recorder // nil when nobody wants recordings
+	over   bool
+
+	inbox   []posted
+	applies bool // one is being applied
+
+	store    store.Store
+	saves    []engine.Save   // not confirmed
+	batch    int             // how many of them the commit under way has; 0: there is none
+	flying   bool            // a slow commit is under way
+	poison   map[uint64]bool // saves that can never be stored
+	stored   uint64          // the last one confirmed
+	away     int             // how often the store was not there, one after the other
+	token    int32           // the last delegation token
+	ticket   engine.Ticket
+	waiting  map[engine.Ticket]*question
+	beats    map[yarn.NodeID]*engine.HeartbeatReply // last answers, which are sent again
+	answered map[yarn.AttemptID]*engine.AllocateReply
+
+	known
+}
+
+// question is a call that is not answered yet.
+type question struct {
+	cmd         engine.Command
+	answer      func(any, *engine.Error)
+	closed      func()
+	first, last uint64 // saves that it led to at once
+}
+
+// errInjected is why a record cannot be stored.
+var errInjected = errors.New("the simulation makes it fail")
+
+// Faults of the store, in percent of its commits, or of its records.
+const (
+	storeAway   = 4 // it does nothing
+	storeSilent = 4 // it stores what it should, and does not say so
+	storeSlow   = 4 // it takes its time
+	poisoned    = 1 // a record that it will never store
+	inFlight    = 50
+)
+
+// mostAway is how often the store is tried before the term ends.
+const mostAway = 60
+
+// lead has the daemon begin a term, unless the store is away.
+func (c *Cluster) lead(d *daemon) {
+	if d.cutStore > c.Steps || c.chance(storeAway) {
+		return
+	}
+	s := c.disk.Open(store.Options{})
+	snapshot, err := s.Load(context.Background())
+	if err != nil {
+		c.fail("the store cannot be loaded: %v", err)
+		return
+	}
+	t := &term{c: c, d: d, epoch: snapshot.Epoch, store: s, poison: map[uint64]bool{}, waiting: map[engine.Ticket]*question{},
+		beats: map[yarn.NodeID]*engine.HeartbeatReply{}, answered: map[yarn.AttemptID]*engine.AllocateReply{}, known: newKnown()}
+	c.owner, c.Terms = t, c.Terms+1
+	if err := t.build(snapshot.Started(c.now.Wall + d.skew)); err != nil {
+		c.fail("%v", err)
+		return
+	}
+	d.term = t
+	t.recover(snapshot)
+}
+
+// now is the time on the daemon's machine.
+func (t *term) now() yarn.Now { return yarn.Now{Wall: t.c.now.Wall + t.d.skew, Mono: t.c.now.Mono} }
+
+// ask hands a call in. closed is called if there is going to be no answer.
+func (t *term) ask(cmd command, answer func(any, *engine.Error), closed func()) {
+	t.ticket++
+	c := cmd(t.ticket)
+	t.waiting[t.ticket] = &question{cmd: c, answer: answer, closed: closed}
+	t.post(posted{c, t.ticket})
+}
+
+// posted is a command that waits for its turn.
+type posted struct {
+	cmd    engine.Command
+	ticket engine.Ticket // 0: nobody waits for an answer
+}
+
+// post applies a command, after those that are there already.
+func (t *term) post(p posted) {
+	t.inbox = append(t.inbox, p)
+	if t.applies {
+		return
+	}
+	t.applies = true
+	for len(t.inbox) > 0 && !t.over {
+		next := t.inbox[0]
+		t.inbox = t.inbox[1:]
+		t.apply(next)
+	}
+	t.applies = false
+}
+
+// apply carries a command out, and what follows from it, unless the process ends in between.
+func (t *term) apply(p posted) {
+	c, cmd := t.c, p.cmd
+	c.Commands++
+	var fx engine.Effects
+	if t.box != nil {
+		t.box.Add(t.now(), cmd)
+	}
+	t.engine.Apply(t.now(), cmd, &fx)
+	if t.box != nil {
+		t.box.Carried(&fx)
+	}
+	t.take(p, fx.Saves)
+	t.watch(cmd, &fx)
+	left := len(fx.Launches) + len(fx.Stops) + len(fx.Replies)
+	dies := !c.quiet && c.rng.IntN(100_000) < crashes
+	if dies {
+		left = c.rng.IntN(left + 1)
+	}
+	for _, l := range fx.Launches {
+		if left--; left >= 0 {
+			t.launch(l)
+		}
+	}
+	for _, s := range fx.Stops {
+		if n := c.find(s.Node); n != nil && !c.chance(lostStops) {
+			if left--; left >= 0 {
+				n.kill(s.Container)
+			}
+		}
+	}
+	for _, r := range fx.Replies {
+		if left--; left >= 0 && !t.over {
+			t.reply(r)
+		}
+	}
+	if dies && !t.over {
+		t.lastCommit()
+		t.d.crash()
+	}
+}
+
+// reply passes an answer on, if the daemon may still give any.
+func (t *term) reply(r engine.Reply) {
+	q := t.waiting[r.Ticket]
+	if q == nil {
+		t.c.fail("a call was answered twice")
+		return
+	}
+	delete(t.waiting, r.Ticket)
+	if !t.d.leads() {
+		t.c.Done["answers withheld"]++
+		if q.closed != nil {
+			q.closed()
+		}
+		return
+	}
+	value := t.edge(q.cmd, r.Value)
+	t.acknowledged(q, value, r.Err)
+	if q.answer != nil {
+		q.answer(value, r.Err)
+	}
+}
+
+// edge is what the ports add to an answer: what was answered last, if that is asked for.
+func (t *term) edge(cmd engine.Command, value any) any {
+	switch v := value.(type) {
+	case *engine.HeartbeatReply:
+		id := cmd.(*engine.Heartbeat).Node
+		if !v.Duplicate {
+			t.beats[id] = v
+		}
+		return t.beats[id]
+	case *engine.AllocateReply:
+		id := cmd.(*engine.Allocate).Attempt
+		if !v.Duplicate {
+			t.answered[id] = v
+		}
+		return t.answered[id]
+	}
+	return value
+}
+
+// step does what is due, and stores.
+func (t *term) step() {
+	if due, ok := t.engine.NextDue(); ok && due <= t.now().Mono {
+		t.post(posted{cmd: engine.Tick{}})
+	}
+	if !t.over {
+		t.commit()
+	}
+}
+
+// commit stores some of what waits, and confirms it.
+func (t *term) commit() {
+	c := t.c
+	if len(t.saves) == 0 || t.flying {
+		return
+	}
+	if t.batch == 0 {
+		if t.batch = len(t.saves); !c.quiet {
+			t.batch = c.rng.IntN(t.batch + 1)
+		}
+	}
+	n := t.batch
+	if n == 0 {
+		return
+	}
+	if t.d.cutStore > c.Steps || c.chance(storeAway) {
+		t.unavailable()
+		return
+	}
+	if c.chance(storeSlow) { // whoever leads by then
+		t.flying = true
+		c.after(1+c.rng.IntN(latest), func() {
+			_ = t.put(n)
+			t.flying = false
+		})
+		return
+	}
+	err := t.put(n)
+	switch {
+	case errors.Is(err, store.ErrFenced):
+		t.lost()
+		return
+	case err != nil:
+		c.fail("a commit failed: %v", err)
+		return
+	case c.chance(storeSilent):
+		t.unavailable()
+		return
+	}
+	t.away, t.batch = 0, 0
+	confirmed := t.saves[:n]
+	t.saves = t.saves[n:]
+	for i, s := range confirmed {
+		x := engine.Stored{Seq: s.Seq}
+		if t.poison[s.Seq] {
+			c.Done["poison"]++
+			x.Err = &store.PoisonError{Index: i, Key: s.Op.Record.Key(), Err: errInjected}
+		}
+		t.stored = s.Seq
+		if t.post(posted{cmd: x}); t.over {
+			return
+		}
+	}
+}
+
+// unavailable: the store did not answer.
+func (t *term) unavailable() {
+	t.c.Done["store unavailable"]++
+	if t.away++; t.away > mostAway {
+		t.lost()
+	}
+}
+
+// put commits the first saves but those that can never be stored.
+func (t *term) put(n int) error {
+	ops := make([]state.Op, 0, n)
+	for _, s := range t.saves[:n] {
+		if !t.poison[s.Seq] {
+			ops = append(ops, s.Op)
+		}
+	}
+	return t.write(ops)
+}
+
+// write commits, and takes note of what the store has then.
+func (t *term) write(ops []state.Op) error {
+	err := t.store.Commit(context.Background(), ops)
+	if errors.Is(err, store.ErrFenced) {
+		t.c.Done["fenced"]++
+	}
+	if err == nil && t.c.owner != t && len(ops) > 0 {
+		t.c.fail("the store took what the ResourceManager of epoch %d wrote after that of epoch %d had taken it over", t.epoch, t.c.owner.epoch)
+	}
+	return err
+}
+
+// lastCommit stores, of what waits when the process dies, as much as may have been on its way: at once, or later.
+func (t *term) lastCommit() {
+	c := t.c
+	n := t.batch
+	if n == 0 {
+		n = c.rng.IntN(len(t.saves) + 1)
+	}
+	if n == 0 || t.d.cutStore > c.Steps || !c.chance(inFlight) {
+		return
+	}
+	if len(c.daemons) > 1 && c.chance(inFlight) {
+		c.late(func() { _ = t.put(n) })
+		return
+	}
+	if err := t.put(n); err != nil && !errors.Is(err, store.ErrFenced) {
+		c.fail("the last commit failed: %v", err)
+	}
+}
+
+// lost ends the term because of its store. Alone the process ends, with others it becomes a standby.
+func (t *term) lost() {
+	if len(t.c.daemons) == 1 {
+		t.d.crash()
+		return
+	}
+	t.end()
+	t.d.yield()
+}
+
+// end ends the leadership: whoever waits is told to look elsewhere.
+func (t *term) end() {
+	t.c.Done["terms ended"]++
+	t.over, t.d.term = true, nil
+	t.recorded()
+	t.hangUp()
+}
+
+// hangUp tells whoever waits that there will be no answer.
+func (t *term) hangUp() {
+	for _, x := range slices.Sorted(maps.Keys(t.waiting)) {
+		if q := t.waiting[x]; q.closed != nil {
+			q.closed()
+		}
+	}
+}
+
+// recorded hands over the recording of the term.
+func (t *term) recorded() {
+	digest := t.engine.Digest
+	if t.box != nil {
+		t.box.Add(t.now(), blackbox.Digest{})
+		t.c.opt.Recorded(t.box.Snapshot(blackbox.End{At: t.now().Wall, Looked: true, State: digest()}))
+	}
+	t.c.mix(digest())
+}
+
+// String names the term.
+func (t *term) String() string {
+	return fmt.Sprintf("ResourceManager %d in epoch %d", t.d.index, t.epoch)
+}
