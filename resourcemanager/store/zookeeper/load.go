@@ -24,11 +24,13 @@ const (
 )
 
 // absolute is the path of a node below the root.
-func (k *keeper) absolute(at string) string {
+func (k *keeper) absolute(at string) string { return absolute(k.root, at) }
+
+func absolute(root, at string) string {
 	if at == "." {
-		return k.root
+		return root
 	}
-	return k.root + "/" + at
+	return root + "/" + at
 }
 
 // takeOver makes this the owner of the store, stores the next epoch and reads all.
@@ -43,11 +45,30 @@ func (k *keeper) takeOver(ctx context.Context) (*state.Snapshot, error) {
 	if err := k.retry(ctx, func() (err error) { epoch, err = k.nextEpoch(ctx); return err }); err != nil {
 		return nil, err
 	}
-	var values map[string][]byte
+	values, ok := k.takeCopy(ctx)
+	if ok {
+		return k.read(epoch, values), nil
+	}
 	if err := k.retry(ctx, func() (err error) { values, err = k.walk(ctx); return err }); err != nil {
 		return nil, err
 	}
 	return k.read(epoch, values), nil
+}
+
+// takeCopy takes what was followed, if that is whole. Nobody else can change anything any more.
+func (k *keeper) takeCopy(ctx context.Context) (values map[string][]byte, ok bool) {
+	f := k.options.Follower
+	if f == nil {
+		return nil, false
+	}
+	values, found, ok, err := f.take(ctx, k.mark)
+	if err != nil {
+		k.options.Warn(fmt.Sprintf("the copy of the state store cannot be used, all is read: %v", err))
+	}
+	if ok {
+		k.tree, k.unsure = found, map[string]bool{}
+	}
+	return values, ok
 }
 
 // retry tries a call again that was lost, as often as Options say.
@@ -206,7 +227,7 @@ func (k *keeper) walk(ctx context.Context) (map[string][]byte, error) {
 		if len(values)+len(level) > maxNodes {
 			return nil, fmt.Errorf("the state store %s in ZooKeeper has more than %d nodes", k.root, maxNodes)
 		}
-		found, err := k.visit(ctx, level)
+		found, err := visit(level, readers, func(at string) (visited, error) { return k.look(ctx, at) })
 		if err != nil {
 			return nil, err
 		}
@@ -234,14 +255,14 @@ type visited struct {
 }
 
 // visit reads nodes, some at the same time.
-func (k *keeper) visit(ctx context.Context, level []string) ([]visited, error) {
-	out := make([]visited, len(level))
+func visit[T any](level []string, readers int, look func(at string) (T, error)) ([]T, error) {
+	out := make([]T, len(level))
 	errs := make([]error, readers)
 	var all sync.WaitGroup
 	for w := range min(readers, len(level)) {
 		all.Go(func() {
 			for i := w; i < len(level) && errs[w] == nil; i += readers {
-				out[i], errs[w] = k.look(ctx, level[i])
+				out[i], errs[w] = look(level[i])
 			}
 		})
 	}

@@ -37,6 +37,10 @@ type Options struct {
 	Retries    int           // of a call of Load that was lost (hadoop.zk.num-retries)
 	Interval   time.Duration // between them (hadoop.zk.retry-interval-ms)
 	Warn       func(string)  // takes what is odd; nil: it is dropped
+	Follower   *Follower     // has a copy for Load, and is ended by it; nil: Load reads all
+
+	pause time.Duration // of a Follower between two looks; tests do not wait
+	most  int64         // bytes of its copy; 0: maxCopy
 }
 
 // Fence is who alone may make nodes below the root: user and password of ZooKeeper's
@@ -82,6 +86,18 @@ func (o *Options) rootACL() []zk.ACL {
 	return append(out, zk.ACL{Perms: zk.CreateChild | zk.DeleteChild, Scheme: "digest", ID: zk.Digest(o.Fence.User, o.Fence.Password)})
 }
 
+// root is the path of the store.
+func (o *Options) root() (string, error) {
+	root := o.Parent + "/" + rootName
+	if o.Parent == "/" {
+		root = "/" + rootName
+	}
+	if err := zk.CheckPath(root); err != nil {
+		return "", fmt.Errorf("path of the state store in ZooKeeper: %w", err)
+	}
+	return root, nil
+}
+
 type keeper struct {
 	options Options
 	root    string
@@ -100,12 +116,9 @@ type keeper struct {
 // Open prepares a connection; ZooKeeper need not answer yet.
 func Open(o Options) (store.Store, error) {
 	o = o.withDefaults()
-	root := o.Parent + "/" + rootName
-	if o.Parent == "/" {
-		root = "/" + rootName
-	}
-	if err := zk.CheckPath(root); err != nil {
-		return nil, fmt.Errorf("path of the state store in ZooKeeper: %w", err)
+	root, err := o.root()
+	if err != nil {
+		return nil, err
 	}
 	for _, n := range []int{o.AppSplit, o.TokenSplit} {
 		if n < 0 || n > MaxSplit {
