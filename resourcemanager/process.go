@@ -31,6 +31,8 @@ type process struct {
 	openZooKeeper zookeeper.Opener
 	leads         func() bool // tells whether this one may still be active, whatever it does not know yet; nil: always
 
+	following following
+
 	rights *rights
 	racks  *rack.Resolver
 
