@@ -57,7 +57,8 @@ type Follower struct {
 
 // known is what the copy has of a node.
 type known struct {
-	data              []byte
+	entry
+	size              int // of its data
 	created, modified int64
 	children          int32 // version of the list of children
 }
@@ -232,7 +233,7 @@ func (f *Follower) scan(ctx context.Context) error {
 			}
 			nodes[level[i]] = n.known
 			found.add(level[i])
-			bytes += int64(len(n.data))
+			bytes += int64(n.size)
 			for _, name := range n.names {
 				if at := path.Join(level[i], name); at != lockName {
 					next = append(next, at)
@@ -289,7 +290,7 @@ func (f *Follower) read(ctx context.Context, at string) (s seen, many bool, err 
 	if errors.Is(err, zk.ErrNoNode) {
 		return seen{gone: true}, false, nil
 	}
-	return seen{known: known{data: data, created: stat.Created, modified: stat.Modified, children: stat.ChildrenVersion}}, stat.Children > 0, err
+	return seen{known: known{entry: f.options.entry(at, data), size: len(data), created: stat.Created, modified: stat.Modified, children: stat.ChildrenVersion}}, stat.Children > 0, err
 }
 
 // catchUp reads what has changed.
@@ -320,7 +321,7 @@ func (f *Follower) catchUp(ctx context.Context, readers int) error {
 			f.forget(at)
 			continue
 		}
-		f.bytes += int64(len(s.data) - len(f.nodes[at].data))
+		f.bytes += int64(s.size - f.nodes[at].size)
 		f.nodes[at] = s.known
 		f.tree.add(at)
 	}
@@ -335,21 +336,21 @@ func (f *Follower) forget(at string) {
 	for name := range f.tree[at] {
 		f.forget(path.Join(at, name))
 	}
-	f.bytes -= int64(len(f.nodes[at].data))
+	f.bytes -= int64(f.nodes[at].size)
 	delete(f.nodes, at)
 	f.tree.remove(at)
 }
 
 // take ends the following and gives the copy away, as walk would read it. mark is a node
-// that the fence has made. It is false if the copy is not whole.
-func (f *Follower) take(ctx context.Context, mark string) (values map[string][]byte, found tree, ok bool, err error) {
+// that the fence has made. The nodes are nil if the copy is not whole.
+func (f *Follower) take(ctx context.Context, mark string) (nodes map[string]known, found tree, err error) {
 	f.end()
 	f.work.Wait()
 	if !f.Copy().Whole {
-		return nil, nil, false, nil
+		return nil, nil, nil
 	}
 	if err := f.conn.Sync(ctx, f.root); err != nil {
-		return nil, nil, false, err
+		return nil, nil, err
 	}
 	there, _, err := f.conn.Exists(ctx, f.absolute(mark))
 	if err == nil && !there {
@@ -363,15 +364,11 @@ func (f *Follower) take(ctx context.Context, mark string) (values map[string][]b
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err != nil || !f.watching {
-		return nil, nil, false, err
+		return nil, nil, err
 	}
-	values = make(map[string][]byte, len(f.nodes))
-	for at, n := range f.nodes {
-		values[at] = n.data
-	}
-	found = f.tree
+	nodes, found = f.nodes, f.tree
 	f.whole, f.nodes, f.tree, f.bytes, f.why = false, nil, nil, 0, "was taken"
-	return values, found, true, nil
+	return nodes, found, nil
 }
 
 var _ store.Follower = (*Follower)(nil)

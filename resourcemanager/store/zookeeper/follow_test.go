@@ -22,6 +22,7 @@ import (
 // follows begins to follow a store, without pauses, and gives the connection that it uses.
 func follows(t testing.TB, o Options) (*Follower, zk.Conn) {
 	t.Helper()
+	o.Types = storetest.Types()
 	o = o.withDefaults()
 	o.pause = time.Microsecond
 	o.Connection.MaxRequest = manyBytes
@@ -64,7 +65,7 @@ func sameAsCold(t testing.TB, o Options, f *Follower) bool {
 	}
 	want.Epoch = got.Epoch
 	if !reflect.DeepEqual(got, want) {
-		t.Fatalf("with a copy %+v, without %+v", got, want)
+		t.Fatalf("with a copy %.4000s, without %.4000s", fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want))
 	}
 	if a, b := listing(nodes), listing(cold.(*keeper).tree); !slices.Equal(a, b) {
 		t.Fatalf("nodes with a copy %q, without %q", a, b)
@@ -280,8 +281,8 @@ func TestCopyIsLate(t *testing.T) {
 	loaded(t, o)
 	f, _ := follows(t, o)
 	whole(t, f)
-	if _, _, ok, err := f.take(t.Context(), "HeddleRoot/start-other"); ok || err == nil || !strings.Contains(err.Error(), "does not know who") {
-		t.Fatalf("%t %v", ok, err)
+	if nodes, _, err := f.take(t.Context(), "HeddleRoot/start-other"); nodes != nil || err == nil || !strings.Contains(err.Error(), "does not know who") {
+		t.Fatalf("%v %v", nodes, err)
 	}
 	if sameAsCold(t, o, f) != true { // the next one knows
 		t.Fatal(said)
