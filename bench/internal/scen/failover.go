@@ -98,7 +98,7 @@ func aim(c *sim.Cluster, base int) { c.SchedPort, c.TrackerPort, c.ClientPort = 
 // findActive aims at the one of two ResourceManagers that is active.
 func (o *opts) findActive(c *sim.Cluster, other int) error {
 	var errs [2]error
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		for i, base := range []int{*o.base, other} {
 			aim(c, base)
 			if errs[i] = c.Ask1(); errs[i] == nil {
