@@ -254,6 +254,8 @@ var missingResourceManager = []missing{
 		"a Java mapping cannot be run, every node is in /default-rack", netPackage + "TableMapping", "net.topology.table.file.name names the table; ScriptBasedMapping runs a script"},
 	{"timeline service", "yarn.timeline-service.enabled", "", isTrue, Changed, "nothing is published to it", "false", ""},
 	{"metrics publisher", "yarn.system-metrics-publisher.enabled", "", isTrue, Changed, "nothing is published to the timeline service", "false", ""},
+	{"retries of the election", rm + "ha.failover-controller.active-standby-elector.zk.retries", rm + "ha.enabled", anyValue, Ignored,
+		"calls are made anew for as long as the session lives", "", ""},
 	{"shared cache", "yarn.sharedcache.enabled", "", isTrue, Ignored, "resources are localized without it", "false", ""},
 	{"registry", "hadoop.registry.rm.enabled", "", isTrue, Changed, "services are not registered", "false", ""},
 	{"AM encryption", "yarn.intermediate-data-encryption.enable", "", isTrue, Ignored, "the property concerns MapReduce only", "false", ""},

@@ -101,6 +101,9 @@ func (d *Daemon) start(ctx context.Context) error {
 	if err := d.listen(); err != nil || !d.settings.HA.Enabled {
 		return err
 	}
+	d.change.Lock()
+	d.follow()
+	d.change.Unlock()
 	d.Log.Info("this ResourceManager is a standby", "id", d.settings.HA.ID)
 	return d.elect()
 }
@@ -151,11 +154,14 @@ func (d *Daemon) lead(ctx context.Context, elected bool) error {
 	stamp := d.latest
 	t, err := beginTerm(ctx, &d.process, site, stamp, func(why error) { d.lost(stamp, why) })
 	if err != nil {
+		d.follow() // the copy may be used up
 		return err
 	}
+	d.unfollow(nil)
 	if err := d.offer(t); err != nil {
 		_ = d.offer(nil) // which cannot fail
 		t.stop()
+		d.follow()
 		return err
 	}
 	d.term.Store(t)
@@ -179,6 +185,7 @@ func (d *Daemon) endTerm(started int64) bool {
 	d.term.Store(nil)
 	_ = d.offer(nil)
 	t.stop()
+	d.follow()
 	return true
 }
 
@@ -217,6 +224,7 @@ func (d *Daemon) stop() {
 	d.end()
 	d.closePorts()
 	d.stepDown()
+	d.unfollow(nil)
 	if e := d.elector.Load(); e != nil {
 		e.Close()
 	}

@@ -175,6 +175,7 @@ func (d *Daemon) roleNow() *access.Role {
 		s := e.Status()
 		r.Election, r.Connected, r.Holder = s.State.String(), s.Connected, s.Holder
 	}
+	r.Copy = d.copyNow()
 	return r
 }
 

@@ -33,6 +33,8 @@ type process struct {
 	member        *replica.Member // of those that keep the state store together; nil: there is no such store
 	leads         func() bool     // tells whether this one may still be active, whatever it does not know yet; nil: always
 
+	following following
+
 	rights *rights
 	racks  *rack.Resolver
 

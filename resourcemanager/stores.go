@@ -24,6 +24,7 @@ func (t *term) openStore(ctx context.Context) (err error) {
 		if err != nil {
 			return fmt.Errorf("cannot open the state store: %w", err)
 		}
+		r.with(t.following.get())
 		if t.store, err = r.open(t.openBolt); err != nil {
 			return err
 		}
@@ -43,10 +44,17 @@ func (t *term) openStore(ctx context.Context) (err error) {
 	if t.store == nil {
 		return nil
 	}
+	began := time.Now()
+	var had store.Copy
+	if f := t.following.get(); f != nil {
+		had = f.Copy()
+	}
 	snapshot, err := t.store.Load(ctx)
 	if err != nil {
 		return fmt.Errorf("cannot load what an earlier ResourceManager has stored: %w", err)
 	}
+	t.Log.Info("what an earlier ResourceManager has stored is loaded", "applications", len(snapshot.Applications), "attempts", len(snapshot.Attempts),
+		"tookMillis", time.Since(began).Milliseconds(), "ofCopy", had.Whole, "copyWasBehind", had.Behind)
 	t.snapshot = snapshot
 	if !kept {
 		return nil

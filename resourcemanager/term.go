@@ -182,7 +182,7 @@ func (t *term) buildLoop(eng *engine.Engine) {
 	t.outside.launcher = launch.New(launch.Config{
 		Workers: t.settings.Applications.LaunchHandlers, Retry: launchRetry, Context: t.contexts.get,
 		ContainerToken: t.grants.ContainerToken, NodeToken: t.grants.launchToken, LoginToken: t.grants.amrm.Issue,
-		Post: t.loop.Post, Log: t.Log.With("logger", "launch"),
+		Post: t.loop.Post, Leads: t.leads, Log: t.Log.With("logger", "launch"),
 	})
 	t.masters = master.New(master.Config{Loop: t.loop, Types: t.types, Grants: t.grants, Audit: t.Options.Audit, VCoresToo: t.access.schedule.Load().Dominant})
 	nodes := &t.settings.Nodes

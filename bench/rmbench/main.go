@@ -15,6 +15,7 @@ var scenarios = map[string]func([]string) error{
 	"alloc":        scen.Alloc,
 	"compare":      scen.Compare,
 	"delay":        scen.Delay,
+	"failover":     scen.Failover,
 	"footprint":    scen.Footprint,
 	"heartbeat":    scen.Heartbeat,
 	"idle-apps":    scen.IdleApps,

@@ -24,6 +24,7 @@ type client struct {
 	closed chan struct{}
 	once   sync.Once
 	refuse error // set before ready is closed: the credentials were refused
+	all    watchAll
 }
 
 // requestOverhead is room for headers, a path's length and the like.
@@ -42,8 +43,8 @@ func open(o Options, dial zk.Dialer) (Conn, error) {
 		return nil, fmt.Errorf("address of ZooKeeper %q: %w", o.Address, err)
 	}
 	c := &client{chroot: chroot, max: o.MaxRequest, wait: o.Session, ready: make(chan struct{}), closed: make(chan struct{})}
-	c.conn, _, err = zk.Connect(servers, o.Session, zk.WithHostProvider(&ring{}), zk.WithDialer(dialer(guardedDial(dial, o.MaxResponse, o.Session), o.Granted)), zk.WithLogInfo(false), zk.WithLogger(logger(o.logging)),
-		zk.WithMaxBufferSize(o.MaxResponse), zk.WithMaxConnBufferSize(o.MaxRequest+requestOverhead), zk.WithEventCallback(states(o.State)))
+	c.conn, _, err = zk.Connect(servers, o.Session, zk.WithHostProvider(&ring{}), zk.WithDialer(dialer(guardedDial(dial, o.MaxResponse, o.Session, c.all.dialed), o.Granted)), zk.WithLogInfo(false), zk.WithLogger(logger(o.logging)),
+		zk.WithMaxBufferSize(o.MaxResponse), zk.WithMaxConnBufferSize(o.MaxRequest+requestOverhead), zk.WithEventCallback(c.events(o.State)))
 	if err != nil {
 		return nil, fmt.Errorf("connect to ZooKeeper at %s: %w", o.Address, err)
 	}
@@ -122,8 +123,9 @@ func (o Options) logging(text string) {
 	}
 }
 
-func states(told func(State)) zk.EventCallback {
+func (c *client) events(told func(State)) zk.EventCallback {
 	return func(e zk.Event) {
+		c.all.event(c, e)
 		if e.Type != zk.EventSession || told == nil {
 			return
 		}

@@ -33,6 +33,14 @@ type Conn interface {
 	ChildrenWatch(ctx context.Context, path string) ([]string, Stat, <-chan Event, error)
 	ExistsWatch(ctx context.Context, path string) (bool, Stat, <-chan Event, error)
 
+	// WatchAll has told hear of every node at path and below it that is made, changed or
+	// removed from now on. Whatever this connection answers from then on comes after what
+	// has changed until then is told. It ends with the connection to the server: the
+	// last event is a NotWatching one. It replaces an earlier one. told is called by one
+	// goroutine, must not wait, and must not use the connection. ErrUnsupported: the
+	// server is older than 3.6.
+	WatchAll(ctx context.Context, path string, told func(Event)) error
+
 	// Multi carries out all ops, in order, or none of them: then its error is a
 	// *MultiError, unless the outcome is not known.
 	Multi(ctx context.Context, ops ...Op) error

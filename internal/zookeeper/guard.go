@@ -47,11 +47,14 @@ type guarded struct {
 	mu     sync.Mutex
 	asked  map[int32]int32 // kinds of the requests without an answer
 	failed error           // why the first request that could not be sent was not
+	open   bool            // the welcome is read
+	over   bool            // nothing more is read
+	watch  chan int32      // takes the answer to addWatch; nil: none is waited for
 }
 
 // guardedDial dials. A server that welcomes nobody is given up after the timeout for
 // connections or a third of the session's, so that another one can keep the session.
-func guardedDial(dial zk.Dialer, limit int, session time.Duration) zk.Dialer {
+func guardedDial(dial zk.Dialer, limit int, session time.Duration, dialed func(*guarded)) zk.Dialer {
 	return func(network, address string, timeout time.Duration) (net.Conn, error) {
 		c, err := dial(network, address, timeout)
 		if err != nil {
@@ -61,7 +64,9 @@ func guardedDial(dial zk.Dialer, limit int, session time.Duration) zk.Dialer {
 			_ = c.Close()
 			return nil, err
 		}
-		return guard(c, limit), nil
+		g := guard(c, limit)
+		dialed(g)
+		return g, nil
 	}
 }
 
@@ -108,8 +113,9 @@ func (g *guarded) Write(b []byte) (int, error) {
 
 // Read hands out no byte of a frame before it is known to be sound.
 func (g *guarded) Read(b []byte) (int, error) {
-	if len(g.ready) == 0 && g.left == 0 {
+	for len(g.ready) == 0 && g.left == 0 {
 		if err := g.next(); err != nil {
+			g.ended()
 			return 0, g.why(err)
 		}
 	}
@@ -121,6 +127,7 @@ func (g *guarded) Read(b []byte) (int, error) {
 	n, err := g.in.Read(b[:min(len(b), g.left)])
 	g.left -= n
 	if err != nil {
+		g.ended()
 		err = g.why(err)
 	}
 	return n, err
@@ -158,13 +165,32 @@ func (g *guarded) next() error {
 			return fmt.Errorf("the welcome of ZooKeeper: %w", err)
 		}
 		g.welcomed = true
+		g.mu.Lock()
+		g.open = true
+		g.mu.Unlock()
 		return g.Conn.SetDeadline(time.Time{})
 	}
 	if err := g.take(minFrame); err != nil {
 		return err
 	}
 	g.left = size - minFrame
+	if int32(binary.BigEndian.Uint32(g.ready[4:])) == watchXid {
+		return g.takeOut(size)
+	}
 	return g.answer(g.ready[4:])
+}
+
+// takeOut takes a frame that the library did not ask for out of what it reads.
+func (g *guarded) takeOut(size int) error {
+	if size > maxWatchReply {
+		return fmt.Errorf("an answer of %d bytes from ZooKeeper to a watch, expected at most %d", size, maxWatchReply)
+	}
+	code := int32(binary.BigEndian.Uint32(g.ready[4+12:]))
+	if _, err := io.CopyN(io.Discard, g.in, int64(g.left)); err != nil {
+		return err
+	}
+	g.ready, g.left = g.ready[:0], 0
+	return g.watched(code)
 }
 
 // take reads n bytes more of a frame.

@@ -81,6 +81,7 @@ type Elector struct {
 	m      *machine
 	conn   zookeeper.Conn
 	cancel context.CancelFunc // of the lead that is under way, or was last
+	done   chan struct{}      // is closed once all that was to lead and to step down before the last release is done
 	alarms map[string]time.Duration
 }
 
@@ -197,7 +198,11 @@ func (e *Elector) run() {
 		e.inbox = nil
 		e.mu.Unlock()
 		for _, x := range append(events, ticked{e.m.conn}) {
-			e.step(x)
+			if i, ok := x.(idle); !ok {
+				e.step(x)
+			} else if i.conn == e.m.conn {
+				e.reopen()
+			}
 		}
 		timer.Stop()
 		if due := e.m.due(); due > 0 {
@@ -268,9 +273,9 @@ func (e *Elector) do(a action) {
 			e.mu.Lock()
 			e.opened[conn] = true
 			e.mu.Unlock()
-			e.duty(func() { e.release(conn) }) // whoever is active has stepped down before
-		} else if err := e.open(); err != nil {
-			e.alarm(err.Error())
+			e.releaseSoon(conn)
+		} else {
+			e.reopen()
 		}
 	case note:
 		e.cfg.Log.Info(a.text, "id", e.cfg.ID)
@@ -412,6 +417,48 @@ func (e *Elector) leave() {
 		}
 	}
 	work.Wait()
+}
+
+// releaseSoon releases a connection once whoever is active has stepped down. One that does not, because its store hangs for example, has no
+// lease any more, so it answers nobody, and the next leader fences it off: then the lock is released all the same.
+func (e *Elector) releaseSoon(conn zookeeper.Conn) {
+	done := make(chan struct{})
+	e.done = done
+	e.duty(func() { close(done) })
+	e.work.Go(func() {
+		select {
+		case <-done:
+		case <-time.After(e.patience()):
+			e.cfg.Log.Error("the lock in ZooKeeper is given up, though this ResourceManager has not become a standby yet", "id", e.cfg.ID, "after", e.patience())
+		case <-e.ctx.Done():
+			return // leave does it
+		}
+		e.release(conn)
+	})
+}
+
+// idle is told to the elector, not to its machine: what was to lead and to step down is done.
+type idle struct{ conn int }
+
+func (x idle) of() int { return x.conn }
+
+// reopen begins another session. Who still hangs in an earlier term could not begin another one, and does not stand until it can.
+func (e *Elector) reopen() {
+	done, number := e.done, e.m.conn
+	select {
+	case <-done:
+		if err := e.open(); err != nil {
+			e.alarm(err.Error())
+		}
+	default:
+		e.work.Go(func() {
+			select {
+			case <-done:
+				e.tell(idle{number})
+			case <-e.ctx.Done():
+			}
+		})
+	}
 }
 
 // release gives the lock up, and takes the own breadcrumb away, since nobody has to be fenced.

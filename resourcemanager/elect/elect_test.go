@@ -300,6 +300,22 @@ func TestForeignLockIsWatchedOnce(t *testing.T) {
 	}
 }
 
+// Whoever cannot even step down, because its store hangs, keeps the lock from nobody.
+func TestHangingStepDown(t *testing.T) {
+	s := zookeepertest.New()
+	hanging := make(chan bool)
+	one := stands(t, s, "rm1", time.Second, func(c *Config) { c.StepDown = func(string) { <-hanging } })
+	t.Cleanup(func() { close(hanging) }) // before it is closed
+	one.reaches(Active)
+	two := stands(t, s, "rm2", time.Minute)
+	two.reaches(Standby)
+	one.Yield("test")
+	two.reaches(Active)
+	if one.Holds() || !one.logged("though this ResourceManager has not become a standby yet") {
+		t.Error("two are active")
+	}
+}
+
 // A connection whose turn to be released has not come is closed with the elector, and the lock is free.
 func TestCloseReleasesWhatWaits(t *testing.T) {
 	const several = 8
@@ -318,7 +334,7 @@ func TestCloseReleasesWhatWaits(t *testing.T) {
 		one.Yield("test")
 		<-stepping
 		work.Go(func() {
-			one.reaches(Standby) // behind its own earlier session, which has the lock still
+			one.reaches(Away) // it does not stand while it hangs in its last term
 			closed := make(chan bool)
 			go func() {
 				one.Close()

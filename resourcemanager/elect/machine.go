@@ -31,6 +31,7 @@ type machine struct {
 	contact   time.Duration // when the last call was sent that a quorum answered in this session; 0: none
 	next      time.Duration // when the lock is looked at again
 	rested    time.Duration // when RESTING ends
+	taken     time.Duration // when TAKING is given up
 	failures  int           // how often the lock was given up since the last term that began
 	holder    string        // what the lock said last, while it is another's
 }
@@ -58,6 +59,8 @@ const (
 	looksPerSession = 6           // looks at the lock during one session timeout
 	restPause       = time.Second // before the next try, after one has failed; twice that after the next failure, and so on
 	maxRest         = 30 * time.Second
+	takeLimit       = time.Minute // to become active, and twice that after each failure: another one may be sooner, and a large store takes long
+	maxTake         = 16 * time.Minute
 	retryPause      = time.Second // before a call is made again that was lost, at most
 )
 
@@ -157,6 +160,9 @@ func (m *machine) due() time.Duration {
 	if m.holding() {
 		sooner(m.deadline())
 	}
+	if m.state == Taking {
+		sooner(m.taken)
+	}
 	if m.state == Resting {
 		sooner(m.rested)
 	} else if m.connected && !m.busy {
@@ -172,6 +178,11 @@ func (m *machine) step(now time.Duration, e event) []action {
 	var out []action
 	if m.holding() && now >= m.deadline() { // before anything else: what is told now may have waited for long
 		out = m.fall(Away, fmt.Sprintf("ZooKeeper has not answered for %s, and ends the session after %s", (now-m.contact).Round(time.Millisecond), m.session))
+	}
+	if m.state == Taking && now >= m.taken {
+		if l, ok := e.(led); !ok || l.turn != m.turn { // which tells that it is done
+			out = append(out, m.rest(now, fmt.Sprintf("it has not become active within %s", m.patience()))...)
+		}
 	}
 	switch e := e.(type) {
 	case told:
@@ -277,7 +288,7 @@ func (m *machine) answered(now time.Duration, e answered) []action {
 		if m.state != Preparing {
 			return nil
 		}
-		m.state = Taking
+		m.state, m.taken = Taking, now+m.patience()
 		m.turn++
 		return []action{lead{m.turn}}
 	case e.absent:
@@ -289,6 +300,15 @@ func (m *machine) answered(now time.Duration, e answered) []action {
 		return m.own(now)
 	}
 	return m.follow(e.data)
+}
+
+// patience is how long becoming active may take.
+func (m *machine) patience() time.Duration {
+	limit := takeLimit
+	for i := 0; i < m.failures && limit < maxTake; i++ {
+		limit *= 2
+	}
+	return min(limit, maxTake)
 }
 
 // own is what follows when the lock is this one's.

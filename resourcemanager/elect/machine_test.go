@@ -311,6 +311,42 @@ func TestRestsLonger(t *testing.T) {
 	play(t, script)
 }
 
+// Who does not become active lets another one try, and takes more time the next time.
+func TestTakesTooLong(t *testing.T) {
+	m := play(t, strings.TrimSuffix(becomesActive, "0.4 led       >"))
+	if m.state != Taking {
+		t.Fatal(m.state)
+	}
+	begun := time.Hour + 400*time.Millisecond
+	now := begun
+	for ; m.state == Taking; now += time.Second {
+		for _, a := range m.step(now, ticked{m.conn}) {
+			switch a := a.(type) {
+			case ask: // it has the lock, and a lease
+				m.step(now, answered{conn: m.conn, call: a.call, sent: now, session: true, quorum: true, mine: true, watched: a.call == watch})
+			case stepDown:
+				if a.why != "it has not become active within 1m0s" {
+					t.Error(a.why)
+				}
+			}
+		}
+	}
+	if m.state != Resting || now-begun < takeLimit || now-begun > takeLimit+2*time.Second || m.due() != m.rested {
+		t.Errorf("%v after %v", m.state, now-begun)
+	}
+	if m.patience() != 2*takeLimit {
+		t.Errorf("the next time it takes %v", m.patience())
+	}
+	if m.failures = 9; m.patience() != maxTake {
+		t.Errorf("after many it takes %v", m.patience())
+	}
+	m = play(t, strings.TrimSuffix(becomesActive, "0.4 led       >"))
+	m.contact = begun + 2*takeLimit
+	if m.step(begun+2*takeLimit, led{m.conn, m.turn, nil}); m.state != Active {
+		t.Errorf("it has become active, and is %v", m.state)
+	}
+}
+
 // What was read and makes no sense is watched all the same, once.
 func TestSenselessLockIsWatchedOnce(t *testing.T) {
 	play(t, `

@@ -43,6 +43,7 @@ type Config struct {
 	NodeToken      func(yarn.AttemptID, yarn.NodeID, string) token.Token
 	LoginToken     func(yarn.AttemptID) token.Token
 	Post           func(engine.Command)
+	Leads          func() bool // tells whether this ResourceManager may still be active: else no node is called; nil: always
 	Log            *slog.Logger
 }
 
@@ -128,8 +129,8 @@ func (l *Launcher) worker() {
 		case engine.Launch:
 			err := l.launch(job)
 			switch {
-			case err != nil && l.ctx.Err() != nil:
-				// The launcher was closed. The launch may have succeeded, so it has not failed.
+			case err != nil && l.ctx.Err() != nil, errors.Is(err, errLeadsNoMore):
+				// The launcher was closed, or will be. The launch may have succeeded, so it has not failed.
 			case err != nil:
 				l.cfg.Log.Warn("cannot launch a master", "attempt", job.Attempt, "node", job.Grant.Node, "error", err)
 				l.cfg.Post(engine.LaunchFailed{Attempt: job.Attempt, Why: err.Error()})
@@ -204,6 +205,11 @@ func (l *Launcher) stop(x engine.Stop) error {
 	return nil
 }
 
+// errLeadsNoMore is why a node is not called: another ResourceManager may be active, and know of other masters.
+var errLeadsNoMore = errors.New("this ResourceManager may be active no more")
+
+func (l *Launcher) leads() bool { return l.cfg.Leads == nil || l.cfg.Leads() }
+
 // call calls a node as the attempt, with a token made for this call. If the node cannot
 // be reached or is not ready the call is repeated until Retry is over.
 func (l *Launcher) call(attempt yarn.AttemptID, node yarn.NodeID, user, method string, request, answer proto.Message) error {
@@ -214,6 +220,9 @@ func (l *Launcher) call(attempt yarn.AttemptID, node yarn.NodeID, user, method s
 	t := l.cfg.NodeToken(attempt, node, user)
 	client := ipc.NewClient(ipc.ClientConfig{
 		Credentials: ipc.Credentials{User: attempt.String(), Tokens: func(string) *ipc.Token {
+			if !l.leads() { // it was paused since it connected
+				return nil
+			}
 			return &ipc.Token{Identifier: t.Identifier, Password: t.Password, Kind: t.Kind, Service: t.Service}
 		}},
 		Timeout: callTimeout, Limits: l.cfg.Limits,
@@ -221,11 +230,17 @@ func (l *Launcher) call(attempt yarn.AttemptID, node yarn.NodeID, user, method s
 	defer client.Close()
 	giveUp := time.Now().Add(l.cfg.Retry)
 	for {
+		if !l.leads() {
+			return errLeadsNoMore
+		}
 		out, err := client.Call(l.ctx, node.String(), containerProtocol, method, body)
 		if err == nil {
 			return proto.Unmarshal(out, answer)
 		}
 		var remote *ipc.RemoteError
+		if !l.leads() {
+			return errLeadsNoMore
+		}
 		if errors.As(err, &remote) && remote.Class != "org.apache.hadoop.yarn.exceptions.NMNotYetReadyException" || time.Now().After(giveUp) || l.ctx.Err() != nil {
 			return err
 		}

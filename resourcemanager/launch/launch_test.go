@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -140,6 +141,7 @@ var attempt = yarn.AttemptID{Application: yarn.ApplicationID{ClusterTimestamp: 1
 type desk struct {
 	*Launcher
 	posted chan engine.Command
+	fallen atomic.Bool // the ResourceManager may be active no more
 }
 
 // open starts a launcher on submissions of that context.
@@ -147,6 +149,7 @@ func open(t *testing.T, retry time.Duration, submitted []byte) *desk {
 	t.Helper()
 	d := &desk{posted: make(chan engine.Command, 1024)}
 	d.Launcher = New(Config{Workers: 2, Retry: retry, Log: slog.New(slog.DiscardHandler), Post: func(c engine.Command) { d.posted <- c },
+		Leads:   func() bool { return !d.fallen.Load() },
 		Context: func(yarn.ApplicationID) []byte { return submitted },
 		ContainerToken: func(g engine.Grant) token.Token {
 			return token.Token{Identifier: []byte(g.ID.String()), Password: []byte("p"), Kind: token.KindContainer, Service: g.Node.String()}
@@ -319,6 +322,62 @@ func TestRetry(t *testing.T) {
 		l.Close()
 		open(t, 0, good).failsOn(t, yarn.NodeID{Host: "127.0.0.1", Port: int32(l.Addr().(*net.TCPAddr).Port)}, "refused")
 	})
+}
+
+// Once this ResourceManager may be active no more, nodes hear nothing of it, and nothing of what waited is told.
+func TestLeadsNoMore(t *testing.T) {
+	good := submitted(t, &pb.ContainerLaunchContext{})
+	notReady := &ipc.RemoteError{Class: "org.apache.hadoop.yarn.exceptions.NMNotYetReadyException", Message: "recovering"}
+	quiet := func(t *testing.T, d *desk, n *fakeNode, calls int) {
+		t.Helper()
+		d.Close() // what is under way ends
+		if len(n.seen()) != calls || len(d.posted) != 0 {
+			t.Errorf("%v, and %d commands", n.seen(), len(d.posted))
+		}
+	}
+	t.Run("before", func(t *testing.T) {
+		t.Parallel()
+		n, d := serve(t, nil), open(t, time.Minute, good)
+		d.fallen.Store(true)
+		d.launchOn(n.id)
+		for len(d.waiting()) > 0 {
+			time.Sleep(time.Millisecond)
+		}
+		quiet(t, d, n, 0)
+	})
+	t.Run("between two tries", func(t *testing.T) {
+		t.Parallel()
+		n, d := serve(t, notReady, nil), open(t, time.Minute, good)
+		d.launchOn(n.id)
+		for len(n.seen()) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		d.fallen.Store(true)
+		time.Sleep(retryPause + retryPause/4)
+		quiet(t, d, n, 1)
+	})
+	t.Run("while it connects", func(t *testing.T) {
+		t.Parallel()
+		n, d := serve(t, nil), open(t, 0, good)
+		asked := 0
+		d.cfg.Leads = func() bool { asked++; return asked == 1 } // the next time the connection asks who calls
+		d.Stop(engine.Stop{Attempt: attempt, Node: n.id, User: "alice"})
+		for len(d.waiting()) > 0 {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(retryPause / 4)
+		quiet(t, d, n, 0)
+		if asked < 2 {
+			t.Error("it was not asked")
+		}
+	})
+}
+
+// waiting is what no worker has taken.
+func (l *Launcher) waiting() []any {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.jobs
 }
 
 // A master is stopped by its attempt; that the node has forgotten it is no news.

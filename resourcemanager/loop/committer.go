@@ -19,6 +19,7 @@ const (
 	retryPause = 50 * time.Millisecond
 	retryFor   = 30 * time.Second // how long an unavailable store is tried; then it is lost
 	retrySay   = 10 * time.Second // between two log lines about an unavailable store
+	stopFor    = 2 * time.Second  // how long a commit under way may hold up a stop; then it is cancelled
 )
 
 // committer stores saves in the order in which they were made, as many in one commit as
@@ -34,11 +35,15 @@ type committer struct {
 	more    sync.Cond
 	stopped bool
 	done    chan struct{}
+
+	ctx    context.Context // of commits
+	cancel context.CancelFunc
 }
 
 func newCommitter(s store.Store, log *slog.Logger, confirm func([]engine.Stored), lost func(*Loss)) *committer {
 	c := &committer{store: s, log: log, confirm: confirm, lost: lost, done: make(chan struct{})}
 	c.more.L = &c.mu
+	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
 
@@ -49,14 +54,16 @@ func (c *committer) put(saves []engine.Save) {
 	c.more.Signal()
 }
 
-// stop lets the commit under way finish. Saves that still wait are not stored, and are
-// never confirmed.
+// stop lets the commit under way finish, if it does so soon. Saves that still wait are not
+// stored, and are never confirmed; neither is a commit that is cancelled.
 func (c *committer) stop() {
 	c.mu.Lock()
 	c.stopped = true
 	c.mu.Unlock()
 	c.more.Signal()
+	defer time.AfterFunc(stopFor, c.cancel).Stop()
 	<-c.done
+	c.cancel()
 }
 
 func (c *committer) run() {
@@ -116,7 +123,7 @@ func (c *committer) commit(batch []engine.Save) ([]engine.Stored, error) {
 		for i, at := range left {
 			ops[i] = batch[at].Op
 		}
-		err := c.store.Commit(context.Background(), ops)
+		err := c.store.Commit(c.ctx, ops)
 		var poison *store.PoisonError
 		var unavailable *store.UnavailableError
 		switch {

@@ -350,6 +350,20 @@ func TestStopDuringCommit(t *testing.T) {
 	})
 }
 
+// A commit that hangs holds an end up for a moment only.
+func TestStopCancelsCommit(t *testing.T) {
+	inStore(t, "commit 1 hold", func(t *testing.T, r *rig, k *kept) {
+		var a answered
+		r.remember(k, &a, key(1))
+		synctest.Wait()
+		start := time.Now()
+		r.closes(t, &a, 1)
+		if d := time.Since(start); d < stopFor || d > stopFor+retryPause || len(k.disk.Values()) != 0 || len(r.failures()) != 0 {
+			t.Errorf("the end took %s; %d records, fatal: %v", d, len(k.disk.Values()), r.failures())
+		}
+	})
+}
+
 // narrow takes batches of a few changes only.
 type narrow struct {
 	store.Store

@@ -122,6 +122,13 @@ func roleBean(d *access.Daemon) introspect.Bean {
 		introspect.Gauge("Since", r.Since, "when it has become active, or a standby, ms since 1970"),
 		introspect.Counter("Actives", r.Actives, "how often it has become active"),
 		introspect.Gauge("Connected", flag(r.Connected), "1 while it is in touch with the election's ZooKeeper"))
+	if c := r.Copy; c != nil {
+		b.Attributes = append(b.Attributes,
+			introspect.Gauge("CopyWhole", flag(c.Whole), "1 while a standby has a copy of the state store, so that it need not read all to take over"),
+			introspect.Gauge("CopyRecords", c.Records, "records of that copy"),
+			introspect.Gauge("CopyBytes", c.Bytes, "bytes of that copy"),
+			introspect.Gauge("CopyBehind", c.Behind, "changes of the state store that a standby knows of and has not read yet"))
+	}
 	for _, a := range [][2]string{{"Id", r.ID}, {"Why", r.Why}, {"Election", r.Election}, {"Holder", r.Holder}} {
 		b.Attributes = append(b.Attributes, introspect.Attribute{Name: a[0], Value: a[1]})
 	}

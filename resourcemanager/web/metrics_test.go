@@ -113,6 +113,9 @@ func TestRoleBean(t *testing.T) {
 		want := map[string]any{"Active": 0, "Since": int64(5), "Actives": int64(2), "Connected": 1, "Id": "rm1", "Why": "it has started", "Election": "STANDBY", "Holder": "rm2"}
 		if active {
 			d.HAState, want["Active"] = "ACTIVE", 1
+		} else {
+			d.Role.Copy = &access.Copy{Whole: true, Records: 7, Bytes: 70, Behind: 1}
+			maps.Copy(want, map[string]any{"CopyWhole": 1, "CopyRecords": 7, "CopyBytes": int64(70), "CopyBehind": 1})
 		}
 		b := roleBean(&d)
 		got := map[string]any{}

@@ -25,6 +25,7 @@ type App struct {
 	attNo   int32
 	attempt []byte
 	conn    *rpc.Conn
+	login   *rpc.Token
 	resp    int32
 	Stays   bool  // its containers run until released
 	Only    *Node // the one node its containers must be on, if any
@@ -77,6 +78,7 @@ func (a *App) Start(cl *rpc.Conn) error {
 	}
 	a.attNo = rep.Attempt
 	a.attempt = yarn.AttemptBytes(a.ID, a.attNo)
+	a.login = rep.Token
 	a.conn, err = rpc.Dial(a.c.Addr(a.c.SchedPort), yarn.MasterProtocol, "", rep.Token)
 	if err != nil {
 		return fmt.Errorf("scheduler port: %w", err)

@@ -50,6 +50,8 @@ type conn struct {
 	cut     bool
 	closed  chan struct{}
 	once    sync.Once
+	below   string                // what it watches with WatchAll; "": nothing
+	heard   func(zookeeper.Event) // is told
 }
 
 // tell reports changes of the session.
@@ -231,6 +233,31 @@ func (c *conn) watch(at *[]watcher) <-chan zookeeper.Event {
 	c.session.open = append(c.session.open, events)
 	*at = append(*at, watcher{c.session, events})
 	return events
+}
+
+// WatchAll implements zookeeper.Conn.
+func (c *conn) WatchAll(ctx context.Context, name string, told func(zookeeper.Event)) error {
+	return c.call(ctx, "watch all below", name, 0, func(name string) error {
+		c.below, c.heard = name, told
+		return nil
+	})
+}
+
+// all tells what has happened to a node, if it is watched with WatchAll.
+func (c *conn) all(e zookeeper.Event) {
+	if c.below != "" && (e.Path == c.below || strings.HasPrefix(e.Path, strings.TrimSuffix(c.below, "/")+"/")) {
+		e.Path = c.relative(e.Path)
+		c.heard(e)
+	}
+}
+
+// unwatch ends what WatchAll began.
+func (c *conn) unwatch(err error) {
+	if c.below != "" {
+		below, heard := c.below, c.heard
+		c.below, c.heard = "", nil
+		heard(zookeeper.Event{Kind: zookeeper.NotWatching, Path: c.relative(below), Err: err})
+	}
 }
 
 func (c *conn) GetACL(ctx context.Context, name string) (acl []zookeeper.ACL, stat zookeeper.Stat, err error) {

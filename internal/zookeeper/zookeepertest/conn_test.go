@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -275,5 +276,54 @@ func TestSessions(t *testing.T) {
 		zookeeper.Connected, zookeeper.Disconnected, zookeeper.Expired, zookeeper.Connected}
 	if !slices.Equal(states, want) {
 		t.Fatalf("%v", states)
+	}
+}
+
+// TestWatchAll: all that changes below a node is told before anything is answered that comes after it.
+func TestWatchAll(t *testing.T) {
+	everywhere(t, func(t *testing.T, open func(...zookeeper.Auth) zookeeper.Conn) {
+		ours, theirs, ctx, anyone := open(), open(), t.Context(), zookeeper.Anyone()
+		var mu sync.Mutex
+		var told []zookeeper.Event
+		hears := func(e zookeeper.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, e)
+		}
+		must(t, ours.WatchAll(ctx, "/a", hears)) // which is not there yet
+		create(t, theirs, "/a", nil)
+		create(t, theirs, "/other", nil)
+		create(t, theirs, "/ab", nil)
+		create(t, theirs, "/a/b", []byte("1"))
+		must(t, theirs.Multi(ctx, zookeeper.CreateOp("/a/b/c", nil, anyone), zookeeper.SetOp("/a/b", []byte("2")), zookeeper.DeleteOp("/a/b/c")))
+		is(t, theirs.Multi(ctx, zookeeper.SetOp("/a/b", []byte("3")), zookeeper.DeleteOp("/a/b/c")), zookeeper.ErrNoNode)
+		must(t, theirs.Delete(ctx, "/a/b", zookeeper.AnyVersion))
+		must(t, ours.Sync(ctx, "/a"))
+		_, _, err := ours.Exists(ctx, "/a/b")
+		must(t, err)
+		want := []zookeeper.Event{{Kind: zookeeper.NodeCreated, Path: "/a"}, {Kind: zookeeper.NodeCreated, Path: "/a/b"}, {Kind: zookeeper.NodeCreated, Path: "/a/b/c"},
+			{Kind: zookeeper.DataChanged, Path: "/a/b"}, {Kind: zookeeper.NodeDeleted, Path: "/a/b/c"}, {Kind: zookeeper.NodeDeleted, Path: "/a/b"}}
+		mu.Lock()
+		defer mu.Unlock()
+		if !slices.Equal(told, want) {
+			t.Fatalf("%v, want %v", told, want)
+		}
+	})
+}
+
+// TestWatchAllEnds with the connection to the server.
+func TestWatchAllEnds(t *testing.T) {
+	server := zookeepertest.New()
+	for name, lose := range map[string]func(zookeeper.Conn){"lost": server.Lose, "cut": server.Cut, "expired": server.Expire} {
+		c, err := server.Open(zookeeper.Options{})
+		must(t, err)
+		defer c.Close()
+		var told []zookeeper.Event
+		must(t, c.WatchAll(t.Context(), "/", func(e zookeeper.Event) { told = append(told, e) }))
+		lose(c)
+		server.Put("/"+name, nil)
+		if len(told) != 1 || told[0].Kind != zookeeper.NotWatching || told[0].Err == nil {
+			t.Errorf("%s: %v", name, told)
+		}
 	}
 }

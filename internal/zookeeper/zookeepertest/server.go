@@ -126,6 +126,7 @@ func (s *Server) Put(name string, data []byte) {
 		n.data, n.modified = data, s.zxid
 		n.version++
 		s.fire(&n.dataWatches, zookeeper.Event{Kind: zookeeper.DataChanged, Path: name})
+		s.tellAll(zookeeper.Event{Kind: zookeeper.DataChanged, Path: name})
 		return
 	}
 	s.add(name, data, 0, zookeeper.Anyone())
@@ -138,6 +139,7 @@ func (s *Server) Expire(c zookeeper.Conn) {
 	defer s.mu.Unlock()
 	if c := c.(*conn); c.session != nil {
 		s.end(c.session, zookeeper.ErrSessionExpired)
+		c.unwatch(zookeeper.ErrConnection)
 		c.tell(zookeeper.Disconnected, zookeeper.Expired)
 		s.begin(c)
 	}
@@ -148,6 +150,7 @@ func (s *Server) Cut(c zookeeper.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.(*conn).cut = true
+	c.(*conn).unwatch(zookeeper.ErrConnection)
 	c.(*conn).tell(zookeeper.Disconnected)
 }
 
@@ -226,6 +229,7 @@ func (s *Server) add(name string, data []byte, owner int64, acl []zookeeper.ACL)
 		parent.cversion--
 	})
 	s.fire(&parent.childWatches, zookeeper.Event{Kind: zookeeper.ChildrenChanged, Path: path.Dir(name)})
+	s.tellAll(zookeeper.Event{Kind: zookeeper.NodeCreated, Path: name})
 }
 
 // drop removes a node and tells its watchers.
@@ -245,7 +249,19 @@ func (s *Server) drop(name string) {
 	gone := zookeeper.Event{Kind: zookeeper.NodeDeleted, Path: name}
 	s.fire(&n.dataWatches, gone)
 	s.fire(&n.childWatches, gone)
+	s.tellAll(gone)
 	s.fire(&parent.childWatches, zookeeper.Event{Kind: zookeeper.ChildrenChanged, Path: path.Dir(name)})
+}
+
+// tellAll tells those who watch all below a path.
+func (s *Server) tellAll(e zookeeper.Event) {
+	if s.trying {
+		s.told = append(s.told, func() { s.tellAll(e) })
+		return
+	}
+	for _, x := range s.sessions {
+		x.conn.all(e)
+	}
 }
 
 func (s *Server) fire(watches *[]watcher, e zookeeper.Event) {
@@ -345,6 +361,7 @@ func (s *Server) apply(c *conn, op zookeeper.Op) (name string, err error) {
 			n.version--
 		})
 		s.fire(&n.dataWatches, zookeeper.Event{Kind: zookeeper.DataChanged, Path: name})
+		s.tellAll(zookeeper.Event{Kind: zookeeper.DataChanged, Path: name})
 	case zookeeper.OpDelete:
 		switch {
 		case !s.allows(c, s.nodes[path.Dir(name)], zookeeper.DeleteChild):
@@ -403,4 +420,12 @@ func (s *Server) create(c *conn, op zookeeper.Op) (string, error) {
 	}
 	s.add(name, slices.Clone(op.Data), owner, acl)
 	return name, nil
+}
+
+// Lose ends the connection of a conn to its server; it goes on with its session, without what it has watched with WatchAll.
+func (s *Server) Lose(c zookeeper.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.(*conn).unwatch(zookeeper.ErrConnection)
+	c.(*conn).tell(zookeeper.Disconnected, zookeeper.Connected)
 }

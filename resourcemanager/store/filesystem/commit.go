@@ -49,7 +49,7 @@ func (k *keeper) owned() error {
 
 // still is owned where no lock keeps others away. It is asked before each step of a batch.
 func (k *keeper) still() error {
-	if k.local || !k.loaded {
+	if k.local || !k.Loaded {
 		return nil
 	}
 	return k.owned()

@@ -43,17 +43,16 @@ type keeper struct {
 	where   string // the same as a URL, for messages
 	local   bool
 
-	mu        sync.Mutex
+	mu sync.Mutex
+	store.Life
 	sys       filesystem.FileSystem // nil: to be connected
+	hangUp    context.CancelFunc    // ends what sys is about to do
 	lock      *os.File              // nil: not local, or not loaded
-	loaded    bool
-	closed    bool
-	broken    error
-	epoch     []byte            // what EpochNode holds as long as this is the last to have loaded the store
-	start     string            // random, of this start
-	plans     map[string]string // of reservations, by name
-	sequences map[string]bool   // files whose names are sequence numbers
-	journaled bool              // there may be a journal
+	epoch     []byte                // what EpochNode holds as long as this is the last to have loaded the store
+	start     string                // random, of this start
+	plans     map[string]string     // of reservations, by name
+	sequences map[string]bool       // files whose names are sequence numbers
+	journaled bool                  // there may be a journal
 }
 
 // Open prepares a store; it reads nothing yet.
@@ -97,12 +96,38 @@ func (k *keeper) connect(ctx context.Context) error {
 	if k.sys != nil {
 		return nil
 	}
-	sys, err := k.options.Systems.Connect(context.WithoutCancel(ctx), k.options.URL, k.options.User)
+	base, hangUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer context.AfterFunc(ctx, hangUp)()
+	sys, err := k.options.Systems.Connect(base, k.options.URL, k.options.User)
 	if err != nil {
+		hangUp()
 		return fmt.Errorf("the state store %s: %w", k.where, err)
 	}
-	k.sys = sys
+	k.sys, k.hangUp = sys, hangUp
 	return nil
+}
+
+// until has calls to HDFS, of which none has a context of its own, end with ctx, until done is called. The next call connects anew then.
+func (k *keeper) until(ctx context.Context) (done func()) {
+	if k.local || k.sys == nil {
+		return func() {}
+	}
+	sys, stop := k.sys, context.AfterFunc(ctx, k.hangUp)
+	return func() {
+		if !stop() && k.sys == sys {
+			_ = k.disconnect()
+		}
+	}
+}
+
+func (k *keeper) disconnect() error {
+	if k.sys == nil {
+		return nil
+	}
+	err := k.sys.Close()
+	k.hangUp()
+	k.sys = nil
+	return err
 }
 
 // hold takes the lock of a local store.
@@ -144,13 +169,8 @@ func (e *versionError) Unwrap() error { return e.err }
 func (k *keeper) Load(ctx context.Context) (*state.Snapshot, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	switch {
-	case k.closed:
-		return nil, store.ErrClosed
-	case k.loaded:
-		return nil, store.ErrLoaded
-	case ctx.Err() != nil:
-		return nil, &store.UnavailableError{Err: context.Cause(ctx)}
+	if err := k.MayLoad(ctx); err != nil {
+		return nil, err
 	}
 	err := k.connect(ctx)
 	if err == nil {
@@ -159,11 +179,12 @@ func (k *keeper) Load(ctx context.Context) (*state.Snapshot, error) {
 	if err != nil {
 		return nil, k.outcome(err)
 	}
+	defer k.until(ctx)()
 	snapshot, err := k.load(ctx)
 	if err != nil {
 		return nil, k.outcome(err)
 	}
-	k.loaded = true
+	k.Loaded = true
 	return snapshot, nil
 }
 
@@ -175,18 +196,12 @@ func (k *keeper) Commit(ctx context.Context, ops []state.Op) error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	switch {
-	case k.closed:
-		return store.ErrClosed
-	case !k.loaded:
-		return store.ErrNotLoaded
-	case k.broken != nil:
-		return k.broken
-	case ctx.Err() != nil:
-		return &store.UnavailableError{Err: context.Cause(ctx)}
+	if err := k.MayCommit(ctx); err != nil {
+		return err
 	}
 	err = k.connect(ctx)
 	if err == nil {
+		defer k.until(ctx)()
 		err = k.commit(changes)
 	}
 	return k.outcome(err)
@@ -198,14 +213,13 @@ func (k *keeper) outcome(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, store.ErrFenced), errors.As(err, new(*store.DamagedError)):
-		k.broken = err
+		k.Broken = err
 		return err
 	case errors.As(err, new(*store.PoisonError)), errors.As(err, new(*versionError)), errors.As(err, new(*heldError)):
 		return err
 	}
-	if k.sys != nil && !k.local { // the next call connects anew
-		_ = k.sys.Close()
-		k.sys = nil
+	if !k.local { // the next call connects anew
+		_ = k.disconnect()
 	}
 	return &store.UnavailableError{Err: err}
 }
@@ -214,17 +228,13 @@ func (k *keeper) outcome(err error) error {
 func (k *keeper) Close() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.closed = true
+	k.Closed = true
 	var errs []error
 	if k.lock != nil {
 		errs = append(errs, k.lock.Close())
 		k.lock = nil
 	}
-	if k.sys != nil {
-		errs = append(errs, k.sys.Close())
-		k.sys = nil
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, k.disconnect())...)
 }
 
 // Modes of what is made: there are keys in it.

@@ -1,6 +1,7 @@
 package filesystem
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -462,6 +464,37 @@ func TestAnew(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	must(t, second.Commit(t.Context(), storetest.Puts(storetest.Application(1, 0))))
+}
+
+// TestHangs: a batch that HDFS does not answer ends with its context, and is made as a whole by the next try.
+func TestHangs(t *testing.T) {
+	for _, step := range []string{"create", "rename"} {
+		dir := t.TempDir()
+		k, _ := unlocked(t, dir)
+		hung, hangUp := make(chan bool), k.hangUp
+		k.hangUp = sync.OnceFunc(func() {
+			close(hung)
+			hangUp()
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		hook(k, func(op, _ string) error {
+			if op != step {
+				return nil
+			}
+			cancel()
+			<-hung
+			return errors.New("the connection was closed")
+		})
+		ops := storetest.Puts(storetest.Application(1, 0), storetest.Attempt(1, 1))
+		if err := k.Commit(ctx, ops); !errors.As(err, new(*store.UnavailableError)) {
+			t.Fatalf("%s: %v", step, err)
+		}
+		must(t, k.Commit(t.Context(), ops))
+		must(t, k.Close())
+		if _, snapshot := unlocked(t, dir); len(snapshot.Applications) != 1 || len(snapshot.Attempts) != 1 {
+			t.Fatalf("%s: %+v", step, snapshot)
+		}
+	}
 }
 
 // TestTakenOver: another start while a batch is carried out.

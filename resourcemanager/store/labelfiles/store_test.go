@@ -17,6 +17,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/memory"
+	"github.com/heddle-project/heddle/resourcemanager/store/storetest"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -315,6 +316,36 @@ func TestCommit(t *testing.T) {
 	s.(*files).claim.Close()
 	p.o.Over = disk.Open(store.Options{})
 	p.loads(first)
+}
+
+// Whoever was fenced off changes no labels either, though nothing else is to be stored.
+func TestLabelsAreFenced(t *testing.T) {
+	p, disk := newPlace(t), memory.NewDisk()
+	faults, err := storetest.NewFaults(disk.Open(store.Options{}), "commit 2.. fenced")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.o.Over = faults
+	s, err := Open(t.Context(), p.o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Commit(t.Context(), []state.Op{put("x")}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.Commit(t.Context(), []state.Op{put("x y")}); !errors.Is(err, store.ErrFenced) {
+			t.Errorf("fenced: %v", err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.o.Over = disk.Open(store.Options{})
+	p.loads("x")
 }
 
 // A directory that cannot be written to refuses changes of labels, and nothing else.

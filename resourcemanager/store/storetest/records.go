@@ -110,8 +110,8 @@ func (m Model) Snapshot(epoch int64) *state.Snapshot {
 	return s
 }
 
-// randomOps are random changes of few records, so that many are of the same one.
-func randomOps(rng *rand.Rand) []state.Op {
+// RandomOps are random changes of few records, so that many are of the same one.
+func RandomOps(rng *rand.Rand) []state.Op {
 	ops := make([]state.Op, rng.IntN(12))
 	for i := range ops {
 		n, k := 1+rng.IntN(12), 1+rng.IntN(3)

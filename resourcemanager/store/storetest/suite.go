@@ -337,7 +337,7 @@ func testRandom(t *testing.T, sub Subject) {
 	s, _ := opened(t, sub, options)
 	for epoch := int64(1); epoch <= 12; epoch++ {
 		for range 25 {
-			ops := randomOps(rng)
+			ops := RandomOps(rng)
 			commit(t, s, ops...)
 			model.Apply(ops)
 		}

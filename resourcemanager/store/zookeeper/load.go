@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -24,11 +25,13 @@ const (
 )
 
 // absolute is the path of a node below the root.
-func (k *keeper) absolute(at string) string {
+func (k *keeper) absolute(at string) string { return absolute(k.root, at) }
+
+func absolute(root, at string) string {
 	if at == "." {
-		return k.root
+		return root
 	}
-	return k.root + "/" + at
+	return root + "/" + at
 }
 
 // takeOver makes this the owner of the store, stores the next epoch and reads all.
@@ -43,11 +46,37 @@ func (k *keeper) takeOver(ctx context.Context) (*state.Snapshot, error) {
 	if err := k.retry(ctx, func() (err error) { epoch, err = k.nextEpoch(ctx); return err }); err != nil {
 		return nil, err
 	}
+	if snapshot := k.takeCopy(ctx, epoch); snapshot != nil {
+		return snapshot, nil
+	}
 	var values map[string][]byte
 	if err := k.retry(ctx, func() (err error) { values, err = k.walk(ctx); return err }); err != nil {
 		return nil, err
 	}
 	return k.read(epoch, values), nil
+}
+
+// takeCopy takes what was followed, if that is whole. Nobody else can change anything any more.
+func (k *keeper) takeCopy(ctx context.Context, epoch int64) *state.Snapshot {
+	f := k.options.Follower
+	if f == nil {
+		return nil
+	}
+	nodes, found, err := f.take(ctx, k.mark)
+	if err != nil {
+		k.options.Warn(fmt.Sprintf("the copy of the state store cannot be used, all is read: %v", err))
+	}
+	if nodes == nil {
+		return nil
+	}
+	k.tree, k.unsure = found, map[string]bool{}
+	return k.gather(epoch, func(yield func(entry) bool) {
+		for _, n := range nodes {
+			if !yield(n.entry) {
+				return
+			}
+		}
+	})
 }
 
 // retry tries a call again that was lost, as often as Options say.
@@ -206,7 +235,7 @@ func (k *keeper) walk(ctx context.Context) (map[string][]byte, error) {
 		if len(values)+len(level) > maxNodes {
 			return nil, fmt.Errorf("the state store %s in ZooKeeper has more than %d nodes", k.root, maxNodes)
 		}
-		found, err := k.visit(ctx, level)
+		found, err := visit(level, readers, func(at string) (visited, error) { return k.look(ctx, at) })
 		if err != nil {
 			return nil, err
 		}
@@ -234,14 +263,14 @@ type visited struct {
 }
 
 // visit reads nodes, some at the same time.
-func (k *keeper) visit(ctx context.Context, level []string) ([]visited, error) {
-	out := make([]visited, len(level))
+func visit[T any](level []string, readers int, look func(at string) (T, error)) ([]T, error) {
+	out := make([]T, len(level))
 	errs := make([]error, readers)
 	var all sync.WaitGroup
 	for w := range min(readers, len(level)) {
 		all.Go(func() {
 			for i := w; i < len(level) && errs[w] == nil; i += readers {
-				out[i], errs[w] = k.look(ctx, level[i])
+				out[i], errs[w] = look(level[i])
 			}
 		})
 	}
@@ -266,22 +295,55 @@ func mayBeEmpty(t state.Table) bool {
 	return t == state.Applications || t == state.AMRMKeys || t == state.DelegationSequences
 }
 
-// read makes records of what was read.
-func (k *keeper) read(epoch int64, values map[string][]byte) *state.Snapshot {
-	r := k.options.Reader(epoch)
-	for at, value := range values {
-		key, holds, err := identify(at)
+// entry is what a node means: nothing, a record, or why it is none.
+type entry struct {
+	key    state.Key
+	record state.Record // nil: there is none
+	reason string       // why it cannot be used; "" unless record is nil
+}
+
+// entry makes a record of what a node holds.
+func (o *Options) entry(at string, value []byte) entry {
+	key, holds, err := identify(at)
+	if !holds || len(value) == 0 && mayBeEmpty(key.Table) { // a node that only holds others, or nothing yet
+		return entry{}
+	}
+	e := entry{key: key}
+	if err == nil {
+		if key.Table == state.Reservations {
+			value = apache.WithPlan(slices.Clone(value), path.Base(path.Dir(at)))
+		}
+		e.record, err = o.Codec.Decode(key, value)
+	}
+	if err != nil {
+		e.record, e.reason = nil, err.Error()
+	}
+	return e
+}
+
+// gather makes a snapshot of entries.
+func (k *keeper) gather(epoch int64, entries iter.Seq[entry]) *state.Snapshot {
+	snapshot := &state.Snapshot{Epoch: epoch}
+	for e := range entries {
 		switch {
-		case !holds, len(value) == 0 && mayBeEmpty(key.Table): // a node that only holds others, or nothing yet
-		case err != nil:
-			r.Quarantine(key, err.Error())
-		case key.Table == state.Reservations:
-			r.Add(key, apache.WithPlan(slices.Clone(value), path.Base(path.Dir(at))))
-		default:
-			r.Add(key, value)
+		case e.record != nil:
+			snapshot.Add(e.record)
+		case e.reason != "":
+			snapshot.Quarantine(e.key, e.reason)
 		}
 	}
-	snapshot := r.Snapshot()
+	snapshot.Finish()
 	apache.Settle(snapshot)
 	return snapshot
+}
+
+// read makes records of what was read.
+func (k *keeper) read(epoch int64, values map[string][]byte) *state.Snapshot {
+	return k.gather(epoch, func(yield func(entry) bool) {
+		for at, value := range values {
+			if !yield(k.options.entry(at, value)) {
+				return
+			}
+		}
+	})
 }

@@ -37,6 +37,10 @@ type Options struct {
 	Retries    int           // of a call of Load that was lost (hadoop.zk.num-retries)
 	Interval   time.Duration // between them (hadoop.zk.retry-interval-ms)
 	Warn       func(string)  // takes what is odd; nil: it is dropped
+	Follower   *Follower     // has a copy for Load, and is ended by it; nil: Load reads all
+
+	pause time.Duration // of a Follower between two looks; tests do not wait
+	most  int64         // bytes of its copy; 0: maxCopy
 }
 
 // Fence is who alone may make nodes below the root: user and password of ZooKeeper's
@@ -82,15 +86,25 @@ func (o *Options) rootACL() []zk.ACL {
 	return append(out, zk.ACL{Perms: zk.CreateChild | zk.DeleteChild, Scheme: "digest", ID: zk.Digest(o.Fence.User, o.Fence.Password)})
 }
 
+// root is the path of the store.
+func (o *Options) root() (string, error) {
+	root := o.Parent + "/" + rootName
+	if o.Parent == "/" {
+		root = "/" + rootName
+	}
+	if err := zk.CheckPath(root); err != nil {
+		return "", fmt.Errorf("path of the state store in ZooKeeper: %w", err)
+	}
+	return root, nil
+}
+
 type keeper struct {
 	options Options
 	root    string
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	store.Life
 	conn   zk.Conn
-	loaded bool
-	closed bool
-	broken error  // the outcome of every later call; else nil
 	epoch  int32  // version of the epoch's node as we wrote it
 	mark   string // node that is there as long as this is the last start
 	tree   tree
@@ -100,12 +114,9 @@ type keeper struct {
 // Open prepares a connection; ZooKeeper need not answer yet.
 func Open(o Options) (store.Store, error) {
 	o = o.withDefaults()
-	root := o.Parent + "/" + rootName
-	if o.Parent == "/" {
-		root = "/" + rootName
-	}
-	if err := zk.CheckPath(root); err != nil {
-		return nil, fmt.Errorf("path of the state store in ZooKeeper: %w", err)
+	root, err := o.root()
+	if err != nil {
+		return nil, err
 	}
 	for _, n := range []int{o.AppSplit, o.TokenSplit} {
 		if n < 0 || n > MaxSplit {
@@ -126,19 +137,14 @@ func Open(o Options) (store.Store, error) {
 func (k *keeper) Load(ctx context.Context) (*state.Snapshot, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	switch {
-	case k.closed:
-		return nil, store.ErrClosed
-	case k.loaded:
-		return nil, store.ErrLoaded
-	case k.broken != nil:
-		return nil, k.broken
+	if err := k.MayLoad(ctx); err != nil {
+		return nil, err
 	}
 	snapshot, err := k.takeOver(ctx)
 	if err != nil {
 		return nil, k.outcome(err)
 	}
-	k.loaded = true
+	k.Loaded = true
 	return snapshot, nil
 }
 
@@ -150,15 +156,8 @@ func (k *keeper) Commit(ctx context.Context, ops []state.Op) error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	switch {
-	case k.closed:
-		return store.ErrClosed
-	case !k.loaded:
-		return store.ErrNotLoaded
-	case k.broken != nil:
-		return k.broken
-	case ctx.Err() != nil:
-		return &store.UnavailableError{Err: context.Cause(ctx)}
+	if err := k.MayCommit(ctx); err != nil {
+		return err
 	}
 	return k.outcome(k.commit(ctx, changes, len(ops)))
 }
@@ -167,8 +166,8 @@ func (k *keeper) Commit(ctx context.Context, ops []state.Op) error {
 func (k *keeper) Close() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.closed {
-		k.closed = true
+	if !k.Closed {
+		k.Closed = true
 		k.conn.Close()
 	}
 	return nil
@@ -180,12 +179,12 @@ func (k *keeper) outcome(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, store.ErrFenced):
-		k.broken = store.ErrFenced
+		k.Broken = store.ErrFenced
 		return err
 	case errors.As(err, new(*store.BatchError)), errors.As(err, new(*store.PoisonError)), errors.As(err, new(*versionError)):
 		return err
 	case errors.As(err, new(*store.DamagedError)):
-		k.broken = err
+		k.Broken = err
 		return err
 	}
 	return &store.UnavailableError{Err: err}

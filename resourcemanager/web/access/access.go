@@ -80,6 +80,17 @@ type Role struct {
 	Election  string // state in the election, such as STANDBY or RESTING; "" if there is none
 	Connected bool   // to the election's ZooKeeper
 	Holder    string // the active ResourceManager by the election, while it is another; "" if it is not known
+
+	Copy *Copy // of the state store; nil: a standby has none, or this one is active
+}
+
+// Copy is what a standby has of the state store.
+type Copy struct {
+	Whole   bool   // all but what is Behind; else it reads all when it takes over
+	Records int    // of the copy
+	Bytes   int64  // of their values
+	Behind  int    // changes that are known and not read yet
+	Why     string // what it does or why it has no copy, while it is not Whole
 }
 
 // SetAside is a record that was left alone in the state store when the term began.

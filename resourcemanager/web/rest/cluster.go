@@ -31,6 +31,14 @@ func (s *server) info(r *http.Request) (*answer.Response, error) {
 	if d.StorePath != "" {
 		o.Add("heddleStateStorePath", d.StorePath)
 	}
+	if d.Role != nil && d.Role.Copy != nil {
+		c := d.Role.Copy
+		copied := tree.New().Add("whole", c.Whole).Add("records", c.Records).Add("bytes", c.Bytes).Add("behind", c.Behind)
+		if c.Why != "" {
+			copied.Add("why", c.Why)
+		}
+		o.Add("heddleStandbyCopy", copied)
+	}
 	if d.Aside > 0 {
 		var list tree.List
 		for _, r := range d.SetAside {
