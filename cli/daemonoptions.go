@@ -12,6 +12,8 @@ var (
 	resourceManagerOptions = []option{
 		{name: "format-state-store", help: "Set the state store aside (one in ZooKeeper is removed), so that the next start begins with an empty one and knows nothing of earlier applications. " +
 			"The ResourceManager must be stopped."},
+		{name: "import-state-store", help: "Put what Apache's ResourceManager has stored with LeveldbRMStateStore into the state store, which must be empty. The directory, " +
+			"yarn.resourcemanager.leveldb-state-store.path, stays as it is. Both ResourceManagers must be stopped."},
 		{name: "remove-application-from-state-store", arg: "appId", values: 1, help: "Remove an application and its attempts from the state store. The ResourceManager must be stopped."},
 		{name: "check-state-store", help: "Read the state store and the node labels, and tell what is damaged."},
 		{name: "repair-state-store", help: "Keep what can be read of damaged ones."},

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/serve"
@@ -123,6 +124,36 @@ func TestAuditOfEnds(t *testing.T) {
 	}
 	if want := []string{"USER=alice | OPERATION=Application Finished - Succeeded | TARGET=RMAppManager | RESULT=SUCCESS | APPID=1"}; !slices.Equal(succeeded, want) {
 		t.Errorf("%q", succeeded)
+	}
+}
+
+// TestAuditOfContainers: each container that is handed out has a line, if that is asked for.
+func TestAuditOfContainers(t *testing.T) {
+	w := newWorld(t, twoQueues)
+	run := func() {
+		n := w.newNode()
+		w.as("alice").submit()
+		m := n.launched()
+		m.register()
+		m.gets(n, 2, asks(2, 512))
+	}
+	run()
+	w.d.Stop()
+	w.audit = audit.New(&w.audited, audit.Options{Name: "resourcemanager.RMAuditLogger", Containers: true})
+	t.Cleanup(w.audit.Close)
+	d, err := w.start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.d = d
+	t.Cleanup(d.Stop)
+	run()
+	until(t, "the lines", func() bool { return len(w.audits("AM Allocated Container")) == 3 })
+	for i, line := range w.audits("AM Allocated Container") {
+		want := regexp.MustCompile(fmt.Sprintf(`^USER=alice \| OPERATION=AM Allocated Container \| TARGET=SchedulerApp \| RESULT=SUCCESS \| APPID=1 \| CONTAINERID=container_\d+_0001_01_%06d$`, i+1))
+		if !want.MatchString(line) {
+			t.Errorf("%q, want %q", line, want)
+		}
 	}
 }
 

@@ -41,6 +41,7 @@ func (t *term) recover(ctx context.Context) error {
 			done(true)
 		}
 		r.Context = nil
+		t.admit(&r, attempts[r.ID])
 		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: sub, Record: r, Attempts: attempts[r.ID]})
 	}
 	if len(cmd.Applications)+len(cmd.Labels.Known)+len(cmd.Drains)+len(cmd.Reservations) > 0 {
@@ -48,4 +49,12 @@ func (t *term) recover(ctx context.Context) error {
 		t.loop.Post(cmd)
 	}
 	return ctx.Err()
+}
+
+// admit lets the master of an application that has not ended log in. The engine says so, too, when it has recovered the application; until
+// then masters that call wait for it, and none is told that it has no business here, which would end it.
+func (t *term) admit(a *state.Application, attempts []state.Attempt) {
+	if n := len(attempts); n > 0 && a.Final == yarn.AppNew && attempts[n-1].Final == yarn.AttemptNew {
+		t.grants.amrm.Register(attempts[n-1].ID)
+	}
 }

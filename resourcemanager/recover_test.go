@@ -1,11 +1,14 @@
 package resourcemanager
 
 import (
+	"errors"
 	"path/filepath"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
 	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/serve"
@@ -120,4 +123,47 @@ func TestRestartAdoptsOnce(t *testing.T) {
 	if u := alice.report(id).GetAppResource_Usage(); u.GetNumUsedContainers() != 1 {
 		t.Errorf("the application holds %d containers, want its master alone", u.GetNumUsedContainers())
 	}
+}
+
+// TestRestartAdmitsMasters: a master that calls while its application is still to be recovered, behind thousands of others, is told to
+// register again. Were it told that it cannot log in, it would end.
+func TestRestartAdmitsMasters(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	w := newWorld(t, twoQueues, "yarn.resourcemanager.recovery.enabled", "true", storePath, path)
+	n := w.newNode()
+	id := w.as("alice").submit()
+	m := n.launched()
+	m.register()
+	login := m.own(t)
+	w.d.Stop()
+
+	s, err := bolt.Open(path, bolt.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var crowd []state.Op
+	for i := range 3000 {
+		other := yarn.ApplicationID{ClusterTimestamp: 1, Sequence: int32(i + 1)}
+		context, err := proto.Marshal(submission(convert.ToApplicationID(other), unmanaged).ApplicationSubmissionContext)
+		if err != nil {
+			t.Fatal(err)
+		}
+		crowd = append(crowd, state.Put(state.Application{ID: other, Context: context, User: "bob", Queue: "root.default"}))
+	}
+	if err := errors.Join(s.Commit(t.Context(), crowd), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	d, err := w.start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.d = d
+	t.Cleanup(d.Stop)
+	_, err = w.master(login).raw("allocate", &pb.AllocateRequest{ResponseId: proto.Int32(m.response)})
+	refused(t, err, serve.NotRegistered, "re-register")
+	w.as("alice").reaches(id, pb.YarnApplicationState_ACCEPTED)
 }

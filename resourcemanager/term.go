@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/internal/clock"
 	"github.com/heddle-project/heddle/resourcemanager/blackbox"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
@@ -25,6 +26,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -181,7 +183,7 @@ func (t *term) buildLoop(eng *engine.Engine) {
 	t.startDelegation()
 	t.outside.launcher = launch.New(launch.Config{
 		Workers: t.settings.Applications.LaunchHandlers, Retry: launchRetry, Context: t.contexts.get,
-		ContainerToken: t.grants.ContainerToken, NodeToken: t.grants.launchToken, LoginToken: t.grants.amrm.Issue,
+		ContainerToken: t.launchedContainer, NodeToken: t.grants.launchToken, LoginToken: t.grants.amrm.Issue,
 		Post: t.loop.Post, Leads: t.leads, Log: t.Log.With("logger", "launch"),
 	})
 	t.masters = master.New(master.Config{Loop: t.loop, Types: t.types, Grants: t.grants, Audit: t.Options.Audit, VCoresToo: t.access.schedule.Load().Dominant})
@@ -191,6 +193,14 @@ func (t *term) buildLoop(eng *engine.Engine) {
 		Rack: t.rackOf, Excluded: t.excluded, Untracked: t.untracked})
 	t.outside.masters, t.outside.trackers = t.masters, t.trackers
 	t.work.Go(t.outside.write)
+}
+
+// launchedContainer is the token for a master's container.
+func (t *term) launchedContainer(x engine.Grant) token.Token {
+	if t.Options.Audit.ByContainer() {
+		t.Options.Audit.Write(audit.OfContainer(x.User, x.ID))
+	}
+	return t.grants.ContainerToken(x)
 }
 
 // What the ports have a term serve.

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/heddle-project/heddle/cli"
@@ -14,7 +15,7 @@ import (
 
 // auditor is where a daemon's audit lines go, in the words of Hadoop's log4j.properties.
 type auditor struct {
-	prefix      string // of its properties: rm.audit.logger, rm.audit.log.maxfilesize, rm.audit.log.maxbackupindex
+	prefix      string // of its properties: rm.audit.logger, rm.audit.containers, rm.audit.log.maxfilesize, rm.audit.log.maxbackupindex
 	appender    string // that writes to a file of its own
 	file        string
 	logger      string
@@ -53,7 +54,13 @@ func (j *journal) openAudit(s cli.Start, a auditor) (*audit.Log, error) {
 		}
 		out = j.audit
 	}
-	j.auditLog = audit.New(out, audit.Options{Name: a.logger, Permissions: a.permissions, Least: least, Log: j.Logger})
+	containers := false
+	if text := s.System[a.prefix+"containers"]; text != "" {
+		if containers, err = strconv.ParseBool(text); err != nil {
+			return nil, fmt.Errorf("%scontainers is %q, not true or false", a.prefix, text)
+		}
+	}
+	j.auditLog = audit.New(out, audit.Options{Name: a.logger, Permissions: a.permissions, Containers: containers, Least: least, Log: j.Logger})
 	return j.auditLog, nil
 }
 

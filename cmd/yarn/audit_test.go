@@ -102,7 +102,7 @@ func TestAuditOfForeground(t *testing.T) {
 			t.Errorf("%q: %v", c.logger, files)
 		}
 	}
-	for _, bad := range [][2]string{{"rm.audit.logger", "LOUD,RMAUDIT"}, {"rm.audit.log.maxfilesize", "much"}, {"rm.audit.log.maxbackupindex", "-1"}} {
+	for _, bad := range [][2]string{{"rm.audit.logger", "LOUD,RMAUDIT"}, {"rm.audit.log.maxfilesize", "much"}, {"rm.audit.log.maxbackupindex", "-1"}, {"rm.audit.containers", "some"}} {
 		s := cli.Start{LogFile: filepath.Join(dir, "log"), System: map[string]string{bad[0]: bad[1]}}
 		j, err := openLog(s, "resourcemanager")
 		if err != nil {

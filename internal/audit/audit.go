@@ -34,6 +34,7 @@ const (
 	UpdateReservation = "Update Reservation Request"
 	DeleteReservation = "Delete Reservation Request"
 
+	Allocated      = "AM Allocated Container" // with Options.Containers alone
 	Register       = "Register App Master"
 	Unregister     = "Unregister App Master"
 	Succeeded      = "Application Finished - Succeeded"
@@ -70,6 +71,11 @@ type Entry struct {
 // OfReservation is an entry about a reservation, of which Hadoop names the target "ClientRMService: reservation_…", over REST too.
 func OfReservation(operation string, id yarn.ReservationID) Entry {
 	return Entry{Operation: operation, Target: "ClientRMService: " + id.String()}
+}
+
+// OfContainer is an entry about a container that an application of the user has got.
+func OfContainer(user string, id yarn.ContainerID) Entry {
+	return Entry{User: user, Operation: Allocated, Target: "SchedulerApp", Application: id.Attempt.Application, Container: id}
 }
 
 // maxValue bounds a field's value in bytes.
@@ -133,6 +139,7 @@ const (
 type Options struct {
 	Name        string       // of the logger: resourcemanager.RMAuditLogger
 	Permissions bool         // refusals say what was missing
+	Containers  bool         // also a line for each container that is allocated
 	Least       slog.Leveler // failures are warnings, the rest is information; nil writes all
 	Log         *slog.Logger // is told of lost lines; nil discards
 	Now         func() time.Time
@@ -173,6 +180,9 @@ func New(out io.Writer, o Options) *Log {
 }
 
 const usualLine = 256 // bytes
+
+// ByContainer tells whether each container that is allocated has a line. The nil Log has none.
+func (l *Log) ByContainer() bool { return l != nil && l.Containers }
 
 const timeLayout = "2006-01-02 15:04:05,000-0700"
 

@@ -108,3 +108,39 @@ func (s *Snapshot) Started(now int64) int64 {
 	}
 	return now
 }
+
+// Empty tells whether nothing is stored but an epoch.
+func (s *Snapshot) Empty() bool {
+	return len(s.Ops()) == 0 && len(s.Quarantined) == 0
+}
+
+// Ops are the changes that make an empty store have what the snapshot has, except for the epoch and what is quarantined. An application
+// stands before its attempts.
+func (s *Snapshot) Ops() (ops []Op) {
+	if len(s.MasterKeys.Current.Bytes) > 0 {
+		ops = append(ops, Put(s.MasterKeys))
+	}
+	ops = puts(ops, s.DelegationKeys)
+	if s.DelegationSequence != 0 {
+		ops = append(ops, Put(DelegationSequence{Last: s.DelegationSequence}))
+	}
+	ops = puts(ops, s.DelegationTokens)
+	ops = puts(ops, s.Applications)
+	ops = puts(ops, s.Attempts)
+	ops = puts(ops, s.Reservations)
+	ops = puts(ops, s.NodeDeadlines)
+	if s.Config.Version != 0 {
+		ops = append(ops, Put(s.Config))
+	}
+	if len(s.Labels.Known)+len(s.Labels.Nodes) > 0 {
+		ops = append(ops, Put(s.Labels))
+	}
+	return ops
+}
+
+func puts[R Record](ops []Op, records []R) []Op {
+	for _, r := range records {
+		ops = append(ops, Put(r))
+	}
+	return ops
+}

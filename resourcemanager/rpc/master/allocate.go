@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/wire/convert"
@@ -70,6 +71,7 @@ func (m *master) answerAllocate(c *ipc.Call, id yarn.AttemptID, r *engine.Alloca
 		m.last.Repeat(c, id)
 		return
 	}
+	m.auditGranted(r.Granted)
 	rare, err := m.rare(r)
 	if err != nil {
 		c.Fail(fmt.Errorf("cannot write the answer to %s: %w", id, err))
@@ -79,6 +81,16 @@ func (m *master) answerAllocate(c *ipc.Call, id yarn.AttemptID, r *engine.Alloca
 		m.last.Keep(id, b)
 		c.Reply(b)
 	})
+}
+
+// auditGranted writes a line of the audit log for each container, if it is to have them.
+func (m *master) auditGranted(granted []engine.Grant) {
+	if !m.Audit.ByContainer() {
+		return
+	}
+	for i := range granted {
+		m.Audit.Write(audit.OfContainer(granted[i].User, granted[i].ID))
+	}
 }
 
 // rareParts are encoded fields of AllocateResponseProto: numbers 8 and 15.

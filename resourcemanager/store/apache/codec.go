@@ -98,7 +98,7 @@ func (c Codec) decode(key state.Key, value []byte) (state.Record, error) {
 		}
 		return state.DelegationSequence{Last: int32(binary.BigEndian.Uint32(value))}, nil
 	case state.Reservations:
-		return c.decodeReservation(value)
+		return c.decodeReservation(key, value)
 	}
 	return nil, fmt.Errorf("no such table %q", key.Table)
 }
@@ -229,10 +229,17 @@ func WithPlan(value []byte, plan string) []byte {
 	return protowire.AppendString(value, plan)
 }
 
-func (c Codec) decodeReservation(value []byte) (r state.Reservation, err error) {
+func (c Codec) decodeReservation(key state.Key, value []byte) (r state.Reservation, err error) {
 	m := &pb.ReservationAllocationState{}
 	if err := unmarshal(value, m); err != nil {
 		return r, err
+	}
+	if m.ReservationId == nil { // Hadoop has it in the name alone
+		id, err := yarn.ParseReservationID(key.Name)
+		if err != nil {
+			return r, err
+		}
+		m.ReservationId = convert.ToReservationID(id)
 	}
 	r = state.Reservation{ID: convert.ReservationID(m.ReservationId), User: m.GetUser(), Start: m.GetStartTime(), End: m.GetEndTime(),
 		Accepted: m.GetAcceptanceTime(), Gangs: m.GetContainsGangs()}

@@ -177,12 +177,28 @@ func TestSettle(t *testing.T) {
 	first := storetest.Attempt(2, 1)
 	attempt.ID.Attempt, first.FinalStatus = 2, yarn.FinalFailed
 	s := &state.Snapshot{Applications: []state.Application{ended(1, yarn.AppKilled), ended(2, yarn.AppFinished), ended(3, yarn.AppFailed), ended(4, yarn.AppNew)},
-		Attempts: []state.Attempt{first, attempt}}
+		Attempts: []state.Attempt{{ID: yarn.AttemptID{Application: storetest.AppID(1), Attempt: 1}}, first, attempt}} // the first was killed before it could say
 	apache.Settle(s)
 	for i, want := range []yarn.FinalStatus{yarn.FinalKilled, yarn.FinalSucceeded, yarn.FinalFailed, yarn.FinalUndefined} {
 		if got := s.Applications[i].FinalStatus; got != want {
 			t.Errorf("%s: %s, want %s", s.Applications[i].ID, got, want)
 		}
+	}
+}
+
+// TestReservationOfHadoop: Hadoop stores no id with a reservation, which its name is.
+func TestReservationOfHadoop(t *testing.T) {
+	want := storetest.Everything()[14].(state.Reservation)
+	m := &pb.ReservationAllocationState{}
+	if err := proto.Unmarshal(encode(t, want), m); err != nil {
+		t.Fatal(err)
+	}
+	m.ReservationId = nil
+	if got := decode[state.Reservation](t, want.Key(), marshal(t, m)); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if r, err := codec.Decode(state.Key{Table: state.Reservations, Name: "x"}, marshal(t, m)); err == nil {
+		t.Errorf("a reservation called x is %+v", r)
 	}
 }
 

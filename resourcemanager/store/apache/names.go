@@ -46,3 +46,17 @@ func Numbered(name, prefix string) (string, error) {
 	}
 	return strconv.FormatInt(n, 10), nil
 }
+
+// DelegationRecord is the record of a delegation key or token with that name. An error is the reason to quarantine it.
+func DelegationRecord(name string) (key state.Key, holds bool, err error) {
+	for prefix, table := range map[string]state.Table{KeyPrefix: state.DelegationKeys, TokenPrefix: state.DelegationTokens} {
+		if strings.HasPrefix(name, prefix) {
+			number, err := Numbered(name, prefix)
+			if err != nil {
+				number = name
+			}
+			return state.Key{Table: table, Name: number}, true, err
+		}
+	}
+	return key, false, nil
+}

@@ -53,9 +53,8 @@ func Settle(s *state.Snapshot) {
 		if a.Final == yarn.AppNew || a.FinalStatus != yarn.FinalUndefined {
 			continue
 		}
-		status, ran := last[a.ID]
-		switch {
-		case ran:
+		switch status := last[a.ID]; {
+		case status != yarn.FinalUndefined:
 			a.FinalStatus = status
 		case a.Final == yarn.AppKilled:
 			a.FinalStatus = yarn.FinalKilled

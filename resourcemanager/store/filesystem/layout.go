@@ -87,7 +87,7 @@ func identify(at string) (key state.Key, holds bool, err error) {
 		}
 		return key, true, err
 	case parts[0] == apache.Delegation && len(parts) == 2:
-		return identifyDelegation(name)
+		return apache.DelegationRecord(name)
 	case at == path.Join(apache.AMRM, amrmName):
 		return state.MasterKeys{}.Key(), true, nil
 	case parts[0] == apache.Reservations && len(parts) == 3:
@@ -95,19 +95,6 @@ func identify(at string) (key state.Key, holds bool, err error) {
 	case parts[0] == apache.OwnRoot && len(parts) == 3:
 		key, holds = apache.OwnKey(parts[1], name)
 		return key, holds, nil
-	}
-	return key, false, nil
-}
-
-func identifyDelegation(name string) (key state.Key, holds bool, err error) {
-	for prefix, table := range map[string]state.Table{apache.KeyPrefix: state.DelegationKeys, apache.TokenPrefix: state.DelegationTokens} {
-		if strings.HasPrefix(name, prefix) {
-			number, err := apache.Numbered(name, prefix)
-			if err != nil {
-				number = name
-			}
-			return state.Key{Table: table, Name: number}, true, err
-		}
 	}
 	return key, false, nil
 }
