@@ -15,7 +15,6 @@ import (
 	"github.com/heddle-project/heddle/internal/introspect"
 	"github.com/heddle-project/heddle/internal/rack"
 	"github.com/heddle-project/heddle/internal/zookeeper"
-	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -27,7 +26,7 @@ type process struct {
 	settings      *conf.ResourceManager
 	site          *conf.Properties
 	types         yarn.ResourceTypes
-	openBolt      func(path string, o bolt.Options) (store.Store, error)
+	openBolt      func(path string, o bolt.Options) (bolt.Store, error)
 	openZooKeeper zookeeper.Opener
 	leads         func() bool // tells whether this one may still be active, whatever it does not know yet; nil: always
 
