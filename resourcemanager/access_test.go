@@ -207,8 +207,8 @@ func TestBadSubmissions(t *testing.T) {
 			refused(t, err, c.class, c.want)
 			_, err = alice.raw("getApplicationReport", &pb.GetApplicationReportRequest{ApplicationId: id})
 			refused(t, err, serve.ApplicationNotFound, convert.ApplicationID(id).String())
-			if b := w.term().contexts.get(convert.ApplicationID(id)); b != nil {
-				t.Errorf("the context of a refused submission is kept: %d bytes", len(b))
+			if b := w.term().contexts.find(convert.ApplicationID(id)); b != nil {
+				t.Errorf("the context of a refused submission is kept: %d bytes", len(b.bytes))
 			}
 		})
 	}

@@ -2,16 +2,22 @@ package resourcemanager
 
 import (
 	"bytes"
+	"context"
+	"slices"
 	"sync"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// contexts keep the submission contexts, with the secrets in them, outside of
-// the engine: for launches and for the store.
+// contexts have the submission contexts, with the secrets in them, outside of the
+// engine: for launches and for the store. Where the store can give a context back, only
+// those are in memory that are not stored yet or whose masters have been launched.
 type contexts struct {
+	stored store.Contexts // nil: all are in memory
+
 	mu   sync.Mutex
 	byID map[yarn.ApplicationID]*kept
 }
@@ -23,7 +29,24 @@ type kept struct {
 	accepted bool
 }
 
+// inStore stands for every context that is not in memory.
+var inStore = &kept{accepted: true}
+
 func newContexts() *contexts { return &contexts{byID: map[yarn.ApplicationID]*kept{}} }
+
+// Recovered is told of a context that an earlier term has stored.
+func (c *contexts) Recovered(id yarn.ApplicationID, b []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.byID[id] = c.accepted(b)
+}
+
+func (c *contexts) accepted(b []byte) *kept {
+	if c.stored != nil {
+		return inStore
+	}
+	return &kept{bytes: b, accepted: true}
+}
 
 // Keep implements client.Contexts. The first context under an id stays, also
 // when its application is submitted again.
@@ -38,18 +61,26 @@ func (c *contexts) Keep(id yarn.ApplicationID, b []byte) (done func(accepted boo
 	case !k.accepted && !bytes.Equal(k.bytes, b):
 		return nil, false
 	}
-	k.waiting++
-	return func(accepted bool) { c.forgetUnwanted(id, k, accepted) }, true
+	if k != inStore {
+		k.waiting++
+	}
+	return func(accepted bool) { c.settle(id, k, accepted) }, true
 }
 
-// forgetUnwanted forgets a context that nobody has accepted and nobody waits for.
-func (c *contexts) forgetUnwanted(id yarn.ApplicationID, k *kept, accepted bool) {
+// settle notes the outcome of a submission. A context that nobody has accepted and nobody
+// waits for is forgotten.
+func (c *contexts) settle(id yarn.ApplicationID, k *kept, accepted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k.waiting--
-	k.accepted = k.accepted || accepted
-	if k.waiting == 0 && !k.accepted && c.byID[id] == k {
-		delete(c.byID, id)
+	switch {
+	case c.byID[id] != k || k == inStore:
+	case accepted:
+		k.accepted = true
+		c.byID[id] = c.accepted(k.bytes)
+	default:
+		if k.waiting--; k.waiting == 0 && !k.accepted {
+			delete(c.byID, id)
+		}
 	}
 }
 
@@ -60,19 +91,83 @@ func (c *contexts) Drop(id yarn.ApplicationID) {
 	c.mu.Unlock()
 }
 
-func (c *contexts) get(id yarn.ApplicationID) []byte {
+// Get returns a context, nil if there is none, and keeps it in memory until Release: a
+// launch is followed by others, and by tokens for each container. It may wait for the store.
+func (c *contexts) Get(id yarn.ApplicationID) ([]byte, error) {
+	k := c.find(id)
+	if k == nil || k != inStore {
+		return k.context(), nil
+	}
+	b, err := c.stored.Context(id)
+	if err != nil {
+		return nil, err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if k := c.byID[id]; k != nil {
-		return k.bytes
+	if c.byID[id] == inStore {
+		c.byID[id] = &kept{bytes: b, accepted: true}
 	}
-	return nil
+	return b, nil
 }
 
-// complete adds the context to an application's record on its way to the store.
+func (c *contexts) find(id yarn.ApplicationID) *kept {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.byID[id]
+}
+
+func (k *kept) context() []byte {
+	if k == nil {
+		return nil
+	}
+	return k.bytes
+}
+
+// Release is told that the application's master is gone.
+func (c *contexts) Release(id yarn.ApplicationID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k := c.byID[id]; k != nil && k.accepted {
+		c.byID[id] = c.accepted(k.bytes)
+	}
+}
+
+// complete adds the context to an application's record on its way to the store, if it is
+// in memory. It waits for nothing.
 func (c *contexts) complete(s *engine.Save) {
 	if app, ok := s.Op.Record.(state.Application); ok && s.Op.Kind == state.OpPut {
-		app.Context = c.get(app.ID)
+		app.Context = c.find(app.ID).context()
 		s.Op.Record = app
 	}
+}
+
+// completing is a store that is given records without their contexts, if it has those.
+type completing struct {
+	store.Store
+	contexts store.Contexts
+}
+
+// completing wraps the store that the term writes to; s may be nil.
+func (c *contexts) completing(s store.Store) store.Store {
+	if s == nil || c.stored == nil {
+		return s
+	}
+	return &completing{s, c.stored}
+}
+
+// Commit implements store.Store.
+func (s *completing) Commit(ctx context.Context, ops []state.Op) error {
+	whole := slices.Clone(ops)
+	for i, op := range ops {
+		app, ok := op.Record.(state.Application)
+		if !ok || op.Kind != state.OpPut || app.Context != nil {
+			continue
+		}
+		var err error
+		if app.Context, err = s.contexts.Context(app.ID); err != nil {
+			return err
+		}
+		whole[i].Record = app
+	}
+	return s.Store.Commit(ctx, whole)
 }

@@ -91,7 +91,7 @@ func TestDamagedAtStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		tries, open := 0, w.d.openBolt
-		w.d.openBolt = func(path string, o bolt.Options) (store.Store, error) {
+		w.d.openBolt = func(path string, o bolt.Options) (bolt.Store, error) {
 			tries++
 			return open(path, o)
 		}

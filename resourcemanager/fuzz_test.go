@@ -227,14 +227,14 @@ func TestLogContextOfSubmission(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Keep(id, b)
-	if got := logContext(c.get(id)); !bytes.Equal(got, want) {
+	if got := logContext(c.find(id).context()); !bytes.Equal(got, want) {
 		t.Errorf("got %x, want %x", got, want)
 	}
 	if got := logContext(nil); got != nil {
 		t.Errorf("of nothing: %x", got)
 	}
 	c.Drop(id)
-	if c.get(id) != nil {
+	if c.find(id) != nil {
 		t.Error("a dropped context is still there")
 	}
 }
@@ -249,11 +249,11 @@ func TestContexts(t *testing.T) {
 		t.Fatalf("%v %v, and another context %v", ok, ok2, other)
 	}
 	first(false)
-	if string(c.get(id)) != "a" {
+	if string(c.find(id).context()) != "a" {
 		t.Error("a context that somebody waits for was forgotten")
 	}
 	again(false)
-	if c.get(id) != nil || len(c.byID) != 0 {
+	if c.find(id) != nil || len(c.byID) != 0 {
 		t.Error("a refused context is kept")
 	}
 	second, ok := c.Keep(id, []byte("b"))
@@ -266,13 +266,13 @@ func TestContexts(t *testing.T) {
 		t.Fatal("submitting a known application again is no error")
 	}
 	late(true)
-	if string(c.get(id)) != "b" {
-		t.Errorf("kept %q", c.get(id))
+	if string(c.find(id).context()) != "b" {
+		t.Errorf("kept %q", c.find(id).context())
 	}
 	c.Drop(id)
 	third, _ := c.Keep(id, []byte("d"))
 	second(false)
-	if string(c.get(id)) != "d" {
+	if string(c.find(id).context()) != "d" {
 		t.Error("an old submission's end took a new one's context")
 	}
 	third(false)

@@ -30,9 +30,10 @@ type grants struct {
 // ContainerToken lets its holder start the container.
 func (g *grants) ContainerToken(x engine.Grant) token.Token {
 	now := time.Now()
+	submission, _ := g.contexts.Get(x.ID.Attempt.Application) // if that fails the store is lost, and the term ends
 	return g.containers.Issue(token.Container{
 		ID: x.ID, NodeAddress: x.Node.String(), Submitter: x.User, Resource: x.Resource, Expires: now.Add(g.expiry).UnixMilli(),
-		Issuer: g.issuer, Priority: x.Priority, Created: x.CreatedAt, LogContext: logContext(g.contexts.get(x.ID.Attempt.Application)),
+		Issuer: g.issuer, Priority: x.Priority, Created: x.CreatedAt, LogContext: logContext(submission),
 		Label: x.Label, Master: x.Master, ExecutionType: x.Execution, Version: x.Version, AllocationRequestID: x.AllocationRequestID,
 	}, g.addresses.service(x.Node))
 }

@@ -85,6 +85,7 @@ func (o *outside) Login(x engine.Login) {
 		o.grants.nodes.Register(x.Attempt)
 		return
 	}
+	o.contexts.Release(x.Attempt.Application)
 	o.grants.amrm.Unregister(x.Attempt)
 	o.grants.nodes.Unregister(x.Attempt)
 	o.masters.Forget(x.Attempt)

@@ -16,7 +16,6 @@ import (
 	"github.com/heddle-project/heddle/internal/rack"
 	"github.com/heddle-project/heddle/internal/replica"
 	"github.com/heddle-project/heddle/internal/zookeeper"
-	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -28,7 +27,7 @@ type process struct {
 	settings      *conf.ResourceManager
 	site          *conf.Properties
 	types         yarn.ResourceTypes
-	openBolt      func(path string, o bolt.Options) (store.Store, error)
+	openBolt      func(path string, o bolt.Options) (bolt.Store, error)
 	openZooKeeper zookeeper.Opener
 	member        *replica.Member // of those that keep the state store together; nil: there is no such store
 	leads         func() bool     // tells whether this one may still be active, whatever it does not know yet; nil: always

@@ -118,7 +118,7 @@ func accessList(property, text string) ([]zk.ACL, error) {
 }
 
 // open opens the store.
-func (r *records) open(openBolt func(string, bolt.Options) (store.Store, error)) (s store.Store, err error) {
+func (r *records) open(openBolt func(string, bolt.Options) (bolt.Store, error)) (s store.Store, err error) {
 	switch r.kind {
 	case storeBolt:
 		s, err = openBolt(r.where, r.bolt)

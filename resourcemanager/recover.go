@@ -2,10 +2,8 @@ package resourcemanager
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
-	"github.com/heddle-project/heddle/resourcemanager/rpc/client"
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -22,28 +20,24 @@ func (t *term) recover(ctx context.Context) error {
 	for _, x := range s.Attempts { // by id, so each application's are oldest first
 		attempts[x.ID.Application] = append(attempts[x.ID.Application], x)
 	}
-	cfg := client.Config{Types: t.types, MaxTags: t.settings.Applications.MaxTags, MaxTagLength: t.settings.Applications.MaxTagLength}
-	cmd := engine.Recover{Labels: s.Labels, Drains: s.NodeDeadlines, Reservations: s.Reservations}
-	for _, r := range s.Applications {
+	cmd := engine.Recover{Labels: s.Labels, Drains: s.NodeDeadlines, Reservations: s.Reservations,
+		Applications: make([]engine.RecoveredApplication, 0, len(s.Applications))}
+	for i := range s.Applications {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		who := client.Submitter{User: r.User, RealUser: r.RealUser, Groups: t.rights.Groups(r.User), CallerContext: r.CallerContext}
-		sub, err := client.Stored(cfg, who, r.Context)
-		if err != nil || sub.ID != r.ID {
-			if err == nil {
-				err = fmt.Errorf("its submission context says that it is %s", sub.ID)
-			}
+		r := &s.Applications[i]
+		sub, err := t.submissions.of(r)
+		if err != nil {
 			t.leaveAlone(r.Key(), err.Error())
 			continue
 		}
-		if done, ok := t.contexts.Keep(r.ID, r.Context); ok {
-			done(true)
-		}
+		t.contexts.Recovered(r.ID, r.Context)
 		r.Context = nil
-		t.admit(&r, attempts[r.ID])
-		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: sub, Record: r, Attempts: attempts[r.ID]})
+		t.admit(r, attempts[r.ID])
+		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: sub, Record: *r, Attempts: attempts[r.ID]})
 	}
+	t.submissions.clear()
 	if len(cmd.Applications)+len(cmd.Labels.Known)+len(cmd.Drains)+len(cmd.Reservations) > 0 {
 		t.Log.Info("recovering", "applications", len(cmd.Applications), "draining nodes", len(cmd.Drains), "attempts", len(s.Attempts), "labels", len(cmd.Labels.Known), "reservations", len(cmd.Reservations), "epoch", s.Epoch)
 		t.loop.Post(cmd)

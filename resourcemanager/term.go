@@ -44,8 +44,10 @@ type term struct {
 	snapshot   *state.Snapshot // what earlier terms have stored; nil once it is recovered
 	epoch      int64           // how often the store has been used
 	recovering bool            // earlier terms left applications
-	setAside   []access.SetAside
-	aside      int // how many records could not be used, of which setAside has the first
+
+	submissions submissions // of what earlier terms have stored; empty once it is recovered
+	setAside    []access.SetAside
+	aside       int // how many records could not be used, of which setAside has the first
 
 	loop     *loop.Loop
 	box      *blackbox.Recorder // nil: nothing is kept
@@ -178,11 +180,11 @@ const launchRetry = 3 * time.Minute
 func (t *term) buildLoop(eng *engine.Engine) {
 	t.outside = newOutside(t.Log)
 	t.outside.grants, t.outside.contexts, t.outside.summary, t.outside.nodeChanged = t.grants, t.contexts, t.logSummary, t.shares.soon
-	t.loop = loop.New(loop.Config{Engine: eng, Clock: clock.System(), Outside: t.outside, Store: t.store,
+	t.loop = loop.New(loop.Config{Engine: eng, Clock: clock.System(), Outside: t.outside, Store: t.contexts.completing(t.store),
 		Complete: t.contexts.complete, BlackBox: t.box, Log: t.Log, Lost: func(why *loop.Loss) { t.fail(why) }, Leads: t.leads})
 	t.startDelegation()
 	t.outside.launcher = launch.New(launch.Config{
-		Workers: t.settings.Applications.LaunchHandlers, Retry: launchRetry, Context: t.contexts.get,
+		Workers: t.settings.Applications.LaunchHandlers, Retry: launchRetry, Context: t.contexts.Get,
 		ContainerToken: t.launchedContainer, NodeToken: t.grants.launchToken, LoginToken: t.grants.amrm.Issue,
 		Post: t.loop.Post, Leads: t.leads, Log: t.Log.With("logger", "launch"),
 	})

@@ -321,14 +321,17 @@ func faulty(t *testing.T, script string, changes ...string) (w *world, faults fu
 	w = &world{t: t, dir: t.TempDir(), records: t.TempDir(), site: site(append(inFile(t), changes...)...), log: &journalLog{}}
 	w.writeQueues(queueFile(twoQueues))
 	w.d = newDaemon(Options{Recordings: w.records, Load: w.load, Dir: w.dir, User: operator, Log: slog.New(slog.NewTextHandler(w.log, nil))})
-	w.d.openBolt = func(path string, o bolt.Options) (store.Store, error) {
+	w.d.openBolt = func(path string, o bolt.Options) (bolt.Store, error) {
 		s, err := bolt.Open(path, o)
 		if err != nil {
 			return nil, err
 		}
 		f, err := storetest.NewFaults(s, script)
 		last.Store(f)
-		return f, err
+		return struct {
+			store.Store
+			store.Contexts
+		}{f, s}, err
 	}
 	t.Cleanup(w.d.Stop)
 	return w, last.Load

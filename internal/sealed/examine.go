@@ -29,16 +29,17 @@ func (o *Options) examine(r io.ReaderAt, size int64, t testimony) *reading {
 		x.found.file("neither of its two meta pages can be read (it has %d bytes)", size)
 		return x
 	}
-	x.read(o, img, x.meta, t, nil)
+	x.read(o, img, x.meta, t, o.Each, true)
 	x.judge(t)
 	return x
 }
 
 // read walks from a meta page and counts what there is; each takes every record
-// that is as it was written.
-func (x *reading) read(o *Options, img *image, m meta, t testimony, each func(bucket string, key, value []byte)) {
-	var h hasher
+// that is as it was written, and shared tells that it may be called by several
+// goroutines at once.
+func (x *reading) read(o *Options, img *image, m meta, t testimony, each func(bucket string, key, value []byte), shared bool) {
 	sealed := t.exists || img.sealAt(m.root, o.Own) > 0
+	count := newTally(o, sealed, each, shared)
 	x.walk = walk{image: img, found: &x.found, visit: func(bucket string, key, value []byte) {
 		if bucket == o.Own {
 			if string(key) == sealKey {
@@ -47,15 +48,10 @@ func (x *reading) read(o *Options, img *image, m meta, t testimony, each func(bu
 			}
 			x.own[string(key)] = bytes.Clone(value)
 		}
-		x.sums[bucket] = x.sums[bucket].plus(h.of(bucket, key, value))
-		if err := o.intact(sealed, bucket, key, value); err != nil {
-			x.found.record("record %s/%.80q: %v", bucket, key, err)
-			x.spoilt = append(x.spoilt, Record{bucket, string(key)})
-		} else if each != nil {
-			each(bucket, key, value)
-		}
+		count.add(bucket, key, value)
 	}}
 	x.everything(m)
+	count.finish(x)
 	for _, name := range x.names {
 		if _, ok := x.sums[name]; !ok {
 			x.sums[name] = sum{} // an empty one counts, too

@@ -41,8 +41,12 @@ type Options struct {
 	// Owner names the bucket that a record is of, "" if that cannot be told. It
 	// is asked by a repair about records on pages that no bucket leads to.
 	Owner func(key, value []byte) string
-	Warn  func(text string) // is told what is odd but no damage; nil: nobody is
-	Lock  time.Duration     // 0: DefaultLock
+	// Each takes every record of a file that is opened, the file's own included, by several
+	// goroutines at once. key and value are its own only until it returns, and count only if
+	// Open succeeds. nil: nobody does.
+	Each func(bucket string, key, value []byte)
+	Warn func(text string) // is told what is odd but no damage; nil: nobody is
+	Lock time.Duration     // 0: DefaultLock
 
 	unsynced bool // for tests, which open thousands of files
 }

@@ -183,7 +183,7 @@ type walk struct {
 	limit uint64              // pages below it may be in use
 	seen  map[uint64]struct{} // pages in use or free
 	free  map[uint64]struct{} // those that are free
-	// visit takes each record. What it is given is its own only until it returns.
+	// visit takes each record; nobody else uses what it is given.
 	visit func(bucket string, key, value []byte)
 	names []string // of the buckets
 }

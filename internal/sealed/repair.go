@@ -173,7 +173,7 @@ func (s *salvage) salvage(file io.ReaderAt, x *reading, size int64) {
 	}
 	y := &reading{sums: map[string]sum{}, own: map[string][]byte{}, walk: walk{image: x.image}}
 	if from != (meta{}) {
-		y.read(s.o, x.image, from, s.said, s.take)
+		y.read(s.o, x.image, from, s.said, s.take, false)
 	}
 	if y.seal != nil {
 		s.last = max(s.last, y.seal.number)

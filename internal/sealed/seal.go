@@ -34,6 +34,12 @@ func (s sum) minus(h [2]uint64) sum {
 	return sum{s.count - 1, high, low}
 }
 
+func (s sum) add(t sum) sum {
+	x := s.plus([2]uint64{t.high, t.low})
+	x.count = s.count + t.count
+	return x
+}
+
 // hasher hashes records; it keeps the memory that this takes.
 type hasher struct{ b []byte }
 

@@ -14,9 +14,11 @@ func (e *Engine) recover(c Recover) {
 	e.recoverLabels(c) // before the applications, whose asks name them
 	e.recoverDrains(c)
 	e.recoverReservations(c.Reservations)
+	e.quiet = true // what was told before the restart is not told again
 	for i := range c.Applications {
 		e.recoverApp(&c.Applications[i])
 	}
+	e.quiet = false
 }
 
 func (e *Engine) recoverApp(r *RecoveredApplication) {

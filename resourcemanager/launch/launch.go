@@ -38,7 +38,7 @@ type Config struct {
 	Retry   time.Duration // how long calls to a node that does not answer are repeated
 	Limits  ipc.Limits
 	// Context is the submission context of an application, as it was submitted.
-	Context        func(yarn.ApplicationID) []byte
+	Context        func(yarn.ApplicationID) ([]byte, error)
 	ContainerToken func(engine.Grant) token.Token
 	NodeToken      func(yarn.AttemptID, yarn.NodeID, string) token.Token
 	LoginToken     func(yarn.AttemptID) token.Token
@@ -167,7 +167,11 @@ func (l *Launcher) launch(x engine.Launch) error {
 func (l *Launcher) spec(x engine.Launch) (*pb.ContainerLaunchContext, error) {
 	app := x.Attempt.Application
 	submitted := &pb.ApplicationSubmissionContext{}
-	if err := proto.Unmarshal(l.cfg.Context(app), submitted); err != nil {
+	context, err := l.cfg.Context(app)
+	if err == nil {
+		err = proto.Unmarshal(context, submitted)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("cannot read the submission context of %s: %w", app, err)
 	}
 	spec := submitted.GetAmContainerSpec()
@@ -179,7 +183,6 @@ func (l *Launcher) spec(x engine.Launch) (*pb.ContainerLaunchContext, error) {
 		variable("APP_SUBMIT_TIME_ENV", strconv.FormatInt(x.Submit, 10)))
 	var credentials token.Credentials
 	if len(spec.Tokens) > 0 {
-		var err error
 		if credentials, err = token.ParseCredentials(spec.Tokens); err != nil {
 			return nil, fmt.Errorf("cannot read the credentials of %s: %w", app, err)
 		}

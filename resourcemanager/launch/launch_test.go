@@ -150,7 +150,7 @@ func open(t *testing.T, retry time.Duration, submitted []byte) *desk {
 	d := &desk{posted: make(chan engine.Command, 1024)}
 	d.Launcher = New(Config{Workers: 2, Retry: retry, Log: slog.New(slog.DiscardHandler), Post: func(c engine.Command) { d.posted <- c },
 		Leads:   func() bool { return !d.fallen.Load() },
-		Context: func(yarn.ApplicationID) []byte { return submitted },
+		Context: func(yarn.ApplicationID) ([]byte, error) { return submitted, nil },
 		ContainerToken: func(g engine.Grant) token.Token {
 			return token.Token{Identifier: []byte(g.ID.String()), Password: []byte("p"), Kind: token.KindContainer, Service: g.Node.String()}
 		},
@@ -472,7 +472,7 @@ func FuzzSpec(f *testing.F) {
 	f.Add(submitted(f, &pb.ContainerLaunchContext{Tokens: []byte("HDTS\x00\xff\xff\xff")}))
 	f.Add([]byte{0x2a, 0x80})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		l := &Launcher{cfg: Config{Context: func(yarn.ApplicationID) []byte { return b },
+		l := &Launcher{cfg: Config{Context: func(yarn.ApplicationID) ([]byte, error) { return b, nil },
 			LoginToken: func(yarn.AttemptID) token.Token {
 				return token.Token{Identifier: []byte("login"), Kind: token.KindAMRM}
 			}}}

@@ -10,8 +10,8 @@ package loop
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
+	"reflect"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -92,7 +92,7 @@ type Loop struct {
 	pending   []answer
 	confirmed []engine.Stored
 	committer *committer
-	recent    [lastTypes]engine.Command
+	recent    [lastTypes]reflect.Type // of commands
 	applied   int
 	armed     int64 // monotonic moment for which the timer is set; 0 when it is not
 	stats     Stats
@@ -281,7 +281,7 @@ func (l *Loop) apply(now yarn.Now, c engine.Command) {
 }
 
 func (l *Loop) one(now yarn.Now, c engine.Command) {
-	l.recent[l.applied%lastTypes] = c
+	l.recent[l.applied%lastTypes] = reflect.TypeOf(c)
 	l.applied++
 	l.stats.Commands++
 	l.fx.Reset()
@@ -437,7 +437,7 @@ func (l *Loop) openBlackBox() {
 		return
 	}
 	for i := max(0, l.applied-lastTypes); i < l.applied; i++ {
-		l.cfg.Log.Error("black box", "number", i, "command", fmt.Sprintf("%T", l.recent[i%lastTypes]))
+		l.cfg.Log.Error("black box", "number", i, "command", l.recent[i%lastTypes])
 	}
 	if b := l.cfg.BlackBox; b != nil {
 		b.Crashed(p, debug.Stack(), l.cfg.Engine.Digest)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store/record"
@@ -84,15 +85,19 @@ func (o Options) codec() Codec {
 	return record.Codec{Types: o.Types}
 }
 
-// Reader builds a snapshot from keys and values in any order.
+// Reader builds a snapshot from keys and values in any order. Its methods are safe for
+// use by many goroutines.
 type Reader struct {
-	codec    Codec
+	codec Codec
+	read  func(*state.Application)
+
+	mu       sync.Mutex
 	snapshot state.Snapshot
 }
 
 // Reader returns an empty reader. epoch is that of this start.
 func (o Options) Reader(epoch int64) *Reader {
-	return &Reader{codec: o.codec(), snapshot: state.Snapshot{Epoch: epoch}}
+	return &Reader{codec: o.codec(), read: o.Read, snapshot: state.Snapshot{Epoch: epoch}}
 }
 
 // Add decodes one record or quarantines it. It keeps no reference to value. The size
@@ -100,14 +105,24 @@ func (o Options) Reader(epoch int64) *Reader {
 func (r *Reader) Add(key state.Key, value []byte) {
 	rec, err := r.codec.Decode(key, value)
 	if err != nil {
-		r.snapshot.Quarantine(key, err.Error())
+		r.Quarantine(key, err.Error())
 		return
 	}
+	if app, ok := rec.(state.Application); ok && r.read != nil {
+		r.read(&app)
+		rec = app
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.snapshot.Add(rec)
 }
 
 // Quarantine quarantines a record that could not even be passed to Add.
-func (r *Reader) Quarantine(key state.Key, reason string) { r.snapshot.Quarantine(key, reason) }
+func (r *Reader) Quarantine(key state.Key, reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.snapshot.Quarantine(key, reason)
+}
 
 // Snapshot is the result. The reader must not be used after it.
 func (r *Reader) Snapshot() *state.Snapshot {

@@ -44,6 +44,14 @@ type Store interface {
 	Close() error
 }
 
+// Contexts is a store of which the submission context of a single application can be
+// read again at any time after Load, so that nobody has to keep it in memory.
+type Contexts interface {
+	// Context is the context that was committed last; nil if there is no such
+	// application. Errors: *UnavailableError, *DamagedError, ErrNotLoaded, ErrClosed.
+	Context(yarn.ApplicationID) ([]byte, error)
+}
+
 // Limits of a batch and of a record.
 const (
 	MaxOps        = 8192      // changes in one batch
@@ -58,6 +66,10 @@ type Options struct {
 	MaxRecord int                // bytes of one record, at most MaxBatchBytes; 0: DefaultRecord
 	Epochs    state.Epochs
 	Codec     Codec // nil: record.Codec; a store whose form is Hadoop's has its own
+	// Read sees each application that Open or Load reads before it comes into the snapshot,
+	// and may take its context out: so they need not all be held at once. It is called by
+	// several goroutines, and what it saw counts only if Load succeeds. nil: nobody does.
+	Read func(*state.Application)
 }
 
 // WithDefaults fills in what was left out.

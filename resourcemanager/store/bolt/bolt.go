@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/heddle-project/heddle/internal/sealed"
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // Options are those of every store and of this one.
@@ -21,12 +23,19 @@ type Options struct {
 	Warn        func(text string) // takes warnings about what is odd but no damage; nil: they are dropped
 }
 
+// Store is an open file.
+type Store interface {
+	store.Store
+	store.Contexts
+}
+
 type bolt struct {
 	options store.Options
 	path    string
 
 	mu     sync.Mutex
-	file   *sealed.File // nil once closed
+	file   *sealed.File  // nil once closed
+	found  *store.Reader // what was in the file when it was opened; nil once loaded
 	loaded bool
 	broken error // the outcome of every later call, once nothing can be stored any more; else nil
 }
@@ -34,15 +43,27 @@ type bolt struct {
 // Open opens the file, and makes it and its directory if need be. It fails if another
 // process uses the file, if it is damaged or no state store, or if its layout has a
 // major version that this program does not read.
-func Open(path string, o Options) (store.Store, error) {
-	f, err := sealed.Open(path, o.sealed())
+func Open(path string, o Options) (Store, error) {
+	b := &bolt{options: o.WithDefaults(), path: path}
+	b.found = b.options.Reader(0)
+	how := o.sealed()
+	how.Each = b.find
+	f, err := sealed.Open(path, how)
 	switch {
 	case errors.As(err, new(*sealed.DamageError)), errors.As(err, new(*sealed.HeldError)): // they name the file
 		return nil, err
 	case err != nil:
 		return nil, fmt.Errorf("open state store %s: %w", path, err)
 	}
-	return &bolt{options: o.WithDefaults(), path: path, file: f}, nil
+	b.file = f
+	return b, nil
+}
+
+// find takes a record of the file while that is opened. Nobody can change it until it is loaded.
+func (b *bolt) find(bucket string, name, value []byte) {
+	if table := state.Table(bucket); slices.Contains(state.Tables(), table) {
+		b.found.Add(state.Key{Table: table, Name: string(name)}, value)
+	}
 }
 
 // Check reads the file and reports what is damaged; it changes nothing.
@@ -72,16 +93,35 @@ func (b *bolt) Load(ctx context.Context) (*state.Snapshot, error) {
 	if err := b.usable(ctx); err != nil {
 		return nil, err
 	}
-	var snapshot *state.Snapshot
-	err := b.update(func(tx *sealed.Tx) (err error) {
-		snapshot, err = load(tx, b.options)
+	snapshot := b.found.Snapshot()
+	if err := b.update(func(tx *sealed.Tx) error { return begin(tx, b.options.Epochs, snapshot) }); err != nil {
+		return nil, err
+	}
+	b.loaded, b.found = true, nil
+	return snapshot, nil
+}
+
+// Context implements store.Contexts.
+func (b *bolt) Context(id yarn.ApplicationID) ([]byte, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.file == nil:
+		return nil, store.ErrClosed
+	case !b.loaded:
+		return nil, store.ErrNotLoaded
+	case b.broken != nil:
+		return nil, b.broken
+	}
+	var app state.Application
+	err := b.file.View(func(tx *sealed.Tx) (err error) {
+		app, err = application(tx, b.options, id)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, b.outcome(err)
 	}
-	b.loaded = true
-	return snapshot, nil
+	return app.Context, nil
 }
 
 // Commit implements store.Store.
@@ -136,10 +176,13 @@ func (b *bolt) usable(ctx context.Context) error {
 
 // update runs one durable transaction and makes an outcome of its error.
 func (b *bolt) update(f func(*sealed.Tx) error) error {
-	err := b.file.Update(f)
-	if err == nil {
-		return nil
+	if err := b.file.Update(f); err != nil {
+		return b.outcome(err)
 	}
+	return nil
+}
+
+func (b *bolt) outcome(err error) error {
 	err = fmt.Errorf("%s: %w", b.path, err)
 	var outcome error = &store.UnavailableError{Err: err}
 	if errors.Is(err, sealed.ErrDamaged) {

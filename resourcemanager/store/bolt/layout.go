@@ -90,24 +90,26 @@ func checkVersion(text string, sealed bool) error {
 	return fmt.Errorf("its layout version is %s, this program reads %d.x and %d.x: use the program that wrote it", text, unsealed, Major)
 }
 
-// load reads all records and stores the epoch of the next start.
-func load(tx *sealed.Tx, o store.Options) (*state.Snapshot, error) {
-	reader := o.Reader(0)
-	for _, table := range state.Tables() {
-		err := tx.ForEach(string(table), func(name, value []byte) error {
-			reader.Add(state.Key{Table: table, Name: string(name)}, value)
-			return nil
-		})
-		if err != nil {
-			return nil, fmt.Errorf("read bucket %s: %w", table, err)
-		}
+// begin enters the epoch of this start in what was found, and stores that of the next one.
+func begin(tx *sealed.Tx, epochs state.Epochs, found *state.Snapshot) (err error) {
+	if found.Epoch, err = nextEpoch(tx, epochs, found); err != nil {
+		return err
 	}
-	snapshot := reader.Snapshot()
-	var err error
-	if snapshot.Epoch, err = nextEpoch(tx, o.Epochs, snapshot); err != nil {
-		return nil, err
+	return tx.Put(ownBucket, epochKey, strconv.AppendInt(nil, epochs.Next(found.Epoch), 10))
+}
+
+// application reads one record; it is zero if there is none.
+func application(tx *sealed.Tx, o store.Options, id yarn.ApplicationID) (state.Application, error) {
+	key := state.Application{ID: id}.Key()
+	value := tx.Get(string(key.Table), key.Name)
+	if value == nil {
+		return state.Application{}, nil
 	}
-	return snapshot, tx.Put(ownBucket, epochKey, strconv.AppendInt(nil, o.Epochs.Next(snapshot.Epoch), 10))
+	r, err := record.Codec{Types: o.Types}.Decode(key, value)
+	if err != nil {
+		return state.Application{}, fmt.Errorf("%w: %s: %w", sealed.ErrDamaged, key, err)
+	}
+	return r.(state.Application), nil
 }
 
 // nextEpoch is the epoch of this start. If the file does not have it, as after a repair,
