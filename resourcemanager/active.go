@@ -111,6 +111,24 @@ func (d *Daemon) Preemptions(ctx context.Context, queue string, app yarn.Applica
 	return t.Preemptions(ctx, queue, app, most)
 }
 
+// NodeActivities implements access.Source.
+func (d *Daemon) NodeActivities(ctx context.Context, id yarn.NodeID) ([]view.NodeActivities, error) {
+	t, err := d.current()
+	if err != nil {
+		return nil, err
+	}
+	return t.loop.NodeActivities(ctx, id)
+}
+
+// AppActivities implements access.Source.
+func (d *Daemon) AppActivities(ctx context.Context, id yarn.ApplicationID, most int) ([]view.NodeActivities, error) {
+	t, err := d.current()
+	if err != nil {
+		return nil, err
+	}
+	return t.loop.AppActivities(ctx, id, most)
+}
+
 // Events implements access.Source.
 func (d *Daemon) Events() *events.Log {
 	if t := d.term.Load(); t != nil {

@@ -24,6 +24,7 @@ type Source struct {
 	Waiting map[yarn.ApplicationID]string // why applications wait
 	Taken   []view.Preemption
 	Happens *events.Log
+	Doing   []view.NodeActivities         // of every node and application
 	Denied  map[string]bool               // users who may view only their own applications
 	Rights  map[string]access.QueueRights // by user and path: "bob root.dev"; nil: everybody has all rights
 	Err     error                         // that every read returns, if set
@@ -84,6 +85,16 @@ func (s *Source) Preemptions(_ context.Context, queue string, app yarn.Applicati
 		}
 	}
 	return out, s.Err
+}
+
+// NodeActivities are the first of Doing.
+func (s *Source) NodeActivities(context.Context, yarn.NodeID) ([]view.NodeActivities, error) {
+	return s.Doing[:min(len(s.Doing), 1)], s.Err
+}
+
+// AppActivities are all of Doing.
+func (s *Source) AppActivities(_ context.Context, _ yarn.ApplicationID, most int) ([]view.NodeActivities, error) {
+	return s.Doing[:min(len(s.Doing), most)], s.Err
 }
 
 // Events are those of the test.
