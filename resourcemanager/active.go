@@ -6,6 +6,7 @@ import (
 
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/webgate"
+	"github.com/heddle-project/heddle/resourcemanager/events"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/wire/ipc"
@@ -110,6 +111,32 @@ func (d *Daemon) Preemptions(ctx context.Context, queue string, app yarn.Applica
 		return nil, err
 	}
 	return t.Preemptions(ctx, queue, app, most)
+}
+
+// NodeActivities implements access.Source.
+func (d *Daemon) NodeActivities(ctx context.Context, id yarn.NodeID) ([]view.NodeActivities, error) {
+	t, err := d.current()
+	if err != nil {
+		return nil, err
+	}
+	return t.loop.NodeActivities(ctx, id)
+}
+
+// AppActivities implements access.Source.
+func (d *Daemon) AppActivities(ctx context.Context, id yarn.ApplicationID, most int) ([]view.NodeActivities, error) {
+	t, err := d.current()
+	if err != nil {
+		return nil, err
+	}
+	return t.loop.AppActivities(ctx, id, most)
+}
+
+// Events implements access.Source.
+func (d *Daemon) Events() *events.Log {
+	if t := d.term.Load(); t != nil {
+		return t.outside.events
+	}
+	return nil
 }
 
 // MayView implements access.Source.

@@ -222,6 +222,9 @@ func (d *Daemon) Stop() { d.stopOnce.Do(d.stop) }
 
 func (d *Daemon) stop() {
 	d.end()
+	if t := d.term.Load(); t != nil {
+		t.outside.events.Close() // or the web port would wait for those who follow them
+	}
 	d.closePorts()
 	d.stepDown()
 	d.unfollow(nil)

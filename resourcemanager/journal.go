@@ -7,6 +7,7 @@ import (
 
 	"github.com/heddle-project/heddle/internal/logs"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/events"
 	"github.com/heddle-project/heddle/resourcemanager/launch"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/master"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/tracker"
@@ -28,6 +29,7 @@ type outside struct {
 	masters  *master.Server
 	trackers *tracker.Server
 	log      *slog.Logger
+	events   *events.Log
 	summary  func(yarn.ApplicationID)
 
 	nodeChanged func() // a node has come or gone; it must not wait
@@ -38,8 +40,8 @@ type outside struct {
 	done    chan struct{}
 }
 
-func newOutside(log *slog.Logger) *outside {
-	return &outside{log: log, lines: make(chan func(), maxJournal), done: make(chan struct{})}
+func newOutside(log *slog.Logger, happens *events.Log) *outside {
+	return &outside{log: log, events: happens, lines: make(chan func(), maxJournal), done: make(chan struct{})}
 }
 
 // write logs what the loop hands over, in order.
@@ -105,6 +107,7 @@ func (o *outside) Transitions(list []engine.Transition) {
 	if slices.ContainsFunc(list, func(t engine.Transition) bool { return t.Node != yarn.NodeID{} }) {
 		o.nodeChanged()
 	}
+	o.followTransitions(list)
 	copied := append([]engine.Transition(nil), list...)
 	o.later(func() {
 		for _, t := range copied {
@@ -136,6 +139,7 @@ func (o *outside) Summaries(ids []yarn.ApplicationID) {
 
 // Reservations implements loop.Outside.
 func (o *outside) Reservations(list []engine.ReservationEvent) {
+	o.followReservations(list)
 	copied := append([]engine.ReservationEvent(nil), list...)
 	o.later(func() {
 		for _, r := range copied {

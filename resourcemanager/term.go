@@ -12,6 +12,7 @@ import (
 	"github.com/heddle-project/heddle/internal/clock"
 	"github.com/heddle-project/heddle/resourcemanager/blackbox"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/events"
 	"github.com/heddle-project/heddle/resourcemanager/launch"
 	"github.com/heddle-project/heddle/resourcemanager/loop"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/admin"
@@ -121,6 +122,7 @@ func (t *term) stop() {
 	t.over.Store(true)
 	if t.outside != nil {
 		t.outside.launcher.Close()
+		t.outside.events.Close()
 	}
 	t.end()
 	if t.loop != nil {
@@ -178,7 +180,7 @@ func (t *term) buildEngine(site *conf.Properties) (*engine.Engine, error) {
 const launchRetry = 3 * time.Minute
 
 func (t *term) buildLoop(eng *engine.Engine) {
-	t.outside = newOutside(t.Log)
+	t.outside = newOutside(t.Log, events.New(t.started))
 	t.outside.grants, t.outside.contexts, t.outside.summary, t.outside.nodeChanged = t.grants, t.contexts, t.logSummary, t.shares.soon
 	t.loop = loop.New(loop.Config{Engine: eng, Clock: clock.System(), Outside: t.outside, Store: t.contexts.completing(t.store),
 		Complete: t.contexts.complete, BlackBox: t.box, Log: t.Log, Lost: func(why *loop.Loss) { t.fail(why) }, Leads: t.leads})

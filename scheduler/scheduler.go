@@ -30,6 +30,8 @@ type (
 	Changed      = core.Changed
 	UpdateError  = core.UpdateError
 	AppUsage     = core.AppUsage
+	NodeActivity = core.NodeActivity
+	Activity     = core.Activity
 	Wanted       = core.Wanted
 	Admission    = core.Admission
 	NodeUsage    = core.NodeUsage
@@ -369,6 +371,16 @@ func (s *Scheduler) Sweep(nodes, containers int, now yarn.Now, out []Decision) (
 // Explain says why the application waits, by the walk that an offer takes, for
 // at most max nodes. It changes nothing.
 func (s *Scheduler) Explain(a AppRef, max int) []yarn.Reason { return s.policy.Explain(a, max) }
+
+// Activities is what an offer of the node would do now, one entry for each walk that it would take. It changes nothing. Only the
+// CapacityScheduler tells.
+func (s *Scheduler) Activities(n NodeRef) []NodeActivity { return s.policy.Activities(n) }
+
+// AppActivities is what offers of at most so many nodes would do for the application now, if it were alone. It changes nothing. Only the
+// CapacityScheduler tells.
+func (s *Scheduler) AppActivities(a AppRef, most int) []NodeActivity {
+	return s.policy.AppActivities(a, most)
+}
 
 // Queues is an immutable picture of all queues.
 func (s *Scheduler) Queues() *QueueTree { return s.core.Queues() }

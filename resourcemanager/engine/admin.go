@@ -199,7 +199,7 @@ func (e *Engine) refreshQueues(c RefreshQueues) {
 		}
 	}
 	e.set.Reservations.Max = c.Config.Cluster.MaxAllocation
-	e.sweepDue = true
+	e.sweepDue, e.fx.Requeued = true, true
 	e.reply(c.Ticket, nil)
 }
 
@@ -213,7 +213,7 @@ func (e *Engine) deleteQueue(c DeleteQueue) {
 		e.fail(c.Ticket, refuse(Failed, "the queue %s is not deleted: %s", cmp.Or(path, c.Queue), view.Kept(why)))
 	default:
 		e.infos = nil
-		e.sweepDue = true
+		e.sweepDue, e.fx.Requeued = true, true
 		e.reply(c.Ticket, path)
 	}
 }

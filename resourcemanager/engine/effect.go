@@ -21,6 +21,7 @@ type Effects struct {
 	Forgotten   []yarn.NodeID        // nodes whose masters need new node tokens
 	Summaries   []yarn.ApplicationID // applications that have ended, for the summary log
 	Discarded   []yarn.ApplicationID // applications that the engine has forgotten
+	Requeued    bool                 // the queues, or what they may have, were changed
 
 	Reservations []ReservationEvent // for the log
 }
@@ -77,6 +78,7 @@ type Transition struct {
 	Application yarn.ApplicationID // of an application; zero otherwise
 	Attempt     yarn.AttemptID     // of an attempt; zero otherwise
 	Node        yarn.NodeID        // of a node; zero otherwise
+	Queue       string             // of an application or attempt
 	From, To    string
 	Cause       string
 }
@@ -85,6 +87,7 @@ type Transition struct {
 type ContainerEvent struct {
 	Container yarn.ContainerID
 	Node      yarn.NodeID
+	Queue     string
 	Resource  yarn.Resource
 	Priority  int32
 	Master    bool

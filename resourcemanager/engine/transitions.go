@@ -98,7 +98,7 @@ func (e *Engine) appTo(a *application, to yarn.ApplicationState) {
 		panic(fmt.Sprintf("engine: application %s cannot go from %s to %s", a.sub.ID, a.state, to))
 	}
 	if !e.quiet || to == yarn.AppFinalSaving {
-		e.fx.Transitions = append(e.fx.Transitions, Transition{Application: a.sub.ID, From: a.state.String(), To: to.String(), Cause: cause})
+		e.fx.Transitions = append(e.fx.Transitions, Transition{Application: a.sub.ID, Queue: a.queue, From: a.state.String(), To: to.String(), Cause: cause})
 	}
 	if to == yarn.AppFinalSaving {
 		e.counts.ending(a)
@@ -113,7 +113,7 @@ func (e *Engine) attemptTo(t *attempt, to yarn.AttemptState) {
 		panic(fmt.Sprintf("engine: attempt %s cannot go from %s to %s", t.id, t.state, to))
 	}
 	if !e.quiet {
-		e.fx.Transitions = append(e.fx.Transitions, Transition{Attempt: t.id, From: t.state.String(), To: to.String(), Cause: cause})
+		e.fx.Transitions = append(e.fx.Transitions, Transition{Attempt: t.id, Queue: t.app.queue, From: t.state.String(), To: to.String(), Cause: cause})
 	}
 	t.state = to
 	e.touchApp(t.app)

@@ -48,6 +48,7 @@ type Outside interface {
 	Transitions([]engine.Transition)        // valid during the call
 	Summaries([]yarn.ApplicationID)         // valid during the call
 	Reservations([]engine.ReservationEvent) // likewise
+	Decisions(*engine.Effects)              // likewise: Containers, Notices and Requeued
 }
 
 // Config is what a Loop needs.
@@ -320,6 +321,9 @@ func (l *Loop) carry(fx *engine.Effects) {
 	}
 	if len(fx.Reservations) > 0 {
 		out.Reservations(fx.Reservations)
+	}
+	if len(fx.Containers) > 0 || len(fx.Notices) > 0 || fx.Requeued {
+		out.Decisions(fx)
 	}
 	for _, x := range fx.Discarded {
 		out.Discarded(x)

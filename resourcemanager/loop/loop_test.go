@@ -100,6 +100,7 @@ func (r *rig) Forgotten(yarn.NodeID)                  {}
 func (r *rig) Discarded(yarn.ApplicationID)           {}
 func (r *rig) Summaries([]yarn.ApplicationID)         {}
 func (r *rig) Reservations([]engine.ReservationEvent) {}
+func (r *rig) Decisions(*engine.Effects)              {}
 func (r *rig) Transitions([]engine.Transition) {
 	if r.gate != nil {
 		<-r.gate

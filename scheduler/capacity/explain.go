@@ -219,6 +219,8 @@ type explanation struct {
 	alone bool // the walk goes straight to the application
 	until bool // the walk ends with the application
 
+	record *recorder // nil: what the walk does is not recorded
+
 	turn   *app          // whose turn it is
 	keeper *Queue        // for whom room is kept on the way to the application
 	noted  []yarn.Reason // what is in the application's way
@@ -248,6 +250,9 @@ func (e *explanation) childOf(q *Queue) *Queue {
 
 // above tells whether the application is in the queue or below it.
 func (e *explanation) above(q *Queue) bool {
+	if e.app == nil {
+		return false
+	}
 	for up := e.app.queue; up != nil; up = up.Up {
 		if up == q {
 			return true
@@ -260,7 +265,9 @@ func (e *explanation) above(q *Queue) bool {
 func (e *explanation) visits(a *app) bool { return e == nil || !e.alone || a == e.app }
 
 // endsWith tells whether the walk is over with an application of a leaf.
-func (e *explanation) endsWith(a *app) bool { return e != nil && e.until && a == e.app }
+func (e *explanation) endsWith(a *app) bool {
+	return e != nil && (e.until && a == e.app || e.record.full())
+}
 
 // turnOf notes whose turn it is.
 func (e *explanation) turnOf(a *app) {
@@ -288,7 +295,10 @@ func (e *explanation) heldUp(a *app, end skip) skip {
 
 // add notes a refusal. inTheWay: it concerns the application that is asked about.
 func (e *explanation) add(why yarn.Reason, inTheWay bool) {
-	if e.last = why; inTheWay {
+	if e.last = why; e.record != nil {
+		e.record.refused(why)
+	}
+	if inTheWay && e.app != nil {
 		e.noted = append(e.noted, why)
 	}
 }

@@ -30,8 +30,12 @@ var queries = map[string]func(p *play, s *Scheduler){
 		queryOne(p, "node", p.nodes, func(n NodeRef) []ContainerRef { return s.ContainersOn(n, 3) })
 	},
 	"DefaultTotal": func(_ *play, s *Scheduler) { s.DefaultTotal() },
-	"Admission":    func(p *play, s *Scheduler) { queryOne(p, "app", p.apps, s.Admission) },
-	"AppUsage":     func(p *play, s *Scheduler) { queryOne(p, "app", p.apps, s.AppUsage) },
+	"Activities":   func(p *play, s *Scheduler) { queryOne(p, "node", p.nodes, s.Activities) },
+	"AppActivities": func(p *play, s *Scheduler) {
+		queryOne(p, "app", p.apps, func(a AppRef) []core.NodeActivity { return s.AppActivities(a, 3) })
+	},
+	"Admission": func(p *play, s *Scheduler) { queryOne(p, "app", p.apps, s.Admission) },
+	"AppUsage":  func(p *play, s *Scheduler) { queryOne(p, "app", p.apps, s.AppUsage) },
 	"Explain": func(p *play, s *Scheduler) {
 		queryOne(p, "app", p.apps, func(a AppRef) []yarn.Reason { return s.Explain(a, 10) })
 	},

@@ -107,7 +107,9 @@ func (r *round) walk(m mode) {
 	}
 	lim := &r.s.limits[0]
 	lim.limit = r.s.Books.Partition(r.asks).Total
+	r.why.enterQueue(r.s.tree.Root)
 	r.parent(r.s.tree.Root, lim)
+	r.leave()
 }
 
 // offerReserved tries to serve the reservation of a node.
@@ -158,11 +160,13 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 	for c := children.next(); c != nil; c = children.next() {
 		r.s.childRoom(&below.limit, &lim.headroom, &c.Ledger[r.part].Used)
 		var end skip
+		r.why.enterQueue(c)
 		if c.Leaf {
 			end = r.leaf(c, below)
 		} else {
 			end = r.parent(c, below)
 		}
+		r.leave()
 		if end == over {
 			children.done()
 			return over
@@ -173,6 +177,7 @@ func (r *round) parent(q *Queue, lim *limits) skip {
 		}
 	}
 	children.done()
+	r.enterIdle(q)
 	r.learn(q, lim, last, r.local == before)
 	return last
 }
@@ -221,7 +226,10 @@ func (r *round) leaf(q *Queue, lim *limits) skip {
 				free, check = false, s.cfg.ContinueLooking
 			}
 		}
-		if end := r.application(q, a, lim); end != skipOther {
+		r.why.enterApp(a)
+		end := r.application(q, a, lim)
+		r.leave()
+		if end != skipOther {
 			r.found.place = int32(i)
 			return end
 		}
@@ -262,7 +270,10 @@ func (r *round) application(q *Queue, a *app, lim *limits) skip {
 		return skipOther
 	}
 	for i, w := range a.Wants.Keys() {
-		if end := r.key(a, w, lim); end != skipKey {
+		r.why.enterRequest(w)
+		end := r.key(a, w, lim)
+		r.leave()
+		if end != skipKey {
 			r.noteEarlier(a, i)
 			r.keys += i
 			return r.why.heldUp(a, end)

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/heddle-project/heddle/internal/webgate"
+	"github.com/heddle-project/heddle/resourcemanager/events"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -30,6 +31,12 @@ type Source interface {
 	// Preemptions are the latest events of preemption, the youngest first, at most so many: of a queue and those below it, "" for all, and of
 	// an application, the zero value for all.
 	Preemptions(ctx context.Context, queue string, app yarn.ApplicationID, most int) ([]view.Preemption, error)
+	// NodeActivities are what an offer of the node would do now, one entry for each walk; none if the scheduler does not have the node.
+	NodeActivities(context.Context, yarn.NodeID) ([]view.NodeActivities, error)
+	// AppActivities are what offers of at most so many nodes would do for the application; none if the scheduler does not have it.
+	AppActivities(ctx context.Context, id yarn.ApplicationID, most int) ([]view.NodeActivities, error)
+	// Events has what happens; nil while this ResourceManager is not the active one.
+	Events() *events.Log
 	Daemon(context.Context) Daemon
 
 	// MayView tells whether the details of an application may be shown:

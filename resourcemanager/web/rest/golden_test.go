@@ -48,7 +48,7 @@ func get(h http.Handler, path, accept string) *httptest.ResponseRecorder {
 
 // What is masked on both sides: it depends on the moment, on the machine, or on
 // texts that are the scheduler's.
-var volatile = []string{"elapsedTime", "lastHealthUpdate", "memUtilization", "cpuUtilization", "resourceManagerBuildVersion", "hadoopBuildVersion",
+var volatile = []string{"timestamp", "dateTime", "elapsedTime", "lastHealthUpdate", "memUtilization", "cpuUtilization", "resourceManagerBuildVersion", "hadoopBuildVersion",
 	"hadoopVersionBuiltOn", "nodePhysicalMemoryMB", "nodeVirtualMemoryMB", "nodeCPUUsage", "aggregatedContainersPhysicalMemoryMB",
 	"aggregatedContainersVirtualMemoryMB", "containersCPUUsage", "diagnostics", "diagnosticsInfo", "utilizedMB", "utilizedVirtualCores",
 	"utilizedMBPercent", "utilizedVirtualCoresPercent", "rmSchedulerBusyPercent", "schedulerBusy", "startedTime", "host", "rmLoginUser"}
@@ -106,7 +106,8 @@ func TestRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := serve(t, webtest.New(), &webtest.Controller{})
+	s := webtest.New()
+	h := serve(t, s, &webtest.Controller{})
 	for name, path := range map[string]string{
 		"get-info":                          "/info",
 		"get-cluster":                       "",
@@ -156,11 +157,22 @@ func TestRecorded(t *testing.T) {
 		"err-node-badid":                    "/nodes/nowhere",
 		"err-node-unknown":                  "/nodes/nowhere:1",
 		"err-nodes-state-bad":               "/nodes?states=BOGUS",
+		"err-activities-node-unknown":       "/scheduler/activities?nodeId=nowhere:1",
+		"err-app-activities-maxtime-bad":    "/scheduler/app-activities/" + webtest.App(5).String() + "?maxTime=x",
+		"get-app-finished-app-activities":   "/scheduler/app-activities/" + webtest.App(1).String(),
+		"get-app-rejected-app-activities":   "/scheduler/app-activities/" + webtest.App(9).String(),
+		"get-app-pending-app-activities":    "/scheduler/app-activities/" + webtest.App(8).String(),
 		"err-timeout-type-bad":              "/apps/" + webtest.App(6).String() + "/timeouts/BOGUS",
 	} {
 		for suffix, accept := range map[string]string{".json": "application/json", ".xml.xml": "application/xml"} {
 			t.Run(name+suffix, func(t *testing.T) { compare(t, recorded, "http/"+name+suffix, get(h, path, accept)) })
 		}
+	}
+	s.Doing = doing()
+	for file, accept := range map[string]string{"get-scheduler-activities-grouped.json": "application/json", "get-scheduler-activities-2.xml.xml": "application/xml"} {
+		t.Run(file, func(t *testing.T) {
+			compare(t, recorded, "http/"+file, get(h, "/scheduler/activities?nodeId=localhost:26839&groupBy=diagnostic", accept))
+		})
 	}
 	t.Run("queue-access.xml", func(t *testing.T) { // as JSON Apache fails
 		w := get(h, "/queues/root/access?user=alice&queue-acl-type=SUBMIT_APPLICATIONS", "application/xml")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/resourcemanager/events"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -47,11 +48,14 @@ type Route struct {
 	Handler http.HandlerFunc
 }
 
-type server struct{ Config }
+type server struct {
+	Config
+	readers events.Places
+}
 
 // Routes are all operations. GET routes also serve HEAD.
 func Routes(c Config) []Route {
-	s := &server{c}
+	s := &server{Config: c}
 	table := []struct {
 		method, path string
 		do           answer.Handler
@@ -61,6 +65,9 @@ func Routes(c Config) []Route {
 		{"GET", "/metrics", s.metrics},
 		{"GET", "/userinfo", s.userInfo},
 		{"GET", "/scheduler", s.scheduler},
+		{"GET", "/scheduler/activities", s.activities},
+		{"GET", "/scheduler/app-activities/{app}", s.appActivities},
+		{"GET", "/scheduler/bulk-activities", s.bulkActivities},
 		{"GET", "/scheduler-overview", s.overview},
 		{"GET", "/nodes", s.nodes},
 		{"GET", "/nodes/{node}", s.node},
@@ -132,7 +139,7 @@ func Routes(c Config) []Route {
 		}
 		routes = append(routes, Route{row.method, Prefix + row.path, answer.ServeUpTo(s.Log, most, row.do)})
 	}
-	return routes
+	return append(routes, Route{"GET", Prefix + "/events", s.events})
 }
 
 // now is the time in milliseconds since 1970.

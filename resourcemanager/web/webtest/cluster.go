@@ -1,6 +1,7 @@
 package webtest
 
 import (
+	"github.com/heddle-project/heddle/resourcemanager/events"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/scheduler/queue"
@@ -28,7 +29,10 @@ var httpOf = map[yarn.NodeID]string{nodeA: "localhost:11475", nodeB: "localhost:
 
 // New is a source with the cluster and its queues.
 func New() *Source {
+	nothing := events.New(Started)
+	nothing.Close()
 	return &Source{
+		Happens: nothing,
 		Picture: Cluster(),
 		Tree:    Queues(),
 		Waiting: map[yarn.ApplicationID]string{App(8): "the masters of root.dev may take <memory:768, vCores:1> and take <memory:512, vCores:1>; this one needs <memory:512, vCores:1>"},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/webgate"
+	"github.com/heddle-project/heddle/resourcemanager/events"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/scheduler/queue"
@@ -22,6 +23,8 @@ type Source struct {
 	Self    access.Daemon
 	Waiting map[yarn.ApplicationID]string // why applications wait
 	Taken   []view.Preemption
+	Happens *events.Log
+	Doing   []view.NodeActivities         // of every node and application
 	Denied  map[string]bool               // users who may view only their own applications
 	Rights  map[string]access.QueueRights // by user and path: "bob root.dev"; nil: everybody has all rights
 	Err     error                         // that every read returns, if set
@@ -83,6 +86,19 @@ func (s *Source) Preemptions(_ context.Context, queue string, app yarn.Applicati
 	}
 	return out, s.Err
 }
+
+// NodeActivities are the first of Doing.
+func (s *Source) NodeActivities(context.Context, yarn.NodeID) ([]view.NodeActivities, error) {
+	return s.Doing[:min(len(s.Doing), 1)], s.Err
+}
+
+// AppActivities are all of Doing.
+func (s *Source) AppActivities(_ context.Context, _ yarn.ApplicationID, most int) ([]view.NodeActivities, error) {
+	return s.Doing[:min(len(s.Doing), most)], s.Err
+}
+
+// Events are those of the test.
+func (s *Source) Events() *events.Log { return s.Happens }
 
 // Daemon is the fixed state.
 func (s *Source) Daemon(context.Context) access.Daemon { return s.Self }
