@@ -131,11 +131,11 @@ func (s *server) appList(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	caller := webgate.From(r.Context())
+	caller, waiting := webgate.From(r.Context()), q.Get("waiting") == "true"
 	matching := []*view.Application{}
 	for i := len(c.Applications) - 1; i >= 0; i-- { // by id: the newest first
 		a := c.Applications[i]
-		if f.matches(a) && w.contains(a.ID.String(), a.Name, a.User, a.Queue) && (!s.FilterByUser || s.Source.MayView(caller, a)) {
+		if (!waiting || a.Waits()) && f.matches(a) && w.contains(a.ID.String(), a.Name, a.User, a.Queue) && (!s.FilterByUser || s.Source.MayView(caller, a)) {
 			matching = append(matching, a)
 		}
 	}

@@ -73,6 +73,9 @@ func TestAppList(t *testing.T) {
 	if p = window(t, h, "/app-list?q=JOB-3&user=user1&sort=user&order=desc&limit=5"); p.Matching != 119 || p.App[0].User != "user1" {
 		t.Errorf("%d match: %v", p.Matching, p.App)
 	}
+	if p = window(t, serve(t, webtest.New(), &webtest.Controller{}), "/app-list?waiting=true"); p.Total != 6 || p.Matching != 1 || p.App[0].ID != webtest.App(8).String() {
+		t.Errorf("waiting: %+v", p)
+	}
 	for _, bad := range []string{"sort=colour", "order=up", "offset=-1", "offset=x", "limit=0", "states=NONE", "q=" + fmt.Sprintf("%0201d", 1)} {
 		if w := get(h, "/app-list?"+bad, ""); w.Code != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", bad, w.Code, w.Body)

@@ -15,7 +15,7 @@ export function Chart({ times, series, label, format }: { times: number[]; serie
       const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { show: false } };
       plot.current = new uPlot({
         width: at.clientWidth || 300, height: 150, legend: { show: false }, cursor: { show: false }, padding: [8, 8, 0, 0],
-        scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1)] } },
+        scales: { x: { time: true, range: (_, min, max) => [Math.min(min, max - 60), max] }, y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1)] } },
         axes: [{ ...axis, size: 26, values: (_, all) => all.map((t) => new Date(t * 1000).toTimeString().slice(0, 8)), space: 90 }, { ...axis, size: 64, incrs: Array.from({ length: 50 }, (_, i) => 2 ** i), values: (_, all) => all.map(format) }],
         series: [{}, ...series.map((s) => ({ stroke: css.getPropertyValue(s.color).trim(), width: 1.5, points: { show: (u: uPlot) => u.data[0].length < 3 } }))],
       }, data, at);

@@ -101,7 +101,7 @@ export function Facts({ children }: { children: [ReactNode, ReactNode][] }) {
 /** A small table that is shown whole. */
 export function Table({ label, heads, rows, empty }: { label: string; heads: ReactNode[]; rows: ReactNode[][]; empty?: ReactNode }) {
   if (rows.length === 0 && empty) return <Note>{empty}</Note>;
-  return <div className="wide" role="region" aria-label={label} tabIndex={0}><table>
+  return <div className="wide" role="group" aria-label={label} tabIndex={0}><table>
     <caption className="hidden">{label}</caption>
     <thead><tr>{heads.map((h, i) => <th key={i} scope="col">{h}</th>)}</tr></thead>
     <tbody>{rows.map((r, i) => <tr key={i}>{r.map((c, j) => <td key={j}>{c}</td>)}</tr>)}</tbody>
@@ -142,7 +142,7 @@ export function Window<R>({ label, path, root, item, columns, keyOf, filters, on
   };
   return <>
     {error && <Problem error={error} />}
-    <div className="window" ref={scroller} role="region" aria-label={`${label}, scrolls`} tabIndex={0}>
+    <div className="window" ref={scroller} role="group" aria-label={`${label}, scrolls`} tabIndex={0}>
       <div role="table" aria-label={label} aria-rowcount={(known?.matching ?? 0) + 1} className="grid" style={{ minWidth }}>
         <div role="rowgroup" className="grid-head"><div role="row" aria-rowindex={1} className="grid-row" style={{ gridTemplateColumns: template }}>
           {onSelect && <span role="columnheader"><span className="hidden">Chosen</span></span>}

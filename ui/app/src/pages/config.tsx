@@ -33,8 +33,8 @@ function View({ properties }: { properties: Property[] }) {
 }
 
 function Differences({ of, label }: { of: any; label: string }) {
-  return <Table label={label} heads={["", "Property", "Before", "After"]} empty="No difference." rows={list<any>(of).map((c) => [
-    c.from === undefined ? <span className="ins">+ new</span> : c.to === undefined ? <span className="del">− gone</span> : "~ changed", <code><T>{c.name}</T></code>, c.from === undefined ? "–" : <del><T>{c.from}</T></del>, c.to === undefined ? "–" : <ins><T>{c.to}</T></ins>])} />;
+  return <Table label={label} heads={["Change", "Property", "Before", "After"]} empty="No difference." rows={list<any>(of).map((c) => [
+    c.from === undefined ? <span className="ins">+ new</span> : c.to === undefined ? <span className="del">− gone</span> : <span className="same">~ changed</span>, <code><T>{c.name}</T></code>, c.from === undefined ? "–" : <del><T>{c.from}</T></del>, c.to === undefined ? "–" : <ins><T>{c.to}</T></ins>])} />;
 }
 
 /** A whole configuration as lines of name = value, of which the server says what it would change. */

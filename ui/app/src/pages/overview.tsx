@@ -18,7 +18,7 @@ export function Overview() {
   const scheduler = useGet<{ scheduler: { schedulerInfo: any } }>("scheduler");
   const about = useGet<{ scheduler: any }>("scheduler-overview", { every: 60_000 });
   const info = useGet<{ clusterInfo: any }>("info");
-  const waiting = useGet<{ appList: any }>("app-list?states=ACCEPTED,SUBMITTED&sort=started&order=asc&limit=8");
+  const waiting = useGet<{ appList: any }>("app-list?waiting=true&sort=started&order=asc&limit=8");
   const ill = useGet<{ nodeList: any }>("node-list?states=UNHEALTHY,LOST&limit=8");
   const [, redraw] = useState(0);
   useEffect(() => {
