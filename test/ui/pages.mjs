@@ -184,6 +184,18 @@ await test("a list of 100,000 rows keeps few of them", async () => {
   await page.context().close();
 });
 
+await test("an event has what is shown asked for anew", async () => {
+  const page = await open();
+  let asked = 0, streams = 0;
+  await page.route("**/cluster/events", (route) => (route.request().method() === "HEAD" ? route.fulfill({ status: 200 }) : route.fulfill({ contentType: "text/event-stream", body: `retry: 60000\nid: 1-${++streams}\ndata: {"type":"node"}\n\n` })));
+  await page.route("**/node-list*", (route) => { asked++; return route.continue(); });
+  await show(page, "/nodes");
+  const before = asked;
+  await until("the next look", () => asked > before);
+  want(streams === 1, `${streams} streams`);
+  await page.context().close();
+});
+
 await test("actions: kill, move, priority, with a preview", async () => {
   const page = await open({}, "root");
   const dialog = page.getByRole("dialog");

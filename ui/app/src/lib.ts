@@ -48,19 +48,26 @@ const live = { on: false, listeners: new Set<() => void>() };
 function setLive(on: boolean) { live.on = on; live.listeners.forEach((f) => f()); }
 export const useLive = () => useSyncExternalStore((f) => { live.listeners.add(f); return () => live.listeners.delete(f); }, () => live.on);
 
-export function useEvents(there: boolean) {
+/** Follows the events, if this server has them; a tab that is not seen follows none. */
+export function useEvents() {
   const client = useQueryClient();
   useEffect(() => {
-    if (!there) return;
-    const source = new EventSource(`${base}/events`);
-    let timer: number | undefined;
-    const changed = () => { timer ??= window.setTimeout(() => { timer = undefined; void client.invalidateQueries(); }, 1000); };
-    source.onopen = () => setLive(true);
-    source.onerror = () => setLive(false);
-    source.onmessage = changed;
-    for (const kind of ["change", "application", "node", "queue", "decision"]) source.addEventListener(kind, changed);
-    return () => { source.close(); window.clearTimeout(timer); setLive(false); };
-  }, [there, client]);
+    let source: EventSource | undefined, timer: number | undefined, ended = false;
+    const changed = () => { timer ??= window.setTimeout(() => { timer = undefined; void client.invalidateQueries(); }, 2000); };
+    const close = () => { source?.close(); source = undefined; setLive(false); };
+    const open = async () => {
+      const there = await fetch(`${base}/events`, { method: "HEAD", headers: { Accept: "text/event-stream" } }).then((r) => r.ok, () => false);
+      if (!there || ended || source || document.hidden) return;
+      source = new EventSource(`${base}/events`);
+      source.onopen = () => { setLive(true); changed(); };
+      source.onerror = () => setLive(false);
+      source.onmessage = changed;
+    };
+    const seen = () => { if (document.hidden) close(); else void open(); };
+    seen();
+    document.addEventListener("visibilitychange", seen);
+    return () => { ended = true; document.removeEventListener("visibilitychange", seen); window.clearTimeout(timer); close(); };
+  }, [client]);
 }
 
 // Addresses.

@@ -49,7 +49,7 @@ function Shell() {
   const main = useRef<HTMLElement>(null);
   const [menu, setMenu] = useState(false);
   const first = useRef(true);
-  useEvents(!!session?.events);
+  useEvents();
   useEffect(() => { setMenu(false); if (first.current) first.current = false; else main.current?.focus({ preventScroll: true }); }, [path]);
   const here = path === "/" ? "/" : `/${path.split("/")[1]}`;
   return <SessionContext value={session}>

@@ -19,7 +19,7 @@ export function A({ to, children, className, ...rest }: { to: string; children: 
   }}>{children}</a>;
 }
 
-export interface Session { user: string; anonymous: boolean; changes: boolean; changesAt?: string; events?: boolean }
+export interface Session { user: string; anonymous: boolean; changes: boolean; changesAt?: string }
 export const SessionContext = createContext<Session | undefined>(undefined);
 /** Whether the caller may try to change things from here; the server decides. */
 export function useMay(): boolean { const s = useContext(SessionContext); return !!s?.changes && !s.anonymous; }
