@@ -11,7 +11,7 @@ GOLANGCI_LINT_VERSION := v2.5.0
 DEADCODE_VERSION := v0.52.0
 PROTOC_GEN_GO_VERSION := $(shell awk '$$1 == "google.golang.org/protobuf" {print $$2}' go.mod)
 
-.PHONY: help demo build check test race golden fuzz sim attack mutation bench compat docs generate clean lint deadcode
+.PHONY: help demo build check test race golden fuzz sim attack mutation bench compat docs generate clean lint deadcode ui ui-check ui-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' Makefile
@@ -64,6 +64,15 @@ docs: ## check the documents: every link leads somewhere, every feature has a ro
 
 generate: bin/tools/protoc-gen-go ## regenerate the protobuf code and the configuration tables
 	@PATH="$(CURDIR)/bin/tools:$$PATH" test/generate
+
+ui: ## ui/dist, the web interface's bundle, from ui/app (needs Node.js 20.19 or newer)
+	@test/ui/build
+
+ui-check: ## ui/dist is what ui/app makes, byte for byte
+	@test/ui/check
+
+ui-test: build ## the web interface in a browser, on a live cluster (needs Node.js and Chromium)
+	@test/ui/run
 
 clean: ## remove what was built or unpacked
 	rm -rf bin/yarn bin/rmbench bin/shufflebench out test/compat/unpacked test/parity/unpacked

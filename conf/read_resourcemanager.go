@@ -82,6 +82,9 @@ func (r *Reader) web() Web {
 		CrossOrigin:         r.crossOrigin(rm),
 		Introspection:       r.introspection(),
 	}
+	if at := r.Address(rm+"heddle.ui.address", "", 8089); !at.IsZero() {
+		w.Operators = Endpoint{Address: at, Bind: r.Bind(rm+"bind-host", at)}
+	}
 	frame := r.Enum(rm+"webapp.xfs-filter.xframe-options", "SAMEORIGIN", "SAMEORIGIN", "DENY")
 	if r.Bool("yarn.webapp.xfs-filter.enabled", true) {
 		w.FrameOptions = frame

@@ -44,6 +44,7 @@ type ResourceManager struct {
 // Web is the HTTP side.
 type Web struct {
 	Endpoint                          // yarn.resourcemanager.webapp.address, 8088
+	Operators           Endpoint      // yarn.resourcemanager.heddle.ui.address, ours; zero: there is none
 	Proxy               Address       // yarn.web-proxy.address; zero when the proxy runs inside
 	StaticUser          string        // hadoop.http.staticuser.user
 	AnonymousWrites     bool          // yarn.webapp.heddle.anonymous-writes, ours, false

@@ -55,6 +55,7 @@ func TestNamesAreKnown(t *testing.T) {
 	only := map[string]string{
 		"yarn.webapp.heddle.anonymous-writes":                            "ours",
 		"yarn.resourcemanager.heddle.state-store.path":                   "ours",
+		"yarn.resourcemanager.heddle.ui.address":                         "ours",
 		"yarn.resourcemanager.heddle.zk-max-request-bytes":               "ours",
 		"yarn.resourcemanager.heddle.black-box.bytes":                    "ours",
 		"yarn.resourcemanager.heddle.configuration-history.path":         "ours",

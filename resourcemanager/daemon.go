@@ -51,7 +51,7 @@ type Daemon struct {
 
 	servers []port       // as ports lists them
 	backlog *ipc.Backlog // of all servers
-	pages   *webgate.Server
+	pages   []*webgate.Server
 	webAddr string
 	own     ownPorts
 

@@ -2,6 +2,7 @@ package resourcemanager
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net"
 	"runtime"
@@ -57,13 +58,15 @@ func (x tokens) Password(identifier []byte) ([]byte, string, error) {
 
 // listen opens every port, the pages' and the administrators' first, the nodes' last, and then has them served.
 func (d *Daemon) listen() (err error) {
-	pages, err := d.listenWeb()
+	webs, err := d.listenWeb()
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			pages.Close() // the RPC ports close as those that are served do
+			for _, l := range webs {
+				l.Close() // the RPC ports close as those that are served do
+			}
 		}
 	}()
 	simple := []ipc.Method{ipc.MethodSimple}
@@ -100,7 +103,9 @@ func (d *Daemon) listen() (err error) {
 	if err = d.offer(d.term.Load()); err != nil {
 		return err
 	}
-	d.serve(func() error { return d.pages.Serve(pages) })
+	for i, l := range webs {
+		d.serve(func() error { return d.pages[i].Serve(l) })
+	}
 	for _, p := range d.servers {
 		d.serve(p.Serve)
 	}
@@ -125,8 +130,8 @@ func (d *Daemon) closePorts() {
 			d.Log.Warn("a port did not close in time", "error", err)
 		}
 	}
-	if d.pages != nil {
-		if err := d.pages.Stop(ctx); err != nil {
+	for _, p := range d.pages {
+		if err := p.Stop(ctx); err != nil {
 			d.Log.Warn("the web port did not close in time", "error", err)
 		}
 	}
@@ -157,19 +162,63 @@ func (d *Daemon) ipcLimits() ipc.Limits {
 	return ipc.Limits{MaxFrame: int(i.MaxData), MaxResponse: int(i.MaxResponse), MaxConnections: i.MaxConnections}
 }
 
-// listenWeb opens the HTTP port.
-func (d *Daemon) listenWeb() (net.Listener, error) {
+// listenWeb opens the HTTP port and, if there is one, the port of the web interface where pages may change things.
+func (d *Daemon) listenWeb() (listeners []net.Listener, err error) {
+	defer func() {
+		if err != nil {
+			for _, l := range listeners {
+				l.Close()
+			}
+		}
+	}()
 	w := &d.settings.Web
-	l, err := net.Listen("tcp", w.Bind.String())
-	if err != nil {
-		return nil, fmt.Errorf("cannot open the web port (yarn.resourcemanager.webapp.address): %w", err)
+	open := func(name string, at conf.Endpoint) (address string, err error) {
+		l, err := net.Listen("tcp", at.Bind.String())
+		if err != nil {
+			return "", fmt.Errorf("cannot open the web port (%s): %w", name, err)
+		}
+		listeners = append(listeners, l)
+		d.own.add(l.Addr())
+		_, port, err := net.SplitHostPort(l.Addr().String())
+		return net.JoinHostPort(publicHost(at.Address.Host), port), err
 	}
-	d.own.add(l.Addr())
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		return nil, err
+	if d.webAddr, err = open("yarn.resourcemanager.webapp.address", w.Endpoint); err != nil {
+		return listeners, err
 	}
-	d.webAddr = net.JoinHostPort(publicHost(w.Address.Host), port)
+	changesAt := ""
+	if !w.Operators.Address.IsZero() {
+		at, err := open("yarn.resourcemanager.heddle.ui.address", w.Operators)
+		if err != nil {
+			return listeners, err
+		}
+		changesAt = "http://" + at
+	}
+	c, err := d.webConfig()
+	if err != nil {
+		return listeners, err
+	}
+	c.ChangesAt = changesAt
+	if err = d.addPages(c, listeners[0]); err == nil && changesAt != "" {
+		c.ProxyOff = true // so that no application's page has the origin of those that change things
+		err = d.addPages(c, listeners[1])
+	}
+	return listeners, err
+}
+
+// addPages makes the server of a web port.
+func (d *Daemon) addPages(c web.Config, l net.Listener) error {
+	handler, err := web.New(c)
+	if err != nil {
+		return err
+	}
+	d.pages = append(d.pages, webgate.NewServer(handler, d.Log.With("logger", "web")))
+	d.Log.Info("listening", "port", "web", "address", l.Addr())
+	return nil
+}
+
+// webConfig is what the web ports have in common.
+func (d *Daemon) webConfig() (web.Config, error) {
+	w := &d.settings.Web
 	from, err := proxy.LocalAddress(context.Background(), w.Address.String())
 	if err != nil {
 		d.Log.Warn("masters may refuse the proxy, whose address is unknown", "host", w.Address.Host, "error", err)
@@ -177,32 +226,36 @@ func (d *Daemon) listenWeb() (net.Listener, error) {
 	x := &w.CrossOrigin
 	cors, err := webgate.NewCORS(x.Origins, x.Methods, x.Headers, x.MaxAge)
 	if err != nil {
-		l.Close()
-		return nil, err
+		return web.Config{}, err
 	}
 	var active func(context.Context) string
 	if d.peers != nil {
 		active = d.peers.active
 	}
-	handler, err := web.New(web.Config{ActivePages: active,
+	hosts := []string{publicHost(w.Address.Host), publicHost("")}
+	if h := w.Operators.Address.Host; h != "" {
+		hosts = append(hosts, publicHost(h))
+	}
+	return web.Config{ActivePages: active,
 		Source: d, Controller: d, Address: d.webAddr, FilterByUser: w.FilterByUser, SubmissionsOff: !w.RESTSubmission,
 		Largest: yarn.NewResource(d.settings.Allocation.MaximumMB, int64(d.settings.Allocation.MaximumVCores)),
 		Config: webgate.Config{StaticUser: w.StaticUser, AnonymousRefused: !w.SimpleAnonymous, AnonymousWrites: w.AnonymousWrites,
-			Secret: webgate.Secret(w.SignatureSecretFile, d.Log), CookieLife: w.CookieLife, FrameOptions: w.FrameOptions,
+			Secret: d.cookieSecret(), CookieLife: w.CookieLife, FrameOptions: w.FrameOptions, Hosts: hosts,
 			CSRF: webgate.CSRF{Enabled: w.CSRF.Enabled, Header: w.CSRF.Header, Ignore: w.CSRF.IgnoreMethods, UserAgents: w.CSRF.BrowserAgents},
 			CORS: cors, Log: d.Log.With("logger", "web")},
 		Introspection: introspect.Config{Properties: d.properties, Sensitive: w.Introspection.Sensitive, AdminOnly: w.Introspection.AdminOnly,
 			Admin:         func(c webgate.Caller) bool { return d.rights.IsAdmin(identity(c)) },
 			PrometheusOff: !w.Introspection.Prometheus, StartedAt: time.UnixMilli(d.started), Log: d.Log.With("logger", "web")},
 		Version: rest.Version{Number: release.Hadoop, Build: "Heddle", Date: ""}, ProxyFrom: from, ProxyOff: !w.Proxy.IsZero(),
-		OwnPort: d.own.has, NodeAddresses: d.addressesOf})
-	if err != nil {
-		l.Close()
-		return nil, err
+		OwnPort: d.own.has, NodeAddresses: d.addressesOf}, nil
+}
+
+// cookieSecret signs the cookies of all web ports: browsers send them to every port of a host.
+func (d *Daemon) cookieSecret() []byte {
+	if secret := webgate.Secret(d.settings.Web.SignatureSecretFile, d.Log); len(secret) > 0 {
+		return secret
 	}
-	d.pages = webgate.NewServer(handler, d.Log.With("logger", "web"))
-	d.Log.Info("listening", "port", "web", "address", l.Addr())
-	return l, nil
+	return []byte(rand.Text() + rand.Text())
 }
 
 func (d *Daemon) places() view.Places {

@@ -10,7 +10,7 @@ import (
 var (
 	rootFiles = []string{".gitignore", ".golangci.yml", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "go.mod", "go.sum"}
 	rootDirs  = []string{".ci", "bench", "cli", "client", "cmd", "conf", "deploy", "docs", "internal", "minicluster", "nodemanager",
-		"resourcemanager", "scheduler", "sim", "test", "wire", "yarn"}
+		"resourcemanager", "scheduler", "sim", "test", "ui", "wire", "yarn"}
 	// What Go's tools leave where they are called; git ignores it, too.
 	leftByTools = []string{"*.test", "*.prof"}
 )

@@ -47,6 +47,10 @@ type Config struct {
 	// They share our origin but not our trust: what they do to each other there is
 	// the applications' to judge.
 	Foreign string
+	// Pages lets pages of our own origin change things. It is for ports that serve no application's page. Such a page must have
+	// been asked for by an address, as localhost, or by one of Hosts: else another site's name that leads here would be our own origin.
+	Pages bool
+	Hosts []string // without port
 
 	Now func() time.Time // nil is time.Now
 	Log *slog.Logger     // nil discards
@@ -223,10 +227,10 @@ func (g *gate) foreign(path string) bool { return g.Foreign != "" && below(path,
 // it out (plain http to any host but localhost) they still send Origin with all
 // that changes something. Other clients send neither.
 //
-// No page of ours changes anything, so a change that a page asks for is another
-// site's or, from our own origin, that of an application's page behind the proxy,
-// whose Referer says what its script wants. Below Foreign the application's own
-// pages may ask.
+// Where applications' pages have our origin no page of ours changes anything, so a
+// change that a page asks for is another site's or an application's, whose Referer
+// says what its script wants. Below Foreign the application's own pages may ask, and
+// with Pages ours.
 func (g *gate) forged(r *http.Request) string {
 	site, origins := r.Header.Get("Sec-Fetch-Site"), r.Header.Values("Origin")
 	var what string
@@ -246,10 +250,29 @@ func (g *gate) forged(r *http.Request) string {
 	if site != "same-origin" {
 		return "a page of another site may not change anything here (" + what + ")"
 	}
+	if g.Pages {
+		if host := hostOf(r.Host); !g.known(host) {
+			return "a page may not change anything under the name " + host + ", by which this port is not known: use an address, localhost or one of " + strings.Join(g.Hosts, ", ") + " (yarn.resourcemanager.heddle.ui.address)"
+		}
+		return ""
+	}
 	if !g.foreign(r.URL.Path) {
 		return "a page may not change anything here: none of ours does, and an application's has our origin (" + what + "); programs that are no browser leave that header out"
 	}
 	return ""
+}
+
+// hostOf is the host of host:port.
+func hostOf(at string) string {
+	if host, _, err := net.SplitHostPort(at); err == nil {
+		return host
+	}
+	return strings.Trim(at, "[]")
+}
+
+// known tells whether a host that was asked for is this port's, and not a name that anybody can have lead here.
+func (g *gate) known(host string) bool {
+	return net.ParseIP(host) != nil || strings.EqualFold(host, "localhost") || slices.ContainsFunc(g.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
 }
 
 // sameHost tells whether an origin is the host that was asked for. "null" is the

@@ -49,8 +49,13 @@ func open(t *testing.T, change func(*Config)) door {
 
 // ask sends a request with a body of JSON if there is one.
 func (d door) ask(method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	return d.askAs("rm.example:8088", method, target, body, headers...)
+}
+
+// askAs is ask by another name of the port.
+func (d door) askAs(host, method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	r.Host = "rm.example:8088"
+	r.Host = host
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}

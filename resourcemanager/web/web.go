@@ -1,6 +1,6 @@
 // Package web serves the ResourceManager's HTTP port: the web services below
 // /ws/v1/cluster (rest), the pages below /cluster (ui), the applications' own
-// pages below /proxy (proxy), /isActive, and the daemon's configuration, metrics
+// pages below /proxy (proxy), the web interface below /ui (package ui of the root), /isActive, and the daemon's configuration, metrics
 // and stacks (introspect). All requests pass package webgate, which decides who
 // the caller is and whether it may change anything; other paths are refused.
 //
@@ -24,6 +24,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/web/proxy"
 	"github.com/heddle-project/heddle/resourcemanager/web/rest"
 	"github.com/heddle-project/heddle/resourcemanager/web/ui"
+	window "github.com/heddle-project/heddle/ui"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -50,7 +51,12 @@ type Config struct {
 	// filters accept only the ResourceManager's webapp address; nil leaves it to the
 	// kernel. See proxy.LocalAddress.
 	ProxyFrom net.IP
-	ProxyOff  bool // another daemon serves /proxy (yarn.web-proxy.address is set)
+	// ProxyOff leaves /proxy out: another daemon serves it (yarn.web-proxy.address is set), or another port of this one. Then no
+	// application's page has this port's origin, and the web interface may change things.
+	ProxyOff bool
+	// ChangesAt is the address of the port where the web interface may change things if it may not here, as http://host:port; ""
+	// if there is none.
+	ChangesAt string
 	// OwnPort and NodeAddresses are Own and Addresses of proxy.Config.
 	OwnPort       func(port uint16) bool
 	NodeAddresses func(host string) []netip.Addr
@@ -67,7 +73,7 @@ func (c Config) complete() (Config, error) {
 	case c.Address == "":
 		return c, errors.New("web: no address: tracking links need yarn.resourcemanager.webapp.address with the real port")
 	}
-	c.Open, c.Foreign = "/isActive", "/proxy"
+	c.Open, c.Foreign, c.Pages = "/isActive", "/proxy", c.ProxyOff
 	c.Config = c.Config.Complete()
 	return c, nil
 }
@@ -87,7 +93,13 @@ func New(c Config) (http.Handler, error) {
 		return nil, err
 	}
 	c.Config.Changing = []string{rest.FormatPath}
-	var all http.Handler = routes(c)
+	window, err := window.New()
+	if err != nil {
+		return nil, err
+	}
+	router := routes(c)
+	router.Mount("/ui", window)
+	var all http.Handler = router
 	if c.ActivePages != nil {
 		daemon := func() access.Daemon { return c.Source.Daemon(context.Background()) }
 		all = elsewhere.New(elsewhere.Config{Standby: func() bool { return daemon().HAState == "STANDBY" }, Active: c.ActivePages,
@@ -100,7 +112,7 @@ func routes(c Config) *webgate.Router {
 	r := webgate.NewRouter("/cluster", "The pages begin at /cluster, the web services at /ws/v1/cluster.")
 	for _, route := range rest.Routes(rest.Config{
 		Source: c.Source, Controller: c.Controller, Links: c.links(), Version: c.Version,
-		FilterByUser: c.FilterByUser, SubmissionsOff: c.SubmissionsOff, Largest: c.Largest, Now: c.Now, Log: c.Log,
+		FilterByUser: c.FilterByUser, SubmissionsOff: c.SubmissionsOff, Largest: c.Largest, Changes: c.Pages, ChangesAt: c.ChangesAt, Now: c.Now, Log: c.Log,
 	}) {
 		r.Add(route.Method, route.Pattern, route.Handler)
 	}

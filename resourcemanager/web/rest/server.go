@@ -30,8 +30,12 @@ type Config struct {
 	// (yarn.webapp.enable-rest-app-submissions=false).
 	SubmissionsOff bool
 	Largest        yarn.Resource // that a submission over REST may ask for its master: the largest container
-	Now            func() time.Time
-	Log            *slog.Logger
+	// Changes tells whether pages of this port may change things, see webgate.Config; where they may not, ChangesAt is
+	// the address of the web interface at the port where they may, "" if there is none.
+	Changes   bool
+	ChangesAt string
+	Now       func() time.Time
+	Log       *slog.Logger
 }
 
 // Version is the version in /info.
@@ -64,6 +68,10 @@ func Routes(c Config) []Route {
 		{"GET", "/info", s.info},
 		{"GET", "/metrics", s.metrics},
 		{"GET", "/userinfo", s.userInfo},
+		{"GET", "/session", s.session},
+		{"GET", "/app-list", s.appList},
+		{"GET", "/node-list", s.nodeList},
+		{"GET", "/node-map", s.nodeMap},
 		{"GET", "/scheduler", s.scheduler},
 		{"GET", "/scheduler/activities", s.activities},
 		{"GET", "/scheduler/app-activities/{app}", s.appActivities},

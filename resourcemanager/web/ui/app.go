@@ -83,7 +83,7 @@ func (s *server) app(r *http.Request) (*frame, error) {
 	for _, q := range a.Requests[:len(a.Requests)-p.MoreRequests] {
 		p.Requests = append(p.Requests, requestRow{q, types.Format(q.Capability)})
 	}
-	return &frame{Title: "Application " + id.String(), Here: "apps", Body: p}, nil
+	return &frame{Title: "Application " + id.String(), Here: "apps", Window: "/ui/apps/" + id.String(), Body: p}, nil
 }
 
 // find is an application, and the cluster without nodes, queues and counts.
@@ -136,7 +136,7 @@ func (s *server) attempt(r *http.Request) (*frame, error) {
 	for _, one := range t.Containers[p.From:p.To] {
 		p.Containers = append(p.Containers, s.containerRow(c, a, one))
 	}
-	return &frame{Title: "Application Attempt " + id.String(), Here: "apps", Body: p}, nil
+	return &frame{Title: "Application Attempt " + id.String(), Here: "apps", Window: "/ui/apps/" + id.Application.String(), Body: p}, nil
 }
 
 // findAttempt is an attempt, if the caller may view it.

@@ -85,7 +85,22 @@ type frame struct {
 	Version string
 	Metrics *metrics // nil on pages without the tables of the cluster
 	States  []string
+	Window  string // where the web interface shows the same; "" is by Here
 	Body    any
+}
+
+// windows are the pages of the web interface by the entry of the navigation; those of states of applications are made from the name.
+var windows = map[string]string{"": "/ui/", "about": "/ui/daemon", "nodes": "/ui/nodes", "drains": "/ui/drains", "labels": "/ui/nodes", "apps": "/ui/apps", "scheduler": "/ui/queues"}
+
+// window is where the web interface shows what the page shows.
+func (f *frame) window() string {
+	if f.Window != "" {
+		return f.Window
+	}
+	if at, ok := windows[f.Here]; ok {
+		return at
+	}
+	return "/ui/apps?states=" + f.Here
 }
 
 // draw makes the data of a page.
@@ -126,7 +141,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func (s *server) show(w http.ResponseWriter, r *http.Request, status int, name string, f *frame) {
-	f.User, f.Version = webgate.From(r.Context()).User, s.Version
+	f.User, f.Version, f.Window = webgate.From(r.Context()).User, s.Version, f.window()
 	for _, state := range yarn.PublicStates() {
 		f.States = append(f.States, state.String())
 	}

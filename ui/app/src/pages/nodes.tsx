@@ -1,0 +1,133 @@
+import { useState } from "react";
+import { ago, change, count, duration, list, memory, moment, part, percent, queryOf, safe, useGet, usePlace, visible } from "../lib";
+import { A, Action, Card, Choice, Facts, Field, Lines, Meter, Note, Page, Search, State, T, Table, useMay, Wait, Window, type Column } from "../parts";
+
+const states: [string, string][] = [["", "All states"], ["RUNNING", "Running"], ["DECOMMISSIONING", "Decommissioning"], ["UNHEALTHY", "Unhealthy"], ["LOST", "Lost"], ["DECOMMISSIONED", "Decommissioned"], ["SHUTDOWN", "Shutdown"], ["REBOOTED", "Rebooted"]];
+
+const columns: Column<any>[] = [
+  { key: "id", title: "Node", sort: "id", width: "minmax(11rem, 1.3fr)", cell: (n) => <A to={`/nodes/${part(n.id)}`}><T>{n.id}</T></A> },
+  { key: "state", title: "State", sort: "state", width: "9.5rem", cell: (n) => <State of={n.state} /> },
+  { key: "rack", title: "Rack", sort: "rack", width: "minmax(7rem, .7fr)", cell: (n) => <T>{n.rack}</T> },
+  { key: "labels", title: "Labels", width: "minmax(5rem, .5fr)", cell: (n) => <T>{n.labels}</T> },
+  { key: "containers", title: "Containers", sort: "containers", width: "6rem", number: true, cell: (n) => (n.containers === undefined ? "" : count(n.containers)) },
+  { key: "memory", title: "Memory", sort: "memory", width: "minmax(8rem, .8fr)", cell: (n) => (n.usedMB === undefined ? "" : <Meter value={n.usedMB} of={n.totalMB} label="Memory allocated" second={n.memoryUse} secondLabel="really used" />) },
+  { key: "mb", title: "Allocated", width: "11rem", number: true, cell: (n) => (n.usedMB === undefined ? "" : `${memory(n.usedMB)} / ${memory(n.totalMB)}`) },
+  { key: "vcores", title: "VCores", sort: "vcores", width: "minmax(7rem, .7fr)", cell: (n) => (n.usedVCores === undefined ? "" : <Meter value={n.usedVCores} of={n.totalVCores} label="VCores allocated" second={n.cpuUse} secondLabel="really used" />) },
+  { key: "real", title: "Really used", sort: "memoryUse", width: "8rem", number: true, cell: (n) => (n.memoryUse === undefined ? "" : `${percent(n.memoryUse)} · ${percent(n.cpuUse)}`) },
+  { key: "heartbeat", title: "Last heard", sort: "heartbeat", width: "9rem", cell: (n) => ago(n.heartbeat) },
+  { key: "version", title: "Version", sort: "version", width: "6rem", cell: (n) => <T>{n.version}</T> },
+  { key: "health", title: "Health", width: "minmax(8rem, 1fr)", cell: (n) => <T>{n.health}</T> },
+];
+
+export function Nodes() {
+  const { query } = usePlace();
+  const [n, setN] = useState<[number, number]>();
+  const may = useMay();
+  const [chosen, setChosen] = useState(new Set<string>());
+  const filters = { q: query.get("q") ?? "", states: query.get("states") ?? "", label: query.get("label") ?? "" };
+  return <Page title="Nodes" light="/cluster/nodes" aside={<span className="quiet" role="status">{n && (n[0] === n[1] ? `${count(n[1])} in all` : `${count(n[0])} of ${count(n[1])}`)}</span>}>
+    <div className="filters"><Search name="q" label="Node, rack or health" /><Choice name="states" label="State" options={states} /><Search name="label" label="Label" />
+      {may && <Drain nodes={[...chosen]} done={() => setChosen(new Set())} />}</div>
+    <Heat filters={filters} />
+    <Window label="Nodes" path="node-list" root="nodeList" item="node" columns={columns} minWidth="96rem" keyOf={(x: any) => x.id} filters={filters} onCount={(a, b) => setN([a, b])} selected={may ? chosen : undefined} onSelect={may ? setChosen : undefined} />
+    <p className="quiet">The upper line of a bar is what is allocated, the lower one what is really used.</p>
+  </Page>;
+}
+
+const measures: [string, string][] = [["memory", "Memory allocated"], ["vcores", "VCores allocated"], ["memoryUse", "Memory really used"], ["cpuUse", "CPU really used"]];
+
+function Heat({ filters }: { filters: Record<string, string> }) {
+  const q = useGet<{ nodeMap: any }>(`node-map${queryOf({ q: filters.q, states: filters.states, label: filters.label, cells: 800 })}`);
+  const [by, setBy] = useState("memory");
+  const [over, setOver] = useState<any>();
+  const cells = list<any>(q.data?.nodeMap.cell);
+  const each = q.data?.nodeMap.nodesPerCell ?? 1;
+  const name = measures.find(([m]) => m === by)![1];
+  const busy = cells.filter((c) => c[by] > 90).length;
+  return <Card title="Heat map" aside={<Choice label="Of" value={by} onChange={setBy} options={measures} />}>
+    <div className="heat" role="img" aria-label={`${name} of ${cells.length} ${each > 1 ? `groups of ${each} nodes` : "nodes"}: ${busy} above 90 %, ${cells.filter((c) => c.state !== "RUNNING").length} not running. The table below has the values.`}>
+      {cells.map((c) => <span key={c.id} className={`cell h${Math.min(9, Math.floor((c[by] ?? 0) / 10))} ${c.state === "RUNNING" ? "" : "not"}`} onMouseEnter={() => setOver(c)} title={`${visible(c.id)}${c.to ? ` to ${visible(c.to)}` : ""}: ${name} ${percent(c[by])}, ${String(c.state).toLowerCase()}`} />)}
+    </div>
+    <p className="legend" aria-hidden="true"><span>0 %</span>{Array.from({ length: 10 }, (_, i) => <i key={i} className={`cell h${i}`} />)}<span>100 %</span><span><i className="cell not" />not running</span>{each > 1 && <span>each cell {each} nodes</span>}
+      {over && <span><T>{over.id}</T> {percent(over[by])}</span>}</p>
+  </Card>;
+}
+
+export function NodePage({ id }: { id: string }) {
+  const q = useGet<{ node: any }>(`nodes/${part(id)}`);
+  const drains = useGet<{ drains: any }>(`drains?nodes=${part(id)}`);
+  const n = q.data?.node, d = list<any>(drains.data?.drains.node)[0];
+  const may = useMay();
+  const total = (n?.usedMemoryMB ?? 0) + (n?.availMemoryMB ?? 0), cores = (n?.usedVirtualCores ?? 0) + (n?.availableVirtualCores ?? 0);
+  const pages = n?.nodeHTTPAddress ? safe(`http://${n.nodeHTTPAddress}/node`) : undefined;
+  return <Page title={<>Node <T>{id}</T></>} light="/cluster/nodes" aside={may && n ? (d?.requestedBy !== undefined ? <Undrain d={d} /> : <Drain nodes={[id]} />) : undefined}>
+    <Wait of={q}>{n && <>
+      <p className="lead"><State of={n.state} /> on rack <T>{n.rack}</T></p>
+      <div className="cards two">
+        <Card title="Allocated and really used">
+          <p>Memory <Meter value={n.usedMemoryMB} of={total} label="Memory allocated" second={n.memUtilization} secondLabel="really used" /></p>
+          <p>VCores <Meter value={n.usedVirtualCores} of={cores} label="VCores allocated" second={n.cpuUtilization} secondLabel="really used" /></p>
+          <Facts>{[["Memory allocated", `${memory(n.usedMemoryMB)} of ${memory(total)}`], ["Memory really used", `${memory(n.resourceUtilization?.nodePhysicalMemoryMB)} (${percent(n.memUtilization)}), by containers ${memory(n.resourceUtilization?.aggregatedContainersPhysicalMemoryMB)}`],
+            ["VCores allocated", `${count(n.usedVirtualCores)} of ${count(cores)}`], ["CPU really used", `${percent(n.cpuUtilization)}, by containers ${(n.resourceUtilization?.containersCPUUsage ?? 0).toFixed(2)} cores`], ["Containers", count(n.numContainers)]]}</Facts>
+        </Card>
+        <Card title="What it is"><Facts>{[["Version", <T>{n.version}</T>], ["Labels", <T>{list(n.nodeLabels).join(", ") || "none"}</T>], ["Last health report", ago(n.lastHealthUpdate)], ["Opportunistic containers", `${count(n.numRunningOpportContainers)} run, ${count(n.numQueuedContainers)} wait`],
+          ["Its own pages", pages ? <a href={pages} rel="noreferrer"><T>{n.nodeHTTPAddress}</T></a> : "–"]]}</Facts></Card>
+      </div>
+      {n.healthReport && <Card title="Health"><Lines>{n.healthReport}</Lines></Card>}
+      {d && (d.requestedBy !== undefined || d.phase) && <DrainCard d={d} />}
+    </>}</Wait>
+  </Page>;
+}
+
+function held(d: any) {
+  return <Table label={`What ${visible(d.id)} waits for`} heads={["Application", "User", "Queue", "Name", "Containers", "Progress"]} empty="It waits for nothing."
+    rows={list<any>(d.heldBy).map((h) => [<A to={`/apps/${h.id}`}>{h.id}</A>, <T>{h.user ?? "–"}</T>, <T>{h.queue ?? "–"}</T>, <T>{h.name ?? "–"}</T>, `${count(h.containers)}${h.master ? ", the master" : ""}`, h.progress === undefined ? "–" : percent(h.progress)])} />;
+}
+function DrainCard({ d }: { d: any }) {
+  if (d.requestedBy === undefined) return null;
+  return <Card title="Drain"><Facts>{drainFacts(d)}</Facts>{held(d)}</Card>;
+}
+const drainFacts = (d: any): [React.ReactNode, React.ReactNode][] => [["Phase", <T>{d.phase || "–"}</T>], ["Asked for by", <><T>{d.requestedBy || "the list of nodes"}</T>, {moment(d.requestedAt)}</>], ["Reason", <T>{d.reason || "none given"}</T>],
+  ["Deadline", d.deadline ? `${moment(d.deadline)}, in ${duration(d.secondsLeft * 1000)}` : "none"], ["Likely to leave in", d.estimatedSeconds === undefined ? "not known" : duration(d.estimatedSeconds * 1000)], ["Waits for", `${count(d.containers)} containers of ${count(d.applications)} applications`],
+  ["Work lost if it left now", `${count(Math.round((d.lostMemorySeconds ?? 0) / 3600 / 1024))} GiB-hours`]];
+
+export function Drains() {
+  const q = useGet<{ drains: any }>("drains");
+  const may = useMay();
+  const nodes = list<any>(q.data?.drains.node);
+  return <Page title="Drains" light="/cluster/drains" aside={may ? <Drain nodes={[]} /> : undefined}>
+    <Wait of={q}>
+      {nodes.length === 0 && <Card><Note>No node drains, and none is kept away.</Note></Card>}
+      {nodes.slice(0, 200).map((d) => <Card key={d.id} title={<><A to={`/nodes/${part(d.id)}`}><T>{d.id}</T></A> <State of={d.state} /></>} aside={may ? <Undrain d={d} /> : undefined}><Facts>{drainFacts(d)}</Facts>{list(d.heldBy).length > 0 && held(d)}</Card>)}
+      {nodes.length > 200 && <Note>{nodes.length - 200} more: see the light page.</Note>}
+    </Wait>
+  </Page>;
+}
+
+function Drain({ nodes, done }: { nodes: string[]; done?: () => void }) {
+  const [names, setNames] = useState(""), [deadline, setDeadline] = useState("1h"), [reason, setReason] = useState("");
+  const [plan, setPlan] = useState<{ of: string; answer?: any; error?: unknown }>();
+  const fixed = nodes.length > 0;
+  const which = fixed ? nodes : names.split(/[\s,]+/).filter(Boolean);
+  const body = { nodes: which, deadline, reason };
+  const key = JSON.stringify(body);
+  const look = async () => { try { setPlan({ of: key, answer: await change("POST", "drains", { ...body, dryRun: true }) }); } catch (error) { setPlan({ of: key, error }); } };
+  const seen = plan?.of === key ? plan : undefined;
+  return <Action name={fixed ? `Drain${nodes.length > 1 ? ` ${nodes.length} chosen` : ""}` : done ? "Drain chosen" : "Drain nodes"} disabled={!fixed && done !== undefined} title="Drain nodes" confirm={seen?.answer ? "Drain" : "Show what will happen"} done={() => { setPlan(undefined); done?.(); }}
+    run={async () => { if (!seen?.answer) { await look(); throw new Preview(); } await change("POST", "drains", body); }}>
+    <p>{fixed ? <>Nothing new starts on <T>{nodes.slice(0, 5).join(", ")}</T>{nodes.length > 5 ? ` and ${nodes.length - 5} more` : ""}; what runs there may end.</> : "Nothing new starts on these nodes; what runs there may end."}</p>
+    {!fixed && <Field label="Nodes" value={names} onChange={setNames} help="Hosts or HOST:PORT, with spaces or commas between them" autoFocus />}
+    <Field label="Deadline" value={deadline} onChange={setDeadline} help="such as 30m or 2h; empty: the cluster's default" autoFocus={fixed} />
+    <Field label="Reason" value={reason} onChange={setReason} />
+    {seen?.error !== undefined && <p className="problem" role="alert">{visible((seen.error as Error).message)}</p>}
+    {seen?.answer && <div role="status">{list<string>(seen.answer.drains.warning).map((w, i) => <p key={i} className="problem"><T>{w}</T></p>)}
+      {list<any>(seen.answer.drains.node).slice(0, 20).map((d) => <p key={d.id}><T>{d.id}</T>: {count(d.containers)} containers of {count(d.applications)} applications, {d.estimatedSeconds === undefined ? "no estimate" : `likely to leave in ${duration(d.estimatedSeconds * 1000)}`}</p>)}</div>}
+  </Action>;
+}
+class Preview extends Error { constructor() { super("Nothing is changed yet: this is what it would do. Confirm to do it."); } }
+
+function Undrain({ d }: { d: any }) {
+  return <Action name="Take back" title={`Let ${visible(d.id)} work again`} confirm="Take the order back" run={() => change("DELETE", `drains?nodes=${part(d.id)}`)}>
+    <p>Containers start on <T>{d.id}</T> again, unless a list of nodes keeps it away. A node that has left already must register again.</p>
+  </Action>;
+}
