@@ -98,6 +98,7 @@ func (d *Daemon) start(ctx context.Context) error {
 		return err
 	}
 	d.work.Go(func() { surge.Watch(d.ctx, d.backlog.Size) })
+	d.work.Go(func() { surge.Headroom(d.ctx) })
 	if err := d.listen(); err != nil || !d.settings.HA.Enabled {
 		return err
 	}

@@ -1,6 +1,7 @@
 // Package surge gives memory back to the system after a surge of calls. Go's collector
 // runs when much is allocated: without this package a process that has become quiet
-// would keep the memory of a burst of large answers for minutes.
+// would keep the memory of a burst of large answers for minutes. It also bounds how far a
+// large heap grows between two collections.
 package surge
 
 import (

@@ -19,9 +19,9 @@ type application struct {
 	before yarn.ApplicationState // what clients see during FINAL_SAVING and KILLING
 	target yarn.ApplicationState // what FINAL_SAVING leads to
 	choices
-	placed   bool // a mapping rule has chosen the queue
-	restored restoredApp
-	recorded choices // as in the newest record, which is ahead while a change is being stored
+	placed   bool         // a mapping rule has chosen the queue
+	restored *restoredApp // nil: nothing
+	recorded choices      // as in the newest record, which is ahead while a change is being stored
 	attempts []*attempt
 
 	submitTime, launchTime, finishTime int64
@@ -33,9 +33,7 @@ type application struct {
 	noticed     []*container // with notice of which no master knows yet
 	ranOn       []*node      // nodes that may hold something of it
 	logs        logs
-	seconds     yarn.Resource // amount × seconds of its ended containers
-	preempted   yarn.Resource // likewise, of those that were preempted
-	taken       taken
+	past        *past // nil: no container of it has ended
 	gang        gangTag
 	updateNodes int  // how far its masters have been told of the node log
 	granted     bool // it has had a container
@@ -44,6 +42,29 @@ type application struct {
 	shown       shown
 	published   bool   // readers may know it
 	drawnFor    uint64 // the last view of a node that named it, counted as in nodesDrawn
+}
+
+// past is what an application has used, by containers that have ended.
+type past struct {
+	seconds   yarn.Resource // amount × seconds
+	preempted yarn.Resource // likewise, of those that were preempted
+	taken     taken
+}
+
+// used is what the application has used so far.
+func (a *application) used() past {
+	if a.past == nil {
+		return past{}
+	}
+	return *a.past
+}
+
+// charge is where what it uses is added.
+func (a *application) charge() *past {
+	if a.past == nil {
+		a.past = &past{}
+	}
+	return a.past
 }
 
 // choices are what a user may change while the application lives.

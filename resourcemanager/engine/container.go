@@ -234,11 +234,12 @@ func (e *Engine) account(c *container, book *scheduler.Container, cause schedule
 	for i, amount := range book.Resource {
 		seconds[i] = amount * (e.now.Wall - c.created) / 1000
 	}
-	c.app.seconds.Increase(&seconds)
+	used := c.app.charge()
+	used.seconds.Increase(&seconds)
 	if lost {
-		c.app.preempted.Increase(&seconds)
+		used.preempted.Increase(&seconds)
 	}
-	switch t := &c.app.taken; {
+	switch t := &used.taken; {
 	case !lost:
 		return
 	case book.AM:
@@ -246,7 +247,7 @@ func (e *Engine) account(c *container, book *scheduler.Container, cause schedule
 	default:
 		t.others++
 	}
-	c.app.taken.sum.Increase(&book.Resource)
+	used.taken.sum.Increase(&book.Resource)
 	e.sched.CountPreempted(c.app.ref, seconds)
 }
 

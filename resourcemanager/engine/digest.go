@@ -88,7 +88,7 @@ func (d *digest) application(e *Engine, a *application) {
 	d.ints(int64(a.state), int64(a.before), int64(a.target), int64(a.priority), a.expireAt, a.submitTime, a.launchTime, a.finishTime,
 		int64(a.final), int64(len(a.diagnostics)), int64(len(a.waiting)), int64(len(a.atEnd)), int64(len(a.ranOn)), int64(a.updateNodes))
 	d.flags(a.granted, a.endStored, a.placed)
-	d.resource(a.seconds)
+	d.resource(a.used().seconds)
 	for _, t := range a.attempts {
 		d.ints(int64(t.id.Attempt), int64(t.state), t.masterID.Number, int64(t.exitStatus), int64(t.responseID), int64(len(t.grants)),
 			int64(len(t.finished)), int64(len(t.told)), int64(len(t.asks)), int64(t.rolledBack.len()), t.containers, t.startTime, t.finishTime, t.lease.since, int64(len(t.diagnostics)))

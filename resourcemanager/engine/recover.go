@@ -29,7 +29,9 @@ func (e *Engine) recoverApp(r *RecoveredApplication) {
 		a.expireAt = t.ExpireAt
 	}
 	a.recorded = a.choices
-	a.restored = restoredApp{rec.CallerSignature, rec.Unknown}
+	if len(rec.CallerSignature)+len(rec.Unknown) > 0 {
+		a.restored = &restoredApp{rec.CallerSignature, rec.Unknown}
+	}
 	a.gang, _ = gangOfTags(a.sub.Tags) // an application that was accepted stays so
 	e.apps[a.sub.ID] = a
 	e.order = append(e.order, a)
@@ -64,7 +66,8 @@ func (e *Engine) restoreAttempt(a *application, r state.Attempt) {
 	t.gone = r.Final.Final()
 	t.counts = ownFault(r.ExitStatus)
 	a.attempts = append(a.attempts, t)
-	a.seconds, a.preempted = r.UsageSeconds, r.PreemptedUsage
+	used := a.charge()
+	used.seconds, used.preempted = r.UsageSeconds, r.PreemptedUsage
 }
 
 // resume goes on with an application that is back in its queue.

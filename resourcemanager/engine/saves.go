@@ -180,7 +180,9 @@ func (e *Engine) appRecord(a *application) state.Application {
 		ID: a.sub.ID, User: a.sub.User, RealUser: a.sub.RealUser, Queue: a.recorded.queue, PlanQueue: a.recorded.planQueue, CallerContext: a.sub.CallerContext,
 		Priority: a.recorded.priority, SubmitTime: a.submitTime, StartTime: a.submitTime, LaunchTime: a.launchTime, FinishTime: a.finishTime,
 	}
-	r.CallerSignature, r.Unknown = a.restored.callerSignature, a.restored.unknown
+	if a.restored != nil {
+		r.CallerSignature, r.Unknown = a.restored.callerSignature, a.restored.unknown
+	}
 	if at := a.recorded.expireAt; at > 0 {
 		r.Timeouts = []state.Timeout{{Type: 1, ExpireAt: at}}
 	}
@@ -195,10 +197,11 @@ func (e *Engine) appRecord(a *application) state.Application {
 
 // attemptRecord is what a restart would need of the attempt.
 func (e *Engine) attemptRecord(t *attempt) state.Attempt {
+	used := t.app.used()
 	r := state.Attempt{
 		ID: t.id, MasterContainer: t.masterID, Host: t.host, RPCPort: t.rpcPort, TrackingURL: t.trackingURL,
 		StartTime: t.startTime, FinishTime: t.finishTime, ExitStatus: t.exitStatus, Diagnostics: t.diagnostics,
-		UsageSeconds: t.app.seconds, PreemptedUsage: t.app.preempted, TotalContainers: t.containers,
+		UsageSeconds: used.seconds, PreemptedUsage: used.preempted, TotalContainers: t.containers,
 	}
 	if t.masterNode != nil {
 		r.MasterNode, r.MasterHTTP = t.masterNode.id, t.masterNode.http

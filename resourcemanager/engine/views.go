@@ -264,8 +264,9 @@ func (e *Engine) viewEnd(a *application, v *view.Application, waits string) {
 }
 
 func (e *Engine) viewUsage(a *application, v *view.Application) {
-	v.Usage.ResourceSeconds, v.Usage.PreemptedSeconds = a.seconds, a.preempted
-	v.Usage.Preempted, v.Usage.PreemptedAM, v.Usage.PreemptedNonAM = a.taken.sum, a.taken.masters, a.taken.others
+	used := a.used()
+	v.Usage.ResourceSeconds, v.Usage.PreemptedSeconds = used.seconds, used.preempted
+	v.Usage.Preempted, v.Usage.PreemptedAM, v.Usage.PreemptedNonAM = used.taken.sum, used.taken.masters, used.taken.others
 	if a.ref == scheduler.NoApp {
 		return
 	}

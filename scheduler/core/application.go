@@ -31,7 +31,7 @@ type App struct {
 	Asked    int32                  // the priority of the submission
 	AvoidAM  map[cluster.Place]bool // hosts and racks, for the master
 
-	updates updates
+	updates *updates // nil: it has asked for none
 }
 
 // AppShare is what an application has in one partition.
@@ -67,7 +67,7 @@ func (a *App) Avoids(n *cluster.NodeBook) bool {
 // Bare is a copy that has nothing and wants nothing.
 func (a *App) Bare() App {
 	c := *a
-	c.Live, c.Wants, c.updates = cluster.NewOwned(), demand.Demand{}, updates{}
+	c.Live, c.Wants, c.updates = cluster.NewOwned(), demand.Demand{}, nil
 	c.Shares = make([]AppShare, len(a.Shares))
 	return c
 }
@@ -75,6 +75,9 @@ func (a *App) Bare() App {
 // Enlarges tells whether a container on the node would be of use for what the key asks
 // for, which may be to enlarge one: other NodeManagers of the host are of no use then.
 func (a *App) Enlarges(w *demand.Want, node NodeRef) bool {
+	if a.updates == nil {
+		return true
+	}
 	in := a.updates.increases[w.Update]
 	return in == nil || in.node == node
 }

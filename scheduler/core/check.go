@@ -249,7 +249,10 @@ func (c *recount) checkQueues() string {
 
 // checkUpdated sees that no change of a container is remembered of which nothing is outstanding.
 func (s *Core) checkUpdated(a *App) string {
-	w := &a.updates
+	w := a.updates
+	if w == nil {
+		return ""
+	}
 	if n := len(w.shrunk) + len(w.demoted); len(w.decreases) > n {
 		return fmt.Sprintf("%v: %d decreases are remembered, %d are outstanding", a.ID, len(w.decreases), n)
 	}

@@ -45,7 +45,7 @@ func (s *Core) AddAttempt(ref AppRef, at demand.Attempt) {
 	a.Newest = yarn.ContainerID{Attempt: at.ID, Number: at.Epoch << yarn.EpochShift}
 	a.Wants = demand.Demand{}
 	a.AvoidAM = nil
-	a.updates = updates{}
+	a.updates = nil
 	if !at.KeepContainers {
 		s.forgetAvoided(a)
 		for p := range a.Shares {
@@ -106,7 +106,9 @@ func (s *Core) endReservations(a *App, ended []cluster.Ended) []cluster.Ended {
 
 // withdraw forgets what the attempt asks for.
 func (s *Core) withdraw(a *App) {
-	a.updates.increases = nil
+	if a.updates != nil {
+		a.updates.increases = nil
+	}
 	for _, d := range a.Wants.Clear(&s.Books.Places, nil) {
 		s.addPending(a.Leaf, &d)
 	}

@@ -38,6 +38,14 @@ type updates struct {
 	demoting  []named
 }
 
+// updating are the changes of an attempt that may ask for some.
+func (a *App) updating() *updates {
+	if a.updates == nil {
+		a.updates = &updates{}
+	}
+	return a.updates
+}
+
 // named is a container by its index and name: the slot may be another's by now.
 type named struct {
 	ref ContainerRef
@@ -225,7 +233,7 @@ func (s *Core) checkUpdate(t *target, u *yarn.ContainerUpdate, most resource) st
 
 func (s *Core) startUpdate(a *App, u yarn.ContainerUpdate, t *target) bool {
 	container := s.Books.Container(t.ref)
-	w, name := &a.updates, named{t.ref, u.Container}
+	w, name := a.updating(), named{t.ref, u.Container}
 	_, shrinking := w.decreases[u.Container]
 	if shrinking {
 		return false
@@ -303,7 +311,7 @@ func (s *Core) cancelIncrease(a *App, container *cluster.Container, w *demand.Wa
 // matchUpdate finds out which container a new one enlarges, whose ask named one. An
 // ask names a host; the container may be on another of its NodeManagers.
 func (s *Core) matchUpdate(a *App, want *demand.Want, c ContainerRef) {
-	container, w := s.Books.Container(c), &a.updates
+	container, w := s.Books.Container(c), a.updating()
 	in := w.increases[want.Update]
 	extra := named{c, container.ID}
 	useless := func() { w.useless = append(w.useless, growth{in.of, extra}) }
@@ -343,7 +351,10 @@ func (s *Core) askAgain(a *App, want *demand.Want, container *cluster.Container)
 // Updated applies the changes that have become possible; see the facade.
 func (s *Core) Updated(ref AppRef, out []Changed) []Changed {
 	a := s.App(ref)
-	w := &a.updates
+	w := a.updates
+	if w == nil {
+		return out
+	}
 	s.GiveBackFreed(a)
 	if !a.Running || len(w.grown)+len(w.shrunk)+len(w.promoted)+len(w.demoted)+len(w.useless) == 0 {
 		return out
@@ -395,8 +406,8 @@ func (s *Core) Updated(ref AppRef, out []Changed) []Changed {
 
 // GiveBackFreed gives back what the changes of an allocate call freed.
 func (s *Core) GiveBackFreed(a *App) {
-	w := &a.updates
-	if len(w.ending)+len(w.shrinking)+len(w.demoting) == 0 {
+	w := a.updates
+	if w == nil || len(w.ending)+len(w.shrinking)+len(w.demoting) == 0 {
 		return
 	}
 	ending, shrinking, demoting := w.ending, w.shrinking, w.demoting
@@ -446,7 +457,7 @@ func nextVersion(container *cluster.Container) {
 func (s *Core) Rollback(ref ContainerRef, size resource) Changed {
 	container := s.Books.Container(ref)
 	a := s.App(container.App)
-	w := &a.updates
+	w := a.updating()
 	s.GiveBackFreed(a)
 	if in := w.increases[container.ID]; in != nil {
 		for _, i := range in.placed {
@@ -470,15 +481,16 @@ func (s *Core) Rollback(ref ContainerRef, size resource) Changed {
 //
 // compat: Apache remembers most increases for good, and never promotes such a container after that.
 func (s *Core) settle(a *App, id yarn.ContainerID) {
-	in := a.updates.increases[id]
+	w := a.updating()
+	in := w.increases[id]
 	if in == nil {
 		return
 	}
-	if len(a.updates.grown) == 0 {
+	if len(w.grown) == 0 {
 		in.placed = nil
 	}
 	if want := a.Wants.Find(in.key); len(in.placed) == 0 && (want == nil || want.Left() <= 0 && len(want.Reservations) == 0) {
-		delete(a.updates.increases, id)
+		delete(w.increases, id)
 	}
 }
 
@@ -486,7 +498,8 @@ func (s *Core) settle(a *App, id yarn.ContainerID) {
 func (s *Core) shrink(a *App, c ContainerRef, size resource) Changed {
 	container := s.Books.Container(c)
 	nextVersion(container)
-	a.updates.shrinking = append(a.updates.shrinking, shrinkage{named{c, container.ID}, size})
+	w := a.updating()
+	w.shrinking = append(w.shrinking, shrinkage{named{c, container.ID}, size})
 	return Changed{Container: c, Type: yarn.DecreaseResource, Before: container.Resource, After: size, Version: container.Version, Execution: container.Execution}
 }
 
@@ -513,7 +526,8 @@ func (s *Core) promote(a *App, c, extra ContainerRef) (Changed, bool) {
 func (s *Core) demote(a *App, n named) Changed {
 	container := s.Books.Container(n.ref)
 	nextVersion(container)
-	a.updates.demoting = append(a.updates.demoting, n)
+	w := a.updating()
+	w.demoting = append(w.demoting, n)
 	return Changed{Container: n.ref, Type: yarn.DemoteExecutionType, Before: container.Resource, After: container.Resource, Version: container.Version,
 		Execution: yarn.Opportunistic}
 }

@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -204,6 +206,42 @@ func filled(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// A context is read again while the store is in use, as it was committed last.
+func TestContext(t *testing.T) {
+	path := filled(t)
+	var read atomic.Int32
+	s, err := Open(path, Options{Options: store.Options{Read: func(a *state.Application) {
+		read.Add(1)
+		a.Context = nil
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	id := storetest.Application(7, 1).ID
+	if _, err := s.Context(id); !errors.Is(err, store.ErrNotLoaded) {
+		t.Errorf("before it is loaded: %v", err)
+	}
+	snapshot, err := s.Load(t.Context())
+	if err != nil || read.Load() != 2000 || len(snapshot.Applications) != 2000 || snapshot.Applications[6].Context != nil {
+		t.Fatalf("%d applications were read: %v", read.Load(), err)
+	}
+	for _, size := range []int{1000, 10} {
+		app := storetest.Application(7, size)
+		if size != 1000 {
+			if err := s.Commit(t.Context(), storetest.Puts(app)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := s.Context(id); err != nil || !bytes.Equal(got, app.Context) {
+			t.Errorf("%d bytes, want %d: %v", len(got), len(app.Context), err)
+		}
+	}
+	if got, err := s.Context(storetest.Application(5000, 1).ID); got != nil || err != nil {
+		t.Errorf("of an unknown application: %q, %v", got, err)
+	}
 }
 
 func TestDamagedPages(t *testing.T) {
