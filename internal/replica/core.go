@@ -36,7 +36,6 @@ const maxAsked = 64
 type core struct {
 	disk    disk
 	buckets []string // of the data
-	name    string   // for the log
 	log     raft.Logger
 	timeout time.Duration // for an election
 	keep    struct{ entries, bytes int }

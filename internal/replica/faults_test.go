@@ -187,7 +187,7 @@ func (w *faultWorld) newDisk() *memoryDisk { w.disks++; return newMemoryDisk(w.d
 
 func (w *faultWorld) start(n *node) {
 	n.waiting, n.owner, n.paused, n.looked = map[uint64]claim{}, "", false, 0
-	n.core = &core{disk: n.disk, buckets: []string{"data"}, name: n.name, log: logger{slog.New(slog.NewTextHandler(io.Discard, nil))}, timeout: electionTime,
+	n.core = &core{disk: n.disk, buckets: []string{"data"}, log: logger{slog.New(slog.NewTextHandler(io.Discard, nil))}, timeout: electionTime,
 		send: func(m *pb.Message) { w.post(n, m) }}
 	n.core.keep.entries, n.core.keep.bytes = 20, 1<<20
 	if err := n.core.begin(w.now); err != nil {

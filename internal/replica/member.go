@@ -178,7 +178,7 @@ func (m *Member) open() (err error) {
 	if err := m.removeSnapshots(); err != nil {
 		return err
 	}
-	m.core = &core{disk: memberDisk{m}, buckets: c.Buckets, name: c.Name, log: logger{c.Log}, timeout: c.Timeout, send: m.post}
+	m.core = &core{disk: memberDisk{m}, buckets: c.Buckets, log: logger{c.Log}, timeout: c.Timeout, send: m.post}
 	if c.Keep > 0 {
 		m.core.keep.entries, m.core.keep.bytes = c.Keep, keepBytes
 	}
