@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -287,4 +288,46 @@ func TestCopyIsLate(t *testing.T) {
 	if sameAsCold(t, o, f) != true { // the next one knows
 		t.Fatal(said)
 	}
+}
+
+// BenchmarkTakeOver loads 10,000 applications with an attempt each, with a copy and without, from a real ZooKeeper if there is one.
+func BenchmarkTakeOver(b *testing.B) {
+	o := Options{Dial: zookeepertest.New().Open}
+	if at := os.Getenv(realAddress); at != "" {
+		o = Options{Connection: zk.Options{Address: at}, Parent: fresh(b, at)}
+	}
+	s, _ := loaded(b, o)
+	for n := range 100 {
+		var ops []state.Op
+		for i := range 100 {
+			ops = append(ops, storetest.Puts(storetest.Application(100*n+i+1, 1500), storetest.Attempt(100*n+i+1, 1))...)
+		}
+		must(b, s.Commit(b.Context(), ops))
+	}
+	take := func(b *testing.B, f *Follower) {
+		o := o
+		o.Follower = f
+		s, snapshot := loaded(b, o)
+		b.StopTimer()
+		if len(snapshot.Applications) != 10_000 {
+			b.Fatalf("%d applications", len(snapshot.Applications))
+		}
+		must(b, s.Close())
+		b.StartTimer()
+	}
+	b.Run("cold", func(b *testing.B) {
+		for b.Loop() {
+			take(b, nil)
+		}
+	})
+	b.Run("warm", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			f, _ := follows(b, o)
+			whole(b, f)
+			b.StartTimer()
+			take(b, f)
+			must(b, f.Close())
+		}
+	})
 }
