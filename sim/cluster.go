@@ -57,6 +57,7 @@ const (
 	masterExpiry = 15_000
 	grantExpiry  = 8_000
 	quietSteps   = 3_000 // for all to end after the last application came
+	againSteps   = 100   // between two tries to take orders to drain back
 )
 
 // Cluster is a run under way.
@@ -69,6 +70,8 @@ type Cluster struct {
 	ordered  map[yarn.NodeID]bool                 // names of orders to drain, taken back or not
 	now      yarn.Now
 	timers   map[int][]func() // by the step in which they are due
+
+	reservations engine.Reservations
 
 	daemons []*daemon
 	lock    lock
@@ -87,6 +90,7 @@ type Cluster struct {
 	quiet   bool    // no more failures and changes: everything must end
 	wrong   string  // the first thing that is
 	digest  uint64
+	script  *script // of a run in which only one thing goes wrong; nil: anything may
 
 	Steps    int
 	Crashes  int // of processes
@@ -138,7 +142,7 @@ func (t *term) build(started int64) error {
 	}
 	set := engine.Settings{ClusterTimestamp: started, Epoch: t.epoch, NodeExpiry: nodeExpiry, MasterExpiry: masterExpiry,
 		AllocationExpiry: grantExpiry, MaxAttempts: 3, GlobalMaxAttempts: 3, MaxCompleted: 10_000, Sweeps: c.opt.Events, NodeMinimum: yarn.NewResource(512, 1),
-		ResourceTypes: yarn.BasicResourceTypes(), Labels: true, Dominant: c.opt.Dominant,
+		ResourceTypes: yarn.BasicResourceTypes(), Labels: true, Dominant: c.opt.Dominant, Reservations: c.reservations,
 		Opportunistic: opportunistic.Settings{Enabled: true, Nodes: 3, Interval: 2000, Deviations: 1, Lowest: 2, Highest: 15,
 			Comparator: opportunistic.Comparator(c.opt.Seed % 3)}}
 	t.engine = engine.New(set, t.sched)
@@ -190,6 +194,9 @@ func (c *Cluster) Step() string {
 		if m := c.masters[id]; !m.dead && (c.Steps+i)%c.opt.Every == 0 {
 			m.step()
 		}
+	}
+	if c.script != nil {
+		c.script.step(c)
 	}
 	c.clients()
 	c.administrators()
@@ -269,12 +276,15 @@ func (c *Cluster) Run() string {
 		}
 	}
 	c.allWell()
-	for range quietSteps {
+	for i := range quietSteps {
 		if wrong := c.Step(); wrong != "" {
 			return wrong
 		}
 		if c.ended() {
 			return c.leftOver()
+		}
+		if i%againSteps == againSteps-1 { // an order may have been under way
+			c.undrain()
 		}
 	}
 	return c.notEnded()

@@ -177,7 +177,7 @@ func (t *term) registered(cmd engine.RegisterNode) {
 func (t *term) take(p posted, saves []engine.Save) {
 	c := t.c
 	for _, s := range saves {
-		if s.Op.Kind == state.OpPut && c.chance(poisoned) {
+		if !stands(p.cmd, s.Op) && c.chance(poisoned) {
 			t.poison[s.Seq] = true
 		}
 	}
@@ -198,11 +198,19 @@ func (t *term) take(p posted, saves []engine.Save) {
 	}
 }
 
+// stands tells whether the store takes the record in any case: it removes one, or is as an earlier one that was stored, because a change
+// was refused.
+func stands(cmd engine.Command, op state.Op) bool {
+	_, confirmed := cmd.(engine.Stored)
+	r, app := op.Record.(state.Application)
+	return op.Kind == state.OpRemove || confirmed && app && r.Final == yarn.AppNew
+}
+
 // durable tells whether an answer without an error to the command means that what it led to is stored.
 func durable(cmd engine.Command) bool {
 	switch cmd.(type) {
 	case engine.Submit, engine.Move, engine.SetPriority, engine.SetLifetime, engine.AddLabels, engine.RemoveLabels, engine.ReplaceLabels,
-		engine.DrainNodes, engine.UndrainNodes, engine.Remember:
+		engine.DrainNodes, engine.UndrainNodes, engine.Remember, engine.SubmitReservation:
 		return true
 	}
 	return false

@@ -213,7 +213,7 @@ func (m *master) use(g engine.Grant) {
 	case m.c.chance(givenBack):
 		m.release = append(m.release, g.ID) // with the next call
 	default:
-		if n := m.c.find(g.Node); n == nil || !n.start(g, 1+m.c.rng.IntN(50), false) {
+		if n := m.c.find(g.Node); n == nil || !n.start(g, 1+m.c.rng.IntN(50)+m.c.script.lasts(), false) {
 			return // it expires
 		}
 	}

@@ -73,6 +73,9 @@ func (c *Cluster) lead(d *daemon) {
 		return
 	}
 	s := c.disk.Open(store.Options{})
+	if c.script != nil {
+		s = c.script.open(s)
+	}
 	snapshot, err := s.Load(context.Background())
 	if err != nil {
 		c.fail("the store cannot be loaded: %v", err)
@@ -229,6 +232,9 @@ func (t *term) commit() {
 	if n == 0 {
 		return
 	}
+	if c.script != nil {
+		n, t.batch = 1, 1
+	}
 	if t.d.cutStore > c.Steps || c.chance(storeAway) {
 		t.unavailable()
 		return
@@ -243,6 +249,8 @@ func (t *term) commit() {
 	}
 	err := t.put(n)
 	switch {
+	case t.over: // it died on the way
+		return
 	case errors.Is(err, store.ErrFenced):
 		t.lost()
 		return
@@ -290,6 +298,9 @@ func (t *term) put(n int) error {
 
 // write commits, and takes note of what the store has then.
 func (t *term) write(ops []state.Op) error {
+	if s := t.c.script; s != nil {
+		return s.write(t, ops)
+	}
 	err := t.store.Commit(context.Background(), ops)
 	if errors.Is(err, store.ErrFenced) {
 		t.c.Done["fenced"]++

@@ -313,14 +313,15 @@ func (e *Engine) appEndStored(a *application, err error) {
 // saveEndOtherwise: the store refuses the record of the end. With the one that it has a restart would run the application again, so the
 // record is made smaller, and if nothing is left to leave out it is removed: a restart then knows nothing of the application.
 func (e *Engine) saveEndOtherwise(a *application) {
-	op := state.RemoveApplication(a.sub.ID)
-	if n := len(a.diagnostics); n > 0 {
-		if a.diagnostics = clip(a.diagnostics, cutDiagnostics); n <= cutDiagnostics {
-			a.diagnostics = ""
-		}
-		op = state.Put(e.appRecord(a))
+	n := len(a.diagnostics)
+	if n == 0 {
+		e.save(state.RemoveApplication(a.sub.ID), saved{app: a, what: savedNoApp})
+		return
 	}
-	e.save(op, saved{app: a, what: savedFinalApp})
+	if a.diagnostics = clip(a.diagnostics, cutDiagnostics); n <= cutDiagnostics {
+		a.diagnostics = ""
+	}
+	e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedFinalApp})
 }
 
 // leave takes an ended application out of the scheduler and off the nodes.

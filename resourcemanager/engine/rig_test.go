@@ -466,7 +466,7 @@ func (r *rig) checkLives() string {
 		case yarn.AppKilling:
 			fine = t.state == yarn.AttemptFinalSaving
 		case yarn.AppFinalSaving:
-			fine = r.waits(a, nil, savedFinalApp)
+			fine = r.waits(a, nil, savedFinalApp) || r.waits(a, nil, savedNoApp)
 		case yarn.AppFinishing:
 			fine = t.state == yarn.AttemptFinalSaving || t.state == yarn.AttemptFinishing
 		case yarn.AppFinished, yarn.AppFailed, yarn.AppKilled:

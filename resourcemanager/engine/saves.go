@@ -38,6 +38,7 @@ const (
 	savedOrder
 	savedOrderEnd
 	savedFinalApp
+	savedNoApp // the end, without a record
 	savedNewAttempt
 	savedFinalAttempt
 	savedReservation
@@ -73,6 +74,8 @@ func (e *Engine) stored(c Stored) {
 		e.appStored(s.app, c.Err)
 	case savedFinalApp:
 		e.appEndStored(s.app, c.Err)
+	case savedNoApp:
+		e.appEndStored(s.app, nil)
 	case savedNewAttempt:
 		e.attemptStored(s.attempt, c.Err)
 	case savedFinalAttempt:
@@ -130,14 +133,16 @@ func (e *Engine) takeBack(a *application) {
 
 // changeStored puts a stored change into force and answers the call.
 func (e *Engine) changeStored(s saved, err error) {
+	var value any
+	var refusal *Error
 	if err != nil {
 		e.takeBack(s.app)
-		e.fail(s.ticket, refuse(NotStored, "Cannot store the change of %s: %v", s.subject, err))
-		return
+		refusal = refuse(NotStored, "Cannot store the change of %s: %v", s.subject, err)
+	} else {
+		value, refusal = s.apply()
+		e.touchApp(s.app)
 	}
-	value, refusal := s.apply()
-	e.touchApp(s.app)
-	if refusal != nil { // what was stored has been taken back, which a crash must not undo
+	if refusal != nil { // the change is taken back, also in records that were made since; a crash must not undo that
 		e.whenStored(func() { e.fail(s.ticket, refusal) })
 		return
 	}
