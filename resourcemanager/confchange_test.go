@@ -3,6 +3,7 @@ package resourcemanager
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -17,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/heddle-project/heddle/internal/webgate"
+	"github.com/heddle-project/heddle/internal/zookeeper/zookeepertest"
 	"github.com/heddle-project/heddle/resourcemanager/confstore"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
@@ -319,6 +321,80 @@ func TestQueueChangesRandom(t *testing.T) {
 	if copies.Load() < 20 || checked != final {
 		t.Errorf("%d commits, the last one with version %d of %d", copies.Load(), checked, final)
 	}
+}
+
+// cutOff is a store whose ResourceManager is killed when a change is about to be stored, or when it has just been.
+type cutOff struct {
+	confstore.Store
+	before, after bool
+}
+
+var errKilled = errors.New("killed")
+
+func (s *cutOff) Commit(ctx context.Context, was int64, next *confstore.State) error {
+	if s.before {
+		return errKilled
+	}
+	if err := s.Store.Commit(ctx, was, next); err != nil || !s.after {
+		return err
+	}
+	return errKilled
+}
+
+// TestQueueChangesKilled: with each store version, store and scheduler agree over random changes, between and in the middle of which the
+// ResourceManager ends and another one starts: what was stored is in force, and all of it. Each run of rapid is one to four changes
+// (-rapid.checks=400: about 1,000 for each store).
+func TestQueueChangesKilled(t *testing.T) {
+	checks := flag.Lookup("rapid.checks")
+	defer func(was string) { _ = checks.Value.Set(was) }(checks.Value.String())
+	if checks.Value.String() == checks.DefValue {
+		if err := checks.Value.Set("12"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, kind := range []string{"leveldb", "fs", "zk"} {
+		t.Run(kind, func(t *testing.T) {
+			w := newWorldIn(t, zookeepertest.New(), twoQueues, confStoreClass, kind, "yarn.scheduler.configuration.leveldb-store.path", t.TempDir(),
+				"yarn.scheduler.configuration.fs.path", "file://"+t.TempDir(), "hadoop.zk.address", "zk:2181")
+			changes, killed := 0, 0
+			rapid.Check(t, func(rt *rapid.T) {
+				w.t = t
+				for range rapid.IntRange(1, 4).Draw(rt, "changes") {
+					changes++
+					killed += w.changeOrDie(rt)
+				}
+			})
+			t.Logf("%d changes, %d of them killed", changes, killed)
+		})
+	}
+}
+
+// changeOrDie makes one change; in one of three it is killed in the middle.
+func (w *world) changeOrDie(rt *rapid.T) (killed int) {
+	before := w.term().queues.kept.Load()
+	m := draw(rt, before.Values)
+	want, refused := expectedValues(before.Values, m)
+	when := rapid.IntRange(0, 5).Draw(rt, "killed")
+	cut := &cutOff{Store: w.term().queues.store, before: when == 1, after: when == 2}
+	w.term().queues.store = cut
+	err := w.conf().Change(w.t.Context(), admin1, m, access.Change{})
+	w.term().queues.store = cut.Store
+	taken := err == nil
+	if when == 1 || when == 2 {
+		killed = 1
+		w.again()
+		taken = w.term().queues.kept.Load().Version != before.Version
+	}
+	version, values := w.agree()
+	switch {
+	case taken && (refused || when == 1):
+		rt.Fatalf("%+v was taken (killed at %d)", m, when)
+	case taken && (version != before.Version+1 || !maps.Equal(values, want)):
+		rt.Fatalf("%+v made version %d of %d: %v, want %v", m, version, before.Version, values, want)
+	case !taken && (version != before.Version || !maps.Equal(values, before.Values)):
+		rt.Fatalf("%+v was not taken (%v, killed at %d), and version %d became %d: %v", m, err, when, before.Version, version, values)
+	}
+	return killed
 }
 
 // draw is a change that may be refused.

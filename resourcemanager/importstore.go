@@ -41,6 +41,9 @@ func ImportStore(o Options, out io.Writer) (err error) {
 	if err != nil {
 		return fmt.Errorf("cannot import (%s): %w", levelPath, err)
 	}
+	if r.kind != storeFiles && r.kind != storeZooKeeper {
+		from.DropUnknown() // it is of Hadoop's records
+	}
 	if err := r.importFrom(from); err != nil {
 		return err
 	}

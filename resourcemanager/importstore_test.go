@@ -10,6 +10,7 @@ import (
 
 	"github.com/syndtr/goleveldb/leveldb"
 
+	"github.com/heddle-project/heddle/internal/golden"
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store/apache"
 	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
@@ -62,6 +63,52 @@ func TestImportStore(t *testing.T) {
 	alice.reaches(killed, pb.YarnApplicationState_KILLED)
 	if !strings.Contains(w.log.String(), "epoch=42") {
 		t.Error("the epoch does not follow that of the directory")
+	}
+}
+
+// TestImportApaches: a directory that Apache's ResourceManager has left is whole in a store of either form.
+func TestImportApaches(t *testing.T) {
+	f, err := os.Open("store/leveldb/testdata/apache.tar.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	packed, err := golden.Read(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := t.TempDir()
+	if err := os.CopyFS(from, packed); err != nil {
+		t.Fatal(err)
+	}
+	for _, class := range []string{"", "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore"} {
+		w := &world{t: t, dir: t.TempDir(), site: site("yarn.resourcemanager.recovery.enabled", "true", storePath, filepath.Join(t.TempDir(), "store"),
+			"yarn.resourcemanager.fs.state-store.uri", "file://"+filepath.Join(t.TempDir(), "store"), levelPath, from), log: &journalLog{}}
+		if class != "" {
+			w.set("yarn.resourcemanager.store.class", class)
+		}
+		o := Options{Load: w.load, Dir: w.dir, User: operator, Log: slog.New(slog.NewTextHandler(w.log, nil))}
+		var out bytes.Buffer
+		if err := ImportStore(o, &out); err != nil {
+			t.Fatal(err)
+		}
+		if want := ": 9 applications, 9 attempts, 1 delegation tokens, 1 reservations\n"; !strings.HasSuffix(out.String(), want) {
+			t.Errorf("said %q, want %q", out.String(), want)
+		}
+		r, err := storeOf(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, got, err := r.load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if len(got.Quarantined) > 0 || len(got.Applications) != 9 || len(got.Attempts) != 9 || len(got.DelegationKeys) != 2 || len(got.Reservations) != 1 || got.Epoch != 2 {
+			t.Errorf("%q: quarantined %v, %d records, epoch %d", class, got.Quarantined, len(got.Ops()), got.Epoch)
+		}
 	}
 }
 

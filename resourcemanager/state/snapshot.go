@@ -144,3 +144,23 @@ func puts[R Record](ops []Op, records []R) []Op {
 	}
 	return ops
 }
+
+// DropUnknown drops what the records have that is not known here, for a store whose form is another one.
+func (s *Snapshot) DropUnknown() {
+	s.MasterKeys.Unknown = nil
+	for i := range s.Applications {
+		s.Applications[i].Unknown = nil
+	}
+	for i := range s.Attempts {
+		s.Attempts[i].Unknown = nil
+	}
+	for i := range s.DelegationKeys {
+		s.DelegationKeys[i].Unknown = nil
+	}
+	for i := range s.DelegationTokens {
+		s.DelegationTokens[i].Unknown = nil
+	}
+	for i := range s.Reservations {
+		s.Reservations[i].Unknown = nil
+	}
+}

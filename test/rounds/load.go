@@ -129,8 +129,13 @@ func (o *load) masters(i int) {
 	}
 	defer c.Close()
 	for n := 0; o.ctx.Err() == nil; n++ {
-		if err := o.succeeds(c, user, fmt.Sprintf("%s%s-%d", prefix, user, n)); err != nil && !o.failed(err) {
+		id, err := o.succeeds(c, user, fmt.Sprintf("%s%s-%d", prefix, user, n))
+		if err != nil && !o.failed(err) {
 			return
+		}
+		if err != nil && !id.IsZero() { // it must not keep the room of the next one
+			o.ledger.asks(id)
+			_ = c.KillApplication(o.ctx, id, "")
 		}
 	}
 }
@@ -141,34 +146,33 @@ const (
 	wanted    = 2 // containers at a time
 )
 
-func (o *load) succeeds(c *client.Client, user, name string) error {
-	id, _, err := c.NewApplication(o.ctx)
-	if err != nil {
-		return err
+func (o *load) succeeds(c *client.Client, user, name string) (id yarn.ApplicationID, err error) {
+	if id, _, err = c.NewApplication(o.ctx); err != nil {
+		return id, err
 	}
 	if err := c.Submit(o.ctx, client.Submission{ID: id, Name: name, Queue: mastersQueue, Unmanaged: true, Master: client.Resource{MemoryMB: 128, VCores: 1}}); err != nil {
-		return err
+		return yarn.ApplicationID{}, err
 	}
 	o.ledger.submitted(id, name, mastersQueue)
 	login, err := o.login(user, id)
 	if err != nil {
-		return err
+		return id, err
 	}
 	m, err := client.NewMaster(o.props, login, client.Options{})
 	if err != nil {
-		return err
+		return id, err
 	}
 	defer m.Close()
 	if _, err := m.Register(o.ctx, "127.0.0.1", -1, ""); err != nil {
-		return fmt.Errorf("registering %s: %w", id, err)
+		return id, fmt.Errorf("registering %s: %w", id, err)
 	}
 	for range beats {
 		if err := m.Want(client.Request{ID: 1, Priority: 1, Size: client.Resource{MemoryMB: 256, VCores: 1}, Count: wanted}); err != nil {
-			return err
+			return id, err
 		}
 		a, err := m.Allocate(o.ctx, 0)
 		if err != nil {
-			return fmt.Errorf("heartbeat of %s: %w", id, err)
+			return id, fmt.Errorf("heartbeat of %s: %w", id, err)
 		}
 		for _, g := range a.Granted {
 			o.ledger.received(g.ID)
@@ -178,10 +182,10 @@ func (o *load) succeeds(c *client.Client, user, name string) error {
 	}
 	o.ledger.asks(id)
 	if err := m.Finish(o.ctx, yarn.FinalSucceeded, "", ""); err != nil {
-		return fmt.Errorf("end of %s: %w", id, err)
+		return id, fmt.Errorf("end of %s: %w", id, err)
 	}
 	o.ledger.finished(id)
-	return nil
+	return id, nil
 }
 
 // login is the token with which the master of an unmanaged application logs in. Clients get it with the report.
