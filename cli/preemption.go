@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -107,6 +108,9 @@ func applicationWhy(c *call) error {
 			Waiting    bool     `json:"waiting"`
 			Reason     string   `json:"reason"`
 			Preemption []string `json:"preemption"`
+			Gates      struct {
+				Gate []gate `json:"gate"`
+			} `json:"gates"`
 		} `json:"why"`
 	}
 	id := c.opts.first("why")
@@ -129,8 +133,56 @@ func applicationWhy(c *call) error {
 	default:
 		fmt.Fprintf(c.Stdout, "%s is %s; its ApplicationMaster does not wait for a container\n", visible.Line(w.ID), visible.Line(w.State))
 	}
+	for i := range w.Gates.Gate {
+		w.Gates.Gate[i].print(c.Stdout)
+	}
 	for _, line := range w.Preemption {
 		fmt.Fprintln(c.Stdout, visible.Line(line))
 	}
 	return nil
+}
+
+// gate is one reason why an application gets nothing now.
+type gate struct {
+	Text    string `json:"text"`
+	Setting string `json:"setting"`
+	Origin  string `json:"origin"`
+	Change  []struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	} `json:"change"`
+	Lacks *struct {
+		MemoryMB int64 `json:"memoryMB"`
+		VCores   int64 `json:"vCores"`
+	} `json:"lacks"`
+	Never bool `json:"never"`
+}
+
+// print writes the reason, and what would do away with it.
+func (g *gate) print(w io.Writer) {
+	fmt.Fprintf(w, "- %s\n", visible.Line(g.Text))
+	if g.Setting != "" {
+		at := ""
+		if g.Origin != "" {
+			at = " (" + visible.Line(g.Origin) + ")"
+		}
+		fmt.Fprintf(w, "  set by: %s%s\n", visible.Line(g.Setting), at)
+	}
+	if g.Never {
+		fmt.Fprintln(w, "  as things are it never starts: no node is large enough, whoever else ends")
+	}
+	for i, x := range g.Change {
+		word := "enough would be:"
+		if i > 0 {
+			word = "together with:"
+		}
+		fmt.Fprintf(w, "  %s %s = %s\n", word, visible.Line(x.Name), visible.Line(x.Value))
+	}
+	if g.Lacks != nil && !g.Never {
+		word := "enough would be"
+		if len(g.Change) > 0 {
+			word = "or"
+		}
+		fmt.Fprintf(w, "  %s that %d MB and %d vcores become free\n", word, max(g.Lacks.MemoryMB, 0), max(g.Lacks.VCores, 0))
+	}
 }

@@ -113,6 +113,15 @@ func (d *Daemon) Preemptions(ctx context.Context, queue string, app yarn.Applica
 	return t.Preemptions(ctx, queue, app, most)
 }
 
+// Gates implements access.Source.
+func (d *Daemon) Gates(ctx context.Context, id yarn.ApplicationID) ([]view.Gate, error) {
+	t, err := d.current()
+	if err != nil {
+		return nil, err
+	}
+	return t.Gates(ctx, id)
+}
+
 // NodeActivities implements access.Source.
 func (d *Daemon) NodeActivities(ctx context.Context, id yarn.NodeID) ([]view.NodeActivities, error) {
 	t, err := d.current()

@@ -31,3 +31,45 @@ func TestActivities(t *testing.T) {
 		}
 	}
 }
+
+// A master that waits is told which share of masters is enough. With that it starts, as soon as the queues are refreshed.
+func TestWhyHelps(t *testing.T) {
+	const queues = `
+		root.queues                      default
+		root.default.capacity            100
+		root.default.user-limit-factor   10
+		root.default.maximum-am-resource-percent `
+	w := newWorld(t, queues+"0.1")
+	n := w.newNode()
+	alice := w.as("alice")
+	alice.submit()
+	n.launched().register()
+	waits := alice.submit(func(m *pb.ApplicationSubmissionContext) { m.Resource = size(1024, 1) })
+	alice.reaches(waits, pb.YarnApplicationState_ACCEPTED)
+	var x struct {
+		Why struct {
+			Waiting bool
+			Since   int64
+			Gates   struct {
+				Gate []struct {
+					Code, Text, Setting, Origin string
+					Change                      []struct{ Name, Value string }
+					Lacks                       struct{ MemoryMB int64 }
+				}
+			}
+		}
+	}
+	w.web("GET", "apps/"+waits.String()+"/why", "", &x)
+	if len(x.Why.Gates.Gate) != 1 || !x.Why.Waiting || x.Why.Since == 0 {
+		t.Fatalf("%+v", x)
+	}
+	g := x.Why.Gates.Gate[0]
+	const name = "yarn.scheduler.capacity.root.default.maximum-am-resource-percent"
+	if g.Code != "queue-am-limit" || g.Setting != name || !strings.Contains(g.Origin, "capacity-scheduler.xml:") || len(g.Change) != 1 || g.Change[0].Name != name || g.Lacks.MemoryMB <= 0 {
+		t.Fatalf("%+v", g)
+	}
+	w.writeQueues(queueFile(queues + g.Change[0].Value))
+	must(w.admin(operator), "refreshQueues", &pb.RefreshQueuesRequest{}, &pb.RefreshQueuesResponse{})
+	n.launched().register()
+	alice.reaches(waits, pb.YarnApplicationState_RUNNING)
+}

@@ -82,6 +82,22 @@ func (t *term) Why(ctx context.Context, id yarn.ApplicationID) (string, error) {
 	return t.loop.Why(ctx, id)
 }
 
+// Gates implements access.Source.
+func (t *term) Gates(ctx context.Context, id yarn.ApplicationID) ([]view.Gate, error) {
+	list, err := t.loop.Gates(ctx, id)
+	cfg := t.access.schedule.Load()
+	for i := range list {
+		var at []string
+		for _, name := range strings.FieldsFunc(list[i].Setting, func(r rune) bool { return r == ' ' || r == ',' }) {
+			if o := cfg.Origin(name); o != "" {
+				at = append(at, o)
+			}
+		}
+		list[i].Origin = strings.Join(at, ", ")
+	}
+	return list, err
+}
+
 // Preemptions implements access.Source.
 func (t *term) Preemptions(ctx context.Context, queue string, app yarn.ApplicationID, most int) ([]view.Preemption, error) {
 	v, err := t.ask(ctx, func(k engine.Ticket) engine.Command {

@@ -32,6 +32,7 @@ type policy interface {
 	Headroom(a AppRef) yarn.Resource
 	Admission(a AppRef) core.Admission
 	Explain(a AppRef, max int) []yarn.Reason
+	Remedy(a AppRef, why yarn.Reason) core.Remedy
 	Activities(n NodeRef) []core.NodeActivity
 	AppActivities(a AppRef, most int) []core.NodeActivity
 	Check() string

@@ -31,6 +31,7 @@ type (
 	UpdateError  = core.UpdateError
 	AppUsage     = core.AppUsage
 	NodeActivity = core.NodeActivity
+	Remedy       = core.Remedy
 	Activity     = core.Activity
 	Wanted       = core.Wanted
 	Admission    = core.Admission
@@ -371,6 +372,9 @@ func (s *Scheduler) Sweep(nodes, containers int, now yarn.Now, out []Decision) (
 // Explain says why the application waits, by the walk that an offer takes, for
 // at most max nodes. It changes nothing.
 func (s *Scheduler) Explain(a AppRef, max int) []yarn.Reason { return s.policy.Explain(a, max) }
+
+// Remedy is the smallest change that would do away with a reason of Explain, by itself: other limits may hold the application then.
+func (s *Scheduler) Remedy(a AppRef, why yarn.Reason) Remedy { return s.policy.Remedy(a, why) }
 
 // Activities is what an offer of the node would do now, one entry for each walk that it would take. It changes nothing. Only the
 // CapacityScheduler tells.

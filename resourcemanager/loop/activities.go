@@ -24,3 +24,12 @@ func (l *Loop) AppActivities(ctx context.Context, id yarn.ApplicationID, most in
 	}
 	return <-got, nil
 }
+
+// Gates are the reasons why the application gets nothing now; see engine.Gates.
+func (l *Loop) Gates(ctx context.Context, id yarn.ApplicationID) (out []view.Gate, err error) {
+	got := make(chan []view.Gate, 1)
+	if err := l.aside(ctx, func() { got <- l.cfg.Engine.Gates(id) }); err != nil {
+		return nil, err
+	}
+	return <-got, nil
+}

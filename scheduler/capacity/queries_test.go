@@ -39,6 +39,14 @@ var queries = map[string]func(p *play, s *Scheduler){
 	"Explain": func(p *play, s *Scheduler) {
 		queryOne(p, "app", p.apps, func(a AppRef) []yarn.Reason { return s.Explain(a, 10) })
 	},
+	"Remedy": func(p *play, s *Scheduler) {
+		queryOne(p, "app", p.apps, func(a AppRef) (out []core.Remedy) {
+			for _, why := range s.Explain(a, 10) {
+				out = append(out, s.Remedy(a, why))
+			}
+			return out
+		})
+	},
 	"FindNode":      func(_ *play, s *Scheduler) { s.FindNode(yarn.NodeID{Host: "h1", Port: 1}) },
 	"Headroom":      func(p *play, s *Scheduler) { queryOne(p, "app", p.apps, s.Headroom) },
 	"Lifetime":      func(p *play, s *Scheduler) { s.Lifetime(p.somePath(), 10) },

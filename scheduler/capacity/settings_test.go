@@ -33,6 +33,8 @@ type scene struct {
 	large    bool // with one more queue
 	crowded  bool // much is wanted at once: nodes are reserved
 	pressed  bool // leaves may use much more than they are guaranteed
+
+	drawn *settings // the last configuration
 }
 
 var treeOf = map[string][]string{"root": {"a", "b", "c"}, "root.b": {"b1", "b2"}, "root.c": {"c1", "c2"}, "root.c.c2": {"c3", "c4"}}
@@ -95,6 +97,7 @@ func drawConfig(t *rapid.T, sc *scene) *config.Config {
 	if err != nil {
 		t.Fatalf("%v\n%v", err, s.set)
 	}
+	sc.drawn = s
 	return cfg
 }
 

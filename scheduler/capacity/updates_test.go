@@ -21,6 +21,12 @@ type small struct {
 
 func newSmall(t *testing.T, set map[string]string) *small {
 	t.Helper()
+	return newSmallIn(t, set, "a")
+}
+
+// newSmallIn has its application in a leaf.
+func newSmallIn(t *testing.T, set map[string]string, leaf string) *small {
+	t.Helper()
 	all := map[string]string{"root.queues": "a,b", "root.a.capacity": "50", "root.b.capacity": "50", "maximum-am-resource-percent": "1",
 		"root.a.user-limit-factor": "10", "root.b.user-limit-factor": "10", "schedule-asynchronously.enable": "false",
 		"root.accessible-node-labels.x.capacity": "100", "root.a.accessible-node-labels": "x", "root.a.accessible-node-labels.x.capacity": "50",
@@ -42,7 +48,7 @@ func newSmall(t *testing.T, set map[string]string) *small {
 		t.Fatal(err)
 	}
 	x := &small{T: t, Scheduler: s}
-	x.app = x.submit(1, "a")
+	x.app = x.submit(1, leaf)
 	return x
 }
 

@@ -31,6 +31,8 @@ type Source interface {
 	// Preemptions are the latest events of preemption, the youngest first, at most so many: of a queue and those below it, "" for all, and of
 	// an application, the zero value for all.
 	Preemptions(ctx context.Context, queue string, app yarn.ApplicationID, most int) ([]view.Preemption, error)
+	// Gates are the reasons why the application gets nothing now of what it asks for; none where it asks for nothing.
+	Gates(context.Context, yarn.ApplicationID) ([]view.Gate, error)
 	// NodeActivities are what an offer of the node would do now, one entry for each walk; none if the scheduler does not have the node.
 	NodeActivities(context.Context, yarn.NodeID) ([]view.NodeActivities, error)
 	// AppActivities are what offers of at most so many nodes would do for the application; none if the scheduler does not have it.

@@ -23,6 +23,7 @@ type Source struct {
 	Self    access.Daemon
 	Waiting map[yarn.ApplicationID]string // why applications wait
 	Taken   []view.Preemption
+	Gated   []view.Gate // of every application
 	Happens *events.Log
 	Doing   []view.NodeActivities         // of every node and application
 	Denied  map[string]bool               // users who may view only their own applications
@@ -85,6 +86,11 @@ func (s *Source) Preemptions(_ context.Context, queue string, app yarn.Applicati
 		}
 	}
 	return out, s.Err
+}
+
+// Gates are the fixed ones.
+func (s *Source) Gates(context.Context, yarn.ApplicationID) ([]view.Gate, error) {
+	return s.Gated, s.Err
 }
 
 // NodeActivities are the first of Doing.
