@@ -65,6 +65,7 @@ type Daemon func(ctx context.Context, s Start) error
 type Daemons struct {
 	ResourceManager Daemon
 	NodeManager     Daemon
+	LogServer       Daemon
 	Minicluster     Daemon
 	Simulation      Daemon // Args begin with "replay", "rerun" or "compare"
 	// Actions are what the options of daemons' own do in place of running them, by command and option: "resourcemanager -help".
