@@ -60,7 +60,13 @@ func unbuilt() []*command {
 		{"timelinereader", groupDaemon, "run the timeline reader"},
 		{"timelineserver", groupDaemon, "run the timeline server"},
 	} {
-		out = append(out, &command{name: k.name, group: k.group, summary: k.summary, kind: missing, raw: true})
+		out = append(out, &command{name: k.name, group: k.group, summary: k.summary, kind: missing, why: instead[k.name], raw: true})
 	}
 	return out
+}
+
+// instead says what there is in place of a subcommand for which Hadoop's own command is no help.
+var instead = map[string]string{
+	"nodeattributes": "the ResourceManager keeps no node attributes, so that Hadoop's own command could not change any either. Node labels are built: " +
+		"yarn rmadmin -addToClusterNodeLabels",
 }

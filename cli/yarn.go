@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -198,7 +199,7 @@ func (e *Env) Run(ctx context.Context, args []string) int {
 			fmt.Fprintf(e.Stdout, "yarn %s: %s. It is not built yet in this version.\n", k.name, k.summary)
 			return 0
 		}
-		fmt.Fprintf(e.Stderr, "yarn %s: not built yet in this version; use Hadoop's own command for it\n", k.name)
+		fmt.Fprintf(e.Stderr, "yarn %s: not built yet in this version; %s\n", k.name, cmp.Or(k.why, "use Hadoop's own command for it"))
 		return 1
 	}
 	return c.start(rest[1:])
