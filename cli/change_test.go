@@ -142,6 +142,9 @@ func TestUnbuiltSaysSo(t *testing.T) {
 			t.Errorf("%s: %+v", line, got)
 		}
 	}
+	if got := against(t, rm, "nodeattributes", "-list"); got.code != 1 || !strings.Contains(got.err, "keeps no node attributes") || !strings.Contains(got.err, "-addToClusterNodeLabels") {
+		t.Errorf("nodeattributes: %+v", got)
+	}
 }
 
 func TestJSON(t *testing.T) {

@@ -30,6 +30,7 @@ type command struct {
 	summary string // for the list of subcommands
 	group   string // heading in the list of subcommands
 	kind    kind
+	why     string // of one that is missing: what else there is; "" is Hadoop's own command
 	options []option
 	fold    string // a flag that is known in any case
 	raw     bool   // parses its own words

@@ -58,7 +58,7 @@ func (c *call) daemon(args []string) int {
 }
 
 func (c *call) function() (Daemon, bool) {
-	d := map[string]Daemon{"resourcemanager": c.Daemons.ResourceManager, "nodemanager": c.Daemons.NodeManager,
+	d := map[string]Daemon{"resourcemanager": c.Daemons.ResourceManager, "nodemanager": c.Daemons.NodeManager, "logserver": c.Daemons.LogServer,
 		"minicluster": c.Daemons.Minicluster, "sim": c.Daemons.Simulation}[c.command.name]
 	return d, d != nil
 }

@@ -26,7 +26,7 @@ func TestSampleQueues(t *testing.T) {
 
 // What the units of systemd start is a daemon that gets the sample configuration, and understands all of it.
 func TestSampleUnits(t *testing.T) {
-	for unit, kind := range map[string]string{"yarn-resourcemanager.service": "resourcemanager", "yarn-nodemanager.service": "nodemanager"} {
+	for unit, kind := range map[string]string{"yarn-resourcemanager.service": "resourcemanager", "yarn-nodemanager.service": "nodemanager", "yarn-logserver.service": "logserver"} {
 		t.Run(kind, func(t *testing.T) {
 			w := newWorld()
 			ran := ""
@@ -37,7 +37,7 @@ func TestSampleUnits(t *testing.T) {
 					return nil
 				}
 			}
-			w.Daemons = Daemons{ResourceManager: read("resourcemanager", nil), NodeManager: read("nodemanager", conf.NodeManagerFiles)}
+			w.Daemons = Daemons{ResourceManager: read("resourcemanager", nil), NodeManager: read("nodemanager", conf.NodeManagerFiles), LogServer: read("logserver", conf.LogServerFiles)}
 			line := execStart(t, unit)
 			for i, word := range line {
 				if word == "/etc/hadoop/conf" {
@@ -95,6 +95,10 @@ func understood(t *testing.T, kind string, s Start, files []string) {
 		}
 		if got := rm.Recovery.Path; !rm.Recovery.Enabled || got != "/var/lib/hadoop-yarn/resourcemanager/rmstore.bolt" {
 			t.Errorf("recovery %v by %q", rm.Recovery.Enabled, got)
+		}
+	case "logserver":
+		if _, err := conf.ReadLogServer(props); err != nil {
+			t.Fatal(err)
 		}
 	case "nodemanager":
 		nm, err := conf.ReadNodeManager(props)

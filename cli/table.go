@@ -31,6 +31,7 @@ func table() []*command {
 			options: fs2csOptions, raw: true, plain: true, run: fs2cs},
 		{name: "resourcemanager", kind: daemonCommand, group: groupDaemon, title: "yarn resourcemanager [OPTION]", summary: "run the ResourceManager", options: resourceManagerOptions},
 		{name: "nodemanager", kind: daemonCommand, group: groupDaemon, title: "yarn nodemanager [OPTION]", summary: "run a NodeManager", options: nodeManagerOptions},
+		{name: "logserver", kind: daemonCommand, group: groupDaemon, title: "yarn logserver", summary: "run the server for collected logs, which also deletes old ones", options: []option{helpOption}},
 		{name: "minicluster", kind: daemonCommand, group: groupDaemon, summary: "run a ResourceManager and NodeManagers in one process, on loopback", raw: true, bare: true},
 		{name: "sim", kind: daemonCommand, group: groupClient, summary: "replay recorded decisions, or what a ResourceManager did, or compare configurations: sim replay TRACE..., sim rerun FILE, sim compare TRACE...", raw: true, bare: true},
 		{name: "shell", title: "yarn shell [OPTIONS] [--] COMMAND [ARG...]", group: groupClient, summary: "run a command in containers and print its output",
@@ -59,7 +60,13 @@ func unbuilt() []*command {
 		{"timelinereader", groupDaemon, "run the timeline reader"},
 		{"timelineserver", groupDaemon, "run the timeline server"},
 	} {
-		out = append(out, &command{name: k.name, group: k.group, summary: k.summary, kind: missing, raw: true})
+		out = append(out, &command{name: k.name, group: k.group, summary: k.summary, kind: missing, why: instead[k.name], raw: true})
 	}
 	return out
+}
+
+// instead says what there is in place of a subcommand for which Hadoop's own command is no help.
+var instead = map[string]string{
+	"nodeattributes": "the ResourceManager keeps no node attributes, so that Hadoop's own command could not change any either. Node labels are built: " +
+		"yarn rmadmin -addToClusterNodeLabels",
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -65,6 +66,7 @@ type Daemon func(ctx context.Context, s Start) error
 type Daemons struct {
 	ResourceManager Daemon
 	NodeManager     Daemon
+	LogServer       Daemon
 	Minicluster     Daemon
 	Simulation      Daemon // Args begin with "replay", "rerun" or "compare"
 	// Actions are what the options of daemons' own do in place of running them, by command and option: "resourcemanager -help".
@@ -197,7 +199,7 @@ func (e *Env) Run(ctx context.Context, args []string) int {
 			fmt.Fprintf(e.Stdout, "yarn %s: %s. It is not built yet in this version.\n", k.name, k.summary)
 			return 0
 		}
-		fmt.Fprintf(e.Stderr, "yarn %s: not built yet in this version; use Hadoop's own command for it\n", k.name)
+		fmt.Fprintf(e.Stderr, "yarn %s: not built yet in this version; %s\n", k.name, cmp.Or(k.why, "use Hadoop's own command for it"))
 		return 1
 	}
 	return c.start(rest[1:])

@@ -19,6 +19,7 @@ import (
 	"github.com/heddle-project/heddle/internal/descriptors"
 	"github.com/heddle-project/heddle/internal/local"
 	"github.com/heddle-project/heddle/internal/logs"
+	"github.com/heddle-project/heddle/logserver"
 	"github.com/heddle-project/heddle/nodemanager"
 	"github.com/heddle-project/heddle/resourcemanager"
 	"github.com/heddle-project/heddle/sim/compare"
@@ -27,7 +28,7 @@ import (
 )
 
 func main() {
-	os.Exit(cli.Main(cli.Daemons{ResourceManager: runResourceManager, NodeManager: runNodeManager, Minicluster: runMinicluster, Simulation: runSimulation, Actions: actions()}))
+	os.Exit(cli.Main(cli.Daemons{ResourceManager: runResourceManager, NodeManager: runNodeManager, LogServer: runLogServer, Minicluster: runMinicluster, Simulation: runSimulation, Actions: actions()}))
 }
 
 // starting is called when signals are obeyed and the ResourceManager begins to start. A test has it wait.
@@ -92,6 +93,33 @@ func runNodeManager(ctx context.Context, s cli.Start) (err error) {
 	d.Stop()
 	log.Info("the NodeManager has stopped")
 	return err
+}
+
+// runLogServer runs the server for collected logs until ctx ends.
+func runLogServer(ctx context.Context, s cli.Start) (err error) {
+	if err := descriptors.CloseOnExec(); err != nil {
+		return err
+	}
+	log, err := openLog(s, "logserver")
+	if err != nil {
+		return err
+	}
+	defer func() { log.ends(err) }()
+	log.attend(ctx, func(context.Context) {}) // it reads nothing anew while it runs
+	d, err := logserver.Start(logServerOptions(s, log))
+	if err != nil {
+		return err
+	}
+	log.Info("the server for collected logs is up", "configuration", s.ConfDir)
+	err = d.Wait(ctx)
+	d.Stop()
+	log.Info("the server for collected logs has stopped")
+	return err
+}
+
+func logServerOptions(s cli.Start, log *journal) logserver.Options {
+	s.Local = local.Host
+	return logserver.Options{Load: func() (*conf.Properties, error) { return s.LoadWith(conf.LogServerFiles) }, User: processUser(), Log: log.Logger}
 }
 
 func resourceManagerOptions(s cli.Start, log *journal) resourcemanager.Options {

@@ -39,12 +39,20 @@ type FileSystem interface {
 	Close() error
 }
 
+// BelowRemover is a FileSystem with symbolic links, which others may make while it is used.
+type BelowRemover interface {
+	// RemoveBelow removes the file or tree at the end of names, each a name in the directory before it, and follows
+	// no symbolic link below dir.
+	RemoveBelow(dir string, names []string) error
+}
+
 // Info describes a file or directory.
 type Info struct {
 	Name         string
 	Size         int64 // bytes; -1 if unknown (HTTP without a length)
 	ModTime      int64 // milliseconds since 1970; 0 if unknown
 	Dir          bool
+	Link         bool        // in a List: a symbolic link led to it
 	Mode         fs.FileMode // permission bits, fs.ModeSticky, fs.ModeDir
 	Owner, Group string      // names, or numbers without one; empty over HTTP
 }

@@ -169,6 +169,9 @@ func (l *local) List(dir string, limit int) ([]Info, error) {
 			}
 			one := l.info(info)
 			one.Name = name
+			if self, err := os.Lstat(filepath.Join(dir, name)); err != nil || !os.SameFile(self, info) {
+				one.Link = true // or it has been replaced just now
+			}
 			out = append(out, one)
 		}
 	}
@@ -228,6 +231,41 @@ func (l *local) Remove(file string) error {
 		return l.fail("remove", file, fs.ErrInvalid)
 	}
 	return l.fail("remove", file, os.RemoveAll(file))
+}
+
+// RemoveBelow implements BelowRemover. Each directory is opened in the one before it, and must be what stands there.
+func (l *local) RemoveBelow(dir string, names []string) error {
+	err := removeBelow(dir, names)
+	return l.fail("remove", path.Join(append([]string{dir}, names...)...), err)
+}
+
+var errLink = errors.New("a symbolic link is on the way")
+
+func removeBelow(dir string, names []string) error {
+	if len(names) == 0 {
+		return fs.ErrInvalid
+	}
+	at, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { at.Close() }()
+	for _, name := range names[:len(names)-1] {
+		self, err := at.Lstat(name)
+		if err != nil {
+			return err
+		}
+		next, err := at.OpenRoot(name)
+		if err != nil {
+			return err
+		}
+		at.Close()
+		at = next
+		if opened, err := at.Stat("."); err != nil || !os.SameFile(self, opened) {
+			return errors.Join(errLink, err)
+		}
+	}
+	return at.RemoveAll(names[len(names)-1])
 }
 
 func (l *local) Chmod(file string, mode fs.FileMode) error {

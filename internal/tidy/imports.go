@@ -73,6 +73,8 @@ var Table = []Row{
 	{"nodemanager/localize/java", []string{"yarn", "nodemanager/localize", "nodemanager/process", "wire/", "internal/"}, nil, "others fetch as they are told, as we do"},
 	{"nodemanager/shuffle", []string{"yarn", "nodemanager/shuffle", "wire/", "internal/"}, nil, "a service knows jobs and files; containers are none of its business"},
 
+	{"logserver", []string{"yarn", "conf", "client", "internal/"}, nil, "it knows collected logs, and the ResourceManager as any client does"},
+
 	{"minicluster", []string{"conf", "resourcemanager", "nodemanager", "internal/"}, nil, "it starts daemons as main does, and knows nothing of what is in them"},
 
 	{"wire", []string{"yarn", "wire/", "internal/"}, nil, "formats know the vocabulary and nothing that uses them"},
@@ -81,7 +83,7 @@ var Table = []Row{
 	{"conf", []string{"yarn", "conf/"}, nil, "configuration is read by others, never the other way round"},
 	{"client", []string{"yarn", "wire/", "conf", "client/"}, nil, "others build on the client; it must not drag a daemon in"},
 	{"cli", []string{"yarn", "wire/", "conf", "conf/", "client", "client/", "scheduler", "scheduler/", "cli/", "internal/", "resourcemanager/setup"}, nil, "commands talk to a daemon, they do not contain one; what they check is set up as the daemon does"},
-	{"cmd", []string{"cli", "cli/", "resourcemanager", "nodemanager", "minicluster", "sim", "sim/", "conf", "yarn", "internal/"}, nil, "main only chooses: cli, a daemon, or the simulator"},
+	{"cmd", []string{"cli", "cli/", "resourcemanager", "nodemanager", "logserver", "minicluster", "sim", "sim/", "conf", "yarn", "internal/"}, nil, "main only chooses: cli, a daemon, or the simulator"},
 	{"sim", []string{"yarn", "scheduler", "scheduler/", "resourcemanager/", "nodemanager/", "conf", "sim/", "internal/"}, []string{"resourcemanager/rpc", "resourcemanager/web"}, "the simulator replaces the edge, so it cannot use it"},
 	{"ui", nil, nil, "the web interface asks over REST like everybody else"},
 	{"internal", []string{"yarn", "internal/"}, nil, "what all may use can know nothing but the vocabulary"},

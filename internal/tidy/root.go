@@ -9,7 +9,7 @@ import (
 // What the root holds: its listing is what people see first. `docs/architecture.md` says what each folder is.
 var (
 	rootFiles = []string{".gitignore", ".golangci.yml", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "go.mod", "go.sum"}
-	rootDirs  = []string{".ci", "bench", "cli", "client", "cmd", "conf", "deploy", "docs", "internal", "minicluster", "nodemanager",
+	rootDirs  = []string{".ci", "bench", "cli", "client", "cmd", "conf", "deploy", "docs", "internal", "logserver", "minicluster", "nodemanager",
 		"resourcemanager", "scheduler", "sim", "test", "ui", "wire", "yarn"}
 	// What Go's tools leave where they are called; git ignores it, too.
 	leftByTools = []string{"*.test", "*.prof"}
