@@ -74,11 +74,17 @@ func (r *Raft) Close() {
 	r.end()
 	r.work.Wait()
 	end := time.Now().Add(leavePatience)
-	for s, changed := r.cfg.Member.Standing(); s.Leads && time.Now().Before(end); s, changed = r.cfg.Member.Standing() {
-		r.cfg.Member.HandOver("")
+	for asked := false; time.Now().Before(end); asked = true {
+		s, changed := r.cfg.Member.Standing()
+		if s.Leader != r.cfg.ID { // the request has arrived
+			return
+		}
+		if !asked {
+			r.cfg.Member.HandOver("")
+		}
 		select {
 		case <-changed:
-		case <-time.After(leavePatience / 10):
+		case <-time.After(time.Until(end)):
 		}
 	}
 }
