@@ -3,11 +3,11 @@
 // the network around them. Time is a number. The same seed shows the same failure
 // again.
 //
-// The models are as unreliable as the real parts: answers get lost and calls are
-// repeated, nodes fall silent, restart without their containers and turn
+// The models are as unreliable as the real parts: calls and answers get lost, come
+// late and are repeated, nodes fall silent, restart without their containers and turn
 // unhealthy, masters crash, containers are never started or given back, the
-// store takes its time, and the ResourceManager dies and comes back with what was
-// stored. Clients move and kill applications; administrators refresh queues, and
+// store fails in every way, and one or two ResourceManagers die after any command,
+// pause, are cut off, and go on with what was stored. Clients move and kill applications; administrators refresh queues, and
 // label, resize, exclude and drain nodes. When everything has ended, all books must
 // be at zero.
 package sim
