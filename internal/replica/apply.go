@@ -237,7 +237,7 @@ func (c *core) shorten(t table, n *next, entries []*pb.Entry) error {
 	}
 	term, err := c.mem.Term(upto)
 	if err != nil {
-		return nil // it was taken over at once, and there is nothing to shorten
+		return nil //nolint:nilerr // it was taken over at once, and there is nothing to shorten
 	}
 	for i := n.first.index + 1; i <= upto; i++ {
 		if err := t.Delete(logBucket, logKey(i)); err != nil {

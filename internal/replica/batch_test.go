@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -39,7 +40,7 @@ func TestTooLarge(t *testing.T) {
 	large := Batch{Changes: []Change{{Bucket: "a", Key: "k", Value: []byte(strings.Repeat("x", MaxBatch))}}}
 	many := Batch{Changes: make([]Change, maxParts+1)}
 	for _, b := range []Batch{large, many} {
-		if _, err := b.encode(1); err != ErrTooLarge {
+		if _, err := b.encode(1); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("got %v", err)
 		}
 	}

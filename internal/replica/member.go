@@ -107,7 +107,6 @@ type Member struct {
 	undelivered []*pb.Message
 	number      uint64
 	broken      error
-	held        bool // had a lease
 }
 
 // inboxLength is what may wait for the member's goroutine; atOnce is how much of it becomes one transaction.

@@ -54,7 +54,7 @@ func (m *Member) copyTo(p *peer, x *pb.Message) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name())
+	defer os.Remove(file.Name()) //nolint:errcheck // removed at the next start, if it cannot be now
 	defer file.Close()
 	x = proto.CloneOf(x)
 	w := bufio.NewWriterSize(file, 1<<20)
@@ -194,7 +194,7 @@ func (m *Member) takeSnapshot(conn net.Conn, r *bufio.Reader, theirs *hello) err
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name())
+	defer os.Remove(file.Name()) //nolint:errcheck // removed at the next start, if it cannot be now
 	defer file.Close()
 	f := bufio.NewWriterSize(file, 1<<20)
 	for total := int64(0); ; {

@@ -40,8 +40,8 @@ type NodeActivity struct {
 const MaxActivities = 2000
 
 // Activities is what an offer of the node would do now. It changes nothing. Only the CapacityScheduler tells.
-func (c *Core) Activities(cluster.NodeRef) []NodeActivity { return nil }
+func (s *Core) Activities(cluster.NodeRef) []NodeActivity { return nil }
 
 // AppActivities is what offers of at most so many nodes would do for the application now, if it were alone. It changes nothing. Only the
 // CapacityScheduler tells.
-func (c *Core) AppActivities(AppRef, int) []NodeActivity { return nil }
+func (s *Core) AppActivities(AppRef, int) []NodeActivity { return nil }

@@ -222,7 +222,7 @@ func parseAppQuery(r *http.Request) (x appQuery, why string, err error) {
 		return x, "", err
 	}
 	if x.grouped, err = grouping(q.Get("groupBy")); err != nil {
-		return x, err.Error(), nil
+		return x, err.Error(), nil //nolint:nilerr // the diagnostic is the answer
 	}
 	x.actions = words(q["actions"])
 	x.get = len(x.actions) == 0
@@ -236,17 +236,17 @@ func parseAppQuery(r *http.Request) (x appQuery, why string, err error) {
 		}
 	}
 	if x.priorities, err = numbers(q["requestPriorities"], 32); err != nil {
-		return x, "request priorities must be integers!", nil
+		return x, "request priorities must be integers!", nil //nolint:nilerr // likewise
 	}
 	if x.requests, err = numbers(q["allocationRequestIds"], 64); err != nil {
-		return x, "allocation request Ids must be integers!", nil
+		return x, "allocation request Ids must be integers!", nil //nolint:nilerr // likewise
 	}
 	x.limit = mostActivityApps
 	if q.Has("limit") {
 		n, err := strconv.ParseInt(q.Get("limit"), 10, 32)
 		switch {
 		case err != nil:
-			return x, "limit must be integer!", nil
+			return x, "limit must be integer!", nil //nolint:nilerr // likewise
 		case n <= 0:
 			return x, "limit must be greater than 0!", nil
 		}
