@@ -140,9 +140,6 @@ func (d *Daemon) properties() []introspect.Property {
 	return out
 }
 
-// Addr is where the server listens.
-func (d *Daemon) Addr() net.Addr { return d.listener.Addr() }
-
 // Wait returns when ctx ends, or with what has ended the server.
 func (d *Daemon) Wait(ctx context.Context) error {
 	select {

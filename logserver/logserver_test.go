@@ -58,7 +58,7 @@ func serve(t *testing.T, root string, more map[string]string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(d.Stop)
-	return "http://" + d.Addr().String()
+	return "http://" + d.listener.Addr().String()
 }
 
 func get(t *testing.T, url string, accept string) (int, string) {

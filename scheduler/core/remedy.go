@@ -14,10 +14,10 @@ type Remedy struct {
 type Setting struct{ Name, Value string }
 
 // Remedy is what would do away with the reason why an application waits. Only the CapacityScheduler knows settings.
-func (c *Core) Remedy(_ AppRef, why yarn.Reason) Remedy { return c.LackOf(why) }
+func (s *Core) Remedy(_ AppRef, why yarn.Reason) Remedy { return s.LackOf(why) }
 
 // LackOf is what is missing by the amounts of a reason.
-func (c *Core) LackOf(why yarn.Reason) (r Remedy) {
+func (s *Core) LackOf(why yarn.Reason) (r Remedy) {
 	if why.Needed.IsZero() {
 		return r
 	}
