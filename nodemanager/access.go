@@ -35,8 +35,11 @@ func (a *access) isAdmin(c webgate.Caller) bool {
 }
 
 func (a *access) allows(l yarn.ACL, c webgate.Caller) bool {
-	if l.All() || len(l.Groups()) == 0 {
-		return l.Allows(c.User, "", nil)
+	if l.Allows(c.User, "", nil) {
+		return true // whatever groups there are, and whether they can be found or not
+	}
+	if len(l.Groups()) == 0 {
+		return false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), groupWait)
 	defer cancel()

@@ -175,12 +175,12 @@ func (d *Daemon) stepDown() {
 	d.endTerm(0)
 }
 
-// endTerm is stepDown, if the term is the one that started then; 0 means any. It tells whether it was.
-func (d *Daemon) endTerm(started int64) bool {
+// endTerm is stepDown, if the term has the stamp; 0 means any. It tells whether it had.
+func (d *Daemon) endTerm(stamp int64) bool {
 	d.change.Lock()
 	defer d.change.Unlock()
 	t := d.term.Load()
-	if t == nil || started != 0 && t.started != started {
+	if t == nil || stamp != 0 && t.stamp != stamp {
 		return false
 	}
 	d.term.Store(nil)
@@ -190,11 +190,11 @@ func (d *Daemon) endTerm(started int64) bool {
 	return true
 }
 
-// lost decides what it means that the term that started then cannot go on; a *loop.Loss tells of the store. With high availability this
+// lost decides what it means that the term with the stamp cannot go on; a *loop.Loss tells of the store. With high availability this
 // ResourceManager becomes a standby, so that another one can take over. Without, the process ends, and whoever started it sees why.
-func (d *Daemon) lost(started int64, why error) {
+func (d *Daemon) lost(stamp int64, why error) {
 	if d.settings.HA.Enabled {
-		d.work.Go(func() { d.giveUp(started, why) })
+		d.work.Go(func() { d.giveUp(stamp, why) })
 		return
 	}
 	d.fail(why)

@@ -188,8 +188,8 @@ func (d *Daemon) giveWay(why string) {
 }
 
 // giveUp ends a term that cannot go on.
-func (d *Daemon) giveUp(started int64, why error) {
-	if d.endTerm(started) {
+func (d *Daemon) giveUp(stamp int64, why error) {
+	if d.endTerm(stamp) {
 		d.Log.Error("this ResourceManager is a standby, because it cannot go on as the active one", "id", d.settings.HA.ID, "error", why)
 		d.became(why.Error(), 0)
 		d.yield(why.Error())

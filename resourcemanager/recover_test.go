@@ -167,3 +167,40 @@ func TestRestartAdmitsMasters(t *testing.T) {
 	refused(t, err, serve.NotRegistered, "re-register")
 	w.as("alice").reaches(id, pb.YarnApplicationState_ACCEPTED)
 }
+
+// TestRestartAfterClockWentBack: ids are later than those of all applications that are stored, whatever the clock says, and the term ends as any other.
+func TestRestartAfterClockWentBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	w := newWorld(t, twoQueues, "yarn.resourcemanager.recovery.enabled", "true", storePath, path)
+	before := w.as("alice").submit()
+	w.d.Stop()
+	s, err := bolt.Open(path, bolt.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	future := yarn.ApplicationID{ClusterTimestamp: before.ClusterTimestamp + 3_600_000, Sequence: 1}
+	context, err := proto.Marshal(submission(convert.ToApplicationID(future), unmanaged).ApplicationSubmissionContext)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := state.Application{ID: future, Context: context, User: "bob", Queue: "root.default"}
+	if err := errors.Join(s.Commit(t.Context(), []state.Op{state.Put(record)}), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	d, err := w.start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.d = d
+	t.Cleanup(d.Stop)
+	if id := w.as("alice").submit(); id.ClusterTimestamp <= future.ClusterTimestamp {
+		t.Errorf("the new application is %s, and %s is stored", id, future)
+	}
+	if stamp := w.term().stamp; d.endTerm(stamp-1) || !d.endTerm(stamp) {
+		t.Error("the term is not the one that its stamp says")
+	}
+}

@@ -63,6 +63,11 @@ func (t *term) openStore(ctx context.Context) (err error) {
 		return nil
 	}
 	t.epoch = snapshot.Epoch
+	if t.started = snapshot.Started(t.stamp); t.started != t.stamp {
+		t.Log.Warn("the clock was set back: applications are stored with later ids than it gives, so ids of this start are later still",
+			"clock", time.UnixMilli(t.stamp), "idsFrom", time.UnixMilli(t.started))
+	}
+	t.grants.issuer = t.started
 	t.openDelegation(snapshot)
 	for _, q := range snapshot.Quarantined {
 		t.leaveAlone(q.Key, q.Reason)

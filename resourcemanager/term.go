@@ -37,7 +37,8 @@ import (
 type term struct {
 	*process
 	checks  bool  // it only reads the queues, and logs nothing that is found about them
-	started int64 // milliseconds since 1970: the cluster timestamp of its applications, which no other term has
+	stamp   int64 // milliseconds since 1970: when it began; tells it from the others of the process
+	started int64 // likewise: the cluster timestamp of its applications, which no other term has; later than the stamp if the clock was set back
 	lost    func(error)
 
 	store      store.Store
@@ -75,9 +76,9 @@ type term struct {
 
 // beginTerm opens the store, and starts engine, loop and timers on what it holds. lost is told why the term cannot go on, on one
 // of its goroutines, which must not wait for its end. On an error, which the end of ctx is too, nothing of the term is left.
-func beginTerm(ctx context.Context, p *process, site *conf.Properties, started int64, lost func(error)) (begun *term, err error) {
+func beginTerm(ctx context.Context, p *process, site *conf.Properties, stamp int64, lost func(error)) (begun *term, err error) {
 	running, end := context.WithCancel(context.Background())
-	t := &term{process: p, started: started, lost: lost, contexts: newContexts(), running: running, end: end, shares: newShares()}
+	t := &term{process: p, stamp: stamp, started: stamp, lost: lost, contexts: newContexts(), running: running, end: end, shares: newShares()}
 	t.access.rights = p.rights
 	defer func() {
 		if err != nil {
