@@ -110,15 +110,21 @@ export function Application({ id }: { id: string }) {
   </Page>;
 }
 
-/** Why it waits: the sentence, then the settings that govern it. */
+const amount = (r: any) => (r ? `${memory(r.memoryMB)}, ${count(r.vCores)} vcores` : "–");
+
+/** Why it waits: the sentence, then every limit that holds it, with what would lift each. */
 function Why({ w }: { w: any }) {
-  const text = visible(w.reason), at = text.lastIndexOf(";");
+  const text = visible(w.reason), at = text.lastIndexOf(";"), gates = list<any>(w.gates?.gate);
   const setting = at > 0 && /^\s*yarn\./.test(text.slice(at + 1)) ? text.slice(at + 1).trim() : "";
+  const helps = (g: any) => g.never ? "nothing: no node is so large" : list<any>(g.change).length > 0
+    ? <>{list<any>(g.change).map((x, i) => <div key={i}><code><T>{x.name}</T></code> = <T>{x.value}</T></div>)}</>
+    : g.lacks ? `${amount(g.lacks)} more` : "–";
   return <Card title="Why it waits" className="why">
     <p className="reason">{setting ? text.slice(0, at) : text}</p>
     {setting && <p>Governed by <code>{setting}</code></p>}
-    {list<any>(w.gates).length > 0 && <Table label="Gates" heads={["Gate", "Needed", "Available", "Since"]} rows={list<any>(w.gates).map((g) => [<T>{g.text ?? g.gate ?? g.code}</T>, <T>{g.needed ?? "–"}</T>, <T>{g.available ?? "–"}</T>, g.since ? ago(g.since) : "–"])} />}
-    {(w.change ?? w.smallestChange) && <p>It would start with: <T>{w.change ?? w.smallestChange}</T></p>}
+    {w.since > 0 && <p>Since {moment(w.since)}, {ago(w.since)}</p>}
+    {gates.length > 0 && <Table label="Limits that hold it" heads={["Limit", "Needed", "Allowed", "Set by", "Would lift it"]}
+      rows={gates.map((g) => [<T>{g.text}</T>, amount(g.needed), amount(g.limit), g.setting ? <><code><T>{g.setting}</T></code>{g.origin && <div><T>{g.origin}</T></div>}</> : "–", helps(g)])} />}
   </Card>;
 }
 
