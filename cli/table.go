@@ -24,7 +24,7 @@ func table() []*command {
 			options: clusterOptions, run: cluster},
 		{name: "logs", title: logsTitle, group: groupClient, summary: "print containers' logs", options: logsOptions, raw: true, copies: copies{out: true}, run: runLogs},
 		{name: "version", title: "yarn version [--output json]", group: groupClient, summary: "print the version", raw: true, bare: true, run: version},
-		{name: "envvars", title: "yarn envvars", group: groupClient, summary: "print the environment that Hadoop computes", raw: true, bare: true, run: envVars},
+		{name: "envvars", title: "yarn envvars", group: groupClient, summary: "print the environment variables that yarn makes of the configuration", raw: true, bare: true, run: envVars},
 		{name: "rmadmin", group: groupAdmin, summary: "reload parts of the ResourceManager, change labels and nodes", raw: true, run: rmadmin},
 		{name: "schedulerconf", title: schedulerConfTitle, group: groupAdmin, summary: "change the scheduler's configuration, and look at its history", options: schedulerConfOptions, raw: true, run: schedulerConf},
 		{name: "debug", title: debugTitle, group: groupAdmin, summary: "have the ResourceManager write what it did, to be played again", options: debugOptions, run: debug},
