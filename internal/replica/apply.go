@@ -15,6 +15,10 @@ import (
 // advance does what has become due: it stores, applies and sends. After an error nothing may be called any more: what the disk has is not known.
 func (c *core) advance() error {
 	for c.node.HasReady() {
+		if !c.leads() {
+			c.lease = 0
+		}
+		c.holds(c.lease) // before others hear that they may lead
 		rd := c.node.Ready()
 		early := rd.Messages
 		if !c.leads() {
@@ -192,11 +196,13 @@ func (n *next) apply(t table, e *pb.Entry) error {
 			return nil
 		}
 	}
+	if err := b.check(); err != nil { // the same on all members, so that none changes anything
+		n.done = append(n.done, outcome{number, err})
+		return nil
+	}
 	n.done = append(n.done, outcome{number, nil})
 	for _, c := range b.Changes {
 		switch {
-		case c.Bucket == ownBucket || c.Bucket == logBucket:
-			err = errEntry
 		case c.Value != nil:
 			err = t.Put(c.Bucket, c.Key, c.Value)
 		case c.Prefix:

@@ -29,10 +29,24 @@ type Change struct {
 const (
 	MaxBatch = 16 << 20 // encoded bytes
 	maxParts = 1 << 16  // conditions, or changes
+	maxKey   = 32 << 10 // bytes of a key with a value
 )
 
 // ErrTooLarge tells that a batch is over MaxBatch or has too many parts.
 var ErrTooLarge = fmt.Errorf("the batch is larger than %d bytes, or has more than %d changes", MaxBatch, maxParts)
+
+// ErrKey tells that a batch has a change that no file can have.
+var ErrKey = fmt.Errorf("a key is empty or longer than %d bytes, or belongs to none of the buckets of the data", maxKey)
+
+// check looks at what bbolt would refuse when the batch has its place in the order, on every member.
+func (b *Batch) check() error {
+	for _, c := range b.Changes {
+		if c.Bucket == ownBucket || c.Bucket == logBucket || c.Value != nil && (c.Key == "" || len(c.Key) > maxKey) {
+			return ErrKey
+		}
+	}
+	return nil
+}
 
 // form is the version of the encoding: form, number of the proposal, conditions, changes. Numbers are uvarints, texts have their length before them.
 const form = 1

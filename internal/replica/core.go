@@ -52,9 +52,11 @@ type core struct {
 	askTerm uint64
 	ticks   int
 	lease   time.Duration // until when nobody else can be the leader; 0: there is none
+	lasts   time.Duration // a lease, from the question on: less than others keep their promise for
 	giving  time.Duration // no lease before: the leadership is being handed over
 
 	send    func(*pb.Message)
+	holds   func(lease time.Duration)                                    // publishes the lease
 	install func(put func(bucket, key string, value []byte) error) error // reads the snapshot that was received last
 	done    []outcome
 }
@@ -112,13 +114,13 @@ func (c *core) begin(now time.Duration) (err error) {
 	c.last, c.bytes = c.first.index+uint64(len(c.entries)), 0
 	c.bytes = size(c.entries)
 	c.entries = nil
-	c.asked = map[uint64]time.Duration{}
+	c.asked, c.lasts = map[uint64]time.Duration{}, c.timeout*3/4
 	if c.quiet = 0; c.founded() || !raft.IsEmptyHardState(c.hard) {
 		c.quiet = now + c.timeout
 	}
 	c.node, err = raft.NewRawNode(&raft.Config{ID: c.kept.disk, ElectionTick: electionTicks, HeartbeatTick: heartbeatTicks, Storage: storage{c.mem, c}, Applied: c.applied.index,
 		MaxSizePerMsg: 1 << 20, MaxCommittedSizePerReady: MaxBatch, MaxUncommittedEntriesSize: 4 * MaxBatch, MaxInflightMsgs: 256, MaxInflightBytes: 4 * MaxBatch,
-		CheckQuorum: true, PreVote: true, DisableProposalForwarding: true, Logger: c.log})
+		CheckQuorum: true, PreVote: true, StepDownOnRemoval: true, DisableProposalForwarding: true, Logger: c.log})
 	return err
 }
 
@@ -202,7 +204,7 @@ func (c *core) answered(states []raft.ReadState) {
 			delete(c.asked, number)
 			continue
 		}
-		c.lease = max(c.lease, sent+c.timeout*3/4)
+		c.lease = max(c.lease, sent+c.lasts)
 		maps.DeleteFunc(c.asked, func(n uint64, _ time.Duration) bool { return n <= number })
 	}
 }
@@ -218,11 +220,15 @@ func (c *core) step(m *pb.Message, now time.Duration) {
 	}
 	switch m.GetType() {
 	case pb.MsgVote, pb.MsgPreVote:
-		if now < c.quiet {
-			return // this disk may have followed somebody a moment ago, who counts on it
+		if c.node.BasicStatus().LeadTransferee == 0 { // a leader that hands over has given up its lease
+			if now < c.quiet {
+				return // this disk may have followed somebody a moment ago, who counts on it
+			}
+			m.Context = nil // it says that a leader hands over to the sender; another one may have a lease, as far as this one knows
 		}
-		if c.node.BasicStatus().LeadTransferee == 0 {
-			m.Context = nil // a leader that hands over gives up its lease first; who does not hand over may have one, as far as this one knows
+	case pb.MsgApp, pb.MsgHeartbeat, pb.MsgSnap:
+		if m.GetTerm() >= c.node.BasicStatus().HardState.GetTerm() { // a promise that raft itself forgets when it hears of a later term
+			c.quiet = max(c.quiet, now+c.timeout*9/10)
 		}
 	case pb.MsgTransferLeader:
 		c.handOver(m.GetFrom(), now)
@@ -277,6 +283,11 @@ func (c *core) tend(listed []string, there map[string]uint64) error {
 	})
 	for _, name := range listed {
 		is, comes := c.members[name], there[name]
+		for other, disk := range c.members {
+			if comes != 0 && other != name && disk == comes {
+				return fmt.Errorf("%s comes with the disk of %s: their directories have been exchanged or copied", name, other)
+			}
+		}
 		switch {
 		case is == 0 && comes != 0:
 			return change(pb.ConfChangeAddLearnerNode, name, comes)

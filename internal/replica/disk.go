@@ -23,6 +23,7 @@ const (
 
 	layoutKey  = "layout"
 	diskKey    = "disk"
+	nameKey    = "name"
 	hardKey    = "hard"
 	firstKey   = "first"
 	appliedKey = "applied"

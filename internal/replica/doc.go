@@ -11,7 +11,7 @@
 //
 // The file of a member has these buckets beside those of the batches:
 //
-//	heddle    layout, disk (the number of this disk: the member's id in Raft), hard (term, vote, commit), first (index and term before the first
+//	heddle    layout, name (of the member), disk (the number of this disk: the member's id in Raft), hard (term, vote, commit), first (index and term before the first
 //	          entry of the log), applied (index and term of the last entry whose changes are in the other buckets), voters (a ConfState), members
 //	          (names and disks as JSON), seal
 //	raft-log  index, 8 bytes → CRC-32C, 4 bytes, and an Entry

@@ -188,7 +188,7 @@ func (w *faultWorld) newDisk() *memoryDisk { w.disks++; return newMemoryDisk(w.d
 func (w *faultWorld) start(n *node) {
 	n.waiting, n.owner, n.paused, n.looked = map[uint64]claim{}, "", false, 0
 	n.core = &core{disk: n.disk, buckets: []string{"data"}, log: logger{slog.New(slog.NewTextHandler(io.Discard, nil))}, timeout: electionTime,
-		send: func(m *pb.Message) { w.post(n, m) }}
+		send: func(m *pb.Message) { w.post(n, m) }, holds: func(time.Duration) {}}
 	n.core.keep.entries, n.core.keep.bytes = 20, 1<<20
 	if err := n.core.begin(w.now); err != nil {
 		w.violated("%v", err)
@@ -565,7 +565,7 @@ func TestFaults(t *testing.T) {
 func TestLongLease(t *testing.T) {
 	const seed = 5 // one of those that find it
 	seeded(t, seed)
-	if wrong := newFaultWorld(t, seed, func(c *core) { c.timeout *= 3 }).lives(4000); !strings.Contains(wrong, "have a lease at the same moment") {
+	if wrong := newFaultWorld(t, seed, func(c *core) { c.lasts *= 4 }).lives(4000); !strings.Contains(wrong, "have a lease at the same moment") {
 		t.Errorf("it is not found: %q", wrong)
 	}
 }

@@ -119,7 +119,7 @@ const fileName = "replica.db"
 
 func sealedOptions(c *Config) sealed.Options {
 	return sealed.Options{Kind: "replicated store", Holder: "ResourceManager", Own: ownBucket, Prepare: prepare(c.Buckets),
-		Advice: "If most of the other members are well, stop this one and remove " + c.Dir + ": it gets all data from them when it starts again",
+		Advice: "If most of the other members are well, stop this one and remove " + c.Dir + ": it gets all data from them when it starts again. Do so with one at a time, and not with the next before this one has a vote",
 		Warn:   func(text string) { c.Log.Warn("the replicated store is used, but odd", "what", text) },
 		Owner:  func(_, _ []byte) string { return "" },
 		Intact: func(_ bool, bucket string, _, value []byte) error {
@@ -174,10 +174,13 @@ func (m *Member) open() (err error) {
 	if m.file, err = sealed.Open(filepath.Join(c.Dir, fileName), sealedOptions(c)); err != nil {
 		return err
 	}
+	if err := m.bind(); err != nil {
+		return err
+	}
 	if err := m.removeSnapshots(); err != nil {
 		return err
 	}
-	m.core = &core{disk: memberDisk{m}, buckets: c.Buckets, log: logger{c.Log}, timeout: c.Timeout, send: m.post}
+	m.core = &core{disk: memberDisk{m}, buckets: c.Buckets, log: logger{c.Log}, timeout: c.Timeout, send: m.post, holds: func(lease time.Duration) { m.lease.Store(int64(lease)) }}
 	if c.Keep > 0 {
 		m.core.keep.entries, m.core.keep.bytes = c.Keep, keepBytes
 	}
@@ -201,7 +204,22 @@ func (m *Member) open() (err error) {
 	return err
 }
 
-// Close ends this member's part. Who leads hands over before, if another one can lead.
+// bind writes this member's name into its file. With the file of another one it would take back what that one has promised.
+func (m *Member) bind() error {
+	return m.file.Update(func(t *sealed.Tx) error {
+		switch found := string(t.Get(ownBucket, nameKey)); found {
+		case m.cfg.Name:
+			return nil
+		case "":
+			return t.Put(ownBucket, nameKey, []byte(m.cfg.Name))
+		default:
+			return fmt.Errorf("%s belongs to %s, and this is %s: each member has a directory of its own, which is never copied. Give this one its own, "+
+				"or an empty one, which the others fill", m.file.Path(), found, m.cfg.Name)
+		}
+	})
+}
+
+// Close ends this member's part. HandOver has another one lead before.
 func (m *Member) Close() error {
 	m.closing.Do(func() {
 		m.end()
@@ -234,13 +252,17 @@ func (m *Member) Standing() (Standing, <-chan struct{}) {
 // HandOver makes another member the leader; name "": any. The lease ends at once. On a member that is not the leader, and has its own name, it asks the leader for
 // the same.
 func (m *Member) HandOver(name string) {
-	m.tell(func() {
+	do := func() {
 		if name == m.cfg.Name && !m.core.leads() {
 			m.core.node.TransferLeader(m.disk) // which goes to the leader
 			return
 		}
 		m.core.handOver(m.core.members[name], m.cfg.Clock())
-	})
+	}
+	select {
+	case m.inbox <- do:
+	default: // it is stuck, with a full disk for example, and leads no more
+	}
 }
 
 // View reads what is stored here, which may be less than is acknowledged, but on a leader after a change of its own.
@@ -253,7 +275,7 @@ func (m *Member) View(do func(Reader) error) error {
 	return m.file.View(func(t *sealed.Tx) error { return do(t) })
 }
 
-// Commit makes a change durable on most members. Errors: *ConditionError, ErrTooLarge, ErrNotLeader: nothing was changed. Others: whether it will be is not known.
+// Commit makes a change durable on most members. Errors: *ConditionError, ErrTooLarge, ErrKey, ErrNotLeader: nothing was changed. Others: whether it will be is not known.
 func (m *Member) Commit(ctx context.Context, b Batch) error {
 	answer := make(chan error, 1)
 	if !m.tellFor(ctx, func() { m.propose(&b, answer) }) {
@@ -274,7 +296,16 @@ func (m *Member) Commit(ctx context.Context, b Batch) error {
 
 func (m *Member) propose(b *Batch, answer chan error) {
 	m.number++
-	data, err := b.encode(m.number)
+	err := b.check()
+	for _, c := range b.Changes {
+		if !slices.Contains(m.cfg.Buckets, c.Bucket) {
+			err = ErrKey
+		}
+	}
+	var data []byte
+	if err == nil {
+		data, err = b.encode(m.number)
+	}
 	if err == nil {
 		err = m.core.propose(data)
 	}
@@ -403,6 +434,9 @@ func (m *Member) publish() {
 	now.Voters = strings.Join(voters, ",")
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if now.Voters != m.standing.Voters && now.Voters != "" {
+		m.cfg.Log.Info("members of the replicated store with a vote", "members", now.Voters)
+	}
 	if now != m.standing {
 		m.standing = now
 		close(m.changed)
@@ -443,7 +477,7 @@ func (m *Member) tend() {
 	case m.core.kept.founded():
 		err = m.core.tend(m.names, there)
 	case !founded && len(there) == len(m.names) && m.cfg.Name == m.names[0]:
-		m.cfg.Log.Info("a replicated store is founded: no member has one yet", "members", m.names)
+		m.cfg.Log.Warn("a replicated store is founded, and is empty: no member has one yet. If they should have one, look whether their disks are there", "members", m.names)
 		if err = m.core.found(there, m.cfg.Clock()); err != nil {
 			m.fail(err)
 		}
@@ -488,7 +522,7 @@ func (d memberDisk) Update(do func(table) error) error {
 				return nil
 			}
 			var path *os.PathError
-			if !errors.As(err, &path) || path.Op != "write" || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+			if !errors.As(err, &path) || path.Op != "write" || strings.Contains(path.Path, ".witness") || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 				return fmt.Errorf("%s: %w", d.m.file.Path(), err)
 			}
 		}

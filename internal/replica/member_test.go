@@ -218,3 +218,37 @@ func TestSecretFile(t *testing.T) {
 		}
 	}
 }
+
+// A member does not begin with the directory of another one: it would take back what that one has promised.
+func TestExchangedDirectories(t *testing.T) {
+	g := replicatest.New(t, t.TempDir(), 3)
+	g.Open(g.Names...)
+	_, leader := g.Leader()
+	commit(t, leader, "a", "1")
+	g.Close("rm1", "rm2")
+	if err := os.Rename(g.Dir("rm1"), g.Dir("rm2")+"-x"); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Rename(g.Dir("rm2"), g.Dir("rm1")), os.Rename(g.Dir("rm2")+"-x", g.Dir("rm2"))); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := replica.Open(g.Config("rm1")); err == nil || !strings.Contains(err.Error(), "belongs to rm2, and this is rm1") {
+		if err == nil {
+			_ = m.Close()
+		}
+		t.Fatalf("rm1 began with the directory of rm2: %v", err)
+	}
+}
+
+// What cannot be stored is refused, and nobody is harmed.
+func TestBatchIsRefused(t *testing.T) {
+	g := replicatest.New(t, t.TempDir(), 3)
+	g.Open(g.Names...)
+	_, leader := g.Leader()
+	for _, c := range []replica.Change{{Bucket: "data", Key: "", Value: []byte("v")}, {Bucket: "nowhere", Key: "k", Value: []byte("v")}} {
+		if err := leader.Commit(t.Context(), replica.Batch{Changes: []replica.Change{c}}); !errors.Is(err, replica.ErrKey) {
+			t.Errorf("%s/%q: %v", c.Bucket, c.Key, err)
+		}
+	}
+	commit(t, leader, "a", "1")
+}

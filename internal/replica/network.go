@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"sync"
 	"time"
 
 	pb "go.etcd.io/raft/v3/raftpb"
@@ -17,7 +18,8 @@ import (
 // Bounds of the network.
 const (
 	helloPatience = 5 * time.Second // for TLS and the hellos
-	maxCallers    = 64              // connections that others have opened
+	maxCallers    = 64              // connections of which it is not known yet whether a member has opened them
+	maxOfHost     = 8               // of them, from one host
 	queueLength   = 1024            // messages that wait for a member
 	shortPause    = 50 * time.Millisecond
 	longPause     = time.Second
@@ -140,7 +142,7 @@ func (m *Member) talkOn(p *peer, conn *tls.Conn, w *bufio.Writer) error {
 
 // serve takes connections.
 func (m *Member) serve() {
-	places := make(chan struct{}, maxCallers)
+	d := door{of: map[string]int{}}
 	for {
 		conn, err := m.listener.Accept()
 		if err != nil {
@@ -151,20 +153,48 @@ func (m *Member) serve() {
 			time.Sleep(shortPause)
 			continue
 		}
-		select {
-		case places <- struct{}{}:
-			m.work.Go(func() {
-				defer func() { <-places }()
-				m.listen(conn)
-			})
-		default:
+		host := hostOf(conn)
+		if !d.enter(host) {
 			_ = conn.Close()
+			continue
 		}
+		known := sync.OnceFunc(func() { d.leave(host) })
+		m.work.Go(func() {
+			defer known()
+			m.listen(conn, known)
+		})
 	}
 }
 
-// listen is one connection that another member has opened.
-func (m *Member) listen(raw net.Conn) {
+// door counts connections of which it is not known yet whether a member has opened them, so that strangers do not take the places of members.
+type door struct {
+	mu  sync.Mutex
+	all int
+	of  map[string]int // by host
+}
+
+func (d *door) enter(host string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.all >= maxCallers || d.of[host] >= maxOfHost {
+		return false
+	}
+	d.all++
+	d.of[host]++
+	return true
+}
+
+func (d *door) leave(host string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all--
+	if d.of[host]--; d.of[host] == 0 {
+		delete(d.of, host)
+	}
+}
+
+// listen is one connection that somebody has opened; known is called when it is a member.
+func (m *Member) listen(raw net.Conn, known func()) {
 	defer raw.Close()
 	defer context.AfterFunc(m.ctx, func() { raw.Close() })()
 	conn := tls.Server(raw, m.tls)
@@ -186,6 +216,7 @@ func (m *Member) listen(raw net.Conn) {
 		m.complain(theirs.Name, err)
 		return
 	}
+	known()
 	if err := writeHello(w, own); err != nil {
 		return
 	}

@@ -208,3 +208,11 @@ func TestPreemption(t *testing.T) {
 		}
 	}
 }
+
+// A property without a name is refused: no store can keep it.
+func TestMutationWithoutName(t *testing.T) {
+	m := Mutation{Global: []Setting{{Key: "yarn.scheduler.capacity.maximum-applications", Value: "7"}, {Value: "v"}}}
+	if got, err := m.Updates(nil); err == nil || got != nil {
+		t.Errorf("got %v, %v", got, err)
+	}
+}

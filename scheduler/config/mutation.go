@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,6 +62,9 @@ func (m *Mutation) Updates(values map[string]string) (map[string]*string, error)
 		w.settings(strings.TrimSpace(q.Path), q.Settings)
 	}
 	for _, s := range m.Global {
+		if s.Key == "" {
+			return nil, errors.New("cannot set a property without a name")
+		}
 		w.set(s.Key, s.Value)
 	}
 	return w.updates, nil

@@ -217,7 +217,9 @@ func (s *Store) Commit(ctx context.Context, ops []state.Op) error {
 		return nil
 	case errors.As(err, new(*replica.ConditionError)):
 		return store.ErrFenced
-	case errors.Is(err, replica.ErrTooLarge):
+	case errors.Is(err, replica.ErrKey) && len(ops) == 1:
+		return &store.PoisonError{Key: changes[0].Key, Err: err}
+	case errors.Is(err, replica.ErrTooLarge), errors.Is(err, replica.ErrKey):
 		return &store.BatchError{Ops: len(ops), Bytes: bytes}
 	}
 	if fenced := s.owned(); errors.Is(fenced, store.ErrFenced) {
