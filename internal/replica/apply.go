@@ -198,7 +198,7 @@ func (n *next) apply(t table, e *pb.Entry) error {
 	}
 	if err := b.check(); err != nil { // the same on all members, so that none changes anything
 		n.done = append(n.done, outcome{number, err})
-		return nil
+		return nil //nolint:nilerr // it is the outcome
 	}
 	n.done = append(n.done, outcome{number, nil})
 	for _, c := range b.Changes {
