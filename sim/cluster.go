@@ -107,6 +107,8 @@ type client struct {
 	submitted  bool // acknowledged
 	refused    bool
 	ended      bool
+	endRefused bool // the record of its end cannot be stored, so that the one of the application may be removed
+	removed    bool // that has been done
 	choices    choices
 }
 

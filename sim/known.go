@@ -179,6 +179,9 @@ func (t *term) take(p posted, saves []engine.Save) {
 	for _, s := range saves {
 		if !stands(p.cmd, s.Op) && c.chance(poisoned) {
 			t.poison[s.Seq] = true
+			if r, ok := s.Op.Record.(state.Application); ok && r.Final != yarn.AppNew && c.apps[r.ID] != nil {
+				c.apps[r.ID].endRefused = true
+			}
 		}
 	}
 	t.saves = append(t.saves, saves...)
@@ -243,7 +246,7 @@ func (t *term) acknowledged(q *question, value any, err *engine.Error) {
 	case engine.RegisterMaster:
 		c.masters[cmd.Attempt].welcomed = t.epoch
 	case engine.Submit:
-		if _, found := c.application(cmd.Application.ID); !found && !c.apps[cmd.Application.ID].ended {
+		if _, found := c.application(cmd.Application.ID); !found && !c.apps[cmd.Application.ID].ended && !c.apps[cmd.Application.ID].removed {
 			c.fail("%s: application %s was acknowledged, and is not stored", t, cmd.Application.ID)
 		}
 	case engine.Kill:
@@ -322,7 +325,9 @@ func (t *term) recover(s *state.Snapshot) {
 		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: copied(a.submission), Record: r, Attempts: attempts[r.ID]})
 	}
 	for _, id := range c.ids {
-		if a := c.apps[id]; a.submitted && !found[id] && !a.ended {
+		a := c.apps[id]
+		a.ended = a.ended || a.removed && !found[id]
+		if a.submitted && !found[id] && !a.ended {
 			c.fail("%s: application %s was acknowledged and is lost", t, id)
 		}
 	}

@@ -305,6 +305,13 @@ func (t *term) write(ops []state.Op) error {
 	if errors.Is(err, store.ErrFenced) {
 		t.c.Done["fenced"]++
 	}
+	for _, op := range ops {
+		if r, ok := op.Record.(state.Application); ok && err == nil && op.Kind == state.OpRemove {
+			if a := t.c.apps[r.ID]; a != nil && a.endRefused { // rather than that a restart runs it again
+				a.removed = true
+			}
+		}
+	}
 	if err == nil && t.c.owner != t && len(ops) > 0 {
 		t.c.fail("the store took what the ResourceManager of epoch %d wrote after that of epoch %d had taken it over", t.epoch, t.c.owner.epoch)
 	}

@@ -120,8 +120,11 @@ await test("why an application waits stands first on its page", async () => {
   const page = await open({}, "root");
   await show(page, `/apps/${ids.waits}`);
   const why = page.getByRole("region", { name: "Why it waits" });
-  await why.getByText("ApplicationMasters").waitFor();
-  await why.getByText("yarn.scheduler.capacity.root.adhoc.ana.maximum-am-resource-percent").waitFor();
+  const setting = "yarn.scheduler.capacity.root.adhoc.ana.maximum-am-resource-percent";
+  await why.locator("p.reason").getByText("ApplicationMasters").waitFor();
+  await why.locator("p code").getByText(setting).waitFor();
+  const limits = why.getByRole("group", { name: "Limits that hold it" });
+  await limits.waitFor();
   await page.context().close();
 });
 
