@@ -327,6 +327,7 @@ func (t *term) recover(s *state.Snapshot) {
 	for _, id := range c.ids {
 		a := c.apps[id]
 		a.ended = a.ended || a.removed && !found[id]
+		a.endRefused, a.removed = false, false // this ResourceManager has to try the end itself before it may remove anything
 		if a.submitted && !found[id] && !a.ended {
 			c.fail("%s: application %s was acknowledged and is lost", t, id)
 		}
