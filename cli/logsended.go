@@ -277,21 +277,11 @@ func (l *endedLogs) printFile(w io.Writer, n aggregated.NodeLogs, id string, f a
 
 // copyLog copies n bytes and tells failures of either side apart.
 func copyLog(w io.Writer, r io.Reader, n int64) error {
-	buf := make([]byte, 64<<10)
-	for n > 0 {
-		got, err := r.Read(buf[:min(n, int64(len(buf)))])
-		if _, wrong := w.Write(buf[:got]); wrong != nil {
-			return printing{wrong}
-		}
-		n -= int64(got)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	wrong, err := aggregated.Copy(w, r, n)
+	if wrong != nil {
+		return printing{wrong}
 	}
-	return nil
+	return err
 }
 
 // filesHeading begins the table of a container's log files.

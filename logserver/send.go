@@ -57,32 +57,16 @@ func part(file *aggregated.Reader, skip, length int64, w io.Writer, before, afte
 	}
 	err := file.Skip(skip)
 	if err == nil {
-		err = copyPart(w, file, length)
+		var wrong error
+		if wrong, err = aggregated.Copy(w, file, length); wrong != nil {
+			return visiting{wrong}
+		}
 	}
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return visiting{err} // it ends the answer, whose beginning is out
 	}
 	if _, err := io.WriteString(w, after); err != nil {
 		return visiting{err}
-	}
-	return nil
-}
-
-// copyPart copies n bytes, or what there is of them.
-func copyPart(w io.Writer, r io.Reader, n int64) error {
-	buf := make([]byte, 64<<10)
-	for n > 0 {
-		got, err := r.Read(buf[:min(n, int64(len(buf)))])
-		if _, wrong := w.Write(buf[:got]); wrong != nil {
-			return visiting{wrong}
-		}
-		n -= int64(got)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }
