@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/heddle-project/heddle/internal/giveway"
 	"github.com/heddle-project/heddle/internal/logs"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/events"
@@ -50,7 +51,8 @@ func (o *outside) write() {
 	for line := range o.lines {
 		logs.Together(o.log, func() {
 			line()
-			for range min(len(o.lines), linesAtOnce) {
+			for i := range min(len(o.lines), linesAtOnce) {
+				giveway.After(i)
 				(<-o.lines)()
 			}
 		})

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"runtime"
 
 	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/internal/giveway"
 	"github.com/heddle-project/heddle/internal/hosts"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
@@ -143,9 +143,7 @@ func (t *term) nodes() ([]yarn.NodeID, error) {
 func exclusions(lists *hosts.Lists, nodes []yarn.NodeID, ip func(host string) string, timeout int32) map[yarn.NodeID]engine.Exclusion {
 	out := make(map[yarn.NodeID]engine.Exclusion, len(nodes))
 	for i, n := range nodes {
-		if i%256 == 255 {
-			runtime.Gosched() // thousands of nodes in one go would let heartbeats wait for a processor
-		}
+		giveway.After(i)
 		ip := ip(n.Host)
 		if lists.Valid(n.Host, ip) {
 			continue

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/heddle-project/heddle/internal/giveway"
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store/record"
 )
@@ -28,6 +29,7 @@ func (o Options) Changes(ops []state.Op) ([]Change, error) {
 	changes := make([]Change, 0, len(ops))
 	total := 0
 	for i, op := range ops {
+		giveway.After(i)
 		if err := op.Check(); err != nil {
 			return nil, &PoisonError{Index: i, Err: err}
 		}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heddle-project/heddle/internal/giveway"
 	"github.com/heddle-project/heddle/internal/sealed"
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
@@ -136,7 +137,8 @@ func nextEpoch(tx *sealed.Tx, epochs state.Epochs, s *state.Snapshot) (int64, er
 }
 
 func apply(tx *sealed.Tx, changes []store.Change) error {
-	for _, c := range changes {
+	for i, c := range changes {
+		giveway.After(i)
 		table := string(c.Key.Table)
 		var err error
 		switch {
