@@ -17,6 +17,8 @@ var (
 		{name: "remove-application-from-state-store", arg: "appId", values: 1, help: "Remove an application and its attempts from the state store. The ResourceManager must be stopped."},
 		{name: "check-state-store", help: "Read the state store and the node labels, and tell what is damaged."},
 		{name: "repair-state-store", help: "Keep what can be read of damaged ones."},
+		{name: "recover-lost-quorum", help: "With yarn.resourcemanager.store.class heddle.raft, once most of the ResourceManagers have lost their disks for good: make the copy of this one the whole store. " +
+			"What was acknowledged and is not in this copy is lost. All ResourceManagers must be stopped; start this one, and the others with empty directories."},
 		{name: "format-conf-store", help: "Take capacity-scheduler.xml instead of what the store of the queues' configuration holds, for the next start. The ResourceManager must be stopped."},
 		helpOption,
 	}

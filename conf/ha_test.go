@@ -131,6 +131,7 @@ func TestRaft(t *testing.T) {
 		text    string
 	}{
 		{[]string{rm + "ha.rm-ids", "rm1,rm2"}, "two ResourceManagers could do nothing while one of them is away"},
+		{[]string{rm + "heddle.raft.witnesses", "rm4"}, "rm4 is none of"}, {[]string{rm + "heddle.raft.witnesses", "rm1,rm2"}, "two of them at least"},
 		{[]string{rm + "heddle.raft.secret-file", ""}, "make one with `openssl rand -hex 32`"},
 		{[]string{rm + "ha.enabled", "false"}, "is a store that several ResourceManagers keep together"},
 	} {

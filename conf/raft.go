@@ -1,6 +1,7 @@
 package conf
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -11,6 +12,7 @@ type Raft struct {
 	Peers   []Member // one for each of yarn.resourcemanager.ha.rm-ids
 	Listen  Address  // this one's address, with yarn.resourcemanager.bind-host
 
+	Witness []string      // yarn.resourcemanager.heddle.raft.witnesses: those of the ids that vote and are never active
 	Secret  string        // yarn.resourcemanager.heddle.raft.secret-file
 	Timeout time.Duration // yarn.resourcemanager.heddle.raft.timeout-ms: a ResourceManager that is gone is replaced within this time
 	Path    string        // yarn.resourcemanager.heddle.raft.path: the directory of this one's copy
@@ -53,6 +55,15 @@ func (r *Reader) raft(own string, ids []string) (out Raft) {
 	if len(ids) < leastMembers {
 		r.Fail(rm+"ha.rm-ids", "%s: with %s two ResourceManagers could do nothing while one of them is away, since most of them must have what is stored; "+
 			"add a third one, on any machine that both reach", strings.Join(ids, ","), raftClass)
+	}
+	out.Witness = distinct(r.Strings(raft + "witnesses"))
+	for _, id := range out.Witness {
+		if !slices.Contains(ids, id) {
+			r.Fail(raft+"witnesses", "%s is none of %sha.rm-ids (%s)", id, rm, strings.Join(ids, ", "))
+		}
+	}
+	if len(out.Witness) > 0 && len(out.Witness) > len(ids)-2 {
+		r.Fail(raft+"witnesses", "%d of %d ids; two of them at least must be able to become active", len(out.Witness), len(ids))
 	}
 	if out.Secret == "" {
 		r.Fail(raft+"secret-file", "not set; it names a file with a secret that the ResourceManagers share, by which they know each other: make one with `openssl rand -hex 32`, mode 0600, the same on each machine")

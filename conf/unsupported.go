@@ -140,6 +140,18 @@ func whereStore(kind string, match func(*Properties, string) bool) func(*Propert
 	}
 }
 
+// toZooKeeper narrows a match to configurations in which something is in ZooKeeper: the state store, the queues' configuration or the election.
+func toZooKeeper(match func(*Properties, string) bool) func(*Properties, string) bool {
+	return func(p *Properties, v string) bool {
+		r := NewReader(p)
+		kept, ha := r.recovery(), r.highAvailability()
+		queues, _ := r.Class("yarn.scheduler.configuration.store.class", "file", confStoreClasses)
+		return match(p, v) && (kept.Enabled && kept.Store == "zookeeper" || queues == "zk" || ha.Enabled && ha.Elects && !ha.Raft.Enabled)
+	}
+}
+
+const inTheClear = "what is told to ZooKeeper would travel in the clear"
+
 // otherSchemes matches URLs of file systems that are not built.
 func otherSchemes(_ *Properties, v string) bool {
 	scheme, _, found := strings.Cut(v, ":")
@@ -205,12 +217,10 @@ var missingResourceManager = []missing{
 		"applications would not be stored where it says", "", "they are then stored in the file " + rm + "heddle.state-store.path"},
 	{"state store", rm + "fs.state-store.uri", rm + "recovery.enabled", whereStore("filesystem", otherSchemes), Refused,
 		"applications could not be stored there", "", "name a directory with file: or hdfs:"},
-	{"TLS to ZooKeeper", "hadoop.zk.ssl.enabled", rm + "recovery.enabled", whereStore("zookeeper", isTrue), Refused,
-		"applications would travel in the clear", "false", ""},
-	{"TLS to ZooKeeper", rm + "zk-client-ssl.enabled", rm + "recovery.enabled", whereStore("zookeeper", isTrue), Refused,
-		"applications would travel in the clear", "false", ""},
-	{"Kerberos to ZooKeeper", "hadoop.zk.kerberos.principal", rm + "recovery.enabled", whereStore("zookeeper", anyValue), Refused,
-		"ZooKeeper would not know who this is", "", "hadoop.zk.auth with the scheme digest is built"},
+	{"TLS to ZooKeeper", "hadoop.zk.ssl.enabled", "", toZooKeeper(isTrue), Refused, inTheClear, "false", ""},
+	{"TLS to ZooKeeper", rm + "zk-client-ssl.enabled", "", toZooKeeper(isTrue), Refused, inTheClear, "false", ""},
+	{"Kerberos to ZooKeeper", "hadoop.zk.kerberos.principal", "", toZooKeeper(anyValue), Refused, "ZooKeeper would not know who this is", "", "hadoop.zk.auth with the scheme digest is built"},
+	{"Kerberos to ZooKeeper", "hadoop.zk.kerberos.keytab", "", toZooKeeper(anyValue), Refused, "ZooKeeper would not know who this is", "", "hadoop.zk.auth with the scheme digest is built"},
 	{"reservations", rm + "scheduler.class", rm + "reservation-system.enable", classOtherThan(schedulerClasses, "capacity", "fair"), Refused,
 		"capacity would not be reserved", schedulerPackage + "capacity.CapacityScheduler", "of that one's queues and the FairScheduler's capacity can be reserved"},
 	{"reservation systems", rm + "reservation-system.class", rm + "reservation-system.enable",

@@ -149,6 +149,22 @@ func TestStateStoreRefusal(t *testing.T) {
 			t.Errorf("%+v: %v", c, no)
 		}
 	}
+	for _, c := range []struct {
+		set  []string
+		want int
+	}{
+		{nil, 0}, {[]string{"yarn.scheduler.configuration.store.class", "zk"}, 1}, {[]string{"yarn.scheduler.configuration.store.class", "fs"}, 0},
+		{[]string{rm + "ha.enabled", "true", rm + "ha.rm-ids", "rm1,rm2"}, 1},
+		{[]string{rm + "ha.enabled", "true", rm + "ha.rm-ids", "rm1,rm2", rm + "ha.automatic-failover.enabled", "false"}, 0},
+		{[]string{rm + "ha.enabled", "true", rm + "ha.rm-ids", "rm1,rm2,rm3", rm + "recovery.enabled", "true", rm + "store.class", "heddle.raft"}, 0},
+	} {
+		for _, secure := range [][2]string{{"hadoop.zk.ssl.enabled", "true"}, {"hadoop.zk.kerberos.principal", "rm/_HOST@X"}, {"hadoop.zk.kerberos.keytab", "/k"}} {
+			no, _ := split(UnsupportedByResourceManager(overrides(t, append(slices.Clone(c.set), secure[0], secure[1])...)))
+			if len(no) != c.want {
+				t.Errorf("%s with %v: %v", secure[0], c.set, no)
+			}
+		}
+	}
 	if no, _ := split(UnsupportedByResourceManager(overrides(t, rm+"recovery.enabled", "true"))); len(no) != 0 {
 		t.Errorf("recovery with the built-in store: %v", no)
 	}
@@ -258,8 +274,10 @@ var asking = map[string]string{
 
 // also is what else has to be set.
 var also = map[string][]string{
-	rm + "fs.state-store.uri": {rm + "store.class", "filesystem"}, "hadoop.zk.ssl.enabled": {rm + "store.class", "zookeeper"},
-	rm + "zk-client-ssl.enabled": {rm + "store.class", "zookeeper"}, "hadoop.zk.kerberos.principal": {rm + "store.class", "zookeeper"},
+	rm + "fs.state-store.uri": {rm + "store.class", "filesystem"}, "hadoop.zk.ssl.enabled": {"yarn.scheduler.configuration.store.class", "zk"},
+	rm + "zk-client-ssl.enabled":   {rm + "store.class", "zookeeper", rm + "recovery.enabled", "true"},
+	"hadoop.zk.kerberos.principal": {rm + "ha.enabled", "true", rm + "ha.rm-ids", "rm1,rm2", rm + "store.class", "zookeeper", rm + "recovery.enabled", "true"},
+	"hadoop.zk.kerberos.keytab":    {"yarn.scheduler.configuration.store.class", "zk"},
 }
 
 // TestEveryRowTellsTheWayOn: whoever meets a row is told what to do, and has done with it by doing so.

@@ -30,7 +30,7 @@ func RepairStore(o Options, out io.Writer) error {
 	now := time.Now()
 	_, err := lookAfterStore(o, out,
 		func(path string, b bolt.Options) (*sealed.Report, error) { return bolt.Repair(path, b, now) },
-		func(c replica.Config) (*sealed.Report, error) { return nil, errNoRepair },
+		func(c replica.Config) (*replica.Report, error) { return nil, errNoRepair },
 		func(ctx context.Context, l labelfiles.Options) (*labelfiles.Report, error) {
 			return labelfiles.Repair(ctx, l, now)
 		})
@@ -38,7 +38,7 @@ func RepairStore(o Options, out io.Writer) error {
 }
 
 func lookAfterStore(o Options, out io.Writer, records func(string, bolt.Options) (*sealed.Report, error),
-	copies func(replica.Config) (*sealed.Report, error), labels func(context.Context, labelfiles.Options) (*labelfiles.Report, error)) (whole bool, err error) {
+	copies func(replica.Config) (*replica.Report, error), labels func(context.Context, labelfiles.Options) (*labelfiles.Report, error)) (whole bool, err error) {
 	p := &process{Options: o}
 	site, err := o.Load()
 	if err != nil {
@@ -72,6 +72,7 @@ func lookAfterStore(o Options, out io.Writer, records func(string, bolt.Options)
 			return false, fmt.Errorf("this ResourceManager's copy of the state store (%s): %w", raftPath, err)
 		}
 		report.Print(out, "copy of the state store")
+		fmt.Fprintf(out, "its last entry is %d of term %d\n", report.Entry, report.Term)
 		whole, kept = report.Damage == nil, true
 	}
 	if p.settings.Labels.Enabled {

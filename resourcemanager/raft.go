@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -14,17 +15,16 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/store/raft"
 )
 
-// The state store that the ResourceManagers keep together, and their election of one of them. Both are of one replica.Member, which lasts as long as the
-// process, standby or not.
+// The replicated state store and the election by Raft. One replica.Member serves both; it runs as long as the process, active or standby.
 
 const (
 	raftPath   = "yarn.resourcemanager.heddle.raft.path"
 	raftSecret = "yarn.resourcemanager.heddle.raft.secret-file"
 )
 
-// errTogether refuses what a single ResourceManager cannot do to that store.
-var errTogether = errors.New("the state store is kept by several ResourceManagers together (yarn.resourcemanager.store.class is heddle.raft), and only they can change it. " +
-	"To remove an application, kill it while they run. To begin with an empty store, stop all of them and run -format-state-store on each")
+// errTogether refuses offline changes of the replicated store.
+var errTogether = errors.New("the state store is replicated by several ResourceManagers (yarn.resourcemanager.store.class is heddle.raft) and can only be changed while they run. " +
+	"To remove an application, kill it. To begin with an empty store, stop all of them and run -format-state-store on each")
 
 // candidate holds the election's candidate, if there is one.
 type candidate struct {
@@ -45,12 +45,12 @@ func (c *candidate) Store(to elect.Candidate) { c.is.Store(&to) }
 // raftPatience is for how long a ResourceManager that is made active by force waits until it leads.
 func raftPatience(s *conf.ResourceManager) time.Duration { return 3*s.HA.Raft.Timeout + 2*time.Second }
 
-// memberConfig says what this one's part of the store is.
+// memberConfig configures this ResourceManager's member.
 func memberConfig(s *conf.ResourceManager) replica.Config {
 	h := &s.HA
 	c := replica.Config{Dir: h.Raft.Path, Cluster: h.ClusterID, Name: h.ID, Members: map[string]string{}, Listen: h.Raft.Listen.String(),
-		Timeout: h.Raft.Timeout / 2, // elections take up to twice as long as it takes to find that the leader is gone
-		Buckets: append(raft.Buckets(), confstore.ReplicaBuckets()...), Clock: elect.Clock,
+		Timeout: h.Raft.Timeout / 2, // the failure of a leader is noticed after one to two of them
+		Witness: h.Raft.Witness, Buckets: append(raft.Buckets(), confstore.ReplicaBuckets()...), Clock: elect.Clock,
 		Intact: func(bucket string, value []byte) error {
 			if confstore.IsReplicaBucket(bucket) {
 				return nil
@@ -63,7 +63,7 @@ func memberConfig(s *conf.ResourceManager) replica.Config {
 	return c
 }
 
-// openMember begins to keep the store, where it is configured.
+// openMember starts this ResourceManager's member, if the store is replicated.
 func (d *Daemon) openMember() error {
 	if !d.settings.HA.Raft.Enabled {
 		return nil
@@ -77,13 +77,13 @@ func (d *Daemon) openMember() error {
 	d.warnOfTemporary("this ResourceManager's copy of the state store", c.Dir, "it would have to be made anew from the others', and if that happens to most of them every application is lost",
 		"set "+raftPath+" to a directory on a disk that stays, and while the ResourceManager is down move the files there")
 	if d.member, err = replica.Open(c); err != nil {
-		return fmt.Errorf("cannot keep the state store together with the other ResourceManagers (%s): %w", raftPath, err)
+		return fmt.Errorf("cannot open this ResourceManager's copy of the replicated state store (%s): %w", raftPath, err)
 	}
 	d.work.Go(d.watchMember)
 	return nil
 }
 
-// watchMember ends the process if its part cannot go on: after a failed write nothing tells what the disk has.
+// watchMember ends the process if the member fails: after a failed write it is unknown what is on the disk.
 func (d *Daemon) watchMember() {
 	for {
 		s, changed := d.member.Standing()
@@ -108,7 +108,12 @@ func (d *Daemon) closeMember() {
 	}
 }
 
-// electByRaft has the leader of the store be active.
+// isWitness tells whether this ResourceManager votes and is never active.
+func (d *Daemon) isWitness() bool {
+	return slices.Contains(d.settings.HA.Raft.Witness, d.settings.HA.ID)
+}
+
+// electByRaft makes the leader of the store the active ResourceManager.
 func (d *Daemon) electByRaft() {
 	known := make(chan struct{})
 	d.elector.Store(elect.StartRaft(elect.RaftConfig{Member: d.member, ID: d.settings.HA.ID, Log: d.Log.With("logger", "elect"), Clock: elect.Clock,
@@ -121,7 +126,7 @@ func (d *Daemon) electByRaft() {
 	close(known)
 }
 
-// replicatedConf keeps the configuration of the queues together with the state store, and under the same fence.
+// replicatedConf keeps the queues' configuration in the replicated store, with the fencing of the state store.
 func (t *term) replicatedConf() confstore.Store {
 	return confstore.OpenReplica(t.member, raft.Owned(t.replicated.Owner()))
 }

@@ -95,10 +95,10 @@ func TestRaft(t *testing.T) {
 	known(third)
 	var out bytes.Buffer
 	o := Options{Load: first.load, Dir: first.dir, User: operator, Log: slog.New(slog.NewTextHandler(first.log, nil))}
-	if whole, err := CheckStore(o, &out); err != nil || !whole {
+	if whole, err := CheckStore(o, &out); err != nil || !whole || !strings.Contains(out.String(), "its last entry is ") || strings.Contains(out.String(), "entry is 0") {
 		t.Errorf("%v, %s", err, &out)
 	}
-	if err := RemoveFromStore(o, id.String(), &out); err == nil || !strings.Contains(err.Error(), "kept by several ResourceManagers together") {
+	if err := RemoveFromStore(o, id.String(), &out); err == nil || !strings.Contains(err.Error(), "replicated by several ResourceManagers") {
 		t.Errorf("got %v", err)
 	}
 	if err := RepairStore(o, &out); err == nil || !strings.Contains(err.Error(), "made anew from the others'") {
@@ -109,5 +109,51 @@ func TestRaft(t *testing.T) {
 	}
 	if err := FormatStore(o, &out); err != nil || !strings.Contains(out.String(), "gets everything from the other ResourceManagers") {
 		t.Errorf("%v, %s", err, &out)
+	}
+}
+
+// TestRecoverQuorum: of three ResourceManagers two lose their disks. The third goes on with its copy, once it is told to.
+func TestRecoverQuorum(t *testing.T) {
+	three := newThree(t)
+	first := activeOne(t, three, nil)
+	id, epoch := first.as("alice").submit(unmanaged), first.term().epoch
+	var out bytes.Buffer
+	o := Options{Load: first.load, Dir: first.dir, User: operator, Log: slog.New(slog.NewTextHandler(first.log, nil))}
+	if err := RecoverQuorum(o, &out); err == nil || !strings.Contains(err.Error(), "answers at") {
+		t.Fatalf("while others run: %v", err)
+	}
+	for _, w := range three {
+		w.d.Stop()
+	}
+	if err := RecoverQuorum(o, &out); err != nil || !strings.Contains(out.String(), "is the state store now") {
+		t.Fatalf("%v, %s", err, &out)
+	}
+	first.again()
+	if activeOne(t, three, nil) != first {
+		t.Fatal("another one is active")
+	}
+	if r := first.as("alice").reaches(id, pb.YarnApplicationState_ACCEPTED); r.GetUser() != "alice" {
+		t.Errorf("%v", r)
+	}
+	if now := first.term().epoch; now <= epoch+1 {
+		t.Errorf("epoch %d after %d: one that this copy has missed would be used twice", now, epoch)
+	}
+	for _, w := range three { // one comes with its copy of before
+		if w == first {
+			continue
+		}
+		d, err := w.start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.d = d
+		t.Cleanup(d.Stop)
+		until(t, "an end", func() bool { return strings.Contains(w.log.String(), "recovered from the copy of another member") })
+		break
+	}
+	alone := newWorld(t, twoQueues)
+	o.Load = alone.load
+	if err := RecoverQuorum(o, &out); err == nil || !strings.Contains(err.Error(), "store.class is not heddle.raft") {
+		t.Errorf("with another store: %v", err)
 	}
 }

@@ -133,6 +133,11 @@ func TestUnknownFieldsStay(t *testing.T) {
 		!strings.Contains(got, `"rmStateStoreName":"`+recoveryPackage+`FileSystemRMStateStore"`) {
 		t.Error(got)
 	}
+	for path, want := range map[string]string{"/jmx": `"RecordsSetAside" : 2`, "/prom": `records_set_aside`} {
+		if got := w.page(path, 200); !strings.Contains(got, want) {
+			t.Errorf("%s has no %s", path, want)
+		}
+	}
 	if got := w.page("/cluster/cluster", 200); !strings.Contains(got, bad.String()) {
 		t.Error(got)
 	}

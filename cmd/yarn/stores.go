@@ -24,8 +24,9 @@ func actions() map[string]cli.Daemon {
 		"resourcemanager -format-conf-store": rm(func(o resourcemanager.Options, s cli.Start) error {
 			return resourcemanager.FormatConfStore(o, s.Stdout)
 		}),
-		"resourcemanager -format-state-store": rm(func(o resourcemanager.Options, s cli.Start) error { return resourcemanager.FormatStore(o, s.Stdout) }),
-		"resourcemanager -import-state-store": rm(func(o resourcemanager.Options, s cli.Start) error { return resourcemanager.ImportStore(o, s.Stdout) }),
+		"resourcemanager -format-state-store":  rm(func(o resourcemanager.Options, s cli.Start) error { return resourcemanager.FormatStore(o, s.Stdout) }),
+		"resourcemanager -import-state-store":  rm(func(o resourcemanager.Options, s cli.Start) error { return resourcemanager.ImportStore(o, s.Stdout) }),
+		"resourcemanager -recover-lost-quorum": rm(func(o resourcemanager.Options, s cli.Start) error { return resourcemanager.RecoverQuorum(o, s.Stdout) }),
 		"resourcemanager -remove-application-from-state-store": rm(func(o resourcemanager.Options, s cli.Start) error {
 			return resourcemanager.RemoveFromStore(o, s.Args[0], s.Stdout)
 		}),

@@ -26,7 +26,7 @@ func (c *core) advance() error {
 		}
 		for _, m := range early { // what a leader tells of its log need not be on its own disk
 			if beforeStored(m) {
-				c.send(m)
+				c.emit(m)
 			}
 		}
 		if err := c.store(&rd); err != nil {
@@ -34,7 +34,7 @@ func (c *core) advance() error {
 		}
 		for _, m := range rd.Messages {
 			if early == nil || !beforeStored(m) {
-				c.send(m)
+				c.emit(m)
 			}
 		}
 		c.node.Advance(rd)
@@ -202,17 +202,24 @@ func (n *next) apply(t table, e *pb.Entry) error {
 	}
 	n.done = append(n.done, outcome{number, nil})
 	for _, c := range b.Changes {
-		switch {
-		case c.Value != nil:
-			err = t.Put(c.Bucket, c.Key, c.Value)
-		case c.Prefix:
-			err = t.DeleteAll(c.Bucket, c.Key)
-		default:
-			err = t.Delete(c.Bucket, c.Key)
+		if err := change(t, c); err != nil {
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("change %s/%.80q: %w", c.Bucket, c.Key, err)
-		}
+	}
+	return nil
+}
+
+func change(t table, c Change) (err error) {
+	switch {
+	case c.Value != nil:
+		err = t.Put(c.Bucket, c.Key, c.Value)
+	case c.Prefix:
+		err = t.DeleteAll(c.Bucket, c.Key)
+	default:
+		err = t.Delete(c.Bucket, c.Key)
+	}
+	if err != nil {
+		return fmt.Errorf("change %s/%.80q: %w", c.Bucket, c.Key, err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,8 @@ type core struct {
 	disk    disk
 	buckets []string // of the data
 	log     raft.Logger
+	witness bool          // this member never has a lease
+	others  []string      // that are witnesses
 	timeout time.Duration // for an election
 	keep    struct{ entries, bytes int }
 
@@ -46,20 +49,27 @@ type core struct {
 	last  uint64 // entry of the log on the disk
 	bytes int    // of the log
 
-	quiet   time.Duration // elects nobody before
+	quiet   time.Duration // elects nobody before, unless the leader that it follows hands over
+	started time.Duration // elects nobody before, whoever asks: what it has answered before its start is not known
+	heard   question      // the last one of a leader that came here
+	freed   question      // the last one of the leader that has handed over to this one
+	gave    uint64        // the last question before this one handed over
 	asked   map[uint64]time.Duration
 	asks    uint64
 	askTerm uint64
 	ticks   int
+	now     time.Duration // of the last tick
 	lease   time.Duration // until when nobody else can be the leader; 0: there is none
 	lasts   time.Duration // a lease, from the question on: less than others keep their promise for
-	giving  time.Duration // no lease before: the leadership is being handed over
 
 	send    func(*pb.Message)
 	holds   func(lease time.Duration)                                    // publishes the lease
 	install func(put func(bucket, key string, value []byte) error) error // reads the snapshot that was received last
 	done    []outcome
 }
+
+// question of a leader whether the others still follow; leases are counted from them.
+type question struct{ term, number uint64 }
 
 // outcome of a proposal that is in the order now.
 type outcome struct {
@@ -118,6 +128,7 @@ func (c *core) begin(now time.Duration) (err error) {
 	if c.quiet = 0; c.founded() || !raft.IsEmptyHardState(c.hard) {
 		c.quiet = now + c.timeout
 	}
+	c.started, c.heard = c.quiet, question{}
 	c.node, err = raft.NewRawNode(&raft.Config{ID: c.kept.disk, ElectionTick: electionTicks, HeartbeatTick: heartbeatTicks, Storage: storage{c.mem, c}, Applied: c.applied.index,
 		MaxSizePerMsg: 1 << 20, MaxCommittedSizePerReady: MaxBatch, MaxUncommittedEntriesSize: 4 * MaxBatch, MaxInflightMsgs: 256, MaxInflightBytes: 4 * MaxBatch,
 		CheckQuorum: true, PreVote: true, StepDownOnRemoval: true, DisableProposalForwarding: true, Logger: c.log})
@@ -164,21 +175,29 @@ func (c *core) leads() bool { return c.node.BasicStatus().RaftState == raft.Stat
 
 // tick tells that a tenth of the election timeout has passed.
 func (c *core) tick(now time.Duration) {
+	c.now = now
 	c.node.Tick()
-	if c.ticks++; c.ticks%askTicks == 0 {
-		c.ask(now)
+	if c.ticks++; c.ticks%askTicks != 0 {
+		return
 	}
+	if c.witness { // it leads where it alone has all that is acknowledged, until another one has it, too
+		if c.node.BasicStatus().LeadTransferee == 0 {
+			c.handOver(0)
+		}
+		return
+	}
+	c.ask(now)
 }
 
 // ask has the lease extended, once most of the members have answered.
 func (c *core) ask(now time.Duration) {
 	s := c.node.BasicStatus()
-	if s.RaftState != raft.StateLeader {
+	if s.RaftState != raft.StateLeader || s.LeadTransferee != 0 { // who hands over must not have a lease
 		return
 	}
 	if term := s.HardState.GetTerm(); term != c.askTerm {
 		clear(c.asked)
-		c.askTerm, c.lease, c.giving = term, 0, 0
+		c.askTerm, c.lease = term, 0
 	}
 	if len(c.asked) >= maxAsked {
 		return
@@ -200,8 +219,7 @@ func (c *core) answered(states []raft.ReadState) {
 		}
 		number := binary.BigEndian.Uint64(r.RequestCtx)
 		sent, ok := c.asked[number]
-		if !ok || sent < c.giving {
-			delete(c.asked, number)
+		if !ok {
 			continue
 		}
 		c.lease = max(c.lease, sent+c.lasts)
@@ -220,21 +238,82 @@ func (c *core) step(m *pb.Message, now time.Duration) {
 	}
 	switch m.GetType() {
 	case pb.MsgVote, pb.MsgPreVote:
-		if c.node.BasicStatus().LeadTransferee == 0 { // a leader that hands over has given up its lease
-			if now < c.quiet {
-				return // this disk may have followed somebody a moment ago, who counts on it
-			}
-			m.Context = nil // it says that a leader hands over to the sender; another one may have a lease, as far as this one knows
+		upTo, handedOver := lastQuestion(m)
+		free := c.node.BasicStatus().LeadTransferee != 0 || handedOver && c.free(question{m.GetTerm() - 1, upTo}, now)
+		if !free && now < c.quiet {
+			return // this disk may have followed somebody a moment ago, who counts on it
 		}
+		m.Context = nil // raft believes what it says there
+		if free && handedOver {
+			m.Context = []byte(transfer)
+		}
+	case pb.MsgTimeoutNow:
+		upTo, handedOver := lastQuestion(m)
+		if c.witness || !handedOver || !c.free(question{m.GetTerm(), upTo}, now) {
+			return // it is late: the leader has asked again, and may have a lease
+		}
+		c.freed = question{m.GetTerm(), upTo}
 	case pb.MsgApp, pb.MsgHeartbeat, pb.MsgSnap:
+		asks := unmark(m)
 		if m.GetTerm() >= c.node.BasicStatus().HardState.GetTerm() { // a promise that raft itself forgets when it hears of a later term
 			c.quiet = max(c.quiet, now+c.timeout*9/10)
+			c.hears(asks)
 		}
 	case pb.MsgTransferLeader:
-		c.handOver(m.GetFrom(), now)
+		c.handOver(m.GetFrom())
 		return
 	}
 	_ = c.node.Step(m) // it tells of members that are none any more
+}
+
+// transfer is what raft writes into the request for a vote of a member to which the leader hands over.
+const transfer = "CampaignTransfer"
+
+// emit sends a message of raft's. A question also tells its number, and the messages of a hand-over that of the leader's last one: who has answered none after it is
+// bound to no lease.
+func (c *core) emit(m *pb.Message) {
+	switch {
+	case c.witness && m.GetType() == pb.MsgPreVote && c.now < c.quiet+2*c.timeout:
+		return // it leaves others the time to be elected
+	case m.GetType() == pb.MsgHeartbeat && len(m.GetContext()) > 0:
+		m.Context = binary.BigEndian.AppendUint64(slices.Clone(m.GetContext()), c.asks)
+	case m.GetType() == pb.MsgTimeoutNow:
+		m.Context = binary.BigEndian.AppendUint64([]byte(transfer), c.gave)
+	case m.GetType() == pb.MsgVote && string(m.GetContext()) == transfer && m.GetTerm()-1 == c.freed.term:
+		m.Context = binary.BigEndian.AppendUint64([]byte(transfer), c.freed.number)
+	}
+	c.send(m)
+}
+
+// lastQuestion is what emit has told.
+func lastQuestion(m *pb.Message) (number uint64, ok bool) {
+	text, found := bytes.CutPrefix(m.GetContext(), []byte(transfer))
+	if !found || len(text) != 8 {
+		return 0, false
+	}
+	return binary.BigEndian.Uint64(text), true
+}
+
+// unmark takes the number off a question, which raft does not know; the zero question if it is none.
+func unmark(m *pb.Message) (q question) {
+	if n := len(m.GetContext()) - 8; m.GetType() == pb.MsgHeartbeat && n > 0 {
+		q = question{m.GetTerm(), binary.BigEndian.Uint64(m.GetContext()[n:])}
+		m.Context = m.GetContext()[:n]
+	}
+	return q
+}
+
+// hears notes a question, which this member is about to answer.
+func (c *core) hears(q question) {
+	if q.term > c.heard.term || q.term == c.heard.term && q.number > c.heard.number {
+		c.heard = q
+	}
+}
+
+// free tells whether this member is bound to no lease, if the leader of a term, which hands over, counts none from questions after the last one. Leaders of earlier
+// terms have none: else that leader would not have been elected.
+func (c *core) free(last question, now time.Duration) bool {
+	return c.node.BasicStatus().HardState.GetTerm() == last.term && now >= c.started && (c.heard.term != last.term || c.heard.number <= last.number)
 }
 
 // propose puts a change to the log.
@@ -245,21 +324,25 @@ func (c *core) propose(data []byte) error {
 	return c.node.Propose(data)
 }
 
+func (c *core) isWitness(disk uint64) bool {
+	return slices.ContainsFunc(c.others, func(name string) bool { return c.members[name] == disk })
+}
+
 // handOver makes another member the leader; the lease is over before. 0: the one that has most of the log. It tells whether there is one.
-func (c *core) handOver(to uint64, now time.Duration) bool {
+func (c *core) handOver(to uint64) bool {
 	if !c.leads() {
 		return false
 	}
 	var found, most uint64
 	c.node.WithProgress(func(id uint64, kind raft.ProgressType, p tracker.Progress) {
-		if kind == raft.ProgressTypePeer && id != c.kept.disk && p.RecentActive && (to == 0 || to == id) && (found == 0 || p.Match > most) {
+		if kind == raft.ProgressTypePeer && id != c.kept.disk && !c.isWitness(id) && p.RecentActive && (to == 0 || to == id) && (found == 0 || p.Match > most) {
 			found, most = id, p.Match
 		}
 	})
 	if found == 0 {
 		return false
 	}
-	c.lease, c.giving = 0, now+2*c.timeout
+	c.lease, c.gave = 0, c.asks
 	clear(c.asked)
 	c.node.TransferLeader(found)
 	return true

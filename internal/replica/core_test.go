@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"encoding/binary"
 	"errors"
 	"log/slog"
 	"testing"
@@ -67,6 +68,46 @@ func TestPromiseOutlivesTerm(t *testing.T) {
 	}
 }
 
+// Who follows a leader that hands over votes at once, unless it has answered the leader since; and a late request to lead is not obeyed.
+func TestHandOverIsOfItsTime(t *testing.T) {
+	asked := func(number uint64) *pb.Message {
+		return &pb.Message{Type: pb.MsgHeartbeat.Enum(), From: new(uint64(1)), Term: new(uint64(5)), Commit: new(uint64(1)), Context: binary.BigEndian.AppendUint64([]byte("of raft."), number)}
+	}
+	told := func(number uint64) []byte { return binary.BigEndian.AppendUint64([]byte(transfer), number) }
+	for name, c := range map[string]struct {
+		leader  *pb.Message // what comes after question 3 was answered
+		started time.Duration
+		want    pb.MessageType
+		none    bool
+	}{
+		"a vote":                          {&pb.Message{Type: pb.MsgVote.Enum(), From: new(uint64(4)), Term: new(uint64(6)), Index: new(uint64(1)), LogTerm: new(uint64(1)), Context: told(3)}, 0, pb.MsgVoteResp, false},
+		"a vote after another answer":     {&pb.Message{Type: pb.MsgVote.Enum(), From: new(uint64(4)), Term: new(uint64(6)), Index: new(uint64(1)), LogTerm: new(uint64(1)), Context: told(2)}, 0, 0, true},
+		"a vote for a later term":         {&pb.Message{Type: pb.MsgVote.Enum(), From: new(uint64(4)), Term: new(uint64(7)), Index: new(uint64(1)), LogTerm: new(uint64(1)), Context: told(3)}, 0, 0, true},
+		"a vote that says what raft says": {&pb.Message{Type: pb.MsgVote.Enum(), From: new(uint64(4)), Term: new(uint64(6)), Index: new(uint64(1)), LogTerm: new(uint64(1)), Context: []byte(transfer)}, 0, 0, true},
+		"a vote after a start":            {&pb.Message{Type: pb.MsgVote.Enum(), From: new(uint64(4)), Term: new(uint64(6)), Index: new(uint64(1)), LogTerm: new(uint64(1)), Context: told(3)}, time.Hour, 0, true},
+		"to lead":                         {&pb.Message{Type: pb.MsgTimeoutNow.Enum(), From: new(uint64(1)), Term: new(uint64(5)), Context: told(3)}, 0, pb.MsgVote, false},
+		"to lead after another answer":    {&pb.Message{Type: pb.MsgTimeoutNow.Enum(), From: new(uint64(1)), Term: new(uint64(5)), Context: told(2)}, 0, 0, true},
+		"to lead, as raft says":           {&pb.Message{Type: pb.MsgTimeoutNow.Enum(), From: new(uint64(1)), Term: new(uint64(5))}, 0, 0, true},
+		"to lead after a start":           {&pb.Message{Type: pb.MsgTimeoutNow.Enum(), From: new(uint64(1)), Term: new(uint64(5)), Context: told(3)}, time.Hour, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, sent := follower(t)
+			f.started = c.started
+			for _, m := range []*pb.Message{asked(3), asked(1), c.leader} { // what comes late does not count
+				*sent = nil
+				m.To = new(uint64(2))
+				f.step(m, time.Minute)
+				if err := f.advance(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := len(*sent) == 0; got != c.none || !c.none && (*sent)[0] != c.want {
+				t.Errorf("it sends %v", *sent)
+			}
+		})
+	}
+}
+
 // A batch that no file can take changes nothing, and harms no member, even when it stands in the order.
 func TestBatchThatCannotBe(t *testing.T) {
 	d := newMemoryDisk(1)
@@ -86,6 +127,57 @@ func TestBatchThatCannotBe(t *testing.T) {
 		if err != nil || len(n.done) != 1 || !errors.Is(n.done[0].err, ErrKey) || len(d.values["data"]) > 0 {
 			t.Errorf("%.20q: %v, outcome %v, stored %v", bad.Key, err, n.done, d.values["data"])
 		}
+	}
+}
+
+// What is in the copy that becomes the store may be acknowledged, applied or not; who was to be a member is not asked any more.
+func TestRemakeTakesAll(t *testing.T) {
+	d, start := newMemoryDisk(2), position{1, 1}
+	entry := func(index uint64, kind pb.EntryType, data []byte) *pb.Entry {
+		return &pb.Entry{Type: kind.Enum(), Index: new(index), Term: new(uint64(5)), Data: data}
+	}
+	change := func(key string) []byte {
+		b := Batch{Changes: []Change{{Bucket: "data", Key: key, Value: []byte("v")}}}
+		data, err := b.encode(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	err := d.Update(func(t table) error {
+		err := errors.Join(t.Put(ownBucket, nameKey, []byte("b")), putHard(t, &pb.HardState{Term: new(uint64(5)), Vote: new(uint64(1)), Commit: new(uint64(2))}),
+			t.Put(ownBucket, firstKey, start.encode()), putApplied(t, start, &pb.ConfState{Voters: []uint64{1, 2, 3}}, map[string]uint64{"a": 1, "b": 2, "c": 3}))
+		for _, e := range []*pb.Entry{entry(2, pb.EntryNormal, change("x")), entry(3, pb.EntryConfChange, []byte("another member")), entry(4, pb.EntryNormal, change("y"))} {
+			text, bad := encodeEntry(e)
+			err = errors.Join(err, bad, t.Put(logBucket, logKey(e.GetIndex()), text))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := remake(&memoryTable{d.values, nil}, "a"); err == nil {
+		t.Error("it takes the copy of another member")
+	}
+	r, err := remake(&memoryTable{d.values, nil}, "b")
+	if err != nil || r.Entry != 4 || r.Term != 5 || len(d.values["data"]) != 2 {
+		t.Fatalf("%+v, %v, %v", r, err, d.values["data"])
+	}
+	c := &core{disk: d, buckets: []string{"data"}, log: logger{slog.New(slog.DiscardHandler)}, timeout: electionTime, holds: func(time.Duration) {}, send: func(*pb.Message) {}}
+	if err := c.begin(0); err != nil {
+		t.Fatal(err)
+	}
+	for now := time.Duration(0); now < 4*electionTime; now += electionTime / electionTicks {
+		c.tick(now)
+		if err := c.advance(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.propose(change("z")); err != nil || c.lease == 0 || c.remade != 1 {
+		t.Errorf("it does not lead alone: %v, lease %v, remade %d", err, c.lease, c.remade)
+	}
+	if err := c.advance(); err != nil || len(d.values["data"]) != 3 {
+		t.Errorf("%v, %v", err, d.values["data"])
 	}
 }
 

@@ -29,6 +29,7 @@ const (
 	appliedKey = "applied"
 	votersKey  = "voters"
 	membersKey = "members"
+	remadeKey  = "remade"
 )
 
 // table is a transaction.
@@ -99,6 +100,7 @@ type kept struct {
 	applied position
 	voters  *pb.ConfState
 	members map[string]uint64
+	remade  uint64 // how often Recover has made a new store of one copy
 	entries []*pb.Entry
 }
 
@@ -114,6 +116,9 @@ func readKept(d disk) (*kept, error) {
 			return err
 		}
 		if k.applied, err = decodePosition(t.Get(ownBucket, appliedKey)); err != nil {
+			return err
+		}
+		if k.remade, err = decodeRemade(t.Get(ownBucket, remadeKey)); err != nil {
 			return err
 		}
 		if err := errors.Join(proto.Unmarshal(t.Get(ownBucket, hardKey), k.hard), proto.Unmarshal(t.Get(ownBucket, votersKey), k.voters)); err != nil {
@@ -151,6 +156,18 @@ func decodeDisk(b []byte) (uint64, error) {
 	}
 	return binary.BigEndian.Uint64(b), nil
 }
+
+func decodeRemade(b []byte) (uint64, error) {
+	if b == nil {
+		return 0, nil
+	}
+	if len(b) != 8 {
+		return 0, errors.New("the number of recoveries is not 8 bytes long")
+	}
+	return binary.BigEndian.Uint64(b), nil
+}
+
+func encodeRemade(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 // newDisk is a number that no other disk has.
 func newDisk() []byte {

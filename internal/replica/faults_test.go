@@ -124,12 +124,13 @@ type flight struct {
 	at   time.Duration     // not before
 }
 
-// world is three members with a network, disks and a clock of which everything follows from a seed.
+// world is some members with a network, disks and a clock of which everything follows from a seed.
 type faultWorld struct {
 	t       *testing.T
 	rng     *rand.Rand
 	now     time.Duration
 	nodes   []*node
+	names   []string
 	flights []flight
 	cut     map[[2]string]bool
 	disks   uint64
@@ -141,6 +142,7 @@ type faultWorld struct {
 	leaders map[string]bool
 	mutant  func(*core)
 	idle    bool // nobody changes anything
+	careful bool // no message is lost, or comes twice
 }
 
 // violation is what life panics with.
@@ -152,11 +154,12 @@ func (w *faultWorld) violated(format string, args ...any) {
 
 const electionTime = 100 * time.Millisecond
 
-func newFaultWorld(t *testing.T, seed uint64, mutant func(*core)) *faultWorld {
+func newFaultWorld(t *testing.T, seed uint64, members int, mutant func(*core)) *faultWorld {
 	w := &faultWorld{t: t, rng: rand.New(rand.NewPCG(seed, 7)), now: time.Second, cut: map[[2]string]bool{}, acked: map[string]string{}, owners: map[uint64]string{},
 		states: map[uint64]uint64{}, leaders: map[string]bool{}, mutant: mutant}
-	for _, name := range []string{"rm1", "rm2", "rm3"} {
-		w.nodes = append(w.nodes, &node{name: name, disk: w.newDisk()})
+	for i := range members {
+		w.nodes = append(w.nodes, &node{name: fmt.Sprint("rm", i+1), disk: w.newDisk()})
+		w.names = append(w.names, w.nodes[i].name)
 	}
 	for _, n := range w.nodes {
 		w.start(n)
@@ -299,18 +302,18 @@ func (w *faultWorld) step() {
 			n.core.tick(w.now)
 			n.next = max(n.next+electionTime/electionTicks, w.now) // ticks that were missed are not made up for
 			if w.rng.IntN(8) == 0 {
-				if err := n.core.tend([]string{"rm1", "rm2", "rm3"}, w.there(n)); err != nil {
+				if err := n.core.tend(w.names, w.there(n)); err != nil {
 					w.t.Log(err)
 				}
 			}
 			w.advance(n)
 		}
 	}
-	for range 4 {
+	for range 4 * len(w.nodes) / 3 {
 		w.deliver()
 	}
 	if !w.idle {
-		w.client(w.nodes[w.rng.IntN(3)])
+		w.client(w.nodes[w.rng.IntN(len(w.nodes))])
 	}
 }
 
@@ -332,10 +335,10 @@ func (w *faultWorld) deliver() {
 			return
 		}
 	}
-	if w.rng.IntN(40) > 0 { // else it comes once more
+	if w.careful || w.rng.IntN(40) > 0 { // else it comes once more
 		w.flights = slices.Delete(w.flights, i, i+1)
 	}
-	gone := to == nil || to.core == nil || to.paused || w.isCut(f.from, to) || w.rng.IntN(50) == 0
+	gone := to == nil || to.core == nil || to.paused || w.isCut(f.from, to) || !w.careful && w.rng.IntN(50) == 0
 	if f.m.GetType() == pb.MsgSnap && f.from.core != nil {
 		status := failure
 		if !gone {
@@ -413,7 +416,7 @@ func (w *faultWorld) client(n *node) {
 
 // mischief happens to the members, but never takes what most of them have away.
 func (w *faultWorld) mischief() {
-	n := w.nodes[w.rng.IntN(3)]
+	n := w.nodes[w.rng.IntN(len(w.nodes))]
 	switch w.rng.IntN(12) {
 	case 0, 1:
 		if n.core != nil {
@@ -426,7 +429,7 @@ func (w *faultWorld) mischief() {
 			}
 		}
 	case 4:
-		o := w.nodes[w.rng.IntN(3)]
+		o := w.nodes[w.rng.IntN(len(w.nodes))]
 		w.cut[[2]string{min(n.name, o.name), max(n.name, o.name)}] = true
 	case 5:
 		for _, o := range w.nodes {
@@ -442,7 +445,7 @@ func (w *faultWorld) mischief() {
 		}
 	case 10:
 		if n.core != nil && !n.paused {
-			n.core.handOver(0, w.now)
+			n.core.handOver(0)
 			w.advance(n)
 		}
 	case 11:
@@ -471,7 +474,7 @@ func (w *faultWorld) whole() bool {
 					return false
 				}
 			}
-			return len(n.core.voters.GetVoters()) == 3
+			return len(n.core.voters.GetVoters()) == len(w.nodes)
 		}
 	}
 	return false
@@ -503,12 +506,12 @@ func (w *faultWorld) life(steps int) {
 		if i%2000 == 1999 { // a disk is lost while all is well
 			w.heal()
 			w.untilWhole("before a disk is lost")
-			n := w.nodes[w.rng.IntN(3)]
+			n := w.nodes[w.rng.IntN(len(w.nodes))]
 			w.end(n)
 			n.disk = w.newDisk()
 			w.start(n)
 			if w.rng.IntN(2) == 0 { // while another one is away for a while
-				o := w.nodes[(slices.Index(w.nodes, n)+1)%3]
+				o := w.nodes[(slices.Index(w.nodes, n)+1)%len(w.nodes)]
 				w.end(o)
 				for range 300 {
 					w.step()
@@ -541,14 +544,14 @@ func seeded(t *testing.T, seed uint64) {
 	t.Cleanup(func() { cryptorand.Reader = was })
 }
 
-// TestFaults: whatever happens to three members, nothing that was acknowledged is lost, all have the same data, no two have a lease at the same moment, and no two
+// TestFaults: whatever happens to three or five members, nothing that was acknowledged is lost, all have the same data, no two have a lease at the same moment, and no two
 // change the data in the same epoch. Everything follows from the seed.
 func TestFaults(t *testing.T) {
 	changes := 0
 	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			seeded(t, seed)
-			w := newFaultWorld(t, seed, nil)
+			w := newFaultWorld(t, seed, 3+2*int(seed%2), nil)
 			if wrong := w.lives(4000); wrong != "" {
 				t.Fatal(wrong)
 			}
@@ -565,7 +568,7 @@ func TestFaults(t *testing.T) {
 func TestLongLease(t *testing.T) {
 	const seed = 5 // one of those that find it
 	seeded(t, seed)
-	if wrong := newFaultWorld(t, seed, func(c *core) { c.lasts *= 4 }).lives(4000); !strings.Contains(wrong, "have a lease at the same moment") {
+	if wrong := newFaultWorld(t, seed, 3, func(c *core) { c.lasts *= 4 }).lives(4000); !strings.Contains(wrong, "have a lease at the same moment") {
 		t.Errorf("it is not found: %q", wrong)
 	}
 }
@@ -579,7 +582,7 @@ func TestVotesAfterStart(t *testing.T) {
 		seeded(t, 1)
 		wrong := ""
 		for seed := uint64(0); seed < 150 && wrong == ""; seed++ {
-			wrong = newFaultWorld(t, seed, c.mutant).restart()
+			wrong = newFaultWorld(t, seed, 3, c.mutant).restart()
 		}
 		if (wrong != "") != c.wrong {
 			t.Errorf("%s: %q", name, wrong)
@@ -622,4 +625,49 @@ func (w *faultWorld) restart() (wrong string) {
 		}
 	}
 	return ""
+}
+
+// TestHandOverAmong: whoever hands over is followed at once, and not only after the others have waited for it.
+func TestHandOverAmong(t *testing.T) {
+	for _, members := range []int{3, 5, 7} {
+		var most time.Duration
+		for seed := range uint64(20) {
+			seeded(t, seed)
+			w := newFaultWorld(t, seed, members, nil)
+			took, wrong := w.handsOver()
+			if wrong != "" {
+				t.Fatalf("%d members, seed %d: %s", members, seed, wrong)
+			}
+			most = max(most, took)
+		}
+		if most >= electionTime {
+			t.Errorf("%d members: another one had a lease %v after a hand-over, of an election time of %v", members, most, electionTime)
+		}
+	}
+}
+
+// handsOver lets the leader hand over, and tells when another one has a lease.
+func (w *faultWorld) handsOver() (took time.Duration, wrong string) {
+	defer func() {
+		if x := recover(); x != nil {
+			wrong = string(x.(violation))
+		}
+	}()
+	w.careful = true
+	w.untilWhole("founding")
+	a := w.nodes[slices.IndexFunc(w.nodes, func(n *node) bool { return n.core.leads() })]
+	began := w.now
+	if !a.core.handOver(0) {
+		w.violated("there is nobody to hand over to")
+	}
+	w.advance(a)
+	for w.now < began+10*electionTime {
+		w.step()
+		for _, n := range w.nodes {
+			if n != a && w.now < n.core.lease {
+				return w.now - began, ""
+			}
+		}
+	}
+	return 0, "nobody follows"
 }

@@ -31,8 +31,10 @@ type hello struct {
 	Cluster  string   `json:"cluster"`
 	Name     string   `json:"name"`
 	Disk     uint64   `json:"disk,string"`
-	Members  []string `json:"members"` // sorted
-	Founded  bool     `json:"founded"` // it has a list of voters
+	Members  []string `json:"members"`           // sorted
+	Witness  []string `json:"witness,omitempty"` // those of them that have no lease, sorted
+	Founded  bool     `json:"founded"`           // it has a list of voters
+	Remade   uint64   `json:"remade,omitempty"`  // how often the store was made anew of one copy
 	For      string   `json:"for,omitempty"`
 	Refused  string   `json:"refused,omitempty"` // why nothing follows
 }
@@ -46,6 +48,8 @@ func (h *hello) fits(other *hello, name string) error {
 		return fmt.Errorf("%s is of cluster %q, and this one of %q", other.Name, other.Cluster, h.Cluster)
 	case !slices.Equal(other.Members, h.Members):
 		return fmt.Errorf("%s is configured with the members %s, and this one with %s: give all of them the same list", other.Name, strings.Join(other.Members, ","), strings.Join(h.Members, ","))
+	case !slices.Equal(other.Witness, h.Witness):
+		return fmt.Errorf("%s is configured with the witnesses %q, and this one with %q: give all of them the same list", other.Name, other.Witness, h.Witness)
 	case name != "" && other.Name != name:
 		return fmt.Errorf("%s answers where %s should be: look at the addresses", other.Name, name)
 	case other.Name == h.Name:
@@ -54,9 +58,16 @@ func (h *hello) fits(other *hello, name string) error {
 		return fmt.Errorf("%q is none of the members %s", other.Name, strings.Join(h.Members, ","))
 	case other.Disk == 0 || other.Disk == h.Disk:
 		return fmt.Errorf("%s has a copy of this member's files: remove them there, and it gets its own", other.Name)
+	case h.Founded && other.Founded && other.Remade > h.Remade:
+		return fmt.Errorf("%w: %s belongs to the store that was recovered", errLeftBehind, other.Name)
+	case h.Founded && other.Founded && other.Remade < h.Remade:
+		return fmt.Errorf("%s has a copy from before the store was recovered, and can have no part in it: set that copy aside, and it gets everything", other.Name)
 	}
 	return nil
 }
+
+// errLeftBehind ends the part of a member whose copy is of no use any more.
+var errLeftBehind = errors.New("the store was recovered from the copy of another member while this one was away, and its own copy belongs to the store of before: set it aside, and this one gets everything from the others")
 
 func writeFrame(w *bufio.Writer, b []byte) error {
 	var head [4]byte
@@ -105,7 +116,7 @@ func readHello(r io.Reader) (*hello, error) {
 	if err := json.Unmarshal(b, h); err != nil {
 		return nil, fmt.Errorf("the other side does not say who it is: %w", err)
 	}
-	if len(h.Name) > 256 || len(h.Refused) > 4096 || len(h.Members) > 64 {
+	if len(h.Name) > 256 || len(h.Refused) > 4096 || len(h.Members) > 64 || len(h.Witness) > 64 {
 		return nil, errors.New("the other side says too much about itself")
 	}
 	return h, nil

@@ -32,6 +32,7 @@ type Config struct {
 	Cluster string            // members of another cluster are refused
 	Name    string            // of this member
 	Members map[string]string // names to host:port, this one included, which listens there
+	Witness []string          // names of members that vote and have all data, but are never the leader for long, and have no lease; the same for all
 	Secret  []byte            // that all members share
 	Timeout time.Duration     // after which the others elect a new leader, or twice that
 	Buckets []string          // of the data
@@ -83,7 +84,8 @@ type Member struct {
 	tls      *tls.Config
 	listener net.Listener
 	founded  atomic.Bool
-	lease    atomic.Int64 // nanoseconds of Clock
+	remade   atomic.Uint64 // kept.remade, for the hellos
+	lease    atomic.Int64  // nanoseconds of Clock
 
 	mu       sync.Mutex
 	standing Standing
@@ -117,8 +119,11 @@ const (
 
 const fileName = "replica.db"
 
+// mapBytes is the address space of the file. A reader, such as a snapshot that is sent, would else keep the leader waiting whenever the file grows.
+const mapBytes = 16 << 30
+
 func sealedOptions(c *Config) sealed.Options {
-	return sealed.Options{Kind: "replicated store", Holder: "ResourceManager", Own: ownBucket, Prepare: prepare(c.Buckets),
+	return sealed.Options{Kind: "replicated store", Holder: "ResourceManager", Own: ownBucket, Prepare: prepare(c.Buckets), Map: mapBytes,
 		Advice: "If most of the other members are well, stop this one and remove " + c.Dir + ": it gets all data from them when it starts again. Do so with one at a time, and not with the next before this one has a vote",
 		Warn:   func(text string) { c.Log.Warn("the replicated store is used, but odd", "what", text) },
 		Owner:  func(_, _ []byte) string { return "" },
@@ -138,9 +143,40 @@ func SetAside(dir string, now time.Time) (aside string, err error) {
 	return sealed.SetAside(filepath.Join(dir, fileName), sealedOptions(&Config{Dir: dir}), now)
 }
 
+// Report is what Check has found.
+type Report struct {
+	*sealed.Report
+	Entry, Term uint64 // the last entry of the log that can be read: of two copies the one with the later term, or the same and the later entry, has more
+}
+
 // Check reads the file of a member and reports what is damaged; it changes nothing.
-func Check(c Config) (*sealed.Report, error) {
-	return sealed.Check(filepath.Join(c.Dir, fileName), sealedOptions(&c))
+func Check(c Config) (*Report, error) {
+	var mu sync.Mutex
+	var last position
+	later := func(p position) {
+		mu.Lock()
+		defer mu.Unlock()
+		if p.term > last.term || p.term == last.term && p.index > last.index {
+			last = p
+		}
+	}
+	o := sealedOptions(&c)
+	o.Each = func(bucket string, key, value []byte) {
+		if bucket == logBucket {
+			if e, err := decodeEntry(value); err == nil {
+				later(position{e.GetIndex(), e.GetTerm()})
+			}
+		} else if bucket == ownBucket && string(key) == appliedKey {
+			if p, err := decodePosition(value); err == nil {
+				later(p)
+			}
+		}
+	}
+	r, err := sealed.Check(filepath.Join(c.Dir, fileName), o)
+	if err != nil {
+		return nil, err
+	}
+	return &Report{r, last.index, last.term}, nil
 }
 
 // Open opens the files, making them if need be, and the port, and begins to take part.
@@ -180,7 +216,10 @@ func (m *Member) open() (err error) {
 	if err := m.removeSnapshots(); err != nil {
 		return err
 	}
-	m.core = &core{disk: memberDisk{m}, buckets: c.Buckets, log: logger{c.Log}, timeout: c.Timeout, send: m.post, holds: func(lease time.Duration) { m.lease.Store(int64(lease)) }}
+	if len(c.Witness) >= len(c.Members)-1 {
+		return fmt.Errorf("%d of %d members are witnesses: two or more must be able to lead", len(c.Witness), len(c.Members))
+	}
+	m.core = &core{witness: slices.Contains(c.Witness, c.Name), others: c.Witness, disk: memberDisk{m}, buckets: c.Buckets, log: logger{c.Log}, timeout: c.Timeout, send: m.post, holds: func(lease time.Duration) { m.lease.Store(int64(lease)) }}
 	if c.Keep > 0 {
 		m.core.keep.entries, m.core.keep.bytes = c.Keep, keepBytes
 	}
@@ -189,6 +228,7 @@ func (m *Member) open() (err error) {
 	}
 	m.disk = m.core.kept.disk
 	m.founded.Store(m.core.kept.founded())
+	m.remade.Store(m.core.kept.remade)
 	var b [8]byte
 	rand.Read(b[:])
 	m.number = binary.BigEndian.Uint64(b[:]) // proposals of this process are not taken for those of an earlier one
@@ -257,7 +297,7 @@ func (m *Member) HandOver(name string) {
 			m.core.node.TransferLeader(m.disk) // which goes to the leader
 			return
 		}
-		m.core.handOver(m.core.members[name], m.cfg.Clock())
+		m.core.handOver(m.core.members[name])
 	}
 	select {
 	case m.inbox <- do:
@@ -416,6 +456,7 @@ func (m *Member) publish() {
 	c := m.core
 	s := c.node.BasicStatus()
 	m.founded.Store(c.kept.founded())
+	m.remade.Store(c.kept.remade)
 	held := c.lease > 0
 	m.lease.Store(int64(c.lease))
 	now := Standing{Leads: held, Term: s.HardState.GetTerm(), Founded: c.kept.founded()}
@@ -462,6 +503,12 @@ func (m *Member) lostTouch(p *peer) {
 	}
 }
 
+// founder is the first member by name that may lead.
+func (m *Member) founder() string {
+	i := slices.IndexFunc(m.names, func(name string) bool { return !slices.Contains(m.cfg.Witness, name) })
+	return m.names[i]
+}
+
 // tend founds the cluster, or looks after the list of voters.
 func (m *Member) tend() {
 	there := map[string]uint64{m.cfg.Name: m.disk}
@@ -476,7 +523,7 @@ func (m *Member) tend() {
 	switch {
 	case m.core.kept.founded():
 		err = m.core.tend(m.names, there)
-	case !founded && len(there) == len(m.names) && m.cfg.Name == m.names[0]:
+	case !founded && len(there) == len(m.names) && m.cfg.Name == m.founder():
 		m.cfg.Log.Warn("a replicated store is founded, and is empty: no member has one yet. If they should have one, look whether their disks are there", "members", m.names)
 		if err = m.core.found(there, m.cfg.Clock()); err != nil {
 			m.fail(err)

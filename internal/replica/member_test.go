@@ -5,17 +5,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/heddle-project/heddle/internal/replica"
 	"github.com/heddle-project/heddle/internal/replica/replicatest"
+	"github.com/heddle-project/heddle/internal/sealed"
 )
 
 func put(key, value string) replica.Batch {
@@ -251,4 +255,162 @@ func TestBatchIsRefused(t *testing.T) {
 		}
 	}
 	commit(t, leader, "a", "1")
+}
+
+// TestLongRead: who reads for long keeps nobody waiting, however much the file grows meanwhile.
+func TestLongRead(t *testing.T) {
+	g := replicatest.New(t, t.TempDir(), 3)
+	g.Open(g.Names...)
+	_, leader := g.Leader()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	large := strings.Repeat("x", 1<<20)
+	err := leader.View(func(replica.Reader) error {
+		for i := range 16 {
+			if err := leader.Commit(ctx, put(fmt.Sprint("k", i), large)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRecover: two of three lose their disks. The copy of the third becomes the store; the others come with empty disks and get a vote; and one that
+// comes with its disk of before has no part any more.
+func TestRecover(t *testing.T) {
+	g := replicatest.New(t, t.TempDir(), 3)
+	g.Open(g.Names...)
+	_, leader := g.Leader()
+	commit(t, leader, "a", "1")
+	for _, m := range g.Members {
+		has(t, m, "a", "1")
+	}
+	also := func(r replica.Reader) ([]replica.Change, error) {
+		return []replica.Change{{Bucket: "data", Key: "also", Value: append([]byte("after "), r.Get("data", "a")...)}}, nil
+	}
+	recovers := func() (*replica.Recovery, error) { return replica.Recover(t.Context(), g.Config("rm1"), also) }
+	alive, held := &replica.AliveError{}, &sealed.HeldError{}
+	if _, err := recovers(); !errors.As(err, &alive) || alive.Name != "rm2" {
+		t.Fatalf("while all run: %v", err)
+	}
+	g.Close("rm2", "rm3")
+	if _, err := recovers(); !errors.As(err, &held) {
+		t.Fatalf("while it runs itself: %v", err)
+	}
+	g.Close("rm1")
+	before := g.Dir("rm3") + "-before"
+	if err := errors.Join(os.RemoveAll(g.Dir("rm2")), os.Rename(g.Dir("rm3"), before)); err != nil {
+		t.Fatal(err)
+	}
+	g.Open("rm2")
+	if _, err := recovers(); !errors.As(err, &alive) || alive.Name != "rm2" {
+		t.Fatalf("while another one runs: %v", err)
+	}
+	g.Close("rm2")
+	if _, err := replica.Recover(t.Context(), g.Config("rm2"), also); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("of an empty disk: %v", err)
+	}
+	r, err := recovers()
+	if err != nil || r.Entry == 0 || !slices.Equal(r.Were, g.Names) {
+		t.Fatalf("%+v, %v", r, err)
+	}
+
+	g.Open("rm1")
+	_, leader = g.Leader()
+	commit(t, leader, "b", "1")
+	has(t, leader, "a", "1")
+	g.Open("rm2", "rm3")
+	voters := func() bool { s, _ := leader.Standing(); return s.Voters == "rm1,rm2,rm3" }
+	replicatest.Until(t, "vote of all", voters)
+	has(t, g.Members["rm3"], "b", "1")
+	has(t, g.Members["rm3"], "also", "after 1")
+
+	g.Close("rm3")
+	if err := errors.Join(os.Rename(g.Dir("rm3"), before+"-not"), os.Rename(before, g.Dir("rm3"))); err != nil {
+		t.Fatal(err)
+	}
+	g.Open("rm3")
+	replicatest.Until(t, "refusal", func() bool {
+		s, _ := g.Members["rm3"].Standing()
+		return s.Broken != nil && strings.Contains(s.Broken.Error(), "recovered from the copy of another member")
+	})
+	commit(t, leader, "c", "1")
+	g.Close("rm3")
+	if err := os.RemoveAll(g.Dir("rm3")); err != nil {
+		t.Fatal(err)
+	}
+	g.Open("rm3")
+	has(t, g.Members["rm3"], "c", "1")
+	replicatest.Until(t, "vote of all", voters)
+	g.Close("rm1")
+	_, leader = g.Leader()
+	commit(t, leader, "d", "1")
+}
+
+// TestWitness: of two members and a witness each may be lost. The witness has all that was acknowledged, and never leads.
+func TestWitness(t *testing.T) {
+	g := replicatest.New(t, t.TempDir(), 3)
+	witness := []string{"rm1"}
+	g.Edit = func(c *replica.Config) { c.Witness = witness }
+	g.Timeout *= 2
+	g.Open(g.Names...)
+	first, leader := g.Leader()
+	for i := range 4 {
+		commit(t, leader, fmt.Sprint("k", i), "1")
+		if i%2 == 1 {
+			g.Close(first)
+		}
+		var next string
+		var m *replica.Member
+		replicatest.Until(t, "another leader", func() bool {
+			if i%2 == 0 { // who has just started does not take over yet
+				leader.HandOver("")
+			}
+			for name, x := range g.Members {
+				if s, _ := x.Standing(); name != first && s.Leads && x.Holds() {
+					next, m = name, x
+				}
+			}
+			return m != nil
+		})
+		if next == "rm1" {
+			t.Fatal("the witness leads")
+		}
+		commit(t, m, fmt.Sprint("n", i), "1")
+		has(t, g.Members["rm1"], fmt.Sprint("n", i), "1")
+		if i%2 == 1 {
+			g.Open(first)
+			has(t, g.Members[first], fmt.Sprint("n", i), "1")
+		}
+		first, leader = next, m
+	}
+	other := "rm2" // it misses a change, which the witness has
+	if first == other {
+		other = "rm3"
+	}
+	g.Isolate(other, true)
+	commit(t, leader, "missed", "1")
+	g.Close(first)
+	g.Isolate(other, false)
+	if next, m := g.Leader(); next != other {
+		t.Fatalf("%s leads", next)
+	} else {
+		has(t, m, "missed", "1")
+		commit(t, m, "x", "1")
+		leader = m
+	}
+	g.Open(first)
+	g.Members["rm1"].HandOver("rm1") // nobody hands over to it
+	commit(t, leader, "after", "1")
+	has(t, g.Members[first], "after", "1")
+	g.Close("rm1")
+	commit(t, leader, "without", "1")
+	witness = []string{"rm1", "rm2"}
+	if m, err := replica.Open(g.Config("rm1")); err == nil {
+		_ = m.Close()
+		t.Error("one member alone may lead")
+	}
 }

@@ -29,7 +29,7 @@ const (
 func (m *Member) idle() time.Duration { return 4*m.cfg.Timeout + time.Second }
 
 func (m *Member) hello(what string) hello {
-	return hello{Protocol: protocol, Cluster: m.cfg.Cluster, Name: m.cfg.Name, Disk: m.disk, Members: m.names, Founded: m.founded.Load(), For: what}
+	return hello{Protocol: protocol, Cluster: m.cfg.Cluster, Name: m.cfg.Name, Disk: m.disk, Members: m.names, Witness: slices.Sorted(slices.Values(m.cfg.Witness)), Founded: m.founded.Load(), Remade: m.remade.Load(), For: what}
 }
 
 // peer is another member as this one calls it.
@@ -62,10 +62,8 @@ func (m *Member) call(ctx context.Context, name, what string) (*tls.Conn, *bufio
 		theirs, err = readHello(conn)
 	}
 	if err == nil {
-		if theirs.Refused != "" {
+		if err = own.fits(theirs, name); theirs.Refused != "" && !m.leftBehind(err) {
 			err = fmt.Errorf("%s refuses this member: %s", name, theirs.Refused)
-		} else {
-			err = own.fits(theirs, name)
 		}
 	}
 	if !stop() && err == nil {
@@ -76,6 +74,19 @@ func (m *Member) call(ctx context.Context, name, what string) (*tls.Conn, *bufio
 		return nil, nil, nil, err
 	}
 	return conn, w, theirs, nil
+}
+
+// leftBehind ends this member's part if that is what is wrong.
+func (m *Member) leftBehind(err error) bool {
+	if !errors.Is(err, errLeftBehind) {
+		return false
+	}
+	m.tell(func() {
+		if m.broken == nil {
+			m.fail(err)
+		}
+	})
+	return true
 }
 
 // talk sends messages to another member for as long as this one lives.
@@ -211,6 +222,7 @@ func (m *Member) listen(raw net.Conn, known func()) {
 	}
 	own := m.hello(theirs.For)
 	if err := own.fits(theirs, ""); err != nil {
+		m.leftBehind(err)
 		own.Refused = theirs.invert(&own)
 		_ = writeHello(w, own)
 		m.complain(theirs.Name, err)

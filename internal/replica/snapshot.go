@@ -224,7 +224,11 @@ func (m *Member) takeSnapshot(conn net.Conn, r *bufio.Reader, theirs *hello) err
 			if _, err := file.Seek(0, io.SeekStart); err != nil {
 				return err
 			}
-			return readParts(bufio.NewReaderSize(file, 1<<20), put)
+			if err := readParts(bufio.NewReaderSize(file, 1<<20), put); err != nil {
+				return err
+			}
+			m.core.kept.remade = theirs.Remade
+			return put(ownBucket, remadeKey, encodeRemade(theirs.Remade))
 		}
 		m.core.step(x, m.cfg.Clock())
 		m.advance() // while the file is there

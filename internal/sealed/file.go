@@ -47,6 +47,9 @@ type Options struct {
 	Each func(bucket string, key, value []byte)
 	Warn func(text string) // is told what is odd but no damage; nil: nobody is
 	Lock time.Duration     // 0: DefaultLock
+	// Map is how much address space the file gets from the start, in bytes. While the file is
+	// smaller than that, a writer never waits until readers have ended. 0: as much as the file has.
+	Map int
 
 	unsynced bool // for tests, which open thousands of files
 }
@@ -217,7 +220,7 @@ func (f *File) openBolt(path string, look func(file *os.File, size int64) error)
 	// The list of free pages is stored (the default): to rebuild it, bbolt would
 	// walk the file in a goroutine whose panic at a damaged page nobody can catch.
 	err := guard(func() (err error) {
-		f.db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: f.o.patience(), FreelistType: bbolt.FreelistMapType, OpenFile: openFile,
+		f.db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: f.o.patience(), FreelistType: bbolt.FreelistMapType, OpenFile: openFile, InitialMmapSize: f.o.Map,
 			NoSync: f.o.unsynced, NoGrowSync: f.o.unsynced})
 		return err
 	})

@@ -29,7 +29,7 @@ func beans(ctx context.Context, s access.Source) []introspect.Bean {
 	if err != nil {
 		return out
 	}
-	out = append(out, loopBean(&d.Holds), clusterBean(c), nodesBean(c))
+	out = append(out, loopBean(&d.Holds), storeBean(&d), clusterBean(c), nodesBean(c))
 	if lent := c.Metrics.Opportunistic; lent != nil {
 		out = append(out, opportunisticBean(lent))
 	}
@@ -103,6 +103,15 @@ func loopBean(h *access.Holds) introspect.Bean {
 	b.Attributes = append(b.Attributes, introspect.Attribute{Name: "LongestHold", Value: h.Longest.What},
 		introspect.Attribute{Name: "LastHolds", Value: string(text)})
 	return b
+}
+
+// storeMetrics is a bean that Hadoop does not have.
+const storeMetrics = "StateStoreMetrics"
+
+// storeBean counts what could not be used of the state store; which records those are is in /ws/v1/cluster/info.
+func storeBean(d *access.Daemon) introspect.Bean {
+	return introspect.Metrics(service, storeMetrics, "yarn",
+		introspect.Gauge("RecordsSetAside", d.Aside, "records of the state store that could not be used when this ResourceManager became active, and were left there as they are"))
 }
 
 // electionMetrics is a bean that Hadoop does not have.

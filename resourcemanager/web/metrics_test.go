@@ -47,7 +47,7 @@ func TestMetricNames(t *testing.T) {
 	source.Self.Allocations = &access.Allocations{}
 	for _, b := range append(beans(context.Background(), source), beans(context.Background(), webtest.NewFair())...) {
 		record, _, _ := strings.Cut(b.Type, ",")
-		if seen[record]++; record == loopMetrics || record == allocationMetrics {
+		if seen[record]++; record == loopMetrics || record == storeMetrics || record == allocationMetrics {
 			continue
 		}
 		for _, a := range b.Attributes {

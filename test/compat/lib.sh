@@ -82,6 +82,23 @@ free_port() {
   done
 }
 
+# several_of COUNT: ids rm1, rm2, … of ResourceManagers with addresses of their own, in $ids and the options $ha.
+several_of() {
+  local r=yarn.resourcemanager id k; ids='' ha=(--conf $r.ha.enabled=true --conf $r.cluster-id=kit)
+  for id in $(seq -f 'rm%g' "$1"); do
+    ids=$ids${ids:+,}$id
+    for k in address scheduler.address resource-tracker.address admin.address webapp.address; do free_port; ha+=(--conf "$r.$k.$id=127.0.0.1:$PORT"); done
+  done
+  ha+=(--conf "$r.ha.rm-ids=$ids")
+}
+# by_raft DIR: they keep their store together, in DIR; adds to $ha.
+by_raft() {
+  local r=yarn.resourcemanager id
+  mkdir -p "$1"; head -c 32 /dev/urandom | base64 >"$1/secret"; chmod 600 "$1/secret"
+  for id in ${ids//,/ }; do free_port; ha+=(--conf "$r.heddle.raft.address.$id=127.0.0.1:$PORT"); done
+  ha+=(--conf $r.store.class=heddle.raft --conf "$r.heddle.raft.secret-file=$1/secret" --conf "$r.heddle.raft.path=$1/raft-\${$r.ha.id}")
+}
+
 now_ms() { date +%s%3N; }
 
 # workload CONFDIR: what every run-X starts with. Sets CONF, URL, WORK (removed at exit) and START.

@@ -2,12 +2,16 @@
 // is there after each round against everything that was acknowledged. test/compat/kill-rounds starts what it needs beside it.
 //
 //	rounds -conf DIR -yarn BINARY [-ids rm1,rm2] [-rounds N] [-seed N] [-rate N] [-ready FILE] [-from FILE] [-over FILE] [-until FILE]
+//	rounds -conf DIR -yarn BINARY [-ids rm1,rm2] -changes N [-seed N]
 //
 // It starts the ResourceManagers itself, one run of each to a log of its own in DIR/../logs. A round is a kill -9 of the active one after a
 // random time, the start of it again, and an active one that grants containers; then all applications are listed. An acknowledged
 // application must be there, once; one whose end was acknowledged or seen must have ended so; queue and priority must be those that were
 // acknowledged last. At the end the logs' audit lines of grants are read: no two runs may have granted in the same epoch, or one after a
 // later epoch has begun.
+//
+// With -changes it makes random changes of queues instead, and kills between and in the middle of them (queues.go); test/compat/queue-rounds
+// starts what that needs.
 //
 // It prints PASS and FAIL lines as test/compat does, and ends with 1 if something failed.
 package main
@@ -61,6 +65,7 @@ func drive() error {
 	binary := flag.String("yarn", "bin/yarn", "`binary` that is killed")
 	ids := flag.String("ids", "", "ids of the ResourceManagers, if there are several")
 	rounds := flag.Int("rounds", 5, "kills")
+	changes := flag.Int("changes", 0, "of queues, which are made instead")
 	seed := flag.Uint64("seed", 1, "`number` that the times of the kills come from")
 	rate := flag.Float64("rate", 100, "submissions a second at most")
 	ready := flag.String("ready", "", "`file` that is made as soon as somebody is active")
@@ -77,6 +82,9 @@ func drive() error {
 	r := &run{ctx: ctx, props: props, began: time.Now()}
 	r.fleet = newFleet(*dir, *binary, strings.Split(*ids, ","), props)
 	defer r.fleet.stop()
+	if *changes > 0 {
+		return r.changes(*changes, rand.New(rand.NewPCG(*seed, 0)))
+	}
 	if r.ledger, err = newLedger(filepath.Join(filepath.Dir(filepath.Clean(*dir)), "ledger")); err != nil {
 		return err
 	}

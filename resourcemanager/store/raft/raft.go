@@ -47,6 +47,25 @@ func Owned(owner string) replica.Condition {
 	return replica.Condition{Bucket: Bucket, Key: ownerKey, Value: []byte(owner)}
 }
 
+// skipped is how many failovers a copy may have missed.
+const skipped = 64
+
+// SkipEpochs are changes for a copy that becomes the whole store: epochs that others may have used, and this copy does not know of, are not used again.
+func SkipEpochs(t replica.Reader, epochs state.Epochs) ([]replica.Change, error) {
+	text := t.Get(Bucket, epochKey)
+	if text == nil {
+		return nil, nil
+	}
+	epoch, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("stored epoch %q is not a number", text)
+	}
+	for range skipped {
+		epoch = epochs.Next(epoch)
+	}
+	return []replica.Change{{Bucket: Bucket, Key: epochKey, Value: strconv.AppendInt(nil, epoch, 10)}}, nil
+}
+
 // Member is the part of replica.Member that the store uses.
 type Member interface {
 	Commit(context.Context, replica.Batch) error
