@@ -35,13 +35,18 @@ func (t *term) shown() string {
 	r := t.reader
 	t.engine.Publish(t.now(), r)
 	var states [yarn.NodeShutdown + 1]int
+	var total yarn.Resource
 	for _, n := range r.nodes {
-		states[n.State]++
+		if states[n.State]++; n.State == yarn.NodeRunning {
+			total = total.Add(n.Total)
+		}
 	}
 	m := &r.metrics
 	switch {
 	case states != m.NodesByState:
 		return fmt.Sprintf("%v nodes are shown by state, and %v are counted", states, m.NodesByState)
+	case total != m.Total && states[yarn.NodeDecommissioning] == 0: // of which one that is unhealthy counts nowhere
+		return fmt.Sprintf("the nodes have %v, and the cluster shows %v", total, m.Total)
 	case m.Pending < 0 || m.Running < 0:
 		return fmt.Sprintf("%d applications are shown as pending, %d as running", m.Pending, m.Running)
 	}

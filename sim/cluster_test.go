@@ -12,9 +12,10 @@ import (
 	"github.com/heddle-project/heddle/scheduler/config"
 )
 
-// TestMain collects garbage more seldom than is usual: there is little else in memory.
+// TestMain has garbage collected only when there is much of it: there is little else in memory.
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400)
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(200 << 20)
 	os.Exit(m.Run())
 }
 

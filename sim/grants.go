@@ -1,7 +1,10 @@
 package sim
 
 import (
+	"math"
+
 	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -19,14 +22,23 @@ func (t *term) granted(e engine.ContainerEvent) {
 	if !there {
 		return // it left by the same command
 	}
-	n := t.sched.NodeUsage(ref)
-	for _, at := range n.Containers {
+	n, held, guaranteed := t.sched.NodeUsage(ref), yarn.Resource{}, false
+	for _, at := range t.sched.ContainersOn(ref, math.MaxInt) {
 		x := t.sched.Container(at)
-		switch {
-		case x.ID != e.Container || x.Execution != yarn.Guaranteed:
-		case !least.FitsIn(x.Resource) || !x.Resource.FitsIn(largest) || x.Resource.MemoryMB()%least.MemoryMB() != 0:
+		if x.Execution != yarn.Guaranteed {
+			continue
+		}
+		// compat: a master can make a container larger by what it calls a decrease, and nobody looks for room.
+		held = held.Add(measure.Least(x.Resource, c.born[x.ID].size))
+		if x.ID != e.Container {
+			continue
+		}
+		if guaranteed = true; !least.FitsIn(x.Resource) || !x.Resource.FitsIn(largest) || x.Resource.MemoryMB()%least.MemoryMB() != 0 {
 			c.fail("%s: container %s of %v was granted, which is not from %v to %v in steps", t, e.Container, x.Resource, least, largest)
 		}
+	}
+	if guaranteed && (held.MemoryMB() > n.Total.MemoryMB() || c.opt.Dominant && !held.FitsIn(n.Total)) {
+		c.fail("%s: container %s was granted on %s, which has %v, and holds %v", t, e.Container, e.Node, n.Total, held)
 	}
 }
 

@@ -169,7 +169,7 @@ func (t *term) container(e engine.ContainerEvent) {
 	case known && before.node != e.Node:
 		c.fail("%s: container %s is on %s, and was on %s", t, e.Container, e.Node, before.node)
 	case !known:
-		c.born[e.Container] = birth{t.epoch, e.Node}
+		c.born[e.Container] = birth{t.epoch, e.Node, e.Resource}
 		c.Granted++
 		t.granted(e)
 	}
@@ -180,6 +180,7 @@ func (t *term) container(e engine.ContainerEvent) {
 type birth struct {
 	epoch int64
 	node  yarn.NodeID
+	size  yarn.Resource
 }
 
 // registered sees that what runs on a node goes on after another term has begun, if its master does.
