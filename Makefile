@@ -42,14 +42,15 @@ golden: build ## every recorded decision of Apache's schedulers, replayed and co
 fuzz: ## every fuzz target for SECONDS_PER_FUZZ (60) seconds
 	@test/fuzz $(SECONDS_PER_FUZZ)
 
-sim: ## the simulated cluster's tests; SEED=N chooses the run
-	@test/sim $(SEED)
+sim: ## the simulated cluster's tests; SEED=N chooses the run, RUNS=N how many seeds
+	@test/sim $(SEED) $(RUNS)
 
 attack: build ## every attack of test/attack on a running daemon; SEED=N, ATTACKS="NAME ..." and SHORT=1 choose
 	@go run ./test/attack -seed $(SEED) $(if $(SHORT),-short) $(ATTACKS)
 
-mutation: ## a test fails for every report of a change that is taken out of the scheduler (test/mutation/reports); ten minutes
+mutation: ## a test fails for every report of a change that is taken out of the scheduler (test/mutation/reports), and for every remedy (remedies); half an hour
 	@test/mutation/reports
+	@test/mutation/remedies
 
 bench: ## the load drivers, and their own tests; bench/README.md tells how to measure
 	go test ./bench/...

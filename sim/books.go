@@ -26,12 +26,44 @@ func (r *reader) Labels(*view.Labels)                     {}
 func (r *reader) Counts(m view.Metrics)                   { r.metrics = m }
 func (r *reader) Queues(all *queue.Snapshot)              { r.queues = all }
 
+func newReader() *reader {
+	return &reader{apps: map[yarn.ApplicationID]*view.Application{}, nodes: map[yarn.NodeID]*view.Node{}}
+}
+
+// shown publishes what readers see, and names what of it contradicts itself, or is empty.
+func (t *term) shown() string {
+	r := t.reader
+	t.engine.Publish(t.now(), r)
+	var states [yarn.NodeShutdown + 1]int
+	var total yarn.Resource
+	for _, n := range r.nodes {
+		if states[n.State]++; n.State == yarn.NodeRunning {
+			total = total.Add(n.Total)
+		}
+	}
+	m := &r.metrics
+	switch {
+	case states != m.NodesByState:
+		return fmt.Sprintf("%v nodes are shown by state, and %v are counted", states, m.NodesByState)
+	case total != m.Total && states[yarn.NodeDecommissioning] == 0: // of which one that is unhealthy counts nowhere
+		return fmt.Sprintf("the nodes have %v, and the cluster shows %v", total, m.Total)
+	case m.Pending < 0 || m.Running < 0:
+		return fmt.Sprintf("%d applications are shown as pending, %d as running", m.Pending, m.Running)
+	}
+	return ""
+}
+
 // leftOver names something that readers still see when everything has ended, or is
 // empty.
 func (c *Cluster) leftOver() string {
-	r := &reader{apps: map[yarn.ApplicationID]*view.Application{}, nodes: map[yarn.NodeID]*view.Node{}}
-	c.owner.engine.Publish(c.owner.now(), r)
+	if wrong := c.owner.shown(); wrong != "" {
+		return wrong
+	}
+	r := c.owner.reader
 	m := &r.metrics
+	if m.Total != m.Default.Total {
+		return fmt.Sprintf("no node has a label, and of %v the default partition has %v", m.Total, m.Default.Total)
+	}
 	for what, a := range map[string]*view.Amounts{"the cluster": &m.Amounts, "the default partition": &m.Default} {
 		if !a.Allocated.IsZero() || !a.Reserved.IsZero() || !a.PendingResource.IsZero() || a.ContainersAllocated|a.ContainersReserved|a.ContainersPending != 0 || a.Available != a.Total {
 			return fmt.Sprintf("nothing runs, and %s shows %+v", what, *a)

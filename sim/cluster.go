@@ -57,6 +57,7 @@ const (
 	masterExpiry = 15_000
 	grantExpiry  = 8_000
 	quietSteps   = 3_000 // for all to end after the last application came
+	lookSteps    = 50    // between two looks at what readers see
 	againSteps   = 100   // between two tries to take orders to drain back
 )
 
@@ -66,8 +67,10 @@ type Cluster struct {
 	rng      *rand.Rand
 	queues   []config.Property                    // in force
 	proposed map[*config.Config][]config.Property // of refreshes
+	parsed   map[*config.Property]parsed          // by their first property
 	out      map[yarn.NodeID]bool                 // whom the lists exclude
 	ordered  map[yarn.NodeID]bool                 // names of orders to drain, taken back or not
+	draining map[yarn.NodeID]bool                 // of those in force
 	now      yarn.Now
 	timers   map[int][]func() // by the step in which they are due
 
@@ -117,7 +120,7 @@ func New(o Options) (*Cluster, error) {
 	o.Daemons = max(o.Daemons, 1)
 	o.Every = max(o.Every, 1)
 	c := &Cluster{
-		Done: map[string]int{}, opt: o, queues: o.Queues, proposed: map[*config.Config][]config.Property{}, out: map[yarn.NodeID]bool{}, ordered: map[yarn.NodeID]bool{},
+		Done: map[string]int{}, opt: o, queues: o.Queues, proposed: map[*config.Config][]config.Property{}, parsed: map[*config.Property]parsed{}, out: map[yarn.NodeID]bool{}, ordered: map[yarn.NodeID]bool{}, draining: map[yarn.NodeID]bool{},
 		rng: rand.New(rand.NewPCG(o.Seed, 1)), now: yarn.Now{Wall: 1_700_000_000_000, Mono: 1}, timers: map[int][]func(){}, disk: memory.NewDisk(),
 		masters: map[yarn.AttemptID]*master{}, apps: map[yarn.ApplicationID]*client{}, born: map[yarn.ContainerID]birth{},
 	}
@@ -154,12 +157,24 @@ func (t *term) build(started int64) error {
 	return nil
 }
 
+// parsed is a configuration, or why it is none.
+type parsed struct {
+	cfg *config.Config
+	err error
+}
+
+// configuration is what the properties mean. Each of the options' lists is read once.
 func (c *Cluster) configuration(queues []config.Property) (*config.Config, error) {
+	key := &queues[0]
+	if known, ok := c.parsed[key]; ok {
+		return known.cfg, known.err
+	}
 	if c.opt.Dominant {
 		queues = append(slices.Clone(queues), config.Property{Name: config.Prefix + "resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
 	}
 	cfg, _, err := config.Parse(queues, config.Cluster{Types: yarn.BasicResourceTypes(), MinAllocation: yarn.NewResource(512, 1), MaxAllocation: nodeSize,
 		MaxPriority: 10, LabelsEnabled: true, Opportunistic: true})
+	c.parsed[key] = parsed{cfg, err}
 	return cfg, err
 }
 
@@ -211,6 +226,11 @@ func (c *Cluster) Step() string {
 		if t := d.term; t != nil {
 			if wrong := t.sched.Check(); wrong != "" {
 				c.fail("%s: %s", t, wrong)
+			}
+			if c.Steps%lookSteps == 0 {
+				if wrong := t.shown(); wrong != "" {
+					c.fail("%s: %s", t, wrong)
+				}
 			}
 		}
 	}

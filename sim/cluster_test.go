@@ -1,12 +1,23 @@
 package sim
 
 import (
+	"fmt"
 	"os"
+	"runtime/debug"
 	"strconv"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/heddle-project/heddle/scheduler/config"
 )
+
+// TestMain has garbage collected only when there is much of it: there is little else in memory.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(200 << 20)
+	os.Exit(m.Run())
+}
 
 // number is an environment variable's value, or a default.
 func number(t *testing.T, name string, otherwise uint64) uint64 {
@@ -49,28 +60,38 @@ func others() [][]config.Property {
 	}
 }
 
-// TestCluster plays clusters from HEDDLE_SIM_SEED on, HEDDLE_SIM_RUNS of them, each of HEDDLE_SIM_APPLICATIONS.
+// TestCluster plays clusters from HEDDLE_SIM_SEED on, HEDDLE_SIM_RUNS of them, each of HEDDLE_SIM_APPLICATIONS, until HEDDLE_SIM_VIOLATIONS were found.
 func TestCluster(t *testing.T) {
 	seed, runs, applications := number(t, "HEDDLE_SIM_SEED", 1), number(t, "HEDDLE_SIM_RUNS", 20), number(t, "HEDDLE_SIM_APPLICATIONS", 25)
-	crashes, done := 0, map[string]int{}
+	violations := number(t, "HEDDLE_SIM_VIOLATIONS", 1)
+	crashes, done, m := 0, map[string]int{}, begin()
 	for i := range runs {
 		c, err := New(Options{Seed: seed + i, Daemons: 1 + int((seed+i)%2), Nodes: 3 + int((seed+i)%5), Applications: int(applications), Events: (seed+i)%4 > 1, Dominant: (seed+i)%3 == 0,
 			Queues: queues(), Others: others()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if wrong := c.Run(); wrong != "" {
-			t.Fatalf("seed %d, step %d: %s", seed+i, c.Steps, wrong)
+		wrong := play(c)
+		if wrong == "" && c.Granted < int(applications) {
+			wrong = fmt.Sprintf("only %d containers were granted; the run tested nothing", c.Granted)
 		}
-		if c.Granted < int(applications) {
-			t.Fatalf("seed %d: only %d containers were granted; the run tested nothing", seed+i, c.Granted)
+		if wrong != "" {
+			t.Errorf("seed %d, step %d: %s", seed+i, c.Steps, wrong)
+			if violations--; violations == 0 {
+				return
+			}
 		}
+		m.steps += c.Steps
 		crashes += c.Crashes
 		for what, n := range c.Done {
 			done[what] += n
 		}
+		if (i+1)%500 == 0 {
+			t.Logf("%d seeds, %s", i+1, m)
+		}
 	}
 	t.Log(crashes, "crashes", done)
+	t.Logf("%d seeds from %d, %s", runs, seed, m)
 	for _, what := range []string{"moved", "refreshed", "not refreshed", "labelled", "reserved", "enlarged", "shrunk"} {
 		if runs >= 20 && done[what] == 0 {
 			t.Errorf("nothing was %s", what)
@@ -79,6 +100,57 @@ func TestCluster(t *testing.T) {
 	if runs >= 20 && crashes == 0 {
 		t.Error("the ResourceManager never crashed")
 	}
+}
+
+// play runs a cluster to its end. A panic is a violation, too.
+func play(c *Cluster) (wrong string) {
+	defer func() {
+		if x := recover(); x != nil {
+			wrong = fmt.Sprintf("panic: %v\n%s", x, debug.Stack())
+		}
+	}()
+	return c.Run()
+}
+
+// meter compares the time that was simulated with that of the processor.
+type meter struct {
+	began time.Duration
+	steps int
+}
+
+func begin() *meter { return &meter{began: processor()} }
+
+func (m *meter) String() string {
+	simulated, used := time.Duration(m.steps)*step*time.Millisecond, processor()-m.began
+	return fmt.Sprintf("%.0f s simulated in %.1f s of processor time, %.0f times as fast", simulated.Seconds(), used.Seconds(), m.times())
+}
+
+// times is how much faster than time it went.
+func (m *meter) times() float64 {
+	return float64(m.steps) * step / 1000 / (processor() - m.began).Seconds()
+}
+
+// processor is the time that this process has used so far.
+func processor() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// TestFiftyNodes measures clusters of 50 nodes whose calls and those of masters come every second, as Hadoop's do unless they are told otherwise.
+func TestFiftyNodes(t *testing.T) {
+	m := begin()
+	for seed := range uint64(2) {
+		c, err := New(Options{Seed: 1 + seed, Daemons: 2, Nodes: 50, Applications: 100, Every: 1000 / step, Queues: queues(), Others: others()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wrong := play(c); wrong != "" {
+			t.Fatalf("seed %d, step %d: %s", seed, c.Steps, wrong)
+		}
+		m.steps += c.Steps
+	}
+	t.Log("50 nodes,", m)
 }
 
 // TestSameSeedSameRun: a failure can be found again.

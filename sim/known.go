@@ -12,17 +12,20 @@ import (
 
 // known is what the simulation has seen of a term, to hold it against what must be.
 type known struct {
-	live     map[yarn.ContainerID]yarn.NodeID
-	came     map[yarn.ContainerID]bool // granted by the term, or taken over from an earlier one
-	reported map[yarn.ContainerID]bool // by nodes that registered
-	attempts map[yarn.AttemptID]string // their states
-	apps     map[yarn.ApplicationID]string
-	heard    map[yarn.NodeID]int64 // when each node called last
+	live      map[yarn.ContainerID]yarn.NodeID
+	came      map[yarn.ContainerID]bool // granted by the term, or taken over from an earlier one
+	reported  map[yarn.ContainerID]bool // by nodes that registered
+	attempts  map[yarn.AttemptID]string // their states
+	apps      map[yarn.ApplicationID]string
+	nodes     map[yarn.NodeID]string
+	counted   map[yarn.NodeID]int32 // the number of the last answer to a node's heartbeats, unless it has registered since
+	undrained uint64                // the save that took an order to drain back last
+	heard     map[yarn.NodeID]int64 // when each node called last
 }
 
 func newKnown() known {
 	return known{live: map[yarn.ContainerID]yarn.NodeID{}, came: map[yarn.ContainerID]bool{}, reported: map[yarn.ContainerID]bool{},
-		attempts: map[yarn.AttemptID]string{}, apps: map[yarn.ApplicationID]string{}, heard: map[yarn.NodeID]int64{}}
+		attempts: map[yarn.AttemptID]string{}, apps: map[yarn.ApplicationID]string{}, nodes: map[yarn.NodeID]string{}, counted: map[yarn.NodeID]int32{}, heard: map[yarn.NodeID]int64{}}
 }
 
 // choice is a value of an application that its user may change: the one in force, and after it those that are being stored, of which a
@@ -84,6 +87,12 @@ func (x *choice) settle(seq uint64, holds bool) {
 // watch follows what a command has led to, and holds it against what must be.
 func (t *term) watch(cmd engine.Command, fx *engine.Effects) {
 	c := t.c
+	for _, x := range fx.Transitions {
+		t.nodes[x.Node] = x.To
+	}
+	if cmd, ok := cmd.(engine.RegisterNode); ok {
+		delete(t.counted, cmd.Node)
+	}
 	for _, e := range fx.Containers {
 		t.container(e)
 	}
@@ -111,8 +120,8 @@ func (t *term) watch(cmd engine.Command, fx *engine.Effects) {
 	for _, r := range fx.Replies {
 		switch v := r.Value.(type) {
 		case *engine.HeartbeatReply:
-			if cmd, ok := cmd.(*engine.Heartbeat); ok && v.Action == engine.NodeNormal {
-				t.heard[cmd.Node] = c.now.Mono
+			if cmd, ok := cmd.(*engine.Heartbeat); ok {
+				t.counts(cmd, v, fx)
 			}
 		case engine.RegisterNodeReply:
 			if cmd, ok := cmd.(engine.RegisterNode); ok && v.Action == engine.NodeNormal {
@@ -120,6 +129,24 @@ func (t *term) watch(cmd engine.Command, fx *engine.Effects) {
 				t.registered(cmd)
 			}
 		}
+	}
+}
+
+// counts sees that no node is found to have lost count of its calls that has not.
+func (t *term) counts(cmd *engine.Heartbeat, v *engine.HeartbeatReply, fx *engine.Effects) {
+	if v.Action == engine.NodeNormal {
+		t.heard[cmd.Node] = t.c.now.Mono
+		if !v.Duplicate {
+			t.counted[cmd.Node] = v.ResponseID
+		}
+		return
+	}
+	last, known := t.counted[cmd.Node]
+	if !known || cmd.ResponseID != last && cmd.ResponseID != last-1 {
+		return
+	}
+	if slices.ContainsFunc(fx.Transitions, func(x engine.Transition) bool { return x.Node == cmd.Node && x.To == yarn.NodeRebooted.String() }) {
+		t.c.fail("%s: node %s called in turn, and has lost count: %d comes after %d", t, cmd.Node, cmd.ResponseID, last)
 	}
 }
 
@@ -142,8 +169,9 @@ func (t *term) container(e engine.ContainerEvent) {
 	case known && before.node != e.Node:
 		c.fail("%s: container %s is on %s, and was on %s", t, e.Container, e.Node, before.node)
 	case !known:
-		c.born[e.Container] = birth{t.epoch, e.Node}
+		c.born[e.Container] = birth{t.epoch, e.Node, e.Resource}
 		c.Granted++
+		t.granted(e)
 	}
 	t.came[e.Container], t.live[e.Container] = true, e.Node
 }
@@ -152,6 +180,7 @@ func (t *term) container(e engine.ContainerEvent) {
 type birth struct {
 	epoch int64
 	node  yarn.NodeID
+	size  yarn.Resource
 }
 
 // registered sees that what runs on a node goes on after another term has begun, if its master does.
@@ -185,8 +214,14 @@ func (t *term) take(p posted, saves []engine.Save) {
 		}
 	}
 	t.saves = append(t.saves, saves...)
+	if c.script != nil {
+		c.script.note(p.cmd, saves)
+	}
 	if len(saves) == 0 {
 		return
+	}
+	if undrain, ok := p.cmd.(engine.UndrainNodes); ok {
+		t.takenBack(undrain, saves[0].Seq)
 	}
 	if q := t.waiting[p.ticket]; q != nil {
 		q.first, q.last = saves[0].Seq, saves[len(saves)-1].Seq
@@ -257,6 +292,8 @@ func (t *term) acknowledged(q *question, value any, err *engine.Error) {
 		if r, found := c.application(cmd.Attempt.Application); found && value.(engine.FinishReply).Unregistered && r.Final == yarn.AppNew {
 			c.fail("%s: application %s has finished, and is stored as running", t, cmd.Attempt.Application)
 		}
+	case engine.DrainNodes:
+		t.ordered(cmd, q.first)
 	case engine.RefreshQueues:
 		if p := c.proposed[cmd.Config]; p != nil {
 			c.queues = p

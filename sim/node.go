@@ -197,6 +197,7 @@ func (n *node) answered(call *engine.Heartbeat, r *engine.HeartbeatReply) {
 	}
 	for _, id := range r.RemoveContainers {
 		if p := n.containers[id]; p != nil && p.complete {
+			n.forgets(p)
 			delete(n.containers, id)
 		}
 	}

@@ -3,7 +3,9 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/state"
@@ -13,12 +15,17 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// script is what users do in a run in which nothing goes wrong but this: the ResourceManager dies before or after some of its commits, each of
-// which has one change. It goes on with what is in a store of any kind, and a store in memory tells what that must be.
+// script is what users do in a run in which nothing goes wrong but this: the ResourceManager dies at some of the writes to its store. It goes on
+// with what is in a store of any kind, and a store in memory tells what that must be.
 type script struct {
-	real    func() store.Store // opens the store
-	dies    func(int) death    // at the commits, which count from 1
-	commits int
+	disk    disk
+	writes  *writes // to the disk
+	batches bool    // a commit has all changes that wait, not one
+
+	epoch   int64                   // of the last start; -1 before the first
+	under   []state.Op              // the batch that was being committed when the process died: it is there, or it is not
+	changes map[uint64]string       // what each save is, by sequence number
+	seen    map[yarn.AttemptID]bool // attempts that were stored
 
 	began int64
 	next  int // of acts
@@ -27,63 +34,160 @@ type script struct {
 	refused *engine.Error // the last refusal
 }
 
-// death is when the process dies at a commit.
-type death int
+// disk is what a store of some kind writes to. Each write asks writes first.
+type disk interface {
+	open() store.Store // by a process that has just started
+}
 
-const (
-	never  death = iota
-	before       // nothing is stored
-	after        // it is stored, and nobody knows
-)
+// writes counts the writes of a load or a commit, and has the process die at one of them: nothing is written any more until the next start.
+type writes struct {
+	dies func(what string, n int) bool // tells whether it dies before the n-th write, from 1; the last one is the answer of the store
+	what string                        // "load", or what is committed
+	n    int
+	dead bool
+}
+
+func (w *writes) begin(what string) { w.what, w.n = what, 0 }
+
+// write is asked before each write, and once after the last.
+func (w *writes) write() error {
+	w.n++
+	if w.dead = w.dead || w.dies(w.what, w.n); w.dead {
+		return errDied
+	}
+	return nil
+}
+
+// errDied is what a write comes to whose process has died.
+var errDied = errors.New("the process has died")
 
 // both is the store under test and the one in memory.
 type both struct {
 	store.Store
+	s      *script
+	c      *Cluster
 	memory store.Store
 }
 
-func (s *script) open(memory store.Store) store.Store { return &both{s.real(), memory} }
+func (s *script) open(c *Cluster) store.Store {
+	s.writes.dead = false
+	return &both{s.disk.open(), s, c, c.disk.Open(store.Options{})}
+}
+
+// died tells whether the process has died while it was writing.
+func (s *script) died() bool { return s != nil && s.writes.dead }
 
 // Load implements store.Store.
 func (b *both) Load(ctx context.Context) (*state.Snapshot, error) {
+	b.s.writes.begin("load")
 	got, err := b.Store.Load(ctx)
+	if err == nil {
+		err = b.s.writes.write()
+	}
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, b.Close())
 	}
-	want, err := b.memory.Load(ctx)
-	if err != nil {
-		return nil, err
+	if got.Epoch <= b.s.epoch {
+		return nil, fmt.Errorf("epoch %d comes after epoch %d", got.Epoch, b.s.epoch)
 	}
-	if !reflect.DeepEqual(got, want) {
-		return nil, errors.New("the store does not have what was stored, all of it and nothing else")
+	b.s.epoch = got.Epoch
+	if same, err := b.holds(ctx, got); err != nil || same {
+		b.s.under = nil
+		return got, err
 	}
-	return got, nil
+	if b.s.under != nil { // all of it was stored, then
+		if err := b.memory.Commit(ctx, b.s.under); err != nil {
+			return nil, err
+		}
+		b.s.under, b.memory = nil, b.c.disk.Open(store.Options{})
+		if same, err := b.holds(ctx, got); err != nil || same {
+			return got, err
+		}
+	}
+	return nil, errors.New("the store does not have what was stored, all of it and nothing else")
 }
 
-// errDied is what a commit comes to whose process has died.
-var errDied = errors.New("the process has died")
+// holds tells whether the store in memory, which it loads, has the same.
+func (b *both) holds(ctx context.Context, got *state.Snapshot) (bool, error) {
+	want, err := b.memory.Load(ctx)
+	if err != nil {
+		return false, err
+	}
+	want.Epoch = got.Epoch
+	return reflect.DeepEqual(got, want), nil
+}
 
 // write commits, and dies where it is to die.
 func (s *script) write(t *term, ops []state.Op) error {
-	s.commits++
 	b := t.store.(*both)
-	dies := s.dies(s.commits)
-	if dies != before {
-		if err := b.Store.Commit(context.Background(), ops); err != nil {
-			return err
-		}
-		if err := b.memory.Commit(context.Background(), ops); err != nil {
-			return err
-		}
+	var what []string
+	for _, x := range t.saves[:len(ops)] {
+		what = append(what, s.changes[x.Seq])
 	}
-	if dies != never {
-		if err := b.Close(); err != nil { // as the end of a process does, it gives up its locks
-			return err
+	s.writes.begin(strings.Join(what, ", "))
+	err := b.Store.Commit(context.Background(), ops)
+	if err == nil {
+		err = b.memory.Commit(context.Background(), ops)
+	} else {
+		s.under = ops
+	}
+	if err == nil {
+		err = s.writes.write()
+	}
+	if s.writes.dead {
+		if closing := b.Close(); closing != nil { // as the end of a process does, it gives up its locks
+			return closing
 		}
 		t.d.crash()
 		return errDied
 	}
-	return nil
+	return err
+}
+
+// note names what a command has stored.
+func (s *script) note(cmd engine.Command, saves []engine.Save) {
+	for _, x := range saves {
+		s.changes[x.Seq] = s.name(cmd, x.Op.Record) + " of " + x.Op.Record.Key().Name
+	}
+}
+
+// name is what a change is to users.
+func (s *script) name(cmd engine.Command, r state.Record) string {
+	switch cmd.(type) {
+	case engine.Submit:
+		return "submit"
+	case engine.Move:
+		return "move"
+	case engine.SetPriority:
+		return "priority"
+	case engine.SetLifetime:
+		return "lifetime"
+	}
+	switch r := r.(type) {
+	case state.Application:
+		switch r.Final {
+		case yarn.AppNew:
+			return "start"
+		case yarn.AppKilled:
+			return "kill"
+		}
+		return "finish"
+	case state.Attempt:
+		if !s.seen[r.ID] {
+			s.seen[r.ID] = true
+			return "launch"
+		}
+		return "attempt's end"
+	case state.ConfigVersion:
+		return "configuration"
+	case state.Labels:
+		return "label"
+	case state.NodeDeadline:
+		return "drain deadline"
+	case state.Reservation:
+		return "reservation"
+	}
+	return "token" // and keys
 }
 
 // act is something that a user asks for until it is acknowledged.

@@ -1,97 +1,126 @@
 package sim
 
 import (
-	"path/filepath"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
-	"github.com/heddle-project/heddle/internal/filesystem"
-	"github.com/heddle-project/heddle/internal/zookeeper/zookeepertest"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
-	"github.com/heddle-project/heddle/resourcemanager/store"
-	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
-	files "github.com/heddle-project/heddle/resourcemanager/store/filesystem"
-	"github.com/heddle-project/heddle/resourcemanager/store/memory"
-	"github.com/heddle-project/heddle/resourcemanager/store/zookeeper"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/measure"
+	"github.com/heddle-project/heddle/yarn"
 )
 
-// stores are empty ones, by their names; what is returned opens one.
-func stores(t *testing.T) map[string]func() func() store.Store {
-	must := func(s store.Store, err error) store.Store {
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+// operations are what must not get lost, as script.name calls them.
+var operations = []string{"submit", "launch", "finish", "kill", "move", "priority", "lifetime", "token", "configuration", "label", "drain deadline", "reservation"}
+
+// toll has the process die before the at-th write of each load and of each commit: once for every commit, and not in two loads in a row.
+type toll struct {
+	at      int
+	died    map[string]int // how often, by what was being written
+	most    map[string]int // writes of it
+	resumed bool           // nothing was committed since a load in which it died
+}
+
+func (x *toll) dies(what string, n int) bool {
+	x.most[what] = max(x.most[what], n)
+	dies := n == x.at
+	if what == "load" {
+		dies = dies && !x.resumed
+		x.resumed = x.resumed || dies
+	} else {
+		x.resumed = false
+		dies = dies && x.died[what] == 0
 	}
-	return map[string]func() func() store.Store{
-		"memory": func() func() store.Store {
-			d := memory.NewDisk()
-			return func() store.Store { return d.Open(store.Options{}) }
-		},
-		"bolt": func() func() store.Store {
-			path := filepath.Join(t.TempDir(), "state.db")
-			return func() store.Store { return must(bolt.Open(path, bolt.Options{})) }
-		},
-		"filesystem": func() func() store.Store {
-			systems, err := filesystem.New(filesystem.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			url, err := filesystem.ParseURL("file://" + t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
-			return func() store.Store { return must(files.Open(files.Options{Systems: systems, URL: url})) }
-		},
-		"zookeeper": func() func() store.Store {
-			server := zookeepertest.New()
-			return func() store.Store { return must(zookeeper.Open(zookeeper.Options{Dial: server.Open})) }
-		},
+	if dies {
+		x.died[what]++
 	}
+	return dies
 }
 
 // scripted plays the script.
-func scripted(t *testing.T, open func() store.Store, dies func(int) death, what string) *Cluster {
+func scripted(t *testing.T, disk func(*writes) disk, batches bool, x *toll) *Cluster {
 	t.Helper()
 	reservable := []config.Property{{Name: config.Prefix + "root.queues", Value: "a,b,c,plan"}, {Name: config.Prefix + "root.a.capacity", Value: "20"},
 		{Name: config.Prefix + "root.plan.capacity", Value: "30"}, {Name: config.Prefix + "root.plan.reservable", Value: "true"}}
 	c, err := New(Options{Seed: 1, Nodes: 4, Applications: 3, Queues: append(queues(), reservable...)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c.reservations = engine.Reservations{Enabled: true, Step: 1000, MaxPeriod: 86_400_000, Early: true, Smoothness: 10, Calc: measure.Calculator{Types: 2},
 		Max: nodeSize, Patience: 60_000}
-	c.quiet, c.script = true, &script{real: open, dies: dies}
-	defer func() { _ = c.owner.store.Close() }()
+	w := &writes{dies: x.dies}
+	c.quiet, c.script = true, &script{disk: disk(w), writes: w, batches: batches, epoch: -1, changes: map[uint64]string{}, seen: map[yarn.AttemptID]bool{}}
+	defer func() {
+		if c.owner != nil {
+			_ = c.owner.store.Close()
+		}
+	}()
 	for range quietSteps {
 		wrong := c.Step()
 		if wrong == "" && len(c.ids) == c.opt.Applications && c.script.next == len(acts(c)) && c.ended() {
 			return c
 		}
 		if wrong != "" {
-			t.Fatalf("%s, commit %d, step %d: %s", what, c.script.commits, c.Steps, wrong)
+			t.Fatalf("death at write %d of %q, step %d: %s", x.at, w.what, c.Steps, wrong)
 		}
 	}
-	t.Fatalf("%s, commit %d: %d acts done, last refusal %v, %s", what, c.script.commits, c.script.next, c.script.refused, c.notEnded())
+	t.Fatalf("death at write %d: %d acts done, last refusal %v, %s", x.at, c.script.next, c.script.refused, c.notEnded())
 	return nil
 }
 
-// TestEveryCommit has the ResourceManager die before and after each of its commits, and go on with what each kind of store has then: each
-// change is lost once, and then stored without anybody's knowing.
-func TestEveryCommit(t *testing.T) {
-	for name, empty := range stores(t) {
-		t.Run(name, func(t *testing.T) {
-			all := scripted(t, empty(), func(int) death { return never }, "no death").script.commits
-			c := scripted(t, empty(), func(n int) death {
-				if n > 2*all {
-					return never
+// TestEveryWrite has the ResourceManager die before each write of each commit and load, and after the last one, when nobody knows of it yet, and go on
+// with what each kind of store has then. Whoever was not answered asks again.
+func TestEveryWrite(t *testing.T) {
+	for name, disk := range disks(t) {
+		for _, batches := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, batches %t", name, batches), func(t *testing.T) {
+				deaths, most := map[string]int{}, map[string]int{}
+				for at, all := 1, 1; at <= all; at++ {
+					x := &toll{at: at, died: map[string]int{}, most: map[string]int{}}
+					c := scripted(t, disk, batches, x)
+					died := 0
+					for what, n := range x.died {
+						died += n
+						for _, op := range operationsOf(what) {
+							deaths[op] += n
+						}
+					}
+					for what, n := range x.most {
+						if all = max(all, n); n >= at && x.died[what] == 0 {
+							t.Errorf("%s has %d writes, and the process did not die at the one with number %d", what, n, at)
+						}
+						for _, op := range operationsOf(what) {
+							most[op] = max(most[op], n)
+						}
+					}
+					if died != c.Crashes {
+						t.Errorf("%d deaths, %d crashes", died, c.Crashes)
+					}
 				}
-				return []death{after, before}[n%2]
-			}, "one after the other")
-			if c.Crashes != 2*all {
-				t.Errorf("%d crashes, want %d", c.Crashes, 2*all)
-			}
-		})
+				for _, op := range operations {
+					if most[op] < 2 || deaths[op] < most[op] && !batches {
+						t.Errorf("%s: %d writes, %d deaths", op, most[op], deaths[op])
+					}
+				}
+				var table []string
+				for _, op := range slices.Sorted(maps.Keys(deaths)) {
+					table = append(table, fmt.Sprintf("%s %d (%d)", op, deaths[op], most[op]))
+				}
+				t.Log("deaths, and the most writes: " + strings.Join(table, ", "))
+			})
+		}
 	}
+}
+
+// operationsOf are the operations of a commit, each once.
+func operationsOf(what string) []string {
+	var out []string
+	for part := range strings.SplitSeq(what, ", ") {
+		op, _, _ := strings.Cut(part, " of ")
+		if !slices.Contains(out, op) {
+			out = append(out, op)
+		}
+	}
+	return out
 }

@@ -41,6 +41,7 @@ type term struct {
 	beats    map[yarn.NodeID]*engine.HeartbeatReply // last answers, which are sent again
 	answered map[yarn.AttemptID]*engine.AllocateReply
 
+	reader *reader
 	known
 }
 
@@ -72,17 +73,23 @@ func (c *Cluster) lead(d *daemon) {
 	if d.cutStore > c.Steps || c.chance(storeAway) {
 		return
 	}
-	s := c.disk.Open(store.Options{})
+	var s store.Store
 	if c.script != nil {
-		s = c.script.open(s)
+		s = c.script.open(c)
+	} else {
+		s = c.disk.Open(store.Options{})
 	}
 	snapshot, err := s.Load(context.Background())
+	if c.script.died() {
+		d.crash()
+		return
+	}
 	if err != nil {
 		c.fail("the store cannot be loaded: %v", err)
 		return
 	}
 	t := &term{c: c, d: d, epoch: snapshot.Epoch, store: s, poison: map[uint64]bool{}, waiting: map[engine.Ticket]*question{},
-		beats: map[yarn.NodeID]*engine.HeartbeatReply{}, answered: map[yarn.AttemptID]*engine.AllocateReply{}, known: newKnown()}
+		beats: map[yarn.NodeID]*engine.HeartbeatReply{}, answered: map[yarn.AttemptID]*engine.AllocateReply{}, reader: newReader(), known: newKnown()}
 	c.owner, c.Terms = t, c.Terms+1
 	if err := t.build(snapshot.Started(c.now.Wall + d.skew)); err != nil {
 		c.fail("%v", err)
@@ -232,7 +239,7 @@ func (t *term) commit() {
 	if n == 0 {
 		return
 	}
-	if c.script != nil {
+	if c.script != nil && !c.script.batches {
 		n, t.batch = 1, 1
 	}
 	if t.d.cutStore > c.Steps || c.chance(storeAway) {

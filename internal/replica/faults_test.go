@@ -25,6 +25,8 @@ import (
 type memoryDisk struct {
 	values map[string]map[string][]byte
 	full   bool // the next transaction fails, and the member ends
+	left   int  // transactions until one fails so; 0: none does
+	stored bool // that one is stored all the same
 }
 
 func newMemoryDisk(id uint64) *memoryDisk {
@@ -40,8 +42,16 @@ func (d *memoryDisk) Update(do func(table) error) error {
 		d.full = false
 		return errDisk
 	}
+	fails := d.left == 1
+	d.left = max(d.left-1, 0)
+	if fails && !d.stored {
+		return errDisk
+	}
 	t := memoryTable{d.values, nil}
 	err := do(&t)
+	if fails && err == nil {
+		return errDisk
+	}
 	for i := len(t.undo) - 1; err != nil && i >= 0; i-- {
 		t.undo[i]()
 	}
@@ -172,7 +182,10 @@ func newFaultWorld(t *testing.T, seed uint64, members int, mutant func(*core)) *
 }
 
 // lives is life, which tells what was violated.
-func (w *faultWorld) lives(steps int) (wrong string) {
+func (w *faultWorld) lives(steps int) (wrong string) { return w.tried(func() { w.life(steps) }) }
+
+// tried tells what was violated.
+func (w *faultWorld) tried(do func()) (wrong string) {
 	defer func() {
 		if x := recover(); x != nil {
 			v, ok := x.(violation)
@@ -182,7 +195,7 @@ func (w *faultWorld) lives(steps int) (wrong string) {
 			wrong = string(v)
 		}
 	}()
-	w.life(steps)
+	do()
 	return ""
 }
 
@@ -521,6 +534,11 @@ func (w *faultWorld) life(steps int) {
 			w.untilWhole("after a disk was lost")
 		}
 	}
+	w.nothingLost()
+}
+
+// nothingLost lets all members be well again, and sees that they have what was acknowledged.
+func (w *faultWorld) nothingLost() {
 	w.heal()
 	w.untilWhole("the end")
 	for _, n := range w.nodes {
@@ -670,4 +688,39 @@ func (w *faultWorld) handsOver() (took time.Duration, wrong string) {
 		}
 	}
 	return 0, "nobody follows"
+}
+
+// TestEveryTransaction: each member in turn ends before and after each of its transactions while the data is changed, and starts again.
+func TestEveryTransaction(t *testing.T) {
+	ended := 0
+	for member := range 3 {
+		for _, stored := range []bool{false, true} {
+			for at, reached := 1, true; reached; at++ {
+				seeded(t, 1)
+				w := newFaultWorld(t, 1, 3, nil)
+				n := w.nodes[member]
+				wrong := w.tried(func() {
+					w.untilWhole("founding")
+					n.disk.left, n.disk.stored = at, stored
+					for range 150 {
+						if w.step(); n.core == nil {
+							w.start(n)
+						}
+					}
+					if reached = n.disk.left == 0; reached {
+						ended++
+					}
+					n.disk.left = 0
+					w.nothingLost()
+				})
+				if wrong != "" {
+					t.Fatalf("member %d ends at transaction %d, stored: %t: %s", member, at, stored, wrong)
+				}
+			}
+		}
+	}
+	t.Logf("%d ends", ended)
+	if ended < 100 {
+		t.Errorf("%d ends: nothing has happened", ended)
+	}
 }

@@ -341,8 +341,8 @@ func (k *keeper) sync(name string) error {
 		return err
 	}
 	defer f.Close()
-	if k.options.synced != nil {
-		k.options.synced(k.at(name))
+	if k.options.Step != nil {
+		return k.options.Step("sync", k.at(name), "")
 	}
 	return f.Sync()
 }

@@ -230,7 +230,7 @@ func (k *keeper) readAll(ctx context.Context, names []string) (map[string][]byte
 // each does n things, on this machine some at the same time, until one fails.
 func (k *keeper) each(ctx context.Context, n int, do func(i int) error) error {
 	many := 1 // a connection to HDFS is for one user at a time
-	if k.local {
+	if k.local && k.options.Step == nil {
 		many = workers
 	}
 	errs := make([]error, many)

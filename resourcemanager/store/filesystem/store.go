@@ -31,8 +31,12 @@ type Options struct {
 	URL     filesystem.URL // of the directory (yarn.resourcemanager.fs.state-store.uri)
 	User    string         // who this is, to HDFS
 
-	noSync bool              // tests that lose no power need not wait for disks
-	synced func(path string) // is told what is made durable; may be nil
+	// Step, if not nil, is asked before each change of the directory, which it can refuse: "make" a directory, "create", "write" and "rename" a
+	// file, "remove" anything, and "sync", which is left to it. Changes come one after the other then. It is for tests, which have the process or
+	// the machine go down there.
+	Step func(op, path, to string) error
+
+	noSync bool // tests that lose no power need not wait for disks
 }
 
 const rootName = "FSRMStateRoot"
@@ -104,6 +108,9 @@ func (k *keeper) connect(ctx context.Context) error {
 		return fmt.Errorf("the state store %s: %w", k.where, err)
 	}
 	k.sys, k.hangUp = sys, hangUp
+	if k.options.Step != nil {
+		k.sys = stepped{sys, k.options.Step}
+	}
 	return nil
 }
 

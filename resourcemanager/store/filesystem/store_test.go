@@ -336,7 +336,10 @@ func TestParents(t *testing.T) {
 	dir := t.TempDir()
 	o := options(filepath.Join(dir, "a/b"), store.Options{})
 	synced := map[string]bool{}
-	o.synced = func(path string) { synced[path] = true }
+	o.Step = func(op, path, _ string) error {
+		synced[path] = synced[path] || op == "sync"
+		return nil
+	}
 	s, err := Open(o)
 	must(t, err)
 	defer s.Close()
