@@ -36,6 +36,10 @@ func jsonObject(b *out, o *Object) {
 }
 
 func jsonMembers(b *out, o *Object) {
+	if o.draw != nil {
+		(&Members{b: b}).object("", o.draw)
+		return
+	}
 	b.byte('{')
 	first := true
 	if o.Type != "" {

@@ -14,6 +14,8 @@ type out struct {
 	w   io.Writer // nil keeps all
 	buf []byte
 	err error // of the first write that failed; nothing is sent after it
+	// whole is how many objects are being drawn. None of their text is sent before they are finished: it may be asked for with Since.
+	whole int
 }
 
 func (o *out) byte(c byte)   { o.buf = append(o.buf, c) }
@@ -24,7 +26,7 @@ func (o *out) rune(r rune)   { o.buf = utf8.AppendRune(o.buf, r) }
 // caller may have left. Between two chunks it lets other goroutines run, so that
 // long lists do not hold up other calls.
 func (o *out) next() bool {
-	if o.w != nil && len(o.buf) >= chunk {
+	if o.w != nil && len(o.buf) >= chunk && o.whole == 0 {
 		o.flush()
 		runtime.Gosched()
 	}
