@@ -31,6 +31,7 @@ const (
 	maxLevelAnswer = 1 << 20 // bytes
 	levelPatience  = 30 * time.Second
 	levelLine      = "<!-- OUTPUT -->" // begins what is for this command
+	levelNote      = "<!-- NOTE -->"   // begins what is besides, of our daemons
 )
 
 var tags = regexp.MustCompile(`<[^>]*>`)
@@ -103,6 +104,8 @@ func (c *call) askLevel(base string, query url.Values) error {
 		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), levelLine); ok {
 			some = true
 			fmt.Fprintln(c.Stdout, visible.Line(plainText(rest)))
+		} else if rest, ok := strings.CutPrefix(strings.TrimSpace(line), levelNote); ok {
+			fmt.Fprintln(c.Stderr, "WARN "+visible.Line(plainText(rest)))
 		}
 	}
 	if !some {

@@ -28,6 +28,9 @@ func TestDaemonLog(t *testing.T) {
 			if q.Has("level") {
 				fmt.Fprintf(w, "<!-- OUTPUT -->Submitted Level: <b>%s</b><br />\n<!-- OUTPUT -->Setting Level to %s ...<br />\n", q.Get("level"), q.Get("level"))
 			}
+			if q.Get("log") == "org.apache.hadoop.yarn.event" {
+				fmt.Fprint(w, "<!-- NOTE -->No logger has that name<br>\n")
+			}
 			fmt.Fprint(w, "<!-- OUTPUT -->Effective Level: <b>WARN</b><br />\n<form>Class Name: <input></form>\n")
 		}
 	}))
@@ -48,7 +51,7 @@ func TestDaemonLog(t *testing.T) {
 	}{
 		{"-getlevel HOST org.apache.hadoop.yarn", 0, "Submitted Class Name: org.apache.hadoop.yarn\nLog Class: org.slf4j.impl.Reload4jLoggerAdapter\nEffective Level: WARN\n", ""},
 		{"-setlevel HOST org.apache.hadoop.yarn.event WARN -protocol http", 0, "Submitted Class Name: org.apache.hadoop.yarn.event\nLog Class: org.slf4j.impl.Reload4jLoggerAdapter\n" +
-			"Submitted Level: WARN\nSetting Level to WARN ...\nEffective Level: WARN\n", ""},
+			"Submitted Level: WARN\nSetting Level to WARN ...\nEffective Level: WARN\n", "WARN No logger has that name\n"},
 		{"-getlevel HOST refused", 1, "", "403 Forbidden: bob is no administrator"},
 		{"-getlevel HOST none", 1, "", "does not answer as a daemon"},
 		{"-getlevel 127.0.0.1:1 x", 1, "", "did not answer"},

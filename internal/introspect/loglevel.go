@@ -18,8 +18,11 @@ const levelPath = "/logLevel"
 // LevelChange is what webgate's Changing must have: a GET that changes the level of a logger. See docs/decisions/0017.
 const LevelChange = levelPath + "?level"
 
-// said begins each line of the answer that yarn daemonlog prints, with its tags left out.
-const said = "<!-- OUTPUT -->"
+// said begins each line of the answer that yarn daemonlog prints, with its tags left out; noted one that only ours prints, as a warning.
+const (
+	said  = "<!-- OUTPUT -->"
+	noted = "<!-- NOTE -->"
+)
 
 // maxLoggerName bounds the name of a logger, in bytes.
 const maxLoggerName = 1000
@@ -32,7 +35,7 @@ func (s *server) logLevel(levels *logs.Levels, w http.ResponseWriter, r *http.Re
 		webgate.Refuse(w, r, answer.Errorf(kind, format, args...))
 	}
 	var lines []string
-	line := func(what, value string) { lines = append(lines, what+": <b>"+html.EscapeString(value)+"</b>") }
+	line := func(what, value string) { lines = append(lines, said+what+": <b>"+html.EscapeString(value)+"</b>") }
 	switch {
 	case len(name) > maxLoggerName:
 		refuse(answer.Invalid, "the name of the logger has more than %d bytes", maxLoggerName)
@@ -60,13 +63,13 @@ func (s *server) logLevel(levels *logs.Levels, w http.ResponseWriter, r *http.Re
 				refuse(answer.WrongState, "%v", err)
 				return
 			}
-			lines = append(lines, "Setting Level to "+html.EscapeString(level)+" ...")
+			lines = append(lines, said+"Setting Level to "+html.EscapeString(level)+" ...")
 		}
 	}
 	if name != "" {
 		line("Effective Level", logs.LevelName(levels.Get(name)))
 		if len(levels.Loggers(name)) == 0 {
-			lines = append(lines, "No logger of this daemon has a name that begins so. Those that it has: "+html.EscapeString(strings.Join(levels.Loggers(""), ", ")))
+			lines = append(lines, noted+"No logger of this daemon has a name that begins so. Those that it has: "+html.EscapeString(strings.Join(levels.Loggers(""), ", ")))
 		}
 	}
 	_ = pages.Write(w, http.StatusOK, func(out io.Writer) error { return levelPage(out, lines, levels) })
@@ -80,7 +83,7 @@ func levelPage(out io.Writer, lines []string, levels *logs.Levels) error {
 		fmt.Fprint(out, "<hr><h3>Results</h3>\n")
 	}
 	for _, line := range lines {
-		fmt.Fprintf(out, "%s%s<br>\n", said, line)
+		fmt.Fprintf(out, "%s<br>\n", line)
 	}
 	fmt.Fprint(out, "<hr><h3>Loggers</h3>\n<table><tr><th>Name</th><th>Level</th></tr>\n")
 	for _, name := range append([]string{"root"}, levels.Loggers("")...) {

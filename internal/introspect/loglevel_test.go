@@ -76,7 +76,7 @@ func TestLogLevel(t *testing.T) {
 	if got := out.String(); !strings.Contains(got, "DEBUG scheduler: now") || strings.Contains(got, "not yet") || strings.Contains(got, "still not") || !strings.Contains(got, "user=ada") {
 		t.Errorf("%s", got)
 	}
-	if w := get(h, "/logLevel?log=com.example.Nothing"); !strings.Contains(printed(w.Body.String()), "No logger of this daemon") {
+	if w := get(h, "/logLevel?log=com.example.Nothing"); !strings.Contains(w.Body.String(), noted+"No logger of this daemon") || strings.Contains(printed(w.Body.String()), "No logger") {
 		t.Errorf("%s", printed(w.Body.String()))
 	}
 }

@@ -54,43 +54,58 @@ func (l *list[K, V]) all() []V {
 // best walks the values from the highest rank to the lowest, those of equal rank from the last id to the first. It looks at little more than
 // what it yields, as long as ranks mostly grow with ids.
 func (l *list[K, V]) best(yield func(V) bool) {
-	order := func(a, b V) int { return cmp.Or(cmp.Compare(l.rank(b), l.rank(a)), l.id(b).Compare(l.id(a))) }
 	blocks := make([]int, len(l.blocks))
 	for i := range blocks {
 		blocks[i] = len(blocks) - 1 - i
 	}
 	slices.SortStableFunc(blocks, func(a, b int) int { return cmp.Compare(l.tops[b], l.tops[a]) })
-	open := rests[V]{order: order}
+	open := rests[V]{newer: func(a, b *ranked[V]) bool {
+		return a.rank > b.rank || a.rank == b.rank && l.id(a.v).Compare(l.id(b.v)) > 0
+	}}
 	for len(blocks) > 0 || len(open.of) > 0 {
-		if len(blocks) > 0 && (len(open.of) == 0 || l.tops[blocks[0]] >= l.rank(open.of[0][0])) {
-			values := slices.Clone(l.blocks[blocks[0]])
-			slices.Reverse(values)
-			slices.SortFunc(values, order)
-			heap.Push(&open, values)
+		if len(blocks) > 0 && (len(open.of) == 0 || l.tops[blocks[0]] >= open.of[0][0].rank) {
+			heap.Push(&open, l.sorted(blocks[0]))
 			blocks = blocks[1:]
 			continue
 		}
-		if !yield(open.of[0][0]) {
+		if !yield(open.of[0][0].v) {
 			return
 		}
-		if open.of[0] = open.of[0][1:]; len(open.of[0]) > 0 {
-			heap.Fix(&open, 0)
-		} else {
+		switch open.of[0] = open.of[0][1:]; {
+		case len(open.of[0]) == 0:
 			heap.Pop(&open)
+		case len(open.of) > 1:
+			heap.Fix(&open, 0)
 		}
 	}
 }
 
+// sorted are the values of a block as best walks them.
+func (l *list[K, V]) sorted(block int) []ranked[V] {
+	out := make([]ranked[V], 0, len(l.blocks[block]))
+	for _, v := range slices.Backward(l.blocks[block]) {
+		out = append(out, ranked[V]{l.rank(v), v})
+	}
+	slices.SortStableFunc(out, func(a, b ranked[V]) int { return cmp.Compare(b.rank, a.rank) })
+	return out
+}
+
+// ranked is a value with its rank, so that sorting looks at no values.
+type ranked[V any] struct {
+	rank int64
+	v    V
+}
+
 // rests is a heap of what is left of blocks, none of them empty, the one that begins with the first value at the top.
 type rests[V any] struct {
-	order func(a, b V) int
-	of    [][]V
+	newer func(a, b *ranked[V]) bool
+	of    [][]ranked[V]
 }
 
 func (r *rests[V]) Len() int           { return len(r.of) }
-func (r *rests[V]) Less(i, j int) bool { return r.order(r.of[i][0], r.of[j][0]) < 0 }
+func (r *rests[V]) Less(i, j int) bool { return r.newer(&r.of[i][0], &r.of[j][0]) }
 func (r *rests[V]) Swap(i, j int)      { r.of[i], r.of[j] = r.of[j], r.of[i] }
-func (r *rests[V]) Push(x any)         { r.of = append(r.of, x.([]V)) }
+func (r *rests[V]) Push(x any)         { r.of = append(r.of, x.([]ranked[V])) }
 
 func (r *rests[V]) Pop() any {
 	last := len(r.of) - 1

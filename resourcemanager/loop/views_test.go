@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/heddle-project/heddle/resourcemanager/view"
@@ -144,21 +145,25 @@ func TestNewest(t *testing.T) {
 	}
 }
 
-// BenchmarkNewest takes the latest hundred of 100,000 applications.
+// BenchmarkNewest takes the latest hundred of 100,000 applications, and all of them.
 func BenchmarkNewest(b *testing.B) {
 	next := newNext()
 	for i := range 100_000 {
 		next.Application(&view.Application{ID: appID(i), SubmitTime: int64(i + i%50)})
 	}
 	v := next.views()
-	b.ReportAllocs()
-	for b.Loop() {
-		n := 0
-		for range v.Newest() {
-			if n++; n == 100 {
-				break
+	for _, most := range []int{100, 100_000} {
+		b.Run(strconv.Itoa(most), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				n := 0
+				for range v.Newest() {
+					if n++; n == most {
+						break
+					}
+				}
 			}
-		}
+		})
 	}
 }
 

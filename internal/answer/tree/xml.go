@@ -15,11 +15,10 @@ const (
 
 // WriteXML writes the document as Hadoop's XML.
 func WriteXML(w io.Writer, d Document) error {
-	b := &out{w: w}
-	b.text(xmlHead)
-	xmlElement(b, d.Root, d.Body)
-	b.flush()
-	return b.err
+	return writing(w, func(b *out) {
+		b.text(xmlHead)
+		xmlElement(b, d.Root, d.Body)
+	})
 }
 
 func xmlElement(b *out, name string, v Value) {
