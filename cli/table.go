@@ -27,6 +27,7 @@ func table() []*command {
 		{name: "envvars", title: "yarn envvars", group: groupClient, summary: "print the environment variables that yarn makes of the configuration", raw: true, bare: true, run: envVars},
 		{name: "rmadmin", group: groupAdmin, summary: "reload parts of the ResourceManager, change labels and nodes", raw: true, run: rmadmin},
 		{name: "schedulerconf", title: schedulerConfTitle, group: groupAdmin, summary: "change the scheduler's configuration, and look at its history", options: schedulerConfOptions, raw: true, run: schedulerConf},
+		{name: "daemonlog", title: daemonLogTitle, group: groupAdmin, summary: "get and set log levels of a running daemon", options: daemonLogOptions, run: daemonLog},
 		{name: "debug", title: debugTitle, group: groupAdmin, summary: "have the ResourceManager write what it did, to be played again", options: debugOptions, run: debug},
 		{name: "fs2cs", title: "yarn fs2cs -y FILE [-f FILE] {-o DIR | -p} [OPTIONS]", group: groupAdmin, summary: "convert a FairScheduler configuration",
 			options: fs2csOptions, raw: true, plain: true, run: fs2cs},
@@ -47,7 +48,6 @@ func table() []*command {
 func unbuilt() []*command {
 	var out []*command
 	for _, k := range []struct{ name, group, summary string }{
-		{"daemonlog", groupAdmin, "get and set log levels of a running daemon"},
 		{"nodeattributes", groupAdmin, "list and change node attributes"},
 		{"scmadmin", groupAdmin, "administer the shared cache"},
 		{"routeradmin", groupAdmin, "administer a federation router"},

@@ -25,6 +25,8 @@ type Options struct {
 	Load func() (*conf.Properties, error)
 	User string // whom the daemon runs as, and reads and deletes collected logs as
 	Log  *slog.Logger
+
+	LogDir string // where the daemon's own logs are; "": they are not shown
 }
 
 // Daemon is a running server.
@@ -119,9 +121,9 @@ func (d *Daemon) prepare() (err error) {
 		return err
 	}
 	gate := webgate.Config{StaticUser: s.StaticUser, AnonymousRefused: !s.SimpleAnonymous, Secret: webgate.Secret(s.SignatureSecretFile, log),
-		CookieLife: s.CookieLife, FrameOptions: s.FrameOptions, CORS: cors, Log: log}
+		CookieLife: s.CookieLife, FrameOptions: s.FrameOptions, CORS: cors, Log: log, Changing: []string{introspect.LevelChange}}
 	about := introspect.Config{Service: "LogServer", Properties: d.properties, Sensitive: s.Introspection.Sensitive, AdminOnly: s.Introspection.AdminOnly,
-		Admin: d.access.isAdmin, PrometheusOff: !s.Introspection.Prometheus, StartedAt: d.started, Log: log}
+		Admin: d.access.isAdmin, PrometheusOff: !s.Introspection.Prometheus, StartedAt: d.started, Log: log, LogDir: d.LogDir}
 	v := &server{layouts: d.layouts, connect: d.connect, mayView: d.access.mayView, user: d.User, started: d.started, home: "http://" + s.ResourceManager.String(),
 		log: log, drawer: newDrawer(), places: make(chan struct{}, maxLookups)}
 	d.server = webgate.NewServer(webgate.New(gate, v.routes(about)), log)

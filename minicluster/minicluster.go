@@ -179,7 +179,7 @@ func (c *Cluster) log(name string) (*slog.Logger, error) {
 		return nil, fmt.Errorf("cannot open a log: %w", err)
 	}
 	c.files = append(c.files, f)
-	return slog.New(logs.New(f, c.o.Level)).With("logger", name), nil
+	return slog.New(logs.New(f, logs.NewLevels(c.o.Level))).With("logger", name), nil
 }
 
 // write writes the configuration files.

@@ -46,6 +46,7 @@ type Options struct {
 	User    string   // whom the daemon runs as
 	Environ []string // the daemon's environment, from which containers get what yarn.nodemanager.env-whitelist names
 	Log     *slog.Logger
+	LogDir  string     // where the daemon's own logs are; "": they are not shown
 	Audit   *audit.Log // nil writes no audit lines
 }
 

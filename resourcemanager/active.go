@@ -2,7 +2,9 @@ package resourcemanager
 
 import (
 	"context"
+	"iter"
 	"net/netip"
+	"time"
 
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/webgate"
@@ -53,7 +55,7 @@ func (d *Daemon) Daemon(context.Context) access.Daemon {
 	case r.Enabled && r.Store == "memory":
 		name = memoryStore
 	}
-	out := access.Daemon{StartedAt: d.started, State: "STARTED", HAState: "STANDBY", Store: name, StorePath: path, LoginUser: d.User, Scheduler: schedulers[d.settings.Allocation.Scheduler],
+	out := access.Daemon{StartedAt: d.started, State: "STARTED", HAState: "STANDBY", Store: name, StorePath: path, LoginUser: d.User, ClientAddress: d.clientAddress(), Scheduler: schedulers[d.settings.Allocation.Scheduler],
 		Connection: "Could not find leader elector. Verify both HA and automatic failover are enabled."}
 	if d.settings.HA.Enabled {
 		out.Role = d.roleNow()
@@ -85,6 +87,15 @@ func (d *Daemon) Application(ctx context.Context, id yarn.ApplicationID) (*view.
 		return nil, err
 	}
 	return t.Application(ctx, id)
+}
+
+// Newest implements access.Source.
+func (d *Daemon) Newest(ctx context.Context) (iter.Seq[*view.Application], error) {
+	t, err := d.current()
+	if err != nil {
+		return nil, err
+	}
+	return t.Newest(ctx)
 }
 
 // Latest implements access.Source.
@@ -277,6 +288,15 @@ func (d *Daemon) Record(ctx context.Context, c webgate.Caller, what access.Recor
 		return access.Recording{}, err
 	}
 	return t.Record(ctx, c, what)
+}
+
+// LogScheduler implements access.Controller.
+func (d *Daemon) LogScheduler(ctx context.Context, c webgate.Caller, period time.Duration) error {
+	t, err := d.current()
+	if err != nil {
+		return err
+	}
+	return t.LogScheduler(ctx, c, period)
 }
 
 // QueueConf implements access.Controller.

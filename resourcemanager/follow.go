@@ -8,6 +8,12 @@ import (
 
 // What happens in a term, for those who follow its events.
 
+// happened takes an event.
+func (o *outside) happened(e *events.Event) {
+	o.tally.count(e)
+	o.events.Add(e)
+}
+
 // Decisions implements loop.Outside.
 func (o *outside) Decisions(fx *engine.Effects) {
 	at := clock.System().Now().Wall
@@ -18,13 +24,13 @@ func (o *outside) Decisions(fx *engine.Effects) {
 		if c.Born {
 			e.What = "allocated"
 		}
-		o.events.Add(&e)
+		o.happened(&e)
 	}
 	for _, id := range fx.Notices {
-		o.events.Add(&events.Event{At: at, Kind: events.Container, Application: id.Attempt.Application, Attempt: id.Attempt.Attempt, Container: id, What: "noticed"})
+		o.happened(&events.Event{At: at, Kind: events.Container, Application: id.Attempt.Application, Attempt: id.Attempt.Attempt, Container: id, What: "noticed"})
 	}
 	if fx.Requeued {
-		o.events.Add(&events.Event{At: at, Kind: events.Queues})
+		o.happened(&events.Event{At: at, Kind: events.Queues})
 	}
 }
 
@@ -40,7 +46,7 @@ func (o *outside) followTransitions(list []engine.Transition) {
 		case !t.Attempt.IsZero():
 			e.Kind, e.Application, e.Attempt = events.Attempt, t.Attempt.Application, t.Attempt.Attempt
 		}
-		o.events.Add(&e)
+		o.happened(&e)
 	}
 }
 
@@ -55,6 +61,6 @@ func (o *outside) followReservations(list []engine.ReservationEvent) {
 	at := clock.System().Now().Wall
 	for i := range list {
 		r := &list[i]
-		o.events.Add(&events.Event{At: at, Kind: events.Reservation, Reservation: r.ID, Queue: r.Plan, What: reservationChanges[r.What], Cause: r.Why})
+		o.happened(&events.Event{At: at, Kind: events.Reservation, Reservation: r.ID, Queue: r.Plan, What: reservationChanges[r.What], Cause: r.Why})
 	}
 }

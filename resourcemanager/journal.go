@@ -31,6 +31,7 @@ type outside struct {
 	trackers *tracker.Server
 	log      *slog.Logger
 	events   *events.Log
+	tally    *tally
 	summary  func(yarn.ApplicationID)
 
 	nodeChanged func() // a node has come or gone; it must not wait
@@ -42,7 +43,7 @@ type outside struct {
 }
 
 func newOutside(log *slog.Logger, happens *events.Log) *outside {
-	return &outside{log: log, events: happens, lines: make(chan func(), maxJournal), done: make(chan struct{})}
+	return &outside{log: log, events: happens, tally: newTally(), lines: make(chan func(), maxJournal), done: make(chan struct{})}
 }
 
 // write logs what the loop hands over, in order.

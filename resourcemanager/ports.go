@@ -7,6 +7,7 @@ import (
 	"net"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/web"
 	"github.com/heddle-project/heddle/resourcemanager/web/proxy"
 	"github.com/heddle-project/heddle/resourcemanager/web/rest"
+	"github.com/heddle-project/heddle/wire/activity"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
@@ -245,9 +247,34 @@ func (d *Daemon) webConfig() (web.Config, error) {
 			CORS: cors, Log: d.Log.With("logger", "web")},
 		Introspection: introspect.Config{Properties: d.properties, Sensitive: w.Introspection.Sensitive, AdminOnly: w.Introspection.AdminOnly,
 			Admin:         func(c webgate.Caller) bool { return d.rights.IsAdmin(identity(c)) },
-			PrometheusOff: !w.Introspection.Prometheus, StartedAt: time.UnixMilli(d.started), Log: d.Log.With("logger", "web")},
+			PrometheusOff: !w.Introspection.Prometheus, StartedAt: time.UnixMilli(d.started), Log: d.Log.With("logger", "web"), LogDir: d.Recordings,
+			More: d.moreBeans},
 		Version: rest.Version{Number: release.Hadoop, Build: "Heddle", Date: ""}, ProxyFrom: from, ProxyOff: !w.Proxy.IsZero(),
 		OwnPort: d.own.has, NodeAddresses: d.addressesOf}, nil
+}
+
+// serverNames are those of Hadoop's servers, for metrics.
+var serverNames = map[string]string{"admin": "ResourceManagerAdministrationProtocolService", "client": "ApplicationClientProtocolService",
+	"scheduler": "ApplicationMasterProtocolService", "tracker": "ResourceTrackerService"}
+
+func (d *Daemon) moreBeans(m *introspect.Means) []introspect.Bean {
+	var ports []activity.Port
+	for _, p := range d.servers {
+		ports = append(ports, activity.Port{Server: p.Server, Name: serverNames[p.Name()]})
+	}
+	n, took := d.rights.groups.Lookups()
+	return append(activity.Beans("ResourceManager", ports, m), m.GroupsBean("ResourceManager", n, took))
+}
+
+// clientAddress is where clients reach this ResourceManager by RPC.
+func (d *Daemon) clientAddress() string {
+	for _, p := range d.servers {
+		if p.Name() == "client" {
+			at := p.Addr().String()
+			return net.JoinHostPort(publicHost(d.settings.Client.Address.Host), at[strings.LastIndexByte(at, ':')+1:])
+		}
+	}
+	return ""
 }
 
 // cookieSecret signs the cookies of all web ports: browsers send them to every port of a host.

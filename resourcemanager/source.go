@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"strings"
 
@@ -70,6 +71,15 @@ func (t *term) Application(ctx context.Context, id yarn.ApplicationID) (*view.Ap
 		return nil, answer.Errorf(answer.NotFound, "app with id: %s not found", id)
 	}
 	return a, nil
+}
+
+// Newest implements access.Source.
+func (t *term) Newest(ctx context.Context) (iter.Seq[*view.Application], error) {
+	v, err := t.loop.Views(ctx, view.Applications)
+	if err != nil {
+		return nil, err
+	}
+	return v.Newest(), nil
 }
 
 // Latest implements access.Source.

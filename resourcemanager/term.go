@@ -67,6 +67,8 @@ type term struct {
 
 	delegation delegation
 	recording  sync.Mutex // is held while files of recordings are made or ended
+	dumps      chan schedulerDump
+	dumping    atomic.Bool // a file of the scheduler's decisions is being written, or about to be
 
 	over    atomic.Bool // it is being ended: what fails now was to be expected
 	work    sync.WaitGroup
@@ -78,7 +80,7 @@ type term struct {
 // of its goroutines, which must not wait for its end. On an error, which the end of ctx is too, nothing of the term is left.
 func beginTerm(ctx context.Context, p *process, site *conf.Properties, stamp int64, lost func(error)) (begun *term, err error) {
 	running, end := context.WithCancel(context.Background())
-	t := &term{process: p, stamp: stamp, started: stamp, lost: lost, contexts: newContexts(), running: running, end: end, shares: newShares()}
+	t := &term{process: p, stamp: stamp, started: stamp, lost: lost, contexts: newContexts(), running: running, end: end, shares: newShares(), dumps: make(chan schedulerDump, 1)}
 	t.access.rights = p.rights
 	defer func() {
 		if err != nil {
@@ -107,6 +109,7 @@ func beginTerm(ctx context.Context, p *process, site *conf.Properties, stamp int
 	t.saveKeys()
 	t.work.Go(func() { t.rollKeys(running) })
 	t.work.Go(func() { t.tendDelegation(running) })
+	t.work.Go(func() { t.writeDumps(running) })
 	t.tendQueues(running)
 	if t.queues.store != nil {
 		t.work.Go(func() { t.tendTrial(running) })

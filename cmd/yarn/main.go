@@ -119,7 +119,7 @@ func runLogServer(ctx context.Context, s cli.Start) (err error) {
 
 func logServerOptions(s cli.Start, log *journal) logserver.Options {
 	s.Local = local.Host
-	return logserver.Options{Load: func() (*conf.Properties, error) { return s.LoadWith(conf.LogServerFiles) }, User: processUser(), Log: log.Logger}
+	return logserver.Options{LogDir: logDir(s), Load: func() (*conf.Properties, error) { return s.LoadWith(conf.LogServerFiles) }, User: processUser(), Log: log.Logger}
 }
 
 func resourceManagerOptions(s cli.Start, log *journal) resourcemanager.Options {
@@ -128,7 +128,7 @@ func resourceManagerOptions(s cli.Start, log *journal) resourcemanager.Options {
 }
 
 func nodeManagerOptions(s cli.Start, log *journal) nodemanager.Options {
-	return nodemanager.Options{Load: func() (*conf.Properties, error) { return s.LoadWith(conf.NodeManagerFiles) },
+	return nodemanager.Options{LogDir: logDir(s), Load: func() (*conf.Properties, error) { return s.LoadWith(conf.NodeManagerFiles) },
 		Dir: s.ConfDir, User: processUser(), Environ: s.Environ, Log: log.Logger}
 }
 
@@ -175,15 +175,13 @@ func runSimulation(_ context.Context, s cli.Start) error {
 	return nil
 }
 
-var levels = map[string]slog.Level{"ALL": slog.LevelDebug, "OFF": slog.LevelError + 1, "TRACE": slog.LevelDebug, "DEBUG": slog.LevelDebug, "INFO": slog.LevelInfo, "WARN": slog.LevelWarn, "ERROR": slog.LevelError, "FATAL": slog.LevelError}
-
 // level is the level of that name, or of the first of names and settings that log4j would take.
 func level(words string) (slog.Level, error) {
 	word, _, _ := strings.Cut(words, ",")
 	if word == "" {
 		return slog.LevelInfo, nil
 	}
-	known, ok := levels[strings.ToUpper(word)]
+	known, ok := logs.ParseLevel(word)
 	if !ok {
 		return 0, fmt.Errorf("unknown log level %q: use DEBUG, INFO, WARN or ERROR", word)
 	}

@@ -43,7 +43,7 @@ func openLog(s cli.Start, name string) (*journal, error) {
 		}
 		j.out = j.file
 	}
-	j.Logger = slog.New(logs.New(j.out, least)).With("logger", name)
+	j.Logger = slog.New(logs.New(j.out, logs.NewLevels(least))).With("logger", name)
 	return j, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/heddle-project/heddle/internal/clock"
@@ -56,6 +57,14 @@ type Groups struct {
 	users   map[string]*answer
 	order   []string // of users, oldest first
 	running int      // lookups, waiting for a slot or having one
+
+	lookups atomic.Int64 // that have ended, failed ones too
+	took    atomic.Int64 // how long they took together, ns
+}
+
+// Lookups is how often groups were looked up since the start, and how long that took together.
+func (g *Groups) Lookups() (n int64, took time.Duration) {
+	return g.lookups.Load(), time.Duration(g.took.Load())
 }
 
 // answer is what is known about a user. Times are monotonic milliseconds.
@@ -186,7 +195,10 @@ func (g *Groups) add(user string) *answer {
 // fetch looks the user up and leaves the outcome in the answer and the call.
 func (g *Groups) fetch(user string, a *answer, c *call) {
 	g.slots <- struct{}{}
+	began := time.Now()
 	groups, err := g.lookup(context.Background(), user)
+	g.took.Add(int64(time.Since(began)))
+	g.lookups.Add(1)
 	<-g.slots
 	if err == nil && len(groups) == 0 {
 		err = ErrNoGroups

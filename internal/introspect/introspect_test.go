@@ -132,7 +132,7 @@ func TestAllBeans(t *testing.T) {
 		byName[b["name"].(string)] = b
 		names = append(names, b["name"].(string))
 	}
-	if !slices.IsSorted(names) || len(names) != 8 {
+	if !slices.IsSorted(names) || len(names) != 9 {
 		t.Errorf("%q", names)
 	}
 	jvm := byName["Hadoop:service=NodeManager,name=JvmMetrics"]

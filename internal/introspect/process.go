@@ -5,9 +5,12 @@ import (
 	"os"
 	"runtime"
 	"runtime/metrics"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/heddle-project/heddle/internal/webgate"
 )
 
 // names of runtime/metrics that are told.
@@ -45,7 +48,30 @@ func processBeans(service string, started time.Time) []Bean {
 		Counter("GcTimeMillis", pauses(), "time that collections held up the program, ms"),
 		Gauge("ThreadsRunnable", v[goroutines], "goroutines"),
 	)
-	return []Bean{jvm, memoryBean(v, heap, other, limit), runtimeBean(started), threadingBean(v[goroutines]), systemBean()}
+	return []Bean{jvm, securityBean(service), memoryBean(v, heap, other, limit), runtimeBean(started), threadingBean(v[goroutines]), systemBean()}
+}
+
+// securityBean tells whether callers prove who they are.
+func securityBean(service string) Bean {
+	return Bean{Name: "Hadoop:service=" + service + ",name=" + service, Type: service, Attributes: []Attribute{{Name: "SecurityEnabled", Value: false}}}
+}
+
+// httpBean is the traffic of a web port, under the names of Hadoop's servlet container.
+func httpBean(service, address string, n webgate.TrafficStats, started time.Time) Bean {
+	b := Metrics(service, "HttpServer2-"+address[strings.LastIndexByte(address, ':')+1:], "http",
+		Counter("Requests", n.Requests, "requests that were answered"),
+		Gauge("RequestsActive", n.Active, "requests that are being answered"),
+		Gauge("RequestsActiveMax", n.MostActive, "the most requests that were answered at a time"),
+		Gauge("RequestTimeMax", n.MaxTime, "the longest time of a request, ms"),
+		Gauge("RequestTimeMean", n.MeanTime, "the mean time of requests, ms"),
+		Gauge("RequestTimeStdDev", n.TimeDeviations, "the standard deviation of the time of requests, ms"),
+		Counter("RequestTimeTotal", n.Total.Milliseconds(), "the time of all requests together, ms"),
+		Counter("ResponsesBytesTotal", n.Bytes, "bytes of answers, without their headers"),
+		Counter("StatsOnMs", time.Since(started).Milliseconds(), "for how long has been counted, ms"))
+	for class := 1; class <= 5; class++ {
+		b.Attributes = append(b.Attributes, Counter("Responses"+strconv.Itoa(class)+"xx", n.Responses[class], "answers with such a status"))
+	}
+	return b
 }
 
 // read takes unsigned numbers.
@@ -90,6 +116,7 @@ func runtimeBean(started time.Time) Bean {
 	host, _ := os.Hostname()
 	return Bean{Name: "java.lang:type=Runtime", Type: "runtime", Attributes: []Attribute{
 		{Name: "Name", Value: fmt.Sprintf("%d@%s", os.Getpid(), host)},
+		{Name: "Pid", Value: os.Getpid()},
 		{Name: "SpecName", Value: "Go"},
 		{Name: "SpecVersion", Value: strings.TrimPrefix(runtime.Version(), "go")},
 		{Name: "StartTime", Value: started.UnixMilli()},
@@ -109,6 +136,15 @@ func systemBean() Bean {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) == nil {
 		a = append(a, Attribute{Name: "MaxFileDescriptorCount", Value: int64(min(limit.Cur, 1<<62))}) //nolint:gosec // bounded
+	}
+	var info syscall.Sysinfo_t
+	if syscall.Sysinfo(&info) == nil {
+		unit := int64(info.Unit)
+		free, total, freeSwap, swap := int64(info.Freeram)*unit, int64(info.Totalram)*unit, int64(info.Freeswap)*unit, int64(info.Totalswap)*unit //nolint:gosec,unconvert // no machine has so much
+		a = append(a, Attribute{Name: "FreeMemorySize", Value: free}, Attribute{Name: "FreePhysicalMemorySize", Value: free},
+			Attribute{Name: "TotalMemorySize", Value: total}, Attribute{Name: "TotalPhysicalMemorySize", Value: total},
+			Attribute{Name: "FreeSwapSpaceSize", Value: freeSwap}, Attribute{Name: "TotalSwapSpaceSize", Value: swap},
+			Attribute{Name: "SystemLoadAverage", Value: float64(info.Loads[0]) / (1 << 16)})
 	}
 	var use syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &use) == nil {

@@ -28,8 +28,9 @@ const timeLayout = "2006-01-02 15:04:05,000-0700"
 type Handler struct {
 	out    *output
 	level  slog.Leveler
-	name   string // the logger's: set by the attribute "logger"
-	prefix string // attributes of With, formatted
+	levels *Levels // nil: all loggers have one level
+	name   string  // the logger's: set by the attribute "logger"
+	prefix string  // attributes of With, formatted
 	group  string
 }
 
@@ -109,9 +110,10 @@ func (o *output) flush() error {
 	return err
 }
 
-// New is a handler for lines of at least the level.
+// New is a handler for lines of at least the level. With Levels each logger has its own.
 func New(w io.Writer, level slog.Leveler) *Handler {
-	return &Handler{out: &output{w: w}, level: level, name: "yarn"}
+	levels, _ := level.(*Levels)
+	return &Handler{out: &output{w: w}, level: level, levels: levels, name: "yarn"}
 }
 
 // Enabled implements slog.Handler.
@@ -125,6 +127,9 @@ func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	for _, a := range attrs {
 		if a.Key == "logger" {
 			c.name = a.Value.String()
+			if c.levels != nil {
+				c.level = c.levels.of(c.name)
+			}
 			continue
 		}
 		appendAttr(&b, h.group, a)

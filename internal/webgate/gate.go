@@ -36,9 +36,11 @@ type Config struct {
 	CookieLife time.Duration
 	CSRF       CSRF
 	// Changing are paths where Hadoop has a GET change something. Such a GET is refused where another method would be, and to
-	// browsers always: any page can have them send it.
+	// browsers always: any page can have them send it. After a path, ?NAME means: only a request with that parameter.
 	Changing []string
 	CORS     CORS // whose pages may read
+	// Traffic, if set, counts requests.
+	Traffic *Traffic
 	// FrameOptions is the X-Frame-Options of every answer, SAMEORIGIN or DENY;
 	// empty leaves it out.
 	FrameOptions string
@@ -96,6 +98,14 @@ func New(c Config, next http.Handler) http.Handler { return &gate{Config: c.Comp
 var methods = []string{http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPut, http.MethodPost, http.MethodDelete}
 
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if g.Traffic == nil {
+		g.serve(w, r)
+		return
+	}
+	g.Traffic.count(w, r, g.serve)
+}
+
+func (g *gate) serve(w http.ResponseWriter, r *http.Request) {
 	g.headers(w)
 	if !slices.Contains(methods, r.Method) {
 		Refuse(w, r, answer.NotAllowed())
@@ -201,8 +211,11 @@ func (g *gate) identify(w http.ResponseWriter, r *http.Request) (Caller, error) 
 
 // changing tells whether the request is a GET, or a HEAD, that changes something.
 func (g *gate) changing(r *http.Request) bool {
-	path, ok := tidyPath(r.URL.Path)
-	return ok && r.Method != http.MethodOptions && slices.Contains(g.Changing, path)
+	at, ok := tidyPath(r.URL.Path)
+	return ok && r.Method != http.MethodOptions && slices.ContainsFunc(g.Changing, func(c string) bool {
+		path, parameter, _ := strings.Cut(c, "?")
+		return path == at && (parameter == "" || r.URL.Query().Has(parameter))
+	})
 }
 
 func (g *gate) mayChange(c Caller, r *http.Request) error {

@@ -100,6 +100,7 @@ type Engine struct {
 	nodeLogStart      int                                // how many entries were dropped before its first one
 	tellings          uint64                             // answers to masters that named nodes
 	nodesDrawn        uint64                             // views of nodes that were made
+	appsDrawn         uint64                             // views of applications that were made
 	saves             saveQueue
 	jobs              []job
 	labels            labels

@@ -214,8 +214,9 @@ func (a *application) public() yarn.PublicState {
 }
 
 func (e *Engine) appView(a *application) *view.Application {
+	e.appsDrawn++
 	v := &view.Application{
-		ID: a.sub.ID, User: a.sub.User, RealUser: a.sub.RealUser, Name: a.sub.Name, Type: a.sub.Type, Tags: a.sub.Tags,
+		ID: a.sub.ID, Version: e.appsDrawn, User: a.sub.User, RealUser: a.sub.RealUser, Name: a.sub.Name, Type: a.sub.Type, Tags: a.sub.Tags,
 		Queue: a.queue, Priority: a.priority, State: a.state, PublicState: a.public(), Unmanaged: a.sub.Unmanaged,
 		KeepContainers: a.sub.KeepContainers, MaxAttempts: a.maxAttempts(e.set), Label: a.sub.Label, LabelSet: a.sub.LabelSet,
 		CallerContext: a.sub.CallerContext, LogAggregation: e.set.LogAggregation, SubmitTime: a.submitTime, StartTime: a.submitTime,

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"iter"
 	"slices"
 	"sync"
 
@@ -51,6 +52,9 @@ func (v *Views) FindNode(id yarn.NodeID) *view.Node {
 // Applications are all applications, by id, in a slice that all readers share.
 func (v *Views) Applications() []*view.Application { return v.allApps() }
 
+// Newest walks all applications, those that were submitted last first.
+func (v *Views) Newest() iter.Seq[*view.Application] { return v.apps.best }
+
 // Nodes are all nodes, those in use first, each group by id, in a slice that all
 // readers share.
 func (v *Views) Nodes() []*view.Node { return v.allNodes() }
@@ -95,6 +99,7 @@ type next struct {
 func newNext() next {
 	n := next{queues: &queue.Snapshot{}, labels: &view.Labels{}}
 	n.apps.id = func(a *view.Application) yarn.ApplicationID { return a.ID }
+	n.apps.rank = func(a *view.Application) int64 { return a.SubmitTime }
 	n.nodes.id = func(x *view.Node) yarn.NodeID { return x.ID }
 	return n
 }

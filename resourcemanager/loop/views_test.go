@@ -1,8 +1,11 @@
 package loop
 
 import (
+	"cmp"
+	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/heddle-project/heddle/resourcemanager/view"
@@ -84,6 +87,83 @@ func TestListOfApplications(t *testing.T) {
 		if v := next.views(); v.FindApplication(appID(-1)) != nil || v.FindApplication(appID(last*2+5)) != nil {
 			t.Errorf("seed %d: what is not there is found", seed)
 		}
+	}
+}
+
+// TestNewest: the walk is that of a sorted list, whatever the order in which applications came, changed and went, and looks at few of them if
+// it ends early.
+func TestNewest(t *testing.T) {
+	newer := func(a, b *view.Application) int {
+		return cmp.Or(cmp.Compare(b.SubmitTime, a.SubmitTime), b.ID.Compare(a.ID))
+	}
+	for seed := range uint64(4) {
+		random := rand.New(rand.NewPCG(seed, 7))
+		next, all := newNext(), map[yarn.ApplicationID]*view.Application{}
+		spread := []int{1, 3, 1000, 100_000}[seed] // how far submissions are from the order of ids
+		for n := 1; n < 3000; n++ {
+			a := &view.Application{ID: appID(n), SubmitTime: int64(n/2 + random.IntN(spread))}
+			if seed == 3 { // ids come in any order, too
+				a.ID = appID(random.IntN(1 << 20))
+			}
+			all[a.ID] = a
+			next.Application(a)
+			if n%7 == 0 {
+				gone := appID(random.IntN(n))
+				delete(all, gone)
+				next.ForgetApplication(gone)
+			}
+			if changed := all[appID(random.IntN(n))]; changed != nil {
+				c := *changed
+				all[c.ID] = &c
+				next.Application(&c)
+			}
+			if n%500 == 0 {
+				next.views()
+			}
+		}
+		want := slices.SortedFunc(maps.Values(all), newer)
+		v := next.views()
+		for i := range 600 { // the version stays what it is
+			next.ForgetApplication(want[i].ID)
+			next.Application(&view.Application{ID: appID(1<<21 + i), SubmitTime: 1 << 40})
+		}
+		if got := slices.Collect(v.Newest()); !slices.Equal(got, want) {
+			t.Errorf("seed %d: %d applications in another order, want %d", seed, len(got), len(want))
+		}
+		i := 0
+		for a := range v.Newest() {
+			if a != want[i] {
+				t.Fatalf("seed %d: %v is at %d", seed, a.ID, i)
+			}
+			if i++; i == 10 {
+				break
+			}
+		}
+	}
+	if got := slices.Collect((&Views{}).Newest()); len(got) != 0 {
+		t.Errorf("%v in no views", got)
+	}
+}
+
+// BenchmarkNewest takes the latest hundred of 100,000 applications, and all of them.
+func BenchmarkNewest(b *testing.B) {
+	next := newNext()
+	for i := range 100_000 {
+		next.Application(&view.Application{ID: appID(i), SubmitTime: int64(i + i%50)})
+	}
+	v := next.views()
+	for _, most := range []int{100, 100_000} {
+		b.Run(strconv.Itoa(most), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				n := 0
+				for range v.Newest() {
+					if n++; n == most {
+						break
+					}
+				}
+			}
+		})
 	}
 }
 

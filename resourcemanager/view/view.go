@@ -30,6 +30,7 @@ const (
 // Application is everything that is shown of one application.
 type Application struct {
 	ID             yarn.ApplicationID
+	Version        uint64 // differs from that of every other view that this ResourceManager made since it became active; 0: it is not known
 	User           string
 	RealUser       string
 	Name           string

@@ -82,7 +82,7 @@ func TestEveryRoute(t *testing.T) {
 		t.Fatalf("only %d routes", len(routes))
 	}
 	fill := strings.NewReplacer("{app}", webtest.App(6).String(), "{attempt}", "appattempt_1795305251364_0006_000001",
-		"{container}", "container_1795305251364_0006_01_000001", "{node}", "localhost:26839", "{state}", "RUNNING", "{type}", "LIFETIME", "{command}", "OUTPUT_THREAD_DUMP", "{queue}", "root", "{queue...}", "root")
+		"{container}", "container_1795305251364_0006_01_000001", "{node}", "localhost:26839", "{state}", "RUNNING", "{type}", "LIFETIME", "{command}", "OUTPUT_THREAD_DUMP", "{queue}", "root", "{queue...}", "root", "{file}", "x.log")
 	paths := []string{"/proxy/" + webtest.App(6).String() + "/", "/nothing/here", "/ws/v1/nothing"}
 	for pattern := range routes {
 		path := fill.Replace(pattern)

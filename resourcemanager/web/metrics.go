@@ -3,6 +3,8 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,10 +20,13 @@ const service = "ResourceManager"
 
 // beans are the metrics of the cluster and of its queues, under Hadoop's names. A
 // ResourceManager that is not active has only those about its state.
-func beans(ctx context.Context, s access.Source) []introspect.Bean {
+func beans(ctx context.Context, s access.Source, m *introspect.Means) []introspect.Bean {
 	d := s.Daemon(ctx)
 	out := []introspect.Bean{{Name: "Hadoop:service=ResourceManager,name=RMInfo", Type: "RMInfo", Attributes: []introspect.Attribute{
 		{Name: "State", Value: strings.ToLower(d.HAState)}, {Name: "SecurityEnabled", Value: false}}}}
+	if d.ClientAddress != "" {
+		out[0].Attributes = append(out[0].Attributes, introspect.Attribute{Name: "HostAndPort", Value: d.ClientAddress})
+	}
 	if d.Role != nil {
 		out = append(out, roleBean(&d))
 	}
@@ -29,7 +34,8 @@ func beans(ctx context.Context, s access.Source) []introspect.Bean {
 	if err != nil {
 		return out
 	}
-	out = append(out, loopBean(&d.Holds), storeBean(&d), clusterBean(c), nodesBean(c))
+	t := s.Tallies()
+	out = append(out, loopBean(&d.Holds), storeBean(&d), clusterBean(c, &t, m), nodesBean(c))
 	if lent := c.Metrics.Opportunistic; lent != nil {
 		out = append(out, opportunisticBean(lent))
 	}
@@ -39,12 +45,13 @@ func beans(ctx context.Context, s access.Source) []introspect.Bean {
 	counts := countApplications(c)
 	for i := range c.Queues.Queues {
 		q := &c.Queues.Queues[i]
-		out = append(out, queueBean(c, q, counts[q.Path]))
+		out = append(out, queueBean(c, q, counts[q.Path], t.Queues[q.Path]))
+		out = append(out, partitionBeans(c, q)...)
 	}
 	return out
 }
 
-func clusterBean(c *view.Cluster) introspect.Bean {
+func clusterBean(c *view.Cluster, t *access.Tallies, m *introspect.Means) introspect.Bean {
 	n := func(state yarn.NodeState) int { return c.Metrics.NodesByState[state] }
 	var mb int64
 	var cpu float64
@@ -67,6 +74,18 @@ func clusterBean(c *view.Cluster) introspect.Bean {
 		introspect.Gauge("UtilizedMB", mb, "measured memory use of the nodes' machines, MiB"),
 		introspect.Gauge("UtilizedVirtualCores", int64(cpu), "measured use of the nodes' machines, cores"),
 	)
+	_, granted := m.Of("grants", c.Metrics.GrantsTotal, 0)
+	b.Attributes = append(b.Attributes, introspect.Gauge("ContainerAssignedPerSecond", int64(granted+0.5), "containers that were allocated, a second, lately"))
+	for _, x := range []struct {
+		name, help string
+		t          access.Timing
+	}{
+		{"AMContainerAllocationDelay", "containers of masters, from the ask until they were allocated", t.MasterAllocation},
+		{"AMLaunchDelay", "masters, from the allocation until their node had been told to start them", t.MasterLaunch},
+		{"AMRegisterDelay", "masters, from there until they registered", t.MasterRegistration},
+	} {
+		b.Attributes = append(b.Attributes, m.Timed("ClusterMetrics", x.name, x.t.Count, x.t.Total, x.help)...)
+	}
 	b.Attributes = append([]introspect.Attribute{{Name: "tag.ClusterMetrics", Value: service}}, b.Attributes...)
 	return b
 }
@@ -184,7 +203,34 @@ func nodesBean(c *view.Cluster) introspect.Bean {
 }
 
 // appCounts are the applications of a queue and of those below it.
-type appCounts struct{ pending, running int64 }
+type appCounts struct {
+	pending, running                   int64
+	unmanagedPending, unmanagedRunning int64
+	ages                               [len(runtimeBuckets) + 1]int64 // of those that run, by how long they do
+}
+
+// runtimeBuckets are the minutes at which Hadoop divides applications by how long they run, if nothing else is configured
+// (yarn.resourcemanager.metrics.runtime.buckets).
+var runtimeBuckets = [...]int64{60, 300, 1440}
+
+func (n *appCounts) add(x *appCounts) {
+	n.pending += x.pending
+	n.running += x.running
+	n.unmanagedPending += x.unmanagedPending
+	n.unmanagedRunning += x.unmanagedRunning
+	for i := range n.ages {
+		n.ages[i] += x.ages[i]
+	}
+}
+
+// ageOf is the place of an application that runs in ages.
+func ageOf(a *view.Application, now int64) (at int) {
+	minutes := (now - max(a.LaunchTime, a.StartTime)) / 60_000
+	for at < len(runtimeBuckets) && minutes >= runtimeBuckets[at] {
+		at++
+	}
+	return at
+}
 
 // countApplications counts those that have not ended, by queue.
 //
@@ -198,12 +244,17 @@ func countApplications(c *view.Cluster) map[string]appCounts {
 			continue
 		case a.PublicState == yarn.PublicRunning, !a.Current().MasterContainer.IsZero():
 			one.running = 1
+			one.ages[ageOf(a, c.At.Wall)] = 1
 		default:
 			one.pending = 1
 		}
+		if a.Unmanaged {
+			one.unmanagedPending, one.unmanagedRunning = one.pending, one.running
+		}
 		for path := a.Queue; path != ""; {
 			n := out[path]
-			out[path] = appCounts{n.pending + one.pending, n.running + one.running}
+			n.add(&one)
+			out[path] = n
 			i := strings.LastIndexByte(path, '.')
 			path = path[:max(i, 0)]
 		}
@@ -211,16 +262,20 @@ func countApplications(c *view.Cluster) map[string]appCounts {
 	return out
 }
 
-// queueBean has the metrics of a queue in the default partition. Only the root's has AggregateContainersAllocated: other queues do not count that.
-func queueBean(c *view.Cluster, q *queue.Info, apps appCounts) introspect.Bean {
-	name := "QueueMetrics"
+// queueKeys are the part of a bean's name that is a queue's path.
+func queueKeys(q *queue.Info) (keys string) {
 	for i, part := range strings.Split(q.Path, ".") {
-		name += ",q" + strconv.Itoa(i) + "=" + part
+		keys += ",q" + strconv.Itoa(i) + "=" + part
 	}
-	b := introspect.Metrics(service, name, "yarn", queueShare(q, c.Metrics.Total)...)
+	return keys
+}
+
+// queueBean has the metrics of a queue in the default partition.
+func queueBean(c *view.Cluster, q *queue.Info, apps appCounts, t access.QueueTally) introspect.Bean {
+	b := introspect.Metrics(service, "QueueMetrics"+queueKeys(q), "yarn", queueShare(q, totalOf(c, ""))...)
 	b.Attributes = append([]introspect.Attribute{{Name: "tag.Queue", Value: q.Path}}, b.Attributes...)
 	if q.Parent == "" {
-		apps = appCounts{c.Metrics.Pending, c.Metrics.Running}
+		apps.pending, apps.running = c.Metrics.Pending, c.Metrics.Running
 	}
 	b.Attributes = append(b.Attributes,
 		introspect.Gauge("AppsPending", apps.pending, "applications whose master has no container yet"),
@@ -234,29 +289,74 @@ func queueBean(c *view.Cluster, q *queue.Info, apps appCounts) introspect.Bean {
 		introspect.Counter("AggregateMemoryMBSecondsPreempted", q.Counts.PreemptedSeconds.MemoryMB(), "what they had used: MiB × seconds"),
 		introspect.Counter("AggregateVcoreSecondsPreempted", q.Counts.PreemptedSeconds.VCoreCount(), "what they had used: vcores × seconds"))
 	if q.Parent == "" {
-		b.Attributes = append(b.Attributes, introspect.Counter("AggregateContainersAllocated", c.Metrics.GrantsTotal, "containers ever granted"))
+		t.Allocated = c.Metrics.GrantsTotal
+	}
+	b.Attributes = append(b.Attributes,
+		introspect.Counter("AggregateContainersAllocated", t.Allocated, "containers that were allocated"),
+		introspect.Counter("AggregateContainersReleased", t.Released, "containers that have ended"),
+		introspect.Gauge("UnmanagedAppsPending", apps.unmanagedPending, "applications with an unmanaged master that wait"),
+		introspect.Gauge("UnmanagedAppsRunning", apps.unmanagedRunning, "applications with an unmanaged master that run"))
+	for i, n := range apps.ages {
+		from := int64(0)
+		if i > 0 {
+			from = runtimeBuckets[i-1]
+		}
+		b.Attributes = append(b.Attributes, introspect.Gauge("running_"+strconv.FormatInt(from, 10), n, "applications that have run for that many minutes or more, up to the next number"))
 	}
 	return b
 }
 
-func queueShare(q *queue.Info, cluster yarn.Resource) []introspect.Attribute {
-	d := &q.Default
-	free, allocated := room(q, cluster), d.Used.Sub(d.Reserved)
-	return append(append(capacityShare(q), fairShare(q)...),
-		introspect.Gauge("ActiveApplications", q.ActiveApps, "active applications"),
-		introspect.Gauge("ActiveUsers", q.ActiveUsers, "active users"),
+// partitionBeans have what a queue has in each partition; those of the root are also there under the partition's name alone.
+func partitionBeans(c *view.Cluster, q *queue.Info) (out []introspect.Bean) {
+	add := func(label string, s *queue.Share) {
+		names := []string{queueKeys(q)}
+		if q.Parent == "" {
+			names = append(names, "")
+		}
+		for _, keys := range names {
+			b := introspect.Metrics(service, "PartitionQueueMetrics,partition="+label+keys, "yarn", shareOf(s, room(q, label, s, totalOf(c, label)))...)
+			tags := []introspect.Attribute{{Name: "tag.Partition", Value: label}}
+			if keys != "" {
+				tags = append(tags, introspect.Attribute{Name: "tag.Queue", Value: q.Path})
+			}
+			b.Attributes = append(tags, b.Attributes...)
+			out = append(out, b)
+		}
+	}
+	if q.Fair != nil {
+		return nil // compat: the FairScheduler knows of no partitions
+	}
+	add("", &q.Default)
+	for _, label := range slices.Sorted(maps.Keys(q.Partitions)) {
+		s := q.Partitions[label]
+		add(label, &s)
+	}
+	return out
+}
+
+// shareOf is what containers and asks come to.
+func shareOf(d *queue.Share, free yarn.Resource) []introspect.Attribute {
+	allocated := d.Used.Sub(d.Reserved)
+	return []introspect.Attribute{
 		introspect.Gauge("AllocatedContainers", d.AllocatedContainers, "containers"),
 		introspect.Gauge("AllocatedMB", allocated.MemoryMB(), "memory of containers, MiB"),
 		introspect.Gauge("AllocatedVCores", allocated.VCoreCount(), "vcores of containers"),
-		introspect.Gauge("AvailableMB", max(free.MemoryMB(), 0), "memory that it could still get, MiB"),
-		introspect.Gauge("AvailableVCores", max(free.VCoreCount(), 0), "vcores that it could still get"),
+		introspect.Gauge("AvailableMB", max(free.MemoryMB(), 0), "memory that is guaranteed and not used, MiB; of the FairScheduler's root all that is free"),
+		introspect.Gauge("AvailableVCores", max(free.VCoreCount(), 0), "vcores that are guaranteed and not used; of the FairScheduler's root all that are free"),
 		introspect.Gauge("PendingContainers", d.PendingContainers, "containers asked for"),
 		introspect.Gauge("PendingMB", d.Pending.MemoryMB(), "memory asked for, MiB"),
 		introspect.Gauge("PendingVCores", d.Pending.VCoreCount(), "vcores asked for"),
 		introspect.Gauge("ReservedContainers", d.ReservedContainers, "reservations"),
 		introspect.Gauge("ReservedMB", d.Reserved.MemoryMB(), "reserved memory, MiB"),
 		introspect.Gauge("ReservedVCores", d.Reserved.VCoreCount(), "reserved vcores"),
-	)
+	}
+}
+
+func queueShare(q *queue.Info, total yarn.Resource) []introspect.Attribute {
+	d := &q.Default
+	return append(append(append(capacityShare(q), fairShare(q)...),
+		introspect.Gauge("ActiveApplications", q.ActiveApps, "active applications"),
+		introspect.Gauge("ActiveUsers", q.ActiveUsers, "active users")), shareOf(d, room(q, "", d, total))...)
 }
 
 // capacityShare is what only queues of the CapacityScheduler have.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/heddle-project/heddle/internal/introspect"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -34,15 +35,34 @@ func fairShare(q *queue.Info) []introspect.Attribute {
 	return append(out, introspect.Gauge("MaxApps", f.MaxApps, "applications that may run at once"))
 }
 
-// room is what the queue could still get.
+// room is what the queue could still get in a partition.
 //
-// compat: under the FairScheduler only the root has it, of the whole cluster.
-func room(q *queue.Info, cluster yarn.Resource) yarn.Resource {
-	switch {
-	case q.Fair == nil:
-		return q.Default.EffectiveMax.Sub(q.Default.Used)
-	case q.Parent == "":
-		return cluster.Sub(q.Default.Used)
+// compat: under the CapacityScheduler that is what it is guaranteed and has not used, under the FairScheduler only the root has it, of the whole
+// cluster.
+func room(q *queue.Info, label string, s *queue.Share, total yarn.Resource) (free yarn.Resource) {
+	if q.Capacity == nil {
+		if q.Parent == "" || q.Fair == nil {
+			return total.Sub(s.Used)
+		}
+		return yarn.Resource{}
 	}
-	return yarn.Resource{}
+	part := q.Capacity.Default.AbsoluteCapacity
+	if label != "" {
+		part = q.Capacity.Partitions[label].AbsoluteCapacity
+	}
+	for i, n := range total {
+		free[i] = int64(float64(n)*float64(part)) - s.Used[i]
+	}
+	return free
+}
+
+// totalOf is what a partition has; under the FairScheduler, what the cluster has.
+func totalOf(c *view.Cluster, label string) yarn.Resource {
+	switch root := &c.Queues.Queues[0]; {
+	case label != "":
+		return root.Partitions[label].EffectiveMax
+	case root.Capacity != nil:
+		return c.Metrics.Default.Total
+	}
+	return c.Metrics.Total
 }

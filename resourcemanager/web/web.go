@@ -6,7 +6,7 @@
 //
 // Everything shown comes from published views; changes go through a Controller
 // that the daemon implements. With high availability a standby sends readers to the
-// active ResourceManager (elsewhere). Missing are /logs, SPNEGO and delegation tokens.
+// active ResourceManager (elsewhere). Missing are SPNEGO and delegation tokens.
 package web
 
 import (
@@ -92,7 +92,8 @@ func New(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Config.Changing = []string{rest.FormatPath}
+	c.Config.Changing = []string{rest.FormatPath, introspect.LevelChange}
+	c.Traffic = &webgate.Traffic{}
 	window, err := window.New()
 	if err != nil {
 		return nil, err
@@ -123,7 +124,8 @@ func routes(c Config) *webgate.Router {
 	}
 	r.Add(http.MethodGet, "/isActive", active(c.Source))
 	if i := c.Introspection; i.Properties != nil {
-		i.Service, i.Beans = service, func(ctx context.Context) []introspect.Bean { return beans(ctx, c.Source) }
+		i.Service, i.Means, i.Traffic, i.WebAddress = service, introspect.NewMeans(), c.Traffic, c.Address
+		i.Beans = func(ctx context.Context) []introspect.Bean { return beans(ctx, c.Source, i.Means) }
 		introspect.Add(r, i)
 	}
 	if !c.ProxyOff {

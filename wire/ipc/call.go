@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync/atomic"
+	"time"
 )
 
 // Method is an authentication method, spelled as in SASL negotiation.
@@ -44,6 +45,9 @@ type Call struct {
 	conn     *conn
 	frame    *buffer
 	answered atomic.Bool
+	timing   *timing // nil: the call is not counted
+	began    time.Time
+	waited   time.Duration
 	finished chan struct{} // of a call in turn: closed when it is answered
 }
 
@@ -136,6 +140,13 @@ func (c *Call) claim() bool {
 
 func (c *Call) release() {
 	c.Forget()
+	if t := c.timing; t != nil {
+		t.calls.Add(1)
+		t.took.Add(int64(time.Since(c.began) - c.waited))
+		if c.waited > 0 {
+			t.waited.Add(int64(c.waited))
+		}
+	}
 	if c.finished != nil {
 		close(c.finished)
 	}

@@ -260,7 +260,7 @@ func (c *conn) call(b *buffer, h *requestHeader, payload []byte) error {
 		k.Fail(err)
 		return nil
 	}
-	k.Protocol, k.Method = run.protocol, run.method
+	k.Protocol, k.Method, k.timing, k.began = run.protocol, run.method, run.timing, time.Now()
 	k.run(run.handler)
 	return nil
 }
@@ -281,6 +281,7 @@ func (c *conn) rememberContext(raw []byte) error {
 type route struct {
 	protocol, method string
 	handler          Handler
+	timing           *timing
 }
 
 // find looks up protocol, version and method.
@@ -303,7 +304,7 @@ func (s *Server) find(t *target) (route, error) {
 		return route{}, &RemoteError{Class: ClassNoSuchMethod, Detail: ErrorNoSuchMethod,
 			Message: fmt.Sprintf("Unknown method %s called on %s protocol.", printable(t.method), v.name)}
 	}
-	return route{v.name, e.name, e.run}, nil
+	return route{v.name, e.name, e.run, e.timing}, nil
 }
 
 // Go continues a call on a goroutine of its own. A panic there is answered like a panic of the handler.

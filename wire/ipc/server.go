@@ -69,6 +69,7 @@ type Server struct {
 	auths    []saslAuth
 	listener net.Listener
 	stats    counters
+	timings  timings
 	held     budget
 	backlog  *Backlog
 	turns    turns
@@ -98,8 +99,9 @@ type service struct {
 }
 
 type entry struct {
-	name string
-	run  Handler
+	name   string
+	run    Handler
+	timing *timing
 }
 
 // Listen checks the configuration and binds the address. Connections wait in
@@ -121,7 +123,7 @@ func Listen(cfg ServerConfig) (*Server, error) {
 		return nil, fmt.Errorf("rpc server %q: %w", cfg.Name, err)
 	}
 	var err error
-	if s.own, err = index(append(slices.Clone(cfg.Protocols), s.metaProtocol())); err != nil {
+	if s.own, err = s.index(append(slices.Clone(cfg.Protocols), s.metaProtocol())); err != nil {
 		return nil, fmt.Errorf("rpc server %q: %w", cfg.Name, err)
 	}
 	s.table.Store(&table{services: s.own})
@@ -163,7 +165,7 @@ func (s *Server) checkMethods() error {
 
 // Offer has the server serve these protocols beside those of its configuration, in place of what it was offered before.
 func (s *Server) Offer(protocols ...Protocol) error {
-	services, err := index(protocols)
+	services, err := s.index(protocols)
 	for name := range services {
 		if s.own[name] != nil {
 			err = fmt.Errorf("protocol %s is served already", name)
@@ -183,7 +185,7 @@ func (s *Server) Withdraw(why *RemoteError) {
 	s.table.Store(&table{s.own, why})
 }
 
-func index(protocols []Protocol) (map[string]*service, error) {
+func (s *Server) index(protocols []Protocol) (map[string]*service, error) {
 	services := map[string]*service{}
 	for _, p := range protocols {
 		if services[p.Name] != nil {
@@ -194,7 +196,7 @@ func index(protocols []Protocol) (map[string]*service, error) {
 			if h == nil {
 				return nil, fmt.Errorf("protocol %s: method %s has no handler", p.Name, name)
 			}
-			v.methods[name] = entry{name, h}
+			v.methods[name] = entry{name, h, s.timings.of(p.Name, name)}
 		}
 		services[p.Name] = v
 	}

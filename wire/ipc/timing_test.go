@@ -92,7 +92,7 @@ func TestIdleEnds(t *testing.T) {
 		}
 		// Pings and calls count as activity, and so does a call that waits.
 		held := make(chan *Call, 1)
-		s.own[clientProtocol].methods["hold"] = entry{"hold", func(c *Call) { held <- c }}
+		s.own[clientProtocol].methods["hold"] = entry{name: "hold", run: func(c *Call) { held <- c }}
 		r = m.raw(t)
 		r.send(simplePreface, contextFrame("a", "", clientProtocol))
 		for range 5 {

@@ -1,6 +1,9 @@
 package ipc
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // turns hands out a server's places; one call at a time is answered in each.
 // Users take turns, and each user's calls are served in the order in which they
@@ -37,6 +40,16 @@ func (t *turns) take(c *conn) bool {
 		t.grant()
 	}
 	return false
+}
+
+// waiting is how many calls wait for a place.
+func (t *turns) waiting() (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range t.lines {
+		n += len(l.waiting)
+	}
+	return n
 }
 
 // done gives a place back.
@@ -112,10 +125,12 @@ func InTurn(h Handler) Handler {
 }
 
 func (c *conn) inTurn(k *Call, h Handler) {
+	from := time.Now()
 	if !c.written() || !c.server.turns.take(c) {
 		k.drop()
 		return
 	}
+	k.waited = time.Since(from)
 	defer c.server.turns.done()
 	if c.sock.gone() {
 		c.shut()
@@ -144,6 +159,7 @@ func (c *conn) written() bool {
 func (c *Call) drop() {
 	if c.answered.CompareAndSwap(false, true) {
 		c.conn.server.stats.dropped.Add(1)
+		c.timing = nil
 		c.release()
 	}
 }

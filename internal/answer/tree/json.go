@@ -8,18 +8,17 @@ import (
 
 // WriteJSON writes the document as Hadoop's JSON.
 func WriteJSON(w io.Writer, d Document) error {
-	b := &out{w: w}
-	if d.Bare {
-		jsonObject(b, d.Body)
-	} else {
+	return writing(w, func(b *out) {
+		if d.Bare {
+			jsonObject(b, d.Body)
+			return
+		}
 		b.byte('{')
 		jsonText(b, d.Root)
 		b.byte(':')
 		jsonObject(b, d.Body)
 		b.byte('}')
-	}
-	b.flush()
-	return b.err
+	})
 }
 
 func jsonObject(b *out, o *Object) {
@@ -36,6 +35,10 @@ func jsonObject(b *out, o *Object) {
 }
 
 func jsonMembers(b *out, o *Object) {
+	if o.draw != nil {
+		(&Members{b: b}).object("", o.draw)
+		return
+	}
 	b.byte('{')
 	first := true
 	if o.Type != "" {

@@ -26,20 +26,14 @@ type Value any
 type Object struct {
 	Type    string // of a polymorphic object; empty for others
 	members []member
+	draw    func(*Members) // instead of members
 	kept    bool
 	json    []byte // of a kept one, once it has been written
-}
-
-// Clear takes all members out, to use the memory for another object. The object must have
-// been written before.
-func (o *Object) Clear() *Object {
-	clear(o.members)
-	o.members = o.members[:0]
-	return o
+	xml     []byte // likewise, without its name; empty: it has no members
 }
 
 // Keep says that the object will be written several times in one document and does
-// not change any more. Its JSON is made once.
+// not change any more. Its text is made once.
 func (o *Object) Keep() *Object {
 	o.kept = true
 	return o

@@ -54,6 +54,70 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestDraw: an object that is drawn, kept or not, is written like one of members.
+func TestDraw(t *testing.T) {
+	one := func(i int, m *tree.Members) { m.Int("i", int64(i)).Float("f", float32(i)) }
+	made := tree.New().Add("i", int64(0)).Add("f", float32(0))
+	list := tree.List{made, tree.New().Add("i", int64(1)).Add("f", float32(1))}
+	want := tree.New().Add("t", "<a>").Add("yes", true).Add("some", list).Add("one", tree.List{made}).
+		Add("empty", tree.New()).Add("o", tree.New().Add("x", "y").Add("deep", tree.New().Add("n", -1))).Add("put", made).Add("puts", tree.List{made, made}).Add("z", "")
+	draw := func(kept bool) *tree.Object {
+		o := tree.Draw(func(m *tree.Members) {
+			m.Text("t", "<a>").TextIf(false, "no", "x").Bool("yes", true).Each("some", 2, one).Each("none", 0, one).Each("one", 1, one).
+				Object("empty", func(*tree.Members) {}).
+				Object("o", func(m *tree.Members) {
+					m.Text("x", "y").Object("deep", func(m *tree.Members) { m.Int("n", -1) })
+				}).
+				Put("put", made).PutEach("puts", 2, func(int) *tree.Object { return made }).PutEach("no", 0, nil).Text("z", "")
+		})
+		if kept {
+			o.Keep()
+		}
+		return o
+	}
+	nothing := tree.Draw(func(*tree.Members) {})
+	for _, c := range []struct{ want, got *tree.Object }{
+		{want, draw(false)},
+		{tree.New().Add("a", tree.List{want, want}), tree.New().Add("a", tree.List{draw(true), draw(false)})},
+		{tree.New().Add("a", want).Add("b", want), func() *tree.Object { k := draw(true); return tree.New().Add("a", k).Add("b", k) }()},
+		{tree.New().Add("a", tree.New()).Add("b", tree.New()), tree.New().Add("a", nothing).Add("b", nothing.Keep())},
+	} {
+		wantJSON, wantXML := written(t, tree.Document{Root: "r", Body: c.want})
+		if gotJSON, gotXML := written(t, tree.Document{Root: "r", Body: c.got}); gotJSON != wantJSON || gotXML != wantXML {
+			t.Errorf("%s\n%s\nwant\n%s\n%s", gotJSON, gotXML, wantJSON, wantXML)
+		}
+	}
+}
+
+// TestSince: members are written again as they were, at the beginning of an object and after others.
+func TestSince(t *testing.T) {
+	kept := map[bool][]byte{}
+	late := map[bool][]byte{}
+	first := tree.Document{Root: "r", Body: tree.Draw(func(m *tree.Members) {
+		at := m.Mark()
+		m.Text("a", strings.Repeat("x", 20<<10)).Int("b", 2)
+		kept[m.XML()] = bytes.Clone(m.Since(at))
+		at = m.Mark()
+		if m.Since(at) != nil {
+			t.Error("nothing was written")
+		}
+		m.Put("c", tree.New().Add("l", tree.List{1, 2})).Int("d", 4)
+		late[m.XML()] = bytes.Clone(m.Since(at))
+	})}
+	again := tree.Document{Root: "r", Body: tree.Draw(func(m *tree.Members) {
+		m.Written(kept[m.XML()]).Written(nil).Written(late[m.XML()])
+	})}
+	turned := tree.Document{Root: "r", Body: tree.Draw(func(m *tree.Members) { m.Written(late[m.XML()]).Int("e", 5) })}
+	wantJSON, wantXML := written(t, first)
+	if gotJSON, gotXML := written(t, again); gotJSON != wantJSON || gotXML != wantXML {
+		t.Errorf("%.50s\n%.50s\nwant\n%.50s\n%.50s", gotJSON, gotXML, wantJSON, wantXML)
+	}
+	gotJSON, gotXML := written(t, turned)
+	if gotJSON != `{"r":{"c":{"l":[1,2]},"d":4,"e":5}}` || gotXML != "<r><c><l>1</l><l>2</l></c><d>4</d><e>5</e></r>" {
+		t.Errorf("%s\n%s", gotJSON, gotXML)
+	}
+}
+
 // TestFloats: as Java prints them.
 func TestFloats(t *testing.T) {
 	for want, f := range map[string]tree.Value{

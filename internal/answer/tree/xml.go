@@ -15,11 +15,10 @@ const (
 
 // WriteXML writes the document as Hadoop's XML.
 func WriteXML(w io.Writer, d Document) error {
-	b := &out{w: w}
-	b.text(xmlHead)
-	xmlElement(b, d.Root, d.Body)
-	b.flush()
-	return b.err
+	return writing(w, func(b *out) {
+		b.text(xmlHead)
+		xmlElement(b, d.Root, d.Body)
+	})
 }
 
 func xmlElement(b *out, name string, v Value) {
@@ -41,11 +40,36 @@ func xmlElement(b *out, name string, v Value) {
 		xmlText(b, o.Type)
 		b.byte('"')
 	}
-	if !xmlMembers(b, o) {
+	if !xmlBody(b, o) {
 		b.text("/>")
 		return
 	}
 	xmlClose(b, name)
+}
+
+// xmlBody is xmlMembers of an object that may be drawn, or kept.
+func xmlBody(b *out, o *Object) bool {
+	if !o.kept {
+		return xmlDrawn(b, o)
+	}
+	if o.xml == nil {
+		alone := out{buf: []byte{}}
+		xmlDrawn(&alone, o)
+		o.xml = alone.buf
+	}
+	b.buf = append(b.buf, o.xml...)
+	return len(o.xml) > 0
+}
+
+func xmlDrawn(b *out, o *Object) bool {
+	if o.draw == nil {
+		return xmlMembers(b, o)
+	}
+	m := Members{b: b, xml: true}
+	b.whole++
+	o.draw(&m)
+	b.whole--
+	return m.written
 }
 
 // xmlMembers ends the start tag and writes the members; without any it writes

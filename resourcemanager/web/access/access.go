@@ -5,6 +5,8 @@ package access
 
 import (
 	"context"
+	"iter"
+	"time"
 
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/events"
@@ -22,6 +24,9 @@ type Source interface {
 	// Application is one application. The error is of kind NotFound when there
 	// is none with that id.
 	Application(context.Context, yarn.ApplicationID) (*view.Application, error)
+	// Newest walks all applications, those that were submitted last first. It is for lists that may end early: nothing of the
+	// others is looked at. The walk holds all views; it must not wait for a reader.
+	Newest(context.Context) (iter.Seq[*view.Application], error)
 	// Latest is the application as it was published last, without waiting; nil if
 	// there is none. It is for the rest of a long list.
 	Latest(yarn.ApplicationID) *view.Application
@@ -37,6 +42,8 @@ type Source interface {
 	NodeActivities(context.Context, yarn.NodeID) ([]view.NodeActivities, error)
 	// AppActivities are what offers of at most so many nodes would do for the application; none if the scheduler does not have it.
 	AppActivities(ctx context.Context, id yarn.ApplicationID, most int) ([]view.NodeActivities, error)
+	// Tallies are counts that metrics tell.
+	Tallies() Tallies
 	// Events has what happens; nil while this ResourceManager is not the active one.
 	Events() *events.Log
 	Daemon(context.Context) Daemon
@@ -48,6 +55,23 @@ type Source interface {
 	// QueueRights are the caller's rights on the queue with that path, those by the
 	// ACLs of queues above it included. Without yarn.acl.enable everybody has both.
 	QueueRights(c webgate.Caller, path string) QueueRights
+}
+
+// Tallies are counts since this ResourceManager became active.
+type Tallies struct {
+	Queues             map[string]QueueTally // by path, with the queues below
+	MasterAllocation   Timing                // from an attempt's ask for its master's container until it was allocated
+	MasterLaunch       Timing                // from there until its node had been told to start it
+	MasterRegistration Timing                // from there until the master registered
+}
+
+// QueueTally counts containers of a queue.
+type QueueTally struct{ Allocated, Released int64 }
+
+// Timing is how often something was timed, and how long it took together.
+type Timing struct {
+	Count int64
+	Total time.Duration
 }
 
 // QueueRights are what the ACLs of a queue allow.
@@ -62,15 +86,16 @@ const (
 
 // Daemon is the state of this ResourceManager itself.
 type Daemon struct {
-	StartedAt  int64  // milliseconds since 1970
-	State      string // STARTED
-	HAState    string // ACTIVE, STANDBY
-	Store      string // Java class name of the state store, as /info shows it
-	StorePath  string // where the state store is; "" if there is none
-	Connection string // state of the connection to the election's ZooKeeper
-	LoginUser  string // the user as whom the daemon runs
-	Scheduler  string // Capacity, Fair or Fifo
-	Holds      Holds
+	StartedAt     int64  // milliseconds since 1970
+	State         string // STARTED
+	HAState       string // ACTIVE, STANDBY
+	Store         string // Java class name of the state store, as /info shows it
+	StorePath     string // where the state store is; "" if there is none
+	Connection    string // state of the connection to the election's ZooKeeper
+	ClientAddress string // host:port for clients of RPC
+	LoginUser     string // the user as whom the daemon runs
+	Scheduler     string // Capacity, Fair or Fifo
+	Holds         Holds
 
 	SetAside []SetAside // records of the state store that could not be used, the first ones
 	Aside    int        // how many there are
@@ -174,6 +199,9 @@ type Controller interface {
 	// Record carries out an action on the recording of commands. It is for
 	// administrators; an anonymous caller is refused.
 	Record(ctx context.Context, c webgate.Caller, what RecordAction) (Recording, error)
+	// LogScheduler has what the scheduler decides written to a file of the log directory, for some time. With yarn.acl.enable it is for
+	// administrators. One file is written at a time.
+	LogScheduler(ctx context.Context, c webgate.Caller, period time.Duration) error
 	// QueueConf is the configuration of the queues.
 	QueueConf() (QueueConf, error)
 }

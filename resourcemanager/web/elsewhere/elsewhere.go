@@ -1,7 +1,8 @@
 // Package elsewhere sends those who ask a standby to the active ResourceManager.
 //
 // compat: statuses, texts and headers are those of Hadoop's RMWebAppFilter, but that
-// applications' pages (/proxy) are sent there too, where Hadoop's standby answers 500.
+// applications' pages (/proxy) are sent there too, where Hadoop's standby answers 500, and that a
+// standby shows its own log files.
 package elsewhere
 
 import (
@@ -44,7 +45,7 @@ var own = map[string]bool{
 // New is next where this ResourceManager is active, and for what a standby answers itself.
 func New(c Config, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !c.Standby() || own[r.URL.Path] || strings.HasPrefix(r.URL.Path, "/static/") {
+		if !c.Standby() || own[r.URL.Path] || strings.HasPrefix(r.URL.Path, "/static/") || strings.HasPrefix(r.URL.Path, "/logs/") {
 			next.ServeHTTP(w, r)
 			return
 		}

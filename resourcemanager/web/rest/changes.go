@@ -136,26 +136,30 @@ const lifetime = "LIFETIME"
 // isoTime is Hadoop's form of a deadline.
 const isoTime = "2006-01-02T15:04:05.000-0700"
 
-func (s *server) timeoutList(a *view.Application) *tree.Object {
-	var list tree.List
-	for _, t := range a.Timeouts {
-		list = append(list, s.timeoutObject(t.Type, t.ExpireAt, a.State.Final()))
-	}
-	if len(list) == 0 {
-		list = tree.List{s.timeoutObject(lifetime, 0, false)}
-	}
-	return tree.New().Add("timeout", list)
+// drawTimeouts writes the deadlines of an application; the only type has an entry even without a deadline.
+func drawTimeouts(m *tree.Members, a *view.Application, now int64) {
+	m.Each("timeout", max(len(a.Timeouts), 1), func(i int, m *tree.Members) {
+		if len(a.Timeouts) == 0 {
+			drawTimeout(m, lifetime, 0, false, now)
+			return
+		}
+		drawTimeout(m, a.Timeouts[i].Type, a.Timeouts[i].ExpireAt, a.State.Final(), now)
+	})
 }
 
-func (s *server) timeoutObject(kind string, expireAt int64, ended bool) *tree.Object {
+func drawTimeout(m *tree.Members, kind string, expireAt int64, ended bool, now int64) {
 	when, remaining := "UNLIMITED", int64(-1)
 	if expireAt > 0 {
 		when, remaining = time.UnixMilli(expireAt).Format(isoTime), 0
 		if !ended {
-			remaining = max((expireAt-s.now())/1000, 0)
+			remaining = max((expireAt-now)/1000, 0)
 		}
 	}
-	return tree.New().Add("type", kind).Add("expiryTime", when).Add("remainingTimeInSeconds", remaining)
+	m.Text("type", kind).Text("expiryTime", when).Int("remainingTimeInSeconds", remaining)
+}
+
+func (s *server) timeoutObject(expireAt int64, ended bool) *tree.Object {
+	return tree.Draw(func(m *tree.Members) { drawTimeout(m, lifetime, expireAt, ended, s.now()) })
 }
 
 func (s *server) timeouts(r *http.Request) (*answer.Response, error) {
@@ -163,7 +167,7 @@ func (s *server) timeouts(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return answer.Wrapped("timeouts", s.timeoutList(a)), nil
+	return answer.Wrapped("timeouts", tree.Draw(func(m *tree.Members) { drawTimeouts(m, a, s.now()) })), nil
 }
 
 func (s *server) timeout(r *http.Request) (*answer.Response, error) {
@@ -175,7 +179,7 @@ func (s *server) timeout(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return answer.Wrapped("timeout", s.timeoutObject(lifetime, deadline(a), a.State.Final())), nil
+	return answer.Wrapped("timeout", s.timeoutObject(deadline(a), a.State.Final())), nil
 }
 
 func deadline(a *view.Application) int64 {
@@ -208,7 +212,7 @@ func (s *server) setTimeout(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return answer.Wrapped("timeout", s.timeoutObject(lifetime, given, a.State.Final())), nil
+	return answer.Wrapped("timeout", s.timeoutObject(given, a.State.Final())), nil
 }
 
 func (s *server) newApplication(r *http.Request) (*answer.Response, error) {

@@ -1,7 +1,7 @@
 package rest
 
 import (
-	"cmp"
+	"iter"
 	"net/url"
 	"slices"
 	"strconv"
@@ -217,24 +217,16 @@ func inQueue(a *view.Application, path string) bool {
 	return a.Queue == path || !a.State.Final() && strings.HasPrefix(a.Queue, path+".")
 }
 
-// choose applies the filter and sorts the newest first, so that a limit takes the
-// newest. Hadoop has the order of a hash table.
-func (f *filter) choose(apps []*view.Application, visible func(*view.Application) bool) []yarn.ApplicationID {
-	var chosen []*view.Application
-	for _, a := range apps {
-		if f.matches(a) && visible(a) {
-			chosen = append(chosen, a)
+// choose applies the filter. newest has the newest first, so that a limit takes the newest. Hadoop has the order of a hash table.
+func (f *filter) choose(newest iter.Seq[*view.Application], visible func(*view.Application) bool) []yarn.ApplicationID {
+	var chosen []yarn.ApplicationID
+	for a := range newest {
+		if !f.matches(a) || !visible(a) {
+			continue
+		}
+		if chosen = append(chosen, a.ID); len(chosen) == f.limit {
+			break
 		}
 	}
-	slices.SortFunc(chosen, func(a, b *view.Application) int {
-		return cmp.Or(cmp.Compare(b.SubmitTime, a.SubmitTime), b.ID.Compare(a.ID))
-	})
-	if f.limit > 0 && len(chosen) > f.limit {
-		chosen = chosen[:f.limit]
-	}
-	ids := make([]yarn.ApplicationID, len(chosen))
-	for i, a := range chosen {
-		ids[i] = a.ID
-	}
-	return ids
+	return chosen
 }

@@ -315,24 +315,6 @@ func (w *slow) Write(p []byte) (int, error) {
 	return w.body.Write(p)
 }
 
-// BenchmarkApps lists ten thousand applications.
-func BenchmarkApps(b *testing.B) {
-	s := webtest.New()
-	first := s.Picture.Applications[3]
-	s.Picture.Applications = nil
-	for i := range 10_000 {
-		a := *first
-		a.ID = webtest.App(int32(i + 1))
-		s.Picture.Applications = append(s.Picture.Applications, &a)
-	}
-	h := serve(b, s, &webtest.Controller{})
-	b.ReportAllocs()
-	for b.Loop() {
-		w := discard{http.Header{}}
-		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, rest.Prefix+"/apps", nil))
-	}
-}
-
 // discard is a reader who takes everything at once.
 type discard struct{ header http.Header }
 

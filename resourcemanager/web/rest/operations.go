@@ -6,7 +6,9 @@ import (
 	"encoding/xml"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/webgate"
@@ -40,6 +42,35 @@ func (s *server) signal(r *http.Request) (*answer.Response, error) {
 		return nil, err
 	}
 	return &answer.Response{Text: "signal success"}, nil
+}
+
+// longestSchedulerLog bounds for how long the scheduler's decisions are written to a file.
+const longestSchedulerLog = 24 * time.Hour
+
+// logScheduler has what the scheduler decides written to a file of the ResourceManager's log directory, for the time that a form says, in
+// seconds.
+//
+// compat: the text names the CapacityScheduler whatever scheduler is used.
+func (s *server) logScheduler(r *http.Request) (*answer.Response, error) {
+	if err := r.ParseForm(); err != nil {
+		return nil, badRequest("the form does not parse: %v", err)
+	}
+	text := r.Form.Get("time")
+	seconds, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		return nil, answer.IllegalArgument("For input string: %q", clipped(text))
+	}
+	if seconds <= 0 {
+		return nil, badRequest("Period must be greater than 0")
+	}
+	period := time.Duration(seconds) * time.Second
+	if period > longestSchedulerLog {
+		return nil, badRequest("Period must be at most %d", int(longestSchedulerLog/time.Second))
+	}
+	if err := s.Controller.LogScheduler(r.Context(), webgate.From(r.Context()), period); err != nil {
+		return nil, err
+	}
+	return &answer.Response{Text: "Capacity scheduler logs are being created."}, nil
 }
 
 // resizeBody is what a node is to offer; a timeout for what is allocated beyond it is not built and passed by.

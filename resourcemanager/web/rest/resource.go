@@ -20,33 +20,29 @@ func resource(types yarn.ResourceTypes, r yarn.Resource) *tree.Object {
 // bounded is a resource whose rows have the minimum and maximum of an allocation; a
 // maximum of zero is no maximum.
 func bounded(types yarn.ResourceTypes, r, least, most yarn.Resource) *tree.Object {
-	rows := make(tree.List, 0, len(types))
-	for i := range types {
-		top := most[i]
-		if top == 0 {
-			top = math.MaxInt64
-		}
-		rows = append(rows, tree.New().
-			Add("maximumAllocation", top).
-			Add("minimumAllocation", least[i]).
-			Add("name", types[i].Name).
-			Add("resourceType", "COUNTABLE").
-			Add("units", types[i].Units).
-			Add("value", r[i]))
-	}
-	return tree.New().
-		Add("memory", r.MemoryMB()).
-		Add("vCores", r.VCoreCount()).
-		Add("resourceInformations", tree.New().Add("resourceInformation", rows))
+	return tree.Draw(func(m *tree.Members) {
+		m.Int("memory", r.MemoryMB()).Int("vCores", r.VCoreCount())
+		m.Object("resourceInformations", func(m *tree.Members) {
+			m.Each("resourceInformation", len(types), func(i int, m *tree.Members) {
+				top := most[i]
+				if top == 0 {
+					top = math.MaxInt64
+				}
+				m.Int("maximumAllocation", top).Int("minimumAllocation", least[i]).Text("name", types[i].Name).
+					Text("resourceType", "COUNTABLE").Text("units", types[i].Units).Int("value", r[i])
+			})
+		})
+	})
 }
 
 // amounts is a map of amounts by the name of the resource type.
 func amounts(types yarn.ResourceTypes, r yarn.Resource) *tree.Object {
-	entries := make(tree.List, 0, len(types))
-	for _, i := range hashed(types) {
-		entries = append(entries, tree.New().Add("key", types[i].Name).Add("value", r[i]))
-	}
-	return tree.New().Add("entry", entries)
+	return tree.Draw(func(m *tree.Members) { drawAmounts(m, types, hashed(types), &r) })
+}
+
+// drawAmounts writes a map of amounts; order is that of hashed.
+func drawAmounts(m *tree.Members, types yarn.ResourceTypes, order []int, r *yarn.Resource) {
+	m.Each("entry", len(order), func(i int, m *tree.Members) { m.Text("key", types[order[i]].Name).Int("value", r[order[i]]) })
 }
 
 // hashed is the order of the types' names in a Java HashMap with 16 buckets: by the low

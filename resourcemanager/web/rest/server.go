@@ -55,6 +55,7 @@ type Route struct {
 type server struct {
 	Config
 	readers events.Places
+	rows    rows // of lists of applications
 }
 
 // Routes are all operations. GET routes also serve HEAD.
@@ -73,6 +74,7 @@ func Routes(c Config) []Route {
 		{"GET", "/node-list", s.nodeList},
 		{"GET", "/node-map", s.nodeMap},
 		{"GET", "/scheduler", s.scheduler},
+		{"POST", "/scheduler/logs", s.logScheduler},
 		{"GET", "/scheduler/activities", s.activities},
 		{"GET", "/scheduler/app-activities/{app}", s.appActivities},
 		{"GET", "/scheduler/bulk-activities", s.bulkActivities},

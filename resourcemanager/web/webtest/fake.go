@@ -3,9 +3,13 @@
 package webtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"iter"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/webgate"
@@ -25,6 +29,7 @@ type Source struct {
 	Taken   []view.Preemption
 	Gated   []view.Gate // of every application
 	Happens *events.Log
+	Tallied access.Tallies
 	Doing   []view.NodeActivities         // of every node and application
 	Denied  map[string]bool               // users who may view only their own applications
 	Rights  map[string]access.QueueRights // by user and path: "bob root.dev"; nil: everybody has all rights
@@ -62,6 +67,14 @@ func (s *Source) Application(_ context.Context, id yarn.ApplicationID) (*view.Ap
 		}
 	}
 	return nil, answer.Errorf(answer.NotFound, "application %s is not known", id)
+}
+
+// Newest are the applications in the fixed cluster.
+func (s *Source) Newest(context.Context) (iter.Seq[*view.Application], error) {
+	all := slices.SortedFunc(slices.Values(s.Picture.Applications), func(a, b *view.Application) int {
+		return cmp.Or(cmp.Compare(b.SubmitTime, a.SubmitTime), b.ID.Compare(a.ID))
+	})
+	return slices.Values(all), s.Err
 }
 
 // Latest is the application in the fixed cluster, or nil.
@@ -102,6 +115,9 @@ func (s *Source) NodeActivities(context.Context, yarn.NodeID) ([]view.NodeActivi
 func (s *Source) AppActivities(_ context.Context, _ yarn.ApplicationID, most int) ([]view.NodeActivities, error) {
 	return s.Doing[:min(len(s.Doing), most)], s.Err
 }
+
+// Tallies are those of the test.
+func (s *Source) Tallies() access.Tallies { return s.Tallied }
 
 // Events are those of the test.
 func (s *Source) Events() *events.Log { return s.Happens }
@@ -266,6 +282,12 @@ func (c *Controller) Record(_ context.Context, by webgate.Caller, what access.Re
 		c.note("record by %s: %s", by.User, what)
 	}
 	return access.Recording{Commands: 100, Missing: 20, File: "/logs/a.blackbox"}, c.Err
+}
+
+// LogScheduler notes the call.
+func (c *Controller) LogScheduler(_ context.Context, by webgate.Caller, period time.Duration) error {
+	c.note("log the scheduler by %s: %s", by.User, period)
+	return c.Err
 }
 
 // ReplaceLabels notes the call.
