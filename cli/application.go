@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -24,30 +25,29 @@ var applicationOptions = []option{
 	{name: "why", arg: "Application ID", values: 1, help: "Says why an application waits for its ApplicationMaster or for a gang, and what was taken from it or for it."},
 	{name: "clusterId", arg: "Cluster ID", values: 1, help: "Id of the cluster, in place of the configured one."},
 	{name: "help", help: "Prints this text."},
-	{name: "launch", arg: "Application Name> <File Name", values: 2, help: notService},
-	{name: "save", arg: "Application Name> <File Name", values: 2, help: notService},
-	{name: "start", arg: "Application Name", values: 1, help: notService},
-	{name: "stop", arg: "Application Name or ID", values: 1, help: notService},
-	{name: "destroy", arg: "Application Name", values: 1, help: notService},
-	{name: "flex", arg: "Application Name or ID", values: 1, help: notService},
-	{name: "component", arg: "Component Name> <Count", values: 2, help: notService},
-	{name: "components", arg: "Components", values: many, separate: ',', help: notService},
-	{name: "instances", arg: "Component Instances", values: many, separate: ',', help: notService},
-	{name: "upgrade", arg: "Application Name", values: 1, help: notService},
-	{name: "initiate", arg: "File Name", values: 1, help: notService},
-	{name: "express", arg: "arg", values: 1, help: notService},
-	{name: "finalize", help: notService},
-	{name: "autoFinalize", help: notService},
-	{name: "cancel", help: notService},
-	{name: "decommission", arg: "Application Name", values: 1, help: notService},
-	{name: "enableFastLaunch", arg: "Destination Folder", values: 1, optional: true, help: notService},
+	{name: "launch", arg: "Application Name> <File Name", values: 2, help: notService, absent: needsService},
+	{name: "save", arg: "Application Name> <File Name", values: 2, help: notService, absent: needsService},
+	{name: "start", arg: "Application Name", values: 1, help: notService, absent: needsService},
+	{name: "stop", arg: "Application Name or ID", values: 1, help: notService, absent: needsService},
+	{name: "destroy", arg: "Application Name", values: 1, help: notService, absent: needsService},
+	{name: "flex", arg: "Application Name or ID", values: 1, help: notService, absent: needsService},
+	{name: "component", arg: "Component Name> <Count", values: 2, help: notService, absent: needsService},
+	{name: "components", arg: "Components", values: many, separate: ',', help: notService, absent: needsService},
+	{name: "instances", arg: "Component Instances", values: many, separate: ',', help: notService, absent: needsService},
+	{name: "upgrade", arg: "Application Name", values: 1, help: notService, absent: needsService},
+	{name: "initiate", arg: "File Name", values: 1, help: notService, absent: needsService},
+	{name: "express", arg: "arg", values: 1, help: notService, absent: needsService},
+	{name: "finalize", help: notService, absent: needsService},
+	{name: "autoFinalize", help: notService, absent: needsService},
+	{name: "cancel", help: notService, absent: needsService},
+	{name: "decommission", arg: "Application Name", values: 1, help: notService, absent: needsService},
+	{name: "enableFastLaunch", arg: "Destination Folder", values: 1, optional: true, help: notService, absent: needsService},
 }
 
 const notService = "Of the service framework: not built yet."
 
-// serviceActions are the options that need the service framework, in the order
-// in which they are looked for.
-var serviceActions = []string{"launch", "stop", "start", "save", "destroy", "flex", "enableFastLaunch", "upgrade", "decommission"}
+// needsService says of an option why it is not here.
+const needsService = " needs the service framework of Hadoop, which is not built here; use Hadoop's own command"
 
 // validAppStates ends the error message about an unknown state.
 func validAppStates() string {
@@ -75,11 +75,6 @@ func application(c *call) error {
 			return action.run(c)
 		}
 	}
-	for _, name := range serviceActions {
-		if c.opts.has(name) {
-			return noService("-" + name)
-		}
-	}
 	if c.opts.has("help") {
 		c.usage()
 		return nil
@@ -89,7 +84,7 @@ func application(c *call) error {
 
 // noService refuses what only the service framework (yarn-service) can do.
 func noService(what string) error {
-	return fmt.Errorf("%s needs the service framework of Hadoop, which is not built here; use Hadoop's own command", what)
+	return errors.New(what + needsService)
 }
 
 // applicationStatus prints one application; exit code -1 if it is unknown.
@@ -116,7 +111,7 @@ func applicationStatus(c *call) error {
 		return err
 	}
 	if c.json {
-		return writeDocument(c.Stdout, "application", document{{"application", applicationDocument(a)}})
+		return c.writeDocument("application", document{{"application", applicationDocument(a)}})
 	}
 	c.writeApplication(a)
 	return nil

@@ -32,7 +32,7 @@ func applicationList(c *call) error {
 		states = append(states, s.String())
 	}
 	if c.json {
-		return writeDocument(c.Stdout, "applications", document{{"types", words(f.Types)}, {"states", words(states)}, {"tags", words(f.Tags)},
+		return c.writeDocument("applications", document{{"types", words(f.Types)}, {"states", words(states)}, {"tags", words(f.Tags)},
 			{"applications", items(apps, applicationDocument)}})
 	}
 	fmt.Fprintf(c.Stdout, "Total number of applications (application-types: %s, states: %s and tags: %s):%d\n",

@@ -63,7 +63,7 @@ func attemptStatus(c *call) error {
 	case err != nil:
 		return err
 	case c.json:
-		return writeDocument(c.Stdout, "attempt", document{{"attempt", attemptDocument(a)}})
+		return c.writeDocument("attempt", document{{"attempt", attemptDocument(a)}})
 	}
 	c.writeAttempt(a)
 	return nil
@@ -121,7 +121,7 @@ func attemptList(c *call) error {
 		return err
 	}
 	if c.json {
-		return writeDocument(c.Stdout, "attempts", document{{"application", id.String()}, {"attempts", items(attempts, attemptDocument)}})
+		return c.writeDocument("attempts", document{{"application", id.String()}, {"attempts", items(attempts, attemptDocument)}})
 	}
 	fmt.Fprintf(c.Stdout, "Total number of application attempts :%d\n", len(attempts))
 	fmt.Fprintf(c.Stdout, attemptRow, "ApplicationAttempt-Id", "State", "AM-Container-Id", "Tracking-URL")

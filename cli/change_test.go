@@ -135,7 +135,7 @@ func TestMisuse(t *testing.T) {
 func TestUnbuiltSaysSo(t *testing.T) {
 	rm := clienttest.Start(t, nil)
 	for _, line := range []string{"application -status name", "application -launch a b", "container -shell container_1_0001_01_000001", "container -list name",
-		"cluster -lnl -dnl", "queue -status a -subClusterId b", "top", "nodemanager", "sim replay x", "resourcemanager",
+		"cluster -lnl -dnl", "queue -status a -subClusterId b", "router", "application -list -components x", "container -list appattempt_1_0001_000001 -version 2", "nodemanager", "sim replay x", "resourcemanager",
 		"rmadmin -addToClusterNodeLabels x -directlyAccessNodeLabelStore"} {
 		got := against(t, rm, strings.Fields(line)...)
 		if got.code == 0 || !strings.Contains(got.err, "not built") && !strings.Contains(got.err, "not offered") || got.out != "" || rm.Methods() != "" {

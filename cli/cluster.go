@@ -11,15 +11,13 @@ import (
 var clusterOptions = []option{
 	{name: "lnl", long: "list-node-labels", help: "Lists the node labels of the cluster."},
 	{name: "lna", long: "list-node-attributes", help: "Lists the attributes that nodes of the cluster have."},
-	{name: "dnl", long: "directly-access-node-label-store", help: "Reads the label store without the ResourceManager. Deprecated in Hadoop, and not built here."},
+	{name: "dnl", long: "directly-access-node-label-store", help: "Reads the label store without the ResourceManager.",
+		absent: ": reading the label store without the ResourceManager is deprecated in Hadoop and not built here; leave it out to ask the ResourceManager"},
 	{name: "h", long: "help", help: "Prints this text."},
 }
 
 // cluster is yarn cluster. Its usage is followed by an empty line.
 func cluster(c *call) error {
-	if c.opts.has("dnl") {
-		return fmt.Errorf("--directly-access-node-label-store is deprecated and not built; leave it out to ask the ResourceManager")
-	}
 	switch {
 	case c.opts.has("lnl"):
 		return clusterLabels(c)
@@ -46,7 +44,7 @@ func clusterLabels(c *call) error {
 		return err
 	}
 	if c.json {
-		return writeDocument(c.Stdout, "nodeLabels", document{{"nodeLabels", items(labels, func(l client.NodeLabel) document {
+		return c.writeDocument("nodeLabels", document{{"nodeLabels", items(labels, func(l client.NodeLabel) document {
 			return document{{"name", l.Name}, {"exclusive", l.Exclusive}}
 		})}})
 	}
@@ -69,7 +67,7 @@ func clusterAttributes(c *call) error {
 		return err
 	}
 	if c.json {
-		return writeDocument(c.Stdout, "nodeAttributes", document{{"nodeAttributes", items(attributes, func(a client.AttributeType) document {
+		return c.writeDocument("nodeAttributes", document{{"nodeAttributes", items(attributes, func(a client.AttributeType) document {
 			return document{{"prefix", a.Prefix}, {"name", a.Name}, {"type", a.Type}}
 		})}})
 	}

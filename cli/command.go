@@ -57,7 +57,8 @@ type call struct {
 	args    []string // after generic options and --output
 	program []string // of another program, after those
 	opts    *parsed
-	json    bool
+	format  string // of --output
+	json    bool   // the answer is a document, in any of the formats but text
 	props   *conf.Properties
 	rm      *client.Client
 }
@@ -83,10 +84,10 @@ func (c *call) misused() error {
 	return failed
 }
 
-// textOnly refuses --output json for a command that only prints messages.
+// textOnly refuses --output for a command that only prints messages.
 func (c *call) textOnly() error {
 	if c.json {
-		return fmt.Errorf("--output json is for lists and reports; this prints only messages")
+		return fmt.Errorf("--output %s is for lists and reports; this prints only messages", c.format)
 	}
 	return nil
 }
@@ -146,9 +147,8 @@ func (c *call) start(args []string) int {
 		rest, c.program = ownWords(c.command.options, rest)
 	}
 	if err == nil {
-		var format string
-		format, rest, err = outputFormat(rest)
-		c.json = format == "json"
+		c.format, rest, err = outputFormat(rest)
+		c.json = c.format != formatText
 	}
 	if err == nil && !c.command.bare {
 		c.props, err = c.load(g)
@@ -178,6 +178,13 @@ func (c *call) parse() error {
 	}
 	var err error
 	c.opts, err = parse(c.command.options, c.args)
+	if err == nil {
+		for _, o := range c.command.options {
+			if o.absent != "" && c.opts.has(o.name) {
+				return fmt.Errorf("-%s%s", o.name, o.absent)
+			}
+		}
+	}
 	var noValue errMissing
 	if errors.As(err, &noValue) {
 		fmt.Fprintln(c.Stdout, "Missing argument for options")

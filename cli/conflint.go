@@ -149,7 +149,7 @@ func merge(all []judged, found conf.Findings, daemon string) []judged {
 // writeJudgements prints one line for each finding and one that counts them.
 func (c *call) writeJudgements(dir string, findings []judged, n [3]int) error {
 	if c.json {
-		return writeDocument(c.Stdout, "confLint", document{{"directory", dir}, {"refused", n[conf.Refused]}, {"changed", n[conf.Changed]}, {"ignored", n[conf.Ignored]},
+		return c.writeDocument("confLint", document{{"directory", dir}, {"refused", n[conf.Refused]}, {"changed", n[conf.Changed]}, {"ignored", n[conf.Ignored]},
 			{"findings", items(findings, judgedDocument)}})
 	}
 	var b strings.Builder

@@ -16,11 +16,11 @@ var containerOptions = []option{
 	{name: "list", arg: "Application Name or Attempt ID", values: 1, help: "Lists the containers of an attempt. A name needs the service framework, which is not built yet."},
 	{name: "status", arg: "Container ID", values: 1, help: "Prints the report on a container."},
 	{name: "signal", arg: "container ID [signal command]", values: 3, help: "Signals a container: OUTPUT_THREAD_DUMP (the default), GRACEFUL_SHUTDOWN or FORCEFUL_SHUTDOWN."},
-	{name: "shell", arg: "Container ID [bash|sh]", values: 3, help: "Opens a shell in a container: not built yet."},
-	{name: "appTypes", arg: "Types", values: many, separate: ',', help: notService},
-	{name: "components", arg: "arg", values: many, separate: ',', help: notService},
-	{name: "states", arg: "arg", values: many, separate: ',', help: notService},
-	{name: "version", arg: "arg", values: 1, help: notService},
+	{name: "shell", arg: "Container ID [bash|sh]", values: 3, help: "Opens a shell in a container.", absent: " is not built yet; use Hadoop's own command"},
+	{name: "appTypes", arg: "Types", values: many, separate: ',', help: notService, absent: needsService},
+	{name: "components", arg: "arg", values: many, separate: ',', help: notService, absent: needsService},
+	{name: "states", arg: "arg", values: many, separate: ',', help: notService, absent: needsService},
+	{name: "version", arg: "arg", values: 1, help: notService, absent: needsService},
 	{name: "clusterId", arg: "Cluster ID", values: 1, help: "Id of the cluster, in place of the configured one."},
 	{name: "help", help: "Prints this text."},
 }
@@ -36,8 +36,6 @@ func container(c *call) error {
 		return containerList(c)
 	case c.opts.has("signal"):
 		return containerSignal(c)
-	case c.opts.has("shell"):
-		return fmt.Errorf("-shell is not built yet; use Hadoop's own command")
 	case c.opts.has("help"):
 		c.usage()
 		return nil
@@ -75,7 +73,7 @@ func containerStatus(c *call) error {
 		return err
 	}
 	if c.json {
-		return writeDocument(c.Stdout, "container", document{{"container", containerDocument(r)}})
+		return c.writeDocument("container", document{{"container", containerDocument(r)}})
 	}
 	c.writeContainer(r)
 	return nil
@@ -138,7 +136,7 @@ func containerList(c *call) error {
 		return err
 	}
 	if c.json {
-		return writeDocument(c.Stdout, "containers", document{{"attempt", id.String()}, {"containers", items(all, containerDocument)}})
+		return c.writeDocument("containers", document{{"attempt", id.String()}, {"containers", items(all, containerDocument)}})
 	}
 	fmt.Fprintf(c.Stdout, "Total number of containers :%d\n", len(all))
 	fmt.Fprintf(c.Stdout, containerRow, "Container-Id", "Start Time", "Finish Time", "State", "Host", "Node Http Address", "LOG-URL")

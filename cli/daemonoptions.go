@@ -45,7 +45,7 @@ func (c *call) refuse(format string, args ...any) error {
 // explain prints a usage text for options with long names: the description is below each option.
 func (k *command) explain(w io.Writer) {
 	fmt.Fprintf(w, "usage: %s\n", k.heading())
-	for _, o := range k.options {
+	for _, o := range present(k.options) {
 		fmt.Fprintf(w, "%s\n", o.syntax())
 		writeWrapped(w, "     "+o.help, 5)
 	}

@@ -8,12 +8,14 @@ import (
 	"github.com/heddle-project/heddle/internal/visible"
 )
 
-const debugTitle = "yarn debug record [-start | -stop | -status] [--output json]"
+const debugTitle = "yarn debug record [-start | -stop | -status] | bundle [-out FILE] [-node NODE...]"
 
 var debugOptions = []option{
-	{name: "start", help: "Has all commands since the ResourceManager's start go to a file, until -stop, its end or the file's largest size."},
-	{name: "stop", help: "Ends that file."},
-	{name: "status", help: "Says what is kept, and writes nothing."},
+	{name: "out", arg: "FILE", values: 1, help: "Of bundle: the file to write, a tar.gz; heddle-debug-HOST-TIME.tar.gz in this directory if left out."},
+	{name: "node", arg: "NODE", values: many, separate: ',', help: "Of bundle: NodeManagers that are asked, too, as host or host:port."},
+	{name: "start", help: "Of record: has all commands since the ResourceManager's start go to a file, until -stop, its end or the file's largest size."},
+	{name: "stop", help: "Of record: ends that file."},
+	{name: "status", help: "Of record: says what is kept, and writes nothing."},
 	{name: "h", long: "help", help: "Prints this text."},
 }
 
@@ -30,12 +32,15 @@ type recording struct {
 	AllClosed string `json:"allClosed"`
 }
 
-// debug is yarn debug record: without an option the last commands that the
-// ResourceManager keeps are written to a file of its machine.
+// debug is yarn debug record and yarn debug bundle. Without an option record writes the last commands that the ResourceManager keeps to a file of
+// its machine.
 func debug(c *call) error {
 	if c.opts.has("h") {
 		c.usage()
 		return nil
+	}
+	if len(c.opts.words) == 1 && c.opts.words[0] == "bundle" && c.opts.only("out", "node") {
+		return debugBundle(c)
 	}
 	action, given := "save", 0
 	for _, name := range []string{"start", "stop", "status"} {
@@ -44,7 +49,7 @@ func debug(c *call) error {
 			given++
 		}
 	}
-	if len(c.opts.words) != 1 || c.opts.words[0] != "record" || given > 1 {
+	if len(c.opts.words) != 1 || c.opts.words[0] != "record" || given > 1 || c.opts.has("out") || c.opts.has("node") {
 		return c.invalid(failed)
 	}
 	host, r, err := c.record(action)
@@ -52,7 +57,7 @@ func debug(c *call) error {
 		return err
 	}
 	if c.json {
-		return writeDocument(c.Stdout, "recording", document{{"commands", r.Commands}, {"missing", r.Missing}, {"file", r.File}, {"all", r.All},
+		return c.writeDocument("recording", document{{"commands", r.Commands}, {"missing", r.Missing}, {"file", r.File}, {"all", r.All},
 			{"allBytes", r.AllBytes}, {"allClosed", r.AllClosed}})
 	}
 	c.showRecording(action, host, r)

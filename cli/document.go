@@ -3,12 +3,13 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 
 	"github.com/heddle-project/heddle/internal/visible"
 )
 
-// Schema is the version of what --output json prints. Fields may be added under
+// Schema is the version of what --output json and yaml print. Fields may be added under
 // the same version; a renamed or removed field makes a new one.
 const Schema = "yarn.cli/1"
 
@@ -40,18 +41,48 @@ func (d document) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// writeDocument prints one indented object that begins with schema and kind.
-func writeDocument(w io.Writer, kind string, d document) error {
+// writeDocument prints one object that begins with schema and kind, in the format of --output: indented JSON, YAML, or a table of its list.
+func (c *call) writeDocument(kind string, d document) error {
 	raw, err := json.Marshal(append(document{{"schema", Schema}, {"kind", kind}}, d...))
 	if err != nil {
 		return err
 	}
-	var out bytes.Buffer
-	if err := json.Indent(&out, raw, "", "  "); err != nil {
+	if c.format == formatYAML || c.format == formatWide {
+		return c.layOut(raw)
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
 		return err
 	}
-	out.WriteByte('\n')
-	_, err = io.WriteString(w, visible.Text(out.String()))
+	b.WriteByte('\n')
+	_, err = io.WriteString(c.Stdout, visible.Text(b.String()))
+	return err
+}
+
+// writeAnswer prints what the ResourceManager answered: JSON as it came, on one line, or another format.
+func (c *call) writeAnswer(answer any) error {
+	raw, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	if c.format == formatYAML || c.format == formatWide {
+		return c.layOut(raw)
+	}
+	_, err = fmt.Fprintf(c.Stdout, "%s\n", raw)
+	return err
+}
+
+// layOut prints JSON text in another format.
+func (c *call) layOut(raw []byte) error {
+	lay := yamlOf
+	if c.format == formatWide {
+		lay = wideOf
+	}
+	out, err := lay(raw)
+	if err != nil {
+		return fmt.Errorf("the answer as %s: %w", c.format, err)
+	}
+	_, err = io.WriteString(c.Stdout, visible.Text(string(out)))
 	return err
 }
 

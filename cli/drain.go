@@ -218,7 +218,7 @@ const drainRow = "%-28s %-16s %-15s %10s %10s %12s  %s\n"
 
 func (c *call) showDrains(d *drains) error {
 	if c.json {
-		return writeDocument(c.Stdout, "drains", document{{"drains", d.raw}})
+		return c.writeDocument("drains", document{{"drains", d.raw}})
 	}
 	fmt.Fprintf(c.Stdout, "%s: %d nodes\n", c.Now().In(c.Zone).Format("2006-01-02 15:04:05 -0700"), len(d.Nodes))
 	c.row(drainRow, "Node-Id", "State", "Phase", "Time-Left", "Containers", "Applications", "Requested-By")
@@ -375,7 +375,7 @@ func (c *call) drainOutcome(nodes []drainingNode) error {
 				list[i] = document{{"id", n.ID}, {"state", n.State}}
 			}
 		}
-		if err := writeDocument(c.Stdout, "drains", document{{"drains", document{{"node", list}}}}); err != nil {
+		if err := c.writeDocument("drains", document{{"drains", document{{"node", list}}}}); err != nil {
 			return err
 		}
 	}

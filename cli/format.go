@@ -82,7 +82,7 @@ func (e *Env) at(ms int64) time.Time { return time.UnixMilli(ms).In(e.Zone) }
 // that it returns ends the filtered text.
 func (c *call) shown() func() {
 	own := *c.Env
-	own.screen = own.Stdout
+	own.screen, own.errScreen = own.Stdout, own.Stderr
 	out, errs := visible.NewWriter(own.Stdout), visible.NewWriter(own.Stderr)
 	if !c.command.copies.out {
 		own.Stdout = out

@@ -69,7 +69,8 @@ func TestResources(t *testing.T) {
 
 func TestDocumentsKeepTheirOrder(t *testing.T) {
 	var b strings.Builder
-	err := writeDocument(&b, "thing", document{{"z", 1}, {"a", []string{}}, {"n", (*string)(nil)}, {"o", document{{"y", "é\n"}, {"b", true}}}})
+	c := &call{Env: &Env{Stdout: &b}}
+	err := c.writeDocument("thing", document{{"z", 1}, {"a", []string{}}, {"n", (*string)(nil)}, {"o", document{{"y", "é\n"}, {"b", true}}}})
 	want := `{
   "schema": "yarn.cli/1",
   "kind": "thing",

@@ -17,7 +17,7 @@ const (
 // line of syntax, then two columns, sorted without regard to case.
 func writeUsage(w io.Writer, title string, options []option) {
 	fmt.Fprintf(w, "usage: %s\n", title)
-	sorted := slices.Clone(options)
+	sorted := present(options)
 	slices.SortStableFunc(sorted, func(a, b option) int {
 		return strings.Compare(strings.ToLower(a.name), strings.ToLower(b.name))
 	})
@@ -29,6 +29,11 @@ func writeUsage(w io.Writer, title string, options []option) {
 		line := o.syntax() + strings.Repeat(" ", width-len(o.syntax())+helpPad) + o.help
 		writeWrapped(w, line, width+helpPad)
 	}
+}
+
+// present are the options that are here.
+func present(options []option) []option {
+	return slices.DeleteFunc(slices.Clone(options), func(o option) bool { return o.absent != "" })
 }
 
 // syntax is the left column: " -name,--long <arg>".

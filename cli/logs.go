@@ -77,13 +77,15 @@ func runLogs(c *call) error {
 		c.usage()
 		return nil
 	}
-	if err := c.textOnly(); err != nil {
-		return err
-	}
 	var err error
 	if c.opts, err = parse(logsOptions, c.args); err != nil {
 		fmt.Fprintf(c.Stderr, "options parsing failed: %s\n", strings.TrimPrefix(err.Error(), "org.apache.commons.cli.UnrecognizedOptionException: "))
 		return c.misused()
+	}
+	if !c.opts.has("show_application_log_info") && !c.opts.has("show_container_log_info") && !c.opts.has("list_nodes") {
+		if err := c.textOnly(); err != nil {
+			return err
+		}
 	}
 	r, err := c.logsRequest()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/heddle-project/heddle/internal/aggregated"
 	"github.com/heddle-project/heddle/internal/filesystem"
+	"github.com/heddle-project/heddle/internal/progress"
 	"github.com/heddle-project/heddle/internal/visible"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -40,7 +41,8 @@ type endedLogs struct {
 	*call
 	ask     *logsRequest
 	store   *aggregated.Store
-	nowhere bool // there is nothing at all on the file system
+	nowhere bool  // there is nothing at all on the file system
+	bytes   int64 // of the log files that match found
 }
 
 func (l *endedLogs) run() error {
@@ -170,6 +172,12 @@ func (l *endedLogs) match() (bool, error) {
 	for _, k := range all {
 		files = append(files, k.files...)
 	}
+	for _, f := range files {
+		if l.ask.files.wants(f.Name) {
+			_, length := aggregated.Window(f.Size, l.ask.size)
+			l.bytes += length
+		}
+	}
 	names, err := l.ask.wanted(files)
 	return len(names) > 0, err
 }
@@ -223,6 +231,12 @@ func (l *endedLogs) print() (found bool, err error) {
 		return false, err
 	}
 	defer out.Close()
+	var meter *progress.Meter // of what goes to files; the logs themselves show their progress
+	if l.ask.out != "" {
+		meter = progress.New(l.errScreen, l.Now, "copying logs", progress.Bytes)
+		meter.Total(l.bytes)
+		defer meter.End()
+	}
 	err = l.each(func(n aggregated.NodeLogs, id string, r *aggregated.Reader) error {
 		w, err := out.to(n.Name, id)
 		if errors.Is(err, errNoContainer) {
@@ -244,7 +258,7 @@ func (l *endedLogs) print() (found bool, err error) {
 				continue
 			}
 			found = true
-			if err := l.printFile(w, n, id, f, r); err != nil {
+			if err := l.printFile(meter.Writer(w), n, id, f, r); err != nil {
 				return err
 			}
 		}
@@ -284,6 +298,11 @@ func copyLog(w io.Writer, r io.Reader, n int64) error {
 	return err
 }
 
+// logFileDocument is a log file; the size is in bytes and the time in milliseconds, where they are known.
+func logFileDocument(container, node, name string, size, modified any, kind string) document {
+	return document{{"container", container}, {"node", node}, {"name", name}, {"size", size}, {"modified", modified}, {"kind", kind}}
+}
+
 // filesHeading begins the table of a container's log files.
 func (c *call) filesHeading(container, node string) {
 	first := aggregated.OnNode(container, node)
@@ -307,6 +326,15 @@ func (l *endedLogs) listFiles() error {
 		l.noLogs(err)
 		l.whereLogsAre()
 		return failed
+	}
+	if l.json && len(all) > 0 {
+		var rows []document
+		for _, k := range all {
+			for _, f := range k.files {
+				rows = append(rows, logFileDocument(k.id, k.node.Name, f.Name, f.Size, k.node.ModTime, aggregated.Aggregated))
+			}
+		}
+		return l.writeDocument("logFiles", document{{"application", l.ask.app.String()}, {"files", rows}})
 	}
 	for _, k := range all {
 		l.filesHeading(k.id, k.node.Name)
@@ -335,6 +363,11 @@ func (l *endedLogs) listNodes() error {
 		l.whereLogsAre()
 		return nil
 	}
+	if l.json {
+		return l.writeDocument("logNodes", document{{"application", l.ask.app.String()}, {"nodes", items(nodes, func(n aggregated.NodeLogs) document {
+			return document{{"node", n.Name}, {"modified", n.ModTime}}
+		})}})
+	}
 	for _, n := range nodes {
 		fmt.Fprintln(l.Stdout, visible.Line(n.Name))
 	}
@@ -344,10 +377,17 @@ func (l *endedLogs) listNodes() error {
 
 // listContainers succeeds whatever there is.
 func (l *endedLogs) listContainers() error {
-	fmt.Fprintln(l.Stdout, "Application State: Completed.")
+	if !l.json {
+		fmt.Fprintln(l.Stdout, "Application State: Completed.")
+	}
 	all, err := l.metas()
 	if err != nil {
 		l.noLogs(err)
+	}
+	if l.json && len(all) > 0 {
+		return l.writeDocument("logContainers", document{{"application", l.ask.app.String()}, {"state", "Completed"}, {"containers", items(all, func(k containerLogs) document {
+			return document{{"container", k.id}, {"node", k.node.Name}, {"files", len(k.files)}}
+		})}})
 	}
 	for _, k := range all {
 		fmt.Fprintln(l.Stdout, aggregated.OnNode(k.id, k.node.Name))

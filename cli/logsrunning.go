@@ -93,6 +93,11 @@ func (l *runningLogs) listContainers() error {
 	if len(all) == 0 {
 		return l.say("Can not find any containers for the application:%s.", l.ask.app)
 	}
+	if l.json {
+		return l.writeDocument("logContainers", document{{"application", l.ask.app.String()}, {"state", "Running"}, {"containers", items(all, func(c liveContainer) document {
+			return document{{"container", c.id.String()}, {"node", c.node}}
+		})}})
+	}
 	fmt.Fprintln(l.Stdout, "Application State: Running.")
 	for _, c := range all {
 		fmt.Fprintln(l.Stdout, aggregated.OnNode(c.id.String(), c.node))
@@ -113,15 +118,25 @@ func (l *runningLogs) listFiles() error {
 	if len(all) == 0 {
 		return l.listCollectedFiles()
 	}
+	rows := []document{}
 	for _, c := range all {
-		l.filesHeading(c.id.String(), c.node)
+		if !l.json {
+			l.filesHeading(c.id.String(), c.node)
+		}
 		files, err := l.web.files(c.address, c.id.String())
 		if err != nil {
 			fmt.Fprintf(l.Stderr, "WARN the log files of %s cannot be listed: %v\n", c.id, err)
 		}
 		for _, f := range files {
+			if l.json {
+				rows = append(rows, logFileDocument(c.id.String(), c.node, f.Name, f.bytes(), f.Modified, f.kind))
+				continue
+			}
 			l.filesRow(f.Name, f.Size, f.Modified, f.kind)
 		}
+	}
+	if l.json {
+		return l.writeDocument("logFiles", document{{"application", l.ask.app.String()}, {"files", rows}})
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func nodeList(c *call) error {
 		return err
 	}
 	if c.json {
-		return writeDocument(c.Stdout, "nodes", document{{"nodes", items(nodes, nodeDocument)}})
+		return c.writeDocument("nodes", document{{"nodes", items(nodes, nodeDocument)}})
 	}
 	fmt.Fprintf(c.Stdout, "Total Nodes:%d\n", len(nodes))
 	fmt.Fprintf(c.Stdout, nodeRow, "Node-Id", "Node-State", "Node-Http-Address", "Number-of-Running-Containers")
@@ -157,7 +157,7 @@ func nodeStatus(c *call) error {
 		return nil
 	}
 	if c.json {
-		return writeDocument(c.Stdout, "node", document{{"node", nodeDocument(nodes[at])}})
+		return c.writeDocument("node", document{{"node", nodeDocument(nodes[at])}})
 	}
 	c.writeNode(nodes[at])
 	return nil

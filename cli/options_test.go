@@ -97,7 +97,8 @@ func TestOutputFormat(t *testing.T) {
 		{"-list --output json -all", "json", "-list -all", ""},
 		{"-output=json -list", "json", "-list", ""},
 		{"--output", "", "", "needs a format"},
-		{"--output yaml", "", "", "not built yet"},
+		{"--output yaml", "yaml", "", ""},
+		{"-list --output=wide x", "wide", "-list x", ""},
 		{"--output csv", "", "", "no such format"},
 	} {
 		format, rest, err := outputFormat(strings.Fields(x.line))

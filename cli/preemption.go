@@ -56,7 +56,7 @@ func queuePreemption(c *call) error {
 	}
 	list := answer.Preemptions.Preemption
 	if c.json {
-		return writeDocument(c.Stdout, "preemptions", document{{"events", items(list, preemptionDocument)}})
+		return c.writeDocument("preemptions", document{{"events", items(list, preemptionDocument)}})
 	}
 	if len(list) == 0 {
 		fmt.Fprintln(c.Stdout, "The ResourceManager remembers no preemption"+about+".")
@@ -124,7 +124,7 @@ func applicationWhy(c *call) error {
 		if w.Waiting {
 			reason = w.Reason
 		}
-		return writeDocument(c.Stdout, "why", document{{"application", w.ID}, {"state", w.State}, {"waiting", w.Waiting}, {"reason", reason},
+		return c.writeDocument("why", document{{"application", w.ID}, {"state", w.State}, {"waiting", w.Waiting}, {"reason", reason},
 			{"preemption", append([]string{}, w.Preemption...)}})
 	}
 	switch {

@@ -12,7 +12,7 @@ import (
 var queueOptions = []option{
 	{name: "status", arg: "Queue Name", values: 1, help: "Prints the report on a queue, by its name or path."},
 	{name: "list", arg: "Parent Queue Name", values: 1, help: "Lists the queues below a parent; all lists every queue but root."},
-	{name: "subClusterId", arg: "arg", values: 1, help: "Sub-cluster of a federation: not built yet."},
+	{name: "subClusterId", arg: "arg", values: 1, help: "Sub-cluster of a federation.", absent: ": federation is not built yet"},
 	{name: "kept", arg: "Queue Path", values: 1, optional: true,
 		help: "Says of each queue of a FairScheduler, or of one, why it is not deleted. Queues that the allocation file does not name are deleted when they are empty."},
 	{name: "delete", arg: "Queue Path", values: 1,
@@ -32,9 +32,6 @@ const schedulerFair = "FairScheduler"
 // queue is yarn queue. compat: -list takes exactly one word, -status up to three
 // more, of which the first counts.
 func queue(c *call) error {
-	if c.opts.has("subClusterId") {
-		return fmt.Errorf("-subClusterId: federation is not built yet")
-	}
 	switch {
 	case c.opts.has("lint"):
 		return queueLint(c)
@@ -77,7 +74,7 @@ func queueStatus(c *call) error {
 		fmt.Fprintf(c.Stdout, "Cannot get queue from RM by queueName = %s, please check.\n", name)
 		return failed
 	case c.json:
-		return writeDocument(c.Stdout, "queue", document{{"queue", queueDocument(q)}})
+		return c.writeDocument("queue", document{{"queue", queueDocument(q)}})
 	case q.Scheduler != nil && *q.Scheduler == schedulerFair:
 		c.writeFairQueue(q)
 	default:
@@ -201,7 +198,7 @@ func queueList(c *call) error {
 	}
 	queues := below(root, nil)
 	if c.json {
-		return writeDocument(c.Stdout, "queues", document{{"parent", name}, {"queues", items(queues, queueDocument)}})
+		return c.writeDocument("queues", document{{"parent", name}, {"queues", items(queues, queueDocument)}})
 	}
 	rows := [][]string{{"Queue Name", "Queue Path", "State", "Capacity", "Current Capacity", "Maximum Capacity", "Weight", "Maximum Parallel Apps"}}
 	for _, q := range queues {

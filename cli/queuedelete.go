@@ -51,7 +51,7 @@ func queueKept(c *call) error {
 		return fmt.Errorf("%s has no FairScheduler: no other one deletes queues on request", host)
 	}
 	if c.json {
-		return writeDocument(c.Stdout, "keptQueues", document{{"queues", items(queues, keptDocument)}})
+		return c.writeDocument("keptQueues", document{{"queues", items(queues, keptDocument)}})
 	}
 	for _, q := range queues {
 		fmt.Fprintf(c.Stdout, "%s: %s\n", visible.Line(q.Path), visible.Line(q.kept()))
@@ -88,7 +88,7 @@ func queueDelete(c *call) error {
 		return err
 	}
 	if c.json {
-		return writeDocument(c.Stdout, "deletedQueue", document{{"path", answer.Deleted.Path}})
+		return c.writeDocument("deletedQueue", document{{"path", answer.Deleted.Path}})
 	}
 	fmt.Fprintf(c.Stdout, "Deleted queue %s\n", visible.Line(answer.Deleted.Path))
 	return nil

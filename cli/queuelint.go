@@ -265,7 +265,7 @@ func clusterSize(text string) (size yarn.Resource, err error) {
 func (c *call) writeFindings(file string, findings []lint.Finding) error {
 	bad, warnings, hints := lint.Count(findings)
 	if c.json {
-		return writeDocument(c.Stdout, "queueLint", document{{"file", file}, {"errors", bad}, {"warnings", warnings}, {"hints", hints},
+		return c.writeDocument("queueLint", document{{"file", file}, {"errors", bad}, {"warnings", warnings}, {"hints", hints},
 			{"findings", items(findings, findingDocument)}})
 	}
 	var b strings.Builder

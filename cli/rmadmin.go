@@ -17,7 +17,9 @@ type adminCommand struct {
 	help string
 	bare bool // takes no words
 	ha   bool // only with high availability
-	run  func(c *call, args []string) error
+	// absent: Hadoop has it and Heddle has not; usage texts leave it out
+	absent bool
+	run    func(c *call, args []string) error
 }
 
 // adminCommands lists them in the order of the usage text.
@@ -38,7 +40,7 @@ func adminCommands() []adminCommand {
 			help: "Makes the cluster forget node labels."},
 		{name: "-replaceLabelsOnNode", args: `<"node1[:port]=label1 node2[:port]=label2"> [-failOnUnknownNodes] `, run: replaceLabels,
 			help: "Sets the label of nodes, one at most for each. With -failOnUnknownNodes a node that is not known is an error."},
-		{name: "-directlyAccessNodeLabelStore", run: unknownAdmin, help: "Changes the label store without the ResourceManager. Deprecated in Hadoop, and not built here."},
+		{name: "-directlyAccessNodeLabelStore", absent: true, help: "Changes the label store without the ResourceManager. Deprecated in Hadoop, and not built here."},
 		{name: "-refreshClusterMaxPriority", bare: true, help: "Has the highest priority of applications read again.", run: refresh((*client.Client).RefreshMaxPriority)},
 		{name: "-updateNodeResource", args: "[NodeID] [MemSize] [vCores] ([OvercommitTimeout]) \n\t\tor\n\t\t[NodeID] [resourcetypes] ([OvercommitTimeout]). ",
 			run: updateNodeResource, help: "Changes what a node offers."},
@@ -84,13 +86,15 @@ func rmadmin(c *call) error {
 		}
 		return nil
 	}
-	if err := c.textOnly(); err != nil {
-		return err
+	if name != "-getAllServiceState" && name != "-getGroups" {
+		if err := c.textOnly(); err != nil {
+			return err
+		}
 	}
 	k := findAdmin(name)
 	switch {
-	case k == nil || k.name == "-directlyAccessNodeLabelStore":
-		return unknownAdmin(c, nil)
+	case k == nil || k.absent:
+		return unknownAdmin(c)
 	case k.ha && !c.ha():
 		fmt.Fprintf(c.Stdout, "Cannot run %s when ResourceManager HA is not enabled\n", name)
 		return failed
@@ -103,7 +107,7 @@ func rmadmin(c *call) error {
 	return c.adminResult(name, k.run(c, args))
 }
 
-func unknownAdmin(c *call, _ []string) error {
+func unknownAdmin(c *call) error {
 	fmt.Fprintf(c.Stderr, "%s: Unknown command\n", dashless(c.args[0]))
 	c.adminUsage("")
 	return failed
@@ -164,7 +168,7 @@ func (c *call) adminUsage(name string) {
 func (c *call) adminListed() []adminCommand {
 	var out []adminCommand
 	for _, k := range adminCommands() {
-		if !k.ha || c.ha() {
+		if (!k.ha || c.ha()) && !k.absent {
 			out = append(out, k)
 		}
 	}
@@ -219,12 +223,20 @@ func getGroups(c *call, users []string) error {
 	if len(users) == 0 {
 		users = []string{c.caller()}
 	}
+	all := []document{}
 	for _, user := range users {
 		groups, err := rm.Groups(c.ctx, user)
 		if err != nil {
 			return err
 		}
+		if c.json {
+			all = append(all, document{{"user", user}, {"groups", words(groups)}})
+			continue
+		}
 		fmt.Fprintln(c.Stdout, strings.Join(append([]string{user, ":"}, groups...), " "))
+	}
+	if c.json {
+		return c.writeDocument("groups", document{{"users", all}})
 	}
 	return nil
 }

@@ -98,12 +98,24 @@ func allServiceStates(c *call, _ []string) error {
 	if err != nil {
 		return err
 	}
+	all := []document{}
 	for _, t := range rm.AdminAddresses() {
 		s, err := rm.ServiceStatus(c.ctx, t)
+		if c.json {
+			problem := ""
+			if err != nil {
+				problem = err.Error()
+			}
+			all = append(all, document{{"id", t.ID}, {"address", t.Address}, {"state", s.State}, {"error", problem}})
+			continue
+		}
 		if err != nil {
 			s.State = "Failed to connect: " + err.Error()
 		}
 		fmt.Fprintf(c.Stdout, "%-50s %-10s\n", t.Address, s.State)
+	}
+	if c.json {
+		return c.writeDocument("serviceStates", document{{"resourceManagers", all}})
 	}
 	return nil
 }

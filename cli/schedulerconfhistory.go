@@ -83,7 +83,7 @@ func confHistory(c *call) error {
 	}
 	h := &answer.History
 	if c.json {
-		return json.NewEncoder(c.Stdout).Encode(h)
+		return c.writeAnswer(h)
 	}
 	where := "the queue file says what the queues are"
 	if h.Mutable {
@@ -141,7 +141,7 @@ func confDiff(c *call) error {
 		return lintUsage
 	}
 	if c.json {
-		if err := json.NewEncoder(c.Stdout).Encode(answer.Diff); err != nil {
+		if err := c.writeAnswer(answer.Diff); err != nil {
 			return err
 		}
 	} else {

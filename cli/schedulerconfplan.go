@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -59,7 +58,7 @@ func confPlan(c *call) error {
 	}
 	p := &answer.Plan
 	if c.json {
-		if err := json.NewEncoder(c.Stdout).Encode(p); err != nil {
+		if err := c.writeAnswer(p); err != nil {
 			return err
 		}
 	} else {

@@ -73,6 +73,9 @@ func runShell(c *call) error {
 		c.shellUsage()
 		return failed
 	}
+	if c.json && c.format != formatJSON {
+		return fmt.Errorf("--output %s: this prints events as they come, one a line: use json", c.format)
+	}
 	s := &shellRun{call: c}
 	if err := s.read(); err != nil {
 		return err

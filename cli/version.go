@@ -19,7 +19,7 @@ func version(c *call) error {
 	}
 	own := release.Own()
 	if c.json {
-		return writeDocument(c.Stdout, "version", document{{"hadoop", release.Hadoop}, {"heddle", release.Version},
+		return c.writeDocument("version", document{{"hadoop", release.Hadoop}, {"heddle", release.Version},
 			{"revision", own.Commit}, {"built", own.Date}, {"platform", runtime.GOOS + "-" + runtime.GOARCH}, {"go", runtime.Version()}})
 	}
 	fmt.Fprintf(c.Stdout, "Hadoop %s\nHeddle %s\nSource code repository https://github.com/heddle-project/heddle -r %s\n"+

@@ -93,8 +93,12 @@ type Env struct {
 	Replace func(path string, argv, environ []string) error
 	// Terminal is how many columns the terminal has that Stdout is; ok is false if it is none. Nil: it is none.
 	Terminal func() (columns int, ok bool)
+	// Keyboard has each key of the terminal that Stdin is come at once and unseen, until restore is called. Nil: Stdin is no terminal.
+	Keyboard func() (restore func(), err error)
+	// Rows are those of the terminal that Stdout is.
+	Rows func() int
 
-	screen io.Writer // Stdout, for what controls the terminal; never for words of others
+	screen, errScreen io.Writer // Stdout and Stderr, for what controls the terminal; never for words of others
 }
 
 func (e *Env) terminal() (columns int, ok bool) {
@@ -109,19 +113,29 @@ func Main(d Daemons) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	e := &Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Environ: os.Environ,
-		User: processUser(), Zone: time.Local, Now: time.Now, Root: os.Geteuid() == 0, Program: program(), Daemons: d, Replace: syscall.Exec, Terminal: terminal}
+		User: processUser(), Zone: time.Local, Now: time.Now, Root: os.Geteuid() == 0, Program: program(), Daemons: d, Replace: syscall.Exec,
+		Terminal: func() (int, bool) { return columnsOf(os.Stdout) },
+		Rows:     func() int { _, rows, _ := term.GetSize(int(os.Stdout.Fd())); return rows }}
+	if in := int(os.Stdin.Fd()); term.IsTerminal(in) {
+		e.Keyboard = func() (func(), error) {
+			before, err := term.MakeRaw(in)
+			return func() { _ = term.Restore(in, before) }, err
+		}
+	}
 	return e.Run(ctx, os.Args[1:])
 }
 
-func terminal() (columns int, ok bool) {
-	columns, _, err := term.GetSize(int(os.Stdout.Fd()))
+// columnsOf are the columns of the terminal that a file is.
+func columnsOf(f *os.File) (columns int, ok bool) {
+	columns, _, err := term.GetSize(int(f.Fd()))
 	if columns <= 0 {
 		columns = 80 // it does not know
 	}
 	return columns, err == nil
 }
 
-// program is the path of this executable: the one that was called, which may be a link in an installation of Hadoop, if that can be told.
+// program is the path of this executable: the one that was called, which may be a link in an installation of Hadoop, if that can be told. If the
+// directory above it has no configuration, as with a link in /usr/bin, the first that the links lead to and that has one is taken.
 func program() string {
 	self, err := os.Executable()
 	if err != nil {
@@ -141,7 +155,31 @@ func program() string {
 	if b, err := os.Stat(called); err != nil || !os.SameFile(a, b) {
 		return self
 	}
-	return called
+	return installed(called)
+}
+
+// maxLinks bounds the links that are followed from one to the next.
+const maxLinks = 20
+
+// installed is the first of a path and those that its links lead to with a configuration in the directory above its own; the path itself if none has one.
+func installed(path string) string {
+	for at, left := path, maxLinks; left > 0; left-- {
+		home := filepath.Dir(filepath.Dir(at))
+		for _, conf := range []string{"etc/hadoop", "conf/hadoop-env.sh"} {
+			if _, err := os.Stat(filepath.Join(home, conf)); err == nil {
+				return at
+			}
+		}
+		to, err := os.Readlink(at)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(at), to)
+		}
+		at = to
+	}
+	return path
 }
 
 func processUser() string {

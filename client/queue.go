@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/heddle-project/heddle/wire/pb"
 )
@@ -26,11 +27,40 @@ type Queue struct {
 	PreemptionDisabled      *bool // as sent: a FairScheduler of Apache's sends the opposite
 	IntraPreemptionDisabled *bool
 	Children                []*Queue
+	Statistics              *QueueStatistics // nil if the ResourceManager sends none
 	// Of a FairScheduler, as sent. compat: Apache's ResourceManager sends the
 	// maximum of vcores as MinVCores, and neither the true minimum nor MaxVCores.
 	MinMemory, MaxMemory, ReservedMemory, SteadyMemory int64
 	MinVCores, ReservedVCores, SteadyVCores            int32
 	MaxVCores                                          *int32
+}
+
+// QueueStatistics are numbers of a queue and of all below it, in the default partition.
+type QueueStatistics struct {
+	Submitted, Running, Pending, Completed, Killed, Failed          int64 // applications
+	ActiveUsers                                                     int64
+	AvailableMB, AllocatedMB, PendingMB, ReservedMB                 int64
+	AvailableVCores, AllocatedVCores, PendingVCores, ReservedVCores int64
+	AllocatedContainers, PendingContainers, ReservedContainers      int64
+}
+
+// Add adds the numbers of another queue.
+func (s *QueueStatistics) Add(o *QueueStatistics) {
+	mine, others := reflect.ValueOf(s).Elem(), reflect.ValueOf(o).Elem()
+	for i := range mine.NumField() {
+		mine.Field(i).SetInt(mine.Field(i).Int() + others.Field(i).Int())
+	}
+}
+
+func fromStatistics(m *pb.QueueStatistics) *QueueStatistics {
+	if m == nil {
+		return nil
+	}
+	return &QueueStatistics{Submitted: m.GetNumAppsSubmitted(), Running: m.GetNumAppsRunning(), Pending: m.GetNumAppsPending(),
+		Completed: m.GetNumAppsCompleted(), Killed: m.GetNumAppsKilled(), Failed: m.GetNumAppsFailed(), ActiveUsers: m.GetNumActiveUsers(),
+		AvailableMB: m.GetAvailableMemoryMB(), AllocatedMB: m.GetAllocatedMemoryMB(), PendingMB: m.GetPendingMemoryMB(), ReservedMB: m.GetReservedMemoryMB(),
+		AvailableVCores: m.GetAvailableVCores(), AllocatedVCores: m.GetAllocatedVCores(), PendingVCores: m.GetPendingVCores(), ReservedVCores: m.GetReservedVCores(),
+		AllocatedContainers: m.GetAllocatedContainers(), PendingContainers: m.GetPendingContainers(), ReservedContainers: m.GetReservedContainers()}
 }
 
 // Queue reports on one queue by its name or path, nil if there is none.
@@ -64,7 +94,7 @@ func fromQueue(m *pb.QueueInfo, depth int) *Queue {
 		MinMemory: m.GetMinResourceMemory(), MaxMemory: m.GetMaxResourceMemory(),
 		ReservedMemory: m.GetReservedResourceMemory(), SteadyMemory: m.GetSteadyFairShareMemory(),
 		MinVCores: m.GetMinResourceVCore(), MaxVCores: m.MaxResourceVCore,
-		ReservedVCores: m.GetReservedResourceVCore(), SteadyVCores: m.GetSteadyFairShareVCore(),
+		ReservedVCores: m.GetReservedResourceVCore(), SteadyVCores: m.GetSteadyFairShareVCore(), Statistics: fromStatistics(m.QueueStatistics),
 	}
 	if depth > 0 {
 		q.Children = each(m.GetChildQueues(), func(child *pb.QueueInfo) *Queue { return fromQueue(child, depth-1) })

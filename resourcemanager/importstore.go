@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
+	"github.com/heddle-project/heddle/internal/progress"
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
@@ -44,7 +46,7 @@ func ImportStore(o Options, out io.Writer) (err error) {
 	if r.kind != storeFiles && r.kind != storeZooKeeper {
 		from.DropUnknown() // it is of Hadoop's records
 	}
-	if err := r.importFrom(from); err != nil {
+	if err := r.importFrom(from, progress.New(out, time.Now, "importing", progress.Count("changes"))); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "imported from %s into the state store %s: %d applications, %d attempts, %d delegation tokens, %d reservations\n",
@@ -59,7 +61,7 @@ func ImportStore(o Options, out io.Writer) (err error) {
 }
 
 // importFrom stores a snapshot in a store that has nothing. The next start has a later epoch than the snapshot's.
-func (r *records) importFrom(from *state.Snapshot) (err error) {
+func (r *records) importFrom(from *state.Snapshot, meter *progress.Meter) (err error) {
 	was := *r
 	for _, e := range []*state.Epochs{&r.bolt.Epochs, &r.files.Epochs, &r.zookeeper.Epochs} {
 		e.Base = from.Epoch
@@ -84,12 +86,16 @@ func (r *records) importFrom(from *state.Snapshot) (err error) {
 	if !had.Empty() {
 		return fmt.Errorf("the state store %s (%s) is not empty: nothing was imported. yarn resourcemanager -format-state-store sets it aside", r.where, r.property)
 	}
-	for ops := from.Ops(); len(ops) > 0; {
+	defer meter.End()
+	ops := from.Ops()
+	meter.Total(int64(len(ops)))
+	for len(ops) > 0 {
 		n := min(len(ops), store.MaxOps)
 		if err := commitSome(ctx, s, &n, ops); err != nil {
 			return fmt.Errorf("the state store %s has a part of the records only: set it aside with yarn resourcemanager -format-state-store, and import again: %w", r.where, err)
 		}
 		ops = ops[n:]
+		meter.Add(int64(n))
 	}
 	return nil
 }

@@ -65,9 +65,9 @@ func (s *Secrets) has(name string) bool {
 // variable is a reference to another property.
 var variable = regexp.MustCompile(`\$\{([^}$ ]+)\}`)
 
-// hides tells whether a value must not be told: because of the property's name,
+// Hides tells whether a value must not be told: because of the property's name,
 // or because a secret is filled in.
-func (s *Secrets) hides(p Property) bool {
+func (s *Secrets) Hides(p Property) bool {
 	if s.has(p.Name) {
 		return true
 	}
@@ -118,7 +118,7 @@ func (s *server) confXML(w *bufio.Writer, list []Property, _ bool) {
 	_, _ = w.WriteString("<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?><configuration>\n")
 	for _, p := range list {
 		value := p.Raw
-		if s.secrets.hides(p) {
+		if s.secrets.Hides(p) {
 			value = "******"
 		}
 		_, _ = w.WriteString("<property>")
@@ -155,7 +155,7 @@ func (s *server) confJSON(w *bufio.Writer, list []Property, one bool) {
 	told := make([]property, len(list))
 	for i, p := range list {
 		told[i] = property{p.Name, p.Value, p.Final, p.Source}
-		if s.secrets.hides(p) {
+		if s.secrets.Hides(p) {
 			told[i].Value = "<redacted>"
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Version is Heddle's own, which says nothing of Hadoop's.
-const Version = "0.1.0-dev"
+// Version is Heddle's own, which says nothing of Hadoop's. The linker may set another one.
+var Version = "0.1.0-dev"
 
 // Set by the linker (-X) where Go does not find out itself, as `make build` does.
 var commit, date string

@@ -14,7 +14,9 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/heddle-project/heddle/internal/progress"
 	"github.com/heddle-project/heddle/sim/replay/plan"
 	"github.com/heddle-project/heddle/sim/trace"
 )
@@ -40,7 +42,9 @@ func Main(args []string, stdout, stderr io.Writer) int {
 		return 0
 	}
 	done := 0
-	for _, name := range o.files {
+	meter := progress.New(stderr, time.Now, "replaying", progress.Count("traces"))
+	for i, name := range o.files {
+		meter.Set(int64(i), int64(len(o.files)))
 		switch err := o.replay(name, stdout); {
 		case err == nil:
 			done++
@@ -48,6 +52,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 			fmt.Fprintf(stderr, "sim replay: %v\n", err)
 		}
 	}
+	meter.End()
 	if len(o.files) > 1 {
 		fmt.Fprintln(stdout, o.summary(done))
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heddle-project/heddle/internal/progress"
 	"github.com/heddle-project/heddle/internal/release"
 	"github.com/heddle-project/heddle/internal/visible"
 	"github.com/heddle-project/heddle/resourcemanager/blackbox"
@@ -60,10 +61,11 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	}
 	out := bufio.NewWriter(stdout)
 	defer out.Flush() //nolint:errcheck // nobody is there to be told
-	if showing {
-		o.List = out
+	meter := progress.New(stderr, time.Now, "playing", progress.Bytes)
+	if showing { // the list shows the progress
+		o.List, meter = out, nil
 	}
-	res, err := playFile(files[0], o)
+	res, err := playFile(files[0], o, meter)
 	var missing errMissing
 	if errors.As(err, &missing) && showing {
 		err = errors.Join(listFile(files[0], out), err)
@@ -77,7 +79,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 }
 
 // open opens a recording.
-func open(name string) (*blackbox.Reader, io.Closer, error) {
+func open(name string, meter *progress.Meter) (*blackbox.Reader, io.Closer, error) {
 	if name == "-" {
 		r, err := blackbox.NewReader(os.Stdin, "standard input")
 		return r, io.NopCloser(nil), err
@@ -86,15 +88,19 @@ func open(name string) (*blackbox.Reader, io.Closer, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := blackbox.NewReader(f, name)
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		meter.Total(info.Size())
+	}
+	r, err := blackbox.NewReader(meter.Reader(f), name)
 	if err != nil {
 		f.Close()
 	}
 	return r, f, err
 }
 
-func playFile(name string, o Options) (*Result, error) {
-	r, f, err := open(name)
+func playFile(name string, o Options, meter *progress.Meter) (*Result, error) {
+	defer meter.End()
+	r, f, err := open(name, meter)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +113,7 @@ func listFile(name string, out io.Writer) error {
 	if name == "-" {
 		return errors.New("standard input cannot be read twice: give a file")
 	}
-	r, f, err := open(name)
+	r, f, err := open(name, nil)
 	if err != nil {
 		return err
 	}
