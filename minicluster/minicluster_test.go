@@ -2,6 +2,7 @@ package minicluster
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -72,6 +73,50 @@ func TestCluster(t *testing.T) {
 	c.Stop()
 	if _, err := http.Get(c.Web); err == nil {
 		t.Error("the pages still answer")
+	}
+}
+
+// TestLevels: the level of a logger changes while both daemons run, for administrators who say who they are.
+func TestLevels(t *testing.T) {
+	c := start(t, 1)
+	props, err := conf.Load(conf.Options{Dir: c.ConfDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cl, err := client.New(props, "ann", client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	var nodes []*client.Node
+	for len(nodes) == 0 && ctx.Err() == nil {
+		if nodes, err = cl.Nodes(ctx, yarn.NodeRunning); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, daemon := range []string{c.Web, "http://" + *nodes[0].HTTPAddress} {
+		for _, x := range []struct {
+			query  string
+			status int
+			text   string
+		}{
+			{"log=web", http.StatusOK, "Effective Level: <b>INFO</b>"},
+			{"log=web&level=DEBUG", http.StatusForbidden, "say who you are"},
+			{"log=web&level=DEBUG&user.name=ann", http.StatusOK, "Effective Level: <b>DEBUG</b>"},
+			{"log=org.apache.hadoop.http.HttpServer2", http.StatusOK, "Effective Level: <b>DEBUG</b>"},
+		} {
+			answer, err := http.Get(daemon + "/logLevel?" + x.query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(answer.Body)
+			answer.Body.Close()
+			if err != nil || answer.StatusCode != x.status || !strings.Contains(string(text), x.text) {
+				t.Errorf("%s %s: %s %v\n%s", daemon, x.query, answer.Status, err, text)
+			}
+		}
 	}
 }
 

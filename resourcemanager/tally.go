@@ -60,8 +60,12 @@ func (t *tally) container(e *events.Event) {
 	}
 	if e.What == "allocated" {
 		q.Allocated++
-	} else {
-		q.Released++
+		return
+	}
+	q.Released++
+	if e.Exit == yarn.ExitPreempted {
+		q.PreemptedMB += e.MemoryMB
+		q.PreemptedVCores += e.VCores
 	}
 }
 
@@ -108,7 +112,8 @@ func (t *tally) now() access.Tallies {
 	for path, q := range t.queues {
 		for at := path; at != ""; at = at[:max(strings.LastIndexByte(at, '.'), 0)] {
 			sum := out.Queues[at]
-			out.Queues[at] = access.QueueTally{Allocated: sum.Allocated + q.Allocated, Released: sum.Released + q.Released}
+			out.Queues[at] = access.QueueTally{Allocated: sum.Allocated + q.Allocated, Released: sum.Released + q.Released,
+				PreemptedMB: sum.PreemptedMB + q.PreemptedMB, PreemptedVCores: sum.PreemptedVCores + q.PreemptedVCores}
 		}
 	}
 	return out
@@ -117,7 +122,9 @@ func (t *tally) now() access.Tallies {
 // Tallies implements access.Source.
 func (d *Daemon) Tallies() access.Tallies {
 	if t := d.term.Load(); t != nil {
-		return t.outside.tally.now()
+		out := t.outside.tally.now()
+		out.Waiting = t.loop.Waiting()
+		return out
 	}
 	return access.Tallies{}
 }

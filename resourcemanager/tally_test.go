@@ -28,12 +28,14 @@ func TestTally(t *testing.T) {
 	for _, c := range []struct{ queue, what string }{{"root.a.b", "allocated"}, {"root.a.b", "allocated"}, {"root.a.b", "ended"}, {"root.a", "noticed"}, {"root.c", "allocated"}, {"", "ended"}} {
 		x.count(&events.Event{Kind: events.Container, Queue: c.queue, What: c.what})
 	}
+	x.count(&events.Event{Kind: events.Container, Queue: "root.a.b", What: "ended", MemoryMB: 512, VCores: 2, Exit: yarn.ExitPreempted})
 	got := x.now()
 	if got.MasterAllocation != (access.Timing{Count: 1, Total: 40 * time.Millisecond}) || got.MasterLaunch != (access.Timing{Count: 1, Total: 20 * time.Millisecond}) ||
 		got.MasterRegistration != (access.Timing{Count: 1, Total: 500 * time.Millisecond}) || len(x.masters) != 0 {
 		t.Errorf("%+v, %d are left", got, len(x.masters))
 	}
-	for path, want := range map[string]access.QueueTally{"root": {Allocated: 3, Released: 1}, "root.a": {Allocated: 2, Released: 1}, "root.a.b": {Allocated: 2, Released: 1}, "root.c": {Allocated: 1}} {
+	for path, want := range map[string]access.QueueTally{"root": {Allocated: 3, Released: 2, PreemptedMB: 512, PreemptedVCores: 2}, "root.a": {Allocated: 2, Released: 2, PreemptedMB: 512, PreemptedVCores: 2},
+		"root.a.b": {Allocated: 2, Released: 2, PreemptedMB: 512, PreemptedVCores: 2}, "root.c": {Allocated: 1}} {
 		if got.Queues[path] != want {
 			t.Errorf("%s: %+v", path, got.Queues[path])
 		}

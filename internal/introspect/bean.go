@@ -6,6 +6,8 @@ type Bean struct {
 	// Hadoop:service=SERVICE,name=RECORD; only these are in /prom.
 	Name string
 	Type string // told as modelerType
+	// Record begins the names in /prom; empty: the Type, up to a comma.
+	Record string
 	// Attributes are in the order in which they are told. Those whose names begin
 	// with "tag." label the others in /prom.
 	Attributes []Attribute

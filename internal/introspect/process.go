@@ -68,6 +68,7 @@ func httpBean(service, address string, n webgate.TrafficStats, started time.Time
 		Counter("RequestTimeTotal", n.Total.Milliseconds(), "the time of all requests together, ms"),
 		Counter("ResponsesBytesTotal", n.Bytes, "bytes of answers, without their headers"),
 		Counter("StatsOnMs", time.Since(started).Milliseconds(), "for how long has been counted, ms"))
+	b.Record = "HttpServer2"
 	for class := 1; class <= 5; class++ {
 		b.Attributes = append(b.Attributes, Counter("Responses"+strconv.Itoa(class)+"xx", n.Responses[class], "answers with such a status"))
 	}

@@ -61,7 +61,10 @@ func collect(all map[string]*series, b Bean) {
 	if !strings.HasPrefix(b.Name, "Hadoop:") {
 		return
 	}
-	record, _, _ := strings.Cut(b.Type, ",")
+	record := b.Record
+	if record == "" {
+		record, _, _ = strings.Cut(b.Type, ",")
+	}
 	labels := labelsOf(b)
 	for _, a := range b.Attributes {
 		value, ok := number(a.Value)
@@ -81,12 +84,15 @@ func collect(all map[string]*series, b Bean) {
 	}
 }
 
+// usersTag is a tag with numbers in it, which would make new series all the time.
+const usersTag = "NumOpenConnectionsPerUser"
+
 func labelsOf(b Bean) string {
 	var labels []string
 	for _, a := range b.Attributes {
 		name, tag := strings.CutPrefix(a.Name, "tag.")
 		text, ok := a.Value.(string)
-		if tag && ok {
+		if tag && ok && name != usersTag {
 			labels = append(labels, strings.ToLower(delimiters.ReplaceAllString(name, "_"))+`="`+escapeLabel.Replace(visible.Text(text))+`"`)
 		}
 	}

@@ -71,6 +71,13 @@ func (l *Loop) Views(ctx context.Context, parts view.Part) (*Views, error) {
 	return l.views.Load(), nil
 }
 
+// Waiting is how many commands wait to be applied.
+func (l *Loop) Waiting() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.inbox)
+}
+
 // Latest returns the views that were published last, without waiting.
 func (l *Loop) Latest() *Views { return l.views.Load() }
 

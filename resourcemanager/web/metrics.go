@@ -75,7 +75,10 @@ func clusterBean(c *view.Cluster, t *access.Tallies, m *introspect.Means) intros
 		introspect.Gauge("UtilizedVirtualCores", int64(cpu), "measured use of the nodes' machines, cores"),
 	)
 	_, granted := m.Of("grants", c.Metrics.GrantsTotal, 0)
-	b.Attributes = append(b.Attributes, introspect.Gauge("ContainerAssignedPerSecond", int64(granted+0.5), "containers that were allocated, a second, lately"))
+	b.Attributes = append(b.Attributes,
+		introspect.Gauge("RmDispatcherEventQueueSize", t.Waiting, "commands that wait for the loop"),
+		introspect.Gauge("SchedulerDispatcherEventQueueSize", t.Waiting, "the same: the loop does the scheduler's work, too"),
+		introspect.Gauge("ContainerAssignedPerSecond", int64(granted+0.5), "containers that were allocated, a second, lately"))
 	for _, x := range []struct {
 		name, help string
 		t          access.Timing
@@ -294,6 +297,8 @@ func queueBean(c *view.Cluster, q *queue.Info, apps appCounts, t access.QueueTal
 	b.Attributes = append(b.Attributes,
 		introspect.Counter("AggregateContainersAllocated", t.Allocated, "containers that were allocated"),
 		introspect.Counter("AggregateContainersReleased", t.Released, "containers that have ended"),
+		introspect.Counter("AggregateMemoryMBPreempted", t.PreemptedMB, "memory of containers that were taken from the queue, MiB"),
+		introspect.Counter("AggregateVcoresPreempted", t.PreemptedVCores, "vcores of containers that were taken from the queue"),
 		introspect.Gauge("UnmanagedAppsPending", apps.unmanagedPending, "applications with an unmanaged master that wait"),
 		introspect.Gauge("UnmanagedAppsRunning", apps.unmanagedRunning, "applications with an unmanaged master that run"))
 	for i, n := range apps.ages {

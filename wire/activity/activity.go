@@ -51,6 +51,7 @@ func activity(service, port, server string, n *ipc.Stats, methods []ipc.MethodSt
 		introspect.Gauge("NumOpenConnections", n.Connections, "open connections"),
 		introspect.Counter("NumDroppedConnections", n.Rejected+n.SlowReaders, "connections that were closed because there were too many, or because their peer did not read"),
 	)
+	b.Record = "rpc"
 	b.Attributes = append(b.Attributes, m.Timed(record, "RpcProcessingTime", calls, took, "calls")...)
 	b.Attributes = append(b.Attributes, m.Timed(record, "RpcQueueTime", calls, waited, "calls, the wait for their turns")...)
 	b.Attributes = append([]introspect.Attribute{{Name: "tag.port", Value: port}, {Name: "tag.serverName", Value: server}}, b.Attributes...)
@@ -62,6 +63,7 @@ func activity(service, port, server string, n *ipc.Stats, methods []ipc.MethodSt
 func details(service, port string, methods []ipc.MethodStats, m *introspect.Means) introspect.Bean {
 	record := "RpcDetailedActivityForPort" + port
 	b := introspect.Metrics(service, record, "rpcdetailed")
+	b.Record = "rpcdetailed"
 	seen := map[string]bool{}
 	for _, x := range methods {
 		name := strings.ToUpper(x.Method[:1]) + x.Method[1:]

@@ -38,7 +38,7 @@ func matches(pattern, name string) bool {
 }
 
 // own are beans that only Heddle has; see docs/web.md.
-var own = map[string]bool{"LoopMetrics": true, "ElectionMetrics": true, "AllocationFileMetrics": true, "OpportunisticSchedulerMetrics": true}
+var own = map[string]bool{"LoopMetrics": true, "StateStoreMetrics": true, "ElectionMetrics": true, "AllocationFileMetrics": true, "OpportunisticSchedulerMetrics": true}
 
 // row is an attribute of Apache's.
 type row struct{ daemon, bean, attribute, kind string }

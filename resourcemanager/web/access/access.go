@@ -63,10 +63,14 @@ type Tallies struct {
 	MasterAllocation   Timing                // from an attempt's ask for its master's container until it was allocated
 	MasterLaunch       Timing                // from there until its node had been told to start it
 	MasterRegistration Timing                // from there until the master registered
+	Waiting            int                   // commands that wait for the loop, now
 }
 
 // QueueTally counts containers of a queue.
-type QueueTally struct{ Allocated, Released int64 }
+type QueueTally struct {
+	Allocated, Released          int64
+	PreemptedMB, PreemptedVCores int64 // together
+}
 
 // Timing is how often something was timed, and how long it took together.
 type Timing struct {

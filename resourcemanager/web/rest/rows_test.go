@@ -154,15 +154,29 @@ func BenchmarkApps(b *testing.B) {
 	} {
 		b.Run(x.name, func(b *testing.B) {
 			b.ReportAllocs()
-			before := processorTime()
+			before, text := processorTime(), 0
 			for b.Loop() {
 				r := httptest.NewRequest(http.MethodGet, rest.Prefix+x.path, nil)
 				r.Header.Set("Accept", x.accept)
-				h.ServeHTTP(discard{http.Header{}}, r)
+				w := &counting{discard: discard{http.Header{}}}
+				h.ServeHTTP(w, r)
+				text = w.bytes
 			}
+			b.ReportMetric(float64(text)/1e6, "MB-text")
 			b.ReportMetric(float64((processorTime()-before).Microseconds())/1000/float64(b.N), "cpu-ms/op")
 		})
 	}
+}
+
+// counting counts what it is given.
+type counting struct {
+	discard
+	bytes int
+}
+
+func (c *counting) Write(p []byte) (int, error) {
+	c.bytes += len(p)
+	return len(p), nil
 }
 
 func processorTime() time.Duration {
