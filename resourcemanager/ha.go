@@ -51,7 +51,7 @@ func (d *Daemon) Active() bool { return d.active() }
 // BecomeActive implements admin.HADaemon. Who is active by force has no lease that could run out; the store alone keeps others out.
 func (d *Daemon) BecomeActive(why string) error {
 	if d.isWitness() {
-		return fmt.Errorf("%s is a witness (yarn.resourcemanager.heddle.raft.witnesses): it votes and is never active", d.settings.HA.ID)
+		return fmt.Errorf("%s is a witness (%s): it votes and is never active", d.settings.HA.ID, raftWitnesses)
 	}
 	return d.takeOver(d.ctx, why, false)
 }

@@ -136,7 +136,8 @@ func (t *term) openConfNodes(ctx context.Context) (confstore.Store, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, zooKeeperPatience)
 	defer cancel()
-	return confstore.OpenZK(ctx, confstore.ZKOptions{Conn: conn, Parent: t.settings.QueueConf.Parent, ACL: acl})
+	return confstore.OpenZK(ctx, confstore.ZKOptions{Conn: conn, Parent: t.settings.QueueConf.Parent, ACL: acl,
+		Retries: z.Retries, Interval: z.RetryInterval, Warn: func(text string) { t.Log.Warn(text) }})
 }
 
 // zooKeeperPatience bounds the wait for ZooKeeper when a term begins, and for each change.

@@ -20,6 +20,8 @@ import (
 const (
 	raftPath   = "yarn.resourcemanager.heddle.raft.path"
 	raftSecret = "yarn.resourcemanager.heddle.raft.secret-file"
+
+	raftWitnesses = "yarn.resourcemanager.heddle.raft.witnesses"
 )
 
 // errTogether refuses offline changes of the replicated store.

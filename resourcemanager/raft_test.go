@@ -157,3 +157,22 @@ func TestRecoverQuorum(t *testing.T) {
 		t.Errorf("with another store: %v", err)
 	}
 }
+
+// TestWitness: a ResourceManager that is a witness gets everything and is not active, whoever ends and whoever asks for it.
+func TestWitness(t *testing.T) {
+	three := newThree(t, raftWitnesses, "rm1")
+	witness := three[0]
+	first := activeOne(t, three, nil)
+	id := first.as("alice").submit(unmanaged)
+	if err := witness.d.BecomeActive("test"); err == nil || !strings.Contains(err.Error(), "is a witness") {
+		t.Errorf("it becomes active: %v", err)
+	}
+	first.d.Stop()
+	second := activeOne(t, three, first)
+	if first == witness || second == witness {
+		t.Error("the witness was active")
+	}
+	if r := second.as("alice").reaches(id, pb.YarnApplicationState_ACCEPTED); r.GetUser() != "alice" {
+		t.Errorf("%v", r)
+	}
+}

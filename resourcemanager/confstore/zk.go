@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/heddle-project/heddle/internal/zookeeper"
 )
@@ -29,6 +30,10 @@ type ZKOptions struct {
 	Conn   zookeeper.Conn // ends with the store
 	Parent string         // of all nodes
 	ACL    []zookeeper.ACL
+
+	Retries  int           // of opening or loading while ZooKeeper does not answer (hadoop.zk.num-retries)
+	Interval time.Duration // between them (hadoop.zk.retry-interval-ms)
+	Warn     func(string)  // is told that it is waited for ZooKeeper
 }
 
 // nodes is the store in ZooKeeper. A commit is one transaction.
@@ -41,11 +46,29 @@ type nodes struct {
 // OpenZK makes the nodes where they are missing.
 func OpenZK(ctx context.Context, o ZKOptions) (Store, error) {
 	z := &nodes{o: o}
-	if err := z.prepare(ctx); err != nil {
+	if err := z.retry(ctx, func() error { return z.prepare(ctx) }); err != nil {
 		o.Conn.Close()
 		return nil, fmt.Errorf("open scheduler configuration store at %s: %w", o.Parent, err)
 	}
 	return z, nil
+}
+
+// retry tries again while the connection is lost. What is tried must change nothing when it is done twice.
+func (z *nodes) retry(ctx context.Context, do func() error) error {
+	for tries := 0; ; tries++ {
+		err := do()
+		if err == nil || !zookeeper.Lost(err) || tries >= z.o.Retries {
+			return err
+		}
+		if tries == 0 && z.o.Warn != nil {
+			z.o.Warn(fmt.Sprintf("the scheduler configuration store at %s waits for ZooKeeper: %v", z.o.Parent, err))
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		case <-time.After(z.o.Interval):
+		}
+	}
 }
 
 func (z *nodes) prepare(ctx context.Context) error {
@@ -75,7 +98,12 @@ func (z *nodes) get(ctx context.Context, name string) (data []byte, there bool, 
 
 // Load implements Store.
 func (z *nodes) Load(ctx context.Context) (*State, error) {
-	s, number, err := z.load(ctx)
+	var s *State
+	var number int32
+	err := z.retry(ctx, func() (err error) {
+		s, number, err = z.load(ctx)
+		return err
+	})
 	if err == nil {
 		err = s.sound()
 	}

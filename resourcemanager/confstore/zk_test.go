@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -31,6 +32,45 @@ func TestZK(t *testing.T) {
 		server := zookeepertest.New()
 		return func() (confstore.Store, error) { return openZK(server) }
 	}})
+}
+
+// TestZKWaits: who opens or loads the store while ZooKeeper does not answer waits for it, as often as it is told to.
+func TestZKWaits(t *testing.T) {
+	for _, away := range []int{0, 3, 4} { // how many calls are lost
+		server := zookeepertest.New()
+		lost, warned := 0, 0
+		server.Before(func(what, name string) error {
+			if lost++; lost <= away {
+				return zookeeper.ErrConnection
+			}
+			return nil
+		})
+		conn, err := server.Open(zookeeper.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := confstore.ZKOptions{Conn: conn, Parent: parent, ACL: zookeeper.Anyone(), Retries: 3, Interval: time.Millisecond, Warn: func(string) { warned++ }}
+		s, err := confstore.OpenZK(t.Context(), o)
+		if (err == nil) != (away <= 3) || warned != min(away, 1) {
+			t.Fatalf("%d calls were lost: %v, %d warnings", away, err, warned)
+		}
+		if err != nil {
+			continue
+		}
+		lost = 0
+		if _, err := s.Load(t.Context()); err != nil {
+			t.Errorf("%d calls were lost: %v", away, err)
+		}
+		lost = -100
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := s.Load(ctx); err == nil {
+			t.Error("who is told to give up goes on")
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestZKNodes: what Apache's ResourceManager finds.
