@@ -6,12 +6,13 @@ SECONDS_PER_FUZZ ?= 60
 SEED ?= 1
 export CGO_ENABLED ?= 0
 
-# Pinned; `make lint`, `make deadcode` and `make generate` install them below bin/tools, nowhere else.
+# Pinned; `make lint`, `make deadcode`, `make dist` and `make generate` install them below bin/tools, nowhere else.
 GOLANGCI_LINT_VERSION := v2.5.0
 DEADCODE_VERSION := v0.52.0
+NFPM_VERSION := v2.45.2
 PROTOC_GEN_GO_VERSION := $(shell awk '$$1 == "google.golang.org/protobuf" {print $$2}' go.mod)
 
-.PHONY: help demo build check test race golden fuzz sim attack mutation bench compat docs generate clean lint deadcode ui ui-check ui-test
+.PHONY: help demo dist dist-test build check test race golden fuzz sim attack mutation bench compat docs generate clean lint deadcode ui ui-check ui-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' Makefile
@@ -75,6 +76,12 @@ ui-check: ## ui/dist is what ui/app makes, byte for byte
 ui-test: build ## the web interface in a browser, on a live cluster (needs Node.js and Chromium)
 	@test/ui/run
 
+dist: bin/tools/nfpm ## out/dist: tarball in Hadoop's layout, deb, rpm, bill of materials, checksums; the same sources make the same bytes
+	@deploy/dist
+
+dist-test: bin/tools/nfpm ## packages are made twice, compared, installed in a clean root, started and upgraded under a running container
+	@test/dist
+
 clean: ## remove what was built or unpacked
 	rm -rf bin/yarn bin/rmbench bin/shufflebench out test/compat/unpacked test/parity/unpacked
 
@@ -92,6 +99,10 @@ bin/tools/deadcode: Makefile
 
 bin/tools/golangci-lint: Makefile
 	GOBIN=$(CURDIR)/bin/tools go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	@touch $@
+
+bin/tools/nfpm: Makefile
+	GOBIN=$(CURDIR)/bin/tools go install github.com/goreleaser/nfpm/v2/cmd/nfpm@$(NFPM_VERSION)
 	@touch $@
 
 bin/tools/protoc-gen-go: go.mod

@@ -42,7 +42,7 @@ _yarn() {
     if [[ $word == :files ]]; then _files; continue; fi
     if [[ $line == *$'\t'?* ]]; then found+=("${word//:/\\:}:${line#*$'\t'}"); else found+=("${word//:/\\:}"); fi
   done < <("${words[1]}" __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)
-  (( ${#found} )) && _describe -o yarn found
+  (( ${#found} )) && _describe yarn found
 }
 if [ "$funcstack[1]" = _yarn ]; then _yarn "$@"; else compdef _yarn yarn; fi
 `,
@@ -50,13 +50,14 @@ if [ "$funcstack[1]" = _yarn ]; then _yarn "$@"; else compdef _yarn yarn; fi
 function __yarn_complete
     set -l words (commandline -opc)
     for line in ($words[1] __complete -- $words[2..] (commandline -ct) 2>/dev/null)
-        if test "$line" = :files
+        if string match -q ":files*" -- $line
             __fish_complete_path (commandline -ct)
         else
             echo $line
         end
     end
 end
+complete -c yarn -e
 complete -c yarn -f -a '(__yarn_complete)'
 `,
 }

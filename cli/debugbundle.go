@@ -307,8 +307,8 @@ func (b *bundle) logs() error {
 
 // journal takes the logs of units of systemd.
 func (b *bundle) journal() error {
-	program, err := b.executable("journalctl")
-	if err != nil {
+	program, _ := b.executable("journalctl") // there is none without systemd
+	if program == "" {
 		b.miss("logs", fmt.Errorf("there are none of daemons in HADOOP_LOG_DIR (%s)", b.Getenv("HADOOP_LOG_DIR")))
 		return nil
 	}

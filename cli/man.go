@@ -65,9 +65,9 @@ func writeManuals(dir string) error {
 	return nil
 }
 
-// roff escapes a text: backslashes, minus signs, and what would be a request at the beginning of a line.
+// roff escapes a text: backslashes, minus signs, commas, behind which a line may break, and what would be a request at the beginning of a line.
 func roff(text string) string {
-	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, ",", `,\:`).Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
 		text = `\&` + text
 	}
@@ -75,7 +75,7 @@ func roff(text string) string {
 }
 
 func manHead(b *strings.Builder, name, summary string) {
-	fmt.Fprintf(b, ".TH %s 1 \"\" \"Heddle %s\" \"YARN\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(roff(name)), release.Version, roff(name), roff(summary))
+	fmt.Fprintf(b, ".TH %s 1 \"\" \"Heddle %s\" \"YARN\"\n.ad l\n.nh\n.SH NAME\n%s \\- %s\n", strings.ToUpper(roff(name)), release.Version, roff(name), roff(summary))
 }
 
 // overview is yarn(1).
@@ -144,7 +144,7 @@ func (k *command) page() string {
 		}
 	}
 	if k.kind == clientCommand && !k.plain && !k.bare {
-		b.WriteString(".SH FORMATS\nLists and reports take\n.BR \\-\\-output \" \" json , \" yaml\" or wide\nin place of Hadoop's layout. " +
+		b.WriteString(".SH FORMATS\nLists and reports take \\fB\\-\\-output\\fR json, yaml or wide in place of Hadoop's layout. " +
 			"JSON and YAML have the same fields, wide is a table of them.\n")
 	}
 	b.WriteString(".SH SEE ALSO\n.BR yarn (1)\n")

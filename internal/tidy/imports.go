@@ -83,6 +83,7 @@ var Table = []Row{
 	{"conf", []string{"yarn", "conf/"}, nil, "configuration is read by others, never the other way round"},
 	{"client", []string{"yarn", "wire/", "conf", "client/"}, nil, "others build on the client; it must not drag a daemon in"},
 	{"cli", []string{"yarn", "wire/", "conf", "conf/", "client", "client/", "scheduler", "scheduler/", "cli/", "internal/", "resourcemanager/setup"}, nil, "commands talk to a daemon, they do not contain one; what they check is set up as the daemon does"},
+	{"deploy", nil, nil, "what makes packages knows a built program, not its parts"},
 	{"cmd", []string{"cli", "cli/", "resourcemanager", "nodemanager", "logserver", "minicluster", "sim", "sim/", "conf", "yarn", "internal/"}, nil, "main only chooses: cli, a daemon, or the simulator"},
 	{"sim", []string{"yarn", "scheduler", "scheduler/", "resourcemanager/", "nodemanager/", "conf", "sim/", "internal/"}, []string{"resourcemanager/rpc", "resourcemanager/web"}, "the simulator replaces the edge, so it cannot use it"},
 	{"ui", nil, nil, "the web interface asks over REST like everybody else"},

@@ -2,6 +2,8 @@ package web
 
 import (
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -52,5 +54,29 @@ func TestMetricsAreTold(t *testing.T) {
 	}
 	if body := p.get("/prom", "").Body.String(); !strings.Contains(body, "shuffle_metrics_shuffle_output_bytes") || strings.Contains(body, "NaN") {
 		t.Error(body)
+	}
+}
+
+// Every metric of nodes that dashboards and alerts name is in /prom.
+func TestDashboards(t *testing.T) {
+	told := open(t, func(*Config, *source) {}).get("/prom", "").Body.String()
+	files, err := filepath.Glob("../../deploy/[gp]r*/*")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("%v %v", files, err)
+	}
+	names := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range regexp.MustCompile(`\b(?:node_manager|shuffle)_metrics_[a-z_]+\b`).FindAllString(string(text), -1) {
+			if names++; !strings.Contains(told, "\n# TYPE "+name+" ") {
+				t.Errorf("%s names %s, which no NodeManager has", file, name)
+			}
+		}
+	}
+	if names < 20 {
+		t.Errorf("only %d metrics are named", names)
 	}
 }
