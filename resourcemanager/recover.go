@@ -22,7 +22,8 @@ func (t *term) recover(ctx context.Context) error {
 	}
 	cmd := engine.Recover{Labels: s.Labels, Drains: s.NodeDeadlines, Reservations: s.Reservations,
 		Applications: make([]engine.RecoveredApplication, 0, len(s.Applications))}
-	for i := range s.Applications {
+	t.submissions.loaded()
+	for i := range s.Applications { // by id, too
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -181,6 +181,17 @@ func kept(c any) any {
 	return c
 }
 
+// outsized tells whether a command would take more than there is room for, judging by the first of its many parts: a restart with 100,000
+// applications would put together 40 MB, to drop them with the next command.
+func outsized(c any, room int) bool {
+	r, ok := c.(engine.Recover)
+	if !ok || len(r.Applications) == 0 {
+		return false
+	}
+	first := withoutSecrets(engine.Recover{Applications: r.Applications[:1]})
+	return len(r.Applications)*len(appendValue(nil, reflect.ValueOf(first))) > room
+}
+
 // withoutSecrets is a copy without what the engine does not read: contexts, signatures
 // and unknown fields.
 func withoutSecrets(c engine.Recover) engine.Recover {

@@ -123,6 +123,32 @@ func TestLargeCommand(t *testing.T) {
 	}
 }
 
+// A restart with very many applications is not even put together, unless all commands are written to a file.
+func TestLargeRestart(t *testing.T) {
+	restart := engine.Recover{Applications: make([]engine.RecoveredApplication, 20_000)}
+	for i := range restart.Applications {
+		restart.Applications[i].Submission.Name = "a usual name"
+	}
+	r := NewRecorder(Header{}, Options{Ring: 1 << 20})
+	fill(r, 0, 10)
+	r.Add(yarn.Now{}, restart)
+	r.Carried(&engine.Effects{Saves: []engine.Save{{Seq: 7}}})
+	if r.Missing() != 11 || len(r.ring) != 1 || len(r.open.data) != 0 || r.open.before != r.sum {
+		t.Fatalf("%d are missing, %d blocks, %d bytes", r.Missing(), len(r.ring), len(r.open.data))
+	}
+	fill(r, 11, 2)
+	name, err := r.Snapshot(End{}).Save(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, _ := read(t, name)
+	expect(t, list, 11, 13)
+	restart.Applications = restart.Applications[:100]
+	if r.Add(yarn.Now{}, restart); r.Missing() != 11 || r.Commands() != 14 {
+		t.Errorf("of a small one: %d of %d are missing", r.Missing(), r.Commands())
+	}
+}
+
 // What happens after a snapshot does not change it.
 func TestSnapshotStays(t *testing.T) {
 	r := NewRecorder(Header{}, Options{})

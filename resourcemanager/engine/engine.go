@@ -102,6 +102,7 @@ type Engine struct {
 	nodesDrawn        uint64                             // views of nodes that were made
 	saves             saveQueue
 	jobs              []job
+	asksForMasters    []yarn.Ask // of the last attempt that began; see alike
 	labels            labels
 	decisions         []scheduler.Decision
 	preempted         []scheduler.ContainerRef // of the running call
@@ -113,6 +114,7 @@ type Engine struct {
 	counts            counts
 	infos             map[string]*queue.Info // as of infosAt; see queueInfo
 	infosAt           int64
+	drawn             drawn
 	dirtyApps         []*application
 	dirtyNodes        []*node
 	goneApps          []yarn.ApplicationID
@@ -141,6 +143,7 @@ func New(set Settings, sched *scheduler.Scheduler) *Engine {
 		ordersPending: map[yarn.NodeID]int{},
 
 		labels:       labels{byNodes: set.LabelsByNodes},
+		drawn:        newDrawn(),
 		unheard:      map[yarn.ContainerID]bool{},
 		hosts:        map[string]int{},
 		plans:        plans{planOf: map[yarn.ReservationID]*plan{}},

@@ -448,7 +448,7 @@ func (r *rig) checkNodes() string {
 
 // waits tells whether a save of the application or attempt is on its way.
 func (r *rig) waits(a *application, t *attempt, what ...savedWhat) bool {
-	return slices.ContainsFunc(r.e.saves.entries, func(s saved) bool {
+	return slices.ContainsFunc(r.e.saves.entries(), func(s saved) bool {
 		return slices.Contains(what, s.what) && (a != nil && s.app == a || t != nil && s.attempt == t)
 	})
 }
@@ -505,7 +505,7 @@ func (r *rig) checkAttempt(t *attempt) string {
 	case yarn.AttemptFinalSaving:
 		fine = r.waits(nil, t, savedFinalAttempt)
 	default:
-		fine = r.dissolving(t) || t.state.Final() && t.gone && !t.lease.held && len(t.grants)+len(t.finished)+len(t.told) == 0
+		fine = r.dissolving(t) || t.state.Final() && t.gone && !t.lease.held && len(t.said().grants)+len(t.said().finished)+len(t.said().told) == 0
 	}
 	if !fine {
 		return fmt.Sprintf("%s is %s and nothing will ever happen to it", t.id, t.state)
@@ -518,7 +518,7 @@ func (r *rig) checkEnds() string {
 	unheard := map[yarn.ContainerID]bool{}
 	for _, a := range r.e.apps {
 		for _, t := range a.attempts {
-			for _, f := range append(slices.Clone(t.finished), t.told...) {
+			for _, f := range append(slices.Clone(t.said().finished), t.said().told...) {
 				unheard[f.ID] = true
 			}
 		}

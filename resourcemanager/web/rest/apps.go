@@ -255,7 +255,7 @@ func (s *server) appResources(o *tree.Object, a *view.Application, t *view.Attem
 		none := yarn.NewResource(-1, -1)
 		u = view.Usage{Used: none, Reserved: none, Containers: -1}
 	default:
-		u = a.Usage
+		u = *a.Usage
 	}
 	seconds := a.SecondsAt(s.now())
 	o.Add("allocatedMB", u.Used.MemoryMB()).
@@ -271,7 +271,7 @@ func (s *server) appResources(o *tree.Object, a *view.Application, t *view.Attem
 
 // appHistory adds what the application has used, and what was preempted.
 func (s *server) appHistory(o *tree.Object, often *often, a *view.Application) {
-	u := &a.Usage
+	u := a.Usage
 	o.AddIf(len(a.Attempts) > 0, "resourceSecondsMap", often.sums(a.SecondsAt(s.now()))).
 		Add("preemptedResourceMB", u.Preempted.MemoryMB()).
 		Add("preemptedResourceVCores", u.Preempted.VCoreCount()).
