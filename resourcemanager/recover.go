@@ -36,7 +36,7 @@ func (t *term) recover(ctx context.Context) error {
 		t.contexts.Recovered(r.ID, r.Context)
 		r.Context = nil
 		t.admit(r, attempts[r.ID])
-		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: sub, Record: *r, Attempts: attempts[r.ID]})
+		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: sub, Record: r, Attempts: attempts[r.ID]})
 	}
 	t.submissions.clear()
 	if len(cmd.Applications)+len(cmd.Labels.Known)+len(cmd.Drains)+len(cmd.Reservations) > 0 {

@@ -49,17 +49,18 @@ func (s *submissions) loaded() {
 }
 
 // of is the submission of a record. It is asked for records in the order of their ids, once for each.
-func (s *submissions) of(r *state.Application) (engine.Submission, error) {
+func (s *submissions) of(r *state.Application) (*engine.Submission, error) {
 	for ; s.next < len(s.made) && s.made[s.next].id.Compare(r.ID) < 0; s.next++ {
 		s.made[s.next].of = nil
 	}
 	if s.next == len(s.made) || s.made[s.next].id != r.ID {
-		return s.read(r)
+		sub, err := s.read(r)
+		return &sub, err
 	}
 	made := s.made[s.next].of
 	s.made[s.next].of = nil
 	s.next++
-	return made.Submission, made.err
+	return &made.Submission, made.err
 }
 
 // clear gives the memory back.

@@ -205,7 +205,11 @@ func withoutSecrets(c engine.Recover) engine.Recover {
 	}
 	for i := range out.Applications {
 		a := &out.Applications[i]
-		a.Record.Context, a.Record.CallerSignature, a.Record.Unknown = nil, nil, nil
+		if a.Record != nil {
+			record := *a.Record
+			record.Context, record.CallerSignature, record.Unknown = nil, nil, nil
+			a.Record = &record
+		}
 		a.Attempts = append([]state.Attempt(nil), a.Attempts...)
 		for j := range a.Attempts {
 			a.Attempts[j].Unknown = nil
@@ -258,6 +262,13 @@ func (d *decoder) command() (c any, prepared bool) {
 		return c, false
 	case *engine.Allocate:
 		return c, false
+	case *engine.Recover:
+		for i := range c.Applications {
+			if a := &c.Applications[i]; a.Submission == nil || a.Record == nil {
+				d.fail(errOdd)
+				return nil, false
+			}
+		}
 	case *refresh:
 		out := engine.RefreshQueues{Ticket: c.Ticket, Problem: c.Problem, DryRun: c.DryRun}
 		if c.Read {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -125,9 +126,9 @@ func TestLargeCommand(t *testing.T) {
 
 // A restart with very many applications is not even put together, unless all commands are written to a file.
 func TestLargeRestart(t *testing.T) {
-	restart := engine.Recover{Applications: make([]engine.RecoveredApplication, 20_000)}
+	restart := engine.Recover{Applications: make([]engine.RecoveredApplication, 40_000)}
 	for i := range restart.Applications {
-		restart.Applications[i].Submission.Name = "a usual name"
+		restart.Applications[i].Submission, restart.Applications[i].Record = &engine.Submission{Name: "a usual name"}, &state.Application{}
 	}
 	r := NewRecorder(Header{}, Options{Ring: 1 << 20})
 	fill(r, 0, 10)

@@ -22,8 +22,8 @@ func (e *Engine) recover(c Recover) {
 }
 
 func (e *Engine) recoverApp(r *RecoveredApplication) {
-	rec := &r.Record
-	a := &application{sub: r.Submission, ref: scheduler.NoApp, submitTime: rec.SubmitTime, launchTime: rec.LaunchTime,
+	rec := r.Record
+	a := &application{sub: *r.Submission, ref: scheduler.NoApp, submitTime: rec.SubmitTime, launchTime: rec.LaunchTime,
 		choices: choices{queue: rec.Queue, planQueue: rec.PlanQueue, priority: rec.Priority}, updateNodes: e.nodeLogStart + len(e.nodeLog)}
 	for _, t := range rec.Timeouts {
 		a.expireAt = t.ExpireAt

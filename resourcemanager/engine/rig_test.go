@@ -120,7 +120,8 @@ func (r *rig) restart(t fataler, set Settings, subs map[yarn.ApplicationID]Submi
 		if !found {
 			continue
 		}
-		a := RecoveredApplication{Submission: subs[id], Record: record}
+		sub := subs[id]
+		a := RecoveredApplication{Submission: &sub, Record: &record}
 		for n := int32(1); ; n++ {
 			x, found := r.stored[state.Attempt{ID: yarn.AttemptID{Application: id, Attempt: n}}.Key()].(state.Attempt)
 			if !found {
