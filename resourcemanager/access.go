@@ -47,8 +47,14 @@ func newRules(rm *conf.ResourceManager, owner string) *rules {
 	return &rules{enabled: rm.Security.ACLs, admins: rm.Security.Admin, owner: owner, proxies: rm.Security.ProxyUsers}
 }
 
+// KnownGroups are the user's groups if that is known without a look-up.
+func (r *rights) KnownGroups(user string) ([]string, bool) { return r.groups.Known(user) }
+
 // Groups are the user's groups, the primary one first; none when they cannot be found.
 func (r *rights) Groups(user string) []string {
+	if list, ok := r.groups.Known(user); ok {
+		return list
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), groupWait)
 	defer cancel()
 	list, err := r.groups.Of(ctx, user)

@@ -66,6 +66,7 @@ type Daemon struct {
 // nothing is left running.
 func Start(ctx context.Context, o Options) (*Daemon, error) {
 	d := newDaemon(o)
+	d.work.Go(func() { surge.Headroom(d.ctx) })
 	if err := d.start(ctx); err != nil {
 		d.Stop()
 		return nil, err
@@ -98,7 +99,6 @@ func (d *Daemon) start(ctx context.Context) error {
 		return err
 	}
 	d.work.Go(func() { surge.Watch(d.ctx, d.backlog.Size) })
-	d.work.Go(func() { surge.Headroom(d.ctx) })
 	if err := d.listen(); err != nil || !d.settings.HA.Enabled {
 		return err
 	}

@@ -1,6 +1,7 @@
 package resourcemanager
 
 import (
+	"context"
 	"log/slog"
 	"slices"
 	"sync"
@@ -111,15 +112,38 @@ func (o *outside) Transitions(list []engine.Transition) {
 		o.nodeChanged()
 	}
 	o.followTransitions(list)
-	copied := append([]engine.Transition(nil), list...)
+	var logged []engine.Transition
+	for i := range list {
+		if o.log.Enabled(context.Background(), levelOf(&list[i])) {
+			logged = append(logged, list[i])
+		}
+	}
+	if len(logged) == 0 {
+		return
+	}
 	o.later(func() {
-		for _, t := range copied {
-			o.transition(t)
+		for i := range logged {
+			o.transition(&logged[i])
 		}
 	})
 }
 
-func (o *outside) transition(t engine.Transition) {
+// levelOf is at which level a step is logged. Of a submission INFO tells that it is ACCEPTED: five lines for each would take a tenth of its time.
+func levelOf(t *engine.Transition) slog.Level {
+	switch {
+	case !t.Application.IsZero() && (t.To == appNewSaving || t.To == appSubmitted), !t.Attempt.IsZero() && (t.To == attemptSubmitted || t.To == attemptScheduled):
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
+}
+
+// The states that an application and its attempt pass through on the way to where they wait.
+var (
+	appNewSaving, appSubmitted         = yarn.AppNewSaving.String(), yarn.AppSubmitted.String()
+	attemptSubmitted, attemptScheduled = yarn.AttemptSubmitted.String(), yarn.AttemptScheduled.String()
+)
+
+func (o *outside) transition(t *engine.Transition) {
 	subject := t.Node.String()
 	switch {
 	case !t.Application.IsZero():
@@ -127,7 +151,7 @@ func (o *outside) transition(t engine.Transition) {
 	case !t.Attempt.IsZero():
 		subject = t.Attempt.String()
 	}
-	o.log.Info(subject+" went from "+t.From+" to "+t.To, "cause", t.Cause)
+	o.log.Log(context.Background(), levelOf(t), subject+" went from "+t.From+" to "+t.To, "cause", t.Cause)
 }
 
 // Summaries implements loop.Outside.

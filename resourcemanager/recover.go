@@ -22,7 +22,8 @@ func (t *term) recover(ctx context.Context) error {
 	}
 	cmd := engine.Recover{Labels: s.Labels, Drains: s.NodeDeadlines, Reservations: s.Reservations,
 		Applications: make([]engine.RecoveredApplication, 0, len(s.Applications))}
-	for i := range s.Applications {
+	t.submissions.loaded()
+	for i := range s.Applications { // by id, too
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -35,7 +36,7 @@ func (t *term) recover(ctx context.Context) error {
 		t.contexts.Recovered(r.ID, r.Context)
 		r.Context = nil
 		t.admit(r, attempts[r.ID])
-		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: sub, Record: *r, Attempts: attempts[r.ID]})
+		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: sub, Record: r, Attempts: attempts[r.ID]})
 	}
 	t.submissions.clear()
 	if len(cmd.Applications)+len(cmd.Labels.Known)+len(cmd.Drains)+len(cmd.Reservations) > 0 {

@@ -2,6 +2,7 @@ package resourcemanager
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
@@ -18,7 +19,13 @@ type submissions struct {
 	groups sync.Map // of each user, as they are at the restart
 
 	mu   sync.Mutex
-	byID map[yarn.ApplicationID]*readSubmission
+	made []madeSubmission
+	next int // in made, which is in the order of the ids by then: of whom nobody has asked for yet
+}
+
+type madeSubmission struct {
+	id yarn.ApplicationID
+	of *readSubmission
 }
 
 type readSubmission struct {
@@ -33,27 +40,32 @@ func (s *submissions) take(r *state.Application) {
 	r.Context = nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.byID == nil {
-		s.byID = map[yarn.ApplicationID]*readSubmission{}
-	}
-	s.byID[r.ID] = made
+	s.made = append(s.made, madeSubmission{r.ID, made})
 }
 
-// of is the submission of a record.
-func (s *submissions) of(r *state.Application) (engine.Submission, error) {
-	s.mu.Lock()
-	made := s.byID[r.ID]
-	delete(s.byID, r.ID)
-	s.mu.Unlock()
-	if made == nil {
-		return s.read(r)
+// loaded tells that all records have been taken.
+func (s *submissions) loaded() {
+	slices.SortFunc(s.made, func(a, b madeSubmission) int { return a.id.Compare(b.id) })
+}
+
+// of is the submission of a record. It is asked for records in the order of their ids, once for each.
+func (s *submissions) of(r *state.Application) (*engine.Submission, error) {
+	for ; s.next < len(s.made) && s.made[s.next].id.Compare(r.ID) < 0; s.next++ {
+		s.made[s.next].of = nil
 	}
-	return made.Submission, made.err
+	if s.next == len(s.made) || s.made[s.next].id != r.ID {
+		sub, err := s.read(r)
+		return &sub, err
+	}
+	made := s.made[s.next].of
+	s.made[s.next].of = nil
+	s.next++
+	return &made.Submission, made.err
 }
 
 // clear gives the memory back.
 func (s *submissions) clear() {
-	s.byID = nil
+	s.made, s.next = nil, 0
 	s.groups.Clear()
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/internal/clock"
+	"github.com/heddle-project/heddle/internal/surge"
 	"github.com/heddle-project/heddle/resourcemanager/blackbox"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/events"
@@ -82,8 +83,10 @@ func beginTerm(ctx context.Context, p *process, site *conf.Properties, stamp int
 	running, end := context.WithCancel(context.Background())
 	t := &term{process: p, stamp: stamp, started: stamp, lost: lost, contexts: newContexts(), running: running, end: end, shares: newShares(), dumps: make(chan schedulerDump, 1)}
 	t.access.rights = p.rights
+	loaded := surge.Loading()
 	defer func() {
 		if err != nil {
+			loaded()
 			t.stop()
 		}
 	}()
@@ -118,6 +121,14 @@ func beginTerm(ctx context.Context, p *process, site *conf.Properties, stamp int
 		t.work.Go(func() { t.watchOwner(running, t.settings.ZooKeeper.Session) })
 	}
 	t.work.Go(func() { t.logDrains(running, t.settings.Nodes.DrainStatus) })
+	if !t.recovering {
+		loaded()
+		return t, nil
+	}
+	t.work.Go(func() {
+		defer loaded()
+		_, _ = t.loop.Views(running, view.Counts) // once they are there, what was stored is recovered
+	})
 	return t, nil
 }
 

@@ -78,7 +78,7 @@ func (c *Cluster) leftOver() string {
 		}
 	}
 	for id, a := range r.apps {
-		if u := &a.Usage; !u.Used.IsZero() || !u.Reserved.IsZero() || !u.Pending.IsZero() || u.Containers > 0 || u.ReservedContainers > 0 {
+		if u := a.Usage; !u.Used.IsZero() || !u.Reserved.IsZero() || !u.Pending.IsZero() || u.Containers > 0 || u.ReservedContainers > 0 {
 			return fmt.Sprintf("%s has ended and shows %+v", id, *u)
 		}
 	}

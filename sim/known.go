@@ -359,7 +359,8 @@ func (t *term) recover(s *state.Snapshot) {
 			}
 		}
 		a.choices.begin(r)
-		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: copied(a.submission), Record: r, Attempts: attempts[r.ID]})
+		sub := copied(a.submission)
+		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: &sub, Record: &r, Attempts: attempts[r.ID]})
 	}
 	for _, id := range c.ids {
 		a := c.apps[id]

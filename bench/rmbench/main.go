@@ -21,6 +21,7 @@ var scenarios = map[string]func([]string) error{
 	"idle-apps":    scen.IdleApps,
 	"latency":      scen.Latency,
 	"readers":      scen.Readers,
+	"restart":      scen.Restart,
 	"start":        scen.Start,
 	"submit":       scen.Submit,
 	"submit-check": scen.SubmitCheck,

@@ -139,6 +139,20 @@ func (g *Groups) Of(ctx context.Context, user string) ([]string, error) {
 	return slices.Clone(groups), nil
 }
 
+// Known returns the user's groups if they are known already and up to date. It waits for nothing.
+func (g *Groups) Known(user string) (groups []string, ok bool) {
+	if groups, ok := g.options.Static[user]; ok {
+		return slices.Clone(groups), true
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	a := g.users[user]
+	if a == nil || len(a.groups) == 0 || g.options.Clock.Now().Mono >= a.retry {
+		return nil, false
+	}
+	return slices.Clone(a.groups), true
+}
+
 // Refresh forgets all answers (yarn rmadmin -refreshUserToGroupsMappings).
 func (g *Groups) Refresh() {
 	g.mu.Lock()

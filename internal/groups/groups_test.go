@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -141,6 +142,9 @@ func TestCache(t *testing.T) {
 		}
 		if text != want || c.calls.Load() != calls {
 			t.Fatalf("%s: %s after %d lookups (%v), want %s after %d", step, text, c.calls.Load(), err, want, calls)
+		}
+		if known, ok := g.Known("u"); ok != (err == nil) || !slices.Equal(known, got) || c.calls.Load() != calls {
+			t.Fatalf("%s: %q are known (%v), want %q", step, known, ok, got)
 		}
 	}
 	expect("first", "u1", 1)

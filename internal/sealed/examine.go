@@ -39,8 +39,8 @@ func (o *Options) examine(r io.ReaderAt, size int64, t testimony) *reading {
 // goroutines at once.
 func (x *reading) read(o *Options, img *image, m meta, t testimony, each func(bucket string, key, value []byte), shared bool) {
 	sealed := t.exists || img.sealAt(m.root, o.Own) > 0
-	count := newTally(o, sealed, each, shared)
-	x.walk = walk{image: img, found: &x.found, visit: func(bucket string, key, value []byte) {
+	count := newTally(o, sealed, each, shared, img)
+	x.walk = walk{image: img, found: &x.found, done: count.page, visit: func(bucket string, key, value []byte) {
 		if bucket == o.Own {
 			if string(key) == sealKey {
 				x.raw = bytes.Clone(value)

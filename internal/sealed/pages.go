@@ -59,6 +59,30 @@ type image struct {
 	pageSize uint64
 	metas    [2]meta
 	whole    [2]bool
+
+	spare chan []byte // pages that are used no more, for others; nil: none is used again
+}
+
+// buffer is memory for a page.
+func (m *image) buffer() []byte {
+	select {
+	case b := <-m.spare:
+		return b
+	default:
+		return make([]byte, m.pageSize)
+	}
+}
+
+// reuse takes the memory of pages back that nobody looks at any more.
+func (m *image) reuse(pages [][]byte) {
+	for _, b := range pages {
+		if uint64(len(b)) == m.pageSize {
+			select {
+			case m.spare <- b:
+			default:
+			}
+		}
+	}
 }
 
 func newImage(r io.ReaderAt, size int64) *image {
@@ -104,16 +128,16 @@ type page struct {
 	b        []byte // with the header
 }
 
-// header reads the beginning of a page.
-func (m *image) header(id uint64) (p page, err error) {
-	var b [pageHeader]byte
+// first reads a page without its overflow.
+func (m *image) first(id uint64) (p page, err error) {
 	if id >= m.size/m.pageSize {
 		return p, fmt.Errorf("page %d is behind the end of the file, at byte %d", id, m.size)
 	}
-	if _, err := m.r.ReadAt(b[:], int64(id*m.pageSize)); err != nil {
+	b := m.buffer()
+	if _, err := m.r.ReadAt(b, int64(id*m.pageSize)); err != nil {
 		return p, fmt.Errorf("page %d cannot be read: %w", id, err)
 	}
-	p = page{id: native.Uint64(b[:]), flags: native.Uint16(b[8:]), count: native.Uint16(b[10:]), overflow: uint64(native.Uint32(b[12:]))}
+	p = page{id: native.Uint64(b), flags: native.Uint16(b[8:]), count: native.Uint16(b[10:]), overflow: uint64(native.Uint32(b[12:])), b: b}
 	if p.id != id {
 		return p, fmt.Errorf("page %d says that it is page %d", id, p.id)
 	}
@@ -122,7 +146,7 @@ func (m *image) header(id uint64) (p page, err error) {
 
 // read reads a page with its overflow, below limit.
 func (m *image) read(id, limit uint64, flags ...uint16) (p page, err error) {
-	if p, err = m.header(id); err != nil {
+	if p, err = m.first(id); err != nil {
 		return p, err
 	}
 	ok := false
@@ -136,9 +160,11 @@ func (m *image) read(id, limit uint64, flags ...uint16) (p page, err error) {
 	if id+p.overflow >= limit {
 		return p, fmt.Errorf("page %d says that it is %d pages long, there are %d", id, p.overflow+1, limit)
 	}
-	p.b = make([]byte, (p.overflow+1)*m.pageSize)
-	if _, err := m.r.ReadAt(p.b, int64(id*m.pageSize)); err != nil {
-		return p, fmt.Errorf("page %d cannot be read: %w", id, err)
+	if p.overflow > 0 {
+		p.b = append(make([]byte, 0, (p.overflow+1)*m.pageSize), p.b...)[:(p.overflow+1)*m.pageSize]
+		if _, err := m.r.ReadAt(p.b[m.pageSize:], int64((id+1)*m.pageSize)); err != nil {
+			return p, fmt.Errorf("page %d cannot be read: %w", id, err)
+		}
 	}
 	return p, nil
 }
@@ -175,23 +201,44 @@ func (p *page) element(i int) (e element, err error) {
 	return e, nil
 }
 
+// pageSet is a set of pages of a file.
+type pageSet struct {
+	bits  []uint64
+	count uint64
+}
+
+// newPageSet is an empty set for a file of so many pages. Others are never in it.
+func newPageSet(pages uint64) pageSet { return pageSet{bits: make([]uint64, (pages+63)/64)} }
+
+func (s *pageSet) has(id uint64) bool {
+	return id/64 < uint64(len(s.bits)) && s.bits[id/64]&(1<<(id%64)) != 0
+}
+
+func (s *pageSet) add(id uint64) {
+	if id/64 < uint64(len(s.bits)) && !s.has(id) {
+		s.bits[id/64] |= 1 << (id % 64)
+		s.count++
+	}
+}
+
 // walk goes through everything that a meta page leads to, over what is damaged
 // as far as it goes.
 type walk struct {
 	*image
 	found *Findings
 	limit uint64              // pages below it may be in use
-	seen  map[uint64]struct{} // pages in use or free
+	seen  pageSet             // in use or free
 	free  map[uint64]struct{} // those that are free
-	// visit takes each record; nobody else uses what it is given.
+	// visit takes each record; nobody else uses what it is given. done is told of the memory in which the records of a page are that were visited.
 	visit func(bucket string, key, value []byte)
+	done  func(page []byte)
 	names []string // of the buckets
 }
 
 // everything walks from root; with the list of free pages, if there is one, all
 // pages must be accounted for.
 func (w *walk) everything(m meta) {
-	w.limit, w.seen, w.free = m.pages, map[uint64]struct{}{}, map[uint64]struct{}{}
+	w.limit, w.seen, w.free = m.pages, newPageSet(min(m.pages, w.size/w.pageSize)), map[uint64]struct{}{}
 	if need := w.limit * w.pageSize; w.size < need {
 		w.found.file("it ends at byte %d and had at least %d", w.size, need)
 	}
@@ -263,6 +310,9 @@ func (b *branch) tree(id uint64, first []byte, depth int) {
 	}
 	if p.flags == leafPage {
 		b.leaf(&p, first)
+		if b.bucket != "" {
+			b.done(p.b)
+		}
 		return
 	}
 	if p.count == 0 {
@@ -284,13 +334,13 @@ func (b *branch) tree(id uint64, first []byte, depth int) {
 // claim notes that a page is in use, and must be by nothing else.
 func (b *branch) claim(p *page) bool {
 	for id := p.id; id <= p.id+p.overflow; id++ {
-		if _, twice := b.seen[id]; twice || id < 2 {
+		if b.seen.has(id) || id < 2 {
 			b.found.page("page %d of %s belongs to something else, too", id, b.place())
 			return false
 		}
 	}
 	for id := p.id; id <= p.id+p.overflow; id++ {
-		b.seen[id] = struct{}{}
+		b.seen.add(id)
 	}
 	return true
 }
@@ -336,16 +386,17 @@ func (w *walk) accountFor(m meta) {
 	wrong := 0
 	for i := range n {
 		id := native.Uint64(ids[i*8:])
-		if _, used := w.seen[id]; used || id < 2 || id >= w.limit {
+		if w.seen.has(id) || id < 2 || id >= w.limit {
 			wrong++
 			continue
 		}
-		w.seen[id], w.free[id] = struct{}{}, struct{}{}
+		w.seen.add(id)
+		w.free[id] = struct{}{}
 	}
 	if wrong > 0 {
 		w.found.page("the list of free pages on page %d names %d pages that are in use", p.id, wrong)
 	}
-	if pages := min(w.limit, w.size/w.pageSize); pages > 2 && uint64(len(w.seen)) < pages-2 {
-		w.found.page("%d of %d pages are neither in use nor free", pages-2-uint64(len(w.seen)), pages)
+	if pages := min(w.limit, w.size/w.pageSize); pages > 2 && w.seen.count < pages-2 {
+		w.found.page("%d of %d pages are neither in use nor free", pages-2-w.seen.count, pages)
 	}
 }

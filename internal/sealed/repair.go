@@ -209,7 +209,7 @@ func (s *salvage) take(bucket string, key, value []byte) {
 func (s *salvage) strays(y *reading, truth *seal) {
 	found := map[string]map[string][]byte{}
 	for id := uint64(2); id < y.image.size/y.image.pageSize; id++ {
-		if _, seen := y.seen[id]; seen {
+		if y.seen.has(id) {
 			continue
 		}
 		p, err := y.image.read(id, y.image.size/y.image.pageSize, leafPage)

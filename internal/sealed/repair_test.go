@@ -48,14 +48,14 @@ func pagesOf(t *testing.T, x files, kind uint16) (ids []int) {
 	t.Helper()
 	o := testOptions()
 	r := o.examine(bytes.NewReader(x.file), int64(len(x.file)), testimony{})
-	for id := range r.seen {
-		if p, err := r.image.header(id); err == nil && p.flags == kind {
-			if _, free := r.free[id]; !free {
-				ids = append(ids, int(id))
-			}
+	for id := range uint64(len(x.file)) / r.image.pageSize {
+		if _, free := r.free[id]; free || !r.seen.has(id) {
+			continue
+		}
+		if p, err := r.image.first(id); err == nil && p.flags == kind {
+			ids = append(ids, int(id))
 		}
 	}
-	slices.Sort(ids)
 	return ids
 }
 

@@ -15,14 +15,21 @@ type tally struct {
 	sealed bool
 	each   func(bucket string, key, value []byte)
 
-	pile    []item      // that is handed on when it is full
-	next    int         // the number of the next item
-	piles   chan []item // nil: none is handed on
+	image   *image
+	pile    pile      // that is handed on when it is full
+	next    int       // the number of the next item
+	piles   chan pile // nil: none is handed on
 	workers sync.WaitGroup
 
 	mu     sync.Mutex
 	sums   map[string]sum
 	spoilt []spoilt
+}
+
+// pile is what a goroutine takes at once: records, and the pages that they are all of.
+type pile struct {
+	items []item
+	pages [][]byte
 }
 
 // item is a record; at is its number in the order of the walk.
@@ -38,48 +45,56 @@ type spoilt struct {
 	err error
 }
 
-// pileSize is how many records a goroutine takes at once.
+// pileSize is for how many records a goroutine is called.
 const pileSize = 128
 
-func newTally(o *Options, sealed bool, each func(bucket string, key, value []byte), shared bool) *tally {
-	t := &tally{o: o, sealed: sealed, each: each, sums: map[string]sum{}}
+func newTally(o *Options, sealed bool, each func(bucket string, key, value []byte), shared bool, of *image) *tally {
+	t := &tally{o: o, sealed: sealed, each: each, sums: map[string]sum{}, image: of}
 	if !shared {
 		return t
 	}
-	t.piles = make(chan []item, 2*runtime.GOMAXPROCS(0))
-	for range runtime.GOMAXPROCS(0) {
+	n := runtime.GOMAXPROCS(0)
+	t.piles, of.spare = make(chan pile, 2*n), make(chan []byte, 4*n*pileSize)
+	for range n {
 		t.workers.Go(func() {
-			for pile := range t.piles {
-				t.take(pile)
+			for p := range t.piles {
+				t.take(p.items)
+				of.reuse(p.pages)
 			}
 		})
 	}
 	return t
 }
 
-// add enters a record. key and value must stay as they are until finish.
+// add enters a record. key and value must stay as they are until finish, or until page tells that they will not.
 func (t *tally) add(bucket string, key, value []byte) {
-	t.pile = append(t.pile, item{t.next, bucket, key, value})
-	if t.next++; len(t.pile) == pileSize {
+	t.pile.items = append(t.pile.items, item{t.next, bucket, key, value})
+	t.next++
+}
+
+// page gives away the memory of records that were entered.
+func (t *tally) page(b []byte) {
+	t.pile.pages = append(t.pile.pages, b)
+	if len(t.pile.items) >= pileSize {
 		t.hand()
 	}
 }
 
 func (t *tally) hand() {
 	if t.piles == nil {
-		t.take(t.pile)
-		t.pile = t.pile[:0]
+		t.take(t.pile.items)
+		t.pile = pile{items: t.pile.items[:0]}
 		return
 	}
 	t.piles <- t.pile
-	t.pile = make([]item, 0, pileSize)
+	t.pile = pile{items: make([]item, 0, pileSize+pileSize/4)}
 }
 
-func (t *tally) take(pile []item) {
+func (t *tally) take(items []item) {
 	var h hasher
 	sums := map[string]sum{}
 	var bad []spoilt
-	for _, x := range pile {
+	for _, x := range items {
 		sums[x.bucket] = sums[x.bucket].plus(h.of(x.bucket, x.key, x.value))
 		if err := t.o.intact(t.sealed, x.bucket, x.key, x.value); err != nil {
 			bad = append(bad, spoilt{x.at, Record{x.bucket, string(x.key)}, err})

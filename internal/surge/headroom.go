@@ -3,46 +3,82 @@ package surge
 import (
 	"context"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-	"time"
+	"sync/atomic"
 )
 
-// The room that the heap has to grow before it is collected: as much as is live, which is
-// Go's own rule, but not more than roomy and an eighth of what is live. What a small
-// process allocates in a second then still fits, and a large one does not need twice its
-// memory.
-const roomy = 64 << 20
+// The room that the heap has to grow before it is collected.
+const (
+	roomy   = 64 << 20  // and an eighth of what is live, but no more than what is live, which is Go's own rule
+	loading = 128 << 20 // during Loading
 
-// Headroom keeps the heap of a process with much live memory small, until ctx ends. It
-// does nothing where GOGC is set.
+	least = 4 << 20 // to Go a heap is as large as this at least
+)
+
+// loads counts calls of Loading that have not ended. changed has Headroom look at it.
+var (
+	loads   atomic.Int32
+	changed = make(chan struct{}, 1)
+)
+
+// Loading tells that much is read now, most of which stays: until done is called the heap grows further between two collections. Else it would be
+// collected each time that it has doubled. done gives back what is left over.
+func Loading() (done func()) {
+	loads.Add(1)
+	look()
+	return func() {
+		loads.Add(-1)
+		look()
+		if read().held > loading/2 {
+			free()
+		}
+	}
+}
+
+func look() {
+	select {
+	case changed <- struct{}{}:
+	default:
+	}
+}
+
+// Headroom keeps the heap of a process with much live memory small, until ctx ends: what a small process allocates in a second fits into the room
+// that it has, and a large one does not need twice its memory. It does nothing where GOGC is set.
 func Headroom(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	t := time.NewTicker(every)
-	defer t.Stop()
-	last := percent(0)
-	for {
-		if now := percent(live()); now != last {
+	defer debug.SetGCPercent(100)
+	collected := make(chan struct{}, 1)
+	afterNext(func() { collected <- struct{}{} })
+	for last := 100; ; {
+		if now := percent(live(), loads.Load() > 0); now != last {
 			debug.SetGCPercent(now)
 			last = now
 		}
 		select {
 		case <-ctx.Done():
-			debug.SetGCPercent(percent(0))
 			return
-		case <-t.C:
+		case <-changed:
+		case <-collected:
+			afterNext(func() { collected <- struct{}{} })
 		}
 	}
 }
 
+// afterNext calls do after the next collection, which finds what nobody refers to.
+func afterNext(do func()) { runtime.AddCleanup(new([64]byte), func(do func()) { do() }, do) }
+
 // percent is the collector's setting for that many live bytes.
-func percent(live uint64) int {
-	if room := roomy + live/8; room < live {
-		return int(room * 100 / live)
+func percent(live uint64, full bool) int {
+	live = max(live, least)
+	room := min(live, roomy+live/8)
+	if full {
+		room = max(room, loading)
 	}
-	return 100
+	return int(room * 100 / live)
 }
 
 // live is what the last collection found to be in use.

@@ -181,6 +181,17 @@ func kept(c any) any {
 	return c
 }
 
+// outsized tells whether a command would take more than there is room for, judging by the first of its many parts: a restart with 100,000
+// applications would put together 40 MB, to drop them with the next command.
+func outsized(c any, room int) bool {
+	r, ok := c.(engine.Recover)
+	if !ok || len(r.Applications) == 0 {
+		return false
+	}
+	first := withoutSecrets(engine.Recover{Applications: r.Applications[:1]})
+	return len(r.Applications)*len(appendValue(nil, reflect.ValueOf(first))) > room
+}
+
 // withoutSecrets is a copy without what the engine does not read: contexts, signatures
 // and unknown fields.
 func withoutSecrets(c engine.Recover) engine.Recover {
@@ -194,7 +205,11 @@ func withoutSecrets(c engine.Recover) engine.Recover {
 	}
 	for i := range out.Applications {
 		a := &out.Applications[i]
-		a.Record.Context, a.Record.CallerSignature, a.Record.Unknown = nil, nil, nil
+		if a.Record != nil {
+			record := *a.Record
+			record.Context, record.CallerSignature, record.Unknown = nil, nil, nil
+			a.Record = &record
+		}
 		a.Attempts = append([]state.Attempt(nil), a.Attempts...)
 		for j := range a.Attempts {
 			a.Attempts[j].Unknown = nil
@@ -247,6 +262,13 @@ func (d *decoder) command() (c any, prepared bool) {
 		return c, false
 	case *engine.Allocate:
 		return c, false
+	case *engine.Recover:
+		for i := range c.Applications {
+			if a := &c.Applications[i]; a.Submission == nil || a.Record == nil {
+				d.fail(errOdd)
+				return nil, false
+			}
+		}
 	case *refresh:
 		out := engine.RefreshQueues{Ticket: c.Ticket, Problem: c.Problem, DryRun: c.DryRun}
 		if c.Read {

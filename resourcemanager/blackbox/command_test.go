@@ -2,6 +2,7 @@ package blackbox
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"go/ast"
 	"go/parser"
@@ -79,6 +80,10 @@ func fillIn(v reflect.Value, r *rand.Rand) {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			fillIn(v.Field(i), r)
+		}
+		if a, ok := v.Interface().(engine.RecoveredApplication); ok { // which always has both
+			a.Submission, a.Record = cmp.Or(a.Submission, &engine.Submission{}), cmp.Or(a.Record, &state.Application{})
+			v.Set(reflect.ValueOf(a))
 		}
 	case reflect.Interface:
 		if r.Intn(2) == 0 {
@@ -209,7 +214,7 @@ func TestSecrets(t *testing.T) {
 		state.Put(state.DelegationSequence{Last: 6, Unknown: b}),
 	}}
 	recovered := engine.Recover{
-		Applications: []engine.RecoveredApplication{{Record: state.Application{Context: b, CallerSignature: b, Unknown: b, User: "ada"},
+		Applications: []engine.RecoveredApplication{{Submission: &engine.Submission{}, Record: &state.Application{Context: b, CallerSignature: b, Unknown: b, User: "ada"},
 			Attempts: []state.Attempt{{Unknown: b, Host: "h"}}}},
 		Labels: state.Labels{Known: []state.NodeLabel{{Name: "x", Unknown: b}}, Nodes: []state.LabelledNode{{Label: "x", Unknown: b}}},
 	}

@@ -91,6 +91,10 @@ func (r *Recorder) begin(first uint64) {
 
 // Add records a command, a Publish, an Explain or a Digest. It must be called before that is applied.
 func (r *Recorder) Add(now yarn.Now, c any) {
+	if r.tape == nil && outsized(c, r.Ring) {
+		r.skip()
+		return
+	}
 	b := r.open
 	if len(b.data) >= blockBytes {
 		r.turn()
@@ -107,6 +111,17 @@ func (r *Recorder) Add(now yarn.Now, c any) {
 func (r *Recorder) Carried(fx *engine.Effects) {
 	r.sum = Sum(r.sum, fx)
 	r.open.after = r.sum
+	if r.open.count == 0 { // the command was skipped
+		r.open.before = r.sum
+	}
+}
+
+// skip counts a command for which the ring has no room. With it all commands before are gone.
+func (r *Recorder) skip() {
+	next := r.Commands() + 1
+	clear(r.ring)
+	r.ring, r.bytes = r.ring[:0], 0
+	r.begin(next)
 }
 
 // turn begins a new block, and drops the oldest ones for which there is no room.

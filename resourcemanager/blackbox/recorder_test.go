@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -120,6 +121,32 @@ func TestLargeCommand(t *testing.T) {
 	fill(r, 11, 2)
 	if r.Missing() != 11 || len(r.ring) != 1 || cap(r.open.data) > 2*blockBytes || r.bytes != 0 {
 		t.Errorf("%d are missing, %d blocks, %d bytes", r.Missing(), len(r.ring), r.bytes)
+	}
+}
+
+// A restart with very many applications is not even put together, unless all commands are written to a file.
+func TestLargeRestart(t *testing.T) {
+	restart := engine.Recover{Applications: make([]engine.RecoveredApplication, 40_000)}
+	for i := range restart.Applications {
+		restart.Applications[i].Submission, restart.Applications[i].Record = &engine.Submission{Name: "a usual name"}, &state.Application{}
+	}
+	r := NewRecorder(Header{}, Options{Ring: 1 << 20})
+	fill(r, 0, 10)
+	r.Add(yarn.Now{}, restart)
+	r.Carried(&engine.Effects{Saves: []engine.Save{{Seq: 7}}})
+	if r.Missing() != 11 || len(r.ring) != 1 || len(r.open.data) != 0 || r.open.before != r.sum {
+		t.Fatalf("%d are missing, %d blocks, %d bytes", r.Missing(), len(r.ring), len(r.open.data))
+	}
+	fill(r, 11, 2)
+	name, err := r.Snapshot(End{}).Save(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, _ := read(t, name)
+	expect(t, list, 11, 13)
+	restart.Applications = restart.Applications[:100]
+	if r.Add(yarn.Now{}, restart); r.Missing() != 11 || r.Commands() != 14 {
+		t.Errorf("of a small one: %d of %d are missing", r.Missing(), r.Commands())
 	}
 }
 

@@ -194,7 +194,7 @@ func (e *Engine) refreshQueues(c RefreshQueues) {
 	for _, a := range e.order {
 		if a.ref != scheduler.NoApp {
 			if path := e.sched.QueueOf(a.ref); path != a.queue {
-				a.queue, a.recorded.queue = path, path
+				a.enters(path)
 			}
 		}
 	}

@@ -13,35 +13,62 @@ type restoredApp struct{ callerSignature, unknown []byte }
 
 // application is one application, from its submission until it is forgotten.
 type application struct {
-	sub    Submission
-	ref    scheduler.AppRef // NoApp while the scheduler does not know it
-	state  yarn.ApplicationState
-	before yarn.ApplicationState // what clients see during FINAL_SAVING and KILLING
-	target yarn.ApplicationState // what FINAL_SAVING leads to
+	sub Submission
 	choices
-	placed   bool         // a mapping rule has chosen the queue
+	changing *choices     // as in the newest record, while changes are being stored; nil: none are
 	restored *restoredApp // nil: nothing
-	recorded choices      // as in the newest record, which is ahead while a change is being stored
 	attempts []*attempt
 
 	submitTime, launchTime, finishTime int64
 
-	final       yarn.FinalStatus
 	diagnostics string
-	waiting     []Ticket     // submissions that wait to be stored
-	atEnd       []Reply      // sent when the end is stored
-	noticed     []*container // with notice of which no master knows yet
-	ranOn       []*node      // nodes that may hold something of it
-	logs        logs
+	*callers          // nil: nobody waits
 	past        *past // nil: no container of it has ended
+	*onNodes          // nil: it has had no container
 	gang        gangTag
-	updateNodes int  // how far its masters have been told of the node log
-	granted     bool // it has had a container
-	endStored   bool // while its last attempt still ends containers
-	dirty       bool // its view must be published
-	shown       shown
-	published   bool   // readers may know it
-	drawnFor    uint64 // the last view of a node that named it, counted as in nodesDrawn
+	updateNodes int    // how far its masters have been told of the node log
+	shown       *shown // nil: nothing that changes with updates of shares
+
+	ref       scheduler.AppRef // NoApp while the scheduler does not know it
+	state     yarn.ApplicationState
+	before    yarn.ApplicationState // what clients see during FINAL_SAVING and KILLING
+	target    yarn.ApplicationState // what FINAL_SAVING leads to
+	final     yarn.FinalStatus
+	placed    bool // a mapping rule has chosen the queue
+	granted   bool // it has had a container
+	endStored bool // while its last attempt still ends containers
+	dirty     bool // its view must be published
+	published bool // readers may know it
+}
+
+// callers are those who wait for an application.
+type callers struct {
+	waiting []Ticket // submissions that wait to be stored
+	atEnd   []Reply  // sent when the end is stored
+}
+
+// onNodes is what an application has on nodes, and what it has left there.
+type onNodes struct {
+	noticed  []*container // with notice of which no master knows yet
+	ranOn    []*node      // nodes that may hold something of it
+	logs     logs
+	drawnFor uint64 // the last view of a node that named it, counted as in nodesDrawn
+}
+
+// visited is what the application has on nodes, to be added to.
+func (a *application) visited() *onNodes {
+	if a.onNodes == nil {
+		a.onNodes = &onNodes{}
+	}
+	return a.onNodes
+}
+
+// recorded is what a user has chosen, as in the newest record.
+func (a *application) recorded() *choices {
+	if a.changing != nil {
+		return a.changing
+	}
+	return &a.choices
 }
 
 // past is what an application has used, by containers that have ended.
@@ -75,6 +102,13 @@ type choices struct {
 	expireAt  int64 // wall clock, 0 never
 }
 
+// enters takes note that the queue has another path, or another one has taken its place.
+func (a *application) enters(path string) {
+	if a.queue = path; a.changing != nil {
+		a.changing.queue = path
+	}
+}
+
 // current is the newest attempt, or nil.
 func (a *application) current() *attempt {
 	if len(a.attempts) == 0 {
@@ -99,7 +133,7 @@ func (e *Engine) newApplication(c NewApplication) {
 func (e *Engine) submit(c Submit) {
 	if known := e.apps[c.Application.ID]; known != nil {
 		// A client that got no answer submits again; the first submission counts.
-		if known.waiting != nil {
+		if known.callers != nil && known.waiting != nil {
 			known.waiting = append(known.waiting, c.Ticket)
 			return
 		}
@@ -111,13 +145,12 @@ func (e *Engine) submit(c Submit) {
 		e.fail(c.Ticket, refuse(Failed, "Cannot submit %s: this ResourceManager never gave out that id; ask for one by getNewApplication", id))
 		return
 	}
-	a := &application{sub: c.Application, ref: scheduler.NoApp, submitTime: e.now.Wall, waiting: []Ticket{c.Ticket}}
+	a := &application{sub: c.Application, ref: scheduler.NoApp, submitTime: e.now.Wall, callers: &callers{waiting: []Ticket{c.Ticket}}}
 	if err := e.admissible(a); err != nil {
 		e.fail(c.Ticket, err)
 		return
 	}
 	a.updateNodes = e.nodeLogStart + len(e.nodeLog)
-	a.recorded = a.choices
 	e.apps[a.sub.ID] = a
 	e.order = append(e.order, a)
 	e.appTo(a, yarn.AppNewSaving)
@@ -186,7 +219,9 @@ func reservationQueue(id yarn.ReservationID) string {
 // appStored: the submission survives a crash from here on, so it may be answered.
 func (e *Engine) appStored(a *application, err error) {
 	waiting := a.waiting
-	a.waiting = nil
+	if a.waiting = nil; a.atEnd == nil {
+		a.callers = nil
+	}
 	if err != nil {
 		if a.state == yarn.AppNewSaving {
 			e.discard(a) // one that was killed meanwhile ends in its own way
@@ -227,7 +262,7 @@ func (e *Engine) enter(a *application, recovering bool) bool {
 	e.counts.live++
 	*at(&e.byRef, int(ref)) = a
 	if usage := e.sched.AppUsage(ref); usage.Queue != "" {
-		a.queue, a.recorded.queue = usage.Queue, usage.Queue
+		a.enters(usage.Queue)
 	}
 	e.appTo(a, yarn.AppAccepted)
 	return true
@@ -257,6 +292,9 @@ func (e *Engine) kill(c Kill) {
 //
 // compat: the first answer to such a call says that the application has ended.
 func (e *Engine) replyAtEnd(a *application, t Ticket, value any) {
+	if a.callers == nil {
+		a.callers = &callers{}
+	}
 	a.atEnd = append(a.atEnd, Reply{Ticket: t, Value: value})
 }
 
@@ -301,10 +339,12 @@ func (e *Engine) appEndStored(a *application, err error) {
 		return
 	}
 	e.appTo(a, a.target)
-	for _, r := range a.atEnd {
-		e.reply(r.Ticket, r.Value)
+	if a.callers != nil {
+		for _, r := range a.atEnd {
+			e.reply(r.Ticket, r.Value)
+		}
+		a.callers = nil
 	}
-	a.atEnd = nil
 	if a.target != yarn.AppFinishing {
 		e.leave(a)
 	}
@@ -333,12 +373,14 @@ func (e *Engine) leave(a *application) {
 		a.ref = scheduler.NoApp
 		e.sweepDue = true
 	}
-	for _, n := range a.ranOn {
-		if n.apps[a.sub.ID] {
-			n.cleanApps = append(n.cleanApps, a.sub.ID)
+	if a.onNodes != nil {
+		for _, n := range a.ranOn {
+			if n.apps[a.sub.ID] {
+				n.cleanApps = append(n.cleanApps, a.sub.ID)
+			}
 		}
+		a.ranOn = nil
 	}
-	a.ranOn = nil
 	e.fx.Summaries = append(e.fx.Summaries, a.sub.ID)
 	e.retain(a)
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/scheduler"
@@ -29,30 +30,53 @@ type attempt struct {
 	progress    float32
 	responseID  int32
 
+	*exchange // nil: its master has never had anything to hear or to say
+	lease     lease
+
+	startTime, finishTime int64
+	final                 yarn.FinalStatus
+	diagnostics           string
+	counts                bool      // its failure counts against the limit
+	gone                  bool      // its end is being carried out, or has been
+	dissolving            bool      // its containers are being ended in slices, or it waits for others of its jointEnd
+	with                  *jointEnd // nil: no other master ended with its own
+	containers            int64     // that it has been granted, the master's own included
+
+	restored *state.Attempt // as it was stored before the restart; nil for one that began since
+}
+
+// exchange is what an attempt has for its master, and what that has said.
+type exchange struct {
 	grants     []*container        // not fetched by the master yet; nil where one has ended
 	ungranted  int                 // how many of grants are nil
 	finished   []finishedContainer // not reported to the master yet
 	told       []finishedContainer // reported by the last answer; the next call acknowledges them
 	rolledBack updates             // of which an increase was taken back, for the next answer
 	previous   []Grant             // containers of earlier attempts, for the next answer
-	lease      lease
 
-	startTime, finishTime int64
-	final                 yarn.FinalStatus
-	diagnostics           string
-	counts                bool       // its failure counts against the limit
-	gone                  bool       // its end is being carried out, or has been
-	asks                  []yarn.Ask // accepted; the scheduler does not have them yet
-	opportunistic         opportunistic.Asks
-	gangs                 map[int32]*gang // by priority
-	releasing             bool            // a later slice ends containers that the master released
-	dissolving            bool            // its containers are being ended in slices, or it waits for others of its jointEnd
-	with                  *jointEnd       // nil: no other master ended with its own
-	containers            int64           // that it has been granted, the master's own included
+	asks          []yarn.Ask // accepted; the scheduler does not have them yet
+	opportunistic opportunistic.Asks
+	gangs         map[int32]*gang // by priority
+	releasing     bool            // a later slice ends containers that the master released
 
-	restored *state.Attempt            // as it was stored before the restart; nil for one that began since
 	adopted  map[yarn.ContainerID]bool // started before the restart, and reported by their nodes since
 	released map[yarn.ContainerID]bool // started before the restart, and released before their nodes reported them
+}
+
+// said is the attempt's exchange with its master, to be looked at.
+func (t *attempt) said() *exchange {
+	if t.exchange == nil {
+		return &exchange{}
+	}
+	return t.exchange
+}
+
+// meet is the attempt's exchange with its master, which begins if it has not begun yet.
+func (t *attempt) meet() *exchange {
+	if t.exchange == nil {
+		t.exchange = &exchange{}
+	}
+	return t.exchange
 }
 
 // finishedContainer is the end of a container that the master has yet to
@@ -77,14 +101,27 @@ func (e *Engine) startAttempt(a *application) {
 	e.attemptTo(t, yarn.AttemptSubmitted)
 	e.enterAttempt(t)
 	if a.sub.Unmanaged {
+		t.meet()
 		e.attemptTo(t, yarn.AttemptLaunchedUnmanagedSaving)
 		e.save(state.Put(e.attemptRecord(t)), saved{attempt: t, what: savedNewAttempt})
 		return
 	}
 	e.attemptTo(t, yarn.AttemptScheduled)
+	if number > 1 {
+		a.sub.AMAsks = slices.Clone(a.sub.AMAsks)
+	}
 	e.sched.RefitAM(a.sub.AMAsks)
+	a.sub.AMAsks = e.alike(a.sub.AMAsks)
 	e.sched.Ask(a.ref, a.sub.AMAsks)
 	e.sweepDue = true
+}
+
+// alike returns asks for a master, or equal ones: most applications ask for the same, and share it. Nobody changes them.
+func (e *Engine) alike(asks []yarn.Ask) []yarn.Ask {
+	if !slices.Equal(asks, e.asksForMasters) {
+		e.asksForMasters = asks
+	}
+	return e.asksForMasters
 }
 
 // enterAttempt adds the attempt to the scheduler.
@@ -99,6 +136,7 @@ func (e *Engine) enterAttempt(t *attempt) {
 
 // masterGranted: the scheduler has found room for the master.
 func (e *Engine) masterGranted(t *attempt, c *container) {
+	t.meet()
 	t.master, t.masterID, t.masterNode = c, c.id, c.node
 	e.acquire(c)
 	e.attemptTo(t, yarn.AttemptAllocatedSaving)
@@ -271,8 +309,10 @@ func (e *Engine) attemptGone(t *attempt) {
 	if t.master != nil && !t.master.state.Final() && (t.before == yarn.AttemptLaunched || t.before == yarn.AttemptAllocated || t.before == yarn.AttemptRunning) {
 		e.fx.Stops = append(e.fx.Stops, Stop{Attempt: t.id, User: a.sub.User, Node: t.master.node.id, Container: t.masterID})
 	}
-	t.grants, t.opportunistic = nil, opportunistic.Asks{}
-	e.forgetGangs(t)
+	if t.exchange != nil {
+		t.grants, t.opportunistic = nil, opportunistic.Asks{}
+		e.forgetGangs(t)
+	}
 	t.dissolving = true
 	e.begin(func(budget int) (int, bool) { return e.dissolve(t, budget) })
 }
@@ -337,13 +377,17 @@ func (e *Engine) restoreUnfetched(a *application) {
 // attempt, if that keeps the containers. Otherwise nobody will acknowledge them, and
 // they count as acknowledged.
 func (e *Engine) handOver(from, to *attempt) {
+	if from.exchange == nil {
+		return
+	}
 	unheard := append(from.told, from.finished...)
 	from.told, from.finished = nil, nil
 	if to == from || !to.app.sub.KeepContainers {
 		e.acknowledge(unheard)
 		return
 	}
-	to.finished = append(unheard, to.finished...)
+	next := to.meet()
+	next.finished = append(unheard, next.finished...)
 }
 
 // keepsContainers tells whether the containers go on running for another attempt.

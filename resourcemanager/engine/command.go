@@ -394,8 +394,8 @@ type (
 // RecoveredApplication is an application as it was stored, with its attempts,
 // oldest first. The submission was read from the stored context.
 type RecoveredApplication struct {
-	Submission Submission
-	Record     state.Application
+	Submission *Submission
+	Record     *state.Application
 	Attempts   []state.Attempt
 }
 

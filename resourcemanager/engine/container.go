@@ -53,7 +53,10 @@ func (e *Engine) born(ref scheduler.ContainerRef) {
 		Resource: book.Resource, Priority: book.Priority, Master: book.AM, Born: true})
 	if c.attempt.state == yarn.AttemptScheduled && c.attempt.master == nil {
 		e.masterGranted(c.attempt, c)
-	} else if !e.withhold(c, book) {
+		return
+	}
+	c.attempt.meet()
+	if !e.withhold(c, book) {
 		c.attempt.grant(c)
 	}
 }
@@ -78,7 +81,8 @@ func (e *Engine) acquire(c *container) {
 func (e *Engine) runsOn(a *application, n *node) {
 	if !n.apps[a.sub.ID] {
 		n.apps[a.sub.ID] = true
-		a.ranOn = append(a.ranOn, n)
+		on := a.visited()
+		on.ranOn = append(on.ranOn, n)
 	}
 	e.expectLogs(a, n)
 }
@@ -192,7 +196,8 @@ func (e *Engine) partEnded(ended scheduler.Ended, exit int32, diagnostics string
 	}
 	end := CompletedContainer{ID: book.ID, ExitStatus: exit, Diagnostics: clip(diagnostics, MaxDiagnostics),
 		Resource: book.Resource, Execution: book.Execution}
-	t.finished = append(t.finished, finishedContainer{end, e.nodeByRef[book.Node].id})
+	x := t.meet()
+	x.finished = append(x.finished, finishedContainer{end, e.nodeByRef[book.Node].id})
 	e.unheard[book.ID] = true
 }
 
@@ -268,13 +273,17 @@ func (e *Engine) tell(c *container, end CompletedContainer) {
 	if t.gone || t != c.attempt && !c.app.sub.KeepContainers {
 		return
 	}
-	t.finished = append(t.finished, finishedContainer{end, c.node.id})
+	x := t.meet()
+	x.finished = append(x.finished, finishedContainer{end, c.node.id})
 	e.unheard[c.id] = true
 }
 
 // ungrant forgets a container that its master has not fetched. Its entry becomes nil;
 // once more than half are nil the list is compacted.
 func (t *attempt) ungrant(c *container) {
+	if t.exchange == nil {
+		return
+	}
 	i := int(c.grant)
 	if i >= len(t.grants) || t.grants[i] != c {
 		return

@@ -16,7 +16,7 @@ import (
 func (e *Engine) Digest() uint64 {
 	var d digest
 	d.ints(int64(e.nextApp), int64(len(e.order)), int64(len(e.ended)), int64(len(e.nodes)), int64(len(e.byID)),
-		int64(e.saves.first), int64(len(e.saves.entries)), int64(len(e.jobs)))
+		int64(e.saves.first), int64(len(e.saves.entries())), int64(len(e.jobs)))
 	d.flags(e.sweepDue)
 	for _, a := range e.order {
 		d.application(e, a)
@@ -82,20 +82,28 @@ func (d *digest) resource(list ...yarn.Resource) {
 func (d *digest) app(id yarn.ApplicationID) { d.ints(id.ClusterTimestamp, int64(id.Sequence)) }
 
 func (d *digest) application(e *Engine, a *application) {
+	nodes, waiting, atEnd := 0, 0, 0
+	if a.onNodes != nil {
+		nodes = len(a.ranOn)
+	}
+	if a.callers != nil {
+		waiting, atEnd = len(a.waiting), len(a.atEnd)
+	}
 	d.app(a.sub.ID)
 	d.text(a.queue)
 	d.text(a.sub.User)
 	d.ints(int64(a.state), int64(a.before), int64(a.target), int64(a.priority), a.expireAt, a.submitTime, a.launchTime, a.finishTime,
-		int64(a.final), int64(len(a.diagnostics)), int64(len(a.waiting)), int64(len(a.atEnd)), int64(len(a.ranOn)), int64(a.updateNodes))
+		int64(a.final), int64(len(a.diagnostics)), int64(waiting), int64(atEnd), int64(nodes), int64(a.updateNodes))
 	d.flags(a.granted, a.endStored, a.placed)
 	d.resource(a.used().seconds)
 	for _, t := range a.attempts {
-		d.ints(int64(t.id.Attempt), int64(t.state), t.masterID.Number, int64(t.exitStatus), int64(t.responseID), int64(len(t.grants)),
-			int64(len(t.finished)), int64(len(t.told)), int64(len(t.asks)), int64(t.rolledBack.len()), t.containers, t.startTime, t.finishTime, t.lease.since, int64(len(t.diagnostics)))
-		d.flags(t.registered, t.gone, t.releasing, t.dissolving, t.lease.held)
+		x := t.said()
+		d.ints(int64(t.id.Attempt), int64(t.state), t.masterID.Number, int64(t.exitStatus), int64(t.responseID), int64(len(x.grants)),
+			int64(len(x.finished)), int64(len(x.told)), int64(len(x.asks)), int64(x.rolledBack.len()), t.containers, t.startTime, t.finishTime, t.lease.since, int64(len(t.diagnostics)))
+		d.flags(t.registered, t.gone, x.releasing, t.dissolving, t.lease.held)
 		d.text(t.trackingURL)
-		for _, p := range slices.Sorted(maps.Keys(t.gangs)) {
-			g := t.gangs[p]
+		for _, p := range slices.Sorted(maps.Keys(x.gangs)) {
+			g := x.gangs[p]
 			d.ints(int64(p), int64(g.state), int64(len(g.held)), g.due, int64(len(g.aside)))
 		}
 	}

@@ -32,7 +32,7 @@ func (e *Engine) drainNodes(c DrainNodes) {
 			r.RequestedAt = before.RequestedAt
 		}
 		e.ordersPending[name]++
-		e.save(state.Put(r), saved{what: savedOrder, order: r, refusal: &refusal})
+		e.save(state.Put(r), saved{what: savedOrder, order: &r, refusal: &refusal})
 	}
 	e.whenStored(func() { e.followOrders(c.Ticket, &refusal) })
 }
@@ -70,7 +70,7 @@ func (e *Engine) orderStored(s saved, err error) {
 	}
 	switch {
 	case err == nil:
-		e.drainOrders[s.order.Node] = s.order
+		e.drainOrders[s.order.Node] = *s.order
 	case *s.refusal == nil:
 		*s.refusal = refuse(NotStored, "Cannot store that %s is to drain: %v", nameOf(s.order.Node), err)
 	}
@@ -105,7 +105,7 @@ func (e *Engine) undrainNodes(c UndrainNodes) {
 	}
 	var refusal *Error
 	for _, name := range slices.SortedFunc(maps.Keys(end), yarn.NodeID.Compare) {
-		e.save(state.Remove(state.NodeDeadline{Node: name}), saved{what: savedOrderEnd, order: state.NodeDeadline{Node: name}, refusal: &refusal})
+		e.save(state.Remove(state.NodeDeadline{Node: name}), saved{what: savedOrderEnd, order: &state.NodeDeadline{Node: name}, refusal: &refusal})
 	}
 	e.whenStored(func() { e.followOrders(c.Ticket, &refusal) })
 }

@@ -103,6 +103,7 @@ type Engine struct {
 	appsDrawn         uint64                             // views of applications that were made
 	saves             saveQueue
 	jobs              []job
+	asksForMasters    []yarn.Ask // of the last attempt that began; see alike
 	labels            labels
 	decisions         []scheduler.Decision
 	preempted         []scheduler.ContainerRef // of the running call
@@ -114,6 +115,7 @@ type Engine struct {
 	counts            counts
 	infos             map[string]*queue.Info // as of infosAt; see queueInfo
 	infosAt           int64
+	drawn             drawn
 	dirtyApps         []*application
 	dirtyNodes        []*node
 	goneApps          []yarn.ApplicationID
@@ -142,6 +144,7 @@ func New(set Settings, sched *scheduler.Scheduler) *Engine {
 		ordersPending: map[yarn.NodeID]int{},
 
 		labels:       labels{byNodes: set.LabelsByNodes},
+		drawn:        newDrawn(),
 		unheard:      map[yarn.ContainerID]bool{},
 		hosts:        map[string]int{},
 		plans:        plans{planOf: map[yarn.ReservationID]*plan{}},

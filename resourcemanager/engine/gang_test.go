@@ -19,7 +19,7 @@ func (r *rig) checkGangs() string {
 	gathers := map[*gang]int64{}
 	for _, a := range r.e.apps {
 		for _, t := range a.attempts {
-			for p, g := range t.gangs {
+			for p, g := range t.said().gangs {
 				if bad := r.checkGang(g); bad != "" {
 					return fmt.Sprintf("gang of priority %d of %s: %s", p, t.id, bad)
 				}
@@ -33,7 +33,7 @@ func (r *rig) checkGangs() string {
 					}
 				}
 			}
-			for i, c := range t.grants {
+			for i, c := range t.said().grants {
 				if c != nil && (c.withheld || int(c.grant) != i) {
 					return fmt.Sprintf("%s is withheld: %t, and granted as number %d of %d", c.id, c.withheld, i, c.grant)
 				}
@@ -48,7 +48,7 @@ func (r *rig) checkGangs() string {
 		}
 	}
 	for _, c := range r.e.byID {
-		if c.withheld && !c.state.Final() && held[c] == nil && c.attempt.gangs != nil || held[c] != nil && (!c.withheld || c.state != yarn.ContainerAllocated) {
+		if c.withheld && !c.state.Final() && held[c] == nil && c.attempt.said().gangs != nil || held[c] != nil && (!c.withheld || c.state != yarn.ContainerAllocated) {
 			return fmt.Sprintf("%s is %s and withheld: %t; a gang has it: %t", c.id, c.state, c.withheld, held[c] != nil)
 		}
 	}
@@ -129,7 +129,7 @@ func (w *world) hearGangs(m *randomMaster, v *AllocateReply) {
 			w.gangs.began = map[gangID]bool{}
 		}
 		w.gangs.began[id] = true
-		if g := t.gangs[p]; g != nil && n < g.enough && !(t.app.sub.KeepContainers && m.id.Attempt > 1) {
+		if g := t.said().gangs[p]; g != nil && n < g.enough && !(t.app.sub.KeepContainers && m.id.Attempt > 1) {
 			w.fatal("%s is granted %d of %d containers of its gang of priority %d", m.id, n, g.enough, p)
 		}
 		if w.gangs.size > 0 && n < w.gangs.size && !(t.app.sub.KeepContainers && m.id.Attempt > 1) {

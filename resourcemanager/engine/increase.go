@@ -60,13 +60,13 @@ func (e *Engine) rollBack(c *container, size yarn.Resource) {
 	u := UpdatedContainer{Type: yarn.DecreaseResource, Grant: e.grant(c)}
 	c.node.updates.put(u)
 	if t := c.app.current(); !t.gone {
-		t.rolledBack.put(u)
+		t.meet().rolledBack.put(u)
 	}
 }
 
 // rolledBack are the containers of which an increase was taken back since the last call of their master; of very many the next answer has more.
 func (e *Engine) rolledBack(a *application) (out []UpdatedContainer) {
-	for _, u := range a.current().rolledBack.take(MaxTold) {
+	for _, u := range a.current().meet().rolledBack.take(MaxTold) {
 		if c := e.byID[u.Grant.ID]; c != nil && !c.state.Final() {
 			out = append(out, u)
 		}

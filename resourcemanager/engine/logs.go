@@ -20,14 +20,18 @@ type logs struct {
 
 // expectLogs: the application leaves logs on the node.
 func (e *Engine) expectLogs(a *application, n *node) {
-	if !e.set.LogAggregation || a.logs.all {
+	if !e.set.LogAggregation {
 		return
 	}
-	if a.logs.byNode == nil {
-		a.logs.byNode = map[yarn.NodeID]view.LogStatus{}
+	l := &a.visited().logs
+	if l.all {
+		return
 	}
-	if a.logs.byNode[n.id] == 0 {
-		a.logs.byNode[n.id] = view.LogsNotStarted
+	if l.byNode == nil {
+		l.byNode = map[yarn.NodeID]view.LogStatus{}
+	}
+	if l.byNode[n.id] == 0 {
+		l.byNode[n.id] = view.LogsNotStarted
 	}
 }
 
@@ -37,10 +41,12 @@ func (e *Engine) expectLogs(a *application, n *node) {
 func (e *Engine) followLogs(n *node, reports []LogReport) {
 	for _, r := range reports {
 		a := e.apps[r.Application]
-		if a == nil || !e.set.LogAggregation || a.logs.all {
+		if a == nil || !e.set.LogAggregation {
 			continue
 		}
-		e.expectLogs(a, n)
+		if e.expectLogs(a, n); a.logs.all {
+			continue
+		}
 		if r.Status == view.LogsRunning && a.logs.byNode[n.id] == view.LogsRunningWithFailure {
 			continue
 		}
@@ -84,6 +90,10 @@ func (l *logs) summary(ended bool) view.LogStatus {
 func (e *Engine) viewLogs(a *application, v *view.Application) {
 	v.Logs = view.LogsDisabled
 	if e.set.LogAggregation {
-		v.Logs, v.LogPatience, v.LogNodes = a.logs.summary(a.state.Final()), e.set.LogPatience, len(a.logs.byNode)
+		l := &logs{}
+		if a.onNodes != nil {
+			l = &a.logs
+		}
+		v.Logs, v.LogPatience, v.LogNodes = l.summary(a.state.Final()), e.set.LogPatience, len(l.byNode)
 	}
 }

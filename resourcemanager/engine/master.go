@@ -263,7 +263,7 @@ func (e *Engine) release(t *attempt, id yarn.ContainerID) {
 	case c != nil && !c.state.Final():
 		e.end(c, scheduler.ReleasedByAM, yarn.ExitAborted, "Container released by application")
 	case c == nil && e.mayCome(t, id) && len(t.released) < MaxReleased:
-		t.released[id] = true
+		note(&t.released, id)
 	}
 }
 

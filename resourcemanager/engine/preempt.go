@@ -52,8 +52,8 @@ func (e *Engine) showShares() {
 			continue
 		}
 		got := e.sched.Admission(a.ref)
-		if now := (shown{got.Share, got.Why.Code}); now != a.shown {
-			a.shown = now
+		if now := (shown{got.Share, got.Why.Code}); a.shown == nil && now != (shown{}) || a.shown != nil && now != *a.shown {
+			a.shown = &now
 			e.touchApp(a)
 		}
 	}
@@ -195,13 +195,14 @@ func (e *Engine) notice(t *scheduler.Taking) {
 	e.fx.Notices = append(e.fx.Notices, c.id)
 	if !c.noticed {
 		c.noticed = true
-		c.app.noticed = append(c.app.noticed, c)
+		on := c.app.visited()
+		on.noticed = append(on.noticed, c)
 	}
 }
 
 // negotiable is the containers of the application that have had notice and of which no master knows.
 func (e *Engine) negotiable(a *application) (n Negotiable) {
-	if len(a.noticed) == 0 {
+	if a.onNodes == nil || len(a.noticed) == 0 {
 		return n
 	}
 	var sum yarn.Resource

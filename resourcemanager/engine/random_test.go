@@ -156,7 +156,7 @@ func (w *world) confirmSome() {
 	for range min(len(w.pending), 1+w.draw(4, "confirmed")) {
 		w.fx.Reset()
 		var err error
-		switch w.e.saves.entries[0].what {
+		switch w.e.saves.entries()[0].what {
 		case savedNewApp, savedNewAttempt, savedChange: // others are no larger than what was stored before
 			if w.chance(12, "poison") {
 				err = errPoison
@@ -472,7 +472,7 @@ func (w *world) call(m *randomMaster, c *Allocate) {
 // outstanding is what a refused call must not change.
 func (w *world) outstanding(t *attempt) string {
 	u := w.sched.AppUsage(t.app.ref)
-	return fmt.Sprint(u.Used, u.Pending, u.PendingCount, u.Live, t.responseID, len(t.grants), len(t.finished), len(t.told))
+	return fmt.Sprint(u.Used, u.Pending, u.PendingCount, u.Live, t.responseID, len(t.said().grants), len(t.said().finished), len(t.said().told))
 }
 
 // hear: the answer arrived.

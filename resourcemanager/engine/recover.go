@@ -22,13 +22,12 @@ func (e *Engine) recover(c Recover) {
 }
 
 func (e *Engine) recoverApp(r *RecoveredApplication) {
-	rec := &r.Record
-	a := &application{sub: r.Submission, ref: scheduler.NoApp, submitTime: rec.SubmitTime, launchTime: rec.LaunchTime,
+	rec := r.Record
+	a := &application{sub: *r.Submission, ref: scheduler.NoApp, submitTime: rec.SubmitTime, launchTime: rec.LaunchTime,
 		choices: choices{queue: rec.Queue, planQueue: rec.PlanQueue, priority: rec.Priority}, updateNodes: e.nodeLogStart + len(e.nodeLog)}
 	for _, t := range rec.Timeouts {
 		a.expireAt = t.ExpireAt
 	}
-	a.recorded = a.choices
 	if len(rec.CallerSignature)+len(rec.Unknown) > 0 {
 		a.restored = &restoredApp{rec.CallerSignature, rec.Unknown}
 	}
@@ -61,13 +60,23 @@ func (e *Engine) recoverApp(r *RecoveredApplication) {
 func (e *Engine) restoreAttempt(a *application, r state.Attempt) {
 	t := &attempt{id: r.ID, app: a, state: r.Final, restored: &r, masterID: r.MasterContainer, exitStatus: r.ExitStatus, host: r.Host, rpcPort: r.RPCPort,
 		trackingURL: r.TrackingURL, responseID: -1, startTime: r.StartTime, finishTime: r.FinishTime, final: r.FinalStatus, diagnostics: r.Diagnostics,
-		containers: r.TotalContainers, adopted: map[yarn.ContainerID]bool{}, released: map[yarn.ContainerID]bool{}}
+		containers: r.TotalContainers}
 	t.lease.attempt = t
-	t.gone = r.Final.Final()
+	if t.gone = r.Final.Final(); !t.gone {
+		t.meet()
+	}
 	t.counts = ownFault(r.ExitStatus)
 	a.attempts = append(a.attempts, t)
 	used := a.charge()
 	used.seconds, used.preempted = r.UsageSeconds, r.PreemptedUsage
+}
+
+// note enters a container in a set that begins with the first one.
+func note(set *map[yarn.ContainerID]bool, id yarn.ContainerID) {
+	if *set == nil {
+		*set = map[yarn.ContainerID]bool{}
+	}
+	(*set)[id] = true
 }
 
 // resume goes on with an application that is back in its queue.
@@ -99,7 +108,7 @@ func (e *Engine) adopt(n *node, r RecoveredContainer) bool {
 		r.ID.Attempt != t.id && !a.sub.KeepContainers {
 		return false
 	}
-	t.adopted[r.ID] = true
+	note(&t.adopted, r.ID)
 	master := r.ID == t.masterID
 	if !master && r.Execution == yarn.Guaranteed {
 		e.gangHad(t, r.Priority)

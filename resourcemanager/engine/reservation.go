@@ -537,9 +537,10 @@ func (e *Engine) keepPromises(p *plan, due []scheduler.Promise) {
 
 // seeQueue takes over the queue that the application has come to be in.
 func (e *Engine) seeQueue(a *application) {
-	was := a.queue
-	if a.queue = e.sched.QueueOf(a.ref); a.recorded.queue == was { // else a move is being stored
-		a.recorded.queue = a.queue
+	if path := e.sched.QueueOf(a.ref); a.recorded().queue == a.queue {
+		a.enters(path)
+	} else { // a move is being stored
+		a.queue = path
 	}
 }
 

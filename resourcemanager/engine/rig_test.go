@@ -120,7 +120,8 @@ func (r *rig) restart(t fataler, set Settings, subs map[yarn.ApplicationID]Submi
 		if !found {
 			continue
 		}
-		a := RecoveredApplication{Submission: subs[id], Record: record}
+		sub := subs[id]
+		a := RecoveredApplication{Submission: &sub, Record: &record}
 		for n := int32(1); ; n++ {
 			x, found := r.stored[state.Attempt{ID: yarn.AttemptID{Application: id, Attempt: n}}.Key()].(state.Attempt)
 			if !found {
@@ -448,7 +449,7 @@ func (r *rig) checkNodes() string {
 
 // waits tells whether a save of the application or attempt is on its way.
 func (r *rig) waits(a *application, t *attempt, what ...savedWhat) bool {
-	return slices.ContainsFunc(r.e.saves.entries, func(s saved) bool {
+	return slices.ContainsFunc(r.e.saves.entries(), func(s saved) bool {
 		return slices.Contains(what, s.what) && (a != nil && s.app == a || t != nil && s.attempt == t)
 	})
 }
@@ -505,7 +506,7 @@ func (r *rig) checkAttempt(t *attempt) string {
 	case yarn.AttemptFinalSaving:
 		fine = r.waits(nil, t, savedFinalAttempt)
 	default:
-		fine = r.dissolving(t) || t.state.Final() && t.gone && !t.lease.held && len(t.grants)+len(t.finished)+len(t.told) == 0
+		fine = r.dissolving(t) || t.state.Final() && t.gone && !t.lease.held && len(t.said().grants)+len(t.said().finished)+len(t.said().told) == 0
 	}
 	if !fine {
 		return fmt.Sprintf("%s is %s and nothing will ever happen to it", t.id, t.state)
@@ -518,7 +519,7 @@ func (r *rig) checkEnds() string {
 	unheard := map[yarn.ContainerID]bool{}
 	for _, a := range r.e.apps {
 		for _, t := range a.attempts {
-			for _, f := range append(slices.Clone(t.finished), t.told...) {
+			for _, f := range append(slices.Clone(t.said().finished), t.said().told...) {
 				unheard[f.ID] = true
 			}
 		}

@@ -19,8 +19,8 @@ type saved struct {
 	apply   func() (any, *Error) // puts the change into force, and returns the answer
 	node    *node                // that is to drain for the lists
 	drain   *drain
-	order   state.NodeDeadline // that begins or ends; see drainorder.go
-	inForce func()             // makes the change of a reservation
+	order   *state.NodeDeadline // that begins or ends; see drainorder.go
+	inForce func()              // makes the change of a reservation
 
 	reservation yarn.ReservationID
 	then        []func() // what waits for this save and all before it
@@ -46,29 +46,41 @@ const (
 
 // saveQueue holds the unconfirmed saves, oldest first.
 type saveQueue struct {
-	entries []saved
-	first   uint64 // sequence number of the first entry
+	all   []saved
+	done  int    // how many of all are confirmed; they are empty
+	first uint64 // sequence number of the first one that is not
+}
+
+// entries are those that are not confirmed.
+func (q *saveQueue) entries() []saved { return q.all[q.done:] }
+
+// take takes the first entry out.
+func (q *saveQueue) take() saved {
+	s := q.all[q.done]
+	q.all[q.done] = saved{}
+	q.first++
+	if q.done++; 2*q.done >= len(q.all) {
+		left := copy(q.all, q.entries())
+		clear(q.all[left:])
+		q.all, q.done = q.all[:left], 0
+	}
+	return s
 }
 
 func (e *Engine) save(op state.Op, s saved) {
-	if len(e.saves.entries) == 0 && e.saves.first == 0 {
-		e.saves.first = 1
-	}
-	seq := e.saves.first + uint64(len(e.saves.entries))
-	e.saves.entries = append(e.saves.entries, s)
+	e.saves.first = max(e.saves.first, 1)
+	seq := e.saves.first + uint64(len(e.saves.entries()))
+	e.saves.all = append(e.saves.all, s)
 	e.fx.Saves = append(e.fx.Saves, Save{Seq: seq, Op: op})
 }
 
 // stored goes on with whatever waited for the oldest save.
 func (e *Engine) stored(c Stored) {
 	q := &e.saves
-	if len(q.entries) == 0 || c.Seq != q.first {
+	if len(q.entries()) == 0 || c.Seq != q.first {
 		panic(fmt.Sprintf("engine: save %d is confirmed, %d is due", c.Seq, q.first))
 	}
-	s := q.entries[0]
-	q.entries[0] = saved{}
-	q.entries = q.entries[1:]
-	q.first++
+	s := q.take()
 	switch s.what {
 	case savedNewApp:
 		e.appStored(s.app, c.Err)
@@ -102,8 +114,8 @@ func (e *Engine) stored(c Stored) {
 
 // whenStored calls do once every save made so far is confirmed.
 func (e *Engine) whenStored(do func()) {
-	if n := len(e.saves.entries); n > 0 {
-		last := &e.saves.entries[n-1]
+	if waiting := e.saves.entries(); len(waiting) > 0 {
+		last := &waiting[len(waiting)-1]
 		last.then = append(last.then, do)
 		return
 	}
@@ -113,17 +125,26 @@ func (e *Engine) whenStored(do func()) {
 // saveChange stores the application with the change that note makes. Once that is
 // stored apply puts it into force.
 func (e *Engine) saveChange(a *application, t Ticket, note func(*choices), apply func() (any, *Error)) {
-	note(&a.recorded)
+	a.change(note)
 	e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedChange, subject: a.sub.ID.String(), ticket: t, note: note, apply: apply})
+}
+
+// change makes a change in what is recorded.
+func (a *application) change(note func(*choices)) {
+	if a.changing == nil {
+		now := a.choices
+		a.changing = &now
+	}
+	note(a.changing)
 }
 
 // takeBack stores the application without a change that failed. Later changes, whose
 // records include that one, stay.
 func (e *Engine) takeBack(a *application) {
-	a.recorded = a.choices
-	for _, s := range e.saves.entries {
+	a.changing = nil
+	for _, s := range e.saves.entries() {
 		if s.app == a && s.what == savedChange {
-			s.note(&a.recorded)
+			a.change(s.note)
 		}
 	}
 	if e.apps[a.sub.ID] == a {
@@ -140,6 +161,9 @@ func (e *Engine) changeStored(s saved, err error) {
 		refusal = refuse(NotStored, "Cannot store the change of %s: %v", s.subject, err)
 	} else {
 		value, refusal = s.apply()
+		if s.app.changing != nil && *s.app.changing == s.app.choices {
+			s.app.changing = nil
+		}
 		e.touchApp(s.app)
 	}
 	if refusal != nil { // the change is taken back, also in records that were made since; a crash must not undo that
@@ -181,14 +205,15 @@ func (e *Engine) extraStored(s saved, err error) {
 // appRecord is what a restart would need of the application. The launch context
 // is added at the edge, which alone has it.
 func (e *Engine) appRecord(a *application) state.Application {
+	chosen := a.recorded()
 	r := state.Application{
-		ID: a.sub.ID, User: a.sub.User, RealUser: a.sub.RealUser, Queue: a.recorded.queue, PlanQueue: a.recorded.planQueue, CallerContext: a.sub.CallerContext,
-		Priority: a.recorded.priority, SubmitTime: a.submitTime, StartTime: a.submitTime, LaunchTime: a.launchTime, FinishTime: a.finishTime,
+		ID: a.sub.ID, User: a.sub.User, RealUser: a.sub.RealUser, Queue: chosen.queue, PlanQueue: chosen.planQueue, CallerContext: a.sub.CallerContext,
+		Priority: chosen.priority, SubmitTime: a.submitTime, StartTime: a.submitTime, LaunchTime: a.launchTime, FinishTime: a.finishTime,
 	}
 	if a.restored != nil {
 		r.CallerSignature, r.Unknown = a.restored.callerSignature, a.restored.unknown
 	}
-	if at := a.recorded.expireAt; at > 0 {
+	if at := chosen.expireAt; at > 0 {
 		r.Timeouts = []state.Timeout{{Type: 1, ExpireAt: at}}
 	}
 	if a.ending() {

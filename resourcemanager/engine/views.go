@@ -176,6 +176,7 @@ const infoAge = 1000
 func (e *Engine) queueInfo(path string) (*queue.Info, bool) {
 	if e.infos == nil || e.now.Mono-e.infosAt >= infoAge {
 		e.infos, e.infosAt = map[string]*queue.Info{}, e.now.Mono
+		e.drawn.texts = nil
 	}
 	if info := e.infos[path]; info != nil {
 		return info, true
@@ -230,9 +231,9 @@ func (e *Engine) appView(a *application) *view.Application {
 	}
 	waits := "" // text about what the current attempt waits for
 	if t := a.current(); t != nil && a.ref != scheduler.NoApp {
-		waits = e.waitingFor(t)
+		waits = e.drawn.textOf(e.waitingFor(t))
 		v.Gang = t.state == yarn.AttemptRunning && waits != ""
-		v.Opportunistic = t.opportunistic.Wanted()
+		v.Opportunistic = t.exchange != nil && t.opportunistic.Wanted()
 	}
 	e.viewEnd(a, v, waits)
 	e.viewLogs(a, v)
@@ -265,33 +266,27 @@ func (e *Engine) viewEnd(a *application, v *view.Application, waits string) {
 }
 
 func (e *Engine) viewUsage(a *application, v *view.Application) {
-	used := a.used()
-	v.Usage.ResourceSeconds, v.Usage.PreemptedSeconds = used.seconds, used.preempted
-	v.Usage.Preempted, v.Usage.PreemptedAM, v.Usage.PreemptedNonAM = used.taken.sum, used.taken.masters, used.taken.others
-	if a.ref == scheduler.NoApp {
-		return
-	}
-	u, got := e.sched.AppUsage(a.ref), e.sched.Admission(a.ref)
-	v.Usage.Containers, v.Usage.ReservedContainers = int(u.Live), int(u.ReservedCount)
-	v.Usage.Used, v.Usage.Reserved, v.Usage.Pending, v.Usage.AMUsed = u.Used, u.Reserved, u.Pending, got.AM
-	if u.PendingCount > 0 {
-		for _, w := range e.sched.Wanted(a.ref, view.MaxWanted) {
-			v.Wanted = append(v.Wanted, view.Wanted(w))
+	past := a.used()
+	use := view.Usage{ResourceSeconds: past.seconds, PreemptedSeconds: past.preempted,
+		Preempted: past.taken.sum, PreemptedAM: past.taken.masters, PreemptedNonAM: past.taken.others}
+	if a.ref != scheduler.NoApp {
+		u, got := e.sched.AppUsage(a.ref), e.sched.Admission(a.ref)
+		use.Containers, use.ReservedContainers = int(u.Live), int(u.ReservedCount)
+		use.Used, use.Reserved, use.Pending, use.AMUsed = u.Used, u.Reserved, u.Pending, got.AM
+		use.ClusterPercent = 100 * e.share(u.Used, e.sched.ClusterTotal())
+		if e.set.Fair {
+			use.QueuePercent = 100 * e.share(u.Used, got.Share)
+		} else if info, ok := e.queueInfo(u.Queue); ok {
+			use.QueuePercent = 100 * e.share(u.Used, info.Default.EffectiveMin)
+		}
+		if u.PendingCount > 0 {
+			v.Wanted = e.drawn.wanted.of(e.sched.Wanted(a.ref, view.MaxWanted))
+		}
+		if t := a.current(); t != nil && t.state == yarn.AttemptScheduled {
+			v.Requests = e.drawn.requests.of(a.sub.AMAsks)
 		}
 	}
-	v.Usage.ClusterPercent = 100 * e.share(u.Used, e.sched.ClusterTotal())
-	if e.set.Fair {
-		v.Usage.QueuePercent = 100 * e.share(u.Used, got.Share)
-	} else if info, ok := e.queueInfo(u.Queue); ok {
-		v.Usage.QueuePercent = 100 * e.share(u.Used, info.Default.EffectiveMin)
-	}
-	if t := a.current(); t != nil && t.state == yarn.AttemptScheduled {
-		for i := range a.sub.AMAsks {
-			q := &a.sub.AMAsks[i]
-			v.Requests = append(v.Requests, view.Request{Priority: q.Priority, AllocationRequestID: q.AllocationRequestID, Where: q.Where,
-				Capability: q.Capability, Count: q.Count, RelaxLocality: q.RelaxLocality, Label: q.Label, ExecutionType: q.ExecutionType})
-		}
-	}
+	v.Usage = e.drawn.usageOf(&use)
 }
 
 // share is part divided by whole, by memory alone or, if all resources count, by the
@@ -328,7 +323,7 @@ func (e *Engine) Explain(id yarn.ApplicationID, nodes int) []yarn.Reason {
 		return nil
 	}
 	var gangs []yarn.Reason
-	if t := a.current(); t != nil && t.gangs != nil {
+	if t := a.current(); t != nil && t.exchange != nil {
 		gangs = e.gangReasons(t)
 	}
 	return append(gangs, e.sched.Explain(a.ref, nodes)...)
@@ -414,8 +409,8 @@ func (e *Engine) nodeView(n *node) *view.Node {
 		if e.sched.Container(ref).Execution == yarn.Opportunistic {
 			lent++
 		}
-		if c.app.drawnFor != e.nodesDrawn {
-			c.app.drawnFor = e.nodesDrawn
+		if on := c.app.visited(); on.drawnFor != e.nodesDrawn {
+			on.drawnFor = e.nodesDrawn
 			v.Applications = append(v.Applications, c.app.sub.ID)
 		}
 	}

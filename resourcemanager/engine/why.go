@@ -361,7 +361,7 @@ func (e *Engine) gangReasons(t *attempt) (out []yarn.Reason) {
 
 // whyGang says why the first of the attempt's gangs waits, and what is in the way of the next container.
 func (e *Engine) whyGang(t *attempt) string {
-	if t.gangs == nil || t.ending() {
+	if t.exchange == nil || t.gangs == nil || t.ending() {
 		return ""
 	}
 	gangs := e.gangReasons(t)

@@ -71,8 +71,8 @@ func (s *Snapshot) Quarantine(key Key, reason string) {
 // Finish sorts the lists, quarantines attempts without an application, and raises the
 // sequence number to that of the last known token if it is smaller.
 func (s *Snapshot) Finish() {
-	slices.SortFunc(s.Applications, func(a, b Application) int { return a.ID.Compare(b.ID) })
-	slices.SortFunc(s.Attempts, func(a, b Attempt) int { return a.ID.Compare(b.ID) })
+	s.Applications = sortedBy(s.Applications, func(a *Application) yarn.ApplicationID { return a.ID })
+	s.Attempts = sortedBy(s.Attempts, func(a *Attempt) yarn.AttemptID { return a.ID })
 	slices.SortFunc(s.DelegationKeys, func(a, b DelegationKey) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(s.DelegationTokens, func(a, b DelegationToken) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	slices.SortFunc(s.NodeDeadlines, func(a, b NodeDeadline) int { return a.Node.Compare(b.Node) })
@@ -85,6 +85,27 @@ func (s *Snapshot) Finish() {
 	slices.SortFunc(s.Quarantined, func(a, b Quarantined) int {
 		return cmp.Or(cmp.Compare(a.Key.Table, b.Key.Table), cmp.Compare(a.Key.Name, b.Key.Name))
 	})
+}
+
+// sortedBy is a list of large records in the order of their ids. The ids are sorted alone, and each record is moved once.
+func sortedBy[R any, ID interface{ Compare(ID) int }](list []R, id func(*R) ID) []R {
+	if len(list) == 0 {
+		return list
+	}
+	type place struct {
+		id ID
+		at int
+	}
+	order := make([]place, len(list))
+	for i := range list {
+		order[i] = place{id(&list[i]), i}
+	}
+	slices.SortFunc(order, func(a, b place) int { return a.id.Compare(b.id) })
+	out := make([]R, len(list))
+	for i, p := range order {
+		out[i] = list[p.at]
+	}
+	return out
 }
 
 // orphaned quarantines an attempt whose application is not in the snapshot.

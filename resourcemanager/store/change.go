@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/heddle-project/heddle/internal/giveway"
@@ -99,7 +100,12 @@ type Reader struct {
 
 // Reader returns an empty reader. epoch is that of this start.
 func (o Options) Reader(epoch int64) *Reader {
-	return &Reader{codec: o.codec(), read: o.Read, snapshot: state.Snapshot{Epoch: epoch}}
+	codec := o.codec()
+	if own, ok := codec.(record.Codec); ok && o.Read != nil {
+		own.Borrow = true
+		codec = own
+	}
+	return &Reader{codec: codec, read: o.Read, snapshot: state.Snapshot{Epoch: epoch}}
 }
 
 // Add decodes one record or quarantines it. It keeps no reference to value. The size
@@ -112,6 +118,7 @@ func (r *Reader) Add(key state.Key, value []byte) {
 	}
 	if app, ok := rec.(state.Application); ok && r.read != nil {
 		r.read(&app)
+		app.Context = slices.Clone(app.Context) // it may be borrowed
 		rec = app
 	}
 	r.mu.Lock()

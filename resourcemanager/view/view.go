@@ -64,9 +64,9 @@ type Application struct {
 	ViewACL        string // empty: owner and administrators only
 	ModifyACL      string
 	Attempts       []*Attempt // oldest first; at least the current one once accepted
-	Usage          Usage
-	Wanted         []Wanted  // kinds of containers that the scheduler has not given yet, the first MaxWanted in the order in which they are served
-	Requests       []Request // asks for the master's container, until that is allocated
+	Usage          *Usage     // never nil; applications may share one
+	Wanted         []Wanted   // kinds of containers that the scheduler has not given yet, the first MaxWanted in the order in which they are served
+	Requests       []Request  // asks for the master's container, until that is allocated
 }
 
 // Current is the newest attempt, or nil before there is one.

@@ -7,7 +7,7 @@ import (
 )
 
 func TestSecondsCountLiveContainers(t *testing.T) {
-	a := &Application{Usage: Usage{ResourceSeconds: yarn.NewResource(1000, 2)}}
+	a := &Application{Usage: &Usage{ResourceSeconds: yarn.NewResource(1000, 2)}}
 	if got := a.SecondsAt(5000); got != yarn.NewResource(1000, 2) {
 		t.Errorf("without an attempt: %v", got)
 	}

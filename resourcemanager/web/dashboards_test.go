@@ -29,7 +29,7 @@ func TestDashboards(t *testing.T) {
 	for _, source := range []access.Source{capacity, fair} {
 		r := webgate.NewRouter("/", "")
 		introspect.Add(r, introspect.Config{Service: service, Properties: func() []introspect.Property { return nil },
-			Beans: func(ctx context.Context) []introspect.Bean { return beans(ctx, source) }})
+			Beans: func(ctx context.Context) []introspect.Bean { return beans(ctx, source, nil) }})
 		w := httptest.NewRecorder()
 		webgate.New(webgate.Config{}, r).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/prom", nil))
 		told += w.Body.String()

@@ -271,7 +271,7 @@ func (s *Scheduler) run(lists [][]*app, most int) {
 	h := &byStart{}
 	for i, l := range lists {
 		if len(l) > 0 {
-			heap.Push(h, startOf{l[0].Attempt.StartWall, i, 0})
+			heap.Push(h, startOf{l[0].StartWall, i, 0})
 		}
 	}
 	var last *app
@@ -281,7 +281,7 @@ func (s *Scheduler) run(lists [][]*app, most int) {
 		a := lists[next.list][next.at]
 		if next.at+1 < len(lists[next.list]) {
 			(*h)[0].at++
-			(*h)[0].start = lists[next.list][next.at+1].Attempt.StartWall
+			(*h)[0].start = lists[next.list][next.at+1].StartWall
 			heap.Fix(h, 0)
 		} else {
 			heap.Pop(h)

@@ -53,8 +53,8 @@ func (s *Scheduler) Admit(in *demand.Application, path string) (*core.App, yarn.
 	if !why.OK() {
 		return nil, why
 	}
-	a := &app{App: core.App{Application: *in, Priority: priority}}
-	a.Outer, a.wait.App = a, &a.App
+	a := &app{App: core.App{Kept: in.Kept(), Priority: priority}}
+	a.Outer, a.wait.App, a.wait.Master = a, &a.App, &s.noMaster
 	a.enters(q)
 	return &a.App, yarn.Reason{}
 }
@@ -166,11 +166,11 @@ func (s *Scheduler) Removed(gone *core.App) {
 }
 
 // Started has an attempt wait for admission.
-func (s *Scheduler) Started(of *core.App) {
-	a, at := appOf(of), &of.Attempt
-	a.wait.Part, a.wait.Size = s.Part(at.AMLabel), at.AM
+func (s *Scheduler) Started(of *core.App, at *demand.Attempt) {
+	a := appOf(of)
+	a.wait.Master = s.master(s.Part(at.AMLabel), at.AM)
 	if a.Unmanaged {
-		a.wait.Part, a.wait.Size = 0, s.Min
+		a.wait.Master = s.master(0, s.Min)
 	}
 	a.waits, a.active = false, false
 	a.orderUsed, a.orderPending, a.stale = 0, 0, false
@@ -180,6 +180,14 @@ func (s *Scheduler) Started(of *core.App) {
 	a.runnable = s.mayRun(a)
 	s.track(a)
 	s.join(a.queue, a)
+}
+
+// master is what admission looks at of a master. Most are like the one before, and share it.
+func (s *Scheduler) master(p part, size resource) *waiting.Master {
+	if m := (waiting.Master{Part: p, Size: size}); s.lastMaster == nil || *s.lastMaster != m {
+		s.lastMaster = &m
+	}
+	return s.lastMaster
 }
 
 // join puts the attempt into the leaf's lists and admits who can be.

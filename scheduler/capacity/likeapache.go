@@ -121,8 +121,8 @@ func (s *Scheduler) ordersInactive(a *app) bool { return s.AsApache && a.Running
 //
 // compat: Apache does so also where nothing was charged there: of who waits for
 // admission, and of a master that does not run where it was asked for.
-func (a *app) chargedAsApache(from part, container *cluster.Container) bool {
-	a.wait.Part, a.wait.Size = from, container.Resource
+func (s *Scheduler) chargedAsApache(a *app, from part, container *cluster.Container) bool {
+	a.wait.Master = s.master(from, container.Resource)
 	return leafOf(a.queue).Named(a.User) != nil
 }
 

@@ -79,7 +79,7 @@ func compareFair(weighted bool) func(a, b *app) int {
 		if x, y := a.magnitude(weighted), b.magnitude(weighted); x != y {
 			return cmp.Compare(x, y)
 		}
-		if n := cmp.Compare(a.Attempt.StartWall, b.Attempt.StartWall); n != 0 {
+		if n := cmp.Compare(a.StartWall, b.StartWall); n != 0 {
 			return n
 		}
 		x, y := a.orderUsed+a.orderPending, b.orderUsed+b.orderPending

@@ -52,12 +52,12 @@ func (s *Scheduler) MasterMoved(of *core.App, container *cluster.Container, from
 	}
 	charged := a.active
 	if s.AsApache {
-		charged = a.chargedAsApache(from, container)
+		charged = s.chargedAsApache(a, from, container)
 	}
 	if charged {
 		s.chargeMaster(q, leafOf(q).Enter(q, a.User), a, -1)
 	}
-	a.wait.Part, a.wait.Size = to, container.Resource
+	a.wait.Master = s.master(to, container.Resource)
 	if charged {
 		s.chargeMaster(q, leafOf(q).Enter(q, a.User), a, 1)
 	}

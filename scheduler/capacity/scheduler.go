@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"github.com/heddle-project/heddle/scheduler/capacity/tree"
+	"github.com/heddle-project/heddle/scheduler/capacity/waiting"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/measure"
@@ -24,6 +25,9 @@ type Scheduler struct {
 	pass      func(*Queue) // look at everybody who waits for admission, for tests; nil: admitPending
 
 	preemption preemption
+
+	lastMaster *waiting.Master // see master
+	noMaster   waiting.Master  // of applications without an attempt
 
 	apache *tree.Apache // nil but in replays; see LikeApache
 }

@@ -19,17 +19,17 @@ type App struct {
 	Mastered bool                   // the master's container was found, or none is needed
 	Gone     bool                   // removed; the slot waits for its last container
 	Avoid    map[cluster.Place]bool // hosts and racks, for all but masters
-	Newest   yarn.ContainerID       // of the running attempt
+	Newest   yarn.ContainerID       // of the running attempt, whose id stands in it
 	Live     cluster.Owned          // what the running attempt has
 	Shares   []AppShare             // by partition
 	inline   [1]AppShare            // of Shares, while there is only the default partition: a third of a decision in a large cluster
 	Wants    demand.Demand
-	Attempt  demand.Attempt
 
-	demand.Application
-	Priority int32
-	Asked    int32                  // the priority of the submission
-	AvoidAM  map[cluster.Place]bool // hosts and racks, for the master
+	demand.Kept
+	Priority  int32
+	Asked     int32                  // the priority of the submission
+	StartWall int64                  // of the running attempt; see demand.Attempt
+	AvoidAM   map[cluster.Place]bool // hosts and racks, for the master
 
 	updates *updates // nil: it has asked for none
 }

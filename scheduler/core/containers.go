@@ -99,7 +99,7 @@ func (s *Core) RecoverContainer(r Recovered) ContainerRef {
 		AM: r.AM, Launched: true, Live: true, CreatedWall: r.CreatedWall, Locality: cluster.OffSwitch}
 	a.Open++
 	c := s.Books.Open(&container)
-	if last := a.Newest.Number; r.ID.Number > last && r.ID.Attempt == a.Attempt.ID && r.ID.Number>>yarn.EpochShift == last>>yarn.EpochShift {
+	if last := a.Newest.Number; r.ID.Number > last && r.ID.Attempt == a.Newest.Attempt && r.ID.Number>>yarn.EpochShift == last>>yarn.EpochShift {
 		a.Newest = r.ID
 	}
 	a.Mastered = a.Mastered || r.AM

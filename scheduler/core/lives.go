@@ -39,7 +39,7 @@ func (s *Core) AddApplication(in demand.Application, path string) (AppRef, yarn.
 // goes, but for containers that are kept.
 func (s *Core) AddAttempt(ref AppRef, at demand.Attempt) {
 	a := s.App(ref)
-	a.Attempt, a.Running = at, true
+	a.StartWall, a.Running = at.StartWall, true
 	a.Priority = a.Asked // compat: an attempt does not take over what was changed for the one before
 	a.Mastered = a.Unmanaged
 	a.Newest = yarn.ContainerID{Attempt: at.ID, Number: at.Epoch << yarn.EpochShift}
@@ -53,7 +53,7 @@ func (s *Core) AddAttempt(ref AppRef, at demand.Attempt) {
 		}
 		a.Live = cluster.NewOwned()
 	}
-	s.policy.Started(a)
+	s.policy.Started(a, &at)
 }
 
 // EndAttempt ends the running attempt; see the facade.
@@ -205,8 +205,7 @@ func (s *Core) MoveDemand(a *App, from, to *queue.Queue) {
 // other change, but the place in the order stays.
 func (s *Core) SetPriority(ref AppRef, priority int32) (int32, yarn.Reason) {
 	a := s.App(ref)
-	in := a.Application
-	in.Priority, in.PrioritySet = priority, true
+	in := demand.Application{ID: a.ID, User: a.User, RealUser: a.RealUser, Groups: a.Groups, Priority: priority, PrioritySet: true}
 	priority, why := s.CheckPriority(&in, a.Leaf.Path)
 	switch {
 	case !why.OK():

@@ -36,7 +36,7 @@ type Policy interface {
 // core tells it what changes them; the books are up to date by then.
 type Facts interface {
 	// Started tells that an attempt waits to be served, Stopped that it does no more.
-	Started(a *App)
+	Started(a *App, at *demand.Attempt)
 	Stopped(a *App)
 	// Removed tells that an application goes.
 	Removed(a *App)
@@ -66,7 +66,7 @@ type Facts interface {
 type NoFacts struct{}
 
 // Started does nothing.
-func (NoFacts) Started(*App) {}
+func (NoFacts) Started(*App, *demand.Attempt) {}
 
 // Stopped does nothing.
 func (NoFacts) Stopped(*App) {}

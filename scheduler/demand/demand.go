@@ -103,7 +103,6 @@ type Demand struct {
 	pending     []yarn.Resource // by partition
 	waiting     int64           // containers outstanding
 	open        bool            // between Open and Close
-	many        bool            // likewise, where many keys were opened: keys is out of date
 	tooManyIdle bool            // there may be too many idle keys
 
 	// Where the first key and the lists lie as long as there is but one key and
@@ -116,8 +115,13 @@ type Demand struct {
 	idle   []*Want
 	spared int // of the idle ones: that could not be forgotten when last looked at
 
-	opened      []*Want // while many is set: what was opened, in order
-	outstanding int     // and how many keys have something outstanding
+	many *many // between Open of many keys and Close; else nil
+}
+
+// many is what is known while many keys are open. The demand's keys are out of date then.
+type many struct {
+	opened      []*Want // in order
+	outstanding int     // how many keys have something outstanding
 }
 
 // inline is where the demand of one attempt lies as long as it is small. What a
@@ -298,8 +302,8 @@ func (d *Demand) list(w *Want) {
 		return
 	}
 	w.listed = true
-	if d.many {
-		d.outstanding++
+	if d.many != nil {
+		d.many.outstanding++
 		return
 	}
 	i, _ := slices.BinarySearchFunc(d.keys, w.Key, compareKey)
@@ -311,7 +315,7 @@ func (d *Demand) unlist(w *Want) {
 		return
 	}
 	w.listed = false
-	if d.many || len(d.keys) > 1 {
+	if d.many != nil || len(d.keys) > 1 {
 		d.unlistOne(w)
 	} else {
 		d.keys = d.keys[:0]
@@ -324,8 +328,8 @@ func (d *Demand) unlist(w *Want) {
 //go:noinline
 func (d *Demand) unlistOne(w *Want) {
 	switch {
-	case d.many:
-		d.outstanding--
+	case d.many != nil:
+		d.many.outstanding--
 	case d.keys[0] == w: // whatever is served is served from the front
 		d.keys[0] = nil
 		d.keys = d.keys[1:]

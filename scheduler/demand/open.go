@@ -26,8 +26,7 @@ func (d *Demand) Open(keys []Key, out []*Want) []*Want {
 	}
 	from := len(out)
 	out = append(out, make([]*Want, len(keys))...)
-	d.many, d.outstanding = true, len(d.keys)
-	d.opened = make([]*Want, 0, len(keys))
+	d.many = &many{opened: make([]*Want, 0, len(keys)), outstanding: len(d.keys)}
 	var w *Want
 	var fresh []*Want
 	var slab []Want
@@ -47,7 +46,7 @@ func (d *Demand) Open(keys []Key, out []*Want) []*Want {
 				fresh = append(fresh, w)
 			}
 			w.wasListed = w.listed
-			d.opened = append(d.opened, w)
+			d.many.opened = append(d.many.opened, w)
 		}
 		out[from+int(r.at)] = w
 	}
@@ -73,9 +72,9 @@ func (d *Demand) OpenOne(k Key) *Want {
 
 // Close ends what Open began.
 func (d *Demand) Close() {
-	if d.open = false; d.many {
-		changed := slices.DeleteFunc(d.opened, func(w *Want) bool { return w.wasListed == w.listed })
-		d.many, d.opened = false, nil
+	if d.open = false; d.many != nil {
+		changed := slices.DeleteFunc(d.many.opened, func(w *Want) bool { return w.wasListed == w.listed })
+		d.many = nil
 		d.keys = splice(d.keys, changed, func(w *Want) bool { return w.listed })
 	}
 	if d.tooManyIdle {
@@ -85,8 +84,8 @@ func (d *Demand) Close() {
 
 // Wanting tells whether anything is outstanding.
 func (d *Demand) Wanting() bool {
-	if d.many {
-		return d.outstanding > 0
+	if d.many != nil {
+		return d.many.outstanding > 0
 	}
 	return len(d.keys) > 0
 }

@@ -28,6 +28,7 @@ type app struct {
 
 	share       resource      // its fair share
 	am          resource      // what its master uses
+	asked       resource      // what was asked for its master
 	avoided     []avoidedNode // what its blacklist names, as of the last allocate call that changed it
 	avoidsOther bool          // its blacklist has changed since
 
@@ -51,7 +52,7 @@ func (s *Scheduler) Admit(in *demand.Application, path string) (*core.App, yarn.
 	if !why.OK() {
 		return nil, why
 	}
-	a := &app{App: core.App{Application: *in}, queue: q, starvation: &starvation{}}
+	a := &app{App: core.App{Kept: in.Kept()}, queue: q, starvation: &starvation{}}
 	a.Outer, a.Leaf, a.candidate.app = a, &q.Queue, a
 	a.candidate.name = in.ID.String()
 	q.members++
@@ -126,12 +127,12 @@ func rooted(name string) string {
 }
 
 // Started puts an attempt among those that run, or among those that wait until they may.
-func (s *Scheduler) Started(of *core.App) {
+func (s *Scheduler) Started(of *core.App, at *demand.Attempt) {
 	a := appOf(of)
-	a.candidate.order = a.Attempt.StartWall
+	a.candidate.order, a.asked = at.StartWall, at.AM
 	a.hasAM, a.am, a.demand, a.share, a.bounds = a.Unmanaged, resource{}, resource{}, resource{}, narrowest
 	a.starvation = &starvation{of: a, atShare: s.Now.Wall, amToo: s.cfg.PreemptMasters(a.queue.Path)}
-	if !a.Attempt.KeepContainers {
+	if !at.KeepContainers {
 		a.avoided, a.avoidsOther = nil, false
 	}
 	if a.runnable = s.mayRun(a.queue, a.User, nil).OK(); a.runnable {
@@ -364,7 +365,7 @@ func less(a, b resource) resource {
 // Admission is how far the application has come.
 func (s *Scheduler) Admission(ref cluster.AppRef) core.Admission {
 	a := s.app(ref)
-	got := core.Admission{Runnable: a.runnable, Active: a.runnable && a.Running && a.hasAM, AM: a.Attempt.AM, Share: a.queue.share}
+	got := core.Admission{Runnable: a.runnable, Active: a.runnable && a.Running && a.hasAM, AM: a.asked, Share: a.queue.share}
 	if a.Running && !a.hasAM {
 		got.Why = s.onAllNodes(a)
 	}

@@ -20,7 +20,7 @@ func (s *Scheduler) Heartbeat() core.Heartbeat { return core.Heartbeat{Container
 //
 // compat: all have the priority 0.
 func (s *Scheduler) Admit(in *demand.Application, _ string) (*core.App, yarn.Reason) {
-	a := &app{App: core.App{Application: *in, Leaf: s.tree.Root()}}
+	a := &app{App: core.App{Kept: in.Kept(), Leaf: s.tree.Root()}}
 	a.Outer = a
 	return &a.App, yarn.Reason{}
 }
@@ -81,8 +81,8 @@ func (s *Scheduler) QueueInfo(q *queue.Queue) queue.Info {
 
 // Admission is granted to every application with an attempt: nothing holds it back.
 func (s *Scheduler) Admission(ref cluster.AppRef) core.Admission {
-	a := s.App(ref)
-	return core.Admission{Runnable: true, Active: a.Running, AM: a.Attempt.AM}
+	a := appOf(s.App(ref))
+	return core.Admission{Runnable: true, Active: a.Running, AM: a.master}
 }
 
 // Refresh does nothing: no file says what this policy does.

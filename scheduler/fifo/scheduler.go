@@ -31,7 +31,8 @@ type Scheduler struct {
 // app is one application, with what this policy keeps of it.
 type app struct {
 	core.App
-	walks uint64 // how many there had been when the attempt began
+	walks  uint64        // how many there had been when the attempt began
+	master yarn.Resource // what was asked for its master
 }
 
 // appOf is the application, as this policy has it.
@@ -145,9 +146,10 @@ func (s *Scheduler) Headroom(ref cluster.AppRef) yarn.Resource {
 func (s *Scheduler) AllocateDone(ref cluster.AppRef) yarn.Resource { return s.Headroom(ref) }
 
 // Started lines the attempt up.
-func (s *Scheduler) Started(of *core.App) {
+func (s *Scheduler) Started(of *core.App, at *demand.Attempt) {
 	a := appOf(of)
-	if !a.Attempt.KeepContainers {
+	a.master = at.AM
+	if !at.KeepContainers {
 		a.walks = s.walks
 	}
 	if i, found := slices.BinarySearchFunc(s.line, a, byID); !found {

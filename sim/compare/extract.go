@@ -166,7 +166,7 @@ func (x *extractor) other(c engine.Command) {
 		for i := range c.Applications {
 			if a := &c.Applications[i]; a.Record.Final == yarn.AppNew {
 				x.left.recovered++
-				x.submit(a.Submission)
+				x.submit(*a.Submission)
 			}
 		}
 	}

@@ -52,7 +52,7 @@ func Failover(args []string) error {
 	if err := c.AddApps(o.apps, o.cfg.Queues); err != nil {
 		return err
 	}
-	ids, err := submitWaiting(c, *waiting)
+	ids, err := submitWaiting(c, *waiting, true)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (o *opts) findActive(c *sim.Cluster, other int) error {
 }
 
 // submitWaiting submits applications, and waits until they are settled.
-func submitWaiting(c *sim.Cluster, count int) ([]yarn.AppID, error) {
+func submitWaiting(c *sim.Cluster, count int, unmanaged bool) ([]yarn.AppID, error) {
 	each := make([][]yarn.AppID, c.Workers)
 	err := c.Each(func(w int) error {
 		cl, err := rpc.Dial(c.Addr(c.ClientPort), yarn.ClientProtocol, c.User, nil)
@@ -127,7 +127,7 @@ func submitWaiting(c *sim.Cluster, count int) ([]yarn.AppID, error) {
 			if err != nil {
 				return err
 			}
-			s := yarn.Submission{App: id, Name: "bench", Queue: fmt.Sprintf(c.QueueFmt, i%c.Queues), Unmanaged: true,
+			s := yarn.Submission{App: id, Name: "bench", Queue: fmt.Sprintf(c.QueueFmt, i%c.Queues), Unmanaged: unmanaged,
 				AM: yarn.Resource{Mem: 1024, VC: 1}, Context: c.Context}
 			if _, err := cl.Reply(cl.End(s.Append(cl.Begin(yarn.SubmitApplication)))); err != nil {
 				return err

@@ -22,6 +22,7 @@ var (
 	GetNewApplication    = rpc.NewMethod(ClientProtocol, "getNewApplication")
 	SubmitApplication    = rpc.NewMethod(ClientProtocol, "submitApplication")
 	GetApplicationReport = rpc.NewMethod(ClientProtocol, "getApplicationReport")
+	GetApplications      = rpc.NewMethod(ClientProtocol, "getApplications")
 	GetClusterMetrics    = rpc.NewMethod(ClientProtocol, "getClusterMetrics")
 
 	RegisterAM = rpc.NewMethod(MasterProtocol, "registerApplicationMaster")

@@ -25,6 +25,8 @@ type Access interface {
 	MayView(caller *ipc.Identity, a *view.Application) bool
 	MayModify(caller *ipc.Identity, a *view.Application) bool
 	Groups(user string) []string
+	// KnownGroups are the same if they are known already; it waits for nothing.
+	KnownGroups(user string) (groups []string, ok bool)
 	// QueueRights are the caller's rights on each of the queues, in the order of paths.
 	QueueRights(caller *ipc.Identity, paths []string) []Rights
 }

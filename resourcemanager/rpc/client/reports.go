@@ -91,7 +91,7 @@ func hiddenUsage(types yarn.ResourceTypes) *pb.ApplicationResourceUsageReport {
 }
 
 func (s *client) usage(a *view.Application) *pb.ApplicationResourceUsageReport {
-	u, seconds := &a.Usage, a.SecondsAt(time.Now().UnixMilli())
+	u, seconds := a.Usage, a.SecondsAt(time.Now().UnixMilli())
 	r := &pb.ApplicationResourceUsageReport{
 		MemorySeconds: proto.Int64(seconds.MemoryMB()), VcoreSeconds: proto.Int64(seconds.VCoreCount()),
 		PreemptedMemorySeconds: proto.Int64(u.PreemptedSeconds.MemoryMB()), PreemptedVcoreSeconds: proto.Int64(u.PreemptedSeconds.VCoreCount()),

@@ -37,7 +37,10 @@ func (s *client) newApplication(c *ipc.Call, _ *pb.GetNewApplicationRequest) {
 			return
 		}
 		r := v.(engine.NewApplicationReply)
-		serve.Answer(c, &pb.GetNewApplicationResponse{ApplicationId: convert.ToApplicationID(r.ID), MaximumCapability: convert.ToResource(r.Maximum, s.Types)})
+		rpc.Compose(func(b []byte) []byte {
+			b = field.AppendApplicationID(b, 1, r.ID)
+			return field.AppendResource(b, 2, r.Maximum, s.Types)
+		}, c.Reply)
 	})})
 }
 
@@ -45,6 +48,10 @@ func (s *client) newApplication(c *ipc.Call, _ *pb.GetNewApplicationRequest) {
 func (s *client) submit(c *ipc.Call) {
 	if len(c.Body) > MaxContext {
 		serve.Refuse(c, serve.YarnException, "cannot take a submission of %d bytes, the most is %d: move large data into local resources", len(c.Body), MaxContext)
+		return
+	}
+	if _, ok := s.Access.KnownGroups(c.Caller.User); ok {
+		s.checkAndSubmit(c)
 		return
 	}
 	spawn(c, s.submissions, func() { s.checkAndSubmit(c) }) // looking up the submitter's groups may take a while
@@ -86,8 +93,8 @@ func Submit(cfg Config, user string, from netip.Addr, context []byte, done func(
 
 // take checks a submission and hands it to the engine. The bytes are kept.
 func (s *client) take(x submission, done func(error)) {
-	m := &pb.ApplicationSubmissionContext{}
-	if err := serve.Unmarshal(x.raw, m); err != nil {
+	m, err := withoutLaunch(x.raw)
+	if err != nil {
 		done(unreadable(err))
 		return
 	}
@@ -149,11 +156,7 @@ type Submitter struct {
 
 // Stored makes a submission of a submission context that was read from the store.
 func Stored(cfg Config, who Submitter, raw []byte) (engine.Submission, error) {
-	m := &pb.ApplicationSubmissionContext{}
-	brief, err := withoutLaunch(raw)
-	if err == nil {
-		err = serve.Unmarshal(brief, m)
-	}
+	m, err := withoutLaunch(raw)
 	if err != nil {
 		return engine.Submission{}, fmt.Errorf("cannot read the stored submission: %w", err)
 	}
@@ -168,12 +171,37 @@ const (
 	launchField  = launchNumber<<3 | field.Block
 	tokensField  = 2<<3 | field.Block
 	aclsField    = 6<<3 | field.Block
+
+	resourcesField   = 1<<3 | field.Block
+	servicesField    = 3<<3 | field.Block
+	environmentField = 4<<3 | field.Block
 )
 
-// withoutLaunch is a submission context of whose launch context only credentials and ACLs
-// are left: all that a submission is made of, in a quarter of the time.
-func withoutLaunch(raw []byte) ([]byte, error) {
-	out := make([]byte, 0, 512)
+// wellFormed is an error unless the bytes can be a message.
+func wellFormed(b []byte) error {
+	f := field.Walk{Rest: b}
+	for f.Next() {
+	}
+	return f.Err
+}
+
+// withoutLaunch reads a submission context, and of its launch context credentials and ACLs alone: all that a submission is made of, in a
+// quarter of the time.
+func withoutLaunch(raw []byte) (m *pb.ApplicationSubmissionContext, err error) {
+	rpc.Compose(func(b []byte) []byte {
+		b, err = appendBrief(b, raw)
+		return b
+	}, func(brief []byte) {
+		if err == nil {
+			m = &pb.ApplicationSubmissionContext{}
+			err = serve.Unmarshal(brief, m)
+		}
+	})
+	return m, err
+}
+
+// appendBrief appends the part of a submission context that withoutLaunch reads.
+func appendBrief(out, raw []byte) ([]byte, error) {
 	f := field.Walk{Rest: raw}
 	for rest := raw; f.Next(); rest = f.Rest {
 		if f.Tag != launchField {
@@ -184,8 +212,11 @@ func withoutLaunch(raw []byte) ([]byte, error) {
 		out, mark = field.Open(out, launchNumber)
 		inner := field.Walk{Rest: f.Data}
 		for rest := f.Data; inner.Next(); rest = inner.Rest {
-			if inner.Tag == tokensField || inner.Tag == aclsField {
+			switch inner.Tag {
+			case tokensField, aclsField:
 				out = append(out, rest[:len(rest)-len(inner.Rest)]...)
+			case resourcesField, servicesField, environmentField:
+				inner.Fail(wellFormed(inner.Data))
 			}
 		}
 		out = field.Shut(out, mark)

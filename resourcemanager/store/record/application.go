@@ -3,6 +3,8 @@ package record
 import (
 	"fmt"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/heddle-project/heddle/resourcemanager/state"
 )
 
@@ -33,9 +35,15 @@ func writeApplication(w *writer, r state.Application) {
 	w.b = append(w.b, r.Unknown...)
 }
 
-func readApplication(body []byte) (state.Record, error) {
+func readApplication(body []byte, borrow bool) (state.Record, error) {
 	var r state.Application
-	unknown, err := read(body, func(f *field) bool { return applicationField(f, &r) })
+	unknown, err := read(body, func(f *field) bool {
+		if borrow && f.number == 3 && f.kind == protowire.BytesType {
+			r.Context = f.data
+			return true
+		}
+		return applicationField(f, &r)
+	})
 	r.Unknown = unknown
 	return r, err
 }

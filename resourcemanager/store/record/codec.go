@@ -20,7 +20,10 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Codec encodes and decodes records. Types are the resource types of the cluster;
 // amounts of types that the cluster no longer has are kept as unknown fields.
-type Codec struct{ Types yarn.ResourceTypes }
+type Codec struct {
+	Types  yarn.ResourceTypes
+	Borrow bool // the context of an application that is decoded stays where it is, in the value
+}
 
 // Encode is the stored value of a record. A record that Decode would not accept is an
 // error, which is permanent.
@@ -28,7 +31,7 @@ func (c Codec) Encode(r state.Record) ([]byte, error) {
 	if err := Check(r); err != nil {
 		return nil, err
 	}
-	w := &writer{b: []byte{Version}}
+	w := &writer{b: append(make([]byte, 0, room(r)), Version)}
 	if err := c.write(w, r); err != nil {
 		return nil, err
 	}
@@ -36,6 +39,15 @@ func (c Codec) Encode(r state.Record) ([]byte, error) {
 		return nil, fmt.Errorf("unknown fields are not well formed: %w", err)
 	}
 	return binary.BigEndian.AppendUint32(w.b, crc32.Checksum(w.b, castagnoli)), nil
+}
+
+// room is about how many bytes the stored value of a record takes.
+func room(r state.Record) int {
+	const most = 256 // that fields take, but for those that can be large
+	if a, ok := r.(state.Application); ok {
+		return most + len(a.Context) + len(a.Diagnostics) + len(a.Unknown)
+	}
+	return most
 }
 
 // Decode reads the stored value of the record with that key.
@@ -112,7 +124,7 @@ func (c Codec) write(w *writer, r state.Record) error {
 func (c Codec) read(table state.Table, body []byte) (state.Record, error) {
 	switch table {
 	case state.Applications:
-		return readApplication(body)
+		return readApplication(body, c.Borrow)
 	case state.Attempts:
 		return c.readAttempt(body)
 	case state.AMRMKeys:

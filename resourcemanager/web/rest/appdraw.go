@@ -93,7 +93,7 @@ func (d *appDraw) hidden(m *tree.Members, a *view.Application, now int64) {
 	d.seconds(m, a, now)
 	d.shares(m, &view.Usage{})
 	d.sums(m, a, now)
-	d.preempted(m, &a.Usage)
+	d.preempted(m, a.Usage)
 	d.kind(m, a)
 	d.partitionsAndTimeouts(m, a, now)
 }
@@ -114,7 +114,7 @@ func (d *appDraw) segment(m *tree.Members, i int, a *view.Application) {
 		u := currentUsage(a)
 		d.shares(m, &u)
 	case 3:
-		d.preempted(m, &a.Usage)
+		d.preempted(m, a.Usage)
 	case 4:
 		d.kind(m, a)
 	}
@@ -207,7 +207,7 @@ func currentUsage(a *view.Application) view.Usage {
 		none := yarn.NewResource(-1, -1)
 		return view.Usage{Used: none, Reserved: none, Containers: -1}
 	}
-	return a.Usage
+	return *a.Usage
 }
 
 func (d *appDraw) resources(m *tree.Members, u *view.Usage) {

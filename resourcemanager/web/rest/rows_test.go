@@ -43,7 +43,9 @@ func manyApps(n int) many {
 		a := *models[i%4]
 		a.ID, a.SubmitTime, a.Version = webtest.App(int32(i+1)), int64(i), uint64(i+1)
 		if a.State.Final() { // the others are alike in what they have
-			a.Usage.ResourceSeconds[0] += int64(i)
+			used := *a.Usage
+			used.ResourceSeconds[0] += int64(i)
+			a.Usage = &used
 		}
 		s.Picture.Applications = append(s.Picture.Applications, &a)
 	}

@@ -163,7 +163,7 @@ func (s *server) appRow(c webgate.Caller, a *view.Application) *tree.Object {
 	if a.State.Final() {
 		return o
 	}
-	u := &a.Usage
+	u := a.Usage
 	return o.Add("containers", u.Containers).Add("memoryMB", u.Used.MemoryMB()).Add("vCores", u.Used.VCoreCount()).
 		Add("reservedMB", u.Reserved.MemoryMB()).Add("pendingMB", u.Pending.MemoryMB()).Add("pendingVCores", u.Pending.VCoreCount()).
 		Add("queuePercent", u.QueuePercent).Add("waiting", a.Waits())

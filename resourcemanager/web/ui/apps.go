@@ -90,7 +90,7 @@ func (s *server) columns(caller webgate.Caller) []column[*view.Application] {
 			if !live(a) {
 				return -1
 			}
-			return amount(&a.Usage)
+			return amount(a.Usage)
 		})
 	}
 	return []column[app]{
@@ -134,7 +134,7 @@ func (s *server) appRow(c webgate.Caller, a *view.Application) appRow {
 	row := appRow{Application: a, Percent: min(max(a.Progress, 0), 1) * 100, Hidden: !s.Source.MayView(c, a)}
 	row.Tracking, row.TrackingText = s.tracking(a)
 	known := live(a) && !row.Hidden
-	u := &a.Usage
+	u := a.Usage
 	row.Containers = number(known, int64(u.Containers))
 	row.VCores, row.MemoryMB = number(known, u.Used.VCoreCount()), number(known, u.Used.MemoryMB())
 	row.ReservedVCores, row.ReservedMB = number(known, u.Reserved.VCoreCount()), number(known, u.Reserved.MemoryMB())

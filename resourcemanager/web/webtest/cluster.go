@@ -78,6 +78,9 @@ func node(id yarn.NodeID, used yarn.Resource, containers int) *view.Node {
 // app fills in what all applications here have in common.
 func app(n int32, a view.Application) *view.Application {
 	a.ID = App(n)
+	if a.Usage == nil {
+		a.Usage = &view.Usage{}
+	}
 	a.LogAggregation, a.LabelSet = true, a.Type == "REST"
 	a.SubmitTime = a.StartTime
 	for _, t := range a.Attempts {
@@ -99,7 +102,7 @@ func finished() *view.Application {
 	return app(1, view.Application{User: "alice", Name: "finished", Type: "YARN", Queue: "root.prod.etl.fast", State: yarn.AppFinished,
 		PublicState: yarn.PublicFinished, FinalStatus: yarn.FinalSucceeded, Progress: 1,
 		StartTime: 1795305298467, LaunchTime: 1795305308073, FinishTime: 1795305342488,
-		Usage:    view.Usage{ResourceSeconds: yarn.NewResource(24416, 51)},
+		Usage:    &view.Usage{ResourceSeconds: yarn.NewResource(24416, 51)},
 		Attempts: []*view.Attempt{attempt(1, yarn.AttemptFinished, nodeB, 1795305298580, 1795305342459)}})
 }
 
@@ -107,7 +110,7 @@ func failed() *view.Application {
 	return app(3, view.Application{User: "bob", Name: "rest", Type: "REST", Queue: "root.prod.adhoc", State: yarn.AppFailed,
 		PublicState: yarn.PublicFailed, FinalStatus: yarn.FinalFailed, Priority: 1, Diagnostics: "Application failed 2 times",
 		StartTime: 1795305363454, LaunchTime: 1795305363651, FinishTime: 1795305365920,
-		Usage: view.Usage{ResourceSeconds: yarn.NewResource(1215, 1)},
+		Usage: &view.Usage{ResourceSeconds: yarn.NewResource(1215, 1)},
 		Attempts: []*view.Attempt{attempt(1, yarn.AttemptFailed, nodeB, 1795305363460, 1795305364000),
 			attempt(2, yarn.AttemptFailed, nodeB, 1795305364010, 1795305365900)}})
 }
@@ -117,7 +120,7 @@ func killed() *view.Application {
 		PublicState: yarn.PublicKilled, FinalStatus: yarn.FinalKilled, Priority: 1, Progress: 1,
 		Diagnostics: "Application application_1795305251364_0004 was killed by user root at 127.0.0.1",
 		StartTime:   1795305366201, LaunchTime: 1795305366248, FinishTime: 1795305369667,
-		Usage:    view.Usage{ResourceSeconds: yarn.NewResource(1772, 3)},
+		Usage:    &view.Usage{ResourceSeconds: yarn.NewResource(1772, 3)},
 		Attempts: []*view.Attempt{attempt(1, yarn.AttemptKilled, nodeA, 1795305366210, 1795305369600)}})
 }
 
@@ -129,7 +132,7 @@ func running() *view.Application {
 	t := attempt(1, yarn.AttemptRunning, nodeA, 1795305393485, 0)
 	a := app(6, view.Application{User: "alice", Name: "running2", Type: "YARN", Queue: "root.prod.adhoc", State: yarn.AppRunning,
 		PublicState: yarn.PublicRunning, Priority: 4, StartTime: 1795305393483, LaunchTime: 1795305393583,
-		Usage: view.Usage{Containers: 4, Used: yarn.NewResource(1280, 4), AMUsed: yarn.NewResource(512, 1),
+		Usage: &view.Usage{Containers: 4, Used: yarn.NewResource(1280, 4), AMUsed: yarn.NewResource(512, 1),
 			ResourceSeconds: staleSeconds, QueuePercent: 55.822067, ClusterPercent: 15.625},
 		Attempts: []*view.Attempt{t}})
 	for i, at := range []yarn.NodeID{nodeA, nodeA, nodeB, nodeA} {
@@ -147,7 +150,7 @@ func pending() *view.Application {
 	return app(8, view.Application{User: "bob", Name: "rest", Type: "REST", Queue: "root.dev", State: yarn.AppAccepted,
 		PublicState: yarn.PublicAccepted, Priority: 1, Tags: []string{"loom", "weft"}, StartTime: 1795305416971,
 		Diagnostics: "Application is added to the scheduler and is not yet activated.",
-		Usage:       view.Usage{Pending: yarn.NewResource(512, 1), AMUsed: yarn.NewResource(512, 1)},
+		Usage:       &view.Usage{Pending: yarn.NewResource(512, 1), AMUsed: yarn.NewResource(512, 1)},
 		Wanted:      []view.Wanted{{Size: yarn.NewResource(512, 1), Count: 1}},
 		Requests:    []view.Request{{AllocationRequestID: -1, Where: yarn.AnyHost, Capability: yarn.NewResource(512, 1), Count: 1, RelaxLocality: true}},
 		Attempts:    []*view.Attempt{attempt(1, yarn.AttemptScheduled, yarn.NodeID{}, 1795305416982, 0)}})

@@ -13,7 +13,7 @@ func Fifo(a, b *core.App) int {
 
 // Age orders applications by their ids.
 func Age(a, b *core.App) int {
-	return cmp.Or(a.ID.Compare(b.ID), cmp.Compare(a.Attempt.StartWall, b.Attempt.StartWall))
+	return cmp.Or(a.ID.Compare(b.ID), cmp.Compare(a.StartWall, b.StartWall))
 }
 
 // Pending orders applications that wait for admission: recovered ones come first.

@@ -40,10 +40,10 @@ type Limit struct {
 
 // Waiter is an application that waits, as a part of what a policy keeps of it.
 type Waiter struct {
-	Master
-	App  *core.App
-	line *line // in which it waits; at is its place there
-	at   int
+	*Master // which others may share
+	App     *core.App
+	line    *line // in which it waits; at is its place there
+	at      int
 }
 
 // Master is what admission looks at, besides the user.
@@ -104,7 +104,7 @@ func (c *class) place() *int       { return &c.at }
 
 // Enter lets an application wait.
 func (w *Apps) Enter(a *Waiter) {
-	k := a.Master
+	k := *a.Master
 	c := w.bySize[k]
 	isNew := c == nil
 	if isNew {
@@ -226,7 +226,7 @@ func (w *Apps) Check() string {
 				return fmt.Sprintf("the line of %s is out of place", l.user)
 			}
 			for i, a := range l.apps {
-				if a.at != i || a.line != l || a.App.User != l.user || a.Master != c.Master || i > 0 && l.apps.Less(i, (i-1)/2) {
+				if a.at != i || a.line != l || a.App.User != l.user || *a.Master != c.Master || i > 0 && l.apps.Less(i, (i-1)/2) {
 					return fmt.Sprintf("%v is out of place in its line", a.App.ID)
 				}
 				seen++
