@@ -65,6 +65,8 @@ type term struct {
 	queueFile   queueFileWatch
 	queues      queueConf
 
+	past past
+
 	delegation delegation
 	recording  sync.Mutex // is held while files of recordings are made or ended
 
@@ -115,6 +117,7 @@ func beginTerm(ctx context.Context, p *process, site *conf.Properties, stamp int
 		t.work.Go(func() { t.watchOwner(running, t.settings.ZooKeeper.Session) })
 	}
 	t.work.Go(func() { t.logDrains(running, t.settings.Nodes.DrainStatus) })
+	t.work.Go(func() { t.sample(running) })
 	return t, nil
 }
 

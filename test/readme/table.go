@@ -7,6 +7,8 @@ type way struct {
 	prints    string // a regular expression that its output must fit, standard error included
 	again     bool   // it is repeated until it prints that: what it shows takes a moment to come
 	stays     bool   // it runs until it is interrupted, which is done when it has printed that
+	instead   string // what is run for it
+	until     string // it runs beside the next commands, and is interrupted after this one
 }
 
 // yarn begins most commands.

@@ -342,17 +342,14 @@ func request(types yarn.ResourceTypes, r *view.Request) *tree.Object {
 // logStatus is the state of log aggregation, as far as nodes have reported it.
 func logStatus(a *view.Application, now int64) string {
 	s := a.LogStatusAt(now)
-	if s == 0 || int(s) >= len(logStatusNames) { // before the first attempt
+	if s.String() == "" { // before the first attempt
 		s = view.LogsNotStarted
 	}
 	if !a.LogAggregation {
 		s = view.LogsDisabled
 	}
-	return logStatusNames[s]
+	return s.String()
 }
-
-var logStatusNames = [...]string{view.LogsDisabled: "DISABLED", view.LogsNotStarted: "NOT_START", view.LogsRunning: "RUNNING",
-	view.LogsSucceeded: "SUCCEEDED", view.LogsFailed: "FAILED", view.LogsTimedOut: "TIME_OUT", view.LogsRunningWithFailure: "RUNNING_WITH_FAILURE"}
 
 // partitions splits what the application has by partition. Reserved and
 // pending amounts are known for the whole application and shown in the default

@@ -14,11 +14,12 @@ async function request(method: string, path: string, body?: unknown, headers: Re
   try {
     answer = await fetch(path.startsWith("/") ? path : `${base}/${path}`, {
       method, headers: { Accept: "application/json", "X-XSRF-Header": "ui", ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
-      body: body === undefined ? undefined : JSON.stringify(body), credentials: "same-origin",
+      body: body === undefined ? undefined : JSON.stringify(body), credentials: "same-origin", redirect: "manual",
     });
   } catch {
     throw new Failure(0, "The ResourceManager does not answer. This page asks again by itself.");
   }
+  if (answer.type === "opaqueredirect") throw new Failure(307, "This ResourceManager is a standby now. Load the page again: it leads to the active one.");
   const text = await answer.text();
   let parsed: any = text;
   try { parsed = text === "" ? {} : JSON.parse(text); } catch { /* a line of text */ }

@@ -204,7 +204,7 @@ export function Action({ name, title, children, confirm, run, danger, done, disa
         <div className="dialog-body">{open && (typeof children === "function" ? children() : children)}{state.error !== undefined && <Problem error={state.error} />}</div>
         <div className="buttons">
           <Button className="button" onPress={() => setOpen(false)}>Cancel</Button>
-          <Button className={danger ? "button danger solid" : "button solid"} type="submit" isDisabled={state.busy}>{state.busy ? "Working…" : confirm}</Button>
+          <Button className={danger ? "button danger solid" : "button solid"} type="submit" isPending={state.busy}>{state.busy ? "Working…" : confirm}</Button>
         </div>
       </form>
     </Dialog></Modal></ModalOverlay>
