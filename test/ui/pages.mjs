@@ -249,7 +249,7 @@ await test("the end of a container's log is on the application's page", async ()
   const page = await open({}, "root");
   const says = await call("POST", "apps/new-application");
   const id = says["application-id"], hostile = "<b>not bold</b>\\u202e";
-  await call("POST", "apps", { "application-id": id, "application-name": "talks", queue: "root.default", "am-container-spec": { commands: { command: `printf '${hostile}\\n'; for i in $(seq 20000); do echo line $i; done; sleep 300` } }, resource: { memory: 256, vCores: 1 }, "max-app-attempts": 1 });
+  await call("POST", "apps", { "application-id": id, "application-name": "talks", queue: "root.default", "am-container-spec": { commands: { command: `(printf '%s' '${hostile}'; seq -f 'line %.0f' 20000; sleep 300) 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr` } }, resource: { memory: 256, vCores: 1 }, "max-app-attempts": 1 });
   await until("its container", async () => list(await call("GET", `apps/${id}/appattempts`)).some((t) => t.appAttemptState === "LAUNCHED"));
   await show(page, `/apps/${id}`);
   const logs = page.getByRole("region", { name: "Logs" });

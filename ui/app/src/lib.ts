@@ -53,15 +53,15 @@ export const useLive = () => useSyncExternalStore((f) => { live.listeners.add(f)
 export function useEvents() {
   const client = useQueryClient();
   useEffect(() => {
-    let source: EventSource | undefined, timer: number | undefined, ended = false;
+    let source: EventSource | undefined, timer: number | undefined, again: number | undefined, ended = false;
     const changed = () => { timer ??= window.setTimeout(() => { timer = undefined; void client.invalidateQueries(); }, 2000); };
-    const close = () => { source?.close(); source = undefined; setLive(false); };
+    const close = () => { window.clearTimeout(again); source?.close(); source = undefined; setLive(false); };
     const open = async () => {
-      const there = await fetch(`${base}/events`, { method: "HEAD", headers: { Accept: "text/event-stream" } }).then((r) => r.ok, () => false);
+      const there = await fetch(`${base}/events`, { method: "HEAD", headers: { Accept: "text/event-stream" }, redirect: "manual" }).then((r) => r.ok, () => false);
       if (!there || ended || source || document.hidden) return;
       source = new EventSource(`${base}/events`);
       source.onopen = () => { setLive(true); changed(); };
-      source.onerror = () => setLive(false);
+      source.onerror = () => { close(); again = window.setTimeout(seen, pause); }; // not by itself: it would follow a standby to another address
       source.onmessage = changed;
     };
     const seen = () => { if (document.hidden) close(); else void open(); };

@@ -10,7 +10,7 @@ export function Logs({ attempts, containers, running }: { attempts: any[]; conta
   const id = ids.includes(chosen) ? chosen : ids[0];
   const files = useGet<{ containerLogs: any }>(id ? `containers/${part(id)}/logs` : null, { every: running ? 10_000 : false });
   const known = list<any>(files.data?.containerLogs.file).map((f) => ({ name: String(f.name), bytes: Number(f.bytes) }));
-  const usual = known.find((f) => /^(stdout|prelaunch|launch)/.test(f.name) === false && f.bytes > 0) ?? known.find((f) => f.name === "stdout" && f.bytes > 0) ?? known.find((f) => f.bytes > 0) ?? known[0];
+  const usual = ["syslog", "stdout", "stderr"].map((n) => known.find((f) => f.name === n && f.bytes > 0)).find(Boolean) ?? known.find((f) => f.bytes > 0) ?? known[0];
   const file = known.some((f) => f.name === name) ? name : usual?.name;
   const [follow, setFollow] = useState(true);
   const log = useGet<{ containerLog: any }>(id && file && !files.error ? `containers/${part(id)}/logs/${part(file)}?bytes=32768` : null, { every: running && follow ? 3000 : false });
