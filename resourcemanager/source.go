@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/heddle-project/heddle/internal/answer"
@@ -91,7 +92,7 @@ func (t *term) Gates(ctx context.Context, id yarn.ApplicationID) ([]view.Gate, e
 	for i := range list {
 		var at []string
 		for _, name := range strings.FieldsFunc(list[i].Setting, func(r rune) bool { return r == ' ' || r == ',' }) {
-			if o := cfg.Origin(name); o != "" {
+			if o := origin(cfg, name); o != "" && !slices.Contains(at, o) {
 				at = append(at, o)
 			}
 		}
@@ -111,9 +112,15 @@ func (t *term) QueueSettings(_ context.Context, path string) (out []config.Prope
 		if !ok || strings.HasPrefix(rest, queue.Root+".") && !governs(rest, path) {
 			continue
 		}
+		p.Origin = origin(cfg, p.Name)
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+// origin is where a property was written; a version of the configuration that is kept in a store has no lines.
+func origin(cfg *config.Config, name string) string {
+	return linesOfVersion.ReplaceAllString(cfg.Origin(name), "$1")
 }
 
 // governs tells whether a property, without its prefix, may be one of the queue or of a queue above it.

@@ -52,7 +52,7 @@ func newStage() (*stage, error) {
 		return nil, err
 	}
 	s := &stage{dir: dir, app: regexp.MustCompile(`application_\d+_\d+ is submitted`)}
-	s.replace = map[string]string{"/etc/hadoop/conf": filepath.Join(dir, "conf"), "/tmp/replayed": filepath.Join(dir, "replayed")}
+	s.replace = map[string]string{"/etc/hadoop/conf": filepath.Join(dir, "conf"), "/tmp/first": filepath.Join(dir, "first"), "/tmp/replayed": filepath.Join(dir, "replayed")}
 	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(filepath.Join(dir, "conf"), 0o755), s.configure()); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -142,7 +142,7 @@ func (s *stage) start(text string, w way) error {
 		return err
 	}
 	b := &beside{until: w.until, out: &output{}, done: make(chan struct{})}
-	b.cmd = exec.Command("bash", "-c", s.meant(text))
+	b.cmd = exec.Command("bash", "-c", strings.TrimSuffix(s.meant(text), " &"))
 	b.cmd.Env, b.cmd.Stdout, b.cmd.Stderr = s.environment(), b.out, b.out
 	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := b.cmd.Start(); err != nil {

@@ -64,6 +64,12 @@ await test("every page under axe, light and dark", async () => {
 });
 await test("no page goes over the edge at 360 pixels or at 200 %", async () => want(narrow.length === 0, narrow.join("\n")));
 
+if (SHOTS) await test("screenshots for the README", async () => {
+  const page = await open({ viewport: { width: 1360, height: 760 } }, "root");
+  for (const [path, name] of [["/", "overview"], [`/apps/${ids.waits}`, "why"]]) { await show(page, path); await page.waitForTimeout(3000); await page.screenshot({ path: `${SHOTS}/readme-${name}.png` }); }
+  await page.context().close();
+});
+
 await test("hostile names are text", async () => {
   const page = await open({}, "root");
   await show(page, "/apps");

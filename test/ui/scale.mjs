@@ -1,9 +1,10 @@
-// The measurements behind test/ui/scale. PAGES is the ResourceManager's address, with APPS applications and NODES nodes. Each time is the median of REPEAT (3).
+// The measurements behind test/ui/scale. PAGES is the ResourceManager's address, with APPS applications and NODES nodes. Each time is the median of REPEAT (3). On a
+// machine that has other work, SLACK is how many times longer things may take by the clock; what they take of a processor is bounded all the same.
 import * as ui from "./lib.mjs";
 import { test, want } from "./lib.mjs";
 
-const { PAGES, APPS, NODES } = process.env, repeat = Number(process.env.REPEAT ?? 3);
-const most = { paint: 1000, shown: 1000, act: 100, bytes: 1_000_000, elements: 6000 };
+const { PAGES, APPS, NODES } = process.env, repeat = Number(process.env.REPEAT ?? 3), slack = Number(process.env.SLACK ?? 1);
+const most = { paint: 1000 * slack, shown: 1000 * slack, act: 100 * slack, processor: 1000, bytes: 1_000_000, elements: 6000 };
 const call = ui.caller(PAGES);
 const writable = (await call("GET", "session")).session.changesAt;
 const app = (await call("GET", "app-list?states=ACCEPTED&limit=1&offset=50000")).appList.app?.[0]?.id ?? (await call("GET", "app-list?limit=1")).appList.app[0].id;
@@ -39,23 +40,26 @@ for (const [path, what] of [["/", "overview"], ["/queues", "queues"], ["/queues/
   [`/apps/${app}`, "an application that waits"], [`/apps/${runs}`, "an application that runs"], ["/nodes", "nodes"], [`/nodes/${encodeURIComponent(node)}`, "a node"], ["/drains", "drains"], ["/config", "configuration"], ["/preemptions", "preemption"],
   ["/reservations", "reservations"], ["/activities", "activities"], [`/activities?app=${app}`, "activities of an application"], ["/daemon", "daemon"]]) {
   await test(`${what} is usable`, async () => {
-    const paints = [], shown = [];
+    const paints = [], shown = [], spent = [];
     let bytes = 0, largest, elements = 0;
     for (let i = 0; i < repeat; i++) {
       const page = await open();
+      const devtools = await page.context().newCDPSession(page);
+      await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
       await page.goto(`${writable}/ui${path}`, { waitUntil: "commit" });
       await page.waitForFunction(settled, undefined, { polling: "raf" });
       shown.push(await page.evaluate(() => performance.now()));
       await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length > 0);
       paints.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
+      spent.push(((await devtools.send("Performance.getMetrics")).metrics.find((m) => m.name === "TaskDuration")?.value ?? 0) * 1000);
       await page.waitForTimeout(200);
       elements = await page.evaluate(() => document.querySelectorAll("*").length);
       for (const s of page.sent) { want(s.limit <= 1000, `${s.url} asks for ${s.limit} rows`); bytes += s.bytes / repeat; if (!largest || s.bytes > largest.bytes) largest = s; }
       await page.context().close();
     }
-    const paint = median(paints), done = median(shown);
-    const said = `first paint ${paint.toFixed(0)} ms, shown ${done.toFixed(0)} ms, ${(bytes / 1024).toFixed(0)} KiB sent, the largest answer ${((largest?.bytes ?? 0) / 1024).toFixed(0)} KiB, ${elements} elements`;
-    want(paint <= most.paint && done <= most.shown && (largest?.bytes ?? 0) <= most.bytes && elements <= most.elements, `${said} (${largest?.url}); the limits are ${JSON.stringify(most)}; all: ${shown.map((x) => x.toFixed(0))}`);
+    const paint = median(paints), done = median(shown), busy = median(spent);
+    const said = `first paint ${paint.toFixed(0)} ms, shown ${done.toFixed(0)} ms, ${busy.toFixed(0)} ms of a processor, ${(bytes / 1024).toFixed(0)} KiB sent, the largest answer ${((largest?.bytes ?? 0) / 1024).toFixed(0)} KiB, ${elements} elements`;
+    want(paint <= most.paint && done <= most.shown && busy <= most.processor && (largest?.bytes ?? 0) <= most.bytes && elements <= most.elements, `${said} (${largest?.url}); the limits are ${JSON.stringify(most)}; all: ${shown.map((x) => x.toFixed(0))}`);
     return said;
   });
 }
@@ -84,7 +88,7 @@ const key = (k, n = 5) => async (page) => { for (let i = 0; i < n; i++) await pa
 const sort = (name) => (page) => page.getByRole("button", { name, exact: true }).click();
 await act("the list of applications", "/apps", [sort("Name"), sort("User"), sort("Started"), async (page) => { await page.getByLabel("Id, name, user or queue").fill(""); await page.getByLabel("Id, name, user or queue").pressSequentially("bench"); },
   async (page) => { await page.getByRole("group", { name: "Applications, scrolls" }).focus(); await key("PageDown", 8)(page); }, key("End", 1), key("Home", 1), (page) => page.getByLabel("State").selectOption("ACCEPTED"), (page) => page.getByRole("checkbox").nth(3).click()]);
-await act("the list of nodes", "/nodes", [sort("Memory"), sort("Rack"), sort("Containers"), async (page) => { await page.getByRole("group", { name: "Nodes, scrolls" }).focus(); await key("PageDown", 8)(page); }, key("End", 1), (page) => page.getByLabel("Of").selectOption("vcores")]);
+await act("the list of nodes", "/nodes", [sort("Memory"), sort("Rack"), sort("Containers"), async (page) => { await page.getByRole("group", { name: "Nodes, scrolls" }).focus(); await key("PageDown", 8)(page); }, key("End", 1), (page) => page.getByLabel("Of", { exact: true }).selectOption("vcores")]);
 await act("the tree of queues", "/queues", [async (page) => { await page.getByRole("treegrid").getByRole("row").first().focus(); await key("ArrowDown", 10)(page); }, key("ArrowLeft", 1), key("ArrowRight", 1), (page) => page.getByLabel("Resource").selectOption("vCores")]);
 await act("going from page to page", "/", ["Queues", "Applications", "Nodes", "Configuration", "Preemption", "Daemon", "Overview"].map((name) => (page) => page.getByRole("navigation").getByRole("link", { name, exact: true }).click()));
 await test("scrolling to the far end of a list shows its rows", async () => {
